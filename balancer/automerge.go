@@ -14,9 +14,8 @@ func (l *Loop) mayAutoMerge() bool {
 }
 
 func (l *Loop) enableAutoMerger() {
-	l.mu.Lock()
-	events := l.merger.Enable(l.now)
-	l.mu.Unlock()
+	var events []policy.MergerEvent
+	l.locked(func() { events = l.merger.Enable(l.now) })
 	l.logMerger(&l.thread, events)
 }
 
@@ -46,8 +45,7 @@ func (l *Loop) SettingsChanged(ctx context.Context, j Journal, now time.Time) {
 // checkAutoMergeRound begins a round that is due; either thread may find it.
 func (l *Loop) checkAutoMergeRound(t *thread) {
 	interval := l.cfg.Parameters().AutoMergerInterval
-	l.mu.Lock()
-	events := l.merger.CheckRound(t.now, interval)
-	l.mu.Unlock()
+	var events []policy.MergerEvent
+	l.locked(func() { events = l.merger.CheckRound(t.now, interval) })
 	l.logMerger(t, events)
 }

@@ -2,8 +2,10 @@ package balancer
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
+	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/policy"
 )
 
@@ -17,9 +19,11 @@ type EventDriver struct {
 // NewEventDriver returns a driver; Start begins the loop.
 func NewEventDriver(q *Queue, l *Loop, c EventCluster) *EventDriver {
 	d := &EventDriver{
-		loop:    l,
-		main:    &eventThread{queue: q, cluster: c, turn: l.Resume},
-		streams: &eventThread{queue: q, cluster: c, turn: l.Streams().Resume, done: l.Streams().Done},
+		loop: l,
+		main: &eventThread{queue: q, cluster: c, logger: l.logger, turn: l.Resume},
+		streams: &eventThread{
+			queue: q, cluster: c, logger: l.logger, turn: l.Streams().Resume, done: l.Streams().Done,
+		},
 	}
 	l.Streams().OnWake(d.streams.wake)
 	return d
@@ -46,6 +50,7 @@ func (d *EventDriver) Stop() {
 type eventThread struct {
 	queue   *Queue
 	cluster EventCluster
+	logger  *slog.Logger
 	turn    func(now time.Time, result any) Step
 	done    func(context.Context, DefragmentationStore, policy.Action, policy.ActionResult)
 
@@ -97,14 +102,25 @@ func (t *eventThread) resume(result any) {
 			t.startMoves(step)
 			return
 		case Act:
-			t.cluster.StartAction(step.Action, func(r policy.ActionResult) {
-				if t.stopped {
-					return // nobody waits for the reply any more
-				}
-				t.done(context.Background(), t.cluster, step.Action, r)
-			})
+			t.startAction(step.Action)
 			result = nil
 		}
+	}
+}
+
+func (t *eventThread) startAction(a policy.Action) {
+	done := once(func(r policy.ActionResult) {
+		if t.stopped {
+			return // nobody waits for the reply any more
+		}
+		t.done(context.Background(), t.cluster, a, r)
+	})
+	err := mongoerr.Guard(t.logger, "an action of the balancer", func() error {
+		t.cluster.StartAction(a, done)
+		return nil
+	})
+	if err != nil {
+		done(policy.ActionResult{Err: err})
 	}
 }
 
@@ -112,11 +128,29 @@ func (t *eventThread) startMoves(step Moves) {
 	results := make([]error, len(step.Migrations))
 	left := len(step.Migrations)
 	for i, m := range step.Migrations {
-		t.cluster.StartMove(m, func(err error) {
+		done := once(func(err error) {
 			results[i] = err
 			if left--; left == 0 {
 				t.queue.After(0, func() { t.resume(results) })
 			}
 		})
+		err := mongoerr.Guard(t.logger, "a migration", func() error {
+			t.cluster.StartMove(m, done)
+			return nil
+		})
+		if err != nil {
+			done(err)
+		}
+	}
+}
+
+// once returns done for one call: what began may have ended before it panicked.
+func once[T any](done func(T)) func(T) {
+	called := false
+	return func(result T) {
+		if !called {
+			called = true
+			done(result)
+		}
 	}
 }

@@ -138,6 +138,7 @@ func NewLoop(cfg Config) *Loop {
 	}
 	l := &Loop{cfg: cfg, settings: catalog.SettingsOf(cfg.Version)}
 	l.thread.mu, l.defragmentations.mu = &l.mu, &l.mu
+	l.thread.logger = cfg.Logger
 	l.begin(l.main)
 	l.streams = newStreams(l)
 	return l

@@ -53,8 +53,8 @@ func (l *Loop) move(batch []policy.Migration) ([]error, error) {
 	}
 	results, ok := result.([]error)
 	if !ok || len(results) != len(batch) {
-		panic(fmt.Sprintf("balancer: %d moves were resumed with %T of %v, not with an error for each",
-			len(batch), result, result))
+		return nil, fmt.Errorf("balancer: %d moves were resumed with %T of %v, not with an error for each",
+			len(batch), result, result)
 	}
 	return results, nil
 }

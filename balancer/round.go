@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/policy"
 )
 
@@ -18,7 +19,12 @@ func (l *Loop) round() time.Duration {
 		l.why = &policy.Report{}
 	}
 
-	logged, sleep, err := l.steps(&details)
+	var logged bool
+	var sleep time.Duration
+	err := mongoerr.Guard(l.logger, "the round", func() (err error) {
+		logged, sleep, err = l.steps(&details)
+		return err
+	})
 	if errors.Is(err, errTerminated) || l.terminated() {
 		return 0
 	}

@@ -2,8 +2,12 @@ package balancer
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 	"time"
+
+	"shardsh/balancer/mongoerr"
+	"shardsh/balancer/policy"
 )
 
 // Run turns the loop and its streams on real time until ctx ends. It blocks;
@@ -15,13 +19,28 @@ func Run(ctx context.Context, l *Loop, c SharedCluster) {
 	defer stop()
 
 	var streams sync.WaitGroup
-	streams.Go(func() { runStreams(ctx, l.Streams(), c) })
+	ctx, cancel := context.WithCancel(ctx)
+	streams.Go(func() {
+		_ = mongoerr.Guard(l.logger, "the streams of the balancer", func() error { // which has logged it
+			runStreams(ctx, l.Streams(), c)
+			return nil
+		})
+	})
+	defer cancel()
 	defer streams.Wait()
+	stopped := false
+	defer func() {
+		if !stopped { // by a panic: nobody else would end the streams
+			cancel()
+			l.Terminate()
+		}
+	}()
 
 	var result any
 	for {
 		switch step := l.Resume(time.Now(), result).(type) {
 		case Stopped:
+			stopped = true
 			return
 		case Sleep:
 			result = nil
@@ -29,7 +48,7 @@ func Run(ctx context.Context, l *Loop, c SharedCluster) {
 		case Call:
 			c.With(func(c Cluster) { result = step.Do(ctx, c) })
 		case Moves:
-			result = moveAll(ctx, c, step)
+			result = moveAll(ctx, l.logger, c, step)
 		}
 	}
 }
@@ -60,12 +79,23 @@ func runStreams(ctx context.Context, s *Streams, c SharedCluster) {
 			c.With(func(c Cluster) { result = step.Do(ctx, c) })
 		case Act:
 			actions.Go(func() {
-				ended := c.Act(ctx, step.Action)
+				ended := act(ctx, s.logger, c, step.Action)
 				c.With(func(c Cluster) { s.Done(ctx, c, step.Action, ended) })
 			})
 			result = nil
 		}
 	}
+}
+
+func act(ctx context.Context, log *slog.Logger, c SharedCluster, a policy.Action) (result policy.ActionResult) {
+	err := mongoerr.Guard(log, "an action of the balancer", func() error {
+		result = c.Act(ctx, a)
+		return nil
+	})
+	if err != nil {
+		result.Err = err
+	}
+	return result
 }
 
 func sleepUntil(ctx context.Context, until time.Time) { waitUntil(ctx, nil, until) }
@@ -86,11 +116,13 @@ func waitUntil(ctx context.Context, signal <-chan struct{}, until time.Time) {
 	}
 }
 
-func moveAll(ctx context.Context, c SharedCluster, step Moves) []error {
+func moveAll(ctx context.Context, log *slog.Logger, c SharedCluster, step Moves) []error {
 	results := make([]error, len(step.Migrations))
 	var wg sync.WaitGroup
 	for i, m := range step.Migrations {
-		wg.Go(func() { results[i] = c.Move(ctx, m) })
+		wg.Go(func() {
+			results[i] = mongoerr.Guard(log, "a migration", func() error { return c.Move(ctx, m) })
+		})
 	}
 	wg.Wait()
 	return results

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/policy"
 )
 
@@ -55,10 +56,14 @@ type callResult[T any] struct {
 
 // call yields one exchange and returns its result. It fails with errTerminated
 // when the thread is being torn down instead. A driver that resumes with
-// anything but what Do returned is mistaken: call panics and names the exchange.
+// anything but what Do returned is mistaken: the error names the exchange.
 func call[T any](t *thread, name string, do func(ctx context.Context, c Cluster) (T, error)) (T, error) {
 	step := Call{Name: name, Do: func(ctx context.Context, c Cluster) any {
-		v, err := do(ctx, c)
+		var v T
+		err := mongoerr.Guard(t.logger, "the balancer's call "+name, func() (err error) {
+			v, err = do(ctx, c)
+			return err
+		})
 		return callResult[T]{value: v, err: err}
 	}}
 	answer, resumed := t.yield(step)
@@ -68,7 +73,7 @@ func call[T any](t *thread, name string, do func(ctx context.Context, c Cluster)
 	}
 	result, ok := answer.(callResult[T])
 	if !ok {
-		panic(fmt.Sprintf("balancer: the call %q was resumed with a %T, not with what Do returned", name, answer))
+		return result.value, fmt.Errorf("balancer: the call %q was resumed with a %T, not with what Do returned", name, answer)
 	}
 	return result.value, result.err
 }

@@ -38,7 +38,7 @@ type Streams struct {
 }
 
 func newStreams(l *Loop) *Streams {
-	s := &Streams{thread: thread{mu: &l.mu}, loop: l, updated: true}
+	s := &Streams{thread: thread{mu: &l.mu, logger: l.cfg.Logger}, loop: l, updated: true}
 	s.begin(s.main)
 	return s
 }
@@ -131,7 +131,12 @@ func (s *Streams) next() (policy.Action, bool, error) {
 	s.loop.shuffle(len(streams), func(i, j int) { streams[i], streams[j] = streams[j], streams[i] })
 	var failure error
 	for _, stream := range streams {
-		action, ok, err := stream()
+		var action policy.Action
+		ok := false
+		err := mongoerr.Guard(s.logger, "a stream of the balancer", func() (err error) {
+			action, ok, err = stream()
+			return err
+		})
 		switch {
 		case errors.Is(err, errTerminated):
 			return policy.Action{}, false, err
@@ -148,9 +153,8 @@ func (s *Streams) next() (policy.Action, bool, error) {
 func (s *Streams) mergerAction() (policy.Action, bool, error) {
 	l := s.loop
 	l.checkAutoMergeRound(&s.thread)
-	l.mu.Lock()
-	wants := l.merger.WantsWork()
-	l.mu.Unlock()
+	wants := false
+	l.locked(func() { wants = l.merger.WantsWork() })
 	if wants {
 		work, err := call(&s.thread, "mergeable", func(ctx context.Context, c Cluster) ([]policy.MergeWork, error) {
 			return c.Mergeable(ctx)
@@ -158,13 +162,12 @@ func (s *Streams) mergerAction() (policy.Action, bool, error) {
 		if err != nil {
 			return policy.Action{}, false, err
 		}
-		l.mu.Lock()
-		l.merger.GiveWork(work)
-		l.mu.Unlock()
+		l.locked(func() { l.merger.GiveWork(work) })
 	}
-	l.mu.Lock()
-	action, ok, events := l.merger.Next()
-	l.mu.Unlock()
+	var action policy.Action
+	var ok bool
+	var events []policy.MergerEvent
+	l.locked(func() { action, ok, events = l.merger.Next() })
 	l.logMerger(&s.thread, events)
 	return action, ok, nil
 }
@@ -196,9 +199,9 @@ func (s *Streams) defragmentationAction() (policy.Action, bool, error) {
 func (s *Streams) actionOf(d *defragmentation) (policy.Action, bool, error) {
 	running := &s.loop.defragmentations
 	for {
-		s.mu.Lock()
-		complete, next := d.phase.Complete(), d.phase.Next()
-		s.mu.Unlock()
+		var complete bool
+		var next policy.PhaseName
+		s.locked(func() { complete, next = d.phase.Complete(), d.phase.Next() })
 		if !complete {
 			break
 		}
@@ -242,6 +245,16 @@ func (s *Streams) throttle(a policy.Action) {
 // a lock of the cluster's held.
 func (s *Streams) Done(ctx context.Context, store DefragmentationStore, a policy.Action, r policy.ActionResult) {
 	s.count(-1)
+	err := mongoerr.Guard(s.logger, "the end of an action", func() error {
+		s.takeOver(ctx, store, a, r)
+		return nil
+	})
+	if err != nil {
+		s.wake()
+	}
+}
+
+func (s *Streams) takeOver(ctx context.Context, store DefragmentationStore, a policy.Action, r policy.ActionResult) {
 	if a.Kind == policy.MergeAll {
 		s.mergeAllDone(ctx, a, r)
 		return
@@ -268,9 +281,8 @@ func (s *Streams) mergeAllDone(ctx context.Context, a policy.Action, r policy.Ac
 		s.loop.cfg.Logger.Log(ctx, level, "merging all chunks of a shard failed", "id", 7312600, "ns", a.Namespace,
 			"shard", a.Shard, "error", r.Err)
 	}
-	s.mu.Lock()
-	wake := s.loop.merger.Done(a, r)
-	s.mu.Unlock()
+	wake := false
+	s.locked(func() { wake = s.loop.merger.Done(a, r) })
 	if wake {
 		s.wake()
 	} else {

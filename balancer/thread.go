@@ -2,6 +2,7 @@ package balancer
 
 import (
 	"iter"
+	"log/slog"
 	"sync"
 	"time"
 )
@@ -18,6 +19,7 @@ type thread struct {
 	result any
 	emit   func(Step) bool
 
+	logger      *slog.Logger
 	mu          *sync.Mutex // of the engine
 	terminating bool        // guarded by mu
 }
@@ -52,6 +54,14 @@ func (t *thread) Terminate() {
 
 // Close frees the coroutine of a thread that will not be resumed again.
 func (t *thread) Close() { t.stop() }
+
+// locked runs f with the mutex of the engine held. Should f panic, others get
+// the mutex all the same.
+func (t *thread) locked(f func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	f()
+}
 
 func (t *thread) terminated() bool {
 	t.mu.Lock()

@@ -199,9 +199,9 @@ func (sess *session) start(c *call, o *goja.Object) error {
 		c.JS.Throw("MongoExpiredSessionError", server.SessionEnded)
 	}
 	if o == nil {
-		return sess.driver.StartTransaction()
+		return sess.on.StartTransaction(sess.driver)
 	}
-	return sess.driver.StartTransaction(c.transactionOptions(o))
+	return sess.on.StartTransaction(sess.driver, c.transactionOptions(o))
 }
 
 func (sess *session) commit(ctx context.Context) error { return sess.driver.CommitTransaction(ctx) }

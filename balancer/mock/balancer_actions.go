@@ -28,14 +28,19 @@ func (e engine) StartAction(a policy.Action, done func(policy.ActionResult)) {
 		policy.MergeRange: mergeTime, policy.MergeAll: mergeAllTime, policy.MeasureRange: measureTime,
 	}[a.Kind]
 	var act func()
+	after := func(d time.Duration) {
+		e.c.after(d, func() {
+			e.c.attempt("an action of the balancer", act, func(err error) { done(policy.ActionResult{Err: err}) })
+		})
+	}
 	act = func() {
 		if a.Kind == policy.MergeRange && e.c.migrations.Donating(a.Namespace, a.Shard) {
-			e.c.after(takes, act)
+			after(takes)
 			return
 		}
 		done(e.c.balancer.act(a))
 	}
-	e.c.after(takes+e.c.faults.lag(a.Shard), act)
+	after(takes + e.c.faults.lag(a.Shard))
 }
 
 // Act waits, as no event may: the event driver uses StartAction.

@@ -154,6 +154,9 @@ func (e engine) SplitPoint(_ context.Context, m policy.Migration) (policy.Split,
 		return split, nil
 	}
 	local := e.c.shards[chunk.Shard].colls[m.Namespace]
+	if local == nil {
+		return split, errDropped()
+	}
 	if point, ok := local.splitPoint(coll.Pattern, chunk.Min, chunk.Max, m.MaxChunkSizeBytes, forward); ok {
 		split.Points = []catalog.Key{point}
 	}

@@ -93,7 +93,21 @@ func (b *Balancer) run(loop *balancer.Loop) {
 		case <-joined:
 		case <-ctx.Done():
 		}
-		balancer.Run(ctx, loop, sharedEngine{b.c})
+		b.turn(ctx, loop)
+	})
+}
+
+// turn runs a loop on real time. Should the program panic where the loop itself
+// can't go on, the config server steps down.
+func (b *Balancer) turn(ctx context.Context, loop *balancer.Loop) {
+	b.c.attempt("the balancer", func() { balancer.Run(ctx, loop, sharedEngine{b.c}) }, func(error) {
+		b.c.mu.Lock()
+		defer b.c.mu.Unlock()
+		b.c.after(balancer.RoundInterval, func() {
+			if b.loop == loop {
+				_ = b.StepDown() // only a config server that is down refuses: it begins a term when it is back
+			}
+		})
 	})
 }
 

@@ -91,6 +91,8 @@ type Cluster struct {
 	// onReplaced is called with the lock held when another state took the place
 	// of the whole one.
 	onReplaced []func()
+	// onClose is called with the lock held when the cluster closes.
+	onClose []func()
 }
 
 // setup is what every node of a cluster has: a release, the server parameters
@@ -129,7 +131,7 @@ func newCluster(cfg Config) *Cluster {
 		release = catalog.Release80
 	}
 	c := &Cluster{
-		clock:      newClock(start, cfg.RealTime),
+		clock:      newClock(start, cfg.RealTime, logger),
 		setup:      &setup{release: release, parameters: NewParameters(), logger: logger},
 		configHost: cmp.Or(cfg.ConfigServer, DefaultConfigServer),
 		seed:       cfg.Seed,
@@ -197,8 +199,8 @@ func (c *Cluster) Parameters() *Parameters { return c.parameters }
 // pings, the balancer.
 func (c *Cluster) start(pace float64) {
 	c.ctx, c.cancel = context.WithCancel(context.Background())
-	c.after(pingInterval, c.ping)
-	c.after(sessionsInterval, c.collections.watchSessions)
+	c.every(pingInterval, c.ping)
+	c.every(sessionsInterval, c.collections.watchSessions)
 	c.ttl.watch()
 	c.balancer.begin() // before events run beside it: nobody holds the lock here
 	if c.realTime {
@@ -230,11 +232,18 @@ func (c *Cluster) Close() {
 	c.mu.Lock()
 	c.closed = true
 	c.balancer.end()
+	for _, let := range c.onClose {
+		let()
+	}
 	c.cond.Broadcast()
 	c.mu.Unlock()
 	c.background.Wait()
 	c.closeDisk()
 }
+
+// OnClose registers what lets go of the cluster when it closes. The caller holds
+// the lock.
+func (c *Cluster) OnClose(let func()) { c.onClose = append(c.onClose, let) }
 
 // Term returns the replication term of the config server.
 func (c *Cluster) Term() int64 { return c.term }

@@ -80,11 +80,10 @@ func trim(coll *store.Collection, limit int64) {
 // pingInterval is how often a mongos tells that it is alive (spec 03 §3.8).
 const pingInterval = 10 * time.Second
 
-// ping renews the mongos's document in config.mongos.
-func (c *Cluster) ping() {
-	c.after(pingInterval, c.ping)
+// ping renews the mongos's document in config.mongos, for good.
+func (c *Cluster) ping() (again bool) {
 	if c.faults.reach(routerNode, configShard) != nil {
-		return
+		return true
 	}
 	now := c.now()
 	_, err := c.config.modify(configMongos, routerName, func(doc *bson.D) {
@@ -94,6 +93,7 @@ func (c *Cluster) ping() {
 	if err != nil {
 		c.logger.Warn("ping not written", "error", err)
 	}
+	return true
 }
 
 // versionDoc returns a version as log entries and replies between shards show

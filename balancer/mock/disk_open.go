@@ -53,17 +53,13 @@ func (c *Cluster) openDisk(cfg Config) error {
 }
 
 func (c *Cluster) furnishFrom(k *keeper, cfg Config) error {
-	begun, err := k.file.Begun()
-	if err != nil {
-		return err
-	}
-	if !begun {
+	if !k.file.Begun() {
 		return c.furnishNew(k, cfg)
 	}
 	if cfg.Topology != nil || cfg.Snapshot != "" {
 		return fmt.Errorf("dbpath %s: %w", cfg.DBPath, ErrHoldsCluster)
 	}
-	err = k.file.Read(func(from disk.Source) error {
+	err := k.file.Read(func(from disk.Source) error {
 		if err := c.load(from, k.tracker); err != nil {
 			return err
 		}
@@ -93,10 +89,16 @@ func (c *Cluster) furnishNew(k *keeper, cfg Config) error {
 	return k.file.Begin(func(emit func(disk.Entry)) { k.tracker.capture(c, true, emit) })
 }
 
-// capture hands what has changed over to be written. While the queue is full it
+// capture hands what has changed over to be written. Should that panic, it is not
+// known what has been: nothing is kept any more.
+func (k *keeper) capture(c *Cluster, last bool) {
+	c.attempt("handing over to the disk", func() { k.captureChanges(c, last) }, k.file.Fail)
+}
+
+// captureChanges hands what has changed over to be written. While the queue is full it
 // leaves the changes where they are noted: what changes again meanwhile takes
 // no more memory.
-func (k *keeper) capture(c *Cluster, last bool) {
+func (k *keeper) captureChanges(c *Cluster, last bool) {
 	if !last && k.file.Full() {
 		k.behind = true
 		return
@@ -133,11 +135,15 @@ func (k *keeper) captureWrites(emit func(disk.Entry)) bool {
 func (c *Cluster) writeRest(k *keeper) {
 	defer close(k.caughtUp)
 	for range k.file.Room() {
-		c.mu.Lock()
-		if k.behind && !k.closed {
-			k.capture(c, false)
-		}
-		c.mu.Unlock()
+		c.captureRest(k)
+	}
+}
+
+func (c *Cluster) captureRest(k *keeper) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if k.behind && !k.closed {
+		k.capture(c, false)
 	}
 }
 
@@ -148,13 +154,15 @@ func (c *Cluster) persist() {
 	}
 }
 
-// HandOver hands what has changed over to be written, and fails once something
-// could not be. The caller holds the lock.
-func (c *Cluster) HandOver() error {
+// HandOver hands what has changed over to be written. The caller holds the lock.
+func (c *Cluster) HandOver() { c.persist() }
+
+// DiskError returns why nothing is kept any more since something could not be
+// written; nil while all is well. After Close it also says what is not on disk.
+func (c *Cluster) DiskError() error {
 	if c.disk == nil {
 		return nil
 	}
-	c.persist()
 	return c.disk.file.Err()
 }
 

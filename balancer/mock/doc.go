@@ -20,6 +20,13 @@
 // come first, so a run repeats exactly. On real time one goroutine runs the
 // events when they are due, and the engine has a goroutine of its own.
 //
+// # Panics
+//
+// A mistake of the program ends what is at hand, not the process: a step of a
+// migration or a resharding that panics ends that operation with InternalError,
+// a command is answered with it, what is periodic goes on, and the log has the
+// stack. Who starts something that others wait for runs its steps with attempt.
+//
 // # The lock
 //
 // One lock guards the cluster and all its parts.

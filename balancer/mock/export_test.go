@@ -62,3 +62,34 @@ func (c *Cluster) Outcome(req MoveRequest, err error) error { return c.migration
 func (c *Cluster) TrackModifications(donor string, bytes int64) {
 	c.shards[catalog.ShardID(donor)].busy.tracked += bytes
 }
+
+// LoseShard takes a shard out of the cluster, whatever it holds.
+func (c *Cluster) LoseShard(id string) {
+	c.config.remove(configShards, id)
+	delete(c.shards, catalog.ShardID(id))
+}
+
+// Event runs f in d as an event of nobody's.
+func (c *Cluster) Event(d time.Duration, f func()) { c.after(d, f) }
+
+// CrashUnderWay lets the next step of everything that is under way panic: of
+// migrations, reshardings, range deletions.
+func (c *Cluster) CrashUnderWay() {
+	boom := func() { panic("boom") }
+	for m := range c.migrations.underWay {
+		m.after(0, boom)
+	}
+	for _, op := range c.reshardings.underWay {
+		op.after(0, boom)
+	}
+	for _, s := range c.shards {
+		for _, task := range s.deletions {
+			broken := *task
+			broken.coll.Pattern = catalog.KeyPattern{} // of no fields: nothing can be looked up by it
+			c.RangeDeleter().after(0, s, &broken, nil)
+		}
+	}
+}
+
+// Every is what is done again and again.
+func (c *Cluster) Every(d time.Duration, f func() bool) { c.every(d, f) }

@@ -32,6 +32,11 @@ func (m *migration) startClone() {
 		return
 	}
 	local := m.local(m.donor)
+	if _, ok := local.keyIndex(m.coll.Pattern); !ok {
+		m.fail(mongoerr.New(mongoerr.IndexNotFound, "can't find index with prefix %s in storeCurrentRecordId for %s",
+			m.coll.Pattern.Doc(), m.req.Namespace))
+		return
+	}
 	// From here on writes are tracked: the list of records is as of now, however
 	// long the recipient takes to begin.
 	m.cloning = true
@@ -114,7 +119,7 @@ func (m *migration) beginCopy() {
 	m.recvTask = m.receiver.addDeletion(m, deletionNow)
 	m.endRecvStep(m.c.now(), 3)
 	m.endDonorStep(m.c.now()) // step 3: clone started
-	m.c.after(batchTime+m.lag(), func() { m.copyBatch() })
+	m.after(batchTime+m.lag(), func() { m.copyBatch() })
 }
 
 // catchUpLimit is how long a recipient may take to copy and catch up.
@@ -124,10 +129,10 @@ const catchUpLimit = 6 * time.Hour
 func (m *migration) afterClone(d time.Duration, then func()) {
 	left := m.cloneBegan.Add(catchUpLimit).Sub(m.c.now())
 	if d <= left {
-		m.c.after(d, then)
+		m.after(d, then)
 		return
 	}
-	m.c.after(left, func() {
+	m.after(left, func() {
 		if m.cloning {
 			m.fail(mongoerr.New(mongoerr.ExceededTimeLimit, "the recipient has not caught up after %v", catchUpLimit))
 		}

@@ -61,17 +61,17 @@ func (m *migration) catchUp() {
 			m.fail(err)
 			return
 		}
-		m.c.after(batchTime+m.lag(), func() { m.catchUp() })
+		m.after(batchTime+m.lag(), func() { m.catchUp() })
 		return
 	}
 	m.endRecvStep(m.c.now(), 5)
-	m.c.after(catchUpTime+m.lag(), func() {
+	m.after(catchUpTime+m.lag(), func() {
 		if !m.cloning {
 			return
 		}
 		m.endRecvStep(m.c.now(), 6)
 		m.endDonorStep(m.c.now()) // step 4: caught up
-		m.c.after(commitTime+m.lag(), func() { m.commit() })
+		m.after(commitTime+m.lag(), func() { m.commit() })
 	})
 }
 
@@ -158,7 +158,7 @@ func (m *migration) commit() {
 	m.endRecvStep(m.c.now(), 8)
 	m.c.log.change(m.receiver.id, "moveChunk.to", m.req.Namespace, stepsDoc(m.recvTime, recvSteps, m, "success"))
 	// An event of its own: a shard may crash before it knows the decision.
-	m.c.after(0, func() {
+	m.after(0, func() {
 		if failure != nil {
 			m.concludeUnanswered()
 			return
@@ -172,6 +172,9 @@ func (m *migration) commit() {
 func (m *migration) commitUnless(failure *Failure) error {
 	if failure != nil && !failure.CloseConnection {
 		return failure.Err()
+	}
+	if !m.c.belongs(m.receiver) || !m.c.belongs(m.donor) { // another one may have the name now
+		return mongoerr.New(mongoerr.ShardNotFound, "a shard of the migration was removed")
 	}
 	reply, err := m.commitCatalog(m.c.Tick)
 	if err == nil {
@@ -322,7 +325,14 @@ func (m *migration) finish(err error) {
 	m.countEnd(m.c.now(), err)
 	m.c.log.change(m.donor.id, "moveChunk.from", m.req.Namespace, stepsDoc(m.donorTime, donorSteps, m, note))
 	m.free()
-	for _, done := range m.done {
+	m.tell(err)
+}
+
+// tell tells those who wait how the migration ended, once.
+func (m *migration) tell(err error) {
+	waiting := m.done
+	m.done = nil
+	for _, done := range waiting {
 		done(err)
 	}
 }

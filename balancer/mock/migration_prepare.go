@@ -83,6 +83,7 @@ type migration struct {
 
 	// op numbers the donor's command in $currentOp.
 	op        int32
+	at        bson.Timestamp
 	started   time.Time
 	stepEnd   time.Time
 	donorTime []time.Duration // of each finished donor step
@@ -158,6 +159,7 @@ func (ms *Migrations) Start(req MoveRequest, done func(error)) {
 		return
 	}
 	m := &migration{c: ms.c, asked: req, req: req, started: ms.c.now(), stepEnd: ms.c.now(), done: []func(error){done}}
+	m.at = ms.c.GossipTime()
 	if err := m.admit(); err != nil {
 		// Refused before it registered: nothing is logged.
 		ms.c.after(batchTime, func() { done(err) })
@@ -172,7 +174,23 @@ func (ms *Migrations) Start(req MoveRequest, done func(error)) {
 	ms.lastOp += opsOfMigration
 	m.op = ms.lastOp
 	m.endDonorStep(ms.c.now()) // step 1: accepted
-	ms.c.after(prepareTime+ms.c.faults.lag(m.req.From), func() { m.prepare() })
+	m.after(prepareTime+ms.c.faults.lag(m.req.From), func() { m.prepare() })
+}
+
+// after takes the next step in d. One that panics ends the migration as one
+// whose donor can't decide: its recovery will, by what the catalog says.
+func (m *migration) after(d time.Duration, step func()) {
+	m.c.after(d, func() { m.c.attempt("a migration", step, m.crash) })
+}
+
+func (m *migration) crash(err error) {
+	if m.over {
+		return
+	}
+	m.c.attempt("the end of a migration", func() { m.breakOff(err) }, func(error) {
+		m.free()
+		m.tell(err)
+	})
 }
 
 // admit is what the donor checks before it registers (spec 02 §5.3 #1-#5).
@@ -217,7 +235,7 @@ func (m *migration) prepare() {
 
 // giveUp ends a migration whose clone has not begun.
 func (m *migration) giveUp(err error) {
-	m.c.after(refuseTime, func() { m.finish(err) })
+	m.after(refuseTime, func() { m.finish(err) })
 }
 
 // identify reads the collection and returns both bounds.
@@ -227,6 +245,9 @@ func (m *migration) identify() error {
 		return err
 	}
 	m.coll = coll
+	if m.local(m.donor) == nil {
+		return errDropped()
+	}
 	m.min, m.max, err = m.resolveBounds()
 	return err
 }
@@ -259,6 +280,9 @@ func (m *migration) checkRange() error {
 	}
 	if !coll.UUID.Equal(m.coll.UUID) || coll.Epoch != m.coll.Epoch {
 		return m.c.config.staleConfig(ns, m.donor.id, "collection %s was made anew", ns)
+	}
+	if m.local(m.donor) == nil {
+		return errDropped()
 	}
 	chunk := m.c.config.tables[ns].Find(m.min)
 	if chunk.Shard != m.donor.id || m.max.Compare(chunk.Max) > 0 {
@@ -348,7 +372,7 @@ func (m *migration) waitForDeletions(s *shard, then func()) {
 			m.refuseOn(s, mongoerr.New(mongoerr.ExceededTimeLimit,
 				"Exceeded time limit waiting for an overlapping range deletion on shard %s", s.id))
 		default:
-			m.c.after(min(deletionPoll, limit/10+time.Millisecond), look)
+			m.after(min(deletionPoll, limit/10+time.Millisecond), look)
 		}
 	}
 	look()

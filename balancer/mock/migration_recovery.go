@@ -70,13 +70,12 @@ func (m *migration) leave() {
 		return
 	}
 	m.c.migrations.unfinished = append(m.c.migrations.unfinished, m)
-	m.c.after(recoveryPoll, func() { m.keepRecovering() })
+	m.c.every(recoveryPoll, m.keepRecovering)
 }
 
-func (m *migration) keepRecovering() {
-	if m.recover(); slices.Contains(m.c.migrations.unfinished, m) {
-		m.c.after(recoveryPoll, func() { m.keepRecovering() })
-	}
+func (m *migration) keepRecovering() (again bool) {
+	m.recover()
+	return slices.Contains(m.c.migrations.unfinished, m)
 }
 
 // recover is the donor's recovery of an unfinished migration (spec 02 §5.6).

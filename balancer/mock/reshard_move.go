@@ -94,10 +94,8 @@ func (rs *Reshardings) onePlan(ns string, by Provenance, to catalog.ShardID) (re
 	}
 	return reshardPlan{
 		Namespace: ns, Provenance: by, Pattern: pattern, Zones: catalog.NewZoneSet(pattern),
-		Layout: func() ([]catalog.Chunk, error) {
-			return []catalog.Chunk{{Min: pattern.GlobalMin(), Max: pattern.GlobalMax(), Shard: to}}, nil
-		},
-		same: fmt.Sprint(by, to),
+		Chunks: []catalog.Chunk{{Min: pattern.GlobalMin(), Max: pattern.GlobalMax(), Shard: to}},
+		same:   fmt.Sprint(by, to),
 	}, nil
 }
 

@@ -54,10 +54,18 @@ type Reshardings struct {
 	// results are those of operations that have ended, while they are kept, by
 	// namespace.
 	results map[string]quiesced
+	counts  map[Provenance]ReshardingCounts
 }
 
+// ReshardingCounts are what the config server counts of operations since it
+// began.
+type ReshardingCounts struct{ Started, Succeeded, Failed, Canceled int64 }
+
 func newReshardings(c *Cluster) *Reshardings {
-	return &Reshardings{c: c, underWay: map[string]*resharding{}, results: map[string]quiesced{}}
+	return &Reshardings{
+		c: c, underWay: map[string]*resharding{}, results: map[string]quiesced{},
+		counts: map[Provenance]ReshardingCounts{},
+	}
 }
 
 // reset forgets all that are under way, and the results.
@@ -92,8 +100,9 @@ type reshardPlan struct {
 	Provenance Provenance
 	Pattern    catalog.KeyPattern
 	Zones      *catalog.ZoneSet
-	// Layout makes the chunks of the collection as it will be.
-	Layout func() ([]catalog.Chunk, error)
+	// Chunks are those of the collection as it will be. They are laid out when the
+	// operation begins: their shards can't be removed from then on.
+	Chunks []catalog.Chunk
 	// same tells repeated requests from others.
 	same string
 	// UserID is the user's name for the operation, whose result is kept under it;
@@ -137,6 +146,9 @@ func (rs *Reshardings) start(plan reshardPlan, done func(error)) {
 	}
 	rs.dropResult(plan.Namespace)
 	rs.underWay[plan.Namespace] = op
+	counts := rs.counts[plan.Provenance]
+	counts.Started++
+	rs.counts[plan.Provenance] = counts
 	if err := rs.c.config.insert(configReshardings, op.doc()); err != nil {
 		rs.c.logger.Warn("resharding operation not written", "error", err)
 	}
@@ -148,18 +160,42 @@ func (rs *Reshardings) start(plan reshardPlan, done func(error)) {
 // is the config server, and every shard are there to take it. Whoever waits for
 // the operation does not wait for them.
 func (op *resharding) after(d time.Duration, step func()) {
-	op.c.after(d, func() {
+	run := func() {
+		if op.c.reshardings.underWay[op.request.Namespace] != op {
+			return // a step before this one has panicked
+		}
 		if err := op.c.faults.reachShards(configShard); err != nil {
-			waiting := op.done
-			op.done = nil
-			for _, done := range waiting {
-				done(err)
-			}
+			op.tell(err)
 			op.after(time.Second, step)
 			return
 		}
 		step()
+	}
+	op.c.after(d, func() { op.c.attempt("a resharding", run, op.crash) })
+}
+
+// crash ends an operation one of whose steps has panicked.
+func (op *resharding) crash(err error) {
+	rs, ns := op.c.reshardings, op.request.Namespace
+	if rs.underWay[ns] != op {
+		return
+	}
+	op.aborted = err
+	op.c.attempt("the end of a resharding", op.abandon, func(error) {
+		if rs.underWay[ns] == op {
+			delete(rs.underWay, ns)
+		}
+		op.tell(err)
 	})
+}
+
+// tell tells those who wait.
+func (op *resharding) tell(err error) {
+	waiting := op.done
+	op.done = nil
+	for _, done := range waiting {
+		done(err)
+	}
 }
 
 // prepare waits until no migration of the collection is under way.
@@ -242,12 +278,16 @@ func (op *resharding) finish() {
 
 func (op *resharding) commit() error {
 	plan := op.request
-	chunks, err := plan.Layout()
-	if err != nil {
+	if err := op.checkShards(); err != nil {
 		return err
 	}
+	if plan.Provenance == ByReshard { // indexes may have come meanwhile
+		if err := op.c.reshardings.checkUniqueIndexes(plan.Namespace, plan.Pattern); err != nil {
+			return err
+		}
+	}
 	at, epoch, uuid := op.c.Tick(), op.c.NewObjectID(), op.c.NewUUID()
-	table, err := op.c.config.tableOf(plan.Pattern, chunks, epoch, at)
+	table, err := op.c.config.tableOf(plan.Pattern, plan.Chunks, epoch, at)
 	if err != nil {
 		return err
 	}
@@ -288,6 +328,32 @@ func (op *resharding) commit() error {
 	return nil
 }
 
+// checkShards demands that every shard that will own something is there: one may
+// have been taken out of the catalog by hand.
+func (op *resharding) checkShards() error {
+	for _, chunk := range op.request.Chunks {
+		if _, err := op.c.config.ShardByID(string(chunk.Shard)); err != nil {
+			return err
+		}
+		if op.c.shards[chunk.Shard] == nil {
+			return mongoerr.New(mongoerr.ShardNotFound, "Shard %s not found", chunk.Shard)
+		}
+	}
+	return nil
+}
+
+// willOwn counts the chunks that the operations under way will give a shard.
+func (rs *Reshardings) willOwn(id catalog.ShardID) (n int64) {
+	for _, op := range rs.underWay {
+		for _, chunk := range op.request.Chunks {
+			if chunk.Shard == id {
+				n++
+			}
+		}
+	}
+	return n
+}
+
 // redistribute makes the collection anew on its new owners, and changes
 // nothing that is there.
 func (rs *Reshardings) redistribute(coll catalog.Collection, table *catalog.RoutingTable,
@@ -306,7 +372,7 @@ func (rs *Reshardings) redistribute(coll catalog.Collection, table *catalog.Rout
 	for _, id := range table.Owners() {
 		moved[id] = rs.c.collections.emptyLike(coll.Namespace, like, id)
 		if _, ok := moved[id].keyIndex(table.Pattern()); !ok {
-			if err := moved[id].docs.CreateIndex(keyIndexSpec(table.Pattern(), false)); err != nil {
+			if err := moved[id].makeKeyIndex(table.Pattern(), false); err != nil {
 				return nil, err
 			}
 		}
@@ -345,9 +411,10 @@ func (rs *Reshardings) spreadVirtual(coll catalog.Collection, table *catalog.Rou
 	}
 }
 
-// close tells those who wait.
+// close ends the operation and tells those who wait.
 func (op *resharding) close(err error) {
 	delete(op.c.reshardings.underWay, op.request.Namespace)
+	op.count(err)
 	if op.request.UserID != nil {
 		op.enter(reshardQuiesced)
 		op.leaveEntry()
@@ -356,9 +423,7 @@ func (op *resharding) close(err error) {
 		op.enter(reshardDone)
 		op.deleteRecord()
 	}
-	for _, done := range op.done {
-		done(err)
-	}
+	op.tell(err)
 }
 
 // run runs an operation to its end, for a caller who holds the lock.

@@ -21,9 +21,13 @@ func (m *model) refused(t *testing.T, db string, command bson.D, code int64) {
 
 // orders is db.c sharded by a, b an index besides, 120 documents on three
 // shards.
-func orders(t *testing.T) *model {
+func orders(t *testing.T, change ...func(*mock.Config)) *model {
 	t.Helper()
-	m := newCluster(t, threeShards, mock.Config{Parameters: map[string]any{"reshardingMinimumOperationDurationMillis": 0}})
+	cfg := mock.Config{Parameters: map[string]any{"reshardingMinimumOperationDurationMillis": 0}}
+	for _, c := range change {
+		c(&cfg)
+	}
+	m := newCluster(t, threeShards, cfg)
 	m.ok(t, "admin", d("shardCollection", ns, "key", d("a", 1)))
 	for i := range 120 {
 		m.ok(t, "db", d("insert", "c", "documents", bson.A{d("_id", i, "a", i, "b", i%40)}))
@@ -262,5 +266,18 @@ func TestOrphansOfARefinedKeyAreDeleted(t *testing.T) {
 		}
 		m.cluster.Unlock()
 		m.sleep(time.Hour)
+	}
+}
+
+// A hashed field that is hashed no more is another shard key: documents would lie
+// where nobody looks for them.
+func TestRefiningKeepsWhatIsHashed(t *testing.T) {
+	m := orders(t)
+	m.ok(t, "admin", d("reshardCollection", ns, "key", d("a", "hashed")))
+	m.ok(t, "db", d("createIndexes", "c", "indexes", bson.A{d("key", d("a", 1, "b", 1), "name", "ab")}))
+	before := m.documents(t, "c")
+	m.refused(t, "admin", d("refineCollectionShardKey", ns, "key", d("a", 1, "b", 1)), 72)
+	if after := m.documents(t, "c"); after != before {
+		t.Errorf("%d documents, and %d before", after, before)
 	}
 }

@@ -183,10 +183,12 @@ func (mb *Membership) StopDraining(shard catalog.Shard) error {
 	return err
 }
 
-// DrainingStatus returns what a shard still has.
+// DrainingStatus returns what a shard still has, and what reshardings under way
+// will give it.
 func (mb *Membership) DrainingStatus(shard catalog.Shard) Removal {
 	r := Removal{Shard: shard.ID, Databases: mb.c.config.databasesOn(shard.ID),
 		Collections: mb.c.config.unshardedOn(shard.ID)}
+	r.Chunks = mb.c.reshardings.willOwn(shard.ID)
 	for _, table := range mb.c.config.tables {
 		r.Chunks += int64(table.Count(shard.ID))
 		r.JumboChunks += int64(table.JumboCount(shard.ID))

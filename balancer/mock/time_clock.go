@@ -3,6 +3,7 @@ package mock
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -32,15 +33,17 @@ type clock struct {
 	// may have to be written. eachRun wants it called for each one.
 	ran     func()
 	eachRun bool
+	// panics hears of events that do.
+	panics *slog.Logger
 	// away reports whether a node is down or cut off from another: what waits
 	// for one may wait in vain.
 	away func() bool
 }
 
 // newClock returns a clock that stands at start.
-func newClock(start time.Time, realTime bool) *clock {
+func newClock(start time.Time, realTime bool, logger *slog.Logger) *clock {
 	k := &clock{
-		realTime: realTime, queue: balancer.NewQueue(start.Truncate(time.Millisecond)), kick: make(chan struct{}, 1),
+		panics: logger, realTime: realTime, queue: balancer.NewQueue(start.Truncate(time.Millisecond)), kick: make(chan struct{}, 1),
 		ran: func() {}, away: func() bool { return false },
 	}
 	k.cond = sync.NewCond(&k.mu)
@@ -73,21 +76,55 @@ func (k *clock) after(d time.Duration, run func()) (cancel func()) {
 	return cancel
 }
 
+// attempt runs a step of something that others wait for. Should it panic, failed
+// ends that thing: the rest of the cluster goes on.
+func (k *clock) attempt(what string, step func(), failed func(error)) {
+	err := mongoerr.Guard(k.panics, what, func() error {
+		step()
+		return nil
+	})
+	if err != nil {
+		failed(err)
+	}
+}
+
+// runNext runs the next event. One that panics is logged, and is over: nobody is
+// known here who waits for it (see attempt).
+func (k *clock) runNext() {
+	k.attempt("an event", func() { k.queue.RunNext() }, func(error) {})
+}
+
+// runUntil runs everything due until t, and tells each after every event.
+func (k *clock) runUntil(t time.Time, each func()) {
+	for {
+		due, ok := k.queue.Next()
+		if !ok || due.After(t) {
+			break
+		}
+		k.runNext()
+		each()
+	}
+	k.queue.Advance(t)
+}
+
+// every calls f in d, and again and again, whatever becomes of it, as long as it
+// wants to be called.
+func (k *clock) every(d time.Duration, f func() (again bool)) {
+	k.after(d, func() {
+		again := true
+		k.attempt("what is done every "+d.String(), func() { again = f() }, func(error) {})
+		if again {
+			k.every(d, f)
+		}
+	})
+}
+
 // pump runs the events of a cluster on real time as they fall due.
 func (k *clock) pump(ctx context.Context) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
-		k.mu.Lock()
-		k.queue.Advance(time.Now())
-		k.ran()
-		k.cond.Broadcast()
-		wait := time.Hour
-		if due, ok := k.queue.Next(); ok {
-			wait = time.Until(due)
-		}
-		k.mu.Unlock()
-		timer.Reset(wait)
+		timer.Reset(k.runDue())
 		select {
 		case <-ctx.Done():
 			return
@@ -95,6 +132,19 @@ func (k *clock) pump(ctx context.Context) {
 		case <-timer.C:
 		}
 	}
+}
+
+// runDue runs what is due on real time, and tells how long nothing will be.
+func (k *clock) runDue() time.Duration {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.runUntil(time.Now(), func() {})
+	k.ran()
+	k.cond.Broadcast()
+	if due, ok := k.queue.Next(); ok {
+		return time.Until(due)
+	}
+	return time.Hour
 }
 
 // Await blocks the caller, who holds the lock, until done. On virtual time it
@@ -108,8 +158,8 @@ func (k *clock) Await(ctx context.Context, deadline time.Time, done func() bool)
 	}
 	began := k.now()
 	for !done() {
-		if err := ctx.Err(); err != nil {
-			return mongoerr.New(mongoerr.Interrupted, "operation was interrupted: %s", err)
+		if ctx.Err() != nil {
+			return interrupted(ctx)
 		}
 		if k.closed {
 			return errClosed()
@@ -125,7 +175,7 @@ func (k *clock) Await(ctx context.Context, deadline time.Time, done func() bool)
 			k.advance(deadline)
 			return errMaxTime()
 		}
-		k.queue.RunNext()
+		k.runNext()
 		k.ran()
 	}
 	return nil
@@ -134,15 +184,11 @@ func (k *clock) Await(ctx context.Context, deadline time.Time, done func() bool)
 // advance runs everything due until t. Each event's changes are written on
 // their own, so that a process that is killed leaves no burst half done.
 func (k *clock) advance(t time.Time) {
-	for k.eachRun {
-		due, ok := k.queue.Next()
-		if !ok || due.After(t) {
-			break
-		}
-		k.queue.RunNext()
-		k.ran()
+	each := func() {}
+	if k.eachRun {
+		each = k.ran
 	}
-	k.queue.Advance(t)
+	k.runUntil(t, each)
 }
 
 func (k *clock) awaitReal(ctx context.Context, deadline time.Time, done func() bool) error {
@@ -160,13 +206,13 @@ func (k *clock) awaitReal(ctx context.Context, deadline time.Time, done func() b
 	replaced := k.replaced
 	for !done() {
 		if k.replaced != replaced {
-			return mongoerr.New(mongoerr.Interrupted, "operation was interrupted: a snapshot was loaded")
+			return errReplaced()
 		}
 		if err := ctx.Err(); err != nil {
 			if errors.Is(err, context.DeadlineExceeded) && !deadline.IsZero() {
 				return errMaxTime()
 			}
-			return mongoerr.New(mongoerr.Interrupted, "operation was interrupted: %s", err)
+			return interrupted(ctx)
 		}
 		if k.closed {
 			return errClosed()
@@ -174,6 +220,16 @@ func (k *clock) awaitReal(ctx context.Context, deadline time.Time, done func() b
 		k.cond.Wait() // other commands run meanwhile
 	}
 	return nil
+}
+
+// interrupted returns why a command has ended: what whoever ended it says, if
+// that is an answer to a client.
+func interrupted(ctx context.Context) error {
+	cause := context.Cause(ctx)
+	if _, known := mongoerr.CodeOf(cause); known {
+		return cause
+	}
+	return mongoerr.New(mongoerr.Interrupted, "operation was interrupted: %s", cause)
 }
 
 func errClosed() error {
@@ -254,12 +310,7 @@ func (k *clock) keepPace(ctx context.Context) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
-		k.mu.Lock()
-		k.keepUp()
-		k.pacing.wake = k.nextWake()
-		wait := max(time.Until(k.pacing.wake), shortestWait)
-		k.mu.Unlock()
-		timer.Reset(wait)
+		timer.Reset(k.catchUp())
 		select {
 		case <-ctx.Done():
 			return
@@ -267,6 +318,15 @@ func (k *clock) keepPace(ctx context.Context) {
 		case <-timer.C:
 		}
 	}
+}
+
+// catchUp brings virtual time up to date, and tells how long nothing falls due.
+func (k *clock) catchUp() time.Duration {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.keepUp()
+	k.pacing.wake = k.nextWake()
+	return max(time.Until(k.pacing.wake), shortestWait)
 }
 
 // keepUp lets the virtual time go by that has passed.
@@ -312,6 +372,18 @@ func (k *clock) Lock() {
 func (k *clock) Unlock() {
 	k.rouse()
 	k.mu.Unlock()
+}
+
+// Outside gives the lock back while work runs, which must not touch the cluster,
+// and takes it again.
+func (k *clock) Outside(work func() error) error {
+	k.Unlock()
+	defer k.Lock() // a panic goes on to who holds it
+	return work()
+}
+
+func errReplaced() error {
+	return mongoerr.New(mongoerr.Interrupted, "operation was interrupted: a snapshot was loaded")
 }
 
 // Advance lets virtual time jump; everything due by then happens. On real time

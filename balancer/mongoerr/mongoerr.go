@@ -24,6 +24,16 @@ func (c Code) Name() string {
 	return "Location" + strconv.Itoa(int(c))
 }
 
+// IsCodeName reports whether a word is the symbolic name of a code.
+func IsCodeName(word string) bool {
+	for _, name := range names {
+		if name == word {
+			return true
+		}
+	}
+	return false
+}
+
 // ServerError is a failure as the server reports it.
 type ServerError struct {
 	Code    Code

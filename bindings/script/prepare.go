@@ -11,6 +11,7 @@ import (
 // little: every tree comes by here before it is compiled.
 func prepareTree(tree *ast.Program) {
 	clarifyCatches(tree)
+	concatenateExactly(tree)
 	if strings.Contains(tree.File.Source(), evalName) {
 		checkEvals(tree)
 		nameClasses(tree)

@@ -7,40 +7,50 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
 
 	"shardsh/bindings/rawdoc"
 )
 
-// SendRetryable is send for writes of single documents: after a network error,
+// SendRetryable is Send for writes of single documents: after a network error,
 // or one the server labels so, the same command goes out once more with the same
-// transaction number. Servers that keep no such numbers get plain commands.
+// transaction number. A write that changes a shard key's value needs the number,
+// too, outside of transactions. Servers that keep no such numbers get plain
+// commands.
 func (s *Gateway) SendRetryable(r Request) (bson.Raw, error) {
 	body, ok := r.Body.(bson.D)
-	if !ok || r.session != nil || s.guards != nil || s.noRetryWrites || !r.On.numbersWrites() {
+	if !ok || s.guards != nil || s.noRetryWrites {
 		return s.Send(r)
 	}
-	home := r.On.homeSession()
-	if home == nil {
+	numbered, err := r.On.numbersWrites()
+	if err != nil {
+		return nil, err
+	}
+	sess := r.driverSession()
+	if !numbered || sess == nil {
 		return s.Send(r)
 	}
-	home.number++
-	r.Body = append(body[:len(body):len(body)], bson.E{Key: "txnNumber", Value: home.number})
+	number, ok := r.On.writeNumber(sess)
+	if !ok {
+		return s.Send(r)
+	}
+	r.Body = append(body[:len(body):len(body)], bson.E{Key: "txnNumber", Value: number})
 	ctx := r.Context(s.JS.Context())
 	reply, err := r.DB().RunCommand(ctx, r.Body).Raw()
 	if err != nil && s.JS.Context().Err() == nil && retryable(err) {
 		reply, err = r.DB().RunCommand(ctx, r.Body).Raw()
 	}
-	if isNetworkError(err) && s.JS.Context().Err() == nil { // its numbers may be anywhere now
-		home.driver.EndSession(context.WithoutCancel(s.JS.Context()))
-		r.On.home = nil
+	if r.session == nil && isNetworkError(err) && s.JS.Context().Err() == nil { // its numbers may be anywhere now
+		r.On.EndHome(context.WithoutCancel(s.JS.Context()))
 	}
 	return s.Answer(reply, err)
 }
 
 // mayRead reports whether a failed read is worth sending once more: the
-// connection was lost, or the member it went to is on its way out.
+// connection was lost, or the member it went to is on its way out. Where no
+// server was to be found, the driver has waited for one.
 func (s *Gateway) mayRead(r Request, err error) bool {
-	return err != nil && r.Reads && r.session == nil && s.JS.Context().Err() == nil &&
+	return err != nil && !noServer(err) && r.Reads && r.session == nil && s.JS.Context().Err() == nil &&
 		(isNetworkError(err) || slices.Contains(passingErrors(), CodeOf(err)))
 }
 
@@ -50,17 +60,23 @@ func passingErrors() []int32 {
 	return []int32{6, 7, 89, 91, 134, 189, 262, 9001, 10107, 11600, 11602, 13435, 13436}
 }
 
+// noServer reports whether an error says that there is none to send to.
+func noServer(err error) bool { return errors.As(err, new(topology.ServerSelectionError)) }
+
 func retryable(err error) bool {
 	var command mongo.CommandError
-	return isNetworkError(err) || errors.As(err, &command) && command.HasErrorLabel("RetryableWriteError")
+	return isNetworkError(err) && !noServer(err) || errors.As(err, &command) && command.HasErrorLabel("RetryableWriteError")
 }
 
 // numbersWrites reports whether the server keeps transaction numbers: members of
 // replica sets and mongos do.
-func (m *Conn) numbersWrites() bool {
-	hello := m.helloReply()
-	if _, err := hello.LookupErr("logicalSessionTimeoutMinutes"); err != nil {
-		return false
+func (m *Conn) numbersWrites() (bool, error) {
+	hello, err := m.helloReply()
+	if err != nil {
+		return false, err
 	}
-	return rawdoc.Text(hello, "msg") == "isdbgrid" || rawdoc.Text(hello, "setName") != ""
+	if _, err := hello.LookupErr("logicalSessionTimeoutMinutes"); err != nil {
+		return false, nil //nolint:nilerr // a server of its own, or an old one
+	}
+	return rawdoc.Text(hello, "msg") == "isdbgrid" || rawdoc.Text(hello, "setName") != "", nil
 }

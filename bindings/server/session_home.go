@@ -12,24 +12,17 @@ import (
 // killWait is how long to wait for the server to kill what Ctrl-C interrupted.
 const killWait = time.Second
 
-// homeSession is what the commands of a connection belong to unless the script
-// started a session for them. That the shell knows its id is what lets Ctrl-C
-// kill an operation on every shard it runs on; the numbers let a write whose
-// answer got lost be sent again without being done twice.
-type homeSession struct {
-	driver *mongo.Session
-	number int64
-}
-
-// home starts the session when it is first used; nil when there is none to be
-// had.
-func (m *Conn) homeSession() *homeSession {
+// homeSession returns what the commands of a connection belong to unless the
+// script started a session for them; nil when there is none to be had. That the
+// shell knows its id is what lets Ctrl-C kill an operation on every shard it runs
+// on.
+func (m *Conn) homeSession() *mongo.Session {
 	if m.home == nil {
 		sess, err := m.Client.StartSession(options.Session().SetCausalConsistency(false))
 		if err != nil {
 			return nil
 		}
-		m.home = &homeSession{driver: sess}
+		m.home = sess
 	}
 	return m.home
 }
@@ -47,8 +40,8 @@ func (s *Gateway) Interrupt() {
 		// Nobody waits for the answer to an operation that is gone by itself, or
 		// cannot be reached any more.
 		_ = m.Client.Database("admin").RunCommand(ctx, bson.D{{Key: "killSessions", Value: bson.A{sess.ID()}}}).Err()
-		if m.home != nil && m.home.driver == sess {
-			m.home = nil // not ended: the driver would hand it out again, and its numbers are used up
+		if m.home == sess {
+			m.home = nil // not ended: the driver would hand it out again, and the server has killed it
 		}
 		s.sentIn(nil, nil)
 	}
@@ -58,7 +51,7 @@ func (s *Gateway) Interrupt() {
 // EndHome ends the session that commands belong to by default.
 func (m *Conn) EndHome(ctx context.Context) {
 	if m.home != nil {
-		m.home.driver.EndSession(ctx)
+		m.home.EndSession(ctx)
 		m.home = nil
 	}
 }

@@ -115,7 +115,7 @@ func TestDocumentsInJavaScript(t *testing.T) {
 	for script, want := range map[string]string{
 		`Object.keys(d).join()`: `2,z,f,n,when,re,pcre,sub,__proto__,none,old`,
 		`typeof d.z + typeof d.f + typeof d.n + ` +
-			`d.n._bsontype + d.n`: `numbernumberobjectLong9007199254740993`,
+			`d.n._bsontype + String(d.n)`: `numbernumberobjectLong9007199254740993`,
 		`d.when instanceof Date && d.re instanceof RegExp && d.re.test('A') && ` +
 			`d.pcre._bsontype`: `BSONRegExp`,
 		`d instanceof Object && d.constructor === Object && Array.isArray(d.sub.list) && d.sub.list instanceof Array`: `true`,

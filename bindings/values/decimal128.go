@@ -49,32 +49,31 @@ func (d *decimal128) show(in *inspector) string {
 
 func (d *decimal128) extended(j *jsonWriter) { j.pair("$numberDecimal", d.d.String()) }
 
-// primitive returns the value in arithmetic: the nearest number, or a BigInt
-// for a whole value beyond what a number holds exactly.
-func (d *decimal128) primitive() goja.Value {
+func (d *decimal128) decimal() string { return d.d.String() }
+
+// primitive returns the value in arithmetic and comparison: the nearest number.
+func (d *decimal128) primitive() goja.Value { return d.w.rt.ToValue(d.float()) }
+
+func (d *decimal128) float() float64 {
 	if d.d.IsNaN() {
-		return goja.NaN()
+		return math.NaN()
 	}
 	if sign := d.d.IsInf(); sign != 0 {
-		return d.w.rt.ToValue(math.Inf(sign))
+		return math.Inf(sign)
 	}
 	f, _ := strconv.ParseFloat(d.d.String(), 64)
-	if math.Abs(f) <= maxSafe {
-		return d.w.rt.ToValue(f)
+	return f
+}
+
+// rounded reports whether JavaScript would write another number.
+func (d *decimal128) rounded() bool {
+	if d.d.IsNaN() || d.d.IsInf() != 0 {
+		return false
 	}
-	digits, exp, err := d.d.BigInt()
-	if err != nil || exp < -40 || exp > 400 {
-		return d.w.rt.ToValue(f)
-	}
-	ten := big.NewInt(10)
-	if exp >= 0 {
-		return d.w.rt.ToValue(digits.Mul(digits, ten.Exp(ten, big.NewInt(int64(exp)), nil)))
-	}
-	whole, rest := new(big.Int).QuoRem(digits, ten.Exp(ten, big.NewInt(int64(-exp)), nil), new(big.Int))
-	if rest.Sign() != 0 {
-		return d.w.rt.ToValue(f)
-	}
-	return d.w.rt.ToValue(whole)
+	f := d.float()
+	exact, ok := new(big.Rat).SetString(d.d.String())
+	shown, isNumber := new(big.Rat).SetString(strconv.FormatFloat(f, 'g', -1, 64))
+	return !ok || !isNumber || exact.Cmp(shown) != 0
 }
 
 func decimal128Class() classSpec {
@@ -83,7 +82,6 @@ func decimal128Class() classSpec {
 		methods: func(w *World) []method {
 			return []method{
 				on(w, "toString", func(d *decimal128, _ []goja.Value) goja.Value { return w.rt.ToValue(d.d.String()) }),
-				on(w, "valueOf", func(d *decimal128, _ []goja.Value) goja.Value { return d.primitive() }),
 				on(w, "toJSON", func(d *decimal128, _ []goja.Value) goja.Value {
 					return w.object("$numberDecimal", w.rt.ToValue(d.d.String()))
 				}),

@@ -88,13 +88,20 @@ func (l *long) float() float64 {
 	return float64(l.n)
 }
 
-// primitive returns the value in arithmetic and comparison: a number while that
-// is exact, else a BigInt (spec 04 §4.8).
-func (l *long) primitive() goja.Value {
-	if safe(l.n) && !(l.unsigned && l.n < 0) {
-		return l.w.rt.ToValue(l.n)
+func (l *long) decimal() string { return l.text(10) }
+
+// primitive returns the value in arithmetic and comparison: the nearest number
+// (spec 04 §4.8).
+func (l *long) primitive() goja.Value { return l.w.rt.ToValue(l.float()) }
+
+func (l *long) exactly() bool { return safe(l.n) && !(l.unsigned && l.n < 0) }
+
+func (l *long) rounded() bool {
+	if l.exactly() {
+		return false
 	}
-	return l.w.rt.ToValue(l.big())
+	exact, _ := new(big.Float).SetFloat64(l.float()).Int(nil)
+	return exact.Cmp(l.big()) != 0
 }
 
 // compare orders two Longs by value, whatever their signedness.
@@ -222,12 +229,11 @@ func longMethods(w *World) []method {
 	}, "toInt")
 	add(func(l *long, _ []goja.Value) goja.Value { return w.newLong(l.n) }, "toSigned")
 	add(func(l *long, _ []goja.Value) goja.Value { return w.wrap(&long{w: w, n: l.n, unsigned: true}) }, "toUnsigned")
-	add(func(l *long, _ []goja.Value) goja.Value { return l.primitive() }, "valueOf")
 	add(func(l *long, _ []goja.Value) goja.Value {
-		if v := l.primitive(); goja.IsNumber(v) {
-			return v
+		if l.exactly() {
+			return l.primitive()
 		}
-		return value(l.text(10)) // JSON has no place for a BigInt
+		return value(l.text(10)) // a number would lose digits
 	}, "toJSON")
 	add(func(l *long, _ []goja.Value) goja.Value { return value(int32(l.n >> 32)) }, "getHighBits")
 	add(func(l *long, _ []goja.Value) goja.Value { return value(int32(l.n)) }, "getLowBits")

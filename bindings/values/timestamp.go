@@ -3,6 +3,7 @@ package values
 import (
 	"fmt"
 	"math"
+	"math/big"
 	"strconv"
 
 	"github.com/dop251/goja"
@@ -27,6 +28,19 @@ func (ts *timestamp) Get(key string) goja.Value { return ts.w.longField(key, ts.
 // bits returns the value as the server compares it: seconds above the
 // increment.
 func (ts *timestamp) bits() int64 { return int64(uint64(ts.t)<<32 | uint64(ts.i)) }
+
+func (ts *timestamp) decimal() string { return strconv.FormatUint(uint64(ts.bits()), 10) }
+
+// primitive returns a BigInt beyond what a number holds: two times of one second
+// differ in the last digits only, and < has to tell them apart.
+func (ts *timestamp) primitive() goja.Value {
+	if n := ts.bits(); safe(n) && n >= 0 {
+		return ts.w.rt.ToValue(n)
+	}
+	return ts.w.rt.ToValue(new(big.Int).SetUint64(uint64(ts.bits())))
+}
+
+func (*timestamp) rounded() bool { return false }
 
 func (ts *timestamp) encode(e *encoder) {
 	e.buf = bsoncore.AppendTimestamp(e.buf, ts.t, ts.i)

@@ -70,6 +70,7 @@ func Install(rt *goja.Runtime, opts Options) *World {
 			return v
 		})
 	}
+	w.exactBigInt()
 	return w
 }
 

@@ -119,6 +119,9 @@ func (w *World) class(k kind) *class {
 			hidden(c.proto, m.name, w.function(m.name, m.call))
 		}
 	}
+	if k == kindLong || k == kindDecimal128 {
+		w.defineArithmetic(c)
+	}
 	if spec.getters != nil {
 		for _, g := range spec.getters(w) {
 			must(c.proto.DefineAccessorProperty(g.name, w.function("get "+g.name, g.call), nil, goja.FLAG_TRUE, goja.FLAG_FALSE))

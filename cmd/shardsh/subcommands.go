@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -20,6 +21,8 @@ type subcommand struct {
 func subcommands() []subcommand {
 	return []subcommand{
 		{"check", "[options] [address]", "balance of every collection, for CI", environment.check},
+		{"why", "[options] [address]", "what is wrong, why, and what to do", environment.why},
+		{"snapshot", "[address] -o FILE", "the metadata of a cluster, in a file", environment.takeSnapshot},
 		{"serve", "[options]", "the mock cluster on a port", environment.serve},
 	}
 }
@@ -39,6 +42,9 @@ func (env environment) subcommand() (subcommand, environment, bool) {
 	}
 	return subcommand{}, env, false
 }
+
+// name is what the user calls what runs.
+func (env environment) name() string { return strings.TrimSpace(cmp.Or(env.command, "shardsh")) }
 
 // asksForHelp reports whether the word is "help", alone or with what is no
 // subcommand.

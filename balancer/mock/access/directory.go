@@ -30,6 +30,18 @@ type User struct {
 	Roles          []Role
 	CustomData     bson.Raw
 	credentials    map[Mechanism]scram.StoredCredentials
+	// derive makes the credentials of a user that was given, once there is a
+	// secret for the salts.
+	derive func(secret []byte) (map[Mechanism]scram.StoredCredentials, error)
+}
+
+// Is reports whether two are the same user, perhaps at different times. One that
+// was dropped and made again under its name is another. Nobody is nobody.
+func (u *User) Is(other *User) bool {
+	if u == nil || other == nil {
+		return u == other
+	}
+	return u.Name == other.Name && u.Database == other.Database && u.ID.Equal(other.ID)
 }
 
 // Mechanisms returns those the user can authenticate with, in the order servers
@@ -48,19 +60,18 @@ type key struct{ database, name string }
 
 // Directory is the users of a cluster. It may be used from any goroutine.
 type Directory struct {
-	// decoy makes the salts of users that don't exist.
-	decoy []byte
-
-	mu    sync.RWMutex
-	users map[key]*User
-	roles map[key]*Definition // those that were created
+	mu sync.RWMutex
+	// secret makes what strangers hear of users that don't exist.
+	secret []byte
+	users  map[key]*User
+	roles  map[key]*Definition // those that were created
 	// grants are what users may do, as far as somebody has asked.
 	grants map[key]*Grants
 }
 
 // NewDirectory makes a directory without users.
 func NewDirectory() *Directory {
-	return &Directory{decoy: random(32), users: map[key]*User{}, roles: map[key]*Definition{}, grants: map[key]*Grants{}}
+	return &Directory{secret: NewSecret(), users: map[key]*User{}, roles: map[key]*Definition{}, grants: map[key]*Grants{}}
 }
 
 // Clone returns a directory of the same users and roles.
@@ -68,12 +79,12 @@ func (d *Directory) Clone() *Directory {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return &Directory{
-		decoy: d.decoy, users: maps.Clone(d.users), roles: maps.Clone(d.roles), grants: map[key]*Grants{},
+		secret: d.secret, users: maps.Clone(d.users), roles: maps.Clone(d.roles), grants: map[key]*Grants{},
 	}
 }
 
 // Become takes over the users and roles of another directory, which nobody else
-// may have, in place of its own, all in one step.
+// may have, in place of its own, all in one step. The secret stays.
 func (d *Directory) Become(other *Directory) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -107,13 +118,19 @@ func (d *Directory) Create(database, name string, draft Draft) error {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.users[key{database, name}] != nil {
-		return mongoerr.New(mongoerr.UserExists, "User \"%s@%s\" already exists", name, database)
+	return d.add(u)
+}
+
+// add puts a new user in. The caller holds the lock.
+func (d *Directory) add(u *User) error {
+	k := key{u.Database, u.Name}
+	if d.users[k] != nil {
+		return mongoerr.New(mongoerr.UserExists, "User \"%s@%s\" already exists", u.Name, u.Database)
 	}
 	if err := d.checkRoles(u.Roles); err != nil {
 		return err
 	}
-	d.users[key{database, name}] = u
+	d.users[k] = u
 	return nil
 }
 
@@ -126,7 +143,7 @@ func newID() bson.Binary {
 
 func (u *User) apply(draft Draft) error {
 	if draft.Password != "" {
-		credentials, err := makeCredentials(u.Name, draft.Password, draft.Mechanisms)
+		credentials, err := makeCredentials(u.Name, draft.Password, draft.Mechanisms, randomSalt)
 		if err != nil {
 			return err
 		}
@@ -182,6 +199,16 @@ func (d *Directory) Drop(database, name string) bool {
 	delete(d.users, key{database, name})
 	d.forget()
 	return ok
+}
+
+// Current returns what a user is by now; false for one that was dropped, also
+// where another has its name.
+func (d *Directory) Current(u *User) (*User, bool) {
+	is, there := d.Find(u.Database, u.Name)
+	if !there || !is.Is(u) {
+		return nil, false
+	}
+	return is, true
 }
 
 // Find returns a user.

@@ -191,20 +191,23 @@ func (d *Directory) roleGrants(roles []Role) *Grants {
 	return g
 }
 
-// Grants returns what a user may do now; false when there is no such user. They
+// Grants returns what a user may do now; false when it is there no more. They
 // are computed once after each change.
-func (d *Directory) Grants(database, name string) (*Grants, bool) {
-	k := key{database, name}
+func (d *Directory) Grants(of *User) (*Grants, bool) {
+	k := key{of.Database, of.Name}
 	d.mu.RLock()
+	u := d.users[k]
 	g, known := d.grants[k]
 	d.mu.RUnlock()
+	if u == nil || !u.Is(of) {
+		return nil, false
+	}
 	if known {
 		return g, true
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	u := d.users[k]
-	if u == nil {
+	if u = d.users[k]; u == nil || !u.Is(of) {
 		return nil, false
 	}
 	g = d.roleGrants(u.Roles)

@@ -77,7 +77,7 @@ func MayViewRoles(r Request) bool {
 		if r.Caller == nil {
 			return false
 		}
-		u, there := r.Directory.Find(r.Caller.Database, r.Caller.Name)
+		u, there := r.Directory.Current(r.Caller)
 		return there && slices.Contains(r.Directory.Inherited(u.Roles), Role{Role: name, Database: db})
 	})
 }

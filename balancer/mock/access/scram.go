@@ -1,9 +1,7 @@
 package access
 
 import (
-	"crypto/hmac"
 	"crypto/md5" //nolint:gosec // SCRAM-SHA-1 of MongoDB is made so
-	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 
@@ -42,7 +40,10 @@ func (m Mechanism) Known() bool {
 	return ok
 }
 
-func makeCredentials(name, password string, mechanisms []Mechanism) (map[Mechanism]scram.StoredCredentials, error) {
+// makeCredentials derives what is kept of a password, each mechanism's with the
+// salt that saltOf returns.
+func makeCredentials(name, password string, mechanisms []Mechanism, saltOf func(Mechanism) []byte,
+) (map[Mechanism]scram.StoredCredentials, error) {
 	if len(mechanisms) == 0 {
 		mechanisms = []Mechanism{SHA1, SHA256}
 	}
@@ -54,10 +55,9 @@ func makeCredentials(name, password string, mechanisms []Mechanism) (map[Mechani
 		}
 		client, err := s.client(m, name, password)
 		if err != nil {
-			// The library's text names no part of the password.
-			return nil, mongoerr.New(mongoerr.BadValue, "Error preflighting normalization: %s", err)
+			return nil, errUnprepared(err)
 		}
-		c, err := client.GetStoredCredentialsWithError(scram.KeyFactors{Salt: string(random(s.saltBytes)),
+		c, err := client.GetStoredCredentialsWithError(scram.KeyFactors{Salt: string(saltOf(m)),
 			Iters: s.iterations})
 		if err != nil {
 			return nil, mongoerr.New(mongoerr.BadValue, "cannot make %s credentials: %s", string(m), err)
@@ -66,6 +66,8 @@ func makeCredentials(name, password string, mechanisms []Mechanism) (map[Mechani
 	}
 	return made, nil
 }
+
+func randomSalt(m Mechanism) []byte { return random(schemes[m].saltBytes) }
 
 // client derives keys. The name has no part in them but for the digest that
 // SCRAM-SHA-1 takes for the password.
@@ -109,7 +111,7 @@ func (d *Directory) Begin(m Mechanism, database string, skipEmpty bool) (*Conver
 		}
 		if !usable {
 			c.why = errors.New("no such user, or not with this mechanism: " + name + "@" + database)
-			return d.decoyFor(m, s, database, name), nil
+			return d.decoyFor(m, database, name), nil
 		}
 		c.user = user
 		return credentials, nil
@@ -119,19 +121,6 @@ func (d *Directory) Begin(m Mechanism, database string, skipEmpty bool) (*Conver
 	}
 	c.inner = server.NewConversation()
 	return c, nil
-}
-
-// decoyFor makes credentials that no password has, with the same salt every
-// time, so that a name that is unknown takes the same steps and the same time
-// as a wrong password.
-func (d *Directory) decoyFor(m Mechanism, s scheme, database, name string) scram.StoredCredentials {
-	mac := hmac.New(sha256.New, d.decoy)
-	mac.Write([]byte(string(m) + "\x00" + database + "\x00" + name))
-	salt := mac.Sum(nil)[:s.saltBytes]
-	return scram.StoredCredentials{
-		KeyFactors: scram.KeyFactors{Salt: string(salt), Iters: s.iterations},
-		StoredKey:  random(s.hashBytes), ServerKey: random(s.hashBytes),
-	}
 }
 
 // Step takes the peer's next message and returns the answer. done tells that

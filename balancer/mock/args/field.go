@@ -43,13 +43,37 @@ type Field struct {
 	name     string
 	kind     Kind
 	required bool
+	since    catalog.Release // zero where all releases have it
 }
 
+// Name returns the field's name.
+func (f Field) Name() string { return f.name }
+
+// Kind returns what the field takes.
+func (f Field) Kind() Kind { return f.kind }
+
 // Required declares a field that a command can't go without.
-func Required(name string, kind Kind) Field { return Field{name, kind, true} }
+func Required(name string, kind Kind) Field { return Field{name: name, kind: kind, required: true} }
 
 // Optional declares a field that may be left out.
-func Optional(name string, kind Kind) Field { return Field{name, kind, false} }
+func Optional(name string, kind Kind) Field { return Field{name: name, kind: kind} }
+
+// Since returns the field as one that older releases do not know.
+func (f Field) Since(r catalog.Release) Field {
+	f.since = r
+	return f
+}
+
+// In returns the fields that a release has.
+func In(r catalog.Release, fields []Field) []Field {
+	var known []Field
+	for _, f := range fields {
+		if f.since == (catalog.Release{}) || r.AtLeast(f.since) {
+			known = append(known, f)
+		}
+	}
+	return known
+}
 
 // Generic reports whether a top-level field is one that every command takes.
 func Generic(name string) bool { return generic[name] }

@@ -13,7 +13,7 @@ func collectionCommands() []Command {
 			Effect: Reads, Privilege: access.MayListDatabases, Strict: true,
 			Fields: fields(
 				required(args.Any, "listDatabases"), optional(args.Object, "filter"),
-				optional(args.Bool, "nameOnly", "authorizedDatabases"),
+				optional(args.SafeBool, "nameOnly"), optional(args.Bool, "authorizedDatabases"),
 			),
 		},
 		{
@@ -21,7 +21,7 @@ func collectionCommands() []Command {
 			Privilege: access.MayListCollections, Strict: true,
 			Fields: fields(
 				required(args.Any, "listCollections"), optional(args.Object, "filter", "cursor"),
-				optional(args.SafeBool, "nameOnly", "authorizedCollections"),
+				optional(args.SafeBool, "nameOnly", "authorizedCollections", "includePendingDrops"), rawData(),
 			),
 		},
 		{
@@ -53,7 +53,8 @@ func collectionCommands() []Command {
 			Fields: fields(
 				required(args.Any, "createIndexes"), required(args.Array, "indexes"),
 				optional(args.SafeBool, "ignoreUnknownIndexOptions"), optional(args.Any, "commitQuorum"),
-				optional(args.Bool, "returnOnStart"), optional(args.UUID, "collectionUUID"), sentByRouters(),
+				optional(args.SafeInt, "v"), optional(args.OptionalBool, "returnOnStart"),
+				optional(args.UUID, "collectionUUID"), rawData(), sentByRouters(),
 			),
 		},
 		{
@@ -61,15 +62,15 @@ func collectionCommands() []Command {
 			Privilege: access.OnCollection("listIndexes"), Strict: true,
 			Fields: fields(
 				required(args.Any, "listIndexes"), optional(args.Object, "cursor"),
-				optional(args.Bool, "includeBuildUUIDs", "includeIndexBuildInfo", "rawData"),
-				optional(args.Any, "queryOptions"), sentByRouters(),
+				optional(args.SafeBool, "includeBuildUUIDs", "includeIndexBuildInfo"),
+				optional(args.Any, "queryOptions"), rawData(), sentByRouters(),
 			),
 		},
 		{
 			Name: "dropIndexes", Aliases: []string{"deleteIndexes"}, Stable: true, WriteConcern: true,
 			Asks: Owners, Effect: Writes, Privilege: access.OnCollection("dropIndex"), Strict: true,
 			Fields: fields(
-				required(args.Any, "dropIndexes", "index"), optional(args.UUID, "collectionUUID"),
+				required(args.Any, "dropIndexes", "index"), optional(args.UUID, "collectionUUID"), rawData(),
 				sentByRouters(),
 			),
 		},
@@ -79,7 +80,7 @@ func collectionCommands() []Command {
 			Effect: Writes, Privilege: access.MayRename, Strict: true,
 			Fields: fields(
 				required(args.Namespace, "renameCollection", "to"),
-				optional(args.Bool, "dropTarget", "stayTemp"),
+				optional(args.Bool, "dropTarget", "stayTemp"), optional(args.UUID, "collectionUUID"),
 			),
 		},
 		{

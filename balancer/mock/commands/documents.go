@@ -6,6 +6,9 @@ import (
 	"shardsh/balancer/mock/args"
 )
 
+// allowsKeyUpdates is sent by routers with an update that may move a document.
+const allowsKeyUpdates = "$_allowShardKeyUpdatesWithoutFullShardKeyInQuery"
+
 // documentCommands are about documents.
 func documentCommands() []Command {
 	return []Command{
@@ -18,7 +21,10 @@ func documentCommands() []Command {
 				optional(args.Hint, "hint"), optional(args.Count, "skip", "limit", "batchSize"),
 				optional(args.OptionalBool, "singleBatch", "returnKey", "showRecordId", "tailable", "awaitData"),
 				optional(args.OptionalBool, "oplogReplay", "noCursorTimeout", "allowPartialResults"),
-				optional(args.Bool, "allowDiskUse", "readOnce", "includeQueryStatsMetrics"), sentByRouters(),
+				optional(args.Bool, "allowDiskUse", "readOnce", "includeQueryStatsMetrics"),
+				optional(args.SafeInt, "term"), optional(args.UUID, "collectionUUID"),
+				optional(args.Object, "encryptionInformation", "runtimeConstants", "querySettings"),
+				sampled(), rawData(), sentByRouters(),
 			),
 		},
 		{
@@ -30,7 +36,7 @@ func documentCommands() []Command {
 			),
 		},
 		{
-			Name: "killCursors", Stable: true, Effect: Reads, Privilege: access.LoggedIn, Strict: true,
+			Name: "killCursors", Stable: true, Effect: Interrupts, Privilege: access.LoggedIn, Strict: true,
 			Fields: fields(required(args.Any, "killCursors"), required(args.Array, "cursors")),
 		},
 		{
@@ -42,17 +48,18 @@ func documentCommands() []Command {
 				optional(args.Bool, "allowDiskUse", "includeQueryStatsMetrics"),
 				optional(args.Any, "cursor", "exchange", "runtimeConstants", "fromMongos", "fromRouter"),
 				optional(args.Any, "needsMerge", "unwrappedReadPref"), optional(args.Hint, "hint"),
-				optional(args.Object, "let", "collation"), optional(args.UUID, "collectionUUID"),
-				sentByRouters(),
+				optional(args.Object, "let", "collation", "encryptionInformation", "querySettings"),
+				optional(args.UUID, "collectionUUID", "sampleId"), optional(args.OptionalBool, "isMapReduceCommand"),
+				rawData(), sentByRouters(),
 			),
 		},
 		{
 			Name: "count", Stable: true, ReadConcern: true, Effect: Reads,
 			Privilege: access.OnCollection("find"), Strict: true,
 			Fields: fields(
-				required(args.Any, "count"), optional(args.Object, "query", "collation"),
+				required(args.Any, "count"), optional(args.Object, "query", "collation", "encryptionInformation"),
 				optional(args.SafeInt, "limit"), optional(args.Count, "skip"), optional(args.Hint, "hint"),
-				optional(args.Any, "fields", "queryOptions"), sentByRouters(),
+				optional(args.Any, "fields", "queryOptions"), sampled(), rawData(), sentByRouters(),
 			),
 		},
 		{
@@ -60,8 +67,8 @@ func documentCommands() []Command {
 			Strict: true,
 			Fields: fields(
 				required(args.Any, "distinct"), required(args.String, "key"),
-				optional(args.Object, "query", "collation"), optional(args.Hint, "hint"),
-				optional(args.Any, "queryOptions", "unwrappedReadPref"), sentByRouters(),
+				optional(args.Object, "query", "collation", "querySettings"), optional(args.Hint, "hint"),
+				optional(args.Any, "queryOptions", "unwrappedReadPref"), sampled(), rawData(), sentByRouters(),
 			),
 		},
 
@@ -69,32 +76,23 @@ func documentCommands() []Command {
 			Name: "insert", Stable: true, WriteConcern: true, Retryable: true, Effect: Writes,
 			Privilege: access.MayInsert, Strict: true,
 			Fields: fields(
-				required(args.Any, "insert"), required(args.Array, "documents"), optional(args.Bool, "ordered"),
-				optional(args.SafeBool, "bypassDocumentValidation"), optional(args.Any, "stmtId"),
-				optional(args.Array, "stmtIds"), optional(args.UUID, "collectionUUID"),
-				optional(args.Object, "encryptionInformation"), sentByRouters(),
+				required(args.Any, "insert"), required(args.Array, "documents"), ofWrites(),
 			),
 		},
 		{
 			Name: "update", Stable: true, WriteConcern: true, Retryable: true, Effect: Writes,
 			Privilege: access.MayUpdate, Strict: true,
 			Fields: fields(
-				required(args.Any, "update"), required(args.Array, "updates"), optional(args.Bool, "ordered"),
-				optional(args.SafeBool, "bypassDocumentValidation"),
-				optional(args.Any, "stmtId", "legacyRuntimeConstants"), optional(args.Array, "stmtIds"),
-				optional(args.UUID, "collectionUUID"), optional(args.Object, "encryptionInformation", "let"),
-				sentByRouters(),
+				required(args.Any, "update"), required(args.Array, "updates"),
+				optional(args.Object, "let", "runtimeConstants"), ofWrites(),
 			),
 		},
 		{
 			Name: "delete", Stable: true, WriteConcern: true, Retryable: true, Effect: Writes,
 			Privilege: access.OnCollection("remove"), Strict: true,
 			Fields: fields(
-				required(args.Any, "delete"), required(args.Array, "deletes"), optional(args.Bool, "ordered"),
-				optional(args.SafeBool, "bypassDocumentValidation"),
-				optional(args.Any, "stmtId", "legacyRuntimeConstants"), optional(args.Array, "stmtIds"),
-				optional(args.UUID, "collectionUUID"), optional(args.Object, "encryptionInformation", "let"),
-				sentByRouters(),
+				required(args.Any, "delete"), required(args.Array, "deletes"),
+				optional(args.Object, "let", "runtimeConstants"), ofWrites(),
 			),
 		},
 		{
@@ -105,8 +103,10 @@ func documentCommands() []Command {
 				optional(args.Object, "query", "fields", "sort", "collation", "let", "encryptionInformation"),
 				optional(args.Hint, "hint"), optional(args.Array, "arrayFilters"),
 				optional(args.SafeBool, "remove", "upsert", "bypassDocumentValidation", "new"),
-				optional(args.Any, "update", "stmtId", "legacyRuntimeConstants"),
-				optional(args.UUID, "sampleId"), sentByRouters(),
+				optional(args.OptionalBool, "bypassEmptyTsReplacement", allowsKeyUpdates),
+				optional(args.Any, "update", "stmtId", "batchSize"), optional(args.Bool, "singleBatch"),
+				optional(args.Object, "runtimeConstants", "$_originalQuery", "$_originalCollation"),
+				optional(args.UUID, "sampleId"), rawData(), sentByRouters(),
 			),
 		},
 
@@ -116,8 +116,9 @@ func documentCommands() []Command {
 			Fields: fields(
 				required(args.Any, "bulkWrite"), required(args.Array, "ops", "nsInfo"),
 				optional(args.SafeBool, "bypassDocumentValidation"),
+				optional(args.OptionalBool, "bypassEmptyTsReplacement"),
 				optional(args.Bool, "ordered", "errorsOnly"), optional(args.Any, "stmtId", "stmtIds"),
-				optional(args.Object, "let", "cursor"),
+				optional(args.Object, "let", "cursor"), rawData(),
 			),
 		},
 

@@ -3,6 +3,7 @@ package commands
 import (
 	"slices"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/access"
 	"shardsh/balancer/mock/args"
 )
@@ -44,6 +45,29 @@ func each(declare func(string, args.Kind) args.Field, kind args.Kind, names []st
 // here.
 func sentByRouters() []args.Field {
 	return optional(args.Any, "shardVersion", "databaseVersion", "isTimeseriesNamespace")
+}
+
+// sampled are fields of reads that servers send each other: a query that the
+// analyzer of shard keys has chosen, and one that warms a secondary's cache.
+func sampled() []args.Field {
+	return slices.Concat(optional(args.UUID, "sampleId"), optional(args.OptionalBool, "mirrored"))
+}
+
+// rawData asks, since 8.2, for a time series' buckets; other collections are
+// what they are.
+func rawData() []args.Field {
+	return []args.Field{args.Optional("rawData", args.Bool).Since(catalog.Release83)}
+}
+
+// ofWrites are fields that insert, update and delete have in common.
+func ofWrites() []args.Field {
+	return fields(
+		optional(args.SafeBool, "bypassDocumentValidation"), optional(args.Bool, "ordered"),
+		optional(args.OptionalBool, "bypassEmptyTsReplacement"), optional(args.Any, "stmtId"),
+		optional(args.Array, "stmtIds"), optional(args.UUID, "collectionUUID"),
+		optional(args.Object, "encryptionInformation", "$_originalQuery", "$_originalCollation"),
+		rawData(), sentByRouters(),
+	)
 }
 
 // settings, shards and tags want actions on these collections of the config

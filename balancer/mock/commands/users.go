@@ -19,7 +19,7 @@ func userCommands() []Command {
 			Fields: fields(
 				required(args.String, "createUser"), optional(args.String, "pwd"),
 				optional(args.Array, "roles", "mechanisms", "authenticationRestrictions"),
-				optional(args.Object, "customData"), optional(args.Bool, "digestPassword"),
+				optional(args.Object, "customData"), optional(args.SafeBool, "digestPassword"),
 			),
 		},
 		{
@@ -28,7 +28,7 @@ func userCommands() []Command {
 			Fields: fields(
 				required(args.String, "updateUser"), optional(args.String, "pwd"),
 				optional(args.Array, "roles", "mechanisms", "authenticationRestrictions"),
-				optional(args.Object, "customData"), optional(args.Bool, "digestPassword"),
+				optional(args.Object, "customData"), optional(args.SafeBool, "digestPassword"),
 			),
 		},
 		{

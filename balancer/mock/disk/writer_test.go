@@ -118,3 +118,16 @@ func TestWriterFails(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A panic while a batch is written is a disk that has failed, not the end of the
+// process.
+func TestAPanicWhileWriting(t *testing.T) {
+	w := newWriter(func([]Entry) error { panic("a page freed twice") })
+	w.add(batch(1))
+	if err := w.wait(t.Context(), w.mark()); !mongoerr.Is(err, mongoerr.InternalError) {
+		t.Errorf("who waits hears %v", err)
+	}
+	if err := w.close(); err == nil {
+		t.Error("nothing is wrong at the end")
+	}
+}

@@ -127,7 +127,7 @@ func converse(c *call, payload []byte) (bson.D, error) {
 
 // become makes a user the connection's only one.
 func (p *peer) become(u *access.User) error {
-	if was := p.user; was != nil && (was.Name != u.Name || was.Database != u.Database) {
+	if was := p.user; was != nil && !was.Is(u) {
 		return mongoerr.New(mongoerr.AlreadyAuthenticated,
 			"Each client connection may only be authenticated once. Previously authenticated as: %s@%s", was.Name, was.Database)
 	}
@@ -166,8 +166,8 @@ func speculate(c *call) bson.D {
 	return reply
 }
 
-// mechanismsOf answers saslSupportedMechs: nothing for a user that is not
-// there.
+// mechanismsOf answers saslSupportedMechs, also for a user that is not there:
+// who may not ask for the users can't find them out one by one.
 func mechanismsOf(c *call) (bson.A, error) {
 	v := c.body.Lookup("saslSupportedMechs")
 	if v.IsZero() {
@@ -181,12 +181,8 @@ func mechanismsOf(c *call) (bson.A, error) {
 	if !ok {
 		return nil, mongoerr.New(mongoerr.BadValue, "UserName must contain a '.' separated database.user pair")
 	}
-	user, exists := c.node.users.Find(db, name)
-	if !exists {
-		return nil, nil
-	}
 	list := bson.A{}
-	for _, m := range user.Mechanisms() {
+	for _, m := range c.node.users.Advertised(db, name) {
 		list = append(list, string(m))
 	}
 	return list, nil

@@ -116,7 +116,8 @@ func (c *call) bulkNamespaces() ([]string, error) {
 		return nil, err
 	}
 	fields := []args.Field{args.Required("ns", args.Namespace), args.Optional("collectionUUID", args.UUID),
-		args.Optional("encryptionInformation", args.Object)}
+		args.Optional("encryptionInformation", args.Object), args.Optional("isTimeseriesNamespace", args.OptionalBool),
+		args.Optional("shardVersion", args.Any), args.Optional("databaseVersion", args.Any)}
 	var names []string
 	for _, info := range infos {
 		if err := args.Check("bulkWrite.nsInfo", fields, info); err != nil {

@@ -20,11 +20,7 @@ type command struct {
 
 // commandTable has every command of a mongos of the release under its name and
 // aliases. A command that is not here answers CommandNotFound.
-func commandTable(r catalog.Release) map[string]*command {
-	table := tableOf(mongosHandlers())
-	maps.DeleteFunc(table, func(_ string, cmd *command) bool { return !cmd.In(r) })
-	return table
-}
+func commandTable(r catalog.Release) map[string]*command { return tableOf(mongosHandlers(), r) }
 
 // mongosHandlers returns what a mongos does, by the commands' names.
 func mongosHandlers() map[string]handler {
@@ -49,15 +45,16 @@ func mongosHandlers() map[string]handler {
 	return all
 }
 
-// tableOf joins handlers to what the table says of their commands, by names and
-// aliases.
-func tableOf(handlers map[string]handler) map[string]*command {
+// tableOf joins handlers to what the table says of their commands in a release,
+// by names and aliases.
+func tableOf(handlers map[string]handler, r catalog.Release) map[string]*command {
 	table := map[string]*command{}
 	for _, cmd := range commands.All() {
 		run := handlers[cmd.Name]
-		if run == nil {
+		if run == nil || !cmd.In(r) {
 			continue
 		}
+		cmd = cmd.At(r)
 		for _, name := range cmd.Names() {
 			table[name] = &command{&cmd, run}
 		}

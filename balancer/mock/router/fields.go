@@ -1,8 +1,9 @@
 package router
 
 import (
-	"shardsh/balancer/mock/args"
 	"slices"
+
+	"shardsh/balancer/mock/args"
 )
 
 // What statements of writes take, which are documents in commands.
@@ -20,6 +21,7 @@ func updateOptionFields() []args.Field {
 		args.Optional("upsertSupplied", args.OptionalBool),
 		args.Optional("arrayFilters", args.Array), args.Optional("hint", args.Hint), args.Optional("collation", args.Object),
 		args.Optional("sort", args.Object), args.Optional("sampleId", args.UUID),
+		args.Optional("$_allowShardKeyUpdatesWithoutFullShardKeyInQuery", args.OptionalBool),
 	}
 }
 

@@ -18,17 +18,22 @@ func (n *node) user(p *peer) *access.User {
 	if p.user == nil {
 		return nil
 	}
-	u, _ := n.users.Find(p.user.Database, p.user.Name)
+	u, _ := n.users.Current(p.user)
 	return u
+}
+
+// forgetGone logs a connection out whose user was dropped. Another user of the
+// same name is not who has logged in.
+func (n *node) forgetGone(p *peer) {
+	if n.user(p) == nil {
+		p.user = nil
+	}
 }
 
 // is reports whether a connection is logged in as a user, or as nobody where
 // that is nil.
 func (p *peer) is(u *access.User) bool {
-	if p.user == nil || u == nil {
-		return p.user == u
-	}
-	return p.user.Name == u.Name && p.user.Database == u.Database
+	return p.user.Is(u)
 }
 
 // grants returns what a connection may do. Where nobody has to log in it is
@@ -37,7 +42,7 @@ func (n *node) grants(p *peer) *access.Grants {
 	if p.user == nil {
 		return nil
 	}
-	g, _ := n.users.Grants(p.user.Database, p.user.Name)
+	g, _ := n.users.Grants(p.user)
 	return g
 }
 

@@ -32,8 +32,8 @@ type storedOutcome struct {
 }
 
 // storeWrites keeps what a retryable command has done.
-func (r *Router) storeWrites(c *call) {
-	if c.txnNumber == nil || !r.cluster.KeepsWrites() || c.session.writes == nil || !c.session.writes.fresh {
+func (n *node) storeWrites(c *call) {
+	if c.txnNumber == nil || !n.cluster.KeepsWrites() || c.session.writes == nil || !c.session.writes.fresh {
 		return
 	}
 	w := c.session.writes
@@ -44,15 +44,16 @@ func (r *Router) storeWrites(c *call) {
 	}
 	raw, err := bson.Marshal(kept)
 	if err != nil {
-		r.logger.Error("retryable write not kept", "error", err)
+		n.logger.Error("retryable write not kept", "error", err)
 		return
 	}
-	r.cluster.KeepWrite(string(c.lsid.id[:])+string(c.lsid.user[:]), raw)
+	n.cluster.KeepWrite(string(c.lsid.id[:])+string(c.lsid.user[:]), raw)
 }
 
 // restore takes over what the cluster kept, now and whenever another state takes
 // its place. Users that are there stay. The caller holds the lock.
 func (n *node) restore() {
+	n.restoreSecret()
 	n.given = n.users.Clone()
 	n.restoreUsers(n.users)
 	for _, w := range n.cluster.TakeWrites() {
@@ -69,13 +70,43 @@ func (n *node) follow() {
 	users := n.given.Clone()
 	n.restoreUsers(users)
 	n.users.Become(users)
+	n.keepSecret()
 	n.sessions.forgetWrites()
+}
+
+// restoreSecret takes over the secret that the cluster kept for what strangers
+// hear of users, or gives it one to keep.
+func (n *node) restoreSecret() {
+	secret, known := access.RestoreSecret(n.cluster.KeptUsers()[access.SecretName])
+	if !known {
+		secret = access.NewSecret()
+	}
+	if err := n.users.UseSecret(secret); err != nil {
+		n.logger.Error("users not made", "error", err)
+	}
+	n.keepSecret()
+}
+
+// keepSecret keeps the secret with the cluster where clients have to log in.
+func (n *node) keepSecret() {
+	if !n.authRequired {
+		return
+	}
+	stored, err := n.users.StoredSecret()
+	if err != nil {
+		n.logger.Error("secret not kept", "error", err)
+		return
+	}
+	n.cluster.KeepUser(access.SecretName, stored)
 }
 
 // restoreUsers puts the users and roles that the cluster kept into a directory,
 // besides those that are there.
 func (n *node) restoreUsers(into *access.Directory) {
 	for name, kept := range n.cluster.KeptUsers() {
+		if name == access.SecretName {
+			continue
+		}
 		restore := func() error { return into.Restore(kept, false) }
 		if strings.HasPrefix(name, access.RolePrefix) {
 			restore = func() error { return into.RestoreRole(kept) }

@@ -15,6 +15,7 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/access"
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mock/wire"
 	"shardsh/balancer/mongoerr"
@@ -81,16 +82,16 @@ func New(c *mock.Cluster, logger *slog.Logger, options ...Option) *Router {
 }
 
 // Handle answers one command.
-func (r *Router) Handle(ctx context.Context, req wire.Request) bson.Raw {
+func (r *Router) Handle(ctx context.Context, req wire.Request) (reply bson.Raw) {
 	counted := r.counters.begin(req)
-	reply := r.handle(ctx, req)
-	counted(reply)
-	return reply
+	defer func() { counted(reply) }() // of one that panics, too
+	return r.handle(ctx, req)
 }
 
 func (r *Router) handle(ctx context.Context, req wire.Request) bson.Raw {
 	cmd := r.commands[req.Command]
 	c := r.begin(ctx, req)
+	r.forgetGone(c.peer)
 	if r.crashed() {
 		c.drop()
 		return r.reply(nil, errCrashed())
@@ -116,7 +117,14 @@ func (r *Router) handle(ctx context.Context, req wire.Request) bson.Raw {
 	ctx, end := r.operations.begin(ctx, req.Command, c)
 	defer end()
 	c.ctx = ctx
-	reply, late, written := r.answer(cmd, c)
+	defer c.end()
+	release, err := r.checkOut(c)
+	if err != nil {
+		return r.reply(nil, err)
+	}
+	defer release()
+	fields, written, err := r.perform(cmd, c)
+	reply, late := r.delayed(c, r.reply(fields, err))
 	if err := written(ctx); err != nil {
 		return r.reply(nil, err)
 	}
@@ -124,31 +132,32 @@ func (r *Router) handle(ctx context.Context, req wire.Request) bson.Raw {
 	return fault.failAfter(reply)
 }
 
-// answer runs a command with the cluster's lock held, and tells how much
-// later than now the reply is due. It may be sent when what the command has
-// changed is written.
-func (r *Router) answer(cmd *command, c *call) (reply bson.Raw, late lateness, written func(context.Context) error) {
+// perform runs a command with the cluster's lock held, but for what only computes.
+// The reply may be sent when what the command has changed is written.
+func (r *Router) perform(cmd *command, c *call) (fields bson.D, written func(context.Context) error, err error) {
 	r.cluster.Lock()
 	defer r.cluster.Unlock()
 	r.cluster.Spend(commandTime)
-	reply, late = r.perform(cmd, c)
+	fields, err = r.run(cmd, c)
 	r.storeWrites(c)
-	return reply, late, whenWritten(cmd, c)
+	return fields, whenWritten(cmd, c), err
 }
 
-func (r *Router) perform(cmd *command, c *call) (bson.Raw, lateness) {
+func (r *Router) run(cmd *command, c *call) (bson.D, error) {
 	if cmd == nil {
-		return r.reply(nil, mongoerr.New(mongoerr.CommandNotFound, "no such command: '%s'", c.invoked)), 0
+		return nil, mongoerr.New(mongoerr.CommandNotFound, "no such command: '%s'", c.invoked)
 	}
 	c.now, c.request = r.cluster.Now(), r.cluster.Background()
 	if err := r.check(cmd, c); err != nil {
-		return r.reply(nil, err), 0
+		return nil, err
+	}
+	if err := checkDisk(cmd, c); err != nil {
+		return nil, err
 	}
 	if !cmd.Mock && r.member == nil {
 		return r.runFaulty(cmd, c)
 	}
-	reply, err := cmd.run(c)
-	return r.reply(reply, err), 0
+	return cmd.run(c)
 }
 
 // runOutside runs a command that needs no cluster.
@@ -161,6 +170,9 @@ func (r *Router) runOutside(cmd *command, c *call) (bson.D, error) {
 		return nil, err
 	}
 	c.args = parsed
+	if err := args.CheckOnce(c.body); err != nil {
+		return nil, err
+	}
 	if err := r.checkPrivileges(cmd, c); err != nil {
 		return nil, err
 	}
@@ -201,13 +213,13 @@ func (r *Router) check(cmd *command, c *call) error {
 			return err
 		}
 	}
-	if c.db == "local" {
+	if c.db == "local" && r.member == nil {
 		return mongoerr.New(mongoerr.IllegalOperation, "Can't use 'local' database through mongos")
 	}
 	if !catalog.ValidDatabaseName(c.db) {
 		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid database name: '%s'", c.db)
 	}
-	if err := checkDuplicates(c.body); err != nil {
+	if err := args.CheckOnce(c.body); err != nil {
 		return err
 	}
 	if cmd.AdminOnly && c.db != "admin" {
@@ -220,21 +232,6 @@ func (r *Router) check(cmd *command, c *call) error {
 		return err
 	}
 	return r.readOperation(cmd, c)
-}
-
-func checkDuplicates(body bson.Raw) error {
-	elems, err := body.Elements()
-	if err != nil {
-		return mongoerr.New(mongoerr.InvalidBSON, "%s", err)
-	}
-	seen := make(map[string]bool, len(elems))
-	for _, e := range elems {
-		if seen[e.Key()] {
-			return mongoerr.New(mongoerr.FailedToParse, "Parsed command object contains duplicate top level key: %s", e.Key())
-		}
-		seen[e.Key()] = true
-	}
-	return nil
 }
 
 // reply returns the whole answer: the command's fields or the error, then the

@@ -8,8 +8,26 @@ import (
 
 // accumulator gathers the values of a group, or of a list.
 type accumulator interface {
-	add(args []value) error
-	result() value
+	add(w *work, args []value) error
+	result(w *work) value
+}
+
+// keepsValues is an accumulator that keeps what it is given, in bytes.
+type keepsValues interface{ keeps() int }
+
+// kept counts what an accumulator keeps, up to the limit of a stage.
+type kept struct {
+	op    string
+	bytes int
+}
+
+func (k *kept) keeps() int { return k.bytes }
+
+func (k *kept) keep(n int) error {
+	if k.bytes += n; k.bytes > stageMemory {
+		return accumulatorTooLarge(k.op)
+	}
+	return nil
 }
 
 // accumulation is a compiled accumulator of $group: what it takes from each
@@ -35,10 +53,10 @@ var listAccumulators = map[string]func() accumulator{
 var groupAccumulators = map[string]func() accumulator{
 	"$first": func() accumulator { return &firstOf{} },
 	"$last":  func() accumulator { return &lastOf{} },
-	"$push":  func() accumulator { return &pushAll{} },
+	"$push":  func() accumulator { return &pushAll{kept: kept{op: "$push"}} },
 
-	"$addToSet":     func() accumulator { return &setOf{seen: map[string]bool{}} },
-	"$mergeObjects": func() accumulator { return &mergedObject{} },
+	"$addToSet":     func() accumulator { return &setOf{kept: kept{op: "$addToSet"}, seen: map[string]bool{}} },
+	"$mergeObjects": newMergedObject,
 }
 
 // sumOf adds numbers and ignores the rest. Integers are exact as long as they
@@ -54,7 +72,7 @@ type sumOf struct {
 	count     int64
 }
 
-func (s *sumOf) add(args []value) error {
+func (s *sumOf) add(_ *work, args []value) error {
 	v := args[0]
 	if !isNumber(v) {
 		return nil
@@ -107,7 +125,7 @@ func (s *sumOf) float() float64 {
 	return whole.sum + whole.rest
 }
 
-func (s *sumOf) result() value {
+func (s *sumOf) result(*work) value {
 	switch {
 	case s.decimal != nil:
 		d := *s.decimal
@@ -130,12 +148,12 @@ func (s *sumOf) result() value {
 
 type average struct{ sumOf }
 
-func (a *average) result() value {
+func (a *average) result(*work) value {
 	switch {
 	case a.count == 0:
 		return nullValue()
 	case a.decimal != nil:
-		return decimalValue(decimalDivide(toDecimal(a.sumOf.result()), decimalOfInt(a.count)))
+		return decimalValue(decimalDivide(toDecimal(a.sumOf.result(nil)), decimalOfInt(a.count)))
 	}
 	return doubleValue(a.float() / float64(a.count))
 }
@@ -146,7 +164,7 @@ type extreme struct {
 	best value
 }
 
-func (e *extreme) add(args []value) error {
+func (e *extreme) add(_ *work, args []value) error {
 	v := args[0]
 	if !isNullish(v) && (isMissing(e.best) || compare(v, e.best)*e.sign > 0) {
 		e.best = v
@@ -154,7 +172,9 @@ func (e *extreme) add(args []value) error {
 	return nil
 }
 
-func (e *extreme) result() value { return orNull(e.best) }
+func (e *extreme) keeps() int { return len(e.best.Value) }
+
+func (e *extreme) result(*work) value { return orNull(e.best) }
 
 func orNull(v value) value {
 	if isMissing(v) {
@@ -170,7 +190,7 @@ type deviation struct {
 	mean, m2 float64
 }
 
-func (d *deviation) add(args []value) error {
+func (d *deviation) add(_ *work, args []value) error {
 	if v := args[0]; isNumber(v) {
 		f := toDouble(v)
 		d.n++
@@ -183,7 +203,7 @@ func (d *deviation) add(args []value) error {
 	return nil
 }
 
-func (d *deviation) result() value {
+func (d *deviation) result(*work) value {
 	n := d.n
 	if d.sample {
 		n--
@@ -199,53 +219,69 @@ type firstOf struct {
 	any bool
 }
 
-func (f *firstOf) add(args []value) error {
+func (f *firstOf) add(_ *work, args []value) error {
 	if !f.any {
 		f.v, f.any = args[0], true
 	}
 	return nil
 }
 
-func (f *firstOf) result() value { return orNull(f.v) }
+func (f *firstOf) keeps() int { return len(f.v.Value) }
+
+func (f *firstOf) result(*work) value { return orNull(f.v) }
 
 type lastOf struct{ v value }
 
-func (l *lastOf) add(args []value) error { l.v = args[0]; return nil }
-func (l *lastOf) result() value          { return orNull(l.v) }
+func (l *lastOf) add(_ *work, args []value) error { l.v = args[0]; return nil }
+func (l *lastOf) keeps() int                      { return len(l.v.Value) }
+func (l *lastOf) result(*work) value              { return orNull(l.v) }
 
-type pushAll struct{ list []value }
-
-func (p *pushAll) add(args []value) error {
-	if !isMissing(args[0]) {
-		p.list = append(p.list, args[0])
-	}
-	return nil
+type pushAll struct {
+	kept
+	list []value
 }
 
-func (p *pushAll) result() value { return arrayOf(p.list) }
+func (p *pushAll) add(_ *work, args []value) error {
+	if isMissing(args[0]) {
+		return nil
+	}
+	p.list = append(p.list, args[0])
+	return p.keep(len(args[0].Value) + itemBytes)
+}
+
+func (p *pushAll) result(*work) value { return arrayOf(p.list) }
 
 type setOf struct {
+	kept
 	seen map[string]bool
 	list []value
 }
 
-func (s *setOf) add(args []value) error {
+func (s *setOf) add(_ *work, args []value) error {
 	v := args[0]
 	if isMissing(v) {
 		return nil
 	}
-	if key := encoded(v); !s.seen[key] {
-		s.seen[key] = true
-		s.list = append(s.list, v)
+	key := encoded(v)
+	if s.seen[key] {
+		return nil
 	}
-	return nil
+	s.seen[key] = true
+	s.list = append(s.list, v)
+	return s.keep(len(key) + len(v.Value) + itemBytes)
 }
 
-func (s *setOf) result() value { return arrayOf(s.list) }
+func (s *setOf) result(*work) value { return arrayOf(s.list) }
 
-type mergedObject struct{ fields []field }
+type mergedObject struct {
+	fields []field
+	at     map[string]int // the place of each in fields
+	bytes  int
+}
 
-func (m *mergedObject) add(args []value) error {
+func newMergedObject() accumulator { return &mergedObject{at: map[string]int{}} }
+
+func (m *mergedObject) add(_ *work, args []value) error {
 	v := args[0]
 	if isNullish(v) {
 		return nil
@@ -254,20 +290,18 @@ func (m *mergedObject) add(args []value) error {
 		return fail(40400, "$mergeObjects requires object inputs, but input %s is of type %s", v, typeName(v))
 	}
 	for name, f := range fields(v.Value) {
-		m.fields = setField(m.fields, string(name), f)
+		if i, ok := m.at[string(name)]; ok {
+			m.bytes += len(f.Value) - len(m.fields[i].value.Value)
+			m.fields[i].value = f
+			continue
+		}
+		m.at[string(name)] = len(m.fields)
+		m.fields = append(m.fields, field{string(name), f})
+		m.bytes += 2*len(name) + len(f.Value) + itemBytes
 	}
 	return nil
 }
 
-func (m *mergedObject) result() value { return objectValue(documentOf(m.fields...)) }
+func (m *mergedObject) keeps() int { return m.bytes }
 
-// setField replaces a field in place or appends it.
-func setField(list []field, name string, v value) []field {
-	for i := range list {
-		if list[i].name == name {
-			list[i].value = v
-			return list
-		}
-	}
-	return append(list, field{name, v})
-}
+func (m *mergedObject) result(*work) value { return objectValue(documentOf(m.fields...)) }

@@ -2,8 +2,8 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"math"
-	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
@@ -11,59 +11,87 @@ import (
 // countAccumulators keep some of the values: the first, the last, the least or
 // the greatest n.
 var countAccumulators = map[string]func(n int) accumulator{
-	"$firstN": func(n int) accumulator { return &endN{n: n} },
-	"$lastN":  func(n int) accumulator { return &endN{n: n, last: true} },
-	"$minN":   func(n int) accumulator { return &extremeN{n: n, sign: 1} },
-	"$maxN":   func(n int) accumulator { return &extremeN{n: n, sign: -1} },
+	"$firstN": func(n int) accumulator { return &endN{kept: kept{op: "$firstN"}, n: n} },
+	"$lastN":  func(n int) accumulator { return &endN{kept: kept{op: "$lastN"}, n: n, last: true} },
+	"$minN":   func(n int) accumulator { return &extremeN{kept: kept{op: "$minN"}, n: n, sign: 1} },
+	"$maxN":   func(n int) accumulator { return &extremeN{kept: kept{op: "$maxN"}, n: n, sign: -1} },
 }
 
 type endN struct {
+	kept
 	n    int
 	last bool
 	list []value
 }
 
-func (e *endN) add(args []value) error {
+func (e *endN) add(_ *work, args []value) error {
 	switch {
-	case len(e.list) < e.n:
+	case len(e.list) < e.n || e.last && len(e.list) < 2*e.n:
 	case e.last:
-		e.list = slices.Delete(e.list, 0, 1)
+		e.list = cutTo(&e.kept, e.list, len(e.list)-e.n+1, len(e.list), sizeOfValue)
 	default:
 		return nil
 	}
 	e.list = append(e.list, orNull(args[0]))
-	return nil
+	return e.keep(sizeOfValue(args[0]))
 }
 
-func (e *endN) result() value { return arrayOf(e.list) }
+func (e *endN) result(*work) value {
+	if e.last {
+		return arrayOf(e.list[max(len(e.list)-e.n, 0):])
+	}
+	return arrayOf(e.list)
+}
 
 type extremeN struct {
+	kept
 	n, sign int
 	list    []value
 }
 
-func (e *extremeN) add(args []value) error {
+func (e *extremeN) add(w *work, args []value) error {
 	if isNullish(args[0]) {
 		return nil
 	}
-	i, _ := slices.BinarySearchFunc(e.list, args[0], func(a, b value) int {
-		if c := compare(a, b) * e.sign; c != 0 {
-			return c
-		}
-		return -1 // equal values keep their order
-	})
-	e.list = slices.Insert(e.list, i, args[0])
-	if len(e.list) > e.n {
-		e.list = e.list[:e.n]
+	e.list = append(e.list, args[0])
+	err := e.keep(sizeOfValue(args[0]))
+	if len(e.list) > roomFor(e.n) {
+		e.cut(w)
 	}
-	return nil
+	return err
 }
 
-func (e *extremeN) result() value { return arrayOf(e.list) }
+// cut leaves the n best, in order; equal values keep theirs.
+func (e *extremeN) cut(w *work) {
+	sortStable(w, e.list, func(a, b value) int { return compare(a, b) * e.sign })
+	e.list = cutTo(&e.kept, e.list, 0, min(e.n, len(e.list)), sizeOfValue)
+}
+
+func sizeOfValue(v value) int { return len(v.Value) + itemBytes }
+
+// cutTo leaves a part of a list that an accumulator keeps.
+func cutTo[T any](k *kept, list []T, from, to int, size func(T) int) []T {
+	list = list[:copy(list, list[from:to])]
+	k.bytes = 0
+	for _, v := range list {
+		k.bytes += size(v)
+	}
+	return list
+}
+
+// roomFor returns how many values are kept before only n are: a cut costs no
+// more than adding what it drops did.
+func roomFor(n int) int { return 2*n + 6 }
+
+func (e *extremeN) result(w *work) value {
+	e.cut(w)
+	return arrayOf(e.list)
+}
 
 // topN is $top, $topN, $bottom and $bottomN: the output of the documents that
 // come first, or last, in an order. It takes the output and the sort key.
 type topN struct {
+	kept
 	n              int
 	bottom, single bool
 	list           []topItem
@@ -74,26 +102,31 @@ type topItem struct {
 	output value
 }
 
-func (t *topN) add(args []value) error {
+func (t *topN) add(w *work, args []value) error {
 	_, key := binaryAt(args[1].Value)
-	i, _ := slices.BinarySearchFunc(t.list, key, func(item topItem, key []byte) int {
-		if c := bytes.Compare(item.key, key); c != 0 {
-			return c
-		}
-		return -1
-	})
-	t.list = slices.Insert(t.list, i, topItem{key, orNull(args[0])})
-	if len(t.list) > t.n {
-		if t.bottom {
-			t.list = slices.Delete(t.list, 0, 1)
-		} else {
-			t.list = t.list[:t.n]
-		}
+	item := topItem{key, orNull(args[0])}
+	t.list = append(t.list, item)
+	err := t.keep(item.size())
+	if len(t.list) > roomFor(t.n) {
+		t.cut(w)
 	}
-	return nil
+	return err
 }
 
-func (t *topN) result() value {
+func (i topItem) size() int { return len(i.key) + len(i.output.Value) + itemBytes }
+
+// cut leaves the first n, or the last.
+func (t *topN) cut(w *work) {
+	sortStable(w, t.list, func(a, b topItem) int { return bytes.Compare(a.key, b.key) })
+	from, to := 0, min(t.n, len(t.list))
+	if t.bottom {
+		from, to = len(t.list)-to, len(t.list)
+	}
+	t.list = cutTo(&t.kept, t.list, from, to, topItem.size)
+}
+
+func (t *topN) result(w *work) value {
+	t.cut(w)
 	var out []value
 	for _, item := range t.list {
 		out = append(out, item.output)
@@ -110,20 +143,22 @@ func (t *topN) result() value {
 // quantile is $percentile and $median: the value at a rank, without
 // interpolation.
 type quantile struct {
+	kept
 	ps     []float64
 	single bool
 	list   []float64
 }
 
-func (q *quantile) add(args []value) error {
+func (q *quantile) add(_ *work, args []value) error {
 	if isNumber(args[0]) && !isNaN(args[0]) {
 		q.list = append(q.list, toDouble(args[0]))
+		q.bytes += 8
 	}
 	return nil
 }
 
-func (q *quantile) result() value {
-	slices.Sort(q.list)
+func (q *quantile) result(w *work) value {
+	sortStable(w, q.list, cmp.Compare[float64])
 	var out []value
 	for _, p := range q.ps {
 		if len(q.list) == 0 {
@@ -258,11 +293,11 @@ func (c *exprCompiler) top(name string, arg value, sc *scope) (accumulation, err
 			return accumulation{}, err
 		}
 	}
-	key := evalFunc(func(c *evaluation) (value, error) { return bytesValue(order.Key(c.root.Value)), nil })
+	key := evalFunc(func(c *evaluation) (value, error) { return bytesValue(order.key(c.work, c.root.Value)), nil })
 	bottom := name == "$bottom" || name == "$bottomN"
 	return accumulation{args: []expression{output, key}, start: func(c *evaluation) (accumulator, error) {
 		size, err := sizeOf(n, c)
-		return &topN{n: size, bottom: bottom, single: single}, err
+		return &topN{kept: kept{op: name}, n: size, bottom: bottom, single: single}, err
 	}}, nil
 }
 
@@ -312,7 +347,7 @@ func (c *exprCompiler) quantile(name string, arg value,
 	}
 	input, err := c.compile(raw[0], sc)
 	return []expression{input}, func(*evaluation) (accumulator, error) {
-		return &quantile{ps: ps, single: single}, nil
+		return &quantile{kept: kept{op: name}, ps: ps, single: single}, nil
 	}, err
 }
 
@@ -330,9 +365,9 @@ func (c *exprCompiler) accumulate(name string, arg value, sc *scope) (expression
 			return value{}, err
 		}
 		if len(vs) == 1 && isArray(vs[0]) {
-			vs = items(vs[0])
+			vs = c.work.items(vs[0])
 		}
-		return gather(start(), vs)
+		return gather(c.work, start(), vs)
 	}), nil
 }
 
@@ -355,7 +390,7 @@ func (c *exprCompiler) accumulateN(name string, arg value, sc *scope) (expressio
 		if !isArray(in) {
 			return value{}, fail(5788200, "Input must be an array")
 		}
-		return gather(start(n), items(in))
+		return gather(c.work, start(n), c.work.items(in))
 	}), nil
 }
 
@@ -376,17 +411,20 @@ func (c *exprCompiler) quantileOf(name string, arg value, sc *scope) (expression
 			return value{}, err
 		}
 		if !isArray(in) {
-			return gather(acc, []value{in})
+			return gather(c.work, acc, []value{in})
 		}
-		return gather(acc, items(in))
+		return gather(c.work, acc, c.work.items(in))
 	}), nil
 }
 
-func gather(acc accumulator, vs []value) (value, error) {
-	for _, v := range vs {
-		if err := acc.add([]value{v}); err != nil {
+func gather(w *work, acc accumulator, vs []value) (value, error) {
+	for i := range vs {
+		if err := w.step(1); err != nil {
+			return value{}, err
+		}
+		if err := acc.add(w, vs[i:i+1]); err != nil {
 			return value{}, err
 		}
 	}
-	return acc.result(), nil
+	return acc.result(w), nil
 }

@@ -102,10 +102,18 @@ func (b bounds) everything() bool {
 
 // contains reports whether an encoded value lies in the bounds.
 func (b bounds) contains(key []byte) bool {
-	return slices.ContainsFunc(b, func(i keyInterval) bool {
-		low, high := bytes.Compare(key, i.low.key), bytes.Compare(key, i.high.key)
-		return (low > 0 || low == 0 && i.low.included) && (high < 0 || high == 0 && i.high.included)
+	// The first that does not end before the key.
+	at, _ := slices.BinarySearchFunc(b, key, func(i keyInterval, key []byte) int {
+		if c := bytes.Compare(i.high.key, key); c < 0 || c == 0 && !i.high.included {
+			return -1
+		}
+		return 1
 	})
+	if at == len(b) {
+		return false
+	}
+	low := bytes.Compare(key, b[at].low.key)
+	return low > 0 || low == 0 && b[at].low.included
 }
 
 // laterLow orders lower ends: an excluded one comes after the same included.
@@ -146,9 +154,24 @@ func (b bounds) and(o bounds) bounds {
 	return out
 }
 
+// allBounds returns what lies in all of a list: two and two, since together
+// with each the whole of what came before would be gone through again.
+func allBounds(list []bounds) bounds {
+	switch n := len(list); n {
+	case 0:
+		return allValues()
+	case 1:
+		return list[0]
+	default:
+		return allBounds(list[:n/2]).and(allBounds(list[n/2:]))
+	}
+}
+
 // or returns what lies in one of them.
-func (b bounds) or(o bounds) bounds {
-	all := slices.Concat(b, o)
+func (b bounds) or(o bounds) bounds { return united(slices.Concat(b, o)) }
+
+// united returns intervals in any order as bounds.
+func united(all bounds) bounds {
 	slices.SortStableFunc(all, func(x, y keyInterval) int {
 		if c := bytes.Compare(x.low.key, y.low.key); c != 0 {
 			return c
@@ -220,9 +243,9 @@ func hashedBounds(c clause) (bounds, bool) {
 			return nil, false
 		}
 		b := boundary{keyorder.AppendInt64(nil, keyorder.Hash(v)), int64Value(keyorder.Hash(v)), true}
-		out = out.or(bounds{{b, b}})
+		out = append(out, keyInterval{b, b})
 	}
-	return out, true
+	return united(out), true
 }
 
 // boundsOf returns the values an index has for documents that match a clause.
@@ -241,9 +264,9 @@ func boundsOf(c clause) (b bounds, exact, ok bool) {
 			if v.Type == bson.TypeRegex {
 				one, oneExact = regexBounds(v), false
 			}
-			b, exact = b.or(one), exact && oneExact
+			b, exact = append(b, one...), exact && oneExact
 		}
-		return b, exact, true
+		return united(b), exact, true
 	case "$regex":
 		return regexBounds(c.arg), false, true
 	case "$exists":
@@ -398,13 +421,13 @@ func elementBounds(path string, arg value) (b bounds, exact, ok bool) {
 	if _, comparing := comparisonOps[op]; !comparing && op != "$in" {
 		return nil, false, false
 	}
-	b = allValues()
+	var all []bounds
 	for _, c := range pathClauses(path, arg) {
 		one, _, oneOK := boundsOf(c)
 		if isArray(c.arg) || isNullish(c.arg) || !oneOK {
 			continue
 		}
-		b, ok = b.and(one), true
+		all = append(all, one)
 	}
-	return b, false, ok
+	return allBounds(all), false, len(all) > 0
 }

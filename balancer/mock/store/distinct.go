@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"iter"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -8,12 +9,16 @@ import (
 
 // Distinct returns the different values at a path, in the order they are first
 // met. An array counts as its elements.
-func Distinct(path string, docs iter.Seq[bson.Raw]) []bson.RawValue {
+func Distinct(ctx context.Context, path string, docs iter.Seq[bson.Raw]) ([]bson.RawValue, error) {
+	w := newWork(ctx)
 	parts := splitPath(path)
 	seen := map[string]bool{}
 	var out []bson.RawValue
 	for doc := range docs {
-		eachValue(doc, parts, func(v value) {
+		if err := w.step(1); err != nil {
+			return nil, err
+		}
+		eachValue(w, doc, parts, func(v value) {
 			if isMissing(v) {
 				return
 			}
@@ -23,5 +28,5 @@ func Distinct(path string, docs iter.Seq[bson.Raw]) []bson.RawValue {
 			}
 		})
 	}
-	return out
+	return out, w.over()
 }

@@ -122,7 +122,8 @@ func documentOf(fs ...field) bson.Raw {
 // withField returns the document with one top-level field replaced in place,
 // added at the end, or removed when v is missing.
 func withField(doc []byte, name string, v value) bson.Raw {
-	b, start := openDocument(make([]byte, 0, len(doc)+len(name)+len(v.Value)+2))
+	was := len(lookup(doc, name).Value)
+	b, start := openDocument(make([]byte, 0, len(doc)-was+len(name)+len(v.Value)+2))
 	found := false
 	for n, old := range fields(doc) {
 		if string(n) == name {

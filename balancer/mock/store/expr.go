@@ -38,7 +38,7 @@ func CompileExpr(v bson.RawValue, o FilterOptions) (*Expr, error) {
 // Eval returns the expression's value for a document. A value of type 0 means
 // missing.
 func (e *Expr) Eval(doc bson.Raw) (bson.RawValue, error) {
-	ctx := newEvaluation(e.scope, e.now)
+	ctx := newEvaluation(e.scope, e.now, nil)
 	ctx.root = objectValue(doc)
 	return e.expr.eval(ctx)
 }
@@ -47,14 +47,26 @@ func (e *Expr) Eval(doc bson.Raw) (bson.RawValue, error) {
 // each, those with an initial value have it from the start. A scope is not
 // changed once made.
 type scope struct {
+	outer  *scope // nil for the outermost
 	slots  map[string]int
+	size   int     // how many slots there are, those of outer scopes too
 	values []value // initial, by slot
+}
+
+// slot finds a variable.
+func (s *scope) slot(name string) (int, bool) {
+	for ; s != nil; s = s.outer {
+		if slot, ok := s.slots[name]; ok {
+			return slot, true
+		}
+	}
+	return 0, false
 }
 
 // newScope makes a scope of constant variables: those of a command's let.
 func newScope(let bson.Raw) (*scope, error) {
 	sc := &scope{slots: map[string]int{}}
-	ctx := newEvaluation(sc, time.Time{})
+	ctx := newEvaluation(sc, time.Time{}, nil)
 	for name, v := range fields(let) {
 		if err := checkVariable(string(name)); err != nil {
 			return nil, err
@@ -69,21 +81,18 @@ func newScope(let bson.Raw) (*scope, error) {
 		}
 		sc.slots[string(name)] = len(sc.values)
 		sc.values = append(sc.values, v)
+		sc.size = len(sc.values)
 	}
 	return sc, nil
 }
 
 // with adds variables; their slots follow those there already.
 func (s *scope) with(names ...string) (inner *scope, slots []int) {
-	inner = &scope{slots: make(map[string]int, len(s.slots)+len(names)), values: s.values}
-	for k, v := range s.slots {
-		inner.slots[k] = v
-	}
-	inner.values = append([]value(nil), s.values...)
+	inner = &scope{outer: s, slots: make(map[string]int, len(names)), size: s.size, values: s.values}
 	for _, name := range names {
-		slots = append(slots, len(inner.values))
-		inner.slots[name] = len(inner.values)
-		inner.values = append(inner.values, value{})
+		slots = append(slots, inner.size)
+		inner.slots[name] = inner.size
+		inner.size++
 	}
 	return inner, slots
 }
@@ -94,10 +103,12 @@ type evaluation struct {
 	vars []value // by slot
 	now  time.Time
 	rand func() float64
+	work *work // nil where nothing can end it
+	at   finder
 }
 
-func newEvaluation(sc *scope, now time.Time) *evaluation {
-	return &evaluation{vars: append([]value(nil), sc.values...), now: now}
+func newEvaluation(sc *scope, now time.Time, w *work) *evaluation {
+	return &evaluation{vars: append([]value(nil), sc.values...), now: now, work: w}
 }
 
 func (c *evaluation) set(slot int, v value) {
@@ -242,15 +253,20 @@ func (l literal) eval(*evaluation) (value, error) { return value(l), nil }
 type arrayExpression []expression
 
 func (a arrayExpression) eval(c *evaluation) (value, error) {
-	vs, err := evalAll(a, c)
-	if err != nil {
-		return value{}, err
-	}
+	vs := make([]value, len(a))
 	size := 0
-	for _, v := range vs {
+	for i, e := range a {
+		v, err := e.eval(c)
+		if err != nil {
+			return value{}, err
+		}
+		vs[i] = v
 		size += len(v.Value)
+		if err := checkSize(size); err != nil {
+			return value{}, err
+		}
 	}
-	return arrayOf(vs), checkSize(size)
+	return arrayOf(vs), c.work.handle(size)
 }
 
 func evalAll(list []expression, c *evaluation) ([]value, error) {
@@ -266,7 +282,7 @@ func evalAll(list []expression, c *evaluation) ([]value, error) {
 		}
 		vs[i] = v
 	}
-	return vs, nil
+	return vs, c.work.step(1)
 }
 
 type namedExpression struct {
@@ -288,5 +304,5 @@ func (o objectExpression) eval(c *evaluation) (value, error) {
 			return value{}, err
 		}
 	}
-	return objectValue(closeDocument(b, start)), nil
+	return objectValue(closeDocument(b, start)), c.work.handle(len(b))
 }

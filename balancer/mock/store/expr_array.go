@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -32,7 +33,7 @@ func exprSize(_ *evaluation, args []value) (value, error) {
 	return int32Value(int32(fieldCount(args[0].Value))), nil
 }
 
-func exprArrayElemAt(_ *evaluation, args []value) (value, error) {
+func exprArrayElemAt(c *evaluation, args []value) (value, error) {
 	arr, at := args[0], args[1]
 	switch {
 	case isNullish(arr) || isNullish(at):
@@ -46,13 +47,13 @@ func exprArrayElemAt(_ *evaluation, args []value) (value, error) {
 	if !ok {
 		return value{}, fail(28691, "$arrayElemAt's second argument must be representable as a 32-bit integer: %s", at)
 	}
-	return pick(arr, i), nil
+	return pick(c.work, arr, i), nil
 }
 
 // pick returns an element counted from the start, or from the end for i < 0;
 // missing outside.
-func pick(arr value, i int) value {
-	list := items(arr)
+func pick(w *work, arr value, i int) value {
+	list := w.items(arr)
 	if i < 0 {
 		i += len(list)
 	}
@@ -63,20 +64,20 @@ func pick(arr value, i int) value {
 }
 
 func elementAt(op string, i int) func(*evaluation, []value) (value, error) {
-	return func(_ *evaluation, args []value) (value, error) {
+	return func(c *evaluation, args []value) (value, error) {
 		switch {
 		case isNullish(args[0]):
 			return nullValue(), nil
 		case !isArray(args[0]):
 			return value{}, fail(28689, "%s's argument must be an array, but is %s", op, typeName(args[0]))
 		}
-		return pick(args[0], i), nil
+		return pick(c.work, args[0], i), nil
 	}
 }
 
 // exprConcatArrays takes the first array as it stands, so that a $reduce that
 // adds to an array one by one does not build it anew each time.
-func exprConcatArrays(_ *evaluation, args []value) (value, error) {
+func exprConcatArrays(c *evaluation, args []value) (value, error) {
 	out, start := openDocument(nil)
 	n := 0
 	for i, v := range args {
@@ -91,15 +92,18 @@ func exprConcatArrays(_ *evaluation, args []value) (value, error) {
 			n = fieldCount(v.Value)
 			continue
 		}
-		for _, item := range fields(v.Value) {
+		for _, item := range c.work.fields(v.Value) {
 			out = appendItem(out, n, item)
 			n++
+		}
+		if err := checkSize(len(out)); err != nil {
+			return value{}, err
 		}
 	}
 	return arrayValue(closeDocument(out, start)), nil
 }
 
-func exprSlice(_ *evaluation, args []value) (value, error) {
+func exprSlice(c *evaluation, args []value) (value, error) {
 	if slices.ContainsFunc(args, isNullish) {
 		return nullValue(), nil
 	}
@@ -114,7 +118,7 @@ func exprSlice(_ *evaluation, args []value) (value, error) {
 	if !ok {
 		return value{}, fail(28726, "Second argument to $slice can't be represented as a 32-bit integer: %s", args[1])
 	}
-	list := items(args[0])
+	list := c.work.items(args[0])
 	from, to := 0, len(list)
 	if len(args) == 2 {
 		if n >= 0 {
@@ -141,23 +145,23 @@ func exprSlice(_ *evaluation, args []value) (value, error) {
 	return arrayOf(list[from:min(from+count, to)]), nil
 }
 
-func exprReverseArray(_ *evaluation, args []value) (value, error) {
+func exprReverseArray(c *evaluation, args []value) (value, error) {
 	if isNullish(args[0]) {
 		return nullValue(), nil
 	}
 	if !isArray(args[0]) {
 		return value{}, fail(34435, "The argument to $reverseArray must be an array, but was of type: %s", typeName(args[0]))
 	}
-	list := items(args[0])
+	list := c.work.items(args[0])
 	slices.Reverse(list)
 	return arrayOf(list), nil
 }
 
-func exprIn(_ *evaluation, args []value) (value, error) {
+func exprIn(c *evaluation, args []value) (value, error) {
 	if !isArray(args[1]) {
 		return value{}, fail(40081, "$in requires an array as a second argument, found: %s", typeName(args[1]))
 	}
-	for _, v := range fields(args[1].Value) {
+	for _, v := range c.work.fields(args[1].Value) {
 		if compare(v, args[0]) == 0 {
 			return boolValue(true), nil
 		}
@@ -165,19 +169,19 @@ func exprIn(_ *evaluation, args []value) (value, error) {
 	return boolValue(false), nil
 }
 
-func exprIndexOfArray(_ *evaluation, args []value) (value, error) {
+func exprIndexOfArray(c *evaluation, args []value) (value, error) {
 	if isNullish(args[0]) {
 		return nullValue(), nil
 	}
 	if !isArray(args[0]) {
 		return value{}, fail(40090, "$indexOfArray requires an array as a first argument, found: %s", typeName(args[0]))
 	}
-	list := items(args[0])
+	list := c.work.items(args[0])
 	from, to, err := indexRange("$indexOfArray", args[2:], len(list))
 	if err != nil {
 		return value{}, err
 	}
-	for i := from; i < to; i++ {
+	for i := from; i < min(to, len(list)); i++ {
 		if compare(list[i], args[1]) == 0 {
 			return int32Value(int32(i)), nil
 		}
@@ -186,9 +190,8 @@ func exprIndexOfArray(_ *evaluation, args []value) (value, error) {
 }
 
 // maxRange keeps $range within the memory an operator may take.
-const maxRange = 4 << 20
 
-func exprRange(_ *evaluation, args []value) (value, error) {
+func exprRange(c *evaluation, args []value) (value, error) {
 	names := [3]string{"starting value", "ending value", "step value"}
 	var n [3]int
 	n[2] = 1
@@ -208,12 +211,13 @@ func exprRange(_ *evaluation, args []value) (value, error) {
 	if step == 0 {
 		return value{}, fail(34449, "$range requires a non-zero step value")
 	}
-	if (to-from)/step > maxRange {
-		return value{}, serverError(mongoerr.ExceededMemoryLimit, "$range would use too much memory (%d bytes)",
-			(to-from)/step*24)
+	length := max((to-from)/step, 0) // but for one at the end
+	if size := 24 + 16*length; size >= stageMemory {
+		return value{}, serverError(mongoerr.ExceededMemoryLimit,
+			"$range would use too much memory (%d bytes) and cannot spill to disk. Memory limit: %d bytes", size, stageMemory)
 	}
 	var out []value
-	for i := from; step > 0 && i < to || step < 0 && i > to; i += step {
+	for i := from; (step > 0 && i < to || step < 0 && i > to) && c.work.step(1) == nil; i += step {
 		out = append(out, int32Value(int32(i)))
 	}
 	return arrayOf(out), nil
@@ -221,7 +225,7 @@ func exprRange(_ *evaluation, args []value) (value, error) {
 
 // exprArrayToObject takes [{k, v}, ...] or [[name, value], ...]; the last of
 // several with one name counts.
-func exprArrayToObject(_ *evaluation, args []value) (value, error) {
+func exprArrayToObject(c *evaluation, args []value) (value, error) {
 	if isNullish(args[0]) {
 		return nullValue(), nil
 	}
@@ -231,7 +235,7 @@ func exprArrayToObject(_ *evaluation, args []value) (value, error) {
 	var out []field
 	index := map[string]int{}
 	pairs := false
-	for i, item := range items(args[0]) {
+	for i, item := range c.work.items(args[0]) {
 		if i == 0 {
 			pairs = isArray(item)
 			if !pairs && !isObject(item) {
@@ -298,7 +302,7 @@ func keyAndValue(item value, pair bool) (field, error) {
 	return field{name, v}, nil
 }
 
-func exprObjectToArray(_ *evaluation, args []value) (value, error) {
+func exprObjectToArray(c *evaluation, args []value) (value, error) {
 	if isNullish(args[0]) {
 		return nullValue(), nil
 	}
@@ -306,7 +310,7 @@ func exprObjectToArray(_ *evaluation, args []value) (value, error) {
 		return value{}, fail(40390, "$objectToArray requires a document input, found: %s", typeName(args[0]))
 	}
 	var out []value
-	for name, v := range fields(args[0].Value) {
+	for name, v := range c.work.fields(args[0].Value) {
 		out = append(out, objectValue(documentOf(field{"k", stringValue(string(name))}, field{"v", v})))
 	}
 	return arrayOf(out), nil
@@ -365,7 +369,7 @@ func zipped(c *evaluation, inputs, defaults []expression, longest bool) (value, 
 		if !isArray(v) {
 			return value{}, fail(34468, "$zip found a non-array expression in input: %s", v)
 		}
-		list := items(v)
+		list := c.work.items(v)
 		if length < 0 || longest == (len(list) > length) && len(list) != length {
 			length = len(list)
 		}
@@ -376,7 +380,11 @@ func zipped(c *evaluation, inputs, defaults []expression, longest bool) (value, 
 		return value{}, err
 	}
 	var out []value
+	size := 0
 	for i := range length {
+		if err := cmp.Or(c.work.step(len(lists)), checkSize(size)); err != nil {
+			return value{}, err
+		}
 		row := make([]value, len(lists))
 		for j, list := range lists {
 			switch {
@@ -387,6 +395,7 @@ func zipped(c *evaluation, inputs, defaults []expression, longest bool) (value, 
 			}
 		}
 		out = append(out, arrayOf(row))
+		size += len(out[i].Value)
 	}
 	return arrayOf(out), nil
 }
@@ -416,8 +425,8 @@ func (c *exprCompiler) sortArray(name string, arg value, sc *scope) (expression,
 		if !isArray(in) {
 			return value{}, fail(2942504, "The input argument to $sortArray must be an array, but was of type: %s", typeName(in))
 		}
-		list := items(in)
-		slices.SortStableFunc(list, p.order)
+		list := c.work.items(in)
+		sortStable(c.work, list, p.order)
 		return arrayOf(list), nil
 	}), nil
 }

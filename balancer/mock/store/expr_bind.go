@@ -78,7 +78,7 @@ func (c *exprCompiler) mapForm(name string, arg value, sc *scope) (expression, e
 		if !isArray(in) {
 			return value{}, fail(16883, "input to $map must be an array not %s", typeName(in))
 		}
-		list := items(in)
+		list := c.work.items(in)
 		size := 0
 		for i, v := range list {
 			c.set(slots[0], v)
@@ -133,7 +133,7 @@ func (c *exprCompiler) filter(name string, arg value, sc *scope) (expression, er
 			return value{}, err
 		}
 		var kept []value
-		for _, v := range fields(in.Value) {
+		for _, v := range c.work.fields(in.Value) {
 			if most >= 0 && len(kept) == most {
 				break
 			}
@@ -199,7 +199,7 @@ func (c *exprCompiler) reduce(name string, arg value, sc *scope) (expression, er
 			return value{}, fail(40080, "$reduce requires that 'input' be an array, found: %s", in)
 		}
 		acc, err := initial.eval(c)
-		for _, v := range fields(in.Value) {
+		for _, v := range c.work.fields(in.Value) {
 			if err != nil {
 				break
 			}

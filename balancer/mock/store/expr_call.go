@@ -47,6 +47,8 @@ type callExpression struct {
 func (e *callExpression) eval(c *evaluation) (value, error) {
 	var room [4]value
 	args := room[:0]
+	size, held := 0, 0
+	defer func() { c.work.release(int64(held)) }()
 	for _, a := range e.args {
 		if a == nil {
 			args = append(args, absent)
@@ -56,14 +58,29 @@ func (e *callExpression) eval(c *evaluation) (value, error) {
 		if err != nil {
 			return value{}, err
 		}
-		args = append(args, v)
+		args, size = append(args, v), size+len(v.Value)
+		if more := size - held; more > largeArguments {
+			held = size
+			if err := c.work.hold(more); err != nil {
+				return value{}, err
+			}
+		}
+	}
+	if err := c.work.handle(size); err != nil {
+		return value{}, err
 	}
 	v, err := e.call(c, args)
 	if err == nil {
 		err = checkSize(len(v.Value))
 	}
+	if err == nil {
+		err = c.work.handle(len(v.Value)) // the call stops when the work ends
+	}
 	return v, err
 }
+
+// largeArguments count to the memory of the command while a call has them.
+const largeArguments = 1 << 20
 
 // maxValueSize is how large a value may get between operators.
 const maxValueSize = 64 << 20

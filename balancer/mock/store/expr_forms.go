@@ -3,7 +3,13 @@ package store
 // evalFunc is an expression made of a closure.
 type evalFunc func(c *evaluation) (value, error)
 
-func (f evalFunc) eval(c *evaluation) (value, error) { return f(c) }
+func (f evalFunc) eval(c *evaluation) (value, error) {
+	v, err := f(c)
+	if err == nil {
+		err = c.work.step(1) // loops stop when the work ends
+	}
+	return v, err
+}
 
 // noJavaScript refuses what runs in the server's own JavaScript, as a server
 // does where that is switched off.

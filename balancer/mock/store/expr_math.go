@@ -224,9 +224,14 @@ func decimalPow(base, exp bson.Decimal128) bson.Decimal128 {
 	if !whole || n < -10000 || n > 10000 || base.IsNaN() || base.IsInf() != 0 {
 		return decimalOfDouble(math.Pow(decimalToDouble(base), decimalToDouble(exp)))
 	}
-	result := decimalOfInt(1)
-	for range max(n, -n) {
-		result = decimalMultiply(result, base)
+	result, square := decimalOfInt(1), base
+	for left := max(n, -n); left > 0; left /= 2 {
+		if left%2 == 1 {
+			result = decimalMultiply(result, square)
+		}
+		if left > 1 {
+			square = decimalMultiply(square, square)
+		}
 	}
 	if n < 0 {
 		return decimalDivide(decimalOfInt(1), result)

@@ -1,7 +1,11 @@
 package store
 
 var objectFunctions = map[string]function{
-	"$mergeObjects": {0, -1, func(_ *evaluation, args []value) (value, error) { return gather(&mergedObject{}, args) }},
+	"$mergeObjects": {0, -1, mergeObjects},
+}
+
+func mergeObjects(c *evaluation, args []value) (value, error) {
+	return gather(c.work, newMergedObject(), args)
 }
 
 // getField takes {field, input} or a field name alone, of the current document
@@ -21,7 +25,7 @@ func (c *exprCompiler) getField(name string, arg value, sc *scope) (expression, 
 		return nil, err
 	}
 	var input expression = rootVariable{}
-	if slot, ok := sc.slots["CURRENT"]; ok {
+	if slot, ok := sc.slot("CURRENT"); ok {
 		input = variable(slot)
 	}
 	if !isAbsent(raw[1]) {

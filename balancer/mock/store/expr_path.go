@@ -20,7 +20,7 @@ func compilePath(text string, sc *scope) (expression, error) {
 		if err != nil {
 			return nil, err
 		}
-		if slot, ok := sc.slots["CURRENT"]; ok {
+		if slot, ok := sc.slot("CURRENT"); ok {
 			return pathExpression{base: variable(slot), path: path}, nil
 		}
 		return pathExpression{path: path}, nil
@@ -80,7 +80,7 @@ func checkVariable(name string) error {
 }
 
 func compileVariable(name string, sc *scope) (expression, error) {
-	if slot, ok := sc.slots[name]; ok {
+	if slot, ok := sc.slot(name); ok {
 		return variable(slot), nil
 	}
 	switch name {
@@ -141,30 +141,33 @@ func (v variable) eval(c *evaluation) (value, error) {
 }
 
 func (p pathExpression) eval(c *evaluation) (value, error) {
-	base := c.root
-	if p.base != nil {
-		var err error
-		if base, err = p.base.eval(c); err != nil {
-			return value{}, err
+	if p.base == nil {
+		if !isObject(c.root) {
+			return descend(c.work, c.root, p.path), nil
 		}
+		return descend(c.work, c.at.find(c.work, c.root.Value, p.path[0]), p.path[1:]), nil
 	}
-	return descend(base, p.path), nil
+	base, err := p.base.eval(c)
+	if err != nil {
+		return value{}, err
+	}
+	return descend(c.work, base, p.path), nil
 }
 
 // descend follows an expression path: an array on the way gives the array of
 // what its elements give, leaving out those that give nothing.
-func descend(v value, path []string) value {
+func descend(w *work, v value, path []string) value {
 	for i, part := range path {
 		switch v.Type {
 		case bson.TypeEmbeddedDocument:
 			v = lookup(v.Value, part)
 		case bson.TypeArray:
 			var out []value
-			for _, e := range fields(v.Value) {
+			for _, e := range w.fields(v.Value) {
 				if !isObject(e) {
 					continue // arrays directly in arrays are not looked into
 				}
-				if found := descend(e, path[i:]); !isMissing(found) {
+				if found := descend(w, e, path[i:]); !isMissing(found) {
 					out = append(out, found)
 				}
 			}

@@ -27,7 +27,7 @@ func (c *exprCompiler) regex(name string, arg value, sc *scope) (expression, err
 			return nil, err
 		}
 	}
-	give := map[string]func(string, *pattern) (value, error){
+	give := map[string]func(*work, string, *pattern) (value, error){
 		"$regexMatch": regexMatch, "$regexFind": regexFind, "$regexFindAll": regexFindAll,
 	}[name]
 	none := map[string]value{"$regexMatch": boolValue(false), "$regexFind": nullValue(),
@@ -49,7 +49,7 @@ func (c *exprCompiler) regex(name string, arg value, sc *scope) (expression, err
 		if isNullish(vs[0]) || p == nil {
 			return none, nil
 		}
-		return give(textAt(vs[0].Value), p)
+		return give(c.work, textAt(vs[0].Value), p)
 	}), nil
 }
 
@@ -79,30 +79,44 @@ func regexOf(op string, re, options value) (*pattern, error) {
 	return p, err
 }
 
-func regexMatch(s string, p *pattern) (value, error) {
-	ok, err := p.match(s)
+func regexMatch(w *work, s string, p *pattern) (value, error) {
+	ok, err := p.match(w, s)
 	return boolValue(ok), err
 }
 
-func regexFind(s string, p *pattern) (value, error) {
-	found, err := p.findAll(s, 1)
+func regexFind(w *work, s string, p *pattern) (value, error) {
+	found, err := p.findAll(w, s, 1)
 	if err != nil || len(found) == 0 {
 		return nullValue(), err
 	}
-	return regexFound(s, found[0]), nil
+	return regexFound(s, found[0], utf8.RuneCountInString(s[:found[0][0]])), nil
 }
 
-func regexFindAll(s string, p *pattern) (value, error) {
-	found, err := p.findAll(s, -1)
+// foundSize is what a match takes in the result at least: {match: "", idx: 0,
+// captures: []}.
+const foundSize = 44
+
+func regexFindAll(w *work, s string, p *pattern) (value, error) {
+	found, err := p.findAll(w, s, maxValueSize/foundSize+1)
 	var out []value
+	size := 0
+	counted, at := 0, 0 // the characters up to a byte
 	for _, places := range found {
-		out = append(out, regexFound(s, places))
+		counted, at = counted+utf8.RuneCountInString(s[at:places[0]]), places[0]
+		one := regexFound(s, places, counted)
+		if size += len(one.Value); size > maxValueSize {
+			return value{}, fail(51151, "$regexFindAll: the size of buffer to store output exceeded the 64MB limit")
+		}
+		out = append(out, one)
+		if err := w.step(1); err != nil {
+			return value{}, err
+		}
 	}
 	return arrayOf(out), err
 }
 
 // regexFound is {match, idx, captures}; idx counts characters.
-func regexFound(s string, places []int) value {
+func regexFound(s string, places []int, idx int) value {
 	var captures []value
 	for i := 2; i+1 < len(places); i += 2 {
 		if places[i] < 0 {
@@ -113,7 +127,7 @@ func regexFound(s string, places []int) value {
 	}
 	return objectValue(documentOf(
 		field{"match", stringValue(s[places[0]:places[1]])},
-		field{"idx", int32Value(int32(utf8.RuneCountInString(s[:places[0]])))},
+		field{"idx", int32Value(int32(idx))},
 		field{"captures", arrayOf(captures)},
 	))
 }

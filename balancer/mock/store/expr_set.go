@@ -18,9 +18,9 @@ var setFunctions = map[string]function{
 // set is the values of an array by their encoding.
 type set map[string]value
 
-func setFrom(arr value) set {
+func setFrom(w *work, arr value) set {
 	s := set{}
-	for _, v := range fields(arr.Value) {
+	for _, v := range w.fields(arr.Value) {
 		if key := encoded(v); isMissing(s[key]) {
 			s[key] = v
 		}
@@ -29,7 +29,7 @@ func setFrom(arr value) set {
 }
 
 // sorted returns the members in the order of values, as the server does.
-func (s set) sorted() value {
+func (s set) sorted(w *work) value {
 	type member struct {
 		key string
 		v   value
@@ -38,7 +38,7 @@ func (s set) sorted() value {
 	for key, v := range s {
 		list = append(list, member{key, v})
 	}
-	slices.SortFunc(list, func(a, b member) int { return cmp.Compare(a.key, b.key) })
+	sortStable(w, list, func(a, b member) int { return cmp.Compare(a.key, b.key) })
 	out := make([]value, len(list))
 	for i, m := range list {
 		out[i] = m.v
@@ -46,7 +46,7 @@ func (s set) sorted() value {
 	return arrayOf(out)
 }
 
-func exprSetUnion(_ *evaluation, args []value) (value, error) {
+func exprSetUnion(c *evaluation, args []value) (value, error) {
 	all := set{}
 	for _, v := range args {
 		if isNullish(v) {
@@ -55,16 +55,16 @@ func exprSetUnion(_ *evaluation, args []value) (value, error) {
 		if !isArray(v) {
 			return value{}, fail(17043, "All operands of $setUnion must be arrays. One argument is of type: %s", typeName(v))
 		}
-		for _, e := range fields(v.Value) {
+		for _, e := range c.work.fields(v.Value) {
 			if key := encoded(e); isMissing(all[key]) {
 				all[key] = e
 			}
 		}
 	}
-	return all.sorted(), nil
+	return all.sorted(c.work), nil
 }
 
-func exprSetIntersection(_ *evaluation, args []value) (value, error) {
+func exprSetIntersection(c *evaluation, args []value) (value, error) {
 	var all set
 	for i, v := range args {
 		if isNullish(v) {
@@ -74,7 +74,7 @@ func exprSetIntersection(_ *evaluation, args []value) (value, error) {
 			return value{}, fail(17047, "All operands of $setIntersection must be arrays. One argument is of type: %s",
 				typeName(v))
 		}
-		other := setFrom(v)
+		other := setFrom(c.work, v)
 		if i == 0 {
 			all = other
 			continue
@@ -85,11 +85,11 @@ func exprSetIntersection(_ *evaluation, args []value) (value, error) {
 			}
 		}
 	}
-	return all.sorted(), nil
+	return all.sorted(c.work), nil
 }
 
 // exprSetDifference keeps the order of the first array.
-func exprSetDifference(_ *evaluation, args []value) (value, error) {
+func exprSetDifference(c *evaluation, args []value) (value, error) {
 	a, b := args[0], args[1]
 	switch {
 	case isNullish(a) || isNullish(b):
@@ -101,9 +101,9 @@ func exprSetDifference(_ *evaluation, args []value) (value, error) {
 		return value{}, fail(17049, "both operands of $setDifference must be arrays. Second argument is of type: %s",
 			typeName(b))
 	}
-	seen := setFrom(b)
+	seen := setFrom(c.work, b)
 	var out []value
-	for _, v := range fields(a.Value) {
+	for _, v := range c.work.fields(a.Value) {
 		if key := encoded(v); isMissing(seen[key]) {
 			seen[key] = v
 			out = append(out, v)
@@ -112,7 +112,7 @@ func exprSetDifference(_ *evaluation, args []value) (value, error) {
 	return arrayOf(out), nil
 }
 
-func exprSetEquals(_ *evaluation, args []value) (value, error) {
+func exprSetEquals(c *evaluation, args []value) (value, error) {
 	if len(args) < 2 {
 		return value{}, fail(17045, "$setEquals needs at least two arguments had: %d", len(args))
 	}
@@ -122,7 +122,7 @@ func exprSetEquals(_ *evaluation, args []value) (value, error) {
 			return value{}, fail(17044, "All operands of $setEquals must be arrays. %d-th argument is of type: %s", i+1,
 				typeName(v))
 		}
-		other := setFrom(v)
+		other := setFrom(c.work, v)
 		if i == 0 {
 			one = other
 			continue
@@ -143,7 +143,7 @@ func (s set) within(other set) bool {
 	return true
 }
 
-func exprSetIsSubset(_ *evaluation, args []value) (value, error) {
+func exprSetIsSubset(c *evaluation, args []value) (value, error) {
 	switch {
 	case !isArray(args[0]):
 		return value{}, fail(17046, "both operands of $setIsSubset must be arrays. First argument is of type: %s",
@@ -152,19 +152,19 @@ func exprSetIsSubset(_ *evaluation, args []value) (value, error) {
 		return value{}, fail(17042, "both operands of $setIsSubset must be arrays. Second argument is of type: %s",
 			typeName(args[1]))
 	}
-	return boolValue(setFrom(args[0]).within(setFrom(args[1]))), nil
+	return boolValue(setFrom(c.work, args[0]).within(setFrom(c.work, args[1]))), nil
 }
 
-func exprAnyElementTrue(_ *evaluation, args []value) (value, error) {
+func exprAnyElementTrue(c *evaluation, args []value) (value, error) {
 	if !isArray(args[0]) {
 		return value{}, fail(17041, "$anyElementTrue's argument must be an array, but is %s", typeName(args[0]))
 	}
-	return boolValue(slices.ContainsFunc(items(args[0]), truthy)), nil
+	return boolValue(slices.ContainsFunc(c.work.items(args[0]), truthy)), nil
 }
 
-func exprAllElementsTrue(_ *evaluation, args []value) (value, error) {
+func exprAllElementsTrue(c *evaluation, args []value) (value, error) {
 	if !isArray(args[0]) {
 		return value{}, fail(17040, "$allElementsTrue's argument must be an array, but is %s", typeName(args[0]))
 	}
-	return boolValue(!slices.ContainsFunc(items(args[0]), func(v value) bool { return !truthy(v) })), nil
+	return boolValue(!slices.ContainsFunc(c.work.items(args[0]), func(v value) bool { return !truthy(v) })), nil
 }

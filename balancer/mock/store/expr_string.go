@@ -222,7 +222,7 @@ func indexRange(op string, args []value, size int) (from, to int, err error) {
 	return from, to, nil
 }
 
-func exprSplit(_ *evaluation, args []value) (value, error) {
+func exprSplit(c *evaluation, args []value) (value, error) {
 	s, sep := args[0], args[1]
 	if isNullish(s) || isNullish(sep) {
 		return nullValue(), nil
@@ -239,7 +239,10 @@ func exprSplit(_ *evaluation, args []value) (value, error) {
 		return value{}, fail(40087, "$split requires a non-empty separator")
 	}
 	var out []value
-	for _, part := range strings.Split(textAt(s.Value), textAt(sep.Value)) {
+	for part := range strings.SplitSeq(textAt(s.Value), textAt(sep.Value)) {
+		if err := c.work.step(1); err != nil {
+			return value{}, err
+		}
 		out = append(out, stringValue(part))
 	}
 	return arrayOf(out), nil
@@ -301,6 +304,16 @@ func replaceText(op string, n int) func(*evaluation, []value) (value, error) {
 		if null {
 			return nullValue(), nil
 		}
-		return stringValue(strings.Replace(textAt(args[0].Value), textAt(args[1].Value), textAt(args[2].Value), n)), nil
+		s, old, new := textAt(args[0].Value), textAt(args[1].Value), textAt(args[2].Value)
+		if len(new) > len(old) {
+			times := strings.Count(s, old)
+			if n >= 0 {
+				times = min(n, times)
+			}
+			if err := checkSize(len(s) + times*(len(new)-len(old))); err != nil {
+				return value{}, err
+			}
+		}
+		return stringValue(strings.Replace(s, old, new, n)), nil
 	}
 }

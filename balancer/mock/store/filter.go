@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -44,6 +45,29 @@ type matching struct {
 	// operator use it.
 	index int
 	err   error
+	// spent is what matching costs; nil where nothing can end it, or where ctx
+	// says it.
+	spent *work
+	at    finder // of the document's fields
+}
+
+func (m *matching) work() *work {
+	switch {
+	case m == nil:
+		return nil
+	case m.ctx != nil:
+		return m.ctx.work
+	}
+	return m.spent
+}
+
+// goOn takes a step, and reports whether matching is to go on: an expression
+// or a pattern has failed, or the work has ended.
+func (m *matching) goOn(bytes int) bool {
+	if m.err == nil {
+		m.err = m.work().handle(bytes)
+	}
+	return m.err == nil
 }
 
 // CompileFilter compiles a query. Errors have the server's codes: mostly
@@ -82,28 +106,42 @@ func (f *Filter) Match(doc bson.Raw) bool {
 }
 
 // Test is Match with the error of an expression that failed.
-func (f *Filter) Test(doc bson.Raw) (bool, error) {
-	if f == nil {
-		return true, nil
-	}
-	return f.testIn(nil, doc)
+func (f *Filter) Test(doc bson.Raw) (bool, error) { return f.test(nil, doc) }
+
+// Tester returns Test for many documents, which fails with the cause of ctx
+// when that ends.
+func (f *Filter) Tester(ctx context.Context) func(doc bson.Raw) (bool, error) {
+	w := newWork(ctx)
+	return func(doc bson.Raw) (bool, error) { return f.test(w, doc) }
 }
 
-// testIn matches within an evaluation that is under way, for its variables;
-// nil starts one.
+func (f *Filter) test(w *work, doc []byte) (bool, error) {
+	if f == nil {
+		return true, w.step(1)
+	}
+	return f.run(&matching{spent: w, filter: f, index: -1}, doc)
+}
+
+// testIn matches within an evaluation that is under way, for its variables.
 func (f *Filter) testIn(ctx *evaluation, doc []byte) (bool, error) {
-	m := matching{ctx: ctx, filter: f, index: -1}
-	ok := f.root.match(doc, &m)
+	return f.run(&matching{ctx: ctx, filter: f, index: -1}, doc)
+}
+
+func (f *Filter) run(m *matching, doc []byte) (bool, error) {
+	ok := f.root.match(doc, m)
+	if m.err == nil {
+		m.err = m.work().step(1)
+	}
 	return ok && m.err == nil, m.err
 }
 
 // position returns the place of the array element that made the document match,
 // for the positional operator.
-func (f *Filter) position(doc bson.Raw) (int, bool) {
+func (f *Filter) position(w *work, doc bson.Raw) (int, bool) {
 	if f == nil {
 		return 0, false
 	}
-	m := matching{filter: f, index: -1}
+	m := matching{spent: w, filter: f, index: -1}
 	ok := f.root.match(doc, &m)
 	return m.index, ok && m.err == nil && m.index >= 0
 }
@@ -135,9 +173,15 @@ func eachEquality(n node, yield func(string, value) bool) bool {
 				return false
 			}
 		}
-	case anyNode:
-		if len(n) == 1 {
-			return eachEquality(n[0], yield)
+	case *anyNode:
+		if len(n.of) == 1 {
+			return eachEquality(n.of[0], yield)
+		}
+	case *everyNode:
+		for _, v := range n.values {
+			if !yield(n.name, v) {
+				return false
+			}
 		}
 	case *pathNode:
 		switch t := n.test.(type) {
@@ -165,35 +209,6 @@ func (n allNode) match(doc []byte, m *matching) bool {
 	return true
 }
 
-type anyNode []node
-
-// match reports whether the document matches. It leaves no array position when
-// there is a choice of children.
-func (n anyNode) match(doc []byte, m *matching) bool {
-	if len(n) == 1 {
-		return n[0].match(doc, m)
-	}
-	before := m.index
-	for _, child := range n {
-		ok := child.match(doc, m)
-		m.index = before
-		if ok {
-			return true
-		}
-	}
-	return false
-}
-
-// noneNode is $nor and $not: no array position comes out of it.
-type noneNode []node
-
-func (n noneNode) match(doc []byte, m *matching) bool {
-	before := m.index
-	ok := !anyNode(n).match(doc, m)
-	m.index = before
-	return ok
-}
-
 type constantNode bool
 
 func (n constantNode) match([]byte, *matching) bool { return bool(n) }
@@ -207,15 +222,21 @@ type pathNode struct {
 }
 
 func (n *pathNode) match(doc []byte, m *matching) bool {
-	return walkPath(doc, n.path, n.expand, func(v value, index int) bool {
+	matches := false
+	first := m.at.find(m.work(), doc, n.path[0])
+	walkValue(m.work(), first, n.path[1:], n.expand, func(v value, index int) bool {
+		if !m.goOn(0) {
+			return true
+		}
 		if !n.test.test(v, m) {
 			return false
 		}
-		if index >= 0 {
+		if matches = true; index >= 0 {
 			m.index = index
 		}
 		return true
 	})
+	return matches
 }
 
 // exprNode is $expr.
@@ -223,7 +244,7 @@ type exprNode struct{ expr expression }
 
 func (n exprNode) match(doc []byte, m *matching) bool {
 	if m.ctx == nil {
-		m.ctx = newEvaluation(m.filter.scope, m.filter.now)
+		m.ctx = newEvaluation(m.filter.scope, m.filter.now, m.spent)
 	}
 	root := m.ctx.root
 	m.ctx.root = objectValue(doc)

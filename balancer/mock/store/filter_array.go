@@ -58,7 +58,9 @@ func (c *filterCompiler) all(name string, v value) (predicate, error) {
 	if len(ps) == 0 {
 		return leaf(matchesNothing{}), nil
 	}
-	return allOf(ps), nil
+	p := allOf(ps)
+	p.every = everyValues(ps)
+	return p, nil
 }
 
 func isElemMatch(p predicate) bool {
@@ -116,7 +118,7 @@ func anyElement(v value, m *matching, ok func(value) bool) bool {
 	}
 	i := 0
 	for _, e := range fields(v.Value) {
-		if ok(e) {
+		if m.goOn(0) && ok(e) {
 			m.index = i
 			return true
 		}

@@ -56,9 +56,9 @@ func (c *filterCompiler) entry(name string, v value) (node, error) {
 		case name == "$and":
 			return allNode(list), nil
 		case name == "$or":
-			return anyNode(list), nil
+			return newAnyNode(list), nil
 		}
-		return noneNode(list), nil
+		return noneNode{newAnyNode(list)}, nil
 	case "$expr":
 		e, err := compileExpression(v, c.scope)
 		if err != nil {
@@ -125,11 +125,15 @@ type predicate struct {
 	expand bool
 	all    []predicate
 	negate bool
+	every  *everyNode // the same as all, for many values at a path
 }
 
 func (p predicate) node(name string, path []string) node {
 	if p.leaf != nil {
 		return &pathNode{name: name, path: path, test: p.leaf, expand: p.expand}
+	}
+	if p.every != nil {
+		return &everyNode{name: name, path: path, values: p.every.values, known: p.every.known}
 	}
 	all := make(allNode, len(p.all))
 	for i, child := range p.all {
@@ -137,7 +141,7 @@ func (p predicate) node(name string, path []string) node {
 	}
 	switch {
 	case p.negate:
-		return noneNode{all}
+		return noneNode{newAnyNode([]node{all})}
 	case len(all) == 1:
 		return all[0]
 	}

@@ -2,22 +2,25 @@ package store
 
 import (
 	"regexp"
+	"regexp/syntax"
 	"strings"
-	"time"
 
 	"github.com/dlclark/regexp2/v2"
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// regexLimit ends a match of a pattern that needs backtracking.
-const regexLimit = 500 * time.Millisecond
-
 // pattern is a compiled regular expression. Most compile to Go's own; those
 // with lookaround or back references go to a backtracking engine.
 type pattern struct {
-	fast *regexp.Regexp
-	slow *regexp2.Regexp
+	source string
+	size   int // of the program, about
+	fast   *regexp.Regexp
+	slow   *regexp2.Regexp
 }
+
+// maxProgram is how large the program of a pattern may get: that of a server
+// is bounded, too.
+const maxProgram = 1 << 16
 
 // compilePattern takes the server's options i, m, s, x and u.
 func compilePattern(source, options string) (*pattern, error) {
@@ -41,16 +44,35 @@ func compilePattern(source, options string) (*pattern, error) {
 	if flags.Len() > 0 {
 		source = "(?" + flags.String() + ")" + source
 	}
+	size := len(source)
+	if tree, err := syntax.Parse(source, syntax.Perl); err == nil {
+		size = programSize(tree)
+	}
+	if size > maxProgram {
+		return nil, fail(51091, "Regular expression is invalid: regular expression is too large")
+	}
 	fast, err := regexp.Compile(source)
 	if err == nil {
-		return &pattern{fast: fast}, nil
+		return &pattern{source: source, size: size, fast: fast}, nil
 	}
 	slow, err2 := regexp2.Compile(source, regexp2.None)
 	if err2 != nil {
 		return nil, fail(51091, "Regular expression is invalid: %s", reason(err))
 	}
-	slow.MatchTimeout = regexLimit
-	return &pattern{slow: slow}, nil
+	return &pattern{source: source, size: size, slow: slow}, nil
+}
+
+// programSize returns about how many instructions a pattern makes: repetitions
+// are written out.
+func programSize(tree *syntax.Regexp) int {
+	n := 1 + len(tree.Rune)/2
+	for _, sub := range tree.Sub {
+		n += programSize(sub)
+	}
+	if tree.Op == syntax.OpRepeat {
+		n *= max(tree.Min, tree.Max, 1)
+	}
+	return n
 }
 
 // reason returns the message of a pattern error without Go's prefix.
@@ -87,53 +109,6 @@ func withoutSpace(source string) string {
 	return out.String()
 }
 
-func (p *pattern) match(s string) (bool, error) {
-	if p.fast != nil {
-		return p.fast.MatchString(s), nil
-	}
-	ok, err := p.slow.MatchString(s)
-	return ok, tooExpensive(err)
-}
-
-// matches reports what match does; a pattern that is too expensive counts as
-// not matching.
-func (p *pattern) matches(s string) bool {
-	ok, err := p.match(s)
-	return ok && err == nil
-}
-
-// findAll returns the byte positions of up to n matches (all for n < 0) and of
-// their groups, as regexp does.
-func (p *pattern) findAll(s string, n int) ([][]int, error) {
-	if p.fast != nil {
-		return p.fast.FindAllStringSubmatchIndex(s, n), nil
-	}
-	runes := []rune(s)
-	at := func(i int) int { return len(string(runes[:i])) }
-	var all [][]int
-	m, err := p.slow.FindStringMatch(s)
-	for ; m != nil && err == nil && n != 0; n-- {
-		var places []int
-		for _, g := range m.Groups() {
-			if len(g.Captures) == 0 {
-				places = append(places, -1, -1)
-				continue
-			}
-			places = append(places, at(g.RuneIndex), at(g.RuneIndex+g.RuneLength))
-		}
-		all = append(all, places)
-		m, err = p.slow.FindNextMatch(m)
-	}
-	return all, tooExpensive(err)
-}
-
-func tooExpensive(err error) error {
-	if err == nil {
-		return nil
-	}
-	return fail(51156, "Error occurred while executing the regular expression: %s", err)
-}
-
 // regexTest matches strings by pattern, and regular expressions that are the
 // same one.
 type regexTest struct {
@@ -152,11 +127,11 @@ func newRegexTest(source, options string) (*regexTest, error) {
 func (t *regexTest) test(v value, m *matching) bool {
 	switch v.Type {
 	case bson.TypeString, bson.TypeSymbol:
-		ok, err := t.compiled.match(textAt(v.Value))
-		if err != nil && m.err == nil {
+		ok, err := t.compiled.match(m.work(), textAt(v.Value))
+		if m != nil && m.err == nil {
 			m.err = err
 		}
-		return ok
+		return ok && err == nil
 	case bson.TypeRegex:
 		source, options := regexAt(v.Value)
 		return source == t.source && options == t.options

@@ -9,11 +9,13 @@ import (
 
 // schema is one level of $jsonSchema: a conjunction of checks, each of which
 // passes for values it does not concern.
-type schema []func(v value) bool
+type schema []schemaCheck
 
-func (s schema) valid(v value) bool {
+type schemaCheck func(w *work, v value) bool
+
+func (s schema) valid(w *work, v value) bool {
 	for _, check := range s {
-		if !check(v) {
+		if w.step(1) != nil || !check(w, v) {
 			return false
 		}
 	}
@@ -23,7 +25,9 @@ func (s schema) valid(v value) bool {
 // schemaNode is $jsonSchema on the whole document.
 type schemaNode schema
 
-func (n schemaNode) match(doc []byte, _ *matching) bool { return schema(n).valid(objectValue(doc)) }
+func (n schemaNode) match(doc []byte, m *matching) bool {
+	return schema(n).valid(m.work(), objectValue(doc))
+}
 
 func (c *filterCompiler) schema(v value) (node, error) {
 	if !isObject(v) {
@@ -37,7 +41,7 @@ type schemaCompiler struct{ depth int }
 
 // keyword compiles one keyword; the whole schema is there for those that go in
 // pairs.
-type keyword func(c *schemaCompiler, name string, arg value, whole []byte) (func(value) bool, error)
+type keyword func(c *schemaCompiler, name string, arg value, whole []byte) (schemaCheck, error)
 
 func (c *schemaCompiler) keywords() map[string]keyword {
 	return map[string]keyword{
@@ -92,7 +96,7 @@ var jsonTypes = map[string]bson.Type{
 	"boolean": bson.TypeBoolean, "null": bson.TypeNull,
 }
 
-func schemaType(_ *schemaCompiler, name string, arg value, _ []byte) (func(value) bool, error) {
+func schemaType(_ *schemaCompiler, name string, arg value, _ []byte) (schemaCheck, error) {
 	list := []value{arg}
 	if isArray(arg) {
 		if list = items(arg); len(list) == 0 {
@@ -117,10 +121,10 @@ func schemaType(_ *schemaCompiler, name string, arg value, _ []byte) (func(value
 		}
 		t.types[typ] = true
 	}
-	return func(v value) bool { return t.test(v, nil) }, nil
+	return func(_ *work, v value) bool { return t.test(v, nil) }, nil
 }
 
-func schemaEnum(_ *schemaCompiler, _ string, arg value, _ []byte) (func(value) bool, error) {
+func schemaEnum(_ *schemaCompiler, _ string, arg value, _ []byte) (schemaCheck, error) {
 	if !isArray(arg) {
 		return nil, typeMismatch("$jsonSchema keyword 'enum' must be an array, but found %s", typeName(arg))
 	}
@@ -128,12 +132,14 @@ func schemaEnum(_ *schemaCompiler, _ string, arg value, _ []byte) (func(value) b
 	if len(list) == 0 {
 		return nil, failedToParse("$jsonSchema keyword 'enum' cannot be an empty array")
 	}
-	return func(v value) bool {
-		return slices.ContainsFunc(list, func(e value) bool { return compare(e, v) == 0 })
-	}, nil
+	known := set{}
+	for _, e := range list {
+		known[encoded(e)] = e
+	}
+	return func(_ *work, v value) bool { return !isMissing(known[encoded(v)]) }, nil
 }
 
-func schemaBound(_ *schemaCompiler, name string, arg value, whole []byte) (func(value) bool, error) {
+func schemaBound(_ *schemaCompiler, name string, arg value, whole []byte) (schemaCheck, error) {
 	if !isNumber(arg) {
 		return nil, typeMismatch("$jsonSchema keyword '%s' must be a number", name)
 	}
@@ -143,7 +149,7 @@ func schemaBound(_ *schemaCompiler, name string, arg value, whole []byte) (func(
 		exclusive, sign = "exclusiveMaximum", -1
 	}
 	strict := truthy(lookup(whole, exclusive))
-	return func(v value) bool {
+	return func(_ *work, v value) bool {
 		if !isNumber(v) {
 			return true
 		}
@@ -155,7 +161,7 @@ func schemaBound(_ *schemaCompiler, name string, arg value, whole []byte) (func(
 	}, nil
 }
 
-func schemaExclusive(_ *schemaCompiler, name string, arg value, whole []byte) (func(value) bool, error) {
+func schemaExclusive(_ *schemaCompiler, name string, arg value, whole []byte) (schemaCheck, error) {
 	if arg.Type != bson.TypeBoolean {
 		return nil, typeMismatch("$jsonSchema keyword '%s' must be a boolean", name)
 	}
@@ -166,7 +172,7 @@ func schemaExclusive(_ *schemaCompiler, name string, arg value, whole []byte) (f
 	return nil, nil
 }
 
-func schemaMultiple(_ *schemaCompiler, _ string, arg value, _ []byte) (func(value) bool, error) {
+func schemaMultiple(_ *schemaCompiler, _ string, arg value, _ []byte) (schemaCheck, error) {
 	if !isNumber(arg) {
 		return nil, typeMismatch("$jsonSchema keyword 'multipleOf' must be a number, but found %s", typeName(arg))
 	}
@@ -174,7 +180,7 @@ func schemaMultiple(_ *schemaCompiler, _ string, arg value, _ []byte) (func(valu
 		return nil, failedToParse("$jsonSchema keyword 'multipleOf' must have a positive value")
 	}
 	divisor := toDecimal(arg)
-	return func(v value) bool {
+	return func(_ *work, v value) bool {
 		if !isNumber(v) {
 			return true
 		}
@@ -183,7 +189,7 @@ func schemaMultiple(_ *schemaCompiler, _ string, arg value, _ []byte) (func(valu
 }
 
 // schemaCount returns the keywords that bound a length, by what they measure.
-func schemaCount(_ *schemaCompiler, name string, arg value, _ []byte) (func(value) bool, error) {
+func schemaCount(_ *schemaCompiler, name string, arg value, _ []byte) (schemaCheck, error) {
 	n, ok := wholeInteger(arg)
 	if !isNumber(arg) {
 		return nil, typeMismatch("$jsonSchema keyword '%s' must be a number", name)
@@ -197,7 +203,7 @@ func schemaCount(_ *schemaCompiler, name string, arg value, _ []byte) (func(valu
 		"Properties": func(v value) (int, bool) { return fieldCount(v.Value), isObject(v) },
 	}[name[3:]]
 	least := name[:3] == "min"
-	return func(v value) bool {
+	return func(_ *work, v value) bool {
 		if !isString(v) && !isArray(v) && !isObject(v) {
 			return true
 		}
@@ -206,7 +212,7 @@ func schemaCount(_ *schemaCompiler, name string, arg value, _ []byte) (func(valu
 	}, nil
 }
 
-func schemaPattern(_ *schemaCompiler, name string, arg value, _ []byte) (func(value) bool, error) {
+func schemaPattern(_ *schemaCompiler, name string, arg value, _ []byte) (schemaCheck, error) {
 	if !isString(arg) {
 		return nil, typeMismatch("$jsonSchema keyword '%s' must be a string", name)
 	}
@@ -214,15 +220,15 @@ func schemaPattern(_ *schemaCompiler, name string, arg value, _ []byte) (func(va
 	if err != nil {
 		return nil, err
 	}
-	return func(v value) bool { return !isString(v) || p.matches(textAt(v.Value)) }, nil
+	return func(w *work, v value) bool { return !isString(v) || p.matches(w, textAt(v.Value)) }, nil
 }
 
-func schemaUnique(_ *schemaCompiler, _ string, arg value, _ []byte) (func(value) bool, error) {
+func schemaUnique(_ *schemaCompiler, _ string, arg value, _ []byte) (schemaCheck, error) {
 	if arg.Type != bson.TypeBoolean {
 		return nil, typeMismatch("$jsonSchema keyword 'uniqueItems' must be a boolean")
 	}
 	if !truthy(arg) {
 		return nil, nil
 	}
-	return func(v value) bool { return !isArray(v) || len(setFrom(v)) == fieldCount(v.Value) }, nil
+	return func(w *work, v value) bool { return !isArray(v) || len(setFrom(w, v)) == fieldCount(v.Value) }, nil
 }

@@ -8,7 +8,7 @@ import (
 
 // The keywords of $jsonSchema that hold schemas or names of their own.
 
-func schemaItems(c *schemaCompiler, _ string, arg value, _ []byte) (func(value) bool, error) {
+func schemaItems(c *schemaCompiler, _ string, arg value, _ []byte) (schemaCheck, error) {
 	if isArray(arg) {
 		var each []schema
 		for _, item := range fields(arg.Value) {
@@ -18,12 +18,12 @@ func schemaItems(c *schemaCompiler, _ string, arg value, _ []byte) (func(value) 
 			}
 			each = append(each, s)
 		}
-		return func(v value) bool {
+		return func(w *work, v value) bool {
 			if !isArray(v) {
 				return true
 			}
-			for i, e := range items(v) {
-				if i < len(each) && !each[i].valid(e) {
+			for i, e := range w.items(v) {
+				if i < len(each) && !each[i].valid(w, e) {
 					return false
 				}
 			}
@@ -31,24 +31,24 @@ func schemaItems(c *schemaCompiler, _ string, arg value, _ []byte) (func(value) 
 		}, nil
 	}
 	s, err := c.compile(arg)
-	return func(v value) bool {
-		return !isArray(v) || !slices.ContainsFunc(items(v), func(e value) bool { return !s.valid(e) })
+	return func(w *work, v value) bool {
+		return !isArray(v) || !slices.ContainsFunc(w.items(v), func(e value) bool { return !s.valid(w, e) })
 	}, err
 }
 
-func schemaMoreItems(c *schemaCompiler, _ string, arg value, whole []byte) (func(value) bool, error) {
+func schemaMoreItems(c *schemaCompiler, _ string, arg value, whole []byte) (schemaCheck, error) {
 	s, err := c.boolOrSchema(arg)
 	listed := lookup(whole, "items")
 	if err != nil || !isArray(listed) {
 		return nil, err
 	}
 	from := fieldCount(listed.Value)
-	return func(v value) bool {
+	return func(w *work, v value) bool {
 		if !isArray(v) {
 			return true
 		}
-		list := items(v)
-		return len(list) <= from || !slices.ContainsFunc(list[from:], func(e value) bool { return !s.valid(e) })
+		list := w.items(v)
+		return len(list) <= from || !slices.ContainsFunc(list[from:], func(e value) bool { return !s.valid(w, e) })
 	}, nil
 }
 
@@ -59,15 +59,21 @@ func (c *schemaCompiler) boolOrSchema(v value) (schema, error) {
 		if truthy(v) {
 			return nil, nil
 		}
-		return schema{func(value) bool { return false }}, nil
+		return schema{func(*work, value) bool { return false }}, nil
 	}
 	return c.compile(v)
 }
 
-func schemaRequired(_ *schemaCompiler, _ string, arg value, _ []byte) (func(value) bool, error) {
+func schemaRequired(_ *schemaCompiler, _ string, arg value, _ []byte) (schemaCheck, error) {
 	names, err := stringList("required", arg)
-	return func(v value) bool {
-		return !isObject(v) || !slices.ContainsFunc(names, func(n string) bool { return isMissing(lookup(v.Value, n)) })
+	return func(w *work, v value) bool {
+		if !isObject(v) {
+			return true
+		}
+		at := finder{}
+		return !slices.ContainsFunc(names, func(n string) bool {
+			return w.step(1) != nil || isMissing(at.find(w, v.Value, n))
+		})
 	}, err
 }
 
@@ -89,14 +95,14 @@ func stringList(name string, arg value) ([]string, error) {
 	return names, nil
 }
 
-func schemaProperties(c *schemaCompiler, name string, arg value, _ []byte) (func(value) bool, error) {
+func schemaProperties(c *schemaCompiler, name string, arg value, _ []byte) (schemaCheck, error) {
 	each, err := c.schemas(name, arg)
-	return func(v value) bool {
+	return func(w *work, v value) bool {
 		if !isObject(v) {
 			return true
 		}
-		for n, f := range fields(v.Value) {
-			if s, ok := each[string(n)]; ok && !s.valid(f) {
+		for n, f := range w.fields(v.Value) {
+			if s, ok := each[string(n)]; ok && !s.valid(w, f) {
 				return false
 			}
 		}
@@ -122,7 +128,7 @@ func (c *schemaCompiler) schemas(name string, arg value) (map[string]schema, err
 
 // schemaMoreProperties is patternProperties and additionalProperties: what
 // concerns the properties that are not listed.
-func schemaMoreProperties(c *schemaCompiler, name string, arg value, whole []byte) (func(value) bool, error) {
+func schemaMoreProperties(c *schemaCompiler, name string, arg value, whole []byte) (schemaCheck, error) {
 	var patterns []*pattern
 	var schemas []schema
 	for n, v := range fields(lookup(whole, "patternProperties").Value) {
@@ -140,9 +146,9 @@ func schemaMoreProperties(c *schemaCompiler, name string, arg value, whole []byt
 		if !isObject(arg) {
 			return nil, typeMismatch("$jsonSchema keyword 'patternProperties' must be an object")
 		}
-		return everyProperty(func(n string, v value) bool {
+		return everyProperty(func(w *work, n string, v value) bool {
 			for i, p := range patterns {
-				if p.matches(n) && !schemas[i].valid(v) {
+				if p.matches(w, n) && !schemas[i].valid(w, v) {
 					return false
 				}
 			}
@@ -150,22 +156,25 @@ func schemaMoreProperties(c *schemaCompiler, name string, arg value, whole []byt
 		}), nil
 	}
 	rest, err := c.boolOrSchema(arg)
-	listed := lookup(whole, "properties").Value
-	return everyProperty(func(n string, v value) bool {
-		if !isMissing(lookup(listed, n)) || slices.ContainsFunc(patterns, func(p *pattern) bool { return p.matches(n) }) {
+	listed := map[string]bool{}
+	for n := range fields(lookup(whole, "properties").Value) {
+		listed[string(n)] = true
+	}
+	return everyProperty(func(w *work, n string, v value) bool {
+		if listed[n] || slices.ContainsFunc(patterns, func(p *pattern) bool { return p.matches(w, n) }) {
 			return true
 		}
-		return rest.valid(v)
+		return rest.valid(w, v)
 	}), err
 }
 
-func everyProperty(ok func(name string, v value) bool) func(value) bool {
-	return func(v value) bool {
+func everyProperty(ok func(w *work, name string, v value) bool) schemaCheck {
+	return func(w *work, v value) bool {
 		if !isObject(v) {
 			return true
 		}
-		for n, f := range fields(v.Value) {
-			if !ok(string(n), f) {
+		for n, f := range w.fields(v.Value) {
+			if !ok(w, string(n), f) {
 				return false
 			}
 		}
@@ -173,11 +182,11 @@ func everyProperty(ok func(name string, v value) bool) func(value) bool {
 	}
 }
 
-func schemaDependencies(c *schemaCompiler, _ string, arg value, _ []byte) (func(value) bool, error) {
+func schemaDependencies(c *schemaCompiler, _ string, arg value, _ []byte) (schemaCheck, error) {
 	if !isObject(arg) {
 		return nil, typeMismatch("$jsonSchema keyword 'dependencies' must be an object")
 	}
-	when := map[string]func(value) bool{}
+	when := map[string]schemaCheck{}
 	for n, v := range fields(arg.Value) {
 		if isArray(v) {
 			check, err := schemaRequired(c, "dependencies", v, nil)
@@ -193,12 +202,12 @@ func schemaDependencies(c *schemaCompiler, _ string, arg value, _ []byte) (func(
 		}
 		when[string(n)] = s.valid
 	}
-	return func(v value) bool {
+	return func(w *work, v value) bool {
 		if !isObject(v) {
 			return true
 		}
-		for n, check := range when {
-			if !isMissing(lookup(v.Value, n)) && !check(v) {
+		for n := range w.fields(v.Value) {
+			if check := when[string(n)]; check != nil && !check(w, v) {
 				return false
 			}
 		}
@@ -206,7 +215,7 @@ func schemaDependencies(c *schemaCompiler, _ string, arg value, _ []byte) (func(
 	}, nil
 }
 
-func schemaCombination(c *schemaCompiler, name string, arg value, _ []byte) (func(value) bool, error) {
+func schemaCombination(c *schemaCompiler, name string, arg value, _ []byte) (schemaCheck, error) {
 	if !isArray(arg) {
 		return nil, typeMismatch("$jsonSchema keyword '%s' must be an array", name)
 	}
@@ -221,10 +230,10 @@ func schemaCombination(c *schemaCompiler, name string, arg value, _ []byte) (fun
 	if len(each) == 0 {
 		return nil, badValue("$jsonSchema keyword '%s' must be a non-empty array", name)
 	}
-	return func(v value) bool {
+	return func(w *work, v value) bool {
 		n := 0
 		for _, s := range each {
-			if s.valid(v) {
+			if s.valid(w, v) {
 				n++
 			}
 		}
@@ -238,12 +247,12 @@ func schemaCombination(c *schemaCompiler, name string, arg value, _ []byte) (fun
 	}, nil
 }
 
-func schemaNot(c *schemaCompiler, _ string, arg value, _ []byte) (func(value) bool, error) {
+func schemaNot(c *schemaCompiler, _ string, arg value, _ []byte) (schemaCheck, error) {
 	s, err := c.compile(arg)
-	return func(v value) bool { return !s.valid(v) }, err
+	return func(w *work, v value) bool { return !s.valid(w, v) }, err
 }
 
-func schemaText(_ *schemaCompiler, name string, arg value, _ []byte) (func(value) bool, error) {
+func schemaText(_ *schemaCompiler, name string, arg value, _ []byte) (schemaCheck, error) {
 	if !isString(arg) {
 		return nil, typeMismatch("$jsonSchema keyword '%s' must be of type string", name)
 	}

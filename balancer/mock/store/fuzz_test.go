@@ -52,7 +52,7 @@ func FuzzCompileFilter(f *testing.F) {
 			}
 			for _, d := range append(docs, doc) {
 				filter.Match(d)
-				filter.position(d)
+				filter.position(nil, d)
 			}
 			// By indexes or by a scan, the same documents are found.
 			c := collectionOf(t, docs[1:2])
@@ -96,7 +96,7 @@ func FuzzCompileUpdate(f *testing.F) {
 					t.Errorf("%s made a damaged document", ask)
 				}
 			}
-			_, _ = u.Upsert(doc)
+			_, _ = u.Upsert(t.Context(), doc)
 		}
 	})
 }

@@ -24,7 +24,7 @@ func LetOf(let, doc bson.Raw, now time.Time) (bson.Raw, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx := newEvaluation(sc, now)
+	ctx := newEvaluation(sc, now, nil)
 	ctx.root = objectValue(doc)
 	var out []field
 	for name, v := range fields(let) {

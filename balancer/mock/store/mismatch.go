@@ -194,7 +194,7 @@ func (m mismatch) result(c queryClause) any {
 	if err != nil {
 		return nil
 	}
-	ctx := newEvaluation(sc, time.Time{})
+	ctx := newEvaluation(sc, time.Time{}, nil)
 	ctx.root = objectValue(m.doc)
 	v, err := e.eval(ctx)
 	if err != nil || isMissing(v) {
@@ -208,7 +208,7 @@ func (m mismatch) result(c queryClause) any {
 func (m mismatch) considered(c queryClause) []value {
 	whole := c.op == "$size" || c.op == "$elemMatch" || c.op == "$all" || c.op == "$exists"
 	var seen []value
-	walkPath(m.doc, splitPath(c.path), !whole, func(v value, _ int) bool {
+	walkPath(nil, m.doc, splitPath(c.path), !whole, func(v value, _ int) bool {
 		if !isMissing(v) {
 			seen = append(seen, v)
 		}

@@ -96,7 +96,7 @@ func duplicated(arr value) value {
 
 func satisfies(schema bson.Raw, v value) bool {
 	s, err := (&schemaCompiler{}).compile(objectValue(schema))
-	return err != nil || s.valid(v)
+	return err != nil || s.valid(nil, v)
 }
 
 // partners are the keywords that another one is read with.
@@ -174,7 +174,7 @@ func brokenPatterns(_, arg, v value) bson.D {
 			continue
 		}
 		for n, f := range fields(v.Value) {
-			if p.matches(string(n)) && !satisfies(s.Value, f) {
+			if p.matches(nil, string(n)) && !satisfies(s.Value, f) {
 				list = append(list, details(bson.D{{Key: "propertyName", Value: string(n)},
 					{Key: "regexMatched", Value: string(source)}}, s, f))
 			}

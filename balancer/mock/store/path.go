@@ -15,28 +15,30 @@ func splitPath(path string) []string { return strings.Split(path, ".") }
 //
 // visit gets the place in the outermost array, or -1. The walk stops when it
 // answers true, and walkPath says so.
-func walkPath(doc []byte, path []string, expand bool, visit func(v value, index int) bool) bool {
+func walkPath(w *work, doc []byte, path []string, expand bool, visit func(v value, index int) bool) bool {
+	return walkValue(w, lookup(doc, path[0]), path[1:], expand, visit)
+}
+
+// walkValue is walkPath from the value at the first part of the path.
+func walkValue(w *work, v value, path []string, expand bool, visit func(v value, index int) bool) bool {
 	for {
-		v := lookup(doc, path[0])
-		path = path[1:]
-		if isArray(v) {
-			return walkArray(v, path, expand, visit)
-		}
-		if len(path) == 0 {
+		switch {
+		case isArray(v):
+			return walkArray(w, v, path, expand, visit)
+		case len(path) == 0:
 			return visit(v, -1)
-		}
-		if !isObject(v) {
+		case !isObject(v):
 			return visit(value{}, -1)
 		}
-		doc = v.Value
+		v, path = lookup(v.Value, path[0]), path[1:]
 	}
 }
 
-func walkArray(arr value, path []string, expand bool, visit func(v value, index int) bool) bool {
+func walkArray(w *work, arr value, path []string, expand bool, visit func(v value, index int) bool) bool {
 	if len(path) == 0 {
 		if expand {
 			i := 0
-			for _, v := range fields(arr.Value) {
+			for _, v := range w.fields(arr.Value) {
 				if visit(v, i) {
 					return true
 				}
@@ -47,10 +49,10 @@ func walkArray(arr value, path []string, expand bool, visit func(v value, index 
 	}
 	at, numeric := arrayIndex(path[0])
 	i := -1
-	for _, v := range fields(arr.Value) {
+	for _, v := range w.fields(arr.Value) {
 		i++
 		inside := func(v value, _ int) bool { return visit(v, i) }
-		if isObject(v) && walkPath(v.Value, path, expand, inside) {
+		if isObject(v) && walkPath(w, v.Value, path, expand, inside) {
 			return true
 		}
 		if !numeric || at != i {
@@ -61,9 +63,9 @@ func walkArray(arr value, path []string, expand bool, visit func(v value, index 
 		case len(path) == 1:
 			stop = visit(v, i)
 		case isObject(v):
-			stop = walkPath(v.Value, path[1:], expand, inside)
+			stop = walkPath(w, v.Value, path[1:], expand, inside)
 		case isArray(v):
-			stop = walkArray(v, path[1:], expand, inside)
+			stop = walkArray(w, v, path[1:], expand, inside)
 		}
 		if stop {
 			return true
@@ -73,13 +75,13 @@ func walkArray(arr value, path []string, expand bool, visit func(v value, index 
 }
 
 // eachValue gives the values at a path, of an array at the end its elements.
-func eachValue(doc []byte, path []string, give func(v value)) {
-	walkPath(doc, path, false, func(v value, _ int) bool {
+func eachValue(w *work, doc []byte, path []string, give func(v value)) {
+	walkPath(w, doc, path, false, func(v value, _ int) bool {
 		if !isArray(v) {
 			give(v)
 			return false
 		}
-		for _, e := range fields(v.Value) {
+		for _, e := range w.fields(v.Value) {
 			give(e)
 		}
 		return false

@@ -21,6 +21,8 @@ type Env struct {
 	Rand func() float64
 	// Variables are the command's let.
 	Variables bson.Raw
+	// NoDisk: stages that keep more than a server's 100 MiB fail.
+	NoDisk bool
 }
 
 // stage turns the documents before it into those after it. compute holds the
@@ -34,14 +36,15 @@ type docs = iter.Seq2[bson.Raw, error]
 
 // execution is a pipeline being run once.
 type execution struct {
-	ctx  context.Context
 	env  *Env
 	vars []value
 	now  time.Time
+	work *work
+	seen *joined // shared with the pipelines inside
 }
 
 func (r *execution) evaluation() *evaluation {
-	return &evaluation{vars: append([]value(nil), r.vars...), now: r.now, rand: r.env.Rand}
+	return &evaluation{vars: append([]value(nil), r.vars...), now: r.now, rand: r.env.Rand, work: r.work}
 }
 
 // Pipeline is a compiled aggregation pipeline.
@@ -79,20 +82,37 @@ func (p *Pipeline) Filter() *Filter {
 }
 
 // Run executes the pipeline over a stream of documents. The first error ends
-// the result; ctx ends it early with its own error.
+// the result; ctx ends it early with its cause.
 func (p *Pipeline) Run(ctx context.Context, in iter.Seq[bson.Raw]) iter.Seq2[bson.Raw, error] {
-	r := &execution{ctx: ctx, env: &p.env, vars: p.scope.values, now: now(&p.env)}
-	return runStages(r, p.stages, watched(ctx, in))
+	r := p.execution(ctx)
+	return r.closing(runStages(r, p.stages, r.watched(in)))
+}
+
+// Transform is Run over a stream that may fail, and that ends with ctx.
+func (p *Pipeline) Transform(ctx context.Context, in iter.Seq2[bson.Raw, error]) iter.Seq2[bson.Raw, error] {
+	return runStages(p.execution(ctx), p.stages, in)
+}
+
+func (p *Pipeline) execution(ctx context.Context) *execution {
+	return &execution{env: &p.env, vars: p.scope.values, now: now(&p.env), work: newWork(ctx), seen: newJoined()}
 }
 
 // RunCounted is Run that counts what each stage gives.
 func (p *Pipeline) RunCounted(ctx context.Context, in iter.Seq[bson.Raw], counts []int64) iter.Seq2[bson.Raw, error] {
-	r := &execution{ctx: ctx, env: &p.env, vars: p.scope.values, now: now(&p.env)}
-	flow := watched(ctx, in)
+	r := p.execution(ctx)
+	flow := r.watched(in)
 	for i, s := range p.stages {
 		flow = counted(s.run(r, flow), &counts[i])
 	}
-	return flow
+	return r.closing(flow)
+}
+
+// closing gives back what the stages have kept when the stream ends.
+func (r *execution) closing(flow docs) docs {
+	return func(yield func(bson.Raw, error) bool) {
+		defer r.work.end()
+		flow(yield)
+	}
 }
 
 func counted(in docs, n *int64) docs {
@@ -121,10 +141,10 @@ func runStages(r *execution, stages []stage, in docs) docs {
 }
 
 // watched stops a stream when the context ends.
-func watched(ctx context.Context, in iter.Seq[bson.Raw]) docs {
+func (r *execution) watched(in iter.Seq[bson.Raw]) docs {
 	return func(yield func(bson.Raw, error) bool) {
 		for doc := range in {
-			if err := ctx.Err(); err != nil {
+			if err := r.work.over(); err != nil {
 				yield(nil, err)
 				return
 			}
@@ -132,19 +152,10 @@ func watched(ctx context.Context, in iter.Seq[bson.Raw]) docs {
 				return
 			}
 		}
-	}
-}
-
-// drain reads a stream to its end.
-func drain(in docs) ([]bson.Raw, error) {
-	var all []bson.Raw
-	for doc, err := range in {
-		if err != nil {
-			return nil, err
+		if err := r.work.over(); err != nil { // what gives them may have stopped
+			yield(nil, err)
 		}
-		all = append(all, doc)
 	}
-	return all, nil
 }
 
 // perDocument is a stage that makes one document, or none (nil), of each.
@@ -156,6 +167,9 @@ func (s perDocument) run(r *execution, in docs) docs {
 		for doc, err := range in {
 			if err == nil {
 				doc, err = f(doc)
+			}
+			if err == nil {
+				err = r.work.step(1)
 			}
 			if err != nil {
 				yield(nil, err)
@@ -174,15 +188,14 @@ type blocking func(r *execution, all docs) ([]bson.Raw, error)
 func (s blocking) run(r *execution, in docs) docs {
 	return func(yield func(bson.Raw, error) bool) {
 		out, err := s(r, in)
+		if err == nil {
+			err = r.work.step(1) // loops stop when the work ends
+		}
 		if err != nil {
 			yield(nil, err)
 			return
 		}
-		for _, doc := range out {
-			if !yield(doc, nil) {
-				return
-			}
-		}
+		r.work.documents(out)(yield)
 	}
 }
 

@@ -360,7 +360,7 @@ func (c *Collection) multikeyPaths(ix *Index, f indexField) bson.A {
 	for n := range f.path {
 		prefix := f.path[:n+1]
 		for _, doc := range c.Scan() {
-			if walkPath(doc, prefix, false, func(v value, _ int) bool { return isArray(v) }) {
+			if walkPath(nil, doc, prefix, false, func(v value, _ int) bool { return isArray(v) }) {
 				list = append(list, strings.Join(prefix, "."))
 				break
 			}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -65,14 +66,25 @@ func (p *Projection) Apply(doc bson.Raw) (bson.Raw, error) {
 	if p == nil {
 		return doc, nil
 	}
-	return p.applyIn(newEvaluation(p.scope, p.now), doc)
+	return p.applyIn(newEvaluation(p.scope, p.now, nil), doc)
+}
+
+// Projector returns Apply for many documents, which fails with the cause of ctx
+// when that ends.
+func (p *Projection) Projector(ctx context.Context) func(doc bson.Raw) (bson.Raw, error) {
+	w := newWork(ctx)
+	if p == nil {
+		return func(doc bson.Raw) (bson.Raw, error) { return doc, w.step(1) }
+	}
+	c := newEvaluation(p.scope, p.now, w)
+	return func(doc bson.Raw) (bson.Raw, error) { return p.applyIn(c, doc) }
 }
 
 func (p *Projection) applyIn(ctx *evaluation, doc bson.Raw) (bson.Raw, error) {
 	ctx.root = objectValue(doc)
 	source := doc
 	if p.positional != nil {
-		at, ok := p.filter.position(doc)
+		at, ok := p.filter.position(ctx.work, doc)
 		if !ok {
 			return nil, fail(51246, "Executor error during find command :: caused by :: positional operator '.$' couldn't "+
 				"find a matching element in the array")
@@ -112,7 +124,7 @@ const (
 // project handles everything but computed fields.
 func (p *Projection) project(ctx *evaluation, n *fieldNode, doc []byte) (bson.Raw, error) {
 	b, start := openDocument(make([]byte, 0, len(doc)))
-	for name, v := range fields(doc) {
+	for name, v := range ctx.work.fields(doc) {
 		kid := n.kids[string(name)]
 		if kid == nil {
 			if p.mode != including {
@@ -126,7 +138,7 @@ func (p *Projection) project(ctx *evaluation, n *fieldNode, doc []byte) (bson.Ra
 		}
 		b = appendField(b, name, out)
 	}
-	return closeDocument(b, start), nil
+	return closeDocument(b, start), ctx.work.step(1)
 }
 
 func (p *Projection) projectField(ctx *evaluation, kid *fieldNode, v value) (value, error) {
@@ -156,7 +168,7 @@ func (p *Projection) projectBelow(ctx *evaluation, n *fieldNode, v value) (value
 		return objectValue(doc), err
 	case isArray(v):
 		var out []value
-		for _, e := range fields(v.Value) {
+		for _, e := range ctx.work.fields(v.Value) {
 			got, err := p.projectBelow(ctx, n, e)
 			if err != nil {
 				return value{}, err
@@ -174,7 +186,8 @@ func (p *Projection) projectBelow(ctx *evaluation, n *fieldNode, v value) (value
 
 // compute adds the computed fields, replacing what is there of that name.
 func (p *Projection) compute(ctx *evaluation, n *fieldNode, doc []byte) (bson.Raw, error) {
-	out := bson.Raw(doc)
+	computed := map[string]value{}
+	was := finder{}
 	for _, name := range n.order {
 		kid := n.kids[name]
 		if !kid.computes {
@@ -185,20 +198,37 @@ func (p *Projection) compute(ctx *evaluation, n *fieldNode, doc []byte) (bson.Ra
 		if kid.kind == computedLeaf {
 			v, err = kid.expr.eval(ctx)
 		} else {
-			v, err = p.computeBelow(ctx, kid, lookup(out, name))
+			v, err = p.computeBelow(ctx, kid, was.find(ctx.work, doc, name))
 		}
 		if err != nil {
 			return nil, err
 		}
-		out = withField(out, name, v)
+		computed[name] = v
 	}
-	return out, nil
+	return n.with(ctx.work, doc, computed)
+}
+
+// with returns a document with what was computed: in place of a field that was
+// there, otherwise at the end, in the order of the specification.
+func (n *fieldNode) with(w *work, doc []byte, computed map[string]value) (bson.Raw, error) {
+	b, start := openDocument(make([]byte, 0, len(doc)+16*len(computed)))
+	for name, old := range w.fields(doc) {
+		if v, ok := computed[string(name)]; ok {
+			old = v
+			computed[string(name)] = value{}
+		}
+		b = appendField(b, name, old)
+	}
+	for _, name := range n.order {
+		b = appendField(b, name, computed[name])
+	}
+	return closeDocument(b, start), w.handle(len(b))
 }
 
 func (p *Projection) computeBelow(ctx *evaluation, n *fieldNode, v value) (value, error) {
 	switch {
 	case isArray(v):
-		list := items(v)
+		list := ctx.work.items(v)
 		for i, e := range list {
 			got, err := p.computeBelow(ctx, n, e)
 			if err != nil {
@@ -241,7 +271,7 @@ func firstElement(ctx *evaluation, test valueTest, v value) (value, error) {
 	if !isArray(v) {
 		return value{}, nil
 	}
-	for _, e := range fields(v.Value) {
+	for _, e := range ctx.work.fields(v.Value) {
 		m := &matching{ctx: ctx, index: -1}
 		ok := test.test(arrayOf([]value{e}), m)
 		if m.err != nil {

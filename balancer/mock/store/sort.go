@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"context"
 	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -52,9 +53,9 @@ func CompileSort(pattern bson.Raw) (*Sort, error) {
 			return nil, fail(7472500, "$sort key must not contain duplicate keys (duplicate: '%s')", name)
 		}
 		s.keys = append(s.keys, sortKey{path: path, descending: direction < 0})
-	}
-	if len(s.keys) > 32 {
-		return nil, serverError(13103, "too many compound keys")
+		if len(s.keys) > 32 {
+			return nil, serverError(13103, "too many compound keys")
+		}
 	}
 	return s, nil
 }
@@ -82,7 +83,7 @@ func (s *Sort) Compare(a, b bson.Raw) int {
 		return 0
 	}
 	for _, k := range s.keys {
-		if c := compare(k.of(a), k.of(b)); c != 0 {
+		if c := compare(k.in(nil, a), k.in(nil, b)); c != 0 {
 			if k.descending {
 				return -c
 			}
@@ -94,6 +95,18 @@ func (s *Sort) Compare(a, b bson.Raw) int {
 
 // Documents sorts a list in place; equal documents keep their order.
 func (s *Sort) Documents(docs []bson.Raw) {
+	s.sort(nil, docs)
+}
+
+// DocumentsIn is Documents that fails with the cause of ctx when that ends.
+func (s *Sort) DocumentsIn(ctx context.Context, docs []bson.Raw) error {
+	w := newWork(ctx)
+	s.sort(w, docs)
+	return w.over()
+}
+
+// sort is Documents that stops in the middle when the work ends.
+func (s *Sort) sort(w *work, docs []bson.Raw) {
 	if s.IsEmpty() {
 		return
 	}
@@ -103,9 +116,12 @@ func (s *Sort) Documents(docs []bson.Raw) {
 	}
 	list := make([]keyed, len(docs))
 	for i, d := range docs {
-		list[i] = keyed{s.Key(d), d}
+		if w.handle(len(d)) != nil {
+			return
+		}
+		list[i] = keyed{s.key(w, d), d}
 	}
-	slices.SortStableFunc(list, func(a, b keyed) int { return bytes.Compare(a.key, b.key) })
+	sortStable(w, list, func(a, b keyed) int { return bytes.Compare(a.key, b.key) })
 	for i, k := range list {
 		docs[i] = k.doc
 	}
@@ -113,11 +129,13 @@ func (s *Sort) Documents(docs []bson.Raw) {
 
 // Key returns a document's place in the order: comparing keys byte by byte
 // gives the order of Compare. It suits merging sorted streams.
-func (s *Sort) Key(doc bson.Raw) []byte {
+func (s *Sort) Key(doc bson.Raw) []byte { return s.key(nil, doc) }
+
+func (s *Sort) key(w *work, doc bson.Raw) []byte {
 	var key []byte
 	for _, k := range s.keys {
 		from := len(key)
-		key = keyorder.Append(key, k.of(doc))
+		key = keyorder.Append(key, k.in(w, doc))
 		if k.descending {
 			for i := from; i < len(key); i++ {
 				key[i] = ^key[i]
@@ -127,8 +145,8 @@ func (s *Sort) Key(doc bson.Raw) []byte {
 	return key
 }
 
-// of finds the value that stands for a document in the order.
-func (k sortKey) of(doc []byte) value {
+// in finds the value that stands for a document in the order.
+func (k sortKey) in(w *work, doc []byte) value {
 	if k.meta != "" {
 		return nullValue()
 	}
@@ -141,7 +159,7 @@ func (k sortKey) of(doc []byte) value {
 	}
 	at := []position{{v: objectValue(doc), rest: k.path}}
 	best := value{Type: 0xf1}
-	k.collect(at[0], func(v value) {
+	k.collect(w, at[0], func(v value) {
 		if best.Type == 0xf1 || k.descending == (compare(v, best) > 0) && compare(v, best) != 0 {
 			best = v
 		}
@@ -150,7 +168,7 @@ func (k sortKey) of(doc []byte) value {
 }
 
 // collect gives every value the key has in a document, as an index would.
-func (k sortKey) collect(p position, add func(value)) {
+func (k sortKey) collect(w *work, p position, add func(value)) {
 	p.follow()
 	if p.done || !isArray(p.v) {
 		if isMissing(p.v) {
@@ -159,11 +177,11 @@ func (k sortKey) collect(p position, add func(value)) {
 		add(p.v)
 		return
 	}
-	elements := items(p.v)
+	elements := w.items(p.v)
 	if len(elements) == 0 {
-		k.collect(p.inEmptyArray(), add)
+		k.collect(w, p.inEmptyArray(), add)
 	}
 	for _, e := range elements {
-		k.collect(p.inElement(e), add)
+		k.collect(w, p.inElement(e), add)
 	}
 }

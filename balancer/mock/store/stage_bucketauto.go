@@ -2,7 +2,6 @@ package store
 
 import (
 	"math"
-	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
@@ -52,7 +51,8 @@ type keyedDocument struct {
 
 func (g *groupStage) autoBuckets(r *execution, in docs, key expression, n int, round granularity) ([]bson.Raw, error) {
 	ctx := r.evaluation()
-	all, err := sortedByKey(ctx, in, key)
+	held := r.spilling(sortTooLarge)
+	all, err := sortedByKey(ctx, in, key, held)
 	if err != nil {
 		return nil, err
 	}
@@ -75,16 +75,16 @@ func (g *groupStage) autoBuckets(r *execution, in docs, key expression, n int, r
 		}
 		for ; i < end; i++ {
 			ctx.root = objectValue(all[i].doc)
-			if err := g.add(ctx, one); err != nil {
+			if err := g.add(ctx, one, held); err != nil {
 				return nil, err
 			}
 		}
-		out = append(out, g.document(one))
+		out = append(out, g.document(ctx.work, one))
 	}
 	return out, nil
 }
 
-func sortedByKey(ctx *evaluation, in docs, key expression) ([]keyedDocument, error) {
+func sortedByKey(ctx *evaluation, in docs, key expression, held *memory) ([]keyedDocument, error) {
 	var all []keyedDocument
 	for doc, err := range in {
 		if err != nil {
@@ -95,9 +95,12 @@ func sortedByKey(ctx *evaluation, in docs, key expression) ([]keyedDocument, err
 		if err != nil {
 			return nil, err
 		}
+		if err := held.keep(len(doc) + len(v.Value) + 2*itemBytes); err != nil {
+			return nil, err
+		}
 		all = append(all, keyedDocument{orNull(v), doc})
 	}
-	slices.SortStableFunc(all, func(a, b keyedDocument) int { return compare(a.key, b.key) })
+	sortStable(ctx.work, all, func(a, b keyedDocument) int { return compare(a.key, b.key) })
 	return all, nil
 }
 

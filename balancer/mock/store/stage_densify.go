@@ -96,12 +96,13 @@ func (s *densifyStage) parseRange(v value) error {
 
 func (s *densifyStage) run(r *execution, in docs) docs {
 	return blocking(func(r *execution, in docs) ([]bson.Raw, error) {
-		all, err := drain(in)
+		held := r.spilling(sortTooLarge)
+		all, err := held.drain(in)
 		if err != nil {
 			return nil, err
 		}
 		order := &Sort{keys: []sortKey{{path: s.field}}}
-		order.Documents(all)
+		order.sort(r.work, all)
 		var key expression
 		if s.partition != nil {
 			var list arrayExpression
@@ -125,7 +126,7 @@ func (s *densifyStage) run(r *execution, in docs) docs {
 			if !s.full && s.bounds == nil {
 				within = s.extent(part)
 			}
-			if out, err = s.fill(out, part, within); err != nil {
+			if out, err = s.fill(out, part, within, held); err != nil {
 				return nil, err
 			}
 		}
@@ -150,7 +151,7 @@ func (s *densifyStage) extent(docs []bson.Raw) []value {
 }
 
 // fill appends the documents of a partition, with new ones in the gaps.
-func (s *densifyStage) fill(out, part []bson.Raw, bounds []value) ([]bson.Raw, error) {
+func (s *densifyStage) fill(out, part []bson.Raw, bounds []value, held *memory) ([]bson.Raw, error) {
 	if bounds == nil {
 		return append(out, part...), nil
 	}
@@ -170,12 +171,19 @@ func (s *densifyStage) fill(out, part []bson.Raw, bounds []value) ([]bson.Raw, e
 	add := func(limit value, inclusive bool) error {
 		for compare(next, bounds[1]) < 0 && (compare(next, limit) < 0 || inclusive && compare(next, limit) == 0) {
 			if compare(next, limit) < 0 {
-				out = append(out, replaceAt(model, s.field, next))
+				made := replaceAt(model, s.field, next)
+				if err := held.keep(len(made) + itemBytes); err != nil {
+					return err
+				}
+				out = append(out, made)
 			}
 			if len(out) > maxDensified+len(part) {
 				return fail(5897900, "Generated %d documents in $densify, which is over the limit of %d.", len(out), maxDensified)
 			}
 			if err := advance(); err != nil {
+				return err
+			}
+			if err := held.work.handle(len(model)); err != nil {
 				return err
 			}
 		}

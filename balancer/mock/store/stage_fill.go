@@ -86,12 +86,12 @@ func (c *pipelineCompiler) fillOutput(name string, v value, sorted bool) (o fill
 }
 
 func (s *fillStage) apply(r *execution, in docs) ([]bson.Raw, error) {
-	all, err := drain(in)
+	all, err := r.spilling(windowsTooLarge).drain(in)
 	if err != nil {
 		return nil, err
 	}
 	ctx := r.evaluation()
-	s.order.Documents(all)
+	s.order.sort(r.work, all)
 	parts, err := partitioned(ctx, s.partition, all)
 	if err != nil {
 		return nil, err
@@ -111,11 +111,14 @@ func (s *fillStage) apply(r *execution, in docs) ([]bson.Raw, error) {
 func (s *fillStage) fillPart(ctx *evaluation, o fillOutput, part []bson.Raw) error {
 	last := -1 // the place of the last value that was there
 	for i, doc := range part {
+		if err := ctx.work.handle(len(doc)); err != nil {
+			return err
+		}
 		v := valueAt(doc, o.path)
 		switch {
 		case !isNullish(v):
 			if o.method == "linear" && last >= 0 && last < i-1 {
-				if err := s.line(o.path, part, last, i); err != nil {
+				if err := s.line(ctx.work, o.path, part, last, i); err != nil {
 					return err
 				}
 			}
@@ -137,9 +140,9 @@ func (s *fillStage) fillPart(ctx *evaluation, o fillOutput, part []bson.Raw) err
 }
 
 // line fills between two documents, in proportion to the sort key.
-func (s *fillStage) line(path []string, part []bson.Raw, from, to int) error {
+func (s *fillStage) line(w *work, path []string, part []bson.Raw, from, to int) error {
 	at := func(i int) (x, y float64, err error) {
-		k, v := s.order.keys[0].of(part[i]), valueAt(part[i], path)
+		k, v := s.order.keys[0].in(nil, part[i]), valueAt(part[i], path)
 		if !isNumber(v) {
 			return 0, 0, typeMismatch("Value to be filled must be numeric or nullish, but found %s", typeName(v))
 		}
@@ -157,7 +160,10 @@ func (s *fillStage) line(path []string, part []bson.Raw, from, to int) error {
 		return err
 	}
 	for i := from + 1; i < to; i++ {
-		k := s.order.keys[0].of(part[i])
+		if err := w.handle(len(part[i])); err != nil {
+			return err
+		}
+		k := s.order.keys[0].in(nil, part[i])
 		x := toDouble(k)
 		if k.Type == bson.TypeDateTime {
 			x = float64(int64At(k.Value))

@@ -82,36 +82,48 @@ func (c *pipelineCompiler) graphLookup(_ string, arg value) (stage, error) {
 
 func (s *graphStage) run(r *execution, in docs) docs {
 	return perDocument(func(r *execution) func(bson.Raw) (bson.Raw, error) {
-		var others []bson.Raw
-		var byKey joinIndex
 		ctx := r.evaluation()
-		loaded := false
 		return func(doc bson.Raw) (bson.Raw, error) {
-			if !loaded {
-				loaded = true
-				all, err := r.foreign(s.from)
-				if err != nil {
-					return nil, err
-				}
-				for _, d := range all {
-					ok, err := s.restricted(ctx, d)
-					if err != nil {
-						return nil, err
-					}
-					if ok {
-						others = append(others, d)
-					}
-				}
-				byKey = indexDocuments(others, s.connectTo)
+			others, err := s.reachable(r, ctx)
+			if err != nil {
+				return nil, err
 			}
+			byKey := r.index(s, others, s.connectTo)
 			ctx.root = objectValue(doc)
 			v, err := s.start.eval(ctx)
 			if err != nil {
 				return nil, err
 			}
-			return replaceAt(doc, s.as, s.follow(byKey, others, v)), nil
+			found, err := s.follow(r.work, byKey, others, v)
+			if err != nil {
+				return nil, err
+			}
+			return replaceAt(doc, s.as, found), nil
 		}
 	}).run(r, in)
+}
+
+// reachable returns the documents that the search may come to.
+func (s *graphStage) reachable(r *execution, ctx *evaluation) ([]bson.Raw, error) {
+	if docs, ok := r.seen.reached[s]; ok {
+		return docs, nil
+	}
+	all, err := r.foreign(s.from)
+	if err != nil {
+		return nil, err
+	}
+	var docs []bson.Raw
+	for _, d := range all {
+		ok, err := s.restricted(ctx, d)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			docs = append(docs, d)
+		}
+	}
+	r.seen.reached[s] = docs
+	return docs, nil
 }
 
 func (s *graphStage) restricted(ctx *evaluation, doc bson.Raw) (bool, error) {
@@ -121,36 +133,50 @@ func (s *graphStage) restricted(ctx *evaluation, doc bson.Raw) (bool, error) {
 	return s.restrictions.testIn(ctx, doc)
 }
 
-func (s *graphStage) follow(byKey joinIndex, others []bson.Raw, start value) value {
+func (s *graphStage) follow(w *work, byKey joinIndex, others []bson.Raw, start value) (value, error) {
 	frontier := []value{start}
 	if isArray(start) {
-		frontier = items(start)
+		frontier = w.items(start)
 	}
+	held := &memory{work: w, refuse: graphTooLarge}
+	defer held.free()
 	tried := map[string]bool{}
 	found := map[int]bool{}
 	var out []value
 	for depth := int64(0); len(frontier) > 0 && (s.maxDepth < 0 || depth <= s.maxDepth); depth++ {
 		var next []value
 		for _, v := range frontier {
+			if err := w.step(1); err != nil {
+				return value{}, err
+			}
 			key := encoded(joinKey(v))
 			if tried[key] {
 				continue
 			}
 			tried[key] = true
+			if err := held.keep(len(key) + itemBytes); err != nil {
+				return value{}, err
+			}
 			for _, i := range byKey[key] {
 				if found[i] {
 					continue
 				}
 				found[i] = true
+				if err := held.keep(len(others[i]) + itemBytes); err != nil {
+					return value{}, err
+				}
+				if err := w.handle(len(others[i])); err != nil {
+					return value{}, err
+				}
 				doc := others[i]
 				if s.depthField != nil {
 					doc = replaceAt(doc, s.depthField, int64Value(depth))
 				}
 				out = append(out, objectValue(doc))
-				next = append(next, localValues(others[i], s.connectFrom)...)
+				next = append(next, localValues(w, others[i], s.connectFrom)...)
 			}
 		}
 		frontier = next
 	}
-	return arrayOf(out)
+	return arrayOf(out), nil
 }

@@ -24,7 +24,7 @@ func (c *pipelineCompiler) group(_ string, arg value) (stage, error) {
 	if !isObject(arg) {
 		return nil, fail(15947, "a group's fields must be specified in an object")
 	}
-	g := &groupStage{}
+	g, seen := &groupStage{}, map[string]bool{}
 	for name, v := range fields(arg.Value) {
 		if string(name) == "_id" {
 			if g.key != nil {
@@ -37,6 +37,10 @@ func (c *pipelineCompiler) group(_ string, arg value) (stage, error) {
 			g.key = e
 			continue
 		}
+		if seen[string(name)] {
+			return nil, failedToParse("duplicate field in $group: %s", name)
+		}
+		seen[string(name)] = true
 		if string(name) == "$doingMerge" {
 			return nil, fail(17030, "$doingMerge should be true if present")
 		}
@@ -86,6 +90,7 @@ func (g *groupStage) run(r *execution, in docs) docs {
 		index := map[string]*group{}
 		var order []*group
 		ctx := r.evaluation()
+		held := r.spilling(groupTooLarge)
 		for doc, err := range in {
 			if err != nil {
 				return nil, err
@@ -104,17 +109,23 @@ func (g *groupStage) run(r *execution, in docs) docs {
 				}
 				index[id] = one
 				order = append(order, one)
+				if err := held.keep(len(id) + len(key.Value) + itemBytes*(1+len(g.fields))); err != nil {
+					return nil, err
+				}
 			}
-			if err := g.add(ctx, one); err != nil {
+			if err := g.add(ctx, one, held); err != nil {
 				return nil, err
 			}
 		}
 		if g.sorted {
-			slices.SortFunc(order, func(a, b *group) int { return compare(a.key, b.key) })
+			sortStable(r.work, order, func(a, b *group) int { return compare(a.key, b.key) })
 		}
 		out := make([]bson.Raw, len(order))
 		for i, one := range order {
-			out[i] = g.document(one)
+			if err := r.work.step(1); err != nil {
+				return nil, err
+			}
+			out[i] = g.document(r.work, one)
 		}
 		return out, nil
 	}).run(r, in)
@@ -134,24 +145,37 @@ func (g *groupStage) start(ctx *evaluation, key value) (*group, error) {
 	return one, nil
 }
 
-func (g *groupStage) add(ctx *evaluation, one *group) error {
+func (g *groupStage) add(ctx *evaluation, one *group, held *memory) error {
 	for i, f := range g.fields {
 		args, err := evalAll(f.args, ctx)
 		if err != nil {
 			return err
 		}
-		if err := one.accs[i].add(args); err != nil {
+		if err := addTo(one.accs[i], ctx.work, args, held); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (g *groupStage) document(one *group) bson.Raw {
+// addTo gives values to an accumulator, and notes what it keeps of them.
+func addTo(acc accumulator, w *work, args []value, held *memory) error {
+	keeper, keeps := acc.(keepsValues)
+	if !keeps {
+		return acc.add(w, args)
+	}
+	before := keeper.keeps()
+	if err := acc.add(w, args); err != nil {
+		return err
+	}
+	return held.keep(keeper.keeps() - before)
+}
+
+func (g *groupStage) document(w *work, one *group) bson.Raw {
 	b, start := openDocument(nil)
 	b = appendField(b, "_id", one.key)
 	for i, f := range g.fields {
-		b = appendField(b, f.name, one.accs[i].result())
+		b = appendField(b, f.name, one.accs[i].result(w))
 	}
 	return closeDocument(b, start)
 }
@@ -194,9 +218,9 @@ type sequenceOf []stage
 func (s sequenceOf) run(r *execution, in docs) docs { return runStages(r, s, in) }
 
 func sorting(s *Sort) stage {
-	return blocking(func(_ *execution, in docs) ([]bson.Raw, error) {
-		all, err := drain(in)
-		s.Documents(all)
+	return blocking(func(r *execution, in docs) ([]bson.Raw, error) {
+		all, err := r.spilling(sortTooLarge).drain(in)
+		s.sort(r.work, all)
 		return all, err
 	})
 }
@@ -314,7 +338,7 @@ func (c *pipelineCompiler) constants(v value, code int32) ([]value, error) {
 		case pathExpression, rootVariable:
 			return nil, fail(code, "The $bucket 'boundaries' and 'default' must be constant expressions")
 		}
-		if out[i], err = e.eval(newEvaluation(c.scope, now(c.env))); err != nil {
+		if out[i], err = e.eval(newEvaluation(c.scope, now(c.env), nil)); err != nil {
 			return nil, err
 		}
 	}

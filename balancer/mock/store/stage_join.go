@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -8,16 +9,49 @@ import (
 
 // The stages that read other collections: $lookup, $unionWith, $graphLookup.
 
-// foreign reads a whole collection.
+// joined is what an execution has read of other collections. A stage inside
+// another runs once for each document, and reads but once.
+type joined struct {
+	docs    map[string][]bson.Raw
+	byKey   map[stage]joinIndex
+	results map[*lookupStage]value // that are the same for every document
+	reached map[*graphStage][]bson.Raw
+}
+
+func newJoined() *joined {
+	return &joined{
+		docs: map[string][]bson.Raw{}, byKey: map[stage]joinIndex{}, results: map[*lookupStage]value{},
+		reached: map[*graphStage][]bson.Raw{},
+	}
+}
+
+// foreign reads a whole collection. What it returns must not be changed.
 func (r *execution) foreign(name string) ([]bson.Raw, error) {
 	if r.env.Collection == nil || name == "" {
 		return nil, nil
+	}
+	if docs, ok := r.seen.docs[name]; ok {
+		return docs, nil
 	}
 	in, err := r.env.Collection(name)
 	if err != nil {
 		return nil, err
 	}
-	return drain(watched(r.ctx, in))
+	docs, err := (&memory{work: r.work}).drain(r.watched(in))
+	if err == nil {
+		r.seen.docs[name] = docs
+	}
+	return docs, err
+}
+
+// index returns the places of documents by what a stage joins by.
+func (r *execution) index(s stage, docs []bson.Raw, path []string) joinIndex {
+	ix, ok := r.seen.byKey[s]
+	if !ok {
+		ix = indexDocuments(r.work, docs, path)
+		r.seen.byKey[s] = ix
+	}
+	return ix
 }
 
 type lookupStage struct {
@@ -111,35 +145,25 @@ func (c *pipelineCompiler) finishLookup(s *lookupStage, pipeline, let value) err
 
 func (s *lookupStage) run(r *execution, in docs) docs {
 	return perDocument(func(r *execution) func(bson.Raw) (bson.Raw, error) {
-		var others []bson.Raw
-		var byKey joinIndex
-		var same *value // the result for every document, without let and fields
-		loaded := false
 		ctx := r.evaluation()
 		return func(doc bson.Raw) (bson.Raw, error) {
-			if !loaded {
-				loaded = true
-				var err error
-				if others, err = r.foreign(s.from); err != nil {
-					return nil, err
-				}
-				if s.foreign != nil {
-					byKey = indexDocuments(others, s.foreign)
-				}
+			if same, ok := r.seen.results[s]; ok {
+				return replaceAt(doc, s.as, same), nil
 			}
-			if same != nil {
-				return replaceAt(doc, s.as, *same), nil
+			candidates, err := r.foreign(s.from)
+			if err != nil {
+				return nil, err
 			}
-			candidates := others
 			if s.foreign != nil {
-				candidates = byKey.find(others, localValues(doc, s.local))
+				byKey := r.index(s, candidates, s.foreign)
+				candidates = byKey.find(r.work, candidates, localValues(r.work, doc, s.local))
 			}
 			joined, err := s.join(r, ctx, doc, candidates)
 			if err != nil {
 				return nil, err
 			}
 			if !s.correlated {
-				same = &joined
+				r.seen.results[s] = joined
 			}
 			return replaceAt(doc, s.as, joined), nil
 		}
@@ -149,8 +173,10 @@ func (s *lookupStage) run(r *execution, in docs) docs {
 // join puts the candidates through the pipeline, with the document's
 // variables.
 func (s *lookupStage) join(r *execution, ctx *evaluation, doc bson.Raw, candidates []bson.Raw) (value, error) {
+	held := &memory{work: r.work, refuse: joinTooLarge(s.from)}
+	defer held.free()
 	if s.stages == nil {
-		return drainValues(replay(candidates))
+		return held.values(r.work.documents(candidates))
 	}
 	inner := *r
 	inner.vars = slices.Clone(r.vars)
@@ -165,16 +191,19 @@ func (s *lookupStage) join(r *execution, ctx *evaluation, doc bson.Raw, candidat
 		}
 		inner.vars[slot] = vs[i]
 	}
-	return drainValues(runStages(&inner, s.stages, replay(candidates)))
+	return held.values(runStages(&inner, s.stages, r.work.documents(candidates)))
 }
 
 // joinIndex has the places of documents by the values at a path.
 type joinIndex map[string][]int
 
-func indexDocuments(docs []bson.Raw, path []string) joinIndex {
+func indexDocuments(w *work, docs []bson.Raw, path []string) joinIndex {
 	ix := joinIndex{}
 	for i, doc := range docs {
-		walkPath(doc, path, true, func(v value, _ int) bool {
+		walkPath(w, doc, path, true, func(v value, _ int) bool {
+			if w.step(1) != nil {
+				return true
+			}
 			key := encoded(joinKey(v))
 			if at := ix[key]; len(at) == 0 || at[len(at)-1] != i {
 				ix[key] = append(at, i)
@@ -194,13 +223,16 @@ func joinKey(v value) value {
 }
 
 // find returns the documents with one of the values, in their own order.
-func (ix joinIndex) find(docs []bson.Raw, vs []value) []bson.Raw {
+func (ix joinIndex) find(w *work, docs []bson.Raw, vs []value) []bson.Raw {
 	var at []int
 	for _, v := range vs {
+		if w.step(1) != nil {
+			return nil
+		}
 		at = append(at, ix[encoded(joinKey(v))]...)
 	}
 	if len(vs) > 1 {
-		slices.Sort(at)
+		sortStable(w, at, cmp.Compare[int])
 		at = slices.Compact(at)
 	}
 	out := make([]bson.Raw, len(at))
@@ -212,9 +244,9 @@ func (ix joinIndex) find(docs []bson.Raw, vs []value) []bson.Raw {
 
 // localValues returns the values a document is joined by: an array by its
 // elements.
-func localValues(doc bson.Raw, path []string) []value {
+func localValues(w *work, doc bson.Raw, path []string) []value {
 	var out []value
-	eachValue(doc, path, func(v value) { out = append(out, v) })
+	eachValue(w, doc, path, func(v value) { out = append(out, v) })
 	return out
 }
 
@@ -274,7 +306,7 @@ func (s unionStage) run(r *execution, in docs) docs {
 			yield(nil, err)
 			return
 		}
-		for doc, err := range runStages(r, s.stages, replay(all)) {
+		for doc, err := range runStages(r, s.stages, r.work.documents(all)) {
 			if !yield(doc, err) || err != nil {
 				return
 			}

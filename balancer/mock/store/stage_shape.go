@@ -66,21 +66,24 @@ func (c *pipelineCompiler) unwind(_ string, arg value) (stage, error) {
 	return s, err
 }
 
-func (s *unwindStage) run(_ *execution, in docs) docs {
+func (s *unwindStage) run(r *execution, in docs) docs {
 	return func(yield func(bson.Raw, error) bool) {
 		for doc, err := range in {
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			if !s.each(doc, func(d bson.Raw) bool { return yield(d, nil) }) {
+			if !s.each(r.work, doc, func(d bson.Raw) bool { return yield(d, nil) }) {
+				if err := r.work.step(1); err != nil {
+					yield(nil, err)
+				}
 				return
 			}
 		}
 	}
 }
 
-func (s *unwindStage) each(doc bson.Raw, yield func(bson.Raw) bool) bool {
+func (s *unwindStage) each(w *work, doc bson.Raw, yield func(bson.Raw) bool) bool {
 	v := valueAt(doc, s.path)
 	with := func(v, index value) bson.Raw {
 		out := replaceAt(doc, s.path, v)
@@ -96,7 +99,7 @@ func (s *unwindStage) each(doc bson.Raw, yield func(bson.Raw) bool) bool {
 		return yield(with(v, nullValue()))
 	}
 	i := int64(0)
-	for _, e := range fields(v.Value) {
+	for _, e := range w.fields(v.Value) {
 		if !yield(with(e, int64Value(i))) {
 			return false
 		}
@@ -105,7 +108,7 @@ func (s *unwindStage) each(doc bson.Raw, yield func(bson.Raw) bool) bool {
 	if i == 0 && s.preserve {
 		return yield(with(value{}, nullValue()))
 	}
-	return true
+	return w.step(1) == nil
 }
 
 // replaceAt sets the value at a path through objects, making those that are
@@ -148,13 +151,14 @@ func (c *pipelineCompiler) facetStage(_ string, arg value) (stage, error) {
 		branches = append(branches, branch{string(name), stages})
 	}
 	return blocking(func(r *execution, in docs) ([]bson.Raw, error) {
-		all, err := drain(in)
+		all, err := (&memory{work: r.work}).drain(in)
 		if err != nil {
 			return nil, err
 		}
 		var out []field
+		made := &memory{work: r.work, refuse: facetTooLarge}
 		for _, b := range branches {
-			list, err := drainValues(runStages(r, b.stages, replay(all)))
+			list, err := made.values(runStages(r, b.stages, r.work.documents(all)))
 			if err != nil {
 				return nil, err
 			}
@@ -169,29 +173,6 @@ func checkFacetName(name string) error {
 		return fail(16410, "FieldPath field names may not start with '$' or contain '.'.")
 	}
 	return nil
-}
-
-// replay returns a stream of documents at hand.
-func replay(all []bson.Raw) docs {
-	return func(yield func(bson.Raw, error) bool) {
-		for _, d := range all {
-			if !yield(d, nil) {
-				return
-			}
-		}
-	}
-}
-
-// drainValues reads a stream into an array.
-func drainValues(in docs) (value, error) {
-	var list []value
-	for d, err := range in {
-		if err != nil {
-			return value{}, err
-		}
-		list = append(list, objectValue(d))
-	}
-	return arrayOf(list), nil
 }
 
 // sample picks documents at random, each at most once.
@@ -216,7 +197,7 @@ func (c *pipelineCompiler) sample(_ string, arg value) (stage, error) {
 		return nil, fail(28749, "$sample stage must specify a size")
 	}
 	return blocking(func(r *execution, in docs) ([]bson.Raw, error) {
-		all, err := drain(in)
+		all, err := (&memory{work: r.work}).drain(in)
 		random := r.env.Rand
 		if random == nil {
 			random = rand.Float64
@@ -257,14 +238,14 @@ func (c *pipelineCompiler) redact(_ string, arg value) (stage, error) {
 					"returned %s", verdict)
 		}
 		b, start := openDocument(nil)
-		for name, v := range fields(doc.Value) {
+		for name, v := range ctx.work.fields(doc.Value) {
 			got, err := below(ctx, v)
 			if err != nil {
 				return value{}, err
 			}
 			b = appendField(b, name, got)
 		}
-		return objectValue(closeDocument(b, start)), nil
+		return objectValue(closeDocument(b, start)), ctx.work.step(1)
 	}
 	below = func(ctx *evaluation, v value) (value, error) {
 		switch {
@@ -272,7 +253,7 @@ func (c *pipelineCompiler) redact(_ string, arg value) (stage, error) {
 			return level(ctx, v)
 		case isArray(v):
 			var kept []value
-			for _, item := range fields(v.Value) {
+			for _, item := range ctx.work.fields(v.Value) {
 				got, err := below(ctx, item)
 				if err != nil {
 					return value{}, err
@@ -281,7 +262,7 @@ func (c *pipelineCompiler) redact(_ string, arg value) (stage, error) {
 					kept = append(kept, got)
 				}
 			}
-			return arrayOf(kept), nil
+			return arrayOf(kept), ctx.work.step(1)
 		}
 		return v, nil
 	}
@@ -319,7 +300,7 @@ func (s documentsStage) run(r *execution, _ docs) docs {
 			yield(nil, err)
 			return
 		}
-		for _, d := range fields(v.Value) {
+		for _, d := range r.work.fields(v.Value) {
 			if !isObject(d) {
 				yield(nil, fail(40228, "'newRoot' expression  must evaluate to an object, but resulting value was: %s", d))
 				return

@@ -93,11 +93,7 @@ func (c *pipelineCompiler) sort(_ string, arg value) (stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return blocking(func(_ *execution, in docs) ([]bson.Raw, error) {
-		all, err := drain(in)
-		s.Documents(all)
-		return all, err
-	}), nil
+	return sorting(s), nil
 }
 
 // wholeArgument checks the argument of $limit and $skip.

@@ -1,6 +1,9 @@
 package store
 
 import (
+	"maps"
+	"slices"
+
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mongoerr"
@@ -89,9 +92,9 @@ func compileUpdatePipeline(list []value, o UpdateOptions) (*Pipeline, error) {
 	return CompilePipeline(stages, env)
 }
 
-// KnownStage reports whether a stage of this name exists on a server.
-func KnownStage(name string) bool {
+// Stages returns the names of the stages that a server has.
+func Stages() []string {
 	c := pipelineCompiler{}
-	_, known := c.compilers()[name]
-	return known || producers[name] || name == "$out" || name == "$merge"
+	return slices.Concat([]string{"$out", "$merge"}, slices.Collect(maps.Keys(c.compilers())),
+		slices.Collect(maps.Keys(producers)))
 }

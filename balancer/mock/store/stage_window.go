@@ -2,6 +2,8 @@ package store
 
 import (
 	"slices"
+	"sort"
+	"strings"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -21,7 +23,7 @@ type windowStage struct {
 type windowOutput struct {
 	path   []string
 	bounds window
-	values func(ctx *evaluation, part []bson.Raw) ([]value, error)
+	values windowValues
 }
 
 // window is the part of a partition around a document: by place, or by the
@@ -103,7 +105,9 @@ func (c *pipelineCompiler) windowOutput(s *windowStage, path string, v value) (o
 	if !ok {
 		return o, failedToParse("Unrecognized window function, %s", op)
 	}
-	o.values = func(ctx *evaluation, part []bson.Raw) ([]value, error) { return s.accumulate(ctx, acc, o.bounds, part) }
+	o.values = func(ctx *evaluation, part []bson.Raw, held *memory) ([]value, error) {
+		return s.accumulate(ctx, acc, o.bounds, part, held)
+	}
 	return o, err
 }
 
@@ -168,12 +172,13 @@ func windowEnd(v value, byRange bool) (*value, error) {
 }
 
 func (s *windowStage) apply(r *execution, in docs) ([]bson.Raw, error) {
-	all, err := drain(in)
+	held := r.spilling(windowsTooLarge)
+	all, err := held.drain(in)
 	if err != nil {
 		return nil, err
 	}
 	ctx := r.evaluation()
-	s.order.Documents(all)
+	s.order.sort(r.work, all)
 	parts, err := partitioned(ctx, s.partition, all)
 	if err != nil {
 		return nil, err
@@ -182,11 +187,14 @@ func (s *windowStage) apply(r *execution, in docs) ([]bson.Raw, error) {
 	for _, part := range parts {
 		done := slices.Clone(part)
 		for _, o := range s.outputs {
-			values, err := o.values(ctx, part)
+			values, err := o.values(ctx, part, held)
 			if err != nil {
 				return nil, err
 			}
 			for i, v := range values {
+				if err := r.work.handle(len(done[i])); err != nil {
+					return nil, err
+				}
 				done[i] = replaceAt(done[i], o.path, v)
 			}
 		}
@@ -203,6 +211,9 @@ func partitioned(ctx *evaluation, key expression, all []bson.Raw) ([][]bson.Raw,
 	}
 	index := map[string][]bson.Raw{}
 	for _, doc := range all {
+		if err := ctx.work.step(1); err != nil {
+			return nil, err
+		}
 		ctx.root = objectValue(doc)
 		v, err := key.eval(ctx)
 		if err != nil {
@@ -218,7 +229,7 @@ func partitioned(ctx *evaluation, key expression, all []bson.Raw) ([][]bson.Raw,
 	for id := range index {
 		keys = append(keys, id)
 	}
-	slices.Sort(keys)
+	sortStable(ctx.work, keys, strings.Compare)
 	parts := make([][]bson.Raw, len(keys))
 	for i, id := range keys {
 		parts[i] = index[id]
@@ -226,39 +237,56 @@ func partitioned(ctx *evaluation, key expression, all []bson.Raw) ([][]bson.Raw,
 	return parts, nil
 }
 
-// accumulate runs an accumulator over each document's window. Windows that
-// begin with the partition only grow, and one accumulator serves them all.
-func (s *windowStage) accumulate(ctx *evaluation, a accumulation, w window, part []bson.Raw) ([]value, error) {
+// accumulate runs an accumulator over each document's window.
+func (s *windowStage) accumulate(ctx *evaluation, a accumulation, w window, part []bson.Raw, held *memory) ([]value, error) {
+	return s.overWindows(ctx, w, part, held, a.start, func(i int, acc accumulator) error {
+		ctx.root = objectValue(part[i])
+		args, err := evalAll(a.args, ctx)
+		if err != nil {
+			return err
+		}
+		return acc.add(ctx.work, args)
+	})
+}
+
+// overWindows gives each document the result of its window. As long as windows
+// begin at the same place and only grow, one accumulator serves them all.
+func (s *windowStage) overWindows(ctx *evaluation, w window, part []bson.Raw, held *memory,
+	start func(*evaluation) (accumulator, error), add func(i int, acc accumulator) error) ([]value, error) {
 	out := make([]value, len(part))
 	var acc accumulator
-	done := 0
+	begun, done := 0, 0
 	for i := range part {
 		from, to, err := s.span(w, part, i)
 		if err != nil {
 			return nil, err
 		}
-		if acc == nil || w.lower != nil || to < done {
-			ctx.root = objectValue(part[i])
-			if acc, err = a.start(ctx); err != nil {
-				return nil, err
-			}
-			done = from
-		}
-		if i > 0 && w.lower == nil && done == to && to > 0 {
+		if acc != nil && from == begun && to == done {
 			out[i] = out[i-1]
 			continue
 		}
-		for ; done < to; done++ {
-			ctx.root = objectValue(part[done])
-			args, err := evalAll(a.args, ctx)
-			if err != nil {
+		if acc == nil || from != begun || to < done {
+			ctx.root = objectValue(part[i])
+			if acc, err = start(ctx); err != nil {
 				return nil, err
 			}
-			if err := acc.add(args); err != nil {
+			begun, done = from, from
+		}
+		for ; done < to; done++ {
+			if err := ctx.work.step(1); err != nil {
+				return nil, err
+			}
+			if err := add(done, acc); err != nil {
 				return nil, err
 			}
 		}
-		out[i] = acc.result()
+		out[i] = acc.result(ctx.work)
+		if err := held.keep(len(out[i].Value) + itemBytes); err != nil {
+			return nil, err
+		}
+		if err := ctx.work.handle(len(out[i].Value)); err != nil {
+			return nil, err
+		}
 	}
 	return out, nil
 }
@@ -293,18 +321,14 @@ func (s *windowStage) span(w window, part []bson.Raw, i int) (from, to int, err 
 		if err != nil {
 			return 0, 0, err
 		}
-		for from < len(part) && compare(valueAt(part[from], s.sortPath), low) < 0 {
-			from++
-		}
+		from = sort.Search(len(part), func(i int) bool { return compare(valueAt(part[i], s.sortPath), low) >= 0 })
 	}
 	if w.high != nil {
 		high, err := edge(*w.high)
 		if err != nil {
 			return 0, 0, err
 		}
-		for to > from && compare(valueAt(part[to-1], s.sortPath), high) > 0 {
-			to--
-		}
+		to = max(from, sort.Search(len(part), func(i int) bool { return compare(valueAt(part[i], s.sortPath), high) > 0 }))
 	}
 	return from, to, nil
 }

@@ -8,7 +8,7 @@ import (
 
 // windowValues gives a window function's value for each document of a
 // partition.
-type windowValues = func(ctx *evaluation, part []bson.Raw) ([]value, error)
+type windowValues = func(ctx *evaluation, part []bson.Raw, held *memory) ([]value, error)
 
 // windowFunction compiles one of the functions that are no accumulators.
 type windowFunction func(c *pipelineCompiler, s *windowStage, op string, arg value, w window) (windowValues, error)
@@ -24,10 +24,13 @@ func rankFunction(_ *pipelineCompiler, s *windowStage, op string, _ value, _ win
 	if s.order == nil || len(s.order.keys) != 1 {
 		return nil, fail(5371602, "%s must be specified with a top level sortBy expression with exactly one element", op)
 	}
-	return func(_ *evaluation, part []bson.Raw) ([]value, error) {
+	return func(ctx *evaluation, part []bson.Raw, _ *memory) ([]value, error) {
 		out := make([]value, len(part))
 		rank := int64(1)
 		for i := range part {
+			if err := ctx.work.step(1); err != nil {
+				return nil, err
+			}
 			tied := i > 0 && s.order.Compare(part[i-1], part[i]) == 0
 			switch {
 			case op == "$documentNumber":
@@ -48,6 +51,9 @@ func rankFunction(_ *pipelineCompiler, s *windowStage, op string, _ value, _ win
 func valuesOf(ctx *evaluation, e expression, part []bson.Raw) ([]value, error) {
 	out := make([]value, len(part))
 	for i, doc := range part {
+		if err := ctx.work.step(1); err != nil {
+			return nil, err
+		}
 		ctx.root = objectValue(doc)
 		v, err := e.eval(ctx)
 		if err != nil {
@@ -81,7 +87,7 @@ func shiftFunction(c *pipelineCompiler, s *windowStage, _ string, arg value, _ w
 			return nil, err
 		}
 	}
-	return func(ctx *evaluation, part []bson.Raw) ([]value, error) {
+	return func(ctx *evaluation, part []bson.Raw, _ *memory) ([]value, error) {
 		all, err := valuesOf(ctx, output, part)
 		if err != nil {
 			return nil, err
@@ -101,7 +107,7 @@ func locfFunction(c *pipelineCompiler, _ *windowStage, _ string, arg value, _ wi
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx *evaluation, part []bson.Raw) ([]value, error) {
+	return func(ctx *evaluation, part []bson.Raw, _ *memory) ([]value, error) {
 		out, err := valuesOf(ctx, e, part)
 		for i := 1; i < len(out); i++ {
 			if isNullish(out[i]) {
@@ -120,7 +126,7 @@ func linearFillFunction(c *pipelineCompiler, s *windowStage, op string, arg valu
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx *evaluation, part []bson.Raw) ([]value, error) {
+	return func(ctx *evaluation, part []bson.Raw, _ *memory) ([]value, error) {
 		out, err := valuesOf(ctx, e, part)
 		if err != nil {
 			return nil, err
@@ -147,7 +153,7 @@ func linearFillFunction(c *pipelineCompiler, s *windowStage, op string, arg valu
 
 // place returns a document's sort key as a number: dates in milliseconds.
 func (s *windowStage) place(doc bson.Raw) float64 {
-	k := s.order.keys[0].of(doc)
+	k := s.order.keys[0].in(nil, doc)
 	if k.Type == bson.TypeDateTime {
 		return float64(int64At(k.Value))
 	}
@@ -183,7 +189,7 @@ func slopeFunction(c *pipelineCompiler, s *windowStage, op string, arg value, w 
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx *evaluation, part []bson.Raw) ([]value, error) {
+	return func(ctx *evaluation, part []bson.Raw, held *memory) ([]value, error) {
 		ys, err := valuesOf(ctx, input, part)
 		if err != nil {
 			return nil, err
@@ -194,18 +200,22 @@ func slopeFunction(c *pipelineCompiler, s *windowStage, op string, arg value, w 
 				return nil, err
 			}
 		}
+		if op == "$integral" {
+			begin := func(*evaluation) (accumulator, error) { return &area{unit: cmp.Or(unit, 1)}, nil }
+			return s.overWindows(ctx, w, part, held, begin, func(i int, acc accumulator) error {
+				return acc.add(ctx.work, []value{doubleValue(xs[i]), ys[i]})
+			})
+		}
 		out := make([]value, len(part))
 		for i := range part {
 			from, to, err := s.span(w, part, i)
 			if err != nil {
 				return nil, err
 			}
-			if op == "$derivative" {
-				out[i], err = slope(xs[from:to], ys[from:to], cmp.Or(unit, 1))
-			} else {
-				out[i] = area(xs[from:to], ys[from:to], cmp.Or(unit, 1))
+			if out[i], err = slope(xs[from:to], ys[from:to], cmp.Or(unit, 1)); err != nil {
+				return nil, err
 			}
-			if err != nil {
+			if err := ctx.work.step(1); err != nil {
 				return nil, err
 			}
 		}
@@ -216,7 +226,7 @@ func slopeFunction(c *pipelineCompiler, s *windowStage, op string, arg value, w 
 // across returns a document's sort key: dates, in milliseconds, need a unit,
 // and numbers none.
 func (s *windowStage) across(doc bson.Raw, unit float64) (float64, error) {
-	k := s.order.keys[0].of(doc)
+	k := s.order.keys[0].in(nil, doc)
 	isDate := k.Type == bson.TypeDateTime
 	switch {
 	case isDate && unit == 0:
@@ -250,22 +260,30 @@ func slope(xs []float64, ys []value, unit float64) (value, error) {
 	return doubleValue((toDouble(last) - toDouble(first)) / (width / unit)), nil
 }
 
-// area sums trapezoids; what is no number does not count.
-func area(xs []float64, ys []value, unit float64) value {
-	sum, last, any := 0.0, -1, false
-	for i, y := range ys {
-		if !isNumber(y) {
-			continue
-		}
-		if last >= 0 {
-			sum += (xs[i] - xs[last]) * (toDouble(y) + toDouble(ys[last])) / 2
-		}
-		last, any = i, true
+// area sums trapezoids between points; what is no number does not count.
+type area struct {
+	unit, sum float64
+	x, y      float64 // the last point
+	any       bool
+}
+
+func (a *area) add(_ *work, args []value) error {
+	if !isNumber(args[1]) {
+		return nil
 	}
-	if !any {
+	x, y := doubleAt(args[0].Value), toDouble(args[1])
+	if a.any {
+		a.sum += (x - a.x) * (y + a.y) / 2
+	}
+	a.x, a.y, a.any = x, y, true
+	return nil
+}
+
+func (a *area) result(*work) value {
+	if !a.any {
 		return nullValue()
 	}
-	return doubleValue(sum / unit)
+	return doubleValue(a.sum / a.unit)
 }
 
 func movingAverageFunction(c *pipelineCompiler, s *windowStage, op string, arg value, w window) (windowValues, error) {
@@ -297,7 +315,7 @@ func movingAverageFunction(c *pipelineCompiler, s *windowStage, op string, arg v
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx *evaluation, part []bson.Raw) ([]value, error) {
+	return func(ctx *evaluation, part []bson.Raw, _ *memory) ([]value, error) {
 		out, err := valuesOf(ctx, input, part)
 		now := nullValue()
 		for i, v := range out {
@@ -322,7 +340,7 @@ func covarianceFunction(c *pipelineCompiler, s *windowStage, op string, arg valu
 	if !isArray(arg) || len(list) != 2 {
 		return nil, failedToParse("%s requires an array of exactly two expressions", op)
 	}
-	return func(ctx *evaluation, part []bson.Raw) ([]value, error) {
+	return func(ctx *evaluation, part []bson.Raw, held *memory) ([]value, error) {
 		xs, err := valuesOf(ctx, list[0], part)
 		if err != nil {
 			return nil, err
@@ -331,36 +349,38 @@ func covarianceFunction(c *pipelineCompiler, s *windowStage, op string, arg valu
 		if err != nil {
 			return nil, err
 		}
-		out := make([]value, len(part))
-		for i := range part {
-			from, to, err := s.span(w, part, i)
-			if err != nil {
-				return nil, err
-			}
-			out[i] = covariance(xs[from:to], ys[from:to], op == "$covarianceSamp")
-		}
-		return out, nil
+		begin := func(*evaluation) (accumulator, error) { return &covariance{sample: op == "$covarianceSamp"}, nil }
+		return s.overWindows(ctx, w, part, held, begin, func(i int, acc accumulator) error {
+			return acc.add(ctx.work, []value{xs[i], ys[i]})
+		})
 	}, nil
 }
 
 // covariance of the pairs of numbers; a sample needs two.
-func covariance(xs, ys []value, sample bool) value {
-	var n, meanX, meanY, c float64
-	for i := range xs {
-		if !isNumber(xs[i]) || !isNumber(ys[i]) {
-			continue
-		}
-		n++
-		dx := toDouble(xs[i]) - meanX
-		meanX += dx / n
-		meanY += (toDouble(ys[i]) - meanY) / n
-		c += dx * (toDouble(ys[i]) - meanY)
+type covariance struct {
+	sample             bool
+	n, meanX, meanY, c float64
+}
+
+func (c *covariance) add(_ *work, args []value) error {
+	if !isNumber(args[0]) || !isNumber(args[1]) {
+		return nil
 	}
-	if sample {
+	c.n++
+	dx := toDouble(args[0]) - c.meanX
+	c.meanX += dx / c.n
+	c.meanY += (toDouble(args[1]) - c.meanY) / c.n
+	c.c += dx * (toDouble(args[1]) - c.meanY)
+	return nil
+}
+
+func (c *covariance) result(*work) value {
+	n := c.n
+	if c.sample {
 		n--
 	}
 	if n <= 0 {
 		return nullValue()
 	}
-	return doubleValue(c / n)
+	return doubleValue(c.c / n)
 }

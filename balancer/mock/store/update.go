@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"context"
 	"strings"
 	"time"
 
@@ -33,6 +34,9 @@ type UpdateOptions struct {
 	Let bson.Raw
 	// NewID makes the _id of an upserted document; nil for random ones.
 	NewID func() bson.ObjectID
+	// Stamp, if there is one, fills in what a document of the client's own
+	// making left empty: StampEmpty with a clock.
+	Stamp func(bson.Raw) bson.Raw
 }
 
 // CompileUpdate compiles an update: a document, or an array for a pipeline.
@@ -53,6 +57,9 @@ func CompileUpdate(u bson.RawValue, o UpdateOptions) (*Update, error) {
 			}
 		}
 		up.replacement = u.Value
+		if o.Stamp != nil {
+			up.replacement = o.Stamp(up.replacement)
+		}
 		return up, nil
 	}
 	if err := up.compileArrayFilters(); err != nil {
@@ -75,7 +82,12 @@ func (u *Update) IsPipeline() bool { return u.pipeline != nil }
 
 // Apply returns the updated document. The _id cannot be changed (66).
 func (u *Update) Apply(doc bson.Raw) (out bson.Raw, changed bool, err error) {
-	out, err = u.applyTo(doc, false)
+	return u.ApplyIn(context.Background(), doc)
+}
+
+// ApplyIn is Apply that fails with the cause of ctx when that ends.
+func (u *Update) ApplyIn(ctx context.Context, doc bson.Raw) (out bson.Raw, changed bool, err error) {
+	out, err = u.applyTo(ctx, doc, false)
 	if err != nil {
 		return nil, false, err
 	}
@@ -87,7 +99,7 @@ func (u *Update) Apply(doc bson.Raw) (out bson.Raw, changed bool, err error) {
 
 // Upsert returns the document to insert when nothing matched: the equalities of
 // the filter with the update applied, _id first.
-func (u *Update) Upsert(filter bson.Raw) (bson.Raw, error) {
+func (u *Update) Upsert(ctx context.Context, filter bson.Raw) (bson.Raw, error) {
 	f, err := CompileFilterWith(filter, FilterOptions{Let: u.options.Let, Now: u.options.Now})
 	if err != nil {
 		return nil, err
@@ -96,14 +108,14 @@ func (u *Update) Upsert(filter bson.Raw) (bson.Raw, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := u.applyTo(doc, true)
+	out, err := u.applyTo(ctx, doc, true)
 	if err != nil {
 		return nil, err
 	}
 	return PrepareInsert(out, u.options.NewID)
 }
 
-func (u *Update) applyTo(doc bson.Raw, insert bool) (bson.Raw, error) {
+func (u *Update) applyTo(ctx context.Context, doc bson.Raw, insert bool) (bson.Raw, error) {
 	id := lookup(doc, "_id")
 	var out bson.Raw
 	var err error
@@ -111,9 +123,9 @@ func (u *Update) applyTo(doc bson.Raw, insert bool) (bson.Raw, error) {
 	case u.replacement != nil:
 		out = u.replace(id)
 	case u.pipeline != nil:
-		out, err = u.runPipeline(doc, id)
+		out, err = u.runPipeline(ctx, doc, id)
 	default:
-		out, err = u.applyOperators(doc, insert)
+		out, err = u.applyOperators(newWork(ctx), doc, insert)
 	}
 	if err != nil {
 		return nil, err
@@ -177,5 +189,5 @@ func documentOfEqualities(f *Filter, idOnly bool) (bson.Raw, error) {
 			}
 		}
 	}
-	return root.document(), nil
+	return root.document(nil), nil
 }

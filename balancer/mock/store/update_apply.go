@@ -9,11 +9,14 @@ import (
 
 // applyOperators makes the changes in the order of their paths, so that new
 // fields are appended in that order (spec 03 §3.6).
-func (u *Update) applyOperators(doc bson.Raw, insert bool) (bson.Raw, error) {
-	state := &updating{doc: doc, update: u, insert: insert}
+func (u *Update) applyOperators(w *work, doc bson.Raw, insert bool) (bson.Raw, error) {
+	state := &updating{doc: doc, update: u, insert: insert, work: w, position: unknownPosition}
 	root := newBranch(doc)
 	root.unfold()
 	for _, ch := range u.changes {
+		if err := w.step(1); err != nil {
+			return nil, err
+		}
 		if ch.onInsert && !insert {
 			continue
 		}
@@ -31,8 +34,16 @@ func (u *Update) applyOperators(doc bson.Raw, insert bool) (bson.Raw, error) {
 			return nil, err
 		}
 	}
-	return root.document(), nil
+	out := root.document(w)
+	return out, w.over()
 }
+
+// unknownPosition: the filter has not been asked which element made it match;
+// noPosition: there is none.
+const (
+	unknownPosition = -1 - iota
+	noPosition
+)
 
 // place puts the position of the matched element where the path has "$".
 func (u *updating) place(ch change) ([]string, error) {
@@ -40,12 +51,17 @@ func (u *updating) place(ch change) ([]string, error) {
 	if i < 0 {
 		return ch.path, nil
 	}
-	at, ok := u.update.options.Filter.position(u.doc)
-	if !ok || u.insert {
+	if u.position == unknownPosition {
+		at, ok := u.update.options.Filter.position(u.work, u.doc)
+		if u.position = at; !ok || u.insert {
+			u.position = noPosition
+		}
+	}
+	if u.position == noPosition {
 		return nil, badValue("The positional operator did not find the match needed from the query.")
 	}
 	path := slices.Clone(ch.path)
-	path[i] = strconv.Itoa(at)
+	path[i] = strconv.Itoa(u.position)
 	return path, nil
 }
 
@@ -85,7 +101,7 @@ func (u *updating) change(b *branch, path []string, ch change) error {
 	case len(path) > 1:
 		return u.change(kid, path[1:], ch)
 	}
-	v, err := ch.mod.apply(kid.value(), u)
+	v, err := ch.mod.apply(kid.value(u.work), u)
 	if err != nil {
 		return err
 	}
@@ -100,13 +116,16 @@ func (u *updating) change(b *branch, path []string, ch change) error {
 // changeElements is $[] and $[identifier].
 func (u *updating) changeElements(b *branch, path []string, ch change) error {
 	if !b.unfold() || !b.array {
-		return badValue("Cannot apply array updates to non-array element %s: %s", b.name, b.value())
+		return badValue("Cannot apply array updates to non-array element %s: %s", b.name, b.value(u.work))
 	}
 	filter := u.update.filters[path[0][2:len(path[0])-1]]
 	name := path[0][2 : len(path[0])-1]
 	for i, kid := range b.kids {
+		if err := u.work.step(1); err != nil {
+			return err
+		}
 		if filter != nil {
-			ok, err := filter.Test(documentOf(field{name, kid.value()}))
+			ok, err := filter.test(u.work, documentOf(field{name, kid.value(u.work)}))
 			if err != nil {
 				return err
 			}
@@ -142,7 +161,7 @@ func (u *updating) rename(root *branch, ch change) error {
 			b = kid
 			continue
 		}
-		v := kid.value()
+		v := kid.value(u.work)
 		if err := u.noArrays(root, ch); err != nil {
 			return err
 		}

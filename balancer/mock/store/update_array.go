@@ -26,7 +26,7 @@ func makePush(path string, arg value) (modifier, error) {
 			return value{}, badValue("The field '%s' must be an array but is of type %s in document %s", path, typeName(old),
 				u.idText())
 		}
-		return arrayOf(p.apply(items(old))), nil
+		return arrayOf(p.apply(u.work, u.work.items(old))), nil
 	}}, nil
 }
 
@@ -98,7 +98,7 @@ func asDocument(v value) bson.Raw {
 	return emptyDocument
 }
 
-func (p *pushClauses) apply(list []value) []value {
+func (p *pushClauses) apply(w *work, list []value) []value {
 	at := len(list)
 	if p.position != nil {
 		switch n := *p.position; {
@@ -110,7 +110,7 @@ func (p *pushClauses) apply(list []value) []value {
 	}
 	list = slices.Insert(slices.Clone(list), at, p.each...)
 	if p.order != nil {
-		slices.SortStableFunc(list, p.order)
+		sortStable(w, list, p.order)
 	}
 	if p.slice != nil {
 		switch n := *p.slice; {
@@ -137,14 +137,17 @@ func makeAddToSet(path string, arg value) (modifier, error) {
 			each = items(v)
 		}
 	}
-	return modifier{creates: true, apply: func(old value, _ *updating) (value, error) {
+	return modifier{creates: true, apply: func(old value, u *updating) (value, error) {
 		if !isMissing(old) && !isArray(old) {
 			return value{}, badValue("Cannot apply $addToSet to non-array field. Field named '%s' has non-array type %s", path,
 				typeName(old))
 		}
-		list := items(old)
+		list := u.work.items(old)
 		seen := map[string]bool{}
 		for _, v := range list {
+			if err := u.work.handle(len(v.Value)); err != nil {
+				return value{}, err
+			}
 			seen[encoded(v)] = true
 		}
 		added := false
@@ -192,14 +195,14 @@ func makePullAll(_ string, arg value) (modifier, error) {
 	for _, v := range fields(arg.Value) {
 		gone[encoded(v)] = true
 	}
-	return removeElements(func(v value) (bool, error) { return gone[encoded(v)], nil }), nil
+	return removeElements(func(_ *work, v value) (bool, error) { return gone[encoded(v)], nil }), nil
 }
 
 // makePull removes elements by a query on them when they are documents, by
 // operators on their value, or by equality.
 func makePull(path string, arg value) (modifier, error) {
 	c := &filterCompiler{scope: &scope{}}
-	m := func() *matching { return &matching{filter: &Filter{scope: c.scope}, index: -1} }
+	m := func(w *work) *matching { return &matching{spent: w, filter: &Filter{scope: c.scope}, index: -1} }
 	name, _, ok := "", value{}, false
 	if isObject(arg) {
 		name, _, ok = first(arg.Value)
@@ -207,30 +210,33 @@ func makePull(path string, arg value) (modifier, error) {
 	switch {
 	case isObject(arg) && (!ok || !isOperator(name) || isReference(name) || topLevelOnly[name]):
 		n, err := c.document(arg.Value)
-		return removeElements(func(v value) (bool, error) {
-			state := m()
+		return removeElements(func(w *work, v value) (bool, error) {
+			state := m(w)
 			return isObject(v) && n.match(v.Value, state), state.err
 		}), err
 	case isObject(arg) || arg.Type == bson.TypeRegex:
 		p, err := c.predicate(path, arg)
-		return removeElements(func(v value) (bool, error) {
-			state := m()
+		return removeElements(func(w *work, v value) (bool, error) {
+			state := m(w)
 			return p.test(v, state), state.err
 		}), err
 	}
-	return removeElements(func(v value) (bool, error) { return compare(v, arg) == 0, nil }), nil
+	return removeElements(func(_ *work, v value) (bool, error) { return compare(v, arg) == 0, nil }), nil
 }
 
 // removeElements returns a modifier that removes the elements for which gone is true.
-func removeElements(gone func(value) (bool, error)) modifier {
-	return modifier{lenient: true, apply: func(old value, _ *updating) (value, error) {
+func removeElements(gone func(*work, value) (bool, error)) modifier {
+	return modifier{lenient: true, apply: func(old value, u *updating) (value, error) {
 		if !isArray(old) {
 			return value{}, badValue("Cannot apply $pull to a non-array value")
 		}
 		var kept []value
-		all := items(old)
+		all := u.work.items(old)
 		for _, v := range all {
-			drop, err := gone(v)
+			if err := u.work.handle(len(v.Value)); err != nil {
+				return value{}, err
+			}
+			drop, err := gone(u.work, v)
 			if err != nil {
 				return value{}, err
 			}

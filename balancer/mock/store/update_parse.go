@@ -32,6 +32,9 @@ type updating struct {
 	doc    bson.Raw
 	update *Update
 	insert bool
+	work   *work
+	// position is the place of the element that the positional operator means.
+	position int
 }
 
 // idText names the document in messages.
@@ -151,25 +154,46 @@ func (u *Update) checkConflicts() error {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b touched) int { return slices.CompareFunc(a.path, b.path, comparePathParts) })
-	for i := 1; i < len(all); i++ {
-		for j := i - 1; j >= 0; j-- {
-			a, b := all[j].path, all[i].path
-			n := 0
-			for n < len(a) && n < len(b) && a[n] == b[n] {
-				n++
-			}
-			switch {
-			case n == len(a) || n == len(b):
-				return conflict(all[i].text, strings.Join(b[:n], "."))
-			case n > 0 && isArrayPlaceholder(a[n]) != isArrayPlaceholder(b[n]):
-				return conflict(all[i].text, strings.Join(b[:n], "."))
-			}
-			if n == 0 {
-				break
-			}
+	root := &touchedPart{}
+	for _, t := range all {
+		if n, ok := root.touch(t.path); !ok {
+			return conflict(t.text, strings.Join(t.path[:n], "."))
 		}
 	}
 	return nil
+}
+
+// touchedPart is what changes do below one part of their paths.
+type touchedPart struct {
+	changed      bool // itself
+	names        bool // it has parts that are names,
+	placeholders bool // or stand for elements
+	below        map[string]*touchedPart
+}
+
+// touch adds a path; false when it meets another one after n parts.
+func (p *touchedPart) touch(path []string) (n int, ok bool) {
+	for n, part := range path {
+		placeholder := isArrayPlaceholder(part)
+		if p.changed || n > 0 && (placeholder && p.names || !placeholder && p.placeholders) {
+			return n, false
+		}
+		p.names, p.placeholders = p.names || !placeholder, p.placeholders || placeholder
+		if p.below == nil {
+			p.below = map[string]*touchedPart{}
+		}
+		next := p.below[part]
+		if next == nil {
+			next = &touchedPart{}
+			p.below[part] = next
+		}
+		p = next
+	}
+	if p.changed || p.below != nil {
+		return len(path), false
+	}
+	p.changed = true
+	return 0, true
 }
 
 func conflict(path, at string) error {

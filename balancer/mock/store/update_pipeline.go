@@ -11,9 +11,9 @@ func fixedClock(t time.Time) func() time.Time { return func() time.Time { return
 
 // runPipeline puts one document through a pipeline update. An _id that got
 // lost comes back.
-func (u *Update) runPipeline(doc bson.Raw, id value) (bson.Raw, error) {
+func (u *Update) runPipeline(ctx context.Context, doc bson.Raw, id value) (bson.Raw, error) {
 	one := func(yield func(bson.Raw) bool) { yield(doc) }
-	for out, err := range u.pipeline.Run(context.Background(), one) {
+	for out, err := range u.pipeline.Run(ctx, one) {
 		if err != nil {
 			return nil, err
 		}

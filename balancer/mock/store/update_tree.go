@@ -1,6 +1,8 @@
 package store
 
 import (
+	"slices"
+
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mongoerr"
@@ -17,7 +19,10 @@ type branch struct {
 	v     value // as long as kids is not open
 	open  bool
 	array bool
+	gone  bool
 	kids  []*branch
+	// byName has the kids of a document by their names, once there are many.
+	byName map[string]*branch
 }
 
 func newBranch(doc bson.Raw) *branch { return &branch{v: objectValue(doc)} }
@@ -41,16 +46,21 @@ func (b *branch) unfold() bool {
 func (b *branch) set(v value) { *b = branch{name: b.name, v: v} }
 
 // value folds the branch up again.
-func (b *branch) value() value {
+func (b *branch) value(w *work) value {
 	if !b.open {
 		return b.v
 	}
 	buf, start := openDocument(nil)
 	for i, kid := range b.kids {
-		if b.array {
-			buf = appendItem(buf, i, kid.value())
-		} else {
-			buf = appendField(buf, kid.name, kid.value())
+		v := kid.value(w)
+		if w.handle(len(v.Value)) != nil {
+			break
+		}
+		switch {
+		case b.array:
+			buf = appendItem(buf, i, v)
+		case !kid.gone:
+			buf = appendField(buf, kid.name, v)
 		}
 	}
 	buf = closeDocument(buf, start)
@@ -60,7 +70,10 @@ func (b *branch) value() value {
 	return objectValue(buf)
 }
 
-func (b *branch) document() bson.Raw { return b.value().Value }
+func (b *branch) document(w *work) bson.Raw { return b.value(w).Value }
+
+// manyKids is when it pays to have an index of them.
+const manyKids = 16
 
 // child finds a field, or an element by its place.
 func (b *branch) child(part string) *branch {
@@ -70,26 +83,43 @@ func (b *branch) child(part string) *branch {
 		}
 		return nil
 	}
+	if b.byName == nil && len(b.kids) > manyKids {
+		b.byName = map[string]*branch{}
+		for _, kid := range slices.Backward(b.kids) { // the first of a name counts
+			if !kid.gone {
+				b.byName[kid.name] = kid
+			}
+		}
+	}
+	if b.byName != nil {
+		return b.byName[part]
+	}
 	for _, kid := range b.kids {
-		if kid.name == part {
+		if kid.name == part && !kid.gone {
 			return kid
 		}
 	}
 	return nil
 }
 
+// add puts a new field at the end.
+func (b *branch) add(kid *branch) {
+	b.kids = append(b.kids, kid)
+	if b.byName != nil {
+		b.byName[kid.name] = kid
+	}
+}
+
 // remove takes a field away; in an array the element becomes null instead.
 func (b *branch) remove(part string) {
-	for i, kid := range b.kids {
-		switch {
-		case b.array:
-			if at, ok := arrayIndex(part); ok && at == i {
-				kid.set(nullValue())
-			}
-		case kid.name == part:
-			b.kids = append(b.kids[:i], b.kids[i+1:]...)
-			return
-		}
+	kid := b.child(part)
+	switch {
+	case kid == nil:
+	case b.array:
+		kid.set(nullValue())
+	default:
+		kid.gone = true
+		delete(b.byName, part)
 	}
 }
 
@@ -113,7 +143,7 @@ func (b *branch) create(path []string, v value) error {
 		v = objectValue(documentOf(field{path[i], v}))
 	}
 	if !b.array {
-		b.kids = append(b.kids, &branch{name: path[0], v: v})
+		b.add(&branch{name: path[0], v: v})
 		return nil
 	}
 	at, ok := arrayIndex(path[0])
@@ -133,5 +163,5 @@ func (b *branch) create(path []string, v value) error {
 // notViable returns the error of a path that leads through something that is no
 // document (28).
 func notViable(part string, b *branch) error {
-	return serverError(mongoerr.PathNotViable, "Cannot create field '%s' in element {%s: %s}", part, b.name, b.value())
+	return serverError(mongoerr.PathNotViable, "Cannot create field '%s' in element {%s: %s}", part, b.name, b.value(nil))
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -75,7 +74,7 @@ func newConn(s *service, nc net.Conn) *conn {
 
 // serve returns when the connection is closed and nothing runs for it.
 func (c *conn) serve() {
-	if err := c.shakeHands(); err != nil {
+	if err := mongoerr.Guard(c.service.server.log(), "the TLS handshake", c.shakeHands); err != nil {
 		c.service.server.log().Warn("connection closed: the TLS handshake failed", "client", c.client.ID, "remote",
 			c.client.Remote, "error", err)
 	} else {
@@ -88,9 +87,14 @@ func (c *conn) serve() {
 		other.Wait()
 	}
 	c.hangUp(errPeerGone)
-	if l, ok := c.service.server.Handler.(Leaver); ok {
-		l.Leave(c.client)
+	l, ok := c.service.server.Handler.(Leaver)
+	if !ok {
+		return
 	}
+	_ = mongoerr.Guard(c.service.server.log(), "the end of a connection", func() error { // which has logged it
+		l.Leave(c.client)
+		return nil
+	})
 }
 
 // shakeHands does what a TLS connection begins with, in the time that a
@@ -114,23 +118,39 @@ func (c *conn) loop() {
 	}
 }
 
-// serveNext reads a message and handles it, and reports whether there may be more.
-func (c *conn) serveNext() bool {
-	c.reading.lock()
-	m, err := c.next()
+// serveNext reads a message and handles it, and reports whether there may be
+// more. Should the program panic outside of the handler, it costs this
+// connection, and nobody waits for a baton that is not given back.
+func (c *conn) serveNext() (more bool) {
+	err := mongoerr.Guard(c.service.server.log(), "a connection", func() error {
+		m, err := c.take()
+		if err != nil {
+			return nil // next has told
+		}
+		defer c.handling.unlock()
+		defer c.done()
+		if err := c.answer(m); err != nil {
+			c.service.server.log().Debug("connection closed: cannot send", "client", c.client.ID, "error", err)
+			c.hangUp(errPeerGone)
+		}
+		more = true
+		return nil
+	})
 	if err != nil {
-		c.reading.unlock()
-		return false
+		c.hangUp(err)
 	}
-	c.handling.lock()
-	c.reading.unlock()
-	defer c.handling.unlock()
-	if err := c.answer(m); err != nil {
-		c.service.server.log().Debug("connection closed: cannot send", "client", c.client.ID, "error", err)
-		c.hangUp(errPeerGone)
+	return more
+}
+
+// take reads a message and takes the baton for handling it.
+func (c *conn) take() (incoming, error) {
+	c.reading.lock()
+	defer c.reading.unlock()
+	m, err := c.next()
+	if err == nil {
+		c.handling.lock()
 	}
-	c.done()
-	return true
+	return m, err
 }
 
 // next reads and parses a message; any failure closes the connection.
@@ -314,13 +334,14 @@ func waitsForNews(r Request) bool {
 // handle keeps a handler that panics from taking the process along: the
 // command fails, the rest goes on.
 func (c *conn) handle(ctx context.Context, r Request) (doc bson.Raw) {
-	defer func() {
-		if p := recover(); p != nil {
-			c.service.server.log().Error("command panicked", "command", r.Command, "panic", p, "stack", string(debug.Stack()))
-			doc = errorReply(mongoerr.New(mongoerr.InternalError, "%s failed: %v", r.Command, p))
-		}
-	}()
-	return c.service.server.Handler.Handle(ctx, r)
+	err := mongoerr.Guard(c.service.server.log(), r.Command, func() error {
+		doc = c.service.server.Handler.Handle(ctx, r)
+		return nil
+	})
+	if err != nil {
+		return errorReply(err)
+	}
+	return doc
 }
 
 func errorReply(err error) bson.Raw {

@@ -1,0 +1,236 @@
+package anonymous
+
+import (
+	"cmp"
+	"encoding/binary"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+)
+
+// number is one of any numeric type: a sign, what is before the point and the
+// digits after it, which end with no zero.
+type number struct {
+	negative bool
+	whole    uint64
+	part     string
+}
+
+func whole(n int64) number {
+	if n < 0 {
+		return number{negative: true, whole: -uint64(n)}
+	}
+	return number{whole: uint64(n)}
+}
+
+func (n number) int64() int64 {
+	if n.negative {
+		return -int64(n.whole)
+	}
+	return int64(n.whole)
+}
+
+// exact is where doubles begin to leave out whole numbers, and step the distance
+// of those that they know up to the largest that is replaced.
+const (
+	exact = 1 << 53
+	step  = 1 << 11
+)
+
+// numberOf returns a numeric value; false for one that is none, or infinite, or
+// beyond 64 bits.
+func numberOf(v bson.RawValue) (number, bool) {
+	switch v.Type {
+	case bson.TypeInt32, bson.TypeInt64:
+		return whole(v.AsInt64()), true
+	case bson.TypeDouble:
+		f := v.Double()
+		if math.IsNaN(f) || math.Abs(f) >= 1<<63 {
+			return number{}, false
+		}
+		return parse(new(big.Float).SetFloat64(f).Text('f', 1074))
+	}
+	digits, exponent, err := v.Decimal128().BigInt()
+	if err != nil || digits.Sign() != 0 && exponent > 20 {
+		return number{}, false
+	}
+	return parse(expand(digits, min(exponent, 20)))
+}
+
+// expand returns digits·10^exponent without an exponent.
+func expand(digits *big.Int, exponent int) string {
+	text := new(big.Int).Abs(digits).String()
+	sign := ""
+	if digits.Sign() < 0 {
+		sign = "-"
+	}
+	if exponent >= 0 {
+		return sign + text + strings.Repeat("0", exponent)
+	}
+	if missing := 1 - exponent - len(text); missing > 0 {
+		text = strings.Repeat("0", missing) + text
+	}
+	point := len(text) + exponent
+	return sign + text[:point] + "." + text[point:]
+}
+
+func parse(text string) (number, bool) {
+	text, negative := strings.CutPrefix(text, "-")
+	before, after, _ := strings.Cut(text, ".")
+	before = cmp.Or(strings.TrimLeft(before, "0"), "0")
+	n := number{negative: negative, part: strings.TrimRight(after, "0")}
+	var err error
+	n.whole, err = strconv.ParseUint(before, 10, 64)
+	if n.whole == 0 && n.part == "" {
+		n.negative = false
+	}
+	return n, err == nil && n.whole < 1<<63
+}
+
+// as returns the number in one of the numeric types.
+func (n number) as(t bson.Type) (bson.RawValue, error) {
+	v := bson.RawValue{Type: t}
+	switch t {
+	case bson.TypeInt32:
+		v.Value = binary.LittleEndian.AppendUint32(nil, uint32(n.int64()))
+		return v, nil
+	case bson.TypeInt64:
+		v.Value = bsoncore.AppendInt64(nil, n.int64())
+		return v, nil
+	}
+	text := strconv.FormatUint(n.whole, 10)
+	if n.part != "" {
+		text += "." + n.part
+	}
+	if n.negative {
+		text = "-" + text
+	}
+	if t == bson.TypeDouble {
+		f, err := strconv.ParseFloat(text, 64)
+		v.Value = bsoncore.AppendDouble(nil, f)
+		return v, err
+	}
+	d, err := bson.ParseDecimal128(text)
+	high, low := d.GetBytes()
+	v.Value = bsoncore.AppendDecimal128(nil, high, low)
+	return v, err
+}
+
+// maskNumbers returns a number for each of a set: of the same sign, as many
+// digits before the point, and in the same order. Zero stays.
+func maskNumbers(all set[number], random *rand.Rand) map[number]number {
+	done := make(map[number]number, len(all))
+	for _, negative := range []bool{false, true} {
+		var list []number
+		for n := range all {
+			if n.negative == negative {
+				list = append(list, n)
+			}
+		}
+		slices.SortFunc(list, func(a, b number) int {
+			return cmp.Or(cmp.Compare(a.whole, b.whole), strings.Compare(a.part, b.part))
+		})
+		maskWholes(list, done, random)
+	}
+	return done
+}
+
+// maskWholes masks sorted numbers of one sign.
+func maskWholes(list []number, done map[number]number, random *rand.Rand) {
+	for len(list) > 0 {
+		c := classOf(list[0].whole)
+		n := 1
+		for n < len(list) && list[n].whole <= c.last {
+			n++
+		}
+		var wholes []uint64
+		for _, one := range list[:n] {
+			wholes = append(wholes, one.whole)
+		}
+		wholes = slices.Compact(wholes)
+		chosen := c.ascending(len(wholes), random)
+		rest := list[:n]
+		for i, whole := range wholes {
+			same := 1
+			for same < len(rest) && rest[same].whole == whole {
+				same++
+			}
+			maskParts(rest[:same], chosen[i], done, random)
+			rest = rest[same:]
+		}
+		list = list[n:]
+	}
+}
+
+// fine is up to where a double has room for the parts that are made up.
+const fine = 1 << 33
+
+// maskParts masks numbers that are equal before the point.
+func maskParts(list []number, whole uint64, done map[number]number, random *rand.Rand) {
+	parts := list
+	if len(list) > 0 && list[0].part == "" {
+		done[list[0]] = number{negative: list[0].negative, whole: whole}
+		parts = list[1:]
+	}
+	digits, room := 1, uint64(10)
+	for room-1 < 10*uint64(len(parts)) {
+		digits, room = digits+1, room*10
+	}
+	chosen := ascending(room-1, len(parts), random)
+	for i, n := range parts {
+		is := number{negative: n.negative, whole: whole, part: n.part}
+		if n.whole < fine {
+			text := strconv.FormatUint(chosen[i]+1, 10)
+			is.part = strings.Repeat("0", digits-len(text)) + text
+		}
+		done[n] = is
+	}
+}
+
+// class is a range of numbers that take each other's places: they have as many
+// digits, and the types that one fits, all fit.
+type class struct{ first, last uint64 }
+
+// ascending returns k numbers of the class in order. Large ones are such that
+// doubles know them.
+func (c class) ascending(k int, random *rand.Rand) []uint64 {
+	first, apart := c.first, uint64(1)
+	if c.first > exact && c.first < c.last {
+		first, apart = (c.first+step-1)/step*step, step
+	}
+	list := ascending((c.last-first)/apart+1, k, random)
+	for i := range list {
+		list[i] = first + list[i]*apart
+	}
+	return list
+}
+
+func classOf(n uint64) class {
+	c := class{first: 1, last: 9}
+	for c.last < n {
+		c.first = c.last + 1
+		if c.first > math.MaxUint64/10 {
+			c.last = math.MaxUint64
+			break
+		}
+		c.last = c.first*10 - 1
+	}
+	if n == 0 {
+		return class{0, 0}
+	}
+	for _, edge := range []uint64{math.MaxInt32, math.MaxInt32 + 1, exact, math.MaxInt64, math.MaxInt64 + 1} {
+		switch {
+		case n <= edge:
+			c.last = min(c.last, edge)
+		default:
+			c.first = max(c.first, edge+1)
+		}
+	}
+	return c
+}

@@ -1,0 +1,165 @@
+package anonymous
+
+import (
+	"math/rand/v2"
+	"slices"
+	"unicode/utf8"
+)
+
+// maskTexts returns a text for each of a sorted list: of the same length, in the
+// same order, and alike as far as the originals are. Letters become letters,
+// digits digits, and other ASCII stays. Those that are kept stay as they are,
+// with what the others share with them.
+func maskTexts(list []string, keep func(string) bool, random *rand.Rand) map[string]string {
+	m := masking{unit: rune1, keep: keep, random: random, done: make(map[string]string, len(list))}
+	m.from(list, nil, 0)
+	return m.done
+}
+
+// maskBytes does the same for bytes that are no text.
+func maskBytes(list []string, random *rand.Rand) map[string]string {
+	m := masking{unit: byte1, keep: func(string) bool { return false }, random: random,
+		done: make(map[string]string, len(list))}
+	m.from(list, nil, 0)
+	return m.done
+}
+
+// unit is what is replaced at a time, with the first and the last of those that
+// can take its place.
+type unit struct {
+	value, low, high rune
+	size             int
+}
+
+func byte1(text string) unit { return unit{rune(text[0]), 0, 255, 1} }
+
+func rune1(text string) unit {
+	r, size := utf8.DecodeRuneInString(text)
+	u := unit{r, r, r, size}
+	if r == utf8.RuneError && size < 2 {
+		return unit{rune(text[0]), 256, 256, 1} // no text: it stays
+	}
+	for _, class := range [][2]rune{
+		{'0', '9'}, {'A', 'Z'}, {'a', 'z'}, {0x80, 0x7ff}, {0x800, 0xd7ff}, {0xe000, 0xffff}, {0x10000, utf8.MaxRune},
+	} {
+		if class[0] <= r && r <= class[1] {
+			u.low, u.high = class[0], class[1]
+		}
+	}
+	return u
+}
+
+type masking struct {
+	unit   func(string) unit
+	keep   func(string) bool
+	random *rand.Rand
+	done   map[string]string
+}
+
+// from masks a sorted list of texts that agree up to an offset, where they have
+// become the prefix.
+func (m *masking) from(list []string, prefix []byte, at int) {
+	if len(list) == 1 {
+		m.alone(list[0], prefix, at)
+		return
+	}
+	if len(list) > 0 && len(list[0]) == at {
+		m.done[list[0]] = string(prefix)
+		list = list[1:]
+	}
+	var branches []branch
+	for len(list) > 0 {
+		u := m.unit(list[0][at:])
+		n := 1
+		for n < len(list) && m.unit(list[n][at:]) == u {
+			n++
+		}
+		branches = append(branches, branch{unit: u, list: list[:n], pinned: slices.ContainsFunc(list[:n], m.keep)})
+		list = list[n:]
+	}
+	m.choose(branches)
+	for _, b := range branches {
+		m.from(b.list, b.appendTo(slices.Clip(prefix)), at+b.size)
+	}
+}
+
+// alone masks what is left of a text that no other shares.
+func (m *masking) alone(text string, prefix []byte, at int) {
+	pinned := m.keep(text)
+	masked := slices.Grow(slices.Clip(prefix), len(text)-at)
+	for at < len(text) {
+		one := []branch{{unit: m.unit(text[at:]), pinned: pinned}}
+		m.choose(one)
+		masked = one[0].appendTo(masked)
+		at += one[0].size
+	}
+	m.done[text] = string(masked)
+}
+
+// branch is those texts that go on alike.
+type branch struct {
+	unit
+	list   []string
+	pinned bool // stays as it is
+	chosen rune
+}
+
+func (b branch) appendTo(prefix []byte) []byte {
+	switch {
+	case b.low == 256: // a byte that is no text
+		return append(prefix, byte(b.value))
+	case b.high == 255:
+		return append(prefix, byte(b.chosen))
+	}
+	return utf8.AppendRune(prefix, b.chosen)
+}
+
+// choose gives each branch a unit, ascending between those that are pinned.
+func (m *masking) choose(branches []branch) {
+	for i := 0; i < len(branches); {
+		b := &branches[i]
+		if b.pinned || b.low == b.high {
+			b.chosen = b.value
+			i++
+			continue
+		}
+		low, high, end := b.low, b.high, i+1
+		if i > 0 && branches[i-1].low == low {
+			low = branches[i-1].chosen + 1
+		}
+		for end < len(branches) && branches[end].low == b.low && !branches[end].pinned {
+			end++
+		}
+		if end < len(branches) && branches[end].low == b.low {
+			high = branches[end].value - 1
+		}
+		for j, n := range ascending(uint64(high-low)+1, end-i, m.random) {
+			branches[i+j].chosen = low + rune(n)
+		}
+		i = end
+	}
+}
+
+// ascending returns k different numbers below n, in order. Each set of them is
+// as likely as any other.
+func ascending(n uint64, k int, random *rand.Rand) []uint64 {
+	list := make([]uint64, 0, k)
+	if uint64(k)*4 > n { // go through all
+		for i := uint64(0); i < n && len(list) < k; i++ {
+			if random.Uint64N(n-i) < uint64(k-len(list)) {
+				list = append(list, i)
+			}
+		}
+		return list
+	}
+	taken := make(map[uint64]struct{}, k)
+	for len(list) < k {
+		i := random.Uint64N(n)
+		if _, twice := taken[i]; !twice {
+			taken[i] = struct{}{}
+			list = append(list, i)
+		}
+	}
+	slices.Sort(list)
+	return list
+}

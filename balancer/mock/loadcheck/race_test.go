@@ -1,0 +1,5 @@
+//go:build race
+
+package loadcheck
+
+const underRace = true

@@ -1,0 +1,37 @@
+package store
+
+import (
+	"encoding/binary"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// StampEmpty returns a document with the next timestamp in place of each empty
+// one, Timestamp(0, 0), at the top. The _id stays, and so does what lies deeper.
+func StampEmpty(doc bson.Raw, next func() bson.Timestamp) bson.Raw {
+	if !hasEmptyTimestamp(doc) {
+		return doc
+	}
+	b, start := openDocument(make([]byte, 0, len(doc)))
+	for name, v := range fields(doc) {
+		if isEmptyTimestamp(name, v) {
+			now := next()
+			v = timestampValue(now.T, now.I)
+		}
+		b = appendField(b, name, v)
+	}
+	return closeDocument(b, start)
+}
+
+func hasEmptyTimestamp(doc bson.Raw) bool {
+	for name, v := range fields(doc) {
+		if isEmptyTimestamp(name, v) {
+			return true
+		}
+	}
+	return false
+}
+
+func isEmptyTimestamp(name []byte, v value) bool {
+	return v.Type == bson.TypeTimestamp && string(name) != "_id" && binary.LittleEndian.Uint64(v.Value) == 0
+}

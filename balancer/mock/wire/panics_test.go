@@ -1,0 +1,78 @@
+package wire_test
+
+import (
+	"context"
+	"net"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/wire"
+)
+
+// brittle is a connection that panics where the server uses it.
+type brittle struct {
+	net.Conn
+	at string
+}
+
+func (c brittle) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if c.at == "read" && n > 0 {
+		panic("boom")
+	}
+	return n, err
+}
+
+func (c brittle) Write(p []byte) (int, error) {
+	if c.at == "write" {
+		panic("boom")
+	}
+	return c.Conn.Write(p)
+}
+
+func (c brittle) HandshakeContext(context.Context) error {
+	if c.at == "handshake" {
+		panic("boom")
+	}
+	return nil
+}
+
+// brittleListener gives out brittle connections until at is empty.
+type brittleListener struct {
+	*wire.Pipe
+	at *string
+}
+
+func (l brittleListener) Accept() (net.Conn, error) {
+	nc, err := l.Pipe.Accept()
+	return brittle{nc, *l.at}, err
+}
+
+// leaving panics when a client leaves.
+type leaving struct{ *toy }
+
+func (leaving) Leave(*wire.Client) { panic("boom") }
+
+// A panic anywhere in the goroutines of a connection costs that connection:
+// others are served, and the server comes to its end.
+func TestPanicCostsTheConnectionOnly(t *testing.T) {
+	for _, at := range []string{"read", "write", "handshake", "leave"} {
+		t.Run(at, func(t *testing.T) {
+			pipe := wire.NewPipe()
+			where := at
+			h := new(toy).on("bye", func(_ context.Context, r wire.Request) bson.D {
+				r.Client.Drop()
+				return nil
+			})
+			serve(t, &wire.Server{Handler: leaving{h}}, brittleListener{pipe, &where})
+			one := dial(t, pipe)
+			bye := msg(t, 0, command("bye"))
+			// The second waits for its turn. A server that has closed already takes none.
+			_, _ = one.Write(append(bye, bye...))
+			one.expectClosed()
+			where = "leave"
+			dial(t, pipe).expectPing()
+		})
+	}
+}

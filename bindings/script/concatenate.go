@@ -1,0 +1,99 @@
+package script
+
+import (
+	"regexp"
+	"slices"
+
+	"github.com/dop251/goja"
+	"github.com/dop251/goja/ast"
+	"github.com/dop251/goja/token"
+)
+
+// concatenator is the hidden global that gives what is added to a text.
+const concatenator = "__text"
+
+// addsText finds programs that may add to a literal text.
+var addsText = regexp.MustCompile("[\"'`]\\s*\\+|\\+\\s*[\"'`]")
+
+// concatenateExactly makes "text" + x keep all digits of a number that
+// JavaScript's cannot hold, such as a hashed bound: the engine does not tell an
+// object what it is added to, and in arithmetic it has to be a number.
+func concatenateExactly(tree *ast.Program) {
+	if !addsText.MatchString(tree.File.Source()) {
+		return
+	}
+	walk(tree, func(n ast.Node) {
+		sum, ok := n.(*ast.BinaryExpression)
+		if !ok || sum.Operator != token.PLUS {
+			return
+		}
+		switch {
+		case isText(sum.Left):
+			sum.Right = exactText(sum.Right)
+		case isText(sum.Right):
+			sum.Left = exactText(sum.Left)
+		}
+	})
+}
+
+// isText reports whether an expression is a text for sure.
+func isText(x ast.Expression) bool {
+	switch x := x.(type) {
+	case *ast.StringLiteral:
+		return true
+	case *ast.TemplateLiteral:
+		return x.Tag == nil
+	case *ast.UnaryExpression:
+		return x.Operator == token.TYPEOF
+	case *ast.BinaryExpression:
+		return x.Operator == token.PLUS && (isText(x.Left) || isText(x.Right))
+	}
+	return false
+}
+
+// textFunctions give texts; there is nothing to look after.
+func textFunctions() []string {
+	return []string{"String", "tojson", "tojsononeline", "toString", "toISOString", "toFixed", "join", "padStart", "padEnd",
+		"stringify", "toHexString", "__text"}
+}
+
+// exactText calls the concatenator for what may be a number of the server's.
+func exactText(x ast.Expression) ast.Expression {
+	switch x := x.(type) {
+	case *ast.StringLiteral, *ast.TemplateLiteral, *ast.NumberLiteral, *ast.BooleanLiteral, *ast.NullLiteral:
+		return x
+	case *ast.UnaryExpression:
+		return x
+	case *ast.BinaryExpression:
+		if x.Operator != token.PLUS && x.Operator != token.LOGICAL_OR && x.Operator != token.LOGICAL_AND &&
+			x.Operator != token.COALESCE || isText(x) {
+			return x
+		}
+	case *ast.CallExpression:
+		if slices.Contains(textFunctions(), calledName(x.Callee)) {
+			return x
+		}
+	}
+	at := x.Idx0()
+	return &ast.CallExpression{
+		Callee: identifier(concatenator, at), LeftParenthesis: at, RightParenthesis: x.Idx1(), ArgumentList: []ast.Expression{x},
+	}
+}
+
+// calledName returns the last name of what is called.
+func calledName(callee ast.Expression) string {
+	switch callee := callee.(type) {
+	case *ast.Identifier:
+		return callee.Name.String()
+	case *ast.DotExpression:
+		return callee.Identifier.Name.String()
+	}
+	return ""
+}
+
+// defineConcatenator defines what concatenateExactly calls.
+func (s *Engine) defineConcatenator() {
+	Define(s.Runtime.GlobalObject(), concatenator, s.Runtime.ToValue(func(call goja.FunctionCall) goja.Value {
+		return s.World.Concatenated(call.Argument(0))
+	}))
+}
