@@ -281,6 +281,11 @@ func (op *resharding) commit() error {
 	if err := op.checkShards(); err != nil {
 		return err
 	}
+	if plan.Provenance == ByReshard { // indexes may have come meanwhile
+		if err := op.c.reshardings.checkUniqueIndexes(plan.Namespace, plan.Pattern); err != nil {
+			return err
+		}
+	}
 	at, epoch, uuid := op.c.Tick(), op.c.NewObjectID(), op.c.NewUUID()
 	table, err := op.c.config.tableOf(plan.Pattern, plan.Chunks, epoch, at)
 	if err != nil {
@@ -367,7 +372,7 @@ func (rs *Reshardings) redistribute(coll catalog.Collection, table *catalog.Rout
 	for _, id := range table.Owners() {
 		moved[id] = rs.c.collections.emptyLike(coll.Namespace, like, id)
 		if _, ok := moved[id].keyIndex(table.Pattern()); !ok {
-			if err := moved[id].docs.CreateIndex(keyIndexSpec(table.Pattern(), false)); err != nil {
+			if err := moved[id].makeKeyIndex(table.Pattern(), false); err != nil {
 				return nil, err
 			}
 		}

@@ -116,7 +116,28 @@ func (l *localCollection) inRange(p catalog.KeyPattern, min, max catalog.Key) it
 	if max.Equal(p.GlobalMax()) {
 		to = nil // the key of all MaxKey belongs to the last chunk
 	}
-	return shardKeys(l.docs.ScanIndex(index, min.Bytes(), to), p.Len(), index.Width())
+	keys := shardKeys(l.docs.ScanIndex(index, min.Bytes(), to), p.Len(), index.Width())
+	if index.Multikey() {
+		return eachOnce(keys)
+	}
+	return keys
+}
+
+// eachOnce leaves the first entry of each record: an index that goes beyond the
+// shard key has one for each element of an array there.
+func eachOnce(entries iter.Seq2[store.RecordID, []byte]) iter.Seq2[store.RecordID, []byte] {
+	return func(yield func(store.RecordID, []byte) bool) {
+		seen := map[store.RecordID]bool{}
+		for record, key := range entries {
+			if seen[record] {
+				continue
+			}
+			seen[record] = true
+			if !yield(record, key) {
+				return
+			}
+		}
+	}
 }
 
 // shardKeys leaves of the keys of an index the fields of the shard key, which
