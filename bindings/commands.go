@@ -164,7 +164,7 @@ func showDatabases(c *call, d *database) goja.Value {
 	rows := make([][]string, 0, len(values))
 	for _, v := range values {
 		doc, _ := v.DocumentOK()
-		rows = append(rows, []string{rawdoc.Text(doc, "name"), plaintext.SizeText(rawdoc.Number(doc, "sizeOnDisk"))})
+		rows = append(rows, []string{plaintext.VisibleLine(rawdoc.Text(doc, "name")), plaintext.SizeText(rawdoc.Number(doc, "sizeOnDisk"))})
 	}
 	slices.SortFunc(rows, func(a, b []string) int { return plaintext.Compare(a[0], b[0]) })
 	return c.JS.ShownText(c.s.columns(rows, script.NameColor, true))
@@ -207,7 +207,7 @@ func showCollections(c *call, d *database) goja.Value {
 		case "timeseries":
 			badge = "[time-series]"
 		}
-		row := []string{name, badge}
+		row := []string{plaintext.VisibleLine(name), badge}
 		if strings.HasPrefix(name, "system.") || strings.HasPrefix(name, "enxcol_.") {
 			system = append(system, row)
 		} else {

@@ -176,7 +176,7 @@ func (s *Display) Print(args []goja.Value) {
 	for i, v := range args {
 		texts[i] = s.Printed(v)
 	}
-	s.JS.Write(strings.Join(texts, " ") + "\n")
+	s.JS.WriteOwn(strings.Join(texts, " ") + "\n") // strings are the script's, the rest is inspected
 }
 
 // ShownValue returns a result of show that prints as the value it is.
@@ -188,6 +188,6 @@ func (s *Display) ShownValue(v goja.Value) goja.Value {
 // ClearScreen clears a terminal and does nothing else elsewhere.
 func (s *Display) ClearScreen() {
 	if s.cfg.Interactive && s.cfg.Color {
-		s.JS.Write("\x1b[H\x1b[2J")
+		s.JS.WriteOwn("\x1b[H\x1b[2J")
 	}
 }

@@ -36,7 +36,7 @@ func (s *Engine) builtin(name string) bool {
 
 // Warn writes a line to the error stream.
 func (s *Engine) Warn(text string) {
-	s.writeTo(s.cfg.Stderr, strings.TrimRight(text, "\n")+"\n")
+	s.writeTo(s.cfg.Stderr, s.visible(strings.TrimRight(text, "\n")+"\n"))
 }
 
 // WarnOnce writes a line the first time it is asked to in this run.

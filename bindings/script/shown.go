@@ -16,7 +16,7 @@ func (sh *shown) PrintText() string { return sh.text }
 
 // ShownText returns a value that is shown as a text.
 func (s *Engine) ShownText(text string) goja.Value {
-	return s.instanceOfShown(&shown{text: strings.TrimRight(text, "\n")})
+	return s.instanceOfShown(&shown{text: s.visible(strings.TrimRight(text, "\n"))})
 }
 
 func (s *Engine) instanceOfShown(sh *shown) goja.Value {

@@ -60,7 +60,7 @@ func (env environment) report(o commandLine, err error) error {
 	if marshalErr != nil {
 		return err
 	}
-	fmt.Fprintln(env.stdout, string(text))
+	fmt.Fprintln(env.toldJSON(), string(text))
 	return reportedError{err}
 }
 
