@@ -75,7 +75,7 @@ func (s *Display) renderTables(v goja.Value) (string, bool) {
 func (s *Display) ShowTables(draw func(*Tables)) goja.Value {
 	t := &Tables{s: s}
 	draw(t)
-	return s.JS.ShownText(t.b.String())
+	return s.JS.ShownStyled(t.b.String())
 }
 
 // Heading writes a heading.

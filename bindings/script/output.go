@@ -9,18 +9,10 @@ import (
 
 // Write writes what the shell says to standard output. What a cluster's names and
 // values have in them that terminals obey is escaped.
-func (s *Engine) Write(text string) { s.WriteOwn(s.visible(text)) }
-
-// visible returns a text as the shell writes it.
-func (s *Engine) visible(text string) string {
-	if s.cfg.Color {
-		return plaintext.VisibleStyled(text)
-	}
-	return plaintext.Visible(text)
-}
+func (s *Engine) Write(text string) { s.WriteOwn(plaintext.Visible(text)) }
 
 // WriteOwn writes a script's own text to standard output as it is, escape
-// sequences too.
+// sequences too, or what Paint and Inspect return.
 func (s *Engine) WriteOwn(text string) {
 	s.writeTo(s.cfg.Stdout, text)
 	if text != "" {
