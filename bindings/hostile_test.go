@@ -235,7 +235,7 @@ var hostileInputs = []string{
 	`new RegExp("\u009b\u202e")`, `[new RegExp("\u009b\u202e")]`, `Object.assign(new RegExp("\u009b\u202e"), { a: 1 })`,
 	`new Map([[H, H]])`, `new Set([H])`, `new Proxy({ [H]: H }, {})`, `Promise.reject(new Error(H))`, `H`, `[H]`, `({ [H]: H })`,
 	`Code(H)`, `BSONSymbol(H)`, `DBRef(H, 1, H)`, `new String(H)`, `[new String(H)]`, `util.inspect({ [H]: H })`, `require("util").inspect(H)`,
-	`load(H)`, `require(H)`, `use ` + hostile, `db.getMongo()`, `new Mongo("mongodb://" + H)`,
+	`load(H)`, `require(H)`, `use ` + hostile, `db.getMongo()`, `new Mongo("mongodb:" + H)`,
 	`new Mongo("mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=50&appName=" + encodeURIComponent(H))`, `assert.eq(H, 1)`,
 	`assert(false, H)`, `EJSON.stringify({ [H]: H }).length`, `help`, `sh.help()`, `mock.help()`,
 	`sh.waitForBalance("shop." + H, { timeout: "2m", progress: true })`, `sh.balancerSummary()`, `sh.moveRange("shop." + H, H, { a: 1 })`,
