@@ -35,6 +35,7 @@ type Shell struct {
 	// and the text edited last.
 	console            *Console
 	suggestion, edited string
+	promptTold         goja.Value // the prompt of the user's own whose failure was told
 }
 
 // New makes a Shell. It sends nothing.
@@ -57,7 +58,7 @@ func New(cfg Config) (*Shell, error) {
 		Clock: cfg.Clock, Stdin: cfg.Stdin, Stdout: cfg.Stdout, Stderr: cfg.Stderr,
 		Color: cfg.Color, Interactive: cfg.Interactive, MemoryLimit: cfg.MemoryLimit, Scripts: cfg.Scripts,
 		Made: s.helpBSON, Inspect: s.display.InspectOptions, Show: s.display.Render, Review: s.warnAboutRunning,
-		Reword: s.collectionCalled,
+		Reword: s.collectionCalled, Suggest: s.methodMeant,
 		Module: func(name string) goja.Value { return s.node.Module(name) }, Receivers: receivers,
 	})
 	s.display.JS = s.JS

@@ -55,6 +55,9 @@ type Options struct {
 	Review func(name, text string)
 	// Reword gives a better message for one of the engine's own, or nothing.
 	Reword func(message string) string
+	// Suggest asks for the method that was meant where one that does not exist was
+	// called on an expression; empty when nothing is near.
+	Suggest func(on, method string) string
 	// Module makes the built-in module of that name; nil when there is none.
 	Module func(name string) goja.Value
 	// Receivers are how objects of a class are written in help texts, such as

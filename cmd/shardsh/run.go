@@ -32,7 +32,7 @@ func (env environment) run(ctx context.Context) int {
 	case o.buildInfo:
 		err = env.printBuildInfo()
 	default:
-		err = env.shell(ctx, o)
+		err = env.report(ctx, o, env.shell(ctx, o))
 	}
 	return env.finish(ctx, err)
 }
@@ -134,6 +134,9 @@ func (env environment) shell(ctx context.Context, o commandLine) error {
 
 // because names what stopped a run instead of what it was doing then.
 func because(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
 	var timeout timeoutError
 	if errors.As(context.Cause(ctx), &timeout) {
 		return timeout
@@ -155,10 +158,7 @@ func (env environment) runScripts(ctx context.Context, o commandLine, shell *bin
 			err = env.print(ctx, o, shell, result)
 		}
 	}
-	if err == nil {
-		return nil
-	}
-	return env.report(o, because(ctx, err))
+	return because(ctx, err)
 }
 
 func (env environment) runEvals(ctx context.Context, o commandLine, shell *bindings.Shell) error {

@@ -36,6 +36,7 @@ type call struct {
 	limit    time.Duration
 	limited  context.Context // ctx with the limit, once something is computed
 	unlimit  context.CancelFunc
+	computed time.Duration // real time that has gone by in outside
 	// lsid and session are nil without a session, txnNumber outside of a
 	// retryable write.
 	lsid      *sessionID
@@ -97,6 +98,14 @@ func (c *call) limitTime(now time.Time, most time.Duration) {
 	}
 }
 
+// timeLeft is what its limit leaves to the command's cursor; 0 without a limit.
+func (c *call) timeLeft() time.Duration {
+	if c.limit == 0 {
+		return 0
+	}
+	return max(c.limit-c.computed, time.Nanosecond)
+}
+
 // outside runs what only computes with the cluster's lock given back. It may read
 // what the command has captured, and must not touch the cluster; what was read of
 // it before is out of date afterwards. compute ends when ctx does, with its
@@ -109,7 +118,9 @@ func (c *call) outside(compute func(ctx context.Context) error) error {
 		}
 	}
 	c.node.storeWrites(c)
+	began := time.Now()
 	err := c.cluster.Outside(func() error { return compute(c.limited) })
+	c.computed += time.Since(began)
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		err = mongoerr.New(mongoerr.Interrupted, "operation was interrupted: %s", err)
 	}

@@ -31,6 +31,9 @@ type cursor struct {
 	left []bson.Raw
 	rest *stream // nil when there is none, or it is at its end
 	used time.Time
+	// time is what is left of the maxTimeMS of the command that made it, for all
+	// that is still to be computed; 0 without a limit.
+	time time.Duration
 	// lsid is the session it was made in; nil without one.
 	lsid *sessionID
 	// owner is who made it; nil without a login.
@@ -239,6 +242,9 @@ func openCursor(call *call, c *cursor, size int, single bool) (opened, error) {
 	if err != nil || single || c.over() && size != 0 {
 		return opened{batch: batch}, err
 	}
+	if !c.awaits() {
+		c.time = call.timeLeft()
+	}
 	id, err := call.node.keepCursor(c)
 	kept = err == nil
 	return opened{id: id, batch: batch}, err
@@ -341,9 +347,11 @@ func (open *cursor) read(c *call, id int64, size int) (batch bson.A, err error) 
 		}
 		open.used = time.Now()
 	}()
+	c.limit = open.time // a getMore has none of its own
 	if err = readMore(c, open); err == nil {
 		batch, err = open.take(c, size)
 	}
+	open.time = c.timeLeft()
 	return batch, err
 }
 

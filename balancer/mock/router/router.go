@@ -151,6 +151,9 @@ func (r *Router) run(cmd *command, c *call) (bson.D, error) {
 	if err := r.check(cmd, c); err != nil {
 		return nil, err
 	}
+	if err := checkDisk(cmd, c); err != nil {
+		return nil, err
+	}
 	if !cmd.Mock && r.member == nil {
 		return r.runFaulty(cmd, c)
 	}
@@ -210,7 +213,7 @@ func (r *Router) check(cmd *command, c *call) error {
 			return err
 		}
 	}
-	if c.db == "local" {
+	if c.db == "local" && r.member == nil {
 		return mongoerr.New(mongoerr.IllegalOperation, "Can't use 'local' database through mongos")
 	}
 	if !catalog.ValidDatabaseName(c.db) {
