@@ -108,6 +108,7 @@ func (env environment) shell(ctx context.Context, o commandLine) error {
 		Guard: env.guard(o), Scripts: scripts.Files,
 		SetName: conn.setName, ReadPreference: conn.readPreference, NoRetryWrites: conn.noRetryWrites,
 		Settings: conn.settings,
+		Stuck:    env.endStuck,
 		Compat:   o.compat, Sandbox: o.sandbox, Limit: o.limit, Shallow: o.deepInspect.given && !o.deepInspect.on,
 		ClientOptions: env.scriptClientOptions,
 	})
