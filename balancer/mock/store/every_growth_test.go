@@ -1,0 +1,48 @@
+package store
+
+import (
+	"math"
+	"testing"
+	"time"
+)
+
+// Four times as much takes no more than about four times as long: n log n does,
+// and what grows with the square would take sixteen.
+func TestNothingGrowsWithTheSquare(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a while")
+	}
+	const most, largest = 9, 16_000
+	for _, use := range everyUse() {
+		t.Run(use.of, func(t *testing.T) {
+			n := 1000
+			for n < largest && fastest(t, use, n, 1) < time.Millisecond { // the clock can't tell
+				n *= 2
+			}
+			factor := 0.0
+			for range 6 { // the machine may be busy, and much of a square shows the better the more there is
+				factor = float64(fastest(t, use, 4*n, 2)) / float64(max(fastest(t, use, n, 4), 200*time.Microsecond))
+				if factor <= most {
+					return
+				}
+				n = min(n*3/2, largest)
+			}
+			t.Errorf("from %d to %d it takes %.1f times as long", n, 4*n, factor)
+		})
+	}
+}
+
+// fastest returns the shortest time of a use, with what it takes to prepare it.
+func fastest(t *testing.T, use aUse, n, times int) time.Duration {
+	t.Helper()
+	s := sizeFor(t, n)
+	shortest := time.Duration(math.MaxInt64)
+	for range times {
+		begun := time.Now()
+		if err := use.task(t, s)(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		shortest = min(shortest, time.Since(begun))
+	}
+	return shortest
+}
