@@ -2,6 +2,7 @@ package store
 
 import (
 	"math"
+	"runtime"
 	"testing"
 	"time"
 )
@@ -15,13 +16,15 @@ func TestNothingGrowsWithTheSquare(t *testing.T) {
 	const most, largest = 9, 16_000
 	for _, use := range everyUse() {
 		t.Run(use.of, func(t *testing.T) {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
 			n := 1000
-			for n < largest && fastest(t, use, n, 1) < time.Millisecond { // the clock can't tell
+			for n < largest && fastest(t, use, n, 1) < time.Millisecond { // the least that tells
 				n *= 2
 			}
 			factor := 0.0
-			for range 6 { // the machine may be busy, and much of a square shows the better the more there is
-				factor = float64(fastest(t, use, 4*n, 2)) / float64(max(fastest(t, use, n, 4), 200*time.Microsecond))
+			for range 5 { // of a square, more shows better
+				factor = float64(fastest(t, use, 4*n, 1)) / float64(max(fastest(t, use, n, 3), 500*time.Microsecond))
 				if factor <= most {
 					return
 				}
@@ -38,11 +41,11 @@ func fastest(t *testing.T, use aUse, n, times int) time.Duration {
 	s := sizeFor(t, n)
 	shortest := time.Duration(math.MaxInt64)
 	for range times {
-		begun := time.Now()
+		begun := cpuTime(t)
 		if err := use.task(t, s)(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		shortest = min(shortest, time.Since(begun))
+		shortest = min(shortest, cpuTime(t)-begun)
 	}
 	return shortest
 }
