@@ -277,7 +277,11 @@ func (f *fixture) countOrDistinct(r wire.Request, ns string) (bson.D, error) {
 	if r.Command == "distinct" {
 		key, _ := r.Body.Lookup("key").StringValueOK()
 		list := bson.A{}
-		for _, v := range store.Distinct(key, slices.Values(docs)) {
+		found, err := store.Distinct(context.Background(), key, slices.Values(docs))
+		if err != nil {
+			return nil, err
+		}
+		for _, v := range found {
 			list = append(list, v)
 		}
 		return ok(field("values", list)), nil

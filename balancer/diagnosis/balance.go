@@ -134,14 +134,7 @@ func compute(
 	if c.Table == nil {
 		return status, "its chunks were not read"
 	}
-	settings := s.Settings()
-	situation := policy.Situation{
-		Namespace: c.Namespace, UUID: c.UUID, Table: c.Table, Zones: c.Zones,
-		Sizes: c.DataSizes(settings.MaxChunkSizeBytes), ForceJumbo: settings.AttemptJumbo,
-	}
-	for _, shard := range s.Shards() {
-		situation.Shards = append(situation.Shards, shard.Shard)
-	}
+	situation := situation(s, c)
 	var err error
 	if rules := policy.RulesOf(s.Release()); rules != policy.RulesDataSize {
 		status, err = policy.ExplainCountStatus(policy.CountSituation{Situation: situation, Rules: rules}, why)
@@ -156,6 +149,32 @@ func compute(
 		return status, err.Error()
 	}
 	return status, ""
+}
+
+// situation is a collection as a round would see it.
+func situation(s *catalog.Snapshot, c *catalog.CollectionState) policy.Situation {
+	settings := s.Settings()
+	now := policy.Situation{
+		Namespace: c.Namespace, UUID: c.UUID, Table: c.Table, Zones: c.Zones,
+		Sizes: c.DataSizes(settings.MaxChunkSizeBytes), ForceJumbo: settings.AttemptJumbo,
+	}
+	for _, shard := range s.Shards() {
+		now.Shards = append(now.Shards, shard.Shard)
+		if data, known := owned(s, c, shard); known {
+			now.Sizes.ByShard[shard.ID] = data.Bytes
+		}
+	}
+	return now
+}
+
+// owned returns what a shard has of a collection, and whether that is known. The
+// stage that tells the sizes leaves out shards that have nothing of it.
+func owned(s *catalog.Snapshot, c *catalog.CollectionState, shard catalog.ShardState) (catalog.ShardData, bool) {
+	data, told := c.Sizes[shard.ID]
+	silent := shard.Unreachable != "" || slices.ContainsFunc(s.Parts().Source.Gaps, func(g catalog.Gap) bool {
+		return g.What == "sizes" && g.Shard == shard.ID
+	})
+	return data, told || len(c.Sizes) > 0 && !silent
 }
 
 // Misplaced returns how many bytes of a collection have to move before the
@@ -220,7 +239,7 @@ func ofBalance(s *catalog.Snapshot, c *catalog.CollectionState, b Balance) (list
 			fmt.Sprintf("whether %s is balanced is not known: %s", c.Namespace, b.Reason)))
 	case !b.Balanced && b.Hold != NotHeld:
 		list = append(list, finding(NotBalancedHeld, scope,
-			fmt.Sprintf("%s is not balanced (%s), but %s for it", c.Namespace, b.Why(), b.Hold), release(b)))
+			fmt.Sprintf("%s is not balanced (%s), but %s for it", c.Namespace, b.Why(), b.Hold), release(c.Namespace, b.Hold)))
 	case !b.Balanced && !b.Defragmentation.Running:
 		f := finding(NotBalanced, scope, fmt.Sprintf("%s is not balanced (%s)", c.Namespace, b.Why()))
 		if bytes, known := Misplaced(s, c, b.Violation); known {
@@ -232,8 +251,12 @@ func ofBalance(s *catalog.Snapshot, c *catalog.CollectionState, b Balance) (list
 	if b.Hold == NotHeld || b.Known && !b.Balanced {
 		return list
 	}
-	code := map[Hold]Code{HeldNoBalance: BalancingOff, HeldNoMigrations: MigrationsForbidden}[b.Hold]
-	return append(list, finding(code, scope, fmt.Sprintf("%s for %s", b.Hold, c.Namespace), release(b)))
+	return append(list, ofHold(c.Namespace, b.Hold))
+}
+
+// ofHold finds the flag of a collection.
+func ofHold(ns string, hold Hold) Finding {
+	return finding(holdCodes[hold], Scope{Namespace: ns}, fmt.Sprintf("%s for %s", hold, ns), release(ns, hold))
 }
 
 // numbers returns what the rules compared for the first move, in what they
@@ -242,7 +265,15 @@ func (b Balance) numbers() []Number {
 	if b.First == nil {
 		return nil
 	}
-	n, unit := b.First.Numbers, Bytes
+	return comparedBy(b.First.Numbers)
+}
+
+// comparedBy returns what a rule compared; none where it compared nothing.
+func comparedBy(n policy.Numbers) []Number {
+	if n == (policy.Numbers{}) {
+		return nil
+	}
+	unit := Bytes
 	if n.Unit == policy.Chunks {
 		unit = Count
 	}
@@ -254,11 +285,11 @@ func (b Balance) numbers() []Number {
 }
 
 // release returns the command that ends a hold.
-func release(b Balance) string {
-	if b.Hold == HeldNoBalance {
-		return fmt.Sprintf("sh.enableBalancing(%q)", b.Namespace)
+func release(ns string, hold Hold) string {
+	if hold == HeldNoBalance {
+		return fmt.Sprintf("sh.enableBalancing(%q)", ns)
 	}
-	return fmt.Sprintf("sh.enableMigrations(%q)", b.Namespace)
+	return fmt.Sprintf("sh.enableMigrations(%q)", ns)
 }
 
 func ofJumbo(c *catalog.CollectionState) []Finding {

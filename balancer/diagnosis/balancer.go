@@ -66,7 +66,9 @@ func (d *Diagnosis) balancer() (list []Finding) {
 		list = append(list, finding(SettingsUnreadable, Scope{}, "the balancer skips its rounds: "+problem))
 	}
 	list = append(list, d.mode()...)
-	list = append(list, ofWindow(d.Snapshot)...)
+	if ModeOf(d.Snapshot) != catalog.ModeOff {
+		list = append(list, ofWindow(d.Snapshot)...)
+	}
 	rounds := RoundsOf(d.Snapshot)
 	if rounds.Failed == 0 {
 		return list
@@ -108,7 +110,7 @@ func (d *Diagnosis) mode() []Finding {
 // tell no other.
 func ofWindow(s *catalog.Snapshot) []Finding {
 	settings, now := s.Settings(), s.Time()
-	if now.IsZero() || ModeOf(s) == catalog.ModeOff {
+	if now.IsZero() {
 		return nil
 	}
 	opens, ok := settings.NextOpen(now)

@@ -16,6 +16,13 @@ const (
 	MigrationsForbidden = policy.MigrationsForbidden
 	Resharding          = policy.Resharding
 	ZoneWithoutShards   = policy.ZoneWithoutShards
+	UnalignedZones      = policy.UnalignedZones
+	NoSizeEntry         = policy.NoSizeEntry
+	NoRecipient         = policy.NoRecipient
+	ShardFull           = policy.ShardFull
+	LargestOutsideZone  = policy.LargestOutsideZone
+	OnlyJumboChunks     = policy.OnlyJumboChunks
+	BelowThreshold      = policy.BelowThreshold
 )
 
 // The codes of findings alone. Definitions has what they mean.
@@ -43,6 +50,11 @@ const (
 	Draining           Code = "draining"
 	DrainNeedsOperator Code = "drainNeedsOperator"
 	DrainComplete      Code = "drainComplete"
+
+	PendingDeletion Code = "pendingDeletion"
+	CountsUneven    Code = "countsUneven"
+	BalancesByCount Code = "balancesByCount"
+	MixedVersions   Code = "mixedVersions"
 )
 
 // Definition is what a code means and what is done about it. A finding can be
@@ -89,6 +101,10 @@ func Definitions() []Definition {
 		{ZoneRangesOverlap, Warning, Operator,
 			"Two zone ranges of a collection overlap, so the balancer skips it.",
 			"Take one of the ranges out with sh.removeRangeFromZone."},
+		ofPolicy(UnalignedZones, Warning, Operator),
+		ofPolicy(NoSizeEntry, Warning, Operator),
+		ofPolicy(NoRecipient, Warning, Operator),
+		ofPolicy(OnlyJumboChunks, Warning, Operator),
 		{DrainNeedsOperator, Warning, Operator,
 			"A draining shard has databases or collections that the balancer does not move.",
 			"sh.movePrimary, sh.moveCollection or sh.enableBalancing for each."},
@@ -119,6 +135,21 @@ func Definitions() []Definition {
 			"sh.drain with {remove: true} removes it."},
 		{MigrationUnderWay, Info, Balancer, "A chunk is being moved.", "None is needed."},
 		ofPolicy(Resharding, Info, Nobody),
+		ofPolicy(ShardFull, Info, Operator),
+		ofPolicy(LargestOutsideZone, Info, Operator),
+		{PendingDeletion, Info, Balancer,
+			"A recipient has still to delete documents of a range that would move to it.",
+			"It does by itself, orphanCleanupDelaySecs after the migration that left them."},
+		ofPolicy(BelowThreshold, Info, Nobody),
+		{CountsUneven, Info, Nobody,
+			"Shards have the same bytes of a collection in different numbers of chunks. Since 6.0 that is balanced.",
+			"Nothing. Small chunks can be merged: sh.defragment."},
+		{BalancesByCount, Info, Nobody,
+			"Shards have as many chunks of a collection, with different bytes in them. Before 6.0 that is balanced.",
+			"Split the large chunks: sh.splitAt or sh.splitFind."},
+		{MixedVersions, Info, Operator,
+			"Routers of more than one line of releases are in use.",
+			"End the upgrade."},
 		{NotRead, Info, Operator,
 			"The reader could not get a part of the picture; the rest is complete.",
 			"See the reason."},

@@ -174,7 +174,8 @@ func TestDefinitions(t *testing.T) {
 	}
 	codes := map[Code]bool{
 		BalancerOff: true, WindowShut: true, BalancingOff: true, MigrationsForbidden: true, Resharding: true,
-		ZoneWithoutShards: true,
+		ZoneWithoutShards: true, UnalignedZones: true, NoSizeEntry: true, NoRecipient: true, ShardFull: true,
+		LargestOutsideZone: true, OnlyJumboChunks: true, BelowThreshold: true,
 	}
 	ast.Inspect(file, func(n ast.Node) bool {
 		spec, ok := n.(*ast.ValueSpec)

@@ -55,11 +55,11 @@ func (a Actor) String() string { return [...]string{"", "nobody", "balancer", "o
 // Scope says what a finding is about. Fields that do not apply are zero; a
 // Scope without any is about the cluster.
 type Scope struct {
-	Namespace string
-	Shard     catalog.ShardID
-	To        catalog.ShardID // the other shard of a migration
-	Zone      string
-	Chunk     catalog.Key // lower bound
+	Namespace string          `json:"ns,omitzero"`
+	Shard     catalog.ShardID `json:"shard,omitzero"`
+	To        catalog.ShardID `json:"to,omitzero"` // the other shard of a migration
+	Zone      string          `json:"zone,omitzero"`
+	Chunk     catalog.Key     `json:"chunk,omitzero"` // lower bound
 }
 
 // ScopeKind is the smallest thing that a Scope names.
@@ -91,9 +91,9 @@ func (s Scope) Kind() ScopeKind {
 
 // Number is a named quantity of a finding. Names are stable.
 type Number struct {
-	Name  string
-	Value int64
-	Unit  Unit
+	Name  string `json:"name"`
+	Value int64  `json:"value"`
+	Unit  Unit   `json:"unit,omitzero"`
 }
 
 // Unit is what a Number counts.

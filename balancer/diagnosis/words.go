@@ -34,6 +34,19 @@ func spanText(d time.Duration) string {
 	return fmt.Sprintf("%dh%02dm", minutes/60, minutes%60)
 }
 
+// bytesText shows a size in the largest unit that it has one of.
+func bytesText(n int64) string {
+	units := []string{"bytes", "KiB", "MiB", "GiB", "TiB", "PiB"}
+	size, i := float64(n), 0
+	for size >= 1024 && i < len(units)-1 {
+		size, i = size/1024, i+1
+	}
+	if i == 0 || size == float64(int64(size)) {
+		return fmt.Sprintf("%d %s", int64(size), units[i])
+	}
+	return fmt.Sprintf("%.1f %s", size, units[i])
+}
+
 // names turns ids into texts.
 func names(ids []catalog.ShardID) []string {
 	list := make([]string, len(ids))

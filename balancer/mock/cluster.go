@@ -91,6 +91,8 @@ type Cluster struct {
 	// onReplaced is called with the lock held when another state took the place
 	// of the whole one.
 	onReplaced []func()
+	// onClose is called with the lock held when the cluster closes.
+	onClose []func()
 }
 
 // setup is what every node of a cluster has: a release, the server parameters
@@ -230,11 +232,18 @@ func (c *Cluster) Close() {
 	c.mu.Lock()
 	c.closed = true
 	c.balancer.end()
+	for _, let := range c.onClose {
+		let()
+	}
 	c.cond.Broadcast()
 	c.mu.Unlock()
 	c.background.Wait()
 	c.closeDisk()
 }
+
+// OnClose registers what lets go of the cluster when it closes. The caller holds
+// the lock.
+func (c *Cluster) OnClose(let func()) { c.onClose = append(c.onClose, let) }
 
 // Term returns the replication term of the config server.
 func (c *Cluster) Term() int64 { return c.term }

@@ -1,6 +1,7 @@
 package mock
 
 import (
+	"context"
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
@@ -50,19 +51,43 @@ func (l *localCollection) trim() {
 	}
 }
 
+// validation is what a collection demands of its documents. It needs no lock.
+type validation struct {
+	filter            *store.Filter // nil for nothing
+	warnOnly, lenient bool
+	rules             bson.Raw
+}
+
+func (l *localCollection) validation() validation {
+	if l.validator == nil {
+		return validation{}
+	}
+	return validation{l.validator, l.warnOnly, l.lenient, l.rules()}
+}
+
 // validate refuses a document that the collection's validator does not match
 // (121). With the level "moderate" a document that was bad already may stay so;
-// before is nil for a new one.
-func (l *localCollection) validate(before, doc bson.Raw) error {
-	if l.validator == nil || l.warnOnly || l.validator.Match(doc) || l.lenient && before != nil &&
-		!l.validator.Match(before) {
-		return nil
+// before is nil for a new one. It ends with ctx, with its cause.
+func (l validation) validate(ctx context.Context, before, doc bson.Raw) (invalid, err error) {
+	if l.filter == nil || l.warnOnly {
+		return nil, nil
 	}
-	err := mongoerr.New(mongoerr.DocumentValidationFailure, "Document failed validation")
-	err.Extra = bson.D{{Key: "errInfo", Value: bson.D{
-		{Key: "failingDocumentId", Value: doc.Lookup("_id")}, {Key: "details", Value: store.Mismatch(l.rules(), doc)},
+	matches := func(doc bson.Raw) bool {
+		ok, _ := l.filter.Tester(ctx)(doc) // one that can't be judged does not match
+		return ok
+	}
+	good := matches(doc) || l.lenient && before != nil && !matches(before)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if good {
+		return nil, nil
+	}
+	refusal := mongoerr.New(mongoerr.DocumentValidationFailure, "Document failed validation")
+	refusal.Extra = bson.D{{Key: "errInfo", Value: bson.D{
+		{Key: "failingDocumentId", Value: doc.Lookup("_id")}, {Key: "details", Value: store.Mismatch(l.rules, doc)},
 	}}}
-	return err
+	return refusal, nil
 }
 
 // rules returns the validator as it was given.

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"iter"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -17,32 +18,63 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// chunkPlaces is config.chunks as documents, made from the routing tables as
-// they are read. A filter on uuid reads one collection; what else it asks for
-// may leave out most of its chunks.
-func (cfg *ConfigDB) chunkPlaces(filter *store.Filter, newestFirst bool) iter.Seq[place] {
-	return func(yield func(place) bool) {
+// chunkView is what config.chunks was made of at a time. It needs no lock.
+type chunkView struct {
+	colls  *store.Collection // config.collections
+	tables map[string]*catalog.RoutingTable
+}
+
+func (cfg *ConfigDB) chunkView() *chunkView {
+	return &chunkView{cfg.Collection(configCollections).Snapshot(), maps.Clone(cfg.tables)}
+}
+
+// sharded walks the collections that have chunks; a filter on uuid leaves one.
+func (v *chunkView) sharded(filter *store.Filter) iter.Seq2[catalog.Collection, *catalog.RoutingTable] {
+	return func(yield func(catalog.Collection, *catalog.RoutingTable) bool) {
 		uuid, byUUID := filter.Equality("uuid")
-		for _, raw := range cfg.Collection(configCollections).Scan() {
+		for raw := range v.colls.Documents() {
 			if byUUID && !raw.Lookup("uuid").Equal(uuid) {
 				continue
 			}
 			coll, err := catalog.ParseCollection(raw)
-			if err != nil || cfg.tables[coll.Namespace] == nil {
-				continue
+			if table := v.tables[coll.Namespace]; err == nil && table != nil && !yield(coll, table) {
+				return
 			}
-			chunks := chunksFor(cfg.tables[coll.Namespace], filter)
+		}
+	}
+}
+
+// documents is config.chunks as documents, made from the routing tables as they are
+// read: among them are all that match.
+func (v *chunkView) documents(filter *store.Filter, newestFirst bool) iter.Seq[bson.Raw] {
+	return func(yield func(bson.Raw) bool) {
+		for coll, table := range v.sharded(filter) {
+			chunks := chunksFor(table, filter)
 			if newestFirst {
-				chunks = byAge(cfg.tables[coll.Namespace])
+				chunks = byAge(table)
 			}
 			for chunk := range chunks {
-				doc := chunkDocument(coll, chunk)
-				if (filter == nil || filter.Match(doc)) && !yield(place{doc: doc}) {
+				if !yield(chunkDocument(coll, chunk)) {
 					return
 				}
 			}
 		}
 	}
+}
+
+// chunkNow returns the chunk of a document of config.chunks as it is now; false
+// when there is none of that lower bound any more.
+func (cfg *ConfigDB) chunkNow(doc bson.Raw) (bson.Raw, bool) {
+	coll, tracked, err := cfg.collectionOf(doc.Lookup("uuid"))
+	if err != nil || !tracked {
+		return nil, false
+	}
+	was, err := catalog.ParseChunk(coll.Pattern, doc)
+	if err != nil {
+		return nil, false
+	}
+	chunk := cfg.tables[coll.Namespace].Find(was.Min)
+	return chunkDocument(coll, chunk), chunk.ID == was.ID
 }
 
 // chunkDocument is chunk.Doc encoded, without the detour over bson.D: a reader
@@ -134,22 +166,18 @@ type ChunkCount struct {
 	Chunks int64
 }
 
-// ChunkCounts sums config.chunks up from the routing tables, in the order of the
-// first chunk of each count. Those of one collection suffice when the filter
-// names its uuid.
-func (cfg *ConfigDB) ChunkCounts(filter *store.Filter) []ChunkCount {
-	uuid, byUUID := filter.Equality("uuid")
-	var all []ChunkCount
-	for raw := range cfg.Collection(configCollections).Documents() {
-		if byUUID && !raw.Lookup("uuid").Equal(uuid) {
-			continue
+// ChunkCounts returns a function that sums config.chunks up, as it is now, from
+// the routing tables, in the order of the first chunk of each count. It needs no
+// lock. The counts of one collection suffice when the filter names its uuid.
+func (cfg *ConfigDB) ChunkCounts() func(filter *store.Filter) []ChunkCount {
+	view := cfg.chunkView()
+	return func(filter *store.Filter) []ChunkCount {
+		var all []ChunkCount
+		for coll, table := range view.sharded(filter) {
+			all = append(all, countsOf(coll, table)...)
 		}
-		coll, err := catalog.ParseCollection(raw)
-		if err == nil && cfg.tables[coll.Namespace] != nil {
-			all = append(all, countsOf(coll, cfg.tables[coll.Namespace])...)
-		}
+		return all
 	}
-	return all
 }
 
 func countsOf(coll catalog.Collection, t *catalog.RoutingTable) []ChunkCount {

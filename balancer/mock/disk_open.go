@@ -53,17 +53,13 @@ func (c *Cluster) openDisk(cfg Config) error {
 }
 
 func (c *Cluster) furnishFrom(k *keeper, cfg Config) error {
-	begun, err := k.file.Begun()
-	if err != nil {
-		return err
-	}
-	if !begun {
+	if !k.file.Begun() {
 		return c.furnishNew(k, cfg)
 	}
 	if cfg.Topology != nil || cfg.Snapshot != "" {
 		return fmt.Errorf("dbpath %s: %w", cfg.DBPath, ErrHoldsCluster)
 	}
-	err = k.file.Read(func(from disk.Source) error {
+	err := k.file.Read(func(from disk.Source) error {
 		if err := c.load(from, k.tracker); err != nil {
 			return err
 		}
@@ -158,13 +154,15 @@ func (c *Cluster) persist() {
 	}
 }
 
-// HandOver hands what has changed over to be written, and fails once something
-// could not be. The caller holds the lock.
-func (c *Cluster) HandOver() error {
+// HandOver hands what has changed over to be written. The caller holds the lock.
+func (c *Cluster) HandOver() { c.persist() }
+
+// DiskError returns why nothing is kept any more since something could not be
+// written; nil while all is well. After Close it also says what is not on disk.
+func (c *Cluster) DiskError() error {
 	if c.disk == nil {
 		return nil
 	}
-	c.persist()
 	return c.disk.file.Err()
 }
 

@@ -5,10 +5,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"shardsh/balancer/mock/disk"
+	"shardsh/balancer/mongoerr"
 )
 
 // What can't be opened says why and where, and changes nothing.
@@ -97,6 +99,34 @@ func TestUnfinishedBeginning(t *testing.T) {
 	defer c.Close()
 	if n := c.ShardCount(); n != 2 {
 		t.Errorf("%d shards after a restart, want 2", n)
+	}
+}
+
+// When the disk is full, clients are told so, however the library says it.
+func TestDiskIsFull(t *testing.T) {
+	for _, full := range []error{
+		&os.PathError{Op: "write", Path: "mock.db", Err: syscall.ENOSPC},
+		errors.New("file resize error: " + (&os.PathError{Op: "truncate", Path: "mock.db", Err: syscall.EFBIG}).Error()),
+	} {
+		c, err := New(Config{DBPath: t.TempDir()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.disk.file.Intercept(func(func([]disk.Entry) error) func([]disk.Entry) error {
+			return func([]disk.Entry) error { return full }
+		})
+		c.Lock()
+		if err := c.Background().CreateDatabase("db", ""); err != nil {
+			t.Fatal(err)
+		}
+		written := c.Written()
+		c.Unlock()
+		for _, err := range []error{written(t.Context()), c.DiskError()} {
+			if !mongoerr.Is(err, mongoerr.OutOfDiskSpace) {
+				t.Errorf("a full disk is %v", err)
+			}
+		}
+		c.Close()
 	}
 }
 

@@ -1,124 +1,152 @@
 package mock
 
 import (
+	"context"
 	"iter"
 	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/store"
 )
 
-// Read is one shard's part of a query.
+// Read is one shard's part of a query. It shows what the shard held when it was
+// captured, with the lock held; all that follows needs no lock.
 type Read struct {
 	// Shard is "config" for the config server.
 	Shard catalog.ShardID
 	// Host is the shard's connection string.
 	Host string
+	// Plan is nil until the read is planned.
 	Plan *store.Plan
 	// ShardKey are the fields by which the shard leaves orphans out; nil when
 	// the collection is not sharded or the query gives the whole key.
 	ShardKey []string
 	target   target
-	chunks   iter.Seq[place] // of config.chunks
+	live     *store.Collection // that target.docs is a snapshot of
+	chunks   *chunkView        // of config.chunks
+	places   iter.Seq[bson.Raw]
+	rules    validation // of the collection there
 }
 
-// Reads plans a query: a part for each shard that can have documents that
-// match. A collection that does not exist has none.
-func (rq *Request) Reads(ns string, q store.Query) ([]Read, error) {
+// Reads captures what a query is about: a part for each shard that can have
+// documents that match. A collection that does not exist has none.
+func (rq *Request) Reads(ns string, filter *store.Filter) ([]Read, error) {
 	if ns == chunksNamespace {
-		return rq.chunkReads(q)
+		return rq.chunkReads()
 	}
-	targets := rq.c.targets(ns, q.Filter)
+	targets := rq.c.targets(ns, filter)
 	if err := rq.askTargets(targets); err != nil {
 		return nil, err
 	}
-	return rq.planTargets(targets, q)
+	return rq.capture(targets), nil
 }
 
 // PartialReads is Reads that leaves out the shards which can't be reached, and
 // reports whether there were such.
-func (rq *Request) PartialReads(ns string, q store.Query) (reads []Read, partial bool, err error) {
+func (rq *Request) PartialReads(ns string, filter *store.Filter) (reads []Read, partial bool, err error) {
 	if ns == chunksNamespace {
-		reads, err = rq.chunkReads(q)
+		reads, err = rq.chunkReads()
 		return reads, false, err
 	}
-	targets := rq.c.targets(ns, q.Filter)
+	targets := rq.c.targets(ns, filter)
 	all := len(targets)
 	targets = slices.DeleteFunc(targets, func(t target) bool { return rq.askTargets([]target{t}) != nil })
-	reads, err = rq.planTargets(targets, q)
-	return reads, len(targets) < all, err
+	return rq.capture(targets), len(targets) < all, nil
 }
 
-func (rq *Request) planTargets(targets []target, q store.Query) ([]Read, error) {
-	var reads []Read
-	for _, t := range targets {
-		plan, err := t.docs.Plan(q)
-		if err != nil {
-			return nil, err
-		}
-		r := Read{Shard: configShard, Plan: plan, target: t}
-		if t.shard != nil {
-			r.Shard = t.shard.id
-		}
-		r.Host = rq.c.HostOf(r.Shard)
-		if t.table != nil && !q.Filter.WholeKey(t.coll.Pattern.Fields()) {
-			r.ShardKey = t.coll.Pattern.Fields()
-		}
-		reads = append(reads, r)
+func (rq *Request) capture(targets []target) []Read {
+	reads := make([]Read, len(targets))
+	for i, t := range targets {
+		reads[i] = rq.c.captured(t)
 	}
 	rq.reached = len(reads)
-	return reads, nil
+	return reads
+}
+
+func (c *Cluster) captured(t target) Read {
+	r := Read{Shard: configShard, target: t, live: t.docs}
+	if t.shard != nil {
+		r.Shard = t.shard.id
+	}
+	r.Host = c.HostOf(r.Shard)
+	r.target.docs, r.rules = t.docs.Snapshot(), t.rules()
+	return r
+}
+
+// rules returns the validator of a target's documents.
+func (t target) rules() validation {
+	if t.local == nil {
+		return validation{}
+	}
+	return t.local.validation()
 }
 
 // Reached returns how many shards the newest query or insert went to.
 func (rq *Request) Reached() int { return rq.reached }
 
-// chunkReads plans a query of config.chunks, which is made from the routing
-// tables when asked for: all of it is looked through, in the order of the
-// tables.
-func (rq *Request) chunkReads(q store.Query) ([]Read, error) {
+// chunkReads captures config.chunks, which is made from the routing tables when
+// it is read.
+func (rq *Request) chunkReads() ([]Read, error) {
 	if err := rq.AskConfig(); err != nil {
 		return nil, err
 	}
+	return []Read{{Shard: configShard, Host: rq.c.HostOf(configShard), chunks: rq.c.config.chunkView()}}, nil
+}
+
+// Planned returns reads that a query of what was captured is to go by.
+func Planned(reads []Read, q store.Query) ([]Read, error) {
+	planned := make([]Read, len(reads))
+	for i, r := range reads {
+		var err error
+		if r.chunks != nil {
+			r, err = r.planChunks(q)
+		} else {
+			r.Plan, err = r.target.docs.Plan(q)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if t := r.target; t.table != nil && !q.Filter.WholeKey(t.coll.Pattern.Fields()) {
+			r.ShardKey = t.coll.Pattern.Fields()
+		}
+		planned[i] = r
+	}
+	return planned, nil
+}
+
+// planChunks plans a query of config.chunks: all of it is looked through, in
+// the order of the tables.
+func (r Read) planChunks(q store.Query) (Read, error) {
 	like := store.New()
 	for _, spec := range chunkIndexes()[1:] {
 		if err := like.CreateIndex(spec); err != nil {
-			return nil, err
+			return r, err
 		}
 	}
 	if _, err := like.Plan(q); err != nil { // the hint may be wrong
-		return nil, err
+		return r, err
 	}
 	natural := store.Query{Filter: q.Filter, Sort: q.Sort}
 	ordered, newestFirst := chunkOrder(q.Filter, q.Sort)
 	if ordered {
 		natural.Sort = nil
 	}
-	plan, err := store.New().Plan(natural)
-	if err != nil {
-		return nil, err
-	}
-	return []Read{{Shard: configShard, Host: rq.c.HostOf(configShard), Plan: plan,
-		chunks: rq.c.config.chunkPlaces(q.Filter, newestFirst)}}, nil
+	var err error
+	r.Plan, err = store.New().Plan(natural)
+	r.places = r.chunks.documents(q.Filter, newestFirst)
+	return r, err
 }
 
 // Documents yields what matches and belongs to the shard, in the plan's order,
-// and counts.
-func (r Read) Documents(counts *store.Counts) iter.Seq2[store.Found, error] {
+// and counts. It ends with ctx, with its cause.
+func (r Read) Documents(ctx context.Context, counts *store.Counts) iter.Seq2[store.Found, error] {
+	if r.places != nil {
+		return r.chunkDocuments(ctx, counts)
+	}
 	return func(yield func(store.Found, error) bool) {
-		if r.chunks != nil {
-			for p := range r.chunks {
-				counts.Docs++
-				counts.Found++
-				counts.Matched++
-				counts.Owned++
-				if !yield(store.Found{Doc: p.doc}, nil) {
-					return
-				}
-			}
-			return
-		}
-		for found, err := range r.Plan.Run(counts) {
+		for found, err := range r.Plan.Run(ctx, counts) {
 			if err == nil && !r.target.owns(found.Doc) {
 				continue
 			}
@@ -128,4 +156,158 @@ func (r Read) Documents(counts *store.Counts) iter.Seq2[store.Found, error] {
 			}
 		}
 	}
+}
+
+// chunkDocuments is Documents of config.chunks.
+func (r Read) chunkDocuments(ctx context.Context, counts *store.Counts) iter.Seq2[store.Found, error] {
+	return func(yield func(store.Found, error) bool) {
+		test := r.Plan.Filter().Tester(ctx)
+		for doc := range r.places {
+			if ok, err := test(doc); err != nil || !ok {
+				if err != nil {
+					yield(store.Found{}, err)
+					return
+				}
+				continue
+			}
+			counts.Docs++
+			counts.Found++
+			counts.Matched++
+			counts.Owned++
+			if !yield(store.Found{Doc: doc}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Documents yields the documents of a namespace that a router returns, as they
+// are now: each from the shard that owns it, orphans never. A nil filter gives
+// all. No node is asked for them.
+func (c *Cluster) Documents(ns string, filter *store.Filter) iter.Seq[bson.Raw] {
+	var reads []Read
+	if ns == chunksNamespace {
+		reads = []Read{{chunks: c.config.chunkView()}}
+	} else {
+		reads = c.Background().capture(c.targets(ns, filter))
+	}
+	return func(yield func(bson.Raw) bool) {
+		reads, err := Planned(reads, store.Query{Filter: filter})
+		if err != nil {
+			return // there is neither a hint nor a sort that could be wrong
+		}
+		for _, r := range reads {
+			for found, err := range r.Documents(context.Background(), &store.Counts{}) {
+				if err == nil && !yield(found.Doc) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// target is one store that a request goes to.
+type target struct {
+	docs  *store.Collection
+	shard *shard           // nil for the config database
+	local *localCollection // that has the documents; nil for the config database
+	coll  catalog.Collection
+	table *catalog.RoutingTable // nil unless sharded
+}
+
+// targets routes a request: a sharded collection's go to the owner of the
+// key when the filter names the whole key, else to every owner.
+func (c *Cluster) targets(ns string, filter *store.Filter) []target {
+	db, _, err := catalog.SplitNamespace(ns)
+	if err != nil {
+		return nil
+	}
+	if c.config.holds(ns) {
+		if c.config.collections[ns] == nil {
+			return nil
+		}
+		return []target{{docs: c.config.collections[ns]}}
+	}
+	coll, tracked, err := c.config.Tracked(ns)
+	if err != nil {
+		return nil
+	}
+	if !tracked {
+		primary, ok := c.config.Primary(db)
+		if !ok || c.shards[primary].colls[ns] == nil {
+			return nil
+		}
+		local := c.shards[primary].colls[ns]
+		return []target{{docs: local.docs, shard: c.shards[primary], local: local}}
+	}
+	table := c.config.tables[ns]
+	var targets []target
+	for _, id := range owners(table, coll.Pattern, filter) {
+		if l := c.shards[id].colls[ns]; l != nil {
+			targets = append(targets, target{docs: l.docs, shard: c.shards[id], local: l, coll: coll, table: table})
+		}
+	}
+	return targets
+}
+
+// owners returns the shards that can own documents which match: those whose
+// chunks share keys with what the filter says about the shard key.
+func owners(table *catalog.RoutingTable, p catalog.KeyPattern, filter *store.Filter) []catalog.ShardID {
+	if key, ok := shardKeyOf(filter, p); ok {
+		return []catalog.ShardID{table.Find(key).Shard}
+	}
+	ranges, ok := filter.KeyRanges(p.Doc())
+	if !ok {
+		return table.Owners()
+	}
+	var ids []catalog.ShardID
+	for _, r := range ranges {
+		for _, id := range table.OwnersIn(catalog.Place(r.From), catalog.Place(r.To)) {
+			if !slices.Contains(ids, id) {
+				ids = append(ids, id)
+			}
+		}
+	}
+	slices.Sort(ids)
+	if len(ids) == 0 { // nothing can match: any shard may say so
+		return table.Owners()[:1]
+	}
+	return ids
+}
+
+// shardKeyOf reads the whole shard key from a filter's equalities.
+func shardKeyOf(filter *store.Filter, p catalog.KeyPattern) (catalog.Key, bool) {
+	var query bson.D
+	for _, field := range p.Fields() {
+		v, ok := filter.Equality(field)
+		if !ok {
+			return catalog.Key{}, false
+		}
+		query = append(query, bson.E{Key: field, Value: bson.D{{Key: "$eq", Value: v}}})
+	}
+	raw, err := bson.Marshal(query)
+	if err != nil {
+		return catalog.Key{}, false
+	}
+	return p.QueryKey(raw)
+}
+
+// Targets returns the shards that a request for a namespace goes to.
+func (c *Cluster) Targets(ns string, filter *store.Filter) []catalog.ShardID {
+	var ids []catalog.ShardID
+	for _, t := range c.targets(ns, filter) {
+		if t.shard != nil {
+			ids = append(ids, t.shard.id)
+		}
+	}
+	return ids
+}
+
+// owns reports whether the target's shard owns a document it holds.
+func (t target) owns(doc bson.Raw) bool {
+	if t.table == nil {
+		return true
+	}
+	key, err := t.coll.Pattern.DocumentKey(doc)
+	return err == nil && t.table.Find(key).Shard == t.shard.id
 }

@@ -8,7 +8,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock"
-	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -32,7 +31,7 @@ func TestRequestsDoNotMix(t *testing.T) {
 			ended := false
 			other := func() {
 				second, _ := c.BeginRequest("find")
-				if reads, err := second.Reads("big.data", store.Query{}); err != nil || len(reads) != second.Reached() {
+				if reads, err := second.Reads("big.data", nil); err != nil || len(reads) != second.Reached() {
 					t.Errorf("the second find: %d reads, %d reached, %v", len(reads), second.Reached(), err)
 				}
 				ended = true
@@ -71,7 +70,7 @@ func TestReachedIsTheRequestsOwn(t *testing.T) {
 	m.cluster.Lock()
 	defer m.cluster.Unlock()
 	find, _ := m.cluster.BeginRequest("find")
-	if _, err := find.Reads("big.data", store.Query{}); err != nil {
+	if _, err := find.Reads("big.data", nil); err != nil {
 		t.Fatal(err)
 	}
 	insert, _ := m.cluster.BeginRequest("insert")

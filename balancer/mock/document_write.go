@@ -1,8 +1,8 @@
 package mock
 
 import (
-	"iter"
-	"slices"
+	"cmp"
+	"context"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -10,176 +10,6 @@ import (
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
 )
-
-// place is one document where it lies.
-type place struct {
-	docs   *store.Collection
-	shard  *shard // nil for the config database
-	record store.RecordID
-	doc    bson.Raw
-}
-
-// Documents yields the documents of a namespace that a router returns: each
-// from the shard that owns it, orphans never. A nil filter gives all. No node
-// is asked for them.
-func (c *Cluster) Documents(ns string, filter *store.Filter) iter.Seq[bson.Raw] {
-	return func(yield func(bson.Raw) bool) {
-		for p := range c.places(ns, filter) {
-			if !yield(p.doc) {
-				return
-			}
-		}
-	}
-}
-
-// Documents is that of the cluster, as a read of the command.
-func (rq *Request) Documents(ns string, filter *store.Filter) iter.Seq[bson.Raw] {
-	if ns != chunksNamespace {
-		rq.reached = len(rq.c.targets(ns, filter))
-	}
-	return rq.c.Documents(ns, filter)
-}
-
-// CheckFilter runs a filter whose expression may fail ($expr) over the
-// documents it will be asked about, and returns the first failure. Other
-// filters cost nothing.
-func (rq *Request) CheckFilter(ns string, filter *store.Filter) error {
-	if !filter.CanFail() {
-		return nil
-	}
-	reads, err := rq.Reads(ns, store.Query{Filter: filter})
-	if err != nil {
-		return err
-	}
-	for _, r := range reads {
-		for _, err := range r.Documents(&store.Counts{}) {
-			if err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// places finds the documents that match, wherever the namespace lives.
-func (c *Cluster) places(ns string, filter *store.Filter) iter.Seq[place] {
-	if ns == chunksNamespace {
-		return c.config.chunkPlaces(filter, false)
-	}
-	return func(yield func(place) bool) {
-		for _, t := range c.targets(ns, filter) {
-			for record, doc := range t.docs.Find(filter) {
-				if t.owns(doc) && !yield(place{docs: t.docs, shard: t.shard, record: record, doc: doc}) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// target is one store that a request goes to.
-type target struct {
-	docs  *store.Collection
-	shard *shard
-	coll  catalog.Collection
-	table *catalog.RoutingTable // nil unless sharded
-}
-
-// targets routes a request: a sharded collection's go to the owner of the
-// key when the filter names the whole key, else to every owner.
-func (c *Cluster) targets(ns string, filter *store.Filter) []target {
-	db, _, err := catalog.SplitNamespace(ns)
-	if err != nil {
-		return nil
-	}
-	if c.config.holds(ns) {
-		if c.config.collections[ns] == nil {
-			return nil
-		}
-		return []target{{docs: c.config.collections[ns]}}
-	}
-	coll, tracked, err := c.config.Tracked(ns)
-	if err != nil {
-		return nil
-	}
-	if !tracked {
-		primary, ok := c.config.Primary(db)
-		if !ok || c.shards[primary].colls[ns] == nil {
-			return nil
-		}
-		return []target{{docs: c.shards[primary].colls[ns].docs, shard: c.shards[primary]}}
-	}
-	table := c.config.tables[ns]
-	var targets []target
-	for _, id := range owners(table, coll.Pattern, filter) {
-		if l := c.shards[id].colls[ns]; l != nil {
-			targets = append(targets, target{docs: l.docs, shard: c.shards[id], coll: coll, table: table})
-		}
-	}
-	return targets
-}
-
-// owners returns the shards that can own documents which match: those whose
-// chunks share keys with what the filter says about the shard key.
-func owners(table *catalog.RoutingTable, p catalog.KeyPattern, filter *store.Filter) []catalog.ShardID {
-	if key, ok := shardKeyOf(filter, p); ok {
-		return []catalog.ShardID{table.Find(key).Shard}
-	}
-	ranges, ok := filter.KeyRanges(p.Doc())
-	if !ok {
-		return table.Owners()
-	}
-	var ids []catalog.ShardID
-	for _, r := range ranges {
-		for _, id := range table.OwnersIn(catalog.Place(r.From), catalog.Place(r.To)) {
-			if !slices.Contains(ids, id) {
-				ids = append(ids, id)
-			}
-		}
-	}
-	slices.Sort(ids)
-	if len(ids) == 0 { // nothing can match: any shard may say so
-		return table.Owners()[:1]
-	}
-	return ids
-}
-
-// shardKeyOf reads the whole shard key from a filter's equalities.
-func shardKeyOf(filter *store.Filter, p catalog.KeyPattern) (catalog.Key, bool) {
-	var query bson.D
-	for _, field := range p.Fields() {
-		v, ok := filter.Equality(field)
-		if !ok {
-			return catalog.Key{}, false
-		}
-		query = append(query, bson.E{Key: field, Value: bson.D{{Key: "$eq", Value: v}}})
-	}
-	raw, err := bson.Marshal(query)
-	if err != nil {
-		return catalog.Key{}, false
-	}
-	return p.QueryKey(raw)
-}
-
-// Targets returns the shards that a request for a namespace goes to.
-func (c *Cluster) Targets(ns string, filter *store.Filter) []catalog.ShardID {
-	var ids []catalog.ShardID
-	for _, t := range c.targets(ns, filter) {
-		if t.shard != nil {
-			ids = append(ids, t.shard.id)
-		}
-	}
-	return ids
-}
-
-// owns reports whether the target's shard owns a document it holds.
-func (t target) owns(doc bson.Raw) bool {
-	if t.table == nil {
-		return true
-	}
-	key, err := t.coll.Pattern.DocumentKey(doc)
-	return err == nil && t.table.Find(key).Shard == t.shard.id
-}
 
 // Insert stores a document where its shard key belongs. The namespace is made
 // when it is missing.
@@ -205,17 +35,12 @@ func (rq *Request) InsertChecked(ns string, doc bson.Raw, check bool) error {
 		}
 		return rq.c.Background().insertConfig(ns, doc)
 	}
-	s, local, err := rq.destination(ns, db, doc)
-	if err != nil {
+	if err := rq.awaitWritable(ns); err != nil {
 		return err
 	}
-	if err := rq.ask(s.id); err != nil {
-		return unacknowledged(s.id, err)
-	}
-	if check {
-		if err := local.validate(nil, doc); err != nil {
-			return err
-		}
+	s, local, err := rq.admitted(ns, db, doc, check)
+	if err != nil {
+		return err
 	}
 	if _, err := local.docs.Insert(doc); err != nil {
 		return err
@@ -228,6 +53,35 @@ func (rq *Request) InsertChecked(ns string, doc bson.Raw, check bool) error {
 	rq.c.Chunks().autoSplit(s, ns, doc)
 	rq.c.Tick()
 	return nil
+}
+
+// admitted finds where a new document goes, and asks the shard and, if check is
+// true, the validator. That one computes outside the lock, and the place is
+// looked for again.
+func (rq *Request) admitted(ns, db string, doc bson.Raw, check bool) (*shard, *localCollection, error) {
+	var asked *store.Filter
+	for {
+		s, local, err := rq.destination(ns, db, doc)
+		if err != nil {
+			return nil, nil, err
+		}
+		if err := rq.ask(s.id); err != nil {
+			return nil, nil, unacknowledged(s.id, err)
+		}
+		if !check || local.validator == asked {
+			return s, local, nil
+		}
+		rules := local.validation()
+		asked = rules.filter
+		var invalid error
+		err = rq.compute(func(ctx context.Context) error {
+			invalid, err = rules.validate(ctx, nil, doc)
+			return err
+		})
+		if err = cmp.Or(err, invalid); err != nil {
+			return nil, nil, err
+		}
+	}
 }
 
 // destination returns the shard and its local collection that a new document
@@ -286,84 +140,76 @@ type UpdateResult struct {
 
 // Update applies one statement to the documents that match.
 func (rq *Request) Update(ns string, req UpdateRequest) (UpdateResult, error) {
-	found, err := rq.find(ns, store.Query{Filter: req.Filter, Hint: req.Hint}, req.Sort, !req.Multi)
-	if err != nil {
-		return UpdateResult{}, err
-	}
-	return rq.updatePlaces(ns, req, found)
+	return rq.update(ns, req, !req.Multi)
 }
 
-// find returns all places that match, or the first in the order asked for.
-func (rq *Request) find(ns string, q store.Query, sort *store.Sort, justOne bool) ([]place, error) {
-	if err := rq.c.collections.refuseView(ns); err != nil {
-		return nil, err
-	}
-	reads, err := rq.Reads(ns, q)
-	if err != nil {
-		return nil, err
-	}
-	var found []place
-	for _, r := range reads {
-		for f, err := range r.Documents(&store.Counts{}) {
-			if err != nil {
-				return nil, err
-			}
-			found = append(found, place{docs: r.target.docs, shard: r.target.shard, record: f.ID, doc: f.Doc})
-			if justOne && sort.IsEmpty() {
-				return found, nil
-			}
-		}
-	}
-	if !sort.IsEmpty() {
-		slices.SortStableFunc(found, func(a, b place) int { return sort.Compare(a.doc, b.doc) })
-	}
-	if justOne {
-		found = found[:min(1, len(found))]
-	}
-	return found, nil
-}
+// upsertTries is how often an update looks again for a document to update where
+// something has been written since it found none.
+const upsertTries = 10
 
-func (rq *Request) updatePlaces(ns string, req UpdateRequest, found []place) (UpdateResult, error) {
+func (rq *Request) update(ns string, req UpdateRequest, justOne bool) (UpdateResult, error) {
 	var result UpdateResult
-	for _, p := range found {
-		after, changed, err := req.Update.Apply(p.doc)
+	w := &writing{
+		rq: rq, ns: ns, query: store.Query{Filter: req.Filter, Hint: req.Hint}, sort: req.Sort, justOne: justOne,
+		prepare: func(ctx context.Context, p *place) error { return p.update(ctx, req) },
+		apply:   func(p place) error { return rq.applyUpdate(ns, req, p, &result) },
+	}
+	for tries := 1; ; tries++ {
+		if err := w.run(); err != nil || result.Matched > 0 || !req.Upsert {
+			return result, err
+		}
+		var doc bson.Raw
+		err := rq.compute(func(ctx context.Context) (err error) {
+			doc, err = req.Update.Upsert(ctx, req.Query)
+			return err
+		})
 		if err != nil {
 			return result, err
 		}
-		result.Matched++
-		result.Before, result.After = p.doc, after
-		if !changed {
+		if tries < upsertTries && !w.unchanged() {
 			continue
 		}
-		if err := rq.c.Background().checkKeyChange(ns, req, p, after); err != nil {
+		if doc, err = store.PrepareInsert(doc, rq.c.NewObjectID); err != nil {
 			return result, err
 		}
-		if err := rq.replace(ns, p, after, !req.Unchecked); err != nil {
+		if err := rq.InsertChecked(ns, doc, !req.Unchecked); err != nil {
 			return result, err
 		}
-		result.Modified++
-		kind := ChangeUpdate
-		if req.Update.IsReplacement() {
-			kind = ChangeReplace
-		}
-		rq.c.changes.noteDocument(kind, ns, p.doc, after)
-	}
-	if len(found) > 0 || !req.Upsert {
+		result.After = doc
+		result.UpsertedID = doc.Lookup("_id")
 		return result, nil
 	}
-	doc, err := req.Update.Upsert(req.Query)
-	if err != nil {
-		return result, err
+}
+
+// update computes what becomes of a document.
+func (p *place) update(ctx context.Context, req UpdateRequest) error {
+	var err error
+	if p.after, p.changed, err = req.Update.ApplyIn(ctx, p.doc); err != nil || !p.changed || req.Unchecked {
+		return err
 	}
-	if doc, err = store.PrepareInsert(doc, rq.c.NewObjectID); err != nil {
-		return result, err
+	p.invalid, err = p.rules.validate(ctx, p.doc, p.after)
+	return err
+}
+
+func (rq *Request) applyUpdate(ns string, req UpdateRequest, p place, result *UpdateResult) error {
+	result.Matched++
+	result.Before, result.After = p.doc, p.after
+	if !p.changed {
+		return nil
 	}
-	if err := rq.InsertChecked(ns, doc, !req.Unchecked); err != nil {
-		return result, err
+	if err := rq.c.Background().checkKeyChange(ns, req, p, p.after); err != nil {
+		return err
 	}
-	result.After = doc
-	result.UpsertedID = doc.Lookup("_id")
-	return result, nil
+	if err := rq.replace(ns, p, p.after, !req.Unchecked); err != nil {
+		return err
+	}
+	result.Modified++
+	kind := ChangeUpdate
+	if req.Update.IsReplacement() {
+		kind = ChangeReplace
+	}
+	rq.c.changes.noteDocument(kind, ns, p.doc, p.after)
+	return nil
 }
 
 // checkKeyChange refuses updates of the shard key that the server refuses.
@@ -407,10 +253,15 @@ func (rq *Request) replace(ns string, p place, after bson.Raw, check bool) error
 	if err != nil {
 		return err
 	}
-	if check {
-		if err := local.validate(p.doc, after); err != nil {
-			return err
-		}
+	if check && local.validator == p.rules.filter {
+		err = p.invalid
+	} else if check {
+		var invalid error
+		invalid, err = local.validation().validate(context.Background(), p.doc, after)
+		err = cmp.Or(err, invalid)
+	}
+	if err != nil {
+		return err
 	}
 	if s != p.shard {
 		if err := rq.ask(s.id); err != nil {
@@ -436,16 +287,16 @@ func (rq *Request) replace(ns string, p place, after bson.Raw, check bool) error
 
 // Delete removes the documents that match, or the first, and counts them.
 func (rq *Request) Delete(ns string, q store.Query, justOne bool) (int, error) {
-	found, err := rq.find(ns, q, nil, justOne)
-	if err != nil {
-		return 0, err
-	}
-	for _, p := range found {
-		if err := rq.c.Background().remove(ns, p); err != nil {
-			return 0, err
+	deleted := 0
+	w := &writing{rq: rq, ns: ns, query: q, justOne: justOne, apply: func(p place) error {
+		err := rq.c.Background().remove(ns, p)
+		if err == nil {
+			deleted++
 		}
-	}
-	return len(found), nil
+		return err
+	}}
+	err := w.run()
+	return deleted, err
 }
 
 func (rq *Request) remove(ns string, p place) error {
@@ -471,20 +322,21 @@ type FindOneRequest struct {
 
 // FindAndModify updates or removes one document.
 func (rq *Request) FindAndModify(ns string, req FindOneRequest) (UpdateResult, error) {
-	found, err := rq.find(ns, store.Query{Filter: req.Filter, Hint: req.Hint}, req.Sort, true)
-	if err != nil {
-		return UpdateResult{}, err
-	}
 	if !req.Remove {
-		return rq.updatePlaces(ns, req.UpdateRequest, found)
+		return rq.update(ns, req.UpdateRequest, true)
 	}
 	var result UpdateResult
-	for _, p := range found {
-		if err := rq.c.Background().remove(ns, p); err != nil {
-			return result, err
-		}
-		result.Matched++
-		result.Before = p.doc
+	w := &writing{
+		rq: rq, ns: ns, query: store.Query{Filter: req.Filter, Hint: req.Hint}, sort: req.Sort, justOne: true,
+		apply: func(p place) error {
+			if err := rq.c.Background().remove(ns, p); err != nil {
+				return err
+			}
+			result.Matched++
+			result.Before = p.doc
+			return nil
+		},
 	}
-	return result, nil
+	err := w.run()
+	return result, err
 }

@@ -1,6 +1,7 @@
 package mock
 
 import (
+	"context"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -102,6 +103,10 @@ type Request struct {
 	concern bson.D
 	// reached is how many shards the newest read or insert went to.
 	reached int
+	// ctx, deadline and outside are the command's; nil for the cluster's own.
+	ctx      context.Context
+	deadline time.Time
+	outside  Computing
 }
 
 // BeginRequest begins a client's command; the failure armed for it, if any, is
@@ -113,6 +118,9 @@ func (c *Cluster) BeginRequest(command string) (*Request, *Failure) {
 // Background returns a request that no client has sent: no router stands
 // between it and the nodes, and no failure is armed for it.
 func (c *Cluster) Background() *Request { return &Request{c: c} }
+
+// Slow reports whether nodes are slow that the command may have asked.
+func (rq *Request) Slow() bool { return len(rq.c.faults.slow) > 0 }
 
 // End returns how much longer slow nodes make the command, which sent
 // and received so many bytes.

@@ -17,6 +17,10 @@ func (c *Cluster) Invariants() error {
 	}
 	inv := &invariants{c: c}
 	for _, coll := range colls {
+		if c.config.tables[coll.Namespace] == nil {
+			inv.fail("%s has no routing table", coll.Namespace)
+			continue
+		}
 		inv.checkChunks(coll)
 		inv.checkDocuments(coll)
 	}
@@ -37,10 +41,6 @@ func (inv *invariants) fail(format string, args ...any) {
 
 func (inv *invariants) checkChunks(coll catalog.Collection) {
 	table := inv.c.config.tables[coll.Namespace]
-	if table == nil {
-		inv.fail("%s has no routing table", coll.Namespace)
-		return
-	}
 	at := coll.Pattern.GlobalMin()
 	versions := map[catalog.ChunkVersion]bool{}
 	for chunk := range table.All() {
@@ -161,7 +161,7 @@ func (inv *invariants) checkLeftovers() {
 
 // checkVirtual: a shard's virtual data lies in order and in chunks of its own.
 func (inv *invariants) checkVirtual(s *shard, local *localCollection, coll catalog.Collection, tracked bool) {
-	if !tracked {
+	if !tracked || inv.c.config.tables[coll.Namespace] == nil {
 		return
 	}
 	table := inv.c.config.tables[coll.Namespace]

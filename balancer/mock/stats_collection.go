@@ -305,23 +305,18 @@ func (st Statistics) markFull(shards []catalog.Shard) {
 // ConfigServerID is the config server among the members of the cluster.
 const ConfigServerID = configShard
 
-// MemberReads plans a query on what one shard holds itself, orphans included:
+// MemberReads captures what one shard holds itself, orphans included:
 // what a client sees that connects to the shard and not to a router. The config
 // server holds the config and admin databases.
-func (rq *Request) MemberReads(id catalog.ShardID, ns string, q store.Query) ([]Read, error) {
+func (rq *Request) MemberReads(id catalog.ShardID, ns string, filter *store.Filter) ([]Read, error) {
 	if id == configShard && rq.c.config.holds(ns) {
-		return rq.Reads(ns, q)
+		return rq.Reads(ns, filter)
 	}
 	l := rq.c.member(id, ns)
 	if l == nil {
 		return nil, nil
 	}
-	plan, err := l.docs.Plan(q)
-	if err != nil {
-		return nil, err
-	}
-	return []Read{{Shard: id, Host: rq.c.HostOf(id), Plan: plan, target: target{docs: l.docs, shard: rq.c.shards[id]}}},
-		nil
+	return []Read{rq.c.captured(target{docs: l.docs, shard: rq.c.shards[id], local: l})}, nil
 }
 
 // member returns a collection on a shard; nil when either is missing.

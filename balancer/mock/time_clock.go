@@ -158,8 +158,8 @@ func (k *clock) Await(ctx context.Context, deadline time.Time, done func() bool)
 	}
 	began := k.now()
 	for !done() {
-		if err := ctx.Err(); err != nil {
-			return mongoerr.New(mongoerr.Interrupted, "operation was interrupted: %s", err)
+		if ctx.Err() != nil {
+			return interrupted(ctx)
 		}
 		if k.closed {
 			return errClosed()
@@ -206,13 +206,13 @@ func (k *clock) awaitReal(ctx context.Context, deadline time.Time, done func() b
 	replaced := k.replaced
 	for !done() {
 		if k.replaced != replaced {
-			return mongoerr.New(mongoerr.Interrupted, "operation was interrupted: a snapshot was loaded")
+			return errReplaced()
 		}
 		if err := ctx.Err(); err != nil {
 			if errors.Is(err, context.DeadlineExceeded) && !deadline.IsZero() {
 				return errMaxTime()
 			}
-			return mongoerr.New(mongoerr.Interrupted, "operation was interrupted: %s", err)
+			return interrupted(ctx)
 		}
 		if k.closed {
 			return errClosed()
@@ -220,6 +220,16 @@ func (k *clock) awaitReal(ctx context.Context, deadline time.Time, done func() b
 		k.cond.Wait() // other commands run meanwhile
 	}
 	return nil
+}
+
+// interrupted returns why a command has ended: what whoever ended it says, if
+// that is an answer to a client.
+func interrupted(ctx context.Context) error {
+	cause := context.Cause(ctx)
+	if _, known := mongoerr.CodeOf(cause); known {
+		return cause
+	}
+	return mongoerr.New(mongoerr.Interrupted, "operation was interrupted: %s", cause)
 }
 
 func errClosed() error {
@@ -362,6 +372,18 @@ func (k *clock) Lock() {
 func (k *clock) Unlock() {
 	k.rouse()
 	k.mu.Unlock()
+}
+
+// Outside gives the lock back while work runs, which must not touch the cluster,
+// and takes it again.
+func (k *clock) Outside(work func() error) error {
+	k.Unlock()
+	defer k.Lock() // a panic goes on to who holds it
+	return work()
+}
+
+func errReplaced() error {
+	return mongoerr.New(mongoerr.Interrupted, "operation was interrupted: a snapshot was loaded")
 }
 
 // Advance lets virtual time jump; everything due by then happens. On real time

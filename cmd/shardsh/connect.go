@@ -80,7 +80,7 @@ func (env environment) connectMock(o commandLine, interactive bool) (*connection
 	}
 	cluster, err := newMock(cfg, "--mock and --snapshot")
 	if err != nil {
-		return nil, usageError{err}
+		return nil, err
 	}
 	pipe := wire.NewPipe()
 	server := &wire.Server{Handler: router.New(cluster, nil, router.WithSnapshots(snapshotsAnywhere(o.sandbox)))}

@@ -33,6 +33,12 @@ type findingsError struct{ count int }
 
 func (e findingsError) Error() string { return fmt.Sprintf("%d collections are not balanced", e.count) }
 
+// unwrittenError says that not all of a cluster is on disk. It counts more than
+// the signal that ended the program.
+type unwrittenError struct{ error }
+
+func (e unwrittenError) Unwrap() error { return e.error }
+
 // reportedError has been told to the user already.
 type reportedError struct{ error }
 
@@ -63,6 +69,8 @@ func exitCode(ctx context.Context, err error) int {
 		return exitOK
 	case errors.As(err, &quit):
 		return quit.Code
+	case errors.As(err, new(unwrittenError)):
+		return exitFailure
 	case errors.As(context.Cause(ctx), &caught):
 		return caught.exitCode()
 	case errors.As(err, &usage):

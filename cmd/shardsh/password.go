@@ -47,9 +47,9 @@ func wantsPassword(c *connectionString) bool {
 	return slices.Contains([]string{"", "DEFAULT", "PLAIN", "SCRAM-SHA-1", "SCRAM-SHA-256"}, strings.ToUpper(mechanism))
 }
 
-// readPasswordFile returns the first line.
+// readPasswordFile returns the first line of a file that nobody else may read.
 func readPasswordFile(path string) (string, error) {
-	data, err := os.ReadFile(path)
+	data, err := readSecretFile(path, maxPasswordBytes)
 	if err != nil {
 		return "", err
 	}
@@ -64,16 +64,12 @@ func readPasswordFile(path string) (string, error) {
 // keyPassword returns the password of the key file, asked for when the file
 // says that it is encrypted and no password was given.
 func (env environment) keyPassword(ctx context.Context, s server, path string) (string, error) {
-	if s.tls.keyPassword.value != "" {
-		return s.tls.keyPassword.value, nil
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
+	encrypted, err := checkKeyFile(path)
+	switch {
+	case err != nil:
 		return "", usagef("--tlsCertificateKeyFile: %w", err)
-	}
-	text := string(data)
-	if !strings.Contains(text, "BEGIN ENCRYPTED PRIVATE KEY") && !strings.Contains(text, "Proc-Type: 4,ENCRYPTED") {
-		return "", nil
+	case s.tls.keyPassword.value != "" || !encrypted:
+		return s.tls.keyPassword.value, nil
 	}
 	return env.askSecret(ctx, "Enter TLS key file password: ", "--tlsCertificateKeyFilePassword")
 }

@@ -22,6 +22,8 @@ type serveLine struct {
 	described  bool // by shards or topology
 	shardPorts bool
 	dbpath     string
+	verify     bool
+	salvage    bool
 	snapshot   string
 
 	auth    []string // user:file
@@ -54,6 +56,9 @@ func serveFlags(o *serveLine) *pflag.FlagSet {
 	flags.IntVar(&o.shards, "shards", 3, "have `N` empty shards")
 	flags.StringVar(&o.topology, "topology", "", "a `FILE` that describes the cluster instead")
 	flags.StringVar(&o.dbpath, "dbpath", "", "keep the cluster in this `DIR`, and go on with the one that is there")
+	flags.BoolVar(&o.verify, "verify", false, "read all of the dbpath, tell what is damaged, and end: 0 if nothing is")
+	flags.BoolVar(&o.salvage, "salvage", false,
+		"put what can be read of a damaged dbpath in its place, tell what is lost, and end; the damaged file is kept")
 	flags.StringVar(&o.snapshot, "snapshot", "", "begin with the cluster in this `FILE`, made by mock.save()")
 	flags.BoolVar(&o.shardPorts, "shard-ports", false,
 		"let each shard and the config server listen, too, on the ports that follow")
@@ -101,16 +106,23 @@ func (env environment) serve(ctx context.Context) error {
 	if err := o.check(); err != nil {
 		return err
 	}
+	if o.verify || o.salvage {
+		return env.repair(o)
+	}
 	logger := o.logger(env.stderr)
 	c, err := o.open(ctx, logger)
 	if err != nil {
 		return err
 	}
-	defer c.close()
-	if _, err := fmt.Fprintln(env.stdout, c.uri()); err != nil {
-		return err
+	c.announce()
+	if _, err = fmt.Fprintln(env.stdout, c.uri()); err == nil {
+		err = c.serve(ctx)
 	}
-	return c.serve(ctx)
+	c.close()
+	if failed := c.cluster.DiskError(); failed != nil {
+		return unwrittenError{fmt.Errorf("not all of the cluster is on disk: %w", errors.Join(failed, err))}
+	}
+	return err
 }
 
 // check finds what is wrong on the command line alone.
@@ -130,6 +142,10 @@ func (o serveLine) check() error {
 		return usagef("--grace takes a time such as 5s, not %v", o.grace)
 	case o.snapshot != "" && o.described:
 		return usagef("--snapshot excludes --shards and --topology: it has shards of its own")
+	case (o.verify || o.salvage) && o.dbpath == "":
+		return usagef("--verify and --salvage need --dbpath: the directory to look at")
+	case o.verify && o.salvage:
+		return usagef("--verify and --salvage exclude each other: --salvage tells what is damaged, too")
 	case o.tlsKey != "" && o.tlsCert == "":
 		return usagef("--tls-key needs --tls-cert")
 	case len(o.bind) == 0:
@@ -190,7 +206,8 @@ Options:
 %s
 Without --dbpath nothing is stored: when the server ends, so does the cluster.
 SIGINT and SIGTERM stop it: commands may finish, and the exit code is 0. Others:
-1 it can't listen; 2 wrong command line.
+1 it can't listen, or the dbpath is damaged or could not be written; 2 wrong
+command line.
 `, flags.FlagUsagesWrapped(80))
 }
 

@@ -104,7 +104,7 @@ func (c *served) openCluster(ctx context.Context, o serveLine, topology *mock.To
 	}
 	var err error
 	if c.cluster, err = o.newCluster(topology, c.logger); err != nil {
-		return usageError{err}
+		return err
 	}
 	if !o.shardPorts {
 		return nil
@@ -265,9 +265,17 @@ func (c *served) addNode(ctx context.Context, o serveLine, name string, port int
 			l = tls.NewListener(l, c.tls)
 		}
 		n.listeners = append(n.listeners, l)
-		c.logger.Info("listening", "node", name, "address", l.Addr().String())
 	}
 	return n, nil
+}
+
+// announce logs where the nodes listen.
+func (c *served) announce() {
+	for _, n := range c.nodes {
+		for _, l := range n.listeners {
+			c.logger.Info("listening", "node", n.name, "address", l.Addr().String())
+		}
+	}
 }
 
 // uri returns the connection string of the mongos.

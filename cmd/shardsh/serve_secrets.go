@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -38,23 +36,16 @@ func readUsers(specs []string) (*access.Directory, error) {
 	return directory, nil
 }
 
-const (
-	// maxPasswordBytes keeps a file that is no password from being read whole.
-	maxPasswordBytes = 4096
-	// othersMode are the permissions that let others at a file.
-	othersMode = fs.FileMode(0o077)
-)
-
 // readUser reads a user's file: the password in the first line, and in those
 // after it, if there are any, a role each. What may be a part of a password
 // never shows in an error.
 func readUser(path string) (access.Draft, error) {
 	draft := access.Draft{Roles: []access.Role{{Role: "root", Database: "admin"}}}
-	text, err := readGuarded(path)
+	data, err := readSecretFile(path, maxPasswordBytes)
 	if err != nil {
 		return draft, err
 	}
-	lines := strings.Split(strings.TrimRight(text, "\r\n"), "\n")
+	lines := strings.Split(strings.TrimRight(string(data), "\r\n"), "\n")
 	if draft.Password = strings.TrimSuffix(lines[0], "\r"); draft.Password == "" {
 		return draft, fmt.Errorf("the first line of %s is empty: it should hold the password", path)
 	}
@@ -89,33 +80,18 @@ func readRole(line string) (access.Role, error) {
 	return role, nil
 }
 
-// readGuarded reads a small file that nobody else may read.
-func readGuarded(path string) (string, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return "", err
-	}
-	switch {
-	case info.IsDir():
-		return "", fmt.Errorf("%s is a directory", path)
-	case runtime.GOOS != "windows" && info.Mode().Perm()&othersMode != 0:
-		return "", fmt.Errorf("others may read %s (mode %#o): chmod 600 it", path, info.Mode().Perm())
-	case info.Size() > maxPasswordBytes:
-		return "", fmt.Errorf("%s holds more than a password and roles", path)
-	}
-	data, err := os.ReadFile(path)
-	return string(data), err
-}
-
 // readTLS reads the certificate and its key, which may be in one file. It is
 // nil without.
 func (o serveLine) readTLS() (*tls.Config, error) {
 	if o.tlsCert == "" {
 		return nil, nil
 	}
-	key := o.tlsKey
+	key, keyOption := o.tlsKey, "--tls-key"
 	if key == "" {
-		key = o.tlsCert
+		key, keyOption = o.tlsCert, "--tls-cert"
+	}
+	if _, err := checkKeyFile(key); err != nil {
+		return nil, usageError{fmt.Errorf("%s: %w", keyOption, err)}
 	}
 	pair, err := tls.LoadX509KeyPair(o.tlsCert, key)
 	var missing *fs.PathError
@@ -125,5 +101,7 @@ func (o serveLine) readTLS() (*tls.Config, error) {
 	case err != nil:
 		return nil, usageError{fmt.Errorf("--tls-cert %s and --tls-key %s: %w", o.tlsCert, key, err)}
 	}
-	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, nil
+	return &tls.Config{
+		Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, CipherSuites: cipherSuites(),
+	}, nil
 }

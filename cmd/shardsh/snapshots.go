@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/disk"
 	"shardsh/balancer/mock/router"
 )
 
@@ -18,7 +19,10 @@ func newMock(cfg mock.Config, newOnly string) (*mock.Cluster, error) {
 		return nil, usagef("--dbpath %s holds a cluster already, which goes on as it is: leave %s out, or give "+
 			"another directory", cfg.DBPath, newOnly)
 	}
-	return cluster, err
+	if damage := new(disk.DamageError); err == nil || errors.As(err, &damage) || errors.Is(err, disk.ErrEmpty) {
+		return cluster, err
+	}
+	return nil, usageError{err}
 }
 
 // snapshotsIn keeps the snapshots of a served mock in its dbpath, since its

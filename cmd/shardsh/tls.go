@@ -111,6 +111,16 @@ func protocols(disabled string) (least, greatest uint16, err error) {
 	return tls.VersionTLS12, tls.VersionTLS13, nil
 }
 
+// cipherSuites returns those of TLS 1.2 that have forward secrecy and protect
+// what they encrypt. TLS 1.3 has no others.
+func cipherSuites() []uint16 {
+	return []uint16{
+		tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+		tls.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
+		tls.TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+	}
+}
+
 // tlsChecks are what the driver's own options can't say, from parameters that
 // it doesn't know.
 type tlsChecks struct {
@@ -152,6 +162,7 @@ func (o tlsOptions) configure(config *tls.Config, checks tlsChecks) error {
 	if config.MinVersion, config.MaxVersion, err = protocols(o.disabledProtocols); err != nil {
 		return err
 	}
+	config.CipherSuites = cipherSuites()
 	if o.useSystemCA.on && o.caFile != "" {
 		if err := addSystemRoots(config, o.caFile); err != nil {
 			return err

@@ -71,10 +71,9 @@ type Effect uint8
 // Effects of commands. There is none that goes without saying.
 const (
 	_ Effect = iota
-	// Reads changes nothing but the client's own connection, sessions and
-	// cursors.
+	// Reads changes nothing but the client's own connection and sessions.
 	Reads
-	// Interrupts changes nothing that is kept, but ends what others do.
+	// Interrupts changes nothing that is kept, but may end what others do.
 	Interrupts
 	// Writes changes data, metadata or settings, or may.
 	Writes
@@ -98,19 +97,6 @@ func (c Command) At(r catalog.Release) Command {
 
 // Names returns the name and the aliases.
 func (c *Command) Names() []string { return append([]string{c.Name}, c.Aliases...) }
-
-// ReadsOnly reports whether a command, as it was sent, changes nothing. What is
-// not in the table may change anything.
-func ReadsOnly(table map[string]*Command, body bson.Raw) bool {
-	cmd := table[args.FirstKey(body)]
-	return cmd != nil && cmd.Effect == Reads && !repairs(body) && !WritesResults(body)
-}
-
-// repairs: validate may mend what it finds.
-func repairs(body bson.Raw) bool {
-	repair, _ := body.Lookup("repair").BooleanOK()
-	return repair
-}
 
 // WritesResults reports whether a command's pipeline has $out or $merge, or is
 // none.

@@ -36,7 +36,7 @@ func documentCommands() []Command {
 			),
 		},
 		{
-			Name: "killCursors", Stable: true, Effect: Reads, Privilege: access.LoggedIn, Strict: true,
+			Name: "killCursors", Stable: true, Effect: Interrupts, Privilege: access.LoggedIn, Strict: true,
 			Fields: fields(required(args.Any, "killCursors"), required(args.Array, "cursors")),
 		},
 		{

@@ -10,7 +10,7 @@ func operationCommands() []Command {
 	return []Command{
 		{Name: "startSession", Effect: Reads, Privilege: access.LoggedIn},
 		{
-			Name: "endSessions", Stable: true, Outside: true, Effect: Reads, Anyone: true,
+			Name: "endSessions", Stable: true, Outside: true, Effect: Interrupts, Anyone: true,
 			Fields: fields(required(args.Array, "endSessions")),
 		},
 		{

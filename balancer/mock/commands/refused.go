@@ -86,7 +86,7 @@ func refusedCommands() []Command {
 		refuse("startRecordingTraffic", always, onAdmin, Writes, ""),
 		refuse("stopRecordingTraffic", always, onAdmin, Writes, ""),
 		refuse("shutdown", always, onAdmin, Writes, "end the process that runs it"),
-		with(mongoerr.MechanismUnavailable, refuse("authenticate", always, everywhere, Writes,
+		with(mongoerr.MechanismUnavailable, refuse("authenticate", always, everywhere, Reads,
 			"there is no X.509 authentication: use SCRAM-SHA-256")),
 		refuse("_clusterQueryWithoutShardKey", always, onAdmin, Writes, amongServers),
 		refuse("_clusterWriteWithoutShardKey", always, onAdmin, Writes, amongServers),

@@ -92,7 +92,8 @@ func shardingCommands() []Command {
 		},
 
 		{
-			Name: "analyzeShardKey", AdminOnly: true, ReadConcern: true, Effect: Reads,
+			// It keeps the split points that it counts between in the config database.
+			Name: "analyzeShardKey", AdminOnly: true, ReadConcern: true, Effect: Writes,
 			Privilege: access.OnSubject("analyzeShardKey"), Strict: true,
 			Fields: fields(
 				required(args.Namespace, "analyzeShardKey"), required(args.Object, "key"),

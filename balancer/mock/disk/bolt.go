@@ -2,13 +2,13 @@ package disk
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -17,6 +17,13 @@ import (
 
 // FileName is the file of a directory that holds the state.
 const FileName = "mock.db"
+
+// What follows FileName in the names of other files of a directory.
+const (
+	newSuffix      = ".new"      // a state that is being written
+	salvagedSuffix = ".salvaged" // what was saved, until it takes the place of what is damaged
+	damagedSuffix  = ".damaged"
+)
 
 const (
 	// lockWait is how long another process may take to give the file back.
@@ -29,36 +36,52 @@ const (
 // any goroutine.
 type Disk struct {
 	dir    string
+	path   string // of the file, which has another name until it holds a state
+	begun  bool
 	db     *bbolt.DB
 	writer *writer
 }
 
 // Open opens a directory, and makes it when it is missing. Only one process can
-// have it open. Close gives it back.
+// have it open. A file that is not as it was written is refused. Close gives
+// the directory back.
 func Open(dir string) (*Disk, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("dbpath: %w", err)
 	}
-	path := filepath.Join(dir, FileName)
-	db, err := bbolt.Open(path, 0o600, &bbolt.Options{
-		Timeout: lockWait, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType,
-	})
+	d := &Disk{dir: dir, path: filepath.Join(dir, FileName)}
+	begun, err := d.examine()
 	if err != nil {
-		return nil, openError(dir, path, err)
+		return nil, err
 	}
-	d := &Disk{dir: dir, db: db}
+	if d.begun = begun; !begun {
+		d.path += newSuffix
+	}
+	if d.db, err = openBolt(d.path); err != nil {
+		return nil, openError(dir, d.path, err)
+	}
 	d.writer = newWriter(d.apply)
 	return d, nil
 }
 
+func openBolt(path string) (*bbolt.DB, error) {
+	return bbolt.Open(path, 0o600, &bbolt.Options{
+		Timeout: lockWait, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType,
+	})
+}
+
 // openError returns what is wrong with a file, and what can be done.
 func openError(dir, path string, err error) error {
+	var damage *DamageError
 	switch {
 	case errors.Is(err, bolterrors.ErrTimeout):
 		return fmt.Errorf("dbpath: %s is in use by another process; stop it, or give another directory", dir)
-	case errors.Is(err, bolterrors.ErrInvalid), errors.Is(err, bolterrors.ErrChecksum),
+	case errors.Is(err, errNoState), errors.Is(err, bolterrors.ErrInvalid), errors.Is(err, bolterrors.ErrChecksum),
 		errors.Is(err, bolterrors.ErrVersionMismatch):
 		return fmt.Errorf("dbpath: %s is no state of a mock cluster: %w", path, err)
+	case errors.As(err, &damage):
+		return fmt.Errorf("dbpath: %s: %w. \"shardsh serve --dbpath %s --verify\" tells all of it, "+
+			"with --salvage what can be read is saved", path, err, dir)
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("dbpath: %s can't be opened for writing: %w", path, err)
 	}
@@ -68,33 +91,29 @@ func openError(dir, path string, err error) error {
 // Dir returns the directory.
 func (d *Disk) Dir() string { return d.dir }
 
-// Begun reports whether the file holds a state: not when there is none, or when
-// a process died before it had written all of a new one. It fails for one that
-// a newer program has written.
-func (d *Disk) Begun() (bool, error) {
-	format := 0
-	err := d.db.View(func(tx *bbolt.Tx) error {
-		meta := tx.Bucket([]byte(BucketMeta))
-		if meta == nil {
-			return nil
-		}
-		if v := meta.Get([]byte(MetaFormat)); len(v) == 8 {
-			format = int(binary.BigEndian.Uint64(v))
-		}
-		return nil
-	})
-	if err != nil {
-		return false, fmt.Errorf("dbpath: %w", err)
-	}
-	return format != 0, checkFormat("dbpath: "+d.dir, format)
-}
+// Begun reports whether the file holds a state: not when there is none yet.
+func (d *Disk) Begun() bool { return d.begun }
 
-// Begin writes all of a new state, the format last: a state without it does not
-// count.
+// Begin writes all of a new state. The file gets its name when it is whole: one
+// that a process has not ended does not count.
 func (d *Disk) Begin(all func(emit func(Entry))) error {
-	if err := d.clear(); err != nil {
+	if err := errors.Join(d.clear(), d.writeAll(all), d.db.Close()); err != nil {
 		return err
 	}
+	path := filepath.Join(d.dir, FileName)
+	if err := replace(d.path, path); err != nil {
+		return err
+	}
+	d.path, d.begun = path, true
+	var err error
+	if d.db, err = openBolt(path); err != nil {
+		return openError(d.dir, path, err)
+	}
+	return nil
+}
+
+// writeAll writes a whole state, the format last.
+func (d *Disk) writeAll(all func(emit func(Entry))) error {
 	var pending []Entry
 	var failed error
 	flush := func() {
@@ -132,40 +151,16 @@ func (d *Disk) clear() error {
 	})
 }
 
-// apply writes entries in their order, all or none.
-func (d *Disk) apply(entries []Entry) error {
-	return d.db.Update(func(tx *bbolt.Tx) error {
-		buckets := map[string]*bbolt.Bucket{}
-		for _, e := range entries {
-			if err := applyEntry(tx, buckets, e); err != nil {
-				return fmt.Errorf("bucket %s: %w", e.Bucket, err)
-			}
+// apply writes entries in their order, all or none. That a page has become
+// unreadable since the file was opened is an error as others are.
+func (d *Disk) apply(entries []Entry) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%s can't be read any more: %v", d.path, p)
 		}
-		return nil
-	})
-}
-
-func applyEntry(tx *bbolt.Tx, buckets map[string]*bbolt.Bucket, e Entry) error {
-	if e.Key == nil {
-		delete(buckets, e.Bucket)
-		if err := tx.DeleteBucket([]byte(e.Bucket)); !errors.Is(err, bolterrors.ErrBucketNotFound) {
-			return err
-		}
-		return nil
-	}
-	b := buckets[e.Bucket]
-	if b == nil {
-		var err error
-		if b, err = tx.CreateBucketIfNotExists([]byte(e.Bucket)); err != nil {
-			return err
-		}
-		b.FillPercent = 0.9 // most keys grow
-		buckets[e.Bucket] = b
-	}
-	if e.Value == nil {
-		return b.Delete(e.Key)
-	}
-	return b.Put(e.Key, e.Value)
+	}()
+	return d.db.Update(func(tx *bbolt.Tx) error { return write(tx, entries) })
 }
 
 // Read lets a reader see what is written, at one moment.
@@ -179,11 +174,16 @@ type boltSource struct{ tx *bbolt.Tx }
 func (s boltSource) Buckets() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		cursor := s.tx.Cursor()
-		for name, _ := cursor.First(); name != nil && yield(string(name)); name, _ = cursor.Next() {
+		for name, _ := cursor.First(); name != nil; name, _ = cursor.Next() {
+			if string(name) != BucketSums && !yield(string(name)) {
+				return
+			}
 		}
 	}
 }
 
+// Each leaves the checksums away: they have been looked at when the file was
+// opened.
 func (s boltSource) Each(bucket string) iter.Seq2[[]byte, []byte] {
 	return func(yield func([]byte, []byte) bool) {
 		b := s.tx.Bucket([]byte(bucket))
@@ -191,7 +191,13 @@ func (s boltSource) Each(bucket string) iter.Seq2[[]byte, []byte] {
 			return
 		}
 		cursor := b.Cursor()
-		for k, v := cursor.First(); k != nil && yield(k, v); k, v = cursor.Next() {
+		for k, v := cursor.First(); k != nil; k, v = cursor.Next() {
+			if bucket == BucketMeta && string(k) == MetaSums {
+				continue
+			}
+			if n := len(v) - checksumBytes; !yield(k, v[:n:n]) {
+				return
+			}
 		}
 	}
 }

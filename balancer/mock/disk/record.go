@@ -14,13 +14,19 @@ import (
 // The state of a cluster is kept as entries in buckets, in a directory as in a
 // snapshot. Documents of the state are BSON; those of users are as they are.
 
-// FormatVersion goes up when what older programs wrote can't be read as it is.
-const FormatVersion = 1
+// FormatVersion is the format of a directory's file. It goes up when what older
+// programs wrote can't be read as it is.
+const FormatVersion = 2
+
+// formatWithoutSums had no checksums. Its files are written anew when they are
+// opened.
+const formatWithoutSums = 1
 
 // The buckets. Those that end in a slash have a number after it: that of the
 // collection or the routing table whose contents they hold.
 const (
 	BucketMeta        = "meta"        // format, state, parameters
+	BucketSums        = "sums"        // by name, the totals of the other buckets
 	BucketShards      = "shards"      // by number
 	BucketCollections = "collections" // by number
 	BucketTables      = "tables"      // by namespace
@@ -38,6 +44,7 @@ const (
 	MetaFormat     = "format"
 	MetaState      = "state"
 	MetaParameters = "parameters"
+	MetaSums       = "sums"
 )
 
 // Entry is one value of the state, as it is to be written. A nil value says
@@ -123,10 +130,10 @@ func BoundKey(k catalog.Key) []byte {
 }
 
 // checkFormat refuses what a newer program has written.
-func checkFormat(what string, format int) error {
-	if format > FormatVersion {
+func checkFormat(what string, format, newest int) error {
+	if format > newest {
 		return fmt.Errorf("%s was written by a newer shardsh: it has format %d, this one reads up to %d",
-			what, format, FormatVersion)
+			what, format, newest)
 	}
 	return nil
 }

@@ -37,6 +37,9 @@ type (
 	}
 )
 
+// SnapshotVersion is the format of snapshots.
+const SnapshotVersion = 1
+
 const snapshotKind = "snapshot of a mock cluster"
 
 // WriteSnapshot writes a whole state to a file, which is replaced when all of
@@ -46,7 +49,7 @@ func WriteSnapshot(path string, header Header, entries []Entry) error {
 	if err != nil {
 		return fmt.Errorf("snapshot: %w", err)
 	}
-	header.Kind, header.Format = snapshotKind, FormatVersion
+	header.Kind, header.Format = snapshotKind, SnapshotVersion
 	err = writeSnapshot(file, header, entries)
 	if err == nil {
 		err = file.Sync()
@@ -138,7 +141,7 @@ func decodeSnapshot(from io.Reader) (Memory, error) {
 	if raw, err := readDocument(in); err != nil || bson.Unmarshal(raw, &header) != nil || header.Kind != snapshotKind {
 		return nil, errors.New("it is no snapshot of a mock cluster")
 	}
-	if err := checkFormat("it", int(header.Format)); err != nil {
+	if err := checkFormat("it", int(header.Format), SnapshotVersion); err != nil {
 		return nil, err
 	}
 	m := Memory{}

@@ -3,6 +3,8 @@ package disk
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -151,7 +153,7 @@ func (w *writer) failure() error {
 	switch {
 	case w.err != nil:
 		code := mongoerr.InternalError
-		if errors.Is(w.err, syscall.ENOSPC) {
+		if full := []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG}; slices.ContainsFunc(full, w.failedFor) {
 			code = mongoerr.OutOfDiskSpace
 		}
 		return mongoerr.New(code, "the state of the mock can't be written, restart it: %s", w.err)
@@ -159,6 +161,12 @@ func (w *writer) failure() error {
 		return mongoerr.New(mongoerr.ShutdownInProgress, "the mock cluster is closed")
 	}
 	return nil
+}
+
+// failedFor reports whether this was the reason. The library wraps some errors
+// by their text only.
+func (w *writer) failedFor(cause error) bool {
+	return errors.Is(w.err, cause) || strings.HasSuffix(w.err.Error(), ": "+cause.Error())
 }
 
 func (w *writer) intercept(around func(func([]Entry) error) func([]Entry) error) {

@@ -1,6 +1,7 @@
 package router
 
 import (
+	"context"
 	"iter"
 	"slices"
 
@@ -40,11 +41,13 @@ type aggregation struct {
 	ns       string
 	database bool // {aggregate: 1}
 	env      store.Env
+	// joins are the collections that the stages read, and reads their names.
+	joins *foreign
+	reads []string
 	// source makes the documents; nil where a query reads them.
 	source func() ([]bson.Raw, error)
 	// query is what the first stages amount to.
 	query query
-	read  int // how many stages the query stands for
 	// pushed are those stages.
 	pushed []bson.Raw
 	// stages are those after the source or query, without the output.
@@ -76,13 +79,37 @@ func aggregate(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	if a.output != nil {
-		if err := a.output.write(c, results); err != nil {
-			return nil, mongoerr.Wrap(err, "PlanExecutor error during aggregation")
-		}
-		results = nil
+	if a.output == nil {
+		return answerWith(c, &cursor{ns: a.ns, rest: results.start(c.ctx)}, size)
 	}
-	return firstBatch(c, a.ns, results, size)
+	docs, err := outside(c, func(ctx context.Context) ([]bson.Raw, error) {
+		return kept(results(ctx), c.node.cursors.limit())
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := a.output.write(c, docs); err != nil {
+		return nil, mongoerr.Wrap(err, "PlanExecutor error during aggregation")
+	}
+	return firstBatch(c, a.ns, nil, size)
+}
+
+// kept keeps all results of a pipeline that writes them, if they are not too many.
+func kept(results iter.Seq2[bson.Raw, error], most int64) ([]bson.Raw, error) {
+	var docs []bson.Raw
+	held := int64(0)
+	for doc, err := range results {
+		if err != nil {
+			return nil, err
+		}
+		if held += int64(len(doc)); held > most {
+			return nil, mongoerr.New(mongoerr.ExceededMemoryLimit,
+				"PlanExecutor error during aggregation :: caused by :: the mock keeps all results of a pipeline that writes "+
+					"them, and these are more than %d bytes: narrow the pipeline down", most)
+		}
+		docs = append(docs, doc)
+	}
+	return docs, nil
 }
 
 // cursorSize reads the cursor option, which must be there.
@@ -109,77 +136,74 @@ func pipelineError(v bson.RawValue) error {
 	return mongoerr.New(mongoerr.TypeMismatch, "Each element of the 'pipeline' array must be an object")
 }
 
-// aggregated runs everything but the output.
-func aggregated(c *call, a aggregation) ([]bson.Raw, error) {
+// aggregated captures what a pipeline reads, and returns its results without the
+// output's.
+func aggregated(c *call, a aggregation) (source, error) {
 	counted := countedChunks(c, &a)
-	pipeline, err := store.CompilePipeline(a.stages, a.env)
-	if err != nil {
-		return nil, err
-	}
 	input, err := input(c, a, counted)
 	if err != nil {
 		return nil, err
 	}
-	var results []bson.Raw
-	held := int64(0)
-	for doc, err := range pipeline.Run(c.ctx, input) {
-		if err != nil {
-			return nil, err
-		}
-		if len(doc) > store.MaxDocumentSize+16<<10 {
-			return nil, mongoerr.New(mongoerr.BSONObjectTooLarge,
-				"PlanExecutor error during aggregation :: caused by :: BSONObj size: %d is invalid. Size must be between 0 and "+
-					"%d(16MB)", len(doc), store.MaxDocumentSize+16<<10)
-		}
-		// Without stages the results are the collection's own documents.
-		if held += int64(len(doc)); held > c.node.cursors.limit() && len(a.stages) > 0 {
-			return nil, mongoerr.New(mongoerr.ExceededMemoryLimit,
-				"PlanExecutor error during aggregation :: caused by :: the mock keeps all results of a pipeline, and these are "+
-					"more than %d bytes: narrow the pipeline down", c.node.cursors.limit())
-		}
-		results = append(results, doc)
+	if err := a.joins.capture(c, a.reads); err != nil {
+		return nil, err
 	}
-	return results, nil
+	return func(ctx context.Context) iter.Seq2[bson.Raw, error] {
+		return func(yield func(bson.Raw, error) bool) {
+			pipeline, err := store.CompilePipeline(a.stages, a.env)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			a.joins.ctx = ctx
+			for doc, err := range pipeline.Transform(ctx, input(ctx)) {
+				if err == nil {
+					err = checkResult(doc)
+				}
+				if !yield(doc, err) || err != nil {
+					return
+				}
+			}
+		}
+	}, nil
 }
 
-func input(c *call, a aggregation, counted bool) (iter.Seq[bson.Raw], error) {
+func checkResult(doc bson.Raw) error {
+	if len(doc) <= store.MaxDocumentSize+16<<10 {
+		return nil
+	}
+	return mongoerr.New(mongoerr.BSONObjectTooLarge,
+		"PlanExecutor error during aggregation :: caused by :: BSONObj size: %d is invalid. Size must be between 0 and "+
+			"%d(16MB)", len(doc), store.MaxDocumentSize+16<<10)
+}
+
+// input captures what a pipeline begins with.
+func input(c *call, a aggregation, counted bool) (source, error) {
 	switch {
 	case counted:
 		return countedInput(c, a.query.filter)
 	case a.source != nil:
 		docs, err := a.source()
-		return slices.Values(docs), err
+		return documents(docs), err
 	case a.database:
-		return slices.Values([]bson.Raw(nil)), nil
-	case a.read == 0:
-		return allDocuments(c, a.ns)
+		return documents(nil), nil
 	}
-	docs, err := runQuery(c, a.query)
-	return slices.Values(docs), err
+	return queried(c, a.query)
 }
 
-// readAggregate checks the whole command before anything runs.
+// readAggregate checks the whole command before anything runs. What may take long
+// is done with the lock given back.
 func readAggregate(c *call) (aggregation, error) {
 	var a aggregation
 	var err error
 	if a.ns, a.database, err = c.aggregateNamespace(); err != nil {
 		return a, err
 	}
-	stages, err := args.Documents(c.body.Lookup("pipeline"))
-	if err != nil {
-		return a, pipelineError(c.body.Lookup("pipeline"))
-	}
-	if err := c.simpleCollation(c.body); err != nil {
-		return a, err
-	}
-	let, err := c.document("let")
+	stages, err := outside(c, func(context.Context) ([]bson.Raw, error) { return readStages(c) })
 	if err != nil {
 		return a, err
 	}
-	a.env = pipelineEnv(c.ctx, c, c.db, let)
-	if err := checkInitialStages(stages); err != nil {
-		return a, err
-	}
+	let, _ := c.document("let") // readStages has found it well-formed
+	a.joins, a.env = environment(c, c.db, let)
 	if on, first, isView := c.cluster.Collections().ViewOf(a.ns, c.db); isView {
 		a.ns, stages = on, append(first, stages...)
 	}
@@ -189,14 +213,36 @@ func readAggregate(c *call) (aggregation, error) {
 	if a.output, stages, err = takeOutput(c, stages); err != nil {
 		return a, err
 	}
-	if _, err := store.CompilePipeline(stages, a.env); err != nil {
-		return a, err
-	}
 	a.stages = stages
-	if a.source == nil && !a.database {
-		err = pushDown(c, &a)
+	return a, c.outside(func(context.Context) error { return a.compile(c) })
+}
+
+// readStages reads the pipeline as far as nothing of the cluster is asked.
+func readStages(c *call) ([]bson.Raw, error) {
+	stages, err := args.Documents(c.body.Lookup("pipeline"))
+	if err != nil {
+		return nil, pipelineError(c.body.Lookup("pipeline"))
 	}
-	return a, err
+	if err := c.simpleCollation(c.body); err != nil {
+		return nil, err
+	}
+	if _, err := c.document("let"); err != nil {
+		return nil, err
+	}
+	return stages, checkInitialStages(stages)
+}
+
+// compile checks the stages, and finds what a query does of them and what else
+// they read.
+func (a *aggregation) compile(c *call) error {
+	if _, err := store.CompilePipeline(a.stages, a.env); err != nil {
+		return err
+	}
+	a.reads = joined(a.stages)
+	if a.source == nil && !a.database {
+		return pushDown(c, a)
+	}
+	return nil
 }
 
 // aggregateNamespace: a collection's, or <db>.$cmd.aggregate for {aggregate: 1}.
@@ -275,10 +321,6 @@ func pushDown(c *call, a *aggregation) error {
 		}
 		a.pushed = append(a.pushed, a.stages[0])
 		a.stages = a.stages[1:]
-		a.read++
-	}
-	if !q.hint.IsZero() {
-		a.read++ // the query must see to it
 	}
 	a.query = q
 	return nil

@@ -2,6 +2,7 @@ package router
 
 import (
 	"context"
+	"errors"
 	"math"
 	"strings"
 	"time"
@@ -29,8 +30,13 @@ type call struct {
 	// request is the command as the cluster's nodes see it.
 	request *mock.Request
 	invoked string // the name it was called by
-	// deadline comes from maxTimeMS; zero without one.
+	// deadline comes from maxTimeMS, in the cluster's time; zero without one.
+	// limit is the same for what the command computes, in real time.
 	deadline time.Time
+	limit    time.Duration
+	limited  context.Context // ctx with the limit, once something is computed
+	unlimit  context.CancelFunc
+	computed time.Duration // real time that has gone by in outside
 	// lsid and session are nil without a session, txnNumber outside of a
 	// retryable write.
 	lsid      *sessionID
@@ -39,6 +45,8 @@ type call struct {
 	txnNumber *int64
 	// snapshot is the state that a read with that level is about; nil with others.
 	snapshot *bson.Timestamp
+	// slow: nodes that the command asked may make its reply late.
+	slow bool
 	// opid is the number that killOp takes.
 	opid int32
 }
@@ -76,9 +84,68 @@ func (c *call) readMaxTime(now time.Time) error {
 		return mongoerr.New(mongoerr.BadValue, "%d value for maxTimeMS is out of range", ms)
 	}
 	if ms > 0 {
-		c.deadline = now.Add(time.Duration(ms) * time.Millisecond)
+		c.limitTime(now, time.Duration(ms)*time.Millisecond)
 	}
 	return nil
+}
+
+// limitTime ends the command after a while: its waits in the cluster's time, and
+// what it computes in real time. A getMore only waits that long.
+func (c *call) limitTime(now time.Time, most time.Duration) {
+	c.deadline = now.Add(most)
+	if c.invoked != "getMore" {
+		c.limit = most
+	}
+}
+
+// timeLeft is what its limit leaves to the command's cursor; 0 without a limit.
+func (c *call) timeLeft() time.Duration {
+	if c.limit == 0 {
+		return 0
+	}
+	return max(c.limit-c.computed, time.Nanosecond)
+}
+
+// outside runs what only computes with the cluster's lock given back. It may read
+// what the command has captured, and must not touch the cluster; what was read of
+// it before is out of date afterwards. compute ends when ctx does, with its
+// cause: the time is up, the command was killed, its client or the server goes.
+func (c *call) outside(compute func(ctx context.Context) error) error {
+	if c.limited == nil {
+		c.limited = c.ctx
+		if c.limit > 0 {
+			c.limited, c.unlimit = context.WithTimeoutCause(c.ctx, c.limit, errMaxTime())
+		}
+	}
+	c.node.storeWrites(c)
+	began := time.Now()
+	err := c.cluster.Outside(func() error { return compute(c.limited) })
+	c.computed += time.Since(began)
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		err = mongoerr.New(mongoerr.Interrupted, "operation was interrupted: %s", err)
+	}
+	return err
+}
+
+// end lets go of what the command had while it ran.
+func (c *call) end() {
+	if c.unlimit != nil {
+		c.unlimit()
+	}
+}
+
+// outside is that of a call, for what computes a value.
+func outside[T any](c *call, compute func(ctx context.Context) (T, error)) (T, error) {
+	var value T
+	err := c.outside(func(ctx context.Context) (err error) {
+		value, err = compute(ctx)
+		return err
+	})
+	return value, err
+}
+
+func errMaxTime() error {
+	return mongoerr.New(mongoerr.MaxTimeMSExpired, "operation exceeded time limit")
 }
 
 // namespace joins the call's database and a collection name given as the

@@ -1,6 +1,7 @@
 package router
 
 import (
+	"context"
 	"encoding/binary"
 	"encoding/hex"
 	"slices"
@@ -139,7 +140,8 @@ func streamPipeline(c *call, stages []bson.Raw) (*store.Pipeline, error) {
 	if err != nil {
 		return nil, err
 	}
-	return store.CompilePipeline(stages, pipelineEnv(c.ctx, c, c.db, let))
+	_, env := environment(c, c.db, let)
+	return outside(c, func(context.Context) (*store.Pipeline, error) { return store.CompilePipeline(stages, env) })
 }
 
 // startOf returns the time after which a stream gives changes.
@@ -245,17 +247,27 @@ func readChanges(c *call, open *cursor) error {
 			break
 		}
 	}
-	rest := events // the pipeline keeps their order
-	for doc, err := range s.pipeline.Run(c.ctx, slices.Values(events)) {
+	if len(events) == 0 {
+		return nil
+	}
+	open.left, err = outside(c, func(ctx context.Context) ([]bson.Raw, error) { return s.shown(ctx, events) })
+	return err
+}
+
+// shown puts events through the stream's pipeline, which keeps their order.
+func (s *changeStream) shown(ctx context.Context, events []bson.Raw) ([]bson.Raw, error) {
+	var list []bson.Raw
+	rest := events
+	for doc, err := range s.pipeline.Run(ctx, slices.Values(events)) {
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if rest, err = afterToken(doc, rest); err != nil {
-			return err
+			return nil, err
 		}
-		open.left = append(open.left, doc)
+		list = append(list, doc)
 	}
-	return nil
+	return list, nil
 }
 
 // afterToken returns the events from the one that doc was made of. A pipeline

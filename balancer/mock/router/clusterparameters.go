@@ -107,5 +107,5 @@ func limitReads(cmd *command, c *call) {
 	if most == 0 || c.node.member != nil || !c.body.Lookup("maxTimeMS").IsZero() || commands.WritesResults(c.body) {
 		return
 	}
-	c.deadline = c.cluster.Now().Add(most)
+	c.limitTime(c.cluster.Now(), most)
 }

@@ -1,6 +1,7 @@
 package router
 
 import (
+	"context"
 	"iter"
 	"math"
 	"strings"
@@ -36,24 +37,24 @@ func countedChunks(c *call, a *aggregation) bool {
 }
 
 // countedInput returns the documents that stand for the chunks that match.
-func countedInput(c *call, filter *store.Filter) (iter.Seq[bson.Raw], error) {
+func countedInput(c *call, filter *store.Filter) (source, error) {
 	if err := c.request.AskConfig(); err != nil {
 		return nil, err
 	}
-	return func(yield func(bson.Raw) bool) {
-		for _, count := range c.cluster.ConfigDB().ChunkCounts(filter) {
+	counts := c.cluster.ConfigDB().ChunkCounts()
+	return func(ctx context.Context) iter.Seq2[bson.Raw, error] {
+		var docs []bson.Raw
+		for _, count := range counts(filter) {
 			fields := bson.D{{Key: "uuid", Value: count.UUID}, {Key: "shard", Value: string(count.Shard)}}
 			if count.Jumbo {
 				fields = append(fields, bson.E{Key: "jumbo", Value: true})
 			}
 			doc, err := store.Encode(append(fields, bson.E{Key: chunksField, Value: int32(count.Chunks)}))
-			if err != nil || filter != nil && !filter.Match(doc) {
-				continue
-			}
-			if !yield(doc) {
-				return
+			if err == nil && (filter == nil || filter.Match(doc)) {
+				docs = append(docs, doc)
 			}
 		}
+		return documents(docs)(ctx)
 	}, nil
 }
 

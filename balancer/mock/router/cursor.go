@@ -1,6 +1,7 @@
 package router
 
 import (
+	"context"
 	"maps"
 	"math/rand/v2"
 	"strconv"
@@ -23,12 +24,16 @@ const (
 // cursorLife is how long a cursor that nobody reads stays open, in real time.
 const cursorLife = 10 * time.Minute
 
-// cursor holds what a query has still to give. Results are computed when the
-// query runs, so later writes do not show.
+// cursor is what a query has still to give: a stream of what it captured, so
+// that later writes do not show, or documents at hand.
 type cursor struct {
 	ns   string
 	left []bson.Raw
+	rest *stream // nil when there is none, or it is at its end
 	used time.Time
+	// time is what is left of the maxTimeMS of the command that made it, for all
+	// that is still to be computed; 0 without a limit.
+	time time.Duration
 	// lsid is the session it was made in; nil without one.
 	lsid *sessionID
 	// owner is who made it; nil without a login.
@@ -39,14 +44,30 @@ type cursor struct {
 	stream *changeStream
 	// patient cursors are not closed when nobody reads them.
 	patient bool
-	// busy: a getMore waits for more.
+	// busy: a getMore waits for more, or reads.
 	busy bool
+	// held is what its stream keeps to put it in order; nil without.
+	held *weight
 	// bytes are what it holds at most.
 	bytes int64
 }
 
 // over: there is nothing left to give, now or later.
-func (c *cursor) over() bool { return len(c.left) == 0 && c.tail == nil && c.stream == nil }
+func (c *cursor) over() bool {
+	return len(c.left) == 0 && c.rest == nil && c.tail == nil && c.stream == nil
+}
+
+// close ends what the cursor reads. Who is reading is told, and ends it.
+func (c *cursor) close() {
+	switch {
+	case c.rest == nil:
+	case c.busy:
+		c.rest.cancel(mongoerr.New(mongoerr.CursorKilled, "the cursor was killed"))
+	default:
+		c.rest.end()
+		c.rest = nil
+	}
+}
 
 // cursors are the open cursors by id. The cluster's lock guards them.
 type cursors struct {
@@ -64,30 +85,48 @@ type cursors struct {
 const itemOverhead = 10
 
 // take cuts the next batch off: at most n documents (any number when n is
-// negative) and 16 MiB, but always one if there is one.
-func (c *cursor) take(n int) bson.A {
-	batch := bson.A{}
-	size := 0
-	for len(c.left) > 0 && len(batch) != n {
-		doc := c.left[0]
-		if size += len(doc) + itemOverhead; size > batchBytes && len(batch) > 0 {
-			break
-		}
-		batch = append(batch, doc)
+// negative) and 16 MiB, but always one if there is one. A stream is read with
+// the lock given back.
+func (c *cursor) take(call *call, n int) (bson.A, error) {
+	if c.rest == nil {
+		return c.cut(n), nil
+	}
+	var batch bson.A
+	err := call.outside(func(ctx context.Context) (err error) {
+		batch, err = c.rest.batch(ctx, n)
+		return err
+	})
+	if c.rest.over {
+		c.rest.end()
+		c.rest = nil
+	}
+	return batch, err
+}
+
+// cut takes documents at hand.
+func (c *cursor) cut(n int) bson.A {
+	b := batcher{most: n, docs: bson.A{}}
+	for len(c.left) > 0 && b.add(c.left[0]) {
 		c.left[0] = nil // the cursor may live long
 		c.left = c.left[1:]
 	}
-	return batch
+	return b.docs
 }
 
 // maxCursors is how many cursors may be open at once.
 const maxCursors = 10_000
 
-// keep stores a cursor and returns its id.
-func (cs *cursors) keep(c *cursor) (int64, error) {
-	if cs.open == nil {
-		cs.open = map[int64]*cursor{}
+// keepCursor stores a cursor until it is closed, or the cluster is, and returns
+// its id.
+func (n *node) keepCursor(c *cursor) (int64, error) {
+	if n.cursors.open == nil {
+		n.cursors.open = map[int64]*cursor{}
+		n.cluster.OnClose(func() { n.cursors.killIf(func(*cursor) bool { return true }) })
 	}
+	return n.cursors.keep(c)
+}
+
+func (cs *cursors) keep(c *cursor) (int64, error) {
 	now := time.Now()
 	cs.sweep(now)
 	if len(cs.open) >= maxCursors {
@@ -121,10 +160,18 @@ func (cs *cursors) limit() int64 {
 // weigh notes what a cursor holds at most: it may share documents with the
 // collection.
 func (c *cursor) weigh() {
-	const sliceBytes = 24
-	for _, doc := range c.left {
-		c.bytes += int64(len(doc)) + sliceBytes
+	var w weight
+	if c.rest != nil {
+		w = streamBytes
+		w.add(c.rest.ahead)
 	}
+	if c.held != nil {
+		w += *c.held
+	}
+	for _, doc := range c.left {
+		w.add(doc)
+	}
+	c.bytes = int64(w)
 }
 
 // forgetOldest closes the cursor that nobody has read for longest; false where
@@ -152,6 +199,7 @@ func (cs *cursors) sweep(now time.Time) {
 func (cs *cursors) kill(id int64) bool {
 	c, ok := cs.open[id]
 	if ok {
+		c.close()
 		cs.bytes -= c.bytes
 		delete(cs.open, id)
 	}
@@ -163,6 +211,7 @@ func (cs *cursors) killIf(of func(*cursor) bool) {
 		if !of(c) {
 			return false
 		}
+		c.close()
 		cs.bytes -= c.bytes
 		return true
 	})
@@ -179,22 +228,38 @@ type opened struct {
 	batch bson.A
 }
 
-// open makes a cursor in the session of a call and takes its first batch. One
+// openCursor makes a cursor in the session of a call and takes its first batch. One
 // that has nothing left is not kept, unless the first batch was to be empty.
 func openCursor(call *call, c *cursor, size int, single bool) (opened, error) {
 	c.lsid, c.owner = call.lsid, call.peer.user
-	batch := c.take(size)
-	if single || c.over() && size != 0 {
-		return opened{batch: batch}, nil
+	kept := false
+	defer func() {
+		if !kept {
+			c.close()
+		}
+	}()
+	batch, err := c.take(call, size)
+	if err != nil || single || c.over() && size != 0 {
+		return opened{batch: batch}, err
 	}
-	id, err := call.node.cursors.keep(c)
+	if !c.awaits() {
+		c.time = call.timeLeft()
+	}
+	id, err := call.node.keepCursor(c)
+	kept = err == nil
 	return opened{id: id, batch: batch}, err
 }
 
-// firstBatch answers with a cursor, its fields in the order of all commands
-// but find.
+// firstBatch answers with documents at hand.
 func firstBatch(call *call, ns string, results []bson.Raw, size int) (bson.D, error) {
-	c, err := openCursor(call, &cursor{ns: ns, left: results}, size, false)
+	return answerWith(call, &cursor{ns: ns, left: results}, size)
+}
+
+// answerWith answers with a cursor, its fields in the order of all commands but
+// find.
+func answerWith(call *call, open *cursor, size int) (bson.D, error) {
+	ns := open.ns
+	c, err := openCursor(call, open, size, false)
 	if err != nil {
 		return nil, err
 	}
@@ -253,18 +318,10 @@ func getMore(c *call) (bson.D, error) {
 	if open.busy {
 		return nil, mongoerr.New(mongoerr.CursorInUse, "cursor id %d is already in use", id)
 	}
-	open.busy = true
-	err := readMore(c, open)
-	open.busy = false
+	batch, err := open.read(c, id, size)
 	if err != nil {
-		c.node.cursors.kill(id)
 		return nil, err
 	}
-	if c.node.cursors.open[id] != open {
-		return nil, mongoerr.New(mongoerr.CursorKilled, "cursor id %d was killed", id)
-	}
-	batch := open.take(size)
-	open.used = time.Now()
 	if open.over() {
 		c.node.cursors.kill(id)
 		id = 0
@@ -274,6 +331,28 @@ func getMore(c *call) (bson.D, error) {
 		{Key: "id", Value: id},
 		{Key: "ns", Value: open.ns},
 	})}}, nil
+}
+
+// read takes the next batch for a getMore, and closes a cursor that fails.
+func (open *cursor) read(c *call, id int64, size int) (batch bson.A, err error) {
+	open.busy, err = true, mongoerr.New(mongoerr.InternalError, "cursor id %d failed", id) // if what follows panics
+	defer func() {
+		open.busy = false
+		switch {
+		case c.node.cursors.open[id] != open:
+			open.close()
+			err = mongoerr.New(mongoerr.CursorKilled, "cursor id %d was killed", id)
+		case err != nil:
+			c.node.cursors.kill(id)
+		}
+		open.used = time.Now()
+	}()
+	c.limit = open.time // a getMore has none of its own
+	if err = readMore(c, open); err == nil {
+		batch, err = open.take(c, size)
+	}
+	open.time = c.timeLeft()
+	return batch, err
 }
 
 func killCursors(c *call) (bson.D, error) {

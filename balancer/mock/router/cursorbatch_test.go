@@ -19,7 +19,7 @@ func TestBatchOfSmallDocumentsFits(t *testing.T) {
 	for i := range c.left {
 		c.left[i] = doc
 	}
-	reply, err := store.Encode(bson.D{{Key: "nextBatch", Value: c.take(-1)}})
+	reply, err := store.Encode(bson.D{{Key: "nextBatch", Value: c.cut(-1)}})
 	if err != nil {
 		t.Fatal(err)
 	}

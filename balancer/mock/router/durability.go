@@ -2,6 +2,7 @@ package router
 
 import (
 	"context"
+
 	"shardsh/balancer/mock/commands"
 )
 
@@ -12,8 +13,17 @@ func whenWritten(cmd *command, c *call) (wait func(context.Context) error) {
 	if cmd != nil && (cmd.Effect == commands.Writes || readsDurably(c)) {
 		return c.cluster.Written()
 	}
-	err := c.cluster.HandOver()
-	return func(context.Context) error { return err }
+	c.cluster.HandOver()
+	return func(context.Context) error { return nil }
+}
+
+// checkDisk refuses what changes something once the disk has failed: it would
+// not be kept. Reads go on.
+func checkDisk(cmd *command, c *call) error {
+	if cmd.Effect != commands.Writes && !commands.WritesResults(c.body) {
+		return nil
+	}
+	return c.cluster.DiskError()
 }
 
 // readsDurably reports whether a reading command shows only what is on disk:

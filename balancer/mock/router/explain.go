@@ -1,6 +1,7 @@
 package router
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -186,7 +187,7 @@ func mergeStage(shards int, sorted bool) string {
 
 // plans turns what the shards did into stages; wrap puts the command's own
 // stage on top.
-func plans(cluster *mock.Cluster, q query, parts []part, wrap func(p part, shape store.Shape) (*store.Stage,
+func plans(h home, q query, parts []part, wrap func(p part, shape store.Shape) (*store.Stage,
 	store.Totals)) []shardPlan {
 	var plans []shardPlan
 	for _, p := range parts {
@@ -195,8 +196,7 @@ func plans(cluster *mock.Cluster, q query, parts []part, wrap func(p part, shape
 		plans = append(plans, shardPlan{p.read.Shard, p.read.Host, stage, totals, p.read.Plan.Rejected(shape), p.ran})
 	}
 	if len(plans) == 0 { // there is no such collection
-		shard, host := cluster.Statistics().Home(q.ns)
-		plans = []shardPlan{{shard: shard, host: host, stage: &store.Stage{Name: "EOF", Works: 1}, others: bson.A{}}}
+		plans = []shardPlan{{shard: h.shard, host: h.host, stage: &store.Stage{Name: "EOF", Works: 1}, others: bson.A{}}}
 	}
 	return plans
 }
@@ -308,50 +308,72 @@ func sums(returned int64, totals store.Totals) bson.D {
 	}
 }
 
-// planOrRun returns the shards' parts of a query, run unless only the plan is
-// asked for.
-func planOrRun(c *call, q query, level verbosity) ([]part, error) {
-	if level != planOnly {
-		return parts(c, q)
+// explaining captures what a query is about and explains it with the lock given
+// back: how gets the shards' parts, run unless only the plan is asked for, and
+// where the collection would be.
+func explaining(c *call, q query, level verbosity, how func(ctx context.Context, parts []part, h home) (bson.D, error)) (
+	bson.D, error) {
+	reads, err := reached(c, q)
+	if err != nil {
+		return nil, err
 	}
-	return planned(c, q)
+	var h home
+	h.shard, h.host = c.cluster.Statistics().Home(q.ns)
+	return outside(c, func(ctx context.Context) (bson.D, error) {
+		planned, err := mock.Planned(reads, q.request())
+		if err != nil {
+			return nil, err
+		}
+		parts := make([]part, len(planned))
+		for i, r := range planned {
+			parts[i].read = r
+			if level == planOnly {
+				continue
+			}
+			if err := parts[i].gather(ctx, q); err != nil {
+				return nil, err
+			}
+		}
+		return how(ctx, parts, h)
+	})
+}
+
+// home is the shard that explains a collection that does not exist.
+type home struct {
+	shard catalog.ShardID
+	host  string
 }
 
 func explainFind(c *call, level verbosity) (bson.D, error) {
-	q, err := findQuery(c)
+	q, err := outside(c, func(context.Context) (query, error) { return findQuery(c) })
 	if err != nil {
 		return nil, err
 	}
 	if isView(c, q.ns) {
 		return explainOnView(c, q, level, q.pipeline(c.args.Object("filter")))
 	}
-	parts, err := planOrRun(c, q, level)
-	if err != nil {
-		return nil, err
-	}
-	e := explanation{ns: q.ns, query: q, parts: plans(c.cluster, q, parts, stages)}
-	e.top = mergeStage(len(e.parts), !q.sort.IsEmpty())
-	return append(append(e.reply(c.cluster, level), q.shapeHash("find")), explainTail(c)...), nil
+	return explaining(c, q, level, func(_ context.Context, parts []part, h home) (bson.D, error) {
+		e := explanation{ns: q.ns, query: q, parts: plans(h, q, parts, stages)}
+		e.top = mergeStage(len(e.parts), !q.sort.IsEmpty())
+		return append(append(e.reply(c.cluster, level), q.shapeHash("find")), explainTail(c)...), nil
+	})
 }
 
 func explainCount(c *call, level verbosity) (bson.D, error) {
-	q, err := c.readQuery("query")
+	q, err := outside(c, func(context.Context) (query, error) { return c.readQuery("query") })
 	if err != nil {
 		return nil, err
 	}
 	if isView(c, q.ns) {
 		return explainOnView(c, q, level, q.countPipeline(c.args.Object("query")))
 	}
-	parts, err := planOrRun(c, q, level)
-	if err != nil {
-		return nil, err
-	}
-	plans := plans(c.cluster, q, parts, func(p part, shape store.Shape) (*store.Stage,
-		store.Totals) {
-		return countStages(q, p, shape)
+	return explaining(c, q, level, func(_ context.Context, parts []part, h home) (bson.D, error) {
+		plans := plans(h, q, parts, func(p part, shape store.Shape) (*store.Stage, store.Totals) {
+			return countStages(q, p, shape)
+		})
+		e := explanation{ns: q.ns, query: q, parts: plans, top: mergeStage(len(plans), false)}
+		return append(e.reply(c.cluster, level), explainTail(c)...), nil
 	})
-	e := explanation{ns: q.ns, query: q, parts: plans, top: mergeStage(len(plans), false)}
-	return append(e.reply(c.cluster, level), explainTail(c)...), nil
 }
 
 // countStages: without a query the shard's own counter answers, and a query
@@ -374,7 +396,7 @@ func countStages(q query, p part, shape store.Shape) (*store.Stage, store.Totals
 }
 
 func explainDistinct(c *call, level verbosity) (bson.D, error) {
-	q, err := c.readQuery("query")
+	q, err := outside(c, func(context.Context) (query, error) { return c.readQuery("query") })
 	if err != nil {
 		return nil, err
 	}
@@ -385,11 +407,9 @@ func explainDistinct(c *call, level verbosity) (bson.D, error) {
 	if isView(c, q.ns) {
 		return explainOnView(c, q, level, q.distinctPipeline(c.args.Object("query"), key))
 	}
-	parts, err := planOrRun(c, q, level)
-	if err != nil {
-		return nil, err
-	}
-	plans := plans(c.cluster, q, parts, stages)
-	e := explanation{ns: q.ns, query: q, parts: plans, top: mergeStage(len(plans), false)}
-	return append(e.reply(c.cluster, level), explainTail(c)...), nil
+	return explaining(c, q, level, func(_ context.Context, parts []part, h home) (bson.D, error) {
+		plans := plans(h, q, parts, stages)
+		e := explanation{ns: q.ns, query: q, parts: plans, top: mergeStage(len(plans), false)}
+		return append(e.reply(c.cluster, level), explainTail(c)...), nil
+	})
 }

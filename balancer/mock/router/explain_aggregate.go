@@ -1,6 +1,7 @@
 package router
 
 import (
+	"context"
 	"slices"
 	"strings"
 
@@ -89,10 +90,18 @@ func explainAggregate(c *call, level verbosity) (bson.D, error) {
 	if a.source != nil || a.database {
 		return explainSource(c, a, all), nil
 	}
-	parts, err := planOrRun(c, a.query, level)
-	if err != nil {
+	if err := a.joins.capture(c, a.reads); err != nil {
 		return nil, err
 	}
+	return explaining(c, a.query, level, func(ctx context.Context, parts []part, h home) (bson.D, error) {
+		a.joins.ctx = ctx
+		return explainParts(ctx, c, a, all, parts, h, level)
+	})
+}
+
+// explainParts explains a pipeline of which all stages are left after its query.
+func explainParts(ctx context.Context, c *call, a aggregation, all []bson.Raw, parts []part, h home, level verbosity) (
+	bson.D, error) {
 	head := bson.D{{Key: "serverInfo", Value: serverInfo(c.cluster, "localhost", 27017)},
 		{Key: "serverParameters", Value: explainParameters()}}
 	mine := all
@@ -106,14 +115,14 @@ func explainAggregate(c *call, level verbosity) (bson.D, error) {
 	} else {
 		head = append(head, bson.E{Key: "splitPipeline", Value: nil})
 	}
-	e := explanation{ns: a.ns, query: a.query, parts: plans(c.cluster, a.query, parts, stages)}
+	e := explanation{ns: a.ns, query: a.query, parts: plans(h, a.query, parts, stages)}
 	shards := bson.D{}
 	for i, p := range e.parts {
 		var docs []bson.Raw
 		if i < len(parts) {
 			docs = parts[i].docs
 		}
-		one, err := explainShard(c, a, e, p, mine, docs, level)
+		one, err := explainShard(ctx, c, a, e, p, mine, docs, level)
 		if err != nil {
 			return nil, err
 		}
@@ -125,8 +134,8 @@ func explainAggregate(c *call, level verbosity) (bson.D, error) {
 
 // explainShard returns one shard's part: its query alone, or a list of stages
 // that begins with it.
-func explainShard(c *call, a aggregation, e explanation, p shardPlan, mine, docs []bson.Raw, level verbosity) (bson.D,
-	error) {
+func explainShard(ctx context.Context, c *call, a aggregation, e explanation, p shardPlan, mine, docs []bson.Raw,
+	level verbosity) (bson.D, error) {
 	_, members, _ := strings.Cut(p.host, "/")
 	host, _, _ := strings.Cut(members, ",")
 	doc := bson.D{{Key: "host", Value: host}, {Key: "explainVersion", Value: "1"}}
@@ -145,7 +154,7 @@ func explainShard(c *call, a aggregation, e explanation, p shardPlan, mine, docs
 	}
 	counts := make([]int64, len(mine))
 	if level != planOnly {
-		if err := countStagesOf(c, a, mine, docs, counts); err != nil {
+		if err := countStagesOf(ctx, a, mine, docs, counts); err != nil {
 			return nil, err
 		}
 	}
@@ -179,7 +188,7 @@ func explainedStage(s bson.Raw, returned int64, level verbosity) bson.D {
 
 // countStagesOf runs a shard's stages over the documents its query gave. A
 // stage that writes is not run.
-func countStagesOf(c *call, a aggregation, mine, docs []bson.Raw, counts []int64) error {
+func countStagesOf(ctx context.Context, a aggregation, mine, docs []bson.Raw, counts []int64) error {
 	if a.output != nil {
 		if name, _, err := stage(mine[len(mine)-1]); err == nil && (name == "$out" || name == "$merge") {
 			mine = mine[:len(mine)-1]
@@ -189,7 +198,7 @@ func countStagesOf(c *call, a aggregation, mine, docs []bson.Raw, counts []int64
 	if err != nil {
 		return err
 	}
-	for _, err := range pipeline.RunCounted(c.ctx, slices.Values(docs), counts) {
+	for _, err := range pipeline.RunCounted(ctx, slices.Values(docs), counts) {
 		if err != nil {
 			return err
 		}

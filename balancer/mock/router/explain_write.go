@@ -1,6 +1,8 @@
 package router
 
 import (
+	"context"
+
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock"
@@ -38,7 +40,9 @@ func explainUpdate(c *call, level verbosity) (bson.D, error) {
 	if err := args.Check("update.updates", updateStatementFields(), statement); err != nil {
 		return nil, err
 	}
-	req, err := updateRequest(c, statement.Lookup("q"), statement.Lookup("u"), statement)
+	req, err := outside(c, func(context.Context) (mock.UpdateRequest, error) {
+		return updateRequest(c, statement.Lookup("q"), statement.Lookup("u"), statement)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -47,13 +51,15 @@ func explainUpdate(c *call, level verbosity) (bson.D, error) {
 		q.limit = 1
 	}
 	return explainWrite(c, q, level, "SHARD_WRITE",
-		func(p part, input *store.Stage) *store.Stage { return updateStage(req, p, input) })
+		func(ctx context.Context, p part, input *store.Stage) *store.Stage {
+			return updateStage(ctx, req, p, input)
+		})
 }
 
-func updateStage(req mock.UpdateRequest, p part, input *store.Stage) *store.Stage {
+func updateStage(ctx context.Context, req mock.UpdateRequest, p part, input *store.Stage) *store.Stage {
 	modified, upserted := 0, 0
 	for _, doc := range p.docs {
-		if _, changed, err := req.Update.Apply(doc); err == nil && changed {
+		if _, changed, err := req.Update.ApplyIn(ctx, doc); err == nil && changed {
 			modified++
 		}
 	}
@@ -66,7 +72,7 @@ func updateStage(req mock.UpdateRequest, p part, input *store.Stage) *store.Stag
 	})
 }
 
-func deleteStage(p part, input *store.Stage) *store.Stage {
+func deleteStage(_ context.Context, p part, input *store.Stage) *store.Stage {
 	return writeStage("DELETE", input, bson.D{{Key: "nWouldDelete", Value: smallest(int64(len(p.docs)))}})
 }
 
@@ -82,7 +88,9 @@ func explainDelete(c *call, level verbosity) (bson.D, error) {
 	if err := checkDelete(statement); err != nil {
 		return nil, err
 	}
-	q, err := c.deleteQuery(ns, statement.Lookup("q").Document(), args.Truth(statement.Lookup("limit")), statement)
+	q, err := outside(c, func(context.Context) (query, error) {
+		return c.deleteQuery(ns, statement.Lookup("q").Document(), args.Truth(statement.Lookup("limit")), statement)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +102,7 @@ func explainFindAndModify(c *call, level verbosity) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	req, err := findOneRequest(c)
+	req, err := outside(c, func(context.Context) (mock.FindOneRequest, error) { return findOneRequest(c) })
 	if err != nil {
 		return nil, err
 	}
@@ -105,30 +113,31 @@ func explainFindAndModify(c *call, level verbosity) (bson.D, error) {
 	if req.Remove {
 		return explainWrite(c, q, level, "SINGLE_SHARD", deleteStage)
 	}
-	return explainWrite(c, q, level, "SINGLE_SHARD", func(p part, input *store.Stage) *store.Stage {
-		return updateStage(req.UpdateRequest, p, input)
+	return explainWrite(c, q, level, "SINGLE_SHARD", func(ctx context.Context, p part, input *store.Stage) *store.Stage {
+		return updateStage(ctx, req.UpdateRequest, p, input)
 	})
 }
 
-func explainWrite(c *call, q query, level verbosity, top string, write func(part, *store.Stage) *store.Stage) (bson.D,
-	error) {
+func explainWrite(c *call, q query, level verbosity, top string, write func(context.Context, part,
+	*store.Stage) *store.Stage) (bson.D, error) {
 	if isView(c, q.ns) {
 		return nil, mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s is a view, not a collection", q.ns)
 	}
-	parts, err := planOrRun(c, q, level)
-	if err != nil {
-		return nil, err
-	}
-	plans := plans(c.cluster, q, parts, func(p part, shape store.Shape) (*store.Stage, store.Totals) {
-		if q.sort.IsEmpty() {
-			shape.Limit = 0
+	return explaining(c, q, level, func(ctx context.Context, parts []part, h home) (bson.D, error) {
+		plans := plans(h, q, parts, func(p part, shape store.Shape) (*store.Stage, store.Totals) {
+			if q.sort.IsEmpty() {
+				shape.Limit = 0
+			}
+			input, totals := stages(p, shape)
+			return write(ctx, p, input), totals
+		})
+		if top == "SINGLE_SHARD" {
+			top = mergeStage(len(plans), false)
 		}
-		input, totals := stages(p, shape)
-		return write(p, input), totals
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		e := explanation{ns: q.ns, query: q, parts: plans, top: top}
+		return append(e.reply(c.cluster, level), explainTail(c)...), nil
 	})
-	if top == "SINGLE_SHARD" {
-		top = mergeStage(len(plans), false)
-	}
-	e := explanation{ns: q.ns, query: q, parts: plans, top: top}
-	return append(e.reply(c.cluster, level), explainTail(c)...), nil
 }

@@ -32,18 +32,27 @@ func (l lateness) sleep(ctx context.Context) {
 
 // runFaulty runs a command on a cluster whose nodes may be away or slow, or
 // that was told to fail it.
-func (r *Router) runFaulty(cmd *command, c *call) (bson.Raw, lateness) {
+func (r *Router) runFaulty(cmd *command, c *call) (bson.D, error) {
 	var failure *mock.Failure
 	c.request, failure = r.cluster.BeginRequest(cmd.Name)
+	c.request.Under(c.ctx, c.deadline, c.outside)
 	reply, err := r.runUnless(failure, cmd, c)
-	raw := r.reply(reply, c.labelled(err))
-	took := c.request.End(int64(len(c.body) + len(raw)))
-	if took == 0 {
+	c.slow = c.request.Slow()
+	return reply, c.labelled(err)
+}
+
+// delayed returns what becomes of a reply where nodes are slow, and how much later
+// than now it is due on real time.
+func (r *Router) delayed(c *call, raw bson.Raw) (bson.Raw, lateness) {
+	if !c.slow {
 		return raw, 0
 	}
+	r.cluster.Lock()
+	defer r.cluster.Unlock()
+	took := c.request.End(int64(len(c.body) + len(raw)))
 	if late := r.cluster.Now().Add(took); !c.deadline.IsZero() && late.After(c.deadline) {
 		took = max(0, c.deadline.Sub(r.cluster.Now()))
-		raw = r.reply(nil, mongoerr.New(mongoerr.MaxTimeMSExpired, "operation exceeded time limit"))
+		raw = r.reply(nil, errMaxTime())
 	}
 	if r.cluster.RealTime() {
 		return raw, lateness(took)

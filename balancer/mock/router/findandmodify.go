@@ -1,6 +1,7 @@
 package router
 
 import (
+	"context"
 	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -32,11 +33,8 @@ func findAndModifyOnce(c *call) (*outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	req, err := findOneRequest(c)
+	req, err := outside(c, func(context.Context) (mock.FindOneRequest, error) { return findOneRequest(c) })
 	if err != nil {
-		return nil, err
-	}
-	if err := c.cluster.Migrations().AwaitWritable(c.ctx, c.deadline, ns); err != nil {
 		return nil, err
 	}
 	result, err := c.request.FindAndModify(ns, req)

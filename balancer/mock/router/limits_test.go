@@ -59,14 +59,14 @@ func TestCursorsHoldSoMuch(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	x := &tester{t: t, router: router.New(c, nil, router.WithCursorBytes(25_000)), cluster: c}
+	x := &tester{t: t, router: router.New(c, nil, router.WithCursorBytes(60_000)), cluster: c}
 	docs := bson.A{}
 	for i := range 11 {
 		docs = append(docs, d("_id", i, "pad", make([]byte, 1000)))
 	}
 	x.ok("app", d("insert", "c", "documents", docs))
-	open := func() int64 { // 10 KB are left to give
-		return x.ok("app", d("find", "c", "batchSize", 1)).Lookup("cursor", "id").Int64()
+	open := func() int64 { // 11 KB are kept to be sorted
+		return x.ok("app", d("find", "c", "sort", d("none", 1), "batchSize", 1)).Lookup("cursor", "id").Int64()
 	}
 	read := func(id int64, code int64) {
 		t.Helper()
@@ -87,7 +87,7 @@ func TestCursorsHoldSoMuch(t *testing.T) {
 	}
 	read(first, 0)
 	big := bson.A{}
-	for i := range 30 {
+	for i := range 60 {
 		big = append(big, d("_id", 100+i, "pad", make([]byte, 1000)))
 	}
 	x.ok("app", d("insert", "c", "documents", big))
@@ -96,8 +96,8 @@ func TestCursorsHoldSoMuch(t *testing.T) {
 	read(third, 43)
 }
 
-// A pipeline that multiplies documents ends before memory does; one that only
-// reads may read all.
+// A pipeline that multiplies documents gives them as they are asked for; one that
+// writes them must keep them, and ends before memory does.
 func TestPipelinesGiveSoMuch(t *testing.T) {
 	c, err := mock.New(mock.Config{})
 	if err != nil {
@@ -112,7 +112,11 @@ func TestPipelinesGiveSoMuch(t *testing.T) {
 	x.ok("app", d("insert", "c", "documents", docs))
 	x.ok("app", d("aggregate", "c", "pipeline", bson.A{}, "cursor", d()))
 	cross := bson.A{d("$lookup", d("from", "c", "pipeline", bson.A{}, "as", "x")), d("$unwind", "$x")}
-	if code := x.code("app", d("aggregate", "c", "pipeline", cross, "cursor", d())); code != 146 {
+	reply := x.ok("app", d("aggregate", "c", "pipeline", cross, "cursor", d()))
+	if n := len(reply.Lookup("cursor", "firstBatch").Array()); n > 300_000 || reply.Lookup("cursor", "id").Int64() == 0 {
+		t.Errorf("a first batch of %d bytes, and the cursor %v", n, reply.Lookup("cursor", "id"))
+	}
+	if code := x.code("app", d("aggregate", "c", "pipeline", append(cross, d("$out", "all")), "cursor", d())); code != 146 {
 		t.Errorf("code %d", code)
 	}
 	x.ok("app", d("aggregate", "c", "pipeline", append(cross, d("$limit", 3)), "cursor", d()))

@@ -1,10 +1,9 @@
 package router
 
 import (
-	"iter"
+	"context"
 	"maps"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -94,21 +93,12 @@ func (m *Member) hello(role string) bson.D {
 	return reply
 }
 
-// reads plans a query: on the member alone where this is one.
-func reads(c *call, ns string, q store.Query) ([]mock.Read, error) {
+// reads captures what a query is about: on the member alone where this is one.
+func reads(c *call, ns string, filter *store.Filter) ([]mock.Read, error) {
 	if c.node.member != nil {
-		return c.request.MemberReads(c.node.member.ID, ns, q)
+		return c.request.MemberReads(c.node.member.ID, ns, filter)
 	}
-	return c.request.Reads(ns, q)
-}
-
-// documents are all that a namespace has.
-func allDocuments(c *call, ns string) (iter.Seq[bson.Raw], error) {
-	if c.node.member == nil {
-		return c.request.Documents(ns, nil), c.request.Ask(ns, nil)
-	}
-	docs, err := runQuery(c, query{ns: ns})
-	return slices.Values(docs), err
+	return c.request.Reads(ns, filter)
 }
 
 // stats returns a collection's counters on the shards that own chunks, or on
@@ -144,7 +134,7 @@ func checkMemberStage(c *call, name string) error {
 
 // memberCount without a query is the fast count, orphans included.
 func memberCount(c *call) (bson.D, error) {
-	q, err := c.readQuery("query")
+	q, err := outside(c, func(context.Context) (query, error) { return c.readQuery("query") })
 	if err != nil {
 		return nil, err
 	}
@@ -155,8 +145,7 @@ func memberCount(c *call) (bson.D, error) {
 		}
 		return bson.D{{Key: "n", Value: smallest(n)}}, nil
 	}
-	n, err := countMatching(c, q)
-	return bson.D{{Key: "n", Value: smallest(n)}}, err
+	return countMatching(c, q)
 }
 
 func memberDatabases(c *call) (bson.D, error) {

@@ -1,6 +1,7 @@
 package router
 
 import (
+	"context"
 	"slices"
 	"strings"
 
@@ -211,37 +212,22 @@ func (m mergeOutput) writeOne(c *call, doc bson.Raw) error {
 	if m.matched == "fail" {
 		return c.request.Insert(m.ns, doc)
 	}
-	where, err := m.where(doc)
+	req, err := outside(c, func(context.Context) (mock.UpdateRequest, error) { return m.request(c, doc) })
 	if err != nil {
 		return err
 	}
-	filter, err := store.CompileFilter(where)
-	if err != nil {
-		return err
-	}
-	matched := 0
+	matched := false
 	if m.matched == "keepExisting" {
-		if err := c.request.Ask(m.ns, filter); err != nil {
-			return err
-		}
-		for range c.request.Documents(m.ns, filter) {
-			matched++
-			break
-		}
+		matched, err = c.exists(m.ns, req.Filter)
 	} else {
-		update, err := m.update(c, doc, filter)
-		if err != nil {
-			return err
-		}
-		result, err := c.request.Update(m.ns, mock.UpdateRequest{Filter: filter, Query: where, Update: update,
-			Retryable: true})
-		if err != nil {
-			return err
-		}
-		matched = result.Matched
+		var result mock.UpdateResult
+		result, err = c.request.Update(m.ns, req)
+		matched = result.Matched > 0
 	}
 	switch {
-	case matched > 0 || m.notMatched == "discard":
+	case err != nil:
+		return err
+	case matched || m.notMatched == "discard":
 		return nil
 	case m.notMatched == "fail":
 		return mongoerr.New(13113,
@@ -249,6 +235,30 @@ func (m mergeOutput) writeOne(c *call, doc bson.Raw) error {
 				"collection")
 	}
 	return c.request.Insert(m.ns, doc)
+}
+
+// request returns how a result is merged.
+func (m mergeOutput) request(c *call, doc bson.Raw) (mock.UpdateRequest, error) {
+	req := mock.UpdateRequest{Retryable: true}
+	var err error
+	if req.Query, err = m.where(doc); err != nil {
+		return req, err
+	}
+	if req.Filter, err = store.CompileFilter(req.Query); err != nil || m.matched == "keepExisting" {
+		return req, err
+	}
+	req.Update, err = m.update(c, doc, req.Filter)
+	return req, err
+}
+
+// exists reports whether there is a document that matches.
+func (c *call) exists(ns string, filter *store.Filter) (bool, error) {
+	results, err := queried(c, query{ns: ns, filter: filter, limit: 1})
+	if err != nil {
+		return false, err
+	}
+	docs, err := outside(c, results.all)
+	return len(docs) > 0, err
 }
 
 // where returns the query for the document that a result is merged with.

@@ -1,6 +1,7 @@
 package router
 
 import (
+	"context"
 	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -36,6 +37,8 @@ type query struct {
 	showRecord  bool
 	// partial is set where shards were left out; nil refuses that.
 	partial *bool
+	// held counts what has to be kept to be sorted.
+	held *weight
 }
 
 // plain queries may go the shortest way to a document by its _id.
@@ -121,7 +124,7 @@ func (c *call) document(name string) (bson.Raw, error) {
 }
 
 func find(c *call) (bson.D, error) {
-	q, err := findQuery(c)
+	q, err := outside(c, func(context.Context) (query, error) { return findQuery(c) })
 	if err != nil {
 		return nil, err
 	}
@@ -132,15 +135,7 @@ func find(c *call) (bson.D, error) {
 	if c.args.Truth("allowPartialResults") {
 		q.partial = new(bool)
 	}
-	results, err := runQuery(c, q)
-	if err != nil {
-		return nil, err
-	}
-	open := &cursor{ns: q.ns, left: results, patient: c.args.Truth("noCursorTimeout")}
-	if open.tail, err = tailOf(c, q, len(results)); err != nil {
-		return nil, err
-	}
-	cursor, err := openCursor(c, open, size, c.args.Truth("singleBatch"))
+	cursor, err := findFirst(c, q, size)
 	if err != nil {
 		return nil, err
 	}
@@ -150,6 +145,37 @@ func find(c *call) (bson.D, error) {
 	}
 	return bson.D{{Key: "cursor", Value: append(first, bson.E{Key: "id", Value: cursor.id},
 		bson.E{Key: "ns", Value: q.ns})}}, nil
+}
+
+// findFirst runs a find as far as its first batch.
+func findFirst(c *call, q query, size int) (opened, error) {
+	open := &cursor{ns: q.ns, patient: c.args.Truth("noCursorTimeout"), held: new(weight)}
+	q.held = open.held
+	tailable := c.args.Truth("tailable")
+	var err error
+	if tailable {
+		// What comes later is read from where the find ended: nothing may come in between.
+		open.tail, err = tailOf(c, q)
+	}
+	if err != nil {
+		return opened{}, err
+	}
+	results, err := queried(c, q)
+	switch {
+	case err != nil:
+		return opened{}, err
+	case tailable:
+		if open.left, err = outside(c, results.all); err != nil {
+			return opened{}, err
+		}
+		open.limitTail(q, len(open.left))
+	case c.args.Truth("singleBatch") || q.limit == 1 && size != 0:
+		batch, err := outside(c, func(ctx context.Context) (bson.A, error) { return results.first(ctx, size) })
+		return opened{batch: batch}, err
+	default:
+		open.rest = results.start(c.ctx)
+	}
+	return openCursor(c, open, size, c.args.Truth("singleBatch"))
 }
 
 // findQuery reads a find command.
@@ -267,7 +293,7 @@ func (c *call) projection(spec bson.Raw, filter *store.Filter) (*store.Projectio
 // count without a query sums the shards' fast counts, orphans included, as
 // the server does (spec 03 §2.5).
 func count(c *call) (bson.D, error) {
-	q, err := c.readQuery("query")
+	q, err := outside(c, func(context.Context) (query, error) { return c.readQuery("query") })
 	if err != nil {
 		return nil, err
 	}
@@ -295,8 +321,7 @@ func count(c *call) (bson.D, error) {
 		}
 		return bson.D{{Key: "shards", Value: byShard}, {Key: "n", Value: smallest(total)}}, nil
 	}
-	n, err := countMatching(c, q)
-	return bson.D{{Key: "n", Value: smallest(n)}}, err
+	return countMatching(c, q)
 }
 
 // smallest returns the server's "append as smallest number": Int32 where it
@@ -309,7 +334,7 @@ func smallest(n int64) any {
 }
 
 func distinct(c *call) (bson.D, error) {
-	q, err := c.readQuery("query")
+	q, err := outside(c, func(context.Context) (query, error) { return c.readQuery("query") })
 	if err != nil {
 		return nil, err
 	}
@@ -317,17 +342,23 @@ func distinct(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	docs, err := runQuery(c, q)
+	results, err := queried(c, q)
 	if err != nil {
 		return nil, err
 	}
-	found, err := store.Distinct(c.ctx, key, slices.Values(docs))
-	if err != nil {
-		return nil, err
-	}
-	values := bson.A{}
-	for _, v := range found {
-		values = append(values, v)
-	}
-	return bson.D{{Key: "values", Value: values}}, nil
+	return outside(c, func(ctx context.Context) (bson.D, error) {
+		docs, err := results.all(ctx)
+		if err != nil {
+			return nil, err
+		}
+		found, err := store.Distinct(ctx, key, slices.Values(docs))
+		if err != nil {
+			return nil, err
+		}
+		values := bson.A{}
+		for _, v := range found {
+			values = append(values, v)
+		}
+		return bson.D{{Key: "values", Value: values}}, nil
+	})
 }

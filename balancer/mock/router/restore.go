@@ -32,8 +32,8 @@ type storedOutcome struct {
 }
 
 // storeWrites keeps what a retryable command has done.
-func (r *Router) storeWrites(c *call) {
-	if c.txnNumber == nil || !r.cluster.KeepsWrites() || c.session.writes == nil || !c.session.writes.fresh {
+func (n *node) storeWrites(c *call) {
+	if c.txnNumber == nil || !n.cluster.KeepsWrites() || c.session.writes == nil || !c.session.writes.fresh {
 		return
 	}
 	w := c.session.writes
@@ -44,10 +44,10 @@ func (r *Router) storeWrites(c *call) {
 	}
 	raw, err := bson.Marshal(kept)
 	if err != nil {
-		r.logger.Error("retryable write not kept", "error", err)
+		n.logger.Error("retryable write not kept", "error", err)
 		return
 	}
-	r.cluster.KeepWrite(string(c.lsid.id[:])+string(c.lsid.user[:]), raw)
+	n.cluster.KeepWrite(string(c.lsid.id[:])+string(c.lsid.user[:]), raw)
 }
 
 // restore takes over what the cluster kept, now and whenever another state takes

@@ -117,7 +117,14 @@ func (r *Router) handle(ctx context.Context, req wire.Request) bson.Raw {
 	ctx, end := r.operations.begin(ctx, req.Command, c)
 	defer end()
 	c.ctx = ctx
-	reply, late, written := r.answer(cmd, c)
+	defer c.end()
+	release, err := r.checkOut(c)
+	if err != nil {
+		return r.reply(nil, err)
+	}
+	defer release()
+	fields, written, err := r.perform(cmd, c)
+	reply, late := r.delayed(c, r.reply(fields, err))
 	if err := written(ctx); err != nil {
 		return r.reply(nil, err)
 	}
@@ -125,31 +132,32 @@ func (r *Router) handle(ctx context.Context, req wire.Request) bson.Raw {
 	return fault.failAfter(reply)
 }
 
-// answer runs a command with the cluster's lock held, and tells how much
-// later than now the reply is due. It may be sent when what the command has
-// changed is written.
-func (r *Router) answer(cmd *command, c *call) (reply bson.Raw, late lateness, written func(context.Context) error) {
+// perform runs a command with the cluster's lock held, but for what only computes.
+// The reply may be sent when what the command has changed is written.
+func (r *Router) perform(cmd *command, c *call) (fields bson.D, written func(context.Context) error, err error) {
 	r.cluster.Lock()
 	defer r.cluster.Unlock()
 	r.cluster.Spend(commandTime)
-	reply, late = r.perform(cmd, c)
+	fields, err = r.run(cmd, c)
 	r.storeWrites(c)
-	return reply, late, whenWritten(cmd, c)
+	return fields, whenWritten(cmd, c), err
 }
 
-func (r *Router) perform(cmd *command, c *call) (bson.Raw, lateness) {
+func (r *Router) run(cmd *command, c *call) (bson.D, error) {
 	if cmd == nil {
-		return r.reply(nil, mongoerr.New(mongoerr.CommandNotFound, "no such command: '%s'", c.invoked)), 0
+		return nil, mongoerr.New(mongoerr.CommandNotFound, "no such command: '%s'", c.invoked)
 	}
 	c.now, c.request = r.cluster.Now(), r.cluster.Background()
 	if err := r.check(cmd, c); err != nil {
-		return r.reply(nil, err), 0
+		return nil, err
+	}
+	if err := checkDisk(cmd, c); err != nil {
+		return nil, err
 	}
 	if !cmd.Mock && r.member == nil {
 		return r.runFaulty(cmd, c)
 	}
-	reply, err := cmd.run(c)
-	return r.reply(reply, err), 0
+	return cmd.run(c)
 }
 
 // runOutside runs a command that needs no cluster.

@@ -1,6 +1,9 @@
 package router
 
 import (
+	"bytes"
+	"context"
+	"iter"
 	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -9,125 +12,258 @@ import (
 	"shardsh/balancer/mock/store"
 )
 
-// part is what one shard did for a query.
-type part struct {
-	read mock.Read
-	ran  store.Ran
-	docs []bson.Raw
-	// marks are where the documents were found, if the query asks for that.
-	marks []store.Found
+// source makes a stream of documents of what was captured. It needs no lock, and
+// ends with ctx.
+type source func(ctx context.Context) iter.Seq2[bson.Raw, error]
+
+// documents is a source of documents at hand.
+func documents(docs []bson.Raw) source {
+	return func(context.Context) iter.Seq2[bson.Raw, error] {
+		return func(yield func(bson.Raw, error) bool) {
+			for _, doc := range docs {
+				if !yield(doc, nil) {
+					return
+				}
+			}
+		}
+	}
 }
 
-// runQuery executes a query to its end.
-func runQuery(c *call, q query) ([]bson.Raw, error) {
-	parts, err := parts(c, q)
+// queried captures what a query reads.
+func queried(c *call, q query) (source, error) {
+	if isView(c, q.ns) {
+		return viewed(c, q)
+	}
+	reads, err := reached(c, q)
 	if err != nil {
 		return nil, err
 	}
-	results := q.merge(parts)
-	mark := q.marker(parts)
-	for i, doc := range results {
-		out, err := q.projection.Apply(doc)
-		if err != nil {
-			return nil, err
+	return func(ctx context.Context) iter.Seq2[bson.Raw, error] {
+		return func(yield func(bson.Raw, error) bool) {
+			planned, err := mock.Planned(reads, q.request())
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			q.run(ctx, planned)(yield)
 		}
-		results[i] = mark(doc, out)
+	}, nil
+}
+
+// reached captures the reads of a query; of one that is content with partial
+// results, those of the shards that can be reached.
+func reached(c *call, q query) ([]mock.Read, error) {
+	if q.partial == nil || c.node.member != nil {
+		return reads(c, q.ns, q.filter)
 	}
-	return results, nil
+	reads, partial, err := c.request.PartialReads(q.ns, q.filter)
+	*q.partial = partial
+	return reads, err
+}
+
+// run gives the results of a query: the shards' documents in order, the part of
+// them that is asked for, each as it is to be shown.
+func (q query) run(ctx context.Context, reads []mock.Read) iter.Seq2[bson.Raw, error] {
+	m := marks{}
+	parts := make([]iter.Seq2[bson.Raw, error], len(reads))
+	for i, r := range reads {
+		p := &part{read: r}
+		if q.marks() {
+			p.marks = m
+		}
+		if parts[i] = p.documents(ctx, q); !r.Plan.Sorted() {
+			parts[i] = p.gathered(ctx, q)
+		}
+	}
+	return q.shown(ctx, m, q.cut(q.merged(parts)))
+}
+
+// cut leaves skip and limit.
+func (q query) cut(in iter.Seq2[bson.Raw, error]) iter.Seq2[bson.Raw, error] {
+	if q.skip == 0 && q.limit == 0 {
+		return in
+	}
+	return func(yield func(bson.Raw, error) bool) {
+		n := int64(0)
+		for doc, err := range in {
+			if n++; err == nil && n <= q.skip {
+				continue
+			}
+			if !yield(doc, err) || err != nil || q.limit > 0 && n == q.skip+q.limit {
+				return
+			}
+		}
+	}
+}
+
+// merged puts the shards' documents in one order.
+func (q query) merged(parts []iter.Seq2[bson.Raw, error]) iter.Seq2[bson.Raw, error] {
+	switch {
+	case len(parts) == 1:
+		return parts[0]
+	case q.sort.IsEmpty():
+		return concatenated(parts)
+	}
+	return mergeSorted(parts, q.sort.Key)
+}
+
+func concatenated(parts []iter.Seq2[bson.Raw, error]) iter.Seq2[bson.Raw, error] {
+	return func(yield func(bson.Raw, error) bool) {
+		for _, p := range parts {
+			for doc, err := range p {
+				if !yield(doc, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+// mergeSorted merges streams; of documents that are equal the earlier stream's
+// comes first.
+func mergeSorted(parts []iter.Seq2[bson.Raw, error], key func(doc bson.Raw) []byte) iter.Seq2[bson.Raw, error] {
+	type head struct {
+		doc  bson.Raw
+		key  []byte
+		next func() (bson.Raw, error, bool)
+	}
+	return func(yield func(bson.Raw, error) bool) {
+		var heads []*head
+		for _, p := range parts {
+			next, stop := iter.Pull2(p)
+			defer stop()
+			heads = append(heads, &head{next: next})
+		}
+		advance := func(h *head) (ok bool) {
+			doc, err, more := h.next()
+			if err != nil {
+				yield(nil, err)
+				return false
+			}
+			if !more {
+				heads = slices.DeleteFunc(heads, func(other *head) bool { return other == h })
+				return true
+			}
+			h.doc, h.key = doc, key(doc)
+			return true
+		}
+		for _, h := range slices.Clone(heads) {
+			if !advance(h) {
+				return
+			}
+		}
+		for len(heads) > 0 {
+			least := heads[0]
+			for _, h := range heads[1:] {
+				if bytes.Compare(h.key, least.key) < 0 {
+					least = h
+				}
+			}
+			if !yield(least.doc, nil) || !advance(least) {
+				return
+			}
+		}
+	}
+}
+
+// marks are where documents were found whose query asks for that.
+type marks map[*byte]mark
+
+type mark struct {
+	store.Found
+	plan *store.Plan
 }
 
 // marks reports whether results say where they were found.
 func (q query) marks() bool { return q.returnKey || q.showRecord }
 
-// marker returns what becomes of a result for returnKey, which leaves nothing
-// but the key of the index, and showRecordId, which adds the record.
-func (q query) marker(parts []part) func(doc, out bson.Raw) bson.Raw {
-	if !q.marks() {
-		return func(_, out bson.Raw) bson.Raw { return out }
+// shown projects the results, or marks them: returnKey leaves nothing but the key
+// of the index, and showRecordId adds the record.
+func (q query) shown(ctx context.Context, m marks, in iter.Seq2[bson.Raw, error]) iter.Seq2[bson.Raw, error] {
+	if q.projection == nil && !q.marks() {
+		return in
 	}
-	type mark struct {
-		store.Found
-		plan *store.Plan
-	}
-	found := map[*byte]mark{}
-	for _, p := range parts {
-		for _, f := range p.marks {
-			found[&f.Doc[0]] = mark{f, p.read.Plan}
+	return func(yield func(bson.Raw, error) bool) {
+		project := q.projection.Projector(ctx)
+		for doc, err := range in {
+			var out bson.Raw
+			if err == nil {
+				out, err = project(doc)
+			}
+			if err == nil && q.marks() {
+				out = q.mark(m, doc, out)
+			}
+			if !yield(out, err) || err != nil {
+				return
+			}
 		}
 	}
-	return func(doc, out bson.Raw) bson.Raw {
-		at := found[&doc[0]]
-		if q.returnKey { // and nothing else, whatever is shown
-			return at.plan.KeyOf(at.Found)
+}
+
+func (q query) mark(m marks, doc, out bson.Raw) bson.Raw {
+	at := m[&doc[0]]
+	delete(m, &doc[0])
+	if q.returnKey { // and nothing else, whatever is shown
+		return at.plan.KeyOf(at.Found)
+	}
+	return store.WithRecordID(out, at.ID)
+}
+
+// part is what one shard does for a query.
+type part struct {
+	read  mock.Read
+	ran   store.Ran
+	docs  []bson.Raw
+	marks marks // nil unless the query asks for them
+}
+
+// documents gives what the shard finds, as it comes.
+func (p *part) documents(ctx context.Context, q query) iter.Seq2[bson.Raw, error] {
+	return func(yield func(bson.Raw, error) bool) {
+		for found, err := range p.read.Documents(ctx, &p.ran.Counts) {
+			if err == nil && p.marks != nil {
+				p.marks[&found.Doc[0]] = mark{found, p.read.Plan}
+			}
+			if !yield(found.Doc, err) || err != nil {
+				return
+			}
 		}
-		return store.WithRecordID(out, at.ID)
 	}
 }
 
-// parts asks every shard that a query goes to. A shard gives at most as many
-// documents as the whole result may have.
-func parts(c *call, q query) ([]part, error) {
-	if isView(c, q.ns) {
-		p, err := viewPart(c, q)
-		return []part{p}, err
-	}
-	parts, err := planned(c, q)
-	if err != nil {
-		return nil, err
-	}
-	for i := range parts {
-		if err := parts[i].gather(q); err != nil {
-			return nil, err
+// gathered gives what the shard finds when it has been put in order.
+func (p *part) gathered(ctx context.Context, q query) iter.Seq2[bson.Raw, error] {
+	return func(yield func(bson.Raw, error) bool) {
+		if err := p.gather(ctx, q); err != nil {
+			yield(nil, err)
+			return
 		}
+		documents(p.docs)(ctx)(yield)
 	}
-	return parts, nil
 }
 
-// planned returns the parts of a query on a collection, with nothing read yet.
-func planned(c *call, q query) ([]part, error) {
-	reads, err := reached(c, q)
-	if err != nil {
-		return nil, err
-	}
-	parts := make([]part, len(reads))
-	for i, read := range reads {
-		parts[i].read = read
-	}
-	return parts, nil
-}
-
-// reached returns the reads of a query; of one that is content with partial
-// results, those of the shards that can be reached.
-func reached(c *call, q query) ([]mock.Read, error) {
-	if q.partial == nil || c.node.member != nil {
-		return reads(c, q.ns, q.request())
-	}
-	reads, partial, err := c.request.PartialReads(q.ns, q.request())
-	*q.partial = partial
-	return reads, err
-}
-
-func (p *part) gather(q query) error {
+// gather collects what the shard gives: at most as many documents as the whole
+// result may have.
+func (p *part) gather(ctx context.Context, q query) error {
 	wanted := int64(-1)
 	if q.limit > 0 {
 		wanted = q.skip + q.limit
 	}
-	for found, err := range p.read.Documents(&p.ran.Counts) {
+	for doc, err := range p.documents(ctx, q) {
 		if err != nil {
 			return err
 		}
-		doc := found.Doc
-		if q.marks() {
-			p.marks = append(p.marks, found)
-		}
 		p.docs = append(p.docs, doc)
 		p.ran.Bytes += int64(len(doc))
+		q.held.add(doc)
 		if p.read.Plan.Sorted() && int64(len(p.docs)) == wanted {
 			break
 		}
 	}
 	if !p.read.Plan.Sorted() {
-		q.sort.Documents(p.docs)
+		if err := q.sort.DocumentsIn(ctx, p.docs); err != nil {
+			return err
+		}
 	}
 	if wanted >= 0 {
 		p.docs = p.docs[:min(wanted, int64(len(p.docs)))]
@@ -136,42 +272,20 @@ func (p *part) gather(q query) error {
 	return nil
 }
 
-// merge puts the shards' documents in order and cuts the result out.
-func (q query) merge(parts []part) []bson.Raw {
-	var results []bson.Raw
-	for _, p := range parts {
-		results = append(results, p.docs...)
-	}
-	if len(parts) > 1 {
-		q.sort.Documents(results)
-	}
-	results = results[min(q.skip, int64(len(results))):]
-	if q.limit > 0 {
-		results = results[:min(q.limit, int64(len(results)))]
-	}
-	return slices.Clip(results)
-}
-
 // countMatching counts without keeping the documents.
-func countMatching(c *call, q query) (int64, error) {
-	if isView(c, q.ns) {
-		docs, err := runQuery(c, q)
-		return int64(len(docs)), err
-	}
-	reads, err := reads(c, q.ns, q.request())
+func countMatching(c *call, q query) (bson.D, error) {
+	results, err := queried(c, q)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	n := int64(0)
-	for _, read := range reads {
-		for _, err := range read.Documents(&store.Counts{}) {
+	return outside(c, func(ctx context.Context) (bson.D, error) {
+		n := int64(0)
+		for _, err := range results(ctx) {
 			if err != nil {
-				return 0, err
+				return nil, err
 			}
-			if n++; q.limit > 0 && n == q.skip+q.limit {
-				return q.limit, nil
-			}
+			n++
 		}
-	}
-	return max(0, n-q.skip), nil
+		return bson.D{{Key: "n", Value: smallest(n)}}, nil
+	})
 }

@@ -2,6 +2,7 @@ package router
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"maps"
 	"slices"
@@ -60,6 +61,43 @@ type session struct {
 type sessions struct {
 	mu   sync.Mutex
 	open map[sessionID]*session
+	// out are those whose retryable write is under way; each channel closes when it
+	// ends.
+	out map[sessionID]chan struct{}
+}
+
+// checkOut waits until nobody else has a session, and takes it.
+func (s *sessions) checkOut(ctx context.Context, id sessionID) (release func(), err error) {
+	for {
+		held, release := s.tryOut(id)
+		if release != nil {
+			return release, nil
+		}
+		select {
+		case <-held:
+		case <-ctx.Done():
+			return nil, mongoerr.New(mongoerr.Interrupted, "operation was interrupted: %s", context.Cause(ctx))
+		}
+	}
+}
+
+func (s *sessions) tryOut(id sessionID) (held <-chan struct{}, release func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if held := s.out[id]; held != nil {
+		return held, nil
+	}
+	if s.out == nil {
+		s.out = map[sessionID]chan struct{}{}
+	}
+	over := make(chan struct{})
+	s.out[id] = over
+	return nil, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.out, id)
+		close(over)
+	}
 }
 
 // use notes that a session is in use and makes it where it is new.

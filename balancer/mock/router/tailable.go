@@ -44,23 +44,23 @@ func (c *call) checkTailable() error {
 	return nil
 }
 
-// tail opens the end of a capped collection after a find that gave some
-// documents; nil for other finds.
-func tailOf(c *call, q query, found int) (*tail, error) {
-	if !c.args.Truth("tailable") {
-		return nil, nil
-	}
+// tailOf opens the end of a capped collection as it is now; nil where there is none.
+func tailOf(c *call, q query) (*tail, error) {
 	place, err := c.cluster.Collections().StartTail(q.ns)
 	if err != nil || place == nil {
 		return nil, err
 	}
-	t := &tail{place: place, query: q, await: c.args.Truth("awaitData"), wanted: -1}
-	if q.limit > 0 {
-		if t.wanted = q.limit - int64(found); t.wanted <= 0 {
-			return nil, nil
-		}
+	return &tail{place: place, query: q, await: c.args.Truth("awaitData"), wanted: -1}, nil
+}
+
+// limitTail takes off the limit of a tailable cursor what the find gave.
+func (c *cursor) limitTail(q query, found int) {
+	if c.tail == nil || q.limit == 0 {
+		return
 	}
-	return t, nil
+	if c.tail.wanted = q.limit - int64(found); c.tail.wanted <= 0 {
+		c.tail = nil
+	}
 }
 
 // more adds to a tailable cursor that has nothing left what has come
@@ -68,7 +68,7 @@ func tailOf(c *call, q query, found int) (*tail, error) {
 // maxTimeMS is over.
 func readMore(c *call, open *cursor) error {
 	t := open.tail
-	if len(open.left) > 0 {
+	if len(open.left) > 0 || open.rest != nil {
 		return nil
 	}
 	deadline := c.deadline

@@ -44,6 +44,15 @@ func (r *Router) readOperation(cmd *command, c *call) error {
 	return nil
 }
 
+// checkOut keeps a session's retryable writes apart: one that comes again while
+// the first is under way waits for it, and finds what it has done.
+func (r *Router) checkOut(c *call) (release func(), err error) {
+	if c.lsid == nil || c.body.Lookup("txnNumber").IsZero() {
+		return func() {}, nil
+	}
+	return r.sessions.checkOut(c.ctx, *c.lsid)
+}
+
 // checkTransaction refuses transactions: without them a part of one would take
 // effect at once and for good.
 func (c *call) checkTransaction() error {

@@ -4,48 +4,15 @@ import (
 	"context"
 	"iter"
 	"slices"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
 )
-
-// collection gives all documents of a collection or view of a database.
-func readCollection(ctx context.Context, c *call, db, name string) (iter.Seq[bson.Raw], error) {
-	if c.node.member != nil {
-		return allDocuments(c, db+"."+name)
-	}
-	on, stages, isView := c.cluster.Collections().ViewOf(db+"."+name, db)
-	if err := c.request.Ask(on, nil); err != nil {
-		return nil, err
-	}
-	if !isView {
-		return c.request.Documents(on, nil), nil
-	}
-	pipeline, err := store.CompilePipeline(stages, pipelineEnv(ctx, c, db, nil))
-	if err != nil {
-		return nil, err
-	}
-	var docs []bson.Raw
-	for doc, err := range pipeline.Run(ctx, c.request.Documents(on, nil)) {
-		if err != nil {
-			return nil, err
-		}
-		docs = append(docs, doc)
-	}
-	return slices.Values(docs), nil
-}
-
-// environment is what pipelines of a database need from outside.
-func pipelineEnv(ctx context.Context, c *call, db string, let bson.Raw) store.Env {
-	return store.Env{
-		Now:        c.cluster.Now,
-		Variables:  let,
-		Collection: func(name string) (iter.Seq[bson.Raw], error) { return readCollection(ctx, c, db, name) },
-	}
-}
 
 // isView reports whether a namespace is a view. A member shows none: its router
 // has them.
@@ -57,30 +24,176 @@ func isView(c *call, ns string) bool {
 	return isView
 }
 
-// viewPart reads a view for a query, as one part.
-func viewPart(c *call, q query) (part, error) {
-	var p part
+// foreign are the collections and views of a database that a pipeline reads, as
+// they were when it was captured.
+type foreign struct {
+	db  string
+	let bson.Raw
+	now time.Time
+	ctx context.Context // of who reads now
+	of  map[string]foreignCollection
+}
+
+// foreignCollection is a collection, or a view and the collection it stands on.
+type foreignCollection struct {
+	reads  []mock.Read
+	stages []bson.Raw // of a view; nil without
+}
+
+// environment is what pipelines of a database need from outside. The collections
+// they read are to be captured.
+func environment(c *call, db string, let bson.Raw) (*foreign, store.Env) {
+	f := &foreign{db: db, let: let, now: c.now, ctx: c.ctx, of: map[string]foreignCollection{}}
+	return f, f.env()
+}
+
+func (f *foreign) env() store.Env {
+	return store.Env{Now: func() time.Time { return f.now }, Variables: f.let, Collection: f.read}
+}
+
+// capture captures collections and what they stand on, as far as that is views.
+// The lock is held.
+func (f *foreign) capture(c *call, names []string) error {
+	for _, name := range names {
+		if _, known := f.of[name]; known || name == "" {
+			continue
+		}
+		ns := f.db + "." + name
+		var stages []bson.Raw
+		if c.node.member == nil {
+			ns, stages, _ = c.cluster.Collections().ViewOf(ns, f.db)
+		}
+		reads, err := reads(c, ns, nil)
+		if err != nil {
+			return err
+		}
+		f.of[name] = foreignCollection{reads, stages}
+		if err := f.capture(c, joined(stages)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// read gives all documents of a collection or view that was captured.
+func (f *foreign) read(name string) (iter.Seq[bson.Raw], error) {
+	of := f.of[name]
+	docs, err := all(f.ctx, of.reads)
+	if err != nil || of.stages == nil {
+		return docs, err
+	}
+	view := *f
+	view.let = nil
+	pipeline, err := store.CompilePipeline(of.stages, view.env())
+	if err != nil {
+		return nil, err
+	}
+	var list []bson.Raw
+	for doc, err := range pipeline.Run(f.ctx, docs) {
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, doc)
+	}
+	return slices.Values(list), nil
+}
+
+// all walks the documents that reads without a query give. It ends with ctx,
+// which whoever walks looks at.
+func all(ctx context.Context, reads []mock.Read) (iter.Seq[bson.Raw], error) {
+	planned, err := mock.Planned(reads, store.Query{})
+	if err != nil {
+		return nil, err
+	}
+	return func(yield func(bson.Raw) bool) {
+		for _, r := range planned {
+			for found, err := range r.Documents(ctx, &store.Counts{}) {
+				if err != nil || !yield(found.Doc) {
+					return
+				}
+			}
+		}
+	}, nil
+}
+
+// joined returns the names of the collections that stages read, wherever they
+// stand in them.
+func joined(stages []bson.Raw) []string {
+	var names []string
+	for _, s := range stages {
+		names = appendJoined(names, s)
+	}
+	return names
+}
+
+func appendJoined(names []string, doc bson.Raw) []string {
+	elems, err := doc.Elements()
+	if err != nil {
+		return names
+	}
+	for _, e := range elems {
+		v := e.Value()
+		if inner, isArray := v.ArrayOK(); isArray {
+			names = appendJoined(names, bson.Raw(inner))
+		}
+		inner, isDoc := v.DocumentOK()
+		switch e.Key() {
+		case "$lookup", "$graphLookup", "$unionWith":
+			text, _ := v.StringValueOK()
+			from, _ := inner.Lookup("from").StringValueOK()
+			coll, _ := inner.Lookup("coll").StringValueOK()
+			names = append(names, text, from, coll)
+		}
+		if isDoc {
+			names = appendJoined(names, inner)
+		}
+	}
+	return names
+}
+
+// viewed captures what a query on a view reads.
+func viewed(c *call, q query) (source, error) {
 	db, name, err := catalog.SplitNamespace(q.ns)
 	if err != nil {
-		return p, err
+		return nil, err
 	}
 	if q.marks() {
-		return p, mongoerr.New(mongoerr.InvalidPipelineOperator,
+		return nil, mongoerr.New(mongoerr.InvalidPipelineOperator,
 			"returnKey and showRecordId are not supported on views: %s", q.ns)
 	}
-	docs, err := readCollection(context.Background(), c, db, name)
-	if err != nil {
-		return p, err
+	f, _ := environment(c, db, nil)
+	if err := f.capture(c, []string{name}); err != nil {
+		return nil, err
 	}
+	return func(ctx context.Context) iter.Seq2[bson.Raw, error] {
+		return func(yield func(bson.Raw, error) bool) {
+			f.ctx = ctx
+			docs, err := q.ofView(f, name)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			q.shown(ctx, nil, q.cut(documents(docs)(ctx)))(yield)
+		}
+	}, nil
+}
+
+// ofView returns the documents of a view that match, in the order asked for.
+func (q query) ofView(f *foreign, name string) ([]bson.Raw, error) {
+	docs, err := f.read(name)
+	if err != nil {
+		return nil, err
+	}
+	var list []bson.Raw
+	test := q.filter.Tester(f.ctx)
 	for doc := range docs {
-		ok, err := q.filter.Test(doc)
+		ok, err := test(doc)
 		if err != nil {
-			return p, err
+			return nil, err
 		}
 		if ok {
-			p.docs = append(p.docs, doc)
+			list = append(list, doc)
 		}
 	}
-	q.sort.Documents(p.docs)
-	return p, nil
+	return list, q.sort.DocumentsIn(f.ctx, list)
 }

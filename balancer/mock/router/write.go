@@ -1,6 +1,7 @@
 package router
 
 import (
+	"context"
 	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -130,10 +131,7 @@ func writeError(index int, err error) bson.D {
 var inserted = &outcome{matched: 1, modified: 1}
 
 func insertOne(c *call, ns string, doc bson.Raw) (*outcome, error) {
-	if err := c.cluster.Migrations().AwaitWritable(c.ctx, c.deadline, ns); err != nil {
-		return nil, err
-	}
-	doc = c.stamped(doc)
+	doc = c.stamped(doc, c.cluster.Tick)
 	if err := c.request.InsertChecked(ns, doc, !args.Truth(c.body.Lookup("bypassDocumentValidation"))); err != nil {
 		return nil, err
 	}
@@ -143,11 +141,20 @@ func insertOne(c *call, ns string, doc bson.Raw) (*outcome, error) {
 // stamped returns a document, or an update's new one, with the time in place of
 // its empty timestamps, unless the client wants them as they are: what is copied
 // from elsewhere keeps them.
-func (c *call) stamped(doc bson.Raw) bson.Raw {
+func (c *call) stamped(doc bson.Raw, tick func() bson.Timestamp) bson.Raw {
 	if args.Truth(c.body.Lookup("bypassEmptyTsReplacement")) {
 		return doc
 	}
-	return store.StampEmpty(doc, c.cluster.Tick)
+	return store.StampEmpty(doc, tick)
+}
+
+// stampedOutside is stamped for what is computed without the lock.
+func (c *call) stampedOutside(doc bson.Raw) bson.Raw {
+	return c.stamped(doc, func() bson.Timestamp {
+		c.cluster.Lock()
+		defer c.cluster.Unlock()
+		return c.cluster.Tick()
+	})
 }
 
 func insert(c *call) (bson.D, error) {
@@ -199,11 +206,8 @@ func update(c *call) (bson.D, error) {
 
 // updateOne runs one statement of an update.
 func updateOne(c *call, ns string, q, u bson.RawValue, statement bson.Raw) (*outcome, error) {
-	req, err := updateRequest(c, q, u, statement)
+	req, err := outside(c, func(context.Context) (mock.UpdateRequest, error) { return updateRequest(c, q, u, statement) })
 	if err != nil {
-		return nil, err
-	}
-	if err := c.cluster.Migrations().AwaitWritable(c.ctx, c.deadline, ns); err != nil {
 		return nil, err
 	}
 	if err := c.notMany(req.Multi, "multi=true"); err != nil {
@@ -250,8 +254,7 @@ func updateRequest(c *call, q, u bson.RawValue, options bson.Raw) (mock.UpdateRe
 		return req, err
 	}
 	update, err := store.CompileUpdate(u, store.UpdateOptions{
-		ArrayFilters: arrayFilters, Filter: filter, Let: let, Now: c.now, NewID: c.cluster.NewObjectID,
-		Stamp: c.stamped,
+		ArrayFilters: arrayFilters, Filter: filter, Let: let, Now: c.now, NewID: c.newID, Stamp: c.stampedOutside,
 	})
 	if err != nil {
 		return req, err
@@ -271,6 +274,13 @@ func updateRequest(c *call, q, u bson.RawValue, options bson.Raw) (mock.UpdateRe
 		return req, mongoerr.New(mongoerr.FailedToParse, "multi update is not supported for replacement-style update")
 	}
 	return req, nil
+}
+
+// newID makes the _id of an upserted document, which is computed without the lock.
+func (c *call) newID() bson.ObjectID {
+	c.cluster.Lock()
+	defer c.cluster.Unlock()
+	return c.cluster.NewObjectID()
 }
 
 // withConstants adds an update's own variables, which pipelines may use.
@@ -344,11 +354,8 @@ func (c *call) deleteQuery(ns string, filter bson.Raw, justOne bool, statement b
 }
 
 func deleteMatching(c *call, ns string, filter bson.Raw, justOne bool, statement bson.Raw) (*outcome, error) {
-	q, err := c.deleteQuery(ns, filter, justOne, statement)
+	q, err := outside(c, func(context.Context) (query, error) { return c.deleteQuery(ns, filter, justOne, statement) })
 	if err != nil {
-		return nil, err
-	}
-	if err := c.cluster.Migrations().AwaitWritable(c.ctx, c.deadline, ns); err != nil {
 		return nil, err
 	}
 	if err := c.notMany(!justOne, "limit=0"); err != nil {

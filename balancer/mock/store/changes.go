@@ -48,6 +48,7 @@ func (w *changeNotes) begin() {
 // noteRecord is called at every write of a document.
 func (c *Collection) noteRecord(id RecordID) {
 	c.writes++
+	c.shown = nil
 	if c.watch != nil {
 		c.watch.begin()
 		c.watch.records[id] = struct{}{}
@@ -56,6 +57,7 @@ func (c *Collection) noteRecord(id RecordID) {
 
 // noteIndexes is called when the indexes have changed.
 func (c *Collection) noteIndexes() {
+	c.shown = nil
 	if c.watch != nil {
 		c.watch.begin()
 		c.watch.indexes = true

@@ -20,8 +20,8 @@ const MaxDocumentSize = 16 << 20
 type RecordID uint64
 
 // Collection holds documents and their indexes. It is not safe for concurrent
-// use, except that an iteration once started keeps to what the collection held
-// at that moment and may run beside changes.
+// use, but its Snapshots are. An iteration or a Plan, once there, keeps to what
+// the collection held at that moment and may run beside changes.
 type Collection struct {
 	// Namespace is what duplicate key errors name; it may be empty.
 	Namespace string
@@ -32,6 +32,9 @@ type Collection struct {
 	bytes   int64
 	writes  uint64
 	watch   *changeNotes // nil keeps no notes of changes
+	// shown is the newest snapshot, as long as nothing has changed since; of a
+	// snapshot, itself.
+	shown *Collection
 }
 
 // New makes an empty collection with the index on _id.
@@ -42,6 +45,25 @@ func New() *Collection {
 		panic(fmt.Sprintf("the _id index: %v", err)) // a constant key pattern
 	}
 	return &Collection{indexes: []*Index{ix}}
+}
+
+// Snapshot returns the collection as it is now, for reading only, by any number
+// of goroutines and for as long as they want. It takes constant time: what is
+// written later copies the nodes of the trees on its way.
+func (c *Collection) Snapshot() *Collection {
+	if c.shown != nil && c.shown.Namespace == c.Namespace {
+		return c.shown
+	}
+	s := &Collection{Namespace: c.Namespace, records: *c.records.Copy(), last: c.last, bytes: c.bytes, writes: c.writes}
+	s.indexes = make([]*Index, len(c.indexes))
+	for i, ix := range c.indexes {
+		copied := *ix
+		copied.entries = ix.entries.Copy()
+		s.indexes[i] = &copied
+	}
+	s.shown = s
+	c.shown = s
+	return s
 }
 
 // Count returns the number of documents.
@@ -193,8 +215,8 @@ func (c *Collection) ByID(id bson.RawValue) (RecordID, bson.Raw, bool) {
 // Scan walks all documents in the order of insertion, as they are now: later
 // changes do not show.
 func (c *Collection) Scan() iter.Seq2[RecordID, bson.Raw] {
-	snapshot := c.records.Copy()
-	return func(yield func(RecordID, bson.Raw) bool) { snapshot.Scan(yield) }
+	snapshot := c.Snapshot()
+	return func(yield func(RecordID, bson.Raw) bool) { snapshot.records.Scan(yield) }
 }
 
 // First returns the document that was inserted before all others; false when
@@ -206,15 +228,15 @@ func (c *Collection) Last() RecordID { return c.last }
 
 // After walks the documents behind a record, in the order of insertion.
 func (c *Collection) After(id RecordID) iter.Seq2[RecordID, bson.Raw] {
-	snapshot := c.records.Copy()
-	return func(yield func(RecordID, bson.Raw) bool) { snapshot.Ascend(id+1, yield) }
+	snapshot := c.Snapshot()
+	return func(yield func(RecordID, bson.Raw) bool) { snapshot.records.Ascend(id+1, yield) }
 }
 
 // Documents is Scan without the records.
 func (c *Collection) Documents() iter.Seq[bson.Raw] {
-	snapshot := c.records.Copy()
+	snapshot := c.Snapshot()
 	return func(yield func(bson.Raw) bool) {
-		snapshot.Scan(func(_ RecordID, doc bson.Raw) bool { return yield(doc) })
+		snapshot.records.Scan(func(_ RecordID, doc bson.Raw) bool { return yield(doc) })
 	}
 }
 
@@ -236,7 +258,7 @@ func (c *Collection) Find(f *Filter) iter.Seq2[RecordID, bson.Raw] {
 // gives, otherwise all in the order of insertion. They are as they are now:
 // later changes do not show.
 func (c *Collection) Candidates(f *Filter) iter.Seq2[RecordID, bson.Raw] {
-	p := &Plan{coll: c, query: Query{Filter: f}}
+	p := &Plan{coll: c.Snapshot(), query: Query{Filter: f}}
 	if f != nil {
 		p.clauses = f.clauses
 	}

@@ -96,7 +96,7 @@ func FuzzCompileUpdate(f *testing.F) {
 					t.Errorf("%s made a damaged document", ask)
 				}
 			}
-			_, _ = u.Upsert(doc)
+			_, _ = u.Upsert(t.Context(), doc)
 		}
 	})
 }

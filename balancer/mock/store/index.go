@@ -229,7 +229,10 @@ func (ix *Index) Len() int { return ix.entries.Len() }
 // of insertion within one key; nil leaves an end open. It shows the index as it
 // is now. A key must not be changed, and is good for keeping.
 func (c *Collection) ScanIndex(ix *Index, from, to []byte) iter.Seq2[RecordID, []byte] {
-	entries := ix.entries.Copy()
+	entries := ix.entries
+	if c.shown != c {
+		entries = entries.Copy()
+	}
 	return func(yield func(RecordID, []byte) bool) {
 		entries.Ascend(indexEntry{key: from}, func(e indexEntry) bool {
 			return (to == nil || bytes.Compare(e.key, to) < 0) && yield(e.id, e.key)

@@ -24,8 +24,8 @@ type Query struct {
 	Plain bool
 }
 
-// Plan is a way to read what a query needs: by an index, or all records. It is
-// good as long as the collection does not change.
+// Plan is a way to read what a query needs: by an index, or all records. It reads
+// the collection as it was when the plan was made.
 type Plan struct {
 	coll    *Collection
 	query   Query
@@ -51,7 +51,7 @@ type accessPath struct {
 // Plan chooses how to read. A hint that names no index is BadValue, as are Min
 // and Max that do not fit it.
 func (c *Collection) Plan(q Query) (*Plan, error) {
-	p := &Plan{coll: c, query: q}
+	p := &Plan{coll: c.Snapshot(), query: q}
 	if q.Filter != nil {
 		p.clauses = q.Filter.clauses
 	}
@@ -66,6 +66,9 @@ func (c *Collection) Plan(q Query) (*Plan, error) {
 	}
 	return p.best(), nil
 }
+
+// Filter returns what the query asks for; nil for everything.
+func (p *Plan) Filter() *Filter { return p.query.Filter }
 
 func (p *Plan) natural(direction value) *Plan {
 	p.backward = toDouble(direction) < 0

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"context"
 	"iter"
 	"slices"
 
@@ -96,7 +97,7 @@ func (a *accessPath) entries() iter.Seq[scannedEntry] {
 	if a.reversed {
 		slices.Reverse(ranges)
 	}
-	tree := a.index.entries.Copy()
+	tree := a.index.entries
 	return func(yield func(scannedEntry) bool) {
 		for _, r := range ranges {
 			more, seek := true, true
@@ -156,13 +157,14 @@ type Counts struct {
 }
 
 // Run walks the documents that match, and counts. An expression that fails ends
-// the walk.
-func (p *Plan) Run(counts *Counts) iter.Seq2[Found, error] {
+// the walk, and so does the end of ctx, with its cause.
+func (p *Plan) Run(ctx context.Context, counts *Counts) iter.Seq2[Found, error] {
 	return func(yield func(Found, error) bool) {
 		var key []byte
+		test := p.query.Filter.Tester(ctx)
 		for id, doc := range p.keyed(counts, &key) {
 			counts.Found++
-			ok, err := p.query.Filter.Test(doc)
+			ok, err := test(doc)
 			if err == nil && !ok {
 				continue
 			}
@@ -231,7 +233,7 @@ func (p *Plan) candidates(counts *Counts) iter.Seq2[RecordID, bson.Raw] {
 
 // keyed is candidates that leaves the key of the entry in key.
 func (p *Plan) keyed(counts *Counts, key *[]byte) iter.Seq2[RecordID, bson.Raw] {
-	records := p.coll.records.Copy()
+	records := &p.coll.records
 	switch {
 	case p.branches != nil:
 		return p.fromBranches(counts)

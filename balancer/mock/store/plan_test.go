@@ -146,7 +146,7 @@ func randomQuery(r *rand.Rand, values []value, paths []string) bson.Raw {
 func idsOf(t *testing.T, p *Plan) []int32 {
 	t.Helper()
 	var ids []int32
-	for found, err := range p.Run(&Counts{}) {
+	for found, err := range p.Run(t.Context(), &Counts{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -165,7 +165,7 @@ func checkOrder(t *testing.T, p *Plan, q Query) {
 		t.Fatal(err)
 	}
 	var last bson.Raw
-	for found := range p.Run(&Counts{}) {
+	for found := range p.Run(t.Context(), &Counts{}) {
 		if last != nil && order.Compare(last, found.Doc) > 0 {
 			t.Fatalf("by %s, %s comes before %s", p.index.spec.Key, last, found.Doc)
 		}

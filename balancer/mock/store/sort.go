@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"context"
 	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -95,6 +96,13 @@ func (s *Sort) Compare(a, b bson.Raw) int {
 // Documents sorts a list in place; equal documents keep their order.
 func (s *Sort) Documents(docs []bson.Raw) {
 	s.sort(nil, docs)
+}
+
+// DocumentsIn is Documents that fails with the cause of ctx when that ends.
+func (s *Sort) DocumentsIn(ctx context.Context, docs []bson.Raw) error {
+	w := newWork(ctx)
+	s.sort(w, docs)
+	return w.over()
 }
 
 // sort is Documents that stops in the middle when the work ends.

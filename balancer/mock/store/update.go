@@ -99,7 +99,7 @@ func (u *Update) ApplyIn(ctx context.Context, doc bson.Raw) (out bson.Raw, chang
 
 // Upsert returns the document to insert when nothing matched: the equalities of
 // the filter with the update applied, _id first.
-func (u *Update) Upsert(filter bson.Raw) (bson.Raw, error) {
+func (u *Update) Upsert(ctx context.Context, filter bson.Raw) (bson.Raw, error) {
 	f, err := CompileFilterWith(filter, FilterOptions{Let: u.options.Let, Now: u.options.Now})
 	if err != nil {
 		return nil, err
@@ -108,7 +108,7 @@ func (u *Update) Upsert(filter bson.Raw) (bson.Raw, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := u.applyTo(context.Background(), doc, true)
+	out, err := u.applyTo(ctx, doc, true)
 	if err != nil {
 		return nil, err
 	}

@@ -238,7 +238,7 @@ func TestUpsert(t *testing.T) {
 		u, err := compileUpdate(t, tc.update, UpdateOptions{Filter: f, NewID: func() bson.ObjectID { return id }})
 		var got bson.Raw
 		if err == nil {
-			got, err = u.Upsert(raw(t, tc.filter))
+			got, err = u.Upsert(t.Context(), raw(t, tc.filter))
 		}
 		if codeOf(err) != tc.code {
 			t.Errorf("%s %s: code %d (%v), want %d", tc.filter, tc.update, codeOf(err), err, tc.code)

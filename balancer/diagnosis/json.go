@@ -1,0 +1,76 @@
+package diagnosis
+
+import (
+	"encoding/json"
+	"time"
+
+	"shardsh/balancer/catalog"
+)
+
+// findingJSON is a finding as programs read it.
+type findingJSON struct {
+	Code     Code      `json:"code"`
+	Severity string    `json:"severity"`
+	Actor    string    `json:"actor"`
+	About    Scope     `json:"about"`
+	Sentence string    `json:"sentence"`
+	Since    time.Time `json:"since,omitzero"`
+	Numbers  []Number  `json:"numbers,omitempty"`
+	Commands []string  `json:"commands,omitempty"`
+	Remedy   string    `json:"remedy"`
+}
+
+// MarshalJSON returns the finding as an object, with the remedy of its code.
+func (f Finding) MarshalJSON() ([]byte, error) {
+	return json.Marshal(findingJSON{
+		f.Code, f.Severity.String(), f.Actor.String(), f.Scope, f.Sentence, f.Since, f.Numbers, f.Commands,
+		Define(f.Code).Remedy,
+	})
+}
+
+// MarshalJSON returns the answer as an object, with lists that are empty rather
+// than missing.
+func (a Answer) MarshalJSON() ([]byte, error) { return json.Marshal(a.form()) }
+
+type answerJSON struct {
+	Headline string    `json:"headline"`
+	Healthy  bool      `json:"healthy"`
+	About    Scope     `json:"about"`
+	Symptoms []Finding `json:"symptoms"`
+	Causes   []Finding `json:"causes"`
+	Notes    []Finding `json:"notes"`
+}
+
+func (a Answer) form() answerJSON {
+	list := func(of []Finding) []Finding { return append([]Finding{}, of...) }
+	return answerJSON{a.Headline(), a.Healthy(), a.About, list(a.Symptoms), list(a.Causes), list(a.Notes)}
+}
+
+type chunkAnswerJSON struct {
+	answerJSON
+	Chunk     catalog.Chunk  `json:"chunk"`
+	Zone      string         `json:"zone,omitempty"`
+	Decisions []decisionJSON `json:"decisions"`
+	Verdicts  []Verdict      `json:"verdicts"`
+}
+
+type decisionJSON struct {
+	Code      Code            `json:"code"`
+	Chosen    bool            `json:"chosen"`
+	Shard     catalog.ShardID `json:"shard,omitempty"`
+	Recipient catalog.ShardID `json:"recipient,omitempty"`
+	Zone      string          `json:"zone,omitempty"`
+	Sentence  string          `json:"sentence"`
+}
+
+// MarshalJSON returns the answer as an object: that of the collection, and the
+// chunk's own.
+func (a ChunkAnswer) MarshalJSON() ([]byte, error) {
+	form := chunkAnswerJSON{a.form(), a.Chunk, a.Zone, []decisionJSON{}, a.Verdicts}
+	form.Headline = a.Headline()
+	for _, d := range a.Decisions {
+		form.Decisions = append(form.Decisions,
+			decisionJSON{d.Code, d.Chosen(), d.Shard, d.Recipient, d.Zone, d.Text()})
+	}
+	return json.Marshal(form)
+}

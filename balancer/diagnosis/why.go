@@ -1,0 +1,187 @@
+package diagnosis
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"shardsh/balancer/catalog"
+)
+
+// Answer is why a cluster, or a part of it, is as it is.
+type Answer struct {
+	// About is what was asked about: the cluster, a collection, a shard, a zone.
+	About Scope
+	// Symptoms are what is not as it should be, the gravest first; none where
+	// nothing is wrong.
+	Symptoms []Finding
+	// Causes are what brought it about, or keeps it so, first what has to end
+	// first: what keeps the balancer from its rounds, then what keeps it from a
+	// collection, then from a shard or a zone, then from a chunk. Where there are
+	// symptoms and no causes the balancer is at work.
+	Causes []Finding
+	// Notes are what is worth knowing and keeps nothing from its place.
+	Notes []Finding
+}
+
+// Healthy reports whether nothing is wrong.
+func (a Answer) Healthy() bool { return len(a.Symptoms) == 0 }
+
+// symptoms are the codes that say what is wrong, but not why.
+var symptoms = []Code{NotBalanced, NotBalancedHeld, BalanceUnknown, DrainNeedsOperator, Draining}
+
+// causes are the codes that say why, in the order in which a balancer meets
+// them: one that comes first hides those after it.
+var causes = []Code{
+	SettingsUnreadable, BalancerOff, WindowShut, RoundsFailing,
+	BalancingOff, MigrationsForbidden, Resharding, Defragmenting, DefragmentationIdle,
+	ZoneRangesOverlap, UnalignedZones,
+	ShardUnreachable, NoSizeEntry,
+	ZoneWithoutShards, ZoneDraining, NoRecipient, ShardFull, LargestOutsideZone,
+	OnlyJumboChunks, JumboChunks, PendingDeletion, MigrationsFailing,
+}
+
+// Why returns what is wrong with a cluster, or with what about names of it, and
+// everything that keeps it so. It needs the routing tables for all that is about
+// chunks.
+func Why(s *catalog.Snapshot, about Scope) Answer {
+	d := Of(s)
+	a := Answer{About: about}
+	findings := slices.Concat(d.Findings, d.explained(), d.notes())
+	if ModeOf(s) == catalog.ModeOff {
+		findings = append(findings, ofWindow(s)...) // the next thing in the way
+	}
+	findings = slices.DeleteFunc(findings, func(f Finding) bool { return !concerns(s, f, about) })
+	sortCauses(findings)
+	wrong := slices.ContainsFunc(findings, wrongful)
+	for _, f := range findings {
+		switch {
+		case slices.Contains(symptoms, f.Code):
+			a.Symptoms = append(a.Symptoms, f)
+			if f.Code == NotBalancedHeld {
+				a.Causes = append(a.Causes, heldBy(s, f)...)
+			}
+		case slices.Contains(causes, f.Code) && wrong:
+			a.Causes = append(a.Causes, f)
+		default:
+			a.Notes = append(a.Notes, f)
+		}
+	}
+	sortCauses(a.Causes)
+	a.Causes = slices.CompactFunc(a.Causes, sameThing)
+	a.standAlone()
+	return a
+}
+
+// wrongful reports whether a finding is of something wrong: a symptom, or a cause
+// that somebody has to end in any case.
+func wrongful(f Finding) bool {
+	return slices.Contains(symptoms, f.Code) || f.Severity > Info && slices.Contains(causes, f.Code)
+}
+
+// standAlone makes symptoms of causes that nothing suffers from yet and that
+// somebody has to end all the same.
+func (a *Answer) standAlone() {
+	if len(a.Symptoms) > 0 {
+		return
+	}
+	for _, f := range a.Causes {
+		if f.Severity > Info {
+			a.Symptoms = append(a.Symptoms, f)
+		}
+	}
+}
+
+// heldBy are the flags of a collection that is not balanced because of them.
+func heldBy(s *catalog.Snapshot, f Finding) (list []Finding) {
+	c := s.Collection(f.Scope.Namespace)
+	for _, flag := range []struct {
+		set  bool
+		hold Hold
+	}{{c.NoBalance, HeldNoBalance}, {!c.AllowMigrations || !c.PermitMigrations, HeldNoMigrations}} {
+		if flag.set {
+			list = append(list, ofHold(c.Namespace, flag.hold))
+		}
+	}
+	return list
+}
+
+// sameThing tells two findings that say the same: the same code about the same,
+// as one is found in the catalog and the other by trying.
+func sameThing(a, b Finding) bool { return a.Code == b.Code && a.Scope == b.Scope }
+
+// sortCauses puts what hides other causes before them.
+func sortCauses(list []Finding) {
+	place := func(f Finding) int {
+		if i := slices.Index(causes, f.Code); i >= 0 {
+			return i
+		}
+		return len(causes)
+	}
+	slices.SortStableFunc(list, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(b.Severity, a.Severity),
+			strings.Compare(a.Scope.Namespace, b.Scope.Namespace), strings.Compare(a.Scope.Zone, b.Scope.Zone),
+			strings.Compare(string(a.Scope.Shard), string(b.Scope.Shard)))
+	})
+}
+
+// concerns reports whether a finding has to do with what was asked about. What is
+// about the cluster concerns everything.
+func concerns(s *catalog.Snapshot, f Finding, about Scope) bool {
+	of := f.Scope
+	switch {
+	case about == Scope{}, of == Scope{}:
+		return true
+	case about.Namespace != "":
+		return of.Namespace == about.Namespace || of.Namespace == "" && concernsCollection(s, f, about.Namespace)
+	case about.Shard != "":
+		return of.Shard == about.Shard || of.To == about.Shard || of.Shard == "" && of.Namespace != "" &&
+			owns(s, about.Shard, of.Namespace)
+	}
+	return of.Zone == about.Zone || of.Zone == "" && of.Namespace != "" && hasRange(s, of.Namespace, about.Zone)
+}
+
+// concernsCollection is about what names no collection: shards that have some of
+// it, or might have if they worked, and zones that it has ranges of.
+func concernsCollection(s *catalog.Snapshot, f Finding, ns string) bool {
+	if f.Scope.Zone != "" {
+		return hasRange(s, ns, f.Scope.Zone)
+	}
+	return f.Code == ShardUnreachable || f.Code == MigrationsFailing || owns(s, f.Scope.Shard, ns)
+}
+
+func owns(s *catalog.Snapshot, shard catalog.ShardID, ns string) bool {
+	c := s.Collection(ns)
+	return c != nil && c.CountOn(shard).Chunks > 0
+}
+
+func hasRange(s *catalog.Snapshot, ns, zone string) bool {
+	for name, r := range zoneRanges(s) {
+		if name == zone && r.Namespace == ns {
+			return true
+		}
+	}
+	return false
+}
+
+// Headline returns the answer in one line, without a full stop.
+func (a Answer) Headline() string {
+	if a.Healthy() {
+		return "nothing is wrong"
+	}
+	text := a.Symptoms[0].Sentence
+	switch more := len(a.Symptoms) - 1; {
+	case more == 1:
+		text += ", and one thing more is wrong"
+	case more > 1:
+		text += fmt.Sprintf(", and %d things more are wrong", more)
+	}
+	if len(a.Causes) > 0 && !sameThing(a.Causes[0], a.Symptoms[0]) {
+		return text + ": " + a.Causes[0].Sentence
+	}
+	if len(a.Causes) == 0 {
+		return text + ": the balancer is at work on it"
+	}
+	return text
+}

@@ -1,0 +1,101 @@
+package diagnosis
+
+import (
+	"fmt"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/policy"
+)
+
+// ChunkAnswer is why one chunk is where it is.
+type ChunkAnswer struct {
+	Answer
+	Chunk catalog.Chunk
+	Zone  string // empty for none
+	// Decisions are what a round would decide about the chunk now, in order.
+	Decisions []policy.Decision
+	// Verdicts are what each shard would get as the recipient, by id.
+	Verdicts []Verdict
+}
+
+// Verdict is whether a shard could be given a chunk.
+type Verdict struct {
+	Shard catalog.ShardID `json:"shard"`
+	// Can: nothing keeps the shard from receiving the chunk.
+	Can    bool   `json:"can"`
+	Reason string `json:"reason"`
+	// Bytes the shard has of the collection; -1 when it did not tell.
+	Bytes int64 `json:"bytes"`
+}
+
+// WhyChunk returns why the chunk with a key is where it is. The collection must
+// be sharded, and its chunks read.
+func WhyChunk(s *catalog.Snapshot, c *catalog.CollectionState, key catalog.Key) ChunkAnswer {
+	a := ChunkAnswer{Answer: Why(s, Scope{Namespace: c.Namespace})}
+	for chunk := range c.Table.Overlapping(key, catalog.Key{}) {
+		a.Chunk = chunk
+		break
+	}
+	a.About.Chunk = a.Chunk.Min
+	a.Zone = c.Zones.ZoneOf(a.Chunk.Min, a.Chunk.Max)
+	if report := (&Diagnosis{Snapshot: s}).explain(c); report != nil {
+		for decision := range report.AboutChunk(c.Namespace, a.Chunk, a.Zone) {
+			a.Decisions = append(a.Decisions, decision)
+		}
+	}
+	for _, shard := range s.Shards() {
+		a.Verdicts = append(a.Verdicts, verdict(s, c, shard, a.Chunk, a.Zone))
+	}
+	return a
+}
+
+func verdict(
+	s *catalog.Snapshot, c *catalog.CollectionState, shard catalog.ShardState, chunk catalog.Chunk, zone string,
+) Verdict {
+	v := Verdict{Shard: shard.ID, Bytes: -1}
+	data, measured := owned(s, c, shard)
+	if measured {
+		v.Bytes = data.Bytes
+	}
+	switch {
+	case shard.ID == chunk.Shard:
+		v.Reason = "has the chunk"
+	case shard.Unreachable != "":
+		v.Reason = "does not answer"
+	case shard.Draining:
+		v.Reason = "is draining"
+	case zone != catalog.NoZone && !shard.HasZone(zone):
+		v.Reason = "does not belong to zone " + zone
+	case shard.Full():
+		v.Reason = "has reached its maxSize"
+	case !measured && s.Release().BalancesBySize():
+		v.Reason = "gave no size for the collection"
+	default:
+		v.Can, v.Reason = true, "could receive it"
+	}
+	return v
+}
+
+// Headline returns the answer in one line, without a full stop.
+func (a ChunkAnswer) Headline() string {
+	where := fmt.Sprintf("the chunk is on %s", a.Chunk.Shard)
+	if a.Zone != catalog.NoZone {
+		where += ", in zone " + a.Zone
+	}
+	hindered := ""
+	for _, d := range a.Decisions {
+		subject := d.Code.Info().Subject
+		switch {
+		case d.Chosen() && d.Min.Equal(a.Chunk.Min) && hindered != "":
+			return fmt.Sprintf("%s, and would move to %s, but %s", where, d.Recipient, hindered)
+		case d.Chosen() && d.Min.Equal(a.Chunk.Min):
+			return fmt.Sprintf("%s, and moves to %s next: %s", where, d.Recipient, inside(d.Text()))
+		case hindered == "" && (subject == policy.SubjectCluster || subject == policy.SubjectCollection):
+			hindered = inside(d.Text())
+		}
+	}
+	if n := len(a.Decisions); n > 0 {
+		return where + ", and stays: " + inside(a.Decisions[n-1].Text())
+	}
+	return where + ", and nothing asks it to move"
+}

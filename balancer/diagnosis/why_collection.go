@@ -1,0 +1,214 @@
+package diagnosis
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/policy"
+)
+
+// explained finds what a dry run of the balancer's choice stumbles over, in each
+// collection whose chunks and sizes were read.
+func (d *Diagnosis) explained() (list []Finding) {
+	for i, c := range Sharded(d.Snapshot) {
+		if report := d.explain(c); report != nil {
+			list = append(list, ofDecisions(report, c.Namespace)...)
+			list = append(list, waitsForDefragmentation(d.Balances[i], report)...)
+			if d.Balances[i].Known && !d.Balances[i].Balanced {
+				list = append(list, d.ofDeletions(report)...)
+			}
+		}
+	}
+	return list
+}
+
+// explain tries what the balancer would choose; nil where that can't be known.
+func (d *Diagnosis) explain(c *catalog.CollectionState) *policy.Report {
+	if c.Table == nil || len(c.Sizes) == 0 && d.Release().BalancesBySize() {
+		return nil
+	}
+	report, err := policy.Explain(policy.Question{
+		Collection: c.Collection, Settings: d.Settings(), Now: d.Time(), Situation: situation(d.Snapshot, c),
+	})
+	if err != nil {
+		return nil
+	}
+	return report
+}
+
+// waitsForDefragmentation finds that chunks would move if the collection were not
+// being defragmented, which servers don't call a violation.
+func waitsForDefragmentation(b Balance, report *policy.Report) []Finding {
+	if !b.Defragmentation.Running {
+		return nil
+	}
+	for range report.Chosen() {
+		return []Finding{finding(NotBalanced, Scope{Namespace: b.Namespace}, b.Namespace+" is not evened out")}
+	}
+	return nil
+}
+
+// stumbled are the codes of decisions that keep something from its place.
+var stumbled = []Code{
+	UnalignedZones, NoSizeEntry, ZoneWithoutShards, NoRecipient, ShardFull, LargestOutsideZone, OnlyJumboChunks,
+}
+
+func ofDecisions(report *policy.Report, ns string) (list []Finding) {
+	for decision := range report.Rejected() {
+		if !slices.Contains(stumbled, decision.Code) {
+			continue
+		}
+		f := finding(decision.Code, Scope{Namespace: ns, Shard: decision.Shard, Zone: decision.Zone},
+			ns+": "+inside(decision.Text()), commandsFor(decision)...)
+		f.Numbers = comparedBy(decision.Numbers)
+		if !slices.ContainsFunc(list, func(have Finding) bool { return sameThing(have, f) }) {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// inside makes a sentence a part of another.
+func inside(sentence string) string {
+	return strings.ToLower(sentence[:1]) + strings.TrimSuffix(sentence[1:], ".")
+}
+
+// commandsFor returns what the operator would enter about a decision.
+func commandsFor(d policy.Decision) []string {
+	switch d.Code {
+	case NoRecipient, ZoneWithoutShards:
+		if d.Zone != catalog.NoZone {
+			return []string{fmt.Sprintf("sh.addShardToZone(<shard>, %q)", d.Zone)}
+		}
+		return []string{"sh.addShard(<host>)"}
+	case OnlyJumboChunks:
+		return []string{fmt.Sprintf("sh.chunks(%q, { jumbo: true })", d.Namespace)}
+	case UnalignedZones:
+		return []string{fmt.Sprintf("sh.zones(%q)", d.Namespace)}
+	}
+	return nil
+}
+
+// ofDeletions finds range deletions that the moves which would be chosen have to
+// wait for: the recipient still has documents of the range.
+func (d *Diagnosis) ofDeletions(report *policy.Report) (list []Finding) {
+	for move := range report.Chosen() {
+		for _, deletion := range d.Parts().Deletions {
+			if deletion.Namespace != move.Namespace || deletion.Shard != move.Recipient || !d.overlaps(deletion, move) {
+				continue
+			}
+			f := finding(PendingDeletion, Scope{Namespace: move.Namespace, Shard: deletion.Shard},
+				fmt.Sprintf("shard %s has still to delete the documents of %s from %s on, and can't take that range before",
+					deletion.Shard, move.Namespace, deletion.Min))
+			f.Since = time.Unix(int64(deletion.Timestamp.T), 0).UTC()
+			f.Numbers = numbered("orphans", deletion.Orphans)
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+func (d *Diagnosis) overlaps(deletion catalog.RangeDeletion, move policy.Decision) bool {
+	c := d.Collection(move.Namespace)
+	lower, err := c.Pattern.Key(deletion.Min)
+	if err != nil {
+		return false
+	}
+	upper, err := c.Pattern.Key(deletion.Max)
+	return err == nil && lower.Less(move.Max) && move.Min.Less(upper)
+}
+
+// holdCodes are those of the flags that keep the balancer from a collection.
+var holdCodes = map[Hold]Code{HeldNoBalance: BalancingOff, HeldNoMigrations: MigrationsForbidden}
+
+// notes find what looks wrong and is not.
+func (d *Diagnosis) notes() (list []Finding) {
+	for i, c := range Sharded(d.Snapshot) {
+		if d.Balances[i].Known && d.Balances[i].Balanced {
+			list = append(list, d.looksUneven(c)...)
+		}
+	}
+	return append(list, d.versions()...)
+}
+
+// uneven is how much more the fullest shard has than the emptiest before people
+// ask why.
+const uneven = 1.5
+
+// looksUneven finds balanced collections that don't look it: those below the
+// threshold, and those that are even by what the release doesn't count.
+func (d *Diagnosis) looksUneven(c *catalog.CollectionState) []Finding {
+	bytes, chunks := spread{}, spread{}
+	for _, shard := range d.Shards() {
+		if data, known := owned(d.Snapshot, c, shard); known && !shard.Draining {
+			bytes.add(shard.ID, data.Bytes)
+			chunks.add(shard.ID, c.CountOn(shard.ID).Chunks)
+		}
+	}
+	scope := Scope{Namespace: c.Namespace}
+	bySize := d.Release().BalancesBySize()
+	switch {
+	case bySize && bytes.uneven():
+		threshold := 3 * c.DataSizes(d.Settings().MaxChunkSizeBytes).MaxChunkSizeBytes
+		if bytes.most-bytes.least >= threshold {
+			return nil // by zones: the balancer compares within them
+		}
+		f := finding(BelowThreshold, scope, fmt.Sprintf("%s has %s on %s and %s on %s, which is balanced: "+
+			"data moves from a difference of %s on", c.Namespace, bytesText(bytes.most), bytes.fullest,
+			bytesText(bytes.least), bytes.emptiest, bytesText(threshold)))
+		f.Numbers = []Number{{"most", bytes.most, Bytes}, {"least", bytes.least, Bytes}, {"threshold", threshold, Bytes}}
+		return []Finding{f}
+	case bySize && chunks.uneven():
+		f := finding(CountsUneven, scope, fmt.Sprintf("%s has %s on %s and %s on %s, which is balanced: "+
+			"since 6.0 bytes are evened out, and chunks may differ", c.Namespace, counted(chunks.most, "chunk"),
+			chunks.fullest, counted(chunks.least, "chunk"), chunks.emptiest))
+		f.Numbers = numbered("most", chunks.most, Number{Name: "least", Value: chunks.least})
+		return []Finding{f}
+	case !bySize && bytes.uneven():
+		f := finding(BalancesByCount, scope, fmt.Sprintf("%s has %s on %s and %s on %s, which is balanced: "+
+			"before 6.0 chunks are counted, whatever they hold", c.Namespace, bytesText(bytes.most), bytes.fullest,
+			bytesText(bytes.least), bytes.emptiest))
+		f.Numbers = []Number{{"most", bytes.most, Bytes}, {"least", bytes.least, Bytes}}
+		return []Finding{f}
+	}
+	return nil
+}
+
+// spread is the most and the least that shards have of something.
+type spread struct {
+	most, least       int64
+	fullest, emptiest catalog.ShardID
+}
+
+func (s *spread) add(id catalog.ShardID, n int64) {
+	if s.fullest == "" || n > s.most {
+		s.most, s.fullest = n, id
+	}
+	if s.emptiest == "" || n < s.least {
+		s.least, s.emptiest = n, id
+	}
+}
+
+func (s *spread) uneven() bool { return s.most > 1 && float64(s.most) > uneven*float64(s.least) }
+
+// routerAlive is how old the last ping of a mongos may be that still runs.
+const routerAlive = 10 * time.Minute
+
+// versions finds routers of more than one line of releases.
+func (d *Diagnosis) versions() []Finding {
+	var lines []string
+	for _, r := range d.Parts().Routers {
+		line, known := catalog.ReleaseOf(r.Version)
+		if known && d.Time().Sub(r.Ping) < routerAlive && !slices.Contains(lines, line.String()) {
+			lines = append(lines, line.String())
+		}
+	}
+	if len(lines) < 2 {
+		return nil
+	}
+	slices.Sort(lines)
+	return []Finding{finding(MixedVersions, Scope{}, "the routers are of different releases: "+strings.Join(lines, " and "))}
+}

@@ -1,0 +1,87 @@
+package disk
+
+import (
+	"errors"
+	"fmt"
+
+	"go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
+)
+
+// change writes entries in one transaction, and the totals with them.
+type change struct {
+	tx      *bbolt.Tx
+	buckets map[string]*totalled
+	gone    map[string]bool // buckets, which have no total any more
+}
+
+// write writes entries in their order.
+func write(tx *bbolt.Tx, entries []Entry) error {
+	c := change{tx, map[string]*totalled{}, map[string]bool{}}
+	for _, e := range entries {
+		if err := c.entry(e); err != nil {
+			return fmt.Errorf("bucket %s: %w", e.Bucket, err)
+		}
+	}
+	return c.totals()
+}
+
+func (c *change) entry(e Entry) error {
+	if e.Key == nil {
+		delete(c.buckets, e.Bucket)
+		c.gone[e.Bucket] = true
+		if err := c.tx.DeleteBucket([]byte(e.Bucket)); !errors.Is(err, bolterrors.ErrBucketNotFound) {
+			return err
+		}
+		return nil
+	}
+	b, err := c.bucket(e.Bucket)
+	if err != nil {
+		return err
+	}
+	if e.Value == nil {
+		return b.delete(e.Key)
+	}
+	return b.put(e.Key, e.Value)
+}
+
+func (c *change) bucket(name string) (*totalled, error) {
+	if b := c.buckets[name]; b != nil {
+		return b, nil
+	}
+	b, err := openTotalled(c.tx, name)
+	if err != nil {
+		return nil, err
+	}
+	if c.gone[name] { // what was its total is that of the one before
+		b.total = total{}
+		delete(c.gone, name)
+	}
+	c.buckets[name] = b
+	return b, nil
+}
+
+// totals writes the totals of what has changed, that of the totals last.
+func (c *change) totals() error {
+	sums, err := c.bucket(BucketSums)
+	if err != nil {
+		return err
+	}
+	for name := range c.gone {
+		if err := sums.delete([]byte(name)); err != nil {
+			return err
+		}
+	}
+	for name, b := range c.buckets {
+		if holder, key := totalPlace(name); holder == BucketSums {
+			if err := sums.put(key, b.total.bytes()); err != nil {
+				return err
+			}
+		}
+	}
+	meta, err := c.bucket(BucketMeta)
+	if err != nil {
+		return err
+	}
+	return meta.put([]byte(MetaSums), sums.total.bytes())
+}

@@ -1,0 +1,144 @@
+package disk
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"go.etcd.io/bbolt"
+)
+
+// examine looks at the file of a directory before anything is done with it, and
+// reports whether it holds a state. One without checksums gets them.
+func (d *Disk) examine() (begun bool, err error) {
+	upgraded := d.path + newSuffix
+	old := false
+	err = withFile(d.dir, d.path, func(file *os.File) error {
+		begun = true
+		found, err := inspect(file, func(Entry) {})
+		if err != nil {
+			return err
+		}
+		if err := checkFormat("it", found.Format, FormatVersion); err != nil {
+			return err
+		}
+		if err := found.Err(); err != nil || found.Format == FormatVersion {
+			return err
+		}
+		old = true
+		return upgrade(file, upgraded)
+	})
+	if err == nil && old {
+		err = replace(upgraded, d.path)
+	}
+	return begun, err
+}
+
+// ErrEmpty says that a file has nothing in it.
+var ErrEmpty = errors.New("is empty: the cluster that it held is lost")
+
+// withFile hands the file of a directory to read, while nobody else writes it.
+// It does nothing in a directory that has held no state yet.
+func withFile(dir, path string, read func(*os.File) error) error {
+	switch info, err := os.Stat(path); {
+	case errors.Is(err, fs.ErrNotExist):
+		return neverHeld(path)
+	case err != nil:
+		return fmt.Errorf("dbpath: %w", err)
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("dbpath: %s is no file", path)
+	case info.Size() == 0:
+		return fmt.Errorf("dbpath: %s %w; put back a copy of the file, or remove it to begin a new cluster", path, ErrEmpty)
+	}
+	unlock, err := lock(path)
+	if err == nil {
+		defer unlock()
+		var file *os.File
+		if file, err = os.Open(path); err == nil {
+			defer file.Close()
+			err = read(file)
+		}
+	}
+	if err != nil {
+		return openError(dir, path, err)
+	}
+	return nil
+}
+
+// neverHeld fails where a state has been, which is no place for a new one.
+func neverHeld(path string) error {
+	for _, suffix := range []string{salvagedSuffix, damagedSuffix} {
+		found, err := filepath.Glob(path + suffix + "*")
+		if err == nil && len(found) > 0 {
+			return fmt.Errorf("dbpath: %s is not there, but %s is: rename it to go on with it, or give another directory",
+				path, found[0])
+		}
+	}
+	return nil
+}
+
+// lock keeps other processes from writing a file, with the library's own lock,
+// without its reading more than the first two pages.
+func lock(path string) (unlock func(), err error) {
+	db, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: lockWait, ReadOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	return func() { _ = db.Close() }, nil
+}
+
+// upgrade writes the file of an older program anew, in the format of today.
+func upgrade(file *os.File, path string) error {
+	return writeFile(path, func(emit func(Entry)) error {
+		_, err := inspect(file, func(e Entry) {
+			if e.Bucket != BucketMeta || string(e.Key) != MetaFormat {
+				emit(e)
+			}
+		})
+		return err
+	})
+}
+
+// writeFile writes a whole state to a new file.
+func writeFile(path string, all func(emit func(Entry)) error) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	db, err := openBolt(path)
+	if err != nil {
+		return err
+	}
+	d := &Disk{path: path, db: db}
+	var failed error
+	err = errors.Join(d.writeAll(func(emit func(Entry)) { failed = all(emit) }), db.Close())
+	if err = errors.Join(failed, err); err != nil {
+		return errors.Join(err, os.Remove(path))
+	}
+	return nil
+}
+
+// replace gives a file its name, for good.
+func replace(from, to string) error {
+	if err := os.Rename(from, to); err != nil {
+		return err
+	}
+	dir, err := os.Open(filepath.Dir(to))
+	if err != nil {
+		return err
+	}
+	_ = dir.Sync() // not every system can
+	return dir.Close()
+}
+
+// aside renames a file to a name that is not taken.
+func aside(path string) (string, error) {
+	to := path + damagedSuffix
+	for n := 2; ; n++ {
+		if _, err := os.Lstat(to); errors.Is(err, fs.ErrNotExist) {
+			return to, os.Rename(path, to)
+		}
+		to = fmt.Sprintf("%s%s-%d", path, damagedSuffix, n)
+	}
+}

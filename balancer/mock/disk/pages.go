@@ -1,0 +1,280 @@
+package disk
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+)
+
+// The library that writes the file trusts what it reads: a page that is not as
+// it wrote it makes it panic, on goroutines of its own too, or reads past the
+// end of the file, which ends the process. So every page is looked at before
+// the library sees the file, and this reads pages that it would not.
+
+// The form of a file of bbolt's: pages of one size, all numbers in the order of
+// the machine.
+const (
+	pageHeader  = 16 // id, flags, count, overflow
+	pageElement = 16
+	bucketHead  = 16 // root page, sequence
+	metaBytes   = 64
+	metaMagic   = 0xED0CDAED
+	metaVersion = 2
+
+	flagBranch = 0x01
+	flagLeaf   = 0x02
+	flagBucket = 0x01 // of an element of a leaf
+
+	leastPageSize = 1 << 9
+	mostPageSize  = 1 << 16
+	// deepest is more levels than a tree of any size has.
+	deepest = 64
+)
+
+// errNoState says that a file is nothing that bbolt has written.
+var errNoState = errors.New("it is no state of a mock cluster")
+
+// Damage is a place in a file that can't be read, or is not as it was written.
+type Damage struct {
+	Bucket string // none where a page of no known bucket is damaged
+	Key    []byte // of an entry
+	Value  []byte // as it is now
+	Page   uint64 // where no entry is named
+	Err    error
+}
+
+func (d Damage) String() string {
+	switch {
+	case d.Key != nil:
+		return (&RecordError{d.Bucket, d.Key, d.Err}).Error()
+	case d.Page == 0 && d.Bucket != "":
+		return fmt.Sprintf("%s: %v", d.Bucket, d.Err)
+	case d.Bucket != "":
+		return fmt.Sprintf("page %d, of %s: %v", d.Page, d.Bucket, d.Err)
+	}
+	return fmt.Sprintf("page %d: %v", d.Page, d.Err)
+}
+
+// meta is what the first two pages say, one of which is the newer.
+type meta struct{ pageSize, root, high, transaction uint64 }
+
+// readMeta reads what begins after a page's header.
+func readMeta(raw []byte) (meta, error) {
+	order := binary.NativeEndian
+	if order.Uint32(raw) != metaMagic {
+		return meta{}, errNoState
+	}
+	if v := order.Uint32(raw[4:]); v != metaVersion {
+		return meta{}, fmt.Errorf("it is of version %d", v)
+	}
+	sum := fnv.New64a()
+	sum.Write(raw[:metaBytes-8])
+	if sum.Sum64() != order.Uint64(raw[metaBytes-8:]) {
+		return meta{}, errChecksum
+	}
+	m := meta{uint64(order.Uint32(raw[8:])), order.Uint64(raw[16:]), order.Uint64(raw[40:]), order.Uint64(raw[48:])}
+	if m.pageSize < leastPageSize || m.pageSize > mostPageSize || m.pageSize&(m.pageSize-1) != 0 {
+		return meta{}, fmt.Errorf("a page size of %d", m.pageSize)
+	}
+	return m, nil
+}
+
+// pages reads the pages of a file.
+type pages struct {
+	file   io.ReaderAt
+	meta   meta
+	only   string // the one bucket that is wanted; all if empty
+	seen   []bool
+	damage func(Damage)
+	entry  func(bucket string, key, stored []byte)
+}
+
+// read hands all entries of a file of some size to entry, and what is damaged
+// to damage. It fails when nothing can be read.
+func (p *pages) read(size int64) error {
+	if err := p.begin(uint64(size)); err != nil {
+		return err
+	}
+	p.seen = make([]bool, p.meta.high)
+	p.tree("", p.meta.root, nil, nil, 0)
+	return nil
+}
+
+// begin finds the newer of the two first pages.
+func (p *pages) begin(size uint64) error {
+	first, errFirst := p.metaAt(0)
+	var second meta
+	errSecond := errNoState
+	if errFirst == nil {
+		second, errSecond = p.metaAt(first.pageSize)
+	} else {
+		for at := uint64(leastPageSize); at <= mostPageSize && errSecond != nil; at *= 2 {
+			if second, errSecond = p.metaAt(at); errSecond == nil && second.pageSize != at {
+				errSecond = errNoState
+			}
+		}
+	}
+	if errFirst != nil && errSecond != nil {
+		if errors.Is(errFirst, errChecksum) || errors.Is(errSecond, errChecksum) {
+			return errors.New("both its first pages are damaged")
+		}
+		return errNoState
+	}
+	p.meta = first
+	if errFirst != nil || errSecond == nil && second.transaction > first.transaction {
+		p.meta = second
+	}
+	for page, err := range []error{errFirst, errSecond} {
+		if err != nil {
+			p.damage(Damage{Page: uint64(page), Err: fmt.Errorf("%w; the newest change may be lost with it", err)})
+		}
+	}
+	if there := size / p.meta.pageSize; p.meta.high > there {
+		p.damage(Damage{Page: there, Err: fmt.Errorf("the file is cut short: it has %d of %d pages", there, p.meta.high)})
+		p.meta.high = there
+	}
+	return nil
+}
+
+func (p *pages) metaAt(offset uint64) (meta, error) {
+	raw := make([]byte, pageHeader+metaBytes)
+	if _, err := p.file.ReadAt(raw, int64(offset)); err != nil {
+		return meta{}, err
+	}
+	return readMeta(raw[pageHeader:])
+}
+
+// tree reads a page and all below it. The keys are from min on and below max,
+// where there are these.
+func (p *pages) tree(bucket string, id uint64, min, max []byte, depth int) {
+	raw, err := p.page(id, depth)
+	if err == nil {
+		err = p.elements(bucket, raw, min, max, depth)
+	}
+	if err != nil {
+		p.damage(Damage{Bucket: bucket, Page: id, Err: err})
+	}
+}
+
+// page reads a page with those that it flows over to.
+func (p *pages) page(id uint64, depth int) ([]byte, error) {
+	if id < 2 || id >= p.meta.high {
+		return nil, errors.New("it is not there")
+	}
+	if depth > deepest {
+		return nil, errors.New("it is too far down")
+	}
+	order := binary.NativeEndian
+	head := make([]byte, pageHeader)
+	if _, err := p.file.ReadAt(head, int64(id*p.meta.pageSize)); err != nil {
+		return nil, err
+	}
+	if own := order.Uint64(head); own != id {
+		return nil, fmt.Errorf("it says that it is page %d", own)
+	}
+	overflow := uint64(order.Uint32(head[12:]))
+	if overflow >= p.meta.high-id {
+		return nil, fmt.Errorf("it goes on for %d pages", overflow)
+	}
+	for i := id; i <= id+overflow; i++ {
+		if p.seen[i] {
+			return nil, errors.New("it belongs to something else, too")
+		}
+		p.seen[i] = true
+	}
+	raw := make([]byte, (1+overflow)*p.meta.pageSize)
+	if _, err := p.file.ReadAt(raw, int64(id*p.meta.pageSize)); err != nil {
+		return nil, err
+	}
+	return raw, nil
+}
+
+func (p *pages) elements(bucket string, raw []byte, min, max []byte, depth int) error {
+	order := binary.NativeEndian
+	flags, count := order.Uint16(raw[8:]), int(order.Uint16(raw[10:]))
+	if flags != flagBranch && flags != flagLeaf {
+		return fmt.Errorf("it is of kind %#x", flags)
+	}
+	if pageHeader+count*pageElement > len(raw) || flags == flagBranch && count == 0 {
+		return fmt.Errorf("it has %d elements", count)
+	}
+	list, err := p.list(raw, flags, count, min, max)
+	for i, e := range list {
+		upTo := max
+		if i+1 < len(list) {
+			upTo = list[i+1].key
+		}
+		switch {
+		case flags == flagBranch:
+			p.tree(bucket, e.child, e.key, upTo, depth+1)
+		case bucket == "" && e.bucket && p.only != "" && p.only != string(e.key):
+		case bucket == "" && e.bucket:
+			p.bucket(string(e.key), e.value, depth)
+		case bucket == "" || e.bucket:
+			return fmt.Errorf("the element %x is of the wrong kind", e.key)
+		default:
+			p.entry(bucket, e.key, e.value)
+		}
+	}
+	return err
+}
+
+// element is one of a page: a child, a bucket or an entry.
+type element struct {
+	key, value []byte
+	child      uint64
+	bucket     bool
+}
+
+// list reads the elements of a page, up to the first that can't be right.
+func (p *pages) list(raw []byte, flags uint16, count int, min, max []byte) (list []element, err error) {
+	order := binary.NativeEndian
+	for i := range count {
+		at := pageHeader + i*pageElement
+		head := raw[at:]
+		var e element
+		var from, keySize, size uint64
+		if flags == flagBranch {
+			from, keySize, e.child = uint64(order.Uint32(head)), uint64(order.Uint32(head[4:])), order.Uint64(head[8:])
+		} else {
+			e.bucket = order.Uint32(head)&flagBucket != 0
+			from, keySize, size = uint64(order.Uint32(head[4:])), uint64(order.Uint32(head[8:])),
+				uint64(order.Uint32(head[12:]))
+		}
+		begin := uint64(at) + from
+		if begin < uint64(pageHeader+count*pageElement) || begin+keySize+size > uint64(len(raw)) {
+			return list, fmt.Errorf("its element %d lies outside", i)
+		}
+		e.key, e.value = raw[begin:begin+keySize], raw[begin+keySize:begin+keySize+size]
+		low := i == 0 && min != nil && bytes.Compare(e.key, min) < 0
+		if low || i > 0 && bytes.Compare(e.key, list[i-1].key) <= 0 || max != nil && bytes.Compare(e.key, max) >= 0 {
+			return list, fmt.Errorf("its element %d is out of order", i)
+		}
+		list = append(list, e)
+	}
+	return list, nil
+}
+
+// bucket reads a bucket: it has a root page, or is small and lies where it is
+// named.
+func (p *pages) bucket(name string, value []byte, depth int) {
+	if len(value) < bucketHead {
+		p.damage(Damage{Bucket: name, Err: errors.New("it has no root")})
+		return
+	}
+	if root := binary.NativeEndian.Uint64(value); root != 0 {
+		p.tree(name, root, nil, nil, depth+1)
+		return
+	}
+	inside := value[bucketHead:]
+	if len(inside) < pageHeader || binary.NativeEndian.Uint16(inside[8:]) != flagLeaf {
+		p.damage(Damage{Bucket: name, Err: errors.New("it has no entries of its own")})
+		return
+	}
+	if err := p.elements(name, inside, nil, nil, depth); err != nil {
+		p.damage(Damage{Bucket: name, Err: err})
+	}
+}

@@ -1,0 +1,263 @@
+package mock
+
+import (
+	"bytes"
+	"context"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/store"
+)
+
+// Computing is how a command computes: with the cluster's lock given back. What
+// it has read before is out of date when it returns. ctx ends when the command
+// is to end, and says why.
+type Computing func(compute func(ctx context.Context) error) error
+
+// Under says whose request this is: the command's way to compute, and until when
+// it waits.
+func (rq *Request) Under(ctx context.Context, deadline time.Time, outside Computing) {
+	rq.ctx, rq.deadline, rq.outside = ctx, deadline, outside
+}
+
+// compute computes for the request. It fails if another state took the place of
+// the whole one meanwhile: what the request has of it is good for nothing. The
+// cluster's own requests keep the lock.
+func (rq *Request) compute(f func(ctx context.Context) error) error {
+	if rq.outside == nil {
+		return f(context.Background())
+	}
+	replaced := rq.c.replaced
+	if err := rq.outside(f); err != nil {
+		return err
+	}
+	if rq.c.replaced != replaced {
+		return errReplaced()
+	}
+	return nil
+}
+
+func (rq *Request) awaitWritable(ns string) error {
+	if rq.outside == nil {
+		return nil
+	}
+	return rq.c.migrations.AwaitWritable(rq.ctx, rq.deadline, ns)
+}
+
+// place is one document where it lies, and what becomes of it.
+type place struct {
+	docs   *store.Collection
+	shard  *shard                // nil for the config database
+	table  *catalog.RoutingTable // by which the shard owned it; nil unless sharded
+	rules  validation
+	record store.RecordID
+	doc    bson.Raw
+
+	after   bson.Raw
+	changed bool
+	invalid error // what the validator says of after
+	failure error // why there is no after
+}
+
+// writing is one statement of a write under way. It looks for documents that
+// match, and computes what becomes of them, with the lock given back; it changes
+// them with the lock held, each if it is still what it was.
+type writing struct {
+	rq      *Request
+	ns      string
+	query   store.Query
+	sort    *store.Sort // which document comes first where only one is wanted
+	justOne bool
+	// prepare computes what becomes of a document; nil for nothing.
+	prepare func(ctx context.Context, p *place) error
+	// apply does it. The lock is held.
+	apply func(p place) error
+
+	reads []Read // of the newest search
+}
+
+// writeBatch is how many documents are written before the lock is given back.
+const writeBatch = 32
+
+// run looks for documents and changes them. Where one is wanted and somebody
+// else was faster, it looks again.
+func (w *writing) run() error {
+	if err := w.rq.c.collections.refuseView(w.ns); err != nil {
+		return err
+	}
+	for {
+		found, err := w.search()
+		if err != nil {
+			return err
+		}
+		applied, err := w.applyAll(found)
+		if err != nil || !w.justOne || applied > 0 || len(found) == 0 {
+			return err
+		}
+	}
+}
+
+// search finds the documents that match, or the first in the order asked for,
+// and prepares the first of them.
+func (w *writing) search() (found []place, err error) {
+	if w.reads, err = w.rq.Reads(w.ns, w.query.Filter); err != nil {
+		return nil, err
+	}
+	err = w.rq.compute(func(ctx context.Context) error {
+		if found, err = w.matching(ctx); err == nil {
+			err = w.ready(ctx, found[:min(writeBatch, len(found))])
+		}
+		return err
+	})
+	return found, err
+}
+
+func (w *writing) matching(ctx context.Context) ([]place, error) {
+	reads, err := Planned(w.reads, w.query)
+	if err != nil {
+		return nil, err
+	}
+	var found []place
+	for _, r := range reads {
+		for f, err := range r.Documents(ctx, &store.Counts{}) {
+			if err != nil {
+				return nil, err
+			}
+			p := place{docs: r.live, shard: r.target.shard, table: r.target.table, rules: r.rules, record: f.ID, doc: f.Doc}
+			switch {
+			case !w.justOne || len(found) == 0:
+				found = append(found, p)
+			case w.sort.Compare(p.doc, found[0].doc) < 0:
+				found[0] = p
+			}
+			if w.justOne && w.sort.IsEmpty() {
+				return found, nil
+			}
+		}
+	}
+	return found, nil
+}
+
+// ready prepares documents. One on which that fails fails when it is its turn.
+func (w *writing) ready(ctx context.Context, found []place) error {
+	for i := range found {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if w.prepare != nil {
+			found[i].failure = w.prepare(ctx, &found[i])
+		}
+	}
+	return nil
+}
+
+// applyAll changes documents, of which the first batch is prepared, and counts
+// those that were there to be changed.
+func (w *writing) applyAll(found []place) (applied int, err error) {
+	for {
+		n := min(writeBatch, len(found))
+		for i := range n {
+			ok, err := w.settle(&found[i])
+			if err != nil {
+				return applied, err
+			}
+			if ok {
+				applied++
+			}
+			found[i] = place{}
+		}
+		if found = found[n:]; len(found) == 0 {
+			return applied, nil
+		}
+		err := w.rq.compute(func(ctx context.Context) error {
+			return w.ready(ctx, found[:min(writeBatch, len(found))])
+		})
+		if err != nil {
+			return applied, err
+		}
+	}
+}
+
+// settle changes a document. If it is not what it was any more, it is matched
+// and prepared again; one that is gone or does not match is left alone.
+func (w *writing) settle(p *place) (applied bool, err error) {
+	for {
+		if err := w.rq.awaitWritable(w.ns); err != nil {
+			return false, err
+		}
+		now, there := w.rq.c.current(w.ns, *p)
+		switch {
+		case !there:
+			return false, nil
+		case bytes.Equal(now.doc, p.doc) && p.failure != nil:
+			return false, p.failure
+		case bytes.Equal(now.doc, p.doc):
+			now.after, now.changed, now.invalid = p.after, p.changed, p.invalid
+			return true, w.apply(now)
+		}
+		*p = now
+		matches := false
+		err := w.rq.compute(func(ctx context.Context) error {
+			if matches, err = w.query.Filter.Tester(ctx)(p.doc); err != nil || !matches {
+				return err
+			}
+			one := []place{*p}
+			err = w.ready(ctx, one)
+			*p = one[0]
+			return err
+		})
+		if err != nil || !matches {
+			return false, err
+		}
+	}
+}
+
+// current finds a document again that may have been changed, or moved, since.
+func (c *Cluster) current(ns string, p place) (place, bool) {
+	if ns == chunksNamespace {
+		doc, there := c.config.chunkNow(p.doc)
+		p.doc = doc
+		return p, there
+	}
+	if c.lies(ns, p) {
+		if doc, there := p.docs.Get(p.record); there {
+			p.doc = doc
+			return p, true
+		}
+	}
+	id := p.doc.Lookup("_id")
+	for _, t := range c.targets(ns, nil) {
+		record, doc, there := t.docs.ByID(id)
+		if there && t.owns(doc) {
+			return place{docs: t.docs, shard: t.shard, table: t.table, rules: t.rules(), record: record, doc: doc}, true
+		}
+	}
+	return p, false
+}
+
+// lies reports whether a place is still one that the namespace's documents are
+// read from, and its shard owns what it did.
+func (c *Cluster) lies(ns string, p place) bool {
+	if p.shard == nil {
+		return c.config.collections[ns] == p.docs
+	}
+	local := c.member(p.shard.id, ns)
+	return local != nil && local.docs == p.docs && c.config.tables[ns] == p.table
+}
+
+// unchanged reports whether nothing has been written since the newest search to
+// what it went through.
+func (w *writing) unchanged() bool {
+	targets := w.rq.c.targets(w.ns, w.query.Filter)
+	if len(targets) != len(w.reads) {
+		return false
+	}
+	for i, t := range targets {
+		if r := w.reads[i]; t.docs != r.live || t.docs.Writes() != r.target.docs.Writes() || t.table != r.target.table {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,131 @@
+package router
+
+import (
+	"context"
+	"iter"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// stream is a source being read batch by batch, each time by another command.
+// It belongs to one command at a time.
+type stream struct {
+	next func() (bson.Raw, error, bool)
+	stop func()
+	// cancel ends it in the middle of a batch.
+	cancel context.CancelCauseFunc
+	// ahead is what was read to know whether the batch before was the last.
+	ahead  bson.Raw
+	failed error
+	over   bool
+}
+
+// streamBytes is what a stream that is not at its end takes besides the
+// documents of the collection: its stack.
+const streamBytes = 16 << 10
+
+// weight is how many bytes documents take that somebody keeps. Nil counts nothing.
+type weight int64
+
+func (w *weight) add(doc bson.Raw) {
+	const sliceBytes = 24
+	if w != nil {
+		*w += weight(len(doc) + sliceBytes)
+	}
+}
+
+// start begins to read a source for a command. What ends the command ends the
+// stream only while it reads.
+func (s source) start(ctx context.Context) *stream {
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	next, stop := iter.Pull2(s(ctx))
+	return &stream{next: next, stop: stop, cancel: cancel}
+}
+
+// batch reads the next documents: at most n (any number when n is negative) and
+// 16 MiB, but always one if there is one.
+func (s *stream) batch(ctx context.Context, n int) (bson.A, error) {
+	defer context.AfterFunc(ctx, func() { s.cancel(context.Cause(ctx)) })()
+	b := batcher{most: n, docs: bson.A{}}
+	for n != 0 {
+		doc := s.ahead
+		if s.ahead = nil; doc == nil {
+			doc = s.read()
+		}
+		switch {
+		case s.failed != nil && (len(b.docs) < n || n < 0):
+			return nil, s.failed
+		case doc == nil:
+			return b.docs, nil
+		case !b.add(doc):
+			s.ahead = doc
+			return b.docs, nil
+		}
+	}
+	return b.docs, nil
+}
+
+// first reads one batch and no more.
+func (s source) first(ctx context.Context, n int) (bson.A, error) {
+	b := batcher{most: n, docs: bson.A{}}
+	if n == 0 {
+		return b.docs, nil
+	}
+	for doc, err := range s(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		if !b.add(doc) || len(b.docs) == n {
+			break
+		}
+	}
+	return b.docs, nil
+}
+
+// all reads everything.
+func (s source) all(ctx context.Context) ([]bson.Raw, error) {
+	var list []bson.Raw
+	for doc, err := range s(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, doc)
+	}
+	return list, nil
+}
+
+// read returns the next document; nil at the end.
+func (s *stream) read() bson.Raw {
+	if s.failed != nil || s.over {
+		return nil
+	}
+	doc, err, more := s.next()
+	s.failed, s.over = err, !more
+	if err != nil {
+		return nil
+	}
+	return doc
+}
+
+// end lets go of what the stream reads.
+func (s *stream) end() {
+	s.stop()
+	s.cancel(nil)
+}
+
+// batcher collects the documents of a batch.
+type batcher struct {
+	most int // documents; negative for any number
+	size int // bytes
+	docs bson.A
+}
+
+// add takes a document, unless the batch is full.
+func (b *batcher) add(doc bson.Raw) bool {
+	size := b.size + len(doc) + itemOverhead
+	if len(b.docs) == b.most || size > batchBytes && len(b.docs) > 0 {
+		return false
+	}
+	b.size, b.docs = size, append(b.docs, doc)
+	return true
+}

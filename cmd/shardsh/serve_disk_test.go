@@ -1,0 +1,145 @@
+//go:build linux
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"shardsh/balancer/mongoerr"
+)
+
+// A damaged dbpath is refused in one line, before anything listens; --verify
+// tells what is damaged, --salvage puts the rest in its place.
+func TestServeDamaged(t *testing.T) {
+	dir := t.TempDir()
+	p := startServe(t, "--dbpath", dir)
+	orders := p.driver(p.uri).Database("app").Collection("orders")
+	for i := range 20 {
+		_, err := orders.InsertOne(t.Context(), document("_id", i, "text", fmt.Sprintf("order number %d", i)))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.stop(syscall.SIGTERM)
+	code, out, _ := runProgram(t, "", "serve", "--dbpath", dir, "--verify")
+	if code != 0 || !strings.Contains(out, "is whole") {
+		t.Errorf("exit code %d: %s", code, out)
+	}
+	path := filepath.Join(dir, "mock.db")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data[bytes.LastIndex(data, []byte("order number 7"))+3] ^= 4
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		args   []string
+		code   int
+		out    string
+		stderr string
+	}{
+		{nil, 1, "", "is damaged: document"},
+		{[]string{"--verify"}, 1, `the documents of app.orders on shard0 (its _id reads {"$numberInt":"7"})`, ""},
+		{[]string{"--salvage"}, 0, "the damaged file is " + path + ".damaged", ""},
+		{[]string{"--verify"}, 0, "is whole", ""},
+		{[]string{"--salvage"}, 0, "is whole", ""},
+	} {
+		code, out, stderr := runProgram(t, "", append([]string{"serve", "--dbpath", dir, "--port", "0"}, step.args...)...)
+		if code != step.code || !strings.Contains(out, step.out) || !strings.Contains(stderr, step.stderr) {
+			t.Errorf("%v: exit code %d, stdout %q, stderr %q", step.args, code, out, stderr)
+		}
+		if strings.Contains(stderr, "listening") || strings.Count(stderr, "\n") > 1 {
+			t.Errorf("%v: stderr %q", step.args, stderr)
+		}
+	}
+	if kept, err := os.ReadFile(path + ".damaged"); err != nil || !bytes.Equal(kept, data) {
+		t.Errorf("the damaged file is not as it was: %v", err)
+	}
+	p = startServe(t, "--dbpath", dir)
+	n, err := p.driver(p.uri).Database("app").Collection("orders").CountDocuments(t.Context(), document())
+	if err != nil || n != 19 {
+		t.Errorf("%d orders are saved, %v", n, err)
+	}
+}
+
+// limited is "shardsh serve" as a process whose files can't grow beyond a limit:
+// to a program that is a full disk.
+func limited(t *testing.T, dir string, blocks int) (uri string, cmd *exec.Cmd) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd = exec.Command("sh", "-c", fmt.Sprintf(`ulimit -f %d && exec "$0" serve --port 0 --log-level error --dbpath "$1"`,
+		blocks), self, dir)
+	cmd.Env = append(os.Environ(), onTerminal+"=1")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(line), cmd
+}
+
+// On a full disk reads go on, writes are refused before they change anything,
+// and the end is no good one. What was acknowledged is there when there is room
+// again.
+func TestServeFullDisk(t *testing.T) {
+	dir := t.TempDir()
+	uri, cmd := limited(t, dir, 600)
+	client, err := mongo.Connect(options.Client().ApplyURI(uri).SetRetryWrites(false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer disconnect(client)
+	c := client.Database("app").Collection("c")
+	kept := int64(0)
+	for pad := strings.Repeat("x", 20_000); err == nil && kept < 1000; kept++ {
+		_, err = c.InsertOne(t.Context(), document("_id", kept, "pad", pad))
+	}
+	kept--
+	var refused mongo.CommandError
+	if !errors.As(err, &refused) || mongoerr.Code(refused.Code) != mongoerr.OutOfDiskSpace {
+		t.Fatalf("after %d documents: %v", kept, err)
+	}
+	before, err := c.CountDocuments(t.Context(), document())
+	if err != nil || before < kept {
+		t.Errorf("%d of %d documents can be read: %v", before, kept, err)
+	}
+	if _, err := c.InsertOne(t.Context(), document("_id", "late")); !errors.As(err, &refused) {
+		t.Errorf("a write on a full disk: %v", err)
+	}
+	if after, err := c.CountDocuments(t.Context(), document()); err != nil || after != before {
+		t.Errorf("%d documents, %v: a refused write has changed something", after, err)
+	}
+	_ = cmd.Process.Signal(syscall.SIGTERM)
+	if _ = cmd.Wait(); cmd.ProcessState.ExitCode() != exitFailure {
+		t.Errorf("exit code %d", cmd.ProcessState.ExitCode())
+	}
+	p := startServe(t, "--dbpath", dir)
+	n, err := p.driver(p.uri).Database("app").Collection("c").CountDocuments(t.Context(), document())
+	if err != nil || n != kept {
+		t.Errorf("%d documents are on disk, want the %d that were acknowledged: %v", n, kept, err)
+	}
+}
