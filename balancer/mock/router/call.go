@@ -127,6 +127,14 @@ func (c *call) outside(compute func(ctx context.Context) error) error {
 	return err
 }
 
+// noDisk reports whether the command's stages may not go to a server's disk.
+func (c *call) noDisk() bool {
+	if v := c.body.Lookup("allowDiskUse"); !v.IsZero() {
+		return !args.Truth(v)
+	}
+	return !c.cluster.Release().SpillsToDisk()
+}
+
 // end lets go of what the command had while it ran.
 func (c *call) end() {
 	if c.unlimit != nil {
