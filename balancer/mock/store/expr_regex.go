@@ -94,7 +94,7 @@ func regexFind(w *work, s string, p *pattern) (value, error) {
 
 // foundSize is what a match takes in the result at least: {match: "", idx: 0,
 // captures: []}.
-const foundSize = 44
+const foundSize = 41
 
 func regexFindAll(w *work, s string, p *pattern) (value, error) {
 	found, err := p.findAll(w, s, maxValueSize/foundSize+1)
