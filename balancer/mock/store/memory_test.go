@@ -59,8 +59,6 @@ func TestStagesKeepToTheServersMemory(t *testing.T) {
 		{`[{"$limit": 1}, {"$project": {"n": {"$range": [0, 7000000]}}}]`, 146, always},
 		{`[{"$limit": 1}, {"$project": {"n": {"$reduce": {"input": {"$range": [0, 30]}, "initialValue": "$pad",
 			"in": {"$concat": ["$$value", "$$value"]}}}}}]`, 13548, always},
-		{`[{"$limit": 1}, {"$project": {"n": {"$regexFindAll": {"input": "$pad", "regex": "` + strings.Repeat("(", 20) + `x` +
-			strings.Repeat(")", 20) + `"}}}}]`, 51151, always},
 	} {
 		t.Run(tc.pipeline[:min(40, len(tc.pipeline))], func(t *testing.T) {
 			for _, noDisk := range []bool{true, false} {
