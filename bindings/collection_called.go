@@ -35,3 +35,12 @@ func (s *Shell) collectionCalled(message string) string {
 func (s *Shell) methodNames(proto *goja.Object) []string {
 	return slices.DeleteFunc(proto.GetOwnPropertyNames(), func(n string) bool { return strings.HasPrefix(n, "_") })
 }
+
+// methodMeant asks for the method that was meant by a name that an object of the
+// shell's does not have.
+func (s *Shell) methodMeant(on, method string) string {
+	if near := plaintext.Nearest(method, s.completer.Methods(on)); near != "" {
+		return "; did you mean " + on + "." + near + "()?"
+	}
+	return ""
+}

@@ -123,7 +123,10 @@ func (c *call) showCommand() goja.Value {
 	}
 	show, ok := showCommands()[word]
 	if !ok {
-		c.JS.ThrowInvalid("'%s' is not a valid argument for \"show\".", word)
+		words := completion{c.s}.ShowWords()
+		slices.Sort(words)
+		c.JS.ThrowInvalid("'%s' is not a valid argument for \"show\" (it knows %s)%s", word, strings.Join(words, ", "),
+			plaintext.DidYouMean(word, words))
 	}
 	return show(c, d)
 }

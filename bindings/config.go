@@ -63,6 +63,8 @@ type Config struct {
 	// MemoryLimit is how large the process's heap may grow, in bytes, before the
 	// running program is stopped; 0 is a large part of the machine's memory.
 	MemoryLimit uint64
+	// Stuck is told of a script that can't be stopped; see [script.Options].
+	Stuck func(cause error)
 	// Version is what version() answers.
 	Version string
 

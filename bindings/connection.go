@@ -17,10 +17,14 @@ import (
 
 // newMongoConstructor makes the global Mongo, which opens a connection.
 func (s *Shell) newMongoConstructor() goja.Value {
-	proto := prototype(s, "Mongo", mongoMethods())
+	proto := s.mongoPrototype()
 	f := s.JS.Runtime.ToValue(func(cc goja.ConstructorCall) *goja.Object {
 		defer s.JS.ContainFaults()
 		c := &call{&script.Call{JS: s.JS, Args: cc.Arguments}, s}
+		if len(c.Args) > 0 && !c.Has(0) {
+			// Something that was thought to have an address has none.
+			c.JS.ThrowInvalid("Argument uri is undefined (Mongo); Mongo() without arguments goes to localhost:27017")
+		}
 		c.Check("Mongo", script.ParseSignature("uri?:string|object encryption?:object options?:object"))
 		if o := c.Object(1); o != nil && len(o.Keys()) > 0 {
 			c.JS.ThrowCoded(script.Unimplemented, script.CodeNotImplemented,
@@ -44,6 +48,8 @@ func (c *call) settingsOf(v goja.Value) *options.ClientOptions {
 		from = m
 	} else if d, ok := script.Receiver[*database](v); ok {
 		from = d.on
+	} else if m := c.s.mongo; m != nil && goja.IsString(v) && (v.String() == m.hosts() || v.String() == m.Address) {
+		from = m // new Mongo(db.getMongo().host): with the user, TLS and all
 	}
 	switch {
 	case from != nil && from.settings != nil:

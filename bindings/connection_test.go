@@ -51,8 +51,8 @@ func TestAuth(t *testing.T) {
 
 func TestConnect(t *testing.T) {
 	check(t, connect(t), []caseOf{
-		{`connect()`, "", "MongoshInvalidInputError: [COMMON-10001] Missing required argument at position 0 (connect)"},
-		{`connect(5)`, "", "MongoshInvalidInputError: [COMMON-10001] Argument at position 0 must be of type string, got number instead (connect)"},
+		{`connect()`, "", "MongoshInvalidInputError: [COMMON-10001] Missing required argument uri (connect)"},
+		{`connect(5)`, "", "MongoshInvalidInputError: [COMMON-10001] Argument uri must be of type string, got number instead (connect)"},
 		{`Mongo("http://u:secret@x")`, "", "MongoshInvalidInputError: [COMMON-10001] Invalid URI: http://<credentials>@x"},
 		{`try { Mongo("mongodb://u:secret@a:b:c") } catch (e) { [e.name, /secret/.test(e.message)] }`, "", "[ 'MongoParseError', false ]"},
 		{`Mongo("mongodb://x", {keyVaultNamespace: "a.b"})`, "", "MongoshUnimplementedError: [COMMON-90002] client-side field level encryption is not available in shardsh"},

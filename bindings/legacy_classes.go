@@ -15,7 +15,7 @@ func (s *Shell) legacyClasses() map[string]func() goja.Value {
 	return map[string]func() goja.Value{
 		"DB": func() goja.Value {
 			return s.classOf("DB", "mongo:object name:string", s.databasePrototype(), func(c *call) *goja.Object {
-				return c.mongoArgument(0).checkedDatabase(c.Text(1)).object
+				return c.mongoArgument("DB", 0).checkedDatabase(c.Text(1)).object
 			})
 		},
 		"DBCollection": func() goja.Value {
@@ -23,7 +23,7 @@ func (s *Shell) legacyClasses() map[string]func() goja.Value {
 				func(c *call) *goja.Object {
 					d, ok := script.Receiver[*database](c.Arg(1))
 					if !ok {
-						c.JS.ThrowInvalid("DBCollection needs a database as its second argument")
+						c.JS.ThrowArgument("DBCollection", "db", "a database", script.TypeOf(c.Arg(1)))
 					}
 					return d.checkedCollection(c.Text(2)).object
 				})
@@ -44,10 +44,10 @@ func (s *Shell) legacyClasses() map[string]func() goja.Value {
 }
 
 // mongoArgument returns an argument that must be a connection.
-func (c *call) mongoArgument(i int) *mongoObject {
+func (c *call) mongoArgument(label string, i int) *mongoObject {
 	m, ok := script.Receiver[*mongoObject](c.Arg(i))
 	if !ok {
-		c.JS.ThrowInvalid("Argument at position %d must be a connection, such as db.getMongo()", i)
+		c.JS.ThrowArgument(label, "mongo", "a connection, such as db.getMongo()", script.TypeOf(c.Arg(i)))
 	}
 	return m
 }

@@ -22,7 +22,7 @@ func TestOldShellNames(t *testing.T) {
 		step{"[Object.isEmpty({}), Object.bsonsize({a: 1}), Array.sort([3, 1, 2]), new Date(0).tojson()]", "[ true, 12, [ 1, 2, 3 ], 'ISODate(\"1970-01-01T00:00:00Z\")' ]"},
 		step{"[ErrorCodeStrings[26], ErrorCodes.ConflictingOperationInProgress]", "[ 'NamespaceNotFound', 117 ]"},
 		step{"[new DB(db.getMongo(), 'x').getName(), new DBCollection(db.getMongo(), db, 'c', 'app.c').getFullName()]", "[ 'x', 'app.c' ]"},
-		step{"new DB(5, 'x')", "MongoshInvalidInputError: [COMMON-10001] Argument at position 0 must be of type object, got number instead (DB)"},
+		step{"new DB(5, 'x')", "MongoshInvalidInputError: [COMMON-10001] Argument mongo must be of type object, got number instead (DB)"},
 		step{"new WriteResult()", "TypeError: WriteResult cannot be constructed"},
 		step{"[db.orders.find().length() > 0, db.getSecondaryOk(), typeof rs.slaveOk]", "[ true, false, 'function' ]"},
 		step{"db.nosuchHelper()", "TypeError: app.nosuchHelper is a collection, not a function"},

@@ -40,7 +40,7 @@ func TestMockObject(t *testing.T) {
 		step{"mock.stepDown().term.equals(sh.isBalancerRunning().term)", "true"},
 		step{"try { mock.crash('nope') } catch (e) { e.codeName }", "ShardNotFound"},
 		step{"try { mock.slow('cold', {speed: 1}) } catch (e) { e.code }", "40415"},
-		step{"try { mock.crash() } catch (e) { e.message }", "[COMMON-10001] Missing required argument at position 0 (MockCluster.crash)"},
+		step{"try { mock.crash() } catch (e) { e.message }", "[COMMON-10001] Missing required argument shard (MockCluster.crash)"},
 		step{"db.adminCommand({mockCrash: 'config'}).ok && (() => { try { sh.getBalancerState() } catch (e) { return e.codeName } })()", "HostUnreachable"},
 		step{"mock.restart('config').ok", "1"},
 	)

@@ -38,7 +38,7 @@ func newMongoObject(s *Shell, client *mongo.Client, address string) *mongoObject
 
 func (m *mongoObject) js() *goja.Object {
 	if m.object == nil {
-		m.object = m.s.JS.Instance(m, prototype(m.s, "Mongo", mongoMethods()))
+		m.object = m.s.JS.Instance(m, m.s.mongoPrototype())
 		m.s.JS.World.SetPrinter(m.object, func() string { return m.Address })
 	}
 	return m.object

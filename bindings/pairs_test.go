@@ -2,6 +2,7 @@ package bindings
 
 import (
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -61,8 +62,14 @@ func TestObservedPairs(t *testing.T) {
 			p.kind, p.want = o.kind, o.want
 		}
 		got, failed := c.show(p.input)
-		if got != p.want || failed != (p.kind == "error") {
+		if unnumbered(got) != unnumbered(p.want) || failed != (p.kind == "error") {
 			t.Errorf("%s: %s\n got  %s\n want %s", p.group, p.input, got, p.want)
 		}
 	}
 }
+
+var numbered = regexp.MustCompile(`(Missing required argument|Argument) (at position \d+|[\w()]+)`)
+
+// unnumbered returns a message without which argument it is about: mongosh counts
+// them, the shell names them.
+func unnumbered(text string) string { return numbered.ReplaceAllString(text, "$1 #") }

@@ -70,7 +70,7 @@ func TestDirectCommands(t *testing.T) {
 		step{"1 +\nuse config", "SyntaxError: Unexpected identifier (2:4)"},
 		step{"if (true) {\nuse config\n}", "SyntaxError: Unexpected identifier (2:4)"},
 		step{"use('config'); db", "config"},
-		step{"show nothing", `MongoshInvalidInputError: [COMMON-10001] 'nothing' is not a valid argument for "show".`},
+		step{"show nothing", `MongoshInvalidInputError: [COMMON-10001] 'nothing' is not a valid argument for "show" (it knows balancer, chunks, collections, databases, log, logs, migrations, profile, roles, shards, startupWarnings, tables, users, zones)`},
 		step{"var show = 5; show", "5"},
 	)
 }

@@ -69,7 +69,12 @@ func (s *Shell) ownPrompt() (string, bool) {
 		ctx, cancel := context.WithTimeout(context.Background(), promptWait)
 		defer cancel()
 		result, err := s.JS.Within(ctx, func() (goja.Value, error) { return f(goja.Undefined()) })
-		if err != nil {
+		switch {
+		case err != nil:
+			s.tellPrompt(v, err.Error())
+			return "", false
+		case !goja.IsString(result):
+			s.tellPrompt(v, "it returned no text")
 			return "", false
 		}
 		v = result
@@ -78,4 +83,14 @@ func (s *Shell) ownPrompt() (string, bool) {
 		return "", false
 	}
 	return v.String(), true
+}
+
+// tellPrompt says, once for each function, why a prompt of the user's own is not
+// shown.
+func (s *Shell) tellPrompt(of goja.Value, why string) {
+	if s.promptTold != nil && s.promptTold.SameAs(of) {
+		return
+	}
+	s.promptTold = of
+	s.JS.Warn("Warning: prompt() failed, and the usual prompt is shown: " + why)
 }

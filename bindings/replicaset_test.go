@@ -59,7 +59,7 @@ func TestReplicaSetHelpers(t *testing.T) {
 		{`rs.add({host: "c:1", _id: 9, priority: 0})`, reconfig("5", members+`,{"host":"c:1","_id":9,"priority":0}`), "{ ok: 1 }"},
 		{`rs.addArb("c:1")`, reconfig("5", members+`,{"_id":2,"host":"c:1","arbiterOnly":true}`), "{ ok: 1 }"},
 		{`rs.add({host: "c:1"}, true)`, "", `MongoshInvalidInputError: [COMMON-10001] Expected first parameter to be a host-and-port string of arbiter, but got {"host":"c:1"}`},
-		{`rs.add()`, "", "MongoshInvalidInputError: [COMMON-10001] Missing required argument at position 0 (ReplicaSet.add)"},
+		{`rs.add()`, "", "MongoshInvalidInputError: [COMMON-10001] Missing required argument member (ReplicaSet.add)"},
 		{`rs.remove("b:1")`, reconfig("5", `{"_id":0,"host":"a:1"}`), "{ ok: 1 }"},
 		{`rs.remove("z:1")`, "", `MongoshInvalidInputError: [COMMON-10001] Couldn't find z:1 in [{"_id":0,"host":"a:1"},{"_id":1,"host":"b:1","votes":0}]. Is z:1 a member of this replset?`},
 		{`const cfg = {_id: "rs0", members: []}; rs.reconfig(cfg, {force: true}); cfg.version`,

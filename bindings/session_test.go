@@ -26,7 +26,7 @@ func TestSessionOptions(t *testing.T) {
 		{`const d = ` + s + `); d.advanceOperationTime(Timestamp(7, 1)); d.getOperationTime()`, "", "Timestamp({ t: 7, i: 1 })"},
 		{`const e = ` + s + `); e.advanceClusterTime({clusterTime: Timestamp(2000000000, 1), signature: {}}); e.getClusterTime()`, "",
 			"{ clusterTime: Timestamp({ t: 2000000000, i: 1 }), signature: {} }"},
-		{s + `).withTransaction(5)`, "", "MongoshInvalidInputError: [COMMON-10001] Argument at position 0 must be of type function, got number instead (Session.withTransaction)"},
+		{s + `).withTransaction(5)`, "", "MongoshInvalidInputError: [COMMON-10001] Argument f must be of type function, got number instead (Session.withTransaction)"},
 	})
 }
 

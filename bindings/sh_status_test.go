@@ -67,18 +67,18 @@ func TestStatusTables(t *testing.T) {
 func TestTablesOfTheOthers(t *testing.T) {
 	c := connect(t, onTerminal)
 	for input, row := range map[string]string{
-		"sh.status()":                              "shard  sharded data",
-		"sh.zones()":                               "  EU    sh0     app.orders  0     500",
-		"sh.balancerSummary()":                     "  app.orders  NO, chunksImbalance                             25      1",
-		"db.orders.getShardDistribution()":         "  sh0    2.86 MiB  59.99      29990       10",
-		"show shards":                              "  sh1       1.91 MiB      11                sh1/h2:27018",
-		"show zones":                               "  EU    sh0     app.orders  0     500",
-		"show chunks":                              "  app.orders  sh0        15      1",
-		"show chunks app.orders":                   `  … and 5 more: sh.chunks("app.orders")`,
-		"show balancer":                            "  window        23:00 to 6:00",
-		"show migrations":                          "  moving now    nothing",
-		`sh.chunks("app.orders", {limit: 1})`:      "shard: 'sh0'",
-		`sh.zones().length + sh.zones("x").length`: "1",
+		"sh.status()":                         "shard  sharded data",
+		"sh.zones()":                          "  EU    sh0     app.orders  0     500",
+		"sh.balancerSummary()":                "  app.orders  NO, chunksImbalance                             25      1",
+		"db.orders.getShardDistribution()":    "  sh0    2.86 MiB  59.99      29990       10",
+		"show shards":                         "  sh1       1.91 MiB      11                sh1/h2:27018",
+		"show zones":                          "  EU    sh0     app.orders  0     500",
+		"show chunks":                         "  app.orders  sh0        15      1",
+		"show chunks app.orders":              `  … and 5 more: sh.chunks("app.orders")`,
+		"show balancer":                       "  window        23:00 to 6:00",
+		"show migrations":                     "  moving now    nothing",
+		`sh.chunks("app.orders", {limit: 1})`: "shard: 'sh0'",
+		`sh.zones().length`:                   "1",
 	} {
 		got, failed := c.show(input)
 		if failed || !strings.Contains(words(got), strings.Trim(words(row), "\n")) {

@@ -11,6 +11,12 @@ func TestHelpersSend(t *testing.T) {
 	const (
 		majority60 = `"writeConcern":{"w":"majority","wtimeout":60000}`
 		majority30 = `"writeConcern":{"w":"majority","wtimeout":30000}`
+		// What a helper asks to warn of a name that nothing has, and for the name that
+		// was meant.
+		inCatalog = "\n" + `config {"find":"collections","filter":{"_id":"app.x","dropped":{"$ne":true},"unsplittable":{"$ne":true}},"limit":1}`
+		inTags    = `config {"find":"tags","filter":{"ns":"app.x","min":{"k":0},"max":{"k":9}},"limit":1}` + "\n"
+		inZone    = `config {"find":"shards","filter":{"_id":"sh0","tags":"EU"},"limit":1}` + "\n"
+		meant     = "\n" + `config {"find":"collections","filter":{},"projection":{"_id":1}}` + "\n" + `app {"listCollections":1,"nameOnly":true}`
 	)
 	c := connect(t)
 	for _, tc := range []struct{ call, want string }{
@@ -26,13 +32,13 @@ func TestHelpersSend(t *testing.T) {
 		{`sh.addShard("rs/h:1")`, `admin {"addShard":"rs/h:1"}`},
 		{`sh.addShardToZone("sh0", "EU")`, `admin {"addShardToZone":"sh0","zone":"EU"}`},
 		{`sh.addShardTag("sh0", "EU")`, `admin {"addShardToZone":"sh0","zone":"EU"}`},
-		{`sh.updateZoneKeyRange("app.x", {k: 0}, {k: 9}, "EU")`, `admin {"updateZoneKeyRange":"app.x","min":{"k":0},"max":{"k":9},"zone":"EU"}`},
-		{`sh.updateZoneKeyRange("app.x", {k: 0}, {k: 9}, null)`, `admin {"updateZoneKeyRange":"app.x","min":{"k":0},"max":{"k":9},"zone":null}`},
-		{`sh.addTagRange("app.x", {k: MinKey}, {k: MaxKey()}, "EU")`, `admin {"updateZoneKeyRange":"app.x","min":{"k":{"$minKey":1}},"max":{"k":{"$maxKey":1}},"zone":"EU"}`},
-		{`sh.removeRangeFromZone("app.x", {k: 0}, {k: 9})`, `admin {"updateZoneKeyRange":"app.x","min":{"k":0},"max":{"k":9},"zone":null}`},
-		{`sh.removeTagRange("app.x", {k: 0}, {k: 9}, "EU")`, `admin {"updateZoneKeyRange":"app.x","min":{"k":0},"max":{"k":9},"zone":null}`},
-		{`sh.removeShardFromZone("sh0", "EU")`, `admin {"removeShardFromZone":"sh0","zone":"EU"}`},
-		{`sh.removeShardTag("sh0", "EU")`, `admin {"removeShardFromZone":"sh0","zone":"EU"}`},
+		{`sh.updateZoneKeyRange("app.x", {k: 0}, {k: 9}, "EU")`, `admin {"updateZoneKeyRange":"app.x","min":{"k":0},"max":{"k":9},"zone":"EU"}` + inCatalog + meant},
+		{`sh.updateZoneKeyRange("app.x", {k: 0}, {k: 9}, null)`, inTags + `admin {"updateZoneKeyRange":"app.x","min":{"k":0},"max":{"k":9},"zone":null}` + meant},
+		{`sh.addTagRange("app.x", {k: MinKey}, {k: MaxKey()}, "EU")`, `admin {"updateZoneKeyRange":"app.x","min":{"k":{"$minKey":1}},"max":{"k":{"$maxKey":1}},"zone":"EU"}` + inCatalog + meant},
+		{`sh.removeRangeFromZone("app.x", {k: 0}, {k: 9})`, inTags + `admin {"updateZoneKeyRange":"app.x","min":{"k":0},"max":{"k":9},"zone":null}` + meant},
+		{`sh.removeTagRange("app.x", {k: 0}, {k: 9}, "EU")`, inTags + `admin {"updateZoneKeyRange":"app.x","min":{"k":0},"max":{"k":9},"zone":null}` + meant},
+		{`sh.removeShardFromZone("sh0", "EU")`, inZone + `admin {"removeShardFromZone":"sh0","zone":"EU"}`},
+		{`sh.removeShardTag("sh0", "EU")`, inZone + `admin {"removeShardFromZone":"sh0","zone":"EU"}`},
 		{`sh.enableAutoSplit()`, `admin {"buildInfo":1}` + "\n" + `config {"update":"settings","updates":[{"q":{"_id":"autosplit"},"u":{"$set":{"enabled":true}},"upsert":true}],"ordered":true,` + majority30 + `}`},
 		{`sh.splitAt("app.x", {k: NumberLong(5)})`, `admin {"split":"app.x","middle":{"k":5}}`},
 		{`sh.splitFind("app.x", {k: 5})`, `admin {"split":"app.x","find":{"k":5}}`},
@@ -94,7 +100,7 @@ func TestHelpersRefuseBeforeSending(t *testing.T) {
 	for _, tc := range []struct{ call, want string }{
 		{`sh.moveRange("app.x", "sh1")`, "MongoshInvalidInputError: [COMMON-10001] moveRange needs min or max (Shard.moveRange)"},
 		{`sh.shardCollection("app.x", {b: 1, 1: 1})`, `MongoshInvalidInputError: [COMMON-10001] Key field "1" looks like an array index`},
-		{`sh.waitForPingChange()`, "MongoshInvalidInputError: [COMMON-10001] Missing required argument at position 0 (Shard.waitForPingChange)"},
+		{`sh.waitForPingChange()`, "MongoshInvalidInputError: [COMMON-10001] Missing required argument pings (Shard.waitForPingChange)"},
 	} {
 		if got, _ := c.show(tc.call); !strings.HasPrefix(got, tc.want) {
 			t.Errorf("%s: %s", tc.call, got)

@@ -27,7 +27,8 @@ func onVersion(t *testing.T, version string, answers map[string]bsonDoc) *connec
 func (c *connected) changes() string {
 	sent := slices.DeleteFunc(c.commands(), func(text string) bool {
 		_, body, _ := strings.Cut(text, " ")
-		return strings.HasPrefix(body, `{"buildInfo"`) || strings.HasPrefix(body, `{"find"`) || strings.HasPrefix(body, `{"aggregate"`)
+		return slices.ContainsFunc([]string{"buildInfo", "find", "aggregate", "distinct", "listCollections"},
+			func(read string) bool { return strings.HasPrefix(body, `{"`+read+`"`) })
 	})
 	return strings.Join(sent, "\n")
 }
@@ -131,27 +132,30 @@ func TestChunksAreMatchedByWhatTheServerHas(t *testing.T) {
 func TestWrongArgumentsAreNamed(t *testing.T) {
 	c := connect(t)
 	for _, tc := range []struct{ call, want string }{
-		{`sh.balancerWindow("24:00", "06:00")`, `start of sh.balancerWindow is a time of day as in "22:30", not '24:00'`},
-		{`sh.balancerWindow("22:00")`, `stop of sh.balancerWindow is a time of day as in "22:30", not undefined`},
-		{`sh.balancerWindow("9", "06:00")`, `start of sh.balancerWindow is a time of day`},
-		{`sh.balancerWindow("09:00", "9:00")`, `start and stop of sh.balancerWindow are the same time`},
-		{`sh.balancerWindow([{day: "monday", start: "8:00", stop: "9:00"}])`, `day of window 1 of sh.balancerWindow is one of Sunday`},
-		{`sh.balancerWindow([{day: "Monday", start: "8:00"}])`, `stop of window 1 of sh.balancerWindow is a time of day`},
-		{`sh.balancerWindow([])`, `argument 1 of sh.balancerWindow is a time of day, or a list`},
-		{`sh.chunkSize(0)`, `mb (argument 1 of sh.chunkSize) is a whole number of MB from 1 to 1024, not 0`},
-		{`sh.chunkSize(1025)`, `from 1 to 1024, not 1025`},
-		{`sh.chunkSize(0.5)`, `from 1 to 1024, not 0.5`},
-		{`sh.chunkSize(NaN)`, `from 1 to 1024, not NaN`},
-		{`sh.chunkSize("app.orders", "64")`, `mb (argument 2 of sh.chunkSize) is a whole number of MB from 1 to 1024, not '64'`},
-		{`sh.defragment("app.x", {chunkSize: 2048})`, `option chunkSize of sh.defragment is a whole number of MB from 1 to 1024, not 2048`},
-		{`sh.defragment("app.x", {chunksize: 1})`, `sh.defragment has no option chunksize; it knows timeout, interval, progress, chunkSize, wait`},
-		{`sh.drain("sh0", {wait: 1})`, `option wait of sh.drain is true or false, not number`},
-		{`sh.waitForBalance("app.orders", {timeout: -1})`, `option timeout of sh.waitForBalance is a number of milliseconds, not -1`},
-		{`sh.chunks("app.orders", {limit: 0})`, `option limit of sh.chunks is a number of chunks, not 0`},
+		{`sh.balancerWindow("24:00", "06:00")`, `Argument start must be a time of day as in "22:30", got '24:00' instead (Shard.balancerWindow)`},
+		{`sh.balancerWindow("22:00")`, `Argument stop must be a time of day as in "22:30", got undefined instead`},
+		{`sh.balancerWindow("9", "06:00")`, `Argument start must be a time of day`},
+		{`sh.balancerWindow("09:00", "9:00")`, `Arguments start and stop are the same time`},
+		{`sh.balancerWindow([{day: "monday", start: "8:00", stop: "9:00"}])`, `Argument day must be one of Sunday`},
+		{`sh.balancerWindow([{day: "Monday", start: "8:00"}])`, `Argument stop must be a time of day as in "22:30", got undefined instead (window 1 of Shard.balancerWindow)`},
+		{`sh.balancerWindow([])`, `Argument start must be a time of day, or a list`},
+		{`sh.chunkSize(0)`, `Argument nsOrMB must be a whole number of MB from 1 to 1024, got 0 instead (Shard.chunkSize)`},
+		{`sh.chunkSize(1025)`, `from 1 to 1024, got 1025`},
+		{`sh.chunkSize(0.5)`, `from 1 to 1024, got 0.5`},
+		{`sh.chunkSize(NaN)`, `from 1 to 1024, got NaN`},
+		{`sh.chunkSize("app.orders", "64")`, `Argument mb must be a whole number of MB from 1 to 1024, got '64' instead (Shard.chunkSize)`},
+		{`sh.defragment("app.x", {chunkSize: 2048})`, `Argument options.chunkSize must be a whole number of MB from 1 to 1024, got 2048 instead (Shard.defragment)`},
+		{`sh.defragment("app.x", {chunksize: 1})`, `sh.defragment has no option chunksize (it knows timeout, interval, progress, chunkSize, wait); did you mean chunkSize?`},
+		{`sh.drain("sh0", {wait: 1})`, `Argument options.wait must be of type boolean, got number instead (Shard.drain)`},
+		{`sh.drain("sh0", {timeout: "x"})`, `Argument options.timeout must be a number of milliseconds, got 'x' instead (Shard.drain)`},
+		{`sh.waitForBalance("app.orders", {timeout: -1})`, `Argument options.timeout must be a number of milliseconds, got -1 instead`},
+		{`sh.chunks("app.orders", {limit: 0})`, `Argument options.limit must be a number of chunks, got 0 instead`},
 		{`sh.chunks("app.none")`, `Collection app.none is not sharded`},
-		{`sh.chunks("app.orders", {zone: "US"})`, `zone US has no range in app.orders`},
+		{`sh.chunks("app.orders", {zone: "US"})`, `There is no zone US (sh.zones() has their names)`},
 		{`sh.drainStatus("sh9")`, `There is no shard sh9`},
-		{`sh.status({verbos: true})`, `sh.status has no option verbos; it knows verbose, full`},
+		{`sh.status({verbos: true})`, `sh.status has no option verbos (it knows verbose, full); did you mean verbose?`},
+		{`sh.splitAt(5, {})`, `Argument ns must be of type string, got number instead (Shard.splitAt)`},
+		{`sh.splitAt("app.x")`, `Missing required argument middle (Shard.splitAt)`},
 	} {
 		if got, failed := c.show(tc.call); !failed || !strings.Contains(got, tc.want) {
 			t.Errorf("%s: %s", tc.call, got)

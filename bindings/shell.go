@@ -35,6 +35,7 @@ type Shell struct {
 	// and the text edited last.
 	console            *Console
 	suggestion, edited string
+	promptTold         goja.Value // the prompt of the user's own whose failure was told
 }
 
 // New makes a Shell. It sends nothing.
@@ -55,9 +56,10 @@ func New(cfg Config) (*Shell, error) {
 	})
 	s.JS = script.NewEngine(script.Options{
 		Clock: cfg.Clock, Stdin: cfg.Stdin, Stdout: cfg.Stdout, Stderr: cfg.Stderr,
-		Color: cfg.Color, Interactive: cfg.Interactive, MemoryLimit: cfg.MemoryLimit, Scripts: cfg.Scripts,
-		Made: s.helpBSON, Inspect: s.display.InspectOptions, Show: s.display.Render, Review: s.warnAboutRunning,
-		Reword: s.collectionCalled,
+		Color: cfg.Color, Interactive: cfg.Interactive, MemoryLimit: cfg.MemoryLimit, Stuck: cfg.Stuck,
+		Scripts: cfg.Scripts,
+		Made:    s.helpBSON, Inspect: s.display.InspectOptions, Show: s.display.Render, Review: s.warnAboutRunning,
+		Reword: s.collectionCalled, Suggest: s.methodMeant,
 		Module: func(name string) goja.Value { return s.node.Module(name) }, Receivers: receivers,
 	})
 	s.display.JS = s.JS

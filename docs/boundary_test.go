@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"cmp"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -25,12 +26,22 @@ import (
 // mockAt returns a way to ask a mock of a release.
 func mockAt(t *testing.T, release catalog.Release) func(db string, command bson.Raw) bson.Raw {
 	t.Helper()
+	return asking(t, router.New(newMock(t, release), nil))
+}
+
+func newMock(t *testing.T, release catalog.Release) *mock.Cluster {
+	t.Helper()
 	cluster, err := mock.New(mock.Config{Topology: mock.DefaultTopology(2), Version: release})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(cluster.Close)
-	r, client := router.New(cluster, nil), &wire.Client{ID: 1}
+	return cluster
+}
+
+func asking(t *testing.T, r *router.Router) func(db string, command bson.Raw) bson.Raw {
+	t.Helper()
+	client := &wire.Client{ID: 1}
 	return func(db string, command bson.Raw) bson.Raw {
 		first, err := command.IndexErr(0)
 		if err != nil {
@@ -67,12 +78,25 @@ func TestTheBoundaryOfTheMock(t *testing.T) {
 	}
 	ask, askNewest := mockAt(t, catalog.Release80), mockAt(t, catalog.Release83)
 	ask("app", document(t, `{"insert": "c", "documents": [{"_id": 1, "a": 1}]}`))
+	member := router.Member{ID: "shard0", Set: "rs0", Address: "127.0.0.1:27018"}
+	askMember := asking(t, member.Of(router.New(newMock(t, catalog.Release80), nil)))
+	ofMongos, ofMember, found := strings.Cut(string(text), "\n## On the port of a shard")
+	if !found {
+		t.Fatal("there is no section on the ports of shards")
+	}
 	var commands, messages []string
-	for _, m := range refusal.FindAllStringSubmatch(string(text), -1) {
-		db, command := m[1], document(t, m[2])
-		if db == "" {
-			db = "app"
+	for _, m := range refusal.FindAllStringSubmatch(ofMember, -1) {
+		reply := askMember(cmp.Or(m[1], "app"), document(t, m[2]))
+		if want, _ := strconv.Atoi(m[3]); int(codeOf(reply)) != want {
+			t.Errorf("a shard answers %s with %s, want code %d", m[2], reply, want)
 		}
+		messages = append(messages, reply.Lookup("errmsg").StringValue())
+	}
+	if len(messages) < 6 {
+		t.Fatalf("only %d refusals of shards", len(messages))
+	}
+	for _, m := range refusal.FindAllStringSubmatch(ofMongos, -1) {
+		db, command := cmp.Or(m[1], "app"), document(t, m[2])
 		reply := ask(db, command)
 		if codeOf(reply) == mongoerr.CommandNotFound {
 			reply = askNewest(db, command)
@@ -98,9 +122,6 @@ func TestTheBoundaryOfTheMock(t *testing.T) {
 		}
 	}
 	for place, refused := range refusalsIn(t, "../balancer/mock") {
-		if refused.MatchString("the mock answers $x on its mongos only") {
-			continue // on the port of a shard
-		}
 		if !slices.ContainsFunc(messages, refused.MatchString) {
 			t.Errorf("%s refuses with %q, and nothing in docs/boundary.md is refused so", place, refused)
 		}

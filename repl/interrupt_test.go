@@ -124,7 +124,7 @@ func TestCtrlCAsASignalAtThePrompt(t *testing.T) {
 	}{
 		{"twice leaves", []any{ctrlC, ctrlC}, "\n" + hint + prompt + "\n"},
 		{"a line after it counts", []any{ctrlC, "1"}, "\n" + hint + prompt + "=> 1\n"},
-		{"an unfinished input is dropped", []any{"f {", ctrlC, "1"}, "\n" + hint + prompt + "=> 1\n"},
+		{"an unfinished input is dropped", []any{"f {", ctrlC, "1"}, "\n" + prompt + "=> 1\n"},
 		{"editor mode is left", []any{".editor", "x", ctrlC, "1"},
 			"// Entering editor mode (Ctrl+D on an empty line to finish, Ctrl+C to cancel)\n\n" + prompt + "=> 1\n"},
 	} {

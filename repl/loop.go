@@ -124,10 +124,11 @@ func (l *loop[R]) step(ctx context.Context) error {
 	case errors.Is(err, errLeft):
 		fmt.Fprintln(l.Out)
 		return nil
-	case errors.Is(err, ErrDropped) && len(l.pending) == 0:
-		l.hinted = time.Time{}
+	case errors.Is(err, ErrDropped), errors.Is(err, ErrInterrupted) && len(l.pending) > 0:
+		// There was something to drop, which says nothing about leaving.
+		l.pending, l.hinted = nil, time.Time{}
 		return nil
-	case errors.Is(err, ErrInterrupted), errors.Is(err, ErrDropped):
+	case errors.Is(err, ErrInterrupted):
 		l.interrupted()
 		return nil
 	case errors.Is(err, io.EOF):
@@ -154,9 +155,8 @@ func (l *loop[R]) step(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// interrupted is Ctrl-C while a line was being read.
+// interrupted is Ctrl-C on an empty line.
 func (l *loop[R]) interrupted() {
-	l.pending = nil
 	now := l.Now()
 	if !l.hinted.IsZero() && now.Sub(l.hinted) <= again {
 		l.left = true

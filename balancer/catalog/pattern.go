@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -135,6 +136,20 @@ func (p KeyPattern) HashedField() int {
 // {x: 1} and {x: 1.0} are.
 func (p KeyPattern) Equal(o KeyPattern) bool {
 	return p.p == o.p || p.p != nil && o.p != nil && keyorder.CompareDocuments(p.p.doc, o.p.doc) == 0
+}
+
+// Extends reports whether the pattern begins with all fields of another, hashed
+// ones as hashed: a collection's shard key can be refined to it.
+func (p KeyPattern) Extends(o KeyPattern) bool {
+	n := o.Len()
+	if p.Len() < n || !slices.Equal(p.Fields()[:n], o.Fields()) {
+		return false
+	}
+	hashed := p.HashedField()
+	if hashed >= n {
+		hashed = -1
+	}
+	return hashed == o.HashedField()
 }
 
 // String returns the pattern as extended JSON.

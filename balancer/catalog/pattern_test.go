@@ -45,6 +45,30 @@ func TestParseKeyPattern(t *testing.T) { // spec 03 §4.1
 	}
 }
 
+// A field that was hashed and is not any more, or the other way round, is another
+// field: its values are.
+func TestKeyPatternExtends(t *testing.T) {
+	a, hashed := e("a", 1), e("a", "hashed")
+	for _, c := range []struct {
+		is, was bson.D
+		want    bool
+	}{
+		{bson.D{a, e("b", 1)}, bson.D{a}, true},
+		{bson.D{a, e("b", "hashed")}, bson.D{a}, true},
+		{bson.D{hashed, e("b", 1)}, bson.D{hashed}, true},
+		{bson.D{e("a", 1.0)}, bson.D{a}, true},
+		{bson.D{a, e("b", 1)}, bson.D{hashed}, false},
+		{bson.D{hashed, e("b", 1)}, bson.D{a}, false},
+		{bson.D{a, e("b", 1)}, bson.D{e("b", 1)}, false},
+		{bson.D{a}, bson.D{a, e("b", 1)}, false},
+		{bson.D{e("a.b", 1), e("c", 1)}, bson.D{a}, false},
+	} {
+		if got := parsePattern(t, c.is).Extends(parsePattern(t, c.was)); got != c.want {
+			t.Errorf("%v extends %v: %t", c.is, c.was, got)
+		}
+	}
+}
+
 func TestKeyPatternProperties(t *testing.T) {
 	p := parsePattern(t, bson.D{e("a.b", 1), e("c", "hashed")})
 	if !slices.Equal(p.Fields(), []string{"a.b", "c"}) || p.HashedField() != 1 || keyOf(t, "x").HashedField() != -1 {

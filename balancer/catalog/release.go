@@ -88,6 +88,10 @@ func (r Release) AutoMerges() bool { return r.AtLeast(Release70) }
 // AutoSplits reports whether shards split chunks that have grown beyond the chunk size.
 func (r Release) AutoSplits() bool { return !r.AtLeast(Release60) }
 
+// LetsHashedIndexesGo reports whether the index of a shard key that is hashed may
+// be dropped or hidden.
+func (r Release) LetsHashedIndexesGo() bool { return r.AtLeast(Release60) }
+
 // SplitsSessions reports whether the balancer cuts the sessions collection into many chunks.
 func (r Release) SplitsSessions() bool { return r.AtLeast(Release44) && !r.AtLeast(Release80) }
 

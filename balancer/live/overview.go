@@ -157,9 +157,9 @@ func sortedBy(field string, direction int32) bson.E {
 	return bson.E{Key: "sort", Value: bson.D{{Key: field, Value: direction}}}
 }
 
-// gap notes what could not be read, unless the context ended.
+// gap notes what the server would not show. No answer is no gap: it is an error.
 func (o *overview) gap(g catalog.Gap, err error) error {
-	if o.ctx.Err() != nil {
+	if o.ctx.Err() != nil || !refused(err) && !senseless(err) {
 		return err
 	}
 	g.Reason = err.Error()

@@ -3,6 +3,7 @@ package live_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -190,7 +191,7 @@ type scripted struct {
 	asked   []string
 }
 
-var errRefused = errors.New("refused")
+var errRefused = fmt.Errorf("%w", mongo.CommandError{Message: "refused"}) // by a server
 
 func (s *scripted) answer(database string, command bson.D) ([]bson.Raw, error) {
 	what := command[0].Key
@@ -284,15 +285,15 @@ func TestErrorsOfALook(t *testing.T) {
 		err     string
 		gaps    []catalog.Gap
 	}{
-		{"config.collections", live.Collections, true, "reading config.collections: refused", nil},
-		{"balancerCollectionStatus x.y", live.Collections | live.Statuses, false, "status of x.y: refused", nil},
+		{"config.collections", live.Collections, true, "reading config.collections: " + errRefused.Error(), nil},
+		{"balancerCollectionStatus x.y", live.Collections | live.Statuses, false, "status of x.y: " + errRefused.Error(), nil},
 		{"balancerCollectionStatus x.y", live.Collections | live.Statuses, true, "",
-			[]catalog.Gap{{What: "balance", Namespace: "x.y", Reason: "refused"}}},
-		{"balancerStatus", live.Balancer, false, "status of the balancer: refused", nil},
-		{"balancerStatus", live.Balancer, true, "", []catalog.Gap{{What: "balancer", Reason: "refused"}}},
-		{"$shardedDataDistribution", live.Sizes, false, "", []catalog.Gap{{What: "sizes", Reason: "refused"}}},
-		{"$currentOp", live.Migrations, false, "", []catalog.Gap{{What: "operations", Reason: "refused"}}},
-		{"config.locks", live.Migrations, false, "", []catalog.Gap{{What: "locks", Reason: "refused"}}},
+			[]catalog.Gap{{What: "balance", Namespace: "x.y", Reason: errRefused.Error()}}},
+		{"balancerStatus", live.Balancer, false, "status of the balancer: " + errRefused.Error(), nil},
+		{"balancerStatus", live.Balancer, true, "", []catalog.Gap{{What: "balancer", Reason: errRefused.Error()}}},
+		{"$shardedDataDistribution", live.Sizes, false, "", []catalog.Gap{{What: "sizes", Reason: errRefused.Error()}}},
+		{"$currentOp", live.Migrations, false, "", []catalog.Gap{{What: "operations", Reason: errRefused.Error()}}},
+		{"config.locks", live.Migrations, false, "", []catalog.Gap{{What: "locks", Reason: errRefused.Error()}}},
 	} {
 		look := live.Look{Parts: tc.parts, Lenient: tc.lenient}
 		seen, err := look.Read(t.Context(), &scripted{docs: one, refused: tc.refused})

@@ -20,6 +20,8 @@ type VectorRequest struct {
 	MaxPoints  int64 // zero without a limit
 	MaxKeys    int64 // of a piece; zero is the default
 	Force      bool  // the median, whatever the sizes
+	// On is the shard that is asked itself, orphans included; empty for the owner.
+	On catalog.ShardID
 }
 
 // keysOfPiece is how many keys a piece has at most by default.
@@ -140,7 +142,9 @@ func (cks Chunks) vectorRange(req VectorRequest, pattern catalog.KeyPattern) (l 
 		}
 	}
 	id := primary
-	if table := cks.c.config.tables[req.Namespace]; table != nil {
+	if req.On != "" {
+		id = req.On
+	} else if table := cks.c.config.tables[req.Namespace]; table != nil {
 		if pattern.Equal(table.Pattern()) {
 			id = table.Find(lower).Shard
 			for chunk := range table.Overlapping(lower, upper) {

@@ -28,6 +28,7 @@ func (m *model) comeToRest(t *rapid.T) {
 	// Forced moves of jumbo chunks may go back and forth for ever.
 	m.set(t, "settings", "balancer", d("$unset", d("activeWindow", "", "attemptToBalanceJumboChunks", "")))
 	for _, name := range namespaces {
+		m.keyIndex(name)
 		m.run("admin", d("setAllowMigrations", name, "allowMigrations", true))
 		m.run("admin", d("configureCollectionBalancing", name, "enableBalancing", true))
 	}
@@ -56,6 +57,17 @@ func (m *model) comeToRest(t *rapid.T) {
 				t.Fatalf("%s has %d orphans of %s\nafter %q", part.Shard, part.Orphans, name, m.log)
 			}
 		}
+	}
+}
+
+// keyIndex makes the index of a shard key that is hashed, which may be gone.
+func (m *model) keyIndex(name string) {
+	m.cluster.Lock()
+	coll, err := m.cluster.ConfigDB().Sharded(name)
+	m.cluster.Unlock()
+	if err == nil {
+		db, name := split(name)
+		m.run(db, d("createIndexes", name, "indexes", bson.A{d("key", coll.Pattern.Doc(), "name", "of the key")}))
 	}
 }
 

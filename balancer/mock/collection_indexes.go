@@ -46,8 +46,8 @@ func (rq *Request) CreateIndexes(ns string, specs []store.IndexSpec) ([]IndexRes
 	if err := rq.c.collections.refuseView(ns); err != nil {
 		return nil, err
 	}
-	if rq.c.config.holds(ns) {
-		return nil, mongoerr.New(mongoerr.IllegalOperation, "can't create indexes on %s", ns)
+	if err := rq.c.Indexes().Changeable(ns); err != nil {
+		return nil, err
 	}
 	if err := rq.CreateDatabase(db, ""); err != nil {
 		return nil, err
@@ -82,6 +82,15 @@ func (rq *Request) CreateIndexes(ns string, specs []store.IndexSpec) ([]IndexRes
 	return results, nil
 }
 
+// Changeable refuses the collections of the config server: their indexes are the
+// catalog's own.
+func (ix Indexes) Changeable(ns string) error {
+	if ix.c.config.holds(ns) {
+		return mongoerr.New(mongoerr.IllegalOperation, "can't change the indexes of %s", ns)
+	}
+	return nil
+}
+
 // createAll makes all indexes or, when one fails, none.
 func createAll(docs *store.Collection, specs []store.IndexSpec) error {
 	before := indexesByName(docs)
@@ -102,15 +111,15 @@ func createAll(docs *store.Collection, specs []store.IndexSpec) error {
 	return nil
 }
 
-// checkUniqueAgainstShardKey: a unique index of a sharded collection must
-// begin with the shard key.
+// checkUniqueAgainstShardKey refuses unique indexes that a sharded collection
+// can't keep.
 func (ix Indexes) checkUniqueAgainstShardKey(ns string, specs []store.IndexSpec) error {
 	coll, sharded, err := ix.c.config.shardedEntry(ns)
 	if err != nil || !sharded {
 		return err
 	}
 	for _, spec := range specs {
-		if spec.Unique && !beginsWith(spec.Key, coll.Pattern) {
+		if spec.Unique && !keepsUnique(spec.Key, coll.Pattern) {
 			return mongoerr.New(mongoerr.CannotCreateIndex, "cannot create unique index over %s with shard key pattern %s",
 				spec.Key, coll.Pattern.Doc())
 		}
@@ -160,37 +169,45 @@ func beginsWith(key bson.Raw, p catalog.KeyPattern) bool {
 	return len(fields) >= p.Len() && slices.Equal(fields[:p.Len()], p.Fields())
 }
 
-// Droppable returns those that dropIndexes "*" drops: all but _id and the last
-// one that serves the shard key.
+// Droppable returns those that dropIndexes "*" drops: all but _id and those that
+// serve the shard key, unless that is hashed.
 func (ix Indexes) Droppable(ns string) []string {
-	specs, _ := ix.List(ns)
-	coll, sharded, _ := ix.c.config.shardedEntry(ns)
+	coll, protected := ix.protected(ns)
 	var names []string
-	for _, spec := range specs {
-		serves := sharded && beginsWith(spec.Key, coll.Pattern)
-		if spec.Name != "_id_" && !serves {
-			names = append(names, spec.Name)
+	for _, id := range ix.c.Statistics().holders(ns) {
+		docs := ix.c.shards[id].colls[ns].docs
+		for _, name := range indexNames(docs) {
+			if name != "_id_" && !(protected && docs.Serves(coll.Pattern.Doc(), name)) && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
 		}
 	}
 	return names
 }
 
+// protected returns a sharded collection that needs an index of its shard key.
+func (ix Indexes) protected(ns string) (coll catalog.Collection, is bool) {
+	coll, sharded, err := ix.c.config.shardedEntry(ns)
+	return coll, err == nil && sharded && needsIndex(ix.c.release, coll.Pattern)
+}
+
+// needsIndex reports whether a shard key must keep an index: one that is hashed
+// may go without, and its collection is not balanced then.
+func needsIndex(r catalog.Release, p catalog.KeyPattern) bool {
+	return p.HashedField() < 0 || !r.LetsHashedIndexesGo()
+}
+
 // Drop drops indexes by name on every shard that has the collection.
 func (ix Indexes) Drop(ns string, names []string) ([]IndexResult, error) {
 	specs, _ := ix.List(ns)
-	coll, sharded, err := ix.c.config.shardedEntry(ns)
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range names {
-		at := slices.IndexFunc(specs, func(s store.IndexSpec) bool { return s.Name == name })
-		if at < 0 {
+	for i, name := range names {
+		if !slices.ContainsFunc(specs, func(s store.IndexSpec) bool { return s.Name == name }) {
 			return nil, mongoerr.New(mongoerr.IndexNotFound, "index not found with name [%s]", name)
 		}
 		if name == "_id_" {
 			return nil, mongoerr.New(mongoerr.InvalidOptions, "cannot drop _id index")
 		}
-		if sharded && ix.lastForShardKey(coll, specs, name) {
+		if ix.lastForShardKey(ns, name, names[:i]) {
 			return nil, mongoerr.New(mongoerr.CannotDropShardKeyIndex,
 				"Cannot drop the only compatible index for this collection's shard key")
 		}
@@ -212,18 +229,14 @@ func (ix Indexes) Drop(ns string, names []string) ([]IndexResult, error) {
 	return results, nil
 }
 
-// lastForShardKey reports whether an index is the only one that serves the
-// shard key.
-func (ix Indexes) lastForShardKey(coll catalog.Collection, specs []store.IndexSpec, name string) bool {
-	serving := 0
-	isServing := false
-	for _, spec := range specs {
-		if beginsWith(spec.Key, coll.Pattern) {
-			serving++
-			isServing = isServing || spec.Name == name
-		}
-	}
-	return isServing && serving == 1
+// lastForShardKey reports whether an index is, on some shard, the only one that
+// serves a shard key: others that hold arrays, are hidden, or go, too, don't
+// count.
+func (ix Indexes) lastForShardKey(ns, name string, going []string) bool {
+	coll, protected := ix.protected(ns)
+	return protected && slices.ContainsFunc(ix.c.Statistics().holders(ns), func(id catalog.ShardID) bool {
+		return ix.c.shards[id].colls[ns].docs.LastFor(coll.Pattern.Doc(), name, going)
+	})
 }
 
 // ttlMonitor deletes the documents that have expired: those of a collection with

@@ -41,7 +41,7 @@ func (cs *Collections) RefineKey(req RefineRequest) error {
 	if refined.Equal(coll.Pattern) {
 		return nil
 	}
-	if !beginsWith(key, coll.Pattern) {
+	if !refined.Extends(coll.Pattern) {
 		return mongoerr.New(mongoerr.InvalidOptions, "refineCollectionShardKey shard key %s does not extend the current "+
 			"shard key %s", key, coll.Pattern.Doc())
 	}
@@ -55,7 +55,7 @@ func (cs *Collections) RefineKey(req RefineRequest) error {
 		if req.AcceptNonUnique {
 			continue
 		}
-		if err := checkUniqueIndexes(local, refined); err != nil {
+		if err := checkUniqueIndexes(local, ns, refined); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -212,9 +213,21 @@ func (cs *Collections) Modify(ns string, changes bson.D) {
 	cs.c.Tick()
 }
 
+func (ix Indexes) isHidden(ns, name string) bool {
+	specs, _ := ix.List(ns)
+	return slices.ContainsFunc(specs, func(s store.IndexSpec) bool {
+		hidden, _ := s.Options.Lookup("hidden").BooleanOK()
+		return s.Name == name && hidden
+	})
+}
+
 // Hide hides an index of a collection from queries, or shows it again, on
 // every shard. It reports whether it was hidden.
 func (ix Indexes) Hide(ns, name string, hidden bool) (was bool, err error) {
+	if hidden && !ix.isHidden(ns, name) && ix.lastForShardKey(ns, name, nil) {
+		return false, mongoerr.New(mongoerr.InvalidOptions,
+			"Can't hide the only compatible index for this collection's shard key")
+	}
 	ix.c.migrations.abort(ns)
 	for _, id := range ix.c.Statistics().holders(ns) {
 		if was, err = ix.c.shards[id].colls[ns].docs.HideIndex(name, hidden); err != nil {

@@ -135,7 +135,8 @@ func (cs *Collections) shardNew(req ShardRequest, pattern catalog.KeyPattern) er
 
 func (cs *Collections) shardLocal(req ShardRequest, pattern catalog.KeyPattern, primary catalog.ShardID,
 	local *localCollection) error {
-	if err := checkLocal(req, pattern, local); err != nil {
+	served, err := checkLocal(req, pattern, local)
+	if err != nil {
 		return err
 	}
 	zones, err := cs.c.config.zonesForSharding(req.Namespace, pattern)
@@ -153,8 +154,8 @@ func (cs *Collections) shardLocal(req ShardRequest, pattern catalog.KeyPattern, 
 	if err != nil {
 		return err
 	}
-	if _, there := local.newKeyIndex(pattern); !there {
-		if err := local.docs.CreateIndex(keyIndexSpec(pattern, req.Unique)); err != nil {
+	if !served {
+		if err := local.makeKeyIndex(pattern, req.Unique); err != nil {
 			return err
 		}
 	}
@@ -190,33 +191,38 @@ func shardedDetails(uuid bson.Binary, table *catalog.RoutingTable, empty bool) b
 	}
 }
 
-// checkLocal checks the collection as it is, and its indexes.
-func checkLocal(req ShardRequest, pattern catalog.KeyPattern, local *localCollection) error {
+// checkLocal checks the collection as it is, and its indexes. It reports whether
+// one of these can be that of the shard key.
+func checkLocal(req ShardRequest, pattern catalog.KeyPattern, local *localCollection) (served bool, err error) {
 	if local.maxBytes > 0 {
-		return mongoerr.New(mongoerr.InvalidOptions, "can't shard a capped collection")
+		return false, mongoerr.New(mongoerr.InvalidOptions, "can't shard a capped collection")
 	}
 	if req.OtherCollation {
-		return mongoerr.New(mongoerr.BadValue, "the collation for shardCollection must be {locale: 'simple'}")
+		return false, mongoerr.New(mongoerr.BadValue, "the collation for shardCollection must be {locale: 'simple'}")
 	}
-	if err := checkUniqueIndexes(local, pattern); err != nil {
-		return err
+	if err := checkUniqueIndexes(local, req.Namespace, pattern); err != nil {
+		return false, err
 	}
 	return checkKeyIndex(req, pattern, local)
 }
 
-// checkUniqueIndexes: a unique index, other than on _id, must begin with the
-// shard key's fields.
-func checkUniqueIndexes(local *localCollection, pattern catalog.KeyPattern) error {
+// checkUniqueIndexes: what unique indexes forbid must be on one shard.
+func checkUniqueIndexes(local *localCollection, ns string, pattern catalog.KeyPattern) error {
 	for _, spec := range local.docs.Indexes() {
-		if !spec.Unique || fieldNames(spec.Key)[0] == "_id" {
-			continue
-		}
-		if !beginsWith(spec.Key, pattern) {
-			return mongoerr.New(mongoerr.InvalidOptions, "can't shard the collection with unique index %s: it does not begin "+
-				"with the shard key", spec.Name)
+		prepared, _ := spec.Options.Lookup("prepareUnique").BooleanOK()
+		if (spec.Unique || prepared) && !keepsUnique(spec.Key, pattern) {
+			return mongoerr.New(mongoerr.InvalidOptions, "can't shard collection '%s' with unique index on %s and proposed "+
+				"shard key %s. Uniqueness can't be maintained unless shard key is a prefix", ns, spec.Key, pattern.Doc())
 		}
 	}
 	return nil
+}
+
+// keepsUnique reports whether a unique index can be kept on the shards of a key:
+// it begins with the key's fields, in any order of their values, or with _id,
+// which nobody promises to be unique over shards.
+func keepsUnique(index bson.Raw, pattern catalog.KeyPattern) bool {
+	return fieldNames(index)[0] == "_id" || beginsWith(index, pattern)
 }
 
 func fieldNames(doc bson.Raw) []string {
@@ -229,22 +235,47 @@ func fieldNames(doc bson.Raw) []string {
 }
 
 // checkKeyIndex wants an index that the shard key can use, or that it can be
-// made.
-func checkKeyIndex(req ShardRequest, pattern catalog.KeyPattern, local *localCollection) error {
-	if index, ok := local.newKeyIndex(pattern); ok {
-		exact := slices.Equal(fieldNames(index.Spec().Key), pattern.Fields())
-		if req.Unique && !req.AcceptNonUnique && exact && !index.Spec().Unique && pattern.Fields()[0] != "_id" {
-			return mongoerr.New(mongoerr.InvalidOptions, "can't shard %s uniquely: index %s is not unique", req.Namespace,
-				index.Spec().Name)
+// made. For a key that is to be unique, that is one on exactly the key.
+func checkKeyIndex(req ShardRequest, pattern catalog.KeyPattern, local *localCollection) (served bool, err error) {
+	_, served = local.newKeyIndex(pattern)
+	if served && req.Unique && !req.AcceptNonUnique {
+		var exact store.IndexSpec
+		if exact, served = exactIndex(local.docs, pattern); served && !exact.Unique && pattern.Fields()[0] != "_id" {
+			return false, mongoerr.New(mongoerr.InvalidOptions, "can't shard %s uniquely: index %s is not unique", req.Namespace,
+				exact.Name)
 		}
-		return nil
+	}
+	if served {
+		return true, nil
 	}
 	if docs, _ := local.counts(); docs > 0 {
-		return mongoerr.New(mongoerr.InvalidOptions,
+		return false, mongoerr.New(mongoerr.InvalidOptions,
 			"Please create an index that starts with the proposed shard key before sharding the collection")
 	}
 	if req.NoIndex {
-		return mongoerr.New(mongoerr.NoIndexAndNotImplicit, "there is no index that starts with the shard key")
+		return false, mongoerr.New(mongoerr.NoIndexAndNotImplicit, "there is no index that starts with the shard key")
+	}
+	return false, nil
+}
+
+// exactIndex finds the index on exactly a shard key.
+func exactIndex(docs *store.Collection, pattern catalog.KeyPattern) (store.IndexSpec, bool) {
+	for _, spec := range docs.Indexes() {
+		if len(fieldNames(spec.Key)) == pattern.Len() && docs.Serves(pattern.Doc(), spec.Name) {
+			return spec, true
+		}
+	}
+	return store.IndexSpec{}, false
+}
+
+// makeKeyIndex makes the index of a shard key.
+func (l *localCollection) makeKeyIndex(pattern catalog.KeyPattern, unique bool) error {
+	if err := l.docs.CreateIndex(keyIndexSpec(pattern, unique)); err != nil {
+		return err
+	}
+	if _, there := l.keyIndex(pattern); !there { // it was there, and is hidden
+		return mongoerr.New(mongoerr.InvalidOptions, "Index %s cannot be used for sharding because it is hidden",
+			indexName(pattern))
 	}
 	return nil
 }

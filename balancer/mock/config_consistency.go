@@ -83,7 +83,9 @@ func (i *inspection) inspect(indexes bool) {
 			}
 		}
 	})
-	i.checkZones()
+	if !i.coll.Unsplittable { // which may have zones for a key to come
+		i.checkZones()
+	}
 	i.checkShards()
 	if indexes {
 		i.checkIndexes()
@@ -198,7 +200,7 @@ func (i *inspection) checkShards() {
 		case owns:
 			text := fmt.Sprint(local.options)
 			byOptions[text] = append(byOptions[text], string(id))
-			if _, ok := local.keyIndex(i.coll.Pattern); !ok && !i.coll.Unsplittable {
+			if _, ok := local.keyIndex(i.coll.Pattern); !ok && !i.coll.Unsplittable && needsIndex(c.release, i.coll.Pattern) {
 				i.report("MissingShardKeyIndex", "Found a sharded collection without an index on its shard key", shard,
 					bson.E{Key: "shardKey", Value: i.coll.Pattern.Doc()})
 			}

@@ -120,7 +120,11 @@ func textValue(s string) bson.RawValue {
 
 // doc reads a config document by its string _id.
 func (cfg *ConfigDB) doc(collection, id string) (bson.Raw, bool) {
-	_, doc, ok := cfg.Collection(collection).ByID(textValue(id))
+	coll := cfg.collections["config."+collection]
+	if coll == nil {
+		return nil, false
+	}
+	_, doc, ok := coll.ByID(textValue(id))
 	return doc, ok
 }
 

@@ -121,8 +121,13 @@ func (ds Databases) choosePrimary(asked string) (catalog.ShardID, error) {
 	if best == "" && away != nil {
 		return "", away
 	}
+	if best == "" && asked != "" {
+		if _, err := ds.c.config.FindShard(asked); err != nil {
+			return "", err
+		}
+	}
 	if best == "" {
-		return "", mongoerr.New(mongoerr.ShardNotFound, "no shard can take a new database: all are draining or unknown")
+		return "", mongoerr.New(mongoerr.ShardNotFound, "no shard can take a new database: all are draining")
 	}
 	return best, nil
 }

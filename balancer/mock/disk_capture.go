@@ -168,6 +168,7 @@ func (t *tracker) captureDeletions(s *shard, known *trackedShard) {
 		stored := encode(disk.Deletion{
 			Shard: int64(known.number), Namespace: task.coll.Namespace, UUID: task.coll.UUID,
 			Min: p.Bound(task.min), Max: p.Bound(task.max), Now: task.when == deletionNow,
+			Donor: string(task.donor), At: task.at,
 		})
 		if !bytes.Equal(stored, was.stored) {
 			was.stored = stored

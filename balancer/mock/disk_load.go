@@ -274,7 +274,10 @@ func (l *loading) deletion(key, value []byte) error {
 // task returns a range deletion; false when its collection is not there any more
 // as it was, as may be on a former shard.
 func (l *loading) task(form disk.Deletion) (*rangeDeletion, bool) {
-	task := &rangeDeletion{coll: catalog.Collection{Namespace: form.Namespace, UUID: form.UUID}}
+	task := &rangeDeletion{
+		coll:  catalog.Collection{Namespace: form.Namespace, UUID: form.UUID},
+		donor: catalog.ShardID(form.Donor), at: form.At,
+	}
 	if form.Now {
 		task.when = deletionNow
 	}

@@ -32,6 +32,11 @@ func (m *migration) startClone() {
 		return
 	}
 	local := m.local(m.donor)
+	if _, ok := local.keyIndex(m.coll.Pattern); !ok {
+		m.fail(mongoerr.New(mongoerr.IndexNotFound, "can't find index with prefix %s in storeCurrentRecordId for %s",
+			m.coll.Pattern.Doc(), m.req.Namespace))
+		return
+	}
 	// From here on writes are tracked: the list of records is as of now, however
 	// long the recipient takes to begin.
 	m.cloning = true

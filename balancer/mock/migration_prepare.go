@@ -83,6 +83,7 @@ type migration struct {
 
 	// op numbers the donor's command in $currentOp.
 	op        int32
+	at        bson.Timestamp
 	started   time.Time
 	stepEnd   time.Time
 	donorTime []time.Duration // of each finished donor step
@@ -158,6 +159,7 @@ func (ms *Migrations) Start(req MoveRequest, done func(error)) {
 		return
 	}
 	m := &migration{c: ms.c, asked: req, req: req, started: ms.c.now(), stepEnd: ms.c.now(), done: []func(error){done}}
+	m.at = ms.c.GossipTime()
 	if err := m.admit(); err != nil {
 		// Refused before it registered: nothing is logged.
 		ms.c.after(batchTime, func() { done(err) })

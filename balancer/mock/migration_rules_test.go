@@ -65,6 +65,9 @@ func TestCloneHasALimitOfTime(t *testing.T) {
 		c.faults.slow = map[catalog.ShardID]Slowness{"B": {Bandwidth: (1 << 30) / 3600}} // a GiB an hour
 		coll := c.exampleCollection(t)
 		local := newLocal(coll.UUID, nil, exampleNS)
+		if err := local.makeKeyIndex(coll.Pattern, false); err != nil {
+			t.Fatal(err)
+		}
 		c.shards["A"].colls[exampleNS] = local
 		local.virtual.add(extent{min: exampleKey(t, coll.Pattern, "1"), max: exampleKey(t, coll.Pattern, "10"), docs: 10,
 			bytes: tt.bytes})

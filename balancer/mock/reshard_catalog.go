@@ -147,6 +147,23 @@ func (rs *Reshardings) List() []ReshardingInfo {
 	return list
 }
 
+// Counts returns what was counted of the operations that a command began.
+func (rs *Reshardings) Counts(by Provenance) ReshardingCounts { return rs.counts[by] }
+
+// count notes how an operation has ended.
+func (op *resharding) count(err error) {
+	n := op.c.reshardings.counts[op.request.Provenance]
+	switch {
+	case err == nil:
+		n.Succeeded++
+	case op.aborted != nil:
+		n.Canceled++
+	default:
+		n.Failed++
+	}
+	op.c.reshardings.counts[op.request.Provenance] = n
+}
+
 // record finds the document of an operation.
 func (op *resharding) record() (*store.Collection, store.RecordID, bool) {
 	docs := op.c.config.Collection(configReshardings)

@@ -75,10 +75,24 @@ func (rs *Reshardings) Reshard(ctx context.Context, deadline time.Time, req Resh
 	if err != nil {
 		return err
 	}
+	if err := rs.checkUniqueIndexes(req.Namespace, pattern); err != nil {
+		return err
+	}
 	return rs.run(ctx, deadline, reshardPlan{
 		Namespace: req.Namespace, Provenance: ByReshard, Pattern: pattern, Zones: zones,
 		Chunks: chunks, same: fmt.Sprint(req), UserID: userUUID(req.UUID),
 	})
+}
+
+// checkUniqueIndexes refuses a key under which the unique indexes of a collection
+// would not be.
+func (rs *Reshardings) checkUniqueIndexes(ns string, pattern catalog.KeyPattern) error {
+	for _, id := range rs.c.Statistics().holders(ns) {
+		if err := checkUniqueIndexes(rs.c.shards[id].colls[ns], ns, pattern); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // reshardable returns a sharded collection outside of config, in a cluster that

@@ -93,3 +93,13 @@ func TestAMigrationDoesNotCommitToAnotherShardOfThatName(t *testing.T) {
 	m.sleep(time.Minute)
 	m.holdsAll(t, 122)
 }
+
+// Zones of a collection that is not sharded are for a key to come, whether the
+// catalog tracks the collection or not.
+func TestZonesOfATrackedCollectionAreForAKeyToCome(t *testing.T) {
+	m := orders(t)
+	m.ok(t, "admin", d("moveCollection", "db.plain", "toShard", "shard1"))
+	m.ok(t, "admin", d("addShardToZone", "shard0", "zone", "Z"))
+	m.ok(t, "admin", d("updateZoneKeyRange", "db.plain", "min", d("x", 1), "max", d("x", 9), "zone", "Z"))
+	m.holdsAll(t, 122)
+}

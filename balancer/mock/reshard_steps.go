@@ -54,10 +54,18 @@ type Reshardings struct {
 	// results are those of operations that have ended, while they are kept, by
 	// namespace.
 	results map[string]quiesced
+	counts  map[Provenance]ReshardingCounts
 }
 
+// ReshardingCounts are what the config server counts of operations since it
+// began.
+type ReshardingCounts struct{ Started, Succeeded, Failed, Canceled int64 }
+
 func newReshardings(c *Cluster) *Reshardings {
-	return &Reshardings{c: c, underWay: map[string]*resharding{}, results: map[string]quiesced{}}
+	return &Reshardings{
+		c: c, underWay: map[string]*resharding{}, results: map[string]quiesced{},
+		counts: map[Provenance]ReshardingCounts{},
+	}
 }
 
 // reset forgets all that are under way, and the results.
@@ -138,6 +146,9 @@ func (rs *Reshardings) start(plan reshardPlan, done func(error)) {
 	}
 	rs.dropResult(plan.Namespace)
 	rs.underWay[plan.Namespace] = op
+	counts := rs.counts[plan.Provenance]
+	counts.Started++
+	rs.counts[plan.Provenance] = counts
 	if err := rs.c.config.insert(configReshardings, op.doc()); err != nil {
 		rs.c.logger.Warn("resharding operation not written", "error", err)
 	}
@@ -270,6 +281,11 @@ func (op *resharding) commit() error {
 	if err := op.checkShards(); err != nil {
 		return err
 	}
+	if plan.Provenance == ByReshard { // indexes may have come meanwhile
+		if err := op.c.reshardings.checkUniqueIndexes(plan.Namespace, plan.Pattern); err != nil {
+			return err
+		}
+	}
 	at, epoch, uuid := op.c.Tick(), op.c.NewObjectID(), op.c.NewUUID()
 	table, err := op.c.config.tableOf(plan.Pattern, plan.Chunks, epoch, at)
 	if err != nil {
@@ -356,7 +372,7 @@ func (rs *Reshardings) redistribute(coll catalog.Collection, table *catalog.Rout
 	for _, id := range table.Owners() {
 		moved[id] = rs.c.collections.emptyLike(coll.Namespace, like, id)
 		if _, ok := moved[id].keyIndex(table.Pattern()); !ok {
-			if err := moved[id].docs.CreateIndex(keyIndexSpec(table.Pattern(), false)); err != nil {
+			if err := moved[id].makeKeyIndex(table.Pattern(), false); err != nil {
 				return nil, err
 			}
 		}
@@ -398,6 +414,7 @@ func (rs *Reshardings) spreadVirtual(coll catalog.Collection, table *catalog.Rou
 // close ends the operation and tells those who wait.
 func (op *resharding) close(err error) {
 	delete(op.c.reshardings.underWay, op.request.Namespace)
+	op.count(err)
 	if op.request.UserID != nil {
 		op.enter(reshardQuiesced)
 		op.leaveEntry()

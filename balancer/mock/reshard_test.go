@@ -268,3 +268,16 @@ func TestOrphansOfARefinedKeyAreDeleted(t *testing.T) {
 		m.sleep(time.Hour)
 	}
 }
+
+// A hashed field that is hashed no more is another shard key: documents would lie
+// where nobody looks for them.
+func TestRefiningKeepsWhatIsHashed(t *testing.T) {
+	m := orders(t)
+	m.ok(t, "admin", d("reshardCollection", ns, "key", d("a", "hashed")))
+	m.ok(t, "db", d("createIndexes", "c", "indexes", bson.A{d("key", d("a", 1, "b", 1), "name", "ab")}))
+	before := m.documents(t, "c")
+	m.refused(t, "admin", d("refineCollectionShardKey", ns, "key", d("a", 1, "b", 1)), 72)
+	if after := m.documents(t, "c"); after != before {
+		t.Errorf("%d documents, and %d before", after, before)
+	}
+}

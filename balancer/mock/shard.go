@@ -116,7 +116,28 @@ func (l *localCollection) inRange(p catalog.KeyPattern, min, max catalog.Key) it
 	if max.Equal(p.GlobalMax()) {
 		to = nil // the key of all MaxKey belongs to the last chunk
 	}
-	return shardKeys(l.docs.ScanIndex(index, min.Bytes(), to), p.Len(), index.Width())
+	keys := shardKeys(l.docs.ScanIndex(index, min.Bytes(), to), p.Len(), index.Width())
+	if index.Multikey() {
+		return eachOnce(keys)
+	}
+	return keys
+}
+
+// eachOnce leaves the first entry of each record: an index that goes beyond the
+// shard key has one for each element of an array there.
+func eachOnce(entries iter.Seq2[store.RecordID, []byte]) iter.Seq2[store.RecordID, []byte] {
+	return func(yield func(store.RecordID, []byte) bool) {
+		seen := map[store.RecordID]bool{}
+		for record, key := range entries {
+			if seen[record] {
+				continue
+			}
+			seen[record] = true
+			if !yield(record, key) {
+				return
+			}
+		}
+	}
 }
 
 // shardKeys leaves of the keys of an index the fields of the shard key, which
@@ -210,11 +231,10 @@ func (m *migration) countEnd(now time.Time, err error) {
 // Migrations returns a shard's counters of migrations and range deletions,
 // under their names in serverStatus.
 func (st Statistics) Migrations(id catalog.ShardID) bson.D {
-	s := st.c.shards[id]
-	if s == nil {
-		return bson.D{}
+	var n shardCounters // of a config server that is no shard, nothing
+	if s := st.c.shards[id]; s != nil {
+		n = s.counters
 	}
-	n := s.counters
 	return bson.D{
 		{Key: "countStaleConfigErrors", Value: int64(0)},
 		{Key: "countDonorMoveChunkStarted", Value: n.donorStarted},
@@ -237,7 +257,7 @@ func (st Statistics) Migrations(id catalog.ShardID) bson.D {
 		{Key: "countDonorMoveChunkLockTimeout", Value: int64(0)},
 		{Key: "countDonorMoveChunkAbortConflictingIndexOperation", Value: n.donorAbortedByIndex},
 		{Key: "unfinishedMigrationFromPreviousPrimary", Value: int64(0)},
-		{Key: "chunkMigrationConcurrency", Value: st.c.parameters.Int("chunkMigrationConcurrency")},
+		{Key: "chunkMigrationConcurrency", Value: int32(st.c.parameters.Int("chunkMigrationConcurrency"))},
 		{Key: "unauthorizedDirectShardOps", Value: int64(0)},
 	}
 }

@@ -131,10 +131,8 @@ func (mb *Membership) Grow(s NewShard) (catalog.ShardID, error) {
 			s.Name = name
 		}
 	}
-	for n := 0; s.Host == ""; n++ {
-		if !mb.usesPort(firstPort + n) {
-			s.Host = fmt.Sprintf("rs%d/127.0.0.1:%d", n, firstPort+n)
-		}
+	if s.Host == "" {
+		s.Host = mb.hosts().makeUp(0)
 	}
 	at, err := ParseShardAddress(s.Host)
 	if err != nil {
@@ -152,21 +150,17 @@ func (mb *Membership) Grow(s NewShard) (catalog.ShardID, error) {
 	return id, nil
 }
 
-// usesPort reports whether a shard, or one that was removed, has a host of the
-// mock's making.
-func (mb *Membership) usesPort(port int) bool {
-	member := fmt.Sprintf("127.0.0.1:%d", port)
+// hosts returns those of the shards, of the removed ones and of the config
+// server.
+func (mb *Membership) hosts() *hosts {
+	known := newHosts(mb.c.ConfigServer())
 	for _, id := range mb.c.ShardIDs() {
-		if hasMember(mb.c.HostOf(id), member) {
-			return true
-		}
+		known.take(mb.c.HostOf(id))
 	}
 	for address := range mb.removed {
-		if strings.HasSuffix(address, member) {
-			return true
-		}
+		known.take(address)
 	}
-	return false
+	return known
 }
 
 // ListenAt tells where shards, and the config server, listen: host:port by id.
@@ -329,4 +323,60 @@ func (e engine) ResetMachineID(_ context.Context, id catalog.ShardID) error {
 	}
 	e.c.ResetMachineID(id)
 	return nil
+}
+
+// nowhere is the machine of the members that listen nowhere, and of the mongos of
+// a mock in this process: a name and no address, so that who looks for a shard
+// there does not find another server. firstPort is the port of the first shard.
+const (
+	nowhere   = "mock"
+	firstPort = 27020
+)
+
+// hosts are connection strings that are taken, by the names of their sets and by
+// their members.
+type hosts struct{ sets, members map[string]string }
+
+func newHosts(taken ...string) *hosts {
+	h := &hosts{sets: map[string]string{}, members: map[string]string{}}
+	for _, host := range taken {
+		h.take(host)
+	}
+	return h
+}
+
+// take notes a connection string, and returns the one before it that has the
+// same set or a member of it.
+func (h *hosts) take(host string) (other string, taken bool) {
+	set, members, named := strings.Cut(host, "/")
+	if !named {
+		set, members = "", host
+	}
+	if set != "" {
+		other, taken = h.sets[set]
+		h.sets[set] = host
+	}
+	for m := range strings.SplitSeq(members, ",") {
+		if before, same := h.members[m]; same {
+			other, taken = before, true
+		}
+		h.members[m] = host
+	}
+	return other, taken
+}
+
+// makeUp returns a host that nobody has, the n-th if it is free.
+func (h *hosts) makeUp(n int) string {
+	set, member := "", ""
+	for i := n; set == "" || member == ""; i++ {
+		if name := fmt.Sprintf("rs%d", i); set == "" && h.sets[name] == "" {
+			set = name
+		}
+		if at := fmt.Sprintf("%s:%d", nowhere, firstPort+i); member == "" && h.members[at] == "" {
+			member = at
+		}
+	}
+	host := set + "/" + member
+	h.take(host)
+	return host
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"go.mongodb.org/mongo-driver/v2/bson"
+
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
@@ -33,10 +35,13 @@ type rangeDeletion struct {
 	when     whenToDelete
 	// orphans is the number of documents that are still to be deleted.
 	orphans int64
+	// donor is the shard that the migration came from, at when it began.
+	donor catalog.ShardID
+	at    bson.Timestamp
 }
 
 func (s *shard) addDeletion(m *migration, when whenToDelete) *rangeDeletion {
-	task := &rangeDeletion{coll: m.coll, min: m.min, max: m.max, when: when}
+	task := &rangeDeletion{coll: m.coll, min: m.min, max: m.max, when: when, donor: m.req.From, at: m.at}
 	s.order().add(task)
 	s.deletions = append(s.deletions, task)
 	s.deletionsChanged = true
@@ -109,6 +114,38 @@ func (rd RangeDeleter) deleteBatch(s *shard, task *rangeDeletion, then func()) {
 // ScheduledDeletions counts the range deletion tasks of a shard.
 func (st Statistics) ScheduledDeletions(id catalog.ShardID) int {
 	return len(st.c.shards[id].deletions)
+}
+
+// PendingDeletion is a range deletion task as a shard keeps it.
+type PendingDeletion struct {
+	Namespace string
+	UUID      bson.Binary
+	Donor     catalog.ShardID
+	Key       bson.Raw // the shard key
+	Min, Max  bson.Raw
+	Now       bool // without the delay that lets queries end
+	Pending   bool // not decided yet: the migration is under way
+	Orphans   int64
+	At        bson.Timestamp
+}
+
+// Tasks lists a shard's tasks, in the order they were made.
+func (rd RangeDeleter) Tasks(id catalog.ShardID) []PendingDeletion {
+	s := rd.c.shards[id]
+	if s == nil {
+		return nil
+	}
+	var list []PendingDeletion
+	for _, task := range s.deletions {
+		p := task.coll.Pattern
+		list = append(list, PendingDeletion{
+			Namespace: task.coll.Namespace, UUID: task.coll.UUID, Donor: task.donor, Key: p.Doc(),
+			Min: p.Bound(task.min), Max: p.Bound(task.max), Now: task.when == deletionNow,
+			Pending: s.busy != nil && (s.busy.donorTask == task || s.busy.recvTask == task),
+			Orphans: task.orphans, At: task.at,
+		})
+	}
+	return list
 }
 
 // deleteSome deletes one batch and tells how many documents it held.

@@ -121,8 +121,9 @@ func (st Statistics) onConfigServer(ns string) []LocalStats {
 // chunkBytes is about what a document of config.chunks takes.
 const chunkBytes = 200
 
-// DefaultConfigServer is the config server's only member.
-const DefaultConfigServer = "127.0.0.1:27019"
+// DefaultConfigServer is the config server's only member, as long as it does not
+// listen.
+const DefaultConfigServer = nowhere + ":27019"
 
 // ConfigServer returns the config server's connection string.
 func (c *Cluster) ConfigServer() string { return "cfg/" + c.configHost }
@@ -138,9 +139,16 @@ func cappedBytes(ns string) int64 {
 	return 0
 }
 
-func cappedOptions(ns string) bson.D {
+// configOptions returns the options of a collection of the config server.
+func configOptions(ns string) bson.D {
 	if size := cappedBytes(ns); size > 0 {
 		return bson.D{{Key: "capped", Value: true}, {Key: "size", Value: size}}
+	}
+	if ns == "config.system.preimages" {
+		return bson.D{{Key: "clusteredIndex", Value: bson.D{
+			{Key: "v", Value: int32(2)}, {Key: "key", Value: bson.D{{Key: "_id", Value: int32(1)}}},
+			{Key: "name", Value: "_id_"}, {Key: "unique", Value: true},
+		}}}
 	}
 	return bson.D{}
 }
@@ -203,7 +211,7 @@ func (st Statistics) Collections(db string) []CollectionInfo {
 			infos = append(infos, CollectionInfo{
 				Name:    strings.TrimPrefix(ns, db+"."),
 				UUID:    st.c.config.uuid(ns),
-				Options: cappedOptions(ns),
+				Options: configOptions(ns),
 			})
 		}
 		if coll, tracked, err := st.c.config.Tracked(sessionsNamespace); db == "config" && tracked && err == nil {
@@ -319,6 +327,14 @@ func (rq *Request) MemberReads(id catalog.ShardID, ns string, filter *store.Filt
 	return []Read{rq.c.captured(target{docs: l.docs, shard: rq.c.shards[id], local: l})}, nil
 }
 
+// OwnRead is the read of documents that a member shows and the cluster does not
+// keep.
+func (rq *Request) OwnRead(id catalog.ShardID, docs *store.Collection) Read {
+	r := rq.c.captured(target{docs: docs})
+	r.Shard, r.Host = id, rq.c.HostOf(id)
+	return r
+}
+
 // member returns a collection on a shard; nil when either is missing.
 func (c *Cluster) member(id catalog.ShardID, ns string) *localCollection {
 	if s := c.shards[id]; s != nil {
@@ -362,6 +378,22 @@ func (st Statistics) MemberIndexes(id catalog.ShardID, ns string) ([]store.Index
 		return nil, false
 	}
 	return l.docs.Indexes(), true
+}
+
+// MemberOptions returns the UUID and the options of a collection on one shard, or
+// on the config server. It is false when the member has no such collection.
+func (st Statistics) MemberOptions(id catalog.ShardID, ns string) (bson.Binary, bson.D, bool) {
+	if id == configShard && st.c.config.holds(ns) {
+		return st.c.config.uuid(ns), configOptions(ns), true
+	}
+	l := st.c.member(id, ns)
+	switch {
+	case l == nil: // one of the member's own
+		return bson.Binary{}, configOptions(ns), false
+	case l.options == nil:
+		return l.uuid, bson.D{}, true
+	}
+	return l.uuid, l.options, true
 }
 
 // RangeDeletions counts the ranges that a shard has still to delete.

@@ -12,9 +12,6 @@ import (
 	"shardsh/balancer/mock/store"
 )
 
-// firstPort of the hosts that the mock makes up.
-const firstPort = 27018
-
 // topologyBuilder puts a topology into an empty cluster.
 type topologyBuilder struct{ c *Cluster }
 
@@ -26,8 +23,15 @@ func (tb topologyBuilder) build(t *Topology) error {
 	if err := tb.config(); err != nil {
 		return err
 	}
+	given, err := tb.givenHosts(t.Shards)
+	if err != nil {
+		return err
+	}
 	for i, s := range t.Shards {
-		if err := tb.addShard(i, s); err != nil {
+		if s.Host == "" {
+			s.Host = given.makeUp(i)
+		}
+		if err := tb.addShard(s); err != nil {
 			return fmt.Errorf("shards[%d]: %w", i, err)
 		}
 	}
@@ -48,14 +52,25 @@ func (tb topologyBuilder) build(t *Topology) error {
 	return nil
 }
 
-func (tb topologyBuilder) addShard(i int, s TopologyShard) error {
-	host := s.Host
-	if host == "" {
-		host = fmt.Sprintf("rs%d/127.0.0.1:%d", i, firstPort+i)
+// givenHosts returns the hosts that a topology gives, of which no two shards may
+// have the same.
+func (tb topologyBuilder) givenHosts(shards []TopologyShard) (*hosts, error) {
+	given := newHosts(tb.c.ConfigServer())
+	for i, s := range shards {
+		if s.Host == "" {
+			continue
+		}
+		if other, taken := given.take(s.Host); taken {
+			return nil, fmt.Errorf("shards[%d].host: %s shares a set's name or a member with %s", i, s.Host, other)
+		}
 	}
+	return given, nil
+}
+
+func (tb topologyBuilder) addShard(s TopologyShard) error {
 	doc := bson.D{
 		{Key: "_id", Value: s.ID},
-		{Key: "host", Value: host},
+		{Key: "host", Value: s.Host},
 		{Key: "state", Value: int32(1)},
 		{Key: "topologyTime", Value: tb.c.Tick()},
 		{Key: "replSetConfigVersion", Value: int64(-1)},

@@ -70,6 +70,24 @@ func (s *Completer) Close() { s.lists.close() }
 // known without running code of scripts; nil otherwise.
 func (s *Completer) Known(expression string) goja.Value { return s.know(expression).value }
 
+// Methods returns the names of the shell's own methods on what an expression
+// gives, as far as that is known without running code of scripts.
+func (s *Completer) Methods(expression string) []string {
+	k := s.know(expression)
+	o, _ := k.value.(*goja.Object)
+	if o == nil {
+		o = k.proto
+	}
+	if o == nil {
+		return nil
+	}
+	return slices.DeleteFunc(s.members(o), func(name string) bool {
+		f, _ := s.member(k, name).value.(*goja.Object)
+		_, ours := s.JS.HelpOn(f)
+		return !ours || strings.HasPrefix(name, "_")
+	})
+}
+
 // Complete offers ways to finish an input: each completion is to be put behind
 // head (spec 04 §2.9). Names that start with an underscore are offered only once
 // one is typed. It runs no code of scripts, and waits only a moment for names

@@ -14,6 +14,15 @@ func Nearest(name string, names []string) string {
 	return best
 }
 
+// DidYouMean asks, behind what was wrong, for the name that was probably meant;
+// empty when none is near.
+func DidYouMean(name string, names []string) string {
+	if near := Nearest(name, names); near != "" {
+		return "; did you mean " + near + "?"
+	}
+	return ""
+}
+
 // editDistance counts insertions, deletions and replacements.
 func editDistance(a, b string) int {
 	row := make([]int, len(b)+1)

@@ -62,13 +62,16 @@ func (b *bundler) setup(build api.PluginBuild) {
 		text := fmt.Sprintf("module.exports = __require(%q)", a.Path)
 		return api.OnLoadResult{Contents: &text, Loader: api.LoaderJS}, nil
 	})
-	build.OnLoad(api.OnLoadOptions{Filter: `\.[mc]?[jt]s$`, Namespace: "file"}, b.withMeta)
+	build.OnLoad(api.OnLoadOptions{Filter: `\.([mc]?[jt]s|json)$`, Namespace: "file"}, b.withMeta)
 }
 
 func (b *bundler) withMeta(a api.OnLoadArgs) (api.OnLoadResult, error) {
 	data, err := os.ReadFile(a.Path)
 	if err != nil {
 		return api.OnLoadResult{}, err
+	}
+	if nestsTooDeep(string(data)) {
+		return api.OnLoadResult{}, errNesting(a.Path)
 	}
 	meta := regexp.MustCompile(`\bimport\.meta\b`)
 	if !meta.Match(data) {

@@ -125,10 +125,12 @@ type wording struct {
 	texts texts
 	// better gives the shell's own words for a message, or nothing; may be nil.
 	better func(message string) string
+	// suggest asks for the method that was meant; may be nil.
+	suggest func(on, method string) string
 }
 
 func (s *Engine) wording() wording {
-	return wording{rt: s.Runtime, texts: s.sources, better: s.cfg.Reword}
+	return wording{rt: s.Runtime, texts: s.sources, better: s.cfg.Reword, suggest: s.cfg.Suggest}
 }
 
 // clarify puts V8's words for the engine's into an error, where the program's
@@ -225,7 +227,10 @@ func quoted(message, before string) (name, after string, ok bool) {
 func (s wording) spotWords(message string, sp spot) string {
 	switch node := sp.node.(type) {
 	case *ast.CallExpression:
-		return calledWords(message, node.Callee, "function")
+		if text := calledWords(message, node.Callee, "function"); text != "" {
+			return text + s.suggestion(node.Callee)
+		}
+		return ""
 	case *ast.NewExpression:
 		return calledWords(message, node.Callee, "constructor")
 	case *ast.DotExpression:

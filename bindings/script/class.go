@@ -74,13 +74,18 @@ func ParseSignature(text string) []param {
 	return list
 }
 
-// CallForm returns how a call of the function is written in help texts.
-func CallForm(name, signature string) string {
+// ParameterNames returns the names of a signature's arguments.
+func ParameterNames(signature string) []string {
 	var names []string
 	for _, p := range ParseSignature(signature) {
 		names = append(names, p.name)
 	}
-	return name + "(" + strings.Join(names, ", ") + ")"
+	return names
+}
+
+// CallForm returns how a call of the function is written in help texts.
+func CallForm(name, signature string) string {
+	return name + "(" + strings.Join(ParameterNames(signature), ", ") + ")"
 }
 
 // Check throws for the first argument that is missing or of a wrong type.
@@ -91,13 +96,18 @@ func (c *Call) Check(label string, params []param) {
 			if p.optional {
 				continue
 			}
-			c.JS.ThrowInvalid("Missing required argument at position %d (%s)", i, label)
+			c.JS.ThrowInvalid("Missing required argument %s (%s)", p.name, label)
 		}
 		if kind := TypeOf(v); p.types != nil && !slices.Contains(p.types, kind) {
-			c.JS.ThrowInvalid("Argument at position %d must be of type %s, got %s instead (%s)", i,
-				strings.Join(p.types, " or "), kind, label)
+			c.JS.ThrowArgument(label, p.name, "of type "+strings.Join(p.types, " or "), kind)
 		}
 	}
+}
+
+// ThrowArgument throws for an argument that is not what it has to be. Arguments
+// are known by their names, which help shows, wherever one is wrong.
+func (s *Engine) ThrowArgument(label, name, wanted, got string) {
+	s.ThrowInvalid("Argument %s must be %s, got %s instead (%s)", name, wanted, got, label)
 }
 
 // TypeOf is JavaScript's typeof.

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"math"
 	"os"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,6 +25,10 @@ const maxCallDepth = 3000
 // closingTime is what functions of atExit get after the end of the context.
 const closingTime = 10 * time.Second
 
+// StoppingTime is what a program gets to stop after the end of its context before
+// Options.Stuck is called: longer than one match of a regular expression may take.
+const StoppingTime = 5 * time.Second
+
 // Options say what an Engine works with. Runs ask the hooks, which may be nil, for
 // what is not JavaScript's own.
 type Options struct {
@@ -42,6 +45,10 @@ type Options struct {
 	// MemoryLimit is how large the process's heap may grow, in bytes, before the
 	// running program is stopped; 0 is a large part of the machine's memory.
 	MemoryLimit uint64
+	// Stuck is told, from another goroutine, of a program that goes on for
+	// StoppingTime after its context has ended, and why that did: what it does is
+	// inside the engine, where nothing can stop it but the end of the process.
+	Stuck func(cause error)
 	// Scripts are the scripts that load("shardsh:name") finds; nil for none.
 	Scripts fs.FS
 
@@ -55,6 +62,9 @@ type Options struct {
 	Review func(name, text string)
 	// Reword gives a better message for one of the engine's own, or nothing.
 	Reword func(message string) string
+	// Suggest asks for the method that was meant where one that does not exist was
+	// called on an expression; empty when nothing is near.
+	Suggest func(on, method string) string
 	// Module makes the built-in module of that name; nil when there is none.
 	Module func(name string) goja.Value
 	// Receivers are how objects of a class are written in help texts, such as
@@ -128,6 +138,11 @@ func NewEngine(o Options) *Engine {
 	s.defineConcatenator()
 	s.definePolyfills()
 	s.defineRegExp()
+	s.defineEvals()
+	s.defineBigInts()
+	s.limitSizes()
+	s.limitDepths()
+	s.timeMatching()
 	return s
 }
 
@@ -247,20 +262,27 @@ func (s *Engine) interruptibly(ctx context.Context, run func() (goja.Value, erro
 	}
 	s.ctx, s.cause = untimed{ctx}, nil
 	var interrupting sync.WaitGroup
+	var stuck *time.Timer
 	interrupting.Add(1)
 	stop := context.AfterFunc(ctx, func() {
 		defer interrupting.Done()
 		s.Runtime.Interrupt(context.Cause(ctx))
+		if s.cfg.Stuck != nil {
+			stuck = time.AfterFunc(StoppingTime, func() { s.cfg.Stuck(context.Cause(ctx)) })
+		}
 	})
 	unwatch := s.watchMemory()
 	defer func() {
 		if !stop() {
 			interrupting.Wait()
 		}
+		if stuck != nil {
+			stuck.Stop()
+		}
 		unwatch()
 		s.Runtime.ClearInterrupt()
 		if p := recover(); p != nil {
-			v, err = nil, &Error{Name: "MongoshInternalError", Message: fmt.Sprint(p), Stack: string(debug.Stack())}
+			v, err = nil, s.engineFault(p)
 		}
 		if err != nil {
 			if !s.cfg.Interactive || ctx.Err() != nil { // at a prompt a mistake ends no timers

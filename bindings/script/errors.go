@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"strings"
 
 	"github.com/dop251/goja"
@@ -78,6 +79,16 @@ func (e *Error) Text() string {
 
 // IsSyntax reports whether the program never ran because it is none.
 func (e *Error) IsSyntax() bool { return e.Name == "SyntaxError" && e.value == nil }
+
+// engineFault describes a fault of the JavaScript engine itself, which no script
+// can catch. The engine has left the calls it was in, so that the place is where
+// the outermost one was made.
+func (s *Engine) engineFault(fault any) *Error {
+	e := &Error{Name: internalError, Stack: string(debug.Stack()),
+		Message: fmt.Sprintf("a fault of the JavaScript engine, in what is called here: %v", fault)}
+	s.sources.locate(e, s.Runtime.CaptureCallStack(10, nil))
+	return e
+}
 
 // rejection is a promise nobody handled the rejection of.
 type rejection struct{ value goja.Value }

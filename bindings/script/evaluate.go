@@ -30,7 +30,6 @@ func (s *Engine) prepare(name, text string) (*program, error) {
 		return nil, err
 	}
 	s.sources[name] = p.text
-	concatenateExactly(p.tree)
 	if err := s.expandRegexps(p.tree); err != nil {
 		return nil, err
 	}

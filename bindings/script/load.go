@@ -57,7 +57,10 @@ func (s *Modules) readScript(name string) (text, path string, err error) {
 	if err != nil {
 		return "", "", FileError(err, "open", path)
 	}
-	return string(data), path, nil
+	if text = string(data); nestsTooDeep(text) {
+		return "", "", errNesting(name)
+	}
+	return text, path, nil
 }
 
 // scriptPath returns where a file named by a script is: next to the script that

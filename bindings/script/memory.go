@@ -27,10 +27,7 @@ func (s *Engine) watchMemory() (stop func()) {
 	watching.Add(1)
 	start := time.AfterFunc(memoryGrace, func() {
 		defer watching.Done()
-		limit := s.cfg.MemoryLimit
-		if limit == 0 {
-			limit = memoryOfMachine()
-		}
+		limit := s.memoryLimit()
 		if limit > 0 && outgrows(limit, done) {
 			s.Runtime.Interrupt(&memoryError{limit})
 		}
@@ -41,6 +38,14 @@ func (s *Engine) watchMemory() (stop func()) {
 			watching.Wait()
 		}
 	}
+}
+
+// memoryLimit is how large the heap may grow, in bytes; 0 when that is unknown.
+func (s *Engine) memoryLimit() uint64 {
+	if s.cfg.MemoryLimit != 0 {
+		return s.cfg.MemoryLimit
+	}
+	return memoryOfMachine()
 }
 
 // outgrows waits until the heap is larger than the limit, or until done.

@@ -30,6 +30,9 @@ type program struct {
 // What the engine does not know — TypeScript, import, for await — is translated
 // first (spec 04 §4.3).
 func parseProgram(name, text string) (*program, error) {
+	if nestsTooDeep(text) {
+		return nil, errNesting(name)
+	}
 	if typeScript(name) {
 		return transpiledProgram(name, text)
 	}
@@ -57,7 +60,7 @@ func parsePlain(name, text string) (*program, error) {
 		return nil, err
 	}
 	p.tree, p.text.tree = tree, tree
-	clarifyCatches(tree)
+	prepareTree(tree)
 	redeclarable(tree)
 	return p, nil
 }
@@ -239,6 +242,9 @@ func (p *program) lineOf(n ast.Node) int {
 // incomplete reports whether text stops in the middle of a program: whether the
 // parser met the end and wanted more.
 func incomplete(text string) bool {
+	if nestsTooDeep(text) { // running it says so
+		return false
+	}
 	_, err := parseScript("", text)
 	if err == nil {
 		return false

@@ -246,8 +246,7 @@ func (s *Modules) module(name string) goja.Value {
 
 // moduleFunction makes a module, parsed as one function expression, callable.
 func (s *Modules) moduleFunction(tree *ast.Program) (goja.Callable, error) {
-	clarifyCatches(tree)
-	concatenateExactly(tree)
+	prepareTree(tree)
 	if err := s.js.expandRegexps(tree); err != nil {
 		return nil, err
 	}

@@ -172,7 +172,7 @@ func transpiledProgram(name, text string) (*program, error) {
 		return nil, err
 	}
 	p.text.tree = p.tree
-	clarifyCatches(p.tree)
+	prepareTree(p.tree)
 	hoistToProgram(p.tree, func(id string) bool {
 		return regexp.MustCompile(`(^|[^\w$])` + regexp.QuoteMeta(id) + `($|[^\w$])`).MatchString(text)
 	})

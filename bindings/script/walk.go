@@ -16,8 +16,9 @@ func walk(tree *ast.Program, visit func(ast.Node)) {
 
 // walker goes through nodes by reflection: there are sixty kinds of them.
 type walker struct {
-	visit  func(ast.Node)
-	fields map[reflect.Type][]int
+	visit   func(ast.Node)
+	replace func(ast.Expression) ast.Expression // nil without
+	fields  map[reflect.Type][]int
 }
 
 func (w *walker) value(v reflect.Value) {
@@ -25,6 +26,7 @@ func (w *walker) value(v reflect.Value) {
 	case reflect.Interface:
 		if !v.IsNil() {
 			w.value(v.Elem())
+			w.replaced(v)
 		}
 	case reflect.Pointer:
 		if v.IsNil() || v.Elem().Kind() != reflect.Struct {
@@ -41,6 +43,26 @@ func (w *walker) value(v reflect.Value) {
 	case reflect.Struct:
 		for _, i := range w.below(v.Type()) {
 			w.value(v.Field(i))
+		}
+	}
+}
+
+// rewrite replaces expressions of a program, those inside of others first.
+func rewrite(tree *ast.Program, replace func(ast.Expression) ast.Expression) {
+	w := walker{visit: func(ast.Node) {}, replace: replace, fields: map[reflect.Type][]int{}}
+	for _, st := range tree.Body {
+		w.value(reflect.ValueOf(st))
+	}
+}
+
+// replaced puts what replaces an expression into its place.
+func (w *walker) replaced(place reflect.Value) {
+	if w.replace == nil || !place.CanSet() || place.IsNil() {
+		return
+	}
+	if old, ok := place.Interface().(ast.Expression); ok {
+		if x := w.replace(old); x != old && reflect.TypeOf(x).AssignableTo(place.Type()) {
+			place.Set(reflect.ValueOf(x))
 		}
 	}
 }

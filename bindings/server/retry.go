@@ -7,6 +7,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
 
 	"shardsh/bindings/rawdoc"
 )
@@ -18,11 +19,15 @@ import (
 // commands.
 func (s *Gateway) SendRetryable(r Request) (bson.Raw, error) {
 	body, ok := r.Body.(bson.D)
-	if !ok || s.guards != nil || s.noRetryWrites || !r.On.numbersWrites() {
+	if !ok || s.guards != nil || s.noRetryWrites {
 		return s.Send(r)
 	}
+	numbered, err := r.On.numbersWrites()
+	if err != nil {
+		return nil, err
+	}
 	sess := r.driverSession()
-	if sess == nil {
+	if !numbered || sess == nil {
 		return s.Send(r)
 	}
 	number, ok := r.On.writeNumber(sess)
@@ -42,9 +47,10 @@ func (s *Gateway) SendRetryable(r Request) (bson.Raw, error) {
 }
 
 // mayRead reports whether a failed read is worth sending once more: the
-// connection was lost, or the member it went to is on its way out.
+// connection was lost, or the member it went to is on its way out. Where no
+// server was to be found, the driver has waited for one.
 func (s *Gateway) mayRead(r Request, err error) bool {
-	return err != nil && r.Reads && r.session == nil && s.JS.Context().Err() == nil &&
+	return err != nil && !noServer(err) && r.Reads && r.session == nil && s.JS.Context().Err() == nil &&
 		(isNetworkError(err) || slices.Contains(passingErrors(), CodeOf(err)))
 }
 
@@ -54,17 +60,23 @@ func passingErrors() []int32 {
 	return []int32{6, 7, 89, 91, 134, 189, 262, 9001, 10107, 11600, 11602, 13435, 13436}
 }
 
+// noServer reports whether an error says that there is none to send to.
+func noServer(err error) bool { return errors.As(err, new(topology.ServerSelectionError)) }
+
 func retryable(err error) bool {
 	var command mongo.CommandError
-	return isNetworkError(err) || errors.As(err, &command) && command.HasErrorLabel("RetryableWriteError")
+	return isNetworkError(err) && !noServer(err) || errors.As(err, &command) && command.HasErrorLabel("RetryableWriteError")
 }
 
 // numbersWrites reports whether the server keeps transaction numbers: members of
 // replica sets and mongos do.
-func (m *Conn) numbersWrites() bool {
-	hello := m.helloReply()
-	if _, err := hello.LookupErr("logicalSessionTimeoutMinutes"); err != nil {
-		return false
+func (m *Conn) numbersWrites() (bool, error) {
+	hello, err := m.helloReply()
+	if err != nil {
+		return false, err
 	}
-	return rawdoc.Text(hello, "msg") == "isdbgrid" || rawdoc.Text(hello, "setName") != ""
+	if _, err := hello.LookupErr("logicalSessionTimeoutMinutes"); err != nil {
+		return false, nil //nolint:nilerr // a server of its own, or an old one
+	}
+	return rawdoc.Text(hello, "msg") == "isdbgrid" || rawdoc.Text(hello, "setName") != "", nil
 }

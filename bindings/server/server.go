@@ -9,6 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 
+	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
 )
 
@@ -256,22 +257,25 @@ func FirstBatch(reply bson.Raw) bson.RawArray {
 	return batch
 }
 
-// IsMongos asks once for each connection.
+// IsMongos asks once for each connection. It throws when nobody answers.
 func (m *Conn) IsMongos() bool {
-	msg, _ := m.helloReply().Lookup("msg").StringValueOK()
-	return msg == "isdbgrid"
+	hello, err := m.helloReply()
+	if err != nil {
+		m.gateway.Throw(err)
+	}
+	return rawdoc.Text(hello, "msg") == "isdbgrid"
 }
 
-func (m *Conn) helloReply() bson.Raw {
+func (m *Conn) helloReply() (bson.Raw, error) {
 	if m.hello == nil {
 		reply, err := m.gateway.Send(Request{On: m, Database: "admin", Body: bson.D{{Key: "hello", Value: int32(1)}},
 			Reads: true})
 		if err != nil {
-			return nil
+			return nil, err
 		}
 		m.hello = reply
 	}
-	return m.hello
+	return m.hello, nil
 }
 
 func isNetworkError(err error) bool { return err != nil && mongo.IsNetworkError(err) }

@@ -75,7 +75,7 @@ func (sh *Helpers) shardedCollection(ns string) *catalog.CollectionState {
 	seen := sh.look(live.Look{Parts: live.Collections, Namespaces: []string{ns}})
 	c := seen.Collection(ns)
 	if c == nil {
-		sh.s.JS.ThrowCoded(script.InvalidInput, script.CodeNotSharded, "Collection %s is not sharded", ns)
+		sh.notSharded(ns)
 	}
 	return c
 }

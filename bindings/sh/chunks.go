@@ -3,7 +3,6 @@ package sh
 import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/live"
-	"shardsh/bindings/script"
 	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
@@ -21,7 +20,7 @@ func (s *Host) countedChunks(d *server.Database, ns string) *catalog.CollectionS
 func (sh *Helpers) sharded(ns string) bson.Raw {
 	entry := CatalogEntry(sh.config(), ns, nil)
 	if entry == nil {
-		sh.s.JS.ThrowCoded(script.InvalidInput, script.CodeNotSharded, "Collection %s is not sharded", ns)
+		sh.notSharded(ns)
 	}
 	return entry
 }
@@ -33,6 +32,9 @@ func shChunks(c *call, sh *Helpers) goja.Value {
 	o := c.options("chunks", 1, "shard", "zone", "jumbo", "limit")
 	filter := ChunkFilter(sh.sharded(ns))
 	if id := o.text("shard"); id != "" {
+		if sh.config().FindOne("shards", bson.D{{Key: "_id", Value: id}}) == nil {
+			sh.noShard(id)
+		}
 		filter = append(filter, bson.E{Key: "shard", Value: id})
 	}
 	if o.get("jumbo") != nil {
@@ -45,7 +47,7 @@ func shChunks(c *call, sh *Helpers) goja.Value {
 	if v := o.get("limit"); v != nil {
 		n, ok := c.numeric(v)
 		if !ok || n < 1 || n != float64(int64(n)) {
-			c.JS.ThrowInvalid("option limit of sh.chunks is a number of chunks, not %s", c.s.Display.Inspect(v))
+			o.refuse("limit", "a number of chunks", c.s.Display.Inspect(v))
 		}
 		body = append(body, bson.E{Key: "limit", Value: int64(n)})
 	}
@@ -72,6 +74,7 @@ func (c *call) overlapping(sh *Helpers, ns, zone string) bson.A {
 		})
 	}
 	if len(alternatives) == 0 {
+		sh.knowZone(zone)
 		c.JS.ThrowInvalid("zone %s has no range in %s: sh.zones(%q) lists them", zone, ns, ns)
 	}
 	return alternatives

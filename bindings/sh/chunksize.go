@@ -19,11 +19,11 @@ const (
 	maxChunkSize = 1024
 )
 
-// chunkSizeArgument checks a size in MiB; the label names the argument.
-func (c *call) chunkSizeArgument(label string, v goja.Value) int32 {
+// chunkSizeArgument checks a size in MiB.
+func (c *call) chunkSizeArgument(label, name string, v goja.Value) int32 {
 	mb, ok := c.numeric(v)
 	if !ok || mb != math.Trunc(mb) || mb < minChunkSize || mb > maxChunkSize {
-		c.JS.ThrowInvalid("%s is a whole number of MB from %d to %d, not %s", label, minChunkSize, maxChunkSize,
+		c.JS.ThrowArgument(label, name, fmt.Sprintf("a whole number of MB from %d to %d", minChunkSize, maxChunkSize),
 			c.s.Display.Inspect(v))
 	}
 	return int32(mb)
@@ -37,7 +37,7 @@ func shChunkSize(c *call, sh *Helpers) goja.Value {
 	case kind == "string", isCollection(c.Arg(0)):
 		return c.collectionChunkSize(sh, c.namespaceArgument(0))
 	}
-	mb := c.chunkSizeArgument("mb (argument 1 of sh.chunkSize)", c.Arg(0))
+	mb := c.chunkSizeArgument("Shard.chunkSize", "nsOrMB", c.Arg(0))
 	update := bson.D{{Key: "$set", Value: bson.D{{Key: "value", Value: mb}}}}
 	return c.updateSetting(sh.config(), "chunksize", update)
 }
@@ -51,15 +51,11 @@ func isCollection(v goja.Value) bool {
 // the cluster's again.
 func (c *call) collectionChunkSize(sh *Helpers, ns string) goja.Value {
 	if !c.Has(1) {
-		entry := CatalogEntry(sh.config(), ns, nil)
-		if entry == nil {
-			c.JS.ThrowCoded(script.InvalidInput, script.CodeNotSharded, "Collection %s is not sharded", ns)
-		}
-		return c.JS.Runtime.ToValue(sh.chunkSize(entry, c.s.setting(sh.config(), "chunksize")))
+		return c.JS.Runtime.ToValue(sh.chunkSize(sh.sharded(ns), c.s.setting(sh.config(), "chunksize")))
 	}
 	mb := int32(0)
 	if !goja.IsNull(c.Arg(1)) {
-		mb = c.chunkSizeArgument("mb (argument 2 of sh.chunkSize)", c.Arg(1))
+		mb = c.chunkSizeArgument("Shard.chunkSize", "mb", c.Arg(1))
 	}
 	sh.need("chunkSize for one collection", withDefragmentation, "")
 	return c.s.Display.Reply(sh.configureBalancing(ns, bson.E{Key: "chunkSize", Value: mb}))

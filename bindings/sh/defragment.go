@@ -43,7 +43,7 @@ func shDefragment(c *call, sh *Helpers) goja.Value {
 	command := []bson.E{{Key: "defragmentCollection", Value: true}}
 	if v := o.get("chunkSize"); v != nil {
 		command = append(command, bson.E{Key: "chunkSize",
-			Value: c.chunkSizeArgument("option chunkSize of sh.defragment", v)})
+			Value: c.chunkSizeArgument("Shard.defragment", "options.chunkSize", v)})
 	}
 	w := o.wait("the balancer goes on defragmenting " + ns + "; sh.stopDefragment stops it")
 	waits := o.flag("wait", false)

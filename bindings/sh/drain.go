@@ -35,7 +35,7 @@ func shardDrainMethods() []helper {
 		{"stopDrain", "shard:string", checked(shStopDrain), "Ends draining; the shard stays. Servers since 8.3."},
 		{"waitForDrain", "shard:string options?:object", checked(func(c *call, sh *Helpers) goja.Value {
 			o := c.options("waitForDrain", 1, waitOptionNames()...)
-			return sh.waitForDrain(c, o, c.Text(0), false)
+			return sh.waitForDrain(c, o.waitForDrain(c.Text(0)), c.Text(0), false)
 		}), "Waits until a draining shard is empty; {timeout, interval, progress}."},
 	}
 }
@@ -71,6 +71,7 @@ func shDrain(c *call, sh *Helpers) goja.Value {
 	o := c.options("drain", 1, waitOptionNames("wait", "remove")...)
 	remove := o.flag("remove", false)
 	waits := o.flag("wait", remove) || remove
+	w := o.waitForDrain(id)
 	var reply bson.Raw
 	if sh.isDraining(id) {
 		reply = sh.draining(id)
@@ -80,7 +81,7 @@ func shDrain(c *call, sh *Helpers) goja.Value {
 	if !waits || rawdoc.TruthyAt(reply, "dryRun") {
 		return c.s.Display.Reply(reply)
 	}
-	return sh.waitForDrain(c, o, id, remove)
+	return sh.waitForDrain(c, w, id, remove)
 }
 
 func shStopDrain(c *call, sh *Helpers) goja.Value {
@@ -126,7 +127,7 @@ func (sh *Helpers) drainOf(id string) diagnosis.Drain {
 	shard, found := seen.Shard(l.Shard)
 	switch {
 	case !found:
-		sh.s.JS.ThrowInvalid("There is no shard %s: sh.listShards() has their names", id)
+		sh.noShard(id)
 	case !shard.Draining && shard.Reported == nil:
 		return diagnosis.DrainOf(seen.Snapshot, shard)
 	}
@@ -134,9 +135,12 @@ func (sh *Helpers) drainOf(id string) diagnosis.Drain {
 	return diagnosis.DrainOf(sh.look(l).Snapshot, shard)
 }
 
+func (h helperOptions) waitForDrain(id string) *wait {
+	return h.wait("shard " + id + " goes on draining")
+}
+
 // waitForDrain waits until a shard is empty, and removes it if asked to.
-func (sh *Helpers) waitForDrain(c *call, o helperOptions, id string, remove bool) goja.Value {
-	w := o.wait("shard " + id + " goes on draining")
+func (sh *Helpers) waitForDrain(c *call, w *wait, id string, remove bool) goja.Value {
 	first := int64(-1)
 	waited := w.until(func() standing {
 		d := sh.drainOf(id)

@@ -104,17 +104,17 @@ func shardMethods() []helper {
 		{"addShardTag", "shard:string zone:string", checked(simple("addShardToZone", "zone")),
 			"The old name of addShardToZone."},
 		{"updateZoneKeyRange", "ns:string min:object max:object zone:any",
-			checked(simple("updateZoneKeyRange", "min", "max", "zone")),
+			checked(shPutIntoZone),
 			"Puts a range of shard keys into a zone; null takes it out."},
 		{"addTagRange", "ns:string min:object max:object zone:any",
-			checked(simple("updateZoneKeyRange", "min", "max", "zone")),
+			checked(shPutIntoZone),
 			"The old name of updateZoneKeyRange."},
 		{"removeRangeFromZone", "ns:string min:object max:object", checked(shRemoveRange),
 			"Takes a range of shard keys out of its zone."},
 		{"removeTagRange", "ns:string min:object max:object", checked(shRemoveRange), "The old name of removeRangeFromZone."},
-		{"removeShardFromZone", "shard:string zone:string", checked(simple("removeShardFromZone", "zone")),
+		{"removeShardFromZone", "shard:string zone:string", checked(shTakeFromZone),
 			"Takes a shard out of a zone."},
-		{"removeShardTag", "shard:string zone:string", checked(simple("removeShardFromZone", "zone")),
+		{"removeShardTag", "shard:string zone:string", checked(shTakeFromZone),
 			"The old name of removeShardFromZone."},
 		{"enableAutoSplit", "", checked(shAutoSplit(true)), "Switches splitting on; servers before 6.0.3."},
 		{"disableAutoSplit", "", checked(shAutoSplit(false)), "Switches splitting off; servers before 6.0.3."},
@@ -129,15 +129,6 @@ func shardMethods() []helper {
 		{"balancerCollectionStatus", "ns:string", simple("balancerCollectionStatus"),
 			"Tells whether a collection is balanced, and if not, why."},
 	}
-}
-
-func shRemoveRange(c *call, sh *Helpers) goja.Value {
-	return c.s.Display.Reply(sh.admin(bson.D{
-		{Key: "updateZoneKeyRange", Value: c.Text(0)},
-		{Key: "min", Value: c.JS.Value(c.Arg(1))},
-		{Key: "max", Value: c.JS.Value(c.Arg(2))},
-		{Key: "zone", Value: nil},
-	}))
 }
 
 // shMoveRange leaves absent bounds out: servers refuse null there (spec 04 §5.3).

@@ -66,9 +66,10 @@ func (s *Host) Object() goja.Value {
 	sh := &Helpers{s: s}
 	var methods []script.Method[*Helpers]
 	for _, m := range slices.Concat(tables()...) {
+		run := asking(m)
 		methods = append(methods, script.Method[*Helpers]{
 			Name: m.name, Signature: m.signature, Help: m.help,
-			Call: func(c *script.Call, sh *Helpers) goja.Value { return m.call(&call{c, s}, sh) },
+			Call: func(c *script.Call, sh *Helpers) goja.Value { return run(&call{c, s}, sh) },
 		})
 	}
 	o := s.JS.Instance(sh, script.Prototype(s.JS, "Shard", methods))
@@ -90,6 +91,9 @@ func (s *Host) current() *server.Database {
 	}
 	return d
 }
+
+// on returns the helpers on a database.
+func (s *Host) on(d *server.Database) *Helpers { return &Helpers{s: s, on: d} }
 
 // askOnce reports whether a database has not been asked about yet.
 func (s *Host) askOnce(d *server.Database) bool {

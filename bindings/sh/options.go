@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"shardsh/bindings/plaintext"
 	"shardsh/bindings/script"
 
 	"github.com/dop251/goja"
@@ -27,7 +28,8 @@ func (c *call) options(helper string, i int, known ...string) helperOptions {
 	}
 	for _, name := range h.o.Keys() {
 		if !slices.Contains(known, name) {
-			c.JS.ThrowInvalid("sh.%s has no option %s; it knows %s", helper, name, strings.Join(known, ", "))
+			c.JS.ThrowInvalid("sh.%s has no option %s (it knows %s)%s", helper, name, strings.Join(known, ", "),
+				plaintext.DidYouMean(name, known))
 		}
 	}
 	return h
@@ -42,13 +44,18 @@ func (h helperOptions) get(name string) goja.Value {
 	return v
 }
 
+// refuse throws for an option of a wrong kind.
+func (h helperOptions) refuse(name, wanted, got string) {
+	h.c.JS.ThrowArgument("Shard."+h.helper, "options."+name, wanted, got)
+}
+
 func (h helperOptions) text(name string) string {
 	v := h.get(name)
 	if v == nil {
 		return ""
 	}
 	if !goja.IsString(v) {
-		h.c.JS.ThrowInvalid("option %s of sh.%s is a text, not %s", name, h.helper, script.TypeOf(v))
+		h.refuse(name, "of type string", script.TypeOf(v))
 	}
 	return v.String()
 }
@@ -59,7 +66,7 @@ func (h helperOptions) flag(name string, byDefault bool) bool {
 		return byDefault
 	}
 	if script.TypeOf(v) != "boolean" {
-		h.c.JS.ThrowInvalid("option %s of sh.%s is true or false, not %s", name, h.helper, script.TypeOf(v))
+		h.refuse(name, "of type boolean", script.TypeOf(v))
 	}
 	return v.ToBoolean()
 }
@@ -72,8 +79,7 @@ func (h helperOptions) duration(name string, byDefault time.Duration) time.Durat
 	}
 	ms, ok := h.c.numeric(v)
 	if !ok || ms < 0 || ms > float64(math.MaxInt64/int64(time.Millisecond)) {
-		h.c.JS.ThrowInvalid("option %s of sh.%s is a number of milliseconds, not %s", name, h.helper,
-			h.c.s.Display.Inspect(v))
+		h.refuse(name, "a number of milliseconds", h.c.s.Display.Inspect(v))
 	}
 	return time.Duration(ms * float64(time.Millisecond))
 }

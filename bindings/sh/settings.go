@@ -121,7 +121,7 @@ func shSetCollection(field, operator string, value any) func(*call, *Helpers) go
 		update := bson.D{{Key: operator, Value: bson.D{{Key: field, Value: value}}}}
 		result, matched := c.updateConfig(sh.config(), "collections", ns, update, false, 60_000)
 		if matched == 0 && !c.s.Gateway.Guarded() {
-			c.JS.Warn("Warning: no sharded collection " + ns + ": nothing was changed")
+			sh.nothingChanged("no sharded collection "+ns, namespaceName, ns)
 		}
 		return result
 	}

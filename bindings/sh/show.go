@@ -50,7 +50,11 @@ func showZones(c *call, d *server.Database) goja.Value {
 		l.Namespaces = []string{ns}
 	}
 	o := c.JS.Runtime.NewObject()
-	for _, doc := range c.s.look(d, d.Sibling("config"), l).Parts().Config["tags"] { // in the order of the ranges
+	tags := c.s.look(d, d.Sibling("config"), l).Parts().Config["tags"]
+	if ns != "" && len(tags) == 0 {
+		c.s.on(d).sharded(ns) // or there is no such collection
+	}
+	for _, doc := range tags { // in the order of the ranges
 		ns := rawdoc.Text(doc, "ns")
 		list, _ := o.Get(ns).(*goja.Object)
 		if list == nil {
@@ -77,10 +81,7 @@ func showChunks(c *call, d *server.Database) goja.Value {
 		return c.showChunkCounts(d)
 	}
 	config, ns := d.Sibling("config"), qualified(d, c.Text(1))
-	entry := CatalogEntry(config, ns, nil)
-	if entry == nil {
-		c.JS.ThrowCoded(script.InvalidInput, script.CodeNotSharded, "Collection %s is not sharded", ns)
-	}
+	entry := c.s.on(d).sharded(ns)
 	if !c.s.Display.ShowsTables() {
 		r := &statusReport{s: c.s, config: config}
 		return c.s.Display.ShownValue(r.listed("chunks", ChunkFilter(entry), maxStatusChunks, r.chunk))

@@ -49,7 +49,7 @@ func shBalancerWindow(c *call, sh *Helpers) goja.Value {
 	case c.Object(0) != nil:
 		return c.setWeekdays(sh)
 	}
-	window := c.windowTimes("sh.balancerWindow", c.Arg(0), c.Arg(1))
+	window := c.windowTimes("Shard.balancerWindow", c.Arg(0), c.Arg(1))
 	update := bson.D{{Key: "$set", Value: bson.D{{Key: "activeWindow", Value: window}}}}
 	if sh.version().AtLeast(withWeekdayWindows) {
 		// A window by weekday would go before the one that is asked for.
@@ -70,7 +70,7 @@ func (c *call) windowTimes(label string, start, stop goja.Value) bson.D {
 			if end.v != nil {
 				shown = c.s.Display.Inspect(end.v)
 			}
-			c.JS.ThrowInvalid("%s of %s is a time of day as in \"22:30\", not %s", end.name, label, shown)
+			c.JS.ThrowArgument(label, end.name, "a time of day as in \"22:30\"", shown)
 		}
 		text := end.v.String()
 		if len(text) == len("9:00") {
@@ -79,8 +79,8 @@ func (c *call) windowTimes(label string, start, stop goja.Value) bson.D {
 		ends = append(ends, bson.E{Key: end.name, Value: text})
 	}
 	if ends[0].Value == ends[1].Value {
-		c.JS.ThrowInvalid("start and stop of %s are the same time: the balancer would never work; sh.clearBalancerWindow() "+
-			"lets it work at any time", label)
+		c.JS.ThrowInvalid("Arguments start and stop are the same time: the balancer would never work; "+
+			"sh.clearBalancerWindow() lets it work at any time (%s)", label)
 	}
 	return ends
 }
@@ -89,16 +89,17 @@ func (c *call) windowTimes(label string, start, stop goja.Value) bson.D {
 func (c *call) setWeekdays(sh *Helpers) goja.Value {
 	list := c.Object(0)
 	if list.ClassName() != "Array" || len(script.Items(list)) == 0 {
-		c.JS.ThrowInvalid("argument 1 of sh.balancerWindow is a time of day, or a list of {day, start, stop}")
+		c.JS.ThrowArgument("Shard.balancerWindow", "start", "a time of day, or a list of {day, start, stop}",
+			c.s.Display.Inspect(c.Arg(0)))
 	}
 	windows := bson.A{}
 	var overnight []string
 	for i, v := range script.Items(list) {
-		label := fmt.Sprintf("window %d of sh.balancerWindow", i+1)
+		label := fmt.Sprintf("window %d of Shard.balancerWindow", i+1)
 		o, _ := v.(*goja.Object)
 		day := script.OptionalText(script.Property(o, "day"))
 		if !slices.Contains(weekdays(), day) {
-			c.JS.ThrowInvalid("day of %s is one of %s, not %s", label, strings.Join(weekdays(), ", "), day)
+			c.JS.ThrowArgument(label, "day", "one of "+strings.Join(weekdays(), ", "), day)
 		}
 		ends := c.windowTimes(label, script.Property(o, "start"), script.Property(o, "stop"))
 		if ends[0].Value.(string) > ends[1].Value.(string) {

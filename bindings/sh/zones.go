@@ -2,6 +2,7 @@ package sh
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"shardsh/balancer/diagnosis"
@@ -11,6 +12,7 @@ import (
 	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
 // zones returns all zones by name, with the ranges of one collection or, for an
@@ -20,7 +22,11 @@ func (s *Host) zones(d *server.Database, ns string) []diagnosis.Zone {
 	if ns != "" {
 		l.Namespaces = []string{ns}
 	}
-	return diagnosis.Zones(s.look(d, d.Sibling("config"), l).Snapshot, ns)
+	zones := diagnosis.Zones(s.look(d, d.Sibling("config"), l).Snapshot, ns)
+	if ns != "" && !slices.ContainsFunc(zones, func(z diagnosis.Zone) bool { return len(z.Ranges) > 0 }) {
+		s.on(d).sharded(ns) // or there is no such collection
+	}
+	return zones
 }
 
 func shZones(c *call, sh *Helpers) goja.Value {
@@ -44,6 +50,42 @@ func shZones(c *call, sh *Helpers) goja.Value {
 		items[i] = o
 	}
 	return c.s.Display.WithTable(c.JS.Runtime.NewArray(items...), func(t *display.Tables) { drawZones(t, zones) })
+}
+
+// shPutIntoZone warns about a collection that is not sharded: the server keeps the
+// range for the day it will be.
+func shPutIntoZone(c *call, sh *Helpers) goja.Value {
+	if goja.IsNull(c.Arg(3)) {
+		return shRemoveRange(c, sh)
+	}
+	reply := simple("updateZoneKeyRange", "min", "max", "zone")(c, sh)
+	ns := c.Text(0)
+	if !c.s.Gateway.Guarded() && CatalogEntry(sh.config(), ns, nil) == nil {
+		c.JS.Warn("Warning: " + ns + " is not sharded: the range counts when it is" + sh.meant(namespaceName, ns))
+	}
+	return reply
+}
+
+func shRemoveRange(c *call, sh *Helpers) goja.Value {
+	ns, lower, upper := c.Text(0), c.JS.Value(c.Arg(1)), c.JS.Value(c.Arg(2))
+	known := sh.config().FindOne("tags", bson.D{{Key: "ns", Value: ns}, {Key: "min", Value: lower}, {Key: "max", Value: upper}})
+	reply := sh.admin(bson.D{
+		{Key: "updateZoneKeyRange", Value: ns}, {Key: "min", Value: lower}, {Key: "max", Value: upper}, {Key: "zone", Value: nil},
+	})
+	if known == nil && !c.s.Gateway.Guarded() {
+		sh.nothingChanged("no zone has this range of "+ns, namespaceName, ns)
+	}
+	return c.s.Display.Reply(reply)
+}
+
+func shTakeFromZone(c *call, sh *Helpers) goja.Value {
+	id, zone := c.Text(0), c.Text(1)
+	member := sh.config().FindOne("shards", bson.D{{Key: "_id", Value: id}, {Key: "tags", Value: zone}})
+	reply := simple("removeShardFromZone", "zone")(c, sh)
+	if member == nil && !c.s.Gateway.Guarded() {
+		sh.nothingChanged("shard "+id+" is not in zone "+zone, zoneName, zone)
+	}
+	return reply
 }
 
 // textsOf turns names of a kind into texts.

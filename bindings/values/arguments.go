@@ -11,6 +11,20 @@ import (
 // optional marks a position that may be left out.
 const optional = ""
 
+// parameterNames are the names of constructors' arguments, for errors; value where
+// there is one.
+func parameterNames(constructor string) []string {
+	names := map[string]string{
+		"ObjectId": "id", "BinData": "subtype base64", "HexData": "subtype hex", "MD5": "hex", "UUID": "hex",
+		"LegacyJavaUUID": "hex", "LegacyCSharpUUID": "hex", "LegacyPythonUUID": "hex", "DBRef": "collection id db",
+		"BSONRegExp": "pattern flags", "Timestamp": "t i", "Code": "code scope", "bsonsize": "document",
+	}
+	if list, ok := names[constructor]; ok {
+		return strings.Fields(list)
+	}
+	return []string{"value"}
+}
+
 // checkTypes is the shell's check of positional arguments: types[i] lists what
 // position i may be, by JavaScript's typeof or by the name of a BSON class.
 func (w *World) checkTypes(name string, args []goja.Value, types ...[]string) {
@@ -20,7 +34,7 @@ func (w *World) checkTypes(name string, args []goja.Value, types ...[]string) {
 			if slices.Contains(allowed, optional) {
 				continue
 			}
-			w.throwInput(fmt.Sprintf("Missing required argument at position %d (%s)", i, name))
+			w.throwInput(fmt.Sprintf("Missing required argument %s (%s)", parameterNames(name)[i], name))
 		}
 		got := typeOf(v)
 		if slices.Contains(allowed, got) {
@@ -29,8 +43,8 @@ func (w *World) checkTypes(name string, args []goja.Value, types ...[]string) {
 		if p, ok := payloadOf(v); ok && slices.Contains(allowed, specOf(p.kind()).bsontype) {
 			continue
 		}
-		w.throwInput(fmt.Sprintf("Argument at position %d must be of type %s, got %s instead (%s)", i, alternatives(allowed),
-			got, name))
+		w.throwInput(fmt.Sprintf("Argument %s must be of type %s, got %s instead (%s)", parameterNames(name)[i],
+			alternatives(allowed), got, name))
 	}
 }
 

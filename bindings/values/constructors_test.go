@@ -41,7 +41,7 @@ func TestConstructors(t *testing.T) {
 		{`NumberInt(NaN)`, `throws MongoshInvalidInputError: [COMMON-10001] "NaN" is not a valid 32-bit integer (NumberInt)`},
 		{`[NumberInt(), NumberInt('-5'), NumberInt(NumberLong('6')), Int32(-0)]`,
 			`[ Int32(0), Int32(-5), Int32(6), Int32(0) ]`},
-		{`NumberInt(null)`, `throws MongoshInvalidInputError: [COMMON-10001] Argument at position 0 must be of type string ` +
+		{`NumberInt(null)`, `throws MongoshInvalidInputError: [COMMON-10001] Argument value must be of type string ` +
 			`or number or Long or Int32, got object instead (NumberInt)`},
 		{`[Double('x'), Double(-0), Double('1e3'), Double(NumberLong('5'))]`,
 			`[ Double(NaN), Double(-0), Double(1000), Double(5) ]`},
@@ -107,9 +107,9 @@ func TestConstructors(t *testing.T) {
 				`currently supported.`},
 		{`DBRef('a.b', 1)`, `DBRef('b', 1, 'a')`},
 		{`DBRef('c', 1, undefined, {x: 2})`, `DBRef('c', 1, { x: 2 })`},
-		{`DBRef('c', 1, 5)`, `throws MongoshInvalidInputError: [COMMON-10001] Argument at position 2 must be of type ` +
+		{`DBRef('c', 1, 5)`, `throws MongoshInvalidInputError: [COMMON-10001] Argument db must be of type ` +
 			`string, got number instead (DBRef)`},
-		{`DBRef('c')`, `throws MongoshInvalidInputError: [COMMON-10001] Missing required argument at position 1 (DBRef)`},
+		{`DBRef('c')`, `throws MongoshInvalidInputError: [COMMON-10001] Missing required argument id (DBRef)`},
 
 		{`BinData(300, 'aa')`, `throws MongoshInvalidInputError: [COMMON-10001] Binary subtype must be an integer between ` +
 			`0 and 255, got 300 instead (BinData)`},
@@ -137,7 +137,7 @@ func TestConstructors(t *testing.T) {
 		{`Binary.fromPackedBits(new Uint8Array([1, 255]))`, `Binary.fromPackedBits(new Uint8Array([ 1, 255 ]))`},
 		{`Binary.fromInt8Array(new Int8Array([1, -2])).toInt8Array()`, `Int8Array(2) [ 1, -2 ]`},
 
-		{`Code(5)`, `throws MongoshInvalidInputError: [COMMON-10001] Argument at position 0 must be of type string or ` +
+		{`Code(5)`, `throws MongoshInvalidInputError: [COMMON-10001] Argument code must be of type string or ` +
 			`function, got number instead (Code)`},
 		{`BSONRegExp('a', 'xi')`, `BSONRegExp('a', 'ix')`},
 		{`bsonsize(null)`, `throws TypeError: Cannot convert undefined or null to object`},

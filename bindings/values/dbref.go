@@ -135,7 +135,7 @@ func newDBRef(w *World, args []goja.Value) payload {
 	d := &dbRef{w: w, collection: args[0].String(), oid: args[1]}
 	if v := arg(args, 2); !isMissing(v) {
 		if !isString(v) {
-			w.throwInput("Argument at position 2 must be of type string, got " + typeOf(v) + " instead (DBRef)")
+			w.throwInput("Argument db must be of type string, got " + typeOf(v) + " instead (DBRef)")
 		}
 		d.db = v.String()
 	}

@@ -81,6 +81,10 @@ func (s server) base() (*connectionString, error) {
 // splitAddress takes an address that is no connection string apart: a host
 // with a dot or a port, or else a database.
 func splitAddress(address string) (host, database string, err error) {
+	if strings.Contains(address, "@") { // what is left of it may be a password
+		return "", "", usagef("the address has a user in it, but does not begin with mongodb:// or mongodb+srv://; " +
+			"begin it so, or give the user with --username")
+	}
 	if strings.ContainsAny(address, " \"$\\") || strings.HasPrefix(address, "/") || strings.HasPrefix(address, ".") {
 		return "", "", usagef("%q is neither an address nor a script that exists", address)
 	}

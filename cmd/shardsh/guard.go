@@ -27,11 +27,11 @@ func (env environment) guard(o commandLine) bindings.Guard {
 		if o.readOnly {
 			return nil, mongoerr.New(mongoerr.IllegalOperation, "--read-only refuses the command %s", elems[0].Key())
 		}
-		text, err := bson.MarshalExtJSON(command, false, false)
+		text, err := bson.MarshalExtJSON(commands.WithoutSecrets(command), false, false)
 		if err != nil {
 			return nil, err
 		}
-		fmt.Fprintf(env.stdout, "would send to %s: %s\n", database, text)
+		fmt.Fprintf(env.stdout, "would send to %s: %s\n", database, redact(string(text)))
 		return bson.Marshal(bson.D{{Key: "ok", Value: 1.0}, {Key: "dryRun", Value: true}})
 	}
 }

@@ -1,8 +1,12 @@
 package main
 
 import (
+	"regexp"
 	"strings"
 	"unsafe"
+
+	"shardsh/balancer/mock/commands"
+	"shardsh/repl/history"
 )
 
 // secretOptions have a password as their value. Those that refusedOptions
@@ -33,6 +37,28 @@ func hidePasswords(args []string) {
 	}
 }
 
+// namesSecret reports whether the value of an option may be a secret, be it one
+// of a script or mistyped, rather than a file with one.
+func namesSecret(option string) bool {
+	name := fold(option)
+	return (commands.SecretName(name) || strings.HasPrefix(name, "pas")) && !strings.HasSuffix(name, "file")
+}
+
+// definesSecret reports whether an argument is the NAME=VALUE of --set or
+// --setJSON, and the name is that of a secret.
+func definesSecret(args []string, i int) bool {
+	defines := func(option string) bool {
+		return strings.HasPrefix(option, "--") && strings.HasPrefix(fold(option), "set")
+	}
+	name, value, _ := strings.Cut(args[i], "=")
+	if defines(name) {
+		name, _, _ = strings.Cut(value, "=")
+	} else if i == 0 || !defines(args[i-1]) || strings.Contains(args[i-1], "=") {
+		return false
+	}
+	return value != "" && commands.SecretName(name)
+}
+
 // secret is a piece of an argument.
 type secret struct{ arg, from, to int }
 
@@ -47,7 +73,9 @@ func secretsIn(args []string) []secret {
 		name, value, hasValue := strings.Cut(arg, "=")
 		long, isLong := strings.CutPrefix(name, "--")
 		switch {
-		case isLong && options[fold(long)] || name == "-p":
+		case definesSecret(args, i):
+			found = append(found, secret{i, len(arg) - len(value), len(arg)})
+		case isLong && (options[fold(long)] || namesSecret(long)) || name == "-p":
 			if hasValue {
 				found = append(found, secret{i, len(arg) - len(value), len(arg)})
 			} else if i+1 < len(args) && !strings.HasPrefix(args[i+1], "--") {
@@ -61,12 +89,12 @@ func secretsIn(args []string) []secret {
 }
 
 // passwordsIn finds those of connection strings, wherever they are in an
-// argument: an address, or JavaScript.
+// argument: an address, or JavaScript. Of JavaScript that may have a password in
+// other words, all quoted text is one.
 func passwordsIn(arg string) []secret {
 	var found []secret
-	for _, m := range writtenCredentials.FindAllStringIndex(arg, -1) {
-		match := arg[m[0]:m[1]]
-		start := m[0] + strings.Index(match, "://") + len("://")
+	for _, m := range writtenCredentials.FindAllStringSubmatchIndex(arg, -1) {
+		start := max(m[0], m[3]) // after the scheme
 		if colon := strings.IndexByte(arg[start:m[1]], ':'); colon >= 0 {
 			found = append(found, secret{from: start + colon + 1, to: m[1] - 1})
 		}
@@ -74,5 +102,13 @@ func passwordsIn(arg string) []secret {
 	for _, m := range writtenParameter.FindAllStringSubmatchIndex(arg, -1) {
 		found = append(found, secret{from: m[3], to: m[1]})
 	}
+	if history.Sensitive(arg) {
+		for _, m := range quoted.FindAllStringIndex(arg, -1) {
+			found = append(found, secret{from: m[0] + 1, to: m[1] - 1})
+		}
+	}
 	return found
 }
+
+// quoted is a string as JavaScript and JSON write it.
+var quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|` + "`[^`]*`")

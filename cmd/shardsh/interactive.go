@@ -75,8 +75,12 @@ func (env environment) repl(ctx context.Context, o commandLine, conn *connection
 	return nil
 }
 
-// kept returns the place of a file that lasts between sessions.
+// kept returns the place of a file that lasts between sessions. What a program
+// types into a pipe is no session of the user's, and leaves nothing behind.
 func (env environment) kept(path func(lookupEnv func(string) (string, bool), home string) string) string {
+	if !isTerminal(env.stdin) {
+		return ""
+	}
 	return path(env.getenv, homeDirectory())
 }
 

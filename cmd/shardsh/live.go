@@ -246,10 +246,11 @@ func unreachable(c *connectionString, err error) error {
 			}
 		}
 		if refused.Code == authenticationFailed {
-			return fmt.Errorf("can't log in to %s: %s (looked for the user in the database %s; see --authenticationDatabase)",
-				c.place(), redact(refused.Message), source)
+			return connectionError{refused.Code, fmt.Sprintf(
+				"can't log in to %s: %s (looked for the user in the database %s; see --authenticationDatabase)",
+				c.place(), redact(refused.Message), source)}
 		}
-		return fmt.Errorf("can't use %s: %s", c.place(), redact(refused.Message))
+		return connectionError{refused.Code, fmt.Sprintf("can't use %s: %s", c.place(), redact(refused.Message))}
 	}
 	for cause := reason; cause != nil; cause = errors.Unwrap(cause) {
 		reason = cause
@@ -258,7 +259,23 @@ func unreachable(c *connectionString, err error) error {
 	if errors.Is(reason, io.EOF) || errors.Is(reason, syscall.ECONNRESET) {
 		text = "the server closed the connection at once; " + c.tlsHint()
 	}
-	return fmt.Errorf("can't reach %s: %s", c.place(), text)
+	return connectionError{0, fmt.Sprintf("can't reach %s: %s", c.place(), text)}
+}
+
+// connectionError says why there is no connection.
+type connectionError struct {
+	code    int32 // the server's, if it was one that refused
+	message string
+}
+
+func (e connectionError) Error() string { return e.message }
+
+// name returns what scripts call such an error.
+func (e connectionError) name() string {
+	if e.code != 0 {
+		return "MongoServerError"
+	}
+	return "MongoServerSelectionError"
 }
 
 // tlsHint is for servers that do not talk to us: most do not expect TLS, or

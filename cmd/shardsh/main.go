@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+
+	"shardsh/bindings/script"
 )
 
 func main() {
@@ -22,9 +24,26 @@ func main() {
 		stdin:  os.Stdin,
 		stdout: os.Stdout,
 		stderr: os.Stderr,
-		getenv: os.LookupEnv,
+		getenv: takePassword(),
+		exit:   os.Exit,
 	}
+	script.LimitMatching(script.MatchingTime)
 	os.Exit(env.main())
+}
+
+// takePassword takes the password out of the environment, so that neither scripts
+// nor programs that are started see it, and returns what still finds it.
+func takePassword() (lookup func(name string) (string, bool)) {
+	password, given := os.LookupEnv(passwordVariable)
+	if err := os.Unsetenv(passwordVariable); err != nil {
+		return os.LookupEnv
+	}
+	return func(name string) (string, bool) {
+		if name == passwordVariable {
+			return password, given
+		}
+		return os.LookupEnv(name)
+	}
 }
 
 // main runs the program and returns its exit code. Ctrl-C and SIGTERM end what

@@ -22,6 +22,8 @@ var normal = []struct {
 	{regexp.MustCompile(`(?m)^  +\d+ \|.*\n?`), ""},
 	// What the runtime of mongosh warns of.
 	{regexp.MustCompile(`(?m)^\((node:\d+\)|Use .node) .*\n?`), ""},
+	// It counts arguments where we name them.
+	{regexp.MustCompile(`(Missing required argument|Argument) (at position \d+|[\w()]+) (\(|must be of type)`), "$1 # $3"},
 	// What each run makes anew.
 	{regexp.MustCompile(`ObjectId\('6[0-9a-f]{23}'\)`), "ObjectId('...')"},
 	{regexp.MustCompile(`UUID\('[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f-]{18,21}'\)`), "UUID('...')"},

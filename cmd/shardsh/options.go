@@ -20,6 +20,9 @@ type environment struct {
 	getenv         func(string) (string, bool)
 	// releaseInterrupt leaves Ctrl-C to the REPL; nil where there is none.
 	releaseInterrupt func()
+	// exit ends the process on the spot, for what can't be stopped otherwise; nil
+	// where nothing may.
+	exit func(code int)
 	// stdinIsScript keeps questions from being answered by the script.
 	stdinIsScript bool
 }

@@ -9,6 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"golang.org/x/term"
 
+	"shardsh/balancer/mongoerr"
 	"shardsh/bindings"
 	"shardsh/bindings/script"
 )
@@ -29,30 +30,14 @@ func (env environment) print(ctx context.Context, o commandLine, shell *bindings
 
 func (o commandLine) wantsJSON() bool { return o.json != "" || o.jsonl }
 
-// report tells about a script's error as a document, where JSON was asked
-// for (spec 04 §1.8).
-func (env environment) report(o commandLine, err error) error {
-	if !o.wantsJSON() {
+// report tells about an error as a document, where JSON was asked for
+// (spec 04 §1.8): a script's, and one from before there was a script.
+func (env environment) report(ctx context.Context, o commandLine, err error) error {
+	var quit *script.ExitError
+	if err == nil || !o.wantsJSON() || ctx.Err() != nil || errors.As(err, &quit) || errors.As(err, new(signalError)) {
 		return err
 	}
-	doc := bson.D{{Key: "ok", Value: 0}}
-	var thrown *script.Error
-	var timeout timeoutError
-	switch {
-	case errors.As(err, &thrown):
-		doc = append(doc, bson.E{Key: "name", Value: thrown.Name}, bson.E{Key: "message", Value: redact(thrown.Message)})
-		if thrown.Code != 0 {
-			doc = append(doc, bson.E{Key: "code", Value: thrown.Code}, bson.E{Key: "codeName", Value: thrown.CodeName},
-				bson.E{Key: "errmsg", Value: redact(thrown.Message)})
-		}
-		if at := thrown.At(); at != "" {
-			doc = append(doc, bson.E{Key: "at", Value: at})
-		}
-	case errors.As(err, &timeout):
-		doc = append(doc, bson.E{Key: "name", Value: "Timeout"}, bson.E{Key: "message", Value: timeout.Error()})
-	default:
-		return err
-	}
+	doc := append(bson.D{{Key: "ok", Value: 0}}, describe(err)...)
 	text, marshalErr := bson.MarshalExtJSONIndent(doc, false, false, "", "  ")
 	if o.jsonl {
 		text, marshalErr = bson.MarshalExtJSON(doc, false, false)
@@ -62,6 +47,43 @@ func (env environment) report(o commandLine, err error) error {
 	}
 	fmt.Fprintln(env.stdout, string(text))
 	return reportedError{err}
+}
+
+// describe returns the fields of an error's document.
+func describe(err error) bson.D {
+	var thrown *script.Error
+	var timeout timeoutError
+	var connecting connectionError
+	var usage usageError
+	named := func(name string) bson.D {
+		return bson.D{{Key: "name", Value: name}, {Key: "message", Value: redact(err.Error())}}
+	}
+	switch {
+	case errors.As(err, &thrown):
+		doc := append(bson.D{{Key: "name", Value: thrown.Name}, {Key: "message", Value: redact(thrown.Message)}},
+			codeFields(thrown.Code, thrown.CodeName, thrown.Message)...)
+		if at := thrown.At(); at != "" {
+			doc = append(doc, bson.E{Key: "at", Value: at})
+		}
+		return doc
+	case errors.As(err, &timeout):
+		return named("Timeout")
+	case errors.As(err, &connecting):
+		code := mongoerr.Code(connecting.code)
+		return append(named(connecting.name()),
+			codeFields(connecting.code, (&mongoerr.ServerError{Code: code}).CodeName(), connecting.message)...)
+	case errors.As(err, &usage):
+		return named("UsageError")
+	}
+	return named("Error")
+}
+
+// codeFields returns the fields of a server's error; none for another.
+func codeFields(code int32, name, message string) bson.D {
+	if code == 0 {
+		return nil
+	}
+	return bson.D{{Key: "code", Value: code}, {Key: "codeName", Value: name}, {Key: "errmsg", Value: redact(message)}}
 }
 
 func isTerminal(r any) bool {

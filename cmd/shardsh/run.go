@@ -32,7 +32,7 @@ func (env environment) run(ctx context.Context) int {
 	case o.buildInfo:
 		err = env.printBuildInfo()
 	default:
-		err = env.shell(ctx, o)
+		err = env.report(ctx, o, env.shell(ctx, o))
 	}
 	return env.finish(ctx, err)
 }
@@ -108,6 +108,7 @@ func (env environment) shell(ctx context.Context, o commandLine) error {
 		Guard: env.guard(o), Scripts: scripts.Files,
 		SetName: conn.setName, ReadPreference: conn.readPreference, NoRetryWrites: conn.noRetryWrites,
 		Settings: conn.settings,
+		Stuck:    env.endStuck,
 		Compat:   o.compat, Sandbox: o.sandbox, Limit: o.limit, Shallow: o.deepInspect.given && !o.deepInspect.on,
 		ClientOptions: env.scriptClientOptions,
 	})
@@ -134,6 +135,9 @@ func (env environment) shell(ctx context.Context, o commandLine) error {
 
 // because names what stopped a run instead of what it was doing then.
 func because(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
 	var timeout timeoutError
 	if errors.As(context.Cause(ctx), &timeout) {
 		return timeout
@@ -155,10 +159,7 @@ func (env environment) runScripts(ctx context.Context, o commandLine, shell *bin
 			err = env.print(ctx, o, shell, result)
 		}
 	}
-	if err == nil {
-		return nil
-	}
-	return env.report(o, because(ctx, err))
+	return because(ctx, err)
 }
 
 func (env environment) runEvals(ctx context.Context, o commandLine, shell *bindings.Shell) error {

@@ -183,13 +183,16 @@ func (c *connectionString) allLocal() bool {
 }
 
 var (
-	writtenCredentials = regexp.MustCompile(`(mongodb(?:\+srv)?://)[^\s"'` + "`" + `]*@`)
-	writtenParameter   = regexp.MustCompile(`(?i)((?:` + strings.Join(secretParameters, "|") + `)=)[^&;\s"']+`)
+	// writtenCredentials are those of an address: with whatever stands for its
+	// scheme, as that may be mistyped, or without one. The first group stays.
+	writtenCredentials = regexp.MustCompile(`((?i:\b[a-z][a-z0-9+.-]*:/+))[^\s"'` + "`" + `]*@` +
+		`|()[^\s"'` + "`" + `/@:,;(){}\[\]=]+:[^\s"'` + "`" + `]+@`)
+	writtenParameter = regexp.MustCompile(`(?i)((?:` + strings.Join(secretParameters, "|") + `)=)[^&;\s"']+`)
 )
 
 // redact hides the credentials of connection strings in a text. It rather
 // hides too much: up to the last @.
 func redact(text string) string {
-	text = writtenCredentials.ReplaceAllString(text, "${1}<credentials>@")
+	text = writtenCredentials.ReplaceAllString(text, "${1}${2}<credentials>@")
 	return writtenParameter.ReplaceAllString(text, "${1}<credentials>")
 }

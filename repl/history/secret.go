@@ -2,21 +2,33 @@ package history
 
 import "regexp"
 
-// secretWords are those of functions, commands and fields that take a password
-// (spec 04 §2.8), as whole words. secretAddress is a connection string with a
-// user in it; it is generous, as a password that is not escaped may hold nearly
-// anything.
+// What makes an input one that may hold a password (spec 04 §2.8, and more): the
+// functions and commands that take one, as whole words; names that say so and get
+// a value, as a field, a variable or an option; the texts of keys and of logins;
+// and a connection string, or what is meant for one, with a user in it. All of it
+// is generous: a password that is not escaped may hold nearly anything.
 var (
-	secretWords = regexp.MustCompile(`\b(?:createUser|auth|updateUser|changeUserPassword|connect|Mongo)\b|` +
-		`\bpwd["']?\s*:`)
-	secretAddress = regexp.MustCompile(`(?i)mongodb(?:\+srv)?://[^\s"'` + "`" + `]*@`)
+	secretWords = regexp.MustCompile(`\b(?:createUser|addUser|auth|authenticate|updateUser|changeUserPassword|connect|` +
+		`Mongo|saslStart|saslContinue|copydb)\b`)
+	secretNames = regexp.MustCompile(`(?i)(?:\b|_|[a-z0-9])(?:(?:pwd|pw|pass)[\d_$]*|(?:passw(?:or)?d|passphrase|secret|` +
+		`token|credentials?|api_?key|access_?key|private_?key|key_?file|master_?key|local_?key)[\w$]*)["'` + "`" +
+		`]?\]?\s*(?:[:=][^=>]|,\s*["'` + "`" + `])`)
+	secretTexts = regexp.MustCompile(`(?i)-----BEGIN |\bauthorization\b|\bbearer\s|--password\b|\s-p\s|` +
+		`AWS_SESSION_TOKEN`)
+	secretAddress = regexp.MustCompile(`(?i)\b[a-z][a-z0-9+.-]*:/+[^\s"'` + "`" + `/]*:[^\s"'` + "`" + `]*@|` +
+		`mongodb(?:\+srv)?:/+[^\s"'` + "`" + `]*@|["'` + "`" + `][\w.%+-]+:[^\s"'` + "`" + `@]+@[\w\[]`)
 )
 
 // Sensitive is true for an input that may hold a password. Such inputs are not
 // kept, neither in the history file nor for the keys that go back, unless the
 // user wants all kept.
 func Sensitive(input string) bool {
-	return secretWords.MatchString(input) || secretAddress.MatchString(input)
+	for _, sign := range []*regexp.Regexp{secretWords, secretNames, secretTexts, secretAddress} {
+		if sign.MatchString(input) {
+			return true
+		}
+	}
+	return false
 }
 
 // Redact is a way to treat inputs before they are kept.

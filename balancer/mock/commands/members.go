@@ -1,11 +1,36 @@
 package commands
 
-import "shardsh/balancer/mock/access"
+import (
+	"shardsh/balancer/mock/access"
+	"shardsh/balancer/mock/args"
+)
 
 // memberCommands returns those of shards and config servers that no mongos has.
-// The mock's members know the first only.
+// dbHash is there for what --read-only lets pass; the mock's members do not have
+// it.
 func memberCommands() []Command {
 	return []Command{
+		{
+			Name: "shardingState", AdminOnly: true, MembersOnly: true, Effect: Reads,
+			Privilege: access.OnCluster("shardingState"),
+		},
+		{
+			Name: "splitChunk", AdminOnly: true, MembersOnly: true, Effect: Writes, Privilege: access.OnCluster("internal"),
+			Fields: fields(
+				required(args.Namespace, "splitChunk"), required(args.Object, "keyPattern", "min", "max"),
+				required(args.String, "from"), required(args.Objects, "splitKeys"), required(args.Any, "epoch"),
+			),
+		},
+		{
+			Name: "_flushRoutingTableCacheUpdates", AdminOnly: true, MembersOnly: true, Effect: Reads,
+			Privilege: access.OnCluster("internal"), Strict: true,
+			Fields: fields(required(args.Namespace, "_flushRoutingTableCacheUpdates"), optional(args.Bool, "syncFromConfig")),
+		},
+		{
+			Name: "_flushDatabaseCacheUpdates", AdminOnly: true, MembersOnly: true, Effect: Reads,
+			Privilege: access.OnCluster("internal"), Strict: true,
+			Fields: fields(required(args.String, "_flushDatabaseCacheUpdates"), optional(args.Bool, "syncFromConfig")),
+		},
 		{
 			Name: "cleanupOrphaned", AdminOnly: true, WriteConcern: true, MembersOnly: true, Effect: Writes,
 			Privilege: access.OnCluster("cleanupOrphaned"),

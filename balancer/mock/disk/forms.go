@@ -52,14 +52,17 @@ type Table struct {
 	Timestamp bson.Timestamp `bson:"timestamp"`
 }
 
-// Deletion is a range deletion task.
+// Deletion is a range deletion task. Donor and At came later: older files lack
+// them.
 type Deletion struct {
-	Shard     int64       `bson:"shard"`
-	Namespace string      `bson:"ns"`
-	UUID      bson.Binary `bson:"uuid"`
-	Min       bson.Raw    `bson:"min"`
-	Max       bson.Raw    `bson:"max"`
-	Now       bool        `bson:"now"`
+	Shard     int64          `bson:"shard"`
+	Namespace string         `bson:"ns"`
+	UUID      bson.Binary    `bson:"uuid"`
+	Min       bson.Raw       `bson:"min"`
+	Max       bson.Raw       `bson:"max"`
+	Now       bool           `bson:"now"`
+	Donor     string         `bson:"donor,omitempty"`
+	At        bson.Timestamp `bson:"at,omitempty"`
 }
 
 // Extent is virtual data. Its bounds are of the key of the routing table.

@@ -55,13 +55,18 @@ func listDatabases(c *call) (bson.D, error) {
 }
 
 func listCollections(c *call) (bson.D, error) {
+	return shownCollections(c, c.cluster.Statistics().Collections(c.db))
+}
+
+// shownCollections lists those that the command asks for and the client may see.
+func shownCollections(c *call, infos []mock.CollectionInfo) (bson.D, error) {
 	filter, err := store.CompileFilter(c.args.Object("filter"))
 	if err != nil {
 		return nil, err
 	}
 	var list []bson.Raw
 	shows := showsCollection(c)
-	for _, info := range c.cluster.Statistics().Collections(c.db) {
+	for _, info := range infos {
 		if !shows(info.Name) {
 			continue
 		}

@@ -142,6 +142,9 @@ func modifyIndex(c *call, ns string) (bson.D, error) {
 		return nil, mongoerr.New(mongoerr.TypeMismatch,
 			"BSON field 'collMod.index' is the wrong type '%s', expected type 'object'", args.TypeName(v.Type))
 	}
+	if err := c.cluster.Indexes().Changeable(ns); err != nil {
+		return nil, err
+	}
 	spec, err := indexMeant(c.cluster, ns, doc)
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/wire"
 	"shardsh/balancer/mongoerr"
@@ -48,10 +49,10 @@ func hello(c *call) (bson.D, error) {
 	reply := bson.D{
 		{Key: role, Value: true},
 		{Key: "msg", Value: "isdbgrid"},
-		{Key: "topologyVersion", Value: bson.D{{Key: "processId", Value: c.node.process}, {Key: "counter", Value: int64(0)}}},
+		c.node.topologyVersion(),
 	}
 	if c.node.member != nil {
-		reply = append(c.node.member.hello(role), reply[2:]...)
+		reply = append(bson.D{c.node.topologyVersion()}, c.node.member.hello(c, role)...)
 	}
 	if common := c.compressors(); common != nil {
 		reply = append(bson.D{{Key: "compression", Value: common}}, reply...)
@@ -69,6 +70,12 @@ func hello(c *call) (bson.D, error) {
 		bson.E{Key: "maxWireVersion", Value: c.cluster.MaxWireVersion()},
 		bson.E{Key: "minWireVersion", Value: int32(0)},
 	)
+	if m := c.node.member; m != nil {
+		reply = append(reply, bson.E{Key: "readOnly", Value: false})
+		if m.ID == mock.ConfigServerID {
+			reply = append(reply, bson.E{Key: "configsvr", Value: int32(2)})
+		}
+	}
 	if mechanisms != nil {
 		reply = append(reply, bson.E{Key: "saslSupportedMechs", Value: mechanisms})
 	}

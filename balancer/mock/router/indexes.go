@@ -236,6 +236,9 @@ func dropIndexes(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := c.cluster.Indexes().Changeable(ns); err != nil {
+		return nil, err
+	}
 	which := c.body.Lookup("index")
 	names, err := indexesToDrop(c.cluster, ns, which)
 	if err != nil {

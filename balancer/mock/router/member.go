@@ -3,8 +3,6 @@ package router
 import (
 	"context"
 	"maps"
-	"os"
-	"strings"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -45,24 +43,32 @@ func (m Member) Of(r *Router) *Router {
 // names.
 func memberHandlers() map[string]handler {
 	all := maps.Clone(sessionHandlers())
-	for _, family := range []map[string]handler{handshakeHandlers(), authenticationHandlers(), parameterHandlers()} {
+	for _, family := range []map[string]handler{
+		handshakeHandlers(), authenticationHandlers(), parameterHandlers(), failPointHandlers(), replicaSetHandlers(),
+		memberShardingHandlers(), memberDiagnosticHandlers(), memberStatisticsHandlers(),
+	} {
 		maps.Copy(all, family)
 	}
 	mongos := mongosHandlers()
 	for _, name := range []string{
-		"buildInfo", "getLog", "hostInfo", "listCommands", "features", "listIndexes",
-		"find", "getMore", "killCursors", "aggregate", "distinct", "explain",
+		"buildInfo", "getLog", "hostInfo", "listCommands", "features", "listIndexes", "serverStatus",
+		"find", "getMore", "killCursors", "aggregate", "distinct", "explain", "currentOp",
+		"connPoolStats", "connPoolSync", "echo", "invalidateUserCache", "lockInfo", "logRotate",
+		"getShardMap", "getDatabaseVersion", "flushRouterConfig", "getDefaultRWConcern", "getClusterParameter",
+		"planCacheClear", "planCacheListFilters", "planCacheClearFilters",
+		"refreshLogicalSessionCacheNow", "reapLogicalSessionCacheNow",
 	} {
 		all[name] = mongos[name]
 	}
 	for _, name := range []string{
-		"insert", "update", "delete", "findAndModify", "create", "drop", "dropDatabase", "createIndexes", "dropIndexes",
+		"insert", "update", "delete", "findAndModify", "bulkWrite", "create", "drop", "dropDatabase", "createIndexes",
+		"dropIndexes", "collMod", "renameCollection",
 	} {
 		all[name] = refuseDirect
 	}
 	maps.Copy(all, map[string]handler{
 		"count": memberCount, "listDatabases": memberDatabases, "listCollections": memberCollections,
-		"serverStatus": memberStatus, "cleanupOrphaned": cleanupOrphaned,
+		"cleanupOrphaned": cleanupOrphaned,
 	})
 	return all
 }
@@ -75,10 +81,11 @@ func refuseDirect(c *call) (bson.D, error) {
 			"connect to the cluster via a router (mongos).", c.invoked)
 }
 
-// hello returns how a primary begins its answer, in place of a mongos's first
-// two fields.
-func (m *Member) hello(role string) bson.D {
-	reply := bson.D{
+// hello returns what a primary says of its set, in place of a mongos's role.
+func (m *Member) hello(c *call, role string) bson.D {
+	at, date := c.cluster.GossipTime(), dateOf(c.cluster.GossipTime())
+	now := opTime(at, c.term())
+	return bson.D{
 		{Key: "hosts", Value: bson.A{m.Address}},
 		{Key: "setName", Value: m.Set},
 		{Key: "setVersion", Value: int32(1)},
@@ -86,20 +93,36 @@ func (m *Member) hello(role string) bson.D {
 		{Key: "secondary", Value: false},
 		{Key: "primary", Value: m.Address},
 		{Key: "me", Value: m.Address},
-		{Key: "readOnly", Value: false},
+		{Key: "lastWrite", Value: bson.D{
+			{Key: "opTime", Value: now}, {Key: "lastWriteDate", Value: date},
+			{Key: "majorityOpTime", Value: now}, {Key: "majorityWriteDate", Value: date},
+		}},
+		{Key: "isImplicitDefaultMajorityWC", Value: true},
 	}
+}
+
+// services are the roles of the member.
+func (m *Member) services() bson.A {
 	if m.ID == mock.ConfigServerID {
-		reply = append(reply, bson.E{Key: "configsvr", Value: int32(2)})
+		return bson.A{"config"}
 	}
-	return reply
+	return bson.A{"shard"}
 }
 
 // reads captures what a query is about: on the member alone where this is one.
 func reads(c *call, ns string, filter *store.Filter) ([]mock.Read, error) {
-	if c.node.member != nil {
+	if c.node.member == nil {
+		return c.request.Reads(ns, filter)
+	}
+	o, isOwn := own(c, ns)
+	if !isOwn {
 		return c.request.MemberReads(c.node.member.ID, ns, filter)
 	}
-	return c.request.Reads(ns, filter)
+	docs, err := o.read(c)
+	if err != nil {
+		return nil, err
+	}
+	return []mock.Read{c.request.OwnRead(c.node.member.ID, docs)}, nil
 }
 
 // stats returns a collection's counters on the shards that own chunks, or on
@@ -108,8 +131,8 @@ func stats(c *call, ns string) []mock.LocalStats {
 	if c.node.member == nil {
 		return c.cluster.Statistics().Collection(ns)
 	}
-	if own, ok := c.cluster.Statistics().OnMember(c.node.member.ID, ns); ok {
-		return []mock.LocalStats{own}
+	if s, ok := memberStats(c, ns); ok {
+		return []mock.LocalStats{s}
 	}
 	return nil
 }
@@ -118,13 +141,21 @@ func indexes(c *call, ns string) ([]store.IndexSpec, bool) {
 	if c.node.member == nil {
 		return c.cluster.Indexes().List(ns)
 	}
-	return c.cluster.Statistics().MemberIndexes(c.node.member.ID, ns)
+	o, isOwn := own(c, ns)
+	if !isOwn {
+		return c.cluster.Statistics().MemberIndexes(c.node.member.ID, ns)
+	}
+	docs, err := o.read(c)
+	if err != nil {
+		return nil, false
+	}
+	return docs.Indexes(), true
 }
 
 // checkMemberStage refuses on a member the stages that speak of the whole cluster.
 func checkMemberStage(c *call, name string) error {
 	switch name {
-	case "$collStats", "$listLocalSessions":
+	case "$collStats", "$indexStats", "$currentOp", "$listLocalSessions", "$planCacheStats":
 		return nil
 	}
 	if c.node.member == nil {
@@ -147,79 +178,4 @@ func memberCount(c *call) (bson.D, error) {
 		return bson.D{{Key: "n", Value: smallest(n)}}, nil
 	}
 	return countMatching(c, q)
-}
-
-func memberDatabases(c *call) (bson.D, error) {
-	list, shows := bson.A{}, showsDatabase(c)
-	total, last := int64(0), -1
-	for _, ns := range c.cluster.Statistics().MemberNamespaces(c.node.member.ID) {
-		name, _, _ := strings.Cut(ns, ".")
-		if !shows(name) {
-			continue
-		}
-		own, _ := c.cluster.Statistics().OnMember(c.node.member.ID, ns)
-		total += own.Bytes
-		if last >= 0 {
-			if entry := list[last].(bson.D); entry[0].Value == name {
-				entry[1].Value = entry[1].Value.(int64) + own.Bytes
-				continue
-			}
-		}
-		list = append(list, bson.D{{Key: "name", Value: name}, {Key: "sizeOnDisk", Value: own.Bytes},
-			{Key: "empty", Value: false}})
-		last++
-	}
-	return bson.D{{Key: "databases", Value: list}, {Key: "totalSize", Value: total},
-		{Key: "totalSizeMb", Value: total >> 20}}, nil
-}
-
-func memberCollections(c *call) (bson.D, error) {
-	filter, err := c.document("filter")
-	if err != nil {
-		return nil, err
-	}
-	wanted, err := store.CompileFilter(filter)
-	if err != nil {
-		return nil, err
-	}
-	var list []bson.Raw
-	shows := showsCollection(c)
-	for _, ns := range c.cluster.Statistics().MemberNamespaces(c.node.member.ID) {
-		name, ok := strings.CutPrefix(ns, c.db+".")
-		if !ok || !shows(name) {
-			continue
-		}
-		raw, err := bson.Marshal(bson.D{{Key: "name", Value: name}, {Key: "type", Value: "collection"}})
-		if err != nil {
-			return nil, err
-		}
-		if wanted.Match(raw) {
-			list = append(list, raw)
-		}
-	}
-	return firstBatch(c, c.db+".$cmd.listCollections", list, firstBatchDefault)
-}
-
-func memberStatus(c *call) (bson.D, error) {
-	up, m := time.Since(c.node.started), c.node.member
-	reply := bson.D{
-		{Key: "host", Value: m.Address},
-		{Key: "version", Value: c.cluster.Version()},
-		{Key: "process", Value: "mongod"},
-		{Key: "service", Value: bson.A{"shard"}},
-		{Key: "pid", Value: int64(os.Getpid())},
-		{Key: "uptime", Value: up.Seconds()},
-		{Key: "uptimeMillis", Value: up.Milliseconds()},
-		{Key: "uptimeEstimate", Value: int64(up.Seconds())},
-		{Key: "localTime", Value: bson.NewDateTimeFromTime(c.cluster.Now())},
-		{Key: "repl", Value: m.hello("isWritablePrimary")},
-	}
-	if m.ID == mock.ConfigServerID {
-		return reply, nil
-	}
-	if migration := c.cluster.Migrations().Section(m.ID); migration != nil {
-		reply = append(reply, bson.E{Key: "sharding", Value: bson.D{{Key: "migrations", Value: migration}}})
-	}
-	return append(reply, bson.E{Key: "shardingStatistics", Value: append(c.cluster.Statistics().Migrations(m.ID),
-		bson.E{Key: "rangeDeleterTasks", Value: smallest(int64(c.cluster.Statistics().RangeDeletions(m.ID)))})}), nil
 }

@@ -37,3 +37,20 @@ type node struct {
 	authRequired bool
 	snapshots    SnapshotFile // nil refuses all
 }
+
+// up is how long the node has been running, in real time.
+func (n *node) up() time.Duration { return time.Since(n.started) }
+
+// host is the address that the node shows.
+func (n *node) host() string {
+	if n.member != nil {
+		return n.member.Address
+	}
+	return routerHost
+}
+
+// topologyVersion tells this process from the one before it.
+func (n *node) topologyVersion() bson.E {
+	return bson.E{Key: "topologyVersion",
+		Value: bson.D{{Key: "processId", Value: n.process}, {Key: "counter", Value: int64(0)}}}
+}

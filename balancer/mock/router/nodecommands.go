@@ -80,21 +80,8 @@ func connPoolStats(c *call) (bson.D, error) {
 
 // getDiagnosticData returns what a server samples every second, as of now.
 func getDiagnosticData(c *call) (bson.D, error) {
-	now := func() bson.DateTime { return bson.NewDateTimeFromTime(c.cluster.Now()) }
-	data := bson.D{{Key: "start", Value: now()}}
-	for _, sample := range []struct {
-		name string
-		take handler
-	}{{"serverStatus", serverStatus}, {"connPoolStats", connPoolStats}} {
-		doc, err := sample.take(c.inner(c.db, sample.name, bson.Raw{5, 0, 0, 0, 0}))
-		if err != nil {
-			return nil, err
-		}
-		whole := append(bson.D{{Key: "start", Value: now()}}, doc...)
-		data = append(data, bson.E{Key: sample.name,
-			Value: append(whole, bson.E{Key: "ok", Value: 1.0}, bson.E{Key: "end", Value: now()})})
-	}
-	return bson.D{{Key: "data", Value: append(data, bson.E{Key: "end", Value: now()})}}, nil
+	data, err := samples(c, sample{"serverStatus", serverStatus}, sample{"connPoolStats", connPoolStats})
+	return bson.D{{Key: "data", Value: data}}, err
 }
 
 // fsync has nothing to flush: what is kept on a disk is there when a command

@@ -122,7 +122,7 @@ func (o operation) document(cluster *mock.Cluster) bson.D {
 	}
 	doc := bson.D{
 		{Key: "type", Value: "op"},
-		{Key: "host", Value: routerHost},
+		{Key: "host", Value: c.node.host()},
 		{Key: "desc", Value: "conn" + strconv.Itoa(int(c.client.ID))},
 		{Key: "connectionId", Value: c.client.ID},
 		{Key: "client", Value: c.client.Remote},
@@ -191,6 +191,9 @@ func currentOpStage(c *call, _ string, spec bson.RawValue) ([]bson.Raw, error) {
 	options, err := readCurrentOpOptions(spec)
 	if err != nil {
 		return nil, err
+	}
+	if c.node.member != nil {
+		return memberOps(c, options.allUsers)
 	}
 	if options.localOps {
 		return localOps(c, options.allUsers)

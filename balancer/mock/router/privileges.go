@@ -7,6 +7,7 @@ import (
 
 	"shardsh/balancer/mock/access"
 	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/commands"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
 )
@@ -94,8 +95,6 @@ func (c *call) withoutSecrets() bson.Raw {
 	shown := bson.D{}
 	for _, e := range elems {
 		switch name := e.Key(); {
-		case name == "pwd":
-			shown = append(shown, bson.E{Key: name, Value: "xxx"})
 		case slices.Contains([]string{"documents", "updates", "deletes", "ops"}, name):
 		default:
 			shown = append(shown, bson.E{Key: name, Value: e.Value()})
@@ -108,7 +107,7 @@ func (c *call) withoutSecrets() bson.Raw {
 	if err != nil {
 		return nil
 	}
-	return raw
+	return commands.WithoutSecrets(raw)
 }
 
 // showsDatabase reports whether listDatabases may show one to the caller.

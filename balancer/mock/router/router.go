@@ -222,7 +222,7 @@ func (r *Router) check(cmd *command, c *call) error {
 			return err
 		}
 	}
-	if c.db == "local" {
+	if c.db == "local" && r.member == nil {
 		return mongoerr.New(mongoerr.IllegalOperation, "Can't use 'local' database through mongos")
 	}
 	if !catalog.ValidDatabaseName(c.db) {

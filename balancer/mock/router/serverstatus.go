@@ -19,48 +19,58 @@ type section struct {
 	show func(*call) any
 }
 
-// statusSections returns those of a mongos in the server's order: by name, but
-// for mem.
-func statusSections() []section {
-	sections := append(idleSections(), []section{
+// sharedSections returns those that a mongos and the members have.
+func sharedSections() []section {
+	return []section{
 		{"asserts", assertStatus},
 		{"connections", connectionsStatus},
-		{"defaultRWConcern", concernStatus},
 		{"extra_info", func(*call) any { return extraInfo() }},
-		{"hedgingMetrics", func(*call) any {
-			return longs("numTotalOperations", "numTotalHedgedOperations", "numAdvantageouslyHedgedOperations")
-		}},
 		{"logicalSessionRecordCache", sessionStatus},
 		{"network", networkStatus},
 		{"opLatencies", latencyStatus},
 		{"opWorkingTime", latencyStatus},
 		{"opcounters", opcounterStatus},
-		{"sharding", shardingStatus},
-		{"shardingStatistics", shardingStatistics},
 		{"trafficRecording", func(*call) any { return bson.D{{Key: "running", Value: false}} }},
 		{"transactions", func(*call) any { return transactionStatus() }},
-	}...)
+	}
+}
+
+// statusSections returns those of a mongos in the server's order: by name, but
+// for mem.
+func statusSections() []section {
+	sections := slices.Concat(idleSections(), sharedSections(), []section{
+		{"defaultRWConcern", concernStatus},
+		{"hedgingMetrics", func(*call) any {
+			return longs("numTotalOperations", "numTotalHedgedOperations", "numAdvantageouslyHedgedOperations")
+		}},
+		{"sharding", shardingStatus},
+		{"shardingStatistics", shardingStatistics},
+	})
 	slices.SortFunc(sections, func(a, b section) int { return cmp.Compare(a.name, b.name) })
 	return append(sections, section{"mem", func(*call) any { return memoryStatus() }})
 }
 
-// serverStatus shows the mongos's counters. A section's name with 0 leaves it
+// serverStatus shows the node's counters. A section's name with 0 leaves it
 // out, none: 1 leaves out all that are not named.
 func serverStatus(c *call) (bson.D, error) {
-	up := time.Since(c.node.started)
+	process, service, sections := "mongos", bson.A{"router"}, statusSections
+	if m := c.node.member; m != nil {
+		process, service, sections = "mongod", m.services(), func() []section { return memberSections(m.ID) }
+	}
+	up := c.node.up()
 	reply := bson.D{
-		{Key: "host", Value: routerHost},
+		{Key: "host", Value: c.node.host()},
 		{Key: "version", Value: c.cluster.Version()},
-		{Key: "process", Value: "mongos"},
-		{Key: "service", Value: bson.A{"router"}},
+		{Key: "process", Value: process},
+		{Key: "service", Value: service},
 		{Key: "pid", Value: int64(os.Getpid())},
-		{Key: "uptime", Value: up.Seconds()},
+		{Key: "uptime", Value: up.Truncate(time.Second).Seconds()}, // tools read it as a whole number
 		{Key: "uptimeMillis", Value: up.Milliseconds()},
 		{Key: "uptimeEstimate", Value: int64(up.Seconds())},
 		{Key: "localTime", Value: bson.NewDateTimeFromTime(c.cluster.Now())},
 	}
 	none := args.Truth(c.body.Lookup("none"))
-	for _, s := range statusSections() {
+	for _, s := range sections() {
 		asked := c.body.Lookup(s.name)
 		_, isDoc := asked.DocumentOK()
 		if asked.IsZero() && none || !asked.IsZero() && !isDoc && !args.Truth(asked) {
@@ -153,14 +163,11 @@ func opcounterStatus(c *call) any {
 
 func shardingStatus(c *call) any {
 	settings, _ := c.cluster.Balancer().RefreshSettings()
-	opTime := func(at bson.Timestamp) bson.D {
-		return bson.D{{Key: "ts", Value: at}, {Key: "t", Value: int64(-1)}}
-	}
 	return bson.D{
 		{Key: "routerServiceEnabled", Value: true},
 		{Key: "configsvrConnectionString", Value: c.cluster.ConfigServer()},
-		{Key: "lastSeenConfigServerOpTime", Value: opTime(c.cluster.GossipTime())},
-		{Key: "lastSeenTopologyOpTime", Value: opTime(c.cluster.ConfigDB().TopologyTime())},
+		{Key: "lastSeenConfigServerOpTime", Value: opTime(c.cluster.GossipTime(), -1)},
+		{Key: "lastSeenTopologyOpTime", Value: opTime(c.cluster.ConfigDB().TopologyTime(), -1)},
 		{Key: "maxChunkSizeInBytes", Value: settings.MaxChunkSizeBytes},
 	}
 }
@@ -177,17 +184,22 @@ func shardingStatistics(c *call) any {
 		}})
 	}
 	databases, collections := c.cluster.ConfigDB().Size()
-	cache := append(bson.D{
-		{Key: "numDatabaseEntries", Value: databases}, {Key: "numCollectionEntries", Value: collections},
-		{Key: "numIndexEntries", Value: int64(0)}, {Key: "countStaleConfigErrors", Value: c.node.counters.stale.Load()},
-	}, longs("totalRefreshWaitTimeMicros", "numActiveIncrementalRefreshes")...)
-	cache = append(cache, bson.E{Key: "countIncrementalRefreshesStarted", Value: c.node.counters.stale.Load()})
-	cache = append(cache, longs("numActiveFullRefreshes", "countFullRefreshesStarted", "countFailedRefreshes")...)
 	return bson.D{
 		{Key: "numHostsTargeted", Value: targeted},
-		{Key: "catalogCache", Value: cache},
+		{Key: "catalogCache", Value: catalogCache(databases, collections, c.node.counters.stale.Load())},
 		{Key: "configServerInShardCache", Value: slices.Contains(c.cluster.ShardIDs(), mock.ConfigServerID)},
 	}
+}
+
+// catalogCache is what a node knows of the catalog, and how often it was out of
+// date and read it again.
+func catalogCache(databases, collections, stale int64) bson.D {
+	cache := append(bson.D{
+		{Key: "numDatabaseEntries", Value: databases}, {Key: "numCollectionEntries", Value: collections},
+		{Key: "numIndexEntries", Value: int64(0)}, {Key: "countStaleConfigErrors", Value: stale},
+	}, longs("totalRefreshWaitTimeMicros", "numActiveIncrementalRefreshes")...)
+	cache = append(cache, bson.E{Key: "countIncrementalRefreshesStarted", Value: stale})
+	return append(cache, longs("numActiveFullRefreshes", "countFullRefreshesStarted", "countFailedRefreshes")...)
 }
 
 func transactionStatus() bson.D {

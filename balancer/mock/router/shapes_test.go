@@ -158,7 +158,9 @@ func newRecordedState(t *testing.T) *tester {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := mock.New(mock.Config{Topology: topology, Start: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)})
+	c, err := mock.New(mock.Config{
+		Topology: topology, Start: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC), ConfigServer: "127.0.0.1:27119",
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // splitVector returns the points at which the shard that owns a range would cut
-// it (spec 03 §1.8).
+// it, or this shard what it has of it (spec 03 §1.8).
 func splitVector(c *call) (bson.D, error) {
 	req, err := c.vectorRequest()
 	if err != nil {
@@ -35,7 +35,9 @@ func (c *call) vectorRequest() (req mock.VectorRequest, err error) {
 	if _, _, err := catalog.SplitNamespace(req.Namespace); err != nil {
 		return req, err
 	}
-	if db, _, _ := strings.Cut(req.Namespace, "."); db != c.db {
+	if m := c.node.member; m != nil {
+		req.On = m.ID
+	} else if db, _, _ := strings.Cut(req.Namespace, "."); db != c.db {
 		return req, mongoerr.New(mongoerr.IllegalOperation, "Performing splitVector across dbs isn't supported via mongos")
 	}
 	for name, into := range map[string]*bson.Raw{"keyPattern": &req.Key, "min": &req.Min, "max": &req.Max} {

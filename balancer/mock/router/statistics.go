@@ -37,12 +37,22 @@ func scaleOf(v bson.RawValue) (int64, error) {
 	return int64(min(n, math.MaxInt32)), nil
 }
 
+// databaseScale reads the scale of dbStats.
+func databaseScale(c *call) (int64, error) {
+	if !c.args.Has("scale") {
+		return 1, nil
+	}
+	scale := c.args.Number("scale")
+	if scale < 1 {
+		return 0, mongoerr.New(mongoerr.BadValue, "BSON field 'scale' value must be > 0, actual value '%d'", scale)
+	}
+	return scale, nil
+}
+
 func dbStats(c *call) (bson.D, error) {
-	scale := int64(1)
-	if c.args.Has("scale") {
-		if scale = c.args.Number("scale"); scale < 1 {
-			return nil, mongoerr.New(mongoerr.BadValue, "BSON field 'scale' value must be > 0, actual value '%d'", scale)
-		}
+	scale, err := databaseScale(c)
+	if err != nil {
+		return nil, err
 	}
 	shards, err := c.cluster.ConfigDB().Shards()
 	if err != nil {

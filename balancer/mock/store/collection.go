@@ -47,6 +47,10 @@ func New() *Collection {
 	return &Collection{indexes: []*Index{ix}}
 }
 
+// NewLog makes an empty collection without any index, such as an oplog: its
+// documents need no _id.
+func NewLog() *Collection { return &Collection{} }
+
 // Snapshot returns the collection as it is now, for reading only, by any number
 // of goroutines and for as long as they want. It takes constant time: what is
 // written later copies the nodes of the trees on its way.
@@ -203,6 +207,9 @@ func (c *Collection) Get(id RecordID) (bson.Raw, bool) { return c.records.Get(id
 
 // ByID finds a document by its _id.
 func (c *Collection) ByID(id bson.RawValue) (RecordID, bson.Raw, bool) {
+	if len(c.indexes) == 0 {
+		return 0, nil, false
+	}
 	key := keyorder.Append(nil, id)
 	e, ok := c.indexes[0].firstFrom(key)
 	if !ok || !bytes.Equal(e.key, key) {

@@ -182,13 +182,40 @@ func (c *Collection) Indexes() []IndexSpec {
 	return specs
 }
 
-// IndexFor finds an index whose key begins with prefix, in the same order and
-// with the same values, and which has every document: neither sparse nor
-// partial. One that holds arrays is taken only when there is no other.
+// Serves reports whether the index of a name serves prefix.
+func (c *Collection) Serves(prefix bson.Raw, name string) bool {
+	return slices.ContainsFunc(c.indexes, func(ix *Index) bool { return ix.spec.Name == name && ix.Serves(prefix) })
+}
+
+// Serves reports whether the index's key begins with prefix, in the same order
+// and with the same values, and has every document: it is neither sparse nor
+// partial.
+func (ix *Index) Serves(prefix bson.Raw) bool {
+	return !ix.spec.Sparse && ix.partial == nil && !ix.special && hasPrefix(ix.spec.Key, prefix)
+}
+
+// LastFor reports whether an index serves prefix and none would without it that
+// is not hidden and holds no arrays. Those in without don't count.
+func (c *Collection) LastFor(prefix bson.Raw, name string, without []string) bool {
+	serves := false
+	for _, ix := range c.indexes {
+		switch {
+		case slices.Contains(without, ix.spec.Name) || !ix.Serves(prefix):
+		case ix.spec.Name == name:
+			serves = true
+		case !ix.hidden && !ix.Multikey():
+			return false
+		}
+	}
+	return serves
+}
+
+// IndexFor finds an index that serves prefix and is not hidden. One that holds
+// arrays is taken only when there is no other.
 func (c *Collection) IndexFor(prefix bson.Raw) (*Index, bool) {
 	var found *Index
 	for _, ix := range c.indexes {
-		if ix.spec.Sparse || ix.partial != nil || ix.special || !hasPrefix(ix.spec.Key, prefix) {
+		if ix.hidden || !ix.Serves(prefix) {
 			continue
 		}
 		if !ix.Multikey() {

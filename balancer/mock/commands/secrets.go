@@ -1,0 +1,70 @@
+package commands
+
+import (
+	"slices"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// hiddenSecret stands where a secret was.
+const hiddenSecret = "xxx"
+
+// secretFields are fields that hold a password, a key or what a login exchanges;
+// secretWords make one of every name they are part of.
+var (
+	secretFields = []string{"pwd", "payload", "keyfile", "pem", "masterkey", "localkey", "sessionkey"}
+	secretWords  = []string{"password", "passwd", "passphrase", "secret", "token", "credential", "apikey", "privatekey",
+		"accesskey", "connectionstring"}
+)
+
+// SecretName reports whether a field or a variable of that name holds a secret.
+func SecretName(name string) bool {
+	name = strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name))
+	return slices.Contains(secretFields, name) ||
+		slices.ContainsFunc(secretWords, func(word string) bool { return strings.Contains(name, word) })
+}
+
+// WithoutSecrets returns a command or a document as people may see it: without
+// the texts and the bytes of fields that hold secrets, however deep they stand.
+func WithoutSecrets(doc bson.Raw) bson.Raw {
+	raw, err := bson.Marshal(shownFields(doc))
+	if err != nil {
+		return nil
+	}
+	return raw
+}
+
+func shownFields(doc bson.Raw) bson.D {
+	elems, err := doc.Elements()
+	if err != nil {
+		return nil
+	}
+	shown := make(bson.D, len(elems))
+	for i, e := range elems {
+		shown[i] = bson.E{Key: e.Key(), Value: shownValue(e.Key(), e.Value())}
+	}
+	return shown
+}
+
+func shownValue(name string, v bson.RawValue) any {
+	switch v.Type {
+	case bson.TypeString, bson.TypeBinary, bson.TypeSymbol:
+		if SecretName(name) {
+			return hiddenSecret
+		}
+	case bson.TypeEmbeddedDocument:
+		return shownFields(v.Document())
+	case bson.TypeArray:
+		values, err := v.Array().Values()
+		if err != nil {
+			return nil
+		}
+		list := make(bson.A, len(values))
+		for i, inner := range values {
+			list[i] = shownValue(name, inner)
+		}
+		return list
+	}
+	return v
+}

@@ -1,0 +1,155 @@
+package router
+
+import (
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/store"
+)
+
+// What a member has: its databases and collections, and how much is in them.
+
+// memberNamespaces lists the collections of a database on the member, its own
+// ones included; of all databases for "".
+func memberNamespaces(c *call, db string) []string {
+	list := c.cluster.Statistics().MemberNamespaces(c.node.member.ID)
+	for _, o := range ownCollections(c) {
+		list = append(list, o.ns)
+	}
+	if db == "" {
+		return list
+	}
+	var of []string
+	for _, ns := range list {
+		if strings.HasPrefix(ns, db+".") {
+			of = append(of, ns)
+		}
+	}
+	return of
+}
+
+// memberStats returns the counters of a collection on the member; false when it
+// has no such collection.
+func memberStats(c *call, ns string) (mock.LocalStats, bool) {
+	if o, isOwn := own(c, ns); isOwn {
+		s, err := o.stats(c)
+		return s, err == nil
+	}
+	return c.cluster.Statistics().OnMember(c.node.member.ID, ns)
+}
+
+// memberDatabases lists the databases that the member has something of.
+func memberDatabases(c *call) (bson.D, error) {
+	filter, err := store.CompileFilter(c.args.Object("filter"))
+	if err != nil {
+		return nil, err
+	}
+	sizes := map[string]int64{}
+	for _, ns := range memberNamespaces(c, "") {
+		db, _, _ := strings.Cut(ns, ".")
+		s, _ := memberStats(c, ns)
+		sizes[db] += s.Stored() + s.IndexBytes()
+	}
+	entries, shows, total := bson.D{}, showsDatabase(c), int64(0)
+	for db, size := range sizes {
+		entries = append(entries, bson.E{Key: db, Value: size})
+	}
+	sortFields(entries)
+	list := bson.A{}
+	for _, e := range entries {
+		entry := bson.D{{Key: "name", Value: e.Key}, {Key: "sizeOnDisk", Value: e.Value}, {Key: "empty", Value: false}}
+		if raw, err := bson.Marshal(entry); err != nil || !filter.Match(raw) || !shows(e.Key) {
+			continue
+		}
+		total += e.Value.(int64)
+		if c.args.Truth("nameOnly") {
+			entry = entry[:1]
+		}
+		list = append(list, entry)
+	}
+	if c.args.Truth("nameOnly") {
+		return bson.D{{Key: "databases", Value: list}}, nil
+	}
+	return bson.D{{Key: "databases", Value: list}, {Key: "totalSize", Value: total},
+		{Key: "totalSizeMb", Value: total >> 20}}, nil
+}
+
+func memberCollections(c *call) (bson.D, error) {
+	var infos []mock.CollectionInfo
+	for _, ns := range c.cluster.Statistics().MemberNamespaces(c.node.member.ID) {
+		name, ok := strings.CutPrefix(ns, c.db+".")
+		if !ok {
+			continue
+		}
+		uuid, options, _ := c.cluster.Statistics().MemberOptions(c.node.member.ID, ns)
+		infos = append(infos, mock.CollectionInfo{Name: name, UUID: uuid, Options: options})
+	}
+	for _, o := range ownCollections(c) {
+		if strings.HasPrefix(o.ns, c.db+".") {
+			infos = append(infos, o.info(c))
+		}
+	}
+	return shownCollections(c, infos)
+}
+
+func memberStatisticsHandlers() map[string]handler {
+	return map[string]handler{
+		"collStats": memberCollStats,
+		"dbStats":   memberDBStats,
+		"top":       top,
+	}
+}
+
+// memberCollStats: a collection that is not there has nothing in it.
+func memberCollStats(c *call) (bson.D, error) {
+	ns, err := c.namespace()
+	if err != nil {
+		return nil, err
+	}
+	scale, err := scaleOf(c.body.Lookup("scale"))
+	if err != nil {
+		return nil, err
+	}
+	reply := bson.D{{Key: "ns", Value: ns}}
+	s, found := memberStats(c, ns)
+	if found {
+		return append(reply, storageDoc(s, scale)...), nil
+	}
+	for _, name := range []string{"size", "count", "numOrphanDocs", "storageSize", "totalSize", "nindexes",
+		"totalIndexSize"} {
+		reply = append(reply, bson.E{Key: name, Value: int32(0)})
+	}
+	return append(reply, bson.E{Key: "indexDetails", Value: bson.D{}}, bson.E{Key: "indexSizes", Value: bson.D{}},
+		bson.E{Key: "scaleFactor", Value: smallest(scale)}), nil
+}
+
+func memberDBStats(c *call) (bson.D, error) {
+	scale, err := databaseScale(c)
+	if err != nil {
+		return nil, err
+	}
+	var total databaseTotals
+	for _, ns := range memberNamespaces(c, c.db) {
+		s, _ := memberStats(c, ns)
+		total.add(s)
+	}
+	long := func(n int64) any { return n }
+	return append(bson.D{{Key: "db", Value: c.db}}, total.doc(scale, long, c.args.Truth("freeStorage"))...), nil
+}
+
+// top shows the time of each collection's operations, which the mock's members
+// do not measure.
+func top(c *call) (bson.D, error) {
+	totals := bson.D{{Key: "note", Value: "all times in microseconds"}}
+	usage := bson.D{}
+	for _, kind := range []string{"total", "readLock", "writeLock", "queries", "getmore", "insert", "update", "remove",
+		"commands"} {
+		usage = append(usage, bson.E{Key: kind, Value: longs("time", "count")})
+	}
+	for _, ns := range memberNamespaces(c, "") {
+		totals = append(totals, bson.E{Key: ns, Value: usage})
+	}
+	return bson.D{{Key: "totals", Value: totals}}, nil
+}

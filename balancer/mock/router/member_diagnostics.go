@@ -1,0 +1,195 @@
+package router
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mongoerr"
+)
+
+func memberDiagnosticHandlers() map[string]handler {
+	return map[string]handler{
+		"getCmdLineOpts":    memberCommandLine,
+		"getDiagnosticData": memberDiagnosticData,
+		"killOp":            memberKillOp,
+		"profile":           memberProfile,
+	}
+}
+
+// sample is a command that a node runs every second for its diagnostics.
+type sample struct {
+	name string
+	take handler
+}
+
+// samples runs them now, with the times around each and around all.
+func samples(c *call, list ...sample) (bson.D, error) {
+	now := func() bson.DateTime { return bson.NewDateTimeFromTime(c.cluster.Now()) }
+	data := bson.D{{Key: "start", Value: now()}}
+	for _, s := range list {
+		begun := now()
+		doc, err := s.take(c.inner(c.db, s.name, bson.Raw{5, 0, 0, 0, 0}))
+		if err != nil {
+			return nil, err
+		}
+		whole := append(bson.D{{Key: "start", Value: begun}}, doc...)
+		data = append(data, bson.E{Key: s.name,
+			Value: append(whole, bson.E{Key: "ok", Value: 1.0}, bson.E{Key: "end", Value: now()})})
+	}
+	return append(data, bson.E{Key: "end", Value: now()}), nil
+}
+
+// memberDiagnosticData sorts the samples by service, since 8.0.
+func memberDiagnosticData(c *call) (bson.D, error) {
+	own := []sample{{"serverStatus", serverStatus}, {"replSetGetStatus", replicaSetStatus}}
+	pools := sample{"connPoolStats", connPoolStats}
+	if !c.cluster.Release().AtLeast(catalog.Release80) {
+		data, err := samples(c, append(own, pools)...)
+		return bson.D{{Key: "data", Value: data}}, err
+	}
+	data, err := samples(c)
+	if err != nil {
+		return nil, err
+	}
+	for _, service := range []struct {
+		name    string
+		samples []sample
+	}{{"shard", own}, {"router", []sample{pools}}, {"common", nil}} {
+		part, err := samples(c, service.samples...)
+		if err != nil {
+			return nil, err
+		}
+		data = slices.Insert(data, len(data)-1, bson.E{Key: service.name, Value: part})
+	}
+	return bson.D{{Key: "data", Value: data}}, nil
+}
+
+// memberOps shows the member's operations: what clients ask of it, and its parts
+// of migrations.
+func memberOps(c *call, allUsers bool) ([]bson.Raw, error) {
+	ops, err := localOps(c, allUsers)
+	if err != nil || c.node.authRequired && !allUsers {
+		return ops, err
+	}
+	var docs []bson.D
+	for _, m := range c.cluster.Migrations().List() {
+		for _, op := range migrationOps(c.cluster, m) {
+			if op[0].Value == string(c.node.member.ID) {
+				docs = append(docs, asLocalOp(op))
+			}
+		}
+	}
+	raws, err := marshalAll(docs)
+	return append(ops, raws...), err
+}
+
+// asLocalOp turns an operation that a router shows into what the shard itself
+// does: without the shard's name.
+func asLocalOp(op bson.D) bson.D {
+	op = slices.Clone(op[1:])
+	for i, e := range op {
+		if text, isText := e.Value.(string); e.Key == "opid" && isText {
+			id, _ := localOpID(text)
+			op[i].Value = id
+		}
+	}
+	return op
+}
+
+// localOpID cuts the number off "<shard>:<number>".
+func localOpID(text string) (int32, error) {
+	for i := len(text) - 1; i >= 0; i-- {
+		if text[i] == ':' {
+			n, err := strconv.ParseInt(text[i+1:], 10, 32)
+			return int32(n), err
+		}
+	}
+	return 0, strconv.ErrSyntax
+}
+
+// memberKillOp ends an operation by its number.
+func memberKillOp(c *call) (bson.D, error) {
+	v := c.body.Lookup("op")
+	n, isNumber := args.Number(v)
+	switch {
+	case v.IsZero():
+		return nil, mongoerr.New(mongoerr.NoSuchKey, "Missing expected field \"op\"")
+	case !isNumber:
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "Expected field \"op\" to have numeric type, but found %s",
+			args.TypeName(v.Type))
+	}
+	id, err := opNumber(int64(n))
+	if err != nil {
+		return nil, err
+	}
+	c.node.operations.kill(id)
+	c.cluster.Migrations().Kill(c.node.member.ID, id)
+	return bson.D{{Key: "info", Value: "attempting to kill op"}}, nil
+}
+
+// memberProfile shows that nothing is profiled. There is no profiler to switch on.
+func memberProfile(c *call) (bson.D, error) {
+	level, isNumber := args.Number(c.body.Lookup("profile"))
+	switch {
+	case !isNumber:
+		return nil, mongoerr.New(mongoerr.TypeMismatch,
+			"BSON field 'profile.profile' is the wrong type '%s', expected types '[long, int, decimal, double']",
+			args.TypeName(c.body.Lookup("profile").Type))
+	case level == 1 || level == 2:
+		return nil, mongoerr.New(mongoerr.NotImplemented, "the mock's shards have no profiler: currentOp shows what runs")
+	}
+	return bson.D{{Key: "was", Value: int32(0)}, {Key: "slowms", Value: int32(100)}, {Key: "sampleRate", Value: 1.0}}, nil
+}
+
+// featureFlag is one that servers of 8.0 answer for: whether it is on, and since
+// which version. One without a version does not wait for the compatibility
+// version.
+type featureFlag struct {
+	on      bool
+	version string
+}
+
+// featureFlags returns those about sharding that a shard or config server has by
+// default.
+func featureFlags() map[string]featureFlag {
+	return map[string]featureFlag{
+		"featureFlag80CollectionCreationPath":                    {true, "8.0"},
+		"featureFlagBalanceUnshardedCollections":                 {false, ""},
+		"featureFlagCheckForDirectShardOperations":               {true, "7.0"},
+		"featureFlagClusterFsyncLock":                            {true, "7.1"},
+		"featureFlagConcurrencyInChunkMigration":                 {true, "6.3"},
+		"featureFlagMoveCollection":                              {true, "8.0"},
+		"featureFlagReshardingImprovements":                      {true, "7.2"},
+		"featureFlagTrackUnshardedCollectionsUponCreation":       {false, ""},
+		"featureFlagTrackUnshardedCollectionsUponMoveCollection": {true, "8.0"},
+		"featureFlagUnshardCollection":                           {true, "8.0"},
+	}
+}
+
+// compatibilityParameter is how a member shows the version that it keeps to.
+const compatibilityParameter = "featureCompatibilityVersion"
+
+func memberParameterNames() []string {
+	return append(slices.Collect(maps.Keys(featureFlags())), compatibilityParameter)
+}
+
+// memberParameter returns a parameter that can't be set.
+func memberParameter(c *call, name string) (any, bool) {
+	if name == compatibilityParameter {
+		return bson.D{{Key: "version", Value: c.cluster.Release().String()}}, true
+	}
+	flag, known := featureFlags()[name]
+	if !known || !c.cluster.Release().AtLeast(catalog.Release80) {
+		return nil, false
+	}
+	shown := bson.D{{Key: "value", Value: flag.on}}
+	if flag.on {
+		shown = append(shown, bson.E{Key: "version", Value: flag.version})
+	}
+	return append(shown, bson.E{Key: "shouldBeFCVGated", Value: true}), true
+}

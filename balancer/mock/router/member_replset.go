@@ -1,0 +1,222 @@
+package router
+
+import (
+	"net"
+	"os"
+	"strconv"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock"
+)
+
+// The replica set of a member, of which it is the primary and has been since its
+// start. Reading it changes nothing; there is nobody else in it.
+
+// oplogBytes is the size that a member's oplog shows, startupLogBytes that of its
+// list of starts.
+const (
+	oplogBytes      = 990 << 20
+	startupLogBytes = 10 << 20
+)
+
+// oplogVersion is the version of entries of the oplog.
+const oplogVersion = int64(2)
+
+// localCollections returns those of the database local.
+func localCollections() []ownCollection {
+	return []ownCollection{
+		{ns: "local.oplog.rs", docs: oplog, capped: oplogBytes, log: true},
+		{ns: "local.replset.election", docs: lastElection},
+		{ns: "local.replset.initialSyncId", docs: nothing},
+		{ns: "local.replset.minvalid", docs: nothing},
+		{ns: "local.replset.oplogTruncateAfterPoint", docs: nothing},
+		{ns: "local.startup_log", docs: startupLog, capped: startupLogBytes},
+		{ns: "local.system.replset", docs: func(c *call) ([]bson.D, error) { return []bson.D{replicaSetConfig(c)}, nil }},
+		{ns: "local.system.rollback.id", docs: rollbackID},
+	}
+}
+
+func replicaSetHandlers() map[string]handler {
+	return map[string]handler{
+		"replSetGetConfig": func(c *call) (bson.D, error) {
+			return bson.D{{Key: "config", Value: replicaSetConfig(c)}}, nil
+		},
+		"replSetGetStatus": replicaSetStatus,
+	}
+}
+
+// term is how often the set has elected its primary.
+func (c *call) term() int64 {
+	if c.node.member.ID == mock.ConfigServerID {
+		return c.cluster.Term()
+	}
+	return 1
+}
+
+// elected is when the member became the primary.
+func (c *call) elected() time.Time { return c.cluster.Started() }
+
+func opTime(at bson.Timestamp, term int64) bson.D {
+	return bson.D{{Key: "ts", Value: at}, {Key: "t", Value: term}}
+}
+
+// stampOf returns the first timestamp of a second.
+func stampOf(at time.Time) bson.Timestamp { return bson.Timestamp{T: uint32(at.Unix()), I: 1} }
+
+func dateOf(at bson.Timestamp) bson.DateTime { return bson.DateTime(int64(at.T) * 1000) }
+
+// replicaSetID returns that of the member's set.
+func replicaSetID(c *call) bson.ObjectID {
+	var id bson.ObjectID
+	copy(id[:], c.identity("replica set").Data)
+	return id
+}
+
+func replicaSetConfig(c *call) bson.D {
+	config := bson.D{
+		{Key: "_id", Value: c.node.member.Set}, {Key: "version", Value: int32(1)}, {Key: "term", Value: smallest(c.term())},
+		{Key: "members", Value: bson.A{bson.D{
+			{Key: "_id", Value: int32(0)}, {Key: "host", Value: c.node.member.Address},
+			{Key: "arbiterOnly", Value: false}, {Key: "buildIndexes", Value: true}, {Key: "hidden", Value: false},
+			{Key: "priority", Value: 1.0}, {Key: "tags", Value: bson.D{}}, {Key: "secondaryDelaySecs", Value: int64(0)},
+			{Key: "votes", Value: int32(1)},
+		}}},
+	}
+	if c.node.member.ID == mock.ConfigServerID {
+		config = append(config, bson.E{Key: "configsvr", Value: true})
+	}
+	return append(config,
+		bson.E{Key: "protocolVersion", Value: int64(1)}, bson.E{Key: "writeConcernMajorityJournalDefault", Value: true},
+		bson.E{Key: "settings", Value: bson.D{
+			{Key: "chainingAllowed", Value: true}, {Key: "heartbeatIntervalMillis", Value: int32(heartbeatMillis)},
+			{Key: "heartbeatTimeoutSecs", Value: int32(10)}, {Key: "electionTimeoutMillis", Value: int32(electionMillis)},
+			{Key: "catchUpTimeoutMillis", Value: int32(-1)}, {Key: "catchUpTakeoverDelayMillis", Value: int32(30000)},
+			{Key: "getLastErrorModes", Value: bson.D{}},
+			{Key: "getLastErrorDefaults", Value: bson.D{{Key: "w", Value: int32(1)}, {Key: "wtimeout", Value: int32(0)}}},
+			{Key: "replicaSetId", Value: replicaSetID(c)},
+		}})
+}
+
+// The settings of a new replica set.
+const (
+	heartbeatMillis = 2000
+	electionMillis  = 10000
+)
+
+func replicaSetStatus(c *call) (bson.D, error) {
+	at, term := c.cluster.GossipTime(), c.term()
+	now, date := opTime(at, term), dateOf(at)
+	elected := stampOf(c.elected())
+	status := bson.D{
+		{Key: "set", Value: c.node.member.Set}, {Key: "date", Value: bson.NewDateTimeFromTime(c.cluster.Now())},
+		{Key: "myState", Value: int32(1)}, {Key: "term", Value: term}, {Key: "syncSourceHost", Value: ""},
+		{Key: "syncSourceId", Value: int32(-1)},
+	}
+	if c.node.member.ID == mock.ConfigServerID {
+		status = append(status, bson.E{Key: "configsvr", Value: true})
+	}
+	return append(status,
+		bson.E{Key: "heartbeatIntervalMillis", Value: int64(heartbeatMillis)},
+		bson.E{Key: "majorityVoteCount", Value: int32(1)}, bson.E{Key: "writeMajorityCount", Value: int32(1)},
+		bson.E{Key: "votingMembersCount", Value: int32(1)}, bson.E{Key: "writableVotingMembersCount", Value: int32(1)},
+		bson.E{Key: "optimes", Value: bson.D{
+			{Key: "lastCommittedOpTime", Value: now}, {Key: "lastCommittedWallTime", Value: date},
+			{Key: "readConcernMajorityOpTime", Value: now}, {Key: "appliedOpTime", Value: now},
+			{Key: "durableOpTime", Value: now}, {Key: "writtenOpTime", Value: now},
+			{Key: "lastAppliedWallTime", Value: date}, {Key: "lastDurableWallTime", Value: date},
+			{Key: "lastWrittenWallTime", Value: date},
+		}},
+		bson.E{Key: "lastStableRecoveryTimestamp", Value: at},
+		bson.E{Key: "electionCandidateMetrics", Value: bson.D{
+			{Key: "lastElectionReason", Value: "electionTimeout"},
+			{Key: "lastElectionDate", Value: dateOf(elected)}, {Key: "electionTerm", Value: term},
+			{Key: "lastCommittedOpTimeAtElection", Value: opTime(elected, -1)},
+			{Key: "lastSeenWrittenOpTimeAtElection", Value: opTime(elected, -1)},
+			{Key: "lastSeenOpTimeAtElection", Value: opTime(elected, -1)},
+			{Key: "numVotesNeeded", Value: int32(1)}, {Key: "priorityAtElection", Value: 1.0},
+			{Key: "electionTimeoutMillis", Value: int64(electionMillis)}, {Key: "newTermStartDate", Value: dateOf(elected)},
+			{Key: "wMajorityWriteAvailabilityDate", Value: dateOf(elected)},
+		}},
+		bson.E{Key: "members", Value: bson.A{replicaSetMember(c, now, date, elected)}},
+	), nil
+}
+
+func replicaSetMember(c *call, now bson.D, date bson.DateTime, elected bson.Timestamp) bson.D {
+	return bson.D{
+		{Key: "_id", Value: int32(0)}, {Key: "name", Value: c.node.member.Address}, {Key: "health", Value: 1.0},
+		{Key: "state", Value: int32(1)}, {Key: "stateStr", Value: "PRIMARY"},
+		{Key: "uptime", Value: int32(c.node.up().Seconds())},
+		{Key: "optime", Value: now}, {Key: "optimeDate", Value: date}, {Key: "optimeWritten", Value: now},
+		{Key: "optimeWrittenDate", Value: date}, {Key: "lastAppliedWallTime", Value: date},
+		{Key: "lastDurableWallTime", Value: date}, {Key: "lastWrittenWallTime", Value: date},
+		{Key: "syncSourceHost", Value: ""}, {Key: "syncSourceId", Value: int32(-1)}, {Key: "infoMessage", Value: ""},
+		{Key: "electionTime", Value: elected}, {Key: "electionDate", Value: dateOf(elected)},
+		{Key: "configVersion", Value: int32(1)}, {Key: "configTerm", Value: smallest(c.term())},
+		{Key: "self", Value: true}, {Key: "lastHeartbeatMessage", Value: ""},
+	}
+}
+
+// oplog has the entry of the set's beginning and the one that a primary without
+// writes makes every few seconds. What is written shows in change streams only.
+func oplog(c *call) ([]bson.D, error) {
+	entry := func(message string, at bson.Timestamp) bson.D {
+		return bson.D{
+			{Key: "op", Value: "n"}, {Key: "ns", Value: ""}, {Key: "o", Value: bson.D{{Key: "msg", Value: message}}},
+			{Key: "ts", Value: at}, {Key: "t", Value: c.term()}, {Key: "v", Value: oplogVersion}, {Key: "wall", Value: dateOf(at)},
+		}
+	}
+	return []bson.D{
+		entry("initiating set", stampOf(c.elected())), entry("periodic noop", c.cluster.GossipTime()),
+	}, nil
+}
+
+func lastElection(c *call) ([]bson.D, error) {
+	return []bson.D{{{Key: "_id", Value: "lastVote"}, {Key: "term", Value: c.term()}, {Key: "candidateIndex", Value: int64(0)}}},
+		nil
+}
+
+func rollbackID(*call) ([]bson.D, error) {
+	return []bson.D{{{Key: "_id", Value: "rollbackId"}, {Key: "rollbackId", Value: int32(1)}}}, nil
+}
+
+func startupLog(c *call) ([]bson.D, error) {
+	build, err := buildInfo(c)
+	if err != nil {
+		return nil, err
+	}
+	name, _ := os.Hostname()
+	return []bson.D{{
+		{Key: "_id", Value: name + "-" + strconv.FormatInt(c.node.started.UnixMilli(), 10)}, {Key: "hostname", Value: name},
+		{Key: "startTime", Value: bson.NewDateTimeFromTime(c.node.started)},
+		{Key: "startTimeLocal", Value: c.node.started.Format("Mon Jan _2 15:04:05.000")},
+		{Key: "cmdLine", Value: memberOptions(c)}, {Key: "pid", Value: int64(os.Getpid())}, {Key: "buildinfo", Value: build},
+	}}, nil
+}
+
+// memberCommandLine is how a server would have been started to be this member.
+func memberCommandLine(c *call) (bson.D, error) {
+	argv := bson.A{"mongod", "--replSet", c.node.member.Set, "--" + clusterRole(c)}
+	return bson.D{{Key: "argv", Value: argv}, {Key: "parsed", Value: memberOptions(c)}}, nil
+}
+
+func clusterRole(c *call) string {
+	if c.node.member.ID == mock.ConfigServerID {
+		return "configsvr"
+	}
+	return "shardsvr"
+}
+
+func memberOptions(c *call) bson.D {
+	host, port, _ := net.SplitHostPort(c.node.member.Address)
+	number, _ := strconv.ParseInt(port, 10, 32)
+	options := bson.D{
+		{Key: "net", Value: bson.D{{Key: "bindIp", Value: host}, {Key: "port", Value: int32(number)}}},
+		{Key: "replication", Value: bson.D{{Key: "replSet", Value: c.node.member.Set}}},
+	}
+	if c.node.authRequired {
+		options = append(options, bson.E{Key: "security", Value: bson.D{{Key: "authorization", Value: "enabled"}}})
+	}
+	return append(options, bson.E{Key: "sharding", Value: bson.D{{Key: "clusterRole", Value: clusterRole(c)}}})
+}

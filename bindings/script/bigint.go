@@ -1,0 +1,141 @@
+package script
+
+import (
+	"math/big"
+	"regexp"
+	"strings"
+
+	"github.com/dop251/goja"
+	"github.com/dop251/goja/ast"
+	"github.com/dop251/goja/token"
+)
+
+// maxBigIntBits is how long powers and shifts of a BigInt may get. V8 allows 64
+// times as much, but the engine's way to multiply and to print such numbers takes
+// minutes then, and nothing ends it.
+const maxBigIntBits = 1 << 24
+
+// checkedPower and the shifts are the hidden globals that stand for the operators.
+const (
+	checkedPower      = "__power"
+	checkedShiftLeft  = "__shiftLeft"
+	checkedShiftRight = "__shiftRight"
+)
+
+// mentionsBigInt finds programs that may have one.
+var mentionsBigInt = regexp.MustCompile(`(?i)bigint|[0-9a-f]n\b`)
+
+// checkBigInts makes powers and shifts look at how long the result will be. That
+// is only for programs that have BigInts: shifts of numbers are for speed.
+func checkBigInts(tree *ast.Program) {
+	text := tree.File.Source()
+	power := strings.Contains(text, "**")
+	shift := strings.Contains(text, "<<") || strings.Contains(text, ">>")
+	if !power && !shift || !mentionsBigInt.MatchString(text) {
+		return
+	}
+	names := map[token.Token]string{
+		token.EXPONENT: checkedPower, token.SHIFT_LEFT: checkedShiftLeft, token.SHIFT_RIGHT: checkedShiftRight,
+	}
+	rewrite(tree, func(x ast.Expression) ast.Expression {
+		switch x := x.(type) {
+		case *ast.BinaryExpression:
+			if name, ok := names[x.Operator]; ok && !plainNumbers(x.Left, x.Right) {
+				return hiddenCall(name, x.Left.Idx0(), x.Left, x.Right)
+			}
+		case *ast.AssignExpression:
+			variable, simple := x.Left.(*ast.Identifier)
+			if name, ok := names[x.Operator]; ok && simple {
+				x.Right = hiddenCall(name, x.Right.Idx0(), variable, x.Right)
+				x.Operator = token.ASSIGN
+			}
+		}
+		return x
+	})
+}
+
+// plainNumbers reports whether both operands are numbers as they are written.
+func plainNumbers(operands ...ast.Expression) bool {
+	for _, x := range operands {
+		number, ok := x.(*ast.NumberLiteral)
+		if !ok {
+			return false
+		}
+		if _, ok := number.Value.(*big.Int); ok {
+			return false
+		}
+	}
+	return true
+}
+
+// defineBigInts defines what stands for the operators, and guards the functions
+// that make BigInts of any length.
+func (s *Engine) defineBigInts() {
+	global := s.Runtime.GlobalObject()
+	for name, op := range map[string]struct {
+		source string
+		bits   func(x, y *big.Int) float64
+	}{
+		checkedPower: {"(x, y) => x ** y", func(x, y *big.Int) float64 {
+			return max(0, float64(x.BitLen())-1) * asFloat(y)
+		}},
+		checkedShiftLeft: {"(x, y) => x << y", func(x, y *big.Int) float64 {
+			return float64(x.BitLen()) + asFloat(y)
+		}},
+		checkedShiftRight: {"(x, y) => x >> y", func(x, y *big.Int) float64 {
+			return float64(x.BitLen()) - asFloat(y)
+		}},
+	} {
+		Define(global, name, s.Function(name, func(c *Call) goja.Value {
+			x, y := bigInt(c.Arg(0)), bigInt(c.Arg(1))
+			if x != nil && y != nil && x.Sign() != 0 && op.bits(x, y) > maxBigIntBits {
+				s.throwRange("Maximum BigInt size exceeded")
+			}
+			return s.operate(op.source, c.Arg(0), c.Arg(1))
+		}))
+	}
+	class := global.Get("BigInt").(*goja.Object)
+	for _, name := range []string{"asIntN", "asUintN"} {
+		s.guardFunction(class, name, func(call *goja.FunctionCall) {
+			x := bigInt(call.Argument(1))
+			if x == nil || call.Argument(0).ToFloat() <= maxBigIntBits {
+				return
+			}
+			if name == "asUintN" && x.Sign() < 0 {
+				s.throwRange("Maximum BigInt size exceeded")
+			}
+			call.Arguments[0] = s.Runtime.ToValue(maxBigIntBits) // cuts nothing off
+		})
+	}
+}
+
+// operate runs an operator on values that are not converted yet.
+func (s *Engine) operate(source string, x, y goja.Value) goja.Value {
+	f := s.Cached(source, func() *goja.Object {
+		f, err := s.Runtime.RunScript("<operators>", source)
+		if err != nil {
+			s.Rethrow(err)
+		}
+		return f.(*goja.Object)
+	})
+	run, _ := goja.AssertFunction(f)
+	v, err := run(goja.Undefined(), x, y)
+	if err != nil {
+		s.Rethrow(err)
+	}
+	return v
+}
+
+// bigInt returns a value that is one; nil for others.
+func bigInt(v goja.Value) *big.Int {
+	if !goja.IsBigInt(v) {
+		return nil
+	}
+	n, _ := v.Export().(*big.Int)
+	return n
+}
+
+func asFloat(n *big.Int) float64 {
+	f, _ := new(big.Float).SetInt(n).Float64()
+	return f
+}

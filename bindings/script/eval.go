@@ -1,0 +1,181 @@
+package script
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/dop251/goja"
+	"github.com/dop251/goja/ast"
+	"github.com/dop251/goja/file"
+)
+
+// eval and the constructors of functions read programs inside the engine, where
+// nothing looks at them before. A call of eval has its text go through
+// evalChecker, and any other use of it means checkedEval.
+const (
+	evalName    = "eval"
+	checkedEval = "__eval"
+	evalChecker = "__source"
+)
+
+// globalNames are the names of the global object, whose eval is meant, too.
+var globalNames = []string{"globalThis", "global", "window", "self"}
+
+// evalUse is a place in a program that names eval.
+type evalUse struct {
+	call *ast.CallExpression // nil where it is not called under this name
+	name *ast.Identifier
+}
+
+// evalUses finds them, in the order in which they are written.
+func evalUses(tree *ast.Program) []evalUse {
+	var uses []evalUse
+	called := map[*ast.Identifier]bool{}
+	walk(tree, func(n ast.Node) {
+		switch n := n.(type) {
+		case *ast.CallExpression:
+			if name, ok := n.Callee.(*ast.Identifier); ok && name.Name == evalName {
+				called[name] = true
+				uses = append(uses, evalUse{call: n, name: name})
+			}
+		case *ast.DotExpression:
+			base, ok := n.Left.(*ast.Identifier)
+			if ok && n.Identifier.Name == evalName && slices.Contains(globalNames, base.Name.String()) {
+				uses = append(uses, evalUse{name: &n.Identifier})
+			}
+		}
+	})
+	walkNames(tree, func(name *ast.Identifier) {
+		if name.Name == evalName && !called[name] {
+			uses = append(uses, evalUse{name: name})
+		}
+	})
+	slices.SortFunc(uses, func(a, b evalUse) int { return int(a.name.Idx) - int(b.name.Idx) })
+	return uses
+}
+
+// walkNames visits the expressions that are a name: no declarations, no members.
+func walkNames(tree *ast.Program, visit func(*ast.Identifier)) {
+	rewrite(tree, func(x ast.Expression) ast.Expression {
+		if name, ok := x.(*ast.Identifier); ok {
+			visit(name)
+		}
+		return x
+	})
+}
+
+// checkEvals makes a program have the texts checked that it runs.
+func checkEvals(tree *ast.Program) {
+	for _, use := range evalUses(tree) {
+		switch {
+		case use.call == nil:
+			use.name.Name = checkedEval
+		case len(use.call.ArgumentList) > 0:
+			use.call.ArgumentList = []ast.Expression{hiddenCall(evalChecker, use.call.LeftParenthesis,
+				use.call.ArgumentList...)}
+		}
+	}
+}
+
+// checkedSource returns a text that may be run: one that is not nested too deep,
+// and has the texts checked that it runs itself.
+func (s *Engine) checkedSource(text string) string {
+	s.checkNesting(text)
+	if !strings.Contains(text, evalName) {
+		return text
+	}
+	tree, err := parseScript("", text)
+	if err != nil {
+		return text // running it says so
+	}
+	return rewriteEvals(text, tree, 0)
+}
+
+// rewriteEvals is checkEvals for a text; shift is how far right of it the tree's
+// positions are.
+func rewriteEvals(text string, tree *ast.Program, shift int) string {
+	var b strings.Builder
+	done := 0
+	upTo := func(idx file.Idx) {
+		at := min(max(done, int(idx)-tree.File.Base()-shift), len(text))
+		b.WriteString(text[done:at])
+		done = at
+	}
+	type insertion struct {
+		at   file.Idx
+		text string
+	}
+	var list []insertion
+	for _, use := range evalUses(tree) {
+		if use.call == nil {
+			list = append(list, insertion{use.name.Idx, strings.TrimSuffix(checkedEval, evalName)})
+			continue
+		}
+		list = append(list, insertion{use.call.LeftParenthesis + 1, evalChecker + "("},
+			insertion{use.call.RightParenthesis, ")"})
+	}
+	slices.SortStableFunc(list, func(a, b insertion) int { return int(a.at) - int(b.at) })
+	for _, i := range list {
+		upTo(i.at)
+		b.WriteString(i.text)
+	}
+	b.WriteString(text[done:])
+	return b.String()
+}
+
+// checkNesting throws for a text that no parser may see.
+func (s *Engine) checkNesting(text string) {
+	if nestsTooDeep(text) {
+		s.throwRange(nestingMessage)
+	}
+}
+
+// defineEvals defines what checks programs that programs make.
+func (s *Engine) defineEvals() {
+	global := s.Runtime.GlobalObject()
+	source := func(v goja.Value) goja.Value {
+		if !goja.IsString(v) {
+			return v
+		}
+		return s.Runtime.ToValue(s.checkedSource(v.String()))
+	}
+	s.guardFunction(global, evalName, func(call *goja.FunctionCall) {
+		if len(call.Arguments) > 0 {
+			call.Arguments[0] = source(call.Arguments[0])
+		}
+	}, checkedEval)
+	Define(global, evalChecker, s.Function(evalChecker, func(c *Call) goja.Value { return source(c.Arg(0)) }))
+	global.Get("Function")
+	for _, sample := range []string{"(function () {})", "(function* () {})", "(async function () {})"} {
+		f, err := s.Runtime.RunString(sample)
+		if err != nil {
+			continue
+		}
+		proto := f.(*goja.Object).Prototype()
+		class, ok := proto.Get("constructor").(*goja.Object)
+		if !ok {
+			continue
+		}
+		guarded := s.guardedConstructor(class, s.checkFunctionText)
+		if global.Get("Function").SameAs(class) {
+			Define(global, "Function", guarded)
+		}
+		Must(proto.DefineDataProperty("constructor", guarded, goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+	}
+}
+
+// checkFunctionText checks the parameters and the body of a function that is made
+// of texts.
+func (s *Engine) checkFunctionText(args []goja.Value) {
+	for i, v := range args {
+		text := v.String()
+		s.checkNesting(text)
+		const head = "(async function*(){"
+		if i == len(args)-1 && strings.Contains(text, evalName) {
+			if tree, err := parseScript("", head+text+"\n})"); err == nil {
+				text = rewriteEvals(text, tree, len(head))
+			}
+		}
+		args[i] = s.Runtime.ToValue(text)
+	}
+}

@@ -1,0 +1,286 @@
+package script
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// maxNesting is how deep the constructs of a program may stand in each other.
+// Parsers and the compiler call themselves for each, and a Go program whose stack
+// grows past its limit is ended by the runtime, which nothing can catch. Every
+// level takes 10 KiB of the gigabyte there is at most.
+const maxNesting = 10_000
+
+// nestingMessage is what Node says of such programs.
+const nestingMessage = "Maximum call stack size exceeded"
+
+// errNesting is the error of a program that no parser may see.
+func errNesting(name string) *Error {
+	return &Error{Name: "RangeError", Message: nestingMessage + ": the program is nested too deep", File: name, Line: 1,
+		Column: 1}
+}
+
+// nestsTooDeep reports whether a program may be nested deeper than maxNesting.
+// It looks at tokens only: what stands open, and how many tokens the statements
+// and elements that stand open have had so far. That is never less than the depth
+// of the tree, and far more only in expressions of thousands of operators.
+func nestsTooDeep(text string) bool {
+	if len(text) <= maxNesting { // no token is empty
+		return false
+	}
+	s := nestingScanner{text: text}
+	for s.depth() <= maxNesting {
+		if !s.next() {
+			return false
+		}
+	}
+	return true
+}
+
+// nestingScanner goes through a program token by token.
+type nestingScanner struct {
+	text string
+	pos  int
+	open []openBracket
+	// chain counts the tokens of the current statement or element; below is the
+	// sum of the chains around it.
+	chain, below int
+	ended        int // the chain that the last separator ended
+	last         tokenKind
+	word         string // the last token, when it is a word
+	newline      bool   // before the token
+}
+
+// openBracket is what stands around the current token.
+type openBracket struct {
+	kind  byte // ( [ { or $ for the ${ of a template
+	chain int
+	// control is true for the parentheses of for, while, if, with, switch.
+	control bool
+}
+
+// tokenKind says what may come after a token.
+type tokenKind int
+
+const (
+	operator tokenKind = iota // or the start: an operand has to follow
+	operand                   // a name, a literal, a closing ) or ]
+	control                   // the ) of for (…): a statement has to follow
+	brace                     // }
+)
+
+func (s *nestingScanner) depth() int { return len(s.open) + s.below + s.chain }
+
+// next reads one token; false at the end.
+func (s *nestingScanner) next() bool {
+	s.space()
+	if s.pos >= len(s.text) {
+		return false
+	}
+	switch c := s.text[s.pos]; {
+	case c == '"' || c == '\'':
+		s.begin(operand)
+		s.quoted(c)
+	case c == '`':
+		s.begin(operand)
+		s.pos++
+		s.template()
+	case c == '}' && len(s.open) > 0 && s.open[len(s.open)-1].kind == '$':
+		s.close()
+		s.pos++
+		s.template()
+	case strings.IndexByte("([{", c) >= 0:
+		s.pushBracket(c)
+	case strings.IndexByte(")]}", c) >= 0:
+		s.popBracket(c)
+	case c == ',' || c == ';':
+		s.pos++
+		s.ended = s.chain
+		s.chain, s.last, s.word = 0, operator, string(c)
+	case c == '/' && s.regexpMayFollow():
+		s.begin(operand)
+		s.regexp()
+	case wordCharacter(c):
+		s.name()
+	default:
+		s.pos++
+		s.count(operator, "")
+	}
+	return true
+}
+
+// space skips white space and comments, and notes the ends of lines.
+func (s *nestingScanner) space() {
+	s.newline = false
+	for s.pos < len(s.text) {
+		rest := s.text[s.pos:]
+		switch c := rest[0]; {
+		case c == '\n' || c == '\r':
+			s.newline = true
+			s.pos++
+		case c == ' ' || c == '\t' || c == '\v' || c == '\f':
+			s.pos++
+		case strings.HasPrefix(rest, "//"), s.pos == 0 && strings.HasPrefix(rest, "#!"):
+			s.skipPast(strings.IndexByte(rest, '\n'), 0)
+		case strings.HasPrefix(rest, "/*"):
+			s.skipPast(strings.Index(rest, "*/"), 2)
+		default:
+			return
+		}
+	}
+}
+
+// skipPast moves to an end that was found, or to the end of the text.
+func (s *nestingScanner) skipPast(at, width int) {
+	if at < 0 {
+		s.pos = len(s.text)
+		return
+	}
+	s.pos += at + width
+}
+
+// begin notes a token that starts an operand: on a new line, after an operand, it
+// starts a statement.
+func (s *nestingScanner) begin(kind tokenKind) {
+	if s.newline && s.last == operand || s.last == brace {
+		s.chain = 0
+	}
+	s.count(kind, "")
+}
+
+func (s *nestingScanner) count(kind tokenKind, word string) {
+	s.chain++
+	s.last, s.word = kind, word
+}
+
+// clingingWords belong to what stands before them; others start a statement after
+// a block. Those of prefixWords need an operand or a statement after them.
+const (
+	clingingWords = " else catch finally instanceof in of as extends "
+	prefixWords   = " new typeof void delete await yield return throw do case async "
+)
+
+func (s *nestingScanner) name() {
+	start := s.pos
+	for s.pos < len(s.text) && wordCharacter(s.text[s.pos]) {
+		s.pos++
+	}
+	word := s.text[start:s.pos]
+	known := len(word) <= len("instanceof")
+	switch {
+	case known && strings.Contains(clingingWords, " "+word+" "):
+		if s.word == ";" { // "if (a) b; else c"
+			s.chain = s.ended
+		}
+		s.count(operator, word)
+		return
+	case word == "case":
+		s.chain = 0
+	}
+	kind := operand
+	if known && strings.Contains(prefixWords, " "+word+" ") {
+		kind = operator
+	}
+	s.begin(kind)
+	s.word = word
+}
+
+// wordCharacter reports whether a byte may be in a name or a number.
+func wordCharacter(c byte) bool {
+	return c == '_' || c == '$' || c == '#' || c == '\\' || c >= utf8.RuneSelf ||
+		'0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+}
+
+func (s *nestingScanner) pushBracket(c byte) {
+	if c == '{' && s.last == brace {
+		s.chain = 0
+	}
+	s.chain++
+	headed := c == '(' && strings.Contains(" for while if with switch await ", " "+s.word+" ") && s.word != ""
+	s.open = append(s.open, openBracket{kind: c, chain: s.chain, control: headed})
+	s.below += s.chain
+	s.chain, s.last, s.word = 0, operator, ""
+	s.pos++
+}
+
+func (s *nestingScanner) popBracket(c byte) {
+	s.pos++
+	headed := s.close()
+	switch {
+	case c == '}':
+		s.last = brace
+	case headed:
+		s.last = control
+	default:
+		s.last = operand
+	}
+	s.word = ""
+}
+
+// close leaves the innermost bracket; what closes is not looked at.
+func (s *nestingScanner) close() (headed bool) {
+	if len(s.open) == 0 {
+		return false
+	}
+	top := s.open[len(s.open)-1]
+	s.open = s.open[:len(s.open)-1]
+	s.below -= top.chain
+	s.chain = top.chain
+	return top.control
+}
+
+func (s *nestingScanner) quoted(quote byte) {
+	for s.pos++; s.pos < len(s.text); s.pos++ {
+		switch s.text[s.pos] {
+		case '\\':
+			s.pos++
+		case quote:
+			s.pos++
+			return
+		case '\n':
+			return
+		}
+	}
+}
+
+// template reads the text of one up to its end or its next ${.
+func (s *nestingScanner) template() {
+	for ; s.pos < len(s.text); s.pos++ {
+		switch rest := s.text[s.pos:]; {
+		case rest[0] == '\\':
+			s.pos++
+		case rest[0] == '`':
+			s.pos++
+			s.last, s.word = operand, ""
+			return
+		case strings.HasPrefix(rest, "${"):
+			s.pos++
+			s.pushBracket('$')
+			return
+		}
+	}
+}
+
+// regexpMayFollow reports whether a slash starts a regular expression.
+func (s *nestingScanner) regexpMayFollow() bool {
+	return s.last == operator || s.last == control || s.last == brace && s.newline
+}
+
+func (s *nestingScanner) regexp() {
+	inClass := false
+	for s.pos++; s.pos < len(s.text); s.pos++ {
+		switch c := s.text[s.pos]; {
+		case c == '\\':
+			s.pos++
+		case c == '[':
+			inClass = true
+		case c == ']':
+			inClass = false
+		case c == '\n':
+			return
+		case c == '/' && !inClass:
+			s.pos++
+			return
+		}
+	}
+}

@@ -1,0 +1,181 @@
+package sh
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"shardsh/bindings/plaintext"
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
+	"shardsh/bindings/server"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// A name that nothing has is told wherever a helper takes one, with the name that
+// was probably meant: by the helper itself, by the server, whose error gets the
+// question, or, where the server is content, by a warning.
+
+// nameKind is what a name is of.
+type nameKind int
+
+const (
+	shardName nameKind = iota + 1
+	zoneName
+	databaseName
+	namespaceName
+)
+
+// nameKinds tells what the parameters of helpers name.
+func nameKinds() map[string]nameKind {
+	return map[string]nameKind{
+		"shard": shardName, "toShard": shardName, "to": shardName, "primaryShard": shardName,
+		"zone": zoneName, "database": databaseName,
+		"ns": namespaceName, "collection": namespaceName, "nsOrMB": namespaceName,
+	}
+}
+
+// names lists those that exist; like is the name they are to be compared with.
+// What can't be read is missing: the list is for suggestions.
+func (sh *Helpers) names(kind nameKind, like string) []string {
+	switch kind {
+	case shardName:
+		return sh.idsOf("shards")
+	case zoneName:
+		return sh.zoneNames()
+	case databaseName:
+		return sh.listed("admin", "listDatabases", "databases")
+	case namespaceName:
+		database, _, _ := strings.Cut(like, ".")
+		list := sh.idsOf("collections")
+		for _, name := range sh.listed(database, "listCollections", "cursor", "firstBatch") {
+			list = append(list, database+"."+name)
+		}
+		return list
+	}
+	return nil
+}
+
+func (sh *Helpers) idsOf(collection string) []string {
+	docs, err := sh.s.Gateway.TryAll(sh.config().Request(bson.D{{Key: "find", Value: collection},
+		{Key: "filter", Value: bson.D{}}, {Key: "projection", Value: bson.D{{Key: "_id", Value: int32(1)}}}}, server.Reads))
+	if err != nil {
+		return nil
+	}
+	ids := make([]string, len(docs))
+	for i, doc := range docs {
+		ids[i] = rawdoc.Text(doc, "_id")
+	}
+	return ids
+}
+
+// listed returns the names a command answers with.
+func (sh *Helpers) listed(database, command string, path ...string) (names []string) {
+	reply, err := sh.s.Gateway.Send(sh.current().Sibling(database).Request(
+		server.Command(command, bson.E{Key: "nameOnly", Value: true}), server.Reads))
+	if err != nil {
+		return nil
+	}
+	list, _ := reply.Lookup(path...).ArrayOK()
+	values, _ := list.Values()
+	for _, v := range values {
+		doc, _ := v.DocumentOK()
+		names = append(names, rawdoc.Text(doc, "name"))
+	}
+	return names
+}
+
+// zoneNames lists the zones that shards belong to or that have ranges.
+func (sh *Helpers) zoneNames() []string {
+	known := map[string]bool{}
+	for collection, key := range map[string]string{"shards": "tags", "tags": "tag"} {
+		reply, err := sh.s.Gateway.Send(sh.config().Request(
+			bson.D{{Key: "distinct", Value: collection}, {Key: "key", Value: key}}, server.Reads))
+		if err != nil {
+			continue
+		}
+		list, _ := reply.Lookup("values").ArrayOK()
+		values, _ := list.Values()
+		for _, v := range values {
+			if name, ok := v.StringValueOK(); ok {
+				known[name] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(known))
+}
+
+// meant asks for the name that was probably meant; empty when there is none near,
+// or the name exists.
+func (sh *Helpers) meant(kind nameKind, name string) string {
+	list := sh.names(kind, name)
+	if slices.Contains(list, name) {
+		return ""
+	}
+	return plaintext.DidYouMean(name, list)
+}
+
+// noShard throws for a shard that is not there.
+func (sh *Helpers) noShard(id string) {
+	sh.s.JS.ThrowInvalid("There is no shard %s (sh.listShards() has their names)%s", id, sh.meant(shardName, id))
+}
+
+// knowZone throws for a zone that is not there.
+func (sh *Helpers) knowZone(zone string) {
+	if zones := sh.zoneNames(); !slices.Contains(zones, zone) {
+		sh.s.JS.ThrowInvalid("There is no zone %s (sh.zones() has their names)%s", zone, plaintext.DidYouMean(zone, zones))
+	}
+}
+
+// notSharded throws for a collection that is not in the catalog.
+func (sh *Helpers) notSharded(ns string) {
+	sh.s.JS.ThrowCoded(script.InvalidInput, script.CodeNotSharded, "Collection %s is not sharded%s", ns,
+		sh.meant(namespaceName, ns))
+}
+
+// asking wraps a helper: the error of a server about a name that does not exist
+// gets the question for the name that was meant.
+func asking(m helper) func(*call, *Helpers) goja.Value {
+	f, params := m.call, script.ParameterNames(m.signature)
+	if slices.Contains([]string{"enableSharding", "shardCollection", "shardAndDistributeCollection"}, m.name) {
+		params[0] = "" // they make what their first argument names
+	}
+	return func(c *call, sh *Helpers) (v goja.Value) {
+		ex := c.JS.Runtime.Try(func() { v = f(c, sh) })
+		if ex == nil {
+			return v
+		}
+		e, _ := ex.Value().(*goja.Object)
+		if code := script.Property(e, "code"); code != nil && goja.IsNumber(code) {
+			sh.ask(c, e, params)
+		}
+		panic(ex)
+	}
+}
+
+// ask puts the question into an error's message, which has to be about the name.
+func (sh *Helpers) ask(c *call, e *goja.Object, params []string) {
+	message := script.OptionalText(e.Get("message"))
+	for i, param := range params {
+		kind := nameKinds()[param]
+		if kind == 0 || !c.Has(i) || !goja.IsString(c.Arg(i)) && !isCollection(c.Arg(i)) {
+			continue
+		}
+		name := c.namespaceArgument(i)
+		if !strings.Contains(message, name) {
+			continue
+		}
+		if question := sh.meant(kind, name); question != "" {
+			script.Define(e, "message", c.JS.Runtime.ToValue(strings.TrimSuffix(message, ".")+question))
+			return
+		}
+	}
+}
+
+// nothingChanged warns where a server takes a name that nothing has without a
+// word.
+func (sh *Helpers) nothingChanged(what string, kind nameKind, name string) {
+	sh.s.JS.Warn("Warning: " + what + ": nothing was changed" + sh.meant(kind, name))
+}
