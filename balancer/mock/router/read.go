@@ -277,7 +277,7 @@ func (c *call) batchSize(v bson.RawValue) (int, error) {
 
 // filter compiles a query with the command's variables and time.
 func (c *call) filter(query bson.Raw) (*store.Filter, error) {
-	let, err := c.document("let")
+	let, err := c.let()
 	if err != nil {
 		return nil, err
 	}
@@ -285,7 +285,7 @@ func (c *call) filter(query bson.Raw) (*store.Filter, error) {
 }
 
 func (c *call) projection(spec bson.Raw, filter *store.Filter) (*store.Projection, error) {
-	let, err := c.document("let")
+	let, err := c.let()
 	if err != nil {
 		return nil, err
 	}
