@@ -6,6 +6,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/keyorder"
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
@@ -356,6 +357,9 @@ func distinct(c *call) (bson.D, error) {
 		found, err := store.Distinct(ctx, key, slices.Values(docs))
 		if err != nil {
 			return nil, err
+		}
+		if c.node.member == nil { // a mongos puts together what shards found
+			slices.SortStableFunc(found, keyorder.Compare)
 		}
 		values := bson.A{}
 		for _, v := range found {
