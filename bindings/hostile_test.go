@@ -190,6 +190,17 @@ func TestNamesOfAClusterAreNotObeyed(t *testing.T) {
 	}
 }
 
+// A result that is a text is what it is in a pipe, where it may be JSON for
+// another program, and visible on a terminal.
+func TestTextsAsResults(t *testing.T) {
+	for look, want := range map[string]string{"script": "a\u202eb", "terminal": `a\u202Eb`, "colours": `a\u202Eb`} {
+		h := onHostile(t, looks[look])
+		if got := h.result(`"a\u202eb"`); got != want {
+			t.Errorf("%s: %q, want %q", look, got, want)
+		}
+	}
+}
+
 // methods lists the functions of an object and what it inherits from.
 func (h *hostileShell) methods(object string) []string {
 	h.t.Helper()
@@ -233,7 +244,7 @@ var hostileInputs = []string{
 	`Object.assign(Object.defineProperty(function () {}, "name", { value: H }), { a: 1 })`,
 	`new (Object.defineProperty(class A { b = 1 }, "name", { value: H }))()`, `({ [Symbol.toStringTag]: H, a: 1 })`,
 	`new RegExp("\u009b\u202e")`, `[new RegExp("\u009b\u202e")]`, `Object.assign(new RegExp("\u009b\u202e"), { a: 1 })`,
-	`new Map([[H, H]])`, `new Set([H])`, `new Proxy({ [H]: H }, {})`, `Promise.reject(new Error(H))`, `H`, `[H]`, `({ [H]: H })`,
+	`new Map([[H, H]])`, `new Set([H])`, `new Proxy({ [H]: H }, {})`, `Promise.reject(new Error(H))`, `[H]`, `({ [H]: H })`, `H`,
 	`Code(H)`, `BSONSymbol(H)`, `DBRef(H, 1, H)`, `new String(H)`, `[new String(H)]`, `util.inspect({ [H]: H })`, `require("util").inspect(H)`,
 	`load(H)`, `require(H)`, `use ` + hostile, `db.getMongo()`, `new Mongo("mongodb:" + H)`,
 	`new Mongo("mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=50&appName=" + encodeURIComponent(H))`, `assert.eq(H, 1)`,

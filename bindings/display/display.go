@@ -61,7 +61,11 @@ func (s *Display) Render(v goja.Value) string {
 	if !s.cfg.Interactive && !s.cfg.Shallow {
 		o.Depth, o.MaxItems, o.MaxString = values.Unlimited, values.Unlimited, values.Unlimited
 	}
-	return s.JS.World.InspectResult(s.WithoutGossip(v), o, true)
+	text := s.JS.World.InspectResult(s.WithoutGossip(v), o, true)
+	if goja.IsString(v) && s.cfg.Terminal { // elsewhere it may be JSON for another program
+		return plaintext.Visible(text)
+	}
+	return text
 }
 
 // InspectOptions returns those of print() under the current settings.

@@ -74,7 +74,7 @@ func (w *World) InspectResult(v goja.Value, o InspectOptions, result bool) strin
 		return ""
 	}
 	if s, ok := v.(goja.String); ok {
-		if result && strings.ContainsFunc(s.String(), plaintext.Hidden) {
+		if result && strings.ContainsFunc(s.String(), isControl) {
 			return w.Inspect(v, o)
 		}
 		return s.String()
@@ -84,6 +84,9 @@ func (w *World) InspectResult(v goja.Value, o InspectOptions, result bool) strin
 	}
 	return w.Inspect(v, o)
 }
+
+// isControl reports whether a character is a control other than tab and line feed.
+func isControl(r rune) bool { return r <= 0x9f && plaintext.Hidden(r) }
 
 // Printjson is printjson's form: strings raw, all else without limits and with
 // every entry on a line of its own.
