@@ -13,6 +13,7 @@ import (
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/router"
 	"shardsh/balancer/mock/wire"
+	"shardsh/bindings/plaintext"
 	"shardsh/bindings/script"
 )
 
@@ -83,7 +84,8 @@ func (env environment) connectMock(o commandLine, interactive bool) (*connection
 		return nil, err
 	}
 	pipe := wire.NewPipe()
-	server := &wire.Server{Handler: router.New(cluster, nil, router.WithSnapshots(snapshotsAnywhere(o.sandbox)))}
+	server := &wire.Server{Handler: router.New(cluster, nil,
+		router.WithSnapshots(snapshotsAnywhere(o.sandbox)), router.WithBudget(o.memory.budget()))}
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
@@ -151,6 +153,6 @@ func mockTopology(o commandLine) (*mock.Topology, error) {
 // notice writes a line for people, unless they want quiet.
 func notice(w io.Writer, quiet bool, format string, args ...any) {
 	if !quiet {
-		fmt.Fprintf(w, format+"\n", args...)
+		fmt.Fprintln(w, plaintext.Visible(fmt.Sprintf(format, args...)))
 	}
 }

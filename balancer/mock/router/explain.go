@@ -101,7 +101,7 @@ func explained(c *call, name string, inner bson.Raw, level verbosity) (bson.D, e
 		return nil, err
 	}
 	of := *c
-	of.body, of.args, of.invoked = inner, parsed, name
+	of.body, of.args, of.invoked, of.settled = inner, parsed, name, nil
 	return run(&of, level)
 }
 
@@ -330,7 +330,7 @@ func explaining(c *call, q query, level verbosity, how func(ctx context.Context,
 			if level == planOnly {
 				continue
 			}
-			if err := parts[i].gather(ctx, q); err != nil {
+			if err := parts[i].gather(ctx, q, store.NewGathered(ctx, q.noDisk)); err != nil {
 				return nil, err
 			}
 		}

@@ -6,6 +6,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/keyorder"
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
@@ -39,6 +40,8 @@ type query struct {
 	partial *bool
 	// held counts what has to be kept to be sorted.
 	held *weight
+	// noDisk: a sort that keeps more than a server would is refused.
+	noDisk bool
 }
 
 // plain queries may go the shortest way to a document by its _id.
@@ -55,7 +58,7 @@ func (c *call) readQuery(filterField string) (query, error) {
 	if err != nil {
 		return query{}, err
 	}
-	q := query{ns: ns}
+	q := query{ns: ns, noDisk: c.noDisk()}
 	filter, err := c.document(filterField)
 	if err != nil {
 		return q, err
@@ -173,7 +176,7 @@ func findFirst(c *call, q query, size int) (opened, error) {
 		batch, err := outside(c, func(ctx context.Context) (bson.A, error) { return results.first(ctx, size) })
 		return opened{batch: batch}, err
 	default:
-		open.rest = results.start(c.ctx)
+		open.rest = results.start(c)
 	}
 	return openCursor(c, open, size, c.args.Truth("singleBatch"))
 }
@@ -275,7 +278,7 @@ func (c *call) batchSize(v bson.RawValue) (int, error) {
 
 // filter compiles a query with the command's variables and time.
 func (c *call) filter(query bson.Raw) (*store.Filter, error) {
-	let, err := c.document("let")
+	let, err := c.let()
 	if err != nil {
 		return nil, err
 	}
@@ -283,7 +286,7 @@ func (c *call) filter(query bson.Raw) (*store.Filter, error) {
 }
 
 func (c *call) projection(spec bson.Raw, filter *store.Filter) (*store.Projection, error) {
-	let, err := c.document("let")
+	let, err := c.let()
 	if err != nil {
 		return nil, err
 	}
@@ -354,6 +357,9 @@ func distinct(c *call) (bson.D, error) {
 		found, err := store.Distinct(ctx, key, slices.Values(docs))
 		if err != nil {
 			return nil, err
+		}
+		if c.node.member == nil { // a mongos puts together what shards found
+			slices.SortStableFunc(found, keyorder.Compare)
 		}
 		values := bson.A{}
 		for _, v := range found {

@@ -2,6 +2,7 @@ package router
 
 import (
 	"context"
+	"runtime"
 	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -58,6 +59,20 @@ func checkBatchSize(n int) error {
 	return nil
 }
 
+// statementsAtOnce is how many statements run before others have their turn.
+const statementsAtOnce = 64
+
+// letOthers gives the lock away and takes it again, unless the command is to end.
+func (c *call) letOthers() error {
+	return c.outside(func(ctx context.Context) error {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		runtime.Gosched()
+		return nil
+	})
+}
+
 // batch runs statements one by one. An ordered batch ends at the first that
 // fails.
 func (c *call) batch(n int, each func(i int) (*outcome, error)) (*batch, error) {
@@ -71,10 +86,18 @@ func (c *call) batch(n int, each func(i int) (*outcome, error)) (*batch, error) 
 		return nil, err
 	}
 	for i := range n {
+		if i%statementsAtOnce == statementsAtOnce-1 {
+			if err := c.letOthers(); err != nil {
+				return nil, err
+			}
+		}
 		done, err := b.statements.once(i, func() (*outcome, error) { return each(i) })
 		b.ended = append(b.ended, ended{i, done, err})
 		if done != nil {
 			b.add(i, done)
+		}
+		if interrupts(err) {
+			return nil, err
 		}
 		if err != nil {
 			b.fail(i, err)
@@ -84,6 +107,14 @@ func (c *call) batch(n int, each func(i int) (*outcome, error)) (*batch, error) 
 		}
 	}
 	return b, nil
+}
+
+// interrupts reports whether an error ends the whole command, and not only one of
+// its statements.
+func interrupts(err error) bool {
+	code, known := mongoerr.CodeOf(err)
+	return known && slices.Contains([]mongoerr.Code{mongoerr.MaxTimeMSExpired, mongoerr.Interrupted,
+		mongoerr.InterruptedAtShutdown, mongoerr.ClientDisconnect}, code)
 }
 
 func (b *batch) add(i int, done *outcome) {
@@ -240,7 +271,7 @@ func updateRequest(c *call, q, u bson.RawValue, options bson.Raw) (mock.UpdateRe
 	if err != nil {
 		return req, err
 	}
-	let, err := c.document("let")
+	let, err := c.let()
 	if err != nil {
 		return req, err
 	}
@@ -250,7 +281,7 @@ func updateRequest(c *call, q, u bson.RawValue, options bson.Raw) (mock.UpdateRe
 			return req, err
 		}
 	}
-	if let, err = withConstants(let, u, options); err != nil {
+	if let, err = c.withConstants(let, u, options); err != nil {
 		return req, err
 	}
 	update, err := store.CompileUpdate(u, store.UpdateOptions{
@@ -284,7 +315,7 @@ func (c *call) newID() bson.ObjectID {
 }
 
 // withConstants adds an update's own variables, which pipelines may use.
-func withConstants(let bson.Raw, u bson.RawValue, options bson.Raw) (bson.Raw, error) {
+func (c *call) withConstants(let bson.Raw, u bson.RawValue, options bson.Raw) (bson.Raw, error) {
 	v := options.Lookup("c")
 	if v.IsZero() {
 		v = options.Lookup("constants")
@@ -303,7 +334,11 @@ func withConstants(let bson.Raw, u bson.RawValue, options bson.Raw) (bson.Raw, e
 			all = append(all, bson.E{Key: e.Key(), Value: e.Value()})
 		}
 	}
-	return bson.Marshal(all)
+	raw, err := bson.Marshal(all)
+	if err != nil {
+		return nil, err
+	}
+	return c.settle(raw)
 }
 
 // pick reads what decides which document a write takes: sort and hint.
