@@ -20,7 +20,7 @@ func (s *Shell) legacyClasses() map[string]func() goja.Value {
 				func(c *call) *goja.Object {
 					d, ok := script.Receiver[*database](c.Arg(1))
 					if !ok {
-						c.JS.ThrowArgument("DBCollection", "db", "a database", script.TypeOf(c.Arg(1)))
+						c.ThrowArgument("DBCollection", "db", "a database", script.TypeOf(c.Arg(1)))
 					}
 					return d.checkedCollection(c.Text(2)).object
 				})
@@ -44,7 +44,7 @@ func (s *Shell) legacyClasses() map[string]func() goja.Value {
 func (c *call) mongoArgument(label string, i int) *mongoObject {
 	m, ok := script.Receiver[*mongoObject](c.Arg(i))
 	if !ok {
-		c.JS.ThrowArgument(label, "mongo", "a connection, such as db.getMongo()", script.TypeOf(c.Arg(i)))
+		c.ThrowArgument(label, "mongo", "a connection, such as db.getMongo()", script.TypeOf(c.Arg(i)))
 	}
 	return m
 }

@@ -26,7 +26,7 @@ func databaseLegacyMethods() []method[*database] {
 	methods := concernMethods(func(d *database) *bson.Raw { return &d.writeConcern }, (*database).concern)
 	return append(methods, []method[*database]{
 		{"tojson", "", func(c *call, d *database) goja.Value { return c.JS.Runtime.ToValue(d.Name) }, ""},
-		{"getSession", "", func(c *call, d *database) goja.Value {
+		{"getSession", "", func(_ *call, d *database) goja.Value {
 			if d.session == nil {
 				return goja.Null()
 			}
