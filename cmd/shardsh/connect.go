@@ -83,7 +83,7 @@ func (env environment) connectMock(o commandLine, interactive bool) (*connection
 		return nil, err
 	}
 	pipe := wire.NewPipe()
-	server := &wire.Server{Handler: router.New(cluster, nil, router.WithSnapshots(snapshotsAnywhere(o.sandbox)))}
+	server := &wire.Server{Handler: router.New(cluster, nil, router.WithSnapshots(snapshotsAnywhere(o.rules())))}
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
