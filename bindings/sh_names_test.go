@@ -124,12 +124,17 @@ func helperNames(t *testing.T) []string {
 	return names
 }
 
+// helperOf returns the help of a helper.
+func helperOf(t *testing.T, name string) (h script.Help, ok bool) {
+	t.Helper()
+	c := onMock(t, mock.Config{})
+	return c.JS.HelpOn(c.JS.Runtime.GlobalObject().Get("sh").ToObject(c.JS.Runtime).Get(name).ToObject(c.JS.Runtime))
+}
+
 // helperHelp returns the names of a helper's arguments.
 func helperHelp(t *testing.T, name string) []string {
 	t.Helper()
-	c := onMock(t, mock.Config{})
-	o := c.JS.Runtime.GlobalObject().Get("sh").ToObject(c.JS.Runtime).Get(name).ToObject(c.JS.Runtime)
-	help, ok := c.JS.HelpOn(o)
+	help, ok := helperOf(t, name)
 	if !ok {
 		t.Fatalf("sh.%s has no help", name)
 	}

@@ -49,6 +49,8 @@ type Config struct {
 	// cluster that is there goes on where it was: with a Topology or a Snapshot
 	// it fails with ErrHoldsCluster.
 	DBPath string
+	// Held, if it is there, hears how long the lock was held each time.
+	Held func(time.Duration)
 	// Snapshot is a file, made by Save, to begin with instead of a Topology.
 	Snapshot string
 }
@@ -137,6 +139,7 @@ func newCluster(cfg Config) *Cluster {
 		seed:       cfg.Seed,
 		term:       1,
 	}
+	c.held = cfg.Held
 	c.ids = newIDs(c.clock, cfg.Seed)
 	c.config = newConfigDB(c.clock, c.ids, c.setup)
 	c.shards = map[catalog.ShardID]*shard{}

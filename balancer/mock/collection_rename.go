@@ -30,7 +30,9 @@ func (rq *Request) RenameCollection(from, to string, dropTarget bool) error {
 		return err
 	}
 	rq.c.log.change(primary, "renameCollection.start", from, details)
-	rq.c.collections.forget(to)
+	if err := rq.c.collections.forget(to); err != nil {
+		return err
+	}
 	rq.c.collections.renameLocal(from, to)
 	if tracked {
 		if err := rq.c.collections.renameEntry(coll, to); err != nil {
@@ -78,6 +80,10 @@ func (cs *Collections) checkRename(from, to string, dropTarget bool) error {
 	if err := cs.checkRenameAcross(from, to); err != nil {
 		return err
 	}
+	if cs.c.config.anyTag("ns", to) {
+		return mongoerr.New(mongoerr.CommandFailed,
+			"Can't rename to target collection %s because it must not have associated tags", to)
+	}
 	for _, ns := range []string{from, to} {
 		if cs.c.reshardings.underWay[ns] != nil {
 			return mongoerr.New(mongoerr.LockBusy, "Failed to acquire the DDL lock of %s: it is being resharded", ns)
@@ -114,16 +120,21 @@ func (cs *Collections) checkRenameAcross(from, to string) error {
 	return nil
 }
 
-// forget takes a collection away without a word in the logs: another gets its
-// name.
-func (cs *Collections) forget(ns string) {
+// forget takes a collection away without a word in the change log: another gets
+// its name.
+func (cs *Collections) forget(ns string) error {
 	for _, s := range cs.c.shards {
 		delete(s.colls, ns)
 		s.dropDeletions(ns)
 	}
+	coll, tracked, err := cs.c.config.Tracked(ns)
+	if err != nil || !tracked {
+		return err
+	}
 	cs.c.config.remove(configCollections, ns)
 	delete(cs.c.config.tables, ns)
-	cs.c.config.dropZones(ns)
+	cs.c.log.placement(ns, &coll.UUID, cs.c.Tick(), nil)
+	return nil
 }
 
 func (cs *Collections) renameLocal(from, to string) {

@@ -83,7 +83,9 @@ func (i *inspection) inspect(indexes bool) {
 			}
 		}
 	})
-	i.checkZones()
+	if !i.coll.Unsplittable { // which may have zones for a key to come
+		i.checkZones()
+	}
 	i.checkShards()
 	if indexes {
 		i.checkIndexes()

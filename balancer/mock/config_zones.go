@@ -61,9 +61,13 @@ func (cfg *ConfigDB) zoneMembers(zone string) int {
 	return n
 }
 
-func (cfg *ConfigDB) zoneInUse(zone string) bool {
+func (cfg *ConfigDB) zoneInUse(zone string) bool { return cfg.anyTag("tag", zone) }
+
+// anyTag reports whether a zone range has a text in a field: its zone, or its
+// namespace, of which there need not be a collection.
+func (cfg *ConfigDB) anyTag(field, text string) bool {
 	for _, raw := range cfg.Collection(configTags).Scan() {
-		if tag, _ := raw.Lookup("tag").StringValueOK(); tag == zone {
+		if is, _ := raw.Lookup(field).StringValueOK(); is == text {
 			return true
 		}
 	}

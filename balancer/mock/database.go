@@ -227,13 +227,24 @@ func (cs *Collections) localPrimary(ns string, options bson.D) *localCollection 
 	return l
 }
 
-// Drop removes a collection from the catalog and from every shard. It tells
-// whether there was one.
+// Drop drops a collection. It tells whether there was one; zones go all the same.
 func (cs *Collections) Drop(ns string) bool {
+	if !cs.Exists(ns) {
+		return cs.remove(ns) // what a shard may have left of it, too
+	}
+	cs.c.log.change(configShard, "dropCollection.start", ns, nil)
+	found := cs.remove(ns)
+	cs.c.log.change(configShard, "dropCollection", ns, nil)
+	return found
+}
+
+// remove takes a collection out of the catalog, of every shard and of the zones,
+// without a word in the change log.
+func (cs *Collections) remove(ns string) (found bool) {
 	coll, tracked, _ := cs.c.config.Tracked(ns)
 	_, isView := cs.views[ns]
 	delete(cs.views, ns)
-	found := tracked || isView
+	found = tracked || isView
 	for _, id := range cs.c.ShardIDs() {
 		s := cs.c.shards[id]
 		if s.colls[ns] != nil {
@@ -244,13 +255,11 @@ func (cs *Collections) Drop(ns string) bool {
 		s.dropDeletions(ns)
 	}
 	if tracked {
-		cs.c.log.change(configShard, "dropCollection.start", ns, nil)
 		cs.c.config.remove(configCollections, ns)
 		delete(cs.c.config.tables, ns)
 		cs.c.log.placement(ns, &coll.UUID, cs.c.Tick(), nil)
-		cs.c.log.change(configShard, "dropCollection", ns, nil)
 	}
-	cs.c.config.dropZones(ns)
+	cs.c.config.dropZones(func(of string) bool { return of == ns })
 	if found && !isView {
 		cs.c.changes.note(Change{Kind: ChangeDrop, Namespace: ns})
 	}
@@ -269,10 +278,11 @@ func (s *shard) dropDeletions(ns string) {
 	s.deletions = kept
 }
 
-func (cfg *ConfigDB) dropZones(ns string) {
+// dropZones removes the zone ranges of the namespaces that are meant.
+func (cfg *ConfigDB) dropZones(meant func(ns string) bool) {
 	tags := cfg.Collection(configTags)
 	for record, raw := range tags.Scan() {
-		if of, _ := raw.Lookup("ns").StringValueOK(); of == ns {
+		if of, _ := raw.Lookup("ns").StringValueOK(); meant(of) {
 			tags.Delete(record)
 		}
 	}
@@ -286,8 +296,10 @@ func (ds Databases) Drop(db string) bool {
 	}
 	ds.c.log.change(configShard, "dropDatabase.start", db, nil)
 	for _, ns := range ds.Namespaces(db) {
-		ds.c.collections.Drop(ns)
+		ds.c.collections.remove(ns)
 	}
+	// Those of collections that never were, too.
+	ds.c.config.dropZones(func(ns string) bool { return strings.HasPrefix(ns, db+".") })
 	maps.DeleteFunc(ds.c.collections.views, func(ns string, _ View) bool { return strings.HasPrefix(ns, db+".") })
 	ds.c.config.remove(configDatabases, db)
 	ds.c.log.placement(db, nil, ds.c.Tick(), nil)

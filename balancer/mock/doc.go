@@ -50,6 +50,24 @@
 // next, and so do Spend and Advance. A command that is under way is a Request,
 // not a field of the cluster: nothing needs to be put back after a wait.
 //
+// # Computing
+//
+// Nobody computes with the lock held what a client can make long: filters,
+// pipelines, updates, sorting, the encoding of replies. A command captures, with
+// the lock held, what it reads (Reads: snapshots of collections, which are copied
+// when they are written, and routing tables, which never change), gives the lock
+// back with Outside, and computes on that. A write looks for its documents in the
+// same way and computes what becomes of them; with the lock held it changes those
+// that are still what they were, and for others it begins anew.
+//
+// So it is with Outside as with a wait: what was read of the cluster before is out
+// of date afterwards, but for what was captured. On virtual time no time passes
+// meanwhile.
+//
+// What a command computes ends with its context, whose cause is the error to
+// return: the time of maxTimeMS is up (real time, beside the deadline in the
+// cluster's), somebody killed it, its client or the server is gone.
+//
 // Other locks are taken with this one held, never the other way round: the
 // engine's (under which nothing waits or calls the cluster), that of the
 // Parameters, that of the disk's queue. Nobody who holds it waits for the disk

@@ -56,6 +56,7 @@ type place struct {
 	doc    bson.Raw
 
 	after   bson.Raw
+	shown   bson.Raw // of the change
 	changed bool
 	invalid error // what the validator says of after
 	failure error // why there is no after
@@ -194,7 +195,7 @@ func (w *writing) settle(p *place) (applied bool, err error) {
 		case bytes.Equal(now.doc, p.doc) && p.failure != nil:
 			return false, p.failure
 		case bytes.Equal(now.doc, p.doc):
-			now.after, now.changed, now.invalid = p.after, p.changed, p.invalid
+			now.after, now.shown, now.changed, now.invalid = p.after, p.shown, p.changed, p.invalid
 			return true, w.apply(now)
 		}
 		*p = now

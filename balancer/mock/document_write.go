@@ -127,6 +127,9 @@ type UpdateRequest struct {
 	Unchecked bool
 	// Hint is an index's name or key.
 	Hint bson.RawValue
+	// Show makes, before anything is written, what is to be shown of a document
+	// before and after the change, of which one may be nil; nil for nothing.
+	Show func(ctx context.Context, before, after bson.Raw) (bson.Raw, error)
 }
 
 // UpdateResult counts what an update did.
@@ -134,8 +137,16 @@ type UpdateResult struct {
 	Matched, Modified int
 	// UpsertedID is the _id of the document that was inserted, if any.
 	UpsertedID bson.RawValue
-	// Before and After are the last document touched, nil where there is none.
-	Before, After bson.Raw
+	// Before and After are the last document touched, nil where there is none, and
+	// Shown what is shown of it.
+	Before, After, Shown bson.Raw
+}
+
+func (req UpdateRequest) show(ctx context.Context, before, after bson.Raw) (bson.Raw, error) {
+	if req.Show == nil {
+		return nil, nil
+	}
+	return req.Show(ctx, before, after)
 }
 
 // Update applies one statement to the documents that match.
@@ -158,9 +169,11 @@ func (rq *Request) update(ns string, req UpdateRequest, justOne bool) (UpdateRes
 		if err := w.run(); err != nil || result.Matched > 0 || !req.Upsert {
 			return result, err
 		}
-		var doc bson.Raw
+		var doc, shown bson.Raw
 		err := rq.compute(func(ctx context.Context) (err error) {
-			doc, err = req.Update.Upsert(ctx, req.Query)
+			if doc, err = req.Update.Upsert(ctx, req.Query); err == nil {
+				shown, err = req.show(ctx, nil, doc)
+			}
 			return err
 		})
 		if err != nil {
@@ -175,7 +188,7 @@ func (rq *Request) update(ns string, req UpdateRequest, justOne bool) (UpdateRes
 		if err := rq.InsertChecked(ns, doc, !req.Unchecked); err != nil {
 			return result, err
 		}
-		result.After = doc
+		result.After, result.Shown = doc, shown
 		result.UpsertedID = doc.Lookup("_id")
 		return result, nil
 	}
@@ -184,7 +197,10 @@ func (rq *Request) update(ns string, req UpdateRequest, justOne bool) (UpdateRes
 // update computes what becomes of a document.
 func (p *place) update(ctx context.Context, req UpdateRequest) error {
 	var err error
-	if p.after, p.changed, err = req.Update.ApplyIn(ctx, p.doc); err != nil || !p.changed || req.Unchecked {
+	if p.after, p.changed, err = req.Update.ApplyIn(ctx, p.doc); err != nil {
+		return err
+	}
+	if p.shown, err = req.show(ctx, p.doc, p.after); err != nil || !p.changed || req.Unchecked {
 		return err
 	}
 	p.invalid, err = p.rules.validate(ctx, p.doc, p.after)
@@ -193,7 +209,7 @@ func (p *place) update(ctx context.Context, req UpdateRequest) error {
 
 func (rq *Request) applyUpdate(ns string, req UpdateRequest, p place, result *UpdateResult) error {
 	result.Matched++
-	result.Before, result.After = p.doc, p.after
+	result.Before, result.After, result.Shown = p.doc, p.after, p.shown
 	if !p.changed {
 		return nil
 	}
@@ -328,12 +344,16 @@ func (rq *Request) FindAndModify(ns string, req FindOneRequest) (UpdateResult, e
 	var result UpdateResult
 	w := &writing{
 		rq: rq, ns: ns, query: store.Query{Filter: req.Filter, Hint: req.Hint}, sort: req.Sort, justOne: true,
+		prepare: func(ctx context.Context, p *place) (err error) {
+			p.shown, err = req.show(ctx, p.doc, nil)
+			return err
+		},
 		apply: func(p place) error {
 			if err := rq.c.Background().remove(ns, p); err != nil {
 				return err
 			}
 			result.Matched++
-			result.Before = p.doc
+			result.Before, result.Shown = p.doc, p.shown
 			return nil
 		},
 	}

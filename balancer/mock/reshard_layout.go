@@ -350,7 +350,7 @@ func (l *reshardLayout) place(bounds []catalog.Key) ([]catalog.Chunk, error) {
 
 // replaceZones writes the zone ranges of a collection anew.
 func (cfg *ConfigDB) replaceZones(ns string, zones *catalog.ZoneSet) error {
-	cfg.dropZones(ns)
+	cfg.dropZones(func(of string) bool { return of == ns })
 	for _, r := range zones.Ranges() {
 		if err := cfg.putZone(ns, zones.Pattern().Bound(r.Min), zones.Pattern().Bound(r.Max), r.Zone); err != nil {
 			return err

@@ -55,14 +55,7 @@ func (m *model) holdsAll(t *testing.T, want int64) {
 	if n := m.documents(t, "c") + m.documents(t, "plain"); n != want {
 		t.Errorf("%d documents, want %d", n, want)
 	}
-	m.cluster.Lock()
-	defer m.cluster.Unlock()
-	if err := m.cluster.Invariants(); err != nil {
-		t.Error(err)
-	}
-	if found, err := m.cluster.Inconsistencies("", "", true); err != nil || len(found) > 0 {
-		t.Errorf("inconsistent: %v %v", found, err)
-	}
+	m.holds(t)
 }
 
 // A shard can be taken out of the catalog by hand, too: the commit looks.
@@ -84,12 +77,23 @@ func TestAMigrationDoesNotCommitToAnotherShardOfThatName(t *testing.T) {
 	m := orders(t)
 	m.ok(t, "admin", d("balancerStop", 1))
 	m.ok(t, "admin", d("addShard", "rs3/127.0.0.1:27021", "name", "shard3"))
-	m.refused(t, "admin", d("moveRange", ns, "min", d("a", 40), "max", d("a", 80), "toShard", "shard3", "maxTimeMS", 120), 50)
+	m.refused(t, "admin", d("moveRange", ns, "min", d("a", 40), "max", d("a", 80), "toShard", "shard3",
+		"maxTimeMS", 120), 50)
 	m.ok(t, "admin", d("removeShard", "shard3"))
 	if reply := m.ok(t, "admin", d("removeShard", "shard3")); reply.Lookup("state").StringValue() != "completed" {
 		t.Fatalf("the removal is not completed: %s", reply)
 	}
 	m.ok(t, "admin", d("addShard", "rs9/127.0.0.1:27031", "name", "shard3"))
 	m.sleep(time.Minute)
+	m.holdsAll(t, 122)
+}
+
+// Zones of a collection that is not sharded are for a key to come, whether the
+// catalog tracks the collection or not.
+func TestZonesOfATrackedCollectionAreForAKeyToCome(t *testing.T) {
+	m := orders(t)
+	m.ok(t, "admin", d("moveCollection", "db.plain", "toShard", "shard1"))
+	m.ok(t, "admin", d("addShardToZone", "shard0", "zone", "Z"))
+	m.ok(t, "admin", d("updateZoneKeyRange", "db.plain", "min", d("x", 1), "max", d("x", 9), "zone", "Z"))
 	m.holdsAll(t, 122)
 }

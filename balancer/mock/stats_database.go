@@ -119,8 +119,8 @@ func (cfg *ConfigDB) DatabaseNames() []string {
 // SizeRequest asks how much a collection has, or a range of it.
 type SizeRequest struct {
 	Namespace string
-	// KeyPattern says in what order the range is; nil is the shard key, or the
-	// order of Min's fields.
+	// KeyPattern says in what order the range is; nil or empty is the shard key,
+	// or the order of Min's fields.
 	KeyPattern bson.Raw
 	Min, Max   bson.Raw // nil for the whole collection
 	// Estimate takes the average document for each one of a range.
@@ -166,7 +166,7 @@ func (st Statistics) sizePattern(req SizeRequest) (catalog.KeyPattern, error) {
 		return catalog.KeyPattern{}, err
 	}
 	switch {
-	case req.KeyPattern != nil:
+	case len(fieldNames(req.KeyPattern)) > 0:
 		asked, err := catalog.ParseKeyPattern(req.KeyPattern)
 		if err == nil && sharded && !asked.Equal(coll.Pattern) {
 			err = mongoerr.New(mongoerr.BadValue, "keyPattern must be the shard key %s", coll.Pattern.Doc())

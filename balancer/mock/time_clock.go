@@ -29,6 +29,10 @@ type clock struct {
 	// of the state before waits in vain.
 	replaced int
 
+	// held hears how long the lock was held; nil for nobody. since is when it was
+	// taken.
+	held  func(time.Duration)
+	since time.Time
 	// ran is called when an event has run, or some have: what they have changed
 	// may have to be written. eachRun wants it called for each one.
 	ran     func()
@@ -365,14 +369,23 @@ func (k *clock) rouse() {
 // Lock takes the cluster's lock.
 func (k *clock) Lock() {
 	k.mu.Lock()
+	if k.held != nil {
+		k.since = time.Now()
+	}
 	k.keepUp()
 }
 
 // Unlock gives the lock back.
 func (k *clock) Unlock() {
 	k.rouse()
+	if k.held != nil {
+		k.held(time.Since(k.since))
+	}
 	k.mu.Unlock()
 }
+
+// Replaced counts how often another state took the place of the whole one.
+func (k *clock) Replaced() int { return k.replaced }
 
 // Outside gives the lock back while work runs, which must not touch the cluster,
 // and takes it again.

@@ -66,7 +66,9 @@ func (s *Completer) namesFor(parameter string, help script.Help, on known, typed
 		return nil
 	}
 	switch parameter {
-	case "ns", "collection", "namespace":
+	case "command":
+		return s.commandNames(help, on)
+	case "ns", "collection", "namespace", "nsOrMB":
 		every := strings.HasPrefix(help.Method(), "shard") || help.Method() == "moveCollection" || parameter == "namespace"
 		return s.namespaces(d.Conn, typed, every)
 	case "shard", "toShard", "to", "primaryShard":

@@ -156,6 +156,9 @@ func (s *Completer) wordsAt(t *typing) []string {
 		chain = expressionBefore(strings.TrimSuffix(chain, "?"), len(strings.TrimSuffix(chain, "?")))
 		return s.memberNames(s.know(chain))
 	}
+	if names := s.keyNames(t); names != nil {
+		return slices.DeleteFunc(names, func(n string) bool { return !identifierOnly(n) })
+	}
 	if names := s.fieldNames(t); names != nil && !strings.HasPrefix(t.typed(), "$") {
 		return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !identifierOnly(n) })
 	}
@@ -176,6 +179,9 @@ func (s *Completer) stringWords(t *typing) []string {
 	if in := t.innermost(); in != nil {
 		if in.bracket == '{' && in.key == "" && strings.HasPrefix(t.typed(), "$") {
 			return s.operatorNames(t)
+		}
+		if names := s.keyNames(t); names != nil {
+			return names
 		}
 		if names := s.fieldNames(t); names != nil {
 			return names

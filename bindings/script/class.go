@@ -19,11 +19,14 @@ import (
 // Its signature lists the arguments by name and type, "ns:string key:object
 // unique?:boolean|object": they are checked in this order before the function
 // runs (spec 04 §5.1). A question mark makes an argument optional; the type any
-// only asks for presence.
+// only asks for presence. Braces list the fields that an object may have, for
+// completion and help, as in "options?:object{wait,remove}"; @name stands for
+// those of a command.
 type Method[T any] struct {
 	Name, Signature string
 	Call            func(c *Call, on T) goja.Value
 	Help            string
+	Example         string
 }
 
 // Call is one call of a method or of a global function.
@@ -58,6 +61,7 @@ type param struct {
 	name     string
 	types    []string
 	optional bool
+	fields   []string
 }
 
 // ParseSignature reads the signature of a [Method].
@@ -65,6 +69,10 @@ func ParseSignature(text string) []param {
 	fields := strings.Fields(text)
 	list := make([]param, len(fields))
 	for i, f := range fields {
+		f, options, _ := strings.Cut(strings.TrimSuffix(f, "}"), "{")
+		if options != "" {
+			list[i].fields = strings.Split(options, ",")
+		}
 		name, types, _ := strings.Cut(f, ":")
 		list[i].name, list[i].optional = strings.CutSuffix(name, "?")
 		if types != "" && types != "any" {
@@ -81,6 +89,15 @@ func ParameterNames(signature string) []string {
 		names = append(names, p.name)
 	}
 	return names
+}
+
+// FieldNames returns the names of the fields an argument may have, as a signature
+// lists them.
+func FieldNames(signature string, i int) []string {
+	if list := ParseSignature(signature); i < len(list) {
+		return list[i].fields
+	}
+	return nil
 }
 
 // CallForm returns how a call of the function is written in help texts.
@@ -169,7 +186,8 @@ func Prototype[T any](s *Engine, label string, methods []Method[T]) *goja.Object
 			c.Check(qualified, params)
 			return m.Call(c, on)
 		})
-		s.Describe(f, Help{Form: CallForm(m.Name, m.Signature), Class: label, Text: m.Help})
+		s.Describe(f, Help{Form: CallForm(m.Name, m.Signature), Class: label, Text: m.Help, Signature: m.Signature,
+			Example: m.Example})
 		Define(p, m.Name, f)
 	}
 	if rows := helpOf(methods); len(rows) > 0 && p.Get("help") == nil {

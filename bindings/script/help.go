@@ -13,6 +13,8 @@ type Help struct {
 	Form  string // the call: name(arguments)
 	Class string // as in error messages; empty for globals
 	Text  string
+	// Signature is that of a [Method], and Example a call; both may be empty.
+	Signature, Example string
 }
 
 // HelpColumn is where explanations start, and go on in the lines that follow
@@ -24,15 +26,23 @@ const (
 
 // Render returns the help as it is shown.
 func (h Help) Render(s *Engine) string {
-	return "\n  " + s.Paint(HeadingColor, s.receiver(h.Class)+h.Form+":") + "\n\n  " + h.Text
+	text := "\n  " + s.Paint(HeadingColor, s.receiver(h.Class)+h.Form+":") + "\n\n  " + h.Text
+	if h.Example != "" {
+		text += "\n\n  " + s.Paint(HeadingColor, "Example:") + "\n\n  " + h.Example
+	}
+	return text
 }
 
-// HelpTable returns the help of an object: a heading and a line for each
-// member.
+// HelpTable returns the help of an object: a heading and a line for each member.
+// A row of a name alone is the heading of those below it.
 func (s *Engine) HelpTable(heading string, rows [][2]string) string {
 	var b strings.Builder
 	b.WriteString("\n  " + s.Paint(HeadingColor, heading+":") + "\n\n")
-	for _, r := range rows {
+	for i, r := range rows {
+		if r[1] == "" {
+			b.WriteString(strings.Repeat("\n", min(i, 1)) + "  " + s.Paint(HeadingColor, r[0]) + "\n")
+			continue
+		}
 		column := "    " + r[0]
 		for _, line := range plaintext.Wrapped(r[1], helpWidth-HelpColumn) {
 			gap := max(1, HelpColumn-len([]rune(column)))

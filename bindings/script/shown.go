@@ -22,13 +22,13 @@ func (s *Engine) ShownText(text string) goja.Value {
 func (s *Engine) instanceOfShown(sh *shown) goja.Value {
 	o := s.Runtime.NewDynamicObject(sh)
 	Must(o.SetPrototype(Prototype(s, "ShowResult", []Method[*shown]{
-		{"print", "", func(c *Call, sh *shown) goja.Value {
+		{Name: "print", Call: func(c *Call, sh *shown) goja.Value {
 			if sh.text != "" {
 				c.JS.Write(sh.text + "\n")
 			}
 			return nil
-		}, ""},
-		{"toString", "", func(c *Call, sh *shown) goja.Value { return c.JS.Runtime.ToValue(sh.text) }, ""},
+		}},
+		{Name: "toString", Call: func(c *Call, sh *shown) goja.Value { return c.JS.Runtime.ToValue(sh.text) }},
 	})))
 	return o
 }

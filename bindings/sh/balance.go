@@ -27,7 +27,7 @@ func shardBalanceMethods() []helper {
 		}), "Tells whether the balancer is in a round right now; between two rounds there may still be work."},
 		{"balancerSummary", "", checked(shBalancerSummary),
 			"Returns what the balancer does and what is out of balance, and why."},
-		{"waitForBalance", "ns?:string|object options?:object", checked(shWaitForBalance),
+		{"waitForBalance", "ns?:string|object options?:object{" + waitOptions + "}", checked(shWaitForBalance),
 			"Waits until a collection is balanced, or all are; {timeout, interval, progress}, times in ms."},
 	}
 }
@@ -49,7 +49,7 @@ func shWaitForBalance(c *call, sh *Helpers) goja.Value {
 	if o := c.Object(0); o != nil && !isCollection(o) { // options alone
 		at = 0
 	}
-	o := c.options("waitForBalance", at, waitOptionNames()...)
+	o := c.options("waitForBalance", at)
 	w := o.wait("the balancer goes on")
 	if at == 0 || !c.Has(0) || goja.IsNull(c.Arg(0)) || c.Arg(0).String() == "all" {
 		var list []*catalog.CollectionState

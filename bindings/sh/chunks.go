@@ -29,7 +29,7 @@ func (sh *Helpers) sharded(ns string) bson.Raw {
 // their bounds.
 func shChunks(c *call, sh *Helpers) goja.Value {
 	ns := c.namespaceArgument(0)
-	o := c.options("chunks", 1, "shard", "zone", "jumbo", "limit")
+	o := c.options("chunks", 1)
 	filter := ChunkFilter(sh.sharded(ns))
 	if id := o.text("shard"); id != "" {
 		if sh.config().FindOne("shards", bson.D{{Key: "_id", Value: id}}) == nil {

@@ -18,7 +18,8 @@ var withDefragmentation = server.Version{5, 3, 0}
 // shardDefragmentMethods() merge the small chunks of a collection.
 func shardDefragmentMethods() []helper {
 	return []helper{
-		{"defragment", "ns:string|object options?:object", needing("defragment", withDefragmentation, shDefragment),
+		{"defragment", "ns:string|object options?:object{chunkSize,wait," + waitOptions + "}",
+			needing("defragment", withDefragmentation, shDefragment),
 			"Starts merging a collection's small chunks; {chunkSize: MB, wait: true, timeout, interval, progress}."},
 		{"stopDefragment", "ns:string|object", needing("stopDefragment", withDefragmentation,
 			func(c *call, sh *Helpers) goja.Value {
@@ -39,7 +40,7 @@ func (sh *Helpers) configureBalancing(ns string, options ...bson.E) bson.Raw {
 
 func shDefragment(c *call, sh *Helpers) goja.Value {
 	ns := c.namespaceArgument(0)
-	o := c.options("defragment", 1, waitOptionNames("chunkSize", "wait")...)
+	o := c.options("defragment", 1)
 	command := []bson.E{{Key: "defragmentCollection", Value: true}}
 	if v := o.get("chunkSize"); v != nil {
 		command = append(command, bson.E{Key: "chunkSize",

@@ -26,15 +26,15 @@ const configShardID = "config"
 // shardDrainMethods() empty a shard.
 func shardDrainMethods() []helper {
 	return []helper{
-		{"drain", "shard:string options?:object", checked(shDrain),
+		{"drain", "shard:string options?:object{wait,remove," + waitOptions + "}", checked(shDrain),
 			"Starts emptying a shard; {wait: true} waits until it is empty, {remove: true} then removes it; timeout, " +
 				"interval, progress."},
 		{"drainStatus", "shard:string", checked(func(c *call, sh *Helpers) goja.Value {
 			return c.s.Display.Reply(sh.draining(c.Text(0)))
 		}), "Returns how far draining is and what must be moved by hand; changes nothing."},
 		{"stopDrain", "shard:string", checked(shStopDrain), "Ends draining; the shard stays. Servers since 8.3."},
-		{"waitForDrain", "shard:string options?:object", checked(func(c *call, sh *Helpers) goja.Value {
-			o := c.options("waitForDrain", 1, waitOptionNames()...)
+		{"waitForDrain", "shard:string options?:object{" + waitOptions + "}", checked(func(c *call, sh *Helpers) goja.Value {
+			o := c.options("waitForDrain", 1)
 			return sh.waitForDrain(c, o.waitForDrain(c.Text(0)), c.Text(0), false)
 		}), "Waits until a draining shard is empty; {timeout, interval, progress}."},
 	}
@@ -68,7 +68,7 @@ func (sh *Helpers) commitDrain(shard string) bson.Raw {
 // 8.3 the same command once more would remove it when it is empty.
 func shDrain(c *call, sh *Helpers) goja.Value {
 	id := c.Text(0)
-	o := c.options("drain", 1, waitOptionNames("wait", "remove")...)
+	o := c.options("drain", 1)
 	remove := o.flag("remove", false)
 	waits := o.flag("wait", remove) || remove
 	w := o.waitForDrain(id)

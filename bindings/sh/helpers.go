@@ -81,23 +81,24 @@ func simple(names ...string) func(*call, *Helpers) goja.Value {
 
 func shardMethods() []helper {
 	return []helper{
-		{"enableSharding", "database:string primaryShard?:string options?:object",
+		{"enableSharding", "database:string primaryShard?:string options?:object{@enableSharding}",
 			checked(onMongos(simple("enableSharding", "primaryShard"))),
 			"Makes sure that a database exists, on a shard of choice."},
 		{"commitReshardCollection", "ns:string", onMongos(simple("commitReshardCollection")),
 			"Ends a resharding's copying now."},
 		{"abortReshardCollection", "ns:string", onMongos(simple("abortReshardCollection")), "Gives up a resharding."},
-		{"shardCollection", "ns:string key:object unique?:boolean|object options?:object",
+		{"shardCollection", "ns:string key:object unique?:boolean|object{@shardCollection} options?:object{@shardCollection}",
 			checked(onMongos(func(c *call, sh *Helpers) goja.Value {
 				return c.s.Display.Reply(sh.admin(c.shardKeyCommand("shardCollection")))
 			})), "Shards a collection by a key."},
-		{"reshardCollection", "ns:string key:object unique?:boolean|object options?:object", checked(onMongos(shReshard)),
+		{"reshardCollection", "ns:string key:object unique?:boolean|object{" + reshardOptions + "} options?:object{" +
+			reshardOptions + "}", checked(onMongos(shReshard)),
 			"Shards a collection by another key and tells how far that is; {progress: false} silences it."},
-		{"status", "verbose?:boolean|object configDB?:object", checked(func(c *call, sh *Helpers) goja.Value {
+		{"status", "verbose?:boolean|object{verbose,full} configDB?:object", checked(func(c *call, sh *Helpers) goja.Value {
 			return c.s.shardingStatus(sh.current(), sh.configArgument(c, 1), c.statusOptions(0))
 		}), "Shows the shards, the balancer and the sharded collections; true for everything, {full: true} for mongosh's " +
 			"layout on a terminal too."},
-		{"addShard", "url:string options?:object", checked(simple("addShard")),
+		{"addShard", "url:string options?:object{@addShard}", checked(simple("addShard")),
 			"Adds a replica set to the cluster as a shard."},
 		{"addShardToZone", "shard:string zone:string", checked(simple("addShardToZone", "zone")),
 			"Makes a shard part of a zone."},
@@ -118,13 +119,14 @@ func shardMethods() []helper {
 			"The old name of removeShardFromZone."},
 		{"enableAutoSplit", "", checked(shAutoSplit(true)), "Switches splitting on; servers before 6.0.3."},
 		{"disableAutoSplit", "", checked(shAutoSplit(false)), "Switches splitting off; servers before 6.0.3."},
-		{"splitAt", "ns:string middle:object options?:object", checked(simple("split", "middle")),
+		{"splitAt", "ns:string middle:object options?:object{@split}", checked(simple("split", "middle")),
 			"Splits a chunk at a shard key."},
-		{"splitFind", "ns:string query:object options?:object", checked(simple("split", "find")),
+		{"splitFind", "ns:string query:object options?:object{@split}", checked(simple("split", "find")),
 			"Splits the chunk that holds a document at its middle."},
-		{"moveChunk", "ns:string query:object to:string options?:object", checked(simple("moveChunk", "find", "to")),
+		{"moveChunk", "ns:string query:object to:string options?:object{@moveChunk}",
+			checked(simple("moveChunk", "find", "to")),
 			"Moves the chunk that holds a document to a shard."},
-		{"moveRange", "ns:string toShard:string min?:object max?:object options?:object", checked(shMoveRange),
+		{"moveRange", "ns:string toShard:string min?:object max?:object options?:object{@moveRange}", checked(shMoveRange),
 			"Moves a range of shard keys to a shard; one of the bounds may be missing."},
 		{"balancerCollectionStatus", "ns:string", simple("balancerCollectionStatus"),
 			"Tells whether a collection is balanced, and if not, why."},
@@ -187,7 +189,7 @@ func (c *call) statusOptions(i int) StatusOptions {
 		verbose := c.Arg(i).ToBoolean()
 		return StatusOptions{Verbose: verbose, Full: verbose}
 	}
-	o := c.options("status", i, "verbose", "full")
+	o := c.options("status", i)
 	verbose := o.flag("verbose", false)
 	return StatusOptions{Verbose: verbose, Full: o.flag("full", verbose)}
 }

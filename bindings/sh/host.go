@@ -68,11 +68,13 @@ func (s *Host) Object() goja.Value {
 	for _, m := range slices.Concat(tables()...) {
 		run := asking(m)
 		methods = append(methods, script.Method[*Helpers]{
-			Name: m.name, Signature: m.signature, Help: m.help,
+			Name: m.name, Signature: m.signature, Help: m.help, Example: exampleOf(m.name),
 			Call: func(c *script.Call, sh *Helpers) goja.Value { return run(&call{c, s}, sh) },
 		})
 	}
-	o := s.JS.Instance(sh, script.Prototype(s.JS, "Shard", methods))
+	proto := script.Prototype(s.JS, "Shard", methods)
+	s.JS.HelpProperty(proto, func() string { return s.JS.HelpTable("Shard Class", helpRows()) })
+	o := s.JS.Instance(sh, proto)
 	s.JS.World.SetPrinter(o, func() string {
 		d := s.DB()
 		if d == nil {

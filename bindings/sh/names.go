@@ -114,7 +114,18 @@ func (sh *Helpers) meant(kind nameKind, name string) string {
 	if slices.Contains(list, name) {
 		return ""
 	}
+	if kind == namespaceName {
+		list = slices.DeleteFunc(list, func(other string) bool { return !bothNear(name, other) })
+	}
 	return plaintext.DidYouMean(name, list)
+}
+
+// bothNear reports whether databases and collections of two namespaces are near
+// each other: much in common at the beginning of a name means little.
+func bothNear(a, b string) bool {
+	aDatabase, aName, _ := strings.Cut(a, ".")
+	bDatabase, bName, _ := strings.Cut(b, ".")
+	return plaintext.Nearest(aDatabase, []string{bDatabase}) != "" && plaintext.Nearest(aName, []string{bName}) != ""
 }
 
 // noShard throws for a shard that is not there.

@@ -20,12 +20,14 @@ type helperOptions struct {
 	o      *goja.Object // nil when there is none
 }
 
-// options reads the argument at position i.
-func (c *call) options(helper string, i int, known ...string) helperOptions {
+// options reads the argument at position i. The helper's signature lists what it
+// may have.
+func (c *call) options(helper string, i int) helperOptions {
 	h := helperOptions{c: c, helper: helper, o: c.Object(i)}
 	if h.o == nil {
 		return h
 	}
+	known := optionNames(helper)
 	for _, name := range h.o.Keys() {
 		if !slices.Contains(known, name) {
 			c.JS.ThrowInvalid("sh.%s has no option %s (it knows %s)%s", helper, name, strings.Join(known, ", "),
@@ -33,6 +35,21 @@ func (c *call) options(helper string, i int, known ...string) helperOptions {
 		}
 	}
 	return h
+}
+
+// optionNames returns the names of a helper's options.
+func optionNames(helper string) []string {
+	for _, m := range slices.Concat(tables()...) {
+		if m.name != helper {
+			continue
+		}
+		for i := range script.ParameterNames(m.signature) {
+			if names := script.FieldNames(m.signature, i); names != nil {
+				return names
+			}
+		}
+	}
+	return nil
 }
 
 // get returns an option; nil when it was not given.

@@ -15,16 +15,21 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
+// reshardOptions are those of reshardCollection: the command's, and the helper's own.
+const reshardOptions = "@reshardCollection,progress,interval"
+
 // shardReshardMethods() move whole collections and look after shards.
 func shardReshardMethods() []helper {
 	return []helper{
-		{"shardAndDistributeCollection", "ns:string key:object unique?:boolean|object options?:object",
+		{"shardAndDistributeCollection",
+			"ns:string key:object unique?:boolean|object{@shardCollection} options?:object{@shardCollection}",
 			onMongos(shShardAndDistribute),
 			"Shards a collection and spreads its data at once."},
-		{"moveCollection", "ns:string toShard:string options?:object", simple("moveCollection", "toShard"),
+		{"moveCollection", "ns:string toShard:string options?:object{@moveCollection}", simple("moveCollection", "toShard"),
 			"Moves an unsharded collection to a shard."},
 		{"abortMoveCollection", "ns:string", simple("abortMoveCollection"), "Gives up a moveCollection."},
-		{"unshardCollection", "ns:string toShard?:string options?:object", simple("unshardCollection", "toShard"),
+		{"unshardCollection", "ns:string toShard?:string options?:object{@unshardCollection}",
+			simple("unshardCollection", "toShard"),
 			"Gathers a sharded collection on one shard."},
 		{"abortUnshardCollection", "ns:string", simple("abortUnshardCollection"), "Gives up an unshardCollection."},
 		{"listShards", "filter?:object", checked(shListShards), "Returns the shards."},

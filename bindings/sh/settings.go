@@ -36,7 +36,7 @@ func shardSettingMethods() []helper {
 			}
 			return c.s.Display.Reply(sh.switchBalancer(name, balancerTimeout))
 		}), "Switches the balancer on or off."},
-		{"getShardedDataDistribution", "options()?:object", shDataDistribution,
+		{"getShardedDataDistribution", "options?:object", shDataDistribution,
 			"Returns data and orphans of each collection on each shard."},
 		{"startAutoMerger", "", checked(shAutoMerger(true)), "Switches the auto-merger on."},
 		{"stopAutoMerger", "", checked(shAutoMerger(false)), "Switches the auto-merger off."},
@@ -48,12 +48,13 @@ func shardSettingMethods() []helper {
 			"Keeps the auto-merger away from a collection."},
 		{"enableAutoMerger", "ns:string|object", checked(shSetCollection("enableAutoMerge", "$unset", int32(1))),
 			"Ends disableAutoMerger."},
-		{"checkMetadataConsistency", "options()?:object", checked(func(c *call, sh *Helpers) goja.Value {
-			object, start := c.s.Objects.Cursor(sh.current().Sibling("admin"),
-				c.JS.Merge(server.Command("checkMetadataConsistency"), c.Arg(0)))
-			start()
-			return object
-		}), "Looks for inconsistencies in the sharding metadata of the cluster."},
+		{"checkMetadataConsistency", "options?:object{@checkMetadataConsistency}",
+			checked(func(c *call, sh *Helpers) goja.Value {
+				object, start := c.s.Objects.Cursor(sh.current().Sibling("admin"),
+					c.JS.Merge(server.Command("checkMetadataConsistency"), c.Arg(0)))
+				start()
+				return object
+			}), "Looks for inconsistencies in the sharding metadata of the cluster."},
 	}
 }
 

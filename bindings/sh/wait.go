@@ -14,10 +14,8 @@ const (
 	longPause = 5 * time.Second
 )
 
-// waitOptionNames returns the options all waiting helpers have.
-func waitOptionNames(more ...string) []string {
-	return append([]string{"timeout", "interval", "progress"}, more...)
-}
+// waitOptions are the options all waiting helpers have, in signatures.
+const waitOptions = "timeout,interval,progress"
 
 // wait is a wait for work that others do: the balancer, or a resharding.
 type wait struct {

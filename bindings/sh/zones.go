@@ -68,10 +68,10 @@ func shPutIntoZone(c *call, sh *Helpers) goja.Value {
 
 func shRemoveRange(c *call, sh *Helpers) goja.Value {
 	ns, lower, upper := c.Text(0), c.JS.Value(c.Arg(1)), c.JS.Value(c.Arg(2))
-	known := sh.config().FindOne("tags", bson.D{{Key: "ns", Value: ns}, {Key: "min", Value: lower}, {Key: "max", Value: upper}})
-	reply := sh.admin(bson.D{
-		{Key: "updateZoneKeyRange", Value: ns}, {Key: "min", Value: lower}, {Key: "max", Value: upper}, {Key: "zone", Value: nil},
-	})
+	bounds := bson.D{{Key: "min", Value: lower}, {Key: "max", Value: upper}}
+	known := sh.config().FindOne("tags", append(bson.D{{Key: "ns", Value: ns}}, bounds...))
+	command := append(bson.D{{Key: "updateZoneKeyRange", Value: ns}}, bounds...)
+	reply := sh.admin(append(command, bson.E{Key: "zone", Value: nil}))
 	if known == nil && !c.s.Gateway.Guarded() {
 		sh.nothingChanged("no zone has this range of "+ns, namespaceName, ns)
 	}

@@ -404,6 +404,17 @@ func TestServeShardPorts(t *testing.T) {
 			n != want {
 			t.Errorf("%s at %s/%s has %d documents, %v, want %d", id, set, host, n, err, want)
 		}
+		config := command(t, member, "replSetGetConfig", 1).Lookup("config").Document()
+		if config.Lookup("_id").StringValue() != set || config.Lookup("members", "0", "host").StringValue() != host {
+			t.Errorf("%s at %s/%s says that its set is %s", id, set, host, config)
+		}
+		tasks, err := member.Database("config").Collection("rangeDeletions").CountDocuments(t.Context(), bson.D{})
+		if has := tasks == 1; err != nil || has != (id == "shard0") {
+			t.Errorf("%s has %d ranges to delete, %v", id, tasks, err)
+		}
+		if n, err := member.Database("local").Collection("oplog.rs").EstimatedDocumentCount(t.Context()); err != nil || n != 2 {
+			t.Errorf("%s has %d entries in its oplog, %v", id, n, err)
+		}
 	}
 }
 

@@ -110,8 +110,10 @@ func (t *terminal) Remember(input string) { t.state.AppendHistory(t.folder.show(
 func (t *terminal) OnTab(complete func(line string) (head string, completions []string)) {
 	t.state.SetWordCompleter(func(line string, pos int) (string, []string, string) {
 		runes := []rune(line)
-		head, completions := complete(string(runes[:pos]))
-		return head, printable(completions), string(runes[pos:])
+		typed := string(runes[:pos])
+		head, completions := complete(typed)
+		names := listed(printable(completions), strings.TrimPrefix(typed, head), t.width())
+		return head, names, string(runes[pos:])
 	})
 }
 

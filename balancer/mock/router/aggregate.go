@@ -202,7 +202,10 @@ func readAggregate(c *call) (aggregation, error) {
 	if err != nil {
 		return a, err
 	}
-	let, _ := c.document("let") // readStages has found it well-formed
+	let, err := c.let() // which readStages has evaluated
+	if err != nil {
+		return a, err
+	}
 	a.joins, a.env = environment(c, c.db, let)
 	if on, first, isView := c.cluster.Collections().ViewOf(a.ns, c.db); isView {
 		a.ns, stages = on, append(first, stages...)
@@ -226,7 +229,7 @@ func readStages(c *call) ([]bson.Raw, error) {
 	if err := c.simpleCollation(c.body); err != nil {
 		return nil, err
 	}
-	if _, err := c.document("let"); err != nil {
+	if _, err := c.let(); err != nil {
 		return nil, err
 	}
 	return stages, checkInitialStages(stages)

@@ -1,6 +1,7 @@
 package router
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -11,6 +12,7 @@ import (
 
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mock/wire"
 	"shardsh/balancer/mongoerr"
 )
@@ -23,6 +25,7 @@ type call struct {
 	db      string
 	body    bson.Raw
 	args    args.Values
+	cmd     *command
 	client  *wire.Client
 	peer    *peer
 	legacy  bool
@@ -36,6 +39,7 @@ type call struct {
 	limit    time.Duration
 	limited  context.Context // ctx with the limit, once something is computed
 	unlimit  context.CancelFunc
+	settled  *bson.Raw     // its variables, once they are evaluated
 	computed time.Duration // real time that has gone by in outside
 	// lsid and session are nil without a session, txnNumber outside of a
 	// retryable write.
@@ -47,6 +51,8 @@ type call struct {
 	snapshot *bson.Timestamp
 	// slow: nodes that the command asked may make its reply late.
 	slow bool
+	// replaced is of which of the cluster's states its privileges are.
+	replaced int
 	// opid is the number that killOp takes.
 	opid int32
 }
@@ -124,7 +130,11 @@ func (c *call) outside(compute func(ctx context.Context) error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		err = mongoerr.New(mongoerr.Interrupted, "operation was interrupted: %s", err)
 	}
-	return err
+	if err != nil || c.replaced == c.cluster.Replaced() {
+		return err
+	}
+	c.replaced = c.cluster.Replaced() // another state, with other users
+	return (&Router{c.node}).checkPrivileges(c.cmd, c)
 }
 
 // end lets go of what the command had while it ran.
@@ -142,6 +152,61 @@ func outside[T any](c *call, compute func(ctx context.Context) (T, error)) (T, e
 		return err
 	})
 	return value, err
+}
+
+// let returns the command's variables, evaluated. It computes.
+func (c *call) let() (bson.Raw, error) {
+	if c.settled == nil {
+		given, err := c.document("let")
+		if err != nil {
+			return nil, err
+		}
+		settled, err := c.settle(given)
+		if err != nil {
+			return nil, err
+		}
+		c.settled = &settled
+	}
+	return *c.settled, nil
+}
+
+// settle evaluates variables. It computes.
+func (c *call) settle(variables bson.Raw) (bson.Raw, error) {
+	return store.Settled(cmp.Or(c.limited, c.ctx), variables)
+}
+
+// matches tells of each document whether a query matches it.
+func (c *call) matches(query bson.Raw, docs []bson.Raw) ([]bool, error) {
+	return outside(c, func(ctx context.Context) ([]bool, error) {
+		filter, err := c.filter(query)
+		if err != nil {
+			return nil, err
+		}
+		test := filter.Tester(ctx)
+		list := make([]bool, len(docs))
+		for i, doc := range docs {
+			list[i], _ = test(doc) // one that can't be judged does not match
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		return list, nil
+	})
+}
+
+// matching returns the documents that a query matches.
+func (c *call) matching(query bson.Raw, docs []bson.Raw) ([]bson.Raw, error) {
+	matches, err := c.matches(query, docs)
+	if err != nil {
+		return nil, err
+	}
+	var list []bson.Raw
+	for i, doc := range docs {
+		if matches[i] {
+			list = append(list, doc)
+		}
+	}
+	return list, nil
 }
 
 func errMaxTime() error {

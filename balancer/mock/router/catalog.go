@@ -4,7 +4,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock"
-	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -19,12 +18,7 @@ func catalogHandlers() map[string]handler {
 }
 
 func listDatabases(c *call) (bson.D, error) {
-	filter, err := store.CompileFilter(c.args.Object("filter"))
-	if err != nil {
-		return nil, err
-	}
-	list := bson.A{}
-	var total int64
+	var list []listedDatabase
 	shows := showsDatabase(c)
 	for _, db := range c.cluster.Statistics().Databases() {
 		if !shows(db.Name) {
@@ -34,18 +28,44 @@ func listDatabases(c *call) (bson.D, error) {
 		for _, part := range db.ByShard {
 			shards = append(shards, bson.E{Key: string(part.Shard), Value: part.Bytes})
 		}
-		entry := bson.D{
+		list = append(list, listedDatabase{db.Bytes, bson.D{
 			{Key: "name", Value: db.Name}, {Key: "sizeOnDisk", Value: db.Bytes},
 			{Key: "empty", Value: false}, {Key: "shards", Value: shards},
+		}})
+	}
+	return shownDatabases(c, list)
+}
+
+// listedDatabase is a database as listDatabases shows it.
+type listedDatabase struct {
+	bytes int64
+	doc   bson.D
+}
+
+// shownDatabases lists those that the command asks for.
+func shownDatabases(c *call, databases []listedDatabase) (bson.D, error) {
+	raws := make([]bson.Raw, len(databases))
+	for i, db := range databases {
+		var err error
+		if raws[i], err = bson.Marshal(db.doc); err != nil {
+			return nil, err
 		}
-		if raw, err := bson.Marshal(entry); err != nil || !filter.Match(raw) {
+	}
+	matches, err := c.matches(c.args.Object("filter"), raws)
+	if err != nil {
+		return nil, err
+	}
+	list := bson.A{}
+	var total int64
+	for i, db := range databases {
+		if !matches[i] {
 			continue
 		}
-		total += db.Bytes
+		total += db.bytes
 		if c.args.Truth("nameOnly") {
-			entry = entry[:1]
+			db.doc = db.doc[:1]
 		}
-		list = append(list, entry)
+		list = append(list, db.doc)
 	}
 	if c.args.Truth("nameOnly") {
 		return bson.D{{Key: "databases", Value: list}}, nil
@@ -60,11 +80,7 @@ func listCollections(c *call) (bson.D, error) {
 
 // shownCollections lists those that the command asks for and the client may see.
 func shownCollections(c *call, infos []mock.CollectionInfo) (bson.D, error) {
-	filter, err := store.CompileFilter(c.args.Object("filter"))
-	if err != nil {
-		return nil, err
-	}
-	var list []bson.Raw
+	var list, whole []bson.Raw
 	shows := showsCollection(c)
 	for _, info := range infos {
 		if !shows(info.Name) {
@@ -75,9 +91,7 @@ func shownCollections(c *call, infos []mock.CollectionInfo) (bson.D, error) {
 		if err != nil {
 			return nil, err
 		}
-		if !filter.Match(raw) {
-			continue
-		}
+		whole = append(whole, raw)
 		if c.args.Truth("nameOnly") {
 			if raw, err = bson.Marshal(doc[:2]); err != nil {
 				return nil, err
@@ -85,11 +99,21 @@ func shownCollections(c *call, infos []mock.CollectionInfo) (bson.D, error) {
 		}
 		list = append(list, raw)
 	}
+	matches, err := c.matches(c.args.Object("filter"), whole)
+	if err != nil {
+		return nil, err
+	}
+	shown := list[:0]
+	for i, raw := range list {
+		if matches[i] {
+			shown = append(shown, raw)
+		}
+	}
 	size, err := c.batchSize(c.args.Object("cursor").Lookup("batchSize"))
 	if err != nil {
 		return nil, err
 	}
-	return firstBatch(c, c.db+".$cmd.listCollections", list, size)
+	return firstBatch(c, c.db+".$cmd.listCollections", shown, size)
 }
 
 // listedCollection returns a collection as listCollections shows it: name and

@@ -136,7 +136,7 @@ func streamPipeline(c *call, stages []bson.Raw) (*store.Pipeline, error) {
 			return nil, mongoerr.New(mongoerr.IllegalOperation, "%s is not permitted in a $changeStream pipeline", name)
 		}
 	}
-	let, err := c.document("let")
+	let, err := outside(c, func(context.Context) (bson.Raw, error) { return c.let() })
 	if err != nil {
 		return nil, err
 	}

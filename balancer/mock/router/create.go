@@ -1,6 +1,7 @@
 package router
 
 import (
+	"context"
 	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -98,7 +99,7 @@ func (c *call) validationOptions(options bson.D) (bson.D, error) {
 		return nil, err
 	}
 	if len(validator) > 5 {
-		if _, err := store.CompileFilter(validator); err != nil {
+		if _, err := outside(c, func(context.Context) (*store.Filter, error) { return store.CompileFilter(validator) }); err != nil {
 			return nil, err
 		}
 		options = append(options, bson.E{Key: "validator", Value: validator})
@@ -190,7 +191,10 @@ func readView(c *call, ns string, on bson.RawValue) (mock.View, error) {
 				"The aggregation stage %s in location %d of the pipeline cannot be used in a view definition", name, len(stages))
 		}
 	}
-	if _, err := store.CompilePipeline(stages, store.Env{}); err != nil {
+	_, err := outside(c, func(context.Context) (*store.Pipeline, error) {
+		return store.CompilePipeline(stages, store.Env{})
+	})
+	if err != nil {
 		return mock.View{}, mongoerr.Wrap(err, "Invalid pipeline for view "+ns)
 	}
 	return mock.View{On: name, Pipeline: stages}, nil

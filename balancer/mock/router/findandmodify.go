@@ -8,6 +8,7 @@ import (
 
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -45,9 +46,34 @@ func findAndModifyOnce(c *call) (*outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	reply, err := c.modified(result, req.Remove, args.Truth(c.body.Lookup("new")))
 	return &outcome{matched: result.Matched, modified: result.Modified, upserted: result.UpsertedID,
-		removed: req.Remove && result.Matched > 0, reply: reply}, err
+		removed: req.Remove && result.Matched > 0, reply: modified(result, req.Remove)}, nil
+}
+
+// shown returns how a findAndModify shows its document, which is made before
+// anything is written: it may fail, or take long.
+func (c *call) shown(remove bool) (func(ctx context.Context, before, after bson.Raw) (bson.Raw, error), error) {
+	fields, err := c.document("fields")
+	if err != nil {
+		return nil, err
+	}
+	var projection *store.Projection
+	if len(fields) > 5 {
+		if projection, err = c.projection(fields, nil); err != nil {
+			return nil, err
+		}
+	}
+	isNew := args.Truth(c.body.Lookup("new")) && !remove
+	return func(ctx context.Context, before, after bson.Raw) (bson.Raw, error) {
+		doc := before
+		if isNew {
+			doc = after
+		}
+		if doc == nil {
+			return nil, nil
+		}
+		return projection.Projector(ctx)(doc)
+	}, nil
 }
 
 // findOneRequest reads a findAndModify.
@@ -83,12 +109,16 @@ func findOneRequest(c *call) (mock.FindOneRequest, error) {
 		}
 		req.UpdateRequest, err = updateRequest(c, bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: q}, update, c.body)
 	}
+	if err != nil {
+		return req, err
+	}
 	req.Retryable = c.retryable()
+	req.Show, err = c.shown(req.Remove)
 	return req, err
 }
 
 // modified returns the reply of findAndModify.
-func (c *call) modified(result mock.UpdateResult, remove, after bool) (bson.D, error) {
+func modified(result mock.UpdateResult, remove bool) bson.D {
 	n := result.Matched
 	last := bson.D{}
 	if !remove {
@@ -99,26 +129,9 @@ func (c *call) modified(result mock.UpdateResult, remove, after bool) (bson.D, e
 		}
 	}
 	last = append(bson.D{{Key: "n", Value: int32(n)}}, last...)
-	doc := result.Before
-	if after && !remove {
-		doc = result.After
-	}
-	fields, err := c.document("fields")
-	if err != nil {
-		return nil, err
-	}
-	if doc != nil && len(fields) > 5 {
-		projection, err := c.projection(fields, nil)
-		if err != nil {
-			return nil, err
-		}
-		if doc, err = projection.Apply(doc); err != nil {
-			return nil, err
-		}
-	}
 	reply := bson.D{{Key: "lastErrorObject", Value: last}}
-	if doc == nil {
-		return append(reply, bson.E{Key: "value", Value: nil}), nil
+	if result.Shown == nil {
+		return append(reply, bson.E{Key: "value", Value: nil})
 	}
-	return append(reply, bson.E{Key: "value", Value: doc}), nil
+	return append(reply, bson.E{Key: "value", Value: result.Shown})
 }

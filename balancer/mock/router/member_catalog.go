@@ -6,7 +6,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock"
-	"shardsh/balancer/mock/store"
 )
 
 // What a member has: its databases and collections, and how much is in them.
@@ -42,38 +41,25 @@ func memberStats(c *call, ns string) (mock.LocalStats, bool) {
 
 // memberDatabases lists the databases that the member has something of.
 func memberDatabases(c *call) (bson.D, error) {
-	filter, err := store.CompileFilter(c.args.Object("filter"))
-	if err != nil {
-		return nil, err
-	}
 	sizes := map[string]int64{}
 	for _, ns := range memberNamespaces(c, "") {
 		db, _, _ := strings.Cut(ns, ".")
 		s, _ := memberStats(c, ns)
 		sizes[db] += s.Stored() + s.IndexBytes()
 	}
-	entries, shows, total := bson.D{}, showsDatabase(c), int64(0)
+	entries, shows := bson.D{}, showsDatabase(c)
 	for db, size := range sizes {
-		entries = append(entries, bson.E{Key: db, Value: size})
+		if shows(db) {
+			entries = append(entries, bson.E{Key: db, Value: size})
+		}
 	}
 	sortFields(entries)
-	list := bson.A{}
+	var list []listedDatabase
 	for _, e := range entries {
-		entry := bson.D{{Key: "name", Value: e.Key}, {Key: "sizeOnDisk", Value: e.Value}, {Key: "empty", Value: false}}
-		if raw, err := bson.Marshal(entry); err != nil || !filter.Match(raw) || !shows(e.Key) {
-			continue
-		}
-		total += e.Value.(int64)
-		if c.args.Truth("nameOnly") {
-			entry = entry[:1]
-		}
-		list = append(list, entry)
+		list = append(list, listedDatabase{e.Value.(int64), bson.D{{Key: "name", Value: e.Key},
+			{Key: "sizeOnDisk", Value: e.Value}, {Key: "empty", Value: false}}})
 	}
-	if c.args.Truth("nameOnly") {
-		return bson.D{{Key: "databases", Value: list}}, nil
-	}
-	return bson.D{{Key: "databases", Value: list}, {Key: "totalSize", Value: total},
-		{Key: "totalSizeMb", Value: total >> 20}}, nil
+	return shownDatabases(c, list)
 }
 
 func memberCollections(c *call) (bson.D, error) {

@@ -175,13 +175,16 @@ func featureFlags() map[string]featureFlag {
 const compatibilityParameter = "featureCompatibilityVersion"
 
 func memberParameterNames() []string {
-	return append(slices.Collect(maps.Keys(featureFlags())), compatibilityParameter)
+	return append(slices.Collect(maps.Keys(featureFlags())), compatibilityParameter, "authSchemaVersion")
 }
 
 // memberParameter returns a parameter that can't be set.
 func memberParameter(c *call, name string) (any, bool) {
 	if name == compatibilityParameter {
 		return bson.D{{Key: "version", Value: c.cluster.Release().String()}}, true
+	}
+	if name == "authSchemaVersion" {
+		return authSchema, true
 	}
 	flag, known := featureFlags()[name]
 	if !known || !c.cluster.Release().AtLeast(catalog.Release80) {

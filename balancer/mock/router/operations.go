@@ -288,8 +288,7 @@ func currentOp(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	wanted, err := c.filter(bson.Raw(raw).Lookup("f").Document())
-	if err != nil {
+	if docs, err = c.matching(bson.Raw(raw).Lookup("f").Document(), docs); err != nil {
 		return nil, err
 	}
 	slices.SortStableFunc(docs, func(a, b bson.Raw) int {
@@ -297,9 +296,7 @@ func currentOp(c *call) (bson.D, error) {
 	})
 	list := bson.A{}
 	for _, doc := range docs {
-		if wanted.Match(doc) {
-			list = append(list, doc)
-		}
+		list = append(list, doc)
 	}
 	return bson.D{{Key: "inprog", Value: list}}, nil
 }

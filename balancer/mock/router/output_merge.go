@@ -212,7 +212,7 @@ func (m mergeOutput) writeOne(c *call, doc bson.Raw) error {
 	if m.matched == "fail" {
 		return c.request.Insert(m.ns, doc)
 	}
-	req, err := outside(c, func(context.Context) (mock.UpdateRequest, error) { return m.request(c, doc) })
+	req, err := outside(c, func(ctx context.Context) (mock.UpdateRequest, error) { return m.request(ctx, c, doc) })
 	if err != nil {
 		return err
 	}
@@ -238,7 +238,7 @@ func (m mergeOutput) writeOne(c *call, doc bson.Raw) error {
 }
 
 // request returns how a result is merged.
-func (m mergeOutput) request(c *call, doc bson.Raw) (mock.UpdateRequest, error) {
+func (m mergeOutput) request(ctx context.Context, c *call, doc bson.Raw) (mock.UpdateRequest, error) {
 	req := mock.UpdateRequest{Retryable: true}
 	var err error
 	if req.Query, err = m.where(doc); err != nil {
@@ -247,7 +247,7 @@ func (m mergeOutput) request(c *call, doc bson.Raw) (mock.UpdateRequest, error) 
 	if req.Filter, err = store.CompileFilter(req.Query); err != nil || m.matched == "keepExisting" {
 		return req, err
 	}
-	req.Update, err = m.update(c, doc, req.Filter)
+	req.Update, err = m.update(ctx, c, doc, req.Filter)
 	return req, err
 }
 
@@ -279,7 +279,7 @@ func (m mergeOutput) where(doc bson.Raw) (bson.Raw, error) {
 }
 
 // update returns what becomes of a document that a result is merged with.
-func (m mergeOutput) update(c *call, doc bson.Raw, filter *store.Filter) (*store.Update, error) {
+func (m mergeOutput) update(ctx context.Context, c *call, doc bson.Raw, filter *store.Filter) (*store.Update, error) {
 	options := store.UpdateOptions{Filter: filter, Now: c.now}
 	how := bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: doc}
 	switch m.matched {
@@ -294,7 +294,7 @@ func (m mergeOutput) update(c *call, doc bson.Raw, filter *store.Filter) (*store
 		options.Let = store.Literal("new", doc)
 	case "pipeline":
 		how = bson.RawValue{Type: bson.TypeArray, Value: m.pipeline}
-		let, err := store.LetOf(m.let, doc, c.now)
+		let, err := store.LetOf(ctx, m.let, doc, c.now)
 		if err != nil {
 			return nil, err
 		}

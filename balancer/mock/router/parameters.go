@@ -19,6 +19,9 @@ func parameterHandlers() map[string]handler {
 	}
 }
 
+// authSchema is the form in which servers keep users, which tools for dumps ask.
+const authSchema = int32(5)
+
 // ownParameter is a parameter that a mongos has itself. Those of the balancer
 // and of migrations live on the config server and the shards.
 type ownParameter struct {
@@ -34,6 +37,7 @@ func ownParameters() map[string]*ownParameter {
 	fixed := func(v any) *ownParameter { return &ownParameter{value: v, startup: true} }
 	free := func(v any) *ownParameter { return &ownParameter{value: v, runtime: true, startup: true} }
 	return map[string]*ownParameter{
+		"authSchemaVersion":                 {value: authSchema},
 		"authenticationMechanisms":          fixed(bson.A{"MONGODB-X509", "SCRAM-SHA-1", "SCRAM-SHA-256"}),
 		"connPoolMaxConnsPerHost":           fixed(int32(200)),
 		"cursorTimeoutMillis":               free(int64(cursorLife / time.Millisecond)),

@@ -1,6 +1,7 @@
 package router
 
 import (
+	"context"
 	"slices"
 	"sort"
 	"strings"
@@ -106,7 +107,11 @@ func (all analyzers) noteQuery(cmd *command, c *call) {
 	if !isText || a == nil || a.perSecond == 0 {
 		return
 	}
-	for _, one := range sampleable(cmd.Name, c.body) {
+	list, err := outside(c, func(context.Context) ([]sampledQuery, error) { return sampleable(cmd.Name, c.body), nil })
+	if err != nil {
+		return
+	}
+	for _, one := range list {
 		if now := c.cluster.Now(); !now.Before(a.next) && len(a.samples) < maxSamples {
 			a.next = now.Add(time.Duration(float64(time.Second) / a.perSecond))
 			a.samples = append(a.samples, one)

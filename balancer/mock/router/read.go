@@ -6,6 +6,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/keyorder"
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
@@ -275,7 +276,7 @@ func (c *call) batchSize(v bson.RawValue) (int, error) {
 
 // filter compiles a query with the command's variables and time.
 func (c *call) filter(query bson.Raw) (*store.Filter, error) {
-	let, err := c.document("let")
+	let, err := c.let()
 	if err != nil {
 		return nil, err
 	}
@@ -283,7 +284,7 @@ func (c *call) filter(query bson.Raw) (*store.Filter, error) {
 }
 
 func (c *call) projection(spec bson.Raw, filter *store.Filter) (*store.Projection, error) {
-	let, err := c.document("let")
+	let, err := c.let()
 	if err != nil {
 		return nil, err
 	}
@@ -354,6 +355,9 @@ func distinct(c *call) (bson.D, error) {
 		found, err := store.Distinct(ctx, key, slices.Values(docs))
 		if err != nil {
 			return nil, err
+		}
+		if c.node.member == nil { // a mongos puts together what shards found
+			slices.SortStableFunc(found, keyorder.Compare)
 		}
 		values := bson.A{}
 		for _, v := range found {

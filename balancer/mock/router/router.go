@@ -148,6 +148,7 @@ func (r *Router) run(cmd *command, c *call) (bson.D, error) {
 		return nil, mongoerr.New(mongoerr.CommandNotFound, "no such command: '%s'", c.invoked)
 	}
 	c.now, c.request = r.cluster.Now(), r.cluster.Background()
+	c.cmd, c.replaced = cmd, r.cluster.Replaced()
 	if err := r.check(cmd, c); err != nil {
 		return nil, err
 	}

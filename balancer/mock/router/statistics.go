@@ -133,13 +133,21 @@ func (t *databaseTotals) doc(scale int64, count func(int64) any, free bool) bson
 		bson.E{Key: "fsTotalSize", Value: 0.0})
 }
 
+// orNothing takes an empty document for none.
+func orNothing(doc bson.Raw) bson.Raw {
+	if len(doc) <= len(bson.Raw{5, 0, 0, 0, 0}) {
+		return nil
+	}
+	return doc
+}
+
 // dataSize counts what the owning shards hold of a range, orphans included.
 func dataSize(c *call) (bson.D, error) {
 	ns := c.args.Text("dataSize")
 	if err := knownDatabase(c.cluster, ns); err != nil {
 		return nil, err
 	}
-	lower, upper := c.args.Object("min"), c.args.Object("max")
+	lower, upper := orNothing(c.args.Object("min")), orNothing(c.args.Object("max"))
 	if (lower == nil) != (upper == nil) {
 		return nil, mongoerr.New(mongoerr.BadValue, "min or max parameters must both be provided, or neither")
 	}

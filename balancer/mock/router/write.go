@@ -76,6 +76,9 @@ func (c *call) batch(n int, each func(i int) (*outcome, error)) (*batch, error) 
 		if done != nil {
 			b.add(i, done)
 		}
+		if interrupts(err) {
+			return nil, err
+		}
 		if err != nil {
 			b.fail(i, err)
 			if ordered {
@@ -84,6 +87,14 @@ func (c *call) batch(n int, each func(i int) (*outcome, error)) (*batch, error) 
 		}
 	}
 	return b, nil
+}
+
+// interrupts reports whether an error ends the whole command, and not only one of
+// its statements.
+func interrupts(err error) bool {
+	code, known := mongoerr.CodeOf(err)
+	return known && slices.Contains([]mongoerr.Code{mongoerr.MaxTimeMSExpired, mongoerr.Interrupted,
+		mongoerr.InterruptedAtShutdown, mongoerr.ClientDisconnect}, code)
 }
 
 func (b *batch) add(i int, done *outcome) {
@@ -240,7 +251,7 @@ func updateRequest(c *call, q, u bson.RawValue, options bson.Raw) (mock.UpdateRe
 	if err != nil {
 		return req, err
 	}
-	let, err := c.document("let")
+	let, err := c.let()
 	if err != nil {
 		return req, err
 	}
@@ -250,7 +261,7 @@ func updateRequest(c *call, q, u bson.RawValue, options bson.Raw) (mock.UpdateRe
 			return req, err
 		}
 	}
-	if let, err = withConstants(let, u, options); err != nil {
+	if let, err = c.withConstants(let, u, options); err != nil {
 		return req, err
 	}
 	update, err := store.CompileUpdate(u, store.UpdateOptions{
@@ -284,7 +295,7 @@ func (c *call) newID() bson.ObjectID {
 }
 
 // withConstants adds an update's own variables, which pipelines may use.
-func withConstants(let bson.Raw, u bson.RawValue, options bson.Raw) (bson.Raw, error) {
+func (c *call) withConstants(let bson.Raw, u bson.RawValue, options bson.Raw) (bson.Raw, error) {
 	v := options.Lookup("c")
 	if v.IsZero() {
 		v = options.Lookup("constants")
@@ -303,7 +314,11 @@ func withConstants(let bson.Raw, u bson.RawValue, options bson.Raw) (bson.Raw, e
 			all = append(all, bson.E{Key: e.Key(), Value: e.Value()})
 		}
 	}
-	return bson.Marshal(all)
+	raw, err := bson.Marshal(all)
+	if err != nil {
+		return nil, err
+	}
+	return c.settle(raw)
 }
 
 // pick reads what decides which document a write takes: sort and hint.

@@ -64,9 +64,11 @@ func (s *scope) slot(name string) (int, bool) {
 }
 
 // newScope makes a scope of constant variables: those of a command's let.
-func newScope(let bson.Raw) (*scope, error) {
+func newScope(let bson.Raw) (*scope, error) { return newScopeIn(nil, let) }
+
+func newScopeIn(w *work, let bson.Raw) (*scope, error) {
 	sc := &scope{slots: map[string]int{}}
-	ctx := newEvaluation(sc, time.Time{}, nil)
+	ctx := newEvaluation(sc, time.Time{}, w)
 	for name, v := range fields(let) {
 		if err := checkVariable(string(name)); err != nil {
 			return nil, err

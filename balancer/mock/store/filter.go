@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -147,7 +148,8 @@ func (f *Filter) position(w *work, doc bson.Raw) (int, bool) {
 }
 
 // Equality returns the value that a document must have at path, when the filter
-// demands one: by {path: value}, $eq, an $in of one, or an $and of these.
+// demands one: by {path: value}, $eq, an $in of one, or an $and of these; also
+// as a part of a whole value that it demands, as {a: {b: value}} does for a.b.
 func (f *Filter) Equality(path string) (bson.RawValue, bool) {
 	if f == nil {
 		return bson.RawValue{}, false
@@ -156,8 +158,26 @@ func (f *Filter) Equality(path string) (bson.RawValue, bool) {
 		if p == path {
 			return v, true
 		}
+		if rest, inside := strings.CutPrefix(path, p+"."); inside {
+			if v, ok := insideOf(v, splitPath(rest)); ok {
+				return v, true
+			}
+		}
 	}
 	return bson.RawValue{}, false
+}
+
+// insideOf returns what a value that is a document has at a path without arrays.
+func insideOf(v value, path []string) (value, bool) {
+	for _, name := range path {
+		if !isObject(v) {
+			return v, false
+		}
+		if v = lookup(v.Value, name); isMissing(v) {
+			return v, false
+		}
+	}
+	return v, !isArray(v)
 }
 
 // equalities walks the (path, value) pairs that every match has.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -14,9 +15,40 @@ func Literal(name string, doc bson.Raw) bson.Raw {
 
 func literally(v value) value { return objectValue(documentOf(field{"$literal", v})) }
 
+// Settled evaluates the variables of a command, so that whoever is given them
+// need not: each stands for its value as it is. It fails with the cause of ctx
+// when that ends.
+func Settled(ctx context.Context, let bson.Raw) (bson.Raw, error) {
+	if isEmpty(let) {
+		return let, nil
+	}
+	w := newWork(ctx)
+	sc, err := newScopeIn(w, let)
+	if err == nil {
+		err = w.over()
+	}
+	if err != nil {
+		return nil, err
+	}
+	var out []field
+	for name := range fields(let) {
+		out = append(out, settled(string(name), sc.values[sc.slots[string(name)]]))
+	}
+	return documentOf(out...), nil
+}
+
+// settled makes a variable stand for a value.
+func settled(name string, v value) field {
+	if isMissing(v) {
+		return field{name, stringValue("$$REMOVE")}
+	}
+	return field{name, literally(v)}
+}
+
 // LetOf evaluates variables over a document, for a command that takes them as a
-// let of its own. Without any there is "new", the document ($merge).
-func LetOf(let, doc bson.Raw, now time.Time) (bson.Raw, error) {
+// let of its own. Without any there is "new", the document ($merge). It fails with
+// the cause of ctx when that ends.
+func LetOf(ctx context.Context, let, doc bson.Raw, now time.Time) (bson.Raw, error) {
 	if let == nil {
 		return Literal("new", doc), nil
 	}
@@ -24,23 +56,20 @@ func LetOf(let, doc bson.Raw, now time.Time) (bson.Raw, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx := newEvaluation(sc, now, nil)
-	ctx.root = objectValue(doc)
+	w := newWork(ctx)
+	of := newEvaluation(sc, now, w)
+	of.root = objectValue(doc)
 	var out []field
 	for name, v := range fields(let) {
 		e, err := compileExpression(v, sc)
 		if err != nil {
 			return nil, err
 		}
-		result, err := e.eval(ctx)
+		result, err := e.eval(of)
 		if err != nil {
 			return nil, err
 		}
-		if isMissing(result) {
-			out = append(out, field{string(name), stringValue("$$REMOVE")})
-			continue
-		}
-		out = append(out, field{string(name), literally(result)})
+		out = append(out, settled(string(name), result))
 	}
-	return documentOf(out...), nil
+	return documentOf(out...), w.over()
 }

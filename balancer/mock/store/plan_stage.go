@@ -230,7 +230,8 @@ func (p *Plan) covers(shape Shape) bool {
 	if shape.ShardKey != nil && !p.coversFields(shape.ShardKey) {
 		return false
 	}
-	return shape.Counting || p.projecting(shape) == "PROJECTION_COVERED"
+	in := inclusion(shape.Projection)
+	return shape.Counting || in.is && p.coversFields(in.names)
 }
 
 func (p *Plan) coversFields(names []string) bool {
@@ -245,30 +246,45 @@ func (p *Plan) coversFields(names []string) bool {
 	return true
 }
 
-// projecting names the stage of the projection, "" without one.
+// included is what a projection includes. It is none with computed fields, or
+// when it only excludes.
+type included struct {
+	is, computed, dotted bool
+	names                []string
+}
+
+func inclusion(projection bson.Raw) (in included) {
+	id := true
+	for name, v := range fields(projection) {
+		switch path := string(name); {
+		case !isNumber(v) && v.Type != bson.TypeBoolean:
+			return included{computed: true}
+		case path == "_id":
+			id = truthy(v)
+		default:
+			in.dotted = in.dotted || strings.Contains(path, ".")
+			if truthy(v) {
+				in.is = true
+				in.names = append(in.names, path)
+			}
+		}
+	}
+	if id {
+		in.names = append(in.names, "_id")
+	}
+	return in
+}
+
+// projecting names the stage of the projection, "" without one. Paths go the long
+// way, from an index, too.
 func (p *Plan) projecting(shape Shape) string {
 	if isEmpty(shape.Projection) {
 		return ""
 	}
-	var names []string
-	id, including := true, false
-	for name, v := range fields(shape.Projection) {
-		plain := (isNumber(v) || v.Type == bson.TypeBoolean) && !strings.Contains(string(name), ".")
-		switch {
-		case !plain:
-			return "PROJECTION_DEFAULT"
-		case string(name) == "_id":
-			id = truthy(v)
-		case truthy(v):
-			including = true
-			names = append(names, string(name))
-		}
-	}
-	if id {
-		names = append(names, "_id")
-	}
-	if including && p.index != nil && p.branches == nil && p.residual() == nil && p.coversFields(names) &&
-		(shape.ShardKey == nil || p.coversFields(shape.ShardKey)) {
+	switch in := inclusion(shape.Projection); {
+	case in.computed || in.dotted:
+		return "PROJECTION_DEFAULT"
+	case in.is && p.index != nil && p.branches == nil && p.residual() == nil && p.covers(shape):
 		return "PROJECTION_COVERED"
 	}
 	return "PROJECTION_SIMPLE"

@@ -73,10 +73,16 @@ func (s *unwindStage) run(r *execution, in docs) docs {
 				yield(nil, err)
 				return
 			}
-			if !s.each(r.work, doc, func(d bson.Raw) bool { return yield(d, nil) }) {
-				if err := r.work.step(1); err != nil {
-					yield(nil, err)
-				}
+			enough := false
+			s.each(r.work, doc, func(d bson.Raw) bool {
+				enough = !yield(d, nil)
+				return !enough
+			})
+			if enough {
+				return
+			}
+			if err := r.work.step(1); err != nil {
+				yield(nil, err)
 				return
 			}
 		}

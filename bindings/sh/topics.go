@@ -1,0 +1,140 @@
+package sh
+
+import "slices"
+
+// topic is a part of sh.help(): helpers that belong together.
+type topic struct {
+	title    string
+	examples []example
+}
+
+// example is a call of a helper. All run, on the mock too.
+type example struct{ helper, call string }
+
+// topics returns the helpers in the order of sh.help(), each with an example.
+func topics() []topic {
+	return []topic{
+		{"Is it balanced?", []example{
+			{"status", `sh.status()`},
+			{"balancerSummary", `sh.balancerSummary().problems`},
+			{"balancerCollectionStatus", `sh.balancerCollectionStatus("shop.orders")`},
+			{"waitForBalance", `sh.waitForBalance("shop.orders", { timeout: 3600000 })`},
+			{"getShardedDataDistribution", `sh.getShardedDataDistribution().toArray()`},
+			{"isBalancerRunning", `sh.isBalancerRunning().mode`},
+			{"isBalancerInRound", `while (sh.isBalancerInRound()) sleep(100)`},
+		}},
+		{"The balancer and its settings", []example{
+			{"startBalancer", `sh.startBalancer()`},
+			{"stopBalancer", `sh.stopBalancer(60000)`},
+			{"setBalancerState", `sh.setBalancerState(true)`},
+			{"getBalancerState", `sh.getBalancerState()`},
+			{"balancerWindow", `sh.balancerWindow("22:00", "06:00")`},
+			{"clearBalancerWindow", `sh.clearBalancerWindow()`},
+			{"chunkSize", `sh.chunkSize("shop.orders", 256)`},
+			{"configureCollectionBalancing", `sh.configureCollectionBalancing("shop.orders", { chunkSize: 256 })`},
+			{"enableBalancing", `sh.enableBalancing("shop.orders")`},
+			{"disableBalancing", `sh.disableBalancing("shop.orders")`},
+			{"enableMigrations", `sh.enableMigrations("shop.orders")`},
+			{"disableMigrations", `sh.disableMigrations("shop.orders")`},
+			{"enableAutoSplit", `sh.enableAutoSplit()`},
+			{"disableAutoSplit", `sh.disableAutoSplit()`},
+		}},
+		{"Shards", []example{
+			{"listShards", `sh.listShards().map(s => s._id)`},
+			{"addShard", `sh.addShard("rs9/h9:27018")`},
+			{"drain", `sh.drain("shard2", { wait: true })`},
+			{"drainStatus", `sh.drainStatus("shard2").state`},
+			{"waitForDrain", `sh.waitForDrain("shard2", { timeout: 3600000 })`},
+			{"stopDrain", `sh.stopDrain("shard2")`},
+			{"removeShard", `sh.removeShard("shard2")`},
+			{"movePrimary", `sh.movePrimary("shop", "shard1")`},
+			{"getShardMap", `sh.getShardMap().map`},
+			{"isConfigShardEnabled", `sh.isConfigShardEnabled().enabled`},
+			{"shardDrainingStatus", `sh.shardDrainingStatus("shard2")`},
+			{"getTransitionToDedicatedConfigServerStatus", `sh.getTransitionToDedicatedConfigServerStatus()`},
+		}},
+		{"Databases and collections", []example{
+			{"enableSharding", `sh.enableSharding("sales", "shard1")`},
+			{"shardCollection", `sh.shardCollection("shop.customers", { country: 1, _id: 1 })`},
+			{"shardAndDistributeCollection", `sh.shardAndDistributeCollection("shop.visits", { _id: "hashed" })`},
+			{"reshardCollection", `sh.reshardCollection("shop.orders", { order: 1 }, { numInitialChunks: 4 })`},
+			{"commitReshardCollection", `sh.commitReshardCollection("shop.orders")`},
+			{"abortReshardCollection", `sh.abortReshardCollection("shop.orders")`},
+			{"refineCollectionShardKey", `sh.refineCollectionShardKey("shop.orders", { customer: 1, order: 1 })`},
+			{"moveCollection", `sh.moveCollection("shop.prices", "shard2")`},
+			{"abortMoveCollection", `sh.abortMoveCollection("shop.prices")`},
+			{"unshardCollection", `sh.unshardCollection("shop.orders", "shard1")`},
+			{"abortUnshardCollection", `sh.abortUnshardCollection("shop.orders")`},
+			{"checkMetadataConsistency", `sh.checkMetadataConsistency({ checkIndexes: true }).toArray()`},
+		}},
+		{"Chunks", []example{
+			{"chunks", `sh.chunks("shop.orders", { shard: "shard1", limit: 10 }).toArray()`},
+			{"splitAt", `sh.splitAt("shop.orders", { customer: 500 })`},
+			{"splitFind", `sh.splitFind("shop.orders", { customer: 50 })`},
+			{"moveChunk", `sh.moveChunk("shop.orders", { customer: 50 }, "shard1")`},
+			{"moveRange", `sh.moveRange("shop.orders", "shard1", { customer: 100 })`},
+			{"mergeChunks", `sh.mergeChunks("shop.orders", { customer: MinKey }, { customer: MaxKey })`},
+			{"mergeAllChunks", `sh.mergeAllChunks("shop.orders")`},
+			{"clearJumbo", `sh.clearJumbo("shop.orders", { customer: 50 })`},
+			{"defragment", `sh.defragment("shop.orders", { chunkSize: 64 })`},
+			{"defragmentStatus", `sh.defragmentStatus("shop.orders").running`},
+			{"stopDefragment", `sh.stopDefragment("shop.orders")`},
+			{"startAutoMerger", `sh.startAutoMerger()`},
+			{"stopAutoMerger", `sh.stopAutoMerger()`},
+			{"isAutoMergerEnabled", `sh.isAutoMergerEnabled()`},
+			{"enableAutoMerger", `sh.enableAutoMerger("shop.orders")`},
+			{"disableAutoMerger", `sh.disableAutoMerger("shop.orders")`},
+		}},
+		{"Zones", []example{
+			{"zones", `sh.zones("shop.orders")`},
+			{"addShardToZone", `sh.addShardToZone("shard1", "EU")`},
+			{"removeShardFromZone", `sh.removeShardFromZone("shard1", "EU")`},
+			{"updateZoneKeyRange", `sh.updateZoneKeyRange("shop.orders", { customer: 0 }, { customer: 100 }, "EU")`},
+			{"removeRangeFromZone", `sh.removeRangeFromZone("shop.orders", { customer: 0 }, { customer: 100 })`},
+			{"addShardTag", `sh.addShardTag("shard1", "EU")`},
+			{"removeShardTag", `sh.removeShardTag("shard1", "EU")`},
+			{"addTagRange", `sh.addTagRange("shop.orders", { customer: 0 }, { customer: 100 }, "EU")`},
+			{"removeTagRange", `sh.removeTagRange("shop.orders", { customer: 0 }, { customer: 100 })`},
+		}},
+		{"Of the old shell", []example{
+			{"waitForBalancer", `sh.waitForBalancer(false, 60000)`},
+			{"waitForBalancerOff", `sh.waitForBalancerOff(60000)`},
+			{"awaitBalancerRound", `sh.awaitBalancerRound(60000)`},
+			{"awaitCollectionBalance", `sh.awaitCollectionBalance("shop.orders", 600000)`},
+			{"waitForPingChange", `sh.waitForPingChange(db.getSiblingDB("config").mongos.find().toArray())`},
+			{"getBalancerWindow", `sh.getBalancerWindow()`},
+			{"getActiveMigrations", `sh.getActiveMigrations()`},
+			{"getRecentMigrations", `sh.getRecentMigrations()`},
+			{"getRecentFailedRounds", `sh.getRecentFailedRounds().count`},
+		}},
+	}
+}
+
+// exampleOf returns the example of a helper; empty for those that help does not
+// show.
+func exampleOf(helper string) string {
+	for _, t := range topics() {
+		for _, e := range t.examples {
+			if e.helper == helper {
+				return e.call
+			}
+		}
+	}
+	return ""
+}
+
+// helpRows returns what sh.help() lists: headings, and what each helper does.
+func helpRows() [][2]string {
+	texts := map[string]string{}
+	for _, m := range slices.Concat(tables()...) {
+		texts[m.name] = m.help
+	}
+	var rows [][2]string
+	for _, t := range topics() {
+		rows = append(rows, [2]string{t.title, ""})
+		for _, e := range t.examples {
+			rows = append(rows, [2]string{e.helper, texts[e.helper]})
+		}
+	}
+	return rows
+}

@@ -1,0 +1,83 @@
+package terminal
+
+import "strings"
+
+// minGap is between two columns of names.
+const minGap = 2
+
+// listed returns what liner is given to list several completions: rows of names,
+// in columns of their own widths. liner's own columns are all as wide as the
+// longest name, which on many a terminal leaves one. It takes what it lists for
+// completions, too, and puts in what all have in common: rows are for names that
+// have no more in common than has been typed.
+func listed(names []string, typed string, width int) []string {
+	if len(names) < 2 || commonPrefix(names) != typed {
+		return names
+	}
+	for columns := min(len(names), width/minGap); columns > 1; columns-- {
+		for _, across := range []bool{false, true} {
+			rows := inColumns(names, columns, across)
+			if len(rows) > 1 && commonPrefix(rows) == typed && widest(rows) < width-1 {
+				return padded(rows, width/2)
+			}
+		}
+	}
+	return names
+}
+
+// inColumns sets names in columns: one below the other, or across.
+func inColumns(names []string, columns int, across bool) []string {
+	height := (len(names) + columns - 1) / columns
+	at := func(row, column int) string {
+		i := column*height + row
+		if across {
+			i = row*columns + column
+		}
+		if i >= len(names) {
+			return ""
+		}
+		return names[i]
+	}
+	widths := make([]int, columns)
+	for column := range columns {
+		for row := range height {
+			widths[column] = max(widths[column], len([]rune(at(row, column))))
+		}
+	}
+	rows := make([]string, height)
+	for row := range rows {
+		var b strings.Builder
+		for column, width := range widths {
+			name := at(row, column)
+			b.WriteString(name + strings.Repeat(" ", width-len([]rune(name))+minGap))
+		}
+		rows[row] = strings.TrimRight(b.String(), " ")
+	}
+	return rows
+}
+
+// padded makes rows so wide that no two have a place side by side.
+func padded(rows []string, width int) []string {
+	for i, row := range rows {
+		rows[i] = row + strings.Repeat(" ", max(0, width-len(row)))
+	}
+	return rows
+}
+
+func widest(rows []string) int {
+	n := 0
+	for _, row := range rows {
+		n = max(n, len(row))
+	}
+	return n
+}
+
+func commonPrefix(names []string) string {
+	prefix := names[0]
+	for _, name := range names[1:] {
+		for !strings.HasPrefix(name, prefix) {
+			prefix = prefix[:len(prefix)-1]
+		}
+	}
+	return prefix
+}
