@@ -4,6 +4,7 @@ import (
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/bindings/plaintext"
 	"shardsh/bindings/script"
 )
 
@@ -19,7 +20,7 @@ type collection struct {
 func newCollection(d *database, name string) *collection {
 	c := &collection{s: d.s, d: d, name: name}
 	c.object = d.s.JS.Instance(c, d.s.collectionPrototype())
-	d.s.JS.World.SetPrinter(c.object, c.Namespace)
+	d.s.JS.World.SetPrinter(c.object, func() string { return plaintext.VisibleLine(c.Namespace()) })
 	return c
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/bindings/plaintext"
 	"shardsh/bindings/script"
 	"shardsh/bindings/server"
 )
@@ -283,6 +284,6 @@ func (c *call) watch(d *database, on any, base bson.D, pipeline, options goja.Va
 	if name, ok := on.(string); ok {
 		target += "." + name
 	}
-	c.JS.World.SetPrinter(cur.object, func() string { return "ChangeStreamCursor on " + target })
+	c.JS.World.SetPrinter(cur.object, func() string { return "ChangeStreamCursor on " + plaintext.VisibleLine(target) })
 	return cur.object
 }

@@ -167,10 +167,10 @@ func showDatabases(c *call, d *database) goja.Value {
 	rows := make([][]string, 0, len(values))
 	for _, v := range values {
 		doc, _ := v.DocumentOK()
-		rows = append(rows, []string{rawdoc.Text(doc, "name"), plaintext.SizeText(rawdoc.Number(doc, "sizeOnDisk"))})
+		rows = append(rows, []string{plaintext.VisibleLine(rawdoc.Text(doc, "name")), plaintext.SizeText(rawdoc.Number(doc, "sizeOnDisk"))})
 	}
 	slices.SortFunc(rows, func(a, b []string) int { return plaintext.Compare(a[0], b[0]) })
-	return c.JS.ShownText(c.s.columns(rows, script.NameColor, true))
+	return c.JS.ShownStyled(c.s.columns(rows, script.NameColor, true))
 }
 
 // columns sets two columns, the second flush right when it holds numbers.
@@ -210,7 +210,7 @@ func showCollections(c *call, d *database) goja.Value {
 		case "timeseries":
 			badge = "[time-series]"
 		}
-		row := []string{name, badge}
+		row := []string{plaintext.VisibleLine(name), badge}
 		if strings.HasPrefix(name, "system.") || strings.HasPrefix(name, "enxcol_.") {
 			system = append(system, row)
 		} else {
@@ -237,7 +237,7 @@ func showCollections(c *call, d *database) goja.Value {
 	for _, r := range system {
 		b.WriteString(c.JS.Paint(script.DimColor, r[0]) + r[1] + "\n")
 	}
-	return c.JS.ShownText(b.String())
+	return c.JS.ShownStyled(b.String())
 }
 
 func showProfile(c *call, d *database) goja.Value {

@@ -7,6 +7,7 @@ import (
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
 	"shardsh/bindings/server"
@@ -27,7 +28,7 @@ func newDatabase(s *Shell, on *mongoObject, name string, sess *session) *databas
 	d := &database{s: s, on: on, Database: &server.Database{Conn: on.Conn, Name: name, Session: sess.underlying()},
 		session: sess, collections: make(map[string]*collection)}
 	d.object = s.JS.Instance(d, s.databasePrototype())
-	s.JS.World.SetPrinter(d.object, func() string { return d.Name })
+	s.JS.World.SetPrinter(d.object, func() string { return plaintext.VisibleLine(d.Name) })
 	return d
 }
 

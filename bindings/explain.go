@@ -4,6 +4,7 @@ import (
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/bindings/plaintext"
 	"shardsh/bindings/script"
 	"shardsh/bindings/server"
 )
@@ -19,7 +20,9 @@ type explainable struct {
 func (s *Shell) newExplainable(coll *collection, verbosity string) *explainable {
 	e := &explainable{coll: coll, verbosity: verbosity}
 	e.object = s.JS.Instance(e, prototype(s, "Explainable", explainMethods()))
-	s.JS.World.SetPrinter(e.object, func() string { return "Explainable(" + coll.Namespace() + ")" })
+	s.JS.World.SetPrinter(e.object, func() string {
+		return "Explainable(" + plaintext.VisibleLine(coll.Namespace()) + ")"
+	})
 	return e
 }
 
@@ -131,7 +134,9 @@ type planCache struct {
 func (s *Shell) newPlanCache(coll *collection) goja.Value {
 	p := &planCache{coll: coll}
 	o := s.JS.Instance(p, prototype(s, "PlanCache", planCacheMethods()))
-	s.JS.World.SetPrinter(o, func() string { return "PlanCache for collection " + coll.name + "." })
+	s.JS.World.SetPrinter(o, func() string {
+		return "PlanCache for collection " + plaintext.VisibleLine(coll.name) + "."
+	})
 	return o
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dop251/goja"
 
+	"shardsh/bindings/plaintext"
 	"shardsh/bindings/script"
 )
 
@@ -125,6 +126,6 @@ func (o *jsonOutput) line(text string) {
 
 func (o *jsonOutput) put(text string) {
 	if o.err == nil {
-		_, o.err = io.WriteString(o.w, text)
+		_, o.err = io.WriteString(o.w, plaintext.VisibleJSON(text))
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 	"go.mongodb.org/mongo-driver/v2/tag"
 
+	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
 	"shardsh/bindings/server"
@@ -39,7 +40,7 @@ func newMongoObject(s *Shell, client *mongo.Client, address string) *mongoObject
 func (m *mongoObject) js() *goja.Object {
 	if m.object == nil {
 		m.object = m.s.JS.Instance(m, m.s.mongoPrototype())
-		m.s.JS.World.SetPrinter(m.object, func() string { return m.Address })
+		m.s.JS.World.SetPrinter(m.object, func() string { return plaintext.VisibleLine(m.Address) })
 	}
 	return m.object
 }

@@ -21,7 +21,7 @@ func printGlobals() []global {
 				}
 				texts[i] = c.JS.World.Printjson(c.s.display.WithoutGossip(v))
 			}
-			c.JS.Write(strings.Join(texts, " ") + "\n")
+			c.JS.WriteOwn(strings.Join(texts, " ") + "\n")
 			return nil
 		}, "Prints values with every entry on a line of its own."},
 		{"printjsononeline", "", func(c *call) goja.Value {

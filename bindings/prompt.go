@@ -8,6 +8,7 @@ import (
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/bindings/plaintext"
 	"shardsh/bindings/server"
 )
 
@@ -27,7 +28,7 @@ func (s *Shell) Prompt() string {
 	if s.cfg.Deployment != "" {
 		prompt += "[" + s.cfg.Deployment + "] "
 	}
-	return prompt + s.db.Name + "> "
+	return plaintext.VisibleLine(prompt + s.db.Name + "> ")
 }
 
 const (

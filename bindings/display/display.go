@@ -7,6 +7,7 @@ import (
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/bindings/plaintext"
 	"shardsh/bindings/script"
 	"shardsh/bindings/values"
 )
@@ -158,7 +159,7 @@ func (s *Display) OnOneLine(o *goja.Object) *goja.Object {
 		options.Compact = values.CompactFull
 		parts := make([]string, 0, len(o.Keys()))
 		for _, k := range o.Keys() {
-			key := k
+			key := plaintext.VisibleLine(k)
 			if strings.Contains(k, " ") {
 				key = s.JS.World.Inspect(s.JS.Runtime.ToValue(k), options)
 			}
@@ -176,18 +177,18 @@ func (s *Display) Print(args []goja.Value) {
 	for i, v := range args {
 		texts[i] = s.Printed(v)
 	}
-	s.JS.Write(strings.Join(texts, " ") + "\n")
+	s.JS.WriteOwn(strings.Join(texts, " ") + "\n") // strings are the script's, the rest is inspected
 }
 
 // ShownValue returns a result of show that prints as the value it is.
 func (s *Display) ShownValue(v goja.Value) goja.Value {
 	o := s.InspectOptions()
-	return s.JS.ShownText(s.JS.World.InspectResult(v, o, false))
+	return s.JS.ShownStyled(s.JS.World.InspectResult(v, o, false))
 }
 
 // ClearScreen clears a terminal and does nothing else elsewhere.
 func (s *Display) ClearScreen() {
 	if s.cfg.Interactive && s.cfg.Color {
-		s.JS.Write("\x1b[H\x1b[2J")
+		s.JS.WriteOwn("\x1b[H\x1b[2J")
 	}
 }

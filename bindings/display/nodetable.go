@@ -6,6 +6,8 @@ import (
 	"github.com/dop251/goja"
 	"github.com/olekukonko/tablewriter"
 	"github.com/olekukonko/tablewriter/tw"
+
+	"shardsh/bindings/plaintext"
 )
 
 // NodeTable draws rows of objects as console.table does.
@@ -24,7 +26,7 @@ func (s *Display) NodeTable(v goja.Value) string {
 		if !ok {
 			i = len(header)
 			seen[name] = i
-			header = append(header, name)
+			header = append(header, plaintext.VisibleLine(name))
 		}
 		return i
 	}
@@ -37,7 +39,7 @@ func (s *Display) NodeTable(v goja.Value) string {
 	}
 	var singles []string
 	for _, k := range rows.Keys() {
-		line := []string{k}
+		line := []string{plaintext.VisibleLine(k)}
 		single := ""
 		if row, ok := rows.Get(k).(*goja.Object); ok {
 			for _, name := range row.Keys() {

@@ -20,10 +20,10 @@ func (s *Display) OldJSON(v goja.Value, oneLine bool) string {
 	case goja.IsUndefined(v):
 		return "undefined"
 	case goja.IsString(v):
-		return JSONString(v.String())
+		return plaintext.VisibleJSON(JSONString(v.String()))
 	}
 	if _, ok := goja.AssertFunction(v); ok {
-		return v.String()
+		return v.String() // the script's own
 	}
 	raw, err := s.JS.World.ToBSON(v)
 	if err != nil {
@@ -32,7 +32,7 @@ func (s *Display) OldJSON(v goja.Value, oneLine bool) string {
 	if goja.IsNumber(v) { // has no type of its own
 		return v.String()
 	}
-	return OldJSON(raw, "", oneLine)
+	return plaintext.VisibleJSON(OldJSON(raw, "", oneLine))
 }
 
 // JSONString returns a text as a string of JSON.

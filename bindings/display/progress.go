@@ -72,7 +72,7 @@ func (p *Progress) Say(what string, a *Amount) {
 		return
 	}
 	what = Clip(what, max(10, progressWidth-len(measured)))
-	p.s.JS.Write(script.ClearLine + Clip(what+measured, progressWidth))
+	p.s.JS.WriteOwn(script.ClearLine + Clip(what+measured, progressWidth))
 	p.onLine = true
 }
 
@@ -118,7 +118,7 @@ func DurationText(d time.Duration) string {
 // End leaves the terminal's line empty.
 func (p *Progress) End() {
 	if p != nil && p.onLine {
-		p.s.JS.Write(script.ClearLine)
+		p.s.JS.WriteOwn(script.ClearLine)
 		p.onLine = false
 	}
 }

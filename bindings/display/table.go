@@ -75,7 +75,7 @@ func (s *Display) renderTables(v goja.Value) (string, bool) {
 func (s *Display) ShowTables(draw func(*Tables)) goja.Value {
 	t := &Tables{s: s}
 	draw(t)
-	return s.JS.ShownText(t.b.String())
+	return s.JS.ShownStyled(t.b.String())
 }
 
 // Heading writes a heading.
@@ -89,7 +89,8 @@ func (t *Tables) Heading(text string) {
 // Line is a label and what it is about, on as many lines as it takes.
 func (t *Tables) Line(label, text string) {
 	indent := strings.Repeat(" ", LabelWidth)
-	for i, part := range plaintext.Wrapped(text, Width-LabelWidth-1) {
+	label = plaintext.VisibleLine(label)
+	for i, part := range plaintext.Wrapped(plaintext.Visible(text), Width-LabelWidth-1) {
 		head := indent
 		if i == 0 {
 			head = "  " + label + strings.Repeat(" ", max(1, LabelWidth-2-twwidth.Width(label)))
@@ -102,7 +103,7 @@ func (t *Tables) Line(label, text string) {
 // right. Rows beyond a screen are counted.
 func (t *Tables) Grid(header []string, rows [][]string) {
 	hidden := max(0, len(rows)-MaxRows)
-	rows = slices.Clone(rows[:len(rows)-hidden])
+	rows = visibleRows(rows[:len(rows)-hidden])
 	header = slices.Clone(header)
 	align := make([]tw.Align, len(header))
 	for i, name := range header {
@@ -122,6 +123,17 @@ func (t *Tables) Grid(header []string, rows [][]string) {
 	if hidden > 0 {
 		t.b.WriteString("  … and " + strconv.Itoa(hidden) + " more\n")
 	}
+}
+
+// visibleRows returns rows whose cells may stand in a line.
+func visibleRows(rows [][]string) [][]string {
+	shown := make([][]string, len(rows))
+	for i, row := range rows {
+		for _, cell := range row {
+			shown[i] = append(shown[i], plaintext.VisibleLine(cell))
+		}
+	}
+	return shown
 }
 
 // fit cuts the widest columns until all columns and the gaps between them take no
@@ -156,8 +168,10 @@ func fit(rows [][]string, width int) {
 	}
 }
 
-// Clip cuts a text that is too wide, and shows it.
+// Clip returns a text as it may stand in a line, and shows where it was cut
+// because it is too wide.
 func Clip(text string, width int) string {
+	text = plaintext.VisibleLine(text)
 	if twwidth.Width(text) <= width {
 		return text
 	}

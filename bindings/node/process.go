@@ -78,8 +78,8 @@ func (s *World) newProcess() goja.Value {
 		script.Must(out.Set("isTTY", s.cfg.Color))
 		return out
 	}
-	script.Must(o.Set("stdout", stream(s.JS.Write)))
-	script.Must(o.Set("stderr", stream(s.JS.WriteError)))
+	script.Must(o.Set("stdout", stream(s.JS.WriteOwn)))
+	script.Must(o.Set("stderr", stream(s.JS.WriteOwnError)))
 	return o
 }
 

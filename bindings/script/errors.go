@@ -9,6 +9,7 @@ import (
 
 	"github.com/dop251/goja"
 
+	"shardsh/bindings/plaintext"
 	"shardsh/bindings/values"
 )
 
@@ -45,6 +46,7 @@ type Error struct {
 	Stack string
 
 	value goja.Value
+	shown bool // Message is a value as it is shown, perhaps in colours
 }
 
 // Error is "Name[CodeName]: Message", made one line.
@@ -53,11 +55,19 @@ func (e *Error) Error() string {
 }
 
 func (e *Error) headline() string {
-	name := e.Name
+	name := plaintext.Visible(e.Name)
 	if e.CodeName != "" {
-		name += "[" + e.CodeName + "]"
+		name += "[" + plaintext.Visible(e.CodeName) + "]"
 	}
-	return name + ": " + e.Message
+	return name + ": " + e.ShownMessage()
+}
+
+// ShownMessage returns the message as a REPL shows it.
+func (e *Error) ShownMessage() string {
+	if e.shown {
+		return e.Message
+	}
+	return plaintext.Visible(e.Message)
 }
 
 // At is "file:line:column", or nothing when the place is unknown.
@@ -213,10 +223,10 @@ func (s *Engine) describeThrown(thrown goja.Value) *Error {
 		e.Name, e.Message = "MongoshInternalError", OptionalText(obj.Get("errmsg"))
 	default:
 		e.CodeName, e.Code = "", 0
-		e.Message = s.World.Inspect(thrown, s.inspectOptions())
+		e.Message, e.shown = s.World.Inspect(thrown, s.inspectOptions()), true
 		return e
 	}
-	_, e.Details, _ = strings.Cut(s.World.ErrorText(thrown, s.inspectOptions()), e.Message+"\n")
+	_, e.Details, _ = strings.Cut(s.World.ErrorText(thrown, s.inspectOptions()), plaintext.Visible(e.Message)+"\n")
 	return e
 }
 

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/dop251/goja"
+
+	"shardsh/bindings/plaintext"
 )
 
 // Described makes a function with a help text whose arguments are checked.
@@ -36,7 +38,7 @@ func (s *Engine) builtin(name string) bool {
 
 // Warn writes a line to the error stream.
 func (s *Engine) Warn(text string) {
-	s.writeTo(s.cfg.Stderr, strings.TrimRight(text, "\n")+"\n")
+	s.writeTo(s.cfg.Stderr, plaintext.Visible(strings.TrimRight(text, "\n")+"\n"))
 }
 
 // WarnOnce writes a line the first time it is asked to in this run.

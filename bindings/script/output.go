@@ -3,10 +3,17 @@ package script
 import (
 	"io"
 	"strings"
+
+	"shardsh/bindings/plaintext"
 )
 
-// Write writes to standard output.
-func (s *Engine) Write(text string) {
+// Write writes what the shell says to standard output. What a cluster's names and
+// values have in them that terminals obey is escaped.
+func (s *Engine) Write(text string) { s.WriteOwn(plaintext.Visible(text)) }
+
+// WriteOwn writes a script's own text to standard output as it is, escape
+// sequences too, or what Paint and Inspect return.
+func (s *Engine) WriteOwn(text string) {
 	s.writeTo(s.cfg.Stdout, text)
 	if text != "" {
 		s.midLine.Store(!strings.HasSuffix(text, "\n") && !strings.HasSuffix(text, ClearLine))
@@ -28,5 +35,5 @@ func (s *Engine) writeTo(w io.Writer, text string) {
 // ClearLine empties the terminal's line and goes to its beginning.
 const ClearLine = "\r\x1b[K"
 
-// WriteError writes to the error stream.
-func (s *Engine) WriteError(text string) { s.writeTo(s.cfg.Stderr, text) }
+// WriteOwnError writes a script's own text to the error stream as it is.
+func (s *Engine) WriteOwnError(text string) { s.writeTo(s.cfg.Stderr, text) }

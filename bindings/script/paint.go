@@ -1,5 +1,7 @@
 package script
 
+import "shardsh/bindings/plaintext"
+
 // Colours of words the shell writes around values (spec 04 §3.7).
 const (
 	HeadingColor = "1;33"
@@ -7,8 +9,10 @@ const (
 	DimColor     = "2"
 )
 
-// Paint returns a text in a colour, where colours are allowed.
+// Paint returns a text in a colour, where colours are allowed. What the text has
+// that terminals obey is escaped.
 func (s *Engine) Paint(color, text string) string {
+	text = plaintext.Visible(text)
 	if !s.cfg.Color {
 		return text
 	}

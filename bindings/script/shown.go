@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/dop251/goja"
+
+	"shardsh/bindings/plaintext"
 )
 
 // shown is what show commands return: a text, and the value behind it.
@@ -15,7 +17,10 @@ type shown struct {
 func (sh *shown) PrintText() string { return sh.text }
 
 // ShownText returns a value that is shown as a text.
-func (s *Engine) ShownText(text string) goja.Value {
+func (s *Engine) ShownText(text string) goja.Value { return s.ShownStyled(plaintext.Visible(text)) }
+
+// ShownStyled is ShownText of what has colours: what Paint and Inspect return.
+func (s *Engine) ShownStyled(text string) goja.Value {
 	return s.instanceOfShown(&shown{text: strings.TrimRight(text, "\n")})
 }
 
@@ -24,7 +29,7 @@ func (s *Engine) instanceOfShown(sh *shown) goja.Value {
 	Must(o.SetPrototype(Prototype(s, "ShowResult", []Method[*shown]{
 		{Name: "print", Call: func(c *Call, sh *shown) goja.Value {
 			if sh.text != "" {
-				c.JS.Write(sh.text + "\n")
+				c.JS.WriteOwn(sh.text + "\n")
 			}
 			return nil
 		}},

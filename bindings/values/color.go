@@ -1,6 +1,10 @@
 package values
 
-import "strings"
+import (
+	"strings"
+
+	"shardsh/bindings/plaintext"
+)
 
 // style is what a piece of text is, for its colour (spec 04 §3.7).
 type style uint8
@@ -47,7 +51,10 @@ func codesOf(s style) (on, off string) {
 	}
 }
 
+// paint returns a text in its colour. What the text has that terminals obey is
+// escaped.
 func (in *inspector) paint(s style, text string) string {
+	text = plaintext.Visible(text)
 	if !in.o.Color {
 		return text
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/dop251/goja"
+
+	"shardsh/bindings/plaintext"
 )
 
 // Limits of spec 04 §3.2.
@@ -72,7 +74,7 @@ func (w *World) InspectResult(v goja.Value, o InspectOptions, result bool) strin
 		return ""
 	}
 	if s, ok := v.(goja.String); ok {
-		if result && hasControl(s.String()) {
+		if result && strings.ContainsFunc(s.String(), plaintext.Hidden) {
 			return w.Inspect(v, o)
 		}
 		return s.String()
@@ -81,14 +83,6 @@ func (w *World) InspectResult(v goja.Value, o InspectOptions, result bool) strin
 		return w.ErrorText(v, o)
 	}
 	return w.Inspect(v, o)
-}
-
-// hasControl reports whether there is a control character other than tab and
-// line feed.
-func hasControl(s string) bool {
-	return strings.IndexFunc(s, func(r rune) bool {
-		return r < 0x20 && r != '\t' && r != '\n' || r >= 0x7F && r <= 0x9F
-	}) >= 0
 }
 
 // Printjson is printjson's form: strings raw, all else without limits and with
@@ -108,7 +102,7 @@ func (w *World) Printjson(v goja.Value) string {
 func (w *World) inspect(v goja.Value, in *inspector) (text string) {
 	if ex := w.rt.Try(func() { text = in.value(v, 0, false) }); ex != nil {
 		// a trap or a toString of the script's own failed
-		return "[Uninspectable: " + ex.Value().String() + "]"
+		return "[Uninspectable: " + plaintext.Visible(ex.Value().String()) + "]"
 	}
 	return text
 }
@@ -202,7 +196,7 @@ func symbolText(s *goja.Symbol) string { return "Symbol(" + s.String() + ")" }
 
 // object shows everything that is not a primitive.
 func (in *inspector) object(o *goja.Object, level int) string {
-	if text, ok := in.w.printed(o); ok {
+	if text, ok := in.printed(o); ok {
 		return text
 	}
 	if p, ok := payloadOf(o); ok {
@@ -217,7 +211,7 @@ func (in *inspector) object(o *goja.Object, level int) string {
 			return in.paint(styleSpecial, "<Revoked Proxy>")
 		}
 		o = target
-		if text, ok := in.w.printed(o); ok {
+		if text, ok := in.printed(o); ok {
 			return text
 		}
 		if p, ok := payloadOf(o); ok {
@@ -246,6 +240,16 @@ func (in *inspector) object(o *goja.Object, level int) string {
 		defer func() { in.server-- }()
 	}
 	return in.container(o, level)
+}
+
+// printed returns the text of an object that has one. A printer may have used
+// the shell's colours.
+func (in *inspector) printed(o *goja.Object) (string, bool) {
+	text, ok := in.w.printed(o)
+	if in.o.Color {
+		return plaintext.VisibleStyled(text), ok
+	}
+	return plaintext.Visible(text), ok
 }
 
 // reference numbers the objects that contain themselves.

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/dop251/goja"
+
+	"shardsh/bindings/plaintext"
 )
 
 // className returns the name of the constructor that o descends from; known is
@@ -132,7 +134,7 @@ func (in *inspector) shapeOf(o *goja.Object, name string, known bool) shape {
 	case class == "Arguments":
 		s.opening, s.keys = "[Arguments] {", o.Keys()
 	case isFunction(o):
-		s.base, s.alone = in.functionText(o, name, known, tag), true
+		s.base, s.alone = plaintext.Visible(in.functionText(o, name, known, tag)), true
 		s.keys = o.Keys()
 		if len(s.keys) == 0 && len(s.symbols) == 0 {
 			s.base = in.paint(styleSpecial, s.base)
@@ -153,6 +155,7 @@ func (in *inspector) plainShape(o *goja.Object, s *shape, name string, known boo
 		if name != "RegExp" {
 			s.base = prefix(name, known, tag, "RegExp", "") + s.base
 		}
+		s.base = plaintext.Visible(s.base)
 		if len(s.keys) == 0 {
 			s.base = in.paint(styleRegExp, s.base)
 		}

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/dop251/goja"
+
+	"shardsh/bindings/plaintext"
 )
 
 // shape is how a kind of object is shown: what stands around the entries and
@@ -25,6 +27,7 @@ type shape struct {
 func (in *inspector) container(o *goja.Object, level int) string {
 	name, known := in.className(o)
 	s := in.shapeOf(o, name, known)
+	s.opening = plaintext.Visible(s.opening)
 	if in.o.Hidden {
 		s.keys, s.symbols = in.hiddenKeys(o), in.allSymbols(o)
 	}
@@ -79,7 +82,7 @@ func (in *inspector) container(o *goja.Object, level int) string {
 func (in *inspector) property(o *goja.Object, key string, level int, array bool) string {
 	shown := in.key(key)
 	if in.o.Hidden && !in.enumerable(o, in.w.rt.ToValue(key)) {
-		shown = "[" + key + "]"
+		shown = "[" + plaintext.VisibleLine(key) + "]"
 	}
 	return shown + ":" + in.named(o, in.w.rt.ToValue(key), level, array)
 }

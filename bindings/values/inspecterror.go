@@ -4,11 +4,13 @@ import (
 	"strings"
 
 	"github.com/dop251/goja"
+
+	"shardsh/bindings/plaintext"
 )
 
 // errorLine returns an error inside a value: [Name: message].
 func (in *inspector) errorLine(o *goja.Object) string {
-	return "[" + in.errorHead(o) + "]"
+	return plaintext.Visible("[" + in.errorHead(o) + "]")
 }
 
 // errorHead is "Name: message", or the name alone.
@@ -35,7 +37,7 @@ func (in *inspector) errorStack(o *goja.Object) string {
 		return in.errorLine(o)
 	}
 	text := in.errorHead(o) + "\n    at " + strings.ReplaceAll(strings.TrimRight(frames, "\n"), "\n\tat ", "\n    at ")
-	return strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", in.indent))
+	return strings.ReplaceAll(plaintext.Visible(text), "\n", "\n"+strings.Repeat(" ", in.indent))
 }
 
 // ErrorText returns an error as the shell reports it (spec 04 §3.5), without
@@ -45,7 +47,7 @@ func (in *inspector) errorStack(o *goja.Object) string {
 func (w *World) ErrorText(v goja.Value, o InspectOptions) string {
 	var text string
 	if ex := w.rt.Try(func() { text = w.errorText(v, o, 0) }); ex != nil {
-		return "Error: " + ex.Error()
+		return "Error: " + plaintext.Visible(ex.Error())
 	}
 	return text
 }
@@ -76,14 +78,15 @@ func (w *World) errorText(v goja.Value, o InspectOptions, causes int) string {
 	var b strings.Builder
 	b.WriteString(in.paint(styleErrorName, name))
 	if code := e.Get("codeName"); !isMissing(code) && code.String() != "" {
-		b.WriteString("[" + code.String() + "]")
+		b.WriteString("[" + plaintext.Visible(code.String()) + "]")
 	}
 	if m := textOf(message, ""); m != "" {
-		b.WriteString(": " + m)
+		b.WriteString(": " + plaintext.Visible(m))
 	}
 	if o.Stacks {
 		if _, frames, found := strings.Cut(textOf(e.Get("stack"), ""), "\n\tat "); found {
-			b.WriteString("\n    at " + strings.ReplaceAll(strings.TrimRight(frames, "\n"), "\n\tat ", "\n    at "))
+			frames = strings.ReplaceAll(strings.TrimRight(frames, "\n"), "\n\tat ", "\n    at ")
+			b.WriteString("\n    at " + plaintext.Visible(frames))
 		}
 	}
 	for _, part := range [...]struct{ label, field string }{

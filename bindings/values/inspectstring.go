@@ -5,6 +5,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/dop251/goja"
+
+	"shardsh/bindings/plaintext"
 )
 
 // string shows a string inside a value: quoted, cut at the limit, split at its
@@ -90,7 +92,7 @@ func writeEscaped(b *strings.Builder, r, quote rune) {
 		b.WriteString(`\x`)
 		b.WriteByte(upperHex[r>>4])
 		b.WriteByte(upperHex[r&15])
-	case r >= 0xD800 && r <= 0xDFFF:
+	case r >= 0xD800 && r <= 0xDFFF, plaintext.Hidden(r):
 		b.WriteString(`\u`)
 		for shift := 12; shift >= 0; shift -= 4 {
 			b.WriteByte(lowerHex[r>>shift&15])

@@ -18,7 +18,8 @@ type weakPrinters struct {
 
 // SetPrinter makes Inspect show obj as the text that f returns, whatever its
 // properties are: for db, collections, sh and the like (spec 04 §3.1). It
-// leaves nothing on obj that a script would meet, and lives as long as obj.
+// leaves nothing on obj that a script would meet, and lives as long as obj. The
+// text may have the shell's colours: names in it are f's to make visible.
 func (w *World) SetPrinter(obj *goja.Object, f func() string) {
 	value := w.rt.ToValue(func(goja.FunctionCall) goja.Value { return w.rt.ToValue(f()) })
 	if !isProxy(obj) && obj.DefineDataPropertySymbol(w.printer, value, goja.FLAG_TRUE, goja.FLAG_TRUE,

@@ -45,7 +45,11 @@ func (o *answerLine) checkFormat(formats ...string) error {
 // or not at all.
 func (env environment) write(o answerLine, show func(io.Writer) error) error {
 	if o.file == "" || o.file == "-" {
-		return buffered(env.stdout, show)
+		to := env.told()
+		if o.format != "text" {
+			to = env.toldJSON()
+		}
+		return buffered(to, show)
 	}
 	part := o.file + ".tmp"
 	f, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)

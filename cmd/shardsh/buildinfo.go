@@ -51,6 +51,6 @@ func (env environment) printBuildInfo() error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(env.stdout, string(text))
+	_, err = fmt.Fprintln(env.toldJSON(), string(text))
 	return err
 }

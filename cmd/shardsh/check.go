@@ -9,6 +9,7 @@ import (
 
 	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/live"
+	"shardsh/bindings/plaintext"
 )
 
 // check is "shardsh check": one line a collection, exit code 3 when one of
@@ -36,7 +37,7 @@ func (env environment) check(ctx context.Context) error {
 		return err
 	}
 	for _, w := range warnings {
-		fmt.Fprintln(env.stderr, w)
+		fmt.Fprintln(env.warned(), w)
 	}
 	ctx, cancel := o.bounded(ctx)
 	defer cancel()
@@ -86,7 +87,7 @@ func (env environment) printBalance(list []diagnosis.Balance, asJSON, quiet bool
 		rows[i] = checked{b.Namespace, b.Balanced, b.Violation, b.ChunkSizeMB, b.Hold == diagnosis.HeldNoBalance}
 	}
 	if asJSON {
-		encoder := json.NewEncoder(env.stdout)
+		encoder := json.NewEncoder(env.toldJSON())
 		encoder.SetIndent("", "  ")
 		err := encoder.Encode(struct {
 			Compliant   bool      `json:"compliant"`
@@ -110,7 +111,7 @@ func (env environment) printLines(list []diagnosis.Balance, quiet bool) {
 	}
 	width := 0
 	for _, c := range list {
-		width = max(width, len(c.Namespace))
+		width = max(width, len(plaintext.VisibleLine(c.Namespace)))
 	}
 	for _, b := range list {
 		state := "balanced"
@@ -121,7 +122,7 @@ func (env environment) printLines(list []diagnosis.Balance, quiet bool) {
 			state += " (" + b.Hold.String() + ")"
 		}
 		if !quiet || !b.Balanced {
-			fmt.Fprintf(env.stdout, "%-*s  %s\n", width, b.Namespace, state)
+			fmt.Fprintf(env.told(), "%-*s  %s\n", width, plaintext.VisibleLine(b.Namespace), state)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/router"
 	"shardsh/balancer/mock/wire"
+	"shardsh/bindings/plaintext"
 	"shardsh/bindings/script"
 )
 
@@ -151,6 +152,6 @@ func mockTopology(o commandLine) (*mock.Topology, error) {
 // notice writes a line for people, unless they want quiet.
 func notice(w io.Writer, quiet bool, format string, args ...any) {
 	if !quiet {
-		fmt.Fprintf(w, format+"\n", args...)
+		fmt.Fprintln(w, plaintext.Visible(fmt.Sprintf(format, args...)))
 	}
 }

@@ -31,7 +31,7 @@ func (env environment) guard(o commandLine) bindings.Guard {
 		if err != nil {
 			return nil, err
 		}
-		fmt.Fprintf(env.stdout, "would send to %s: %s\n", database, redact(string(text)))
+		fmt.Fprintf(env.toldJSON(), "would send to %s: %s\n", database, redact(string(text)))
 		return bson.Marshal(bson.D{{Key: "ok", Value: 1.0}, {Key: "dryRun", Value: true}})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 
 	"shardsh/bindings"
+	"shardsh/bindings/plaintext"
 	"shardsh/bindings/script"
 	"shardsh/repl"
 	"shardsh/repl/history"
@@ -60,7 +61,7 @@ func (env environment) repl(ctx context.Context, o commandLine, conn *connection
 		Editor:  editor,
 		Out:     env.stdout,
 		History: kept,
-		Banner:  banner(ctx, o, conn),
+		Banner:  plaintext.Visible(banner(ctx, o, conn)),
 		Color:   env.color(),
 		Exit:    askedToLeave,
 		Explain: explain, Suggestion: shell.Suggestion, MidLine: shell.JS.MidLine,
@@ -104,14 +105,14 @@ func askedToLeave(err error) (int, bool) {
 func explain(err error) repl.Failure {
 	var thrown *script.Error
 	if !errors.As(err, &thrown) {
-		return repl.Failure{Message: redact(fmt.Sprint(err))}
+		return repl.Failure{Message: plaintext.Visible(redact(fmt.Sprint(err)))}
 	}
 	f := repl.Failure{
-		Name: thrown.Name, CodeName: thrown.CodeName, Message: thrown.Message, Details: thrown.Details,
-		File: thrown.File, Line: thrown.Line, Column: thrown.Column,
+		Name: plaintext.Visible(thrown.Name), CodeName: plaintext.Visible(thrown.CodeName), Message: thrown.ShownMessage(),
+		Details: thrown.Details, File: plaintext.Visible(thrown.File), Line: thrown.Line, Column: thrown.Column,
 	}
 	if thrown.IsSyntax() {
-		f.SourceLine = thrown.SourceLine
+		f.SourceLine = plaintext.Visible(thrown.SourceLine)
 	}
 	return f
 }

@@ -45,7 +45,7 @@ func (env environment) report(ctx context.Context, o commandLine, err error) err
 	if marshalErr != nil {
 		return err
 	}
-	fmt.Fprintln(env.stdout, string(text))
+	fmt.Fprintln(env.toldJSON(), string(text))
 	return reportedError{err}
 }
 

@@ -30,7 +30,7 @@ func (env environment) runRC(ctx context.Context, o commandLine, shell *bindings
 	if err == nil || errors.As(err, &quit) || ctx.Err() != nil {
 		return err
 	}
-	fmt.Fprintf(env.stdout, "Error while running ~/%s:\n%s\n", name, redact(errorText(err)))
+	fmt.Fprintf(env.stdout, "Error while running ~/%s:\n%s\n", name, env.shown(redact(errorText(err))))
 	return nil
 }
 

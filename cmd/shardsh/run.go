@@ -48,9 +48,9 @@ func (env environment) finish(ctx context.Context, err error) int {
 	case code == exitSIGINT || code == exitSIGTERM:
 		fmt.Fprintln(env.stderr, "Stopping execution...")
 	case errors.As(err, &usage):
-		fmt.Fprintf(env.stderr, "shardsh: %s\nSee shardsh%s --help.\n", redact(err.Error()), env.command)
+		fmt.Fprintf(env.warned(), "shardsh: %s\nSee shardsh%s --help.\n", redact(err.Error()), env.command)
 	default:
-		fmt.Fprintln(env.stderr, redact(errorText(err)))
+		fmt.Fprintln(env.stderr, env.shown(redact(errorText(err))))
 	}
 	return code
 }
@@ -83,7 +83,7 @@ func (env environment) shell(ctx context.Context, o commandLine) error {
 	interactive := !scripted || o.shell || o.interactive
 	env.stdinIsScript = interactive || slices.Contains(o.files, "-") || slices.Contains(o.files, "/dev/stdin")
 	for _, w := range o.warnings {
-		fmt.Fprintln(env.stderr, w)
+		fmt.Fprintln(env.warned(), w)
 	}
 	bounded, cancel := o.bounded(ctx)
 	defer cancel()

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+
+	"shardsh/bindings/plaintext"
 )
 
 // serveLine is the command line of "shardsh serve".
@@ -190,9 +192,9 @@ func (o serveLine) logger(w io.Writer) *slog.Logger {
 	level, _ := o.level() // check has looked at it
 	options := &slog.HandlerOptions{Level: level}
 	if o.logJSON {
-		return slog.New(slog.NewJSONHandler(w, options))
+		return slog.New(slog.NewJSONHandler(plaintext.NewJSONWriter(w), options))
 	}
-	return slog.New(slog.NewTextHandler(w, options))
+	return slog.New(slog.NewTextHandler(plaintext.NewWriter(w), options))
 }
 
 func (env environment) printServeHelp(flags *pflag.FlagSet) {

@@ -37,7 +37,7 @@ func (env environment) parseSource(o *sourceLine, groups []flagGroup) error {
 		return err
 	}
 	for _, w := range warnings {
-		fmt.Fprintln(env.stderr, w)
+		fmt.Fprintln(env.warned(), w)
 	}
 	if positional = append(positional, rest...); len(positional) > 1 {
 		return usagef("%s takes one address, not also %q", env.name(), redact(positional[1]))
@@ -88,6 +88,6 @@ func (env environment) tellGaps(s *catalog.Snapshot) {
 				what += " of " + of
 			}
 		}
-		fmt.Fprintf(env.stderr, "shardsh: %s could not be read: %s\n", what, redact(gap.Reason))
+		fmt.Fprintf(env.warned(), "shardsh: %s could not be read: %s\n", what, redact(gap.Reason))
 	}
 }

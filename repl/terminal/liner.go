@@ -12,6 +12,7 @@ import (
 	"github.com/peterh/liner"
 	"golang.org/x/term"
 
+	"shardsh/bindings/plaintext"
 	"shardsh/repl"
 )
 
@@ -124,11 +125,11 @@ func (t *terminal) Close() error {
 	return t.state.Close()
 }
 
-// printable leaves out names that would disturb the terminal.
+// printable leaves out names that would disturb the terminal or its reader.
 func printable(names []string) []string {
 	var kept []string
 	for _, n := range names {
-		if !strings.ContainsFunc(n, unicode.IsControl) {
+		if !strings.ContainsFunc(n, unicode.IsControl) && !strings.ContainsFunc(n, plaintext.Hidden) {
 			kept = append(kept, n)
 		}
 	}
@@ -154,5 +155,5 @@ func splitPrompt(prompt string, width int) (above, line string) {
 	if width > 0 && len([]rune(line))+workingSpace > width {
 		above, line = strings.TrimPrefix(above+"\n"+line, "\n"), "> "
 	}
-	return above, line
+	return plaintext.Visible(above), line
 }

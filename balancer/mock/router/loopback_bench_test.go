@@ -90,7 +90,7 @@ func BenchmarkLoopback(b *testing.B) {
 	address := loopback(b)
 	var last atomic.Int64
 	last.Store(benchDocuments)
-	for _, conns := range []int{1, 16} {
+	for _, conns := range []int{1, 16, 64} {
 		for name, command := range map[string]func() bson.D{
 			"find": func() bson.D {
 				return d("find", "c", "filter", d("k", int(last.Add(1)%benchDocuments)), "limit", 1, "$db", "b")

@@ -251,3 +251,25 @@ func (x *tester) running(name string) int32 {
 	x.t.Fatalf("%s does not run", name)
 	return 0
 }
+
+// A batch of writes lets others in between its statements, and ends when it is to
+// end; what it has done stays.
+func TestBatchesLetOthersIn(t *testing.T) {
+	x, _ := crowded(t)
+	docs := make(bson.A, 100_000)
+	for i := range docs {
+		docs[i] = d("k", i)
+	}
+	inserted := x.start(t.Context(), 7, "app", d("insert", "many", "documents", docs))
+	_, waits := x.beside(inserted)
+	if len(waits) < 20 {
+		t.Errorf("%d finds beside 100,000 inserts", len(waits))
+	}
+	if n := x.ok("app", d("count", "many")).Lookup("n").AsInt64(); n != int64(len(docs)) {
+		t.Errorf("%d documents", n)
+	}
+	code := x.code("app", d("insert", "more", "documents", docs, "maxTimeMS", 1))
+	if n := x.ok("app", d("count", "more")).Lookup("n").AsInt64(); code != 50 || n == 0 || n == int64(len(docs)) {
+		t.Errorf("after a millisecond code %d, %d documents", code, n)
+	}
+}

@@ -2,6 +2,7 @@ package router
 
 import (
 	"context"
+	"runtime"
 	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -58,6 +59,20 @@ func checkBatchSize(n int) error {
 	return nil
 }
 
+// statementsAtOnce is how many statements run before others have their turn.
+const statementsAtOnce = 64
+
+// letOthers gives the lock away and takes it again, unless the command is to end.
+func (c *call) letOthers() error {
+	return c.outside(func(ctx context.Context) error {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		runtime.Gosched()
+		return nil
+	})
+}
+
 // batch runs statements one by one. An ordered batch ends at the first that
 // fails.
 func (c *call) batch(n int, each func(i int) (*outcome, error)) (*batch, error) {
@@ -71,6 +86,11 @@ func (c *call) batch(n int, each func(i int) (*outcome, error)) (*batch, error) 
 		return nil, err
 	}
 	for i := range n {
+		if i%statementsAtOnce == statementsAtOnce-1 {
+			if err := c.letOthers(); err != nil {
+				return nil, err
+			}
+		}
 		done, err := b.statements.once(i, func() (*outcome, error) { return each(i) })
 		b.ended = append(b.ended, ended{i, done, err})
 		if done != nil {

@@ -49,6 +49,14 @@ const (
 	zstdWindowBytes = 8 << 20
 )
 
+// inflatedBytes is how large an OP_COMPRESSED says its message to be.
+func inflatedBytes(payload []byte) int32 {
+	if len(payload) < compressedHeaderBytes {
+		return 0
+	}
+	return int32(binary.LittleEndian.Uint32(payload[4:]))
+}
+
 // inflate takes the message out of an OP_COMPRESSED. It is no larger than the
 // limit, and memory is set aside only as it comes out.
 func inflate(h header, payload []byte, limit int32) (header, []byte, compressor, error) {

@@ -23,7 +23,10 @@ const (
 
 // conn is one client. Two goroutines run the same loop and take turns: while
 // one handles a command the other reads on, so that a peer that leaves in the
-// middle of a long command is noticed, and commands stay in order.
+// middle of a long command is noticed, and commands stay in order. What it reads
+// ahead is small: a large message is not taken before the one in hand is done with
+// and its reply is sent, so that a connection costs one message and one reply,
+// whatever its peer sends and whether it reads the replies or not.
 type conn struct {
 	service *service
 	nc      net.Conn
@@ -146,19 +149,51 @@ func (c *conn) serveNext() (more bool) {
 func (c *conn) take() (incoming, error) {
 	c.reading.lock()
 	defer c.reading.unlock()
-	m, err := c.next()
+	t := &turn{c: c}
+	defer t.end()
+	m, err := c.next(t)
 	if err == nil {
-		c.handling.lock()
+		t.take()
+		t.kept = true
 	}
 	return m, err
 }
 
+// turn is the baton for handling a message that is being read.
+type turn struct {
+	c          *conn
+	mine, kept bool
+}
+
+func (t *turn) take() {
+	if !t.mine {
+		t.c.handling.lock()
+		t.mine = true
+	}
+}
+
+// large waits for the turn of a message before it takes much memory. The time
+// that we do not read is not the peer's.
+func (t *turn) large() {
+	if !t.mine {
+		t.take()
+		t.c.began()
+	}
+}
+
+// end gives the baton back, unless there is a message to handle.
+func (t *turn) end() {
+	if t.mine && !t.kept {
+		t.c.handling.unlock()
+	}
+}
+
 // next reads and parses a message; any failure closes the connection.
-func (c *conn) next() (incoming, error) {
+func (c *conn) next(t *turn) (incoming, error) {
 	if err := context.Cause(c.ctx); err != nil {
 		return incoming{}, err
 	}
-	m, err := c.receive()
+	m, err := c.receive(t)
 	if err != nil {
 		c.explain(err)
 		c.hangUp(errPeerGone)
@@ -172,17 +207,17 @@ func (c *conn) next() (incoming, error) {
 
 // receive waits for the first byte of a message for as long as it takes, and
 // for the rest no longer than the limit.
-func (c *conn) receive() (incoming, error) {
+func (c *conn) receive(t *turn) (incoming, error) {
 	if _, err := c.in.Peek(1); err != nil {
 		return incoming{}, err
 	}
 	c.began()
 	limit := c.service.server.bytesFrom(c.client)
-	h, payload, err := readMessage(c.in, &c.scratch, limit)
+	h, payload, err := readMessage(c.in, &c.scratch, limit, t.large)
 	if err != nil {
 		return incoming{}, err
 	}
-	return parseMessage(h, payload, limit)
+	return parseMessage(h, payload, limit, t.large)
 }
 
 // began notes the first byte of a message.
@@ -225,6 +260,9 @@ func (c *conn) answer(m incoming) error {
 		flags := int32(0)
 		if m.exhaust && waitsForNews(m.request) && succeeded(doc) && c.service.server.draining.Err() == nil {
 			flags = flagMoreToCome
+		}
+		if flags == 0 {
+			m.request.Body = nil // while the reply waits for its reader
 		}
 		id := c.service.server.requestID.Add(1)
 		if err := c.send(m, id, answers, flags, doc); err != nil || flags == 0 {

@@ -82,14 +82,14 @@ func FuzzMessages(f *testing.F) {
 	f.Fuzz(func(t *testing.T, stream []byte) {
 		var scratch [headerBytes]byte
 		for r := bytes.NewReader(stream); ; {
-			h, payload, err := readMessage(r, &scratch, 1<<20)
+			h, payload, err := readMessage(r, &scratch, 1<<20, func() {})
 			if err != nil {
 				return
 			}
 			if len(payload) != int(h.length)-headerBytes {
 				t.Fatalf("%d bytes of payload for length %d", len(payload), h.length)
 			}
-			in, err := parseMessage(h, payload, 1<<20)
+			in, err := parseMessage(h, payload, 1<<20, func() {})
 			if err != nil {
 				if !errors.Is(err, errMalformed) {
 					t.Fatalf("error without its kind: %v", err)
@@ -169,7 +169,7 @@ func FuzzPayload(f *testing.F) {
 		f.Add(s[headerBytes:], int32(opCompressed))
 	}
 	f.Fuzz(func(t *testing.T, payload []byte, op int32) {
-		in, err := parseMessage(header{op: opcode(op)}, payload, 1<<20)
+		in, err := parseMessage(header{op: opcode(op)}, payload, 1<<20, func() {})
 		if err == nil && in.refusal == nil {
 			readAll(t, in.request.Body)
 		}

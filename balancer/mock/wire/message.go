@@ -16,6 +16,9 @@ const (
 	// firstReadBytes is what a header may make us set aside before the rest of
 	// the message has begun to come.
 	firstReadBytes = 64 << 10
+	// aheadBytes is how large a message may be, as it came and as it is, that is
+	// read while the one before is being handled.
+	aheadBytes = 256 << 10
 )
 
 type opcode int32
@@ -79,8 +82,9 @@ func appendInt32(dst []byte, v int32) []byte {
 }
 
 // readMessage reads one message. The payload, everything after the header, is
-// a fresh slice. io.EOF means that the peer left between messages.
-func readMessage(r io.Reader, scratch *[headerBytes]byte, limit int32) (header, []byte, error) {
+// a fresh slice. io.EOF means that the peer left between messages. large is called
+// before one is read that takes much memory.
+func readMessage(r io.Reader, scratch *[headerBytes]byte, limit int32, large func()) (header, []byte, error) {
 	if _, err := io.ReadFull(r, scratch[:]); err != nil {
 		return header{}, nil, err
 	}
@@ -92,6 +96,9 @@ func readMessage(r io.Reader, scratch *[headerBytes]byte, limit int32) (header, 
 	// wait for the rest of what it never began.
 	if !h.op.known() {
 		return h, nil, malformed("opcode %d", h.op)
+	}
+	if h.length > aheadBytes {
+		large()
 	}
 	payload, err := readPayload(r, int(h.length)-headerBytes)
 	if err != nil {
@@ -136,13 +143,16 @@ type incoming struct {
 	refusal error
 }
 
-func parseMessage(h header, payload []byte, limit int32) (incoming, error) {
+func parseMessage(h header, payload []byte, limit int32, large func()) (incoming, error) {
 	var (
 		in  incoming
 		by  compressor
 		err error
 	)
 	if h.op == opCompressed {
+		if inflatedBytes(payload) > aheadBytes {
+			large()
+		}
 		if h, payload, by, err = inflate(h, payload, limit); err != nil {
 			return in, err
 		}

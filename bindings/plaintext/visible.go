@@ -1,0 +1,192 @@
+package plaintext
+
+import (
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// What comes from a cluster may hold what terminals obey instead of show: escape
+// sequences, and marks that turn the order of a text around. All that the shell
+// itself writes goes through here; what a script prints of its own does not.
+
+// Hidden reports whether a character is obeyed instead of shown: controls but
+// for the line feed and the tab, separators of lines, marks of direction.
+func Hidden(r rune) bool {
+	switch {
+	case r < 0x20:
+		return r != '\n' && r != '\t'
+	case r < 0x7f:
+		return false
+	}
+	return r <= 0x9f || r == 0x061c || r == 0x200e || r == 0x200f || r >= 0x2028 && r <= 0x202e ||
+		r >= 0x2066 && r <= 0x2069
+}
+
+// escapes are the ways to write a character that is not to be obeyed.
+type escapes struct {
+	// of writes one; raw one byte that is no part of any.
+	of  func(b *strings.Builder, r rune)
+	raw func(b *strings.Builder, c byte)
+	// hidden says which are escaped.
+	hidden func(r rune) bool
+	// styles lets the shell's own colours through.
+	styles bool
+}
+
+const hex = "0123456789ABCDEF"
+
+func writeByte(b *strings.Builder, c byte) {
+	b.WriteString(`\x` + string(hex[c>>4]) + string(hex[c&15]))
+}
+
+func writeUnit(b *strings.Builder, r rune) {
+	b.WriteString(`\u`)
+	for shift := 12; shift >= 0; shift -= 4 {
+		b.WriteByte(hex[r>>shift&15])
+	}
+}
+
+// writeRune writes \x1B or \u202E, as JavaScript spells them.
+func writeRune(b *strings.Builder, r rune) {
+	if r <= 0xff {
+		writeByte(b, byte(r))
+		return
+	}
+	writeUnit(b, r)
+}
+
+var (
+	ofText   = escapes{of: writeRune, raw: writeByte, hidden: Hidden}
+	ofStyled = escapes{of: writeRune, raw: writeByte, hidden: Hidden, styles: true}
+	ofLine   = escapes{of: writeShort, raw: writeByte, hidden: func(r rune) bool { return Hidden(r) || r < 0x20 }}
+	ofJSON   = escapes{
+		of: writeUnit, raw: func(b *strings.Builder, _ byte) { writeUnit(b, utf8.RuneError) },
+		hidden: Hidden,
+	}
+)
+
+// writeShort is writeRune with the short forms of what a line may not have.
+func writeShort(b *strings.Builder, r rune) {
+	switch r {
+	case '\n':
+		b.WriteString(`\n`)
+	case '\t':
+		b.WriteString(`\t`)
+	default:
+		writeRune(b, r)
+	}
+}
+
+// Visible returns a text with each hidden character escaped, and each byte that
+// is no UTF-8.
+func Visible(text string) string { return ofText.escape(text) }
+
+// VisibleLine is Visible for what stands within a line: names in a table.
+func VisibleLine(text string) string { return ofLine.escape(text) }
+
+// VisibleStyled is Visible for a text that the shell has coloured. Its own
+// colours stay; what else looks like one does not.
+func VisibleStyled(text string) string { return ofStyled.escape(text) }
+
+// VisibleJSON is Visible for JSON text, which means the same afterwards.
+func VisibleJSON(text string) string { return ofJSON.escape(text) }
+
+func (e escapes) escape(text string) string {
+	i := e.next(text)
+	if i < 0 {
+		return text
+	}
+	var b strings.Builder
+	b.Grow(len(text) + 16)
+	for ; i >= 0; i = e.next(text) {
+		b.WriteString(text[:i])
+		text = text[i:]
+		r, size := utf8.DecodeRuneInString(text)
+		switch style := styleAt(text); {
+		case e.styles && style > 0:
+			b.WriteString(text[:style])
+			size = style
+		case r == utf8.RuneError && size == 1:
+			e.raw(&b, text[0])
+		default:
+			e.of(&b, r)
+		}
+		text = text[size:]
+	}
+	b.WriteString(text)
+	return b.String()
+}
+
+// next returns the place of the first character to escape; -1 without one.
+func (e escapes) next(text string) int {
+	for i := 0; i < len(text); {
+		c := text[i]
+		if c < utf8.RuneSelf {
+			if (c < 0x20 || c == 0x7f) && e.hidden(rune(c)) {
+				return i
+			}
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(text[i:])
+		if r == utf8.RuneError && size == 1 || e.hidden(r) {
+			return i
+		}
+		i += size
+	}
+	return -1
+}
+
+// ownStyles are the colours that the shell writes.
+var ownStyles = []string{
+	"0", "1", "2", "22", "31", "32", "33", "35", "36", "39", "90", "1;31", "1;33",
+}
+
+// styleAt returns the length of one of the shell's colours at the beginning of a
+// text; 0 without one.
+func styleAt(text string) int {
+	rest, found := strings.CutPrefix(text, "\x1b[")
+	if !found {
+		return 0
+	}
+	code, _, ended := strings.Cut(rest[:min(len(rest), 6)], "m")
+	if !ended || !slices.Contains(ownStyles, code) {
+		return 0
+	}
+	return len("\x1b[m") + len(code)
+}
+
+// Writer writes what comes through it visibly.
+type Writer struct {
+	to     io.Writer
+	escape func(string) string
+	rest   []byte // the beginning of a character
+}
+
+// NewWriter returns a writer of texts.
+func NewWriter(to io.Writer) *Writer { return &Writer{to: to, escape: Visible} }
+
+// NewJSONWriter returns a writer of JSON.
+func NewJSONWriter(to io.Writer) *Writer { return &Writer{to: to, escape: VisibleJSON} }
+
+// Write writes whole characters; the beginning of one waits for its end.
+func (w *Writer) Write(p []byte) (int, error) {
+	data := append(w.rest, p...)
+	end := len(data)
+	for back := 1; back < utf8.UTFMax && back <= len(data); back++ {
+		if utf8.RuneStart(data[len(data)-back]) {
+			if !utf8.FullRune(data[len(data)-back:]) {
+				end = len(data) - back
+			}
+			break
+		}
+	}
+	text := string(data[:end])
+	w.rest = append([]byte(nil), data[end:]...)
+	if _, err := io.WriteString(w.to, w.escape(text)); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
