@@ -148,7 +148,7 @@ func newCluster(cfg Config) *Cluster {
 	c.migrations, c.reshardings = newMigrations(c), newReshardings(c)
 	c.balancer = &Balancer{c: c}
 	c.faults = &Faults{c: c}
-	c.log, c.changes, c.ttl = &changeLog{c}, &ChangeFeed{c: c}, &ttlMonitor{c: c}
+	c.log, c.changes, c.ttl = newChangeLog(c), &ChangeFeed{c: c}, &ttlMonitor{c: c}
 	c.users = map[string][]byte{}
 	c.ran, c.away = c.persist, c.faults.nodesAway
 	return c

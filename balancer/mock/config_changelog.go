@@ -10,11 +10,19 @@ import (
 	"shardsh/balancer/mock/store"
 )
 
-// Sizes of the capped logs, in bytes (spec 03 §3).
+// Sizes of the capped logs, in bytes: those that they are said to have (spec 03
+// §3), and those that they have. A server has them on its disk; here they lie in
+// memory, and 16 MiB are some ten thousand migrations.
 const (
 	changelogBytes = 200 << 20
 	actionlogBytes = 20 << 20
+	changelogKept  = 16 << 20
+	actionlogKept  = 2 << 20
 )
+
+// mostPlacements is how many rows config.placementHistory may have until those
+// go that nobody needs: a server, too, keeps them only as long as its oplog.
+const mostPlacements = 4000
 
 // hostName is the host that log entries name.
 const hostName = "mock"
@@ -27,16 +35,25 @@ const configShard catalog.ShardID = "config"
 
 // changeLog writes what the cluster did into the logs of the config database:
 // config.changelog, config.actionlog and config.placementHistory.
-type changeLog struct{ c *Cluster }
+type changeLog struct {
+	c *Cluster
+	// changes and actions are how many bytes of each log are kept, placements how
+	// many rows.
+	changes, actions, placements int64
+}
+
+func newChangeLog(c *Cluster) *changeLog {
+	return &changeLog{c: c, changes: changelogKept, actions: actionlogKept, placements: mostPlacements}
+}
 
 // change writes an entry of config.changelog.
 func (cl *changeLog) change(by catalog.ShardID, what, ns string, details bson.D) {
-	cl.append(configChangelog, changelogBytes, by, what, ns, details)
+	cl.append(configChangelog, cl.changes, by, what, ns, details)
 }
 
 // Action writes an entry of config.actionlog.
 func (cl *changeLog) Action(what string, details bson.D) {
-	cl.append(configActionlog, actionlogBytes, configShard, what, "", details)
+	cl.append(configActionlog, cl.actions, configShard, what, "", details)
 }
 
 // append adds an entry in the form of spec 03 §3.7 and drops the oldest
@@ -125,4 +142,41 @@ func (cl *changeLog) placement(ns string, uuid *bson.Binary, at bson.Timestamp, 
 	if err := cl.c.config.insert(configPlacement, doc); err != nil {
 		cl.c.logger.Warn("placement not written", "ns", ns, "error", err)
 	}
+	if rows := cl.c.config.Collection(configPlacement); rows.Count() > cl.placements {
+		cl.forgetPlacements(rows)
+	}
 }
+
+// forgetPlacements drops the older half of the rows, but for the newest of each
+// namespace that is somewhere, and notes since when the rest is complete.
+func (cl *changeLog) forgetPlacements(rows *store.Collection) {
+	old, n := map[string]store.RecordID{}, int64(0)
+	var marker store.RecordID
+	var since bson.Timestamp
+	for record, row := range rows.Scan() {
+		ns, _ := row.Lookup("nss").StringValueOK()
+		if ns == "" {
+			marker = record
+			continue
+		}
+		if n++; n > cl.placements/2 {
+			break
+		}
+		if before, known := old[ns]; known {
+			rows.Delete(before)
+		}
+		old[ns] = record
+		since.T, since.I, _ = row.Lookup("timestamp").TimestampOK()
+		if shards, _ := row.Lookup("shards").ArrayOK(); len(shards) <= emptyArray {
+			rows.Delete(record)
+			delete(old, ns)
+		}
+	}
+	if marker != 0 {
+		rows.Delete(marker)
+		cl.placement("", nil, since, nil)
+	}
+}
+
+// emptyArray is the length of an array without elements, in bytes.
+const emptyArray = 5

@@ -93,3 +93,8 @@ func (c *Cluster) CrashUnderWay() {
 
 // Every is what is done again and again.
 func (c *Cluster) Every(d time.Duration, f func() bool) { c.every(d, f) }
+
+// KeepOfLogs makes the logs of the config database short.
+func (c *Cluster) KeepOfLogs(bytes, rows int64) {
+	c.log.changes, c.log.actions, c.log.placements = bytes, bytes, rows
+}

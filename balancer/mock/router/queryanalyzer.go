@@ -2,6 +2,7 @@ package router
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sort"
 	"strings"
@@ -25,6 +26,7 @@ type analyzer struct {
 	perSecond float64
 	next      time.Time
 	samples   []sampledQuery
+	oldest    int // of the samples, once there are enough
 }
 
 // sampledQuery is what is kept of a query: how far it would go.
@@ -36,8 +38,12 @@ type sampledQuery struct {
 	changed []string
 }
 
-// maxSamples bounds what is kept of one collection's queries.
-const maxSamples = 100_000
+// maxSamples bounds what is kept of one collection's queries: the newest. A
+// server keeps them for a week, on its disk.
+const maxSamples = 5000
+
+// maxAnalyzed bounds of how many collections queries are kept.
+const maxAnalyzed = 100
 
 // maxSampleRate is the largest samplesPerSecond.
 const maxSampleRate = 50
@@ -89,11 +95,29 @@ func (all *analyzers) sample(ns, mode string, rate float64) {
 		if *all == nil {
 			*all = analyzers{}
 		}
+		if len(*all) >= maxAnalyzed {
+			all.forgetIdle()
+		}
 		(*all)[ns] = a
 	}
 	if a.perSecond = 0; mode == "full" {
 		a.perSecond = rate
 	}
+}
+
+// add keeps a query, in the place of the oldest where there are enough.
+func (a *analyzer) add(one sampledQuery) {
+	if len(a.samples) < maxSamples {
+		a.samples = append(a.samples, one)
+		return
+	}
+	a.samples[a.oldest] = one
+	a.oldest = (a.oldest + 1) % maxSamples
+}
+
+// forgetIdle drops what was sampled where nothing is sampled any more.
+func (all *analyzers) forgetIdle() {
+	maps.DeleteFunc(*all, func(_ string, a *analyzer) bool { return a.perSecond == 0 })
 }
 
 // noteQuery samples a command, if its collection's queries are sampled and it
@@ -112,9 +136,9 @@ func (all analyzers) noteQuery(cmd *command, c *call) {
 		return
 	}
 	for _, one := range list {
-		if now := c.cluster.Now(); !now.Before(a.next) && len(a.samples) < maxSamples {
+		if now := c.cluster.Now(); !now.Before(a.next) {
 			a.next = now.Add(time.Duration(float64(time.Second) / a.perSecond))
-			a.samples = append(a.samples, one)
+			a.add(one)
 		}
 	}
 }

@@ -31,8 +31,15 @@ type storedOutcome struct {
 	Reply    bson.D        `bson:"reply,omitempty"`
 }
 
-// storeWrites keeps what a retryable command has done.
+// key is what the cluster keeps the writes of a session under.
+func (s sessionID) key() string { return string(s.id[:]) + string(s.user[:]) }
+
+// storeWrites keeps what a retryable command has done, and nothing more of
+// sessions that have ended.
 func (n *node) storeWrites(c *call) {
+	for _, id := range n.sessions.takeOver() {
+		n.cluster.KeepWrite(id.key(), nil)
+	}
 	if c.txnNumber == nil || !n.cluster.KeepsWrites() || c.session.writes == nil || !c.session.writes.fresh {
 		return
 	}
@@ -47,7 +54,7 @@ func (n *node) storeWrites(c *call) {
 		n.logger.Error("retryable write not kept", "error", err)
 		return
 	}
-	n.cluster.KeepWrite(string(c.lsid.id[:])+string(c.lsid.user[:]), raw)
+	n.cluster.KeepWrite(c.lsid.key(), raw)
 }
 
 // restore takes over what the cluster kept, now and whenever another state takes

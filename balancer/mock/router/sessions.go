@@ -64,6 +64,8 @@ type sessions struct {
 	// out are those whose retryable write is under way; each channel closes when it
 	// ends.
 	out map[sessionID]chan struct{}
+	// over are sessions that have ended and had a retryable write.
+	over []sessionID
 }
 
 // checkOut waits until nobody else has a session, and takes it.
@@ -124,7 +126,11 @@ func (s *sessions) makeRoom(now time.Time) error {
 		s.open = map[sessionID]*session{}
 	}
 	if n := len(s.open); n >= 1024 && n&(n-1) == 0 || n >= maxSessions {
-		maps.DeleteFunc(s.open, func(_ sessionID, s *session) bool { return now.Sub(s.used) > sessionLife })
+		for id, open := range s.open {
+			if now.Sub(open.used) > sessionLife {
+				s.forget(id)
+			}
+		}
 	}
 	if len(s.open) >= maxSessions {
 		return mongoerr.New(mongoerr.TooManyLogicalSessions,
@@ -137,8 +143,26 @@ func (s *sessions) end(ids []sessionID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, id := range ids {
-		delete(s.open, id)
+		s.forget(id)
 	}
+}
+
+// forget ends a session. The caller holds the lock.
+func (s *sessions) forget(id sessionID) {
+	if open := s.open[id]; open != nil && open.writes != nil {
+		s.over = append(s.over, id)
+	}
+	delete(s.open, id)
+}
+
+// takeOver returns the sessions with retryable writes that have ended since it
+// was called last, but for those that have begun anew.
+func (s *sessions) takeOver() []sessionID {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	over := slices.DeleteFunc(s.over, func(id sessionID) bool { return s.open[id] != nil })
+	s.over = nil
+	return over
 }
 
 // list returns the sessions that are alive, in the order of their ids.
