@@ -65,6 +65,9 @@ type Options struct {
 	// Suggest asks for the method that was meant where one that does not exist was
 	// called on an expression; empty when nothing is near.
 	Suggest func(on, method string) string
+	// MayRun refuses files that are not to be run as scripts or modules; nil takes
+	// all.
+	MayRun func(path string) error
 	// Module makes the built-in module of that name; nil when there is none.
 	Module func(name string) goja.Value
 	// Receivers are how objects of a class are written in help texts, such as
@@ -135,14 +138,9 @@ func NewEngine(o Options) *Engine {
 	s.limitGenerators()
 	s.defineTimers()
 	s.defineImports()
-	s.defineConcatenator()
 	s.definePolyfills()
 	s.defineRegExp()
-	s.defineEvals()
-	s.defineBigInts()
-	s.limitSizes()
-	s.limitDepths()
-	s.timeMatching()
+	limits{s}.define()
 	return s
 }
 
@@ -153,6 +151,10 @@ func (s *Engine) defineImports() {
 			s.wording().clarify(e)
 		}
 		return nil
+	}))
+	// What concatenateExactly calls is plain: it is called often.
+	Define(s.Runtime.GlobalObject(), concatenator, s.Runtime.ToValue(func(call goja.FunctionCall) goja.Value {
+		return s.World.Concatenated(call.Argument(0))
 	}))
 	Define(s.Runtime.GlobalObject(), importer, s.Function(importer, func(c *Call) goja.Value { return c.importModule() }))
 }
