@@ -100,6 +100,10 @@ func (r Release) SplitsSessions() bool { return r.AtLeast(Release44) && !r.AtLea
 // router has a balancer and takes the lock for a round.
 func (r Release) HasModes() bool { return r.AtLeast(Release34) }
 
+// SpillsToDisk reports whether stages that keep much go to the disk unless the
+// command forbids it.
+func (r Release) SpillsToDisk() bool { return r.AtLeast(Release60) }
+
 // LimitsShards reports whether config.shards may have a maxSize.
 func (r Release) LimitsShards() bool { return !r.AtLeast(Release60) }
 

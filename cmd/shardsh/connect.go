@@ -84,7 +84,8 @@ func (env environment) connectMock(o commandLine, interactive bool) (*connection
 		return nil, err
 	}
 	pipe := wire.NewPipe()
-	server := &wire.Server{Handler: router.New(cluster, nil, router.WithSnapshots(snapshotsAnywhere(o.sandbox)))}
+	server := &wire.Server{Handler: router.New(cluster, nil,
+		router.WithSnapshots(snapshotsAnywhere(o.sandbox)), router.WithBudget(o.memory.budget()))}
 	served := make(chan struct{})
 	go func() {
 		defer close(served)

@@ -86,6 +86,7 @@ func shellFlags(o *commandLine) []flagGroup {
 			f.Var(&o.serverVersion, "server-version",
 				"`VERSION` release to behave like: 2.4, 3.4, 4.4, 5.0, 6.0, 7.0, 8.0 (default), 8.3")
 			f.StringToStringVar(&o.parameters, "set-parameter", nil, "`NAME=VALUE` set a server parameter; repeat to add")
+			f.Var(&o.memory, "memory", "`SIZE` what the mock's commands may keep in memory (1GiB; 0: no limit)")
 			f.Uint64Var(&o.seed, "seed", 0, "`N` runs with the same seed repeat exactly, from 2026-01-01 on")
 		}),
 		group("Safety", func(f *pflag.FlagSet) {

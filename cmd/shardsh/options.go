@@ -64,6 +64,7 @@ type commandLine struct {
 	seeded     bool
 	dbpath     string
 	snapshot   string
+	memory     memorySize
 
 	readOnly bool
 	dryRun   bool
@@ -128,8 +129,8 @@ func (o commandLine) check() error {
 		{o.mock != "" && o.server.option() != "", "%s is for a live cluster, not for the mock", []any{o.server.option()}},
 		{!o.usesMock() && o.keeps(), "--dbpath and --snapshot are for the mock cluster only", nil},
 		{o.mock != "" && o.snapshot != "", "--mock and --snapshot exclude each other: a snapshot has shards of its own", nil},
-		{!o.usesMock() && (o.mockTime != "" || len(o.parameters) > 0 || o.seeded || o.serverVersion.given),
-			"--mock-time, --set-parameter, --seed and --server-version are for the mock cluster only", nil},
+		{!o.usesMock() && (o.mockTime != "" || len(o.parameters) > 0 || o.seeded || o.serverVersion.given ||
+			o.memory.given), "--mock-time, --set-parameter, --seed, --memory and --server-version are for the mock cluster only", nil},
 		{o.wantsJSON() && !scripted, "--json and --jsonl need --eval or a script", nil},
 		{o.wantsJSON() && slices.Contains(o.files, "-"), "--json and --jsonl need a script in a file, not on standard input",
 			nil},

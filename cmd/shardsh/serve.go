@@ -40,6 +40,7 @@ type serveLine struct {
 	parameters    map[string]string
 
 	maxConnections int
+	memory         memorySize
 	idleCursors    time.Duration
 	grace          time.Duration
 
@@ -76,6 +77,8 @@ func serveFlags(o *serveLine) *pflag.FlagSet {
 	flags.StringToStringVar(&o.parameters, "set-parameter", nil,
 		"`NAME=VALUE`, a server parameter of the mock; repeat to add")
 	flags.IntVar(&o.maxConnections, "max-connections", 1000, "how many connections, `N`, may be open at once on a port")
+	flags.Var(&o.memory, "memory", "how much, a `SIZE` such as 512MiB (1GiB), all commands together may keep in memory; "+
+		"beyond it the largest is refused. 0 has no limit")
 	flags.DurationVar(&o.idleCursors, "idle-cursor-timeout", 10*time.Minute,
 		"close cursors that nobody reads for this `TIME`")
 	flags.DurationVar(&o.grace, "grace", 5*time.Second, "how much `TIME` commands have left when the server is to stop")

@@ -78,7 +78,7 @@ func (o serveLine) open(ctx context.Context, logger *slog.Logger) (*served, erro
 	}
 	front := router.New(c.cluster, logger,
 		router.WithUsers(directory, len(o.auth) > 0), router.WithIdleCursors(o.idleCursors),
-		router.WithSnapshots(snapshotsIn(o.dbpath)))
+		router.WithSnapshots(snapshotsIn(o.dbpath)), router.WithBudget(o.memory.budget()))
 	limits := wire.Limits{Connections: o.maxConnections, Transfer: transferLimit}
 	if len(o.auth) > 0 {
 		limits.StrangerBytes = strangerBytes

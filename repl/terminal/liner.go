@@ -147,7 +147,7 @@ func splitPrompt(prompt string, width int) (above, line string) {
 		above, prompt = prompt[:i], prompt[i+1:]
 	}
 	line = strings.Map(func(r rune) rune {
-		if unicode.Is(unicode.C, r) {
+		if unicode.Is(unicode.C, r) || plaintext.Hidden(r) {
 			return -1
 		}
 		return r

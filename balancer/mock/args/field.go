@@ -97,7 +97,9 @@ type Spec struct {
 	Strict bool
 }
 
-// Parse checks the declared fields of a command and returns those that it has.
+// Parse checks the declared fields of a command and returns those that it has:
+// the fields as they come, then what is missing, and the value of the command's
+// own name last, unless it decides whether the command is for it.
 func (s Spec) Parse(body bson.Raw) (Values, error) {
 	if s.Fields == nil {
 		return nil, nil
@@ -107,31 +109,68 @@ func (s Spec) Parse(body bson.Raw) (Values, error) {
 		return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
 	}
 	parsed := Values{}
+	if f, _ := findField(s.Fields, s.Name); f.kind == NamespaceToShard {
+		if err := s.parseOwn(elems, parsed); err != nil {
+			return nil, err
+		}
+	}
 	for _, e := range elems {
 		name, v := s.fieldName(e.Key()), e.Value()
+		if name == s.Name {
+			continue
+		}
 		f, known := findField(s.Fields, name)
 		if !known {
-			if s.Strict && !Generic(name) && name != s.Name {
+			if s.Strict && !Generic(name) {
 				return nil, Unknown(s.Name, name)
 			}
 			continue
 		}
-		if f.absent(v) {
-			continue
-		}
-		if err := f.Check(s.Name, v); err != nil {
+		if err := parsed.take(s.Name, f, v); err != nil {
 			return nil, err
-		}
-		if _, twice := parsed[name]; !twice {
-			parsed[name] = v
 		}
 	}
 	for _, f := range s.Fields {
-		if f.required && !parsed.Has(f.name) {
+		if f.required && f.name != s.Name && !parsed.Has(f.name) {
 			return nil, Missing(s.Name, f.name)
 		}
 	}
-	return parsed, nil
+	return parsed, s.parseOwn(elems, parsed)
+}
+
+// parseOwn checks the value of the command's own name. Where it may be anything,
+// it may be null.
+func (s Spec) parseOwn(elems []bson.RawElement, parsed Values) error {
+	f, declared := findField(s.Fields, s.Name)
+	if !declared {
+		return nil
+	}
+	for _, e := range elems {
+		if s.fieldName(e.Key()) != s.Name {
+			continue
+		}
+		if err := parsed.take(s.Name, f, e.Value()); err != nil {
+			return err
+		}
+	}
+	if f.required && f.kind != Any && !parsed.Has(s.Name) {
+		return Missing(s.Name, s.Name)
+	}
+	return nil
+}
+
+// take notes a field that is there and of its type; the first one counts.
+func (v Values) take(cmd string, f Field, value bson.RawValue) error {
+	if f.absent(value) {
+		return nil
+	}
+	if err := f.Check(cmd, value); err != nil {
+		return err
+	}
+	if !v.Has(f.name) {
+		v[f.name] = value
+	}
+	return nil
 }
 
 // fieldName returns the declared name of a field: that of the command's own name

@@ -22,12 +22,12 @@ func memberCommands() []Command {
 			),
 		},
 		{
-			Name: "_flushRoutingTableCacheUpdates", AdminOnly: true, MembersOnly: true, Effect: Reads,
+			Name: "_flushRoutingTableCacheUpdates", AdminOnly: true, MembersOnly: true, Effect: Writes,
 			Privilege: access.OnCluster("internal"), Strict: true,
 			Fields: fields(required(args.Namespace, "_flushRoutingTableCacheUpdates"), optional(args.Bool, "syncFromConfig")),
 		},
 		{
-			Name: "_flushDatabaseCacheUpdates", AdminOnly: true, MembersOnly: true, Effect: Reads,
+			Name: "_flushDatabaseCacheUpdates", AdminOnly: true, MembersOnly: true, Effect: Writes,
 			Privilege: access.OnCluster("internal"), Strict: true,
 			Fields: fields(required(args.String, "_flushDatabaseCacheUpdates"), optional(args.Bool, "syncFromConfig")),
 		},

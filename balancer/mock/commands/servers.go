@@ -16,7 +16,11 @@ func serverCommands() []Command {
 
 		{Name: "buildInfo", Aliases: []string{"buildinfo"}, Effect: Reads, Anyone: true},
 		{Name: "getLog", AdminOnly: true, Effect: Reads, Privilege: access.OnCluster("getLog")},
-		{Name: "hostInfo", AdminOnly: true, Effect: Reads, Privilege: access.OnCluster("hostInfo")},
+		{
+			Name: "hostInfo", Effect: Reads, Privilege: access.OnCluster("hostInfo"), Strict: true,
+			Fields: fields(required(args.Any, "hostInfo")),
+		},
+		// A server of 8.0 refuses other fields; pt-mongodb-summary sends one.
 		{
 			Name: "getCmdLineOpts", AdminOnly: true, Effect: Reads,
 			Privilege: access.OnCluster("getCmdLineOpts"),

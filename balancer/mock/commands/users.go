@@ -11,7 +11,10 @@ func userCommands() []Command {
 		{Name: "saslStart", Stable: true, Outside: true, Effect: Reads, Anyone: true},
 		{Name: "saslContinue", Stable: true, Outside: true, Effect: Reads, Anyone: true},
 		{Name: "logout", Outside: true, Effect: Reads, Anyone: true},
-		{Name: "connectionStatus", Effect: Reads, Anyone: true},
+		{
+			Name: "connectionStatus", Effect: Reads, Anyone: true, Strict: true,
+			Fields: fields(required(args.Any, "connectionStatus"), optional(args.SafeBool, "showPrivileges")),
+		},
 
 		{
 			Name: "createUser", WriteConcern: true, Effect: Writes,
@@ -38,7 +41,8 @@ func userCommands() []Command {
 		},
 		{
 			Name: "dropAllUsersFromDatabase", WriteConcern: true, Effect: Writes,
-			Privilege: access.OnDatabase("dropUser"),
+			Privilege: access.OnDatabase("dropUser"), Strict: true,
+			Fields: fields(required(args.Any, "dropAllUsersFromDatabase")),
 		},
 		{Name: "usersInfo", Effect: Reads, Privilege: access.MayViewUsers},
 
@@ -67,7 +71,8 @@ func userCommands() []Command {
 		},
 		{
 			Name: "dropAllRolesFromDatabase", WriteConcern: true, Effect: Writes,
-			Privilege: access.OnDatabase("dropRole"),
+			Privilege: access.OnDatabase("dropRole"), Strict: true,
+			Fields: fields(required(args.Any, "dropAllRolesFromDatabase")),
 		},
 		{
 			Name: "grantRolesToUser", WriteConcern: true, Effect: Writes, Privilege: access.MayGrant,

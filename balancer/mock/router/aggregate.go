@@ -80,7 +80,7 @@ func aggregate(c *call) (bson.D, error) {
 		return nil, err
 	}
 	if a.output == nil {
-		return answerWith(c, &cursor{ns: a.ns, rest: results.start(c.ctx)}, size)
+		return answerWith(c, &cursor{ns: a.ns, rest: results.start(c)}, size)
 	}
 	docs, err := outside(c, func(ctx context.Context) ([]bson.Raw, error) {
 		return kept(results(ctx), c.node.cursors.limit())

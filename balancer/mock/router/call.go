@@ -137,6 +137,14 @@ func (c *call) outside(compute func(ctx context.Context) error) error {
 	return (&Router{c.node}).checkPrivileges(c.cmd, c)
 }
 
+// noDisk reports whether the command's stages may not go to a server's disk.
+func (c *call) noDisk() bool {
+	if v := c.body.Lookup("allowDiskUse"); !v.IsZero() {
+		return !args.Truth(v)
+	}
+	return !c.cluster.Release().SpillsToDisk()
+}
+
 // end lets go of what the command had while it ran.
 func (c *call) end() {
 	if c.unlimit != nil {

@@ -30,6 +30,8 @@ type cursor struct {
 	ns   string
 	left []bson.Raw
 	rest *stream // nil when there is none, or it is at its end
+	// unwatch ends the watch of what it keeps; nil without.
+	unwatch func() bool
 	used time.Time
 	// time is what is left of the maxTimeMS of the command that made it, for all
 	// that is still to be computed; 0 without a limit.
@@ -59,6 +61,9 @@ func (c *cursor) over() bool {
 
 // close ends what the cursor reads. Who is reading is told, and ends it.
 func (c *cursor) close() {
+	if c.unwatch != nil {
+		c.unwatch()
+	}
 	switch {
 	case c.rest == nil:
 	case c.busy:
@@ -97,6 +102,9 @@ func (c *cursor) take(call *call, n int) (bson.A, error) {
 		return err
 	})
 	if c.rest.over {
+		if c.unwatch != nil {
+			c.unwatch()
+		}
 		c.rest.end()
 		c.rest = nil
 	}
@@ -246,8 +254,23 @@ func openCursor(call *call, c *cursor, size int, single bool) (opened, error) {
 		c.time = call.timeLeft()
 	}
 	id, err := call.node.keepCursor(c)
-	kept = err == nil
+	if kept = err == nil; kept && c.rest != nil {
+		call.node.watchRefusal(id, c)
+	}
 	return opened{id: id, batch: batch}, err
+}
+
+// watchRefusal gives back what a cursor keeps when the budget refuses it and
+// nobody reads it.
+func (n *node) watchRefusal(id int64, c *cursor) {
+	rest := c.rest
+	c.unwatch = context.AfterFunc(rest.ctx, func() {
+		n.cluster.Lock()
+		defer n.cluster.Unlock()
+		if n.cursors.open[id] == c && c.rest == rest && !c.busy {
+			rest.refused(context.Cause(rest.ctx))
+		}
+	})
 }
 
 // firstBatch answers with documents at hand.

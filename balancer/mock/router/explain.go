@@ -330,7 +330,7 @@ func explaining(c *call, q query, level verbosity, how func(ctx context.Context,
 			if level == planOnly {
 				continue
 			}
-			if err := parts[i].gather(ctx, q); err != nil {
+			if err := parts[i].gather(ctx, q, store.NewGathered(ctx, q.noDisk)); err != nil {
 				return nil, err
 			}
 		}

@@ -31,6 +31,7 @@ func (m Member) Of(r *Router) *Router {
 		member:   &m,
 		process:  bson.NewObjectID(),
 		started:  time.Now(),
+		budget:   r.budget,
 		cursors:  cursors{rand: r.cursors.rand, life: r.cursors.life, most: r.cursors.most},
 		counters: newCounters(),
 

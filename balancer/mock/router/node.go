@@ -8,6 +8,7 @@ import (
 
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/access"
+	"shardsh/balancer/mock/store"
 )
 
 // node is the server that commands come to, a mongos or a member of the
@@ -21,6 +22,7 @@ type node struct {
 	process bson.ObjectID
 	started time.Time
 
+	budget     *store.Budget
 	cursors    cursors
 	sessions   sessions
 	operations operations

@@ -40,6 +40,8 @@ type query struct {
 	partial *bool
 	// held counts what has to be kept to be sorted.
 	held *weight
+	// noDisk: a sort that keeps more than a server would is refused.
+	noDisk bool
 }
 
 // plain queries may go the shortest way to a document by its _id.
@@ -56,7 +58,7 @@ func (c *call) readQuery(filterField string) (query, error) {
 	if err != nil {
 		return query{}, err
 	}
-	q := query{ns: ns}
+	q := query{ns: ns, noDisk: c.noDisk()}
 	filter, err := c.document(filterField)
 	if err != nil {
 		return q, err
@@ -174,7 +176,7 @@ func findFirst(c *call, q query, size int) (opened, error) {
 		batch, err := outside(c, func(ctx context.Context) (bson.A, error) { return results.first(ctx, size) })
 		return opened{batch: batch}, err
 	default:
-		open.rest = results.start(c.ctx)
+		open.rest = results.start(c)
 	}
 	return openCursor(c, open, size, c.args.Truth("singleBatch"))
 }

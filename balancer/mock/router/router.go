@@ -56,6 +56,12 @@ func WithCursorBytes(n int64) Option {
 	return func(r *Router) { r.cursors.most = n }
 }
 
+// WithBudget bounds what commands keep in memory, together with those of others
+// that have the same budget.
+func WithBudget(b *store.Budget) Option {
+	return func(r *Router) { r.budget = b }
+}
+
 // New makes a router. A nil logger discards.
 func New(c *mock.Cluster, logger *slog.Logger, options ...Option) *Router {
 	if logger == nil {
@@ -71,6 +77,7 @@ func New(c *mock.Cluster, logger *slog.Logger, options ...Option) *Router {
 		counters:   newCounters(),
 		parameters: ownParameters(),
 		users:      access.NewDirectory(),
+		budget:     store.NewBudget(0),
 	}}
 	for _, change := range options {
 		change(r)
@@ -116,6 +123,8 @@ func (r *Router) handle(ctx context.Context, req wire.Request) bson.Raw {
 	}
 	ctx, end := r.operations.begin(ctx, req.Command, c)
 	defer end()
+	ctx, account := r.budget.Open(ctx)
+	defer account.Close()
 	c.ctx = ctx
 	defer c.end()
 	release, err := r.checkOut(c)

@@ -234,7 +234,9 @@ func (p *part) documents(ctx context.Context, q query) iter.Seq2[bson.Raw, error
 // gathered gives what the shard finds when it has been put in order.
 func (p *part) gathered(ctx context.Context, q query) iter.Seq2[bson.Raw, error] {
 	return func(yield func(bson.Raw, error) bool) {
-		if err := p.gather(ctx, q); err != nil {
+		held := store.NewGathered(ctx, q.noDisk)
+		defer held.Free()
+		if err := p.gather(ctx, q, held); err != nil {
 			yield(nil, err)
 			return
 		}
@@ -244,7 +246,7 @@ func (p *part) gathered(ctx context.Context, q query) iter.Seq2[bson.Raw, error]
 
 // gather collects what the shard gives: at most as many documents as the whole
 // result may have.
-func (p *part) gather(ctx context.Context, q query) error {
+func (p *part) gather(ctx context.Context, q query, held *store.Gathered) error {
 	wanted := int64(-1)
 	if q.limit > 0 {
 		wanted = q.skip + q.limit
@@ -256,6 +258,9 @@ func (p *part) gather(ctx context.Context, q query) error {
 		p.docs = append(p.docs, doc)
 		p.ran.Bytes += int64(len(doc))
 		q.held.add(doc)
+		if err := held.Add(doc); err != nil {
+			return err
+		}
 		if p.read.Plan.Sorted() && int64(len(p.docs)) == wanted {
 			break
 		}

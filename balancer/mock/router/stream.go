@@ -3,8 +3,11 @@ package router
 import (
 	"context"
 	"iter"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store"
 )
 
 // stream is a source being read batch by batch, each time by another command.
@@ -14,6 +17,9 @@ type stream struct {
 	stop func()
 	// cancel ends it in the middle of a batch.
 	cancel context.CancelCauseFunc
+	ctx    *batchContext
+	// account is what it keeps between batches.
+	account *store.Account
 	// ahead is what was read to know whether the batch before was the last.
 	ahead  bson.Raw
 	failed error
@@ -36,16 +42,36 @@ func (w *weight) add(doc bson.Raw) {
 
 // start begins to read a source for a command. What ends the command ends the
 // stream only while it reads.
-func (s source) start(ctx context.Context) *stream {
-	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	next, stop := iter.Pull2(s(ctx))
-	return &stream{next: next, stop: stop, cancel: cancel}
+func (s source) start(c *call) *stream {
+	ctx, account := c.node.budget.Open(context.WithoutCancel(c.ctx))
+	ctx, cancel := context.WithCancelCause(ctx)
+	batches := &batchContext{Context: ctx}
+	next, stop := iter.Pull2(s(batches))
+	return &stream{next: next, stop: stop, cancel: cancel, ctx: batches, account: account}
+}
+
+// batchContext is the context of a stream, with the deadline of the batch that
+// is read.
+type batchContext struct {
+	context.Context
+	deadline time.Time
+}
+
+// Deadline returns when the batch is due; false without a limit.
+func (c *batchContext) Deadline() (time.Time, bool) { return c.deadline, !c.deadline.IsZero() }
+
+// refused ends a stream that nobody reads, to make room: who reads on is told
+// why.
+func (s *stream) refused(why error) {
+	s.end()
+	s.ahead, s.failed = nil, why
 }
 
 // batch reads the next documents: at most n (any number when n is negative) and
 // 16 MiB, but always one if there is one.
 func (s *stream) batch(ctx context.Context, n int) (bson.A, error) {
 	defer context.AfterFunc(ctx, func() { s.cancel(context.Cause(ctx)) })()
+	s.ctx.deadline, _ = ctx.Deadline()
 	b := batcher{most: n, docs: bson.A{}}
 	for n != 0 {
 		doc := s.ahead
@@ -110,6 +136,7 @@ func (s *stream) read() bson.Raw {
 // end lets go of what the stream reads.
 func (s *stream) end() {
 	s.stop()
+	s.account.Close()
 	s.cancel(nil)
 }
 

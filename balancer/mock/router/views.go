@@ -31,6 +31,8 @@ type foreign struct {
 	let bson.Raw
 	now time.Time
 	ctx context.Context // of who reads now
+	// noDisk: stages that keep more than a server would are refused.
+	noDisk bool
 	of  map[string]foreignCollection
 }
 
@@ -43,12 +45,12 @@ type foreignCollection struct {
 // environment is what pipelines of a database need from outside. The collections
 // they read are to be captured.
 func environment(c *call, db string, let bson.Raw) (*foreign, store.Env) {
-	f := &foreign{db: db, let: let, now: c.now, ctx: c.ctx, of: map[string]foreignCollection{}}
+	f := &foreign{db: db, let: let, now: c.now, ctx: c.ctx, noDisk: c.noDisk(), of: map[string]foreignCollection{}}
 	return f, f.env()
 }
 
 func (f *foreign) env() store.Env {
-	return store.Env{Now: func() time.Time { return f.now }, Variables: f.let, Collection: f.read}
+	return store.Env{Now: func() time.Time { return f.now }, Variables: f.let, Collection: f.read, NoDisk: f.noDisk}
 }
 
 // capture captures collections and what they stand on, as far as that is views.

@@ -24,8 +24,6 @@ var arrayFunctions = map[string]function{
 	"$objectToArray": {1, 1, exprObjectToArray},
 }
 
-var namedArrayFunctions = map[string]namedFunction{}
-
 func exprSize(_ *evaluation, args []value) (value, error) {
 	if !isArray(args[0]) {
 		return value{}, fail(17124, "The argument to $size must be an array, but was of type: %s", typeName(args[0]))

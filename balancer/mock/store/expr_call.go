@@ -29,7 +29,7 @@ type namedFunction struct {
 	check                        func(arg value) error
 }
 
-var namedFunctions = merged(namedStringFunctions, namedArrayFunctions, namedConversionFunctions, namedDateFunctions)
+var namedFunctions = merged(namedStringFunctions, namedConversionFunctions, namedDateFunctions)
 
 func merged[V any](tables ...map[string]V) map[string]V {
 	all := map[string]V{}

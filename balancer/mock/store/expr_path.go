@@ -141,33 +141,30 @@ func (v variable) eval(c *evaluation) (value, error) {
 }
 
 func (p pathExpression) eval(c *evaluation) (value, error) {
-	if p.base == nil {
-		if !isObject(c.root) {
-			return descend(c.work, c.root, p.path), nil
+	base := c.root
+	if p.base != nil {
+		var err error
+		if base, err = p.base.eval(c); err != nil {
+			return value{}, err
 		}
-		return descend(c.work, c.at.find(c.work, c.root.Value, p.path[0]), p.path[1:]), nil
 	}
-	base, err := p.base.eval(c)
-	if err != nil {
-		return value{}, err
-	}
-	return descend(c.work, base, p.path), nil
+	return c.descend(base, p.path), nil
 }
 
 // descend follows an expression path: an array on the way gives the array of
 // what its elements give, leaving out those that give nothing.
-func descend(w *work, v value, path []string) value {
+func (c *evaluation) descend(v value, path []string) value {
 	for i, part := range path {
 		switch v.Type {
 		case bson.TypeEmbeddedDocument:
-			v = lookup(v.Value, part)
+			v = c.at.find(c.work, v.Value, part)
 		case bson.TypeArray:
 			var out []value
-			for _, e := range w.fields(v.Value) {
+			for _, e := range c.work.fields(v.Value) {
 				if !isObject(e) {
 					continue // arrays directly in arrays are not looked into
 				}
-				if found := descend(w, e, path[i:]); !isMissing(found) {
+				if found := c.descend(e, path[i:]); !isMissing(found) {
 					out = append(out, found)
 				}
 			}

@@ -94,10 +94,13 @@ func regexFind(w *work, s string, p *pattern) (value, error) {
 
 // foundSize is what a match takes in the result at least: {match: "", idx: 0,
 // captures: []}.
-const foundSize = 44
+const (
+	foundSize      = 41
+	foundGroupSize = 4 // a group that did not match
+)
 
 func regexFindAll(w *work, s string, p *pattern) (value, error) {
-	found, err := p.findAll(w, s, maxValueSize/foundSize+1)
+	found, err := p.findAll(w, s, maxValueSize/(foundSize+p.groups()*foundGroupSize)+1)
 	var out []value
 	size := 0
 	counted, at := 0, 0 // the characters up to a byte

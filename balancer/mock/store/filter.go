@@ -243,8 +243,7 @@ type pathNode struct {
 
 func (n *pathNode) match(doc []byte, m *matching) bool {
 	matches := false
-	first := m.at.find(m.work(), doc, n.path[0])
-	walkValue(m.work(), first, n.path[1:], n.expand, func(v value, index int) bool {
+	pathWalk{m.work(), &m.at}.walk(doc, n.path, n.expand, func(v value, index int) bool {
 		if !m.goOn(0) {
 			return true
 		}

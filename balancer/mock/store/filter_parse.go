@@ -4,8 +4,6 @@ import (
 	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-
-	"shardsh/balancer/mongoerr"
 )
 
 // maxFilterDepth is how deep $and, $or and the like may nest.
@@ -15,6 +13,8 @@ type filterCompiler struct {
 	scope *scope
 	depth int
 	fails bool // there is an expression
+	top   map[string]topOperator
+	ops   map[string]pathOperator
 }
 
 // document compiles a whole query or a part of one with fields at the top.
@@ -47,50 +47,11 @@ func (c *filterCompiler) entry(name string, v value) (node, error) {
 		}
 		return p.node(name, splitPath(name)), nil
 	}
-	switch name {
-	case "$and", "$or", "$nor":
-		list, err := c.clauses(name, v)
-		switch {
-		case err != nil:
-			return nil, err
-		case name == "$and":
-			return allNode(list), nil
-		case name == "$or":
-			return newAnyNode(list), nil
-		}
-		return noneNode{newAnyNode(list)}, nil
-	case "$expr":
-		e, err := compileExpression(v, c.scope)
-		if err != nil {
-			return nil, err
-		}
-		c.fails = true
-		return exprNode{e}, nil
-	case "$comment":
-		return nil, nil
-	case "$alwaysTrue", "$alwaysFalse":
-		if !isNumber(v) || compare(v, int32Value(1)) != 0 {
-			return nil, failedToParse("%s must be an integer value of 1", name)
-		}
-		return constantNode(name == "$alwaysTrue"), nil
-	case "$jsonSchema":
-		return c.schema(v)
-	case "$sampleRate":
-		rate := toDouble(v)
-		if !isNumber(v) || !(rate >= 0 && rate <= 1) {
-			return nil, badValue("numeric argument to $sampleRate must be in [0, 1]")
-		}
-		return exprNode{evalFunc(func(c *evaluation) (value, error) { return boolValue(c.random() < rate), nil })}, nil
-	case "$where":
-		return nil, badValue("no globalScriptEngine in $where parsing")
-	case "$text":
-		return nil, serverError(mongoerr.IndexNotFound, "text index required for $text query")
-	case "$ref", "$id", "$db":
-		p, err := c.predicate(name, v)
-		if err != nil {
-			return nil, err
-		}
-		return p.node(name, []string{name}), nil
+	if c.top == nil {
+		c.top = c.topOperators()
+	}
+	if f, ok := c.top[name]; ok {
+		return f(name, v)
 	}
 	return nil, badValue("unknown top level operator: %s. If you have a field name that starts with a '$' symbol, "+
 		"consider using $getField or $setField.", name)
@@ -225,52 +186,11 @@ var comparisonOps = map[string]comparisonOp{
 }
 
 func (c *filterCompiler) operator(name, op string, v value) (predicate, error) {
-	if kind, ok := comparisonOps[op]; ok {
-		t, err := newComparison(name, kind, v)
-		return leaf(t), err
+	if c.ops == nil {
+		c.ops = c.pathOperators()
 	}
-	if mode, ok := bitModes[op]; ok {
-		t, err := newBitTest(op, mode, v)
-		return leaf(t), err
-	}
-	switch op {
-	case "$ne":
-		if v.Type == bson.TypeRegex {
-			return predicate{}, badValue("Can't have regex as arg to $ne.")
-		}
-		t, err := newComparison(name, opEqual, v)
-		return not(leaf(t)), err
-	case "$in", "$nin":
-		t, err := newMembership(op, v)
-		if op == "$nin" {
-			return not(leaf(t)), err
-		}
-		return leaf(t), err
-	case "$exists":
-		if truthy(v) {
-			return leaf(existence{}), nil
-		}
-		return not(leaf(existence{})), nil
-	case "$not":
-		return c.negation(name, v)
-	case "$type":
-		t, err := newTypeTest(name, v)
-		return leaf(t), err
-	case "$mod":
-		t, err := newModTest(v)
-		return leaf(t), err
-	case "$size":
-		t, err := newSizeTest(v)
-		return whole(t), err
-	case "$all":
-		return c.all(name, v)
-	case "$elemMatch":
-		return c.elemMatch(name, v)
-	case "$geoWithin", "$geoIntersects", "$within":
-		return predicate{}, badValue("geo predicates are not available: %s", op)
-	case "$near", "$nearSphere", "$geoNear":
-		return predicate{}, serverError(mongoerr.NoQueryExecutionPlans,
-			"error processing query: unable to find index for $geoNear query")
+	if f, ok := c.ops[op]; ok {
+		return f(name, op, v)
 	}
 	return predicate{}, badValue("unknown operator: %s", op)
 }

@@ -68,6 +68,14 @@ func (p *pattern) findAll(w *work, s string, n int) ([][]int, error) {
 	return searchAll(w, slow, s, n)
 }
 
+// groups returns how many groups a match has.
+func (p *pattern) groups() int {
+	if p.fast != nil {
+		return p.fast.NumSubexp()
+	}
+	return len(p.slow.GetGroupNumbers()) - 1
+}
+
 func searchAll(w *work, re *regexp2.Regexp, s string, n int) ([][]int, error) {
 	re = limited(w, re, s)
 	var all [][]int

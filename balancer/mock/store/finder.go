@@ -1,21 +1,26 @@
 package store
 
-import "go.mongodb.org/mongo-driver/v2/bson"
-
-// finder finds fields of one document many times: a walk for each would cost
-// the square of the number of fields, so that a large document gets an index
-// when it has been walked often enough. Another document begins anew.
+// finder finds fields of the same documents many times: a walk for each would
+// cost the square of the number of fields, so that a large document gets an
+// index when it has been walked often enough.
 type finder struct {
-	doc    bson.Raw
+	documents map[*byte]*walkedDocument
+}
+
+// walkedDocument is a document that was walked for fields.
+type walkedDocument struct {
+	size   int
 	walked int // fields that were passed
 	most   int // the most of them at a time
 	index  map[string]value
 }
 
-// An index is made for a document of some size that was gone through as often.
+// An index is made for a document of some size that was gone through as often;
+// so many documents are known at a time.
 const (
-	indexedSize = 1024
-	indexedWalk = 32
+	indexedSize   = 1024
+	indexedWalks  = 32
+	knownDocument = 16
 )
 
 // find returns the first field of that name, or missing.
@@ -23,15 +28,16 @@ func (f *finder) find(w *work, doc []byte, name string) value {
 	if len(doc) < indexedSize {
 		return lookup(doc, name)
 	}
-	if len(f.doc) != len(doc) || &f.doc[0] != &doc[0] {
-		*f = finder{doc: doc}
+	d := f.documents[&doc[0]]
+	if d == nil || d.size != len(doc) {
+		d = f.know(doc)
 	}
-	if f.index != nil {
-		return f.index[name]
+	if d.index != nil {
+		return d.index[name]
 	}
-	if f.walked > indexedWalk*max(f.most, indexedWalk) {
-		f.index = indexFields(doc)
-		return f.index[name]
+	if d.walked > indexedWalks*max(d.most, indexedWalks) {
+		d.index = indexFields(w, doc)
+		return d.index[name]
 	}
 	passed, found := 0, value{}
 	for n, v := range w.fields(doc) {
@@ -40,13 +46,22 @@ func (f *finder) find(w *work, doc []byte, name string) value {
 			break
 		}
 	}
-	f.walked, f.most = f.walked+passed, max(f.most, passed)
+	d.walked, d.most = d.walked+passed, max(d.most, passed)
 	return found
 }
 
-func indexFields(doc []byte) map[string]value {
+func (f *finder) know(doc []byte) *walkedDocument {
+	if f.documents == nil || len(f.documents) == knownDocument {
+		f.documents = make(map[*byte]*walkedDocument, knownDocument)
+	}
+	d := &walkedDocument{size: len(doc)}
+	f.documents[&doc[0]] = d // and keeps the document where it is
+	return d
+}
+
+func indexFields(w *work, doc []byte) map[string]value {
 	index := map[string]value{}
-	for n, v := range fields(doc) {
+	for n, v := range w.fields(doc) {
 		if _, twice := index[string(n)]; !twice {
 			index[string(n)] = v
 		}

@@ -1,6 +1,8 @@
 package store
 
 import (
+	"context"
+
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mongoerr"
@@ -85,6 +87,26 @@ func accumulatorTooLarge(op string) error {
 	return serverError(mongoerr.ExceededMemoryLimit,
 		"%s used too much memory and cannot spill to disk. Memory limit: %d bytes", op, stageMemory)
 }
+
+// Gathered counts what a sort keeps of documents before it can give the first:
+// to the account of a context, and up to a server's limit where there is no disk
+// to go to.
+type Gathered struct{ held memory }
+
+// NewGathered begins with nothing.
+func NewGathered(ctx context.Context, noDisk bool) *Gathered {
+	g := &Gathered{memory{work: newWork(ctx)}}
+	if noDisk {
+		g.held.refuse = sortTooLarge
+	}
+	return g
+}
+
+// Add counts a document more.
+func (g *Gathered) Add(doc bson.Raw) error { return g.held.keep(len(doc) + itemBytes) }
+
+// Free gives all back.
+func (g *Gathered) Free() { g.held.free() }
 
 // drain reads a stream to its end, into a memory.
 func (m *memory) drain(in docs) ([]bson.Raw, error) {

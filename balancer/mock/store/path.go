@@ -16,29 +16,43 @@ func splitPath(path string) []string { return strings.Split(path, ".") }
 // visit gets the place in the outermost array, or -1. The walk stops when it
 // answers true, and walkPath says so.
 func walkPath(w *work, doc []byte, path []string, expand bool, visit func(v value, index int) bool) bool {
-	return walkValue(w, lookup(doc, path[0]), path[1:], expand, visit)
+	return pathWalk{w: w}.walk(doc, path, expand, visit)
 }
 
-// walkValue is walkPath from the value at the first part of the path.
-func walkValue(w *work, v value, path []string, expand bool, visit func(v value, index int) bool) bool {
+// pathWalk walks paths, several of one document perhaps.
+type pathWalk struct {
+	w  *work
+	at *finder // nil for one path
+}
+
+func (p pathWalk) lookup(doc []byte, name string) value {
+	if p.at == nil {
+		return lookup(doc, name)
+	}
+	return p.at.find(p.w, doc, name)
+}
+
+func (p pathWalk) walk(doc []byte, path []string, expand bool, visit func(v value, index int) bool) bool {
 	for {
+		v := p.lookup(doc, path[0])
+		path = path[1:]
 		switch {
 		case isArray(v):
-			return walkArray(w, v, path, expand, visit)
+			return p.array(v, path, expand, visit)
 		case len(path) == 0:
 			return visit(v, -1)
 		case !isObject(v):
 			return visit(value{}, -1)
 		}
-		v, path = lookup(v.Value, path[0]), path[1:]
+		doc = v.Value
 	}
 }
 
-func walkArray(w *work, arr value, path []string, expand bool, visit func(v value, index int) bool) bool {
+func (p pathWalk) array(arr value, path []string, expand bool, visit func(v value, index int) bool) bool {
 	if len(path) == 0 {
 		if expand {
 			i := 0
-			for _, v := range w.fields(arr.Value) {
+			for _, v := range p.w.fields(arr.Value) {
 				if visit(v, i) {
 					return true
 				}
@@ -49,10 +63,10 @@ func walkArray(w *work, arr value, path []string, expand bool, visit func(v valu
 	}
 	at, numeric := arrayIndex(path[0])
 	i := -1
-	for _, v := range w.fields(arr.Value) {
+	for _, v := range p.w.fields(arr.Value) {
 		i++
 		inside := func(v value, _ int) bool { return visit(v, i) }
-		if isObject(v) && walkPath(w, v.Value, path, expand, inside) {
+		if isObject(v) && p.walk(v.Value, path, expand, inside) {
 			return true
 		}
 		if !numeric || at != i {
@@ -63,9 +77,9 @@ func walkArray(w *work, arr value, path []string, expand bool, visit func(v valu
 		case len(path) == 1:
 			stop = visit(v, i)
 		case isObject(v):
-			stop = walkPath(w, v.Value, path[1:], expand, inside)
+			stop = p.walk(v.Value, path[1:], expand, inside)
 		case isArray(v):
-			stop = walkArray(w, v, path[1:], expand, inside)
+			stop = p.array(v, path[1:], expand, inside)
 		}
 		if stop {
 			return true

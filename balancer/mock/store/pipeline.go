@@ -90,7 +90,8 @@ func (p *Pipeline) Run(ctx context.Context, in iter.Seq[bson.Raw]) iter.Seq2[bso
 
 // Transform is Run over a stream that may fail, and that ends with ctx.
 func (p *Pipeline) Transform(ctx context.Context, in iter.Seq2[bson.Raw, error]) iter.Seq2[bson.Raw, error] {
-	return runStages(p.execution(ctx), p.stages, in)
+	r := p.execution(ctx)
+	return r.closing(runStages(r, p.stages, in))
 }
 
 func (p *Pipeline) execution(ctx context.Context) *execution {

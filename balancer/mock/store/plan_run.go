@@ -161,10 +161,10 @@ type Counts struct {
 func (p *Plan) Run(ctx context.Context, counts *Counts) iter.Seq2[Found, error] {
 	return func(yield func(Found, error) bool) {
 		var key []byte
-		test := p.query.Filter.Tester(ctx)
-		for id, doc := range p.keyed(counts, &key) {
+		w := newWork(ctx)
+		for id, doc := range p.keyed(w, counts, &key) {
 			counts.Found++
-			ok, err := test(doc)
+			ok, err := p.query.Filter.test(w, doc)
 			if err == nil && !ok {
 				continue
 			}
@@ -172,6 +172,9 @@ func (p *Plan) Run(ctx context.Context, counts *Counts) iter.Seq2[Found, error] 
 			if !yield(Found{id, doc, key}, err) || err != nil {
 				return
 			}
+		}
+		if err := w.over(); err != nil { // which has ended the walk
+			yield(Found{}, err)
 		}
 	}
 }
@@ -228,15 +231,16 @@ func (p *Plan) Sorted() bool { return p.sorted || isEmpty(p.query.Sort) }
 // candidates are documents among which are all that match, each once.
 func (p *Plan) candidates(counts *Counts) iter.Seq2[RecordID, bson.Raw] {
 	var key []byte
-	return p.keyed(counts, &key)
+	return p.keyed(nil, counts, &key)
 }
 
-// keyed is candidates that leaves the key of the entry in key.
-func (p *Plan) keyed(counts *Counts, key *[]byte) iter.Seq2[RecordID, bson.Raw] {
+// keyed is candidates that leaves the key of the entry in key, and ends with the
+// work.
+func (p *Plan) keyed(w *work, counts *Counts, key *[]byte) iter.Seq2[RecordID, bson.Raw] {
 	records := &p.coll.records
 	switch {
 	case p.branches != nil:
-		return p.fromBranches(counts)
+		return p.fromBranches(w, counts)
 	case p.index == nil:
 		return func(yield func(RecordID, bson.Raw) bool) {
 			walk := records.Scan
@@ -245,7 +249,7 @@ func (p *Plan) keyed(counts *Counts, key *[]byte) iter.Seq2[RecordID, bson.Raw] 
 			}
 			walk(func(id RecordID, doc bson.Raw) bool {
 				counts.Docs++
-				return yield(id, doc)
+				return w.step(1) == nil && yield(id, doc)
 			})
 		}
 	}
@@ -256,7 +260,9 @@ func (p *Plan) keyed(counts *Counts, key *[]byte) iter.Seq2[RecordID, bson.Raw] 
 	}
 	return func(yield func(RecordID, bson.Raw) bool) {
 		for e := range entries {
-			counts.Keys++
+			if counts.Keys++; w.step(1) != nil {
+				return
+			}
 			if e.seek {
 				counts.Seeks++
 			}
@@ -280,13 +286,14 @@ func (p *Plan) keyed(counts *Counts, key *[]byte) iter.Seq2[RecordID, bson.Raw] 
 	}
 }
 
-func (p *Plan) fromBranches(counts *Counts) iter.Seq2[RecordID, bson.Raw] {
+func (p *Plan) fromBranches(w *work, counts *Counts) iter.Seq2[RecordID, bson.Raw] {
 	seen := map[RecordID]bool{}
 	return func(yield func(RecordID, bson.Raw) bool) {
 		for _, b := range p.branches {
 			part := &Counts{}
 			counts.branches = append(counts.branches, part)
-			for id, doc := range b.candidates(part) {
+			var key []byte
+			for id, doc := range b.keyed(w, part, &key) {
 				part.Found++
 				counts.DupsTested++
 				if seen[id] {

@@ -178,7 +178,7 @@ func documentOfEqualities(f *Filter, idOnly bool) (bson.Raw, error) {
 			}
 		}
 		paths = append(paths, path)
-		failure = root.create(splitPath(path), v)
+		failure = root.create(nil, splitPath(path), v)
 		return failure == nil
 	}
 	for _, wantID := range []bool{true, false} { // _id goes first

@@ -12,7 +12,7 @@ import (
 func (u *Update) applyOperators(w *work, doc bson.Raw, insert bool) (bson.Raw, error) {
 	state := &updating{doc: doc, update: u, insert: insert, work: w, position: unknownPosition}
 	root := newBranch(doc)
-	root.unfold()
+	root.unfold(w)
 	for _, ch := range u.changes {
 		if err := w.step(1); err != nil {
 			return nil, err
@@ -71,7 +71,7 @@ func (u *updating) change(b *branch, path []string, ch change) error {
 	if isArrayPlaceholder(part) {
 		return u.changeElements(b, path, ch)
 	}
-	if !b.unfold() {
+	if !b.unfold(u.work) {
 		if ch.mod.lenient {
 			return nil
 		}
@@ -85,7 +85,7 @@ func (u *updating) change(b *branch, path []string, ch change) error {
 			return notViable(part, b)
 		}
 	}
-	kid := b.child(part)
+	kid := b.child(u.work, part)
 	switch {
 	case kid == nil && !ch.mod.creates:
 		return nil
@@ -97,7 +97,7 @@ func (u *updating) change(b *branch, path []string, ch change) error {
 		if err != nil {
 			return err
 		}
-		return b.create(path, v)
+		return b.create(u.work, path, v)
 	case len(path) > 1:
 		return u.change(kid, path[1:], ch)
 	}
@@ -106,7 +106,7 @@ func (u *updating) change(b *branch, path []string, ch change) error {
 		return err
 	}
 	if isMissing(v) {
-		b.remove(part)
+		b.remove(u.work, part)
 		return nil
 	}
 	kid.set(v)
@@ -115,7 +115,7 @@ func (u *updating) change(b *branch, path []string, ch change) error {
 
 // changeElements is $[] and $[identifier].
 func (u *updating) changeElements(b *branch, path []string, ch change) error {
-	if !b.unfold() || !b.array {
+	if !b.unfold(u.work) || !b.array {
 		return badValue("Cannot apply array updates to non-array element %s: %s", b.name, b.value(u.work))
 	}
 	filter := u.update.filters[path[0][2:len(path[0])-1]]
@@ -145,7 +145,7 @@ func (u *updating) changeElements(b *branch, path []string, ch change) error {
 func (u *updating) rename(root *branch, ch change) error {
 	b := root
 	for i, part := range ch.from {
-		if !b.unfold() {
+		if !b.unfold(u.work) {
 			return nil
 		}
 		if b.array {
@@ -153,7 +153,7 @@ func (u *updating) rename(root *branch, ch change) error {
 				"called '%s'",
 				join(ch.from), lookup(u.doc, "_id"), b.name)
 		}
-		kid := b.child(part)
+		kid := b.child(u.work, part)
 		if kid == nil {
 			return nil
 		}
@@ -165,10 +165,10 @@ func (u *updating) rename(root *branch, ch change) error {
 		if err := u.noArrays(root, ch); err != nil {
 			return err
 		}
-		if err := root.create(ch.path, v); err != nil {
+		if err := root.create(u.work, ch.path, v); err != nil {
 			return err
 		}
-		b.remove(part)
+		b.remove(u.work, part)
 	}
 	return nil
 }
@@ -176,7 +176,7 @@ func (u *updating) rename(root *branch, ch change) error {
 func (u *updating) noArrays(root *branch, ch change) error {
 	b := root
 	for _, part := range ch.path {
-		if !b.unfold() {
+		if !b.unfold(u.work) {
 			return nil // create tells
 		}
 		if b.array {
@@ -184,7 +184,7 @@ func (u *updating) noArrays(root *branch, ch change) error {
 				"called '%s'",
 				ch.text, lookup(u.doc, "_id"), b.name)
 		}
-		if b = b.child(part); b == nil {
+		if b = b.child(u.work, part); b == nil {
 			return nil
 		}
 	}

@@ -172,11 +172,11 @@ func makePop(path string, arg value) (modifier, error) {
 	case !ok || n != 1 && n != -1:
 		return modifier{}, failedToParse("$pop expects 1 or -1, found: %s", arg)
 	}
-	return modifier{apply: func(old value, _ *updating) (value, error) {
+	return modifier{apply: func(old value, u *updating) (value, error) {
 		if !isArray(old) {
 			return value{}, typeMismatch("Path '%s' contains an element of non-array type '%s'", path, typeName(old))
 		}
-		list := items(old)
+		list := u.work.items(old)
 		if len(list) == 0 {
 			return old, nil
 		}

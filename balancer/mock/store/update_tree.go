@@ -29,7 +29,7 @@ func newBranch(doc bson.Raw) *branch { return &branch{v: objectValue(doc)} }
 
 // unfold turns a document or array into its fields, and reports whether the
 // value is one.
-func (b *branch) unfold() bool {
+func (b *branch) unfold(w *work) bool {
 	if b.open {
 		return true
 	}
@@ -37,7 +37,7 @@ func (b *branch) unfold() bool {
 		return false
 	}
 	b.open, b.array = true, isArray(b.v)
-	for name, v := range fields(b.v.Value) {
+	for name, v := range w.fields(b.v.Value) {
 		b.kids = append(b.kids, &branch{name: string(name), v: v})
 	}
 	return true
@@ -76,7 +76,7 @@ func (b *branch) document(w *work) bson.Raw { return b.value(w).Value }
 const manyKids = 16
 
 // child finds a field, or an element by its place.
-func (b *branch) child(part string) *branch {
+func (b *branch) child(w *work, part string) *branch {
 	if b.array {
 		if i, ok := arrayIndex(part); ok && i < len(b.kids) {
 			return b.kids[i]
@@ -86,7 +86,7 @@ func (b *branch) child(part string) *branch {
 	if b.byName == nil && len(b.kids) > manyKids {
 		b.byName = map[string]*branch{}
 		for _, kid := range slices.Backward(b.kids) { // the first of a name counts
-			if !kid.gone {
+			if w.step(1) == nil && !kid.gone {
 				b.byName[kid.name] = kid
 			}
 		}
@@ -111,8 +111,8 @@ func (b *branch) add(kid *branch) {
 }
 
 // remove takes a field away; in an array the element becomes null instead.
-func (b *branch) remove(part string) {
-	kid := b.child(part)
+func (b *branch) remove(w *work, part string) {
+	kid := b.child(w, part)
 	switch {
 	case kid == nil:
 	case b.array:
@@ -125,19 +125,19 @@ func (b *branch) remove(part string) {
 
 // create makes the fields of a path below this branch, which must be open or
 // openable, and puts v at the end. Only the part that is missing is made.
-func (b *branch) create(path []string, v value) error {
+func (b *branch) create(w *work, path []string, v value) error {
 	if isMissing(v) {
 		return nil
 	}
-	if !b.unfold() {
+	if !b.unfold(w) {
 		return notViable(path[0], b)
 	}
-	if kid := b.child(path[0]); kid != nil {
+	if kid := b.child(w, path[0]); kid != nil {
 		if len(path) == 1 {
 			kid.set(v)
 			return nil
 		}
-		return kid.create(path[1:], v)
+		return kid.create(w, path[1:], v)
 	}
 	for i := len(path) - 1; i > 0; i-- {
 		v = objectValue(documentOf(field{path[i], v}))

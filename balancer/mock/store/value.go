@@ -39,6 +39,7 @@ func isNumber(v value) bool {
 func isObject(v value) bool { return v.Type == bson.TypeEmbeddedDocument }
 func isArray(v value) bool  { return v.Type == bson.TypeArray }
 func isString(v value) bool { return v.Type == bson.TypeString }
+func isRegex(v value) bool  { return v.Type == bson.TypeRegex }
 
 func int32Value(n int32) value {
 	return value{Type: bson.TypeInt32, Value: binary.LittleEndian.AppendUint32(nil, uint32(n))}

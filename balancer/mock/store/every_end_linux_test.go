@@ -1,0 +1,67 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// The clock of these tests is what a thread has computed: others that use the
+// machine don't count.
+func cpuTime(t *testing.T) time.Duration {
+	t.Helper()
+	var now unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &now); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(now.Nano())
+}
+
+// endsWithin is how soon after its context everything ends.
+const endsWithin = 50 * time.Millisecond
+
+// Whatever computes ends soon after its context, wherever that is.
+func TestEverythingEndsWithItsContext(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a while")
+	}
+	s := sizeFor(t, 200_000)
+	for _, use := range everyUse() {
+		t.Run(use.of, func(t *testing.T) {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			run := use.task(t, s)
+			var late time.Duration
+			for range 3 { // a collection of garbage may come in between
+				ctx := &timedContext{Context: t.Context(), t: t, at: cpuTime(t) + 10*time.Millisecond}
+				if err := run(ctx); err != nil && !errors.Is(err, errTimed) {
+					t.Fatal(err)
+				}
+				if late = cpuTime(t) - ctx.at; late <= endsWithin {
+					return
+				}
+			}
+			t.Errorf("ended %v after its context", late)
+		})
+	}
+}
+
+// timedContext ends at a time of the thread's clock.
+type timedContext struct {
+	context.Context
+	t  *testing.T
+	at time.Duration
+}
+
+var errTimed = errors.New("this is the cause")
+
+func (c *timedContext) Err() error {
+	if cpuTime(c.t) >= c.at {
+		return errTimed
+	}
+	return nil
+}
