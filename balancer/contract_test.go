@@ -39,7 +39,8 @@ func TestAWrongResultNamesTheCall(t *testing.T) {
 				t.Fatalf("the first step is %#v", step)
 			}
 			loop.Resume(start, tt.answer)
-			if got := log.String(); !strings.Contains(got, `\"settings\"`) || !strings.Contains(got, fmt.Sprintf("%T", tt.answer)) {
+			got := log.String()
+			if !strings.Contains(got, `\"settings\"`) || !strings.Contains(got, fmt.Sprintf("%T", tt.answer)) {
 				t.Errorf("the log %q does not name the call and the type", got)
 			}
 		})

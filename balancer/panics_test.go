@@ -44,7 +44,8 @@ func (c shaky) Collections(ctx context.Context) ([]catalog.Collection, error) {
 	return c.fakeCluster.Collections(ctx)
 }
 
-func (c shaky) DataSizes(ctx context.Context, colls []catalog.Collection) (map[string]map[catalog.ShardID]int64, error) {
+func (c shaky) DataSizes(ctx context.Context, colls []catalog.Collection) (map[string]map[catalog.ShardID]int64,
+	error) {
 	c.trip("sizes")
 	return c.fakeCluster.DataSizes(ctx, colls)
 }

@@ -73,7 +73,8 @@ func call[T any](t *thread, name string, do func(ctx context.Context, c Cluster)
 	}
 	result, ok := answer.(callResult[T])
 	if !ok {
-		return result.value, fmt.Errorf("balancer: the call %q was resumed with a %T, not with what Do returned", name, answer)
+		return result.value, fmt.Errorf("balancer: the call %q was resumed with a %T, not with what Do returned", name,
+			answer)
 	}
 	return result.value, result.err
 }

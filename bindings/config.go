@@ -9,6 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 
+	"shardsh/bindings/sandbox"
 	"shardsh/bindings/script"
 	"shardsh/bindings/server"
 )
@@ -68,8 +69,8 @@ type Config struct {
 	// Version is what version() answers.
 	Version string
 
-	// Sandbox refuses what writes files.
-	Sandbox bool
+	// Sandbox is what scripts may do on this machine; nil for everything.
+	Sandbox *sandbox.Rules
 	// Scripts are the scripts that load("shardsh:name") finds; nil for none.
 	Scripts fs.FS
 

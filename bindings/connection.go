@@ -2,6 +2,8 @@ package bindings
 
 import (
 	"context"
+	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/dop251/goja"
@@ -72,6 +74,7 @@ func (c *call) addressed(uri string) *options.ClientOptions {
 	case scheme != "mongodb" && scheme != "mongodb+srv":
 		c.JS.ThrowInvalid("Invalid URI: %s", server.Redact(uri))
 	}
+	c.mayConnect(uri)
 	if c.s.cfg.ClientOptions != nil {
 		settings, err := c.s.cfg.ClientOptions(c.JS.Context(), uri)
 		if err != nil {
@@ -88,6 +91,41 @@ func (c *call) addressed(uri string) *options.ClientOptions {
 		mode = parsed.ServerMonitoringMode // ApplyURI does not copy it
 	}
 	return options.Client().ApplyURI(uri).SetServerMonitoringMode(mode)
+}
+
+// mayConnect refuses what a sandbox does not allow: hosts besides the shell's own,
+// and files that the connection string names.
+func (c *call) mayConnect(uri string) {
+	own, _ := hostsAndParameters(c.s.cfg.Address)
+	hosts, parameters := hostsAndParameters(uri)
+	for _, host := range hosts {
+		if slices.Contains(own, host) {
+			continue
+		}
+		if err := c.s.cfg.Sandbox.MayConnect(host); err != nil {
+			c.JS.Rethrow(err)
+		}
+	}
+	for name, paths := range parameters {
+		for _, path := range paths {
+			if !strings.HasSuffix(strings.ToLower(name), "file") {
+				continue
+			}
+			if err := c.s.cfg.Sandbox.MayRead(path); err != nil {
+				c.JS.Rethrow(err)
+			}
+		}
+	}
+}
+
+// hostsAndParameters takes a connection string apart without asking anybody.
+func hostsAndParameters(uri string) (hosts []string, parameters url.Values) {
+	_, rest, _ := strings.Cut(uri, "://")
+	rest, query, _ := strings.Cut(rest, "?")
+	rest = rest[strings.LastIndexByte(rest, '@')+1:]
+	list, _, _ := strings.Cut(rest, "/")
+	parameters, _ = url.ParseQuery(query)
+	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' }), parameters
 }
 
 // serverAPI takes over {api: {version, strict, deprecationErrors}}.

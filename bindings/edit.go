@@ -23,8 +23,11 @@ func (c *call) edit() goja.Value {
 		words[i] = v.String()
 	}
 	given := strings.Join(words, " ")
-	if c.s.console == nil || c.s.console.Run == nil || c.s.cfg.Sandbox {
+	if c.s.console == nil || c.s.console.Run == nil {
 		c.JS.Throw("Error", "edit works at a prompt only")
+	}
+	if err := c.s.cfg.Sandbox.MayStart(); err != nil {
+		c.JS.Rethrow(err)
 	}
 	c.JS.Write("Opening an editor...\n")
 	editor := c.s.editor()

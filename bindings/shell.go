@@ -60,6 +60,7 @@ func New(cfg Config) (*Shell, error) {
 		Scripts: cfg.Scripts,
 		Made:    s.helpBSON, Inspect: s.display.InspectOptions, Show: s.display.Render, Review: s.warnAboutRunning,
 		Reword: s.collectionCalled, Suggest: s.methodMeant,
+		MayRun: cfg.Sandbox.MayRun,
 		Module: func(name string) goja.Value { return s.node.Module(name) }, Receivers: receivers,
 	})
 	s.display.JS = s.JS

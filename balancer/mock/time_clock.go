@@ -47,7 +47,8 @@ type clock struct {
 // newClock returns a clock that stands at start.
 func newClock(start time.Time, realTime bool, logger *slog.Logger) *clock {
 	k := &clock{
-		panics: logger, realTime: realTime, queue: balancer.NewQueue(start.Truncate(time.Millisecond)), kick: make(chan struct{}, 1),
+		panics: logger, realTime: realTime,
+		queue: balancer.NewQueue(start.Truncate(time.Millisecond)), kick: make(chan struct{}, 1),
 		ran: func() {}, away: func() bool { return false },
 	}
 	k.cond = sync.NewCond(&k.mu)

@@ -18,7 +18,8 @@ func TestGuard(t *testing.T) {
 	}
 	var none map[string]int
 	err := mongoerr.Guard(logger, "work", func() error { none["a"] = 1; return nil })
-	if !mongoerr.Is(err, mongoerr.InternalError) || !strings.Contains(err.Error(), "work failed: assignment to entry in nil map") {
+	want := "work failed: assignment to entry in nil map"
+	if !mongoerr.Is(err, mongoerr.InternalError) || !strings.Contains(err.Error(), want) {
 		t.Errorf("a panic came as %v", err)
 	}
 	if !strings.Contains(log.String(), "guard_test.go") {

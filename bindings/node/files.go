@@ -59,6 +59,7 @@ func fileGlobals() []global {
 		{"pwd", "", func(c *call) goja.Value { return c.JS.Runtime.ToValue(c.s.workingDirectory()) },
 			"Returns the working directory."},
 		{"cd", "directory:string", func(c *call) goja.Value {
+			c.s.mayRead(c.Text(0))
 			if err := os.Chdir(c.Text(0)); err != nil {
 				c.JS.Rethrow(script.FileError(err, "chdir", c.Text(0)))
 			}
@@ -79,7 +80,7 @@ func fileGlobals() []global {
 			c.s.writeFile(c.Text(0), c.Text(1), os.O_TRUNC)
 			return nil
 		}, "Writes a file."},
-		{"fileExists", "path:string", func(c *call) goja.Value { return c.JS.Runtime.ToValue(script.Exists(c.Text(0))) },
+		{"fileExists", "path:string", func(c *call) goja.Value { return c.JS.Runtime.ToValue(c.s.exists(c.Text(0))) },
 			"Tells whether a file exists."},
 		{"md5sumFile", "path:string", func(c *call) goja.Value {
 			return c.JS.Runtime.ToValue(digest("md5",
@@ -112,6 +113,7 @@ func (s *World) workingDirectory() string {
 }
 
 func (s *World) readFile(path string) string {
+	s.mayRead(path)
 	data, err := os.ReadFile(path)
 	if err != nil {
 		s.JS.Rethrow(script.FileError(err, "open", path))
@@ -119,7 +121,13 @@ func (s *World) readFile(path string) string {
 	return string(data)
 }
 
+func (s *World) exists(path string) bool {
+	s.mayRead(path)
+	return script.Exists(path)
+}
+
 func (s *World) readDir(path string) []fs.DirEntry {
+	s.mayRead(path)
 	entries, err := os.ReadDir(path)
 	if err != nil {
 		s.JS.Rethrow(script.FileError(err, "scandir", path))
@@ -128,9 +136,15 @@ func (s *World) readDir(path string) []fs.DirEntry {
 }
 
 // mayWrite refuses what changes files in a sandbox.
-func (s *World) mayWrite() {
-	if s.cfg.Sandbox {
-		s.JS.Throw("Error", "EACCES: this shell may not write files")
+func (s *World) mayWrite() { s.refuse(s.cfg.Sandbox.MayWrite()) }
+
+// mayRead refuses what a sandbox may not read, or know of.
+func (s *World) mayRead(path string) { s.refuse(s.cfg.Sandbox.MayRead(path)) }
+
+// refuse throws a refusal of the sandbox; nil is none.
+func (s *World) refuse(err error) {
+	if err != nil {
+		s.JS.Rethrow(err)
 	}
 }
 

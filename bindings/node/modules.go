@@ -83,7 +83,7 @@ func (s *World) newFS() *goja.Object {
 	})
 	m.add("writeFileSync", func(c *call) any { c.s.writeFile(c.Text(0), c.bytesText(1), os.O_TRUNC); return nil })
 	m.add("appendFileSync", func(c *call) any { c.s.writeFile(c.Text(0), c.bytesText(1), os.O_APPEND); return nil })
-	m.add("existsSync", func(c *call) any { return script.Exists(c.Text(0)) })
+	m.add("existsSync", func(c *call) any { return c.s.exists(c.Text(0)) })
 	m.add("readdirSync", func(c *call) any {
 		names := []any{}
 		for _, e := range c.s.readDir(c.Text(0)) {
@@ -92,6 +92,7 @@ func (s *World) newFS() *goja.Object {
 		return c.JS.Runtime.NewArray(names...)
 	})
 	m.add("statSync", func(c *call) any {
+		c.s.mayRead(c.Text(0))
 		info, err := os.Stat(c.Text(0))
 		if err != nil {
 			c.JS.Rethrow(script.FileError(err, "stat", c.Text(0)))
@@ -200,8 +201,8 @@ func (s *World) newOS() *goja.Object {
 	m.add("hostname", func(*call) any { return hostname() })
 	m.add("platform", func(*call) any { return runtime.GOOS })
 	m.add("arch", func(*call) any { return strings.Replace(runtime.GOARCH, "amd64", "x64", 1) })
-	m.add("tmpdir", func(*call) any { return os.TempDir() })
-	m.add("homedir", func(*call) any { return script.Ignore(os.UserHomeDir()) })
+	m.add("tmpdir", func(c *call) any { c.s.mayLookUp("TMPDIR"); return os.TempDir() })
+	m.add("homedir", func(c *call) any { c.s.mayLookUp("HOME"); return script.Ignore(os.UserHomeDir()) })
 	m.add("cpus", func(c *call) any {
 		list := make([]any, runtime.NumCPU())
 		for i := range list {

@@ -83,15 +83,30 @@ func (s *World) newProcess() goja.Value {
 	return o
 }
 
+// environment is process.env. In a sandbox it holds what was granted, and refuses
+// the rest of what there is.
 func (s *World) environment() *goja.Object {
 	env := s.JS.Runtime.NewObject()
 	for _, pair := range os.Environ() {
-		if name, value, ok := strings.Cut(pair, "="); ok && name != "" {
-			script.Must(env.Set(name, value))
+		name, value, ok := strings.Cut(pair, "=")
+		if !ok || name == "" {
+			continue
 		}
+		if refused := s.cfg.Sandbox.MayLookUp(name); refused != nil {
+			getter := s.JS.Runtime.ToValue(func(goja.FunctionCall) goja.Value {
+				s.refuse(refused)
+				return nil
+			})
+			script.Must(env.DefineAccessorProperty(name, getter, nil, goja.FLAG_TRUE, goja.FLAG_FALSE))
+			continue
+		}
+		script.Must(env.Set(name, value))
 	}
 	return env
 }
+
+// mayLookUp refuses what tells of a variable of the environment.
+func (s *World) mayLookUp(name string) { s.refuse(s.cfg.Sandbox.MayLookUp(name)) }
 
 func (s *World) memoryUsage() goja.Value {
 	var m runtime.MemStats

@@ -4,6 +4,7 @@ import (
 	"github.com/dop251/goja"
 
 	"shardsh/bindings/display"
+	"shardsh/bindings/sandbox"
 	"shardsh/bindings/script"
 )
 
@@ -15,8 +16,8 @@ type Options struct {
 	Version    string
 	// Interactive and Color are what isTTY says of input and of output.
 	Interactive, Color bool
-	// Sandbox refuses what writes files.
-	Sandbox bool
+	// Sandbox is what scripts may do on this machine; nil for everything.
+	Sandbox *sandbox.Rules
 }
 
 // World is what scripts know from Node.

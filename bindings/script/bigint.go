@@ -70,7 +70,7 @@ func plainNumbers(operands ...ast.Expression) bool {
 
 // defineBigInts defines what stands for the operators, and guards the functions
 // that make BigInts of any length.
-func (s *Engine) defineBigInts() {
+func (s limits) defineBigInts() {
 	global := s.Runtime.GlobalObject()
 	for name, op := range map[string]struct {
 		source string
@@ -110,7 +110,7 @@ func (s *Engine) defineBigInts() {
 }
 
 // operate runs an operator on values that are not converted yet.
-func (s *Engine) operate(source string, x, y goja.Value) goja.Value {
+func (s limits) operate(source string, x, y goja.Value) goja.Value {
 	f := s.Cached(source, func() *goja.Object {
 		f, err := s.Runtime.RunScript("<operators>", source)
 		if err != nil {

@@ -45,8 +45,10 @@ func metaName(n int) string { return fmt.Sprintf("__meta$%04d", n) }
 
 // bundler resolves what one module imports.
 type bundler struct {
-	mu    sync.Mutex // the transpiler reads files at the same time
-	metas []string   // paths of the files that use import.meta
+	mu     sync.Mutex // the transpiler reads files at the same time
+	metas  []string   // paths of the files that use import.meta
+	failed error      // why a file was not read
+	mayRun func(path string) error
 }
 
 // builtinModules matches what is not read from files.
@@ -62,16 +64,33 @@ func (b *bundler) setup(build api.PluginBuild) {
 		text := fmt.Sprintf("module.exports = __require(%q)", a.Path)
 		return api.OnLoadResult{Contents: &text, Loader: api.LoaderJS}, nil
 	})
-	build.OnLoad(api.OnLoadOptions{Filter: `\.([mc]?[jt]s|json)$`, Namespace: "file"}, b.withMeta)
+	build.OnLoad(api.OnLoadOptions{Filter: ".*", Namespace: "file"}, b.withMeta)
+}
+
+// sourceFile matches what is read for the transpiler.
+var sourceFile = regexp.MustCompile(`\.([mc]?[jt]s|json)$`)
+
+// fail keeps why a file was not read, as the transpiler keeps but the text.
+func (b *bundler) fail(err error) (api.OnLoadResult, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.failed = err
+	return api.OnLoadResult{}, err
 }
 
 func (b *bundler) withMeta(a api.OnLoadArgs) (api.OnLoadResult, error) {
+	if err := b.mayRun(a.Path); err != nil {
+		return b.fail(err)
+	}
+	if !sourceFile.MatchString(a.Path) {
+		return api.OnLoadResult{}, nil
+	}
 	data, err := os.ReadFile(a.Path)
 	if err != nil {
 		return api.OnLoadResult{}, err
 	}
 	if nestsTooDeep(string(data)) {
-		return api.OnLoadResult{}, errNesting(a.Path)
+		return b.fail(errNesting(a.Path))
 	}
 	meta := regexp.MustCompile(`\bimport\.meta\b`)
 	if !meta.Match(data) {
@@ -107,6 +126,9 @@ func (b *bundler) bundle(path string) (*transpiled, error) {
 		LogLevel: api.LogLevelSilent, LegalComments: api.LegalCommentsNone,
 		Plugins: []api.Plugin{{Name: "shardsh", Setup: b.setup}},
 	})
+	if b.failed != nil {
+		return nil, b.failed
+	}
 	if len(r.Errors) > 0 {
 		e := r.Errors[0]
 		name := path
@@ -134,7 +156,7 @@ func (s *Modules) runESModule(name, path string, export func(space *goja.Object)
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, err
 	}
-	b := &bundler{}
+	b := &bundler{mayRun: s.mayRun}
 	t, err := b.bundle(path)
 	if err != nil {
 		return nil, s.renamed(err, path, name)

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"errors"
 	"strings"
 	"testing"
 )
@@ -31,8 +32,8 @@ func TestEngineFaults(t *testing.T) {
 	e := NewEngine(Options{})
 	Define(e.Runtime.GlobalObject(), "fault", e.Runtime.ToValue(func() { panic("broken") }))
 	_, err := e.Eval(t.Context(), "f.js", "let n = 1;\nfunction f() { fault() }\n\ntry { f() } catch (e) { n = 2 }")
-	thrown, ok := err.(*Error)
-	if !ok || thrown.Name != internalError || thrown.At() == "" || !strings.HasPrefix(thrown.At(), "f.js:4") ||
+	var thrown *Error
+	if !errors.As(err, &thrown) || thrown.Name != internalError || thrown.At() == "" || !strings.HasPrefix(thrown.At(), "f.js:4") ||
 		!strings.Contains(thrown.Message, "broken") {
 		t.Errorf("%v at %s", err, thrown.At())
 	}

@@ -4,7 +4,7 @@ import "github.com/dop251/goja"
 
 // limitDepths makes a RangeError of what calls itself inside the engine without
 // end: the engine counts no calls there. Arrays become text by those in them.
-func (s *Engine) limitDepths() {
+func (s limits) limitDepths() {
 	depth := 0
 	proto := s.Runtime.GlobalObject().Get("Array").(*goja.Object).Get("prototype").(*goja.Object)
 	for _, name := range []string{"toString", "toLocaleString"} {

@@ -65,6 +65,9 @@ type Options struct {
 	// Suggest asks for the method that was meant where one that does not exist was
 	// called on an expression; empty when nothing is near.
 	Suggest func(on, method string) string
+	// MayRun refuses files that are not to be run as scripts or modules; nil takes
+	// all.
+	MayRun func(path string) error
 	// Module makes the built-in module of that name; nil when there is none.
 	Module func(name string) goja.Value
 	// Receivers are how objects of a class are written in help texts, such as
@@ -138,11 +141,7 @@ func NewEngine(o Options) *Engine {
 	s.defineConcatenator()
 	s.definePolyfills()
 	s.defineRegExp()
-	s.defineEvals()
-	s.defineBigInts()
-	s.limitSizes()
-	s.limitDepths()
-	s.timeMatching()
+	limits{s}.define()
 	return s
 }
 

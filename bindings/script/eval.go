@@ -79,7 +79,7 @@ func checkEvals(tree *ast.Program) {
 
 // checkedSource returns a text that may be run: one that is not nested too deep,
 // and has the texts checked that it runs itself.
-func (s *Engine) checkedSource(text string) string {
+func (s limits) checkedSource(text string) string {
 	s.checkNesting(text)
 	if !strings.Contains(text, evalName) {
 		return text
@@ -124,14 +124,14 @@ func rewriteEvals(text string, tree *ast.Program, shift int) string {
 }
 
 // checkNesting throws for a text that no parser may see.
-func (s *Engine) checkNesting(text string) {
+func (s limits) checkNesting(text string) {
 	if nestsTooDeep(text) {
 		s.throwRange(nestingMessage)
 	}
 }
 
 // defineEvals defines what checks programs that programs make.
-func (s *Engine) defineEvals() {
+func (s limits) defineEvals() {
 	global := s.Runtime.GlobalObject()
 	source := func(v goja.Value) goja.Value {
 		if !goja.IsString(v) {
@@ -166,7 +166,7 @@ func (s *Engine) defineEvals() {
 
 // checkFunctionText checks the parameters and the body of a function that is made
 // of texts.
-func (s *Engine) checkFunctionText(args []goja.Value) {
+func (s limits) checkFunctionText(args []goja.Value) {
 	for i, v := range args {
 		text := v.String()
 		s.checkNesting(text)

@@ -2,10 +2,21 @@ package script
 
 import "github.com/dop251/goja"
 
+// limits guard what the engine does in one call, where nothing can stop it.
+type limits struct{ *Engine }
+
+func (s limits) define() {
+	s.defineEvals()
+	s.defineBigInts()
+	s.limitSizes()
+	s.limitDepths()
+	s.timeMatching()
+}
+
 // guardFunction puts a check in front of one of the engine's own functions; the
 // check may change the arguments. The function stays where it is when another
 // name is given, and the guarded one gets that.
-func (s *Engine) guardFunction(owner *goja.Object, name string, check func(call *goja.FunctionCall), as ...string) {
+func (s limits) guardFunction(owner *goja.Object, name string, check func(call *goja.FunctionCall), as ...string) {
 	original, ok := owner.Get(name).(*goja.Object)
 	if !ok {
 		return
@@ -30,7 +41,7 @@ func (s *Engine) guardFunction(owner *goja.Object, name string, check func(call 
 }
 
 // looksLike gives a function the name and the length of another.
-func (s *Engine) looksLike(f, original *goja.Object) {
+func (s limits) looksLike(f, original *goja.Object) {
 	for _, property := range []string{"name", "length"} {
 		Must(f.DefineDataProperty(property, original.Get(property), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE))
 	}
@@ -38,7 +49,7 @@ func (s *Engine) looksLike(f, original *goja.Object) {
 
 // guardedConstructor returns a class that is one of the engine's own but for a
 // check of its arguments, which may change them. It makes the same objects.
-func (s *Engine) guardedConstructor(original *goja.Object, check func(args []goja.Value)) *goja.Object {
+func (s limits) guardedConstructor(original *goja.Object, check func(args []goja.Value)) *goja.Object {
 	construct, _ := goja.AssertConstructor(original)
 	class := s.Runtime.ToValue(func(call goja.ConstructorCall) *goja.Object {
 		newTarget := call.NewTarget

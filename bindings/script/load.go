@@ -53,6 +53,9 @@ func (s *Modules) readScript(name string) (text, path string, err error) {
 	if err != nil {
 		return "", "", err
 	}
+	if err := s.mayRun(path); err != nil {
+		return "", "", err
+	}
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return "", "", FileError(err, "open", path)
@@ -61,6 +64,14 @@ func (s *Modules) readScript(name string) (text, path string, err error) {
 		return "", "", errNesting(name)
 	}
 	return text, path, nil
+}
+
+// mayRun asks Options.MayRun.
+func (s *Modules) mayRun(path string) error {
+	if s.js.cfg.MayRun == nil {
+		return nil
+	}
+	return s.js.cfg.MayRun(path)
 }
 
 // scriptPath returns where a file named by a script is: next to the script that

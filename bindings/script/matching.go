@@ -86,7 +86,7 @@ func isRegExp(x ast.Expression) bool {
 }
 
 // timeMatching makes an error of matches that took too long.
-func (s *Engine) timeMatching() {
+func (s limits) timeMatching() {
 	global := s.Runtime.GlobalObject()
 	proto := global.Get("RegExp").(*goja.Object).Get("prototype").(*goja.Object)
 	var started time.Time
@@ -116,7 +116,7 @@ func (s *Engine) timeMatching() {
 
 // checkMatching throws when a match ended without a result because it took too
 // long.
-func (s *Engine) checkMatching(started time.Time, nothing bool) {
+func (s limits) checkMatching(started time.Time, nothing bool) {
 	if limit := regexp2.DefaultMatchTimeout; nothing && time.Since(started) >= limit {
 		s.throwRange("The regular expression was stopped: one match took longer than " + limit.String())
 	}
@@ -124,7 +124,7 @@ func (s *Engine) checkMatching(started time.Time, nothing bool) {
 
 // timeMethod puts a method in the place of one; none tells from its subject and
 // result that nothing matched.
-func (s *Engine) timeMethod(proto *goja.Object, name string, symbol *goja.Symbol, run goja.Callable,
+func (s limits) timeMethod(proto *goja.Object, name string, symbol *goja.Symbol, run goja.Callable,
 	none func(subject, v goja.Value) bool) {
 	timed := s.Runtime.ToValue(func(call goja.FunctionCall) goja.Value {
 		started := time.Now()
@@ -145,7 +145,7 @@ func (s *Engine) timeMethod(proto *goja.Object, name string, symbol *goja.Symbol
 }
 
 // timeIterator does the same for what matchAll returns.
-func (s *Engine) timeIterator(proto *goja.Object) {
+func (s limits) timeIterator(proto *goja.Object) {
 	matchAll, ok := goja.AssertFunction(proto.GetSymbol(goja.SymMatchAll))
 	sample, err := s.Runtime.New(s.Runtime.GlobalObject().Get("RegExp"), s.Runtime.ToValue("a"), s.Runtime.ToValue("g"))
 	if !ok || err != nil {

@@ -21,7 +21,7 @@ const (
 const valueSize = 16
 
 // throwRange throws a RangeError.
-func (s *Engine) throwRange(message string) {
+func (s limits) throwRange(message string) {
 	e, err := s.Runtime.New(s.Runtime.GlobalObject().Get("RangeError"), s.Runtime.ToValue(message))
 	if err != nil {
 		s.Rethrow(err)
@@ -30,7 +30,7 @@ func (s *Engine) throwRange(message string) {
 }
 
 // hasRoom reports whether so many bytes more stay below the limit of the memory.
-func (s *Engine) hasRoom(bytes float64) bool {
+func (s limits) hasRoom(bytes float64) bool {
 	if bytes <= freely {
 		return true
 	}
@@ -39,14 +39,14 @@ func (s *Engine) hasRoom(bytes float64) bool {
 }
 
 // needString throws unless a string may get so long.
-func (s *Engine) needString(length float64) {
+func (s limits) needString(length float64) {
 	if length > maxStringLength || !s.hasRoom(length) {
 		s.throwRange("Invalid string length")
 	}
 }
 
 // needArray throws unless an array may get so long.
-func (s *Engine) needArray(length float64) {
+func (s limits) needArray(length float64) {
 	if length > maxArrayLength || !s.hasRoom(length*valueSize) {
 		s.throwRange("Invalid array length")
 	}
@@ -62,7 +62,7 @@ func number(v goja.Value) (f float64) {
 }
 
 // numeric makes an argument a number, once: looking at an object may have effects.
-func numeric(s *Engine, call *goja.FunctionCall, i int) float64 {
+func numeric(s limits, call *goja.FunctionCall, i int) float64 {
 	if i >= len(call.Arguments) {
 		return 0
 	}
@@ -98,30 +98,30 @@ func lengthOf(v goja.Value) float64 {
 
 // guards are the functions that make or go through much in one call, with what
 // they need.
-func guards() map[string]map[string]func(s *Engine, call *goja.FunctionCall) {
-	type check = func(s *Engine, call *goja.FunctionCall)
-	pads := func(s *Engine, call *goja.FunctionCall) {
+func guards() map[string]map[string]func(s limits, call *goja.FunctionCall) {
+	type check = func(s limits, call *goja.FunctionCall)
+	pads := func(s limits, call *goja.FunctionCall) {
 		if length := numeric(s, call, 0); length > textLength(call.This) &&
 			(goja.IsUndefined(call.Argument(1)) || call.Argument(1).String() != "") {
 			s.needString(length)
 		}
 	}
-	whole := func(s *Engine, call *goja.FunctionCall) {
+	whole := func(s limits, call *goja.FunctionCall) {
 		if length := lengthOf(call.This); length > maxArrayLength {
 			s.needArray(length)
 		}
 	}
-	copies := func(s *Engine, call *goja.FunctionCall) { s.needArray(lengthOf(call.This)) }
-	applies := func(s *Engine, list goja.Value) {
+	copies := func(s limits, call *goja.FunctionCall) { s.needArray(lengthOf(call.This)) }
+	applies := func(s limits, list goja.Value) {
 		if lengthOf(list) > freely/valueSize {
 			s.throwRange(nestingMessage)
 		}
 	}
 	arrays := map[string]check{
 		"fill":   copies,
-		"join":   (*Engine).checkJoin,
-		"concat": (*Engine).checkConcat,
-		"flat":   (*Engine).checkFlat,
+		"join":   limits.checkJoin,
+		"concat": limits.checkConcat,
+		"flat":   limits.checkFlat,
 	}
 	for name := range strings.FieldsSeq("indexOf lastIndexOf includes reverse copyWithin shift unshift splice sort") {
 		arrays[name] = whole
@@ -131,37 +131,37 @@ func guards() map[string]map[string]func(s *Engine, call *goja.FunctionCall) {
 	}
 	return map[string]map[string]check{
 		"Array.prototype": arrays,
-		"Array": {"from": func(s *Engine, call *goja.FunctionCall) {
+		"Array": {"from": func(s limits, call *goja.FunctionCall) {
 			s.needArray(lengthOf(call.Argument(0)))
 		}},
 		"String.prototype": {
-			"repeat": func(s *Engine, call *goja.FunctionCall) {
+			"repeat": func(s limits, call *goja.FunctionCall) {
 				if count := numeric(s, call, 0); count > 0 && !math.IsInf(count, 1) {
 					s.needString(textLength(call.This) * count)
 				}
 			},
 			"padStart": pads, "padEnd": pads,
-			"concat": func(s *Engine, call *goja.FunctionCall) {
+			"concat": func(s limits, call *goja.FunctionCall) {
 				length := textLength(call.This)
 				for _, v := range call.Arguments {
 					length += textLength(v)
 				}
 				s.needString(length)
 			},
-			"replace":    func(s *Engine, call *goja.FunctionCall) { s.checkReplace(call, false) },
-			"replaceAll": func(s *Engine, call *goja.FunctionCall) { s.checkReplace(call, true) },
-			"split": func(s *Engine, call *goja.FunctionCall) {
+			"replace":    func(s limits, call *goja.FunctionCall) { s.checkReplace(call, false) },
+			"replaceAll": func(s limits, call *goja.FunctionCall) { s.checkReplace(call, true) },
+			"split": func(s limits, call *goja.FunctionCall) {
 				if goja.IsString(call.Argument(0)) {
 					s.needArray(textLength(call.This) / max(1, textLength(call.Argument(0))))
 				}
 			},
 		},
-		"Function.prototype": {"apply": func(s *Engine, call *goja.FunctionCall) { applies(s, call.Argument(1)) }},
+		"Function.prototype": {"apply": func(s limits, call *goja.FunctionCall) { applies(s, call.Argument(1)) }},
 		"Reflect": {
-			"apply":     func(s *Engine, call *goja.FunctionCall) { applies(s, call.Argument(2)) },
-			"construct": func(s *Engine, call *goja.FunctionCall) { applies(s, call.Argument(1)) },
+			"apply":     func(s limits, call *goja.FunctionCall) { applies(s, call.Argument(2)) },
+			"construct": func(s limits, call *goja.FunctionCall) { applies(s, call.Argument(1)) },
 		},
-		"JSON": {"parse": func(s *Engine, call *goja.FunctionCall) {
+		"JSON": {"parse": func(s limits, call *goja.FunctionCall) {
 			if goja.IsString(call.Argument(0)) && jsonNestsTooDeep(call.Argument(0).String()) {
 				s.throwRange(nestingMessage)
 			}
@@ -170,7 +170,7 @@ func guards() map[string]map[string]func(s *Engine, call *goja.FunctionCall) {
 }
 
 // checkJoin bounds the text of an array, and how deep arrays in arrays join.
-func (s *Engine) checkJoin(call *goja.FunctionCall) {
+func (s limits) checkJoin(call *goja.FunctionCall) {
 	separator := 1.0
 	if goja.IsString(call.Argument(0)) {
 		separator = textLength(call.Argument(0))
@@ -182,7 +182,7 @@ func (s *Engine) checkJoin(call *goja.FunctionCall) {
 	s.needString((length - 1) * separator)
 }
 
-func (s *Engine) checkConcat(call *goja.FunctionCall) {
+func (s limits) checkConcat(call *goja.FunctionCall) {
 	length := lengthOf(call.This)
 	for _, v := range call.Arguments {
 		length += max(1, lengthOf(v))
@@ -191,7 +191,7 @@ func (s *Engine) checkConcat(call *goja.FunctionCall) {
 }
 
 // checkFlat bounds how deep arrays are looked into.
-func (s *Engine) checkFlat(call *goja.FunctionCall) {
+func (s limits) checkFlat(call *goja.FunctionCall) {
 	if len(call.Arguments) == 0 || numeric(s, call, 0) <= maxCallDepth {
 		return
 	}
@@ -202,7 +202,7 @@ func (s *Engine) checkFlat(call *goja.FunctionCall) {
 
 // nestedArrays reports whether arrays stand in each other deeper than that. It
 // gives up, with yes, where it would take too long.
-func (s *Engine) nestedArrays(v goja.Value, depth int) bool {
+func (s limits) nestedArrays(v goja.Value, depth int) bool {
 	level, next := []goja.Value{v}, []goja.Value{}
 	for range depth {
 		for _, v := range level {
@@ -226,7 +226,7 @@ func (s *Engine) nestedArrays(v goja.Value, depth int) bool {
 
 // checkReplace bounds what replacing by a text makes of a long one; all is true
 // for replaceAll.
-func (s *Engine) checkReplace(call *goja.FunctionCall, all bool) {
+func (s limits) checkReplace(call *goja.FunctionCall, all bool) {
 	if !goja.IsString(call.Argument(1)) {
 		return
 	}
@@ -276,7 +276,7 @@ func jsonNestsTooDeep(text string) bool {
 }
 
 // limitSizes guards the functions of guards, and the classes of buffers.
-func (s *Engine) limitSizes() {
+func (s limits) limitSizes() {
 	global := s.Runtime.GlobalObject()
 	for path, list := range guards() {
 		name, _, onPrototype := strings.Cut(path, ".")
@@ -293,7 +293,7 @@ func (s *Engine) limitSizes() {
 
 // limitBuffers guards the classes whose objects are as large as their argument
 // says.
-func (s *Engine) limitBuffers() {
+func (s limits) limitBuffers() {
 	global := s.Runtime.GlobalObject()
 	for name, size := range map[string]float64{
 		"ArrayBuffer": 1, "Int8Array": 1, "Uint8Array": 1, "Uint8ClampedArray": 1, "Int16Array": 2, "Uint16Array": 2,

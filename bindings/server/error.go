@@ -166,10 +166,14 @@ func ConnectionError(err error) (name, message string) {
 	return "MongoRuntimeError", OneLine(err.Error())
 }
 
-var credentials = regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://)[^@/\s]*@`)
+// Credentials finds those of addresses in a text: with whatever stands for a scheme,
+// as that may be mistyped, or without one. The first group ends where they begin. It
+// rather finds too much: up to the last @.
+var Credentials = regexp.MustCompile(`((?i:\b[a-z][a-z0-9+.-]*:/+))[^\s"'` + "`" + `]*@` +
+	`|()[^\s"'` + "`" + `/@:,;(){}\[\]=]+:[^\s"'` + "`" + `]+@`)
 
 // Redact hides the user and password of every address in a text.
-func Redact(text string) string { return credentials.ReplaceAllString(text, "$1<credentials>@") }
+func Redact(text string) string { return Credentials.ReplaceAllString(text, "$1<credentials>@") }
 
 // OneLine returns a text without line ends.
 func OneLine(text string) string {

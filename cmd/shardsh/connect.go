@@ -85,7 +85,7 @@ func (env environment) connectMock(o commandLine, interactive bool) (*connection
 	}
 	pipe := wire.NewPipe()
 	server := &wire.Server{Handler: router.New(cluster, nil,
-		router.WithSnapshots(snapshotsAnywhere(o.sandbox)), router.WithBudget(o.memory.budget()))}
+		router.WithSnapshots(snapshotsAnywhere(o.rules())), router.WithBudget(o.memory.budget()))}
 	served := make(chan struct{})
 	go func() {
 		defer close(served)

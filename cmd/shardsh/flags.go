@@ -92,7 +92,11 @@ func shellFlags(o *commandLine) []flagGroup {
 		group("Safety", func(f *pflag.FlagSet) {
 			f.BoolVar(&o.readOnly, "read-only", false, "refuse every command that changes something")
 			f.BoolVar(&o.dryRun, "dry-run", false, "print commands that change something, don't send them")
-			f.BoolVar(&o.sandbox, "sandbox", false, "scripts may not write files")
+			f.BoolVar(&o.sandbox, "sandbox", false,
+				"scripts don't reach this machine: no files, environment, other hosts or programs")
+			f.StringArrayVar(&o.allow.Read, "allow-read", nil, "`PATH` a file or directory they may read; repeat to add")
+			f.StringArrayVar(&o.allow.Env, "allow-env", nil, "`NAME` a variable they may see; repeat to add")
+			f.StringArrayVar(&o.allow.Net, "allow-net", nil, "`HOST` host or host:port they may connect to; repeat to add")
 		}),
 		group("About", func(f *pflag.FlagSet) {
 			f.BoolVarP(&o.help, "help", "h", false, "print this help")

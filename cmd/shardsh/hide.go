@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"shardsh/balancer/mock/commands"
+	gateway "shardsh/bindings/server"
 	"shardsh/repl/history"
 )
 
@@ -93,7 +94,7 @@ func secretsIn(args []string) []secret {
 // other words, all quoted text is one.
 func passwordsIn(arg string) []secret {
 	var found []secret
-	for _, m := range writtenCredentials.FindAllStringSubmatchIndex(arg, -1) {
+	for _, m := range gateway.Credentials.FindAllStringSubmatchIndex(arg, -1) {
 		start := max(m[0], m[3]) // after the scheme
 		if colon := strings.IndexByte(arg[start:m[1]], ':'); colon >= 0 {
 			found = append(found, secret{from: start + colon + 1, to: m[1] - 1})

@@ -20,7 +20,7 @@ func (env environment) repl(ctx context.Context, o commandLine, conn *connection
 	var kept *history.File
 	var editor repl.LineEditor
 	console := bindings.Console{
-		Settings: env.kept(settingsPath),
+		Settings: env.settingsFile(o),
 		History:  func() []string { return kept.Entries() },
 		Run: func(program *exec.Cmd) error {
 			if editor == nil { // a script before the first prompt
@@ -74,6 +74,15 @@ func (env environment) repl(ctx context.Context, o commandLine, conn *connection
 		return &script.ExitError{Code: code}
 	}
 	return nil
+}
+
+// settingsFile returns the place of the settings; a sandbox keeps none, as they name
+// the editor to start.
+func (env environment) settingsFile(o commandLine) string {
+	if o.sandbox {
+		return ""
+	}
+	return env.kept(settingsPath)
 }
 
 // kept returns the place of a file that lasts between sessions. What a program

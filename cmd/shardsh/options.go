@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"shardsh/bindings/sandbox"
 )
 
 // environment is what the program knows of the world around it, so that tests
@@ -69,6 +71,7 @@ type commandLine struct {
 	readOnly bool
 	dryRun   bool
 	sandbox  bool
+	allow    sandbox.Rules // in the sandbox
 
 	version   bool
 	buildInfo bool
@@ -135,6 +138,8 @@ func (o commandLine) check() error {
 		{o.wantsJSON() && slices.Contains(o.files, "-"), "--json and --jsonl need a script in a file, not on standard input",
 			nil},
 		{o.wantsJSON() && (o.shell || o.interactive), "--json or --jsonl, and a shell exclude each other", nil},
+		{!o.sandbox && len(o.allow.Read)+len(o.allow.Env)+len(o.allow.Net) > 0,
+			"--allow-read, --allow-env and --allow-net are for --sandbox only; everything is allowed without it", nil},
 		{o.limit < 0, "--limit takes a number from 1, not %d", []any{o.limit}},
 		{o.timeout < 0, "--timeout takes a time above 0", nil},
 	} {

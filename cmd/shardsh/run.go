@@ -109,7 +109,7 @@ func (env environment) shell(ctx context.Context, o commandLine) error {
 		SetName: conn.setName, ReadPreference: conn.readPreference, NoRetryWrites: conn.noRetryWrites,
 		Settings: conn.settings,
 		Stuck:    env.endStuck,
-		Compat:   o.compat, Sandbox: o.sandbox, Limit: o.limit, Shallow: o.deepInspect.given && !o.deepInspect.on,
+		Compat:   o.compat, Sandbox: o.rules(), Limit: o.limit, Shallow: o.deepInspect.given && !o.deepInspect.on,
 		ClientOptions: env.scriptClientOptions,
 	})
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/disk"
 	"shardsh/balancer/mock/router"
+	"shardsh/bindings/sandbox"
 )
 
 // newMock makes a mock cluster. What says what a new one is to hold does not
@@ -48,10 +49,14 @@ func snapshotsIn(dbpath string) router.SnapshotFile {
 
 // snapshotsAnywhere returns those of the mock in this process: its script may
 // do what this process may.
-func snapshotsAnywhere(sandbox bool) router.SnapshotFile {
+func snapshotsAnywhere(rules *sandbox.Rules) router.SnapshotFile {
 	return func(name string, write bool) (string, error) {
-		if write && sandbox {
-			return "", errors.New("--sandbox: scripts may not write files")
+		may := rules.MayRead(name)
+		if write {
+			may = rules.MayWrite()
+		}
+		if may != nil {
+			return "", may
 		}
 		return filepath.Abs(name)
 	}

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	gateway "shardsh/bindings/server"
 )
 
 const (
@@ -183,16 +185,10 @@ func (c *connectionString) allLocal() bool {
 }
 
 var (
-	// writtenCredentials are those of an address: with whatever stands for its
-	// scheme, as that may be mistyped, or without one. The first group stays.
-	writtenCredentials = regexp.MustCompile(`((?i:\b[a-z][a-z0-9+.-]*:/+))[^\s"'` + "`" + `]*@` +
-		`|()[^\s"'` + "`" + `/@:,;(){}\[\]=]+:[^\s"'` + "`" + `]+@`)
 	writtenParameter = regexp.MustCompile(`(?i)((?:` + strings.Join(secretParameters, "|") + `)=)[^&;\s"']+`)
 )
 
-// redact hides the credentials of connection strings in a text. It rather
-// hides too much: up to the last @.
+// redact hides the credentials of connection strings in a text.
 func redact(text string) string {
-	text = writtenCredentials.ReplaceAllString(text, "${1}${2}<credentials>@")
-	return writtenParameter.ReplaceAllString(text, "${1}<credentials>")
+	return writtenParameter.ReplaceAllString(gateway.Redact(text), "${1}<credentials>")
 }

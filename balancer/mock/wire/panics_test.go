@@ -8,6 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock/wire"
+	"shardsh/balancer/mongoerr"
 )
 
 // brittle is a connection that panics where the server uses it.
@@ -47,6 +48,20 @@ type brittleListener struct {
 func (l brittleListener) Accept() (net.Conn, error) {
 	nc, err := l.Pipe.Accept()
 	return brittle{nc, *l.at}, err
+}
+
+// explodingListener panics instead of taking a connection.
+type explodingListener struct{ *wire.Pipe }
+
+func (explodingListener) Accept() (net.Conn, error) { panic("boom") }
+
+// A listener that panics is one that fails: Serve says so, and its connections
+// end.
+func TestPanicOfAListenerIsItsError(t *testing.T) {
+	err := (&wire.Server{Handler: new(toy)}).Serve(t.Context(), explodingListener{wire.NewPipe()})
+	if !mongoerr.Is(err, mongoerr.InternalError) {
+		t.Errorf("Serve ends with %v", err)
+	}
 }
 
 // leaving panics when a client leaves.

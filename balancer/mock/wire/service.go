@@ -7,6 +7,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"shardsh/balancer/mongoerr"
 )
 
 // service is one listener being served.
@@ -34,7 +36,7 @@ func (s *service) run() error {
 		defer close(hungUp)
 		s.hangUp()
 	})
-	err := s.accept()
+	err := mongoerr.Guard(s.server.log(), "accepting connections", s.accept)
 	if err != nil {
 		s.cancel(errStopping) // a listener that fails takes its connections along
 	}
