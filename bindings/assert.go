@@ -14,12 +14,13 @@ import (
 // (spec 04 §4.4, §4.11).
 func (s *Shell) newAssert() goja.Value {
 	o := s.function("assert", func(c *call) goja.Value { return c.assertTrue() })
-	for _, table := range []map[string]func(*call) goja.Value{nodeAsserts(), oldAsserts()} {
+	for _, table := range []map[string]func(*call) goja.Value{nodeAsserts(), oldAsserts(), moreAsserts()} {
 		for name, f := range table {
 			script.Define(o, name, s.function(name, f))
 		}
 	}
 	script.Define(o, "strict", o)
+	s.automatic(o)
 	return o
 }
 

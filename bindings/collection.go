@@ -15,6 +15,8 @@ type collection struct {
 	d      *database
 	name   string
 	object *goja.Object
+	// writeConcern is the collection's own; nil for the database's.
+	writeConcern bson.Raw
 }
 
 func newCollection(d *database, name string) *collection {
@@ -30,7 +32,7 @@ func (s *Shell) collectionPrototype() *goja.Object {
 	}
 	var all []method[*collection]
 	for _, table := range [][]method[*collection]{collectionMethods(), readMethods(), writeMethods(), indexMethods(),
-		adminMethods(), shardingMethods()} {
+		adminMethods(), shardingMethods(), collectionLegacyMethods()} {
 		all = append(all, table...)
 	}
 	return prototype(s, "Collection", all)

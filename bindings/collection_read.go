@@ -156,8 +156,8 @@ func (c *call) aggregate(d *database, on any, pipeline, options goja.Value) goja
 	}
 	if writesOut(stages) {
 		cur.reads = false
-		if d.on.writeConcern != nil && !server.HasField(body, "writeConcern") {
-			cur.body = append(cur.body, bson.E{Key: "writeConcern", Value: d.on.writeConcern})
+		if d.concern() != nil && !server.HasField(body, "writeConcern") {
+			cur.body = append(cur.body, bson.E{Key: "writeConcern", Value: d.concern()})
 		}
 		cur.hasNext()
 	}

@@ -321,7 +321,7 @@ func optionsOrUndefined(o *goja.Object) goja.Value {
 }
 
 func (c *call) findAndModify(coll *collection, body bson.D, options *goja.Object) goja.Value {
-	if wc := coll.d.on.writeConcern; wc != nil && !coll.d.inTransaction() && !server.HasField(body, "writeConcern") {
+	if wc := coll.concern(); wc != nil && !coll.d.inTransaction() && !server.HasField(body, "writeConcern") {
 		body = append(body, bson.E{Key: "writeConcern", Value: wc})
 	}
 	reply, err := c.s.gateway.SendRetryable(coll.d.Request(body))

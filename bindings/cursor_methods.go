@@ -1,6 +1,7 @@
 package bindings
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -16,7 +17,7 @@ func (s *Shell) cursorPrototype() *goja.Object {
 	if p := s.JS.Class("Cursor"); p != nil {
 		return p
 	}
-	p := prototype(s, "Cursor", cursorMethods())
+	p := prototype(s, "Cursor", slices.Concat(cursorMethods(), cursorLegacyMethods()))
 	iterate := s.function("[Symbol.iterator]", func(c *call) goja.Value {
 		cur, ok := script.Receiver[*cursor](c.This)
 		if !ok {

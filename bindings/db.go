@@ -22,6 +22,8 @@ type database struct {
 	session     *session
 	object      *goja.Object
 	collections map[string]*collection
+	// writeConcern is the database's own; nil for the connection's.
+	writeConcern bson.Raw
 }
 
 func newDatabase(s *Shell, on *mongoObject, name string, sess *session) *database {
@@ -37,7 +39,7 @@ func (d *database) Server() *server.Database { return d.Database }
 
 func (s *Shell) databasePrototype() *goja.Object {
 	return prototype(s, "Database", slices.Concat(databaseMethods(), databaseAdminMethods(), databaseUserMethods(),
-		replicationMethods()))
+		replicationMethods(), databaseLegacyMethods()))
 }
 
 // Get answers names that are no method of databases: they are collections

@@ -20,6 +20,7 @@ func (s *Shell) defineGlobals() {
 		"mock":    s.newMock,
 		"config":  s.newSettings,
 		"assert":  s.newAssert,
+		"jsTest":  s.newJSTest,
 		"Random":  s.newRandom,
 		"DBQuery": s.newDBQuery,
 		"help":    func() goja.Value { return s.JS.HelpFunction(s.help) },

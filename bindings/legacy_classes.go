@@ -1,11 +1,8 @@
 package bindings
 
 import (
-	"strconv"
-
 	"github.com/dop251/goja"
 
-	"shardsh/balancer/mongoerr"
 	"shardsh/bindings/script"
 )
 
@@ -23,7 +20,7 @@ func (s *Shell) legacyClasses() map[string]func() goja.Value {
 				func(c *call) *goja.Object {
 					d, ok := script.Receiver[*database](c.Arg(1))
 					if !ok {
-						c.JS.ThrowArgument("DBCollection", "db", "a database", script.TypeOf(c.Arg(1)))
+						c.ThrowArgument("DBCollection", "db", "a database", script.TypeOf(c.Arg(1)))
 					}
 					return d.checkedCollection(c.Text(2)).object
 				})
@@ -47,7 +44,7 @@ func (s *Shell) legacyClasses() map[string]func() goja.Value {
 func (c *call) mongoArgument(label string, i int) *mongoObject {
 	m, ok := script.Receiver[*mongoObject](c.Arg(i))
 	if !ok {
-		c.JS.ThrowArgument(label, "mongo", "a connection, such as db.getMongo()", script.TypeOf(c.Arg(i)))
+		c.ThrowArgument(label, "mongo", "a connection, such as db.getMongo()", script.TypeOf(c.Arg(i)))
 	}
 	return m
 }
@@ -80,39 +77,4 @@ func (s *Shell) newClass(name string, proto *goja.Object, build func(args []goja
 		goja.FLAG_FALSE))
 	script.Must(ctor.Set("prototype", proto))
 	return ctor
-}
-
-// namedCodes are the server's errors that have a name.
-func namedCodes(yield func(code mongoerr.Code, name string) bool) {
-	late := []mongoerr.Code{9001, 10003, 10107, 10334, 11000, 11600, 11602, 13388, 13435, 13436}
-	for code := mongoerr.Code(1); code < 500; code++ {
-		if name := code.Name(); !unnamed(name) && !yield(code, name) {
-			return
-		}
-	}
-	for _, code := range late {
-		if name := code.Name(); !unnamed(name) && !yield(code, name) {
-			return
-		}
-	}
-}
-
-func unnamed(name string) bool { return len(name) > 8 && name[:8] == "Location" }
-
-// newErrorCodes makes ErrorCodes, from the names of errors to their numbers.
-func (s *Shell) newErrorCodes() goja.Value {
-	o := s.JS.Runtime.NewObject()
-	for code, name := range namedCodes {
-		script.Must(o.Set(name, int64(code)))
-	}
-	return o
-}
-
-// newErrorCodeStrings is ErrorCodes the other way round.
-func (s *Shell) newErrorCodeStrings() goja.Value {
-	o := s.JS.Runtime.NewObject()
-	for code, name := range namedCodes {
-		script.Must(o.Set(strconv.Itoa(int(code)), name))
-	}
-	return o
 }

@@ -1,6 +1,7 @@
 package bindings
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/dop251/goja"
@@ -13,7 +14,7 @@ import (
 // that scripts of the old shell give to new Mongo().
 func (s *Shell) mongoPrototype() *goja.Object {
 	return s.JS.Cached("Mongo with fields", func() *goja.Object {
-		proto := prototype(s, "Mongo", mongoMethods())
+		proto := prototype(s, "Mongo", slices.Concat(mongoMethods(), connectionLegacyMethods()))
 		host := s.JS.Runtime.ToValue(func(fc goja.FunctionCall) goja.Value {
 			m, ok := script.Receiver[*mongoObject](fc.This)
 			if !ok {

@@ -151,6 +151,9 @@ func sessionMethods() []method[*session] {
 			sess.ended = true
 			return nil
 		}, "Ends the session."},
+		{"getSessionId", "", func(c *call, sess *session) goja.Value { return c.JS.World.DocToJS(sess.driver.ID()) },
+			"Returns the session's id, as commands carry it."},
+		{"getClient", "", func(_ *call, sess *session) goja.Value { return sess.on.js() }, "Returns the connection."},
 		{"hasEnded", "", func(c *call, sess *session) goja.Value { return c.JS.Runtime.ToValue(sess.ended) },
 			"Tells whether the session was ended."},
 		{"getOptions", "", func(_ *call, sess *session) goja.Value { return sess.given },

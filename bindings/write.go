@@ -79,7 +79,7 @@ func (coll *collection) write(ops []writeOp, opts writeOptions) *writeResult {
 	result := &writeResult{unordered: opts.unordered}
 	concern := opts.writeConcern
 	if concern == nil {
-		concern = coll.d.on.writeConcern
+		concern = coll.concern()
 	}
 	if coll.d.inTransaction() {
 		concern = nil

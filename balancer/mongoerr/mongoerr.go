@@ -7,32 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
 // Code is a server error code.
 type Code int32
-
-// Name returns the codeName the server shows: the symbolic name, or
-// Location<code> for a code that has none.
-func (c Code) Name() string {
-	if n, ok := names[c]; ok {
-		return n
-	}
-	return "Location" + strconv.Itoa(int(c))
-}
-
-// IsCodeName reports whether a word is the symbolic name of a code.
-func IsCodeName(word string) bool {
-	for _, name := range names {
-		if name == word {
-			return true
-		}
-	}
-	return false
-}
 
 // ServerError is a failure as the server reports it.
 type ServerError struct {

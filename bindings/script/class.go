@@ -116,15 +116,15 @@ func (c *Call) Check(label string, params []param) {
 			c.JS.ThrowInvalid("Missing required argument %s (%s)", p.name, label)
 		}
 		if kind := TypeOf(v); p.types != nil && !slices.Contains(p.types, kind) {
-			c.JS.ThrowArgument(label, p.name, "of type "+strings.Join(p.types, " or "), kind)
+			c.ThrowArgument(label, p.name, "of type "+strings.Join(p.types, " or "), kind)
 		}
 	}
 }
 
 // ThrowArgument throws for an argument that is not what it has to be. Arguments
 // are known by their names, which help shows, wherever one is wrong.
-func (s *Engine) ThrowArgument(label, name, wanted, got string) {
-	s.ThrowInvalid("Argument %s must be %s, got %s instead (%s)", name, wanted, got, label)
+func (c *Call) ThrowArgument(label, name, wanted, got string) {
+	c.JS.ThrowInvalid("Argument %s must be %s, got %s instead (%s)", name, wanted, got, label)
 }
 
 // TypeOf is JavaScript's typeof.

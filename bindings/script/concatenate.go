@@ -4,7 +4,6 @@ import (
 	"regexp"
 	"slices"
 
-	"github.com/dop251/goja"
 	"github.com/dop251/goja/ast"
 	"github.com/dop251/goja/token"
 )
@@ -89,11 +88,4 @@ func calledName(callee ast.Expression) string {
 		return callee.Identifier.Name.String()
 	}
 	return ""
-}
-
-// defineConcatenator defines what concatenateExactly calls.
-func (s *Engine) defineConcatenator() {
-	Define(s.Runtime.GlobalObject(), concatenator, s.Runtime.ToValue(func(call goja.FunctionCall) goja.Value {
-		return s.World.Concatenated(call.Argument(0))
-	}))
 }

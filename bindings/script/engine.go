@@ -138,7 +138,6 @@ func NewEngine(o Options) *Engine {
 	s.limitGenerators()
 	s.defineTimers()
 	s.defineImports()
-	s.defineConcatenator()
 	s.definePolyfills()
 	s.defineRegExp()
 	limits{s}.define()
@@ -152,6 +151,10 @@ func (s *Engine) defineImports() {
 			s.wording().clarify(e)
 		}
 		return nil
+	}))
+	// What concatenateExactly calls is plain: it is called often.
+	Define(s.Runtime.GlobalObject(), concatenator, s.Runtime.ToValue(func(call goja.FunctionCall) goja.Value {
+		return s.World.Concatenated(call.Argument(0))
 	}))
 	Define(s.Runtime.GlobalObject(), importer, s.Function(importer, func(c *Call) goja.Value { return c.importModule() }))
 }

@@ -23,7 +23,7 @@ const (
 func (c *call) chunkSizeArgument(label, name string, v goja.Value) int32 {
 	mb, ok := c.numeric(v)
 	if !ok || mb != math.Trunc(mb) || mb < minChunkSize || mb > maxChunkSize {
-		c.JS.ThrowArgument(label, name, fmt.Sprintf("a whole number of MB from %d to %d", minChunkSize, maxChunkSize),
+		c.ThrowArgument(label, name, fmt.Sprintf("a whole number of MB from %d to %d", minChunkSize, maxChunkSize),
 			c.s.Display.Inspect(v))
 	}
 	return int32(mb)

@@ -63,7 +63,7 @@ func (h helperOptions) get(name string) goja.Value {
 
 // refuse throws for an option of a wrong kind.
 func (h helperOptions) refuse(name, wanted, got string) {
-	h.c.JS.ThrowArgument("Shard."+h.helper, "options."+name, wanted, got)
+	h.c.ThrowArgument("Shard."+h.helper, "options."+name, wanted, got)
 }
 
 func (h helperOptions) text(name string) string {

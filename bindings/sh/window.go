@@ -70,7 +70,7 @@ func (c *call) windowTimes(label string, start, stop goja.Value) bson.D {
 			if end.v != nil {
 				shown = c.s.Display.Inspect(end.v)
 			}
-			c.JS.ThrowArgument(label, end.name, "a time of day as in \"22:30\"", shown)
+			c.ThrowArgument(label, end.name, "a time of day as in \"22:30\"", shown)
 		}
 		text := end.v.String()
 		if len(text) == len("9:00") {
@@ -89,7 +89,7 @@ func (c *call) windowTimes(label string, start, stop goja.Value) bson.D {
 func (c *call) setWeekdays(sh *Helpers) goja.Value {
 	list := c.Object(0)
 	if list.ClassName() != "Array" || len(script.Items(list)) == 0 {
-		c.JS.ThrowArgument("Shard.balancerWindow", "start", "a time of day, or a list of {day, start, stop}",
+		c.ThrowArgument("Shard.balancerWindow", "start", "a time of day, or a list of {day, start, stop}",
 			c.s.Display.Inspect(c.Arg(0)))
 	}
 	windows := bson.A{}
@@ -99,7 +99,7 @@ func (c *call) setWeekdays(sh *Helpers) goja.Value {
 		o, _ := v.(*goja.Object)
 		day := script.OptionalText(script.Property(o, "day"))
 		if !slices.Contains(weekdays(), day) {
-			c.JS.ThrowArgument(label, "day", "one of "+strings.Join(weekdays(), ", "), day)
+			c.ThrowArgument(label, "day", "one of "+strings.Join(weekdays(), ", "), day)
 		}
 		ends := c.windowTimes(label, script.Property(o, "start"), script.Property(o, "stop"))
 		if ends[0].Value.(string) > ends[1].Value.(string) {
