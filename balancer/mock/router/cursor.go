@@ -32,7 +32,7 @@ type cursor struct {
 	rest *stream // nil when there is none, or it is at its end
 	// unwatch ends the watch of what it keeps; nil without.
 	unwatch func() bool
-	used time.Time
+	used    time.Time
 	// time is what is left of the maxTimeMS of the command that made it, for all
 	// that is still to be computed; 0 without a limit.
 	time time.Duration

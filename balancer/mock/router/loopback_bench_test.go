@@ -100,8 +100,9 @@ func BenchmarkLoopback(b *testing.B) {
 			},
 		} {
 			b.Run(fmt.Sprintf("%s/%d", name, conns), func(b *testing.B) {
-				work := make(chan []byte, 1024)
 				var clients sync.WaitGroup
+				var left atomic.Int64
+				left.Store(int64(b.N))
 				for range conns {
 					nc, err := net.Dial("tcp", address.String())
 					if err != nil {
@@ -110,18 +111,14 @@ func BenchmarkLoopback(b *testing.B) {
 					defer nc.Close()
 					clients.Go(func() {
 						reply := make([]byte, 1<<16)
-						for message := range work {
-							if err := exchange(nc, message, reply); err != nil {
+						for left.Add(-1) >= 0 {
+							if err := exchange(nc, bareMessage(b, command()), reply); err != nil {
 								b.Error(err)
 								return
 							}
 						}
 					})
 				}
-				for b.Loop() {
-					work <- bareMessage(b, command())
-				}
-				close(work)
 				clients.Wait()
 				b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "ops/s")
 			})

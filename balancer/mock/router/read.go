@@ -150,6 +150,13 @@ func find(c *call) (bson.D, error) {
 		bson.E{Key: "ns", Value: q.ns})}}, nil
 }
 
+// few reports whether a query has hardly more results than one: they are read at
+// once, and a stream is not worth its while.
+func (q query) few() bool {
+	_, one := q.filter.Equality("_id")
+	return q.limit == 1 || one && q.sort.IsEmpty()
+}
+
 // findFirst runs a find as far as its first batch.
 func findFirst(c *call, q query, size int) (opened, error) {
 	open := &cursor{ns: q.ns, patient: c.args.Truth("noCursorTimeout"), held: new(weight)}
@@ -172,10 +179,18 @@ func findFirst(c *call, q query, size int) (opened, error) {
 			return opened{}, err
 		}
 		open.limitTail(q, len(open.left))
-	case c.args.Truth("singleBatch") || q.limit == 1 && size != 0:
-		batch, err := outside(c, func(ctx context.Context) (bson.A, error) { return results.first(ctx, size) })
-		return opened{batch: batch}, err
-	default:
+	case c.args.Truth("singleBatch") || q.few() && size != 0:
+		var batch bson.A
+		whole := false
+		err := c.outside(func(ctx context.Context) (err error) {
+			batch, whole, err = results.first(ctx, size)
+			return err
+		})
+		if err != nil || whole || c.args.Truth("singleBatch") {
+			return opened{batch: batch}, err
+		}
+	}
+	if !tailable {
 		open.rest = results.start(c)
 	}
 	return openCursor(c, open, size, c.args.Truth("singleBatch"))

@@ -91,21 +91,21 @@ func (s *stream) batch(ctx context.Context, n int) (bson.A, error) {
 	return b.docs, nil
 }
 
-// first reads one batch and no more.
-func (s source) first(ctx context.Context, n int) (bson.A, error) {
+// first reads one batch and no more; whole tells that this is all there is.
+func (s source) first(ctx context.Context, n int) (batch bson.A, whole bool, err error) {
 	b := batcher{most: n, docs: bson.A{}}
 	if n == 0 {
-		return b.docs, nil
+		return b.docs, false, nil
 	}
 	for doc, err := range s(ctx) {
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
-		if !b.add(doc) || len(b.docs) == n {
-			break
+		if !b.add(doc) {
+			return b.docs, false, nil
 		}
 	}
-	return b.docs, nil
+	return b.docs, true, nil
 }
 
 // all reads everything.

@@ -33,7 +33,7 @@ type foreign struct {
 	ctx context.Context // of who reads now
 	// noDisk: stages that keep more than a server would are refused.
 	noDisk bool
-	of  map[string]foreignCollection
+	of     map[string]foreignCollection
 }
 
 // foreignCollection is a collection, or a view and the collection it stands on.
