@@ -102,7 +102,11 @@ func collectionCommands() []Command {
 
 		{
 			Name: "collStats", Aliases: []string{"collstats"}, Asks: Owners, Effect: Reads,
-			Privilege: access.OnCollection("collStats"),
+			Privilege: access.OnCollection("collStats"), Strict: true,
+			Fields: fields(
+				required(args.Any, "collStats"), optional(args.Any, "scale", "validationLevel"),
+				optional(args.Bool, "verbose", "waitForLock", "numericOnly"), rawData(), sentByRouters(),
+			),
 		},
 		{
 			Name: "dbStats", Aliases: []string{"dbstats"}, Asks: EveryShard, Effect: Reads,

@@ -15,7 +15,7 @@ func operationCommands() []Command {
 		},
 		{
 			Name: "refreshSessions", Stable: true, Outside: true, Effect: Reads, Privilege: access.LoggedIn,
-			Fields: fields(required(args.Array, "refreshSessions")),
+			Strict: true, Fields: fields(required(args.Array, "refreshSessions")),
 		},
 		{
 			Name: "killSessions", Outside: true, Effect: Interrupts, Privilege: access.LoggedIn,

@@ -11,11 +11,17 @@ func serverCommands() []Command {
 	return []Command{
 		{Name: "hello", Stable: true, Outside: true, Effect: Reads, Anyone: true},
 		{Name: "isMaster", Aliases: []string{"ismaster"}, Outside: true, Effect: Reads, Anyone: true},
-		{Name: "ping", Stable: true, Outside: true, Effect: Reads, Anyone: true},
+		{
+			Name: "ping", Stable: true, Outside: true, Effect: Reads, Anyone: true, Strict: true,
+			Fields: fields(required(args.Any, "ping")),
+		},
 		{Name: "whatsmyuri", Effect: Reads, Anyone: true},
 
 		{Name: "buildInfo", Aliases: []string{"buildinfo"}, Effect: Reads, Anyone: true},
-		{Name: "getLog", AdminOnly: true, Effect: Reads, Privilege: access.OnCluster("getLog")},
+		{
+			Name: "getLog", AdminOnly: true, Effect: Reads, Privilege: access.OnCluster("getLog"), Strict: true,
+			Fields: fields(required(args.Any, "getLog")),
+		},
 		{
 			Name: "hostInfo", Effect: Reads, Privilege: access.OnCluster("hostInfo"), Strict: true,
 			Fields: fields(required(args.Any, "hostInfo")),
@@ -84,8 +90,16 @@ func serverCommands() []Command {
 				optional(args.Object, "defaultReadConcern", "defaultWriteConcern"),
 			),
 		},
-		{Name: "features", Effect: Reads, Anyone: true},
-		{Name: "profile", Effect: Writes, Privilege: access.OnDatabase("enableProfiler")},
+		{
+			Name: "features", Effect: Reads, Anyone: true, Strict: true,
+			Fields: fields(required(args.Any, "features"), optional(args.SafeBool, "oidReset")),
+		},
+		{
+			Name: "profile", Effect: Writes, Privilege: access.OnDatabase("enableProfiler"), Strict: true,
+			Fields: fields(
+				required(args.Any, "profile"), optional(args.SafeInt, "slowms"), optional(args.Any, "sampleRate", "filter"),
+			),
+		},
 		{
 			Name: "replSetGetStatus", AdminOnly: true, Effect: Reads,
 			Privilege: access.OnCluster("replSetGetStatus"),
@@ -110,7 +124,8 @@ func serverCommands() []Command {
 		},
 		{
 			Name: "invalidateUserCache", AdminOnly: true, Effect: Writes,
-			Privilege: access.OnCluster("invalidateUserCache"),
+			Privilege: access.OnCluster("invalidateUserCache"), Strict: true,
+			Fields: fields(required(args.Any, "invalidateUserCache")),
 		},
 		{Name: "lockInfo", AdminOnly: true, Effect: Reads, Privilege: access.OnCluster("serverStatus")},
 		{Name: "logRotate", AdminOnly: true, Effect: Writes, Privilege: access.OnCluster("logRotate")},

@@ -94,7 +94,7 @@ func shardingCommands() []Command {
 		{
 			// It keeps the split points that it counts between in the config database.
 			Name: "analyzeShardKey", AdminOnly: true, ReadConcern: true, Effect: Writes,
-			Privilege: access.OnSubject("analyzeShardKey"), Strict: true,
+			Privilege: access.OnSubject("analyzeShardKey"),
 			Fields: fields(
 				required(args.Namespace, "analyzeShardKey"), required(args.Object, "key"),
 				optional(args.Bool, "keyCharacteristics", "readWriteDistribution"),
@@ -103,7 +103,7 @@ func shardingCommands() []Command {
 		},
 		{
 			Name: "configureQueryAnalyzer", AdminOnly: true, WriteConcern: true, Effect: Writes,
-			Privilege: access.OnSubject("configureQueryAnalyzer"), Strict: true,
+			Privilege: access.OnSubject("configureQueryAnalyzer"),
 			Fields: fields(
 				required(args.Namespace, "configureQueryAnalyzer"), required(args.String, "mode"),
 				optional(args.Any, "samplesPerSecond"),

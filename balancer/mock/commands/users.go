@@ -44,7 +44,13 @@ func userCommands() []Command {
 			Privilege: access.OnDatabase("dropUser"), Strict: true,
 			Fields: fields(required(args.Any, "dropAllUsersFromDatabase")),
 		},
-		{Name: "usersInfo", Effect: Reads, Privilege: access.MayViewUsers},
+		{
+			Name: "usersInfo", Effect: Reads, Privilege: access.MayViewUsers, Strict: true,
+			Fields: fields(
+				required(args.Any, "usersInfo"), optional(args.Object, "filter"),
+				optional(args.SafeBool, "showPrivileges", "showCredentials", "showAuthenticationRestrictions", "showCustomData"),
+			),
+		},
 
 		{
 			Name: "createRole", WriteConcern: true, Effect: Writes,
@@ -106,6 +112,12 @@ func userCommands() []Command {
 				required(args.String, "revokePrivilegesFromRole"), required(args.Array, "privileges"),
 			),
 		},
-		{Name: "rolesInfo", Effect: Reads, Privilege: access.MayViewRoles},
+		{
+			Name: "rolesInfo", Effect: Reads, Privilege: access.MayViewRoles, Strict: true,
+			Fields: fields(
+				required(args.Any, "rolesInfo"), optional(args.Any, "showPrivileges"),
+				optional(args.SafeBool, "showBuiltinRoles", "showAuthenticationRestrictions"),
+			),
+		},
 	}
 }

@@ -9,12 +9,17 @@ import (
 
 // Four times as much takes no more than about four times as long: n log n does,
 // and what grows with the square would take sixteen.
-func TestNothingGrowsWithTheSquare(t *testing.T) {
+func TestNothingGrowsWithTheSquare(t *testing.T) { growth(t, everyUse()) }
+
+// Neither does planning, with what plans read, and writing.
+func TestPlansDoNotGrowWithTheSquare(t *testing.T) { growth(t, planTasks()) }
+
+func growth(t *testing.T, uses []aUse) {
 	if testing.Short() {
 		t.Skip("takes a while")
 	}
 	const most, largest = 9, 16_000
-	for _, use := range everyUse() {
+	for _, use := range uses {
 		t.Run(use.of, func(t *testing.T) {
 			runtime.LockOSThread()
 			defer runtime.UnlockOSThread()
