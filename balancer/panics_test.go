@@ -17,12 +17,14 @@ import (
 // shaky panics a few times in each of its methods that the engine calls.
 type shaky struct {
 	*fakeCluster
-	mu   *sync.Mutex
-	left map[string]int
+	mu       *sync.Mutex // of left
+	left     map[string]int
+	exchange *sync.Mutex
 }
 
 func newShaky(f *fakeCluster) shaky {
-	return shaky{f, &sync.Mutex{}, map[string]int{"shards": 2, "collections": 2, "sizes": 2, "move": 2, "action": 1}}
+	return shaky{f, &sync.Mutex{}, map[string]int{"shards": 2, "collections": 2, "sizes": 2, "move": 2, "action": 1},
+		&sync.Mutex{}}
 }
 
 func (c shaky) trip(where string) {
@@ -62,8 +64,8 @@ func (c shaky) StartAction(a policy.Action, done func(policy.ActionResult)) {
 
 func (c shaky) Move(_ context.Context, m policy.Migration) error {
 	c.trip("move")
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.exchange.Lock()
+	defer c.exchange.Unlock()
 	c.moves = append(c.moves, m)
 	c.move(m)
 	return nil
@@ -75,7 +77,11 @@ func (c shaky) Act(context.Context, policy.Action) policy.ActionResult {
 }
 
 // With lets one exchange in at a time, for real time.
-func (c shaky) With(exchange func(balancer.Cluster)) { exchange(c) }
+func (c shaky) With(exchange func(balancer.Cluster)) {
+	c.exchange.Lock()
+	defer c.exchange.Unlock()
+	exchange(c)
+}
 
 // What panics inside a round fails that round: the next one comes, and balances.
 func TestRoundsSurvivePanics(t *testing.T) {

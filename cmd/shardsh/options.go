@@ -133,7 +133,8 @@ func (o commandLine) check() error {
 		{!o.usesMock() && o.keeps(), "--dbpath and --snapshot are for the mock cluster only", nil},
 		{o.mock != "" && o.snapshot != "", "--mock and --snapshot exclude each other: a snapshot has shards of its own", nil},
 		{!o.usesMock() && (o.mockTime != "" || len(o.parameters) > 0 || o.seeded || o.serverVersion.given ||
-			o.memory.given), "--mock-time, --set-parameter, --seed, --memory and --server-version are for the mock cluster only", nil},
+			o.memory.given),
+			"--mock-time, --set-parameter, --seed, --memory and --server-version are for the mock cluster only", nil},
 		{o.wantsJSON() && !scripted, "--json and --jsonl need --eval or a script", nil},
 		{o.wantsJSON() && slices.Contains(o.files, "-"), "--json and --jsonl need a script in a file, not on standard input",
 			nil},

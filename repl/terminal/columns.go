@@ -11,8 +11,8 @@ const minGap = 2
 // completions, too, and puts in what all have in common: rows are for names that
 // have no more in common than has been typed.
 func listed(names []string, typed string, width int) []string {
-	if len(names) < 2 || commonPrefix(names) != typed {
-		return names
+	if len(names) < 2 || commonPrefix(names) != typed || widest(inColumns(names, len(names), true)) < width {
+		return names // liner has one line for those that fit on it
 	}
 	for columns := min(len(names), width/minGap); columns > 1; columns-- {
 		for _, across := range []bool{false, true} {

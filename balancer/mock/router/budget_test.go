@@ -62,7 +62,8 @@ func TestTheLargestIsRefused(t *testing.T) {
 	budget := store.NewBudget(60 << 20)
 	x := budgeted(t, budget)
 	sorted := aggregation(1, d("$set", d("a", 1)), d("$sort", d("k", 1)))
-	small := x.ok("app", aggregation(1, d("$limit", 5), d("$set", d("a", 1)), d("$sort", d("k", 1)))).Lookup("cursor", "id")
+	few := aggregation(1, d("$limit", 5), d("$set", d("a", 1)), d("$sort", d("k", 1)))
+	small := x.ok("app", few).Lookup("cursor", "id")
 	idle := x.ok("app", sorted).Lookup("cursor", "id").Int64() // keeps 40 of 60
 	x.ok("app", aggregation(1, d("$group", d("_id", "$pad", "all", d("$push", "$$ROOT"))), d("$count", "n")))
 	for late := time.Now().Add(time.Minute); budget.Used() > 20<<20; runtime.Gosched() { // another goroutine ends it

@@ -18,7 +18,8 @@ func mixedUses() []aUse {
 			`{"input": "$list", "as": "b", "in": {"$add": ["$$a", "$$b"]}}}}}}}`,
 		"sums in a reduction": `{"$reduce": {"input": {"$slice": ["$list", 300]}, "initialValue": 0, "in": {"$add": ` +
 			`["$$value", {"$sum": "$list"}]}}}`,
-		"sets in a map":  `{"$map": {"input": {"$slice": ["$list", 300]}, "in": {"$in": ["$$this", {"$setUnion": ["$list"]}]}}}`,
+		"sets in a map": `{"$map": {"input": {"$slice": ["$list", 300]}, ` +
+			`"in": {"$in": ["$$this", {"$setUnion": ["$list"]}]}}}`,
 		"text in a map":  `{"$map": {"input": {"$slice": ["$list", 300]}, "in": {"$strLenCP": {"$toUpper": "$text"}}}}`,
 		"paths in lists": `{"$map": {"input": {"$slice": ["$list", 300]}, "in": {"$size": "$objects.k"}}}`,
 	}
@@ -43,7 +44,8 @@ func mixedUses() []aUse {
 
 var accumulatorUses = map[string]string{
 	"$sum": `"$v"`, "$avg": `"$v"`, "$min": `"$v"`, "$max": `"$v"`, "$stdDevPop": `"$v"`, "$stdDevSamp": `"$v"`,
-	"$first": `"$v"`, "$last": `"$v"`, "$push": `"$v"`, "$addToSet": `"$k"`, "$mergeObjects": `{"a": "$k"}`, "$count": `{}`,
+	"$first": `"$v"`, "$last": `"$v"`, "$push": `"$v"`, "$addToSet": `"$k"`,
+	"$mergeObjects": `{"a": "$k"}`, "$count": `{}`,
 	"$firstN": `{"input": "$k", "n": 5000}`, "$lastN": `{"input": "$k", "n": 5000}`,
 	"$minN": `{"input": "$k", "n": 5000}`, "$maxN": `{"input": "$k", "n": 5000}`,
 	"$top": `{"sortBy": {"k": 1}, "output": "$v"}`, "$bottom": `{"sortBy": {"k": 1}, "output": "$v"}`,

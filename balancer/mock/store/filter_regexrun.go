@@ -61,11 +61,10 @@ func (p *pattern) findAll(w *work, s string, n int) ([][]int, error) {
 		return [][]int{places}, w.step(1)
 	}
 	// Each match may look at all that follows, and Go's engine can't be ended.
-	slow, err := regexp2.Compile(p.source, regexp2.RE2)
-	if err != nil {
-		return p.fast.FindAllStringSubmatchIndex(s, n), nil
+	if slow, err := regexp2.Compile(p.source, regexp2.RE2); err == nil {
+		return searchAll(w, slow, s, n)
 	}
-	return searchAll(w, slow, s, n)
+	return p.fast.FindAllStringSubmatchIndex(s, n), nil
 }
 
 // groups returns how many groups a match has.

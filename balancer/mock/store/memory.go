@@ -52,8 +52,8 @@ func (r *execution) spilling(refuse func(used int64) error) *memory {
 }
 
 func sortTooLarge(int64) error {
-	return serverError(mongoerr.QueryExceededMemoryLimitNoDiskUseAllowed, "Sort exceeded memory limit of %d bytes, but did "+
-		"not opt in to external sorting. Aborting operation. Pass allowDiskUse:true to opt in.", stageMemory)
+	return serverError(mongoerr.QueryExceededMemoryLimitNoDiskUseAllowed, "Sort exceeded memory limit of %d bytes, but "+
+		"did not opt in to external sorting. Aborting operation. Pass allowDiskUse:true to opt in.", stageMemory)
 }
 
 func groupTooLarge(int64) error {
@@ -62,8 +62,8 @@ func groupTooLarge(int64) error {
 }
 
 func windowsTooLarge(used int64) error {
-	return fail(5414201, "Exceeded memory limit in DocumentSourceSetWindowFields, used %d bytes but max allowed is %d", used,
-		stageMemory)
+	return fail(5414201, "Exceeded memory limit in DocumentSourceSetWindowFields, used %d bytes but max allowed is %d",
+		used, stageMemory)
 }
 
 func facetTooLarge(used int64) error {

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -21,7 +20,7 @@ func megabytes(t testing.TB, n int) []bson.Raw {
 	})}, n)
 }
 
-func runOver(t testing.TB, ctx context.Context, pipeline string, env Env, docs []bson.Raw) error {
+func runOver(ctx context.Context, t testing.TB, pipeline string, env Env, docs []bson.Raw) error {
 	env.Collection = func(string) (iter.Seq[bson.Raw], error) { return slices.Values(docs), nil }
 	p, err := CompilePipeline(list(t, pipeline), env)
 	if err != nil {
@@ -47,7 +46,8 @@ func TestStagesKeepToTheServersMemory(t *testing.T) {
 		{`[{"$setWindowFields": {"sortBy": {"k": 1}, "output": {"n": {"$count": {}}}}}]`, 5414201, spilled},
 		{`[{"$fill": {"output": {"n": {"value": 1}}}}]`, 5414201, spilled},
 		{`[{"$group": {"_id": null, "all": {"$push": "$pad"}}}, {"$count": "n"}]`, 146, always},
-		{`[{"$group": {"_id": null, "all": {"$addToSet": {"$concat": ["$pad", {"$toString": {"$rand": {}}}]}}}}]`, 146, always},
+		{`[{"$group": {"_id": null, "all": {"$addToSet": {"$concat": ["$pad", {"$toString": {"$rand": {}}}]}}}}]`, 146,
+			always},
 		{`[{"$group": {"_id": null, "all": {"$firstN": {"input": "$pad", "n": 1000}}}}]`, 146, always},
 		{`[{"$group": {"_id": null, "all": {"$minN": {"input": "$pad", "n": 1000}}}}]`, 146, always},
 		{`[{"$group": {"_id": null, "all": {"$topN": {"sortBy": {"k": 1}, "output": "$pad", "n": 1000}}}}]`, 146, always},
@@ -62,7 +62,7 @@ func TestStagesKeepToTheServersMemory(t *testing.T) {
 	} {
 		t.Run(tc.pipeline[:min(40, len(tc.pipeline))], func(t *testing.T) {
 			for _, noDisk := range []bool{true, false} {
-				err := runOver(t, t.Context(), tc.pipeline, Env{NoDisk: noDisk}, docs)
+				err := runOver(t.Context(), t, tc.pipeline, Env{NoDisk: noDisk}, docs)
 				code, _ := mongoerr.CodeOf(err)
 				if tc.always || noDisk {
 					if code != tc.code {
@@ -113,7 +113,7 @@ func TestStagesCountToTheBudget(t *testing.T) {
 			pipeline := fmt.Sprintf(`[{%q: %s}]`, name, use)
 			budget := NewBudget(8 << 20)
 			ctx, account := budget.Open(t.Context())
-			err := runOver(t, ctx, pipeline, Env{}, docs)
+			err := runOver(ctx, t, pipeline, Env{}, docs)
 			if code, _ := mongoerr.CodeOf(err); (code == mongoerr.ExceededMemoryLimit) == slices.Contains(streaming, name) {
 				t.Errorf("with 8 MiB for 20: %v", err)
 			}
@@ -124,7 +124,7 @@ func TestStagesCountToTheBudget(t *testing.T) {
 			budget = NewBudget(0)
 			ctx, account = budget.Open(t.Context())
 			defer account.Close()
-			if err := runOver(t, ctx, pipeline, Env{}, docs); err != nil {
+			if err := runOver(ctx, t, pipeline, Env{}, docs); err != nil {
 				t.Fatal(err)
 			}
 			if used := budget.Used(); used != 0 {
@@ -189,16 +189,15 @@ func TestArgumentsCountToTheBudget(t *testing.T) {
 	budget := NewBudget(30 << 20)
 	ctx, account := budget.Open(t.Context())
 	defer account.Close()
-	const large = `{"$concat": ["$pad", "$pad", "$pad", "$pad"]}`
-	err := runOver(t, ctx, fmt.Sprintf(`[{"$project": {"n": {"$max": [%s, %s, %s, %s, %s, %s, %s, %s, %s, %s]}}},
-		{"$project": {"n": {"$strcasecmp": [{"$toUpper": %s}, %s]}}}]`, large, large, large, large, large, large, large, large,
-		large, large, large, large), Env{}, megabytes(t, 1))
-	if err != nil && !errors.As(err, new(*mongoerr.ServerError)) {
-		t.Fatal(err)
-	}
-	err = runOver(t, ctx, fmt.Sprintf(`[{"$project": {"n": {"$concat": [%s, %s, %s, %s, %s, %s, %s, %s, %s, %s]}}}]`, large,
-		large, large, large, large, large, large, large, large, large), Env{}, megabytes(t, 1))
-	if code, _ := mongoerr.CodeOf(err); code != mongoerr.ExceededMemoryLimit {
-		t.Errorf("ten arguments of 4 MiB in 30 MiB: %v", err)
+	large := slices.Repeat([]string{`{"$concat": ["$pad", "$pad", "$pad", "$pad"]}`}, 10)
+	for op, fits := range map[string]bool{"$concat": false, "$size": true} {
+		args := strings.Join(large, ", ")
+		if fits {
+			args = "[" + strings.Join(large[:2], ", ") + "]"
+		}
+		err := runOver(ctx, t, fmt.Sprintf(`[{"$project": {"n": {%q: [%s]}}}]`, op, args), Env{}, megabytes(t, 1))
+		if code, _ := mongoerr.CodeOf(err); (code == mongoerr.ExceededMemoryLimit) == fits {
+			t.Errorf("arguments of 4 MiB in 30 MiB: %s: %v", op, err)
+		}
 	}
 }

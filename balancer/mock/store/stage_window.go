@@ -238,7 +238,8 @@ func partitioned(ctx *evaluation, key expression, all []bson.Raw) ([][]bson.Raw,
 }
 
 // accumulate runs an accumulator over each document's window.
-func (s *windowStage) accumulate(ctx *evaluation, a accumulation, w window, part []bson.Raw, held *memory) ([]value, error) {
+func (s *windowStage) accumulate(ctx *evaluation, a accumulation, w window, part []bson.Raw,
+	held *memory) ([]value, error) {
 	return s.overWindows(ctx, w, part, held, a.start, func(i int, acc accumulator) error {
 		ctx.root = objectValue(part[i])
 		args, err := evalAll(a.args, ctx)
