@@ -7,8 +7,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/foreign"
 )
 
 // loadSettings reads what sessions before have kept: one line of extended JSON
@@ -31,11 +34,14 @@ func (s *Shell) loadSettings(path string) error {
 	return errors.Join(wrong...)
 }
 
+// mostSettings is longer than settings are.
+const mostSettings = 1 << 20
+
 func readSettings(path string) (bson.D, error) {
 	if path == "" {
 		return nil, nil
 	}
-	text, err := os.ReadFile(path)
+	text, err := foreign.Read(path, mostSettings, time.Second)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -6,12 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/foreign"
 	"shardsh/balancer/mock/store"
 )
 
@@ -130,9 +131,16 @@ func DefaultTopology(n int) *Topology {
 	return t
 }
 
+const (
+	// mostTopology is longer than the description of a million chunks.
+	mostTopology = 256 << 20
+	// pipePatience is how long a pipe with a topology may take.
+	pipePatience = 30 * time.Second
+)
+
 // ReadTopology reads a topology file. Errors name the file and the field.
 func ReadTopology(path string) (*Topology, error) {
-	data, err := os.ReadFile(path)
+	data, err := foreign.Read(path, mostTopology, pipePatience)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/foreign"
 )
 
 // Save writes a snapshot to a file, which is there as a whole or not at all.
@@ -45,11 +46,18 @@ func ignoreMissing(err error) error {
 // Open reads the snapshot in a file, as one whose source is the file: what it
 // was read from in the first place is Source.Origin.
 func Open(path string, limits Limits) (*catalog.Snapshot, error) {
-	f, err := os.Open(path)
+	f, err := foreign.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if limits.Bytes == 0 {
+		limits.Bytes = mostOf(info.Size())
+	}
 	parts, err := read(f, limits.orDefault())
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -59,4 +67,11 @@ func Open(path string, limits Limits) (*catalog.Snapshot, error) {
 	}
 	parts.Source.Kind, parts.Source.Name = catalog.SourceFile, path
 	return catalog.NewSnapshot(parts), nil
+}
+
+// mostOf is how many bytes the records of a file of some size may have, of those
+// that limit any file: a small one that unpacks to gigabytes was made to.
+func mostOf(size int64) int64 {
+	const least, times = 256 << 20, 64
+	return min(Limits{}.orDefault().Bytes, max(least, times*size))
 }

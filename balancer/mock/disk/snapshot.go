@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/foreign"
 )
 
 // A snapshot is a gzipped row of BSON documents: a header, the entries of the
@@ -119,19 +121,33 @@ func (m Memory) Sort() {
 
 // ReadSnapshot reads a file that WriteSnapshot has written.
 func ReadSnapshot(path string) (Memory, error) {
-	file, err := os.Open(path)
+	file, err := foreign.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("snapshot: %w", err)
 	}
 	defer file.Close()
-	m, err := decodeSnapshot(file)
+	info, err := file.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("snapshot: %w", err)
+	}
+	m, err := decodeSnapshot(file, max(mostUnpacked, mostPacked*info.Size()))
 	if err != nil {
 		return nil, fmt.Errorf("snapshot %s: %w", path, err)
 	}
 	return m, nil
 }
 
-func decodeSnapshot(from io.Reader) (Memory, error) {
+const (
+	// mostUnpacked is what the entries of a small snapshot may take in memory, in
+	// bytes.
+	mostUnpacked = 256 << 20
+	// mostPacked is how many times as much as the file those of a large one may
+	// take. What was made to be small as a file packs a thousand times.
+	mostPacked = 32
+)
+
+// decodeSnapshot reads entries that take so much memory at most.
+func decodeSnapshot(from io.Reader, most int64) (Memory, error) {
 	packed, err := gzip.NewReader(from)
 	if err != nil {
 		return nil, fmt.Errorf("it is no snapshot of a mock cluster: %w", err)
@@ -160,7 +176,11 @@ func decodeSnapshot(from io.Reader) (Memory, error) {
 		if e.End != 0 || e.Bucket == "" || len(e.Key) == 0 {
 			return nil, fmt.Errorf("entry %d is damaged", n)
 		}
-		m[e.Bucket] = append(m[e.Bucket], Entry{e.Bucket, e.Key, e.Value})
+		entry := Entry{e.Bucket, e.Key, e.Value}
+		if most -= int64(entry.size()); most < 0 {
+			return nil, fmt.Errorf("it is too large: after %d entries it takes more memory than a snapshot of its size may", n)
+		}
+		m[e.Bucket] = append(m[e.Bucket], entry)
 	}
 	m.Sort()
 	return m, nil
