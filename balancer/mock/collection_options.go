@@ -1,7 +1,10 @@
 package mock
 
 import (
+	"bytes"
 	"context"
+	"slices"
+
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
@@ -180,6 +183,32 @@ func (cs *Collections) refuseView(ns string) error {
 	return nil
 }
 
+// filled makes a collection of documents. It ends with ctx, with its cause.
+func filled(ctx context.Context, ns string, indexes []store.IndexSpec, contents []bson.Raw) (*store.Collection, error) {
+	docs := newDocs(ns)
+	for _, spec := range indexes {
+		if err := docs.CreateIndex(spec); err != nil {
+			return nil, err
+		}
+	}
+	for i, doc := range contents {
+		if i%1024 == 0 && ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if _, err := docs.Insert(doc); err != nil {
+			return nil, err
+		}
+	}
+	return docs, nil
+}
+
+func sameIndexes(a, b *store.Collection) bool {
+	return slices.EqualFunc(a.Indexes(), b.Indexes(), func(x, y store.IndexSpec) bool {
+		return x.Name == y.Name && bytes.Equal(x.Key, y.Key) && x.Unique == y.Unique && x.Sparse == y.Sparse &&
+			bytes.Equal(x.Options, y.Options)
+	})
+}
+
 // ReplaceCollection gives an unsharded collection new contents, all or
 // nothing. It keeps its indexes and options, and is made when it is missing.
 func (rq *Request) ReplaceCollection(ns string, contents []bson.Raw) error {
@@ -187,25 +216,33 @@ func (rq *Request) ReplaceCollection(ns string, contents []bson.Raw) error {
 	if err != nil {
 		return err
 	}
-	if err := rq.CreateDatabase(db, ""); err != nil {
-		return err
-	}
-	local := rq.c.collections.localPrimary(ns, nil)
-	docs := newDocs(ns)
-	for _, spec := range local.docs.Indexes() {
-		if err := docs.CreateIndex(spec); err != nil {
+	prepared := make([]bson.Raw, len(contents))
+	for i, doc := range contents {
+		if prepared[i], err = store.PrepareInsert(doc, rq.c.NewObjectID); err != nil {
 			return err
 		}
 	}
-	for _, doc := range contents {
-		if doc, err = store.PrepareInsert(doc, rq.c.NewObjectID); err != nil {
+	var docs *store.Collection
+	for {
+		if rq.c.config.tables[ns] != nil { // since the pipeline was read, perhaps
+			return mongoerr.New(28769, "namespace '%s' is sharded so it can't be used for $out'", ns)
+		}
+		if err := rq.CreateDatabase(db, ""); err != nil {
 			return err
 		}
-		if _, err := docs.Insert(doc); err != nil {
+		local := rq.c.collections.localPrimary(ns, nil)
+		if docs != nil && sameIndexes(docs, local.docs) {
+			local.docs = docs
+			rq.c.Tick()
+			return nil
+		}
+		indexes := local.docs.Indexes()
+		err := rq.compute(func(ctx context.Context) error {
+			docs, err = filled(ctx, ns, indexes, prepared)
+			return err
+		})
+		if err != nil {
 			return err
 		}
 	}
-	local.docs = docs
-	rq.c.Tick()
-	return nil
 }
