@@ -46,6 +46,8 @@ func TestFiles(t *testing.T) {
 		step{`fs.writeFileSync("t", "é"); fs.readFileSync("t", "utf8") + fs.readFileSync("t", {encoding: "utf8"})`, "éé"},
 		step{`await fs.promises.readFile("t", "utf8")`, "é"},
 		step{`fs.copyFileSync("t", "u"); fs.rmSync("t"); fs.readdirSync(".")`, "[ 'a', 'u' ]"},
+		step{`try { fs.readFileSync("/dev/zero") } catch (e) { e.code }`, "ERR_FS_FILE_TOO_LARGE"},
+		step{`load("/dev/zero")`, "Error: File size of '/dev/zero' is greater than 512 MiB"},
 		step{`try { fs.readFileSync("none") } catch (e) { e.code + e.syscall }`, "ENOENTopen"},
 		step{`await fs.promises.unlink("none")`, "Error: ENOENT: no such file or directory, unlink 'none'"},
 	)

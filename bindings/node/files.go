@@ -114,7 +114,7 @@ func (s *World) workingDirectory() string {
 
 func (s *World) readFile(path string) string {
 	s.mayRead(path)
-	data, err := os.ReadFile(path)
+	data, err := script.ReadFile(path)
 	if err != nil {
 		s.JS.Rethrow(script.FileError(err, "open", path))
 	}

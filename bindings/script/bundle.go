@@ -85,7 +85,7 @@ func (b *bundler) withMeta(a api.OnLoadArgs) (api.OnLoadResult, error) {
 	if !sourceFile.MatchString(a.Path) {
 		return api.OnLoadResult{}, nil
 	}
-	data, err := os.ReadFile(a.Path)
+	data, err := ReadFile(a.Path)
 	if err != nil {
 		return api.OnLoadResult{}, err
 	}

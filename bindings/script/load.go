@@ -56,7 +56,7 @@ func (s *Modules) readScript(name string) (text, path string, err error) {
 	if err := s.mayRun(path); err != nil {
 		return "", "", err
 	}
-	data, err := os.ReadFile(path)
+	data, err := ReadFile(path)
 	if err != nil {
 		return "", "", FileError(err, "open", path)
 	}
@@ -100,6 +100,9 @@ func (e *missingFileError) Error() string { return e.text }
 
 // FileError words an error of the file system as Node does.
 func FileError(err error, operation, path string) error {
+	if known := (*missingFileError)(nil); errors.As(err, &known) {
+		return known
+	}
 	code, text := "EIO", err.Error()
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -8,12 +8,12 @@ import (
 )
 
 // memoryOfMachine returns how much memory a program may take by default, in
-// bytes: three quarters of the machine's or the container's, and of what is
-// free no more than nine tenths.
+// bytes: half of the machine's or the container's, and of what is free. One more
+// step of a text that doubles fits into the rest.
 func memoryOfMachine() uint64 {
 	info := MemInfo()
-	limit := info["MemTotal"] / 4 * 3
-	if free := (info["MemAvailable"] + heapSize()) / 10 * 9; free > 0 {
+	limit := info["MemTotal"] / 2
+	if free := (info["MemAvailable"] + heapSize()) / 2; free > 0 {
 		limit = min(limit, free)
 	}
 	for _, file := range []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"} {
@@ -22,7 +22,7 @@ func memoryOfMachine() uint64 {
 			continue
 		}
 		if n, err := strconv.ParseUint(strings.TrimSpace(string(data)), 10, 64); err == nil {
-			limit = min(limit, n/4*3)
+			limit = min(limit, n/2)
 		}
 	}
 	return limit

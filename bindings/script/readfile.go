@@ -1,0 +1,44 @@
+package script
+
+import (
+	"fmt"
+	"io"
+	"os"
+)
+
+// How much of a file is read at most: Node's limit, and less of what has no size,
+// such as a device that never ends.
+const (
+	maxFileSize   = 2 << 30
+	maxStreamSize = 512 << 20
+)
+
+// ReadFile reads a whole file for a script.
+func ReadFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	limit := int64(maxStreamSize)
+	if info.Mode().IsRegular() {
+		limit = maxFileSize
+	}
+	if info.Size() > limit {
+		return nil, tooLarge(path, limit)
+	}
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(data)) > limit {
+		return nil, tooLarge(path, limit)
+	}
+	return data, err
+}
+
+func tooLarge(path string, limit int64) error {
+	return &missingFileError{code: "ERR_FS_FILE_TOO_LARGE", syscall: "read", path: path,
+		text: fmt.Sprintf("File size of '%s' is greater than %d MiB", path, limit>>20)}
+}
