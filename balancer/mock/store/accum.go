@@ -281,7 +281,7 @@ type mergedObject struct {
 
 func newMergedObject() accumulator { return &mergedObject{at: map[string]int{}} }
 
-func (m *mergedObject) add(_ *work, args []value) error {
+func (m *mergedObject) add(w *work, args []value) error {
 	v := args[0]
 	if isNullish(v) {
 		return nil
@@ -289,7 +289,7 @@ func (m *mergedObject) add(_ *work, args []value) error {
 	if !isObject(v) {
 		return fail(40400, "$mergeObjects requires object inputs, but input %s is of type %s", v, typeName(v))
 	}
-	for name, f := range fields(v.Value) {
+	for name, f := range w.fields(v.Value) {
 		if i, ok := m.at[string(name)]; ok {
 			m.bytes += len(f.Value) - len(m.fields[i].value.Value)
 			m.fields[i].value = f
