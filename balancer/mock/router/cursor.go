@@ -357,24 +357,24 @@ func getMore(c *call) (bson.D, error) {
 }
 
 // read takes the next batch for a getMore, and closes a cursor that fails.
-func (open *cursor) read(c *call, id int64, size int) (batch bson.A, err error) {
-	open.busy, err = true, mongoerr.New(mongoerr.InternalError, "cursor id %d failed", id) // if what follows panics
+func (c *cursor) read(call *call, id int64, size int) (batch bson.A, err error) {
+	c.busy, err = true, mongoerr.New(mongoerr.InternalError, "cursor id %d failed", id) // if what follows panics
 	defer func() {
-		open.busy = false
+		c.busy = false
 		switch {
-		case c.node.cursors.open[id] != open:
-			open.close()
+		case call.node.cursors.open[id] != c:
+			c.close()
 			err = mongoerr.New(mongoerr.CursorKilled, "cursor id %d was killed", id)
 		case err != nil:
-			c.node.cursors.kill(id)
+			call.node.cursors.kill(id)
 		}
-		open.used = time.Now()
+		c.used = time.Now()
 	}()
-	c.limit = open.time // a getMore has none of its own
-	if err = readMore(c, open); err == nil {
-		batch, err = open.take(c, size)
+	call.limit = c.time // a getMore has none of its own
+	if err = readMore(call, c); err == nil {
+		batch, err = c.take(call, size)
 	}
-	open.time = c.timeLeft()
+	c.time = call.timeLeft()
 	return batch, err
 }
 

@@ -122,7 +122,7 @@ func explainParts(ctx context.Context, c *call, a aggregation, all []bson.Raw, p
 		if i < len(parts) {
 			docs = parts[i].docs
 		}
-		one, err := explainShard(ctx, c, a, e, p, mine, docs, level)
+		one, err := explainShard(ctx, a, e, p, mine, docs, level)
 		if err != nil {
 			return nil, err
 		}
@@ -134,7 +134,7 @@ func explainParts(ctx context.Context, c *call, a aggregation, all []bson.Raw, p
 
 // explainShard returns one shard's part: its query alone, or a list of stages
 // that begins with it.
-func explainShard(ctx context.Context, c *call, a aggregation, e explanation, p shardPlan, mine, docs []bson.Raw,
+func explainShard(ctx context.Context, a aggregation, e explanation, p shardPlan, mine, docs []bson.Raw,
 	level verbosity) (bson.D, error) {
 	_, members, _ := strings.Cut(p.host, "/")
 	host, _, _ := strings.Cut(members, ",")

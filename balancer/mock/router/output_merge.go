@@ -216,7 +216,7 @@ func (m mergeOutput) writeOne(c *call, doc bson.Raw) error {
 	if err != nil {
 		return err
 	}
-	matched := false
+	var matched bool
 	if m.matched == "keepExisting" {
 		matched, err = c.exists(m.ns, req.Filter)
 	} else {

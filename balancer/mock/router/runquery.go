@@ -71,7 +71,7 @@ func (q query) run(ctx context.Context, reads []mock.Read) iter.Seq2[bson.Raw, e
 		if q.marks() {
 			p.marks = m
 		}
-		if parts[i] = p.documents(ctx, q); !r.Plan.Sorted() {
+		if parts[i] = p.documents(ctx); !r.Plan.Sorted() {
 			parts[i] = p.gathered(ctx, q)
 		}
 	}
@@ -218,7 +218,7 @@ type part struct {
 }
 
 // documents gives what the shard finds, as it comes.
-func (p *part) documents(ctx context.Context, q query) iter.Seq2[bson.Raw, error] {
+func (p *part) documents(ctx context.Context) iter.Seq2[bson.Raw, error] {
 	return func(yield func(bson.Raw, error) bool) {
 		for found, err := range p.read.Documents(ctx, &p.ran.Counts) {
 			if err == nil && p.marks != nil {
@@ -251,7 +251,7 @@ func (p *part) gather(ctx context.Context, q query, held *store.Gathered) error 
 	if q.limit > 0 {
 		wanted = q.skip + q.limit
 	}
-	for doc, err := range p.documents(ctx, q) {
+	for doc, err := range p.documents(ctx) {
 		if err != nil {
 			return err
 		}
