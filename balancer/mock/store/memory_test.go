@@ -187,10 +187,9 @@ func TestBudgetRefusesTheLargest(t *testing.T) {
 // mind.
 func TestArgumentsCountToTheBudget(t *testing.T) {
 	budget := NewBudget(30 << 20)
-	ctx, account := budget.Open(t.Context())
-	defer account.Close()
 	large := slices.Repeat([]string{`{"$concat": ["$pad", "$pad", "$pad", "$pad"]}`}, 10)
 	for op, fits := range map[string]bool{"$concat": false, "$size": true} {
+		ctx, account := budget.Open(t.Context()) // each is a command of its own
 		args := strings.Join(large, ", ")
 		if fits {
 			args = "[" + strings.Join(large[:2], ", ") + "]"
@@ -199,5 +198,6 @@ func TestArgumentsCountToTheBudget(t *testing.T) {
 		if code, _ := mongoerr.CodeOf(err); (code == mongoerr.ExceededMemoryLimit) == fits {
 			t.Errorf("arguments of 4 MiB in 30 MiB: %s: %v", op, err)
 		}
+		account.Close()
 	}
 }
