@@ -167,7 +167,9 @@ func showDatabases(c *call, d *database) goja.Value {
 	rows := make([][]string, 0, len(values))
 	for _, v := range values {
 		doc, _ := v.DocumentOK()
-		rows = append(rows, []string{plaintext.VisibleLine(rawdoc.Text(doc, "name")), plaintext.SizeText(rawdoc.Number(doc, "sizeOnDisk"))})
+		rows = append(rows, []string{
+			plaintext.VisibleLine(rawdoc.Text(doc, "name")), plaintext.SizeText(rawdoc.Number(doc, "sizeOnDisk")),
+		})
 	}
 	slices.SortFunc(rows, func(a, b []string) int { return plaintext.Compare(a[0], b[0]) })
 	return c.JS.ShownStyled(c.s.columns(rows, script.NameColor, true))

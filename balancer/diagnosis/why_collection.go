@@ -210,5 +210,6 @@ func (d *Diagnosis) versions() []Finding {
 		return nil
 	}
 	slices.Sort(lines)
-	return []Finding{finding(MixedVersions, Scope{}, "the routers are of different releases: "+strings.Join(lines, " and "))}
+	return []Finding{finding(MixedVersions, Scope{},
+		"the routers are of different releases: "+strings.Join(lines, " and "))}
 }

@@ -58,7 +58,8 @@ func Read(path string, most int64, patience time.Duration) ([]byte, error) {
 	case r := <-done:
 		return r.data, r.err
 	case <-timer.C:
-		return nil, &fs.PathError{Op: "read", Path: path, Err: errors.New("it is a pipe, and nobody has written all of it yet")}
+		err := errors.New("it is a pipe, and nobody has written all of it yet")
+		return nil, &fs.PathError{Op: "read", Path: path, Err: err}
 	}
 }
 

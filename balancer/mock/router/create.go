@@ -99,7 +99,8 @@ func (c *call) validationOptions(options bson.D) (bson.D, error) {
 		return nil, err
 	}
 	if len(validator) > 5 {
-		if _, err := outside(c, func(context.Context) (*store.Filter, error) { return store.CompileFilter(validator) }); err != nil {
+		compile := func(context.Context) (*store.Filter, error) { return store.CompileFilter(validator) }
+		if _, err := outside(c, compile); err != nil {
 			return nil, err
 		}
 		options = append(options, bson.E{Key: "validator", Value: validator})

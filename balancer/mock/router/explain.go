@@ -311,8 +311,8 @@ func sums(returned int64, totals store.Totals) bson.D {
 // explaining captures what a query is about and explains it with the lock given
 // back: how gets the shards' parts, run unless only the plan is asked for, and
 // where the collection would be.
-func explaining(c *call, q query, level verbosity, how func(ctx context.Context, parts []part, h home) (bson.D, error)) (
-	bson.D, error) {
+func explaining(c *call, q query, level verbosity,
+	how func(ctx context.Context, parts []part, h home) (bson.D, error)) (bson.D, error) {
 	reads, err := reached(c, q)
 	if err != nil {
 		return nil, err

@@ -164,7 +164,8 @@ func oplog(c *call) ([]bson.D, error) {
 	entry := func(message string, at bson.Timestamp) bson.D {
 		return bson.D{
 			{Key: "op", Value: "n"}, {Key: "ns", Value: ""}, {Key: "o", Value: bson.D{{Key: "msg", Value: message}}},
-			{Key: "ts", Value: at}, {Key: "t", Value: c.term()}, {Key: "v", Value: oplogVersion}, {Key: "wall", Value: dateOf(at)},
+			{Key: "ts", Value: at}, {Key: "t", Value: c.term()}, {Key: "v", Value: oplogVersion},
+			{Key: "wall", Value: dateOf(at)},
 		}
 	}
 	return []bson.D{
@@ -173,8 +174,9 @@ func oplog(c *call) ([]bson.D, error) {
 }
 
 func lastElection(c *call) ([]bson.D, error) {
-	return []bson.D{{{Key: "_id", Value: "lastVote"}, {Key: "term", Value: c.term()}, {Key: "candidateIndex", Value: int64(0)}}},
-		nil
+	return []bson.D{{
+		{Key: "_id", Value: "lastVote"}, {Key: "term", Value: c.term()}, {Key: "candidateIndex", Value: int64(0)},
+	}}, nil
 }
 
 func rollbackID(*call) ([]bson.D, error) {

@@ -15,7 +15,8 @@ import (
 // order: by name, but for mem. Those that a mock has nothing to say on are
 // missing; docs/boundary.md lists them.
 func memberSections(id catalog.ShardID) []section {
-	sections := slices.DeleteFunc(append(idleSections(), sharedSections()...), func(s section) bool { return s.name == "health" })
+	health := func(s section) bool { return s.name == "health" }
+	sections := slices.DeleteFunc(append(idleSections(), sharedSections()...), health)
 	sections = append(sections, []section{
 		{"catalogStats", catalogCounts},
 		{"featureCompatibilityVersion", compatibilityStatus},
