@@ -21,9 +21,6 @@ func cpuTime(t *testing.T) time.Duration {
 	return time.Duration(now.Nano())
 }
 
-// endsWithin is how soon after its context everything ends.
-const endsWithin = 50 * time.Millisecond
-
 // Whatever computes ends soon after its context, wherever that is.
 func TestEverythingEndsWithItsContext(t *testing.T) {
 	if testing.Short() {
