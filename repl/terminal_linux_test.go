@@ -148,27 +148,3 @@ func TestTypedAheadOfACommandThatReads(t *testing.T) {
 	s.Press("ask\rsecret\r")
 	s.Expect("=> secret\r\n")
 }
-
-// TestShortLineAfterALongOne: the rows that a recalled input took are not left
-// blank when a shorter one takes its place, and Ctrl-C or Enter ends that.
-func TestShortLineAfterALongOne(t *testing.T) {
-	const prompt = "[mock: mongos] test> "
-	long := strings.Repeat("0123456789", 44)
-	for end, left := range map[string]string{
-		"\x03": "ready\n" + prompt + "short^C\n" + prompt + "▮",
-		"\r":   "ready\n" + prompt + "short\n=> short\n" + prompt + "▮",
-	} {
-		file := t.TempDir() + "/history"
-		if err := os.WriteFile(file, []byte("short\n"+long+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		s := start(t, file)
-		s.Expect(prompt)
-		s.Press("\x10") // Ctrl-P: the long one
-		s.Expect(long[len(long)-9:])
-		s.Press("\x10")
-		s.Expect("short")
-		s.Press(end)
-		s.ExpectScreen(left)
-	}
-}

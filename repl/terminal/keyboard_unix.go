@@ -30,8 +30,6 @@ const (
 	// settled is how long to wait for a prompt to end after a key that may have
 	// ended it, before reading on: what is typed ahead belongs to who reads next.
 	settled = 200 * time.Millisecond
-	// drawing is how long liner may take to draw a line.
-	drawing = 5 * time.Millisecond
 )
 
 // keyboard stands between the terminal and liner, which knows nothing of pasted
@@ -54,7 +52,6 @@ type keyboard struct {
 	mu      sync.Mutex
 	showing bool // a prompt is shown
 	touched bool // there may be text behind it
-	edited  bool // the line may have been longer than it is
 	stopped bool // the line was left by Ctrl-C
 }
 
@@ -82,7 +79,7 @@ func newKeyboard(shown func(string) string) (*liner.State, *keyboard) {
 func (k *keyboard) begin(touched bool) {
 	k.ended = make(chan struct{})
 	k.mu.Lock()
-	k.showing, k.touched, k.edited = true, touched, false
+	k.showing, k.touched = true, touched
 	k.mu.Unlock()
 	k.signals, _ = unix.IoctlGetTermios(k.fd, getTermios)
 	k.setSignals(false)
@@ -181,16 +178,13 @@ func (k *keyboard) press(key byte) {
 		k.mu.Lock()
 		k.stopped = true
 		k.mu.Unlock()
-		k.redraw()
 		k.send(stopKeys)
 	case '\r', '\n':
-		k.redraw()
 		k.send(string([]byte{key}))
 	case keyCtrlZ:
 		k.suspend()
 		return
 	default:
-		k.edited = k.edited || key < ' ' || key == keyBackspace
 		k.send(string([]byte{key}))
 	}
 	switch key {
@@ -199,26 +193,6 @@ func (k *keyboard) press(key byte) {
 		case <-k.ended:
 		case <-time.After(settled): // liner had another use for the key, or is busy
 		}
-	}
-}
-
-// redraw makes liner draw the line again where it may have become shorter: liner
-// forgets the rows it took before only then, and would end the line below them.
-func (k *keyboard) redraw() {
-	if !k.edited {
-		return
-	}
-	k.edited = false
-	drawn := make(chan os.Signal, 1)
-	signal.Notify(drawn, syscall.SIGWINCH)
-	defer signal.Stop(drawn)
-	if unix.Kill(os.Getpid(), syscall.SIGWINCH) != nil {
-		return
-	}
-	select {
-	case <-drawn:
-		time.Sleep(drawing)
-	case <-time.After(settled):
 	}
 }
 
