@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	cryptorand "crypto/rand"
 	"fmt"
@@ -61,7 +60,7 @@ func (env environment) takeSnapshot(ctx context.Context) error {
 		}
 	}
 	if o.output == "-" {
-		err = writeSnapshot(env.stdout, s)
+		err = buffered(env.stdout, func(to io.Writer) error { return snapfile.Write(to, s) })
 	} else {
 		err = snapfile.Save(o.output, s)
 	}
@@ -72,14 +71,6 @@ func (env environment) takeSnapshot(ctx context.Context) error {
 		notice(env.stderr, o.quiet, "%s: %s", o.output, contents(s, o.output))
 	}
 	return nil
-}
-
-func writeSnapshot(to io.Writer, s *catalog.Snapshot) error {
-	buffered := bufio.NewWriterSize(to, 1<<18)
-	if err := snapfile.Write(buffered, s); err != nil {
-		return err
-	}
-	return buffered.Flush()
 }
 
 // unpredictable is chance that nobody can repeat.
