@@ -143,7 +143,8 @@ func (f *Forecast) stuck(c course) (list []diagnosis.Finding) {
 		}
 	case plan.Balance, plan.Zones:
 		for _, b := range diagnosis.Balances(c.end) {
-			asked := len(f.Goal.Namespaces) == 0 && b.Hold == diagnosis.NotHeld || slices.Contains(f.Goal.Namespaces, b.Namespace)
+			asked := slices.Contains(f.Goal.Namespaces, b.Namespace) ||
+				len(f.Goal.Namespaces) == 0 && b.Hold == diagnosis.NotHeld
 			if asked && b.Known && !b.Balanced {
 				list = append(list, causes(c.end, diagnosis.Scope{Namespace: b.Namespace})...)
 			}

@@ -24,7 +24,9 @@ const (
 
 // String returns the kind in the words of a report.
 func (k EventKind) String() string {
-	return [...]string{"moved", "move failed", "split", "merged", "marked jumbo", "phase", "defragmented", "switched off"}[k]
+	return [...]string{
+		"moved", "move failed", "split", "merged", "marked jumbo", "phase", "defragmented", "switched off",
+	}[k]
 }
 
 // Event is one change of the cluster, or a move that failed. Fields that do not
