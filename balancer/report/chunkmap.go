@@ -18,7 +18,7 @@ type ChunkMap struct {
 	Chunks, Jumbo int
 	// Bytes are those of all shards that told; -1 when none did.
 	Bytes int64
-	// Shards are those with chunks, by id. Parts of cells name them by their place
+	// Shards are those with chunks, by id. Owners of cells name them by their place
 	// in this list.
 	Shards []MapShard
 	// Cells are empty when the Snapshot only counts chunks.
@@ -68,12 +68,12 @@ type Cell struct {
 	// Begins counts the chunks that begin in the cell, Jumbo those of all in it that
 	// are flagged.
 	Begins, Jumbo int
-	// Parts are the shards in it, the one with the most first.
-	Parts []Part
+	// Owners are the shards in it, the one with the most first.
+	Owners []Owner
 }
 
-// Part is what a shard has of a cell.
-type Part struct {
+// Owner is what a shard has of a cell.
+type Owner struct {
 	Shard int     // its place in ChunkMap.Shards
 	Share float64 // 0 to 1
 }
@@ -127,7 +127,7 @@ func (m *ChunkMap) zone(t *catalog.RoutingTable, z catalog.ZoneRange) MapZone {
 // Width returns how many cells show a shard's chunks in the main.
 func (m *ChunkMap) Width(shard int) (n int) {
 	for _, c := range m.Cells {
-		if c.Parts[0].Shard == shard {
+		if c.Owners[0].Shard == shard {
 			n++
 		}
 	}
