@@ -1,7 +1,9 @@
 package diagnosis
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"shardsh/balancer/catalog"
@@ -15,6 +17,7 @@ type findingJSON struct {
 	About    Scope     `json:"about"`
 	Sentence string    `json:"sentence"`
 	Since    time.Time `json:"since,omitzero"`
+	Due      time.Time `json:"due,omitzero"`
 	Numbers  []Number  `json:"numbers,omitempty"`
 	Commands []string  `json:"commands,omitempty"`
 	Remedy   string    `json:"remedy"`
@@ -23,7 +26,7 @@ type findingJSON struct {
 // MarshalJSON returns the finding as an object, with the remedy of its code.
 func (f Finding) MarshalJSON() ([]byte, error) {
 	return json.Marshal(findingJSON{
-		f.Code, f.Severity.String(), f.Actor.String(), f.Scope, f.Sentence, f.Since, f.Numbers, f.Commands,
+		f.Code, f.Severity.String(), f.Actor.String(), f.Scope, f.Sentence, f.Since, f.Due, f.Numbers, f.Commands,
 		Define(f.Code).Remedy,
 	})
 }
@@ -35,6 +38,7 @@ func (a Answer) MarshalJSON() ([]byte, error) { return json.Marshal(a.form()) }
 type answerJSON struct {
 	Headline string    `json:"headline"`
 	Healthy  bool      `json:"healthy"`
+	Time     time.Time `json:"time,omitzero"`
 	About    Scope     `json:"about"`
 	Symptoms []Finding `json:"symptoms"`
 	Causes   []Finding `json:"causes"`
@@ -43,7 +47,7 @@ type answerJSON struct {
 
 func (a Answer) form() answerJSON {
 	list := func(of []Finding) []Finding { return append([]Finding{}, of...) }
-	return answerJSON{a.Headline(), a.Healthy(), a.About, list(a.Symptoms), list(a.Causes), list(a.Notes)}
+	return answerJSON{a.Headline(), a.Healthy(), a.Time, a.About, list(a.Symptoms), list(a.Causes), list(a.Notes)}
 }
 
 type chunkAnswerJSON struct {
@@ -73,4 +77,33 @@ func (a ChunkAnswer) MarshalJSON() ([]byte, error) {
 			decisionJSON{d.Code, d.Chosen(), d.Shard, d.Recipient, d.Zone, d.Text()})
 	}
 	return json.Marshal(form)
+}
+
+// UnmarshalJSON reads what MarshalJSON returns. The remedy is that of the code.
+func (f *Finding) UnmarshalJSON(data []byte) error {
+	var form findingJSON
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&form); err != nil {
+		return err
+	}
+	next := Finding{
+		Code: form.Code, Scope: form.About, Sentence: form.Sentence, Since: form.Since, Due: form.Due,
+		Numbers: form.Numbers, Commands: form.Commands,
+	}
+	for s := Info; s <= Critical && next.Severity == 0; s++ {
+		if s.String() == form.Severity {
+			next.Severity = s
+		}
+	}
+	for a := Nobody; a <= Operator && next.Actor == 0; a++ {
+		if a.String() == form.Actor {
+			next.Actor = a
+		}
+	}
+	if next.Code == "" || next.Severity == 0 || next.Actor == 0 {
+		return fmt.Errorf("no finding: the code %q with severity %q and actor %q", form.Code, form.Severity, form.Actor)
+	}
+	*f = next
+	return nil
 }
