@@ -1,5 +1,6 @@
-// Package report shows a cluster as a whole: what is where, what is wrong, what
-// has moved, what is to come. An Overview is all of its numbers, made of a
-// Snapshot; a page shows it in a browser. Whatever else shows a cluster takes its
-// numbers from an Overview, so that all say the same.
+// Package report has the faces of what other rooms work out: pages, maps,
+// machine-readable results. It lays out what a Snapshot, its findings, plans and
+// forecasts tell, and works nothing out about balancing itself.
+//
+// Everything here is a function of its arguments.
 package report
