@@ -179,7 +179,7 @@ func (page) Timeline(h History) Chart {
 
 // Range draws a forecast: from its lowest to its highest, with a mark at what is
 // likely.
-func (page) Range(f *forecast.Forecast) Chart {
+func (page) Range(f forecast.Forecast) Chart {
 	c := Chart{W: chartWidth, H: 44}
 	at := func(d time.Duration) float64 { return round(part(int64(d), int64(f.High)) * (chartWidth - 80)) }
 	c.Boxes = []Box{
@@ -195,7 +195,7 @@ func (page) Range(f *forecast.Forecast) Chart {
 }
 
 // By returns when a forecast is over in words: the day where that is not today.
-func (page) By(f *forecast.Forecast, d time.Duration) string {
+func (page) By(f forecast.Forecast, d time.Duration) string {
 	at := f.At.Add(d).UTC()
 	form := "Mon 2006-01-02 15:04"
 	if at.YearDay() == f.At.UTC().YearDay() && d < 24*time.Hour {
@@ -206,3 +206,56 @@ func (page) By(f *forecast.Forecast, d time.Duration) string {
 
 // Zones are the zones of a shard in a line.
 func (s Shard) ZoneText() string { return strings.Join(s.Zones, ", ") }
+
+// mapCells is how many cells a map has on a page.
+const mapCells = 240
+
+// Map draws a collection in the order of its shard key, shards by colour, widths
+// by bytes, a mark under jumbo chunks, and a line under the ranges of zones.
+func (p page) Map(m *ChunkMap) Chart {
+	const height, mark = 34.0, 5.0
+	c := Chart{W: chartWidth, H: height + mark}
+	step := chartWidth / float64(max(1, len(m.Cells)))
+	for i := 0; i < len(m.Cells); {
+		cell, cells := m.Cells[i], 1
+		for i+cells < len(m.Cells) && sameChunk(cell, m.Cells[i+cells]) {
+			cells++
+		}
+		owner := m.Shards[cell.Owners[0].Shard]
+		title := fmt.Sprintf("%s from %s: %s", chunksText(cell), cell.From, ownersText(m, cell))
+		x, w := round(float64(i)*step), round(float64(cells)*step)
+		i += cells
+		c.Boxes = append(c.Boxes, Box{x, 0, w, height, p.Hue(owner.ID), title})
+		if cell.Jumbo > 0 {
+			c.Boxes = append(c.Boxes, Box{x, height, w, mark, "failed", countedText(cell.Jumbo, "jumbo chunk")})
+		}
+		if cell.First == cell.Last {
+			c.Lines = append(c.Lines, Box{X: x, H: height})
+		}
+	}
+	for _, z := range m.Zones {
+		x := round(float64(z.From) * step)
+		c.H = height + mark + axisHeight
+		c.Boxes = append(c.Boxes, Box{x, height + mark, round(float64(z.To-z.From)*step - 1), 2, "likely", "zone " + z.Zone})
+		c.Labels = append(c.Labels, Label{x, height + mark + 13, z.Zone})
+	}
+	return c
+}
+
+// sameChunk reports whether two cells show one chunk and nothing else.
+func sameChunk(a, b Cell) bool { return a.First == a.Last && b.First == b.Last && a.First == b.First }
+
+func chunksText(cell Cell) string {
+	if cell.First == cell.Last {
+		return fmt.Sprintf("chunk %d", cell.First+1)
+	}
+	return fmt.Sprintf("chunks %d to %d", cell.First+1, cell.Last+1)
+}
+
+func ownersText(m *ChunkMap, cell Cell) string {
+	var parts []string
+	for _, owner := range cell.Owners[:min(len(cell.Owners), 5)] {
+		parts = append(parts, fmt.Sprintf("%s %.0f %%", m.Shards[owner.Shard].ID, 100*owner.Share))
+	}
+	return strings.Join(parts, ", ")
+}

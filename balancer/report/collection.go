@@ -83,7 +83,7 @@ func collectionOf(s *catalog.Snapshot, c *catalog.CollectionState) Collection {
 		State: Unsharded, Parts: partsOf(s, c),
 	}
 	if !c.Pattern.IsZero() {
-		line.Key = c.Pattern.String()
+		line.Key = diagnosis.Literal(c.Pattern.Doc())
 	}
 	for _, p := range line.Parts {
 		line.add(p.Holding)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/diagnosis"
 )
 
 // History is what the logs tell of the last day.
@@ -297,5 +298,5 @@ func boundOf(e catalog.LogEntry, name string) string {
 	if elements, err := doc.Elements(); !ok || err != nil || len(elements) == 0 {
 		return ""
 	}
-	return doc.String()
+	return diagnosis.Literal(doc)
 }

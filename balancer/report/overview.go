@@ -34,11 +34,14 @@ type Overview struct {
 	DeletionsKnown bool       `json:"deletionsKnown"`
 	// Answer is what is wrong, and everything that keeps it so.
 	Answer diagnosis.Answer `json:"why"`
-	// Forecast and Plan are nil where nobody asked for them, or where they can't
-	// be told: Untold says why.
-	Forecast *forecast.Forecast `json:"forecast,omitzero"`
-	Plan     *plan.Plan         `json:"plan,omitzero"`
-	Untold   []string           `json:"untold"`
+	// Forecasts are until the cluster is balanced, then until each shard is drained
+	// that drains. They and the Plan are empty where nobody asked for them, or where
+	// they can't be told: Untold says why.
+	Forecasts []forecast.Forecast `json:"forecasts"`
+	Plan      *plan.Plan          `json:"plan,omitzero"`
+	Untold    []string            `json:"untold"`
+	// Maps draw the worst collections chunk by chunk; nil where nobody asked.
+	Maps []ChunkMap `json:"-"`
 }
 
 // Balancer is what there is to say of the balancer.
@@ -103,14 +106,54 @@ type Deletion struct {
 	Running   int             `json:"running"` // ranges that are being deleted
 }
 
-// Of returns the overview of a cluster, without a forecast and a plan: they take
-// longer, and Ahead adds them.
+// Full returns the overview of a cluster with all there is to it.
+func Full(s *catalog.Snapshot) *Overview {
+	o := Of(s)
+	o.Look(s)
+	o.Ahead(s)
+	return o
+}
+
+// mostDrains is how many shards that drain have a forecast.
+const mostDrains = 3
+
+// Ahead adds forecasts and a plan.
+func (o *Overview) Ahead(s *catalog.Snapshot) {
+	o.forecast(s, plan.Goal{Kind: plan.Balance})
+	drains := 0
+	for _, shard := range o.Shards {
+		if shard.Draining && drains < mostDrains {
+			o.forecast(s, plan.Goal{Kind: plan.Drain, Shard: shard.ID})
+			drains++
+		}
+	}
+}
+
+func (o *Overview) forecast(s *catalog.Snapshot, goal plan.Goal) {
+	f, err := forecast.Of(s, forecast.Options{Goal: goal})
+	if err != nil {
+		o.Untold = append(o.Untold, err.Error())
+		return
+	}
+	o.Forecasts = append(o.Forecasts, f)
+}
+
+// Look draws the worst collections.
+func (o *Overview) Look(s *catalog.Snapshot) {
+	for _, c := range o.Collections[:min(len(o.Collections), topDrawn)] {
+		o.Maps = append(o.Maps, MapOf(s.Collection(c.Namespace), s.Settings().MaxChunkSizeBytes, mapCells))
+	}
+}
+
+// Of returns the overview of a cluster, without a forecast, a plan and maps: they
+// take longer.
 func Of(s *catalog.Snapshot) *Overview {
 	p := s.Parts()
 	o := &Overview{
 		Source: p.Source.Name, Version: p.Version, Time: p.Time,
 		Balancer: balancerOf(s), Answer: diagnosis.Why(s, diagnosis.Scope{}),
-		History: HistoryOf(s), DeletionsKnown: p.DeletionsKnown, Untold: []string{},
+		History: HistoryOf(s), DeletionsKnown: p.DeletionsKnown,
+		Forecasts: []forecast.Forecast{}, Untold: []string{},
 	}
 	if !p.ClusterID.IsZero() {
 		o.ClusterID = p.ClusterID.Hex()
@@ -176,7 +219,7 @@ func underWay(s *catalog.Snapshot, h History) []UnderWay {
 	for _, m := range s.Parts().Migrations {
 		one := UnderWay{Kind: "moveChunk", Namespace: m.Namespace, From: m.From, To: m.To, Since: m.Since}
 		if len(m.Min) > 0 {
-			one.Min = m.Min.String()
+			one.Min = diagnosis.Literal(m.Min)
 		}
 		if usual := h.Usual(m.Namespace); usual > 0 && !m.Since.IsZero() {
 			one.Remaining = max(0, usual-s.Time().Sub(m.Since))

@@ -25,6 +25,7 @@ const (
 	topDrawn = 10
 	topSteps = 50
 	topParts = 20
+	topAlike = 3 // findings of one code
 )
 
 // Page writes an overview as one page of HTML that needs nothing else: it loads
@@ -72,7 +73,8 @@ type page struct {
 
 // words are the functions of the template.
 var words = template.FuncMap{
-	"bytes": diagnosis.BytesText, "count": countText, "time": timeText, "clock": clockText, "span": spanText,
+	"bytes": diagnosis.BytesText, "count": countText, "counted": countedText,
+	"time": timeText, "clock": clockText, "span": spanText,
 	"share": shareText, "deviation": deviationText, "remedy": remedyOf, "join": strings.Join,
 	"top": func(i int) bool { return i < topLines }, "spread": SpreadOf, "list": listOf,
 	"sum": func(a, b float64) float64 { return round(a + b) },
@@ -110,6 +112,14 @@ func countText(n any) string {
 	return b.String()
 }
 
+// countedText is a number of things.
+func countedText(n any, what string) string {
+	if text := countText(n); text != "1" {
+		return text + " " + what + "s"
+	}
+	return "1 " + what
+}
+
 // shareText is a part of a whole.
 func shareText(part, whole int64) string {
 	if whole <= 0 {
@@ -143,25 +153,45 @@ func (o *Overview) Verdict() string {
 	return worst.String()
 }
 
+// Name is the source without the options of its address.
+func (p page) Name() string {
+	name, _, _ := strings.Cut(p.Source, "?")
+	return name
+}
+
 // Steps are the first of a plan.
 func (page) Steps(p *plan.Plan) []plan.Step { return p.Steps[:min(len(p.Steps), topSteps)] }
 
 // Hidden is how many steps a plan has beyond Steps.
 func (page) Hidden(p *plan.Plan) int { return max(0, len(p.Steps)-topSteps) }
 
-// Drawn are the collections that are shown shard by shard, Undrawn counts the
-// others.
-func (p page) Drawn() []Collection { return p.Collections[:min(len(p.Collections), topDrawn)] }
+// Drawn are the collections that are shown shard by shard and chunk by chunk.
+func (p page) Drawn() (list []Drawn) {
+	for i, c := range p.Collections[:min(len(p.Collections), topDrawn)] {
+		d := Drawn{Collection: c}
+		if i < len(p.Maps) {
+			d.Map = &p.Maps[i]
+		}
+		list = append(list, d)
+	}
+	return list
+}
+
+// Drawn is a collection with its map; nil where there is none.
+type Drawn struct {
+	Collection
+	Map *ChunkMap
+}
 
 // Undrawn is how many collections Drawn leaves out.
-func (p page) Undrawn() int { return len(p.Collections) - len(p.Drawn()) }
+func (p page) Undrawn() int { return len(p.Collections) - min(len(p.Collections), topDrawn) }
 
 // Largest are the shards that have most of a collection.
-func (page) Largest(c Collection) []Part { return c.Parts[:min(len(c.Parts), topParts)] }
+func (page) Largest(c Drawn) []Part { return c.Parts[:min(len(c.Parts), topParts)] }
 
 // Rest says what the shards have that Largest leaves out; nothing where there are
 // none.
-func (page) Rest(c Collection) string {
+func (page) Rest(c Drawn) string {
 	if len(c.Parts) <= topParts {
 		return ""
 	}
@@ -175,8 +205,31 @@ func (page) Rest(c Collection) string {
 
 // findingList is what the template for findings takes.
 type findingList struct {
-	Title string
-	List  []diagnosis.Finding
+	Title  string
+	Groups []findingGroup
 }
 
-func listOf(title string, list []diagnosis.Finding) findingList { return findingList{title, list} }
+// findingGroup are findings of one code. Those beyond the first few are folded.
+type findingGroup struct {
+	Code          diagnosis.Code
+	Shown, Folded []diagnosis.Finding
+}
+
+// listOf puts findings of one code together, where the first of them stands.
+func listOf(title string, list []diagnosis.Finding) findingList {
+	l := findingList{Title: title}
+	at := map[diagnosis.Code]int{}
+	for _, f := range list {
+		i, known := at[f.Code]
+		if !known {
+			i = len(l.Groups)
+			at[f.Code], l.Groups = i, append(l.Groups, findingGroup{Code: f.Code})
+		}
+		if g := &l.Groups[i]; len(g.Shown) < topAlike {
+			g.Shown = append(g.Shown, f)
+		} else {
+			g.Folded = append(g.Folded, f)
+		}
+	}
+	return l
+}

@@ -66,7 +66,7 @@ func (env environment) writeReport(ctx context.Context) error {
 			return fmt.Errorf("--redact: %w", err)
 		}
 	}
-	overview := report.Of(s)
+	overview := report.Full(s)
 	if err := env.write(o.answerLine, func(to io.Writer) error {
 		if o.format == "json" {
 			return writeJSON(to, overview)
