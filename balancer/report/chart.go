@@ -204,7 +204,7 @@ func (page) By(f forecast.Forecast, d time.Duration) string {
 	return at.Format(form) + " UTC"
 }
 
-// Zones are the zones of a shard in a line.
+// ZoneText returns the zones of the shard in a line.
 func (s Shard) ZoneText() string { return strings.Join(s.Zones, ", ") }
 
 // mapCells is how many cells a map has on a page.

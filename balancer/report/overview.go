@@ -38,7 +38,8 @@ type Overview struct {
 	// that drains. They and the Plan are empty where nobody asked for them, or where
 	// they can't be told: Untold says why.
 	Forecasts []forecast.Forecast `json:"forecasts"`
-	Plan      *plan.Plan          `json:"plan,omitzero"`
+	Plan      *plan.Plan          `json:"-"`
+	Planned   *plan.Totals        `json:"planned,omitzero"` // those of the Plan
 	Untold    []string            `json:"untold"`
 	// Maps draw the worst collections chunk by chunk; nil where nobody asked.
 	Maps []ChunkMap `json:"-"`
@@ -127,6 +128,12 @@ func (o *Overview) Ahead(s *catalog.Snapshot) {
 			drains++
 		}
 	}
+	planned, err := plan.Make(s, plan.Options{})
+	if err != nil {
+		o.Untold = append(o.Untold, err.Error())
+		return
+	}
+	o.Plan, o.Planned = planned, &planned.Totals
 }
 
 func (o *Overview) forecast(s *catalog.Snapshot, goal plan.Goal) {
