@@ -23,7 +23,7 @@ func tables() [][]helper {
 		shardMethods(), shardSettingMethods(), shardReshardMethods(),
 		shardBalanceMethods(), shardDrainMethods(), shardDefragmentMethods(), shardMergeMethods(), shardWindowMethods(),
 		shardWhyMethods(),
-		shardExtraMethods(),
+		shardExtraMethods(), shardMapMethods(),
 		shardLegacyMethods(),
 	}
 }
