@@ -53,7 +53,7 @@ func New(cfg Config) (*Shell, error) {
 	s.display = display.New(display.Options{
 		Interactive: cfg.Interactive, Terminal: cfg.Terminal, Color: cfg.Color, Shallow: cfg.Shallow,
 		Columns: cfg.Columns,
-		Look: func() display.Look { return s.settings.look }, Own: s.renderShell,
+		Look:    func() display.Look { return s.settings.look }, Own: s.renderShell,
 	})
 	s.JS = script.NewEngine(script.Options{
 		Clock: cfg.Clock, Stdin: cfg.Stdin, Stdout: cfg.Stdout, Stderr: cfg.Stderr,

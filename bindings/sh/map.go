@@ -13,7 +13,7 @@ import (
 // shardMapMethods() draw.
 func shardMapMethods() []helper {
 	return []helper{
-		{"map", "ns:string|object", checked(shMap),
+		{"map", "ns:string|object", shMap,
 			"Draws the chunks of a collection: shards by letter and colour, widths by bytes, zones, what is jumbo."},
 	}
 }
