@@ -30,14 +30,15 @@ func (d *Doer) Split(ctx context.Context, s policy.Split) error {
 		return stale("no chunk of %s with these bounds", s.Namespace)
 	}
 	for i := len(s.Points) - 1; i >= 0; i-- {
-		_, err := d.ask(ctx, "admin", bson.D{
-			{Key: "split", Value: s.Namespace}, {Key: "middle", Value: coll.Pattern.Bound(s.Points[i])},
-		})
-		if err != nil {
+		if _, err := d.ask(ctx, "admin", splitAt(coll.Pattern, s.Namespace, s.Points[i])); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func splitAt(p catalog.KeyPattern, ns string, point catalog.Key) bson.D {
+	return bson.D{{Key: "split", Value: ns}, {Key: "middle", Value: p.Bound(point)}}
 }
 
 // SplitPoint asks splitVector, which cuts into pieces of half the size. The
@@ -112,11 +113,15 @@ func (d *Doer) MarkJumbo(context.Context, string, catalog.Key) error {
 // SwitchOffBalancing sets noBalance as mongosh's sh.disableBalancing documents
 // it: a write to config.collections.
 func (d *Doer) SwitchOffBalancing(ctx context.Context, ns string) error {
+	return d.setBalancing(ctx, ns, false)
+}
+
+func (d *Doer) setBalancing(ctx context.Context, ns string, on bool) error {
 	reply, err := d.ask(ctx, "config", bson.D{
 		{Key: "update", Value: "collections"},
 		{Key: "updates", Value: bson.A{bson.D{
 			{Key: "q", Value: bson.D{{Key: "_id", Value: ns}}},
-			{Key: "u", Value: bson.D{{Key: "$set", Value: bson.D{{Key: "noBalance", Value: true}}}}},
+			{Key: "u", Value: bson.D{{Key: "$set", Value: bson.D{{Key: "noBalance", Value: !on}}}}},
 		}}},
 		{Key: "writeConcern", Value: bson.D{{Key: "w", Value: "majority"}}},
 	})
