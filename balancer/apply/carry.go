@@ -57,10 +57,10 @@ func (r *run) look(ctx context.Context) (s *catalog.Snapshot, err error) {
 
 // carry sends the commands of a step. After any error the cluster is asked
 // whether the step is done all the same; if not, one that may pass has the rest
-// sent again.
+// sent again, and what is too large is cut.
 func (r *run) carry(ctx context.Context, s plan.Step, t todo, outcomes chan<- outcome) error {
-	for _, pause := range append(pauses(), 0) {
-		err := r.send(t.commands)
+	for try, cuts := 0, 0; ; {
+		sent, err := r.send(t.commands)
 		if err == nil {
 			return nil
 		}
@@ -68,32 +68,64 @@ func (r *run) carry(ctx context.Context, s plan.Step, t todo, outcomes chan<- ou
 		if r.hard.Err() != nil {
 			return err
 		}
+		if mongoerr.Is(err, mongoerr.ChunkTooBig) && cuts < mostCuts {
+			cuts++
+			if cutErr := r.cut(s, sent); cutErr != nil {
+				return errors.Join(err, cutErr)
+			}
+			err = nil
+		}
 		now, checkErr := r.recheck(s)
 		switch {
 		case checkErr == nil && len(now.commands) == 0:
 			return nil
 		case errors.As(checkErr, new(*ChangedError)):
 			return checkErr
-		case !isPassing(err) || ctx.Err() != nil || pause == 0:
+		case checkErr == nil && err == nil:
+			t = now
+			continue
+		case err == nil:
+			return &StepError{s, checkErr}
+		case !isPassing(err) || ctx.Err() != nil || try == len(pauses()):
 			return err
 		case checkErr == nil:
 			t = now
 		}
 		outcomes <- outcome{step: s, err: err, again: true}
-		if r.o.Clock.Sleep(ctx, pause) != nil {
+		if r.o.Clock.Sleep(ctx, pauses()[try]) != nil {
 			return err
 		}
+		try++
 	}
-	return nil // not reached: the last pause is 0
 }
 
-func (r *run) send(commands []Command) error {
+// mostCuts is how often a range that is still too large is cut again.
+const mostCuts = 3
+
+// cut notes where what a command could not move at once is to be split: where the
+// donor says. How much lies where, a plan could only guess.
+func (r *run) cut(s plan.Step, c Command) error {
+	points, err := r.cluster.Cuts(r.hard, c)
+	if err != nil || len(points) == 0 {
+		return err
+	}
+	if err := r.write(Record{What: cut, Step: s.Number, Points: points}); err != nil {
+		return err
+	}
+	r.shared.Lock()
+	defer r.shared.Unlock()
+	r.cuts[s.Number] = append(slices.Clip(r.cuts[s.Number]), points...)
+	return nil
+}
+
+// send returns the command that failed, too.
+func (r *run) send(commands []Command) (Command, error) {
 	for _, c := range commands {
 		if err := r.cluster.Do(r.hard, c); err != nil {
-			return err
+			return c, err
 		}
 	}
-	return nil
+	return Command{}, nil
 }
 
 // recheck asks what is left of a step that has begun.

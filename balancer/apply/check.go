@@ -51,7 +51,8 @@ type ground struct {
 	look   *catalog.Snapshot
 	chunks func(ctx context.Context, c catalog.Collection, lower, upper catalog.Key) ([]catalog.Chunk, error)
 	basis  map[string]plan.CollectionBasis
-	undoes bool // zones are not kept: the plan goes back to what was
+	cuts   map[int][]catalog.Key // by step, besides those of the plan
+	undoes bool                  // zones are not kept: the plan goes back to what was
 }
 
 // check compares a step with the cluster. The error is a *ChangedError or a
@@ -107,9 +108,9 @@ func (g ground) collection(s plan.Step) (*catalog.CollectionState, error) {
 	switch {
 	case coll.Resharding:
 		return nil, &BlockedError{s.Namespace + " is being resharded", "wait for its end, or sh.abortReshardCollection"}
-	case was.UUID != UUIDText(coll.UUID):
+	case was.UUID != plan.UUIDText(coll.UUID):
 		return nil, changed(s, "%s is another collection than that of the plan (uuid %s, was %s)",
-			s.Namespace, UUIDText(coll.UUID), was.UUID)
+			s.Namespace, plan.UUIDText(coll.UUID), was.UUID)
 	case !key.Equal(coll.Pattern):
 		return nil, changed(s, "the shard key of %s is %s, was %s", s.Namespace, coll.Pattern, key)
 	}
@@ -122,13 +123,4 @@ func patternOf(text json.RawMessage) (catalog.KeyPattern, error) {
 		return catalog.KeyPattern{}, err
 	}
 	return catalog.ParseKeyPattern(doc)
-}
-
-// UUIDText returns a UUID as plans have it: hexadecimal digits in five groups.
-func UUIDText(u bson.Binary) string {
-	if len(u.Data) != 16 {
-		return ""
-	}
-	d := u.Data
-	return fmt.Sprintf("%x-%x-%x-%x-%x", d[:4], d[4:6], d[6:8], d[8:10], d[10:])
 }

@@ -1,12 +1,15 @@
 package apply
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/plan"
+	"shardsh/balancer/policy"
 )
 
 // stepOn is a step and the chunks that it is about.
@@ -18,7 +21,11 @@ type stepOn struct {
 }
 
 func (s stepOn) command(kind plan.Kind) Command {
-	return Command{Kind: kind, Namespace: s.step.Namespace, Pattern: s.coll.Pattern, Settings: s.look.Settings()}
+	settings := s.look.Settings()
+	return Command{
+		Kind: kind, Namespace: s.step.Namespace, Pattern: s.coll.Pattern, Settings: settings,
+		MaxBytes: cmp.Or(s.coll.MaxChunkSizeBytes, settings.MaxChunkSizeBytes),
+	}
 }
 
 func (s stepOn) bound(k catalog.Key) bson.Raw { return s.coll.Pattern.Bound(k) }
@@ -46,8 +53,8 @@ func (s stepOn) move() (commands []Command, err error) {
 	return commands, s.recipient()
 }
 
-// movePart moves what the range has of one chunk. Before 6.0 only whole chunks
-// move, so it is cut out first.
+// movePart moves what the range has of one chunk, in pieces where it has to be cut.
+// Before 6.0 only whole chunks move, so it is cut out first.
 func (s stepOn) movePart(c catalog.Chunk) (commands []Command) {
 	lower, upper := c.Min, c.Max
 	if lower.Less(s.step.Min) {
@@ -56,20 +63,29 @@ func (s stepOn) movePart(c catalog.Chunk) (commands []Command) {
 	if s.step.Max.Less(upper) {
 		upper = s.step.Max
 	}
-	whole := lower.Equal(c.Min) && upper.Equal(c.Max)
-	if !s.look.Release().AtLeast(catalog.Release60) {
-		for _, point := range []catalog.Key{lower, upper} {
-			if !point.Equal(c.Min) && !point.Equal(c.Max) {
-				cut := s.command(plan.Split)
-				cut.Point = point
-				commands = append(commands, cut)
-			}
+	bounds := []catalog.Key{lower}
+	for _, point := range s.cuts[s.step.Number] {
+		if lower.Less(point) && point.Less(upper) {
+			bounds = append(bounds, point)
 		}
 	}
-	m := s.command(plan.Move)
-	m.Min, m.Max, m.To = lower, upper, s.step.To
-	m.Force = c.Jumbo == catalog.JumboTrue && whole
-	return append(commands, m)
+	slices.SortFunc(bounds, catalog.Key.Compare)
+	bounds = append(bounds, upper)
+	for i, point := range bounds {
+		outer := i == 0 || i == len(bounds)-1
+		if !point.Equal(c.Min) && !point.Equal(c.Max) && !(outer && s.look.Release().AtLeast(catalog.Release60)) {
+			cut := s.command(plan.Split)
+			cut.Point = point
+			commands = append(commands, cut)
+		}
+	}
+	for i, upper := range bounds[1:] {
+		m := s.command(plan.Move)
+		m.Min, m.Max, m.To = bounds[i], upper, s.step.To
+		m.Force = s.step.ForceJumbo
+		commands = append(commands, m)
+	}
+	return commands
 }
 
 // recipient checks the shard that a move goes to.
@@ -80,15 +96,13 @@ func (s stepOn) recipient() error {
 		return changed(s.step, "shard %s, to which it moves, is not in the cluster any more", s.step.To)
 	case to.Draining:
 		return changed(s.step, "shard %s, to which it moves, is draining", s.step.To)
-	case s.undoes:
+	case s.undoes || s.step.Reason == policy.ReasonDefragmentation: // which does not ask for zones
 		return nil
 	}
-	for _, z := range s.coll.Zones.Ranges() {
-		overlaps := z.Min.Less(s.step.Max) && s.step.Min.Less(z.Max)
-		if overlaps && !to.HasZone(z.Zone) {
-			return changed(s.step, "zone %s has %s to %s of %s now, and shard %s is not in it",
-				z.Zone, s.bound(z.Min), s.bound(z.Max), s.step.Namespace, s.step.To)
-		}
+	// As the balancer has it: what lies across the bound of a zone is in none.
+	if zone := s.coll.Zones.ZoneOf(s.step.Min, s.step.Max); zone != catalog.NoZone && !to.HasZone(zone) {
+		return changed(s.step, "%s to %s of %s is in zone %s now, and shard %s is not",
+			s.bound(s.step.Min), s.bound(s.step.Max), s.step.Namespace, zone, s.step.To)
 	}
 	return nil
 }

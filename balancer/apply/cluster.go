@@ -17,6 +17,9 @@ type Cluster interface {
 	// Chunks returns the chunks of a collection that overlap [lower, upper), in key
 	// order; two zero keys stand for all of them.
 	Chunks(ctx context.Context, c catalog.Collection, lower, upper catalog.Key) ([]catalog.Chunk, error)
+	// Cuts asks the donor where to cut a range that is too large to be moved at once.
+	// It returns none where all of it has one key.
+	Cuts(ctx context.Context, c Command) ([]catalog.Key, error)
 	// Do sends one command and waits for its end.
 	Do(ctx context.Context, c Command) error
 	// SetBalancing switches the balancing of a collection on or off.
@@ -35,7 +38,9 @@ type Command struct {
 	Point catalog.Key
 	// To is where a move goes.
 	To catalog.ShardID
-	// Force moves a chunk that is flagged jumbo.
+	// MaxBytes is the chunk size of the collection.
+	MaxBytes int64
+	// Force moves what is too large to be moved otherwise.
 	Force bool
 	// Settings are those of the cluster: how moves wait for deletes and secondaries.
 	Settings catalog.Settings

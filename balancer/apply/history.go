@@ -11,6 +11,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/plan"
 )
 
@@ -37,6 +38,7 @@ type chapter struct {
 type begun struct {
 	step   plan.Step
 	before []piece
+	cuts   []catalog.Key // besides those of the step
 }
 
 // Plan returns the plan that the journal is at.
@@ -104,7 +106,13 @@ func (h *History) add(r Record) error {
 		}
 		// A step that was begun twice has its first layout to go back to.
 		if !slices.ContainsFunc(c.began, func(b begun) bool { return b.step.Number == r.Step }) {
-			c.began = append(c.began, begun{c.plan.Steps[i], r.Before})
+			c.began = append(c.began, begun{step: c.plan.Steps[i], before: r.Before})
+		}
+	case cut:
+		for i, b := range c.began {
+			if b.step.Number == r.Step {
+				c.began[i].cuts = append(b.cuts, r.Points...)
+			}
 		}
 	case ended:
 		c.done[r.Step] = true

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
 )
 
 // What says what a line of a journal is about.
@@ -18,6 +20,9 @@ const (
 	began   What = "began"
 	ended   What = "ended"
 	failed  What = "failed"
+	// cut stands before a range that is too large is split, at points that the plan
+	// knows nothing of.
+	cut What = "cut"
 	// pausing stands before a collection's balancing is switched off, balancing
 	// after it was switched on again.
 	pausing   What = "pausing"
@@ -38,6 +43,8 @@ type Record struct {
 	// Step is the number of one, Before are the chunks that it touches.
 	Step   int     `json:"step,omitzero"`
 	Before []piece `json:"before,omitempty"`
+	// Points are where it is cut.
+	Points []catalog.Key `json:"points,omitempty"`
 	// Already tells that there was nothing to do.
 	Already   bool   `json:"already,omitzero"`
 	Error     string `json:"error,omitzero"`

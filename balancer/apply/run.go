@@ -8,6 +8,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -24,7 +25,7 @@ import (
 // where the cluster is the reason. All but the last one come before anything was
 // sent, unless the cluster changed meanwhile.
 func Run(ctx context.Context, c Cluster, p *plan.Plan, o Options) (Result, error) {
-	r := &run{cluster: c, o: o, plan: p, done: map[int]bool{}}
+	r := &run{cluster: c, o: o, plan: p, done: map[int]bool{}, cuts: map[int][]catalog.Key{}}
 	if r.hard = o.Hard; r.hard == nil {
 		r.hard = context.WithoutCancel(ctx)
 	}
@@ -37,6 +38,9 @@ func Run(ctx context.Context, c Cluster, p *plan.Plan, o Options) (Result, error
 		if !o.Undo {
 			r.plan = o.Resume.Plan()
 			maps.Copy(r.done, o.Resume.last().done)
+			for _, b := range o.Resume.last().began {
+				r.cuts[b.step.Number] = b.cuts
+			}
 		}
 	}
 	r.result.Began = o.Clock.Now()
@@ -61,6 +65,9 @@ type run struct {
 	paused     []string     // collections that are to be switched on again
 	here       Progress     // what this run did
 	claimed    Progress     // and has begun
+
+	shared sync.Mutex            // holds the log and
+	cuts   map[int][]catalog.Key // where ranges that are too large are cut, by step
 	result     Result
 }
 
@@ -101,6 +108,8 @@ func (r *run) write(rec Record) error {
 		return nil
 	}
 	rec.At = r.o.Clock.Now().UTC()
+	r.shared.Lock()
+	defer r.shared.Unlock()
 	if err := r.o.Log.Write(rec); err != nil {
 		return &logError{err}
 	}
@@ -119,10 +128,10 @@ func (r *run) carryOut(ctx context.Context) error {
 	for first := true; ; first = false {
 		err := r.attempt(ctx, first)
 		changed, isChanged := errors.AsType[*ChangedError](err)
-		if !isChanged || !r.mayReplan() {
+		if err != nil && !isChanged || r.result.Stopped != "" || !r.mayReplan() {
 			return r.because(ctx, err)
 		}
-		if err := r.replan(ctx, changed); err != nil {
+		if more, err := r.replan(ctx, changed); err != nil || !more {
 			return r.because(ctx, err)
 		}
 	}
@@ -255,31 +264,48 @@ func (r *run) rehearse(ctx context.Context, look *catalog.Snapshot) error {
 }
 
 func (r *run) ground(look *catalog.Snapshot) ground {
-	return ground{look: look, chunks: r.cluster.Chunks, basis: r.basis, undoes: r.plan.Goal.Kind == plan.Undo}
+	r.shared.Lock()
+	defer r.shared.Unlock()
+	return ground{
+		look: look, chunks: r.cluster.Chunks, basis: r.basis, cuts: maps.Clone(r.cuts), undoes: r.plan.Goal.Kind == plan.Undo,
+	}
 }
 
 // mostReplans is after how many new plans nobody believes in the next one.
 const mostReplans = 20
 
 func (r *run) mayReplan() bool {
-	return r.o.OnChange == Replan && r.o.Replan != nil && r.plan.Goal.Kind != plan.Undo
+	return r.o.OnChange == Replan && r.o.Replan != nil && !r.o.DryRun && r.plan.Goal.Kind != plan.Undo
 }
 
-// replan has another plan take over.
-func (r *run) replan(ctx context.Context, because *ChangedError) error {
-	if r.result.Replans++; r.result.Replans > mostReplans {
-		return fmt.Errorf("the cluster changes faster than plans can be made for it: %w", because)
+// replan has another plan take over, if one is needed: because the cluster has
+// changed, or because a plan is done and its goal is not reached, as sizes could
+// only be guessed.
+func (r *run) replan(ctx context.Context, because *ChangedError) (more bool, err error) {
+	if because == nil && !r.plan.Reached {
+		return false, nil
 	}
 	p, err := r.o.Replan(ctx, r.plan.Goal, r.plan.Limits, slices.Clone(r.paused))
 	if err != nil {
-		return fmt.Errorf("making another plan: %w", err)
+		return false, fmt.Errorf("making another plan: %w", err)
 	}
-	r.plan, r.done = p, map[int]bool{}
+	if because == nil && len(p.Steps) == 0 {
+		return false, nil
+	}
+	if r.result.Replans++; r.result.Replans > mostReplans {
+		return false, fmt.Errorf("after %d new plans the goal is not reached: the cluster changes faster than plans can be made",
+			mostReplans)
+	}
+	r.plan, r.done, r.cuts = p, map[int]bool{}, map[int][]catalog.Key{}
 	if err := r.writePlan(p.Basis.ClusterID); err != nil {
-		return err
+		return false, err
 	}
-	r.tell(Event{Kind: Replanned, Plan: p, Err: because})
-	return nil
+	e := Event{Kind: Replanned, Plan: p}
+	if because != nil {
+		e.Err = because
+	}
+	r.tell(e)
+	return true, nil
 }
 
 // leave tidies up, however the run ended.
@@ -324,7 +350,8 @@ func (r *run) remaining() time.Duration {
 	if len(left) == 0 {
 		return 0
 	}
-	return left[len(left)-1].After - left[0].After + aStep
+	last := left[len(left)-1]
+	return last.After + last.Takes - left[0].After + aStep
 }
 
 // aStep is how long a step is taken to need when nothing is known.

@@ -71,7 +71,7 @@ func (u *undoing) back(b begun) {
 	switch s.Kind {
 	case plan.Move:
 		u.moves(back, b)
-		u.whole(back, b.before, []catalog.Key{s.Min, s.Max})
+		u.whole(back, b.before, append([]catalog.Key{s.Min, s.Max}, b.cuts...))
 	case plan.Split:
 		u.whole(back, b.before, s.Points)
 	case plan.Merge:
@@ -90,7 +90,7 @@ func (u *undoing) back(b begun) {
 // moves brings back what was on the donor, in as few ranges as it lay in.
 func (u *undoing) moves(back plan.Step, b begun) {
 	back.Kind, back.From, back.To = plan.Move, b.step.To, b.step.From
-	back.Bytes, back.Documents = b.step.Bytes, b.step.Documents
+	back.Bytes, back.Documents, back.ForceJumbo = b.step.Bytes, b.step.Documents, b.step.ForceJumbo
 	add := func() {
 		if back.Min.Less(back.Max) {
 			u.add(back)

@@ -103,6 +103,11 @@ func (s *Steps) chunks(ctx context.Context, c catalog.Collection, lower, upper c
 	return chunks, nil
 }
 
+// Cuts asks splitVector, which cuts into pieces of half the chunk size.
+func (s *Steps) Cuts(ctx context.Context, c apply.Command) ([]catalog.Key, error) {
+	return s.doer.splitVector(ctx, c.Pattern, c.Namespace, c.Min, c.Max, c.MaxBytes, false)
+}
+
 // Do sends the command of the server's release.
 func (s *Steps) Do(ctx context.Context, c apply.Command) error {
 	var command bson.D
