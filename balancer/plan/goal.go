@@ -25,6 +25,9 @@ const (
 	Undo GoalKind = "undo"
 )
 
+// GoalKinds returns the kinds of goals.
+func GoalKinds() []GoalKind { return []GoalKind{Balance, Drain, Zones, Defragment, Consolidate} }
+
 // Goal is what a plan is to lead to, and for which collections.
 type Goal struct {
 	Kind GoalKind `json:"kind"`

@@ -13,6 +13,8 @@ import (
 // Plan is a sequence of steps to a goal. Equal Snapshots and options make equal
 // plans.
 type Plan struct {
+	// Format is the version of the plan's form in JSON.
+	Format int `json:"format"`
 	// ID names the plan: a short text that is computed from all the rest.
 	ID string `json:"id"`
 	// Basis is what it was made for.
