@@ -23,6 +23,7 @@ type History struct {
 	chapters []chapter
 	// paused are the collections whose balancing is off because of it.
 	paused []string
+	path   string
 	size   int64 // bytes without a last line that was not written whole
 }
 
@@ -132,8 +133,8 @@ func (h *History) add(r Record) error {
 }
 
 func (h *History) begin(r Record) error {
-	p := &plan.Plan{}
-	if err := json.Unmarshal(r.Plan, p); err != nil {
+	p, err := plan.Read(bytes.NewReader(r.Plan))
+	if err != nil {
 		return fmt.Errorf("%w: its plan: %w", ErrNoJournal, err)
 	}
 	if len(h.chapters) == 0 {

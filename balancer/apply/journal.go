@@ -72,6 +72,7 @@ func OpenJournal(path string) (*Journal, error) {
 		return nil, err
 	}
 	if j.History, err = ReadJournal(file); err == nil {
+		j.History.path = path
 		if err = file.Truncate(j.History.size); err == nil {
 			_, err = file.Seek(j.History.size, io.SeekStart)
 		}
@@ -81,6 +82,21 @@ func OpenJournal(path string) (*Journal, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return j, nil
+}
+
+// LoadJournal reads a journal that somebody else may be writing.
+func LoadJournal(path string) (*History, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	h, err := ReadJournal(file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	h.path = path
+	return h, nil
 }
 
 // lockedJournal takes a file for this process alone. The lock ends with the

@@ -68,7 +68,7 @@ type run struct {
 
 	shared sync.Mutex            // holds the log and
 	cuts   map[int][]catalog.Key // where ranges that are too large are cut, by step
-	result     Result
+	result Result
 }
 
 // logError says that something could not be written down, after which nothing

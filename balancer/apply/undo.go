@@ -1,10 +1,6 @@
 package apply
 
 import (
-	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -30,8 +26,9 @@ func Undo(h *History) (*plan.Plan, error) {
 		}
 		return nil, errors.New("its undoing has begun: go on with it (--resume)")
 	}
-	u := undoing{p: &plan.Plan{Basis: h.last().plan.Basis, Model: h.last().plan.Model}}
-	u.p.Goal = plan.Goal{Kind: plan.Undo}
+	p := plan.Plan{Basis: h.last().plan.Basis, Model: h.last().plan.Model, Undoes: h.path}
+	p.Goal.Kind = plan.Undo
+	u := undoing{}
 	bases := map[string]plan.CollectionBasis{}
 	for i := len(h.chapters) - 1; i >= 0; i-- {
 		c := h.chapters[i]
@@ -42,31 +39,28 @@ func Undo(h *History) (*plan.Plan, error) {
 			u.back(c.began[j])
 		}
 	}
-	if len(u.p.Steps) == 0 {
+	if len(u.steps) == 0 {
 		return nil, ErrNothingToUndo
 	}
-	u.p.Basis.Collections = u.p.Basis.Collections[:0:0]
+	p.Basis.Collections = nil
 	for _, ns := range slices.Sorted(maps.Keys(bases)) {
-		if slices.ContainsFunc(u.p.Steps, func(s plan.Step) bool { return s.Namespace == ns }) {
-			u.p.Basis.Collections = append(u.p.Basis.Collections, bases[ns])
-			u.p.Goal.Namespaces = append(u.p.Goal.Namespaces, ns)
+		if slices.ContainsFunc(u.steps, func(s plan.Step) bool { return s.Namespace == ns }) {
+			p.Basis.Collections = append(p.Basis.Collections, bases[ns])
+			p.Goal.Namespaces = append(p.Goal.Namespaces, ns)
 		}
 	}
-	return u.finish()
+	return plan.Given(p, u.steps)
 }
 
-// undoing is an undo plan under construction.
-type undoing struct{ p *plan.Plan }
+// undoing collects the steps back.
+type undoing struct{ steps []plan.Step }
 
-func (u *undoing) add(s plan.Step) {
-	s.Number = len(u.p.Steps) + 1
-	u.p.Steps = append(u.p.Steps, s)
-}
+func (u *undoing) add(s plan.Step) { u.steps = append(u.steps, s) }
 
 // back takes one step back.
 func (u *undoing) back(b begun) {
 	s := b.step
-	back := plan.Step{Round: s.Round, Namespace: s.Namespace, From: s.From, Min: s.Min, Max: s.Max}
+	back := plan.Step{Namespace: s.Namespace, From: s.From, Min: s.Min, Max: s.Max}
 	back.Why = fmt.Sprintf("takes step %d back", s.Number)
 	switch s.Kind {
 	case plan.Move:
@@ -133,49 +127,4 @@ func (u *undoing) whole(back plan.Step, before []piece, points []catalog.Key) {
 			u.add(back)
 		}
 	}
-}
-
-// finish numbers the rounds, adds up, and names the plan.
-func (u *undoing) finish() (*plan.Plan, error) {
-	p := u.p
-	round := 0
-	for steps := range chunkBy(p.Steps, func(s plan.Step) int { return s.Round }) {
-		round++
-		for i := range steps {
-			steps[i].Round = round
-		}
-	}
-	p.Totals.Rounds = round
-	changes := map[catalog.ShardID]*plan.ShardChange{}
-	of := func(id catalog.ShardID) *plan.ShardChange {
-		if changes[id] == nil {
-			changes[id] = &plan.ShardChange{Shard: id}
-		}
-		return changes[id]
-	}
-	for _, s := range p.Steps {
-		switch s.Kind {
-		case plan.Move:
-			p.Totals.Moves++
-			p.Totals.Bytes, p.Totals.Documents = p.Totals.Bytes+s.Bytes, p.Totals.Documents+s.Documents
-			of(s.From).Before.Bytes += s.Bytes
-			of(s.To).After.Bytes += s.Bytes
-		case plan.Split:
-			p.Totals.Splits++
-		case plan.Merge:
-			p.Totals.Merges++
-		}
-	}
-	for _, c := range changes {
-		p.Shards = append(p.Shards, *c)
-	}
-	slices.SortFunc(p.Shards, func(a, b plan.ShardChange) int { return cmp.Compare(a.Shard, b.Shard) })
-	p.Reached = true
-	text, err := json.Marshal(p)
-	if err != nil {
-		return nil, err
-	}
-	sum := sha256.Sum256(text)
-	p.ID = "undo-" + hex.EncodeToString(sum[:4])
-	return p, nil
 }

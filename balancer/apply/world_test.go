@@ -5,14 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
@@ -81,13 +78,6 @@ func connect(t testing.TB, cluster *mock.Cluster) *mongo.Client {
 	return client
 }
 
-func (w *world) run(command bson.D) {
-	w.Helper()
-	if err := w.client.Database("admin").RunCommand(w.Context(), command).Err(); err != nil {
-		w.Fatal(err)
-	}
-}
-
 func (w *world) snapshot() *catalog.Snapshot {
 	w.Helper()
 	s, err := live.NewReader(w.client, live.ReaderOptions{}).Read(w.Context())
@@ -140,8 +130,6 @@ func (w *world) sameLayout(what string, want []string) {
 		w.Errorf("%s:\n%s\nwant\n%s", what, strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
-
-func (w *world) journal() string { return filepath.Join(w.TempDir(), "journal") }
 
 // uneven draws a topology: two collections, most chunks on the first shard, some
 // of them larger than a chunk size, zones that chunks violate and overlap. All
@@ -205,32 +193,4 @@ func goals(release catalog.Release) []plan.Goal {
 		list = append(list, plan.Goal{Kind: plan.Defragment})
 	}
 	return list
-}
-
-// watched is a cluster that tells a test of every command, before and after it.
-type watched struct {
-	apply.Cluster
-	before func(apply.Command) error
-	after  func(apply.Command) error
-}
-
-func (c watched) Do(ctx context.Context, command apply.Command) error {
-	if err := c.before(command); err != nil {
-		return err
-	}
-	err := c.Cluster.Do(ctx, command)
-	if c.after != nil {
-		if lost := c.after(command); lost != nil {
-			return lost
-		}
-	}
-	return err
-}
-
-// counted keeps shards from being part of two moves at once.
-type counted struct {
-	sync.Mutex
-	busy map[catalog.ShardID]int
-	most int // commands at once
-	now  int
 }
