@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"shardsh/balancer/foreign"
 )
 
 // answerLine is the part of a subcommand's command line that says how to show
@@ -51,8 +53,21 @@ func (env environment) write(o answerLine, show func(io.Writer) error) error {
 		}
 		return buffered(to, show)
 	}
+	if foreign.Special(o.file) {
+		return writeTo(o.file, os.O_WRONLY, show)
+	}
 	part := o.file + ".tmp"
-	f, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	err := writeTo(part, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, show)
+	if err == nil {
+		return os.Rename(part, o.file)
+	}
+	_ = os.Remove(part) // the first error is what counts
+	return err
+}
+
+// writeTo has show write to a path, which is opened with the flags.
+func writeTo(path string, flags int, show func(io.Writer) error) error {
+	f, err := os.OpenFile(path, flags, 0o600)
 	if err != nil {
 		return err
 	}
@@ -60,10 +75,6 @@ func (env environment) write(o answerLine, show func(io.Writer) error) error {
 	if closed := f.Close(); err == nil {
 		err = closed
 	}
-	if err == nil {
-		return os.Rename(part, o.file)
-	}
-	_ = os.Remove(part) // the first error is what counts
 	return err
 }
 

@@ -14,6 +14,9 @@ import (
 
 // Save writes a snapshot to a file, which is there as a whole or not at all.
 func Save(path string, s *catalog.Snapshot) (err error) {
+	if foreign.Special(path) {
+		return saveTo(path, s)
+	}
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
 	if err != nil {
 		return err
@@ -34,6 +37,16 @@ func Save(path string, s *catalog.Snapshot) (err error) {
 		return err
 	}
 	return os.Rename(f.Name(), path)
+}
+
+// saveTo writes to what is no file and stays what it is.
+func saveTo(path string, s *catalog.Snapshot) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	buffered := bufio.NewWriterSize(f, 1<<18)
+	return errors.Join(Write(buffered, s), buffered.Flush(), f.Close())
 }
 
 func ignoreMissing(err error) error {
