@@ -3,6 +3,7 @@ package forecast
 import (
 	"cmp"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -54,7 +55,8 @@ func (o Options) courses(s *catalog.Snapshot, r rates) ([]course, error) {
 	open := s.WithSettings(settings)
 	run := func(contents sim.Contents, seed uint64) (course, error) {
 		return simulate(open, o.Goal, sim.Config{
-			Location: time.UTC, IgnoreMode: true, Contents: contents, Costs: r.costs, Link: r.links, Seed: seed,
+			Location: time.UTC, IgnoreMode: true, Contents: contents, Costs: r.costs, Link: r.links.between, Seed: seed,
+			Rand: rand.New(rand.NewPCG(seed, 1)),
 		})
 	}
 	first, err := run(likeliest(s), o.Seed)
@@ -63,7 +65,7 @@ func (o Options) courses(s *catalog.Snapshot, r rates) ([]course, error) {
 	}
 	list := []course{first}
 	for i := range uint64(2) {
-		c, err := run(sim.Skewed(math.Max(0.3, math.Min(1, r.skew)), o.Seed+i), o.Seed+1+i)
+		c, err := run(sim.Skewed(math.Min(1, r.skew), o.Seed+i), o.Seed+1+i)
 		if err != nil {
 			return nil, err
 		}
@@ -92,24 +94,29 @@ func (f *Forecast) span(k clock, courses []course, r rates, now time.Time) bool 
 	if courses[0].moves == 0 && !courses[0].done.After(now) {
 		return true
 	}
-	var likely []time.Duration
-	for i, c := range courses {
-		low, ok := k.take(c, now, math.Exp(-nineInTen*r.unsure))
-		if !ok {
-			return false
-		}
-		middle, _ := k.take(c, now, 1)
-		high, _ := k.take(c, now, math.Exp(nineInTen*r.unsure))
-		likely = append(likely, middle)
-		if i == 0 {
-			f.Low, f.High = low, high
-		}
-		f.Low, f.High = min(f.Low, low), max(f.High, high)
+	list := slices.SortedFunc(slices.Values(courses), func(a, b course) int { return a.done.Compare(b.done) })
+	middle := list[len(list)/2]
+	unsure := math.Hypot(r.unsure(middle.working(), middle.unused(r.links)), between(courses, now))
+	var ok bool
+	if f.Likely, ok = k.take(middle, now, 1); !ok {
+		return false
 	}
-	slices.Sort(likely)
-	f.Likely = likely[len(likely)/2] + start/2
+	f.Low, _ = k.take(middle, now, math.Exp(-nineInTen*unsure))
+	f.High, _ = k.take(middle, now, math.Exp(nineInTen*unsure))
+	f.Likely += start / 2
 	f.High += start
 	return true
+}
+
+// between returns the standard deviation of the logarithm of what courses take.
+func between(courses []course, now time.Time) float64 {
+	var sum, squares float64
+	for _, c := range courses {
+		l := math.Log(max(1, c.done.Sub(now).Seconds()))
+		sum, squares = sum+l, squares+l*l
+	}
+	n := float64(len(courses))
+	return math.Sqrt(math.Max(0, squares/n-sum/n*sum/n))
 }
 
 // blocked says what keeps the goal from being reached.
