@@ -61,7 +61,7 @@ func hold(t *testing.T, seed uint64) (f forecast.Forecast, truth time.Duration, 
 		if d.goal.Kind == plan.Defragment {
 			d.run(t, bson.D{{Key: "configureCollectionBalancing", Value: "db.c0"}, {Key: "defragmentCollection", Value: true}})
 		}
-		history := time.Duration(20 * math.Exp(3*d.chance.Float64()) * float64(time.Minute)) // up to 400 min
+		history := time.Duration(40 * math.Exp(2.3*d.chance.Float64()) * float64(time.Minute)) // up to 400 min
 		for n := int64(0); n < 10 || d.now(t).Sub(d.begin) < history; n, _ = d.commits(t, nil) {
 			d.advance(t, history/4)
 			if d.now(t).Sub(d.begin) > 48*time.Hour {

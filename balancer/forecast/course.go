@@ -26,9 +26,14 @@ type course struct {
 	failed          int
 	left            int // chunks on a shard that drains
 	end             *catalog.Snapshot
+	// credit is what was done of the first moves before the simulation began.
+	credit time.Duration
 	// links is what moves between two shards took altogether.
 	links map[[2]catalog.ShardID]time.Duration
 }
+
+// idle reports whether nothing had to be done.
+func (c course) idle(start time.Time) bool { return c.moves == 0 && !c.done.After(start) }
 
 // working returns how long something moved.
 func (c course) working() (sum time.Duration) {
@@ -169,6 +174,7 @@ type clock struct {
 // are. It reports false when the window never opens.
 func (k clock) take(c course, start time.Time, factor float64) (time.Duration, bool) {
 	at, last := start, start
+	credit := c.credit
 	for _, s := range c.work {
 		if s.began.After(c.done) {
 			break
@@ -181,7 +187,9 @@ func (k clock) take(c course, start time.Time, factor float64) (time.Duration, b
 		if c.done.Before(ended) {
 			ended = c.done
 		}
-		at = opens.Add(time.Duration(math.Round(float64(ended.Sub(s.began)) * factor)))
+		spent := time.Duration(math.Round(float64(ended.Sub(s.began)) * factor))
+		at = opens.Add(max(0, spent-credit))
+		credit = 0
 		last = s.ended
 	}
 	return at.Sub(start), true

@@ -13,19 +13,19 @@ type links struct {
 	rates *rates
 	// copying is the part that grows with the bytes, rest are the other steps.
 	copying, rest ratios
-	past          evidence
+	past          map[[2]catalog.ShardID]tally
 }
 
 // between returns what migrations from one shard to another take.
 func (l links) between(from, to catalog.ShardID) sim.Link {
 	r := l.rates
 	if r.known == 0 {
-		return sim.Link{Failing: r.failing}
+		return sim.Link{Failing: l.failing(from, to)}
 	}
 	return sim.Link{
 		Bandwidth: int64(math.Max(1, r.perSecond/l.copying.slower(from, to))),
 		Move:      r.waiting + time.Duration(float64(r.steps)*l.rest.slower(from, to)),
-		Spread:    r.spread, Failing: l.past.failingBetween(from, to),
+		Spread:    r.spread, Failing: l.failing(from, to),
 	}
 }
 
@@ -103,20 +103,27 @@ func (l links) unknown(from, to catalog.ShardID) float64 {
 	return 1
 }
 
-// failingBetween returns the share of migrations between two shards that fail:
-// that of all, the more their own the more there were.
-func (e *evidence) failingBetween(from, to catalog.ShardID) float64 {
-	const doubt = 5
-	failed, all := 0.0, 0.0
+// tally counts the migrations between two shards.
+type tally struct{ failed, all float64 }
+
+// tallies counts the migrations of each two shards.
+func (e *evidence) tallies() map[[2]catalog.ShardID]tally {
+	out := map[[2]catalog.ShardID]tally{}
 	for _, f := range e.failures {
-		if f.from == from && f.to == to {
-			failed, all = failed+1, all+1
-		}
+		pair := [2]catalog.ShardID{f.from, f.to}
+		out[pair] = tally{out[pair].failed + 1, out[pair].all + 1}
 	}
 	for _, m := range e.moves {
-		if m.from == from && m.to == to {
-			all++
-		}
+		pair := [2]catalog.ShardID{m.from, m.to}
+		out[pair] = tally{out[pair].failed, out[pair].all + 1}
 	}
-	return (failed + doubt*e.failing()) / (all + doubt)
+	return out
+}
+
+// failing returns the share of migrations between two shards that fail: that of
+// all, the more their own the more there were.
+func (l links) failing(from, to catalog.ShardID) float64 {
+	const doubt = 5
+	own := l.past[[2]catalog.ShardID{from, to}]
+	return (own.failed + doubt*l.rates.failing) / (own.all + doubt)
 }

@@ -122,7 +122,7 @@ func (d *drawn) topology() []byte {
 	}
 	var collections []object
 	for n := range d.collections {
-		list := make([]object, 60+r.IntN(400))
+		list := make([]object, 150+r.IntN(500))
 		// Chunks that grow and are split hold half a chunk size on average.
 		typical := math.Exp(r.NormFloat64()*0.5) * float64(d.release.DefaultChunkSize()>>20) / 2
 		spread := r.Float64()

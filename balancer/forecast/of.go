@@ -32,12 +32,15 @@ func Of(s *catalog.Snapshot, o Options) (Forecast, error) {
 	if err != nil {
 		return Forecast{}, err
 	}
-	f := Forecast{Goal: o.Goal, At: s.Time().In(k.in)}
-	likely := courses[0]
-	f.Moves, f.Bytes, f.Left = likely.moves, likely.bytes, likely.left
-	opens := f.span(k, courses, r, s.Time())
+	likely := middle(courses)
+	likely.credit = underWay(s)
+	f := Forecast{
+		Goal: o.Goal, At: s.Time().In(k.in), Windowed: k.settings.Window != nil || len(k.settings.Days) > 0,
+		Moves: likely.moves, Bytes: likely.bytes, Left: likely.left,
+	}
+	opens := f.span(k, likely, between(courses, s.Time()), r)
 	f.blocked(s, likely, opens)
-	f.Done = likely.moves == 0 && !likely.done.After(s.Time()) && len(f.Because) == 0
+	f.Done = likely.idle(s.Time()) && len(f.Because) == 0
 	f.Basis = append(changed, basis{r, e, k, likely, o}.words()...)
 	return f, nil
 }
@@ -60,7 +63,7 @@ func (o Options) courses(s *catalog.Snapshot, r rates) ([]course, error) {
 		})
 	}
 	first, err := run(likeliest(s), o.Seed)
-	if err != nil || first.moves == 0 || first.moves > fewMoves {
+	if err != nil || first.moves+first.failed == 0 || first.moves > fewMoves {
 		return []course{first}, err
 	}
 	list := []course{first}
@@ -89,20 +92,33 @@ const nineInTen = 1.645
 // start is how long a round that is due may take to begin.
 const start = 10 * time.Second
 
+// middle returns the course that takes neither the longest nor the shortest.
+func middle(courses []course) course {
+	list := slices.SortedFunc(slices.Values(courses), func(a, b course) int { return a.done.Compare(b.done) })
+	return list[len(list)/2]
+}
+
+// underWay returns how long the oldest migration under way goes on already.
+func underWay(s *catalog.Snapshot) (longest time.Duration) {
+	for _, m := range s.Parts().Migrations {
+		if !m.Since.IsZero() {
+			longest = max(longest, s.Time().Sub(m.Since))
+		}
+	}
+	return longest
+}
+
 // span sets the times; it reports false when the window never opens.
-func (f *Forecast) span(k clock, courses []course, r rates, now time.Time) bool {
-	if courses[0].moves == 0 && !courses[0].done.After(now) {
+func (f *Forecast) span(k clock, c course, between float64, r rates) (ok bool) {
+	if c.idle(f.At) {
 		return true
 	}
-	list := slices.SortedFunc(slices.Values(courses), func(a, b course) int { return a.done.Compare(b.done) })
-	middle := list[len(list)/2]
-	unsure := math.Hypot(r.unsure(middle.working(), middle.unused(r.links)), between(courses, now))
-	var ok bool
-	if f.Likely, ok = k.take(middle, now, 1); !ok {
+	if f.Likely, ok = k.take(c, f.At, 1); !ok {
 		return false
 	}
-	f.Low, _ = k.take(middle, now, math.Exp(-nineInTen*unsure))
-	f.High, _ = k.take(middle, now, math.Exp(nineInTen*unsure))
+	unsure := math.Hypot(r.unsure(c.working(), c.unused(r.links)), between)
+	f.Low, _ = k.take(c, f.At, math.Exp(-nineInTen*unsure))
+	f.High, _ = k.take(c, f.At, math.Exp(nineInTen*unsure))
 	f.Likely += start / 2
 	f.High += start
 	return true

@@ -49,7 +49,7 @@ func ratesOf(e evidence) rates {
 	r := rates{costs: sim.DefaultCosts(), known: len(e.moves), failing: e.failing()}
 	if r.known == 0 {
 		r.costs.Bandwidth, r.perSecond, r.skew = assumedRate, assumedRate, assumedSkew
-		r.links = links{rates: &r, copying: newRatios(), rest: newRatios(), past: e}
+		r.links = links{rates: &r, copying: newRatios(), rest: newRatios(), past: e.tallies()}
 		return r
 	}
 	newest := e.moves[0].at
@@ -60,7 +60,7 @@ func ratesOf(e evidence) rates {
 	}
 	r.fit(e.moves, weights)
 	copying, rest := r.compare(e.moves, weights)
-	r.links = links{&r, copying, rest, e}
+	r.links = links{&r, copying, rest, e.tallies()}
 	r.costs.Failed = e.failedTime(r.costs.Refused)
 	r.skew = skewOf(e.moves)
 	return r
