@@ -2,6 +2,7 @@ package diagnosis
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
@@ -11,6 +12,20 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
+// DocumentLiteral writes a document as it is entered in the shell.
+func DocumentLiteral(doc bson.Raw) string {
+	return literal(bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: doc})
+}
+
+// TextLiteral writes a text as it is entered in the shell.
+func TextLiteral(text string) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(text) // texts can always be encoded
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
 // literal writes a value as it is entered in the shell.
 func literal(v bson.RawValue) string {
 	switch v.Type {
@@ -18,11 +33,11 @@ func literal(v bson.RawValue) string {
 		elements, _ := v.Document().Elements()
 		parts := make([]string, len(elements))
 		for i, e := range elements {
-			parts[i] = strconv.Quote(e.Key()) + ": " + literal(e.Value())
+			parts[i] = TextLiteral(e.Key()) + ": " + literal(e.Value())
 		}
 		return "{" + strings.Join(parts, ", ") + "}"
 	case bson.TypeString:
-		return strconv.Quote(v.StringValue())
+		return TextLiteral(v.StringValue())
 	case bson.TypeBoolean:
 		return strconv.FormatBool(v.Boolean())
 	case bson.TypeNull:
@@ -48,7 +63,7 @@ func literal(v bson.RawValue) string {
 		t, i := v.Timestamp()
 		return fmt.Sprintf("Timestamp(%d, %d)", t, i)
 	}
-	return fmt.Sprintf("EJSON.parse(%q)", v.String())
+	return "EJSON.parse(" + TextLiteral(v.String()) + ")"
 }
 
 // double keeps its type where the shell would take a whole number for an
