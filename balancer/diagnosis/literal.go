@@ -12,11 +12,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// DocumentLiteral writes a document as it is entered in the shell.
-func DocumentLiteral(doc bson.Raw) string {
-	return literal(bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: doc})
-}
-
 // TextLiteral writes a text as it is entered in the shell.
 func TextLiteral(text string) string {
 	var b strings.Builder
@@ -24,6 +19,11 @@ func TextLiteral(text string) string {
 	e.SetEscapeHTML(false)
 	_ = e.Encode(text) // texts can always be encoded
 	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// Literal writes a document as it is entered in the shell.
+func Literal(doc bson.Raw) string {
+	return literal(bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: doc})
 }
 
 // literal writes a value as it is entered in the shell.

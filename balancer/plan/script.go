@@ -94,7 +94,7 @@ func (s Step) call(p catalog.KeyPattern) string {
 	return fmt.Sprintf("merge(%d, %s, %s, %s)", s.Number, quoted(s.Namespace), quoted(string(s.From)), bounds)
 }
 
-func bound(p catalog.KeyPattern, k catalog.Key) string { return diagnosis.DocumentLiteral(p.Bound(k)) }
+func bound(p catalog.KeyPattern, k catalog.Key) string { return diagnosis.Literal(p.Bound(k)) }
 
 func quoted(text string) string { return diagnosis.TextLiteral(text) }
 

@@ -27,7 +27,7 @@ func tables() [][]helper {
 			shardBalanceMethods(), shardDrainMethods(), shardDefragmentMethods(), shardMergeMethods(), shardWindowMethods(),
 			shardWhyMethods(),
 			shardPlanMethods(),
-			shardExtraMethods(),
+			shardExtraMethods(), shardMapMethods(),
 		),
 		[][]helper{shardLegacyMethods()},
 	)
