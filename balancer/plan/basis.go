@@ -27,14 +27,15 @@ func basisOf(s *catalog.Snapshot, names []string, g Goal) (Basis, error) {
 			return b, fmt.Errorf("plan: the shard key of %s: %w", ns, err)
 		}
 		b.Collections = append(b.Collections, CollectionBasis{
-			Namespace: ns, UUID: uuidText(c.UUID), Key: json.RawMessage(key),
+			Namespace: ns, UUID: UUIDText(c.UUID), Key: json.RawMessage(key),
 			Version: c.Table.Version().ChunkVersion, Chunks: c.Table.Len(),
 		})
 	}
 	return b, nil
 }
 
-func uuidText(u bson.Binary) string {
+// UUIDText returns a UUID as plans have it.
+func UUIDText(u bson.Binary) string {
 	text := hex.EncodeToString(u.Data)
 	if len(text) != 32 {
 		return text
@@ -65,7 +66,7 @@ func hashOf(s *catalog.Snapshot, names []string, g Goal) string {
 	}
 	for _, ns := range names {
 		c := s.Collection(ns)
-		h.add(ns, uuidText(c.UUID), c.Epoch, c.Timestamp, c.Pattern, c.MaxChunkSizeBytes)
+		h.add(ns, UUIDText(c.UUID), c.Epoch, c.Timestamp, c.Pattern, c.MaxChunkSizeBytes)
 		h.add(c.NoBalance, c.AllowMigrations, c.PermitMigrations, c.EnableAutoMerge, c.Resharding)
 		if c.Table != nil {
 			h.add(c.Table.Version(), c.Table.Len())

@@ -21,6 +21,8 @@ const (
 	Defragment GoalKind = "defragment"
 	// Consolidate makes as few chunks as the merges without moves allow.
 	Consolidate GoalKind = "consolidate"
+	// Undo takes back what was carried out of other plans: apply makes such plans.
+	Undo GoalKind = "undo"
 )
 
 // GoalKinds returns the kinds of goals.

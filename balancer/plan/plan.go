@@ -20,6 +20,8 @@ type Plan struct {
 	// Basis is what it was made for.
 	Basis Basis `json:"basis"`
 	Goal  Goal  `json:"goal"`
+	// Undoes is the journal of an applying that the goal Undo takes back.
+	Undoes string `json:"undoes,omitzero"`
 	// Model names the model of chunk contents that sizes come from, Seed is that of
 	// its lots.
 	Model string `json:"model"`
