@@ -101,6 +101,16 @@ func (c *CollectionState) DataSizes(chunkSize int64) DataSizes {
 	return sizes
 }
 
+// Owned returns what a shard has of a collection, and whether that is known. The
+// stage that tells the sizes leaves out shards that have nothing of it.
+func (s *Snapshot) Owned(c *CollectionState, shard ShardState) (ShardData, bool) {
+	data, told := c.Sizes[shard.ID]
+	silent := shard.Unreachable != "" || slices.ContainsFunc(s.parts.Source.Gaps, func(g Gap) bool {
+		return g.What == "sizes" && g.Shard == shard.ID
+	})
+	return data, told || len(c.Sizes) > 0 && !silent
+}
+
 // WithCollection returns a copy in which the collection takes the place of the
 // one with its namespace, or is added.
 func (s *Snapshot) WithCollection(c *CollectionState) *Snapshot {
