@@ -19,7 +19,7 @@ type CollectionState struct {
 	Counts map[ShardID]ChunkCount
 
 	// Sizes is what each shard has of the collection. A shard without an entry
-	// did not tell.
+	// did not tell; one without a chunk has one of nothing.
 	Sizes map[ShardID]ShardData
 	// ChunkSizes are the sizes of chunks as far as somebody measured them.
 	ChunkSizes []ChunkSize
