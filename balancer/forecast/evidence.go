@@ -91,7 +91,8 @@ func (e *evidence) migrations(log []catalog.LogEntry) {
 			e.failures = append(e.failures, failure{entry.Time, from, to, took})
 			continue
 		}
-		open[from], bounds[from] = migration{at: entry.Time, ns: entry.Namespace, from: from, to: to, took: took, copied: copied}, lower
+		bounds[from] = lower
+		open[from] = migration{at: entry.Time, ns: entry.Namespace, from: from, to: to, took: took, copied: copied}
 	}
 }
 

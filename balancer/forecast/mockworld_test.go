@@ -140,10 +140,12 @@ func (d *drawn) topology() []byte {
 				list[i]["max"] = object{"x": 100_000 * (i + 1)}
 			}
 		}
-		collections = append(collections, object{"ns": fmt.Sprintf("db.c%d", n), "key": object{"x": 1}, "noBalance": true, "chunks": list})
+		ns := fmt.Sprintf("db.c%d", n)
+		collections = append(collections, object{"ns": ns, "key": object{"x": 1}, "noBalance": true, "chunks": list})
 	}
 	text, err := json.Marshal(object{
-		"shards": shards, "databases": []object{{"name": "db", "primary": fmt.Sprintf("s%d", d.shards-1)}}, "collections": collections,
+		"shards": shards, "collections": collections,
+		"databases": []object{{"name": "db", "primary": fmt.Sprintf("s%d", d.shards-1)}},
 	})
 	if err != nil {
 		panic(err)

@@ -18,7 +18,8 @@ import (
 // Equal Snapshots and options give equal forecasts.
 func Of(s *catalog.Snapshot, o Options) (Forecast, error) {
 	o.Goal.Kind = cmp.Or(o.Goal.Kind, plan.Balance)
-	if err := o.check(s); err != nil {
+	o, err := o.check(s)
+	if err != nil {
 		return Forecast{}, err
 	}
 	e := evidenceOf(s)
@@ -140,8 +141,7 @@ func (f *Forecast) blocked(s *catalog.Snapshot, c course, opens bool) {
 	d := diagnosis.Of(s)
 	f.Because = append(f.Because, d.About(diagnosis.SettingsUnreadable)...)
 	if s.Settings().Mode != catalog.ModeFull || diagnosis.ModeOf(s) == catalog.ModeOff {
-		f.IfOn = c.moves > 0 || !c.reached
-		if f.IfOn {
+		if f.IfOn = !c.idle(s.Time()); f.IfOn {
 			f.Because = append(f.Because, d.About(diagnosis.BalancerOff)...)
 		}
 	}

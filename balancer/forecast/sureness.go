@@ -11,8 +11,8 @@ const spell = 30 * time.Minute
 // What the spread of the loads of spells is taken for as long as few were seen,
 // and what remains unknown however much was seen.
 const (
-	assumedLoad = 0.12
-	surprise    = 0.1
+	assumedLoad = 0.1
+	surprise    = 0.09
 	// unseen is the spread of the speeds of links that nothing has used yet.
 	unseen = 0.35
 )

@@ -27,6 +27,8 @@ func (f Forecast) Headline() string {
 	}
 	if len(f.Because) > 0 {
 		text += ": " + f.Because[0].Sentence
+	} else {
+		text += ": the balancer's window never opens"
 	}
 	switch {
 	case f.High == 0:
@@ -48,7 +50,11 @@ func (f Forecast) Range() string {
 
 // goal returns the goal as a state of what it is about.
 func (f Forecast) goal() string {
+	const named = 3
 	of := strings.Join(f.Goal.Namespaces, ", ")
+	if n := len(f.Goal.Namespaces); n > named {
+		of = counted(n, "collection")
+	}
 	if of != "" {
 		of += " "
 	}
