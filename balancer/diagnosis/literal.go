@@ -15,12 +15,7 @@ import (
 func literal(v bson.RawValue) string {
 	switch v.Type {
 	case bson.TypeEmbeddedDocument:
-		elements, _ := v.Document().Elements()
-		parts := make([]string, len(elements))
-		for i, e := range elements {
-			parts[i] = strconv.Quote(e.Key()) + ": " + literal(e.Value())
-		}
-		return "{" + strings.Join(parts, ", ") + "}"
+		return document(v.Document())
 	case bson.TypeString:
 		return strconv.Quote(v.StringValue())
 	case bson.TypeBoolean:
@@ -49,6 +44,16 @@ func literal(v bson.RawValue) string {
 		return fmt.Sprintf("Timestamp(%d, %d)", t, i)
 	}
 	return fmt.Sprintf("EJSON.parse(%q)", v.String())
+}
+
+// document writes a document as it is entered in the shell.
+func document(doc bson.Raw) string {
+	elements, _ := doc.Elements()
+	parts := make([]string, len(elements))
+	for i, e := range elements {
+		parts[i] = strconv.Quote(e.Key()) + ": " + literal(e.Value())
+	}
+	return "{" + strings.Join(parts, ", ") + "}"
 }
 
 // double keeps its type where the shell would take a whole number for an
