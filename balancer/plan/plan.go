@@ -13,13 +13,19 @@ import (
 // Plan is a sequence of steps to a goal. Equal Snapshots and options make equal
 // plans.
 type Plan struct {
+	// Format is the version of the plan's form in JSON.
+	Format int `json:"format"`
 	// ID names the plan: a short text that is computed from all the rest.
 	ID string `json:"id"`
 	// Basis is what it was made for.
 	Basis Basis `json:"basis"`
 	Goal  Goal  `json:"goal"`
-	// Model names the model of chunk contents that sizes come from.
+	// Undoes is the journal of an applying that the goal Undo takes back.
+	Undoes string `json:"undoes,omitzero"`
+	// Model names the model of chunk contents that sizes come from, Seed is that of
+	// its lots.
 	Model string `json:"model"`
+	Seed  uint64 `json:"seed,omitzero"`
 	// Limits are the bounds it was asked to keep.
 	Limits Limits `json:"limits,omitzero"`
 	Steps  []Step `json:"steps"`
@@ -63,6 +69,8 @@ type Totals struct {
 	// Bytes and Documents move.
 	Bytes     int64 `json:"bytes"`
 	Documents int64 `json:"documents"`
+	// Time is when the last step has ended, counted from the time of the basis.
+	Time time.Duration `json:"timeNanos"`
 }
 
 // ShardChange is what a shard had and will have of the collections that the plan

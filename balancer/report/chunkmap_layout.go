@@ -78,7 +78,7 @@ func (s strip) cells(t *catalog.RoutingTable, shards, width int) []Cell {
 	}
 	for i := range cells {
 		cells[i].From = t.At(cells[i].First).Min
-		cells[i].Parts = partsOf(shares[i*shards : (i+1)*shards])
+		cells[i].Owners = ownersOf(shares[i*shards : (i+1)*shards])
 	}
 	return cells
 }
@@ -107,14 +107,14 @@ func (c *Cell) add(i int, begins, jumbo bool) {
 	}
 }
 
-// partsOf sorts the shards of a cell.
-func partsOf(shares []float64) []Part {
-	var parts []Part
+// ownersOf sorts the shards of a cell.
+func ownersOf(shares []float64) []Owner {
+	var owners []Owner
 	for shard, share := range shares {
 		if share > 0 {
-			parts = append(parts, Part{shard, share})
+			owners = append(owners, Owner{shard, share})
 		}
 	}
-	slices.SortStableFunc(parts, func(a, b Part) int { return cmp.Compare(b.Share, a.Share) })
-	return parts
+	slices.SortStableFunc(owners, func(a, b Owner) int { return cmp.Compare(b.Share, a.Share) })
+	return owners
 }

@@ -85,14 +85,14 @@ func drawn(m report.ChunkMap) string {
 	var b strings.Builder
 	for _, c := range m.Cells {
 		text := ""
-		for _, p := range c.Parts {
+		for _, p := range c.Owners {
 			id := string(m.Shards[p.Shard].ID)
 			text += id[len(id)-1:]
 		}
 		if c.Begins > 0 {
 			text = strings.ToUpper(text)
 		}
-		if len(c.Parts) > 1 {
+		if len(c.Owners) > 1 {
 			text = "(" + text + ")"
 		}
 		b.WriteString(text + strings.Repeat("!", c.Jumbo))
@@ -213,7 +213,7 @@ func checkCells(t *rapid.T, c *catalog.CollectionState, m report.ChunkMap, width
 	begun, next := 0, 0
 	for i, cell := range m.Cells {
 		share := 0.0
-		for _, p := range cell.Parts {
+		for _, p := range cell.Owners {
 			share += p.Share
 		}
 		if math.Abs(share-1) > 1e-6 {

@@ -18,12 +18,15 @@ const (
 	Merged
 	MarkedJumbo
 	PhaseEntered
-	SwitchedOff // balancing of a collection, for lack of an index
+	Defragmented // the defragmentation of a collection has ended
+	SwitchedOff  // balancing of a collection, for lack of an index
 )
 
 // String returns the kind in the words of a report.
 func (k EventKind) String() string {
-	return [...]string{"moved", "move failed", "split", "merged", "marked jumbo", "phase", "switched off"}[k]
+	return [...]string{
+		"moved", "move failed", "split", "merged", "marked jumbo", "phase", "defragmented", "switched off",
+	}[k]
 }
 
 // Event is one change of the cluster, or a move that failed. Fields that do not
@@ -39,6 +42,10 @@ type Event struct {
 	// Bytes and Documents moved.
 	Bytes, Documents int64
 	Reason           policy.Reason
+	// Force is that of a migration; Left is how many pieces of its chunk stay with
+	// the donor.
+	Force policy.ForceJumbo
+	Left  int
 	// Points of a split.
 	Points []catalog.Key
 	// Chunks went into a merged one.

@@ -94,6 +94,8 @@ func (env environment) shell(ctx context.Context, o commandLine) error {
 	defer conn.close()
 	switch {
 	case interactive: // the banner says it
+	case o.snapshot != "":
+		notice(env.stderr, o.quiet, "Using a %s.", conn.cluster)
 	case o.usesMock() && o.mock == "":
 		notice(env.stderr, o.quiet, "No address given: using the embedded %s.", conn.cluster)
 	case conn.address != "":
@@ -103,8 +105,9 @@ func (env environment) shell(ctx context.Context, o commandLine) error {
 	shell, err := bindings.New(bindings.Config{
 		Client: conn.client, Address: conn.address, Database: conn.database, Deployment: conn.deployment,
 		Stdin: env.scriptInput(bounded, interactive), Stdout: screen.Writer(env.stdout), Stderr: screen.Writer(env.stderr),
-		Clock: conn.clock, Color: env.color(), Terminal: isTerminal(env.stdout), Interactive: interactive,
-		Args: o.args, Executable: os.Args[0], Version: version(),
+		Clock: conn.clock, Color: env.color(), Terminal: isTerminal(env.stdout), Columns: env.columns,
+		Interactive: interactive,
+		Args:        o.args, Executable: os.Args[0], Version: version(),
 		Guard: env.guard(o), Scripts: scripts.Files,
 		SetName: conn.setName, ReadPreference: conn.readPreference, NoRetryWrites: conn.noRetryWrites,
 		Settings: conn.settings,
