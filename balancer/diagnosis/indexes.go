@@ -35,4 +35,4 @@ func handle(ns string) string {
 }
 
 // keyLiteral writes a key pattern as it is entered in the shell.
-func keyLiteral(p catalog.KeyPattern) string { return document(p.Doc()) }
+func keyLiteral(p catalog.KeyPattern) string { return Literal(p.Doc()) }

@@ -115,7 +115,7 @@ func jumboCommands(c *catalog.CollectionState) (list []string) {
 // whatever its keys are; those grow with a refined shard key.
 func splitCommand(c *catalog.CollectionState, chunk catalog.Chunk, refined bool) string {
 	bound := func(k catalog.Key) string {
-		text := document(c.Pattern.Bound(k))
+		text := Literal(c.Pattern.Bound(k))
 		if !refined {
 			return text
 		}

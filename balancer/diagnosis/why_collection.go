@@ -114,7 +114,7 @@ func alignments(c *catalog.CollectionState) (list []string) {
 			if len(list) == alignmentsShown || !bound.Less(c.Pattern.GlobalMax()) || c.Table.Begins(bound) {
 				continue
 			}
-			command := fmt.Sprintf("sh.splitAt(%q, %s)", c.Namespace, document(c.Pattern.Bound(bound)))
+			command := fmt.Sprintf("sh.splitAt(%q, %s)", c.Namespace, Literal(c.Pattern.Bound(bound)))
 			if !slices.Contains(list, command) {
 				list = append(list, command)
 			}
@@ -145,7 +145,7 @@ const uneven = 1.5
 func (d *Diagnosis) looksUneven(c *catalog.CollectionState) []Finding {
 	bytes, chunks := spread{}, spread{}
 	for _, shard := range d.Shards() {
-		if data, known := owned(d.Snapshot, c, shard); known && !shard.Draining {
+		if data, known := d.Owned(c, shard); known && !shard.Draining {
 			bytes.add(shard.ID, data.Bytes)
 			chunks.add(shard.ID, c.CountOn(shard.ID).Chunks)
 		}

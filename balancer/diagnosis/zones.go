@@ -127,7 +127,7 @@ func ofEmptyZones(c *catalog.CollectionState) (list []Finding) {
 		lower, upper := c.Pattern.Bound(r.Min), c.Pattern.Bound(r.Max)
 		f := finding(ZoneWithoutData, Scope{Namespace: c.Namespace, Zone: r.Zone},
 			fmt.Sprintf("%s has no document in a range of zone %s: %s to %s", c.Namespace, r.Zone, lower, upper))
-		f.Instead = []string{fmt.Sprintf("sh.removeRangeFromZone(%q, %s, %s)", c.Namespace, document(lower), document(upper))}
+		f.Instead = []string{fmt.Sprintf("sh.removeRangeFromZone(%q, %s, %s)", c.Namespace, Literal(lower), Literal(upper))}
 		list = append(list, f)
 	}
 	return list
