@@ -120,7 +120,8 @@ func ofWindow(s *catalog.Snapshot) []Finding {
 	wait := opens.Sub(now)
 	f := finding(WindowShut, Scope{}, fmt.Sprintf(
 		"the balancer's window is shut; it opens in %s, at %s if the config servers' clock is %s",
-		spanText(wait), opens.Format("Monday 15:04"), now.Location()))
+		SpanText(wait), opens.Format("Monday 15:04"), now.Location()))
+	f.Due = opens
 	f.Numbers = []Number{{Name: "opensIn", Value: int64(wait.Seconds()), Unit: Seconds}}
 	return []Finding{f}
 }

@@ -2,6 +2,7 @@ package diagnosis
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,6 +19,9 @@ type Finding struct {
 	Numbers []Number
 	// Since is when it began; zero when that is not known.
 	Since time.Time
+	// Due is when the balancer can act next by itself; zero when that is not
+	// known, or in its next round.
+	Due time.Time
 	// Sentence says what is the case, without what to do about it. It has no
 	// full stop, as it stands in lists and before commands.
 	Sentence string
@@ -105,6 +109,17 @@ const (
 	Bytes   Unit = "bytes"
 	Seconds Unit = "seconds"
 )
+
+// Text returns the value in its unit.
+func (n Number) Text() string {
+	switch n.Unit {
+	case Bytes:
+		return bytesText(n.Value)
+	case Seconds:
+		return SpanText(time.Duration(n.Value) * time.Second)
+	}
+	return strconv.FormatInt(n.Value, 10)
+}
 
 // Number returns a quantity by its name, and reports whether the finding has it.
 func (f Finding) Number(name string) (value int64, ok bool) {

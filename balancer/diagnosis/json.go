@@ -15,6 +15,7 @@ type findingJSON struct {
 	About    Scope     `json:"about"`
 	Sentence string    `json:"sentence"`
 	Since    time.Time `json:"since,omitzero"`
+	Due      time.Time `json:"due,omitzero"`
 	Numbers  []Number  `json:"numbers,omitempty"`
 	Commands []string  `json:"commands,omitempty"`
 	Remedy   string    `json:"remedy"`
@@ -23,7 +24,7 @@ type findingJSON struct {
 // MarshalJSON returns the finding as an object, with the remedy of its code.
 func (f Finding) MarshalJSON() ([]byte, error) {
 	return json.Marshal(findingJSON{
-		f.Code, f.Severity.String(), f.Actor.String(), f.Scope, f.Sentence, f.Since, f.Numbers, f.Commands,
+		f.Code, f.Severity.String(), f.Actor.String(), f.Scope, f.Sentence, f.Since, f.Due, f.Numbers, f.Commands,
 		Define(f.Code).Remedy,
 	})
 }
@@ -35,6 +36,7 @@ func (a Answer) MarshalJSON() ([]byte, error) { return json.Marshal(a.form()) }
 type answerJSON struct {
 	Headline string    `json:"headline"`
 	Healthy  bool      `json:"healthy"`
+	Time     time.Time `json:"time,omitzero"`
 	About    Scope     `json:"about"`
 	Symptoms []Finding `json:"symptoms"`
 	Causes   []Finding `json:"causes"`
@@ -43,7 +45,7 @@ type answerJSON struct {
 
 func (a Answer) form() answerJSON {
 	list := func(of []Finding) []Finding { return append([]Finding{}, of...) }
-	return answerJSON{a.Headline(), a.Healthy(), a.About, list(a.Symptoms), list(a.Causes), list(a.Notes)}
+	return answerJSON{a.Headline(), a.Healthy(), a.Time, a.About, list(a.Symptoms), list(a.Causes), list(a.Notes)}
 }
 
 type chunkAnswerJSON struct {

@@ -15,7 +15,8 @@ func TestJSONForm(t *testing.T) {
 	a := Why(c.snapshot(), Scope{Namespace: "x.y"})
 	a.Causes[0].Since = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	want := `{"headline":"x.y is not balanced (chunksImbalance): the balancer is off","healthy":false,` +
-		`"about":{"ns":"x.y"},"symptoms":[{"code":"notBalanced","severity":"info","actor":"balancer","about":{"ns":"x.y"},` +
+		`"time":"2026-11-20T12:00:00Z","about":{"ns":"x.y"},"symptoms":[` +
+		`{"code":"notBalanced","severity":"info","actor":"balancer","about":{"ns":"x.y"},` +
 		`"sentence":"x.y is not balanced (chunksImbalance)",` +
 		`"numbers":[{"name":"misplaced","value":1048576000,"unit":"bytes"},` +
 		`{"name":"donor","value":2097152000,"unit":"bytes"},{"name":"recipient","value":1,"unit":"bytes"},` +

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"shardsh/balancer/catalog"
 )
@@ -13,6 +14,8 @@ import (
 type Answer struct {
 	// About is what was asked about: the cluster, a collection, a shard, a zone.
 	About Scope
+	// Time is when the cluster was as the answer says; zero when that is not known.
+	Time time.Time
 	// Symptoms are what is not as it should be, the gravest first; none where
 	// nothing is wrong.
 	Symptoms []Finding
@@ -47,7 +50,7 @@ var causes = []Code{
 // chunks.
 func Why(s *catalog.Snapshot, about Scope) Answer {
 	d := Of(s)
-	a := Answer{About: about}
+	a := Answer{About: about, Time: s.Time()}
 	findings := slices.Concat(d.Findings, d.explained(), d.notes())
 	if ModeOf(s) == catalog.ModeOff {
 		findings = append(findings, ofWindow(s)...) // the next thing in the way

@@ -10,8 +10,9 @@ import (
 // ChunkAnswer is why one chunk is where it is.
 type ChunkAnswer struct {
 	Answer
-	Chunk catalog.Chunk
-	Zone  string // empty for none
+	Pattern catalog.KeyPattern
+	Chunk   catalog.Chunk
+	Zone    string // empty for none
 	// Decisions are what a round would decide about the chunk now, in order.
 	Decisions []policy.Decision
 	// Verdicts are what each shard would get as the recipient, by id.
@@ -31,7 +32,7 @@ type Verdict struct {
 // WhyChunk returns why the chunk with a key is where it is. The collection must
 // be sharded, and its chunks read.
 func WhyChunk(s *catalog.Snapshot, c *catalog.CollectionState, key catalog.Key) ChunkAnswer {
-	a := ChunkAnswer{Answer: Why(s, Scope{Namespace: c.Namespace})}
+	a := ChunkAnswer{Answer: Why(s, Scope{Namespace: c.Namespace}), Pattern: c.Pattern}
 	for chunk := range c.Table.Overlapping(key, catalog.Key{}) {
 		a.Chunk = chunk
 		break

@@ -25,11 +25,17 @@ func timesText(n int64) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// spanText shows a span of time in whole minutes.
-func spanText(d time.Duration) string {
+// SpanText shows a span of time: in seconds, minutes, hours or days, by its length.
+func SpanText(d time.Duration) string {
+	if d < time.Minute {
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	}
 	minutes := int(d.Round(time.Minute).Minutes())
 	if minutes < 60 {
 		return fmt.Sprintf("%d min", minutes)
+	}
+	if hours := minutes / 60; hours >= 48 {
+		return fmt.Sprintf("%dd%02dh", hours/24, hours%24)
 	}
 	return fmt.Sprintf("%dh%02dm", minutes/60, minutes%60)
 }

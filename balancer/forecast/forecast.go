@@ -31,4 +31,10 @@ type Forecast struct {
 	// keeps the balancer from it.
 	Never   bool                `json:"never"`
 	Because []diagnosis.Finding `json:"because"`
+	// IfOn tells that the balancer is off; the times are what it would take if it
+	// were switched on now.
+	IfOn bool `json:"ifSwitchedOn"`
+	// Left is how many chunks stay on a shard that drains, when all is done that
+	// the balancer can do; the times are those until then.
+	Left int `json:"left"`
 }

@@ -197,5 +197,6 @@ func (c *cluster) EndDefragmentation(_ context.Context, ns string, _ bson.Binary
 	}
 	coll.entry.Defragment, coll.entry.DefragmentationPhase, coll.touched = false, "", true
 	coll.table = coll.table.WithoutEstimates()
+	c.tell(Event{Kind: Defragmented, Namespace: ns})
 	return nil
 }

@@ -20,6 +20,7 @@ type cluster struct {
 	first    *catalog.Snapshot
 	queue    *balancer.Queue
 	costs    Costs
+	links    *links // nil = all alike
 	settings catalog.Settings
 	stored   map[string]bson.Raw // config.settings, by id
 	shards   []catalog.Shard
@@ -40,7 +41,7 @@ var _ balancer.EventCluster = (*cluster)(nil)
 
 func newCluster(s *catalog.Snapshot, cfg Config) (*cluster, error) {
 	c := &cluster{
-		first: s, queue: balancer.NewQueue(s.Time()), costs: cfg.Costs, settings: s.Settings(),
+		first: s, queue: balancer.NewQueue(s.Time()), costs: cfg.Costs, links: newLinks(cfg), settings: s.Settings(),
 		stored: map[string]bson.Raw{}, collections: map[string]*collection{},
 	}
 	for _, id := range []string{

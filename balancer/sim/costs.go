@@ -11,8 +11,9 @@ type Costs struct {
 	Batch      time.Duration
 	BatchBytes int64
 	// Move is what a migration takes beside its clone: checks, catching up and
-	// the commit. Refused is what one takes that the donor refuses.
-	Move, Refused time.Duration
+	// the commit. Refused is what one takes that the donor refuses,
+	// Failed what one does that fails later.
+	Move, Refused, Failed time.Duration
 	// Merge, MergeAll and Measure are what the actions of the secondary thread
 	// take.
 	Merge, MergeAll, Measure time.Duration
@@ -34,7 +35,7 @@ type Costs struct {
 func DefaultCosts() Costs {
 	return Costs{
 		Bandwidth: 64 << 20, Batch: 5 * time.Millisecond, BatchBytes: 16 << 20,
-		Move: 170 * time.Millisecond, Refused: 120 * time.Millisecond,
+		Move: 170 * time.Millisecond, Refused: 120 * time.Millisecond, Failed: 120 * time.Millisecond,
 		Merge: 20 * time.Millisecond, MergeAll: 30 * time.Millisecond, Measure: 5 * time.Millisecond,
 		OrphanDelay: 15 * time.Minute, DeletionWait: 10 * time.Second, HistoryWindow: 5 * time.Minute,
 	}

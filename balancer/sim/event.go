@@ -18,12 +18,15 @@ const (
 	Merged
 	MarkedJumbo
 	PhaseEntered
-	SwitchedOff // balancing of a collection, for lack of an index
+	Defragmented // the defragmentation of a collection has ended
+	SwitchedOff  // balancing of a collection, for lack of an index
 )
 
 // String returns the kind in the words of a report.
 func (k EventKind) String() string {
-	return [...]string{"moved", "move failed", "split", "merged", "marked jumbo", "phase", "switched off"}[k]
+	return [...]string{
+		"moved", "move failed", "split", "merged", "marked jumbo", "phase", "defragmented", "switched off",
+	}[k]
 }
 
 // Event is one change of the cluster, or a move that failed. Fields that do not

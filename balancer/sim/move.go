@@ -60,7 +60,10 @@ func (m *move) prepare() (time.Duration, error) {
 		return wait, err
 	}
 	m.lower, m.upper = lower, upper
-	took := wait + c.costs.move(amount.Bytes)
+	took, err := c.moveTime(m.From, m.To, amount.Bytes)
+	if took += wait; err != nil {
+		return took, err
+	}
 	if c.settings.WaitForDelete {
 		took += c.costs.transfer(amount.Bytes, c.costs.DeleteRate)
 	}

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"shardsh/balancer"
@@ -26,6 +27,11 @@ type Config struct {
 	Contents Contents
 	// Costs are what things take; the zero value means DefaultCosts.
 	Costs Costs
+	// Link tells what is different between two shards; nil means nothing. It is
+	// asked once for each two.
+	Link func(from, to catalog.ShardID) Link
+	// Seed is that of the chance by which Links spread.
+	Seed uint64
 	// Decided is called at the end of each round with what the round chose and
 	// what it did not, in order. Nil costs nothing.
 	Decided func(at time.Time, decisions []policy.Decision)
@@ -139,3 +145,22 @@ func (r *Run) AtRest() bool {
 // Snapshot returns the cluster as it is now. It shares with the first Snapshot
 // what has not changed.
 func (r *Run) Snapshot() *catalog.Snapshot { return r.cluster.snapshot() }
+
+// Chunks returns how many chunks a shard has of some collections, of all where
+// none is named.
+func (r *Run) Chunks(shard catalog.ShardID, namespaces ...string) (n int) {
+	for _, coll := range r.cluster.order {
+		if len(namespaces) == 0 || slices.Contains(namespaces, coll.entry.Namespace) {
+			n += coll.chunks[shard]
+		}
+	}
+	return n
+}
+
+// Defragmenting reports whether one of some collections, of all where none is
+// named, is being defragmented.
+func (r *Run) Defragmenting(namespaces ...string) bool {
+	return slices.ContainsFunc(r.cluster.order, func(coll *collection) bool {
+		return coll.entry.Defragment && (len(namespaces) == 0 || slices.Contains(namespaces, coll.entry.Namespace))
+	})
+}

@@ -394,3 +394,28 @@ func checkBusy(t *rapid.T, events []sim.Event) {
 		}
 	}
 }
+
+// Links are slower than the costs say, and a share of their migrations fails: the
+// rest moves all the same.
+func TestLinks(t *testing.T) {
+	s := world(t, 3, 30, func(int) (int, int64) { return 0, 128 * mib })
+	r, events := rest(t, s, sim.Config{Link: func(_, to catalog.ShardID) sim.Link {
+		if to == shardID(2) {
+			return sim.Link{Slower: 2}
+		}
+		return sim.Link{Failing: 0.25}
+	}})
+	defer r.Close()
+	usual := 2*time.Second + 40*time.Millisecond + 170*time.Millisecond
+	moved := map[catalog.ShardID]int{}
+	for _, m := range of(events, sim.Moved) {
+		want := map[catalog.ShardID]time.Duration{shardID(1): usual, shardID(2): 2 * usual}[m.To]
+		if moved[m.To]++; m.Ended.Sub(m.Began) != want {
+			t.Errorf("a move to %s took %v", m.To, m.Ended.Sub(m.Began))
+		}
+	}
+	failed := of(events, sim.MoveFailed)
+	if n := len(failed); n != (moved[shardID(1)]+n)/4 || n < 2 || failed[0].To != shardID(1) {
+		t.Errorf("%d failed, %v moved", n, moved)
+	}
+}

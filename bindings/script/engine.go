@@ -262,7 +262,9 @@ func (s *Engine) interruptibly(ctx context.Context, run func() (goja.Value, erro
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
 	}
-	s.ctx, s.cause = untimed{ctx}, nil
+	inside, leave := untimed(ctx)
+	defer leave()
+	s.ctx, s.cause = inside, nil
 	var interrupting sync.WaitGroup
 	var stuck *time.Timer
 	interrupting.Add(1)
@@ -297,11 +299,17 @@ func (s *Engine) interruptibly(ctx context.Context, run func() (goja.Value, erro
 	return run()
 }
 
-// untimed is a context without its deadline, though it ends with it: the driver
-// turns deadlines into a maxTimeMS of its own, beside the one a command may have.
-type untimed struct{ context.Context }
-
-func (untimed) Deadline() (deadline time.Time, ok bool) { return time.Time{}, false }
+// untimed returns a context that is canceled when ctx ends, by its deadline too:
+// the driver turns deadlines into a maxTimeMS of its own, beside the one a command
+// may have, and aborts what it reads only when its context is canceled.
+func untimed(ctx context.Context) (inside context.Context, leave func()) {
+	inside, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
+	return inside, func() {
+		stop()
+		cancel(nil)
+	}
+}
 
 // ErrRunning is Close's answer while a script runs.
 var ErrRunning = errors.New("a script is running")

@@ -10,7 +10,7 @@ import (
 )
 
 // killWait is how long to wait for the server to kill what Ctrl-C interrupted.
-const killWait = time.Second
+const killWait = 900 * time.Millisecond
 
 // homeSession returns what the commands of a connection belong to unless the
 // script started a session for them; nil when there is none to be had. That the

@@ -22,6 +22,7 @@ func tables() [][]helper {
 	return [][]helper{
 		shardMethods(), shardSettingMethods(), shardReshardMethods(),
 		shardBalanceMethods(), shardDrainMethods(), shardDefragmentMethods(), shardMergeMethods(), shardWindowMethods(),
+		shardWhyMethods(),
 		shardExtraMethods(),
 		shardLegacyMethods(),
 	}

@@ -16,6 +16,8 @@ func topics() []topic {
 	return []topic{
 		{"Is it balanced?", []example{
 			{"status", `sh.status()`},
+			{"why", `sh.why("shop.orders")`},
+			{"explain", `sh.explain("shop.orders", { customer: 50 })`},
 			{"balancerSummary", `sh.balancerSummary().problems`},
 			{"balancerCollectionStatus", `sh.balancerCollectionStatus("shop.orders")`},
 			{"waitForBalance", `sh.waitForBalance("shop.orders", { timeout: 3600000 })`},

@@ -6,11 +6,14 @@ import (
 	"context"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog/snaptest"
 )
 
 // record is one of a million packed ones, the measure that the benchmarks
@@ -49,13 +52,39 @@ func report(b *testing.B) {
 	b.ReportMetric(float64(each)/float64(onePass(b)), "passes/op")
 }
 
-// From nothing to the first result of a script, as a process of its own.
-// Expected: under 30 ms and 40 MB.
-func BenchmarkStartUp(b *testing.B) {
-	binary := filepath.Join(b.TempDir(), "shardsh")
+// build makes the program, for what is measured as a process of its own.
+func build(b *testing.B) (binary string) {
+	b.Helper()
+	binary = filepath.Join(b.TempDir(), "shardsh")
 	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
 		b.Fatalf("%v\n%s", err, out)
 	}
+	return binary
+}
+
+// runs measures the program with some arguments, which may end with one of the
+// exit codes.
+func runs(b *testing.B, binary string, args []string, codes ...int) {
+	b.Helper()
+	var peak int64
+	for b.Loop() {
+		cmd := exec.Command(binary, args...)
+		out, err := cmd.CombinedOutput()
+		if cmd.ProcessState == nil || !slices.Contains(codes, cmd.ProcessState.ExitCode()) {
+			b.Fatalf("%v\n%s", err, out)
+		}
+		if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
+			peak = max(peak, usage.Maxrss)
+		}
+	}
+	b.ReportMetric(float64(peak)/1024, "peak-MB")
+	report(b)
+}
+
+// From nothing to the first result of a script, as a process of its own.
+// Expected: under 30 ms and 40 MB.
+func BenchmarkStartUp(b *testing.B) {
+	binary := build(b)
 	for _, bench := range []struct {
 		name string
 		args []string
@@ -63,19 +92,20 @@ func BenchmarkStartUp(b *testing.B) {
 		{"nodb", []string{"--nodb", "--eval", "1"}},
 		{"mock", []string{"--quiet", "--eval", "db.getName()"}},
 	} {
-		b.Run(bench.name, func(b *testing.B) {
-			var peak int64
-			for b.Loop() {
-				cmd := exec.Command(binary, bench.args...)
-				if out, err := cmd.CombinedOutput(); err != nil {
-					b.Fatalf("%v\n%s", err, out)
-				}
-				if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-					peak = max(peak, usage.Maxrss)
-				}
-			}
-			b.ReportMetric(float64(peak)/1024, "peak-MB")
-			report(b)
+		b.Run(bench.name, func(b *testing.B) { runs(b, binary, bench.args, exitOK) })
+	}
+}
+
+// Answers about a million chunks on a hundred shards, two of which are new, from
+// a file, which is opened each time. Expected: under 1.5 s and 200 MB.
+func BenchmarkMillionChunks(b *testing.B) {
+	binary := build(b)
+	scale := snaptest.Million()
+	scale.Empty, scale.Jumbo = 2, 1000
+	file := snaptest.LargeFile(b, scale)
+	for _, subcommand := range []string{"why"} {
+		b.Run(subcommand, func(b *testing.B) {
+			runs(b, binary, []string{subcommand, "--from", file, "--quiet"}, exitOK, exitFindings)
 		})
 	}
 }

@@ -15,13 +15,19 @@ func (e timeoutError) Error() string {
 }
 
 // bounded is ctx for connecting and for all scripts. JavaScript can't catch
-// its end.
+// its end. A timer cancels it, as it has no deadline: the driver would turn that
+// into a maxTimeMS of its own, and leaves reads alone that a deadline passes.
 func (o commandLine) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
 	if o.timeout == 0 {
-		return context.WithCancel(ctx)
+		return ctx, func() { cancel(nil) }
 	}
 	d := time.Duration(o.timeout)
-	return context.WithTimeoutCause(ctx, d, timeoutError{d})
+	timer := time.AfterFunc(d, func() { cancel(timeoutError{d}) })
+	return ctx, func() {
+		timer.Stop()
+		cancel(nil)
+	}
 }
 
 // scriptInput is standard input for a script. A shell reads its own.

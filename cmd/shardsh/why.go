@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -11,6 +12,8 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/live"
+	"shardsh/bindings/findings"
+	"shardsh/bindings/plaintext"
 )
 
 // whyLine is the command line of "shardsh why".
@@ -70,7 +73,7 @@ func (env environment) why(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	answer, show, err := o.ask(s)
+	answer, text, err := o.ask(s)
 	if err != nil {
 		return err
 	}
@@ -78,55 +81,54 @@ func (env environment) why(ctx context.Context) error {
 		if o.format == "json" {
 			return writeJSON(to, answer)
 		}
-		show(to)
-		return nil
+		_, err := io.WriteString(to, text)
+		return err
 	})
 }
 
-// ask returns the answer, and what shows it as text.
-func (o whyLine) ask(s *catalog.Snapshot) (answer any, show func(io.Writer), err error) {
+// ask returns the answer, and its text.
+func (o whyLine) ask(s *catalog.Snapshot) (answer any, text string, err error) {
 	about := diagnosis.Scope{Namespace: o.ns, Shard: catalog.ShardID(o.shard), Zone: o.zone}
-	if err := o.known(s, about); err != nil {
-		return nil, nil, err
+	if err := diagnosis.Check(s, about); err != nil {
+		return nil, "", suggesting(err)
 	}
 	if o.key == "" {
 		a := diagnosis.Why(s, about)
-		return a, func(to io.Writer) { showAnswer(to, a) }, nil
-	}
-	c := s.Collection(o.ns)
-	if c.Table == nil {
-		return nil, nil, fmt.Errorf("the chunks of %s could not be read", o.ns)
+		return a, findings.Text(a), nil
 	}
 	var doc bson.Raw
 	if err := bson.UnmarshalExtJSON([]byte(o.key), false, &doc); err != nil {
-		return nil, nil, usagef("--key %s is no extended JSON: %w", o.key, err)
+		return nil, "", usagef("--key %s is no extended JSON: %w", o.key, err)
 	}
-	key, err := c.Pattern.Key(doc)
-	if err != nil {
-		return nil, nil, usagef("--key: %w; the shard key of %s is %s", err, o.ns, c.Pattern)
+	a, err := diagnosis.WhyKey(s, o.ns, doc)
+	if key, ok := errors.AsType[*diagnosis.KeyError](err); ok {
+		return nil, "", usagef("--key: %w", key)
 	}
-	a := diagnosis.WhyChunk(s, c, key)
-	return a, func(to io.Writer) { showChunkAnswer(to, a, c.Pattern) }, nil
+	return a, findings.ChunkText(a), err
 }
 
-// known refuses what the cluster does not have.
-func (o whyLine) known(s *catalog.Snapshot, about diagnosis.Scope) error {
-	switch {
-	case about.Namespace != "":
-		if c := s.Collection(about.Namespace); c == nil || c.Unsplittable {
-			return fmt.Errorf("%s is no sharded collection of this cluster", about.Namespace)
-		}
-	case about.Shard != "":
-		if _, there := s.Shard(about.Shard); !there {
-			return fmt.Errorf("the cluster has no shard %q", about.Shard)
-		}
-	case about.Zone != "":
-		for _, z := range diagnosis.Zones(s, "") {
-			if z.Name == about.Zone {
-				return nil
-			}
-		}
-		return fmt.Errorf("the cluster has no zone %q", about.Zone)
+// suggesting asks for the name that was probably meant.
+func suggesting(err error) error {
+	if unknown, ok := errors.AsType[*diagnosis.UnknownError](err); ok {
+		return fmt.Errorf("%w%s", err, plaintext.DidYouMean(unknown.Name, unknown.Names))
 	}
-	return nil
+	return err
+}
+
+func (env environment) printWhyHelp(groups []flagGroup) {
+	fmt.Fprintf(env.stdout, `Says what is wrong with a cluster, and everything that keeps it so: what has to
+end first comes first, each with who has to act and the command to enter. With
+--ns and --key it says why one chunk is where it is, and what each shard would
+get as verdict as its recipient. Nothing on the cluster changes. At the prompt
+sh.why() answers the same.
+
+Usage:
+  shardsh why [options] [address]
+
+%s
+Examples:
+  shardsh why mongodb://host:27017
+  shardsh why mongodb://host:27017 --ns shop.orders --key '{"customer": 7}'
+  shardsh why --from cluster.snap --json
+`, groupUsage(groups))
 }

@@ -1,0 +1,163 @@
+package forecast
+
+import (
+	"bytes"
+	"math"
+	"strings"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+)
+
+// migration is one that succeeded, as the change log tells it.
+type migration struct {
+	at       time.Time
+	from, to catalog.ShardID
+	bytes    int64
+	// took is the whole of it, copied the part in which the clone is copied and
+	// caught up (the donor's step 4).
+	took, copied time.Duration
+}
+
+// failure is a migration that failed after it was begun.
+type failure struct {
+	at       time.Time
+	from, to catalog.ShardID
+	took     time.Duration
+}
+
+// evidence is what the logs of a snapshot tell of past migrations, the newest
+// first.
+type evidence struct {
+	moves    []migration
+	failures []failure
+	// tried and moved count the migrations of rounds, those included that no shard
+	// has logged.
+	tried, moved int64
+	// offset is that of the clock of the config servers; nil when no log tells.
+	offset *time.Location
+}
+
+// most is how many migrations and how many rounds are looked at. More would not
+// make the medians any better.
+const most = 2000
+
+// evidenceOf reads the logs.
+func evidenceOf(s *catalog.Snapshot) evidence {
+	var e evidence
+	parts := s.Parts()
+	e.migrations(parts.Changes)
+	e.rounds(parts.Actions)
+	e.offset = clockOf(parts.Actions, parts.Changes)
+	return e
+}
+
+// migrations reads the donors' entries from the newest to the oldest. What a
+// migration copied stands in the entry of its commit, which comes before that of
+// its steps; a donor has one migration at a time.
+func (e *evidence) migrations(log []catalog.LogEntry) {
+	open := map[catalog.ShardID]migration{} // those whose commit is still to come
+	bounds := map[catalog.ShardID]bson.Raw{}
+	for i := len(log) - 1; i >= 0 && len(e.moves)+len(e.failures) < most; i-- {
+		entry := log[i]
+		if entry.What != "moveChunk.from" && entry.What != "moveChunk.commit" {
+			continue
+		}
+		from, to := shardIn(entry, "from"), shardIn(entry, "to")
+		lower, _ := entry.Detail("min").DocumentOK()
+		if entry.What == "moveChunk.commit" {
+			m, ok := open[from]
+			if cloned, known := entry.Detail("counts", "clonedBytes").AsInt64OK(); ok && known &&
+				m.to == to && bytes.Equal(bounds[from], lower) {
+				m.bytes = cloned
+				e.moves = append(e.moves, m)
+			}
+			delete(open, from)
+			continue
+		}
+		took, copied := stepsOf(entry)
+		if note, _ := entry.Detail("note").StringValueOK(); note != "success" || entry.Detail("errmsg").Type != 0 {
+			e.failures = append(e.failures, failure{entry.Time, from, to, took})
+			continue
+		}
+		open[from], bounds[from] = migration{at: entry.Time, from: from, to: to, took: took, copied: copied}, lower
+	}
+}
+
+func shardIn(e catalog.LogEntry, name string) catalog.ShardID {
+	text, _ := e.Detail(name).StringValueOK()
+	return catalog.ShardID(text)
+}
+
+// stepsOf adds up the donor's steps, "step 4 of 6": 1234.
+func stepsOf(e catalog.LogEntry) (took, copied time.Duration) {
+	details, _ := e.Raw.Lookup("details").DocumentOK()
+	elements, err := details.Elements()
+	if err != nil {
+		return 0, 0
+	}
+	for _, element := range elements {
+		name := element.Key()
+		ms, number := element.Value().AsInt64OK()
+		if !number || !strings.HasPrefix(name, "step ") {
+			continue
+		}
+		spent := time.Duration(max(0, ms)) * time.Millisecond
+		took += spent
+		if strings.HasPrefix(name, "step 4 ") {
+			copied = spent
+		}
+	}
+	return took, copied
+}
+
+// rounds counts what rounds tried and moved.
+func (e *evidence) rounds(log []catalog.LogEntry) {
+	for i, n := len(log)-1, 0; i >= 0 && n < most; i-- {
+		tried, known := log[i].Detail("candidateChunks").AsInt64OK()
+		if log[i].What != "balancer.round" || !known {
+			continue
+		}
+		moved, _ := log[i].Detail("chunksMoved").AsInt64OK()
+		e.tried, e.moved = e.tried+tried, e.moved+min(moved, tried)
+		n++
+	}
+}
+
+// failing returns the share of migrations that fail. Some fail before a shard
+// logs anything; rounds count these, too.
+func (e *evidence) failing() float64 {
+	logged := float64(len(e.failures)) / math.Max(1, float64(len(e.moves)+len(e.failures)))
+	if e.tried < 10 {
+		return logged
+	}
+	return math.Max(logged, float64(e.tried-e.moved)/float64(e.tried))
+}
+
+// clockOf returns the offset of the config servers' clock, which stands in the
+// _ids of what they log: <server>-2026-11-22T03:40:00.000+01:00-<ObjectId>.
+func clockOf(actions, changes []catalog.LogEntry) *time.Location {
+	for _, log := range [][]catalog.LogEntry{actions, changes} {
+		for i := len(log) - 1; i >= 0; i-- {
+			shard, _ := log[i].Raw.Lookup("shard").StringValueOK()
+			if shard != "" && shard != "config" {
+				continue
+			}
+			id, _ := log[i].Raw.Lookup("_id").StringValueOK()
+			server, _ := log[i].Raw.Lookup("server").StringValueOK()
+			id = strings.TrimPrefix(strings.TrimPrefix(id, server), "-")
+			if cut := strings.LastIndexByte(id, '-'); cut > 0 {
+				if at, err := time.Parse("2006-01-02T15:04:05.000-07:00", id[:cut]); err == nil {
+					_, offset := at.Zone()
+					if offset == 0 {
+						return time.UTC
+					}
+					return time.FixedZone(at.Format("-07:00"), offset)
+				}
+			}
+		}
+	}
+	return nil
+}

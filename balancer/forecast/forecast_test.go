@@ -1,0 +1,77 @@
+package forecast_test
+
+import (
+	"testing"
+	"time"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/forecast"
+	"shardsh/balancer/plan"
+)
+
+func of(t *testing.T, s *catalog.Snapshot, o forecast.Options) forecast.Forecast {
+	t.Helper()
+	f, err := forecast.Of(s, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f.Low > f.Likely || f.Likely > f.High {
+		t.Errorf("not in order: %v, %v, %v", f.Low, f.Likely, f.High)
+	}
+	return f
+}
+
+// 30 chunks of 128 MiB on one of three shards: some twenty moves. Past
+// migrations took 10 s each.
+func TestTimeToBalance(t *testing.T) {
+	s := measured(world(t, 3, 30, func(int) (int, int64) { return 0, 128 * mib }), 40, 10*time.Second)
+	f := of(t, s, forecast.Options{})
+	if f.Never || f.Done || f.Moves < 15 || f.Bytes != int64(f.Moves)*128*mib {
+		t.Fatalf("%+v", f)
+	}
+	// One donor: a move a round, of 10 s and 1 s of throttle.
+	want := time.Duration(f.Moves) * 11 * time.Second
+	if f.Likely < want*9/10 || f.Likely > want*11/10+10*time.Second || f.Low > want || f.High < want {
+		t.Errorf("%d moves in %v, %v, %v; not %v", f.Moves, f.Low, f.Likely, f.High, want)
+	}
+}
+
+func TestNothingToDo(t *testing.T) {
+	f := of(t, world(t, 3, 30, func(i int) (int, int64) { return i % 3, 128 * mib }), forecast.Options{})
+	if !f.Done || f.Never || f.High != 0 {
+		t.Errorf("%+v", f)
+	}
+}
+
+// With the balancer off it never ends, and yet is told how long it would take.
+func TestSwitchedOff(t *testing.T) {
+	s := world(t, 3, 30, func(int) (int, int64) { return 0, 128 * mib })
+	off := s.Settings()
+	off.Mode = catalog.ModeOff
+	f := of(t, s.WithSettings(off), forecast.Options{})
+	if !f.Never || !f.IfOn || f.Likely == 0 || len(f.Because) != 1 || f.Because[0].Code != diagnosis.BalancerOff {
+		t.Errorf("%+v", f)
+	}
+}
+
+// What takes an hour and a half takes two nights of a window of an hour.
+func TestWindow(t *testing.T) {
+	s := measured(world(t, 2, 120, func(int) (int, int64) { return 0, 128 * mib }), 40, 90*time.Second)
+	settings := s.Settings()
+	settings.Window = &catalog.Window{Start: 22 * 60, Stop: 23 * 60}
+	east := time.FixedZone("+03:00", 3*3600)
+	f := of(t, s.WithSettings(settings), forecast.Options{Location: east})
+	end := f.At.Add(f.Likely)
+	if f.At.Hour() != 15 || end.Hour() != 22 || end.Day() != f.At.Day()+1 {
+		t.Errorf("from %v to %v (%d moves)", f.At, end, f.Moves)
+	}
+}
+
+func TestDrain(t *testing.T) {
+	s := measured(world(t, 3, 30, func(i int) (int, int64) { return i % 3, 128 * mib }), 40, 10*time.Second)
+	f := of(t, s, forecast.Options{Goal: plan.Goal{Kind: plan.Drain, Shard: "s01"}})
+	if f.Never || f.Moves != 10 || f.Left != 0 || f.Likely < 100*time.Second || f.Likely > 125*time.Second {
+		t.Errorf("%+v", f)
+	}
+}

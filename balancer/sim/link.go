@@ -1,0 +1,82 @@
+package sim
+
+import (
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
+)
+
+// Link is what migrations from one shard to another take beside what Costs say.
+type Link struct {
+	// Slower is how many times as long as by the Costs a migration takes; 0 is 1.
+	Slower float64
+	// Spread is the standard deviation of the logarithm of single times, around a
+	// mean that stays what it is.
+	Spread float64
+	// Failing is the share of migrations that fail, after Costs.Failed.
+	Failing float64
+}
+
+// links are the links of a run, with what chance has still to bring.
+type links struct {
+	of     func(from, to catalog.ShardID) Link
+	chance *rand.Rand
+	known  map[[2]catalog.ShardID]*link
+}
+
+type link struct {
+	Link
+	// due is how much of a failure has come together: every time it reaches 1 a
+	// migration fails, so that a share of them does without chance.
+	due float64
+}
+
+func newLinks(cfg Config) *links {
+	if cfg.Link == nil {
+		return nil
+	}
+	return &links{of: cfg.Link, chance: rand.New(rand.NewPCG(cfg.Seed, 0)), known: map[[2]catalog.ShardID]*link{}}
+}
+
+func (l *links) between(from, to catalog.ShardID) *link {
+	key := [2]catalog.ShardID{from, to}
+	have := l.known[key]
+	if have == nil {
+		have = &link{Link: l.of(from, to)}
+		if have.Slower == 0 {
+			have.Slower = 1
+		}
+		l.known[key] = have
+	}
+	return have
+}
+
+// fails counts a migration, and reports whether it is one that fails.
+func (l *link) fails() bool {
+	if l.due += l.Failing; l.due < 1 {
+		return false
+	}
+	l.due--
+	return true
+}
+
+// moveTime returns what a migration takes, and the error with which it fails.
+func (c *cluster) moveTime(from, to catalog.ShardID, bytes int64) (time.Duration, error) {
+	took := c.costs.move(bytes)
+	if c.links == nil {
+		return took, nil
+	}
+	l := c.links.between(from, to)
+	if l.fails() {
+		return c.costs.Failed, mongoerr.New(mongoerr.OperationFailed,
+			"Data transfer error: migrate failed: as some between shards %s and %s did", from, to)
+	}
+	factor := l.Slower
+	if l.Spread > 0 {
+		factor *= math.Exp(l.Spread*c.links.chance.NormFloat64() - l.Spread*l.Spread/2)
+	}
+	return time.Duration(float64(took) * factor), nil
+}

@@ -1,0 +1,181 @@
+// Package findings shows what diagnosis found as text: at the prompt, in pipes
+// and in files.
+package findings
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/olekukonko/tablewriter/pkg/twwidth"
+
+	"shardsh/balancer/diagnosis"
+	"shardsh/bindings/plaintext"
+)
+
+// Width is what lines fit in. Commands and words are never broken, so that they
+// can be copied: what does not fit stands on a line of its own.
+const Width = 80
+
+// indent is where the text of a finding begins, behind its severity.
+const indent = 12
+
+// Text returns the answer: what is wrong, why, and what is worth knowing. Where
+// nothing is wrong and nothing worth knowing it is one line.
+func Text(a diagnosis.Answer) string {
+	var p page
+	p.wrapped(0, sentence(a.Headline()))
+	p.listed("Wrong", a.Symptoms, a.Time)
+	p.listed("Because", a.Causes, a.Time)
+	p.listed("Worth knowing", a.Notes, a.Time)
+	return p.String()
+}
+
+// ChunkText returns the answer about one chunk, with what each shard would get
+// as verdict as its recipient.
+func ChunkText(a diagnosis.ChunkAnswer) string {
+	var p page
+	p.wrapped(0, sentence(a.Headline()))
+	p.heading("Chunk")
+	p.wrapped(2, fmt.Sprintf("%s to %s on %s", a.Pattern.Bound(a.Chunk.Min), a.Pattern.Bound(a.Chunk.Max), a.Chunk.Shard))
+	if len(a.Decisions) > 0 {
+		p.heading("Decided about it")
+	}
+	for _, d := range a.Decisions {
+		p.wrapped(2, fmt.Sprintf("%s (%s)", d.Text(), d.Code))
+	}
+	p.heading("As recipients")
+	p.verdicts(a.Verdicts)
+	if !a.Healthy() {
+		p.WriteString("\n")
+		p.wrapped(0, sentence("The collection: "+a.Answer.Headline()))
+		p.listed("Because", a.Causes, a.Time)
+	}
+	return p.String()
+}
+
+// page collects lines.
+type page struct{ strings.Builder }
+
+func (p *page) heading(text string) { p.WriteString("\n" + text + "\n") }
+
+// line writes a line, however wide.
+func (p *page) line(at int, text string) {
+	p.WriteString(strings.Repeat(" ", at) + plaintext.VisibleLine(text) + "\n")
+}
+
+// wrapped writes a text on as many lines as it takes, each beginning at a column.
+func (p *page) wrapped(at int, text string) {
+	for _, line := range lines(text, Width-at) {
+		p.line(at, line)
+	}
+}
+
+// lines breaks a text at its blanks, and nowhere else.
+func lines(text string, width int) (list []string) {
+	line := ""
+	for word := range strings.FieldsSeq(plaintext.VisibleLine(text)) {
+		if line != "" && twwidth.Width(line)+1+twwidth.Width(word) > width {
+			list, line = append(list, line), ""
+		}
+		line = strings.TrimLeft(line+" "+word, " ")
+	}
+	return append(list, line)
+}
+
+func (p *page) listed(title string, list []diagnosis.Finding, now time.Time) {
+	if len(list) == 0 {
+		return
+	}
+	p.heading(title)
+	for _, f := range list {
+		p.finding(f, now)
+	}
+}
+
+// finding writes what is the case, its numbers, since when, and what to do.
+func (p *page) finding(f diagnosis.Finding, now time.Time) {
+	for i, line := range lines(fmt.Sprintf("%s (%s)", f.Sentence, f.Code), Width-indent) {
+		head := ""
+		if i == 0 {
+			head = "  " + f.Severity.String()
+		}
+		p.line(0, fmt.Sprintf("%-*s%s", indent, head, line))
+	}
+	if len(f.Numbers) > 0 {
+		p.wrapped(indent, numbers(f.Numbers))
+	}
+	if !f.Since.IsZero() {
+		p.wrapped(indent, "since "+moment(f.Since, now.Sub(f.Since), "%s ago"))
+	}
+	p.remedy(f, now)
+}
+
+// remedy writes who has to act, and how: with the very commands where there are
+// some.
+func (p *page) remedy(f diagnosis.Finding, now time.Time) {
+	who := f.Actor.String() + ": "
+	switch n := len(f.Commands); {
+	case n == 1:
+		p.line(indent, who+f.Commands[0])
+	case n > 1:
+		p.line(indent, strings.TrimSpace(who))
+		for _, command := range f.Commands {
+			p.line(indent+2, command)
+		}
+	default:
+		p.wrapped(indent, who+diagnosis.Define(f.Code).Remedy)
+	}
+	if !f.Due.IsZero() {
+		p.wrapped(indent, "by itself at "+moment(f.Due, f.Due.Sub(now), "in %s"))
+	}
+}
+
+// numbers writes the quantities of a finding.
+func numbers(list []diagnosis.Number) string {
+	parts := make([]string, len(list))
+	for i, n := range list {
+		parts[i] = spaced(n.Name) + " " + n.Text()
+	}
+	return strings.Join(parts, ", ")
+}
+
+// spaced writes a name of a number as words: failedRounds is "failed rounds".
+func spaced(name string) string {
+	var b strings.Builder
+	for _, r := range name {
+		if r >= 'A' && r <= 'Z' {
+			b.WriteByte(' ')
+			r += 'a' - 'A'
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// moment writes a time with its distance.
+func moment(t time.Time, distance time.Duration, form string) string {
+	text := t.UTC().Format(time.RFC3339)
+	if distance < 0 {
+		return text
+	}
+	return text + " (" + fmt.Sprintf(form, diagnosis.SpanText(distance)) + ")"
+}
+
+func (p *page) verdicts(list []diagnosis.Verdict) {
+	width := 0
+	for _, v := range list {
+		width = max(width, twwidth.Width(plaintext.VisibleLine(string(v.Shard))))
+	}
+	for _, v := range list {
+		mark := "no "
+		if v.Can {
+			mark = "yes"
+		}
+		name := plaintext.VisibleLine(string(v.Shard))
+		p.line(2, name+strings.Repeat(" ", width-twwidth.Width(name))+"  "+mark+"  "+v.Reason)
+	}
+}
+
+// sentence ends a text, which may begin with a name.
+func sentence(text string) string { return strings.TrimSuffix(text, ".") + "." }

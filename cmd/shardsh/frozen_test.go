@@ -1,0 +1,152 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// freezer stands between the program and a cluster. It lets some pieces of what
+// the program says through, then nothing more in either direction, and keeps
+// the connections open: what a cable that was pulled looks like.
+type freezer struct {
+	net.Listener
+	to string
+
+	mu     sync.Mutex
+	left   int           // pieces to let through
+	frozen chan struct{} // closed when nothing is let through any more
+	open   []net.Conn
+}
+
+func freezing(t *testing.T, to string, after int) *freezer {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &freezer{Listener: listener, to: to, left: after, frozen: make(chan struct{})}
+	served := make(chan struct{})
+	go func() { defer close(served); f.serve() }()
+	t.Cleanup(func() {
+		_ = listener.Close()
+		<-served
+	})
+	return f
+}
+
+// serve ends when the listener is closed, and closes what is open then.
+func (f *freezer) serve() {
+	var pumps sync.WaitGroup
+	for {
+		program, err := f.Accept()
+		if err != nil {
+			break
+		}
+		cluster, err := net.Dial("tcp", f.to)
+		if err != nil {
+			_ = program.Close()
+			continue
+		}
+		f.open = append(f.open, program, cluster)
+		pumps.Go(func() { f.pump(cluster, program, f.passes) })
+		pumps.Go(func() { f.pump(program, cluster, f.answers) })
+	}
+	for _, c := range f.open {
+		_ = c.Close()
+	}
+	pumps.Wait()
+}
+
+// pump copies pieces until one may not pass; then it waits for the end.
+func (f *freezer) pump(to io.WriteCloser, from io.Reader, may func() bool) {
+	piece := make([]byte, 64<<10)
+	for {
+		n, err := from.Read(piece)
+		if err != nil {
+			_ = to.Close()
+			return
+		}
+		if may() {
+			_, _ = to.Write(piece[:n])
+		}
+	}
+}
+
+// passes counts a piece of the program's.
+func (f *freezer) passes() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.left == 0 {
+		select {
+		case <-f.frozen:
+		default:
+			close(f.frozen)
+		}
+		return false
+	}
+	f.left--
+	return true
+}
+
+func (f *freezer) answers() bool {
+	select {
+	case <-f.frozen:
+		return false
+	default:
+		return true
+	}
+}
+
+// A connection that hangs, whatever it is at, ends with --timeout: the process
+// need not be ended the hard way.
+func TestFrozenConnections(t *testing.T) {
+	cluster := listen(t, unbalanced)
+	var runs sync.WaitGroup // more at once than there are processors: they wait
+	for name, args := range map[string][]string{
+		"a script": {"--eval", "db.c.insertOne({a: 1}); db.c.find().toArray(); sh.status()"},
+		"a wait":   {"--eval", `sh.waitForBalance("shop.odd", {interval: 10})`},
+		"check":    {"check"},
+		"why":      {"why"},
+		"snapshot": {"snapshot", "-o", "-"},
+	} {
+		for _, after := range []int{0, 1, 2, 3, 4, 5, 6, 8, 12, 16, 20} {
+			f := freezing(t, cluster, after)
+			runs.Go(func() {
+				if problem := runFrozen(t, f, args); problem != "" {
+					t.Errorf("%s, frozen after %d pieces: %s", name, after, problem)
+				}
+			})
+		}
+	}
+	runs.Wait()
+}
+
+// runFrozen runs the program on a cluster that will hang, and returns what is
+// wrong with how it ended.
+func runFrozen(t *testing.T, f *freezer, args []string) (problem string) {
+	const timeout = time.Second
+	args = append(slices.Clone(args), "--quiet", "--timeout", timeout.String(), f.Addr().String())
+	began := time.Now()
+	code, _, stderr := runProgram(t, "", args...)
+	select {
+	case <-f.frozen:
+	default:
+		return "" // it needed no more than that
+	}
+	if took := time.Since(began); took > timeout+3*time.Second {
+		return fmt.Sprintf("it took %v", took)
+	}
+	if stderr == "" && (code == exitOK || code == exitFindings) {
+		return "" // it had its answer, and what hung was taking leave
+	}
+	if code != exitFailure || !strings.Contains(stderr, "--timeout 1s") && !strings.Contains(stderr, "can't reach") {
+		return fmt.Sprintf("exit code %d, %s", code, stderr)
+	}
+	return ""
+}
