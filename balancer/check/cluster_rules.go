@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/diagnosis"
@@ -15,7 +16,11 @@ func (l *looking) shards() {
 	if l.gap("shards", "reach") {
 		return
 	}
-	for _, f := range l.About(diagnosis.ShardUnreachable) {
+	list := l.About(diagnosis.ShardUnreachable)
+	if len(list) == 0 && l.Parts().Source.Kind == catalog.SourceFile {
+		l.silent("whether every shard answers is not known: a file does not tell")
+	}
+	for _, f := range list {
 		l.take(f)
 	}
 }
@@ -32,7 +37,7 @@ func (l *looking) balancer() {
 	for _, f := range l.About(diagnosis.BalancerOff) {
 		since := f.Since
 		if since.IsZero() {
-			since = stopped(l.Snapshot)
+			since = switchedOff(l.Snapshot)
 		}
 		found := taken(f)
 		found.Since = since
@@ -45,6 +50,20 @@ func (l *looking) balancer() {
 		found.Sentence += fmt.Sprintf(", for %s", off)
 		l.measured(off, found)
 	}
+}
+
+// switchedOff returns when the balancer was turned off, if that is the newest
+// thing that the action log has about turning it on and off; else zero.
+func switchedOff(s *catalog.Snapshot) (since time.Time) {
+	for _, entry := range s.Parts().Actions {
+		switch entry.What {
+		case "balancer.stop":
+			since = entry.Time
+		case "balancer.start":
+			since = time.Time{}
+		}
+	}
+	return since
 }
 
 func (l *looking) rounds() {
@@ -146,14 +165,14 @@ func (l *looking) versions() {
 	if l.gap("mongos") {
 		return
 	}
-	if lines := diagnosis.RouterReleases(l.Snapshot); len(lines) > 1 {
-		l.add(Finding{Sentence: "the routers are of different releases: " + strings.Join(lines, " and ")})
+	if versions := diagnosis.RouterVersions(l.Snapshot); len(versions) > 1 {
+		l.add(Finding{Sentence: "the routers are of different versions: " + strings.Join(versions, " and ")})
 	}
 }
 
 func (l *looking) metadata() {
 	if l.Unasked != "" {
-		l.unknown(diagnosis.Scope{}, "whether the metadata are consistent is not known: %s", l.Unasked)
+		l.silent("whether the metadata are consistent is not known: " + l.Unasked)
 		return
 	}
 	byNamespace := map[string][]Inconsistency{}

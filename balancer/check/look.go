@@ -11,8 +11,8 @@ import (
 // Cluster is what the rules look at.
 type Cluster struct {
 	*diagnosis.Diagnosis
-	// Inconsistencies are what checkMetadataConsistency found; it was asked unless
-	// Unasked says why not.
+	// Inconsistencies are what checkMetadataConsistency found, unless Unasked says
+	// why it was not asked.
 	Inconsistencies []Inconsistency
 	Unasked         string
 }
@@ -60,6 +60,16 @@ func taken(f diagnosis.Finding) Finding {
 // unknown notes that something is not known.
 func (l *looking) unknown(about diagnosis.Scope, format string, args ...any) {
 	l.add(Finding{About: about, Unknown: true, Sentence: fmt.Sprintf(format, args...)})
+}
+
+// silent notes that a source can't tell, as no other one of its kind can: no
+// matter for those who did not ask for this very rule.
+func (l *looking) silent(sentence string) {
+	f := Finding{Unknown: true, Severity: diagnosis.Info, Sentence: sentence}
+	if !l.choice.Named {
+		f.Excuse = "not for such a source"
+	}
+	l.add(f)
 }
 
 // gap reports whether a part of the picture is missing for all collections, and

@@ -152,6 +152,9 @@ func (p *Policy) Needs() (all Need) {
 			all |= c.Needs
 		}
 	}
+	if p.allows(Resharding) {
+		all |= Activity
+	}
 	return all
 }
 

@@ -48,6 +48,47 @@ type Result struct {
 	Findings []Finding
 }
 
+// Report is what came of checking one cluster.
+type Report struct {
+	Address string // as it may be shown
+	// Result is nil when the cluster could not be asked, for the Trouble.
+	Result  *Result
+	Trouble Trouble
+}
+
+// Trouble is why a cluster could not be asked. Code and CodeName are the
+// server's, if one refused.
+type Trouble struct {
+	Name     string `json:"name"`
+	Message  string `json:"message"`
+	Code     int32  `json:"code,omitzero"`
+	CodeName string `json:"codeName,omitzero"`
+}
+
+// Status returns how all rules were kept together; Unknown when the cluster could
+// not be asked.
+func (r Report) Status() Status {
+	if r.Result == nil {
+		return Unknown
+	}
+	return r.Result.Overall()
+}
+
+// Worst returns the status of several clusters: failed when one of them is, else
+// unknown when one is.
+func Worst(reports []Report) Status {
+	worst := Passed
+	for _, r := range reports {
+		switch s := r.Status(); {
+		case s == Failed:
+			return Failed
+		case s == Unknown:
+			worst = Unknown
+		}
+	}
+	return worst
+}
+
 // Run holds a cluster to the rules of a policy.
 func Run(c Cluster, p *Policy) *Result {
 	r := &Result{Diagnosis: c.Diagnosis, Policy: p}
@@ -69,11 +110,18 @@ func (r *Result) Status(rule string) Status {
 		case f.Rule != rule:
 		case f.Fails(r.Policy.FailOn):
 			return Failed
-		case f.Unknown:
+		case f.Unknown && f.Excuse == "":
 			status = Unknown
 		}
 	}
 	return status
+}
+
+// Chosen returns the balances of the collections that the policy is about.
+func (r *Result) Chosen() []diagnosis.Balance {
+	return slices.DeleteFunc(slices.Clone(r.Balances), func(b diagnosis.Balance) bool {
+		return !r.Policy.Namespaces.Match(b.Namespace)
+	})
 }
 
 // Failing returns the findings that fail, the gravest first.

@@ -37,7 +37,7 @@ const (
 	Outcomes                  // how migrations ended
 	Zones                     // ranges of zones
 	Drains                    // what is left on draining shards
-	Activity                  // migrations and reshardings under way
+	Activity                  // reshardings under way
 	Routers                   // config.mongos
 	Reach                     // which shards answer
 	Metadata                  // checkMetadataConsistency
@@ -60,24 +60,26 @@ func Rules() []Rule {
 		{"moves", "so many migrations may fail lately, from one shard to another", diagnosis.Warning,
 			count(0), counts, true, Outcomes, (*looking).moves},
 		{"compliant", "every collection is balanced", diagnosis.Warning,
-			Quantity{}, nil, true, Verdicts | Activity, (*looking).compliant},
+			Quantity{}, nil, true, Verdicts, (*looking).compliant},
 		{"draining", "no draining is stuck", diagnosis.Warning,
 			Quantity{}, nil, true, Drains | Counts, (*looking).draining},
 		{"zones", "every zone with ranges has a shard to take their chunks", diagnosis.Warning,
 			Quantity{}, nil, true, Zones, (*looking).zones},
 		{"jumbo", "a collection has no more jumbo chunks than this", diagnosis.Warning,
 			count(0), counts, true, Counts, (*looking).jumbo},
-		{"versions", "all routers run the same release", diagnosis.Warning,
+		{"versions", "all routers run the same version", diagnosis.Warning,
 			Quantity{}, nil, true, Routers, (*looking).versions},
 		{"orphans", "a collection has no more orphaned documents than this", diagnosis.Warning,
 			count(100_000), counts, false, Sizes, (*looking).orphans},
 		{"uneven", "no shard is further from its fair share of a collection than this", diagnosis.Warning,
-			Quantity{20, Percent}, []diagnosis.Unit{Percent, diagnosis.Bytes}, false, Sizes | Zones | Activity,
+			Quantity{20, Percent}, []diagnosis.Unit{Percent, diagnosis.Bytes}, false, Sizes | Zones,
 			(*looking).uneven},
 		{"fragmentation", "no more of a collection's chunks than this could be merged away", diagnosis.Warning,
 			Quantity{50, Percent}, []diagnosis.Unit{Percent}, false, Sizes | Counts | Zones, (*looking).fragmentation},
 		{"chunks", "no shard has more chunks than this", diagnosis.Warning,
 			count(100_000), counts, false, Counts, (*looking).chunks},
+		{"window", "in its window the balancer gets done within this", diagnosis.Warning,
+			Quantity{7 * 24 * 3600, diagnosis.Seconds}, spans, false, Tables, (*looking).window},
 		{"metadata", "checkMetadataConsistency finds nothing", diagnosis.Critical,
 			count(0), counts, false, Metadata, (*looking).metadata},
 		{"collections", "there is a sharded collection to check", diagnosis.Critical,
