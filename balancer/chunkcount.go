@@ -69,7 +69,7 @@ func (l *Loop) countCandidates(coll catalog.Collection, rules policy.Rules, shar
 		Situation: NewSituation(routing, nil, shards, l.Settings()), Rules: rules,
 		MovedLastRound: l.movedLast, Shuffle: l.shuffle,
 	}
-	situation.Random = l.random()
+	situation.Random, situation.Reasons = l.random(), l.cfg.Reasons
 	chosen, _ := policy.SelectByCount(situation, available, report)
 	l.take(report)
 	return chosen, nil

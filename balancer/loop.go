@@ -82,6 +82,9 @@ type Config struct {
 	// cluster's own balancer is off, as it has to be beside an engine of ours.
 	// Windows and the auto-merger's own switch count all the same.
 	IgnoreMode bool
+	// Reasons are what chunks may move for, of the first three; nil means all. A
+	// cluster's own balancer has no such setting.
+	Reasons []policy.Reason
 	// Decided is called, without locks held, at the end of each round with what
 	// the round chose and what it did not, in order. Nil costs nothing.
 	Decided func(at time.Time, decisions []policy.Decision)

@@ -130,7 +130,7 @@ func (l *Loop) candidatesFor(coll catalog.Collection, sizes map[catalog.ShardID]
 	}
 	settings := l.Settings()
 	situation := NewSituation(routing, sizes, shards, settings)
-	situation.Random = l.random()
+	situation.Random, situation.Reasons = l.random(), l.cfg.Reasons
 	report := l.report()
 	chosen, _, err := policy.SelectMigrations(situation, available, report)
 	l.take(report)

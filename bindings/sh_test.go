@@ -194,6 +194,22 @@ func TestMongosCheck(t *testing.T) {
 	}
 }
 
+// What mongosh lacks refuses a server that is no mongos: a shard without
+// sharded collections would say that all of them are balanced.
+func TestWhatAsksOnlyAMongos(t *testing.T) {
+	c := connect(t)
+	c.script(map[string]bsonDoc{"hello": ok(field("isWritablePrimary", true), field("setName", "rs0"), field("minWireVersion", int32(0)), field("maxWireVersion", int32(25)))})
+	for _, call := range []string{
+		"waitForBalance()", "balancerSummary()", "isBalancerInRound()", `drain("s0")`, "zones()", "chunkSize()", "balancerWindow()",
+		`defragment("db.c")`, `mergeChunks("db.c", {a: 1}, {a: 2})`, "why()",
+	} {
+		got, failed := c.show("sh." + call)
+		if !failed || !strings.Contains(got, "[SHAPI-10003] sh."+strings.Split(call, "(")[0]+" asks a mongos") {
+			t.Errorf("sh.%s: %s", call, got)
+		}
+	}
+}
+
 func TestAreYouConnectedToMongos(t *testing.T) {
 	c := connect(t)
 	c.script(map[string]bsonDoc{"enableSharding": {field("ok", 0.0), field("errmsg", "no such command: 'enableSharding'"), field("code", int32(59)), field("codeName", "CommandNotFound")}})

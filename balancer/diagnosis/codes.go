@@ -55,6 +55,9 @@ const (
 	CountsUneven    Code = "countsUneven"
 	BalancesByCount Code = "balancesByCount"
 	MixedVersions   Code = "mixedVersions"
+
+	PlanLimited Code = "planLimited"
+	PlanStuck   Code = "planStuck"
 )
 
 // Definition is what a code means and what is done about it. A finding can be
@@ -109,6 +112,9 @@ func Definitions() []Definition {
 			"A draining shard has databases or collections that the balancer does not move.",
 			"sh.movePrimary, sh.moveCollection or sh.enableBalancing for each."},
 
+		{PlanStuck, Warning, Operator,
+			"A plan ends because the balancer would try the same again and again without success.",
+			"The error says what to mend."},
 		ofPolicy(WindowShut, Info, Balancer),
 		{NotBalanced, Info, Balancer,
 			"A collection is not balanced yet.",
@@ -150,6 +156,9 @@ func Definitions() []Definition {
 		{MixedVersions, Info, Operator,
 			"Routers of more than one line of releases are in use.",
 			"End the upgrade."},
+		{PlanLimited, Info, Operator,
+			"A plan ends at a limit that it was asked to keep, before its goal is reached.",
+			"Make another one when its steps are done, or raise the limit."},
 		{NotRead, Info, Operator,
 			"The reader could not get a part of the picture; the rest is complete.",
 			"See the reason."},
@@ -170,6 +179,12 @@ func Define(code Code) Definition {
 		}
 	}
 	return Definition{}
+}
+
+// NewFinding begins a finding that others than this package found, with what its
+// definition says.
+func NewFinding(code Code, scope Scope, sentence string, commands ...string) Finding {
+	return finding(code, scope, sentence, commands...)
 }
 
 // finding begins a finding with what its definition says.

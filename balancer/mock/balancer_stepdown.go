@@ -2,7 +2,6 @@ package mock
 
 import (
 	"context"
-	"math/rand/v2"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -57,7 +56,7 @@ func (b *Balancer) begin() {
 	cfg := balancer.Config{
 		Version:    b.c.release,
 		Parameters: b.parameters,
-		Rand:       rand.New(rand.NewPCG(b.c.seed, 0xba19+uint64(b.c.term))),
+		Rand:       balancer.NewRand(b.c.seed, b.c.term),
 		Logger:     b.c.logger,
 		Location:   time.Local, // the config server's zone is this machine's
 	}

@@ -18,8 +18,10 @@ type Plan struct {
 	// Basis is what it was made for.
 	Basis Basis `json:"basis"`
 	Goal  Goal  `json:"goal"`
-	// Model names the model of chunk contents that sizes come from.
+	// Model names the model of chunk contents that sizes come from, Seed is that of
+	// its lots.
 	Model string `json:"model"`
+	Seed  uint64 `json:"seed,omitzero"`
 	// Limits are the bounds it was asked to keep.
 	Limits Limits `json:"limits,omitzero"`
 	Steps  []Step `json:"steps"`
@@ -63,6 +65,8 @@ type Totals struct {
 	// Bytes and Documents move.
 	Bytes     int64 `json:"bytes"`
 	Documents int64 `json:"documents"`
+	// Time is when the last step has ended, counted from the time of the basis.
+	Time time.Duration `json:"timeNanos"`
 }
 
 // ShardChange is what a shard had and will have of the collections that the plan

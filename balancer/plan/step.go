@@ -10,7 +10,8 @@ import (
 // Kind is what a step does.
 type Kind string
 
-// The kinds of steps, each of which is one command of a mongos.
+// The kinds of steps. Moves and merges are one command of a mongos each, a split is
+// one for each of its points.
 const (
 	Move  Kind = "move"
 	Split Kind = "split"
@@ -19,12 +20,15 @@ const (
 
 // Step is one change. Fields that do not belong to the kind are zero.
 type Step struct {
-	// Number counts from 1. Round is the balancer's, from 1: the steps of one round
-	// touch different shards and may run side by side.
+	// Number counts from 1. The steps of one round, from 1, touch different shards
+	// and may run side by side: a round of the balancer is more than one where it
+	// touches a shard twice, as with splits before a move.
 	Number int `json:"number"`
 	Round  int `json:"round"`
-	// After is when it begins, counted from the time of the plan's basis.
+	// After is when it begins, counted from the time of the plan's basis, and Takes
+	// how long it takes.
 	After     time.Duration `json:"afterNanos"`
+	Takes     time.Duration `json:"takesNanos"`
 	Kind      Kind          `json:"kind"`
 	Namespace string        `json:"ns"`
 	// From is the shard that has the range; To is where a move brings it.
@@ -40,6 +44,8 @@ type Step struct {
 	Chunks    int   `json:"chunks,omitzero"`
 	Bytes     int64 `json:"bytes,omitzero"`
 	Documents int64 `json:"documents,omitzero"`
+	// ForceJumbo lets a move take what is too large to be moved otherwise.
+	ForceJumbo bool `json:"forceJumbo,omitzero"`
 	// Reason is the part of the policy that chose it, Why a sentence with the
 	// numbers.
 	Reason policy.Reason `json:"reason,omitzero"`

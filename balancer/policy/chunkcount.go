@@ -27,9 +27,12 @@ func SelectByCount(s CountSituation, avail *Available, why *Report) ([]Migration
 		}
 	}
 	sel := newCountSelection(s, avail, why)
-	for _, phase := range []func(){sel.drain, sel.repairZones, sel.balance} {
-		if !sel.done() {
-			phase()
+	for _, phase := range []struct {
+		reason Reason
+		choose func()
+	}{{ReasonDrain, sel.drain}, {ReasonZoneViolation, sel.repairZones}, {ReasonChunksImbalance, sel.balance}} {
+		if !sel.done() && sel.may(phase.reason) {
+			phase.choose()
 		}
 	}
 	if sel.done() {

@@ -19,6 +19,8 @@ type Situation struct {
 	Sizes     catalog.DataSizes
 	// ForceJumbo is the setting attemptToBalanceJumboChunks.
 	ForceJumbo bool
+	// Reasons are what chunks may move for; nil means all.
+	Reasons []Reason
 	// Random is set while the server's fail point for random migrations is on.
 	Random Chance
 }
@@ -30,6 +32,11 @@ func (s Situation) maxChunkSize() int64 {
 		return catalog.DefaultMaxChunkSizeBytes
 	}
 	return s.Sizes.MaxChunkSizeBytes
+}
+
+// may reports whether chunks may move for a reason.
+func (s Situation) may(reason Reason) bool {
+	return s.Reasons == nil || slices.Contains(s.Reasons, reason)
 }
 
 // ImbalanceFactor is how many chunk sizes two shards must at least differ by
@@ -46,7 +53,7 @@ const ImbalanceFactor = 3
 // and why, goes to the report, if there is one.
 func SelectMigrations(s Situation, avail *Available, why *Report) ([]Migration, Reason, error) {
 	sel := newSelection(s, avail, why)
-	if !sel.drain() {
+	if sel.may(ReasonDrain) && !sel.drain() {
 		return sel.result()
 	}
 	if s.Random != nil && !anyDrains(s.Shards) {
@@ -55,7 +62,10 @@ func SelectMigrations(s Situation, avail *Available, why *Report) ([]Migration, 
 			return sel.result()
 		}
 	}
-	if sel.repairZones() {
+	if sel.may(ReasonZoneViolation) && !sel.repairZones() {
+		return sel.result()
+	}
+	if sel.may(ReasonChunksImbalance) {
 		if err := sel.balanceSizes(); err != nil {
 			return nil, ReasonNone, err
 		}

@@ -23,8 +23,10 @@ type MergeSearch struct {
 	Shard catalog.ShardID
 	// From is the key the search begins at; zero for all chunks.
 	From catalog.Key
-	// Cutoff is the time before which a chunk must have come to its shard.
+	// Cutoff is the time before which a chunk must have come to its shard, unless
+	// AnyAge is set: then it may be as young as it likes.
 	Cutoff bson.Timestamp
+	AnyAge bool
 	Limits MergeLimits
 	// Spent of Limits.Time is over when the search begins.
 	Spent time.Duration
@@ -53,7 +55,8 @@ func MergeableRuns(s MergeSearch) [][]catalog.Chunk {
 	spent := s.Spent
 	mergeable := func(since bson.Timestamp, jumbo catalog.Jumbo) bool {
 		// A chunk of which nobody knows since when it is there stays.
-		return jumbo != catalog.JumboTrue && !since.IsZero() && since.Before(s.Cutoff)
+		old := !since.IsZero() && since.Before(s.Cutoff)
+		return jumbo != catalog.JumboTrue && (s.AnyAge || old)
 	}
 	full := func() bool {
 		return total+len(run) >= s.Limits.Chunks || len(runs) > 0 && spent > s.Limits.Time

@@ -42,6 +42,10 @@ type Event struct {
 	// Bytes and Documents moved.
 	Bytes, Documents int64
 	Reason           policy.Reason
+	// Force is that of a migration; Left is how many pieces of its chunk stay with
+	// the donor.
+	Force policy.ForceJumbo
+	Left  int
 	// Points of a split.
 	Points []catalog.Key
 	// Chunks went into a merged one.

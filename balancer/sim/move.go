@@ -76,11 +76,11 @@ func (m *move) end(err error) {
 	c.underWay--
 	e := Event{
 		Kind: Moved, Began: m.began, Namespace: m.Namespace, From: m.From, To: m.To,
-		Min: m.lower, Max: m.upper, Reason: m.Reason, Err: err,
+		Min: m.lower, Max: m.upper, Reason: m.Reason, Force: m.Force, Err: err,
 	}
 	if err == nil {
 		var moved Amount
-		moved, e.Err = c.commitMove(m.coll, m.Migration, m.lower, m.upper)
+		moved, e.Left, e.Err = c.commitMove(m.coll, m.Migration, m.lower, m.upper)
 		e.Bytes, e.Documents = moved.Bytes, moved.Documents
 	}
 	if e.Err != nil {
@@ -130,12 +130,15 @@ func (c *cluster) splitPoint(coll *collection, chunk catalog.Chunk, chunkSize in
 	return coll.entry.Pattern.Between(chunk.Min, chunk.Max, float64(n)/float64(documents))
 }
 
-// commitMove changes the owner. The donor's other chunks keep their versions: a
-// run has no routers whose tables would go stale.
-func (c *cluster) commitMove(coll *collection, m policy.Migration, lower, upper catalog.Key) (Amount, error) {
+// commitMove changes the owner, and returns what moved and how many pieces of
+// the chunk stay. The donor's other chunks keep their versions: a run has no
+// routers whose tables would go stale.
+func (c *cluster) commitMove(
+	coll *collection, m policy.Migration, lower, upper catalog.Key,
+) (amount Amount, left int, err error) {
 	chunk := coll.table.Find(lower)
-	if err := c.cutOut(coll, chunk, lower, upper); err != nil {
-		return Amount{}, err
+	if left, err = c.cutOut(coll, chunk, lower, upper); err != nil {
+		return Amount{}, 0, err
 	}
 	coll.version = catalog.ChunkVersion{Major: coll.version.Major + 1}
 	at := bson.Timestamp{T: uint32(c.queue.Now().Unix()), I: 1}
@@ -144,13 +147,14 @@ func (c *cluster) commitMove(coll *collection, m policy.Migration, lower, upper 
 	moved.OnCurrentShardSince, moved.History = at, []catalog.ChunkHistory{{ValidAfter: at, Shard: m.To}}
 	coll.pending = append(coll.pending, moved)
 	coll.touched = true
-	amount := coll.transfer(moved, m.From)
+	amount = coll.transfer(moved, m.From)
 	c.leaveOrphans(coll, m, lower, upper, amount)
-	return amount, nil
+	return amount, left, nil
 }
 
-// cutOut makes a range inside of a chunk a chunk of its own.
-func (c *cluster) cutOut(coll *collection, chunk catalog.Chunk, lower, upper catalog.Key) error {
+// cutOut makes a range inside of a chunk a chunk of its own, and returns how many
+// others the chunk becomes.
+func (c *cluster) cutOut(coll *collection, chunk catalog.Chunk, lower, upper catalog.Key) (others int, err error) {
 	var points []catalog.Key
 	if chunk.Min.Less(lower) {
 		points = append(points, lower)
@@ -159,15 +163,15 @@ func (c *cluster) cutOut(coll *collection, chunk catalog.Chunk, lower, upper cat
 		points = append(points, upper)
 	}
 	if len(points) == 0 {
-		return nil
+		return 0, nil
 	}
 	if err := coll.settle(); err != nil {
-		return err
+		return 0, err
 	}
 	coll.cut(chunk, points)
 	pieces := c.commits().Split(coll.table, chunk, points)
 	for i := range pieces {
 		pieces[i].Jumbo = chunk.Jumbo // a move keeps the flag of what stays
 	}
-	return coll.apply(pieces...)
+	return len(points), coll.apply(pieces...)
 }

@@ -23,6 +23,9 @@ type Config struct {
 	Parameters func() balancer.Parameters
 	// IgnoreMode lets the balancer work as if its mode were full.
 	IgnoreMode bool
+	// Reasons are what chunks may move for, of drains, zones and imbalance; nil
+	// means all.
+	Reasons []policy.Reason
 	// Contents is the model of what chunks hold; nil means Even.
 	Contents Contents
 	// Costs are what things take; the zero value means DefaultCosts.
@@ -67,7 +70,8 @@ func New(s *catalog.Snapshot, cfg Config) (*Run, error) {
 	}
 	loop := balancer.NewLoop(balancer.Config{
 		Version: s.Release(), Parameters: cfg.Parameters, Rand: cfg.Rand,
-		Logger: cfg.Logger, Location: cfg.Location, IgnoreMode: cfg.IgnoreMode, Decided: cfg.Decided,
+		Logger: cfg.Logger, Location: cfg.Location, IgnoreMode: cfg.IgnoreMode, Reasons: cfg.Reasons,
+		Decided: cfg.Decided,
 	})
 	r := &Run{loop: loop, driver: balancer.NewEventDriver(c.queue, loop, c), cluster: c, cfg: cfg}
 	r.driver.Start()

@@ -22,12 +22,12 @@ import (
 // shardBalanceMethods() tell whether the cluster is balanced.
 func shardBalanceMethods() []helper {
 	return []helper{
-		{"isBalancerInRound", "", checked(func(c *call, sh *Helpers) goja.Value {
+		{"isBalancerInRound", "", func(c *call, sh *Helpers) goja.Value {
 			return c.JS.Runtime.ToValue(sh.balancer().InRound)
-		}), "Tells whether the balancer is in a round right now; between two rounds there may still be work."},
-		{"balancerSummary", "", checked(shBalancerSummary),
+		}, "Tells whether the balancer is in a round right now; between two rounds there may still be work."},
+		{"balancerSummary", "", shBalancerSummary,
 			"Returns what the balancer does and what is out of balance, and why."},
-		{"waitForBalance", "ns?:string|object options?:object{" + waitOptions + "}", checked(shWaitForBalance),
+		{"waitForBalance", "ns?:string|object options?:object{" + waitOptions + "}", shWaitForBalance,
 			"Waits until a collection is balanced, or all are; {timeout, interval, progress}, times in ms."},
 	}
 }

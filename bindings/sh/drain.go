@@ -26,17 +26,17 @@ const configShardID = "config"
 // shardDrainMethods() empty a shard.
 func shardDrainMethods() []helper {
 	return []helper{
-		{"drain", "shard:string options?:object{wait,remove," + waitOptions + "}", checked(shDrain),
+		{"drain", "shard:string options?:object{wait,remove," + waitOptions + "}", shDrain,
 			"Starts emptying a shard; {wait: true} waits until it is empty, {remove: true} then removes it; timeout, " +
 				"interval, progress."},
-		{"drainStatus", "shard:string", checked(func(c *call, sh *Helpers) goja.Value {
+		{"drainStatus", "shard:string", func(c *call, sh *Helpers) goja.Value {
 			return c.s.Display.Reply(sh.draining(c.Text(0)))
-		}), "Returns how far draining is and what must be moved by hand; changes nothing."},
-		{"stopDrain", "shard:string", checked(shStopDrain), "Ends draining; the shard stays. Servers since 8.3."},
-		{"waitForDrain", "shard:string options?:object{" + waitOptions + "}", checked(func(c *call, sh *Helpers) goja.Value {
+		}, "Returns how far draining is and what must be moved by hand; changes nothing."},
+		{"stopDrain", "shard:string", shStopDrain, "Ends draining; the shard stays. Servers since 8.3."},
+		{"waitForDrain", "shard:string options?:object{" + waitOptions + "}", func(c *call, sh *Helpers) goja.Value {
 			o := c.options("waitForDrain", 1)
 			return sh.waitForDrain(c, o.waitForDrain(c.Text(0)), c.Text(0), false)
-		}), "Waits until a draining shard is empty; {timeout, interval, progress}."},
+		}, "Waits until a draining shard is empty; {timeout, interval, progress}."},
 	}
 }
 

@@ -10,24 +10,24 @@ import (
 // administrator else writes out (spec 04 §5.2, §8).
 func shardExtraMethods() []helper {
 	return []helper{
-		{"chunks", "ns:string|object options?:object{shard,zone,jumbo,limit}", checked(shChunks),
+		{"chunks", "ns:string|object options?:object{shard,zone,jumbo,limit}", shChunks,
 			"Returns a cursor over a collection's chunks; {shard, zone, jumbo: true or false, limit}."},
-		{"zones", "ns?:string|object", checked(shZones),
+		{"zones", "ns?:string|object", shZones,
 			"Returns the zones: their shards, their ranges, and what is wrong with them."},
-		{"chunkSize", "nsOrMB?:any mb?:any", checked(shChunkSize),
+		{"chunkSize", "nsOrMB?:any mb?:any", shChunkSize,
 			"chunkSize() and chunkSize(ns) return the size in MB, chunkSize(64) and chunkSize(ns, 64) set it; (ns, null) goes " +
 				"back to the cluster's."},
-		{"removeShard", "shard:string options?:object{@removeShard}", checked(simple("removeShard")),
+		{"removeShard", "shard:string options?:object{@removeShard}", simple("removeShard"),
 			"Sends removeShard: starts draining, tells how far it is, and removes a shard that is empty."},
 		{"refineCollectionShardKey", "ns:string key:object options?:object{@refineCollectionShardKey}",
-			checked(simple("refineCollectionShardKey", "key")), "Adds fields to the end of a shard key."},
-		{"movePrimary", "database:string to:string options?:object{@movePrimary}", checked(simple("movePrimary", "to")),
+			simple("refineCollectionShardKey", "key"), "Adds fields to the end of a shard key."},
+		{"movePrimary", "database:string to:string options?:object{@movePrimary}", simple("movePrimary", "to"),
 			"Moves a database's primary shard."},
 		{"configureCollectionBalancing", "ns:string options?:object{@configureCollectionBalancing}",
-			checked(simple("configureCollectionBalancing")),
+			simple("configureCollectionBalancing"),
 			"Sets a collection's chunk size, defragmentation, auto-merging or balancing."},
-		{"getShardMap", "", checked(func(c *call, sh *Helpers) goja.Value {
+		{"getShardMap", "", func(c *call, sh *Helpers) goja.Value {
 			return c.s.Display.Reply(sh.admin(server.Command("getShardMap")))
-		}), "Returns the hosts of all shards."},
+		}, "Returns the hosts of all shards."},
 	}
 }

@@ -1,6 +1,8 @@
 package sh
 
 import (
+	"slices"
+
 	"shardsh/bindings/script"
 	"shardsh/bindings/server"
 
@@ -17,15 +19,17 @@ type Helpers struct {
 }
 
 // tables returns all methods of sh, in the order of its help: mongosh's, those
-// that only shardsh has, those of the old shell.
+// that only shardsh has, which ask only a mongos, those of the old shell.
 func tables() [][]helper {
-	return [][]helper{
-		shardMethods(), shardSettingMethods(), shardReshardMethods(),
-		shardBalanceMethods(), shardDrainMethods(), shardDefragmentMethods(), shardMergeMethods(), shardWindowMethods(),
-		shardWhyMethods(),
-		shardExtraMethods(),
-		shardLegacyMethods(),
-	}
+	return slices.Concat(
+		[][]helper{shardMethods(), shardSettingMethods(), shardReshardMethods()},
+		routed(
+			shardBalanceMethods(), shardDrainMethods(), shardDefragmentMethods(), shardMergeMethods(), shardWindowMethods(),
+			shardWhyMethods(),
+			shardExtraMethods(),
+		),
+		[][]helper{shardLegacyMethods()},
+	)
 }
 
 // current returns the database helpers work through.
@@ -63,6 +67,23 @@ func checked(f func(*call, *Helpers) goja.Value) func(*call, *Helpers) goja.Valu
 		sh.checkMongos()
 		return f(c, sh)
 	}
+}
+
+// routed returns helpers that refuse to ask what is no mongos: a shard or a config
+// server would answer of itself what they ask of the cluster.
+func routed(lists ...[]helper) [][]helper {
+	for _, list := range lists {
+		for i, m := range list {
+			list[i].call = func(c *call, sh *Helpers) goja.Value {
+				if on := sh.current().Conn; !on.IsMongos() {
+					c.JS.ThrowCoded(script.InvalidInput, script.CodeNoMongos,
+						"sh.%s asks a mongos, and %s is none: connect to a mongos", m.name, on.Address)
+				}
+				return m.call(c, sh)
+			}
+		}
+	}
+	return lists
 }
 
 // simple returns a helper that sends its arguments under the given names;

@@ -18,11 +18,11 @@ var (
 func shardMergeMethods() []helper {
 	return []helper{
 		{"mergeChunks", "ns:string|object min:object max:object options?:object{@mergeChunks}",
-			checked(func(c *call, sh *Helpers) goja.Value {
+			func(c *call, sh *Helpers) goja.Value {
 				body := bson.D{{Key: "mergeChunks", Value: c.namespaceArgument(0)},
 					{Key: "bounds", Value: bson.A{c.JS.Document(c.Arg(1)), c.JS.Document(c.Arg(2))}}}
 				return c.s.Display.Reply(sh.admin(c.JS.Merge(body, c.Arg(3))))
-			}), "Merges neighbouring chunks of one shard: from the lower bound of the first to the upper of the last."},
+			}, "Merges neighbouring chunks of one shard: from the lower bound of the first to the upper of the last."},
 		{"mergeAllChunks", "ns:string|object shard?:string options?:object{@mergeAllChunksOnShard}",
 			needing("mergeAllChunks", withMergeAll, shMergeAll),
 			"Merges what may be merged on one shard or on all; counts the chunks before and after."},

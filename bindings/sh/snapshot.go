@@ -9,7 +9,6 @@ import (
 // chunks, plans and forecasts are answered from. What fails is thrown; what
 // could not be read is a gap of its source.
 func (sh *Helpers) snapshot(o live.ReaderOptions) *catalog.Snapshot {
-	sh.checkMongos()
 	conn := sh.current().Conn
 	o.Source = catalog.Source{Kind: catalog.SourceLive, Name: conn.Address}
 	s, err := live.NewReader(conn.Client, o).Read(sh.s.JS.Context())

@@ -18,10 +18,10 @@ import (
 func shardWhyMethods() []helper {
 	const signature = "ns?:string|object{shard,zone} key?:object"
 	return []helper{
-		{"why", signature, checked(shWhy),
+		{"why", signature, shWhy,
 			"Tells what is wrong, and everything that keeps it so, with what to do: of the cluster, a collection, {shard} or " +
 				"{zone}; with a key, of one chunk."},
-		{"explain", signature, checked(shWhy), "Another name of why."},
+		{"explain", signature, shWhy, "Another name of why."},
 	}
 }
 

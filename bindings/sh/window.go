@@ -27,10 +27,10 @@ var timeOfDay = regexp.MustCompile(`^([01]?[0-9]|2[0-3]):[0-5][0-9]$`)
 // shardWindowMethods() say when the balancer may work.
 func shardWindowMethods() []helper {
 	return []helper{
-		{"balancerWindow", "start?:string|object stop?:string", checked(shBalancerWindow),
+		{"balancerWindow", "start?:string|object stop?:string", shBalancerWindow,
 			"Without arguments returns the balancer's window, else sets it: (\"22:00\", \"06:00\"), or [{day, start, stop}, " +
 				"…] since 8.3."},
-		{"clearBalancerWindow", "", checked(func(c *call, sh *Helpers) goja.Value {
+		{"clearBalancerWindow", "", func(c *call, sh *Helpers) goja.Value {
 			fields := bson.D{{Key: "activeWindow", Value: int32(1)}}
 			if sh.version().AtLeast(withWeekdayWindows) {
 				fields = append(fields, bson.E{Key: "activeWindowDOW", Value: int32(1)})
@@ -38,7 +38,7 @@ func shardWindowMethods() []helper {
 			update := bson.D{{Key: "$unset", Value: fields}}
 			result, _ := c.updateConfig(sh.config(), "settings", "balancer", update, false, 30_000)
 			return result
-		}), "Lets the balancer work at any time."},
+		}, "Lets the balancer work at any time."},
 	}
 }
 

@@ -85,19 +85,15 @@ func (env environment) parseCheck(o *checkLine, groups []flagGroup) (*check.Poli
 	if err != nil || o.help {
 		return nil, err
 	}
-	if len(words) > 0 {
-		o.addresses = words
-		o.server.address = words[0]
+	o.addresses = words
+	if len(words) > 1 && (o.from != "" || o.mock != "") {
+		return nil, usagef("--from and --mock are one cluster, without addresses")
 	}
-	if err := env.takeSource(&o.sourceLine, nil); err != nil {
+	if err := env.takeSource(&o.sourceLine, words[:min(1, len(words))]); err != nil {
 		return nil, err
 	}
-	for _, address := range o.addresses[min(1, len(o.addresses)):] {
-		one := o.commandLine
-		if one.server.address = address; address == "" {
-			return nil, errEmptyAddress
-		}
-		if err := one.check(); err != nil {
+	for _, address := range words[min(1, len(words)):] {
+		if err := o.at(address).check(); err != nil {
 			return nil, err
 		}
 	}

@@ -1,0 +1,109 @@
+package plan
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"hash"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+)
+
+// basisOf tells what a plan for some collections is made for.
+func basisOf(s *catalog.Snapshot, names []string, g Goal) (Basis, error) {
+	parts := s.Parts()
+	b := Basis{
+		ClusterID: parts.ClusterID, Source: parts.Source.Name, Time: s.Time(), Release: s.Release().String(),
+		Hash: hashOf(s, names, g), Collections: []CollectionBasis{},
+	}
+	for _, ns := range names {
+		c := s.Collection(ns)
+		key, err := bson.MarshalExtJSON(c.Pattern.Doc(), true, false)
+		if err != nil {
+			return b, fmt.Errorf("plan: the shard key of %s: %w", ns, err)
+		}
+		b.Collections = append(b.Collections, CollectionBasis{
+			Namespace: ns, UUID: uuidText(c.UUID), Key: json.RawMessage(key),
+			Version: c.Table.Version().ChunkVersion, Chunks: c.Table.Len(),
+		})
+	}
+	return b, nil
+}
+
+func uuidText(u bson.Binary) string {
+	text := hex.EncodeToString(u.Data)
+	if len(text) != 32 {
+		return text
+	}
+	return text[:8] + "-" + text[8:12] + "-" + text[12:16] + "-" + text[16:20] + "-" + text[20:]
+}
+
+// Hash returns what Basis.Hash of a plan for a goal would be: it changes with the
+// chunks, zones and flags of the collections, with the shards, and with the settings
+// that choices depend on. Data that come and go do not change it, nor does the
+// balancer's mode.
+func Hash(s *catalog.Snapshot, g Goal) (string, error) {
+	names, err := namespaces(s, g.Namespaces)
+	if err != nil {
+		return "", err
+	}
+	return hashOf(s, names, g), nil
+}
+
+func hashOf(s *catalog.Snapshot, names []string, g Goal) string {
+	h := hasher{sha256.New()}
+	settings := s.Settings()
+	h.add(s.Release(), g.Kind, g.Shard, settings.MaxChunkSizeBytes, settings.AttemptJumbo, settings.AutoMerge)
+	for _, shard := range s.Shards() {
+		zones := slices.Clone(shard.Zones)
+		slices.Sort(zones)
+		h.add(shard.ID, shard.Draining, shard.MaxSizeMB, len(zones), zones)
+	}
+	for _, ns := range names {
+		c := s.Collection(ns)
+		h.add(ns, uuidText(c.UUID), c.Epoch, c.Timestamp, c.Pattern, c.MaxChunkSizeBytes)
+		h.add(c.NoBalance, c.AllowMigrations, c.PermitMigrations, c.EnableAutoMerge, c.Resharding)
+		if c.Table != nil {
+			h.add(c.Table.Version(), c.Table.Len())
+		}
+		for _, id := range c.Owners() {
+			n := c.CountOn(id)
+			h.add(id, n.Chunks, n.Jumbo)
+		}
+		for _, r := range c.Zones.Ranges() {
+			h.add(r.Zone, r.Min, r.Max)
+		}
+	}
+	return h.text(hashLength)
+}
+
+// hashLength is enough to tell apart all that one operator will ever see.
+const hashLength = 16
+
+// hasher sums up values, each with its end.
+type hasher struct{ hash.Hash }
+
+func (h hasher) add(values ...any) {
+	for _, v := range values {
+		fmt.Fprintf(h, "%v\x00", v)
+	}
+}
+
+func (h hasher) text(digits int) string { return hex.EncodeToString(h.Sum(nil))[:digits] }
+
+// idOf names a plan by all that is in it.
+func (p *Plan) idOf() (string, error) {
+	named := *p
+	named.ID = ""
+	h := hasher{sha256.New()}
+	e := json.NewEncoder(h)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(&named); err != nil {
+		return "", fmt.Errorf("plan: %w", err)
+	}
+	return "plan-" + h.text(12), nil
+}

@@ -1,0 +1,200 @@
+package plan
+
+import (
+	"slices"
+	"time"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/policy"
+	"shardsh/balancer/sim"
+)
+
+// builder makes a plan of what happens.
+type builder struct {
+	o     Options
+	scope *scope
+	plan  *Plan
+
+	// held is what each shard has after the last step.
+	held map[catalog.ShardID]Holding
+	// round is the engine's; touched are the shards of the plan's round, which is
+	// no longer than that of the engine.
+	round, roundOf int
+	touched        []catalog.ShardID
+	// explained is how many steps have their reasons.
+	explained int
+	// passed names the limit that the next step would pass. closed: no more steps.
+	passed string
+	closed bool
+	// ended counts collections whose defragmentation has ended.
+	ended   int
+	trouble trouble
+
+	rest bool // the balancer has nothing more to do
+	end  *catalog.Snapshot
+}
+
+// trouble is a time of failures without a step.
+type trouble struct {
+	since, until time.Time
+	round        int // of the first one
+	last         error
+}
+
+func newBuilder(sc *scope, o Options) *builder {
+	b := &builder{o: o, scope: sc, held: map[catalog.ShardID]Holding{}}
+	b.plan = &Plan{Goal: o.Goal, Model: o.Model.Name, Seed: o.Seed, Limits: o.Limits, Steps: []Step{}}
+	for _, shard := range sc.start.Shards() {
+		b.held[shard.ID] = Holding{}
+	}
+	for _, c := range sc.colls {
+		for id, data := range c.Sizes {
+			b.add(id, Holding{Bytes: data.Bytes})
+		}
+		for _, id := range c.Owners() {
+			b.add(id, Holding{Chunks: c.CountOn(id).Chunks})
+		}
+	}
+	for _, shard := range sc.start.Shards() {
+		b.plan.Shards = append(b.plan.Shards, ShardChange{Shard: shard.ID, Before: b.held[shard.ID]})
+	}
+	return b
+}
+
+func (b *builder) add(id catalog.ShardID, h Holding) {
+	have := b.held[id]
+	b.held[id] = Holding{have.Chunks + h.Chunks, max(0, have.Bytes+h.Bytes)}
+}
+
+// take makes a step of what happened.
+func (b *builder) take(e sim.Event) {
+	switch e.Kind {
+	case sim.Moved:
+		b.step(Step{
+			Kind: Move, To: e.To, Bytes: e.Bytes, Documents: e.Documents, Reason: e.Reason,
+			ForceJumbo: e.Force != policy.ForceNone,
+		}, e)
+	case sim.Split:
+		b.step(Step{Kind: Split, Points: e.Points}, e)
+	case sim.Merged:
+		b.step(Step{Kind: Merge, Chunks: e.Chunks}, e)
+	case sim.MoveFailed:
+		if b.trouble.since.IsZero() {
+			b.trouble = trouble{since: e.Ended, round: b.round}
+		}
+		b.trouble.until, b.trouble.last = e.Ended, e.Err
+	case sim.PhaseEntered:
+		if e.Phase == policy.PhaseFinished {
+			b.ended++
+		}
+	}
+}
+
+// step adds a step, unless that would pass a limit: then the plan has ended.
+func (b *builder) step(s Step, e sim.Event) {
+	if b.closed {
+		return
+	}
+	s.Namespace, s.From, s.Min, s.Max = e.Namespace, e.From, e.Min, e.Max
+	began := b.scope.start.Time()
+	s.After, s.Takes = e.Began.Sub(began), e.Ended.Sub(e.Began)
+	s.Number, s.Round = len(b.plan.Steps)+1, b.plan.Totals.Rounds
+	fresh := b.freshRound(s)
+	if fresh {
+		s.Round++
+	}
+	if b.passed = b.limit(s); b.passed != "" {
+		b.closed = true
+		return
+	}
+	if fresh {
+		b.touched, b.roundOf = b.touched[:0], b.round
+	}
+	b.touched = append(b.touched, s.From)
+	if s.Kind == Move {
+		b.touched = append(b.touched, s.To)
+	}
+	b.trouble = trouble{}
+	b.count(s, e.Left)
+	b.plan.Steps = append(b.plan.Steps, s)
+}
+
+// freshRound reports whether a step begins a round: the engine has gone on to
+// another one, or a shard of the step has been touched already.
+func (b *builder) freshRound(s Step) bool {
+	return len(b.plan.Steps) == 0 || b.roundOf != b.round || slices.Contains(b.touched, s.From) ||
+		slices.Contains(b.touched, s.To)
+}
+
+// limit names the limit that a step would pass.
+func (b *builder) limit(s Step) string {
+	l, t := b.o.Limits, b.plan.Totals
+	switch {
+	case l.Moves > 0 && s.Kind == Move && t.Moves >= l.Moves:
+		return "moves"
+	case l.Bytes > 0 && t.Bytes+s.Bytes > l.Bytes:
+		return "bytes"
+	case l.Rounds > 0 && s.Round > l.Rounds:
+		return "rounds"
+	case l.Time > 0 && s.After+s.Takes > l.Time:
+		return "time"
+	}
+	return ""
+}
+
+// count adds a step to the totals and to what shards have. left is how many pieces
+// of the chunk that moves stay.
+func (b *builder) count(s Step, left int) {
+	t := &b.plan.Totals
+	t.Rounds, t.Time = s.Round, max(t.Time, s.After+s.Takes)
+	switch s.Kind {
+	case Move:
+		t.Moves++
+		t.Bytes += s.Bytes
+		t.Documents += s.Documents
+		b.add(s.From, Holding{int64(left) - 1, -s.Bytes})
+		b.add(s.To, Holding{1, s.Bytes})
+	case Split:
+		t.Splits++
+		b.add(s.From, Holding{Chunks: int64(len(s.Points))})
+	case Merge:
+		t.Merges++
+		b.add(s.From, Holding{Chunks: 1 - int64(s.Chunks)})
+	}
+}
+
+// decided explains the moves of a round, which have been taken by now.
+func (b *builder) decided(_ time.Time, decisions []policy.Decision) {
+	b.explain(decisions)
+	b.round++
+}
+
+// stuckRounds and stuckTime are after how many rounds of failures without a step,
+// over at least how long, nothing better is expected.
+const (
+	stuckRounds = 200
+	stuckTime   = time.Hour
+)
+
+// over reports whether the plan has ended before the balancer rests. The round in
+// which it ends goes on until the steps have their reasons.
+func (b *builder) over() bool {
+	b.closed = b.closed || b.arrived()
+	return b.closed && b.explained == len(b.plan.Steps) || b.stuck()
+}
+
+// arrived reports whether the goal is reached before the balancer rests.
+func (b *builder) arrived() bool {
+	switch b.o.Goal.Kind {
+	case Drain:
+		return b.held[b.o.Goal.Shard].Chunks == 0
+	case Defragment:
+		return b.ended >= len(b.scope.colls)
+	}
+	return false
+}
+
+func (b *builder) stuck() bool {
+	t := b.trouble
+	return !t.since.IsZero() && b.round-t.round >= stuckRounds && t.until.Sub(t.since) >= stuckTime
+}

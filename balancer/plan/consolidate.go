@@ -1,0 +1,61 @@
+package plan
+
+import (
+	"math"
+	"time"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/policy"
+	"shardsh/balancer/sim"
+)
+
+// consolidate merges all neighbours on a shard that may be one chunk, whatever
+// their age: a round has one merge of each shard.
+func (b *builder) consolidate() {
+	b.rest, b.end = true, b.scope.start
+	var work [][]mergeRun
+	for _, shard := range b.scope.start.Shards() {
+		var runs []mergeRun
+		for _, c := range b.scope.colls {
+			runs = append(runs, runsOf(c, shard.ID)...)
+		}
+		if len(runs) > 0 {
+			work = append(work, runs)
+		}
+	}
+	at := b.scope.start.Time()
+	for len(work) > 0 && !b.closed {
+		left := work[:0]
+		for _, runs := range work {
+			b.take(sim.Event{
+				Kind: sim.Merged, Began: at, Ended: at.Add(b.o.Costs.Merge), Namespace: runs[0].ns, From: runs[0].shard,
+				Min: runs[0].min, Max: runs[0].max, Chunks: runs[0].chunks,
+			})
+			if runs = runs[1:]; len(runs) > 0 {
+				left = append(left, runs)
+			}
+		}
+		work = left
+		at = at.Add(b.o.Costs.Merge)
+		b.round++
+	}
+}
+
+// mergeRun is some neighbours on a shard that may be one chunk.
+type mergeRun struct {
+	ns       string
+	shard    catalog.ShardID
+	min, max catalog.Key
+	chunks   int
+}
+
+func runsOf(c *catalog.CollectionState, id catalog.ShardID) (list []mergeRun) {
+	runs := policy.MergeableRuns(policy.MergeSearch{
+		Table: c.Table, Zones: c.Zones, Shard: id, AnyAge: true,
+		Limits: policy.MergeLimits{Chunks: math.MaxInt, Time: math.MaxInt64 * time.Nanosecond},
+	})
+	for _, run := range runs {
+		list = append(list, mergeRun{c.Namespace, id, run[0].Min, run[len(run)-1].Max, len(run)})
+	}
+	return list
+}

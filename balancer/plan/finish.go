@@ -1,0 +1,82 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/diagnosis"
+)
+
+// finish puts the plan together.
+func (b *builder) finish() (*Plan, error) {
+	b.explain(nil)
+	p := b.plan
+	for i := range p.Shards {
+		p.Shards[i].After = b.held[p.Shards[i].Shard]
+	}
+	p.Left = b.left()
+	p.Reached = !slices.ContainsFunc(p.Left, func(f diagnosis.Finding) bool { return f.Code != diagnosis.Orphans })
+	id, err := p.idOf()
+	p.ID = id
+	return p, err
+}
+
+// left is what stays when all steps are done, and why.
+func (b *builder) left() []diagnosis.Finding {
+	list := []diagnosis.Finding{}
+	switch {
+	case b.passed != "":
+		return append(list, diagnosis.NewFinding(diagnosis.PlanLimited, diagnosis.Scope{},
+			fmt.Sprintf("the plan ends at its limit of %s before the goal is reached", b.passed)))
+	case b.closed, b.o.Goal.Kind == Consolidate:
+	case !b.rest && b.o.Goal.Kind != Drain:
+		why := "nothing more moves by " + b.end.Time().UTC().Format("2006-01-02 15:04")
+		if b.trouble.last != nil {
+			why = "migrations would go on failing: " + b.trouble.last.Error()
+		}
+		list = append(list, diagnosis.NewFinding(diagnosis.PlanStuck, diagnosis.Scope{}, why))
+	}
+	if !slices.Contains([]GoalKind{Balance, Drain, Zones}, b.o.Goal.Kind) {
+		return list
+	}
+	about := diagnosis.Scope{}
+	if b.o.Goal.Kind == Drain {
+		about.Shard = b.o.Goal.Shard
+	}
+	answer := diagnosis.Why(b.asIfOn(), about)
+	for _, f := range slices.Concat(answer.Symptoms, answer.Causes) {
+		if b.matters(f) {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// asIfOn returns the cluster at the end as it would be with the balancer on, without
+// what was only under way when it was read.
+func (b *builder) asIfOn() *catalog.Snapshot {
+	parts := b.end.Parts()
+	parts.Settings.Mode, parts.Settings.Window, parts.Settings.Days = catalog.ModeFull, nil, nil
+	parts.Balancer.Mode = catalog.ModeFull
+	parts.Changes, parts.Actions, parts.Outcomes, parts.Deletions, parts.Migrations = nil, nil, nil, nil, nil
+	return catalog.NewSnapshot(parts)
+}
+
+// zoneCodes are of what keeps chunks from their zones.
+var zoneCodes = []diagnosis.Code{
+	diagnosis.ZoneWithoutShards, diagnosis.ZoneDraining, diagnosis.UnalignedZones, diagnosis.ZoneRangesOverlap,
+	diagnosis.NoRecipient, diagnosis.OnlyJumboChunks,
+}
+
+// matters reports whether a finding is of what keeps the goal from being reached.
+func (b *builder) matters(f diagnosis.Finding) bool {
+	switch b.o.Goal.Kind {
+	case Zones:
+		return slices.Contains(zoneCodes, f.Code) && f.Scope.Zone != ""
+	case Drain:
+		empty := f.Code == diagnosis.DrainComplete || f.Code == diagnosis.Draining && b.held[b.o.Goal.Shard].Chunks == 0
+		return f.Scope.Shard == b.o.Goal.Shard && !empty
+	}
+	return true
+}

@@ -1,0 +1,82 @@
+package plan
+
+import (
+	"cmp"
+	"time"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/sim"
+)
+
+// horizon is how far a plan looks. What takes longer than this is not planned to
+// its end.
+const horizon = 365 * 24 * time.Hour
+
+// Make plans the way to a goal. It returns an error for a goal or a collection that
+// the cluster does not know, and for a Snapshot without the chunks of a collection.
+// A plan without steps is no error: Left says why, unless the goal is reached
+// already.
+func Make(s *catalog.Snapshot, o Options) (*Plan, error) {
+	if err := o.complete(); err != nil {
+		return nil, err
+	}
+	sc, err := newScope(s, o)
+	if err != nil {
+		return nil, err
+	}
+	basis, err := basisOf(s, sc.names(), o.Goal)
+	if err != nil {
+		return nil, err
+	}
+	b := newBuilder(sc, o)
+	b.plan.Basis = basis
+	if o.Goal.Kind == Consolidate {
+		b.consolidate()
+	} else if err := b.simulate(); err != nil {
+		return nil, err
+	}
+	return b.finish()
+}
+
+// complete puts the usual in the place of what is not set.
+func (o *Options) complete() error {
+	o.Goal.Kind = cmp.Or(o.Goal.Kind, Balance)
+	o.Costs = cmp.Or(o.Costs, sim.DefaultCosts())
+	if o.Location == nil {
+		o.Location = time.UTC
+	}
+	if o.Model.Contents == nil {
+		model, err := ParseModel(o.Model.Name, o.Seed)
+		if err != nil {
+			return err
+		}
+		o.Model = model
+	}
+	return o.check()
+}
+
+// config is how the engine runs for a plan.
+func (b *builder) config() sim.Config {
+	return sim.Config{
+		Location: b.o.Location, Rand: b.o.rand(), Parameters: b.o.Parameters, IgnoreMode: true,
+		Reasons: b.scope.reasons, Contents: b.o.Model.Contents, Costs: b.o.Costs, Decided: b.decided,
+	}
+}
+
+// simulate takes the steps from what the balancer would do.
+func (b *builder) simulate() error {
+	run, err := sim.New(b.scope.start, b.config())
+	if err != nil {
+		return err
+	}
+	defer run.Close()
+	for e := range run.EventsToRest(b.scope.start.Time().Add(horizon)) {
+		b.take(e)
+		if b.over() {
+			break
+		}
+	}
+	b.rest = run.AtRest()
+	b.end = run.Snapshot()
+	return nil
+}

@@ -1,0 +1,39 @@
+package plan_test
+
+import (
+	"strings"
+	"testing"
+
+	"shardsh/balancer/plan"
+	"shardsh/balancer/policy"
+)
+
+// Twelve chunks of 128 MiB on the first of three shards. By the rules of 8.0 data
+// moves while two shards differ by 3 chunk sizes: from 12/0/0 over 11/1/0 and so on
+// to a difference below 3.
+func TestBalance(t *testing.T) {
+	s := cluster(3, collection(t, "db.c", 3, 128*mib, repeat(0, 12)...))
+	p := mustMake(t, s, plan.Options{})
+	if !p.Reached || len(p.Left) > 0 || p.Totals.Moves != len(p.Steps) || p.Totals.Moves == 0 {
+		t.Fatalf("reached %v, left %v, totals %+v of %d steps", p.Reached, p.Left, p.Totals, len(p.Steps))
+	}
+	for i, step := range p.Steps {
+		if step.Number != i+1 || step.Kind != plan.Move || step.From != "s0" || step.Bytes != 128*mib ||
+			step.Reason != policy.ReasonChunksImbalance {
+			t.Errorf("step %+v", step)
+		}
+		if !strings.HasPrefix(step.Why, "For the unzoned keys, shards s0 with ") {
+			t.Errorf("step %d: %q", step.Number, step.Why)
+		}
+	}
+	var low, high int64 = 1 << 62, 0
+	for _, shard := range p.Shards {
+		low, high = min(low, shard.After.Bytes), max(high, shard.After.Bytes)
+		if shard.After.Bytes != 128*mib*shard.After.Chunks {
+			t.Errorf("%s: %+v", shard.Shard, shard)
+		}
+	}
+	if high-low >= 3*128*mib || p.Shards[0].Before != (plan.Holding{Chunks: 12, Bytes: 12 * 128 * mib}) {
+		t.Errorf("shards %+v", p.Shards)
+	}
+}

@@ -1,0 +1,50 @@
+package plan
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"shardsh/balancer/sim"
+)
+
+// Model is a model of what chunks hold, with its name.
+type Model struct {
+	Name     string
+	Contents sim.Contents
+}
+
+// The names of models. A skewed one may have its spread behind it: skewed=1.5.
+const (
+	Even     = "even"
+	Measured = "measured"
+	Skewed   = "skewed"
+)
+
+// skew is that of Skewed alone.
+const skew = 1.0
+
+// ParseModel returns the model with a name, whose lots are drawn from a seed. No
+// name is Measured.
+func ParseModel(name string, seed uint64) (Model, error) {
+	word, spread, given := strings.Cut(name, "=")
+	switch {
+	case word == Even && !given:
+		return Model{Even, sim.Even}, nil
+	case (word == Measured || word == "") && !given:
+		return Model{Measured, sim.Measured}, nil
+	case word == Skewed && !given:
+		return Model{Skewed, sim.Skewed(skew, seed)}, nil
+	case word == Skewed:
+		sigma, err := strconv.ParseFloat(spread, 64)
+		if err == nil && sigma >= 0 && sigma <= mostSkew {
+			return Model{name, sim.Skewed(sigma, seed)}, nil
+		}
+		return Model{}, fmt.Errorf("%q is no model: the spread is a number from 0 to %d, such as skewed=1", name, mostSkew)
+	}
+	return Model{}, fmt.Errorf("%q is no model of chunk contents: there are %s, %s and %s (skewed=1.5)",
+		name, Even, Measured, Skewed)
+}
+
+// mostSkew is where sizes still make sense: one chunk has all that the shard has.
+const mostSkew = 5

@@ -1,0 +1,60 @@
+package plan
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"shardsh/balancer"
+	"shardsh/balancer/sim"
+)
+
+// Options say what to plan, and how.
+type Options struct {
+	Goal   Goal // the zero Goal is Balance of all collections
+	Limits Limits
+	// Location is the time zone windows are read in; nil means UTC.
+	Location *time.Location
+	// IgnoreWindow plans as if the balancer worked around the clock. Its mode is
+	// ignored in any case: a plan says what it would do if it were on.
+	IgnoreWindow bool
+	// Model is what chunks are taken to hold; the zero Model takes the sizes that
+	// were measured, and what shards have as spread evenly over the rest.
+	Model Model
+	// Seed has the engine draw its lots as the balancer of a mock with that seed
+	// does; 0 keeps the order of the catalog.
+	Seed uint64
+	// Costs are what things take; the zero value means those of a small idle cluster.
+	Costs sim.Costs
+	// Parameters are the server parameters; nil means the defaults.
+	Parameters func() balancer.Parameters
+}
+
+func (o Options) check() error {
+	for _, limit := range []struct {
+		name  string
+		value int64
+	}{
+		{"bytes", o.Limits.Bytes}, {"moves", int64(o.Limits.Moves)}, {"rounds", int64(o.Limits.Rounds)},
+		{"time", int64(o.Limits.Time)},
+	} {
+		if limit.value < 0 {
+			return fmt.Errorf("plan: the limit of %s is %d, and can't be negative", limit.name, limit.value)
+		}
+	}
+	if o.Goal.Shard != "" && o.Goal.Kind != Drain {
+		return fmt.Errorf("plan: the goal %s has no shard", o.Goal.Kind)
+	}
+	return nil
+}
+
+// firstTerm is the term in which a mock begins.
+const firstTerm = 1
+
+// rand returns the engine's source of chance, nil for the order of the catalog.
+func (o Options) rand() *rand.Rand {
+	if o.Seed == 0 {
+		return nil
+	}
+	return balancer.NewRand(o.Seed, firstTerm)
+}

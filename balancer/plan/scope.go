@@ -1,0 +1,139 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/policy"
+)
+
+// scope is what a plan is about: the cluster as it begins, changed so that the
+// engine goes to the goal.
+type scope struct {
+	goal  Goal
+	start *catalog.Snapshot
+	colls []*catalog.CollectionState // by namespace
+	// reasons are what chunks may move for; nil means all.
+	reasons []policy.Reason
+}
+
+func (sc *scope) names() []string {
+	names := make([]string, len(sc.colls))
+	for i, c := range sc.colls {
+		names[i] = c.Namespace
+	}
+	return names
+}
+
+func newScope(s *catalog.Snapshot, o Options) (*scope, error) {
+	names, err := namespaces(s, o.Goal.Namespaces)
+	if err != nil {
+		return nil, err
+	}
+	sc := &scope{goal: o.Goal, start: s}
+	if o.IgnoreWindow {
+		settings := s.Settings()
+		settings.Window, settings.Days = nil, nil
+		sc.start = s.WithSettings(settings)
+	}
+	for _, c := range s.Collections() {
+		if c.Unsplittable || !slices.Contains(names, c.Namespace) {
+			sc.start = sc.start.WithoutCollection(c.Namespace)
+		}
+	}
+	if err := sc.aim(); err != nil {
+		return nil, err
+	}
+	for _, c := range sc.start.Collections() {
+		if c.Table == nil {
+			return nil, fmt.Errorf("plan: the snapshot has no chunks of %s", c.Namespace)
+		}
+		// Whoever names a collection wants it planned, switched off or not.
+		if c.NoBalance && slices.Contains(o.Goal.Namespaces, c.Namespace) && o.Goal.Kind != Defragment {
+			sc.change(c, func(c *catalog.CollectionState) { c.NoBalance = false })
+		}
+	}
+	sc.colls = sc.start.Collections()
+	return sc, nil
+}
+
+func (sc *scope) change(c *catalog.CollectionState, do func(*catalog.CollectionState)) {
+	next := *c
+	do(&next)
+	sc.start = sc.start.WithCollection(&next)
+}
+
+// aim changes the cluster so that the engine goes to the goal.
+func (sc *scope) aim() error {
+	switch sc.goal.Kind {
+	case Balance, Consolidate:
+		return nil
+	case Drain:
+		shard, there := sc.start.Shard(sc.goal.Shard)
+		if !there {
+			return fmt.Errorf("plan: the cluster has no shard %q to drain", sc.goal.Shard)
+		}
+		shard.Draining = true
+		sc.start = sc.start.WithShard(shard)
+		return nil
+	case Zones:
+		sc.reasons = []policy.Reason{policy.ReasonZoneViolation}
+		settings := sc.start.Settings()
+		settings.AutoMerge = false
+		sc.start = sc.start.WithSettings(settings)
+		return nil
+	case Defragment:
+		if !sc.start.Release().Defragments() {
+			return fmt.Errorf("plan: %s does not defragment, which came with 6.0: the goal %s merges without moves",
+				sc.start.Release(), Consolidate)
+		}
+		sc.reasons = []policy.Reason{}
+		settings := sc.start.Settings()
+		settings.AutoMerge = false
+		sc.start = sc.start.WithSettings(settings)
+		for _, c := range sc.start.Collections() {
+			sc.change(c, func(c *catalog.CollectionState) { c.Defragment = true })
+		}
+		return nil
+	}
+	return fmt.Errorf("plan: %q is no goal: there are %s, %s, %s, %s and %s",
+		sc.goal.Kind, Balance, Drain, Zones, Defragment, Consolidate)
+}
+
+// namespaces returns the sharded collections that are named. A name may have
+// wildcards: shop.* and *.orders.
+func namespaces(s *catalog.Snapshot, patterns []string) (names []string, err error) {
+	for _, c := range s.Collections() {
+		if !c.Unsplittable && (len(patterns) == 0 || slices.ContainsFunc(patterns, func(p string) bool {
+			return matches(p, c.Namespace)
+		})) {
+			names = append(names, c.Namespace)
+		}
+	}
+	for _, p := range patterns {
+		if _, err := path.Match(p, ""); err != nil && strings.ContainsAny(p, wildcards) {
+			return nil, fmt.Errorf("plan: %q is no pattern of collections: %w", p, err)
+		}
+		if !slices.ContainsFunc(names, func(ns string) bool { return matches(p, ns) }) {
+			return nil, fmt.Errorf("plan: %s: %w", p, ErrNotSharded)
+		}
+	}
+	return names, nil
+}
+
+// ErrNotSharded says that no sharded collection of the cluster has the name.
+var ErrNotSharded = errors.New("no sharded collection of this cluster")
+
+const wildcards = "*?["
+
+func matches(pattern, ns string) bool {
+	if pattern == ns {
+		return true
+	}
+	ok, err := path.Match(pattern, ns)
+	return err == nil && ok
+}

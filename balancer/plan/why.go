@@ -1,0 +1,44 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/policy"
+)
+
+// explain gives the steps since the last round their sentences.
+func (b *builder) explain(decisions []policy.Decision) {
+	steps := b.plan.Steps[b.explained:]
+	b.explained = len(b.plan.Steps)
+	for i := range steps {
+		s := &steps[i]
+		if s.Kind != Move {
+			s.Why = b.whyCut(*s)
+			continue
+		}
+		at := slices.IndexFunc(decisions, func(d policy.Decision) bool {
+			return d.Chosen() && d.Namespace == s.Namespace && d.Shard == s.From && d.Recipient == s.To
+		})
+		if at >= 0 {
+			s.Why = decisions[at].Text()
+		} else {
+			s.Why = fmt.Sprintf("The balancer chose it for %s.", s.Reason)
+		}
+	}
+}
+
+// whyCut is why chunks are split or merged.
+func (b *builder) whyCut(s Step) string {
+	if s.Kind == Merge {
+		return fmt.Sprintf("%d neighbouring chunks on %s become one.", s.Chunks, s.From)
+	}
+	c := b.scope.start.Collection(s.Namespace)
+	for _, r := range c.Zones.Ranges() {
+		if slices.ContainsFunc(s.Points, func(k catalog.Key) bool { return k.Equal(r.Min) || k.Equal(r.Max) }) {
+			return fmt.Sprintf("A boundary of zone %s lies inside the chunk at %s on %s.", r.Zone, s.Min, s.From)
+		}
+	}
+	return fmt.Sprintf("The chunk at %s on %s is too large to be moved as a whole.", s.Min, s.From)
+}
