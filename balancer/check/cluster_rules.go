@@ -175,7 +175,7 @@ func (l *looking) metadata() {
 		l.silent("whether the metadata are consistent is not known: " + l.Unasked)
 		return
 	}
-	byNamespace := map[string][]Inconsistency{}
+	byNamespace := map[string][]catalog.Inconsistency{}
 	var order []string
 	for _, i := range l.Inconsistencies {
 		if i.Namespace != "" && !l.policy.Namespaces.Match(i.Namespace) {

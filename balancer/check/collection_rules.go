@@ -24,7 +24,7 @@ func (l *looking) compliant() {
 			l.unknown(scope, "whether %s is balanced is not known: %s", b.Namespace, l.reason(b))
 		case b.Balanced:
 		case b.Hold != diagnosis.NotHeld:
-			l.add(Finding{About: scope, Excuse: b.Hold.String(), Sentence: fmt.Sprintf("%s is not balanced (%s), but %s for it",
+			l.add(Finding{About: scope, Excuse: l.excuse(c), Sentence: fmt.Sprintf("%s is not balanced (%s), but %s for it",
 				b.Namespace, b.Why(), b.Hold)})
 		default:
 			l.add(Finding{About: scope, Excuse: l.excuse(c),
@@ -50,8 +50,10 @@ func (l *looking) jumbo() {
 	}
 	for _, f := range l.About(diagnosis.JumboChunks) {
 		n, _ := f.Number("jumboChunks")
-		if l.policy.Namespaces.Match(f.Scope.Namespace) {
-			l.measured(count(n), taken(f))
+		if ns := f.Scope.Namespace; l.policy.Namespaces.Match(ns) {
+			found := taken(f)
+			found.Excuse = l.excuse(l.Collection(ns))
+			l.measured(count(n), found)
 		}
 	}
 }
@@ -134,7 +136,7 @@ func (l *looking) fragmentation() {
 			continue
 		}
 		share := Quantity{100 * float64(has-needs) / float64(has), Percent}
-		l.measured(share, Finding{About: diagnosis.Scope{Namespace: c.Namespace},
+		l.measured(share, Finding{About: diagnosis.Scope{Namespace: c.Namespace}, Excuse: l.excuse(c),
 			Sentence: fmt.Sprintf("%s has %d chunks where %d would do, so that %s of them could be merged away",
 				c.Namespace, has, needs, share),
 			Commands: []string{fmt.Sprintf("sh.defragment(%q)", c.Namespace)}})

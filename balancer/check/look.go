@@ -13,14 +13,8 @@ type Cluster struct {
 	*diagnosis.Diagnosis
 	// Inconsistencies are what checkMetadataConsistency found, unless Unasked says
 	// why it was not asked.
-	Inconsistencies []Inconsistency
+	Inconsistencies []catalog.Inconsistency
 	Unasked         string
-}
-
-// Inconsistency is one thing that checkMetadataConsistency found.
-type Inconsistency struct {
-	Type, Namespace, Description string
-	Shard                        catalog.ShardID
 }
 
 // looking is one rule at work on a cluster.
@@ -98,8 +92,12 @@ func (l *looking) drainsFrom(c *catalog.CollectionState) bool {
 	})
 }
 
-// excuse returns the work in progress on a collection that the policy allows.
+// excuse returns why it does not matter how a collection lies on its shards: it was
+// switched off on purpose, or there is work in progress that the policy allows.
 func (l *looking) excuse(c *catalog.CollectionState) string {
+	if hold := diagnosis.HoldOf(c.Collection); hold != diagnosis.NotHeld {
+		return hold.String()
+	}
 	reshards := func(r catalog.ActiveResharding) bool { return r.Namespace == c.Namespace }
 	for _, of := range []struct {
 		work  Work

@@ -21,6 +21,8 @@ type Policy struct {
 	FailOn diagnosis.Severity
 	// Span is how far back failed migrations count.
 	Span time.Duration
+	// Baseline excuses what was found before; nil = nothing.
+	Baseline *Baseline
 }
 
 // Choice is a rule with what a policy makes of it.
@@ -81,13 +83,13 @@ const (
 
 // Choose has only these rules hold; AllRules and UsualRules are among the words.
 func (p *Policy) Choose(names []string) error {
-	on := map[string]bool{}
+	on := map[string]bool{} // true where it was named
 	for _, name := range names {
 		switch {
 		case name == AllRules || name == UsualRules:
 			for _, r := range Rules() {
-				if (r.Usual || name == AllRules) && r.Name != "collections" {
-					on[r.Name] = on[r.Name]
+				if _, there := on[r.Name]; !there && (r.Usual || name == AllRules && r.Name != requires) {
+					on[r.Name] = false
 				}
 			}
 		case ruleAt(name) < 0:
@@ -98,10 +100,20 @@ func (p *Policy) Choose(names []string) error {
 	}
 	for i := range p.Choices {
 		c := &p.Choices[i]
-		c.Named, c.On = on[c.Name], false
-		_, c.On = on[c.Name]
+		c.Named, c.On = on[c.Name]
 	}
 	return nil
+}
+
+// requires is the rule that somebody has to ask for by its name: a cluster without
+// collections is fine.
+const requires = "collections"
+
+// RequireCollections has a cluster without collections to check fail.
+func (p *Policy) RequireCollections() {
+	if i := ruleAt(requires); i >= 0 {
+		p.Choices[i].On = true
+	}
 }
 
 // SetMax sets the threshold of a rule, which holds from then on.

@@ -62,7 +62,7 @@ type Trouble struct {
 	Name     string `json:"name"`
 	Message  string `json:"message"`
 	Code     int32  `json:"code,omitzero"`
-	CodeName string `json:"codeName,omitzero"`
+	CodeName string `json:"codeName,omitzero" bson:"codeName"`
 }
 
 // Status returns how all rules were kept together; Unknown when the cluster could
@@ -89,8 +89,8 @@ func Worst(reports []Report) Status {
 	return worst
 }
 
-// Run holds a cluster to the rules of a policy.
-func Run(c Cluster, p *Policy) *Result {
+// Report holds a cluster to the policy.
+func (p *Policy) Report(address string, c Cluster) Report {
 	r := &Result{Diagnosis: c.Diagnosis, Policy: p}
 	for _, choice := range p.Choices {
 		if choice.On {
@@ -99,7 +99,9 @@ func Run(c Cluster, p *Policy) *Result {
 			r.Findings = append(r.Findings, l.findings...)
 		}
 	}
-	return r
+	report := Report{Address: address, Result: r}
+	p.Baseline.excuse(report)
+	return report
 }
 
 // Status returns how a rule was kept.

@@ -82,7 +82,7 @@ func Rules() []Rule {
 			Quantity{7 * 24 * 3600, diagnosis.Seconds}, spans, false, Tables, (*looking).window},
 		{"metadata", "checkMetadataConsistency finds nothing", diagnosis.Critical,
 			count(0), counts, false, Metadata, (*looking).metadata},
-		{"collections", "there is a sharded collection to check", diagnosis.Critical,
+		{requires, "there is a sharded collection to check", diagnosis.Critical,
 			Quantity{}, nil, false, 0, (*looking).collections},
 	}
 }

@@ -2,6 +2,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -61,6 +62,9 @@ type Look struct {
 	// Tolerant is Lenient for all parts but Identity and Collections, without which
 	// there is no picture.
 	Tolerant bool
+	// Source is what the Snapshot says of where it came from; SourceLive when it has
+	// no kind.
+	Source catalog.Source
 	// Judge says of which collections Statuses are asked for; nil = of all.
 	Judge func(ns string) bool
 }
@@ -88,8 +92,9 @@ func (e *PartError) Unwrap() error { return e.Err }
 // Read looks at the cluster. Its error is a *PartError.
 func (l Look) Read(ctx context.Context, a Asker) (*Overview, error) {
 	o := &overview{Look: l, ctx: ctx, asker: a, parts: catalog.SnapshotParts{
-		Source: catalog.Source{Kind: catalog.SourceLive}, Config: map[string][]bson.Raw{},
+		Source: l.Source, Config: map[string][]bson.Raw{},
 	}}
+	o.parts.Source.Kind = cmp.Or(l.Source.Kind, catalog.SourceLive)
 	for _, step := range o.steps() {
 		if l.Parts&step.part == 0 {
 			continue

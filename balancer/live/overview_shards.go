@@ -80,11 +80,15 @@ func (o *overview) reach() error {
 	if err != nil {
 		return o.lenient(catalog.Gap{What: "reach"}, err)
 	}
-	for i := range o.parts.Shards {
-		s := &o.parts.Shards[i]
-		s.Unreachable = unreachable(reply, s.Host)
-	}
+	reachable(o.parts.Shards, reply)
 	return nil
+}
+
+// reachable notes which shards a router has no way to, by its connPoolStats.
+func reachable(shards []catalog.ShardState, stats bson.Raw) {
+	for i := range shards {
+		shards[i].Unreachable = unreachable(stats, shards[i].Host)
+	}
 }
 
 // unreachable says why a router has no way to a shard; empty when it has one, or

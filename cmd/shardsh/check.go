@@ -93,7 +93,12 @@ func (env environment) parseCheck(o *checkLine, groups []flagGroup) (*check.Poli
 		return nil, err
 	}
 	for _, address := range words[min(1, len(words)):] {
-		if err := o.at(address).check(); err != nil {
+		one := o.commandLine
+		err := one.takeAddress(address)
+		if err == nil {
+			err = one.check()
+		}
+		if err != nil {
 			return nil, err
 		}
 	}

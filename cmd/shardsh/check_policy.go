@@ -49,7 +49,7 @@ func (o checkLine) policy() (*check.Policy, error) {
 		p.Span = time.Duration(o.since)
 	}
 	if o.requireCollections {
-		requireCollections(p)
+		p.RequireCollections()
 	}
 	return p, nil
 }
@@ -59,12 +59,6 @@ func given(value string) []string {
 		return nil
 	}
 	return []string{value}
-}
-
-func requireCollections(p *check.Policy) {
-	if c, err := p.Choice("collections"); err == nil {
-		c.On = true
-	}
 }
 
 // eachRule sets something of rules from a list of RULE=VALUE.

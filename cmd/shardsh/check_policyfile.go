@@ -61,7 +61,7 @@ func policyFields(p *check.Policy) fields {
 		"require-collections": func(n *yaml.Node) error {
 			on, err := yamlSwitch(n)
 			if on {
-				requireCollections(p)
+				p.RequireCollections()
 			}
 			return err
 		},

@@ -20,7 +20,7 @@ type subcommand struct {
 // subcommands are in the order of the help.
 func subcommands() []subcommand {
 	return []subcommand{
-		{"check", "[options] [address]", "balance of every collection, for CI", environment.check},
+		{"check", "[options] ADDRESS...", "is a cluster well, for CI and monitoring", environment.check},
 		{"why", "[options] [address]", "what is wrong, why, and what to do", environment.why},
 		{"snapshot", "[address] -o FILE", "the metadata of a cluster, in a file", environment.takeSnapshot},
 		{"serve", "[options]", "the mock cluster on a port", environment.serve},
