@@ -46,6 +46,8 @@ type Config struct {
 	// Terminal says that Stdout is a terminal: a REPL then shows tables where
 	// there are some, and long waits one line that is written again and again.
 	Terminal bool
+	// Columns returns the width of that terminal; nil where there is none.
+	Columns func() int
 	// Interactive is true for a REPL: results are cut to a page and to a depth
 	// there, and isInteractive() says so.
 	Interactive bool

@@ -9,7 +9,7 @@ import (
 )
 
 // onMock is a shell on the embedded mock cluster, in virtual time.
-func onMock(t *testing.T, cfg mock.Config) *connected {
+func onMock(t *testing.T, cfg mock.Config, alter ...func(*Config)) *connected {
 	t.Helper()
 	cluster, err := mock.New(cfg)
 	if err != nil {
@@ -17,10 +17,14 @@ func onMock(t *testing.T, cfg mock.Config) *connected {
 	}
 	t.Cleanup(cluster.Close)
 	c := &connected{out: &bytes.Buffer{}, errs: &bytes.Buffer{}}
-	c.Shell, err = New(Config{
+	shell := Config{
 		Client: dial(t, router.New(cluster, nil)), Address: "mongodb://mock:27017/", Deployment: "mock: mongos", Clock: cluster.Clock(),
 		Stdout: c.out, Stderr: c.errs, Version: "1.2.3",
-	})
+	}
+	for _, f := range alter {
+		f(&shell)
+	}
+	c.Shell, err = New(shell)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -260,3 +260,26 @@ func TestReshardingTellsHowFarItIs(t *testing.T) {
 		t.Errorf("sent %s", sent)
 	}
 }
+
+// A router that goes away is waited for as long as the work: one line says so
+// each time that it goes.
+func TestWaitsForARouter(t *testing.T) {
+	gone := bsonD(field("ok", 0.0), field("code", int32(6)), field("codeName", "HostUnreachable"), field("errmsg", "no way there"))
+	uneven, even := collectionStatus("chunksImbalance"), collectionStatus("")
+	const line = "The router does not answer (no way there); waiting for it. Meanwhile the balancer goes on.\n"
+	for _, tc := range []struct {
+		replies    []bsonDoc // the driver asks twice
+		call, want string
+		lines      int
+	}{
+		{[]bsonDoc{uneven, gone, gone, gone, gone, uneven, gone, gone, even}, `sh.waitForBalance("app.orders").waitedMS`, "25000", 2},
+		{[]bsonDoc{gone}, `sh.waitForBalance("app.orders", {timeout: 20000})`, "MongoServerError[HostUnreachable]: no way there", 1},
+		{[]bsonDoc{bsonD(field("ok", 0.0), field("code", int32(13)), field("codeName", "Unauthorized"), field("errmsg", "no"))},
+			`sh.waitForBalance("app.orders", {timeout: 20000})`, "MongoServerError[Unauthorized]: no", 0},
+	} {
+		c := watching(t, map[string][]bsonDoc{"balancerCollectionStatus": tc.replies})
+		if got, _ := c.show(tc.call); got != strings.Repeat(line, tc.lines)+tc.want {
+			t.Errorf("%s shows %s", tc.call, got)
+		}
+	}
+}

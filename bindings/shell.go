@@ -52,7 +52,8 @@ func New(cfg Config) (*Shell, error) {
 	s := &Shell{cfg: cfg, settings: defaultSettings()}
 	s.display = display.New(display.Options{
 		Interactive: cfg.Interactive, Terminal: cfg.Terminal, Color: cfg.Color, Shallow: cfg.Shallow,
-		Look: func() display.Look { return s.settings.look }, Own: s.renderShell,
+		Columns: cfg.Columns,
+		Look:    func() display.Look { return s.settings.look }, Own: s.renderShell,
 	})
 	s.JS = script.NewEngine(script.Options{
 		Clock: cfg.Clock, Stdin: cfg.Stdin, Stdout: cfg.Stdout, Stderr: cfg.Stderr,

@@ -1,7 +1,9 @@
 package diagnosis
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"shardsh/balancer/catalog"
@@ -75,4 +77,33 @@ func (a ChunkAnswer) MarshalJSON() ([]byte, error) {
 			decisionJSON{d.Code, d.Chosen(), d.Shard, d.Recipient, d.Zone, d.Text()})
 	}
 	return json.Marshal(form)
+}
+
+// UnmarshalJSON reads what MarshalJSON returns. The remedy is that of the code.
+func (f *Finding) UnmarshalJSON(data []byte) error {
+	var form findingJSON
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&form); err != nil {
+		return err
+	}
+	next := Finding{
+		Code: form.Code, Scope: form.About, Sentence: form.Sentence, Since: form.Since, Due: form.Due,
+		Numbers: form.Numbers, Commands: form.Commands,
+	}
+	for s := Info; s <= Critical && next.Severity == 0; s++ {
+		if s.String() == form.Severity {
+			next.Severity = s
+		}
+	}
+	for a := Nobody; a <= Operator && next.Actor == 0; a++ {
+		if a.String() == form.Actor {
+			next.Actor = a
+		}
+	}
+	if next.Code == "" || next.Severity == 0 || next.Actor == 0 {
+		return fmt.Errorf("no finding: the code %q with severity %q and actor %q", form.Code, form.Severity, form.Actor)
+	}
+	*f = next
+	return nil
 }

@@ -24,7 +24,6 @@ import (
 // send one, to be refused when it is old, a Doer looks first whether the chunk
 // is still what the caller thinks; between that and the command it may change.
 type Doer struct {
-	client  *mongo.Client
 	asker   Asker
 	release catalog.Release
 }
@@ -37,7 +36,11 @@ var (
 // NewDoer returns a Doer for the release that the server tells. The error is
 // ErrNotSharded when it is no mongos.
 func NewDoer(ctx context.Context, client *mongo.Client) (*Doer, error) {
-	d := &Doer{client: client, asker: AskerOf(client)}
+	return newDoer(ctx, AskerOf(client))
+}
+
+func newDoer(ctx context.Context, asker Asker) (*Doer, error) {
+	d := &Doer{asker: asker}
 	if err := CheckSharded(ctx, d.asker); err != nil {
 		return nil, ServerError(err)
 	}

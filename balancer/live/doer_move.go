@@ -36,9 +36,15 @@ func (d *Doer) Move(ctx context.Context, m policy.Migration) error {
 		if !chunk.Min.Equal(m.Min) || !m.Max.IsZero() && !chunk.Max.Equal(m.Max) {
 			return stale("no chunk of %s with these bounds", m.Namespace)
 		}
-		command = d.moveChunk(coll, m, chunk)
+		command = moveChunk(coll.Pattern, m.Namespace, m.To, chunk.Min, chunk.Max)
 	}
-	if m.Force != policy.ForceNone {
+	_, err = d.ask(ctx, "admin", moving(command, settings, m.Force != policy.ForceNone))
+	return err
+}
+
+// moving adds to a move what the cluster's settings ask of all.
+func moving(command bson.D, settings catalog.Settings, force bool) bson.D {
+	if force {
 		command = append(command, bson.E{Key: "forceJumbo", Value: true})
 	}
 	if settings.WaitForDelete {
@@ -47,8 +53,7 @@ func (d *Doer) Move(ctx context.Context, m policy.Migration) error {
 	if throttled, concern := settings.SecondaryThrottle.Sent(); throttled && concern != nil {
 		command = append(command, bson.E{Key: "secondaryThrottle", Value: true}, bson.E{Key: "writeConcern", Value: concern})
 	}
-	_, err = d.ask(ctx, "admin", command)
-	return err
+	return command
 }
 
 func (d *Doer) moveRange(coll catalog.Collection, m policy.Migration) bson.D {
@@ -62,10 +67,10 @@ func (d *Doer) moveRange(coll catalog.Collection, m policy.Migration) bson.D {
 	return command
 }
 
-func (d *Doer) moveChunk(coll catalog.Collection, m policy.Migration, chunk catalog.Chunk) bson.D {
+func moveChunk(p catalog.KeyPattern, ns string, to catalog.ShardID, lower, upper catalog.Key) bson.D {
 	return bson.D{
-		{Key: "moveChunk", Value: m.Namespace}, {Key: "to", Value: string(m.To)},
-		{Key: "bounds", Value: bson.A{coll.Pattern.Bound(chunk.Min), coll.Pattern.Bound(chunk.Max)}},
+		{Key: "moveChunk", Value: ns}, {Key: "to", Value: string(to)},
+		{Key: "bounds", Value: bson.A{p.Bound(lower), p.Bound(upper)}},
 	}
 }
 
@@ -93,11 +98,14 @@ func (d *Doer) Act(ctx context.Context, a policy.Action) policy.ActionResult {
 	if a.Kind == policy.MeasureRange {
 		return d.measure(ctx, coll, a)
 	}
-	_, err = d.ask(ctx, "admin", bson.D{
-		{Key: "mergeChunks", Value: a.Namespace},
-		{Key: "bounds", Value: bson.A{coll.Pattern.Bound(a.Min), coll.Pattern.Bound(a.Max)}},
-	})
+	_, err = d.ask(ctx, "admin", mergeChunks(coll.Pattern, a.Namespace, a.Min, a.Max))
 	return policy.ActionResult{Err: err}
+}
+
+func mergeChunks(p catalog.KeyPattern, ns string, lower, upper catalog.Key) bson.D {
+	return bson.D{
+		{Key: "mergeChunks", Value: ns}, {Key: "bounds", Value: bson.A{p.Bound(lower), p.Bound(upper)}},
+	}
 }
 
 // measure is dataSize with an estimate. Unlike the shard, a mongos tells no

@@ -30,14 +30,15 @@ func (d *Doer) Split(ctx context.Context, s policy.Split) error {
 		return stale("no chunk of %s with these bounds", s.Namespace)
 	}
 	for i := len(s.Points) - 1; i >= 0; i-- {
-		_, err := d.ask(ctx, "admin", bson.D{
-			{Key: "split", Value: s.Namespace}, {Key: "middle", Value: coll.Pattern.Bound(s.Points[i])},
-		})
-		if err != nil {
+		if _, err := d.ask(ctx, "admin", splitAt(coll.Pattern, s.Namespace, s.Points[i])); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func splitAt(p catalog.KeyPattern, ns string, point catalog.Key) bson.D {
+	return bson.D{{Key: "split", Value: ns}, {Key: "middle", Value: p.Bound(point)}}
 }
 
 // SplitPoint asks splitVector, which cuts into pieces of half the size. The
@@ -59,35 +60,43 @@ func (d *Doer) SplitPoint(ctx context.Context, m policy.Migration) (split policy
 		Namespace: m.Namespace, Shard: chunk.Shard, ChunkVersion: chunk.Version, Min: chunk.Min, Max: chunk.Max,
 		Version: catalog.Version{Epoch: coll.Epoch, Timestamp: coll.Timestamp, ChunkVersion: newest.Version},
 	}
-	db, _, err := catalog.SplitNamespace(m.Namespace)
+	split.Points, err = d.splitVector(ctx, coll.Pattern, m.Namespace, chunk.Min, chunk.Max, m.MaxChunkSizeBytes,
+		d.release.BalancesBySize())
+	return split, err
+}
+
+// splitVector returns where the donor would cut a range into pieces of half the
+// size; none where it is empty.
+func (d *Doer) splitVector(ctx context.Context, p catalog.KeyPattern, ns string, lower, upper catalog.Key, size int64,
+	once bool) ([]catalog.Key, error) {
+	db, _, err := catalog.SplitNamespace(ns)
 	if err != nil {
-		return split, err
+		return nil, err
 	}
 	command := bson.D{
-		{Key: "splitVector", Value: m.Namespace}, {Key: "keyPattern", Value: coll.Pattern.Doc()},
-		{Key: "min", Value: coll.Pattern.Bound(chunk.Min)}, {Key: "max", Value: coll.Pattern.Bound(chunk.Max)},
-		{Key: "maxChunkSizeBytes", Value: m.MaxChunkSizeBytes},
+		{Key: "splitVector", Value: ns}, {Key: "keyPattern", Value: p.Doc()},
+		{Key: "min", Value: p.Bound(lower)}, {Key: "max", Value: p.Bound(upper)},
+		{Key: "maxChunkSizeBytes", Value: size},
 	}
-	if d.release.BalancesBySize() {
+	if once {
 		command = append(command, bson.E{Key: "maxSplitPoints", Value: 1})
 	}
 	reply, err := d.ask(ctx, db, command)
 	if mongoerr.Is(err, mongoerr.OperationFailed) {
-		return split, nil // the range is empty
+		return nil, nil // the range is empty
 	}
 	if err != nil {
-		return split, err
+		return nil, err
 	}
-	split.Points, err = splitKeys(coll, reply)
-	return split, err
+	return splitKeys(p, reply)
 }
 
-func splitKeys(coll catalog.Collection, reply bson.Raw) (points []catalog.Key, err error) {
+func splitKeys(p catalog.KeyPattern, reply bson.Raw) (points []catalog.Key, err error) {
 	keys, _ := reply.Lookup("splitKeys").ArrayOK()
 	values, err := keys.Values()
 	for _, v := range values {
 		doc, _ := v.DocumentOK()
-		point, err := coll.Pattern.Key(doc)
+		point, err := p.Key(doc)
 		if err != nil {
 			return nil, err
 		}
@@ -112,11 +121,15 @@ func (d *Doer) MarkJumbo(context.Context, string, catalog.Key) error {
 // SwitchOffBalancing sets noBalance as mongosh's sh.disableBalancing documents
 // it: a write to config.collections.
 func (d *Doer) SwitchOffBalancing(ctx context.Context, ns string) error {
+	return d.setBalancing(ctx, ns, false)
+}
+
+func (d *Doer) setBalancing(ctx context.Context, ns string, on bool) error {
 	reply, err := d.ask(ctx, "config", bson.D{
 		{Key: "update", Value: "collections"},
 		{Key: "updates", Value: bson.A{bson.D{
 			{Key: "q", Value: bson.D{{Key: "_id", Value: ns}}},
-			{Key: "u", Value: bson.D{{Key: "$set", Value: bson.D{{Key: "noBalance", Value: true}}}}},
+			{Key: "u", Value: bson.D{{Key: "$set", Value: bson.D{{Key: "noBalance", Value: !on}}}}},
 		}}},
 		{Key: "writeConcern", Value: bson.D{{Key: "w", Value: "majority"}}},
 	})

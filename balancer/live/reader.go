@@ -41,6 +41,8 @@ type ReaderOptions struct {
 	// that a chunk was flagged jumbo, or measured. To find those a config server
 	// looks through all chunks of a collection.
 	SkipFlags bool
+	// Namespaces are the only collections to read; nil = all.
+	Namespaces []string
 	// Parallel is how many collections are read at once; 4 when it is zero.
 	Parallel int
 	// Tries is how often a collection is looked at again that changes while it
@@ -49,6 +51,8 @@ type ReaderOptions struct {
 	// LogEntries is how many entries of each log are read, the newest ones;
 	// 100,000 when it is zero.
 	LogEntries int
+	// SkipLogs leaves both logs out.
+	SkipLogs bool
 	// ShardClient connects to a shard, whose range deletions are read then. The
 	// Reader does not disconnect it. Nil: nobody asks the shards.
 	ShardClient func(context.Context, catalog.Shard) (*mongo.Client, error)

@@ -29,10 +29,12 @@ type tracked struct {
 // at one moment after the last one was first read.
 func (r *reading) collections(ctx context.Context) error {
 	known := r.olderTables()
+	filter := bson.D{{Key: "dropped", Value: bson.D{{Key: "$ne", Value: true}}}}
+	if r.options.Namespaces != nil {
+		filter = append(filter, bson.E{Key: "_id", Value: bson.D{{Key: "$in", Value: r.options.Namespaces}}})
+	}
 	for try := 0; ; try++ {
-		docs, err := r.documents(ctx, "collections",
-			bson.D{{Key: "dropped", Value: bson.D{{Key: "$ne", Value: true}}}}, options.Find().SetSort(bson.D{{Key: "_id",
-				Value: 1}}))
+		docs, err := r.documents(ctx, "collections", filter, options.Find().SetSort(bson.D{{Key: "_id", Value: 1}}))
 		if err := r.part(ctx, catalog.Gap{What: "collections"}, err); err != nil {
 			return err
 		}

@@ -13,6 +13,9 @@ import (
 
 // logs reads the last day of config.changelog and config.actionlog.
 func (r *reading) logs(ctx context.Context) error {
+	if r.options.SkipLogs {
+		return nil
+	}
 	var old catalog.SnapshotParts
 	if r.old != nil {
 		old = r.old.Parts()

@@ -411,3 +411,29 @@ func TestRangeDeletions(t *testing.T) {
 		t.Errorf("shard %+v", b)
 	}
 }
+
+// A reader of one collection has nothing of the others; one without logs asks
+// for none.
+func TestReaderOfOneCollection(t *testing.T) {
+	c, m := meddled(t, catalog.Release80)
+	all := c.read(t, live.ReaderOptions{}, nil)
+	m.instead = func(_ context.Context, r wire.Request) bson.Raw {
+		if name := what(r); name == "find changelog" || name == "find actionlog" {
+			t.Errorf("it asks for %s", name)
+		}
+		return nil
+	}
+	const ns = "shop.hashed"
+	got := c.read(t, live.ReaderOptions{Namespaces: []string{ns}, SkipLogs: true}, nil)
+	if len(got.Collections()) != 1 || len(all.Collections()) < 2 || got.Collection(ns) == nil {
+		t.Fatalf("%d collections of %d", len(got.Collections()), len(all.Collections()))
+	}
+	want := all.Collection(ns)
+	if have := got.Collection(ns); have.Table.Len() != want.Table.Len() || len(have.Sizes) != len(want.Sizes) ||
+		have.Zones.Len() != want.Zones.Len() {
+		t.Errorf("%+v, want %+v", have, want)
+	}
+	if p := got.Parts(); len(p.Changes)+len(p.Actions) > 0 || len(all.Parts().Changes) == 0 {
+		t.Errorf("%d and %d log entries of %d", len(p.Changes), len(p.Actions), len(all.Parts().Changes))
+	}
+}

@@ -27,14 +27,15 @@ func basisOf(s *catalog.Snapshot, names []string, g Goal) (Basis, error) {
 			return b, fmt.Errorf("plan: the shard key of %s: %w", ns, err)
 		}
 		b.Collections = append(b.Collections, CollectionBasis{
-			Namespace: ns, UUID: uuidText(c.UUID), Key: json.RawMessage(key),
+			Namespace: ns, UUID: UUIDText(c.UUID), Key: json.RawMessage(key),
 			Version: c.Table.Version().ChunkVersion, Chunks: c.Table.Len(),
 		})
 	}
 	return b, nil
 }
 
-func uuidText(u bson.Binary) string {
+// UUIDText returns a UUID as plans have it.
+func UUIDText(u bson.Binary) string {
 	text := hex.EncodeToString(u.Data)
 	if len(text) != 32 {
 		return text
@@ -65,7 +66,7 @@ func hashOf(s *catalog.Snapshot, names []string, g Goal) string {
 	}
 	for _, ns := range names {
 		c := s.Collection(ns)
-		h.add(ns, uuidText(c.UUID), c.Epoch, c.Timestamp, c.Pattern, c.MaxChunkSizeBytes)
+		h.add(ns, UUIDText(c.UUID), c.Epoch, c.Timestamp, c.Pattern, c.MaxChunkSizeBytes)
 		h.add(c.NoBalance, c.AllowMigrations, c.PermitMigrations, c.EnableAutoMerge, c.Resharding)
 		if c.Table != nil {
 			h.add(c.Table.Version(), c.Table.Len())
@@ -95,15 +96,20 @@ func (h hasher) add(values ...any) {
 
 func (h hasher) text(digits int) string { return hex.EncodeToString(h.Sum(nil))[:digits] }
 
-// idOf names a plan by all that is in it.
+// idOf names a plan by all that is in it. Of what is left it takes the findings
+// themselves: the remedies that go with their codes may be worded anew.
 func (p *Plan) idOf() (string, error) {
 	named := *p
-	named.ID = ""
+	named.ID, named.Left = "", nil
 	h := hasher{sha256.New()}
 	e := json.NewEncoder(h)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(&named); err != nil {
 		return "", fmt.Errorf("plan: %w", err)
+	}
+	for _, f := range p.Left {
+		h.add(f.Code, f.Severity, f.Actor, f.Scope, len(f.Numbers), f.Numbers, f.Since.UTC(), f.Due.UTC(), f.Sentence,
+			len(f.Commands), f.Commands)
 	}
 	return "plan-" + h.text(12), nil
 }

@@ -43,7 +43,7 @@ type trouble struct {
 
 func newBuilder(sc *scope, o Options) *builder {
 	b := &builder{o: o, scope: sc, held: map[catalog.ShardID]Holding{}}
-	b.plan = &Plan{Goal: o.Goal, Model: o.Model.Name, Seed: o.Seed, Limits: o.Limits, Steps: []Step{}}
+	b.plan = &Plan{Format: Format, Goal: o.Goal, Model: o.Model.Name, Seed: o.Seed, Limits: o.Limits, Steps: []Step{}}
 	for _, shard := range sc.start.Shards() {
 		b.held[shard.ID] = Holding{}
 	}
@@ -110,10 +110,7 @@ func (b *builder) step(s Step, e sim.Event) {
 	if fresh {
 		b.touched, b.roundOf = b.touched[:0], b.round
 	}
-	b.touched = append(b.touched, s.From)
-	if s.Kind == Move {
-		b.touched = append(b.touched, s.To)
-	}
+	b.touched = append(b.touched, s.shards()...)
 	b.trouble = trouble{}
 	b.count(s, e.Left)
 	b.plan.Steps = append(b.plan.Steps, s)
@@ -145,20 +142,14 @@ func (b *builder) limit(s Step) string {
 // count adds a step to the totals and to what shards have. left is how many pieces
 // of the chunk that moves stay.
 func (b *builder) count(s Step, left int) {
-	t := &b.plan.Totals
-	t.Rounds, t.Time = s.Round, max(t.Time, s.After+s.Takes)
+	b.plan.Totals.add(s)
 	switch s.Kind {
 	case Move:
-		t.Moves++
-		t.Bytes += s.Bytes
-		t.Documents += s.Documents
 		b.add(s.From, Holding{int64(left) - 1, -s.Bytes})
 		b.add(s.To, Holding{1, s.Bytes})
 	case Split:
-		t.Splits++
 		b.add(s.From, Holding{Chunks: int64(len(s.Points))})
 	case Merge:
-		t.Merges++
 		b.add(s.From, Holding{Chunks: 1 - int64(s.Chunks)})
 	}
 }

@@ -21,7 +21,12 @@ const (
 	Defragment GoalKind = "defragment"
 	// Consolidate makes as few chunks as the merges without moves allow.
 	Consolidate GoalKind = "consolidate"
+	// Undo takes back what was carried out of other plans: apply makes such plans.
+	Undo GoalKind = "undo"
 )
+
+// GoalKinds returns the kinds of goals.
+func GoalKinds() []GoalKind { return []GoalKind{Balance, Drain, Zones, Defragment, Consolidate} }
 
 // Goal is what a plan is to lead to, and for which collections.
 type Goal struct {

@@ -13,11 +13,15 @@ import (
 // Plan is a sequence of steps to a goal. Equal Snapshots and options make equal
 // plans.
 type Plan struct {
+	// Format is the version of the plan's form in JSON.
+	Format int `json:"format"`
 	// ID names the plan: a short text that is computed from all the rest.
 	ID string `json:"id"`
 	// Basis is what it was made for.
 	Basis Basis `json:"basis"`
 	Goal  Goal  `json:"goal"`
+	// Undoes is the journal of an applying that the goal Undo takes back.
+	Undoes string `json:"undoes,omitzero"`
 	// Model names the model of chunk contents that sizes come from, Seed is that of
 	// its lots.
 	Model string `json:"model"`

@@ -10,21 +10,22 @@ import (
 // ChunkMap is a collection laid out in cells of equal width, in the order of its
 // shard key: what a terminal draws as characters and a page as rectangles.
 type ChunkMap struct {
-	Namespace string
+	Namespace string `json:"ns"`
 	// Basis says what widths stand for.
-	Basis Basis
+	Basis Basis `json:"widths"`
 	// ChunkSize is that in force for the collection, in bytes.
-	ChunkSize     int64
-	Chunks, Jumbo int
+	ChunkSize int64 `json:"chunkSize"`
+	Chunks    int   `json:"chunks"`
+	Jumbo     int   `json:"jumbo"`
 	// Bytes are those of all shards that told; -1 when none did.
-	Bytes int64
+	Bytes int64 `json:"bytes"`
 	// Shards are those with chunks, by id. Owners of cells name them by their place
 	// in this list.
-	Shards []MapShard
+	Shards []MapShard `json:"shards"`
 	// Cells are empty when the Snapshot only counts chunks.
-	Cells []Cell
+	Cells []Cell `json:"cells"`
 	// Zones are the ranges of zones, in key order.
-	Zones []MapZone
+	Zones []MapZone `json:"zones"`
 }
 
 // Basis says what the widths of a map stand for.
@@ -52,9 +53,10 @@ func (b Basis) String() string {
 
 // MapShard is a shard in the legend of a map.
 type MapShard struct {
-	ID            catalog.ShardID
-	Chunks, Jumbo int
-	Bytes         int64 // owned; -1 when the shard did not tell
+	ID     catalog.ShardID `json:"shard"`
+	Chunks int             `json:"chunks"`
+	Jumbo  int             `json:"jumbo"`
+	Bytes  int64           `json:"bytes"` // owned; -1 when the shard did not tell
 }
 
 // Cell is one place of a map. A chunk takes several cells, or a cell has several
@@ -62,27 +64,30 @@ type MapShard struct {
 type Cell struct {
 	// First and Last are the places in the routing table of the chunks in the cell,
 	// or in part in it.
-	First, Last int
+	First int `json:"first"`
+	Last  int `json:"last"`
 	// From is the lower bound of the first one.
-	From catalog.Key
+	From catalog.Key `json:"from"`
 	// Begins counts the chunks that begin in the cell, Jumbo those of all in it that
 	// are flagged.
-	Begins, Jumbo int
+	Begins int `json:"begins"`
+	Jumbo  int `json:"jumbo"`
 	// Owners are the shards in it, the one with the most first.
-	Owners []Owner
+	Owners []Owner `json:"owners"`
 }
 
 // Owner is what a shard has of a cell.
 type Owner struct {
-	Shard int     // its place in ChunkMap.Shards
-	Share float64 // 0 to 1
+	Shard int     `json:"shard"` // its place in ChunkMap.Shards
+	Share float64 `json:"share"` // 0 to 1
 }
 
 // MapZone is a range of a zone, over the cells From to To-1. Cells show whole
 // chunks, so that a range that begins within one is shown from its beginning.
 type MapZone struct {
-	Zone     string
-	From, To int
+	Zone string `json:"zone"`
+	From int    `json:"from"`
+	To   int    `json:"to"`
 }
 
 // MapOf lays a collection out in as many cells as width says, at least one; the

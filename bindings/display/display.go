@@ -24,6 +24,8 @@ type Options struct {
 	Shallow bool
 	// Look gives the settings of the moment.
 	Look func() Look
+	// Columns returns the width of the terminal; nil where there is none.
+	Columns func() int
 	// Own shows what is no ordinary value; ok is false for those that are.
 	Own func(v goja.Value) (text string, ok bool)
 }
@@ -47,6 +49,24 @@ type Display struct {
 
 // New makes a Display.
 func New(o Options) *Display { return &Display{cfg: o} }
+
+// Color reports whether escape sequences are allowed.
+func (s *Display) Color() bool { return s.cfg.Color }
+
+// narrowest is what is drawn on the narrowest of terminals, which wrap it.
+const narrowest = 40
+
+// Columns returns the width that what is shown may take: that of the terminal,
+// Width where there is none.
+func (s *Display) Columns() int {
+	if s.cfg.Columns == nil {
+		return Width
+	}
+	if columns := s.cfg.Columns(); columns > 0 {
+		return max(columns, narrowest)
+	}
+	return Width
+}
 
 // Render returns a result as the shell shows it (spec 04 §3.1), without a line
 // end after it. It may throw.

@@ -15,7 +15,8 @@ import (
 	"shardsh/bindings/script"
 )
 
-// Width is what tables fit in; maxTableRows is about a screen.
+// Width is what tables fit in where no terminal has another; MaxRows is about a
+// screen.
 const (
 	Width      = 80
 	MaxRows    = 20
@@ -23,7 +24,7 @@ const (
 )
 
 // Tables collects what a terminal shows in place of a value: headings, lines and
-// grids, none wider than tableWidth.
+// grids, none wider than the screen.
 type Tables struct {
 	s *Display
 	b strings.Builder
@@ -83,14 +84,14 @@ func (t *Tables) Heading(text string) {
 	if t.b.Len() > 0 {
 		t.b.WriteString("\n")
 	}
-	t.b.WriteString(t.s.JS.Paint(script.HeadingColor, Clip(text, Width)) + "\n")
+	t.b.WriteString(t.s.JS.Paint(script.HeadingColor, Clip(text, t.s.Columns())) + "\n")
 }
 
 // Line is a label and what it is about, on as many lines as it takes.
 func (t *Tables) Line(label, text string) {
 	indent := strings.Repeat(" ", LabelWidth)
 	label = plaintext.VisibleLine(label)
-	for i, part := range plaintext.Wrapped(plaintext.Visible(text), Width-LabelWidth-1) {
+	for i, part := range plaintext.Wrapped(plaintext.Visible(text), t.s.Columns()-LabelWidth-1) {
 		head := indent
 		if i == 0 {
 			head = "  " + label + strings.Repeat(" ", max(1, LabelWidth-2-twwidth.Width(label)))
@@ -112,7 +113,7 @@ func (t *Tables) Grid(header []string, rows [][]string) {
 			header[i], align[i] = numeric, tw.AlignRight
 		}
 	}
-	fit(append([][]string{header}, rows...), Width-2)
+	fit(append([][]string{header}, rows...), t.s.Columns()-2)
 	for i, line := range strings.Split(strings.TrimSuffix(drawGrid(header, rows, align), "\n"), "\n") {
 		line = strings.TrimRight(line, " ")
 		if i == 0 {

@@ -60,6 +60,17 @@ func passingErrors() []int32 {
 	return []int32{6, 7, 89, 91, 134, 189, 262, 9001, 10107, 11600, 11602, 13435, 13436}
 }
 
+// Passing reports whether an error that was thrown, of which name and code are
+// given, may be gone when one asks again: the server, or the way to it, was not
+// there. The code is 0 where there is none.
+func Passing(name string, code int32) bool {
+	switch name {
+	case "MongoNetworkError", "MongoNetworkTimeoutError", "MongoServerSelectionError", "MongoPoolClearedError":
+		return true
+	}
+	return slices.Contains(passingErrors(), code)
+}
+
 // noServer reports whether an error says that there is none to send to.
 func noServer(err error) bool { return errors.As(err, new(topology.ServerSelectionError)) }
 

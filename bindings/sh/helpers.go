@@ -26,7 +26,7 @@ func tables() [][]helper {
 		routed(
 			shardBalanceMethods(), shardDrainMethods(), shardDefragmentMethods(), shardMergeMethods(), shardWindowMethods(),
 			shardWhyMethods(),
-			shardExtraMethods(),
+			shardExtraMethods(), shardMapMethods(),
 		),
 		[][]helper{shardLegacyMethods()},
 	)

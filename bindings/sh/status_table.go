@@ -234,20 +234,8 @@ func boundAt(doc bson.Raw, field string) string {
 	return bound(key)
 }
 
-// bound returns a bound of a chunk or of a zone: its values, without the names
-// of the shard key's fields.
+// bound returns a bound of a chunk or of a zone.
 func bound(key bson.Raw) string {
 	values, _ := key.Values()
-	parts := make([]string, len(values))
-	for i, v := range values {
-		switch v.Type {
-		case bson.TypeMinKey:
-			parts[i] = "MinKey"
-		case bson.TypeMaxKey:
-			parts[i] = "MaxKey"
-		default:
-			parts[i] = display.OldJSON(v, "", true)
-		}
-	}
-	return strings.Join(parts, ", ")
+	return display.Bound(values)
 }

@@ -70,6 +70,7 @@ func topics() []topic {
 			{"checkMetadataConsistency", `sh.checkMetadataConsistency({ checkIndexes: true }).toArray()`},
 		}},
 		{"Chunks", []example{
+			{"map", `sh.map("shop.orders")`},
 			{"chunks", `sh.chunks("shop.orders", { shard: "shard1", limit: 10 }).toArray()`},
 			{"splitAt", `sh.splitAt("shop.orders", { customer: 500 })`},
 			{"splitFind", `sh.splitFind("shop.orders", { customer: 50 })`},

@@ -6,6 +6,9 @@ import (
 
 	"shardsh/bindings/display"
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
+
+	"github.com/dop251/goja"
 )
 
 // How long the waiting helpers wait and how often they look, unless told.
@@ -23,6 +26,7 @@ type wait struct {
 	goesOn            string // what goes on when the user stops waiting
 	timeout, interval time.Duration
 	progress          *display.Progress
+	away              bool // nobody answered the last time
 }
 
 // standing is how the work stood when it was looked at.
@@ -35,6 +39,8 @@ type standing struct {
 	// amount measures the work; nil when that cannot be told. It is asked only
 	// when it is to be shown.
 	amount func() *display.Amount
+	// lost is why nobody could be asked; the rest is zero then.
+	lost *goja.Exception
 }
 
 func (h helperOptions) wait(goesOn string) *wait {
@@ -51,20 +57,51 @@ func (w *wait) until(look func() standing) time.Duration {
 	began := w.s.JS.Clock.Now()
 	defer w.leave()
 	for {
-		now := look()
+		now := w.look(look)
 		waited := w.s.JS.Clock.Now().Sub(began)
 		if now.done {
 			return waited
 		}
 		if waited >= w.timeout {
+			if now.lost != nil {
+				panic(now.lost)
+			}
 			w.progress.End()
 			w.s.JS.Throw(script.RuntimeError, "after %s: %s", w.timeout, now.why)
 		}
-		if w.progress.Due() {
+		if now.lost == nil && w.progress.Due() {
 			w.tell(now)
 		}
 		w.s.JS.Sleep(min(w.interval, w.timeout-waited))
 	}
+}
+
+// look asks how the work stands. A router that does not answer may come back: one
+// line says that it is waited for, each time that it goes.
+func (w *wait) look(ask func() standing) (now standing) {
+	ex := w.s.JS.Runtime.Try(func() { now = ask() })
+	if ex == nil {
+		w.away = false
+		return now
+	}
+	e, _ := ex.Value().(*goja.Object)
+	if e == nil || !server.Passing(script.OptionalText(e.Get("name")), errorCode(e)) {
+		panic(ex)
+	}
+	if !w.away {
+		w.away = true
+		w.progress.End()
+		w.s.JS.Warn(fmt.Sprintf("The router does not answer (%s); waiting for it. Meanwhile %s.",
+			script.OptionalText(e.Get("message")), w.goesOn))
+	}
+	return standing{lost: ex}
+}
+
+func errorCode(e *goja.Object) int32 {
+	if code := script.Property(e, "code"); code != nil && goja.IsNumber(code) {
+		return int32(code.ToInteger())
+	}
+	return 0
 }
 
 func (w *wait) tell(now standing) {

@@ -46,7 +46,7 @@ func onePass(b *testing.B) time.Duration {
 	return best
 }
 
-func passes(b *testing.B) {
+func reportAnswer(b *testing.B) {
 	b.Helper()
 	each := b.Elapsed() / time.Duration(b.N)
 	b.ReportMetric(float64(each)/float64(onePass(b)), "passes/op")
@@ -78,7 +78,7 @@ func runs(b *testing.B, binary string, args []string, codes ...int) {
 		}
 	}
 	b.ReportMetric(float64(peak)/1024, "peak-MB")
-	passes(b)
+	reportAnswer(b)
 }
 
 // From nothing to the first result of a script, as a process of its own.
@@ -137,7 +137,7 @@ func BenchmarkCommand(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
-			passes(b)
+			reportAnswer(b)
 		})
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 	"shardsh/balancer/check"
 	"shardsh/balancer/diagnosis"
-	"shardsh/balancer/report"
+	"shardsh/balancer/report/machine"
 	"shardsh/bindings/plaintext"
 )
 
@@ -22,13 +22,13 @@ func (o checkLine) show(to io.Writer, reports []check.Report) error {
 		}
 		return writeJSON(to, reports)
 	case "junit":
-		return report.JUnit(to, reports)
+		return machine.JUnit(to, reports)
 	case "prometheus":
-		return report.Prometheus(to, reports)
+		return machine.Prometheus(to, reports)
 	case "github":
-		return report.GitHub(to, reports)
+		return machine.GitHub(to, reports)
 	case "nagios":
-		return report.Nagios(to, reports)
+		return machine.Nagios(to, reports)
 	}
 	for i, r := range reports {
 		if len(reports) > 1 {
@@ -176,7 +176,7 @@ func headline(r check.Report) string {
 
 // serviceState ends the program as Nagios expects it of a plugin.
 func serviceState(reports []check.Report) error {
-	if state := report.NagiosState(reports); state != report.NagiosOK {
+	if state := machine.NagiosState(reports); state != machine.NagiosOK {
 		return pluginError{int(state)}
 	}
 	return nil
@@ -186,7 +186,7 @@ func serviceState(reports []check.Report) error {
 // command line.
 func (env environment) unknownService(err error) error {
 	reports := []check.Report{{Trouble: check.Trouble{Message: redact(err.Error())}}}
-	return errors.Join(report.Nagios(env.told(), reports), serviceState(reports))
+	return errors.Join(machine.Nagios(env.told(), reports), serviceState(reports))
 }
 
 func (env environment) printCheckHelp(groups []flagGroup) {
@@ -206,9 +206,9 @@ Examples:
   shardsh check mongodb://a:27017 mongodb://b:27017 --policy policy.yaml --json
   shardsh check --from cluster.snap --rules all --output junit -o check.xml
 
-Exit codes: 0 all is well; 3 findings at or above --fail-on; 1 none of these, but
-not everything could be asked; 2 wrong command line. With --output nagios they are
-those of Nagios: 0 ok, 1 warning, 2 critical, 3 unknown.
+Exit codes: 0 all is well; 3 findings at or above --fail-on; 1 none of these,
+but not everything could be asked; 2 wrong command line. With --output nagios
+they are those of Nagios: 0 ok, 1 warning, 2 critical, 3 unknown.
 `, groupUsage(groups), ruleUsage())
 }
 

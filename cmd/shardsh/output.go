@@ -91,6 +91,25 @@ func isTerminal(r any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
+// columns returns the width of the terminal; 0 where there is none.
+func (env environment) columns() int {
+	columns, _ := env.screen()
+	return columns
+}
+
+// screen returns the size of the terminal; zero where there is none.
+func (env environment) screen() (columns, rows int) {
+	f, ok := env.stdout.(*os.File)
+	if !ok {
+		return 0, 0
+	}
+	columns, rows, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0, 0
+	}
+	return columns, rows
+}
+
 // color reports whether to colour: only on a terminal that has it, and not
 // where NO_COLOR forbids it.
 func (env environment) color() bool {

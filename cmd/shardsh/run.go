@@ -104,8 +104,9 @@ func (env environment) shell(ctx context.Context, o commandLine) error {
 	shell, err := bindings.New(bindings.Config{
 		Client: conn.client, Address: conn.address, Database: conn.database, Deployment: conn.deployment,
 		Stdin: env.scriptInput(bounded, interactive), Stdout: screen.Writer(env.stdout), Stderr: screen.Writer(env.stderr),
-		Clock: conn.clock, Color: env.color(), Terminal: isTerminal(env.stdout), Interactive: interactive,
-		Args: o.args, Executable: os.Args[0], Version: version(),
+		Clock: conn.clock, Color: env.color(), Terminal: isTerminal(env.stdout), Columns: env.columns,
+		Interactive: interactive,
+		Args:        o.args, Executable: os.Args[0], Version: version(),
 		Guard: env.guard(o), Scripts: scripts.Files,
 		SetName: conn.setName, ReadPreference: conn.readPreference, NoRetryWrites: conn.noRetryWrites,
 		Settings: conn.settings,

@@ -1,0 +1,139 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"shardsh/balancer/catalog"
+)
+
+// BalancerError says that the cluster's own balancer works on collections of a
+// plan, or will before the plan is done.
+type BalancerError struct {
+	Namespaces []string
+	// Opens is when its window opens; zero when it works now.
+	Opens time.Time
+	// Defragments has those of the collections that are being defragmented, which
+	// goes on whatever the switches of a collection say.
+	Defragments []string
+}
+
+// Error says what to enter.
+func (e *BalancerError) Error() string {
+	what := "the cluster's balancer is on and works on "
+	if !e.Opens.IsZero() {
+		what = fmt.Sprintf("the cluster's balancer is on, its window opens at %s, before the plan is done, and it "+
+			"works on ", e.Opens.UTC().Format(time.RFC3339))
+	}
+	remedy := []string{"sh.stopBalancer()"}
+	for _, ns := range e.Namespaces {
+		if slices.Contains(e.Defragments, ns) {
+			remedy = append(remedy, fmt.Sprintf("sh.stopDefragment(%q)", ns))
+		} else {
+			remedy = append(remedy, fmt.Sprintf("sh.disableBalancing(%q)", ns))
+		}
+	}
+	text := what + strings.Join(e.Namespaces, ", ") + ": " + strings.Join(remedy[:1], "") + ", or " +
+		strings.Join(remedy[1:], " and ")
+	if len(e.Defragments) == 0 {
+		text += "; or have the balancing of these collections paused meanwhile (--pause-balancing, pauseBalancing: true)"
+	}
+	return text
+}
+
+// balancerWorks returns a *BalancerError when the balancer would work on one of
+// the collections now or within a time.
+func balancerWorks(s *catalog.Snapshot, namespaces []string, within time.Duration) error {
+	p := s.Parts()
+	if p.Balancer.Mode != catalog.ModeFull {
+		return nil
+	}
+	settings := p.Settings
+	opens, ever := settings.NextOpen(p.Time)
+	if !ever || opens.After(p.Time.Add(within)) {
+		return nil
+	}
+	e := &BalancerError{}
+	if opens.After(p.Time) {
+		e.Opens = opens
+	}
+	for _, ns := range namespaces {
+		c := s.Collection(ns)
+		switch {
+		case c == nil:
+		case c.Defragment && s.Release().BalancesBySize():
+			e.Namespaces, e.Defragments = append(e.Namespaces, ns), append(e.Defragments, ns)
+		case c.BalanceableIn(s.Release()):
+			e.Namespaces = append(e.Namespaces, ns)
+		}
+	}
+	if len(e.Namespaces) == 0 {
+		return nil
+	}
+	return e
+}
+
+// How long the end of a round that is under way is waited for, and how often it
+// is looked for.
+const (
+	roundWait  = 30 * time.Minute
+	roundPause = time.Second
+)
+
+// pause switches the balancing of collections off where it is on, and waits for
+// the end of the round that may have chosen something of them already.
+func (r *run) pause(ctx context.Context, s *catalog.Snapshot) (*catalog.Snapshot, error) {
+	for _, ns := range r.namespaces {
+		c := s.Collection(ns)
+		if c == nil || c.NoBalance || slices.Contains(r.paused, ns) {
+			continue
+		}
+		if err := r.write(Record{What: pausing, Namespace: ns}); err != nil {
+			return nil, err
+		}
+		r.paused = append(r.paused, ns)
+		if err := r.cluster.SetBalancing(r.hard, ns, false); err != nil {
+			return nil, fmt.Errorf("switching the balancing of %s off: %w", ns, err)
+		}
+		r.tell(Event{Kind: Paused, Namespace: ns})
+	}
+	first, err := r.cluster.Look(ctx, r.namespaces)
+	if err != nil || r.o.DryRun {
+		return first, err
+	}
+	// What the round under way has chosen already still moves.
+	for now, waited := first, time.Duration(0); ; waited += roundPause {
+		began, state := first.Parts().Balancer, now.Parts().Balancer
+		if !state.InRound || state.Rounds != began.Rounds {
+			return now, nil
+		}
+		if waited >= roundWait {
+			return nil, &BlockedError{"the balancer's round has not ended for " + roundWait.String(), "sh.stopBalancer()"}
+		}
+		if err := r.o.Clock.Sleep(ctx, roundPause); err != nil {
+			return nil, context.Cause(ctx)
+		}
+		if now, err = r.cluster.Look(ctx, r.namespaces); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// restore switches on again what was switched off.
+func (r *run) restore() error {
+	for len(r.paused) > 0 {
+		ns := r.paused[0]
+		if err := r.cluster.SetBalancing(r.hard, ns, true); err != nil {
+			return fmt.Errorf("switching the balancing of %s on again: %w; sh.enableBalancing(%q)", ns, err, ns)
+		}
+		if err := r.write(Record{What: balancing, Namespace: ns}); err != nil {
+			return err
+		}
+		r.paused = r.paused[1:]
+		r.tell(Event{Kind: Restored, Namespace: ns})
+	}
+	return nil
+}

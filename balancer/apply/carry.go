@@ -1,0 +1,138 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
+	"shardsh/balancer/plan"
+)
+
+// pauses are how long to wait before what failed in passing is tried again.
+func pauses() []time.Duration {
+	return []time.Duration{time.Second, 2 * time.Second, 5 * time.Second, 15 * time.Second, 30 * time.Second}
+}
+
+// passing are the codes of errors that may be gone a moment later.
+func passing() []mongoerr.Code {
+	return []mongoerr.Code{
+		mongoerr.HostUnreachable, mongoerr.HostNotFound, mongoerr.LockTimeout, mongoerr.LockBusy,
+		mongoerr.NetworkTimeout, mongoerr.ShutdownInProgress, mongoerr.OperationFailed, mongoerr.WriteConflict,
+		mongoerr.ConflictingOperationInProgress, mongoerr.FailedToSatisfyReadPreference, mongoerr.PrimarySteppedDown,
+		mongoerr.BalancerInterrupted, mongoerr.NetworkInterfaceExceededTimeLimit, mongoerr.ExceededTimeLimit,
+		mongoerr.ChunkRangeCleanupPending, mongoerr.StaleConfig, mongoerr.StaleEpoch, mongoerr.StaleDbVersion,
+		mongoerr.MaxTimeMSExpired, mongoerr.NotWritablePrimary, mongoerr.LegacyNotPrimary,
+		mongoerr.NotPrimaryOrSecondary, mongoerr.InterruptedAtShutdown, mongoerr.InterruptedDueToReplStateChange,
+		mongoerr.MigrationConflict, mongoerr.TemporarilyUnavailable, mongoerr.SocketException,
+		mongoerr.AddOrRemoveShardInProgress,
+	}
+}
+
+// isPassing reports whether an error may be gone a moment later. Those that no
+// server sent are of the way there.
+func isPassing(err error) bool {
+	var refused *mongoerr.ServerError
+	if !errors.As(err, &refused) {
+		return true
+	}
+	return !refused.NoCode && slices.Contains(passing(), refused.Code)
+}
+
+// look reads the cluster, more than once where the way there fails.
+func (r *run) look(ctx context.Context) (s *catalog.Snapshot, err error) {
+	for _, pause := range append(pauses(), 0) {
+		s, err = r.cluster.Look(ctx, r.namespaces)
+		if err == nil || !isPassing(err) || ctx.Err() != nil || r.hard.Err() != nil {
+			return s, err
+		}
+		if r.o.Clock.Sleep(ctx, pause) != nil {
+			return nil, err
+		}
+	}
+	return s, err
+}
+
+// carry sends the commands of a step. After any error the cluster is asked
+// whether the step is done all the same; if not, one that may pass has the rest
+// sent again, and what is too large is cut.
+func (r *run) carry(ctx context.Context, s plan.Step, t todo, outcomes chan<- outcome) error {
+	for try, cuts := 0, 0; ; {
+		sent, err := r.send(t.commands)
+		if err == nil {
+			return nil
+		}
+		err = &StepError{s, err}
+		if r.hard.Err() != nil {
+			return err
+		}
+		if mongoerr.Is(err, mongoerr.ChunkTooBig) && cuts < mostCuts {
+			cuts++
+			if cutErr := r.cut(s, sent); cutErr != nil {
+				return errors.Join(err, cutErr)
+			}
+			err = nil
+		}
+		now, checkErr := r.recheck(s)
+		switch {
+		case checkErr == nil && len(now.commands) == 0:
+			return nil
+		case errors.As(checkErr, new(*ChangedError)):
+			return checkErr
+		case checkErr == nil && err == nil:
+			t = now
+			continue
+		case err == nil:
+			return &StepError{s, checkErr}
+		case !isPassing(err) || ctx.Err() != nil || try == len(pauses()):
+			return err
+		case checkErr == nil:
+			t = now
+		}
+		outcomes <- outcome{step: s, err: err, again: true}
+		if r.o.Clock.Sleep(ctx, pauses()[try]) != nil {
+			return err
+		}
+		try++
+	}
+}
+
+// mostCuts is how often a range that is still too large is cut again.
+const mostCuts = 3
+
+// cut notes where what a command could not move at once is to be split: where the
+// donor says. How much lies where, a plan could only guess.
+func (r *run) cut(s plan.Step, c Command) error {
+	points, err := r.cluster.Cuts(r.hard, c)
+	if err != nil || len(points) == 0 {
+		return err
+	}
+	if err := r.write(Record{What: cut, Step: s.Number, Points: points}); err != nil {
+		return err
+	}
+	r.shared.Lock()
+	defer r.shared.Unlock()
+	r.cuts[s.Number] = append(slices.Clip(r.cuts[s.Number]), points...)
+	return nil
+}
+
+// send returns the command that failed, too.
+func (r *run) send(commands []Command) (Command, error) {
+	for _, c := range commands {
+		if err := r.cluster.Do(r.hard, c); err != nil {
+			return c, err
+		}
+	}
+	return Command{}, nil
+}
+
+// recheck asks what is left of a step that has begun.
+func (r *run) recheck(s plan.Step) (todo, error) {
+	look, err := r.cluster.Look(r.hard, r.namespaces)
+	if err != nil {
+		return todo{}, err
+	}
+	return r.ground(look).check(r.hard, s)
+}

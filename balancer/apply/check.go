@@ -1,0 +1,126 @@
+package apply
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/plan"
+)
+
+// ChangedError says that the cluster is not any more what a plan was made for.
+type ChangedError struct {
+	Step int // its number; 0 for the plan as a whole
+	What string
+}
+
+// Error names the step and what has changed.
+func (e *ChangedError) Error() string {
+	if e.Step == 0 {
+		return "the cluster has moved on: " + e.What
+	}
+	return fmt.Sprintf("the cluster has moved on, step %d can't be done: %s", e.Step, e.What)
+}
+
+// BlockedError says what stands in the way of a step, and will of any other plan.
+type BlockedError struct {
+	What, Remedy string
+}
+
+// Error is what is in the way, and what to do.
+func (e *BlockedError) Error() string { return e.What + ": " + e.Remedy }
+
+// piece is a chunk as it was, as far as undoing needs it.
+type piece struct {
+	Min   catalog.Key     `json:"min"`
+	Max   catalog.Key     `json:"max"`
+	Shard catalog.ShardID `json:"shard"`
+}
+
+// todo is what is left of a step.
+type todo struct {
+	commands []Command // none: the step is done
+	before   []piece   // the chunks that it touches, as they are now
+}
+
+// ground is a cluster at one moment, as steps find it.
+type ground struct {
+	look   *catalog.Snapshot
+	chunks func(ctx context.Context, c catalog.Collection, lower, upper catalog.Key) ([]catalog.Chunk, error)
+	basis  map[string]plan.CollectionBasis
+	cuts   map[int][]catalog.Key // by step, besides those of the plan
+	undoes bool                  // zones are not kept: the plan goes back to what was
+}
+
+// check compares a step with the cluster. The error is a *ChangedError or a
+// *BlockedError where the cluster is in the way.
+func (g ground) check(ctx context.Context, s plan.Step) (todo, error) {
+	coll, err := g.collection(s)
+	if err != nil {
+		return todo{}, err
+	}
+	chunks, err := g.chunks(ctx, coll.Collection, s.Min, s.Max)
+	if err != nil {
+		return todo{}, err
+	}
+	if len(chunks) == 0 {
+		return todo{}, changed(s, "%s has no chunks there", s.Namespace)
+	}
+	t := todo{}
+	for _, c := range chunks {
+		t.before = append(t.before, piece{c.Min, c.Max, c.Shard})
+	}
+	at := stepOn{g, s, coll, chunks}
+	switch s.Kind {
+	case plan.Move:
+		t.commands, err = at.move()
+	case plan.Split:
+		t.commands, err = at.split()
+	case plan.Merge:
+		t.commands, err = at.merge()
+	default:
+		err = fmt.Errorf("step %d is a %q, which nobody can carry out", s.Number, s.Kind)
+	}
+	return t, err
+}
+
+func changed(s plan.Step, format string, args ...any) error {
+	return &ChangedError{s.Number, fmt.Sprintf(format, args...)}
+}
+
+// collection returns the one of a step, if it is still the one of the plan.
+func (g ground) collection(s plan.Step) (*catalog.CollectionState, error) {
+	coll := g.look.Collection(s.Namespace)
+	if coll == nil || coll.Unsplittable {
+		return nil, changed(s, "%s is not a sharded collection any more", s.Namespace)
+	}
+	was, known := g.basis[s.Namespace]
+	if !known {
+		return nil, fmt.Errorf("step %d is about %s, which the plan says nothing else of", s.Number, s.Namespace)
+	}
+	key, err := patternOf(was.Key)
+	if err != nil {
+		return nil, fmt.Errorf("the plan's shard key of %s: %w", s.Namespace, err)
+	}
+	switch {
+	case coll.Resharding:
+		return nil, &BlockedError{s.Namespace + " is being resharded", "wait for its end, or sh.abortReshardCollection"}
+	case was.UUID != plan.UUIDText(coll.UUID):
+		return nil, changed(s, "%s is another collection than that of the plan (uuid %s, was %s)",
+			s.Namespace, plan.UUIDText(coll.UUID), was.UUID)
+	case !key.Equal(coll.Pattern):
+		return nil, changed(s, "the shard key of %s is %s, was %s", s.Namespace, coll.Pattern, key)
+	}
+	return coll, nil
+}
+
+func patternOf(text json.RawMessage) (catalog.KeyPattern, error) {
+	var doc bson.Raw
+	if err := bson.UnmarshalExtJSON(text, true, &doc); err != nil {
+		return catalog.KeyPattern{}, err
+	}
+	return catalog.ParseKeyPattern(doc)
+}

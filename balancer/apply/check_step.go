@@ -1,0 +1,159 @@
+package apply
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/plan"
+	"shardsh/balancer/policy"
+)
+
+// stepOn is a step and the chunks that it is about.
+type stepOn struct {
+	ground
+	step   plan.Step
+	coll   *catalog.CollectionState
+	chunks []catalog.Chunk // that overlap the step's range
+}
+
+func (s stepOn) command(kind plan.Kind) Command {
+	settings := s.look.Settings()
+	return Command{
+		Kind: kind, Namespace: s.step.Namespace, Pattern: s.coll.Pattern, Settings: settings,
+		MaxBytes: cmp.Or(s.coll.MaxChunkSizeBytes, settings.MaxChunkSizeBytes),
+	}
+}
+
+func (s stepOn) bound(k catalog.Key) bson.Raw { return s.coll.Pattern.Bound(k) }
+
+// move returns the moves of what lies on the donor yet. The range is explicit in
+// the plan; chunks may have been cut or merged around it since.
+func (s stepOn) move() (commands []Command, err error) {
+	for _, c := range s.chunks {
+		switch c.Shard {
+		case s.step.To: // done
+		case s.step.From:
+			commands = append(commands, s.movePart(c)...)
+		default:
+			return nil, changed(s.step, "the chunk of %s from %s to %s is on %s; the plan moves it from %s to %s",
+				s.step.Namespace, s.bound(c.Min), s.bound(c.Max), c.Shard, s.step.From, s.step.To)
+		}
+	}
+	if len(commands) == 0 {
+		return nil, nil
+	}
+	if !s.coll.AllowMigrations || !s.coll.PermitMigrations {
+		return nil, &BlockedError{"migrations of " + s.step.Namespace + " are forbidden",
+			fmt.Sprintf("sh.enableMigrations(%q)", s.step.Namespace)}
+	}
+	return commands, s.recipient()
+}
+
+// movePart moves what the range has of one chunk, in pieces where it has to be cut.
+// Before 6.0 only whole chunks move, so it is cut out first.
+func (s stepOn) movePart(c catalog.Chunk) (commands []Command) {
+	lower, upper := c.Min, c.Max
+	if lower.Less(s.step.Min) {
+		lower = s.step.Min
+	}
+	if s.step.Max.Less(upper) {
+		upper = s.step.Max
+	}
+	bounds := []catalog.Key{lower}
+	for _, point := range s.cuts[s.step.Number] {
+		if lower.Less(point) && point.Less(upper) {
+			bounds = append(bounds, point)
+		}
+	}
+	slices.SortFunc(bounds, catalog.Key.Compare)
+	bounds = append(bounds, upper)
+	for i, point := range bounds {
+		outer := i == 0 || i == len(bounds)-1
+		if !point.Equal(c.Min) && !point.Equal(c.Max) && !(outer && s.look.Release().AtLeast(catalog.Release60)) {
+			cut := s.command(plan.Split)
+			cut.Point = point
+			commands = append(commands, cut)
+		}
+	}
+	for i, upper := range bounds[1:] {
+		m := s.command(plan.Move)
+		m.Min, m.Max, m.To = bounds[i], upper, s.step.To
+		m.Force = s.step.ForceJumbo
+		commands = append(commands, m)
+	}
+	return commands
+}
+
+// recipient checks the shard that a move goes to.
+func (s stepOn) recipient() error {
+	to, there := s.look.Shard(s.step.To)
+	switch {
+	case !there:
+		return changed(s.step, "shard %s, to which it moves, is not in the cluster any more", s.step.To)
+	case to.Draining:
+		return changed(s.step, "shard %s, to which it moves, is draining", s.step.To)
+	case s.undoes || s.step.Reason == policy.ReasonDefragmentation: // which does not ask for zones
+		return nil
+	}
+	// As the balancer has it: what lies across the bound of a zone is in none.
+	if zone := s.coll.Zones.ZoneOf(s.step.Min, s.step.Max); zone != catalog.NoZone && !to.HasZone(zone) {
+		return changed(s.step, "%s to %s of %s is in zone %s now, and shard %s is not",
+			s.bound(s.step.Min), s.bound(s.step.Max), s.step.Namespace, zone, s.step.To)
+	}
+	return nil
+}
+
+// split returns the cuts at the points that are no bounds yet, the last one
+// first, so that the chunk keeps its lower bound.
+func (s stepOn) split() (commands []Command, err error) {
+	for i := len(s.step.Points) - 1; i >= 0; i-- {
+		point := s.step.Points[i]
+		c, found := s.chunkAt(point)
+		switch {
+		case !found:
+			return nil, changed(s.step, "no chunk of %s has %s", s.step.Namespace, s.bound(point))
+		case c.Min.Equal(point): // done
+		case c.Shard != s.step.From:
+			return nil, changed(s.step, "the chunk of %s that has %s is on %s, was on %s",
+				s.step.Namespace, s.bound(point), c.Shard, s.step.From)
+		default:
+			cut := s.command(plan.Split)
+			cut.Point = point
+			commands = append(commands, cut)
+		}
+	}
+	return commands, nil
+}
+
+func (s stepOn) chunkAt(k catalog.Key) (catalog.Chunk, bool) {
+	for _, c := range s.chunks {
+		if !k.Less(c.Min) && k.Less(c.Max) {
+			return c, true
+		}
+	}
+	return catalog.Chunk{}, false
+}
+
+// merge returns the merge, unless the range lies in one chunk already.
+func (s stepOn) merge() ([]Command, error) {
+	if len(s.chunks) == 1 {
+		return nil, nil
+	}
+	for _, c := range s.chunks {
+		if c.Shard != s.step.From {
+			return nil, changed(s.step, "the chunk of %s from %s to %s is on %s; the plan merges it on %s",
+				s.step.Namespace, s.bound(c.Min), s.bound(c.Max), c.Shard, s.step.From)
+		}
+	}
+	if !catalog.Tile(s.chunks, s.step.Min, s.step.Max) {
+		return nil, changed(s.step, "no chunks of %s begin at %s and end at %s any more",
+			s.step.Namespace, s.bound(s.step.Min), s.bound(s.step.Max))
+	}
+	m := s.command(plan.Merge)
+	m.Min, m.Max = s.step.Min, s.step.Max
+	return []Command{m}, nil
+}

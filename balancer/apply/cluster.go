@@ -1,0 +1,54 @@
+package apply
+
+import (
+	"context"
+	"time"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/plan"
+)
+
+// Cluster is a sharded cluster as far as carrying out a plan needs it. Several
+// goroutines may use it at once.
+type Cluster interface {
+	// Look reads the cluster's id and time, the balancer's settings and state, the
+	// shards, and of some collections the entries and zones, without chunks.
+	Look(ctx context.Context, namespaces []string) (*catalog.Snapshot, error)
+	// Chunks returns the chunks of a collection that overlap [lower, upper), in key
+	// order; two zero keys stand for all of them.
+	Chunks(ctx context.Context, c catalog.Collection, lower, upper catalog.Key) ([]catalog.Chunk, error)
+	// Cuts asks the donor where to cut a range that is too large to be moved at once.
+	// It returns none where all of it has one key.
+	Cuts(ctx context.Context, c Command) ([]catalog.Key, error)
+	// Do sends one command and waits for its end.
+	Do(ctx context.Context, c Command) error
+	// SetBalancing switches the balancing of a collection on or off.
+	SetBalancing(ctx context.Context, ns string, on bool) error
+}
+
+// Command is one command of a mongos.
+type Command struct {
+	Kind      plan.Kind
+	Namespace string
+	Pattern   catalog.KeyPattern
+	// Min and Max are the bounds of what moves or is merged. Since 6.0 what moves
+	// may be a part of a chunk.
+	Min, Max catalog.Key
+	// Point is where a split cuts.
+	Point catalog.Key
+	// To is where a move goes.
+	To catalog.ShardID
+	// MaxBytes is the chunk size of the collection.
+	MaxBytes int64
+	// Force moves what is too large to be moved otherwise.
+	Force bool
+	// Settings are those of the cluster: how moves wait for deletes and secondaries.
+	Settings catalog.Settings
+}
+
+// Clock tells the time, and waits.
+type Clock interface {
+	Now() time.Time
+	// Sleep waits for d or for the end of ctx, whose error it then returns.
+	Sleep(ctx context.Context, d time.Duration) error
+}

@@ -1,0 +1,145 @@
+package apply
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/plan"
+)
+
+// History is what a journal tells.
+type History struct {
+	// Cluster is the one that it is of.
+	Cluster bson.ObjectID
+	// chapters are the plans, one after another; the last one is under way.
+	chapters []chapter
+	// paused are the collections whose balancing is off because of it.
+	paused []string
+	path   string
+	size   int64 // bytes without a last line that was not written whole
+}
+
+// chapter is one plan of a journal.
+type chapter struct {
+	plan     *plan.Plan
+	began    []begun
+	done     map[int]bool // numbers of steps
+	finished bool
+}
+
+// begun is a step that was, or may have been, carried out.
+type begun struct {
+	step   plan.Step
+	before []piece
+	cuts   []catalog.Key // besides those of the step
+}
+
+// Plan returns the plan that the journal is at.
+func (h *History) Plan() *plan.Plan { return h.last().plan }
+
+// Finished reports whether that plan was carried out to its end.
+func (h *History) Finished() bool { return h.last().finished }
+
+// Done returns how many of its steps are done.
+func (h *History) Done() int { return len(h.last().done) }
+
+// Paused returns the collections whose balancing is still switched off.
+func (h *History) Paused() []string { return slices.Clone(h.paused) }
+
+func (h *History) last() *chapter { return &h.chapters[len(h.chapters)-1] }
+
+// ErrNoJournal says that a file is no journal of an applying.
+var ErrNoJournal = errors.New("this is no journal of shardsh apply")
+
+// ReadJournal reads a journal. A last line that was not written whole is left
+// out: what it was about to say had not begun.
+func ReadJournal(from io.Reader) (*History, error) {
+	h := &History{}
+	lines := bufio.NewReaderSize(from, 1<<16)
+	for number := 1; ; number++ {
+		line, err := lines.ReadBytes('\n')
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, err
+		}
+		if err != nil { // torn, or nothing
+			break
+		}
+		var r Record
+		if err := json.Unmarshal(line, &r); err != nil {
+			if number > 1 && bytes.IndexByte(line, '{') != 0 {
+				err = errors.New("it was overwritten, or is of something else")
+			}
+			return nil, fmt.Errorf("%w: line %d: %w", ErrNoJournal, number, err)
+		}
+		if err := h.add(r); err != nil {
+			return nil, fmt.Errorf("line %d: %w", number, err)
+		}
+		h.size += int64(len(line))
+	}
+	if len(h.chapters) == 0 {
+		return nil, fmt.Errorf("%w: it does not begin with a plan", ErrNoJournal)
+	}
+	return h, nil
+}
+
+// add takes one line over.
+func (h *History) add(r Record) error {
+	if r.What == planned {
+		return h.begin(r)
+	}
+	if len(h.chapters) == 0 {
+		return fmt.Errorf("%w: it does not begin with a plan", ErrNoJournal)
+	}
+	c := h.last()
+	switch r.What {
+	case began:
+		i := slices.IndexFunc(c.plan.Steps, func(s plan.Step) bool { return s.Number == r.Step })
+		if i < 0 {
+			return fmt.Errorf("%w: its plan has no step %d", ErrNoJournal, r.Step)
+		}
+		// A step that was begun twice has its first layout to go back to.
+		if !slices.ContainsFunc(c.began, func(b begun) bool { return b.step.Number == r.Step }) {
+			c.began = append(c.began, begun{step: c.plan.Steps[i], before: r.Before})
+		}
+	case cut:
+		for i, b := range c.began {
+			if b.step.Number == r.Step {
+				c.began[i].cuts = append(b.cuts, r.Points...)
+			}
+		}
+	case ended:
+		c.done[r.Step] = true
+	case pausing:
+		if !slices.Contains(h.paused, r.Namespace) {
+			h.paused = append(h.paused, r.Namespace)
+		}
+	case balancing:
+		h.paused = slices.DeleteFunc(h.paused, func(ns string) bool { return ns == r.Namespace })
+	case finished:
+		c.finished = true
+	case failed, stopped: // for people
+	default:
+		return fmt.Errorf("%w: nobody knows a line of %q", ErrNoJournal, r.What)
+	}
+	return nil
+}
+
+func (h *History) begin(r Record) error {
+	p, err := plan.Read(bytes.NewReader(r.Plan))
+	if err != nil {
+		return fmt.Errorf("%w: its plan: %w", ErrNoJournal, err)
+	}
+	if len(h.chapters) == 0 {
+		h.Cluster = r.Cluster
+	}
+	h.chapters = append(h.chapters, chapter{plan: p, done: map[int]bool{}})
+	return nil
+}

@@ -1,0 +1,134 @@
+package apply
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Journal is a file with what was done, one JSON document a line. Each is on the
+// disk before what it tells of begins.
+type Journal struct {
+	file *os.File
+	// History is what the file told when it was opened; nil for a new one.
+	History *History
+}
+
+// ErrJournalInUse says that another process writes a journal.
+var ErrJournalInUse = errors.New("another shardsh is at work with this journal")
+
+// CreateJournal makes a journal. A file that is there is not overwritten, unless
+// it is a journal whose first line was not written whole: nothing had begun.
+func CreateJournal(path string) (*Journal, error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return recreated(path)
+	}
+	j, err := lockedJournal(file, err)
+	if err != nil {
+		return nil, err
+	}
+	if dir, err := os.Open(filepath.Dir(path)); err == nil {
+		_ = dir.Sync() // not every system can
+		_ = dir.Close()
+	}
+	return j, nil
+}
+
+// beginning is how every journal begins.
+const beginning = `{"what":"plan",`
+
+func recreated(path string) (*Journal, error) {
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	j, err := lockedJournal(file, err)
+	if err != nil {
+		return nil, err
+	}
+	head, err := bufio.NewReader(file).ReadBytes('\n')
+	n := min(len(head), len(beginning))
+	if !errors.Is(err, io.EOF) || string(head[:n]) != beginning[:n] {
+		_ = file.Close() // nothing was written
+		return nil, fmt.Errorf("%s is there already: go on with it (--resume), undo it (--undo), or name another "+
+			"journal", path)
+	}
+	if err := file.Truncate(0); err != nil {
+		_ = file.Close() // the first error is what counts
+		return nil, err
+	}
+	_, err = file.Seek(0, io.SeekStart)
+	return j, err
+}
+
+// OpenJournal opens a journal to go on with it.
+func OpenJournal(path string) (*Journal, error) {
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	j, err := lockedJournal(file, err)
+	if err != nil {
+		return nil, err
+	}
+	if j.History, err = ReadJournal(file); err == nil {
+		j.History.path = path
+		if err = file.Truncate(j.History.size); err == nil {
+			_, err = file.Seek(j.History.size, io.SeekStart)
+		}
+	}
+	if err != nil {
+		_ = file.Close() // the first error is what counts
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return j, nil
+}
+
+// LoadJournal reads a journal that somebody else may be writing.
+func LoadJournal(path string) (*History, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	h, err := ReadJournal(file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	h.path = path
+	return h, nil
+}
+
+// lockedJournal takes a file for this process alone. The lock ends with the
+// process, however that ends.
+func lockedJournal(file *os.File, err error) (*Journal, error) {
+	if err != nil {
+		return nil, err
+	}
+	if err := lock(file); err != nil {
+		_ = file.Close() // nothing was written
+		return nil, fmt.Errorf("%s: %w", file.Name(), err)
+	}
+	return &Journal{file: file}, nil
+}
+
+// Path is where the journal lies.
+func (j *Journal) Path() string { return j.file.Name() }
+
+// Write appends a record, and returns when it is on the disk.
+func (j *Journal) Write(r Record) error {
+	line, err := json.Marshal(r)
+	if err == nil {
+		_, err = j.file.Write(append(line, '\n'))
+	}
+	if err == nil {
+		err = j.file.Sync()
+	}
+	if err != nil {
+		return fmt.Errorf("writing the journal: %w", err)
+	}
+	return nil
+}
+
+// Close ends the work with the file.
+func (j *Journal) Close() error { return j.file.Close() }

@@ -1,0 +1,109 @@
+package apply
+
+import (
+	"context"
+	"time"
+
+	"shardsh/balancer/plan"
+)
+
+// OnChange says what becomes of an applying when the cluster has moved on.
+type OnChange string
+
+// The ways.
+const (
+	// Refuse stops with a *ChangedError.
+	Refuse OnChange = "refuse"
+	// Replan makes another plan with the same goal, and goes on with it.
+	Replan OnChange = "replan"
+)
+
+// Options say how a plan is carried out.
+type Options struct {
+	// Log is where everything is written down first; nil: nowhere, and there is no
+	// going on after a kill and no undoing.
+	Log Log
+	// Resume is what the journal tells of earlier runs; nil for the first one.
+	Resume *History
+	// Undo carries out the plan that Undo has made of Resume, in its journal, in
+	// place of what is left of the journal's own.
+	Undo bool
+	// DryRun gives commands to a cluster that does not carry them out, and goes on
+	// as if it had.
+	DryRun bool
+
+	OnChange OnChange
+	// Replan makes a plan with a goal from the cluster as it is; paused are the
+	// collections whose balancing is off only because of this. Nil: can't be done.
+	Replan func(ctx context.Context, goal plan.Goal, limits plan.Limits, paused []string) (*plan.Plan, error)
+	// PauseBalancing switches the balancing of the plan's collections off
+	// meanwhile.
+	PauseBalancing bool
+	// Parallel is how many steps of one round run at once; 1 when it is zero. A
+	// shard takes part in one at a time.
+	Parallel int
+	// Limits end the run before the step that would pass one, and can be passed by
+	// the next run. Rounds are not counted.
+	Limits plan.Limits
+	// Pause is how long to wait after each step.
+	Pause time.Duration
+
+	Clock Clock
+	// Tell is called with everything that happens, never twice at once; nil tells
+	// nobody.
+	Tell func(Event)
+	// Hard ends what is under way. The context of Run only has nothing more begin.
+	// Nil never ends.
+	Hard context.Context
+}
+
+// Progress is how far a plan is.
+type Progress struct {
+	Steps, StepsDone int
+	Moves, MovesDone int
+	Bytes, BytesDone int64
+	// StepsHere, MovesHere and BytesHere were done by this run.
+	StepsHere, MovesHere int
+	BytesHere            int64
+}
+
+// Kind says what an Event tells.
+type Kind string
+
+// The kinds of events.
+const (
+	Began     Kind = "began"
+	Ended     Kind = "ended"
+	Already   Kind = "already" // there was nothing to do
+	Again     Kind = "again"   // it failed in passing, and is tried again
+	Failed    Kind = "failed"
+	Replanned Kind = "replanned"
+	Paused    Kind = "paused"
+	Restored  Kind = "restored"
+	Waiting   Kind = "waiting" // for the end of steps under way, to stop
+)
+
+// Event is something that has happened. Fields that do not belong to its kind are
+// zero.
+type Event struct {
+	Kind      Kind
+	Step      plan.Step
+	Namespace string
+	Err       error
+	Plan      *plan.Plan
+	Progress  Progress
+}
+
+// Result is how a run ended.
+type Result struct {
+	// Plan is the one that was carried out at last.
+	Plan *plan.Plan
+	// Finished tells that all of it is done. Where it is not and there is no error,
+	// Stopped says why: a limit, or that somebody asked for it.
+	Finished bool
+	Stopped  string
+	Progress Progress
+	// Replans is how often another plan took over, Failures how many steps failed.
+	Replans, Failures int
+	Began, Ended      time.Time
+}

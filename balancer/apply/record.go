@@ -1,0 +1,58 @@
+package apply
+
+import (
+	"encoding/json"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+)
+
+// What says what a line of a journal is about.
+type What string
+
+// The kinds of lines.
+const (
+	// planned begins a journal, and stands wherever another plan takes over: after
+	// re-planning, and for an undoing.
+	planned What = "plan"
+	began   What = "began"
+	ended   What = "ended"
+	failed  What = "failed"
+	// cut stands before a range that is too large is split, at points that the plan
+	// knows nothing of.
+	cut What = "cut"
+	// pausing stands before a collection's balancing is switched off, balancing
+	// after it was switched on again.
+	pausing   What = "pausing"
+	balancing What = "balancing"
+	// finished ends what a plan is about, stopped one run of it.
+	finished What = "finished"
+	stopped  What = "stopped"
+)
+
+// Record is one line of a journal. Fields that do not belong to its kind are
+// zero.
+type Record struct {
+	What What      `json:"what"`
+	At   time.Time `json:"at"`
+	// Cluster and Plan belong to a plan.
+	Cluster bson.ObjectID   `json:"clusterId,omitzero"`
+	Plan    json.RawMessage `json:"plan,omitempty"`
+	// Step is the number of one, Before are the chunks that it touches.
+	Step   int     `json:"step,omitzero"`
+	Before []piece `json:"before,omitempty"`
+	// Points are where it is cut.
+	Points []catalog.Key `json:"points,omitempty"`
+	// Already tells that there was nothing to do.
+	Already   bool   `json:"already,omitzero"`
+	Error     string `json:"error,omitzero"`
+	Namespace string `json:"ns,omitzero"`
+	Reason    string `json:"reason,omitzero"`
+}
+
+// Log is where records go. A record is safe when Write returns.
+type Log interface {
+	Write(r Record) error
+}

@@ -1,0 +1,138 @@
+package apply
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"sync"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/plan"
+)
+
+// rehearsal is a cluster on which commands change nothing but what is said of its
+// chunks. A plan that can be carried out there can be on the cluster, as long as
+// nobody else changes that.
+type rehearsal struct {
+	Cluster
+	// send has commands sent as well, for a cluster that only prints them.
+	send bool
+
+	mu     sync.Mutex
+	tables map[string]*catalog.RoutingTable
+	paused map[string]bool
+	ids    uint64
+}
+
+func rehearsalOf(c Cluster, send bool) *rehearsal {
+	return &rehearsal{
+		Cluster: c, send: send, tables: map[string]*catalog.RoutingTable{}, paused: map[string]bool{},
+	}
+}
+
+// Look is that of the cluster, with the collections off that would be.
+func (r *rehearsal) Look(ctx context.Context, namespaces []string) (*catalog.Snapshot, error) {
+	s, err := r.Cluster.Look(ctx, namespaces)
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for ns, off := range r.paused {
+		s = withBalancing(s, ns, !off)
+	}
+	return s, nil
+}
+
+// Chunks reads all chunks of a collection from the cluster once.
+func (r *rehearsal) Chunks(ctx context.Context, c catalog.Collection, lower, upper catalog.Key) (
+	[]catalog.Chunk, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t := r.tables[c.Namespace]
+	if t == nil {
+		chunks, err := r.Cluster.Chunks(ctx, c, catalog.Key{}, catalog.Key{})
+		if err != nil {
+			return nil, err
+		}
+		t, err = catalog.NewRoutingTable(c.Pattern, c.Epoch, c.Timestamp, slices.Values(chunks))
+		if err != nil {
+			return nil, fmt.Errorf("the chunks of %s: %w", c.Namespace, err)
+		}
+		r.tables[c.Namespace] = t
+	}
+	return slices.Collect(t.Overlapping(lower, upper)), nil
+}
+
+// Do changes the chunks as the command would.
+func (r *rehearsal) Do(ctx context.Context, c Command) error {
+	if r.send {
+		if err := r.Cluster.Do(ctx, c); err != nil {
+			return err
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t := r.tables[c.Namespace]
+	changed := r.commit(t, c)
+	next, err := t.Apply(changed)
+	if err != nil {
+		return err
+	}
+	r.tables[c.Namespace] = next
+	return nil
+}
+
+func (r *rehearsal) commit(t *catalog.RoutingTable, c Command) []catalog.Chunk {
+	commit := catalog.Commit{NewID: r.newID}
+	switch c.Kind {
+	case plan.Move:
+		changed, _ := commit.Move(t, t.Find(c.Min), c.Min, c.Max, c.To, bson.Timestamp{T: 1})
+		return changed
+	case plan.Split:
+		return commit.Split(t, t.Find(c.Point), []catalog.Key{c.Point})
+	case plan.Merge:
+		return []catalog.Chunk{commit.Merge(t, slices.Collect(t.Overlapping(c.Min, c.Max)))}
+	}
+	return nil
+}
+
+func (r *rehearsal) newID() (id bson.ObjectID) {
+	r.ids++
+	binary.BigEndian.PutUint64(id[4:], r.ids)
+	return id
+}
+
+// SetBalancing is remembered.
+func (r *rehearsal) SetBalancing(ctx context.Context, ns string, on bool) error {
+	r.mu.Lock()
+	r.paused[ns] = !on
+	r.mu.Unlock()
+	if r.send {
+		return r.Cluster.SetBalancing(ctx, ns, on)
+	}
+	return nil
+}
+
+// withBalancing returns a Snapshot in which a collection's balancing is on or off.
+func withBalancing(s *catalog.Snapshot, ns string, on bool) *catalog.Snapshot {
+	c := s.Collection(ns)
+	if c == nil || c.NoBalance == !on {
+		return s
+	}
+	next := *c
+	next.NoBalance = !on
+	return s.WithCollection(&next)
+}
+
+// Resumed returns a Snapshot in which the balancing of collections is on again
+// that an applying has switched off: what a new plan is to be made from.
+func Resumed(s *catalog.Snapshot, paused []string) *catalog.Snapshot {
+	for _, ns := range paused {
+		s = withBalancing(s, ns, true)
+	}
+	return s
+}

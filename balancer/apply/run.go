@@ -1,0 +1,358 @@
+package apply
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/plan"
+)
+
+// Run carries a plan out. When ctx ends, nothing more begins: the steps under way
+// come to their end, and the Result says that the run was stopped. Whatever
+// happens, the Result says what was done.
+//
+// The error is a *ChangedError, a *BlockedError, a *BalancerError or a *StepError
+// where the cluster is the reason. All but the last one come before anything was
+// sent, unless the cluster changed meanwhile.
+func Run(ctx context.Context, c Cluster, p *plan.Plan, o Options) (Result, error) {
+	r := &run{cluster: c, o: o, plan: p, done: map[int]bool{}, cuts: map[int][]catalog.Key{}}
+	if r.hard = o.Hard; r.hard == nil {
+		r.hard = context.WithoutCancel(ctx)
+	}
+	if o.DryRun {
+		r.cluster, r.o.Log, r.o.Pause = rehearsalOf(c, true), nil, 0
+	}
+	r.o.Parallel = max(1, o.Parallel)
+	if o.Resume != nil {
+		r.paused = o.Resume.Paused()
+		if !o.Undo {
+			r.plan = o.Resume.Plan()
+			maps.Copy(r.done, o.Resume.last().done)
+			for _, b := range o.Resume.last().began {
+				r.cuts[b.step.Number] = b.cuts
+			}
+		}
+	}
+	r.result.Began = o.Clock.Now()
+	err := r.carryOut(ctx)
+	if !errors.As(err, new(*logError)) && r.hard.Err() == nil {
+		err = r.leave(err)
+	}
+	r.result.Plan, r.result.Ended, r.result.Progress = r.plan, o.Clock.Now(), r.progress()
+	return r.result, err
+}
+
+// run is a plan under way.
+type run struct {
+	cluster Cluster
+	hard    context.Context
+	o       Options
+
+	plan       *plan.Plan
+	namespaces []string
+	basis      map[string]plan.CollectionBasis
+	done       map[int]bool // by number of the step
+	paused     []string     // collections that are to be switched on again
+	here       Progress     // what this run did
+	claimed    Progress     // and has begun
+
+	shared sync.Mutex            // holds the log and
+	cuts   map[int][]catalog.Key // where ranges that are too large are cut, by step
+	result Result
+}
+
+// logError says that something could not be written down, after which nothing
+// may be done any more.
+type logError struct{ err error }
+
+func (e *logError) Error() string { return e.err.Error() }
+func (e *logError) Unwrap() error { return e.err }
+
+// StepError says why a step failed.
+type StepError struct {
+	Step plan.Step
+	Err  error
+}
+
+// Error names the step.
+func (e *StepError) Error() string {
+	return fmt.Sprintf("step %d, %s: %v", e.Step.Number, Describe(e.Step), e.Err)
+}
+
+// Unwrap returns the cluster's error.
+func (e *StepError) Unwrap() error { return e.Err }
+
+// Describe says in a few words what a step does.
+func Describe(s plan.Step) string {
+	switch s.Kind {
+	case plan.Move:
+		return fmt.Sprintf("move %s from %s on from %s to %s", s.Namespace, s.Min, s.From, s.To)
+	case plan.Split:
+		return fmt.Sprintf("split %s at %d points from %s on", s.Namespace, len(s.Points), s.Min)
+	}
+	return fmt.Sprintf("%s %s from %s to %s", s.Kind, s.Namespace, s.Min, s.Max)
+}
+
+func (r *run) write(rec Record) error {
+	if r.o.Log == nil {
+		return nil
+	}
+	rec.At = r.o.Clock.Now().UTC()
+	r.shared.Lock()
+	defer r.shared.Unlock()
+	if err := r.o.Log.Write(rec); err != nil {
+		return &logError{err}
+	}
+	return nil
+}
+
+func (r *run) tell(e Event) {
+	if r.o.Tell != nil {
+		e.Progress = r.progress()
+		r.o.Tell(e)
+	}
+}
+
+// carryOut runs plans until one is done, or something keeps it from being.
+func (r *run) carryOut(ctx context.Context) error {
+	for first := true; ; first = false {
+		err := r.attempt(ctx, first)
+		changed, isChanged := errors.AsType[*ChangedError](err)
+		if err != nil && !isChanged || r.result.Stopped != "" || !r.mayReplan() {
+			return r.because(ctx, err)
+		}
+		if more, err := r.replan(ctx, changed); err != nil || !more {
+			return r.because(ctx, err)
+		}
+	}
+}
+
+// attempt carries out the plan that is in force.
+func (r *run) attempt(ctx context.Context, first bool) error {
+	if err := r.adopt(); err != nil {
+		return err
+	}
+	look, err := r.look(ctx)
+	if err != nil {
+		return err
+	}
+	if err := r.identify(look); err != nil {
+		return err
+	}
+	if first && (r.o.Resume == nil || r.o.Undo) {
+		if err := r.writePlan(look.Parts().ClusterID); err != nil {
+			return err
+		}
+	}
+	if r.o.PauseBalancing {
+		if look, err = r.pause(ctx, look); err != nil {
+			return err
+		}
+	}
+	if err := balancerWorks(look, r.namespaces, r.remaining()); err != nil {
+		return err
+	}
+	if err := r.rehearse(ctx, look); err != nil {
+		return err
+	}
+	for round := range chunkBy(r.left(), func(s plan.Step) int { return s.Round }) {
+		if err := r.round(ctx, round); err != nil || r.result.Stopped != "" {
+			return err
+		}
+	}
+	return nil
+}
+
+// left are the steps that are not done.
+func (r *run) left() []plan.Step {
+	return slices.DeleteFunc(slices.Clone(r.plan.Steps), func(s plan.Step) bool { return r.done[s.Number] })
+}
+
+// chunkBy cuts a list where a key changes.
+func chunkBy[T any, K comparable](list []T, key func(T) K) iter.Seq[[]T] {
+	return func(yield func([]T) bool) {
+		for len(list) > 0 {
+			n := 1
+			for n < len(list) && key(list[n]) == key(list[0]) {
+				n++
+			}
+			if !yield(list[:n]) {
+				return
+			}
+			list = list[n:]
+		}
+	}
+}
+
+// because has the end of the context stand for what it made fail.
+func (r *run) because(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil && !errors.As(err, new(*logError)) {
+		r.result.Stopped = interrupted
+		return nil
+	}
+	return err
+}
+
+// adopt makes the plan the one to carry out.
+func (r *run) adopt() error {
+	r.basis = map[string]plan.CollectionBasis{}
+	for _, c := range r.plan.Basis.Collections {
+		r.basis[c.Namespace] = c
+	}
+	names := map[string]bool{}
+	numbers := map[int]bool{}
+	for _, s := range r.plan.Steps {
+		if numbers[s.Number] || s.Number < 1 {
+			return fmt.Errorf("the plan has no clear step %d", s.Number)
+		}
+		names[s.Namespace], numbers[s.Number] = true, true
+	}
+	r.namespaces = slices.Sorted(maps.Keys(names))
+	return nil
+}
+
+// identify refuses another cluster than that of the plan, or of the journal.
+func (r *run) identify(look *catalog.Snapshot) error {
+	is := look.Parts().ClusterID
+	was := r.plan.Basis.ClusterID
+	if r.o.Resume != nil {
+		was = r.o.Resume.Cluster
+	}
+	if was != is && !was.IsZero() {
+		return &BlockedError{fmt.Sprintf("the plan is for the cluster with the id %s, and this one is %s", was.Hex(), is.Hex()),
+			"give the address of that cluster, or make a plan for this one"}
+	}
+	return nil
+}
+
+func (r *run) writePlan(cluster bson.ObjectID) error {
+	text, err := json.Marshal(r.plan)
+	if err != nil {
+		return err
+	}
+	return r.write(Record{What: planned, Cluster: cluster, Plan: text})
+}
+
+// rehearse finds out whether all steps that are left could be carried out, before
+// the first one is.
+func (r *run) rehearse(ctx context.Context, look *catalog.Snapshot) error {
+	stage := rehearsalOf(r.cluster, false)
+	g := r.ground(look)
+	g.chunks = stage.Chunks
+	for _, s := range r.left() {
+		t, err := g.check(ctx, s)
+		if err != nil {
+			return err
+		}
+		for _, c := range t.commands {
+			if err := stage.Do(ctx, c); err != nil {
+				return fmt.Errorf("step %d: %w", s.Number, err)
+			}
+		}
+	}
+	return nil
+}
+
+func (r *run) ground(look *catalog.Snapshot) ground {
+	r.shared.Lock()
+	defer r.shared.Unlock()
+	return ground{
+		look: look, chunks: r.cluster.Chunks, basis: r.basis, cuts: maps.Clone(r.cuts), undoes: r.plan.Goal.Kind == plan.Undo,
+	}
+}
+
+// mostReplans is after how many new plans nobody believes in the next one.
+const mostReplans = 20
+
+func (r *run) mayReplan() bool {
+	return r.o.OnChange == Replan && r.o.Replan != nil && !r.o.DryRun && r.plan.Goal.Kind != plan.Undo
+}
+
+// replan has another plan take over, if one is needed: because the cluster has
+// changed, or because a plan is done and its goal is not reached, as sizes could
+// only be guessed.
+func (r *run) replan(ctx context.Context, because *ChangedError) (more bool, err error) {
+	if because == nil && !r.plan.Reached {
+		return false, nil
+	}
+	p, err := r.o.Replan(ctx, r.plan.Goal, r.plan.Limits, slices.Clone(r.paused))
+	if err != nil {
+		return false, fmt.Errorf("making another plan: %w", err)
+	}
+	if because == nil && len(p.Steps) == 0 {
+		return false, nil
+	}
+	if r.result.Replans++; r.result.Replans > mostReplans {
+		return false, fmt.Errorf("after %d new plans the goal is not reached: the cluster changes faster than plans can be made",
+			mostReplans)
+	}
+	r.plan, r.done, r.cuts = p, map[int]bool{}, map[int][]catalog.Key{}
+	if err := r.writePlan(p.Basis.ClusterID); err != nil {
+		return false, err
+	}
+	e := Event{Kind: Replanned, Plan: p}
+	if because != nil {
+		e.Err = because
+	}
+	r.tell(e)
+	return true, nil
+}
+
+// leave tidies up, however the run ended.
+func (r *run) leave(err error) error {
+	rec := Record{What: stopped, Reason: r.result.Stopped}
+	switch {
+	case err != nil:
+		rec.Reason = err.Error()
+	case r.result.Stopped == "":
+		r.result.Finished = true
+		rec = Record{What: finished}
+	}
+	if restored := r.restore(); restored != nil {
+		return errors.Join(err, restored)
+	}
+	return errors.Join(err, r.write(rec))
+}
+
+// progress adds up the steps.
+func (r *run) progress() Progress {
+	p := r.here
+	for _, s := range r.plan.Steps {
+		done := r.done[s.Number]
+		p.Steps++
+		if done {
+			p.StepsDone++
+		}
+		if s.Kind != plan.Move {
+			continue
+		}
+		p.Moves, p.Bytes = p.Moves+1, p.Bytes+s.Bytes
+		if done {
+			p.MovesDone, p.BytesDone = p.MovesDone+1, p.BytesDone+s.Bytes
+		}
+	}
+	return p
+}
+
+// remaining is how long the plan thinks that the steps that are left take.
+func (r *run) remaining() time.Duration {
+	left := r.left()
+	if len(left) == 0 {
+		return 0
+	}
+	last := left[len(left)-1]
+	return last.After + last.Takes - left[0].After + aStep
+}
+
+// aStep is how long a step is taken to need when nothing is known.
+const aStep = time.Minute

@@ -1,0 +1,130 @@
+package apply
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/plan"
+)
+
+// ErrNothingToUndo says that a journal tells of nothing that can be undone.
+var ErrNothingToUndo = errors.New("there is nothing to undo")
+
+// Undo returns the plan that takes back what a journal tells was begun: ranges go
+// back to the shards they were on, and chunks get the bounds they had. What was
+// not carried out after all turns out to be done already.
+//
+// It does not bring back the history and the versions of chunks, flags that a
+// move or a split has cleared, and the time a range deletion takes.
+func Undo(h *History) (*plan.Plan, error) {
+	if h.last().plan.Goal.Kind == plan.Undo {
+		if h.Finished() {
+			return nil, fmt.Errorf("%w: this has been done", ErrNothingToUndo)
+		}
+		return nil, errors.New("its undoing has begun: go on with it (--resume)")
+	}
+	p := plan.Plan{Basis: h.last().plan.Basis, Model: h.last().plan.Model, Undoes: h.path}
+	p.Goal.Kind = plan.Undo
+	u := undoing{}
+	bases := map[string]plan.CollectionBasis{}
+	for i := len(h.chapters) - 1; i >= 0; i-- {
+		c := h.chapters[i]
+		for _, b := range c.plan.Basis.Collections {
+			bases[b.Namespace] = b
+		}
+		for j := len(c.began) - 1; j >= 0; j-- {
+			u.back(c.began[j])
+		}
+	}
+	if len(u.steps) == 0 {
+		return nil, ErrNothingToUndo
+	}
+	p.Basis.Collections = nil
+	for _, ns := range slices.Sorted(maps.Keys(bases)) {
+		if slices.ContainsFunc(u.steps, func(s plan.Step) bool { return s.Namespace == ns }) {
+			p.Basis.Collections = append(p.Basis.Collections, bases[ns])
+			p.Goal.Namespaces = append(p.Goal.Namespaces, ns)
+		}
+	}
+	return plan.Given(p, u.steps)
+}
+
+// undoing collects the steps back.
+type undoing struct{ steps []plan.Step }
+
+func (u *undoing) add(s plan.Step) { u.steps = append(u.steps, s) }
+
+// back takes one step back.
+func (u *undoing) back(b begun) {
+	s := b.step
+	back := plan.Step{Namespace: s.Namespace, From: s.From, Min: s.Min, Max: s.Max}
+	back.Why = fmt.Sprintf("takes step %d back", s.Number)
+	switch s.Kind {
+	case plan.Move:
+		u.moves(back, b)
+		u.whole(back, b.before, append([]catalog.Key{s.Min, s.Max}, b.cuts...))
+	case plan.Split:
+		u.whole(back, b.before, s.Points)
+	case plan.Merge:
+		back.Kind = plan.Split
+		for _, c := range b.before {
+			if s.Min.Less(c.Min) {
+				back.Points = append(back.Points, c.Min)
+			}
+		}
+		if len(back.Points) > 0 {
+			u.add(back)
+		}
+	}
+}
+
+// moves brings back what was on the donor, in as few ranges as it lay in.
+func (u *undoing) moves(back plan.Step, b begun) {
+	back.Kind, back.From, back.To = plan.Move, b.step.To, b.step.From
+	back.Bytes, back.Documents, back.ForceJumbo = b.step.Bytes, b.step.Documents, b.step.ForceJumbo
+	add := func() {
+		if back.Min.Less(back.Max) {
+			u.add(back)
+			back.Bytes, back.Documents = 0, 0 // nobody knows how much of it lay in which range
+		}
+	}
+	back.Max = back.Min
+	for _, c := range b.before {
+		lower, upper := c.Min, c.Max
+		if lower.Less(b.step.Min) {
+			lower = b.step.Min
+		}
+		if b.step.Max.Less(upper) {
+			upper = b.step.Max
+		}
+		switch {
+		case c.Shard != b.step.From:
+		case lower.Equal(back.Max):
+			back.Max = upper
+		default:
+			add()
+			back.Min, back.Max = lower, upper
+		}
+	}
+	add()
+}
+
+// whole merges the chunks that points lay inside of.
+func (u *undoing) whole(back plan.Step, before []piece, points []catalog.Key) {
+	back.Kind = plan.Merge
+	for _, c := range before {
+		back.Chunks = 1
+		for _, p := range points {
+			if c.Min.Less(p) && p.Less(c.Max) {
+				back.Chunks++
+			}
+		}
+		if back.Chunks > 1 {
+			back.Min, back.Max, back.From = c.Min, c.Max, c.Shard
+			u.add(back)
+		}
+	}
+}

@@ -1,0 +1,171 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/mongo/readconcern"
+	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
+	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
+)
+
+// Where leases are kept, unless told. Never in config, which is the servers'.
+const (
+	LeaseDatabase   = "shardsh"
+	LeaseCollection = "leases"
+)
+
+// LeaseCollectionOf returns the collection of leases as a Lease needs it: what it
+// writes can't be rolled back, and what it reads neither.
+func LeaseCollectionOf(client *mongo.Client) *mongo.Collection {
+	return client.Database(LeaseDatabase).Collection(LeaseCollection, options.Collection().
+		SetWriteConcern(writeconcern.Majority()).SetReadConcern(readconcern.Majority()).SetReadPreference(readpref.Primary()))
+}
+
+// Holder is who has a lease, as it tells itself. Times are those of the cluster's
+// clock.
+type Holder struct {
+	Host    string `bson:"host"`
+	PID     int    `bson:"pid"`
+	Doing   string `bson:"doing"` // such as "balance shop.orders"
+	Since   time.Time
+	Expires time.Time
+}
+
+// String is "balance shop.orders, process 42 on host, since 2026-01-01T12:00:00Z".
+func (h Holder) String() string {
+	return fmt.Sprintf("%s, process %d on %s, since %s", h.Doing, h.PID, h.Host, h.Since.UTC().Format(time.RFC3339))
+}
+
+// HeldError says that somebody else has the lease.
+type HeldError struct {
+	Name   string
+	Holder Holder
+}
+
+func (e *HeldError) Error() string {
+	return fmt.Sprintf("the lease %q is held: %s; it ends at %s unless it is renewed",
+		e.Name, e.Holder, e.Holder.Expires.UTC().Format(time.RFC3339))
+}
+
+// ErrLeaseLost says that a lease is not ours any more: it ran out, and somebody
+// else took it or may take it.
+var ErrLeaseLost = errors.New("the lease was lost")
+
+// LeaseOptions say what a Lease is for. The zero value of Host and PID is told as
+// it is.
+type LeaseOptions struct {
+	// Name tells leases apart: those who may not work at the same time use one.
+	Name string
+	// For is how long it lasts from each renewal.
+	For    time.Duration
+	Holder Holder // but for its times
+}
+
+// Lease is the right to be the only one at work. It lasts for a while and has to
+// be renewed. Only the cluster's clock tells whether it has run out: those of two
+// machines may differ by hours.
+type Lease struct {
+	leases *mongo.Collection
+	o      LeaseOptions
+	token  bson.ObjectID
+	fence  int64
+}
+
+// AcquireLease takes a lease that nobody has, or whose holder let it run out. The
+// error is a *HeldError while somebody has it.
+func AcquireLease(ctx context.Context, leases *mongo.Collection, o LeaseOptions) (*Lease, error) {
+	l := &Lease{leases: leases, o: o, token: bson.NewObjectID()}
+	ours := bson.D{
+		{Key: "_id", Value: "$_id"},
+		{Key: "fence", Value: bson.D{{Key: "$add", Value: bson.A{ifNull("$fence", int64(0)), int64(1)}}}},
+		{Key: "token", Value: l.token},
+		{Key: "holder", Value: bson.D{{Key: "$literal", Value: bson.D{
+			{Key: "host", Value: o.Holder.Host}, {Key: "pid", Value: o.Holder.PID}, {Key: "doing", Value: o.Holder.Doing},
+		}}}},
+		{Key: "since", Value: "$$NOW"}, {Key: "renewed", Value: "$$NOW"}, {Key: "expires", Value: l.end()},
+	}
+	// An answer that got lost is asked for again: the token tells that it was ours.
+	free := bson.D{{Key: "$or", Value: bson.A{
+		bson.D{{Key: "$lte", Value: bson.A{ifNull("$expires", time.Time{}), "$$NOW"}}},
+		bson.D{{Key: "$eq", Value: bson.A{"$token", l.token}}},
+	}}}
+	held, err := l.change(ctx, bson.D{{Key: "_id", Value: o.Name}}, true,
+		bson.D{{Key: "$replaceWith", Value: bson.D{{Key: "$cond", Value: bson.A{free, ours, "$$ROOT"}}}}})
+	if err != nil {
+		return nil, fmt.Errorf("taking the lease %q: %w", o.Name, err)
+	}
+	if held.Token != l.token {
+		return nil, &HeldError{o.Name, held.holder()}
+	}
+	l.fence = held.Fence
+	return l, nil
+}
+
+// Fence is a number that grows with each time that somebody takes the lease.
+func (l *Lease) Fence() int64 { return l.fence }
+
+// Renew makes the lease last from now, on the cluster's clock, as long as at first.
+// The error is ErrLeaseLost when it has run out: who stood still for so long must
+// not go on, even if nobody took it. A step that only the holder may do is done
+// right after a Renew.
+func (l *Lease) Renew(ctx context.Context) error {
+	_, err := l.change(ctx, append(l.mine(), bson.E{Key: "$expr", Value: bson.D{
+		{Key: "$gt", Value: bson.A{"$expires", "$$NOW"}},
+	}}), false, bson.D{{Key: "$set", Value: bson.D{{Key: "renewed", Value: "$$NOW"}, {Key: "expires", Value: l.end()}}}})
+	switch {
+	case errors.Is(err, mongo.ErrNoDocuments):
+		return ErrLeaseLost
+	case err != nil:
+		return fmt.Errorf("renewing the lease %q: %w", l.o.Name, err)
+	}
+	return nil
+}
+
+// Release gives the lease back. One that was lost is nobody's business any more.
+func (l *Lease) Release(ctx context.Context) error {
+	if _, err := l.leases.DeleteOne(ctx, l.mine()); err != nil {
+		return fmt.Errorf("giving back the lease %q: %w", l.o.Name, err)
+	}
+	return nil
+}
+
+func (l *Lease) mine() bson.D {
+	return bson.D{{Key: "_id", Value: l.o.Name}, {Key: "token", Value: l.token}, {Key: "fence", Value: l.fence}}
+}
+
+// end is the expression for when the lease ends if it is renewed now.
+func (l *Lease) end() bson.D {
+	return bson.D{{Key: "$add", Value: bson.A{"$$NOW", l.o.For.Milliseconds()}}}
+}
+
+// leaseDoc is a lease as it is kept.
+type leaseDoc struct {
+	Fence   int64         `bson:"fence"`
+	Token   bson.ObjectID `bson:"token"`
+	Holder  Holder        `bson:"holder"`
+	Since   time.Time     `bson:"since"`
+	Expires time.Time     `bson:"expires"`
+}
+
+func (d leaseDoc) holder() Holder {
+	h := d.Holder
+	h.Since, h.Expires = d.Since, d.Expires
+	return h
+}
+
+// change updates the lease by a stage, and returns what it is then.
+func (l *Lease) change(ctx context.Context, which bson.D, upsert bool, stage bson.D) (doc leaseDoc, err error) {
+	err = l.leases.FindOneAndUpdate(ctx, which, mongo.Pipeline{stage},
+		options.FindOneAndUpdate().SetUpsert(upsert).SetReturnDocument(options.After)).Decode(&doc)
+	return doc, err
+}
+
+func ifNull(field string, or any) bson.D {
+	return bson.D{{Key: "$ifNull", Value: bson.A{field, or}}}
+}

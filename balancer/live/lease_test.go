@@ -1,0 +1,107 @@
+package live_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/live"
+)
+
+const minute = time.Minute
+
+func leaseOptions(doing string) live.LeaseOptions {
+	return live.LeaseOptions{Name: "balance", For: minute, Holder: live.Holder{Host: "ops1", PID: 42, Doing: doing}}
+}
+
+// A lease is one holder's until it is given back or runs out, by the cluster's
+// clock.
+func TestLease(t *testing.T) {
+	c := served(t, catalog.Release80, variety, asItIs)
+	leases := live.LeaseCollectionOf(c.client)
+	take := func(doing string) (*live.Lease, error) {
+		return live.AcquireLease(t.Context(), leases, leaseOptions(doing))
+	}
+	advance := func(d time.Duration) {
+		t.Helper()
+		command := bson.D{{Key: "mockAdvance", Value: d.Milliseconds()}}
+		if err := c.client.Database("admin").RunCommand(t.Context(), command).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first, err := take("balance shop.orders")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var held *live.HeldError
+	if _, err := take("drain s1"); !errors.As(err, &held) || held.Holder.Doing != "balance shop.orders" ||
+		held.Holder.Expires.Sub(held.Holder.Since) != minute || !strings.Contains(err.Error(), "process 42 on ops1, since 20") {
+		t.Errorf("while it is held: %v", err)
+	}
+	advance(minute * 2 / 3)
+	if err := first.Renew(t.Context()); err != nil {
+		t.Error(err)
+	}
+	advance(minute * 2 / 3)
+	if _, err := take("drain s1"); !errors.As(err, &held) {
+		t.Errorf("after it was renewed: %v", err)
+	}
+	advance(minute)
+	if err := first.Renew(t.Context()); !errors.Is(err, live.ErrLeaseLost) {
+		t.Errorf("renewed after it ran out: %v", err)
+	}
+	second, err := take("drain s1")
+	if err != nil || second.Fence() != first.Fence()+1 {
+		t.Fatalf("after it ran out: %+v, %v", second, err)
+	}
+	if err := errors.Join(first.Release(t.Context()), second.Renew(t.Context())); err != nil {
+		t.Errorf("the first one gave away what is the second one's: %v", err)
+	}
+	if err := first.Renew(t.Context()); !errors.Is(err, live.ErrLeaseLost) {
+		t.Errorf("the first one renewed what is the second one's: %v", err)
+	}
+	if err := second.Release(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if n, err := leases.CountDocuments(t.Context(), bson.D{}); n != 0 || err != nil {
+		t.Errorf("%d leases stay, %v", n, err)
+	}
+	if _, err := take("balance shop.orders"); err != nil {
+		t.Errorf("after it was given back: %v", err)
+	}
+}
+
+// Of many who want it at once, one gets it.
+func TestLeaseForOne(t *testing.T) {
+	c := served(t, catalog.Release44, variety, asItIs)
+	leases := live.LeaseCollectionOf(c.client)
+	for round := range 10 {
+		var got atomic.Pointer[live.Lease]
+		var all sync.WaitGroup
+		for i := range 8 {
+			all.Go(func() {
+				l, err := live.AcquireLease(context.Background(), leases, leaseOptions(fmt.Sprint(i)))
+				if held := new(live.HeldError); err != nil && !errors.As(err, &held) {
+					t.Error(err)
+				}
+				if l != nil && got.Swap(l) != nil {
+					t.Error("two have it")
+				}
+			})
+		}
+		all.Wait()
+		if l := got.Load(); l == nil {
+			t.Fatalf("round %d: nobody has it", round)
+		} else if err := l.Release(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}

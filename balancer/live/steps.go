@@ -1,0 +1,138 @@
+package live
+
+import (
+	"context"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/apply"
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
+	"shardsh/balancer/plan"
+)
+
+// Steps is a sharded cluster that the steps of plans are carried out on, through
+// a mongos.
+type Steps struct{ doer *Doer }
+
+var _ apply.Cluster = (*Steps)(nil)
+
+// NewSteps returns the cluster that answers. The error is ErrNotSharded when it is
+// no mongos. Commands that change something are given to Ask like all others.
+func NewSteps(ctx context.Context, a Asker) (*Steps, error) {
+	d, err := newDoer(ctx, a)
+	return &Steps{d}, err
+}
+
+// Look reads all that a step depends on but chunks.
+func (s *Steps) Look(ctx context.Context, namespaces []string) (*catalog.Snapshot, error) {
+	now, err := s.doer.now(ctx)
+	if err != nil {
+		return nil, err
+	}
+	docs, err := s.doer.find(ctx, "version", bson.D{})
+	if err != nil {
+		return nil, err
+	}
+	seen, err := Look{
+		Parts: Settings | Balancer | Shards | Collections | Zones, Namespaces: namespaces,
+		Now: now.UTC(), Release: s.doer.release,
+	}.Read(ctx, s.doer.asker)
+	if err != nil {
+		return nil, ServerError(err)
+	}
+	parts := seen.Parts()
+	for _, doc := range docs {
+		if id, ok := doc.Lookup("clusterId").ObjectIDOK(); ok {
+			parts.ClusterID = id
+		}
+	}
+	for _, c := range parts.Collections {
+		if c.Zones, err = s.doer.zones(ctx, c.Collection); err != nil {
+			return nil, err
+		}
+	}
+	return catalog.NewSnapshot(parts), nil
+}
+
+// Chunks reads those of a range. They may change meanwhile: what is no row of
+// neighbours is read again.
+func (s *Steps) Chunks(ctx context.Context, c catalog.Collection, lower, upper catalog.Key) ([]catalog.Chunk, error) {
+	for attempt := 1; ; attempt++ {
+		chunks, err := s.chunks(ctx, c, lower, upper)
+		if err != nil || len(chunks) == 0 || catalog.Tile(chunks, chunks[0].Min, chunks[len(chunks)-1].Max) {
+			return chunks, err
+		}
+		if attempt == readAttempts {
+			return nil, mongoerr.New(mongoerr.ConflictingOperationInProgress, "the chunks of %s change while they are read",
+				c.Namespace)
+		}
+	}
+}
+
+func (s *Steps) chunks(ctx context.Context, c catalog.Collection, lower, upper catalog.Key) ([]catalog.Chunk, error) {
+	above := bson.D{}
+	var chunks []catalog.Chunk
+	if !lower.IsZero() {
+		first, err := s.doer.chunkAt(ctx, c, lower)
+		if err != nil {
+			return nil, err
+		}
+		chunks = append(chunks, first)
+		if !first.Max.Less(upper) {
+			return chunks, nil
+		}
+		above = append(above, bson.E{Key: "$gt", Value: c.Pattern.Bound(first.Min)},
+			bson.E{Key: "$lt", Value: c.Pattern.Bound(upper)})
+	}
+	filter := bson.D{chunksOf(c)}
+	if len(above) > 0 {
+		filter = append(filter, bson.E{Key: "min", Value: above})
+	}
+	docs, err := s.doer.find(ctx, "chunks", filter, sorted("min", 1))
+	if err != nil {
+		return nil, err
+	}
+	for _, doc := range docs {
+		chunk, err := catalog.ParseChunk(c.Pattern, doc)
+		if err != nil {
+			return nil, err
+		}
+		chunks = append(chunks, chunk)
+	}
+	return chunks, nil
+}
+
+// Cuts asks splitVector, which cuts into pieces of half the chunk size.
+func (s *Steps) Cuts(ctx context.Context, c apply.Command) ([]catalog.Key, error) {
+	return s.doer.splitVector(ctx, c.Pattern, c.Namespace, c.Min, c.Max, c.MaxBytes, false)
+}
+
+// Do sends the command of the server's release.
+func (s *Steps) Do(ctx context.Context, c apply.Command) error {
+	var command bson.D
+	switch c.Kind {
+	case plan.Split:
+		command = splitAt(c.Pattern, c.Namespace, c.Point)
+	case plan.Merge:
+		command = mergeChunks(c.Pattern, c.Namespace, c.Min, c.Max)
+	case plan.Move:
+		command = moveChunk(c.Pattern, c.Namespace, c.To, c.Min, c.Max)
+		if s.doer.release.AtLeast(catalog.Release60) {
+			command = bson.D{
+				{Key: "moveRange", Value: c.Namespace}, {Key: "toShard", Value: string(c.To)},
+				{Key: "min", Value: c.Pattern.Bound(c.Min)}, {Key: "max", Value: c.Pattern.Bound(c.Max)},
+			}
+		}
+		command = moving(command, c.Settings, c.Force)
+	default:
+		return &UnsupportedError{"a step of the kind " + string(c.Kind), noCommand}
+	}
+	_, err := s.doer.ask(ctx, "admin", command)
+	return err
+}
+
+// SetBalancing writes what sh.enableBalancing and sh.disableBalancing write.
+func (s *Steps) SetBalancing(ctx context.Context, ns string, on bool) error {
+	return s.doer.setBalancing(ctx, ns, on)
+}

@@ -1,0 +1,155 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+)
+
+// checker goes over the steps of a plan.
+type checker struct {
+	patterns map[string]catalog.KeyPattern
+	totals   Totals
+	touched  []catalog.ShardID // of the round
+}
+
+// check returns why a plan makes no sense; nil for one that does.
+func (p *Plan) check() error {
+	if p.Goal.Kind != Undo && !slices.Contains(GoalKinds(), p.Goal.Kind) {
+		return fmt.Errorf("%q is no goal", p.Goal.Kind)
+	}
+	if (p.Goal.Kind == Drain) != (p.Goal.Shard != "") {
+		return fmt.Errorf("the goal %s of the shard %q", p.Goal.Kind, p.Goal.Shard)
+	}
+	if p.Basis.Time.IsZero() || p.Basis.Hash == "" {
+		return errors.New("it does not say what it was made for")
+	}
+	c := checker{patterns: map[string]catalog.KeyPattern{}}
+	for _, coll := range p.Basis.Collections {
+		pattern, err := coll.Pattern()
+		if err != nil {
+			return fmt.Errorf("collection %s: %w", coll.Namespace, err)
+		}
+		c.patterns[coll.Namespace] = pattern
+	}
+	for i, s := range p.Steps {
+		if s.Number != i+1 {
+			return fmt.Errorf("step %d stands at place %d", s.Number, i+1)
+		}
+		if err := c.step(s); err != nil {
+			return fmt.Errorf("step %d: %w", s.Number, err)
+		}
+	}
+	if c.totals != p.Totals {
+		return fmt.Errorf("the totals %+v are not those of its steps, %+v", p.Totals, c.totals)
+	}
+	return nil
+}
+
+// Pattern returns the shard key of the collection.
+func (c CollectionBasis) Pattern() (catalog.KeyPattern, error) {
+	var raw bson.Raw
+	if err := bson.UnmarshalExtJSON(c.Key, true, &raw); err != nil {
+		return catalog.KeyPattern{}, fmt.Errorf("the shard key %s: %w", c.Key, err)
+	}
+	return catalog.ParseKeyPattern(raw)
+}
+
+func (c *checker) step(s Step) error {
+	pattern, known := c.patterns[s.Namespace]
+	switch {
+	case !known:
+		return fmt.Errorf("%q is none of its collections", s.Namespace)
+	case s.From == "":
+		return errors.New("it has no shard")
+	case s.Bytes < 0 || s.Documents < 0 || s.After < 0 || s.Takes < 0:
+		return errors.New("a quantity is negative")
+	}
+	bounds := append([]catalog.Key{s.Min, s.Max}, s.Points...)
+	for _, k := range bounds {
+		if len(k.Values()) != pattern.Len() {
+			return fmt.Errorf("the bound %s is no key of %s", k, pattern)
+		}
+	}
+	if !s.Min.Less(s.Max) {
+		return fmt.Errorf("its range from %s to %s is empty", s.Min, s.Max)
+	}
+	if err := s.fits(); err != nil {
+		return err
+	}
+	return c.round(s)
+}
+
+// fits checks what belongs to the kind of a step.
+func (s Step) fits() error {
+	switch s.Kind {
+	case Move:
+		if s.To == "" || s.To == s.From || s.Points != nil || s.Chunks != 0 {
+			return errors.New("a move has another shard to go to, and neither points nor a number of chunks")
+		}
+		return nil
+	case Split:
+		ascending := slices.IsSortedFunc(s.Points, catalog.Key.Compare) &&
+			len(slices.CompactFunc(slices.Clone(s.Points), catalog.Key.Equal)) == len(s.Points)
+		inside := len(s.Points) > 0 && s.Min.Less(s.Points[0]) && s.Points[len(s.Points)-1].Less(s.Max)
+		if s.To != "" || s.Chunks != 0 || !ascending || !inside {
+			return errors.New("a split has points inside of its chunk, in ascending order")
+		}
+		return nil
+	case Merge:
+		if s.To != "" || s.Points != nil || s.Chunks < 2 {
+			return errors.New("a merge has two chunks or more, and no other shard")
+		}
+		return nil
+	}
+	return fmt.Errorf("%q is no kind of step", s.Kind)
+}
+
+// round checks that the steps of a round touch different shards, and counts.
+func (c *checker) round(s Step) error {
+	switch s.Round - c.totals.Rounds {
+	case 0:
+	case 1:
+		c.touched = c.touched[:0]
+	default:
+		return fmt.Errorf("round %d follows round %d", s.Round, c.totals.Rounds)
+	}
+	for _, id := range s.shards() {
+		if slices.Contains(c.touched, id) {
+			return fmt.Errorf("round %d touches the shard %s twice", s.Round, id)
+		}
+		c.touched = append(c.touched, id)
+	}
+	c.totals.add(s)
+	if c.totals.Rounds == 0 {
+		return errors.New("rounds count from 1")
+	}
+	return nil
+}
+
+// shards are those that a step touches.
+func (s Step) shards() []catalog.ShardID {
+	if s.Kind == Move {
+		return []catalog.ShardID{s.From, s.To}
+	}
+	return []catalog.ShardID{s.From}
+}
+
+// add counts a step.
+func (t *Totals) add(s Step) {
+	t.Rounds, t.Time = s.Round, max(t.Time, s.After+s.Takes)
+	switch s.Kind {
+	case Move:
+		t.Moves++
+		t.Bytes += s.Bytes
+		t.Documents += s.Documents
+	case Split:
+		t.Splits++
+	case Merge:
+		t.Merges++
+	}
+}

@@ -1,0 +1,66 @@
+package plan
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Format is the version of the form of plans in JSON that Read knows.
+const Format = 1
+
+// MostBytes is the largest plan in JSON that Read takes.
+const MostBytes = 512 << 20
+
+// ErrChanged says that a plan is not what its id was made of.
+var ErrChanged = errors.New("its contents do not fit its id: it was changed after it was made")
+
+// Read reads a plan in JSON: the whole of it, and nothing else. It returns an error
+// for one that makes no sense, and ErrChanged for one that somebody has changed.
+func Read(r io.Reader) (*Plan, error) {
+	text, err := io.ReadAll(io.LimitReader(r, MostBytes+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("reading a plan: %w", err)
+	case len(text) > MostBytes:
+		return nil, fmt.Errorf("reading a plan: it is larger than %d MiB", MostBytes>>20)
+	}
+	p, err := parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("reading a plan: %w", err)
+	}
+	return p, nil
+}
+
+func parse(text []byte) (*Plan, error) {
+	var form struct {
+		Format int `json:"format"`
+	}
+	err := json.Unmarshal(text, &form)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("it is no JSON object: %w", err)
+	case form.Format == 0:
+		return nil, errors.New("it is no plan: it has no format")
+	case form.Format != Format:
+		return nil, fmt.Errorf("it has the format %d, and this program knows %d", form.Format, Format)
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	p := &Plan{}
+	if err := d.Decode(p); err != nil {
+		return nil, err
+	}
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	switch id, err := p.idOf(); {
+	case err != nil:
+		return nil, err
+	case id != p.ID:
+		return nil, fmt.Errorf("%q: %w", p.ID, ErrChanged)
+	}
+	return p, nil
+}

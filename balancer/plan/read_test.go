@@ -1,0 +1,161 @@
+package plan_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"shardsh/balancer/plan"
+)
+
+// samples are plans with all kinds of steps and findings.
+func samples(t testing.TB) []*plan.Plan {
+	t.Helper()
+	s := cluster(3, collection(t, "db.c", 3, 128*mib, repeat(0, 12)...), collection(t, "db.d", 3, mib, 0, 0, 1, 0, 2, 2))
+	zones := zoned(t, zoned(t, s, "db.c", "EU", 1500, 3000, 2), "db.d", "US", 0, 10, 99)
+	drain := goal(plan.Drain, "db.*")
+	drain.Goal.Shard, drain.Seed = "s0", 7
+	return []*plan.Plan{
+		mustMake(t, s, plan.Options{}),
+		mustMake(t, zones, goal(plan.Zones)),
+		mustMake(t, s, goal(plan.Defragment, "db.d")),
+		mustMake(t, s, goal(plan.Consolidate)),
+		mustMake(t, s, drain),
+		mustMake(t, s, plan.Options{Limits: plan.Limits{Moves: 1, Bytes: 1 << 40, Rounds: 9, Time: 1e12}}),
+		mustMake(t, cluster(1), plan.Options{}),
+	}
+}
+
+func marshal(t testing.TB, v any) []byte {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func TestRead(t *testing.T) {
+	for _, p := range samples(t) {
+		text := marshal(t, p)
+		var indented bytes.Buffer
+		if err := json.Indent(&indented, text, "", "  "); err != nil {
+			t.Fatal(err)
+		}
+		for _, form := range [][]byte{text, indented.Bytes()} {
+			again, err := plan.Read(bytes.NewReader(form))
+			if err != nil {
+				t.Fatalf("%v of %s", err, text)
+			}
+			if got := marshal(t, again); !bytes.Equal(got, text) {
+				t.Errorf("%s comes back as %s", text, got)
+			}
+		}
+	}
+}
+
+// Whatever is changed in a plan is noticed, but for remedies, which are those of
+// their codes.
+func TestChangesAreNoticed(t *testing.T) {
+	for _, p := range samples(t) {
+		var whole any
+		if err := json.Unmarshal(marshal(t, p), &whole); err != nil {
+			t.Fatal(err)
+		}
+		changes := 0
+		alter(whole, "", func(path string) {
+			changes++
+			text := marshal(t, whole)
+			if _, err := plan.Read(bytes.NewReader(text)); err == nil && !strings.HasSuffix(path, ".remedy") {
+				t.Errorf("a change of %s is not noticed: %s", path, text)
+			}
+		})
+		if changes < 20 {
+			t.Errorf("only %d changes were tried", changes)
+		}
+	}
+}
+
+// alter changes one value after the other, and back.
+func alter(v any, path string, changed func(path string)) {
+	each := func(value any, path string, set func(any)) {
+		switch x := value.(type) {
+		case map[string]any, []any:
+			alter(x, path, changed)
+			return
+		case string:
+			set(x + "1")
+		case float64:
+			set(x + 1)
+		case bool:
+			set(!x)
+		case nil:
+			set("x")
+		}
+		changed(path)
+		set(value)
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		for name, value := range v {
+			each(value, path+"."+name, func(to any) { v[name] = to })
+		}
+	case []any:
+		for i, value := range v {
+			each(value, path+"[]", func(to any) { v[i] = to })
+		}
+	}
+}
+
+func TestReadRefuses(t *testing.T) {
+	text := string(marshal(t, samples(t)[0]))
+	for name, c := range map[string]struct{ text, want string }{
+		"nothing":         {"", "no JSON object"},
+		"something else":  {`{"a": 1}`, "no plan"},
+		"a later format":  {strings.Replace(text, `"format":1`, `"format":2`, 1), "has the format 2"},
+		"an unknown name": {strings.Replace(text, `"goal"`, `"aim"`, 1), "aim"},
+		"two plans":       {text + text, "no JSON object"},
+		"cut short":       {text[:len(text)/2], "no JSON object"},
+		"another step":    {strings.Replace(text, `"number":2,`, `"number":3,`, 1), "step 3 stands at place 2"},
+		"another round":   {strings.Replace(text, `"round":2,`, `"round":7,`, 1), "round 7 follows round 1"},
+		"another kind":    {strings.Replace(text, `"kind":"move"`, `"kind":"drop"`, 1), `"drop" is no kind of step`},
+		"a shard twice":   {strings.Replace(text, `"to":"s1"`, `"to":"s0"`, 1), "a move has another shard"},
+		"another reason":  {strings.Replace(text, `differ by`, `vary by`, 1), plan.ErrChanged.Error()},
+		"another key": {strings.Replace(text, `"min":[{"$minKey":1}]`, `"min":[{"$minKey":1},{"$numberInt":"1"}]`, 1),
+			"is no key of"},
+	} {
+		if _, err := plan.Read(strings.NewReader(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := plan.Read(failing{}); !errors.Is(err, errFailing) {
+		t.Error(err)
+	}
+}
+
+var errFailing = errors.New("no more")
+
+type failing struct{}
+
+func (failing) Read([]byte) (int, error) { return 0, errFailing }
+
+// Whatever is read gives a plan that is read the same again, or an error.
+func FuzzRead(f *testing.F) {
+	for _, p := range samples(f) {
+		f.Add(marshal(f, p))
+	}
+	f.Add([]byte(`{"format": 1, "steps": [{"number": 1, "points": [[]]}]}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		p, err := plan.Read(bytes.NewReader(text))
+		if err != nil {
+			return
+		}
+		form := marshal(t, p)
+		again, err := plan.Read(bytes.NewReader(form))
+		if err != nil || !bytes.Equal(marshal(t, again), form) {
+			t.Errorf("%s comes back with %v", form, err)
+		}
+	})
+}

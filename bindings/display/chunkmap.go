@@ -1,0 +1,261 @@
+package display
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/olekukonko/tablewriter/pkg/twwidth"
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/report"
+	"shardsh/bindings/plaintext"
+)
+
+// MapOptions say how a map of chunks is drawn.
+type MapOptions struct {
+	Width int // of the screen
+	Color bool
+}
+
+// A strip of cells has at most mostStrips rows, with labels of labelWidth.
+const (
+	mostStrips = 8
+	labelWidth = 16
+)
+
+func (o MapOptions) width() int { return max(o.Width, narrowest) - 2 }
+
+// perRow returns how many cells a row has: with many chunks it has a label.
+func (o MapOptions) perRow(chunks int) int {
+	if chunks <= o.width() {
+		return o.width()
+	}
+	return o.width() - labelWidth
+}
+
+// Cells returns how many cells a map with so many chunks is to have.
+func (o MapOptions) Cells(chunks int) int {
+	n := o.perRow(chunks)
+	return n * min(mostStrips, max(1, (chunks+n-1)/n))
+}
+
+// marks stand for shards where colours don't tell: one each, the same for all
+// others.
+var marks = []rune("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789" +
+	"ΓΔΘΛΞΠΣΦΨΩαβγδεζηθλμπρστφψωБГДЖЗИЛЦЧШЩЭЮЯ")
+
+// Mark returns what stands for a shard of a map, by its place among them.
+func Mark(shard int) string {
+	if shard >= len(marks) {
+		return "#"
+	}
+	return string(marks[shard])
+}
+
+// shardStyle is the colour of a shard: neighbours in the list differ.
+func shardStyle(shard int) string {
+	colors := []string{"34", "33", "32", "35", "36", "31"}
+	style := colors[shard%len(colors)]
+	if shard/len(colors)%2 == 0 {
+		return "7;" + style // as a bar
+	}
+	return style
+}
+
+// What cells show beside marks.
+const (
+	goesOn   = "─" // a chunk that began before
+	mixed    = "░" // several shards, none of which has half of it
+	zoneFill = "-"
+)
+
+// DrawMap draws a map that was laid out in as many cells as the options say: its
+// chunks as strips, each beginning with the mark of its shard, below their zones
+// and above what is jumbo; then a line for each shard.
+func DrawMap(m report.ChunkMap, o MapOptions) string {
+	d := drawing{ChunkMap: m, on: o}
+	d.head()
+	for row := 0; row < len(m.Cells); row += o.perRow(m.Chunks) {
+		d.strip(row, min(len(m.Cells), row+o.perRow(m.Chunks)))
+	}
+	d.legend()
+	return d.b.String()
+}
+
+type drawing struct {
+	report.ChunkMap
+	on MapOptions
+	b  strings.Builder
+}
+
+func (d *drawing) paint(style, text string) string {
+	if !d.on.Color || style == "" || text == "" {
+		return text
+	}
+	return "\x1b[" + style + "m" + text + "\x1b[0m"
+}
+
+func (d *drawing) line(format string, args ...any) { fmt.Fprintf(&d.b, format+"\n", args...) }
+
+func (d *drawing) head() {
+	text := fmt.Sprintf("%s on %s", countText(d.Chunks, "chunk"), countText(len(d.Shards), "shard"))
+	if d.Bytes >= 0 {
+		text = plaintext.SizeText(float64(d.Bytes)) + " in " + text
+	}
+	if d.Jumbo > 0 {
+		text += fmt.Sprintf(", %d jumbo", d.Jumbo)
+	}
+	d.line("%s", d.paint("1;33", plaintext.VisibleLine(d.Namespace)))
+	d.line("  %s", text)
+	if len(d.Cells) == 0 {
+		d.line("  no map: the chunks were not read")
+		return
+	}
+	for _, part := range plaintext.Wrapped("widths: "+d.Basis.String()+d.keys(), d.on.width()) {
+		d.line("  %s", part)
+	}
+	d.line("")
+}
+
+// keys explains the characters that are on the map.
+func (d *drawing) keys() (text string) {
+	several, spread := false, false
+	for _, c := range d.Cells {
+		several = several || c.First != c.Last
+		spread = spread || d.glyph(c) == mixed
+	}
+	if several {
+		text += "; a place has several chunks, and the letter of the shard with half of it or more"
+	}
+	if spread {
+		text += "; " + mixed + " no shard has half of it"
+	}
+	if d.Jumbo > 0 {
+		text += "; J jumbo"
+	}
+	return text
+}
+
+func (d *drawing) glyph(c report.Cell) string {
+	switch {
+	case len(c.Owners) > 1 && c.Owners[0].Share < 0.5:
+		return mixed
+	case c.Begins > 0:
+		return Mark(c.Owners[0].Shard)
+	}
+	return goesOn
+}
+
+// strip draws a row of cells.
+func (d *drawing) strip(from, to int) {
+	label, indent := "", ""
+	if d.on.perRow(d.Chunks) < d.on.width() {
+		label = Clip(Bound(d.Cells[from].From.Values()), labelWidth-2)
+		label += strings.Repeat(" ", labelWidth-twwidth.Width(label))
+		indent = strings.Repeat(" ", labelWidth)
+	}
+	if zones := d.zones(from, to); zones != "" {
+		d.line("  %s%s", indent, zones)
+	}
+	d.line("  %s%s", label, d.cells(d.Cells[from:to]))
+	if jumbo := d.jumbo(d.Cells[from:to]); jumbo != "" {
+		d.line("  %s%s", indent, d.paint("1", jumbo))
+	}
+}
+
+func (d *drawing) cells(cells []report.Cell) string {
+	var b strings.Builder
+	run, style := "", ""
+	for _, c := range cells {
+		glyph, own := d.glyph(c), ""
+		if glyph != mixed {
+			own = shardStyle(c.Owners[0].Shard)
+		}
+		if own != style {
+			b.WriteString(d.paint(style, run))
+			run, style = "", own
+		}
+		run += glyph
+	}
+	return b.String() + d.paint(style, run)
+}
+
+func (d *drawing) jumbo(cells []report.Cell) string {
+	var b strings.Builder
+	for _, c := range cells {
+		if c.Jumbo > 0 {
+			b.WriteString("J")
+		} else {
+			b.WriteString(" ")
+		}
+	}
+	return strings.TrimRight(b.String(), " ")
+}
+
+// zones draws the parts of zone ranges that lie in a row: [EU----], without the
+// bracket where a range goes on in another row. Where several share a place the
+// last one is seen.
+func (d *drawing) zones(from, to int) string {
+	row := slices.Repeat([]string{" "}, to-from)
+	found := false
+	for _, z := range d.Zones {
+		first, last := max(z.From, from)-from, min(z.To, to)-1-from
+		if first > last {
+			continue
+		}
+		found = true
+		for i := first; i <= last; i++ {
+			row[i] = zoneFill
+		}
+		if z.To <= to && first < last {
+			row[last] = "]"
+			last--
+		}
+		if z.From >= from && first < last {
+			row[first] = "["
+			first++
+		}
+		copyRunes(row[first:last+1], []rune(plaintext.VisibleLine(z.Zone)))
+	}
+	if !found {
+		return ""
+	}
+	return strings.TrimRight(strings.Join(row, ""), " ")
+}
+
+// copyRunes writes narrow characters into a row; wide ones would move the rest.
+func copyRunes(row []string, text []rune) {
+	for i := range min(len(row), len(text)) {
+		if twwidth.Width(string(text[i])) == 1 {
+			row[i] = string(text[i])
+		} else {
+			row[i] = "?"
+		}
+	}
+}
+
+// countText returns a number of things.
+func countText(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// Bound returns a bound of a chunk or of a zone: its values, without the names of
+// the shard key's fields.
+func Bound(values []bson.RawValue) string {
+	parts := make([]string, len(values))
+	for i, v := range values {
+		switch v.Type {
+		case bson.TypeMinKey:
+			parts[i] = "MinKey"
+		case bson.TypeMaxKey:
+			parts[i] = "MaxKey"
+		default:
+			parts[i] = OldJSON(v, "", true)
+		}
+	}
+	return strings.Join(parts, ", ")
+}

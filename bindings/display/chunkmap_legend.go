@@ -1,0 +1,119 @@
+package display
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/olekukonko/tablewriter/pkg/twwidth"
+
+	"shardsh/bindings/plaintext"
+)
+
+// shades are how much of its data a shard has at a place, beside the place where
+// it has most.
+var shades = []string{" ", "░", "▒", "▓", "█"}
+
+// laneLeast is the least room that is worth a picture of where a shard's data
+// lie.
+const laneLeast = 10
+
+// legend draws a line for each shard: what it has, and where.
+func (d *drawing) legend() {
+	header := []string{"shard", "chunks", "jumbo", "data", "share"}
+	rows := [][]string{header}
+	for _, s := range d.Shards {
+		share, data := float64(s.Chunks)/float64(max(1, d.Chunks)), "?"
+		if s.Bytes >= 0 {
+			data = plaintext.SizeText(float64(s.Bytes))
+		}
+		if s.Bytes >= 0 && d.Bytes > 0 {
+			share = float64(s.Bytes) / float64(d.Bytes)
+		}
+		rows = append(rows, []string{
+			Clip(string(s.ID), max(12, d.on.width()/4)), fmt.Sprint(s.Chunks), fmt.Sprint(s.Jumbo), data,
+			fmt.Sprintf("%.1f%%", 100*share),
+		})
+	}
+	widths := make([]int, len(header))
+	taken := 3
+	for i := range header {
+		for _, row := range rows {
+			widths[i] = max(widths[i], twwidth.Width(row[i]))
+		}
+		taken += widths[i] + 2
+	}
+	lanes := d.lanes(d.on.width() - taken)
+	d.line("")
+	for i, row := range rows {
+		text, mark, where := "", " ", ""
+		for column, cell := range row {
+			pad := strings.Repeat(" ", widths[column]-twwidth.Width(cell))
+			if column == 0 {
+				text += cell + pad + "  "
+			} else {
+				text += pad + cell + "  "
+			}
+		}
+		switch {
+		case i > 0:
+			mark = d.paint(shardStyle(i-1), Mark(i-1))
+			if lanes != nil {
+				where = d.paint(strings.TrimPrefix(shardStyle(i-1), "7;"), lanes[i-1])
+			}
+		case lanes != nil:
+			where = laneTitle(d.on.width() - taken)
+		}
+		d.line("%s", strings.TrimRight("  "+mark+" "+text+where, " "))
+	}
+}
+
+func laneTitle(room int) string {
+	const long = "where (darkest: most of it)"
+	if room < len(long) {
+		return "where"
+	}
+	return long
+}
+
+// lanes draws for each shard where along the shard key its data lie; nil without
+// the room.
+func (d *drawing) lanes(width int) []string {
+	if width < laneLeast || len(d.Cells) == 0 {
+		return nil
+	}
+	width = min(width, len(d.Cells))
+	shares := make([][]float64, len(d.Shards))
+	for i := range shares {
+		shares[i] = make([]float64, width)
+	}
+	for at := range width {
+		cells := d.Cells[at*len(d.Cells)/width : (at+1)*len(d.Cells)/width]
+		for _, c := range cells {
+			for _, o := range c.Owners {
+				shares[o.Shard][at] += o.Share / float64(len(cells))
+			}
+		}
+	}
+	lanes := make([]string, len(shares))
+	for i, lane := range shares {
+		lanes[i] = shaded(lane)
+	}
+	return lanes
+}
+
+// shaded writes amounts as shades; what is there at all can be seen.
+func shaded(amounts []float64) string {
+	most := 0.0
+	for _, a := range amounts {
+		most = max(most, a)
+	}
+	var b strings.Builder
+	for _, a := range amounts {
+		shade := 0
+		if a > 0 {
+			shade = max(1, int(a/most*float64(len(shades)-1)+0.5))
+		}
+		b.WriteString(shades[shade])
+	}
+	return strings.TrimRight(b.String(), " ")
+}

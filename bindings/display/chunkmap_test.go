@@ -1,0 +1,182 @@
+package display_test
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/olekukonko/tablewriter/pkg/twwidth"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/report"
+	"shardsh/bindings/display"
+)
+
+// mapped is a map with a cell for each letter of a text: A is the first shard;
+// "-" goes on with the chunk before, "!" makes the cell before jumbo, "%" is of
+// both a and b, and some of c.
+func mapped(cells string, shards ...report.MapShard) report.ChunkMap {
+	m := report.ChunkMap{Namespace: "x.y", Basis: report.ByShard, Bytes: -1, Shards: shards}
+	for _, s := range shards {
+		m.Chunks, m.Jumbo, m.Bytes = m.Chunks+s.Chunks, m.Jumbo+s.Jumbo, m.Bytes+s.Bytes
+	}
+	m.Bytes++
+	for _, r := range cells {
+		cell := report.Cell{First: len(m.Cells), Last: len(m.Cells), Begins: 1}
+		switch r {
+		case '-':
+			cell, cell.Begins = m.Cells[len(m.Cells)-1], 0
+		case '!':
+			m.Cells[len(m.Cells)-1].Jumbo++
+			continue
+		case '%':
+			cell.Owners = []report.Owner{{Shard: 1, Share: 0.4}, {Shard: 0, Share: 0.4}, {Shard: 2, Share: 0.2}}
+		default:
+			cell.Owners = []report.Owner{{Shard: int(r - 'A'), Share: 1}}
+		}
+		m.Cells = append(m.Cells, cell)
+	}
+	return m
+}
+
+func shard(id string, chunks, jumbo int, bytes int64) report.MapShard {
+	return report.MapShard{ID: catalog.ShardID(id), Chunks: chunks, Jumbo: jumbo, Bytes: bytes}
+}
+
+func TestDrawMap(t *testing.T) {
+	zoned := mapped("AAAABBBB", shard("s0", 4, 0, 30), shard("s1", 4, 0, 10))
+	zoned.Zones = []report.MapZone{{Zone: "EU", From: 0, To: 4}, {Zone: "Mars", From: 5, To: 7}, {Zone: "X", From: 7, To: 8}}
+	for _, tt := range []struct {
+		name string
+		m    report.ChunkMap
+		want string
+	}{
+		{"chunks as strips", mapped("A--B-A", shard("s0", 2, 0, 30), shard("s1", 1, 0, 10)), `
+x.y
+  40 B in 3 chunks on 2 shards
+  widths: bytes, each shard's spread evenly over its chunks
+
+  A──B─A
+
+    shard  chunks  jumbo  data  share  where (darkest: most of it)
+  A s0          2      0  30 B  75.0%  ███  █
+  B s1          1      0  10 B  25.0%     ██
+`},
+		{"jumbo", mapped("AB!-!A", shard("s0", 2, 0, 30), shard("s1", 1, 1, 10)), `
+x.y
+  40 B in 3 chunks on 2 shards, 1 jumbo
+  widths: bytes, each shard's spread evenly over its chunks; J jumbo
+
+  AB─A
+   JJ
+
+    shard  chunks  jumbo  data  share  where (darkest: most of it)
+  A s0          2      0  30 B  75.0%  █  █
+  B s1          1      1  10 B  25.0%   ██
+`},
+		{"zones", zoned, `
+x.y
+  40 B in 8 chunks on 2 shards
+  widths: bytes, each shard's spread evenly over its chunks
+
+  [EU] M]X
+  AAAABBBB
+
+    shard  chunks  jumbo  data  share  where (darkest: most of it)
+  A s0          4      0  30 B  75.0%  ████
+  B s1          4      0  10 B  25.0%      ████
+`},
+		{"nobody has half", mapped("A%C", shard("s0", 9, 0, 1), shard("s1", 9, 0, 1), shard("s2", 9, 0, 2)), `
+x.y
+  4 B in 27 chunks on 3 shards
+  widths: bytes, each shard's spread evenly over its chunks; ░ no shard has half
+  of it
+
+  A░C
+
+    shard  chunks  jumbo  data  share  where (darkest: most of it)
+  A s0          9      0   1 B  25.0%  █▒
+  B s1          9      0   1 B  25.0%   █
+  C s2          9      0   2 B  50.0%   ░█
+`},
+		{"where data lie", mapped("AAAAAAAAAAAAAAABBBBBBBBBBBBBBB", shard("s0", 15, 0, 1), shard("s1", 15, 0, 1)), `
+x.y
+  2 B in 30 chunks on 2 shards
+  widths: bytes, each shard's spread evenly over its chunks
+
+  AAAAAAAAAAAAAAABBBBBBBBBBBBBBB
+
+    shard  chunks  jumbo  data  share  where (darkest: most of it)
+  A s0         15      0   1 B  50.0%  ███████████████
+  B s1         15      0   1 B  50.0%                 ███████████████
+`},
+		{"names that terminals obey", mapped("", shard("s\x1b[2J", 1, 0, 1)), `
+x.y
+  1 B in 1 chunk on 1 shard
+  no map: the chunks were not read
+
+    shard     chunks  jumbo  data   share
+  A s\x1B[2J       1      0   1 B  100.0%
+`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := "\n" + display.DrawMap(tt.m, display.MapOptions{Width: 80}); got != tt.want {
+				t.Errorf("got%s\nwant%s", got, tt.want)
+			}
+		})
+	}
+}
+
+// A map of many chunks has rows, each with the key it begins with; a zone has
+// its brackets where it begins and ends.
+func TestMapOfSeveralRows(t *testing.T) {
+	m := mapped(strings.Repeat("A", 50), shard("s0", 50, 0, 1))
+	m.Zones = []report.MapZone{{Zone: "EU", From: 20, To: 30}}
+	o := display.MapOptions{Width: 40}
+	if n := o.Cells(50); n != 66 {
+		t.Errorf("%d cells, want 3 rows of 22", n)
+	}
+	want := []string{
+		strings.Repeat(" ", 18+20) + "[E",
+		strings.Repeat(" ", 18) + strings.Repeat("A", 22),
+		strings.Repeat(" ", 18) + "EU-----]",
+	}
+	got := strings.Split(display.DrawMap(m, o), "\n")
+	for _, line := range want {
+		if !strings.Contains(strings.Join(got, "\n")+"\n", line+"\n") {
+			t.Errorf("no line %q in\n%s", line, strings.Join(got, "\n"))
+		}
+	}
+}
+
+// Every shard can be told from the others without colours, and a drawing is no
+// wider than the screen, with colours either.
+func TestMapOfManyShards(t *testing.T) {
+	escapes := regexp.MustCompile("\x1b\\[[0-9;]*m")
+	for _, shards := range []int{1, 3, 100, 200} {
+		var m report.ChunkMap
+		seen := map[string]bool{}
+		for i := range shards {
+			m.Shards = append(m.Shards, shard(fmt.Sprintf("a-shard-with-a-very-long-name-%d", i), 10, 0, 1<<40))
+			m.Cells = append(m.Cells, report.Cell{Begins: 1, Owners: []report.Owner{{Shard: i, Share: 1}}})
+			if mark := display.Mark(i); i < 100 && (seen[mark] || twwidth.Width(mark) != 1) {
+				t.Errorf("shard %d has the mark %s", i, mark)
+			}
+			seen[display.Mark(i)] = true
+		}
+		m.Chunks = 1000 * shards
+		for _, width := range []int{40, 80, 200} {
+			o := display.MapOptions{Width: width, Color: true}
+			plain := display.DrawMap(m, display.MapOptions{Width: width})
+			if got := escapes.ReplaceAllString(display.DrawMap(m, o), ""); got != plain {
+				t.Errorf("%d shards on %d columns: with colours\n%s\nwithout\n%s", shards, width, got, plain)
+			}
+			for line := range strings.Lines(plain) {
+				if n := twwidth.Width(strings.TrimSuffix(line, "\n")); n > width && width > 40 {
+					t.Errorf("%d shards: %d of %d columns: %s", shards, n, width, line)
+				}
+			}
+		}
+	}
+}
