@@ -143,7 +143,7 @@ const uneven = 1.5
 func (d *Diagnosis) looksUneven(c *catalog.CollectionState) []Finding {
 	bytes, chunks := spread{}, spread{}
 	for _, shard := range d.Shards() {
-		if data, known := owned(d.Snapshot, c, shard); known && !shard.Draining {
+		if data, known := d.Owned(c, shard); known && !shard.Draining {
 			bytes.add(shard.ID, data.Bytes)
 			chunks.add(shard.ID, c.CountOn(shard.ID).Chunks)
 		}

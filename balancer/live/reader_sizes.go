@@ -16,6 +16,7 @@ const unknownStage mongoerr.Code = 40324
 // $shardedDataDistribution since 6.0.3 (spec 03 §2.1), from $collStats before,
 // and for collections that are tracked and not sharded.
 func (r *reading) sizes(ctx context.Context) error {
+	defer r.noSizes()
 	left := r.parts.Collections
 	if r.parts.Release.AtLeast(catalog.Release60) {
 		known, err := r.distribution(ctx)
@@ -36,6 +37,21 @@ func (r *reading) sizes(ctx context.Context) error {
 		c.Sizes = sizes
 		return r.part(ctx, catalog.Gap{What: "sizes", Namespace: c.Namespace}, err)
 	})
+}
+
+// noSizes notes that shards have nothing of a collection which were not asked, as
+// they have no chunk of it.
+func (r *reading) noSizes() {
+	for _, c := range r.parts.Collections {
+		if c.Sizes == nil || c.Table == nil || c.Unsplittable {
+			continue
+		}
+		for _, s := range r.parts.Shards {
+			if _, told := c.Sizes[s.ID]; !told && c.Table.Count(s.ID) == 0 {
+				c.Sizes[s.ID] = catalog.ShardData{}
+			}
+		}
+	}
 }
 
 // distribution asks for the sizes of all sharded collections at once.

@@ -95,6 +95,8 @@ func (env environment) shell(ctx context.Context, o commandLine) error {
 	defer conn.close()
 	switch {
 	case interactive: // the banner says it
+	case o.snapshot != "":
+		notice(env.stderr, o.quiet, "Using a %s.", conn.cluster)
 	case o.usesMock() && o.mock == "":
 		notice(env.stderr, o.quiet, "No address given: using the embedded %s.", conn.cluster)
 	case conn.address != "":

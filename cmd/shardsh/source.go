@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"shardsh/balancer/catalog"
-	"shardsh/balancer/catalog/snapfile"
 	"shardsh/balancer/live"
 )
 
@@ -73,7 +72,7 @@ func (env environment) takeSource(o *sourceLine, address []string) error {
 // snapshot reads the cluster.
 func (env environment) snapshot(ctx context.Context, o sourceLine, r live.ReaderOptions) (*catalog.Snapshot, error) {
 	if o.from != "" {
-		return snapfile.Open(o.from, snapfile.Limits{})
+		return openFile(o.from)
 	}
 	conn, err := env.connect(ctx, o.commandLine, false)
 	if err != nil {
