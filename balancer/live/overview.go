@@ -30,6 +30,8 @@ const (
 	Rounds                       // the newest rounds of config.actionlog
 	Outcomes                     // config.changelog, counted by the server: two commands
 	Migrations                   // $currentOp, config.migrations and config.locks
+	Reshardings                  // with Migrations: config.reshardingOperations
+	Moves                        // the newest migrations of config.changelog, those that failed too
 )
 
 // Look is a reader that makes a Snapshot of some parts of a cluster, none of
@@ -131,6 +133,7 @@ func (o *overview) steps() []step {
 		{Rounds, "reading config.actionlog", o.rounds},
 		{Outcomes, "reading config.changelog", o.outcomes},
 		{Migrations, "looking for migrations", o.migrations},
+		{Moves, "reading config.changelog", o.moves},
 		{Statuses, "status of collections", o.statuses},
 	}
 }
