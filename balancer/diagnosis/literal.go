@@ -11,6 +11,11 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
+// Literal writes a document as it is entered in the shell.
+func Literal(doc bson.Raw) string {
+	return literal(bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: doc})
+}
+
 // literal writes a value as it is entered in the shell.
 func literal(v bson.RawValue) string {
 	switch v.Type {

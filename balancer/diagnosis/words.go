@@ -74,3 +74,6 @@ func isSet(v bson.RawValue) bool {
 	n, isNumber := v.AsFloat64OK()
 	return !isNumber || n != 0 && n == n
 }
+
+// BytesText shows a size in the largest unit that it has one of.
+func BytesText(n int64) string { return bytesText(n) }

@@ -22,6 +22,7 @@ func subcommands() []subcommand {
 	return []subcommand{
 		{"check", "[options] [address]", "balance of every collection, for CI", environment.check},
 		{"why", "[options] [address]", "what is wrong, why, and what to do", environment.why},
+		{"report", "[address] -o FILE", "a page for a browser about a cluster", environment.writeReport},
 		{"map", "--ns NS [address]", "the chunks of a collection, drawn", environment.drawMap},
 		{"snapshot", "[address] -o FILE", "the metadata of a cluster, in a file", environment.takeSnapshot},
 		{"serve", "[options]", "the mock cluster on a port", environment.serve},

@@ -1,0 +1,261 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/forecast"
+)
+
+// Box is a rectangle of a drawing, with what it stands for.
+type Box struct {
+	X, Y, W, H float64
+	Class      string
+	Title      string
+}
+
+// Label is a text of a drawing.
+type Label struct {
+	X, Y float64
+	Text string
+}
+
+// Chart is a drawing.
+type Chart struct {
+	W, H   float64
+	Boxes  []Box
+	Lines  []Box // from X, Y by W, H
+	Labels []Label
+}
+
+// The drawings are so wide; a browser scales them.
+const (
+	chartWidth = 960.0
+	plotHeight = 140.0
+	axisHeight = 18.0
+	barWidth   = 160.0
+	barHeight  = 10.0
+)
+
+func round(x float64) float64 { return math.Round(x*10) / 10 }
+
+func part(n, of int64) float64 {
+	if of <= 0 {
+		return 0
+	}
+	return float64(n) / float64(of)
+}
+
+// ShardChart has a column for each shard, the fullest first, with a line at the
+// mean of those that don't drain.
+func (page) ShardChart(shards []Shard) Chart {
+	list := slices.Clone(shards)
+	slices.SortStableFunc(list, func(a, b Shard) int { return int(max(-1, min(1, b.Bytes-a.Bytes))) })
+	most := int64(0)
+	for _, s := range list {
+		most = max(most, s.Bytes+s.OrphanBytes)
+	}
+	c := Chart{W: chartWidth, H: plotHeight + axisHeight}
+	step := chartWidth / float64(max(1, len(list)))
+	width := min(step*0.8, 120)
+	for i, s := range list {
+		x := round(float64(i)*step + (step-width)/2)
+		owned := round(part(s.Bytes, most) * plotHeight)
+		orphans := round(part(s.OrphanBytes, most) * plotHeight)
+		class := "owned"
+		if s.Draining {
+			class = "draining"
+		}
+		title := fmt.Sprintf("%s: %s, %s chunks", s.ID, diagnosis.BytesText(s.Bytes), countText(s.Chunks))
+		c.Boxes = append(c.Boxes, Box{x, round(plotHeight - owned), round(width), owned, class, title})
+		if s.OrphanBytes > 0 {
+			c.Boxes = append(c.Boxes, Box{x, round(plotHeight - owned - orphans), round(width), orphans, "orphan",
+				fmt.Sprintf("%s: %s of orphans", s.ID, diagnosis.BytesText(s.OrphanBytes))})
+		}
+		if len(list) <= 12 {
+			c.Labels = append(c.Labels, Label{round(x + width/2), plotHeight + 13, clip(string(s.ID), int(step/7))})
+		}
+	}
+	if mean := SpreadOf(shards).Mean; mean > 0 {
+		c.Lines = append(c.Lines, Box{X: 0, Y: round(plotHeight - part(mean, most)*plotHeight), W: chartWidth,
+			Title: "mean " + diagnosis.BytesText(mean)})
+	}
+	return c
+}
+
+func clip(text string, most int) string {
+	runes := []rune(text)
+	if most < 2 || len(runes) <= most {
+		return text
+	}
+	return string(runes[:most-1]) + "…"
+}
+
+// Bar is how much one has of what the fullest has.
+func (page) Bar(n, orphans, most int64) Chart {
+	owned := round(part(n, most) * barWidth)
+	c := Chart{W: barWidth, H: barHeight, Boxes: []Box{{0, 0, owned, barHeight, "owned", ""}}}
+	if orphans > 0 {
+		c.Boxes = append(c.Boxes, Box{owned, 0, max(1, round(part(orphans, most)*barWidth)), barHeight, "orphan", ""})
+	}
+	return c
+}
+
+// Most returns the most that a shard holds, orphans included.
+func (o *Overview) Most() (most int64) {
+	for _, s := range o.Shards {
+		most = max(most, s.Bytes+s.OrphanBytes)
+	}
+	return most
+}
+
+// hues is how many colours there are for shards.
+const hues = 12
+
+// Hue returns the class of a shard's colour: the same in the whole page.
+func (p page) Hue(id catalog.ShardID) string {
+	ids := make([]string, len(p.Shards))
+	for i, s := range p.Shards {
+		ids[i] = string(s.ID)
+	}
+	slices.Sort(ids)
+	i, _ := slices.BinarySearch(ids, string(id))
+	return fmt.Sprintf("hue%d", i%hues)
+}
+
+// Strip shows how a collection is spread over the shards, in bytes; in chunks
+// where no sizes are known.
+func (p page) Strip(c Collection) Chart {
+	chart := Chart{W: barWidth, H: barHeight}
+	x := 0.0
+	for _, on := range c.Parts {
+		share, text := part(on.Bytes, c.Bytes), diagnosis.BytesText(on.Bytes)
+		if c.Bytes == 0 {
+			share, text = part(on.Chunks, c.Chunks), countText(on.Chunks)+" chunks"
+		}
+		width := round(share * barWidth)
+		if width < 0.5 {
+			continue
+		}
+		chart.Boxes = append(chart.Boxes, Box{round(x), 0, width, barHeight, p.Hue(on.Shard), string(on.Shard) + ": " + text})
+		x += share * barWidth
+	}
+	return chart
+}
+
+// Timeline has a column for each part of the day: moves, and on top of them those
+// that failed.
+func (page) Timeline(h History) Chart {
+	c := Chart{W: chartWidth, H: plotHeight + axisHeight}
+	most := 0
+	for _, s := range h.Slots {
+		most = max(most, s.Moves+s.Failed)
+	}
+	step := chartWidth / float64(max(1, len(h.Slots)))
+	height := func(n int) float64 { return round(part(int64(n), int64(most)) * plotHeight) }
+	for i, s := range h.Slots {
+		x := round(float64(i) * step)
+		title := fmt.Sprintf("%s UTC: %d moved, %s, %d failed", clockText(s.Begin), s.Moves,
+			diagnosis.BytesText(s.Bytes), s.Failed)
+		if s.Moves > 0 {
+			c.Boxes = append(c.Boxes, Box{x, plotHeight - height(s.Moves), round(step - 1), height(s.Moves), "moved", title})
+		}
+		if s.Failed > 0 {
+			c.Boxes = append(c.Boxes, Box{x, plotHeight - height(s.Moves+s.Failed), round(step - 1), height(s.Failed),
+				"failed", title})
+		}
+		if i%(len(h.Slots)/8) == 0 {
+			c.Labels = append(c.Labels, Label{x, plotHeight + 13, clockText(s.Begin)})
+			c.Lines = append(c.Lines, Box{X: x, Y: 0, H: plotHeight})
+		}
+	}
+	return c
+}
+
+// Range draws a forecast: from its lowest to its highest, with a mark at what is
+// likely.
+func (page) Range(f forecast.Forecast) Chart {
+	c := Chart{W: chartWidth, H: 44}
+	at := func(d time.Duration) float64 { return round(part(int64(d), int64(f.High)) * (chartWidth - 80)) }
+	c.Boxes = []Box{
+		{at(f.Low), 6, max(2, at(f.High)-at(f.Low)), 14, "range", "from " + spanText(f.Low) + " to " + spanText(f.High)},
+		{at(f.Likely) - 1.5, 2, 3, 22, "likely", "likely " + spanText(f.Likely)},
+	}
+	c.Lines = []Box{{X: 0, Y: 13, W: at(f.Low)}}
+	c.Labels = []Label{{at(f.Low), 38, spanText(f.Low)}}
+	if gap := at(f.High) - at(f.Low); gap > 80 {
+		c.Labels = append(c.Labels, Label{at(f.High), 38, spanText(f.High)})
+	}
+	return c
+}
+
+// By returns when a forecast is over in words: the day where that is not today.
+func (page) By(f forecast.Forecast, d time.Duration) string {
+	at := f.At.Add(d).UTC()
+	form := "Mon 2006-01-02 15:04"
+	if at.YearDay() == f.At.UTC().YearDay() && d < 24*time.Hour {
+		form = "15:04"
+	}
+	return at.Format(form) + " UTC"
+}
+
+// ZoneText returns the zones of the shard in a line.
+func (s Shard) ZoneText() string { return strings.Join(s.Zones, ", ") }
+
+// mapCells is how many cells a map has on a page.
+const mapCells = 240
+
+// Map draws a collection in the order of its shard key, shards by colour, widths
+// by bytes, a mark under jumbo chunks, and a line under the ranges of zones.
+func (p page) Map(m *ChunkMap) Chart {
+	const height, mark = 34.0, 5.0
+	c := Chart{W: chartWidth, H: height + mark}
+	step := chartWidth / float64(max(1, len(m.Cells)))
+	for i := 0; i < len(m.Cells); {
+		cell, cells := m.Cells[i], 1
+		for i+cells < len(m.Cells) && sameChunk(cell, m.Cells[i+cells]) {
+			cells++
+		}
+		owner := m.Shards[cell.Owners[0].Shard]
+		title := fmt.Sprintf("%s from %s: %s", chunksText(cell), cell.From, ownersText(m, cell))
+		x, w := round(float64(i)*step), round(float64(cells)*step)
+		i += cells
+		c.Boxes = append(c.Boxes, Box{x, 0, w, height, p.Hue(owner.ID), title})
+		if cell.Jumbo > 0 {
+			c.Boxes = append(c.Boxes, Box{x, height, w, mark, "failed", countedText(cell.Jumbo, "jumbo chunk")})
+		}
+		if cell.First == cell.Last {
+			c.Lines = append(c.Lines, Box{X: x, H: height})
+		}
+	}
+	for _, z := range m.Zones {
+		x := round(float64(z.From) * step)
+		c.H = height + mark + axisHeight
+		c.Boxes = append(c.Boxes, Box{x, height + mark, round(float64(z.To-z.From)*step - 1), 2, "likely", "zone " + z.Zone})
+		c.Labels = append(c.Labels, Label{x, height + mark + 13, z.Zone})
+	}
+	return c
+}
+
+// sameChunk reports whether two cells show one chunk and nothing else.
+func sameChunk(a, b Cell) bool { return a.First == a.Last && b.First == b.Last && a.First == b.First }
+
+func chunksText(cell Cell) string {
+	if cell.First == cell.Last {
+		return fmt.Sprintf("chunk %d", cell.First+1)
+	}
+	return fmt.Sprintf("chunks %d to %d", cell.First+1, cell.Last+1)
+}
+
+func ownersText(m *ChunkMap, cell Cell) string {
+	var parts []string
+	for _, owner := range cell.Owners[:min(len(cell.Owners), 5)] {
+		parts = append(parts, fmt.Sprintf("%s %.0f %%", m.Shards[owner.Shard].ID, 100*owner.Share))
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,302 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/diagnosis"
+)
+
+// History is what the logs tell of the last day.
+type History struct {
+	// Since and Until bound it: Until is the time of the Snapshot.
+	Since time.Time `json:"since"`
+	Until time.Time `json:"until"`
+	// Events are the newest ones, the newest first; there may have been more.
+	Events []Event `json:"events"`
+	// Moves succeeded, Failed ones did not.
+	Moves  int   `json:"moves"`
+	Failed int   `json:"failed"`
+	Splits int   `json:"splits"`
+	Merges int   `json:"merges"`
+	Bytes  int64 `json:"bytes"` // moved
+	// Slots are the same by time, in even parts from Since to Until.
+	Slots []Slot `json:"slots"`
+	// Failures are the moves that failed, alike ones together, most first.
+	Failures []Failure `json:"failures"`
+	// Recent is what moved in the last RecentSpan.
+	Recent Recent `json:"recent"`
+
+	usual map[string]time.Duration // median of a move, by namespace; "" for all
+}
+
+// RecentSpan is what a present rate is reckoned from.
+const RecentSpan = 10 * time.Minute
+
+// Recent are the moves of the last RecentSpan.
+type Recent struct {
+	Moves  int   `json:"moves"`
+	Failed int   `json:"failed"`
+	Bytes  int64 `json:"bytes"`
+}
+
+// Rate returns the bytes that moved in a second.
+func (r Recent) Rate() int64 { return r.Bytes / int64(RecentSpan/time.Second) }
+
+// Slot is a part of a History.
+type Slot struct {
+	Begin  time.Time `json:"begin"`
+	Moves  int       `json:"moves"`
+	Failed int       `json:"failed"`
+	Bytes  int64     `json:"bytes"`
+}
+
+// slots is how many parts a day has: of 15 minutes each.
+const slots = 96
+
+// Failure are the moves between two shards that failed in the same way.
+type Failure struct {
+	Error string          `json:"error"`
+	From  catalog.ShardID `json:"from"`
+	To    catalog.ShardID `json:"to"`
+	Count int             `json:"count"`
+	First time.Time       `json:"first"`
+	Last  time.Time       `json:"last"`
+}
+
+// EventKind is what happened.
+type EventKind string
+
+// The kinds of events. Changes are those of the catalog or of the balancer that
+// an operator made.
+const (
+	Moved       EventKind = "moved"
+	MoveFailed  EventKind = "moveFailed"
+	RoundFailed EventKind = "roundFailed"
+	Change      EventKind = "change"
+)
+
+// Event is something that the logs tell of.
+type Event struct {
+	Time time.Time `json:"time"` // when it ended
+	Kind EventKind `json:"kind"`
+	// What is the log's own word.
+	What      string          `json:"what"`
+	Namespace string          `json:"ns,omitzero"`
+	From      catalog.ShardID `json:"from,omitzero"`
+	To        catalog.ShardID `json:"to,omitzero"`
+	Min       string          `json:"min,omitzero"`
+	Max       string          `json:"max,omitzero"`
+	Bytes     int64           `json:"bytes,omitzero"`
+	Documents int64           `json:"documents,omitzero"`
+	Took      time.Duration   `json:"tookNanos,omitzero"`
+	Error     string          `json:"error,omitzero"`
+}
+
+// mostEvents is how many events a History has.
+const mostEvents = 200
+
+// changes are the entries that tell of what operators do.
+var changes = []string{
+	"addShard", "removeShard.start", "removeShard", "shardCollection.end", "movePrimary.commit", "movePrimary.error",
+	"dropCollection", "dropDatabase", "renameCollection.end", "refineCollectionShardKey.end",
+	"configureCollectionBalancing", "setPermitMigrations", "balancer.start", "balancer.stop",
+}
+
+// HistoryOf reads the logs of a Snapshot.
+func HistoryOf(s *catalog.Snapshot) History {
+	h := &history{
+		History: History{Since: s.Time().Add(-catalog.LogSpan), Until: s.Time(), Slots: make([]Slot, slots)},
+		cloned:  map[moveKey]cloned{}, took: map[string][]time.Duration{}, failures: map[Failure]*Failure{},
+	}
+	for i := range h.Slots {
+		h.Slots[i].Begin = h.Since.Add(catalog.LogSpan / slots * time.Duration(i))
+	}
+	for _, entry := range s.Parts().Changes {
+		h.change(entry)
+	}
+	for _, entry := range s.Parts().Actions {
+		h.action(entry)
+	}
+	return h.done()
+}
+
+// history is a History in the making.
+type history struct {
+	History
+	all      []logged
+	cloned   map[moveKey]cloned
+	took     map[string][]time.Duration
+	failures map[Failure]*Failure
+}
+
+// logged is an event with its entry, whose bounds are only spelled out where the
+// event is among the newest.
+type logged struct {
+	Event
+	entry catalog.LogEntry
+}
+
+func (h *history) note(e Event, entry catalog.LogEntry) {
+	e.Time, e.What = entry.Time, entry.What
+	h.all = append(h.all, logged{e, entry})
+}
+
+// moveKey is what the entries of one move have in common.
+type moveKey struct{ ns, from, to, min string }
+
+type cloned struct{ bytes, documents int64 }
+
+func keyOf(e catalog.LogEntry) moveKey {
+	return moveKey{e.Namespace, textOf(e, "from"), textOf(e, "to"), string(e.Detail("min").Value)}
+}
+
+func (h *history) change(e catalog.LogEntry) {
+	switch e.What {
+	case "moveChunk.commit":
+		bytes, _ := e.Detail("counts", "clonedBytes").AsInt64OK()
+		documents, _ := e.Detail("counts", "cloned").AsInt64OK()
+		h.cloned[keyOf(e)] = cloned{bytes, documents}
+	case "moveChunk.from":
+		h.move(e)
+	case "split":
+		h.Splits++
+	case "multi-split":
+		if number, _ := e.Detail("number").AsInt64OK(); number == 1 {
+			h.Splits++
+		}
+	case "merge", "autoMerge":
+		h.Merges++
+	default:
+		h.other(e)
+	}
+}
+
+func (h *history) other(e catalog.LogEntry) {
+	if slices.Contains(changes, e.What) {
+		h.note(Event{Kind: Change, Namespace: e.Namespace}, e)
+	}
+}
+
+// move reads the donor's last word on a move.
+func (h *history) move(e catalog.LogEntry) {
+	key := keyOf(e)
+	one := Event{
+		Kind: Moved, Namespace: e.Namespace,
+		From: catalog.ShardID(key.from), To: catalog.ShardID(key.to), Took: tookOf(e),
+		Bytes: h.cloned[key].bytes, Documents: h.cloned[key].documents,
+	}
+	delete(h.cloned, key)
+	recent := e.Time.After(h.Until.Add(-RecentSpan))
+	slot := h.slot(e.Time)
+	if e.Detail("errmsg").Type != 0 || textOf(e, "note") != "success" {
+		one.Kind, one.Bytes, one.Documents = MoveFailed, 0, 0
+		one.Error = cmp.Or(textOf(e, "errmsg"), "aborted")
+		h.Failed++
+		slot.Failed++
+		h.fail(one, e.Time)
+		if recent {
+			h.Recent.Failed++
+		}
+		h.note(one, e)
+		return
+	}
+	h.Moves, h.Bytes = h.Moves+1, h.Bytes+one.Bytes
+	slot.Moves, slot.Bytes = slot.Moves+1, slot.Bytes+one.Bytes
+	if recent {
+		h.Recent.Moves, h.Recent.Bytes = h.Recent.Moves+1, h.Recent.Bytes+one.Bytes
+	}
+	h.took[e.Namespace] = append(h.took[e.Namespace], one.Took)
+	h.took[""] = append(h.took[""], one.Took)
+	h.note(one, e)
+}
+
+func (h *history) slot(at time.Time) *Slot {
+	i := int(at.Sub(h.Since) / (catalog.LogSpan / slots))
+	return &h.Slots[min(max(i, 0), slots-1)]
+}
+
+func (h *history) fail(e Event, at time.Time) {
+	key := Failure{Error: e.Error, From: e.From, To: e.To}
+	if h.failures[key] == nil {
+		h.failures[key] = &Failure{Error: e.Error, From: e.From, To: e.To, First: at}
+	}
+	h.failures[key].Count++
+	h.failures[key].Last = at
+}
+
+func (h *history) action(e catalog.LogEntry) {
+	if e.What != "balancer.round" {
+		h.other(e)
+		return
+	}
+	message := textOf(e, "errmsg")
+	failed, _ := e.Detail("errorOccurred").BooleanOK()
+	old, _ := e.Detail("errorOccured").BooleanOK() // up to 5.0
+	if failed || old || message != "" {
+		h.note(Event{Kind: RoundFailed, Error: cmp.Or(message, "no error was written down")}, e)
+	}
+}
+
+func (h *history) done() History {
+	slices.SortStableFunc(h.all, func(a, b logged) int { return b.Time.Compare(a.Time) })
+	h.Events = []Event{}
+	for _, one := range h.all[:min(len(h.all), mostEvents)] {
+		one.Min, one.Max = boundOf(one.entry, "min"), boundOf(one.entry, "max")
+		h.Events = append(h.Events, one.Event)
+	}
+	h.Failures = []Failure{}
+	for _, f := range h.failures {
+		h.Failures = append(h.Failures, *f)
+	}
+	slices.SortFunc(h.Failures, func(a, b Failure) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), b.Last.Compare(a.Last), strings.Compare(a.Error, b.Error),
+			strings.Compare(string(a.From), string(b.From)), strings.Compare(string(a.To), string(b.To)))
+	})
+	h.usual = map[string]time.Duration{}
+	for ns, took := range h.took {
+		slices.Sort(took)
+		h.usual[ns] = took[len(took)/2]
+	}
+	return h.History
+}
+
+// Usual returns what half of a collection's moves took at most, or half of all
+// moves where the collection has had none; 0 where there were none.
+func (h History) Usual(ns string) time.Duration { return cmp.Or(h.usual[ns], h.usual[""]) }
+
+// tookOf adds up the steps that the entry tells the milliseconds of.
+func tookOf(e catalog.LogEntry) (took time.Duration) {
+	details, ok := e.Raw.Lookup("details").DocumentOK()
+	if !ok {
+		return 0
+	}
+	elements, err := details.Elements()
+	if err != nil {
+		return 0
+	}
+	for _, field := range elements {
+		if strings.HasPrefix(field.Key(), "step ") {
+			ms, _ := field.Value().AsInt64OK()
+			took += time.Duration(ms) * time.Millisecond
+		}
+	}
+	return took
+}
+
+func textOf(e catalog.LogEntry, name string) string {
+	text, _ := e.Detail(name).StringValueOK()
+	return text
+}
+
+// boundOf returns a bound; empty for one that was never computed.
+func boundOf(e catalog.LogEntry, name string) string {
+	doc, ok := e.Detail(name).DocumentOK()
+	if elements, err := doc.Elements(); !ok || err != nil || len(elements) == 0 {
+		return ""
+	}
+	return diagnosis.Literal(doc)
+}

@@ -1,0 +1,266 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/forecast"
+	"shardsh/balancer/plan"
+)
+
+// Overview is a cluster in numbers. Lists are the worst first, so that what is
+// cut off of them is what needs nobody.
+type Overview struct {
+	// Source is the address or the file, Version that of the router.
+	Source    string    `json:"source"`
+	ClusterID string    `json:"clusterId,omitzero"`
+	Version   string    `json:"version"`
+	Time      time.Time `json:"time"` // the cluster's
+	Balancer  Balancer  `json:"balancer"`
+	// Totals are the sums over all shards and collections.
+	Totals      Totals       `json:"totals"`
+	Shards      []Shard      `json:"shards"`
+	Collections []Collection `json:"collections"`
+	UnderWay    []UnderWay   `json:"underWay"`
+	History     History      `json:"history"`
+	// Deletions are the ranges that wait to be deleted; known where the reader had
+	// a way to the shards.
+	Deletions      []Deletion `json:"deletions"`
+	DeletionsKnown bool       `json:"deletionsKnown"`
+	// Answer is what is wrong, and everything that keeps it so.
+	Answer diagnosis.Answer `json:"why"`
+	// Forecasts are until the cluster is balanced, then until each shard is drained
+	// that drains. They and the Plan are empty where nobody asked for them, or where
+	// they can't be told: Untold says why.
+	Forecasts []forecast.Forecast `json:"forecasts"`
+	Plan      *plan.Plan          `json:"-"`
+	Planned   *plan.Totals        `json:"planned,omitzero"` // those of the Plan
+	Untold    []string            `json:"untold"`
+	// Maps draw the worst collections chunk by chunk; nil where nobody asked.
+	Maps []ChunkMap `json:"-"`
+}
+
+// Balancer is what there is to say of the balancer.
+type Balancer struct {
+	Mode    string `json:"mode"`
+	InRound bool   `json:"inRound"`
+	Rounds  int64  `json:"rounds"`
+	// Window is when it may move, in words; empty for always. Opens is when it
+	// opens, zero where it is open.
+	Window string    `json:"window,omitzero"`
+	Opens  time.Time `json:"opens,omitzero"`
+}
+
+// Totals are sums over a cluster.
+type Totals struct {
+	Holding
+	Shards      int `json:"shards"`
+	Collections int `json:"collections"` // the sharded ones
+	NotBalanced int `json:"notBalanced"`
+}
+
+// Holding is what lies somewhere. Orphans are not in Bytes and Documents.
+type Holding struct {
+	Bytes       int64 `json:"bytes"`
+	Documents   int64 `json:"documents"`
+	Chunks      int64 `json:"chunks"`
+	Jumbo       int64 `json:"jumboChunks"`
+	Orphans     int64 `json:"orphans"`
+	OrphanBytes int64 `json:"orphanBytes"`
+}
+
+func (h *Holding) add(o Holding) {
+	h.Bytes, h.Documents = h.Bytes+o.Bytes, h.Documents+o.Documents
+	h.Chunks, h.Jumbo = h.Chunks+o.Chunks, h.Jumbo+o.Jumbo
+	h.Orphans, h.OrphanBytes = h.Orphans+o.Orphans, h.OrphanBytes+o.OrphanBytes
+}
+
+// UnderWay is something that moves now.
+type UnderWay struct {
+	// Kind is moveChunk, or the command that changes a whole collection.
+	Kind      string          `json:"kind"`
+	Namespace string          `json:"ns"`
+	From      catalog.ShardID `json:"from,omitzero"`
+	To        catalog.ShardID `json:"to,omitzero"`
+	Min       string          `json:"min,omitzero"`
+	State     string          `json:"state,omitzero"` // in the server's words
+	Since     time.Time       `json:"since,omitzero"`
+	// Copied bytes of Total are done; 0 where nobody tells.
+	Copied int64 `json:"copied,omitzero"`
+	Total  int64 `json:"total,omitzero"`
+	// Remaining is the server's estimate, or else what the last moves took; 0
+	// where there is none.
+	Remaining time.Duration `json:"remainingNanos,omitzero"`
+}
+
+// Deletion is what a shard has still to delete of a collection.
+type Deletion struct {
+	Shard     catalog.ShardID `json:"shard"`
+	Namespace string          `json:"ns"`
+	Ranges    int             `json:"ranges"`
+	Orphans   int64           `json:"orphans"`
+	Running   int             `json:"running"` // ranges that are being deleted
+}
+
+// Full returns the overview of a cluster with all there is to it.
+func Full(s *catalog.Snapshot) *Overview {
+	o := Of(s)
+	o.Look(s)
+	o.Ahead(s)
+	return o
+}
+
+// mostDrains is how many shards that drain have a forecast.
+const mostDrains = 3
+
+// Ahead adds forecasts and a plan.
+func (o *Overview) Ahead(s *catalog.Snapshot) {
+	o.forecast(s, plan.Goal{Kind: plan.Balance})
+	drains := 0
+	for _, shard := range o.Shards {
+		if shard.Draining && drains < mostDrains {
+			o.forecast(s, plan.Goal{Kind: plan.Drain, Shard: shard.ID})
+			drains++
+		}
+	}
+	planned, err := plan.Make(s, plan.Options{})
+	if err != nil {
+		o.Untold = append(o.Untold, err.Error())
+		return
+	}
+	o.Plan, o.Planned = planned, &planned.Totals
+}
+
+func (o *Overview) forecast(s *catalog.Snapshot, goal plan.Goal) {
+	f, err := forecast.Of(s, forecast.Options{Goal: goal})
+	if err != nil {
+		o.Untold = append(o.Untold, err.Error())
+		return
+	}
+	o.Forecasts = append(o.Forecasts, f)
+}
+
+// Look draws the worst collections.
+func (o *Overview) Look(s *catalog.Snapshot) {
+	for _, c := range o.Collections[:min(len(o.Collections), topDrawn)] {
+		o.Maps = append(o.Maps, MapOf(s.Collection(c.Namespace), s.Settings().MaxChunkSizeBytes, mapCells))
+	}
+}
+
+// Of returns the overview of a cluster, without a forecast, a plan and maps: they
+// take longer.
+func Of(s *catalog.Snapshot) *Overview {
+	p := s.Parts()
+	o := &Overview{
+		Source: p.Source.Name, Version: p.Version, Time: p.Time,
+		Balancer: balancerOf(s), Answer: diagnosis.Why(s, diagnosis.Scope{}),
+		History: HistoryOf(s), DeletionsKnown: p.DeletionsKnown,
+		Forecasts: []forecast.Forecast{}, Untold: []string{},
+	}
+	if !p.ClusterID.IsZero() {
+		o.ClusterID = p.ClusterID.Hex()
+	}
+	for _, gap := range p.Source.Gaps {
+		o.Untold = append(o.Untold, gapText(gap))
+	}
+	o.Collections = collectionsOf(s)
+	o.Shards = shardsOf(s, o.Collections)
+	o.Totals = o.totals()
+	o.UnderWay = underWay(s, o.History)
+	o.Deletions = deletionsOf(p.Deletions)
+	return o
+}
+
+func gapText(gap catalog.Gap) string {
+	what := gap.What
+	for _, of := range []string{gap.Namespace, string(gap.Shard)} {
+		if of != "" {
+			what += " of " + of
+		}
+	}
+	return what + " could not be read: " + gap.Reason
+}
+
+func balancerOf(s *catalog.Snapshot) Balancer {
+	state, settings := s.Parts().Balancer, s.Settings()
+	b := Balancer{Mode: string(diagnosis.ModeOf(s)), InRound: state.InRound, Rounds: state.Rounds}
+	switch {
+	case settings.Window != nil:
+		b.Window = settings.Window.String()
+	case len(settings.Days) > 0:
+		b.Window = fmt.Sprintf("%d windows a week", len(settings.Days))
+	}
+	if opens, ok := settings.NextOpen(s.Time()); ok && !opens.Equal(s.Time()) {
+		b.Opens = opens
+	}
+	return b
+}
+
+func (o *Overview) totals() Totals {
+	t := Totals{Shards: len(o.Shards)}
+	for _, c := range o.Collections {
+		t.add(c.Holding)
+		if !c.Unsplittable {
+			t.Collections++
+		}
+		if c.State == NotBalanced || c.State == Held {
+			t.NotBalanced++
+		}
+	}
+	return t
+}
+
+func underWay(s *catalog.Snapshot, h History) []UnderWay {
+	list := []UnderWay{}
+	for _, r := range s.Parts().Reshardings {
+		list = append(list, UnderWay{
+			Kind: r.Kind, Namespace: r.Namespace, State: r.State, Since: r.Since,
+			Copied: r.CopiedBytes, Total: r.TotalBytes, Remaining: r.Remaining,
+		})
+	}
+	for _, m := range s.Parts().Migrations {
+		one := UnderWay{Kind: "moveChunk", Namespace: m.Namespace, From: m.From, To: m.To, Since: m.Since}
+		if len(m.Min) > 0 {
+			one.Min = diagnosis.Literal(m.Min)
+		}
+		if usual := h.Usual(m.Namespace); usual > 0 && !m.Since.IsZero() {
+			one.Remaining = max(0, usual-s.Time().Sub(m.Since))
+		}
+		list = append(list, one)
+	}
+	slices.SortStableFunc(list, func(a, b UnderWay) int { return a.Since.Compare(b.Since) })
+	return list
+}
+
+func deletionsOf(all []catalog.RangeDeletion) []Deletion {
+	type place struct {
+		shard catalog.ShardID
+		ns    string
+	}
+	sums := map[place]*Deletion{}
+	for _, d := range all {
+		at := place{d.Shard, d.Namespace}
+		if sums[at] == nil {
+			sums[at] = &Deletion{Shard: d.Shard, Namespace: d.Namespace}
+		}
+		sums[at].Ranges++
+		sums[at].Orphans += d.Orphans
+		if d.Processing {
+			sums[at].Running++
+		}
+	}
+	list := []Deletion{}
+	for _, d := range sums {
+		list = append(list, *d)
+	}
+	slices.SortFunc(list, func(a, b Deletion) int {
+		return cmp.Or(cmp.Compare(b.Orphans, a.Orphans), cmp.Compare(b.Ranges, a.Ranges),
+			strings.Compare(a.Namespace, b.Namespace), strings.Compare(string(a.Shard), string(b.Shard)))
+	})
+	return list
+}

@@ -1,0 +1,235 @@
+package report
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"io"
+	"strings"
+	"time"
+
+	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/plan"
+)
+
+//go:embed page.html page.css page.js
+var files embed.FS
+
+// How many lines a list of the page shows before somebody asks for the rest, and
+// how many collections are drawn chunk by chunk.
+const (
+	topLines = 20
+	topDrawn = 10
+	topSteps = 50
+	topParts = 20
+	topAlike = 3 // findings of one code
+)
+
+// Page writes an overview as one page of HTML that needs nothing else: it loads
+// nothing, and runs no script but its own. All that comes from the cluster is
+// text in it, whatever it looks like.
+func Page(to io.Writer, o *Overview) error {
+	style, err := files.ReadFile("page.css")
+	if err != nil {
+		return err
+	}
+	script, err := files.ReadFile("page.js")
+	if err != nil {
+		return err
+	}
+	t, err := template.New("page.html").Funcs(words).ParseFS(files, "page.html")
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer // an error leaves no half page
+	err = t.Execute(&b, page{
+		Overview: o, Style: template.CSS(style), Script: template.JS(script),
+		Policy: "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + hashOf(style) +
+			"; script-src " + hashOf(script),
+	})
+	if err != nil {
+		return err
+	}
+	_, err = b.WriteTo(to)
+	return err
+}
+
+// hashOf names a text in a content security policy, so that only it may run.
+func hashOf(text []byte) string {
+	sum := sha256.Sum256(text)
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}
+
+// page is what the template sees.
+type page struct {
+	*Overview
+	Style  template.CSS
+	Script template.JS
+	Policy string
+}
+
+// words are the functions of the template.
+var words = template.FuncMap{
+	"bytes": diagnosis.BytesText, "count": countText, "counted": countedText,
+	"time": timeText, "clock": clockText, "span": spanText,
+	"share": shareText, "deviation": deviationText, "remedy": remedyOf, "join": strings.Join,
+	"top": func(i int) bool { return i < topLines }, "spread": SpreadOf, "list": listOf,
+	"sum": func(a, b float64) float64 { return round(a + b) },
+}
+
+func timeText(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") }
+
+func clockText(t time.Time) string { return t.UTC().Format("15:04") }
+
+// spanText shows a time in its two largest units.
+func spanText(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	case d < time.Minute:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d < time.Hour:
+		return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
+	}
+	return fmt.Sprintf("%dd%dh", int(d.Hours())/24, int(d.Hours())%24)
+}
+
+// countText sets groups of three digits apart.
+func countText(n any) string {
+	digits := fmt.Sprint(n)
+	var b strings.Builder
+	for i, r := range digits {
+		if i > 0 && (len(digits)-i)%3 == 0 && digits[i-1] != '-' {
+			b.WriteByte(',')
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// countedText is a number of things.
+func countedText(n any, what string) string {
+	if text := countText(n); text != "1" {
+		return text + " " + what + "s"
+	}
+	return "1 " + what
+}
+
+// shareText is a part of a whole.
+func shareText(part, whole int64) string {
+	if whole <= 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%.1f %%", 100*float64(part)/float64(whole))
+}
+
+func deviationText(d float64) string { return fmt.Sprintf("%+.0f %%", 100*d) }
+
+// remedyOf is what to do in words; where there are commands they say it.
+func remedyOf(f diagnosis.Finding) string {
+	if len(f.Commands) > 0 {
+		return ""
+	}
+	return diagnosis.Define(f.Code).Remedy
+}
+
+// Verdict returns how the cluster is, in a word: critical, warning or fine.
+func (o *Overview) Verdict() string {
+	worst := diagnosis.Info
+	for _, f := range o.Answer.Symptoms {
+		worst = max(worst, f.Severity)
+	}
+	switch {
+	case o.Answer.Healthy():
+		return "fine"
+	case worst == diagnosis.Info:
+		return "info"
+	}
+	return worst.String()
+}
+
+// Name is the source without the options of its address.
+func (p page) Name() string {
+	name, _, _ := strings.Cut(p.Source, "?")
+	return name
+}
+
+// Steps are the first of a plan.
+func (page) Steps(p *plan.Plan) []plan.Step { return p.Steps[:min(len(p.Steps), topSteps)] }
+
+// Hidden is how many steps a plan has beyond Steps.
+func (page) Hidden(p *plan.Plan) int { return max(0, len(p.Steps)-topSteps) }
+
+// Drawn are the collections that are shown shard by shard and chunk by chunk.
+func (p page) Drawn() (list []Drawn) {
+	for i, c := range p.Collections[:min(len(p.Collections), topDrawn)] {
+		d := Drawn{Collection: c}
+		if i < len(p.Maps) {
+			d.Map = &p.Maps[i]
+		}
+		list = append(list, d)
+	}
+	return list
+}
+
+// Drawn is a collection with its map; nil where there is none.
+type Drawn struct {
+	Collection
+	Map *ChunkMap
+}
+
+// Undrawn is how many collections Drawn leaves out.
+func (p page) Undrawn() int { return len(p.Collections) - min(len(p.Collections), topDrawn) }
+
+// Largest are the shards that have most of a collection.
+func (page) Largest(c Drawn) []Part { return c.Parts[:min(len(c.Parts), topParts)] }
+
+// Rest says what the shards have that Largest leaves out; nothing where there are
+// none.
+func (page) Rest(c Drawn) string {
+	if len(c.Parts) <= topParts {
+		return ""
+	}
+	var sum Holding
+	for _, on := range c.Parts[topParts:] {
+		sum.add(on.Holding)
+	}
+	return fmt.Sprintf("%d more shards have %s in %s chunks.", len(c.Parts)-topParts, diagnosis.BytesText(sum.Bytes),
+		countText(sum.Chunks))
+}
+
+// findingList is what the template for findings takes.
+type findingList struct {
+	Title  string
+	Groups []findingGroup
+}
+
+// findingGroup are findings of one code. Those beyond the first few are folded.
+type findingGroup struct {
+	Code          diagnosis.Code
+	Shown, Folded []diagnosis.Finding
+}
+
+// listOf puts findings of one code together, where the first of them stands.
+func listOf(title string, list []diagnosis.Finding) findingList {
+	l := findingList{Title: title}
+	at := map[diagnosis.Code]int{}
+	for _, f := range list {
+		i, known := at[f.Code]
+		if !known {
+			i = len(l.Groups)
+			at[f.Code], l.Groups = i, append(l.Groups, findingGroup{Code: f.Code})
+		}
+		if g := &l.Groups[i]; len(g.Shown) < topAlike {
+			g.Shown = append(g.Shown, f)
+		} else {
+			g.Folded = append(g.Folded, f)
+		}
+	}
+	return l
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/pflag"
+
+	"shardsh/balancer/catalog/anonymous"
+	"shardsh/balancer/live"
+	"shardsh/balancer/report"
+	"shardsh/bindings/plaintext"
+)
+
+// reportLine is the command line of "shardsh report".
+type reportLine struct {
+	answerLine
+	redact bool
+}
+
+func (o *reportLine) groups() []flagGroup {
+	groups := []flagGroup{group("Options", func(f *pflag.FlagSet) {
+		f.BoolVar(&o.redact, "redact", false, "replace names and key values by random ones of the same order and length")
+		o.flags(f, "html", "json")
+	})}
+	return append(groups, connectionFlags(&o.server)...)
+}
+
+func (o *reportLine) check() error {
+	if err := o.checkFormat("html", "json"); err != nil {
+		return err
+	}
+	if o.format == "html" && o.file == "" {
+		return usagef("report needs -o FILE for the page, or -o - for standard output")
+	}
+	return nil
+}
+
+// writeReport is "shardsh report": a cluster as one page for a browser.
+func (env environment) writeReport(ctx context.Context) error {
+	var o reportLine
+	groups := o.groups()
+	err := env.parseSource(&o.sourceLine, groups)
+	switch {
+	case err != nil:
+		return err
+	case o.help:
+		env.printReportHelp(groups)
+		return nil
+	}
+	if err := o.check(); err != nil {
+		return err
+	}
+	if o.file == "-" && o.format == "html" && isTerminal(env.stdout) {
+		return usagef("a page is not for a terminal: give -o FILE")
+	}
+	ctx, cancel := o.bounded(ctx)
+	defer cancel()
+	s, err := env.snapshot(ctx, o.sourceLine, live.ReaderOptions{Compliance: true})
+	if err != nil {
+		return err
+	}
+	if o.redact {
+		if s, err = anonymous.Snapshot(s, unpredictable()); err != nil {
+			return fmt.Errorf("--redact: %w", err)
+		}
+	}
+	overview := report.Full(s)
+	if err := env.write(o.answerLine, func(to io.Writer) error {
+		if o.format == "json" {
+			return writeJSON(to, overview)
+		}
+		// HTML escapes what browsers obey; the rest is what turns the order of a text
+		// around.
+		return report.Page(plaintext.NewWriter(to), overview)
+	}); err != nil {
+		return err
+	}
+	if o.file != "-" && o.file != "" {
+		notice(env.stderr, o.quiet, "%s: %s", o.file, overview.Answer.Headline())
+	}
+	return nil
+}
+
+func (env environment) printReportHelp(groups []flagGroup) {
+	fmt.Fprintf(env.stdout, `Writes a page for a browser about a cluster: what is where, what is wrong and
+what to do, what moved and failed in the last day, how long the rest takes, and
+the first steps of a plan. The page is one file that loads nothing else, and can
+be mailed and printed. Nothing on the cluster changes.
+
+Usage:
+  shardsh report [options] [address] -o FILE
+
+%s
+Examples:
+  shardsh report mongodb://host:27017 -o report.html
+  shardsh report --from cluster.snap --redact -o share.html
+  shardsh report mongodb://host:27017 --json
+`, groupUsage(groups))
+}
