@@ -53,6 +53,10 @@ type Config struct {
 	Held func(time.Duration)
 	// Snapshot is a file, made by Save, to begin with instead of a Topology.
 	Snapshot string
+	// Picture is a cluster to play, another thing to begin with instead of a
+	// Topology: its metadata, and virtual data of its sizes. Virtual time begins at
+	// its time, whatever Start says.
+	Picture *catalog.Snapshot
 }
 
 // Cluster is a mock sharded cluster.
@@ -173,13 +177,25 @@ func (c *Cluster) setParameters(cfg Config) error {
 
 // furnish gives the empty cluster what it holds at the start.
 func (c *Cluster) furnish(cfg Config) error {
-	switch {
-	case cfg.Topology != nil && cfg.Snapshot != "":
+	if cfg.Topology != nil && cfg.begins() {
 		return errors.New("a topology and a snapshot exclude each other")
-	case cfg.DBPath != "":
+	}
+	if cfg.DBPath != "" {
 		return c.openDisk(cfg)
+	}
+	return c.begin(cfg)
+}
+
+// begins reports whether the cluster is to begin as another one was.
+func (cfg Config) begins() bool { return cfg.Snapshot != "" || cfg.Picture != nil }
+
+// begin gives the empty cluster what a new one is to hold.
+func (c *Cluster) begin(cfg Config) error {
+	switch {
 	case cfg.Snapshot != "":
 		return c.openSnapshot(cfg)
+	case cfg.Picture != nil:
+		return c.openPicture(cfg)
 	}
 	return c.buildNew(cfg)
 }

@@ -56,7 +56,7 @@ func (c *Cluster) furnishFrom(k *keeper, cfg Config) error {
 	if !k.file.Begun() {
 		return c.furnishNew(k, cfg)
 	}
-	if cfg.Topology != nil || cfg.Snapshot != "" {
+	if cfg.Topology != nil || cfg.begins() {
 		return fmt.Errorf("dbpath %s: %w", cfg.DBPath, ErrHoldsCluster)
 	}
 	err := k.file.Read(func(from disk.Source) error {
@@ -79,11 +79,7 @@ func (c *Cluster) furnishFrom(k *keeper, cfg Config) error {
 }
 
 func (c *Cluster) furnishNew(k *keeper, cfg Config) error {
-	furnish := c.buildNew
-	if cfg.Snapshot != "" {
-		furnish = c.openSnapshot
-	}
-	if err := furnish(cfg); err != nil {
+	if err := c.begin(cfg); err != nil {
 		return err
 	}
 	return k.file.Begin(func(emit func(disk.Entry)) { k.tracker.capture(c, true, emit) })

@@ -1,10 +1,16 @@
 package mock
 
 import (
+	"cmp"
 	"fmt"
 
+	"go.mongodb.org/mongo-driver/v2/bson"
+
 	"shardsh/balancer"
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/disk"
+	"shardsh/balancer/mock/store"
+	"shardsh/balancer/sim"
 )
 
 // Save writes the whole cluster to a file that Load and Config.Snapshot read.
@@ -32,6 +38,197 @@ func (c *Cluster) openSnapshot(cfg Config) error {
 	}
 	c.rollBack()
 	return nil
+}
+
+// openPicture fills the empty cluster with what a catalog.Snapshot tells of a
+// real one: its metadata as it was, and virtual data of the sizes that its shards
+// told of. What no metadata tell is missing: documents, orphans, collections that
+// are not tracked, and what was under way.
+func (c *Cluster) openPicture(cfg Config) error {
+	p := cfg.Picture.Parts()
+	state := c.storedState()
+	state.Time, state.Stamp, state.Release, state.HadTwo =
+		p.Time.UnixNano(), p.ClusterTime, p.Release.String(), len(p.Shards) > 1
+	if err := c.restoreState(state); err != nil {
+		return err
+	}
+	if err := c.adjust(cfg); err != nil {
+		return err
+	}
+	pb := pictureBuilder{c, cfg.Picture}
+	for _, part := range []func() error{pb.config, pb.logs, pb.collections} {
+		if err := part(); err != nil {
+			return fmt.Errorf("snapshot: %w", err)
+		}
+	}
+	pb.deletions(p.Deletions)
+	c.rollBack()
+	return nil
+}
+
+// pictureBuilder puts a catalog.Snapshot into an empty cluster.
+type pictureBuilder struct {
+	c    *Cluster
+	from *catalog.Snapshot
+}
+
+// config puts the documents of the config database in.
+func (pb pictureBuilder) config() error {
+	if err := pb.c.builder().config(); err != nil {
+		return err
+	}
+	for _, name := range []string{
+		configSettings, configShards, configDatabases, configCollections, configTags, configVersion,
+	} {
+		docs, err := pb.from.Documents(name)
+		if err != nil {
+			return err
+		}
+		coll := pb.c.config.Collection(name)
+		for record := range coll.Scan() {
+			coll.Delete(record) // of a new cluster: its id
+		}
+		for _, doc := range docs {
+			if doc = pb.entry(name, doc); doc == nil {
+				continue
+			}
+			if _, err := coll.Insert(doc); err != nil {
+				return fmt.Errorf("config.%s: %w", name, err)
+			}
+		}
+	}
+	for _, r := range pb.from.Parts().Routers {
+		if r.ID == routerName {
+			continue
+		}
+		err := pb.c.config.insert(configMongos, bson.D{{Key: "_id", Value: r.ID},
+			{Key: "mongoVersion", Value: r.Version}, {Key: "ping", Value: bson.NewDateTimeFromTime(r.Ping)}})
+		if err != nil {
+			return fmt.Errorf("config.mongos: %w", err)
+		}
+	}
+	for _, shard := range pb.from.Shards() {
+		pb.c.shards[shard.ID] = newShard(shard.ID)
+	}
+	return nil
+}
+
+// entry returns a document as the mock has it: none of a collection whose chunks
+// are not known, and with a timestamp, which collections have since 5.0, since the
+// mock's chunks belong to them as they do since then.
+func (pb pictureBuilder) entry(of string, doc bson.Raw) bson.Raw {
+	if of != configCollections {
+		return doc
+	}
+	ns, _ := doc.Lookup("_id").StringValueOK()
+	coll := pb.from.Collection(ns)
+	switch {
+	case coll == nil || coll.Table == nil:
+		return nil
+	case coll.ChunksByUUID():
+		return doc
+	}
+	var fields bson.D
+	if bson.Unmarshal(doc, &fields) != nil {
+		return doc // who reads the entry will say so
+	}
+	set(&fields, "timestamp", timestampOf(coll))
+	return encode(fields)
+}
+
+// timestampOf is the timestamp of a collection that has none.
+func timestampOf(coll *catalog.CollectionState) bson.Timestamp {
+	return bson.Timestamp{T: uint32(max(1, coll.LastMod.Unix())), I: 1}
+}
+
+// logs puts in what the logs tell of the time before.
+func (pb pictureBuilder) logs() error {
+	p := pb.from.Parts()
+	for name, entries := range map[string][]catalog.LogEntry{configChangelog: p.Changes, configActionlog: p.Actions} {
+		for _, e := range entries {
+			if _, err := pb.c.config.Collection(name).Insert(e.Raw); err != nil {
+				return fmt.Errorf("config.%s: %w", name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// collections gives the shards their collections, with virtual data.
+func (pb pictureBuilder) collections() error {
+	for _, coll := range pb.from.Collections() {
+		if coll.Table == nil {
+			continue
+		}
+		table := coll.Table
+		if !coll.ChunksByUUID() {
+			var err error
+			if table, err = catalog.NewRoutingTable(coll.Pattern, coll.Epoch, timestampOf(coll), table.All()); err != nil {
+				return err
+			}
+		}
+		pb.c.config.tables[coll.Namespace] = table
+		for _, id := range coll.Table.Owners() {
+			s := pb.c.shards[id]
+			if s == nil {
+				return fmt.Errorf("a chunk of %s is on the shard %s, which is not there", coll.Namespace, id)
+			}
+			local := newLocal(coll.UUID, nil, coll.Namespace)
+			index := store.IndexSpec{Name: indexName(coll.Pattern), Key: coll.Pattern.Doc(), Unique: coll.Unique}
+			if _, there := local.keyIndex(coll.Pattern); !there {
+				if err := local.docs.CreateIndex(index); err != nil {
+					return fmt.Errorf("the index of %s: %w", coll.Namespace, err)
+				}
+			}
+			s.colls[coll.Namespace] = local
+		}
+		pb.fill(coll)
+	}
+	return nil
+}
+
+// fill lays virtual data over the chunks: on each shard as much as it has, each
+// chunk with what was measured or else as much as the shard's others. Chunks of
+// shards that did not tell hold what a simulation takes them to hold.
+func (pb pictureBuilder) fill(coll *catalog.CollectionState) {
+	contents := sim.Measured(coll, cmp.Or(coll.MaxChunkSizeBytes, pb.from.Settings().MaxChunkSizeBytes))
+	for _, id := range coll.Table.Owners() {
+		left, known := coll.Sizes[id]
+		docs, bytes := left.Documents, left.Bytes
+		virtual := &pb.c.shards[id].colls[coll.Namespace].virtual
+		var last extent
+		for chunk := range coll.Table.Owned(id, catalog.Key{}, catalog.Key{}) {
+			virtual.add(last)
+			held := contents(chunk)
+			last = extent{min: chunk.Min, max: chunk.Max, docs: held.Documents, bytes: held.Bytes}
+			docs, bytes = docs-held.Documents, bytes-held.Bytes
+		}
+		if known { // what dividing has left over
+			last.docs, last.bytes = max(0, last.docs+docs), max(0, last.bytes+bytes)
+		}
+		virtual.add(last)
+	}
+}
+
+// deletions gives the shards the ranges that they have still to delete, which hold
+// nothing here.
+func (pb pictureBuilder) deletions(list []catalog.RangeDeletion) {
+	for _, d := range list {
+		s, coll := pb.c.shards[d.Shard], pb.from.Collection(d.Namespace)
+		if s == nil || coll == nil || s.colls[d.Namespace] == nil {
+			continue
+		}
+		lower, errLower := coll.Pattern.Key(d.Min)
+		upper, errUpper := coll.Pattern.Key(d.Max)
+		if errLower != nil || errUpper != nil || !coll.UUID.Equal(d.UUID) {
+			continue // of a collection that had this name before
+		}
+		task := &rangeDeletion{coll: coll.Collection, min: lower, max: upper, at: d.Timestamp}
+		if !d.Delayed {
+			task.when = deletionNow
+		}
+		s.deletions, s.deletionsChanged = append(s.deletions, task), true
+	}
 }
 
 // Restored loads a stored state into a cluster that does not run, and returns

@@ -46,11 +46,7 @@ func onePass(b *testing.B) time.Duration {
 	return best
 }
 
-<<<<<<< HEAD
-func measures(b *testing.B) {
-=======
 func reportAnswer(b *testing.B) {
->>>>>>> main
 	b.Helper()
 	each := b.Elapsed() / time.Duration(b.N)
 	b.ReportMetric(float64(each)/float64(onePass(b)), "passes/op")
@@ -82,11 +78,7 @@ func runs(b *testing.B, binary string, args []string, codes ...int) {
 		}
 	}
 	b.ReportMetric(float64(peak)/1024, "peak-MB")
-<<<<<<< HEAD
-	measures(b)
-=======
 	reportAnswer(b)
->>>>>>> main
 }
 
 // From nothing to the first result of a script, as a process of its own.
@@ -145,11 +137,7 @@ func BenchmarkCommand(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
-<<<<<<< HEAD
-			measures(b)
-=======
 			reportAnswer(b)
->>>>>>> main
 		})
 	}
 }

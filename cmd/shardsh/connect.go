@@ -68,7 +68,13 @@ func (env environment) connectMock(o commandLine, interactive bool) (*connection
 		Version:    o.serverVersion.release,
 		Parameters: map[string]any{},
 		DBPath:     o.dbpath,
-		Snapshot:   o.snapshot,
+	}
+	played, err := beginWith(&cfg, o.snapshot)
+	if err != nil {
+		return nil, err
+	}
+	if o.mockTime == "" {
+		ownTime(&cfg)
 	}
 	if o.mock == "" && o.keeps() {
 		cfg.Topology = nil
@@ -115,11 +121,18 @@ func (env environment) connectMock(o commandLine, interactive bool) (*connection
 	if database == "" {
 		database = "test"
 	}
+	what, deployment := "mock", "mock: mongos"
+	if played != nil {
+		what, deployment = pictureName(played), "snapshot: mongos"
+		for _, lack := range lacks(played) {
+			notice(env.stderr, !o.wantsNotices(interactive), "%s", lack)
+		}
+	}
 	return &connection{
 		noRetryWrites: o.server.retryWrites.given && !o.server.retryWrites.on, apiVersion: o.server.apiVersion,
-		client: client, address: "mongodb://mock:27017/", database: database, deployment: "mock: mongos",
+		client: client, address: "mongodb://mock:27017/", database: database, deployment: deployment,
 		serverVersion: cluster.Version(),
-		cluster:       fmt.Sprintf("mock, %d shards, %s time", cluster.ShardCount(), timeName(cfg.RealTime, o.mockTime)),
+		cluster:       fmt.Sprintf("%s, %d shards, %s time", what, cluster.ShardCount(), timeName(cfg.RealTime, o.mockTime)),
 		clock:         cluster.Clock(),
 		virtualTime:   !cfg.RealTime,
 		settings:      settings,

@@ -44,7 +44,8 @@ func (env environment) finish(ctx context.Context, err error) int {
 	var quit *script.ExitError
 	var findings findingsError
 	switch {
-	case err == nil, errors.As(err, &quit), errors.As(err, &findings), errors.As(err, new(reportedError)):
+	case err == nil, errors.As(err, &quit), errors.As(err, &findings), errors.As(err, new(reportedError)),
+		errors.As(err, new(pluginError)):
 	case code == exitSIGINT || code == exitSIGTERM:
 		fmt.Fprintln(env.stderr, "Stopping execution...")
 	case errors.As(err, &usage):
@@ -94,6 +95,8 @@ func (env environment) shell(ctx context.Context, o commandLine) error {
 	defer conn.close()
 	switch {
 	case interactive: // the banner says it
+	case o.snapshot != "":
+		notice(env.stderr, o.quiet, "Using a %s.", conn.cluster)
 	case o.usesMock() && o.mock == "":
 		notice(env.stderr, o.quiet, "No address given: using the embedded %s.", conn.cluster)
 	case conn.address != "":

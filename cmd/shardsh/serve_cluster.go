@@ -134,7 +134,17 @@ func (o serveLine) newCluster(topology *mock.Topology, logger *slog.Logger) (*mo
 	cfg := mock.Config{
 		Topology: topology, Pace: pace, RealTime: o.mockTime == "real", Version: o.serverVersion.release, Seed: o.seed,
 		Logger: logger, Parameters: map[string]any{},
-		DBPath: o.dbpath, Snapshot: o.snapshot,
+		DBPath: o.dbpath,
+	}
+	played, err := beginWith(&cfg, o.snapshot)
+	if err != nil {
+		return nil, err
+	}
+	if played != nil {
+		logger.Info("playing a cluster of which a file has the metadata", "file", o.snapshot, "time", played.Time())
+		for _, lack := range lacks(played) {
+			logger.Warn(lack)
+		}
 	}
 	if o.keeps() && !o.described {
 		cfg.Topology = nil

@@ -1,6 +1,7 @@
 package snaptest
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"iter"
@@ -33,10 +34,8 @@ type Scale struct {
 func Million() Scale { return Scale{Shards: 100, Chunks: 1_000_000, Collections: 5} }
 
 func (s Scale) orUsual() Scale {
-	s.Shards, s.Chunks, s.Collections = max(s.Shards, 3), max(s.Chunks, 1000), max(s.Collections, 1)
-	if s.ChunkBytes == 0 {
-		s.ChunkBytes = 32 << 20
-	}
+	s.Shards, s.Chunks, s.Collections = cmp.Or(s.Shards, 3), cmp.Or(s.Chunks, 1000), cmp.Or(s.Collections, 1)
+	s.ChunkBytes = cmp.Or(s.ChunkBytes, 32<<20)
 	return s
 }
 

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"shardsh/balancer/catalog/snapfile"
+	"shardsh/balancer/catalog/snaptest"
+)
+
+// A file of shardsh snapshot is played, and what is done there stays there.
+func TestSnapshotIsPlayed(t *testing.T) {
+	file := snaptest.LargeFile(t, snaptest.Scale{Shards: 4, Chunks: 40, Empty: 1, ChunkBytes: 256 << 20})
+	before, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, stdout, stderr := runProgram(t, "", "--snapshot", file, "--verbose", "--eval", `
+		const on = () => sh.listShards().map(s => db.getSiblingDB("config").chunks.countDocuments({ shard: s._id }))
+		print(new Date(mock.now()).toISOString().slice(0, 16), JSON.stringify(on()))
+		sh.startBalancer(); mock.advance("12h")
+		print(new Date(mock.now()).toISOString().slice(0, 16), on()[3] > 0)
+		print(sh.getShardedDataDistribution().toArray().find(d => d.ns == "db.c0").shards.every(s => s.ownedSizeBytes > 2e9))
+		print(db.getSiblingDB("db").c0.countDocuments({}))`)
+	if code != exitOK {
+		t.Fatalf("exit code %d, stderr %q", code, stderr)
+	}
+	lines := strings.Split(strings.TrimSpace(stdout), "\n")
+	if len(lines) != 4 || !strings.HasPrefix(lines[0], "2026-03-02T12:00 [") || !strings.HasSuffix(lines[0], ",0]") ||
+		lines[1] != "2026-03-03T00:00 true" || lines[2] != "true" || lines[3] != "0" {
+		t.Errorf("%q", stdout)
+	}
+	if want := "mock of large.snap (2026-03-02 12:00:00 UTC), 4 shards, virtual time"; !strings.Contains(stderr, want) {
+		t.Errorf("stderr %q does not tell of the %s", stderr, want)
+	}
+	if after, err := os.ReadFile(file); err != nil || string(after) != string(before) {
+		t.Errorf("the file has changed (%v)", err)
+	}
+	if code, _, stderr := runProgram(t, "", "--snapshot", file, "--dbpath", t.TempDir(), "--eval", "1"); code != exitOK {
+		t.Errorf("with --dbpath: exit code %d, stderr %q", code, stderr)
+	}
+}
+
+// What the file does not tell is told.
+func TestSnapshotThatLacks(t *testing.T) {
+	s := snaptest.Large(t, snaptest.Scale{Chunks: 10, Collections: 2})
+	unknown := *s.Collection("db.c0")
+	unknown.Sizes = nil
+	chunkless := *s.Collection("db.c1")
+	chunkless.Table = nil
+	file := filepath.Join(t.TempDir(), "lacking.snap")
+	if err := snapfile.Save(file, s.WithCollection(&unknown).WithCollection(&chunkless)); err != nil {
+		t.Fatal(err)
+	}
+	code, stdout, stderr := runProgram(t, "", "--snapshot", file, "--verbose", "--eval",
+		`print(db.getSiblingDB("config").collections.distinct("_id"))`)
+	if code != exitOK || !strings.Contains(stdout, "db.c0") || strings.Contains(stdout, "db.c1") {
+		t.Errorf("exit code %d, stdout %q", code, stdout)
+	}
+	for _, want := range []string{"db.c1 is missing", "the sizes of db.c0 are not known on 2 shards: chunks"} {
+		if !strings.Contains(stderr, want) {
+			t.Errorf("stderr %q does not say that %s", stderr, want)
+		}
+	}
+}
+
+func TestSnapshotThatIsNone(t *testing.T) {
+	cut := snaptest.LargeFile(t, snaptest.Scale{})
+	whole, err := os.ReadFile(cut)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(cut, whole[:len(whole)/2], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for file, want := range map[string]string{
+		"picture_test.go": "neither what shardsh snapshot writes nor what mock.save() does",
+		"no-such-file":    "no such file",
+		cut:               "damaged snapshot: it is cut short",
+	} {
+		for _, args := range [][]string{{"--eval", "1"}, {"serve", "--port", "0"}} {
+			code, _, stderr := runProgram(t, "", append(args, "--snapshot", file)...)
+			if code != exitUsage || !strings.Contains(stderr, want) || !strings.Contains(stderr, filepath.Base(file)) {
+				t.Errorf("%s with %v: exit code %d, stderr %q", file, args, code, stderr)
+			}
+		}
+	}
+}
