@@ -1,5 +1,5 @@
-// Package findings shows what diagnosis found as text: at the prompt, in pipes
-// and in files.
+// Package findings shows what diagnosis found, and what was planned, as text: at
+// the prompt, in pipes and in files.
 package findings
 
 import (
@@ -125,6 +125,12 @@ func (p *page) remedy(f diagnosis.Finding, now time.Time) {
 		}
 	default:
 		p.wrapped(indent, who+diagnosis.Define(f.Code).Remedy)
+	}
+	for i, command := range f.Instead {
+		if i == 0 {
+			p.line(indent, "or at once:")
+		}
+		p.line(indent+2, command)
 	}
 	if !f.Due.IsZero() {
 		p.wrapped(indent, "by itself at "+moment(f.Due, f.Due.Sub(now), "in %s"))
