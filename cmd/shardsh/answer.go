@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
 	"slices"
@@ -44,7 +45,7 @@ func (o *answerLine) checkFormat(formats ...string) error {
 }
 
 // write has show write the answer where it is to go. A file is there as a whole
-// or not at all.
+// or not at all; what is no file, such as /dev/null, is not replaced by one.
 func (env environment) write(o answerLine, show func(io.Writer) error) error {
 	if o.file == "" || o.file == "-" {
 		to := env.told()
@@ -54,20 +55,10 @@ func (env environment) write(o answerLine, show func(io.Writer) error) error {
 		return buffered(to, show)
 	}
 	if foreign.Special(o.file) {
-		return writeTo(o.file, os.O_WRONLY, show)
+		return writeInto(o.file, show)
 	}
 	part := o.file + ".tmp"
-	err := writeTo(part, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, show)
-	if err == nil {
-		return os.Rename(part, o.file)
-	}
-	_ = os.Remove(part) // the first error is what counts
-	return err
-}
-
-// writeTo has show write to a path, which is opened with the flags.
-func writeTo(path string, flags int, show func(io.Writer) error) error {
-	f, err := os.OpenFile(path, flags, 0o600)
+	f, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
@@ -75,7 +66,20 @@ func writeTo(path string, flags int, show func(io.Writer) error) error {
 	if closed := f.Close(); err == nil {
 		err = closed
 	}
+	if err == nil {
+		return os.Rename(part, o.file)
+	}
+	_ = os.Remove(part) // the first error is what counts
 	return err
+}
+
+// writeInto writes to what is there already: a device, or a pipe with a name.
+func writeInto(path string, show func(io.Writer) error) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(buffered(f, show), f.Close())
 }
 
 func buffered(to io.Writer, show func(io.Writer) error) error {
