@@ -12,9 +12,10 @@ import (
 type Cluster struct {
 	*diagnosis.Diagnosis
 	// Inconsistencies are what checkMetadataConsistency found, unless Unasked says
-	// why it was not asked.
+	// why such a source can't be asked, or Refused why it did not answer.
 	Inconsistencies []catalog.Inconsistency
 	Unasked         string
+	Refused         string
 }
 
 // looking is one rule at work on a cluster.

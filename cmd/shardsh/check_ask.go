@@ -231,7 +231,7 @@ func (a *asking) cluster(ctx context.Context) (c check.Cluster, err error) {
 	}
 	c.Diagnosis = diagnosis.Of(s)
 	if needs.Has(check.Metadata) {
-		c.Inconsistencies, c.Unasked, err = inconsistencies(ctx, asker, s.Release())
+		err = askMetadata(ctx, asker, &c)
 	}
 	return c, err
 }
@@ -293,16 +293,16 @@ func (a *asking) snapshot(ctx context.Context, asker live.Asker, needs check.Nee
 	return live.NewReader(a.conn.client, live.ReaderOptions{Source: source, Compliance: true}).Read(ctx)
 }
 
-// inconsistencies asks the cluster to compare its metadata.
-func inconsistencies(
-	ctx context.Context, asker live.Asker, release catalog.Release,
-) (list []catalog.Inconsistency, unasked string, err error) {
-	if !release.AtLeast(catalog.Release70) {
-		return nil, fmt.Sprintf("servers of release %s don't look, 7.0 is the first that does", release), nil
+// askMetadata has the cluster compare its metadata.
+func askMetadata(ctx context.Context, asker live.Asker, c *check.Cluster) (err error) {
+	if release := c.Release(); !release.AtLeast(catalog.Release70) {
+		c.Unasked = fmt.Sprintf("servers of release %s don't look, 7.0 is the first that does", release)
+		return nil
 	}
-	list, err = live.Inconsistencies(ctx, asker)
+	c.Inconsistencies, err = live.Inconsistencies(ctx, asker)
 	if err != nil && ctx.Err() == nil {
-		return nil, err.Error(), nil
+		c.Refused = err.Error()
+		return nil
 	}
-	return list, "", err
+	return err
 }
