@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -266,17 +267,15 @@ var parts = []struct {
 	{check.Reach, live.Reach},
 }
 
-// snapshot looks at the cluster, and reads all of it where that is needed: for a
-// forecast, if there is a window.
+// snapshot looks at the cluster, and reads all of it where that is needed.
 func (a *asking) snapshot(ctx context.Context, asker live.Asker, needs check.Need) (*catalog.Snapshot, error) {
 	source := catalog.Source{Kind: catalog.SourceLive, Name: a.conn.address}
 	if a.line.usesMock() {
 		source.Kind = catalog.SourceMock
 	}
 	look := live.Look{
-		Source: source,
 		Parts:  live.Identity | live.Settings | live.Balancer | live.Shards | live.Collections,
-		Span:   a.policy.Span, Tolerant: true, Judge: a.policy.Namespaces.Match,
+		Source: source, Span: a.policy.Span, Tolerant: true, Judge: a.policy.Namespaces.Match,
 	}
 	for _, p := range parts {
 		if needs.Has(p.need) {
@@ -287,10 +286,25 @@ func (a *asking) snapshot(ctx context.Context, asker live.Asker, needs check.Nee
 	if err != nil {
 		return nil, err
 	}
-	if settings := seen.Settings(); !needs.Has(check.Tables) || settings.Window == nil && len(settings.Days) == 0 {
+	refused := silentAboutBalance(seen.Snapshot)
+	if !refused && !(needs.Has(check.Tables) && hasWindow(seen.Snapshot)) {
 		return seen.Snapshot, nil
 	}
-	return live.NewReader(a.conn.client, live.ReaderOptions{Source: source, Compliance: true}).Read(ctx)
+	return live.NewReader(a.conn.client, live.ReaderOptions{Source: source, Compliance: !refused}).Read(ctx)
+}
+
+// hasWindow reports whether there is something to forecast.
+func hasWindow(s *catalog.Snapshot) bool {
+	settings := s.Settings()
+	return settings.Window != nil || len(settings.Days) > 0
+}
+
+// silentAboutBalance reports whether the server did not say of a collection whether
+// it is balanced, as it does not to those who only monitor. The rules can be asked
+// instead then, unless shards are down, whose data they would have to know.
+func silentAboutBalance(s *catalog.Snapshot) bool {
+	down := slices.ContainsFunc(s.Shards(), func(s catalog.ShardState) bool { return s.Unreachable != "" })
+	return !down && slices.ContainsFunc(s.Parts().Source.Gaps, func(g catalog.Gap) bool { return g.What == "balance" })
 }
 
 // askMetadata has the cluster compare its metadata.

@@ -117,7 +117,8 @@ func stateOf(r *check.Result, b diagnosis.Balance) string {
 	for _, f := range r.Findings {
 		if f.Rule == "compliant" && f.About.Namespace == b.Namespace {
 			if f.Unknown {
-				state = "not known: " + f.Sentence
+				_, why, _ := strings.Cut(f.Sentence, ": ")
+				state = "not known: " + why
 			}
 			excuse = f.Excuse
 		}
