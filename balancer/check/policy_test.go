@@ -130,7 +130,8 @@ func TestBaseline(t *testing.T) {
 		id   byte
 		want string
 	}{
-		"the same":       {newCluster(coll("x.y", jumbo(3), uneven)), 1, "passed; warning x.y (as in the baseline); warning x.y 3 (as in the baseline)"},
+		"the same": {newCluster(coll("x.y", jumbo(3), uneven)), 1,
+			"passed; warning x.y (as in the baseline); warning x.y 3 (as in the baseline)"},
 		"better":         {newCluster(coll("x.y", jumbo(2))), 1, "passed; warning x.y 2 (as in the baseline)"},
 		"more of it":     {newCluster(coll("x.y", jumbo(4))), 1, "failed; warning x.y 4"},
 		"of another":     {newCluster(coll("x.z", jumbo(3))), 1, "failed; warning x.z 3"},
@@ -166,7 +167,8 @@ func TestBaseline(t *testing.T) {
 
 // TestWorst: findings count more than what could not be asked.
 func TestWorst(t *testing.T) {
-	fine, bad := newCluster().report(check.Default()), newCluster(coll("x.y", violates("draining"))).report(check.Default())
+	fine := newCluster().report(check.Default())
+	bad := newCluster(coll("x.y", violates("draining"))).report(check.Default())
 	var silent check.Report
 	for want, list := range map[check.Status][]check.Report{
 		check.Passed: {fine, fine}, check.Failed: {fine, silent, bad, silent}, check.Unknown: {fine, silent},

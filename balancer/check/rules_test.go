@@ -220,7 +220,8 @@ func balancerCases(t *testing.T) []ruleCase {
 		{"one failed", "moves", "", nil, moves(catalog.Outcome{Error: "x", From: "a", To: "b", Count: 1}),
 			"failed; warning a 1"},
 		{"by pairs of shards", "moves", "3", nil, moves(catalog.Outcome{Error: "x", From: "a", To: "b", Count: 2},
-			catalog.Outcome{Error: "y", From: "a", To: "b", Count: 2}, catalog.Outcome{Error: "x", From: "b", To: "a", Count: 3}),
+			catalog.Outcome{Error: "y", From: "a", To: "b", Count: 2},
+			catalog.Outcome{Error: "x", From: "b", To: "a", Count: 3}),
 			"failed; warning a 4"},
 		{"not allowed", "moves", "", nil, moves().gap("changelog", ""), "unknown; unknown"},
 	}

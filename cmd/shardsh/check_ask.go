@@ -243,9 +243,6 @@ func (a *asking) needs() check.Need {
 	if a.o.format == "json" || a.o.format == "prometheus" {
 		needs |= check.Sizes | check.Counts | check.Verdicts | check.Zones
 	}
-	if a.o.format == "text" {
-		needs |= check.Verdicts
-	}
 	return needs
 }
 

@@ -57,7 +57,7 @@ func TestPolicyMistakes(t *testing.T) {
 		"rules:\n  jumbo:\n    max: 5%":        `3: jumbo: "5%" is nothing like 100`,
 		"rules:\n  zones: {max: 5}":            "2: the rule zones has no threshold",
 		"rules:\n  zones: {severity: criticl}": `2: there is no severity "criticl"; did you mean critical?`,
-		"allow: [drain]":                       `1: there is no work to allow "drain"; there are draining, defragmenting, resharding`,
+		"allow: [drain]":                       `1: there is no work to allow "drain"; there are draining, `,
 		"since: never":                         `1: "never" is no time above 0`,
 		"ns: {a: b}":                           "1: this has to be a text or a list of them",
 		"ns: [[a]]":                            "1: this has to be a text or a list of them",
@@ -100,7 +100,8 @@ func TestPolicyAndOptions(t *testing.T) {
 	jumbo, _ := p.Choice("jumbo")
 	window, _ := p.Choice("window")
 	orphans, _ := p.Choice("orphans")
-	if p.FailOn != diagnosis.Info || p.Span != time.Minute || jumbo.Max.Value != 7 || jumbo.Severity != diagnosis.Critical ||
+	if p.FailOn != diagnosis.Info || p.Span != time.Minute || jumbo.Max.Value != 7 ||
+		jumbo.Severity != diagnosis.Critical ||
 		!window.On || window.Max.String() != "2d" || orphans.Severity != diagnosis.Info ||
 		fmt.Sprint(p.Allow, p.Namespaces.Only) != "[defragmenting] [shop.* crm.people x.*]" {
 		t.Errorf("%+v", p)

@@ -23,7 +23,8 @@ var checkPrivileges = []struct{ resource, action, rule string }{
 // without one of them a rule is not known. clusterMonitor has all but the last.
 func TestCheckPrivileges(t *testing.T) {
 	directory := access.NewDirectory()
-	err := directory.Create("admin", "root", access.Draft{Password: "pw", Roles: []access.Role{{Role: "root", Database: "admin"}}})
+	root := access.Draft{Password: "pw", Roles: []access.Role{{Role: "root", Database: "admin"}}}
+	err := directory.Create("admin", "root", root)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,13 +39,16 @@ func TestCheckPrivileges(t *testing.T) {
 			}
 		}
 		script := fmt.Sprintf("db.adminCommand({createRole: '%s', privileges: [%s], roles: []}); "+
-			"db.getSiblingDB('admin').createUser({user: '%s', pwd: 'pw', roles: ['%s']}); null", name, strings.Join(list, ", "), name, name)
-		if code, out, stderr := runProgram(t, "", "mongodb://root:pw@"+cluster.address, "--quiet", "--eval", script); code != 0 {
+			"db.getSiblingDB('admin').createUser({user: '%s', pwd: 'pw', roles: ['%s']}); null",
+			name, strings.Join(list, ", "), name, name)
+		asRoot := "mongodb://root:pw@" + cluster.address
+		if code, out, stderr := runProgram(t, "", asRoot, "--quiet", "--eval", script); code != 0 {
 			t.Fatalf("%s%s", out, stderr)
 		}
 	}
 	unknown := func(name string) (list []string) {
-		_, stdout, _ := runProgram(t, "", "check", "--json", "--rules", "all", fmt.Sprintf("mongodb://%s:pw@%s/admin", name, cluster.address))
+		address := fmt.Sprintf("mongodb://%s:pw@%s/admin", name, cluster.address)
+		_, stdout, _ := runProgram(t, "", "check", "--json", "--rules", "all", address)
 		doc := checkDocument(t, stdout)
 		if doc.Error != nil {
 			return []string{""}
