@@ -19,6 +19,10 @@ const (
 // switched learns when the balancer was switched on or off last: mostly from the
 // entries that were read, else from an older one.
 func (r *reading) switched(ctx context.Context) error {
+	unread := func(g catalog.Gap) bool { return g.What == "actionlog" }
+	if r.options.SkipLogs || slices.ContainsFunc(r.gaps, unread) {
+		return nil
+	}
 	for _, e := range slices.Backward(r.parts.Actions) {
 		if e.What == whatStart || e.What == whatStop {
 			r.parts.Balancer.Switched = switchOf(e)

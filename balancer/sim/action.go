@@ -119,7 +119,8 @@ func (c *cluster) Split(_ context.Context, s policy.Split) error {
 }
 
 // SplitPoint returns the chunk of a migration that was too big, with a point to
-// split it at, if there is one.
+// split it at, if there is one; before 6.0 with as many as cut it into pieces of
+// half a chunk size (spec 01 §10.1).
 func (c *cluster) SplitPoint(_ context.Context, m policy.Migration) (policy.Split, error) {
 	coll, err := c.find(m.Namespace)
 	if err != nil {

@@ -36,7 +36,8 @@ func newCollection(
 	coll := &collection{
 		first: state, entry: state.Collection, table: state.Table, version: state.Table.Version().ChunkVersion,
 		chunks: map[catalog.ShardID]int{}, bytes: map[catalog.ShardID]int64{}, documents: map[catalog.ShardID]int64{},
-		local: map[catalog.ShardID]Amount{}, reported: map[catalog.ShardID]int64{}, extents: newExtents(state.Table, contents(state, chunkSize)),
+		local: map[catalog.ShardID]Amount{}, reported: map[catalog.ShardID]int64{},
+		extents:   newExtents(state.Table, contents(state, chunkSize)),
 		deletions: map[catalog.ShardID]*deletions{},
 	}
 	for _, id := range state.Table.Owners() {
