@@ -22,6 +22,14 @@ type RangeDeletion struct {
 	Timestamp bson.Timestamp
 }
 
+// UnshardedData is what a shard has of the collections of a database that are
+// not sharded.
+type UnshardedData struct {
+	Database string
+	Shard    ShardID
+	Bytes    int64 // before compression
+}
+
 // ActiveMigration is a migration under way. Before 5.0 servers tell less of it:
 // what is not known is zero.
 type ActiveMigration struct {
@@ -84,4 +92,13 @@ type LogEntry struct {
 // Detail returns a field of the entry's details; the zero value when it has none.
 func (e LogEntry) Detail(name ...string) bson.RawValue {
 	return e.Raw.Lookup(append([]string{"details"}, name...)...)
+}
+
+// Inconsistency is where the catalog and the shards contradict each other, as
+// checkMetadataConsistency tells it (spec 03 §1.7). Namespace and Shard are empty
+// where it does not say.
+type Inconsistency struct {
+	Type, Description string
+	Namespace         string
+	Shard             ShardID
 }

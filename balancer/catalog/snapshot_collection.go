@@ -19,10 +19,18 @@ type CollectionState struct {
 	Counts map[ShardID]ChunkCount
 
 	// Sizes is what each shard has of the collection. A shard without an entry
-	// did not tell.
+	// did not tell; one without a chunk has one of nothing.
 	Sizes map[ShardID]ShardData
 	// ChunkSizes are the sizes of chunks as far as somebody measured them.
 	ChunkSizes []ChunkSize
+
+	// Unindexed are the shards that have chunks of the collection and no index for
+	// its shard key; nothing where IndexesKnown is false.
+	Unindexed    []ShardID
+	IndexesKnown bool
+	// EmptyZones are the lower bounds of the ranges of zones in which somebody
+	// looked for a document and found none.
+	EmptyZones []Key
 
 	// Reported is what balancerCollectionStatus says; nil when nobody asked.
 	Reported *ReportedStatus
@@ -71,6 +79,9 @@ type ChunkSize struct {
 	Min       Key
 	Bytes     int64
 	Documents int64
+	// First and Last are the smallest and the largest key that a document of the
+	// chunk has; zero when nobody looked.
+	First, Last Key
 }
 
 // ReportedStatus is the server's own verdict on a collection (spec 01 §7).
@@ -99,6 +110,16 @@ func (c *CollectionState) DataSizes(chunkSize int64) DataSizes {
 		sizes.MaxChunkSizeBytes = c.MaxChunkSizeBytes
 	}
 	return sizes
+}
+
+// Owned returns what a shard has of a collection, and whether that is known. The
+// stage that tells the sizes leaves out shards that have nothing of it.
+func (s *Snapshot) Owned(c *CollectionState, shard ShardState) (ShardData, bool) {
+	data, told := c.Sizes[shard.ID]
+	silent := shard.Unreachable != "" || slices.ContainsFunc(s.parts.Source.Gaps, func(g Gap) bool {
+		return g.What == "sizes" && g.Shard == shard.ID
+	})
+	return data, told || len(c.Sizes) > 0 && !silent
 }
 
 // WithCollection returns a copy in which the collection takes the place of the

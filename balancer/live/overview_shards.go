@@ -1,6 +1,9 @@
 package live
 
 import (
+	"strings"
+	"time"
+
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
@@ -70,4 +73,47 @@ func reportedDrain(reply bson.Raw) *catalog.ReportedDrain {
 		r.Chunks, r.Jumbo = integer(remaining, "chunks"), integer(remaining, "jumboChunks")
 	}
 	return r
+}
+
+// reach finds the shards of which the router knows no primary.
+func (o *overview) reach() error {
+	reply, err := o.asker.Ask(o.ctx, "admin", bson.D{{Key: "connPoolStats", Value: int32(1)}})
+	if err != nil {
+		return o.lenient(catalog.Gap{What: "reach"}, err)
+	}
+	reachable(o.parts.Shards, reply)
+	return nil
+}
+
+// reachable notes which shards a router has no way to, and how long the others
+// take to answer it, by its connPoolStats.
+func reachable(shards []catalog.ShardState, stats bson.Raw) {
+	for i := range shards {
+		shards[i].Unreachable, shards[i].Ping = unreachable(stats, shards[i].Host)
+	}
+}
+
+// unreachable says why a router has no way to a shard; empty when it has one, or
+// never tried: it watches replica sets that it has used.
+func unreachable(stats bson.Raw, host string) (problem string, ping time.Duration) {
+	set, _, named := strings.Cut(host, "/")
+	members, ok := stats.Lookup("replicaSets", set, "hosts").ArrayOK()
+	values, err := members.Values()
+	if !named || !ok || err != nil || len(values) == 0 {
+		return "", 0
+	}
+	answering := 0
+	for _, v := range values {
+		member, _ := v.DocumentOK()
+		if !isSet(member.Lookup("ok")) {
+			continue
+		}
+		if answering++; isSet(member.Lookup("ismaster")) {
+			return "", time.Duration(integer(member, "pingTimeMillis")) * time.Millisecond
+		}
+	}
+	if answering > 0 {
+		return "its replica set " + set + " has no primary", 0
+	}
+	return "the router gets no answer from any member of its replica set " + set, 0
 }

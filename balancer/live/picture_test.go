@@ -46,12 +46,17 @@ func played(t *testing.T, s *catalog.Snapshot) *catalog.Snapshot {
 // but leaves out what a mock that plays a cluster can't have as it was: where it
 // was read from, at which moment, and how many rounds there were; its version beside the release; a
 // logical time that it goes on from; itself as a router; what was under way, and
-// what only the shards and the balancer tell; orphans; what it logs itself, from
+// what only the shards and the balancer tell; what a look into collections told; orphans; what it logs itself, from
 // the moment on at which it began.
 func but(s *catalog.Snapshot, began time.Time) *catalog.Snapshot {
 	p := s.Parts()
 	p.Source, p.Balancer.InRound, p.Balancer.Rounds, p.Version = catalog.Source{}, false, 0, ""
 	p.Time, p.ClusterTime = time.Time{}, bson.Timestamp{}
+	p.Balancer.Switched, p.Unsharded = nil, nil
+	p.Shards = slices.Clone(p.Shards)
+	for i := range p.Shards {
+		p.Shards[i].Ping, p.Shards[i].Version, p.Shards[i].CleanupDelay = 0, "", 0
+	}
 	p.Routers = slices.DeleteFunc(slices.Clone(p.Routers), func(r catalog.Router) bool { return r.ID == "mock:27017" })
 	p.Migrations, p.Reshardings, p.Deletions, p.DeletionsKnown, p.Outcomes = nil, nil, nil, false, nil
 	for _, log := range []*[]catalog.LogEntry{&p.Changes, &p.Actions} {
@@ -60,7 +65,7 @@ func but(s *catalog.Snapshot, began time.Time) *catalog.Snapshot {
 	p.Collections = slices.Clone(p.Collections)
 	for i, c := range p.Collections {
 		state := *c
-		state.Reported = nil
+		state.Reported, state.Unindexed, state.IndexesKnown, state.EmptyZones = nil, nil, false, nil
 		state.Sizes = map[catalog.ShardID]catalog.ShardData{}
 		for id, data := range c.Sizes {
 			data.Orphans, data.OrphanBytes = 0, 0
@@ -133,14 +138,15 @@ func likely(t *rapid.T, s *catalog.Snapshot, r catalog.Release) *catalog.Snapsho
 	var colls []*catalog.CollectionState
 	for i, c := range p.Collections {
 		if c.Table != nil {
-			colls = append(colls, likelyCollection(t, *c, byte(i)))
+			colls = append(colls, likelyCollection(t, *c, p.Shards, byte(i)))
 		}
 	}
 	p.Collections = colls
 	return catalog.NewSnapshot(p)
 }
 
-func likelyCollection(t *rapid.T, c catalog.CollectionState, n byte) *catalog.CollectionState {
+func likelyCollection(t *rapid.T, c catalog.CollectionState, shards []catalog.ShardState,
+	n byte) *catalog.CollectionState {
 	c.Unique = c.Unique && c.Pattern.HashedField() < 0
 	c.Unsplittable, c.Reported, c.Counts = false, nil, nil
 	c.UUID.Data = append(slices.Clone(c.UUID.Data[:15]), 100+n)
@@ -149,6 +155,9 @@ func likelyCollection(t *rapid.T, c catalog.CollectionState, n byte) *catalog.Co
 		c.Zones = catalog.NewZoneSet(c.Pattern)
 	}
 	c.Sizes = map[catalog.ShardID]catalog.ShardData{}
+	for _, s := range shards {
+		c.Sizes[s.ID] = catalog.ShardData{}
+	}
 	for _, id := range c.Table.Owners() {
 		documents := rapid.Int64Range(0, 1<<20).Draw(t, "documents")
 		c.Sizes[id] = catalog.ShardData{

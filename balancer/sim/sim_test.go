@@ -401,7 +401,7 @@ func TestLinks(t *testing.T) {
 	s := world(t, 3, 30, func(int) (int, int64) { return 0, 128 * mib })
 	r, events := rest(t, s, sim.Config{Link: func(_, to catalog.ShardID) sim.Link {
 		if to == shardID(2) {
-			return sim.Link{Slower: 2}
+			return sim.Link{Bandwidth: 32 * mib, Move: 340 * time.Millisecond}
 		}
 		return sim.Link{Failing: 0.25}
 	}})
@@ -409,7 +409,7 @@ func TestLinks(t *testing.T) {
 	usual := 2*time.Second + 40*time.Millisecond + 170*time.Millisecond
 	moved := map[catalog.ShardID]int{}
 	for _, m := range of(events, sim.Moved) {
-		want := map[catalog.ShardID]time.Duration{shardID(1): usual, shardID(2): 2 * usual}[m.To]
+		want := map[catalog.ShardID]time.Duration{shardID(1): usual, shardID(2): 4*time.Second + 380*time.Millisecond}[m.To]
 		if moved[m.To]++; m.Ended.Sub(m.Began) != want {
 			t.Errorf("a move to %s took %v", m.To, m.Ended.Sub(m.Began))
 		}
@@ -417,5 +417,27 @@ func TestLinks(t *testing.T) {
 	failed := of(events, sim.MoveFailed)
 	if n := len(failed); n != (moved[shardID(1)]+n)/4 || n < 2 || failed[0].To != shardID(1) {
 		t.Errorf("%d failed, %v moved", n, moved)
+	}
+}
+
+// The stage that tells sizes leaves out shards that have nothing of a collection,
+// such as a new one: it receives data all the same. One that could not be asked
+// does not.
+func TestShardsWithoutAnEntryReceive(t *testing.T) {
+	s := with(world(t, 3, 12, func(int) (int, int64) { return 0, 128 * mib }), func(c *catalog.CollectionState) {
+		delete(c.Sizes, shardID(1))
+		delete(c.Sizes, shardID(2))
+	})
+	silent, _ := s.Shard(shardID(2))
+	silent.Unreachable = "connection refused"
+	r, events := rest(t, s.WithShard(silent), sim.Config{})
+	defer r.Close()
+	for _, m := range of(events, sim.Moved) {
+		if m.To != shardID(1) {
+			t.Errorf("%+v", m)
+		}
+	}
+	if bytesOf(r.Snapshot(), 1) == 0 {
+		t.Error("the new shard has nothing")
 	}
 }
