@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"shardsh/balancer/catalog"
@@ -59,7 +60,9 @@ func (r *run) look(ctx context.Context) (s *catalog.Snapshot, err error) {
 // whether the step is done all the same; if not, one that may pass has the rest
 // sent again, and what is too large is cut.
 func (r *run) carry(ctx context.Context, s plan.Step, t todo, outcomes chan<- outcome) error {
-	for try, cuts := 0, 0; ; {
+	var cuts int
+	var again retries
+	for {
 		sent, err := r.send(t.commands)
 		if err == nil {
 			return nil
@@ -86,17 +89,52 @@ func (r *run) carry(ctx context.Context, s plan.Step, t todo, outcomes chan<- ou
 			continue
 		case err == nil:
 			return &StepError{s, checkErr}
-		case !isPassing(err) || ctx.Err() != nil || try == len(pauses()):
-			return err
 		case checkErr == nil:
 			t = now
 		}
-		outcomes <- outcome{step: s, err: err, again: true}
-		if r.o.Clock.Sleep(ctx, pauses()[try]) != nil {
+		pause, more := again.next(err)
+		if !more || ctx.Err() != nil {
 			return err
 		}
-		try++
+		outcomes <- outcome{step: s, err: err, again: true}
+		if r.o.Clock.Sleep(ctx, pause) != nil {
+			return err
+		}
 	}
+}
+
+// retries are how often a step was tried again.
+type retries struct {
+	passing int
+	waited  time.Duration // for range deletions
+}
+
+// A range that comes back to a shard has to wait until that has deleted what it
+// gave away: 15 minutes after the migration, unless set otherwise.
+const (
+	deletionPause = 30 * time.Second
+	deletionWait  = 2 * time.Hour
+)
+
+// next returns how long to wait before the next try; false for never.
+func (t *retries) next(err error) (time.Duration, bool) {
+	switch {
+	case !isPassing(err):
+		return 0, false
+	case waitsForDeletion(err):
+		t.waited += deletionPause
+		return deletionPause, t.waited <= deletionWait
+	case t.passing == len(pauses()):
+		return 0, false
+	}
+	t.passing++
+	return pauses()[t.passing-1], true
+}
+
+// waitsForDeletion reports whether the recipient has data of the range that it
+// gave away and has not deleted yet. The code is that of many errors.
+func waitsForDeletion(err error) bool {
+	return strings.Contains(err.Error(), "overlapping range deletion") || mongoerr.Is(err, mongoerr.ChunkRangeCleanupPending)
 }
 
 // mostCuts is how often a range that is still too large is cut again.

@@ -96,15 +96,25 @@ func (s stepOn) recipient() error {
 		return changed(s.step, "shard %s, to which it moves, is not in the cluster any more", s.step.To)
 	case to.Draining:
 		return changed(s.step, "shard %s, to which it moves, is draining", s.step.To)
-	case s.undoes || s.step.Reason == policy.ReasonDefragmentation: // which does not ask for zones
+	case to.Full() && s.look.Release().LimitsShards():
+		return changed(s.step, "shard %s, to which it moves, has reached its maxSize", s.step.To)
+	}
+	// As the balancer has it: what lies across the bound of a zone is in none. A
+	// defragmentation does not ask.
+	zone := s.coll.Zones.ZoneOf(s.step.Min, s.step.Max)
+	if zone == catalog.NoZone || to.HasZone(zone) || s.step.Reason == policy.ReasonDefragmentation {
 		return nil
 	}
-	// As the balancer has it: what lies across the bound of a zone is in none.
-	if zone := s.coll.Zones.ZoneOf(s.step.Min, s.step.Max); zone != catalog.NoZone && !to.HasZone(zone) {
-		return changed(s.step, "%s to %s of %s is in zone %s now, and shard %s is not",
-			s.bound(s.step.Min), s.bound(s.step.Max), s.step.Namespace, zone, s.step.To)
+	what := fmt.Sprintf("%s to %s of %s is in zone %s now, and shard %s is not",
+		s.bound(s.step.Min), s.bound(s.step.Max), s.step.Namespace, zone, s.step.To)
+	switch {
+	case !s.undoes:
+		return changed(s.step, "%s", what)
+	case s.look.Release().BalancesBySize(): // which moves by hand what it is told to
+		return nil
 	}
-	return nil
+	return &BlockedError{fmt.Sprintf("step %d: %s, and servers up to 5.0 refuse such a move", s.step.Number, what),
+		"take the range out of the zone before (sh.removeRangeFromZone)"}
 }
 
 // split returns the cuts at the points that are no bounds yet, the last one

@@ -91,18 +91,19 @@ func tear(path string, r apply.Record) error {
 func (w *world) life(path string, p *plan.Plan, o apply.Options, moments int) (lived bool) {
 	w.Helper()
 	j, err := apply.OpenJournal(path)
-	switch {
-	case errors.Is(err, os.ErrNotExist), errors.Is(err, apply.ErrNoJournal):
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, apply.ErrNoJournal) {
 		j, err = apply.CreateJournal(path)
-	case err == nil && !(o.Undo && j.History.Plan().Goal.Kind != plan.Undo):
-		o.Undo = false
-		o.Resume, p = j.History, nil // the journal alone is enough
-	case err == nil:
-		o.Resume = j.History
-		p, err = apply.Undo(j.History)
 	}
 	if err != nil {
 		w.Fatal(err)
+	}
+	if o.Resume = j.History; o.Resume != nil {
+		p = nil // the journal alone is enough
+		if o.Undo = o.Undo && j.History.Plan().Goal.Kind != plan.Undo; o.Undo {
+			if p, err = apply.Undo(j.History); err != nil {
+				w.Fatal(err)
+			}
+		}
 	}
 	defer func() { _ = j.Close() }()
 	hard, end := context.WithCancel(context.Background())

@@ -134,19 +134,19 @@ func (w *world) sameLayout(what string, want []string) {
 // uneven draws a topology: two collections, most chunks on the first shard, some
 // of them larger than a chunk size, zones that chunks violate and overlap. All
 // keys of a chunk are spread evenly.
-func uneven(r *rand.Rand) string { return topology(r, false) }
+func uneven(r *rand.Rand) string { return topology(r, false, true) }
 
 // even is uneven with as much in every chunk.
-func even(r *rand.Rand) string { return topology(r, true) }
+func even(r *rand.Rand) string { return topology(r, true, true) }
 
-func topology(r *rand.Rand, even bool) string {
+func topology(r *rand.Rand, even, zoned bool) string {
 	same := []int{40_000, 60_000, 160_000}[r.IntN(3)]
 	shards := 3 + r.IntN(3)
 	var b strings.Builder
 	b.WriteString(`{"shards": [`)
 	for i := range shards {
 		zones := ""
-		if i > 0 && i < 3 {
+		if i > 0 && i < 3 && zoned {
 			zones = `, "zones": ["EU"]`
 		}
 		fmt.Fprintf(&b, `%s{"id": "s%d"%s}`, comma(i), i, zones)
@@ -155,7 +155,7 @@ func topology(r *rand.Rand, even bool) string {
 		"collections": [`)
 	for n := range 2 {
 		fmt.Fprintf(&b, `%s{"ns": "db.c%d", "key": {"x": 1}, `, comma(n), n)
-		if n == 1 {
+		if n == 1 && zoned {
 			from := 500 + 1000*r.IntN(4)
 			fmt.Fprintf(&b, `"zones": [{"zone": "EU", "min": {"x": %d}, "max": {"x": %d}}], `, from, from+1000+500*r.IntN(4))
 		}

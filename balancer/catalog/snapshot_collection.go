@@ -19,7 +19,7 @@ type CollectionState struct {
 	Counts map[ShardID]ChunkCount
 
 	// Sizes is what each shard has of the collection. A shard without an entry
-	// did not tell.
+	// did not tell; one without a chunk has one of nothing.
 	Sizes map[ShardID]ShardData
 	// ChunkSizes are the sizes of chunks as far as somebody measured them.
 	ChunkSizes []ChunkSize
@@ -99,6 +99,16 @@ func (c *CollectionState) DataSizes(chunkSize int64) DataSizes {
 		sizes.MaxChunkSizeBytes = c.MaxChunkSizeBytes
 	}
 	return sizes
+}
+
+// Owned returns what a shard has of a collection, and whether that is known. The
+// stage that tells the sizes leaves out shards that have nothing of it.
+func (s *Snapshot) Owned(c *CollectionState, shard ShardState) (ShardData, bool) {
+	data, told := c.Sizes[shard.ID]
+	silent := shard.Unreachable != "" || slices.ContainsFunc(s.parts.Source.Gaps, func(g Gap) bool {
+		return g.What == "sizes" && g.Shard == shard.ID
+	})
+	return data, told || len(c.Sizes) > 0 && !silent
 }
 
 // WithCollection returns a copy in which the collection takes the place of the

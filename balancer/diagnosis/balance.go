@@ -160,21 +160,11 @@ func situation(s *catalog.Snapshot, c *catalog.CollectionState) policy.Situation
 	}
 	for _, shard := range s.Shards() {
 		now.Shards = append(now.Shards, shard.Shard)
-		if data, known := owned(s, c, shard); known {
+		if data, known := s.Owned(c, shard); known {
 			now.Sizes.ByShard[shard.ID] = data.Bytes
 		}
 	}
 	return now
-}
-
-// owned returns what a shard has of a collection, and whether that is known. The
-// stage that tells the sizes leaves out shards that have nothing of it.
-func owned(s *catalog.Snapshot, c *catalog.CollectionState, shard catalog.ShardState) (catalog.ShardData, bool) {
-	data, told := c.Sizes[shard.ID]
-	silent := shard.Unreachable != "" || slices.ContainsFunc(s.Parts().Source.Gaps, func(g catalog.Gap) bool {
-		return g.What == "sizes" && g.Shard == shard.ID
-	})
-	return data, told || len(c.Sizes) > 0 && !silent
 }
 
 // Misplaced returns how many bytes of a collection have to move before the

@@ -2,6 +2,7 @@ package diagnosis
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
@@ -10,6 +11,15 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
+
+// TextLiteral writes a text as it is entered in the shell.
+func TextLiteral(text string) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(text) // texts can always be encoded
+	return strings.TrimSuffix(b.String(), "\n")
+}
 
 // Literal writes a document as it is entered in the shell.
 func Literal(doc bson.Raw) string {
@@ -23,11 +33,11 @@ func literal(v bson.RawValue) string {
 		elements, _ := v.Document().Elements()
 		parts := make([]string, len(elements))
 		for i, e := range elements {
-			parts[i] = strconv.Quote(e.Key()) + ": " + literal(e.Value())
+			parts[i] = TextLiteral(e.Key()) + ": " + literal(e.Value())
 		}
 		return "{" + strings.Join(parts, ", ") + "}"
 	case bson.TypeString:
-		return strconv.Quote(v.StringValue())
+		return TextLiteral(v.StringValue())
 	case bson.TypeBoolean:
 		return strconv.FormatBool(v.Boolean())
 	case bson.TypeNull:
@@ -53,7 +63,7 @@ func literal(v bson.RawValue) string {
 		t, i := v.Timestamp()
 		return fmt.Sprintf("Timestamp(%d, %d)", t, i)
 	}
-	return fmt.Sprintf("EJSON.parse(%q)", v.String())
+	return "EJSON.parse(" + TextLiteral(v.String()) + ")"
 }
 
 // double keeps its type where the shell would take a whole number for an

@@ -54,7 +54,7 @@ func verdict(
 	s *catalog.Snapshot, c *catalog.CollectionState, shard catalog.ShardState, chunk catalog.Chunk, zone string,
 ) Verdict {
 	v := Verdict{Shard: shard.ID, Bytes: -1}
-	data, measured := owned(s, c, shard)
+	data, measured := s.Owned(c, shard)
 	if measured {
 		v.Bytes = data.Bytes
 	}

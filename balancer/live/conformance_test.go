@@ -162,12 +162,14 @@ func (c conformance) held(t *testing.T, got *catalog.Snapshot) {
 func (c conformance) measured(t *testing.T, have *catalog.CollectionState) {
 	t.Helper()
 	told := 0
+	counted := map[catalog.ShardID]bool{}
 	for _, on := range c.cluster.Statistics().Distribution(have.Namespace) {
 		data, known := have.Sizes[on.Shard]
 		if !known && have.Table.Count(on.Shard) == 0 {
 			continue // $collStats asks the owners of chunks only
 		}
 		told++
+		counted[on.Shard] = true
 		average := int64(0)
 		if on.Docs > 0 {
 			average = on.Bytes / on.Docs
@@ -177,8 +179,20 @@ func (c conformance) measured(t *testing.T, have *catalog.CollectionState) {
 			t.Errorf("%s has %+v on %s, which counts %+v", have.Namespace, data, on.Shard, on)
 		}
 	}
+	for id, data := range have.Sizes {
+		switch {
+		case counted[id]:
+		case have.Table.Count(id) > 0 || data != (catalog.ShardData{}):
+			t.Errorf("%s: %s has %+v, and nobody counted it", have.Namespace, id, data)
+		default: // nothing is what a shard has that was not asked
+			told++
+		}
+	}
 	if told == 0 || told != len(have.Sizes) {
 		t.Errorf("%s: sizes %v", have.Namespace, have.Sizes)
+	}
+	if !have.Unsplittable && told != 4 {
+		t.Errorf("%s: sizes of %d shards", have.Namespace, told)
 	}
 }
 

@@ -133,14 +133,15 @@ func likely(t *rapid.T, s *catalog.Snapshot, r catalog.Release) *catalog.Snapsho
 	var colls []*catalog.CollectionState
 	for i, c := range p.Collections {
 		if c.Table != nil {
-			colls = append(colls, likelyCollection(t, *c, byte(i)))
+			colls = append(colls, likelyCollection(t, *c, p.Shards, byte(i)))
 		}
 	}
 	p.Collections = colls
 	return catalog.NewSnapshot(p)
 }
 
-func likelyCollection(t *rapid.T, c catalog.CollectionState, n byte) *catalog.CollectionState {
+func likelyCollection(t *rapid.T, c catalog.CollectionState, shards []catalog.ShardState,
+	n byte) *catalog.CollectionState {
 	c.Unique = c.Unique && c.Pattern.HashedField() < 0
 	c.Unsplittable, c.Reported, c.Counts = false, nil, nil
 	c.UUID.Data = append(slices.Clone(c.UUID.Data[:15]), 100+n)
@@ -149,6 +150,9 @@ func likelyCollection(t *rapid.T, c catalog.CollectionState, n byte) *catalog.Co
 		c.Zones = catalog.NewZoneSet(c.Pattern)
 	}
 	c.Sizes = map[catalog.ShardID]catalog.ShardData{}
+	for _, s := range shards {
+		c.Sizes[s.ID] = catalog.ShardData{}
+	}
 	for _, id := range c.Table.Owners() {
 		documents := rapid.Int64Range(0, 1<<20).Draw(t, "documents")
 		c.Sizes[id] = catalog.ShardData{

@@ -16,6 +16,7 @@ const unknownStage mongoerr.Code = 40324
 // $shardedDataDistribution since 6.0.3 (spec 03 §2.1), from $collStats before,
 // and for collections that are tracked and not sharded.
 func (r *reading) sizes(ctx context.Context) error {
+	defer r.noSizes()
 	left := r.parts.Collections
 	if r.parts.Release.AtLeast(catalog.Release60) {
 		known, err := r.distribution(ctx)
@@ -36,6 +37,21 @@ func (r *reading) sizes(ctx context.Context) error {
 		c.Sizes = sizes
 		return r.part(ctx, catalog.Gap{What: "sizes", Namespace: c.Namespace}, err)
 	})
+}
+
+// noSizes notes that shards have nothing of a collection which were not asked, as
+// they have no chunk of it.
+func (r *reading) noSizes() {
+	for _, c := range r.parts.Collections {
+		if c.Sizes == nil || c.Table == nil || c.Unsplittable {
+			continue
+		}
+		for _, s := range r.parts.Shards {
+			if _, told := c.Sizes[s.ID]; !told && c.Table.Count(s.ID) == 0 {
+				c.Sizes[s.ID] = catalog.ShardData{}
+			}
+		}
+	}
 }
 
 // distribution asks for the sizes of all sharded collections at once.
@@ -60,26 +76,35 @@ func (r *reading) collStats(ctx context.Context, ns string) (map[catalog.ShardID
 	if err != nil {
 		return nil, err
 	}
-	cursor, err := r.client.Database(db).Collection(name).Aggregate(ctx, bson.A{
-		bson.D{{Key: "$collStats", Value: bson.D{{Key: "storageStats", Value: bson.D{}}}}},
-		bson.D{{Key: "$project", Value: bson.D{
-			{Key: "shard", Value: 1}, {Key: "storageStats.size", Value: 1},
-			{Key: "storageStats.count", Value: 1}, {Key: "storageStats.numOrphanDocs", Value: 1},
-		}}},
-	})
+	cursor, err := r.client.Database(db).Collection(name).Aggregate(ctx, collStatsStages())
 	if err != nil {
 		return nil, err
 	}
 	sizes := map[catalog.ShardID]catalog.ShardData{}
 	err = each(ctx, cursor, func(doc bson.Raw) error {
-		size, count := integer(doc, "storageStats", "size"), integer(doc, "storageStats", "count")
-		data := catalog.ShardData{Orphans: min(integer(doc, "storageStats", "numOrphanDocs"), count)}
-		if count > 0 {
-			data.OrphanBytes = size / count * data.Orphans
-		}
-		data.Bytes, data.Documents = size-data.OrphanBytes, count-data.Orphans
-		sizes[catalog.ShardID(text(doc, "shard"))] = data
+		sizes[catalog.ShardID(text(doc, "shard"))] = collStatsOf(doc)
 		return nil
 	})
 	return sizes, err
+}
+
+func collStatsStages() []bson.D {
+	return []bson.D{
+		{{Key: "$collStats", Value: bson.D{{Key: "storageStats", Value: bson.D{}}}}},
+		{{Key: "$project", Value: bson.D{
+			{Key: "shard", Value: 1}, {Key: "storageStats.size", Value: 1},
+			{Key: "storageStats.count", Value: 1}, {Key: "storageStats.numOrphanDocs", Value: 1},
+		}}},
+	}
+}
+
+// collStatsOf reads what $collStats says of a shard.
+func collStatsOf(doc bson.Raw) catalog.ShardData {
+	size, count := integer(doc, "storageStats", "size"), integer(doc, "storageStats", "count")
+	data := catalog.ShardData{Orphans: min(integer(doc, "storageStats", "numOrphanDocs"), count)}
+	if count > 0 {
+		data.OrphanBytes = size / count * data.Orphans
+	}
+	data.Bytes, data.Documents = size-data.OrphanBytes, count-data.Orphans
+	return data
 }

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -26,12 +27,21 @@ type builder struct {
 	// passed names the limit that the next step would pass. closed: no more steps.
 	passed string
 	closed bool
+	// drained is how far the plan was with the last step off the shard to drain.
+	drained mark
 	// ended counts collections whose defragmentation has ended.
 	ended   int
 	trouble trouble
 
 	rest bool // the balancer has nothing more to do
 	end  *catalog.Snapshot
+}
+
+// mark is how far a plan is.
+type mark struct {
+	steps  int
+	totals Totals
+	held   map[catalog.ShardID]Holding
 }
 
 // trouble is a time of failures without a step.
@@ -42,28 +52,32 @@ type trouble struct {
 }
 
 func newBuilder(sc *scope, o Options) *builder {
-	b := &builder{o: o, scope: sc, held: map[catalog.ShardID]Holding{}}
+	b := &builder{o: o, scope: sc}
+	b.held = b.before()
 	b.plan = &Plan{Format: Format, Goal: o.Goal, Model: o.Model.Name, Seed: o.Seed, Limits: o.Limits, Steps: []Step{}}
-	for _, shard := range sc.start.Shards() {
-		b.held[shard.ID] = Holding{}
-	}
-	for _, c := range sc.colls {
-		for id, data := range c.Sizes {
-			b.add(id, Holding{Bytes: data.Bytes})
-		}
-		for _, id := range c.Owners() {
-			b.add(id, Holding{Chunks: c.CountOn(id).Chunks})
-		}
-	}
 	for _, shard := range sc.start.Shards() {
 		b.plan.Shards = append(b.plan.Shards, ShardChange{Shard: shard.ID, Before: b.held[shard.ID]})
 	}
 	return b
 }
 
-func (b *builder) add(id catalog.ShardID, h Holding) {
-	have := b.held[id]
-	b.held[id] = Holding{have.Chunks + h.Chunks, max(0, have.Bytes+h.Bytes)}
+// before returns what each shard has before the first step.
+func (b *builder) before() map[catalog.ShardID]Holding {
+	held := map[catalog.ShardID]Holding{}
+	for _, c := range b.scope.colls {
+		for id, data := range c.Sizes {
+			add(held, id, Holding{Bytes: data.Bytes})
+		}
+		for _, id := range c.Owners() {
+			add(held, id, Holding{Chunks: c.CountOn(id).Chunks})
+		}
+	}
+	return held
+}
+
+func add(held map[catalog.ShardID]Holding, id catalog.ShardID, h Holding) {
+	have := held[id]
+	held[id] = Holding{have.Chunks + h.Chunks, max(0, have.Bytes+h.Bytes)}
 }
 
 // take makes a step of what happened.
@@ -114,6 +128,22 @@ func (b *builder) step(s Step, e sim.Event) {
 	b.trouble = trouble{}
 	b.count(s, e.Left)
 	b.plan.Steps = append(b.plan.Steps, s)
+	if s.Kind == Move && s.Reason == policy.ReasonDrain && s.From == b.o.Goal.Shard {
+		b.drained = mark{len(b.plan.Steps), b.plan.Totals, maps.Clone(b.held)}
+	}
+}
+
+// forgo takes back the steps after the last one off the shard to drain: what the
+// balancer would do while it can't go on with that.
+func (b *builder) forgo() {
+	if b.o.Goal.Kind != Drain || b.closed {
+		return
+	}
+	m := b.drained
+	b.plan.Steps, b.plan.Totals = b.plan.Steps[:m.steps], m.totals
+	if b.held = m.held; b.held == nil {
+		b.held = b.before()
+	}
 }
 
 // freshRound reports whether a step begins a round: the engine has gone on to
@@ -145,12 +175,12 @@ func (b *builder) count(s Step, left int) {
 	b.plan.Totals.add(s)
 	switch s.Kind {
 	case Move:
-		b.add(s.From, Holding{int64(left) - 1, -s.Bytes})
-		b.add(s.To, Holding{1, s.Bytes})
+		add(b.held, s.From, Holding{int64(left) - 1, -s.Bytes})
+		add(b.held, s.To, Holding{1, s.Bytes})
 	case Split:
-		b.add(s.From, Holding{Chunks: int64(len(s.Points))})
+		add(b.held, s.From, Holding{Chunks: int64(len(s.Points))})
 	case Merge:
-		b.add(s.From, Holding{Chunks: 1 - int64(s.Chunks)})
+		add(b.held, s.From, Holding{Chunks: 1 - int64(s.Chunks)})
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 // finish puts the plan together.
 func (b *builder) finish() (*Plan, error) {
 	b.explain(nil)
+	b.forgo()
 	p := b.plan
 	for i := range p.Shards {
 		p.Shards[i].After = b.held[p.Shards[i].Shard]
@@ -46,7 +47,10 @@ func (b *builder) left() []diagnosis.Finding {
 	}
 	answer := diagnosis.Why(b.asIfOn(), about)
 	for _, f := range slices.Concat(answer.Symptoms, answer.Causes) {
-		if b.matters(f) {
+		said := slices.ContainsFunc(list, func(have diagnosis.Finding) bool {
+			return have.Code == f.Code && have.Scope == f.Scope
+		})
+		if b.matters(f) && !said {
 			list = append(list, f)
 		}
 	}
@@ -75,8 +79,10 @@ func (b *builder) matters(f diagnosis.Finding) bool {
 	case Zones:
 		return slices.Contains(zoneCodes, f.Code) && f.Scope.Zone != ""
 	case Drain:
-		empty := f.Code == diagnosis.DrainComplete || f.Code == diagnosis.Draining && b.held[b.o.Goal.Shard].Chunks == 0
-		return f.Scope.Shard == b.o.Goal.Shard && !empty
+		if b.held[b.o.Goal.Shard].Chunks == 0 {
+			return f.Code == diagnosis.DrainNeedsOperator && f.Scope.Shard == b.o.Goal.Shard
+		}
+		return f.Scope.Shard == b.o.Goal.Shard
 	}
 	return true
 }

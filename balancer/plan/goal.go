@@ -1,6 +1,10 @@
 package plan
 
 import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"shardsh/balancer/catalog"
@@ -27,6 +31,27 @@ const (
 
 // GoalKinds returns the kinds of goals.
 func GoalKinds() []GoalKind { return []GoalKind{Balance, Drain, Zones, Defragment, Consolidate} }
+
+// ParseGoal reads a goal as it is written on a command line: its kind, for a drain
+// with the shard behind it, drain=s3.
+func ParseGoal(text string) (Goal, error) {
+	kind, shard, given := strings.Cut(text, "=")
+	g := Goal{Kind: GoalKind(kind), Shard: catalog.ShardID(shard)}
+	switch {
+	case !slices.Contains(GoalKinds(), g.Kind):
+		return Goal{}, unknownGoal(g.Kind)
+	case g.Kind == Drain && shard == "":
+		return Goal{}, errors.New("the goal drain needs the shard to empty: drain=SHARD")
+	case g.Kind != Drain && given:
+		return Goal{}, fmt.Errorf("the goal %s has no %q", kind, shard)
+	}
+	return g, nil
+}
+
+func unknownGoal(kind GoalKind) error {
+	return fmt.Errorf("%q is no goal: there are %s, %s=SHARD, %s, %s and %s",
+		kind, Balance, Drain, Zones, Defragment, Consolidate)
+}
 
 // Goal is what a plan is to lead to, and for which collections.
 type Goal struct {

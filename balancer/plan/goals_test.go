@@ -184,3 +184,31 @@ func TestRefused(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A shard without chunks is drained, whatever else there is to do.
+func TestNothingToDrain(t *testing.T) {
+	s := zoned(t, cluster(3, collection(t, "db.c", 3, 128*mib, repeat(0, 12)...)), "db.c", "EU", 1500, 3000, 2)
+	o := goal(plan.Drain)
+	o.Goal.Shard = "s1"
+	if p := mustMake(t, s, o); len(p.Steps) > 0 || !p.Reached || len(p.Left) > 0 {
+		t.Errorf("%+v, reached %v, left %+v", p.Totals, p.Reached, p.Left)
+	}
+}
+
+// Where a drain can't go on the plan ends, though the balancer would even out the
+// rest: the chunk in the zone EU has nowhere to go.
+func TestDrainThatCannotGoOn(t *testing.T) {
+	owners := append([]int{2, 2, 2}, repeat(0, 12)...)
+	s := zoned(t, cluster(3, collection(t, "db.c", 3, 128*mib, owners...)), "db.c", "EU", 1000, 2000, 2)
+	o := goal(plan.Drain)
+	o.Goal.Shard = "s2"
+	p := mustMake(t, s, o)
+	last := p.Steps[len(p.Steps)-1]
+	if p.Reached || p.Shards[2].After != (plan.Holding{Chunks: 1, Bytes: 128 * mib}) ||
+		last.From != "s2" || last.Reason != policy.ReasonDrain {
+		t.Errorf("reached %v, %+v, last %+v", p.Reached, p.Shards[2], last)
+	}
+	if !slices.ContainsFunc(p.Left, func(f diagnosis.Finding) bool { return f.Code == diagnosis.NoRecipient }) {
+		t.Errorf("left %+v", p.Left)
+	}
+}

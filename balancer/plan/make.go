@@ -70,10 +70,12 @@ func (b *builder) simulate() error {
 		return err
 	}
 	defer run.Close()
-	for e := range run.EventsToRest(b.scope.start.Time().Add(horizon)) {
-		b.take(e)
-		if b.over() {
-			break
+	if !b.arrived() {
+		for e := range run.EventsToRest(b.scope.start.Time().Add(horizon)) {
+			b.take(e)
+			if b.over() {
+				break
+			}
 		}
 	}
 	b.rest = run.AtRest()

@@ -100,8 +100,7 @@ func (sc *scope) aim() error {
 		}
 		return nil
 	}
-	return fmt.Errorf("plan: %q is no goal: there are %s, %s, %s, %s and %s",
-		sc.goal.Kind, Balance, Drain, Zones, Defragment, Consolidate)
+	return fmt.Errorf("plan: %w", unknownGoal(sc.goal.Kind))
 }
 
 // namespaces returns the sharded collections that are named. A name may have

@@ -67,7 +67,7 @@ func newCluster(s *catalog.Snapshot, cfg Config) (*cluster, error) {
 		if state.Table == nil {
 			return nil, fmt.Errorf("sim: the snapshot has no routing table of %s", state.Namespace)
 		}
-		coll := newCollection(state, cfg.Contents, cmp.Or(state.MaxChunkSizeBytes, c.settings.MaxChunkSizeBytes))
+		coll := newCollection(s, state, cfg.Contents, cmp.Or(state.MaxChunkSizeBytes, c.settings.MaxChunkSizeBytes))
 		c.order = append(c.order, coll)
 		c.collections[state.Namespace] = coll
 	}

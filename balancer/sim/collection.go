@@ -30,7 +30,9 @@ type collection struct {
 	deletions map[catalog.ShardID]*deletions
 }
 
-func newCollection(state *catalog.CollectionState, contents Contents, chunkSize int64) *collection {
+func newCollection(
+	s *catalog.Snapshot, state *catalog.CollectionState, contents Contents, chunkSize int64,
+) *collection {
 	coll := &collection{
 		first: state, entry: state.Collection, table: state.Table, version: state.Table.Version().ChunkVersion,
 		chunks: map[catalog.ShardID]int{}, bytes: map[catalog.ShardID]int64{}, documents: map[catalog.ShardID]int64{},
@@ -40,9 +42,11 @@ func newCollection(state *catalog.CollectionState, contents Contents, chunkSize 
 	for _, id := range state.Table.Owners() {
 		coll.chunks[id] = state.Table.Count(id)
 	}
-	for id, data := range state.Sizes {
-		coll.bytes[id], coll.documents[id] = data.Bytes, data.Documents
-		coll.local[id] = Amount{data.Documents + data.Orphans, data.Bytes + data.OrphanBytes}
+	for _, shard := range s.Shards() {
+		if data, known := s.Owned(state, shard); known {
+			coll.bytes[shard.ID], coll.documents[shard.ID] = data.Bytes, data.Documents
+			coll.local[shard.ID] = Amount{data.Documents + data.Orphans, data.Bytes + data.OrphanBytes}
+		}
 	}
 	return coll
 }

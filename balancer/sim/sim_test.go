@@ -419,3 +419,25 @@ func TestLinks(t *testing.T) {
 		t.Errorf("%d failed, %v moved", n, moved)
 	}
 }
+
+// The stage that tells sizes leaves out shards that have nothing of a collection,
+// such as a new one: it receives data all the same. One that could not be asked
+// does not.
+func TestShardsWithoutAnEntryReceive(t *testing.T) {
+	s := with(world(t, 3, 12, func(int) (int, int64) { return 0, 128 * mib }), func(c *catalog.CollectionState) {
+		delete(c.Sizes, shardID(1))
+		delete(c.Sizes, shardID(2))
+	})
+	silent, _ := s.Shard(shardID(2))
+	silent.Unreachable = "connection refused"
+	r, events := rest(t, s.WithShard(silent), sim.Config{})
+	defer r.Close()
+	for _, m := range of(events, sim.Moved) {
+		if m.To != shardID(1) {
+			t.Errorf("%+v", m)
+		}
+	}
+	if bytesOf(r.Snapshot(), 1) == 0 {
+		t.Error("the new shard has nothing")
+	}
+}

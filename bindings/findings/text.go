@@ -1,5 +1,5 @@
-// Package findings shows what diagnosis found as text: at the prompt, in pipes
-// and in files.
+// Package findings shows what diagnosis found, and what was planned, as text: at
+// the prompt, in pipes and in files.
 package findings
 
 import (

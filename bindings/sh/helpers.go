@@ -26,6 +26,7 @@ func tables() [][]helper {
 		routed(
 			shardBalanceMethods(), shardDrainMethods(), shardDefragmentMethods(), shardMergeMethods(), shardWindowMethods(),
 			shardWhyMethods(),
+			shardPlanMethods(),
 			shardExtraMethods(), shardMapMethods(),
 		),
 		[][]helper{shardLegacyMethods()},

@@ -18,6 +18,7 @@ func topics() []topic {
 			{"status", `sh.status()`},
 			{"why", `sh.why("shop.orders")`},
 			{"explain", `sh.explain("shop.orders", { customer: 50 })`},
+			{"plan", `sh.plan("shop.orders", { goal: { drain: "shard2" }, maxBytes: "10GB" })`},
 			{"balancerSummary", `sh.balancerSummary().problems`},
 			{"balancerCollectionStatus", `sh.balancerCollectionStatus("shop.orders")`},
 			{"waitForBalance", `sh.waitForBalance("shop.orders", { timeout: 3600000 })`},

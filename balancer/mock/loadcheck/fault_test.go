@@ -6,12 +6,10 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"syscall"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
 // quitSignal makes the program say where all its goroutines are.
@@ -163,17 +161,12 @@ func (l *load) mend() {
 		{{Key: "mockHeal", Value: 1}}, {{Key: "mockRestart", Value: 1}},
 	} {
 		err := admin.RunCommand(ctx, command).Err()
-		for lost(err) && ctx.Err() == nil && l.program.alive() {
+		// Another fault may cost it its connection, or somebody kills it.
+		for err != nil && ctx.Err() == nil && l.program.alive() {
 			err = admin.RunCommand(ctx, command).Err()
 		}
 		if err != nil && l.program.alive() {
 			l.fail("%v: %v", command, err)
 		}
 	}
-}
-
-// lost reports whether a command may not have come to the server: a fault that
-// another one met cost it its connection.
-func lost(err error) bool {
-	return err != nil && (mongo.IsNetworkError(err) || strings.Contains(err.Error(), "was cleared because"))
 }

@@ -1,0 +1,104 @@
+package plan
+
+import (
+	"bufio"
+	_ "embed"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/diagnosis"
+)
+
+//go:embed script.js
+var scriptFunctions string
+
+// Script writes the plan as a script for mongosh or shardsh, one call for each step
+// with its reason as a comment. It checks the cluster before the first step, and the
+// chunks before each.
+func (p *Plan) Script(w io.Writer) error {
+	patterns := map[string]catalog.KeyPattern{}
+	for _, c := range p.Basis.Collections {
+		pattern, err := c.Pattern()
+		if err != nil {
+			return fmt.Errorf("plan: collection %s: %w", c.Namespace, err)
+		}
+		patterns[c.Namespace] = pattern
+	}
+	b := bufio.NewWriter(w)
+	p.scriptHead(b)
+	for _, c := range p.Basis.Collections {
+		if p.changes(c.Namespace) {
+			fmt.Fprintf(b, "known(%s, %q);\n", quoted(c.Namespace), strings.ReplaceAll(c.UUID, "-", ""))
+		}
+	}
+	round := 0
+	for _, s := range p.Steps {
+		if s.Round != round {
+			round = s.Round
+			fmt.Fprintf(b, "\n// Round %d\n", round)
+		}
+		fmt.Fprintf(b, "// %s\n%s;\n", comment(s.Why), s.call(patterns[s.Namespace]))
+	}
+	return b.Flush()
+}
+
+func (p *Plan) scriptHead(b *bufio.Writer) {
+	t := p.Totals
+	release, _ := catalog.ReleaseOf(p.Basis.Release)
+	fmt.Fprintf(b, "// %s: %s", p.ID, p.Goal.Kind)
+	if p.Goal.Shard != "" {
+		fmt.Fprintf(b, " %s", comment(string(p.Goal.Shard)))
+	}
+	fmt.Fprintf(b, ", made for the cluster %s as of %s.\n", p.Basis.ClusterID.Hex(),
+		p.Basis.Time.UTC().Format("2006-01-02 15:04:05Z"))
+	fmt.Fprintf(b, "// %d moves with %d bytes, %d splits, %d merges. Run it with mongosh or shardsh on a mongos.\n\n",
+		t.Moves, t.Bytes, t.Splits, t.Merges)
+	fmt.Fprintf(b, "const steps = %d;\nconst byRange = %t; // moveRange, which came with 6.0\n\n%s", len(p.Steps),
+		release.BalancesBySize(), scriptFunctions)
+	fmt.Fprintf(b, "\nif (config.version.findOne().clusterId.toString() !== %q) stop(\"this is another cluster\");\n",
+		p.Basis.ClusterID.Hex())
+}
+
+// changes reports whether a step is about a collection.
+func (p *Plan) changes(ns string) bool {
+	for _, s := range p.Steps {
+		if s.Namespace == ns {
+			return true
+		}
+	}
+	return false
+}
+
+// call is the step as a call of its function in the script.
+func (s Step) call(p catalog.KeyPattern) string {
+	bounds := bound(p, s.Min) + ", " + bound(p, s.Max)
+	switch s.Kind {
+	case Move:
+		more := ""
+		if s.ForceJumbo {
+			more = ", { forceJumbo: true }"
+		}
+		return fmt.Sprintf("move(%d, %s, %s, %s, %s%s)", s.Number, quoted(s.Namespace), quoted(string(s.From)),
+			quoted(string(s.To)), bounds, more)
+	case Split:
+		points := make([]string, len(s.Points))
+		for i, k := range s.Points {
+			points[i] = bound(p, k)
+		}
+		return fmt.Sprintf("split(%d, %s, %s, %s, [%s])", s.Number, quoted(s.Namespace), quoted(string(s.From)), bounds,
+			strings.Join(points, ", "))
+	}
+	return fmt.Sprintf("merge(%d, %s, %s, %s)", s.Number, quoted(s.Namespace), quoted(string(s.From)), bounds)
+}
+
+func bound(p catalog.KeyPattern, k catalog.Key) string { return diagnosis.Literal(p.Bound(k)) }
+
+func quoted(text string) string { return diagnosis.TextLiteral(text) }
+
+// comment returns a text that stays on its line, whatever is in it.
+func comment(text string) string {
+	return strings.ReplaceAll(strings.Trim(strconv.Quote(text), `"`), `\"`, `"`)
+}

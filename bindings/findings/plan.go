@@ -1,0 +1,203 @@
+package findings
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/olekukonko/tablewriter/pkg/twwidth"
+
+	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/plan"
+	"shardsh/bindings/plaintext"
+)
+
+// How many rows of a plan are shown unless all are asked for.
+const (
+	mostSteps  = 50
+	mostShards = 20
+)
+
+// PlanText returns a plan as text: totals, what each shard had and will have, the
+// steps with their reasons, and what is left. Unless all are asked for, the first
+// steps and the shards that change most are shown.
+func PlanText(p *plan.Plan, all bool) string {
+	var out page
+	out.wrapped(0, sentence(planHead(p)))
+	if len(p.Steps) > 0 {
+		out.wrapped(0, sentence(totalsText(p)))
+		out.shardChanges(p.Shards, all)
+		out.steps(p.Steps, all)
+	}
+	if len(p.Left) > 0 && (len(p.Steps) > 0 || !p.Reached) {
+		out.listed("Left", p.Left, p.Basis.Time)
+	}
+	return out.String()
+}
+
+// planHead is the plan in a line: for one without steps why it has none.
+func planHead(p *plan.Plan) string {
+	aim := string(p.Goal.Kind)
+	if p.Goal.Kind == plan.Drain {
+		aim += " " + string(p.Goal.Shard)
+	}
+	about := "all collections"
+	if len(p.Goal.Namespaces) > 0 {
+		about = strings.Join(p.Goal.Namespaces, ", ")
+	}
+	switch {
+	case len(p.Steps) == 0 && p.Reached:
+		return fmt.Sprintf("nothing to do (%s, %s)", aim, about)
+	case len(p.Steps) == 0 && len(p.Left) > 0:
+		return fmt.Sprintf("no step leads to the goal (%s, %s): %s", aim, about, p.Left[0].Sentence)
+	}
+	return fmt.Sprintf("%s: %s, %s, for the cluster as of %s", p.ID, aim, about, p.Basis.Time.UTC().Format(time.RFC3339))
+}
+
+func totalsText(p *plan.Plan) string {
+	var parts []string
+	for _, part := range []struct {
+		n    int
+		what string
+	}{{p.Totals.Moves, "move"}, {p.Totals.Splits, "split"}, {p.Totals.Merges, "merge"}} {
+		if part.n > 0 {
+			parts = append(parts, counted(part.n, part.what))
+		}
+	}
+	reached := "the goal is reached then"
+	if !p.Reached {
+		reached = "the goal is not reached then"
+	}
+	return fmt.Sprintf("%s in %s, %s and %s to move, about %s if a migration moves 64 MiB a second; %s",
+		strings.Join(parts, ", "), counted(p.Totals.Rounds, "round"), bytesText(p.Totals.Bytes),
+		counted(int(p.Totals.Documents), "document"), diagnosis.SpanText(p.Totals.Time), reached)
+}
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return strconv.Itoa(n) + " " + what + "s"
+}
+
+func bytesText(n int64) string { return diagnosis.Number{Value: n, Unit: diagnosis.Bytes}.Text() }
+
+// shardChanges writes what shards have before and after, those that change most
+// first.
+func (p *page) shardChanges(list []plan.ShardChange, all bool) {
+	list = slices.Clone(list)
+	if !all && len(list) > mostShards {
+		slices.SortStableFunc(list, func(a, b plan.ShardChange) int { return cmp.Compare(changeOf(b), changeOf(a)) })
+	}
+	shown := list
+	if !all {
+		shown = list[:min(len(list), mostShards)]
+	}
+	rows := [][]string{{"shard", "chunks before", "after", "data before", "after", "change"}}
+	for _, s := range shown {
+		sign := "+"
+		if s.After.Bytes < s.Before.Bytes {
+			sign = "-"
+		}
+		rows = append(rows, []string{
+			string(s.Shard), strconv.FormatInt(s.Before.Chunks, 10), strconv.FormatInt(s.After.Chunks, 10),
+			bytesText(s.Before.Bytes), bytesText(s.After.Bytes), sign + bytesText(max(s.After.Bytes-s.Before.Bytes,
+				s.Before.Bytes-s.After.Bytes)),
+		})
+	}
+	p.heading("Shards")
+	p.grid(rows, 1, 2, 3, 4, 5)
+	p.more(len(list) - len(shown))
+}
+
+func changeOf(s plan.ShardChange) int64 {
+	d := s.After.Bytes - s.Before.Bytes
+	if d == 0 {
+		d = s.After.Chunks - s.Before.Chunks
+	}
+	return max(d, -d)
+}
+
+// steps writes each step with its reason below it.
+func (p *page) steps(list []plan.Step, all bool) {
+	shown := list
+	if !all {
+		shown = list[:min(len(list), mostSteps)]
+	}
+	rows := [][]string{{"round", "step", "what", "collection", "shard", "data", "range"}}
+	for _, s := range shown {
+		shard, data := string(s.From), ""
+		if s.Kind == plan.Move {
+			shard, data = shard+" to "+string(s.To), bytesText(s.Bytes)
+		}
+		rows = append(rows, []string{
+			strconv.Itoa(s.Round), strconv.Itoa(s.Number), string(s.Kind), s.Namespace, shard, data,
+			s.Min.String() + " to " + s.Max.String(),
+		})
+	}
+	p.heading("Steps")
+	for i, line := range aligned(rows, 0, 1, 5) {
+		p.line(2, line)
+		if i > 0 {
+			p.wrapped(indent, shown[i-1].Why)
+		}
+	}
+	p.more(len(list) - len(shown))
+}
+
+// more counts what is not shown.
+func (p *page) more(n int) {
+	if n > 0 {
+		p.line(2, fmt.Sprintf("… %s more: --all, or text(true) at the prompt", grouped(n)))
+	}
+}
+
+// grouped writes a number in groups of three digits.
+func grouped(n int) string {
+	text := strconv.Itoa(n)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
+func (p *page) grid(rows [][]string, right ...int) {
+	for _, line := range aligned(rows, right...) {
+		p.line(2, line)
+	}
+}
+
+// aligned returns rows as lines with their columns below each other, some of them
+// flush right.
+func aligned(rows [][]string, right ...int) []string {
+	var widths []int
+	for _, row := range rows {
+		for i, cell := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			row[i] = plaintext.VisibleLine(cell)
+			widths[i] = max(widths[i], twwidth.Width(row[i]))
+		}
+	}
+	lines := make([]string, len(rows))
+	for n, row := range rows {
+		var b strings.Builder
+		for i, cell := range row {
+			gap := strings.Repeat(" ", widths[i]-twwidth.Width(cell))
+			if i > 0 {
+				b.WriteString("  ")
+			}
+			if slices.Contains(right, i) {
+				b.WriteString(gap + cell)
+			} else {
+				b.WriteString(cell + gap)
+			}
+		}
+		lines[n] = strings.TrimRight(b.String(), " ")
+	}
+	return lines
+}

@@ -1,0 +1,237 @@
+package sh
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"strings"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/live"
+	"shardsh/balancer/plan"
+	"shardsh/bindings/findings"
+	"shardsh/bindings/script"
+
+	"github.com/dop251/goja"
+)
+
+const planOptions = "goal,maxBytes,maxMoves,maxRounds,maxTime,model,seed,ignoreWindow"
+
+// shardPlanMethods() say what would be done.
+func shardPlanMethods() []helper {
+	return []helper{
+		{"plan", "ns?:string|object options?:object{" + planOptions + "}", checked(shPlan),
+			"Says what the balancer would do if it were on, step by step: for a collection, [collections] or all; {goal} is " +
+				"balance, {drain: shard}, zones, defragment or consolidate; {maxBytes, maxMoves, maxRounds, maxTime}."},
+	}
+}
+
+// Plan is a plan as scripts have it.
+type Plan struct {
+	script.Hidden
+	plan *plan.Plan
+}
+
+// planMethods are what a plan can do beside its fields.
+func planMethods() []script.Method[*Plan] {
+	return []script.Method[*Plan]{
+		{Name: "text", Signature: "all?:boolean", Help: "Returns the plan as text; true shows all of its steps.",
+			Call: func(c *script.Call, p *Plan) goja.Value {
+				return c.JS.Runtime.ToValue(findings.PlanText(p.plan, c.Has(0) && c.Arg(0).ToBoolean()))
+			}},
+		{Name: "script", Help: "Returns the plan as a script for mongosh or shardsh.",
+			Call: func(c *script.Call, p *Plan) goja.Value {
+				var b strings.Builder
+				if err := p.plan.Script(&b); err != nil {
+					c.JS.Throw(script.RuntimeError, "%s", err)
+				}
+				return c.JS.Runtime.ToValue(b.String())
+			}},
+		{Name: "toJSON", Help: `Returns what JSON.stringify(plan) writes, which "shardsh apply" reads.`,
+			Call: func(c *script.Call, p *Plan) goja.Value { return plainJSON(c.JS, p.plan) }},
+	}
+}
+
+// shPlan returns a plan, which is printed as the text of "shardsh plan".
+func shPlan(c *call, sh *Helpers) goja.Value {
+	options := c.planOptions()
+	made, err := plan.Make(sh.snapshot(live.ReaderOptions{}), options)
+	switch {
+	case errors.Is(err, plan.ErrNotSharded) && len(options.Goal.Namespaces) == 1:
+		sh.notSharded(options.Goal.Namespaces[0])
+	case err != nil:
+		c.JS.Throw(script.RuntimeError, "%s", err)
+	}
+	return c.s.planObject(made)
+}
+
+// planOptions reads the arguments: what to plan for, or nothing, and options.
+func (c *call) planOptions() plan.Options {
+	first := c.Arg(0)
+	at := 1
+	var o plan.Options
+	switch list, isList := c.texts(first); {
+	case !c.Has(0), goja.IsNull(first):
+	case goja.IsString(first), isCollection(first):
+		o.Goal.Namespaces = []string{c.namespaceArgument(0)}
+	case isList:
+		o.Goal.Namespaces = list
+	default:
+		at = 0
+	}
+	given := c.options("plan", at)
+	goal := c.goalOption(given)
+	goal.Namespaces = o.Goal.Namespaces
+	seed := given.count("seed")
+	model, err := plan.ParseModel(given.text("model"), uint64(seed))
+	if err != nil {
+		given.refuse("model", "measured, even or skewed=SPREAD", c.s.Display.Inspect(given.get("model")))
+	}
+	return plan.Options{
+		Goal: goal, Model: model, Seed: uint64(seed), IgnoreWindow: given.flag("ignoreWindow", false),
+		Limits: plan.Limits{
+			Bytes: given.size("maxBytes"), Moves: int(given.count("maxMoves")), Rounds: int(given.count("maxRounds")),
+			Time: given.duration("maxTime", 0),
+		},
+	}
+}
+
+// texts reads an array of namespaces or collections.
+func (c *call) texts(v goja.Value) (list []string, ok bool) {
+	o, isObject := v.(*goja.Object)
+	if !isObject || o.ClassName() != "Array" {
+		return nil, false
+	}
+	for _, name := range o.Keys() {
+		item := o.Get(name)
+		coll, isCollection := script.Receiver[Collection](item)
+		switch {
+		case isCollection:
+			list = append(list, coll.Namespace())
+		case goja.IsString(item):
+			list = append(list, item.String())
+		default:
+			c.ThrowArgument("Shard.plan", "ns", "a list of collections", c.s.Display.Inspect(item))
+		}
+	}
+	return list, true
+}
+
+// goalOption reads "zones", or {drain: "shard3"}.
+func (c *call) goalOption(h helperOptions) plan.Goal {
+	v := h.get("goal")
+	if v == nil {
+		return plan.Goal{Kind: plan.Balance}
+	}
+	text := v.String()
+	if o, ok := v.(*goja.Object); ok {
+		if text = string(plan.Drain) + "="; len(o.Keys()) == 1 && o.Get(string(plan.Drain)) != nil {
+			text += o.Get(string(plan.Drain)).String()
+		}
+	}
+	goal, err := plan.ParseGoal(text)
+	if err != nil {
+		h.refuse("goal", "balance, { drain: shard }, zones, defragment or consolidate", c.s.Display.Inspect(v))
+	}
+	return goal
+}
+
+// count reads a whole number; 0 when it was not given.
+func (h helperOptions) count(name string) int64 {
+	v := h.get(name)
+	if v == nil {
+		return 0
+	}
+	n, ok := h.c.numeric(v)
+	if !ok || n < 0 || n != math.Trunc(n) || n > 1<<53 {
+		h.refuse(name, "a whole number", h.c.s.Display.Inspect(v))
+	}
+	return int64(n)
+}
+
+// size reads a number of bytes, or a text such as 10GB; 0 when it was not given.
+func (h helperOptions) size(name string) int64 {
+	v := h.get(name)
+	if v == nil || !goja.IsString(v) {
+		return h.count(name)
+	}
+	n, err := catalog.ParseSize(v.String())
+	if err != nil {
+		h.refuse(name, "a size such as 10GB", h.c.s.Display.Inspect(v))
+	}
+	return n
+}
+
+// PlanOf returns the plan behind a value: one of sh.plan, or what JSON.parse made
+// of one.
+func (s *Host) PlanOf(v goja.Value) (*plan.Plan, error) {
+	if p, ok := script.Receiver[*Plan](v); ok {
+		return p.plan, nil
+	}
+	o, ok := v.(*goja.Object)
+	if !ok {
+		return nil, errors.New("it is no plan of sh.plan()")
+	}
+	text, err := o.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	return plan.Read(strings.NewReader(string(text)))
+}
+
+// planObject returns a plan for scripts: the fields of its JSON form, whose steps
+// are made when somebody asks for them. Bounds are documents.
+func (s *Host) planObject(p *plan.Plan) goja.Value {
+	o := s.JS.Instance(&Plan{plan: p}, script.Prototype(s.JS, "Plan", planMethods()))
+	head := *p
+	head.Steps = nil
+	fields := s.fromJSON(&head)
+	for _, name := range fields.Keys() {
+		if name == "steps" {
+			s.JS.World.DefineLazy(o, name, func() goja.Value { return s.stepObjects(p) })
+			continue
+		}
+		script.Must(o.Set(name, fields.Get(name)))
+	}
+	s.JS.World.SetPrinter(o, func() string { return strings.TrimSuffix(findings.PlanText(p, false), "\n") })
+	return o
+}
+
+func (s *Host) stepObjects(p *plan.Plan) goja.Value {
+	patterns := map[string]catalog.KeyPattern{}
+	for _, c := range p.Basis.Collections {
+		patterns[c.Namespace], _ = c.Pattern() // it was made of one
+	}
+	list := make([]any, len(p.Steps))
+	for i, step := range p.Steps {
+		pattern := patterns[step.Namespace]
+		document := func(k catalog.Key) goja.Value { return s.JS.World.DocToJS(pattern.Bound(k)) }
+		o := s.fromJSON(step)
+		script.Must(o.Set("min", document(step.Min)))
+		script.Must(o.Set("max", document(step.Max)))
+		if len(step.Points) > 0 {
+			points := make([]any, len(step.Points))
+			for n, k := range step.Points {
+				points[n] = document(k)
+			}
+			script.Must(o.Set("points", s.JS.Runtime.NewArray(points...)))
+		}
+		list[i] = o
+	}
+	return s.JS.Runtime.NewArray(list...)
+}
+
+// plainJSON returns the JSON form of a value, with numbers and objects of
+// JavaScript's own.
+func plainJSON(js *script.Engine, v any) goja.Value {
+	text, err := json.Marshal(v)
+	if err != nil {
+		js.Throw(script.RuntimeError, "%s", err)
+	}
+	parse, _ := goja.AssertFunction(js.Runtime.GlobalObject().Get("JSON").ToObject(js.Runtime).Get("parse"))
+	value, err := parse(goja.Undefined(), js.Runtime.ToValue(string(text)))
+	if err != nil {
+		js.Rethrow(err)
+	}
+	return value
+}
