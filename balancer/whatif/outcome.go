@@ -86,7 +86,7 @@ func (a Alternative) outcome(s *catalog.Snapshot, o Options) (Outcome, error) {
 	for _, c := range a.Changes {
 		out.Changes = append(out.Changes, c.String())
 	}
-	out.Name = cmp.Or(out.Name, strings.Join(out.Changes, "; "))
+	out.Name = cmp.Or(out.Name, strings.Join(out.Changes, "; "), "no change")
 	changed, err := Apply(s, a.Changes)
 	if err != nil {
 		return out, err

@@ -20,7 +20,7 @@ func shardKinds() []Kind {
 		{"drain", "Begins to empty a shard, as removeShard does.", "drain shard2", []form{
 			{"SHARD", func(w []string) (edit, error) { return drain(catalog.ShardID(w[0]), true), nil }},
 		}},
-		{"undrain", "Ends the draining of a shard.", "undrain shard2", []form{
+		{"stopDrain", "Ends the draining of a shard.", "stopDrain shard2", []form{
 			{"SHARD", func(w []string) (edit, error) { return drain(catalog.ShardID(w[0]), false), nil }},
 		}},
 		{"removeShard", "Takes an empty shard away.", "removeShard shard2", []form{
@@ -123,7 +123,7 @@ func drain(id catalog.ShardID, on bool) edit {
 				return next, nil
 			}
 		}
-		return nil, errors.New("no shard would be left to take the data: add one first, or undrain another")
+		return nil, errors.New("no shard would be left to take the data: add one first, or stopDrain another")
 	}
 }
 

@@ -27,6 +27,7 @@ func tables() [][]helper {
 			shardBalanceMethods(), shardDrainMethods(), shardDefragmentMethods(), shardMergeMethods(), shardWindowMethods(),
 			shardWhyMethods(),
 			shardPlanMethods(),
+			shardWhatIfMethods(),
 			shardExtraMethods(), shardMapMethods(),
 		),
 		[][]helper{shardLegacyMethods()},
