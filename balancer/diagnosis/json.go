@@ -20,13 +20,14 @@ type findingJSON struct {
 	Due      time.Time `json:"due,omitzero"`
 	Numbers  []Number  `json:"numbers,omitempty"`
 	Commands []string  `json:"commands,omitempty"`
+	Instead  []string  `json:"instead,omitempty"`
 	Remedy   string    `json:"remedy"`
 }
 
 // MarshalJSON returns the finding as an object, with the remedy of its code.
 func (f Finding) MarshalJSON() ([]byte, error) {
 	return json.Marshal(findingJSON{
-		f.Code, f.Severity.String(), f.Actor.String(), f.Scope, f.Sentence, f.Since, f.Due, f.Numbers, f.Commands,
+		f.Code, f.Severity.String(), f.Actor.String(), f.Scope, f.Sentence, f.Since, f.Due, f.Numbers, f.Commands, f.Instead,
 		Define(f.Code).Remedy,
 	})
 }

@@ -168,8 +168,8 @@ func Of(s *catalog.Snapshot) *Overview {
 	for _, gap := range p.Source.Gaps {
 		o.Untold = append(o.Untold, gapText(gap))
 	}
-	o.Collections = collectionsOf(s)
-	o.Shards = shardsOf(s, o.Collections)
+	o.Collections = CollectionsOf(s)
+	o.Shards = ShardsOf(s, o.Collections)
 	o.Totals = o.totals()
 	o.UnderWay = underWay(s, o.History)
 	o.Deletions = deletionsOf(p.Deletions)

@@ -113,7 +113,8 @@ func (c *cluster) Split(_ context.Context, s policy.Split) error {
 }
 
 // SplitPoint returns the chunk of a migration that was too big, with a point to
-// split it at, if there is one.
+// split it at, if there is one; before 6.0 with as many as cut it into pieces of
+// half a chunk size (spec 01 §10.1).
 func (c *cluster) SplitPoint(_ context.Context, m policy.Migration) (policy.Split, error) {
 	coll, err := c.find(m.Namespace)
 	if err != nil {
@@ -126,10 +127,35 @@ func (c *cluster) SplitPoint(_ context.Context, m policy.Migration) (policy.Spli
 	split := policy.Split{
 		Namespace: m.Namespace, Shard: chunk.Shard, Version: coll.table.Version(), Min: chunk.Min, Max: chunk.Max,
 	}
+	if !c.first.Release().BalancesBySize() {
+		split.Points = coll.halves(chunk, m.MaxChunkSizeBytes)
+		return split, nil
+	}
 	if point, ok := c.splitPoint(coll, chunk, m.MaxChunkSizeBytes); ok {
 		split.Points = []catalog.Key{point}
 	}
 	return split, nil
+}
+
+// mostInPiece is how many documents a piece of half a chunk size has at most.
+const mostInPiece = 250_000
+
+// halves returns the points that cut a chunk into pieces of half a chunk size.
+func (coll *collection) halves(chunk catalog.Chunk, chunkSize int64) (points []catalog.Key) {
+	local := coll.local[chunk.Shard]
+	if local.Documents == 0 || local.Bytes/local.Documents == 0 {
+		return nil
+	}
+	piece := min(chunkSize/(2*(local.Bytes/local.Documents)), mostInPiece) + 1
+	documents := coll.contents(chunk).Documents
+	for passed := piece; passed < documents; passed += piece {
+		point, ok := coll.entry.Pattern.Between(chunk.Min, chunk.Max, float64(passed)/float64(documents))
+		if !ok {
+			break
+		}
+		points = append(points, point)
+	}
+	return points
 }
 
 // MarkJumbo flags a chunk.

@@ -117,6 +117,47 @@ func TestAsTheMock(t *testing.T) {
 	}
 }
 
+// Up to 5.0 a chunk that is too large to move is cut into pieces of half a chunk
+// size, all at once. Recipients with equal counts are the mock's to choose: what
+// is compared is how much moved and was cut.
+func TestOldReleasesCutAsTheMock(t *testing.T) {
+	for i, release := range []catalog.Release{catalog.Release44, catalog.Release50} {
+		r := rand.New(rand.NewPCG(uint64(i), 2))
+		topology, err := mock.ParseTopology([]byte(unevenTopology(r, 4, 60, 500_000, false)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		cluster, err := mock.New(mock.Config{Topology: topology, Version: release, Start: noon,
+			Parameters: map[string]any{"minNumChunksForSessionsCollection": 1}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(cluster.Close)
+		client := connect(t, cluster)
+		reader := live.NewReader(client, live.ReaderOptions{})
+		before, err := reader.Read(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		admin := client.Database("admin")
+		run(t, admin, bson.D{{Key: "balancerStart", Value: 1}})
+		run(t, admin, bson.D{{Key: "mockAdvance", Value: (3 * time.Hour).Milliseconds()}})
+		after, err := reader.Read(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		simulated, _ := rest(t, before, sim.Config{IgnoreMode: true})
+		defer simulated.Close()
+		got, want := simulated.Snapshot().Collection("db.c"), after.Collection("db.c")
+		if a, b := got.Table.Len(), want.Table.Len(); a != b || b < before.Collection("db.c").Table.Len()+40 {
+			t.Errorf("%s: %d chunks, the mock has %d", release, a, b)
+		}
+		if a, b := got.Sizes["s0"].Bytes, want.Sizes["s0"].Bytes; a < b*95/100 || a > b*105/100 {
+			t.Errorf("%s: s0 keeps %d bytes, on the mock %d", release, a, b)
+		}
+	}
+}
+
 // moved lists the moves of the change log, with the number of the chunk they were
 // of at first.
 func moved(t *testing.T, s *catalog.Snapshot, first *catalog.RoutingTable) (list []string) {

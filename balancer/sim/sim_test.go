@@ -401,7 +401,7 @@ func TestLinks(t *testing.T) {
 	s := world(t, 3, 30, func(int) (int, int64) { return 0, 128 * mib })
 	r, events := rest(t, s, sim.Config{Link: func(_, to catalog.ShardID) sim.Link {
 		if to == shardID(2) {
-			return sim.Link{Slower: 2}
+			return sim.Link{Bandwidth: 32 * mib, Move: 340 * time.Millisecond}
 		}
 		return sim.Link{Failing: 0.25}
 	}})
@@ -409,7 +409,7 @@ func TestLinks(t *testing.T) {
 	usual := 2*time.Second + 40*time.Millisecond + 170*time.Millisecond
 	moved := map[catalog.ShardID]int{}
 	for _, m := range of(events, sim.Moved) {
-		want := map[catalog.ShardID]time.Duration{shardID(1): usual, shardID(2): 2 * usual}[m.To]
+		want := map[catalog.ShardID]time.Duration{shardID(1): usual, shardID(2): 4*time.Second + 380*time.Millisecond}[m.To]
 		if moved[m.To]++; m.Ended.Sub(m.Began) != want {
 			t.Errorf("a move to %s took %v", m.To, m.Ended.Sub(m.Began))
 		}

@@ -34,12 +34,12 @@ const mostShards = 1000
 
 // addShard takes a number of shards, or the id of one.
 func addShard(word string, zones []string) (edit, error) {
-	n, err := strconv.Atoi(word)
-	switch {
-	case err != nil:
+	if strings.Trim(word, "-0123456789") != "" {
 		return addNamed(catalog.ShardID(word), zones), nil
-	case n < 1 || n > mostShards:
-		return nil, fmt.Errorf("%d is no number of shards from 1 to %d", n, mostShards)
+	}
+	n, err := strconv.Atoi(word)
+	if err != nil || n < 1 || n > mostShards {
+		return nil, fmt.Errorf("%s is no number of shards from 1 to %d", word, mostShards)
 	}
 	return addShards(n, zones), nil
 }

@@ -126,6 +126,12 @@ func (p *page) remedy(f diagnosis.Finding, now time.Time) {
 	default:
 		p.wrapped(indent, who+diagnosis.Define(f.Code).Remedy)
 	}
+	for i, command := range f.Instead {
+		if i == 0 {
+			p.line(indent, "or at once:")
+		}
+		p.line(indent+2, command)
+	}
 	if !f.Due.IsZero() {
 		p.wrapped(indent, "by itself at "+moment(f.Due, f.Due.Sub(now), "in %s"))
 	}

@@ -20,7 +20,7 @@ import (
 // shardWhatIfMethods() say what would come of changes.
 func shardWhatIfMethods() []helper {
 	return []helper{
-		{"whatIf", "changes:function|object alternative?:function|object{model,seed}", checked(shWhatIf),
+		{"whatIf", "changes:function|object alternative?:function|object{model,seed,timeZone}", checked(shWhatIf),
 			"Says what would come of changes, side by side with what is: for c => { c.addShard(2); c.drain(\"s1\") }, each further " +
 				"function another alternative; {name: function} names them. Nothing is changed."},
 	}
@@ -77,7 +77,7 @@ func (c *call) whatIfOptions(at int) whatif.Options {
 	if err != nil {
 		given.refuse("model", "measured, even or skewed=SPREAD", c.s.Display.Inspect(given.get("model")))
 	}
-	return whatif.Options{Model: model, Seed: seed}
+	return whatif.Options{Location: given.location(), Model: model, Seed: seed}
 }
 
 // changes calls a function with an object that has a method for each kind of change,
@@ -123,7 +123,7 @@ func (c *call) word(kind whatif.Kind, v goja.Value) string {
 	if coll, ok := script.Receiver[Collection](v); ok {
 		return coll.Namespace()
 	}
-	if list, ok := c.texts(v); ok {
+	if list, ok := c.texts("whatIf", v); ok {
 		return strings.Join(list, ",")
 	}
 	switch script.TypeOf(v) {

@@ -23,6 +23,7 @@ type simulateLine struct {
 	alternatives []string
 	model        string
 	seed         uint64
+	zone         string
 	all          bool
 }
 
@@ -33,6 +34,7 @@ func (o *simulateLine) groups() []flagGroup {
 			"`CHANGE;CHANGE…` make these instead, side by side; repeat to add")
 		f.StringVar(&o.model, "model", "", "`MODEL` what chunks hold: measured, even, skewed[=SPREAD]")
 		f.Uint64Var(&o.seed, "seed", 0, "`N` draw lots as a mock with this seed; else catalog order")
+		f.StringVar(&o.zone, "time-zone", "", "`NAME` of the config servers' clock: Europe/Berlin; else by their logs")
 		f.BoolVar(&o.all, "all", false, "show all shards and links")
 		o.flags(f, "text", "json")
 	})}
@@ -58,6 +60,10 @@ func (env environment) simulate(ctx context.Context) error {
 	if err != nil {
 		return usagef("--model: %w", err)
 	}
+	in, err := location(o.zone)
+	if err != nil {
+		return err
+	}
 	alternatives, err := o.read()
 	if err != nil {
 		return err
@@ -68,7 +74,7 @@ func (env environment) simulate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	out, err := whatif.Of(s, alternatives, whatif.Options{Model: model, Seed: o.seed})
+	out, err := whatif.Of(s, alternatives, whatif.Options{Location: in, Model: model, Seed: o.seed})
 	if err != nil {
 		return suggesting(err)
 	}
