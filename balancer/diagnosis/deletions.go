@@ -74,7 +74,7 @@ func (d *Diagnosis) ofDeletions(c *catalog.CollectionState, report *policy.Repor
 			}
 			f := finding(PendingDeletion, Scope{Namespace: c.Namespace, Shard: left.Shard}, fmt.Sprintf(
 				"shard %s has still to delete the documents of %s from %s to %s, and can't take that range before",
-				left.Shard, c.Namespace, left.Min, left.Max))
+				left.Shard, c.Namespace, Literal(left.Min), Literal(left.Max)))
 			f.Since, f.Due = left.since, left.due
 			f.Numbers = numbered("orphans", left.Orphans)
 			if !slices.ContainsFunc(list, func(have Finding) bool { return have.Sentence == f.Sentence }) {

@@ -38,7 +38,7 @@ func explainJumbo(c *catalog.CollectionState, f Finding) Finding {
 			single++
 		}
 		if measured == 1 {
-			f.Sentence += fmt.Sprintf(": the one at %s on %s has %s", c.Pattern.Bound(chunk.Min), chunk.Shard, size)
+			f.Sentence += fmt.Sprintf(": the one at %s on %s has %s", Literal(c.Pattern.Bound(chunk.Min)), chunk.Shard, size)
 		}
 	}
 	if measured > 0 {

@@ -26,6 +26,8 @@ type Answer struct {
 	Causes []Finding
 	// Notes are what is worth knowing and keeps nothing from its place.
 	Notes []Finding
+	// Spreads are how the collection that was asked about lies over the shards.
+	Spreads []Spread
 }
 
 // Healthy reports whether nothing is wrong.
@@ -55,8 +57,11 @@ func Why(s *catalog.Snapshot, about Scope) Answer {
 		findings = append(findings, ofWindow(s)...) // the next thing in the way
 	}
 	for i, f := range findings {
-		if f.Code == JumboChunks {
+		switch f.Code {
+		case JumboChunks:
 			findings[i] = explainJumbo(s.Collection(f.Scope.Namespace), f)
+		case NotBalanced:
+			findings[i] = d.explainBalance(f)
 		}
 	}
 	findings = slices.DeleteFunc(findings, func(f Finding) bool { return !concerns(s, f, about) })
@@ -78,6 +83,9 @@ func Why(s *catalog.Snapshot, about Scope) Answer {
 	sortCauses(a.Causes)
 	a.Causes = slices.CompactFunc(a.Causes, sameThing)
 	a.standAlone()
+	if c := s.Collection(about.Namespace); c != nil {
+		a.Spreads = Spreads(s, c)
+	}
 	return a
 }
 

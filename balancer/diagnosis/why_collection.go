@@ -25,6 +25,29 @@ func (d *Diagnosis) explained() (list []Finding) {
 	return list
 }
 
+// explainBalance adds to what is not balanced what the rules compare for the first
+// move, with the distance to the threshold, when a server said no more than that.
+func (d *Diagnosis) explainBalance(f Finding) Finding {
+	c := d.Collection(f.Scope.Namespace)
+	if _, there := f.Number("donor"); there || c == nil {
+		return f
+	}
+	report := d.explain(c)
+	if report == nil {
+		return f
+	}
+	for first := range report.Chosen() {
+		n := first.Numbers
+		f.Numbers = append(slices.Clip(f.Numbers), comparedBy(n)...)
+		if first.Shard != "" && n.Unit != policy.Chunks && n.Threshold > 0 {
+			f.Sentence += fmt.Sprintf(": %s has %s, %s has %s", first.Shard, bytesText(n.Donor), first.Recipient,
+				bytesText(n.Recipient))
+		}
+		break
+	}
+	return f
+}
+
 // explain tries what the balancer would choose; nil where that can't be known.
 func (d *Diagnosis) explain(c *catalog.CollectionState) *policy.Report {
 	if c.Table == nil || len(c.Sizes) == 0 && d.Release().BalancesBySize() {

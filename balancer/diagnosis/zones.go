@@ -124,10 +124,10 @@ func ofEmptyZones(c *catalog.CollectionState) (list []Finding) {
 		if len(list) == emptyZonesShown || !slices.ContainsFunc(c.EmptyZones, r.Min.Equal) {
 			continue
 		}
-		lower, upper := c.Pattern.Bound(r.Min), c.Pattern.Bound(r.Max)
+		lower, upper := Literal(c.Pattern.Bound(r.Min)), Literal(c.Pattern.Bound(r.Max))
 		f := finding(ZoneWithoutData, Scope{Namespace: c.Namespace, Zone: r.Zone},
 			fmt.Sprintf("%s has no document in a range of zone %s: %s to %s", c.Namespace, r.Zone, lower, upper))
-		f.Instead = []string{fmt.Sprintf("sh.removeRangeFromZone(%q, %s, %s)", c.Namespace, Literal(lower), Literal(upper))}
+		f.Instead = []string{fmt.Sprintf("sh.removeRangeFromZone(%q, %s, %s)", c.Namespace, lower, upper)}
 		list = append(list, f)
 	}
 	return list

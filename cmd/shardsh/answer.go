@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"shardsh/balancer/foreign"
 )
 
 // answerLine is the part of a subcommand's command line that says how to show
@@ -52,7 +54,7 @@ func (env environment) write(o answerLine, show func(io.Writer) error) error {
 		}
 		return buffered(to, show)
 	}
-	if info, err := os.Stat(o.file); err == nil && !info.Mode().IsRegular() {
+	if foreign.Special(o.file) {
 		return writeInto(o.file, show)
 	}
 	part := o.file + ".tmp"

@@ -15,7 +15,7 @@ import (
 // Save writes a snapshot to a file, which is there as a whole or not at all; what
 // is no file, such as /dev/null, is not replaced by one.
 func Save(path string, s *catalog.Snapshot) (err error) {
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+	if foreign.Special(path) {
 		return saveInto(path, s)
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
