@@ -131,8 +131,11 @@ func stepsOf(e catalog.LogEntry) (took, copied time.Duration, steps int) {
 // rounds counts what rounds tried and moved.
 func (e *evidence) rounds(log []catalog.LogEntry) {
 	for i, n := len(log)-1, 0; i >= 0 && n < most; i-- {
+		if log[i].What != "balancer.round" {
+			continue
+		}
 		tried, known := log[i].Detail("candidateChunks").AsInt64OK()
-		if log[i].What != "balancer.round" || !known {
+		if !known {
 			continue
 		}
 		moved, _ := log[i].Detail("chunksMoved").AsInt64OK()

@@ -46,10 +46,13 @@ func Of(s *catalog.Snapshot, o Options) (Forecast, error) {
 	return f, nil
 }
 
-// fewMoves is how many moves a simulation may have for others with other models of
-// contents to be worth their time: with more of them, what single chunks hold
-// evens out.
-const fewMoves = 4000
+// fewMoves and fewChunks are how many a simulation may have for others with other
+// models of contents to be worth their time: with more of them, what single chunks
+// hold evens out.
+const (
+	fewMoves  = 4000
+	fewChunks = 200_000
+)
 
 // courses simulates the goal under several models of what chunks hold, the
 // likeliest first.
@@ -61,12 +64,16 @@ func (o Options) courses(s *catalog.Snapshot, r rates) ([]course, error) {
 	open := catalog.NewSnapshot(parts)
 	run := func(contents sim.Contents, seed uint64) (course, error) {
 		return simulate(open, o.Goal, sim.Config{
-			Location: time.UTC, IgnoreMode: true, Contents: sim.Estimated(contents), Costs: r.costs, Link: r.links.between, Seed: seed,
-			Rand: rand.New(rand.NewPCG(seed, 1)),
+			Location: time.UTC, IgnoreMode: true, Contents: sim.Estimated(contents), Costs: r.costs,
+			Link: r.links.between, Seed: seed, Rand: rand.New(rand.NewPCG(seed, 1)),
 		})
 	}
 	first, err := run(likeliest(s), o.Seed)
-	if err != nil || first.moves+first.failed == 0 || first.moves > fewMoves {
+	chunks := 0
+	for _, c := range diagnosis.Sharded(s) {
+		chunks += c.Table.Len()
+	}
+	if err != nil || first.moves+first.failed == 0 || first.moves > fewMoves || chunks > fewChunks {
 		return []course{first}, err
 	}
 	list := []course{first}

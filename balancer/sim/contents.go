@@ -108,15 +108,18 @@ func Estimated(model Contents) Contents {
 	return func(c *catalog.CollectionState, chunkSize int64) func(catalog.Chunk) Amount {
 		inner := model(c, chunkSize)
 		measured, left := map[catalog.ShardID]int64{}, map[catalog.ShardID]int64{}
-		for chunk := range c.Table.All() {
+		for chunk := range c.Table.Measured() {
 			if size, ok := estimateOf(chunk); ok {
 				measured[chunk.Shard] += size
-			} else {
-				left[chunk.Shard] += inner(chunk).Bytes
 			}
 		}
 		if len(measured) == 0 {
-			return inner
+			return inner // as nearly always
+		}
+		for chunk := range c.Table.All() {
+			if _, ok := estimateOf(chunk); !ok {
+				left[chunk.Shard] += inner(chunk).Bytes
+			}
 		}
 		return func(chunk catalog.Chunk) Amount {
 			data, known := c.Sizes[chunk.Shard]

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"runtime/debug"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -60,6 +61,10 @@ func location(zone string) (*time.Location, error) {
 	return in, nil
 }
 
+// lazyCollection is the garbage collector's percentage while a forecast is made: it
+// runs a quarter as often as usual.
+const lazyCollection = 400
+
 // forecast is "shardsh forecast": how long the balancer takes to a goal.
 func (env environment) forecast(ctx context.Context) error {
 	var o forecastLine
@@ -82,6 +87,8 @@ func (env environment) forecast(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// A long simulation makes much that is soon forgotten, and needs little at a time.
+	debug.SetGCPercent(lazyCollection)
 	f, err := forecast.Of(s, options)
 	if err != nil {
 		return suggesting(err)
