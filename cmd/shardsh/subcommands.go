@@ -25,6 +25,7 @@ func subcommands() []subcommand {
 		{"plan", "[options] [address]", "what would be done to reach a goal", environment.plan},
 		{"report", "[address] -o FILE", "a page for a browser about a cluster", environment.writeReport},
 		{"map", "--ns NS [address]", "the chunks of a collection, drawn", environment.drawMap},
+		{"apply", "[options] plan.json [address]", "carry a plan out, go on, undo", environment.apply},
 		{"snapshot", "[address] -o FILE", "the metadata of a cluster, in a file", environment.takeSnapshot},
 		{"serve", "[options]", "the mock cluster on a port", environment.serve},
 	}
