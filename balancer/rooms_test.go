@@ -17,7 +17,8 @@ import (
 // that come later count as soon as their folder is there.
 func deciding(t *testing.T) (rooms []string) {
 	t.Helper()
-	for _, room := range []string{"catalog", "policy", "sim", "diagnosis", "plan", "forecast", "whatif", "report"} {
+	for _, room := range []string{"catalog", "policy", "sim", "diagnosis", "plan", "forecast", "whatif", "check", "report",
+		"report/machine"} {
 		if _, err := os.Stat(room); err == nil {
 			rooms = append(rooms, room)
 		}

@@ -85,3 +85,12 @@ type LogEntry struct {
 func (e LogEntry) Detail(name ...string) bson.RawValue {
 	return e.Raw.Lookup(append([]string{"details"}, name...)...)
 }
+
+// Inconsistency is where the catalog and the shards contradict each other, as
+// checkMetadataConsistency tells it (spec 03 §1.7). Namespace and Shard are empty
+// where it does not say.
+type Inconsistency struct {
+	Type, Description string
+	Namespace         string
+	Shard             ShardID
+}

@@ -197,19 +197,28 @@ func (s *spread) uneven() bool { return s.most > 1 && float64(s.most) > uneven*f
 // routerAlive is how old the last ping of a mongos may be that still runs.
 const routerAlive = 10 * time.Minute
 
+// RouterVersions returns the versions of the routers that still run, each once.
+func RouterVersions(s *catalog.Snapshot) (list []string) {
+	for _, r := range s.Parts().Routers {
+		if s.Time().Sub(r.Ping) < routerAlive && !slices.Contains(list, r.Version) {
+			list = append(list, r.Version)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
 // versions finds routers of more than one line of releases.
 func (d *Diagnosis) versions() []Finding {
 	var lines []string
-	for _, r := range d.Parts().Routers {
-		line, known := catalog.ReleaseOf(r.Version)
-		if known && d.Time().Sub(r.Ping) < routerAlive && !slices.Contains(lines, line.String()) {
+	for _, version := range RouterVersions(d.Snapshot) {
+		if line, known := catalog.ReleaseOf(version); known && !slices.Contains(lines, line.String()) {
 			lines = append(lines, line.String())
 		}
 	}
 	if len(lines) < 2 {
 		return nil
 	}
-	slices.Sort(lines)
 	return []Finding{finding(MixedVersions, Scope{},
 		"the routers are of different releases: "+strings.Join(lines, " and "))}
 }

@@ -39,12 +39,6 @@ var ErrNotSharded = errors.New("the server is not a mongos: there is no balancer
 
 // CheckSharded returns ErrNotSharded when the server is no mongos.
 func CheckSharded(ctx context.Context, a Asker) error {
-	hello, err := a.Ask(ctx, "admin", bson.D{{Key: "hello", Value: 1}})
-	if err != nil {
-		return err
-	}
-	if msg, _ := hello.Lookup("msg").StringValueOK(); msg != "isdbgrid" {
-		return ErrNotSharded
-	}
-	return nil
+	_, err := greet(ctx, a)
+	return err
 }

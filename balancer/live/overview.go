@@ -2,6 +2,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -30,6 +31,11 @@ const (
 	Rounds                       // the newest rounds of config.actionlog
 	Outcomes                     // config.changelog, counted by the server: two commands
 	Migrations                   // $currentOp, config.migrations and config.locks
+	Identity                     // who answers, and which cluster it is: hello, buildInfo, config.version
+	Routers                      // config.mongos
+	Switches                     // the newest time that the balancer was turned on or off, in config.actionlog
+	Reach                        // with Shards: which of them the router gets no answer from, by connPoolStats
+	OldSizes                     // with Sizes: before 6.0.3 one $collStats for each collection
 )
 
 // Look is a reader that makes a Snapshot of some parts of a cluster, none of
@@ -45,13 +51,22 @@ type Look struct {
 	Shard catalog.ShardID
 	// Outcomes are those of the last Span before Now.
 	Span time.Duration
-	// Now is the Snapshot's time, Release its release.
+	// Now is the Snapshot's time, Release its release. The part Identity learns
+	// them from the cluster.
 	Now     time.Time
 	Release catalog.Release
 	// Lenient takes an error of Balancer and Statuses for a gap of the Snapshot.
 	// One of Sizes and Migrations always is one: many a user may not look there,
 	// and many a server does not tell.
 	Lenient bool
+	// Tolerant is Lenient for all parts but Identity and Collections, without which
+	// there is no picture.
+	Tolerant bool
+	// Source is what the Snapshot says of where it came from; SourceLive when it has
+	// no kind.
+	Source catalog.Source
+	// Judge says of which collections Statuses are asked for; nil = of all.
+	Judge func(ns string) bool
 }
 
 // Overview is what a Look saw.
@@ -77,17 +92,22 @@ func (e *PartError) Unwrap() error { return e.Err }
 // Read looks at the cluster. Its error is a *PartError.
 func (l Look) Read(ctx context.Context, a Asker) (*Overview, error) {
 	o := &overview{Look: l, ctx: ctx, asker: a, parts: catalog.SnapshotParts{
-		Source: catalog.Source{Kind: catalog.SourceLive}, Time: l.Now, Release: l.Release,
-		Config: map[string][]bson.Raw{},
+		Source: l.Source, Config: map[string][]bson.Raw{},
 	}}
+	o.parts.Source.Kind = cmp.Or(l.Source.Kind, catalog.SourceLive)
 	for _, step := range o.steps() {
 		if l.Parts&step.part == 0 {
 			continue
 		}
-		if err := step.read(); err != nil {
+		err := step.read()
+		if err != nil && l.Tolerant && step.gap != "" {
+			err = o.gap(catalog.Gap{What: step.gap}, err)
+		}
+		if err != nil {
 			return nil, partError(step.what, err)
 		}
 	}
+	o.parts.Time, o.parts.Release = o.Now, o.Release
 	return &Overview{catalog.NewSnapshot(o.parts), o.distribution}, nil
 }
 
@@ -112,6 +132,7 @@ type overview struct {
 type step struct {
 	part Part
 	what string
+	gap  string // as in catalog.Gap; empty for what there is no picture without
 	read func() error
 }
 
@@ -119,19 +140,23 @@ type step struct {
 // collections and shards comes after them.
 func (o *overview) steps() []step {
 	return []step{
-		{Settings, "reading config.settings", o.settings},
-		{Balancer, "status of the balancer", o.balancer},
-		{Shards, "reading config.shards", o.shards},
-		{Drains, "status of draining shards", o.drains},
-		{Databases, "reading config.databases", o.databases},
-		{Collections | Statuses | Counts | Sizes, "reading config.collections", o.collections},
-		{Counts, "counting config.chunks", o.counts},
-		{Zones, "reading config.tags", o.zones},
-		{Sizes, "reading the sizes of data", o.sizes},
-		{Rounds, "reading config.actionlog", o.rounds},
-		{Outcomes, "reading config.changelog", o.outcomes},
-		{Migrations, "looking for migrations", o.migrations},
-		{Statuses, "status of collections", o.statuses},
+		{Identity, "asking the router who it is", "", o.identity},
+		{Settings, "reading config.settings", "settings", o.settings},
+		{Balancer, "status of the balancer", "balancer", o.balancer},
+		{Shards, "reading config.shards", "shards", o.shards},
+		{Reach, "asking the router for its connections", "reach", o.reach},
+		{Drains, "status of draining shards", "draining", o.drains},
+		{Databases, "reading config.databases", "databases", o.databases},
+		{Collections | Statuses | Counts | Sizes, "reading config.collections", "", o.collections},
+		{Counts, "counting config.chunks", "chunks", o.counts},
+		{Zones, "reading config.tags", "tags", o.zones},
+		{Routers, "reading config.mongos", "mongos", o.routers},
+		{Sizes, "reading the sizes of data", "sizes", o.sizes},
+		{Rounds, "reading config.actionlog", "actionlog", o.rounds},
+		{Switches, "reading config.actionlog", "actionlog", o.switches},
+		{Outcomes, "reading config.changelog", "changelog", o.outcomes},
+		{Migrations, "looking for migrations", "operations", o.migrations},
+		{Statuses, "status of collections", "balance", o.statuses},
 	}
 }
 
@@ -169,7 +194,7 @@ func (o *overview) gap(g catalog.Gap, err error) error {
 
 // lenient is gap for what is an error unless the Look is lenient.
 func (o *overview) lenient(g catalog.Gap, err error) error {
-	if !o.Lenient {
+	if !o.Lenient && !o.Tolerant {
 		return err
 	}
 	return o.gap(g, err)
@@ -218,7 +243,7 @@ func (o *overview) zones() error {
 
 func (o *overview) statuses() error {
 	for _, c := range o.parts.Collections {
-		if c.Unsplittable {
+		if c.Unsplittable || o.Judge != nil && !o.Judge(c.Namespace) {
 			continue
 		}
 		reply, err := o.asker.Ask(o.ctx, "admin", bson.D{{Key: "balancerCollectionStatus", Value: c.Namespace}})

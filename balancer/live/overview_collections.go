@@ -7,6 +7,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
 )
 
 // collections reads the entries of collections. Those that are only named have
@@ -137,6 +138,9 @@ func (o *overview) chunkFilter() bson.D {
 // sizes reads the data of shards, which servers before 6.0.3 do not tell.
 func (o *overview) sizes() error {
 	docs, err := o.aggregate("admin", int32(1), bson.D{{Key: "$shardedDataDistribution", Value: bson.D{}}})
+	if o.Parts&OldSizes != 0 && mongoerr.Is(ServerError(err), unknownStage) {
+		return o.oldSizes()
+	}
 	if err != nil {
 		return o.gap(catalog.Gap{What: "sizes"}, err)
 	}
@@ -149,6 +153,28 @@ func (o *overview) sizes() error {
 	for _, c := range o.parts.Collections {
 		if doc := byNamespace[c.Namespace]; doc != nil {
 			c.Sizes = sizesOf(doc)
+		}
+	}
+	return nil
+}
+
+// oldSizes asks for the data of each collection.
+func (o *overview) oldSizes() error {
+	for _, c := range o.parts.Collections {
+		db, name, err := catalog.SplitNamespace(c.Namespace)
+		var docs []bson.Raw
+		if err == nil {
+			docs, err = o.aggregate(db, name, collStatsStages()...)
+		}
+		if err != nil {
+			if err := o.gap(catalog.Gap{What: "sizes", Namespace: c.Namespace}, err); err != nil {
+				return err
+			}
+			continue
+		}
+		c.Sizes = make(map[catalog.ShardID]catalog.ShardData, len(docs))
+		for _, doc := range docs {
+			c.Sizes[catalog.ShardID(text(doc, "shard"))] = collStatsOf(doc)
 		}
 	}
 	return nil

@@ -12,8 +12,18 @@ import (
 const roundsRead = 5
 
 func (o *overview) rounds() error {
-	docs, err := o.find("actionlog", bson.D{{Key: "what", Value: "balancer.round"}}, sortedBy("time", -1),
-		bson.E{Key: "limit", Value: int32(roundsRead)})
+	return o.actions(bson.E{Key: "what", Value: "balancer.round"}, roundsRead)
+}
+
+// switches looks for the newest entry about the balancer being turned on or off.
+func (o *overview) switches() error {
+	what := bson.D{{Key: "$in", Value: bson.A{"balancer.start", "balancer.stop"}}}
+	return o.actions(bson.E{Key: "what", Value: what}, 1)
+}
+
+// actions reads the newest entries of the action log.
+func (o *overview) actions(about bson.E, most int32) error {
+	docs, err := o.find("actionlog", bson.D{about}, sortedBy("time", -1), bson.E{Key: "limit", Value: most})
 	slices.Reverse(docs) // in case they have the same time
 	for _, doc := range docs {
 		at, _ := doc.Lookup("time").TimeOK()

@@ -1,6 +1,8 @@
 package live
 
 import (
+	"strings"
+
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
@@ -70,4 +72,46 @@ func reportedDrain(reply bson.Raw) *catalog.ReportedDrain {
 		r.Chunks, r.Jumbo = integer(remaining, "chunks"), integer(remaining, "jumboChunks")
 	}
 	return r
+}
+
+// reach finds the shards of which the router knows no primary.
+func (o *overview) reach() error {
+	reply, err := o.asker.Ask(o.ctx, "admin", bson.D{{Key: "connPoolStats", Value: int32(1)}})
+	if err != nil {
+		return o.lenient(catalog.Gap{What: "reach"}, err)
+	}
+	reachable(o.parts.Shards, reply)
+	return nil
+}
+
+// reachable notes which shards a router has no way to, by its connPoolStats.
+func reachable(shards []catalog.ShardState, stats bson.Raw) {
+	for i := range shards {
+		shards[i].Unreachable = unreachable(stats, shards[i].Host)
+	}
+}
+
+// unreachable says why a router has no way to a shard; empty when it has one, or
+// never tried: it watches replica sets that it has used.
+func unreachable(stats bson.Raw, host string) string {
+	set, _, named := strings.Cut(host, "/")
+	members, ok := stats.Lookup("replicaSets", set, "hosts").ArrayOK()
+	values, err := members.Values()
+	if !named || !ok || err != nil || len(values) == 0 {
+		return ""
+	}
+	answering := 0
+	for _, v := range values {
+		member, _ := v.DocumentOK()
+		if !isSet(member.Lookup("ok")) {
+			continue
+		}
+		if answering++; isSet(member.Lookup("ismaster")) {
+			return ""
+		}
+	}
+	if answering > 0 {
+		return "its replica set " + set + " has no primary"
+	}
+	return "the router gets no answer from any member of its replica set " + set
 }

@@ -105,7 +105,7 @@ func (r *Reader) ReadSince(ctx context.Context, old *catalog.Snapshot) (*catalog
 	}
 	rd.sameCluster()
 	for _, part := range []func(context.Context) error{
-		rd.catalog, rd.collections, rd.zones, rd.sizes, rd.balancer, rd.compliance, rd.activity, rd.deletions, rd.logs,
+		rd.catalog, rd.reach, rd.collections, rd.zones, rd.sizes, rd.balancer, rd.compliance, rd.activity, rd.deletions, rd.logs,
 	} {
 		err := part(ctx)
 		if err == nil {

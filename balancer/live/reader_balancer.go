@@ -25,6 +25,16 @@ func balancerState(reply bson.Raw) catalog.BalancerState {
 	}
 }
 
+// reach asks the router which shards it has a way to.
+func (r *reading) reach(ctx context.Context) error {
+	reply, err := r.run(ctx, bson.D{{Key: "connPoolStats", Value: 1}})
+	if err != nil {
+		return r.part(ctx, catalog.Gap{What: "reach"}, err)
+	}
+	reachable(r.parts.Shards, reply)
+	return nil
+}
+
 // compliance asks for the server's verdict on each sharded collection, and on
 // the shards that drain.
 func (r *reading) compliance(ctx context.Context) error {

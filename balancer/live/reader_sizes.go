@@ -76,26 +76,35 @@ func (r *reading) collStats(ctx context.Context, ns string) (map[catalog.ShardID
 	if err != nil {
 		return nil, err
 	}
-	cursor, err := r.client.Database(db).Collection(name).Aggregate(ctx, bson.A{
-		bson.D{{Key: "$collStats", Value: bson.D{{Key: "storageStats", Value: bson.D{}}}}},
-		bson.D{{Key: "$project", Value: bson.D{
-			{Key: "shard", Value: 1}, {Key: "storageStats.size", Value: 1},
-			{Key: "storageStats.count", Value: 1}, {Key: "storageStats.numOrphanDocs", Value: 1},
-		}}},
-	})
+	cursor, err := r.client.Database(db).Collection(name).Aggregate(ctx, collStatsStages())
 	if err != nil {
 		return nil, err
 	}
 	sizes := map[catalog.ShardID]catalog.ShardData{}
 	err = each(ctx, cursor, func(doc bson.Raw) error {
-		size, count := integer(doc, "storageStats", "size"), integer(doc, "storageStats", "count")
-		data := catalog.ShardData{Orphans: min(integer(doc, "storageStats", "numOrphanDocs"), count)}
-		if count > 0 {
-			data.OrphanBytes = size / count * data.Orphans
-		}
-		data.Bytes, data.Documents = size-data.OrphanBytes, count-data.Orphans
-		sizes[catalog.ShardID(text(doc, "shard"))] = data
+		sizes[catalog.ShardID(text(doc, "shard"))] = collStatsOf(doc)
 		return nil
 	})
 	return sizes, err
+}
+
+func collStatsStages() []bson.D {
+	return []bson.D{
+		{{Key: "$collStats", Value: bson.D{{Key: "storageStats", Value: bson.D{}}}}},
+		{{Key: "$project", Value: bson.D{
+			{Key: "shard", Value: 1}, {Key: "storageStats.size", Value: 1},
+			{Key: "storageStats.count", Value: 1}, {Key: "storageStats.numOrphanDocs", Value: 1},
+		}}},
+	}
+}
+
+// collStatsOf reads what $collStats says of a shard.
+func collStatsOf(doc bson.Raw) catalog.ShardData {
+	size, count := integer(doc, "storageStats", "size"), integer(doc, "storageStats", "count")
+	data := catalog.ShardData{Orphans: min(integer(doc, "storageStats", "numOrphanDocs"), count)}
+	if count > 0 {
+		data.OrphanBytes = size / count * data.Orphans
+	}
+	data.Bytes, data.Documents = size-data.OrphanBytes, count-data.Orphans
+	return data
 }

@@ -12,6 +12,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/foreign"
 	"shardsh/balancer/mock/store"
 )
@@ -95,31 +96,7 @@ func readBytes(data json.RawMessage) (int64, error) {
 	if err := json.Unmarshal(data, &text); err != nil {
 		return 0, fmt.Errorf("%s is neither a number of bytes nor text like \"10GB\"", data)
 	}
-	return ParseSize(text)
-}
-
-var sizeUnits = []struct {
-	suffix string
-	factor float64
-}{
-	{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40}, {"PiB", 1 << 50},
-	{"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"PB", 1e15}, {"B", 1},
-}
-
-// ParseSize reads a size like "10GB" or "512MiB"; a bare number is bytes.
-func ParseSize(text string) (int64, error) {
-	number, factor := strings.TrimSpace(text), 1.0
-	for _, unit := range sizeUnits {
-		if rest, ok := strings.CutSuffix(number, unit.suffix); ok {
-			number, factor = strings.TrimSpace(rest), unit.factor
-			break
-		}
-	}
-	n, err := strconv.ParseFloat(number, 64)
-	if err != nil || n < 0 || n*factor >= 1<<62 {
-		return 0, fmt.Errorf("%q is not a size like 10GB or 512MiB", text)
-	}
-	return int64(n * factor), nil
+	return catalog.ParseSize(text)
 }
 
 // DefaultTopology is n empty shards named shard0, shard1, ….

@@ -39,9 +39,9 @@ func (s Situation) may(reason Reason) bool {
 	return s.Reasons == nil || slices.Contains(s.Reasons, reason)
 }
 
-// imbalanceFactor is how many chunk sizes two shards must at least differ by
+// ImbalanceFactor is how many chunk sizes two shards must at least differ by
 // before data moves between them (spec 01 §6.5).
-const imbalanceFactor = 3
+const ImbalanceFactor = 3
 
 // SelectMigrations chooses the ranges of one collection that move this round:
 // away from draining shards, then into their zones, then from large shards to
@@ -357,7 +357,7 @@ func (sel *selection) pair(zone int, ideal int64) bool {
 		sel.rejectZone(donor.ID, zone, ReasonChunksImbalance)
 		return false
 	}
-	threshold := imbalanceFactor * sel.maxChunk
+	threshold := ImbalanceFactor * sel.maxChunk
 	var not Code
 	switch {
 	case donor == recipient:

@@ -79,7 +79,7 @@ func play(t testing.TB, seed uint64, kind features) (list []outcome) {
 		h := hauls[i]
 		o := outcome{
 			seed: seed, ns: p.sit.Namespace, moved: p.moved, rounds: w.rounds,
-			slack:  int64(len(w.shards)) * imbalanceFactor * p.sit.Sizes.MaxChunkSizeBytes,
+			slack:  int64(len(w.shards)) * ImbalanceFactor * p.sit.Sizes.MaxChunkSizeBytes,
 			before: before[i], after: fmt.Sprint(p.sit.Sizes.ByShard),
 		}
 		o.least, _ = h.ship(h.fair())
@@ -114,7 +114,7 @@ func (p *populace) checkRest(t testing.TB, w *world, seed uint64, kind features)
 		sizes, total = append(sizes, n), total+n
 	}
 	low, high, ideal := slices.Min(sizes), slices.Max(sizes), total/int64(len(sizes))
-	if high-low >= imbalanceFactor*p.sit.Sizes.MaxChunkSizeBytes && low < ideal && high > ideal {
+	if high-low >= ImbalanceFactor*p.sit.Sizes.MaxChunkSizeBytes && low < ideal && high > ideal {
 		t.Fatalf("seed %d %s: sizes %v at rest", seed, p.sit.Namespace, sizes)
 	}
 }

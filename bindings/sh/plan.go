@@ -8,7 +8,6 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/live"
-	"shardsh/balancer/mock"
 	"shardsh/balancer/plan"
 	"shardsh/bindings/findings"
 	"shardsh/bindings/script"
@@ -156,7 +155,7 @@ func (h helperOptions) size(name string) int64 {
 	if v == nil || !goja.IsString(v) {
 		return h.count(name)
 	}
-	n, err := mock.ParseSize(v.String())
+	n, err := catalog.ParseSize(v.String())
 	if err != nil {
 		h.refuse(name, "a size such as 10GB", h.c.s.Display.Inspect(v))
 	}

@@ -46,7 +46,7 @@ func (o *answerLine) checkFormat(formats ...string) error {
 func (env environment) write(o answerLine, show func(io.Writer) error) error {
 	if o.file == "" || o.file == "-" {
 		to := env.told()
-		if o.format != "text" {
+		if o.format == "json" {
 			to = env.toldJSON()
 		}
 		return buffered(to, show)

@@ -1,153 +1,135 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
+	"io"
+	"slices"
+	"time"
 
 	"github.com/spf13/pflag"
 
-	"shardsh/balancer/diagnosis"
-	"shardsh/balancer/live"
-	"shardsh/bindings/plaintext"
+	"shardsh/balancer/check"
 )
 
-// check is "shardsh check": one line a collection, exit code 3 when one of
-// them is not balanced.
-func (env environment) check(ctx context.Context) error {
-	var o commandLine
-	var asJSON bool
-	groups := checkFlags(&o, &asJSON)
-	positional, rest, warnings, err := parseFlags(groups, env.args)
-	switch {
-	case err != nil:
-		return err
-	case o.help:
-		env.printCheckHelp(groups)
-		return nil
-	}
-	if positional = append(positional, rest...); len(positional) > 1 {
-		return usagef("check takes one address, not also %q", redact(positional[1]))
-	}
-	if len(positional) > 0 {
-		o.takeAddress(positional[0])
-	}
-	o.quiet = o.quietChoice.on
-	if err := o.check(); err != nil {
-		return err
-	}
-	for _, w := range warnings {
-		fmt.Fprintln(env.warned(), w)
-	}
-	ctx, cancel := o.bounded(ctx)
-	defer cancel()
-	conn, err := env.connect(ctx, o, false)
-	if err != nil {
-		return because(ctx, err)
-	}
-	defer conn.close()
-	if o.usesMock() && o.mock == "" {
-		notice(env.stderr, o.quiet, "No address given: checking the embedded %s.", conn.cluster)
-	}
-	list, err := balances(ctx, live.AskerOf(conn.client))
-	if err != nil {
-		return because(ctx, err)
-	}
-	return env.printBalance(list, asJSON, o.quiet)
+// checkLine is the command line of "shardsh check".
+type checkLine struct {
+	answerLine
+	addresses []string
+
+	policyFile, baseline  string
+	rules, maxima, grades []string
+	only, except, allow   []string
+	failOn                string
+	since, wait, every    duration
+	requireCollections    bool
 }
 
-// balances asks for no more than a user with the role clusterMonitor may see.
-func balances(ctx context.Context, cluster live.Asker) ([]diagnosis.Balance, error) {
-	if err := live.CheckSharded(ctx, cluster); err != nil {
-		return nil, err
-	}
-	seen, err := live.Look{Parts: live.Collections | live.Statuses}.Read(ctx, cluster)
-	if err != nil {
-		return nil, err
-	}
-	return diagnosis.Balances(seen.Snapshot), nil
-}
+// checkFormats are those of check, the usual one first.
+var checkFormats = []string{"text", "json", "junit", "prometheus", "github", "nagios"}
 
-// checked is a collection in the JSON document.
-type checked struct {
-	Namespace   string  `json:"ns"`
-	Compliant   bool    `json:"compliant"`
-	Violation   string  `json:"violation,omitempty"`
-	ChunkSizeMB float64 `json:"chunkSizeMB,omitempty"`
-	NoBalance   bool    `json:"balancingDisabled,omitempty"`
-}
-
-func (env environment) printBalance(list []diagnosis.Balance, asJSON, quiet bool) error {
-	bad := 0
-	rows := make([]checked, len(list))
-	for i, b := range list {
-		if !b.Balanced {
-			bad++
-		}
-		rows[i] = checked{b.Namespace, b.Balanced, b.Violation, b.ChunkSizeMB, b.Hold == diagnosis.HeldNoBalance}
+func (o *checkLine) groups() []flagGroup {
+	groups := []flagGroup{
+		group("Rules", func(f *pflag.FlagSet) {
+			f.StringSliceVar(&o.rules, "rules", nil, "`NAME,…` these rules, usual or all, in place of the usual ones")
+			f.StringSliceVar(&o.maxima, "max", nil, "`RULE=VALUE,…` the most that is fine: jumbo=5, uneven=20%, balancer=24h")
+			f.StringSliceVar(&o.grades, "severity", nil, "`RULE=GRADE,…` info, warning or critical")
+			f.StringVar(&o.policyFile, "policy", "", "`FILE` a policy in YAML; options count more")
+			f.StringVar(&o.failOn, "fail-on", "", "`GRADE` fail on info, warning or critical findings (warning)")
+			f.StringSliceVar(&o.allow, "allow", nil, "`WORK,…` draining, defragmenting and resharding don't fail")
+			f.StringVar(&o.baseline, "baseline", "", "`FILE` fail only on what is worse than in this --json output")
+			f.Var(&o.since, "since", "`TIME` count migrations that failed since so long (10m)")
+		}),
+		group("Collections", func(f *pflag.FlagSet) {
+			f.StringArrayVar(&o.only, "ns", nil, "`GLOB` only these collections: 'shop.*'; repeat to add")
+			f.StringArrayVar(&o.except, "exclude", nil, "`GLOB` not these; repeat to add")
+			f.BoolVar(&o.requireCollections, "require-collections", false, "fail when there is no collection to check")
+		}),
+		group("Options", func(f *pflag.FlagSet) {
+			f.Var(&o.wait, "wait", "`TIME` ask again until all is well, for so long")
+			f.Var(&o.every, "every", "`TIME` with --wait: how often (5s)")
+			o.flags(f, checkFormats...)
+		}),
 	}
-	if asJSON {
-		encoder := json.NewEncoder(env.toldJSON())
-		encoder.SetIndent("", "  ")
-		err := encoder.Encode(struct {
-			Compliant   bool      `json:"compliant"`
-			Collections []checked `json:"collections"`
-		}{bad == 0, rows})
-		if err != nil {
-			return err
-		}
-	} else {
-		env.printLines(list, quiet)
-	}
-	if bad > 0 {
-		return findingsError{bad}
-	}
-	return nil
-}
-
-func (env environment) printLines(list []diagnosis.Balance, quiet bool) {
-	if len(list) == 0 && !quiet {
-		fmt.Fprintln(env.stdout, "no sharded collections")
-	}
-	width := 0
-	for _, c := range list {
-		width = max(width, len(plaintext.VisibleLine(c.Namespace)))
-	}
-	for _, b := range list {
-		state := "balanced"
-		if !b.Balanced {
-			state = "NOT balanced: " + b.Violation
-		}
-		if b.Hold == diagnosis.HeldNoBalance {
-			state += " (" + b.Hold.String() + ")"
-		}
-		if !quiet || !b.Balanced {
-			fmt.Fprintf(env.told(), "%-*s  %s\n", width, plaintext.VisibleLine(b.Namespace), state)
-		}
-	}
-}
-
-// checkFlags returns the options of check.
-func checkFlags(o *commandLine, asJSON *bool) []flagGroup {
-	groups := []flagGroup{group("Options", func(f *pflag.FlagSet) {
-		f.BoolVar(asJSON, "json", false, "print one JSON document")
-		choiceVar(f, &o.quietChoice, "quiet", "print nothing but collections that are not balanced")
-		f.Var(&o.timeout, "timeout", "`TIME` give up after 90, 30s, 5m")
-		f.StringVar(&o.mock, "mock", "", "`N|FILE` check a mock cluster: number of shards, or a topology file")
-		f.Lookup("mock").NoOptDefVal = mockGiven
-		f.BoolVarP(&o.help, "help", "h", false, "print this help")
-	})}
 	return append(groups, connectionFlags(&o.server)...)
 }
 
-func (env environment) printCheckHelp(groups []flagGroup) {
-	fmt.Fprintf(env.stdout, `Checks the balance of every sharded collection, one line each.
+// check is "shardsh check": is the cluster well, yes or no.
+func (env environment) check(ctx context.Context) error {
+	var o checkLine
+	groups := o.groups()
+	policy, err := env.parseCheck(&o, groups)
+	switch {
+	case err == nil && o.help:
+		env.printCheckHelp(groups)
+		return nil
+	case err != nil && env.wants("nagios"):
+		return env.unknownService(err)
+	case err != nil:
+		return err
+	}
+	reports, err := env.checkAll(ctx, o, policy)
+	if err != nil {
+		return err
+	}
+	if err := env.write(o.answerLine, func(to io.Writer) error { return o.show(to, reports) }); err != nil {
+		return err
+	}
+	return o.verdict(reports)
+}
 
-Usage:
-  shardsh check [options] [address]
+// parseCheck reads the command line, and the policy that comes of it.
+func (env environment) parseCheck(o *checkLine, groups []flagGroup) (*check.Policy, error) {
+	words, err := env.parseWords(groups)
+	if err != nil || o.help {
+		return nil, err
+	}
+	o.addresses = words
+	if len(words) > 1 && (o.from != "" || o.mock != "") {
+		return nil, usagef("--from and --mock are one cluster, without addresses")
+	}
+	if err := env.takeSource(&o.sourceLine, words[:min(1, len(words))]); err != nil {
+		return nil, err
+	}
+	for _, address := range words[min(1, len(words)):] {
+		one := o.commandLine
+		err := one.takeAddress(address)
+		if err == nil {
+			err = one.check()
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if err := o.checkFormat(checkFormats...); err != nil {
+		return nil, err
+	}
+	if o.every != 0 && o.wait == 0 {
+		return nil, usagef("--every needs --wait")
+	}
+	o.every = cmp.Or(o.every, duration(5*time.Second))
+	return o.policy()
+}
 
-%s
-Exit codes: 0 every collection is balanced; 3 one is not; 1 the cluster can't
-be asked; 2 wrong command line.
-`, groupUsage(groups))
+// wants reports whether the words of the command line ask for a format, as far as
+// they could be read.
+func (env environment) wants(format string) bool {
+	at := slices.Index(env.args, "--output")
+	return slices.Contains(env.args, "--output="+format) || at >= 0 && at+1 < len(env.args) && env.args[at+1] == format
+}
+
+// verdict turns what was found into an exit code: findings count more than what
+// could not be asked, as there is something to mend for sure.
+func (o checkLine) verdict(reports []check.Report) error {
+	worst := check.Worst(reports)
+	switch {
+	case o.format == "nagios":
+		return serviceState(reports)
+	case worst == check.Failed:
+		return findingsError{}
+	case worst == check.Unknown:
+		return reportedError{fmt.Errorf("not everything could be asked")}
+	}
+	return nil
 }

@@ -15,7 +15,7 @@ const (
 	exitOK       = 0
 	exitFailure  = 1   // a script failed, or the cluster can't be asked
 	exitUsage    = 2   // the command line is wrong
-	exitFindings = 3   // check: not every collection is balanced
+	exitFindings = 3   // check: there are findings that fail
 	exitSIGINT   = 130 // interrupted by Ctrl-C
 	exitSIGTERM  = 143
 )
@@ -29,9 +29,14 @@ func (e usageError) Unwrap() error { return e.err }
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
 // findingsError says that a check worked and found something.
-type findingsError struct{ count int }
+type findingsError struct{}
 
-func (e findingsError) Error() string { return fmt.Sprintf("%d collections are not balanced", e.count) }
+func (e findingsError) Error() string { return "there are findings" }
+
+// pluginError is the state of a service as a plugin of Nagios tells it.
+type pluginError struct{ state int }
+
+func (e pluginError) Error() string { return fmt.Sprintf("state %d", e.state) }
 
 // unwrittenError says that not all of a cluster is on disk. It counts more than
 // the signal that ended the program.
@@ -64,6 +69,7 @@ func exitCode(ctx context.Context, err error) int {
 	var usage usageError
 	var findings findingsError
 	var caught signalError
+	var plugin pluginError
 	switch {
 	case err == nil:
 		return exitOK
@@ -73,6 +79,8 @@ func exitCode(ctx context.Context, err error) int {
 		return exitFailure
 	case errors.As(context.Cause(ctx), &caught):
 		return caught.exitCode()
+	case errors.As(err, &plugin):
+		return plugin.state
 	case errors.As(err, &usage):
 		return exitUsage
 	case errors.As(err, &findings):

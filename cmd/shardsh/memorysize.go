@@ -1,7 +1,7 @@
 package main
 
 import (
-	"shardsh/balancer/mock"
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/store"
 )
 
@@ -20,7 +20,7 @@ func (m *memorySize) Type() string   { return "SIZE" }
 
 // Set reads a size like 512MiB.
 func (m *memorySize) Set(text string) (err error) {
-	m.bytes, err = mock.ParseSize(text)
+	m.bytes, err = catalog.ParseSize(text)
 	m.given = err == nil
 	return err
 }

@@ -98,21 +98,31 @@ func parseOptions(args []string) (commandLine, error) {
 	o.seeded = allFlags(groups).Changed("seed")
 	o.quiet = o.quietChoice.on
 	if len(positional) > 0 && !o.nodb && !isScript(positional[0]) {
-		o.takeAddress(positional[0])
+		if err := o.takeAddress(positional[0]); err != nil {
+			return o, err
+		}
 		positional = positional[1:]
 	}
 	o.files = append(o.files, positional...)
 	return o, o.check()
 }
 
+// errEmptyAddress is for a word that is most likely a variable nobody has set: it
+// must not become the mock, or this machine.
+var errEmptyAddress = usagef("the address is empty")
+
 // takeAddress reads the word that may be an address. With --mock it can only be
-// the name of a database. With --mock it can only be the name of a database.
-func (o *commandLine) takeAddress(word string) {
-	if o.mock != "" && !strings.ContainsAny(word, "/\\. \"$:") {
+// the name of a database.
+func (o *commandLine) takeAddress(word string) error {
+	switch {
+	case word == "":
+		return errEmptyAddress
+	case o.mock != "" && !strings.ContainsAny(word, "/\\. \"$:"):
 		o.database = word
-		return
+	default:
+		o.server.address = word
 	}
-	o.server.address = word
+	return nil
 }
 
 func (o commandLine) check() error {

@@ -44,7 +44,8 @@ func (env environment) finish(ctx context.Context, err error) int {
 	var quit *script.ExitError
 	var findings findingsError
 	switch {
-	case err == nil, errors.As(err, &quit), errors.As(err, &findings), errors.As(err, new(reportedError)):
+	case err == nil, errors.As(err, &quit), errors.As(err, &findings), errors.As(err, new(reportedError)),
+		errors.As(err, new(pluginError)):
 	case code == exitSIGINT || code == exitSIGTERM:
 		fmt.Fprintln(env.stderr, "Stopping execution...")
 	case errors.As(err, &usage):

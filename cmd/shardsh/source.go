@@ -28,21 +28,36 @@ func (o *sourceLine) flags(f *pflag.FlagSet) {
 	f.BoolVarP(&o.help, "help", "h", false, "print this help")
 }
 
-// parse reads a command line with these options. The words of it that are no
-// options can be one address.
+// parseSource reads a command line with these options. The words of it that are
+// no options can be one address.
 func (env environment) parseSource(o *sourceLine, groups []flagGroup) error {
-	positional, rest, warnings, err := parseFlags(groups, env.args)
+	words, err := env.parseWords(groups)
 	if err != nil || o.help {
 		return err
 	}
+	if len(words) > 1 {
+		return usagef("%s takes one address, not also %q", env.name(), redact(words[1]))
+	}
+	return env.takeSource(o, words)
+}
+
+// parseWords reads a command line, and returns the words of it that are no
+// options.
+func (env environment) parseWords(groups []flagGroup) ([]string, error) {
+	positional, rest, warnings, err := parseFlags(groups, env.args)
 	for _, w := range warnings {
 		fmt.Fprintln(env.warned(), w)
 	}
-	if positional = append(positional, rest...); len(positional) > 1 {
-		return usagef("%s takes one address, not also %q", env.name(), redact(positional[1]))
-	}
-	if len(positional) > 0 {
-		o.takeAddress(positional[0])
+	return append(positional, rest...), err
+}
+
+// takeSource checks what the options of a source and the address, if there is
+// one, say together.
+func (env environment) takeSource(o *sourceLine, address []string) error {
+	if len(address) > 0 {
+		if err := o.takeAddress(address[0]); err != nil {
+			return err
+		}
 	}
 	o.quiet = o.quietChoice.on
 	switch {

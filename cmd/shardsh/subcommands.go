@@ -20,7 +20,7 @@ type subcommand struct {
 // subcommands are in the order of the help.
 func subcommands() []subcommand {
 	return []subcommand{
-		{"check", "[options] [address]", "balance of every collection, for CI", environment.check},
+		{"check", "[options] ADDRESS...", "is a cluster well, for CI", environment.check},
 		{"why", "[options] [address]", "what is wrong, why, and what to do", environment.why},
 		{"plan", "[options] [address]", "what would be done to reach a goal", environment.plan},
 		{"report", "[address] -o FILE", "a page for a browser about a cluster", environment.writeReport},

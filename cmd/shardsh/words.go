@@ -23,7 +23,7 @@ func parseFlags(groups []flagGroup, args []string) (positional, rest, warnings [
 		args = args[1:]
 		switch {
 		case word == "--":
-			return positional, args, w.warnings, nil
+			rest, args = args, nil
 		case word == "-" || !strings.HasPrefix(word, "-"):
 			positional = append(positional, word)
 		default:
@@ -34,7 +34,10 @@ func parseFlags(groups []flagGroup, args []string) (positional, rest, warnings [
 			args = args[taken:]
 		}
 	}
-	return positional, nil, w.warnings, nil
+	if host := w.flags.Lookup("host"); host != nil && host.Changed && host.Value.String() == "" {
+		return nil, nil, nil, usagef("--host is empty")
+	}
+	return positional, rest, w.warnings, nil
 }
 
 type words struct {

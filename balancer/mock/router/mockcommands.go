@@ -100,7 +100,7 @@ const maxDuration = 100 * 365 * 24 * time.Hour
 func (c *call) size(field string) (int64, error) {
 	v := c.args[field]
 	if text, isText := v.StringValueOK(); isText {
-		n, err := mock.ParseSize(text)
+		n, err := catalog.ParseSize(text)
 		if err != nil {
 			return 0, mongoerr.New(mongoerr.BadValue, "BSON field '%s.%s': %s", c.invoked, field, err)
 		}

@@ -1,0 +1,94 @@
+package check
+
+import (
+	"encoding/json"
+	"errors"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/diagnosis"
+)
+
+// Baseline is what earlier checks found.
+type Baseline struct{ clusters []baselineJSON }
+
+type baselineJSON struct {
+	Address   string        `json:"address"`
+	ClusterID bson.ObjectID `json:"clusterId"`
+	Findings  []struct {
+		Rule     string          `json:"rule"`
+		Severity string          `json:"severity"`
+		Fails    bool            `json:"fails"`
+		About    json.RawMessage `json:"about"`
+		Number   *Quantity       `json:"number"`
+	} `json:"findings"`
+}
+
+// ParseBaseline reads what a check printed as JSON: one document, or a list.
+func ParseBaseline(data []byte) (*Baseline, error) {
+	var b Baseline
+	var one baselineJSON
+	err := json.Unmarshal(data, &b.clusters)
+	if err != nil {
+		err = json.Unmarshal(data, &one)
+		b.clusters = []baselineJSON{one}
+	}
+	if err != nil {
+		return nil, errors.New("it is not what check prints with --json: " + err.Error())
+	}
+	for _, c := range b.clusters {
+		if c.Address == "" && c.ClusterID.IsZero() {
+			return nil, errors.New("it is not what check prints with --json: it names no cluster")
+		}
+	}
+	return &b, nil
+}
+
+// excuse excuses what was found before and is no worse now. Clusters are told by
+// their ids, and by their addresses where a document has none.
+func (b *Baseline) excuse(r Report) {
+	if b == nil || r.Result == nil {
+		return
+	}
+	for _, c := range b.clusters {
+		if id := r.Result.Parts().ClusterID; c.ClusterID != id || id.IsZero() && c.Address != r.Address {
+			continue
+		}
+		for i := range r.Result.Findings {
+			if f := &r.Result.Findings[i]; !f.Unknown && f.Excuse == "" && c.had(*f) {
+				f.Excuse = "as in the baseline"
+			}
+		}
+	}
+}
+
+// had reports whether the same was found then, and was as bad.
+func (c baselineJSON) had(f Finding) bool {
+	about, err := json.Marshal(f.About)
+	if err != nil {
+		return false
+	}
+	for _, then := range c.Findings {
+		severity, err := ParseSeverity(then.Severity)
+		if err != nil || then.Rule != f.Rule || string(compact(then.About)) != string(about) || severity < f.Severity {
+			continue
+		}
+		if f.Number == nil || then.Number != nil && then.Number.Unit == f.Number.Unit && then.Number.Value >= f.Number.Value {
+			return true
+		}
+	}
+	return false
+}
+
+// compact brings a scope into the form in which it is written here.
+func compact(about json.RawMessage) []byte {
+	var scope diagnosis.Scope
+	if err := json.Unmarshal(about, &scope); err != nil {
+		return nil
+	}
+	text, err := json.Marshal(scope)
+	if err != nil {
+		return nil
+	}
+	return text
+}

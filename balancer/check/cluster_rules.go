@@ -1,0 +1,205 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/diagnosis"
+)
+
+// The rules about the cluster as such.
+
+func (l *looking) shards() {
+	if l.gap("shards", "reach") {
+		return
+	}
+	list := l.About(diagnosis.ShardUnreachable)
+	if len(list) == 0 && l.Parts().Source.Kind == catalog.SourceFile {
+		l.silent("whether every shard answers is not known: a file does not tell")
+	}
+	for _, f := range list {
+		l.take(f)
+	}
+}
+
+// balancer finds the balancer off for longer than the threshold. Nobody writes
+// down who set the mode by hand: what is not known counts as long.
+func (l *looking) balancer() {
+	for _, f := range l.About(diagnosis.SettingsUnreadable) {
+		l.take(f)
+	}
+	if mode := diagnosis.ModeOf(l.Snapshot); mode == "" && l.gap("settings", "balancer") {
+		return
+	}
+	for _, f := range l.About(diagnosis.BalancerOff) {
+		since := f.Since
+		if since.IsZero() {
+			since = switchedOff(l.Snapshot)
+		}
+		found := taken(f)
+		found.Since = since
+		if since.IsZero() || l.Time().IsZero() {
+			found.Sentence += ", and nothing tells since when"
+			l.add(found)
+			continue
+		}
+		off := seconds(max(0, l.Time().Sub(since)))
+		found.Sentence += fmt.Sprintf(", for %s", off)
+		l.measured(off, found)
+	}
+}
+
+// switchedOff returns when the balancer was turned off, if that is the newest
+// thing that the action log has about turning it on and off; else zero.
+func switchedOff(s *catalog.Snapshot) (since time.Time) {
+	for _, entry := range s.Parts().Actions {
+		switch entry.What {
+		case "balancer.stop":
+			since = entry.Time
+		case "balancer.start":
+			since = time.Time{}
+		}
+	}
+	return since
+}
+
+func (l *looking) rounds() {
+	if l.gap("actionlog") {
+		return
+	}
+	for _, f := range l.About(diagnosis.RoundsFailing) {
+		l.measured(count(int64(diagnosis.RoundsOf(l.Snapshot).Failed)), taken(f))
+	}
+}
+
+// moves counts the migrations that failed, for each pair of shards.
+func (l *looking) moves() {
+	if l.gap("changelog") {
+		return
+	}
+	type pair struct{ from, to catalog.ShardID }
+	failed, worst := map[pair]int64{}, map[pair]catalog.Outcome{}
+	var pairs []pair
+	for _, o := range diagnosis.OutcomesSince(l.Snapshot, l.Time().Add(-l.policy.Span)) {
+		if o.Error == "" {
+			continue
+		}
+		p := pair{o.From, o.To}
+		if failed[p] == 0 {
+			pairs = append(pairs, p)
+		}
+		if failed[p] += o.Count; o.Count > worst[p].Count {
+			worst[p] = o
+		}
+	}
+	for _, p := range pairs {
+		n := count(failed[p])
+		l.measured(n, Finding{About: diagnosis.Scope{Shard: p.from, To: p.to}, Sentence: fmt.Sprintf(
+			"%s of the migrations from %s to %s failed in the last %s, most of them with: %s",
+			n, p.from, p.to, seconds(l.policy.Span), worst[p].Error)})
+	}
+}
+
+// draining finds shards of which all that is left waits for the operator.
+func (l *looking) draining() {
+	if l.gap("shards", "draining", "chunks", "databases") {
+		return
+	}
+	for _, shard := range l.Shards() {
+		d := diagnosis.DrainOf(l.Snapshot, shard)
+		scope := diagnosis.Scope{Shard: shard.ID}
+		switch {
+		case !shard.Draining:
+		case d.Done():
+			l.add(Finding{About: scope, Severity: diagnosis.Info,
+				Sentence: fmt.Sprintf("shard %s is empty and can be removed", shard.ID),
+				Commands: []string{fmt.Sprintf("sh.drain(%q, { remove: true })", shard.ID)}})
+		case d.Stuck():
+			l.take(d.Remainder())
+		case d.Chunks > 0 && d.Jumbo >= d.Chunks-d.HeldChunks:
+			l.add(Finding{About: scope, Sentence: fmt.Sprintf(
+				"shard %s is draining, and has only chunks left that the balancer does not move: %d, of them %d jumbo",
+				shard.ID, d.Chunks, d.Jumbo), Commands: d.Commands()})
+		case l.policy.allows(Draining):
+			l.add(Finding{About: scope, Severity: diagnosis.Info, Sentence: d.String(), Excuse: "draining is allowed"})
+		}
+	}
+}
+
+func (l *looking) zones() {
+	if l.gap("shards", "tags") {
+		return
+	}
+	concerned := map[string]bool{}
+	for _, z := range diagnosis.Zones(l.Snapshot, "") {
+		concerned[z.Name] = slices.ContainsFunc(z.Ranges, func(r diagnosis.ZoneRange) bool {
+			return l.policy.Namespaces.Match(r.Namespace)
+		})
+	}
+	for _, f := range l.About(diagnosis.ZoneWithoutShards, diagnosis.ZoneDraining, diagnosis.ZoneRangesOverlap) {
+		if ns := f.Scope.Namespace; ns == "" && concerned[f.Scope.Zone] || ns != "" && l.policy.Namespaces.Match(ns) {
+			l.take(f)
+		}
+	}
+}
+
+// chunks adds up the chunks of all collections that the policy is about.
+func (l *looking) chunks() {
+	if l.gap("shards", "chunks") {
+		return
+	}
+	for _, shard := range l.Shards() {
+		var n int64
+		for _, c := range l.chosen() {
+			n += c.CountOn(shard.ID).Chunks
+		}
+		l.measured(count(n), Finding{About: diagnosis.Scope{Shard: shard.ID},
+			Sentence: fmt.Sprintf("shard %s has %d chunks", shard.ID, n)})
+	}
+}
+
+func (l *looking) versions() {
+	if l.gap("mongos") {
+		return
+	}
+	if versions := diagnosis.RouterVersions(l.Snapshot); len(versions) > 1 {
+		l.add(Finding{Sentence: "the routers are of different versions: " + strings.Join(versions, " and ")})
+	}
+}
+
+func (l *looking) metadata() {
+	if l.Unasked != "" {
+		l.silent("whether the metadata are consistent is not known: " + l.Unasked)
+		return
+	}
+	byNamespace := map[string][]catalog.Inconsistency{}
+	var order []string
+	for _, i := range l.Inconsistencies {
+		if i.Namespace != "" && !l.policy.Namespaces.Match(i.Namespace) {
+			continue
+		}
+		if byNamespace[i.Namespace] == nil {
+			order = append(order, i.Namespace)
+		}
+		byNamespace[i.Namespace] = append(byNamespace[i.Namespace], i)
+	}
+	for _, ns := range order {
+		first, n := byNamespace[ns][0], int64(len(byNamespace[ns]))
+		more := ""
+		if n > 1 {
+			more = fmt.Sprintf(", and %d more", n-1)
+		}
+		l.measured(count(n), Finding{About: diagnosis.Scope{Namespace: ns, Shard: first.Shard},
+			Sentence: fmt.Sprintf("the metadata of %s are not consistent: %s: %s%s", ns, first.Type, first.Description, more),
+			Commands: []string{"sh.checkMetadataConsistency()"}})
+	}
+}
+
+func (l *looking) collections() {
+	if len(l.chosen()) == 0 {
+		l.add(Finding{Sentence: "there is no sharded collection to check"})
+	}
+}

@@ -1,0 +1,115 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/diagnosis"
+)
+
+// Cluster is what the rules look at.
+type Cluster struct {
+	*diagnosis.Diagnosis
+	// Inconsistencies are what checkMetadataConsistency found, unless Unasked says
+	// why it was not asked.
+	Inconsistencies []catalog.Inconsistency
+	Unasked         string
+}
+
+// looking is one rule at work on a cluster.
+type looking struct {
+	Cluster
+	policy   *Policy
+	choice   Choice
+	findings []Finding
+}
+
+// add notes a finding of the rule.
+func (l *looking) add(f Finding) {
+	f.Rule = l.choice.Name
+	if f.Severity == 0 {
+		f.Severity = l.choice.Severity
+	}
+	l.findings = append(l.findings, f)
+}
+
+// measured notes a finding when there is more than the rule lets pass.
+func (l *looking) measured(n Quantity, f Finding) {
+	if n.Value > l.choice.Max.Value {
+		f.Number = &n
+		l.add(f)
+	}
+}
+
+// take notes what a diagnosis found, with the severity of the rule.
+func (l *looking) take(f diagnosis.Finding) {
+	l.add(taken(f))
+}
+
+func taken(f diagnosis.Finding) Finding {
+	return Finding{About: f.Scope, Sentence: f.Sentence, Commands: f.Commands, Since: f.Since}
+}
+
+// unknown notes that something is not known.
+func (l *looking) unknown(about diagnosis.Scope, format string, args ...any) {
+	l.add(Finding{About: about, Unknown: true, Sentence: fmt.Sprintf(format, args...)})
+}
+
+// silent notes that a source can't tell, as no other one of its kind can: no
+// matter for those who did not ask for this very rule.
+func (l *looking) silent(sentence string) {
+	f := Finding{Unknown: true, Severity: diagnosis.Info, Sentence: sentence}
+	if !l.choice.Named {
+		f.Excuse = "not for such a source"
+	}
+	l.add(f)
+}
+
+// gap reports whether a part of the picture is missing for all collections, and
+// notes it.
+func (l *looking) gap(what ...string) bool {
+	for _, gap := range l.Parts().Source.Gaps {
+		if gap.Namespace == "" && slices.Contains(what, gap.What) {
+			l.unknown(diagnosis.Scope{Shard: gap.Shard}, "%s could not be read: %s", gap.What, gap.Reason)
+			return true
+		}
+	}
+	return false
+}
+
+// chosen returns the sharded collections that the policy is about.
+func (l *looking) chosen() []*catalog.CollectionState {
+	return slices.DeleteFunc(diagnosis.Sharded(l.Snapshot), func(c *catalog.CollectionState) bool {
+		return !l.policy.Namespaces.Match(c.Namespace)
+	})
+}
+
+// drainsFrom reports whether a collection has chunks or data on a draining shard.
+func (l *looking) drainsFrom(c *catalog.CollectionState) bool {
+	return slices.ContainsFunc(l.Shards(), func(s catalog.ShardState) bool {
+		return s.Draining && (c.CountOn(s.ID).Chunks > 0 || c.Sizes[s.ID].Bytes > 0)
+	})
+}
+
+// excuse returns why it does not matter how a collection lies on its shards: it was
+// switched off on purpose, or there is work in progress that the policy allows.
+func (l *looking) excuse(c *catalog.CollectionState) string {
+	if hold := diagnosis.HoldOf(c.Collection); hold != diagnosis.NotHeld {
+		return hold.String()
+	}
+	reshards := func(r catalog.ActiveResharding) bool { return r.Namespace == c.Namespace }
+	for _, of := range []struct {
+		work  Work
+		going bool
+	}{
+		{Draining, l.drainsFrom(c)},
+		{Defragmenting, diagnosis.DefragmentationOf(c).Running},
+		{Resharding, slices.ContainsFunc(l.Parts().Reshardings, reshards)},
+	} {
+		if of.going && l.policy.allows(of.work) {
+			return string(of.work) + " is allowed"
+		}
+	}
+	return ""
+}

@@ -1,0 +1,149 @@
+package check
+
+import (
+	"slices"
+	"time"
+
+	"shardsh/balancer/diagnosis"
+)
+
+// Finding is what breaks a rule, or why nobody can tell whether it is broken.
+type Finding struct {
+	Rule     string
+	Severity diagnosis.Severity
+	About    diagnosis.Scope
+	// Unknown: it could not be found out, for what the Sentence says.
+	Unknown bool
+	// Number is what was measured; nil where nothing is.
+	Number *Quantity
+	// Excuse is why it does not fail: allowed, wanted, or known before. Empty for
+	// what has none.
+	Excuse   string
+	Sentence string // without a full stop
+	Commands []string
+	Since    time.Time
+}
+
+// Fails reports whether the finding fails a check with such a threshold.
+func (f Finding) Fails(failOn diagnosis.Severity) bool {
+	return !f.Unknown && f.Excuse == "" && f.Severity >= failOn
+}
+
+// Status is how a rule was kept.
+type Status string
+
+// The statuses. A rule whose findings are all excused, or milder than what
+// fails, is passed.
+const (
+	Passed  Status = "passed"
+	Failed  Status = "failed"
+	Unknown Status = "unknown"
+)
+
+// Result is how a cluster was found.
+type Result struct {
+	*diagnosis.Diagnosis
+	Policy *Policy
+	// Findings are those of each rule in turn.
+	Findings []Finding
+}
+
+// Report is what came of checking one cluster.
+type Report struct {
+	Address string // as it may be shown
+	// Result is nil when the cluster could not be asked, for the Trouble.
+	Result  *Result
+	Trouble Trouble
+}
+
+// Trouble is why a cluster could not be asked. Code and CodeName are the
+// server's, if one refused.
+type Trouble struct {
+	Name     string `json:"name"`
+	Message  string `json:"message"`
+	Code     int32  `json:"code,omitzero"`
+	CodeName string `json:"codeName,omitzero" bson:"codeName"`
+}
+
+// Status returns how all rules were kept together; Unknown when the cluster could
+// not be asked.
+func (r Report) Status() Status {
+	if r.Result == nil {
+		return Unknown
+	}
+	return r.Result.Overall()
+}
+
+// Worst returns the status of several clusters: failed when one of them is, else
+// unknown when one is.
+func Worst(reports []Report) Status {
+	worst := Passed
+	for _, r := range reports {
+		switch s := r.Status(); {
+		case s == Failed:
+			return Failed
+		case s == Unknown:
+			worst = Unknown
+		}
+	}
+	return worst
+}
+
+// Report holds a cluster to the policy.
+func (p *Policy) Report(address string, c Cluster) Report {
+	r := &Result{Diagnosis: c.Diagnosis, Policy: p}
+	for _, choice := range p.Choices {
+		if choice.On {
+			l := &looking{Cluster: c, policy: p, choice: choice}
+			choice.look(l)
+			r.Findings = append(r.Findings, l.findings...)
+		}
+	}
+	report := Report{Address: address, Result: r}
+	p.Baseline.excuse(report)
+	return report
+}
+
+// Status returns how a rule was kept.
+func (r *Result) Status(rule string) Status {
+	status := Passed
+	for _, f := range r.Findings {
+		switch {
+		case f.Rule != rule:
+		case f.Fails(r.Policy.FailOn):
+			return Failed
+		case f.Unknown && f.Excuse == "":
+			status = Unknown
+		}
+	}
+	return status
+}
+
+// Chosen returns the balances of the collections that the policy is about.
+func (r *Result) Chosen() []diagnosis.Balance {
+	return slices.DeleteFunc(slices.Clone(r.Balances), func(b diagnosis.Balance) bool {
+		return !r.Policy.Namespaces.Match(b.Namespace)
+	})
+}
+
+// Failing returns the findings that fail, the gravest first.
+func (r *Result) Failing() []Finding {
+	list := slices.DeleteFunc(slices.Clone(r.Findings), func(f Finding) bool { return !f.Fails(r.Policy.FailOn) })
+	slices.SortStableFunc(list, func(a, b Finding) int { return int(b.Severity) - int(a.Severity) })
+	return list
+}
+
+// Overall returns the status of the whole: failed when a rule is, else unknown when it is not known
+// of one.
+func (r *Result) Overall() Status {
+	status := Passed
+	for _, c := range r.Policy.Choices {
+		switch s := r.Status(c.Name); {
+		case s == Failed:
+			return Failed
+		case s == Unknown:
+			status = Unknown
+		}
+	}
+	return status
+}

@@ -1,0 +1,100 @@
+package check
+
+import (
+	"slices"
+
+	"shardsh/balancer/diagnosis"
+)
+
+// Rule is something that a cluster is held to. Names are stable.
+type Rule struct {
+	Name  string
+	About string // what has to be so, in a few words
+	// Severity is that of its findings, unless a policy sets another.
+	Severity diagnosis.Severity
+	// Max is the most that is fine, unless a policy sets another; it is of one of
+	// the Units. A rule without units has no threshold.
+	Max   Quantity
+	Units []diagnosis.Unit
+	// Usual rules hold unless a policy says otherwise.
+	Usual bool
+	Needs Need
+
+	look func(*looking)
+}
+
+// Need is what a rule has to know of a cluster; needs are added up.
+type Need uint
+
+// The needs. All but Tables cost as much as a cluster has collections and shards,
+// whatever the number of its chunks.
+const (
+	Verdicts Need = 1 << iota // whether each collection is balanced, as the server says
+	Counts                    // chunks by shard
+	Sizes                     // data by shard
+	Switches                  // when the balancer was turned on or off
+	Rounds                    // its newest rounds
+	Outcomes                  // how migrations ended
+	Zones                     // ranges of zones
+	Drains                    // what is left on draining shards
+	Activity                  // reshardings under way
+	Routers                   // config.mongos
+	Reach                     // which shards answer
+	Metadata                  // checkMetadataConsistency
+	Tables                    // every chunk, with sizes and logs: the whole Snapshot
+)
+
+// Has reports whether all of other are among the needs.
+func (n Need) Has(other Need) bool { return n&other == other }
+
+// Rules returns all rules in the order in which they are looked at.
+func Rules() []Rule {
+	counts, spans := []diagnosis.Unit{diagnosis.Count}, []diagnosis.Unit{diagnosis.Seconds}
+	return []Rule{
+		{"shards", "every shard answers", diagnosis.Critical,
+			Quantity{}, nil, true, Reach, (*looking).shards},
+		{"balancer", "how long the balancer may be off", diagnosis.Warning,
+			Quantity{3600, diagnosis.Seconds}, spans, true, Switches, (*looking).balancer},
+		{"rounds", "rounds that may fail of the last five", diagnosis.Warning,
+			count(0), counts, true, Rounds, (*looking).rounds},
+		{"moves", "migrations that may fail from one shard to another", diagnosis.Warning,
+			count(0), counts, true, Outcomes, (*looking).moves},
+		{"compliant", "every collection is balanced", diagnosis.Warning,
+			Quantity{}, nil, true, Verdicts, (*looking).compliant},
+		{"draining", "no draining is stuck", diagnosis.Warning,
+			Quantity{}, nil, true, Drains | Counts, (*looking).draining},
+		{"zones", "every zone with ranges has a shard to take their chunks", diagnosis.Warning,
+			Quantity{}, nil, true, Zones, (*looking).zones},
+		{"jumbo", "jumbo chunks that a collection may have", diagnosis.Warning,
+			count(0), counts, true, Counts, (*looking).jumbo},
+		{"versions", "all routers run the same version", diagnosis.Warning,
+			Quantity{}, nil, true, Routers, (*looking).versions},
+		{"orphans", "orphaned documents that a collection may have", diagnosis.Warning,
+			count(100_000), counts, false, Sizes, (*looking).orphans},
+		{"uneven", "how far a shard may be from its fair share", diagnosis.Warning,
+			Quantity{20, Percent}, []diagnosis.Unit{Percent, diagnosis.Bytes}, false, Sizes | Zones,
+			(*looking).uneven},
+		{"fragmentation", "chunks that may be more than their data need", diagnosis.Warning,
+			Quantity{50, Percent}, []diagnosis.Unit{Percent}, false, Sizes | Counts | Zones, (*looking).fragmentation},
+		{"chunks", "chunks that a shard may have", diagnosis.Warning,
+			count(100_000), counts, false, Counts, (*looking).chunks},
+		{"window", "how long the balancer may need in its window", diagnosis.Warning,
+			Quantity{7 * 24 * 3600, diagnosis.Seconds}, spans, false, Tables, (*looking).window},
+		{"metadata", "checkMetadataConsistency finds nothing", diagnosis.Critical,
+			count(0), counts, false, Metadata, (*looking).metadata},
+		{requires, "there is a sharded collection to check", diagnosis.Critical,
+			Quantity{}, nil, false, 0, (*looking).collections},
+	}
+}
+
+// RuleNames returns the names of all rules.
+func RuleNames() (list []string) {
+	for _, r := range Rules() {
+		list = append(list, r.Name)
+	}
+	return list
+}
+
+func ruleAt(name string) int {
+	return slices.IndexFunc(Rules(), func(r Rule) bool { return r.Name == name })
+}

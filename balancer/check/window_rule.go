@@ -1,0 +1,42 @@
+package check
+
+import (
+	"fmt"
+
+	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/forecast"
+	"shardsh/balancer/plan"
+)
+
+// window forecasts how long the balancer needs in its window for the collections
+// that it may touch.
+func (l *looking) window() {
+	settings := l.Settings()
+	if settings.Window == nil && len(settings.Days) == 0 || l.gap("settings") {
+		return
+	}
+	var work []string
+	for _, c := range l.chosen() {
+		if diagnosis.HoldOf(c.Collection) == diagnosis.NotHeld {
+			work = append(work, c.Namespace)
+		}
+	}
+	if len(work) == 0 {
+		return
+	}
+	f, err := forecast.Of(l.Snapshot, forecast.Options{Goal: plan.Goal{Kind: plan.Balance, Namespaces: work}})
+	switch {
+	case err != nil:
+		l.unknown(diagnosis.Scope{}, "how long the balancer needs in its window is not known: %s", err)
+	case f.Never:
+		because := ""
+		if len(f.Because) > 0 {
+			because = ": " + f.Because[0].Sentence
+		}
+		l.add(Finding{Sentence: "there is a window, and the balancer never gets done as things stand" + because})
+	case !f.Done:
+		l.measured(seconds(f.Likely), Finding{Sentence: fmt.Sprintf(
+			"in its window the balancer needs %s to get done, between %s and %s",
+			forecast.Span(f.Likely), forecast.Span(f.Low), forecast.Span(f.High)), Commands: []string{"sh.balancerWindow()"}})
+	}
+}

@@ -1,0 +1,26 @@
+package live
+
+import (
+	"context"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+)
+
+// Inconsistencies has a cluster from 7.0 on compare its metadata with what the
+// shards have, indexes included. It needs the right to checkMetadataConsistency,
+// which clusterManager has and clusterMonitor has not.
+func Inconsistencies(ctx context.Context, a Asker) ([]catalog.Inconsistency, error) {
+	docs, err := a.List(ctx, "admin", bson.D{
+		{Key: "checkMetadataConsistency", Value: int32(1)}, {Key: "checkIndexes", Value: true},
+	})
+	var list []catalog.Inconsistency
+	for _, doc := range docs {
+		list = append(list, catalog.Inconsistency{
+			Type: text(doc, "type"), Description: text(doc, "description"),
+			Namespace: text(doc, "details", "namespace"), Shard: catalog.ShardID(text(doc, "details", "shard")),
+		})
+	}
+	return list, err
+}

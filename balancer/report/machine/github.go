@@ -1,0 +1,59 @@
+package machine
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"shardsh/balancer/check"
+	"shardsh/balancer/diagnosis"
+)
+
+// annotations are GitHub's, by severity.
+var annotations = map[diagnosis.Severity]string{
+	diagnosis.Info: "notice", diagnosis.Warning: "warning", diagnosis.Critical: "error",
+}
+
+// GitHub writes what checks found as workflow commands of GitHub Actions: one
+// annotation for each finding. What fails is an error, whatever its severity.
+func GitHub(to io.Writer, reports []check.Report) error {
+	for _, r := range reports {
+		if r.Result == nil {
+			annotate(to, "error", "shardsh check: "+r.Address, r.Trouble.Message)
+			continue
+		}
+		for _, f := range r.Result.Findings {
+			kind := annotations[f.Severity]
+			switch {
+			case f.Fails(r.Result.Policy.FailOn):
+				kind = "error"
+			case f.Excuse != "":
+				kind = "notice"
+			case f.Unknown:
+				kind = "warning"
+			}
+			annotate(to, kind, "shardsh check "+f.Rule+": "+r.Address, message(f))
+		}
+	}
+	return nil
+}
+
+// message is a finding with its commands, or what excuses it.
+func message(f check.Finding) string {
+	text := f.Sentence
+	if f.Excuse != "" {
+		text += " (" + f.Excuse + ")"
+	}
+	return strings.Join(append([]string{text}, f.Commands...), "\n")
+}
+
+// What ends a command, or a property of one, is written as GitHub's own toolkit
+// writes it.
+var (
+	commandData     = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
+	commandProperty = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
+)
+
+func annotate(to io.Writer, kind, title, text string) {
+	fmt.Fprintf(to, "::%s title=%s::%s\n", kind, commandProperty.Replace(shown(title)), commandData.Replace(shown(text)))
+}

@@ -1,0 +1,164 @@
+package machine
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"shardsh/balancer/check"
+)
+
+type suitesXML struct {
+	XMLName  xml.Name   `xml:"testsuites"`
+	Name     string     `xml:"name,attr"`
+	Tests    int        `xml:"tests,attr"`
+	Failures int        `xml:"failures,attr"`
+	Errors   int        `xml:"errors,attr"`
+	Suites   []suiteXML `xml:"testsuite"`
+}
+
+type suiteXML struct {
+	Name       string     `xml:"name,attr"`
+	Tests      int        `xml:"tests,attr"`
+	Failures   int        `xml:"failures,attr"`
+	Errors     int        `xml:"errors,attr"`
+	Skipped    int        `xml:"skipped,attr"`
+	Time       string     `xml:"time,attr"`
+	Timestamp  string     `xml:"timestamp,attr,omitempty"`
+	Properties *propsXML  `xml:"properties,omitempty"`
+	Cases      []*caseXML `xml:"testcase"`
+}
+
+type propsXML struct {
+	List []propertyXML `xml:"property"`
+}
+
+type propertyXML struct {
+	Name  string `xml:"name,attr"`
+	Value string `xml:"value,attr"`
+}
+
+type caseXML struct {
+	Name    string      `xml:"name,attr"`
+	Class   string      `xml:"classname,attr"`
+	Time    string      `xml:"time,attr"`
+	Skipped *messageXML `xml:"skipped,omitempty"`
+	Error   *messageXML `xml:"error,omitempty"`
+	Failure *messageXML `xml:"failure,omitempty"`
+	Out     string      `xml:"system-out,omitempty"`
+}
+
+type messageXML struct {
+	Message string `xml:"message,attr"`
+	Type    string `xml:"type,attr,omitempty"`
+	Text    string `xml:",chardata"`
+}
+
+// JUnit writes what checks found as JUnit XML: a suite for each cluster, in it a
+// case for each rule. What is not known is an error, or skipped where nobody could
+// know it.
+func JUnit(to io.Writer, reports []check.Report) error {
+	all := suitesXML{Name: "shardsh check"}
+	for _, r := range reports {
+		suite := suiteOf(r)
+		all.Tests, all.Failures = all.Tests+suite.Tests, all.Failures+suite.Failures
+		all.Errors += suite.Errors
+		all.Suites = append(all.Suites, suite)
+	}
+	if _, err := io.WriteString(to, xml.Header); err != nil {
+		return err
+	}
+	encoder := xml.NewEncoder(to)
+	encoder.Indent("", "  ")
+	if err := encoder.Encode(all); err != nil {
+		return err
+	}
+	_, err := io.WriteString(to, "\n")
+	return err
+}
+
+func suiteOf(r check.Report) suiteXML {
+	suite := suiteXML{Name: shown(r.Address), Time: "0"}
+	if r.Result == nil {
+		suite.add(&caseXML{Name: "reach", Error: &messageXML{Message: shown(r.Trouble.Message), Type: shown(r.Trouble.Name)}})
+		return suite
+	}
+	p := r.Result.Parts()
+	suite.Timestamp = p.Time.UTC().Format("2006-01-02T15:04:05")
+	if p.Time.Equal(time.Time{}) {
+		suite.Timestamp = ""
+	}
+	suite.Properties = &propsXML{[]propertyXML{
+		{"clusterId", p.ClusterID.Hex()}, {"version", shown(p.Version)}, {"failOn", r.Result.Policy.FailOn.String()},
+	}}
+	for _, c := range r.Result.Policy.Choices {
+		if c.On {
+			suite.add(caseOf(r.Result, c))
+		}
+	}
+	return suite
+}
+
+func (s *suiteXML) add(c *caseXML) {
+	c.Class, c.Time = "shardsh.check", "0"
+	s.Tests++
+	switch {
+	case c.Failure != nil:
+		s.Failures++
+	case c.Error != nil:
+		s.Errors++
+	case c.Skipped != nil:
+		s.Skipped++
+	}
+	s.Cases = append(s.Cases, c)
+}
+
+// caseOf returns a rule with what fails in its message, and the rest as output.
+func caseOf(r *check.Result, c check.Choice) *caseXML {
+	var failing, rest []string
+	skipped := ""
+	for _, f := range r.Findings {
+		switch {
+		case f.Rule != c.Name:
+		case f.Fails(r.Policy.FailOn), f.Unknown && f.Excuse == "":
+			failing = append(failing, strings.Join(append([]string{f.Sentence}, f.Commands...), "\n  "))
+		case f.Unknown:
+			skipped = f.Sentence
+		default:
+			rest = append(rest, line(f))
+		}
+	}
+	one := &caseXML{Name: c.Name, Out: shown(strings.Join(rest, "\n"))}
+	status := r.Status(c.Name)
+	switch {
+	case status != check.Passed:
+		m := &messageXML{shown(first(failing)), c.Severity.String(), shown(strings.Join(failing, "\n"))}
+		if status == check.Failed {
+			one.Failure = m
+		} else {
+			one.Error = m
+		}
+	case skipped != "":
+		one.Skipped = &messageXML{Message: shown(skipped)}
+	}
+	return one
+}
+
+// first is the first line of several texts, and how many there are.
+func first(list []string) string {
+	text, _, _ := strings.Cut(list[0], "\n")
+	if len(list) > 1 {
+		text += fmt.Sprintf(" (and %d more)", len(list)-1)
+	}
+	return text
+}
+
+// line is a finding with what excuses it.
+func line(f check.Finding) string {
+	if f.Excuse == "" {
+		return f.Severity.String() + ": " + f.Sentence
+	}
+	return f.Severity.String() + ": " + f.Sentence + " (" + f.Excuse + ")"
+}

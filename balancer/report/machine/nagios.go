@@ -1,0 +1,130 @@
+package machine
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"shardsh/balancer/check"
+	"shardsh/balancer/diagnosis"
+)
+
+// ServiceState is the state of a service as plugins of Nagios tell it: the exit
+// code of a plugin.
+type ServiceState int
+
+// The states.
+const (
+	NagiosOK ServiceState = iota
+	NagiosWarning
+	NagiosCritical
+	NagiosUnknown
+)
+
+// String returns the state as Nagios shows it.
+func (s ServiceState) String() string { return [...]string{"OK", "WARNING", "CRITICAL", "UNKNOWN"}[s] }
+
+// NagiosState returns the state of all clusters together. What is found counts more
+// than what is not known.
+func NagiosState(reports []check.Report) ServiceState {
+	state := NagiosOK
+	for _, r := range reports {
+		of := stateOf(r)
+		if rank(of) > rank(state) {
+			state = of
+		}
+	}
+	return state
+}
+
+func rank(s ServiceState) int { return [...]int{0, 2, 3, 1}[s] }
+
+func stateOf(r check.Report) ServiceState {
+	switch r.Status() {
+	case check.Passed:
+		return NagiosOK
+	case check.Unknown:
+		return NagiosUnknown
+	}
+	if r.Result.Failing()[0].Severity == diagnosis.Critical {
+		return NagiosCritical
+	}
+	return NagiosWarning
+}
+
+// Nagios writes what checks found as a plugin of Nagios does: a line with the
+// state and performance data, then a line for each finding.
+func Nagios(to io.Writer, reports []check.Report) error {
+	var sums nagiosSums
+	var lines []string
+	for _, r := range reports {
+		prefix := ""
+		if len(reports) > 1 {
+			prefix = r.Address + ": "
+		}
+		if r.Result == nil {
+			sums.unknown++
+			lines = append(lines, prefix+r.Trouble.Message)
+			continue
+		}
+		sums.add(r.Result)
+		for _, f := range r.Result.Failing() {
+			lines = append(lines, prefix+f.Severity.String()+": "+f.Sentence)
+		}
+		for _, f := range r.Result.Findings {
+			switch {
+			case f.Unknown && f.Excuse == "":
+				lines = append(lines, prefix+"unknown: "+f.Sentence)
+			case !f.Fails(r.Result.Policy.FailOn):
+				lines = append(lines, prefix+line(f))
+			}
+		}
+	}
+	summary := fmt.Sprintf("%d clusters", len(reports))
+	if len(reports) == 1 {
+		summary = "all is well"
+		if r := reports[0].Result; r != nil {
+			summary = fmt.Sprintf("%d collections, all is well", len(r.Chosen()))
+		}
+	}
+	if NagiosState(reports) != NagiosOK {
+		summary = lines[0]
+	}
+	fmt.Fprintf(to, "SHARDSH %s - %s | %s\n", NagiosState(reports), oneLine(summary), sums)
+	for _, text := range lines {
+		fmt.Fprintln(to, oneLine(text))
+	}
+	return nil
+}
+
+// nagiosSums are the performance data, whose labels are fixed: names of a cluster
+// are no labels.
+type nagiosSums struct{ failing, unknown, collections, unbalanced, jumbo, chunks int64 }
+
+func (s *nagiosSums) add(r *check.Result) {
+	s.failing += int64(len(r.Failing()))
+	for _, f := range r.Findings {
+		if f.Unknown && f.Excuse == "" {
+			s.unknown++
+		}
+	}
+	for _, b := range r.Chosen() {
+		s.collections++
+		if b.Known && !b.Balanced {
+			s.unbalanced++
+		}
+		n := r.Collection(b.Namespace).Count()
+		s.jumbo, s.chunks = s.jumbo+n.Jumbo, s.chunks+n.Chunks
+	}
+}
+
+// String returns them as 'label'=value;warn;crit;min.
+func (s nagiosSums) String() string {
+	return fmt.Sprintf("findings=%d;0;;0 unknown=%d;;;0 collections=%d;;;0 unbalanced=%d;;;0 jumbo=%d;;;0 chunks=%d;;;0",
+		s.failing, s.unknown, s.collections, s.unbalanced, s.jumbo, s.chunks)
+}
+
+// oneLine keeps a text from ending its line, and from beginning performance data.
+func oneLine(text string) string {
+	return strings.NewReplacer("|", "¦", "\n", " ", "\r", " ").Replace(shown(text))
+}

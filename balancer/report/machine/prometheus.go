@@ -1,0 +1,191 @@
+package machine
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/check"
+	"shardsh/balancer/diagnosis"
+)
+
+// metric is one metric of the page for Prometheus, with all of its samples.
+type metric struct {
+	name, help string
+	samples    func(check.Report, func(value float64, labels ...string))
+}
+
+// result makes the samples of clusters that could be asked.
+func result(of func(*check.Result, func(float64, ...string))) func(check.Report, func(float64, ...string)) {
+	return func(r check.Report, sample func(float64, ...string)) {
+		if r.Result != nil {
+			of(r.Result, sample)
+		}
+	}
+}
+
+func metrics() []metric {
+	return []metric{
+		{"shardsh_check_up", "Whether the cluster could be asked.",
+			func(r check.Report, sample func(float64, ...string)) { sample(truth(r.Result != nil)) }},
+		{"shardsh_check_ok", "Whether nothing fails and everything could be asked.",
+			func(r check.Report, sample func(float64, ...string)) { sample(truth(r.Status() == check.Passed)) }},
+		{"shardsh_check_time_seconds", "The clock of the cluster, in seconds since 1970.", result(clusterTime)},
+		{"shardsh_check_info", "The version of the router and the id of the cluster.", result(info)},
+		{"shardsh_check_rule_status", "How a rule was kept: 1 for the status that it has.", result(ruleStatuses)},
+		{"shardsh_check_rule_findings", "Findings of a rule that fail.", result(ruleFindings)},
+		{"shardsh_collection_compliant", "Whether a collection is balanced.", result(compliant)},
+		{"shardsh_collection_balancing", "Whether the balancer may touch a collection.", result(balancing)},
+		{"shardsh_collection_chunks", "Chunks of a collection on a shard.", result(collectionChunks)},
+		{"shardsh_collection_jumbo_chunks", "Chunks of a collection on a shard that are flagged jumbo.", result(jumboChunks)},
+		{"shardsh_collection_bytes", "Data of a collection that a shard owns, before compression.",
+			sized(func(d catalog.ShardData) int64 { return d.Bytes })},
+		{"shardsh_collection_orphan_documents", "Documents of a collection that a shard has and does not own.",
+			sized(func(d catalog.ShardData) int64 { return d.Orphans })},
+		{"shardsh_collection_deviation_ratio", "How far a shard is from its fair share of a collection, as a part of it.",
+			result(deviations)},
+		{"shardsh_shard_up", "Whether the router has a way to a shard.", result(shardsUp)},
+		{"shardsh_shard_draining", "Whether a shard is draining.", result(shardsDraining)},
+	}
+}
+
+// Prometheus writes what checks found in the text format of Prometheus, all of it
+// gauges. Every sample has the address of the cluster as its label cluster.
+func Prometheus(to io.Writer, reports []check.Report) error {
+	for _, m := range metrics() {
+		var b strings.Builder
+		for _, r := range reports {
+			m.samples(r, func(value float64, labels ...string) {
+				b.WriteString(m.name + "{" + labelText(append([]string{"cluster", r.Address}, labels...)) + "} " +
+					strconv.FormatFloat(value, 'g', -1, 64) + "\n")
+			})
+		}
+		if b.Len() == 0 {
+			continue
+		}
+		if _, err := fmt.Fprintf(to, "# HELP %s %s\n# TYPE %s gauge\n%s", m.name, m.help, m.name, b.String()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var labelValue = strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`)
+
+// labelText writes names and values in turn.
+func labelText(labels []string) string {
+	var list []string
+	for i := 0; i+1 < len(labels); i += 2 {
+		list = append(list, labels[i]+`="`+labelValue.Replace(shown(labels[i+1]))+`"`)
+	}
+	return strings.Join(list, ",")
+}
+
+func truth(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func clusterTime(r *check.Result, sample func(float64, ...string)) {
+	if at := r.Time(); !at.IsZero() {
+		sample(float64(at.UnixMilli()) / 1000)
+	}
+}
+
+func info(r *check.Result, sample func(float64, ...string)) {
+	sample(1, "version", r.Parts().Version, "cluster_id", r.Parts().ClusterID.Hex())
+}
+
+func ruleStatuses(r *check.Result, sample func(float64, ...string)) {
+	for _, c := range r.Policy.Choices {
+		for _, status := range []check.Status{check.Passed, check.Failed, check.Unknown} {
+			if c.On {
+				sample(truth(r.Status(c.Name) == status), "rule", c.Name, "status", string(status))
+			}
+		}
+	}
+}
+
+func ruleFindings(r *check.Result, sample func(float64, ...string)) {
+	failing := map[string]int{}
+	for _, f := range r.Failing() {
+		failing[f.Rule]++
+	}
+	for _, c := range r.Policy.Choices {
+		if c.On {
+			sample(float64(failing[c.Name]), "rule", c.Name, "severity", c.Severity.String())
+		}
+	}
+}
+
+func compliant(r *check.Result, sample func(float64, ...string)) {
+	for _, b := range r.Chosen() {
+		if b.Known {
+			sample(truth(b.Balanced), "ns", b.Namespace)
+		}
+	}
+}
+
+func balancing(r *check.Result, sample func(float64, ...string)) {
+	for _, b := range r.Chosen() {
+		sample(truth(b.Hold == diagnosis.NotHeld), "ns", b.Namespace)
+	}
+}
+
+// owned gives the samples of each collection and shard that has chunks of it.
+func owned(
+	r *check.Result, sample func(float64, ...string), of func(*catalog.CollectionState, catalog.ShardID) float64,
+) {
+	for _, b := range r.Chosen() {
+		c := r.Collection(b.Namespace)
+		for _, id := range c.Owners() {
+			sample(of(c, id), "ns", b.Namespace, "shard", string(id))
+		}
+	}
+}
+
+func collectionChunks(r *check.Result, sample func(float64, ...string)) {
+	owned(r, sample, func(c *catalog.CollectionState, id catalog.ShardID) float64 { return float64(c.CountOn(id).Chunks) })
+}
+
+func jumboChunks(r *check.Result, sample func(float64, ...string)) {
+	owned(r, sample, func(c *catalog.CollectionState, id catalog.ShardID) float64 { return float64(c.CountOn(id).Jumbo) })
+}
+
+// sized makes samples of what each shard has of each collection.
+func sized(of func(catalog.ShardData) int64) func(check.Report, func(float64, ...string)) {
+	return result(func(r *check.Result, sample func(float64, ...string)) {
+		for _, b := range r.Chosen() {
+			c := r.Collection(b.Namespace)
+			for _, s := range r.Shards() {
+				if data, told := c.Sizes[s.ID]; told {
+					sample(float64(of(data)), "ns", b.Namespace, "shard", string(s.ID))
+				}
+			}
+		}
+	})
+}
+
+func deviations(r *check.Result, sample func(float64, ...string)) {
+	for _, b := range r.Chosen() {
+		for _, d := range check.Deviations(r.Snapshot, r.Collection(b.Namespace)) {
+			sample(d.Percent/100, "ns", b.Namespace, "shard", string(d.Shard))
+		}
+	}
+}
+
+func shardsUp(r *check.Result, sample func(float64, ...string)) {
+	for _, s := range r.Shards() {
+		sample(truth(s.Unreachable == ""), "shard", string(s.ID))
+	}
+}
+
+func shardsDraining(r *check.Result, sample func(float64, ...string)) {
+	for _, s := range r.Shards() {
+		sample(truth(s.Draining), "shard", string(s.ID))
+	}
+}

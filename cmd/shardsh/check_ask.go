@@ -1,0 +1,308 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/catalog/snapfile"
+	"shardsh/balancer/check"
+	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/live"
+	"shardsh/balancer/mongoerr"
+	"shardsh/bindings/script"
+)
+
+// at returns the command line for one of several addresses.
+func (o *checkLine) at(address string) commandLine {
+	one := o.commandLine
+	one.server.address = address
+	return one
+}
+
+// mostAtOnce is how many clusters are asked at the same time.
+const mostAtOnce = 8
+
+// checkAll asks all clusters, and returns what came of each in the order of the
+// command line.
+func (env environment) checkAll(ctx context.Context, o checkLine, p *check.Policy) ([]check.Report, error) {
+	addresses := o.addresses
+	if len(addresses) == 0 || o.mock != "" {
+		addresses = []string{o.server.address}
+	}
+	if err := env.askPasswordOnce(ctx, &o, addresses); err != nil {
+		return nil, err
+	}
+	env.stderr = &inTurn{w: env.stderr}
+	reports := make([]check.Report, len(addresses))
+	failures := make([]error, len(addresses))
+	free := make(chan struct{}, mostAtOnce)
+	var asking sync.WaitGroup
+	for i, address := range addresses {
+		asking.Go(func() {
+			free <- struct{}{}
+			defer func() { <-free }()
+			failures[i] = mongoerr.Guard(nil, "checking", func() (err error) {
+				reports[i], err = env.checkOne(ctx, o, o.at(address), p)
+				return err
+			})
+		})
+	}
+	asking.Wait()
+	return reports, errors.Join(failures...)
+}
+
+// inTurn is a writer for several.
+type inTurn struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (t *inTurn) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.w.Write(p)
+}
+
+// askPasswordOnce has the user asked before several clusters want the password at
+// the same time.
+func (env environment) askPasswordOnce(ctx context.Context, o *checkLine, addresses []string) error {
+	_, known := env.getenv(passwordVariable)
+	if len(addresses) < 2 || o.server.username == "" || o.server.password.value != "" || o.server.passwordFile != "" ||
+		known {
+		return nil
+	}
+	c, err := o.at(addresses[0]).server.connectionString()
+	if err == nil {
+		err = env.fillPassword(ctx, o.server, c)
+	}
+	if err == nil && c.password != nil {
+		o.server.password = password{given: true, value: *c.password}
+	}
+	return err
+}
+
+// checkOne asks one cluster, until all is well where that is to be waited for. The
+// error is a signal's, or one of the command line.
+func (env environment) checkOne(
+	ctx context.Context, o checkLine, line commandLine, p *check.Policy,
+) (check.Report, error) {
+	a := &asking{env: env, o: o, line: line, policy: p}
+	defer a.close()
+	bounded, cancel := line.bounded(ctx)
+	defer cancel()
+	began := time.Time{}
+	for told := ""; ; {
+		report, err := a.once(bounded)
+		if err != nil {
+			return report, err
+		}
+		if began.IsZero() {
+			began = a.now()
+		}
+		left := time.Duration(o.wait) - a.now().Sub(began)
+		if report.Status() == check.Passed || left <= 0 || bounded.Err() != nil {
+			return report, nil
+		}
+		if state := headline(report); state != told && o.from == "" {
+			notice(env.stderr, o.quiet, "Waiting up to %s more: %s", left.Round(time.Second), state)
+			told = state
+		}
+		if a.sleep(bounded, min(left, time.Duration(o.every))) != nil && ctx.Err() != nil {
+			return report, context.Cause(ctx)
+		}
+	}
+}
+
+// asking is one cluster while it is asked.
+type asking struct {
+	env    environment
+	o      checkLine
+	line   commandLine
+	policy *check.Policy
+	conn   *connection
+}
+
+func (a *asking) close() {
+	if a.conn != nil {
+		a.conn.close()
+	}
+}
+
+// The clock is the cluster's where that is a mock: its time may be virtual.
+func (a *asking) now() time.Time {
+	if clock := a.clock(); clock != nil {
+		return clock.Now()
+	}
+	return time.Now()
+}
+
+func (a *asking) sleep(ctx context.Context, d time.Duration) error {
+	if clock := a.clock(); clock != nil {
+		return clock.Sleep(ctx, d)
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (a *asking) clock() script.Clock {
+	if a.conn == nil {
+		return nil
+	}
+	return a.conn.clock
+}
+
+// once asks once. What keeps it from an answer is part of the report, but for
+// mistakes on the command line and signals.
+func (a *asking) once(ctx context.Context) (check.Report, error) {
+	report := check.Report{Address: a.address()}
+	cluster, err := a.cluster(ctx)
+	var usage usageError
+	var caught signalError
+	switch {
+	case err == nil:
+		return a.policy.Report(a.address(), cluster), nil
+	case errors.As(err, &usage):
+		return report, err
+	case errors.As(context.Cause(ctx), &caught):
+		return report, context.Cause(ctx)
+	}
+	report.Trouble = troubleOf(because(ctx, err))
+	return report, nil
+}
+
+// address returns where the cluster is, as it may be shown: the same whether it
+// answers or not.
+func (a *asking) address() string {
+	switch {
+	case a.o.from != "":
+		return a.o.from
+	case a.line.usesMock():
+		return mockAddress().place()
+	}
+	c, err := a.line.server.connectionString()
+	if err != nil {
+		return redact(a.line.server.address)
+	}
+	return c.place()
+}
+
+// troubleOf returns an error as a report has it.
+func troubleOf(err error) check.Trouble {
+	var t check.Trouble
+	text, marshalErr := bson.Marshal(describe(err))
+	if marshalErr != nil || bson.Unmarshal(text, &t) != nil {
+		return check.Trouble{Name: "Error", Message: redact(err.Error())}
+	}
+	return t
+}
+
+// cluster reads what the rules need of the cluster.
+func (a *asking) cluster(ctx context.Context) (c check.Cluster, err error) {
+	needs := a.needs()
+	if a.o.from != "" {
+		s, err := snapfile.Open(a.o.from, snapfile.Limits{})
+		if err != nil {
+			return c, err
+		}
+		return check.Cluster{Diagnosis: diagnosis.Of(s), Unasked: "a file does not tell"}, nil
+	}
+	if a.conn == nil {
+		if a.conn, err = a.env.connect(ctx, a.line, false); err != nil {
+			return c, err
+		}
+	}
+	asker := live.AskerOf(a.conn.client)
+	s, err := a.snapshot(ctx, asker, needs)
+	if err != nil {
+		return c, err
+	}
+	c.Diagnosis = diagnosis.Of(s)
+	if needs.Has(check.Metadata) {
+		c.Inconsistencies, c.Unasked, err = inconsistencies(ctx, asker, s.Release())
+	}
+	return c, err
+}
+
+// needs are those of the rules, and of formats with numbers of shards.
+func (a *asking) needs() check.Need {
+	needs := a.policy.Needs()
+	if a.o.format == "json" || a.o.format == "prometheus" {
+		needs |= check.Sizes | check.Counts | check.Verdicts | check.Zones
+	}
+	if a.o.format == "text" {
+		needs |= check.Verdicts
+	}
+	return needs
+}
+
+// parts are what a Look has to read for each need.
+var parts = []struct {
+	need  check.Need
+	parts live.Part
+}{
+	{check.Verdicts, live.Statuses},
+	{check.Counts, live.Counts},
+	{check.Sizes, live.Sizes | live.OldSizes},
+	{check.Switches, live.Switches},
+	{check.Rounds, live.Rounds},
+	{check.Outcomes, live.Outcomes},
+	{check.Zones, live.Zones},
+	{check.Drains, live.Drains | live.Databases | live.Unsharded},
+	{check.Activity, live.Migrations},
+	{check.Routers, live.Routers},
+	{check.Reach, live.Reach},
+}
+
+// snapshot looks at the cluster, and reads all of it where that is needed: for a
+// forecast, if there is a window.
+func (a *asking) snapshot(ctx context.Context, asker live.Asker, needs check.Need) (*catalog.Snapshot, error) {
+	source := catalog.Source{Kind: catalog.SourceLive, Name: a.conn.address}
+	if a.line.usesMock() {
+		source.Kind = catalog.SourceMock
+	}
+	look := live.Look{
+		Source: source,
+		Parts:  live.Identity | live.Settings | live.Balancer | live.Shards | live.Collections,
+		Span:   a.policy.Span, Tolerant: true, Judge: a.policy.Namespaces.Match,
+	}
+	for _, p := range parts {
+		if needs.Has(p.need) {
+			look.Parts |= p.parts
+		}
+	}
+	seen, err := look.Read(ctx, asker)
+	if err != nil {
+		return nil, err
+	}
+	if settings := seen.Settings(); !needs.Has(check.Tables) || settings.Window == nil && len(settings.Days) == 0 {
+		return seen.Snapshot, nil
+	}
+	return live.NewReader(a.conn.client, live.ReaderOptions{Source: source, Compliance: true}).Read(ctx)
+}
+
+// inconsistencies asks the cluster to compare its metadata.
+func inconsistencies(
+	ctx context.Context, asker live.Asker, release catalog.Release,
+) (list []catalog.Inconsistency, unasked string, err error) {
+	if !release.AtLeast(catalog.Release70) {
+		return nil, fmt.Sprintf("servers of release %s don't look, 7.0 is the first that does", release), nil
+	}
+	list, err = live.Inconsistencies(ctx, asker)
+	if err != nil && ctx.Err() == nil {
+		return nil, err.Error(), nil
+	}
+	return list, "", err
+}

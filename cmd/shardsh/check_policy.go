@@ -1,0 +1,115 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"shardsh/balancer/check"
+	"shardsh/balancer/foreign"
+	"shardsh/bindings/plaintext"
+)
+
+// policy returns what the policy file and the options say together.
+func (o checkLine) policy() (*check.Policy, error) {
+	p := check.Default()
+	if o.policyFile != "" {
+		data, err := foreign.Read(o.policyFile, mostPolicy, policyPatience)
+		if err != nil {
+			return nil, usagef("--policy: %w", err)
+		}
+		if err := loadPolicy(p, data); err != nil {
+			return nil, usagef("--policy: %s:%w", o.policyFile, err)
+		}
+	}
+	for _, set := range []struct {
+		option string
+		values []string
+		to     func() error
+	}{
+		{"--rules", o.rules, func() error { return p.Choose(o.rules) }},
+		{"--max", o.maxima, func() error { return eachRule(p, o.maxima, (*check.Choice).SetMax) }},
+		{"--severity", o.grades, func() error { return eachRule(p, o.grades, setSeverity) }},
+		{"--allow", o.allow, func() error { return p.SetAllow(o.allow) }},
+		{"--fail-on", given(o.failOn), func() (err error) { p.FailOn, err = check.ParseSeverity(o.failOn); return err }},
+		{"--baseline", given(o.baseline), func() error { return loadBaseline(p, o.baseline) }},
+	} {
+		if len(set.values) == 0 {
+			continue
+		}
+		if err := set.to(); err != nil {
+			return nil, usagef("%s: %w", set.option, meant(err))
+		}
+	}
+	p.Namespaces.Only = append(p.Namespaces.Only, o.only...)
+	p.Namespaces.Except = append(p.Namespaces.Except, o.except...)
+	if o.since != 0 {
+		p.Span = time.Duration(o.since)
+	}
+	if o.requireCollections {
+		p.RequireCollections()
+	}
+	return p, nil
+}
+
+func given(value string) []string {
+	if value == "" {
+		return nil
+	}
+	return []string{value}
+}
+
+// eachRule sets something of rules from a list of RULE=VALUE.
+func eachRule(p *check.Policy, list []string, set func(*check.Choice, string) error) error {
+	for _, word := range list {
+		name, value, ok := strings.Cut(word, "=")
+		if !ok {
+			return fmt.Errorf("%q is not RULE=VALUE", word)
+		}
+		c, err := p.Choice(name)
+		if err == nil {
+			err = set(c, value)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func setSeverity(c *check.Choice, text string) (err error) {
+	c.Severity, err = check.ParseSeverity(text)
+	return err
+}
+
+// meant adds the name that was probably meant, and which ones there are.
+func meant(err error) error {
+	var unknown *check.UnknownError
+	if !errors.As(err, &unknown) {
+		return err
+	}
+	if near := plaintext.DidYouMean(unknown.Name, unknown.Known); near != "" {
+		return fmt.Errorf("%w%s", err, near)
+	}
+	return fmt.Errorf("%w; there are %s", err, strings.Join(unknown.Known, ", "))
+}
+
+// loadBaseline reads what an earlier check printed.
+func loadBaseline(p *check.Policy, path string) error {
+	data, err := foreign.Read(path, mostBaseline, policyPatience)
+	if err == nil {
+		p.Baseline, err = check.ParseBaseline(data)
+	}
+	if err != nil && !errors.As(err, new(*os.PathError)) {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return err
+}
+
+const (
+	mostPolicy     = 1 << 20
+	mostBaseline   = 256 << 20
+	policyPatience = 30 * time.Second
+)
