@@ -82,6 +82,8 @@ func Moment(e apply.Event) string {
 	switch e.Kind {
 	case apply.Again:
 		return fmt.Sprintf("Tried again: %s.", strings.TrimSuffix(e.Err.Error(), "."))
+	case apply.Deleting:
+		return fmt.Sprintf("Step %d waits until shard %s has deleted what it gave away of the range.", e.Step.Number, e.Step.To)
 	case apply.Replanned:
 		if e.Err == nil {
 			return fmt.Sprintf("The goal is not reached yet: %s takes over, %s.", e.Plan.ID, counted(len(e.Plan.Steps), "step"))

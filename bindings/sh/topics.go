@@ -19,6 +19,8 @@ func topics() []topic {
 			{"why", `sh.why("shop.orders")`},
 			{"explain", `sh.explain("shop.orders", { customer: 50 })`},
 			{"plan", `sh.plan("shop.orders", { goal: { drain: "shard2" }, maxBytes: "10GB" })`},
+			{"apply", `sh.apply(sh.plan("shop.orders"), { dryRun: true }).commands`},
+			{"undo", `sh.undo("orders.journal").text()`},
 			{"balancerSummary", `sh.balancerSummary().problems`},
 			{"balancerCollectionStatus", `sh.balancerCollectionStatus("shop.orders")`},
 			{"waitForBalance", `sh.waitForBalance("shop.orders", { timeout: 3600000 })`},
