@@ -69,7 +69,7 @@ func TestTablesOfTheOthers(t *testing.T) {
 	for input, row := range map[string]string{
 		"sh.status()":                         "shard  sharded data",
 		"sh.zones()":                          "  EU    sh0     app.orders  0     500",
-		"sh.balancerSummary()":                "  app.orders  NO, chunksImbalance                             25      1",
+		"sh.balancerSummary()":                "  app.orders  NO, chunksImbalance                        4.77 MiB      25      1",
 		"db.orders.getShardDistribution()":    "  sh0    2.86 MiB  59.99      29990       10",
 		"show shards":                         "  sh1       1.91 MiB      11                sh1/h2:27018",
 		"show zones":                          "  EU    sh0     app.orders  0     500",

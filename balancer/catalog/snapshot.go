@@ -44,6 +44,10 @@ type SnapshotParts struct {
 	Collections []*CollectionState
 	Routers     []Router
 
+	// Unsharded is what shards have of collections that are not sharded; nil when
+	// nobody looked.
+	Unsharded []UnshardedData
+
 	// Deletions are the range deletions that shards have still to do. They lie
 	// on the shards: DeletionsKnown is false where the reader had no way there.
 	Deletions      []RangeDeletion
@@ -101,6 +105,7 @@ type Gap struct {
 	Shard     ShardID // empty when it is not about one shard
 	Namespace string  // empty when it is not about one collection
 	Reason    string
+	Down      bool // a server said that another one did not answer
 }
 
 // ShardState is a shard with what the reader learned about it beyond its entry.
@@ -109,6 +114,13 @@ type ShardState struct {
 	// Unreachable is why the shard did not answer; empty when it did, or was
 	// not asked.
 	Unreachable string
+	// Ping is how long the router waits for an answer of the shard's primary, and
+	// Version what runs there; zero when nobody tells.
+	Ping    time.Duration
+	Version string
+	// CleanupDelay is how long the shard keeps what it gave away; zero when nobody
+	// tells.
+	CleanupDelay time.Duration
 	// Reported is what shardDrainingStatus says; nil when nobody asked, and
 	// before 8.3.
 	Reported *ReportedDrain
@@ -133,6 +145,17 @@ type BalancerState struct {
 	Mode    Mode
 	InRound bool
 	Rounds  int64
+	// Switched is when it was switched on or off last, as far back as the action
+	// log goes; nil when that does not tell.
+	Switched *Switch
+}
+
+// Switch is a command that switched the balancer on or off.
+type Switch struct {
+	Time time.Time
+	On   bool
+	// Client is whose command it was, as the config server saw it.
+	Client string
 }
 
 // NewSnapshot makes a Snapshot of parts, which belong to it from then on. It

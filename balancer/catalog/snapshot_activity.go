@@ -22,6 +22,14 @@ type RangeDeletion struct {
 	Timestamp bson.Timestamp
 }
 
+// UnshardedData is what a shard has of the collections of a database that are
+// not sharded.
+type UnshardedData struct {
+	Database string
+	Shard    ShardID
+	Bytes    int64 // before compression
+}
+
 // ActiveMigration is a migration under way. Before 5.0 servers tell less of it:
 // what is not known is zero.
 type ActiveMigration struct {

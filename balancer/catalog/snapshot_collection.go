@@ -24,6 +24,14 @@ type CollectionState struct {
 	// ChunkSizes are the sizes of chunks as far as somebody measured them.
 	ChunkSizes []ChunkSize
 
+	// Unindexed are the shards that have chunks of the collection and no index for
+	// its shard key; nothing where IndexesKnown is false.
+	Unindexed    []ShardID
+	IndexesKnown bool
+	// EmptyZones are the lower bounds of the ranges of zones in which somebody
+	// looked for a document and found none.
+	EmptyZones []Key
+
 	// Reported is what balancerCollectionStatus says; nil when nobody asked.
 	Reported *ReportedStatus
 }
@@ -71,6 +79,9 @@ type ChunkSize struct {
 	Min       Key
 	Bytes     int64
 	Documents int64
+	// First and Last are the smallest and the largest key that a document of the
+	// chunk has; zero when nobody looked.
+	First, Last Key
 }
 
 // ReportedStatus is the server's own verdict on a collection (spec 01 §7).

@@ -92,6 +92,9 @@ func Balances(s *catalog.Snapshot) []Balance {
 // what the rules of its release say of its chunks and sizes.
 func BalanceOf(s *catalog.Snapshot, c *catalog.CollectionState) Balance {
 	b := Balance{Namespace: c.Namespace, Hold: HoldOf(c.Collection), Defragmentation: DefragmentationOf(c)}
+	if _, under := ReshardingOf(s, c.Namespace); under && b.Hold == HeldNoMigrations {
+		b.Hold = NotHeld // the resharding holds it, and lets it go
+	}
 	if r := c.Reported; r != nil {
 		b.Known, b.Balanced, b.Violation, b.ChunkSizeMB = true, r.Compliant, r.Violation, r.ChunkSizeMB
 		return b
@@ -215,6 +218,7 @@ func (d *Diagnosis) collections() (list []Finding) {
 	for i, c := range Sharded(d.Snapshot) {
 		list = append(list, ofBalance(d.Snapshot, c, d.Balances[i])...)
 		list = append(list, ofDefragmentation(c)...)
+		list = append(list, ofIndexes(c)...)
 		list = append(list, ofJumbo(c)...)
 		list = append(list, ofOrphans(c)...)
 	}
@@ -280,18 +284,6 @@ func release(ns string, hold Hold) string {
 		return fmt.Sprintf("sh.enableBalancing(%q)", ns)
 	}
 	return fmt.Sprintf("sh.enableMigrations(%q)", ns)
-}
-
-func ofJumbo(c *catalog.CollectionState) []Finding {
-	n := c.Count().Jumbo
-	if n == 0 {
-		return nil
-	}
-	f := finding(JumboChunks, Scope{Namespace: c.Namespace},
-		fmt.Sprintf("%s has %s the balancer does not move", c.Namespace, counted(n, "jumbo chunk")),
-		fmt.Sprintf("sh.chunks(%q, { jumbo: true })", c.Namespace))
-	f.Numbers = numbered("jumboChunks", n)
-	return []Finding{f}
 }
 
 func ofOrphans(c *catalog.CollectionState) []Finding {

@@ -2,6 +2,11 @@ package diagnosis
 
 import (
 	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
 )
@@ -17,8 +22,12 @@ type Rounds struct {
 	// Looked is how many there are, at most five; Failed how many of them ended
 	// with an error.
 	Looked, Failed int
-	// Newest is the newest that failed; nil when none did.
+	// Newest is the newest that failed; nil when none did. Since is when the first
+	// failed of those that failed one after the other up to it.
 	Newest *catalog.LogEntry
+	Since  time.Time
+	// Day is how many of the whole log failed.
+	Day int
 }
 
 // RoundsOf looks at the newest five rounds. Servers write errorOccurred, once it
@@ -26,18 +35,28 @@ type Rounds struct {
 func RoundsOf(s *catalog.Snapshot) Rounds {
 	var r Rounds
 	log := s.Parts().Actions
-	for i := len(log) - 1; i >= 0 && r.Looked < roundsLookedAt; i-- {
+	looked, unbroken := 0, true
+	for i := len(log) - 1; i >= 0; i-- {
 		if log[i].What != whatRound {
 			continue
 		}
-		r.Looked++
-		if !isSet(log[i].Detail("errorOccured")) && !isSet(log[i].Detail("errorOccurred")) {
+		looked++
+		failed := isSet(log[i].Detail("errorOccured")) || isSet(log[i].Detail("errorOccurred"))
+		if !failed {
+			unbroken = unbroken && r.Newest == nil
 			continue
 		}
-		if r.Failed++; r.Newest == nil {
-			r.Newest = &log[i]
+		r.Day++
+		if looked <= roundsLookedAt {
+			if r.Failed++; r.Newest == nil {
+				r.Newest = &log[i]
+			}
+		}
+		if unbroken && r.Newest != nil {
+			r.Since = log[i].Time
 		}
 	}
+	r.Looked = min(looked, roundsLookedAt)
 	return r
 }
 
@@ -63,7 +82,8 @@ func ModeOf(s *catalog.Snapshot) catalog.Mode {
 // balancer finds what there is about the balancer as such.
 func (d *Diagnosis) balancer() (list []Finding) {
 	if problem := d.Parts().SettingsProblem; problem != "" {
-		list = append(list, finding(SettingsUnreadable, Scope{}, "the balancer skips its rounds: "+problem))
+		list = append(list, finding(SettingsUnreadable, Scope{}, "the balancer skips its rounds: "+problem,
+			mends(d.Snapshot)...))
 	}
 	list = append(list, d.mode()...)
 	if ModeOf(d.Snapshot) != catalog.ModeOff {
@@ -73,11 +93,44 @@ func (d *Diagnosis) balancer() (list []Finding) {
 	if rounds.Failed == 0 {
 		return list
 	}
-	f := finding(RoundsFailing, Scope{}, fmt.Sprintf("%d of the last %s of the balancer failed: %s",
-		rounds.Failed, counted(int64(rounds.Looked), "round"), orElse(rounds.Message(), "no error was written down")))
-	f.Numbers = numbered("failedRounds", int64(rounds.Failed), Number{Name: "rounds", Value: int64(rounds.Looked)})
-	f.Since = rounds.Newest.Time
-	return append(list, f)
+	return append(list, ofRounds(rounds))
+}
+
+// sameMachineID are words of the errors of rounds that found two shards with the
+// same machine id: the server's, and ours.
+var sameMachineID = []string{"oids broken after resetting", "same machine id"}
+
+func ofRounds(rounds Rounds) Finding {
+	message := orElse(rounds.Message(), "no error was written down")
+	code := RoundsFailing
+	if slices.ContainsFunc(sameMachineID, func(words string) bool { return strings.Contains(message, words) }) {
+		code = DuplicateMachineIDs
+	}
+	f := finding(code, Scope{}, fmt.Sprintf("%d of the last %s of the balancer failed: %s",
+		rounds.Failed, counted(int64(rounds.Looked), "round"), message))
+	f.Numbers = numbered("failedRounds", int64(rounds.Failed), Number{Name: "rounds", Value: int64(rounds.Looked)},
+		Number{Name: "failedInLog", Value: int64(rounds.Day)})
+	f.Since = rounds.Since
+	return f
+}
+
+// mends returns what takes out the documents of config.settings that can't be
+// read, which have it that their defaults count.
+func mends(s *catalog.Snapshot) (list []string) {
+	for _, doc := range s.Parts().Config["settings"] {
+		id, _ := doc.Lookup("_id").StringValueOK()
+		settings := catalog.SettingsOf(s.Release())
+		err := settings.Load(func(asked string) (bson.Raw, error) {
+			if asked == id {
+				return doc, nil
+			}
+			return nil, nil
+		})
+		if err != nil {
+			list = append(list, fmt.Sprintf(`db.getSiblingDB("config").settings.deleteOne({ _id: %q })`, id))
+		}
+	}
+	return list
 }
 
 func orElse(text, otherwise string) string {
@@ -100,6 +153,14 @@ func (d *Diagnosis) mode() []Finding {
 		return nil
 	}
 	f := finding(BalancerOff, Scope{}, sentence, "sh.startBalancer()")
+	if last := d.Parts().Balancer.Switched; last != nil && !last.On {
+		f.Since = last.Time
+		if last.Client != "" {
+			f.Sentence += "; the command came from " + last.Client
+		}
+	} else if last != nil {
+		f.Sentence += ", though the last command switched it on: config.settings was written since"
+	}
 	if d.Balanced() {
 		f.Severity = Info
 	}

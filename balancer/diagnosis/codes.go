@@ -23,13 +23,18 @@ const (
 	LargestOutsideZone  = policy.LargestOutsideZone
 	OnlyJumboChunks     = policy.OnlyJumboChunks
 	BelowThreshold      = policy.BelowThreshold
+	NoChunkInZone       = policy.NoChunkInZone
 )
 
 // The codes of findings alone. Definitions has what they mean.
 const (
+	ConfigUnreachable  Code = "configUnreachable"
 	SettingsUnreadable Code = "settingsUnreadable"
 	ShardUnreachable   Code = "shardUnreachable"
+	ShardSlow          Code = "shardSlow"
 	NotRead            Code = "notRead"
+
+	DuplicateMachineIDs Code = "duplicateMachineIds"
 
 	RoundsFailing     Code = "roundsFailing"
 	MigrationsFailing Code = "migrationsFailing"
@@ -41,11 +46,15 @@ const (
 	Defragmenting       Code = "defragmenting"
 	DefragmentationIdle Code = "defragmentationIdle"
 	JumboChunks         Code = "jumboChunks"
-	Orphans             Code = "orphans"
+
+	ShardKeyIndexMissing Code = "shardKeyIndexMissing"
+
+	Orphans Code = "orphans"
 
 	ZoneDraining      Code = "zoneDraining"
 	ZoneRangesOverlap Code = "zoneRangesOverlap"
 	ZoneWithoutRanges Code = "zoneWithoutRanges"
+	ZoneWithoutData   Code = "zoneWithoutData"
 
 	Draining           Code = "draining"
 	DrainNeedsOperator Code = "drainNeedsOperator"
@@ -54,6 +63,7 @@ const (
 	PendingDeletion Code = "pendingDeletion"
 	CountsUneven    Code = "countsUneven"
 	BalancesByCount Code = "balancesByCount"
+	UnshardedData   Code = "unshardedData"
 	MixedVersions   Code = "mixedVersions"
 
 	PlanLimited Code = "planLimited"
@@ -74,6 +84,9 @@ type Definition struct {
 // order in which Of looks for them.
 func Definitions() []Definition {
 	return []Definition{
+		{ConfigUnreachable, Critical, Operator,
+			"The config server did not answer: nothing is known of the cluster's metadata, and nothing is balanced.",
+			"Bring a majority of its members back."},
 		{SettingsUnreadable, Critical, Operator,
 			"A document of config.settings cannot be read, so the balancer skips its rounds.",
 			"Mend the setting that the finding names."},
@@ -81,6 +94,12 @@ func Definitions() []Definition {
 			"A shard did not answer.",
 			"Bring it back; until then no data moves from or to it."},
 
+		{ShardSlow, Warning, Operator,
+			"A shard takes a quarter of a second or more to answer the router: rounds and migrations take long, and fail.",
+			"Look at the shard's primary, its load, and the network to it."},
+		{DuplicateMachineIDs, Warning, Balancer,
+			"Two shards put the same number into the ObjectIds they make, and the round failed.",
+			"None is needed: the balancer gave both another number, and goes on in its next round."},
 		ofPolicy(BalancerOff, Warning, Operator),
 		{RoundsFailing, Warning, Operator,
 			"Some of the last five rounds of the balancer ended with an error.",
@@ -97,6 +116,10 @@ func Definitions() []Definition {
 		{JumboChunks, Warning, Operator,
 			"Chunks are flagged jumbo, and the balancer does not move them.",
 			"Split them, or clear the flag, or refine the shard key."},
+		{ShardKeyIndexMissing, Warning, Operator,
+			"A shard has no index for a collection's shard key, so nothing can be moved off it. From 8.0 on the balancer " +
+				"switches a collection off whose hashed key has lost its index.",
+			"Create the index, then sh.enableBalancing for it."},
 		ofPolicy(ZoneWithoutShards, Warning, Operator),
 		{ZoneDraining, Warning, Operator,
 			"All shards of a zone are draining, so nobody can receive its chunks.",
@@ -133,6 +156,10 @@ func Definitions() []Definition {
 		{ZoneWithoutRanges, Info, Nobody,
 			"A zone has shards and no range, so it has no effect.",
 			"sh.updateZoneKeyRange, or sh.removeShardFromZone."},
+		{ZoneWithoutData, Info, Nobody,
+			"No document has a shard key in a range of a zone, so the range has no effect yet. A bound of another type than " +
+				"the keys have is a common mistake.",
+			"Nothing, if its data is still to come; else sh.removeRangeFromZone."},
 		{Draining, Info, Balancer,
 			"A shard is being emptied.",
 			"Wait while the balancer is on."},
@@ -143,6 +170,7 @@ func Definitions() []Definition {
 		ofPolicy(Resharding, Info, Nobody),
 		ofPolicy(ShardFull, Info, Operator),
 		ofPolicy(LargestOutsideZone, Info, Operator),
+		ofPolicy(NoChunkInZone, Info, Operator),
 		{PendingDeletion, Info, Balancer,
 			"A recipient has still to delete documents of a range that would move to it.",
 			"It does by itself, orphanCleanupDelaySecs after the migration that left them."},
@@ -153,8 +181,11 @@ func Definitions() []Definition {
 		{BalancesByCount, Info, Nobody,
 			"Shards have as many chunks of a collection, with different bytes in them. Before 6.0 that is balanced.",
 			"Split the large chunks: sh.splitAt or sh.splitFind."},
+		{UnshardedData, Info, Operator,
+			"Shards differ by data that is not sharded. The balancer doesn't count it, and leaves it where it is.",
+			"sh.moveCollection or sh.movePrimary moves it, sh.shardCollection has it balanced."},
 		{MixedVersions, Info, Operator,
-			"Routers of more than one line of releases are in use.",
+			"Routers or shards of more than one line of releases are in use.",
 			"End the upgrade."},
 		{PlanLimited, Info, Operator,
 			"A plan ends at a limit that it was asked to keep, before its goal is reached.",

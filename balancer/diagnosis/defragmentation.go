@@ -58,6 +58,7 @@ func ofDefragmentation(c *catalog.CollectionState) []Finding {
 		code = DefragmentationIdle
 	}
 	f := finding(code, Scope{Namespace: c.Namespace}, fmt.Sprintf("%s is being defragmented (%s)", c.Namespace, d))
+	f.Instead = []string{fmt.Sprintf("sh.stopDefragment(%q)", c.Namespace)}
 	if d.Remaining >= 0 {
 		f.Numbers = numbered("remainingChunks", d.Remaining)
 	}

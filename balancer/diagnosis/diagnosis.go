@@ -20,7 +20,7 @@ type Diagnosis struct {
 func Of(s *catalog.Snapshot) *Diagnosis {
 	d := &Diagnosis{Snapshot: s, Balances: Balances(s)}
 	for _, look := range []func() []Finding{
-		d.reader, d.balancer, d.migrations, d.collections, d.zones, d.shards,
+		d.reader, d.reach, d.balancer, d.migrations, d.collections, d.zones, d.shards, d.unsharded,
 	} {
 		d.Findings = append(d.Findings, look()...)
 	}
@@ -45,15 +45,6 @@ func (d *Diagnosis) About(codes ...Code) (list []Finding) {
 		if slices.Contains(codes, f.Code) {
 			list = append(list, f)
 		}
-	}
-	return list
-}
-
-// reader finds what the reader of the Snapshot could not get.
-func (d *Diagnosis) reader() (list []Finding) {
-	for _, gap := range d.Parts().Source.Gaps {
-		list = append(list, finding(NotRead, Scope{Shard: gap.Shard, Namespace: gap.Namespace},
-			gap.What+" could not be read: "+gap.Reason))
 	}
 	return list
 }

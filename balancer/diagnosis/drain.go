@@ -125,10 +125,6 @@ func (d Drain) Remainder() Finding {
 // shards finds what there is about each shard.
 func (d *Diagnosis) shards() (list []Finding) {
 	for _, shard := range d.Shards() {
-		if shard.Unreachable != "" {
-			list = append(list, finding(ShardUnreachable, Scope{Shard: shard.ID},
-				fmt.Sprintf("shard %s does not answer: %s", shard.ID, shard.Unreachable)))
-		}
 		if shard.Draining {
 			list = append(list, ofDrain(DrainOf(d.Snapshot, shard))...)
 		}

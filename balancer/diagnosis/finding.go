@@ -28,6 +28,8 @@ type Finding struct {
 	// Commands are what the operator would enter in the shell. A word in angle
 	// brackets is for the operator to choose.
 	Commands []string
+	// Instead are commands that end what Nobody or the Balancer would end in time.
+	Instead []string
 }
 
 // Severity says how urgent a finding is.

@@ -20,13 +20,14 @@ type findingJSON struct {
 	Due      time.Time `json:"due,omitzero"`
 	Numbers  []Number  `json:"numbers,omitempty"`
 	Commands []string  `json:"commands,omitempty"`
+	Instead  []string  `json:"instead,omitempty"`
 	Remedy   string    `json:"remedy"`
 }
 
 // MarshalJSON returns the finding as an object, with the remedy of its code.
 func (f Finding) MarshalJSON() ([]byte, error) {
 	return json.Marshal(findingJSON{
-		f.Code, f.Severity.String(), f.Actor.String(), f.Scope, f.Sentence, f.Since, f.Due, f.Numbers, f.Commands,
+		f.Code, f.Severity.String(), f.Actor.String(), f.Scope, f.Sentence, f.Since, f.Due, f.Numbers, f.Commands, f.Instead,
 		Define(f.Code).Remedy,
 	})
 }
@@ -43,11 +44,12 @@ type answerJSON struct {
 	Symptoms []Finding `json:"symptoms"`
 	Causes   []Finding `json:"causes"`
 	Notes    []Finding `json:"notes"`
+	Spreads  []Spread  `json:"spreads,omitempty"`
 }
 
 func (a Answer) form() answerJSON {
 	list := func(of []Finding) []Finding { return append([]Finding{}, of...) }
-	return answerJSON{a.Headline(), a.Healthy(), a.Time, a.About, list(a.Symptoms), list(a.Causes), list(a.Notes)}
+	return answerJSON{a.Headline(), a.Healthy(), a.Time, a.About, list(a.Symptoms), list(a.Causes), list(a.Notes), a.Spreads}
 }
 
 type chunkAnswerJSON struct {

@@ -24,7 +24,10 @@ func TestJSONForm(t *testing.T) {
 		`"remedy":"The balancer moves its chunks by itself while it is on."}],` +
 		`"causes":[{"code":"balancerOff","severity":"warning","actor":"operator","about":{},` +
 		`"sentence":"the balancer is off","since":"2026-01-02T03:04:05Z","commands":["sh.startBalancer()"],` +
-		`"remedy":"sh.startBalancer()"}],"notes":[]}`
+		`"remedy":"sh.startBalancer()"}],"notes":[],` +
+		`"spreads":[{"unit":"bytes","ideal":1048576000,"threshold":402653184,"shards":[` +
+		`{"shard":"a","bytes":2097152000,"chunks":3,"over":1048576000},` +
+		`{"shard":"b","bytes":1,"chunks":0,"over":-1048575999}]}]}`
 	if got, err := json.Marshal(a); err != nil || string(got) != want {
 		t.Errorf("%s\n%v", got, err)
 	}

@@ -61,7 +61,8 @@ func outcome(entry catalog.LogEntry) catalog.Outcome {
 
 // migrations finds what failed and what is under way.
 func (d *Diagnosis) migrations() (list []Finding) {
-	for _, o := range OutcomesSince(d.Snapshot, d.Time().Add(-FailureSpan)) {
+	since := d.Time().Add(-FailureSpan)
+	for _, o := range OutcomesSince(d.Snapshot, since) {
 		if o.Error == "" {
 			continue
 		}
@@ -69,6 +70,7 @@ func (d *Diagnosis) migrations() (list []Finding) {
 			fmt.Sprintf("migrations from %s to %s failed in the last %d minutes: %s, %s",
 				o.From, o.To, int(FailureSpan.Minutes()), o.Error, timesText(o.Count)))
 		f.Numbers = numbered("failed", o.Count)
+		f.Since = firstFailure(d.Snapshot, o)
 		list = append(list, f)
 	}
 	for _, m := range d.Parts().Migrations {
@@ -78,26 +80,93 @@ func (d *Diagnosis) migrations() (list []Finding) {
 		}
 		f := finding(MigrationUnderWay, Scope{Namespace: m.Namespace, Shard: m.From, To: m.To}, sentence)
 		f.Since = m.Since
+		f.Numbers = movedBytes(d.Snapshot, m)
 		list = append(list, f)
 	}
 	for _, r := range d.Parts().Reshardings {
-		list = append(list, ofResharding(r))
+		list = append(list, ofResharding(d.Snapshot, r))
 	}
 	return list
 }
 
-func ofResharding(r catalog.ActiveResharding) Finding {
+// firstFailure returns when the migrations between two shards began to fail in
+// this way, without one that succeeded since; zero where only counts are known.
+func firstFailure(s *catalog.Snapshot, of catalog.Outcome) (since time.Time) {
+	for _, entry := range slices.Backward(s.Parts().Changes) {
+		if entry.What != whatMigration {
+			continue
+		}
+		switch o := outcome(entry); {
+		case o.Error == "" && told(entry, "from") == of.From && told(entry, "to") == of.To:
+			return since
+		case o == catalog.Outcome{Error: of.Error, From: of.From, To: of.To}:
+			since = entry.Time
+		}
+	}
+	return since
+}
+
+// told returns a shard that the details of an entry name.
+func told(entry catalog.LogEntry, name string) catalog.ShardID {
+	text, _ := entry.Detail(name).StringValueOK()
+	return catalog.ShardID(text)
+}
+
+// movedBytes returns how much the range of a migration has, where it is a chunk
+// that was measured.
+func movedBytes(s *catalog.Snapshot, m catalog.ActiveMigration) []Number {
+	c := s.Collection(m.Namespace)
+	if c == nil || c.Pattern.IsZero() || len(m.Min) == 0 {
+		return nil
+	}
+	lower, err := c.Pattern.Key(m.Min)
+	if err != nil {
+		return nil
+	}
+	for _, size := range c.ChunkSizes {
+		if size.Min.Equal(lower) {
+			return []Number{{"bytes", size.Bytes, Bytes}}
+		}
+	}
+	return nil
+}
+
+// aborts are the helpers that end what changes a whole collection.
+var aborts = map[string]string{
+	"reshardCollection": "sh.abortReshardCollection", "moveCollection": "sh.abortMoveCollection",
+	"unshardCollection": "sh.abortUnshardCollection",
+}
+
+// ReshardingOf returns the resharding, moving or unsharding of a collection that
+// is under way, and whether one is.
+func ReshardingOf(s *catalog.Snapshot, ns string) (catalog.ActiveResharding, bool) {
+	list := s.Parts().Reshardings
+	i := slices.IndexFunc(list, func(r catalog.ActiveResharding) bool { return r.Namespace == ns })
+	if i < 0 {
+		return catalog.ActiveResharding{}, false
+	}
+	return list[i], true
+}
+
+func ofResharding(s *catalog.Snapshot, r catalog.ActiveResharding) Finding {
 	sentence := fmt.Sprintf("%s of %s is under way", r.Kind, r.Namespace)
 	if r.State != "" {
 		sentence += " (" + r.State + ")"
 	}
+	if r.TotalBytes > 0 {
+		sentence += fmt.Sprintf(", %s of %s copied", bytesText(r.CopiedBytes), bytesText(r.TotalBytes))
+	}
 	f := finding(Resharding, Scope{Namespace: r.Namespace}, sentence)
+	if abort, known := aborts[r.Kind]; known {
+		f.Instead = []string{fmt.Sprintf("%s(%q)", abort, r.Namespace)}
+	}
 	f.Since = r.Since
 	if r.TotalBytes > 0 {
 		f.Numbers = append(f.Numbers, Number{"copied", r.CopiedBytes, Bytes}, Number{"total", r.TotalBytes, Bytes})
 	}
 	if r.Remaining > 0 {
 		f.Numbers = append(f.Numbers, Number{"remaining", int64(r.Remaining.Seconds()), Seconds})
+		f.Due = s.Time().Add(r.Remaining)
 	}
 	return f
 }

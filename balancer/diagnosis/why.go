@@ -26,6 +26,8 @@ type Answer struct {
 	Causes []Finding
 	// Notes are what is worth knowing and keeps nothing from its place.
 	Notes []Finding
+	// Spreads are how the collection that was asked about lies over the shards.
+	Spreads []Spread
 }
 
 // Healthy reports whether nothing is wrong.
@@ -37,12 +39,11 @@ var symptoms = []Code{NotBalanced, NotBalancedHeld, BalanceUnknown, DrainNeedsOp
 // causes are the codes that say why, in the order in which a balancer meets
 // them: one that comes first hides those after it.
 var causes = []Code{
-	SettingsUnreadable, BalancerOff, WindowShut, RoundsFailing,
-	BalancingOff, MigrationsForbidden, Resharding, Defragmenting, DefragmentationIdle,
+	ConfigUnreachable, ShardUnreachable, SettingsUnreadable, BalancerOff, WindowShut, DuplicateMachineIDs, RoundsFailing,
+	Resharding, ShardKeyIndexMissing, BalancingOff, MigrationsForbidden, Defragmenting, DefragmentationIdle,
 	ZoneRangesOverlap, UnalignedZones,
-	ShardUnreachable, NoSizeEntry,
-	ZoneWithoutShards, ZoneDraining, NoRecipient, ShardFull, LargestOutsideZone,
-	OnlyJumboChunks, JumboChunks, PendingDeletion, MigrationsFailing,
+	NoSizeEntry, ZoneWithoutShards, ZoneDraining, ShardFull, NoRecipient, LargestOutsideZone, NoChunkInZone,
+	OnlyJumboChunks, JumboChunks, PendingDeletion, MigrationsFailing, ShardSlow,
 }
 
 // Why returns what is wrong with a cluster, or with what about names of it, and
@@ -54,6 +55,14 @@ func Why(s *catalog.Snapshot, about Scope) Answer {
 	findings := slices.Concat(d.Findings, d.explained(), d.notes())
 	if ModeOf(s) == catalog.ModeOff {
 		findings = append(findings, ofWindow(s)...) // the next thing in the way
+	}
+	for i, f := range findings {
+		switch f.Code {
+		case JumboChunks:
+			findings[i] = explainJumbo(s.Collection(f.Scope.Namespace), f)
+		case NotBalanced:
+			findings[i] = d.explainBalance(f)
+		}
 	}
 	findings = slices.DeleteFunc(findings, func(f Finding) bool { return !concerns(s, f, about) })
 	sortCauses(findings)
@@ -74,6 +83,9 @@ func Why(s *catalog.Snapshot, about Scope) Answer {
 	sortCauses(a.Causes)
 	a.Causes = slices.CompactFunc(a.Causes, sameThing)
 	a.standAlone()
+	if c := s.Collection(about.Namespace); c != nil {
+		a.Spreads = Spreads(s, c)
+	}
 	return a
 }
 
@@ -99,10 +111,11 @@ func (a *Answer) standAlone() {
 // heldBy are the flags of a collection that is not balanced because of them.
 func heldBy(s *catalog.Snapshot, f Finding) (list []Finding) {
 	c := s.Collection(f.Scope.Namespace)
+	_, resharding := ReshardingOf(s, c.Namespace)
 	for _, flag := range []struct {
 		set  bool
 		hold Hold
-	}{{c.NoBalance, HeldNoBalance}, {!c.AllowMigrations || !c.PermitMigrations, HeldNoMigrations}} {
+	}{{c.NoBalance, HeldNoBalance}, {(!c.AllowMigrations || !c.PermitMigrations) && !resharding, HeldNoMigrations}} {
 		if flag.set {
 			list = append(list, ofHold(c.Namespace, flag.hold))
 		}

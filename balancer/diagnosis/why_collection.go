@@ -15,14 +15,37 @@ import (
 func (d *Diagnosis) explained() (list []Finding) {
 	for i, c := range Sharded(d.Snapshot) {
 		if report := d.explain(c); report != nil {
-			list = append(list, ofDecisions(report, c.Namespace)...)
+			list = append(list, d.ofDecisions(report, c.Namespace)...)
 			list = append(list, waitsForDefragmentation(d.Balances[i], report)...)
 			if d.Balances[i].Known && !d.Balances[i].Balanced {
-				list = append(list, d.ofDeletions(report)...)
+				list = append(list, d.ofDeletions(c, report)...)
 			}
 		}
 	}
 	return list
+}
+
+// explainBalance adds to what is not balanced what the rules compare for the first
+// move, with the distance to the threshold, when a server said no more than that.
+func (d *Diagnosis) explainBalance(f Finding) Finding {
+	c := d.Collection(f.Scope.Namespace)
+	if _, there := f.Number("donor"); there || c == nil {
+		return f
+	}
+	report := d.explain(c)
+	if report == nil {
+		return f
+	}
+	for first := range report.Chosen() {
+		n := first.Numbers
+		f.Numbers = append(slices.Clip(f.Numbers), comparedBy(n)...)
+		if first.Shard != "" && n.Unit != policy.Chunks && n.Threshold > 0 {
+			f.Sentence += fmt.Sprintf(": %s has %s, %s has %s", first.Shard, bytesText(n.Donor), first.Recipient,
+				bytesText(n.Recipient))
+		}
+		break
+	}
+	return f
 }
 
 // explain tries what the balancer would choose; nil where that can't be known.
@@ -53,22 +76,33 @@ func waitsForDefragmentation(b Balance, report *policy.Report) []Finding {
 
 // stumbled are the codes of decisions that keep something from its place.
 var stumbled = []Code{
-	UnalignedZones, NoSizeEntry, ZoneWithoutShards, NoRecipient, ShardFull, LargestOutsideZone, OnlyJumboChunks,
+	UnalignedZones, NoSizeEntry, ZoneWithoutShards, NoRecipient, ShardFull, LargestOutsideZone, NoChunkInZone,
+	OnlyJumboChunks,
 }
 
-func ofDecisions(report *policy.Report, ns string) (list []Finding) {
+func (d *Diagnosis) ofDecisions(report *policy.Report, ns string) (list []Finding) {
 	for decision := range report.Rejected() {
 		if !slices.Contains(stumbled, decision.Code) {
 			continue
 		}
 		f := finding(decision.Code, Scope{Namespace: ns, Shard: decision.Shard, Zone: decision.Zone},
-			ns+": "+inside(decision.Text()), commandsFor(decision)...)
+			ns+": "+inside(decision.Text()), d.commandsFor(decision)...)
 		f.Numbers = comparedBy(decision.Numbers)
+		if f.Code == UnalignedZones && d.works(ns) {
+			f.Actor, f.Commands, f.Instead = Balancer, nil, f.Commands
+		}
 		if !slices.ContainsFunc(list, func(have Finding) bool { return sameThing(have, f) }) {
 			list = append(list, f)
 		}
 	}
 	return list
+}
+
+// works reports whether the balancer may touch a collection in its next round.
+func (d *Diagnosis) works(ns string) bool {
+	settings := d.Settings()
+	return settings.ShouldBalance(d.Time()) && ModeOf(d.Snapshot) == catalog.ModeFull &&
+		HoldOf(d.Collection(ns).Collection) == NotHeld
 }
 
 // inside makes a sentence a part of another.
@@ -77,48 +111,39 @@ func inside(sentence string) string {
 }
 
 // commandsFor returns what the operator would enter about a decision.
-func commandsFor(d policy.Decision) []string {
-	switch d.Code {
+func (d *Diagnosis) commandsFor(of policy.Decision) []string {
+	c := d.Collection(of.Namespace)
+	switch of.Code {
 	case NoRecipient, ZoneWithoutShards:
-		if d.Zone != catalog.NoZone {
-			return []string{fmt.Sprintf("sh.addShardToZone(<shard>, %q)", d.Zone)}
+		if of.Zone != catalog.NoZone {
+			return []string{fmt.Sprintf("sh.addShardToZone(<shard>, %q)", of.Zone)}
 		}
 		return []string{"sh.addShard(<host>)"}
 	case OnlyJumboChunks:
-		return []string{fmt.Sprintf("sh.chunks(%q, { jumbo: true })", d.Namespace)}
+		return jumboCommands(c)
 	case UnalignedZones:
-		return []string{fmt.Sprintf("sh.zones(%q)", d.Namespace)}
+		return alignments(c)
 	}
 	return nil
 }
 
-// ofDeletions finds range deletions that the moves which would be chosen have to
-// wait for: the recipient still has documents of the range.
-func (d *Diagnosis) ofDeletions(report *policy.Report) (list []Finding) {
-	for move := range report.Chosen() {
-		for _, deletion := range d.Parts().Deletions {
-			if deletion.Namespace != move.Namespace || deletion.Shard != move.Recipient || !d.overlaps(deletion, move) {
+// alignmentsShown is how many splits a finding has commands for.
+const alignmentsShown = 5
+
+// alignments returns the splits at the bounds of zones that lie inside a chunk.
+func alignments(c *catalog.CollectionState) (list []string) {
+	for _, z := range c.Zones.Ranges() {
+		for _, bound := range []catalog.Key{z.Min, z.Max} {
+			if len(list) == alignmentsShown || !bound.Less(c.Pattern.GlobalMax()) || c.Table.Begins(bound) {
 				continue
 			}
-			f := finding(PendingDeletion, Scope{Namespace: move.Namespace, Shard: deletion.Shard},
-				fmt.Sprintf("shard %s has still to delete the documents of %s from %s on, and can't take that range before",
-					deletion.Shard, move.Namespace, deletion.Min))
-			f.Since = time.Unix(int64(deletion.Timestamp.T), 0).UTC()
-			f.Numbers = numbered("orphans", deletion.Orphans)
-			list = append(list, f)
+			command := fmt.Sprintf("sh.splitAt(%q, %s)", c.Namespace, Literal(c.Pattern.Bound(bound)))
+			if !slices.Contains(list, command) {
+				list = append(list, command)
+			}
 		}
 	}
 	return list
-}
-
-func (d *Diagnosis) overlaps(deletion catalog.RangeDeletion, move policy.Decision) bool {
-	c := d.Collection(move.Namespace)
-	lower, err := c.Pattern.Key(deletion.Min)
-	if err != nil {
-		return false
-	}
-	upper, err := c.Pattern.Key(deletion.Max)
-	return err == nil && lower.Less(move.Max) && move.Min.Less(upper)
 }
 
 // holdCodes are those of the flags that keep the balancer from a collection.

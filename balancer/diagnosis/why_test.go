@@ -48,23 +48,24 @@ func everyCause(t *testing.T) []struct {
 		code  Code
 		apply func(*cluster)
 	}{
+		{ShardUnreachable, func(c *cluster) { c.Shards[1].Unreachable = "refused" }},
 		{SettingsUnreadable, func(c *cluster) { c.SettingsProblem = "bad chunksize" }},
 		{BalancerOff, off},
 		{WindowShut, shut},
 		{RoundsFailing, func(c *cluster) {
 			c.round(time.Minute, bson.E{Key: "errorOccurred", Value: true}, bson.E{Key: "errmsg", Value: "no"})
 		}},
-		{BalancingOff, onCollection(noBalance)},
-		{MigrationsForbidden, onCollection(forbidden)},
 		{Resharding, func(c *cluster) {
 			c.Reshardings = []catalog.ActiveResharding{{Namespace: "x.y", Kind: "reshardCollection", State: "cloning"}}
 		}},
+		{ShardKeyIndexMissing, onCollection(func(c *catalog.CollectionState) { c.Unindexed, c.IndexesKnown = []catalog.ShardID{"a"}, true })},
+		{BalancingOff, onCollection(noBalance)},
+		{MigrationsForbidden, onCollection(forbidden)},
 		{DefragmentationIdle, onCollection(defragmented)},
 		{UnalignedZones, func(c *cluster) {
 			c.Shards[1].Zones = []string{"Z"}
 			zoned(t, "Z", -5, 0)(c.Collections[0])
 		}},
-		{ShardUnreachable, func(c *cluster) { c.Shards[1].Unreachable = "refused" }},
 		{NoSizeEntry, func(c *cluster) {
 			delete(c.Collections[0].Sizes, "b")
 			c.Source.Gaps = []catalog.Gap{{What: "sizes", Shard: "b", Reason: "no"}}
@@ -101,6 +102,9 @@ func TestTwoCauses(t *testing.T) {
 		for _, second := range all[i+1:] {
 			if first.code == ShardUnreachable && second.code == NoSizeEntry || second.code == OnlyJumboChunks {
 				continue // the second makes the collection anew, or is part of the first
+			}
+			if first.code == Resharding && second.code == MigrationsForbidden {
+				continue // that is how it holds the collection
 			}
 			c := lopsided(newCluster(t))
 			second.apply(c)

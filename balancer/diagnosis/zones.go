@@ -109,7 +109,28 @@ func (d *Diagnosis) zones() (list []Finding) {
 			list = append(list, f)
 		}
 	}
+	for _, c := range Sharded(d.Snapshot) {
+		list = append(list, ofEmptyZones(c)...)
+	}
 	return append(list, ofOverlaps(d.Snapshot)...)
+}
+
+// emptyZonesShown is how many ranges without data of a collection are told.
+const emptyZonesShown = 5
+
+// ofEmptyZones finds ranges of zones in which no document lies.
+func ofEmptyZones(c *catalog.CollectionState) (list []Finding) {
+	for _, r := range c.Zones.Ranges() {
+		if len(list) == emptyZonesShown || !slices.ContainsFunc(c.EmptyZones, r.Min.Equal) {
+			continue
+		}
+		lower, upper := Literal(c.Pattern.Bound(r.Min)), Literal(c.Pattern.Bound(r.Max))
+		f := finding(ZoneWithoutData, Scope{Namespace: c.Namespace, Zone: r.Zone},
+			fmt.Sprintf("%s has no document in a range of zone %s: %s to %s", c.Namespace, r.Zone, lower, upper))
+		f.Instead = []string{fmt.Sprintf("sh.removeRangeFromZone(%q, %s, %s)", c.Namespace, lower, upper)}
+		list = append(list, f)
+	}
+	return list
 }
 
 func ofZone(z Zone) (f Finding, ok bool) {

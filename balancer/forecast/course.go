@@ -26,6 +26,33 @@ type course struct {
 	failed          int
 	left            int // chunks on a shard that drains
 	end             *catalog.Snapshot
+	// credit is what was done of the first moves before the simulation began.
+	credit time.Duration
+	// links is what moves between two shards took altogether.
+	links map[[2]catalog.ShardID]time.Duration
+}
+
+// idle reports whether nothing had to be done.
+func (c course) idle(start time.Time) bool { return c.moves == 0 && !c.done.After(start) }
+
+// working returns how long something moved.
+func (c course) working() (sum time.Duration) {
+	for _, s := range c.work {
+		if !s.began.After(c.done) {
+			sum += s.ended.Sub(s.began)
+		}
+	}
+	return sum
+}
+
+// unused returns the share of the time of moves on links that are not known.
+func (c course) unused(l links) float64 {
+	var unused, all float64
+	for pair, took := range c.links {
+		all += took.Seconds()
+		unused += took.Seconds() * l.unknown(pair[0], pair[1])
+	}
+	return unused / math.Max(1, all)
 }
 
 // span is a time in which something moved.
@@ -44,7 +71,7 @@ func simulate(s *catalog.Snapshot, goal plan.Goal, cfg sim.Config) (course, erro
 		return course{}, err
 	}
 	defer r.Close()
-	c := course{done: s.Time()}
+	c := course{done: s.Time(), links: map[[2]catalog.ShardID]time.Duration{}}
 	last := s.Time()
 	check := func(e sim.Event) bool { return c.note(r, goal, e) }
 	events := r.EventsToRest(s.Time().Add(longest))
@@ -80,6 +107,9 @@ func (c *course) note(r *sim.Run, goal plan.Goal, e sim.Event) bool {
 		return false
 	case sim.Moved, sim.Merged, sim.Defragmented:
 		c.work = append(c.work, span{e.Began, e.Ended})
+	}
+	if e.Kind == sim.Moved {
+		c.links[[2]catalog.ShardID{e.From, e.To}] += e.Ended.Sub(e.Began)
 	}
 	if !serves(goal, e) {
 		return false
@@ -144,6 +174,7 @@ type clock struct {
 // are. It reports false when the window never opens.
 func (k clock) take(c course, start time.Time, factor float64) (time.Duration, bool) {
 	at, last := start, start
+	credit := c.credit
 	for _, s := range c.work {
 		if s.began.After(c.done) {
 			break
@@ -156,7 +187,9 @@ func (k clock) take(c course, start time.Time, factor float64) (time.Duration, b
 		if c.done.Before(ended) {
 			ended = c.done
 		}
-		at = opens.Add(time.Duration(math.Round(float64(ended.Sub(s.began)) * factor)))
+		spent := time.Duration(math.Round(float64(ended.Sub(s.began)) * factor))
+		at = opens.Add(max(0, spent-credit))
+		credit = 0
 		last = s.ended
 	}
 	return at.Sub(start), true

@@ -14,6 +14,7 @@ import (
 // migration is one that succeeded, as the change log tells it.
 type migration struct {
 	at       time.Time
+	ns       string
 	from, to catalog.ShardID
 	bytes    int64
 	// took is the whole of it, copied the part in which the clone is copied and
@@ -33,6 +34,9 @@ type failure struct {
 type evidence struct {
 	moves    []migration
 	failures []failure
+	// refused counts those that a donor did not begin to copy, as too large ones and
+	// those that wait for a range deletion: a simulation has these by itself.
+	refused int64
 	// tried and moved count the migrations of rounds, those included that no shard
 	// has logged.
 	tried, moved int64
@@ -77,12 +81,18 @@ func (e *evidence) migrations(log []catalog.LogEntry) {
 			delete(open, from)
 			continue
 		}
-		took, copied := stepsOf(entry)
-		if note, _ := entry.Detail("note").StringValueOK(); note != "success" || entry.Detail("errmsg").Type != 0 {
+		took, copied, steps := stepsOf(entry)
+		switch note, _ := entry.Detail("note").StringValueOK(); {
+		case note == "success" && entry.Detail("errmsg").Type == 0:
+		case steps < stepsToClone:
+			e.refused++
+			continue
+		default:
 			e.failures = append(e.failures, failure{entry.Time, from, to, took})
 			continue
 		}
-		open[from], bounds[from] = migration{at: entry.Time, from: from, to: to, took: took, copied: copied}, lower
+		bounds[from] = lower
+		open[from] = migration{at: entry.Time, ns: entry.Namespace, from: from, to: to, took: took, copied: copied}
 	}
 }
 
@@ -91,12 +101,16 @@ func shardIn(e catalog.LogEntry, name string) catalog.ShardID {
 	return catalog.ShardID(text)
 }
 
-// stepsOf adds up the donor's steps, "step 4 of 6": 1234.
-func stepsOf(e catalog.LogEntry) (took, copied time.Duration) {
+// stepsToClone is how many of its steps a donor has behind it when the recipient
+// copies.
+const stepsToClone = 3
+
+// stepsOf adds up the donor's steps, "step 4 of 6": 1234, and counts them.
+func stepsOf(e catalog.LogEntry) (took, copied time.Duration, steps int) {
 	details, _ := e.Raw.Lookup("details").DocumentOK()
 	elements, err := details.Elements()
 	if err != nil {
-		return 0, 0
+		return 0, 0, 0
 	}
 	for _, element := range elements {
 		name := element.Key()
@@ -106,11 +120,12 @@ func stepsOf(e catalog.LogEntry) (took, copied time.Duration) {
 		}
 		spent := time.Duration(max(0, ms)) * time.Millisecond
 		took += spent
+		steps++
 		if strings.HasPrefix(name, "step 4 ") {
 			copied = spent
 		}
 	}
-	return took, copied
+	return took, copied, steps
 }
 
 // rounds counts what rounds tried and moved.
@@ -133,7 +148,7 @@ func (e *evidence) failing() float64 {
 	if e.tried < 10 {
 		return logged
 	}
-	return math.Max(logged, float64(e.tried-e.moved)/float64(e.tried))
+	return math.Max(logged, float64(e.tried-e.moved-e.refused)/float64(e.tried))
 }
 
 // clockOf returns the offset of the config servers' clock, which stands in the

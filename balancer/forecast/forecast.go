@@ -12,29 +12,30 @@ import (
 
 // Forecast is how long it takes, counted from the time of a Snapshot.
 type Forecast struct {
-	Goal plan.Goal `json:"goal"`
-	// At is the time of the Snapshot, on the cluster's clock.
-	At time.Time `json:"at"`
+	Goal plan.Goal
+	// At is the time of the Snapshot, on the clock that the balancer's windows go
+	// by.
+	At time.Time
 	// Done tells that nothing is left to do; all times are 0 then.
-	Done bool `json:"done"`
+	Done bool
 	// Low and High are the ends of the range, Likely lies between them. They
 	// include shut windows, throttles and pauses.
-	Low    time.Duration `json:"lowNanos"`
-	Likely time.Duration `json:"likelyNanos"`
-	High   time.Duration `json:"highNanos"`
+	Low, Likely, High time.Duration
 	// Moves and Bytes are what has to move in the likely course.
-	Moves int   `json:"moves"`
-	Bytes int64 `json:"bytes"`
+	Moves int
+	Bytes int64
 	// Basis says in words what the times come from, the weightiest first.
-	Basis []string `json:"basis"`
+	Basis []string
 	// Never tells that the goal is not reached as things stand; Because is what
 	// keeps the balancer from it.
-	Never   bool                `json:"never"`
-	Because []diagnosis.Finding `json:"because"`
+	Never   bool
+	Because []diagnosis.Finding
 	// IfOn tells that the balancer is off; the times are what it would take if it
 	// were switched on now.
-	IfOn bool `json:"ifSwitchedOn"`
+	IfOn bool
 	// Left is how many chunks stay on a shard that drains, when all is done that
 	// the balancer can do; the times are those until then.
-	Left int `json:"left"`
+	Left int
+	// Windowed tells that the balancer has a window, which the times go by.
+	Windowed bool
 }

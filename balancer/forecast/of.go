@@ -3,6 +3,7 @@ package forecast
 import (
 	"cmp"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -17,7 +18,8 @@ import (
 // Equal Snapshots and options give equal forecasts.
 func Of(s *catalog.Snapshot, o Options) (Forecast, error) {
 	o.Goal.Kind = cmp.Or(o.Goal.Kind, plan.Balance)
-	if err := o.check(s); err != nil {
+	o, err := o.check(s)
+	if err != nil {
 		return Forecast{}, err
 	}
 	e := evidenceOf(s)
@@ -31,12 +33,15 @@ func Of(s *catalog.Snapshot, o Options) (Forecast, error) {
 	if err != nil {
 		return Forecast{}, err
 	}
-	f := Forecast{Goal: o.Goal, At: s.Time().In(k.in)}
-	likely := courses[0]
-	f.Moves, f.Bytes, f.Left = likely.moves, likely.bytes, likely.left
-	opens := f.span(k, courses, r, s.Time())
+	likely := middle(courses)
+	likely.credit = underWay(s)
+	f := Forecast{
+		Goal: o.Goal, At: s.Time().In(k.in), Windowed: k.settings.Window != nil || len(k.settings.Days) > 0,
+		Moves: likely.moves, Bytes: likely.bytes, Left: likely.left,
+	}
+	opens := f.span(k, likely, between(courses, s.Time()), r)
 	f.blocked(s, likely, opens)
-	f.Done = likely.moves == 0 && !likely.done.After(s.Time()) && len(f.Because) == 0
+	f.Done = likely.idle(s.Time()) && len(f.Because) == 0
 	f.Basis = append(changed, basis{r, e, k, likely, o}.words()...)
 	return f, nil
 }
@@ -54,16 +59,17 @@ func (o Options) courses(s *catalog.Snapshot, r rates) ([]course, error) {
 	open := s.WithSettings(settings)
 	run := func(contents sim.Contents, seed uint64) (course, error) {
 		return simulate(open, o.Goal, sim.Config{
-			Location: time.UTC, IgnoreMode: true, Contents: contents, Costs: r.costs, Link: r.links, Seed: seed,
+			Location: time.UTC, IgnoreMode: true, Contents: contents, Costs: r.costs, Link: r.links.between, Seed: seed,
+			Rand: rand.New(rand.NewPCG(seed, 1)),
 		})
 	}
 	first, err := run(likeliest(s), o.Seed)
-	if err != nil || first.moves == 0 || first.moves > fewMoves {
+	if err != nil || first.moves+first.failed == 0 || first.moves > fewMoves {
 		return []course{first}, err
 	}
 	list := []course{first}
 	for i := range uint64(2) {
-		c, err := run(sim.Skewed(math.Max(0.3, math.Min(1, r.skew)), o.Seed+i), o.Seed+1+i)
+		c, err := run(sim.Skewed(math.Min(1, r.skew), o.Seed+i), o.Seed+1+i)
 		if err != nil {
 			return nil, err
 		}
@@ -87,29 +93,47 @@ const nineInTen = 1.645
 // start is how long a round that is due may take to begin.
 const start = 10 * time.Second
 
+// middle returns the course that takes neither the longest nor the shortest.
+func middle(courses []course) course {
+	list := slices.SortedFunc(slices.Values(courses), func(a, b course) int { return a.done.Compare(b.done) })
+	return list[len(list)/2]
+}
+
+// underWay returns how long the oldest migration under way goes on already.
+func underWay(s *catalog.Snapshot) (longest time.Duration) {
+	for _, m := range s.Parts().Migrations {
+		if !m.Since.IsZero() {
+			longest = max(longest, s.Time().Sub(m.Since))
+		}
+	}
+	return longest
+}
+
 // span sets the times; it reports false when the window never opens.
-func (f *Forecast) span(k clock, courses []course, r rates, now time.Time) bool {
-	if courses[0].moves == 0 && !courses[0].done.After(now) {
+func (f *Forecast) span(k clock, c course, between float64, r rates) (ok bool) {
+	if c.idle(f.At) {
 		return true
 	}
-	var likely []time.Duration
-	for i, c := range courses {
-		low, ok := k.take(c, now, math.Exp(-nineInTen*r.unsure))
-		if !ok {
-			return false
-		}
-		middle, _ := k.take(c, now, 1)
-		high, _ := k.take(c, now, math.Exp(nineInTen*r.unsure))
-		likely = append(likely, middle)
-		if i == 0 {
-			f.Low, f.High = low, high
-		}
-		f.Low, f.High = min(f.Low, low), max(f.High, high)
+	if f.Likely, ok = k.take(c, f.At, 1); !ok {
+		return false
 	}
-	slices.Sort(likely)
-	f.Likely = likely[len(likely)/2] + start/2
+	unsure := math.Hypot(r.unsure(c.working(), c.unused(r.links)), between)
+	f.Low, _ = k.take(c, f.At, math.Exp(-nineInTen*unsure))
+	f.High, _ = k.take(c, f.At, math.Exp(nineInTen*unsure))
+	f.Likely += start / 2
 	f.High += start
 	return true
+}
+
+// between returns the standard deviation of the logarithm of what courses take.
+func between(courses []course, now time.Time) float64 {
+	var sum, squares float64
+	for _, c := range courses {
+		l := math.Log(max(1, c.done.Sub(now).Seconds()))
+		sum, squares = sum+l, squares+l*l
+	}
+	n := float64(len(courses))
+	return math.Sqrt(math.Max(0, squares/n-sum/n*sum/n))
 }
 
 // blocked says what keeps the goal from being reached.
@@ -117,8 +141,7 @@ func (f *Forecast) blocked(s *catalog.Snapshot, c course, opens bool) {
 	d := diagnosis.Of(s)
 	f.Because = append(f.Because, d.About(diagnosis.SettingsUnreadable)...)
 	if s.Settings().Mode != catalog.ModeFull || diagnosis.ModeOf(s) == catalog.ModeOff {
-		f.IfOn = c.moves > 0 || !c.reached
-		if f.IfOn {
+		if f.IfOn = !c.idle(s.Time()); f.IfOn {
 			f.Because = append(f.Because, d.About(diagnosis.BalancerOff)...)
 		}
 	}

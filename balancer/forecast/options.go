@@ -1,8 +1,10 @@
 package forecast
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"shardsh/balancer/catalog"
@@ -23,32 +25,43 @@ type Options struct {
 	Seed uint64
 }
 
-// check refuses what a forecast can't be made of.
-func (o Options) check(s *catalog.Snapshot) error {
+// check refuses what a forecast can't be made of, and returns the options with the
+// collections that are meant. For something that the cluster does not have the
+// error is a *diagnosis.UnknownError.
+func (o Options) check(s *catalog.Snapshot) (Options, error) {
 	switch kind := o.Goal.Kind; {
 	case !slices.Contains([]plan.GoalKind{plan.Balance, plan.Drain, plan.Zones, plan.Defragment}, kind):
-		return fmt.Errorf("forecast: there is none for the goal %q: it is balance, drain, zones or defragment", kind)
+		return o, fmt.Errorf("forecast: there is none for the goal %q: it is balance, drain, zones or defragment", kind)
 	case kind == plan.Drain && o.Goal.Shard == "":
-		return fmt.Errorf("forecast: the goal drain needs a shard")
+		return o, errors.New("forecast: the goal drain needs a shard")
 	case kind == plan.Defragment && !s.Release().Defragments():
-		return fmt.Errorf("forecast: servers of release %s do not defragment", s.Release())
-	}
-	if o.Goal.Kind == plan.Drain {
-		if _, there := s.Shard(o.Goal.Shard); !there {
-			return fmt.Errorf("forecast: the cluster has no shard %q", o.Goal.Shard)
+		return o, fmt.Errorf("forecast: servers of release %s do not defragment", s.Release())
+	case kind == plan.Drain:
+		if err := diagnosis.Check(s, diagnosis.Scope{Shard: o.Goal.Shard}); err != nil {
+			return o, err
 		}
 	}
 	for _, ns := range o.Goal.Namespaces {
-		if c := s.Collection(ns); c == nil || c.Unsplittable {
-			return fmt.Errorf("forecast: %s is no sharded collection of this cluster", ns)
+		if strings.ContainsAny(ns, "*?[") {
+			continue
 		}
+		if err := diagnosis.Check(s, diagnosis.Scope{Namespace: ns}); err != nil {
+			return o, err
+		}
+	}
+	if len(o.Goal.Namespaces) > 0 {
+		names, err := plan.Namespaces(s, o.Goal.Namespaces)
+		if err != nil {
+			return o, err
+		}
+		o.Goal.Namespaces = names
 	}
 	for _, c := range diagnosis.Sharded(s) {
 		if c.Table == nil {
-			return fmt.Errorf("forecast: the chunks of %s were not read", c.Namespace)
+			return o, fmt.Errorf("forecast: the chunks of %s were not read", c.Namespace)
 		}
 	}
-	return nil
+	return o, nil
 }
 
 // prepare returns the cluster as the goal wants it to be set up: the shard drains,

@@ -14,11 +14,8 @@ import (
 const (
 	assumedRate   = 16 << 20
 	assumedSpread = 0.84 // of the logarithm: nine in ten lie between a quarter of it and four times of it
+	assumedSkew   = 0.5  // of the logarithm of what chunks hold
 )
-
-// surprise is what the next migrations may differ from the last ones by, however
-// many there were: other load, other documents.
-const surprise = 0.1
 
 // halfLife is how much older evidence is that counts half.
 const halfLife = 3 * time.Hour
@@ -26,29 +23,33 @@ const halfLife = 3 * time.Hour
 // rates are what migrations take, and how sure that is.
 type rates struct {
 	costs sim.Costs
-	links func(from, to catalog.ShardID) sim.Link
+	links links
 	// known counts the migrations that it was measured on; 0 means assumed.
 	known int
-	// median is that of the measured times, spread the standard deviation of the
-	// logarithm of single ones around what the model says.
+	// median is that of the measured times.
 	median time.Duration
-	spread float64
-	// perSecond is the rate while a clone is copied.
-	perSecond float64
-	failing   float64
-	// unsure is the standard deviation of the logarithm of all times together.
-	unsure float64
-	// skew is that of the bytes of single migrations.
+	// perSecond is the rate while a clone is copied; waiting is the part of that
+	// step that does not grow with the bytes, and steps is what all others take.
+	perSecond      float64
+	waiting, steps time.Duration
+	failing        float64
+	// spread is the standard deviation of the logarithm of single times around what
+	// the links say; effective is how many migrations of equal weight tell that.
+	spread, effective float64
+	// load is that of the mean times of different spells, in which other load
+	// differs; span is what the evidence covers.
+	load float64
+	span time.Duration
+	// skew is that of the bytes of single migrations of a collection.
 	skew float64
-	span time.Duration // that the evidence covers
 }
 
 // ratesOf makes what migrations take of what they took.
 func ratesOf(e evidence) rates {
 	r := rates{costs: sim.DefaultCosts(), known: len(e.moves), failing: e.failing()}
 	if r.known == 0 {
-		r.costs.Bandwidth, r.perSecond, r.unsure, r.skew = assumedRate, assumedRate, assumedSpread, 0.5
-		r.links = func(catalog.ShardID, catalog.ShardID) sim.Link { return sim.Link{Failing: r.failing} }
+		r.costs.Bandwidth, r.perSecond, r.skew = assumedRate, assumedRate, assumedSkew
+		r.links = links{rates: &r, copying: newRatios(), rest: newRatios(), past: e.tallies()}
 		return r
 	}
 	newest := e.moves[0].at
@@ -58,11 +59,10 @@ func ratesOf(e evidence) rates {
 		r.span = max(r.span, newest.Sub(m.at))
 	}
 	r.fit(e.moves, weights)
-	byLink := r.residuals(e.moves, weights)
-	r.links = func(from, to catalog.ShardID) sim.Link {
-		return sim.Link{Slower: byLink.slower(from, to), Spread: r.spread, Failing: e.failingBetween(from, to)}
-	}
+	copying, rest := r.compare(e.moves, weights)
+	r.links = links{&r, copying, rest, e.tallies()}
 	r.costs.Failed = e.failedTime(r.costs.Refused)
+	r.skew = skewOf(e.moves)
 	return r
 }
 
@@ -81,114 +81,80 @@ func (r *rates) fit(moves []migration, weights []float64) {
 	}
 	slices.Sort(took)
 	r.median = took[len(took)/2]
-	fixed, perByte := rest/w, y/math.Max(1, x)
-	// Where sizes differ enough, a part of the copying that does not grow with
-	// them shows.
+	waiting, perByte := 0.0, y/math.Max(1, x)
+	// Where sizes differ enough, the part that does not grow with them shows.
 	if variance := xx/w - (x/w)*(x/w); variance > 0.05*(x/w)*(x/w) {
 		slope := (xy/w - (x/w)*(y/w)) / variance
 		if intercept := y/w - slope*x/w; slope > 0 && intercept > 0 {
-			fixed, perByte = fixed+intercept, slope
+			waiting, perByte = intercept, slope
 		}
 	}
-	r.costs.Batch, r.costs.BatchBytes = 0, 0
-	r.costs.Move = time.Duration(fixed * float64(time.Second))
 	r.perSecond = 1 / math.Max(perByte, 1e-12)
-	r.costs.Bandwidth = int64(math.Max(1, r.perSecond))
-	r.skew = logSpread(moves)
+	r.waiting, r.steps = seconds(waiting), max(time.Millisecond, seconds(rest/w))
+	r.costs.Batch, r.costs.BatchBytes = 0, 0
+	r.costs.Bandwidth, r.costs.Move = int64(math.Max(1, r.perSecond)), r.waiting+r.steps
 }
 
-// logSpread returns the standard deviation of the logarithm of the bytes that
-// moved.
-func logSpread(moves []migration) float64 {
-	var n, sum, squares float64
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// skewOf returns the standard deviation of the logarithm of the bytes that moved,
+// around what moved of the same collection.
+func skewOf(moves []migration) float64 {
+	type sums struct{ n, sum, squares float64 }
+	by := map[string]sums{}
 	for _, m := range moves {
-		if m.bytes > 0 {
-			l := math.Log(float64(m.bytes))
-			n, sum, squares = n+1, sum+l, squares+l*l
+		if l := math.Log(float64(m.bytes)); m.bytes > 0 {
+			s := by[m.ns]
+			by[m.ns] = sums{s.n + 1, s.sum + l, s.squares + l*l}
 		}
 	}
-	if n < 2 {
-		return 0.5
+	const doubt = 3
+	n, squares := float64(doubt), doubt*assumedSkew*assumedSkew
+	for _, s := range by {
+		n += s.n - 1
+		squares += math.Max(0, s.squares-s.sum*s.sum/s.n)
 	}
-	return math.Min(1.5, math.Sqrt(math.Max(0, squares/n-sum/n*sum/n)))
+	return math.Sqrt(squares / n)
 }
 
-// ratios are how migrations differed from what the fit says of them.
-type ratios struct {
-	pairs  map[[2]catalog.ShardID]ratio
-	shards map[catalog.ShardID]float64 // the least of a shard's links
-	all    float64
-}
-
-type ratio struct{ weight, sum float64 }
-
-func (r ratio) mean() float64 { return r.sum / r.weight }
-
-// residuals groups the differences by links, and sets how sure all is.
-func (r *rates) residuals(moves []migration, weights []float64) ratios {
-	out := ratios{pairs: map[[2]catalog.ShardID]ratio{}, shards: map[catalog.ShardID]float64{}}
-	of := make([]float64, len(moves))
-	var total ratio
+// compare groups what migrations took, over what the fit says, by links, and sets
+// how sure all is.
+func (r *rates) compare(moves []migration, weights []float64) (copying, rest ratios) {
+	copying, rest = newRatios(), newRatios()
+	const least = 0.001
 	for i, m := range moves {
-		said := r.costs.Move.Seconds() + float64(m.bytes)/r.perSecond
-		of[i] = math.Max(0.001, m.took.Seconds()) / math.Max(0.001, said)
-		pair := out.pairs[[2]catalog.ShardID{m.from, m.to}]
-		out.pairs[[2]catalog.ShardID{m.from, m.to}] = ratio{pair.weight + weights[i], pair.sum + weights[i]*of[i]}
-		total = ratio{total.weight + weights[i], total.sum + weights[i]*of[i]}
-	}
-	out.all = total.mean()
-	for pair, x := range out.pairs {
-		for _, id := range pair {
-			if least, known := out.shards[id]; !known || x.mean() < least {
-				out.shards[id] = x.mean()
-			}
+		pair := [2]catalog.ShardID{m.from, m.to}
+		if said := float64(m.bytes) / r.perSecond; said > least {
+			took := math.Max(least, (m.copied - r.waiting).Seconds())
+			copying.add(pair, ratio{took * weights[i], said * weights[i], weights[i]})
 		}
+		took := math.Max(least, (m.took - m.copied).Seconds())
+		rest.add(pair, ratio{took * weights[i], r.steps.Seconds() * weights[i], weights[i]})
 	}
-	var squares, weightSquares float64
+	copying.findEnds()
+	rest.findEnds()
+	r.scatter(moves, weights, func(m migration) float64 {
+		return r.waiting.Seconds() + float64(m.bytes)/r.perSecond*copying.slower(m.from, m.to) +
+			r.steps.Seconds()*rest.slower(m.from, m.to)
+	})
+	return copying, rest
+}
+
+// scatter measures how single migrations and spells differ from what is said of
+// them. Long migrations make up the time: they count for more.
+func (r *rates) scatter(moves []migration, weights []float64, say func(migration) float64) {
+	var all, squares, saidSquares float64
+	spells := map[int64]ratio{}
 	for i, m := range moves {
-		d := math.Log(of[i] / out.slower(m.from, m.to))
-		squares += weights[i] * d * d
-		weightSquares += weights[i] * weights[i]
+		said, took := math.Max(0.001, say(m)), math.Max(0.001, m.took.Seconds())
+		d, weight := math.Log(took/said), said*weights[i]
+		all, squares, saidSquares = all+weight, squares+weight*d*d, saidSquares+weight*weight
+		at := int64(moves[0].at.Sub(m.at) / spell)
+		spells[at] = spells[at].plus(ratio{took, said, 1})
 	}
-	effective := total.weight * total.weight / weightSquares
-	r.spread = math.Sqrt(squares / total.weight)
-	r.unsure = math.Sqrt(surprise*surprise + (r.spread*r.spread+0.25)/effective)
-	return out
-}
-
-// slower returns how a link differs: as it was itself, the less so the less often
-// it was used, else as the slower one of its ends.
-func (r ratios) slower(from, to catalog.ShardID) float64 {
-	const doubt = 1 // counts as one migration of what the ends tell
-	prior := 0.0
-	for _, id := range []catalog.ShardID{from, to} {
-		if least, known := r.shards[id]; known {
-			prior = math.Max(prior, least)
-		}
-	}
-	if prior == 0 {
-		prior = r.all
-	}
-	own := r.pairs[[2]catalog.ShardID{from, to}]
-	return (own.sum + doubt*prior) / (own.weight + doubt)
-}
-
-// failingBetween returns the share of migrations between two shards that fail:
-// that of all, the more their own the more there were.
-func (e *evidence) failingBetween(from, to catalog.ShardID) float64 {
-	const doubt = 5
-	failed, all := 0.0, 0.0
-	for _, f := range e.failures {
-		if f.from == from && f.to == to {
-			failed, all = failed+1, all+1
-		}
-	}
-	for _, m := range e.moves {
-		if m.from == from && m.to == to {
-			all++
-		}
-	}
-	return (failed + doubt*e.failing()) / (all + doubt)
+	r.effective = all * all / saidSquares
+	r.spread = math.Sqrt(squares / all)
+	r.load = loadOf(spells)
 }
 
 // failedTime returns what a migration takes that fails, on average.

@@ -1,5 +1,6 @@
 // Package foreign reads files that somebody else may have made: none of them
-// takes more memory than it may, and none keeps the program waiting for ever.
+// takes more memory than it may, and none keeps the program waiting for ever. It
+// also tells what must not be replaced by a file.
 package foreign
 
 import (
@@ -17,6 +18,13 @@ var ErrNotFile = errors.New("it is no regular file")
 
 // ErrTooLong says that a file is longer than it may be.
 var ErrTooLong = errors.New("it is too long")
+
+// Special reports whether there is something at a path that is no regular file,
+// such as /dev/null or a pipe: that can be written to, and must not be replaced.
+func Special(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && !info.Mode().IsRegular()
+}
 
 // Open opens a regular file. It does not so much as open anything else, which
 // may block or do something.

@@ -74,3 +74,18 @@ func TestReadIsBounded(t *testing.T) {
 		t.Errorf("a pipe without end: %v", err)
 	}
 }
+
+func TestSpecial(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]bool{
+		"/dev/null": true, pipe(t): true, dir: true, file: false, filepath.Join(dir, "missing"): false,
+	} {
+		if foreign.Special(path) != want {
+			t.Errorf("%s: %v", path, !want)
+		}
+	}
+}

@@ -31,6 +31,8 @@ const (
 	Rounds                       // the newest rounds of config.actionlog
 	Outcomes                     // config.changelog, counted by the server: two commands
 	Migrations                   // $currentOp, config.migrations and config.locks
+	Reshardings                  // with Migrations: config.reshardingOperations
+	Moves                        // the newest migrations of config.changelog, those that failed too
 	Identity                     // who answers, and which cluster it is: hello, buildInfo, config.version
 	Routers                      // config.mongos
 	Switches                     // the newest time that the balancer was turned on or off, in config.actionlog
@@ -156,6 +158,7 @@ func (o *overview) steps() []step {
 		{Switches, "reading config.actionlog", "actionlog", o.switches},
 		{Outcomes, "reading config.changelog", "changelog", o.outcomes},
 		{Migrations, "looking for migrations", "operations", o.migrations},
+		{Moves, "reading config.changelog", "changelog", o.moves},
 		{Statuses, "status of collections", "balance", o.statuses},
 	}
 }

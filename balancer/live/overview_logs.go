@@ -34,6 +34,22 @@ func (o *overview) actions(about bson.E, most int32) error {
 	return err
 }
 
+// movesRead is how many of the newest migrations an overview has.
+const movesRead = 20
+
+// moves reads the newest entries that donors wrote at the end of migrations, and
+// those about what was copied, which come before.
+func (o *overview) moves() error {
+	what := bson.D{{Key: "$in", Value: bson.A{"moveChunk.from", "moveChunk.commit"}}}
+	docs, err := o.find("changelog", bson.D{{Key: "what", Value: what}}, sortedBy("$natural", -1),
+		bson.E{Key: "limit", Value: int32(2 * movesRead)})
+	slices.Reverse(docs)
+	for _, doc := range docs {
+		o.parts.Changes = append(o.parts.Changes, catalog.ParseLogEntry(doc))
+	}
+	return err
+}
+
 // outcomes has the server count what the donors wrote about migrations
 // (spec 03 §6.1, rows 12 and 13).
 func (o *overview) outcomes() error {
@@ -106,7 +122,24 @@ func (o *overview) migrations() error {
 		when, _ := doc.Lookup("when").TimeOK()
 		list.migration(catalog.ActiveMigration{Namespace: text(doc, "_id"), Since: when})
 	}
+	if err != nil {
+		return err
+	}
+	err = o.reshardings(&list)
 	o.parts.Migrations, o.parts.Reshardings = list.migrations, list.reshardings
+	return err
+}
+
+// reshardings adds what the config server knows of those that $currentOp shows,
+// and of those whose participants it does not.
+func (o *overview) reshardings(list *activity) error {
+	if o.Parts&Reshardings == 0 {
+		return nil
+	}
+	docs, err := o.readable("reshardingOperations", bson.D{})
+	for _, doc := range docs {
+		list.reshardingEntry(doc)
+	}
 	return err
 }
 

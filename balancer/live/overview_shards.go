@@ -2,6 +2,7 @@ package live
 
 import (
 	"strings"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -84,21 +85,22 @@ func (o *overview) reach() error {
 	return nil
 }
 
-// reachable notes which shards a router has no way to, by its connPoolStats.
+// reachable notes which shards a router has no way to, and how long the others
+// take to answer it, by its connPoolStats.
 func reachable(shards []catalog.ShardState, stats bson.Raw) {
 	for i := range shards {
-		shards[i].Unreachable = unreachable(stats, shards[i].Host)
+		shards[i].Unreachable, shards[i].Ping = unreachable(stats, shards[i].Host)
 	}
 }
 
 // unreachable says why a router has no way to a shard; empty when it has one, or
 // never tried: it watches replica sets that it has used.
-func unreachable(stats bson.Raw, host string) string {
+func unreachable(stats bson.Raw, host string) (problem string, ping time.Duration) {
 	set, _, named := strings.Cut(host, "/")
 	members, ok := stats.Lookup("replicaSets", set, "hosts").ArrayOK()
 	values, err := members.Values()
 	if !named || !ok || err != nil || len(values) == 0 {
-		return ""
+		return "", 0
 	}
 	answering := 0
 	for _, v := range values {
@@ -107,11 +109,11 @@ func unreachable(stats bson.Raw, host string) string {
 			continue
 		}
 		if answering++; isSet(member.Lookup("ismaster")) {
-			return ""
+			return "", time.Duration(integer(member, "pingTimeMillis")) * time.Millisecond
 		}
 	}
 	if answering > 0 {
-		return "its replica set " + set + " has no primary"
+		return "its replica set " + set + " has no primary", 0
 	}
-	return "the router gets no answer from any member of its replica set " + set
+	return "the router gets no answer from any member of its replica set " + set, 0
 }

@@ -46,12 +46,17 @@ func played(t *testing.T, s *catalog.Snapshot) *catalog.Snapshot {
 // but leaves out what a mock that plays a cluster can't have as it was: where it
 // was read from, at which moment, and how many rounds there were; its version beside the release; a
 // logical time that it goes on from; itself as a router; what was under way, and
-// what only the shards and the balancer tell; orphans; what it logs itself, from
+// what only the shards and the balancer tell; what a look into collections told; orphans; what it logs itself, from
 // the moment on at which it began.
 func but(s *catalog.Snapshot, began time.Time) *catalog.Snapshot {
 	p := s.Parts()
 	p.Source, p.Balancer.InRound, p.Balancer.Rounds, p.Version = catalog.Source{}, false, 0, ""
 	p.Time, p.ClusterTime = time.Time{}, bson.Timestamp{}
+	p.Balancer.Switched, p.Unsharded = nil, nil
+	p.Shards = slices.Clone(p.Shards)
+	for i := range p.Shards {
+		p.Shards[i].Ping, p.Shards[i].Version, p.Shards[i].CleanupDelay = 0, "", 0
+	}
 	p.Routers = slices.DeleteFunc(slices.Clone(p.Routers), func(r catalog.Router) bool { return r.ID == "mock:27017" })
 	p.Migrations, p.Reshardings, p.Deletions, p.DeletionsKnown, p.Outcomes = nil, nil, nil, false, nil
 	for _, log := range []*[]catalog.LogEntry{&p.Changes, &p.Actions} {
@@ -60,7 +65,7 @@ func but(s *catalog.Snapshot, began time.Time) *catalog.Snapshot {
 	p.Collections = slices.Clone(p.Collections)
 	for i, c := range p.Collections {
 		state := *c
-		state.Reported = nil
+		state.Reported, state.Unindexed, state.IndexesKnown, state.EmptyZones = nil, nil, false, nil
 		state.Sizes = map[catalog.ShardID]catalog.ShardData{}
 		for id, data := range c.Sizes {
 			data.Orphans, data.OrphanBytes = 0, 0

@@ -37,6 +37,10 @@ type ReaderOptions struct {
 	// shardDrainingStatus for each shard that drains. The first one has the
 	// config server select migrations, which takes its time.
 	Compliance bool
+	// Causes asks what only explanations need: the indexes of shard keys, what
+	// jumbo chunks and the ranges of zones hold (some of each, a few look-ups a
+	// piece), and one dbStats for each database.
+	Causes bool
 	// SkipFlags leaves out, on reading incrementally, what no version tells:
 	// that a chunk was flagged jumbo, or measured. To find those a config server
 	// looks through all chunks of a collection.
@@ -105,7 +109,8 @@ func (r *Reader) ReadSince(ctx context.Context, old *catalog.Snapshot) (*catalog
 	}
 	rd.sameCluster()
 	for _, part := range []func(context.Context) error{
-		rd.catalog, rd.reach, rd.collections, rd.zones, rd.sizes, rd.balancer, rd.compliance, rd.activity, rd.deletions, rd.logs,
+		rd.catalog, rd.reach, rd.collections, rd.zones, rd.sizes, rd.balancer, rd.compliance, rd.activity, rd.deletions,
+		rd.logs, rd.switched, rd.causes,
 	} {
 		err := part(ctx)
 		if err == nil {
@@ -144,7 +149,7 @@ func (r *reading) snapshot() *catalog.Snapshot {
 
 // gap notes that something could not be read.
 func (r *reading) gap(g catalog.Gap, because error) {
-	g.Reason = because.Error()
+	g.Reason, g.Down = because.Error(), isDown(because)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.gaps = append(r.gaps, g)

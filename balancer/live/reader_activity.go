@@ -152,16 +152,16 @@ func (a *activity) resharding(op bson.Raw, now time.Time) {
 	of := a.of(text(op, "ns"))
 	if state := text(op, "coordinatorState"); state != "" {
 		of.State = state
-		of.Remaining = max(0, seconds(op, "remainingOperationTimeEstimatedSecs"))
 	}
+	of.Remaining = max(of.Remaining, seconds(op, "remainingOperationTimeEstimatedSecs"))
 	if elapsed := seconds(op, "totalOperationTimeElapsedSecs"); of.Since.IsZero() {
 		of.Since = now.Add(-elapsed)
 	}
 	if kind := text(op, "provenance"); kind != "" {
 		of.Kind = kind
 	}
-	of.CopiedBytes = max(of.CopiedBytes, integer(op, "bytesCopied"))
-	of.TotalBytes = max(of.TotalBytes, integer(op, "approxBytesToCopy"))
+	of.CopiedBytes += integer(op, "bytesCopied") // each recipient has its own part
+	of.TotalBytes += integer(op, "approxBytesToCopy")
 }
 
 // reshardingEntry adds what config.reshardingOperations tells (spec 03 §3.11).

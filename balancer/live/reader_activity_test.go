@@ -43,6 +43,9 @@ func TestActivity(t *testing.T) {
 	a.operation(raw(bson.D{e("desc", "ReshardingMetricsRecipientService"), e("ns", "x.y"), e("recipientState", "cloning"),
 		e("totalOperationTimeElapsedSecs", int64(30)), e("bytesCopied", int64(50)), e("approxBytesToCopy",
 			int64(100))}), now)
+	a.operation(raw(bson.D{e("desc", "ReshardingMetricsRecipientService"), e("ns", "x.y"), e("recipientState", "cloning"),
+		e("remainingOperationTimeEstimatedSecs", int64(7)), e("bytesCopied", int64(20)), e("approxBytesToCopy",
+			int64(30))}), now)
 	a.operation(raw(bson.D{e("desc", "ReshardingMetricsCoordinatorService"), e("ns", "x.y"),
 		e("coordinatorState", "cloning"),
 		e("remainingOperationTimeEstimatedSecs", int64(5)), e("provenance", "moveCollection")}), now)
@@ -50,8 +53,8 @@ func TestActivity(t *testing.T) {
 	a.reshardingEntry(raw(bson.D{e("ns", "x.old"), e("state", "quiesced")}))
 	a.reshardingEntry(raw(bson.D{e("ns", "x.new"), e("state", "initializing")}))
 	reshardings := []catalog.ActiveResharding{
-		{Namespace: "x.y", Kind: "moveCollection", State: "cloning", Since: started, CopiedBytes: 50, TotalBytes: 100,
-			Remaining: 5 * time.Second},
+		{Namespace: "x.y", Kind: "moveCollection", State: "cloning", Since: started, CopiedBytes: 70, TotalBytes: 130,
+			Remaining: 7 * time.Second},
 		{Namespace: "x.new", Kind: "reshardCollection", State: "initializing"},
 	}
 	if !reflect.DeepEqual(a.reshardings, reshardings) {

@@ -303,6 +303,10 @@ func (fs *Faults) Slow(name string, s Slowness) error {
 	return nil
 }
 
+// Ping returns how long a node takes to answer the router, above the mock's
+// network, which takes nothing.
+func (fs *Faults) Ping(id catalog.ShardID) time.Duration { return fs.lag(routerNode, id) }
+
 // lag returns what a round trip between nodes takes longer than usual.
 func (fs *Faults) lag(ids ...catalog.ShardID) time.Duration {
 	var sum time.Duration

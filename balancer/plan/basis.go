@@ -48,7 +48,7 @@ func UUIDText(u bson.Binary) string {
 // that choices depend on. Data that come and go do not change it, nor does the
 // balancer's mode.
 func Hash(s *catalog.Snapshot, g Goal) (string, error) {
-	names, err := namespaces(s, g.Namespaces)
+	names, err := Namespaces(s, g.Namespaces)
 	if err != nil {
 		return "", err
 	}

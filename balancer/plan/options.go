@@ -24,6 +24,8 @@ type Options struct {
 	// Seed has the engine draw its lots as the balancer of a mock with that seed
 	// does; 0 keeps the order of the catalog.
 	Seed uint64
+	// Rand, when it is set, is the source of lots in place of that of the Seed.
+	Rand *rand.Rand
 	// Costs are what things take; the zero value means those of a small idle cluster.
 	Costs sim.Costs
 	// Parameters are the server parameters; nil means the defaults.
@@ -53,8 +55,8 @@ const firstTerm = 1
 
 // rand returns the engine's source of chance, nil for the order of the catalog.
 func (o Options) rand() *rand.Rand {
-	if o.Seed == 0 {
-		return nil
+	if o.Rand != nil || o.Seed == 0 {
+		return o.Rand
 	}
 	return balancer.NewRand(o.Seed, firstTerm)
 }

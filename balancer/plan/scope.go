@@ -30,7 +30,7 @@ func (sc *scope) names() []string {
 }
 
 func newScope(s *catalog.Snapshot, o Options) (*scope, error) {
-	names, err := namespaces(s, o.Goal.Namespaces)
+	names, err := Namespaces(s, o.Goal.Namespaces)
 	if err != nil {
 		return nil, err
 	}
@@ -103,9 +103,9 @@ func (sc *scope) aim() error {
 	return fmt.Errorf("plan: %w", unknownGoal(sc.goal.Kind))
 }
 
-// namespaces returns the sharded collections that are named. A name may have
+// Namespaces returns the sharded collections that are named. A name may have
 // wildcards: shop.* and *.orders.
-func namespaces(s *catalog.Snapshot, patterns []string) (names []string, err error) {
+func Namespaces(s *catalog.Snapshot, patterns []string) (names []string, err error) {
 	for _, c := range s.Collections() {
 		if !c.Unsplittable && (len(patterns) == 0 || slices.ContainsFunc(patterns, func(p string) bool {
 			return matches(p, c.Namespace)

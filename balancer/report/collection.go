@@ -62,9 +62,9 @@ func (s State) Words() string {
 	return string(s)
 }
 
-// collectionsOf returns the collections, the worst first: by state, by what has
+// CollectionsOf returns the collections, the worst first: by state, by what has
 // to move, by jumbo chunks, by size.
-func collectionsOf(s *catalog.Snapshot) []Collection {
+func CollectionsOf(s *catalog.Snapshot) []Collection {
 	list := []Collection{}
 	for _, c := range s.Collections() {
 		list = append(list, collectionOf(s, c))

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"go.mongodb.org/mongo-driver/v2/bson"
+
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/diagnosis"
 )
@@ -90,10 +92,13 @@ type Event struct {
 	To        catalog.ShardID `json:"to,omitzero"`
 	Min       string          `json:"min,omitzero"`
 	Max       string          `json:"max,omitzero"`
-	Bytes     int64           `json:"bytes,omitzero"`
-	Documents int64           `json:"documents,omitzero"`
-	Took      time.Duration   `json:"tookNanos,omitzero"`
-	Error     string          `json:"error,omitzero"`
+	// Lower and Upper are the bounds as they were logged; nil where there are none.
+	Lower     bson.Raw      `json:"-"`
+	Upper     bson.Raw      `json:"-"`
+	Bytes     int64         `json:"bytes,omitzero"`
+	Documents int64         `json:"documents,omitzero"`
+	Took      time.Duration `json:"tookNanos,omitzero"`
+	Error     string        `json:"error,omitzero"`
 }
 
 // mostEvents is how many events a History has.
@@ -242,10 +247,12 @@ func (h *history) action(e catalog.LogEntry) {
 }
 
 func (h *history) done() History {
+	slices.Reverse(h.all) // in case they have the same time
 	slices.SortStableFunc(h.all, func(a, b logged) int { return b.Time.Compare(a.Time) })
 	h.Events = []Event{}
 	for _, one := range h.all[:min(len(h.all), mostEvents)] {
-		one.Min, one.Max = boundOf(one.entry, "min"), boundOf(one.entry, "max")
+		one.Lower, one.Upper = boundOf(one.entry, "min"), boundOf(one.entry, "max")
+		one.Min, one.Max = boundText(one.Lower), boundText(one.Upper)
 		h.Events = append(h.Events, one.Event)
 	}
 	h.Failures = []Failure{}
@@ -292,11 +299,18 @@ func textOf(e catalog.LogEntry, name string) string {
 	return text
 }
 
-// boundOf returns a bound; empty for one that was never computed.
-func boundOf(e catalog.LogEntry, name string) string {
+// boundOf returns a bound; nil for one that was never computed.
+func boundOf(e catalog.LogEntry, name string) bson.Raw {
 	doc, ok := e.Detail(name).DocumentOK()
 	if elements, err := doc.Elements(); !ok || err != nil || len(elements) == 0 {
+		return nil
+	}
+	return doc
+}
+
+func boundText(bound bson.Raw) string {
+	if bound == nil {
 		return ""
 	}
-	return diagnosis.Literal(doc)
+	return diagnosis.Literal(bound)
 }

@@ -168,8 +168,8 @@ func Of(s *catalog.Snapshot) *Overview {
 	for _, gap := range p.Source.Gaps {
 		o.Untold = append(o.Untold, gapText(gap))
 	}
-	o.Collections = collectionsOf(s)
-	o.Shards = shardsOf(s, o.Collections)
+	o.Collections = CollectionsOf(s)
+	o.Shards = ShardsOf(s, o.Collections)
 	o.Totals = o.totals()
 	o.UnderWay = underWay(s, o.History)
 	o.Deletions = deletionsOf(p.Deletions)
@@ -199,6 +199,19 @@ func balancerOf(s *catalog.Snapshot) Balancer {
 		b.Opens = opens
 	}
 	return b
+}
+
+// Causes are what keeps wrong what is wrong, but for what is among the symptoms
+// itself.
+func (o *Overview) Causes() (list []diagnosis.Finding) {
+	for _, f := range o.Answer.Causes {
+		if !slices.ContainsFunc(o.Answer.Symptoms, func(s diagnosis.Finding) bool {
+			return s.Code == f.Code && s.Scope == f.Scope
+		}) {
+			list = append(list, f)
+		}
+	}
+	return list
 }
 
 func (o *Overview) totals() Totals {

@@ -24,9 +24,9 @@ type Shard struct {
 	Deviation float64 `json:"deviation"`
 }
 
-// shardsOf returns the shards: those that do not answer, those that drain, then
+// ShardsOf returns the shards: those that do not answer, those that drain, then
 // by bytes.
-func shardsOf(s *catalog.Snapshot, collections []Collection) []Shard {
+func ShardsOf(s *catalog.Snapshot, collections []Collection) []Shard {
 	sums := map[catalog.ShardID]*Shard{}
 	for _, shard := range s.Shards() {
 		one := &Shard{
@@ -68,14 +68,18 @@ func (s Shard) rank() int {
 	return 2
 }
 
-// Spread are the bytes of shards that don't drain.
-type Spread struct{ Least, Mean, Most int64 }
+// Spread are the bytes of shards that don't drain; Draining counts the others.
+type Spread struct {
+	Least, Mean, Most int64
+	Draining          int
+}
 
 // SpreadOf returns how much the shards hold that don't drain.
 func SpreadOf(list []Shard) (s Spread) {
 	n := int64(0)
 	for _, shard := range list {
 		if shard.Draining {
+			s.Draining++
 			continue
 		}
 		if n++; n == 1 || shard.Bytes < s.Least {

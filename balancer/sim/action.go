@@ -19,11 +19,17 @@ func (c *cluster) StartAction(a policy.Action, done func(policy.ActionResult)) {
 	}[a.Kind]
 	c.active = true
 	c.underWay++
-	c.queue.After(takes, func() {
+	var act func()
+	act = func() {
+		if a.Kind == policy.MergeRange && c.donating[a.Shard] == a.Namespace {
+			c.queue.After(takes, act) // it waits for the migration
+			return
+		}
 		c.underWay--
 		c.active = true
 		done(c.act(a))
-	})
+	}
+	c.queue.After(takes, act)
 }
 
 func (c *cluster) act(a policy.Action) policy.ActionResult {
@@ -38,7 +44,7 @@ func (c *cluster) act(a policy.Action) policy.ActionResult {
 	case policy.MergeRange:
 		return policy.ActionResult{Err: c.merge(coll, a)}
 	case policy.MeasureRange:
-		size := coll.contents(coll.table.Find(a.Min)).Bytes
+		size := coll.measured(coll.table.Find(a.Min))
 		return policy.ActionResult{Size: size, MaxReached: size > a.MaxBytes}
 	}
 	return c.mergeAll(coll, a.Shard)
@@ -53,7 +59,7 @@ func (c *cluster) merge(coll *collection, a policy.Action) error {
 		return nil
 	}
 	merged := c.commits().Merge(coll.table, chunks)
-	coll.join(chunks)
+	coll.chunks[a.Shard] -= len(chunks) - 1
 	if err := coll.apply(merged); err != nil {
 		return err
 	}
@@ -76,7 +82,7 @@ func (c *cluster) mergeAll(coll *collection, id catalog.ShardID) policy.ActionRe
 	merged := c.commits().MergeRuns(coll.table, runs)
 	count := 0
 	for _, run := range runs {
-		coll.join(run)
+		coll.chunks[id] -= len(run) - 1
 		count += len(run)
 	}
 	if err := coll.apply(merged...); err != nil {
@@ -104,7 +110,7 @@ func (c *cluster) Split(_ context.Context, s policy.Split) error {
 		return mongoerr.New(mongoerr.StaleConfig, "no chunk of %s with these bounds", s.Namespace)
 	}
 	pieces := c.commits().Split(coll.table, chunk, s.Points)
-	coll.cut(chunk, s.Points)
+	coll.chunks[s.Shard] += len(s.Points)
 	if err := coll.apply(pieces...); err != nil {
 		return err
 	}
@@ -113,7 +119,8 @@ func (c *cluster) Split(_ context.Context, s policy.Split) error {
 }
 
 // SplitPoint returns the chunk of a migration that was too big, with a point to
-// split it at, if there is one.
+// split it at, if there is one; before 6.0 with as many as cut it into pieces of
+// half a chunk size (spec 01 §10.1).
 func (c *cluster) SplitPoint(_ context.Context, m policy.Migration) (policy.Split, error) {
 	coll, err := c.find(m.Namespace)
 	if err != nil {
@@ -126,10 +133,35 @@ func (c *cluster) SplitPoint(_ context.Context, m policy.Migration) (policy.Spli
 	split := policy.Split{
 		Namespace: m.Namespace, Shard: chunk.Shard, Version: coll.table.Version(), Min: chunk.Min, Max: chunk.Max,
 	}
-	if point, ok := c.splitPoint(coll, chunk, m.MaxChunkSizeBytes); ok {
+	if !c.first.Release().BalancesBySize() {
+		split.Points = c.halves(coll, chunk, m.MaxChunkSizeBytes)
+	} else if point, ok := c.splitPoint(coll, chunk, m.MaxChunkSizeBytes); ok {
 		split.Points = []catalog.Key{point}
 	}
 	return split, nil
+}
+
+// keysOfPiece is how many keys splitVector lets a piece have at most.
+const keysOfPiece = 250_000
+
+// halves returns the points that cut a chunk into pieces of half a chunk size, as
+// splitVector does for the balancers before 6.0 (spec 01 §10.1): a point is the key
+// after so many.
+func (c *cluster) halves(coll *collection, chunk catalog.Chunk, chunkSize int64) (points []catalog.Key) {
+	local := coll.local[chunk.Shard]
+	if local.Documents == 0 || local.Bytes < chunkSize || local.Bytes/local.Documents == 0 {
+		return nil
+	}
+	documents := coll.contents(chunk).Documents
+	piece := 1 + min(chunkSize/(2*(local.Bytes/local.Documents)), keysOfPiece)
+	for passed := piece; passed < documents; passed += piece {
+		point, ok := coll.extents.after(chunk.Min, chunk.Max, passed)
+		if !ok {
+			break
+		}
+		points = append(points, point)
+	}
+	return points
 }
 
 // MarkJumbo flags a chunk.

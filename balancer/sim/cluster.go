@@ -28,8 +28,9 @@ type cluster struct {
 	order       []*collection
 	collections map[string]*collection
 
-	underWay int    // migrations and actions
-	ids      uint64 // of chunks made
+	underWay int                        // migrations and actions
+	donating map[catalog.ShardID]string // the collections whose chunks shards are giving away
+	ids      uint64                     // of chunks made
 	events   []Event
 	// active: something happened since AtRest was asked; idleSince is the number
 	// of rounds there were then.
@@ -42,7 +43,7 @@ var _ balancer.EventCluster = (*cluster)(nil)
 func newCluster(s *catalog.Snapshot, cfg Config) (*cluster, error) {
 	c := &cluster{
 		first: s, queue: balancer.NewQueue(s.Time()), costs: cfg.Costs, links: newLinks(cfg), settings: s.Settings(),
-		stored: map[string]bson.Raw{}, collections: map[string]*collection{},
+		stored: map[string]bson.Raw{}, collections: map[string]*collection{}, donating: map[catalog.ShardID]string{},
 	}
 	for _, id := range []string{
 		catalog.SettingBalancer, catalog.SettingChunkSize, catalog.SettingAutoMerge, catalog.SettingAutoSplit,
@@ -119,7 +120,7 @@ func (c *cluster) DataSizes(
 	sizes := make(map[string]map[catalog.ShardID]int64, len(colls))
 	for _, entry := range colls {
 		if coll := c.collections[entry.Namespace]; coll != nil {
-			sizes[entry.Namespace] = coll.bytes
+			sizes[entry.Namespace] = coll.reported
 		}
 	}
 	return sizes, nil

@@ -22,10 +22,10 @@ type collection struct {
 	// missing. local counts orphans too.
 	bytes, documents map[catalog.ShardID]int64
 	local            map[catalog.ShardID]Amount
-	// initial tells the contents of the chunks that are still as they were in the
-	// snapshot, changed those of all others, by their lower bound.
-	initial func(catalog.Chunk) Amount
-	changed map[catalog.Key]Amount
+	// reported is bytes as shards tell them: documents of the average size, rounded
+	// down.
+	reported map[catalog.ShardID]int64
+	extents  *extents
 
 	deletions map[catalog.ShardID]*deletions
 }
@@ -36,7 +36,8 @@ func newCollection(
 	coll := &collection{
 		first: state, entry: state.Collection, table: state.Table, version: state.Table.Version().ChunkVersion,
 		chunks: map[catalog.ShardID]int{}, bytes: map[catalog.ShardID]int64{}, documents: map[catalog.ShardID]int64{},
-		local: map[catalog.ShardID]Amount{}, initial: contents(state, chunkSize), changed: map[catalog.Key]Amount{},
+		local: map[catalog.ShardID]Amount{}, reported: map[catalog.ShardID]int64{},
+		extents:   newExtents(state.Table, contents(state, chunkSize)),
 		deletions: map[catalog.ShardID]*deletions{},
 	}
 	for _, id := range state.Table.Owners() {
@@ -44,7 +45,7 @@ func newCollection(
 	}
 	for _, shard := range s.Shards() {
 		if data, known := s.Owned(state, shard); known {
-			coll.bytes[shard.ID], coll.documents[shard.ID] = data.Bytes, data.Documents
+			coll.bytes[shard.ID], coll.documents[shard.ID], coll.reported[shard.ID] = data.Bytes, data.Documents, data.Bytes
 			coll.local[shard.ID] = Amount{data.Documents + data.Orphans, data.Bytes + data.OrphanBytes}
 		}
 	}
@@ -76,35 +77,17 @@ func (coll *collection) apply(changed ...catalog.Chunk) error {
 
 // contents returns what a chunk of the table holds.
 func (coll *collection) contents(chunk catalog.Chunk) Amount {
-	if amount, ok := coll.changed[chunk.Min]; ok {
-		return amount
-	}
-	// The first owner's chunks are what the model was made of.
-	chunk.Shard = coll.first.Table.ShardOf(chunk.Min)
-	return coll.initial(chunk)
+	return coll.extents.sum(chunk.Min, chunk.Max)
 }
 
-// cut notes what the pieces of a chunk hold after it was split.
-func (coll *collection) cut(chunk catalog.Chunk, points []catalog.Key) {
-	left, lower := coll.contents(chunk), chunk.Min
-	for _, point := range points {
-		piece := left.part(coll.entry.Pattern.Fraction(lower, chunk.Max, point))
-		coll.changed[lower] = piece
-		left, lower = left.minus(piece), point
+// measured returns the size of a chunk as its shard tells it: documents of the
+// average size there.
+func (coll *collection) measured(chunk catalog.Chunk) int64 {
+	amount, local := coll.contents(chunk), coll.local[chunk.Shard]
+	if local.Documents == 0 {
+		return amount.Bytes
 	}
-	coll.changed[lower] = left
-	coll.chunks[chunk.Shard] += len(points)
-}
-
-// join notes what a chunk holds that some others were merged into.
-func (coll *collection) join(chunks []catalog.Chunk) {
-	var sum Amount
-	for _, chunk := range chunks {
-		sum = sum.plus(coll.contents(chunk))
-		delete(coll.changed, chunk.Min)
-	}
-	coll.changed[chunks[0].Min] = sum
-	coll.chunks[chunks[0].Shard] -= len(chunks) - 1
+	return amount.Documents * (local.Bytes / local.Documents)
 }
 
 // transfer moves the contents of a chunk, which has its new owner, from a donor.
@@ -132,4 +115,8 @@ func (coll *collection) add(id catalog.ShardID, amount Amount) {
 	}
 	coll.bytes[id] = max(0, coll.bytes[id]+amount.Bytes)
 	coll.documents[id] = max(0, coll.documents[id]+amount.Documents)
+	coll.reported[id] = coll.bytes[id]
+	if documents := coll.documents[id]; documents > 0 {
+		coll.reported[id] = coll.bytes[id] / documents * documents
+	}
 }

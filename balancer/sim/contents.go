@@ -15,11 +15,6 @@ type Amount struct{ Documents, Bytes int64 }
 func (a Amount) plus(b Amount) Amount  { return Amount{a.Documents + b.Documents, a.Bytes + b.Bytes} }
 func (a Amount) minus(b Amount) Amount { return Amount{a.Documents - b.Documents, a.Bytes - b.Bytes} }
 
-// part returns a fraction of an amount, whole documents.
-func (a Amount) part(f float64) Amount {
-	return Amount{int64(math.Round(f * float64(a.Documents))), int64(math.Round(f * float64(a.Bytes)))}
-}
-
 // Contents is a model of what chunks hold. For a collection of the snapshot it
 // returns the function that tells the contents of each of its chunks, as they are
 // in the snapshot; chunkSize is the chunk size in force in bytes. Inside a chunk

@@ -14,6 +14,9 @@ type Costs struct {
 	// the commit. Refused is what one takes that the donor refuses,
 	// Failed what one does that fails later.
 	Move, Refused, Failed time.Duration
+	// Prepare is the part of all three that is over when the donor looks at the
+	// chunk.
+	Prepare time.Duration
 	// Merge, MergeAll and Measure are what the actions of the secondary thread
 	// take.
 	Merge, MergeAll, Measure time.Duration
@@ -35,8 +38,9 @@ type Costs struct {
 func DefaultCosts() Costs {
 	return Costs{
 		Bandwidth: 64 << 20, Batch: 5 * time.Millisecond, BatchBytes: 16 << 20,
-		Move: 170 * time.Millisecond, Refused: 120 * time.Millisecond, Failed: 120 * time.Millisecond,
-		Merge: 20 * time.Millisecond, MergeAll: 30 * time.Millisecond, Measure: 5 * time.Millisecond,
+		Move: 175 * time.Millisecond, Refused: 120 * time.Millisecond, Failed: 120 * time.Millisecond,
+		Prepare: 20 * time.Millisecond,
+		Merge:   20 * time.Millisecond, MergeAll: 30 * time.Millisecond, Measure: 5 * time.Millisecond,
 		OrphanDelay: 15 * time.Minute, DeletionWait: 10 * time.Second, HistoryWindow: 5 * time.Minute,
 	}
 }

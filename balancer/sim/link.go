@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"time"
@@ -9,10 +10,12 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Link is what migrations from one shard to another take beside what Costs say.
+// Link is what migrations from one shard to another take, where that is not what
+// Costs say.
 type Link struct {
-	// Slower is how many times as long as by the Costs a migration takes; 0 is 1.
-	Slower float64
+	// Bandwidth and Move stand in for those of Costs; 0 does not.
+	Bandwidth int64
+	Move      time.Duration
 	// Spread is the standard deviation of the logarithm of single times, around a
 	// mean that stays what it is.
 	Spread float64
@@ -46,9 +49,6 @@ func (l *links) between(from, to catalog.ShardID) *link {
 	have := l.known[key]
 	if have == nil {
 		have = &link{Link: l.of(from, to)}
-		if have.Slower == 0 {
-			have.Slower = 1
-		}
 		l.known[key] = have
 	}
 	return have
@@ -65,18 +65,19 @@ func (l *link) fails() bool {
 
 // moveTime returns what a migration takes, and the error with which it fails.
 func (c *cluster) moveTime(from, to catalog.ShardID, bytes int64) (time.Duration, error) {
-	took := c.costs.move(bytes)
 	if c.links == nil {
-		return took, nil
+		return c.costs.move(bytes), nil
 	}
 	l := c.links.between(from, to)
 	if l.fails() {
 		return c.costs.Failed, mongoerr.New(mongoerr.OperationFailed,
 			"Data transfer error: migrate failed: as some between shards %s and %s did", from, to)
 	}
-	factor := l.Slower
+	costs := c.costs
+	costs.Bandwidth, costs.Move = cmp.Or(l.Bandwidth, costs.Bandwidth), cmp.Or(l.Move, costs.Move)
+	took := costs.move(bytes)
 	if l.Spread > 0 {
-		factor *= math.Exp(l.Spread*c.links.chance.NormFloat64() - l.Spread*l.Spread/2)
+		took = time.Duration(float64(took) * math.Exp(l.Spread*c.links.chance.NormFloat64()-l.Spread*l.Spread/2))
 	}
-	return time.Duration(float64(took) * factor), nil
+	return took, nil
 }

@@ -18,9 +18,12 @@ func (c *cluster) StartMove(m policy.Migration, done func(error)) {
 		return
 	}
 	c.underWay++
+	c.donating[m.From] = m.Namespace
 	x := &move{Migration: m, cluster: c, began: c.queue.Now(), done: done}
-	took, err := x.prepare()
-	c.queue.After(took, func() { x.end(err) })
+	c.queue.After(c.costs.Prepare, func() {
+		took, err := x.prepare()
+		c.queue.After(max(0, took-c.costs.Prepare), func() { x.end(err) })
+	})
 }
 
 // move is a migration under way.
@@ -29,6 +32,7 @@ type move struct {
 	cluster      *cluster
 	coll         *collection
 	lower, upper catalog.Key // of the range that the donor gives
+	before       catalog.ChunkVersion
 	began        time.Time
 	done         func(error)
 }
@@ -59,7 +63,7 @@ func (m *move) prepare() (time.Duration, error) {
 	if err != nil {
 		return wait, err
 	}
-	m.lower, m.upper = lower, upper
+	m.lower, m.upper, m.before = lower, upper, chunk.Version
 	took, err := c.moveTime(m.From, m.To, amount.Bytes)
 	if took += wait; err != nil {
 		return took, err
@@ -74,13 +78,14 @@ func (m *move) prepare() (time.Duration, error) {
 func (m *move) end(err error) {
 	c := m.cluster
 	c.underWay--
+	delete(c.donating, m.From)
 	e := Event{
 		Kind: Moved, Began: m.began, Namespace: m.Namespace, From: m.From, To: m.To,
 		Min: m.lower, Max: m.upper, Reason: m.Reason, Force: m.Force, Err: err,
 	}
 	if err == nil {
 		var moved Amount
-		moved, e.Left, e.Err = c.commitMove(m.coll, m.Migration, m.lower, m.upper)
+		moved, e.Left, e.Err = c.commitMove(m)
 		e.Bytes, e.Documents = moved.Bytes, moved.Documents
 	}
 	if e.Err != nil {
@@ -95,23 +100,15 @@ func (m *move) end(err error) {
 func (c *cluster) donated(
 	coll *collection, chunk catalog.Chunk, m policy.Migration,
 ) (lower, upper catalog.Key, amount Amount) {
-	amount = coll.contents(chunk)
+	lower, upper = chunk.Min, chunk.Max
 	if !m.Max.IsZero() {
-		if m.Min.Equal(chunk.Min) && m.Max.Equal(chunk.Max) {
-			return m.Min, m.Max, amount
+		lower, upper = m.Min, m.Max
+	} else if c.first.Release().BalancesBySize() {
+		if point, ok := c.splitPoint(coll, chunk, m.MaxChunkSizeBytes); ok {
+			upper = point
 		}
-		p := coll.entry.Pattern
-		f := p.Fraction(chunk.Min, chunk.Max, m.Max) - p.Fraction(chunk.Min, chunk.Max, m.Min)
-		return m.Min, m.Max, amount.part(f)
 	}
-	if !c.first.Release().BalancesBySize() {
-		return chunk.Min, chunk.Max, amount
-	}
-	point, ok := c.splitPoint(coll, chunk, m.MaxChunkSizeBytes)
-	if !ok {
-		return chunk.Min, chunk.Max, amount
-	}
-	return chunk.Min, point, amount.part(coll.entry.Pattern.Fraction(chunk.Min, chunk.Max, point))
+	return lower, upper, coll.extents.sum(lower, upper)
 }
 
 // splitPoint returns the first point that cuts off about one chunk size (spec 01
@@ -127,19 +124,24 @@ func (c *cluster) splitPoint(coll *collection, chunk catalog.Chunk, chunkSize in
 	if !ok {
 		return catalog.Key{}, false
 	}
-	return coll.entry.Pattern.Between(chunk.Min, chunk.Max, float64(n)/float64(documents))
+	return coll.extents.after(chunk.Min, chunk.Max, n)
 }
 
 // commitMove changes the owner, and returns what moved and how many pieces of
 // the chunk stay. The donor's other chunks keep their versions: a run has no
 // routers whose tables would go stale.
-func (c *cluster) commitMove(
-	coll *collection, m policy.Migration, lower, upper catalog.Key,
-) (amount Amount, left int, err error) {
+func (c *cluster) commitMove(m *move) (amount Amount, left int, err error) {
+	coll, lower, upper := m.coll, m.lower, m.upper
 	chunk := coll.table.Find(lower)
+	if chunk.Shard != m.From || chunk.Max.Less(upper) || m.before.Compare(chunk.Version) < 0 {
+		return Amount{}, 0, mongoerr.New(mongoerr.ConflictingOperationInProgress,
+			"the chunk has changed since the migration began")
+	}
 	if left, err = c.cutOut(coll, chunk, lower, upper); err != nil {
 		return Amount{}, 0, err
 	}
+	coll.extents.cutAt(lower)
+	coll.extents.cutAt(upper)
 	coll.version = catalog.ChunkVersion{Major: coll.version.Major + 1}
 	at := bson.Timestamp{T: uint32(c.queue.Now().Unix()), I: 1}
 	moved := chunk
@@ -148,7 +150,7 @@ func (c *cluster) commitMove(
 	coll.pending = append(coll.pending, moved)
 	coll.touched = true
 	amount = coll.transfer(moved, m.From)
-	c.leaveOrphans(coll, m, lower, upper, amount)
+	c.leaveOrphans(coll, m.Migration, lower, upper, amount)
 	return amount, left, nil
 }
 
@@ -168,7 +170,7 @@ func (c *cluster) cutOut(coll *collection, chunk catalog.Chunk, lower, upper cat
 	if err := coll.settle(); err != nil {
 		return 0, err
 	}
-	coll.cut(chunk, points)
+	coll.chunks[chunk.Shard] += len(points)
 	pieces := c.commits().Split(coll.table, chunk, points)
 	for i := range pieces {
 		pieces[i].Jumbo = chunk.Jumbo // a move keeps the flag of what stays

@@ -120,8 +120,12 @@ func (r *Run) events(until time.Time, over func() bool) iter.Seq[Event] {
 }
 
 // restRounds is how many idle rounds in a row make a rest. A throttled merge may
-// be one round away.
-const restRounds = 3
+// be one round away. Where lots are drawn it takes more: one that falls otherwise
+// may have shards move a chunk that are tied with others.
+const (
+	restRounds       = 3
+	restRoundsByLots = 40
+)
 
 // AtRest reports whether the balancer has nothing more to do: some rounds have
 // chosen nothing, and nothing is under way. A balancer that is off is at rest; one
@@ -143,7 +147,11 @@ func (r *Run) AtRest() bool {
 		c.active, c.idleSince = false, rounds
 		return false
 	}
-	return rounds >= c.idleSince+restRounds && !c.defragmenting()
+	enough := int64(restRounds)
+	if r.cfg.Rand != nil {
+		enough = restRoundsByLots
+	}
+	return rounds >= c.idleSince+enough && !c.defragmenting()
 }
 
 // Snapshot returns the cluster as it is now. It shares with the first Snapshot

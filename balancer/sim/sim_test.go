@@ -84,8 +84,8 @@ func TestBytesAreEvenedOut(t *testing.T) {
 		t.Fatal("nothing moved")
 	}
 	for _, m := range moves {
-		// 128 MiB at 64 MiB a second, 8 batches of 5 ms, 170 ms for the rest.
-		if took := m.Ended.Sub(m.Began); took != 2*time.Second+40*time.Millisecond+170*time.Millisecond {
+		// 128 MiB at 64 MiB a second, 8 batches of 5 ms, 175 ms for the rest.
+		if took := m.Ended.Sub(m.Began); took != 2*time.Second+40*time.Millisecond+175*time.Millisecond {
 			t.Errorf("a move took %v", took)
 		}
 		if m.Bytes != 128*mib || m.Documents != 128*1024 || m.Reason != policy.ReasonChunksImbalance {
@@ -401,15 +401,15 @@ func TestLinks(t *testing.T) {
 	s := world(t, 3, 30, func(int) (int, int64) { return 0, 128 * mib })
 	r, events := rest(t, s, sim.Config{Link: func(_, to catalog.ShardID) sim.Link {
 		if to == shardID(2) {
-			return sim.Link{Slower: 2}
+			return sim.Link{Bandwidth: 32 * mib, Move: 340 * time.Millisecond}
 		}
 		return sim.Link{Failing: 0.25}
 	}})
 	defer r.Close()
-	usual := 2*time.Second + 40*time.Millisecond + 170*time.Millisecond
+	usual := 2*time.Second + 40*time.Millisecond + 175*time.Millisecond
 	moved := map[catalog.ShardID]int{}
 	for _, m := range of(events, sim.Moved) {
-		want := map[catalog.ShardID]time.Duration{shardID(1): usual, shardID(2): 2 * usual}[m.To]
+		want := map[catalog.ShardID]time.Duration{shardID(1): usual, shardID(2): 4*time.Second + 380*time.Millisecond}[m.To]
 		if moved[m.To]++; m.Ended.Sub(m.Began) != want {
 			t.Errorf("a move to %s took %v", m.To, m.Ended.Sub(m.Began))
 		}

@@ -1,8 +1,8 @@
 package display
 
 import (
+	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/dop251/goja"
@@ -101,10 +101,9 @@ func (t *Tables) Line(label, text string) {
 }
 
 // Grid is a table. Columns whose name ends in "#" hold numbers and are flush
-// right. Rows beyond a screen are counted.
+// right.
 func (t *Tables) Grid(header []string, rows [][]string) {
-	hidden := max(0, len(rows)-MaxRows)
-	rows = visibleRows(rows[:len(rows)-hidden])
+	rows = visibleRows(rows)
 	header = slices.Clone(header)
 	align := make([]tw.Align, len(header))
 	for i, name := range header {
@@ -121,8 +120,22 @@ func (t *Tables) Grid(header []string, rows [][]string) {
 		}
 		t.b.WriteString("  " + line + "\n")
 	}
+}
+
+// Top is a Grid of a screen of rows; the others are counted, with where they
+// are shown. Rows that somebody has to see come first, or are in a Grid.
+func (t *Tables) Top(header []string, rows [][]string, others string) {
+	hidden := max(0, len(rows)-MaxRows)
+	t.Grid(header, rows[:len(rows)-hidden])
 	if hidden > 0 {
-		t.b.WriteString("  … and " + strconv.Itoa(hidden) + " more\n")
+		t.Note(fmt.Sprintf("… and %d more: %s", hidden, others))
+	}
+}
+
+// Note is a line of text below a table.
+func (t *Tables) Note(text string) {
+	for _, part := range plaintext.Wrapped(plaintext.Visible(text), t.s.Columns()-2) {
+		t.b.WriteString("  " + part + "\n")
 	}
 }
 

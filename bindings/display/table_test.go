@@ -29,6 +29,7 @@ func TestTablesFitTheTerminal(t *testing.T) {
 			tb.Heading(long + long)
 			tb.Line("label", long+" "+long+long)
 			tb.Grid([]string{"first", "number#", "a longer name"}, rows)
+			tb.Note(long + " " + long)
 			for line := range strings.Lines(tb.b.String()) {
 				plain := escapes.ReplaceAllString(strings.TrimSuffix(line, "\n"), "")
 				if w := twwidth.Width(plain); w > Width {
@@ -50,9 +51,15 @@ func TestTablesShowAScreen(t *testing.T) {
 		rows = append(rows, []string{strconv.Itoa(i), "x"})
 	}
 	tb := &Tables{s: s}
-	tb.Grid([]string{"n#", "name"}, rows)
+	tb.Top([]string{"n#", "name"}, rows, "elsewhere")
 	want := "   n  name\n   0  x\n"
-	if got := tb.b.String(); !strings.HasPrefix(got, want) || !strings.HasSuffix(got, "  19  x\n  … and 5 more\n") {
+	if got := tb.b.String(); !strings.HasPrefix(got, want) ||
+		!strings.HasSuffix(got, "  19  x\n  … and 5 more: elsewhere\n") {
+		t.Error(got)
+	}
+	tb = &Tables{s: s}
+	tb.Grid([]string{"n#", "name"}, rows)
+	if got := tb.b.String(); strings.Count(got, "\n") != 26 {
 		t.Error(got)
 	}
 }

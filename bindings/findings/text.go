@@ -28,6 +28,7 @@ func Text(a diagnosis.Answer) string {
 	p.listed("Wrong", a.Symptoms, a.Time)
 	p.listed("Because", a.Causes, a.Time)
 	p.listed("Worth knowing", a.Notes, a.Time)
+	p.spreads(a.Spreads)
 	return p.String()
 }
 
@@ -37,7 +38,8 @@ func ChunkText(a diagnosis.ChunkAnswer) string {
 	var p page
 	p.wrapped(0, sentence(a.Headline()))
 	p.heading("Chunk")
-	p.wrapped(2, fmt.Sprintf("%s to %s on %s", a.Pattern.Bound(a.Chunk.Min), a.Pattern.Bound(a.Chunk.Max), a.Chunk.Shard))
+	p.wrapped(2, fmt.Sprintf("%s to %s on %s", diagnosis.Literal(a.Pattern.Bound(a.Chunk.Min)),
+		diagnosis.Literal(a.Pattern.Bound(a.Chunk.Max)), a.Chunk.Shard))
 	if len(a.Decisions) > 0 {
 		p.heading("Decided about it")
 	}
@@ -125,6 +127,12 @@ func (p *page) remedy(f diagnosis.Finding, now time.Time) {
 		}
 	default:
 		p.wrapped(indent, who+diagnosis.Define(f.Code).Remedy)
+	}
+	for i, command := range f.Instead {
+		if i == 0 {
+			p.line(indent, "or:")
+		}
+		p.line(indent+2, command)
 	}
 	if !f.Due.IsZero() {
 		p.wrapped(indent, "by itself at "+moment(f.Due, f.Due.Sub(now), "in %s"))

@@ -26,7 +26,7 @@ func tables() [][]helper {
 		routed(
 			shardBalanceMethods(), shardDrainMethods(), shardDefragmentMethods(), shardMergeMethods(), shardWindowMethods(),
 			shardWhyMethods(),
-			shardPlanMethods(), shardApplyMethods(),
+			shardPlanMethods(), shardApplyMethods(), shardForecastMethods(),
 			shardExtraMethods(), shardMapMethods(),
 		),
 		[][]helper{shardLegacyMethods()},

@@ -67,21 +67,10 @@ func shPlan(c *call, sh *Helpers) goja.Value {
 
 // planOptions reads the arguments: what to plan for, or nothing, and options.
 func (c *call) planOptions() plan.Options {
-	first := c.Arg(0)
-	at := 1
-	var o plan.Options
-	switch list, isList := c.texts(first); {
-	case !c.Has(0), goja.IsNull(first):
-	case goja.IsString(first), isCollection(first):
-		o.Goal.Namespaces = []string{c.namespaceArgument(0)}
-	case isList:
-		o.Goal.Namespaces = list
-	default:
-		at = 0
-	}
+	names, at := c.namespacesArgument("plan")
 	given := c.options("plan", at)
 	goal := c.goalOption(given)
-	goal.Namespaces = o.Goal.Namespaces
+	goal.Namespaces = names
 	seed := given.count("seed")
 	model, err := plan.ParseModel(given.text("model"), uint64(seed))
 	if err != nil {
@@ -96,8 +85,23 @@ func (c *call) planOptions() plan.Options {
 	}
 }
 
+// namespacesArgument reads the first argument of a helper: a collection, a list of
+// them, or nothing, and returns where its options are.
+func (c *call) namespacesArgument(helper string) (names []string, options int) {
+	first := c.Arg(0)
+	switch list, isList := c.texts(helper, first); {
+	case !c.Has(0), goja.IsNull(first):
+		return nil, 1
+	case goja.IsString(first), isCollection(first):
+		return []string{c.namespaceArgument(0)}, 1
+	case isList:
+		return list, 1
+	}
+	return nil, 0
+}
+
 // texts reads an array of namespaces or collections.
-func (c *call) texts(v goja.Value) (list []string, ok bool) {
+func (c *call) texts(helper string, v goja.Value) (list []string, ok bool) {
 	o, isObject := v.(*goja.Object)
 	if !isObject || o.ClassName() != "Array" {
 		return nil, false
@@ -111,7 +115,7 @@ func (c *call) texts(v goja.Value) (list []string, ok bool) {
 		case goja.IsString(item):
 			list = append(list, item.String())
 		default:
-			c.ThrowArgument("Shard.plan", "ns", "a list of collections", c.s.Display.Inspect(item))
+			c.ThrowArgument("Shard."+helper, "ns", "a list of collections", c.s.Display.Inspect(item))
 		}
 	}
 	return list, true

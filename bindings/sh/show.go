@@ -33,7 +33,7 @@ func showShards(c *call, d *server.Database) goja.Value {
 		return c.s.Display.ShownValue(c.JS.Array(d.Sibling("config").FindAll("shards", bson.D{}, server.SortedBy("_id", 1))))
 	}
 	r := c.s.statusOf(d, d.Sibling("config"), live.Shards|live.Collections|live.Unsharded|live.Counts|live.Sizes)
-	return c.s.Display.ShowTables(func(t *display.Tables) { t.Grid(r.shardRows()) })
+	return c.s.Display.ShowTables(func(t *display.Tables) { r.shardTable(t, "") })
 }
 
 func showZones(c *call, d *server.Database) goja.Value {
@@ -136,17 +136,8 @@ func (c *call) showChunkCounts(d *server.Database) goja.Value {
 	return c.s.Display.ShownValue(o)
 }
 
-func showMigrations(c *call, d *server.Database) goja.Value {
-	r := c.s.statusOf(d, d.Sibling("config"), live.Outcomes|live.Migrations)
-	if c.s.Display.ShowsTables() {
-		return c.s.Display.ShowTables(r.migrationLines)
-	}
-	active := c.s.activeMigrations(r.seen.Parts().Migrations)
-	return c.s.Display.ShownValue(c.JS.NewObject("active", active, "last 24 hours", r.migrationResults()))
-}
-
 func showBalancer(c *call, d *server.Database) goja.Value {
-	r := c.s.statusOf(d, d.Sibling("config"), live.Settings|live.Balancer|live.Rounds|live.Outcomes|live.Migrations)
+	r := c.s.statusOf(d, d.Sibling("config"), live.Settings|live.Balancer|live.Rounds|live.Outcomes|live.Migrations|live.Reshardings)
 	if c.s.Display.ShowsTables() {
 		return c.s.Display.ShowTables(r.balancerLines)
 	}

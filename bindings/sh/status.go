@@ -59,7 +59,7 @@ func (s *Host) shardingStatus(d, config *server.Database, o StatusOptions) goja.
 	}
 	parts := statusParts
 	if s.Display.ShowsTables() {
-		parts |= live.Unsharded // their chunks count for the shards
+		parts |= live.Unsharded | live.Reshardings // their chunks count for the shards
 	}
 	r := s.statusOf(d, config, parts)
 	r.verbose = o.Verbose

@@ -1,13 +1,16 @@
 package sh
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/live"
+	"shardsh/balancer/report"
 	"shardsh/bindings/display"
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
@@ -16,32 +19,95 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// maxStatusCollections is how many collections the tables of sh.status() tell
-// about: each costs a command.
-const maxStatusCollections = 50
+// How many collections the tables of sh.status() ask about, each with a command,
+// and how many of those have a table of their own.
+const (
+	maxStatusAsked  = 200
+	maxStatusTables = 10
+)
 
-// draw shows the report as tables: at most one screen a collection.
+// draw shows the report as tables: the shards with the most data first, and the
+// collections that need somebody.
 func (r *statusReport) draw(t *display.Tables) {
 	r.balancerLines(t)
 	t.Heading("Shards")
-	t.Grid(r.shardRows())
+	r.shardTable(t, "show shards")
 	r.databaseLines(t)
-	entries := r.entries()
-	shown := entries[:min(len(entries), maxStatusCollections)]
-	names := make([]string, len(shown))
-	for i, entry := range shown {
-		names[i] = rawdoc.Text(entry, "_id")
+	r.collectionTables(t)
+}
+
+// shardTable shows shards, the first ones only where others are shown elsewhere.
+func (r *statusReport) shardTable(t *display.Tables, others string) {
+	known := r.seen.Distribution != nil
+	shards := report.ShardsOf(r.seen.Snapshot, report.CollectionsOf(r.seen.Snapshot))
+	hosts := func(id string) string {
+		shard, _ := r.seen.Shard(catalog.ShardID(id))
+		return shard.Host
 	}
-	if len(names) > 0 {
-		asked := r.s.look(r.d, r.config, live.Look{
-			Parts: live.Shards | live.Zones | live.Statuses, Namespaces: names, Lenient: true,
-		})
-		for _, entry := range shown {
-			r.collectionTable(t, entry, asked)
-		}
+	header, rows := shardGrid(shards, known, hosts)
+	if others == "" {
+		t.Grid(header, rows)
+	} else {
+		t.Top(header, rows, others)
 	}
-	if more := len(entries) - len(shown); more > 0 {
-		t.Heading(fmt.Sprintf("… and %d more collections", more))
+	if text := spreadText(shards, known); text != "" {
+		t.Note(text)
+	}
+}
+
+// collectionTables show those that are not balanced first. Where there are many,
+// those that are balanced have no tables, and only the worst of the others do.
+func (r *statusReport) collectionTables(t *display.Tables) {
+	sharded := slices.DeleteFunc(report.CollectionsOf(r.seen.Snapshot), func(c report.Collection) bool {
+		return c.Unsplittable
+	})
+	if len(sharded) == 0 {
+		return
+	}
+	names := make([]string, min(len(sharded), maxStatusAsked)) // jumbo chunks and much data first
+	for i := range names {
+		names[i] = sharded[i].Namespace
+	}
+	asked := r.s.look(r.d, r.config, live.Look{
+		Parts: live.Shards | live.Zones | live.Statuses, Namespaces: names, Lenient: true,
+	})
+	all := r.judged(names, asked)
+	ranked := report.CollectionsOf(all)
+	shown := len(ranked)
+	if shown > maxStatusTables {
+		shown = min(maxStatusTables, len(ranked)-len(inOrder(ranked)))
+	}
+	for _, c := range ranked[:shown] {
+		r.collectionTable(t, c.Namespace, asked)
+	}
+	otherCollections(t, all, ranked[shown:])
+	if more := len(sharded) - len(names); more > 0 {
+		t.Heading("And " + counted(more, "smaller collection") + " not asked about; sh.balancerSummary() asks all")
+	}
+}
+
+// judged returns a Snapshot of the collections that were asked about: what was
+// seen of them, and what the server says.
+func (r *statusReport) judged(names []string, asked *live.Overview) *catalog.Snapshot {
+	all := asked.Snapshot
+	for _, ns := range names {
+		c := *r.seen.Collection(ns)
+		c.Reported = asked.Collection(ns).Reported
+		all = all.WithCollection(&c)
+	}
+	return all
+}
+
+// otherCollections has a row for each that is not balanced, and a line for all
+// that are.
+func otherCollections(t *display.Tables, s *catalog.Snapshot, list []report.Collection) {
+	fine := inOrder(list)
+	if len(list) > len(fine) {
+		t.Heading("Other collections")
+		t.Grid(collectionGrid(list[:len(list)-len(fine)], s))
+	}
+	if len(fine) > 0 {
+		t.Heading("And " + inOrderText(fine))
 	}
 }
 
@@ -64,20 +130,19 @@ func (r *statusReport) balancerLines(t *display.Tables) {
 }
 
 func (r *statusReport) migrationLines(t *display.Tables) {
-	active := r.seen.Parts().Migrations
-	if len(active) == 0 {
+	r.underWay(t)
+	r.outcomeLines(t)
+}
+
+func (r *statusReport) underWay(t *display.Tables) {
+	p := r.seen.Parts()
+	if len(p.Migrations)+len(p.Reshardings) == 0 {
 		t.Line("moving now", "nothing")
 	}
-	for _, m := range active {
-		text := m.Namespace
-		if m.From != "" {
-			text += fmt.Sprintf(" from %s to %s", m.From, m.To)
-		}
-		if !m.Since.IsZero() {
-			text += ", for " + display.DurationText(r.s.JS.Clock.Now().Sub(m.Since))
-		}
-		t.Line("moving now", text)
-	}
+	underWayLines(t, p)
+}
+
+func (r *statusReport) outcomeLines(t *display.Tables) {
 	results := outcomes(r.seen)
 	if len(results) == 0 {
 		t.Line("last 24 hours", "no migrations")
@@ -109,33 +174,6 @@ func (r *statusReport) modeText() string {
 	return fmt.Sprintf("%s, %s (%s so far)", b.Mode, roundText(b), counted(int(b.Rounds), "round"))
 }
 
-// shardRows returns the shards with their data and chunks. The data is that of
-// sharded collections, orphans included; servers before 6.0.3 do not tell it.
-func (r *statusReport) shardRows() (header []string, rows [][]string) {
-	chunks, data := map[catalog.ShardID]int64{}, map[catalog.ShardID]int64{}
-	for _, c := range r.seen.Collections() {
-		for _, id := range c.Owners() {
-			chunks[id] += c.CountOn(id).Chunks
-		}
-		for id, d := range c.Sizes {
-			data[id] += d.Bytes + d.OrphanBytes
-		}
-	}
-	for _, shard := range r.seen.Shards() {
-		size, state := "?", ""
-		if r.seen.Distribution != nil {
-			size = plaintext.SizeText(float64(data[shard.ID]))
-		}
-		if shard.Draining {
-			state = "draining"
-		}
-		rows = append(rows, []string{
-			string(shard.ID), size, fmt.Sprint(chunks[shard.ID]), state, strings.Join(shard.Zones, " "), shard.Host,
-		})
-	}
-	return []string{"shard", "sharded data#", "chunks#", "state", "zones", "host"}, rows
-}
-
 func (r *statusReport) databaseLines(t *display.Tables) {
 	t.Heading("Databases")
 	sharded := map[string]int{}
@@ -159,8 +197,9 @@ func (r *statusReport) databaseLines(t *display.Tables) {
 
 // collectionTable is one collection: what it is, whether it is balanced, and a
 // row a shard.
-func (r *statusReport) collectionTable(t *display.Tables, entry bson.Raw, asked *live.Overview) {
-	c := *r.collectionOf(entry)
+func (r *statusReport) collectionTable(t *display.Tables, ns string, asked *live.Overview) {
+	entry := document(r.seen, "collections", ns)
+	c := *r.seen.Collection(ns)
 	c.Reported = asked.Collection(c.Namespace).Reported
 	t.Heading(c.Namespace)
 	key := display.OldJSON(entry.Lookup("key"), "", true)
@@ -174,7 +213,8 @@ func (r *statusReport) collectionTable(t *display.Tables, entry bson.Raw, asked 
 	if text := zonesText(diagnosis.Zones(asked.Snapshot, c.Namespace)); text != "" {
 		t.Line("zones", text)
 	}
-	t.Grid(distributionRows(&c))
+	header, rows := distributionRows(&c)
+	t.Top(header, rows, fmt.Sprintf("sh.map(%q)", c.Namespace))
 }
 
 // balancedText returns the answer to whether a collection is balanced.
@@ -215,9 +255,15 @@ func counted(n int, what string) string {
 }
 
 // distributionRows returns the shards of a collection, with its data where the
-// server tells it.
+// server tells it; more than a screen of them by their data, the most first.
 func distributionRows(c *catalog.CollectionState) (header []string, rows [][]string) {
-	for _, id := range c.Owners() {
+	owners := c.Owners()
+	if len(owners) > display.MaxRows {
+		slices.SortStableFunc(owners, func(a, b catalog.ShardID) int {
+			return cmp.Or(cmp.Compare(c.Sizes[b].Bytes, c.Sizes[a].Bytes), cmp.Compare(c.CountOn(b).Chunks, c.CountOn(a).Chunks))
+		})
+	}
+	for _, id := range owners {
 		n := c.CountOn(id)
 		row := []string{string(id), fmt.Sprint(n.Chunks), fmt.Sprint(n.Jumbo), "?", "?", "?"}
 		if d, told := c.Sizes[id]; told {

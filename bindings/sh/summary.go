@@ -2,12 +2,15 @@ package sh
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/live"
+	"shardsh/balancer/report"
 	"shardsh/bindings/display"
+	"shardsh/bindings/plaintext"
 	"shardsh/bindings/script"
 
 	"github.com/dop251/goja"
@@ -20,17 +23,20 @@ type balancerSummary struct {
 	*diagnosis.Diagnosis
 	settings bson.Raw
 	policy   string // what it evens out
+	shards   []report.Shard
+	sized    bool // the data of shards are known
 }
 
 func (sh *Helpers) summary() *balancerSummary {
 	release, _ := sh.release()
 	seen := sh.look(live.Look{
 		Parts: live.Settings | live.Balancer | live.Shards | live.Collections | live.Statuses | live.Counts |
-			live.Zones | live.Outcomes | live.Migrations,
+			live.Zones | live.Outcomes | live.Migrations | live.Reshardings | live.Unsharded | live.Sizes,
 		Span: diagnosis.FailureSpan, Release: release,
 	})
 	return &balancerSummary{
 		Diagnosis: diagnosis.Of(seen.Snapshot), settings: document(seen, "settings", "balancer"), policy: sh.policyText(),
+		shards: report.ShardsOf(seen.Snapshot, report.CollectionsOf(seen.Snapshot)), sized: seen.Distribution != nil,
 	}
 }
 
@@ -96,23 +102,24 @@ func shBalancerSummary(c *call, sh *Helpers) goja.Value {
 		"window", c.s.balancerWindow(b.settings),
 		"inBalancerRound", parts.Balancer.InRound,
 		"activeMigrations", c.s.activeMigrations(parts.Migrations),
+		"reshardings", c.s.activeReshardings(parts.Reshardings),
 		"drainingShards", c.s.texts(b.draining()),
+		"shards", b.shardValues(c.s),
 		"collections", c.JS.Runtime.NewArray(collections...),
 		"problems", c.s.texts(b.problems()),
 	)
 	return c.s.Display.WithTable(o, b.draw)
 }
 
-// activeMigrations shows migrations that are under way.
-func (s *Host) activeMigrations(list []catalog.ActiveMigration) *goja.Object {
-	items := make([]any, len(list))
-	for i, m := range list {
-		o := s.JS.NewObject("ns", m.Namespace)
-		if m.From != "" {
-			script.Must(o.Set("from", string(m.From)))
-			script.Must(o.Set("to", string(m.To)))
+// shardValues are the shards, by their data.
+func (b *balancerSummary) shardValues(s *Host) *goja.Object {
+	items := make([]any, len(b.shards))
+	for i, shard := range b.shards {
+		o := s.JS.NewObject("shard", string(shard.ID), "chunks", shard.Chunks, "jumboChunks", shard.Jumbo)
+		if b.sized {
+			script.Must(o.Set("bytes", shard.Bytes))
+			script.Must(o.Set("orphanBytes", shard.OrphanBytes))
 		}
-		script.Must(o.Set("since", s.timeOrNull(m.Since)))
 		items[i] = o
 	}
 	return s.JS.Runtime.NewArray(items...)
@@ -129,32 +136,65 @@ func (b *balancerSummary) draw(t *display.Tables) {
 	t.Line("mode", string(parts.Balancer.Mode)+", "+roundText(parts.Balancer))
 	t.Line("policy", b.policy)
 	t.Line("window", windowText(b.settings))
-	for _, m := range parts.Migrations {
-		t.Line("moving now", m.Namespace+" from "+string(m.From)+" to "+string(m.To))
-	}
+	underWayLines(t, parts)
 	if ids := b.draining(); len(ids) > 0 {
 		t.Line("draining", strings.Join(ids, " "))
 	}
 	for _, text := range b.problems() {
 		t.Line("problem", text)
 	}
-	if len(b.Balances) == 0 {
+	b.shardTable(t)
+	b.collectionTable(t)
+}
+
+// shardTable shows the shards with the most data, and how even all are.
+func (b *balancerSummary) shardTable(t *display.Tables) {
+	if len(b.shards) == 0 {
+		return
+	}
+	t.Heading("Shards")
+	var rows [][]string
+	for _, s := range b.shards {
+		size, state := "?", s.Drain
+		if b.sized {
+			size = plaintext.SizeText(float64(s.Bytes))
+		}
+		rows = append(rows, []string{string(s.ID), size, deviationText(s, b.sized), fmt.Sprint(s.Chunks),
+			fmt.Sprint(s.Jumbo), state})
+	}
+	t.Top([]string{"shard", "data#", "of average#", "chunks#", "jumbo#", "state"}, rows, "show shards")
+	if text := spreadText(b.shards, b.sized); text != "" {
+		t.Note(text)
+	}
+}
+
+// deviationText tells how far the data of a shard is from the average.
+func deviationText(s report.Shard, known bool) string {
+	if !known || s.Draining {
+		return ""
+	}
+	return fmt.Sprintf("%+.0f%%", 100*s.Deviation)
+}
+
+// collectionTable has a row for each collection that is not in order. The others
+// have rows as long as all fit a screen, and a line else.
+func (b *balancerSummary) collectionTable(t *display.Tables) {
+	list := slices.DeleteFunc(report.CollectionsOf(b.Snapshot), func(c report.Collection) bool { return c.Unsplittable })
+	if len(list) == 0 {
 		return
 	}
 	t.Heading("Collections")
-	var rows [][]string
-	for _, one := range b.Balances {
-		why := "yes"
-		if !one.Balanced {
-			why = "NO, " + one.Why()
-		}
-		if phase := b.phase(one); phase != "" {
-			why += " (" + phase + ")"
-		}
-		n := b.Collection(one.Namespace).Count()
-		rows = append(rows, []string{one.Namespace, why, one.Hold.String(), fmt.Sprint(n.Chunks), fmt.Sprint(n.Jumbo)})
+	fine := inOrder(list)
+	if len(list) <= display.MaxRows {
+		t.Grid(collectionGrid(list, b.Snapshot))
+		return
 	}
-	t.Grid([]string{"collection", "balanced", "left alone", "chunks#", "jumbo#"}, rows)
+	if len(fine) < len(list) {
+		t.Grid(collectionGrid(list[:len(list)-len(fine)], b.Snapshot))
+	}
+	if len(fine) > 0 {
+		t.Note("and " + inOrderText(fine) + "; sh.balancerSummary().collections has them")
+	}
 }
 
 func roundText(b catalog.BalancerState) string {

@@ -18,6 +18,7 @@ func topics() []topic {
 			{"status", `sh.status()`},
 			{"why", `sh.why("shop.orders")`},
 			{"explain", `sh.explain("shop.orders", { customer: 50 })`},
+			{"forecast", `sh.forecast("shop.orders").likelyMS`},
 			{"plan", `sh.plan("shop.orders", { goal: { drain: "shard2" }, maxBytes: "10GB" })`},
 			{"apply", `sh.apply(sh.plan("shop.orders"), { dryRun: true }).commands`},
 			{"undo", `sh.undo("orders.journal").text()`},

@@ -32,7 +32,7 @@ func shWhy(c *call, sh *Helpers) goja.Value {
 	if hasKey && about.Namespace == "" {
 		c.JS.ThrowInvalid("Argument key is the shard key of a chunk of a collection: ns has to name one (Shard.why)")
 	}
-	s := sh.snapshot(live.ReaderOptions{Compliance: true})
+	s := sh.snapshot(live.ReaderOptions{Compliance: true, Causes: true})
 	if err := diagnosis.Check(s, about); err != nil {
 		sh.throwUnknown(err)
 	}

@@ -1,6 +1,7 @@
 package sh
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -105,6 +106,10 @@ func drawZones(t *display.Tables, zones []diagnosis.Zone) {
 		return
 	}
 	var rows [][]string
+	lacking := func(z diagnosis.Zone) int { return min(1, len(z.Problem())) }
+	zones = slices.SortedStableFunc(slices.Values(zones), func(a, b diagnosis.Zone) int {
+		return cmp.Compare(lacking(b), lacking(a))
+	})
 	for _, z := range zones {
 		shards := strings.Join(textsOf(z.Shards), " ")
 		if z.Problem() != "" {

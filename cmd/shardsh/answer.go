@@ -3,12 +3,15 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"shardsh/balancer/foreign"
 )
 
 // answerLine is the part of a subcommand's command line that says how to show
@@ -42,7 +45,7 @@ func (o *answerLine) checkFormat(formats ...string) error {
 }
 
 // write has show write the answer where it is to go. A file is there as a whole
-// or not at all.
+// or not at all; what is no file, such as /dev/null, is not replaced by one.
 func (env environment) write(o answerLine, show func(io.Writer) error) error {
 	if o.file == "" || o.file == "-" {
 		to := env.told()
@@ -50,6 +53,9 @@ func (env environment) write(o answerLine, show func(io.Writer) error) error {
 			to = env.toldJSON()
 		}
 		return buffered(to, show)
+	}
+	if foreign.Special(o.file) {
+		return writeInto(o.file, show)
 	}
 	part := o.file + ".tmp"
 	f, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
@@ -65,6 +71,15 @@ func (env environment) write(o answerLine, show func(io.Writer) error) error {
 	}
 	_ = os.Remove(part) // the first error is what counts
 	return err
+}
+
+// writeInto writes to what is there already: a device, or a pipe with a name.
+func writeInto(path string, show func(io.Writer) error) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(buffered(f, show), f.Close())
 }
 
 func buffered(to io.Writer, show func(io.Writer) error) error {

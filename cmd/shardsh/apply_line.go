@@ -75,7 +75,9 @@ func (env environment) parseApply(o *applyLine, groups []flagGroup) error {
 		return usagef("apply takes one address, not also %q", redact(positional[1]))
 	}
 	if len(positional) > 0 {
-		o.takeAddress(positional[0])
+		if err := o.takeAddress(positional[0]); err != nil {
+			return err
+		}
 	}
 	o.quiet = o.quietChoice.on
 	return o.check()

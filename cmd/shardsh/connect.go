@@ -153,7 +153,10 @@ func mockTopology(o commandLine) (*mock.Topology, error) {
 	if err != nil {
 		return nil, err
 	}
-	if isNumber {
+	switch {
+	case isNumber && o.demo:
+		return demoTopology(n), nil
+	case isNumber:
 		return mock.DefaultTopology(n), nil
 	}
 	t, err := mock.ReadTopology(o.mock)

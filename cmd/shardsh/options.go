@@ -58,6 +58,7 @@ type commandLine struct {
 
 	mock     string
 	mockTime string // "", real or virtual
+	demo     bool   // a mock that no file describes has something to do
 
 	serverVersion serverVersion
 

@@ -50,7 +50,7 @@ func (env environment) takeSnapshot(ctx context.Context) error {
 	}
 	ctx, cancel := o.bounded(ctx)
 	defer cancel()
-	s, err := env.snapshot(ctx, o.sourceLine, live.ReaderOptions{Compliance: true})
+	s, err := env.snapshot(ctx, o.sourceLine, live.ReaderOptions{Compliance: true, Causes: true})
 	if err != nil {
 		return err
 	}

@@ -69,7 +69,7 @@ func (env environment) why(ctx context.Context) error {
 	}
 	ctx, cancel := o.bounded(ctx)
 	defer cancel()
-	s, err := env.snapshot(ctx, o.sourceLine, live.ReaderOptions{Compliance: true})
+	s, err := env.snapshot(ctx, o.sourceLine, live.ReaderOptions{Compliance: true, Causes: true})
 	if err != nil {
 		return err
 	}

@@ -23,9 +23,10 @@ func TestWhy(t *testing.T) {
 		args []string
 		want []string // parts of standard output, in order
 	}{
-		"the cluster": {nil, []string{"shop.orders is not balanced (chunksImbalance): the balancer is off.\n",
+		"the cluster": {nil, []string{"shop.orders is not balanced (chunksImbalance): alpha has 4 GiB", "the balancer is off.\n",
 			"Wrong\n", "(notBalanced)", "Because\n", "(balancerOff)", "operator: sh.startBalancer()"}},
-		"a collection": {[]string{"--ns", "shop.orders"}, []string{"shop.orders is not balanced", "balancerOff"}},
+		"a collection": {[]string{"--ns", "shop.orders"}, []string{"shop.orders is not balanced", "balancerOff",
+			"Over the shards: 1.3 GiB each would be even", "384", "alpha", "4 GiB", "+2.7 GiB", "gamma", "-1.3 GiB"}},
 		"a shard":      {[]string{"--shard", "alpha"}, []string{"shop.orders is not balanced", "balancerOff"}},
 		"a zone":       {[]string{"--zone", "EU"}, []string{"shop.orders is not balanced", "balancerOff"}},
 		"a chunk": {[]string{"--ns", "shop.orders", "--key", `{"customer": 5}`}, []string{

@@ -87,6 +87,15 @@ func (w walk) snapshot(p catalog.SnapshotParts) (catalog.SnapshotParts, error) {
 		r.Namespace = w.name(r.Namespace)
 		return r
 	})
+	p.Unsharded = each(p.Unsharded, func(u catalog.UnshardedData) catalog.UnshardedData {
+		u.Database, u.Shard = w.name(u.Database), w.shard(u.Shard)
+		return u
+	})
+	if p.Balancer.Switched != nil {
+		switched := *p.Balancer.Switched
+		switched.Client = w.members(switched.Client)
+		p.Balancer.Switched = &switched
+	}
 	p.Outcomes = w.outcomes(p.Outcomes)
 	var err error
 	if p.Collections, err = tryEach(p.Collections, w.collection); err != nil {
@@ -152,11 +161,21 @@ func (w walk) collection(c *catalog.CollectionState) (*catalog.CollectionState, 
 	if next.Zones, err = w.zones(c.Zones, next.Pattern); err != nil {
 		return nil, fmt.Errorf("zones of %s: %w", c.Namespace, err)
 	}
+	key := func(k catalog.Key) (catalog.Key, error) { return w.key(c.Pattern, next.Pattern, k) }
 	next.ChunkSizes, err = tryEach(c.ChunkSizes, func(s catalog.ChunkSize) (catalog.ChunkSize, error) {
 		var err error
-		s.Min, err = w.key(c.Pattern, next.Pattern, s.Min)
+		for _, of := range []*catalog.Key{&s.Min, &s.First, &s.Last} {
+			if err == nil && !of.IsZero() {
+				*of, err = key(*of)
+			}
+		}
 		return s, err
 	})
+	if err != nil {
+		return nil, err
+	}
+	next.Unindexed = each(c.Unindexed, w.shard)
+	next.EmptyZones, err = tryEach(c.EmptyZones, key)
 	return &next, err
 }
 

@@ -12,8 +12,12 @@ import (
 	"shardsh/balancer/foreign"
 )
 
-// Save writes a snapshot to a file, which is there as a whole or not at all.
+// Save writes a snapshot to a file, which is there as a whole or not at all; what
+// is no file, such as /dev/null, is not replaced by one.
 func Save(path string, s *catalog.Snapshot) (err error) {
+	if foreign.Special(path) {
+		return saveInto(path, s)
+	}
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
 	if err != nil {
 		return err
@@ -34,6 +38,17 @@ func Save(path string, s *catalog.Snapshot) (err error) {
 		return err
 	}
 	return os.Rename(f.Name(), path)
+}
+
+// saveInto writes to what is there already: a device, or a pipe with a name.
+func saveInto(path string, s *catalog.Snapshot) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	buffered := bufio.NewWriterSize(f, 1<<18)
+	err = Write(buffered, s)
+	return errors.Join(err, buffered.Flush(), f.Close())
 }
 
 func ignoreMissing(err error) error {

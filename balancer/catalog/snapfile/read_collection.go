@@ -3,6 +3,8 @@ package snapfile
 import (
 	"fmt"
 
+	"go.mongodb.org/mongo-driver/v2/bson"
+
 	"shardsh/balancer/catalog"
 )
 
@@ -15,7 +17,15 @@ func (r *reader) open() error {
 	if c.Entry.Pattern.IsZero() && (c.Table || c.Zones) {
 		return fmt.Errorf("%w: the collection %q has no key", ErrDamaged, c.Entry.Namespace)
 	}
-	state := &catalog.CollectionState{Collection: c.Entry, Counts: c.Counts, Sizes: c.Sizes, Reported: c.Reported}
+	state := &catalog.CollectionState{Collection: c.Entry, Counts: c.Counts, Sizes: c.Sizes, Reported: c.Reported,
+		Unindexed: c.Unindexed, IndexesKnown: c.IndexesKnown}
+	for _, lower := range c.EmptyZones {
+		key, err := c.Entry.Pattern.Key(lower)
+		if err != nil {
+			return err
+		}
+		state.EmptyZones = append(state.EmptyZones, key)
+	}
 	if c.Zones {
 		state.Zones = catalog.NewZoneSet(c.Entry.Pattern)
 	}
@@ -72,7 +82,9 @@ func (r *reader) sizes() error {
 	if err := decode(r.registry, r.payload.Bytes(), &s); err != nil {
 		return err
 	}
-	if len(s.Bytes) != len(s.Min) || len(s.Documents) != len(s.Min) {
+	extremes := len(s.First) > 0 || len(s.Last) > 0
+	if len(s.Bytes) != len(s.Min) || len(s.Documents) != len(s.Min) ||
+		extremes && (len(s.First) != len(s.Min) || len(s.Last) != len(s.Min)) {
 		return fmt.Errorf("%w: sizes of chunks without all their fields", ErrDamaged)
 	}
 	c := r.current.state
@@ -81,9 +93,26 @@ func (r *reader) sizes() error {
 		if err != nil {
 			return err
 		}
-		c.ChunkSizes = append(c.ChunkSizes, catalog.ChunkSize{Min: key, Bytes: s.Bytes[i], Documents: s.Documents[i]})
+		size := catalog.ChunkSize{Min: key, Bytes: s.Bytes[i], Documents: s.Documents[i]}
+		if extremes {
+			if size.First, err = keyOrNone(c, s.First[i]); err != nil {
+				return err
+			}
+			if size.Last, err = keyOrNone(c, s.Last[i]); err != nil {
+				return err
+			}
+		}
+		c.ChunkSizes = append(c.ChunkSizes, size)
 	}
 	return nil
+}
+
+// keyOrNone returns no key for no document.
+func keyOrNone(c *catalog.CollectionState, bound bson.Raw) (catalog.Key, error) {
+	if len(bound) == 0 {
+		return catalog.Key{}, nil
+	}
+	return c.Pattern.Key(bound)
 }
 
 // close ends the collection being read.

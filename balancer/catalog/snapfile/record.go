@@ -27,6 +27,7 @@ type head struct {
 	SettingsProblem string
 	Balancer        catalog.BalancerState
 	DeletionsKnown  bool
+	Unsharded       []catalog.UnshardedData
 	Outcomes        *catalog.Outcomes
 }
 
@@ -44,6 +45,10 @@ type collection struct {
 	Counts   map[catalog.ShardID]catalog.ChunkCount
 	Sizes    map[catalog.ShardID]catalog.ShardData
 	Reported *catalog.ReportedStatus
+
+	Unindexed    []catalog.ShardID
+	IndexesKnown bool
+	EmptyZones   []bson.Raw
 }
 
 // zone is a range of a zone.
@@ -57,6 +62,8 @@ type zone struct {
 type sizes struct {
 	Min              []bson.Raw
 	Bytes, Documents []int64
+	// First and Last are missing in old files.
+	First, Last []bson.Raw
 }
 
 const sizesInRecord = 500

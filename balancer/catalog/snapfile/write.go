@@ -72,7 +72,7 @@ func (w *writer) snapshot(p catalog.SnapshotParts) {
 	w.document(kindHead, head{
 		Source: p.Source, Time: p.Time, ClusterTime: p.ClusterTime, ClusterID: p.ClusterID,
 		Version: p.Version, Release: p.Release, Settings: p.Settings, SettingsProblem: p.SettingsProblem,
-		Balancer: p.Balancer, DeletionsKnown: p.DeletionsKnown, Outcomes: p.Outcomes,
+		Balancer: p.Balancer, DeletionsKnown: p.DeletionsKnown, Unsharded: p.Unsharded, Outcomes: p.Outcomes,
 	})
 	each(w, kindShard, p.Shards)
 	each(w, kindDatabase, p.Databases)
@@ -94,10 +94,15 @@ func (w *writer) snapshot(p catalog.SnapshotParts) {
 }
 
 func (w *writer) collection(c *catalog.CollectionState) {
-	w.document(kindCollection, collection{
+	entry := collection{
 		Entry: c.Collection, Table: c.Table != nil, Zones: c.Zones != nil,
 		Counts: c.Counts, Sizes: c.Sizes, Reported: c.Reported,
-	})
+		Unindexed: c.Unindexed, IndexesKnown: c.IndexesKnown,
+	}
+	for _, lower := range c.EmptyZones {
+		entry.EmptyZones = append(entry.EmptyZones, c.Pattern.Bound(lower))
+	}
+	w.document(kindCollection, entry)
 	for _, z := range c.Zones.Ranges() {
 		w.document(kindZone, zone{z.ID, c.Pattern.Bound(z.Min), c.Pattern.Bound(z.Max), z.Zone})
 	}
@@ -106,6 +111,7 @@ func (w *writer) collection(c *catalog.CollectionState) {
 		for _, size := range part {
 			s.Min = append(s.Min, c.Pattern.Bound(size.Min))
 			s.Bytes, s.Documents = append(s.Bytes, size.Bytes), append(s.Documents, size.Documents)
+			s.First, s.Last = append(s.First, boundOrNone(c, size.First)), append(s.Last, boundOrNone(c, size.Last))
 		}
 		w.document(kindSizes, s)
 	}
@@ -115,4 +121,12 @@ func (w *writer) collection(c *catalog.CollectionState) {
 	for page := range c.Table.Pages() {
 		w.record(kindPage, page)
 	}
+}
+
+// boundOrNone returns no document for no key.
+func boundOrNone(c *catalog.CollectionState, k catalog.Key) bson.Raw {
+	if k.IsZero() {
+		return nil
+	}
+	return c.Pattern.Bound(k)
 }

@@ -29,6 +29,9 @@ func Draw(t *rapid.T) *catalog.Snapshot {
 	}
 	for i := range rapid.IntRange(1, 4).Draw(t, "shards") {
 		shard := catalog.ShardState{Shard: catalog.Shard{ID: shardID(i), Host: "h", Draining: g.bool("draining"), State: 1}}
+		if g.bool("asked") {
+			shard.Ping, shard.Version, shard.CleanupDelay = time.Duration(i)*time.Millisecond, "8.0.4", time.Minute
+		}
 		if g.bool("zoned") {
 			shard.Zones = []string{"Z", g.text("zone")}
 		}
@@ -108,6 +111,10 @@ func (g generator) activity(p *catalog.SnapshotParts) {
 		p.Deletions = []catalog.RangeDeletion{{Shard: g.shard(shards), Namespace: "db.c0", UUID: uuid(1), Min: bound,
 			Max:     bound,
 			Pending: g.bool("pending"), Orphans: g.number("orphans"), Timestamp: g.timestamp("at")}}
+	}
+	if g.bool("switched") {
+		p.Balancer.Switched = &catalog.Switch{Time: g.time("switched at"), On: g.bool("on"), Client: "h:27017"}
+		p.Unsharded = []catalog.UnshardedData{{Database: "db", Shard: g.shard(shards), Bytes: g.number("unsharded")}}
 	}
 	if g.bool("under way") {
 		p.Migrations = []catalog.ActiveMigration{{Namespace: "db.c0", From: "s0", To: "s1", Since: g.time("since")},
@@ -204,8 +211,11 @@ func (g generator) collection(ns string, shards int) *catalog.CollectionState {
 		OrphanBytes: 9}}
 	for chunk := range c.Table.All() {
 		if g.bool("measured") {
-			c.ChunkSizes = append(c.ChunkSizes,
-				catalog.ChunkSize{Min: chunk.Min, Bytes: g.number("bytes"), Documents: g.number("documents")})
+			size := catalog.ChunkSize{Min: chunk.Min, Bytes: g.number("bytes"), Documents: g.number("documents")}
+			if g.bool("extremes") {
+				size.First, size.Last = chunk.Min, chunk.Min
+			}
+			c.ChunkSizes = append(c.ChunkSizes, size)
 		}
 	}
 	if g.bool("zones") {
@@ -215,6 +225,12 @@ func (g generator) collection(ns string, shards int) *catalog.CollectionState {
 			Zone: "Z"}); err != nil {
 			g.t.Fatal(err)
 		}
+		if g.bool("empty") {
+			c.EmptyZones = []catalog.Key{first.Min}
+		}
+	}
+	if g.bool("indexes") {
+		c.Unindexed, c.IndexesKnown = []catalog.ShardID{g.shard(shards)}, true
 	}
 	if g.bool("reported") {
 		c.Reported = &catalog.ReportedStatus{Violation: "draining", ChunkSizeMB: 0.2, RemainingChunks: -1}

@@ -47,6 +47,9 @@ const snapshotKind = "snapshot of a mock cluster"
 // WriteSnapshot writes a whole state to a file, which is replaced when all of
 // it is written. Of the header it takes the version and the time.
 func WriteSnapshot(path string, header Header, entries []Entry) error {
+	if foreign.Special(path) { // renaming would put the file in its place
+		return fmt.Errorf("snapshot %s: %w", path, foreign.ErrNotFile)
+	}
 	file, err := os.CreateTemp(filepath.Dir(path), ".snapshot-*")
 	if err != nil {
 		return fmt.Errorf("snapshot: %w", err)

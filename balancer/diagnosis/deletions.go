@@ -1,0 +1,96 @@
+package diagnosis
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/policy"
+)
+
+// cleanupDelay is how long shards keep what they gave away unless their parameter
+// orphanCleanupDelaySecs says otherwise.
+const cleanupDelay = 15 * time.Minute
+
+// leftover is a range that a shard has given away and has still documents of.
+type leftover struct {
+	catalog.RangeDeletion
+	since, due time.Time // due is zero when that is not known
+}
+
+// leftovers returns the ranges of a collection that shards have still to delete: as
+// the shards say, where the reader had a way there, else what the change log says
+// they gave away a short while ago, if they have orphans of the collection.
+func (d *Diagnosis) leftovers(c *catalog.CollectionState) (list []leftover) {
+	p := d.Parts()
+	for _, deletion := range p.Deletions {
+		if deletion.Namespace == c.Namespace {
+			one := leftover{RangeDeletion: deletion, since: time.Unix(int64(deletion.Timestamp.T), 0).UTC()}
+			if deletion.Delayed {
+				one.due = one.since.Add(d.cleanupDelayOf(deletion.Shard))
+			}
+			list = append(list, one)
+		}
+	}
+	if p.DeletionsKnown {
+		return list
+	}
+	for _, entry := range p.Changes {
+		if entry.What != whatMigration || entry.Namespace != c.Namespace || outcome(entry).Error != "" {
+			continue
+		}
+		from := told(entry, "from")
+		due := entry.Time.Add(d.cleanupDelayOf(from))
+		if c.Sizes[from].Orphans == 0 || !due.After(d.Time()) {
+			continue
+		}
+		lower, _ := entry.Detail("min").DocumentOK()
+		upper, _ := entry.Detail("max").DocumentOK()
+		list = append(list, leftover{since: entry.Time, due: due, RangeDeletion: catalog.RangeDeletion{
+			Shard: from, Namespace: c.Namespace, Min: lower, Max: upper, Orphans: c.Sizes[from].Orphans,
+		}})
+	}
+	return list
+}
+
+func (d *Diagnosis) cleanupDelayOf(id catalog.ShardID) time.Duration {
+	if shard, there := d.Shard(id); there && shard.CleanupDelay > 0 {
+		return shard.CleanupDelay
+	}
+	return cleanupDelay
+}
+
+// ofDeletions finds range deletions that the moves which would be chosen have to
+// wait for: the recipient still has documents of the range.
+func (d *Diagnosis) ofDeletions(c *catalog.CollectionState, report *policy.Report) (list []Finding) {
+	all := d.leftovers(c)
+	for move := range report.Chosen() {
+		for _, left := range all {
+			if left.Shard != move.Recipient || !overlaps(c, left.Min, left.Max, move) {
+				continue
+			}
+			f := finding(PendingDeletion, Scope{Namespace: c.Namespace, Shard: left.Shard}, fmt.Sprintf(
+				"shard %s has still to delete the documents of %s from %s to %s, and can't take that range before",
+				left.Shard, c.Namespace, Literal(left.Min), Literal(left.Max)))
+			f.Since, f.Due = left.since, left.due
+			f.Numbers = numbered("orphans", left.Orphans)
+			if !slices.ContainsFunc(list, func(have Finding) bool { return have.Sentence == f.Sentence }) {
+				list = append(list, f)
+			}
+		}
+	}
+	return list
+}
+
+// overlaps reports whether a range and that of a move have keys in common.
+func overlaps(c *catalog.CollectionState, from, to bson.Raw, move policy.Decision) bool {
+	lower, err := c.Pattern.Key(from)
+	if err != nil {
+		return false
+	}
+	upper, err := c.Pattern.Key(to)
+	return err == nil && lower.Less(move.Max) && move.Min.Less(upper)
+}

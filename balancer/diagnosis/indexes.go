@@ -1,0 +1,38 @@
+package diagnosis
+
+import (
+	"fmt"
+	"strings"
+
+	"shardsh/balancer/catalog"
+)
+
+// ofIndexes finds that shards have no index for the shard key: nothing can be
+// moved off them, and from 8.0 on the balancer switches itself off for a
+// collection whose hashed key has lost its index.
+func ofIndexes(c *catalog.CollectionState) []Finding {
+	if len(c.Unindexed) == 0 {
+		return nil
+	}
+	commands := []string{fmt.Sprintf("%s.createIndex(%s)", handle(c.Namespace), keyLiteral(c.Pattern))}
+	if c.NoBalance {
+		commands = append(commands, release(c.Namespace, HeldNoBalance))
+	}
+	f := finding(ShardKeyIndexMissing, Scope{Namespace: c.Namespace}, fmt.Sprintf(
+		"%s has no index for its shard key on %s: nothing can be moved off there",
+		c.Namespace, strings.Join(names(c.Unindexed), " ")), commands...)
+	f.Numbers = numbered("shards", int64(len(c.Unindexed)))
+	return []Finding{f}
+}
+
+// handle writes a collection as it is entered in the shell.
+func handle(ns string) string {
+	db, name, err := catalog.SplitNamespace(ns)
+	if err != nil {
+		return ns
+	}
+	return fmt.Sprintf("db.getSiblingDB(%q).getCollection(%q)", db, name)
+}
+
+// keyLiteral writes a key pattern as it is entered in the shell.
+func keyLiteral(p catalog.KeyPattern) string { return Literal(p.Doc()) }

@@ -1,0 +1,142 @@
+package diagnosis
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"shardsh/balancer/catalog"
+)
+
+// jumboShown is how many jumbo chunks of a collection a finding has commands for.
+const jumboShown = 5
+
+// ofJumbo finds chunks that are flagged jumbo.
+func ofJumbo(c *catalog.CollectionState) []Finding {
+	n := c.Count().Jumbo
+	if n == 0 {
+		return nil
+	}
+	f := finding(JumboChunks, Scope{Namespace: c.Namespace},
+		fmt.Sprintf("%s has %s the balancer does not move", c.Namespace, counted(n, "jumbo chunk")),
+		fmt.Sprintf("sh.chunks(%q, { jumbo: true })", c.Namespace))
+	f.Numbers = numbered("jumboChunks", n)
+	return []Finding{f}
+}
+
+// explainJumbo adds to the finding of jumbo chunks how large they are, as far as
+// somebody measured them, and whether and how they can be split.
+func explainJumbo(c *catalog.CollectionState, f Finding) Finding {
+	f.Commands = jumboCommands(c)
+	var measured, single, bytes, documents int64
+	for chunk, size := range jumboSizes(c) {
+		if size == nil {
+			continue
+		}
+		measured, bytes, documents = measured+1, bytes+size.Bytes, documents+size.Documents
+		if size.single() {
+			single++
+		}
+		if measured == 1 {
+			f.Sentence += fmt.Sprintf(": the one at %s on %s has %s", Literal(c.Pattern.Bound(chunk.Min)), chunk.Shard, size)
+		}
+	}
+	if measured > 0 {
+		f.Numbers = append(f.Numbers, Number{Name: "measured", Value: measured}, Number{"bytes", bytes, Bytes},
+			Number{Name: "documents", Value: documents}, Number{Name: "ofOneKey", Value: single})
+	}
+	return f
+}
+
+// jumboSize is what was measured of a jumbo chunk.
+type jumboSize struct{ catalog.ChunkSize }
+
+// single reports whether all documents of the chunk have one key: it can't be
+// split.
+func (s *jumboSize) single() bool { return !s.First.IsZero() && s.First.Equal(s.Last) }
+
+// String says how much the chunk has, and where it can be split.
+func (s *jumboSize) String() string {
+	text := fmt.Sprintf("%s in %s", bytesText(s.Bytes), counted(s.Documents, "document"))
+	switch {
+	case s.single():
+		return text + " of one key, and can't be split"
+	case !s.First.IsZero():
+		return text + ", and can be split between its first and its last key"
+	}
+	return text
+}
+
+// jumboSizes yields the jumbo chunks in key order, each with what was measured of
+// it; nil where nobody did.
+func jumboSizes(c *catalog.CollectionState) func(func(catalog.Chunk, *jumboSize) bool) {
+	return func(yield func(catalog.Chunk, *jumboSize) bool) {
+		if c.Table == nil {
+			return
+		}
+		for chunk := range c.Table.Flagged() {
+			var size *jumboSize
+			if i := slices.IndexFunc(c.ChunkSizes, func(s catalog.ChunkSize) bool { return s.Min.Equal(chunk.Min) }); i >= 0 {
+				size = &jumboSize{c.ChunkSizes[i]}
+			}
+			if !yield(chunk, size) {
+				return
+			}
+		}
+	}
+}
+
+// jumboCommands returns what would split the first jumbo chunks. One key can only
+// be split once the shard key has more fields.
+func jumboCommands(c *catalog.CollectionState) (list []string) {
+	if c.Table == nil {
+		return []string{fmt.Sprintf("sh.chunks(%q, { jumbo: true })", c.Namespace)}
+	}
+	var splits []string
+	refine := false
+	for chunk, size := range jumboSizes(c) {
+		if len(splits) == jumboShown {
+			break
+		}
+		refined := size != nil && size.single()
+		refine = refine || refined
+		splits = append(splits, splitCommand(c, chunk, refined))
+	}
+	if refine {
+		list = refineCommands(c)
+		if list == nil {
+			return []string{fmt.Sprintf("sh.reshardCollection(%q, <key>)", c.Namespace)}
+		}
+	}
+	return append(list, splits...)
+}
+
+// splitCommand splits a chunk in the middle of its data. By bounds it is found
+// whatever its keys are; those grow with a refined shard key.
+func splitCommand(c *catalog.CollectionState, chunk catalog.Chunk, refined bool) string {
+	bound := func(k catalog.Key) string {
+		text := Literal(c.Pattern.Bound(k))
+		if !refined {
+			return text
+		}
+		end := "MinKey()"
+		if k.Equal(c.Pattern.GlobalMax()) {
+			end = "MaxKey()"
+		}
+		return strings.TrimSuffix(text, "}") + `, "_id": ` + end + "}"
+	}
+	return fmt.Sprintf("db.adminCommand({ split: %q, bounds: [%s, %s] })", c.Namespace, bound(chunk.Min), bound(chunk.Max))
+}
+
+// refineCommands adds the _id to a shard key; none where it has it, or where the
+// key can't be refined.
+func refineCommands(c *catalog.CollectionState) []string {
+	if slices.Contains(c.Pattern.Fields(), "_id") || c.Pattern.HashedField() >= 0 {
+		return nil
+	}
+	key := strings.TrimSuffix(keyLiteral(c.Pattern), "}") + `, "_id": 1}`
+	return []string{
+		fmt.Sprintf("%s.createIndex(%s)", handle(c.Namespace), key),
+		fmt.Sprintf("sh.refineCollectionShardKey(%q, %s)", c.Namespace, key),
+	}
+}

@@ -1,0 +1,59 @@
+package diagnosis
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"shardsh/balancer/catalog"
+)
+
+// slowPing is how long a shard may take to answer its router before migrations
+// and whatever else goes there suffer.
+const slowPing = 250 * time.Millisecond
+
+// reach finds which nodes do not answer, or take long to.
+func (d *Diagnosis) reach() (list []Finding) {
+	if gap, found := configGap(d.Snapshot); found {
+		list = append(list, finding(ConfigUnreachable, Scope{}, "the config server does not answer: "+gap.Reason))
+	}
+	for _, shard := range d.Shards() {
+		switch {
+		case shard.Unreachable != "":
+			list = append(list, finding(ShardUnreachable, Scope{Shard: shard.ID},
+				fmt.Sprintf("shard %s does not answer: %s", shard.ID, shard.Unreachable)))
+		case shard.Ping >= slowPing:
+			f := finding(ShardSlow, Scope{Shard: shard.ID},
+				fmt.Sprintf("shard %s takes %s to answer the router", shard.ID, shard.Ping.Round(time.Millisecond)))
+			f.Numbers = numbered("milliseconds", shard.Ping.Milliseconds())
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// configGap returns why the config server's own collections could not be read,
+// when nobody answered there.
+func configGap(s *catalog.Snapshot) (catalog.Gap, bool) {
+	gaps := s.Parts().Source.Gaps
+	i := slices.IndexFunc(gaps, func(g catalog.Gap) bool { return g.Down && (g.What == "shards" || g.What == "settings") })
+	if i < 0 {
+		return catalog.Gap{}, false
+	}
+	return gaps[i], true
+}
+
+// reader finds what the reader of the Snapshot could not get. Of what was not
+// got because a node does not answer that is told once, as a finding of its own.
+func (d *Diagnosis) reader() (list []Finding) {
+	_, told := configGap(d.Snapshot)
+	told = told || slices.ContainsFunc(d.Shards(), func(s catalog.ShardState) bool { return s.Unreachable != "" })
+	for _, gap := range d.Parts().Source.Gaps {
+		if gap.Down && told {
+			continue
+		}
+		list = append(list, finding(NotRead, Scope{Shard: gap.Shard, Namespace: gap.Namespace},
+			gap.What+" could not be read: "+gap.Reason))
+	}
+	return list
+}

@@ -1,0 +1,90 @@
+package diagnosis
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/policy"
+)
+
+// Spread is how a collection lies over the shards of a zone, as its release
+// compares them: by bytes since 6.0, by chunks before.
+type Spread struct {
+	Zone string `json:"zone,omitzero"` // empty for keys in none
+	Unit Unit   `json:"unit,omitzero"`
+	// Ideal is what each shard has when they are even, Threshold the difference
+	// from which on data moves; 0 where it depends on the round.
+	Ideal     int64 `json:"ideal"`
+	Threshold int64 `json:"threshold,omitzero"`
+	// Shards are those of the zone, the farthest from the ideal first.
+	Shards []Share `json:"shards"`
+}
+
+// Share is what one shard has.
+type Share struct {
+	Shard    catalog.ShardID `json:"shard"`
+	Bytes    int64           `json:"bytes"`
+	Chunks   int64           `json:"chunks"`
+	Draining bool            `json:"draining,omitzero"`
+	// Over is how much it has above the ideal, in the Spread's unit.
+	Over int64 `json:"over"`
+}
+
+// Spreads returns how a collection lies over the shards of each of its zones. It
+// is nothing for shards that nobody measured.
+func Spreads(s *catalog.Snapshot, c *catalog.CollectionState) (list []Spread) {
+	if len(c.Sizes) == 0 {
+		return nil
+	}
+	names := c.Zones.Names()
+	if !slices.Contains(names, catalog.NoZone) {
+		names = append([]string{catalog.NoZone}, names...)
+	}
+	for _, zone := range names {
+		one := Spread{Zone: zone, Unit: Bytes}
+		if policy.RulesOf(s.Release()) != policy.RulesDataSize {
+			one.Unit = Count
+		} else {
+			one.Threshold = 3 * c.DataSizes(s.Settings().MaxChunkSizeBytes).MaxChunkSizeBytes
+		}
+		if one.fill(s, c); len(one.Shards) > 1 {
+			list = append(list, one)
+		}
+	}
+	return list
+}
+
+func (sp *Spread) fill(s *catalog.Snapshot, c *catalog.CollectionState) {
+	var total int64
+	for _, shard := range s.Shards() {
+		data, known := s.Owned(c, shard)
+		if !known || sp.Zone != catalog.NoZone && !shard.HasZone(sp.Zone) {
+			continue
+		}
+		share := Share{Shard: shard.ID, Bytes: data.Bytes, Chunks: c.CountOn(shard.ID).Chunks, Draining: shard.Draining}
+		sp.Shards, total = append(sp.Shards, share), total+sp.of(share)
+	}
+	sp.Ideal = total / max(1, int64(len(sp.Shards))) // shards that drain count, as in rounds
+	for i := range sp.Shards {
+		share := &sp.Shards[i]
+		if share.Over = sp.of(*share); !share.Draining {
+			share.Over -= sp.Ideal
+		}
+	}
+	slices.SortFunc(sp.Shards, func(a, b Share) int {
+		return cmp.Or(cmp.Compare(distance(b.Over), distance(a.Over)), cmp.Compare(b.Over, a.Over),
+			strings.Compare(string(a.Shard), string(b.Shard)))
+	})
+}
+
+// of returns what a share has in the Spread's unit.
+func (sp *Spread) of(share Share) int64 {
+	if sp.Unit == Count {
+		return share.Chunks
+	}
+	return share.Bytes
+}
+
+func distance(n int64) int64 { return max(n, -n) }

@@ -1,0 +1,40 @@
+package diagnosis
+
+import (
+	"fmt"
+
+	"shardsh/balancer/catalog"
+)
+
+// unsharded finds that data which is not sharded makes shards differ: the
+// balancer neither counts nor moves it. It is told from the threshold of a
+// sharded collection on.
+func (d *Diagnosis) unsharded() []Finding {
+	of := d.Parts().Unsharded
+	bytes := map[catalog.ShardID]int64{}
+	for _, u := range of {
+		bytes[u.Shard] += u.Bytes
+	}
+	has := spread{}
+	for _, shard := range d.Shards() {
+		has.add(shard.ID, bytes[shard.ID])
+	}
+	if len(of) == 0 || !has.uneven() || has.most-has.least < 3*d.Settings().MaxChunkSizeBytes {
+		return nil
+	}
+	var largest catalog.UnshardedData
+	for _, u := range of {
+		if u.Shard == has.fullest && u.Bytes > largest.Bytes {
+			largest = u
+		}
+	}
+	command := fmt.Sprintf("sh.movePrimary(%q, %q)", largest.Database, string(has.emptiest))
+	if d.Release().AtLeast(catalog.Release80) {
+		command = fmt.Sprintf("sh.moveCollection(%q, %q)", largest.Database+".<collection>", string(has.emptiest))
+	}
+	f := finding(UnshardedData, Scope{Shard: has.fullest}, fmt.Sprintf(
+		"shard %s has %s that are not sharded, %s of them in the database %s, and %s has %s: the balancer doesn't count them",
+		has.fullest, bytesText(has.most), bytesText(largest.Bytes), largest.Database, has.emptiest, bytesText(has.least)), command)
+	f.Numbers = []Number{{"most", has.most, Bytes}, {"least", has.least, Bytes}}
+	return []Finding{f}
+}

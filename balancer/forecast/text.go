@@ -1,0 +1,146 @@
+package forecast
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/plan"
+)
+
+// Latest returns the end of the range as a time of the cluster.
+func (f Forecast) Latest() time.Time { return f.At.Add(f.High) }
+
+// Headline returns the forecast in one line, without a full stop.
+func (f Forecast) Headline() string {
+	switch {
+	case f.Done:
+		return f.goal() + ": nothing is left to do"
+	case !f.Never:
+		return fmt.Sprintf("%s in %s: done by %s%s", f.goal(), f.Range(), dateText(f.Latest(), f.At), f.proviso())
+	}
+	text := "not " + f.goal() + " as things stand"
+	if f.Left > 0 {
+		text += fmt.Sprintf(", %s would stay", counted(f.Left, "chunk"))
+	}
+	if len(f.Because) > 0 {
+		text += ": " + f.Because[0].Sentence
+	} else {
+		text += ": the balancer's window never opens"
+	}
+	switch {
+	case f.High == 0:
+		return text
+	case f.IfOn:
+		return fmt.Sprintf("%s; switched on now it would take %s", text, f.Range())
+	}
+	return fmt.Sprintf("%s; what the balancer can move takes it %s", text, f.Range())
+}
+
+// Range returns the times in words: 3 h 20 min to 5 h, likely 4 h.
+func (f Forecast) Range() string {
+	low, likely, high := Span(f.Low), Span(f.Likely), Span(f.High)
+	if low == high {
+		return "about " + likely
+	}
+	return fmt.Sprintf("%s to %s, likely %s", low, high, likely)
+}
+
+// goal returns the goal as a state of what it is about.
+func (f Forecast) goal() string {
+	const named = 3
+	of := strings.Join(f.Goal.Namespaces, ", ")
+	if n := len(f.Goal.Namespaces); n > named {
+		of = counted(n, "collection")
+	}
+	if of != "" {
+		of += " "
+	}
+	switch f.Goal.Kind {
+	case plan.Drain:
+		if of != "" {
+			of = " of " + strings.TrimSpace(of)
+		}
+		return fmt.Sprintf("shard %s empty%s", f.Goal.Shard, of)
+	case plan.Zones:
+		return of + "in the zones"
+	case plan.Defragment:
+		return of + "defragmented"
+	}
+	return of + "balanced"
+}
+
+// proviso returns what has to stay as it is.
+func (f Forecast) proviso() string {
+	if f.Windowed {
+		return ", if the window stays"
+	}
+	return ""
+}
+
+// dateText returns a time as people write it, with its year where that is another.
+func dateText(at, now time.Time) string {
+	if at.Year() != now.Year() {
+		return at.Format("Mon 2 Jan 2006 15:04 MST")
+	}
+	return at.Format("Mon 2 Jan 15:04 MST")
+}
+
+// Text returns the forecast with its basis, in lines.
+func (f Forecast) Text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s.\n", f.Headline())
+	if len(f.Because) > 0 {
+		b.WriteString("\nBecause\n")
+		for _, x := range f.Because {
+			fmt.Fprintf(&b, "  %s (%s)\n", x.Text(), x.Code)
+		}
+	}
+	if f.Done {
+		return b.String()
+	}
+	b.WriteString("\nBasis\n")
+	for _, line := range f.Basis {
+		fmt.Fprintf(&b, "  %s\n", line)
+	}
+	return b.String()
+}
+
+// MarshalJSON returns the forecast as an object, with its times in milliseconds
+// and as dates, and its headline.
+func (f Forecast) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Headline string              `json:"headline"`
+		Goal     plan.Goal           `json:"goal"`
+		At       time.Time           `json:"at"`
+		Done     bool                `json:"done"`
+		Never    bool                `json:"never"`
+		IfOn     bool                `json:"ifSwitchedOn"`
+		Low      int64               `json:"lowMS"`
+		Likely   int64               `json:"likelyMS"`
+		High     int64               `json:"highMS"`
+		Earliest time.Time           `json:"earliest"`
+		Expected time.Time           `json:"expected"`
+		Latest   time.Time           `json:"latest"`
+		Moves    int                 `json:"moves"`
+		Bytes    int64               `json:"bytes"`
+		Left     int                 `json:"left"`
+		Windowed bool                `json:"windowed"`
+		Because  []diagnosis.Finding `json:"because"`
+		Basis    []string            `json:"basis"`
+	}{
+		f.Headline(), f.Goal, f.At, f.Done, f.Never, f.IfOn,
+		f.Low.Milliseconds(), f.Likely.Milliseconds(), f.High.Milliseconds(),
+		f.At.Add(f.Low), f.At.Add(f.Likely), f.Latest(), f.Moves, f.Bytes, f.Left, f.Windowed,
+		append([]diagnosis.Finding{}, f.Because...), append([]string{}, f.Basis...),
+	})
+}
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

@@ -1,0 +1,145 @@
+package live
+
+import (
+	"context"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+)
+
+// How much a reading for an explanation looks into collections. What is beyond
+// is not known.
+const (
+	probedChunks = 10 // jumbo ones, of each collection
+	probedZones  = 50 // ranges, of each collection
+	probedDocs   = 1_000_000
+	probedBases  = 200 // databases
+)
+
+// causes reads what only explanations need: the indexes of shard keys, what jumbo
+// chunks and ranges of zones hold, and how much data is not sharded.
+func (r *reading) causes(ctx context.Context) error {
+	if !r.options.Causes {
+		return nil
+	}
+	err := inParallel(ctx, r.options.Parallel, r.parts.Collections,
+		func(ctx context.Context, c *catalog.CollectionState) error {
+			if c.Unsplittable || c.Table == nil {
+				return nil
+			}
+			for _, probe := range []struct {
+				what string
+				look func(context.Context, *catalog.CollectionState) error
+			}{{"indexes", r.indexes}, {"jumbo chunks", r.jumboChunks}, {"ranges of zones", r.zoneContents}} {
+				err := probe.look(ctx, c)
+				if err := r.part(ctx, catalog.Gap{What: probe.what, Namespace: c.Namespace}, err); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	if err != nil {
+		return err
+	}
+	return r.part(ctx, catalog.Gap{What: "unsharded data"}, r.unsharded(ctx))
+}
+
+// indexes finds shards that have chunks of a collection and no index that begins
+// with its shard key: nothing can be moved off them.
+func (r *reading) indexes(ctx context.Context, c *catalog.CollectionState) error {
+	db, name, err := catalog.SplitNamespace(c.Namespace)
+	if err != nil {
+		return err
+	}
+	cursor, err := r.client.Database(db).Collection(name).Aggregate(ctx, bson.A{
+		bson.D{{Key: "$indexStats", Value: bson.D{}}},
+		bson.D{{Key: "$project", Value: bson.D{{Key: "shard", Value: 1}, {Key: "key", Value: 1},
+			{Key: "spec.partialFilterExpression", Value: 1}, {Key: "spec.sparse", Value: 1}}}},
+	})
+	if err != nil {
+		return err
+	}
+	var usable, asked []catalog.ShardID
+	err = each(ctx, cursor, func(doc bson.Raw) error {
+		id := catalog.ShardID(text(doc, "shard"))
+		asked = append(asked, id)
+		partial, _ := doc.Lookup("spec", "partialFilterExpression").DocumentOK()
+		if partial == nil && !isSet(doc.Lookup("spec", "sparse")) && beginsWith(document(doc, "key"), c.Pattern.Doc()) {
+			usable = append(usable, id)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	c.IndexesKnown = true
+	for _, id := range c.Owners() {
+		// Every collection has an index for its _id: a shard that told of none was
+		// not asked.
+		if slices.Contains(asked, id) && !slices.Contains(usable, id) {
+			c.Unindexed = append(c.Unindexed, id)
+		}
+	}
+	return nil
+}
+
+// beginsWith reports whether the first fields of an index are those of a key.
+func beginsWith(index, key bson.Raw) bool {
+	want, err := key.Elements()
+	have, failed := index.Elements()
+	if err != nil || failed != nil || len(have) < len(want) {
+		return false
+	}
+	for i := range want {
+		if want[i].Key() != have[i].Key() || kindOf(want[i].Value()) != kindOf(have[i].Value()) {
+			return false
+		}
+	}
+	return true
+}
+
+// kindOf is what a field of an index is: "hashed" and the like, or ordered.
+func kindOf(v bson.RawValue) string {
+	kind, _ := v.StringValueOK()
+	return kind
+}
+
+// unsharded sums up what shards have of collections that are not sharded: all
+// that they have of a database, without what is sharded.
+func (r *reading) unsharded(ctx context.Context) error {
+	if slices.ContainsFunc(r.gaps, func(g catalog.Gap) bool { return g.What == "sizes" }) ||
+		len(r.parts.Databases) > probedBases {
+		return nil
+	}
+	type place struct {
+		database string
+		shard    catalog.ShardID
+	}
+	sharded := map[place]int64{}
+	for _, c := range r.parts.Collections {
+		db, _, err := catalog.SplitNamespace(c.Namespace)
+		if err != nil || c.Unsplittable {
+			continue
+		}
+		for id, data := range c.Sizes {
+			sharded[place{db, id}] += data.Bytes + data.OrphanBytes
+		}
+	}
+	list := []catalog.UnshardedData{}
+	for _, d := range r.parts.Databases {
+		reply, err := r.client.Database(d.Name).RunCommand(ctx, bson.D{{Key: "dbStats", Value: 1}}).Raw()
+		if err != nil {
+			return err
+		}
+		for _, s := range r.parts.Shards {
+			n := integer(document(reply, "raw"), s.Host, "dataSize") - sharded[place{d.Name, s.ID}]
+			if n > 0 {
+				list = append(list, catalog.UnshardedData{Database: d.Name, Shard: s.ID, Bytes: n})
+			}
+		}
+	}
+	r.parts.Unsharded = list
+	return nil
+}

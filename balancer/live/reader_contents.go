@@ -1,0 +1,106 @@
+package live
+
+import (
+	"context"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"shardsh/balancer/catalog"
+)
+
+// jumboChunks measures chunks that are flagged jumbo, and looks for the first and
+// the last key in them: a chunk of one key can't be split.
+func (r *reading) jumboChunks(ctx context.Context, c *catalog.CollectionState) error {
+	n := 0
+	for chunk := range c.Table.Flagged() {
+		if n++; n > probedChunks {
+			return nil
+		}
+		documents, bytes, err := r.rangeSize(ctx, c, chunk.Min, chunk.Max, probedDocs)
+		if err != nil {
+			return err
+		}
+		size := catalog.ChunkSize{Min: chunk.Min, Bytes: bytes, Documents: documents}
+		if size.First, err = r.extreme(ctx, c, chunk, 1); err != nil {
+			return err
+		}
+		if size.Last, err = r.extreme(ctx, c, chunk, -1); err != nil {
+			return err
+		}
+		c.ChunkSizes = append(c.ChunkSizes, size)
+	}
+	return nil
+}
+
+// zoneContents looks for ranges of zones without a document.
+func (r *reading) zoneContents(ctx context.Context, c *catalog.CollectionState) error {
+	ranges := c.Zones.Ranges()
+	for _, z := range ranges[:min(len(ranges), probedZones)] {
+		documents, _, err := r.rangeSize(ctx, c, z.Min, z.Max, 1)
+		if err != nil {
+			return err
+		}
+		if documents == 0 {
+			c.EmptyZones = append(c.EmptyZones, z.Min)
+		}
+	}
+	return nil
+}
+
+// rangeSize asks how much lies in a range, and has the servers stop counting at
+// some documents.
+func (r *reading) rangeSize(
+	ctx context.Context, c *catalog.CollectionState, lower, upper catalog.Key, most int64,
+) (documents, bytes int64, err error) {
+	reply, err := r.run(ctx, bson.D{
+		{Key: "dataSize", Value: c.Namespace}, {Key: "keyPattern", Value: c.Pattern.Doc()},
+		{Key: "min", Value: c.Pattern.Bound(lower)}, {Key: "max", Value: c.Pattern.Bound(upper)},
+		{Key: "estimate", Value: true}, {Key: "maxObjects", Value: most},
+	})
+	if err != nil {
+		return 0, 0, err
+	}
+	return integer(reply, "numObjects"), integer(reply, "size"), nil
+}
+
+// extreme returns the first key of a chunk's documents, or the last one; none
+// where it has none that can be read.
+func (r *reading) extreme(
+	ctx context.Context, c *catalog.CollectionState, chunk catalog.Chunk, direction int,
+) (catalog.Key, error) {
+	db, name, err := catalog.SplitNamespace(c.Namespace)
+	if err != nil {
+		return catalog.Key{}, err
+	}
+	var order, fields bson.D
+	elements, err := c.Pattern.Doc().Elements()
+	if err != nil {
+		return catalog.Key{}, err
+	}
+	for _, e := range elements {
+		fields = append(fields, bson.E{Key: e.Key(), Value: 1})
+	}
+	fields = append(fields, bson.E{Key: "_id", Value: 0})
+	for _, e := range elements {
+		if e.Key() == "_id" {
+			fields = fields[:len(fields)-1]
+		}
+		if kindOf(e.Value()) != "" { // a hash has no order that find knows
+			return catalog.Key{}, nil
+		}
+		order = append(order, bson.E{Key: e.Key(), Value: direction})
+	}
+	cursor, err := r.client.Database(db).Collection(name).Find(ctx, bson.D{}, options.Find().
+		SetMin(c.Pattern.Bound(chunk.Min)).SetMax(c.Pattern.Bound(chunk.Max)).SetHint(c.Pattern.Doc()).
+		SetProjection(fields).SetSort(order).SetLimit(1))
+	if err != nil {
+		return catalog.Key{}, err
+	}
+	var key catalog.Key
+	err = each(ctx, cursor, func(doc bson.Raw) error {
+		key, err = c.Pattern.DocumentKey(doc)
+		return err
+	})
+	return key, err
+}

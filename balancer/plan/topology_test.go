@@ -1,0 +1,86 @@
+package plan_test
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+
+	"shardsh/balancer/catalog"
+)
+
+// object is one of a topology file.
+type object map[string]any
+
+// randomTopology describes a cluster that is out of balance: one to three
+// collections, with zones whose bounds may lie inside of chunks, draining shards,
+// jumbo chunks, collections that are left alone. All chunks of a collection hold the
+// same, less than a chunk size or more. In half of the clusters shards differ a
+// little; in the others ties are many, which lots decide.
+func randomTopology(r *rand.Rand, release catalog.Release) string {
+	shards := 3 + r.IntN(4)
+	zones := []string{"A", "B"}[:r.IntN(3)]
+	top := object{
+		"settings":  object{"balancer": object{"stopped": true}},
+		"databases": []object{{"name": "db", "primary": "s1"}},
+	}
+	var list []object
+	for i := range shards {
+		o := object{"id": "s" + string(rune('0'+i))}
+		if len(zones) > 0 && (i < len(zones) || r.IntN(2) == 0) {
+			o["zones"] = []string{zones[i%len(zones)]}
+		}
+		if i == shards-1 && r.IntN(3) == 0 {
+			o["draining"] = true
+		}
+		list = append(list, o)
+	}
+	top["shards"] = list
+	var colls []object
+	for _, ns := range []string{"db.a", "db.b", "db.c"}[:1+r.IntN(3)] {
+		colls = append(colls, randomCollection(r, ns, shards, zones, release))
+	}
+	top["collections"] = colls
+	text, err := json.Marshal(top)
+	if err != nil {
+		panic(err) // there is nothing in it that can't be marshaled
+	}
+	return string(text)
+}
+
+func randomCollection(r *rand.Rand, ns string, shards int, zones []string, release catalog.Release) object {
+	n := 10 + r.IntN(50)
+	documents := []int{20_000, 100_000, 160_000, 500_000}[r.IntN(4)] // of 1 KiB: up to 4 chunk sizes
+	spread := 7_919 * r.IntN(2)
+	jumbo := r.IntN(3) == 0
+	var chunks []object
+	for i := range n {
+		shard := max(0, r.IntN(2*shards)-shards) // the first one has half of the chunks
+		holds := documents + spread*shard
+		o := object{"shard": "s" + string(rune('0'+shard)), "bytes": 1024 * holds, "docs": holds}
+		if i < n-1 {
+			o["max"] = object{"x": 1000 * (i + 1)}
+		}
+		if jumbo && r.IntN(8) == 0 {
+			o["jumbo"] = true
+		}
+		chunks = append(chunks, o)
+	}
+	coll := object{"ns": ns, "key": object{"x": 1}, "chunks": chunks, "noBalance": r.IntN(8) == 0}
+	if release.BalancesBySize() && r.IntN(2) == 0 {
+		coll["chunkSizeMB"] = []int{64, 100, 256}[r.IntN(3)]
+	}
+	var ranges []object
+	at := 0
+	for _, zone := range zones {
+		at += 1000 * r.IntN(5)
+		if r.IntN(2) == 0 {
+			at += 300
+		}
+		upper := at + 500*(1+r.IntN(20))
+		ranges = append(ranges, object{"zone": zone, "min": object{"x": at}, "max": object{"x": upper}})
+		at = upper
+	}
+	if r.IntN(2) == 0 && len(ranges) > 0 {
+		coll["zones"] = ranges
+	}
+	return coll
+}

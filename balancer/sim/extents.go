@@ -1,0 +1,147 @@
+package sim
+
+import (
+	"iter"
+	"math"
+
+	"github.com/tidwall/btree"
+
+	"shardsh/balancer/catalog"
+)
+
+// extent is data that lie evenly between two keys. The chunks of the snapshot are
+// an extent each, whatever becomes of them; only what moves is cut, at the bounds
+// of what moves.
+type extent struct {
+	min, max catalog.Key
+	Amount
+}
+
+// cut splits an extent at a key; either part may be empty.
+func (e extent) cut(p catalog.KeyPattern, at catalog.Key) (before, after extent) {
+	switch {
+	case at.Compare(e.min) <= 0:
+		return extent{}, e
+	case at.Compare(e.max) >= 0:
+		return e, extent{}
+	}
+	f := p.Fraction(e.min, e.max, at)
+	before, after = e, e
+	before.max, after.min = at, at
+	before.Amount = e.part(f)
+	after.Amount = e.minus(before.Amount)
+	return before, after
+}
+
+// extents are those of a collection: of the chunks that are not in cut they are
+// the chunks of the snapshot.
+type extents struct {
+	first   *catalog.RoutingTable
+	initial func(catalog.Chunk) Amount
+	cut     map[catalog.Key]bool // by lower bound of the chunk
+	pieces  *btree.BTreeG[extent]
+}
+
+func newExtents(first *catalog.RoutingTable, initial func(catalog.Chunk) Amount) *extents {
+	less := func(a, b extent) bool { return a.min.Less(b.min) }
+	return &extents{
+		first: first, initial: initial, cut: map[catalog.Key]bool{},
+		pieces: btree.NewBTreeGOptions(less, btree.Options{NoLocks: true}),
+	}
+}
+
+// inside visits the extents, and parts of extents, of a range, in key order.
+func (x *extents) inside(lower, upper catalog.Key) iter.Seq[extent] {
+	p := x.first.Pattern()
+	return func(yield func(extent) bool) {
+		clipped := func(e extent) bool {
+			_, e = e.cut(p, lower)
+			e, _ = e.cut(p, upper)
+			return e == (extent{}) || yield(e)
+		}
+		for chunk := range x.first.Overlapping(lower, upper) {
+			if !x.cut[chunk.Min] {
+				if !clipped(extent{chunk.Min, chunk.Max, x.initial(chunk)}) {
+					return
+				}
+				continue
+			}
+			for e := range x.piecesOf(chunk, lower) {
+				if !e.min.Less(upper) {
+					break
+				}
+				if !clipped(e) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// piecesOf visits the pieces of a chunk of the snapshot from the one that a key is in.
+func (x *extents) piecesOf(chunk catalog.Chunk, from catalog.Key) iter.Seq[extent] {
+	return func(yield func(extent) bool) {
+		if from.Less(chunk.Min) {
+			from = chunk.Min
+		}
+		first := extent{min: from}
+		x.pieces.Descend(first, func(e extent) bool {
+			first = e
+			return false
+		})
+		x.pieces.Ascend(first, func(e extent) bool { return e.min.Less(chunk.Max) && yield(e) })
+	}
+}
+
+// sum returns what a range holds.
+func (x *extents) sum(lower, upper catalog.Key) (sum Amount) {
+	for e := range x.inside(lower, upper) {
+		sum = sum.plus(e.Amount)
+	}
+	return sum
+}
+
+// after returns a key of a range with so many documents of it before.
+func (x *extents) after(lower, upper catalog.Key, documents int64) (catalog.Key, bool) {
+	for e := range x.inside(lower, upper) {
+		if e.Documents <= documents {
+			documents -= e.Documents
+			continue
+		}
+		return x.first.Pattern().Between(e.min, e.max, float64(documents)/float64(e.Documents))
+	}
+	return catalog.Key{}, false
+}
+
+// cutAt makes a key a bound of extents.
+func (x *extents) cutAt(key catalog.Key) {
+	p := x.first.Pattern()
+	if !key.Less(p.GlobalMax()) {
+		return
+	}
+	chunk := x.first.Find(key)
+	if chunk.Min.Equal(key) {
+		return
+	}
+	whole := extent{chunk.Min, chunk.Max, Amount{}}
+	if x.cut[chunk.Min] {
+		for e := range x.piecesOf(chunk, key) {
+			whole = e
+			break
+		}
+	} else {
+		whole.Amount = x.initial(chunk)
+		x.cut[chunk.Min] = true
+	}
+	before, after := whole.cut(p, key)
+	for _, e := range []extent{before, after} {
+		if e != (extent{}) {
+			x.pieces.Set(e)
+		}
+	}
+}
+
+// part returns a fraction of an amount, whole documents.
+func (a Amount) part(f float64) Amount {
+	return Amount{int64(math.Round(f * float64(a.Documents))), int64(math.Round(f * float64(a.Bytes)))}
+}

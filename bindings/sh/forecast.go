@@ -1,0 +1,64 @@
+package sh
+
+import (
+	"encoding/json"
+	"time"
+
+	"shardsh/balancer/forecast"
+	"shardsh/balancer/live"
+
+	"github.com/dop251/goja"
+)
+
+// shardForecastMethods() say how long things take.
+func shardForecastMethods() []helper {
+	return []helper{
+		{"forecast", "ns?:string|object options?:object{goal,timeZone,seed}", checked(shForecast),
+			"Says how long the balancer takes, as a range with its basis: for a collection, [collections] or all; {goal} is " +
+				"balance, {drain: shard}, zones or defragment."},
+	}
+}
+
+// shForecast returns a forecast, which is printed as the text of "shardsh
+// forecast".
+func shForecast(c *call, sh *Helpers) goja.Value {
+	options := c.forecastOptions()
+	f, err := forecast.Of(sh.snapshot(live.ReaderOptions{}), options)
+	if err != nil {
+		sh.throwUnknown(err)
+	}
+	return c.s.shown(datesOf(f), f.Text())
+}
+
+// forecastOptions reads the arguments: what to ask about, or nothing, and options.
+func (c *call) forecastOptions() forecast.Options {
+	names, at := c.namespacesArgument("forecast")
+	given := c.options("forecast", at)
+	o := forecast.Options{Goal: c.goalOption(given), Seed: uint64(given.count("seed"))}
+	o.Goal.Namespaces = names
+	if name := given.text("timeZone"); name != "" {
+		in, err := time.LoadLocation(name)
+		if err != nil {
+			given.refuse("timeZone", `a name such as "Europe/Berlin" or "UTC"`, c.s.Display.Inspect(given.get("timeZone")))
+		}
+		o.Location = in
+	}
+	return o
+}
+
+// datesOf returns the JSON form of a forecast, with its dates as those of extended
+// JSON: scripts have them as Date.
+func datesOf(f forecast.Forecast) any {
+	var fields map[string]any
+	text, err := json.Marshal(f)
+	if err == nil {
+		err = json.Unmarshal(text, &fields)
+	}
+	if err != nil {
+		return f // whose form says the same
+	}
+	for _, name := range []string{"at", "earliest", "expected", "latest"} {
+		fields[name] = map[string]any{"$date": fields[name]}
+	}
+	return fields
+}

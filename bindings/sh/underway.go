@@ -1,0 +1,90 @@
+package sh
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/dop251/goja"
+
+	"shardsh/balancer/catalog"
+	"shardsh/bindings/display"
+	"shardsh/bindings/plaintext"
+	"shardsh/bindings/script"
+)
+
+// reshardingText says how far a change of a whole collection is.
+func reshardingText(r catalog.ActiveResharding, now time.Time) string {
+	parts := []string{r.Kind + " of " + r.Namespace}
+	if r.State != "" {
+		parts[0] += ": " + r.State
+	}
+	if r.TotalBytes > 0 {
+		parts = append(parts, fmt.Sprintf("%s of about %s copied",
+			plaintext.SizeText(float64(r.CopiedBytes)), plaintext.SizeText(float64(r.TotalBytes))))
+	}
+	if r.Remaining > 0 {
+		parts = append(parts, display.DurationText(r.Remaining)+" to go")
+	}
+	if !r.Since.IsZero() {
+		parts = append(parts, "for "+display.DurationText(now.Sub(r.Since)))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// movingText says what a migration moves.
+func movingText(m catalog.ActiveMigration, now time.Time) string {
+	text := m.Namespace
+	if m.From != "" {
+		text += fmt.Sprintf(" from %s to %s", m.From, m.To)
+	}
+	if len(m.Min) > 0 {
+		text += fmt.Sprintf(" (%s to %s)", bound(m.Min), bound(m.Max))
+	}
+	if !m.Since.IsZero() {
+		text += ", for " + display.DurationText(now.Sub(m.Since))
+	}
+	return text
+}
+
+// underWayLines show all that moves now.
+func underWayLines(t *display.Tables, p catalog.SnapshotParts) {
+	for _, r := range p.Reshardings {
+		t.Line("under way", reshardingText(r, p.Time))
+	}
+	for _, m := range p.Migrations {
+		t.Line("moving now", movingText(m, p.Time))
+	}
+}
+
+// activeReshardings shows changes of whole collections that are under way.
+func (s *Host) activeReshardings(list []catalog.ActiveResharding) *goja.Object {
+	items := make([]any, len(list))
+	for i, r := range list {
+		o := s.JS.NewObject("ns", r.Namespace, "command", r.Kind, "phase", r.State, "since", s.timeOrNull(r.Since))
+		if r.TotalBytes > 0 {
+			script.Must(o.Set("copiedBytes", r.CopiedBytes))
+			script.Must(o.Set("totalBytes", r.TotalBytes))
+		}
+		if r.Remaining > 0 {
+			script.Must(o.Set("remainingMS", r.Remaining.Milliseconds()))
+		}
+		items[i] = o
+	}
+	return s.JS.Runtime.NewArray(items...)
+}
+
+// activeMigrations shows migrations that are under way.
+func (s *Host) activeMigrations(list []catalog.ActiveMigration) *goja.Object {
+	items := make([]any, len(list))
+	for i, m := range list {
+		o := s.JS.NewObject("ns", m.Namespace)
+		if m.From != "" {
+			script.Must(o.Set("from", string(m.From)))
+			script.Must(o.Set("to", string(m.To)))
+		}
+		script.Must(o.Set("since", s.timeOrNull(m.Since)))
+		items[i] = o
+	}
+	return s.JS.Runtime.NewArray(items...)
+}

@@ -1,0 +1,177 @@
+package bindings
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/wire"
+)
+
+func atPrompt(cfg *Config) { cfg.Interactive, cfg.Terminal = true, true }
+
+// many makes collections shop.c00 and so on, all balanced but the last one.
+func many(t *testing.T, n int) *connected {
+	t.Helper()
+	c := onMock(t, mock.Config{Seed: 7}, atPrompt)
+	out, failed := c.show(fmt.Sprintf(`sh.stopBalancer(); sh.enableSharding("shop", "shard0");
+for (let i = 0; i < %[1]d; i++) sh.shardCollection("shop.c" + String(i).padStart(2, "0"), { k: 1 });
+sh.splitAt("shop.c%02[2]d", { k: 0 }); mock.fill("shop.c%02[2]d", { bytes: "9GB" }); 0`, n, n-1))
+	if failed {
+		t.Fatal(out)
+	}
+	return c
+}
+
+// However many collections are balanced, the one that is not comes first.
+func TestTheBadCollectionIsNeverHidden(t *testing.T) {
+	c := many(t, 31)
+	for _, tc := range []struct {
+		input         string
+		before, after string // the bad one
+		absent        string
+	}{
+		{"sh.balancerSummary()", "Collections\n  collection  balanced", "and 30 collections balanced: 30 chunks", "shop.c00"},
+		{"sh.status()", "shop.c30\n", "And 30 collections balanced: 30 chunks", "shop.c00"},
+	} {
+		got, failed := c.show(tc.input)
+		bad := regexp.MustCompile(`shop\.c30(\s+NO|\n\s+shard key.*\n\s+balanced\s+NO), chunksImbalance`).FindStringIndex(got)
+		before, after := strings.Index(got, tc.before), strings.Index(got, tc.after)
+		if failed || bad == nil || before < 0 || before > bad[0] || after < bad[1] || strings.Contains(got, tc.absent) {
+			t.Errorf("%s shows\n%s", tc.input, got)
+		}
+	}
+	run(t, c, step{"sh.balancerSummary().collections.length", "31"})
+}
+
+// As long as all fit a screen, all have a row; and more than a screen of bad ones
+// have all of theirs.
+func TestCollectionsOfASummary(t *testing.T) {
+	if got, _ := many(t, 5).show("sh.balancerSummary()"); !strings.Contains(got, "shop.c00") || strings.Contains(got, "and 4") {
+		t.Errorf("a few collections:\n%s", got)
+	}
+	c := connect(t, onTerminal)
+	for i := range 25 {
+		c.fixture.data["config.collections"] = append(c.fixture.data["config.collections"],
+			mustMarshal(bsonD(field("_id", fmt.Sprintf("app.more%d", i)), field("key", bsonD(field("k", int32(1)))),
+				field("uuid", bson.Binary{Subtype: 4, Data: []byte(fmt.Sprintf("%016d", i))}), field("timestamp", bson.Timestamp{T: 5}))))
+	}
+	for input, shown := range map[string]string{
+		"sh.balancerSummary()": `(?m)^  app\.more\d+ +NO`, "sh.status()": `(?m)^(  app\.more\d+ +NO|app\.more\d+$)`,
+	} {
+		got, failed := c.show(input)
+		if n := len(regexp.MustCompile(shown).FindAllString(got, -1)); failed || n != 25 {
+			t.Errorf("%s shows %d of 25\n%s", input, n, got)
+		}
+	}
+}
+
+// Shards are sorted by what they have, and how even they are stands below.
+func TestShardsByData(t *testing.T) {
+	c := connect(t, onTerminal)
+	for input, want := range map[string]string{
+		"sh.balancerSummary()": "sh0 2.86 MiB +20% 16 1\n sh1 1.91 MiB -20% 11 0\n 2 shards, from 1.91 MiB to 2.86 MiB, 2.38 MiB on average",
+		"show shards":          "2 shards, from 1.91 MiB to 2.86 MiB, 2.38 MiB on average",
+		"sh.status()":          "2 shards, from 1.91 MiB to 2.86 MiB, 2.38 MiB on average",
+	} {
+		got, failed := c.show(input)
+		if failed || !strings.Contains(words(got), strings.ReplaceAll(want, "\n ", "\n")) {
+			t.Errorf("%s shows\n%s", input, got)
+		}
+	}
+	run(t, c, step{"sh.balancerSummary().shards.map(s => [s.shard, s.bytes, s.chunks].join(' '))", "[ 'sh0 2999000 16', 'sh1 2000000 11' ]"})
+}
+
+// reshardingSeen is a fixture on which a moveCollection is under way.
+type reshardingSeen struct{ *fixture }
+
+func newReshardingSeen() reshardingSeen {
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	data := fixtureData(now)
+	data["config.reshardingOperations"] = []rawDocument{mustMarshal(bsonD(field("_id", "x"), field("ns", "app.small"),
+		field("state", "cloning"), field("startTime", now.Add(-time.Hour)), field("provenance", "moveCollection")))}
+	return reshardingSeen{&fixture{data: data, next: map[int64][]bson.Raw{}, now: now}}
+}
+
+func (r reshardingSeen) Handle(ctx context.Context, q wire.Request) bson.Raw {
+	if q.Command != "aggregate" || !strings.Contains(q.Body.String(), "$currentOp") {
+		return r.fixture.Handle(ctx, q)
+	}
+	return mustMarshal(ok(field("cursor", bsonD(field("id", int64(0)), field("ns", "admin.$cmd.aggregate"),
+		field("firstBatch", []bsonDoc{bsonD(
+			field("desc", "ReshardingMetricsRecipientService"), field("ns", "app.small"), field("recipientState", "cloning"),
+			field("bytesCopied", int64(1<<30)), field("approxBytesToCopy", int64(4<<30)),
+			field("remainingOperationTimeEstimatedSecs", int64(90)), field("provenance", "moveCollection"),
+		)})))))
+}
+
+// What changes a whole collection can be seen by all, as far as it is; mongosh's
+// layout stays as it is.
+func TestReshardingIsSeen(t *testing.T) {
+	watched := func(alter ...func(*Config)) *connected {
+		return connect(t, append(alter, func(cfg *Config) { cfg.Client = dial(t, newReshardingSeen()) })...)
+	}
+	want := words("under way moveCollection of app.small: cloning, 1.00 GiB of about 4.00 GiB copied, 1m30s to go, for 1h00m")
+	for _, input := range []string{"sh.status()", "sh.balancerSummary()", "show migrations", "show balancer"} {
+		got, failed := watched(onTerminal).show(input)
+		got = strings.Join(strings.Fields(got), " ")
+		if failed || !strings.Contains(got, strings.TrimSpace(want)) {
+			t.Errorf("%s shows %s", input, got)
+		}
+	}
+	run(t, watched(), step{"sh.balancerSummary().reshardings", `[
+  {
+    ns: 'app.small',
+    command: 'moveCollection',
+    phase: 'cloning',
+    since: ISODate('2026-11-20T11:00:00.000Z'),
+    copiedBytes: 1073741824,
+    totalBytes: 4294967296,
+    remainingMS: 90000
+  }
+]`}, step{"Object.keys(sh.status())", `[
+  'shardingVersion',
+  'shards',
+  'active mongoses',
+  'autosplit',
+  'balancer',
+  'shardedDataDistribution',
+  'databases'
+]`})
+}
+
+// show migrations has the newest first, with what they moved or why they did not.
+func TestLastMigrations(t *testing.T) {
+	prepare := `sh.stopBalancer(); sh.enableSharding("shop", "shard0"); sh.shardCollection("shop.orders", { k: 1 });
+sh.splitAt("shop.orders", { k: 0 }); sh.splitAt("shop.orders", { k: 10 });
+db.getSiblingDB("shop").orders.insertOne({ k: 5, pad: "x".repeat(100000) });
+sh.moveChunk("shop.orders", { k: 5 }, "shard1");
+db.getSiblingDB("config").changelog.insertOne({ time: new Date(), what: "moveChunk.from", ns: "shop.orders",
+  details: { min: { k: 10 }, max: { k: MaxKey() }, from: "shard0", to: "shard1", "step 1 of 6": 2000, note: "aborted", errmsg: "no room" } }); 0`
+	c := onMock(t, mock.Config{Seed: 7}, atPrompt)
+	if out, failed := c.show(prepare); failed {
+		t.Fatal(out)
+	}
+	got, failed := c.show("show migrations")
+	order := regexp.MustCompile(`(?s)moving now +nothing.*10 to MaxKey +shard0 +shard1 +2s +no room.*` +
+		`0 to 10 +shard0 +shard1 +97\.\d+ KiB .*Migrations of the last 24 hours`)
+	if failed || !order.MatchString(got) {
+		t.Errorf("show migrations shows\n%s", got)
+	}
+	c = onMock(t, mock.Config{Seed: 7})
+	if out, failed := c.show(prepare); failed {
+		t.Fatal(out)
+	}
+	got, failed = c.show("show migrations")
+	order = regexp.MustCompile(`(?s)active: \[\],\s+reshardings: \[\],\s+last: \[.*min: \{ k: 10 \}.*tookMS: 2000,\s+error: 'no room'.*` +
+		`min: \{ k: 0 \},\s+max: \{ k: 10 \},.*bytes: 100\d\d\d\s.*'last 24 hours'`)
+	if failed || !order.MatchString(got) {
+		t.Errorf("in a script show migrations shows\n%s", got)
+	}
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"shardsh/balancer/forecast"
+	"shardsh/balancer/live"
+	"shardsh/balancer/plan"
+)
+
+// forecastLine is the command line of "shardsh forecast".
+type forecastLine struct {
+	answerLine
+	goal       goalFlag
+	namespaces []string
+	zone       string
+	seed       uint64
+}
+
+func (o *forecastLine) groups() []flagGroup {
+	groups := []flagGroup{group("Options", func(f *pflag.FlagSet) {
+		f.Var(&o.goal, "goal", "`GOAL` balance, drain=SHARD, zones or defragment")
+		f.StringArrayVar(&o.namespaces, "ns", nil, "`DB.COLLECTION` only this; repeat to add")
+		f.StringVar(&o.zone, "time-zone", "", "`NAME` of the config servers' clock: Europe/Berlin; else by their logs")
+		f.Uint64Var(&o.seed, "seed", 0, "`N` draw lots of what is not known by this seed")
+		o.flags(f, "text", "json")
+	})}
+	return append(groups, connectionFlags(&o.server)...)
+}
+
+// options returns what to ask.
+func (o *forecastLine) options() (forecast.Options, error) {
+	options := forecast.Options{
+		Goal: plan.Goal{Kind: o.goal.kind, Shard: o.goal.shard, Namespaces: o.namespaces}, Seed: o.seed,
+	}
+	if o.zone != "" {
+		in, err := time.LoadLocation(o.zone)
+		if err != nil {
+			return options, usagef("--time-zone takes a name such as Europe/Berlin or UTC: %w", err)
+		}
+		options.Location = in
+	}
+	if o.goal.kind == plan.Consolidate {
+		return options, usagef("--goal consolidate has no forecast: the balancer does not do that; see shardsh plan")
+	}
+	return options, o.checkFormat("text", "json")
+}
+
+// forecast is "shardsh forecast": how long the balancer takes to a goal.
+func (env environment) forecast(ctx context.Context) error {
+	var o forecastLine
+	groups := o.groups()
+	err := env.parseSource(&o.sourceLine, groups)
+	switch {
+	case err != nil:
+		return err
+	case o.help:
+		env.printForecastHelp(groups)
+		return nil
+	}
+	options, err := o.options()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := o.bounded(ctx)
+	defer cancel()
+	s, err := env.snapshot(ctx, o.sourceLine, live.ReaderOptions{})
+	if err != nil {
+		return err
+	}
+	f, err := forecast.Of(s, options)
+	if err != nil {
+		return suggesting(err)
+	}
+	return env.write(o.answerLine, func(to io.Writer) error {
+		if o.format == "json" {
+			return writeJSON(to, f)
+		}
+		_, err := io.WriteString(to, f.Text())
+		return err
+	})
+}
+
+func (env environment) printForecastHelp(groups []flagGroup) {
+	fmt.Fprintf(env.stdout, `Says how long the balancer takes to reach a goal: a range that holds the truth
+nine times in ten, the latest time as a date, and what both come from. The
+balancer is simulated on what lies where, with the speeds and failures that the
+logs of the last day show, in its windows. Nothing on the cluster changes. At
+the prompt sh.forecast() answers the same.
+
+Goals: balance, until the balancer rests (the default); drain=SHARD, until the
+shard is empty, as if its draining began now if it has not; zones, until all
+chunks are in theirs; defragment, until it has ended, as if it began now if none
+is under way. With --ns only the collections named count.
+
+A balancer that is off, or that is kept from the goal, is told of, with how long
+it would take, or what it can do.
+
+Usage:
+  shardsh forecast [options] [address]
+
+%s
+Examples:
+  shardsh forecast mongodb://host:27017
+  shardsh forecast mongodb://host:27017 --goal drain=shard3
+  shardsh forecast mongodb://host:27017 --goal defragment --ns shop.orders
+  shardsh forecast --from cluster.snap --time-zone Europe/Berlin --json
+`, groupUsage(groups))
+}

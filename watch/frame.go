@@ -1,0 +1,168 @@
+package watch
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/olekukonko/tablewriter/pkg/twwidth"
+
+	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/forecast"
+	"shardsh/balancer/report"
+)
+
+// View is what a frame shows, and how.
+type View struct {
+	// Now is the cluster, Before the same some time ago, from which rates come; nil
+	// at the beginning.
+	Now, Before *report.Overview
+	// Forecasts are the newest there are; they take longer than an overview.
+	Forecasts []forecast.Forecast
+	// Every is how often the cluster is read, Trouble why the last time failed.
+	Every   time.Duration
+	Trouble string
+	Paused  bool
+	// Keys tells that there are some, which the last line names.
+	Keys bool
+	// Tab is what is shown, from the row Offset on.
+	Tab    Tab
+	Offset int
+	Color  bool
+}
+
+// Size is that of a screen.
+type Size struct{ Width, Height int }
+
+// The smallest screen that anything is laid out for. On a smaller one the rest is
+// out of sight.
+const (
+	leastWidth  = 40
+	leastHeight = 8
+)
+
+// Frame returns the lines of a screen: no more than its height, none wider than
+// its width.
+func Frame(v View, size Size) []string {
+	width, height := max(size.Width, leastWidth), max(size.Height, leastHeight)
+	lines := v.header(width)
+	footer := v.footer()
+	lines = append(lines, v.body(width, height-len(lines)-len(footer))...)
+	if v.Keys {
+		for len(lines) < height-len(footer) {
+			lines = append(lines, nil)
+		}
+	}
+	lines = append(lines, footer...)
+	lines = lines[:min(len(lines), max(1, size.Height))]
+	out := make([]string, len(lines))
+	for i, l := range lines {
+		out[i] = l.render(max(1, size.Width), v.Color)
+	}
+	return out
+}
+
+var severities = map[string]style{"fine": green, "info": cyan, "warning": yellow, "critical": red}
+
+func (v View) header(width int) []line {
+	o := v.Now
+	name, _, _ := strings.Cut(o.Source, "?")
+	at := o.Time.UTC().Format("2006-01-02 15:04:05 UTC")
+	every := " every " + v.Every.String()
+	switch {
+	case v.Paused:
+		every = " paused"
+	case v.Every == 0:
+		every = ""
+	}
+	head := line{of(name, bold), of(" MongoDB "+o.Version, plain), of(every, dim)}
+	used := 0
+	for _, s := range head {
+		used += twwidth.Width(s.text)
+	}
+	head = append(head, number(" "+at, max(len(at)+1, width-used), dim))
+	lines := []line{head, {of(v.balancer(), plain)}, {
+		of(o.Verdict(), severities[o.Verdict()]), of(": "+o.Answer.Headline(), plain),
+	}}
+	for _, f := range v.Forecasts[:min(len(v.Forecasts), 2)] {
+		lines = append(lines, line{of(forecastText(f, o.Time), plain)})
+	}
+	if v.Trouble != "" {
+		lines = append(lines, line{of("The last look failed: "+v.Trouble, red)})
+	}
+	return lines
+}
+
+// balancer is the line about the balancer and the cluster as a whole.
+func (v View) balancer() string {
+	b, t := v.Now.Balancer, v.Now.Totals
+	text := "Balancer " + b.Mode
+	if b.Mode == "" {
+		text = "Balancer unknown"
+	}
+	if b.InRound {
+		text += ", in a round"
+	}
+	if b.Rounds > 0 {
+		text += fmt.Sprintf(", %d rounds", b.Rounds)
+	}
+	if !b.Opens.IsZero() {
+		text += ", window opens in " + diagnosis.SpanText(b.Opens.Sub(v.Now.Time))
+	} else if b.Window != "" {
+		text += ", window " + b.Window + " open"
+	}
+	text += fmt.Sprintf(".  %s in %s on %s", diagnosis.BytesText(t.Bytes), counted(t.Chunks, "chunk"),
+		counted(int64(t.Shards), "shard"))
+	if t.Jumbo > 0 {
+		text += fmt.Sprintf(", %d jumbo", t.Jumbo)
+	}
+	if t.Orphans > 0 {
+		text += ", " + counted(t.Orphans, "orphan")
+	}
+	return text + fmt.Sprintf(", %d of %s not balanced", t.NotBalanced, counted(int64(t.Collections), "collection"))
+}
+
+func counted(n int64, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// forecastText is a forecast in a line; some of its time has passed by now.
+func forecastText(f forecast.Forecast, now time.Time) string {
+	what := "Balanced"
+	if f.Goal.Shard != "" {
+		what = string(f.Goal.Shard) + " drained"
+	}
+	switch {
+	case f.High > 0:
+		left := func(d time.Duration) string { return diagnosis.SpanText(max(0, d-now.Sub(f.At))) }
+		text := fmt.Sprintf("%s in %s to %s, likely by %s, %s in %s", what, left(f.Low), left(f.High),
+			f.At.Add(f.Likely).UTC().Format("Mon 15:04"), diagnosis.BytesText(f.Bytes),
+			counted(int64(f.Moves), "move"))
+		if f.IfOn {
+			return text + ", if the balancer were on"
+		}
+		return text
+	case f.Never:
+		return what + ": not as things stand"
+	}
+	return what + ": the balancer has nothing left to do"
+}
+
+func (v View) footer() []line {
+	if !v.Keys {
+		return nil
+	}
+	l := line{of("q", bold), of(" quit  ", dim), of("p", bold), of(" pause  ", dim), of("tab", bold), of(" view  ", dim),
+		of("↑↓", bold), of(" scroll  ", dim)}
+	for t, name := range tabNames {
+		s := dim
+		if Tab(t) == v.Tab {
+			s = bold
+		}
+		l = append(l, of(" "+name, s))
+	}
+	return []line{l}
+}

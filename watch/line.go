@@ -1,0 +1,106 @@
+package watch
+
+import (
+	"strings"
+
+	"github.com/olekukonko/tablewriter/pkg/twwidth"
+
+	"shardsh/bindings/plaintext"
+)
+
+// style is how a text looks: the parameters of an escape sequence.
+type style string
+
+const (
+	plain  style = ""
+	bold   style = "1"
+	red    style = "31"
+	green  style = "32"
+	yellow style = "33"
+	cyan   style = "36"
+	dim    style = "90"
+)
+
+// span is a text in one style. It takes width places, to the left or the right of
+// which blanks are put; 0 is as many as it has.
+type span struct {
+	text  string
+	style style
+	width int
+	right bool
+}
+
+// line is what stands on a line of the screen.
+type line []span
+
+// of makes a span of any text: what a terminal would obey is spelled out.
+func of(text string, s style) span { return span{text: plaintext.VisibleLine(text), style: s} }
+
+// cell is a span of a column, cut where it is too wide.
+func cell(text string, width int, s style) span {
+	return span{text: clip(plaintext.VisibleLine(text), width), style: s, width: width}
+}
+
+// number is a cell that is flush right.
+func number(text string, width int, s style) span {
+	c := cell(text, width, s)
+	c.right = true
+	return c
+}
+
+// clip cuts a text that is too wide, and shows that it did.
+func clip(text string, width int) string {
+	if twwidth.Width(text) <= width {
+		return text
+	}
+	if width < 1 {
+		return ""
+	}
+	return plaintext.Cut(text, width-1) + "…"
+}
+
+// String returns the text of a span with its blanks.
+func (s span) String() string {
+	pad := strings.Repeat(" ", max(0, s.width-twwidth.Width(s.text)))
+	if s.right {
+		return pad + s.text
+	}
+	return s.text + pad
+}
+
+// render returns a line that is no wider than the screen.
+func (l line) render(width int, color bool) string {
+	var b strings.Builder
+	left := width
+	for _, s := range l {
+		text := clip(s.String(), left)
+		left -= twwidth.Width(text)
+		if s.style == plain || !color {
+			b.WriteString(text)
+			continue
+		}
+		b.WriteString("\x1b[" + string(s.style) + "m" + text + "\x1b[0m")
+	}
+	if color {
+		return b.String()
+	}
+	return strings.TrimRight(b.String(), " ")
+}
+
+// eighths are bars of less than a place.
+var eighths = []rune(" ▏▎▍▌▋▊▉")
+
+// bar is as long as a part of a whole says.
+func bar(n, of int64, width int, s style) span {
+	if of <= 0 || n < 0 {
+		return span{width: width}
+	}
+	parts := int(float64(width*8)*float64(n)/float64(of) + 0.5)
+	text := strings.Repeat("█", parts/8)
+	if rest := parts % 8; rest > 0 {
+		text += string(eighths[rest])
+	} else if parts == 0 && n > 0 {
+		text = string(eighths[1])
+	}
+	return span{text: text, style: s, width: width}
+}

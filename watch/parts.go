@@ -1,0 +1,321 @@
+package watch
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/report"
+)
+
+// Tab is what a frame shows below its head.
+type Tab int
+
+// The tabs. All has the first lines of each of the others.
+const (
+	All Tab = iota
+	Shards
+	Collections
+	Findings
+	Moves
+	tabs
+)
+
+var tabNames = [tabs]string{"all", "shards", "collections", "findings", "moves"}
+
+// part is a section of a frame.
+type part struct {
+	title string
+	note  string // behind the title
+	rows  []line
+}
+
+// body lays the parts out in so many lines.
+func (v View) body(width, height int) []line {
+	if v.Tab != All {
+		return v.one(width, height)
+	}
+	parts := []part{v.moving(width), v.shards(width), v.collections(width, true), v.findings(width), v.moves(width)}
+	shown := shareOut(parts, height)
+	var lines []line
+	for i, p := range parts {
+		if len(lines) >= height {
+			break
+		}
+		lines = append(lines, p.head(len(p.rows)-shown[i]))
+		lines = append(lines, p.rows[:shown[i]]...)
+	}
+	return lines
+}
+
+// head is the title of a part, with what is out of sight.
+func (p part) head(hidden int) line {
+	l := line{of(p.title, cyan)}
+	if p.note != "" {
+		l = append(l, of("  "+p.note, dim))
+	}
+	if hidden > 0 {
+		l = append(l, of(fmt.Sprintf("  … and %d more", hidden), dim))
+	}
+	return l
+}
+
+// shareOut gives the lines of a screen to parts, one by one in turns: a part that
+// needs few leaves the rest to the others.
+func shareOut(parts []part, height int) []int {
+	shown := make([]int, len(parts))
+	left := height - len(parts)
+	for given := true; given && left > 0; {
+		given = false
+		for i, p := range parts {
+			if shown[i] < len(p.rows) && left > 0 {
+				shown[i]++
+				left--
+				given = true
+			}
+		}
+	}
+	return shown
+}
+
+// one is a tab with one part, from the offset on.
+func (v View) one(width, height int) []line {
+	p := v.part(width)
+	from := min(v.Offset, max(0, len(p.rows)-1))
+	to := min(len(p.rows), from+max(1, height-1))
+	if from > 0 {
+		p.note = strings.TrimSpace(p.note + fmt.Sprintf("  from %d on", from+1))
+	}
+	return append([]line{p.head(len(p.rows) - to)}, p.rows[from:to]...)
+}
+
+func (v View) part(width int) part {
+	switch v.Tab {
+	case Shards:
+		return v.shards(width)
+	case Collections:
+		return v.collections(width, false)
+	case Findings:
+		return v.findings(width)
+	}
+	return v.moves(width)
+}
+
+// Rows is how many rows the tab has to scroll through.
+func (v View) Rows(width int) int {
+	if v.Tab == All {
+		return 0
+	}
+	return len(v.part(max(width, leastWidth)).rows)
+}
+
+func (v View) moving(width int) part {
+	h := v.Now.History
+	p := part{title: "Moving now", note: "nothing"}
+	if n := len(v.Now.UnderWay); n > 0 {
+		p.note = fmt.Sprint(n)
+	}
+	p.note += fmt.Sprintf("; %s/s in the last 10 min, %s, %d failed", diagnosis.BytesText(h.Recent.Rate()),
+		counted(int64(h.Recent.Moves), "move"), h.Recent.Failed)
+	for _, u := range v.Now.UnderWay {
+		p.rows = append(p.rows, v.underWay(u, width))
+	}
+	return p
+}
+
+func (v View) underWay(u report.UnderWay, width int) line {
+	what := fmt.Sprintf("%s → %s", u.From, u.To)
+	if u.Kind != "moveChunk" {
+		what = strings.TrimSpace(u.Kind + " " + u.State)
+	}
+	var since, left string
+	if !u.Since.IsZero() {
+		since = shortText(v.Now.Time.Sub(u.Since))
+	}
+	if u.Remaining > 0 {
+		left = "about " + shortText(u.Remaining) + " to go"
+	} else if u.Total > 0 {
+		left = fmt.Sprintf("%s of %s", diagnosis.BytesText(u.Copied), diagnosis.BytesText(u.Total))
+	}
+	name := width * 3 / 10
+	return line{cell("  "+u.Namespace, name, bold), cell(" "+what, width/4, plain), number(since, 8, plain),
+		of("  "+left, dim), of("  "+u.Min, dim)}
+}
+
+// shortText shows a time in its largest units.
+func shortText(d time.Duration) string {
+	if d < time.Minute {
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	}
+	if d < time.Hour {
+		return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
+	}
+	return diagnosis.SpanText(d)
+}
+
+// shards is wide enough for two columns where the screen is.
+func (v View) shards(width int) part {
+	s := report.SpreadOf(v.Now.Shards)
+	p := part{title: "Shards", note: fmt.Sprintf("%s at least, %s on average, %s at most", diagnosis.BytesText(s.Least),
+		diagnosis.BytesText(s.Mean), diagnosis.BytesText(s.Most))}
+	columns := max(1, min(width/90, (len(v.Now.Shards)+7)/8))
+	each := (width - 3*(columns-1)) / columns
+	height := (len(v.Now.Shards) + columns - 1) / columns
+	for row := range height {
+		var l line
+		for column := range columns {
+			// Row by row, so that the worst are in the first rows.
+			if i := row*columns + column; i < len(v.Now.Shards) {
+				if column > 0 {
+					l = append(l, span{width: 3})
+				}
+				l = append(l, v.shard(v.Now.Shards[i], each)...)
+			}
+		}
+		p.rows = append(p.rows, l)
+	}
+	return p
+}
+
+func (v View) shard(s report.Shard, width int) line {
+	const size, rate, chunks = 10, 14, 13
+	name := min(max(10, width/5), 24)
+	state, look := "", green
+	switch {
+	case s.Unreachable != "":
+		state, look = " "+s.Unreachable, red
+	case s.Draining:
+		state, look = " draining", yellow
+	}
+	bars := max(4, width-name-size-rate-chunks-min(len(state), 12))
+	count := counted(s.Chunks, "chunk")
+	return line{
+		cell("  "+string(s.ID), name, bold), bar(s.Bytes, v.most(), bars, look),
+		number(diagnosis.BytesText(s.Bytes), size, plain), number(v.rate(s), rate, dim), number(count, chunks, dim),
+		cell(state, max(0, width-name-bars-size-rate-chunks), look),
+	}
+}
+
+func (v View) most() (most int64) {
+	for _, s := range v.Now.Shards {
+		most = max(most, s.Bytes)
+	}
+	return most
+}
+
+// rate is how fast a shard grows or shrinks; nothing where it does not.
+func (v View) rate(now report.Shard) string {
+	if v.Before == nil || !v.Now.Time.After(v.Before.Time) {
+		return ""
+	}
+	for _, before := range v.Before.Shards {
+		if before.ID != now.ID || before.Bytes == now.Bytes {
+			continue
+		}
+		perSecond := float64(now.Bytes-before.Bytes) / v.Now.Time.Sub(v.Before.Time).Seconds()
+		if perSecond < 0 {
+			return "-" + diagnosis.BytesText(int64(-perSecond)) + "/s"
+		}
+		return "+" + diagnosis.BytesText(int64(perSecond)) + "/s"
+	}
+	return ""
+}
+
+// collections are all of them, or only those that are not as they should be.
+func (v View) collections(width int, bad bool) part {
+	p := part{title: "Collections"}
+	fine := 0
+	for _, c := range v.Now.Collections {
+		if bad && (c.State == report.Balanced || c.State == report.Unsharded) && c.Jumbo == 0 {
+			fine++
+			continue
+		}
+		p.rows = append(p.rows, collection(c, width))
+	}
+	switch {
+	case fine == 1:
+		p.note = "1 is fine"
+	case fine > 1:
+		p.note = fmt.Sprintf("%d are fine", fine)
+	}
+	return p
+}
+
+func collection(c report.Collection, width int) line {
+	look := map[report.State]style{
+		report.NotBalanced: red, report.Unknown: yellow, report.Held: yellow, report.Defragmenting: cyan,
+	}[c.State]
+	var notes []string
+	if c.Misplaced > 0 {
+		notes = append(notes, diagnosis.BytesText(c.Misplaced)+" to move")
+	}
+	if c.Jumbo > 0 {
+		notes = append(notes, counted(c.Jumbo, "jumbo chunk"))
+	}
+	if c.Why != "" {
+		notes = append(notes, c.Why)
+	}
+	size := "?"
+	if c.SizesKnown {
+		size = diagnosis.BytesText(c.Bytes)
+	}
+	return line{cell("  "+c.Namespace, width*3/10, bold), number(size, 11, plain),
+		number(counted(c.Chunks, "chunk"), 15, dim), of("  "+c.State.Words(), cmp.Or(look, green)),
+		of("  "+strings.Join(notes, ", "), dim)}
+}
+
+// findings are what is wrong and why, then what is worth knowing.
+func (v View) findings(width int) part {
+	p := part{title: "Findings"}
+	a := v.Now.Answer
+	for _, list := range [][]diagnosis.Finding{a.Symptoms, v.Now.Causes(), a.Notes} {
+		for _, f := range list {
+			do := diagnosis.Define(f.Code).Remedy
+			if len(f.Commands) > 0 {
+				do = strings.Join(f.Commands, ", ")
+			}
+			l := line{cell("  "+f.Severity.String(), 11, severities[f.Severity.String()]), of(f.Sentence, plain)}
+			if v.Tab == All && width >= 120 {
+				l = append(l, of("  "+f.Actor.String()+": "+do, dim))
+			}
+			p.rows = append(p.rows, l)
+			if v.Tab == Findings {
+				p.rows = append(p.rows, line{of(strings.Repeat(" ", 11)+f.Actor.String()+": "+do, dim)})
+			}
+		}
+	}
+	if len(p.rows) == 0 {
+		p.note = "none"
+	}
+	return p
+}
+
+// moves are the newest events.
+func (v View) moves(width int) part {
+	h := v.Now.History
+	p := part{title: "Last moves", note: fmt.Sprintf("%d in 24 h with %s, %d failed", h.Moves, diagnosis.BytesText(h.Bytes),
+		h.Failed)}
+	for _, e := range h.Events {
+		p.rows = append(p.rows, event(e, width))
+	}
+	return p
+}
+
+func event(e report.Event, width int) line {
+	l := line{cell("  "+e.Time.UTC().Format("15:04:05"), 12, dim)}
+	switch e.Kind {
+	case report.Moved, report.MoveFailed:
+		l = append(l, cell(e.Namespace, width*3/10, plain), cell(fmt.Sprintf(" %s → %s", e.From, e.To), width/5, plain))
+	default:
+		l = append(l, cell(strings.TrimSpace(e.What+" "+e.Namespace), width/2, plain))
+	}
+	if e.Error != "" {
+		return append(l, of(" "+e.Error, red))
+	}
+	if e.Kind == report.Moved {
+		l = append(l, of(fmt.Sprintf("  %s in %s", diagnosis.BytesText(e.Bytes), e.Took.Round(100*time.Millisecond)), green))
+	}
+	return l
+}

@@ -1,0 +1,135 @@
+package watch
+
+import (
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"sync"
+
+	"golang.org/x/term"
+)
+
+// The sequences that a Terminal writes besides its lines.
+const (
+	enter = "\x1b[?1049h\x1b[?25l\x1b[2J" // the other screen, no cursor
+	leave = "\x1b[?25h\x1b[?1049l"
+	home  = "\x1b[H"
+	toEnd = "\x1b[K" // clears the rest of a line
+	below = "\x1b[J" // and what is below
+)
+
+// Terminal is a Screen on a real terminal. Close gives it back as it was.
+type Terminal struct {
+	in, out *os.File
+	state   *term.State
+	keys    chan Key
+	resized chan struct{}
+	done    chan struct{}
+	stop    func() // ends the signals
+
+	mu     sync.Mutex
+	closed bool
+}
+
+// Open takes a terminal over: its other screen, without a cursor, and keys as they
+// are pressed.
+func Open(in, out *os.File) (*Terminal, error) {
+	state, err := term.MakeRaw(int(in.Fd()))
+	if err != nil {
+		return nil, err
+	}
+	t := &Terminal{
+		in: in, out: out, state: state,
+		keys: make(chan Key), resized: make(chan struct{}, 1), done: make(chan struct{}),
+	}
+	t.stop = notifyResize(t.resized)
+	if _, err := io.WriteString(out, enter); err != nil {
+		return nil, errors.Join(err, t.Close())
+	}
+	go t.listen() // ends with the input, at the latest with the process
+	return t, nil
+}
+
+// Close gives the terminal back. It may be called again.
+func (t *Terminal) Close() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return nil
+	}
+	t.closed = true
+	close(t.done)
+	t.stop()
+	_, err := io.WriteString(t.out, leave)
+	return errors.Join(err, term.Restore(int(t.in.Fd()), t.state))
+}
+
+// listen reads keys.
+func (t *Terminal) listen() {
+	defer close(t.keys)
+	buffer := make([]byte, 256)
+	for {
+		n, err := t.in.Read(buffer)
+		for _, key := range Pressed(string(buffer[:n])) {
+			if key == KeySuspend {
+				t.suspend()
+				continue
+			}
+			select {
+			case t.keys <- key:
+			case <-t.done:
+				return
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// Size returns the terminal's size; that of the smallest usual one when it does
+// not tell.
+func (t *Terminal) Size() Size {
+	width, height, err := term.GetSize(int(t.out.Fd()))
+	if err != nil || width <= 0 || height <= 0 {
+		return Size{Width: 80, Height: 24}
+	}
+	return Size{Width: width, Height: height}
+}
+
+// Draw replaces the frame.
+func (t *Terminal) Draw(lines []string) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return nil
+	}
+	_, err := io.WriteString(t.out, home+strings.Join(lines, toEnd+"\r\n")+toEnd+below)
+	return err
+}
+
+// Keys returns what is pressed.
+func (t *Terminal) Keys() <-chan Key { return t.keys }
+
+// Resized tells that the terminal has another size.
+func (t *Terminal) Resized() <-chan struct{} { return t.resized }
+
+// lend gives the terminal back until use returns.
+func (t *Terminal) lend(use func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return
+	}
+	_, _ = io.WriteString(t.out, leave) // the terminal may be gone
+	_ = term.Restore(int(t.in.Fd()), t.state)
+	use()
+	if _, err := term.MakeRaw(int(t.in.Fd())); err == nil {
+		_, _ = io.WriteString(t.out, enter)
+	}
+	select {
+	case t.resized <- struct{}{}: // to be drawn again
+	default:
+	}
+}

@@ -1,0 +1,54 @@
+//go:build unix
+
+package watch
+
+import (
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+// settled is how long to wait to be stopped: a process without a shell above it is
+// not.
+const settled = 200 * time.Millisecond
+
+// notifyResize passes on that the terminal has another size.
+func notifyResize(resized chan<- struct{}) (stop func()) {
+	signals := make(chan os.Signal, 1)
+	done := make(chan struct{})
+	signal.Notify(signals, syscall.SIGWINCH)
+	go func() {
+		for {
+			select {
+			case <-done:
+				return
+			case <-signals:
+				select {
+				case resized <- struct{}{}:
+				default: // there is one to come
+				}
+			}
+		}
+	}()
+	return func() {
+		signal.Stop(signals)
+		close(done)
+	}
+}
+
+// suspend stops the process, as Ctrl-Z does elsewhere, until it goes on.
+func (t *Terminal) suspend() {
+	t.lend(func() {
+		goesOn := make(chan os.Signal, 1)
+		signal.Notify(goesOn, syscall.SIGCONT)
+		defer signal.Stop(goesOn)
+		if err := syscall.Kill(0, syscall.SIGTSTP); err != nil {
+			return
+		}
+		select {
+		case <-goesOn:
+		case <-time.After(settled):
+		}
+	})
+}
