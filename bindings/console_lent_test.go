@@ -93,6 +93,19 @@ func TestSettingsTakeEffect(t *testing.T) {
 		step{"log.info('a', {}); log.getPath()", ""},
 		step{"snippet ls", "Snippets are packages for mongosh and not available here. Scripts of your own: load(\"file.js\"), require(\"./file.js\") or ~/.shardshrc.js."},
 	)
+	run(t, c,
+		set("pager", "'less -S'"), step{"config.get('pager')", "less -S"}, set("pager", "false"),
+		step{"config.get('pager')", "false"},
+		step{"config.set('pager', 5)", `Cannot set option "pager": pager must be a program, a boolean or null`},
+		step{"config.set('pager', '')", `Cannot set option "pager": pager must be a program, a boolean or null`},
+	)
+	if _, wanted := c.Pager(); wanted {
+		t.Error("it is off, and wanted")
+	}
+	run(t, c, set("pager", "null"))
+	if program, wanted := c.Pager(); program != "" || !wanted {
+		t.Errorf("%q, %v", program, wanted)
+	}
 	if length, redact := c.HistoryRules(); length != 0 || redact != "keep" {
 		t.Errorf("%d, %s", length, redact)
 	}

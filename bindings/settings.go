@@ -19,6 +19,7 @@ type settings struct {
 	historyLength         int
 	redactHistory         string
 	editor                string // empty: none
+	pager                 pagerSetting
 	disableSchemaSampling bool
 	loadMongoshrc         bool
 
@@ -120,6 +121,7 @@ func allOptions() []option {
 			s.editor = script.OptionalText(v)
 			return ""
 		}},
+		pagerOption(),
 		boolean("disableSchemaSampling", func(s *settings) *bool { return &s.disableSchemaSampling }),
 		boolean("loadMongoshrc", func(s *settings) *bool { return &s.loadMongoshrc }),
 	}
@@ -215,6 +217,7 @@ func (s *Shell) configHelp() string {
 		{"redactHistory", "\"remove\" keeps no input with a password, \"remove-redact\" no addresses either, " +
 			"\"keep\" keeps all."},
 		{"editor", "The program that edit opens, before $VISUAL and $EDITOR."},
+		{"pager", "The program that shows results taller than the screen, before $PAGER and less; false for none."},
 		{"disableSchemaSampling", "Whether completion may not read documents for names of fields."},
 		{"loadMongoshrc", "Whether ~/.mongoshrc.js is run where there is no ~/.shardshrc.js."},
 	})

@@ -47,6 +47,9 @@ type Config struct {
 	// line editor does not get it; nil listens to the process's own interrupt
 	// signal for as long as the loop runs.
 	Interrupts <-chan os.Signal
+	// Page shows a result that the screen is too small for, and reports whether it
+	// did; nil never does.
+	Page func(ctx context.Context, text string) bool
 	// Suggestion gives a text to put into the next line, once; nil has none.
 	Suggestion func() string
 	// MidLine reports whether a running command left its output within a line;
@@ -186,8 +189,17 @@ func (l *loop[R]) evaluate(ctx context.Context, source string) {
 	case err != nil:
 		fmt.Fprintln(l.Out, l.explain(err).text(l.Color))
 	case text != "":
-		fmt.Fprintln(l.Out, text)
+		l.show(ctx, text)
 	}
+}
+
+// show prints a result, or has it paged: Ctrl-C is the pager's then.
+func (l *loop[R]) show(ctx context.Context, text string) {
+	if l.Page == nil || !l.Page(ctx, text) {
+		fmt.Fprintln(l.Out, text)
+		return
+	}
+	l.forgetInterrupts()
 }
 
 func (l *loop[R]) exitCode(err error) (code int, leaves bool) {

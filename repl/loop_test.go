@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -367,5 +368,26 @@ func TestPlainEditor(t *testing.T) {
 		"last\n[mock: mongos] test> "
 	if err != nil || code != 0 || out.String() != want {
 		t.Errorf("%d, %v, %q", code, err, out.String())
+	}
+}
+
+// A result that is paged is not printed, and Ctrl-C pressed meanwhile was for the
+// pager.
+func TestPages(t *testing.T) {
+	var paged []string
+	interrupts := make(chan os.Signal, 1)
+	out := &buffer{}
+	page := func(_ context.Context, text string) bool {
+		if text != "=> long" {
+			return false
+		}
+		paged = append(paged, text)
+		interrupts <- os.Interrupt
+		return true
+	}
+	editor := &script{steps: []any{"long", "short", ".exit"}}
+	code, err := repl.Run(t.Context(), &fake{}, repl.Config{Editor: editor, Out: out, Interrupts: interrupts, Page: page})
+	if code != 0 || err != nil || len(paged) != 1 || out.String() != "=> short\n" {
+		t.Errorf("%d, %v, paged %q, output %q", code, err, paged, out)
 	}
 }

@@ -36,6 +36,9 @@ func ParseBaseline(data []byte) (*Baseline, error) {
 	if err != nil {
 		return nil, errors.New("it is not what check prints with --json: " + err.Error())
 	}
+	if len(b.clusters) == 0 {
+		b.clusters = make([]baselineJSON, 1)
+	}
 	for _, c := range b.clusters {
 		if c.Address == "" && c.ClusterID.IsZero() {
 			return nil, errors.New("it is not what check prints with --json: it names no cluster")

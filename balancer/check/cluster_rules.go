@@ -171,8 +171,13 @@ func (l *looking) versions() {
 }
 
 func (l *looking) metadata() {
-	if l.Unasked != "" {
-		l.silent("whether the metadata are consistent is not known: " + l.Unasked)
+	const notKnown = "whether the metadata are consistent is not known: "
+	switch {
+	case l.Unasked != "":
+		l.silent(notKnown + l.Unasked)
+		return
+	case l.Refused != "":
+		l.unknown(diagnosis.Scope{}, notKnown+"%s", l.Refused)
 		return
 	}
 	byNamespace := map[string][]catalog.Inconsistency{}

@@ -3,6 +3,7 @@ package check
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/diagnosis"
@@ -12,9 +13,10 @@ import (
 type Cluster struct {
 	*diagnosis.Diagnosis
 	// Inconsistencies are what checkMetadataConsistency found, unless Unasked says
-	// why it was not asked.
+	// why such a source can't be asked, or Refused why it did not answer.
 	Inconsistencies []catalog.Inconsistency
 	Unasked         string
+	Refused         string
 }
 
 // looking is one rule at work on a cluster.
@@ -51,9 +53,11 @@ func taken(f diagnosis.Finding) Finding {
 	return Finding{About: f.Scope, Sentence: f.Sentence, Commands: f.Commands, Since: f.Since}
 }
 
-// unknown notes that something is not known.
+// unknown notes that something is not known, without the whole of the command that
+// a server refused.
 func (l *looking) unknown(about diagnosis.Scope, format string, args ...any) {
-	l.add(Finding{About: about, Unknown: true, Sentence: fmt.Sprintf(format, args...)})
+	sentence, _, _ := strings.Cut(fmt.Sprintf(format, args...), " to execute command {")
+	l.add(Finding{About: about, Unknown: true, Sentence: sentence})
 }
 
 // silent notes that a source can't tell, as no other one of its kind can: no

@@ -112,7 +112,7 @@ func Definitions() []Definition {
 			"sh.enableBalancing or sh.enableMigrations for it."},
 		{BalanceUnknown, Warning, Operator,
 			"Nobody could tell whether a collection is balanced.",
-			"See the reason; a user needs the role clusterMonitor to ask."},
+			"See the reason; to ask takes the privilege enableSharding on it."},
 		{JumboChunks, Warning, Operator,
 			"Chunks are flagged jumbo, and the balancer does not move them.",
 			"Split them, or clear the flag, or refine the shard key."},

@@ -47,6 +47,7 @@ func (c *Cluster) openSnapshot(cfg Config) error {
 func (c *Cluster) openPicture(cfg Config) error {
 	p := cfg.Picture.Parts()
 	state := c.storedState()
+	state.Term = 0 // its first election is yet to come
 	state.Time, state.Stamp, state.Release, state.HadTwo =
 		p.Time.UnixNano(), p.ClusterTime, p.Release.String(), len(p.Shards) > 1
 	if err := c.restoreState(state); err != nil {

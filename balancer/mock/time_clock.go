@@ -334,15 +334,28 @@ func (k *clock) catchUp() time.Duration {
 	return max(time.Until(k.pacing.wake), shortestWait)
 }
 
-// keepUp lets the virtual time go by that has passed.
+// mostBehind is how much real time virtual time makes up for when its events could
+// not run as they fell due: the process, or the machine, stood still.
+const mostBehind = time.Second
+
+// keepUp lets the virtual time go by that has passed. None goes by for what its
+// events take themselves: where that is more than their share, the cluster is
+// slower than its pace, and does not fall ever further behind with its lock held.
 func (k *clock) keepUp() {
-	if k.pacing.speed == 0 || k.closed {
+	p := &k.pacing
+	if p.speed == 0 || k.closed {
 		return
 	}
+	due := p.upTo
+	if p.wake.After(due) {
+		due = p.wake
+	}
 	now := time.Now()
-	passed := now.Sub(k.pacing.upTo)
-	k.pacing.upTo = now
-	k.Spend(time.Duration(k.pacing.speed * float64(passed)))
+	if now.Sub(due) > mostBehind {
+		now = due.Add(mostBehind)
+	}
+	k.Spend(time.Duration(p.speed * float64(now.Sub(p.upTo))))
+	p.upTo = time.Now()
 }
 
 // nextWake returns the real time at which the next event falls due.

@@ -2,7 +2,12 @@
 // and says what would come of it. Nothing is written anywhere.
 package whatif
 
-import "shardsh/balancer/catalog"
+import (
+	"fmt"
+	"strings"
+
+	"shardsh/balancer/catalog"
+)
 
 // Change is one thing that an operator would do to a cluster.
 type Change interface {
@@ -10,4 +15,94 @@ type Change interface {
 	Apply(s *catalog.Snapshot) (*catalog.Snapshot, error)
 	// String is the change as it is written on a command line.
 	String() string
+}
+
+// edit makes a change of a Snapshot.
+type edit func(s *catalog.Snapshot) (*catalog.Snapshot, error)
+
+// change is a Change of one of Kinds.
+type change struct {
+	text string
+	edit edit
+}
+
+func (c change) String() string { return c.text }
+
+func (c change) Apply(s *catalog.Snapshot) (*catalog.Snapshot, error) {
+	next, err := c.edit(s)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", c.text, err)
+	}
+	return next, nil
+}
+
+// UnknownError says that there is no change of some name.
+type UnknownError struct {
+	Name string
+	// Names are those that there are.
+	Names []string
+}
+
+func (e *UnknownError) Error() string {
+	return fmt.Sprintf("there is no change %q: there are %s", e.Name, strings.Join(e.Names, ", "))
+}
+
+// New makes a change of the kind with a name. Arguments are words as on a command
+// line: documents are extended JSON. Its error is an *UnknownError, or tells which
+// arguments the kind takes.
+func New(name string, arguments []string) (Change, error) {
+	var names []string
+	for _, k := range Kinds() {
+		if k.Name != name {
+			names = append(names, k.Name)
+			continue
+		}
+		made, err := k.edit(arguments)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w; it is %s, such as: %s", line(name, arguments), err, k.Usage(), k.Example)
+		}
+		return change{line(name, arguments), made}, nil
+	}
+	return nil, &UnknownError{name, names}
+}
+
+// Parse reads a change as it is written on a command line: its name and its
+// arguments, with blanks between.
+func Parse(text string) (Change, error) {
+	words, err := split(text)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", text, err)
+	case len(words) == 0:
+		return nil, fmt.Errorf("a change is empty: it has a name, such as addShard")
+	}
+	return New(words[0], words[1:])
+}
+
+// ParseAll reads changes with semicolons between.
+func ParseAll(text string) (changes []Change, err error) {
+	parts, err := cut(text, ';')
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", text, err)
+	}
+	for _, part := range parts {
+		c, err := Parse(part)
+		if err != nil {
+			return nil, err
+		}
+		changes = append(changes, c)
+	}
+	return changes, nil
+}
+
+// Apply returns the cluster with changes, made one after another.
+func Apply(s *catalog.Snapshot, changes []Change) (*catalog.Snapshot, error) {
+	for _, c := range changes {
+		next, err := c.Apply(s)
+		if err != nil {
+			return nil, err
+		}
+		s = next
+	}
+	return s, nil
 }

@@ -53,14 +53,11 @@ func Mark(shard int) string {
 	return string(marks[shard])
 }
 
-// shardStyle is the colour of a shard: neighbours in the list differ.
+// shardStyle is the colour of a shard: bars first, whose letters can be read on
+// dark terminals and on light ones. Neighbours in the list differ.
 func shardStyle(shard int) string {
-	colors := []string{"34", "33", "32", "35", "36", "31"}
-	style := colors[shard%len(colors)]
-	if shard/len(colors)%2 == 0 {
-		return "7;" + style // as a bar
-	}
-	return style
+	styles := []string{"97;44", "30;43", "30;42", "97;45", "30;46", "97;41", "35", "32", "31", "36"}
+	return styles[shard%len(styles)]
 }
 
 // What cells show beside marks.

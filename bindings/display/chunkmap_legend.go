@@ -58,7 +58,7 @@ func (d *drawing) legend() {
 		case i > 0:
 			mark = d.paint(shardStyle(i-1), Mark(i-1))
 			if lanes != nil {
-				where = d.paint(strings.TrimPrefix(shardStyle(i-1), "7;"), lanes[i-1])
+				where = lanes[i-1]
 			}
 		case lanes != nil:
 			where = laneTitle(d.on.width() - taken)
@@ -68,7 +68,7 @@ func (d *drawing) legend() {
 }
 
 func laneTitle(room int) string {
-	const long = "where (darkest: most of it)"
+	const long = "where (densest: most of it)"
 	if room < len(long) {
 		return "where"
 	}

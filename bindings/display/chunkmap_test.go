@@ -11,6 +11,7 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/report"
 	"shardsh/bindings/display"
+	"shardsh/bindings/plaintext"
 )
 
 // mapped is a map with a cell for each letter of a text: A is the first shard;
@@ -59,7 +60,7 @@ x.y
 
   A──B─A
 
-    shard  chunks  jumbo  data  share  where (darkest: most of it)
+    shard  chunks  jumbo  data  share  where (densest: most of it)
   A s0          2      0  30 B  75.0%  ███  █
   B s1          1      0  10 B  25.0%     ██
 `},
@@ -71,7 +72,7 @@ x.y
   AB─A
    JJ
 
-    shard  chunks  jumbo  data  share  where (darkest: most of it)
+    shard  chunks  jumbo  data  share  where (densest: most of it)
   A s0          2      0  30 B  75.0%  █  █
   B s1          1      1  10 B  25.0%   ██
 `},
@@ -83,7 +84,7 @@ x.y
   [EU] M]X
   AAAABBBB
 
-    shard  chunks  jumbo  data  share  where (darkest: most of it)
+    shard  chunks  jumbo  data  share  where (densest: most of it)
   A s0          4      0  30 B  75.0%  ████
   B s1          4      0  10 B  25.0%      ████
 `},
@@ -95,7 +96,7 @@ x.y
 
   A░C
 
-    shard  chunks  jumbo  data  share  where (darkest: most of it)
+    shard  chunks  jumbo  data  share  where (densest: most of it)
   A s0          9      0   1 B  25.0%  █▒
   B s1          9      0   1 B  25.0%   █
   C s2          9      0   2 B  50.0%   ░█
@@ -107,7 +108,7 @@ x.y
 
   AAAAAAAAAAAAAAABBBBBBBBBBBBBBB
 
-    shard  chunks  jumbo  data  share  where (darkest: most of it)
+    shard  chunks  jumbo  data  share  where (densest: most of it)
   A s0         15      0   1 B  50.0%  ███████████████
   B s1         15      0   1 B  50.0%                 ███████████████
 `},
@@ -178,5 +179,22 @@ func TestMapOfManyShards(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// All colours of a map are the shell's own: they pass where others are escaped.
+func TestMapColoursAreOwn(t *testing.T) {
+	var m report.ChunkMap
+	for i := range 20 {
+		m.Shards = append(m.Shards, shard(fmt.Sprint("s", i), 1, 0, 1))
+		m.Cells = append(m.Cells, report.Cell{Begins: 1, Jumbo: 1, Owners: []report.Owner{{Shard: i, Share: 1}}})
+	}
+	m.Namespace, m.Chunks = "x\x1b[97;44my", 20
+	text := display.DrawMap(m, display.MapOptions{Width: 80, Color: true})
+	if plaintext.VisibleStyled(text) != text || !strings.Contains(text, "\x1b[97;44mA") {
+		t.Errorf("%q", text)
+	}
+	if strings.Contains(text, "x\x1b") {
+		t.Errorf("a name has colours: %q", text)
 	}
 }

@@ -47,6 +47,12 @@ func ofCollections() []cure {
 		{name: "migrations are forbidden", setup: []string{`sh.disableMigrations("x.y")`}, want: "migrationsForbidden"},
 		{name: "unsharding is under way", want: "resharding", setup: []string{
 			`try { db.adminCommand({ unshardCollection: "x.y", toShard: "b", maxTimeMS: 10 }) } catch (e) {}`}},
+		{name: "resharding is under way", want: "resharding", topology: spread, setup: []string{insert("x.y", keys(500), 1000),
+			`db.getSiblingDB("x").y.createIndex({ _id: 1, k: 1 })`,
+			`try { db.adminCommand({ reshardCollection: "x.y", key: { _id: 1 }, numInitialChunks: 2, maxTimeMS: 10 }) } catch (e) {}`}},
+		{name: "unsharding is given up", want: "resharding", setup: []string{unshard}, instead: true},
+		{name: "a collection is being moved", want: "resharding", topology: spread, setup: []string{insert("x.z", keys(5), 10),
+			`try { db.adminCommand({ moveCollection: "x.z", toShard: "b", maxTimeMS: 10 }) } catch (e) {}`}},
 		{name: "defragmentation goes first", want: "defragmenting", topology: crumbs, setup: []string{`sh.defragment("x.y")`,
 			`for (let i = 0; i < 200 && !/^m/.test(sh.defragmentStatus("x.y").phase); i++) mock.advance("100ms")`}},
 		{name: "defragmentation was not begun", want: "defragmentationIdle", setup: []string{`sh.defragment("x.y")`}},
@@ -75,6 +81,10 @@ func ofCollections() []cure {
 const even = `{"shards": [{"id": "a"}, {"id": "b"}, {"id": "c"}], "collections": [{"ns": "x.y", "key": {"k": 1}, "chunks": [
  {"shard": "a", "max": {"k": 0}, "bytes": "1GiB", "docs": 1024}, {"shard": "b", "max": {"k": 1000}, "bytes": "1GiB", "docs": 1024},
  {"shard": "c", "bytes": "1GiB", "docs": 1024}]}]}`
+
+// spread is an empty collection on both shards.
+const spread = `{"shards": [{"id": "a"}, {"id": "b"}], "collections": [{"ns": "x.y", "key": {"k": 1}, "chunks": [
+ {"shard": "a", "max": {"k": 250}}, {"shard": "b"}]}]}`
 
 // crumbs are small chunks on shards in turn.
 const crumbs = `{"shards": [{"id": "a"}, {"id": "b"}], "collections": [{"ns": "x.y", "key": {"k": 1}, "chunks": [

@@ -4,6 +4,7 @@ package findings
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,16 +21,51 @@ const Width = 80
 // indent is where the text of a finding begins, behind its severity.
 const indent = 12
 
-// Text returns the answer: what is wrong, why, and what is worth knowing. Where
-// nothing is wrong and nothing worth knowing it is one line.
+// Text returns the answer: what is wrong, why, and what is worth knowing. For a
+// healthy cluster it is one line, which names the collections that only look as
+// if something were wrong: they tell more when they are asked about.
 func Text(a diagnosis.Answer) string {
 	var p page
-	p.wrapped(0, sentence(a.Headline()))
+	headline := a.Headline()
+	if a.Healthy() && a.About == (diagnosis.Scope{}) {
+		var odd []string
+		a.Notes, odd = withoutLooks(a.Notes)
+		headline += looks(odd)
+	}
+	p.wrapped(0, sentence(headline))
 	p.listed("Wrong", a.Symptoms, a.Time)
 	p.listed("Because", a.Causes, a.Time)
 	p.listed("Worth knowing", a.Notes, a.Time)
 	p.spreads(a.Spreads)
 	return p.String()
+}
+
+// looksOnly are the codes of notes that something is as it should be.
+var looksOnly = []diagnosis.Code{
+	diagnosis.BelowThreshold, diagnosis.CountsUneven, diagnosis.BalancesByCount, diagnosis.ZoneWithoutData,
+}
+
+// withoutLooks takes out the notes about collections that only look odd, and
+// returns the names of those.
+func withoutLooks(notes []diagnosis.Finding) (rest []diagnosis.Finding, odd []string) {
+	for _, f := range notes {
+		if !slices.Contains(looksOnly, f.Code) {
+			rest = append(rest, f)
+		} else if !slices.Contains(odd, f.Scope.Namespace) {
+			odd = append(odd, f.Scope.Namespace)
+		}
+	}
+	return rest, odd
+}
+
+func looks(odd []string) string {
+	switch n := len(odd); {
+	case n == 1:
+		return "; ask about " + odd[0] + ", which only looks odd"
+	case n > 1:
+		return fmt.Sprintf("; ask about %s and %s, which only look odd", odd[0], counted(n-1, "other"))
+	}
+	return ""
 }
 
 // ChunkText returns the answer about one chunk, with what each shard would get

@@ -141,7 +141,8 @@ func (e escapes) next(text string) int {
 
 // ownStyles are the colours that the shell writes.
 var ownStyles = []string{
-	"0", "1", "2", "22", "31", "32", "33", "35", "36", "39", "90", "1;31", "1;33",
+	"0", "1", "2", "22", "31", "32", "33", "34", "35", "36", "39", "90", "1;31", "1;33",
+	"97;44", "30;43", "30;42", "97;45", "30;46", "97;41", // bars
 }
 
 // styleAt returns the length of one of the shell's colours at the beginning of a

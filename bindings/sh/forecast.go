@@ -36,14 +36,21 @@ func (c *call) forecastOptions() forecast.Options {
 	given := c.options("forecast", at)
 	o := forecast.Options{Goal: c.goalOption(given), Seed: uint64(given.count("seed"))}
 	o.Goal.Namespaces = names
-	if name := given.text("timeZone"); name != "" {
-		in, err := time.LoadLocation(name)
-		if err != nil {
-			given.refuse("timeZone", `a name such as "Europe/Berlin" or "UTC"`, c.s.Display.Inspect(given.get("timeZone")))
-		}
-		o.Location = in
-	}
+	o.Location = given.location()
 	return o
+}
+
+// location reads the time zone of the balancer's windows; nil when it was not given.
+func (h helperOptions) location() *time.Location {
+	name := h.text("timeZone")
+	if name == "" {
+		return nil
+	}
+	in, err := time.LoadLocation(name)
+	if err != nil {
+		h.refuse("timeZone", `a name such as "Europe/Berlin" or "UTC"`, h.c.s.Display.Inspect(h.get("timeZone")))
+	}
+	return in
 }
 
 // datesOf returns the JSON form of a forecast, with its dates as those of extended

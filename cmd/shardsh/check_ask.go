@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -231,7 +232,7 @@ func (a *asking) cluster(ctx context.Context) (c check.Cluster, err error) {
 	}
 	c.Diagnosis = diagnosis.Of(s)
 	if needs.Has(check.Metadata) {
-		c.Inconsistencies, c.Unasked, err = inconsistencies(ctx, asker, s.Release())
+		err = askMetadata(ctx, asker, &c)
 	}
 	return c, err
 }
@@ -241,9 +242,6 @@ func (a *asking) needs() check.Need {
 	needs := a.policy.Needs()
 	if a.o.format == "json" || a.o.format == "prometheus" {
 		needs |= check.Sizes | check.Counts | check.Verdicts | check.Zones
-	}
-	if a.o.format == "text" {
-		needs |= check.Verdicts
 	}
 	return needs
 }
@@ -266,17 +264,15 @@ var parts = []struct {
 	{check.Reach, live.Reach},
 }
 
-// snapshot looks at the cluster, and reads all of it where that is needed: for a
-// forecast, if there is a window.
+// snapshot looks at the cluster, and reads all of it where that is needed.
 func (a *asking) snapshot(ctx context.Context, asker live.Asker, needs check.Need) (*catalog.Snapshot, error) {
 	source := catalog.Source{Kind: catalog.SourceLive, Name: a.conn.address}
 	if a.line.usesMock() {
 		source.Kind = catalog.SourceMock
 	}
 	look := live.Look{
-		Source: source,
 		Parts:  live.Identity | live.Settings | live.Balancer | live.Shards | live.Collections,
-		Span:   a.policy.Span, Tolerant: true, Judge: a.policy.Namespaces.Match,
+		Source: source, Span: a.policy.Span, Tolerant: true, Judge: a.policy.Namespaces.Match,
 	}
 	for _, p := range parts {
 		if needs.Has(p.need) {
@@ -287,22 +283,37 @@ func (a *asking) snapshot(ctx context.Context, asker live.Asker, needs check.Nee
 	if err != nil {
 		return nil, err
 	}
-	if settings := seen.Settings(); !needs.Has(check.Tables) || settings.Window == nil && len(settings.Days) == 0 {
+	refused := silentAboutBalance(seen.Snapshot)
+	if !refused && !(needs.Has(check.Tables) && hasWindow(seen.Snapshot)) {
 		return seen.Snapshot, nil
 	}
-	return live.NewReader(a.conn.client, live.ReaderOptions{Source: source, Compliance: true}).Read(ctx)
+	return live.NewReader(a.conn.client, live.ReaderOptions{Source: source, Compliance: !refused}).Read(ctx)
 }
 
-// inconsistencies asks the cluster to compare its metadata.
-func inconsistencies(
-	ctx context.Context, asker live.Asker, release catalog.Release,
-) (list []catalog.Inconsistency, unasked string, err error) {
-	if !release.AtLeast(catalog.Release70) {
-		return nil, fmt.Sprintf("servers of release %s don't look, 7.0 is the first that does", release), nil
+// hasWindow reports whether there is something to forecast.
+func hasWindow(s *catalog.Snapshot) bool {
+	settings := s.Settings()
+	return settings.Window != nil || len(settings.Days) > 0
+}
+
+// silentAboutBalance reports whether the server did not say of a collection whether
+// it is balanced, as it does not to those who only monitor. The rules can be asked
+// instead then, unless shards are down, whose data they would have to know.
+func silentAboutBalance(s *catalog.Snapshot) bool {
+	down := slices.ContainsFunc(s.Shards(), func(s catalog.ShardState) bool { return s.Unreachable != "" })
+	return !down && slices.ContainsFunc(s.Parts().Source.Gaps, func(g catalog.Gap) bool { return g.What == "balance" })
+}
+
+// askMetadata has the cluster compare its metadata.
+func askMetadata(ctx context.Context, asker live.Asker, c *check.Cluster) (err error) {
+	if release := c.Release(); !release.AtLeast(catalog.Release70) {
+		c.Unasked = fmt.Sprintf("servers of release %s don't look, 7.0 is the first that does", release)
+		return nil
 	}
-	list, err = live.Inconsistencies(ctx, asker)
+	c.Inconsistencies, err = live.Inconsistencies(ctx, asker)
 	if err != nil && ctx.Err() == nil {
-		return nil, err.Error(), nil
+		c.Refused = err.Error()
+		return nil
 	}
-	return list, "", err
+	return err
 }

@@ -30,10 +30,14 @@ func loadPolicy(p *check.Policy, data []byte) error {
 	return policyFields(p).load(doc.Content[0])
 }
 
-// yamlError takes the library's name off its errors, which name the line.
+// yamlError takes the library's name off its errors, which name the line unless it
+// is the first.
 func yamlError(err error) error {
-	text := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "yaml: "), "line ")
-	return errors.New(strings.SplitN(text, "\n", 2)[0])
+	text, _, _ := strings.Cut(strings.TrimPrefix(err.Error(), "yaml: "), "\n")
+	if line, named := strings.CutPrefix(text, "line "); named {
+		return errors.New(line)
+	}
+	return errors.New("1: " + text)
 }
 
 // fields are what a mapping may have, and what each does.

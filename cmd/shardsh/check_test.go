@@ -22,14 +22,19 @@ func TestCheck(t *testing.T) {
 				"FAILED: shop.odd is not balanced (chunksImbalance)\n"},
 		"quiet": {[]string{"--quiet", "--mock=" + uneven}, 3,
 			"shop.odd  NOT balanced: chunksImbalance\nFAILED: shop.odd is not balanced (chunksImbalance)\n"},
-		"one collection":      {[]string{"--ns", "*.even", "--mock=" + uneven}, 0, "shop.even  balanced\nOK\n"},
-		"all but one":         {[]string{"--exclude", "shop.o?d", "--mock=" + uneven}, 0, "shop.even  balanced\nOK\n"},
-		"nothing sharded":     {[]string{"--mock"}, 0, "no sharded collections\nOK\n"},
-		"nothing, and quiet":  {[]string{"--mock", "--quiet"}, 0, ""},
-		"collections a must":  {[]string{"--mock", "--require-collections", "--quiet"}, 3, "critical  there is no sharded collection to check (collections)\nFAILED: there is no sharded collection to check\n"},
-		"milder than fails":   {[]string{"--mock=" + uneven, "--fail-on", "critical", "--quiet"}, 0, "shop.odd  NOT balanced: chunksImbalance\n"},
-		"graver than usual":   {[]string{"--mock=" + uneven, "--fail-on", "critical", "--severity", "compliant=critical", "-o", "/dev/null"}, 3, ""},
-		"another rule":        {[]string{"--mock=" + uneven, "--rules", "jumbo", "--quiet"}, 0, "shop.odd  NOT balanced: chunksImbalance\n"},
+		"one collection":     {[]string{"--ns", "*.even", "--mock=" + uneven}, 0, "shop.even  balanced\nOK\n"},
+		"all but one":        {[]string{"--exclude", "shop.o?d", "--mock=" + uneven}, 0, "shop.even  balanced\nOK\n"},
+		"nothing sharded":    {[]string{"--mock"}, 0, "no sharded collections\nOK\n"},
+		"nothing, and quiet": {[]string{"--mock", "--quiet"}, 0, ""},
+		"collections a must": {[]string{"--mock", "--require-collections", "--quiet"}, 3,
+			"critical  there is no sharded collection to check (collections)\n" +
+				"FAILED: there is no sharded collection to check\n"},
+		"milder than fails": {[]string{"--mock=" + uneven, "--fail-on", "critical", "--quiet"}, 0,
+			"shop.odd  NOT balanced: chunksImbalance\n"},
+		"graver than usual": {[]string{"--mock=" + uneven, "--fail-on", "critical", "--severity", "compliant=critical",
+			"--quiet"}, 3,
+			"shop.odd  NOT balanced: chunksImbalance\nFAILED: shop.odd is not balanced (chunksImbalance)\n"},
+		"another rule":        {[]string{"--mock=" + uneven, "--rules", "jumbo"}, 0, "OK\n"},
 		"no address":          {nil, 2, ""},
 		"an empty address":    {[]string{""}, 2, ""},
 		"an empty one of two": {[]string{"127.0.0.1:1", ""}, 2, ""},
@@ -64,7 +69,8 @@ func TestCheckJSON(t *testing.T) {
 	}
 	want := []map[string]any{
 		{"ns": "shop.even", "compliant": true, "chunkSizeMB": 128.0},
-		{"ns": "shop.odd", "compliant": false, "violation": "chunksImbalance", "chunkSizeMB": 128.0, "balancingDisabled": true},
+		{"ns": "shop.odd", "compliant": false, "violation": "chunksImbalance", "chunkSizeMB": 128.0,
+			"balancingDisabled": true},
 	}
 	for _, c := range doc.Collections {
 		for name := range c {
@@ -98,7 +104,8 @@ func TestCheckCannotAsk(t *testing.T) {
 // An empty address is most likely a variable that nobody has set.
 func TestEmptyAddress(t *testing.T) {
 	for _, args := range [][]string{
-		{""}, {"--eval", "1", ""}, {"--host", ""}, {"--host=", "--eval", "1"}, {"why", ""}, {"snapshot", "", "-o", "/nowhere/x"},
+		{""}, {"--eval", "1", ""}, {"--host", ""}, {"--host=", "--eval", "1"}, {"why", ""},
+		{"snapshot", "", "-o", "/nowhere/x"},
 		{"check", ""}, {"check", "--host", ""}, {"--mock", ""},
 	} {
 		code, stdout, stderr := runProgram(t, "", args...)

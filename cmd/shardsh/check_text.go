@@ -52,7 +52,9 @@ func (o checkLine) showReport(to io.Writer, r check.Report) {
 		fmt.Fprintf(to, "UNKNOWN: %s\n", plaintext.VisibleLine(r.Trouble.Message))
 		return
 	}
-	o.showCollections(to, r.Result)
+	if choice, err := r.Result.Policy.Choice("compliant"); err == nil && choice.On {
+		o.showCollections(to, r.Result)
+	}
 	for _, f := range r.Result.Findings {
 		if f.Rule == "compliant" || o.quiet && f.Excuse != "" {
 			continue
@@ -117,7 +119,8 @@ func stateOf(r *check.Result, b diagnosis.Balance) string {
 	for _, f := range r.Findings {
 		if f.Rule == "compliant" && f.About.Namespace == b.Namespace {
 			if f.Unknown {
-				state = "not known: " + f.Sentence
+				_, why, _ := strings.Cut(f.Sentence, ": ")
+				state = "not known: " + why
 			}
 			excuse = f.Excuse
 		}

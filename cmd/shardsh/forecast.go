@@ -38,17 +38,26 @@ func (o *forecastLine) options() (forecast.Options, error) {
 	options := forecast.Options{
 		Goal: plan.Goal{Kind: o.goal.kind, Shard: o.goal.shard, Namespaces: o.namespaces}, Seed: o.seed,
 	}
-	if o.zone != "" {
-		in, err := time.LoadLocation(o.zone)
-		if err != nil {
-			return options, usagef("--time-zone takes a name such as Europe/Berlin or UTC: %w", err)
-		}
-		options.Location = in
+	var err error
+	if options.Location, err = location(o.zone); err != nil {
+		return options, err
 	}
 	if o.goal.kind == plan.Consolidate {
 		return options, usagef("--goal consolidate has no forecast: the balancer does not do that; see shardsh plan")
 	}
 	return options, o.checkFormat("text", "json")
+}
+
+// location returns the time zone with a name, nil for no name.
+func location(zone string) (*time.Location, error) {
+	if zone == "" {
+		return nil, nil
+	}
+	in, err := time.LoadLocation(zone)
+	if err != nil {
+		return nil, usagef("--time-zone takes a name such as Europe/Berlin or UTC: %w", err)
+	}
+	return in, nil
 }
 
 // forecast is "shardsh forecast": how long the balancer takes to a goal.

@@ -64,7 +64,7 @@ func (env environment) repl(ctx context.Context, o commandLine, conn *connection
 		Banner:  plaintext.Visible(banner(ctx, o, conn)),
 		Color:   env.color(),
 		Exit:    askedToLeave,
-		Explain: explain, Suggestion: shell.Suggestion, MidLine: shell.JS.MidLine,
+		Explain: explain, Page: env.pages(shell, editor), Suggestion: shell.Suggestion, MidLine: shell.JS.MidLine,
 		Timers: timers, Screen: screen,
 	})
 	if err != nil {

@@ -27,6 +27,7 @@ func subcommands() []subcommand {
 		{"report", "[address] -o FILE", "a page for a browser about a cluster", environment.writeReport},
 		{"map", "--ns NS [address]", "the chunks of a collection, drawn", environment.drawMap},
 		{"watch", "[options] [address]", "what moves and what is wrong, alive", environment.watch},
+		{"simulate", "[options] [address]", "what would come of changes", environment.simulate},
 		{"snapshot", "[address] -o FILE", "the metadata of a cluster, in a file", environment.takeSnapshot},
 		{"serve", "[options]", "the mock cluster on a port", environment.serve},
 	}

@@ -86,7 +86,7 @@ func play(t *testing.T, blocks []block) {
 	}
 	home := t.TempDir()
 	environment := []string{
-		onTerminal + "=1", "TERM=xterm", "NO_COLOR=1", "HOME=" + home, "PATH=" + os.Getenv("PATH"),
+		onTerminal + "=1", "TERM=xterm", "NO_COLOR=1", "PAGER=", "HOME=" + home, "PATH=" + os.Getenv("PATH"),
 		"GORACE=" + os.Getenv("GORACE"),
 	}
 	var terminal *ptytest.Terminal

@@ -143,10 +143,15 @@ func (p *program) stop(sig syscall.Signal) error {
 	case <-exited:
 		return nil
 	case <-time.After(patience):
+	}
+	_ = cmd.Process.Signal(quitSignal) // for where its goroutines are
+	select {
+	case <-exited:
+	case <-time.After(patience):
 		_ = cmd.Process.Kill()
 		<-exited
-		return errors.New("it did not end")
 	}
+	return errors.New("it did not end")
 }
 
 // freeze stops the process from running for a while.

@@ -1,0 +1,166 @@
+package whatif
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/diagnosis"
+)
+
+func collectionKinds() []Kind {
+	return []Kind{
+		{"enable", "Has the balancer work on a collection.", "enable shop.orders", []form{
+			{"NS", func(w []string) (edit, error) { return setNoBalance(w[0], false), nil }},
+		}},
+		{"disable", "Keeps the balancer off a collection.", "disable shop.orders", []form{
+			{"NS", func(w []string) (edit, error) { return setNoBalance(w[0], true), nil }},
+		}},
+		{"defragment", "Begins a defragmentation of a collection.", "defragment shop.orders", []form{
+			{"NS", func(w []string) (edit, error) { return defragment(w[0]), nil }},
+		}},
+		{"clearJumbo", "Takes the jumbo flag off all chunks of a collection, or off the one with a key.",
+			`clearJumbo shop.orders '{"customer": 7}'`, []form{
+				{"NS", func(w []string) (edit, error) { return clearJumbo(w[0], nil), nil }},
+				{"NS KEY", func(w []string) (edit, error) {
+					key, err := document(w[1])
+					return clearJumbo(w[0], key), err
+				}},
+			}},
+		{"grow", "Has a collection, or all of them, hold more data everywhere; less with a negative number.",
+			"grow shop.orders 50%", []form{
+				{"PERCENT", func(w []string) (edit, error) { return grow("", w[0]) }},
+				{"NS PERCENT", func(w []string) (edit, error) { return grow(w[0], w[1]) }},
+			}},
+		{"drop", "Drops a collection.", "drop shop.orders", []form{
+			{"NS", func(w []string) (edit, error) {
+				return func(s *catalog.Snapshot) (*catalog.Snapshot, error) {
+					err := diagnosis.Check(s, diagnosis.Scope{Namespace: w[0]})
+					return s.WithoutCollection(w[0]), err
+				}, nil
+			}},
+		}},
+	}
+}
+
+// collectionEdit changes one sharded collection.
+func collectionEdit(ns string, do func(r catalog.Release, c *catalog.CollectionState) error) edit {
+	return func(s *catalog.Snapshot) (*catalog.Snapshot, error) {
+		c, err := sharded(s, ns)
+		if err != nil {
+			return nil, err
+		}
+		next := *c
+		next.Reported = nil // it was the verdict on another state
+		if err := do(s.Release(), &next); err != nil {
+			return nil, err
+		}
+		return s.WithCollection(&next), nil
+	}
+}
+
+func setNoBalance(ns string, off bool) edit {
+	return collectionEdit(ns, func(_ catalog.Release, c *catalog.CollectionState) error {
+		c.NoBalance = off
+		return nil
+	})
+}
+
+func defragment(ns string) edit {
+	return collectionEdit(ns, func(r catalog.Release, c *catalog.CollectionState) error {
+		if !r.Defragments() {
+			return fmt.Errorf("%s has no defragmentation, which came with 6.0", r)
+		}
+		c.Defragment = true
+		return nil
+	})
+}
+
+// clearJumbo takes flags off: of the chunk with a key, or without one of all.
+func clearJumbo(ns string, doc bson.Raw) edit {
+	return collectionEdit(ns, func(_ catalog.Release, c *catalog.CollectionState) error {
+		flagged := slices.Collect(c.Table.Flagged())
+		if doc != nil {
+			key, err := keyOf(c, doc)
+			if err != nil {
+				return fmt.Errorf("%w; the shard key of %s is %s", err, ns, c.Pattern)
+			}
+			chunk := c.Table.Find(key)
+			flagged = slices.DeleteFunc(flagged, func(f catalog.Chunk) bool { return !f.Min.Equal(chunk.Min) })
+		}
+		if len(flagged) == 0 {
+			return errors.New("there is no jumbo chunk")
+		}
+		for i := range flagged {
+			flagged[i].Jumbo = catalog.JumboUnset
+		}
+		table, err := c.Table.Apply(flagged)
+		c.Table = table
+		return err
+	})
+}
+
+// keyOf reads a shard key as the bound of a chunk, or as the fields of a document.
+func keyOf(c *catalog.CollectionState, doc bson.Raw) (catalog.Key, error) {
+	key, err := c.Pattern.Key(doc)
+	if err == nil && c.Pattern.HashedField() >= 0 && !c.Table.Begins(key) {
+		return c.Pattern.DocumentKey(doc)
+	}
+	return key, err
+}
+
+// Bounds of growth, in percent.
+const (
+	leastGrowth = -99
+	mostGrowth  = 10_000
+)
+
+// grow has a collection, or without a name each, hold more.
+func grow(ns, word string) (edit, error) {
+	percent, err := strconv.ParseFloat(strings.TrimSuffix(word, "%"), 64)
+	if err != nil || !(percent >= leastGrowth && percent <= mostGrowth) {
+		return nil, fmt.Errorf("%s is no growth from %d%% to %d%%", word, leastGrowth, mostGrowth)
+	}
+	times := 1 + percent/100
+	return func(s *catalog.Snapshot) (*catalog.Snapshot, error) {
+		if ns != "" {
+			c, err := sharded(s, ns)
+			if err != nil {
+				return nil, err
+			}
+			return s.WithCollection(grown(c, times)), nil
+		}
+		for _, c := range s.Collections() {
+			s = s.WithCollection(grown(c, times))
+		}
+		return s, nil
+	}, nil
+}
+
+// grown returns a collection with so many times as many documents of the size they
+// have.
+func grown(c *catalog.CollectionState, times float64) *catalog.CollectionState {
+	scaled := func(documents, bytes int64) (int64, int64) {
+		more := int64(math.Round(times * float64(documents)))
+		if documents == 0 {
+			return more, int64(math.Round(times * float64(bytes)))
+		}
+		return more, int64(math.Round(float64(bytes) / float64(documents) * float64(more)))
+	}
+	next := withSizes(c, func(_ catalog.ShardID, data catalog.ShardData) (catalog.ShardData, bool) {
+		data.Documents, data.Bytes = scaled(data.Documents, data.Bytes)
+		return data, true
+	})
+	next.ChunkSizes = slices.Clone(c.ChunkSizes)
+	for i, size := range next.ChunkSizes {
+		next.ChunkSizes[i].Documents, next.ChunkSizes[i].Bytes = scaled(size.Documents, size.Bytes)
+	}
+	next.Reported = nil
+	return next
+}

@@ -1,0 +1,130 @@
+package whatif
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/forecast"
+	"shardsh/balancer/plan"
+)
+
+// Alternative is what an operator thinks of doing.
+type Alternative struct {
+	// Name is empty for one that is called by its changes.
+	Name    string
+	Changes []Change
+}
+
+// Options say how it is gone on from the changes.
+type Options struct {
+	// Location is the time zone of the balancer's windows; nil takes the offset that
+	// the config servers' logs show.
+	Location *time.Location
+	// Model is what chunks are taken to hold, Seed that of what is not known: see
+	// plan.Options.
+	Model plan.Model
+	Seed  uint64
+}
+
+// Outcomes are what comes of some alternatives, the first of which is that all stays
+// as it is.
+type Outcomes struct {
+	// At is the time of the Snapshot, on the cluster's clock.
+	At           time.Time `json:"at"`
+	Alternatives []Outcome `json:"alternatives"`
+}
+
+// Outcome is what comes of an alternative: what the balancer does, until it has
+// nothing more to do.
+type Outcome struct {
+	Name    string   `json:"name"`
+	Changes []string `json:"changes"`
+	// Mode is that of the balancer. What is told of one that is off is what it would
+	// do if it were on.
+	Mode     catalog.Mode      `json:"mode"`
+	Plan     *plan.Plan        `json:"plan"`
+	Forecast forecast.Forecast `json:"forecast"`
+	// Links are what moves from one shard to another, the most first.
+	Links []Link `json:"links"`
+}
+
+// Link is what moves from one shard to another.
+type Link struct {
+	From  catalog.ShardID `json:"from"`
+	To    catalog.ShardID `json:"to"`
+	Moves int             `json:"moves"`
+	Bytes int64           `json:"bytes"`
+}
+
+// AsItIs is the name of the alternative that changes nothing.
+const AsItIs = "as it is"
+
+// Of says what comes of alternatives, beside what comes if nothing is changed. Equal
+// Snapshots and options give equal outcomes. Its error names the change that can't be
+// made.
+func Of(s *catalog.Snapshot, alternatives []Alternative, o Options) (Outcomes, error) {
+	all := Outcomes{At: s.Time()}
+	for _, a := range slices.Concat([]Alternative{{Name: AsItIs}}, alternatives) {
+		out, err := a.outcome(s, o)
+		if err != nil {
+			return Outcomes{}, err
+		}
+		all.At = out.Forecast.At
+		all.Alternatives = append(all.Alternatives, out)
+	}
+	return all, nil
+}
+
+// outcome says what comes of one alternative.
+func (a Alternative) outcome(s *catalog.Snapshot, o Options) (Outcome, error) {
+	out := Outcome{Name: a.Name, Changes: []string{}, Links: []Link{}}
+	for _, c := range a.Changes {
+		out.Changes = append(out.Changes, c.String())
+	}
+	out.Name = cmp.Or(out.Name, strings.Join(out.Changes, "; "), "no change")
+	changed, err := Apply(s, a.Changes)
+	if err != nil {
+		return out, err
+	}
+	out.Mode = diagnosis.ModeOf(changed)
+	if out.Forecast, err = forecast.Of(changed, forecast.Options{Location: o.Location, Seed: o.Seed}); err != nil {
+		return out, fmt.Errorf("%s: %w", out.Name, err)
+	}
+	out.Plan, err = plan.Make(changed, plan.Options{
+		Location: out.Forecast.At.Location(), Model: o.Model, Seed: o.Seed,
+	})
+	if err != nil {
+		return out, fmt.Errorf("%s: %w", out.Name, err)
+	}
+	out.Links = links(out.Plan.Steps)
+	return out, nil
+}
+
+// links sums up what moves between which shards.
+func links(steps []plan.Step) []Link {
+	list, at := []Link{}, map[[2]catalog.ShardID]int{}
+	for _, step := range steps {
+		if step.Kind != plan.Move {
+			continue
+		}
+		ends := [2]catalog.ShardID{step.From, step.To}
+		i, known := at[ends]
+		if !known {
+			i = len(list)
+			at[ends] = i
+			list = append(list, Link{From: step.From, To: step.To})
+		}
+		list[i].Moves++
+		list[i].Bytes += step.Bytes
+	}
+	slices.SortFunc(list, func(a, b Link) int {
+		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(b.Moves, a.Moves), cmp.Compare(a.From, b.From),
+			cmp.Compare(a.To, b.To))
+	})
+	return list
+}

@@ -1,0 +1,159 @@
+package whatif
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+)
+
+func settingKinds() []Kind {
+	return []Kind{
+		{"balancer", "Turns the balancer on or off.", "balancer on", []form{
+			{"on|off", func(w []string) (edit, error) { return switched(w[0], setMode) }},
+		}},
+		{"window", "Has the balancer work between two times of the day, or always.", "window 23:00 05:00", []form{
+			{"always|START-STOP", func(w []string) (edit, error) {
+				if w[0] == "always" {
+					return setWindow(nil), nil
+				}
+				start, stop, ok := strings.Cut(w[0], "-")
+				if !ok {
+					return nil, fmt.Errorf("%s is no window", w[0])
+				}
+				return window(start, stop)
+			}},
+			{"START STOP", func(w []string) (edit, error) { return window(w[0], w[1]) }},
+		}},
+		{"chunkSize", "Sets the chunk size, of the cluster or of a collection, in MiB.", "chunkSize shop.orders 256",
+			[]form{
+				{"MB", func(w []string) (edit, error) { return clusterChunkSize(w[0]) }},
+				{"NS MB", func(w []string) (edit, error) { return chunkSizeOf(w[0], w[1]) }},
+			}},
+		{"balanceJumbo", "Has the balancer try jumbo chunks, too, or not.", "balanceJumbo on", []form{
+			{"on|off", func(w []string) (edit, error) { return switched(w[0], setAttemptJumbo) }},
+		}},
+		{"autoMerge", "Turns the auto-merger on or off.", "autoMerge off", []form{
+			{"on|off", func(w []string) (edit, error) { return switched(w[0], setAutoMerge) }},
+		}},
+		{"release", "Has the servers be of another release, with its ways to balance.", "release 8.0", []form{
+			{"VERSION", func(w []string) (edit, error) {
+				r, err := catalog.ParseRelease(w[0])
+				return setRelease(r), err
+			}},
+		}},
+	}
+}
+
+// switched reads on or off.
+func switched(word string, set func(s *catalog.Snapshot, on bool) (*catalog.Snapshot, error)) (edit, error) {
+	on, ok := map[string]bool{"on": true, "true": true, "off": false, "false": false}[word]
+	if !ok {
+		return nil, fmt.Errorf("%q is neither on nor off", word)
+	}
+	return func(s *catalog.Snapshot) (*catalog.Snapshot, error) { return set(s, on) }, nil
+}
+
+// setMode turns the balancer on or off, as balancerStart and balancerStop do: the
+// auto-merger with it.
+func setMode(s *catalog.Snapshot, on bool) (*catalog.Snapshot, error) {
+	parts := s.Parts()
+	parts.Settings.Mode, parts.Settings.UnknownMode = catalog.ModeOff, ""
+	if on {
+		parts.Settings.Mode = catalog.ModeFull
+	}
+	parts.Balancer.Mode = parts.Settings.Mode
+	parts.Settings.AutoMerge = on && parts.Release.AutoMerges()
+	return catalog.NewSnapshot(parts), nil
+}
+
+func window(start, stop string) (edit, error) {
+	raw, err := bson.Marshal(bson.D{{Key: "start", Value: start}, {Key: "stop", Value: stop}})
+	if err != nil {
+		return nil, err
+	}
+	w, err := catalog.ParseWindow(bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: raw})
+	return setWindow(w), err
+}
+
+// setWindow sets the window of all days.
+func setWindow(w *catalog.Window) edit {
+	return func(s *catalog.Snapshot) (*catalog.Snapshot, error) {
+		settings := s.Settings()
+		settings.Window, settings.Days = w, nil
+		return s.WithSettings(settings), nil
+	}
+}
+
+// mebibytes reads a chunk size.
+func mebibytes(word string, least int64) (int64, error) {
+	n, err := strconv.ParseInt(word, 10, 64)
+	if err != nil || n < least || n > 1024 {
+		return 0, fmt.Errorf("%s is no chunk size in MiB from %d to 1024", word, least)
+	}
+	return n << 20, nil
+}
+
+func clusterChunkSize(word string) (edit, error) {
+	bytes, err := mebibytes(word, 1)
+	return func(s *catalog.Snapshot) (*catalog.Snapshot, error) {
+		settings := s.Settings()
+		settings.MaxChunkSizeBytes = bytes
+		return s.WithSettings(settings), nil
+	}, err
+}
+
+// chunkSizeOf sets the chunk size of a collection; 0 has it be that of the cluster.
+func chunkSizeOf(ns, word string) (edit, error) {
+	bytes, err := mebibytes(word, 0)
+	return collectionEdit(ns, func(r catalog.Release, c *catalog.CollectionState) error {
+		if !r.BalancesBySize() {
+			return fmt.Errorf("collections have no chunk size of their own in %s, as they do since 6.0: chunkSize MB "+
+				"sets that of the cluster", r)
+		}
+		c.MaxChunkSizeBytes = bytes
+		return nil
+	}), err
+}
+
+func setAttemptJumbo(s *catalog.Snapshot, on bool) (*catalog.Snapshot, error) {
+	if !s.Release().AtLeast(catalog.Release44) {
+		return nil, errors.New("the balancer has not that setting before 4.4")
+	}
+	settings := s.Settings()
+	settings.AttemptJumbo = on
+	return s.WithSettings(settings), nil
+}
+
+func setAutoMerge(s *catalog.Snapshot, on bool) (*catalog.Snapshot, error) {
+	if !s.Release().AutoMerges() {
+		return nil, fmt.Errorf("there is no auto-merger in %s, as there is since 7.0", s.Release())
+	}
+	settings := s.Settings()
+	settings.AutoMerge = on
+	return s.WithSettings(settings), nil
+}
+
+// setRelease reads what is stored with the eyes of another release.
+func setRelease(r catalog.Release) edit {
+	return func(s *catalog.Snapshot) (*catalog.Snapshot, error) {
+		parts := s.Parts()
+		settings := catalog.SettingsOf(r)
+		err := settings.Load(func(id string) (bson.Raw, error) {
+			doc := parts.Settings.Doc(id)
+			if doc == nil {
+				return nil, nil
+			}
+			return bson.Marshal(doc)
+		})
+		if err != nil {
+			return nil, err
+		}
+		parts.Release, parts.Version, parts.Settings = r, r.String(), settings
+		return catalog.NewSnapshot(parts), nil
+	}
+}

@@ -1,0 +1,172 @@
+package whatif
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/diagnosis"
+)
+
+func shardKinds() []Kind {
+	return []Kind{
+		{"addShard", "Adds an empty shard, or N of them; their ids go on from the last one.", "addShard 2", []form{
+			{"", func([]string) (edit, error) { return addShards(1, nil), nil }},
+			{"N|ID", func(w []string) (edit, error) { return addShard(w[0], nil) }},
+			{"N|ID ZONE,…", func(w []string) (edit, error) { return addShard(w[0], strings.Split(w[1], ",")) }},
+		}},
+		{"drain", "Begins to empty a shard, as removeShard does.", "drain shard2", []form{
+			{"SHARD", func(w []string) (edit, error) { return drain(catalog.ShardID(w[0]), true), nil }},
+		}},
+		{"stopDrain", "Ends the draining of a shard.", "stopDrain shard2", []form{
+			{"SHARD", func(w []string) (edit, error) { return drain(catalog.ShardID(w[0]), false), nil }},
+		}},
+		{"removeShard", "Takes an empty shard away.", "removeShard shard2", []form{
+			{"SHARD", func(w []string) (edit, error) { return removeShard(catalog.ShardID(w[0])), nil }},
+		}},
+	}
+}
+
+// mostShards is how many one change adds at most.
+const mostShards = 1000
+
+// addShard takes a number of shards, or the id of one.
+func addShard(word string, zones []string) (edit, error) {
+	if strings.Trim(word, "-0123456789") != "" {
+		return addNamed(catalog.ShardID(word), zones), nil
+	}
+	n, err := strconv.Atoi(word)
+	if err != nil || n < 1 || n > mostShards {
+		return nil, fmt.Errorf("%s is no number of shards from 1 to %d", word, mostShards)
+	}
+	return addShards(n, zones), nil
+}
+
+func addShards(n int, zones []string) edit {
+	return func(s *catalog.Snapshot) (*catalog.Snapshot, error) {
+		for range n {
+			next, err := addNamed(nextID(s), zones)(s)
+			if err != nil {
+				return nil, err
+			}
+			s = next
+		}
+		return s, nil
+	}
+}
+
+func addNamed(id catalog.ShardID, zones []string) edit {
+	return func(s *catalog.Snapshot) (*catalog.Snapshot, error) {
+		if _, there := s.Shard(id); there {
+			return nil, fmt.Errorf("the cluster has a shard %s already", id)
+		}
+		s = s.WithShard(catalog.ShardState{Shard: catalog.Shard{
+			ID: id, Host: fmt.Sprintf("%s/%s:27018", id, id), State: 1, Zones: zones,
+		}})
+		for _, c := range s.Collections() {
+			if len(c.Sizes) > 0 { // else nobody told of any
+				s = s.WithCollection(c.WithSize(id, catalog.ShardData{}))
+			}
+		}
+		return s, nil
+	}
+}
+
+// nextID makes an id up that goes on from those that there are: the greatest number
+// behind the commonest name, and one more.
+func nextID(s *catalog.Snapshot) catalog.ShardID {
+	most, common := map[string]int{}, ""
+	count, width := map[string]int{}, map[string]int{}
+	for _, shard := range s.Shards() {
+		name := strings.TrimRight(string(shard.ID), "0123456789")
+		digits := string(shard.ID)[len(name):]
+		n, err := strconv.Atoi(digits)
+		if err != nil {
+			continue
+		}
+		if count[name]++; count[name] > count[common] {
+			common = name
+		}
+		if n >= most[name] {
+			most[name], width[name] = n, len(digits)
+		}
+	}
+	for n := 1; ; n++ {
+		id := catalog.ShardID(fmt.Sprintf("new%d", n))
+		if count[common] > 0 {
+			id = catalog.ShardID(fmt.Sprintf("%s%0*d", common, width[common], most[common]+n))
+		}
+		if _, taken := s.Shard(id); !taken {
+			return id
+		}
+	}
+}
+
+// known returns a shard of the cluster.
+func known(s *catalog.Snapshot, id catalog.ShardID) (catalog.ShardState, error) {
+	shard, _ := s.Shard(id)
+	return shard, diagnosis.Check(s, diagnosis.Scope{Shard: id})
+}
+
+func drain(id catalog.ShardID, on bool) edit {
+	return func(s *catalog.Snapshot) (*catalog.Snapshot, error) {
+		shard, err := known(s, id)
+		if err != nil {
+			return nil, err
+		}
+		shard.Draining, shard.Reported = on, nil
+		next := s.WithShard(shard)
+		for _, other := range next.Shards() {
+			if !other.Draining {
+				return next, nil
+			}
+		}
+		return nil, errors.New("no shard would be left to take the data: add one first, or stopDrain another")
+	}
+}
+
+func removeShard(id catalog.ShardID) edit {
+	return func(s *catalog.Snapshot) (*catalog.Snapshot, error) {
+		if _, err := known(s, id); err != nil {
+			return nil, err
+		}
+		if len(s.Shards()) == 1 {
+			return nil, errors.New("it is the only shard")
+		}
+		for _, c := range s.Collections() {
+			if n := c.CountOn(id).Chunks; n > 0 {
+				return nil, fmt.Errorf("it has %d chunks of %s: drain %s shows what it takes to empty it", n, c.Namespace, id)
+			}
+		}
+		for _, d := range s.Parts().Databases {
+			if d.Primary == id {
+				return nil, fmt.Errorf("it is the primary shard of the database %s, which has to go to another one first", d.Name)
+			}
+		}
+		for _, c := range s.Collections() {
+			if _, told := c.Sizes[id]; told {
+				s = s.WithCollection(withSizes(c, func(of catalog.ShardID, data catalog.ShardData) (catalog.ShardData, bool) {
+					return data, of != id
+				}))
+			}
+		}
+		return s.WithoutShard(id), nil
+	}
+}
+
+// withSizes returns a collection with other sizes: what is returned of each shard,
+// unless it is to have none.
+func withSizes(
+	c *catalog.CollectionState, of func(catalog.ShardID, catalog.ShardData) (catalog.ShardData, bool),
+) *catalog.CollectionState {
+	next := *c
+	next.Sizes = make(map[catalog.ShardID]catalog.ShardData, len(c.Sizes))
+	for id, data := range c.Sizes {
+		if changed, keep := of(id, data); keep {
+			next.Sizes[id] = changed
+		}
+	}
+	return &next
+}

@@ -1,0 +1,161 @@
+package whatif_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/catalog/snaptest"
+	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/whatif"
+)
+
+func parse(t *testing.T, text string) whatif.Change {
+	t.Helper()
+	c, err := whatif.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// Every kind's example is one, and a change comes back from its text.
+func TestExamples(t *testing.T) {
+	for _, k := range whatif.Kinds() {
+		c := parse(t, k.Example)
+		again := parse(t, c.String())
+		if !strings.HasPrefix(c.String(), k.Name) || again.String() != c.String() {
+			t.Errorf("%s is shown as %s, and that as %s", k.Example, c, again)
+		}
+		if k.About == "" || !strings.HasSuffix(k.About, ".") || len(k.Signatures()) == 0 {
+			t.Errorf("%s is not described", k.Name)
+		}
+	}
+}
+
+func TestWords(t *testing.T) {
+	for text, want := range map[string]string{
+		`drain s3`:         `drain s3`,
+		"  drain \t s3 ":   `drain s3`,
+		`drain "my shard"`: `drain "my shard"`,
+		`drain 'a"b'`:      `drain 'a"b'`,
+		`drain "a;b"`:      `drain "a;b"`,
+		`unzone a.b {"x": {"$minKey": 1}} {"x": "}\"{"}`: `unzone a.b {"x": {"$minKey": 1}} {"x": "}\"{"}`,
+		`unzone a.b '{"x": 1}' '{"x": 2}'`:               `unzone a.b {"x": 1} {"x": 2}`,
+	} {
+		if got := parse(t, text).String(); got != want {
+			t.Errorf("%s is shown as %s, not as %s", text, got, want)
+		}
+	}
+	list, err := whatif.ParseAll(`addShard 2; unzone a.b {"x": ";"} {"x": 2};drain "a;b"`)
+	if err != nil || len(list) != 3 || list[1].String() != `unzone a.b '{"x": ";"}' {"x": 2}` {
+		t.Errorf("%v, %v", list, err)
+	}
+}
+
+// What can't be meant says what can.
+func TestMistakes(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                  "a change is empty",
+		"drane s3":                          `there is no change "drane": there are addShard, drain,`,
+		"drain":                             "drain: it has 0 arguments; it is drain SHARD, such as: drain shard2",
+		"drain s3 s4":                       "it has 2 arguments",
+		`drain "s3`:                         "a quote has no end",
+		`drain ""`:                          "an argument is empty",
+		"addShard 0":                        "0 is no number of shards from 1 to 1000",
+		"chunkSize 2000":                    "2000 is no chunk size in MiB from 1 to 1024",
+		"chunkSize a.b big":                 "big is no chunk size in MiB from 0 to 1024",
+		"window 23:00":                      "23:00 is no window; it is window always|START-STOP | window START STOP",
+		"window 23:00 25:00":                `"25:00", which is not HH:MM`,
+		"balancer maybe":                    `"maybe" is neither on nor off`,
+		"grow a.b much":                     "much is no growth from -99% to 10000%",
+		"release 8":                         "unknown server version",
+		"zone a.b 1 2 EU":                   "1 is no document in extended JSON",
+		`zone a.b {"x": 1} {"x": 2 EU`:      "a document has no end",
+		`clearJumbo a.b {"x": {"$date": 7}`: "a document has no end",
+	} {
+		if _, err := whatif.Parse(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+	_, err := whatif.Parse("drane s3")
+	if unknown, ok := errors.AsType[*whatif.UnknownError](err); !ok || !slices.Contains(unknown.Names, "drain") {
+		t.Errorf("%v", err)
+	}
+}
+
+// What can't be done to a cluster says why, and what to do first.
+func TestRefusals(t *testing.T) {
+	s := snaptest.Large(t, snaptest.Scale{Chunks: 30, Empty: 1})
+	old := parse(t, "release 5.0")
+	fifty, err := old.Apply(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		text, want string
+		of         *catalog.Snapshot
+	}{
+		{"drain s999", `drain s999: the cluster has no shard "s999"`, s},
+		{"drop db.c9", "db.c9 is no sharded collection of this cluster", s},
+		{"addShard s000", "the cluster has a shard s000 already", s},
+		{"removeShard s000", "chunks of db.c0: drain s000 shows what it takes", s},
+		{`zone db.c0 {"k": 0} {"k": 1} EU`, "a shard has to belong to it first, by zone SHARD EU", s},
+		{`unzone db.c0 {"k": 0} {"k": 1}`, "no zone range has these bounds", s},
+		{"unzone s000 EU", "s000 does not belong to the zone EU", s},
+		{`zone db.c0 {"x": 0} {"x": 1} EU`, "the shard key of db.c0 is", s},
+		{"clearJumbo db.c0", "there is no jumbo chunk", s},
+		{"defragment db.c0", "5.0 has no defragmentation, which came with 6.0", fifty},
+		{"chunkSize db.c0 64", "chunkSize MB sets that of the cluster", fifty},
+		{"autoMerge on", "no auto-merger in 5.0", fifty},
+	} {
+		if _, err := parse(t, c.text).Apply(c.of); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %s", c.text, err, c.want)
+		}
+	}
+	_, err = parse(t, "drain s999").Apply(s)
+	if unknown, ok := errors.AsType[*diagnosis.UnknownError](err); !ok || unknown.Name != "s999" {
+		t.Errorf("%v", err)
+	}
+	all, err := whatif.ParseAll("drain s000; drain s001; drain s002")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := whatif.Apply(s, all); err == nil || !strings.Contains(err.Error(), "no shard would be left") {
+		t.Errorf("%v", err)
+	}
+	last, err := whatif.ParseAll(`zone s000 EU; zone db.c0 {"k": 0} {"k": 9} EU; unzone s000 EU`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := whatif.Apply(s, last); err == nil || !strings.Contains(err.Error(), "the last shard of the zone") {
+		t.Errorf("%v", err)
+	}
+}
+
+// Ids of new shards go on from those that there are.
+func TestNewShards(t *testing.T) {
+	s := snaptest.Large(t, snaptest.Scale{Chunks: 30})
+	next, err := whatif.Apply(s, []whatif.Change{parse(t, "addShard 2"), parse(t, "addShard eu EU,DE"), parse(t, "addShard")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	for _, shard := range next.Shards() {
+		ids = append(ids, string(shard.ID))
+		if data, told := next.Collection("db.c0").Sizes[shard.ID]; !told || shard.ID >= "s003" && data.Bytes != 0 {
+			t.Errorf("%s has %+v", shard.ID, data)
+		}
+	}
+	if want := "eu s000 s001 s002 s003 s004 s005"; strings.Join(ids, " ") != want {
+		t.Errorf("%v, want %s", ids, want)
+	}
+	if eu, _ := next.Shard("eu"); !slices.Equal(eu.Zones, []string{"EU", "DE"}) {
+		t.Errorf("%+v", eu)
+	}
+	if len(s.Shards()) != 3 {
+		t.Error("the first snapshot has changed")
+	}
+}

@@ -1,0 +1,124 @@
+package whatif
+
+import (
+	"errors"
+	"strings"
+	"unicode"
+)
+
+// scanner reads a command line: words with blanks between. Quotes, double or
+// single, keep a word together, and so do the braces of a document.
+type scanner struct {
+	quote   rune // of the word, 0 = none
+	text    bool // in a string of a document
+	escaped bool
+	depth   int // of braces
+}
+
+// next takes a rune; it reports whether it stands between words, and whether it
+// belongs to the word's text.
+func (s *scanner) next(r rune) (between, keep bool) {
+	switch {
+	case s.depth > 0:
+		s.document(r)
+		return false, true
+	case s.quote != 0:
+		if r == s.quote {
+			s.quote = 0
+			return false, false
+		}
+		return false, true
+	case r == '"' || r == '\'':
+		s.quote = r
+		return false, false
+	case r == '{':
+		s.depth = 1
+		return false, true
+	}
+	return unicode.IsSpace(r), !unicode.IsSpace(r)
+}
+
+func (s *scanner) document(r rune) {
+	switch {
+	case s.escaped:
+		s.escaped = false
+	case s.text:
+		s.escaped, s.text = r == '\\', r != '"'
+	case r == '"':
+		s.text = true
+	case r == '{':
+		s.depth++
+	case r == '}':
+		s.depth--
+	}
+}
+
+func (s *scanner) end() error {
+	switch {
+	case s.depth > 0:
+		return errors.New("a document has no end: } is missing")
+	case s.quote != 0:
+		return errors.New("a quote has no end")
+	}
+	return nil
+}
+
+// split returns the words of a line.
+func split(line string) (words []string, err error) {
+	var s scanner
+	var word strings.Builder
+	began := false
+	for _, r := range line {
+		between, keep := s.next(r)
+		switch {
+		case between && began:
+			words = append(words, word.String())
+			word.Reset()
+			began = false
+		case !between:
+			began = true
+		}
+		if keep {
+			word.WriteRune(r)
+		}
+	}
+	if began {
+		words = append(words, word.String())
+	}
+	return words, s.end()
+}
+
+// cut parts a line at a sign that stands outside of quotes and documents.
+func cut(line string, at rune) (parts []string, err error) {
+	var s scanner
+	begin := 0
+	for i, r := range line {
+		if r == at && s.depth == 0 && s.quote == 0 {
+			parts = append(parts, line[begin:i])
+			begin = i + len(string(at))
+			continue
+		}
+		s.next(r)
+	}
+	return append(parts, line[begin:]), s.end()
+}
+
+// line is the reverse of split.
+func line(name string, arguments []string) string {
+	words := []string{name}
+	for _, word := range arguments {
+		if again, err := split(word); err != nil || len(again) != 1 || again[0] != word || strings.Contains(word, ";") {
+			word = quoted(word)
+		}
+		words = append(words, word)
+	}
+	return strings.Join(words, " ")
+}
+
+// quoted puts a word into quotes. It may have one kind of them.
+func quoted(word string) string {
+	if strings.Contains(word, `"`) {
+		return "'" + word + "'"
+	}
+	return `"` + word + `"`
+}

@@ -1,0 +1,264 @@
+package findings
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/olekukonko/tablewriter/pkg/twwidth"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/plan"
+	"shardsh/balancer/whatif"
+	"shardsh/bindings/plaintext"
+)
+
+// How alternatives stand side by side: so many beside what is, in lines of Width.
+const (
+	sideBySide  = 3
+	labelWidth  = 20
+	columnWidth = (Width - labelWidth) / (sideBySide + 1)
+)
+
+// WhatIfText returns what comes of alternatives as text, side by side. Unless all
+// are asked for, the shards and links are shown that change most.
+func WhatIfText(o whatif.Outcomes, all bool) string {
+	var out page
+	letters := map[int]string{0: whatif.AsItIs}
+	out.wrapped(0, sentence(fmt.Sprintf("What the balancer does until it rests, on the cluster as of %s",
+		o.At.Format("2006-01-02 15:04 MST"))))
+	for i, a := range o.Alternatives {
+		if i > 0 {
+			letters[i] = letter(i)
+			text := strings.Join(a.Changes, "; ")
+			if a.Name != text {
+				text = a.Name + ": " + text
+			}
+			for n, line := range lines(text, Width-5) {
+				head := ""
+				if n == 0 {
+					head = letters[i]
+				}
+				out.line(2, fmt.Sprintf("%-3s%s", head, line))
+			}
+		}
+	}
+	for from := 1; from < max(2, len(o.Alternatives)); from += sideBySide {
+		shown := []int{0}
+		for i := from; i < min(from+sideBySide, len(o.Alternatives)); i++ {
+			shown = append(shown, i)
+		}
+		s := sides{&out, o, shown, all}
+		s.table(letters)
+	}
+	for i, a := range o.Alternatives {
+		out.stays(letters[i], a)
+	}
+	return out.String()
+}
+
+// letter names an alternative: A, B, …, Z, then by number.
+func letter(i int) string {
+	if i > 26 {
+		return strconv.Itoa(i)
+	}
+	return string(rune('A' + i - 1))
+}
+
+// stays writes what is left at the end of an alternative.
+func (p *page) stays(name string, a whatif.Outcome) {
+	list := a.Plan.Left
+	if a.Forecast.Never {
+		for _, f := range a.Forecast.Because {
+			if !slices.ContainsFunc(list, func(o diagnosis.Finding) bool { return o.Code == f.Code && o.Scope == f.Scope }) {
+				list = append(slices.Clip(list), f)
+			}
+		}
+	}
+	if len(list) == 0 {
+		return
+	}
+	p.heading("In the way: " + name)
+	for _, f := range list {
+		p.wrapped(2, fmt.Sprintf("%s (%s)", f.Sentence, f.Code))
+	}
+}
+
+// sides are some alternatives side by side.
+type sides struct {
+	*page
+	o     whatif.Outcomes
+	shown []int
+	all   bool
+}
+
+// row writes a line: a label, and a text for each alternative.
+func (s sides) row(label string, of func(a whatif.Outcome) string) {
+	text := pad(label, labelWidth)
+	for _, i := range s.shown {
+		text += pad(of(s.o.Alternatives[i]), columnWidth)
+	}
+	s.line(0, strings.TrimRight(text, " "))
+}
+
+// pad makes a text as wide as its column, with a blank behind it.
+func pad(text string, width int) string {
+	text = plaintext.VisibleLine(text)
+	if twwidth.Width(text) >= width {
+		text = plaintext.Cut(text, width-2) + "…"
+	}
+	return text + strings.Repeat(" ", max(0, width-twwidth.Width(text)))
+}
+
+func (s sides) table(letters map[int]string) {
+	s.WriteString("\n")
+	text := pad("", labelWidth)
+	for _, i := range s.shown {
+		text += pad(letters[i], columnWidth)
+	}
+	s.line(0, strings.TrimRight(text, " "))
+	s.row("balancer", func(a whatif.Outcome) string {
+		if a.Mode != catalog.ModeFull {
+			return string(a.Mode) + ": if on"
+		}
+		return "on"
+	})
+	s.row("moves", func(a whatif.Outcome) string { return grouped(a.Plan.Totals.Moves) })
+	s.row("data to move", func(a whatif.Outcome) string { return bytesText(a.Plan.Totals.Bytes) })
+	s.row("splits, merges", func(a whatif.Outcome) string {
+		return fmt.Sprintf("%s, %s", grouped(a.Plan.Totals.Splits), grouped(a.Plan.Totals.Merges))
+	})
+	s.times()
+	s.row("nothing in the way", func(a whatif.Outcome) string {
+		if a.Plan.Reached && !a.Forecast.Never {
+			return "yes"
+		}
+		return "NO"
+	})
+	s.spread()
+	s.shards()
+	s.links()
+}
+
+// times writes how long it takes, and when it is done.
+func (s sides) times() {
+	span := func(of func(whatif.Outcome) time.Duration) func(whatif.Outcome) string {
+		return func(a whatif.Outcome) string {
+			switch {
+			case a.Forecast.Done, a.Plan.Totals.Moves+a.Plan.Totals.Merges+a.Plan.Totals.Splits == 0 && of(a) == 0:
+				return "-"
+			case of(a) <= 0:
+				return "never"
+			}
+			return diagnosis.SpanText(of(a))
+		}
+	}
+	s.row("time, likely", span(func(a whatif.Outcome) time.Duration { return a.Forecast.Likely }))
+	s.row("  at least", span(func(a whatif.Outcome) time.Duration { return a.Forecast.Low }))
+	s.row("  at most", span(func(a whatif.Outcome) time.Duration { return a.Forecast.High }))
+	s.row("  done by", func(a whatif.Outcome) string {
+		if a.Forecast.High <= 0 {
+			return "-"
+		}
+		return s.o.At.Add(a.Forecast.High).Format("01-02 15:04")
+	})
+}
+
+// spread writes the most and the least that a shard has in the end, of those that
+// are to have something.
+func (s sides) spread() {
+	extreme := func(better func(a, b int64) bool) func(whatif.Outcome) string {
+		return func(a whatif.Outcome) string {
+			best := a.Plan.Shards[0]
+			for _, shard := range a.Plan.Shards {
+				if better(shard.After.Bytes, best.After.Bytes) {
+					best = shard
+				}
+			}
+			return bytesText(best.After.Bytes)
+		}
+	}
+	s.row("fullest shard", extreme(func(a, b int64) bool { return a > b }))
+	s.row("emptiest shard", extreme(func(a, b int64) bool { return a < b }))
+}
+
+// rows are what is written of each of a list of things, by alternative.
+func (s sides) rows(title string, most int, names []string, weight map[string]int64, text func(
+	whatif.Outcome, string) string,
+) {
+	if len(names) == 0 {
+		return
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(weight[b], weight[a]) })
+	shown := names
+	if !s.all {
+		shown = names[:min(most, len(names))]
+	}
+	s.heading(title)
+	for _, name := range shown {
+		s.row("  "+name, func(a whatif.Outcome) string { return text(a, name) })
+	}
+	if n := len(names) - len(shown); n > 0 {
+		s.line(2, fmt.Sprintf("… %s more: --all, or text(true) at the prompt", grouped(n)))
+	}
+}
+
+// shards writes what each shard has in the end, those first that change most.
+func (s sides) shards() {
+	held := map[string]map[string]plan.ShardChange{} // by alternative
+	var names []string
+	weight := map[string]int64{}
+	for _, i := range s.shown {
+		a := s.o.Alternatives[i]
+		held[a.Name] = map[string]plan.ShardChange{}
+		for _, shard := range a.Plan.Shards {
+			id := string(shard.Shard)
+			if _, known := weight[id]; !known {
+				names = append(names, id)
+			}
+			held[a.Name][id] = shard
+			weight[id] = max(weight[id], changeOf(shard))
+		}
+	}
+	slices.Sort(names)
+	s.rows("Data on shards in the end", mostShards, names, weight, func(a whatif.Outcome, id string) string {
+		shard, there := held[a.Name][id]
+		if !there {
+			return "-"
+		}
+		return bytesText(shard.After.Bytes)
+	})
+}
+
+// mostLinks is how many links are shown unless all are asked for.
+const mostLinks = 10
+
+// links writes what moves between which shards, the most first.
+func (s sides) links() {
+	bytes := map[string]map[string]int64{} // by alternative
+	var names []string
+	weight := map[string]int64{}
+	for _, i := range s.shown {
+		a := s.o.Alternatives[i]
+		bytes[a.Name] = map[string]int64{}
+		for _, link := range a.Links {
+			name := string(link.From) + " to " + string(link.To)
+			if _, known := weight[name]; !known {
+				names = append(names, name)
+			}
+			bytes[a.Name][name] = link.Bytes
+			weight[name] = max(weight[name], link.Bytes)
+		}
+	}
+	s.rows("Data over links", mostLinks, names, weight, func(a whatif.Outcome, name string) string {
+		n, there := bytes[a.Name][name]
+		if !there {
+			return "-"
+		}
+		return bytesText(n)
+	})
+}

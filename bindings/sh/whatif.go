@@ -1,0 +1,173 @@
+package sh
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+
+	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/live"
+	"shardsh/balancer/plan"
+	"shardsh/balancer/whatif"
+	"shardsh/bindings/findings"
+	"shardsh/bindings/plaintext"
+	"shardsh/bindings/script"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// shardWhatIfMethods() say what would come of changes.
+func shardWhatIfMethods() []helper {
+	return []helper{
+		{"whatIf", "changes:function|object alternative?:function|object{model,seed,timeZone}", checked(shWhatIf),
+			"Says what would come of changes, side by side with what is: for c => { c.addShard(2); c.drain(\"s1\") }, each further " +
+				"function another alternative; {name: function} names them. Nothing is changed."},
+	}
+}
+
+// shWhatIf returns what comes of alternatives, which is printed as the text of
+// "shardsh simulate".
+func shWhatIf(c *call, sh *Helpers) goja.Value {
+	alternatives, options := c.alternatives()
+	out, err := whatif.Of(sh.snapshot(live.ReaderOptions{}), alternatives, options)
+	if err != nil {
+		question := ""
+		if unknown, ok := errors.AsType[*diagnosis.UnknownError](err); ok {
+			question = plaintext.DidYouMean(unknown.Name, unknown.Names)
+		}
+		c.JS.ThrowInvalid("%s%s (Shard.whatIf)", err, question)
+	}
+	return c.s.outcomesObject(out)
+}
+
+// alternatives reads the arguments: functions, objects of functions, and at last
+// options.
+func (c *call) alternatives() (list []whatif.Alternative, o whatif.Options) {
+	for i := range c.Args {
+		v := c.Arg(i)
+		if f, ok := goja.AssertFunction(v); ok {
+			list = append(list, whatif.Alternative{Changes: c.changes(f)})
+			continue
+		}
+		object, ok := v.(*goja.Object)
+		if !ok {
+			c.ThrowArgument("Shard.whatIf", "changes", "a function such as c => c.addShard()", c.s.Display.Inspect(v))
+		}
+		names := object.Keys()
+		for _, name := range names {
+			f, ok := goja.AssertFunction(object.Get(name))
+			if !ok {
+				if i == len(c.Args)-1 && i > 0 {
+					return list, c.whatIfOptions(i)
+				}
+				c.ThrowArgument("Shard.whatIf", "changes."+name, "a function such as c => c.addShard()",
+					c.s.Display.Inspect(object.Get(name)))
+			}
+			list = append(list, whatif.Alternative{Name: name, Changes: c.changes(f)})
+		}
+	}
+	return list, o
+}
+
+func (c *call) whatIfOptions(at int) whatif.Options {
+	given := c.options("whatIf", at)
+	seed := uint64(given.count("seed"))
+	model, err := plan.ParseModel(given.text("model"), seed)
+	if err != nil {
+		given.refuse("model", "measured, even or skewed=SPREAD", c.s.Display.Inspect(given.get("model")))
+	}
+	return whatif.Options{Location: given.location(), Model: model, Seed: seed}
+}
+
+// changes calls a function with an object that has a method for each kind of change,
+// and returns what it called.
+func (c *call) changes(f goja.Callable) (list []whatif.Change) {
+	rt := c.JS.Runtime
+	target := rt.NewObject()
+	var names []string
+	var proxy goja.Value
+	for _, kind := range whatif.Kinds() {
+		names = append(names, kind.Name)
+		script.Must(target.Set(kind.Name, func(call goja.FunctionCall) goja.Value {
+			words := make([]string, len(call.Arguments))
+			for i, v := range call.Arguments {
+				words[i] = c.word(kind, v)
+			}
+			change, err := whatif.New(kind.Name, words)
+			if err != nil {
+				c.JS.ThrowInvalid("%s (Shard.whatIf)", err)
+			}
+			list = append(list, change)
+			return proxy
+		}))
+	}
+	proxy = rt.ToValue(rt.NewProxy(target, &goja.ProxyTrapConfig{
+		Get: func(target *goja.Object, name string, _ goja.Value) goja.Value {
+			v := target.Get(name)
+			if v == nil && name != "then" && name != "toJSON" {
+				unknown := &whatif.UnknownError{Name: name, Names: names}
+				c.JS.ThrowInvalid("%s%s (Shard.whatIf)", unknown, plaintext.DidYouMean(name, names))
+			}
+			return v
+		},
+	}))
+	if _, err := f(goja.Undefined(), proxy); err != nil {
+		c.JS.Rethrow(err)
+	}
+	return list
+}
+
+// word returns an argument of a change as it is written on a command line.
+func (c *call) word(kind whatif.Kind, v goja.Value) string {
+	if coll, ok := script.Receiver[Collection](v); ok {
+		return coll.Namespace()
+	}
+	if list, ok := c.texts("whatIf", v); ok {
+		return strings.Join(list, ",")
+	}
+	switch script.TypeOf(v) {
+	case "string":
+		return v.String()
+	case "boolean":
+		if v.ToBoolean() {
+			return "on"
+		}
+		return "off"
+	case "object", "number":
+		if n, ok := c.numeric(v); ok {
+			return strconv.FormatFloat(n, 'f', -1, 64)
+		}
+	}
+	if _, ok := v.(*goja.Object); !ok {
+		c.JS.ThrowInvalid("c.%s takes no %s: %s (Shard.whatIf)", kind.Name, c.s.Display.Inspect(v), kind.Usage())
+	}
+	text, err := bson.MarshalExtJSON(c.JS.Document(v), true, false)
+	if err != nil {
+		c.JS.Throw(script.RuntimeError, "%s", err)
+	}
+	return string(text)
+}
+
+// outcomesObject returns what comes of alternatives for scripts. Their plans are
+// made when somebody asks for them.
+func (s *Host) outcomesObject(out whatif.Outcomes) goja.Value {
+	plans := make([]*plan.Plan, len(out.Alternatives))
+	heads := out
+	heads.Alternatives = make([]whatif.Outcome, len(out.Alternatives))
+	for i, a := range out.Alternatives {
+		plans[i], a.Plan = a.Plan, nil
+		heads.Alternatives[i] = a
+	}
+	o := s.shown(heads, findings.WhatIfText(out, false)).ToObject(s.JS.Runtime)
+	list := o.Get("alternatives").ToObject(s.JS.Runtime)
+	for i, p := range plans {
+		one := list.Get(strconv.Itoa(i)).ToObject(s.JS.Runtime)
+		script.Must(one.Delete("plan"))
+		s.JS.World.DefineLazy(one, "plan", func() goja.Value { return s.planObject(p) })
+	}
+	script.Define(o, "text", s.JS.Runtime.ToValue(func(call goja.FunctionCall) goja.Value {
+		return s.JS.Runtime.ToValue(findings.WhatIfText(out, call.Argument(0).ToBoolean()))
+	}))
+	return o
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"shardsh/balancer/check"
+	"shardsh/balancer/diagnosis"
+)
+
+const policyText = `# what we expect of our clusters
+fail-on: critical
+since: 1h
+ns: ["shop.*", crm.people]
+exclude: "*.tmp_*"
+allow: [draining, resharding]
+require-collections: true
+rules:
+  jumbo: {max: 5, severity: critical}
+  uneven: {max: 10GiB}
+  orphans: on
+  versions: off
+`
+
+func TestPolicyFile(t *testing.T) {
+	p := check.Default()
+	if err := loadPolicy(p, []byte(policyText)); err != nil {
+		t.Fatal(err)
+	}
+	got := fmt.Sprint(p.FailOn, p.Span, p.Namespaces, p.Allow)
+	for _, c := range p.Choices {
+		if c.On != c.Usual || c.Max != check.Rules()[0].Max && c.Name == "jumbo" || c.Name == "uneven" {
+			got += fmt.Sprintf(" %s:%v,%s,%s", c.Name, c.On, c.Max, c.Severity)
+		}
+	}
+	want := "critical 1h0m0s {[shop.* crm.people] [*.tmp_*]} [draining resharding]" +
+		" jumbo:true,5,critical versions:false,0,warning orphans:true,100000,warning uneven:true,10GiB,warning" +
+		" collections:true,0,critical"
+	if got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+}
+
+// A mistake names its line, and what was probably meant.
+func TestPolicyMistakes(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                     "1: there is nothing in it",
+		"- 1":                                  "1: there have to be names with values here",
+		"fail_on: info":                        `1: there is no "fail_on" here; did you mean fail-on?`,
+		"\nrules:\n  jumbos: on":               `3: there is no "jumbos" here; did you mean jumbo?`,
+		"rules:\n  jumbo: maybe":               `2: the rule jumbo takes on, off, or {max: …, severity: …}, not "maybe"`,
+		"rules:\n  jumbo:\n    limit: 5":       `3: there is no "limit" here`,
+		"rules:\n  jumbo:\n    max: 5%":        `3: jumbo: "5%" is nothing like 100`,
+		"rules:\n  zones: {max: 5}":            "2: the rule zones has no threshold",
+		"rules:\n  zones: {severity: criticl}": `2: there is no severity "criticl"; did you mean critical?`,
+		"allow: [drain]":                       `1: there is no work to allow "drain"; there are draining, `,
+		"since: never":                         `1: "never" is no time above 0`,
+		"ns: {a: b}":                           "1: this has to be a text or a list of them",
+		"ns: [[a]]":                            "1: this has to be a text or a list of them",
+		"ns: a\n\nns: b":                       `3: "ns" is there twice`,
+		"ns: &x [a]\nexclude: *x":              "2: aliases are not taken",
+		"ns: a\n---\nns: b":                    "2: a policy is one document",
+		"ns: [a\nb: {":                         "",
+		"require-collections: perhaps":         `1: this is on or off, not "perhaps"`,
+		"\tns: a":                              "1: found character that cannot start any token",
+	} {
+		err := loadPolicy(check.Default(), []byte(text))
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%q: error %v, want %s", text, err, want)
+		}
+	}
+	long := writeFile(t, "long.yaml", strings.Repeat("#", mostPolicy+1))
+	bad := writeFile(t, "bad.yaml", "rules:\n  jumbos: on\n")
+	for path, want := range map[string]string{
+		long: "it is too long", "/nowhere/x": "no such file", bad: "bad.yaml:2: there is no", os.DevNull: "no regular file",
+	} {
+		code, _, stderr := runProgram(t, "", "check", "--mock", "--policy", path)
+		if code != exitUsage || !strings.Contains(stderr, want) {
+			t.Errorf("%s: exit code %d, %q", path, code, stderr)
+		}
+	}
+}
+
+// Options count more than the file.
+func TestPolicyAndOptions(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "p.yaml")
+	if err := os.WriteFile(path, []byte(policyText), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o := checkLine{policyFile: path, failOn: "info", since: duration(time.Minute), only: []string{"x.*"},
+		maxima: []string{"jumbo=7", "window=2d"}, grades: []string{"orphans=info"}, allow: []string{"defragmenting"}}
+	p, err := o.policy()
+	if err != nil {
+		t.Fatal(err)
+	}
+	jumbo, _ := p.Choice("jumbo")
+	window, _ := p.Choice("window")
+	orphans, _ := p.Choice("orphans")
+	if p.FailOn != diagnosis.Info || p.Span != time.Minute || jumbo.Max.Value != 7 ||
+		jumbo.Severity != diagnosis.Critical ||
+		!window.On || window.Max.String() != "2d" || orphans.Severity != diagnosis.Info ||
+		fmt.Sprint(p.Allow, p.Namespaces.Only) != "[defragmenting] [shop.* crm.people x.*]" {
+		t.Errorf("%+v", p)
+	}
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/olekukonko/tablewriter/pkg/twwidth"
+
+	"shardsh/bindings"
+	"shardsh/repl"
+)
+
+// pagerPatience is how long a pager that is told to end may take to put the
+// terminal in order.
+const pagerPatience = 2 * time.Second
+
+// pages returns what shows results at the prompt that are taller than the screen;
+// nil where there is no terminal to page on.
+func (env environment) pages(shell *bindings.Shell, editor repl.LineEditor) func(context.Context, string) bool {
+	name, _ := env.getenv("TERM")
+	if !isTerminal(env.stdin) || !isTerminal(env.stdout) || name == "dumb" {
+		return nil
+	}
+	return func(ctx context.Context, text string) bool {
+		columns, rows := env.screen()
+		set, wanted := shell.Pager()
+		if !wanted || !tallerThan(text, columns, rows-1) { // the prompt has a row, too
+			return false
+		}
+		program := env.pager(set)
+		return len(program) > 0 && env.page(ctx, program, text, editor)
+	}
+}
+
+// pager returns the program and its arguments: the one that is set, $PAGER, or
+// what there is. An empty $PAGER, and cat, are none.
+func (env environment) pager(set string) []string {
+	program := strings.Fields(set)
+	if len(program) == 0 {
+		text, isSet := env.getenv("PAGER")
+		program = strings.Fields(text)
+		if isSet && len(program) == 0 {
+			return nil
+		}
+	}
+	for _, usual := range []string{"less", "more"} {
+		if path, err := exec.LookPath(usual); err == nil && len(program) == 0 {
+			program = []string{path}
+		}
+	}
+	if len(program) == 1 && program[0] == "cat" {
+		return nil
+	}
+	return program
+}
+
+// page has a program show a text, and reports whether it was started. How it ends
+// is its own matter: q and Ctrl-C leave the shell as it was.
+func (env environment) page(ctx context.Context, program []string, text string, editor repl.LineEditor) bool {
+	cmd := exec.CommandContext(ctx, program[0], program[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(text+"\n"), env.stdout, env.stderr
+	cmd.Env = append(os.Environ(), env.pagerOptions()...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // it has to leave the terminal in order
+	cmd.WaitDelay = pagerPatience
+	err := editor.Lend(cmd.Run)
+	_, ended := errors.AsType[*exec.ExitError](err)
+	return err == nil || ended || cmd.Process != nil
+}
+
+// pagerOptions have less show colours and leave what it has shown on the screen,
+// unless the user's own options say otherwise.
+func (env environment) pagerOptions() []string {
+	if _, own := env.getenv("LESS"); own {
+		return nil
+	}
+	return []string{"LESS=FRX"}
+}
+
+// tallerThan reports whether a text takes more than so many rows of a screen;
+// false where its size is not known.
+func tallerThan(text string, columns, rows int) bool {
+	if columns <= 0 || rows <= 0 {
+		return false
+	}
+	for line := range strings.Lines(text) {
+		rows -= max(1, (twwidth.Width(strings.TrimSuffix(line, "\n"))+columns-1)/columns)
+		if rows < 0 {
+			return true
+		}
+	}
+	return false
+}
