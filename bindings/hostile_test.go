@@ -251,4 +251,5 @@ var hostileInputs = []string{
 	`assert(false, H)`, `EJSON.stringify({ [H]: H }).length`, `help`, `sh.help()`, `mock.help()`,
 	`sh.waitForBalance("shop." + H, { timeout: "2m", progress: true })`, `sh.balancerSummary()`, `sh.moveRange("shop." + H, H, { a: 1 })`,
 	`sh.drain("s" + H, { wait: true, timeout: "1m" })`, `sh.waitForDrain("s" + H)`, `passwordPrompt`,
+	`sh.map("shop." + H)`, `print(sh.map("shop." + H))`, `sh.map(H)`, `show migrations`, `show shards`, `show zones`,
 }
