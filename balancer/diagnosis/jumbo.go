@@ -74,12 +74,12 @@ func jumboSizes(c *catalog.CollectionState) func(func(catalog.Chunk, *jumboSize)
 		if c.Table == nil {
 			return
 		}
+		measured := make(map[catalog.Key]*jumboSize, len(c.ChunkSizes))
+		for _, size := range c.ChunkSizes {
+			measured[size.Min] = &jumboSize{size}
+		}
 		for chunk := range c.Table.Flagged() {
-			var size *jumboSize
-			if i := slices.IndexFunc(c.ChunkSizes, func(s catalog.ChunkSize) bool { return s.Min.Equal(chunk.Min) }); i >= 0 {
-				size = &jumboSize{c.ChunkSizes[i]}
-			}
-			if !yield(chunk, size) {
+			if !yield(chunk, measured[chunk.Min]) {
 				return
 			}
 		}

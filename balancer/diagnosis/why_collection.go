@@ -233,17 +233,31 @@ func RouterVersions(s *catalog.Snapshot) (list []string) {
 	return list
 }
 
-// versions finds routers of more than one line of releases.
+// versions finds routers and shards of more than one line of releases. Shards tell
+// theirs where the reader had a way there.
 func (d *Diagnosis) versions() []Finding {
 	var lines []string
-	for _, version := range RouterVersions(d.Snapshot) {
+	add := func(version string) {
 		if line, known := catalog.ReleaseOf(version); known && !slices.Contains(lines, line.String()) {
 			lines = append(lines, line.String())
 		}
 	}
+	for _, r := range d.Parts().Routers {
+		if d.Time().Sub(r.Ping) < routerAlive {
+			add(r.Version)
+		}
+	}
+	routers := len(lines)
+	for _, shard := range d.Shards() {
+		add(shard.Version)
+	}
 	if len(lines) < 2 {
 		return nil
 	}
-	return []Finding{finding(MixedVersions, Scope{},
-		"the routers are of different releases: "+strings.Join(lines, " and "))}
+	who := "the routers are"
+	if len(lines) > routers {
+		who = "routers and shards are"
+	}
+	slices.Sort(lines)
+	return []Finding{finding(MixedVersions, Scope{}, who+" of different releases: "+strings.Join(lines, " and "))}
 }

@@ -172,6 +172,10 @@ func TestNotes(t *testing.T) {
 			c.Routers = []catalog.Router{{ID: "r1", Version: "8.0.10", Ping: noon}, {ID: "r2", Version: "7.0.5", Ping: noon},
 				{ID: "old", Version: "4.4.1", Ping: noon.Add(-time.Hour)}}
 		}), catalog.Release80, []Code{MixedVersions}},
+		{"a shard", newCluster(t).with(func(c *cluster) {
+			c.Routers = []catalog.Router{{ID: "r1", Version: "8.0.10", Ping: noon}}
+			c.Shards[0].Version, c.Shards[1].Version = "8.0.4", "7.0.20"
+		}), catalog.Release80, []Code{MixedVersions}},
 	} {
 		tc.c.Release = tc.release
 		a := Why(tc.c.snapshot(), Scope{})

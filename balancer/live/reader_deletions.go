@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"shardsh/balancer/catalog"
 )
@@ -18,7 +19,7 @@ func (r *reading) deletions(ctx context.Context) error {
 	r.parts.DeletionsKnown = true
 	for i := range r.parts.Shards {
 		s := &r.parts.Shards[i]
-		err := r.deletionsOn(ctx, s.Shard)
+		err := r.deletionsOn(ctx, s)
 		if ctx.Err() != nil {
 			return &ReadError{What: "rangeDeletions", Err: ctx.Err()}
 		}
@@ -32,11 +33,25 @@ func (r *reading) deletions(ctx context.Context) error {
 	return nil
 }
 
-func (r *reading) deletionsOn(ctx context.Context, s catalog.Shard) error {
-	client, err := r.options.ShardClient(ctx, s)
+// ofShard learns what a shard says of itself. What it does not say is not known,
+// and no gap.
+func (r *reading) ofShard(ctx context.Context, admin *mongo.Database, s *catalog.ShardState) {
+	if info, err := admin.RunCommand(ctx, bson.D{{Key: "buildInfo", Value: 1}}).Raw(); err == nil {
+		s.Version = text(info, "version")
+	}
+	const delay = "orphanCleanupDelaySecs"
+	reply, err := admin.RunCommand(ctx, bson.D{{Key: "getParameter", Value: 1}, {Key: delay, Value: 1}}).Raw()
+	if err == nil {
+		s.CleanupDelay = seconds(reply, delay)
+	}
+}
+
+func (r *reading) deletionsOn(ctx context.Context, s *catalog.ShardState) error {
+	client, err := r.options.ShardClient(ctx, s.Shard)
 	if err != nil {
 		return err
 	}
+	r.ofShard(ctx, client.Database("admin"), s)
 	cursor, err := client.Database("config").Collection("rangeDeletions").Find(ctx, bson.D{})
 	if err != nil {
 		return err

@@ -20,7 +20,8 @@ func (r *reading) sizes(ctx context.Context) error {
 	left := r.parts.Collections
 	if r.parts.Release.AtLeast(catalog.Release60) {
 		known, err := r.distribution(ctx)
-		if !mongoerr.Is(ServerError(err), unknownStage) {
+		// With a shard down the others still tell, collection by collection.
+		if !mongoerr.Is(ServerError(err), unknownStage) && !isDown(err) {
 			if err := r.part(ctx, catalog.Gap{What: "sizes"}, err); err != nil {
 				return err
 			}

@@ -66,6 +66,15 @@ func what(r wire.Request) string {
 	return name
 }
 
+// answering is a reply with a field.
+func answering(field bson.E) bson.Raw {
+	raw, err := bson.Marshal(bson.D{e("ok", 1.0), field})
+	if err != nil {
+		panic(err)
+	}
+	return raw
+}
+
 func refusal(code int32) bson.Raw {
 	raw, err := bson.Marshal(bson.D{e("ok", 0.0), e("errmsg", "not authorized"), e("code", code),
 		e("codeName", "Unauthorized")})
@@ -369,7 +378,13 @@ func TestLogEntries(t *testing.T) {
 type shardServer struct{ doc bson.Raw }
 
 func (s shardServer) Handle(ctx context.Context, r wire.Request) bson.Raw {
-	if what(r) != "find rangeDeletions" {
+	switch what(r) {
+	case "find rangeDeletions":
+	case "buildInfo":
+		return answering(e("version", "8.0.4"))
+	case "getParameter":
+		return answering(e("orphanCleanupDelaySecs", int32(60)))
+	default:
 		return standalone{}.Handle(ctx, r)
 	}
 	raw, err := bson.Marshal(bson.D{e("ok", 1.0), e("cursor", bson.D{e("id", int64(0)), e("ns", "config.rangeDeletions"),
@@ -409,6 +424,9 @@ func TestRangeDeletions(t *testing.T) {
 	}
 	if b, _ := got.Shard("b"); b.Unreachable != "nobody at home" {
 		t.Errorf("shard %+v", b)
+	}
+	if a, _ := got.Shard("a"); a.Version != "8.0.4" || a.CleanupDelay != time.Minute {
+		t.Errorf("shard %+v", a)
 	}
 }
 

@@ -65,7 +65,8 @@ func (env environment) watch(ctx context.Context) error {
 	ctx, cancel := o.bounded(ctx)
 	defer cancel()
 	c := watch.Config{
-		Every: time.Duration(o.interval), Clock: wallClock{}, Out: env.told(), JSON: o.json, Color: env.color(), Once: o.once,
+		Every: time.Duration(o.interval), Clock: wallClock{}, Out: env.told(), JSON: o.json,
+		Color: env.color(), Once: o.once,
 	}
 	if o.json {
 		c.Out = env.toldJSON()
