@@ -115,7 +115,8 @@ func (h *hostileShell) check(what, text string) {
 			if strings.Contains(text, "h\x1b") {
 				h.t.Errorf("%s: %s has a colour of the name: %q", what, from, text)
 			}
-			for _, style := range []string{"0", "1", "2", "22", "31", "32", "33", "35", "36", "39", "90", "1;31", "1;33"} {
+			for _, style := range []string{"0", "1", "2", "22", "31", "32", "33", "34", "35", "36", "39", "90", "1;31", "1;33",
+				"97;44", "30;43", "30;42", "97;45", "30;46", "97;41"} {
 				bare = strings.ReplaceAll(bare, "\x1b["+style+"m", "")
 			}
 		}
