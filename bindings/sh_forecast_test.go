@@ -1,8 +1,11 @@
 package bindings
 
 import (
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"shardsh/balancer/mock"
 )
@@ -40,5 +43,49 @@ func TestForecast(t *testing.T) {
 		if got, failed := c.show(call); !failed || !strings.Contains(got, want) {
 			t.Errorf("%s: %s", call, got)
 		}
+	}
+}
+
+// TestWaitsTellTheForecast: a wait shows a range that shrinks as time passes, and
+// holds what the wait took. Draining, it does the same.
+func TestWaitsTellTheForecast(t *testing.T) {
+	for name, wait := range map[string]string{
+		"balance": `sh.waitForBalance("shop.orders").waitedMS`,
+		"drain":   `sh.drain("shard0", {wait: true}).waitedMS`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := onMock(t, mock.Config{Seed: 7})
+			run(t, c, step{`sh.enableSharding("shop", "shard1").ok && sh.stopBalancer().ok`, "1"},
+				step{`sh.shardCollection("shop.orders", {customer: 1}).ok && sh.moveRange("shop.orders", "shard0", {customer: 0}).ok`, "1"},
+				step{`mock.advance("20m"); 1`, "1"}, // the range deletion is over
+				step{`for (let i = 1; i < 120; i++) sh.splitAt("shop.orders", {customer: i * 100}); 1`, "1"},
+				step{`mock.fill("shop.orders", {bytes: "3GB"}).ok && mock.slow("shard0", {bandwidth: "3MB"}).ok`, "1"},
+				// A history, as the forecast would be no more than a guess without.
+				step{`for (let i = 0; i < 6; i++) sh.moveRange("shop.orders", "shard2", {customer: i * 700}); 1`, "1"},
+				step{`sh.startBalancer().ok`, "1"},
+			)
+			shown, failed := c.show(wait)
+			if failed {
+				t.Fatal(shown)
+			}
+			lines := strings.Split(shown, "\n") // the last one is the result
+			ms, err := strconv.Atoi(lines[len(lines)-1])
+			if err != nil || ms < 3*60_000 || len(lines) < 3 {
+				t.Fatalf("%v: %s", err, shown)
+			}
+			ranges := regexp.MustCompile(`, (\S+) to (\S+) to go$`)
+			for i, line := range lines[:2] {
+				found := ranges.FindStringSubmatch(line)
+				if found == nil {
+					t.Fatalf("no range in %q", line)
+				}
+				low, errLow := time.ParseDuration(found[1])
+				high, errHigh := time.ParseDuration(found[2])
+				left := time.Duration(ms)*time.Millisecond - time.Duration(i+1)*time.Minute
+				if errLow != nil || errHigh != nil || left < low || left > high+time.Minute {
+					t.Errorf("%q, and it was %v", line, left)
+				}
+			}
+		})
 	}
 }

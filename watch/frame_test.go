@@ -35,7 +35,9 @@ func TestFrame(t *testing.T) {
 		v.Forecasts = []forecast.Forecast{{
 			At: now.Time(), Low: time.Hour, Likely: 2 * time.Hour, High: 3 * time.Hour, Moves: 5, Bytes: 1 << 30,
 		}}
-		for _, size := range []watch.Size{{Width: 80, Height: 24}, {Width: 200, Height: 50}, {Width: 40, Height: 8}, {Width: 3, Height: 2}, {}} {
+		for _, size := range []watch.Size{
+			{Width: 80, Height: 24}, {Width: 200, Height: 50}, {Width: 40, Height: 8}, {Width: 3, Height: 2}, {},
+		} {
 			for tab := watch.All; tab <= watch.Moves; tab++ {
 				v.Tab = tab
 				name := fmt.Sprintf("%d shards, %v, tab %d", shards, size, tab)
@@ -101,7 +103,8 @@ func TestFrameOfManyShards(t *testing.T) {
 		}
 	}
 	v.Offset = 90
-	if text := strings.Join(watch.Frame(v, watch.Size{Width: 80, Height: 24}), "\n"); strings.Count(text, " chunks")-1 != 10 {
+	text := strings.Join(watch.Frame(v, watch.Size{Width: 80, Height: 24}), "\n")
+	if strings.Count(text, " chunks")-1 != 10 {
 		t.Errorf("scrolled:\n%s", text)
 	}
 }
@@ -135,8 +138,9 @@ func TestFrameShowsNamesAsText(t *testing.T) {
 
 func TestPressed(t *testing.T) {
 	for sent, want := range map[string]string{
-		"q": "[1]", "\x03": "[1]", "p\t": "[2 3]", "\x1b[A\x1b[B": "[5 6]", "\x1bOC\x1b[Z": "[3 4]", "\x1b[5~\x1b[6~": "[7 8]",
-		"": "[]", "xyz": "[]", "\x1b": "[]", "\x1b[200~q": "[1]", "\x1b[1;5A": "[]", "\x1b[": "[]", "\x1a": "[9]", "éq": "[1]",
+		"q": "[1]", "\x03": "[1]", "p\t": "[2 3]", "\x1b[A\x1b[B": "[5 6]", "\x1bOC\x1b[Z": "[3 4]",
+		"\x1b[5~\x1b[6~": "[7 8]", "": "[]", "xyz": "[]", "\x1b": "[]", "\x1b[200~q": "[1]", "\x1b[1;5A": "[]",
+		"\x1b[": "[]", "\x1a": "[9]", "éq": "[1]",
 	} {
 		if got := fmt.Sprint(watch.Pressed(sent)); got != want {
 			t.Errorf("%q is %s, want %s", sent, got, want)

@@ -166,7 +166,7 @@ func TestLoopReadsAndDraws(t *testing.T) {
 // A cluster that takes long to read is read less often: a fifth of the time.
 func TestLoopIsNoLoad(t *testing.T) {
 	r := &reader{t: t, takes: 3 * time.Second}
-	_ = run(t, watch.Config{Read: r.read, Every: 2 * time.Second}, true, func(s *screen) {
+	_ = run(t, watch.Config{Read: r.read, Every: 2 * time.Second}, true, func(*screen) {
 		time.Sleep(149 * time.Second)
 		if r.reads.Load() != 10 {
 			t.Errorf("%d reads of 3 s in 149 s, not one each 15", r.reads.Load())
@@ -195,7 +195,8 @@ func TestLoopOutlivesTrouble(t *testing.T) {
 	}
 	failing := &reader{t: t}
 	failing.failing.Store(true)
-	if err := run(t, watch.Config{Read: failing.read, Every: time.Second}, true, func(s *screen) { time.Sleep(time.Minute) }); err == nil || failing.reads.Load() != 1 {
+	err = run(t, watch.Config{Read: failing.read, Every: time.Second}, true, func(*screen) { time.Sleep(time.Minute) })
+	if err == nil || failing.reads.Load() != 1 {
 		t.Errorf("at the beginning it is an error: %v after %d reads", err, failing.reads.Load())
 	}
 }
@@ -214,7 +215,9 @@ func TestLoopEndsWithItsKeys(t *testing.T) {
 func TestLoopOnce(t *testing.T) {
 	var out bytes.Buffer
 	r := &reader{t: t}
-	if err := run(t, watch.Config{Read: r.read, Every: time.Second, Out: &out, Once: true}, false, func(*screen) { time.Sleep(time.Minute) }); err != nil || r.reads.Load() != 1 {
+	err := run(t, watch.Config{Read: r.read, Every: time.Second, Out: &out, Once: true}, false,
+		func(*screen) { time.Sleep(time.Minute) })
+	if err != nil || r.reads.Load() != 1 {
 		t.Errorf("%v after %d reads", err, r.reads.Load())
 	}
 	if text := out.String(); !strings.Contains(text, "Balanced") || strings.Contains(text, "quit") ||
@@ -225,7 +228,8 @@ func TestLoopOnce(t *testing.T) {
 
 func TestLoopWritesLinesOfJSON(t *testing.T) {
 	var out bytes.Buffer
-	_ = run(t, watch.Config{Read: (&reader{t: t}).read, Every: time.Second, Out: &out, JSON: true}, false, func(*screen) { time.Sleep(2500 * time.Millisecond) })
+	_ = run(t, watch.Config{Read: (&reader{t: t}).read, Every: time.Second, Out: &out, JSON: true}, false,
+		func(*screen) { time.Sleep(2500 * time.Millisecond) })
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	if len(lines) != 3 {
 		t.Fatalf("%d lines in 2.5 s", len(lines))

@@ -295,8 +295,8 @@ func (v View) findings(width int) part {
 // moves are the newest events.
 func (v View) moves(width int) part {
 	h := v.Now.History
-	p := part{title: "Last moves", note: fmt.Sprintf("%d in 24 h with %s, %d failed", h.Moves, diagnosis.BytesText(h.Bytes),
-		h.Failed)}
+	p := part{title: "Last moves"}
+	p.note = fmt.Sprintf("%d in 24 h with %s, %d failed", h.Moves, diagnosis.BytesText(h.Bytes), h.Failed)
 	for _, e := range h.Events {
 		p.rows = append(p.rows, event(e, width))
 	}
@@ -315,7 +315,8 @@ func event(e report.Event, width int) line {
 		return append(l, of(" "+e.Error, red))
 	}
 	if e.Kind == report.Moved {
-		l = append(l, of(fmt.Sprintf("  %s in %s", diagnosis.BytesText(e.Bytes), e.Took.Round(100*time.Millisecond)), green))
+		took := e.Took.Round(100 * time.Millisecond)
+		l = append(l, of(fmt.Sprintf("  %s in %s", diagnosis.BytesText(e.Bytes), took), green))
 	}
 	return l
 }

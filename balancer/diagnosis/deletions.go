@@ -56,6 +56,25 @@ func (d *Diagnosis) leftovers(c *catalog.CollectionState) (list []leftover) {
 	return list
 }
 
+// PendingDeletions returns the range deletions that shards have still to do: as the
+// shards say, where the reader had a way there, else those that the change log lets
+// expect. The Timestamp is that of the migration.
+func PendingDeletions(s *catalog.Snapshot) (list []catalog.RangeDeletion) {
+	if s.Parts().DeletionsKnown {
+		return s.Parts().Deletions
+	}
+	d := &Diagnosis{Snapshot: s}
+	for _, c := range Sharded(s) {
+		for _, left := range d.leftovers(c) {
+			one := left.RangeDeletion
+			one.UUID, one.Delayed = c.UUID, !left.due.IsZero()
+			one.Timestamp = bson.Timestamp{T: uint32(left.since.Unix())}
+			list = append(list, one)
+		}
+	}
+	return list
+}
+
 func (d *Diagnosis) cleanupDelayOf(id catalog.ShardID) time.Duration {
 	if shard, there := d.Shard(id); there && shard.CleanupDelay > 0 {
 		return shard.CleanupDelay

@@ -56,10 +56,12 @@ const fewMoves = 4000
 func (o Options) courses(s *catalog.Snapshot, r rates) ([]course, error) {
 	settings := s.Settings()
 	settings.Window, settings.Days = nil, nil // the clock has them
-	open := s.WithSettings(settings)
+	parts := s.WithSettings(settings).Parts()
+	parts.Deletions, parts.DeletionsKnown = diagnosis.PendingDeletions(s), true
+	open := catalog.NewSnapshot(parts)
 	run := func(contents sim.Contents, seed uint64) (course, error) {
 		return simulate(open, o.Goal, sim.Config{
-			Location: time.UTC, IgnoreMode: true, Contents: contents, Costs: r.costs, Link: r.links.between, Seed: seed,
+			Location: time.UTC, IgnoreMode: true, Contents: sim.Estimated(contents), Costs: r.costs, Link: r.links.between, Seed: seed,
 			Rand: rand.New(rand.NewPCG(seed, 1)),
 		})
 	}

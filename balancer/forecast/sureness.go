@@ -12,7 +12,7 @@ const spell = 30 * time.Minute
 // and what remains unknown however much was seen.
 const (
 	assumedLoad = 0.1
-	surprise    = 0.11
+	surprise    = 0.1
 	// unseen is the spread of the speeds of links that nothing has used yet.
 	unseen = 0.35
 )

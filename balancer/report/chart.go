@@ -142,7 +142,8 @@ func (p page) Strip(c Collection) Chart {
 		if width < 0.5 {
 			continue
 		}
-		chart.Boxes = append(chart.Boxes, Box{round(x), 0, width, barHeight, p.Hue(on.Shard), string(on.Shard) + ": " + text})
+		title := string(on.Shard) + ": " + text
+		chart.Boxes = append(chart.Boxes, Box{round(x), 0, width, barHeight, p.Hue(on.Shard), title})
 		x += share * barWidth
 	}
 	return chart
@@ -234,9 +235,9 @@ func (p page) Map(m *ChunkMap) Chart {
 		}
 	}
 	for _, z := range m.Zones {
-		x := round(float64(z.From) * step)
+		x, w := round(float64(z.From)*step), round(float64(z.To-z.From)*step-1)
 		c.H = height + mark + axisHeight
-		c.Boxes = append(c.Boxes, Box{x, height + mark, round(float64(z.To-z.From)*step - 1), 2, "likely", "zone " + z.Zone})
+		c.Boxes = append(c.Boxes, Box{x, height + mark, w, 2, "likely", "zone " + z.Zone})
 		c.Labels = append(c.Labels, Label{x, height + mark + 13, z.Zone})
 	}
 	return c

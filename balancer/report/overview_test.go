@@ -21,7 +21,9 @@ func shop(t testing.TB) *world {
 	w.collection("shop.even", []string{"a", "b", "c"}, map[catalog.ShardID]catalog.ShardData{
 		"a": has(50), "b": has(50), "c": has(50),
 	})
-	w.collection("shop.held", []string{"a", "a"}, map[catalog.ShardID]catalog.ShardData{"a": has(2000), "b": {}, "c": {}},
+	w.collection("shop.held", []string{"a", "a"}, map[catalog.ShardID]catalog.ShardData{
+		"a": has(2000), "b": {}, "c": {},
+	},
 		func(c *catalog.CollectionState) { c.NoBalance = true })
 	w.move(5*time.Minute, "shop.orders", "a", "b", 0, 60*mib, 10, "")
 	w.move(3*time.Hour, "shop.orders", "a", "b", 1, 30*mib, 20, "")
@@ -32,14 +34,17 @@ func shop(t testing.TB) *world {
 	w.log(time.Hour, "multi-split", "shop.even", bson.D{{Key: "number", Value: int32(2)}})
 	w.log(time.Hour, "autoMerge", "shop.even", nil)
 	w.action(time.Hour, "balancer.round", bson.D{{Key: "errorOccurred", Value: false}})
-	w.action(30*time.Minute, "balancer.round", bson.D{{Key: "errorOccurred", Value: true}, {Key: "errmsg", Value: "boom"}})
+	w.action(30*time.Minute, "balancer.round", bson.D{
+		{Key: "errorOccurred", Value: true}, {Key: "errmsg", Value: "boom"},
+	})
 	w.action(20*time.Minute, "balancer.round", bson.D{{Key: "errorOccured", Value: true}})
 	w.action(10*time.Minute, "balancer.start", nil)
 	w.Migrations = []catalog.ActiveMigration{
 		{Namespace: "shop.orders", From: "a", To: "b", Since: noon.Add(-4 * time.Second)},
 	}
 	w.Deletions, w.DeletionsKnown = []catalog.RangeDeletion{
-		{Shard: "a", Namespace: "shop.orders", Orphans: 4}, {Shard: "a", Namespace: "shop.orders", Orphans: 6, Processing: true},
+		{Shard: "a", Namespace: "shop.orders", Orphans: 4},
+		{Shard: "a", Namespace: "shop.orders", Orphans: 6, Processing: true},
 		{Shard: "b", Namespace: "shop.even", Orphans: 1},
 	}, true
 	return w
@@ -59,7 +64,8 @@ func TestOverview(t *testing.T) {
 		collections = append(collections, fmt.Sprintf("%s %s %d", c.Namespace, c.State, c.Misplaced/mib))
 	}
 	// A third of 1000 MiB is 333.3 MiB, a has 566 more; of shop.held 1333 more.
-	if got := strings.Join(collections, ", "); got != "shop.orders notBalanced 566, shop.held held 1333, shop.even balanced 0" {
+	want := "shop.orders notBalanced 566, shop.held held 1333, shop.even balanced 0"
+	if got := strings.Join(collections, ", "); got != want {
 		t.Error(got)
 	}
 	for _, s := range o.Shards {
@@ -71,7 +77,8 @@ func TestOverview(t *testing.T) {
 	if got := report.SpreadOf(o.Shards); got != (report.Spread{Least: 50 * mib, Mean: 1050 * mib, Most: 2950 * mib}) {
 		t.Errorf("spread %+v", got)
 	}
-	if d := o.Deletions; len(d) != 2 || d[0] != (report.Deletion{Shard: "a", Namespace: "shop.orders", Ranges: 2, Orphans: 10, Running: 1}) {
+	first := report.Deletion{Shard: "a", Namespace: "shop.orders", Ranges: 2, Orphans: 10, Running: 1}
+	if d := o.Deletions; len(d) != 2 || d[0] != first {
 		t.Errorf("deletions %+v", d)
 	}
 }
@@ -110,7 +117,8 @@ func TestHistory(t *testing.T) {
 	}
 	var events []string
 	for _, e := range h.Events {
-		events = append(events, strings.TrimSpace(fmt.Sprintf("%s %s %s %d %s %s", e.Kind, e.What, e.Min, e.Bytes/mib, e.Took, e.Error)))
+		text := fmt.Sprintf("%s %s %s %d %s %s", e.Kind, e.What, e.Min, e.Bytes/mib, e.Took, e.Error)
+		events = append(events, strings.TrimSpace(text))
 	}
 	if got := strings.Join(events, "\n"); got != `moveFailed moveChunk.from {"k": 1} 0 2s no space left
 moved moveChunk.from {"k": 0} 60 10s
@@ -149,8 +157,12 @@ func TestUnderWay(t *testing.T) {
 // Whatever the logs hold, nothing panics, and what is odd is left out.
 func TestHistoryOfOddEntries(t *testing.T) {
 	w := newWorld(t, "a")
-	for _, details := range []any{nil, "text", int32(5), bson.A{1}, bson.D{{Key: "counts", Value: "x"}, {Key: "min", Value: 5}}} {
-		raw, err := bson.Marshal(bson.D{{Key: "time", Value: noon}, {Key: "what", Value: "moveChunk.from"}, {Key: "details", Value: details}})
+	for _, details := range []any{
+		nil, "text", int32(5), bson.A{1}, bson.D{{Key: "counts", Value: "x"}, {Key: "min", Value: 5}},
+	} {
+		raw, err := bson.Marshal(bson.D{
+			{Key: "time", Value: noon}, {Key: "what", Value: "moveChunk.from"}, {Key: "details", Value: details},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -38,7 +38,9 @@ func TestPage(t *testing.T) {
 func TestPageOfAHealthyCluster(t *testing.T) {
 	w := newWorld(t, "a")
 	text := page(t, report.Full(w.snapshot()))
-	for _, want := range []string{"Nothing is wrong.", `class="verdict fine"`, "has nothing left to do", "No orphans are known."} {
+	for _, want := range []string{
+		"Nothing is wrong.", `class="verdict fine"`, "has nothing left to do", "No orphans are known.",
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q on the page", want)
 		}
@@ -83,7 +85,8 @@ func markup(text string) string {
 // hostile are names that want to be more than text.
 var hostile = []string{
 	`</script><script>window.hit=1</script>`, `"><img src=x onerror=window.hit=1>`, `'/><svg onload=window.hit=1>`,
-	`</title><b>`, `{{.Script}}`, `</style><style>body{display:none}`, `<!--`, `]]>`, `&lt;b&gt;`, `javascript:window.hit=1`,
+	`</title><b>`, `{{.Script}}`, `</style><style>body{display:none}`, `<!--`, `]]>`, `&lt;b&gt;`,
+	`javascript:window.hit=1`,
 }
 
 // hostileWorld has such a name wherever a cluster has one.
@@ -115,8 +118,8 @@ func TestPageEscapesNames(t *testing.T) {
 		t.Errorf("%d scripts", n)
 	}
 	rest := markup(text)
-	own := "html head meta title style body header h1 h2 h3 p time b nav a main ul li details summary section table thead tbody " +
-		"tr th td i span svg rect line text code footer div"
+	own := "html head meta title style body header h1 h2 h3 p time b nav a main ul li details summary section table " +
+		"thead tbody tr th td i span svg rect line text code footer div"
 	for _, tag := range regexp.MustCompile(`<[/]?([a-zA-Z!?][^\s>/]*)`).FindAllStringSubmatch(rest, -1) {
 		if tag[1] != "!DOCTYPE" && !strings.Contains(" "+own+" ", " "+tag[1]+" ") {
 			t.Errorf("a strange tag: %q", tag[0])
@@ -136,13 +139,14 @@ func TestPageOfManyCollections(t *testing.T) {
 	}
 	text := page(t, o)
 	for i := range 1000 {
-		if name := fmt.Sprintf("app.c%04d", i); !strings.Contains(text, "<td>"+name) {
+		if name := fmt.Sprintf("app.c%04d", i); !strings.Contains(text, `<td class="name">`+name) {
 			t.Fatalf("%s is not on the page", name)
 		}
 	}
 	list := text[strings.Index(text, `id="collection-list"`):]
 	list = list[:strings.Index(list, "</table>")]
-	if shown, hidden := strings.Count(list, "<tr>"), strings.Count(list, `<tr class="more">`); shown != 21 || hidden != 980 {
+	shown, hidden := strings.Count(list, "<tr>"), strings.Count(list, `<tr class="more">`)
+	if shown != 21 || hidden != 980 {
 		t.Errorf("%d lines in sight, %d not", shown, hidden)
 	}
 	if most := 4 << 20; len(text) > most {

@@ -43,7 +43,8 @@ func (w *world) collection(ns string, owners []string, sizes map[catalog.ShardID
 	c := laid(w.t, owners, nil)
 	c.Namespace, c.Sizes = ns, sizes
 	c.AllowMigrations, c.PermitMigrations, c.EnableAutoMerge = true, true, true
-	c.UUID = bson.Binary{Subtype: 4, Data: append(make([]byte, 14), byte(len(w.Collections)>>8), byte(len(w.Collections)))}
+	n := len(w.Collections)
+	c.UUID = bson.Binary{Subtype: 4, Data: append(make([]byte, 14), byte(n>>8), byte(n))}
 	for _, change := range alter {
 		change(c)
 	}

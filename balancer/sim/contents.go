@@ -102,6 +102,44 @@ func Skewed(sigma float64, seed uint64) Contents {
 	}
 }
 
+// Estimated lets chunks that a defragmentation has measured hold what it measured,
+// and all others share by a model what their shard has beside them.
+func Estimated(model Contents) Contents {
+	return func(c *catalog.CollectionState, chunkSize int64) func(catalog.Chunk) Amount {
+		inner := model(c, chunkSize)
+		measured, left := map[catalog.ShardID]int64{}, map[catalog.ShardID]int64{}
+		for chunk := range c.Table.All() {
+			if size, ok := estimateOf(chunk); ok {
+				measured[chunk.Shard] += size
+			} else {
+				left[chunk.Shard] += inner(chunk).Bytes
+			}
+		}
+		if len(measured) == 0 {
+			return inner
+		}
+		return func(chunk catalog.Chunk) Amount {
+			data, known := c.Sizes[chunk.Shard]
+			if size, ok := estimateOf(chunk); ok {
+				documents := float64(size) / float64(max(1, data.Bytes)) * float64(data.Documents)
+				return Amount{Documents: int64(math.Round(documents)), Bytes: size}
+			}
+			amount := inner(chunk)
+			if known && left[chunk.Shard] > 0 {
+				amount = amount.part(float64(max(0, data.Bytes-measured[chunk.Shard])) / float64(left[chunk.Shard]))
+			}
+			return amount
+		}
+	}
+}
+
+// estimateOf returns the measured size of a chunk, unless it was not measured or
+// found too large to be.
+func estimateOf(chunk catalog.Chunk) (int64, bool) {
+	size := chunk.Estimate.Bytes()
+	return size, chunk.Estimate.Known() && size != catalog.TooBig
+}
+
 // gauss returns a normally distributed number that belongs to a key.
 func gauss(k catalog.Key, seed uint64) float64 {
 	h := fnv.New64a()

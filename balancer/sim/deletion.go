@@ -130,7 +130,12 @@ func (c *cluster) takeDeletions(parts catalog.SnapshotParts) {
 		}
 		gone := parts.Time
 		if x.Delayed {
-			gone = gone.Add(c.costs.OrphanDelay)
+			if x.Timestamp.T > 0 {
+				gone = time.Unix(int64(x.Timestamp.T), 0).UTC()
+			}
+			if gone = gone.Add(c.costs.OrphanDelay); gone.Before(parts.Time) {
+				gone = parts.Time
+			}
 		}
 		coll.deletionsOf(x.Shard).add(&deletion{min: lower, max: upper, gone: gone})
 	}

@@ -256,6 +256,34 @@ func TestFlaggedChunksAndTooLargeOnes(t *testing.T) {
 	}
 }
 
+// What a defragmentation has measured is what a chunk holds; the rest is shared by
+// those that it did not measure, or found too large.
+func TestEstimates(t *testing.T) {
+	s := world(t, 2, 4, func(int) (int, int64) { return 0, 100 * mib })
+	coll := s.Collection("db.c")
+	sizes := []int64{-1, 10 * mib, 20 * mib, catalog.TooBig}
+	var changed []catalog.Chunk
+	for chunk := range coll.Table.All() {
+		if size := sizes[len(changed)]; size >= 0 {
+			chunk.Estimate = catalog.EstimateOf(size)
+		}
+		changed = append(changed, chunk)
+	}
+	table, err := coll.Table.Apply(changed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	holds := sim.Estimated(sim.Even)(coll.WithTable(table), 128*mib)
+	for i, want := range []int64{185 * mib, 10 * mib, 20 * mib, 185 * mib} {
+		if got := holds(table.At(i)); got.Bytes != want || got.Documents != want/1024 {
+			t.Errorf("chunk %d holds %+v, not %d bytes", i, got, want)
+		}
+	}
+	if got := sim.Estimated(sim.Even)(coll, 128*mib)(coll.Table.At(2)).Bytes; got != 100*mib {
+		t.Errorf("without measured ones a chunk holds %d", got)
+	}
+}
+
 func TestBadConfigurations(t *testing.T) {
 	s := world(t, 2, 2, func(i int) (int, int64) { return i, mib })
 	if _, err := sim.New(s, sim.Config{}); err == nil {

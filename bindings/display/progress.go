@@ -32,6 +32,9 @@ type Progress struct {
 type Amount struct {
 	Done, Left float64              // left is NaN where nobody can tell
 	Text       func(float64) string // of either
+	// ToGo is how much longer it takes in words, by whoever knows more than the
+	// rate; empty where nobody does.
+	ToGo string
 }
 
 // Progress starts to tell how far a wait is; nil, which is silent, unless wanted.
@@ -76,7 +79,7 @@ func (p *Progress) Say(what string, a *Amount) {
 	p.onLine = true
 }
 
-// Measure adds rate and time to go, once there is a rate.
+// Measure adds rate and time to go, once there is a rate or somebody who knows.
 func (p *Progress) Measure(a *Amount, now time.Time) string {
 	parts := []string{a.Text(a.Done) + " done"}
 	if a.Left == a.Left {
@@ -85,9 +88,12 @@ func (p *Progress) Measure(a *Amount, now time.Time) string {
 	if elapsed := now.Sub(p.began); a.Done > 0 && elapsed > 0 {
 		rate := a.Done / elapsed.Seconds()
 		parts = append(parts, rateText(rate, a.Text))
-		if a.Left > 0 {
+		if a.Left > 0 && a.ToGo == "" {
 			parts = append(parts, DurationText(time.Duration(a.Left/rate*float64(time.Second)))+" to go")
 		}
+	}
+	if a.ToGo != "" {
+		parts = append(parts, a.ToGo)
 	}
 	return strings.Join(parts, ", ")
 }

@@ -9,6 +9,7 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/live"
+	"shardsh/balancer/plan"
 	"shardsh/bindings/display"
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
@@ -102,6 +103,11 @@ func (sh *Helpers) waitForCollections(
 	w *wait, ns string, collections []*catalog.CollectionState,
 ) (time.Duration, *moveWatch) {
 	watch := sh.watchMoves(ns)
+	goal := plan.Goal{Kind: plan.Balance}
+	for _, c := range collections {
+		goal.Namespaces = append(goal.Namespaces, c.Namespace)
+	}
+	w.outlook = &outlook{sh: sh, goal: goal}
 	waited := w.until(func() standing {
 		var list []diagnosis.Balance
 		for _, b := range sh.balances(collections) {

@@ -3,6 +3,7 @@ package sh
 import (
 	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/live"
+	"shardsh/balancer/plan"
 	"shardsh/bindings/display"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
@@ -52,6 +53,7 @@ func shDefragment(c *call, sh *Helpers) goja.Value {
 	if !waits || rawdoc.TruthyAt(reply, "dryRun") {
 		return c.s.Display.Reply(reply)
 	}
+	w.outlook = &outlook{sh: sh, goal: plan.Goal{Kind: plan.Defragment, Namespaces: []string{ns}}}
 	var phase string
 	first := int64(0) // chunks the phase had when it was first seen
 	waited := w.until(func() standing {
@@ -88,8 +90,8 @@ func (c *call) defragmentationObject(ns string, d diagnosis.Defragmentation) *go
 	return o
 }
 
-// defragmentationStanding measures the phase; how long the next ones take, nobody
-// can tell.
+// defragmentationStanding measures the phase; how long all of them take the outlook
+// knows.
 func defragmentationStanding(ns string, d diagnosis.Defragmentation, first int64) standing {
 	s := standing{done: !d.Running, why: ns + " is being defragmented (" + d.String() + ")"}
 	if d.Remaining >= 0 && first >= 0 {

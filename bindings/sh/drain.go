@@ -6,6 +6,7 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/live"
+	"shardsh/balancer/plan"
 	"shardsh/bindings/display"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
@@ -142,6 +143,7 @@ func (h helperOptions) waitForDrain(id string) *wait {
 // waitForDrain waits until a shard is empty, and removes it if asked to.
 func (sh *Helpers) waitForDrain(c *call, w *wait, id string, remove bool) goja.Value {
 	first := int64(-1)
+	w.outlook = &outlook{sh: sh, goal: plan.Goal{Kind: plan.Drain, Shard: catalog.ShardID(id)}}
 	waited := w.until(func() standing {
 		d := sh.drainOf(id)
 		switch {

@@ -1,6 +1,8 @@
 package sh
 
 import (
+	"context"
+
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/live"
 )
@@ -9,11 +11,16 @@ import (
 // chunks, plans and forecasts are answered from. What fails is thrown; what
 // could not be read is a gap of its source.
 func (sh *Helpers) snapshot(o live.ReaderOptions) *catalog.Snapshot {
-	conn := sh.current().Conn
-	o.Source = catalog.Source{Kind: catalog.SourceLive, Name: conn.Address}
-	s, err := live.NewReader(conn.Client, o).Read(sh.s.JS.Context())
+	s, err := sh.read(sh.s.JS.Context(), o)
 	if err != nil {
 		sh.s.Gateway.Throw(err)
 	}
 	return s
+}
+
+// read is snapshot for those that can do without one.
+func (sh *Helpers) read(ctx context.Context, o live.ReaderOptions) (*catalog.Snapshot, error) {
+	conn := sh.current().Conn
+	o.Source = catalog.Source{Kind: catalog.SourceLive, Name: conn.Address}
+	return live.NewReader(conn.Client, o).Read(ctx)
 }

@@ -27,6 +27,8 @@ type wait struct {
 	timeout, interval time.Duration
 	progress          *display.Progress
 	away              bool // nobody answered the last time
+	// outlook tells how long it takes; nil where nobody can.
+	outlook *outlook
 }
 
 // standing is how the work stood when it was looked at.
@@ -112,6 +114,14 @@ func (w *wait) tell(now standing) {
 	what := now.what
 	if what == "" {
 		what = now.why
+	}
+	if w.outlook != nil {
+		switch toGo := w.outlook.toGo(); {
+		case a != nil:
+			a.ToGo = toGo
+		case toGo != "":
+			what += ": " + toGo
+		}
 	}
 	w.progress.Say(what, a)
 }

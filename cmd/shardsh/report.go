@@ -17,11 +17,13 @@ import (
 type reportLine struct {
 	answerLine
 	redact bool
+	quick  bool
 }
 
 func (o *reportLine) groups() []flagGroup {
 	groups := []flagGroup{group("Options", func(f *pflag.FlagSet) {
 		f.BoolVar(&o.redact, "redact", false, "replace names and key values by random ones of the same order and length")
+		f.BoolVar(&o.quick, "quick", false, "no forecast and no plan, which take their time on large clusters")
 		o.flags(f, "html", "json")
 	})}
 	return append(groups, connectionFlags(&o.server)...)
@@ -66,7 +68,11 @@ func (env environment) writeReport(ctx context.Context) error {
 			return fmt.Errorf("--redact: %w", err)
 		}
 	}
-	overview := report.Full(s)
+	overview := report.Of(s)
+	overview.Look(s)
+	if !o.quick {
+		overview.Ahead(s)
+	}
 	if err := env.write(o.answerLine, func(to io.Writer) error {
 		if o.format == "json" {
 			return writeJSON(to, overview)

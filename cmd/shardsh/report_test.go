@@ -16,7 +16,9 @@ func TestReport(t *testing.T) {
 	if code != exitOK || stdout != "" || err != nil || !strings.Contains(stderr, file+": shop.orders is not balanced") {
 		t.Fatalf("exit code %d, output %q, errors %q, %v", code, stdout, stderr, err)
 	}
-	for _, want := range []string{"<!DOCTYPE html>", "shop.orders is not balanced", "sh.startBalancer()", "<b>4 GiB</b>", "</html>"} {
+	for _, want := range []string{
+		"<!DOCTYPE html>", "shop.orders is not balanced", "sh.startBalancer()", "<b>4 GiB</b>", "</html>",
+	} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("no %q on the page", want)
 		}
@@ -33,6 +35,20 @@ func TestReport(t *testing.T) {
 	if err := json.Unmarshal([]byte(stdout), &overview); code != exitOK || err != nil || overview.Totals.Bytes != 4<<30 ||
 		overview.Totals.Chunks != 3 || overview.Why.Causes[0].Code != "balancerOff" {
 		t.Errorf("exit code %d, %v: %s", code, err, stdout)
+	}
+}
+
+func TestReportQuick(t *testing.T) {
+	topology := writeFile(t, "topology.json", lopsidedTopology)
+	code, stdout, stderr := runProgram(t, "", "report", "--mock="+topology, "--quick", "--json", "--quiet")
+	var overview struct {
+		Forecasts []any
+		Planned   any
+		Shards    []any
+	}
+	if err := json.Unmarshal([]byte(stdout), &overview); code != exitOK || stderr != "" || err != nil ||
+		len(overview.Forecasts) != 0 || overview.Planned != nil || len(overview.Shards) != 3 {
+		t.Errorf("exit code %d, errors %q, %v: %s", code, stderr, err, stdout)
 	}
 }
 

@@ -39,8 +39,9 @@ func TestWatchOnTerminal(t *testing.T) {
 			before, after := filepath.Join(dir, "before"), filepath.Join(dir, "after")
 			terminal := watching(t, before, after, `"$0" watch --mock --mock-time 60x --interval 0.5`)
 			terminal.Expect(otherScreen)
-			for _, text := range []string{"Balancer full", "Moving now", "Shards", "shard0", "Collections", "Findings", "Last moves",
-				"q quit"} {
+			for _, text := range []string{
+				"Balancer full", "Moving now", "Shards", "shard0", "Collections", "Findings", "Last moves", "q quit",
+			} {
 				terminal.Expect(text)
 			}
 			terminal.Expect(" → ") // with time going fast something has moved soon

@@ -27,8 +27,8 @@ func TestWhy(t *testing.T) {
 			"Wrong\n", "(notBalanced)", "Because\n", "(balancerOff)", "operator: sh.startBalancer()"}},
 		"a collection": {[]string{"--ns", "shop.orders"}, []string{"shop.orders is not balanced", "balancerOff",
 			"Over the shards: 1.3 GiB each would be even", "384", "alpha", "4 GiB", "+2.7 GiB", "gamma", "-1.3 GiB"}},
-		"a shard":      {[]string{"--shard", "alpha"}, []string{"shop.orders is not balanced", "balancerOff"}},
-		"a zone":       {[]string{"--zone", "EU"}, []string{"shop.orders is not balanced", "balancerOff"}},
+		"a shard": {[]string{"--shard", "alpha"}, []string{"shop.orders is not balanced", "balancerOff"}},
+		"a zone":  {[]string{"--zone", "EU"}, []string{"shop.orders is not balanced", "balancerOff"}},
 		"a chunk": {[]string{"--ns", "shop.orders", "--key", `{"customer": 5}`}, []string{
 			"the chunk is on beta, in zone EU", "alpha  no   does not belong to zone EU", "beta   no   has the chunk",
 			"Because\n", "balancerOff"}},

@@ -1,0 +1,60 @@
+package sh
+
+import (
+	"context"
+	"time"
+
+	"shardsh/balancer/forecast"
+	"shardsh/balancer/live"
+	"shardsh/balancer/plan"
+	"shardsh/bindings/display"
+)
+
+// outlook is the forecast that a wait shows its time to go by. A cluster is read for
+// it when something is first to be shown, and again only when that is long ago,
+// measured by what the reading took. Where it can't be made, the rate so far has
+// to do.
+type outlook struct {
+	sh   *Helpers
+	goal plan.Goal
+
+	made forecast.Forecast
+	at   time.Time // of made
+	next time.Time // when it may be made anew
+	off  bool      // it can't be made
+}
+
+const (
+	longestReading = 10 * time.Second
+	renewal        = 5 * time.Minute
+	renewalShare   = 100 // times what the reading took
+)
+
+// toGo returns how much longer it takes in words; empty where nobody can tell.
+func (o *outlook) toGo() string {
+	now := o.sh.s.JS.Clock.Now()
+	if !o.off && !now.Before(o.next) {
+		o.make(now)
+	}
+	gone := now.Sub(o.at)
+	if o.off || o.made.Never || o.made.Done || gone >= o.made.High {
+		return ""
+	}
+	low, high := display.DurationText(max(0, o.made.Low-gone)), display.DurationText(o.made.High-gone)
+	if low == high {
+		return high + " to go"
+	}
+	return low + " to " + high + " to go"
+}
+
+func (o *outlook) make(now time.Time) {
+	ctx, cancel := context.WithTimeout(o.sh.s.JS.Context(), longestReading)
+	defer cancel()
+	s, err := o.sh.read(ctx, live.ReaderOptions{})
+	if err == nil {
+		o.made, err = forecast.Of(s, forecast.Options{Goal: o.goal})
+	}
+	o.off = err != nil
+	o.at = now
+	o.next = now.Add(max(renewal, renewalShare*o.sh.s.JS.Clock.Now().Sub(now)))
+}
