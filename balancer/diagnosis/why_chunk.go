@@ -2,6 +2,7 @@ package diagnosis
 
 import (
 	"fmt"
+	"time"
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/policy"
@@ -39,15 +40,40 @@ func WhyChunk(s *catalog.Snapshot, c *catalog.CollectionState, key catalog.Key) 
 	}
 	a.About.Chunk = a.Chunk.Min
 	a.Zone = c.Zones.ZoneOf(a.Chunk.Min, a.Chunk.Max)
-	if report := (&Diagnosis{Snapshot: s}).explain(c); report != nil {
+	d := &Diagnosis{Snapshot: s}
+	if report := d.explain(c); report != nil {
 		for decision := range report.AboutChunk(c.Namespace, a.Chunk, a.Zone) {
 			a.Decisions = append(a.Decisions, decision)
 		}
 	}
 	for _, shard := range s.Shards() {
-		a.Verdicts = append(a.Verdicts, verdict(s, c, shard, a.Chunk, a.Zone))
+		v := verdict(s, c, shard, a.Chunk, a.Zone)
+		if v.Can {
+			v.Can, v.Reason = d.free(c, shard.ID, a.Chunk)
+		}
+		a.Verdicts = append(a.Verdicts, v)
 	}
 	return a
+}
+
+// free reports whether nothing that will pass keeps a shard from receiving a chunk
+// now.
+func (d *Diagnosis) free(c *catalog.CollectionState, id catalog.ShardID, chunk catalog.Chunk) (can bool, reason string) {
+	for _, m := range d.Parts().Migrations {
+		if m.From == id || m.To == id {
+			return false, fmt.Sprintf("takes part in the migration of %s from %s to %s", m.Namespace, m.From, m.To)
+		}
+	}
+	for _, left := range d.leftovers(c) {
+		if left.Shard == id && overlaps(c, left.Min, left.Max, policy.Decision{Min: chunk.Min, Max: chunk.Max}) {
+			reason = "has still to delete documents of the range"
+			if !left.due.IsZero() {
+				reason += ", from " + left.due.UTC().Format(time.RFC3339) + " on"
+			}
+			return false, reason
+		}
+	}
+	return true, "could receive it"
 }
 
 func verdict(

@@ -1,6 +1,7 @@
 package diagnosis
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -82,7 +83,7 @@ var stumbled = []Code{
 
 func (d *Diagnosis) ofDecisions(report *policy.Report, ns string) (list []Finding) {
 	for decision := range report.Rejected() {
-		if !slices.Contains(stumbled, decision.Code) {
+		if !slices.Contains(stumbled, decision.Code) || d.harmless(decision) {
 			continue
 		}
 		f := finding(decision.Code, Scope{Namespace: ns, Shard: decision.Shard, Zone: decision.Zone},
@@ -123,8 +124,63 @@ func (d *Diagnosis) commandsFor(of policy.Decision) []string {
 		return jumboCommands(c)
 	case UnalignedZones:
 		return alignments(c)
+	case LargestOutsideZone, NoChunkInZone:
+		return evenByHand(d.Snapshot, c, of.Zone)
 	}
 	return nil
+}
+
+// harmless reports whether a zone that another one hides from the balancer has
+// nothing to be evened out.
+func (d *Diagnosis) harmless(of policy.Decision) bool {
+	return (of.Code == LargestOutsideZone || of.Code == NoChunkInZone) && d.commandsFor(of) == nil
+}
+
+// evenByHand moves data of a zone from its largest shard to its smallest one,
+// which nothing forbids where rounds don't get to it. It is nothing for a zone
+// whose own shards are even.
+func evenByHand(s *catalog.Snapshot, c *catalog.CollectionState, zone string) []string {
+	var of []Share
+	for _, one := range Spreads(s, c) {
+		if one.Zone == zone {
+			of = inZone(c, one)
+		}
+	}
+	if len(of) < 2 {
+		return nil
+	}
+	by := func(a, b Share) int { return cmp.Compare(a.Bytes, b.Bytes) }
+	slices.SortStableFunc(of, func(a, b Share) int { return by(b, a) })
+	to := of[len(of)-1]
+	for _, from := range of {
+		if from.Bytes-to.Bytes < 3*c.DataSizes(s.Settings().MaxChunkSizeBytes).MaxChunkSizeBytes {
+			return nil
+		}
+		for chunk := range c.Table.Owned(from.Shard, catalog.Key{}, catalog.Key{}) {
+			if from.Shard != to.Shard && chunk.Jumbo != catalog.JumboTrue && c.Zones.ZoneOf(chunk.Min, chunk.Max) == zone {
+				return []string{fmt.Sprintf("sh.moveRange(%q, %q, %s)", c.Namespace, string(to.Shard),
+					Literal(c.Pattern.Bound(chunk.Min)))}
+			}
+		}
+	}
+	return nil
+}
+
+// inZone returns those of the shards that have chunks of the zone, or nothing at
+// all: what others have may be of another zone.
+func inZone(c *catalog.CollectionState, of Spread) (list []Share) {
+	for _, share := range of.Shards {
+		has := share.Chunks == 0
+		for chunk := range c.Table.Owned(share.Shard, catalog.Key{}, catalog.Key{}) {
+			if has = has || c.Zones.ZoneOf(chunk.Min, chunk.Max) == of.Zone; has {
+				break
+			}
+		}
+		if has {
+			list = append(list, share)
+		}
+	}
+	return list
 }
 
 // alignmentsShown is how many splits a finding has commands for.

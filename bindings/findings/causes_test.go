@@ -103,6 +103,14 @@ func ofZones() []cure {
 		 {"shard": "a", "max": {"k": 1000}, "bytes": "1GiB", "docs": 1048576},
 		 {"shard": "a", "bytes": "1GiB", "docs": 1048576}]}]}`
 	}
+	// halves has the zone EU uneven, and more than that on c in the zone US.
+	halves := func(ofC string) string {
+		return `{"shards": [{"id": "a", "zones": ["EU"]}, {"id": "b", "zones": ["EU"]}, {"id": "c", "zones": [` + ofC + `]}],
+		 ` + tiny + `, "collections": [{"ns": "x.y", "key": {"k": 1}, "zones": [
+		  {"zone": "EU", "min": {"k": {"$minKey": 1}}, "max": {"k": 0}}, {"zone": "US", "min": {"k": 0}, "max": {"k": {"$maxKey": 1}}}],
+		 "chunks": [{"shard": "a", "max": {"k": -500}, "bytes": "1MiB", "docs": 1024},
+		  {"shard": "a", "max": {"k": 0}, "bytes": "3MiB", "docs": 3072}, {"shard": "c", "bytes": "20MiB", "docs": 20480}]}]}`
+	}
 	across := []string{`sh.addShardToZone("c", "EU")`, `sh.updateZoneKeyRange("x.y", { k: 500 }, { k: 1500 }, "EU")`}
 	const middle = `{"zone": "EU", "min": {"k": 0}, "max": {"k": 1000}}`
 	return []cure{
@@ -120,6 +128,8 @@ func ofZones() []cure {
 			topology: `{"shards": [{"id": "a"}], "collections": [{"ns": "x.y", "key": {"k": 1}}]}`},
 		{name: "a range across chunks", want: "unalignedZones", setup: across},
 		{name: "a range across chunks, split by hand", want: "unalignedZones", setup: across, instead: true, topology: even},
+		{name: "the largest shard is outside of the zone", want: "largestOutsideZone", topology: halves(`"US"`)},
+		{name: "the largest shard has no chunk of the zone", want: "noChunkInZone", topology: halves(`"EU", "US"`)},
 		{name: "no shard left to drain to", want: "noRecipient", fill: map[string]string{"<host>": `"rs9/h9:27018"`},
 			topology: zoned(`{"id": "a"}`, ""), setup: []string{`db.getSiblingDB("config").shards.updateOne({ _id: "a" }, { $set: { draining: true } })`}},
 		{name: "a range still to be deleted", want: "pendingDeletion",

@@ -12,7 +12,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
-	"shardsh/balancer/catalog/snapfile"
 	"shardsh/balancer/check"
 	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/live"
@@ -214,7 +213,7 @@ func troubleOf(err error) check.Trouble {
 func (a *asking) cluster(ctx context.Context) (c check.Cluster, err error) {
 	needs := a.needs()
 	if a.o.from != "" {
-		s, err := snapfile.Open(a.o.from, snapfile.Limits{})
+		s, err := openFile(a.o.from)
 		if err != nil {
 			return c, err
 		}

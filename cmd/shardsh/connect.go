@@ -124,6 +124,7 @@ func (env environment) connectMock(o commandLine, interactive bool) (*connection
 	what, deployment := "mock", "mock: mongos"
 	if played != nil {
 		what, deployment = pictureName(played), "snapshot: mongos"
+		env.tellGaps(played)
 		for _, lack := range lacks(played) {
 			notice(env.stderr, !o.wantsNotices(interactive), "%s", lack)
 		}

@@ -4,19 +4,45 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/catalog/dumpfile"
 	"shardsh/balancer/catalog/snapfile"
 	"shardsh/balancer/foreign"
 	"shardsh/balancer/mock"
 )
 
-// openFile reads the metadata of a cluster in a file: what shardsh snapshot
-// writes.
+// openFile reads the metadata of a cluster in a file, which shardsh snapshot has
+// written, or in a directory, where mongodump has put the config database.
 func openFile(path string) (*catalog.Snapshot, error) {
-	return snapfile.Open(path, snapfile.Limits{})
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return dumpfile.Open(path)
+	}
+	s, err := snapfile.Open(path, snapfile.Limits{})
+	if errors.Is(err, snapfile.ErrNotSnapshot) {
+		return nil, fmt.Errorf("%w%s", err, instead(path))
+	}
+	return s, err
+}
+
+// archive is how an archive of mongodump begins.
+const archive = "\x6d\xe2\x99\x81"
+
+// instead says what to do with a file that is something else than it was taken for.
+func instead(path string) string {
+	switch start := beginning(path); {
+	case start == archive:
+		return ": it is an archive of mongodump, which has to be a directory: mongodump --db config --out DIR"
+	case strings.HasPrefix(start, gzipped):
+		return ": --snapshot takes those of mock.save(); an archive of mongodump has to be a directory"
+	case strings.HasSuffix(path, ".bson") || strings.HasSuffix(path, ".metadata.json"):
+		return ": of a mongodump give the directory, " + filepath.Dir(path)
+	}
+	return ""
 }
 
 // beginWith has a mock begin as the cluster in a file was: one that mock.save()
@@ -28,11 +54,12 @@ func beginWith(cfg *mock.Config, path string) (*catalog.Snapshot, error) {
 	}
 	s, err := openFile(path)
 	switch {
-	case errors.Is(err, snapfile.ErrNotSnapshot) && isGzip(path):
+	case errors.Is(err, snapfile.ErrNotSnapshot) && strings.HasPrefix(beginning(path), gzipped):
 		cfg.Snapshot = path
 		return nil, nil
 	case errors.Is(err, snapfile.ErrNotSnapshot):
-		return nil, usagef("--snapshot: %s is neither what shardsh snapshot writes nor what mock.save() does", path)
+		return nil, usagef("--snapshot: %s is neither what shardsh snapshot writes nor what mock.save() does%s", path,
+			instead(path))
 	case err != nil:
 		return nil, usageError{fmt.Errorf("--snapshot: %w", err)}
 	}
@@ -40,17 +67,19 @@ func beginWith(cfg *mock.Config, path string) (*catalog.Snapshot, error) {
 	return s, nil
 }
 
-// isGzip reports whether a file is one, as those of mock.save() are. One that can't
-// be read is for the mock to complain of.
-func isGzip(path string) bool {
+// gzipped is how a gzipped file begins, as those of mock.save() are.
+const gzipped = "\x1f\x8b"
+
+// beginning returns the first bytes of a file; what can't be read has none.
+func beginning(path string) string {
 	f, err := foreign.Open(path)
 	if err != nil {
-		return true
+		return ""
 	}
 	defer f.Close()
-	var start [2]byte
-	_, err = io.ReadFull(f, start[:])
-	return err == nil && start == [2]byte{0x1f, 0x8b}
+	start := make([]byte, len(archive))
+	n, _ := io.ReadFull(f, start) // fewer tell enough
+	return string(start[:n])
 }
 
 // ownTime lets a cluster that is played go on from its own time at the pace of the

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"go.mongodb.org/mongo-driver/v2/bson"
+
 	"shardsh/balancer/catalog/snapfile"
 	"shardsh/balancer/catalog/snaptest"
 )
@@ -62,6 +64,68 @@ func TestSnapshotThatLacks(t *testing.T) {
 	for _, want := range []string{"db.c1 is missing", "the sizes of db.c0 are not known on 2 shards: chunks"} {
 		if !strings.Contains(stderr, want) {
 			t.Errorf("stderr %q does not say that %s", stderr, want)
+		}
+	}
+}
+
+// A mongodump of config stands in for a cluster, says what it does not tell, and is
+// played.
+func TestDumpOfConfig(t *testing.T) {
+	s := snaptest.Large(t, snaptest.Scale{Shards: 4, Chunks: 40, Empty: 1})
+	dir := filepath.Join(t.TempDir(), "dump", "config")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	var chunks []byte
+	c := s.Collection("db.c0")
+	for chunk := range c.Table.All() {
+		raw, err := bson.Marshal(c.ChunkDoc(chunk))
+		if err != nil {
+			t.Fatal(err)
+		}
+		chunks = append(chunks, raw...)
+	}
+	files := map[string][]byte{"chunks": chunks}
+	for _, name := range []string{"settings", "shards", "databases", "collections", "tags", "version"} {
+		docs, err := s.Documents(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, doc := range docs {
+			files[name] = append(files[name], doc...)
+		}
+	}
+	for name, data := range files {
+		if err := os.WriteFile(filepath.Join(dir, name+".bson"), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	above := filepath.Dir(dir)
+	for _, args := range [][]string{
+		{"why", "--from", above}, {"plan", "--from", dir}, {"forecast", "--from", dir},
+		{"simulate", "--from", above, "--change", "addShard"},
+	} {
+		code, stdout, stderr := runProgram(t, "", args...)
+		if code != exitOK && code != exitFindings || stdout == "" || !strings.Contains(stderr, "sizes could not be read: a dump") {
+			t.Errorf("%v: exit code %d, stdout %q, stderr %q", args, code, stdout, stderr)
+		}
+	}
+	if code, stdout, _ := runProgram(t, "", "check", "--from", above); code != exitFindings || !strings.Contains(stdout, "db.c0") {
+		t.Errorf("exit code %d, stdout %q", code, stdout)
+	}
+	code, stdout, stderr := runProgram(t, "", "--snapshot", above, "--verbose", "--eval",
+		`print(db.getSiblingDB("config").chunks.countDocuments({}), sh.listShards().length)`)
+	if code != exitOK || stdout != "40 4\n" || !strings.Contains(stderr, "sizes could not be read") {
+		t.Errorf("exit code %d, stdout %q, stderr %q", code, stdout, stderr)
+	}
+	for path, want := range map[string]string{
+		filepath.Join(dir, "chunks.bson"): "of a mongodump give the directory",
+		t.TempDir():                       "no mongodump of a config database",
+		writeFile(t, "a.archive", "\x6d\xe2\x99\x81rest"): "an archive of mongodump, which has to be a directory",
+		writeFile(t, "m.snap", "\x1f\x8brest"):            "--snapshot takes those of mock.save()",
+	} {
+		if code, _, stderr := runProgram(t, "", "why", "--from", path); code != exitFailure || !strings.Contains(stderr, want) {
+			t.Errorf("%s: exit code %d, stderr %q, want %s", path, code, stderr, want)
 		}
 	}
 }

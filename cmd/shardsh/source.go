@@ -20,7 +20,7 @@ type sourceLine struct {
 
 // flags returns the options of a source, before those that connections have.
 func (o *sourceLine) flags(f *pflag.FlagSet) {
-	f.StringVar(&o.from, "from", "", "`FILE` take the snapshot in this file for the cluster")
+	f.StringVar(&o.from, "from", "", "`FILE` take the snapshot in it, or the mongodump of config, for the cluster")
 	f.StringVar(&o.mock, "mock", "", "`N|FILE` a mock cluster: number of shards, or a topology file")
 	f.Lookup("mock").NoOptDefVal = mockGiven
 	f.Var(&o.timeout, "timeout", "`TIME` give up after 90, 30s, 5m")
@@ -72,7 +72,11 @@ func (env environment) takeSource(o *sourceLine, address []string) error {
 // snapshot reads the cluster.
 func (env environment) snapshot(ctx context.Context, o sourceLine, r live.ReaderOptions) (*catalog.Snapshot, error) {
 	if o.from != "" {
-		return openFile(o.from)
+		s, err := openFile(o.from)
+		if err == nil {
+			env.tellGaps(s)
+		}
+		return s, err
 	}
 	conn, err := env.connect(ctx, o.commandLine, false)
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"shardsh/balancer/catalog"
-	"shardsh/balancer/catalog/snapfile"
 	"shardsh/balancer/live"
 	"shardsh/watch"
 )
@@ -96,7 +95,7 @@ func (env environment) watched(ctx context.Context, o watchLine) (
 ) {
 	if o.from != "" {
 		return func(context.Context, *catalog.Snapshot) (*catalog.Snapshot, error) {
-			return snapfile.Open(o.from, snapfile.Limits{})
+			return openFile(o.from)
 		}, func() {}, nil
 	}
 	o.demo = o.usesMock() // a mock without data is nothing to look at

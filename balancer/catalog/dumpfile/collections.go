@@ -1,0 +1,182 @@
+package dumpfile
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+)
+
+// place is a chunk of the dump: its document, and where its lower bound sorts.
+type place struct {
+	order string
+	doc   bson.Raw
+}
+
+// collections reads the collections with their chunks and zones.
+func (r *reader) collections() error {
+	entries, err := r.entries()
+	if err != nil {
+		return err
+	}
+	chunks, err := r.chunks(entries)
+	if err != nil {
+		return err
+	}
+	tags, err := list(r, "tags", func(doc bson.Raw) (bson.Raw, error) { return doc, nil })
+	if err != nil {
+		return err
+	}
+	known := map[catalog.ShardID]bool{}
+	for _, shard := range r.parts.Shards {
+		known[shard.ID] = true
+	}
+	for i, entry := range entries {
+		c := &catalog.CollectionState{Collection: entry, Zones: catalog.NewZoneSet(entry.Pattern)}
+		if c.Table, err = table(entry, chunks[i]); err != nil {
+			r.gap("chunks", entry.Namespace, "%v", err)
+		} else if at := slices.IndexFunc(c.Table.Owners(), func(id catalog.ShardID) bool { return !known[id] }); at >= 0 {
+			r.gap("chunks", entry.Namespace, "some are on the shard %s, which is not in the dump", c.Table.Owners()[at])
+			c.Table = nil
+		}
+		r.zones(c, tags)
+		r.sizes(c)
+		r.parts.Collections = append(r.parts.Collections, c)
+	}
+	if len(entries) > 0 {
+		r.gap("sizes", "", "a dump of config has none: every chunk is taken to be half full, as if %s",
+			"nothing had been merged or were jumbo")
+	}
+	return nil
+}
+
+// entries reads config.collections, without those that were dropped.
+func (r *reader) entries() (entries []catalog.Collection, err error) {
+	docs, err := r.documents("collections")
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(docs, func(a, b bson.Raw) int { return strings.Compare(id(a), id(b)) })
+	seen := map[string]bool{}
+	for _, doc := range docs {
+		if dropped, _ := doc.Lookup("dropped").BooleanOK(); dropped {
+			continue
+		}
+		r.parts.Config["collections"] = append(r.parts.Config["collections"], doc)
+		entry, err := catalog.ParseCollection(doc)
+		switch {
+		case err != nil:
+			r.gap("collections", id(doc), "%v", err)
+		case seen[entry.Namespace]:
+			return nil, fmt.Errorf("collections.bson: %w: it has %s twice", ErrDamaged, entry.Namespace)
+		default:
+			seen[entry.Namespace] = true
+			entries = append(entries, entry)
+		}
+	}
+	return entries, nil
+}
+
+func id(doc bson.Raw) string {
+	text, _ := doc.Lookup("_id").StringValueOK()
+	return text
+}
+
+// chunks sorts the documents of config.chunks by collection and lower bound. Those
+// of no collection are left over from dropped ones.
+func (r *reader) chunks(entries []catalog.Collection) ([][]place, error) {
+	docs, err := r.documents("chunks")
+	if err != nil {
+		return nil, err
+	}
+	number := map[string]int{}
+	for i, entry := range entries {
+		number[key(entry.ChunkFilter())] = i
+	}
+	chunks, left := make([][]place, len(entries)), 0
+	for _, doc := range docs {
+		i, ok := number[string(doc.Lookup("uuid").Value)]
+		if !ok {
+			ns, _ := doc.Lookup("ns").StringValueOK()
+			i, ok = number[ns]
+		}
+		lower, isDocument := doc.Lookup("min").DocumentOK()
+		if !ok || !isDocument {
+			left++
+			continue
+		}
+		bound, err := entries[i].Pattern.Key(lower)
+		if err != nil {
+			left++
+			continue
+		}
+		chunks[i] = append(chunks[i], place{string(bound.Bytes()), doc})
+	}
+	if left > 0 {
+		r.gap("chunks", "", "%d belong to none of the collections", left)
+	}
+	for _, list := range chunks {
+		slices.SortFunc(list, func(a, b place) int { return strings.Compare(a.order, b.order) })
+	}
+	return chunks, nil
+}
+
+// key is by what the chunks of a collection are known: its uuid as it stands in
+// documents, or its name.
+func key(filter bson.E) string {
+	if uuid, ok := filter.Value.(bson.Binary); ok {
+		_, value, err := bson.MarshalValue(uuid)
+		if err == nil {
+			return string(value)
+		}
+	}
+	name, _ := filter.Value.(string)
+	return name
+}
+
+func table(entry catalog.Collection, chunks []place) (*catalog.RoutingTable, error) {
+	b := catalog.NewBuilder(entry.Pattern, entry.Epoch, entry.Timestamp)
+	for _, c := range chunks {
+		if err := b.Add(c.doc); err != nil {
+			return nil, err
+		}
+	}
+	return b.Table()
+}
+
+// zones reads the zone ranges of a collection.
+func (r *reader) zones(c *catalog.CollectionState, tags []bson.Raw) {
+	for _, doc := range tags {
+		if ns, _ := doc.Lookup("ns").StringValueOK(); ns != c.Namespace {
+			continue
+		}
+		zone, err := catalog.ParseZone(c.Pattern, doc)
+		if err == nil {
+			err = c.Zones.Add(zone)
+		}
+		if err != nil {
+			r.gap("tags", c.Namespace, "%v", err)
+		}
+	}
+}
+
+// sizes assumes that every chunk is half full, as those that grow until they are
+// split, of documents of a kibibyte.
+func (r *reader) sizes(c *catalog.CollectionState) {
+	if c.Table == nil {
+		return
+	}
+	size := r.parts.Settings.MaxChunkSizeBytes
+	if c.MaxChunkSizeBytes > 0 {
+		size = c.MaxChunkSizeBytes
+	}
+	size /= 2
+	c.Sizes = map[catalog.ShardID]catalog.ShardData{}
+	for _, shard := range r.parts.Shards {
+		bytes := int64(c.Table.Count(shard.ID)) * (size >> 10 << 10)
+		c.Sizes[shard.ID] = catalog.ShardData{Bytes: bytes, Documents: bytes >> 10}
+	}
+}

@@ -1,0 +1,101 @@
+package dumpfile
+
+import (
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/foreign"
+)
+
+// Bounds of files, in bytes once they are unpacked. One that is small and unpacks to
+// a lot was made to.
+const (
+	mostBytes   = 4 << 30
+	mostOfSmall = 64 << 20
+	mostPacked  = 64
+)
+
+// Open reads the dump in a directory: that of the config database, or the one above
+// it, as mongodump makes it.
+func Open(path string) (*catalog.Snapshot, error) {
+	for _, dir := range []string{path, filepath.Join(path, "config"), filepath.Join(path, "dump", "config")} {
+		for _, name := range []string{"shards.bson", "shards.bson.gz"} {
+			if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+				s, err := read(func(name string) ([]byte, error) { return contents(dir, name) }, path)
+				if err != nil {
+					return nil, fmt.Errorf("%s: %w", dir, err)
+				}
+				return s, nil
+			}
+		}
+	}
+	return nil, fmt.Errorf("%s: %w: neither it nor its config has a file shards.bson or shards.bson.gz, as "+
+		"mongodump --db config --out DIR writes it", path, ErrNotDump)
+}
+
+// contents returns what a file of a directory has, plain or gzipped; nil when there
+// is none.
+func contents(dir, name string) ([]byte, error) {
+	data, err := plain(filepath.Join(dir, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		data, err = unpacked(filepath.Join(dir, name+".gz"))
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case errors.Is(err, foreign.ErrTooLong):
+		return nil, fmt.Errorf("%w: %w", ErrTooLarge, err)
+	}
+	return data, err
+}
+
+func plain(path string) ([]byte, error) {
+	f, err := foreign.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() > mostBytes {
+		return nil, fmt.Errorf("%s: %w: it has %d bytes", path, ErrTooLarge, info.Size())
+	}
+	data := make([]byte, info.Size())
+	if _, err := io.ReadFull(f, data); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return data, nil
+}
+
+func unpacked(path string) ([]byte, error) {
+	f, err := foreign.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	packed, err := gzip.NewReader(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w: %w", path, ErrDamaged, err)
+	}
+	most := min(mostBytes, max(mostOfSmall, mostPacked*info.Size()))
+	data, err := io.ReadAll(io.LimitReader(packed, most+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w: %w", path, ErrDamaged, err)
+	case int64(len(data)) > most:
+		return nil, fmt.Errorf("%s: %w: it unpacks to more than %d bytes", path, ErrTooLarge, most)
+	}
+	return data, nil
+}

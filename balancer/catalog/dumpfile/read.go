@@ -1,0 +1,228 @@
+package dumpfile
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+)
+
+// reader puts a Snapshot together.
+type reader struct {
+	// file returns what a file has; nil when it is not there.
+	file  func(name string) ([]byte, error)
+	parts catalog.SnapshotParts
+}
+
+// read makes a Snapshot of files.
+func read(file func(name string) ([]byte, error), name string) (*catalog.Snapshot, error) {
+	r := &reader{file: file, parts: catalog.SnapshotParts{Config: map[string][]bson.Raw{}}}
+	r.parts.Source = catalog.Source{
+		Kind: catalog.SourceFile, Name: name, Origin: catalog.Origin{Kind: catalog.SourceLive, Name: "mongodump"},
+	}
+	for _, part := range []func() error{r.small, r.release, r.settings, r.logs, r.collections} {
+		if err := part(); err != nil {
+			return nil, err
+		}
+	}
+	r.time()
+	return catalog.NewSnapshot(r.parts), nil
+}
+
+func (r *reader) gap(what, ns, format string, args ...any) {
+	r.parts.Source.Gaps = append(r.parts.Source.Gaps,
+		catalog.Gap{What: what, Namespace: ns, Reason: fmt.Sprintf(format, args...)})
+}
+
+// mostDocument is more than the largest document has, in bytes.
+const mostDocument = 17 << 20
+
+// documents returns the documents of a collection, which share the memory of its
+// file.
+func (r *reader) documents(name string) ([]bson.Raw, error) {
+	data, err := r.file(name + ".bson")
+	if err != nil {
+		return nil, err
+	}
+	var docs []bson.Raw
+	for rest := data; len(rest) > 0; {
+		if len(rest) < 4 {
+			return nil, fmt.Errorf("%s.bson: %w: it is cut short after %d documents", name, ErrDamaged, len(docs))
+		}
+		size := int64(binary.LittleEndian.Uint32(rest))
+		if size < 5 || size > mostDocument {
+			return nil, fmt.Errorf("%s.bson: %w: document %d has %d bytes", name, ErrDamaged, len(docs)+1, size)
+		}
+		if size > int64(len(rest)) {
+			return nil, fmt.Errorf("%s.bson: %w: it is cut short after %d documents", name, ErrDamaged, len(docs))
+		}
+		doc := bson.Raw(rest[:size:size])
+		if err := doc.Validate(); err != nil {
+			return nil, fmt.Errorf("%s.bson: %w: document %d: %w", name, ErrDamaged, len(docs)+1, err)
+		}
+		docs, rest = append(docs, doc), rest[size:]
+	}
+	return docs, nil
+}
+
+// list reads a collection of few documents, of which one that makes no sense is a
+// gap.
+func list[T any](r *reader, name string, parse func(bson.Raw) (T, error)) (values []T, err error) {
+	docs, err := r.documents(name)
+	if err != nil {
+		return nil, err
+	}
+	for _, doc := range docs {
+		v, err := parse(doc)
+		if err != nil {
+			r.gap(name, "", "%v", err)
+			continue
+		}
+		values = append(values, v)
+	}
+	if len(docs) > 0 && name != "mongos" {
+		r.parts.Config[name] = docs
+	}
+	return values, nil
+}
+
+// small reads the collections of few documents.
+func (r *reader) small() (err error) {
+	p := &r.parts
+	shards, err := list(r, "shards", catalog.ParseShard)
+	if err != nil {
+		return err
+	}
+	if len(shards) == 0 {
+		return fmt.Errorf("%w: it has no shard", ErrNotDump)
+	}
+	known := map[catalog.ShardID]bool{}
+	for _, shard := range shards {
+		if known[shard.ID] {
+			return fmt.Errorf("shards.bson: %w: it has the shard %s twice", ErrDamaged, shard.ID)
+		}
+		known[shard.ID] = true
+		p.Shards = append(p.Shards, catalog.ShardState{Shard: shard})
+	}
+	if p.Databases, err = list(r, "databases", catalog.ParseDatabase); err != nil {
+		return err
+	}
+	if p.Routers, err = list(r, "mongos", catalog.ParseRouter); err != nil {
+		return err
+	}
+	ids, err := list(r, "version", func(doc bson.Raw) (bson.ObjectID, error) {
+		id, _ := doc.Lookup("clusterId").ObjectIDOK()
+		return id, nil
+	})
+	for _, id := range ids {
+		p.ClusterID = id
+	}
+	return err
+}
+
+// release learns it from what mongodump noted of the server, from the router that
+// was there last, or from the form of the chunks.
+func (r *reader) release() error {
+	var prelude struct{ ServerVersion string }
+	for _, name := range []string{"prelude.json", "../prelude.json"} {
+		data, err := r.file(name)
+		if err != nil {
+			return err
+		}
+		if data != nil && json.Unmarshal(data, &prelude) == nil && prelude.ServerVersion != "" {
+			r.parts.Version = prelude.ServerVersion
+		}
+	}
+	last := catalog.Router{}
+	for _, router := range r.parts.Routers {
+		if router.Version != "" && !router.Ping.Before(last.Ping) {
+			last = router
+		}
+	}
+	if r.parts.Version == "" {
+		r.parts.Version = last.Version
+	}
+	line, known := catalog.ReleaseOf(r.parts.Version)
+	if !known {
+		line, r.parts.Version = catalog.Release80, catalog.Release80.String()
+		r.gap("version", "", "no router tells of it: %s is assumed", line)
+	}
+	r.parts.Release = line
+	return nil
+}
+
+func (r *reader) settings() error {
+	docs, err := list(r, "settings", func(doc bson.Raw) (bson.Raw, error) { return doc, nil })
+	if err != nil {
+		return err
+	}
+	settings := catalog.SettingsOf(r.parts.Release)
+	err = settings.Load(func(id string) (bson.Raw, error) {
+		for _, doc := range docs {
+			if text, _ := doc.Lookup("_id").StringValueOK(); text == id {
+				return doc, nil
+			}
+		}
+		return nil, nil
+	})
+	if err != nil {
+		r.parts.SettingsProblem = err.Error()
+	}
+	r.parts.Settings, r.parts.Balancer.Mode = settings, settings.Mode
+	return nil
+}
+
+// logs reads the entries of the logs; time drops those that are too old.
+func (r *reader) logs() error {
+	for name, to := range map[string]*[]catalog.LogEntry{"changelog": &r.parts.Changes, "actionlog": &r.parts.Actions} {
+		docs, err := r.documents(name)
+		if err != nil {
+			return err
+		}
+		for _, doc := range docs {
+			*to = append(*to, catalog.ParseLogEntry(doc))
+		}
+	}
+	return nil
+}
+
+// time takes the last thing that the dump tells of for its time.
+func (r *reader) time() {
+	p := &r.parts
+	for _, router := range p.Routers {
+		p.Time = later(p.Time, router.Ping)
+	}
+	for _, log := range [][]catalog.LogEntry{p.Changes, p.Actions} {
+		for _, e := range log {
+			p.Time = later(p.Time, e.Time)
+		}
+	}
+	if p.Time.IsZero() {
+		for _, c := range p.Collections {
+			p.Time = later(p.Time, c.LastMod)
+		}
+	}
+	r.gap("time", "", "a dump does not tell it: %s is when the last thing in it happened",
+		p.Time.UTC().Format(time.RFC3339))
+	since := p.Time.Add(-catalog.LogSpan)
+	for _, log := range []*[]catalog.LogEntry{&p.Changes, &p.Actions} {
+		var recent []catalog.LogEntry
+		for _, e := range *log {
+			if e.Time.After(since) {
+				recent = append(recent, e)
+			}
+		}
+		*log = recent
+	}
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
