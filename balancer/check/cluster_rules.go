@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/diagnosis"
@@ -35,35 +34,16 @@ func (l *looking) balancer() {
 		return
 	}
 	for _, f := range l.About(diagnosis.BalancerOff) {
-		since := f.Since
-		if since.IsZero() {
-			since = switchedOff(l.Snapshot)
-		}
 		found := taken(f)
-		found.Since = since
-		if since.IsZero() || l.Time().IsZero() {
+		if f.Since.IsZero() || l.Time().IsZero() {
 			found.Sentence += ", and nothing tells since when"
 			l.add(found)
 			continue
 		}
-		off := seconds(max(0, l.Time().Sub(since)))
+		off := seconds(max(0, l.Time().Sub(f.Since)))
 		found.Sentence += fmt.Sprintf(", for %s", off)
 		l.measured(off, found)
 	}
-}
-
-// switchedOff returns when the balancer was turned off, if that is the newest
-// thing that the action log has about turning it on and off; else zero.
-func switchedOff(s *catalog.Snapshot) (since time.Time) {
-	for _, entry := range s.Parts().Actions {
-		switch entry.What {
-		case "balancer.stop":
-			since = entry.Time
-		case "balancer.start":
-			since = time.Time{}
-		}
-	}
-	return since
 }
 
 func (l *looking) rounds() {

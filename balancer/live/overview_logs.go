@@ -12,24 +12,24 @@ import (
 const roundsRead = 5
 
 func (o *overview) rounds() error {
-	return o.actions(bson.E{Key: "what", Value: "balancer.round"}, roundsRead)
-}
-
-// switches looks for the newest entry about the balancer being turned on or off.
-func (o *overview) switches() error {
-	what := bson.D{{Key: "$in", Value: bson.A{"balancer.start", "balancer.stop"}}}
-	return o.actions(bson.E{Key: "what", Value: what}, 1)
-}
-
-// actions reads the newest entries of the action log.
-func (o *overview) actions(about bson.E, most int32) error {
-	docs, err := o.find("actionlog", bson.D{about}, sortedBy("time", -1), bson.E{Key: "limit", Value: most})
+	docs, err := o.find("actionlog", bson.D{{Key: "what", Value: "balancer.round"}}, sortedBy("time", -1),
+		bson.E{Key: "limit", Value: int32(roundsRead)})
 	slices.Reverse(docs) // in case they have the same time
 	for _, doc := range docs {
 		at, _ := doc.Lookup("time").TimeOK()
 		o.parts.Actions = append(o.parts.Actions, catalog.LogEntry{
 			Time: at, What: text(doc, "what"), Namespace: text(doc, "ns"), Raw: doc,
 		})
+	}
+	return err
+}
+
+// switches learns when the balancer was switched on or off last.
+func (o *overview) switches() error {
+	docs, err := o.find("actionlog", bson.D{{Key: "what", Value: bson.D{{Key: "$in", Value: bson.A{whatStart, whatStop}}}}},
+		sortedBy("time", -1), bson.E{Key: "limit", Value: int32(1)})
+	if err == nil && len(docs) > 0 {
+		o.parts.Balancer.Switched = switchOf(catalog.ParseLogEntry(docs[0]))
 	}
 	return err
 }

@@ -60,6 +60,12 @@ func TestCheckPrivileges(t *testing.T) {
 		}
 		return list
 	}
+	page := checkPage(t)
+	for _, p := range checkPrivileges {
+		if !strings.Contains(page, `actions: ["`+p.action+`"]`) {
+			t.Errorf("docs/check.md does not ask for %s", p.action)
+		}
+	}
 	user("all", -1)
 	if got := unknown("all"); got != nil {
 		t.Errorf("with all privileges %v are not known", got)

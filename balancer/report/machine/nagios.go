@@ -84,11 +84,13 @@ func Nagios(to io.Writer, reports []check.Report) error {
 	if len(reports) == 1 {
 		summary = "all is well"
 		if r := reports[0].Result; r != nil {
-			summary = fmt.Sprintf("%d collections, all is well", len(r.Chosen()))
+			summary = fmt.Sprintf("collections: %d, all is well", len(r.Chosen()))
 		}
 	}
 	if NagiosState(reports) != NagiosOK {
-		summary = lines[0]
+		if summary = lines[0]; len(lines) > 1 {
+			summary = fmt.Sprintf("%d findings, the first: %s", len(lines), lines[0])
+		}
 	}
 	fmt.Fprintf(to, "SHARDSH %s - %s | %s\n", NagiosState(reports), oneLine(summary), sums)
 	for _, text := range lines {
