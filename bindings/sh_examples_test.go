@@ -21,7 +21,9 @@ func TestEveryExampleRuns(t *testing.T) {
 		"refineCollectionShardKey":                   `db.getSiblingDB("shop").orders.createIndex({customer: 1, order: 1})`,
 		"waitForBalancer":                            `sh.stopBalancer()`,
 		"getTransitionToDedicatedConfigServerStatus": "db.adminCommand({transitionFromDedicatedConfigServer: 1})",
+		"undo": `sh.stopBalancer(); sh.apply(sh.plan("shop.orders", { goal: { drain: "shard0" } }), { journal: "orders.journal" })`,
 	}
+	t.Chdir(t.TempDir())
 	errors := map[string]string{
 		"commitReshardCollection": "NoSuchReshardCollection", "abortReshardCollection": "NoSuchReshardCollection",
 		"abortMoveCollection": "NamespaceNotFound", "abortUnshardCollection": "NoSuchReshardCollection",

@@ -19,7 +19,7 @@ func (s *Shell) newHelpers() *sh.Host {
 			}
 			return s.db.Database
 		},
-		Objects: shardingObjects{s},
+		Objects: shardingObjects{s}, Sandbox: s.cfg.Sandbox,
 	}
 }
 

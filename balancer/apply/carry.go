@@ -96,7 +96,12 @@ func (r *run) carry(ctx context.Context, s plan.Step, t todo, outcomes chan<- ou
 		if !more || ctx.Err() != nil {
 			return err
 		}
-		outcomes <- outcome{step: s, err: err, again: true}
+		switch again.waited {
+		case 0:
+			outcomes <- outcome{step: s, err: err, again: Again}
+		case deletionPause: // the first time
+			outcomes <- outcome{step: s, err: err, again: Deleting}
+		}
 		if r.o.Clock.Sleep(ctx, pause) != nil {
 			return err
 		}

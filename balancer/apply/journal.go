@@ -17,6 +17,8 @@ type Journal struct {
 	file *os.File
 	// History is what the file told when it was opened; nil for a new one.
 	History *History
+	// acted tells that something was, or may have been, done.
+	acted bool
 }
 
 // ErrJournalInUse says that another process writes a journal.
@@ -117,6 +119,7 @@ func (j *Journal) Path() string { return j.file.Name() }
 
 // Write appends a record, and returns when it is on the disk.
 func (j *Journal) Write(r Record) error {
+	j.acted = j.acted || r.What == began || r.What == pausing
 	line, err := json.Marshal(r)
 	if err == nil {
 		_, err = j.file.Write(append(line, '\n'))

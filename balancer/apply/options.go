@@ -74,8 +74,9 @@ type Kind string
 const (
 	Began     Kind = "began"
 	Ended     Kind = "ended"
-	Already   Kind = "already" // there was nothing to do
-	Again     Kind = "again"   // it failed in passing, and is tried again
+	Already   Kind = "already"  // there was nothing to do
+	Again     Kind = "again"    // it failed in passing, and is tried again
+	Deleting  Kind = "deleting" // it waits until its recipient has deleted what it gave away
 	Failed    Kind = "failed"
 	Replanned Kind = "replanned"
 	Paused    Kind = "paused"

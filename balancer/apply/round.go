@@ -9,11 +9,11 @@ import (
 )
 
 // outcome is what a step under way has to say: how it ended, or that it is tried
-// again.
+// again, as the kind of an event.
 type outcome struct {
 	step  plan.Step
 	err   error
-	again bool
+	again Kind
 }
 
 // round runs the steps of one round, some at once where they have no shard in
@@ -66,8 +66,8 @@ func (r *run) next(ctx context.Context, outcomes <-chan outcome) (out outcome, e
 		r.tell(Event{Kind: Waiting})
 		return out, false
 	}
-	if out.again {
-		r.tell(Event{Kind: Again, Step: out.step, Err: out.err})
+	if out.again != "" {
+		r.tell(Event{Kind: out.again, Step: out.step, Err: out.err})
 		return out, false
 	}
 	return out, true

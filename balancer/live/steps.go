@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -135,4 +136,9 @@ func (s *Steps) Do(ctx context.Context, c apply.Command) error {
 // SetBalancing writes what sh.enableBalancing and sh.disableBalancing write.
 func (s *Steps) SetBalancing(ctx context.Context, ns string, on bool) error {
 	return s.doer.setBalancing(ctx, ns, on)
+}
+
+// Changes reports whether a command of Steps with this name changes something.
+func Changes(name string) bool {
+	return slices.Contains([]string{"moveRange", "moveChunk", "split", "mergeChunks", "update"}, name)
 }

@@ -2,9 +2,12 @@ package findings_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"shardsh/balancer/catalog"
+	"shardsh/bindings/findings"
 )
 
 // The clusters of cause below are changed from this one: what shard a has of
@@ -52,6 +55,10 @@ func TestEveryCauseAndItsCure(t *testing.T) {
 			if f.Remedy == "" || f.Sentence == "" || f.Actor == "" {
 				t.Errorf("incomplete: %+v", f)
 			}
+			if slices.Contains(datable, f.Code) == f.Since.IsZero() || slices.Contains(timed, f.Code) == f.Due.IsZero() {
+				t.Errorf("since %v, due %v", f.Since, f.Due)
+			}
+			c.fits(one.about, before)
 			c.do(one.outside)
 			if one.instead {
 				f.Commands = f.Instead
@@ -62,6 +69,33 @@ func TestEveryCauseAndItsCure(t *testing.T) {
 				t.Errorf("%s was followed by %v, and it is there: %v\n%s", one.want, f.Commands, still, after)
 			}
 		})
+	}
+}
+
+// datable are the codes of these clusters that say since when, timed those that say
+// when they end by themselves.
+var (
+	datable = []string{"balancerOff", "roundsFailing", "duplicateMachineIds", "resharding", "pendingDeletion"}
+	timed   = []string{"windowShut", "pendingDeletion"}
+)
+
+// fits looks for lines of the text that are too wide; commands may be.
+func (c *cluster) fits(about string, a answer) {
+	c.Helper()
+	text, err := c.eval("sh.why(" + about + ")")
+	if err != nil {
+		c.Fatal(err)
+	}
+	var commands []string
+	for _, f := range slices.Concat(a.Symptoms, a.Causes, a.Notes) {
+		commands = append(append(commands, f.Commands...), f.Instead...)
+	}
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		isCommand := slices.ContainsFunc(commands, func(command string) bool { return strings.HasSuffix(line, command) })
+		if utf8.RuneCountInString(line) > findings.Width && !isCommand {
+			c.Errorf("too wide: %s", line)
+		}
 	}
 }
 

@@ -26,7 +26,7 @@ func tables() [][]helper {
 		routed(
 			shardBalanceMethods(), shardDrainMethods(), shardDefragmentMethods(), shardMergeMethods(), shardWindowMethods(),
 			shardWhyMethods(),
-			shardPlanMethods(), shardForecastMethods(), shardWhatIfMethods(),
+			shardPlanMethods(), shardApplyMethods(), shardForecastMethods(), shardWhatIfMethods(),
 			shardExtraMethods(), shardMapMethods(),
 		),
 		[][]helper{shardLegacyMethods()},

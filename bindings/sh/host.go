@@ -7,6 +7,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/bindings/display"
+	"shardsh/bindings/sandbox"
 	"shardsh/bindings/script"
 	"shardsh/bindings/server"
 )
@@ -25,6 +26,8 @@ type Host struct {
 	DB func() *server.Database
 	// Objects makes what helpers return.
 	Objects Objects
+	// Sandbox says which files helpers may use for scripts; nil is all.
+	Sandbox *sandbox.Rules
 
 	asked map[*server.Database]bool // about mongos
 }

@@ -20,6 +20,8 @@ func topics() []topic {
 			{"explain", `sh.explain("shop.orders", { customer: 50 })`},
 			{"forecast", `sh.forecast("shop.orders").likelyMS`},
 			{"plan", `sh.plan("shop.orders", { goal: { drain: "shard2" }, maxBytes: "10GB" })`},
+			{"apply", `sh.apply(sh.plan("shop.orders"), { dryRun: true }).commands`},
+			{"undo", `sh.undo("orders.journal").text()`},
 			{"whatIf", `sh.whatIf(c => { c.addShard(2); c.chunkSize("shop.orders", 256) }, c => c.drain("shard2"))`},
 			{"balancerSummary", `sh.balancerSummary().problems`},
 			{"balancerCollectionStatus", `sh.balancerCollectionStatus("shop.orders")`},

@@ -73,8 +73,8 @@ func (env environment) connectMock(o commandLine, interactive bool) (*connection
 	if err != nil {
 		return nil, err
 	}
-	if o.mockTime == "" {
-		ownTime(&cfg)
+	if o.mockTime == "" && ownTime(&cfg) {
+		o.mockTime = "1x" // for the banner
 	}
 	if o.mock == "" && o.keeps() {
 		cfg.Topology = nil

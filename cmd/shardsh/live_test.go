@@ -49,6 +49,7 @@ func (f handlerFunc) Handle(ctx context.Context, r wire.Request) bson.Raw { retu
 type setting struct {
 	options []router.Option
 	tls     *tls.Config
+	around  func(wire.Handler) wire.Handler // nil for nothing
 }
 
 func withUser(t *testing.T, name, password string) func(*setting) {
@@ -83,7 +84,11 @@ func serve(t *testing.T, topology string, settings ...func(*setting)) *liveClust
 	if s.tls != nil {
 		listener = tls.NewListener(listener, s.tls)
 	}
-	server := &wire.Server{Handler: l.noting(router.New(cluster, nil, s.options...))}
+	handler := l.noting(router.New(cluster, nil, s.options...))
+	if s.around != nil {
+		handler = s.around(handler)
+	}
+	server := &wire.Server{Handler: handler}
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(context.Background(), listener) }()
 	t.Cleanup(func() {

@@ -83,11 +83,14 @@ func beginning(path string) string {
 }
 
 // ownTime lets a cluster that is played go on from its own time at the pace of the
-// clock on the wall, where time would be that of the wall.
-func ownTime(cfg *mock.Config) {
-	if cfg.Picture != nil && cfg.RealTime {
-		cfg.RealTime, cfg.Pace = false, 1
+// clock on the wall, where time would be that of the wall. It reports whether it is
+// so.
+func ownTime(cfg *mock.Config) bool {
+	if cfg.Picture == nil || !cfg.RealTime {
+		return false
 	}
+	cfg.RealTime, cfg.Pace = false, 1
+	return true
 }
 
 // pictureName is what the banner says of a cluster that is played.

@@ -37,6 +37,11 @@ func TestSnapshotIsPlayed(t *testing.T) {
 	if want := "mock of large.snap (2026-03-02 12:00:00 UTC), 4 shards, virtual time"; !strings.Contains(stderr, want) {
 		t.Errorf("stderr %q does not tell of the %s", stderr, want)
 	}
+	code, stdout, _ = runProgram(t, "new Date(mock.now()).toISOString().slice(0, 16)\n",
+		"--snapshot", file, "--interactive", "--norc")
+	if code != exitOK || !strings.Contains(stdout, "4 shards, 1x time") || !strings.Contains(stdout, "2026-03-02T12:0") || !strings.Contains(stdout, "[snapshot: mongos] test>") {
+		t.Errorf("at the prompt: exit code %d, stdout %q", code, stdout)
+	}
 	if after, err := os.ReadFile(file); err != nil || string(after) != string(before) {
 		t.Errorf("the file has changed (%v)", err)
 	}

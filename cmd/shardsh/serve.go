@@ -33,6 +33,7 @@ type serveLine struct {
 	tlsKey  string
 
 	mockTime string
+	timed    bool // by --mock-time
 	seed     uint64
 	seeded   bool
 
@@ -100,7 +101,7 @@ func (env environment) serve(ctx context.Context) error {
 		env.printServeHelp(flags)
 		return nil
 	}
-	o.seeded = flags.Changed("seed")
+	o.seeded, o.timed = flags.Changed("seed"), flags.Changed("mock-time")
 	o.described = flags.Changed("shards") || o.topology != ""
 	if flags.NArg() > 0 {
 		return usagef("serve takes no address: %q. Say where to listen with --bind and --port", redact(flags.Arg(0)))

@@ -140,6 +140,9 @@ func (o serveLine) newCluster(topology *mock.Topology, logger *slog.Logger) (*mo
 	if err != nil {
 		return nil, err
 	}
+	if !o.timed {
+		ownTime(&cfg)
+	}
 	if played != nil {
 		logger.Info("playing a cluster of which a file has the metadata", "file", o.snapshot, "time", played.Time())
 		for _, lack := range lacks(played) {

@@ -1,0 +1,100 @@
+// Package applying is what sh.apply and "shardsh apply" have in common: how the
+// carrying out of a plan is told of while it runs, and at its end.
+package applying
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"shardsh/balancer/apply"
+	"shardsh/balancer/diagnosis"
+	"shardsh/bindings/plaintext"
+)
+
+// Report is how a run ended.
+type Report struct {
+	Plan     string `json:"plan"`
+	Finished bool   `json:"finished"`
+	DryRun   bool   `json:"dryRun,omitzero"`
+	// Stopped says why the run ended early without a mistake, Error with one.
+	Stopped string `json:"stopped,omitzero"`
+	Error   string `json:"error,omitzero"`
+	// Steps are those of the plan; done ones count those of earlier runs.
+	Steps     int   `json:"steps"`
+	StepsDone int   `json:"stepsDone"`
+	Moves     int   `json:"moves"`
+	MovesDone int   `json:"movesDone"`
+	Bytes     int64 `json:"bytes"`
+	BytesDone int64 `json:"bytesDone"`
+	// Replans is how often another plan took over.
+	Replans int    `json:"replans"`
+	Journal string `json:"journal,omitzero"`
+	MS      int64  `json:"millis"`
+}
+
+// ReportOf puts together how a run ended.
+func ReportOf(r apply.Result, err error, journal string, dryRun bool) Report {
+	p := r.Progress
+	report := Report{
+		Plan: r.Plan.ID, Finished: r.Finished && err == nil, DryRun: dryRun, Stopped: r.Stopped,
+		Steps: p.Steps, StepsDone: p.StepsDone, Moves: p.Moves, MovesDone: p.MovesDone,
+		Bytes: p.Bytes, BytesDone: p.BytesDone, Replans: r.Replans, Journal: journal, MS: r.Ended.Sub(r.Began).Milliseconds(),
+	}
+	if err != nil {
+		report.Error = err.Error()
+	}
+	return report
+}
+
+// Text is the report in a line.
+func (r Report) Text() string {
+	what := fmt.Sprintf("%d of %d steps are done, %d of %d moves, %s of %s", r.StepsDone, r.Steps, r.MovesDone, r.Moves,
+		size(r.BytesDone), size(r.Bytes))
+	if r.Finished {
+		what = fmt.Sprintf("%s and %s moved in %s", counted(r.Steps, "step"), size(r.Bytes), diagnosis.SpanText(time.Duration(r.MS)*time.Millisecond))
+	}
+	if r.Replans > 0 {
+		what += fmt.Sprintf(", after %s", counted(r.Replans, "new plan"))
+	}
+	switch {
+	case r.DryRun && r.Finished:
+		return fmt.Sprintf("%s could be carried out: %s; nothing was sent.", r.Plan, counted(r.Steps, "step"))
+	case r.Finished:
+		return fmt.Sprintf("%s is carried out: %s.", r.Plan, what)
+	case r.Stopped != "":
+		return fmt.Sprintf("%s was stopped: %s; %s.", r.Plan, r.Stopped, what)
+	}
+	return fmt.Sprintf("%s is not carried out: %s.", r.Plan, what)
+}
+
+func size(bytes int64) string { return plaintext.SizeText(float64(bytes)) }
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// Moment is what happens, in a line; empty for what progress shows.
+func Moment(e apply.Event) string {
+	switch e.Kind {
+	case apply.Again:
+		return fmt.Sprintf("Tried again: %s.", strings.TrimSuffix(e.Err.Error(), "."))
+	case apply.Deleting:
+		return fmt.Sprintf("Step %d waits until shard %s has deleted what it gave away of the range.", e.Step.Number, e.Step.To)
+	case apply.Replanned:
+		if e.Err == nil {
+			return fmt.Sprintf("The goal is not reached yet: %s takes over, %s.", e.Plan.ID, counted(len(e.Plan.Steps), "step"))
+		}
+		return fmt.Sprintf("%s: %s takes over, %s.", e.Err, e.Plan.ID, counted(len(e.Plan.Steps), "step"))
+	case apply.Paused:
+		return fmt.Sprintf("The balancing of %s is off meanwhile.", e.Namespace)
+	case apply.Restored:
+		return fmt.Sprintf("The balancing of %s is on again.", e.Namespace)
+	case apply.Waiting:
+		return "Stopping after what is under way."
+	}
+	return ""
+}

@@ -1,0 +1,51 @@
+package applying
+
+import (
+	"fmt"
+
+	"shardsh/balancer/apply"
+	"shardsh/bindings/display"
+	"shardsh/bindings/plaintext"
+)
+
+// Teller tells people how far a plan is.
+type Teller struct {
+	// Progress is nil where nobody wants it.
+	Progress *display.Progress
+	// Note writes a line of its own.
+	Note func(text string)
+}
+
+// Tell is for apply.Options.
+func (t Teller) Tell(e apply.Event) {
+	if text := Moment(e); text != "" {
+		t.Progress.End()
+		t.Note(text)
+		return
+	}
+	if t.Progress.Due() {
+		t.Progress.Say(what(e), amount(e.Progress))
+	}
+}
+
+// what says which step it is at.
+func what(e apply.Event) string {
+	return fmt.Sprintf("step %d of %d, %s of %s", e.Step.Number, e.Progress.Steps, e.Step.Kind, e.Step.Namespace)
+}
+
+// amount measures by bytes where some move, else by steps.
+func amount(p apply.Progress) *display.Amount {
+	if p.Bytes > p.BytesDone || p.BytesHere > 0 {
+		return &display.Amount{
+			Done: float64(p.BytesHere), Left: float64(p.Bytes - p.BytesDone), Text: plaintext.SizeText,
+		}
+	}
+	return &display.Amount{Done: float64(p.StepsHere), Left: float64(p.Steps - p.StepsDone), Text: stepsText}
+}
+
+func stepsText(n float64) string {
+	if n == 1 {
+		return "1 step"
+	}
+	return plaintext.PlainNumber(float64(int(n*10))/10) + " steps"
+}

@@ -1,0 +1,235 @@
+package sh
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"shardsh/balancer/apply"
+	"shardsh/balancer/live"
+	"shardsh/balancer/plan"
+	"shardsh/bindings/applying"
+	"shardsh/bindings/script"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+const applyOptions = "journal,resume,onChange,pauseBalancing,parallel,maxBytes,maxMoves,maxTime,pauseBetween,dryRun,progress"
+
+// shardApplyMethods() carry plans out.
+func shardApplyMethods() []helper {
+	return []helper{
+		{"apply", "plan?:string|object options?:object{" + applyOptions + "}", checked(shApply),
+			"Carries out a plan of sh.plan(), or of a file, and writes down in a journal what it does; {resume: journal} goes on " +
+				"after a stop or a kill; {journal, onChange: \"replan\", pauseBalancing, parallel, maxBytes, maxMoves, maxTime, " +
+				"pauseBetween, dryRun, progress}, times in ms."},
+		{"undo", "journal:string", checked(shUndo),
+			"Returns the plan that takes back what a journal of sh.apply() tells of: sh.apply(sh.undo(journal))."},
+	}
+}
+
+func shUndo(c *call, _ *Helpers) goja.Value {
+	path := c.Text(0)
+	c.mayRead(path)
+	h, err := apply.LoadJournal(path)
+	if err != nil {
+		c.JS.Throw(script.RuntimeError, "%s", err)
+	}
+	p, err := apply.Undo(h)
+	if err != nil {
+		c.JS.Throw(script.RuntimeError, "%s: %s", path, err)
+	}
+	return c.s.planObject(p)
+}
+
+func (c *call) mayRead(path string) {
+	if err := c.s.Sandbox.MayRead(path); err != nil {
+		c.JS.Throw(script.RuntimeError, "%s", err)
+	}
+}
+
+// shApply carries a plan out, and returns how it ended.
+func shApply(c *call, sh *Helpers) goja.Value {
+	at := 1
+	if first := c.Object(0); first != nil && script.Property(first, "steps") == nil { // options alone
+		at = 0
+	}
+	o := c.options("apply", at)
+	options := c.applyOptions(o)
+	options.DryRun = o.flag("dryRun", false) || c.s.Gateway.Guarded()
+	work := c.work(o, at, options.DryRun)
+	seen := &commands{Asker: c.s.asker(sh), keep: o.flag("dryRun", false)}
+	cluster, err := live.NewSteps(c.JS.Context(), seen)
+	if err != nil {
+		c.s.Gateway.Throw(err)
+	}
+	options.Replan = sh.replan
+	ctx := c.JS.Context()
+	hard, leave := c.grace(ctx)
+	defer leave()
+	options.Hard = hard
+	result, err := work.Run(ctx, cluster, options)
+	if closed := work.Close(); err == nil {
+		err = closed
+	}
+	journal := ""
+	if work.Acted() {
+		journal = work.Path()
+	}
+	report := applying.ReportOf(result, err, journal, options.DryRun)
+	again := ""
+	if journal != "" && !report.Finished {
+		again = fmt.Sprintf(" To go on: sh.apply({ resume: %q }); to take it back: sh.apply(sh.undo(%q)).", journal, journal)
+	}
+	switch {
+	case err != nil:
+		c.JS.Throw(script.RuntimeError, "%s%s", err, again)
+	case ctx.Err() != nil:
+		c.JS.Warn(report.Text() + again)
+	}
+	object := c.s.fromJSON(report)
+	if seen.keep {
+		script.Must(object.Set("commands", c.s.documents(seen.sent)))
+	}
+	return object
+}
+
+// leaveAfter is how long a step under way may go on after Ctrl-C, before it is
+// left to the cluster: going on finds out what became of it.
+const leaveAfter = 3 * time.Second
+
+// grace returns a context that ends a while after another one.
+func (c *call) grace(ctx context.Context) (hard context.Context, leave func()) {
+	hard, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(leaveAfter, cancel) })
+	return hard, func() {
+		stop()
+		cancel()
+	}
+}
+
+// work is what the arguments ask for: a journal to go on with, or a plan.
+func (c *call) work(o helperOptions, at int, dry bool) *apply.Work {
+	if path := o.text("resume"); path != "" {
+		if at > 0 && c.Has(0) && !goja.IsNull(c.Arg(0)) {
+			c.JS.ThrowInvalid("sh.apply takes a plan, or { resume: journal } alone: the journal has its plan")
+		}
+		c.mayWrite(path)
+		return c.opened(apply.Resume(path))
+	}
+	p := c.planArgument(at)
+	path := o.text("journal")
+	switch none := o.o != nil && goja.IsNull(o.o.Get("journal")); {
+	case p.Goal.Kind == plan.Undo:
+		c.mayWrite(p.Undoes)
+	case dry, none:
+		path = ""
+	case path != "":
+		c.mayWrite(path)
+	case c.s.Sandbox.MayWrite() == nil:
+		path = p.ID + ".journal"
+	}
+	return c.opened(apply.Begin(p, path))
+}
+
+func (c *call) opened(w *apply.Work, err error) *apply.Work {
+	if err != nil {
+		c.JS.Throw(script.RuntimeError, "%s", err)
+	}
+	return w
+}
+
+func (c *call) mayWrite(path string) {
+	if err := c.s.Sandbox.MayWrite(); err != nil {
+		c.JS.Throw(script.RuntimeError, "%s: %s", path, err)
+	}
+}
+
+// planArgument is the first argument: a plan, or the file of one.
+func (c *call) planArgument(at int) *plan.Plan {
+	if at == 0 || !c.Has(0) || goja.IsNull(c.Arg(0)) {
+		c.JS.ThrowInvalid("sh.apply needs a plan of sh.plan(), the file of one, or { resume: journal }")
+	}
+	if goja.IsString(c.Arg(0)) {
+		path := c.Text(0)
+		c.mayRead(path)
+		file, err := os.Open(path)
+		if err != nil {
+			c.JS.Throw(script.RuntimeError, "%s", err)
+		}
+		defer func() { _ = file.Close() }() // it was only read
+		p, err := plan.Read(file)
+		if err != nil {
+			c.JS.Throw(script.RuntimeError, "%s: %s", path, err)
+		}
+		return p
+	}
+	p, err := c.s.PlanOf(c.Arg(0))
+	if err != nil {
+		c.JS.ThrowInvalid("sh.apply: %s", err)
+	}
+	return p
+}
+
+func (c *call) applyOptions(o helperOptions) apply.Options {
+	change := apply.OnChange(o.text("onChange"))
+	if change != "" && change != apply.Refuse && change != apply.Replan {
+		o.refuse("onChange", `"refuse" or "replan"`, c.s.Display.Inspect(o.get("onChange")))
+	}
+	teller := applying.Teller{Progress: c.s.Display.Progress(o.flag("progress", true)), Note: c.JS.Warn}
+	return apply.Options{
+		OnChange: change, PauseBalancing: o.flag("pauseBalancing", false), Parallel: int(o.count("parallel")),
+		Limits: plan.Limits{Bytes: o.size("maxBytes"), Moves: int(o.count("maxMoves")), Time: o.duration("maxTime", 0)},
+		Pause:  o.duration("pauseBetween", 0), Clock: c.JS.Clock, Tell: teller.Tell,
+	}
+}
+
+// replan makes a plan from the cluster as it is.
+func (sh *Helpers) replan(ctx context.Context, g plan.Goal, l plan.Limits, paused []string) (*plan.Plan, error) {
+	s, err := live.NewReader(sh.current().Conn.Client, live.ReaderOptions{}).Read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return plan.Make(apply.Resumed(s, paused), plan.Options{Goal: g, Limits: l})
+}
+
+// asker sends commands past the guard where there is one; else by the driver's
+// client, which several steps may use at once.
+func (s *Host) asker(sh *Helpers) live.Asker {
+	d := sh.current()
+	if s.Gateway.Guarded() {
+		return asker{s.Gateway, d.Sibling("admin"), d.Sibling("config")}
+	}
+	return live.AskerOf(d.Conn.Client)
+}
+
+// commands keeps what would be sent in place of sending it, in a dry run that
+// nobody else makes one.
+type commands struct {
+	live.Asker
+	keep bool
+	sent []bson.Raw
+}
+
+// Ask answers what changes something by itself.
+func (a *commands) Ask(ctx context.Context, database string, command bson.D) (bson.Raw, error) {
+	if !a.keep || !live.Changes(command[0].Key) {
+		return a.Asker.Ask(ctx, database, command)
+	}
+	raw, err := bson.Marshal(command)
+	if err != nil {
+		return nil, err
+	}
+	a.sent = append(a.sent, raw)
+	return bson.Marshal(bson.D{{Key: "ok", Value: 1.0}, {Key: "dryRun", Value: true}})
+}
+
+func (s *Host) documents(list []bson.Raw) goja.Value {
+	items := make([]any, len(list))
+	for i, doc := range list {
+		items[i] = s.JS.World.DocToJS(doc)
+	}
+	return s.JS.Runtime.NewArray(items...)
+}
