@@ -115,7 +115,8 @@ func (h *hostileShell) check(what, text string) {
 			if strings.Contains(text, "h\x1b") {
 				h.t.Errorf("%s: %s has a colour of the name: %q", what, from, text)
 			}
-			for _, style := range []string{"0", "1", "2", "22", "31", "32", "33", "35", "36", "39", "90", "1;31", "1;33"} {
+			for _, style := range []string{"0", "1", "2", "22", "31", "32", "33", "34", "35", "36", "39", "90", "1;31", "1;33",
+				"97;44", "30;43", "30;42", "97;45", "30;46", "97;41"} {
 				bare = strings.ReplaceAll(bare, "\x1b["+style+"m", "")
 			}
 		}
@@ -251,4 +252,5 @@ var hostileInputs = []string{
 	`assert(false, H)`, `EJSON.stringify({ [H]: H }).length`, `help`, `sh.help()`, `mock.help()`,
 	`sh.waitForBalance("shop." + H, { timeout: "2m", progress: true })`, `sh.balancerSummary()`, `sh.moveRange("shop." + H, H, { a: 1 })`,
 	`sh.drain("s" + H, { wait: true, timeout: "1m" })`, `sh.waitForDrain("s" + H)`, `passwordPrompt`,
+	`sh.map("shop." + H)`, `print(sh.map("shop." + H))`, `sh.map(H)`, `show migrations`, `show shards`, `show zones`,
 }

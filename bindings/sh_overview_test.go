@@ -72,6 +72,21 @@ func TestCollectionsOfASummary(t *testing.T) {
 	}
 }
 
+// Of many databases those that have sharded collections are shown.
+func TestManyDatabases(t *testing.T) {
+	c := connect(t, onTerminal)
+	var others []rawDocument
+	for i := range 30 {
+		others = append(others, mustMarshal(bsonD(field("_id", fmt.Sprintf("aa%02d", i)), field("primary", "sh1"))))
+	}
+	c.fixture.data["config.databases"] = append(others, c.fixture.data["config.databases"]...)
+	got, failed := c.show("sh.status()")
+	if n := strings.Count(got, ", no sharded collections"); failed || n != 19 ||
+		!strings.Contains(got, "app           primary sh0, 2 sharded collections") || !strings.Contains(got, "… and 12 more: show dbs") {
+		t.Errorf("%d others in\n%s", n, got)
+	}
+}
+
 // Shards are sorted by what they have, and how even they are stands below.
 func TestShardsByData(t *testing.T) {
 	c := connect(t, onTerminal)

@@ -3,6 +3,7 @@ package display
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
@@ -148,7 +149,7 @@ func (d *drawing) glyph(c report.Cell) string {
 func (d *drawing) strip(from, to int) {
 	label, indent := "", ""
 	if d.on.perRow(d.Chunks) < d.on.width() {
-		label = Clip(Bound(d.Cells[from].From.Values()), labelWidth-2)
+		label = Clip(shortKey(d.Cells[from].From.Values()), labelWidth-2)
 		label += strings.Repeat(" ", labelWidth-twwidth.Width(label))
 		indent = strings.Repeat(" ", labelWidth)
 	}
@@ -230,6 +231,24 @@ func copyRunes(row []string, text []rune) {
 			row[i] = "?"
 		}
 	}
+}
+
+// shortKey is Bound without the names of types, for where there is little room.
+func shortKey(values []bson.RawValue) string {
+	parts := make([]string, len(values))
+	for i, v := range values {
+		switch v.Type {
+		case bson.TypeInt64:
+			parts[i] = strconv.FormatInt(v.Int64(), 10)
+		case bson.TypeObjectID:
+			parts[i] = v.ObjectID().Hex()
+		case bson.TypeDateTime:
+			parts[i] = v.Time().UTC().Format("2006-01-02 15:04:05")
+		default:
+			parts[i] = Bound([]bson.RawValue{v})
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 // countText returns a number of things.

@@ -5,8 +5,10 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
+	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/report"
@@ -197,4 +199,34 @@ func TestMapColoursAreOwn(t *testing.T) {
 	if strings.Contains(text, "x\x1b") {
 		t.Errorf("a name has colours: %q", text)
 	}
+}
+
+func TestLabelsOfRows(t *testing.T) {
+	for want, value := range map[string]any{
+		"-461168601842…": int64(-4611686018427387904), "7": int32(7), "2026-11-20 12…": time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC),
+		"65a0000000000…": bson.ObjectID{0x65, 0xa0}, `"abc"`: "abc",
+	} {
+		pattern, err := catalog.ParseKeyPattern(raw(t, bson.D{{Key: "k", Value: int32(1)}}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		key, err := pattern.Key(raw(t, bson.D{{Key: "k", Value: value}}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := mapped(strings.Repeat("A", 50), shard("s0", 50, 0, 1))
+		m.Cells[0].From = key
+		if got := display.DrawMap(m, display.MapOptions{Width: 40}); !strings.Contains(got, "\n  "+want+" ") {
+			t.Errorf("%v: no label %q in\n%s", value, want, got)
+		}
+	}
+}
+
+func raw(t *testing.T, doc bson.D) bson.Raw {
+	t.Helper()
+	raw, err := bson.Marshal(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
 }

@@ -122,10 +122,10 @@ func (t *Tables) Grid(header []string, rows [][]string) {
 	}
 }
 
-// Top is a Grid of a screen of rows; the others are counted, with where they
-// are shown. Rows that somebody has to see come first, or are in a Grid.
-func (t *Tables) Top(header []string, rows [][]string, others string) {
-	hidden := max(0, len(rows)-MaxRows)
+// Top is a Grid of a screen of rows, and of as many more as somebody has to see;
+// the others are counted, with where they are shown.
+func (t *Tables) Top(header []string, rows [][]string, seen int, others string) {
+	hidden := max(0, len(rows)-max(seen, MaxRows))
 	t.Grid(header, rows[:len(rows)-hidden])
 	if hidden > 0 {
 		t.Note(fmt.Sprintf("… and %d more: %s", hidden, others))

@@ -51,7 +51,7 @@ func TestTablesShowAScreen(t *testing.T) {
 		rows = append(rows, []string{strconv.Itoa(i), "x"})
 	}
 	tb := &Tables{s: s}
-	tb.Top([]string{"n#", "name"}, rows, "elsewhere")
+	tb.Top([]string{"n#", "name"}, rows, 3, "elsewhere")
 	want := "   n  name\n   0  x\n"
 	if got := tb.b.String(); !strings.HasPrefix(got, want) ||
 		!strings.HasSuffix(got, "  19  x\n  … and 5 more: elsewhere\n") {
@@ -60,6 +60,11 @@ func TestTablesShowAScreen(t *testing.T) {
 	tb = &Tables{s: s}
 	tb.Grid([]string{"n#", "name"}, rows)
 	if got := tb.b.String(); strings.Count(got, "\n") != 26 {
+		t.Error(got)
+	}
+	tb = &Tables{s: s}
+	tb.Top([]string{"n#", "name"}, rows, 24, "elsewhere")
+	if got := tb.b.String(); !strings.HasSuffix(got, "  23  x\n  … and 1 more: elsewhere\n") {
 		t.Error(got)
 	}
 }

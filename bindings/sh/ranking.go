@@ -34,6 +34,16 @@ func shardGrid(list []report.Shard, known bool, host func(id string) string) (he
 	return []string{"shard", "sharded data#", "chunks#", "state", "zones", "host"}, rows
 }
 
+// notable counts the shards at the beginning that somebody has to see.
+func notable(list []report.Shard) (n int) {
+	for _, s := range list {
+		if s.Draining || s.Unreachable != "" {
+			n++
+		}
+	}
+	return n
+}
+
 // spreadText tells how even the shards are; empty for a single one, and where
 // their data is not known.
 func spreadText(list []report.Shard, known bool) string {

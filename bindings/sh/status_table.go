@@ -48,7 +48,7 @@ func (r *statusReport) shardTable(t *display.Tables, others string) {
 	if others == "" {
 		t.Grid(header, rows)
 	} else {
-		t.Top(header, rows, others)
+		t.Top(header, rows, notable(shards), others)
 	}
 	if text := spreadText(shards, known); text != "" {
 		t.Note(text)
@@ -174,6 +174,8 @@ func (r *statusReport) modeText() string {
 	return fmt.Sprintf("%s, %s (%s so far)", b.Mode, roundText(b), counted(int(b.Rounds), "round"))
 }
 
+// databaseLines shows the databases; where there are many, those with the most
+// sharded collections.
 func (r *statusReport) databaseLines(t *display.Tables) {
 	t.Heading("Databases")
 	sharded := map[string]int{}
@@ -181,8 +183,14 @@ func (r *statusReport) databaseLines(t *display.Tables) {
 		name, _, _ := strings.Cut(rawdoc.Text(entry, "_id"), ".")
 		sharded[name]++
 	}
-	primaries := r.documents("databases")
-	for _, doc := range primaries {
+	primaries := slices.Clone(r.documents("databases"))
+	hidden := max(0, len(primaries)-display.MaxRows)
+	if hidden > 0 {
+		slices.SortStableFunc(primaries, func(a, b bson.Raw) int {
+			return cmp.Compare(sharded[rawdoc.Text(b, "_id")], sharded[rawdoc.Text(a, "_id")])
+		})
+	}
+	for _, doc := range primaries[:len(primaries)-hidden] {
 		name := rawdoc.Text(doc, "_id")
 		n := "no sharded collections"
 		if sharded[name] > 0 {
@@ -192,6 +200,9 @@ func (r *statusReport) databaseLines(t *display.Tables) {
 	}
 	if len(primaries) == 0 {
 		t.Line("none", "")
+	}
+	if hidden > 0 {
+		t.Note(fmt.Sprintf("… and %d more: show dbs", hidden))
 	}
 }
 
@@ -214,7 +225,7 @@ func (r *statusReport) collectionTable(t *display.Tables, ns string, asked *live
 		t.Line("zones", text)
 	}
 	header, rows := distributionRows(&c)
-	t.Top(header, rows, fmt.Sprintf("sh.map(%q)", c.Namespace))
+	t.Top(header, rows, 0, fmt.Sprintf("sh.map(%q)", c.Namespace))
 }
 
 // balancedText returns the answer to whether a collection is balanced.

@@ -162,7 +162,8 @@ func (b *balancerSummary) shardTable(t *display.Tables) {
 		rows = append(rows, []string{string(s.ID), size, deviationText(s, b.sized), fmt.Sprint(s.Chunks),
 			fmt.Sprint(s.Jumbo), state})
 	}
-	t.Top([]string{"shard", "data#", "of average#", "chunks#", "jumbo#", "state"}, rows, "show shards")
+	t.Top([]string{"shard", "data#", "of average#", "chunks#", "jumbo#", "state"}, rows,
+		notable(b.shards), "show shards")
 	if text := spreadText(b.shards, b.sized); text != "" {
 		t.Note(text)
 	}

@@ -105,8 +105,11 @@ func (env environment) parseCheck(o *checkLine, groups []flagGroup) (*check.Poli
 	if err := o.checkFormat(checkFormats...); err != nil {
 		return nil, err
 	}
-	if o.every != 0 && o.wait == 0 {
+	switch {
+	case o.every != 0 && o.wait == 0:
 		return nil, usagef("--every needs --wait")
+	case o.wait != 0 && o.from != "":
+		return nil, usagef("--wait asks a cluster again; the file of --from stays as it is")
 	}
 	o.every = cmp.Or(o.every, duration(5*time.Second))
 	return o.policy()

@@ -110,7 +110,7 @@ func (env environment) checkOne(
 		if report.Status() == check.Passed || left <= 0 || bounded.Err() != nil {
 			return report, nil
 		}
-		if state := headline(report); state != told && o.from == "" {
+		if state := headline(report); state != told {
 			notice(env.stderr, o.quiet, "Waiting up to %s more: %s", left.Round(time.Second), state)
 			told = state
 		}

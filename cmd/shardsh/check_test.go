@@ -40,6 +40,8 @@ func TestCheck(t *testing.T) {
 		"an empty one of two": {[]string{"127.0.0.1:1", ""}, 2, ""},
 		"an empty host":       {[]string{"--host", ""}, 2, ""},
 		"an unknown option":   {[]string{"--nope"}, 2, ""},
+		"waiting for a file":  {[]string{"--from", "x.snap", "--wait", "1m"}, 2, ""},
+		"how often, no wait":  {[]string{"--mock", "--every", "1m"}, 2, ""},
 		"an unknown rule":     {[]string{"--mock", "--rules", "jumbos"}, 2, ""},
 		"a threshold of none": {[]string{"--mock", "--max", "compliant=3"}, 2, ""},
 		"an unknown format":   {[]string{"--mock", "--output", "yaml"}, 2, ""},

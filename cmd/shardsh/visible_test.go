@@ -54,6 +54,7 @@ func TestOutputsAreVisible(t *testing.T) {
 		{"why", mock, "--ns", "shop." + hostile}, {"why", mock, "--ns", "shop." + hostile, "--json"},
 		{"why", mock, "--ns", "nope." + hostile}, {"why", mock, "--shard", "s" + hostile}, {"why", mock, "--zone", "z" + hostile},
 		{"why", mock, "--ns", "shop." + hostile, "--key", `{"f` + escaped + `": "a"}`}, {"why", mock, "--shard", hostile},
+		{"map", mock, "--ns", "shop." + hostile}, {"map", mock, "--ns", "shop." + hostile, "--json"}, {"map", mock, "--ns", hostile},
 		{mock, "--eval", h + "db.getCollection(H).insertOne({ a: 1, _id: H })"},
 		{mock, "--json", "--eval", h + "db.getCollection(H).insertOne({ ['f' + H]: H, [H]: H }); db.getCollection(H).findOne()"},
 		{mock, "--jsonl", "--eval", h + "sh.chunks('shop.' + H)"}, {mock, "--json=relaxed", "--eval", h + "({ [H]: H })"},
