@@ -54,7 +54,7 @@ func (l *Loop) report() *policy.Report {
 	if l.why == nil && !l.cfg.Logger.Enabled(context.Background(), slog.LevelError) {
 		return nil
 	}
-	return &policy.Report{EventsOnly: l.why == nil}
+	return &policy.Report{EventsOnly: l.why == nil, ChosenOnly: l.cfg.ChosenOnly}
 }
 
 // take logs what a report of one collection tells, and keeps its decisions.

@@ -88,6 +88,8 @@ type Config struct {
 	// Decided is called, without locks held, at the end of each round with what
 	// the round chose and what it did not, in order. Nil costs nothing.
 	Decided func(at time.Time, decisions []policy.Decision)
+	// ChosenOnly has Decided told of what rounds choose alone.
+	ChosenOnly bool
 	// Changed is called, without locks held, when a round begins or ends, so
 	// that whoever waits for a round can look at Status again.
 	Changed func()

@@ -16,7 +16,7 @@ func (l *Loop) round() time.Duration {
 	l.beginRound()
 	defer l.endRound()
 	if l.cfg.Decided != nil {
-		l.why = &policy.Report{}
+		l.why = &policy.Report{ChosenOnly: l.cfg.ChosenOnly}
 	}
 
 	var logged bool

@@ -79,6 +79,26 @@ func (t *RoutingTable) Adjoining(s ShardID, from Key,
 	}
 }
 
+// HaveNeighbours returns the shards that own two chunks beside each other, neither
+// of them flagged jumbo: no other has anything to merge.
+func (t *RoutingTable) HaveNeighbours() map[ShardID]bool {
+	found := map[ShardID]bool{}
+	const nobody = 1 << 16
+	last := nobody
+	for b := range t.allBlocks() {
+		for i := range b.rows {
+			shard := int(b.rows[i].shard)
+			if b.rows[i].flags.flagged() {
+				shard = nobody
+			} else if shard == last {
+				found[t.shards.names[shard]] = true
+			}
+			last = shard
+		}
+	}
+	return found
+}
+
 // FirstUnflagged returns the first chunk in key order that a shard owns in
 // [from, to) and that is not flagged jumbo, false when there is none. A zero
 // Key leaves that end open. Blocks in which all its chunks are flagged are

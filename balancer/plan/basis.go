@@ -95,21 +95,3 @@ func (h hasher) add(values ...any) {
 }
 
 func (h hasher) text(digits int) string { return hex.EncodeToString(h.Sum(nil))[:digits] }
-
-// idOf names a plan by all that is in it. Of what is left it takes the findings
-// themselves: the remedies that go with their codes may be worded anew.
-func (p *Plan) idOf() (string, error) {
-	named := *p
-	named.ID, named.Left = "", nil
-	h := hasher{sha256.New()}
-	e := json.NewEncoder(h)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(&named); err != nil {
-		return "", fmt.Errorf("plan: %w", err)
-	}
-	for _, f := range p.Left {
-		h.add(f.Code, f.Severity, f.Actor, f.Scope, len(f.Numbers), f.Numbers, f.Since.UTC(), f.Due.UTC(), f.Sentence,
-			len(f.Commands), f.Commands)
-	}
-	return "plan-" + h.text(12), nil
-}

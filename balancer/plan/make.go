@@ -60,6 +60,7 @@ func (b *builder) config() sim.Config {
 	return sim.Config{
 		Location: b.o.Location, Rand: b.o.rand(), Parameters: b.o.Parameters, IgnoreMode: true,
 		Reasons: b.scope.reasons, Contents: b.o.Model.Contents, Costs: b.o.Costs, Decided: b.decided,
+		ChosenOnly: true,
 	}
 }
 

@@ -93,7 +93,7 @@ type selection struct {
 
 // member is a shard of the round with what the collection has on it.
 type member struct {
-	catalog.Shard
+	*catalog.Shard
 	free     bool
 	measured bool
 	size     int64 // the collection's bytes on the shard, in all zones
@@ -108,7 +108,8 @@ func newSelection(s Situation, avail *Available, why *Report) *selection {
 		why:       why,
 		maxChunk:  s.maxChunkSize(),
 	}
-	for i, shard := range s.Shards {
+	for i := range s.Shards {
+		shard := &s.Shards[i]
 		size, measured := s.Sizes.ByShard[shard.ID]
 		sel.members[i] = member{shard, avail.Has(shard.ID), measured, size}
 		if !sel.members[i].free {

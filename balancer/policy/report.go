@@ -13,6 +13,8 @@ type Report struct {
 	// EventsOnly leaves the decisions out: the report of a round nobody asks
 	// about, for its log.
 	EventsOnly bool
+	// ChosenOnly leaves out what was not chosen, which is by far the most.
+	ChosenOnly bool
 
 	Events    []Event
 	Decisions []Decision
@@ -27,9 +29,12 @@ func (r *Report) Log(e Event) {
 
 // Add adds a decision.
 func (r *Report) Add(d Decision) {
-	if r.Wants() {
-		r.Decisions = append(r.Decisions, d)
+	// The codes of what is chosen are those of the reasons, but for one.
+	chosen := string(d.Code) == string(d.Step) || d.Code == ChosenAtRandom
+	if !r.Wants() || r.ChosenOnly && !chosen {
+		return
 	}
+	r.Decisions = append(r.Decisions, d)
 }
 
 // Wants reports whether decisions are collected, for those who have to work

@@ -72,6 +72,9 @@ func (c *cluster) merge(coll *collection, a policy.Action) error {
 const autoMergeMost = 1000
 
 func (c *cluster) mergeAll(coll *collection, id catalog.ShardID) policy.ActionResult {
+	if !coll.mergeable(id) {
+		return policy.ActionResult{}
+	}
 	runs := policy.MergeableRuns(policy.MergeSearch{
 		Table: coll.table, Zones: coll.first.Zones, Shard: id, Cutoff: c.historyCutoff(),
 		Limits: policy.MergeLimits{Chunks: autoMergeMost, Time: time.Minute},

@@ -26,6 +26,8 @@ type collection struct {
 	// down.
 	reported map[catalog.ShardID]int64
 	extents  *extents
+	// neighbours are the shards that may have some to merge; nil before somebody asks.
+	neighbours map[catalog.ShardID]bool
 
 	deletions map[catalog.ShardID]*deletions
 }
@@ -68,11 +70,29 @@ func (coll *collection) apply(changed ...catalog.Chunk) error {
 	}
 	coll.table, coll.pending, coll.touched = next, coll.pending[:0], true
 	for _, chunk := range changed {
+		coll.mayMerge(chunk.Shard)
 		if chunk.Version.Compare(coll.version) > 0 {
 			coll.version = chunk.Version
 		}
 	}
 	return nil
+}
+
+// mergeable reports whether a shard may have chunks to merge. Looking once for all
+// shards spares a search for each. Afterwards only those can get some whose chunks
+// changed.
+func (coll *collection) mergeable(id catalog.ShardID) bool {
+	if coll.neighbours == nil {
+		coll.neighbours = coll.table.HaveNeighbours()
+	}
+	return coll.neighbours[id]
+}
+
+// mayMerge notes that a shard may have chunks to merge from now on.
+func (coll *collection) mayMerge(id catalog.ShardID) {
+	if coll.neighbours != nil {
+		coll.neighbours[id] = true
+	}
 }
 
 // contents returns what a chunk of the table holds.

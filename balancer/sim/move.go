@@ -148,6 +148,7 @@ func (c *cluster) commitMove(m *move) (amount Amount, left int, err error) {
 	moved.Min, moved.Max, moved.Shard, moved.Version = lower, upper, m.To, coll.version
 	moved.OnCurrentShardSince, moved.History = at, []catalog.ChunkHistory{{ValidAfter: at, Shard: m.To}}
 	coll.pending = append(coll.pending, moved)
+	coll.mayMerge(m.To)
 	coll.touched = true
 	amount = coll.transfer(moved, m.From)
 	c.leaveOrphans(coll, m.Migration, lower, upper, amount)

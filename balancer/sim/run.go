@@ -38,6 +38,8 @@ type Config struct {
 	// Decided is called at the end of each round with what the round chose and
 	// what it did not, in order. Nil costs nothing.
 	Decided func(at time.Time, decisions []policy.Decision)
+	// ChosenOnly has Decided told of what rounds choose alone.
+	ChosenOnly bool
 	// Logger gets the engine's log events; nil discards them.
 	Logger *slog.Logger
 }
@@ -71,7 +73,7 @@ func New(s *catalog.Snapshot, cfg Config) (*Run, error) {
 	loop := balancer.NewLoop(balancer.Config{
 		Version: s.Release(), Parameters: cfg.Parameters, Rand: cfg.Rand,
 		Logger: cfg.Logger, Location: cfg.Location, IgnoreMode: cfg.IgnoreMode, Reasons: cfg.Reasons,
-		Decided: cfg.Decided,
+		Decided: cfg.Decided, ChosenOnly: cfg.ChosenOnly,
 	})
 	r := &Run{loop: loop, driver: balancer.NewEventDriver(c.queue, loop, c), cluster: c, cfg: cfg}
 	r.driver.Start()

@@ -103,7 +103,7 @@ func BenchmarkMillionChunks(b *testing.B) {
 	scale := snaptest.Million()
 	scale.Empty, scale.Jumbo = 2, 1000
 	file := snaptest.LargeFile(b, scale)
-	for _, subcommand := range []string{"why", "check"} {
+	for _, subcommand := range []string{"why", "check", "plan"} {
 		b.Run(subcommand, func(b *testing.B) {
 			runs(b, binary, []string{subcommand, "--from", file, "--quiet"}, exitOK, exitFindings)
 		})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"runtime/debug"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -86,7 +87,7 @@ func (env environment) plan(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p, err := plan.Make(s, options)
+	p, err := makePlan(s, options)
 	if err != nil {
 		return err
 	}
@@ -100,6 +101,14 @@ func (env environment) plan(ctx context.Context) error {
 		_, err := io.WriteString(to, findings.PlanText(p, o.all))
 		return err
 	})
+}
+
+// makePlan makes a plan with less room for garbage than usual: a large cluster takes
+// much memory by itself.
+func makePlan(s *catalog.Snapshot, o plan.Options) (*plan.Plan, error) {
+	const percent = 50
+	defer debug.SetGCPercent(debug.SetGCPercent(percent))
+	return plan.Make(s, o)
 }
 
 // goalFlag is a goal on a command line.

@@ -1,0 +1,71 @@
+package plan
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"shardsh/balancer/catalog"
+)
+
+// idOf names a plan by all that is in it. Steps are many, and have a form of their
+// own for this, which is quicker than JSON. Of what is left it takes the findings
+// themselves: the remedies that go with their codes may be worded anew.
+func (p *Plan) idOf() (string, error) {
+	named := *p
+	named.ID, named.Left, named.Steps = "", nil, nil
+	h := hasher{sha256.New()}
+	e := json.NewEncoder(h)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(&named); err != nil {
+		return "", fmt.Errorf("plan: %w", err)
+	}
+	for _, f := range p.Left {
+		h.add(f.Code, f.Severity, f.Actor, f.Scope, len(f.Numbers), f.Numbers, f.Since.UTC(), f.Due.UTC(), f.Sentence,
+			len(f.Commands), f.Commands)
+	}
+	var form []byte
+	for _, s := range p.Steps {
+		form = s.appendForm(form[:0])
+		h.Write(form) // never fails
+	}
+	return "plan-" + h.text(12), nil
+}
+
+// appendForm appends a form of the step in which no two steps are alike.
+func (s Step) appendForm(to []byte) []byte {
+	for _, n := range []int64{
+		int64(s.Number), int64(s.Round), int64(s.After), int64(s.Takes), int64(s.Chunks), s.Bytes, s.Documents,
+		int64(len(s.Points)), one(s.ForceJumbo),
+	} {
+		to = binary.AppendVarint(to, n)
+	}
+	for _, text := range []string{
+		string(s.Kind), s.Namespace, string(s.From), string(s.To), string(s.Reason), s.Why,
+	} {
+		to = append(binary.AppendUvarint(to, uint64(len(text))), text...)
+	}
+	to = appendKey(appendKey(to, s.Min), s.Max)
+	for _, k := range s.Points {
+		to = appendKey(to, k)
+	}
+	return to
+}
+
+// appendKey appends a key with the types of its values, which its order leaves out.
+func appendKey(to []byte, k catalog.Key) []byte {
+	for _, v := range k.Values() {
+		to = append(to, byte(v.Type))
+		to = append(binary.AppendUvarint(to, uint64(len(v.Value))), v.Value...)
+	}
+	return append(to, math.MaxUint8)
+}
+
+func one(is bool) int64 {
+	if is {
+		return 1
+	}
+	return 0
+}
