@@ -1,6 +1,7 @@
 package watch_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/catalog/snaptest"
+	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/forecast"
 	"shardsh/balancer/report"
 	"shardsh/watch"
@@ -144,6 +146,50 @@ func TestPressed(t *testing.T) {
 	} {
 		if got := fmt.Sprint(watch.Pressed(sent)); got != want {
 			t.Errorf("%q is %s, want %s", sent, got, want)
+		}
+	}
+}
+
+// The page, its JSON and a frame tell the same of one Snapshot.
+func TestFrameSaysWhatThePageSays(t *testing.T) {
+	o := report.Of(snaptest.Large(t, snaptest.Scale{Shards: 5, Chunks: 1234, Collections: 2, Empty: 1, Jumbo: 100}))
+	frame := strings.Join(watch.Frame(watch.View{Now: o}, watch.Size{Width: 200, Height: 60}), "\n")
+	var page strings.Builder
+	if err := report.Page(&page, o); err != nil {
+		t.Fatal(err)
+	}
+	raw, err := json.Marshal(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc struct {
+		Totals struct{ Bytes, Chunks, JumboChunks, NotBalanced int64 }
+		Shards []struct {
+			ID            string
+			Bytes, Chunks int64
+		}
+		Why struct{ Headline string }
+	}
+	if err := json.Unmarshal(raw, &doc); err != nil {
+		t.Fatal(err)
+	}
+	size := diagnosis.BytesText
+	if doc.Totals.Chunks != 1234 || doc.Totals.Bytes != 1234*32<<20 || doc.Totals.JumboChunks != 14 {
+		t.Errorf("totals %+v", doc.Totals)
+	}
+	both := []string{size(doc.Totals.Bytes), doc.Why.Headline}
+	for _, s := range doc.Shards {
+		both = append(both, s.ID, size(s.Bytes))
+		if want := fmt.Sprintf("%d chunks", s.Chunks); !strings.Contains(frame, want) {
+			t.Errorf("no %q in\n%s", want, frame)
+		}
+		if want := fmt.Sprintf(`data-v="%d">%d<`, s.Chunks, s.Chunks); !strings.Contains(page.String(), want) {
+			t.Errorf("no %q on the page", want)
+		}
+	}
+	for _, want := range both {
+		if !strings.Contains(frame, want) || !strings.Contains(page.String(), want) {
+			t.Errorf("%q is not on both the page and\n%s", want, frame)
 		}
 	}
 }

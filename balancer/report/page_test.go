@@ -23,7 +23,7 @@ func TestPage(t *testing.T) {
 		"<b>" + diagnosis.BytesText(o.Totals.Bytes) + "</b> in 2,304,900 documents", "<b>9</b> chunks, 1 jumbo",
 		"3</b> sharded collections, 2 not balanced", "<b>2</b> moves in 24 h, 2 failed", "10 MiB</b> of orphans",
 		"no space left", "shop.orders is not balanced", "sh.enableBalancing(&#34;shop.held&#34;)",
-		"In the last 10 minutes 1 moves, 102.4 KiB/s", "about 16.0 s",
+		"In the last 10 minutes 1 move, 102.4 KiB/s", "about 16.0 s",
 		"boom", "<h3>Balanced</h3>", "moves with", "Before and after",
 	} {
 		if !strings.Contains(text, want) {
