@@ -14,8 +14,8 @@ import (
 type Spread struct {
 	Zone string `json:"zone,omitzero"` // empty for keys in none
 	Unit Unit   `json:"unit,omitzero"`
-	// Ideal is what each shard has when they are even, Threshold the difference
-	// from which on data moves; 0 where it depends on the round.
+	// Ideal is what each shard that stays has when they are even, Threshold the
+	// difference from which on data moves; 0 where it depends on the round.
 	Ideal     int64 `json:"ideal"`
 	Threshold int64 `json:"threshold,omitzero"`
 	// Shards are those of the zone, the farthest from the ideal first.
@@ -57,7 +57,7 @@ func Spreads(s *catalog.Snapshot, c *catalog.CollectionState) (list []Spread) {
 }
 
 func (sp *Spread) fill(s *catalog.Snapshot, c *catalog.CollectionState) {
-	var total int64
+	var total, stay int64
 	for _, shard := range s.Shards() {
 		data, known := s.Owned(c, shard)
 		if !known || sp.Zone != catalog.NoZone && !shard.HasZone(sp.Zone) {
@@ -65,8 +65,11 @@ func (sp *Spread) fill(s *catalog.Snapshot, c *catalog.CollectionState) {
 		}
 		share := Share{Shard: shard.ID, Bytes: data.Bytes, Chunks: c.CountOn(shard.ID).Chunks, Draining: shard.Draining}
 		sp.Shards, total = append(sp.Shards, share), total+sp.of(share)
+		if !shard.Draining {
+			stay++
+		}
 	}
-	sp.Ideal = total / max(1, int64(len(sp.Shards))) // shards that drain count, as in rounds
+	sp.Ideal = total / max(1, stay) // a round counts those that drain, too, but they will have nothing
 	for i := range sp.Shards {
 		share := &sp.Shards[i]
 		if share.Over = sp.of(*share); !share.Draining {
