@@ -139,7 +139,8 @@ func (t *retries) next(err error) (time.Duration, bool) {
 // waitsForDeletion reports whether the recipient has data of the range that it
 // gave away and has not deleted yet. The code is that of many errors.
 func waitsForDeletion(err error) bool {
-	return strings.Contains(err.Error(), "overlapping range deletion") || mongoerr.Is(err, mongoerr.ChunkRangeCleanupPending)
+	return strings.Contains(err.Error(), "overlapping range deletion") ||
+		mongoerr.Is(err, mongoerr.ChunkRangeCleanupPending)
 }
 
 // mostCuts is how often a range that is still too large is cut again.

@@ -49,7 +49,9 @@ type answerJSON struct {
 
 func (a Answer) form() answerJSON {
 	list := func(of []Finding) []Finding { return append([]Finding{}, of...) }
-	return answerJSON{a.Headline(), a.Healthy(), a.Time, a.About, list(a.Symptoms), list(a.Causes), list(a.Notes), a.Spreads}
+	return answerJSON{
+		a.Headline(), a.Healthy(), a.Time, a.About, list(a.Symptoms), list(a.Causes), list(a.Notes), a.Spreads,
+	}
 }
 
 type chunkAnswerJSON struct {

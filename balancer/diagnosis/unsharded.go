@@ -34,7 +34,8 @@ func (d *Diagnosis) unsharded() []Finding {
 	}
 	f := finding(UnshardedData, Scope{Shard: has.fullest}, fmt.Sprintf(
 		"shard %s has %s that are not sharded, %s of them in the database %s, and %s has %s: the balancer doesn't count them",
-		has.fullest, bytesText(has.most), bytesText(largest.Bytes), largest.Database, has.emptiest, bytesText(has.least)), command)
+		has.fullest, bytesText(has.most), bytesText(largest.Bytes), largest.Database, has.emptiest,
+		bytesText(has.least)), command)
 	f.Numbers = []Number{{"most", has.most, Bytes}, {"least", has.least, Bytes}}
 	return []Finding{f}
 }

@@ -58,7 +58,9 @@ func WhyChunk(s *catalog.Snapshot, c *catalog.CollectionState, key catalog.Key) 
 
 // free reports whether nothing that will pass keeps a shard from receiving a chunk
 // now.
-func (d *Diagnosis) free(c *catalog.CollectionState, id catalog.ShardID, chunk catalog.Chunk) (can bool, reason string) {
+func (d *Diagnosis) free(
+	c *catalog.CollectionState, id catalog.ShardID, chunk catalog.Chunk,
+) (can bool, reason string) {
 	for _, m := range d.Parts().Migrations {
 		if m.From == id || m.To == id {
 			return false, fmt.Sprintf("takes part in the migration of %s from %s to %s", m.Namespace, m.From, m.To)

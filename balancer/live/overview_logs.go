@@ -26,7 +26,8 @@ func (o *overview) rounds() error {
 
 // switches learns when the balancer was switched on or off last.
 func (o *overview) switches() error {
-	docs, err := o.find("actionlog", bson.D{{Key: "what", Value: bson.D{{Key: "$in", Value: bson.A{whatStart, whatStop}}}}},
+	docs, err := o.find("actionlog",
+		bson.D{{Key: "what", Value: bson.D{{Key: "$in", Value: bson.A{whatStart, whatStop}}}}},
 		sortedBy("time", -1), bson.E{Key: "limit", Value: int32(1)})
 	if err == nil && len(docs) > 0 {
 		o.parts.Balancer.Switched = switchOf(catalog.ParseLogEntry(docs[0]))

@@ -58,7 +58,8 @@ func (p *Plan) scriptHead(b *bufio.Writer) {
 		t.Moves, t.Bytes, t.Splits, t.Merges)
 	fmt.Fprintf(b, "const steps = %d;\nconst byRange = %t; // moveRange, which came with 6.0\n\n%s", len(p.Steps),
 		release.BalancesBySize(), scriptFunctions)
-	fmt.Fprintf(b, "\nif (config.getCollection(\"version\").findOne().clusterId.toString() !== %q) stop(\"this is another cluster\");\n",
+	fmt.Fprintf(b, "\nif (config.getCollection(\"version\").findOne().clusterId.toString() !== %q) "+
+		"stop(\"this is another cluster\");\n",
 		p.Basis.ClusterID.Hex())
 }
 

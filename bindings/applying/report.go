@@ -52,7 +52,8 @@ func (r Report) Text() string {
 	what := fmt.Sprintf("%d of %d steps are done, %d of %d moves, %s of %s", r.StepsDone, r.Steps, r.MovesDone, r.Moves,
 		size(r.BytesDone), size(r.Bytes))
 	if r.Finished {
-		what = fmt.Sprintf("%s and %s moved in %s", counted(r.Steps, "step"), size(r.Bytes), diagnosis.SpanText(time.Duration(r.MS)*time.Millisecond))
+		what = fmt.Sprintf("%s and %s moved in %s", counted(r.Steps, "step"), size(r.Bytes),
+			diagnosis.SpanText(time.Duration(r.MS)*time.Millisecond))
 	}
 	if r.Replans > 0 {
 		what += fmt.Sprintf(", after %s", counted(r.Replans, "new plan"))
@@ -83,7 +84,8 @@ func Moment(e apply.Event) string {
 	case apply.Again:
 		return fmt.Sprintf("Tried again: %s.", strings.TrimSuffix(e.Err.Error(), "."))
 	case apply.Deleting:
-		return fmt.Sprintf("Step %d waits until shard %s has deleted what it gave away of the range.", e.Step.Number, e.Step.To)
+		return fmt.Sprintf("Step %d waits until shard %s has deleted what it gave away of the range.",
+			e.Step.Number, e.Step.To)
 	case apply.Replanned:
 		if e.Err == nil {
 			return fmt.Sprintf("The goal is not reached yet: %s takes over, %s.", e.Plan.ID, counted(len(e.Plan.Steps), "step"))

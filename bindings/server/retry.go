@@ -76,7 +76,8 @@ func noServer(err error) bool { return errors.As(err, new(topology.ServerSelecti
 
 func retryable(err error) bool {
 	var command mongo.CommandError
-	return isNetworkError(err) && !noServer(err) || errors.As(err, &command) && command.HasErrorLabel("RetryableWriteError")
+	return isNetworkError(err) && !noServer(err) ||
+		errors.As(err, &command) && command.HasErrorLabel("RetryableWriteError")
 }
 
 // numbersWrites reports whether the server keeps transaction numbers: members of

@@ -16,7 +16,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-const applyOptions = "journal,resume,onChange,pauseBalancing,parallel,maxBytes,maxMoves,maxTime,pauseBetween,dryRun,progress"
+const applyOptions = "journal,resume,onChange,pauseBalancing,parallel,maxBytes,maxMoves,maxTime,pauseBetween,dryRun," +
+	"progress"
 
 // shardApplyMethods() carry plans out.
 func shardApplyMethods() []helper {

@@ -137,7 +137,8 @@ func (c *call) showChunkCounts(d *server.Database) goja.Value {
 }
 
 func showBalancer(c *call, d *server.Database) goja.Value {
-	r := c.s.statusOf(d, d.Sibling("config"), live.Settings|live.Balancer|live.Rounds|live.Outcomes|live.Migrations|live.Reshardings)
+	r := c.s.statusOf(d, d.Sibling("config"),
+		live.Settings|live.Balancer|live.Rounds|live.Outcomes|live.Migrations|live.Reshardings)
 	if c.s.Display.ShowsTables() {
 		return c.s.Display.ShowTables(r.balancerLines)
 	}

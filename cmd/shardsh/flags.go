@@ -80,7 +80,8 @@ func shellFlags(o *commandLine) []flagGroup {
 			f.StringVar(&o.mock, "mock", "", "`N|FILE` use the mock: number of shards, or a topology file")
 			f.Lookup("mock").NoOptDefVal = mockGiven
 			f.StringVar(&o.dbpath, "dbpath", "", "`DIR` keep the mock here, and go on with the one that is there")
-			f.StringVar(&o.snapshot, "snapshot", "", "`FILE` play the cluster that shardsh snapshot put there, or go on with mock.save()'s")
+			f.StringVar(&o.snapshot, "snapshot", "",
+				"`FILE` play the cluster that shardsh snapshot put there, or go on with mock.save()'s")
 			f.StringVar(&o.mockTime, "mock-time", "",
 				"`real|virtual|60x` how time goes by: really, by jumps (scripts), or at a pace")
 			f.Var(&o.serverVersion, "server-version",

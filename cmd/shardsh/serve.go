@@ -63,7 +63,8 @@ func serveFlags(o *serveLine) *pflag.FlagSet {
 	flags.BoolVar(&o.verify, "verify", false, "read all of the dbpath, tell what is damaged, and end: 0 if nothing is")
 	flags.BoolVar(&o.salvage, "salvage", false,
 		"put what can be read of a damaged dbpath in its place, tell what is lost, and end; the damaged file is kept")
-	flags.StringVar(&o.snapshot, "snapshot", "", "play the cluster in this `FILE`, made by shardsh snapshot, or go on with that of mock.save()")
+	flags.StringVar(&o.snapshot, "snapshot", "",
+		"play the cluster in this `FILE`, made by shardsh snapshot, or go on with that of mock.save()")
 	flags.BoolVar(&o.shardPorts, "shard-ports", false,
 		"let each shard and the config server listen, too, on the ports that follow")
 	flags.StringArrayVar(&o.auth, "auth", nil,

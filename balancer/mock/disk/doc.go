@@ -4,7 +4,8 @@
 // fills it waits for (writer.go), the checksums in it (checksum.go, change.go)
 // and how it is looked at before it is used (examine.go, inspect.go, pages.go,
 // salvage.go), and snapshots, which are a whole state in one file (snapshot.go).
-// It knows these as values and does the input and output; what a cluster writes into them and makes of them again is package mock's.
+// It knows these as values and does the input and output; what a cluster writes into them and makes of them again is
+// package mock's.
 //
 // Both kinds of files are read as a Source, entry by entry through Read, and
 // what can't be used is a *RecordError that names the entry: whatever is to be

@@ -53,7 +53,8 @@ func connPoolStats(c *call) (bson.D, error) {
 			up := !c.cluster.Faults().Crashed(id)
 			hosts = append(hosts, bson.D{
 				{Key: "addr", Value: address}, {Key: "ok", Value: up}, {Key: "ismaster", Value: up && i == 0},
-				{Key: "hidden", Value: false}, {Key: "secondary", Value: up && i > 0}, {Key: "pingTimeMillis", Value: int32(c.cluster.Faults().Ping(id).Milliseconds())},
+				{Key: "hidden", Value: false}, {Key: "secondary", Value: up && i > 0},
+				{Key: "pingTimeMillis", Value: int32(c.cluster.Faults().Ping(id).Milliseconds())},
 			})
 		}
 		sets = append(sets, bson.E{Key: name, Value: bson.D{{Key: "hosts", Value: hosts}}})
