@@ -128,6 +128,9 @@ func (tb topologyBuilder) collection(t TopologyCollection) error {
 	if err != nil {
 		return fmt.Errorf("ns: %w", err)
 	}
+	if slices.Contains([]string{"admin", "config", "local"}, db) {
+		return fmt.Errorf("ns: what is in %s the cluster makes by itself: leave %s out", db, t.Namespace)
+	}
 	if err := tb.c.Background().CreateDatabase(db, ""); err != nil {
 		return fmt.Errorf("ns: %w", err)
 	}

@@ -259,6 +259,8 @@ func TestTopologyErrorsNameTheField(t *testing.T) {
 		{`{` + shard + `, "collections": [{"ns": "x", "key": {"k": 1}}]}`, "collections[0].ns"},
 		{`{` + shard + `, "collections": [{"ns": "x.y", "key": {"k": 2}}]}`, "collections[0].key"},
 		{`{` + shard + `, "collections": [{"ns": "x.y"}]}`, "collections[0].key: it is missing"},
+		{`{` + shard + `, "collections": [{"ns": "config.system.sessions", "key": {"_id": 1}}]}`,
+			"collections[0].ns: what is in config the cluster makes by itself: leave config.system.sessions out"},
 		{`{` + shard + `, "collections": [{"ns": "x.y", "key": {"k": 1}, "chunks": [{"shard": "b"}]}]}`,
 			"collections[0].chunks[0].shard"},
 		{`{` + shard + `, "collections": [{"ns": "x.y", "key": {"k": 1}, "chunks": [{"shard": "a", "max": {"z": 1}}]}]}`,
