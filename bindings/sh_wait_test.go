@@ -138,14 +138,16 @@ func TestMidLine(t *testing.T) {
 	}
 }
 
-// TestProgressOfPhases: each phase of a defragmentation has a rate of its own.
+// TestProgressOfPhases: each phase of a defragmentation has a rate of its own. The
+// time to go is that of the forecast, which knows that the window opens at 23:00:
+// the clock stands at noon.
 func TestProgressOfPhases(t *testing.T) {
 	c := watching(t, map[string][]bsonDoc{"balancerCollectionStatus": {
 		defragmenting("moveAndMergeChunks", 90), defragmenting("moveAndMergeChunks", 60), defragmenting("mergeChunks", 4), collectionStatus(""),
 	}})
 	_, _ = c.show(`sh.defragment("app.orders", {wait: true, interval: 60000})`)
-	want := "app.orders (moveAndMergeChunks): 30 chunks done, 60 chunks left, 30 chunks/min, 2m00s to go\n" +
-		"app.orders (mergeChunks): 0 chunks done, 4 chunks left\n"
+	want := "app.orders (moveAndMergeChunks): 30 chunks done, 60 chunks left, 30 chunks/min, 11h00m to go\n" +
+		"app.orders (mergeChunks): 0 chunks done, 4 chunks left, 10h59m to go\n"
 	if got := c.errs.String(); got != want {
 		t.Error(got)
 	}
