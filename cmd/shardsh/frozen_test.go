@@ -133,7 +133,7 @@ func runFrozen(t *testing.T, f *freezer, args []string) (problem string) {
 	const timeout = time.Second
 	args = append(slices.Clone(args), "--quiet", "--timeout", timeout.String(), f.Addr().String())
 	began := time.Now()
-	code, _, stderr := runProgram(t, "", args...)
+	code, stdout, stderr := runProgram(t, "", args...)
 	select {
 	case <-f.frozen:
 	default:
@@ -145,8 +145,9 @@ func runFrozen(t *testing.T, f *freezer, args []string) (problem string) {
 	if stderr == "" && (code == exitOK || code == exitFindings) {
 		return "" // it had its answer, and what hung was taking leave
 	}
-	if code != exitFailure || !strings.Contains(stderr, "--timeout 1s") && !strings.Contains(stderr, "can't reach") {
-		return fmt.Sprintf("exit code %d, %s", code, stderr)
+	told := stdout + stderr // a check tells of it in its report
+	if code != exitFailure || !strings.Contains(told, "--timeout 1s") && !strings.Contains(told, "can't reach") {
+		return fmt.Sprintf("exit code %d, %s", code, told)
 	}
 	return ""
 }
