@@ -88,26 +88,6 @@ func dateText(at, now time.Time) string {
 	return at.Format("Mon 2 Jan 15:04 MST")
 }
 
-// Text returns the forecast with its basis, in lines.
-func (f Forecast) Text() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s.\n", f.Headline())
-	if len(f.Because) > 0 {
-		b.WriteString("\nBecause\n")
-		for _, x := range f.Because {
-			fmt.Fprintf(&b, "  %s (%s)\n", x.Text(), x.Code)
-		}
-	}
-	if f.Done {
-		return b.String()
-	}
-	b.WriteString("\nBasis\n")
-	for _, line := range f.Basis {
-		fmt.Fprintf(&b, "  %s\n", line)
-	}
-	return b.String()
-}
-
 // MarshalJSON returns the forecast as an object, with its times in milliseconds
 // and as dates, and its headline.
 func (f Forecast) MarshalJSON() ([]byte, error) {

@@ -10,6 +10,7 @@ import (
 	"shardsh/balancer/live"
 	"shardsh/balancer/plan"
 	"shardsh/bindings/applying"
+	"shardsh/bindings/display"
 	"shardsh/bindings/script"
 
 	"github.com/dop251/goja"
@@ -58,7 +59,9 @@ func shApply(c *call, sh *Helpers) goja.Value {
 		at = 0
 	}
 	o := c.options("apply", at)
-	options := c.applyOptions(o)
+	progress := c.s.Display.Progress(o.flag("progress", true))
+	defer progress.End()
+	options := c.applyOptions(o, progress)
 	options.DryRun = o.flag("dryRun", false) || c.s.Gateway.Guarded()
 	work := c.work(o, at, options.DryRun)
 	seen := &commands{Asker: c.s.asker(sh), keep: o.flag("dryRun", false)}
@@ -174,12 +177,12 @@ func (c *call) planArgument(at int) *plan.Plan {
 	return p
 }
 
-func (c *call) applyOptions(o helperOptions) apply.Options {
+func (c *call) applyOptions(o helperOptions, progress *display.Progress) apply.Options {
 	change := apply.OnChange(o.text("onChange"))
 	if change != "" && change != apply.Refuse && change != apply.Replan {
 		o.refuse("onChange", `"refuse" or "replan"`, c.s.Display.Inspect(o.get("onChange")))
 	}
-	teller := applying.Teller{Progress: c.s.Display.Progress(o.flag("progress", true)), Note: c.JS.Warn}
+	teller := applying.Teller{Progress: progress, Note: c.JS.Warn}
 	return apply.Options{
 		OnChange: change, PauseBalancing: o.flag("pauseBalancing", false), Parallel: int(o.count("parallel")),
 		Limits: plan.Limits{Bytes: o.size("maxBytes"), Moves: int(o.count("maxMoves")), Time: o.duration("maxTime", 0)},

@@ -6,6 +6,7 @@ import (
 
 	"shardsh/balancer/forecast"
 	"shardsh/balancer/live"
+	"shardsh/bindings/findings"
 
 	"github.com/dop251/goja"
 )
@@ -27,7 +28,7 @@ func shForecast(c *call, sh *Helpers) goja.Value {
 	if err != nil {
 		sh.throwUnknown(err)
 	}
-	return c.s.shown(datesOf(f), f.Text())
+	return c.s.shown(datesOf(f), findings.ForecastText(f))
 }
 
 // forecastOptions reads the arguments: what to ask about, or nothing, and options.

@@ -56,7 +56,10 @@ func (env environment) apply(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	result, err := work.Run(ctx, cluster, env.applyOptions(o, conn))
+	js := script.NewEngine(script.Options{Clock: conn.clock, Stdout: env.stderr, Stderr: env.warned()})
+	teller := env.teller(o, js)
+	result, err := work.Run(ctx, cluster, o.options(conn, js.Clock, teller))
+	teller.Progress.End()
 	closed := work.Close()
 	journal := ""
 	if work.Acted() {
@@ -128,17 +131,20 @@ func (env environment) confirm(ctx context.Context, o applyLine, p *plan.Plan) e
 	return nil
 }
 
-func (env environment) applyOptions(o applyLine, conn *connection) apply.Options {
-	js := script.NewEngine(script.Options{Clock: conn.clock, Stdout: env.stderr, Stderr: env.warned()})
+// teller tells of what happens, on the standard error.
+func (env environment) teller(o applyLine, js *script.Engine) applying.Teller {
 	d := display.New(display.Options{Terminal: isTerminal(env.stderr)})
 	d.JS = js
-	teller := applying.Teller{
+	return applying.Teller{
 		Progress: d.Progress(!o.quiet && !o.dryRun),
 		Note:     func(text string) { notice(env.stderr, o.quiet, "%s", text) },
 	}
+}
+
+func (o applyLine) options(conn *connection, clock script.Clock, teller applying.Teller) apply.Options {
 	return apply.Options{
 		DryRun: o.dryRun, OnChange: apply.OnChange(o.onChange), PauseBalancing: o.pauseBalancing,
-		Parallel: o.parallel, Pause: time.Duration(o.pauseBetween), Clock: js.Clock, Tell: teller.Tell,
+		Parallel: o.parallel, Pause: time.Duration(o.pauseBetween), Clock: clock, Tell: teller.Tell,
 		Limits: plan.Limits{Bytes: o.bytes.bytes, Moves: o.moves, Time: time.Duration(o.time)},
 		Replan: func(ctx context.Context, g plan.Goal, l plan.Limits, paused []string) (*plan.Plan, error) {
 			s, err := live.NewReader(conn.client, live.ReaderOptions{}).Read(ctx)

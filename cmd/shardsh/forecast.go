@@ -12,6 +12,7 @@ import (
 	"shardsh/balancer/forecast"
 	"shardsh/balancer/live"
 	"shardsh/balancer/plan"
+	"shardsh/bindings/findings"
 )
 
 // forecastLine is the command line of "shardsh forecast".
@@ -97,7 +98,7 @@ func (env environment) forecast(ctx context.Context) error {
 		if o.format == "json" {
 			return writeJSON(to, f)
 		}
-		_, err := io.WriteString(to, f.Text())
+		_, err := io.WriteString(to, findings.ForecastText(f))
 		return err
 	})
 }
