@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"shardsh/balancer/apply"
@@ -23,17 +24,27 @@ var errKilled = errors.New("killed")
 type mortal struct {
 	apply.Cluster
 	journal *apply.Journal
-	left    int // moments until it dies
-	dead    bool
 	end     context.CancelFunc
+
+	mu   sync.Mutex // steps of a round run side by side
+	left int        // moments until it dies
+	dead bool
 }
 
 // dies counts a moment.
 func (m *mortal) dies() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	if m.left--; m.left < 0 && !m.dead {
 		m.dead = true
 		m.end()
 	}
+	return m.dead
+}
+
+func (m *mortal) isDead() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	return m.dead
 }
 
@@ -60,7 +71,7 @@ func (m *mortal) SetBalancing(ctx context.Context, ns string, on bool) error {
 }
 
 func (m *mortal) Look(ctx context.Context, names []string) (*catalog.Snapshot, error) {
-	if m.dead {
+	if m.isDead() {
 		return nil, errKilled
 	}
 	return m.Cluster.Look(ctx, names)

@@ -142,7 +142,10 @@ const mib = 1 << 20
 // bytesText shows a size, rounded down so that a size below another never
 // reads like it.
 func bytesText(n int64) string {
+	const gib = 1024 * mib
 	switch {
+	case n >= 10*gib:
+		return fmt.Sprintf("%d.%d GiB", n/gib, n%gib*10/gib)
 	case n%mib == 0:
 		return fmt.Sprintf("%d MiB", n/mib)
 	case n < 10*mib:

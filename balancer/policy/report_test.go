@@ -189,6 +189,8 @@ func TestSizesInSentences(t *testing.T) {
 		1 << 19:        "524288 bytes",
 		200000:         "200000 bytes",
 		10<<20 + 1<<19: "10.5 MiB",
+		10<<30 - 1:     "10239.9 MiB",
+		10<<30 + 1<<29: "10.5 GiB",
 	} {
 		if got := bytesText(n); got != want {
 			t.Errorf("%d: %s, want %s", n, got, want)
