@@ -17,7 +17,7 @@ func several(some, all int) uint64 {
 	if *full {
 		return uint64(all)
 	}
-	return uint64(some)
+	return uint64(max(1, some/usualPart))
 }
 
 // Applying a plan leaves a cluster in which the policy has nothing to do. A

@@ -14,7 +14,7 @@ import (
 )
 
 var (
-	clusters  = flag.Int("forecast.clusters", 8, "how many random clusters forecasts are held against")
+	clusters  = flag.Int("forecast.clusters", usualClusters, "how many random clusters forecasts are held against")
 	firstSeed = flag.Uint64("forecast.seed", 1, "the seed of the first one")
 )
 
