@@ -29,7 +29,10 @@ const (
 
 	// settled is how long to wait for a prompt to end after a key that may have
 	// ended it, before reading on: what is typed ahead belongs to who reads next.
-	settled = 200 * time.Millisecond
+	// It is waited for in steps: where the machine lets this process wait, liner
+	// gets its turns before the time is up.
+	settled = steps * 4 * time.Millisecond
+	steps   = 50
 )
 
 // keyboard stands between the terminal and liner, which knows nothing of pasted
@@ -189,9 +192,18 @@ func (k *keyboard) press(key byte) {
 	}
 	switch key {
 	case '\r', '\n', keyCtrlC, keyCtrlD:
+		k.settle()
+	}
+}
+
+// settle waits for the prompt to end, unless liner had another use for the key,
+// or is busy.
+func (k *keyboard) settle() {
+	for range steps {
 		select {
 		case <-k.ended:
-		case <-time.After(settled): // liner had another use for the key, or is busy
+			return
+		case <-time.After(settled / steps):
 		}
 	}
 }
