@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -75,6 +76,7 @@ type Lease struct {
 	o      LeaseOptions
 	token  bson.ObjectID
 	fence  int64
+	paused []string
 }
 
 // AcquireLease takes a lease that nobody has, or whose holder let it run out. The
@@ -89,6 +91,7 @@ func AcquireLease(ctx context.Context, leases *mongo.Collection, o LeaseOptions)
 			{Key: "host", Value: o.Holder.Host}, {Key: "pid", Value: o.Holder.PID}, {Key: "doing", Value: o.Holder.Doing},
 		}}}},
 		{Key: "since", Value: "$$NOW"}, {Key: "renewed", Value: "$$NOW"}, {Key: "expires", Value: l.end()},
+		{Key: "paused", Value: ifNull("$paused", bson.A{})},
 	}
 	// An answer that got lost is asked for again: the token tells that it was ours.
 	free := bson.D{{Key: "$or", Value: bson.A{
@@ -103,21 +106,39 @@ func AcquireLease(ctx context.Context, leases *mongo.Collection, o LeaseOptions)
 	if held.Token != l.token {
 		return nil, &HeldError{o.Name, held.holder()}
 	}
-	l.fence = held.Fence
+	l.fence, l.paused = held.Fence, held.Paused
 	return l, nil
 }
 
 // Fence is a number that grows with each time that somebody takes the lease.
 func (l *Lease) Fence() int64 { return l.fence }
 
+// Paused returns the collections that are noted as switched off by holders of the
+// lease, of whom the last one may have been killed before it switched them on.
+func (l *Lease) Paused() []string { return slices.Clone(l.paused) }
+
+// NotePaused writes down which collections are switched off as long as the lease
+// is held. It comes before the switching off and after the switching on: a note
+// too many is cheap.
+func (l *Lease) NotePaused(ctx context.Context, namespaces []string) error {
+	err := l.renew(ctx, bson.E{Key: "paused", Value: bson.D{{Key: "$literal", Value: namespaces}}})
+	if err == nil {
+		l.paused = slices.Clone(namespaces)
+	}
+	return err
+}
+
 // Renew makes the lease last from now, on the cluster's clock, as long as at first.
 // The error is ErrLeaseLost when it has run out: who stood still for so long must
 // not go on, even if nobody took it. A step that only the holder may do is done
 // right after a Renew.
-func (l *Lease) Renew(ctx context.Context) error {
+func (l *Lease) Renew(ctx context.Context) error { return l.renew(ctx) }
+
+func (l *Lease) renew(ctx context.Context, more ...bson.E) error {
+	set := append(bson.D{{Key: "renewed", Value: "$$NOW"}, {Key: "expires", Value: l.end()}}, more...)
 	_, err := l.change(ctx, append(l.mine(), bson.E{Key: "$expr", Value: bson.D{
 		{Key: "$gt", Value: bson.A{"$expires", "$$NOW"}},
-	}}), false, bson.D{{Key: "$set", Value: bson.D{{Key: "renewed", Value: "$$NOW"}, {Key: "expires", Value: l.end()}}}})
+	}}), false, bson.D{{Key: "$set", Value: set}})
 	switch {
 	case errors.Is(err, mongo.ErrNoDocuments):
 		return ErrLeaseLost
@@ -128,8 +149,19 @@ func (l *Lease) Renew(ctx context.Context) error {
 }
 
 // Release gives the lease back. One that was lost is nobody's business any more.
+// One that has collections noted as switched off stays, for whoever takes it next,
+// but lasts no longer.
 func (l *Lease) Release(ctx context.Context) error {
-	if _, err := l.leases.DeleteOne(ctx, l.mine()); err != nil {
+	var err error
+	if len(l.paused) > 0 {
+		_, err = l.change(ctx, l.mine(), false, bson.D{{Key: "$set", Value: bson.D{{Key: "expires", Value: "$$NOW"}}}})
+		if errors.Is(err, mongo.ErrNoDocuments) {
+			err = nil
+		}
+	} else {
+		_, err = l.leases.DeleteOne(ctx, l.mine())
+	}
+	if err != nil {
 		return fmt.Errorf("giving back the lease %q: %w", l.o.Name, err)
 	}
 	return nil
@@ -151,6 +183,7 @@ type leaseDoc struct {
 	Holder  Holder        `bson:"holder"`
 	Since   time.Time     `bson:"since"`
 	Expires time.Time     `bson:"expires"`
+	Paused  []string      `bson:"paused"`
 }
 
 func (d leaseDoc) holder() Holder {
