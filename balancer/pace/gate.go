@@ -62,6 +62,12 @@ func NewGate(r Rules, c Clock, options ...Option) *Gate {
 	return g
 }
 
+// Rehearsal returns a Gate that has the limits of moves and bytes and lets them in at
+// once, for a run that moves nothing.
+func (g *Gate) Rehearsal() *Gate {
+	return NewGate(Rules{MaxMoves: g.rules.MaxMoves, MaxBytes: g.rules.MaxBytes}, g.clock)
+}
+
 // ErrNotBegun is what Leave is given for a move that was let in and has not begun
 // after all.
 var ErrNotBegun = errors.New("the move has not begun")

@@ -112,7 +112,6 @@ func TestWindowAfterTheEnd(t *testing.T) {
 		time.Sleep(6 * time.Hour)
 		began := time.Now()
 		g = windowed(t, "22:00-06:00 +00:00", Rules{For: 2 * time.Hour}, &told)
-		began = time.Now()
 		refused(t, g, move("a", "b", 1),
 			"nothing begins any more before the limit of 2h0m0s: the window 22:00-06:00 +00:00 opens at 22:00")
 		if waited := time.Since(began); waited != 0 {
@@ -136,13 +135,13 @@ func TestNoAnswer(t *testing.T) {
 					return time.Now(), nil
 				}))
 		}
-		if waited := mustEnter(t, answers(3, broken), move("a", "b", 1)); waited != 15*time.Second {
+		if waited := mustEnter(t, answers(3, errBroken), move("a", "b", 1)); waited != 15*time.Second {
 			t.Errorf("it waited %s", waited)
 		}
 		if want := []string{"waiting: the cluster's time can't be read: EOF", "going on after 15s"}; !slices.Equal(told, want) {
 			t.Errorf("told %q", told)
 		}
-		for _, never := range []error{broken, mongoerr.New(mongoerr.Unauthorized, "no")} {
+		for _, never := range []error{errBroken, mongoerr.New(mongoerr.Unauthorized, "no")} {
 			if err := answers(1<<30, never).Enter(t.Context(), move("a", "b", 1)); !errors.As(err, new(*AskError)) ||
 				!errors.Is(err, never) {
 				t.Errorf("got %v", err)
