@@ -18,6 +18,7 @@ import (
 	"shardsh/balancer/catalog/snaptest"
 	"shardsh/balancer/live"
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/mocktest"
 	"shardsh/balancer/mock/router"
 	"shardsh/balancer/mock/wire"
 )
@@ -73,7 +74,7 @@ func served(t *testing.T, r catalog.Release, cluster string, wrap func(wire.Hand
 		t.Fatal(err)
 	}
 	t.Cleanup(made.Close)
-	return conformance{r, made, connect(t, wrap(router.New(made, nil)))}
+	return conformance{r, made, mocktest.Connect(t, wrap(router.New(made, nil)))}
 }
 
 func (c conformance) ok(t *testing.T, db string, command ...bson.E) bson.Raw {

@@ -13,42 +13,14 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
-	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/live"
 	"shardsh/balancer/mock"
-	"shardsh/balancer/mock/router"
+	"shardsh/balancer/mock/mocktest"
 	"shardsh/balancer/mock/wire"
 )
-
-// connect gives a client of a server that answers through the handler.
-func connect(t *testing.T, h wire.Handler) *mongo.Client {
-	t.Helper()
-	pipe := wire.NewPipe()
-	server := &wire.Server{Handler: h}
-	done := make(chan error, 1)
-	go func() { done <- server.Serve(context.Background(), pipe) }()
-	client, err := mongo.Connect(options.Client().
-		ApplyURI("mongodb://mock:27017/?directConnection=true").SetDialer(pipe).
-		SetServerMonitoringMode(options.ServerMonitoringModePoll))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := client.Disconnect(context.Background()); err != nil {
-			t.Error(err)
-		}
-		if err := server.Shutdown(context.Background()); err != nil {
-			t.Error(err)
-		}
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
-	return client
-}
 
 // onMock gives an Asker of a mock with a topology.
 func onMock(t *testing.T, release catalog.Release, topology string) live.Asker {
@@ -58,16 +30,8 @@ func onMock(t *testing.T, release catalog.Release, topology string) live.Asker {
 
 func clientOfMock(t *testing.T, release catalog.Release, topology string) *mongo.Client {
 	t.Helper()
-	parsed, err := mock.ParseTopology([]byte(topology))
-	if err != nil {
-		t.Fatal(err)
-	}
-	cluster, err := mock.New(mock.Config{Topology: parsed, Version: release})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(cluster.Close)
-	return connect(t, router.New(cluster, nil))
+	_, client := mocktest.New(t, topology, mock.Config{Version: release})
+	return client
 }
 
 // TestOverviewAgreesWithTheReader: an overview leads to the same diagnosis as the
@@ -389,7 +353,7 @@ func (standalone) Handle(context.Context, wire.Request) bson.Raw {
 }
 
 func TestNotAMongos(t *testing.T) {
-	if err := live.CheckSharded(t.Context(), live.AskerOf(connect(t, standalone{}))); !errors.Is(err, live.ErrNotSharded) {
+	if err := live.CheckSharded(t.Context(), live.AskerOf(mocktest.Connect(t, standalone{}))); !errors.Is(err, live.ErrNotSharded) {
 		t.Errorf("error %v, want %v", err, live.ErrNotSharded)
 	}
 }

@@ -1,8 +1,6 @@
 package plan_test
 
 import (
-	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -13,7 +11,6 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
-	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"shardsh/balancer"
 	"shardsh/balancer/apply"
@@ -21,8 +18,7 @@ import (
 	"shardsh/balancer/enginetest"
 	"shardsh/balancer/live"
 	"shardsh/balancer/mock"
-	"shardsh/balancer/mock/router"
-	"shardsh/balancer/mock/wire"
+	"shardsh/balancer/mock/mocktest"
 	"shardsh/balancer/plan"
 	"shardsh/balancer/policy"
 	"shardsh/balancer/sim"
@@ -196,32 +192,9 @@ func differ(got, want []string) string {
 
 func newMock(t *testing.T, text string, release catalog.Release, seed uint64) (*mock.Cluster, *mongo.Client) {
 	t.Helper()
-	topology, err := mock.ParseTopology([]byte(text))
-	if err != nil {
-		t.Fatalf("%v in %s", err, text)
-	}
-	cluster, err := mock.New(mock.Config{
-		Topology: topology, Version: release, Start: noon, Seed: seed,
+	cluster, client := mocktest.New(t, text, mock.Config{
+		Version: release, Start: noon, Seed: seed,
 		Parameters: map[string]any{"minNumChunksForSessionsCollection": sessionsChunks},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(cluster.Close)
-	pipe := wire.NewPipe()
-	server := &wire.Server{Handler: router.New(cluster, nil)}
-	done := make(chan error, 1)
-	go func() { done <- server.Serve(context.Background(), pipe) }()
-	client, err := mongo.Connect(options.Client().ApplyURI("mongodb://mock:27017/?directConnection=true").
-		SetDialer(pipe).SetServerMonitoringMode(options.ServerMonitoringModePoll))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = client.Disconnect(context.Background())
-		if err := errors.Join(server.Shutdown(context.Background()), <-done); err != nil {
-			t.Error(err)
-		}
 	})
 	// By then the config server has made its collection of sessions.
 	command(t, client, bson.D{{Key: "mockAdvance", Value: (10 * time.Minute).Milliseconds()}})
