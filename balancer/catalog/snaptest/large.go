@@ -40,9 +40,6 @@ func (s Scale) orUsual() Scale {
 	return s
 }
 
-// LargeTime is the clock of the clusters that Large makes.
-func LargeTime() time.Time { return time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC) }
-
 // Large makes a cluster of some scale, always the same: collections db.c0,
 // db.c1, … by {k: "hashed"} on shards s000, s001, …, all chunks of which moved
 // once, an hour ago and longer, and chunks one after another on different shards.
@@ -54,11 +51,11 @@ func Large(t testing.TB, s Scale) *catalog.Snapshot {
 	}
 	p := catalog.SnapshotParts{
 		Source: catalog.Source{Kind: catalog.SourceLive, Name: "mongodb://large:27017/"},
-		Time:   LargeTime(), ClusterTime: bson.Timestamp{T: uint32(LargeTime().Unix()), I: 1},
+		Time:   Noon(), ClusterTime: bson.Timestamp{T: uint32(Noon().Unix()), I: 1},
 		ClusterID: bson.ObjectID{1}, Version: "8.0.10", Release: catalog.Release80,
 		Settings: catalog.DefaultSettings(), Balancer: catalog.BalancerState{Mode: catalog.ModeFull, Rounds: 1000},
 		Databases: []catalog.Database{{Name: "db", Primary: largeShard(0)}}, DeletionsKnown: true,
-		Routers: []catalog.Router{{ID: "router:27017", Version: "8.0.10", Ping: LargeTime()}},
+		Routers: []catalog.Router{{ID: "router:27017", Version: "8.0.10", Ping: Noon()}},
 	}
 	for i := range s.Shards {
 		p.Shards = append(p.Shards, catalog.ShardState{Shard: catalog.Shard{
@@ -99,9 +96,10 @@ func (s Scale) collection(t testing.TB, number, chunks int) *catalog.CollectionS
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := LargeTime().AddDate(-1, 0, number%300)
+	at := Noon().AddDate(-1, 0, number%300)
 	entry := catalog.Collection{
-		Namespace: fmt.Sprintf("db.c%d", number), UUID: largeUUID(number), Epoch: bson.ObjectID{2, byte(number), byte(number >> 8)},
+		Namespace: fmt.Sprintf("db.c%d", number), UUID: largeUUID(number),
+		Epoch:     bson.ObjectID{2, byte(number), byte(number >> 8)},
 		Timestamp: bson.Timestamp{T: uint32(at.Unix()), I: 1}, LastMod: at, Pattern: p,
 		AllowMigrations: true, PermitMigrations: true, EnableAutoMerge: true,
 	}
@@ -126,7 +124,7 @@ func (s Scale) chunks(
 	}
 	filled := s.Shards - s.Empty
 	step := ^uint64(0)/uint64(n) + 1
-	began := uint32(LargeTime().Add(-time.Hour).Unix()) - uint32(n)
+	began := uint32(Noon().Add(-time.Hour).Unix()) - uint32(n)
 	first := []catalog.ChunkHistory{{ValidAfter: bson.Timestamp{T: began - 1, I: 1}, Shard: ids[0]}}
 	return func(yield func(catalog.Chunk) bool) {
 		low := p.GlobalMin()
