@@ -59,7 +59,11 @@ func (env environment) apply(ctx context.Context) error {
 	}
 	js := script.NewEngine(script.Options{Clock: conn.clock, Stdout: env.stderr, Stderr: env.warned()})
 	teller := env.teller(o, js)
-	result, err := turn.Run(ctx, work, o.options(js.Clock, teller))
+	options := o.options(js.Clock, teller)
+	hard, leave := impatient(ctx)
+	defer leave()
+	options.Hard = hard
+	result, err := turn.Run(ctx, work, options)
 	teller.Progress.End()
 	closed := work.Close()
 	journal := ""
