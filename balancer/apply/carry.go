@@ -84,6 +84,8 @@ func (r *run) carry(ctx context.Context, s plan.Step, t todo, outcomes chan<- ou
 			return nil
 		case errors.As(checkErr, new(*ChangedError)):
 			return checkErr
+		case unanswered(checkErr):
+			return errors.Join(err, checkErr)
 		case checkErr == nil && err == nil:
 			t = now
 			continue
@@ -96,10 +98,11 @@ func (r *run) carry(ctx context.Context, s plan.Step, t todo, outcomes chan<- ou
 		if !more || ctx.Err() != nil {
 			return err
 		}
-		switch again.waited {
-		case 0:
+		switch {
+		case unanswered(err): // of which it was told
+		case again.waited == 0:
 			outcomes <- outcome{step: s, err: err, again: Again}
-		case deletionPause: // the first time
+		case again.waited == deletionPause: // the first time
 			outcomes <- outcome{step: s, err: err, again: Deleting}
 		}
 		if r.o.Clock.Sleep(ctx, pause) != nil {
@@ -112,6 +115,9 @@ func (r *run) carry(ctx context.Context, s plan.Step, t todo, outcomes chan<- ou
 type retries struct {
 	passing int
 	waited  time.Duration // for range deletions
+	// broken is how often the connection broke, and gone how long was waited then.
+	broken int
+	gone   time.Duration
 }
 
 // A range that comes back to a shard has to wait until that has deleted what it
@@ -129,6 +135,10 @@ func (t *retries) next(err error) (time.Duration, bool) {
 	case waitsForDeletion(err):
 		t.waited += deletionPause
 		return deletionPause, t.waited <= deletionWait
+	case unanswered(err): // the command may go on without its connection, and be longer than one lives
+		pause := pauses()[min(t.broken, len(pauses())-1)]
+		t.broken, t.gone = t.broken+1, t.gone+pause
+		return pause, t.gone <= patience
 	case t.passing == len(pauses()):
 		return 0, false
 	}

@@ -33,6 +33,12 @@ func Run(ctx context.Context, c Cluster, p *plan.Plan, o Options) (Result, error
 		r.cluster, r.o.Log, r.o.Pause = rehearsalOf(c, true), nil, 0
 	}
 	r.o.Parallel = max(1, o.Parallel)
+	began := o.Clock.Now()
+	r.waits = &patient{Cluster: r.cluster, clock: o.Clock, tell: r.tellAway}
+	if o.Limits.Time > 0 {
+		r.waits.until = began.Add(o.Limits.Time)
+	}
+	r.cluster = r.waits
 	if o.Resume != nil {
 		r.paused = o.Resume.Paused()
 		if !o.Undo {
@@ -43,7 +49,7 @@ func Run(ctx context.Context, c Cluster, p *plan.Plan, o Options) (Result, error
 			}
 		}
 	}
-	r.result.Began = o.Clock.Now()
+	r.result.Began = began
 	err := r.carryOut(ctx)
 	if !errors.As(err, new(*logError)) && r.hard.Err() == nil {
 		err = r.leave(err)
@@ -54,7 +60,8 @@ func Run(ctx context.Context, c Cluster, p *plan.Plan, o Options) (Result, error
 
 // run is a plan under way.
 type run struct {
-	cluster Cluster
+	cluster Cluster // which is
+	waits   *patient
 	hard    context.Context
 	o       Options
 
@@ -69,6 +76,8 @@ type run struct {
 	shared sync.Mutex            // holds the log and
 	cuts   map[int][]catalog.Key // where ranges that are too large are cut, by step
 	result Result
+
+	telling sync.Mutex
 }
 
 // logError says that something could not be written down, after which nothing
@@ -119,7 +128,18 @@ func (r *run) write(rec Record) error {
 func (r *run) tell(e Event) {
 	if r.o.Tell != nil {
 		e.Progress = r.progress()
+		r.telling.Lock()
+		defer r.telling.Unlock()
 		r.o.Tell(e)
+	}
+}
+
+// tellAway is for steps under way, which don't know how far the others are.
+func (r *run) tellAway(err error) {
+	if r.o.Tell != nil {
+		r.telling.Lock()
+		defer r.telling.Unlock()
+		r.o.Tell(Event{Kind: Away, Err: err})
 	}
 }
 
@@ -285,7 +305,11 @@ func (r *run) replan(ctx context.Context, because *ChangedError) (more bool, err
 	if because == nil && !r.plan.Reached {
 		return false, nil
 	}
-	p, err := r.o.Replan(ctx, r.plan.Goal, r.plan.Limits, slices.Clone(r.paused))
+	var p *plan.Plan
+	err = r.waits.ask(ctx, func() (err error) {
+		p, err = r.o.Replan(ctx, r.plan.Goal, r.plan.Limits, slices.Clone(r.paused))
+		return err
+	})
 	if err != nil {
 		return false, fmt.Errorf("making another plan: %w", err)
 	}

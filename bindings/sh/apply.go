@@ -194,7 +194,7 @@ func (c *call) applyOptions(o helperOptions, progress *display.Progress) apply.O
 func (sh *Helpers) replan(ctx context.Context, g plan.Goal, l plan.Limits, paused []string) (*plan.Plan, error) {
 	s, err := live.NewReader(sh.current().Conn.Client, live.ReaderOptions{}).Read(ctx)
 	if err != nil {
-		return nil, err
+		return nil, live.ServerError(err)
 	}
 	return plan.Make(apply.Resumed(s, paused), plan.Options{Goal: g, Limits: l})
 }
@@ -202,11 +202,10 @@ func (sh *Helpers) replan(ctx context.Context, g plan.Goal, l plan.Limits, pause
 // asker sends commands past the guard where there is one; else by the driver's
 // client, which several steps may use at once.
 func (s *Host) asker(sh *Helpers) live.Asker {
-	d := sh.current()
 	if s.Gateway.Guarded() {
-		return asker{s.Gateway, d.Sibling("admin"), d.Sibling("config")}
+		return sh.asker()
 	}
-	return live.AskerOf(d.Conn.Client)
+	return live.AskerOf(sh.current().Conn.Client)
 }
 
 // commands keeps what would be sent in place of sending it, in a dry run that

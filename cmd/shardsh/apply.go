@@ -149,7 +149,7 @@ func (o applyLine) options(conn *connection, clock script.Clock, teller applying
 		Replan: func(ctx context.Context, g plan.Goal, l plan.Limits, paused []string) (*plan.Plan, error) {
 			s, err := live.NewReader(conn.client, live.ReaderOptions{}).Read(ctx)
 			if err != nil {
-				return nil, err
+				return nil, live.ServerError(err)
 			}
 			return plan.Make(apply.Resumed(s, paused), plan.Options{Goal: g, Limits: l})
 		},
