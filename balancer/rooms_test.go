@@ -61,6 +61,24 @@ func TestDecidingRoomsImportNoClient(t *testing.T) {
 	}
 }
 
+// What is for tests alone is no part of the program.
+func TestProgramHasNoRoomsForTests(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", "../cmd/shardsh").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	deps := strings.Fields(string(out))
+	if !slices.Contains(deps, "shardsh/balancer/mock") {
+		t.Fatal("the program is not where this test looks")
+	}
+	for _, room := range []string{"shardsh/balancer/mock/mocktest", "shardsh/balancer/catalog/snaptest",
+		"shardsh/balancer/enginetest", "testing", "pgregory.net/rapid"} {
+		if slices.Contains(deps, room) {
+			t.Errorf("the program depends on %s", room)
+		}
+	}
+}
+
 // TestDecidingRoomsHaveNoClock: they are told the time, so that an answer can be
 // had again. Goroutines would make it depend on the scheduler.
 func TestDecidingRoomsHaveNoClock(t *testing.T) {

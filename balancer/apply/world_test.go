@@ -1,8 +1,6 @@
 package apply_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -11,14 +9,12 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/mongo"
-	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"shardsh/balancer/apply"
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/live"
 	"shardsh/balancer/mock"
-	"shardsh/balancer/mock/router"
-	"shardsh/balancer/mock/wire"
+	"shardsh/balancer/mock/mocktest"
 	"shardsh/balancer/plan"
 )
 
@@ -40,42 +36,13 @@ type world struct {
 
 func newWorld(t testing.TB, topology string, release catalog.Release, seed uint64) *world {
 	t.Helper()
-	parsed, err := mock.ParseTopology([]byte(topology))
-	if err != nil {
-		t.Fatalf("%v in %s", err, topology)
-	}
 	w := &world{TB: t}
-	w.cluster, err = mock.New(mock.Config{Topology: parsed, Version: release, Start: noon, Seed: seed})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(w.cluster.Close)
-	w.client = connect(t, w.cluster)
+	w.cluster, w.client = mocktest.New(t, topology, mock.Config{Version: release, Start: noon, Seed: seed})
+	var err error
 	if w.steps, err = live.NewSteps(t.Context(), live.AskerOf(w.client)); err != nil {
 		t.Fatal(err)
 	}
 	return w
-}
-
-// connect makes a client of a mock, through its wire.
-func connect(t testing.TB, cluster *mock.Cluster) *mongo.Client {
-	t.Helper()
-	pipe := wire.NewPipe()
-	server := &wire.Server{Handler: router.New(cluster, nil)}
-	done := make(chan error, 1)
-	go func() { done <- server.Serve(context.Background(), pipe) }()
-	client, err := mongo.Connect(options.Client().ApplyURI("mongodb://mock:27017/?directConnection=true").
-		SetDialer(pipe).SetServerMonitoringMode(options.ServerMonitoringModePoll))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = client.Disconnect(context.Background())
-		if err := errors.Join(server.Shutdown(context.Background()), <-done); err != nil {
-			t.Error(err)
-		}
-	})
-	return client
 }
 
 func (w *world) snapshot() *catalog.Snapshot {

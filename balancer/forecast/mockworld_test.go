@@ -1,7 +1,6 @@
 package forecast_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -16,8 +15,7 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/live"
 	"shardsh/balancer/mock"
-	"shardsh/balancer/mock/router"
-	"shardsh/balancer/mock/wire"
+	"shardsh/balancer/mock/mocktest"
 	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/plan"
 )
@@ -70,16 +68,7 @@ func draw(t *testing.T, seed uint64) *drawn {
 		d.latency = append(d.latency, 100*r.Float64()*r.Float64())
 	}
 	d.begin = noon.Add(time.Duration(r.IntN(24*60)) * time.Minute)
-	topology, err := mock.ParseTopology(d.topology())
-	if err != nil {
-		t.Fatal(err)
-	}
-	d.cluster, err = mock.New(mock.Config{Topology: topology, Version: d.release, Start: d.begin, Seed: seed})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(d.cluster.Close)
-	d.client = connect(t, d.cluster)
+	d.cluster, d.client = mocktest.New(t, d.topology(), mock.Config{Version: d.release, Start: d.begin, Seed: seed})
 	d.admin = d.client.Database("admin")
 	d.reader = live.NewReader(d.client, live.ReaderOptions{})
 	d.load = d.begin.Add(1000 * time.Hour)
@@ -101,7 +90,7 @@ type object = map[string]any
 
 // topology describes the cluster as a file would. Chunks are uneven: their sizes
 // spread log-normally, and some shards have many more than others.
-func (d *drawn) topology() []byte {
+func (d *drawn) topology() string {
 	r := d.chance
 	shards := make([]object, d.shards)
 	weight := make([]float64, d.shards)
@@ -150,7 +139,7 @@ func (d *drawn) topology() []byte {
 	if err != nil {
 		panic(err)
 	}
-	return text
+	return string(text)
 }
 
 // age lets a day pass in which nothing but the collection of sessions is made, cut
@@ -265,30 +254,4 @@ func (d *drawn) commits(t *testing.T, filter bson.D) (n int64, last time.Time) {
 		t.Fatal(err)
 	}
 	return n, entry.Time.UTC()
-}
-
-// connect makes a client of a mock, through its wire.
-func connect(t *testing.T, cluster *mock.Cluster) *mongo.Client {
-	t.Helper()
-	pipe := wire.NewPipe()
-	server := &wire.Server{Handler: router.New(cluster, nil)}
-	done := make(chan error, 1)
-	go func() { done <- server.Serve(context.Background(), pipe) }()
-	client, err := mongo.Connect(options.Client().ApplyURI("mongodb://mock:27017/?directConnection=true").
-		SetDialer(pipe).SetServerMonitoringMode(options.ServerMonitoringModePoll))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := client.Disconnect(context.Background()); err != nil {
-			t.Error(err)
-		}
-		if err := server.Shutdown(context.Background()); err != nil {
-			t.Error(err)
-		}
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
-	return client
 }

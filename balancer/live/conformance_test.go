@@ -18,6 +18,7 @@ import (
 	"shardsh/balancer/catalog/snaptest"
 	"shardsh/balancer/live"
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/mocktest"
 	"shardsh/balancer/mock/router"
 	"shardsh/balancer/mock/wire"
 )
@@ -73,7 +74,7 @@ func served(t *testing.T, r catalog.Release, cluster string, wrap func(wire.Hand
 		t.Fatal(err)
 	}
 	t.Cleanup(made.Close)
-	return conformance{r, made, connect(t, wrap(router.New(made, nil)))}
+	return conformance{r, made, mocktest.Connect(t, wrap(router.New(made, nil)))}
 }
 
 func (c conformance) ok(t *testing.T, db string, command ...bson.E) bson.Raw {
@@ -287,7 +288,7 @@ func TestConformance(t *testing.T) {
 
 // TestMigrationsUnderWay: those of the balancer, as the mock itself has them.
 func TestMigrationsUnderWay(t *testing.T) {
-	for _, release := range catalog.Releases()[2:] {
+	for _, release := range testedReleases() {
 		c := served(t, release, strings.Replace(variety, `"stopped": true, `, "", 1), asItIs)
 		c.ok(t, "admin", e("mockAdvance", 100))
 		got := c.read(t, live.ReaderOptions{}, nil).Parts()

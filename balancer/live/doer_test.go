@@ -12,6 +12,7 @@ import (
 	"shardsh/balancer/enginetest"
 	"shardsh/balancer/live"
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/mocktest"
 	"shardsh/balancer/mock/router"
 )
 
@@ -27,7 +28,7 @@ func subject(t *testing.T, release catalog.Release) (enginetest.Subject, *mock.C
 		t.Fatal(err)
 	}
 	t.Cleanup(cluster.Close)
-	client := connect(t, router.New(cluster, nil))
+	client := mocktest.Connect(t, router.New(cluster, nil))
 	if err := client.Ping(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +95,7 @@ func TestEngineOverTheWire(t *testing.T) {
 }
 
 func TestDoerNeedsAMongos(t *testing.T) {
-	if _, err := live.NewDoer(t.Context(), connect(t, standalone{})); !errors.Is(err, live.ErrNotSharded) {
+	if _, err := live.NewDoer(t.Context(), mocktest.Connect(t, standalone{})); !errors.Is(err, live.ErrNotSharded) {
 		t.Errorf("got %v, want ErrNotSharded", err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"shardsh/balancer/live"
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/mocktest"
 	"shardsh/balancer/mock/router"
 	"shardsh/balancer/mongoerr"
 )
@@ -21,7 +22,7 @@ func TestServerErrorOfReplies(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer cluster.Close()
-	client := connect(t, router.New(cluster, nil))
+	client := mocktest.Connect(t, router.New(cluster, nil))
 	docs := client.Database("db").Collection("c")
 	if _, err := docs.InsertOne(t.Context(), bson.D{{Key: "_id", Value: 1}}); err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package live_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,42 +14,14 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
-	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/live"
 	"shardsh/balancer/mock"
-	"shardsh/balancer/mock/router"
+	"shardsh/balancer/mock/mocktest"
 	"shardsh/balancer/mock/wire"
 )
-
-// connect gives a client of a server that answers through the handler.
-func connect(t *testing.T, h wire.Handler) *mongo.Client {
-	t.Helper()
-	pipe := wire.NewPipe()
-	server := &wire.Server{Handler: h}
-	done := make(chan error, 1)
-	go func() { done <- server.Serve(context.Background(), pipe) }()
-	client, err := mongo.Connect(options.Client().
-		ApplyURI("mongodb://mock:27017/?directConnection=true").SetDialer(pipe).
-		SetServerMonitoringMode(options.ServerMonitoringModePoll))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := client.Disconnect(context.Background()); err != nil {
-			t.Error(err)
-		}
-		if err := server.Shutdown(context.Background()); err != nil {
-			t.Error(err)
-		}
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
-	return client
-}
 
 // onMock gives an Asker of a mock with a topology.
 func onMock(t *testing.T, release catalog.Release, topology string) live.Asker {
@@ -58,22 +31,14 @@ func onMock(t *testing.T, release catalog.Release, topology string) live.Asker {
 
 func clientOfMock(t *testing.T, release catalog.Release, topology string) *mongo.Client {
 	t.Helper()
-	parsed, err := mock.ParseTopology([]byte(topology))
-	if err != nil {
-		t.Fatal(err)
-	}
-	cluster, err := mock.New(mock.Config{Topology: parsed, Version: release})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(cluster.Close)
-	return connect(t, router.New(cluster, nil))
+	_, client := mocktest.New(t, topology, mock.Config{Version: release})
+	return client
 }
 
 // TestOverviewAgreesWithTheReader: an overview leads to the same diagnosis as the
 // whole cluster does.
 func TestOverviewAgreesWithTheReader(t *testing.T) {
-	for _, release := range catalog.Releases()[2:] {
+	for _, release := range testedReleases() {
 		client := clientOfMock(t, release, `{
 		  "shards": [{"id": "a", "zones": ["Z"]}, {"id": "b", "draining": true}, {"id": "c", "zones": ["Y"]}],
 		  "collections": [
@@ -113,7 +78,7 @@ func TestOverviewAgreesWithTheReader(t *testing.T) {
 
 // TestOverview: of old and new servers alike.
 func TestOverview(t *testing.T) {
-	for _, release := range catalog.Releases()[2:] {
+	for _, release := range testedReleases() {
 		version := release.String()
 		a := onMock(t, release, `{
 		  "shards": [{"id": "a", "zones": ["Z"]}, {"id": "b", "draining": true}],
@@ -158,7 +123,7 @@ func TestOverview(t *testing.T) {
 
 // TestOverviewOfAPart: only the collections and the shard that are asked for.
 func TestOverviewOfAPart(t *testing.T) {
-	for _, release := range catalog.Releases()[2:] {
+	for _, release := range testedReleases() {
 		a := onMock(t, release, `{
 		  "shards": [{"id": "a"}, {"id": "b"}],
 		  "collections": [
@@ -188,6 +153,7 @@ func TestOverviewOfAPart(t *testing.T) {
 type scripted struct {
 	docs    map[string][]bson.Raw // by database and collection, by stage, or by command
 	refused string                // what is answered with errRefused
+	because error                 // in place of errRefused
 	asked   []string
 }
 
@@ -210,7 +176,7 @@ func (s *scripted) answer(database string, command bson.D) ([]bson.Raw, error) {
 	}
 	s.asked = append(s.asked, what)
 	if what == s.refused {
-		return nil, errRefused
+		return nil, cmp.Or(s.because, errRefused)
 	}
 	return s.docs[what], nil
 }
@@ -309,6 +275,34 @@ func TestErrorsOfALook(t *testing.T) {
 	}
 }
 
+// TestGapsTellRefusedFromDown: whether the user may not know, or nobody was there
+// to say it, tells the code. That of Atlas (8000) stands in no list of the server's.
+func TestGapsTellRefusedFromDown(t *testing.T) {
+	for _, tc := range []struct {
+		code          int32
+		name, want    string
+		refused, down bool
+	}{
+		{13, "Unauthorized", "Unauthorized", true, false},
+		{13, "", "Unauthorized", true, false}, // not all proxies send the name
+		{8000, "AtlasError", "AtlasError", true, false},
+		{6, "HostUnreachable", "HostUnreachable", false, true},
+		{133, "FailedToSatisfyReadPreference", "FailedToSatisfyReadPreference", false, true},
+		{59, "CommandNotFound", "CommandNotFound", false, false},
+	} {
+		because := mongo.CommandError{Code: tc.code, Name: tc.name, Message: "what it says is no matter"}
+		look := live.Look{Parts: live.Balancer, Lenient: true}
+		seen, err := look.Read(t.Context(), &scripted{refused: "balancerStatus", because: because})
+		if err != nil {
+			t.Fatal(err)
+		}
+		gap := seen.Parts().Source.Gaps[0]
+		if int32(gap.Code) != tc.code || gap.CodeName != tc.want || gap.Refused() != tc.refused || gap.Down != tc.down {
+			t.Errorf("%d: %+v, refused %v", tc.code, gap, gap.Refused())
+		}
+	}
+}
+
 // TestOddEntries: documents that nobody parses still say whose chunks they have
 // and whether the balancer may touch them.
 func TestOddEntries(t *testing.T) {
@@ -389,7 +383,7 @@ func (standalone) Handle(context.Context, wire.Request) bson.Raw {
 }
 
 func TestNotAMongos(t *testing.T) {
-	if err := live.CheckSharded(t.Context(), live.AskerOf(connect(t, standalone{}))); !errors.Is(err, live.ErrNotSharded) {
+	if err := live.CheckSharded(t.Context(), live.AskerOf(mocktest.Connect(t, standalone{}))); !errors.Is(err, live.ErrNotSharded) {
 		t.Errorf("error %v, want %v", err, live.ErrNotSharded)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"shardsh/balancer/catalog/snaptest"
 	"shardsh/balancer/live"
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/mocktest"
 	"shardsh/balancer/mock/router"
 )
 
@@ -32,7 +33,7 @@ func played(t *testing.T, s *catalog.Snapshot) *catalog.Snapshot {
 	if len(broken) > 0 {
 		t.Error(strings.Join(broken, "\n"))
 	}
-	got, err := live.NewReader(connect(t, router.New(c, nil)), live.ReaderOptions{}).Read(t.Context())
+	got, err := live.NewReader(mocktest.Connect(t, router.New(c, nil)), live.ReaderOptions{}).Read(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +211,7 @@ func TestPictureGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	client := connect(t, router.New(c, nil))
+	client := mocktest.Connect(t, router.New(c, nil))
 	c.Lock()
 	tasks := len(c.RangeDeleter().Tasks("s000"))
 	c.Unlock()

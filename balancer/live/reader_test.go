@@ -15,6 +15,7 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/catalog/snaptest"
 	"shardsh/balancer/live"
+	"shardsh/balancer/mock/mocktest"
 	"shardsh/balancer/mock/wire"
 )
 
@@ -122,8 +123,8 @@ func TestGaps(t *testing.T) {
 			gaps := got.Parts().Source.Gaps
 			found := want == catalog.Gap{}
 			for _, gap := range gaps {
-				gap.Reason = ""
-				found = found || gap == want
+				found = found || gap.Refused() && gap.What == want.What && gap.Namespace == want.Namespace &&
+					gap.Shard == want.Shard && gap.CodeName == "Unauthorized"
 			}
 			if !found || want == (catalog.Gap{}) && len(gaps) > 0 {
 				t.Errorf("gaps %+v, want %+v", gaps, want)
@@ -160,7 +161,7 @@ func TestSizesOfEarlySix(t *testing.T) {
 }
 
 func TestReaderNeedsAMongos(t *testing.T) {
-	client := connect(t, standalone{})
+	client := mocktest.Connect(t, standalone{})
 	if _, err := live.NewReader(client, live.ReaderOptions{}).Read(t.Context()); !errors.Is(err, live.ErrNotSharded) {
 		t.Errorf("error %v, want %v", err, live.ErrNotSharded)
 	}
@@ -399,7 +400,7 @@ func TestRangeDeletions(t *testing.T) {
 	c := newConformance(t, catalog.Release80, asItIs)
 	uuid := bson.Binary{Subtype: 4, Data: []byte("0123456789abcdef")}
 	lower, upper := doc(t, e("k", bson.MinKey{})), doc(t, e("k", int64(5)))
-	shard := connect(t, shardServer{doc(t, e("_id", uuid), e("nss", "shop.hashed"), e("collectionUuid", uuid),
+	shard := mocktest.Connect(t, shardServer{doc(t, e("_id", uuid), e("nss", "shop.hashed"), e("collectionUuid", uuid),
 		e("range", bson.D{e("min", lower), e("max", upper)}), e("processing", true), e("whenToClean", "delayed"),
 		e("timestamp", bson.Timestamp{T: 5, I: 1}), e("numOrphanDocs", int64(7)))})
 	o := live.ReaderOptions{ShardClient: func(_ context.Context, s catalog.Shard) (*mongo.Client, error) {

@@ -1,8 +1,6 @@
 package plan_test
 
 import (
-	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -13,15 +11,14 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
-	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"shardsh/balancer"
 	"shardsh/balancer/apply"
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/enginetest"
 	"shardsh/balancer/live"
 	"shardsh/balancer/mock"
-	"shardsh/balancer/mock/router"
-	"shardsh/balancer/mock/wire"
+	"shardsh/balancer/mock/mocktest"
 	"shardsh/balancer/plan"
 	"shardsh/balancer/policy"
 	"shardsh/balancer/sim"
@@ -41,7 +38,7 @@ func TestAsTheMock(t *testing.T) {
 	for seed := range *clusters {
 		release := releases[seed%uint64(len(releases))]
 		t.Run(fmt.Sprintf("%s, seed %d", release, seed), func(t *testing.T) {
-			text := randomTopology(rand.New(rand.NewPCG(seed, 12)), release)
+			text := enginetest.RandomTopology(rand.New(rand.NewPCG(seed, 12)), release)
 			moves += comparePlan(t, text, release, seed)
 			if t.Failed() {
 				t.Log(text)
@@ -60,7 +57,7 @@ func comparePlan(t *testing.T, text string, release catalog.Release, seed uint64
 	before := snapshotOf(t, client)
 	// The virtual data of a mock leave no orphans, and are cloned in one batch. A
 	// balancer that starts anew draws its lots from the beginning.
-	costs := sim.DefaultCosts()
+	costs := sim.DefaultCosts(release)
 	costs.OrphanDelay, costs.BatchBytes = 0, 0
 	costs.Move += costs.Batch
 	p := mustMake(t, before, plan.Options{
@@ -195,32 +192,9 @@ func differ(got, want []string) string {
 
 func newMock(t *testing.T, text string, release catalog.Release, seed uint64) (*mock.Cluster, *mongo.Client) {
 	t.Helper()
-	topology, err := mock.ParseTopology([]byte(text))
-	if err != nil {
-		t.Fatalf("%v in %s", err, text)
-	}
-	cluster, err := mock.New(mock.Config{
-		Topology: topology, Version: release, Start: noon, Seed: seed,
+	cluster, client := mocktest.New(t, text, mock.Config{
+		Version: release, Start: noon, Seed: seed,
 		Parameters: map[string]any{"minNumChunksForSessionsCollection": sessionsChunks},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(cluster.Close)
-	pipe := wire.NewPipe()
-	server := &wire.Server{Handler: router.New(cluster, nil)}
-	done := make(chan error, 1)
-	go func() { done <- server.Serve(context.Background(), pipe) }()
-	client, err := mongo.Connect(options.Client().ApplyURI("mongodb://mock:27017/?directConnection=true").
-		SetDialer(pipe).SetServerMonitoringMode(options.ServerMonitoringModePoll))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = client.Disconnect(context.Background())
-		if err := errors.Join(server.Shutdown(context.Background()), <-done); err != nil {
-			t.Error(err)
-		}
 	})
 	// By then the config server has made its collection of sessions.
 	command(t, client, bson.D{{Key: "mockAdvance", Value: (10 * time.Minute).Milliseconds()}})

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/catalog/snaptest"
 	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/plan"
 	"shardsh/balancer/policy"
@@ -29,7 +30,7 @@ func zoned(t testing.TB, s *catalog.Snapshot, ns, zone string, lower, upper, of 
 			t.Fatal(err)
 		}
 	}
-	if shard, there := s.Shard(shardID(of)); there {
+	if shard, there := s.Shard(snaptest.ShardID(of)); there {
 		shard.Zones = append(slices.Clone(shard.Zones), zone)
 		s = s.WithShard(shard)
 	}
@@ -39,15 +40,15 @@ func zoned(t testing.TB, s *catalog.Snapshot, ns, zone string, lower, upper, of 
 // A drain moves all chunks of the shard, and stops when it is empty: the rest stays
 // as uneven as the balancer takes it.
 func TestDrain(t *testing.T) {
-	s := cluster(3, collection(t, "db.c", 3, 16*mib, 0, 0, 1, 0, 2, 2))
+	s := snaptest.Rows(3, collection(t, "db.c", 3, 16*mib, 0, 0, 1, 0, 2, 2))
 	o := goal(plan.Drain)
-	o.Goal.Shard = "s2"
+	o.Goal.Shard = "s02"
 	p := mustMake(t, s, o)
 	if p.Totals.Moves != 2 || !p.Reached || p.Shards[2].After != (plan.Holding{}) {
 		t.Fatalf("%+v, reached %v, left %v, shards %+v", p.Totals, p.Reached, p.Left, p.Shards)
 	}
 	for _, step := range p.Steps {
-		if step.From != "s2" || step.To != "s1" || step.Reason != policy.ReasonDrain || !step.ForceJumbo {
+		if step.From != "s02" || step.To != "s01" || step.Reason != policy.ReasonDrain || !step.ForceJumbo {
 			t.Errorf("%+v", step)
 		}
 	}
@@ -58,9 +59,9 @@ func TestDrain(t *testing.T) {
 
 // What a drain does not move is left: a database whose primary is the shard.
 func TestDrainLeavesDatabases(t *testing.T) {
-	s := cluster(2, collection(t, "db.c", 2, 16*mib, 0, 1)).WithDatabase(catalog.Database{Name: "app", Primary: "s1"})
+	s := snaptest.Rows(2, collection(t, "db.c", 2, 16*mib, 0, 1)).WithDatabase(catalog.Database{Name: "app", Primary: "s01"})
 	o := goal(plan.Drain)
-	o.Goal.Shard = "s1"
+	o.Goal.Shard = "s01"
 	p := mustMake(t, s, o)
 	if p.Reached || p.Totals.Moves != 1 || len(p.Left) != 1 || p.Left[0].Code != diagnosis.DrainNeedsOperator {
 		t.Errorf("reached %v, %+v, left %+v", p.Reached, p.Totals, p.Left)
@@ -70,13 +71,13 @@ func TestDrainLeavesDatabases(t *testing.T) {
 // Zones are mended, with a split at a boundary inside a chunk, and nothing is evened
 // out.
 func TestZones(t *testing.T) {
-	s := cluster(3, collection(t, "db.c", 3, 128*mib, repeat(0, 12)...))
+	s := snaptest.Rows(3, collection(t, "db.c", 3, 128*mib, repeat(0, 12)...))
 	s = zoned(t, s, "db.c", "EU", 1500, 3000, 2)
 	p := mustMake(t, s, goal(plan.Zones))
 	var kinds []plan.Kind
 	for _, step := range p.Steps {
 		kinds = append(kinds, step.Kind)
-		if step.Kind == plan.Move && (step.To != "s2" || step.Reason != policy.ReasonZoneViolation) {
+		if step.Kind == plan.Move && (step.To != "s02" || step.Reason != policy.ReasonZoneViolation) {
 			t.Errorf("%+v", step)
 		}
 	}
@@ -94,7 +95,7 @@ func TestZones(t *testing.T) {
 
 // A zone that no shard belongs to can't be mended, and the plan says so.
 func TestZoneWithoutShards(t *testing.T) {
-	s := cluster(2, collection(t, "db.c", 2, mib, 0, 1))
+	s := snaptest.Rows(2, collection(t, "db.c", 2, mib, 0, 1))
 	s = zoned(t, s, "db.c", "EU", 0, 500, 99)
 	p := mustMake(t, s, goal(plan.Zones))
 	if p.Reached || !slices.ContainsFunc(p.Left, func(f diagnosis.Finding) bool {
@@ -106,7 +107,7 @@ func TestZoneWithoutShards(t *testing.T) {
 
 // Small chunks are merged with those beside them, and moved there first.
 func TestDefragment(t *testing.T) {
-	s := cluster(2, collection(t, "db.c", 2, mib, 0, 0, 0, 1, 0, 0), collection(t, "db.d", 2, mib, 0, 0))
+	s := snaptest.Rows(2, collection(t, "db.c", 2, mib, 0, 0, 0, 1, 0, 0), collection(t, "db.d", 2, mib, 0, 0))
 	p := mustMake(t, s, goal(plan.Defragment, "db.c"))
 	chunks := int64(0)
 	for _, shard := range p.Shards {
@@ -120,7 +121,7 @@ func TestDefragment(t *testing.T) {
 // Merges without moves: 0 0 0, 1 1 and 0 0 become one each, but for the border of a
 // zone between the last two.
 func TestConsolidate(t *testing.T) {
-	s := cluster(2, collection(t, "db.c", 2, mib, 0, 0, 0, 1, 1, 0, 0))
+	s := snaptest.Rows(2, collection(t, "db.c", 2, mib, 0, 0, 0, 1, 1, 0, 0))
 	p := mustMake(t, s, goal(plan.Consolidate))
 	if p.Totals.Merges != 3 || p.Totals.Rounds != 2 || p.Shards[0].After.Chunks != 2 || p.Shards[1].After.Chunks != 1 {
 		t.Errorf("%+v, %+v", p.Totals, p.Shards)
@@ -133,7 +134,7 @@ func TestConsolidate(t *testing.T) {
 
 // A plan ends before the first step that would pass a limit.
 func TestLimits(t *testing.T) {
-	s := cluster(4, collection(t, "db.c", 4, 128*mib, repeat(0, 40)...))
+	s := snaptest.Rows(4, collection(t, "db.c", 4, 128*mib, repeat(0, 40)...))
 	all := mustMake(t, s, plan.Options{})
 	for name, c := range map[string]struct {
 		limits plan.Limits
@@ -162,14 +163,14 @@ func TestLimits(t *testing.T) {
 }
 
 func TestRefused(t *testing.T) {
-	s := cluster(2, collection(t, "db.c", 2, mib, 0, 1))
+	s := snaptest.Rows(2, collection(t, "db.c", 2, mib, 0, 1))
 	drain := goal(plan.Drain)
-	drain.Goal.Shard = "s9"
+	drain.Goal.Shard = "s09"
 	for name, c := range map[string]struct {
 		o    plan.Options
 		want string
 	}{
-		"no such shard":      {drain, `no shard "s9" to drain`},
+		"no such shard":      {drain, `no shard "s09" to drain`},
 		"no such collection": {goal(plan.Balance, "db.x"), "plan: db.x: no sharded collection"},
 		"a bad pattern":      {goal(plan.Balance, "db.["), "no pattern"},
 		"no such goal":       {goal("peace"), `"peace" is no goal: there are balance`},
@@ -187,9 +188,9 @@ func TestRefused(t *testing.T) {
 
 // A shard without chunks is drained, whatever else there is to do.
 func TestNothingToDrain(t *testing.T) {
-	s := zoned(t, cluster(3, collection(t, "db.c", 3, 128*mib, repeat(0, 12)...)), "db.c", "EU", 1500, 3000, 2)
+	s := zoned(t, snaptest.Rows(3, collection(t, "db.c", 3, 128*mib, repeat(0, 12)...)), "db.c", "EU", 1500, 3000, 2)
 	o := goal(plan.Drain)
-	o.Goal.Shard = "s1"
+	o.Goal.Shard = "s01"
 	if p := mustMake(t, s, o); len(p.Steps) > 0 || !p.Reached || len(p.Left) > 0 {
 		t.Errorf("%+v, reached %v, left %+v", p.Totals, p.Reached, p.Left)
 	}
@@ -199,13 +200,13 @@ func TestNothingToDrain(t *testing.T) {
 // rest: the chunk in the zone EU has nowhere to go.
 func TestDrainThatCannotGoOn(t *testing.T) {
 	owners := append([]int{2, 2, 2}, repeat(0, 12)...)
-	s := zoned(t, cluster(3, collection(t, "db.c", 3, 128*mib, owners...)), "db.c", "EU", 1000, 2000, 2)
+	s := zoned(t, snaptest.Rows(3, collection(t, "db.c", 3, 128*mib, owners...)), "db.c", "EU", 1000, 2000, 2)
 	o := goal(plan.Drain)
-	o.Goal.Shard = "s2"
+	o.Goal.Shard = "s02"
 	p := mustMake(t, s, o)
 	last := p.Steps[len(p.Steps)-1]
 	if p.Reached || p.Shards[2].After != (plan.Holding{Chunks: 1, Bytes: 128 * mib}) ||
-		last.From != "s2" || last.Reason != policy.ReasonDrain {
+		last.From != "s02" || last.Reason != policy.ReasonDrain {
 		t.Errorf("reached %v, %+v, last %+v", p.Reached, p.Shards[2], last)
 	}
 	if !slices.ContainsFunc(p.Left, func(f diagnosis.Finding) bool { return f.Code == diagnosis.NoRecipient }) {

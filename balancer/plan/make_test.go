@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"shardsh/balancer/catalog/snaptest"
 	"shardsh/balancer/plan"
 	"shardsh/balancer/policy"
 )
@@ -12,17 +13,17 @@ import (
 // moves while two shards differ by 3 chunk sizes: from 12/0/0 over 11/1/0 and so on
 // to a difference below 3.
 func TestBalance(t *testing.T) {
-	s := cluster(3, collection(t, "db.c", 3, 128*mib, repeat(0, 12)...))
+	s := snaptest.Rows(3, collection(t, "db.c", 3, 128*mib, repeat(0, 12)...))
 	p := mustMake(t, s, plan.Options{})
 	if !p.Reached || len(p.Left) > 0 || p.Totals.Moves != len(p.Steps) || p.Totals.Moves == 0 {
 		t.Fatalf("reached %v, left %v, totals %+v of %d steps", p.Reached, p.Left, p.Totals, len(p.Steps))
 	}
 	for i, step := range p.Steps {
-		if step.Number != i+1 || step.Kind != plan.Move || step.From != "s0" || step.Bytes != 128*mib ||
+		if step.Number != i+1 || step.Kind != plan.Move || step.From != "s00" || step.Bytes != 128*mib ||
 			step.Reason != policy.ReasonChunksImbalance {
 			t.Errorf("step %+v", step)
 		}
-		if !strings.HasPrefix(step.Why, "For the unzoned keys, shards s0 with ") {
+		if !strings.HasPrefix(step.Why, "For the unzoned keys, shards s00 with ") {
 			t.Errorf("step %d: %q", step.Number, step.Why)
 		}
 	}

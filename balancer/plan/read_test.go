@@ -7,16 +7,17 @@ import (
 	"strings"
 	"testing"
 
+	"shardsh/balancer/catalog/snaptest"
 	"shardsh/balancer/plan"
 )
 
 // samples are plans with all kinds of steps and findings.
 func samples(t testing.TB) []*plan.Plan {
 	t.Helper()
-	s := cluster(3, collection(t, "db.c", 3, 128*mib, repeat(0, 12)...), collection(t, "db.d", 3, mib, 0, 0, 1, 0, 2, 2))
+	s := snaptest.Rows(3, collection(t, "db.c", 3, 128*mib, repeat(0, 12)...), collection(t, "db.d", 3, mib, 0, 0, 1, 0, 2, 2))
 	zones := zoned(t, zoned(t, s, "db.c", "EU", 1500, 3000, 2), "db.d", "US", 0, 10, 99)
 	drain := goal(plan.Drain, "db.*")
-	drain.Goal.Shard, drain.Seed = "s0", 7
+	drain.Goal.Shard, drain.Seed = "s00", 7
 	return []*plan.Plan{
 		mustMake(t, s, plan.Options{}),
 		mustMake(t, zones, goal(plan.Zones)),
@@ -24,7 +25,7 @@ func samples(t testing.TB) []*plan.Plan {
 		mustMake(t, s, goal(plan.Consolidate)),
 		mustMake(t, s, drain),
 		mustMake(t, s, plan.Options{Limits: plan.Limits{Moves: 1, Bytes: 1 << 40, Rounds: 9, Time: 1e12}}),
-		mustMake(t, cluster(1), plan.Options{}),
+		mustMake(t, snaptest.Rows(1), plan.Options{}),
 	}
 }
 
@@ -121,7 +122,7 @@ func TestReadRefuses(t *testing.T) {
 		"another step":    {strings.Replace(text, `"number":2,`, `"number":3,`, 1), "step 3 stands at place 2"},
 		"another round":   {strings.Replace(text, `"round":2,`, `"round":7,`, 1), "round 7 follows round 1"},
 		"another kind":    {strings.Replace(text, `"kind":"move"`, `"kind":"drop"`, 1), `"drop" is no kind of step`},
-		"a shard twice":   {strings.Replace(text, `"to":"s1"`, `"to":"s0"`, 1), "a move has another shard"},
+		"a shard twice":   {strings.Replace(text, `"to":"s01"`, `"to":"s00"`, 1), "a move has another shard"},
 		"another reason":  {strings.Replace(text, `differ by`, `vary by`, 1), plan.ErrChanged.Error()},
 		"another key": {strings.Replace(text, `"min":[{"$minKey":1}]`, `"min":[{"$minKey":1},{"$numberInt":"1"}]`, 1),
 			"is no key of"},

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/catalog/snaptest"
 	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/policy"
 	"shardsh/balancer/sim"
@@ -62,13 +63,13 @@ func draining(s *catalog.Snapshot, id catalog.ShardID) *catalog.Snapshot {
 }
 
 func bytesOf(s *catalog.Snapshot, shard int) int64 {
-	return s.Collection("db.c").Sizes[shardID(shard)].Bytes
+	return s.Collection("db.c").Sizes[snaptest.ShardID(shard)].Bytes
 }
 
 // Twelve chunks of 128 MiB on one of three shards: by the rules of 8.0 shards end
 // less than three chunk sizes apart, and each move takes what its bytes take.
 func TestBytesAreEvenedOut(t *testing.T) {
-	s := world(t, 3, 12, func(int) (int, int64) { return 0, 128 * mib })
+	s := snaptest.Row(t, 3, 12, func(int) (int, int64) { return 0, 128 * mib })
 	r, events := rest(t, s, sim.Config{})
 	defer r.Close()
 	end := r.Snapshot()
@@ -110,7 +111,7 @@ func TestDonorsCutLargeChunks(t *testing.T) {
 		"5.0, whole chunks of 64": {catalog.Release50, 100, 100},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := world(t, 2, 20, func(int) (int, int64) { return 0, c.chunk * mib })
+			s := snaptest.Row(t, 2, 20, func(int) (int, int64) { return 0, c.chunk * mib })
 			parts := s.Parts()
 			parts.Release, parts.Settings = c.release, catalog.SettingsOf(c.release)
 			r := start(t, catalog.NewSnapshot(parts), sim.Config{})
@@ -131,7 +132,7 @@ func TestDonorsCutLargeChunks(t *testing.T) {
 }
 
 func TestModeAndWindow(t *testing.T) {
-	uneven := world(t, 2, 10, func(int) (int, int64) { return 0, 128 * mib })
+	uneven := snaptest.Row(t, 2, 10, func(int) (int, int64) { return 0, 128 * mib })
 	off := uneven.Settings()
 	off.Mode = catalog.ModeOff
 	evening := uneven.Settings()
@@ -163,11 +164,11 @@ func TestModeAndWindow(t *testing.T) {
 }
 
 func TestDrainingEmptiesAShard(t *testing.T) {
-	s := draining(world(t, 4, 40, func(i int) (int, int64) { return i % 4, 100*mib + int64(i) }), shardID(2))
+	s := draining(snaptest.Row(t, 4, 40, func(i int) (int, int64) { return i % 4, 100*mib + int64(i) }), snaptest.ShardID(2))
 	r, events := rest(t, s, sim.Config{Contents: sim.Skewed(1, 7)})
 	defer r.Close()
 	end := r.Snapshot()
-	if n := end.Collection("db.c").Table.Count(shardID(2)); n > 0 || bytesOf(end, 2) != 0 {
+	if n := end.Collection("db.c").Table.Count(snaptest.ShardID(2)); n > 0 || bytesOf(end, 2) != 0 {
 		t.Errorf("%d chunks with %d bytes are left", n, bytesOf(end, 2))
 	}
 	if moves := of(events, sim.Moved); len(moves) < 10 || moves[0].Reason != policy.ReasonDrain {
@@ -177,20 +178,20 @@ func TestDrainingEmptiesAShard(t *testing.T) {
 
 // A range does not come back to a shard that has yet to delete it.
 func TestRangeDeletionsAreWaitedFor(t *testing.T) {
-	s := draining(world(t, 2, 1, func(int) (int, int64) { return 0, 10 * mib }), shardID(0))
+	s := draining(snaptest.Row(t, 2, 1, func(int) (int, int64) { return 0, 10 * mib }), snaptest.ShardID(0))
 	r := start(t, s, sim.Config{})
 	r.Advance(noon.Add(time.Minute))
-	back := draining(r.Snapshot(), shardID(1))
+	back := draining(r.Snapshot(), snaptest.ShardID(1))
 	r.Close()
 	// The run's own deletions are not in its snapshot; they are told as a reader
 	// tells them.
 	parts := back.Parts()
 	coll := back.Collection("db.c")
 	parts.Deletions = []catalog.RangeDeletion{{
-		Shard: shardID(0), Namespace: "db.c", UUID: coll.UUID, Delayed: true,
+		Shard: snaptest.ShardID(0), Namespace: "db.c", UUID: coll.UUID, Delayed: true,
 		Min: coll.Pattern.Bound(coll.Pattern.GlobalMin()), Max: coll.Pattern.Bound(coll.Pattern.GlobalMax()),
 	}}
-	shard, _ := back.Shard(shardID(0))
+	shard, _ := back.Shard(snaptest.ShardID(0))
 	shard.Draining = false
 	r, events := rest(t, catalog.NewSnapshot(parts).WithShard(shard), sim.Config{})
 	defer r.Close()
@@ -209,7 +210,7 @@ func TestRangeDeletionsAreWaitedFor(t *testing.T) {
 // Ten runs of ten chunks become ten chunks of 10 MiB by merging, and by moving
 // those up to a quarter of the chunk size to their neighbours at most four.
 func TestDefragmentationMergesSmallChunks(t *testing.T) {
-	s := with(world(t, 2, 100, func(i int) (int, int64) { return i / 10 % 2, mib }), func(c *catalog.CollectionState) {
+	s := with(snaptest.Row(t, 2, 100, func(i int) (int, int64) { return i / 10 % 2, mib }), func(c *catalog.CollectionState) {
 		c.Defragment = true
 	})
 	r, events := rest(t, s, sim.Config{})
@@ -225,15 +226,15 @@ func TestDefragmentationMergesSmallChunks(t *testing.T) {
 
 func TestFlaggedChunksAndTooLargeOnes(t *testing.T) {
 	// All documents of a chunk have one key: it can't be cut.
-	s := world(t, 3, 3, func(int) (int, int64) { return 0, 600 * mib })
-	p := pattern(t)
+	s := snaptest.Row(t, 3, 3, func(int) (int, int64) { return 0, 600 * mib })
+	p := snaptest.RowPattern(t)
 	narrow := make([]catalog.Chunk, 0, 5)
 	lower := p.GlobalMin()
 	for _, at := range []int{10, 11, 20, 21} {
-		narrow = append(narrow, catalog.Chunk{Min: lower, Max: key(t, p, at), Shard: shardID(0)})
-		lower = key(t, p, at)
+		narrow = append(narrow, catalog.Chunk{Min: lower, Max: snaptest.RowKey(t, p, at), Shard: snaptest.ShardID(0)})
+		lower = snaptest.RowKey(t, p, at)
 	}
-	narrow = append(narrow, catalog.Chunk{Min: lower, Max: p.GlobalMax(), Shard: shardID(0)})
+	narrow = append(narrow, catalog.Chunk{Min: lower, Max: p.GlobalMax(), Shard: snaptest.ShardID(0)})
 	s = with(s, func(c *catalog.CollectionState) {
 		table, err := catalog.NewRoutingTable(p, c.Table.Epoch(), c.Table.Timestamp(), slices.Values(narrow))
 		if err != nil {
@@ -242,13 +243,13 @@ func TestFlaggedChunksAndTooLargeOnes(t *testing.T) {
 		c.Table = table
 		c.ChunkSizes = []catalog.ChunkSize{
 			{Min: p.GlobalMin(), Bytes: 900 * mib, Documents: 900 * 1024},
-			{Min: key(t, p, 10), Bytes: 900 * mib, Documents: 900 * 1024},
+			{Min: snaptest.RowKey(t, p, 10), Bytes: 900 * mib, Documents: 900 * 1024},
 		}
 	})
 	r, events := rest(t, s, sim.Config{Contents: sim.Measured})
 	defer r.Close()
 	flagged := of(events, sim.MarkedJumbo)
-	if len(flagged) != 1 || !flagged[0].Min.Equal(key(t, p, 10)) {
+	if len(flagged) != 1 || !flagged[0].Min.Equal(snaptest.RowKey(t, p, 10)) {
 		t.Fatalf("flagged: %+v", flagged)
 	}
 	if failed := of(events, sim.MoveFailed); len(failed) == 0 || !mongoerr.Is(failed[0].Err, mongoerr.ChunkTooBig) {
@@ -259,7 +260,7 @@ func TestFlaggedChunksAndTooLargeOnes(t *testing.T) {
 // What a defragmentation has measured is what a chunk holds; the rest is shared by
 // those that it did not measure, or found too large.
 func TestEstimates(t *testing.T) {
-	s := world(t, 2, 4, func(int) (int, int64) { return 0, 100 * mib })
+	s := snaptest.Row(t, 2, 4, func(int) (int, int64) { return 0, 100 * mib })
 	coll := s.Collection("db.c")
 	sizes := []int64{-1, 10 * mib, 20 * mib, catalog.TooBig}
 	var changed []catalog.Chunk
@@ -285,7 +286,7 @@ func TestEstimates(t *testing.T) {
 }
 
 func TestBadConfigurations(t *testing.T) {
-	s := world(t, 2, 2, func(i int) (int, int64) { return i, mib })
+	s := snaptest.Row(t, 2, 2, func(i int) (int, int64) { return i, mib })
 	if _, err := sim.New(s, sim.Config{}); err == nil {
 		t.Error("a run without a location")
 	}
@@ -297,7 +298,7 @@ func TestBadConfigurations(t *testing.T) {
 
 // A round tells what it chose and what it did not.
 func TestDecisionsAreTold(t *testing.T) {
-	s := world(t, 3, 12, func(int) (int, int64) { return 0, 128 * mib })
+	s := snaptest.Row(t, 3, 12, func(int) (int, int64) { return 0, 128 * mib })
 	codes := map[policy.Code]bool{}
 	r, _ := rest(t, s, sim.Config{Decided: func(_ time.Time, decisions []policy.Decision) {
 		for _, d := range decisions {
@@ -312,7 +313,7 @@ func TestDecisionsAreTold(t *testing.T) {
 
 // Events may be left at any point and gone on with.
 func TestEventsGoOn(t *testing.T) {
-	s := world(t, 3, 30, func(int) (int, int64) { return 0, 128 * mib })
+	s := snaptest.Row(t, 3, 30, func(int) (int, int64) { return 0, 128 * mib })
 	whole := start(t, s, sim.Config{})
 	defer whole.Close()
 	parts := start(t, s, sim.Config{})
@@ -371,14 +372,14 @@ func anyWorld(t *rapid.T) *catalog.Snapshot {
 	shards := rapid.IntRange(2, 6).Draw(t, "shards")
 	owners := rapid.SliceOfN(rapid.IntRange(0, shards-1), 1, 40).Draw(t, "owners")
 	size := rapid.Int64Range(0, 500).Draw(t, "MiB a chunk")
-	s := world(t, shards, len(owners), func(i int) (int, int64) { return owners[i], size * mib })
+	s := snaptest.Row(t, shards, len(owners), func(i int) (int, int64) { return owners[i], size * mib })
 	releases := []catalog.Release{catalog.Release44, catalog.Release50, catalog.Release60, catalog.Release80}
 	release := rapid.SampledFrom(releases).Draw(t, "release")
 	parts := s.Parts()
 	parts.Release, parts.Settings = release, catalog.SettingsOf(release)
 	s = catalog.NewSnapshot(parts)
 	if rapid.Bool().Draw(t, "draining") {
-		s = draining(s, shardID(0))
+		s = draining(s, snaptest.ShardID(0))
 	}
 	return with(s, func(c *catalog.CollectionState) {
 		c.Defragment = release.Defragments() && rapid.Bool().Draw(t, "defragment")
@@ -426,9 +427,9 @@ func checkBusy(t *rapid.T, events []sim.Event) {
 // Links are slower than the costs say, and a share of their migrations fails: the
 // rest moves all the same.
 func TestLinks(t *testing.T) {
-	s := world(t, 3, 30, func(int) (int, int64) { return 0, 128 * mib })
+	s := snaptest.Row(t, 3, 30, func(int) (int, int64) { return 0, 128 * mib })
 	r, events := rest(t, s, sim.Config{Link: func(_, to catalog.ShardID) sim.Link {
-		if to == shardID(2) {
+		if to == snaptest.ShardID(2) {
 			return sim.Link{Bandwidth: 32 * mib, Move: 340 * time.Millisecond}
 		}
 		return sim.Link{Failing: 0.25}
@@ -437,13 +438,13 @@ func TestLinks(t *testing.T) {
 	usual := 2*time.Second + 40*time.Millisecond + 175*time.Millisecond
 	moved := map[catalog.ShardID]int{}
 	for _, m := range of(events, sim.Moved) {
-		want := map[catalog.ShardID]time.Duration{shardID(1): usual, shardID(2): 4*time.Second + 380*time.Millisecond}[m.To]
+		want := map[catalog.ShardID]time.Duration{snaptest.ShardID(1): usual, snaptest.ShardID(2): 4*time.Second + 380*time.Millisecond}[m.To]
 		if moved[m.To]++; m.Ended.Sub(m.Began) != want {
 			t.Errorf("a move to %s took %v", m.To, m.Ended.Sub(m.Began))
 		}
 	}
 	failed := of(events, sim.MoveFailed)
-	if n := len(failed); n != (moved[shardID(1)]+n)/4 || n < 2 || failed[0].To != shardID(1) {
+	if n := len(failed); n != (moved[snaptest.ShardID(1)]+n)/4 || n < 2 || failed[0].To != snaptest.ShardID(1) {
 		t.Errorf("%d failed, %v moved", n, moved)
 	}
 }
@@ -452,16 +453,16 @@ func TestLinks(t *testing.T) {
 // such as a new one: it receives data all the same. One that could not be asked
 // does not.
 func TestShardsWithoutAnEntryReceive(t *testing.T) {
-	s := with(world(t, 3, 12, func(int) (int, int64) { return 0, 128 * mib }), func(c *catalog.CollectionState) {
-		delete(c.Sizes, shardID(1))
-		delete(c.Sizes, shardID(2))
+	s := with(snaptest.Row(t, 3, 12, func(int) (int, int64) { return 0, 128 * mib }), func(c *catalog.CollectionState) {
+		delete(c.Sizes, snaptest.ShardID(1))
+		delete(c.Sizes, snaptest.ShardID(2))
 	})
-	silent, _ := s.Shard(shardID(2))
+	silent, _ := s.Shard(snaptest.ShardID(2))
 	silent.Unreachable = "connection refused"
 	r, events := rest(t, s.WithShard(silent), sim.Config{})
 	defer r.Close()
 	for _, m := range of(events, sim.Moved) {
-		if m.To != shardID(1) {
+		if m.To != snaptest.ShardID(1) {
 			t.Errorf("%+v", m)
 		}
 	}

@@ -1,7 +1,6 @@
 package whatif_test
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -12,14 +11,12 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
-	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/catalog/snaptest"
 	"shardsh/balancer/live"
 	"shardsh/balancer/mock"
-	"shardsh/balancer/mock/router"
-	"shardsh/balancer/mock/wire"
+	"shardsh/balancer/mock/mocktest"
 	"shardsh/balancer/plan"
 	"shardsh/balancer/whatif"
 )
@@ -72,34 +69,10 @@ type server struct {
 	client *mongo.Client
 }
 
-func serve(t *testing.T, cfg mock.Config) server {
+func serve(t *testing.T, topology string, cfg mock.Config) server {
 	t.Helper()
 	cfg.Start, cfg.Seed = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC), 7
-	cluster, err := mock.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pipe := wire.NewPipe()
-	s := &wire.Server{Handler: router.New(cluster, nil)}
-	done := make(chan error, 1)
-	go func() { done <- s.Serve(context.Background(), pipe) }()
-	client, err := mongo.Connect(options.Client().ApplyURI("mongodb://mock:27017/?directConnection=true").
-		SetDialer(pipe).SetServerMonitoringMode(options.ServerMonitoringModePoll))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := client.Disconnect(context.Background()); err != nil {
-			t.Error(err)
-		}
-		if err := s.Shutdown(context.Background()); err != nil {
-			t.Error(err)
-		}
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-		cluster.Close()
-	})
+	_, client := mocktest.New(t, topology, cfg)
 	return server{t, client}
 }
 
@@ -218,11 +191,8 @@ func TestAsOnAnotherMock(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, seed %d", c.text, seed), func(t *testing.T) {
 				t.Parallel()
 				r := rand.New(rand.NewPCG(seed, 5))
-				topology, err := mock.ParseTopology([]byte(uneven(r, 3+r.IntN(3), 20+r.IntN(30), 1)))
-				if err != nil {
-					t.Fatal(err)
-				}
-				before := serve(t, mock.Config{Topology: topology}).read()
+				topology := uneven(r, 3+r.IntN(3), 20+r.IntN(30), 1)
+				before := serve(t, topology, mock.Config{}).read()
 				cfg := mock.Config{Picture: before, Version: c.release}
 				if c.release == (catalog.Release{}) {
 					cfg.Picture = changedBy(t, before, c.text)
@@ -236,11 +206,8 @@ func TestAsOnAnotherMock(t *testing.T) {
 func (change real) hold(t *testing.T, seed uint64) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, uint64(len(change.text))))
-	topology, err := mock.ParseTopology([]byte(uneven(r, 3+r.IntN(3), 20+r.IntN(30), max(1, change.collections))))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := serve(t, mock.Config{Topology: topology})
+	topology := uneven(r, 3+r.IntN(3), 20+r.IntN(30), max(1, change.collections))
+	s := serve(t, topology, mock.Config{})
 	if change.before != nil {
 		change.before(s)
 	}
@@ -259,7 +226,7 @@ func goOn(t *testing.T, cfg mock.Config, before *catalog.Snapshot, text string) 
 	on := changedBy(t, cfg.Picture, "balancer on").Parts()
 	on.Config = nil // which tells that it is off
 	cfg.Picture = catalog.NewSnapshot(on)
-	s := serve(t, cfg)
+	s := serve(t, "", cfg)
 	out, err := whatif.Of(before, []whatif.Alternative{{Changes: []whatif.Change{parse(t, text)}}}, whatif.Options{Seed: 7})
 	if err != nil {
 		t.Fatal(err)

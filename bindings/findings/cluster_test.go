@@ -2,7 +2,6 @@ package findings_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,13 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"go.mongodb.org/mongo-driver/v2/mongo"
-	"go.mongodb.org/mongo-driver/v2/mongo/options"
-
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
-	"shardsh/balancer/mock/router"
-	"shardsh/balancer/mock/wire"
+	"shardsh/balancer/mock/mocktest"
 	"shardsh/bindings"
 	"shardsh/bindings/script"
 )
@@ -34,46 +29,17 @@ type cluster struct {
 // newCluster makes a cluster of a topology file's text.
 func newCluster(t *testing.T, version catalog.Release, topology string) *cluster {
 	t.Helper()
-	shape, err := mock.ParseTopology([]byte(topology))
-	if err != nil {
-		t.Fatal(err)
-	}
-	made, err := mock.New(mock.Config{Topology: shape, Version: version, Start: noon, Seed: 7})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(made.Close)
+	made, client := mocktest.New(t, topology, mock.Config{Version: version, Start: noon, Seed: 7})
 	c := &cluster{T: t, out: &bytes.Buffer{}}
+	var err error
 	c.shell, err = bindings.New(bindings.Config{
-		Client: connect(t, router.New(made, nil)), Address: "mongodb://mock:27017/", Database: "test",
+		Client: client, Address: "mongodb://mock:27017/", Database: "test",
 		Deployment: "mock: mongos", Clock: made.Clock(), Stdout: c.out, Stderr: c.out, Version: "1.2.3",
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return c
-}
-
-// connect returns a client of a server in memory.
-func connect(t *testing.T, handler wire.Handler) *mongo.Client {
-	t.Helper()
-	pipe := wire.NewPipe()
-	server := &wire.Server{Handler: handler}
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(context.Background(), pipe) }()
-	client, err := mongo.Connect(options.Client().ApplyURI("mongodb://mock:27017/").SetDialer(pipe))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = client.Disconnect(context.Background())
-		_ = pipe.Close()
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		_ = server.Shutdown(ctx)
-		<-served
-	})
-	return client
 }
 
 // eval runs an input and returns what it shows.

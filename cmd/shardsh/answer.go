@@ -82,6 +82,17 @@ func writeInto(path string, show func(io.Writer) error) error {
 	return errors.Join(buffered(f, show), f.Close())
 }
 
+// answer writes an answer as JSON, or its text.
+func (env environment) answer(o answerLine, value any, text func() string) error {
+	return env.write(o, func(to io.Writer) error {
+		if o.format == "json" {
+			return writeJSON(to, value)
+		}
+		_, err := io.WriteString(to, text())
+		return err
+	})
+}
+
 func buffered(to io.Writer, show func(io.Writer) error) error {
 	b := bufio.NewWriter(to)
 	if err := show(b); err != nil {

@@ -3,14 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
-	"runtime/debug"
 	"time"
 
 	"github.com/spf13/pflag"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/forecast"
-	"shardsh/balancer/live"
 	"shardsh/balancer/plan"
 	"shardsh/bindings/findings"
 )
@@ -22,6 +20,8 @@ type forecastLine struct {
 	namespaces []string
 	zone       string
 	seed       uint64
+
+	options forecast.Options // what comes of them
 }
 
 func (o *forecastLine) groups() []flagGroup {
@@ -35,19 +35,18 @@ func (o *forecastLine) groups() []flagGroup {
 	return append(groups, connectionFlags(&o.server)...)
 }
 
-// options returns what to ask.
-func (o *forecastLine) options() (forecast.Options, error) {
-	options := forecast.Options{
+func (o *forecastLine) settle(environment) error {
+	o.options = forecast.Options{
 		Goal: plan.Goal{Kind: o.goal.kind, Shard: o.goal.shard, Namespaces: o.namespaces}, Seed: o.seed,
 	}
 	var err error
-	if options.Location, err = location(o.zone); err != nil {
-		return options, err
+	if o.options.Location, err = location(o.zone); err != nil {
+		return err
 	}
 	if o.goal.kind == plan.Consolidate {
-		return options, usagef("--goal consolidate has no forecast: the balancer does not do that; see shardsh plan")
+		return usagef("--goal consolidate has no forecast: the balancer does not do that; see shardsh plan")
 	}
-	return options, o.checkFormat("text", "json")
+	return o.checkFormat("text", "json")
 }
 
 // location returns the time zone with a name, nil for no name.
@@ -62,44 +61,15 @@ func location(zone string) (*time.Location, error) {
 	return in, nil
 }
 
-// lazyCollection is the garbage collector's percentage while a forecast is made: it
-// runs a quarter as often as usual.
-const lazyCollection = 400
-
 // forecast is "shardsh forecast": how long the balancer takes to a goal.
 func (env environment) forecast(ctx context.Context) error {
 	var o forecastLine
-	groups := o.groups()
-	err := env.parseSource(&o.sourceLine, groups)
-	switch {
-	case err != nil:
-		return err
-	case o.help:
-		env.printForecastHelp(groups)
-		return nil
-	}
-	options, err := o.options()
-	if err != nil {
-		return err
-	}
-	ctx, cancel := o.bounded(ctx)
-	defer cancel()
-	s, err := env.snapshot(ctx, o.sourceLine, live.ReaderOptions{})
-	if err != nil {
-		return err
-	}
-	// A long simulation makes much that is soon forgotten, and needs little at a time.
-	debug.SetGCPercent(lazyCollection)
-	f, err := forecast.Of(s, options)
-	if err != nil {
-		return suggesting(err)
-	}
-	return env.write(o.answerLine, func(to io.Writer) error {
-		if o.format == "json" {
-			return writeJSON(to, f)
+	return env.about(ctx, &o, env.printForecastHelp, func(s *catalog.Snapshot) error {
+		f, err := collecting(seldom, func() (forecast.Forecast, error) { return forecast.Of(s, o.options) })
+		if err != nil {
+			return suggesting(err)
 		}
-		_, err := io.WriteString(to, findings.ForecastText(f))
-		return err
+		return env.answer(o.answerLine, f, func() string { return findings.ForecastText(f) })
 	})
 }
 

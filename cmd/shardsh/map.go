@@ -31,7 +31,7 @@ func (o *mapLine) groups() []flagGroup {
 	return append(groups, connectionFlags(&o.server)...)
 }
 
-func (o *mapLine) check() error {
+func (o *mapLine) settle(environment) error {
 	if o.ns == "" {
 		return usagef("--ns says which collection to draw: --ns shop.orders")
 	}
@@ -41,31 +41,19 @@ func (o *mapLine) check() error {
 	return o.checkFormat("text", "json")
 }
 
+func (o *mapLine) reads() live.ReaderOptions {
+	return live.ReaderOptions{Namespaces: []string{o.ns}, SkipLogs: true}
+}
+
 // drawMap is "shardsh map": the chunks of a collection.
 func (env environment) drawMap(ctx context.Context) error {
 	var o mapLine
-	groups := o.groups()
-	err := env.parseSource(&o.sourceLine, groups)
-	switch {
-	case err != nil:
-		return err
-	case o.help:
-		env.printMapHelp(groups)
-		return nil
-	}
-	if err := o.check(); err != nil {
-		return err
-	}
-	ctx, cancel := o.bounded(ctx)
-	defer cancel()
-	s, err := env.snapshot(ctx, o.sourceLine, live.ReaderOptions{Namespaces: []string{o.ns}, SkipLogs: true})
-	if err != nil {
-		return err
-	}
-	if err := diagnosis.Check(s, diagnosis.Scope{Namespace: o.ns}); err != nil {
-		return suggesting(err)
-	}
-	return env.writeMap(o, s)
+	return env.about(ctx, &o, env.printMapHelp, func(s *catalog.Snapshot) error {
+		if err := diagnosis.Check(s, diagnosis.Scope{Namespace: o.ns}); err != nil {
+			return suggesting(err)
+		}
+		return env.writeMap(o, s)
+	})
 }
 
 func (env environment) writeMap(o mapLine, s *catalog.Snapshot) error {

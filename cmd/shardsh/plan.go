@@ -3,14 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
-	"runtime/debug"
 	"time"
 
 	"github.com/spf13/pflag"
 
 	"shardsh/balancer/catalog"
-	"shardsh/balancer/live"
 	"shardsh/balancer/plan"
 	"shardsh/bindings/findings"
 )
@@ -28,6 +25,8 @@ type planLine struct {
 	seed         uint64
 	ignoreWindow bool
 	all          bool
+
+	options plan.Options // what comes of them
 }
 
 func (o *planLine) groups() []flagGroup {
@@ -47,68 +46,37 @@ func (o *planLine) groups() []flagGroup {
 	return append(groups, connectionFlags(&o.server)...)
 }
 
-// options returns what to plan.
-func (o *planLine) options() (plan.Options, error) {
+func (o *planLine) settle(environment) error {
 	model, err := plan.ParseModel(o.model, o.seed)
 	if err != nil {
-		return plan.Options{}, usagef("--model: %w", err)
+		return usagef("--model: %w", err)
 	}
 	goal := plan.Goal{Kind: o.goal.kind, Shard: o.goal.shard, Namespaces: o.namespaces}
 	limits := plan.Limits{Bytes: o.bytes.bytes, Moves: o.moves, Rounds: o.rounds, Time: time.Duration(o.time)}
 	for name, n := range map[string]int{"max-moves": o.moves, "max-rounds": o.rounds} {
 		if n < 0 {
-			return plan.Options{}, usagef("--%s is %d, and can't be negative", name, n)
+			return usagef("--%s is %d, and can't be negative", name, n)
 		}
 	}
-	return plan.Options{
+	o.options = plan.Options{
 		Goal: goal, Limits: limits, Model: model, Seed: o.seed, IgnoreWindow: o.ignoreWindow,
-	}, o.checkFormat("text", "json", "script")
+	}
+	return o.checkFormat("text", "json", "script")
 }
 
 // plan is "shardsh plan": what would be done to reach a goal.
 func (env environment) plan(ctx context.Context) error {
 	var o planLine
-	groups := o.groups()
-	err := env.parseSource(&o.sourceLine, groups)
-	switch {
-	case err != nil:
-		return err
-	case o.help:
-		env.printPlanHelp(groups)
-		return nil
-	}
-	options, err := o.options()
-	if err != nil {
-		return err
-	}
-	ctx, cancel := o.bounded(ctx)
-	defer cancel()
-	s, err := env.snapshot(ctx, o.sourceLine, live.ReaderOptions{})
-	if err != nil {
-		return err
-	}
-	p, err := makePlan(s, options)
-	if err != nil {
-		return err
-	}
-	return env.write(o.answerLine, func(to io.Writer) error {
-		switch o.format {
-		case "json":
-			return writeJSON(to, p)
-		case "script":
-			return p.Script(to)
+	return env.about(ctx, &o, env.printPlanHelp, func(s *catalog.Snapshot) error {
+		p, err := collecting(often, func() (*plan.Plan, error) { return plan.Make(s, o.options) })
+		if err != nil {
+			return err
 		}
-		_, err := io.WriteString(to, findings.PlanText(p, o.all))
-		return err
+		if o.format == "script" {
+			return env.write(o.answerLine, p.Script)
+		}
+		return env.answer(o.answerLine, p, func() string { return findings.PlanText(p, o.all) })
 	})
-}
-
-// makePlan makes a plan with less room for garbage than usual: a large cluster takes
-// much memory by itself.
-func makePlan(s *catalog.Snapshot, o plan.Options) (*plan.Plan, error) {
-	const percent = 50
-	defer debug.SetGCPercent(debug.SetGCPercent(percent))
-	return plan.Make(s, o)
 }
 
 // goalFlag is a goal on a command line.

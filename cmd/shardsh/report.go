@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/catalog/anonymous"
 	"shardsh/balancer/live"
 	"shardsh/balancer/report"
@@ -29,40 +30,28 @@ func (o *reportLine) groups() []flagGroup {
 	return append(groups, connectionFlags(&o.server)...)
 }
 
-func (o *reportLine) check() error {
+func (o *reportLine) settle(env environment) error {
 	if err := o.checkFormat("html", "json"); err != nil {
 		return err
 	}
-	if o.format == "html" && o.file == "" {
+	switch {
+	case o.format == "html" && o.file == "":
 		return usagef("report needs -o FILE for the page, or -o - for standard output")
+	case o.format == "html" && o.file == "-" && isTerminal(env.stdout):
+		return usagef("a page is not for a terminal: give -o FILE")
 	}
 	return nil
 }
 
+func (o *reportLine) reads() live.ReaderOptions { return live.ReaderOptions{Compliance: true} }
+
 // writeReport is "shardsh report": a cluster as one page for a browser.
 func (env environment) writeReport(ctx context.Context) error {
 	var o reportLine
-	groups := o.groups()
-	err := env.parseSource(&o.sourceLine, groups)
-	switch {
-	case err != nil:
-		return err
-	case o.help:
-		env.printReportHelp(groups)
-		return nil
-	}
-	if err := o.check(); err != nil {
-		return err
-	}
-	if o.file == "-" && o.format == "html" && isTerminal(env.stdout) {
-		return usagef("a page is not for a terminal: give -o FILE")
-	}
-	ctx, cancel := o.bounded(ctx)
-	defer cancel()
-	s, err := env.snapshot(ctx, o.sourceLine, live.ReaderOptions{Compliance: true})
-	if err != nil {
-		return err
-	}
+	return env.about(ctx, &o, env.printReportHelp, func(s *catalog.Snapshot) error { return env.reportOn(s, o) })
+}
+
+func (env environment) reportOn(s *catalog.Snapshot, o reportLine) (err error) {
 	if o.redact {
 		if s, err = anonymous.Snapshot(s, unpredictable()); err != nil {
 			return fmt.Errorf("--redact: %w", err)

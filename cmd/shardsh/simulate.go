@@ -4,12 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/pflag"
 
-	"shardsh/balancer/live"
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/plan"
 	"shardsh/balancer/whatif"
 	"shardsh/bindings/findings"
@@ -25,6 +24,9 @@ type simulateLine struct {
 	seed         uint64
 	zone         string
 	all          bool
+
+	whatIf  []whatif.Alternative // what comes of them
+	options whatif.Options
 }
 
 func (o *simulateLine) groups() []flagGroup {
@@ -41,49 +43,30 @@ func (o *simulateLine) groups() []flagGroup {
 	return append(groups, connectionFlags(&o.server)...)
 }
 
-// simulate is "shardsh simulate": what would come of changes.
-func (env environment) simulate(ctx context.Context) error {
-	var o simulateLine
-	groups := o.groups()
-	err := env.parseSource(&o.sourceLine, groups)
-	switch {
-	case o.help:
-		env.printSimulateHelp(groups)
-		return nil
-	case err != nil:
-		return err
-	}
+func (o *simulateLine) settle(environment) (err error) {
 	if err := o.checkFormat("text", "json"); err != nil {
 		return err
 	}
-	model, err := plan.ParseModel(o.model, o.seed)
-	if err != nil {
+	o.options.Seed = o.seed
+	if o.options.Model, err = plan.ParseModel(o.model, o.seed); err != nil {
 		return usagef("--model: %w", err)
 	}
-	in, err := location(o.zone)
-	if err != nil {
+	if o.options.Location, err = location(o.zone); err != nil {
 		return err
 	}
-	alternatives, err := o.read()
-	if err != nil {
-		return err
-	}
-	ctx, cancel := o.bounded(ctx)
-	defer cancel()
-	s, err := env.snapshot(ctx, o.sourceLine, live.ReaderOptions{})
-	if err != nil {
-		return err
-	}
-	out, err := whatif.Of(s, alternatives, whatif.Options{Location: in, Model: model, Seed: o.seed})
-	if err != nil {
-		return suggesting(err)
-	}
-	return env.write(o.answerLine, func(to io.Writer) error {
-		if o.format == "json" {
-			return writeJSON(to, out)
+	o.whatIf, err = o.read()
+	return err
+}
+
+// simulate is "shardsh simulate": what would come of changes.
+func (env environment) simulate(ctx context.Context) error {
+	var o simulateLine
+	return env.about(ctx, &o, env.printSimulateHelp, func(s *catalog.Snapshot) error {
+		out, err := whatif.Of(s, o.whatIf, o.options)
+		if err != nil {
+			return suggesting(err)
 		}
-		_, err := io.WriteString(to, findings.WhatIfText(out, o.all))
-		return err
+		return env.answer(o.answerLine, out, func() string { return findings.WhatIfText(out, o.all) })
 	})
 }
 

@@ -32,28 +32,27 @@ func (o *snapshotLine) groups() []flagGroup {
 	return append(groups, connectionFlags(&o.server)...)
 }
 
-// takeSnapshot is "shardsh snapshot": the metadata of a cluster, in a file.
-func (env environment) takeSnapshot(ctx context.Context) error {
-	var o snapshotLine
-	groups := o.groups()
-	if err := env.parseSource(&o.sourceLine, groups); err != nil {
-		return err
-	}
+func (o *snapshotLine) settle(env environment) error {
 	switch {
-	case o.help:
-		env.printSnapshotHelp(groups)
-		return nil
 	case o.output == "":
 		return usagef("snapshot needs -o FILE, or -o - for standard output")
 	case o.output == "-" && isTerminal(env.stdout):
 		return usagef("a snapshot is not for a terminal: give -o FILE")
 	}
-	ctx, cancel := o.bounded(ctx)
-	defer cancel()
-	s, err := env.snapshot(ctx, o.sourceLine, live.ReaderOptions{Compliance: true, Causes: true})
-	if err != nil {
-		return err
-	}
+	return nil
+}
+
+func (o *snapshotLine) reads() live.ReaderOptions {
+	return live.ReaderOptions{Compliance: true, Causes: true}
+}
+
+// takeSnapshot is "shardsh snapshot": the metadata of a cluster, in a file.
+func (env environment) takeSnapshot(ctx context.Context) error {
+	var o snapshotLine
+	return env.about(ctx, &o, env.printSnapshotHelp, func(s *catalog.Snapshot) error { return env.save(s, o) })
+}
+
+func (env environment) save(s *catalog.Snapshot, o snapshotLine) (err error) {
 	if o.redact {
 		if s, err = anonymous.Snapshot(s, unpredictable()); err != nil {
 			return fmt.Errorf("--redact: %w", err)

@@ -28,6 +28,56 @@ func (o *sourceLine) flags(f *pflag.FlagSet) {
 	f.BoolVarP(&o.help, "help", "h", false, "print this help")
 }
 
+// sourced is the command line of a subcommand that works on a picture of a cluster.
+type sourced interface {
+	groups() []flagGroup
+	source() *sourceLine
+	// settle checks the options that the subcommand alone has, and reads what they mean.
+	settle(env environment) error
+	// reads says what the subcommand has to know of the cluster.
+	reads() live.ReaderOptions
+}
+
+func (o *sourceLine) source() *sourceLine { return o }
+
+// reads asks for what a reader reads by itself, for subcommands that need no more.
+func (o *sourceLine) reads() live.ReaderOptions { return live.ReaderOptions{} }
+
+// begin reads the command line of a subcommand and has it work for as long as
+// --timeout says, or prints its help.
+func (env environment) begin(
+	ctx context.Context, o sourced, help func([]flagGroup), work func(context.Context) error,
+) error {
+	groups, source := o.groups(), o.source()
+	if err := env.parseSource(source, groups); err != nil {
+		return err
+	}
+	if source.help {
+		help(groups)
+		return nil
+	}
+	if err := o.settle(env); err != nil {
+		return err
+	}
+	ctx, cancel := source.bounded(ctx)
+	defer cancel()
+	return work(ctx)
+}
+
+// about begins a subcommand that is a question about a cluster, and has answer
+// answer it by what was read.
+func (env environment) about(
+	ctx context.Context, o sourced, help func([]flagGroup), answer func(*catalog.Snapshot) error,
+) error {
+	return env.begin(ctx, o, help, func(ctx context.Context) error {
+		s, err := env.snapshot(ctx, *o.source(), o.reads())
+		if err != nil {
+			return err
+		}
+		return answer(s)
+	})
+}
+
 // parseSource reads a command line with these options. The words of it that are
 // no options can be one address.
 func (env environment) parseSource(o *sourceLine, groups []flagGroup) error {

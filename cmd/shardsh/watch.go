@@ -36,7 +36,7 @@ func (o *watchLine) groups() []flagGroup {
 	return append(groups, connectionFlags(&o.server)...)
 }
 
-func (o *watchLine) check() error {
+func (o *watchLine) settle(environment) error {
 	if time.Duration(o.interval) < shortestWatch {
 		return usagef("--interval takes a time from %s on, such as 2s, not %s", shortestWatch, time.Duration(o.interval))
 	}
@@ -49,20 +49,10 @@ func (o *watchLine) check() error {
 // watch is "shardsh watch": a cluster alive on a terminal.
 func (env environment) watch(ctx context.Context) error {
 	var o watchLine
-	groups := o.groups()
-	err := env.parseSource(&o.sourceLine, groups)
-	switch {
-	case err != nil:
-		return err
-	case o.help:
-		env.printWatchHelp(groups)
-		return nil
-	}
-	if err := o.check(); err != nil {
-		return err
-	}
-	ctx, cancel := o.bounded(ctx)
-	defer cancel()
+	return env.begin(ctx, &o, env.printWatchHelp, func(ctx context.Context) error { return env.watching(ctx, o) })
+}
+
+func (env environment) watching(ctx context.Context, o watchLine) error {
 	c := watch.Config{
 		Every: time.Duration(o.interval), Clock: wallClock{}, Out: env.told(), JSON: o.json,
 		Color: env.color(), Once: o.once,

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/spf13/pflag"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -33,7 +32,7 @@ func (o *whyLine) groups() []flagGroup {
 	return append(groups, connectionFlags(&o.server)...)
 }
 
-func (o *whyLine) check() error {
+func (o *whyLine) settle(environment) error {
 	if err := o.checkFormat("text", "json"); err != nil {
 		return err
 	}
@@ -52,37 +51,19 @@ func (o *whyLine) check() error {
 	return nil
 }
 
+func (o *whyLine) reads() live.ReaderOptions {
+	return live.ReaderOptions{Compliance: true, Causes: true}
+}
+
 // why is "shardsh why": what is wrong, and everything that keeps it so.
 func (env environment) why(ctx context.Context) error {
 	var o whyLine
-	groups := o.groups()
-	err := env.parseSource(&o.sourceLine, groups)
-	switch {
-	case err != nil:
-		return err
-	case o.help:
-		env.printWhyHelp(groups)
-		return nil
-	}
-	if err := o.check(); err != nil {
-		return err
-	}
-	ctx, cancel := o.bounded(ctx)
-	defer cancel()
-	s, err := env.snapshot(ctx, o.sourceLine, live.ReaderOptions{Compliance: true, Causes: true})
-	if err != nil {
-		return err
-	}
-	answer, text, err := o.ask(s)
-	if err != nil {
-		return err
-	}
-	return env.write(o.answerLine, func(to io.Writer) error {
-		if o.format == "json" {
-			return writeJSON(to, answer)
+	return env.about(ctx, &o, env.printWhyHelp, func(s *catalog.Snapshot) error {
+		answer, text, err := o.ask(s)
+		if err != nil {
+			return err
 		}
-		_, err := io.WriteString(to, text)
-		return err
+		return env.answer(o.answerLine, answer, func() string { return text })
 	})
 }
 

@@ -18,9 +18,10 @@ import (
 // Scale says how much a made-up cluster has. The zero value of a field means the
 // usual.
 type Scale struct {
-	Shards      int // 3
-	Chunks      int // 1000, of all collections
-	Collections int // 1; the first has half of the chunks, or all
+	Shards      int  // 3
+	Chunks      int  // 1000, of all collections
+	Collections int  // 1; the first has half of the chunks, or all
+	Alike       bool // all collections have the same number of chunks
 	// ChunkBytes is what a chunk holds: 32 MiB. The chunk size is 128 MiB.
 	ChunkBytes int64
 	// Empty is how many of the shards, the last by id, have nothing yet.
@@ -39,9 +40,6 @@ func (s Scale) orUsual() Scale {
 	return s
 }
 
-// LargeTime is the clock of the clusters that Large makes.
-func LargeTime() time.Time { return time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC) }
-
 // Large makes a cluster of some scale, always the same: collections db.c0,
 // db.c1, … by {k: "hashed"} on shards s000, s001, …, all chunks of which moved
 // once, an hour ago and longer, and chunks one after another on different shards.
@@ -53,11 +51,11 @@ func Large(t testing.TB, s Scale) *catalog.Snapshot {
 	}
 	p := catalog.SnapshotParts{
 		Source: catalog.Source{Kind: catalog.SourceLive, Name: "mongodb://large:27017/"},
-		Time:   LargeTime(), ClusterTime: bson.Timestamp{T: uint32(LargeTime().Unix()), I: 1},
+		Time:   Noon(), ClusterTime: bson.Timestamp{T: uint32(Noon().Unix()), I: 1},
 		ClusterID: bson.ObjectID{1}, Version: "8.0.10", Release: catalog.Release80,
 		Settings: catalog.DefaultSettings(), Balancer: catalog.BalancerState{Mode: catalog.ModeFull, Rounds: 1000},
 		Databases: []catalog.Database{{Name: "db", Primary: largeShard(0)}}, DeletionsKnown: true,
-		Routers: []catalog.Router{{ID: "router:27017", Version: "8.0.10", Ping: LargeTime()}},
+		Routers: []catalog.Router{{ID: "router:27017", Version: "8.0.10", Ping: Noon()}},
 	}
 	for i := range s.Shards {
 		p.Shards = append(p.Shards, catalog.ShardState{Shard: catalog.Shard{
@@ -67,8 +65,11 @@ func Large(t testing.TB, s Scale) *catalog.Snapshot {
 	left := s.Chunks
 	for i := range s.Collections {
 		n := left / 2
-		if i == s.Collections-1 {
+		switch {
+		case i == s.Collections-1:
 			n = left
+		case s.Alike:
+			n = s.Chunks / s.Collections
 		}
 		left -= n
 		p.Collections = append(p.Collections, s.collection(t, i, n))
@@ -95,9 +96,10 @@ func (s Scale) collection(t testing.TB, number, chunks int) *catalog.CollectionS
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := LargeTime().AddDate(-1, 0, number)
+	at := Noon().AddDate(-1, 0, number%300)
 	entry := catalog.Collection{
-		Namespace: fmt.Sprintf("db.c%d", number), UUID: uuid(byte(1 + number)), Epoch: bson.ObjectID{2, byte(number)},
+		Namespace: fmt.Sprintf("db.c%d", number), UUID: largeUUID(number),
+		Epoch:     bson.ObjectID{2, byte(number), byte(number >> 8)},
 		Timestamp: bson.Timestamp{T: uint32(at.Unix()), I: 1}, LastMod: at, Pattern: p,
 		AllowMigrations: true, PermitMigrations: true, EnableAutoMerge: true,
 	}
@@ -122,7 +124,7 @@ func (s Scale) chunks(
 	}
 	filled := s.Shards - s.Empty
 	step := ^uint64(0)/uint64(n) + 1
-	began := uint32(LargeTime().Add(-time.Hour).Unix()) - uint32(n)
+	began := uint32(Noon().Add(-time.Hour).Unix()) - uint32(n)
 	first := []catalog.ChunkHistory{{ValidAfter: bson.Timestamp{T: began - 1, I: 1}, Shard: ids[0]}}
 	return func(yield func(catalog.Chunk) bool) {
 		low := p.GlobalMin()
@@ -158,8 +160,14 @@ func (s Scale) chunks(
 	}
 }
 
+func largeUUID(number int) bson.Binary {
+	id := uuid(byte(1 + number))
+	id.Data[1] = byte((1 + number) >> 8)
+	return id
+}
+
 func largeID(number, i int) (id bson.ObjectID) {
-	id[0] = byte(3 + number)
+	id[0], id[1] = byte(3+number), byte((3+number)>>8)
 	binary.BigEndian.PutUint64(id[4:], uint64(i))
 	return id
 }

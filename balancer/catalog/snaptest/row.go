@@ -1,0 +1,104 @@
+package snaptest
+
+import (
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"pgregory.net/rapid"
+
+	"shardsh/balancer/catalog"
+)
+
+// Noon is the clock of the clusters that Row, Rows and Large make.
+func Noon() time.Time { return time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC) }
+
+// ShardID names the shards of Row and Rows: s00, s01 and so on.
+func ShardID(i int) catalog.ShardID { return catalog.ShardID(fmt.Sprintf("s%02d", i)) }
+
+// RowPattern is the shard key of Row: {x: 1}.
+func RowPattern(t rapid.TB) catalog.KeyPattern {
+	t.Helper()
+	p, err := catalog.ParseKeyPattern(bson.Raw("\x0c\x00\x00\x00\x10x\x00\x01\x00\x00\x00\x00"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// RowKey returns the shard key {x: i} of that pattern. It is made by hand: benchmarks
+// need a million.
+func RowKey(t rapid.TB, p catalog.KeyPattern, i int) catalog.Key {
+	t.Helper()
+	raw := binary.LittleEndian.AppendUint32([]byte{12, 0, 0, 0, 0x10, 'x', 0}, uint32(i))
+	k, err := p.Key(append(raw, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// Row returns a cluster with one collection, db.c, as RowOf makes it.
+func Row(t rapid.TB, shards, n int, chunk func(i int) (shard int, bytes int64)) *catalog.Snapshot {
+	t.Helper()
+	return Rows(shards, RowOf(t, "db.c", shards, n, chunk))
+}
+
+// Rows returns a cluster of shards that have nothing but these collections.
+func Rows(shards int, collections ...*catalog.CollectionState) *catalog.Snapshot {
+	parts := catalog.SnapshotParts{
+		Source: catalog.Source{Kind: catalog.SourceLive, Name: "h:27017"}, ClusterID: bson.ObjectID{7},
+		Time: Noon(), Release: catalog.Release80, Settings: catalog.DefaultSettings(), Collections: collections,
+	}
+	for i := range shards {
+		parts.Shards = append(parts.Shards, catalog.ShardState{Shard: catalog.Shard{ID: ShardID(i), Host: "rs/h:1"}})
+	}
+	return catalog.NewSnapshot(parts)
+}
+
+// RowOf returns a collection of n chunks, up to 1000, [1000,2000) and so on, each
+// on the shard and with the bytes that chunk tells. Documents have 1 KiB.
+func RowOf(
+	t rapid.TB, ns string, shards, n int, chunk func(i int) (shard int, bytes int64),
+) *catalog.CollectionState {
+	t.Helper()
+	p := RowPattern(t)
+	sizes := map[catalog.ShardID]catalog.ShardData{}
+	for i := range shards {
+		sizes[ShardID(i)] = catalog.ShardData{}
+	}
+	table, err := catalog.NewRoutingTable(p, bson.ObjectID{1}, bson.Timestamp{T: 1}, func(yield func(catalog.Chunk) bool) {
+		lower := p.GlobalMin()
+		for i := range n {
+			upper := p.GlobalMax()
+			if i < n-1 {
+				upper = RowKey(t, p, 1000*(i+1))
+			}
+			shard, bytes := chunk(i)
+			id := ShardID(shard)
+			data := sizes[id]
+			data.Bytes, data.Documents = data.Bytes+bytes, data.Documents+bytes/1024
+			sizes[id] = data
+			c := catalog.Chunk{
+				Min: lower, Max: upper, Shard: id, Version: catalog.ChunkVersion{Major: 1, Minor: uint32(i)},
+			}
+			if !yield(c) {
+				return
+			}
+			lower = upper
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := make([]byte, 16)
+	copy(id, ns)
+	return &catalog.CollectionState{
+		Collection: catalog.Collection{
+			Namespace: ns, UUID: bson.Binary{Subtype: bson.TypeBinaryUUID, Data: id}, Pattern: p,
+			AllowMigrations: true, PermitMigrations: true, EnableAutoMerge: true,
+		},
+		Table: table, Zones: catalog.NewZoneSet(p), Sizes: sizes,
+	}
+}

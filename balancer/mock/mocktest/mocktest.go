@@ -1,0 +1,66 @@
+// Package mocktest gives tests clients of mock clusters. What a client sends goes
+// over the wire as to any cluster, but through memory instead of a network.
+package mocktest
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/router"
+	"shardsh/balancer/mock/wire"
+)
+
+// New makes a cluster of a topology file's text, and a client of it. Both end with
+// the test.
+func New(t testing.TB, topology string, c mock.Config) (*mock.Cluster, *mongo.Client) {
+	t.Helper()
+	cluster := Cluster(t, topology, c)
+	return cluster, Connect(t, router.New(cluster, nil))
+}
+
+// Cluster makes a cluster of a topology file's text, or without one of what c says.
+// It is closed with the test.
+func Cluster(t testing.TB, topology string, c mock.Config) *mock.Cluster {
+	t.Helper()
+	if topology != "" {
+		var err error
+		if c.Topology, err = mock.ParseTopology([]byte(topology)); err != nil {
+			t.Fatalf("%v in %s", err, topology)
+		}
+	}
+	cluster, err := mock.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cluster.Close)
+	return cluster
+}
+
+// Connect makes a client of a server that answers through a handler. With the test
+// the client is disconnected, and then the server must end without an error.
+func Connect(t testing.TB, h wire.Handler) *mongo.Client {
+	t.Helper()
+	pipe := wire.NewPipe()
+	server := &wire.Server{Handler: h}
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(context.Background(), pipe) }()
+	client, err := mongo.Connect(options.Client().ApplyURI("mongodb://mock:27017/?directConnection=true").
+		SetDialer(pipe).SetServerMonitoringMode(options.ServerMonitoringModePoll))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := client.Disconnect(context.Background()); err != nil {
+			t.Error(err)
+		}
+		if err := errors.Join(server.Shutdown(context.Background()), <-done); err != nil {
+			t.Error(err)
+		}
+	})
+	return client
+}
