@@ -121,7 +121,12 @@ func (env environment) confirm(ctx context.Context, o applyLine, p *plan.Plan) e
 		return usagef("nobody can be asked whether to carry %s out: give --yes, or --dry-run to see its commands", p.ID)
 	}
 	fmt.Fprint(env.told(), findings.PlanText(p, false))
-	fmt.Fprint(env.stdout, "Carry it out? [y/N] ")
+	return env.agreed(ctx, "Carry it out?")
+}
+
+// agreed asks a question, and returns an error unless the answer is yes.
+func (env environment) agreed(ctx context.Context, question string) error {
+	fmt.Fprint(env.stdout, question+" [y/N] ")
 	answer, err := bufio.NewReader(interruptible{ctx, env.stdin}).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
