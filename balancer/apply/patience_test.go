@@ -12,6 +12,7 @@ import (
 	"shardsh/balancer/apply"
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mongoerr"
+	"shardsh/balancer/pace"
 	"shardsh/balancer/plan"
 )
 
@@ -124,7 +125,7 @@ func TestHowLongARouterIsWaitedFor(t *testing.T) {
 		{"gone for good, no limit", 0, 0, 25 * time.Hour},
 	} {
 		o := w.options()
-		o.Limits.Time = tt.limit
+		o.Pace = pace.NewGate(pace.Rules{For: tt.limit}, o.Clock)
 		began := w.cluster.Clock().Now()
 		b := &blinking{Cluster: w.steps, stays: 1 << 30, away: tt.stays}
 		_, err := apply.Run(t.Context(), b, p, o)

@@ -14,6 +14,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/pace"
 	"shardsh/balancer/plan"
 )
 
@@ -29,15 +30,14 @@ func Run(ctx context.Context, c Cluster, p *plan.Plan, o Options) (Result, error
 	if r.hard = o.Hard; r.hard == nil {
 		r.hard = context.WithoutCancel(ctx)
 	}
+	if o.Pace == nil {
+		r.o.Pace = pace.NewGate(pace.Rules{}, o.Clock)
+	}
 	if o.DryRun {
-		r.cluster, r.o.Log, r.o.Pause = rehearsalOf(c, true), nil, 0
+		r.cluster, r.o.Log, r.o.Pace = rehearsalOf(c, true), nil, r.o.Pace.Rehearsal()
 	}
 	r.o.Parallel = max(1, o.Parallel)
-	began := o.Clock.Now()
-	r.waits = &patient{Cluster: r.cluster, clock: o.Clock, tell: r.tellAway}
-	if o.Limits.Time > 0 {
-		r.waits.until = began.Add(o.Limits.Time)
-	}
+	r.waits = &patient{Cluster: r.cluster, clock: o.Clock, until: r.o.Pace.Ends(), tell: r.tellAway}
 	r.cluster = r.waits
 	if o.Resume != nil {
 		r.paused = o.Resume.Paused()
@@ -49,7 +49,7 @@ func Run(ctx context.Context, c Cluster, p *plan.Plan, o Options) (Result, error
 			}
 		}
 	}
-	r.result.Began = began
+	r.result.Began = o.Clock.Now()
 	err := r.carryOut(ctx)
 	if !errors.As(err, new(*logError)) && r.hard.Err() == nil {
 		err = r.leave(err)
@@ -71,7 +71,6 @@ type run struct {
 	done       map[int]bool // by number of the step
 	paused     []string     // collections that are to be switched on again
 	here       Progress     // what this run did
-	claimed    Progress     // and has begun
 
 	shared sync.Mutex            // holds the log and
 	cuts   map[int][]catalog.Key // where ranges that are too large are cut, by step
