@@ -24,8 +24,8 @@ const applyOptions = "journal,resume,onChange,pauseBalancing,parallel,maxBytes,m
 func shardApplyMethods() []helper {
 	return []helper{
 		{"apply", "plan?:string|object options?:object{" + applyOptions + "}", checked(shApply),
-			"Carries out a plan of sh.plan(), or of a file, and writes down in a journal what it does; {resume: journal} goes on " +
-				"after a stop or a kill; {journal, onChange: \"replan\", pauseBalancing, parallel, maxBytes, maxMoves, maxTime, " +
+			"Carries out a plan of sh.plan(), or of a file, and writes down in a journal what it does; {resume: journal} goes " +
+				"on after a stop or a kill; {journal, onChange: \"replan\", pauseBalancing, parallel, maxBytes, maxMoves, maxTime, " +
 				"pauseBetween, dryRun, progress}, times in ms."},
 		{"undo", "journal:string", checked(shUndo),
 			"Returns the plan that takes back what a journal of sh.apply() tells of: sh.apply(sh.undo(journal))."},
