@@ -13,6 +13,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/readconcern"
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
+
+	"shardsh/balancer/policy"
 )
 
 // Where leases are kept, unless told. Never in config, which is the servers'.
@@ -31,9 +33,12 @@ func LeaseCollectionOf(client *mongo.Client) *mongo.Collection {
 // Holder is who has a lease, as it tells itself. Times are those of the cluster's
 // clock.
 type Holder struct {
-	Host    string `bson:"host"`
-	PID     int    `bson:"pid"`
-	Doing   string `bson:"doing"` // such as "balance shop.orders"
+	Host  string `bson:"host"`
+	PID   int    `bson:"pid"`
+	Doing string `bson:"doing"` // such as "balance shop.orders"
+	// Process tells the process apart from all others, so that one on the same
+	// machine can find out that it is gone. Empty where systems don't tell.
+	Process string `bson:"process"`
 	Since   time.Time
 	Expires time.Time
 }
@@ -50,13 +55,20 @@ type HeldError struct {
 }
 
 func (e *HeldError) Error() string {
-	return fmt.Sprintf("the lease %q is held: %s; it ends at %s unless it is renewed",
-		e.Name, e.Holder, e.Holder.Expires.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("somebody else is at work on this cluster: %s; the lease %q ends at %s unless it is renewed",
+		e.Holder, e.Name, e.Holder.Expires.UTC().Format(time.RFC3339))
 }
 
 // ErrLeaseLost says that a lease is not ours any more: it ran out, and somebody
-// else took it or may take it.
-var ErrLeaseLost = errors.New("the lease was lost")
+// else took it or may have taken it.
+var ErrLeaseLost error = lostError{}
+
+type lostError struct{}
+
+func (lostError) Error() string { return "the lease was lost" }
+
+// Failure says that nothing is tried again: it is somebody else's turn.
+func (lostError) Failure() policy.Failure { return policy.Ask }
 
 // LeaseOptions say what a Lease is for. The zero value of Host and PID is told as
 // it is.
@@ -79,27 +91,15 @@ type Lease struct {
 	paused []string
 }
 
-// AcquireLease takes a lease that nobody has, or whose holder let it run out. The
-// error is a *HeldError while somebody has it.
+// AcquireLease takes a lease that nobody has, whose holder let it run out, or was a
+// process of this machine that is gone. The error is a *HeldError while somebody
+// has it.
 func AcquireLease(ctx context.Context, leases *mongo.Collection, o LeaseOptions) (*Lease, error) {
 	l := &Lease{leases: leases, o: o, token: bson.NewObjectID()}
-	ours := bson.D{
-		{Key: "_id", Value: "$_id"},
-		{Key: "fence", Value: bson.D{{Key: "$add", Value: bson.A{ifNull("$fence", int64(0)), int64(1)}}}},
-		{Key: "token", Value: l.token},
-		{Key: "holder", Value: bson.D{{Key: "$literal", Value: bson.D{
-			{Key: "host", Value: o.Holder.Host}, {Key: "pid", Value: o.Holder.PID}, {Key: "doing", Value: o.Holder.Doing},
-		}}}},
-		{Key: "since", Value: "$$NOW"}, {Key: "renewed", Value: "$$NOW"}, {Key: "expires", Value: l.end()},
-		{Key: "paused", Value: ifNull("$paused", bson.A{})},
+	held, err := l.acquire(ctx, l.token)
+	if err == nil && held.Token != l.token && processGone(held.Holder.Process) {
+		held, err = l.acquire(ctx, held.Token)
 	}
-	// An answer that got lost is asked for again: the token tells that it was ours.
-	free := bson.D{{Key: "$or", Value: bson.A{
-		bson.D{{Key: "$lte", Value: bson.A{ifNull("$expires", time.Time{}), "$$NOW"}}},
-		bson.D{{Key: "$eq", Value: bson.A{"$token", l.token}}},
-	}}}
-	held, err := l.change(ctx, bson.D{{Key: "_id", Value: o.Name}}, true,
-		bson.D{{Key: "$replaceWith", Value: bson.D{{Key: "$cond", Value: bson.A{free, ours, "$$ROOT"}}}}})
 	if err != nil {
 		return nil, fmt.Errorf("taking the lease %q: %w", o.Name, err)
 	}
@@ -108,6 +108,30 @@ func AcquireLease(ctx context.Context, leases *mongo.Collection, o LeaseOptions)
 	}
 	l.fence, l.paused = held.Fence, held.Paused
 	return l, nil
+}
+
+// acquire takes the lease if it has run out, or has a token: ours, as an answer that
+// got lost is asked for again, or that of a holder who is gone. It returns the lease
+// as it is then.
+func (l *Lease) acquire(ctx context.Context, token bson.ObjectID) (leaseDoc, error) {
+	h := l.o.Holder
+	ours := bson.D{
+		{Key: "_id", Value: "$_id"},
+		{Key: "fence", Value: bson.D{{Key: "$add", Value: bson.A{ifNull("$fence", int64(0)), int64(1)}}}},
+		{Key: "token", Value: l.token},
+		{Key: "holder", Value: bson.D{{Key: "$literal", Value: bson.D{
+			{Key: "host", Value: h.Host}, {Key: "pid", Value: h.PID}, {Key: "doing", Value: h.Doing},
+			{Key: "process", Value: h.Process},
+		}}}},
+		{Key: "since", Value: "$$NOW"}, {Key: "renewed", Value: "$$NOW"}, {Key: "expires", Value: l.end()},
+		{Key: "paused", Value: ifNull("$paused", bson.A{})},
+	}
+	free := bson.D{{Key: "$or", Value: bson.A{
+		bson.D{{Key: "$lte", Value: bson.A{ifNull("$expires", time.Time{}), "$$NOW"}}},
+		bson.D{{Key: "$in", Value: bson.A{"$token", bson.A{l.token, token}}}},
+	}}}
+	return l.change(ctx, bson.D{{Key: "_id", Value: l.o.Name}}, true,
+		bson.D{{Key: "$replaceWith", Value: bson.D{{Key: "$cond", Value: bson.A{free, ours, "$$ROOT"}}}}})
 }
 
 // Fence is a number that grows with each time that somebody takes the lease.
@@ -129,16 +153,15 @@ func (l *Lease) NotePaused(ctx context.Context, namespaces []string) error {
 }
 
 // Renew makes the lease last from now, on the cluster's clock, as long as at first.
-// The error is ErrLeaseLost when it has run out: who stood still for so long must
-// not go on, even if nobody took it. A step that only the holder may do is done
-// right after a Renew.
+// The error is ErrLeaseLost when somebody took it after it had run out. Where nobody
+// did, nothing has happened that it was to keep from happening, and it is ours as
+// before: the clock of a cluster may jump. A step that only the holder may do is
+// done right after a Renew.
 func (l *Lease) Renew(ctx context.Context) error { return l.renew(ctx) }
 
 func (l *Lease) renew(ctx context.Context, more ...bson.E) error {
 	set := append(bson.D{{Key: "renewed", Value: "$$NOW"}, {Key: "expires", Value: l.end()}}, more...)
-	_, err := l.change(ctx, append(l.mine(), bson.E{Key: "$expr", Value: bson.D{
-		{Key: "$gt", Value: bson.A{"$expires", "$$NOW"}},
-	}}), false, bson.D{{Key: "$set", Value: set}})
+	_, err := l.change(ctx, l.mine(), false, bson.D{{Key: "$set", Value: set}})
 	switch {
 	case errors.Is(err, mongo.ErrNoDocuments):
 		return ErrLeaseLost

@@ -55,9 +55,13 @@ func TestLease(t *testing.T) {
 		t.Errorf("after it was renewed: %v", err)
 	}
 	advance(minute)
-	if err := first.Renew(t.Context()); !errors.Is(err, live.ErrLeaseLost) {
-		t.Errorf("renewed after it ran out: %v", err)
+	if err := first.Renew(t.Context()); err != nil {
+		t.Errorf("renewed after it ran out, and nobody took it: %v", err)
 	}
+	if _, err := take("drain s1"); !errors.As(err, &held) {
+		t.Errorf("after it was renewed late: %v", err)
+	}
+	advance(minute)
 	second, err := take("drain s1")
 	if err != nil || second.Fence() != first.Fence()+1 {
 		t.Fatalf("after it ran out: %+v, %v", second, err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -24,6 +25,7 @@ type Turn struct {
 	*Steps
 	lease *Lease
 	held  context.Context
+	lose  context.CancelCauseFunc
 	leave func() error
 
 	mu sync.Mutex // holds what is noted in the lease
@@ -41,6 +43,15 @@ const engineLease = "engine"
 // leaseLasts is how long a lease lasts from each renewal.
 const leaseLasts = time.Minute
 
+// Self is this process as the holder of a lease.
+func Self(doing string) Holder {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "a machine without a name"
+	}
+	return Holder{Host: host, PID: os.Getpid(), Doing: doing, Process: thisProcess()}
+}
+
 // TakeTurn takes the lease of the cluster behind a client, and waits for nobody: the
 // error is a *HeldError while somebody else has it. Commands go through the Asker.
 func TakeTurn(ctx context.Context, client *mongo.Client, a Asker, h Holder) (*Turn, error) {
@@ -54,7 +65,24 @@ func TakeTurn(ctx context.Context, client *mongo.Client, a Asker, h Holder) (*Tu
 	}
 	t := &Turn{Steps: steps, lease: lease}
 	t.held, t.leave = lease.Keep(context.WithoutCancel(ctx))
+	t.held, t.lose = context.WithCancelCause(t.held)
 	return t, nil
+}
+
+// renew makes sure that it is our turn yet. Once it is not, everything in Held ends.
+func (t *Turn) renew(ctx context.Context) error {
+	if err := context.Cause(t.held); err != nil {
+		return err
+	}
+	return t.lost(t.lease.Renew(ctx))
+}
+
+// lost returns an error of the lease, after which it may not be our turn any more.
+func (t *Turn) lost(err error) error {
+	if errors.Is(err, ErrLeaseLost) {
+		t.lose(err)
+	}
+	return err
 }
 
 // Held ends when the lease is lost, with ErrLeaseLost for its cause.
@@ -68,10 +96,14 @@ func (t *Turn) Leftover() []string {
 	return t.lease.Paused()
 }
 
-// End switches on what is still switched off, and gives the lease back.
+// End switches on what is still switched off, and gives the lease back. What was
+// lost is the business of who has it now.
 func (t *Turn) End(ctx context.Context) error {
 	var errs []error
 	for _, ns := range t.Leftover() {
+		if t.held.Err() != nil {
+			break
+		}
 		if err := t.SetBalancing(ctx, ns, true); err != nil {
 			errs = append(errs, fmt.Errorf("switching the balancing of %s on again: %w; sh.enableBalancing(%q)", ns, err, ns))
 		}
@@ -81,7 +113,7 @@ func (t *Turn) End(ctx context.Context) error {
 
 // Do sends one command while it is our turn.
 func (t *Turn) Do(ctx context.Context, c apply.Command) error {
-	if err := t.lease.Renew(ctx); err != nil {
+	if err := t.renew(ctx); err != nil {
 		return err
 	}
 	return t.Steps.Do(ctx, c)
@@ -94,24 +126,24 @@ func (t *Turn) SetBalancing(ctx context.Context, ns string, on bool) error {
 	defer t.mu.Unlock()
 	noted := slices.DeleteFunc(t.lease.Paused(), func(n string) bool { return n == ns })
 	if !on {
-		if err := t.lease.NotePaused(ctx, append(noted, ns)); err != nil {
+		if err := t.lost(t.lease.NotePaused(ctx, append(noted, ns))); err != nil {
 			return err
 		}
-	} else if err := t.lease.Renew(ctx); err != nil {
+	} else if err := t.renew(ctx); err != nil {
 		return err
 	}
 	if err := t.Steps.SetBalancing(ctx, ns, on); err != nil || !on {
 		return err
 	}
-	return t.lease.NotePaused(ctx, noted)
+	return t.lost(t.lease.NotePaused(ctx, noted))
 }
 
 // With gives the cluster to an exchange of the engine.
-func (t *Turn) With(exchange func(balancer.Cluster)) { exchange(turnDoer{t.doer, t.lease}) }
+func (t *Turn) With(exchange func(balancer.Cluster)) { exchange(turnDoer{t.doer, t}) }
 
 // Move is the engine's, while it is our turn.
 func (t *Turn) Move(ctx context.Context, m policy.Migration) error {
-	if err := t.lease.Renew(ctx); err != nil {
+	if err := t.renew(ctx); err != nil {
 		return err
 	}
 	return t.doer.Move(ctx, m)
@@ -119,7 +151,7 @@ func (t *Turn) Move(ctx context.Context, m policy.Migration) error {
 
 // Act is the engine's, while it is our turn.
 func (t *Turn) Act(ctx context.Context, a policy.Action) policy.ActionResult {
-	if err := t.lease.Renew(ctx); err != nil {
+	if err := t.renew(ctx); err != nil {
 		return policy.ActionResult{Err: err}
 	}
 	return t.doer.Act(ctx, a)
@@ -128,12 +160,12 @@ func (t *Turn) Act(ctx context.Context, a policy.Action) policy.ActionResult {
 // turnDoer has the splits of an exchange renew the lease, too.
 type turnDoer struct {
 	*Doer
-	lease *Lease
+	turn *Turn
 }
 
 // Split splits while it is our turn.
 func (t turnDoer) Split(ctx context.Context, s policy.Split) error {
-	if err := t.lease.Renew(ctx); err != nil {
+	if err := t.turn.renew(ctx); err != nil {
 		return err
 	}
 	return t.Doer.Split(ctx, s)

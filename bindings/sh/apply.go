@@ -2,6 +2,7 @@ package sh
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -65,16 +66,19 @@ func shApply(c *call, sh *Helpers) goja.Value {
 	options.DryRun = o.flag("dryRun", false) || c.s.Gateway.Guarded()
 	work := c.work(o, at, options.DryRun)
 	seen := &commands{Asker: c.s.asker(sh), keep: o.flag("dryRun", false)}
-	cluster, err := live.NewSteps(c.JS.Context(), seen)
+	ctx := c.JS.Context()
+	turn, err := applying.TakeTurn(ctx, sh.current().Conn.Client, seen, "sh.apply "+work.Plan.ID, options.DryRun)
 	if err != nil {
+		_ = work.Close() // nothing was written
+		if errors.As(err, new(*live.HeldError)) {
+			c.JS.Throw(script.RuntimeError, "%s", err)
+		}
 		c.s.Gateway.Throw(err)
 	}
-	options.Replan = sh.replan
-	ctx := c.JS.Context()
 	hard, leave := c.grace(ctx)
 	defer leave()
 	options.Hard = hard
-	result, err := work.Run(ctx, cluster, options)
+	result, err := turn.Run(ctx, work, options)
 	if closed := work.Close(); err == nil {
 		err = closed
 	}
@@ -188,15 +192,6 @@ func (c *call) applyOptions(o helperOptions, progress *display.Progress) apply.O
 		Limits: plan.Limits{Bytes: o.size("maxBytes"), Moves: int(o.count("maxMoves")), Time: o.duration("maxTime", 0)},
 		Pause:  o.duration("pauseBetween", 0), Clock: c.JS.Clock, Tell: teller.Tell,
 	}
-}
-
-// replan makes a plan from the cluster as it is.
-func (sh *Helpers) replan(ctx context.Context, g plan.Goal, l plan.Limits, paused []string) (*plan.Plan, error) {
-	s, err := live.NewReader(sh.current().Conn.Client, live.ReaderOptions{}).Read(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return plan.Make(apply.Resumed(s, paused), plan.Options{Goal: g, Limits: l})
 }
 
 // asker sends commands past the guard where there is one; else by the driver's

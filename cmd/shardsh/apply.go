@@ -48,17 +48,18 @@ func (env environment) apply(ctx context.Context) error {
 		return because(ctx, err)
 	}
 	defer conn.close()
-	cluster, err := live.NewSteps(ctx, askerBehind(live.AskerOf(conn.client), env.guard(o.commandLine)))
+	asker := askerBehind(live.AskerOf(conn.client), env.guard(o.commandLine))
+	turn, err := applying.TakeTurn(ctx, conn.client, asker, "apply "+given.ID, o.dryRun)
 	if err != nil {
 		return because(ctx, err)
 	}
 	work, err := o.work(given)
 	if err != nil {
-		return err
+		return errors.Join(err, turn.End(ctx))
 	}
 	js := script.NewEngine(script.Options{Clock: conn.clock, Stdout: env.stderr, Stderr: env.warned()})
 	teller := env.teller(o, js)
-	result, err := work.Run(ctx, cluster, o.options(conn, js.Clock, teller))
+	result, err := turn.Run(ctx, work, o.options(js.Clock, teller))
 	teller.Progress.End()
 	closed := work.Close()
 	journal := ""
@@ -141,18 +142,11 @@ func (env environment) teller(o applyLine, js *script.Engine) applying.Teller {
 	}
 }
 
-func (o applyLine) options(conn *connection, clock script.Clock, teller applying.Teller) apply.Options {
+func (o applyLine) options(clock script.Clock, teller applying.Teller) apply.Options {
 	return apply.Options{
 		DryRun: o.dryRun, OnChange: apply.OnChange(o.onChange), PauseBalancing: o.pauseBalancing,
 		Parallel: o.parallel, Pause: time.Duration(o.pauseBetween), Clock: clock, Tell: teller.Tell,
 		Limits: plan.Limits{Bytes: o.bytes.bytes, Moves: o.moves, Time: time.Duration(o.time)},
-		Replan: func(ctx context.Context, g plan.Goal, l plan.Limits, paused []string) (*plan.Plan, error) {
-			s, err := live.NewReader(conn.client, live.ReaderOptions{}).Read(ctx)
-			if err != nil {
-				return nil, err
-			}
-			return plan.Make(apply.Resumed(s, paused), plan.Options{Goal: g, Limits: l})
-		},
 	}
 }
 

@@ -1,0 +1,63 @@
+package live_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/live"
+)
+
+// The lease of a process of this machine that is gone is taken over at once; that of
+// one which is there, of one on another machine and of one that nobody knows is not.
+func TestLeaseOfADeadProcess(t *testing.T) {
+	c := served(t, catalog.Release80, variety, asItIs)
+	self := live.Self("balance shop.orders")
+	words := strings.Fields(self.Process)
+	if len(words) != 3 {
+		t.Fatalf("this process is %q", self.Process)
+	}
+	for _, tc := range []struct {
+		name, process string
+		gone          bool
+	}{
+		{"this one", self.Process, false},
+		{"one before it with its number", words[0] + " " + words[1] + " 1", true},
+		{"one of another machine", "x" + words[0] + " " + words[1] + " 1", false},
+		{"one that nobody knows", "", false},
+		{"no number", words[0] + " x 1", false},
+		{"none with the number", words[0] + " 99999999 1", true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			h := self
+			h.Process = tc.process
+			dead, err := live.TakeTurn(t.Context(), c.client, live.AskerOf(c.client), h)
+			if err != nil {
+				t.Fatal(err)
+			}
+			next, err := live.TakeTurn(t.Context(), c.client, live.AskerOf(c.client), self)
+			if tc.gone == errors.As(err, new(*live.HeldError)) {
+				t.Errorf("taken: %t, %v", next != nil, err)
+			}
+			if next != nil {
+				err = next.End(t.Context())
+			}
+			if err := errors.Join(ignoreHeld(err), dead.End(t.Context())); err != nil {
+				t.Error(err)
+			}
+			if n, err := live.LeaseCollectionOf(c.client).CountDocuments(t.Context(), bson.D{}); n != 0 || err != nil {
+				t.Errorf("%d leases stay, %v", n, err)
+			}
+		})
+	}
+}
+
+func ignoreHeld(err error) error {
+	if errors.As(err, new(*live.HeldError)) {
+		return nil
+	}
+	return err
+}
