@@ -14,6 +14,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/pace"
 	"shardsh/balancer/plan"
 )
 
@@ -29,8 +30,11 @@ func Run(ctx context.Context, c Cluster, p *plan.Plan, o Options) (Result, error
 	if r.hard = o.Hard; r.hard == nil {
 		r.hard = context.WithoutCancel(ctx)
 	}
+	if o.Pace == nil {
+		r.o.Pace = pace.NewGate(pace.Rules{}, o.Clock)
+	}
 	if o.DryRun {
-		r.cluster, r.o.Log, r.o.Pause = rehearsalOf(c, true), nil, 0
+		r.cluster, r.o.Log, r.o.Pace = rehearsalOf(c, true), nil, r.o.Pace.Rehearsal()
 	}
 	r.o.Parallel = max(1, o.Parallel)
 	if o.Resume != nil {
@@ -64,7 +68,6 @@ type run struct {
 	done       map[int]bool // by number of the step
 	paused     []string     // collections that are to be switched on again
 	here       Progress     // what this run did
-	claimed    Progress     // and has begun
 
 	shared sync.Mutex            // holds the log and
 	cuts   map[int][]catalog.Key // where ranges that are too large are cut, by step

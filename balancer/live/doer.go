@@ -27,6 +27,7 @@ import (
 type Doer struct {
 	asker   Asker
 	release catalog.Release
+	comment string // of moves, where there is one
 }
 
 var (

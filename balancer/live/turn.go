@@ -29,6 +29,9 @@ type Turn struct {
 	leave func() error
 
 	mu sync.Mutex // holds what is noted in the lease
+
+	moving sync.Mutex          // holds
+	moves  []*policy.Migration // those of the engine that are under way
 }
 
 var (
@@ -63,6 +66,7 @@ func TakeTurn(ctx context.Context, client *mongo.Client, a Asker, h Holder) (*Tu
 	if err != nil {
 		return nil, err
 	}
+	steps.doer.comment = "shardsh " + lease.token.Hex()
 	t := &Turn{Steps: steps, lease: lease}
 	t.held, t.leave = lease.Keep(context.WithoutCancel(ctx))
 	t.held, t.lose = context.WithCancelCause(t.held)
@@ -146,6 +150,7 @@ func (t *Turn) Move(ctx context.Context, m policy.Migration) error {
 	if err := t.renew(ctx); err != nil {
 		return err
 	}
+	defer t.begun(m)()
 	return t.doer.Move(ctx, m)
 }
 
