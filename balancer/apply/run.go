@@ -248,8 +248,10 @@ func (r *run) identify(look *catalog.Snapshot) error {
 		was = r.o.Resume.Cluster
 	}
 	if was != is && !was.IsZero() {
-		return &BlockedError{fmt.Sprintf("the plan is for the cluster with the id %s, and this one is %s", was.Hex(), is.Hex()),
-			"give the address of that cluster, or make a plan for this one"}
+		return &BlockedError{
+			fmt.Sprintf("the plan is for the cluster with the id %s, and this one is %s", was.Hex(), is.Hex()),
+			"give the address of that cluster, or make a plan for this one",
+		}
 	}
 	return nil
 }
@@ -316,8 +318,8 @@ func (r *run) replan(ctx context.Context, because *ChangedError) (more bool, err
 		return false, nil
 	}
 	if r.result.Replans++; r.result.Replans > mostReplans {
-		return false, fmt.Errorf("after %d new plans the goal is not reached: the cluster changes faster than plans can be made",
-			mostReplans)
+		return false, fmt.Errorf(
+			"after %d new plans the goal is not reached: the cluster changes faster than plans can be made", mostReplans)
 	}
 	r.plan, r.done, r.cuts = p, map[int]bool{}, map[int][]catalog.Key{}
 	if err := r.writePlan(p.Basis.ClusterID); err != nil {

@@ -25,8 +25,8 @@ const applyOptions = "journal,resume,onChange,pauseBalancing,parallel,maxTime,dr
 func shardApplyMethods() []helper {
 	return []helper{
 		{"apply", "plan?:string|object options?:object{" + applyOptions + "}", checked(shApply),
-			"Carries out a plan of sh.plan(), or of a file, and writes down in a journal what it does; {resume: journal} goes on " +
-				"after a stop or a kill; {journal, onChange: \"replan\", pauseBalancing, parallel, maxBytes, maxMoves, for, " +
+			"Carries out a plan of sh.plan(), or of a file, and writes down in a journal what it does; {resume: journal} goes " +
+				"on after a stop or a kill; {journal, onChange: \"replan\", pauseBalancing, parallel, maxBytes, maxMoves, for, " +
 				"pauseBetween, window: \"22:00-06:00 UTC\", dryRun, progress}, times in ms."},
 		{"undo", "journal:string", checked(shUndo),
 			"Returns the plan that takes back what a journal of sh.apply() tells of: sh.apply(sh.undo(journal))."},
