@@ -93,7 +93,7 @@ func (t *Turn) End(ctx context.Context) error {
 func (t *Turn) replan(ctx context.Context, g plan.Goal, l plan.Limits, paused []string) (*plan.Plan, error) {
 	s, err := live.NewReader(t.client, live.ReaderOptions{}).Read(ctx)
 	if err != nil {
-		return nil, err
+		return nil, live.ServerError(err)
 	}
 	if t.turn != nil {
 		paused = slices.Concat(paused, t.turn.Leftover())
