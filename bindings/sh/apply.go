@@ -25,8 +25,8 @@ const applyOptions = "journal,resume,onChange,pauseBalancing,parallel,maxTime,dr
 func shardApplyMethods() []helper {
 	return []helper{
 		{"apply", "plan?:string|object options?:object{" + applyOptions + "}", checked(shApply),
-			"Carries out a plan of sh.plan(), or of a file, and writes down in a journal what it does; {resume: journal} goes on " +
-				"after a stop or a kill; {journal, onChange: \"replan\", pauseBalancing, parallel, maxBytes, maxMoves, for, " +
+			"Carries out a plan of sh.plan(), or of a file, and writes down in a journal what it does; {resume: journal} goes " +
+				"on after a stop or a kill; {journal, onChange: \"replan\", pauseBalancing, parallel, maxBytes, maxMoves, for, " +
 				"pauseBetween, window: \"22:00-06:00 UTC\", dryRun, progress}, times in ms."},
 		{"undo", "journal:string", checked(shUndo),
 			"Returns the plan that takes back what a journal of sh.apply() tells of: sh.apply(sh.undo(journal))."},
@@ -200,11 +200,10 @@ func (c *call) applyOptions(o helperOptions, client *mongo.Client, progress *dis
 // asker sends commands past the guard where there is one; else by the driver's
 // client, which several steps may use at once.
 func (s *Host) asker(sh *Helpers) live.Asker {
-	d := sh.current()
 	if s.Gateway.Guarded() {
-		return asker{s.Gateway, d.Sibling("admin"), d.Sibling("config")}
+		return sh.asker()
 	}
-	return live.AskerOf(d.Conn.Client)
+	return live.AskerOf(sh.current().Conn.Client)
 }
 
 // commands keeps what would be sent in place of sending it, in a dry run that
