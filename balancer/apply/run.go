@@ -14,6 +14,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/pace"
 	"shardsh/balancer/plan"
 )
 
@@ -29,8 +30,11 @@ func Run(ctx context.Context, c Cluster, p *plan.Plan, o Options) (Result, error
 	if r.hard = o.Hard; r.hard == nil {
 		r.hard = context.WithoutCancel(ctx)
 	}
+	if o.Pace == nil {
+		r.o.Pace = pace.NewGate(pace.Rules{}, o.Clock)
+	}
 	if o.DryRun {
-		r.cluster, r.o.Log, r.o.Pause = rehearsalOf(c, true), nil, 0
+		r.cluster, r.o.Log, r.o.Pace = rehearsalOf(c, true), nil, r.o.Pace.Rehearsal()
 	}
 	r.o.Parallel = max(1, o.Parallel)
 	if o.Resume != nil {
@@ -64,7 +68,6 @@ type run struct {
 	done       map[int]bool // by number of the step
 	paused     []string     // collections that are to be switched on again
 	here       Progress     // what this run did
-	claimed    Progress     // and has begun
 
 	shared sync.Mutex            // holds the log and
 	cuts   map[int][]catalog.Key // where ranges that are too large are cut, by step
@@ -229,8 +232,10 @@ func (r *run) identify(look *catalog.Snapshot) error {
 		was = r.o.Resume.Cluster
 	}
 	if was != is && !was.IsZero() {
-		return &BlockedError{fmt.Sprintf("the plan is for the cluster with the id %s, and this one is %s", was.Hex(), is.Hex()),
-			"give the address of that cluster, or make a plan for this one"}
+		return &BlockedError{
+			fmt.Sprintf("the plan is for the cluster with the id %s, and this one is %s", was.Hex(), is.Hex()),
+			"give the address of that cluster, or make a plan for this one",
+		}
 	}
 	return nil
 }
@@ -293,8 +298,8 @@ func (r *run) replan(ctx context.Context, because *ChangedError) (more bool, err
 		return false, nil
 	}
 	if r.result.Replans++; r.result.Replans > mostReplans {
-		return false, fmt.Errorf("after %d new plans the goal is not reached: the cluster changes faster than plans can be made",
-			mostReplans)
+		return false, fmt.Errorf(
+			"after %d new plans the goal is not reached: the cluster changes faster than plans can be made", mostReplans)
 	}
 	r.plan, r.done, r.cuts = p, map[int]bool{}, map[int][]catalog.Key{}
 	if err := r.writePlan(p.Basis.ClusterID); err != nil {

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"strings"
-	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -59,7 +58,9 @@ func (env environment) apply(ctx context.Context) error {
 	}
 	js := script.NewEngine(script.Options{Clock: conn.clock, Stdout: env.stderr, Stderr: env.warned()})
 	teller := env.teller(o, js)
-	result, err := turn.Run(ctx, work, o.options(js.Clock, teller))
+	options := o.options(js.Clock, teller)
+	options.Pace = applying.Pace(conn.client, o.pace.rules(), js.Clock, teller.Waits)
+	result, err := turn.Run(ctx, work, options)
 	teller.Progress.End()
 	closed := work.Close()
 	journal := ""
@@ -150,8 +151,7 @@ func (env environment) teller(o applyLine, js *script.Engine) applying.Teller {
 func (o applyLine) options(clock script.Clock, teller applying.Teller) apply.Options {
 	return apply.Options{
 		DryRun: o.dryRun, OnChange: apply.OnChange(o.onChange), PauseBalancing: o.pauseBalancing,
-		Parallel: o.parallel, Pause: time.Duration(o.pauseBetween), Clock: clock, Tell: teller.Tell,
-		Limits: plan.Limits{Bytes: o.bytes.bytes, Moves: o.moves, Time: time.Duration(o.time)},
+		Parallel: o.pace.parallel, Clock: clock, Tell: teller.Tell,
 	}
 }
 
