@@ -38,8 +38,8 @@ func (r *run) look(ctx context.Context) (s *catalog.Snapshot, err error) {
 // rest sent again when the pace lets it, and what is too large is cut. The error is
 // a *pace.OverError when that is never.
 func (r *run) carry(ctx context.Context, s plan.Step, t todo, outcomes chan<- outcome) error {
-	var waited time.Duration
-	for tries := 0; ; tries++ {
+	var waited, gone time.Duration
+	for broken := 0; ; {
 		err := r.try(s, t)
 		var again *againError
 		if !errors.As(err, &again) {
@@ -48,20 +48,25 @@ func (r *run) carry(ctx context.Context, s plan.Step, t todo, outcomes chan<- ou
 		}
 		t, err = again.todo, again.err
 		left, pause := errors.Unwrap(err), time.Duration(0) // without the step's name
-		if waitsForDeletion(err) && waited < deletionWait {
+		switch {
+		case waitsForDeletion(err) && waited < deletionWait:
 			left, pause = pace.ErrNotBegun, deletionPause
+			waited += pause
+		case unanswered(err) && gone < patience: // the command may go on, and take longer than a connection lives
+			left, pause = pace.ErrNotBegun, pauses()[min(broken, len(pauses())-1)]
+			broken, gone = broken+1, gone+pause
 		}
 		r.o.Pace.Leave(paceOf(s), left)
 		if ctx.Err() != nil {
 			return err
 		}
 		switch {
-		case pause > 0 && waited == 0:
+		case unanswered(err): // of which it was told
+		case pause > 0 && waited == pause: // the first time
 			outcomes <- outcome{step: s, err: err, again: Deleting}
 		case pause == 0:
 			outcomes <- outcome{step: s, err: err, again: Again}
 		}
-		waited += pause
 		if r.o.Clock.Sleep(ctx, pause) != nil {
 			return err
 		}
@@ -109,6 +114,8 @@ func (r *run) try(s plan.Step, t todo) error {
 			return nil
 		case errors.As(checkErr, new(*ChangedError)):
 			return checkErr
+		case unanswered(checkErr):
+			return errors.Join(err, checkErr)
 		case checkErr == nil && err == nil:
 			t = now
 			continue

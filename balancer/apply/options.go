@@ -82,6 +82,7 @@ const (
 	Paused    Kind = "paused"
 	Restored  Kind = "restored"
 	Waiting   Kind = "waiting" // for the end of steps under way, to stop
+	Away      Kind = "away"    // the router does not answer, and is waited for
 )
 
 // Event is something that has happened. Fields that do not belong to its kind are

@@ -37,6 +37,8 @@ func Run(ctx context.Context, c Cluster, p *plan.Plan, o Options) (Result, error
 		r.cluster, r.o.Log, r.o.Pace = rehearsalOf(c, true), nil, r.o.Pace.Rehearsal()
 	}
 	r.o.Parallel = max(1, o.Parallel)
+	r.waits = &patient{Cluster: r.cluster, clock: o.Clock, until: r.o.Pace.Ends(), tell: r.tellAway}
+	r.cluster = r.waits
 	if o.Resume != nil {
 		r.paused = o.Resume.Paused()
 		if !o.Undo {
@@ -58,7 +60,8 @@ func Run(ctx context.Context, c Cluster, p *plan.Plan, o Options) (Result, error
 
 // run is a plan under way.
 type run struct {
-	cluster Cluster
+	cluster Cluster // which is
+	waits   *patient
 	hard    context.Context
 	o       Options
 
@@ -72,6 +75,8 @@ type run struct {
 	shared sync.Mutex            // holds the log and
 	cuts   map[int][]catalog.Key // where ranges that are too large are cut, by step
 	result Result
+
+	telling sync.Mutex
 }
 
 // logError says that something could not be written down, after which nothing
@@ -122,7 +127,18 @@ func (r *run) write(rec Record) error {
 func (r *run) tell(e Event) {
 	if r.o.Tell != nil {
 		e.Progress = r.progress()
+		r.telling.Lock()
+		defer r.telling.Unlock()
 		r.o.Tell(e)
+	}
+}
+
+// tellAway is for steps under way, which don't know how far the others are.
+func (r *run) tellAway(err error) {
+	if r.o.Tell != nil {
+		r.telling.Lock()
+		defer r.telling.Unlock()
+		r.o.Tell(Event{Kind: Away, Err: err})
 	}
 }
 
@@ -290,7 +306,11 @@ func (r *run) replan(ctx context.Context, because *ChangedError) (more bool, err
 	if because == nil && !r.plan.Reached {
 		return false, nil
 	}
-	p, err := r.o.Replan(ctx, r.plan.Goal, r.plan.Limits, slices.Clone(r.paused))
+	var p *plan.Plan
+	err = r.waits.ask(ctx, func() (err error) {
+		p, err = r.o.Replan(ctx, r.plan.Goal, r.plan.Limits, slices.Clone(r.paused))
+		return err
+	})
 	if err != nil {
 		return false, fmt.Errorf("making another plan: %w", err)
 	}

@@ -38,7 +38,7 @@ func (s *Steps) Look(ctx context.Context, namespaces []string) (*catalog.Snapsho
 	}
 	seen, err := Look{
 		Parts: Settings | Balancer | Shards | Collections | Zones, Namespaces: namespaces,
-		Now: now.UTC(), Release: s.doer.release,
+		Now: now, Release: s.doer.release,
 	}.Read(ctx, s.doer.asker)
 	if err != nil {
 		return nil, ServerError(err)

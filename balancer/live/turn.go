@@ -26,7 +26,7 @@ type Turn struct {
 	lease *Lease
 	held  context.Context
 	lose  context.CancelCauseFunc
-	leave func() error
+	leave func(context.Context) error
 
 	mu sync.Mutex // holds what is noted in the lease
 
@@ -112,7 +112,7 @@ func (t *Turn) End(ctx context.Context) error {
 			errs = append(errs, fmt.Errorf("switching the balancing of %s on again: %w; sh.enableBalancing(%q)", ns, err, ns))
 		}
 	}
-	return errors.Join(append(errs, t.leave())...)
+	return errors.Join(append(errs, t.leave(ctx))...)
 }
 
 // Do sends one command while it is our turn.

@@ -62,6 +62,14 @@ func NewGate(r Rules, c Clock, options ...Option) *Gate {
 	return g
 }
 
+// Ends returns when nothing begins any more; zero is never.
+func (g *Gate) Ends() time.Time {
+	if g.rules.For == 0 {
+		return time.Time{}
+	}
+	return g.began.Add(g.rules.For)
+}
+
 // Rehearsal returns a Gate that has the limits of moves and bytes and lets them in at
 // once, for a run that moves nothing.
 func (g *Gate) Rehearsal() *Gate {

@@ -200,11 +200,10 @@ func (c *call) applyOptions(o helperOptions, client *mongo.Client, progress *dis
 // asker sends commands past the guard where there is one; else by the driver's
 // client, which several steps may use at once.
 func (s *Host) asker(sh *Helpers) live.Asker {
-	d := sh.current()
 	if s.Gateway.Guarded() {
-		return asker{s.Gateway, d.Sibling("admin"), d.Sibling("config")}
+		return sh.asker()
 	}
-	return live.AskerOf(d.Conn.Client)
+	return live.AskerOf(sh.current().Conn.Client)
 }
 
 // commands keeps what would be sent in place of sending it, in a dry run that

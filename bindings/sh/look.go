@@ -38,6 +38,11 @@ func (a asker) List(_ context.Context, database string, command bson.D) ([]bson.
 	return a.gateway.TryAll(a.request(database, command))
 }
 
+// asker sends on the connection of the current db.
+func (sh *Helpers) asker() asker {
+	return asker{sh.s.Gateway, sh.current().Sibling("admin"), sh.config()}
+}
+
 // look reads parts of the cluster that a database belongs to; another config
 // database may stand in for its own. What fails is thrown.
 func (s *Host) look(d, config *server.Database, l live.Look) *live.Overview {

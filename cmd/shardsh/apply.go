@@ -59,6 +59,9 @@ func (env environment) apply(ctx context.Context) error {
 	js := script.NewEngine(script.Options{Clock: conn.clock, Stdout: env.stderr, Stderr: env.warned()})
 	teller := env.teller(o, js)
 	options := o.options(js.Clock, teller)
+	hard, leave := impatient(ctx)
+	defer leave()
+	options.Hard = hard
 	options.Pace = applying.Pace(conn.client, o.pace.rules(), js.Clock, teller.Waits)
 	result, err := turn.Run(ctx, work, options)
 	teller.Progress.End()
