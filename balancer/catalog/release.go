@@ -88,6 +88,9 @@ func (r Release) AtLeast(other Release) bool {
 // BalancesBySize reports whether sizes in bytes count; before that numbers of chunks.
 func (r Release) BalancesBySize() bool { return r.AtLeast(Release60) }
 
+// JudgesCollections reports whether servers say of a collection whether it is balanced.
+func (r Release) JudgesCollections() bool { return r.AtLeast(Release44) }
+
 // Defragments reports whether collections can be defragmented.
 func (r Release) Defragments() bool { return r.AtLeast(Release60) }
 

@@ -213,11 +213,27 @@ func (o *overview) settings() error {
 }
 
 func (o *overview) balancer() error {
+	if !o.Release.HasModes() {
+		return o.balancerBefore34()
+	}
 	reply, err := o.asker.Ask(o.ctx, "admin", bson.D{{Key: "balancerStatus", Value: int32(1)}})
 	if err != nil {
 		return o.lenient(catalog.Gap{What: "balancer"}, err)
 	}
 	o.parts.Balancer = balancerState(reply)
+	return nil
+}
+
+func (o *overview) balancerBefore34() error {
+	settings, err := o.find("settings", aboutBalancer)
+	if err != nil {
+		return o.lenient(catalog.Gap{What: "balancer"}, err)
+	}
+	locks, err := o.find("locks", aboutBalancer)
+	if err != nil {
+		return o.lenient(catalog.Gap{What: "balancer"}, err)
+	}
+	o.parts.Balancer = stateBefore34(settings, locks)
 	return nil
 }
 
@@ -246,6 +262,10 @@ func (o *overview) zones() error {
 func (o *overview) statuses() error {
 	for _, c := range o.parts.Collections {
 		if c.Unsplittable || o.Judge != nil && !o.Judge(c.Namespace) {
+			continue
+		}
+		if !o.Release.JudgesCollections() && (o.Lenient || o.Tolerant) {
+			o.parts.Source.Gaps = append(o.parts.Source.Gaps, noJudgement(c.Namespace))
 			continue
 		}
 		reply, err := o.asker.Ask(o.ctx, "admin", bson.D{{Key: "balancerCollectionStatus", Value: c.Namespace}})

@@ -10,10 +10,23 @@ import (
 
 // balancer asks what the balancer says of itself (spec 03 §1.2).
 func (r *reading) balancer(ctx context.Context) error {
+	if !r.parts.Release.HasModes() {
+		return r.balancerBefore34(ctx)
+	}
 	reply, err := r.run(ctx, bson.D{{Key: "balancerStatus", Value: 1}})
 	if err == nil {
 		r.parts.Balancer = balancerState(reply)
 	}
+	return r.part(ctx, catalog.Gap{What: "balancer"}, err)
+}
+
+func (r *reading) balancerBefore34(ctx context.Context) error {
+	settings, err := r.documents(ctx, "settings", aboutBalancer)
+	if err != nil {
+		return r.part(ctx, catalog.Gap{What: "balancer"}, err)
+	}
+	locks, err := r.documents(ctx, "locks", aboutBalancer)
+	r.parts.Balancer = stateBefore34(settings, locks)
 	return r.part(ctx, catalog.Gap{What: "balancer"}, err)
 }
 
@@ -38,7 +51,7 @@ func (r *reading) reach(ctx context.Context) error {
 // compliance asks for the server's verdict on each sharded collection, and on
 // the shards that drain.
 func (r *reading) compliance(ctx context.Context) error {
-	if !r.options.Compliance {
+	if !r.options.Compliance || !r.parts.Release.JudgesCollections() { // the chunks tell as much
 		return nil
 	}
 	err := inParallel(ctx, r.options.Parallel, r.parts.Collections,

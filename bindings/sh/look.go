@@ -60,6 +60,9 @@ func (s *Host) look(d, config *server.Database, l live.Look) *live.Overview {
 // tryLook is look for those who can do without.
 func (s *Host) tryLook(d, config *server.Database, l live.Look) (*live.Overview, error) {
 	l.Now = s.JS.Clock.Now()
+	if l.Parts&live.Balancer != 0 && l.Release == (catalog.Release{}) {
+		l.Release, _ = catalog.ReleaseOf(d.Conn.Version().String()) // unknown ones are new
+	}
 	return l.Read(s.JS.Context(), asker{s.Gateway, d.Sibling("admin"), config})
 }
 

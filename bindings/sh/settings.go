@@ -25,16 +25,16 @@ func shardSettingMethods() []helper {
 		}), "Tells whether the balancer is switched on."},
 		{"isBalancerRunning", "configDB?:object", checked(shIsBalancerRunning),
 			"Returns the reply of balancerStatus: a document, which is never false."},
-		{"startBalancer", "timeout?:number interval?:number", checked(shBalancer("balancerStart")),
+		{"startBalancer", "timeout?:number interval?:number", checked(shBalancer(true)),
 			"Switches the balancer on."},
-		{"stopBalancer", "timeout?:number interval?:number", checked(shBalancer("balancerStop")),
+		{"stopBalancer", "timeout?:number interval?:number", checked(shBalancer(false)),
 			"Switches the balancer off and waits for its round to end."},
 		{"setBalancerState", "on:boolean", checked(func(c *call, sh *Helpers) goja.Value {
-			name := "balancerStop"
-			if c.Arg(0).ToBoolean() {
-				name = "balancerStart"
+			on := c.Arg(0).ToBoolean()
+			if !sh.hasBalancerCommands() {
+				return sh.switchBefore34(c, on, waitTimeout, waitInterval)
 			}
-			return c.s.Display.Reply(sh.switchBalancer(name, balancerTimeout))
+			return sh.switchBalancer(c, on, balancerTimeout)
 		}), "Switches the balancer on or off."},
 		{"getShardedDataDistribution", "options?:object", shDataDistribution,
 			"Returns data and orphans of each collection on each shard."},
@@ -60,24 +60,35 @@ func shardSettingMethods() []helper {
 
 const balancerTimeout = 60_000 // milliseconds
 
-func shBalancer(name string) func(*call, *Helpers) goja.Value {
+func shBalancer(on bool) func(*call, *Helpers) goja.Value {
 	return func(c *call, sh *Helpers) goja.Value {
+		if !sh.hasBalancerCommands() {
+			return sh.switchBefore34(c, on, c.Milliseconds(0, waitTimeout), c.Milliseconds(1, waitInterval))
+		}
 		timeout := any(int32(balancerTimeout))
 		if c.Has(0) {
 			timeout = c.JS.Value(c.Arg(0))
 		}
-		return c.s.Display.Reply(sh.switchBalancer(name, timeout))
+		return sh.switchBalancer(c, on, timeout)
 	}
 }
 
-func (sh *Helpers) switchBalancer(name string, timeout any) bson.Raw {
+func (sh *Helpers) switchBalancer(c *call, on bool, timeout any) goja.Value {
 	if ms, ok := timeout.(int); ok {
 		timeout = int32(ms)
 	}
-	return sh.current().Admin(server.Command(name, bson.E{Key: "maxTimeMS", Value: timeout}))
+	name := "balancerStop"
+	if on {
+		name = "balancerStart"
+	}
+	reply := sh.current().Admin(server.Command(name, bson.E{Key: "maxTimeMS", Value: timeout}))
+	return c.s.Display.Reply(reply)
 }
 
 func (sh *Helpers) balancerStatus() bson.Raw {
+	if !sh.hasBalancerCommands() {
+		return sh.statusBefore34()
+	}
 	return sh.current().Admin(server.Command("balancerStatus"), server.Reads)
 }
 

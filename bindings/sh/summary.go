@@ -28,11 +28,11 @@ type balancerSummary struct {
 }
 
 func (sh *Helpers) summary() *balancerSummary {
-	release, _ := sh.release()
+	release, known := sh.release()
 	seen := sh.look(live.Look{
 		Parts: live.Settings | live.Balancer | live.Shards | live.Collections | live.Statuses | live.Counts |
 			live.Zones | live.Outcomes | live.Migrations | live.Reshardings | live.Unsharded | live.Sizes,
-		Span: diagnosis.FailureSpan, Release: release,
+		Span: diagnosis.FailureSpan, Release: release, Lenient: known && !release.JudgesCollections(),
 	})
 	return &balancerSummary{
 		Diagnosis: diagnosis.Of(seen.Snapshot), settings: document(seen, "settings", "balancer"), policy: sh.policyText(),

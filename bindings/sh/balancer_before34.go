@@ -1,0 +1,55 @@
+package sh
+
+import (
+	"time"
+
+	"shardsh/bindings/rawdoc"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// Servers before 3.4 have no command for the balancer. Their shell wrote
+// config.settings, which each mongos obeys, and looked at the lock that a balancer
+// holds in config.locks during a round (spec 01 §9.5).
+
+// hasBalancerCommands reports whether the server has commands for the balancer.
+// One whose version nobody knows is taken to be new.
+func (sh *Helpers) hasBalancerCommands() bool {
+	release, known := sh.release()
+	return !known || release.HasModes()
+}
+
+// switchBefore34 switches the balancer, and when that is off waits for the end of
+// its round, as balancerStop does.
+func (sh *Helpers) switchBefore34(c *call, on bool, timeout, interval time.Duration) goja.Value {
+	update := bson.D{{Key: "$set", Value: bson.D{{Key: "stopped", Value: !on}}}}
+	result := c.updateSetting(sh.config(), "balancer", update)
+	if c.s.Gateway.Guarded() {
+		return result // nothing was written
+	}
+	if !on {
+		sh.waitForLock(timeout, interval)
+	}
+	return c.s.Display.Reply(rawdoc.Of(bson.D{{Key: "ok", Value: 1.0}}))
+}
+
+// waitForLock waits until no balancer holds the lock.
+func (sh *Helpers) waitForLock(timeout, interval time.Duration) {
+	free := sh.s.JS.Poll(timeout, interval, func() bool { return !sh.balancer().InRound })
+	if free {
+		return
+	}
+	lock := sh.config().FindOne("locks", bson.D{{Key: "_id", Value: "balancer"}})
+	sh.s.JS.Throw("Error", "the balancer is switched off, but its round has not ended within %v: %s holds the lock "+
+		"\"balancer\" in config.locks (sh.isBalancerRunning() tells when it is free)", timeout, rawdoc.Text(lock, "who"))
+}
+
+// statusBefore34 is what the catalog says, with the fields that balancerStatus has
+// for it.
+func (sh *Helpers) statusBefore34() bson.Raw {
+	state := sh.balancer()
+	return rawdoc.Of(bson.D{
+		{Key: "mode", Value: string(state.Mode)}, {Key: "inBalancerRound", Value: state.InRound}, {Key: "ok", Value: 1.0},
+	})
+}
