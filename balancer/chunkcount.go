@@ -27,7 +27,7 @@ func (l *Loop) selectByCount(shards []catalog.Shard) ([]policy.Migration, error)
 		return nil, err
 	}
 	rules := policy.RulesOf(l.cfg.Version)
-	if rules == policy.RulesNearest {
+	if rules.SharesShards() {
 		l.shuffle(len(colls), func(i, j int) { colls[i], colls[j] = colls[j], colls[i] })
 	}
 	var candidates []policy.Migration
@@ -36,8 +36,7 @@ func (l *Loop) selectByCount(shards []catalog.Shard) ([]policy.Migration, error)
 		if policy.Blocked(coll, l.cfg.Version, l.why) {
 			continue
 		}
-		if rules != policy.RulesNearest {
-			// Each collection has all shards: two may choose the same one.
+		if !rules.SharesShards() {
 			available = policy.NewAvailable(shards)
 		}
 		chosen, err := l.countCandidates(coll, rules, shards, available)

@@ -10,6 +10,7 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/plan"
+	"shardsh/balancer/policy"
 )
 
 // pauses are how long to wait before what failed in passing is tried again.
@@ -17,36 +18,11 @@ func pauses() []time.Duration {
 	return []time.Duration{time.Second, 2 * time.Second, 5 * time.Second, 15 * time.Second, 30 * time.Second}
 }
 
-// passing are the codes of errors that may be gone a moment later.
-func passing() []mongoerr.Code {
-	return []mongoerr.Code{
-		mongoerr.HostUnreachable, mongoerr.HostNotFound, mongoerr.LockTimeout, mongoerr.LockBusy,
-		mongoerr.NetworkTimeout, mongoerr.ShutdownInProgress, mongoerr.OperationFailed, mongoerr.WriteConflict,
-		mongoerr.ConflictingOperationInProgress, mongoerr.FailedToSatisfyReadPreference, mongoerr.PrimarySteppedDown,
-		mongoerr.BalancerInterrupted, mongoerr.NetworkInterfaceExceededTimeLimit, mongoerr.ExceededTimeLimit,
-		mongoerr.ChunkRangeCleanupPending, mongoerr.StaleConfig, mongoerr.StaleEpoch, mongoerr.StaleDbVersion,
-		mongoerr.MaxTimeMSExpired, mongoerr.NotWritablePrimary, mongoerr.LegacyNotPrimary,
-		mongoerr.NotPrimaryOrSecondary, mongoerr.InterruptedAtShutdown, mongoerr.InterruptedDueToReplStateChange,
-		mongoerr.MigrationConflict, mongoerr.TemporarilyUnavailable, mongoerr.SocketException,
-		mongoerr.AddOrRemoveShardInProgress,
-	}
-}
-
-// isPassing reports whether an error may be gone a moment later. Those that no
-// server sent are of the way there.
-func isPassing(err error) bool {
-	var refused *mongoerr.ServerError
-	if !errors.As(err, &refused) {
-		return true
-	}
-	return !refused.NoCode && slices.Contains(passing(), refused.Code)
-}
-
 // look reads the cluster, more than once where the way there fails.
 func (r *run) look(ctx context.Context) (s *catalog.Snapshot, err error) {
 	for _, pause := range append(pauses(), 0) {
 		s, err = r.cluster.Look(ctx, r.namespaces)
-		if err == nil || !isPassing(err) || ctx.Err() != nil || r.hard.Err() != nil {
+		if err == nil || !policy.FailureOf(err).Passes() || ctx.Err() != nil || r.hard.Err() != nil {
 			return s, err
 		}
 		if r.o.Clock.Sleep(ctx, pause) != nil {
@@ -124,7 +100,7 @@ const (
 // next returns how long to wait before the next try; false for never.
 func (t *retries) next(err error) (time.Duration, bool) {
 	switch {
-	case !isPassing(err):
+	case !policy.FailureOf(err).Passes():
 		return 0, false
 	case waitsForDeletion(err):
 		t.waited += deletionPause

@@ -3,6 +3,7 @@ package catalog
 import (
 	"fmt"
 	"strings"
+	"time"
 )
 
 // Release is a line of server releases, such as 5.0, in whose way a balancer
@@ -13,17 +14,25 @@ type Release struct{ major, minor uint8 }
 var (
 	Release24 = Release{2, 4}
 	Release34 = Release{3, 4}
+	Release36 = Release{3, 6}
+	Release40 = Release{4, 0}
+	Release42 = Release{4, 2}
 	Release44 = Release{4, 4}
 	Release50 = Release{5, 0}
 	Release60 = Release{6, 0}
 	Release70 = Release{7, 0}
 	Release80 = Release{8, 0}
+	Release81 = Release{8, 1}
+	Release82 = Release{8, 2}
 	Release83 = Release{8, 3}
 )
 
 // Releases lists them in order.
 func Releases() []Release {
-	return []Release{Release24, Release34, Release44, Release50, Release60, Release70, Release80, Release83}
+	return []Release{
+		Release24, Release34, Release36, Release40, Release42, Release44, Release50, Release60, Release70, Release80,
+		Release81, Release82, Release83,
+	}
 }
 
 // ParseRelease reads one of Releases, as "5.0".
@@ -92,8 +101,25 @@ func (r Release) AutoSplits() bool { return !r.AtLeast(Release60) }
 // be dropped or hidden.
 func (r Release) LetsHashedIndexesGo() bool { return r.AtLeast(Release60) }
 
-// SplitsSessions reports whether the balancer cuts the sessions collection into many chunks.
-func (r Release) SplitsSessions() bool { return r.AtLeast(Release44) && !r.AtLeast(Release80) }
+// KeepsSessions reports whether there is a collection of the sessions.
+func (r Release) KeepsSessions() bool { return r.AtLeast(Release36) }
+
+// SplitsSessions reports whether the balancer cuts the sessions collection into
+// many chunks. With the auto-merger, which would put them together again for
+// ever, it stopped (SERVER-78657; only the first patches of 7.0 have both).
+func (r Release) SplitsSessions() bool { return r.AtLeast(Release42) && !r.AutoMerges() }
+
+// ForcesJumbo reports whether the balancer may ask donors to move chunks that are
+// too large.
+func (r Release) ForcesJumbo() bool { return r.AtLeast(Release44) }
+
+// CleanupDelay is how long shards wait by default until they delete what they gave away.
+func (r Release) CleanupDelay() time.Duration {
+	if r.AtLeast(Release82) {
+		return time.Hour
+	}
+	return 15 * time.Minute
+}
 
 // HasModes reports whether the setting mode exists beside stopped, and the balancer runs on
 // the config servers, which has it hold its lock for good. Before that each

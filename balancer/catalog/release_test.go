@@ -17,13 +17,13 @@ func TestParseRelease(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"", "8", "8.0.10", "9.0", "x"} {
-		if _, err := ParseRelease(text); err == nil || !strings.Contains(err.Error(), "2.4, 3.4, 4.4") {
+		if _, err := ParseRelease(text); err == nil || !strings.Contains(err.Error(), "2.4, 3.4, 3.6, 4.0") {
 			t.Errorf("%q: %v, want the list of releases", text, err)
 		}
 	}
 	for version, want := range map[string]string{
-		"8.0.10": "8.0", "8.2.1": "8.0", "8.3.0-rc1": "8.3", "9.1.0": "8.3", "5.0.7": "5.0", "5.3.0": "5.0",
-		"4.2.0": "3.4", "3.6.1": "3.4", "3.2.0": "2.4", "2.4.9": "2.4", "2.2.0": "", "rubbish": "",
+		"8.0.10": "8.0", "8.2.1": "8.2", "8.1.0": "8.1", "8.3.0-rc1": "8.3", "9.1.0": "8.3", "5.0.7": "5.0", "5.3.0": "5.0",
+		"4.2.0": "4.2", "4.0.28": "4.0", "3.6.1": "3.6", "3.5.3": "3.4", "3.2.0": "2.4", "2.4.9": "2.4", "2.2.0": "", "rubbish": "",
 	} {
 		got, ok := ReleaseOf(version)
 		if ok != (want != "") || ok && got.String() != want {

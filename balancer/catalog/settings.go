@@ -123,7 +123,7 @@ func (s *Settings) LoadBalancer(raw bson.Raw) error {
 		case "_waitForDelete":
 			return f.lenientBool(&next.WaitForDelete)
 		case "attemptToBalanceJumboChunks":
-			if next.Release.AtLeast(Release44) {
+			if next.Release.ForcesJumbo() {
 				return f.lenientBool(&next.AttemptJumbo)
 			}
 		}

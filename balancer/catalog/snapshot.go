@@ -99,15 +99,6 @@ type Origin struct {
 	Name string
 }
 
-// Gap is something that a reader could not get.
-type Gap struct {
-	What      string  // such as "sizes" or "changelog"
-	Shard     ShardID // empty when it is not about one shard
-	Namespace string  // empty when it is not about one collection
-	Reason    string
-	Down      bool // a server said that another one did not answer
-}
-
 // ShardState is a shard with what the reader learned about it beyond its entry.
 type ShardState struct {
 	Shard

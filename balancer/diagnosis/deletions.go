@@ -11,10 +11,6 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// cleanupDelay is how long shards keep what they gave away unless their parameter
-// orphanCleanupDelaySecs says otherwise.
-const cleanupDelay = 15 * time.Minute
-
 // leftover is a range that a shard has given away and has still documents of.
 type leftover struct {
 	catalog.RangeDeletion
@@ -75,11 +71,13 @@ func PendingDeletions(s *catalog.Snapshot) (list []catalog.RangeDeletion) {
 	return list
 }
 
+// cleanupDelayOf returns how long a shard keeps what it gave away: by default,
+// unless it says that its parameter orphanCleanupDelaySecs is another one.
 func (d *Diagnosis) cleanupDelayOf(id catalog.ShardID) time.Duration {
 	if shard, there := d.Shard(id); there && shard.CleanupDelay > 0 {
 		return shard.CleanupDelay
 	}
-	return cleanupDelay
+	return d.Release().CleanupDelay()
 }
 
 // ofDeletions finds range deletions that the moves which would be chosen have to

@@ -28,7 +28,7 @@ func Of(s *catalog.Snapshot, o Options) (Forecast, error) {
 		k.in = cmp.Or(e.offset, time.UTC)
 	}
 	prepared, changed := o.prepare(s)
-	r := ratesOf(e)
+	r := ratesOf(e, s.Release())
 	courses, err := o.courses(prepared, r)
 	if err != nil {
 		return Forecast{}, err

@@ -45,8 +45,8 @@ type rates struct {
 }
 
 // ratesOf makes what migrations take of what they took.
-func ratesOf(e evidence) rates {
-	r := rates{costs: sim.DefaultCosts(), known: len(e.moves), failing: e.failing()}
+func ratesOf(e evidence, release catalog.Release) rates {
+	r := rates{costs: sim.DefaultCosts(release), known: len(e.moves), failing: e.failing()}
 	if r.known == 0 {
 		r.costs.Bandwidth, r.perSecond, r.skew = assumedRate, assumedRate, assumedSkew
 		r.links = links{rates: &r, copying: newRatios(), rest: newRatios(), past: e.tallies()}

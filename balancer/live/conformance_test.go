@@ -288,7 +288,7 @@ func TestConformance(t *testing.T) {
 
 // TestMigrationsUnderWay: those of the balancer, as the mock itself has them.
 func TestMigrationsUnderWay(t *testing.T) {
-	for _, release := range catalog.Releases()[2:] {
+	for _, release := range testedReleases() {
 		c := served(t, release, strings.Replace(variety, `"stopped": true, `, "", 1), asItIs)
 		c.ok(t, "admin", e("mockAdvance", 100))
 		got := c.read(t, live.ReaderOptions{}, nil).Parts()

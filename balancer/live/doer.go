@@ -12,6 +12,7 @@ import (
 	"shardsh/balancer"
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mongoerr"
+	"shardsh/balancer/policy"
 )
 
 // Doer is a sharded cluster as an engine of ours sees and changes it, through a
@@ -74,6 +75,9 @@ func (e *UnsupportedError) Error() string { return e.What + ": " + e.Why }
 
 // Is reports whether target is errors.ErrUnsupported.
 func (e *UnsupportedError) Is(target error) bool { return target == errors.ErrUnsupported }
+
+// Failure says that no trying again helps.
+func (e *UnsupportedError) Failure() policy.Failure { return policy.Ask }
 
 const noCommand = "no command of a mongos does it"
 

@@ -13,6 +13,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/readconcern"
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
+
+	"shardsh/balancer/policy"
 )
 
 // Where leases are kept, unless told. Never in config, which is the servers'.
@@ -59,7 +61,14 @@ func (e *HeldError) Error() string {
 
 // ErrLeaseLost says that a lease is not ours any more: it ran out, and somebody
 // else took it or may have taken it.
-var ErrLeaseLost = errors.New("the lease was lost")
+var ErrLeaseLost error = lostError{}
+
+type lostError struct{}
+
+func (lostError) Error() string { return "the lease was lost" }
+
+// Failure says that nothing is tried again: it is somebody else's turn.
+func (lostError) Failure() policy.Failure { return policy.Ask }
 
 // LeaseOptions say what a Lease is for. The zero value of Host and PID is told as
 // it is.

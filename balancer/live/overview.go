@@ -190,8 +190,7 @@ func (o *overview) gap(g catalog.Gap, err error) error {
 	if o.ctx.Err() != nil || !refused(err) && !senseless(err) {
 		return err
 	}
-	g.Reason = err.Error()
-	o.parts.Source.Gaps = append(o.parts.Source.Gaps, g)
+	o.parts.Source.Gaps = append(o.parts.Source.Gaps, gapBecause(g, err))
 	return nil
 }
 

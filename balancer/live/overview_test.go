@@ -1,6 +1,7 @@
 package live_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,7 +38,7 @@ func clientOfMock(t *testing.T, release catalog.Release, topology string) *mongo
 // TestOverviewAgreesWithTheReader: an overview leads to the same diagnosis as the
 // whole cluster does.
 func TestOverviewAgreesWithTheReader(t *testing.T) {
-	for _, release := range catalog.Releases()[2:] {
+	for _, release := range testedReleases() {
 		client := clientOfMock(t, release, `{
 		  "shards": [{"id": "a", "zones": ["Z"]}, {"id": "b", "draining": true}, {"id": "c", "zones": ["Y"]}],
 		  "collections": [
@@ -77,7 +78,7 @@ func TestOverviewAgreesWithTheReader(t *testing.T) {
 
 // TestOverview: of old and new servers alike.
 func TestOverview(t *testing.T) {
-	for _, release := range catalog.Releases()[2:] {
+	for _, release := range testedReleases() {
 		version := release.String()
 		a := onMock(t, release, `{
 		  "shards": [{"id": "a", "zones": ["Z"]}, {"id": "b", "draining": true}],
@@ -122,7 +123,7 @@ func TestOverview(t *testing.T) {
 
 // TestOverviewOfAPart: only the collections and the shard that are asked for.
 func TestOverviewOfAPart(t *testing.T) {
-	for _, release := range catalog.Releases()[2:] {
+	for _, release := range testedReleases() {
 		a := onMock(t, release, `{
 		  "shards": [{"id": "a"}, {"id": "b"}],
 		  "collections": [
@@ -152,6 +153,7 @@ func TestOverviewOfAPart(t *testing.T) {
 type scripted struct {
 	docs    map[string][]bson.Raw // by database and collection, by stage, or by command
 	refused string                // what is answered with errRefused
+	because error                 // in place of errRefused
 	asked   []string
 }
 
@@ -174,7 +176,7 @@ func (s *scripted) answer(database string, command bson.D) ([]bson.Raw, error) {
 	}
 	s.asked = append(s.asked, what)
 	if what == s.refused {
-		return nil, errRefused
+		return nil, cmp.Or(s.because, errRefused)
 	}
 	return s.docs[what], nil
 }
@@ -269,6 +271,34 @@ func TestErrorsOfALook(t *testing.T) {
 			}
 		case err == nil || err.Error() != tc.err || !errors.As(err, &part) || !errors.Is(part.Err, errRefused):
 			t.Errorf("%s: error %v, want %s", tc.refused, err, tc.err)
+		}
+	}
+}
+
+// TestGapsTellRefusedFromDown: whether the user may not know, or nobody was there
+// to say it, tells the code. That of Atlas (8000) stands in no list of the server's.
+func TestGapsTellRefusedFromDown(t *testing.T) {
+	for _, tc := range []struct {
+		code          int32
+		name, want    string
+		refused, down bool
+	}{
+		{13, "Unauthorized", "Unauthorized", true, false},
+		{13, "", "Unauthorized", true, false}, // not all proxies send the name
+		{8000, "AtlasError", "AtlasError", true, false},
+		{6, "HostUnreachable", "HostUnreachable", false, true},
+		{133, "FailedToSatisfyReadPreference", "FailedToSatisfyReadPreference", false, true},
+		{59, "CommandNotFound", "CommandNotFound", false, false},
+	} {
+		because := mongo.CommandError{Code: tc.code, Name: tc.name, Message: "what it says is no matter"}
+		look := live.Look{Parts: live.Balancer, Lenient: true}
+		seen, err := look.Read(t.Context(), &scripted{refused: "balancerStatus", because: because})
+		if err != nil {
+			t.Fatal(err)
+		}
+		gap := seen.Parts().Source.Gaps[0]
+		if int32(gap.Code) != tc.code || gap.CodeName != tc.want || gap.Refused() != tc.refused || gap.Down != tc.down {
+			t.Errorf("%d: %+v, refused %v", tc.code, gap, gap.Refused())
 		}
 	}
 }

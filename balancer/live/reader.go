@@ -149,10 +149,9 @@ func (r *reading) snapshot() *catalog.Snapshot {
 
 // gap notes that something could not be read.
 func (r *reading) gap(g catalog.Gap, because error) {
-	g.Reason, g.Down = because.Error(), isDown(because)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.gaps = append(r.gaps, g)
+	r.gaps = append(r.gaps, gapBecause(g, because))
 }
 
 // part turns the failure of a part into a gap, or into the error that ends the

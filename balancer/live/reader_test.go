@@ -123,8 +123,8 @@ func TestGaps(t *testing.T) {
 			gaps := got.Parts().Source.Gaps
 			found := want == catalog.Gap{}
 			for _, gap := range gaps {
-				gap.Reason = ""
-				found = found || gap == want
+				found = found || gap.Refused() && gap.What == want.What && gap.Namespace == want.Namespace &&
+					gap.Shard == want.Shard && gap.CodeName == "Unauthorized"
 			}
 			if !found || want == (catalog.Gap{}) && len(gaps) > 0 {
 				t.Errorf("gaps %+v, want %+v", gaps, want)

@@ -61,7 +61,8 @@ func TestChunkCountsAtRest(t *testing.T) {
 		},
 		{
 			map[string]int64{"a": 31, "b": 30, "c": 29},
-			[]catalog.Release{catalog.Release24, catalog.Release34}, []catalog.Release{catalog.Release44, catalog.Release50},
+			[]catalog.Release{catalog.Release24, catalog.Release34, catalog.Release36},
+			[]catalog.Release{catalog.Release40, catalog.Release42, catalog.Release44, catalog.Release50},
 		},
 		{
 			map[string]int64{"a": 35, "b": 28, "c": 27},
@@ -290,10 +291,12 @@ func TestBalancerMovesUnshardedCollections(t *testing.T) {
 	}
 }
 
-// Spec 01 §5.4: the balancer of 4.4 to 7.0 cuts the collection of the sessions.
-func TestSessionsAreCutUpTo70(t *testing.T) {
+// Spec 01 §5.4: the balancer of 4.2 to 6.0 cuts the collection of the sessions.
+// In 7.0 its auto-merger would undo that for ever: see SERVER-78657.
+func TestSessionsAreCutUpTo60(t *testing.T) {
 	for release, want := range map[catalog.Release]int{
-		catalog.Release34: 1, catalog.Release44: 16, catalog.Release50: 16, catalog.Release70: 16, catalog.Release80: 1,
+		catalog.Release36: 1, catalog.Release40: 1, catalog.Release42: 16, catalog.Release44: 16, catalog.Release50: 16,
+		catalog.Release60: 16, catalog.Release70: 1, catalog.Release80: 1,
 	} {
 		m := newCluster(t, `{"shards":[{"id":"a"},{"id":"b"}]}`, mock.Config{Version: release,
 			Parameters: map[string]any{"minNumChunksForSessionsCollection": 10}})
@@ -301,5 +304,11 @@ func TestSessionsAreCutUpTo70(t *testing.T) {
 		if got := m.cluster.ConfigDB().Table("config.system.sessions").Len(); got != want {
 			t.Errorf("%s: %d chunks, want %d", release, got, want)
 		}
+	}
+	// Sessions came with 3.6.
+	m := newCluster(t, `{"shards":[{"id":"a"},{"id":"b"}]}`, mock.Config{Version: catalog.Release34})
+	m.sleep(6 * time.Minute)
+	if m.cluster.ConfigDB().Table("config.system.sessions") != nil {
+		t.Error("3.4 has sessions")
 	}
 }

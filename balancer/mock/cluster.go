@@ -138,7 +138,7 @@ func newCluster(cfg Config) *Cluster {
 	}
 	c := &Cluster{
 		clock:      newClock(start, cfg.RealTime, logger),
-		setup:      &setup{release: release, parameters: NewParameters(), logger: logger},
+		setup:      &setup{release: release, parameters: NewParameters(release), logger: logger},
 		configHost: cmp.Or(cfg.ConfigServer, DefaultConfigServer),
 		seed:       cfg.Seed,
 		term:       1,
@@ -359,11 +359,16 @@ var versions = map[catalog.Release]struct {
 }{
 	catalog.Release24: {"2.4.14", leastWire},
 	catalog.Release34: {"3.4.24", leastWire},
+	catalog.Release36: {"3.6.23", leastWire},
+	catalog.Release40: {"4.0.28", leastWire},
+	catalog.Release42: {"4.2.25", leastWire},
 	catalog.Release44: {"4.4.6", 9},
 	catalog.Release50: {"5.0.7", 13},
 	catalog.Release60: {"6.0.19", 17},
 	catalog.Release70: {"7.0.15", 21},
 	catalog.Release80: {"8.0.10", 25},
+	catalog.Release81: {"8.1.2", 26},
+	catalog.Release82: {"8.2.1", 27},
 	catalog.Release83: {"8.3.0", 28},
 }
 

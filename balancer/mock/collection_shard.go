@@ -377,7 +377,7 @@ const (
 	// sessionsInterval is how often the config server looks after it
 	// (logicalSessionRefreshMillis).
 	sessionsInterval = 5 * time.Minute
-	// sessionsChunkBytes is its chunk size.
+	// sessionsChunkBytes is its chunk size, since sizes count (SERVER-66078).
 	sessionsChunkBytes = 200_000
 	// sessionsTTL is when a session that nobody uses is deleted, in seconds.
 	sessionsTTL = 1800
@@ -395,7 +395,7 @@ func (cs *Collections) watchSessions() (again bool) {
 	if err := cs.CreateSessions(); err != nil {
 		cs.c.logger.Warn("config.system.sessions not made", "error", err)
 	}
-	return cs.c.config.tables[sessionsNamespace] == nil
+	return cs.c.config.tables[sessionsNamespace] == nil && cs.c.release.KeepsSessions()
 }
 
 // CreateSessions makes the collection of the sessions, sharded by _id, with one
@@ -405,7 +405,7 @@ func (cs *Collections) CreateSessions() error {
 		s, err := cs.c.config.ShardByID(string(id))
 		return err != nil || s.Draining
 	})
-	if cs.c.config.tables[sessionsNamespace] != nil || len(ids) == 0 {
+	if cs.c.config.tables[sessionsNamespace] != nil || len(ids) == 0 || !cs.c.release.KeepsSessions() {
 		return nil
 	}
 	pattern, err := byID()
@@ -432,9 +432,11 @@ func (cs *Collections) CreateSessions() error {
 	if err := cs.c.config.enter(ShardRequest{Namespace: sessionsNamespace}, pattern, local.uuid, epoch, at); err != nil {
 		return err
 	}
-	if _, err := cs.c.config.modify(configCollections, sessionsNamespace,
-		func(doc *bson.D) { set(doc, "maxChunkSizeBytes", int64(sessionsChunkBytes)) }); err != nil {
-		return err
+	if cs.c.release.BalancesBySize() {
+		if _, err := cs.c.config.modify(configCollections, sessionsNamespace,
+			func(doc *bson.D) { set(doc, "maxChunkSizeBytes", int64(sessionsChunkBytes)) }); err != nil {
+			return err
+		}
 	}
 	cs.c.shards[ids[0]].colls[sessionsNamespace] = local
 	cs.c.config.tables[sessionsNamespace] = table

@@ -106,7 +106,7 @@ func (m *migration) upsert(to *localCollection, id bson.RawValue, doc bson.Raw) 
 	record, old, ok := to.docs.ByID(id)
 	switch {
 	case ok && !m.holds(old):
-		return mongoerr.New(16977, "a document with the same _id lies outside the range on the recipient")
+		return mongoerr.New(mongoerr.SameIDOutsideRange, "a document with the same _id lies outside the range on the recipient")
 	case ok:
 		return to.docs.Update(record, doc)
 	}
@@ -241,17 +241,17 @@ func (m *migration) commitCatalog(tick func() bson.Timestamp) (reply catalog.Chu
 	case coll.Epoch != m.coll.Epoch || coll.Timestamp != m.coll.Timestamp:
 		return reply, errStaleEpoch(ns)
 	case m.before == catalog.ChunkVersion{}:
-		return reply, mongoerr.New(commitWithoutVersion, "the request has no version of the chunk")
+		return reply, mongoerr.New(mongoerr.CommitWithoutVersion, "the request has no version of the chunk")
 	}
 	table := m.c.config.tables[ns]
 	chunk := table.Find(m.min)
 	switch {
 	case m.max.Compare(chunk.Max) > 0:
-		return reply, mongoerr.New(commitOfNoChunk, "no chunk contains the range")
+		return reply, mongoerr.New(mongoerr.CommitNoChunk, "no chunk contains the range")
 	case chunk.Shard == m.req.To:
 		return reply, nil
 	case chunk.Shard != m.req.From:
-		return reply, mongoerr.New(commitOfAnothers, "the chunk is on shard %s", chunk.Shard)
+		return reply, mongoerr.New(mongoerr.CommitThirdShard, "the chunk is on shard %s", chunk.Shard)
 	case m.before.Compare(chunk.Version) < 0:
 		return reply, mongoerr.New(mongoerr.ConflictingOperationInProgress, "the chunk has changed since the migration began")
 	}
@@ -262,13 +262,6 @@ func (m *migration) commitCatalog(tick func() bson.Timestamp) (reply catalog.Chu
 	}
 	return m.applyMove(table, chunk, at)
 }
-
-// The server's codes for commits that can't be.
-const (
-	commitOfNoChunk      mongoerr.Code = 40165
-	commitWithoutVersion mongoerr.Code = 4683300
-	commitOfAnothers     mongoerr.Code = 4914702
-)
 
 // applyMove writes the moved chunk, the remainders and the control chunk
 // (spec 02 §6.3 and §6.4).

@@ -10,6 +10,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -37,8 +38,8 @@ type Parameters struct {
 	byName map[string]*parameter
 }
 
-// NewParameters gives every parameter its default.
-func NewParameters() *Parameters {
+// NewParameters gives every parameter the default of a release.
+func NewParameters(r catalog.Release) *Parameters {
 	number := func(value, least int64) *parameter {
 		return &parameter{value: value, least: least, most: maxInt32}
 	}
@@ -64,7 +65,7 @@ func NewParameters() *Parameters {
 		"disableResumableRangeDeleter":             flag(false, true),
 		"ttlMonitorEnabled":                        flag(true, false),
 		"ttlMonitorSleepSecs":                      number(60, 1),
-		"orphanCleanupDelaySecs":                   number(900, 0),
+		"orphanCleanupDelaySecs":                   number(int64(r.CleanupDelay().Seconds()), 0),
 		"receiveChunkWaitForRangeDeleterTimeoutMS": number(10000, 0),
 		"migrateCloneInsertionBatchSize":           number(0, 0),
 		"migrateCloneInsertionBatchDelayMS":        number(0, 0),

@@ -6,6 +6,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mongoerr"
 )
@@ -39,7 +40,7 @@ func TestParametersOfDefragmentationAndMigrations(t *testing.T) {
 		{"rangeDeleterBatchDelayMS", int32(20), []any{-1}, 0, false},
 		{"disableResumableRangeDeleter", false, nil, true, true},
 	} {
-		p := mock.NewParameters()
+		p := mock.NewParameters(catalog.Release80)
 		value, runtime, known := p.Value(tt.name)
 		if !known || value != tt.value || runtime == tt.atStart {
 			t.Errorf("%s: %v, known %v, at run time %v; want %v", tt.name, value, known, runtime, tt.value)
@@ -52,6 +53,18 @@ func TestParametersOfDefragmentationAndMigrations(t *testing.T) {
 		}
 		if err := p.SetAtStart(tt.name, tt.fits); err != nil {
 			t.Errorf("%s refuses %v: %v", tt.name, tt.fits, err)
+		}
+	}
+}
+
+// Spec 05, table of A2: since 8.2 orphans stay for an hour.
+func TestCleanupDelayOfReleases(t *testing.T) {
+	for release, want := range map[catalog.Release]int32{
+		catalog.Release44: 900, catalog.Release80: 900, catalog.Release81: 900, catalog.Release82: 3600, catalog.Release83: 3600,
+	} {
+		m := newCluster(t, `{"shards":[{"id":"a"},{"id":"b"}]}`, mock.Config{Version: release})
+		if got, _, _ := m.cluster.Parameters().Value("orphanCleanupDelaySecs"); got != want {
+			t.Errorf("%s: %v, want %d", release, got, want)
 		}
 	}
 }

@@ -226,6 +226,16 @@ const (
 	DataDistributionSpec     Code = 6789100
 	DataDistributionNotAdmin Code = 6789102
 
+	SameIDOutsideRange    Code = 16977
+	MajorVersionExhausted Code = 31180
+	MinorVersionExhausted Code = 31181
+	CommitNoChunk         Code = 40165
+	ClearJumboNoMatch     Code = 51263
+	CommitWithoutVersion  Code = 4683300
+	CommitThirdShard      Code = 4914702
+	EstimateNotWritten    Code = 6049401
+	EstimateNegative      Code = 6049442
+
 	ClusterCatalogOnCollection Code = 9621301
 	ClusterCatalogSpec         Code = 9621302
 )

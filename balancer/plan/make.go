@@ -17,7 +17,7 @@ const horizon = 365 * 24 * time.Hour
 // A plan without steps is no error: Left says why, unless the goal is reached
 // already.
 func Make(s *catalog.Snapshot, o Options) (*Plan, error) {
-	if err := o.complete(); err != nil {
+	if err := o.complete(s.Release()); err != nil {
 		return nil, err
 	}
 	sc, err := newScope(s, o)
@@ -53,9 +53,9 @@ func (b *builder) choose() error {
 }
 
 // complete puts the usual in the place of what is not set.
-func (o *Options) complete() error {
+func (o *Options) complete(r catalog.Release) error {
 	o.Goal.Kind = cmp.Or(o.Goal.Kind, Balance)
-	o.Costs = cmp.Or(o.Costs, sim.DefaultCosts())
+	o.Costs = cmp.Or(o.Costs, sim.DefaultCosts(r))
 	if o.Location == nil {
 		o.Location = time.UTC
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 var rulesOfKind = map[string]Rules{
-	"chunkCount-4.4": RulesNearest, "chunkCount-3.4": RulesCeiling, "chunkCount-2.2": RulesSpread,
+	"chunkCount-4.4": RulesNearest, "chunkCount-4.2": RulesNearestGentle, "chunkCount-3.4": RulesCeiling, "chunkCount-2.2": RulesSpread,
 }
 
 func (s scene) counting(t testing.TB) CountSituation {
@@ -80,6 +80,7 @@ func TestThresholdsOfTheRules(t *testing.T) {
 		{RulesSpread, 80, false, 8}, {RulesSpread, 80, true, 2},
 		{RulesCeiling, 19, false, 1}, {RulesCeiling, 20, false, 2}, {RulesCeiling, 20, true, 1},
 		{RulesNearest, 5, false, 1}, {RulesNearest, 5000, false, 1}, {RulesNearest, 5000, true, 1},
+		{RulesNearestGentle, 5000, false, 1},
 	} {
 		if got := tt.rules.threshold(tt.chunks, tt.moved); got != tt.want {
 			t.Errorf("threshold of rules %d with %d chunks, moved %v: %d, want %d", tt.rules, tt.chunks, tt.moved, got, tt.want)
@@ -96,8 +97,9 @@ func TestThresholdsOfTheRules(t *testing.T) {
 
 func TestRulesOfReleases(t *testing.T) {
 	want := map[string]Rules{
-		"2.4": RulesSpread, "3.4": RulesCeiling, "4.4": RulesNearest, "5.0": RulesNearest,
-		"6.0": RulesDataSize, "7.0": RulesDataSize, "8.0": RulesDataSize, "8.3": RulesDataSize,
+		"2.4": RulesSpread, "3.4": RulesCeiling, "3.6": RulesCeiling, "4.0": RulesNearestGentle, "4.2": RulesNearestGentle,
+		"4.4": RulesNearest, "5.0": RulesNearest, "6.0": RulesDataSize, "7.0": RulesDataSize, "8.0": RulesDataSize,
+		"8.1": RulesDataSize, "8.2": RulesDataSize, "8.3": RulesDataSize,
 	}
 	for _, r := range catalog.Releases() {
 		if got := RulesOf(r); got != want[r.String()] {
@@ -120,6 +122,8 @@ func TestForceJumboByCount(t *testing.T) {
 		want              string
 	}{
 		{"a drain of 4.4 forces", "chunkCount-4.4", drained, func(*CountSituation) {}, "g→p at Min, force 2"},
+		{"a drain of 4.2 does not", "chunkCount-4.2", drained, func(*CountSituation) {}, "g→p at Min, force 0"},
+		{"balancing of 4.2 does not on demand", "chunkCount-4.2", uneven, attempt, "a→b at Min, force 0"},
 		{"a drain of 3.4 does not", "chunkCount-3.4", drained, func(*CountSituation) {}, "g→p at Min, force 0"},
 		{"balancing of 4.4 does not", "chunkCount-4.4", uneven, func(*CountSituation) {}, "a→b at Min, force 0"},
 		{"balancing of 4.4 on demand", "chunkCount-4.4", uneven, attempt, "a→b at Min, force 2"},

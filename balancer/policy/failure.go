@@ -2,6 +2,8 @@ package policy
 
 import (
 	"errors"
+	"slices"
+	"strings"
 
 	"shardsh/balancer/mongoerr"
 )
@@ -22,15 +24,70 @@ const (
 	SkipRange
 )
 
+// String is the class in two words, as metrics and JSON have it.
+func (f Failure) String() string {
+	return [...]string{"ask", "again now", "again later", "skip range"}[f]
+}
+
+// Passes reports whether the same may succeed when it is tried again.
+func (f Failure) Passes() bool { return f == AgainNow || f == AgainLater }
+
+// FailureInfo is a row of the table of failures.
+type FailureInfo struct {
+	// Code is that of the server, and 0 of what no row is about.
+	Code mongoerr.Code
+	// Text is what the message has in it where the code alone does not tell.
+	Text  string
+	Class Failure
+	// Meaning is a sentence, and Remedy what an operator can do.
+	Meaning, Remedy string
+}
+
+// Failures returns the table of failures, those of one code with the texts first.
+func Failures() []FailureInfo {
+	return slices.Concat(raceFailures, laterFailures, rangeFailures, askFailures)
+}
+
 // FailureOf returns what to do after an error (spec 02 §5.10). Those that no server
-// sent are of the way there.
-func FailureOf(err error) Failure {
+// sent are of the way there, unless they say otherwise themselves: with a method
+// Failure() Failure.
+func FailureOf(err error) Failure { return FailureInfoOf(err).Class }
+
+// FailureInfoOf returns the row that an error is of.
+func FailureInfoOf(err error) FailureInfo {
+	var own interface{ Failure() Failure }
 	var refused *mongoerr.ServerError
 	switch {
+	case errors.As(err, &own):
+		return FailureInfo{Class: own.Failure(), Meaning: err.Error(), Remedy: nothingToDo}
 	case !errors.As(err, &refused):
-		return AgainLater
-	case TooBig(err):
-		return SkipRange
+		return onTheWay
+	case refused.NoCode:
+		return noCode
 	}
-	return Ask
+	best := FailureInfo{Code: refused.Code, Class: Ask, Meaning: "Nothing is known of this error.",
+		Remedy: "Look it up, and into the logs of the shards that take part."}
+	if refused.Code.In("RetriableError") || refused.Code.In("NotPrimaryError") || refused.Code.In("NetworkError") {
+		best.Class, best.Meaning, best.Remedy = AgainLater, onTheWay.Meaning, onTheWay.Remedy
+	}
+	found := false
+	for _, row := range Failures() {
+		switch {
+		case row.Code != refused.Code:
+		case row.Text != "" && strings.Contains(err.Error(), row.Text):
+			return row
+		case row.Text == "" && !found:
+			best, found = row, true
+		}
+	}
+	return best
 }
+
+var onTheWay = FailureInfo{Class: AgainLater,
+	Meaning: "The server, or the way to it, was not there.", Remedy: "Nothing, unless it goes on: see whether all members run."}
+
+// noCode is for old checks of split and mergeChunks, which answer without a code,
+// or through a mongos with UnknownError (spec 03 §0.2). All of them are about
+// the range.
+var noCode = FailureInfo{Class: SkipRange,
+	Meaning: "The server refuses this range, and gives its reason only in words.", Remedy: "Read the message."}

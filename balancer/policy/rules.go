@@ -10,8 +10,11 @@ const (
 	// RulesDataSize evens out bytes: 6.0 and later.
 	RulesDataSize Rules = iota
 	// RulesNearest evens out chunks to the nearest whole number of them a
-	// shard: late 4.0 to 5.0.
+	// shard: 4.4 and 5.0.
 	RulesNearest
+	// RulesNearestGentle are RulesNearest without migrations that are to succeed
+	// whatever the chunk's size: late 4.0 and 4.2.
+	RulesNearestGentle
 	// RulesCeiling evens out chunks to the next whole number, with a threshold
 	// of 2 for collections at rest: 3.4, 3.6.
 	RulesCeiling
@@ -25,8 +28,10 @@ func RulesOf(r catalog.Release) Rules {
 	switch {
 	case r.BalancesBySize():
 		return RulesDataSize
-	case r.AtLeast(catalog.Release44):
+	case r.ForcesJumbo():
 		return RulesNearest
+	case r.AtLeast(catalog.Release40):
+		return RulesNearestGentle
 	case r.AtLeast(catalog.Release34):
 		return RulesCeiling
 	}
@@ -38,13 +43,19 @@ func (r Rules) String() string {
 	return [...]string{
 		"by data size: shards that differ by 3 chunk sizes or more",
 		"by number of chunks: shards above the ideal, rounded to the nearest number",
+		"by number of chunks: shards above the ideal, rounded to the nearest number",
 		"by number of chunks: shards 2 above the ideal, rounded up (1 after a move, or below 20 chunks)",
 		"by number of chunks: one migration at a time, fullest and emptiest shard 2, 4 or 8 apart",
 	}[r]
 }
 
-// forcesJumbo: migrations may ask the donor to move too much (4.4 and later).
+// forcesJumbo: migrations may ask the donor to move too much.
 func (r Rules) forcesJumbo() bool { return r <= RulesNearest }
+
+// SharesShards reports whether a shard takes part in one migration a round, and
+// the collections, in random order, take what others have left. Before 4.0 each
+// collection has all shards, so that two may choose the same one.
+func (r Rules) SharesShards() bool { return r <= RulesNearestGentle }
 
 // oneMove: a collection has one migration a round at most, and a round runs
 // one after the other.
@@ -55,7 +66,7 @@ func (r Rules) oneMove() bool { return r >= RulesSpread }
 func (r Rules) threshold(chunks int, moved bool) int {
 	small := moved || chunks < 20
 	switch {
-	case r == RulesNearest, r == RulesCeiling && small:
+	case r <= RulesNearestGentle, r == RulesCeiling && small:
 		return 1
 	case r == RulesCeiling:
 		return 2

@@ -1,6 +1,10 @@
 package sim
 
-import "time"
+import (
+	"time"
+
+	"shardsh/balancer/catalog"
+)
 
 // Costs are what things take. The clone of a migration takes its bytes at a
 // rate; the rest are fixed times.
@@ -34,14 +38,14 @@ type Costs struct {
 }
 
 // DefaultCosts returns those of a small idle cluster, which the mock has too,
-// and the server's defaults for the waits.
-func DefaultCosts() Costs {
+// and the defaults of a release's servers for the waits.
+func DefaultCosts(r catalog.Release) Costs {
 	return Costs{
 		Bandwidth: 64 << 20, Batch: 5 * time.Millisecond, BatchBytes: 16 << 20,
 		Move: 175 * time.Millisecond, Refused: 120 * time.Millisecond, Failed: 120 * time.Millisecond,
 		Prepare: 20 * time.Millisecond,
 		Merge:   20 * time.Millisecond, MergeAll: 30 * time.Millisecond, Measure: 5 * time.Millisecond,
-		OrphanDelay: 15 * time.Minute, DeletionWait: 10 * time.Second, HistoryWindow: 5 * time.Minute,
+		OrphanDelay: r.CleanupDelay(), DeletionWait: 10 * time.Second, HistoryWindow: 5 * time.Minute,
 	}
 }
 

@@ -64,7 +64,7 @@ func New(s *catalog.Snapshot, cfg Config) (*Run, error) {
 		cfg.Contents = Even
 	}
 	if cfg.Costs == (Costs{}) {
-		cfg.Costs = DefaultCosts()
+		cfg.Costs = DefaultCosts(s.Release())
 	}
 	c, err := newCluster(s, cfg)
 	if err != nil {

@@ -300,7 +300,9 @@ func hasWindow(s *catalog.Snapshot) bool {
 // instead then, unless shards are down, whose data they would have to know.
 func silentAboutBalance(s *catalog.Snapshot) bool {
 	down := slices.ContainsFunc(s.Shards(), func(s catalog.ShardState) bool { return s.Unreachable != "" })
-	return !down && slices.ContainsFunc(s.Parts().Source.Gaps, func(g catalog.Gap) bool { return g.What == "balance" })
+	return !down && slices.ContainsFunc(s.Parts().Source.Gaps, func(g catalog.Gap) bool {
+		return g.What == "balance" && !g.Down
+	})
 }
 
 // askMetadata has the cluster compare its metadata.

@@ -85,7 +85,7 @@ func shellFlags(o *commandLine) []flagGroup {
 			f.StringVar(&o.mockTime, "mock-time", "",
 				"`real|virtual|60x` how time goes by: really, by jumps (scripts), or at a pace")
 			f.Var(&o.serverVersion, "server-version",
-				"`VERSION` release to behave like: 2.4, 3.4, 4.4, 5.0, 6.0, 7.0, 8.0 (default), 8.3")
+				"`VERSION` release to behave like: 2.4, 3.4, 3.6, 4.0, 4.2, 4.4, 5.0, 6.0, 7.0, 8.0 (default), 8.1, 8.2, 8.3")
 			f.StringToStringVar(&o.parameters, "set-parameter", nil, "`NAME=VALUE` set a server parameter; repeat to add")
 			f.Var(&o.memory, "memory", "`SIZE` what the mock's commands may keep in memory (1GiB; 0: no limit)")
 			f.Uint64Var(&o.seed, "seed", 0, "`N` runs with the same seed repeat exactly, from 2026-01-01 on")

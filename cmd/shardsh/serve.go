@@ -74,7 +74,8 @@ func serveFlags(o *serveLine) *pflag.FlagSet {
 	flags.StringVar(&o.tlsKey, "tls-key", "", "a PEM `FILE` with the certificate's key, where it is another one")
 	flags.StringVar(&o.mockTime, "mock-time", "real",
 		"`real|virtual|60x`: as it is; standing still but for the commands, with a jump when one waits; or at a pace")
-	flags.Var(&o.serverVersion, "server-version", "the `RELEASE` to behave like: 2.4, 3.4, 4.4, 5.0, 6.0, 7.0, 8.0 or 8.3")
+	flags.Var(&o.serverVersion, "server-version",
+		"the `RELEASE` to behave like: 2.4, 3.4, 3.6, 4.0, 4.2, 4.4, 5.0, 6.0, 7.0, 8.0, 8.1, 8.2 or 8.3")
 	flags.Uint64Var(&o.seed, "seed", 0, "`N`, seed of the mock; with one, virtual time begins on 2026-01-01")
 	flags.StringToStringVar(&o.parameters, "set-parameter", nil,
 		"`NAME=VALUE`, a server parameter of the mock; repeat to add")

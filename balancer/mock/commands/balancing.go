@@ -68,7 +68,7 @@ func balancingCommands() []Command {
 			Fields:    fields(required(args.OldNamespace, "split")),
 		},
 		{
-			Name: "mergeChunks", AdminOnly: true, Asks: ConfigServer, Effect: Writes,
+			Name: "mergeChunks", Since: catalog.Release34, AdminOnly: true, Asks: ConfigServer, Effect: Writes,
 			Privilege: access.OnSubject("splitChunk"),
 			Fields:    fields(required(args.OldNamespace, "mergeChunks")),
 		},
@@ -81,7 +81,7 @@ func balancingCommands() []Command {
 			),
 		},
 		{
-			Name: "clearJumboFlag", Since: catalog.Release44, AdminOnly: true, Asks: ConfigServer,
+			Name: "clearJumboFlag", Since: catalog.Release42, AdminOnly: true, Asks: ConfigServer,
 			Effect: Writes, Privilege: access.OnSubject("clearJumboFlag"),
 			Fields: fields(
 				required(args.Namespace, "clearJumboFlag"), optional(args.Object, "find"),

@@ -41,7 +41,7 @@ func serverCommands() []Command {
 			Privilege: access.OnSubject("getShardVersion"),
 		},
 		{
-			Name: "getDatabaseVersion", AdminOnly: true, Effect: Reads,
+			Name: "getDatabaseVersion", Since: catalog.Release42, AdminOnly: true, Effect: Reads,
 			Privilege: access.OnSubject("getDatabaseVersion"),
 			Fields:    fields(required(args.String, "getDatabaseVersion")),
 		},

@@ -36,7 +36,7 @@ func TestEveryCommandHasItsEntry(t *testing.T) {
 	}
 }
 
-// Draining by steps came with 8.3, and no release lacks find.
+// Spec 03 §1.1; draining by steps came with 8.3, and no release lacks find.
 func TestCommandsOfReleases(t *testing.T) {
 	for _, tt := range []struct {
 		release catalog.Release
@@ -44,6 +44,11 @@ func TestCommandsOfReleases(t *testing.T) {
 		has     bool
 	}{
 		{catalog.Release24, "find", true}, {catalog.Release24, "balancerStatus", false}, {catalog.Release34, "balancerStatus", true},
+		{catalog.Release24, "mergeChunks", false}, {catalog.Release34, "mergeChunks", true}, // 2.6
+		{catalog.Release40, "clearJumboFlag", false}, {catalog.Release42, "clearJumboFlag", true},
+		{catalog.Release40, "getDatabaseVersion", false}, {catalog.Release42, "getDatabaseVersion", true},
+		{catalog.Release42, "balancerCollectionStatus", false}, {catalog.Release42, "refineCollectionShardKey", false},
+		{catalog.Release82, "startShardDraining", false}, {catalog.Release82, "shardDrainingStatus", false},
 		{catalog.Release80, "startShardDraining", false}, {catalog.Release83, "startShardDraining", true},
 		{catalog.Release83, "cleanupOrphaned", false},
 	} {

@@ -1,0 +1,178 @@
+package policy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"shardsh/balancer/mongoerr"
+)
+
+const (
+	failuresPage = "../../docs/failures.md"
+	rulesPage    = "../../docs/rules/02-migration-and-metadata.md"
+	examplesPage = "../../docs/rules/02-examples-and-traps.md"
+)
+
+// TestFailuresPage holds docs/failures.md to the table: go test -run FailuresPage
+// -update writes it.
+func TestFailuresPage(t *testing.T) {
+	want := pageOfFailures()
+	if *update {
+		if err := os.WriteFile(failuresPage, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(failuresPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != want {
+		t.Error("docs/failures.md is not what the table says: write it anew with -update")
+	}
+}
+
+func pageOfFailures() string {
+	var page strings.Builder
+	page.WriteString("# What becomes of a failure\n\n" +
+		"When a move, a split or a merge of `shardsh balance`, `apply`, `defragment`, `presplit` or `drain` fails, the\n" +
+		"server's error says what to do: try it again now, again later, leave the range alone, or stop and ask. What has\n" +
+		"no code, such as a connection that broke, is tried again later; a code that is not here asks, unless the server\n" +
+		"calls it retriable. This page is written from the table in `balancer/policy/failuretable.go`.\n")
+	for _, section := range []struct {
+		title string
+		class Failure
+	}{
+		{"Again now", AgainNow}, {"Again later", AgainLater}, {"Skip the range", SkipRange}, {"Stop and ask", Ask},
+	} {
+		fmt.Fprintf(&page, "\n## %s\n\n| code | meaning | what to do |\n|---|---|---|\n", section.title)
+		for _, row := range Failures() {
+			if row.Class != section.class {
+				continue
+			}
+			name := fmt.Sprintf("%d %s", row.Code, row.Code.Name())
+			if row.Text != "" {
+				name += fmt.Sprintf(", with “%s” in its message", row.Text)
+			}
+			fmt.Fprintf(&page, "| %s | %s | %s |\n", name, row.Meaning, row.Remedy)
+		}
+	}
+	return page.String()
+}
+
+// section cuts a page of the rules between two lines that begin so.
+func section(t *testing.T, page, from, to string) string {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, ok := strings.Cut(string(text), "\n"+from)
+	part, _, ended := strings.Cut(rest, "\n"+to)
+	if !ok || !ended {
+		t.Fatalf("%s has no section %s", page, from)
+	}
+	return part
+}
+
+// Every code of the rules' table, and of their examples of failed migrations, is in
+// the table on purpose.
+func TestEveryCodeIsClassified(t *testing.T) {
+	var codes []string
+	row := regexp.MustCompile(`(?m)^\| ([0-9][0-9, /]*) \|`)
+	for _, found := range row.FindAllStringSubmatch(section(t, rulesPage, "### 5.10 ", "## 6."), -1) {
+		codes = append(codes, strings.FieldsFunc(found[1], func(r rune) bool { return strings.ContainsRune(", /", r) })...)
+	}
+	if len(codes) < 45 {
+		t.Fatalf("only %d codes were found: %v", len(codes), codes)
+	}
+	example := regexp.MustCompile(`\b([0-9]{2,}) ([A-Z][A-Za-z]+)\b`)
+	for _, found := range example.FindAllStringSubmatch(section(t, examplesPage, "### 9.6 ", "## 10."), -1) {
+		if mongoerr.IsCodeName(found[2]) {
+			codes = append(codes, found[1])
+		}
+	}
+	for _, code := range codes {
+		n, err := strconv.Atoi(code)
+		if err != nil {
+			t.Fatal(err)
+		}
+		known := func(f FailureInfo) bool { return f.Code == mongoerr.Code(n) && f.Text == "" }
+		if !slices.ContainsFunc(Failures(), known) {
+			t.Errorf("nobody says what to do after %s %s", code, mongoerr.Code(n).Name())
+		}
+	}
+}
+
+// Those that the rules call retriable for a defragmentation are so here (spec 02
+// §2.7).
+func TestWhatServersCallRetriable(t *testing.T) {
+	for _, code := range mongoerr.Codes() {
+		if code.In("RetriableError") && !FailureOf(mongoerr.New(code, "x")).Passes() {
+			t.Errorf("%s is not tried again", code.Name())
+		}
+	}
+}
+
+func TestTableOfFailures(t *testing.T) {
+	seen := map[string]bool{}
+	for _, row := range Failures() {
+		name := fmt.Sprint(row.Code, row.Text)
+		if seen[name] {
+			t.Errorf("%s is in the table twice", name)
+		}
+		seen[name] = true
+		for _, text := range []string{row.Meaning, row.Remedy} {
+			if text == "" || strings.ContainsAny(text, "|\n") || !strings.HasSuffix(strings.TrimSuffix(text, ")"), ".") &&
+				!strings.Contains(text, "(") {
+				t.Errorf("%s says %q", name, text)
+			}
+		}
+		if got := FailureInfoOf(mongoerr.New(row.Code, "so %s it is", row.Text)); got != row {
+			t.Errorf("%s finds the row %+v", name, got)
+		}
+	}
+}
+
+type stubborn struct{ error }
+
+func (stubborn) Failure() Failure { return Ask }
+
+func TestFailureOf(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		err  error
+		want Failure
+	}{
+		{"a broken connection", errors.New("EOF"), AgainLater},
+		{"a deadline", fmt.Errorf("moving: %w", context.DeadlineExceeded), AgainLater},
+		{"what says so itself", fmt.Errorf("moving: %w", stubborn{errors.New("x")}), Ask},
+		{"a race", mongoerr.New(mongoerr.StaleConfig, "x"), AgainNow},
+		{"a race, in a step", fmt.Errorf("step 1: %w", mongoerr.New(mongoerr.StaleEpoch, "x")), AgainNow},
+		{"a busy shard", mongoerr.New(mongoerr.ConflictingOperationInProgress, "x"), AgainLater},
+		{"an election", mongoerr.New(mongoerr.PrimarySteppedDown, "x"), AgainLater},
+		{"a range that waits to be deleted", mongoerr.New(mongoerr.OperationFailed,
+			"Data transfer error: migrate failed: ExceededTimeLimit: overlapping range deletion"), AgainLater},
+		{"too big", mongoerr.New(mongoerr.ChunkTooBig, "x"), SkipRange},
+		{"written too fast", mongoerr.New(mongoerr.ExceededMemoryLimit, "x"), SkipRange},
+		{"a clash of _id", mongoerr.New(mongoerr.OperationFailed,
+			"Data transfer error: migrate failed: DuplicateKey: E11000 duplicate key error collection: db.c"), SkipRange},
+		{"no code", mongoerr.NewNoCode("can't split"), SkipRange},
+		{"not allowed", mongoerr.New(mongoerr.Unauthorized, "x"), Ask},
+		{"a full disk", mongoerr.New(mongoerr.OutOfDiskSpace, "x"), Ask},
+		{"another collection of the name", mongoerr.New(mongoerr.OperationFailed,
+			"Data transfer error: migrate failed: InvalidUUID: x"), Ask},
+		{"never heard of", mongoerr.New(987654, "x"), Ask},
+		{"never heard of, and retriable", mongoerr.New(462, "x"), AgainLater},
+	} {
+		if got := FailureOf(tt.err); got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
+		}
+	}
+}
