@@ -26,6 +26,7 @@ import (
 // sent, unless the cluster changed meanwhile.
 func Run(ctx context.Context, c Cluster, p *plan.Plan, o Options) (Result, error) {
 	r := &run{cluster: c, o: o, plan: p, done: map[int]bool{}, cuts: map[int][]catalog.Key{}}
+	r.result.Left = p.Left
 	if r.hard = o.Hard; r.hard == nil {
 		r.hard = context.WithoutCancel(ctx)
 	}
@@ -37,6 +38,7 @@ func Run(ctx context.Context, c Cluster, p *plan.Plan, o Options) (Result, error
 		r.paused = o.Resume.Paused()
 		if !o.Undo {
 			r.plan = o.Resume.Plan()
+			r.result.Left = r.plan.Left
 			maps.Copy(r.done, o.Resume.last().done)
 			for _, b := range o.Resume.last().began {
 				r.cuts[b.step.Number] = b.cuts
@@ -165,6 +167,11 @@ func (r *run) attempt(ctx context.Context, first bool) error {
 	if err := r.rehearse(ctx, look); err != nil {
 		return err
 	}
+	if r.o.Ready != nil && first && !r.o.DryRun {
+		if err := r.o.Ready(ctx); err != nil {
+			return err
+		}
+	}
 	for round := range chunkBy(r.left(), func(s plan.Step) int { return s.Round }) {
 		if err := r.round(ctx, round); err != nil || r.result.Stopped != "" {
 			return err
@@ -289,6 +296,7 @@ func (r *run) replan(ctx context.Context, because *ChangedError) (more bool, err
 	if err != nil {
 		return false, fmt.Errorf("making another plan: %w", err)
 	}
+	r.result.Left = p.Left
 	if because == nil && len(p.Steps) == 0 {
 		return false, nil
 	}
