@@ -11,7 +11,7 @@ import (
 )
 
 // BalancerError says that the cluster's own balancer works on collections of a
-// plan, or will before the plan is done.
+// plan, or will before that is done.
 type BalancerError struct {
 	Namespaces []string
 	// Opens is when its window opens; zero when it works now.
@@ -21,13 +21,18 @@ type BalancerError struct {
 	Defragments []string
 }
 
-// Error says what to enter.
-func (e *BalancerError) Error() string {
+// What says what the balancer does, without a remedy.
+func (e *BalancerError) What() string {
 	what := "the cluster's balancer is on and works on "
 	if !e.Opens.IsZero() {
-		what = fmt.Sprintf("the cluster's balancer is on, its window opens at %s, before the plan is done, and it "+
+		what = fmt.Sprintf("the cluster's balancer is on, its window opens at %s, before this is done, and it "+
 			"works on ", e.Opens.UTC().Format(time.RFC3339))
 	}
+	return what + strings.Join(e.Namespaces, ", ")
+}
+
+// Error says what to enter.
+func (e *BalancerError) Error() string {
 	remedy := []string{"sh.stopBalancer()"}
 	for _, ns := range e.Namespaces {
 		if slices.Contains(e.Defragments, ns) {
@@ -36,17 +41,16 @@ func (e *BalancerError) Error() string {
 			remedy = append(remedy, fmt.Sprintf("sh.disableBalancing(%q)", ns))
 		}
 	}
-	text := what + strings.Join(e.Namespaces, ", ") + ": " + strings.Join(remedy[:1], "") + ", or " +
-		strings.Join(remedy[1:], " and ")
+	text := e.What() + ": " + remedy[0] + ", or " + strings.Join(remedy[1:], " and ")
 	if len(e.Defragments) == 0 {
 		text += "; or have the balancing of these collections paused meanwhile (--pause-balancing, pauseBalancing: true)"
 	}
 	return text
 }
 
-// balancerWorks returns a *BalancerError when the balancer would work on one of
+// BalancerWorks returns a *BalancerError when the balancer would work on one of
 // the collections now or within a time.
-func balancerWorks(s *catalog.Snapshot, namespaces []string, within time.Duration) error {
+func BalancerWorks(s *catalog.Snapshot, namespaces []string, within time.Duration) error {
 	p := s.Parts()
 	if p.Balancer.Mode != catalog.ModeFull {
 		return nil
@@ -100,11 +104,19 @@ func (r *run) pause(ctx context.Context, s *catalog.Snapshot) (*catalog.Snapshot
 		}
 		r.tell(Event{Kind: Paused, Namespace: ns})
 	}
-	first, err := r.cluster.Look(ctx, r.namespaces)
-	if err != nil || r.o.DryRun {
+	if r.o.DryRun {
+		return r.cluster.Look(ctx, r.namespaces)
+	}
+	return AwaitRound(ctx, r.cluster, r.namespaces, r.o.Clock)
+}
+
+// AwaitRound waits for the end of the balancer's round that is under way, if one
+// is: what it has chosen already still moves after collections are switched off.
+func AwaitRound(ctx context.Context, c Looker, namespaces []string, clock Clock) (*catalog.Snapshot, error) {
+	first, err := c.Look(ctx, namespaces)
+	if err != nil {
 		return first, err
 	}
-	// What the round under way has chosen already still moves.
 	for now, waited := first, time.Duration(0); ; waited += roundPause {
 		began, state := first.Parts().Balancer, now.Parts().Balancer
 		if !state.InRound || state.Rounds != began.Rounds {
@@ -113,10 +125,10 @@ func (r *run) pause(ctx context.Context, s *catalog.Snapshot) (*catalog.Snapshot
 		if waited >= roundWait {
 			return nil, &BlockedError{"the balancer's round has not ended for " + roundWait.String(), "sh.stopBalancer()"}
 		}
-		if err := r.o.Clock.Sleep(ctx, roundPause); err != nil {
+		if err := clock.Sleep(ctx, roundPause); err != nil {
 			return nil, context.Cause(ctx)
 		}
-		if now, err = r.cluster.Look(ctx, r.namespaces); err != nil {
+		if now, err = c.Look(ctx, namespaces); err != nil {
 			return nil, err
 		}
 	}

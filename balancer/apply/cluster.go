@@ -11,9 +11,7 @@ import (
 // Cluster is a sharded cluster as far as carrying out a plan needs it. Several
 // goroutines may use it at once.
 type Cluster interface {
-	// Look reads the cluster's id and time, the balancer's settings and state, the
-	// shards, and of some collections the entries and zones, without chunks.
-	Look(ctx context.Context, namespaces []string) (*catalog.Snapshot, error)
+	Looker
 	// Chunks returns the chunks of a collection that overlap [lower, upper), in key
 	// order; two zero keys stand for all of them.
 	Chunks(ctx context.Context, c catalog.Collection, lower, upper catalog.Key) ([]catalog.Chunk, error)
@@ -24,6 +22,13 @@ type Cluster interface {
 	Do(ctx context.Context, c Command) error
 	// SetBalancing switches the balancing of a collection on or off.
 	SetBalancing(ctx context.Context, ns string, on bool) error
+}
+
+// Looker looks at a cluster.
+type Looker interface {
+	// Look reads the cluster's id and time, the balancer's settings and state, the
+	// shards, and of some collections the entries and zones, without chunks.
+	Look(ctx context.Context, namespaces []string) (*catalog.Snapshot, error)
 }
 
 // Command is one command of a mongos.

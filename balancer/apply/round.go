@@ -115,7 +115,7 @@ func (r *run) begin(ctx context.Context, s plan.Step) (t todo, err error) {
 	if err != nil {
 		return t, err
 	}
-	if err := balancerWorks(look, r.namespaces, aStep); err != nil {
+	if err := BalancerWorks(look, r.namespaces, aStep); err != nil {
 		return t, err
 	}
 	if t, err = r.ground(look).check(ctx, s); err != nil {

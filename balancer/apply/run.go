@@ -161,7 +161,7 @@ func (r *run) attempt(ctx context.Context, first bool) error {
 			return err
 		}
 	}
-	if err := balancerWorks(look, r.namespaces, r.remaining()); err != nil {
+	if err := BalancerWorks(look, r.namespaces, r.remaining()); err != nil {
 		return err
 	}
 	if err := r.rehearse(ctx, look); err != nil {

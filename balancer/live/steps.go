@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -141,4 +142,33 @@ func (s *Steps) SetBalancing(ctx context.Context, ns string, on bool) error {
 // Changes reports whether a command of Steps with this name changes something.
 func Changes(name string) bool {
 	return slices.Contains([]string{"moveRange", "moveChunk", "split", "mergeChunks", "update"}, name)
+}
+
+// Release is that of the mongos.
+func (s *Steps) Release() catalog.Release { return s.doer.release }
+
+// Sizes returns what each shard has of collections in bytes, without orphans as far
+// as the server tells them, whatever its release. Shards that have nothing of one
+// have 0.
+func (s *Steps) Sizes(ctx context.Context, namespaces []string) (map[string]map[catalog.ShardID]int64, error) {
+	seen, err := Look{
+		Parts: Shards | Collections | Sizes | OldSizes, Namespaces: namespaces, Release: s.doer.release,
+	}.Read(ctx, s.doer.asker)
+	if err != nil {
+		return nil, ServerError(err)
+	}
+	for _, gap := range seen.Parts().Source.Gaps {
+		return nil, fmt.Errorf("the sizes can't be read: %s", gap.Reason)
+	}
+	sizes := map[string]map[catalog.ShardID]int64{}
+	for _, c := range seen.Collections() {
+		if c.Sizes == nil {
+			continue
+		}
+		sizes[c.Namespace] = map[catalog.ShardID]int64{}
+		for _, shard := range seen.Shards() {
+			sizes[c.Namespace][shard.ID] = c.Sizes[shard.ID].Bytes
+		}
+	}
+	return sizes, nil
 }

@@ -15,6 +15,7 @@ import (
 	"shardsh/balancer"
 	"shardsh/balancer/apply"
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/enginetest"
 	"shardsh/balancer/live"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/mocktest"
@@ -37,7 +38,7 @@ func TestAsTheMock(t *testing.T) {
 	for seed := range *clusters {
 		release := releases[seed%uint64(len(releases))]
 		t.Run(fmt.Sprintf("%s, seed %d", release, seed), func(t *testing.T) {
-			text := randomTopology(rand.New(rand.NewPCG(seed, 12)), release)
+			text := enginetest.RandomTopology(rand.New(rand.NewPCG(seed, 12)), release)
 			moves += comparePlan(t, text, release, seed)
 			if t.Failed() {
 				t.Log(text)

@@ -145,7 +145,10 @@ func reshardText(ns string, ops []bson.Raw) (string, *display.Amount) {
 
 // shShardAndDistribute shards, then reshards to the same key, which spreads the
 // data; two of the options go along.
+// shShardAndDistribute needs a server that can distribute: an older one would shard
+// the collection and refuse the rest.
 func shShardAndDistribute(c *call, sh *Helpers) goja.Value {
+	sh.need("shardAndDistributeCollection", server.Version{8, 0, 0}, "")
 	body := c.shardKeyCommand("shardCollection")
 	sh.admin(body)
 	reshard := bson.D{{Key: "reshardCollection", Value: c.Text(0)}, body[1], {Key: "forceRedistribution", Value: true}}

@@ -3,14 +3,11 @@
 package main
 
 import (
-	"cmp"
 	"os/exec"
-	"slices"
 	"testing"
-)
 
-// paces are those of scenarios in which mongosh has to act within a round.
-var paces = map[string]string{"07-jumbo": "4x"}
+	"shardsh/balancer/live/suite/recorded"
+)
 
 // The recorded scenarios through the real mongosh, unchanged, against the mock
 // behind a port: neither can tell it from the cluster that was recorded. The
@@ -20,16 +17,20 @@ func TestGoldenScenariosThroughMongosh(t *testing.T) {
 	program := mongosh(t)
 	topology := writeFile(t, "topology.json", `{"shards": [{"id": "shard0", "host": "rs0/127.0.0.1:27120"},
 	  {"id": "shard1", "host": "rs1/127.0.0.1:27121"}, {"id": "shard2", "host": "rs2/127.0.0.1:27122"}]}`)
-	for _, name := range scenarios {
-		t.Run(name, func(t *testing.T) {
-			served := startServe(t, slices.Concat([]string{"--topology", topology, "--mock-time", cmp.Or(paces[name], "40x")},
-				goldenParameters)...)
-			args := append([]string{"--quiet", "--norc", served.uri}, scenarioFiles(name)...)
+	for _, s := range recorded.Scenarios() {
+		t.Run(s.Name, func(t *testing.T) {
+			pace := "40x"
+			if s.Quick {
+				pace = "4x"
+			}
+			served := startServe(t, append([]string{"--topology", topology, "--mock-time", pace},
+				recorded.Parameters()...)...)
+			args := append([]string{"--quiet", "--norc", served.uri}, s.Scripts(t)...)
 			out, err := exec.CommandContext(t.Context(), program, args...).Output()
 			if err != nil {
 				t.Fatalf("mongosh: %v\n%s", err, out)
 			}
-			compareRecording(t, name, parseSteps(t, out), nil)
+			s.Compare(t, out, nil)
 		})
 	}
 }

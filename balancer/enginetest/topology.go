@@ -1,4 +1,4 @@
-package plan_test
+package enginetest
 
 import (
 	"encoding/json"
@@ -10,12 +10,12 @@ import (
 // object is one of a topology file.
 type object map[string]any
 
-// randomTopology describes a cluster that is out of balance: one to three
+// RandomTopology describes a cluster that is out of balance: one to three
 // collections, with zones whose bounds may lie inside of chunks, draining shards,
 // jumbo chunks, collections that are left alone. All chunks of a collection hold the
 // same, less than a chunk size or more. In half of the clusters shards differ a
 // little; in the others ties are many, which lots decide.
-func randomTopology(r *rand.Rand, release catalog.Release) string {
+func RandomTopology(r *rand.Rand, release catalog.Release) string {
 	shards := 3 + r.IntN(4)
 	zones := []string{"A", "B"}[:r.IntN(3)]
 	top := object{

@@ -1,0 +1,15 @@
+// Package suite is tests for any cluster: the program, as a process, against a
+// cluster over the wire, and what is true on the cluster afterwards.
+//
+//	go test ./balancer/live/suite
+//	SHARDSH_LIVE_URI=mongodb://host:27017 go test ./balancer/live/suite -v
+//
+// Without an address it starts "shardsh serve" for each of some releases. With one
+// it needs three shards, says what it will do, makes databases of its own only
+// (it refuses a cluster that has them already), puts settings, zones and leases
+// back, and compares the cluster with what it was. What moves the data of others,
+// switches the balancer on, or takes a shard out, is left out where there are
+// sharded collections of others; what is left out is in the log.
+//
+//	-suite.whole   all releases and all scenarios
+package suite

@@ -1,0 +1,144 @@
+// Package recorded has what a real MongoDB 8.0.10 cluster answered, scenario by
+// scenario, with the scripts that asked, and compares it with what comes now.
+// The scripts run unchanged, in mongosh and in shardsh.
+package recorded
+
+import (
+	"embed"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+//go:embed testdata/*.js testdata/*.json
+var files embed.FS
+
+// Parameters are those the recorded cluster ran with: ranges can move back at once
+// and merges are allowed at once.
+func Parameters() (args []string) {
+	for _, p := range []string{
+		"orphanCleanupDelaySecs=0", "minSnapshotHistoryWindowInSeconds=0", "transactionLifetimeLimitSeconds=1",
+		"reshardingMinimumOperationDurationMillis=0",
+	} {
+		args = append(args, "--set-parameter", p)
+	}
+	return args
+}
+
+// Scenario is one that was recorded.
+type Scenario struct {
+	Name string
+	// After are those that ran on the recorded cluster earlier and left something
+	// behind that shows: shards whose zones were taken away.
+	After []string
+	// Alone drops every database of the cluster.
+	Alone bool
+	// Quick has mongosh act within a round of the balancer.
+	Quick bool
+}
+
+// Scenarios returns them in the order in which they can run on one cluster.
+func Scenarios() []Scenario {
+	return []Scenario{
+		{Name: "01-commands"}, {Name: "02-initial-chunks"}, {Name: "03-zones"}, {Name: "04-settings"},
+		{Name: "05-balance-by-size"}, {Name: "06-defrag"}, {Name: "07-jumbo", Quick: true},
+		{Name: "08-catalog", After: []string{"03-zones"}},
+		{Name: "09-drain", After: []string{"03-zones"}, Alone: true},
+		{Name: "10-expressions"}, {Name: "11-queries"},
+	}
+}
+
+// Databases are those that the scenarios make and drop.
+func Databases() []string {
+	return []string{"g1", "g1x", "g2", "g3", "g4", "g5", "g6", "g7", "g8", "g9", "g11"}
+}
+
+// Scripts writes the scripts of a scenario into a folder, and returns them in the
+// order in which they run: those of the scenarios before it, then its own.
+func (s Scenario) Scripts(t testing.TB) (paths []string) {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range append(slices.Clone(s.After), s.Name) {
+		for _, script := range []string{"lib.js", name + ".js"} {
+			text, err := fs.ReadFile(files, "testdata/"+script)
+			path := filepath.Join(dir, script)
+			if err := errors.Join(err, os.WriteFile(path, text, 0o600)); err != nil {
+				t.Fatal(err)
+			}
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+// Steps returns what was recorded.
+func (s Scenario) Steps(t testing.TB) []Step {
+	t.Helper()
+	data, err := fs.ReadFile(files, "testdata/"+s.Name+".json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parse(t, data)
+}
+
+// Known returns the steps that shardsh answers otherwise on purpose, with the
+// reason, as "scenario: step".
+func Known() map[string]string {
+	return map[string]string{
+		"08-catalog: getShardDistribution": "mongosh wraps the result as {type, value}; shardsh gives the value itself",
+		"09-drain: addShard back": "mongosh does not catch the error of a call that is returned inside try; " +
+			"shardsh does, and the step sees the same code as a value",
+	}
+}
+
+// Compare compares what was recorded with what was printed now; a known difference
+// must be one.
+func (s Scenario) Compare(t testing.TB, printed []byte, known map[string]string) {
+	t.Helper()
+	byName := map[string]Step{}
+	for _, g := range parse(t, printed) {
+		byName[g.Name] = g
+	}
+	compared := 0
+	for _, w := range s.Steps(t) {
+		if w.Compare == "info" {
+			continue
+		}
+		g, ok := byName[w.Name]
+		if !ok {
+			g, ok = byName[renamed()[w.Name]]
+		}
+		if !ok {
+			t.Errorf("step %q is missing", w.Name)
+			continue
+		}
+		compared++
+		reason, listed := known[s.Name+": "+w.Name]
+		switch same := w.same(g); {
+		case !same && !listed:
+			t.Errorf("step %q differs\n   want %s\n   got  %s", w.Name, w.brief(), g.brief())
+		case same && listed:
+			t.Errorf("step %q matches and is listed as different: %s", w.Name, reason)
+		}
+	}
+	if compared < fewest {
+		t.Errorf("only %d steps were compared", compared)
+	}
+}
+
+// fewest is how many steps of each scenario are compared at least.
+const fewest = 10
+
+// renamed are steps whose name has a Long in it: mongosh's relaxed EJSON rounds it,
+// shardsh's keeps it.
+func renamed() map[string]string {
+	return map[string]string{
+		`arithmetic 35 {"$multiply":[9223372036854776000,2]}`: `arithmetic 35 ` +
+			`{"$multiply":[{"$numberLong":"9223372036854775807"},2]}`,
+		`comparison 15 {"$cmp":[9007199254740992,9007199254740992]}`: `comparison 15 ` +
+			`{"$cmp":[{"$numberLong":"9007199254740993"},9007199254740992]}`,
+	}
+}

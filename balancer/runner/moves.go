@@ -1,0 +1,226 @@
+package runner
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
+	"shardsh/balancer/pace"
+	"shardsh/balancer/policy"
+)
+
+// errNotBegun is how moves end, for the engine, that were not let in.
+var errNotBegun = errors.New("the move has not begun")
+
+// fresh is how old a choice may be when its move begins. After a longer wait the
+// cluster is looked at again.
+const fresh = time.Minute
+
+// aStep is how long a move may take: for so long the cluster's own balancer has to
+// keep away when it begins.
+const aStep = 10 * time.Minute
+
+// waitingMove is one that a round has chosen.
+type waitingMove struct {
+	policy.Migration
+	at    int // its place in the round
+	bytes int64
+}
+
+func (m waitingMove) pace() pace.Move {
+	return pace.Move{Namespace: m.Namespace, Min: m.Min, Max: m.Max, From: m.From, To: m.To, Bytes: m.bytes}
+}
+
+// moves runs the migrations of a round, some at once, and returns how each ended.
+func (r *run) moves(ctx context.Context, chosen []policy.Migration) []error {
+	results := make([]error, len(chosen))
+	slots := make(chan struct{}, r.o.Parallel)
+	var running sync.WaitGroup
+	began := r.o.Clock.Now()
+	for _, m := range r.inOrder(ctx, chosen) {
+		slots <- struct{}{}
+		if results[m.at] = r.enter(ctx, m, began); results[m.at] != nil {
+			<-slots
+			continue
+		}
+		move := r.start(m)
+		running.Go(func() {
+			results[m.at] = r.move(m, move)
+			<-slots
+		})
+	}
+	running.Wait()
+	return results
+}
+
+// inOrder returns the migrations in the order in which they are to begin, with what
+// they are expected to move.
+func (r *run) inOrder(ctx context.Context, chosen []policy.Migration) []waitingMove {
+	list := make([]waitingMove, len(chosen))
+	for i, m := range chosen {
+		list[i] = waitingMove{m, i, r.expected(ctx, m)}
+	}
+	sign := map[Order]int64{Largest: -1, Smallest: 1}[r.o.Order]
+	slices.SortStableFunc(list, func(a, b waitingMove) int { return cmp.Compare(sign*a.bytes, sign*b.bytes) })
+	return list
+}
+
+// expected is how many bytes a migration will move: those of an average chunk of
+// the donor, or of what that gives away of it.
+func (r *run) expected(ctx context.Context, m policy.Migration) int64 {
+	r.mu.Lock()
+	table, sizes := r.round.tables[m.Namespace], r.round.sizes[m.Namespace]
+	r.mu.Unlock()
+	if table == nil || table.Count(m.From) == 0 {
+		return 0
+	}
+	if sizes == nil { // the policy has not asked for them
+		all, err := r.cluster.Sizes(ctx, []string{m.Namespace})
+		if err != nil {
+			return 0
+		}
+		sizes = all[m.Namespace]
+		r.mu.Lock()
+		if r.round.sizes == nil {
+			r.round.sizes = map[string]map[catalog.ShardID]int64{}
+		}
+		r.round.sizes[m.Namespace] = sizes
+		r.mu.Unlock()
+	}
+	average := sizes[m.From] / int64(table.Count(m.From))
+	if given, cut := policy.DocumentsToCut(average, m.MaxChunkSizeBytes); cut && m.Max.IsZero() {
+		return given
+	}
+	return average
+}
+
+// enter waits until a move may begin.
+func (r *run) enter(ctx context.Context, m waitingMove, chosen time.Time) error {
+	r.mu.Lock()
+	over := r.limit != "" || r.asked != nil
+	r.mu.Unlock()
+	if over || ctx.Err() != nil {
+		return errNotBegun
+	}
+	err := r.o.Gate.Enter(ctx, m.pace())
+	if reached, is := errors.AsType[*pace.OverError](err); is {
+		r.mu.Lock()
+		r.limit = reached.Why
+		r.mu.Unlock()
+	}
+	if err != nil {
+		return errNotBegun
+	}
+	if r.o.Clock.Now().Sub(chosen) > fresh {
+		err = errNotBegun
+		r.mu.Lock()
+		r.round.again = true
+		r.mu.Unlock()
+	} else if err = r.mayGoOn(ctx); err != nil {
+		r.ask(err)
+	}
+	if err != nil {
+		r.o.Gate.Leave(m.pace(), err)
+	}
+	return err
+}
+
+// mayGoOn returns an error when the cluster's own balancer has begun to work on the
+// collections.
+func (r *run) mayGoOn(ctx context.Context) error {
+	look, err := r.cluster.Look(ctx, r.namespaces)
+	if err != nil {
+		return err
+	}
+	return r.left(look, aStep)
+}
+
+func (r *run) ask(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.asked == nil {
+		r.asked = err
+	}
+}
+
+// start counts a move as begun.
+func (r *run) start(m waitingMove) Move {
+	r.mu.Lock()
+	r.round.began++
+	r.number++
+	move := Move{
+		Number: r.number, Namespace: m.Namespace, Min: m.Min, Max: m.Max, From: m.From, To: m.To, Reason: m.Reason,
+		Bytes: m.bytes,
+	}
+	r.mu.Unlock()
+	r.tell(Event{Kind: Began, Move: move})
+	return move
+}
+
+// move carries one out and deals with how it ended.
+func (r *run) move(m waitingMove, told Move) error {
+	began := r.o.Clock.Now()
+	err := mongoerr.Guard(nil, "a migration", func() error { return r.cluster.Move(r.hard, m.Migration) })
+	told.Took = r.o.Clock.Now().Sub(began)
+	r.o.Gate.Leave(m.pace(), err)
+	if err != nil {
+		r.failed(m, told, err)
+		return err
+	}
+	told.Max = r.upper(m)
+	r.ledger.moved(m.Namespace, m.Min)
+	if r.o.CoolDown > 0 {
+		r.ledger.rest(m.Namespace, m.Min, r.o.Clock.Now().Add(r.o.CoolDown), "it was moved a short while ago")
+	}
+	r.tell(Event{Kind: Moved, Move: told})
+	return nil
+}
+
+// upper returns where a range ends that was moved; zero when that is not known.
+func (r *run) upper(m waitingMove) catalog.Key {
+	r.mu.Lock()
+	table := r.round.tables[m.Namespace]
+	r.mu.Unlock()
+	if !m.Max.IsZero() || table == nil {
+		return m.Max
+	}
+	coll := catalog.Collection{
+		Namespace: m.Namespace, UUID: m.UUID, Pattern: table.Pattern(), Timestamp: table.Timestamp(),
+	}
+	chunks, err := r.cluster.Chunks(r.hard, coll, m.Min, table.Find(m.Min).Max)
+	if err != nil || len(chunks) == 0 || chunks[0].Shard != m.To {
+		return catalog.Key{}
+	}
+	return chunks[0].Max
+}
+
+// failed decides what becomes of a range that could not be moved.
+func (r *run) failed(m waitingMove, told Move, err error) {
+	then := policy.FailureOf(err)
+	if r.hard.Err() != nil {
+		then = policy.Ask
+	}
+	r.mu.Lock()
+	r.result.Failed++
+	r.mu.Unlock()
+	r.tell(Event{Kind: Failed, Move: told, Err: err, Then: then})
+	switch {
+	case then == policy.Ask:
+		r.ask(fmt.Errorf("moving %s from %s on from %s to %s: %w", m.Namespace, m.Min, m.From, m.To, err))
+	case policy.TooBig(err) && !r.ledger.tooBig(m.Namespace, m.Min, m.ChunkVersion):
+		// The engine splits the chunk, or flags it.
+	case then == policy.SkipRange:
+		r.leave(m.Namespace, m.Min, err.Error())
+	case then == policy.AgainNow && r.ledger.raced(m.Namespace, m.Min):
+	default:
+		if _, again := r.ledger.later(m.Namespace, m.Min, r.o.Clock.Now(), err.Error()); !again {
+			r.leave(m.Namespace, m.Min, err.Error())
+		}
+	}
+}

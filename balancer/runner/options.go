@@ -1,0 +1,205 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"shardsh/balancer"
+	"shardsh/balancer/apply"
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/pace"
+	"shardsh/balancer/policy"
+)
+
+// Cluster is a sharded cluster that it is our turn to change.
+type Cluster interface {
+	balancer.SharedCluster
+	apply.Looker
+	// Release is that of the mongos.
+	Release() catalog.Release
+	// Chunks returns the chunks of a collection that overlap [lower, upper).
+	Chunks(ctx context.Context, c catalog.Collection, lower, upper catalog.Key) ([]catalog.Chunk, error)
+	// Sizes returns what each shard has of collections, whatever the release.
+	Sizes(ctx context.Context, namespaces []string) (map[string]map[catalog.ShardID]int64, error)
+	// SetBalancing switches the balancing of a collection, and notes those that are
+	// off where they outlive this process.
+	SetBalancing(ctx context.Context, ns string, on bool) error
+	// Leftover returns the collections that are noted as switched off.
+	Leftover() []string
+	// Held ends when it is not our turn any more.
+	Held() context.Context
+}
+
+// Goal is what the rounds even out.
+type Goal string
+
+// The goals.
+const (
+	// Size evens out bytes, as balancers do since 6.0.
+	Size Goal = "size"
+	// Chunks evens out numbers of chunks, as balancers did before.
+	Chunks Goal = "chunks"
+)
+
+// Goals returns all of them.
+func Goals() []Goal { return []Goal{Size, Chunks} }
+
+// ParseGoal reads a goal.
+func ParseGoal(text string) (Goal, error) { return oneOf("goal", Goals(), text) }
+
+// Order is the order in which the moves of a round begin.
+type Order string
+
+// The orders.
+const (
+	// AsChosen is the order in which the policy chose them.
+	AsChosen Order = "chosen"
+	// Largest begins with what moves most bytes, Smallest with what moves fewest.
+	Largest  Order = "largest"
+	Smallest Order = "smallest"
+)
+
+// Orders returns all of them.
+func Orders() []Order { return []Order{AsChosen, Largest, Smallest} }
+
+// ParseOrder reads an order.
+func ParseOrder(text string) (Order, error) { return oneOf("order", Orders(), text) }
+
+func oneOf[T ~string](what string, all []T, text string) (T, error) {
+	if slices.Contains(all, T(text)) {
+		return T(text), nil
+	}
+	names := make([]string, len(all))
+	for i, name := range all {
+		names[i] = string(name)
+	}
+	return "", fmt.Errorf("%q is no %s: there are %s", text, what, strings.Join(names, ", "))
+}
+
+// Options say what to balance, and how.
+type Options struct {
+	// Namespaces are the collections, by name or by pattern (plan.Namespaces); none
+	// means all but those of the servers. A collection that is named counts as on
+	// whatever its switch says.
+	Namespaces []string
+	Goal       Goal
+	Order      Order
+	// Parallel is how many moves of one round run at once; 1 when it is zero. A
+	// shard takes part in one at a time.
+	Parallel int
+	// TakeOver switches the balancing of the collections off for the cluster's own
+	// balancer. Who ends the turn switches it on again.
+	TakeOver bool
+	// Rand is the one source of chance; nil keeps catalog order.
+	Rand *rand.Rand
+	// Parameters are the server parameters; nil means the defaults.
+	Parameters func() balancer.Parameters
+
+	// Gate lets moves begin; nil lets all of them.
+	Gate *pace.Gate
+	// For is how long moves begin, zero without a limit: for so long the cluster's
+	// own balancer has to keep away. The Gate has the limit itself.
+	For time.Duration
+	// CoolDown is how long a range that was moved is left alone.
+	CoolDown time.Duration
+	Clock    pace.Clock
+	// Tell is called with everything that happens, never twice at once; nil tells
+	// nobody.
+	Tell func(Event)
+	// Hard ends what is under way. The context of Run only has nothing more begin.
+	// Nil never ends.
+	Hard context.Context
+}
+
+// Kind says what an Event tells.
+type Kind string
+
+// The kinds of events.
+const (
+	TakenOver Kind = "takenOver" // a collection is off for the cluster's balancer
+	Began     Kind = "began"     // a move
+	Moved     Kind = "moved"
+	Failed    Kind = "failed"
+	Split     Kind = "split"
+	Aside     Kind = "aside" // a range or a collection is left alone
+	Round     Kind = "round" // has ended
+	Waiting   Kind = "waiting"
+)
+
+// Move is one move of a run.
+type Move struct {
+	Number    int // from 1, in the order in which they begin
+	Namespace string
+	Min, Max  catalog.Key // Max is zero until it is known
+	From, To  catalog.ShardID
+	Reason    policy.Reason
+	// Bytes is what it is expected to move.
+	Bytes int64
+	Took  time.Duration
+}
+
+// Event is something that has happened. Fields that do not belong to its kind are
+// zero.
+type Event struct {
+	Kind      Kind
+	At        time.Time
+	Move      Move
+	Namespace string
+	// Min is where a range that is left alone begins; zero for a whole collection.
+	Min catalog.Key
+	// Points is how many a split has.
+	Points int
+	// Why a range or a collection is left alone, or what is waited for.
+	Why string
+	For time.Duration
+	Err error
+	// Then is what is done after an error.
+	Then policy.Failure
+	Done pace.Done // so far
+}
+
+// Left is something that the run leaves as it is.
+type Left struct {
+	Code      policy.Code
+	Namespace string
+	Text      string
+}
+
+// Result is how a run ended.
+type Result struct {
+	// Reached tells that a round found nothing to move. Where it is not and there is
+	// no error, Stopped says why: a limit, or that somebody asked for it.
+	Reached bool
+	Stopped string
+	// Left is what stays, and why.
+	Left []Left
+
+	Namespaces     []string
+	Done           pace.Done
+	Failed, Splits int
+	Rounds         int
+	Began, Ended   time.Time
+}
+
+// BusyError says that the cluster's own balancer works on collections of a run.
+type BusyError struct{ *apply.BalancerError }
+
+// Error names the one command that changes that.
+func (e *BusyError) Error() string {
+	remedy := "sh.stopBalancer()"
+	switch {
+	case len(e.Defragments) > 0:
+		return fmt.Sprintf("%s, which is being defragmented: sh.stopDefragment(%q)", e.What(), e.Defragments[0])
+	case len(e.Namespaces) == 1:
+		remedy = fmt.Sprintf("sh.disableBalancing(%q)", e.Namespaces[0])
+	}
+	return fmt.Sprintf("%s: %s; or have it switched off for them meanwhile (--take-over, takeOver: true)", e.What(),
+		remedy)
+}
+
+// Unwrap returns the error that is no matter of runs alone.
+func (e *BusyError) Unwrap() error { return e.BalancerError }

@@ -1,0 +1,184 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
+	"shardsh/balancer/policy"
+)
+
+// round is what is known of a round under way.
+type round struct {
+	decisions []policy.Decision
+	ended     bool
+	began     int   // moves that were let in
+	again     bool  // some were given back, to be chosen anew
+	splits    int   // that were made
+	err       error // the first that an exchange ended with
+	tables    map[string]*catalog.RoutingTable
+	sizes     map[string]map[catalog.ShardID]int64
+}
+
+// readTries is how often in a row a round may fail before it is given up, and
+// readPause how long to wait before the next one.
+const (
+	readTries = 10
+	readPause = 10 * time.Second
+)
+
+// endRound says whether the run is over, and how.
+func (r *run) endRound(ctx context.Context) (over bool, err error) {
+	r.mu.Lock()
+	ended := r.round
+	r.round = round{}
+	r.result.Rounds++
+	limit, asked := r.limit, r.asked
+	r.mu.Unlock()
+	r.tell(Event{Kind: Round})
+	switch {
+	case ctx.Err() != nil:
+		return true, context.Cause(ctx)
+	case asked != nil:
+		return true, asked
+	case limit != "":
+		r.result.Stopped = limit
+		return true, nil
+	case ended.began > 0 || ended.again || ended.splits > 0:
+		r.unread = 0
+		return false, nil
+	case ended.err != nil:
+		return false, r.unreadable(ctx, ended.err)
+	}
+	r.unread = 0
+	if at, waits := r.ledger.next(); waits {
+		return false, r.wait(ctx, at.Sub(r.o.Clock.Now()), "ranges that could not be moved are tried again then")
+	}
+	r.result.Reached, r.result.Left = true, r.remains(ended.decisions)
+	return true, nil
+}
+
+// unreadable waits before the next round, where another one may do better.
+func (r *run) unreadable(ctx context.Context, err error) error {
+	r.unread++
+	if r.unread >= readTries || policy.FailureOf(err) == policy.Ask {
+		return err
+	}
+	return r.wait(ctx, readPause, fmt.Sprintf("the cluster could not be read: %v", err))
+}
+
+func (r *run) wait(ctx context.Context, d time.Duration, why string) error {
+	r.tell(Event{Kind: Waiting, For: d, Why: why})
+	return r.o.Clock.Sleep(ctx, d)
+}
+
+// note keeps the first error of a round's exchanges, which the engine keeps to
+// itself.
+func (r *run) note(err error) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err != nil && r.round.err == nil && !errors.Is(err, context.Canceled) {
+		r.round.err = err
+	}
+	return err
+}
+
+// routed keeps the table that the round chooses by.
+func (r *run) routed(ns string, t *catalog.RoutingTable) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.round.tables == nil {
+		r.round.tables = map[string]*catalog.RoutingTable{}
+	}
+	r.round.tables[ns] = t
+}
+
+func (r *run) split(s policy.Split, err error) {
+	if err == nil {
+		r.mu.Lock()
+		r.round.splits++
+		r.result.Splits++
+		r.mu.Unlock()
+	}
+	r.tell(Event{Kind: Split, Namespace: s.Namespace, Min: s.Min, Points: len(s.Points), Err: err})
+}
+
+// leave leaves a range alone for the rest of the run.
+func (r *run) leave(ns string, lower catalog.Key, why string) {
+	r.ledger.skip(ns, lower, why)
+	r.tell(Event{Kind: Aside, Namespace: ns, Min: lower, Why: why})
+}
+
+// settled are decisions that leave nothing to be wished for: it is even, or will be
+// looked at with other shards.
+var settled = []policy.Code{
+	policy.NoDonor, policy.DonorIsRecipient, policy.DonorAtIdeal, policy.DonorNearIdeal, policy.RecipientAtIdeal,
+	policy.BelowThreshold, policy.NoData, policy.NothingToDrain, policy.OtherChunkFirst, policy.ShardBusy,
+	policy.Throttled, policy.CollectionGone, policy.OneMigration,
+}
+
+// remains lists what a round that found nothing to move leaves, and why.
+func (r *run) remains(decisions []policy.Decision) (list []Left) {
+	add := func(l Left) {
+		if !slices.Contains(list, l) {
+			list = append(list, l)
+		}
+	}
+	for _, d := range decisions {
+		if d.Chosen() || slices.Contains(settled, d.Code) || d.Code == policy.JumboFlag && r.isAside(d) {
+			continue
+		}
+		text := d.Text()
+		if why, held := r.ledger.held(d.Namespace); held && d.Code == policy.BalancingOff {
+			text = fmt.Sprintf("%s is left alone: %s.", d.Namespace, why)
+		}
+		add(Left{Code: d.Code, Namespace: d.Namespace, Text: text})
+	}
+	for _, ns := range r.namespaces {
+		for _, a := range r.ledger.at(ns, r.o.Clock.Now()) {
+			if a.until.IsZero() {
+				add(Left{Code: policy.JumboFlag, Namespace: ns, Text: fmt.Sprintf("The chunk of %s at %s is left alone: %s.",
+					ns, a.min, a.why)})
+			}
+		}
+	}
+	return list
+}
+
+// isAside reports whether a chunk counts as flagged only because it is left alone.
+func (r *run) isAside(d policy.Decision) bool {
+	return slices.ContainsFunc(r.ledger.at(d.Namespace, r.o.Clock.Now()), func(a aside) bool {
+		return !d.Min.IsZero() && !a.min.Less(d.Min) && a.min.Less(d.Max)
+	})
+}
+
+// measure returns what evens out: what shards have of collections.
+func (r *run) measure(ctx context.Context, read interface {
+	DataSizes(context.Context, []catalog.Collection) (map[string]map[catalog.ShardID]int64, error)
+}, colls []catalog.Collection) (sizes map[string]map[catalog.ShardID]int64, err error) {
+	err = errors.ErrUnsupported
+	if r.cluster.Release().BalancesBySize() {
+		sizes, err = read.DataSizes(ctx, colls)
+	}
+	if errors.Is(err, errors.ErrUnsupported) || mongoerr.Is(err, unknownStage) {
+		names := make([]string, len(colls))
+		for i, c := range colls {
+			names[i] = c.Namespace
+		}
+		sizes, err = r.cluster.Sizes(ctx, names)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.round.sizes = sizes
+	return sizes, nil
+}
+
+// unknownStage is the answer of 6.0.0 to 6.0.2, which have no stage for sizes.
+const unknownStage mongoerr.Code = 40324

@@ -1,0 +1,208 @@
+package runner
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"shardsh/balancer"
+	"shardsh/balancer/apply"
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/pace"
+	"shardsh/balancer/plan"
+	"shardsh/balancer/policy"
+)
+
+// interrupted is why a run was stopped whose context has ended.
+const interrupted = "it was interrupted"
+
+// Run balances until a round finds nothing to move, a limit is reached, or
+// something is to be asked. When ctx ends, nothing more begins: the moves under way
+// come to their end, and the Result says that the run was stopped. Whatever
+// happens, the Result says what was done.
+//
+// The error is a *BusyError while the cluster's own balancer works on the
+// collections.
+func Run(ctx context.Context, c Cluster, o Options) (Result, error) {
+	o.Goal, o.Order, o.Parallel = cmp.Or(o.Goal, Size), cmp.Or(o.Order, AsChosen), max(1, o.Parallel)
+	if o.Gate == nil {
+		o.Gate = pace.NewGate(pace.Rules{}, o.Clock)
+	}
+	r := &run{cluster: c, o: o}
+	r.result.Began = o.Clock.Now()
+	hard, cancel := context.WithCancelCause(cmp.Or(o.Hard, context.Background()))
+	defer cancel(nil)
+	defer context.AfterFunc(c.Held(), func() { cancel(context.Cause(c.Held())) })()
+	r.hard = hard
+	soft, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	defer context.AfterFunc(hard, func() { end(context.Cause(hard)) })()
+
+	err := r.begin(soft)
+	if err == nil {
+		err = r.rounds(soft)
+	}
+	r.result.Ended, r.result.Done = o.Clock.Now(), o.Gate.Done()
+	if lost := context.Cause(c.Held()); c.Held().Err() != nil {
+		return r.result, lost
+	}
+	if err != nil && ctx.Err() != nil {
+		err, r.result.Stopped = nil, interrupted
+	}
+	return r.result, err
+}
+
+// run is a run under way.
+type run struct {
+	cluster Cluster
+	o       Options
+	hard    context.Context
+	ledger  ledger
+
+	namespaces []string        // of the run
+	on         map[string]bool // those that count as on whatever their switch says
+	chunkSize  int64           // where a collection has none of its own
+
+	mu     sync.Mutex // holds what follows
+	round  round
+	limit  string // that was reached
+	asked  error  // what is to be asked
+	result Result
+	number int // of moves that have begun
+	unread int // how many rounds in a row could not be read to their end
+}
+
+func (r *run) tell(e Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.o.Tell != nil {
+		e.At, e.Done = r.o.Clock.Now(), r.o.Gate.Done()
+		r.o.Tell(e)
+	}
+}
+
+// begin finds out which collections the run has, and whether the cluster's balancer
+// leaves them to it.
+func (r *run) begin(ctx context.Context) error {
+	look, err := r.cluster.Look(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if r.namespaces, err = plan.Namespaces(look, r.o.Namespaces); err != nil {
+		return err
+	}
+	r.namespaces = slices.DeleteFunc(r.namespaces, func(ns string) bool {
+		return strings.HasPrefix(ns, "config.") && !slices.Contains(r.o.Namespaces, ns)
+	})
+	if len(r.namespaces) == 0 {
+		return errors.New("the cluster has no sharded collection to balance")
+	}
+	r.result.Namespaces = r.namespaces
+	r.on = map[string]bool{}
+	for _, ns := range slices.Concat(r.o.Namespaces, r.cluster.Leftover()) {
+		r.on[ns] = true
+	}
+	r.chunkSize = look.Settings().MaxChunkSizeBytes
+	if r.o.TakeOver {
+		if look, err = r.takeOver(ctx, look); err != nil {
+			return err
+		}
+	}
+	return r.left(look, r.o.For)
+}
+
+// takeOver switches the collections off for the cluster's own balancer, and waits
+// for the end of the round that may have chosen something of them already.
+func (r *run) takeOver(ctx context.Context, look *catalog.Snapshot) (*catalog.Snapshot, error) {
+	if look.Parts().Balancer.Mode != catalog.ModeFull {
+		return look, nil
+	}
+	for _, ns := range r.namespaces {
+		if c := look.Collection(ns); c == nil || c.NoBalance {
+			continue
+		}
+		if err := r.cluster.SetBalancing(r.hard, ns, false); err != nil {
+			return nil, fmt.Errorf("switching the balancing of %s off: %w", ns, err)
+		}
+		r.on[ns] = true
+		r.tell(Event{Kind: TakenOver, Namespace: ns})
+	}
+	return apply.AwaitRound(ctx, r.cluster, r.namespaces, r.o.Clock)
+}
+
+// ever is longer than a window stays shut.
+const ever = 366 * 24 * time.Hour
+
+// left returns a *BusyError unless the cluster's own balancer leaves the
+// collections to this run for some time; zero is for good.
+func (r *run) left(look *catalog.Snapshot, within time.Duration) error {
+	err := apply.BalancerWorks(look, r.namespaces, cmp.Or(within, ever))
+	if works, busy := errors.AsType[*apply.BalancerError](err); busy {
+		return &BusyError{works}
+	}
+	return err
+}
+
+func (r *run) has(ns string) bool { return slices.Contains(r.namespaces, ns) }
+
+// seen is a collection as the engine is to see it.
+func (r *run) seen(c catalog.Collection) catalog.Collection {
+	_, held := r.ledger.held(c.Namespace)
+	c.NoBalance = held || c.NoBalance && !r.on[c.Namespace]
+	c.Defragment, c.DefragmentationPhase = false, ""
+	if r.version() != r.cluster.Release() { // whose chunk size is another one where none is set
+		c.MaxChunkSizeBytes = cmp.Or(c.MaxChunkSizeBytes, r.chunkSize)
+	}
+	return c
+}
+
+// version is the release whose policy leads to the goal.
+func (r *run) version() catalog.Release {
+	release := r.cluster.Release()
+	switch bySize := release.BalancesBySize(); {
+	case r.o.Goal == Chunks && bySize:
+		return catalog.Release50
+	case r.o.Goal != Chunks && !bySize:
+		return catalog.Release60
+	}
+	return release
+}
+
+// rounds turns the loop.
+func (r *run) rounds(ctx context.Context) error {
+	loop := balancer.NewLoop(balancer.Config{
+		Version: r.version(), Parameters: r.o.Parameters, Rand: r.o.Rand, Location: time.UTC, IgnoreMode: true,
+		Decided: func(_ time.Time, decisions []policy.Decision) { r.round.ended, r.round.decisions = true, decisions },
+	})
+	defer loop.Close()
+	var result any
+	for {
+		step := loop.Resume(r.o.Clock.Now(), result)
+		result = nil
+		if r.round.ended {
+			if over, err := r.endRound(ctx); over || err != nil {
+				return err
+			}
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		switch step := step.(type) {
+		case balancer.Stopped:
+			return errors.New("the engine stopped by itself")
+		case balancer.Sleep:
+			if err := r.o.Clock.Sleep(ctx, step.Until.Sub(r.o.Clock.Now())); err != nil {
+				return err
+			}
+		case balancer.Call:
+			r.cluster.With(func(c balancer.Cluster) { result = step.Do(ctx, view{c, r}) })
+		case balancer.Moves:
+			result = r.moves(ctx, step.Migrations)
+		}
+	}
+}

@@ -1,0 +1,115 @@
+package runner
+
+import (
+	"context"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer"
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
+	"shardsh/balancer/policy"
+)
+
+// view is the cluster as the engine of a run sees it: the collections of the run,
+// without the settings that are for the cluster's own balancer, and with what is
+// left alone. What no command does ends here.
+type view struct {
+	balancer.Cluster
+	r *run
+}
+
+var _ balancer.Cluster = view{}
+
+// Setting leaves out the switches and windows of the cluster's own balancer: a run
+// has its own. Nothing is merged beside the moves.
+func (v view) Setting(ctx context.Context, id string) (bson.Raw, error) {
+	if id == catalog.SettingAutoMerge || id == catalog.SettingAutoSplit {
+		return bson.Marshal(bson.D{{Key: "_id", Value: id}, {Key: "enabled", Value: false}})
+	}
+	raw, err := v.Cluster.Setting(ctx, id)
+	if err != nil || id != catalog.SettingBalancer || raw == nil {
+		return raw, v.r.note(err)
+	}
+	var doc, kept bson.D
+	if err := bson.Unmarshal(raw, &doc); err != nil {
+		return nil, v.r.note(err)
+	}
+	for _, field := range doc {
+		switch field.Key {
+		case "stopped", "mode", "activeWindow", "activeWindowDOW":
+		default:
+			kept = append(kept, field)
+		}
+	}
+	return bson.Marshal(kept)
+}
+
+func (v view) Shards(ctx context.Context) ([]catalog.Shard, error) {
+	shards, err := v.Cluster.Shards(ctx)
+	return shards, v.r.note(err)
+}
+
+// Collections lists those of the run. A defragmentation is none of its business.
+func (v view) Collections(ctx context.Context) ([]catalog.Collection, error) {
+	all, err := v.Cluster.Collections(ctx)
+	if err != nil {
+		return nil, v.r.note(err)
+	}
+	var ours []catalog.Collection
+	for _, c := range all {
+		if v.r.has(c.Namespace) {
+			ours = append(ours, v.r.seen(c))
+		}
+	}
+	return ours, nil
+}
+
+// Routing shows what is left alone as flagged.
+func (v view) Routing(ctx context.Context, ns string) (balancer.Routing, error) {
+	routing, err := v.Cluster.Routing(ctx, ns)
+	if mongoerr.Is(err, mongoerr.NamespaceNotFound) {
+		return routing, err // which ends nothing but the collection
+	}
+	if err != nil {
+		return routing, v.r.note(err)
+	}
+	routing.Collection = v.r.seen(routing.Collection)
+	if routing.Table, err = v.r.ledger.flagged(ns, routing.Table, v.r.o.Clock.Now()); err != nil {
+		return routing, v.r.note(err)
+	}
+	v.r.routed(ns, routing.Table)
+	return routing, nil
+}
+
+func (v view) DataSizes(ctx context.Context, colls []catalog.Collection) (map[string]map[catalog.ShardID]int64, error) {
+	sizes, err := v.r.measure(ctx, v.Cluster, colls)
+	return sizes, v.r.note(err)
+}
+
+func (v view) Mergeable(context.Context) ([]policy.MergeWork, error) { return nil, nil }
+
+// Split tells of it.
+func (v view) Split(ctx context.Context, s policy.Split) error {
+	err := v.Cluster.Split(ctx, s)
+	v.r.split(s, err)
+	return err
+}
+
+// MarkJumbo leaves a chunk alone: no command flags it.
+func (v view) MarkJumbo(_ context.Context, ns string, lower catalog.Key) error {
+	v.r.leave(ns, lower, "it is too large to be moved, and can't be split")
+	return nil
+}
+
+// SwitchOffBalancing leaves a collection alone: this run is to write nothing that
+// nobody asked for.
+func (v view) SwitchOffBalancing(_ context.Context, ns string) error {
+	why := "its hashed shard key has no index any more"
+	v.r.ledger.hold(ns, why)
+	v.r.tell(Event{Kind: Aside, Namespace: ns, Why: why})
+	return nil
+}
+
+func (view) LogAction(context.Context, string, bson.D) error { return nil }
+func (view) LogChange(context.Context, string) error         { return nil }
