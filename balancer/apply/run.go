@@ -67,6 +67,7 @@ type run struct {
 	paused     []string     // collections that are to be switched on again
 	here       Progress     // what this run did
 	claimed    Progress     // and has begun
+	ready      bool         // Options.Ready was called
 
 	shared sync.Mutex            // holds the log and
 	cuts   map[int][]catalog.Key // where ranges that are too large are cut, by step
@@ -167,7 +168,8 @@ func (r *run) attempt(ctx context.Context, first bool) error {
 	if err := r.rehearse(ctx, look); err != nil {
 		return err
 	}
-	if r.o.Ready != nil && first && !r.o.DryRun {
+	if r.o.Ready != nil && !r.ready && !r.o.DryRun {
+		r.ready = true
 		if err := r.o.Ready(ctx); err != nil {
 			return err
 		}

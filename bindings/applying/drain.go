@@ -71,6 +71,9 @@ func (d Draining) Finish(ctx context.Context) error {
 	if !d.Remove {
 		return nil
 	}
+	if err := d.Start(ctx); err != nil { // somebody may have stopped it
+		return err
+	}
 	return d.remove(ctx)
 }
 
@@ -114,6 +117,7 @@ func (d Draining) remove(ctx context.Context) error {
 	t := d.Turn.turn
 	told := false
 	for {
+		why := ""
 		state, found, err := t.Drain(ctx, d.Shard)
 		if err != nil {
 			return err
@@ -133,10 +137,13 @@ func (d Draining) remove(ctx context.Context) error {
 				t.Release().AtLeast(catalog.Release83) {
 				break
 			}
+			why = reply.String()
+		} else {
+			why = string(state.State)
 		}
 		if !told {
 			told = true
-			d.Tell(fmt.Sprintf("Shard %s can't go yet (%s): waiting.", d.Shard, state.State))
+			d.Tell(fmt.Sprintf("Shard %s can't go yet (%s): waiting.", d.Shard, why))
 		}
 		if err := d.Clock.Sleep(ctx, removalPause); err != nil {
 			return context.Cause(ctx)

@@ -59,7 +59,7 @@ func (env environment) apply(ctx context.Context) error {
 	}
 	js := script.NewEngine(script.Options{Clock: conn.clock, Stdout: env.stderr, Stderr: env.warned()})
 	teller := env.teller(o, js)
-	result, err := turn.Run(ctx, work, o.options(js.Clock, teller))
+	result, err := turn.Run(ctx, work, o.options(js.Clock, teller), nil)
 	teller.Progress.End()
 	closed := work.Close()
 	journal := ""
