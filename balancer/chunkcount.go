@@ -3,6 +3,7 @@ package balancer
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mongoerr"
@@ -28,6 +29,7 @@ func (l *Loop) selectByCount(shards []catalog.Shard) ([]policy.Migration, error)
 	}
 	rules := policy.RulesOf(l.cfg.Version)
 	if rules.SharesShards() {
+		colls = slices.Clone(colls)
 		l.shuffle(len(colls), func(i, j int) { colls[i], colls[j] = colls[j], colls[i] })
 	}
 	var candidates []policy.Migration

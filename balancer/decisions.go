@@ -2,7 +2,6 @@ package balancer
 
 import (
 	"context"
-	"log/slog"
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mongoerr"
@@ -21,13 +20,13 @@ func (l *Loop) tellDecisions() {
 func (l *Loop) shut() { policy.Shut(l.inForce(), l.now.In(l.cfg.Location), l.why) }
 
 // passedOver reports collections that the round does not come to.
-func (l *Loop) passedOver(d policy.Decision, groups ...[]catalog.Collection) {
-	if !l.why.Wants() {
+func (l *Loop) passedOver(d policy.Decision, groups ...[]*catalog.Collection) {
+	if !l.why.Wants() || !l.talks() {
 		return
 	}
 	for _, colls := range groups {
 		for _, coll := range colls {
-			if policy.Blocked(coll, l.cfg.Version, l.why) {
+			if policy.Blocked(*coll, l.cfg.Version, l.why) {
 				continue
 			}
 			d.Namespace = coll.Namespace
@@ -51,7 +50,7 @@ func (l *Loop) leftOut(coll catalog.Collection, err error) {
 // report is that of one collection: nil when nobody reads the log either, since
 // a report costs the walk over flagged chunks that it tells of.
 func (l *Loop) report() *policy.Report {
-	if l.why == nil && !l.cfg.Logger.Enabled(context.Background(), slog.LevelError) {
+	if l.why == nil && !l.logs() {
 		return nil
 	}
 	return &policy.Report{EventsOnly: l.why == nil, ChosenOnly: l.cfg.ChosenOnly}

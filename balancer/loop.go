@@ -90,6 +90,12 @@ type Config struct {
 	Decided func(at time.Time, decisions []policy.Decision)
 	// ChosenOnly has Decided told of what rounds choose alone.
 	ChosenOnly bool
+	// Revision returns a counter of a collection that changes whenever anything
+	// does that rounds look at: its entry, chunks, zones and sizes, the shards and
+	// the settings. With it, rounds pass over collections in which nothing can be
+	// chosen, unless Decided or the Logger are to be told of those. Nil has rounds
+	// look at everything.
+	Revision func(ns string) *uint64
 	// Changed is called, without locks held, when a round begins or ends, so
 	// that whoever waits for a round can look at Status again.
 	Changed func()
@@ -110,6 +116,8 @@ type Loop struct {
 	cfg Config
 
 	cache          imbalancedCache
+	prospects      prospects
+	available      *policy.Available // of the last round
 	lastMigration  time.Time
 	movedLast      bool // the last round moved something: for older releases
 	lastDrainCheck time.Time
@@ -141,7 +149,7 @@ func NewLoop(cfg Config) *Loop {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	l := &Loop{cfg: cfg, settings: catalog.SettingsOf(cfg.Version)}
+	l := &Loop{cfg: cfg, settings: catalog.SettingsOf(cfg.Version), prospects: newProspects(cfg.Revision)}
 	l.thread.mu, l.defragmentations.mu = &l.mu, &l.mu
 	l.thread.logger = cfg.Logger
 	l.begin(l.main)

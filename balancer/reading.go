@@ -2,6 +2,7 @@ package balancer
 
 import (
 	"context"
+	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -20,12 +21,12 @@ type SettingReader interface {
 type Reader interface {
 	SettingReader
 
-	// Shards lists config.shards in catalog order. The engine shuffles. For
-	// releases that limit shards, those with a limit have SizeMB filled in.
+	// Shards lists config.shards in catalog order. The engine shuffles a copy.
+	// For releases that limit shards, those with a limit have SizeMB filled in.
 	Shards(ctx context.Context) ([]catalog.Shard, error)
 
 	// Collections lists the sharded collections by namespace; unsplittable
-	// ones are left out.
+	// ones are left out. The engine does not change the list.
 	Collections(ctx context.Context) ([]catalog.Collection, error)
 
 	// Routing returns the current routing table and zones of a collection.
@@ -67,6 +68,9 @@ func (l *Loop) shards() ([]catalog.Shard, error) {
 	shards, err := readShards(&l.thread)
 	if err != nil {
 		return nil, err
+	}
+	if l.cfg.Rand != nil {
+		shards = slices.Clone(shards)
 	}
 	l.shuffle(len(shards), func(i, j int) { shards[i], shards[j] = shards[j], shards[i] })
 	return shards, nil

@@ -145,7 +145,8 @@ func (l *Loop) selectAll() (unsharded, chunks []policy.Migration, err error) {
 		chunks, err = l.selectByCount(shards)
 		return nil, chunks, err
 	}
-	available := policy.NewAvailable(shards)
+	available := l.available.Next(shards)
+	l.available = available
 	if unsharded, err = l.selectUnsharded(shards, available); err != nil {
 		return nil, nil, err
 	}

@@ -26,7 +26,7 @@ func (l *Loop) selectMigrations(shards []catalog.Shard, available *policy.Availa
 
 	var candidates []policy.Migration
 	for i, coll := range rest {
-		if !policy.Blocked(coll, l.cfg.Version, l.why) {
+		if !policy.Blocked(*coll, l.cfg.Version, l.why) {
 			batch = append(batch, coll)
 		}
 		if len(batch) == statsBatchSize {
@@ -55,22 +55,25 @@ func (l *Loop) selectMigrations(shards []catalog.Shard, available *policy.Availa
 
 // firstBatch starts with the collections remembered as imbalanced; members
 // that are gone or may not be balanced are forgotten.
-func (l *Loop) firstBatch(colls []catalog.Collection) (batch, rest []catalog.Collection) {
-	byNamespace := make(map[string]catalog.Collection, len(colls))
-	for _, coll := range colls {
-		byNamespace[coll.Namespace] = coll
+func (l *Loop) firstBatch(colls []catalog.Collection) (batch, rest []*catalog.Collection) {
+	cached := make(map[string]*catalog.Collection, l.cache.len())
+	for i := range colls {
+		if l.cache.has(colls[i].Namespace) && colls[i].Balanceable() {
+			cached[colls[i].Namespace] = &colls[i]
+		}
 	}
 	for ns := range l.cache.all() {
-		coll, ok := byNamespace[ns]
-		if !ok || !coll.Balanceable() {
+		coll, ok := cached[ns]
+		if !ok {
 			l.cache.remove(ns)
 			continue
 		}
 		batch = append(batch, coll)
 	}
-	for _, coll := range colls {
-		if !l.cache.has(coll.Namespace) {
-			rest = append(rest, coll)
+	rest = make([]*catalog.Collection, 0, len(colls)-len(batch))
+	for i := range colls {
+		if !l.cache.has(colls[i].Namespace) {
+			rest = append(rest, &colls[i])
 		}
 	}
 	return batch, rest
@@ -78,14 +81,13 @@ func (l *Loop) firstBatch(colls []catalog.Collection) (batch, rest []catalog.Col
 
 // processBatch measures a batch with one command a shard and chooses among
 // its collections until fewer than two shards are left.
-func (l *Loop) processBatch(batch []catalog.Collection, shards []catalog.Shard,
+func (l *Loop) processBatch(batch []*catalog.Collection, shards []catalog.Shard,
 	available *policy.Available) ([]policy.Migration, error) {
-	sizes, err := readSizes(&l.thread, batch)
-	if err != nil {
-		return nil, err
-	}
-	if err := l.refreshSettings(); err != nil {
-		return nil, err
+	m, talks := measuring{loop: l, batch: batch}, l.talks()
+	if l.cfg.Revision == nil || talks {
+		if err := m.measure(); err != nil {
+			return nil, err
+		}
 	}
 	l.shuffle(len(batch), func(i, j int) { batch[i], batch[j] = batch[j], batch[i] })
 
@@ -95,16 +97,23 @@ func (l *Loop) processBatch(batch []catalog.Collection, shards []catalog.Shard,
 			l.passedOver(policy.Decision{Code: policy.TooFewShards, Count: available.Len()}, batch[i:])
 			break
 		}
-		chosen, err := l.candidatesFor(coll, sizes[coll.Namespace], shards, available)
+		if !talks && l.prospects.hopeless(coll.Namespace, available) {
+			l.cache.remove(coll.Namespace)
+			continue
+		}
+		if err := m.measure(); err != nil {
+			return nil, err
+		}
+		chosen, err := l.candidatesFor(coll, m.sizes[coll.Namespace], shards, available)
 		switch {
 		case errors.Is(err, errTerminated), failsRound(err):
 			return nil, err
 		case mongoerr.Is(err, mongoerr.NamespaceNotFound):
-			l.leftOut(coll, err)
+			l.leftOut(*coll, err)
 			l.cache.remove(coll.Namespace)
 			continue
 		case err != nil:
-			l.leftOut(coll, err)
+			l.leftOut(*coll, err)
 			l.cfg.Logger.Warn("collection left out of this round", "id", 21853, "ns", coll.Namespace, "error", err)
 			continue
 		}
@@ -118,8 +127,31 @@ func (l *Loop) processBatch(batch []catalog.Collection, shards []catalog.Shard,
 	return candidates, nil
 }
 
+// measuring asks the shards for the sizes of a batch, once.
+type measuring struct {
+	loop  *Loop
+	batch []*catalog.Collection
+	sizes map[string]map[catalog.ShardID]int64 // nil before they are asked
+}
+
+func (m *measuring) measure() error {
+	if m.sizes != nil {
+		return nil
+	}
+	colls := make([]catalog.Collection, len(m.batch))
+	for i, coll := range m.batch {
+		colls[i] = *coll
+	}
+	sizes, err := readSizes(&m.loop.thread, colls)
+	if err != nil {
+		return err
+	}
+	m.sizes = sizes
+	return m.loop.refreshSettings()
+}
+
 // candidatesFor prepares one collection (spec 01 §6.1) and runs the policy.
-func (l *Loop) candidatesFor(coll catalog.Collection, sizes map[catalog.ShardID]int64, shards []catalog.Shard,
+func (l *Loop) candidatesFor(coll *catalog.Collection, sizes map[catalog.ShardID]int64, shards []catalog.Shard,
 	available *policy.Available) ([]policy.Migration, error) {
 	routing, err := l.routing(coll.Namespace)
 	if err != nil {
@@ -134,6 +166,9 @@ func (l *Loop) candidatesFor(coll catalog.Collection, sizes map[catalog.ShardID]
 	report := l.report()
 	chosen, _, err := policy.SelectMigrations(situation, available, report)
 	l.take(report)
+	if err == nil && len(chosen) == 0 {
+		l.prospects.note(situation, available)
+	}
 	return chosen, err
 }
 

@@ -66,10 +66,12 @@ func (l *Loop) selectSplits() ([]policy.Split, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.shuffle(len(colls), func(i, j int) { colls[i], colls[j] = colls[j], colls[i] })
-
 	var splits []policy.Split
-	for _, coll := range colls {
+	talks := l.talks()
+	for _, coll := range l.shuffled(colls) {
+		if !talks && l.prospects.fits(coll.Namespace) {
+			continue
+		}
 		routing, err := l.routing(coll.Namespace)
 		switch {
 		case errors.Is(err, errTerminated), failsRound(err):
@@ -83,7 +85,11 @@ func (l *Loop) selectSplits() ([]policy.Split, error) {
 		if coll.Namespace == policy.SessionsNamespace && routing.Zones.Len() > 0 {
 			l.cfg.Logger.Warn("zones of the sessions collection are ignored", "id", 4562401)
 		}
-		splits = append(splits, l.splitsOf(routing)...)
+		found := l.splitsOf(routing)
+		if len(found) == 0 {
+			l.prospects.noteUnsplit(coll.Namespace)
+		}
+		splits = append(splits, found...)
 	}
 	return splits, nil
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/pace"
 	"shardsh/balancer/plan"
 )
 
@@ -46,11 +47,10 @@ type Options struct {
 	// Parallel is how many steps of one round run at once; 1 when it is zero. A
 	// shard takes part in one at a time.
 	Parallel int
-	// Limits end the run before the step that would pass one, and can be passed by
-	// the next run. Rounds are not counted.
-	Limits plan.Limits
-	// Pause is how long to wait after each step.
-	Pause time.Duration
+	// Pace lets steps begin, and those begin anew that failed. Its limits are of this
+	// run, and can be passed by the next one. Nil lets all of them, later after
+	// failures.
+	Pace *pace.Gate
 
 	Clock Clock
 	// Tell is called with everything that happens, never twice at once; nil tells
@@ -86,6 +86,7 @@ const (
 	Paused    Kind = "paused"
 	Restored  Kind = "restored"
 	Waiting   Kind = "waiting" // for the end of steps under way, to stop
+	Away      Kind = "away"    // the router does not answer, and is waited for
 )
 
 // Event is something that has happened. Fields that do not belong to its kind are

@@ -27,6 +27,7 @@ import (
 type Doer struct {
 	asker   Asker
 	release catalog.Release
+	comment string // of moves, where there is one
 }
 
 var (
@@ -172,18 +173,18 @@ func stale(format string, args ...any) error {
 	return mongoerr.New(mongoerr.StaleConfig, format, args...)
 }
 
-// now returns the time of the mongos. The logical time in replies stands still
-// while nothing is written.
+// now returns the time of the mongos, which anybody may ask. The logical time in
+// replies stands still while nothing is written.
 func (d *Doer) now(ctx context.Context) (time.Time, error) {
-	reply, err := d.ask(ctx, "admin", bson.D{{Key: "serverStatus", Value: 1}})
+	hello, err := greet(ctx, d.asker)
 	if err != nil {
-		return time.Time{}, err
+		return time.Time{}, ServerError(err)
 	}
-	now, ok := reply.Lookup("localTime").TimeOK()
+	now, ok := hello.Lookup("localTime").TimeOK()
 	if !ok {
-		return now, fmt.Errorf("serverStatus tells no localTime")
+		return now, fmt.Errorf("hello tells no localTime")
 	}
-	return now, nil
+	return now.UTC(), nil
 }
 
 // historyWindow is how long shards keep history of chunks, by default

@@ -38,12 +38,16 @@ func (d *Doer) Move(ctx context.Context, m policy.Migration) error {
 		}
 		command = moveChunk(coll.Pattern, m.Namespace, m.To, chunk.Min, chunk.Max)
 	}
-	_, err = d.ask(ctx, "admin", moving(command, settings, m.Force != policy.ForceNone))
+	_, err = d.ask(ctx, "admin", d.moving(command, settings, m.Force != policy.ForceNone))
 	return err
 }
 
-// moving adds to a move what the cluster's settings ask of all.
-func moving(command bson.D, settings catalog.Settings, force bool) bson.D {
+// moving adds to a move what the cluster's settings ask of all, and by what it is
+// known among the operations of the servers.
+func (d *Doer) moving(command bson.D, settings catalog.Settings, force bool) bson.D {
+	if d.comment != "" && d.release.AtLeast(catalog.Release44) {
+		command = append(command, bson.E{Key: "comment", Value: d.comment})
+	}
 	if force {
 		command = append(command, bson.E{Key: "forceJumbo", Value: true})
 	}

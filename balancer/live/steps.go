@@ -38,7 +38,7 @@ func (s *Steps) Look(ctx context.Context, namespaces []string) (*catalog.Snapsho
 	}
 	seen, err := Look{
 		Parts: Settings | Balancer | Shards | Collections | Zones, Namespaces: namespaces,
-		Now: now.UTC(), Release: s.doer.release,
+		Now: now, Release: s.doer.release,
 	}.Read(ctx, s.doer.asker)
 	if err != nil {
 		return nil, ServerError(err)
@@ -126,7 +126,7 @@ func (s *Steps) Do(ctx context.Context, c apply.Command) error {
 				{Key: "min", Value: c.Pattern.Bound(c.Min)}, {Key: "max", Value: c.Pattern.Bound(c.Max)},
 			}
 		}
-		command = moving(command, c.Settings, c.Force)
+		command = s.doer.moving(command, c.Settings, c.Force)
 	default:
 		return &UnsupportedError{"a step of the kind " + string(c.Kind), noCommand}
 	}

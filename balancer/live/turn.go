@@ -28,9 +28,12 @@ type Turn struct {
 	lease *Lease
 	held  context.Context
 	lose  context.CancelCauseFunc
-	leave func() error
+	leave func(context.Context) error
 
 	mu sync.Mutex // holds what is noted in the lease
+
+	moving sync.Mutex          // holds
+	moves  []*policy.Migration // those of the engine that are under way
 }
 
 var (
@@ -65,6 +68,7 @@ func TakeTurn(ctx context.Context, client *mongo.Client, a Asker, h Holder) (*Tu
 	if err != nil {
 		return nil, err
 	}
+	steps.doer.comment = "shardsh " + lease.token.Hex()
 	t := &Turn{Steps: steps, lease: lease}
 	t.held, t.leave = lease.Keep(context.WithoutCancel(ctx))
 	t.held, t.lose = context.WithCancelCause(t.held)
@@ -110,7 +114,7 @@ func (t *Turn) End(ctx context.Context) error {
 			errs = append(errs, fmt.Errorf("switching the balancing of %s on again: %w; sh.enableBalancing(%q)", ns, err, ns))
 		}
 	}
-	return errors.Join(append(errs, t.leave())...)
+	return errors.Join(append(errs, t.leave(ctx))...)
 }
 
 // Do sends one command while it is our turn.
@@ -160,6 +164,7 @@ func (t *Turn) Move(ctx context.Context, m policy.Migration) error {
 	if err := t.renew(ctx); err != nil {
 		return err
 	}
+	defer t.begun(m)()
 	return t.doer.Move(ctx, m)
 }
 

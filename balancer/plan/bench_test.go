@@ -8,10 +8,17 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// A plan for a million chunks on a hundred shards, two of which are new.
-func BenchmarkMillionChunks(b *testing.B) {
-	scale := snaptest.Million()
-	scale.Empty, scale.Jumbo = 2, 1000
+// Plans for a hundred shards, two of which are new: of a million chunks, and of a
+// thousand collections, each of which has something to give to the new ones.
+func BenchmarkLarge(b *testing.B) {
+	million := snaptest.Million()
+	million.Empty, million.Jumbo = 2, 1000
+	crowd := snaptest.Scale{Shards: 100, Chunks: 400_000, Collections: 1000, Alike: true, ChunkBytes: 128 << 20, Empty: 2}
+	b.Run("chunks", func(b *testing.B) { makePlans(b, million) })
+	b.Run("collections", func(b *testing.B) { makePlans(b, crowd) })
+}
+
+func makePlans(b *testing.B, scale snaptest.Scale) {
 	s := snaptest.Large(b, scale)
 	runtime.GC()
 	b.ReportAllocs()

@@ -213,10 +213,11 @@ func (x *phaseActor) reply(t *testing.T, step phaseStep) {
 func (x *phaseActor) move(t *testing.T, step phaseStep) {
 	t.Helper()
 	if step.Available != nil {
-		x.available = NewAvailable(nil)
+		var shards []catalog.Shard
 		for _, id := range step.Available {
-			x.available.free[id] = struct{}{}
+			shards = append(shards, catalog.Shard{ID: id})
 		}
+		x.available = NewAvailable(shards)
 	}
 	if step.Move == "none" {
 		wantNoMove(t, x.phase, x.available)

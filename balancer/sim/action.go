@@ -75,11 +75,14 @@ func (c *cluster) mergeAll(coll *collection, id catalog.ShardID) policy.ActionRe
 	if !coll.mergeable(id) {
 		return policy.ActionResult{}
 	}
-	runs := policy.MergeableRuns(policy.MergeSearch{
+	search := policy.MergeSearch{
 		Table: coll.table, Zones: coll.first.Zones, Shard: id, Cutoff: c.historyCutoff(),
 		Limits: policy.MergeLimits{Chunks: autoMergeMost, Time: time.Minute},
-	})
+	}
+	runs := policy.MergeableRuns(search)
 	if len(runs) == 0 {
+		search.AnyAge = true
+		coll.neighbours[id] = len(policy.MergeableRuns(search)) > 0 // which time alone does not change
 		return policy.ActionResult{}
 	}
 	merged := c.commits().MergeRuns(coll.table, runs)
@@ -199,7 +202,8 @@ func (c *cluster) SwitchOffBalancing(_ context.Context, ns string) error {
 	if err != nil {
 		return err
 	}
-	coll.entry.NoBalance, coll.touched = true, true
+	coll.entry.NoBalance = true
+	c.touchEntry(coll)
 	c.tell(Event{Kind: SwitchedOff, Namespace: ns})
 	return nil
 }
@@ -216,7 +220,8 @@ func (c *cluster) SetDefragmentationPhase(_ context.Context, ns string, _ bson.B
 	if err != nil {
 		return err
 	}
-	coll.entry.DefragmentationPhase, coll.touched = string(phase), true
+	coll.entry.DefragmentationPhase = string(phase)
+	c.touchEntry(coll)
 	c.tell(Event{Kind: PhaseEntered, Namespace: ns, Phase: phase})
 	return nil
 }
@@ -230,7 +235,8 @@ func (c *cluster) EndDefragmentation(_ context.Context, ns string, _ bson.Binary
 	if err := coll.settle(); err != nil {
 		return err
 	}
-	coll.entry.Defragment, coll.entry.DefragmentationPhase, coll.touched = false, "", true
+	coll.entry.Defragment, coll.entry.DefragmentationPhase = false, ""
+	c.touchEntry(coll)
 	coll.table = coll.table.WithoutEstimates()
 	c.tell(Event{Kind: Defragmented, Namespace: ns})
 	return nil

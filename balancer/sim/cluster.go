@@ -26,6 +26,7 @@ type cluster struct {
 	shards   []catalog.Shard
 
 	order       []*collection
+	entries     []catalog.Collection // of order; nil when one has changed
 	collections map[string]*collection
 
 	underWay int                        // migrations and actions
@@ -80,18 +81,28 @@ func newCluster(s *catalog.Snapshot, cfg Config) (*cluster, error) {
 func (c *cluster) Setting(_ context.Context, id string) (bson.Raw, error) { return c.stored[id], nil }
 
 // Shards returns the shards in catalog order.
-func (c *cluster) Shards(context.Context) ([]catalog.Shard, error) {
-	return slices.Clone(c.shards), nil
-}
+func (c *cluster) Shards(context.Context) ([]catalog.Shard, error) { return c.shards, nil }
 
 // Collections returns the entries of the sharded collections.
 func (c *cluster) Collections(context.Context) ([]catalog.Collection, error) {
-	entries := make([]catalog.Collection, len(c.order))
-	for i, coll := range c.order {
-		entries[i] = coll.entry
+	if c.entries == nil {
+		c.entries = make([]catalog.Collection, len(c.order))
+		for i, coll := range c.order {
+			c.entries[i] = coll.entry
+		}
 	}
-	return entries, nil
+	return c.entries, nil
 }
+
+// touchEntry notes that the entry of a collection is not as it was.
+func (c *cluster) touchEntry(coll *collection) {
+	coll.touch()
+	c.entries = nil
+}
+
+// revision returns that of a collection: shards, settings and zones stay as they
+// are for the whole run, and so does what collections there are.
+func (c *cluster) revision(ns string) *uint64 { return &c.collections[ns].revision }
 
 // Routing returns a collection as it is now.
 func (c *cluster) Routing(_ context.Context, ns string) (balancer.Routing, error) {
@@ -137,25 +148,26 @@ func (c *cluster) LogChange(context.Context, string) error { return nil }
 
 // Mergeable lists what the auto-merger may work on.
 func (c *cluster) Mergeable(context.Context) ([]policy.MergeWork, error) {
+	cutoff := c.historyCutoff()
+	sorted := slices.SortedFunc(slices.Values(c.shards), byID)
+	work := make([]policy.MergeWork, len(sorted))
 	for _, coll := range c.order {
 		if err := coll.settle(); err != nil {
 			return nil, err
 		}
-	}
-	cutoff := c.historyCutoff()
-	var work []policy.MergeWork
-	for _, shard := range slices.SortedFunc(slices.Values(c.shards), byID) {
-		w := policy.MergeWork{Shard: shard.ID}
-		for _, coll := range c.order {
-			if !coll.entry.Defragment && coll.entry.EnableAutoMerge && policy.OwnsOlder(coll.table, shard.ID, cutoff) {
-				w.Namespaces = append(w.Namespaces, coll.entry.Namespace)
+		if coll.entry.Defragment || !coll.entry.EnableAutoMerge {
+			continue
+		}
+		for i, shard := range sorted {
+			if coll.ownsOlder(shard.ID, cutoff) {
+				work[i].Namespaces = append(work[i].Namespaces, coll.entry.Namespace)
 			}
 		}
-		if len(w.Namespaces) > 0 {
-			work = append(work, w)
-		}
 	}
-	return work, nil
+	for i, shard := range sorted {
+		work[i].Shard = shard.ID
+	}
+	return slices.DeleteFunc(work, func(w policy.MergeWork) bool { return len(w.Namespaces) == 0 }), nil
 }
 
 func byID(a, b catalog.Shard) int { return cmp.Compare(a.ID, b.ID) }

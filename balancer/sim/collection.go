@@ -1,7 +1,10 @@
 package sim
 
 import (
+	"go.mongodb.org/mongo-driver/v2/bson"
+
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/policy"
 )
 
 // collection is a collection of the snapshot that changes.
@@ -9,6 +12,8 @@ type collection struct {
 	first   *catalog.CollectionState
 	entry   catalog.Collection
 	touched bool
+	// revision is another one whenever the engine could see a change.
+	revision uint64
 
 	// table has what happened up to the last settle, pending the chunks that were
 	// moved since: the migrations of a round cost one new table together. version
@@ -28,6 +33,10 @@ type collection struct {
 	extents  *extents
 	// neighbours are the shards that may have some to merge; nil before somebody asks.
 	neighbours map[catalog.ShardID]bool
+	// older are the shards that had a chunk to merge by its age at the revision
+	// olderAt: they keep it as long as nothing changes.
+	older   map[catalog.ShardID]bool
+	olderAt uint64
 
 	deletions map[catalog.ShardID]*deletions
 }
@@ -70,12 +79,19 @@ func (coll *collection) apply(changed ...catalog.Chunk) error {
 	}
 	coll.table, coll.pending, coll.touched = next, coll.pending[:0], true
 	for _, chunk := range changed {
+		coll.touch()
 		coll.mayMerge(chunk.Shard)
 		if chunk.Version.Compare(coll.version) > 0 {
 			coll.version = chunk.Version
 		}
 	}
 	return nil
+}
+
+// touch notes that the collection is not as it was.
+func (coll *collection) touch() {
+	coll.touched = true
+	coll.revision++
 }
 
 // mergeable reports whether a shard may have chunks to merge. Looking once for all
@@ -86,6 +102,18 @@ func (coll *collection) mergeable(id catalog.ShardID) bool {
 		coll.neighbours = coll.table.HaveNeighbours()
 	}
 	return coll.neighbours[id]
+}
+
+// ownsOlder reports whether a shard has a chunk that came there before a time, which
+// only goes on from call to call.
+func (coll *collection) ownsOlder(id catalog.ShardID, cutoff bson.Timestamp) bool {
+	if coll.older == nil || coll.olderAt != coll.revision {
+		coll.older, coll.olderAt = map[catalog.ShardID]bool{}, coll.revision
+	}
+	if !coll.older[id] && policy.OwnsOlder(coll.table, id, cutoff) {
+		coll.older[id] = true
+	}
+	return coll.older[id]
 }
 
 // mayMerge notes that a shard may have chunks to merge from now on.

@@ -149,7 +149,7 @@ func (c *cluster) commitMove(m *move) (amount Amount, left int, err error) {
 	moved.OnCurrentShardSince, moved.History = at, []catalog.ChunkHistory{{ValidAfter: at, Shard: m.To}}
 	coll.pending = append(coll.pending, moved)
 	coll.mayMerge(m.To)
-	coll.touched = true
+	coll.touch()
 	amount = coll.transfer(moved, m.From)
 	c.leaveOrphans(coll, m.Migration, lower, upper, amount)
 	return amount, left, nil

@@ -73,7 +73,7 @@ func New(s *catalog.Snapshot, cfg Config) (*Run, error) {
 	loop := balancer.NewLoop(balancer.Config{
 		Version: s.Release(), Parameters: cfg.Parameters, Rand: cfg.Rand,
 		Logger: cfg.Logger, Location: cfg.Location, IgnoreMode: cfg.IgnoreMode, Reasons: cfg.Reasons,
-		Decided: cfg.Decided, ChosenOnly: cfg.ChosenOnly,
+		Decided: cfg.Decided, ChosenOnly: cfg.ChosenOnly, Revision: c.revision,
 	})
 	r := &Run{loop: loop, driver: balancer.NewEventDriver(c.queue, loop, c), cluster: c, cfg: cfg}
 	r.driver.Start()

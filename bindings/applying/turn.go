@@ -37,7 +37,11 @@ func TakeTurn(ctx context.Context, client *mongo.Client, a live.Asker, doing str
 
 // ending is how long giving the turn back may take. The lease runs out by itself,
 // and says what is switched off.
-const ending = 30 * time.Second
+// Who does not wait for a step under way does not wait for that either.
+const (
+	ending  = 30 * time.Second
+	hurried = 300 * time.Millisecond
+)
 
 // Run carries out what there is to do, and gives the turn back. New plans are made
 // from the cluster as it is. Once the turn is lost nothing is sent any more, and the
@@ -66,7 +70,17 @@ func (t *Turn) Run(ctx context.Context, w *apply.Work, o apply.Options, finish f
 	if lost := context.Cause(held); lost != nil && !errors.Is(err, lost) && (err != nil || !result.Finished) {
 		err = errors.Join(lost, err)
 	}
-	return result, errors.Join(err, t.End(ctx))
+	return result, errors.Join(err, t.end(ctx, o.Hard))
+}
+
+// end gives the turn back after a run that hard may have ended.
+func (t *Turn) end(ctx, hard context.Context) error {
+	if hard.Err() == nil || t.turn.Held().Err() != nil {
+		return t.End(ctx)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), hurried)
+	defer cancel()
+	return t.turn.End(ctx)
 }
 
 // End gives the turn back.
@@ -84,7 +98,7 @@ func (t *Turn) End(ctx context.Context) error {
 func (t *Turn) replan(ctx context.Context, g plan.Goal, l plan.Limits, paused []string) (*plan.Plan, error) {
 	s, err := live.NewReader(t.client, live.ReaderOptions{}).Read(ctx)
 	if err != nil {
-		return nil, err
+		return nil, live.ServerError(err)
 	}
 	if t.turn != nil {
 		paused = slices.Concat(paused, t.turn.Leftover())

@@ -50,7 +50,8 @@ func (sh *Helpers) commitDrain(shard string) bson.Raw {
 }
 
 // shDrain starts draining. A shard that drains already is only looked at: before
-// 8.3 the same command once more would remove it when it is empty.
+// 8.3 the same command once more would remove it when it is empty. One that was to
+// be removed and is gone was removed by the same call before.
 func shDrain(c *call, sh *Helpers) goja.Value {
 	id := c.Text(0)
 	o := c.options("drain", 1)
@@ -58,9 +59,13 @@ func shDrain(c *call, sh *Helpers) goja.Value {
 	waits := o.flag("wait", remove) || remove
 	w := o.waitForDrain(id)
 	var reply bson.Raw
-	if sh.isDraining(id) {
+	entry := sh.shardEntry(id)
+	switch {
+	case remove && entry == nil && sh.wasRemoved(id):
+		return c.JS.NewObject("drained", true, "shard", id, "removed", true, "waitedMS", 0)
+	case rawdoc.TruthyAt(entry, "draining"):
 		reply = sh.draining(id)
-	} else {
+	default:
 		reply = sh.startDrain(id)
 	}
 	if !waits || rawdoc.TruthyAt(reply, "dryRun") {
@@ -78,8 +83,15 @@ func shStopDrain(c *call, sh *Helpers) goja.Value {
 	return c.s.Display.Reply(sh.admin(live.StopDrainCommand(catalog.ShardID(id))))
 }
 
-func (sh *Helpers) isDraining(id string) bool {
-	return rawdoc.TruthyAt(sh.config().FindOne("shards", bson.D{{Key: "_id", Value: id}}), "draining")
+// wasRemoved reports whether the change log tells that a shard was.
+func (sh *Helpers) wasRemoved(id string) bool {
+	return sh.config().FindOne("changelog",
+		bson.D{{Key: "what", Value: "removeShard"}, {Key: "details.shard", Value: id}}) != nil
+}
+
+// shardEntry returns the catalog's entry of a shard; nil when it has none.
+func (sh *Helpers) shardEntry(id string) bson.Raw {
+	return sh.config().FindOne("shards", bson.D{{Key: "_id", Value: id}})
 }
 
 // draining returns the document about how far a shard's draining is. Servers
@@ -116,7 +128,7 @@ func (sh *Helpers) drainOf(id string) diagnosis.Drain {
 }
 
 func (h helperOptions) waitForDrain(id string) *wait {
-	return h.wait("shard " + id + " goes on draining")
+	return h.wait("shard "+id+" goes on draining", fmt.Sprintf("sh.drainStatus(%q) tells how far it is", id))
 }
 
 // waitForDrain waits until a shard is empty, and removes it if asked to.
@@ -141,10 +153,15 @@ func (sh *Helpers) waitForDrain(c *call, w *wait, id string, remove bool) goja.V
 	})
 	result := c.JS.NewObject("drained", true, "shard", id, "removed", remove, "waitedMS", waited.Milliseconds())
 	if remove {
-		if reply := sh.commitDrain(id); !sh.version().AtLeast(withDrainCommands) &&
-			rawdoc.Text(reply, "state") != "completed" {
-			c.JS.Throw(script.RuntimeError, "shard %s was not removed: %s", id, rawdoc.Text(reply, "msg"))
-		}
+		w.insist(func() { sh.removeDrained(id) }, func() bool { return sh.shardEntry(id) == nil })
 	}
 	return result
+}
+
+// removeDrained removes an empty shard.
+func (sh *Helpers) removeDrained(id string) {
+	reply := sh.commitDrain(id)
+	if !sh.version().AtLeast(withDrainCommands) && rawdoc.Text(reply, "state") != "completed" {
+		sh.s.JS.Throw(script.RuntimeError, "shard %s was not removed: %s", id, rawdoc.Text(reply, "msg"))
+	}
 }

@@ -18,9 +18,10 @@ import (
 // Scale says how much a made-up cluster has. The zero value of a field means the
 // usual.
 type Scale struct {
-	Shards      int // 3
-	Chunks      int // 1000, of all collections
-	Collections int // 1; the first has half of the chunks, or all
+	Shards      int  // 3
+	Chunks      int  // 1000, of all collections
+	Collections int  // 1; the first has half of the chunks, or all
+	Alike       bool // all collections have the same number of chunks
 	// ChunkBytes is what a chunk holds: 32 MiB. The chunk size is 128 MiB.
 	ChunkBytes int64
 	// Empty is how many of the shards, the last by id, have nothing yet.
@@ -64,8 +65,11 @@ func Large(t testing.TB, s Scale) *catalog.Snapshot {
 	left := s.Chunks
 	for i := range s.Collections {
 		n := left / 2
-		if i == s.Collections-1 {
+		switch {
+		case i == s.Collections-1:
 			n = left
+		case s.Alike:
+			n = s.Chunks / s.Collections
 		}
 		left -= n
 		p.Collections = append(p.Collections, s.collection(t, i, n))
@@ -92,9 +96,10 @@ func (s Scale) collection(t testing.TB, number, chunks int) *catalog.CollectionS
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := Noon().AddDate(-1, 0, number)
+	at := Noon().AddDate(-1, 0, number%300)
 	entry := catalog.Collection{
-		Namespace: fmt.Sprintf("db.c%d", number), UUID: uuid(byte(1 + number)), Epoch: bson.ObjectID{2, byte(number)},
+		Namespace: fmt.Sprintf("db.c%d", number), UUID: largeUUID(number),
+		Epoch:     bson.ObjectID{2, byte(number), byte(number >> 8)},
 		Timestamp: bson.Timestamp{T: uint32(at.Unix()), I: 1}, LastMod: at, Pattern: p,
 		AllowMigrations: true, PermitMigrations: true, EnableAutoMerge: true,
 	}
@@ -155,8 +160,14 @@ func (s Scale) chunks(
 	}
 }
 
+func largeUUID(number int) bson.Binary {
+	id := uuid(byte(1 + number))
+	id.Data[1] = byte((1 + number) >> 8)
+	return id
+}
+
 func largeID(number, i int) (id bson.ObjectID) {
-	id[0] = byte(3 + number)
+	id[0], id[1] = byte(3+number), byte((3+number)>>8)
 	binary.BigEndian.PutUint64(id[4:], uint64(i))
 	return id
 }

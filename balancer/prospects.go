@@ -1,0 +1,92 @@
+package balancer
+
+import (
+	"context"
+	"log/slog"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/policy"
+)
+
+// prospects are what rounds found out about collections that have not changed
+// since: what there is nothing to choose from is passed over.
+type prospects struct {
+	// revision is Config.Revision; nil = nothing is known of changes.
+	revision func(ns string) *uint64
+	known    map[string]*prospect
+}
+
+// prospect is that of one collection.
+type prospect struct {
+	revision *uint64
+	// unsplit and chosen are the revisions, and one more, at which there was nothing
+	// to split at zones, and nothing to choose.
+	unsplit, chosen uint64
+	migrations      *policy.Prospect
+}
+
+func newProspects(revision func(ns string) *uint64) prospects {
+	return prospects{revision: revision, known: map[string]*prospect{}}
+}
+
+// of returns what is kept of a collection.
+func (p *prospects) of(ns string) *prospect {
+	known := p.known[ns]
+	if known == nil {
+		known = &prospect{revision: p.revision(ns)}
+		p.known[ns] = known
+	}
+	return known
+}
+
+// hopeless reports whether a collection is known to have nothing to move with the
+// shards available.
+func (p *prospects) hopeless(ns string, available *policy.Available) bool {
+	known := p.known[ns]
+	if known == nil || known.migrations == nil {
+		return false
+	}
+	if known.chosen != *known.revision+1 {
+		known.migrations = nil // and with it a routing table of old
+		return false
+	}
+	return !known.migrations.Possible(available)
+}
+
+// note keeps what a selection that chose nothing looked at.
+func (p *prospects) note(s policy.Situation, available *policy.Available) {
+	if p.revision != nil {
+		known := p.of(s.Namespace)
+		known.chosen, known.migrations = *known.revision+1, policy.NewProspect(s, available)
+	}
+}
+
+// noteUnsplit notes that a collection has nothing to split at its zones.
+func (p *prospects) noteUnsplit(ns string) {
+	if p.revision != nil {
+		known := p.of(ns)
+		known.unsplit = *known.revision + 1
+	}
+}
+
+// fits reports whether a collection is known to have nothing to split.
+func (p *prospects) fits(ns string) bool {
+	known := p.known[ns]
+	return known != nil && known.unsplit == *known.revision+1
+}
+
+// talks reports whether somebody reads what rounds have to say of collections in
+// which they choose nothing: then nothing is passed over.
+func (l *Loop) talks() bool { return l.why != nil && !l.cfg.ChosenOnly || l.logs() }
+
+func (l *Loop) logs() bool { return l.cfg.Logger.Enabled(context.Background(), slog.LevelError) }
+
+// shuffled returns collections in an order drawn.
+func (l *Loop) shuffled(colls []catalog.Collection) []*catalog.Collection {
+	list := make([]*catalog.Collection, len(colls))
+	for i := range colls {
+		list[i] = &colls[i]
+	}
+	l.shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	return list
+}
