@@ -182,7 +182,9 @@ func besideOwn(pieces []piece, i int) bool { return i > 0 && pieces[i-1].to == p
 
 // neediest returns the shard that lacks most pieces, if possible not that of a
 // neighbour; none when no shard lacks one.
-func neediest(pieces []piece, i int, shards []catalog.ShardID, have, wanted map[catalog.ShardID]int) (to catalog.ShardID) {
+func neediest(
+	pieces []piece, i int, shards []catalog.ShardID, have, wanted map[catalog.ShardID]int,
+) (to catalog.ShardID) {
 	neighbour := func(id catalog.ShardID) bool {
 		return i > 0 && pieces[i-1].to == id || i+1 < len(pieces) && pieces[i+1].to == id
 	}

@@ -117,7 +117,6 @@ func (d Draining) remove(ctx context.Context) error {
 	t := d.Turn.turn
 	told := false
 	for {
-		why := ""
 		state, found, err := t.Drain(ctx, d.Shard)
 		if err != nil {
 			return err
@@ -128,6 +127,7 @@ func (d Draining) remove(ctx context.Context) error {
 		if state.Chunks > 0 {
 			return fmt.Errorf("%s: run it again", state)
 		}
+		why := string(state.State)
 		if state.Done() {
 			reply, err := t.Admin(ctx, live.CommitDrainCommand(t.Release(), d.Shard))
 			if err != nil {
@@ -138,8 +138,6 @@ func (d Draining) remove(ctx context.Context) error {
 				break
 			}
 			why = reply.String()
-		} else {
-			why = string(state.State)
 		}
 		if !told {
 			told = true
