@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/pace"
 	"shardsh/balancer/plan"
 )
@@ -40,6 +41,9 @@ type Options struct {
 	// PauseBalancing switches the balancing of the plan's collections off
 	// meanwhile.
 	PauseBalancing bool
+	// Ready is called once, when it is certain that all steps can be carried out and
+	// before the first one is. Nil does nothing.
+	Ready func(ctx context.Context) error
 	// Parallel is how many steps of one round run at once; 1 when it is zero. A
 	// shard takes part in one at a time.
 	Parallel int
@@ -112,6 +116,8 @@ type Result struct {
 	// Possible tells of a dry run that all that is left could be carried out. A dry
 	// run is never Finished.
 	Possible bool
+	// Left is what keeps the goal from being reached though all is done.
+	Left     []diagnosis.Finding
 	Progress Progress
 	// Replans is how often another plan took over, Failures how many steps failed.
 	Replans, Failures int

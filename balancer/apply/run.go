@@ -51,7 +51,7 @@ func Run(ctx context.Context, c Cluster, p *plan.Plan, o Options) (Result, error
 			}
 		}
 	}
-	r.result.Began = o.Clock.Now()
+	r.result.Left, r.result.Began = r.plan.Left, o.Clock.Now()
 	before := maps.Clone(r.done)
 	err := r.carryOut(ctx)
 	if !errors.As(err, new(*logError)) && r.hard.Err() == nil {
@@ -79,6 +79,7 @@ type run struct {
 	began      map[int]time.Time // in this run
 	paused     []string          // collections that are to be switched on again
 	here       Progress          // what this run did
+	ready      bool              // Options.Ready was called
 
 	shared sync.Mutex            // holds the log and
 	cuts   map[int][]catalog.Key // where ranges that are too large are cut, by step
@@ -191,6 +192,12 @@ func (r *run) attempt(ctx context.Context, first bool) error {
 	}
 	if err := r.rehearse(ctx, look); err != nil {
 		return err
+	}
+	if r.o.Ready != nil && !r.ready && !r.o.DryRun {
+		r.ready = true
+		if err := r.o.Ready(ctx); err != nil {
+			return err
+		}
 	}
 	for round := range chunkBy(r.left(), func(s plan.Step) int { return s.Round }) {
 		if err := r.round(ctx, round); err != nil || r.result.Stopped != "" {
@@ -322,6 +329,7 @@ func (r *run) replan(ctx context.Context, because *ChangedError) (more bool, err
 	if err != nil {
 		return false, fmt.Errorf("making another plan: %w", err)
 	}
+	r.result.Left = p.Left
 	if because == nil && len(p.Steps) == 0 {
 		return false, nil
 	}
