@@ -177,7 +177,7 @@ func (d *Doer) mergeAll(ctx context.Context, a policy.Action) (result policy.Act
 func (d *Doer) countChunks(ctx context.Context, coll catalog.Collection, shard catalog.ShardID) (int64, error) {
 	reply, err := d.ask(ctx, "config", bson.D{
 		{Key: "count", Value: "chunks"},
-		{Key: "query", Value: bson.D{chunksOf(coll), {Key: "shard", Value: string(shard)}}},
+		{Key: "query", Value: bson.D{coll.ChunkFilter(), {Key: "shard", Value: string(shard)}}},
 		majority,
 	})
 	return integer(reply, "n"), err

@@ -9,10 +9,12 @@ import (
 	"sync"
 	"time"
 
+	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"shardsh/balancer"
 	"shardsh/balancer/apply"
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/policy"
 )
 
@@ -122,6 +124,18 @@ func (t *Turn) Do(ctx context.Context, c apply.Command) error {
 		return err
 	}
 	return t.Steps.Do(ctx, c)
+}
+
+// Release is that of the mongos.
+func (t *Turn) Release() catalog.Release { return t.doer.release }
+
+// Admin sends a command that changes something to the database admin while it is
+// our turn.
+func (t *Turn) Admin(ctx context.Context, command bson.D) (bson.Raw, error) {
+	if err := t.renew(ctx); err != nil {
+		return nil, err
+	}
+	return t.doer.ask(ctx, "admin", command)
 }
 
 // SetBalancing switches the balancing of a collection, with a note in the lease as

@@ -63,7 +63,7 @@ func (env environment) apply(ctx context.Context) error {
 	defer leave()
 	options.Hard = hard
 	options.Pace = applying.Pace(conn.client, o.pace.rules(), js.Clock, teller.Waits)
-	result, err := turn.Run(ctx, work, options)
+	result, err := turn.Run(ctx, work, options, nil)
 	teller.Progress.End()
 	closed := work.Close()
 	journal := ""
