@@ -70,6 +70,7 @@ func TakeTurn(ctx context.Context, client *mongo.Client, a Asker, h Holder) (*Tu
 	}
 	steps.doer.comment = "shardsh " + lease.token.Hex()
 	t := &Turn{Steps: steps, lease: lease}
+	steps.doer.ready = t.renew
 	t.held, t.leave = lease.Keep(context.WithoutCancel(ctx))
 	t.held, t.lose = context.WithCancelCause(t.held)
 	return t, nil
