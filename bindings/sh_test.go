@@ -16,7 +16,7 @@ func TestHelpersSend(t *testing.T) {
 		inCatalog = "\n" + `config {"find":"collections","filter":{"_id":"app.x","dropped":{"$ne":true},"unsplittable":{"$ne":true}},"limit":1}`
 		inTags    = `config {"find":"tags","filter":{"ns":"app.x","min":{"k":0},"max":{"k":9}},"limit":1}` + "\n"
 		inZone    = `config {"find":"shards","filter":{"_id":"sh0","tags":"EU"},"limit":1}` + "\n"
-		meant     = "\n" + `config {"find":"collections","filter":{},"projection":{"_id":1}}` + "\n" + `app {"listCollections":1,"nameOnly":true}`
+		meant     = "\n" + `config {"find":"collections","filter":{"dropped":{"$ne":true}},"projection":{"_id":1}}` + "\n" + `app {"listCollections":1,"nameOnly":true}`
 	)
 	c := connect(t)
 	for _, tc := range []struct{ call, want string }{

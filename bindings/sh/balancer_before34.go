@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -13,11 +14,14 @@ import (
 // config.settings, which each mongos obeys, and looked at the lock that a balancer
 // holds in config.locks during a round (spec 01 §9.5).
 
-// hasBalancerCommands reports whether the server has commands for the balancer.
-// One whose version nobody knows is taken to be new.
-func (sh *Helpers) hasBalancerCommands() bool {
+// isBefore34 reports whether a command for the balancer failed because the server
+// is too old for it. Servers that are no mongos lack the command, too.
+func (sh *Helpers) isBefore34(err error) bool {
+	if server.CodeOf(err) != server.CommandNotFound {
+		return false
+	}
 	release, known := sh.release()
-	return !known || release.HasModes()
+	return known && !release.HasModes()
 }
 
 // switchBefore34 switches the balancer, and when that is off waits for the end of

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/live"
@@ -60,10 +61,27 @@ func (s *Host) look(d, config *server.Database, l live.Look) *live.Overview {
 // tryLook is look for those who can do without.
 func (s *Host) tryLook(d, config *server.Database, l live.Look) (*live.Overview, error) {
 	l.Now = s.JS.Clock.Now()
-	if l.Parts&live.Balancer != 0 && l.Release == (catalog.Release{}) {
-		l.Release, _ = catalog.ReleaseOf(d.Conn.Version().String()) // unknown ones are new
+	ask := asker{s.Gateway, d.Sibling("admin"), config}
+	seen, err := l.Read(s.JS.Context(), ask)
+	if l.Parts&live.Balancer == 0 || l.Release != (catalog.Release{}) || !lacksBalancer(seen, err) {
+		return seen, err
 	}
-	return l.Read(s.JS.Context(), asker{s.Gateway, d.Sibling("admin"), config})
+	old, known := catalog.ReleaseOf(d.Conn.Version().String())
+	if !known || old.HasModes() {
+		return seen, err
+	}
+	l.Release = old // which has other places to look at
+	return l.Read(s.JS.Context(), ask)
+}
+
+// lacksBalancer reports whether the server has no command that tells of the balancer.
+func lacksBalancer(seen *live.Overview, err error) bool {
+	if err != nil {
+		return server.CodeOf(err) == server.CommandNotFound
+	}
+	return slices.ContainsFunc(seen.Parts().Source.Gaps, func(g catalog.Gap) bool {
+		return g.What == "balancer" && g.Code == server.CommandNotFound
+	})
 }
 
 // Look reads parts of the cluster that a database belongs to. What fails is

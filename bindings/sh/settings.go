@@ -1,6 +1,8 @@
 package sh
 
 import (
+	"time"
+
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
 	"shardsh/bindings/server"
@@ -30,11 +32,9 @@ func shardSettingMethods() []helper {
 		{"stopBalancer", "timeout?:number interval?:number", checked(shBalancer(false)),
 			"Switches the balancer off and waits for its round to end."},
 		{"setBalancerState", "on:boolean", checked(func(c *call, sh *Helpers) goja.Value {
-			on := c.Arg(0).ToBoolean()
-			if !sh.hasBalancerCommands() {
-				return sh.switchBefore34(c, on, waitTimeout, waitInterval)
-			}
-			return sh.switchBalancer(c, on, balancerTimeout)
+			return sh.switchBalancer(c, c.Arg(0).ToBoolean(), balancerTimeout, func() (timeout, interval time.Duration) {
+				return waitTimeout, waitInterval
+			})
 		}), "Switches the balancer on or off."},
 		{"getShardedDataDistribution", "options?:object", shDataDistribution,
 			"Returns data and orphans of each collection on each shard."},
@@ -62,18 +62,19 @@ const balancerTimeout = 60_000 // milliseconds
 
 func shBalancer(on bool) func(*call, *Helpers) goja.Value {
 	return func(c *call, sh *Helpers) goja.Value {
-		if !sh.hasBalancerCommands() {
-			return sh.switchBefore34(c, on, c.Milliseconds(0, waitTimeout), c.Milliseconds(1, waitInterval))
-		}
 		timeout := any(int32(balancerTimeout))
 		if c.Has(0) {
 			timeout = c.JS.Value(c.Arg(0))
 		}
-		return sh.switchBalancer(c, on, timeout)
+		return sh.switchBalancer(c, on, timeout, func() (timeout, interval time.Duration) {
+			return c.Milliseconds(0, waitTimeout), c.Milliseconds(1, waitInterval)
+		})
 	}
 }
 
-func (sh *Helpers) switchBalancer(c *call, on bool, timeout any) goja.Value {
+// switchBalancer switches the balancer. How long is waited, and how often looked,
+// matters where there is no command that waits.
+func (sh *Helpers) switchBalancer(c *call, on bool, timeout any, wait func() (timeout, interval time.Duration)) goja.Value {
 	if ms, ok := timeout.(int); ok {
 		timeout = int32(ms)
 	}
@@ -81,15 +82,29 @@ func (sh *Helpers) switchBalancer(c *call, on bool, timeout any) goja.Value {
 	if on {
 		name = "balancerStart"
 	}
-	reply := sh.current().Admin(server.Command(name, bson.E{Key: "maxTimeMS", Value: timeout}))
-	return c.s.Display.Reply(reply)
+	reply, err := c.s.Gateway.Send(sh.current().Sibling("admin").Request(
+		server.Command(name, bson.E{Key: "maxTimeMS", Value: timeout})))
+	switch {
+	case err == nil:
+		return c.s.Display.Reply(reply)
+	case sh.isBefore34(err):
+		longest, interval := wait()
+		return sh.switchBefore34(c, on, longest, interval)
+	}
+	c.s.Gateway.Throw(err)
+	return nil
 }
 
 func (sh *Helpers) balancerStatus() bson.Raw {
-	if !sh.hasBalancerCommands() {
+	reply, err := sh.s.Gateway.Send(sh.current().Sibling("admin").Request(server.Command("balancerStatus"), server.Reads))
+	switch {
+	case err == nil:
+		return reply
+	case sh.isBefore34(err):
 		return sh.statusBefore34()
 	}
-	return sh.current().Admin(server.Command("balancerStatus"), server.Reads)
+	sh.s.Gateway.Throw(err)
+	return nil
 }
 
 func shIsBalancerRunning(c *call, sh *Helpers) goja.Value {
