@@ -3,6 +3,7 @@ package bindings
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -78,21 +79,13 @@ func (s *Shell) keepSetting(opt *option) error {
 	return replaceFile(path, append(text, '\n'))
 }
 
-// replaceFile writes a file that only its owner can read, in one step.
+// replaceFile writes a file, in a folder that only its owner can look into.
 func replaceFile(path string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // 0600
-	if err != nil {
+	return foreign.Replace(path, func(to io.Writer) error {
+		_, err := to.Write(text)
 		return err
-	}
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
+	})
 }

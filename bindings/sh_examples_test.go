@@ -11,24 +11,11 @@ import (
 // TestEveryExampleRuns: sh.help() shows each helper under a topic, and its own help
 // has an example, which runs on the mock.
 func TestEveryExampleRuns(t *testing.T) {
-	// What has to be so before; and the error, where a command is about something
-	// that is under way and nothing is.
-	before := map[string]string{
-		"waitForDrain": `sh.drain("shard2")`, "stopDrain": `sh.drain("shard2")`, "shardDrainingStatus": `sh.drain("shard2")`,
-		"removeShardFromZone": `sh.addShardToZone("shard1", "EU")`, "removeShardTag": `sh.addShardToZone("shard1", "EU")`,
-		"updateZoneKeyRange": `sh.addShardToZone("shard1", "EU")`, "addTagRange": `sh.addShardToZone("shard1", "EU")`,
-		"removeRangeFromZone": zoned, "removeTagRange": zoned,
-		"refineCollectionShardKey":                   `db.getSiblingDB("shop").orders.createIndex({customer: 1, order: 1})`,
-		"waitForBalancer":                            `sh.stopBalancer()`,
-		"getTransitionToDedicatedConfigServerStatus": "db.adminCommand({transitionFromDedicatedConfigServer: 1})",
-		"undo": `sh.stopBalancer(); sh.apply(sh.plan("shop.orders", { goal: { drain: "shard0" } }), { journal: "orders.journal" })`,
-	}
 	t.Chdir(t.TempDir())
 	errors := map[string]string{
 		"commitReshardCollection": "NoSuchReshardCollection", "abortReshardCollection": "NoSuchReshardCollection",
 		"abortMoveCollection": "NamespaceNotFound", "abortUnshardCollection": "NoSuchReshardCollection",
 	}
-	since83 := map[string]bool{"stopDrain": true, "shardDrainingStatus": true, "getTransitionToDedicatedConfigServerStatus": true}
 	listed, _ := onMock(t, mock.Config{}).show("sh.help()")
 	for _, name := range helperNames(t) {
 		h, ok := helperOf(t, name)
@@ -42,23 +29,7 @@ func TestEveryExampleRuns(t *testing.T) {
 			t.Errorf("the help of sh.%s has no example of it: %q", name, h.Example)
 			continue
 		}
-		cfg := mock.Config{Seed: 7}
-		if since83[name] {
-			cfg.Version = catalog.Release83
-		}
-		if strings.HasSuffix(name, "AutoSplit") {
-			cfg.Version = catalog.Release50
-		}
-		c := onMock(t, cfg)
-		run(t, c,
-			step{`sh.enableSharding("shop", "shard0").ok && sh.shardCollection("shop.orders", {customer: 1}).ok`, "1"},
-			step{`db.getSiblingDB("shop").orders.insertMany(Array.from({length: 200}, (_, i) => ({customer: i, order: i}))).acknowledged`, "true"},
-			step{`db.getSiblingDB("shop").orders.createIndex({order: 1})`, "order_1"},
-			step{`db.getSiblingDB("shop").prices.insertOne({}).acknowledged`, "true"},
-		)
-		if text, failed := c.show(before[name]); failed {
-			t.Errorf("before %s: %s", name, text)
-		}
+		c := forExample(t, name)
 		got, failed := c.show(h.Example)
 		if want := errors[name]; failed != (want != "") || want != "" && !strings.Contains(got, want) || strings.Contains(got, "Warning: no") {
 			t.Errorf("%s shows %s", h.Example, got)
@@ -66,6 +37,44 @@ func TestEveryExampleRuns(t *testing.T) {
 	}
 	if strings.Index(listed, "Is it balanced?") > strings.Index(listed, "  Zones\n") || !strings.Contains(listed, "  Zones\n") {
 		t.Errorf("sh.help() has no topics: %s", listed)
+	}
+}
+
+// forExample is a shell in which the example of a helper can run.
+func forExample(t *testing.T, name string) *connected {
+	t.Helper()
+	since83 := map[string]bool{"stopDrain": true, "shardDrainingStatus": true, "getTransitionToDedicatedConfigServerStatus": true}
+	cfg := mock.Config{Seed: 7}
+	if since83[name] {
+		cfg.Version = catalog.Release83
+	}
+	if strings.HasSuffix(name, "AutoSplit") {
+		cfg.Version = catalog.Release50
+	}
+	c := onMock(t, cfg)
+	run(t, c,
+		step{`sh.enableSharding("shop", "shard0").ok && sh.shardCollection("shop.orders", {customer: 1}).ok`, "1"},
+		step{`db.getSiblingDB("shop").orders.insertMany(Array.from({length: 200}, (_, i) => ({customer: i, order: i}))).acknowledged`, "true"},
+		step{`db.getSiblingDB("shop").orders.createIndex({order: 1})`, "order_1"},
+		step{`db.getSiblingDB("shop").prices.insertOne({}).acknowledged`, "true"},
+	)
+	if text, failed := c.show(beforeExamples()[name]); failed {
+		t.Errorf("before %s: %s", name, text)
+	}
+	return c
+}
+
+// beforeExamples has what has to be so before the example of a helper can run.
+func beforeExamples() map[string]string {
+	return map[string]string{
+		"waitForDrain": `sh.drain("shard2")`, "stopDrain": `sh.drain("shard2")`, "shardDrainingStatus": `sh.drain("shard2")`,
+		"removeShardFromZone": `sh.addShardToZone("shard1", "EU")`, "removeShardTag": `sh.addShardToZone("shard1", "EU")`,
+		"updateZoneKeyRange": `sh.addShardToZone("shard1", "EU")`, "addTagRange": `sh.addShardToZone("shard1", "EU")`,
+		"removeRangeFromZone": zoned, "removeTagRange": zoned,
+		"refineCollectionShardKey":                   `db.getSiblingDB("shop").orders.createIndex({customer: 1, order: 1})`,
+		"waitForBalancer":                            `sh.stopBalancer()`,
+		"getTransitionToDedicatedConfigServerStatus": "db.adminCommand({transitionFromDedicatedConfigServer: 1})",
+		"undo": `sh.stopBalancer(); sh.apply(sh.plan("shop.orders", { goal: { drain: "shard0" } }), { journal: "orders.journal" })`,
 	}
 }
 

@@ -23,7 +23,7 @@ func TestHelpersReadNoMore(t *testing.T) {
 		{`sh.getRecentFailedRounds()`, "find actionlog"},
 		{`sh.getRecentMigrations()`, "aggregate changelog, aggregate changelog"},
 		{`sh.getActiveMigrations()`, "$currentOp, find locks, find migrations"},
-		{`try { sh.waitForBalance("app.users") } catch (e) {}`, "balancerCollectionStatus app.users, buildInfo, find collections"},
+		{`try { sh.waitForBalance("app.users") } catch (e) {}`, "balancerCollectionStatus app.users, buildInfo, find changelog, find collections"},
 		{`sh.balancerSummary()`, "$currentOp, $shardedDataDistribution, aggregate changelog, aggregate changelog, aggregate chunks, " +
 			"balancerCollectionStatus app.orders, balancerCollectionStatus app.users, balancerStatus, buildInfo, " +
 			"find collections, find locks, find migrations, find reshardingOperations, find settings, find shards, find tags"},

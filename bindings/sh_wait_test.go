@@ -12,6 +12,7 @@ import (
 
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/wire"
+	"shardsh/bindings/script"
 )
 
 // unfolding is a fixture some of whose replies change: each is given once, the
@@ -170,7 +171,7 @@ func TestCtrlCEndsTheWaiting(t *testing.T) {
 	if _, err := c.Eval(ctx, "repl", `try { sh.waitForBalance("app.orders") } catch (e) { print(e) }`); !errors.Is(err, context.Canceled) {
 		t.Errorf("ended with %v", err)
 	}
-	if got := c.errs.String(); got != "Stopped waiting; the balancer goes on.\n" {
+	if got := c.errs.String(); got != "Stopped waiting; the balancer goes on; sh.balancerSummary() tells how far it is.\n" {
 		t.Errorf("said %q", got)
 	}
 }
@@ -268,14 +269,15 @@ func TestReshardingTellsHowFarItIs(t *testing.T) {
 func TestWaitsForARouter(t *testing.T) {
 	gone := bsonD(field("ok", 0.0), field("code", int32(6)), field("codeName", "HostUnreachable"), field("errmsg", "no way there"))
 	uneven, even := collectionStatus("chunksImbalance"), collectionStatus("")
-	const line = "The router does not answer (no way there); waiting for it. Meanwhile the balancer goes on.\n"
+	const goesOn = "Meanwhile the balancer goes on; sh.balancerSummary() tells how far it is."
+	const line = "The router does not answer (no way there); waiting for it. " + goesOn + "\n"
 	for _, tc := range []struct {
 		replies    []bsonDoc // the driver asks twice
 		call, want string
 		lines      int
 	}{
 		{[]bsonDoc{uneven, gone, gone, gone, gone, uneven, gone, gone, even}, `sh.waitForBalance("app.orders").waitedMS`, "25000", 2},
-		{[]bsonDoc{gone}, `sh.waitForBalance("app.orders", {timeout: 20000})`, "MongoServerError[HostUnreachable]: no way there", 1},
+		{[]bsonDoc{gone}, `sh.waitForBalance("app.orders", {timeout: 20000})`, "MongoServerError[HostUnreachable]: no way there; nobody has answered for 20s. " + goesOn, 1},
 		{[]bsonDoc{bsonD(field("ok", 0.0), field("code", int32(13)), field("codeName", "Unauthorized"), field("errmsg", "no"))},
 			`sh.waitForBalance("app.orders", {timeout: 20000})`, "MongoServerError[Unauthorized]: no", 0},
 	} {
@@ -283,5 +285,29 @@ func TestWaitsForARouter(t *testing.T) {
 		if got, _ := c.show(tc.call); got != strings.Repeat(line, tc.lines)+tc.want {
 			t.Errorf("%s shows %s", tc.call, got)
 		}
+	}
+}
+
+// skewed is the clock of a client that is wrong.
+type skewed struct {
+	script.Clock
+	by time.Duration
+}
+
+func (s skewed) Now() time.Time { return s.Clock.Now().Add(s.by) }
+
+// Moves are counted from where the change log ended, whatever the client's clock
+// says, and not those from before.
+func TestMovesAreCountedByTheLog(t *testing.T) {
+	for _, by := range []time.Duration{-time.Hour, 0, time.Hour} {
+		c := onMock(t, mock.Config{Seed: 7}, func(shell *Config) { shell.Clock = skewed{shell.Clock, by} })
+		run(t, c,
+			step{"sh.enableSharding('shop', 'shard0').ok && sh.shardCollection('shop.orders', {k: 1}).ok", "1"},
+			step{"sh.splitAt('shop.orders', {k: 0}).ok && sh.splitAt('shop.orders', {k: 50}).ok", "1"},
+			step{"sh.moveChunk('shop.orders', {k: -1}, 'shard1').ok", "1"},
+			step{"mock.fill('shop.orders', {bytes: '3GB'}).ok && sh.startBalancer().ok", "1"},
+			step{"const w = sh.waitForBalance('shop.orders'); const log = db.getSiblingDB('config').changelog", ""},
+			step{"w.moves == log.countDocuments({what: 'moveChunk.commit', ns: 'shop.orders'}) - 1 && w.moves > 3", "true"},
+		)
 	}
 }

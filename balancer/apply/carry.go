@@ -9,6 +9,7 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mongoerr"
+	"shardsh/balancer/pace"
 	"shardsh/balancer/plan"
 	"shardsh/balancer/policy"
 )
@@ -32,13 +33,67 @@ func (r *run) look(ctx context.Context) (s *catalog.Snapshot, err error) {
 	return s, err
 }
 
-// carry sends the commands of a step. After any error the cluster is asked
-// whether the step is done all the same; if not, one that may pass has the rest
-// sent again, and what is too large is cut.
+// carry sends the commands of a step that has entered. After any error the cluster
+// is asked whether the step is done all the same; if not, one that may pass has the
+// rest sent again when the pace lets it, and what is too large is cut. The error is
+// a *pace.OverError when that is never.
 func (r *run) carry(ctx context.Context, s plan.Step, t todo, outcomes chan<- outcome) error {
-	var cuts int
-	var again retries
-	for {
+	var waited, gone time.Duration
+	for broken := 0; ; {
+		err := r.try(s, t)
+		var again *againError
+		if !errors.As(err, &again) {
+			r.o.Pace.Leave(paceOf(s), err)
+			return err
+		}
+		t, err = again.todo, again.err
+		left, pause := errors.Unwrap(err), time.Duration(0) // without the step's name
+		switch {
+		case waitsForDeletion(err) && waited < deletionWait:
+			left, pause = pace.ErrNotBegun, deletionPause
+			waited += pause
+		case unanswered(err) && gone < patience: // the command may go on, and take longer than a connection lives
+			left, pause = pace.ErrNotBegun, pauses()[min(broken, len(pauses())-1)]
+			broken, gone = broken+1, gone+pause
+		}
+		r.o.Pace.Leave(paceOf(s), left)
+		if ctx.Err() != nil {
+			return err
+		}
+		switch {
+		case unanswered(err): // of which it was told
+		case pause > 0 && waited == pause: // the first time
+			outcomes <- outcome{step: s, err: err, again: Deleting}
+		case pause == 0:
+			outcomes <- outcome{step: s, err: err, again: Again}
+		}
+		if r.o.Clock.Sleep(ctx, pause) != nil {
+			return err
+		}
+		if entering := r.o.Pace.Enter(ctx, paceOf(s)); entering != nil {
+			switch {
+			case errors.As(entering, new(*pace.OverError)):
+				return entering
+			case errors.As(entering, new(*pace.AskError)):
+				return &StepError{s, entering}
+			}
+			return err
+		}
+	}
+}
+
+// againError says that a step may be tried again, with what is left of it.
+type againError struct {
+	todo todo
+	err  error
+}
+
+func (e *againError) Error() string { return e.err.Error() }
+
+// try sends the commands of a step once, but for what is cut. The error is an
+// *againError where the same may succeed later.
+func (r *run) try(s plan.Step, t todo) error {
+	for cuts := 0; ; cuts++ {
 		sent, err := r.send(t.commands)
 		if err == nil {
 			return nil
@@ -48,7 +103,6 @@ func (r *run) carry(ctx context.Context, s plan.Step, t todo, outcomes chan<- ou
 			return err
 		}
 		if mongoerr.Is(err, mongoerr.ChunkTooBig) && cuts < mostCuts {
-			cuts++
 			if cutErr := r.cut(s, sent); cutErr != nil {
 				return errors.Join(err, cutErr)
 			}
@@ -60,34 +114,21 @@ func (r *run) carry(ctx context.Context, s plan.Step, t todo, outcomes chan<- ou
 			return nil
 		case errors.As(checkErr, new(*ChangedError)):
 			return checkErr
+		case unanswered(checkErr):
+			return errors.Join(err, checkErr)
 		case checkErr == nil && err == nil:
 			t = now
 			continue
 		case err == nil:
-			return &StepError{s, checkErr}
+			err = &StepError{s, checkErr}
 		case checkErr == nil:
 			t = now
 		}
-		pause, more := again.next(err)
-		if !more || ctx.Err() != nil {
-			return err
+		if policy.FailureOf(err).Passes() {
+			return &againError{t, err}
 		}
-		switch again.waited {
-		case 0:
-			outcomes <- outcome{step: s, err: err, again: Again}
-		case deletionPause: // the first time
-			outcomes <- outcome{step: s, err: err, again: Deleting}
-		}
-		if r.o.Clock.Sleep(ctx, pause) != nil {
-			return err
-		}
+		return err
 	}
-}
-
-// retries are how often a step was tried again.
-type retries struct {
-	passing int
-	waited  time.Duration // for range deletions
 }
 
 // A range that comes back to a shard has to wait until that has deleted what it
@@ -96,21 +137,6 @@ const (
 	deletionPause = 30 * time.Second
 	deletionWait  = 2 * time.Hour
 )
-
-// next returns how long to wait before the next try; false for never.
-func (t *retries) next(err error) (time.Duration, bool) {
-	switch {
-	case !policy.FailureOf(err).Passes():
-		return 0, false
-	case waitsForDeletion(err):
-		t.waited += deletionPause
-		return deletionPause, t.waited <= deletionWait
-	case t.passing == len(pauses()):
-		return 0, false
-	}
-	t.passing++
-	return pauses()[t.passing-1], true
-}
 
 // waitsForDeletion reports whether the recipient has data of the range that it
 // gave away and has not deleted yet. The code is that of many errors.

@@ -18,6 +18,7 @@ import (
 	"shardsh/balancer/apply"
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mongoerr"
+	"shardsh/balancer/pace"
 	"shardsh/balancer/plan"
 )
 
@@ -340,7 +341,7 @@ func TestLimitsAndStops(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := w.options()
-	o.Log, o.Limits = j, plan.Limits{Moves: 1}
+	o.Log, o.Pace = j, w.pace(pace.Rules{MaxMoves: 1})
 	r, err := apply.Run(t.Context(), w.steps, p, o)
 	if err != nil || r.Finished || r.Progress.MovesHere != 1 || r.Stopped != "the limit of 1 moves is reached" {
 		t.Errorf("%+v, %v", r, err)
@@ -349,12 +350,12 @@ func TestLimitsAndStops(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := w.history(path)
-	o.Log, o.Resume, o.Limits = nil, h, plan.Limits{Bytes: p.Steps[1].Bytes}
+	o.Log, o.Resume, o.Pace = nil, h, w.pace(pace.Rules{MaxBytes: p.Steps[1].Bytes})
 	if r, err = apply.Run(t.Context(), w.steps, nil, o); err != nil || r.Progress.MovesHere != 1 || r.Progress.MovesDone != 2 {
 		t.Errorf("%+v, %v", r, err)
 	}
 	// Ctrl-C in the middle of a step: it comes to its end, and nothing more begins.
-	o.Limits = plan.Limits{}
+	o.Pace = nil
 	ctx, cancel := context.WithCancel(t.Context())
 	c := &hooked{Cluster: w.steps, before: func(int, apply.Command) error {
 		cancel()

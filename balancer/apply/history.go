@@ -59,6 +59,10 @@ func (h *History) last() *chapter { return &h.chapters[len(h.chapters)-1] }
 // ErrNoJournal says that a file is no journal of an applying.
 var ErrNoJournal = errors.New("this is no journal of shardsh apply")
 
+// errNothingBegan is of a journal whose first line was not written whole.
+var errNothingBegan = fmt.Errorf("%w: it ends before the plan that it is of; nothing had begun, carry the plan out "+
+	"with this journal", ErrNoJournal)
+
 // ReadJournal reads a journal. A last line that was not written whole is left
 // out: what it was about to say had not begun.
 func ReadJournal(from io.Reader) (*History, error) {
@@ -85,7 +89,7 @@ func ReadJournal(from io.Reader) (*History, error) {
 		h.size += int64(len(line))
 	}
 	if len(h.chapters) == 0 {
-		return nil, fmt.Errorf("%w: it does not begin with a plan", ErrNoJournal)
+		return nil, errNothingBegan
 	}
 	return h, nil
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/pace"
 	"shardsh/balancer/plan"
 )
 
@@ -39,14 +41,16 @@ type Options struct {
 	// PauseBalancing switches the balancing of the plan's collections off
 	// meanwhile.
 	PauseBalancing bool
+	// Ready is called once, when it is certain that all steps can be carried out and
+	// before the first one is. Nil does nothing.
+	Ready func(ctx context.Context) error
 	// Parallel is how many steps of one round run at once; 1 when it is zero. A
 	// shard takes part in one at a time.
 	Parallel int
-	// Limits end the run before the step that would pass one, and can be passed by
-	// the next run. Rounds are not counted.
-	Limits plan.Limits
-	// Pause is how long to wait after each step.
-	Pause time.Duration
+	// Pace lets steps begin, and those begin anew that failed. Its limits are of this
+	// run, and can be passed by the next one. Nil lets all of them, later after
+	// failures.
+	Pace *pace.Gate
 
 	Clock Clock
 	// Tell is called with everything that happens, never twice at once; nil tells
@@ -82,6 +86,7 @@ const (
 	Paused    Kind = "paused"
 	Restored  Kind = "restored"
 	Waiting   Kind = "waiting" // for the end of steps under way, to stop
+	Away      Kind = "away"    // the router does not answer, and is waited for
 )
 
 // Event is something that has happened. Fields that do not belong to its kind are
@@ -103,6 +108,8 @@ type Result struct {
 	// Stopped says why: a limit, or that somebody asked for it.
 	Finished bool
 	Stopped  string
+	// Left is what keeps the goal from being reached though all is done.
+	Left     []diagnosis.Finding
 	Progress Progress
 	// Replans is how often another plan took over, Failures how many steps failed.
 	Replans, Failures int

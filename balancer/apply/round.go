@@ -2,18 +2,20 @@ package apply
 
 import (
 	"context"
-	"fmt"
+	"errors"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/pace"
 	"shardsh/balancer/plan"
 )
 
-// outcome is what a step under way has to say: how it ended, or that it is tried
-// again, as the kind of an event.
+// outcome is what a step under way has to say: that it may begin, how it ended, or
+// that it is tried again, as the kind of an event.
 type outcome struct {
-	step  plan.Step
-	err   error
-	again Kind
+	step    plan.Step
+	entered bool
+	err     error
+	again   Kind
 }
 
 // round runs the steps of one round, some at once where they have no shard in
@@ -21,40 +23,85 @@ type outcome struct {
 func (r *run) round(ctx context.Context, waiting []plan.Step) (failure error) {
 	outcomes := make(chan outcome)
 	var running []plan.Step
+	entering := false
 	for {
-		for failure == nil && r.result.Stopped == "" && len(running) < r.o.Parallel {
-			i := nextFree(waiting, running)
-			if i < 0 {
-				break
-			}
+		if i := nextFree(waiting, running); failure == nil && r.result.Stopped == "" && !entering && i >= 0 &&
+			len(running) < r.o.Parallel {
 			s := waiting[i]
-			t, err := r.begin(ctx, s)
-			if failure = err; err != nil || r.result.Stopped != "" {
-				break
-			}
 			waiting = append(waiting[:i:i], waiting[i+1:]...)
-			if len(t.commands) > 0 {
-				running = append(running, s)
-				go func() { outcomes <- outcome{step: s, err: r.carry(ctx, s, t, outcomes)} }()
-			}
+			running, entering = append(running, s), true
+			go func() { outcomes <- outcome{step: s, entered: true, err: r.o.Pace.Enter(ctx, paceOf(s))} }()
 		}
 		if len(running) == 0 {
 			return failure
 		}
-		out, more := r.next(ctx, outcomes)
-		if !more {
+		out, more := r.next(ctx, outcomes, len(running) > 1 || !entering)
+		var err error
+		switch {
+		case !more:
 			continue
+		case out.entered:
+			entering = false
+			var goes bool
+			goes, err = r.entered(ctx, out, outcomes, failure != nil)
+			if goes {
+				continue
+			}
+		default:
+			err = r.end(out)
 		}
 		running = without(running, out.step)
-		if err := r.end(out); err != nil && failure == nil {
+		if failure == nil {
 			failure = err
 		}
 	}
 }
 
+// paceOf is a step as far as the pace goes by it.
+func paceOf(s plan.Step) pace.Move {
+	return pace.Move{
+		Namespace: s.Namespace, Min: s.Min, Max: s.Max, From: s.From, To: s.To, Bytes: s.Bytes, Stays: s.Kind != plan.Move,
+	}
+}
+
+// entered begins a step that may begin, and reports whether it is under way.
+func (r *run) entered(ctx context.Context, out outcome, outcomes chan<- outcome, over bool) (goes bool, err error) {
+	if err := r.mayNot(ctx, out.err); err != nil || out.err != nil {
+		return false, err
+	}
+	s := out.step
+	var t todo
+	if r.result.Stopped == "" && !over {
+		t, err = r.begin(ctx, s)
+	}
+	if err != nil || len(t.commands) == 0 {
+		r.o.Pace.Leave(paceOf(s), pace.ErrNotBegun)
+		return false, err
+	}
+	go func() { outcomes <- outcome{step: s, err: r.carry(ctx, s, t, outcomes)} }()
+	return true, nil
+}
+
+// mayNot stops the run where the pace lets nothing begin any more, and returns an
+// error where somebody is to be asked.
+func (r *run) mayNot(ctx context.Context, err error) error {
+	over, is := errors.AsType[*pace.OverError](err)
+	switch {
+	case err == nil:
+		return nil
+	case is:
+		r.result.Stopped = over.Why
+	case ctx.Err() != nil:
+		r.result.Stopped = interrupted
+	default:
+		return err
+	}
+	return nil
+}
+
 // next waits for an outcome, and for the end of ctx the first time, of which it
-// tells.
-func (r *run) next(ctx context.Context, outcomes <-chan outcome) (out outcome, ended bool) {
+// tells where something is under way.
+func (r *run) next(ctx context.Context, outcomes <-chan outcome, busy bool) (out outcome, ended bool) {
 	stop := ctx.Done()
 	if r.result.Stopped != "" {
 		stop = nil
@@ -63,7 +110,9 @@ func (r *run) next(ctx context.Context, outcomes <-chan outcome) (out outcome, e
 	case out = <-outcomes:
 	case <-stop:
 		r.result.Stopped = interrupted
-		r.tell(Event{Kind: Waiting})
+		if busy {
+			r.tell(Event{Kind: Waiting})
+		}
 		return out, false
 	}
 	if out.again != "" {
@@ -103,14 +152,8 @@ func without(steps []plan.Step, s plan.Step) (left []plan.Step) {
 }
 
 // begin checks a step and writes down that it begins. It returns no commands
-// where there is nothing to do, and where the run is to stop.
+// where there is nothing to do.
 func (r *run) begin(ctx context.Context, s plan.Step) (t todo, err error) {
-	if r.o.Pause > 0 && r.claimed.StepsHere > 0 && ctx.Err() == nil {
-		_ = r.o.Clock.Sleep(ctx, r.o.Pause) // whose end is looked at next
-	}
-	if r.result.Stopped = r.over(ctx, s); r.result.Stopped != "" {
-		return t, nil
-	}
 	look, err := r.look(ctx)
 	if err != nil {
 		return t, err
@@ -132,26 +175,8 @@ func (r *run) begin(ctx context.Context, s plan.Step) (t todo, err error) {
 	if err := r.write(Record{What: began, Step: s.Number, Before: t.before}); err != nil {
 		return t, err
 	}
-	r.claimed.add(s)
 	r.tell(Event{Kind: Began, Step: s})
 	return t, nil
-}
-
-// over says why no other step is to begin; empty when one is.
-func (r *run) over(ctx context.Context, s plan.Step) string {
-	limits, next := r.o.Limits, r.claimed
-	next.add(s)
-	switch {
-	case ctx.Err() != nil:
-		return interrupted
-	case limits.Bytes > 0 && next.BytesHere > limits.Bytes && s.Kind == plan.Move:
-		return fmt.Sprintf("the limit of %d bytes is reached", limits.Bytes)
-	case limits.Moves > 0 && next.MovesHere > limits.Moves && s.Kind == plan.Move:
-		return fmt.Sprintf("the limit of %d moves is reached", limits.Moves)
-	case limits.Time > 0 && r.o.Clock.Now().Sub(r.result.Began) >= limits.Time:
-		return fmt.Sprintf("the limit of %s is reached", limits.Time)
-	}
-	return ""
 }
 
 // add counts a step as done by this run.
@@ -164,6 +189,10 @@ func (p *Progress) add(s plan.Step) {
 
 // end writes down how a step ended.
 func (r *run) end(out outcome) error {
+	if over, is := errors.AsType[*pace.OverError](out.err); is { // going on finds it begun
+		r.result.Stopped = over.Why
+		return nil
+	}
 	if out.err != nil {
 		r.result.Failures++
 		r.tell(Event{Kind: Failed, Step: out.step, Err: out.err})

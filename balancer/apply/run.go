@@ -14,6 +14,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/pace"
 	"shardsh/balancer/plan"
 )
 
@@ -26,17 +27,24 @@ import (
 // sent, unless the cluster changed meanwhile.
 func Run(ctx context.Context, c Cluster, p *plan.Plan, o Options) (Result, error) {
 	r := &run{cluster: c, o: o, plan: p, done: map[int]bool{}, cuts: map[int][]catalog.Key{}}
+	r.result.Left = p.Left
 	if r.hard = o.Hard; r.hard == nil {
 		r.hard = context.WithoutCancel(ctx)
 	}
+	if o.Pace == nil {
+		r.o.Pace = pace.NewGate(pace.Rules{}, o.Clock)
+	}
 	if o.DryRun {
-		r.cluster, r.o.Log, r.o.Pause = rehearsalOf(c, true), nil, 0
+		r.cluster, r.o.Log, r.o.Pace = rehearsalOf(c, true), nil, r.o.Pace.Rehearsal()
 	}
 	r.o.Parallel = max(1, o.Parallel)
+	r.waits = &patient{Cluster: r.cluster, clock: o.Clock, until: r.o.Pace.Ends(), tell: r.tellAway}
+	r.cluster = r.waits
 	if o.Resume != nil {
 		r.paused = o.Resume.Paused()
 		if !o.Undo {
 			r.plan = o.Resume.Plan()
+			r.result.Left = r.plan.Left
 			maps.Copy(r.done, o.Resume.last().done)
 			for _, b := range o.Resume.last().began {
 				r.cuts[b.step.Number] = b.cuts
@@ -54,7 +62,8 @@ func Run(ctx context.Context, c Cluster, p *plan.Plan, o Options) (Result, error
 
 // run is a plan under way.
 type run struct {
-	cluster Cluster
+	cluster Cluster // which is
+	waits   *patient
 	hard    context.Context
 	o       Options
 
@@ -64,11 +73,13 @@ type run struct {
 	done       map[int]bool // by number of the step
 	paused     []string     // collections that are to be switched on again
 	here       Progress     // what this run did
-	claimed    Progress     // and has begun
+	ready      bool         // Options.Ready was called
 
 	shared sync.Mutex            // holds the log and
 	cuts   map[int][]catalog.Key // where ranges that are too large are cut, by step
 	result Result
+
+	telling sync.Mutex
 }
 
 // logError says that something could not be written down, after which nothing
@@ -119,7 +130,18 @@ func (r *run) write(rec Record) error {
 func (r *run) tell(e Event) {
 	if r.o.Tell != nil {
 		e.Progress = r.progress()
+		r.telling.Lock()
+		defer r.telling.Unlock()
 		r.o.Tell(e)
+	}
+}
+
+// tellAway is for steps under way, which don't know how far the others are.
+func (r *run) tellAway(err error) {
+	if r.o.Tell != nil {
+		r.telling.Lock()
+		defer r.telling.Unlock()
+		r.o.Tell(Event{Kind: Away, Err: err})
 	}
 }
 
@@ -164,6 +186,12 @@ func (r *run) attempt(ctx context.Context, first bool) error {
 	}
 	if err := r.rehearse(ctx, look); err != nil {
 		return err
+	}
+	if r.o.Ready != nil && !r.ready && !r.o.DryRun {
+		r.ready = true
+		if err := r.o.Ready(ctx); err != nil {
+			return err
+		}
 	}
 	for round := range chunkBy(r.left(), func(s plan.Step) int { return s.Round }) {
 		if err := r.round(ctx, round); err != nil || r.result.Stopped != "" {
@@ -229,8 +257,10 @@ func (r *run) identify(look *catalog.Snapshot) error {
 		was = r.o.Resume.Cluster
 	}
 	if was != is && !was.IsZero() {
-		return &BlockedError{fmt.Sprintf("the plan is for the cluster with the id %s, and this one is %s", was.Hex(), is.Hex()),
-			"give the address of that cluster, or make a plan for this one"}
+		return &BlockedError{
+			fmt.Sprintf("the plan is for the cluster with the id %s, and this one is %s", was.Hex(), is.Hex()),
+			"give the address of that cluster, or make a plan for this one",
+		}
 	}
 	return nil
 }
@@ -285,16 +315,21 @@ func (r *run) replan(ctx context.Context, because *ChangedError) (more bool, err
 	if because == nil && !r.plan.Reached {
 		return false, nil
 	}
-	p, err := r.o.Replan(ctx, r.plan.Goal, r.plan.Limits, slices.Clone(r.paused))
+	var p *plan.Plan
+	err = r.waits.ask(ctx, func() (err error) {
+		p, err = r.o.Replan(ctx, r.plan.Goal, r.plan.Limits, slices.Clone(r.paused))
+		return err
+	})
 	if err != nil {
 		return false, fmt.Errorf("making another plan: %w", err)
 	}
+	r.result.Left = p.Left
 	if because == nil && len(p.Steps) == 0 {
 		return false, nil
 	}
 	if r.result.Replans++; r.result.Replans > mostReplans {
-		return false, fmt.Errorf("after %d new plans the goal is not reached: the cluster changes faster than plans can be made",
-			mostReplans)
+		return false, fmt.Errorf(
+			"after %d new plans the goal is not reached: the cluster changes faster than plans can be made", mostReplans)
 	}
 	r.plan, r.done, r.cuts = p, map[int]bool{}, map[int][]catalog.Key{}
 	if err := r.writePlan(p.Basis.ClusterID); err != nil {

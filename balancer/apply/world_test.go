@@ -15,6 +15,7 @@ import (
 	"shardsh/balancer/live"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/mocktest"
+	"shardsh/balancer/pace"
 	"shardsh/balancer/plan"
 )
 
@@ -65,6 +66,9 @@ func (w *world) plan(goal plan.Goal) *plan.Plan {
 
 // options are those of a run of a test: time is the mock's.
 func (w *world) options() apply.Options { return apply.Options{Clock: w.cluster.Clock()} }
+
+// pace is one by the mock's time.
+func (w *world) pace(r pace.Rules) *pace.Gate { return pace.NewGate(r, w.cluster.Clock()) }
 
 func (w *world) mustRun(p *plan.Plan, o apply.Options) apply.Result {
 	w.Helper()

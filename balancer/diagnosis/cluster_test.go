@@ -159,6 +159,6 @@ func (c *cluster) migrated(ago time.Duration, note, errmsg string) *cluster {
 	if errmsg != "" {
 		details = append(details, bson.E{Key: "errmsg", Value: errmsg})
 	}
-	logged(c.t, &c.Changes, whatMigration, ago, details)
+	logged(c.t, &c.Changes, catalog.MigrationEnded, ago, details)
 	return c
 }

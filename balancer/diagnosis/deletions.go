@@ -43,18 +43,18 @@ func (d *Diagnosis) givenAway(c *catalog.CollectionState) (list []leftover) {
 		return list
 	}
 	for _, entry := range p.Changes {
-		if entry.What != whatMigration || entry.Namespace != c.Namespace || outcome(entry).Error != "" {
+		if entry.Namespace != c.Namespace {
 			continue
 		}
-		from := told(entry, "from")
-		due := entry.Time.Add(d.cleanupDelayOf(from))
-		if !due.After(d.Time()) {
+		m, ended := entry.Migration()
+		due := entry.Time.Add(d.cleanupDelayOf(m.From))
+		if !ended || m.Error != "" || !due.After(d.Time()) {
 			continue
 		}
 		lower, _ := entry.Detail("min").DocumentOK()
 		upper, _ := entry.Detail("max").DocumentOK()
 		list = append(list, leftover{since: entry.Time, due: due, RangeDeletion: catalog.RangeDeletion{
-			Shard: from, Namespace: c.Namespace, Min: lower, Max: upper, Orphans: c.Sizes[from].Orphans,
+			Shard: m.From, Namespace: c.Namespace, Min: lower, Max: upper, Orphans: c.Sizes[m.From].Orphans,
 		}})
 	}
 	return list

@@ -14,10 +14,6 @@ import (
 // rounds, as one that cannot succeed is tried again in every round.
 const FailureSpan = 10 * time.Minute
 
-// whatMigration is what the donor's entry about a migration is called in the
-// change log.
-const whatMigration = "moveChunk.from"
-
 // OutcomesSince counts how the migrations after a moment ended, successes first
 // (spec 03 §6.1, rows 12 and 13). A Snapshot with counts in place of the change
 // log has one moment only, and answers for that.
@@ -27,8 +23,11 @@ func OutcomesSince(s *catalog.Snapshot, since time.Time) []catalog.Outcome {
 	}
 	counts := map[catalog.Outcome]int64{}
 	for _, entry := range s.Parts().Changes {
-		if entry.What == whatMigration && entry.Time.After(since) {
-			counts[outcome(entry)]++
+		if !entry.Time.After(since) {
+			continue
+		}
+		if m, ended := entry.Migration(); ended {
+			counts[outcome(m)]++
 		}
 	}
 	var list []catalog.Outcome
@@ -43,20 +42,12 @@ func OutcomesSince(s *catalog.Snapshot, since time.Time) []catalog.Outcome {
 	return list
 }
 
-// outcome reads the donor's entry. A migration that succeeded says so and names
-// no error.
-func outcome(entry catalog.LogEntry) catalog.Outcome {
-	text := func(name string) string {
-		text, _ := entry.Detail(name).StringValueOK()
-		return text
-	}
-	if entry.Detail("errmsg").Type == 0 && text("note") == "success" {
+// outcome is what migrations that end alike have in common.
+func outcome(m catalog.EndedMigration) catalog.Outcome {
+	if m.Error == "" {
 		return catalog.Outcome{}
 	}
-	return catalog.Outcome{
-		Error: orElse(text("errmsg"), "aborted"),
-		From:  catalog.ShardID(text("from")), To: catalog.ShardID(text("to")),
-	}
+	return catalog.Outcome{Error: m.Error, From: m.From, To: m.To}
 }
 
 // migrations finds what failed and what is under way.
@@ -93,23 +84,16 @@ func (d *Diagnosis) migrations() (list []Finding) {
 // this way, without one that succeeded since; zero where only counts are known.
 func firstFailure(s *catalog.Snapshot, of catalog.Outcome) (since time.Time) {
 	for _, entry := range slices.Backward(s.Parts().Changes) {
-		if entry.What != whatMigration {
-			continue
-		}
-		switch o := outcome(entry); {
-		case o.Error == "" && told(entry, "from") == of.From && told(entry, "to") == of.To:
+		m, ended := entry.Migration()
+		switch {
+		case !ended || m.From != of.From || m.To != of.To:
+		case m.Error == "":
 			return since
-		case o == catalog.Outcome{Error: of.Error, From: of.From, To: of.To}:
+		case m.Error == of.Error:
 			since = entry.Time
 		}
 	}
 	return since
-}
-
-// told returns a shard that the details of an entry name.
-func told(entry catalog.LogEntry, name string) catalog.ShardID {
-	text, _ := entry.Detail(name).StringValueOK()
-	return catalog.ShardID(text)
 }
 
 // movedBytes returns how much the range of a migration has, where it is a chunk

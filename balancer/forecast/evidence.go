@@ -1,12 +1,10 @@
 package forecast
 
 import (
-	"bytes"
 	"math"
+	"slices"
 	"strings"
 	"time"
-
-	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
 )
@@ -60,74 +58,37 @@ func evidenceOf(s *catalog.Snapshot) evidence {
 	return e
 }
 
-// migrations reads the donors' entries from the newest to the oldest. What a
-// migration copied stands in the entry of its commit, which comes before that of
-// its steps; a donor has one migration at a time.
-func (e *evidence) migrations(log []catalog.LogEntry) {
-	open := map[catalog.ShardID]migration{} // those whose commit is still to come
-	bounds := map[catalog.ShardID]bson.Raw{}
-	for i := len(log) - 1; i >= 0 && len(e.moves)+len(e.failures) < most; i-- {
-		entry := log[i]
-		if entry.What != "moveChunk.from" && entry.What != "moveChunk.commit" {
-			continue
-		}
-		from, to := shardIn(entry, "from"), shardIn(entry, "to")
-		lower, _ := entry.Detail("min").DocumentOK()
-		if entry.What == "moveChunk.commit" {
-			m, ok := open[from]
-			if cloned, known := entry.Detail("counts", "clonedBytes").AsInt64OK(); ok && known &&
-				m.to == to && bytes.Equal(bounds[from], lower) {
-				m.bytes = cloned
-				e.moves = append(e.moves, m)
-			}
-			delete(open, from)
-			continue
-		}
-		took, copied, steps := stepsOf(entry)
-		switch note, _ := entry.Detail("note").StringValueOK(); {
-		case note == "success" && entry.Detail("errmsg").Type == 0:
-		case steps < stepsToClone:
-			e.refused++
-			continue
-		default:
-			e.failures = append(e.failures, failure{entry.Time, from, to, took})
-			continue
-		}
-		bounds[from] = lower
-		open[from] = migration{at: entry.Time, ns: entry.Namespace, from: from, to: to, took: took, copied: copied}
-	}
-}
-
-func shardIn(e catalog.LogEntry, name string) catalog.ShardID {
-	text, _ := e.Detail(name).StringValueOK()
-	return catalog.ShardID(text)
-}
-
 // stepsToClone is how many of its steps a donor has behind it when the recipient
 // copies.
 const stepsToClone = 3
 
-// stepsOf adds up the donor's steps, "step 4 of 6": 1234, and counts them.
-func stepsOf(e catalog.LogEntry) (took, copied time.Duration, steps int) {
-	details, _ := e.Raw.Lookup("details").DocumentOK()
-	elements, err := details.Elements()
-	if err != nil {
-		return 0, 0, 0
-	}
-	for _, element := range elements {
-		name := element.Key()
-		ms, number := element.Value().AsInt64OK()
-		if !number || !strings.HasPrefix(name, "step ") {
-			continue
-		}
-		spent := time.Duration(max(0, ms)) * time.Millisecond
-		took += spent
-		steps++
-		if strings.HasPrefix(name, "step 4 ") {
-			copied = spent
+// migrations keeps the newest of those that have ended. What nobody counted says
+// nothing about speed.
+func (e *evidence) migrations(log []catalog.LogEntry) {
+	var ended []catalog.EndedMigration
+	var reader catalog.MigrationLog
+	for _, entry := range log {
+		if m, ok := reader.Next(entry); ok {
+			ended = append(ended, m)
 		}
 	}
-	return took, copied, steps
+	for _, m := range slices.Backward(ended) {
+		if len(e.moves)+len(e.failures) >= most {
+			return
+		}
+		took, copied, steps := m.Took()
+		switch {
+		case m.Error == "" && m.Counted:
+			e.moves = append(e.moves, migration{
+				at: m.Time, ns: m.Namespace, from: m.From, to: m.To, bytes: m.Bytes, took: took, copied: copied,
+			})
+		case m.Error == "":
+		case steps < stepsToClone:
+			e.refused++
+		default:
+			e.failures = append(e.failures, failure{m.Time, m.From, m.To, took})
+		}
+	}
 }
 
 // recentRounds are those that tell what a round takes.

@@ -3,8 +3,6 @@ package forecast
 import (
 	"slices"
 
-	"go.mongodb.org/mongo-driver/v2/bson"
-
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/policy"
 )
@@ -105,7 +103,7 @@ func boundsOf(c *catalog.CollectionState, e catalog.LogEntry) (lower, upper cata
 		if !there {
 			return catalog.Key{}, false
 		}
-		k, err := c.Pattern.Key(bson.Raw(doc))
+		k, err := c.Pattern.Key(doc)
 		return k, err == nil
 	}
 	lower, first := key("min")

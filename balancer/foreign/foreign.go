@@ -1,6 +1,6 @@
 // Package foreign reads files that somebody else may have made: none of them
 // takes more memory than it may, and none keeps the program waiting for ever. It
-// also tells what must not be replaced by a file.
+// also writes files as a whole, and puts none in the place of what is no file.
 package foreign
 
 import (

@@ -3,6 +3,7 @@ package live
 import (
 	"context"
 	"errors"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -32,6 +33,19 @@ func (a clientAsker) List(ctx context.Context, database string, command bson.D) 
 	}
 	err = cursor.All(ctx, &docs)
 	return docs, err
+}
+
+// Now returns what time it is on the mongos that answers.
+func Now(ctx context.Context, a Asker) (time.Time, error) {
+	hello, err := greet(ctx, a)
+	if err != nil {
+		return time.Time{}, ServerError(err)
+	}
+	now, ok := hello.Lookup("localTime").TimeOK()
+	if !ok {
+		return now, errors.New("hello tells no localTime")
+	}
+	return now, nil
 }
 
 // ErrNotSharded says that the server is not a mongos.

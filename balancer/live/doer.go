@@ -27,6 +27,9 @@ import (
 type Doer struct {
 	asker   Asker
 	release catalog.Release
+	comment string // of moves, where there is one
+	// ready is asked right before a move is sent; nil lets all be sent.
+	ready func(context.Context) error
 }
 
 var (
@@ -133,21 +136,12 @@ func (d *Doer) chosen(ctx context.Context, ns string, uuid bson.Binary) (catalog
 	return coll, err
 }
 
-// chunksOf selects the chunks of a collection: by UUID since 5.0, by namespace
-// before, which the entry's timestamp tells apart.
-func chunksOf(coll catalog.Collection) bson.E {
-	if coll.Timestamp.IsZero() {
-		return bson.E{Key: "ns", Value: coll.Namespace}
-	}
-	return bson.E{Key: "uuid", Value: coll.UUID}
-}
-
 // chunkAt returns the chunk that a key lies in.
 func (d *Doer) chunkAt(ctx context.Context, coll catalog.Collection, key catalog.Key) (catalog.Chunk, error) {
 	if key.IsZero() || len(key.Values()) != coll.Pattern.Len() {
 		return catalog.Chunk{}, stale("the shard key of %s has changed", coll.Namespace)
 	}
-	filter := bson.D{chunksOf(coll), {Key: "min", Value: bson.D{{Key: "$lte", Value: coll.Pattern.Bound(key)}}}}
+	filter := bson.D{coll.ChunkFilter(), {Key: "min", Value: bson.D{{Key: "$lte", Value: coll.Pattern.Bound(key)}}}}
 	docs, err := d.find(ctx, "chunks", filter, sorted("min", -1), bson.E{Key: "limit", Value: 1})
 	if err != nil {
 		return catalog.Chunk{}, err
@@ -172,18 +166,18 @@ func stale(format string, args ...any) error {
 	return mongoerr.New(mongoerr.StaleConfig, format, args...)
 }
 
-// now returns the time of the mongos. The logical time in replies stands still
-// while nothing is written.
+// now returns the time of the mongos, which anybody may ask. The logical time in
+// replies stands still while nothing is written.
 func (d *Doer) now(ctx context.Context) (time.Time, error) {
-	reply, err := d.ask(ctx, "admin", bson.D{{Key: "serverStatus", Value: 1}})
+	hello, err := greet(ctx, d.asker)
 	if err != nil {
-		return time.Time{}, err
+		return time.Time{}, ServerError(err)
 	}
-	now, ok := reply.Lookup("localTime").TimeOK()
+	now, ok := hello.Lookup("localTime").TimeOK()
 	if !ok {
-		return now, fmt.Errorf("serverStatus tells no localTime")
+		return now, fmt.Errorf("hello tells no localTime")
 	}
-	return now, nil
+	return now.UTC(), nil
 }
 
 // historyWindow is how long shards keep history of chunks, by default

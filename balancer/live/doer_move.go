@@ -38,12 +38,21 @@ func (d *Doer) Move(ctx context.Context, m policy.Migration) error {
 		}
 		command = moveChunk(coll.Pattern, m.Namespace, m.To, chunk.Min, chunk.Max)
 	}
-	_, err = d.ask(ctx, "admin", moving(command, settings, m.Force != policy.ForceNone))
+	if d.ready != nil {
+		if err := d.ready(ctx); err != nil {
+			return err
+		}
+	}
+	_, err = d.ask(ctx, "admin", d.moving(command, settings, m.Force != policy.ForceNone))
 	return err
 }
 
-// moving adds to a move what the cluster's settings ask of all.
-func moving(command bson.D, settings catalog.Settings, force bool) bson.D {
+// moving adds to a move what the cluster's settings ask of all, and by what it is
+// known among the operations of the servers.
+func (d *Doer) moving(command bson.D, settings catalog.Settings, force bool) bson.D {
+	if d.comment != "" && d.release.AtLeast(catalog.Release44) {
+		command = append(command, bson.E{Key: "comment", Value: d.comment})
+	}
 	if force {
 		command = append(command, bson.E{Key: "forceJumbo", Value: true})
 	}
@@ -168,7 +177,7 @@ func (d *Doer) mergeAll(ctx context.Context, a policy.Action) (result policy.Act
 func (d *Doer) countChunks(ctx context.Context, coll catalog.Collection, shard catalog.ShardID) (int64, error) {
 	reply, err := d.ask(ctx, "config", bson.D{
 		{Key: "count", Value: "chunks"},
-		{Key: "query", Value: bson.D{chunksOf(coll), {Key: "shard", Value: string(shard)}}},
+		{Key: "query", Value: bson.D{coll.ChunkFilter(), {Key: "shard", Value: string(shard)}}},
 		majority,
 	})
 	return integer(reply, "n"), err

@@ -6,18 +6,24 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
 
 	"shardsh/balancer/mongoerr"
 )
 
 // ServerError returns an error of the driver as a *mongoerr.ServerError, so that
 // whoever decides reads one kind of error, of a mock or of a cluster. The
-// driver's own stays in its chain, for errors.Is and errors.As. Errors that no
-// server sent, such as those of the network and of contexts, and those that are
-// a ServerError already, come back as they are.
+// driver's own stays in its chain, for errors.Is and errors.As. A connection that
+// broke, or could not be had, is a *mongoerr.UnansweredError. Other errors that no
+// server sent, and those that are a ServerError already, come back as they are.
 func ServerError(err error) error {
-	if err == nil || errors.As(err, new(*mongoerr.ServerError)) {
+	if err == nil || errors.As(err, new(*mongoerr.ServerError)) || errors.As(err, new(*mongoerr.UnansweredError)) {
 		return err
+	}
+	if mongo.IsNetworkError(err) || errors.As(err, new(topology.ServerSelectionError)) ||
+		errors.As(err, new(topology.ConnectionError)) || errors.As(err, new(driver.RetryablePoolError)) {
+		return &mongoerr.UnansweredError{Cause: err}
 	}
 	var command mongo.CommandError
 	if errors.As(err, &command) {

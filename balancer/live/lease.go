@@ -166,7 +166,7 @@ func (l *Lease) renew(ctx context.Context, more ...bson.E) error {
 	case errors.Is(err, mongo.ErrNoDocuments):
 		return ErrLeaseLost
 	case err != nil:
-		return fmt.Errorf("renewing the lease %q: %w", l.o.Name, err)
+		return fmt.Errorf("renewing the lease %q: %w", l.o.Name, ServerError(err))
 	}
 	return nil
 }

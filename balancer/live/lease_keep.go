@@ -12,17 +12,17 @@ const releasing = 5 * time.Second
 // Keep renews the lease until leave is called, which gives it back. The context
 // ends when the lease is lost, with ErrLeaseLost for its cause: what only the
 // holder may do is done in this context, and its steps after a Renew of their own.
-func (l *Lease) Keep(ctx context.Context) (held context.Context, leave func() error) {
+func (l *Lease) Keep(ctx context.Context) (held context.Context, leave func(context.Context) error) {
 	held, lose := context.WithCancelCause(ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		lose(keep(held, l.o.For, l.Renew))
 	}()
-	return held, func() error {
+	return held, func(ctx context.Context) error {
 		lose(context.Canceled)
 		<-done
-		leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), releasing)
+		leaving, cancel := context.WithTimeout(ctx, releasing)
 		defer cancel()
 		return l.Release(leaving)
 	}

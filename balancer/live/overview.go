@@ -31,7 +31,7 @@ const (
 	Rounds                       // the newest rounds of config.actionlog
 	Outcomes                     // config.changelog, counted by the server: two commands
 	Migrations                   // $currentOp, config.migrations and config.locks
-	Reshardings                  // with Migrations: config.reshardingOperations
+	Reshardings                  // $currentOp, config.reshardingOperations
 	Moves                        // the newest migrations of config.changelog, those that failed too
 	Identity                     // who answers, and which cluster it is: hello, buildInfo, config.version
 	Routers                      // config.mongos
@@ -157,7 +157,7 @@ func (o *overview) steps() []step {
 		{Rounds, "reading config.actionlog", "actionlog", o.rounds},
 		{Switches, "reading config.actionlog", "actionlog", o.switches},
 		{Outcomes, "reading config.changelog", "changelog", o.outcomes},
-		{Migrations, "looking for migrations", "operations", o.migrations},
+		{Migrations | Reshardings, "looking for migrations", "operations", o.underWay},
 		{Moves, "reading config.changelog", "changelog", o.moves},
 		{Statuses, "status of collections", "balance", o.statuses},
 	}

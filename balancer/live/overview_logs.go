@@ -41,7 +41,7 @@ const movesRead = 20
 // moves reads the newest entries that donors wrote at the end of migrations, and
 // those about what was copied, which come before.
 func (o *overview) moves() error {
-	what := bson.D{{Key: "$in", Value: bson.A{"moveChunk.from", "moveChunk.commit"}}}
+	what := bson.D{{Key: "$in", Value: bson.A{catalog.MigrationEnded, catalog.MigrationCommitted}}}
 	docs, err := o.find("changelog", bson.D{{Key: "what", Value: what}}, sortedBy("$natural", -1),
 		bson.E{Key: "limit", Value: int32(2 * movesRead)})
 	slices.Reverse(docs)
@@ -56,7 +56,7 @@ func (o *overview) moves() error {
 func (o *overview) outcomes() error {
 	since := o.Now.Add(-o.Span)
 	of := bson.D{
-		{Key: "time", Value: bson.D{{Key: "$gt", Value: since}}}, {Key: "what", Value: "moveChunk.from"},
+		{Key: "time", Value: bson.D{{Key: "$gt", Value: since}}}, {Key: "what", Value: catalog.MigrationEnded},
 	}
 	exists := func(yes bool) bson.D { return bson.D{{Key: "$exists", Value: yes}} }
 	count := bson.E{Key: "count", Value: bson.D{{Key: "$sum", Value: int32(1)}}}
@@ -91,11 +91,9 @@ func (o *overview) outcomes() error {
 	return err
 }
 
-// migrations asks the donors' operations, as servers since 5.0 keep nothing else
-// of a migration that a router can read, and before that the config server's
-// lists (spec 03 §1.7). Who may not look sees none. Reshardings have operations,
-// too.
-func (o *overview) migrations() error {
+// underWay asks for the operations of donors, recipients and coordinators, and the
+// config server for what it has listed (spec 03 §1.7). Who may not look sees none.
+func (o *overview) underWay() error {
 	ops, err := o.aggregate("admin", int32(1), operationStages()...)
 	if err != nil {
 		if err := o.gap(catalog.Gap{What: "operations"}, err); err != nil {
@@ -107,6 +105,23 @@ func (o *overview) migrations() error {
 	for _, op := range ops {
 		list.operation(op, o.Now)
 	}
+	if o.Parts&Migrations != 0 {
+		if err := o.migrations(&list); err != nil {
+			return err
+		}
+	}
+	if o.Parts&Reshardings != 0 {
+		if err := o.reshardings(&list); err != nil {
+			return err
+		}
+	}
+	o.parts.Migrations, o.parts.Reshardings = list.migrations, list.reshardings
+	return nil
+}
+
+// migrations adds what the config server of releases before 5.0 tells. Later ones
+// keep nothing of a migration that a router can read.
+func (o *overview) migrations(list *activity) error {
 	listed, err := o.readable("migrations", bson.D{})
 	if err != nil {
 		return err
@@ -123,20 +138,12 @@ func (o *overview) migrations() error {
 		when, _ := doc.Lookup("when").TimeOK()
 		list.migration(catalog.ActiveMigration{Namespace: text(doc, "_id"), Since: when})
 	}
-	if err != nil {
-		return err
-	}
-	err = o.reshardings(&list)
-	o.parts.Migrations, o.parts.Reshardings = list.migrations, list.reshardings
 	return err
 }
 
 // reshardings adds what the config server knows of those that $currentOp shows,
 // and of those whose participants it does not.
 func (o *overview) reshardings(list *activity) error {
-	if o.Parts&Reshardings == 0 {
-		return nil
-	}
 	docs, err := o.readable("reshardingOperations", bson.D{})
 	for _, doc := range docs {
 		list.reshardingEntry(doc)

@@ -368,6 +368,33 @@ func TestMigrationsAreListedOnce(t *testing.T) {
 	}
 }
 
+// A Look at reshardings adds up what their participants tell, and asks for nothing
+// else.
+func TestReshardingsAlone(t *testing.T) {
+	op := func(fields ...bson.E) bson.Raw {
+		return doc(t, append(fields, e("desc", "ReshardingMetrics"), e("ns", "x.w"))...)
+	}
+	seen, err := live.Look{Parts: live.Reshardings}.Read(t.Context(), &scripted{docs: map[string][]bson.Raw{
+		"$currentOp": {
+			op(e("coordinatorState", "cloning"), e("remainingOperationTimeEstimatedSecs", int64(90))),
+			op(e("recipientState", "cloning"), e("bytesCopied", int64(100)), e("approxBytesToCopy", int64(400))),
+			op(e("recipientState", "cloning"), e("bytesCopied", int64(50)), e("approxBytesToCopy", int64(400))),
+		},
+		"config.reshardingOperations": {doc(t, e("ns", "x.v"), e("state", "applying"))},
+		"config.locks":                {doc(t, e("_id", "x.z"))},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := seen.Parts().Reshardings
+	if len(list) != 2 || len(seen.Parts().Migrations) != 0 || list[1].Namespace != "x.v" || list[1].State != "applying" {
+		t.Fatalf("%+v, %+v", list, seen.Parts().Migrations)
+	}
+	if r := list[0]; r.State != "cloning" || r.CopiedBytes != 150 || r.TotalBytes != 800 || r.Remaining != 90*time.Second {
+		t.Errorf("%+v", r)
+	}
+}
+
 // standalone answers hello as a server that is no mongos.
 type standalone struct{}
 

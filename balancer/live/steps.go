@@ -38,7 +38,7 @@ func (s *Steps) Look(ctx context.Context, namespaces []string) (*catalog.Snapsho
 	}
 	seen, err := Look{
 		Parts: Settings | Balancer | Shards | Collections | Zones, Namespaces: namespaces,
-		Now: now.UTC(), Release: s.doer.release,
+		Now: now, Release: s.doer.release,
 	}.Read(ctx, s.doer.asker)
 	if err != nil {
 		return nil, ServerError(err)
@@ -87,7 +87,7 @@ func (s *Steps) chunks(ctx context.Context, c catalog.Collection, lower, upper c
 		above = append(above, bson.E{Key: "$gt", Value: c.Pattern.Bound(first.Min)},
 			bson.E{Key: "$lt", Value: c.Pattern.Bound(upper)})
 	}
-	filter := bson.D{chunksOf(c)}
+	filter := bson.D{c.ChunkFilter()}
 	if len(above) > 0 {
 		filter = append(filter, bson.E{Key: "min", Value: above})
 	}
@@ -126,7 +126,7 @@ func (s *Steps) Do(ctx context.Context, c apply.Command) error {
 				{Key: "min", Value: c.Pattern.Bound(c.Min)}, {Key: "max", Value: c.Pattern.Bound(c.Max)},
 			}
 		}
-		command = moving(command, c.Settings, c.Force)
+		command = s.doer.moving(command, c.Settings, c.Force)
 	default:
 		return &UnsupportedError{"a step of the kind " + string(c.Kind), noCommand}
 	}

@@ -9,10 +9,12 @@ import (
 	"sync"
 	"time"
 
+	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"shardsh/balancer"
 	"shardsh/balancer/apply"
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/policy"
 )
 
@@ -26,9 +28,12 @@ type Turn struct {
 	lease *Lease
 	held  context.Context
 	lose  context.CancelCauseFunc
-	leave func() error
+	leave func(context.Context) error
 
 	mu sync.Mutex // holds what is noted in the lease
+
+	moving sync.Mutex          // holds
+	moves  []*policy.Migration // those of the engine that are under way
 }
 
 var (
@@ -63,7 +68,9 @@ func TakeTurn(ctx context.Context, client *mongo.Client, a Asker, h Holder) (*Tu
 	if err != nil {
 		return nil, err
 	}
+	steps.doer.comment = "shardsh " + lease.token.Hex()
 	t := &Turn{Steps: steps, lease: lease}
+	steps.doer.ready = t.renew
 	t.held, t.leave = lease.Keep(context.WithoutCancel(ctx))
 	t.held, t.lose = context.WithCancelCause(t.held)
 	return t, nil
@@ -108,7 +115,7 @@ func (t *Turn) End(ctx context.Context) error {
 			errs = append(errs, fmt.Errorf("switching the balancing of %s on again: %w; sh.enableBalancing(%q)", ns, err, ns))
 		}
 	}
-	return errors.Join(append(errs, t.leave())...)
+	return errors.Join(append(errs, t.leave(ctx))...)
 }
 
 // Do sends one command while it is our turn.
@@ -117,6 +124,18 @@ func (t *Turn) Do(ctx context.Context, c apply.Command) error {
 		return err
 	}
 	return t.Steps.Do(ctx, c)
+}
+
+// Release is that of the mongos.
+func (t *Turn) Release() catalog.Release { return t.doer.release }
+
+// Admin sends a command that changes something to the database admin while it is
+// our turn.
+func (t *Turn) Admin(ctx context.Context, command bson.D) (bson.Raw, error) {
+	if err := t.renew(ctx); err != nil {
+		return nil, err
+	}
+	return t.doer.ask(ctx, "admin", command)
 }
 
 // SetBalancing switches the balancing of a collection, with a note in the lease as
@@ -146,6 +165,7 @@ func (t *Turn) Move(ctx context.Context, m policy.Migration) error {
 	if err := t.renew(ctx); err != nil {
 		return err
 	}
+	defer t.begun(m)()
 	return t.doer.Move(ctx, m)
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"shardsh/balancer"
@@ -33,6 +34,8 @@ type clock struct {
 	// taken.
 	held  func(time.Duration)
 	since time.Time
+	// left is the time at which the lock was given back last, in milliseconds.
+	left atomic.Int64
 	// ran is called when an event has run, or some have: what they have changed
 	// may have to be written. eachRun wants it called for each one.
 	ran     func()
@@ -53,6 +56,7 @@ func newClock(start time.Time, realTime bool, logger *slog.Logger) *clock {
 	}
 	k.cond = sync.NewCond(&k.mu)
 	k.started = k.now()
+	k.left.Store(k.started.UnixMilli())
 	return k
 }
 
@@ -68,6 +72,15 @@ func (k *clock) now() time.Time {
 
 // Now returns the cluster's time, for a caller that holds the lock.
 func (k *clock) Now() time.Time { return k.now() }
+
+// LastNow returns the cluster's time as it was when the lock was given back last,
+// for those that do without the lock.
+func (k *clock) LastNow() time.Time {
+	if k.realTime {
+		return time.Now()
+	}
+	return time.UnixMilli(k.left.Load())
+}
 
 // after runs an event in d, with the lock held.
 func (k *clock) after(d time.Duration, run func()) (cancel func()) {
@@ -392,6 +405,7 @@ func (k *clock) Lock() {
 // Unlock gives the lock back.
 func (k *clock) Unlock() {
 	k.rouse()
+	k.left.Store(k.now().UnixMilli())
 	if k.held != nil {
 		k.held(time.Since(k.since))
 	}

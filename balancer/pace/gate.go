@@ -2,9 +2,12 @@ package pace
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
+
+	"shardsh/balancer/catalog"
 )
 
 // Clock tells the time, and waits.
@@ -18,11 +21,21 @@ type Clock interface {
 type Gate struct {
 	rules Rules
 	clock Clock
+	time  func(context.Context) (time.Time, error)
+	read  func(context.Context, []catalog.ShardID) ([]Reading, error)
+	tell  func(Event)
 
-	mu      sync.Mutex
-	began   time.Time // the run
-	claimed Done      // by moves that have begun
-	done    Done
+	telling sync.Mutex // is held before mu
+
+	mu       sync.Mutex
+	began    time.Time // the run
+	claimed  Done      // by moves that have begun
+	done     Done
+	free     time.Time // when the pause after the last move is over
+	failures failures
+	waits    map[Reason]*wait
+	busy     map[pair]time.Time // that were, since when they are not
+	untold   map[Quantity]bool  // and it was told of
 }
 
 // Done is what a run has moved.
@@ -31,38 +44,209 @@ type Done struct {
 	Bytes int64
 }
 
+// Option is something that a Gate knows of the world.
+type Option func(*Gate)
+
+// Time tells a Gate where to read the cluster's time, by which windows go. Without
+// it they go by the Gate's Clock.
+func Time(now func(context.Context) (time.Time, error)) Option { return func(g *Gate) { g.time = now } }
+
+// Members tells a Gate where to read how busy the members of some shards are.
+// Without it nobody tells.
+func Members(read func(context.Context, []catalog.ShardID) ([]Reading, error)) Option {
+	return func(g *Gate) { g.read = read }
+}
+
+// Tell tells of waits. It is never called twice at once.
+func Tell(tell func(Event)) Option { return func(g *Gate) { g.tell = tell } }
+
 // NewGate returns a Gate for one run, which begins now.
-func NewGate(r Rules, c Clock) *Gate { return &Gate{rules: r, clock: c, began: c.Now()} }
+func NewGate(r Rules, c Clock, options ...Option) *Gate {
+	g := &Gate{
+		rules: r, clock: c, began: c.Now(), tell: func(Event) {},
+		failures: newFailures(r.MaxFailures), waits: map[Reason]*wait{},
+		busy: map[pair]time.Time{}, untold: map[Quantity]bool{},
+	}
+	g.read = func(context.Context, []catalog.ShardID) ([]Reading, error) { return nil, nil }
+	g.time = func(context.Context) (time.Time, error) { return c.Now(), nil }
+	for _, option := range options {
+		option(g)
+	}
+	return g
+}
+
+// Ends returns when nothing begins any more; zero is never.
+func (g *Gate) Ends() time.Time {
+	if g.rules.For == 0 {
+		return time.Time{}
+	}
+	return g.began.Add(g.rules.For)
+}
+
+// Rehearsal returns a Gate that has the limits of moves and bytes and lets them in at
+// once, for a run that moves nothing.
+func (g *Gate) Rehearsal() *Gate {
+	return NewGate(Rules{MaxMoves: g.rules.MaxMoves, MaxBytes: g.rules.MaxBytes}, g.clock)
+}
+
+// ErrNotBegun is what Leave is given for a move that was let in and has not begun
+// after all.
+var ErrNotBegun = errors.New("the move has not begun")
 
 // Enter waits until a move may begin, and counts it as begun. The error is an
-// *OverError when none begins any more, and that of ctx when it ends first.
-func (g *Gate) Enter(ctx context.Context, m Move) error {
-	if g.rules.Pause > 0 && g.claimedSoFar().Moves > 0 {
-		if err := g.clock.Sleep(ctx, g.rules.Pause); err != nil {
+// *OverError or an *AskError when none begins any more, and the cause of the end of
+// ctx when that ends first.
+func (g *Gate) Enter(ctx context.Context, m Move) (err error) {
+	var at Reason
+	var since time.Time
+	defer func() { g.waited(at, err == nil) }()
+	for {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		o, err := g.near(m)
+		if err != nil {
+			return err
+		}
+		if o == nil {
+			if o, err = g.far(ctx, m); err != nil && ctx.Err() == nil {
+				return err
+			}
+		}
+		if ctx.Err() != nil {
+			continue
+		}
+		if o == nil {
+			if g.claim(m) {
+				return nil
+			}
+			continue // somebody else was faster
+		}
+		if o.reason != at {
+			g.waited(at, true)
+			at, since = o.reason, g.clock.Now()
+			g.waiting(o)
+		}
+		if o.err != nil && g.clock.Now().Sub(since) >= mostSilence {
+			return &AskError{Err: o.err}
+		}
+		if err := g.sleep(ctx, o); err != nil {
 			return err
 		}
 	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
+}
+
+// obstacle is what keeps a move from beginning at the moment.
+type obstacle struct {
+	reason Reason
+	text   string
+	// left is how long it does so, or how long to wait before looking again.
+	left time.Duration
+	// sure tells that it does so for at least as long as left says.
+	sure bool
+	// err is why the cluster did not answer.
+	err error
+}
+
+// near finds what this process alone knows of.
+func (g *Gate) near(m Move) (*obstacle, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	return g.nearLocked(m)
+}
+
+func (g *Gate) nearLocked(m Move) (*obstacle, error) {
 	if err := g.over(m); err != nil {
-		return err
+		return nil, err
 	}
-	g.claimed.Moves++
-	g.claimed.Bytes += m.Bytes
+	now := g.clock.Now()
+	if left := g.free.Sub(now); left > 0 {
+		return &obstacle{reason: Pausing, left: left, sure: true}, nil
+	}
+	return g.failures.obstacle(m, now), nil
+}
+
+// claim lets a move in, unless something has come in between.
+func (g *Gate) claim(m Move) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if o, err := g.nearLocked(m); o != nil || err != nil {
+		return false
+	}
+	g.claimed.add(m, 1)
+	g.pause()
+	return true
+}
+
+func (g *Gate) pause() {
+	if g.rules.Pause > 0 {
+		g.free = g.clock.Now().Add(g.rules.Pause)
+	}
+}
+
+// over says why a move can't begin any more.
+func (g *Gate) over(m Move) error {
+	r := g.rules
+	next := g.claimed
+	next.add(m, 1)
+	switch {
+	case g.failures.ask != nil:
+		return g.failures.ask
+	case r.MaxMoves > 0 && next.Moves > r.MaxMoves && !m.Stays:
+		return &OverError{fmt.Sprintf("the limit of %d moves is reached", r.MaxMoves)}
+	case r.MaxBytes > 0 && next.Bytes > r.MaxBytes && !m.Stays:
+		return &OverError{fmt.Sprintf("the limit of %d bytes is reached", r.MaxBytes)}
+	case r.For > 0 && g.clock.Now().Sub(g.began) >= r.For:
+		return &OverError{fmt.Sprintf("the limit of %s is reached", r.For)}
+	}
 	return nil
 }
 
-// Leave tells that a move which entered has ended.
+func (d *Done) add(m Move, times int) {
+	if !m.Stays {
+		d.Moves, d.Bytes = d.Moves+times, d.Bytes+int64(times)*m.Bytes
+	}
+}
+
+// longestSleep is after how long a wait looks anew at what it waits for: clocks may
+// be set.
+const longestSleep = time.Minute
+
+// sleep waits for an obstacle, unless that outlasts the time that the run has.
+func (g *Gate) sleep(ctx context.Context, o *obstacle) error {
+	left := min(o.left, longestSleep)
+	if g.rules.For > 0 {
+		ends := g.rules.For - g.clock.Now().Sub(g.began)
+		if o.sure && o.left >= ends && o.text != "" {
+			return &OverError{fmt.Sprintf("nothing begins any more before the limit of %s: %s", g.rules.For, o.text)}
+		}
+		left = min(left, max(ends, 0))
+	}
+	if err := g.clock.Sleep(ctx, left); err != nil && ctx.Err() == nil {
+		return err
+	}
+	return nil
+}
+
+// Leave tells how a move that entered has ended. A move that failed for certain
+// does not count against the limits.
 func (g *Gate) Leave(m Move, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if err == nil {
-		g.done.Moves++
-		g.done.Bytes += m.Bytes
+	switch {
+	case errors.Is(err, ErrNotBegun):
+		g.claimed.add(m, -1)
+		return
+	case err == nil:
+		g.done.add(m, 1)
+		g.failures.none(m)
+	default:
+		if isCertain(err) {
+			g.claimed.add(m, -1)
+		}
+		g.failures.add(m, err, g.clock.Now())
 	}
+	g.pause()
 }
 
 // Done returns what was moved so far.
@@ -70,24 +254,4 @@ func (g *Gate) Done() Done {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.done
-}
-
-func (g *Gate) claimedSoFar() Done {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.claimed
-}
-
-// over says why a move can't begin any more.
-func (g *Gate) over(m Move) error {
-	r := g.rules
-	switch {
-	case r.MaxMoves > 0 && g.claimed.Moves >= r.MaxMoves:
-		return &OverError{fmt.Sprintf("the limit of %d moves is reached", r.MaxMoves)}
-	case r.MaxBytes > 0 && g.claimed.Bytes+m.Bytes > r.MaxBytes:
-		return &OverError{fmt.Sprintf("the limit of %d bytes is reached", r.MaxBytes)}
-	case r.For > 0 && g.clock.Now().Sub(g.began) >= r.For:
-		return &OverError{fmt.Sprintf("the limit of %s is reached", r.For)}
-	}
-	return nil
 }

@@ -1,33 +1,72 @@
 package pace
 
 import (
+	"fmt"
 	"time"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/policy"
 )
 
-// Rules say when a move may begin. The zero Rules let every move begin at once.
+// Rules say when a move may begin. The zero Rules let every move begin at once,
+// but for failures.
 type Rules struct {
 	// MaxMoves and MaxBytes bound what this run moves, For how long it begins
-	// anything. Zero is no limit.
+	// anything, waits included. Zero is no limit.
 	MaxMoves int
 	MaxBytes int64
 	For      time.Duration
 	// Pause is how long to wait after each move before the next begins.
 	Pause time.Duration
-	// CoolDown is how long a range that was moved is left alone.
+	// CoolDown is how long a range that was moved is left alone, by whoever chooses
+	// what moves: a Gate takes any.
 	CoolDown time.Duration
+	// Window is when moves begin; nil is always.
+	Window *Window
+	// PauseWhen is when none begins; nil is never.
+	PauseWhen *Condition
+	// MaxFailures is after how many failures in a row nothing begins any more; zero
+	// is 10.
+	MaxFailures int
 }
 
-// Move is a move as far as the pace goes by it.
+// Move is a move, or another step of some shards, as far as the pace goes by it.
 type Move struct {
 	Namespace string
 	Min, Max  catalog.Key // Max is zero where the donor chooses it
 	From, To  catalog.ShardID
 	Bytes     int64 // what it is expected to move
+	// Stays tells that nothing moves: a split or a merge, which the limits of moves
+	// do not count.
+	Stays bool
 }
 
 // OverError says that nothing begins any more, for a reason that is no mistake.
 type OverError struct{ Why string }
 
 func (e *OverError) Error() string { return e.Why }
+
+// AskError says that nothing begins any more before somebody has looked into the
+// failures.
+type AskError struct {
+	// InARow is how many moves have failed since the last one that did not; 0 when
+	// one failure was enough.
+	InARow int
+	Err    error // of the last one
+}
+
+// Error says what to do, too.
+func (e *AskError) Error() string {
+	info := policy.FailureInfoOf(e.Err)
+	text := fmt.Sprintf("%v. %s %s", e.Err, info.Meaning, info.Remedy)
+	if e.InARow > 0 {
+		return fmt.Sprintf("%d failures in a row are too many, the last one: %s", e.InARow, text)
+	}
+	return text
+}
+
+// Unwrap returns the last failure.
+func (e *AskError) Unwrap() error { return e.Err }
+
+// Failure says that the operator is to be asked.
+func (e *AskError) Failure() policy.Failure { return policy.Ask }

@@ -115,7 +115,7 @@ var changes = []string{
 func HistoryOf(s *catalog.Snapshot) History {
 	h := &history{
 		History: History{Since: s.Time().Add(-catalog.LogSpan), Until: s.Time(), Slots: make([]Slot, slots)},
-		cloned:  map[moveKey]cloned{}, took: map[string][]time.Duration{}, failures: map[Failure]*Failure{},
+		took:    map[string][]time.Duration{}, failures: map[Failure]*Failure{},
 	}
 	for i := range h.Slots {
 		h.Slots[i].Begin = h.Since.Add(catalog.LogSpan / slots * time.Duration(i))
@@ -133,7 +133,7 @@ func HistoryOf(s *catalog.Snapshot) History {
 type history struct {
 	History
 	all      []logged
-	cloned   map[moveKey]cloned
+	moves    catalog.MigrationLog
 	took     map[string][]time.Duration
 	failures map[Failure]*Failure
 }
@@ -150,23 +150,12 @@ func (h *history) note(e Event, entry catalog.LogEntry) {
 	h.all = append(h.all, logged{e, entry})
 }
 
-// moveKey is what the entries of one move have in common.
-type moveKey struct{ ns, from, to, min string }
-
-type cloned struct{ bytes, documents int64 }
-
-func keyOf(e catalog.LogEntry) moveKey {
-	return moveKey{e.Namespace, textOf(e, "from"), textOf(e, "to"), string(e.Detail("min").Value)}
-}
-
 func (h *history) change(e catalog.LogEntry) {
+	if m, ended := h.moves.Next(e); ended {
+		h.move(m)
+		return
+	}
 	switch e.What {
-	case "moveChunk.commit":
-		bytes, _ := e.Detail("counts", "clonedBytes").AsInt64OK()
-		documents, _ := e.Detail("counts", "cloned").AsInt64OK()
-		h.cloned[keyOf(e)] = cloned{bytes, documents}
-	case "moveChunk.from":
-		h.move(e)
 	case "split":
 		h.Splits++
 	case "multi-split":
@@ -186,27 +175,23 @@ func (h *history) other(e catalog.LogEntry) {
 	}
 }
 
-// move reads the donor's last word on a move.
-func (h *history) move(e catalog.LogEntry) {
-	key := keyOf(e)
+func (h *history) move(m catalog.EndedMigration) {
+	took, _, _ := m.Took()
 	one := Event{
-		Kind: Moved, Namespace: e.Namespace,
-		From: catalog.ShardID(key.from), To: catalog.ShardID(key.to), Took: tookOf(e),
-		Bytes: h.cloned[key].bytes, Documents: h.cloned[key].documents,
+		Kind: Moved, Namespace: m.Namespace, From: m.From, To: m.To, Took: took, Bytes: m.Bytes, Documents: m.Documents,
+		Error: m.Error,
 	}
-	delete(h.cloned, key)
-	recent := e.Time.After(h.Until.Add(-RecentSpan))
-	slot := h.slot(e.Time)
-	if e.Detail("errmsg").Type != 0 || textOf(e, "note") != "success" {
-		one.Kind, one.Bytes, one.Documents = MoveFailed, 0, 0
-		one.Error = cmp.Or(textOf(e, "errmsg"), "aborted")
+	recent := m.Time.After(h.Until.Add(-RecentSpan))
+	slot := h.slot(m.Time)
+	if m.Error != "" {
+		one.Kind = MoveFailed
 		h.Failed++
 		slot.Failed++
-		h.fail(one, e.Time)
+		h.fail(one, m.Time)
 		if recent {
 			h.Recent.Failed++
 		}
-		h.note(one, e)
+		h.note(one, m.LogEntry)
 		return
 	}
 	h.Moves, h.Bytes = h.Moves+1, h.Bytes+one.Bytes
@@ -214,9 +199,9 @@ func (h *history) move(e catalog.LogEntry) {
 	if recent {
 		h.Recent.Moves, h.Recent.Bytes = h.Recent.Moves+1, h.Recent.Bytes+one.Bytes
 	}
-	h.took[e.Namespace] = append(h.took[e.Namespace], one.Took)
-	h.took[""] = append(h.took[""], one.Took)
-	h.note(one, e)
+	h.took[m.Namespace] = append(h.took[m.Namespace], took)
+	h.took[""] = append(h.took[""], took)
+	h.note(one, m.LogEntry)
 }
 
 func (h *history) slot(at time.Time) *Slot {
@@ -238,7 +223,7 @@ func (h *history) action(e catalog.LogEntry) {
 		h.other(e)
 		return
 	}
-	message := textOf(e, "errmsg")
+	message := e.DetailText("errmsg")
 	failed, _ := e.Detail("errorOccurred").BooleanOK()
 	old, _ := e.Detail("errorOccured").BooleanOK() // up to 5.0
 	if failed || old || message != "" {
@@ -274,30 +259,6 @@ func (h *history) done() History {
 // Usual returns what half of a collection's moves took at most, or half of all
 // moves where the collection has had none; 0 where there were none.
 func (h History) Usual(ns string) time.Duration { return cmp.Or(h.usual[ns], h.usual[""]) }
-
-// tookOf adds up the steps that the entry tells the milliseconds of.
-func tookOf(e catalog.LogEntry) (took time.Duration) {
-	details, ok := e.Raw.Lookup("details").DocumentOK()
-	if !ok {
-		return 0
-	}
-	elements, err := details.Elements()
-	if err != nil {
-		return 0
-	}
-	for _, field := range elements {
-		if strings.HasPrefix(field.Key(), "step ") {
-			ms, _ := field.Value().AsInt64OK()
-			took += time.Duration(ms) * time.Millisecond
-		}
-	}
-	return took
-}
-
-func textOf(e catalog.LogEntry, name string) string {
-	text, _ := e.Detail(name).StringValueOK()
-	return text
-}
 
 // boundOf returns a bound; nil for one that was never computed.
 func boundOf(e catalog.LogEntry, name string) bson.Raw {

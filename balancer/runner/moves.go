@@ -15,9 +15,6 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// errNotBegun is how moves end, for the engine, that were not let in.
-var errNotBegun = errors.New("the move has not begun")
-
 // fresh is how old a choice may be when its move begins. After a longer wait the
 // cluster is looked at again.
 const fresh = time.Minute
@@ -106,7 +103,7 @@ func (r *run) enter(ctx context.Context, m waitingMove, chosen time.Time) error 
 	over := r.limit != "" || r.asked != nil
 	r.mu.Unlock()
 	if over || ctx.Err() != nil {
-		return errNotBegun
+		return pace.ErrNotBegun
 	}
 	err := r.o.Gate.Enter(ctx, m.pace())
 	if reached, is := errors.AsType[*pace.OverError](err); is {
@@ -114,11 +111,17 @@ func (r *run) enter(ctx context.Context, m waitingMove, chosen time.Time) error 
 		r.limit = reached.Why
 		r.mu.Unlock()
 	}
+	if errors.As(err, new(*pace.AskError)) {
+		r.ask(err)
+	}
+	if asks, is := errors.AsType[*pace.AskError](err); is {
+		r.ask(asks)
+	}
 	if err != nil {
-		return errNotBegun
+		return pace.ErrNotBegun
 	}
 	if r.o.Clock.Now().Sub(chosen) > fresh {
-		err = errNotBegun
+		err = pace.ErrNotBegun
 		r.mu.Lock()
 		r.round.again = true
 		r.mu.Unlock()
@@ -126,7 +129,7 @@ func (r *run) enter(ctx context.Context, m waitingMove, chosen time.Time) error 
 		r.ask(err)
 	}
 	if err != nil {
-		r.o.Gate.Leave(m.pace(), err)
+		r.o.Gate.Leave(m.pace(), pace.ErrNotBegun)
 	}
 	return err
 }

@@ -51,6 +51,17 @@ func Goals() []Goal { return []Goal{Size, Chunks} }
 // ParseGoal reads a goal.
 func ParseGoal(text string) (Goal, error) { return oneOf("goal", Goals(), text) }
 
+// Version is the release whose policy leads to the goal, on servers of a release.
+func (g Goal) Version(r catalog.Release) catalog.Release {
+	switch bySize := r.BalancesBySize(); {
+	case g == Chunks && bySize:
+		return catalog.Release50
+	case g != Chunks && !bySize:
+		return catalog.Release60
+	}
+	return r
+}
+
 // Order is the order in which the moves of a round begin.
 type Order string
 

@@ -96,9 +96,7 @@ func (r *run) begin(ctx context.Context) error {
 	if r.namespaces, err = plan.Namespaces(look, r.o.Namespaces); err != nil {
 		return err
 	}
-	r.namespaces = slices.DeleteFunc(r.namespaces, func(ns string) bool {
-		return strings.HasPrefix(ns, "config.") && !slices.Contains(r.o.Namespaces, ns)
-	})
+	r.namespaces = Ours(r.namespaces, r.o.Namespaces)
 	if len(r.namespaces) == 0 {
 		return errors.New("the cluster has no sharded collection to balance")
 	}
@@ -114,6 +112,14 @@ func (r *run) begin(ctx context.Context) error {
 		}
 	}
 	return r.left(look, r.o.For)
+}
+
+// Ours returns those of some collections that a run has, given the patterns that
+// they match: what is the servers' has to be named.
+func Ours(namespaces, patterns []string) []string {
+	return slices.DeleteFunc(slices.Clone(namespaces), func(ns string) bool {
+		return strings.HasPrefix(ns, "config.") && !slices.Contains(patterns, ns)
+	})
 }
 
 // takeOver switches the collections off for the cluster's own balancer, and waits
@@ -138,10 +144,16 @@ func (r *run) takeOver(ctx context.Context, look *catalog.Snapshot) (*catalog.Sn
 // ever is longer than a window stays shut.
 const ever = 366 * 24 * time.Hour
 
-// left returns a *BusyError unless the cluster's own balancer leaves the
-// collections to this run for some time; zero is for good.
+// left returns an error unless the cluster's own balancer leaves the collections
+// to this run.
 func (r *run) left(look *catalog.Snapshot, within time.Duration) error {
-	err := apply.BalancerWorks(look, r.namespaces, cmp.Or(within, ever))
+	return InTheWay(look, r.namespaces, within)
+}
+
+// InTheWay returns a *BusyError when the cluster's own balancer works on some
+// collections now or within a time; zero is ever.
+func InTheWay(look *catalog.Snapshot, namespaces []string, within time.Duration) error {
+	err := apply.BalancerWorks(look, namespaces, cmp.Or(within, ever))
 	if works, busy := errors.AsType[*apply.BalancerError](err); busy {
 		return &BusyError{works}
 	}
@@ -155,29 +167,18 @@ func (r *run) seen(c catalog.Collection) catalog.Collection {
 	_, held := r.ledger.held(c.Namespace)
 	c.NoBalance = held || c.NoBalance && !r.on[c.Namespace]
 	c.Defragment, c.DefragmentationPhase = false, ""
-	if r.version() != r.cluster.Release() { // whose chunk size is another one where none is set
+	if r.o.Goal.Version(r.cluster.Release()) != r.cluster.Release() { // whose chunk size is another one where none is set
 		c.MaxChunkSizeBytes = cmp.Or(c.MaxChunkSizeBytes, r.chunkSize)
 	}
 	return c
 }
 
-// version is the release whose policy leads to the goal.
-func (r *run) version() catalog.Release {
-	release := r.cluster.Release()
-	switch bySize := release.BalancesBySize(); {
-	case r.o.Goal == Chunks && bySize:
-		return catalog.Release50
-	case r.o.Goal != Chunks && !bySize:
-		return catalog.Release60
-	}
-	return release
-}
-
 // rounds turns the loop.
 func (r *run) rounds(ctx context.Context) error {
 	loop := balancer.NewLoop(balancer.Config{
-		Version: r.version(), Parameters: r.o.Parameters, Rand: r.o.Rand, Location: time.UTC, IgnoreMode: true,
-		Decided: func(_ time.Time, decisions []policy.Decision) { r.round.ended, r.round.decisions = true, decisions },
+		Version: r.o.Goal.Version(r.cluster.Release()), Parameters: r.o.Parameters, Rand: r.o.Rand, Location: time.UTC,
+		IgnoreMode: true,
+		Decided:    func(_ time.Time, decisions []policy.Decision) { r.round.ended, r.round.decisions = true, decisions },
 	})
 	defer loop.Close()
 	var result any

@@ -2,7 +2,6 @@ package runner_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -15,8 +14,8 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/live"
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/mocktest"
 	"shardsh/balancer/mock/router"
-	"shardsh/balancer/mock/wire"
 )
 
 var noon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
@@ -45,30 +44,10 @@ func newWorld(t testing.TB, topology string, release catalog.Release, seed uint6
 		t.Fatal(err)
 	}
 	t.Cleanup(w.cluster.Close)
-	w.client = connect(t, router.New(w.cluster, nil))
+	w.client = mocktest.Connect(t, router.New(w.cluster, nil))
 	// By then the config server has made its collection of sessions.
 	w.command(bson.D{{Key: "mockAdvance", Value: (10 * time.Minute).Milliseconds()}})
 	return w
-}
-
-func connect(t testing.TB, h wire.Handler) *mongo.Client {
-	t.Helper()
-	pipe := wire.NewPipe()
-	server := &wire.Server{Handler: h}
-	done := make(chan error, 1)
-	go func() { done <- server.Serve(context.Background(), pipe) }()
-	client, err := mongo.Connect(options.Client().ApplyURI("mongodb://mock:27017/?directConnection=true").
-		SetDialer(pipe).SetServerMonitoringMode(options.ServerMonitoringModePoll))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = client.Disconnect(context.Background())
-		if err := errors.Join(server.Shutdown(context.Background()), <-done); err != nil {
-			t.Error(err)
-		}
-	})
-	return client
 }
 
 func (w *world) command(c bson.D) bson.Raw {

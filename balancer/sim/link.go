@@ -72,7 +72,7 @@ func (s *share) next(part float64) bool {
 // moveTime returns what a migration takes, and the error with which it fails.
 func (c *cluster) moveTime(from, to catalog.ShardID, bytes int64) (time.Duration, error) {
 	if c.links == nil {
-		return c.costs.move(bytes), nil
+		return c.costs.MoveTime(bytes), nil
 	}
 	l := c.links.between(from, to)
 	failure := func() error {
@@ -84,7 +84,7 @@ func (c *cluster) moveTime(from, to catalog.ShardID, bytes int64) (time.Duration
 	}
 	costs := c.costs
 	costs.Bandwidth, costs.Move = cmp.Or(l.Bandwidth, costs.Bandwidth), cmp.Or(l.Move, costs.Move)
-	took := costs.move(bytes)
+	took := costs.MoveTime(bytes)
 	if l.Spread > 0 {
 		took = time.Duration(float64(took) * math.Exp(l.Spread*c.links.chance.NormFloat64()-l.Spread*l.Spread/2))
 	}

@@ -10,6 +10,7 @@ import (
 	"shardsh/balancer/apply"
 	"shardsh/balancer/diagnosis"
 	"shardsh/bindings/plaintext"
+	"shardsh/bindings/server"
 )
 
 // Report is how a run ended.
@@ -97,6 +98,10 @@ func Moment(e apply.Event) string {
 		return fmt.Sprintf("The balancing of %s is on again.", e.Namespace)
 	case apply.Waiting:
 		return "Stopping after what is under way."
+	case apply.Away:
+		_, why := server.ConnectionError(e.Err)
+		return fmt.Sprintf("The router does not answer (%s); waiting for it. A step under way may go on meanwhile: what "+
+			"became of it is looked at before anything is sent again; show migrations tells, too.", why)
 	}
 	return ""
 }

@@ -52,8 +52,10 @@ func isText(x ast.Expression) bool {
 
 // textFunctions give texts; there is nothing to look after.
 func textFunctions() []string {
-	return []string{"String", "tojson", "tojsononeline", "toString", "toISOString", "toFixed", "join", "padStart", "padEnd",
-		"stringify", "toHexString", "__text"}
+	return []string{
+		"String", "tojson", "tojsononeline", "toString", "toISOString", "toFixed", "join", "padStart", "padEnd",
+		"stringify", "toHexString", "__text",
+	}
 }
 
 // exactText calls the concatenator for what may be a number of the server's.
@@ -75,7 +77,8 @@ func exactText(x ast.Expression) ast.Expression {
 	}
 	at := x.Idx0()
 	return &ast.CallExpression{
-		Callee: identifier(concatenator, at), LeftParenthesis: at, RightParenthesis: x.Idx1(), ArgumentList: []ast.Expression{x},
+		Callee: identifier(concatenator, at), LeftParenthesis: at, RightParenthesis: x.Idx1(),
+		ArgumentList: []ast.Expression{x},
 	}
 }
 

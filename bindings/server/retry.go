@@ -3,12 +3,12 @@ package server
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
 
+	"shardsh/balancer/mongoerr"
 	"shardsh/bindings/rawdoc"
 )
 
@@ -51,13 +51,7 @@ func (s *Gateway) SendRetryable(r Request) (bson.Raw, error) {
 // server was to be found, the driver has waited for one.
 func (s *Gateway) mayRead(r Request, err error) bool {
 	return err != nil && !noServer(err) && r.Reads && r.session == nil && s.JS.Context().Err() == nil &&
-		(isNetworkError(err) || slices.Contains(passingErrors(), CodeOf(err)))
-}
-
-// passingErrors() are the codes on which all drivers read again: elections,
-// shutdowns, and a network that failed behind the server.
-func passingErrors() []int32 {
-	return []int32{6, 7, 89, 91, 134, 189, 262, 9001, 10107, 11600, 11602, 13435, 13436}
+		(isNetworkError(err) || mongoerr.Code(CodeOf(err)).Away())
 }
 
 // Passing reports whether an error that was thrown, of which name and code are
@@ -68,7 +62,14 @@ func Passing(name string, code int32) bool {
 	case "MongoNetworkError", "MongoNetworkTimeoutError", "MongoServerSelectionError", "MongoPoolClearedError":
 		return true
 	}
-	return slices.Contains(passingErrors(), code)
+	return mongoerr.Code(code).Away()
+}
+
+// Lost reports whether an error leaves open what became of a command that changes
+// something: it was sent, and then the connection broke, or the server went away.
+func Lost(err error) bool {
+	code := mongoerr.Code(CodeOf(err))
+	return isNetworkError(err) && !noServer(err) || code.Away()
 }
 
 // noServer reports whether an error says that there is none to send to.

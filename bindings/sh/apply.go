@@ -16,18 +16,18 @@ import (
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-const applyOptions = "journal,resume,onChange,pauseBalancing,parallel,maxBytes,maxMoves,maxTime,pauseBetween,dryRun," +
-	"progress"
+const applyOptions = "journal,resume,onChange,pauseBalancing,parallel,maxTime,dryRun,progress," + paceNames
 
 // shardApplyMethods() carry plans out.
 func shardApplyMethods() []helper {
 	return []helper{
 		{"apply", "plan?:string|object options?:object{" + applyOptions + "}", checked(shApply),
-			"Carries out a plan of sh.plan(), or of a file, and writes down in a journal what it does; {resume: journal} goes on " +
-				"after a stop or a kill; {journal, onChange: \"replan\", pauseBalancing, parallel, maxBytes, maxMoves, maxTime, " +
-				"pauseBetween, dryRun, progress}, times in ms."},
+			"Carries out a plan of sh.plan(), or of a file, and writes down in a journal what it does; {resume: journal} goes " +
+				"on after a stop or a kill; {journal, onChange: \"replan\", pauseBalancing, parallel, maxBytes, maxMoves, for, " +
+				"pauseBetween, window: \"22:00-06:00 UTC\", dryRun, progress}, times in ms."},
 		{"undo", "journal:string", checked(shUndo),
 			"Returns the plan that takes back what a journal of sh.apply() tells of: sh.apply(sh.undo(journal))."},
 	}
@@ -62,12 +62,13 @@ func shApply(c *call, sh *Helpers) goja.Value {
 	o := c.options("apply", at)
 	progress := c.s.Display.Progress(o.flag("progress", true))
 	defer progress.End()
-	options := c.applyOptions(o, progress)
+	client := sh.current().Conn.Client
+	options := c.applyOptions(o, client, progress)
 	options.DryRun = o.flag("dryRun", false) || c.s.Gateway.Guarded()
 	work := c.work(o, at, options.DryRun)
 	seen := &commands{Asker: c.s.asker(sh), keep: o.flag("dryRun", false)}
 	ctx := c.JS.Context()
-	turn, err := applying.TakeTurn(ctx, sh.current().Conn.Client, seen, "sh.apply "+work.Plan.ID, options.DryRun)
+	turn, err := applying.TakeTurn(ctx, client, seen, "sh.apply "+work.Plan.ID, options.DryRun)
 	if err != nil {
 		_ = work.Close() // nothing was written
 		if errors.As(err, new(*live.HeldError)) {
@@ -78,7 +79,7 @@ func shApply(c *call, sh *Helpers) goja.Value {
 	hard, leave := c.grace(ctx)
 	defer leave()
 	options.Hard = hard
-	result, err := turn.Run(ctx, work, options)
+	result, err := turn.Run(ctx, work, options, nil)
 	if closed := work.Close(); err == nil {
 		err = closed
 	}
@@ -181,27 +182,28 @@ func (c *call) planArgument(at int) *plan.Plan {
 	return p
 }
 
-func (c *call) applyOptions(o helperOptions, progress *display.Progress) apply.Options {
+func (c *call) applyOptions(o helperOptions, client *mongo.Client, progress *display.Progress) apply.Options {
 	change := apply.OnChange(o.text("onChange"))
 	if change != "" && change != apply.Refuse && change != apply.Replan {
 		o.refuse("onChange", `"refuse" or "replan"`, c.s.Display.Inspect(o.get("onChange")))
 	}
+	rules := o.pace()
+	rules.For = o.duration("maxTime", rules.For)
 	teller := applying.Teller{Progress: progress, Note: c.JS.Warn}
 	return apply.Options{
 		OnChange: change, PauseBalancing: o.flag("pauseBalancing", false), Parallel: int(o.count("parallel")),
-		Limits: plan.Limits{Bytes: o.size("maxBytes"), Moves: int(o.count("maxMoves")), Time: o.duration("maxTime", 0)},
-		Pause:  o.duration("pauseBetween", 0), Clock: c.JS.Clock, Tell: teller.Tell,
+		Pace:  applying.Pace(client, rules, c.JS.Clock, teller.Waits),
+		Clock: c.JS.Clock, Tell: teller.Tell,
 	}
 }
 
 // asker sends commands past the guard where there is one; else by the driver's
 // client, which several steps may use at once.
 func (s *Host) asker(sh *Helpers) live.Asker {
-	d := sh.current()
 	if s.Gateway.Guarded() {
-		return asker{s.Gateway, d.Sibling("admin"), d.Sibling("config")}
+		return sh.asker()
 	}
-	return live.AskerOf(d.Conn.Client)
+	return live.AskerOf(sh.current().Conn.Client)
 }
 
 // commands keeps what would be sent in place of sending it, in a dry run that

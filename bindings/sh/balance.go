@@ -12,12 +12,10 @@ import (
 	"shardsh/balancer/plan"
 	"shardsh/bindings/display"
 	"shardsh/bindings/plaintext"
-	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
 	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
-	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
 // shardBalanceMethods() tell whether the cluster is balanced.
@@ -51,7 +49,7 @@ func shWaitForBalance(c *call, sh *Helpers) goja.Value {
 		at = 0
 	}
 	o := c.options("waitForBalance", at)
-	w := o.wait("the balancer goes on")
+	w := o.wait("the balancer goes on", "sh.balancerSummary() tells how far it is")
 	if at == 0 || !c.Has(0) || goja.IsNull(c.Arg(0)) || c.Arg(0).String() == "all" {
 		var list []*catalog.CollectionState
 		var left []string
@@ -158,45 +156,42 @@ func (s *Host) texts(list []string) *goja.Object {
 	return s.JS.Runtime.NewArray(items...)
 }
 
-// moveWatch follows what the balancer moves from a point in time on.
+// moveWatch follows what the balancer moves from a place in the change log on.
 type moveWatch struct {
-	sh    *Helpers
-	ns    string // empty for all collections
-	since time.Time
-	known bool // the server tells the data of shards
+	sh           *Helpers
+	ns           string // empty for all collections
+	at           live.Position
+	count, bytes int64
+	known        bool // the server tells the data of shards
 }
 
 func (sh *Helpers) watchMoves(ns string) *moveWatch {
-	return &moveWatch{sh: sh, ns: ns, since: sh.s.JS.Clock.Now(), known: sh.version().AtLeast(server.Version{6, 0, 3})}
-}
-
-// committed finds the migrations since the watch began.
-func (m *moveWatch) committed() bson.D {
-	filter := bson.D{{Key: "time", Value: bson.D{{Key: "$gte", Value: m.since}}}, {Key: "what", Value: "moveChunk.commit"}}
-	if m.ns != "" {
-		filter = append(filter, bson.E{Key: "ns", Value: m.ns})
+	at, err := live.EndOfChanges(sh.s.JS.Context(), sh.asker())
+	if err != nil {
+		sh.s.Gateway.Throw(err)
 	}
-	return filter
+	return &moveWatch{sh: sh, ns: ns, at: at, known: sh.version().AtLeast(server.Version{6, 0, 3})}
 }
 
+// moves returns how many were committed since the watch began.
 func (m *moveWatch) moves() any {
-	n, _ := m.moved()
-	return script.Whole(n)
+	m.read()
+	return script.Whole(float64(m.count))
 }
 
-func (m *moveWatch) moved() (moves, bytes float64) {
-	sum := func(of any) bson.D { return bson.D{{Key: "$sum", Value: of}} }
-	docs := m.sh.config().AggregateAll("changelog",
-		bson.D{{Key: "$match", Value: m.committed()}},
-		bson.D{{Key: "$group", Value: bson.D{
-			{Key: "_id", Value: nil}, {Key: "n", Value: sum(int32(1))},
-			{Key: "bytes", Value: sum("$details.counts.clonedBytes")},
-		}}},
-	)
-	if len(docs) == 0 {
-		return 0, 0
+// read counts what the log tells of since the last reading.
+func (m *moveWatch) read() {
+	entries, at, err := live.ChangesSince(m.sh.s.JS.Context(), m.sh.asker(), m.at)
+	if err != nil {
+		m.sh.s.Gateway.Throw(err)
 	}
-	return rawdoc.Number(docs[0], "n"), rawdoc.Number(docs[0], "bytes")
+	m.at = at
+	for _, e := range entries {
+		if e.What == "moveChunk.commit" && (m.ns == "" || e.Namespace == m.ns) {
+			bytes, _ := e.Detail("counts", "clonedBytes").AsInt64OK()
+			m.count, m.bytes = m.count+1, m.bytes+bytes
+		}
+	}
 }
 
 // amount returns the data moved so far, and what is left for the collections
@@ -213,8 +208,8 @@ func (m *moveWatch) amount(list []diagnosis.Balance) *display.Amount {
 	if seen.Distribution == nil {
 		return nil
 	}
-	_, bytes := m.moved()
-	a := &display.Amount{Done: bytes, Text: plaintext.SizeText}
+	m.read()
+	a := &display.Amount{Done: float64(m.bytes), Text: plaintext.SizeText}
 	for _, b := range list {
 		left, known := diagnosis.Misplaced(seen.Snapshot, seen.Collection(b.Namespace), b.Violation)
 		if !known {

@@ -1,6 +1,8 @@
 package sh
 
 import (
+	"fmt"
+
 	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/live"
 	"shardsh/balancer/plan"
@@ -47,7 +49,8 @@ func shDefragment(c *call, sh *Helpers) goja.Value {
 		command = append(command, bson.E{Key: "chunkSize",
 			Value: c.chunkSizeArgument("Shard.defragment", "options.chunkSize", v)})
 	}
-	w := o.wait("the balancer goes on defragmenting " + ns + "; sh.stopDefragment stops it")
+	w := o.wait("the balancer goes on defragmenting "+ns,
+		fmt.Sprintf("sh.defragmentStatus(%q) tells how far it is, sh.stopDefragment(%[1]q) stops it", ns))
 	waits := o.flag("wait", false)
 	reply := sh.configureBalancing(ns, command...)
 	if !waits || rawdoc.TruthyAt(reply, "dryRun") {

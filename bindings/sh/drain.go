@@ -20,10 +20,6 @@ import (
 // step by step (spec 03 §1.5).
 var withDrainCommands = server.Version{8, 3, 0}
 
-// configShardID is the shard the config servers are, if they are one. It leaves
-// by commands of its own.
-const configShardID = "config"
-
 // shardDrainMethods() empty a shard.
 func shardDrainMethods() []helper {
 	return []helper{
@@ -41,32 +37,21 @@ func shardDrainMethods() []helper {
 	}
 }
 
-// drainCommand returns a command about a shard, or about the config shard.
-func drainCommand(shard, name, ofConfigShard string) bson.D {
-	if shard == configShardID {
-		return server.Command(ofConfigShard)
-	}
-	return bson.D{{Key: name, Value: shard}}
-}
-
 // startDrain sends what starts draining.
 func (sh *Helpers) startDrain(shard string) bson.Raw {
-	if sh.version().AtLeast(withDrainCommands) {
-		return sh.admin(drainCommand(shard, "startShardDraining", "startTransitionToDedicatedConfigServer"))
-	}
-	return sh.admin(drainCommand(shard, "removeShard", "transitionToDedicatedConfigServer"))
+	release, _ := sh.release()
+	return sh.admin(live.StartDrainCommand(release, catalog.ShardID(shard)))
 }
 
 // commitDrain removes an empty shard.
 func (sh *Helpers) commitDrain(shard string) bson.Raw {
-	if sh.version().AtLeast(withDrainCommands) {
-		return sh.admin(drainCommand(shard, "commitShardRemoval", "commitTransitionToDedicatedConfigServer"))
-	}
-	return sh.admin(drainCommand(shard, "removeShard", "transitionToDedicatedConfigServer"))
+	release, _ := sh.release()
+	return sh.admin(live.CommitDrainCommand(release, catalog.ShardID(shard)))
 }
 
 // shDrain starts draining. A shard that drains already is only looked at: before
-// 8.3 the same command once more would remove it when it is empty.
+// 8.3 the same command once more would remove it when it is empty. One that was to
+// be removed and is gone was removed by the same call before.
 func shDrain(c *call, sh *Helpers) goja.Value {
 	id := c.Text(0)
 	o := c.options("drain", 1)
@@ -74,9 +59,13 @@ func shDrain(c *call, sh *Helpers) goja.Value {
 	waits := o.flag("wait", remove) || remove
 	w := o.waitForDrain(id)
 	var reply bson.Raw
-	if sh.isDraining(id) {
+	entry := sh.shardEntry(id)
+	switch {
+	case remove && entry == nil && sh.wasRemoved(id):
+		return c.JS.NewObject("drained", true, "shard", id, "removed", true, "waitedMS", 0)
+	case rawdoc.TruthyAt(entry, "draining"):
 		reply = sh.draining(id)
-	} else {
+	default:
 		reply = sh.startDrain(id)
 	}
 	if !waits || rawdoc.TruthyAt(reply, "dryRun") {
@@ -91,11 +80,18 @@ func shStopDrain(c *call, sh *Helpers) goja.Value {
 		fmt.Sprintf("It has no command for that; MongoDB's way there is that an administrator takes the "+
 			"field draining out of the shard's document by hand, db.getSiblingDB(\"config\").shards.updateOne({ _id: %q }, { "+
 			"$unset: { draining: 1 } })", id))
-	return c.s.Display.Reply(sh.admin(drainCommand(id, "stopShardDraining", "stopTransitionToDedicatedConfigServer")))
+	return c.s.Display.Reply(sh.admin(live.StopDrainCommand(catalog.ShardID(id))))
 }
 
-func (sh *Helpers) isDraining(id string) bool {
-	return rawdoc.TruthyAt(sh.config().FindOne("shards", bson.D{{Key: "_id", Value: id}}), "draining")
+// wasRemoved reports whether the change log tells that a shard was.
+func (sh *Helpers) wasRemoved(id string) bool {
+	return sh.config().FindOne("changelog",
+		bson.D{{Key: "what", Value: "removeShard"}, {Key: "details.shard", Value: id}}) != nil
+}
+
+// shardEntry returns the catalog's entry of a shard; nil when it has none.
+func (sh *Helpers) shardEntry(id string) bson.Raw {
+	return sh.config().FindOne("shards", bson.D{{Key: "_id", Value: id}})
 }
 
 // draining returns the document about how far a shard's draining is. Servers
@@ -123,21 +119,16 @@ func (sh *Helpers) draining(id string) bson.Raw {
 // drainOf returns how far a shard's draining is.
 func (sh *Helpers) drainOf(id string) diagnosis.Drain {
 	release, _ := sh.release()
-	l := live.Look{Parts: live.Shards | live.Drains, Shard: catalog.ShardID(id), Release: release}
-	seen := sh.look(l)
-	shard, found := seen.Shard(l.Shard)
-	switch {
-	case !found:
+	d, found, _ := live.DrainOf(func(l live.Look) (*catalog.Snapshot, error) { return sh.look(l).Snapshot, nil }, release,
+		catalog.ShardID(id))
+	if !found {
 		sh.noShard(id)
-	case !shard.Draining && shard.Reported == nil:
-		return diagnosis.DrainOf(seen.Snapshot, shard)
 	}
-	l.Parts = live.Databases | live.Collections | live.Unsharded | live.Counts
-	return diagnosis.DrainOf(sh.look(l).Snapshot, shard)
+	return d
 }
 
 func (h helperOptions) waitForDrain(id string) *wait {
-	return h.wait("shard " + id + " goes on draining")
+	return h.wait("shard "+id+" goes on draining", fmt.Sprintf("sh.drainStatus(%q) tells how far it is", id))
 }
 
 // waitForDrain waits until a shard is empty, and removes it if asked to.
@@ -162,10 +153,15 @@ func (sh *Helpers) waitForDrain(c *call, w *wait, id string, remove bool) goja.V
 	})
 	result := c.JS.NewObject("drained", true, "shard", id, "removed", remove, "waitedMS", waited.Milliseconds())
 	if remove {
-		if reply := sh.commitDrain(id); !sh.version().AtLeast(withDrainCommands) &&
-			rawdoc.Text(reply, "state") != "completed" {
-			c.JS.Throw(script.RuntimeError, "shard %s was not removed: %s", id, rawdoc.Text(reply, "msg"))
-		}
+		w.insist(func() { sh.removeDrained(id) }, func() bool { return sh.shardEntry(id) == nil })
 	}
 	return result
+}
+
+// removeDrained removes an empty shard.
+func (sh *Helpers) removeDrained(id string) {
+	reply := sh.commitDrain(id)
+	if !sh.version().AtLeast(withDrainCommands) && rawdoc.Text(reply, "state") != "completed" {
+		sh.s.JS.Throw(script.RuntimeError, "shard %s was not removed: %s", id, rawdoc.Text(reply, "msg"))
+	}
 }

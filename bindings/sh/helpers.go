@@ -26,7 +26,7 @@ func tables() [][]helper {
 		routed(
 			shardBalanceMethods(), shardDrainMethods(), shardDefragmentMethods(), shardMergeMethods(), shardWindowMethods(),
 			shardWhyMethods(),
-			shardPlanMethods(), shardApplyMethods(), shardForecastMethods(), shardWhatIfMethods(),
+			shardPlanMethods(), shardApplyMethods(), shardRunMethods(), shardForecastMethods(), shardWhatIfMethods(),
 			shardExtraMethods(), shardMapMethods(),
 		),
 		[][]helper{shardLegacyMethods()},
@@ -42,11 +42,14 @@ func (sh *Helpers) current() *server.Database {
 }
 
 // admin sends a helper's command.
-func (sh *Helpers) admin(body bson.D) bson.Raw {
+func (sh *Helpers) admin(body bson.D) bson.Raw { return sh.current().Admin(sh.limited(body)) }
+
+// limited adds the limit of the settings to a command.
+func (sh *Helpers) limited(body bson.D) bson.D {
 	if ms := sh.s.MaxTimeMS(); ms > 0 && !server.HasField(body, "maxTimeMS") {
 		body = append(body, bson.E{Key: "maxTimeMS", Value: ms})
 	}
-	return sh.current().Admin(body)
+	return body
 }
 
 func (sh *Helpers) config() *server.Database { return sh.current().Sibling("config") }
@@ -147,27 +150,13 @@ func shardMethods() []helper {
 		{"splitFind", "ns:string query:object options?:object{@split}", checked(simple("split", "find")),
 			"Splits the chunk that holds a document at its middle."},
 		{"moveChunk", "ns:string query:object to:string options?:object{@moveChunk}",
-			checked(simple("moveChunk", "find", "to")),
+			checked(shMoveChunk),
 			"Moves the chunk that holds a document to a shard."},
 		{"moveRange", "ns:string toShard:string min?:object max?:object options?:object{@moveRange}", checked(shMoveRange),
 			"Moves a range of shard keys to a shard; one of the bounds may be missing."},
 		{"balancerCollectionStatus", "ns:string", simple("balancerCollectionStatus"),
 			"Tells whether a collection is balanced, and if not, why."},
 	}
-}
-
-// shMoveRange leaves absent bounds out: servers refuse null there (spec 04 §5.3).
-func shMoveRange(c *call, sh *Helpers) goja.Value {
-	body := bson.D{{Key: "moveRange", Value: c.Text(0)}, {Key: "toShard", Value: c.Text(1)}}
-	for i, name := range []string{"min", "max"} {
-		if v := c.Arg(i + 2); !goja.IsUndefined(v) && !goja.IsNull(v) {
-			body = append(body, bson.E{Key: name, Value: c.JS.Value(v)})
-		}
-	}
-	if len(body) == 2 {
-		c.JS.ThrowInvalid("moveRange needs min or max (Shard.moveRange)")
-	}
-	return c.s.Display.Reply(sh.admin(c.JS.Merge(body, c.Arg(4))))
 }
 
 // shardKeyCommand returns a command with a namespace, a key, and unique or

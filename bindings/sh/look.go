@@ -38,11 +38,15 @@ func (a asker) List(_ context.Context, database string, command bson.D) ([]bson.
 	return a.gateway.TryAll(a.request(database, command))
 }
 
+// asker sends on the connection of the current db.
+func (sh *Helpers) asker() asker {
+	return asker{sh.s.Gateway, sh.current().Sibling("admin"), sh.config()}
+}
+
 // look reads parts of the cluster that a database belongs to; another config
 // database may stand in for its own. What fails is thrown.
 func (s *Host) look(d, config *server.Database, l live.Look) *live.Overview {
-	l.Now = s.JS.Clock.Now()
-	seen, err := l.Read(s.JS.Context(), asker{s.Gateway, d.Sibling("admin"), config})
+	seen, err := s.tryLook(d, config, l)
 	var part *live.PartError
 	switch {
 	case errors.As(err, &part):
@@ -51,6 +55,12 @@ func (s *Host) look(d, config *server.Database, l live.Look) *live.Overview {
 		s.Gateway.Throw(err)
 	}
 	return seen
+}
+
+// tryLook is look for those who can do without.
+func (s *Host) tryLook(d, config *server.Database, l live.Look) (*live.Overview, error) {
+	l.Now = s.JS.Clock.Now()
+	return l.Read(s.JS.Context(), asker{s.Gateway, d.Sibling("admin"), config})
 }
 
 // Look reads parts of the cluster that a database belongs to. What fails is

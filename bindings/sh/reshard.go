@@ -5,6 +5,9 @@ import (
 	"sync"
 	"time"
 
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/live"
 	"shardsh/bindings/display"
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
@@ -91,7 +94,7 @@ func (sh *Helpers) adminTelling(body bson.D, ns string, p *display.Progress) bso
 	defer p.End()
 	defer running.Wait()
 	for s.JS.Clock.Sleep(pause, p.Every) == nil {
-		p.Say(reshardText(ns, sh.reshardOps(ns)))
+		p.Say(reshardProgress(sh.resharding(ns)))
 	}
 	running.Wait()
 	if err != nil && s.JS.Context().Err() != nil {
@@ -106,41 +109,33 @@ func (sh *Helpers) adminTelling(body bson.D, ns string, p *display.Progress) bso
 	return reply
 }
 
-// reshardOps returns the operations of a resharding, as its coordinator and its
-// participants tell them (spec 03 §1.7).
-func (sh *Helpers) reshardOps(ns string) []bson.Raw {
-	docs, _ := sh.current().Sibling("admin").TryAggregate(int32(1),
-		bson.D{{Key: "$currentOp", Value: bson.D{{Key: "allUsers", Value: true}, {Key: "localOps", Value: false}}}},
-		bson.D{{Key: "$match", Value: bson.D{{Key: "type", Value: "op"},
-			{Key: "desc", Value: bson.Regex{Pattern: "^ReshardingMetrics"}}, {Key: "ns", Value: ns}}}},
-	)
-	return docs
+// resharding returns what the cluster tells of the resharding of a collection now;
+// only its name where it tells nothing.
+func (sh *Helpers) resharding(ns string) catalog.ActiveResharding {
+	seen, err := sh.s.tryLook(sh.current(), sh.config(), live.Look{Parts: live.Reshardings, Tolerant: true})
+	if err == nil {
+		if r, found := diagnosis.ReshardingOf(seen.Snapshot, ns); found {
+			return r
+		}
+	}
+	return catalog.ActiveResharding{Namespace: ns}
 }
 
-// reshardText says in which state the operations are, and how much recipients
+// reshardProgress says in which state a resharding is, and how much recipients
 // have copied. What they have to copy is their own guess.
-func reshardText(ns string, ops []bson.Raw) (string, *display.Amount) {
-	state, left := "", -1.0
-	var copied, total float64
-	for _, op := range ops {
-		if text := rawdoc.Text(op, "coordinatorState"); text != "" {
-			state = text
-		}
-		copied += rawdoc.Number(op, "bytesCopied")
-		total += rawdoc.Number(op, "approxBytesToCopy")
-		left = max(left, rawdoc.Number(op, "remainingOperationTimeEstimatedSecs"))
+func reshardProgress(r catalog.ActiveResharding) (string, *display.Amount) {
+	text := "resharding " + r.Namespace
+	if r.State != "" {
+		text += " (" + r.State + ")"
 	}
-	text := "resharding " + ns
-	if state != "" {
-		text += " (" + state + ")"
+	if r.Remaining > 0 {
+		text += ", servers expect " + display.DurationText(r.Remaining) + " more"
 	}
-	if left > 0 {
-		text += ", servers expect " + display.DurationText(time.Duration(left*float64(time.Second))) + " more"
-	}
-	if total == 0 {
+	if r.TotalBytes == 0 {
 		return text, nil
 	}
-	return text, &display.Amount{Done: copied, Left: max(0, total-copied), Text: plaintext.SizeText}
+	left := float64(max(0, r.TotalBytes-r.CopiedBytes))
+	return text, &display.Amount{Done: float64(r.CopiedBytes), Left: left, Text: plaintext.SizeText}
 }
 
 // shShardAndDistribute shards, then reshards to the same key, which spreads the

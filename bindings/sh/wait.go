@@ -24,9 +24,13 @@ const waitOptions = "timeout,interval,progress"
 type wait struct {
 	s                 *Host
 	goesOn            string // what goes on when the user stops waiting
+	how               string // to look at it, as a clause
 	timeout, interval time.Duration
+	patience          time.Duration // with nobody who answers; 0 is that of the timeout
 	progress          *display.Progress
-	away              bool // nobody answered the last time
+	away              bool      // nobody answered the last time
+	told              bool      // that somebody was away, or what else took its place
+	answered          time.Time // the last time that somebody did
 	// outlook tells how long it takes; nil where nobody can.
 	outlook *outlook
 }
@@ -45,9 +49,11 @@ type standing struct {
 	lost *goja.Exception
 }
 
-func (h helperOptions) wait(goesOn string) *wait {
+// wait is a wait as the options of a helper say; goesOn is what goes on without
+// it, and how says where one sees how far that is.
+func (h helperOptions) wait(goesOn, how string) *wait {
 	return &wait{
-		s: h.c.s, goesOn: goesOn,
+		s: h.c.s, goesOn: goesOn, how: how,
 		timeout: h.duration("timeout", longWait), interval: max(h.duration("interval", longPause), time.Millisecond),
 		progress: h.c.s.Display.Progress(h.flag("progress", true)),
 	}
@@ -57,6 +63,7 @@ func (h helperOptions) wait(goesOn string) *wait {
 // took. It throws when time is over. Ctrl-C ends the waiting, not the work.
 func (w *wait) until(look func() standing) time.Duration {
 	began := w.s.JS.Clock.Now()
+	w.answered = began
 	defer w.leave()
 	for {
 		now := w.look(look)
@@ -64,11 +71,14 @@ func (w *wait) until(look func() standing) time.Duration {
 		if now.done {
 			return waited
 		}
+		if now.lost != nil && w.lostPatience() {
+			w.giveUp(now.lost)
+		}
 		if waited >= w.timeout {
-			if now.lost != nil {
-				panic(now.lost)
-			}
 			w.progress.End()
+			if now.lost != nil {
+				w.giveUp(now.lost)
+			}
 			w.s.JS.Throw(script.RuntimeError, "after %s: %s", w.timeout, now.why)
 		}
 		if now.lost == nil && w.progress.Due() {
@@ -83,7 +93,7 @@ func (w *wait) until(look func() standing) time.Duration {
 func (w *wait) look(ask func() standing) (now standing) {
 	ex := w.s.JS.Runtime.Try(func() { now = ask() })
 	if ex == nil {
-		w.away = false
+		w.away, w.answered = false, w.s.JS.Clock.Now()
 		return now
 	}
 	e, _ := ex.Value().(*goja.Object)
@@ -91,12 +101,39 @@ func (w *wait) look(ask func() standing) (now standing) {
 		panic(ex)
 	}
 	if !w.away {
-		w.away = true
+		w.away, w.told = true, true
 		w.progress.End()
-		w.s.JS.Warn(fmt.Sprintf("The router does not answer (%s); waiting for it. Meanwhile %s.",
-			script.OptionalText(e.Get("message")), w.goesOn))
+		w.s.JS.Warn(fmt.Sprintf("The router does not answer (%s); waiting for it. Meanwhile %s; %s.",
+			script.OptionalText(e.Get("message")), w.goesOn, w.how))
 	}
 	return standing{lost: ex}
+}
+
+func (w *wait) lostPatience() bool {
+	return w.patience > 0 && w.s.JS.Clock.Now().Sub(w.answered) >= w.patience
+}
+
+// giveUp throws what kept anybody from answering, with what goes on all the same
+// and how to look at it.
+func (w *wait) giveUp(lost *goja.Exception) {
+	if e, isObject := lost.Value().(*goja.Object); isObject {
+		script.Define(e, "message", w.s.JS.Runtime.ToValue(fmt.Sprintf("%s; nobody has answered for %s. Meanwhile %s; %s.",
+			script.OptionalText(e.Get("message")), w.s.JS.Clock.Now().Sub(w.answered), w.goesOn, w.how)))
+	}
+	panic(lost)
+}
+
+// insist sends what ends the work that was waited for. Where the answer is lost,
+// done tells whether it is to be sent again.
+func (w *wait) insist(send func(), done func() bool) {
+	sent := false
+	w.until(func() standing {
+		if !sent || !done() {
+			sent = true
+			send()
+		}
+		return standing{done: true}
+	})
 }
 
 func errorCode(e *goja.Object) int32 {
@@ -130,6 +167,6 @@ func (w *wait) tell(now standing) {
 func (w *wait) leave() {
 	w.progress.End()
 	if w.s.JS.Context().Err() != nil {
-		w.s.JS.Warn(fmt.Sprintf("Stopped waiting; %s.", w.goesOn))
+		w.s.JS.Warn(fmt.Sprintf("Stopped waiting; %s; %s.", w.goesOn, w.how))
 	}
 }

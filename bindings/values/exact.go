@@ -10,8 +10,8 @@ import (
 // in String(x), and added to a text.
 
 // inexact is said once for a value that + or == took for a number.
-const inexact = "a Long or Decimal128 with more digits than a number holds was rounded in + or ==; its methods add and " +
-	"compare, BigInt(x) and `${x}` are exact"
+const inexact = "a Long or Decimal128 with more digits than a number holds was rounded in + or ==; its methods " +
+	"add and compare, BigInt(x) and `${x}` are exact"
 
 // number is a wrapper that counts as a number in arithmetic and comparison.
 type number interface {

@@ -3,9 +3,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
-	"errors"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -54,32 +52,7 @@ func (env environment) write(o answerLine, show func(io.Writer) error) error {
 		}
 		return buffered(to, show)
 	}
-	if foreign.Special(o.file) {
-		return writeInto(o.file, show)
-	}
-	part := o.file + ".tmp"
-	f, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	err = buffered(f, show)
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
-		return os.Rename(part, o.file)
-	}
-	_ = os.Remove(part) // the first error is what counts
-	return err
-}
-
-// writeInto writes to what is there already: a device, or a pipe with a name.
-func writeInto(path string, show func(io.Writer) error) error {
-	f, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if err != nil {
-		return err
-	}
-	return errors.Join(buffered(f, show), f.Close())
+	return foreign.Replace(o.file, show)
 }
 
 // answer writes an answer as JSON, or its text.

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"strings"
-	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -59,7 +58,12 @@ func (env environment) apply(ctx context.Context) error {
 	}
 	js := script.NewEngine(script.Options{Clock: conn.clock, Stdout: env.stderr, Stderr: env.warned()})
 	teller := env.teller(o, js)
-	result, err := turn.Run(ctx, work, o.options(js.Clock, teller))
+	options := o.options(js.Clock, teller)
+	hard, leave := impatient(ctx)
+	defer leave()
+	options.Hard = hard
+	options.Pace = applying.Pace(conn.client, o.pace.rules(), js.Clock, teller.Waits)
+	result, err := turn.Run(ctx, work, options, nil)
 	teller.Progress.End()
 	closed := work.Close()
 	journal := ""
@@ -121,7 +125,12 @@ func (env environment) confirm(ctx context.Context, o applyLine, p *plan.Plan) e
 		return usagef("nobody can be asked whether to carry %s out: give --yes, or --dry-run to see its commands", p.ID)
 	}
 	fmt.Fprint(env.told(), findings.PlanText(p, false))
-	fmt.Fprint(env.stdout, "Carry it out? [y/N] ")
+	return env.agreed(ctx, "Carry it out?")
+}
+
+// agreed asks a question, and returns an error unless the answer is yes.
+func (env environment) agreed(ctx context.Context, question string) error {
+	fmt.Fprint(env.stdout, question+" [y/N] ")
 	answer, err := bufio.NewReader(interruptible{ctx, env.stdin}).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
@@ -145,8 +154,7 @@ func (env environment) teller(o applyLine, js *script.Engine) applying.Teller {
 func (o applyLine) options(clock script.Clock, teller applying.Teller) apply.Options {
 	return apply.Options{
 		DryRun: o.dryRun, OnChange: apply.OnChange(o.onChange), PauseBalancing: o.pauseBalancing,
-		Parallel: o.parallel, Pause: time.Duration(o.pauseBetween), Clock: clock, Tell: teller.Tell,
-		Limits: plan.Limits{Bytes: o.bytes.bytes, Moves: o.moves, Time: time.Duration(o.time)},
+		Parallel: o.pace.parallel, Clock: clock, Tell: teller.Tell,
 	}
 }
 

@@ -19,10 +19,7 @@ type applyLine struct {
 	plan, journal, resume, undo string
 	onChange                    string
 	pauseBalancing, yes         bool
-	parallel                    int
-	bytes                       memorySize
-	moves                       int
-	time, pauseBetween          duration
+	pace                        paceLine
 }
 
 func (o *applyLine) groups() []flagGroup {
@@ -35,20 +32,20 @@ func (o *applyLine) groups() []flagGroup {
 			f.StringVar(&o.onChange, "on-change", string(apply.Refuse),
 				"`refuse|replan` when the cluster has moved on: stop, or make a new plan")
 			f.BoolVar(&o.pauseBalancing, "pause-balancing", false, "switch the balancing of its collections off meanwhile")
-			f.IntVar(&o.parallel, "parallel", 1, "`N` steps of a round at once, a shard in one at a time")
-			f.Var(&o.bytes, "max-bytes", "`SIZE` end this run before more than 10GB have moved")
-			f.IntVar(&o.moves, "max-moves", 0, "`N` end this run after so many moves")
-			f.Var(&o.time, "max-time", "`TIME` begin nothing after 90, 30m, 4h")
-			f.Var(&o.pauseBetween, "pause-between", "`TIME` wait so long after each step")
 			f.BoolVar(&o.dryRun, "dry-run", false, "print the commands, don't send them")
 			f.BoolVar(&o.readOnly, "read-only", false, "refuse")
 			f.BoolVar(&o.json, "json", false, "print how it ended as JSON")
 			f.StringVar(&o.mock, "mock", "", "`N|FILE` a mock cluster: number of shards, or a topology file")
 			f.Lookup("mock").NoOptDefVal = mockGiven
 			f.StringVar(&o.snapshot, "snapshot", "", "`FILE` a mock of the cluster in this file: a rehearsal")
-			f.Var(&o.timeout, "timeout", "`TIME` stop after 90, 30s, 5m, as Ctrl-C does")
+			f.Var(&o.timeout, "timeout", "`TIME` stop after 90, 30s, 5m; a step under way is left to the cluster")
 			choiceVar(f, &o.quietChoice, "quiet", "no notices, no progress")
 			f.BoolVarP(&o.help, "help", "h", false, "print this help")
+		}),
+		group("Pace", func(f *pflag.FlagSet) {
+			o.pace.withoutCoolDown = true
+			o.pace.flags(f)
+			f.Var(&o.pace.time, "max-time", "`TIME` the same as --for")
 		}),
 	}
 	return append(groups, connectionFlags(&o.server)...)
@@ -93,8 +90,6 @@ func (o *applyLine) check() error {
 		{isURI(o.plan), "apply needs the file of a plan before the address"},
 		{o.onChange != string(apply.Refuse) && o.onChange != string(apply.Replan),
 			fmt.Sprintf("--on-change takes refuse or replan, not %q", o.onChange)},
-		{o.parallel < 1, fmt.Sprintf("--parallel is %d, and begins with 1", o.parallel)},
-		{o.moves < 0, fmt.Sprintf("--max-moves is %d, and can't be negative", o.moves)},
 		{o.readOnly, "--read-only and apply exclude each other: --dry-run shows what would be sent"},
 		{o.mock == "" && o.snapshot == "" && !o.server.named(),
 			"apply needs the address of a cluster, --mock, or --snapshot FILE"},
@@ -102,6 +97,9 @@ func (o *applyLine) check() error {
 		if rule.broken {
 			return usagef("%s", rule.text)
 		}
+	}
+	if err := o.pace.check(); err != nil {
+		return err
 	}
 	return o.commandLine.check()
 }
@@ -143,7 +141,8 @@ Exit codes: 0 it is done, or a limit is reached; 1 it is not: the reason is told
 
 Examples:
   shardsh apply plan.json mongodb://host:27017 --dry-run
-  shardsh apply plan.json mongodb://host:27017 --pause-balancing --max-time 4h
+  shardsh apply plan.json mongodb://host:27017 --pause-balancing --for 4h
+  shardsh apply plan.json mongodb://host:27017 --yes --window "22:00-06:00 Europe/Berlin" --pause-between 1m
   shardsh apply --resume plan.journal mongodb://host:27017 --yes
   shardsh apply --undo plan.journal mongodb://host:27017
   shardsh apply plan.json --snapshot cluster.snap --yes

@@ -202,7 +202,7 @@ func (g greeting) kind() string {
 
 // disconnect gives the driver a moment to end its sessions.
 func disconnect(client *mongo.Client) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 400*time.Millisecond)
 	defer cancel()
 	_ = client.Disconnect(ctx)
 }

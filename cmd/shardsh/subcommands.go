@@ -24,6 +24,7 @@ func subcommands() []subcommand {
 		{"why", "[options] [address]", "what is wrong, why, and what to do", environment.why},
 		{"plan", "[options] [address]", "what would be done to reach a goal", environment.plan},
 		{"apply", "[options] plan.json [address]", "carry a plan out, go on, undo", environment.apply},
+		{"balance", "--ns NS [address]", "our engine at work on a live cluster", environment.balance},
 		{"forecast", "[options] [address]", "how long balancing or draining takes", environment.forecast},
 		{"report", "[address] -o FILE", "a page for a browser about a cluster", environment.writeReport},
 		{"map", "--ns NS [address]", "the chunks of a collection, drawn", environment.drawMap},

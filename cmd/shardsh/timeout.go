@@ -2,8 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"os"
+	"sync"
 	"time"
 )
 
@@ -27,6 +30,36 @@ func (o commandLine) bounded(ctx context.Context) (context.Context, context.Canc
 	return ctx, func() {
 		timer.Stop()
 		cancel(nil)
+	}
+}
+
+// stepsEnd is how long a step on a cluster may go on after what ended a run.
+const stepsEnd = 250 * time.Millisecond
+
+// impatient is the context of steps that were begun on a cluster and come to their end
+// when a run is stopped: by Ctrl-C, however long they take. --timeout and SIGTERM
+// don't wait for them, as they may hang: the step is left to the cluster.
+func impatient(ctx context.Context) (context.Context, context.CancelFunc) {
+	steps, leave := context.WithCancelCause(context.WithoutCancel(ctx))
+	var timer *time.Timer
+	var began sync.Mutex
+	stop := context.AfterFunc(ctx, func() {
+		cause := context.Cause(ctx)
+		if s := new(signalError); errors.As(cause, s) && s.signal == os.Interrupt {
+			return
+		}
+		began.Lock()
+		defer began.Unlock()
+		timer = time.AfterFunc(stepsEnd, func() { leave(cause) })
+	})
+	return steps, func() {
+		stop()
+		began.Lock()
+		defer began.Unlock()
+		if timer != nil {
+			timer.Stop()
+		}
+		leave(nil)
 	}
 }
 

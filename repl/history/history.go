@@ -5,11 +5,14 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"shardsh/balancer/foreign"
 )
 
 // Limit is how many inputs are kept unless the rules say otherwise. A file
@@ -127,22 +130,14 @@ func (h *File) append(input string) error {
 
 // rewrite replaces the file by what is kept, in one step.
 func (h *File) rewrite() error {
-	f, err := os.CreateTemp(filepath.Dir(h.path), filepath.Base(h.path)+".*") // 0600
-	if err != nil {
-		return err
-	}
-	var all strings.Builder
-	for _, e := range h.entries {
-		all.WriteString(escape(e) + "\n")
-	}
-	_, err = f.WriteString(all.String())
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), h.path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
+	return foreign.Replace(h.path, func(to io.Writer) error {
+		for _, e := range h.entries {
+			if _, err := io.WriteString(to, escape(e)+"\n"); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 func last(entries []string, n int) []string {

@@ -1,12 +1,8 @@
 package snapfile
 
 import (
-	"bufio"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
+	"io"
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/foreign"
@@ -14,48 +10,8 @@ import (
 
 // Save writes a snapshot to a file, which is there as a whole or not at all; what
 // is no file, such as /dev/null, is not replaced by one.
-func Save(path string, s *catalog.Snapshot) (err error) {
-	if foreign.Special(path) {
-		return saveInto(path, s)
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if closed := f.Close(); err == nil && !errors.Is(closed, fs.ErrClosed) {
-			err = closed
-		}
-		if err != nil {
-			err = errors.Join(err, ignoreMissing(os.Remove(f.Name())))
-		}
-	}()
-	buffered := bufio.NewWriterSize(f, 1<<18)
-	if err := Write(buffered, s); err != nil {
-		return err
-	}
-	if err := errors.Join(buffered.Flush(), f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
-}
-
-// saveInto writes to what is there already: a device, or a pipe with a name.
-func saveInto(path string, s *catalog.Snapshot) error {
-	f, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if err != nil {
-		return err
-	}
-	buffered := bufio.NewWriterSize(f, 1<<18)
-	err = Write(buffered, s)
-	return errors.Join(err, buffered.Flush(), f.Close())
-}
-
-func ignoreMissing(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
+func Save(path string, s *catalog.Snapshot) error {
+	return foreign.Replace(path, func(to io.Writer) error { return Write(to, s) })
 }
 
 // Open reads the snapshot in a file, as one whose source is the file: what it

@@ -82,3 +82,16 @@ func (s *served) stop(sig syscall.Signal) {
 		s.t.Errorf("the cluster ended with %v\n%s", err, &s.log)
 	}
 }
+
+// address is host:port.
+func (s *served) address() string {
+	rest, _, _ := strings.Cut(strings.TrimPrefix(s.uri, "mongodb://"), "/")
+	return rest
+}
+
+// restart kills it, and starts another one on the same port.
+func (s *served) restart() {
+	s.stop(syscall.SIGKILL)
+	_, port, _ := strings.Cut(s.address(), ":")
+	s.start(port)
+}

@@ -10,8 +10,6 @@ import (
 	"io"
 	"iter"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -50,21 +48,9 @@ func WriteSnapshot(path string, header Header, entries []Entry) error {
 	if foreign.Special(path) { // renaming would put the file in its place
 		return fmt.Errorf("snapshot %s: %w", path, foreign.ErrNotFile)
 	}
-	file, err := os.CreateTemp(filepath.Dir(path), ".snapshot-*")
-	if err != nil {
-		return fmt.Errorf("snapshot: %w", err)
-	}
 	header.Kind, header.Format = snapshotKind, SnapshotVersion
-	err = writeSnapshot(file, header, entries)
-	if err == nil {
-		err = file.Sync()
-	}
-	err = errors.Join(err, file.Close())
-	if err == nil {
-		err = os.Rename(file.Name(), path)
-	}
+	err := foreign.Replace(path, func(to io.Writer) error { return writeSnapshot(to, header, entries) })
 	if err != nil {
-		_ = os.Remove(file.Name())
 		return fmt.Errorf("snapshot %s: %w", path, err)
 	}
 	return nil

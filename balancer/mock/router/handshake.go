@@ -64,7 +64,7 @@ func hello(c *call) (bson.D, error) {
 		bson.E{Key: "maxBsonObjectSize", Value: int32(maxDocumentBytes)},
 		bson.E{Key: "maxMessageSizeBytes", Value: int32(maxMessageBytes)},
 		bson.E{Key: "maxWriteBatchSize", Value: int32(maxWriteBatch)},
-		bson.E{Key: "localTime", Value: bson.NewDateTimeFromTime(time.Now())},
+		bson.E{Key: "localTime", Value: bson.NewDateTimeFromTime(c.cluster.LastNow())},
 		bson.E{Key: "logicalSessionTimeoutMinutes", Value: int32(30)},
 		bson.E{Key: "connectionId", Value: c.client.ID},
 		bson.E{Key: "maxWireVersion", Value: c.cluster.MaxWireVersion()},

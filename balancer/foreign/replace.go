@@ -1,0 +1,44 @@
+package foreign
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// Replace writes a file that only its owner can read. Whatever happens it is there
+// as a whole, or as it was before. What is no file, such as /dev/null or a pipe with
+// a name, is written into and not replaced.
+func Replace(path string, write func(io.Writer) error) error {
+	if Special(path) {
+		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		return errors.Join(buffered(f, write), f.Close())
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp") // 0600
+	if err != nil {
+		return err
+	}
+	if err = buffered(f, write); err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name()) // the first error is what counts
+	}
+	return err
+}
+
+func buffered(f *os.File, write func(io.Writer) error) error {
+	b := bufio.NewWriterSize(f, 1<<16)
+	if err := write(b); err != nil {
+		return err
+	}
+	return b.Flush()
+}

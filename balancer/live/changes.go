@@ -1,0 +1,67 @@
+package live
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+)
+
+// Position is a place between two entries of config.changelog. The log's own order
+// is all that entries have in common: their times are those of the clocks of many
+// shards, and none of them is the client's. The zero Position is the beginning.
+type Position struct {
+	after bson.RawValue // _id of the entry before it
+	time  time.Time
+}
+
+// EndOfChanges returns the end of config.changelog.
+func EndOfChanges(ctx context.Context, a Asker) (Position, error) {
+	docs, err := newestChanges(ctx, a, 1)
+	return Position{}.behind(docs), err
+}
+
+// ChangesSince returns what was written behind a position, the oldest first, and
+// the end of it. Where the log has lost the position (it is capped), entries count
+// that are younger than the one that stood there.
+func ChangesSince(ctx context.Context, a Asker, from Position) ([]catalog.LogEntry, Position, error) {
+	const page = 100
+	for limit := page; ; limit *= page {
+		docs, err := newestChanges(ctx, a, limit)
+		if err != nil {
+			return nil, from, err
+		}
+		at := slices.IndexFunc(docs, func(doc bson.Raw) bool { return doc.Lookup("_id").Equal(from.after) })
+		if at < 0 && len(docs) == limit {
+			continue
+		}
+		var entries []catalog.LogEntry
+		for i, doc := range slices.Backward(docs) {
+			entry := catalog.ParseLogEntry(doc)
+			if at >= 0 && i >= at || at < 0 && !entry.Time.After(from.time) {
+				continue
+			}
+			entries = append(entries, entry)
+		}
+		return entries, from.behind(docs), nil
+	}
+}
+
+// newestChanges reads the log from its end.
+func newestChanges(ctx context.Context, a Asker, limit int) ([]bson.Raw, error) {
+	docs, err := a.List(ctx, "config", bson.D{{Key: "find", Value: "changelog"}, {Key: "filter", Value: bson.D{}},
+		sorted("$natural", -1), {Key: "limit", Value: int64(limit)}})
+	return docs, err
+}
+
+// behind returns the place behind the newest of some entries.
+func (p Position) behind(newestFirst []bson.Raw) Position {
+	if len(newestFirst) == 0 {
+		return p
+	}
+	at, _ := newestFirst[0].Lookup("time").TimeOK()
+	return Position{newestFirst[0].Lookup("_id"), at}
+}

@@ -1,0 +1,173 @@
+package live
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
+)
+
+// AskedMove is a move that a router was asked for and whose answer was lost.
+type AskedMove struct {
+	Namespace string
+	To        catalog.ShardID
+	// Min and Max are the bounds that were given, Find the query in their place; nil
+	// where there was none.
+	Min, Max, Find bson.Raw
+	// Ago is how long ago that was. It is a span of the caller's clock: the moment
+	// is reckoned by the cluster's.
+	Ago time.Duration
+}
+
+// Fate is what became of a move.
+type Fate string
+
+// The fates.
+const (
+	MoveDone     Fate = "done"
+	MoveFailed   Fate = "failed"
+	MoveGoesOn   Fate = "still going on"
+	MoveNotBegun Fate = "not begun"
+)
+
+// MoveFate is a Fate with what there is to say of it.
+type MoveFate struct {
+	Fate  Fate
+	Owner catalog.ShardID // of the range, now
+	Error string          // of one that failed, as the donor wrote it down
+}
+
+// FateOf finds out what became of a move: who owns the range, what runs, and what
+// the donor wrote down in config.changelog.
+func FateOf(ctx context.Context, a Asker, m AskedMove) (MoveFate, error) {
+	d, err := newDoer(ctx, a)
+	if err != nil {
+		return MoveFate{}, err
+	}
+	coll, err := d.collection(ctx, m.Namespace)
+	if mongoerr.Is(err, mongoerr.NamespaceNotFound) {
+		return MoveFate{Fate: MoveFailed, Error: m.Namespace + " is not sharded any more"}, nil
+	}
+	if err != nil {
+		return MoveFate{}, err
+	}
+	chunk, err := d.chunkOfMove(ctx, coll, m)
+	if err != nil {
+		return MoveFate{}, err
+	}
+	is := MoveFate{Fate: MoveDone, Owner: chunk.Shard}
+	if chunk.Shard == m.To {
+		return is, nil
+	}
+	now, err := d.now(ctx)
+	if err != nil {
+		return is, err
+	}
+	running, err := d.movesNow(ctx, coll, chunk, m, now)
+	if err != nil {
+		return is, err
+	}
+	if running {
+		is.Fate = MoveGoesOn
+		return is, nil
+	}
+	is.Fate, is.Error, err = d.loggedFate(ctx, coll, chunk, m, now)
+	return is, err
+}
+
+// chunkOfMove returns the chunk with a key that the move takes along, whatever it
+// chooses.
+func (d *Doer) chunkOfMove(ctx context.Context, coll catalog.Collection, m AskedMove) (catalog.Chunk, error) {
+	if m.Min == nil && m.Find == nil {
+		return d.chunkBelow(ctx, coll, m.Max)
+	}
+	key, err := coll.Pattern.ExtendBound(m.Min)
+	if m.Find != nil {
+		var known bool
+		if key, known = coll.Pattern.QueryKey(m.Find); !known {
+			err = mongoerr.New(mongoerr.InvalidOptions, "the query %s does not have the shard key %s", m.Find, coll.Pattern)
+		}
+	}
+	if err != nil {
+		return catalog.Chunk{}, err
+	}
+	return d.chunkAt(ctx, coll, key)
+}
+
+// chunkBelow returns the chunk that ends at a bound, or has it inside.
+func (d *Doer) chunkBelow(ctx context.Context, coll catalog.Collection, bound bson.Raw) (catalog.Chunk, error) {
+	key, err := coll.Pattern.ExtendBound(bound)
+	if err != nil {
+		return catalog.Chunk{}, err
+	}
+	docs, err := d.find(ctx, "chunks",
+		bson.D{coll.ChunkFilter(), {Key: "min", Value: bson.D{{Key: "$lt", Value: coll.Pattern.Bound(key)}}}},
+		sorted("min", -1), bson.E{Key: "limit", Value: 1})
+	if err != nil {
+		return catalog.Chunk{}, err
+	}
+	if len(docs) == 0 {
+		return catalog.Chunk{}, mongoerr.New(mongoerr.InvalidOptions, "no chunk of %s lies below %s", coll.Namespace, bound)
+	}
+	return catalog.ParseChunk(coll.Pattern, docs[0])
+}
+
+// movesNow reports whether a shard, or in old releases the config server, says that
+// the move runs.
+func (d *Doer) movesNow(ctx context.Context, coll catalog.Collection, chunk catalog.Chunk, m AskedMove,
+	now time.Time) (bool, error) {
+	seen, err := Look{Parts: Migrations, Now: now, Release: d.release, Tolerant: true}.Read(ctx, d.asker)
+	if err != nil {
+		return false, ServerError(err)
+	}
+	for _, running := range seen.Parts().Migrations {
+		if running.Namespace == m.Namespace && cmp.Or(running.To, m.To) == m.To &&
+			(running.Min == nil || within(coll, chunk, running.Min)) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// within reports whether a bound lies in a chunk: moves begin inside of the chunk
+// that they take from.
+func within(coll catalog.Collection, chunk catalog.Chunk, bound bson.Raw) bool {
+	key, err := coll.Pattern.ExtendBound(bound)
+	return err == nil && !key.Less(chunk.Min) && key.Less(chunk.Max)
+}
+
+// clocks is how far the clocks of a cluster's members may be apart.
+const clocks = 5 * time.Second
+
+// loggedFate reads what the donor wrote down since the move was asked for.
+func (d *Doer) loggedFate(ctx context.Context, coll catalog.Collection, chunk catalog.Chunk, m AskedMove,
+	now time.Time) (Fate, string, error) {
+	docs, err := d.list(ctx, "config", bson.D{{Key: "find", Value: "changelog"}, {Key: "filter", Value: bson.D{
+		{Key: "ns", Value: m.Namespace}, {Key: "details.to", Value: string(m.To)},
+		{Key: "what", Value: bson.D{{Key: "$in", Value: bson.A{"moveChunk.start", "moveChunk.from", "moveChunk.commit"}}}},
+		{Key: "time", Value: bson.D{{Key: "$gte", Value: now.Add(-m.Ago - clocks)}}},
+	}}, sorted("$natural", -1), {Key: "limit", Value: 50}})
+	if err != nil {
+		return "", "", err
+	}
+	for _, doc := range docs {
+		lower := document(doc, "details", "min") // empty when the donor refused it early
+		if bounds, _ := lower.Elements(); len(bounds) > 0 && !within(coll, chunk, lower) {
+			continue
+		}
+		switch text(doc, "what") {
+		case "moveChunk.start":
+			return MoveGoesOn, "", nil
+		case "moveChunk.from":
+			if note := text(doc, "details", "note"); note == "success" {
+				return MoveDone, "", nil // and went on from there
+			}
+			return MoveFailed, cmp.Or(text(doc, "details", "errmsg"), "the donor gave it up"), nil
+		}
+	}
+	return MoveNotBegun, "", nil
+}

@@ -1,0 +1,281 @@
+//go:build unix
+
+package suite
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"shardsh/balancer/live/suite/proxy"
+)
+
+var breaks = flag.Int("suite.breaks", 1, "how many messages of each command are cut, frozen and so on; 0 is each of them")
+
+// looks are commands that only look, with how they end when all is well.
+func looks() []work {
+	look := func(name string, words ...string) work {
+		return work{
+			name: name, prepare: func(*rig) {}, done: func(*rig) error { return nil },
+			first: func(*rig) []string { return append([]string{name}, words...) },
+			again: func(*rig) []string { return append([]string{name}, words...) },
+		}
+	}
+	return []work{look("check"), look("why"), look("snapshot", "-o", "-"), look("plan", "--ns", namespace)}
+}
+
+// answered reports whether a command had its answer: findings are one.
+func (r ran) answered() bool { return r.code == 0 || r.code == 3 }
+
+// explains reports whether a command that failed says why: a check says it in its
+// report.
+func (r ran) explains() bool { return r.code == 1 && r.stdout+r.stderr != "" }
+
+// broken is a kind of break in the line, and what must come of it.
+type broken struct {
+	name string
+	// at makes the break at a message.
+	at func(n int) proxy.Rule
+	// options of the command.
+	options []string
+	// wrong says what is wrong with how it ended.
+	wrong func(r ran, took time.Duration) string
+}
+
+// timeout is what a command that hangs is given.
+const timeout = time.Second
+
+// slack is what a busy machine adds to the second that a command has to end in.
+const slack = 2 * time.Second
+
+func breaksOfTheLine() []broken {
+	return []broken{
+		{
+			"cut", func(n int) proxy.Rule { return proxy.At(n, proxy.Cut()) }, nil,
+			func(r ran, _ time.Duration) string {
+				if !r.answered() && !r.explains() {
+					return "it does not say what happened"
+				}
+				return ""
+			},
+		},
+		{
+			"delayed", func(n int) proxy.Rule { return proxy.At(n, proxy.Delay(200*time.Millisecond)) }, nil,
+			func(r ran, _ time.Duration) string {
+				if !r.answered() {
+					return "it fails because an answer takes its time"
+				}
+				return ""
+			},
+		},
+		{
+			"frozen", func(n int) proxy.Rule { return proxy.At(n, proxy.Freeze()) },
+			[]string{"--timeout", timeout.String()},
+			func(r ran, took time.Duration) string {
+				switch told := r.stdout + r.stderr; {
+				case took > timeout+time.Second+slack:
+					return fmt.Sprintf("it took %v", took)
+				case r.answered() && r.stderr == "": // what hung was taking leave
+				case !strings.Contains(told, "--timeout 1s") && !strings.Contains(told, "can't reach"):
+					return "it does not say that it hung"
+				}
+				return ""
+			},
+		},
+	}
+}
+
+// TestBreaks has the line break at a message of each command, in either direction:
+// the command ends well or says what happened, and the same command once more, with
+// the line whole, ends well.
+func TestBreaks(t *testing.T) {
+	asProcesses(t)
+	random := &lockedChance{of: chance(t)}
+	eachWork(t, nil, func(t *testing.T, r *rig, w work, messages int) {
+		for _, b := range breaksOfTheLine() {
+			for _, n := range chosen(random, messages) {
+				breaking(t, r, w, b, n)
+			}
+		}
+	})
+}
+
+// eachWork runs a test for each command, on a cluster of its own.
+func eachWork(t *testing.T, serve func(*testing.T) []string, test func(*testing.T, *rig, work, int)) {
+	for _, w := range append(looks(), works()...) {
+		t.Run(w.name, func(t *testing.T) {
+			t.Parallel()
+			var args []string
+			if serve != nil {
+				args = serve(t)
+			}
+			r := newRig(t, args...)
+			messages := countMessages(t, r, w)
+			t.Logf("%d messages", messages)
+			test(t, r, w, messages)
+		})
+	}
+}
+
+// countMessages returns how many messages a command takes when all is well.
+func countMessages(t *testing.T, r *rig, w work) int {
+	t.Helper()
+	w.prepare(r)
+	result, _, p := r.through(nil, w.first(r))
+	if !result.answered() {
+		t.Fatal(result)
+	}
+	return p.Messages()
+}
+
+// chosen are messages to break the line at: some, or all.
+func chosen(random *lockedChance, messages int) []int {
+	all := random.perm(messages)
+	if *breaks > 0 {
+		all = all[:min(*breaks, len(all))]
+	}
+	for i := range all {
+		all[i]++
+	}
+	return all
+}
+
+// through runs a command by a proxy.
+func (r *rig) through(rule proxy.Rule, args []string) (ran, time.Duration, *proxy.Proxy) {
+	r.t.Helper()
+	p, err := proxy.Listen(r.served.address(), rule)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer func() { _ = p.Close() }()
+	began := time.Now()
+	result := shardsh(r.t, append(args, "--quiet", "mongodb://"+p.Address()+"/")...)
+	return result, time.Since(began), p
+}
+
+// breaking breaks the line at the n-th message of a command.
+func breaking(t *testing.T, r *rig, w work, b broken, n int) {
+	t.Helper()
+	w.prepare(r)
+	result, took, _ := r.through(b.at(n), append(w.first(r), b.options...))
+	complain := func(what string, of ran) {
+		t.Errorf("%s, %s at message %d: %s\n%s", w.name, b.name, n, what, of)
+	}
+	if what := b.wrong(result, took); what != "" {
+		complain(what, result)
+	}
+	if !result.answered() {
+		again := shardsh(t, append(w.again(r), "--quiet", r.served.uri)...)
+		if again.code == 1 && strings.Contains(again.stderr, "somebody else is at work") {
+			// It could not give its turn back; the lease runs out.
+			r.admin("mockAdvance", (2 * time.Minute).Milliseconds())
+			again = shardsh(t, append(w.again(r), "--quiet", r.served.uri)...)
+		}
+		if !again.answered() {
+			complain("the second run does not end well", again)
+		}
+	}
+	for _, wrong := range []error{w.done(r), r.untouched(), r.consistent()} {
+		if wrong != nil {
+			complain(wrong.Error(), result)
+		}
+	}
+}
+
+// TestSignals sends SIGTERM to commands whose line is frozen: they end within two
+// seconds.
+func TestSignals(t *testing.T) {
+	asProcesses(t)
+	random := &lockedChance{of: chance(t)}
+	eachWork(t, nil, func(t *testing.T, r *rig, w work, messages int) {
+		for _, n := range chosen(random, messages) {
+			w.prepare(r)
+			result, took := r.ended(t, w, n)
+			if took > 2*time.Second+slack {
+				t.Errorf("%s, frozen at message %d: SIGTERM ends it after %v\n%s", w.name, n, took, result)
+			}
+			if result.answered() {
+				continue
+			}
+			if again := shardsh(t, append(w.again(r), "--quiet", r.served.uri)...); !again.answered() {
+				t.Errorf("%s, frozen at message %d and ended: the second run does not end well\n%s", w.name, n, again)
+			}
+		}
+	})
+}
+
+// ended runs a command, freezes its line, and ends it.
+func (r *rig) ended(t *testing.T, w work, n int) (ran, time.Duration) {
+	t.Helper()
+	p, err := proxy.Listen(r.served.address(), proxy.At(n, proxy.Freeze()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = p.Close() }()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	run := start(ctx, t, append(w.first(r), "--quiet", "mongodb://"+p.Address()+"/")...)
+	over := make(chan ran, 1)
+	go func() { over <- run.wait() }()
+	select {
+	case result := <-over: // it needed no more than that
+		return result, 0
+	case <-p.Frozen():
+	}
+	began := time.Now()
+	if err := run.Process.Signal(syscall.SIGTERM); err != nil && !errorsIsDone(err) {
+		t.Error(err)
+	}
+	result := <-over
+	return result, time.Since(began)
+}
+
+func errorsIsDone(err error) bool { return strings.Contains(err.Error(), os.ErrProcessDone.Error()) }
+
+// TestReplacedRouter kills the cluster's only router in the middle of commands and
+// starts another one on the same data.
+func TestReplacedRouter(t *testing.T) {
+	asProcesses(t)
+	random := &lockedChance{of: chance(t)}
+	onDisk := func(t *testing.T) []string { return []string{"--dbpath", t.TempDir()} }
+	eachWork(t, onDisk, func(t *testing.T, r *rig, w work, messages int) {
+		for _, n := range chosen(random, messages) {
+			w.prepare(r)
+			replacing(t, r, w, n)
+		}
+	})
+}
+
+func replacing(t *testing.T, r *rig, w work, n int) {
+	t.Helper()
+	var once sync.Once
+	var gone sync.WaitGroup
+	result, _, _ := r.through(func(i int, _ proxy.Message) proxy.Verdict {
+		if i == n {
+			gone.Add(1)
+			once.Do(func() { go func() { defer gone.Done(); r.served.restart() }() })
+		}
+		return proxy.Pass()
+	}, w.first(r))
+	gone.Wait()
+	r.reconnect()
+	if !result.answered() {
+		if !result.explains() {
+			t.Errorf("%s, the router replaced at message %d: it does not say what happened\n%s", w.name, n, result)
+		}
+		if again := shardsh(t, append(w.again(r), "--quiet", r.served.uri)...); !again.answered() {
+			t.Errorf("%s, the router replaced at message %d: the second run does not end well\n%s", w.name, n, again)
+		}
+	}
+	for _, wrong := range []error{w.done(r), r.untouched(), r.consistent()} {
+		if wrong != nil {
+			t.Errorf("%s, the router replaced at message %d: %v\n%s", w.name, n, wrong, result)
+		}
+	}
+}

@@ -1,0 +1,60 @@
+package proxy
+
+import (
+	"encoding/binary"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// Direction is where a message goes.
+type Direction int
+
+// Directions of messages.
+const (
+	ToCluster Direction = iota
+	ToClient
+)
+
+// Message is one message of the wire protocol.
+type Message struct {
+	Direction Direction
+	Raw       []byte
+}
+
+// The layout of messages: length, id, id of the question and opcode, then, of
+// OP_MSG, flags and sections, of which the first is the command.
+const (
+	headerSize = 16
+	flagsSize  = 4
+	opMsg      = 2013
+)
+
+// Command returns the document of a command or of an answer. Its bulk, such as
+// documents to insert, is not part of it. False for messages of the oldest kind, with
+// which connections begin, and for compressed ones.
+func (m Message) Command() (bson.Raw, bool) {
+	const kindAt = headerSize + flagsSize
+	if len(m.Raw) < kindAt+5 || binary.LittleEndian.Uint32(m.Raw[12:]) != opMsg || m.Raw[kindAt] != 0 {
+		return nil, false
+	}
+	doc := m.Raw[kindAt+1:]
+	size := binary.LittleEndian.Uint32(doc)
+	if uint64(size) > uint64(len(doc)) {
+		return nil, false
+	}
+	raw := bson.Raw(doc[:size])
+	return raw, raw.Validate() == nil
+}
+
+// Name returns the name of a command; empty for what is none.
+func (m Message) Name() string {
+	command, ok := m.Command()
+	if !ok || m.Direction != ToCluster {
+		return ""
+	}
+	first, err := command.IndexErr(0)
+	if err != nil {
+		return ""
+	}
+	return first.Key()
+}

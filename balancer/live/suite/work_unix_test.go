@@ -1,0 +1,204 @@
+//go:build unix
+
+package suite
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"shardsh/balancer/live"
+	"shardsh/balancer/live/suite/recorded"
+)
+
+// namespace is the collection that work is done on.
+const namespace = database + ".orders"
+
+// The collection: keys from 0, documents of a size, in chunks of some keys.
+const (
+	chunkKeys   = 50
+	chunks      = 12
+	documentPad = 10_000
+)
+
+// rig is a mock cluster as a process, with a collection that is all on one shard, and
+// a folder for plans and journals.
+type rig struct {
+	t      testing.TB
+	served *served
+	client *mongo.Client
+	dir    string
+	runs   int // of works, for names
+}
+
+// newRig starts a cluster in real time whose own balancer is off.
+func newRig(t testing.TB, args ...string) *rig {
+	t.Helper()
+	args = append(append([]string{"--mock-time", "real"}, recorded.Parameters()...), args...)
+	r := &rig{t: t, served: serve(t, args...), dir: t.TempDir()}
+	r.client = connect(t, r.served.uri)
+	r.admin("balancerStop", 1)
+	r.admin("shardCollection", namespace, "key", bson.D{{Key: "k", Value: 1}})
+	r.admin("configureCollectionBalancing", namespace, "chunkSize", 1)
+	var docs []any
+	for k := range chunks * chunkKeys {
+		docs = append(docs, bson.D{{Key: "_id", Value: k}, {Key: "k", Value: k}, {Key: "pad", Value: make([]byte, documentPad)}})
+	}
+	if _, err := r.orders().InsertMany(context.Background(), docs); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// reconnect has the client notice that its router was another one.
+func (r *rig) reconnect() {
+	r.t.Helper()
+	var err error
+	for range 10 { // each connection of the pool may be an old one
+		if err = r.client.Ping(context.Background(), nil); err == nil {
+			return
+		}
+	}
+	r.t.Fatal(err)
+}
+
+func (r *rig) orders() *mongo.Collection { return r.client.Database(database).Collection("orders") }
+
+// admin sends a command that must be answered well.
+func (r *rig) admin(pairs ...any) bson.Raw {
+	r.t.Helper()
+	return (&target{t: r.t, client: r.client}).ask(pairs...)
+}
+
+// chunk is a chunk of the collection.
+type chunk struct {
+	Min, Max bson.Raw
+	Shard    string
+}
+
+func (r *rig) chunks() (all []chunk) {
+	r.t.Helper()
+	config := r.client.Database("config")
+	var coll struct{ UUID bson.Binary }
+	err := config.Collection("collections").FindOne(context.Background(), bson.D{{Key: "_id", Value: namespace}}).Decode(&coll)
+	if err == nil {
+		var cursor *mongo.Cursor
+		cursor, err = config.Collection("chunks").Find(context.Background(), bson.D{{Key: "uuid", Value: coll.UUID}})
+		if err == nil {
+			err = cursor.All(context.Background(), &all)
+		}
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return all
+}
+
+// heap puts all of the collection on the first shard, in its chunks.
+func (r *rig) heap() {
+	r.t.Helper()
+	for _, c := range r.chunks() {
+		if c.Shard != "shard0" {
+			r.admin("moveRange", namespace, "min", c.Min, "max", c.Max, "toShard", "shard0")
+		}
+	}
+	for i := 1; i < chunks; i++ {
+		at := bson.D{{Key: "k", Value: i * chunkKeys}}
+		err := r.client.Database("admin").RunCommand(context.Background(),
+			bson.D{{Key: "split", Value: namespace}, {Key: "middle", Value: at}}).Err()
+		if answered := new(mongo.CommandError); err != nil && !errors.As(err, answered) { // it may be one already
+			r.t.Fatal(err)
+		}
+	}
+}
+
+// balanced says what is wrong with how the collection is spread.
+func (r *rig) balanced() error {
+	status := r.admin("balancerCollectionStatus", namespace)
+	if !status.Lookup("balancerCompliant").Boolean() {
+		return fmt.Errorf("not balanced: %s", status)
+	}
+	return nil
+}
+
+// untouched says what is left of a run that ought not to be there: a lease, or what
+// is switched off.
+func (r *rig) untouched() error {
+	ctx := context.Background()
+	leases, err := live.LeaseCollectionOf(r.client).CountDocuments(ctx, bson.D{})
+	if err != nil || leases > 0 {
+		return fmt.Errorf("%d leases stay, %w", leases, err)
+	}
+	off, err := r.client.Database("config").Collection("collections").CountDocuments(ctx,
+		bson.D{{Key: "noBalance", Value: true}})
+	if err != nil || off > 0 {
+		return fmt.Errorf("%d collections stay switched off, %w", off, err)
+	}
+	return nil
+}
+
+// consistent says what is broken in the cluster.
+func (r *rig) consistent() error {
+	if broken, err := r.admin("mockInvariants", 1).Lookup("broken").Array().Values(); err != nil || len(broken) > 0 {
+		return fmt.Errorf("invariants: %v %w", broken, err)
+	}
+	cursor, err := r.client.Database("admin").RunCommandCursor(context.Background(),
+		bson.D{{Key: "checkMetadataConsistency", Value: 1}, {Key: "checkIndexes", Value: true}})
+	if err != nil {
+		return err
+	}
+	var found []bson.Raw
+	if err := cursor.All(context.Background(), &found); err != nil || len(found) > 0 {
+		return fmt.Errorf("checkMetadataConsistency: %v %w", found, err)
+	}
+	return nil
+}
+
+// work is a command that changes a cluster, and may be ended at any moment.
+type work struct {
+	name string
+	// prepare makes what there is to do.
+	prepare func(r *rig)
+	// first are the words of the command, but for the address; again those of the
+	// command after it was ended in the middle.
+	first, again func(r *rig) []string
+	// done says why it is not done.
+	done func(r *rig) error
+}
+
+func works() []work {
+	return []work{
+		{"apply", (*rig).planned, (*rig).applies, (*rig).resumes, (*rig).balanced},
+	}
+}
+
+// planned heaps the collection up and makes a plan that balances it.
+func (r *rig) planned() {
+	r.t.Helper()
+	r.heap()
+	r.runs++
+	well(r.t, "plan", r.served.uri, "--ns", namespace, "--json", "-o", r.file("json"), "--quiet")
+}
+
+func (r *rig) file(extension string) string {
+	return filepath.Join(r.dir, fmt.Sprintf("plan%d.%s", r.runs, extension))
+}
+
+func (r *rig) applies() []string {
+	return []string{"apply", r.file("json"), "--yes", "--pause-balancing", "--journal", r.file("journal")}
+}
+
+// resumes goes on, if it had begun: the first line of the journal has the plan.
+func (r *rig) resumes() []string {
+	if journal, err := os.ReadFile(r.file("journal")); err != nil || !bytes.Contains(journal, []byte("\n")) {
+		return r.applies()
+	}
+	return []string{"apply", "--resume", r.file("journal"), "--yes", "--pause-balancing"}
+}

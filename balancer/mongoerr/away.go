@@ -1,0 +1,35 @@
+package mongoerr
+
+import (
+	"errors"
+	"slices"
+)
+
+// UnansweredError says that nobody answered: the server, or the way to it, was not
+// there. Whether what was asked for was done is not known then.
+type UnansweredError struct{ Cause error }
+
+// Error is that of the cause.
+func (e *UnansweredError) Error() string { return e.Cause.Error() }
+
+// Unwrap returns the cause.
+func (e *UnansweredError) Unwrap() error { return e.Cause }
+
+// away are the codes on which all drivers read again: elections, shutdowns, and a
+// network that failed behind the server.
+var away = []Code{
+	HostUnreachable, HostNotFound, NetworkTimeout, ShutdownInProgress, ReadConcernMajorityNotAvailableYet,
+	PrimarySteppedDown, ExceededTimeLimit, SocketException, NotWritablePrimary, InterruptedAtShutdown,
+	InterruptedDueToReplStateChange, NotPrimaryNoSecondaryOk, NotPrimaryOrSecondary,
+}
+
+// Away reports whether a code says that who was asked, or somebody behind it, was
+// not there.
+func (c Code) Away() bool { return slices.Contains(away, c) }
+
+// Away reports whether err says that nobody answered, or that who did answer found
+// somebody else away.
+func Away(err error) bool {
+	code, _ := CodeOf(err)
+	return errors.As(err, new(*UnansweredError)) || code.Away()
+}

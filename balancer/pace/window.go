@@ -1,0 +1,110 @@
+package pace
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"shardsh/balancer/catalog"
+)
+
+// Window is the time of the day in which moves begin, by the clock of a zone.
+type Window struct {
+	catalog.Window
+	Zone *time.Location
+	// name is how the zone is told of.
+	name string
+}
+
+const windowForm = `"22:00-06:00", "22:00-06:00 UTC", "22:00-06:00 +02:00" or "22:00-06:00 Europe/Berlin"`
+
+// ParseWindow reads a window. Without a zone it goes by the clock of local, that of
+// this machine; only its times: what time it is the cluster says.
+func ParseWindow(text string, local *time.Location) (*Window, error) {
+	times, zone, named := strings.Cut(strings.TrimSpace(text), " ")
+	start, stop, ok := strings.Cut(times, "-")
+	if !ok {
+		return nil, fmt.Errorf("%q is no window, such as %s", text, windowForm)
+	}
+	w := &Window{Zone: local, name: localName(local)}
+	for _, part := range []struct {
+		text string
+		to   *catalog.TimeOfDay
+	}{{start, &w.Start}, {stop, &w.Stop}} {
+		at, err := time.Parse("15:04", part.text)
+		if err != nil {
+			return nil, fmt.Errorf("%q is no window: %q is no time of the day, 00:00 to 23:59", text, part.text)
+		}
+		*part.to = catalog.TimeOfDay(at.Hour()*60 + at.Minute())
+	}
+	if w.Start == w.Stop {
+		return nil, fmt.Errorf("the window %q starts and stops at %s: leave it out to move at all times", text, w.Start)
+	}
+	if zone = strings.TrimSpace(zone); named && zone != "" {
+		var err error
+		if w.Zone, err = parseZone(zone); err != nil {
+			return nil, fmt.Errorf("the window %q: %w", text, err)
+		}
+		w.name = zone
+	}
+	return w, nil
+}
+
+// parseZone reads the name of a time zone, or what a clock is ahead of UTC.
+func parseZone(name string) (*time.Location, error) {
+	if at, err := time.Parse("-07:00", name); err == nil {
+		_, ahead := at.Zone()
+		return time.FixedZone(name, ahead), nil
+	}
+	zone, err := time.LoadLocation(name)
+	if err != nil || strings.EqualFold(name, "local") {
+		return nil, fmt.Errorf("%q is no time zone, such as UTC, +02:00 or Europe/Berlin", name)
+	}
+	return zone, nil
+}
+
+// MachineZone returns the time zone of this machine, with its name where that can
+// be found out.
+func MachineZone() *time.Location {
+	name, set := os.LookupEnv("TZ")
+	if target, err := os.Readlink("/etc/localtime"); !set && err == nil {
+		_, name, _ = strings.Cut(target, "zoneinfo/")
+	}
+	if zone, err := time.LoadLocation(strings.TrimPrefix(name, ":")); name != "" && err == nil {
+		return zone
+	}
+	return time.Local
+}
+
+// localName is how the zone of this machine is told of.
+func localName(zone *time.Location) string {
+	name := zone.String()
+	if zone == time.Local {
+		name = time.Now().Format("MST (-07:00)")
+	}
+	return name + ", the time zone of this machine"
+}
+
+// String is "22:00-06:00 Europe/Berlin".
+func (w *Window) String() string { return w.Window.String() + " " + w.name }
+
+// Opens returns when the window is open next: now if it is.
+func (w *Window) Opens(now time.Time) time.Time {
+	opens, _ := (&catalog.Settings{Window: &w.Window}).NextOpen(now.In(w.Zone)) // one window opens every day
+	return opens
+}
+
+// shut says that the window is, and until when.
+func (w *Window) shut(now time.Time) *obstacle {
+	opens := w.Opens(now)
+	left := opens.Sub(now)
+	if left <= 0 {
+		return nil
+	}
+	form := "15:04"
+	if opens.YearDay() != now.In(w.Zone).YearDay() {
+		form = "2006-01-02 15:04"
+	}
+	return &obstacle{reason: Shut, text: fmt.Sprintf("the window %s opens at %s", w, opens.Format(form)), left: left, sure: true}
+}

@@ -1,0 +1,95 @@
+package balancing
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/policy"
+	"shardsh/balancer/runner"
+	"shardsh/bindings/display"
+	"shardsh/bindings/plaintext"
+)
+
+// Teller tells people what a run does: a line for everything that happens, and how
+// far it is.
+type Teller struct {
+	// Progress is nil where nobody wants it.
+	Progress *display.Progress
+	// Line writes a line of what happens, nil nowhere.
+	Line func(text string)
+	// Bytes are what the plan moves; 0 where nobody knows.
+	Bytes int64
+}
+
+// Tell is for runner.Options.
+func (t Teller) Tell(e runner.Event) {
+	if text := Line(e); text != "" && t.Line != nil {
+		t.Progress.End()
+		t.Line(text)
+	}
+	if t.Progress.Due() {
+		t.Progress.Say(what(e), t.amount(e))
+	}
+}
+
+func what(e runner.Event) string {
+	switch e.Kind {
+	case runner.Waiting:
+		return "waiting"
+	case runner.Began:
+		return fmt.Sprintf("moving %s from %s to %s", e.Move.Namespace, e.Move.From, e.Move.To)
+	}
+	return counted(e.Done.Moves, "move")
+}
+
+func (t Teller) amount(e runner.Event) *display.Amount {
+	left := math.NaN()
+	if t.Bytes > 0 {
+		left = float64(max(0, t.Bytes-e.Done.Bytes))
+	}
+	return &display.Amount{Done: float64(e.Done.Bytes), Left: left, Text: plaintext.SizeText}
+}
+
+// Line is what happens, in a line; empty for what progress shows.
+func Line(e runner.Event) string {
+	at := e.At.UTC().Format("15:04:05")
+	switch m := e.Move; e.Kind {
+	case runner.TakenOver:
+		return fmt.Sprintf("%s the balancing of %s is off meanwhile", at, e.Namespace)
+	case runner.Moved:
+		upper := "?"
+		if !m.Max.IsZero() {
+			upper = m.Max.String()
+		}
+		return fmt.Sprintf("%s moved %s %s to %s, %s -> %s, about %s in %s", at, m.Namespace, m.Min, upper, m.From, m.To,
+			size(m.Bytes), seconds(m.Took))
+	case runner.Failed:
+		return fmt.Sprintf("%s failed %s from %s on, %s -> %s, after %s: %v (%s)", at, m.Namespace, m.Min, m.From, m.To,
+			seconds(m.Took), e.Err, Then(e.Then))
+	case runner.Split:
+		if e.Err != nil {
+			return fmt.Sprintf("%s not split: %s at %s: %v", at, e.Namespace, e.Min, e.Err)
+		}
+		return fmt.Sprintf("%s split %s at %s into %d", at, e.Namespace, e.Min, e.Points+1)
+	case runner.Aside:
+		if e.Min.IsZero() {
+			return fmt.Sprintf("%s left alone: %s: %s", at, e.Namespace, e.Why)
+		}
+		return fmt.Sprintf("%s left alone: %s at %s: %s", at, e.Namespace, e.Min, e.Why)
+	case runner.Waiting:
+		return fmt.Sprintf("%s waiting for %s: %s", at, diagnosis.SpanText(e.For), e.Why)
+	}
+	return ""
+}
+
+func seconds(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }
+
+// Then says in words what is done after a failure.
+func Then(f policy.Failure) string {
+	return map[policy.Failure]string{
+		policy.AgainNow: "tried again", policy.AgainLater: "tried again later", policy.SkipRange: "the range is left alone",
+		policy.Ask: "that is for you to decide",
+	}[f]
+}

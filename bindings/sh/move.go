@@ -1,0 +1,130 @@
+package sh
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/live"
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
+	"shardsh/bindings/server"
+)
+
+// movePatience is how long a router is waited for that was to move something and
+// went away.
+const movePatience = 10 * time.Minute
+
+// shMoveRange leaves absent bounds out: servers refuse null there (spec 04 §5.3).
+func shMoveRange(c *call, sh *Helpers) goja.Value {
+	body := bson.D{{Key: "moveRange", Value: c.Text(0)}, {Key: "toShard", Value: c.Text(1)}}
+	for i, name := range []string{"min", "max"} {
+		if v := c.Arg(i + 2); !goja.IsUndefined(v) && !goja.IsNull(v) {
+			body = append(body, bson.E{Key: name, Value: c.JS.Value(v)})
+		}
+	}
+	if len(body) == 2 {
+		c.JS.ThrowInvalid("moveRange needs min or max (Shard.moveRange)")
+	}
+	return sh.move(c, c.JS.Merge(body, c.Arg(4)))
+}
+
+func shMoveChunk(c *call, sh *Helpers) goja.Value {
+	body := bson.D{{Key: "moveChunk", Value: c.Text(0)}}
+	if c.Has(1) {
+		body = append(body, bson.E{Key: "find", Value: c.JS.Value(c.Arg(1))})
+	}
+	if c.Has(2) {
+		body = append(body, bson.E{Key: "to", Value: c.JS.Value(c.Arg(2))})
+	}
+	return sh.move(c, c.JS.Merge(body, c.Arg(3)))
+}
+
+// move sends a move. Where its answer is lost, the cluster is asked what became of
+// it before anything is said.
+func (sh *Helpers) move(c *call, body bson.D) goja.Value {
+	began := c.JS.Clock.Now()
+	reply, err := c.s.Gateway.Send(sh.current().Sibling("admin").Request(sh.limited(body)))
+	if err == nil {
+		return c.s.Display.Reply(reply)
+	}
+	lost := c.s.Gateway.ErrorOf(err)
+	if !server.Lost(err) {
+		panic(lost)
+	}
+	m := lostMove{c: c, sh: sh, began: began, lost: lost, asked: askedMove(rawdoc.Of(body))}
+	return m.end()
+}
+
+func askedMove(body bson.Raw) live.AskedMove {
+	document := func(path ...string) bson.Raw {
+		doc, _ := body.Lookup(path...).DocumentOK()
+		return doc
+	}
+	m := live.AskedMove{Namespace: rawdoc.Text(body, "moveRange"), To: catalog.ShardID(rawdoc.Text(body, "toShard")),
+		Min: document("min"), Max: document("max")}
+	if m.Namespace == "" {
+		m = live.AskedMove{Namespace: rawdoc.Text(body, "moveChunk"), To: catalog.ShardID(rawdoc.Text(body, "to")),
+			Find: document("find"), Min: document("bounds", "0"), Max: document("bounds", "1")}
+	}
+	return m
+}
+
+// lostMove is a move whose answer was lost.
+type lostMove struct {
+	c     *call
+	sh    *Helpers
+	began time.Time
+	lost  *goja.Object // the error
+	asked live.AskedMove
+}
+
+// end waits until it is known what became of the move, and returns what the
+// command would have returned, or throws.
+func (m *lostMove) end() goja.Value {
+	what := fmt.Sprintf("the move of %s to %s", m.asked.Namespace, m.asked.To)
+	w := &wait{
+		s: m.c.s, goesOn: what + " may go on, or be over", how: "show migrations tells, and running it again does no harm",
+		timeout: longWait, interval: time.Second, patience: movePatience,
+		progress: m.c.s.Display.Progress(true),
+	}
+	var is live.MoveFate
+	w.until(func() standing {
+		is = m.look()
+		if is.Fate == live.MoveGoesOn && !w.told {
+			w.told = true
+			m.c.JS.Warn(fmt.Sprintf("The connection was lost (%s); %s goes on, waiting for its end.", m.message(), what))
+			w.goesOn = what + " goes on"
+		}
+		return standing{done: is.Fate != live.MoveGoesOn, why: what + " is still going on: show migrations"}
+	})
+	switch {
+	case is.Fate == live.MoveDone:
+		if !w.told {
+			m.c.JS.Warn(fmt.Sprintf("The connection was lost (%s); %s was done all the same.", m.message(), what))
+		}
+		return m.c.s.Display.Reply(rawdoc.Of(bson.D{{Key: "ok", Value: 1.0}}))
+	case script.Property(m.lost, "codeName") != nil: // what a server said stays as it is
+	case is.Fate == live.MoveFailed:
+		m.c.JS.Throw(script.RuntimeError, "the connection was lost (%s), and %s failed: %s", m.message(), what, is.Error)
+	default:
+		script.Define(m.lost, "message", m.c.JS.Runtime.ToValue(fmt.Sprintf(
+			"%s; %s was not begun, the range is on %s: run it again", m.message(), what, is.Owner)))
+	}
+	panic(m.lost)
+}
+
+func (m *lostMove) message() string { return script.OptionalText(m.lost.Get("message")) }
+
+// look asks what became of the move; what fails is thrown.
+func (m *lostMove) look() live.MoveFate {
+	m.asked.Ago = m.c.JS.Clock.Now().Sub(m.began)
+	is, err := live.FateOf(m.c.JS.Context(), m.sh.asker(), m.asked)
+	if err != nil {
+		m.c.s.Gateway.Throw(err)
+	}
+	return is
+}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"time"
+	_ "time/tzdata" // windows name time zones, and not every machine knows them
+
+	"github.com/spf13/pflag"
+
+	"shardsh/balancer/pace"
+)
+
+// paceLine is the part of a command line that says at which pace something moves.
+type paceLine struct {
+	moves           int
+	bytes           memorySize
+	time, pause     duration
+	coolDown        duration
+	window          windowFlag
+	parallel        int
+	withoutCoolDown bool // nothing is chosen anew
+}
+
+// flags returns the options of a pace.
+func (o *paceLine) flags(f *pflag.FlagSet) {
+	f.IntVar(&o.moves, "max-moves", 0, "`N` end this run after so many moves")
+	f.Var(&o.bytes, "max-bytes", "`SIZE` end this run before more than 10GB have moved")
+	f.Var(&o.time, "for", "`TIME` begin nothing after 90, 30m, 4h; waits count")
+	f.Var(&o.pause, "pause-between", "`TIME` wait so long after each step")
+	f.Var(&o.window, "window", "`22:00-06:00 [ZONE]` begin only then, by the cluster's clock; ZONE is UTC, +02:00, "+
+		"Europe/Berlin (that of this machine)")
+	if !o.withoutCoolDown {
+		f.Var(&o.coolDown, "cool-down", "`TIME` leave a range that was moved alone for 10m, 24h")
+	}
+	f.IntVar(&o.parallel, "parallel", 1, "`N` moves at once, a shard in one at a time")
+}
+
+// check refuses what makes no sense.
+func (o *paceLine) check() error {
+	switch {
+	case o.parallel < 1:
+		return usagef("--parallel is %d, and begins with 1", o.parallel)
+	case o.moves < 0:
+		return usagef("--max-moves is %d, and can't be negative", o.moves)
+	}
+	return nil
+}
+
+// rules returns what the options say.
+func (o *paceLine) rules() pace.Rules {
+	return pace.Rules{
+		MaxMoves: o.moves, MaxBytes: o.bytes.bytes, For: time.Duration(o.time), Pause: time.Duration(o.pause),
+		CoolDown: time.Duration(o.coolDown), Window: o.window.Window,
+	}
+}
+
+// windowFlag is a time of the day in which moves begin; nil is always.
+type windowFlag struct{ *pace.Window }
+
+func (w *windowFlag) String() string { return "" }
+func (w *windowFlag) Type() string   { return "window" }
+
+func (w *windowFlag) Set(text string) (err error) {
+	w.Window, err = pace.ParseWindow(text, pace.MachineZone())
+	return err
+}
