@@ -25,6 +25,10 @@ func (l *loop[R]) interruptibly(ctx context.Context, f func(context.Context) (st
 	l.forgetInterrupts()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	insist := func() {}
+	if l.Insistent != nil {
+		ctx, insist = l.Insistent(ctx)
+	}
 	type outcome struct {
 		text string
 		err  error
@@ -53,6 +57,7 @@ func (l *loop[R]) interruptibly(ctx context.Context, f func(context.Context) (st
 			cancel(errStopped)
 		case 2:
 			fmt.Fprintln(l.Out, stuckNotice)
+			insist()
 		default:
 			return "", errAbandoned
 		}

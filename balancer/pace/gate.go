@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"shardsh/balancer/catalog"
 )
 
 // Clock tells the time, and waits.
@@ -20,6 +22,7 @@ type Gate struct {
 	rules Rules
 	clock Clock
 	time  func(context.Context) (time.Time, error)
+	read  func(context.Context, []catalog.ShardID) ([]Reading, error)
 	tell  func(Event)
 
 	telling sync.Mutex // is held before mu
@@ -31,6 +34,8 @@ type Gate struct {
 	free     time.Time // when the pause after the last move is over
 	failures failures
 	waits    map[Reason]*wait
+	busy     map[pair]time.Time // that were, since when they are not
+	untold   map[Quantity]bool  // and it was told of
 }
 
 // Done is what a run has moved.
@@ -46,6 +51,12 @@ type Option func(*Gate)
 // it they go by the Gate's Clock.
 func Time(now func(context.Context) (time.Time, error)) Option { return func(g *Gate) { g.time = now } }
 
+// Members tells a Gate where to read how busy the members of some shards are.
+// Without it nobody tells.
+func Members(read func(context.Context, []catalog.ShardID) ([]Reading, error)) Option {
+	return func(g *Gate) { g.read = read }
+}
+
 // Tell tells of waits. It is never called twice at once.
 func Tell(tell func(Event)) Option { return func(g *Gate) { g.tell = tell } }
 
@@ -54,7 +65,9 @@ func NewGate(r Rules, c Clock, options ...Option) *Gate {
 	g := &Gate{
 		rules: r, clock: c, began: c.Now(), tell: func(Event) {},
 		failures: newFailures(r.MaxFailures), waits: map[Reason]*wait{},
+		busy: map[pair]time.Time{}, untold: map[Quantity]bool{},
 	}
+	g.read = func(context.Context, []catalog.ShardID) ([]Reading, error) { return nil, nil }
 	g.time = func(context.Context) (time.Time, error) { return c.Now(), nil }
 	for _, option := range options {
 		option(g)
@@ -96,7 +109,7 @@ func (g *Gate) Enter(ctx context.Context, m Move) (err error) {
 			return err
 		}
 		if o == nil {
-			if o, err = g.far(ctx); err != nil && ctx.Err() == nil {
+			if o, err = g.far(ctx, m); err != nil && ctx.Err() == nil {
 				return err
 			}
 		}

@@ -23,6 +23,8 @@ type Rules struct {
 	CoolDown time.Duration
 	// Window is when moves begin; nil is always.
 	Window *Window
+	// PauseWhen is when none begins; nil is never.
+	PauseWhen *Condition
 	// MaxFailures is after how many failures in a row nothing begins any more; zero
 	// is 10.
 	MaxFailures int

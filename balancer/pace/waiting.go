@@ -13,11 +13,13 @@ type Reason string
 
 // The reasons.
 const (
-	Pausing   Reason = "pause"    // after the last move
-	Failing   Reason = "failures" // after some
-	Shut      Reason = "window"
-	NoAnswer  Reason = "no answer" // the cluster can't be asked
-	Condition Reason = "condition" // one of those to pause when
+	Pausing  Reason = "pause"    // after the last move
+	Failing  Reason = "failures" // after some
+	Shut     Reason = "window"
+	NoAnswer Reason = "no answer" // the cluster can't be asked
+	Busy     Reason = "condition" // one of those to pause when
+	// Untold is no wait: something that is asked about is told by nobody.
+	Untold Reason = "untold"
 )
 
 // Event tells that moves wait, or go on.

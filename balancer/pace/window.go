@@ -1,14 +1,12 @@
 package pace
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"strings"
 	"time"
 
 	"shardsh/balancer/catalog"
-	"shardsh/balancer/policy"
 )
 
 // Window is the time of the day in which moves begin, by the clock of a zone.
@@ -109,32 +107,4 @@ func (w *Window) shut(now time.Time) *obstacle {
 		form = "2006-01-02 15:04"
 	}
 	return &obstacle{reason: Shut, text: fmt.Sprintf("the window %s opens at %s", w, opens.Format(form)), left: left, sure: true}
-}
-
-// How long to wait before a cluster is asked again that did not answer, and for
-// how long in all.
-const (
-	askAgain    = 5 * time.Second
-	mostSilence = 10 * time.Minute
-)
-
-// far finds what the cluster knows of.
-func (g *Gate) far(ctx context.Context) (*obstacle, error) {
-	if g.rules.Window == nil {
-		return nil, nil
-	}
-	now, err := g.time(ctx)
-	if err != nil {
-		return noAnswer("the cluster's time can't be read", err)
-	}
-	return g.rules.Window.shut(now), nil
-}
-
-// noAnswer waits for the cluster, unless it has refused.
-func noAnswer(what string, err error) (*obstacle, error) {
-	err = fmt.Errorf("%s: %w", what, err)
-	if !policy.FailureOf(err).Passes() {
-		return nil, &AskError{Err: err}
-	}
-	return &obstacle{reason: NoAnswer, text: "waiting: " + err.Error(), left: askAgain, err: err}, nil
 }

@@ -10,10 +10,13 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// idOf names a plan by all that is in it. Steps are many, and have a form of their
-// own for this, which is quicker than JSON. Of what is left it takes the findings
-// themselves: the remedies that go with their codes may be worded anew.
-func (p *Plan) idOf() (string, error) {
+// idOf names a plan by all that is in it but for prose, which may be worded anew.
+func (p *Plan) idOf() (string, error) { return p.idWith(false) }
+
+// idWith names a plan by all that is in it. Steps are many, and have a form of their
+// own for this, which is quicker than JSON. Prose is why steps are there, and the
+// sentences and commands of what is left.
+func (p *Plan) idWith(prose bool) (string, error) {
 	named := *p
 	named.ID, named.Left, named.Steps = "", nil, nil
 	h := hasher{sha256.New()}
@@ -23,11 +26,16 @@ func (p *Plan) idOf() (string, error) {
 		return "", fmt.Errorf("plan: %w", err)
 	}
 	for _, f := range p.Left {
-		h.add(f.Code, f.Severity, f.Actor, f.Scope, len(f.Numbers), f.Numbers, f.Since.UTC(), f.Due.UTC(), f.Sentence,
-			len(f.Commands), f.Commands)
+		h.add(f.Code, f.Severity, f.Actor, f.Scope, len(f.Numbers), f.Numbers, f.Since.UTC(), f.Due.UTC())
+		if prose {
+			h.add(f.Sentence, len(f.Commands), f.Commands)
+		}
 	}
 	var form []byte
 	for _, s := range p.Steps {
+		if !prose {
+			s.Why = ""
+		}
 		form = s.appendForm(form[:0])
 		h.Write(form) // never fails
 	}

@@ -15,7 +15,8 @@ import (
 type Plan struct {
 	// Format is the version of the plan's form in JSON.
 	Format int `json:"format"`
-	// ID names the plan: a short text that is computed from all the rest.
+	// ID names the plan: a short text that is computed from all the rest but for
+	// prose, so that rewording a sentence names no plan anew.
 	ID string `json:"id"`
 	// Basis is what it was made for.
 	Basis Basis `json:"basis"`

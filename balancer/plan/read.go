@@ -56,11 +56,14 @@ func parse(text []byte) (*Plan, error) {
 	if err := p.check(); err != nil {
 		return nil, err
 	}
-	switch id, err := p.idOf(); {
-	case err != nil:
-		return nil, err
-	case id != p.ID:
-		return nil, fmt.Errorf("%q: %w", p.ID, ErrChanged)
+	for _, prose := range []bool{false, true} { // it counted at first, and such plans are kept somewhere
+		id, err := p.idWith(prose)
+		if err != nil {
+			return nil, err
+		}
+		if id == p.ID {
+			return p, nil
+		}
 	}
-	return p, nil
+	return nil, fmt.Errorf("%q: %w", p.ID, ErrChanged)
 }

@@ -6,12 +6,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
+	"shardsh/balancer"
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/live"
 	"shardsh/balancer/plan"
@@ -117,6 +119,16 @@ func lookFor(turn *live.Turn) string {
 		`{ $match: { "command.comment": %q } }])`, turn.Comment())
 }
 
+// Lots are those that the balancer of a mock with this seed draws; nil for 0, which
+// keeps the order of the catalog.
+func Lots(seed uint64) *rand.Rand {
+	const firstTerm = 1
+	if seed == 0 {
+		return nil
+	}
+	return balancer.NewRand(seed, firstTerm)
+}
+
 // Plan says what a run would do.
 func Plan(s *catalog.Snapshot, o runner.Options, seed uint64, limits plan.Limits) (*plan.Plan, error) {
 	names, err := plan.Namespaces(s, o.Namespaces)
@@ -136,6 +148,6 @@ func Plan(s *catalog.Snapshot, o runner.Options, seed uint64, limits plan.Limits
 	}
 	return plan.Make(catalog.NewSnapshot(parts), plan.Options{
 		Goal:   plan.Goal{Kind: plan.Balance, Namespaces: names},
-		Limits: limits, Seed: seed, IgnoreWindow: true, Rand: o.Rand, Parameters: o.Parameters,
+		Limits: limits, Seed: seed, IgnoreWindow: true, Parameters: o.Parameters,
 	})
 }

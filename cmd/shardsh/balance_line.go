@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"shardsh/balancer"
 	"shardsh/balancer/pace"
 	"shardsh/balancer/plan"
 	"shardsh/balancer/runner"
+	"shardsh/bindings/balancing"
 )
 
 // balanceLine is the command line of "shardsh balance".
@@ -117,9 +117,7 @@ func (o *balanceLine) runs(clock pace.Clock) runner.Options {
 	options := runner.Options{
 		Namespaces: o.namespaces, Goal: runner.Goal(o.goal), Order: runner.Order(o.order), Parallel: o.parallel,
 		TakeOver: o.takeOver, Clock: clock, For: time.Duration(o.time), CoolDown: time.Duration(o.coolDown),
-	}
-	if o.seed != 0 {
-		options.Rand = balancer.NewRand(o.seed, firstTerm)
+		Rand: balancing.Lots(o.seed),
 	}
 	if clock != nil {
 		options.Gate = pace.NewGate(pace.Rules{
@@ -129,9 +127,6 @@ func (o *balanceLine) runs(clock pace.Clock) runner.Options {
 	}
 	return options
 }
-
-// firstTerm is the term in which the balancer of a mock begins to draw its lots.
-const firstTerm = 1
 
 func (o *balanceLine) limits() plan.Limits {
 	return plan.Limits{Bytes: o.bytes.bytes, Moves: o.moves, Time: time.Duration(o.time)}

@@ -1,0 +1,107 @@
+package pace
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/policy"
+)
+
+// How long to wait before a cluster is asked again that did not answer, and for
+// how long in all.
+const (
+	askAgain    = 5 * time.Second
+	mostSilence = 10 * time.Minute
+)
+
+// How often members are looked at that were busy, and how long they have not to be
+// before anything goes on.
+const (
+	lookAgain = 10 * time.Second
+	calm      = 30 * time.Second
+)
+
+// far finds what the cluster knows of. The window is looked at last: reading the
+// members takes a while.
+func (g *Gate) far(ctx context.Context, m Move) (*obstacle, error) {
+	o, err := g.shut(ctx)
+	if o != nil || err != nil || g.rules.PauseWhen == nil {
+		return o, err
+	}
+	if o, err := g.members(ctx, m); o != nil || err != nil {
+		return o, err
+	}
+	return g.shut(ctx)
+}
+
+// shut looks at the window.
+func (g *Gate) shut(ctx context.Context) (*obstacle, error) {
+	if g.rules.Window == nil {
+		return nil, nil
+	}
+	now, err := g.time(ctx)
+	if err != nil {
+		return noAnswer("the cluster's time can't be read", err)
+	}
+	return g.rules.Window.shut(now), nil
+}
+
+// members looks at those of the shards that a move is of.
+func (g *Gate) members(ctx context.Context, m Move) (*obstacle, error) {
+	shards := slices.DeleteFunc([]catalog.ShardID{m.From, m.To}, func(id catalog.ShardID) bool { return id == "" })
+	readings, err := g.read(ctx, slices.Compact(shards))
+	if err != nil {
+		return noAnswer("the members can't be asked what --pause-when is about", err)
+	}
+	v := g.rules.PauseWhen.Judge(readings)
+	g.note(v.Untold)
+	return g.judged(m, v), nil
+}
+
+// judged is what follows from a verdict: once members were busy, they must not be
+// for a while.
+func (g *Gate) judged(m Move, v Verdict) *obstacle {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	of, now := pair{m.From, m.To}, g.clock.Now()
+	since, was := g.busy[of]
+	switch {
+	case v.Holds:
+		g.busy[of] = time.Time{}
+		return &obstacle{reason: Busy, text: "paused: " + strings.Join(v.Why, ", "), left: lookAgain}
+	case !was:
+		return nil
+	case since.IsZero():
+		g.busy[of], since = now, now
+	}
+	if left := calm - now.Sub(since); left > 0 {
+		return &obstacle{reason: Busy, text: "the members were busy a moment ago", left: min(left, lookAgain)}
+	}
+	delete(g.busy, of)
+	return nil
+}
+
+// note tells, once, of what nobody tells.
+func (g *Gate) note(untold []Quantity) {
+	g.telling.Lock()
+	defer g.telling.Unlock()
+	for _, q := range untold {
+		if !g.untold[q] {
+			g.untold[q] = true
+			g.tell(Event{Reason: Untold, Text: fmt.Sprintf("no member tells %s: nothing pauses for it", q)})
+		}
+	}
+}
+
+// noAnswer waits for the cluster, unless it has refused.
+func noAnswer(what string, err error) (*obstacle, error) {
+	err = fmt.Errorf("%s: %w", what, err)
+	if !policy.FailureOf(err).Passes() {
+		return nil, &AskError{Err: err}
+	}
+	return &obstacle{reason: NoAnswer, text: "waiting: " + err.Error(), left: askAgain, err: err}, nil
+}

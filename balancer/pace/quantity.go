@@ -1,0 +1,89 @@
+package pace
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Quantity is something that a member tells of itself.
+type Quantity string
+
+// The quantities, in seconds, shares of one, and numbers.
+const (
+	Lag         Quantity = "lag"    // how far a secondary is behind its primary
+	Oplog       Quantity = "oplog"  // how long the oplog reaches back
+	Queue       Quantity = "queue"  // operations that wait for a lock or a ticket
+	Active      Quantity = "active" // clients with an operation under way
+	Connections Quantity = "connections"
+	Cache       Quantity = "cache" // how full the storage engine's is
+	Dirty       Quantity = "dirty" // how much of the cache is not written yet
+	CPU         Quantity = "cpu"   // how busy, of all cores
+)
+
+// unit is how a quantity is written.
+type unit int
+
+const (
+	number unit = iota
+	seconds
+	share
+)
+
+func units() map[Quantity]unit {
+	return map[Quantity]unit{
+		Lag: seconds, Oplog: seconds, Queue: number, Active: number, Connections: number, Cache: share, Dirty: share, CPU: share,
+	}
+}
+
+// unitForms says how values of a unit are written.
+func unitForms(u unit) string {
+	return [...]string{"a number, such as 50", "a time, such as 10s, 500ms, 2m or 24h", "a share, such as 0.8 or 80%"}[u]
+}
+
+// parseValue reads a value of a quantity.
+func parseValue(q Quantity, text string) (float64, error) {
+	u := units()[q]
+	var value float64
+	var err error
+	switch {
+	case u == seconds:
+		var d time.Duration
+		d, err = time.ParseDuration(text)
+		if f, numberErr := strconv.ParseFloat(text, 64); numberErr == nil { // as elsewhere on the command line
+			d, err = time.Duration(f*float64(time.Second)), nil
+		}
+		value = d.Seconds()
+	case u == share && strings.HasSuffix(text, "%"):
+		value, err = strconv.ParseFloat(strings.TrimSuffix(text, "%"), 64)
+		value /= 100
+	default:
+		value, err = strconv.ParseFloat(text, 64)
+	}
+	if err != nil || !(value >= 0 && value <= 1e15) || u == share && value > 1 {
+		return 0, fmt.Errorf("%q is no value of %s: that is %s", text, q, unitForms(u))
+	}
+	return value, nil
+}
+
+// text writes a value of a quantity.
+func (q Quantity) text(value float64) string {
+	switch units()[q] {
+	case seconds:
+		d := time.Duration(value * float64(time.Second))
+		if d > time.Second {
+			d = d.Round(time.Second)
+		}
+		return d.String()
+	case share:
+		return strconv.FormatFloat(float64(int(value*1000+0.5))/10, 'f', -1, 64) + "%"
+	}
+	return strconv.FormatFloat(value, 'f', -1, 64)
+}
+
+// Reading is what one member tells. What it does not tell is not in it.
+type Reading struct {
+	Where  string // such as "shard2/host:27018"
+	Values map[Quantity]float64
+}

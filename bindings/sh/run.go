@@ -1,0 +1,126 @@
+package sh
+
+import (
+	"errors"
+	"math"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/live"
+	"shardsh/balancer/pace"
+	"shardsh/balancer/plan"
+	"shardsh/balancer/runner"
+	"shardsh/bindings/balancing"
+	"shardsh/bindings/script"
+
+	"github.com/dop251/goja"
+)
+
+const runOptions = "goal,order,takeOver,dryRun,maxMoves,maxBytes,for,pauseBetween,coolDown,parallel,waitForLease,seed,progress"
+
+// shardRunMethods() have our engine at work.
+func shardRunMethods() []helper {
+	return []helper{
+		{"balance", "ns?:string|object options?:object{" + runOptions + "}", checked(shBalance),
+			"Evens out a collection, [collections] or all with the engine of shardsh, while the cluster's own balancer leaves " +
+				"them alone: {takeOver: true} sees to that meanwhile; {goal: \"size\"|\"chunks\", order, dryRun, maxMoves, maxBytes, " +
+				"for, pauseBetween, coolDown, parallel, waitForLease, seed, progress}, times in ms."},
+	}
+}
+
+// shBalance runs the engine, and returns how it ended; in a dry run, the plan.
+func shBalance(c *call, sh *Helpers) goja.Value {
+	names, at := c.namespacesArgument("balance")
+	given := c.options("balance", at)
+	o, rules := c.runOptions(given)
+	o.Namespaces = names
+	seed := uint64(given.count("seed"))
+	o.Rand = balancing.Lots(seed)
+	if given.flag("dryRun", false) || c.mayNotBalance(sh) {
+		limits := plan.Limits{Moves: rules.MaxMoves, Bytes: rules.MaxBytes, Time: rules.For}
+		p, err := balancing.Plan(sh.snapshot(live.ReaderOptions{SkipLogs: true}), o.Options, seed, limits)
+		c.mustRun(err, "")
+		return c.s.planObject(p)
+	}
+	o.Gate = pace.NewGate(rules, o.Clock)
+	progress := c.s.Display.Progress(given.flag("progress", true))
+	defer progress.End()
+	o.Tell = balancing.Teller{Progress: progress}.Tell
+	ctx := c.JS.Context()
+	if o.Insist = script.Insisted(ctx); o.Insist == nil {
+		hard, leave := c.grace(ctx)
+		defer leave()
+		o.Hard = hard
+	}
+	result, err := balancing.Run(ctx, sh.current().Conn.Client, c.s.asker(sh), o)
+	report := balancing.ReportOf(result, err)
+	done := ""
+	if result.Rounds > 0 {
+		done = " " + report.Text()
+	}
+	if err == nil && ctx.Err() != nil {
+		c.JS.Warn(report.Text())
+	}
+	c.mustRun(err, done)
+	return c.s.shown(report, report.Text())
+}
+
+func (c *call) mustRun(err error, done string) {
+	switch {
+	case err == nil:
+	case errors.As(err, new(*live.HeldError)), errors.As(err, new(*runner.BusyError)), done != "",
+		errors.Is(err, plan.ErrNotSharded):
+		c.JS.Throw(script.RuntimeError, "%s%s", err, done)
+	default:
+		c.s.Gateway.Throw(err)
+	}
+}
+
+// mayNotBalance has a guard look at the first thing that a run writes. Where there is
+// one, that is all that happens.
+func (c *call) mayNotBalance(sh *Helpers) bool {
+	if !c.s.Gateway.Guarded() {
+		return false
+	}
+	_, err := c.s.asker(sh).Ask(c.JS.Context(), live.LeaseDatabase, bson.D{
+		{Key: "findAndModify", Value: live.LeaseCollection}, {Key: "query", Value: bson.D{{Key: "_id", Value: "engine"}}},
+		{Key: "update", Value: bson.D{}},
+	})
+	if err != nil {
+		c.s.Gateway.Throw(err)
+	}
+	return true
+}
+
+// runOptions reads what a runner has to know, but for its collections.
+func (c *call) runOptions(h helperOptions) (balancing.Options, pace.Rules) {
+	rules := pace.Rules{
+		MaxMoves: int(min(h.count("maxMoves"), math.MaxInt32)), MaxBytes: h.size("maxBytes"), For: h.duration("for", 0),
+		Pause: h.duration("pauseBetween", 0), CoolDown: h.duration("coolDown", 0),
+	}
+	o := balancing.Options{WaitForTurn: h.duration("waitForLease", 0), Note: c.JS.Warn}
+	o.TakeOver, o.Parallel, o.Clock = h.flag("takeOver", false), int(h.count("parallel")), c.JS.Clock
+	o.For, o.CoolDown = rules.For, rules.CoolDown
+	var err error
+	if text := h.text("goal"); text != "" {
+		if o.Goal, err = runner.ParseGoal(text); err != nil {
+			h.refuse("goal", "one of "+listed(runner.Goals()), c.s.Display.Inspect(h.get("goal")))
+		}
+	}
+	if text := h.text("order"); text != "" {
+		if o.Order, err = runner.ParseOrder(text); err != nil {
+			h.refuse("order", "one of "+listed(runner.Orders()), c.s.Display.Inspect(h.get("order")))
+		}
+	}
+	return o, rules
+}
+
+func listed[T ~string](all []T) (text string) {
+	for i, one := range all {
+		if i > 0 {
+			text += ", "
+		}
+		text += string(one)
+	}
+	return text
+}
