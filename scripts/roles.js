@@ -28,7 +28,7 @@ const look = [
   grant(anyCollection, "collStats", "dbStats", "indexStats", "listCollections", "listIndexes"),
 ];
 const engine = [
-  grant({ cluster: true }, "removeShard"),
+  grant({ cluster: true }, "killop", "removeShard"), // a second Ctrl-C stops the moves under way
   // A range is measured with dataSize, which asks for find.
   grant(anyCollection, "find", "moveChunk", "splitChunk", "splitVector"),
   grant({ db: "config", collection: "system.sessions" }, "moveChunk", "splitChunk", "splitVector"),

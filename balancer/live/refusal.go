@@ -26,7 +26,7 @@ var needs = []struct {
 		"serverStatus",
 	}},
 	{RoleEngine, []string{
-		"commitShardRemoval", "configureCollectionBalancing", "dataSize", "mergeAllChunksOnShard", "mergeChunks", "moveChunk",
+		"commitShardRemoval", "configureCollectionBalancing", "dataSize", "killOp", "mergeAllChunksOnShard", "mergeChunks", "moveChunk",
 		"movePrimary", "moveRange", "removeShard", "setAllowMigrations", "shardDrainingStatus", "split", "splitVector",
 		"startShardDraining", "stopShardDraining", "update config.collections", "delete shardsh.leases",
 		"findAndModify shardsh.leases",

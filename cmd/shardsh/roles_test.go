@@ -65,4 +65,12 @@ func TestRolesOfSubcommands(t *testing.T) {
 	if code, told := apply(live.RoleEngine); code != exitOK {
 		t.Errorf("exit code %d, %s", code, told)
 	}
+	balance := []string{"balance", "--yes", "--ns", "shop.orders", "--take-over", "--max-moves", "1", "--timeout", "20s"}
+	if code, stdout, stderr := runProgram(t, "", append(balance, looker)...); code != exitFailure ||
+		!strings.Contains(stderr, refused) || strings.Contains(stdout+stderr, "lsid") {
+		t.Errorf("exit code %d, %s%s", code, stdout, stderr)
+	}
+	if code, stdout, stderr := runProgram(t, "", append(balance, address(live.RoleEngine))...); code != exitOK {
+		t.Errorf("exit code %d, %s%s", code, stdout, stderr)
+	}
 }
