@@ -26,7 +26,9 @@ import (
 // where the cluster is the reason. All but the last one come before anything was
 // sent, unless the cluster changed meanwhile.
 func Run(ctx context.Context, c Cluster, p *plan.Plan, o Options) (Result, error) {
-	r := &run{cluster: c, o: o, plan: p, done: map[int]bool{}, cuts: map[int][]catalog.Key{}}
+	r := &run{
+		cluster: c, o: o, plan: p, done: map[int]bool{}, began: map[int]time.Time{}, cuts: map[int][]catalog.Key{},
+	}
 	if r.hard = o.Hard; r.hard == nil {
 		r.hard = context.WithoutCancel(ctx)
 	}
@@ -49,10 +51,15 @@ func Run(ctx context.Context, c Cluster, p *plan.Plan, o Options) (Result, error
 			}
 		}
 	}
-	r.result.Began = o.Clock.Now()
+	r.result.Left, r.result.Began = r.plan.Left, o.Clock.Now()
+	before := maps.Clone(r.done)
 	err := r.carryOut(ctx)
 	if !errors.As(err, new(*logError)) && r.hard.Err() == nil {
 		err = r.leave(err)
+	}
+	if o.DryRun {
+		r.result.Possible, r.result.Finished = r.result.Finished && err == nil, false
+		r.done, r.here = before, Progress{}
 	}
 	r.result.Plan, r.result.Ended, r.result.Progress = r.plan, o.Clock.Now(), r.progress()
 	return r.result, err
@@ -68,9 +75,11 @@ type run struct {
 	plan       *plan.Plan
 	namespaces []string
 	basis      map[string]plan.CollectionBasis
-	done       map[int]bool // by number of the step
-	paused     []string     // collections that are to be switched on again
-	here       Progress     // what this run did
+	done       map[int]bool      // by number of the step
+	began      map[int]time.Time // in this run
+	paused     []string          // collections that are to be switched on again
+	here       Progress          // what this run did
+	ready      bool              // Options.Ready was called
 
 	shared sync.Mutex            // holds the log and
 	cuts   map[int][]catalog.Key // where ranges that are too large are cut, by step
@@ -183,6 +192,12 @@ func (r *run) attempt(ctx context.Context, first bool) error {
 	}
 	if err := r.rehearse(ctx, look); err != nil {
 		return err
+	}
+	if r.o.Ready != nil && !r.ready && !r.o.DryRun {
+		r.ready = true
+		if err := r.o.Ready(ctx); err != nil {
+			return err
+		}
 	}
 	for round := range chunkBy(r.left(), func(s plan.Step) int { return s.Round }) {
 		if err := r.round(ctx, round); err != nil || r.result.Stopped != "" {
@@ -314,6 +329,7 @@ func (r *run) replan(ctx context.Context, because *ChangedError) (more bool, err
 	if err != nil {
 		return false, fmt.Errorf("making another plan: %w", err)
 	}
+	r.result.Left = p.Left
 	if because == nil && len(p.Steps) == 0 {
 		return false, nil
 	}
@@ -321,7 +337,7 @@ func (r *run) replan(ctx context.Context, because *ChangedError) (more bool, err
 		return false, fmt.Errorf(
 			"after %d new plans the goal is not reached: the cluster changes faster than plans can be made", mostReplans)
 	}
-	r.plan, r.done, r.cuts = p, map[int]bool{}, map[int][]catalog.Key{}
+	r.plan, r.done, r.began, r.cuts = p, map[int]bool{}, map[int]time.Time{}, map[int][]catalog.Key{}
 	if err := r.writePlan(p.Basis.ClusterID); err != nil {
 		return false, err
 	}

@@ -9,10 +9,12 @@ import (
 	"sync"
 	"time"
 
+	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"shardsh/balancer"
 	"shardsh/balancer/apply"
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/policy"
 )
 
@@ -68,6 +70,7 @@ func TakeTurn(ctx context.Context, client *mongo.Client, a Asker, h Holder) (*Tu
 	}
 	steps.doer.comment = "shardsh " + lease.token.Hex()
 	t := &Turn{Steps: steps, lease: lease}
+	steps.doer.ready = t.renew
 	t.held, t.leave = lease.Keep(context.WithoutCancel(ctx))
 	t.held, t.lose = context.WithCancelCause(t.held)
 	return t, nil
@@ -100,6 +103,27 @@ func (t *Turn) Leftover() []string {
 	return t.lease.Paused()
 }
 
+// ending is how long giving the turn back may take. The lease runs out by itself, and
+// says what is switched off. Who does not wait for a step under way does not wait for
+// that either.
+const (
+	ending  = 30 * time.Second
+	hurried = 300 * time.Millisecond
+)
+
+// Leave ends the turn after a run, whose ctx may have ended, as may have hard, which
+// is nil or ends what is under way.
+func (t *Turn) Leave(ctx, hard context.Context) error {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	timer := time.AfterFunc(ending, cancel)
+	defer timer.Stop()
+	if hard != nil && t.held.Err() == nil {
+		defer context.AfterFunc(hard, func() { timer.Reset(hurried) })()
+	}
+	return t.End(ctx)
+}
+
 // End switches on what is still switched off, and gives the lease back. What was
 // lost is the business of who has it now.
 func (t *Turn) End(ctx context.Context) error {
@@ -121,6 +145,18 @@ func (t *Turn) Do(ctx context.Context, c apply.Command) error {
 		return err
 	}
 	return t.Steps.Do(ctx, c)
+}
+
+// Release is that of the mongos.
+func (t *Turn) Release() catalog.Release { return t.doer.release }
+
+// Admin sends a command that changes something to the database admin while it is
+// our turn.
+func (t *Turn) Admin(ctx context.Context, command bson.D) (bson.Raw, error) {
+	if err := t.renew(ctx); err != nil {
+		return nil, err
+	}
+	return t.doer.ask(ctx, "admin", command)
 }
 
 // SetBalancing switches the balancing of a collection, with a note in the lease as

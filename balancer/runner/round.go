@@ -14,6 +14,7 @@ import (
 
 // round is what is known of a round under way.
 type round struct {
+	start     time.Time // or before
 	decisions []policy.Decision
 	ended     bool
 	began     int   // moves that were let in
@@ -35,7 +36,7 @@ const (
 func (r *run) endRound(ctx context.Context) (over bool, err error) {
 	r.mu.Lock()
 	ended := r.round
-	r.round = round{}
+	r.round = round{start: r.o.Clock.Now()}
 	r.result.Rounds++
 	limit, asked := r.limit, r.asked
 	r.mu.Unlock()
@@ -55,8 +56,8 @@ func (r *run) endRound(ctx context.Context) (over bool, err error) {
 		return false, r.unreadable(ctx, ended.err)
 	}
 	r.unread = 0
-	if at, waits := r.ledger.next(); waits {
-		return false, r.wait(ctx, at.Sub(r.o.Clock.Now()), "ranges that could not be moved are tried again then")
+	if at, waits := r.ledger.next(ended.start); waits {
+		return false, r.wait(ctx, max(0, at.Sub(r.o.Clock.Now())), "ranges that could not be moved are tried again then")
 	}
 	r.result.Reached, r.result.Left = true, r.remains(ended.decisions)
 	return true, nil
@@ -128,8 +129,16 @@ func (r *run) remains(decisions []policy.Decision) (list []Left) {
 			list = append(list, l)
 		}
 	}
+	aside := func(ns string, a aside) {
+		add(Left{Code: policy.JumboFlag, Namespace: ns,
+			Text: fmt.Sprintf("The chunk of %s at %s is left alone: %s.", ns, a.min, a.why)})
+	}
 	for _, d := range decisions {
-		if d.Chosen() || slices.Contains(settled, d.Code) || d.Code == policy.JumboFlag && r.isAside(d) {
+		if d.Chosen() || slices.Contains(settled, d.Code) {
+			continue
+		}
+		if a, is := r.asideOf(d); is {
+			aside(d.Namespace, a)
 			continue
 		}
 		text := d.Text()
@@ -141,19 +150,25 @@ func (r *run) remains(decisions []policy.Decision) (list []Left) {
 	for _, ns := range r.namespaces {
 		for _, a := range r.ledger.at(ns, r.o.Clock.Now()) {
 			if a.until.IsZero() {
-				add(Left{Code: policy.JumboFlag, Namespace: ns, Text: fmt.Sprintf("The chunk of %s at %s is left alone: %s.",
-					ns, a.min, a.why)})
+				aside(ns, a)
 			}
 		}
 	}
 	return list
 }
 
-// isAside reports whether a chunk counts as flagged only because it is left alone.
-func (r *run) isAside(d policy.Decision) bool {
-	return slices.ContainsFunc(r.ledger.at(d.Namespace, r.o.Clock.Now()), func(a aside) bool {
-		return !d.Min.IsZero() && !a.min.Less(d.Min) && a.min.Less(d.Max)
-	})
+// asideOf returns the range that a chunk counts as flagged for, which is only left
+// alone.
+func (r *run) asideOf(d policy.Decision) (a aside, is bool) {
+	if d.Code != policy.JumboFlag || d.Min.IsZero() {
+		return a, false
+	}
+	list := r.ledger.at(d.Namespace, r.o.Clock.Now())
+	i := slices.IndexFunc(list, func(a aside) bool { return !a.min.Less(d.Min) && a.min.Less(d.Max) })
+	if i < 0 {
+		return a, false
+	}
+	return list[i], true
 }
 
 // measure returns what evens out: what shards have of collections.

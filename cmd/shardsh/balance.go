@@ -14,6 +14,7 @@ import (
 	"shardsh/balancer/live"
 	"shardsh/balancer/plan"
 	"shardsh/balancer/runner"
+	"shardsh/bindings/applying"
 	"shardsh/bindings/balancing"
 	"shardsh/bindings/display"
 	"shardsh/bindings/findings"
@@ -67,7 +68,7 @@ func (env environment) whatToBalance(ctx context.Context, conn *connection, o ba
 	}
 	p, err := collecting(often, func() (*plan.Plan, error) { return balancing.Plan(s, o.runs(nil), o.seed, o.limits()) })
 	if err == nil && !o.takeOver && !o.yes {
-		if busy := runner.InTheWay(s, p.Goal.Namespaces, time.Duration(o.time)); busy != nil {
+		if busy := runner.InTheWay(s, p.Goal.Namespaces, o.pace.rules().For); busy != nil {
 			fmt.Fprintf(env.warned(), "This can't be done yet: %v\n", busy)
 		}
 	}
@@ -99,7 +100,7 @@ func (env environment) balances(ctx context.Context, conn *connection, o balance
 	if p != nil {
 		teller.Bytes = p.Totals.Bytes
 	}
-	stages := listenForMore()
+	stages := listenForMore(ctx)
 	defer stages.end()
 	options := balancing.Options{
 		Options: o.runs(js.Clock), WaitForTurn: time.Duration(o.wait), Insist: stages.insist,
@@ -109,6 +110,8 @@ func (env environment) balances(ctx context.Context, conn *connection, o balance
 		},
 	}
 	options.Hard, options.Tell = stages.hard, teller.Tell
+	options.Gate = applying.Pace(conn.client, o.pace.rules(), js.Clock,
+		applying.Teller{Progress: teller.Progress, Note: options.Note}.Waits)
 	if o.json {
 		options.Tell = func(e runner.Event) { _ = writeLine(env.toldJSON(), balancing.MomentOf(e)) }
 	}
@@ -152,22 +155,24 @@ func writeLine(to io.Writer, value any) error {
 // context of the program.
 type stages struct {
 	insist chan struct{}   // is closed by the second
-	hard   context.Context // ends with the third
+	hard   context.Context // ends with the third, and soon after --timeout and SIGTERM
 	end    func()
 }
 
 // errLeft says that what is under way was left to the cluster.
 var errLeft = errors.New("left by the user while moves were under way")
 
-func listenForMore() stages {
+func listenForMore(ctx context.Context) stages {
 	caught := make(chan os.Signal, 3)
 	done := make(chan struct{})
 	signal.Notify(caught, os.Interrupt, syscall.SIGTERM)
-	hard, leave := context.WithCancelCause(context.Background())
+	steps, forget := impatient(ctx)
+	hard, leave := context.WithCancelCause(steps)
 	s := stages{insist: make(chan struct{}), hard: hard, end: func() {
 		signal.Stop(caught)
 		close(done)
 		leave(nil)
+		forget()
 	}}
 	go func() {
 		for n := 1; n <= 3; n++ {
