@@ -42,6 +42,10 @@ func twice(t *testing.T, uri string) {
 			t.Cleanup(c.leavesNothing)
 			t.Cleanup(c.restore)
 			t.Run("helpers", c.at(helpers))
+			t.Run("plans", c.at(plans))
+			t.Run("engine", c.at(engine))
+			t.Run("switches", c.at(switches))
+			t.Run("recorded", c.at(scenarios))
 		})
 	}
 }

@@ -1,0 +1,6 @@
+// A collection of twelve chunks with documents: eight on A, two on B and C each. The balancer is off.
+sh.stopBalancer()
+fresh()
+for (let k = 25; k < 300; k += 25) if (k % 100) sh.splitAt(NS, { k })
+for (const k of [100, 125, 200, 225]) sh.moveChunk(NS, { k }, A, { _waitForDelete: true })
+print("{}")
