@@ -62,7 +62,16 @@ func (env environment) apply(ctx context.Context) error {
 	hard, leave := impatient(ctx)
 	defer leave()
 	options.Hard = hard
-	options.Pace = applying.Pace(conn.client, o.pace.rules(), js.Clock, teller.Waits)
+	rules := o.pace.rules()
+	if o.dryRun {
+		rules.PauseWhen = nil // nothing waits
+	}
+	look, away, err := applying.Members(ctx, conn.client, conn.settings, rules)
+	if err != nil {
+		return errors.Join(because(ctx, err), work.Close(), turn.End(ctx))
+	}
+	defer away()
+	options.Pace = applying.Pace(conn.client, rules, js.Clock, teller.Waits, look)
 	result, err := turn.Run(ctx, work, options)
 	teller.Progress.End()
 	closed := work.Close()

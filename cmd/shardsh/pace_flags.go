@@ -16,6 +16,7 @@ type paceLine struct {
 	time, pause     duration
 	coolDown        duration
 	window          windowFlag
+	pauseWhen       conditionFlag
 	parallel        int
 	withoutCoolDown bool // nothing is chosen anew
 }
@@ -28,6 +29,8 @@ func (o *paceLine) flags(f *pflag.FlagSet) {
 	f.Var(&o.pause, "pause-between", "`TIME` wait so long after each step")
 	f.Var(&o.window, "window", "`22:00-06:00 [ZONE]` begin only then, by the cluster's clock; ZONE is UTC, +02:00, "+
 		"Europe/Berlin (that of this machine)")
+	f.Var(&o.pauseWhen, "pause-when", "`\"lag > 10s or queue > 50 or cpu > 0.8\"` begin nothing meanwhile: lag, oplog, queue, "+
+		"active, connections, cache, dirty, cpu of the shards' members")
 	if !o.withoutCoolDown {
 		f.Var(&o.coolDown, "cool-down", "`TIME` leave a range that was moved alone for 10m, 24h")
 	}
@@ -50,6 +53,7 @@ func (o *paceLine) rules() pace.Rules {
 	return pace.Rules{
 		MaxMoves: o.moves, MaxBytes: o.bytes.bytes, For: time.Duration(o.time), Pause: time.Duration(o.pause),
 		CoolDown: time.Duration(o.coolDown), Window: o.window.Window,
+		PauseWhen: o.pauseWhen.Condition,
 	}
 }
 
@@ -61,5 +65,16 @@ func (w *windowFlag) Type() string   { return "window" }
 
 func (w *windowFlag) Set(text string) (err error) {
 	w.Window, err = pace.ParseWindow(text, pace.MachineZone())
+	return err
+}
+
+// conditionFlag is when nothing begins; nil is never.
+type conditionFlag struct{ *pace.Condition }
+
+func (c *conditionFlag) String() string { return "" }
+func (c *conditionFlag) Type() string   { return "condition" }
+
+func (c *conditionFlag) Set(text string) (err error) {
+	c.Condition, err = pace.ParseCondition(text)
 	return err
 }
