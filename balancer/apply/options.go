@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/pace"
 	"shardsh/balancer/plan"
 )
@@ -40,6 +41,9 @@ type Options struct {
 	// PauseBalancing switches the balancing of the plan's collections off
 	// meanwhile.
 	PauseBalancing bool
+	// Ready is called once, when it is certain that all steps can be carried out and
+	// before the first one is. Nil does nothing.
+	Ready func(ctx context.Context) error
 	// Parallel is how many steps of one round run at once; 1 when it is zero. A
 	// shard takes part in one at a time.
 	Parallel int
@@ -104,6 +108,8 @@ type Result struct {
 	// Stopped says why: a limit, or that somebody asked for it.
 	Finished bool
 	Stopped  string
+	// Left is what keeps the goal from being reached though all is done.
+	Left     []diagnosis.Finding
 	Progress Progress
 	// Replans is how often another plan took over, Failures how many steps failed.
 	Replans, Failures int

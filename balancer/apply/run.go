@@ -27,6 +27,9 @@ import (
 // sent, unless the cluster changed meanwhile.
 func Run(ctx context.Context, c Cluster, p *plan.Plan, o Options) (Result, error) {
 	r := &run{cluster: c, o: o, plan: p, done: map[int]bool{}, cuts: map[int][]catalog.Key{}}
+	if p != nil {
+		r.result.Left = p.Left
+	}
 	if r.hard = o.Hard; r.hard == nil {
 		r.hard = context.WithoutCancel(ctx)
 	}
@@ -43,6 +46,7 @@ func Run(ctx context.Context, c Cluster, p *plan.Plan, o Options) (Result, error
 		r.paused = o.Resume.Paused()
 		if !o.Undo {
 			r.plan = o.Resume.Plan()
+			r.result.Left = r.plan.Left
 			maps.Copy(r.done, o.Resume.last().done)
 			for _, b := range o.Resume.last().began {
 				r.cuts[b.step.Number] = b.cuts
@@ -71,6 +75,7 @@ type run struct {
 	done       map[int]bool // by number of the step
 	paused     []string     // collections that are to be switched on again
 	here       Progress     // what this run did
+	ready      bool         // Options.Ready was called
 
 	shared sync.Mutex            // holds the log and
 	cuts   map[int][]catalog.Key // where ranges that are too large are cut, by step
@@ -183,6 +188,12 @@ func (r *run) attempt(ctx context.Context, first bool) error {
 	}
 	if err := r.rehearse(ctx, look); err != nil {
 		return err
+	}
+	if r.o.Ready != nil && !r.ready && !r.o.DryRun {
+		r.ready = true
+		if err := r.o.Ready(ctx); err != nil {
+			return err
+		}
 	}
 	for round := range chunkBy(r.left(), func(s plan.Step) int { return s.Round }) {
 		if err := r.round(ctx, round); err != nil || r.result.Stopped != "" {
@@ -314,6 +325,7 @@ func (r *run) replan(ctx context.Context, because *ChangedError) (more bool, err
 	if err != nil {
 		return false, fmt.Errorf("making another plan: %w", err)
 	}
+	r.result.Left = p.Left
 	if because == nil && len(p.Steps) == 0 {
 		return false, nil
 	}

@@ -126,6 +126,10 @@ func (r Release) CleanupDelay() time.Duration {
 // router has a balancer and takes the lock for a round.
 func (r Release) HasModes() bool { return r.AtLeast(Release34) }
 
+// LocksBalancer reports whether a balancer holds a lock in config.locks. That of
+// the config servers did so for the sake of old routers, and no longer does in 3.6.
+func (r Release) LocksBalancer() bool { return !r.AtLeast(Release36) }
+
 // SpillsToDisk reports whether stages that keep much go to the disk unless the
 // command forbids it.
 func (r Release) SpillsToDisk() bool { return r.AtLeast(Release60) }

@@ -28,6 +28,8 @@ type Doer struct {
 	asker   Asker
 	release catalog.Release
 	comment string // of moves, where there is one
+	// ready is asked right before a move is sent; nil lets all be sent.
+	ready func(context.Context) error
 }
 
 var (
@@ -134,21 +136,12 @@ func (d *Doer) chosen(ctx context.Context, ns string, uuid bson.Binary) (catalog
 	return coll, err
 }
 
-// chunksOf selects the chunks of a collection: by UUID since 5.0, by namespace
-// before, which the entry's timestamp tells apart.
-func chunksOf(coll catalog.Collection) bson.E {
-	if coll.Timestamp.IsZero() {
-		return bson.E{Key: "ns", Value: coll.Namespace}
-	}
-	return bson.E{Key: "uuid", Value: coll.UUID}
-}
-
 // chunkAt returns the chunk that a key lies in.
 func (d *Doer) chunkAt(ctx context.Context, coll catalog.Collection, key catalog.Key) (catalog.Chunk, error) {
 	if key.IsZero() || len(key.Values()) != coll.Pattern.Len() {
 		return catalog.Chunk{}, stale("the shard key of %s has changed", coll.Namespace)
 	}
-	filter := bson.D{chunksOf(coll), {Key: "min", Value: bson.D{{Key: "$lte", Value: coll.Pattern.Bound(key)}}}}
+	filter := bson.D{coll.ChunkFilter(), {Key: "min", Value: bson.D{{Key: "$lte", Value: coll.Pattern.Bound(key)}}}}
 	docs, err := d.find(ctx, "chunks", filter, sorted("min", -1), bson.E{Key: "limit", Value: 1})
 	if err != nil {
 		return catalog.Chunk{}, err

@@ -38,6 +38,11 @@ func (d *Doer) Move(ctx context.Context, m policy.Migration) error {
 		}
 		command = moveChunk(coll.Pattern, m.Namespace, m.To, chunk.Min, chunk.Max)
 	}
+	if d.ready != nil {
+		if err := d.ready(ctx); err != nil {
+			return err
+		}
+	}
 	_, err = d.ask(ctx, "admin", d.moving(command, settings, m.Force != policy.ForceNone))
 	return err
 }
@@ -172,7 +177,7 @@ func (d *Doer) mergeAll(ctx context.Context, a policy.Action) (result policy.Act
 func (d *Doer) countChunks(ctx context.Context, coll catalog.Collection, shard catalog.ShardID) (int64, error) {
 	reply, err := d.ask(ctx, "config", bson.D{
 		{Key: "count", Value: "chunks"},
-		{Key: "query", Value: bson.D{chunksOf(coll), {Key: "shard", Value: string(shard)}}},
+		{Key: "query", Value: bson.D{coll.ChunkFilter(), {Key: "shard", Value: string(shard)}}},
 		majority,
 	})
 	return integer(reply, "n"), err

@@ -105,7 +105,7 @@ func (d *Doer) routing(ctx context.Context, ns string) (r balancer.Routing, err 
 	if r.Collection, err = d.collection(ctx, ns); err != nil {
 		return r, err
 	}
-	docs, err := d.find(ctx, "chunks", bson.D{chunksOf(r.Collection)}, sorted("min", 1))
+	docs, err := d.find(ctx, "chunks", bson.D{r.Collection.ChunkFilter()}, sorted("min", 1))
 	if err != nil {
 		return r, err
 	}

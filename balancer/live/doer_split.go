@@ -106,7 +106,7 @@ func splitKeys(p catalog.KeyPattern, reply bson.Raw) (points []catalog.Key, err 
 }
 
 func (d *Doer) newestChunk(ctx context.Context, coll catalog.Collection) (catalog.Chunk, error) {
-	docs, err := d.find(ctx, "chunks", bson.D{chunksOf(coll)}, sorted("lastmod", -1), bson.E{Key: "limit", Value: 1})
+	docs, err := d.find(ctx, "chunks", bson.D{coll.ChunkFilter()}, sorted("lastmod", -1), bson.E{Key: "limit", Value: 1})
 	if err != nil || len(docs) == 0 {
 		return catalog.Chunk{}, err
 	}

@@ -14,7 +14,6 @@ import (
 	"shardsh/balancer/catalog/dumpfile"
 	"shardsh/balancer/catalog/snaptest"
 	"shardsh/balancer/live"
-	"shardsh/balancer/mock/wire"
 )
 
 // dumped are the collections that mongodump finds in config.
@@ -70,18 +69,10 @@ func write(t *testing.T, path string, data []byte, packed bool) {
 
 // A dump tells of a cluster what its routers tell, but for sizes and the moment.
 func TestDump(t *testing.T) {
-	for _, c := range []struct {
-		name    string
-		release catalog.Release
-		wrap    func(wire.Handler) wire.Handler
-	}{
-		{"4.4 by namespace", catalog.Release44, func(h wire.Handler) wire.Handler { return byNamespace{Handler: h} }},
-		{"5.0", catalog.Release50, asItIs}, {"6.0", catalog.Release60, asItIs}, {"7.0", catalog.Release70, asItIs},
-		{"8.0", catalog.Release80, asItIs}, {"8.3", catalog.Release83, asItIs},
-	} {
-		t.Run(c.name, func(t *testing.T) {
+	for _, release := range testedReleases() {
+		t.Run(release.String(), func(t *testing.T) {
 			t.Parallel()
-			cluster := newConformance(t, c.release, c.wrap)
+			cluster := newConformance(t, release, asItIs)
 			want := cluster.read(t, live.ReaderOptions{}, nil)
 			for _, packed := range []bool{false, true} {
 				dir := cluster.dump(t, packed)

@@ -105,7 +105,7 @@ func (d *Doer) chunkBelow(ctx context.Context, coll catalog.Collection, bound bs
 		return catalog.Chunk{}, err
 	}
 	docs, err := d.find(ctx, "chunks",
-		bson.D{chunksOf(coll), {Key: "min", Value: bson.D{{Key: "$lt", Value: coll.Pattern.Bound(key)}}}},
+		bson.D{coll.ChunkFilter(), {Key: "min", Value: bson.D{{Key: "$lt", Value: coll.Pattern.Bound(key)}}}},
 		sorted("min", -1), bson.E{Key: "limit", Value: 1})
 	if err != nil {
 		return catalog.Chunk{}, err

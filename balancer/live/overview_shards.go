@@ -55,15 +55,6 @@ func (o *overview) drains() error {
 	return nil
 }
 
-// DrainStatusCommand returns the command of servers since 8.3 that tells how far
-// the draining of a shard is.
-func DrainStatusCommand(id catalog.ShardID) bson.D {
-	if id == configShard {
-		return bson.D{{Key: "getTransitionToDedicatedConfigServerStatus", Value: int32(1)}}
-	}
-	return bson.D{{Key: "shardDrainingStatus", Value: string(id)}}
-}
-
 func reportedDrain(reply bson.Raw) *catalog.ReportedDrain {
 	r := &catalog.ReportedDrain{
 		State: text(reply, "state"), Chunks: -1,

@@ -22,7 +22,13 @@ import (
 // played reads a mock that plays a cluster.
 func played(t *testing.T, s *catalog.Snapshot) *catalog.Snapshot {
 	t.Helper()
-	c, err := mock.New(mock.Config{Picture: s})
+	return playedBy(t, s, s.Release())
+}
+
+// playedBy is played, by a mock of another release.
+func playedBy(t *testing.T, s *catalog.Snapshot, release catalog.Release) *catalog.Snapshot {
+	t.Helper()
+	c, err := mock.New(mock.Config{Picture: s, Version: release})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,15 +145,18 @@ func likely(t *rapid.T, s *catalog.Snapshot, r catalog.Release) *catalog.Snapsho
 	var colls []*catalog.CollectionState
 	for i, c := range p.Collections {
 		if c.Table != nil {
-			colls = append(colls, likelyCollection(t, *c, p.Shards, byte(i)))
+			colls = append(colls, likelyCollection(t, *c, r, p.Shards, byte(i)))
 		}
 	}
 	p.Collections = colls
 	return catalog.NewSnapshot(p)
 }
 
-func likelyCollection(t *rapid.T, c catalog.CollectionState, shards []catalog.ShardState,
+func likelyCollection(t *rapid.T, c catalog.CollectionState, r catalog.Release, shards []catalog.ShardState,
 	n byte) *catalog.CollectionState {
+	if !r.AutoMerges() {
+		c = *asOfOld(t, &c, r)
+	}
 	c.Unique = c.Unique && c.Pattern.HashedField() < 0
 	c.Unsplittable, c.Reported, c.Counts = false, nil, nil
 	c.UUID.Data = append(slices.Clone(c.UUID.Data[:15]), 100+n)
@@ -168,24 +177,53 @@ func likelyCollection(t *rapid.T, c catalog.CollectionState, shards []catalog.Sh
 	return &c
 }
 
-// Up to 4.4 chunks belong to a collection by its name, and it has no timestamp.
-// The mock's have one.
-func TestPictureWithoutTimestamps(t *testing.T) {
-	s := snaptest.Large(t, snaptest.Scale{Chunks: 50})
-	c := *s.Collection("db.c0")
-	c.Timestamp = bson.Timestamp{}
-	table, err := catalog.NewRoutingTable(c.Pattern, c.Epoch, c.Timestamp, c.Table.All())
+// asOfOld is a collection as a release before 7.0 has it: without what its chunks
+// and itself had no fields for yet.
+func asOfOld(t require, c *catalog.CollectionState, r catalog.Release) *catalog.CollectionState {
+	entry := *c
+	if r.ChunksByNamespace() {
+		entry.Timestamp = bson.Timestamp{}
+	}
+	table, err := catalog.NewRoutingTable(c.Pattern, c.Epoch, entry.Timestamp, slices.Values(withoutSince(c.Table)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := s.WithCollection(c.WithTable(table)).Parts()
-	p.Release = catalog.Release44
-	got := played(t, catalog.NewSnapshot(p)).Collection("db.c0")
-	if got == nil || got.Table == nil || got.Timestamp.IsZero() || !got.UUID.Equal(c.UUID) {
-		t.Fatalf("%+v", got)
+	return entry.WithTable(table)
+}
+
+type require interface{ Fatal(args ...any) }
+
+// withoutSince lists chunks without what only their history tells before 7.0.
+func withoutSince(table *catalog.RoutingTable) []catalog.Chunk {
+	chunks := slices.Collect(table.All())
+	for i := range chunks {
+		chunks[i].OnCurrentShardSince = bson.Timestamp{}
 	}
-	if a, b := slices.Collect(got.Table.All()), slices.Collect(table.All()); !reflect.DeepEqual(a, b) {
-		t.Errorf("%v\nwant %v", a, b)
+	return chunks
+}
+
+// Up to 4.4 chunks belong to a collection by its name, and it has no timestamp. A
+// mock that plays the cluster as a newer release gives it one.
+func TestPictureWithoutTimestamps(t *testing.T) {
+	s := snaptest.Large(t, snaptest.Scale{Chunks: 50})
+	c := asOfOld(t, s.Collection("db.c0"), catalog.Release44)
+	p := s.WithCollection(c).Parts()
+	p.Release = catalog.Release44
+	for _, release := range []catalog.Release{catalog.Release44, catalog.Release50, catalog.Release80, catalog.Release44} {
+		seen := playedBy(t, catalog.NewSnapshot(p), release)
+		p = seen.Parts() // the next plays that
+		got := seen.Collection("db.c0")
+		if got == nil || got.Table == nil || got.Timestamp.IsZero() != (release == catalog.Release44) || !got.UUID.Equal(c.UUID) {
+			t.Fatalf("%s: %+v", release, got)
+		}
+		if a, b := withoutSince(got.Table), slices.Collect(c.Table.All()); !reflect.DeepEqual(a, b) {
+			t.Errorf("%s: %v\nwant %v", release, a, b)
+		}
+		for chunk := range got.Table.All() {
+			if want := chunk.History[0].ValidAfter; release.AutoMerges() && chunk.OnCurrentShardSince != want {
+				t.Fatalf("%s: %+v is there since %v, want %v", release, chunk, chunk.OnCurrentShardSince, want)
+			}
+		}
 	}
 }
 

@@ -87,7 +87,7 @@ func (s *Steps) chunks(ctx context.Context, c catalog.Collection, lower, upper c
 		above = append(above, bson.E{Key: "$gt", Value: c.Pattern.Bound(first.Min)},
 			bson.E{Key: "$lt", Value: c.Pattern.Bound(upper)})
 	}
-	filter := bson.D{chunksOf(c)}
+	filter := bson.D{c.ChunkFilter()}
 	if len(above) > 0 {
 		filter = append(filter, bson.E{Key: "min", Value: above})
 	}

@@ -9,10 +9,12 @@ import (
 	"sync"
 	"time"
 
+	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"shardsh/balancer"
 	"shardsh/balancer/apply"
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/policy"
 )
 
@@ -68,6 +70,7 @@ func TakeTurn(ctx context.Context, client *mongo.Client, a Asker, h Holder) (*Tu
 	}
 	steps.doer.comment = "shardsh " + lease.token.Hex()
 	t := &Turn{Steps: steps, lease: lease}
+	steps.doer.ready = t.renew
 	t.held, t.leave = lease.Keep(context.WithoutCancel(ctx))
 	t.held, t.lose = context.WithCancelCause(t.held)
 	return t, nil
@@ -121,6 +124,18 @@ func (t *Turn) Do(ctx context.Context, c apply.Command) error {
 		return err
 	}
 	return t.Steps.Do(ctx, c)
+}
+
+// Release is that of the mongos.
+func (t *Turn) Release() catalog.Release { return t.doer.release }
+
+// Admin sends a command that changes something to the database admin while it is
+// our turn.
+func (t *Turn) Admin(ctx context.Context, command bson.D) (bson.Raw, error) {
+	if err := t.renew(ctx); err != nil {
+		return nil, err
+	}
+	return t.doer.ask(ctx, "admin", command)
 }
 
 // SetBalancing switches the balancing of a collection, with a note in the lease as

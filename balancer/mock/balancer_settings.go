@@ -154,8 +154,7 @@ type BalancingChange struct {
 
 // Configure changes a collection's entry (spec 03 §1.2).
 func (b *Balancer) Configure(ns string, change BalancingChange) error {
-	_, tracked := b.c.config.doc(configCollections, ns)
-	if !tracked {
+	if !b.c.config.isTracked(ns) {
 		if change.Defragment != nil && !*change.Defragment {
 			return mongoerr.New(mongoerr.NamespaceNotFound, "collection %s not found", ns)
 		}

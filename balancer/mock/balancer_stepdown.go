@@ -142,9 +142,9 @@ const (
 )
 
 // buildLocks makes the lock as a cluster at rest has it: free between rounds
-// up to 3.2, held by the config server for good from 3.4 to 5.0.
+// up to 3.2, held by the config server for good in 3.4.
 func (cfg *ConfigDB) buildLocks() error {
-	if !cfg.release.LimitsShards() {
+	if !cfg.release.LocksBalancer() {
 		return nil
 	}
 	state, process := lockFree, routerName

@@ -77,9 +77,7 @@ func (cs *Collections) changeUUID(coll catalog.Collection, uuid bson.Binary) err
 	}
 	_, err = cs.c.config.modify(configCollections, coll.Namespace, func(doc *bson.D) {
 		set(doc, "uuid", uuid)
-		set(doc, "lastmodEpoch", epoch)
-		set(doc, "lastmod", bson.NewDateTimeFromTime(cs.c.now()))
-		set(doc, "timestamp", at)
+		cs.c.config.stamp(doc, epoch, at)
 	})
 	if err != nil {
 		return err

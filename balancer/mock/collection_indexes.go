@@ -133,7 +133,7 @@ func (ix Indexes) List(ns string) ([]store.IndexSpec, bool) {
 		return nil, false
 	}
 	if ns == chunksNamespace {
-		return chunkIndexes(), true
+		return ix.c.config.chunkForm().indexes(), true
 	}
 	if ix.c.config.holds(ns) {
 		docs := ix.c.config.collections[ns]

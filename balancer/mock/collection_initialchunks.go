@@ -1,7 +1,6 @@
 package mock
 
 import (
-	"math"
 	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -90,8 +89,8 @@ func zonedChunks(pattern catalog.KeyPattern, zones *catalog.ZoneSet, shards, ope
 func hashedChunks(pattern catalog.KeyPattern, n int, open []catalog.Shard) ([]catalog.Chunk, error) {
 	var chunks []catalog.Chunk
 	min := pattern.GlobalMin()
-	for i, point := range hashedPoints(n) {
-		max, err := hashedInside(pattern, min, point)
+	for i, point := range catalog.HashedPoints(n) {
+		max, err := pattern.HashedInside(min, point)
 		if err != nil {
 			return nil, err
 		}
@@ -100,27 +99,6 @@ func hashedChunks(pattern catalog.KeyPattern, n int, open []catalog.Shard) ([]ca
 	}
 	last := open[len(chunks)%len(open)].ID
 	return append(chunks, catalog.Chunk{Min: min, Max: pattern.GlobalMax(), Shard: last}), nil
-}
-
-// hashedPoints returns the split points for n chunks, ascending.
-func hashedPoints(n int) []int64 {
-	if n < 2 {
-		return nil
-	}
-	step := 2 * (math.MaxInt64 / int64(n))
-	var points []int64
-	if n%2 == 0 {
-		points = append(points, 0)
-		for at := step; len(points) < n-1; at += step {
-			points = append(points, at, -at)
-		}
-	} else {
-		for at := step / 2; len(points) < n-1; at += step {
-			points = append(points, at, -at)
-		}
-	}
-	slices.Sort(points)
-	return points
 }
 
 // The server's codes for what presplitHashedZones demands (spec 03 §1.4).
@@ -200,8 +178,8 @@ func presplitChunks(pattern catalog.KeyPattern, zones *catalog.ZoneSet, shards, 
 		}
 		members := zoneShards(zone, shards)
 		at := chunk.Min
-		for i, point := range hashedPoints(len(members)) {
-			bound, err := hashedInside(pattern, chunk.Min, point)
+		for i, point := range catalog.HashedPoints(len(members)) {
+			bound, err := pattern.HashedInside(chunk.Min, point)
 			if err != nil {
 				return nil, err
 			}
@@ -211,21 +189,6 @@ func presplitChunks(pattern catalog.KeyPattern, zones *catalog.ZoneSet, shards, 
 		chunks = append(chunks, catalog.Chunk{Min: at, Max: chunk.Max, Shard: members[len(members)-1].ID})
 	}
 	return chunks, nil
-}
-
-// hashedInside returns a bound with the values that the lower one has before
-// the hashed field.
-func hashedInside(pattern catalog.KeyPattern, lower catalog.Key, point int64) (catalog.Key, error) {
-	bound := bson.D{}
-	values := lower.Values()
-	for i, name := range pattern.Fields()[:pattern.HashedField()] {
-		bound = append(bound, bson.E{Key: name, Value: values[i]})
-	}
-	raw, err := bson.Marshal(append(bound, bson.E{Key: pattern.Fields()[pattern.HashedField()], Value: point}))
-	if err != nil {
-		return catalog.Key{}, err
-	}
-	return pattern.ExtendBound(raw)
 }
 
 func zoneShards(zone string, shards []catalog.Shard) []catalog.Shard {

@@ -108,9 +108,7 @@ func (cs *Collections) refine(coll catalog.Collection, refined catalog.KeyPatter
 	cs.c.config.tables[ns] = table
 	cs.refineTasks(ns, bounds)
 	_, err = cs.c.config.modify(configCollections, ns, func(doc *bson.D) {
-		set(doc, "lastmodEpoch", epoch)
-		set(doc, "lastmod", bson.NewDateTimeFromTime(cs.c.now()))
-		set(doc, "timestamp", at)
+		cs.c.config.stamp(doc, epoch, at)
 		set(doc, "key", refined.Doc())
 	})
 	if err != nil {

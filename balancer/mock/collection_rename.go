@@ -167,9 +167,7 @@ func (cs *Collections) renameEntry(coll catalog.Collection, to string) error {
 		return err
 	}
 	set(&entry, "_id", to)
-	set(&entry, "lastmodEpoch", epoch)
-	set(&entry, "lastmod", bson.NewDateTimeFromTime(cs.c.now()))
-	set(&entry, "timestamp", at)
+	cs.c.config.stamp(&entry, epoch, at)
 	cs.c.config.remove(configCollections, from)
 	delete(cs.c.config.tables, from)
 	if err := cs.c.config.insert(configCollections, entry); err != nil {

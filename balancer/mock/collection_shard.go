@@ -39,6 +39,9 @@ func (rq *Request) ShardCollection(req ShardRequest) error {
 		return err
 	}
 	if !onConfigServer(db) {
+		if err := rq.checkPartitioned(db); err != nil {
+			return err
+		}
 		if err := rq.CreateDatabase(db, ""); err != nil {
 			return err
 		}
@@ -331,16 +334,9 @@ func (cfg *ConfigDB) zonesForSharding(ns string, pattern catalog.KeyPattern) (*c
 func (cfg *ConfigDB) enter(req ShardRequest, pattern catalog.KeyPattern, uuid bson.Binary, epoch bson.ObjectID,
 	at bson.Timestamp) error {
 	cfg.remove(configCollections, req.Namespace)
-	return cfg.insert(configCollections, bson.D{
-		{Key: "_id", Value: req.Namespace},
-		{Key: "lastmodEpoch", Value: epoch},
-		{Key: "lastmod", Value: bson.NewDateTimeFromTime(cfg.clock.now())},
-		{Key: "timestamp", Value: at},
-		{Key: "uuid", Value: uuid},
-		{Key: "key", Value: pattern.Doc()},
-		{Key: "unique", Value: req.Unique},
-		{Key: "noBalance", Value: false},
-	})
+	entry := cfg.newEntry(req.Namespace, uuid, pattern.Doc(), req.Unique)
+	cfg.stamp(&entry, epoch, at)
+	return cfg.insert(configCollections, entry)
 }
 
 // spread makes the collection, with its indexes, on every shard

@@ -56,7 +56,11 @@ func (rq *Request) replaceConfig(ns string, p place, after bson.Raw) error {
 		defer rq.c.Tick()
 		return rq.c.Chunks().replace(p.doc, after)
 	case "config." + configCollections:
-		for _, field := range []string{"key", "uuid", "lastmodEpoch", "timestamp", "unique"} {
+		fixed := []string{"key", "uuid", "lastmodEpoch", "timestamp", "unique"}
+		if rq.c.release.ChunksByNamespace() {
+			fixed = append(fixed, "dropped")
+		}
+		for _, field := range fixed {
 			if !p.doc.Lookup(field).Equal(after.Lookup(field)) {
 				return errByHand(ns, "shardCollection")
 			}
@@ -97,14 +101,19 @@ func checkConfigDelete(ns string) error {
 // at once. Where a chunk begins and ends, whose it is and its _id can't be
 // changed: the table would have a gap.
 func (cks Chunks) replace(before, after bson.Raw) error {
-	coll, ok, err := cks.c.config.collectionOf(before.Lookup("uuid"))
+	coll, ok, err := cks.c.config.collectionOf(before)
 	if err != nil {
 		return err
 	}
 	if !ok {
 		return mongoerr.New(mongoerr.NamespaceNotFound, "the chunk's collection is gone")
 	}
-	for _, field := range []string{"_id", "uuid", "min", "max"} {
+	form := cks.c.config.chunkForm()
+	fixed := []string{"_id", form.owner(), "min", "max"}
+	if form.byNamespace {
+		fixed = append(fixed, "lastmodEpoch")
+	}
+	for _, field := range fixed {
 		if !before.Lookup(field).Equal(after.Lookup(field)) {
 			return errByHand(chunksNamespace+"."+field, "split, mergeChunks and moveRange")
 		}
@@ -113,16 +122,21 @@ func (cks Chunks) replace(before, after bson.Raw) error {
 	if err != nil {
 		return err
 	}
+	if form.release.NamesChunks() { // the _id does not tell the one that is kept
+		changed.ID = cks.c.config.tables[coll.Namespace].Find(changed.Min).ID
+	}
 	if cks.c.shards[changed.Shard] == nil {
 		return errByHand(chunksNamespace, "the id of a shard there is")
 	}
 	return cks.exchange(coll, changed)
 }
 
-// collectionOf finds a tracked collection by the UUID its chunks carry.
-func (cfg *ConfigDB) collectionOf(uuid bson.RawValue) (catalog.Collection, bool, error) {
+// collectionOf finds the tracked collection of a document of config.chunks.
+func (cfg *ConfigDB) collectionOf(chunk bson.Raw) (catalog.Collection, bool, error) {
+	form := cfg.chunkForm()
+	owner := chunk.Lookup(form.owner())
 	for _, raw := range cfg.Collection(configCollections).Scan() {
-		if raw.Lookup("uuid").Equal(uuid) {
+		if form.ownerIn(raw).Equal(owner) {
 			ns, _ := raw.Lookup("_id").StringValueOK()
 			return cfg.Tracked(ns)
 		}
@@ -139,8 +153,8 @@ func (cks Chunks) exchange(coll catalog.Collection, changed catalog.Chunk) error
 	for i, chunk := range chunks {
 		if i != at && chunk.Version == changed.Version {
 			return mongoerr.New(mongoerr.DuplicateKey, "E11000 duplicate key error collection: config.chunks index: "+
-				"uuid_1_lastmod_1 dup key: { lastmod: Timestamp(%d, %d) }",
-				chunk.Version.Major, chunk.Version.Minor)
+				"%s_1_lastmod_1 dup key: { lastmod: Timestamp(%d, %d) }",
+				cks.c.config.chunkForm().owner(), chunk.Version.Major, chunk.Version.Minor)
 		}
 	}
 	chunks[at] = changed

@@ -20,20 +20,22 @@ import (
 
 // chunkView is what config.chunks was made of at a time. It needs no lock.
 type chunkView struct {
+	form   chunkForm
 	colls  *store.Collection // config.collections
 	tables map[string]*catalog.RoutingTable
 }
 
 func (cfg *ConfigDB) chunkView() *chunkView {
-	return &chunkView{cfg.Collection(configCollections).Snapshot(), maps.Clone(cfg.tables)}
+	return &chunkView{cfg.chunkForm(), cfg.Collection(configCollections).Snapshot(), maps.Clone(cfg.tables)}
 }
 
-// sharded walks the collections that have chunks; a filter on uuid leaves one.
+// sharded walks the collections that have chunks; a filter on what chunks are told
+// by leaves one.
 func (v *chunkView) sharded(filter *store.Filter) iter.Seq2[catalog.Collection, *catalog.RoutingTable] {
 	return func(yield func(catalog.Collection, *catalog.RoutingTable) bool) {
-		uuid, byUUID := filter.Equality("uuid")
+		owner, byOwner := filter.Equality(v.form.owner())
 		for raw := range v.colls.Documents() {
-			if byUUID && !raw.Lookup("uuid").Equal(uuid) {
+			if byOwner && !v.form.ownerIn(raw).Equal(owner) {
 				continue
 			}
 			coll, err := catalog.ParseCollection(raw)
@@ -54,7 +56,7 @@ func (v *chunkView) documents(filter *store.Filter, newestFirst bool) iter.Seq[b
 				chunks = byAge(table)
 			}
 			for chunk := range chunks {
-				if !yield(chunkDocument(coll, chunk)) {
+				if !yield(v.form.document(coll, chunk)) {
 					return
 				}
 			}
@@ -65,7 +67,7 @@ func (v *chunkView) documents(filter *store.Filter, newestFirst bool) iter.Seq[b
 // chunkNow returns the chunk of a document of config.chunks as it is now; false
 // when there is none of that lower bound any more.
 func (cfg *ConfigDB) chunkNow(doc bson.Raw) (bson.Raw, bool) {
-	coll, tracked, err := cfg.collectionOf(doc.Lookup("uuid"))
+	coll, tracked, err := cfg.collectionOf(doc)
 	if err != nil || !tracked {
 		return nil, false
 	}
@@ -73,23 +75,66 @@ func (cfg *ConfigDB) chunkNow(doc bson.Raw) (bson.Raw, bool) {
 	if err != nil {
 		return nil, false
 	}
-	chunk := cfg.tables[coll.Namespace].Find(was.Min)
-	return chunkDocument(coll, chunk), chunk.ID == was.ID
+	now := cfg.chunkForm().document(coll, cfg.tables[coll.Namespace].Find(was.Min))
+	return now, now.Lookup("_id").Equal(doc.Lookup("_id"))
 }
 
-// chunkDocument is chunk.Doc encoded, without the detour over bson.D: a reader
-// of a large collection asks for a million of them.
+// chunkForm is how config.chunks shows chunks: by the zero value as since 5.0, and
+// else as an older release does.
+type chunkForm struct {
+	byNamespace bool
+	release     catalog.Release
+}
+
+func (cfg *ConfigDB) chunkForm() chunkForm {
+	return chunkForm{cfg.release.ChunksByNamespace(), cfg.release}
+}
+
+// owner returns the field that tells the collection of a chunk.
+func (f chunkForm) owner() string {
+	if f.byNamespace {
+		return "ns"
+	}
+	return "uuid"
+}
+
+// ownerIn returns what that field of the chunks has, given their collection's entry.
+func (f chunkForm) ownerIn(entry bson.Raw) bson.RawValue {
+	if f.byNamespace {
+		return entry.Lookup("_id")
+	}
+	return entry.Lookup("uuid")
+}
+
+// chunkDocument is a chunk in the form since 5.0, as it is kept.
 func chunkDocument(coll catalog.Collection, chunk catalog.Chunk) bson.Raw {
+	return chunkForm{}.document(coll, chunk)
+}
+
+// document is coll.ChunkDoc encoded, without the detour over bson.D: a reader of a
+// large collection asks for a million of them.
+func (f chunkForm) document(coll catalog.Collection, chunk catalog.Chunk) bson.Raw {
 	lower, upper := coll.Pattern.Bound(chunk.Min), coll.Pattern.Bound(chunk.Max)
 	const fields, inHistory = 180, 45 // bytes, besides those of bounds and shards
 	dst := make([]byte, 0, fields+len(lower)+len(upper)+max(1, len(chunk.History))*(inHistory+len(chunk.Shard)))
 	start, dst := bsoncore.AppendDocumentStart(dst)
-	dst = bsoncore.AppendObjectIDElement(dst, "_id", chunk.ID)
-	dst = bsoncore.AppendBinaryElement(dst, "uuid", coll.UUID.Subtype, coll.UUID.Data)
+	if f.byNamespace && f.release.NamesChunks() {
+		dst = bsoncore.AppendStringElement(dst, "_id", f.release.ChunkName(coll.Namespace, lower))
+	} else {
+		dst = bsoncore.AppendObjectIDElement(dst, "_id", chunk.ID)
+	}
+	if f.byNamespace {
+		dst = bsoncore.AppendStringElement(dst, "ns", coll.Namespace)
+	} else {
+		dst = bsoncore.AppendBinaryElement(dst, "uuid", coll.UUID.Subtype, coll.UUID.Data)
+	}
 	dst = bsoncore.AppendDocumentElement(dst, "min", bsoncore.Document(lower))
 	dst = bsoncore.AppendDocumentElement(dst, "max", bsoncore.Document(upper))
 	dst = bsoncore.AppendStringElement(dst, "shard", string(chunk.Shard))
 	dst = bsoncore.AppendTimestampElement(dst, "lastmod", chunk.Version.Major, chunk.Version.Minor)
+	if f.byNamespace {
+		dst = bsoncore.AppendObjectIDElement(dst, "lastmodEpoch", coll.Epoch)
+	}
 	if chunk.Estimate.Known() {
 		dst = bsoncore.AppendInt64Element(dst, "estimatedDataSizeBytes", chunk.Estimate.Bytes())
 	}
@@ -98,12 +143,14 @@ func chunkDocument(coll catalog.Collection, chunk catalog.Chunk) bson.Raw {
 	}
 	history := chunk.History
 	if since := chunk.OnCurrentShardSince; !since.IsZero() {
-		dst = bsoncore.AppendTimestampElement(dst, "onCurrentShardSince", since.T, since.I)
+		if f.release.AutoMerges() {
+			dst = bsoncore.AppendTimestampElement(dst, "onCurrentShardSince", since.T, since.I)
+		}
 		if len(history) == 0 {
 			history = []catalog.ChunkHistory{{ValidAfter: since, Shard: chunk.Shard}}
 		}
 	}
-	if len(history) > 0 {
+	if len(history) > 0 && f.release.KeepsHistory() {
 		var array, entry int32
 		array, dst = bsoncore.AppendArrayElementStart(dst, "history")
 		for i, h := range history {
@@ -125,17 +172,18 @@ func closeDocument(dst []byte, start int32) []byte {
 }
 
 // CountChunks counts config.chunks from the routing tables when the query
-// asks for nothing but a collection's uuid, a shard, or both.
+// asks for nothing but what tells a collection, a shard, or both.
 func (cfg *ConfigDB) CountChunks(ns string, query bson.Raw) (n int64, ok bool) {
 	elems, err := query.Elements()
 	if err != nil || ns != chunksNamespace {
 		return 0, false
 	}
-	var uuid, shard bson.RawValue
+	var owner, shard bson.RawValue
+	form := cfg.chunkForm()
 	for _, e := range elems {
 		switch v := e.Value(); {
-		case e.Key() == "uuid" && v.Type == bson.TypeBinary:
-			uuid = v
+		case e.Key() == form.owner() && (v.Type == bson.TypeBinary || v.Type == bson.TypeString):
+			owner = v
 		case e.Key() == "shard" && v.Type == bson.TypeString:
 			shard = v
 		default:
@@ -145,11 +193,11 @@ func (cfg *ConfigDB) CountChunks(ns string, query bson.Raw) (n int64, ok bool) {
 	for _, raw := range cfg.Collection(configCollections).Scan() {
 		id, _ := raw.Lookup("_id").StringValueOK()
 		table := cfg.tables[id]
-		if table == nil || !uuid.IsZero() && !raw.Lookup("uuid").Equal(uuid) {
+		if table == nil || !owner.IsZero() && !form.ownerIn(raw).Equal(owner) {
 			continue
 		}
-		if owner, asked := shard.StringValueOK(); asked {
-			n += int64(table.Count(catalog.ShardID(owner)))
+		if on, asked := shard.StringValueOK(); asked {
+			n += int64(table.Count(catalog.ShardID(on)))
 		} else {
 			n += int64(table.Len())
 		}
@@ -157,10 +205,10 @@ func (cfg *ConfigDB) CountChunks(ns string, query bson.Raw) (n int64, ok bool) {
 	return n, true
 }
 
-// ChunkCount is how many documents of config.chunks have the same uuid and
+// ChunkCount is how many documents of config.chunks have the same collection and
 // shard, and are flagged jumbo or are not.
 type ChunkCount struct {
-	UUID   bson.Binary
+	Of     bson.E // the field that tells the collection
 	Shard  catalog.ShardID
 	Jumbo  bool
 	Chunks int64
@@ -168,19 +216,19 @@ type ChunkCount struct {
 
 // ChunkCounts returns a function that sums config.chunks up, as it is now, from
 // the routing tables, in the order of the first chunk of each count. It needs no
-// lock. The counts of one collection suffice when the filter names its uuid.
+// lock. The counts of one collection suffice when the filter names it.
 func (cfg *ConfigDB) ChunkCounts() func(filter *store.Filter) []ChunkCount {
 	view := cfg.chunkView()
 	return func(filter *store.Filter) []ChunkCount {
 		var all []ChunkCount
 		for coll, table := range view.sharded(filter) {
-			all = append(all, countsOf(coll, table)...)
+			all = append(all, countsOf(coll.ChunkFilter(), table)...)
 		}
 		return all
 	}
 }
 
-func countsOf(coll catalog.Collection, t *catalog.RoutingTable) []ChunkCount {
+func countsOf(coll bson.E, t *catalog.RoutingTable) []ChunkCount {
 	type placed struct {
 		ChunkCount
 		first catalog.Key
@@ -190,10 +238,10 @@ func countsOf(coll catalog.Collection, t *catalog.RoutingTable) []ChunkCount {
 		jumbo := t.JumboCount(shard)
 		if n := t.Count(shard) - jumbo; n > 0 {
 			first, _ := t.FirstUnflagged(shard, catalog.Key{}, catalog.Key{})
-			counts = append(counts, placed{ChunkCount{coll.UUID, shard, false, int64(n)}, first.Min})
+			counts = append(counts, placed{ChunkCount{coll, shard, false, int64(n)}, first.Min})
 		}
 		if jumbo > 0 {
-			counts = append(counts, placed{ChunkCount{coll.UUID, shard, true, int64(jumbo)}, firstFlagged(t, shard)})
+			counts = append(counts, placed{ChunkCount{coll, shard, true, int64(jumbo)}, firstFlagged(t, shard)})
 		}
 	}
 	slices.SortFunc(counts, func(a, b placed) int {
@@ -289,8 +337,8 @@ func byAge(t *catalog.RoutingTable) iter.Seq[catalog.Chunk] {
 // chunkOrder reports whether the chunks of one collection, which a filter asks
 // for, come in the order of a sort by themselves, so that a reader with a limit
 // may stop early: by their lower bounds, or newest first.
-func chunkOrder(filter *store.Filter, sort bson.Raw) (ordered, newestFirst bool) {
-	if _, one := filter.Equality("uuid"); !one {
+func (f chunkForm) chunkOrder(filter *store.Filter, sort bson.Raw) (ordered, newestFirst bool) {
+	if _, one := filter.Equality(f.owner()); !one {
 		return false, false
 	}
 	elems, err := sort.Elements()

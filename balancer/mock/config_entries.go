@@ -84,7 +84,7 @@ func (cfg *ConfigDB) collectionEntry(ns string) (catalog.Collection, bool, error
 		return e.coll, true, e.err
 	}
 	raw, ok := cfg.doc(configCollections, ns)
-	if !ok {
+	if !ok || isDropped(raw) {
 		return catalog.Collection{}, false, nil
 	}
 	coll, err := known.parse(ns, raw)
@@ -109,6 +109,9 @@ func (cfg *ConfigDB) shardedCollections() ([]catalog.Collection, error) {
 	}
 	var colls []catalog.Collection
 	for raw := range known.docs.Documents() {
+		if isDropped(raw) {
+			continue
+		}
 		ns, _ := raw.Lookup("_id").StringValueOK() // an _id of another type is no namespace
 		coll, err := known.parse(ns, raw)
 		if err != nil {

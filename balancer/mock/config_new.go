@@ -1,6 +1,7 @@
 package mock
 
 import (
+	"slices"
 	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -92,15 +93,88 @@ func configIndex(name string, unique bool, fields ...string) store.IndexSpec {
 	return store.IndexSpec{Name: name, Key: bson.Raw(key.Build()), Unique: unique}
 }
 
-// chunkIndexes returns those of config.chunks (spec 03 §3).
-func chunkIndexes() []store.IndexSpec {
-	return []store.IndexSpec{
+// indexes returns those of config.chunks (spec 03 §3; of namespaces, SERVER-53255).
+func (f chunkForm) indexes() []store.IndexSpec {
+	owner := f.owner()
+	list := []store.IndexSpec{
 		configIndex("_id_", false, "_id"),
-		configIndex("uuid_1_min_1", true, "uuid", "min"),
-		configIndex("uuid_1_shard_1_min_1", true, "uuid", "shard", "min"),
-		configIndex("uuid_1_lastmod_1", true, "uuid", "lastmod"),
-		configIndex("uuid_1_shard_1_onCurrentShardSince_1", false, "uuid", "shard", "onCurrentShardSince"),
+		configIndex(owner+"_1_min_1", true, owner, "min"),
+		configIndex(owner+"_1_shard_1_min_1", true, owner, "shard", "min"),
+		configIndex(owner+"_1_lastmod_1", true, owner, "lastmod"),
 	}
+	if f.release.AutoMerges() {
+		list = append(list, configIndex(owner+"_1_shard_1_onCurrentShardSince_1", false, owner, "shard", "onCurrentShardSince"))
+	}
+	return list
+}
+
+// newEntry is a new entry of config.collections, without the version that stamp gives.
+func (cfg *ConfigDB) newEntry(ns string, uuid bson.Binary, key bson.Raw, unique bool) bson.D {
+	if cfg.release.ChunksByNamespace() {
+		return bson.D{
+			{Key: "_id", Value: ns}, {Key: "lastmodEpoch"}, {Key: "lastmod"}, {Key: "dropped", Value: false},
+			{Key: "key", Value: key}, {Key: "unique", Value: unique}, {Key: "uuid", Value: uuid},
+		}
+	}
+	return bson.D{
+		{Key: "_id", Value: ns}, {Key: "lastmodEpoch"}, {Key: "lastmod"}, {Key: "timestamp"},
+		{Key: "uuid", Value: uuid}, {Key: "key", Value: key}, {Key: "unique", Value: unique},
+		{Key: "noBalance", Value: false},
+	}
+}
+
+// stamp gives the entry of a collection a new version.
+func (cfg *ConfigDB) stamp(entry *bson.D, epoch bson.ObjectID, at bson.Timestamp) {
+	set(entry, "lastmodEpoch", epoch)
+	set(entry, "lastmod", bson.NewDateTimeFromTime(cfg.clock.now()))
+	if !cfg.release.ChunksByNamespace() {
+		set(entry, "timestamp", at)
+	}
+}
+
+// dropEntry takes a collection out of config.collections, or says there that it is
+// gone.
+func (cfg *ConfigDB) dropEntry(ns string) {
+	cfg.remove(configCollections, ns)
+	if !cfg.release.ChunksByNamespace() {
+		return
+	}
+	gone, err := catalog.DroppedEntry(ns, cfg.clock.now())
+	if err == nil {
+		_, err = cfg.Collection(configCollections).Insert(gone)
+	}
+	if err != nil {
+		cfg.logger.Warn("a dropped collection left no entry", "ns", ns, "error", err)
+	}
+}
+
+// newDatabase is a new entry of config.databases.
+func (cfg *ConfigDB) newDatabase(name string, primary catalog.ShardID, uuid bson.Binary, at bson.Timestamp,
+	partitioned bool) bson.D {
+	entry := bson.D{{Key: "_id", Value: name}, {Key: "primary", Value: string(primary)}}
+	if cfg.release.MarksPartitioned() {
+		entry = append(entry, bson.E{Key: "partitioned", Value: partitioned})
+	}
+	if !cfg.release.VersionsDatabases() {
+		return entry
+	}
+	version := bson.D{{Key: "uuid", Value: uuid}, {Key: "timestamp", Value: at}, {Key: "lastMod", Value: int32(1)}}
+	if cfg.release.ChunksByNamespace() {
+		version = slices.Delete(version, 1, 2)
+	}
+	return append(entry, bson.E{Key: "version", Value: version})
+}
+
+// newShardEntry is a new entry of config.shards.
+func (cfg *ConfigDB) newShardEntry(id, host string, at bson.Timestamp) bson.D {
+	entry := bson.D{{Key: "_id", Value: id}, {Key: "host", Value: host}}
+	if cfg.release.HasModes() { // shards know of each other since 3.4
+		entry = append(entry, bson.E{Key: "state", Value: int32(1)})
+	}
+	if cfg.release.ChunksByNamespace() {
+		return entry
+	}
+	return append(entry, bson.E{Key: "topologyTime", Value: at}, bson.E{Key: "replSetConfigVersion", Value: int64(-1)})
 }
 
 // placementIndex finds the newest row of a namespace.

@@ -181,8 +181,12 @@ func (cfg *ConfigDB) putZone(ns string, min, max bson.Raw, zone string) error {
 			return nil // an identical range: Add has refused every other one
 		}
 	}
+	var id any = cfg.ids.NewObjectID()
+	if cfg.release.NamesChunks() {
+		id = bson.D{{Key: "ns", Value: ns}, {Key: "min", Value: min}}
+	}
 	return cfg.insert(configTags, bson.D{
-		{Key: "_id", Value: cfg.ids.NewObjectID()},
+		{Key: "_id", Value: id},
 		{Key: "ns", Value: ns},
 		{Key: "min", Value: min},
 		{Key: "max", Value: max},

@@ -20,6 +20,38 @@ func (c *Cluster) Databases() Databases { return Databases{c} }
 // CreateDatabase makes a database's entry (enableSharding, spec 03 §1.4). An
 // empty primary lets the cluster choose the least loaded shard.
 func (rq *Request) CreateDatabase(name, primary string) error {
+	return rq.createDatabase(name, primary, false)
+}
+
+// EnableSharding is CreateDatabase and, in releases that ask for it, allows the
+// collections of the database to be sharded.
+func (rq *Request) EnableSharding(name, primary string) error {
+	if err := rq.createDatabase(name, primary, true); err != nil || !rq.c.release.MarksPartitioned() {
+		return err
+	}
+	if rq.c.config.partitioned(name) {
+		return nil
+	}
+	_, err := rq.c.config.modify(configDatabases, name, func(doc *bson.D) { set(doc, "partitioned", true) })
+	return err
+}
+
+// checkPartitioned refuses to shard what enableSharding has not allowed, in
+// releases that ask for it.
+func (rq *Request) checkPartitioned(db string) error {
+	if !rq.c.release.MarksPartitioned() || rq.c.config.partitioned(db) {
+		return nil
+	}
+	return mongoerr.New(mongoerr.IllegalOperation, "sharding not enabled for db %s", db)
+}
+
+func (cfg *ConfigDB) partitioned(db string) bool {
+	entry, _ := cfg.DatabaseEntry(db)
+	is, _ := entry.Lookup("partitioned").BooleanOK()
+	return is
+}
+
+func (rq *Request) createDatabase(name, primary string, partitioned bool) error {
 	done, err := rq.c.Databases().check(name, primary)
 	if err != nil {
 		return mongoerr.Wrap(err, "Database "+name+" could not be created")
@@ -36,15 +68,7 @@ func (rq *Request) CreateDatabase(name, primary string) error {
 	}
 	at := rq.c.Tick()
 	rq.c.log.change(configShard, "createDatabase.start", name, nil)
-	err = rq.c.config.insert(configDatabases, bson.D{
-		{Key: "_id", Value: name},
-		{Key: "primary", Value: string(id)},
-		{Key: "version", Value: bson.D{
-			{Key: "uuid", Value: rq.c.NewUUID()},
-			{Key: "timestamp", Value: at},
-			{Key: "lastMod", Value: int32(1)},
-		}},
-	})
+	err = rq.c.config.insert(configDatabases, rq.c.config.newDatabase(name, id, rq.c.NewUUID(), at, partitioned))
 	if err != nil {
 		return err
 	}
@@ -199,7 +223,7 @@ func checkNewCollection(ns string) error {
 
 // Exists reports whether any shard holds the collection or the catalog tracks it.
 func (cs *Collections) Exists(ns string) bool {
-	if _, ok := cs.c.config.doc(configCollections, ns); ok {
+	if cs.c.config.isTracked(ns) {
 		return true
 	}
 	if _, isView := cs.views[ns]; isView {
@@ -255,7 +279,7 @@ func (cs *Collections) remove(ns string) (found bool) {
 		s.dropDeletions(ns)
 	}
 	if tracked {
-		cs.c.config.remove(configCollections, ns)
+		cs.c.config.dropEntry(ns)
 		delete(cs.c.config.tables, ns)
 		cs.c.log.placement(ns, &coll.UUID, cs.c.Tick(), nil)
 	}
@@ -319,7 +343,7 @@ func (ds Databases) Namespaces(db string) []string {
 		}
 	}
 	for _, raw := range ds.c.config.Collection(configCollections).Scan() {
-		if ns, _ := raw.Lookup("_id").StringValueOK(); strings.HasPrefix(ns, db+".") {
+		if ns, _ := raw.Lookup("_id").StringValueOK(); strings.HasPrefix(ns, db+".") && !isDropped(raw) {
 			seen[ns] = true
 		}
 	}
@@ -327,8 +351,15 @@ func (ds Databases) Namespaces(db string) []string {
 }
 
 func (cfg *ConfigDB) isTracked(ns string) bool {
-	_, ok := cfg.doc(configCollections, ns)
-	return ok
+	entry, ok := cfg.doc(configCollections, ns)
+	return ok && !isDropped(entry)
+}
+
+// isDropped reports whether an entry of config.collections is only what releases
+// before 5.0 keep of a collection that is gone.
+func isDropped(entry bson.Raw) bool {
+	gone, _ := entry.Lookup("dropped").BooleanOK()
+	return gone
 }
 
 func (cfg *ConfigDB) isPrimary(db string, id catalog.ShardID) bool {

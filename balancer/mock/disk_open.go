@@ -74,6 +74,9 @@ func (c *Cluster) furnishFrom(k *keeper, cfg Config) error {
 	if err := c.adjust(cfg); err != nil {
 		return err
 	}
+	if err := c.config.adapt(); err != nil {
+		return fmt.Errorf("dbpath %s: %w", cfg.DBPath, err)
+	}
 	c.rollBack()
 	return nil
 }

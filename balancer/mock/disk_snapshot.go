@@ -1,6 +1,7 @@
 package mock
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 
@@ -36,6 +37,9 @@ func (c *Cluster) openSnapshot(cfg Config) error {
 	if err := c.adjust(cfg); err != nil {
 		return err
 	}
+	if err := c.config.adapt(); err != nil {
+		return fmt.Errorf("snapshot %s: %w", cfg.Snapshot, err)
+	}
 	c.rollBack()
 	return nil
 }
@@ -61,6 +65,9 @@ func (c *Cluster) openPicture(cfg Config) error {
 		if err := part(); err != nil {
 			return fmt.Errorf("snapshot: %w", err)
 		}
+	}
+	if err := c.config.adapt(); err != nil {
+		return fmt.Errorf("snapshot: %w", err)
 	}
 	pb.deletions(p.Deletions)
 	c.rollBack()
@@ -115,26 +122,72 @@ func (pb pictureBuilder) config() error {
 }
 
 // entry returns a document as the mock has it: none of a collection whose chunks
-// are not known, and with a timestamp, which collections have since 5.0, since the
-// mock's chunks belong to them as they do since then.
+// are not known.
 func (pb pictureBuilder) entry(of string, doc bson.Raw) bson.Raw {
 	if of != configCollections {
 		return doc
 	}
 	ns, _ := doc.Lookup("_id").StringValueOK()
-	coll := pb.from.Collection(ns)
-	switch {
-	case coll == nil || coll.Table == nil:
+	if coll := pb.from.Collection(ns); coll == nil || coll.Table == nil {
 		return nil
-	case coll.ChunksByUUID():
-		return doc
 	}
-	var fields bson.D
-	if bson.Unmarshal(doc, &fields) != nil {
-		return doc // who reads the entry will say so
+	return doc
+}
+
+// adapt gives the entries of another release, or of an older mock, the form that
+// they have in this one. Chunks get theirs when they are read.
+func (cfg *ConfigDB) adapt() error {
+	colls := cfg.Collection(configCollections)
+	for record, raw := range colls.Scan() {
+		ns, _ := raw.Lookup("_id").StringValueOK()
+		table := cfg.tables[ns]
+		if table == nil {
+			if isDropped(raw) && !cfg.release.ChunksByNamespace() {
+				colls.Delete(record)
+			}
+			continue
+		}
+		err := changed(colls, record, raw, func(doc *bson.D) {
+			if cfg.release.ChunksByNamespace() {
+				unset(doc, "timestamp")
+				set(doc, "dropped", false)
+				return
+			}
+			set(doc, "timestamp", table.Timestamp())
+			unset(doc, "dropped")
+		})
+		if err != nil {
+			return err
+		}
 	}
-	set(&fields, "timestamp", timestampOf(coll))
-	return encode(fields)
+	if !cfg.release.MarksPartitioned() {
+		return nil
+	}
+	databases := cfg.Collection(configDatabases)
+	for record, raw := range databases.Scan() {
+		if !raw.Lookup("partitioned").IsZero() {
+			continue
+		}
+		// Where it is not asked for, collections may be sharded everywhere.
+		if err := changed(databases, record, raw, func(doc *bson.D) { set(doc, "partitioned", true) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// changed writes a document that was changed, if it was.
+func changed(docs *store.Collection, record store.RecordID, raw bson.Raw, change func(*bson.D)) error {
+	var doc bson.D
+	if bson.Unmarshal(raw, &doc) != nil {
+		return nil //nolint:nilerr // who reads the entry will say so
+	}
+	change(&doc)
+	now, err := store.Encode(doc)
+	if err != nil || bytes.Equal(now, raw) {
+		return err
+	}
+	return docs.Update(record, now)
 }
 
 // timestampOf is the timestamp of a collection that has none.
@@ -161,12 +214,9 @@ func (pb pictureBuilder) collections() error {
 		if coll.Table == nil {
 			continue
 		}
-		table := coll.Table
-		if !coll.ChunksByUUID() {
-			var err error
-			if table, err = catalog.NewRoutingTable(coll.Pattern, coll.Epoch, timestampOf(coll), table.All()); err != nil {
-				return err
-			}
+		table, err := pb.table(coll)
+		if err != nil {
+			return err
 		}
 		pb.c.config.tables[coll.Namespace] = table
 		for _, id := range coll.Table.Owners() {
@@ -186,6 +236,28 @@ func (pb pictureBuilder) collections() error {
 		pb.fill(coll)
 	}
 	return nil
+}
+
+// table is the routing table of a collection as the mock has it, whatever the
+// release: with a timestamp, and chunks that say since when they are where they are.
+func (pb pictureBuilder) table(coll *catalog.CollectionState) (*catalog.RoutingTable, error) {
+	if pb.from.Release().AutoMerges() {
+		return coll.Table, nil
+	}
+	at := coll.Timestamp
+	if at.IsZero() {
+		at = timestampOf(coll)
+	}
+	return catalog.NewRoutingTable(coll.Pattern, coll.Epoch, at, func(yield func(catalog.Chunk) bool) {
+		for chunk := range coll.Table.All() {
+			if chunk.OnCurrentShardSince.IsZero() && len(chunk.History) > 0 {
+				chunk.OnCurrentShardSince = chunk.History[0].ValidAfter
+			}
+			if !yield(chunk) {
+				return
+			}
+		}
+	})
 }
 
 // fill lays virtual data over the chunks: on each shard as much as it has, each

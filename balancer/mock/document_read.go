@@ -120,7 +120,7 @@ func Planned(reads []Read, q store.Query) ([]Read, error) {
 // the order of the tables.
 func (r Read) planChunks(q store.Query) (Read, error) {
 	like := store.New()
-	for _, spec := range chunkIndexes()[1:] {
+	for _, spec := range r.chunks.form.indexes()[1:] {
 		if err := like.CreateIndex(spec); err != nil {
 			return r, err
 		}
@@ -129,7 +129,7 @@ func (r Read) planChunks(q store.Query) (Read, error) {
 		return r, err
 	}
 	natural := store.Query{Filter: q.Filter, Sort: q.Sort}
-	ordered, newestFirst := chunkOrder(q.Filter, q.Sort)
+	ordered, newestFirst := r.chunks.form.chunkOrder(q.Filter, q.Sort)
 	if ordered {
 		natural.Sort = nil
 	}

@@ -308,8 +308,8 @@ func (l *reshardLayout) quantiles(n int) []catalog.Key {
 func (l *reshardLayout) virtualQuantiles(n int) []catalog.Key {
 	if l.pattern.HashedField() == 0 {
 		var points []catalog.Key
-		for _, p := range hashedPoints(n + 1) {
-			if bound, err := hashedInside(l.pattern, l.pattern.GlobalMin(), p); err == nil {
+		for _, p := range catalog.HashedPoints(n + 1) {
+			if bound, err := l.pattern.HashedInside(l.pattern.GlobalMin(), p); err == nil {
 				points = append(points, bound)
 			}
 		}

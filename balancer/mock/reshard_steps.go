@@ -309,9 +309,7 @@ func (op *resharding) commit() error {
 		return err
 	}
 	err = op.changeEntry(func(doc *bson.D) {
-		set(doc, "lastmodEpoch", epoch)
-		set(doc, "lastmod", bson.NewDateTimeFromTime(op.c.now()))
-		set(doc, "timestamp", at)
+		op.c.config.stamp(doc, epoch, at)
 		set(doc, "uuid", uuid)
 		set(doc, "key", plan.Pattern.Doc())
 		set(doc, "unique", false)

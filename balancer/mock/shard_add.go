@@ -55,10 +55,7 @@ func (mb *Membership) Add(at ShardAddress, name string) (catalog.ShardID, error)
 		}
 		delete(mb.removed, address)
 	}
-	err = mb.c.config.insert(configShards, bson.D{
-		{Key: "_id", Value: name}, {Key: "host", Value: address}, {Key: "state", Value: int32(1)},
-		{Key: "topologyTime", Value: mb.c.Tick()}, {Key: "replSetConfigVersion", Value: int64(-1)},
-	})
+	err = mb.c.config.insert(configShards, mb.c.config.newShardEntry(name, address, mb.c.Tick()))
 	if err != nil {
 		return "", err
 	}

@@ -20,6 +20,7 @@ func tagged(t *testing.T, release catalog.Release, tags func(i int) any) *model 
 	m.ok(t, "config", d("update", "settings", "updates", bson.A{
 		d("q", d("_id", "chunksize"), "u", d("$set", d("value", 1)), "upsert", true)}))
 	m.ok(t, "db", d("createIndexes", "c", "indexes", bson.A{d("key", d("a", 1, "tags", 1), "name", "a_tags")}))
+	m.ok(t, "admin", d("enableSharding", "db"))
 	m.ok(t, "admin", d("shardCollection", ns, "key", d("a", 1)))
 	m.ok(t, "admin", d("balancerStop", 1))
 	for i := range 120 {

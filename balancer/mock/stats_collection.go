@@ -107,7 +107,7 @@ func (st Statistics) onConfigServer(ns string) []LocalStats {
 			stats.Docs += int64(table.Len())
 		}
 		stats.Bytes = stats.Docs * chunkBytes
-		for _, spec := range chunkIndexes() {
+		for _, spec := range st.c.config.chunkForm().indexes() {
 			stats.Indexes = append(stats.Indexes, spec.Name)
 		}
 	case docs == nil:

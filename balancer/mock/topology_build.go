@@ -40,7 +40,7 @@ func (tb topologyBuilder) build(t *Topology) error {
 		return err
 	}
 	for i, db := range t.Databases {
-		if err := tb.c.Background().CreateDatabase(db.Name, db.Primary); err != nil {
+		if err := tb.c.Background().EnableSharding(db.Name, db.Primary); err != nil {
 			return fmt.Errorf("databases[%d]: %w", i, err)
 		}
 	}
@@ -68,13 +68,7 @@ func (tb topologyBuilder) givenHosts(shards []TopologyShard) (*hosts, error) {
 }
 
 func (tb topologyBuilder) addShard(s TopologyShard) error {
-	doc := bson.D{
-		{Key: "_id", Value: s.ID},
-		{Key: "host", Value: s.Host},
-		{Key: "state", Value: int32(1)},
-		{Key: "topologyTime", Value: tb.c.Tick()},
-		{Key: "replSetConfigVersion", Value: int64(-1)},
-	}
+	doc := tb.c.config.newShardEntry(s.ID, s.Host, tb.c.Tick())
 	if s.Draining {
 		doc = append(doc, bson.E{Key: "draining", Value: true})
 	}
@@ -131,7 +125,7 @@ func (tb topologyBuilder) collection(t TopologyCollection) error {
 	if slices.Contains([]string{"admin", "config", "local"}, db) {
 		return fmt.Errorf("ns: what is in %s the cluster makes by itself: leave %s out", db, t.Namespace)
 	}
-	if err := tb.c.Background().CreateDatabase(db, ""); err != nil {
+	if err := tb.c.Background().EnableSharding(db, ""); err != nil {
 		return fmt.Errorf("ns: %w", err)
 	}
 	if !given(t.Key) {

@@ -34,12 +34,17 @@ func TestReleases(t *testing.T) {
 	for _, tt := range []shape{
 		{catalog.Release24, "2.4.14", 9, "", "", "", "", "mongos"},
 		{catalog.Release34, "3.4.24", 9, old, oldStatus, "", "autosplit balancer", "ConfigServer"},
-		{catalog.Release44, "4.4.6", 9, old, oldStatus, byCount, "autosplit balancer", "ConfigServer"},
-		{catalog.Release50, "5.0.7", 13, old, oldStatus, byCount, "autosplit balancer", "ConfigServer"},
+		{catalog.Release36, "3.6.23", 9, old, oldStatus, "", "autosplit balancer", ""},
+		{catalog.Release40, "4.0.28", 9, old, oldStatus, "", "autosplit balancer", ""},
+		{catalog.Release42, "4.2.25", 9, old, oldStatus, "", "autosplit balancer", ""},
+		{catalog.Release44, "4.4.6", 9, old, oldStatus, byCount, "autosplit balancer", ""},
+		{catalog.Release50, "5.0.7", 13, old, oldStatus, byCount, "autosplit balancer", ""},
 		{catalog.Release60, "6.0.19", 17, old, status, bySize, "balancer", ""},
 		{catalog.Release70, "7.0.15", 21, strings.Replace(old, "errorOccured", "errorOccurred", 1), status, bySize,
 			"automerge balancer", ""},
 		{catalog.Release80, "8.0.10", 25, now, status, bySize, "automerge balancer", ""},
+		{catalog.Release81, "8.1.2", 26, now, status, bySize, "automerge balancer", ""},
+		{catalog.Release82, "8.2.1", 27, now, status, bySize, "automerge balancer", ""},
 		{catalog.Release83, "8.3.0", 28, now, status, bySize, "automerge balancer", ""},
 	} {
 		t.Run(tt.release.String(), func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/policy"
 	"shardsh/balancer/sim"
 )
@@ -32,6 +33,9 @@ type builder struct {
 	// ended counts collections whose defragmentation has ended.
 	ended   int
 	trouble trouble
+	// lacking is what keeps a goal that the balancer knows nothing of from being
+	// reached.
+	lacking []diagnosis.Finding
 
 	rest bool // the balancer has nothing more to do
 	end  *catalog.Snapshot

@@ -19,7 +19,7 @@ type checker struct {
 
 // check returns why a plan makes no sense; nil for one that does.
 func (p *Plan) check() error {
-	if p.Goal.Kind != Undo && !slices.Contains(GoalKinds(), p.Goal.Kind) {
+	if p.Goal.Kind != Undo && p.Goal.Kind != Presplit && !slices.Contains(GoalKinds(), p.Goal.Kind) {
 		return fmt.Errorf("%q is no goal", p.Goal.Kind)
 	}
 	if (p.Goal.Kind == Drain) != (p.Goal.Shard != "") {

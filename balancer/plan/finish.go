@@ -30,6 +30,8 @@ func (b *builder) left() []diagnosis.Finding {
 	case b.passed != "":
 		return append(list, diagnosis.NewFinding(diagnosis.PlanLimited, diagnosis.Scope{},
 			fmt.Sprintf("the plan ends at its limit of %s before the goal is reached", b.passed)))
+	case len(b.lacking) > 0:
+		return append(list, b.lacking...)
 	case b.closed, b.o.Goal.Kind == Consolidate:
 	case !b.rest && b.o.Goal.Kind != Drain:
 		why := "nothing more moves by " + b.end.Time().UTC().Format("2006-01-02 15:04")

@@ -25,11 +25,14 @@ const (
 	Defragment GoalKind = "defragment"
 	// Consolidate makes as few chunks as the merges without moves allow.
 	Consolidate GoalKind = "consolidate"
+	// Presplit cuts one collection at given points and spreads its chunks evenly
+	// over the shards, by number. It comes from its own command only.
+	Presplit GoalKind = "presplit"
 	// Undo takes back what was carried out of other plans: apply makes such plans.
 	Undo GoalKind = "undo"
 )
 
-// GoalKinds returns the kinds of goals.
+// GoalKinds returns the kinds of goals that can be named with nothing more to say.
 func GoalKinds() []GoalKind { return []GoalKind{Balance, Drain, Zones, Defragment, Consolidate} }
 
 // ParseGoal reads a goal as it is written on a command line: its kind, for a drain
@@ -60,6 +63,8 @@ type Goal struct {
 	Shard catalog.ShardID `json:"shard,omitzero"`
 	// Namespaces are the collections; none means all.
 	Namespaces []string `json:"namespaces,omitempty"`
+	// Points are where Presplit cuts.
+	Points []catalog.Key `json:"points,omitempty"`
 }
 
 // Limits bound a plan: it ends before the first step that would pass one. Zero

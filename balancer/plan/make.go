@@ -30,12 +30,26 @@ func Make(s *catalog.Snapshot, o Options) (*Plan, error) {
 	}
 	b := newBuilder(sc, o)
 	b.plan.Basis = basis
-	if o.Goal.Kind == Consolidate {
-		b.consolidate()
-	} else if err := b.simulate(); err != nil {
+	if err := b.choose(); err != nil {
 		return nil, err
 	}
 	return b.finish()
+}
+
+// choose makes the steps: what the balancer would do, unless it knows nothing of the
+// goal.
+func (b *builder) choose() error {
+	switch {
+	case b.o.Goal.Kind == Presplit:
+		return b.presplit()
+	case b.o.Goal.Kind == Consolidate:
+		b.consolidate()
+		return nil
+	case b.o.Goal.Kind == Defragment && !b.scope.start.Release().Defragments():
+		b.pack()
+		return nil
+	}
+	return b.simulate()
 }
 
 // complete puts the usual in the place of what is not set.

@@ -72,6 +72,11 @@ func (sc *scope) aim() error {
 	switch sc.goal.Kind {
 	case Balance, Consolidate:
 		return nil
+	case Presplit:
+		if len(sc.goal.Namespaces) != 1 {
+			return errOneCollection
+		}
+		return nil
 	case Drain:
 		shard, there := sc.start.Shard(sc.goal.Shard)
 		if !there {
@@ -87,10 +92,6 @@ func (sc *scope) aim() error {
 		sc.start = sc.start.WithSettings(settings)
 		return nil
 	case Defragment:
-		if !sc.start.Release().Defragments() {
-			return fmt.Errorf("plan: %s does not defragment, which came with 6.0: the goal %s merges without moves",
-				sc.start.Release(), Consolidate)
-		}
 		sc.reasons = []policy.Reason{}
 		settings := sc.start.Settings()
 		settings.AutoMerge = false

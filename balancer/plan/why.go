@@ -14,6 +14,9 @@ func (b *builder) explain(decisions []policy.Decision) {
 	b.explained = len(b.plan.Steps)
 	for i := range steps {
 		s := &steps[i]
+		if s.Why != "" {
+			continue
+		}
 		if s.Kind != Move {
 			s.Why = b.whyCut(*s)
 			continue

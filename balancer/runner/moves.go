@@ -114,6 +114,9 @@ func (r *run) enter(ctx context.Context, m waitingMove, chosen time.Time) error 
 	if errors.As(err, new(*pace.AskError)) {
 		r.ask(err)
 	}
+	if asks, is := errors.AsType[*pace.AskError](err); is {
+		r.ask(asks)
+	}
 	if err != nil {
 		return pace.ErrNotBegun
 	}

@@ -128,8 +128,16 @@ func (r *run) remains(decisions []policy.Decision) (list []Left) {
 			list = append(list, l)
 		}
 	}
+	aside := func(ns string, a aside) {
+		add(Left{Code: policy.JumboFlag, Namespace: ns,
+			Text: fmt.Sprintf("The chunk of %s at %s is left alone: %s.", ns, a.min, a.why)})
+	}
 	for _, d := range decisions {
-		if d.Chosen() || slices.Contains(settled, d.Code) || d.Code == policy.JumboFlag && r.isAside(d) {
+		if d.Chosen() || slices.Contains(settled, d.Code) {
+			continue
+		}
+		if a, is := r.asideOf(d); is {
+			aside(d.Namespace, a)
 			continue
 		}
 		text := d.Text()
@@ -141,19 +149,25 @@ func (r *run) remains(decisions []policy.Decision) (list []Left) {
 	for _, ns := range r.namespaces {
 		for _, a := range r.ledger.at(ns, r.o.Clock.Now()) {
 			if a.until.IsZero() {
-				add(Left{Code: policy.JumboFlag, Namespace: ns, Text: fmt.Sprintf("The chunk of %s at %s is left alone: %s.",
-					ns, a.min, a.why)})
+				aside(ns, a)
 			}
 		}
 	}
 	return list
 }
 
-// isAside reports whether a chunk counts as flagged only because it is left alone.
-func (r *run) isAside(d policy.Decision) bool {
-	return slices.ContainsFunc(r.ledger.at(d.Namespace, r.o.Clock.Now()), func(a aside) bool {
-		return !d.Min.IsZero() && !a.min.Less(d.Min) && a.min.Less(d.Max)
-	})
+// asideOf returns the range that a chunk counts as flagged for, which is only left
+// alone.
+func (r *run) asideOf(d policy.Decision) (a aside, is bool) {
+	if d.Code != policy.JumboFlag || d.Min.IsZero() {
+		return a, false
+	}
+	list := r.ledger.at(d.Namespace, r.o.Clock.Now())
+	i := slices.IndexFunc(list, func(a aside) bool { return !a.min.Less(d.Min) && a.min.Less(d.Max) })
+	if i < 0 {
+		return a, false
+	}
+	return list[i], true
 }
 
 // measure returns what evens out: what shards have of collections.

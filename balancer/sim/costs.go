@@ -49,8 +49,8 @@ func DefaultCosts(r catalog.Release) Costs {
 	}
 }
 
-// move returns what a migration of so many bytes takes.
-func (c Costs) move(bytes int64) time.Duration {
+// MoveTime returns what a migration of so many bytes takes.
+func (c Costs) MoveTime(bytes int64) time.Duration {
 	took := c.Move + c.transfer(bytes, c.Bandwidth)
 	if c.BatchBytes > 0 {
 		took += time.Duration(max(1, (bytes+c.BatchBytes-1)/c.BatchBytes)) * c.Batch

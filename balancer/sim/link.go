@@ -66,7 +66,7 @@ func (l *link) fails() bool {
 // moveTime returns what a migration takes, and the error with which it fails.
 func (c *cluster) moveTime(from, to catalog.ShardID, bytes int64) (time.Duration, error) {
 	if c.links == nil {
-		return c.costs.move(bytes), nil
+		return c.costs.MoveTime(bytes), nil
 	}
 	l := c.links.between(from, to)
 	if l.fails() {
@@ -75,7 +75,7 @@ func (c *cluster) moveTime(from, to catalog.ShardID, bytes int64) (time.Duration
 	}
 	costs := c.costs
 	costs.Bandwidth, costs.Move = cmp.Or(l.Bandwidth, costs.Bandwidth), cmp.Or(l.Move, costs.Move)
-	took := costs.move(bytes)
+	took := costs.MoveTime(bytes)
 	if l.Spread > 0 {
 		took = time.Duration(float64(took) * math.Exp(l.Spread*c.links.chance.NormFloat64()-l.Spread*l.Spread/2))
 	}

@@ -45,8 +45,10 @@ const (
 
 // Run carries out what there is to do, and gives the turn back. New plans are made
 // from the cluster as it is. Once the turn is lost nothing is sent any more, and the
-// error says so.
-func (t *Turn) Run(ctx context.Context, w *apply.Work, o apply.Options) (apply.Result, error) {
+// error says so. What finish does, unless it is nil, belongs to the turn and comes
+// when all steps are done; a dry run leaves it out.
+func (t *Turn) Run(ctx context.Context, w *apply.Work, o apply.Options, finish func(context.Context) error) (
+	apply.Result, error) {
 	o.Replan = t.replan
 	if t.turn == nil {
 		return w.Run(ctx, t.cluster, o)
@@ -62,7 +64,10 @@ func (t *Turn) Run(ctx context.Context, w *apply.Work, o apply.Options) (apply.R
 	defer stop(nil)
 	defer context.AfterFunc(held, func() { stop(context.Cause(held)) })()
 	result, err := w.Run(ctx, t.cluster, o)
-	if lost := context.Cause(held); lost != nil && !errors.Is(err, lost) && !result.Finished {
+	if err == nil && result.Finished && finish != nil {
+		err = finish(ctx)
+	}
+	if lost := context.Cause(held); lost != nil && !errors.Is(err, lost) && (err != nil || !result.Finished) {
 		err = errors.Join(lost, err)
 	}
 	return result, errors.Join(err, t.end(ctx, o.Hard))
@@ -98,5 +103,5 @@ func (t *Turn) replan(ctx context.Context, g plan.Goal, l plan.Limits, paused []
 	if t.turn != nil {
 		paused = slices.Concat(paused, t.turn.Leftover())
 	}
-	return plan.Make(apply.Resumed(s, paused), plan.Options{Goal: g, Limits: l})
+	return plan.Make(apply.Resumed(s, paused), plan.Options{Goal: g, Limits: l, IgnoreWindow: true})
 }

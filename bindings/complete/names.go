@@ -153,11 +153,15 @@ func (s *Completer) collectionNames(m *server.Conn, database string) []string {
 func (s *Completer) ids(m *server.Conn, collection string) []string {
 	return s.lists.get(m.Client, "config."+collection, func(ctx context.Context, client *mongo.Client) []string {
 		return fieldsOf(server.FirstBatch(server.Quietly(ctx, client, "config", bson.D{
-			{Key: "find", Value: collection}, {Key: "projection", Value: bson.D{{Key: "_id", Value: int32(1)}}},
+			{Key: "find", Value: collection}, {Key: "filter", Value: notDropped()},
+			{Key: "projection", Value: bson.D{{Key: "_id", Value: int32(1)}}},
 			{Key: "limit", Value: int32(10000)}, {Key: "batchSize", Value: int32(10000)}, {Key: "singleBatch", Value: true},
 		})), "_id")
 	})
 }
+
+// notDropped leaves out what releases up to 4.4 keep of dropped collections.
+func notDropped() bson.D { return bson.D{{Key: "dropped", Value: bson.D{{Key: "$ne", Value: true}}}} }
 
 func (s *Completer) zoneNames(m *server.Conn) []string {
 	return s.lists.get(m.Client, "zones", func(ctx context.Context, client *mongo.Client) []string {

@@ -85,7 +85,7 @@ func shApply(c *call, sh *Helpers) goja.Value {
 	hard, leave := c.grace(ctx)
 	defer leave()
 	options.Hard = hard
-	result, err := turn.Run(ctx, work, options)
+	result, err := turn.Run(ctx, work, options, nil)
 	if closed := work.Close(); err == nil {
 		err = closed
 	}

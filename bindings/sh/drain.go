@@ -20,10 +20,6 @@ import (
 // step by step (spec 03 §1.5).
 var withDrainCommands = server.Version{8, 3, 0}
 
-// configShardID is the shard the config servers are, if they are one. It leaves
-// by commands of its own.
-const configShardID = "config"
-
 // shardDrainMethods() empty a shard.
 func shardDrainMethods() []helper {
 	return []helper{
@@ -41,28 +37,16 @@ func shardDrainMethods() []helper {
 	}
 }
 
-// drainCommand returns a command about a shard, or about the config shard.
-func drainCommand(shard, name, ofConfigShard string) bson.D {
-	if shard == configShardID {
-		return server.Command(ofConfigShard)
-	}
-	return bson.D{{Key: name, Value: shard}}
-}
-
 // startDrain sends what starts draining.
 func (sh *Helpers) startDrain(shard string) bson.Raw {
-	if sh.version().AtLeast(withDrainCommands) {
-		return sh.admin(drainCommand(shard, "startShardDraining", "startTransitionToDedicatedConfigServer"))
-	}
-	return sh.admin(drainCommand(shard, "removeShard", "transitionToDedicatedConfigServer"))
+	release, _ := sh.release()
+	return sh.admin(live.StartDrainCommand(release, catalog.ShardID(shard)))
 }
 
 // commitDrain removes an empty shard.
 func (sh *Helpers) commitDrain(shard string) bson.Raw {
-	if sh.version().AtLeast(withDrainCommands) {
-		return sh.admin(drainCommand(shard, "commitShardRemoval", "commitTransitionToDedicatedConfigServer"))
-	}
-	return sh.admin(drainCommand(shard, "removeShard", "transitionToDedicatedConfigServer"))
+	release, _ := sh.release()
+	return sh.admin(live.CommitDrainCommand(release, catalog.ShardID(shard)))
 }
 
 // shDrain starts draining. A shard that drains already is only looked at: before
@@ -96,7 +80,7 @@ func shStopDrain(c *call, sh *Helpers) goja.Value {
 		fmt.Sprintf("It has no command for that; MongoDB's way there is that an administrator takes the "+
 			"field draining out of the shard's document by hand, db.getSiblingDB(\"config\").shards.updateOne({ _id: %q }, { "+
 			"$unset: { draining: 1 } })", id))
-	return c.s.Display.Reply(sh.admin(drainCommand(id, "stopShardDraining", "stopTransitionToDedicatedConfigServer")))
+	return c.s.Display.Reply(sh.admin(live.StopDrainCommand(catalog.ShardID(id))))
 }
 
 // wasRemoved reports whether the change log tells that a shard was.
@@ -135,17 +119,12 @@ func (sh *Helpers) draining(id string) bson.Raw {
 // drainOf returns how far a shard's draining is.
 func (sh *Helpers) drainOf(id string) diagnosis.Drain {
 	release, _ := sh.release()
-	l := live.Look{Parts: live.Shards | live.Drains, Shard: catalog.ShardID(id), Release: release}
-	seen := sh.look(l)
-	shard, found := seen.Shard(l.Shard)
-	switch {
-	case !found:
+	d, found, _ := live.DrainOf(func(l live.Look) (*catalog.Snapshot, error) { return sh.look(l).Snapshot, nil }, release,
+		catalog.ShardID(id))
+	if !found {
 		sh.noShard(id)
-	case !shard.Draining && shard.Reported == nil:
-		return diagnosis.DrainOf(seen.Snapshot, shard)
 	}
-	l.Parts = live.Databases | live.Collections | live.Unsharded | live.Counts
-	return diagnosis.DrainOf(sh.look(l).Snapshot, shard)
+	return d
 }
 
 func (h helperOptions) waitForDrain(id string) *wait {

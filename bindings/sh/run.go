@@ -2,7 +2,6 @@ package sh
 
 import (
 	"errors"
-	"math"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -10,13 +9,14 @@ import (
 	"shardsh/balancer/pace"
 	"shardsh/balancer/plan"
 	"shardsh/balancer/runner"
+	"shardsh/bindings/applying"
 	"shardsh/bindings/balancing"
 	"shardsh/bindings/script"
 
 	"github.com/dop251/goja"
 )
 
-const runOptions = "goal,order,takeOver,dryRun,maxMoves,maxBytes,for,pauseBetween,coolDown,parallel,waitForLease,seed,progress"
+const runOptions = "goal,order,takeOver,dryRun,coolDown,parallel,waitForLease,seed,progress," + paceNames
 
 // shardRunMethods() have our engine at work.
 func shardRunMethods() []helper {
@@ -24,7 +24,7 @@ func shardRunMethods() []helper {
 		{"balance", "ns?:string|object options?:object{" + runOptions + "}", checked(shBalance),
 			"Evens out a collection, [collections] or all with the engine of shardsh, while the cluster's own balancer leaves " +
 				"them alone: {takeOver: true} sees to that meanwhile; {goal: \"size\"|\"chunks\", order, dryRun, maxMoves, maxBytes, " +
-				"for, pauseBetween, coolDown, parallel, waitForLease, seed, progress}, times in ms."},
+				"for, pauseBetween, window, pauseWhen, coolDown, parallel, waitForLease, seed, progress}, times in ms."},
 	}
 }
 
@@ -42,17 +42,20 @@ func shBalance(c *call, sh *Helpers) goja.Value {
 		c.mustRun(err, "")
 		return c.s.planObject(p)
 	}
-	o.Gate = pace.NewGate(rules, o.Clock)
 	progress := c.s.Display.Progress(given.flag("progress", true))
 	defer progress.End()
 	o.Tell = balancing.Teller{Progress: progress}.Tell
+	client := sh.current().Conn.Client
+	gate, away := c.gate(sh.current().Conn, rules, applying.Teller{Progress: progress, Note: c.JS.Warn})
+	defer away()
+	o.Gate = gate
 	ctx := c.JS.Context()
 	if o.Insist = script.Insisted(ctx); o.Insist == nil {
 		hard, leave := c.grace(ctx)
 		defer leave()
 		o.Hard = hard
 	}
-	result, err := balancing.Run(ctx, sh.current().Conn.Client, c.s.asker(sh), o)
+	result, err := balancing.Run(ctx, client, c.s.asker(sh), o)
 	report := balancing.ReportOf(result, err)
 	done := ""
 	if result.Rounds > 0 {
@@ -94,10 +97,7 @@ func (c *call) mayNotBalance(sh *Helpers) bool {
 
 // runOptions reads what a runner has to know, but for its collections.
 func (c *call) runOptions(h helperOptions) (balancing.Options, pace.Rules) {
-	rules := pace.Rules{
-		MaxMoves: int(min(h.count("maxMoves"), math.MaxInt32)), MaxBytes: h.size("maxBytes"), For: h.duration("for", 0),
-		Pause: h.duration("pauseBetween", 0), CoolDown: h.duration("coolDown", 0),
-	}
+	rules := h.pace()
 	o := balancing.Options{WaitForTurn: h.duration("waitForLease", 0), Note: c.JS.Warn}
 	o.TakeOver, o.Parallel, o.Clock = h.flag("takeOver", false), int(h.count("parallel")), c.JS.Clock
 	o.For, o.CoolDown = rules.For, rules.CoolDown

@@ -62,17 +62,13 @@ func (env environment) apply(ctx context.Context) error {
 	hard, leave := impatient(ctx)
 	defer leave()
 	options.Hard = hard
-	rules := o.pace.rules()
-	if o.dryRun {
-		rules.PauseWhen = nil // nothing waits
-	}
-	look, away, err := applying.Members(ctx, conn.client, conn.settings, rules)
+	gate, away, err := o.pace.gate(ctx, conn, js.Clock, o.dryRun, teller.Waits)
 	if err != nil {
 		return errors.Join(because(ctx, err), work.Close(), turn.End(ctx))
 	}
 	defer away()
-	options.Pace = applying.Pace(conn.client, rules, js.Clock, teller.Waits, look)
-	result, err := turn.Run(ctx, work, options)
+	options.Pace = gate
+	result, err := turn.Run(ctx, work, options, nil)
 	teller.Progress.End()
 	closed := work.Close()
 	journal := ""

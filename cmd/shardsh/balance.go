@@ -14,6 +14,7 @@ import (
 	"shardsh/balancer/live"
 	"shardsh/balancer/plan"
 	"shardsh/balancer/runner"
+	"shardsh/bindings/applying"
 	"shardsh/bindings/balancing"
 	"shardsh/bindings/display"
 	"shardsh/bindings/findings"
@@ -67,7 +68,7 @@ func (env environment) whatToBalance(ctx context.Context, conn *connection, o ba
 	}
 	p, err := collecting(often, func() (*plan.Plan, error) { return balancing.Plan(s, o.runs(nil), o.seed, o.limits()) })
 	if err == nil && !o.takeOver && !o.yes {
-		if busy := runner.InTheWay(s, p.Goal.Namespaces, time.Duration(o.time)); busy != nil {
+		if busy := runner.InTheWay(s, p.Goal.Namespaces, o.pace.rules().For); busy != nil {
 			fmt.Fprintf(env.warned(), "This can't be done yet: %v\n", busy)
 		}
 	}
@@ -109,6 +110,13 @@ func (env environment) balances(ctx context.Context, conn *connection, o balance
 		},
 	}
 	options.Hard, options.Tell = stages.hard, teller.Tell
+	gate, away, err := o.pace.gate(ctx, conn, js.Clock, false,
+		applying.Teller{Progress: teller.Progress, Note: options.Note}.Waits)
+	if err != nil {
+		return because(ctx, err)
+	}
+	defer away()
+	options.Gate = gate
 	if o.json {
 		options.Tell = func(e runner.Event) { _ = writeLine(env.toldJSON(), balancing.MomentOf(e)) }
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/pflag"
 
@@ -16,15 +15,11 @@ import (
 // balanceLine is the command line of "shardsh balance".
 type balanceLine struct {
 	commandLine
+	pace         paceLine
 	json, script bool
 
 	namespaces    []string
 	goal, order   string
-	moves         int
-	bytes         memorySize
-	time, pause   duration
-	coolDown      duration
-	parallel      int
 	seed          uint64
 	takeOver, yes bool
 	wait          duration
@@ -41,12 +36,7 @@ func (o *balanceLine) groups() []flagGroup {
 			f.BoolVar(&o.dryRun, "dry-run", false, "print what would be done, and do nothing")
 			f.BoolVar(&o.script, "script", false, "with --dry-run: as commands for mongosh")
 			f.BoolVarP(&o.yes, "yes", "y", false, "don't ask")
-			f.IntVar(&o.moves, "max-moves", 0, "`N` end this run after so many moves")
-			f.Var(&o.bytes, "max-bytes", "`SIZE` end this run before more than 10GB have moved")
-			f.Var(&o.time, "for", "`TIME` begin nothing after 90, 30m, 4h")
-			f.Var(&o.pause, "pause-between", "`TIME` wait so long after each move")
-			f.Var(&o.coolDown, "cool-down", "`TIME` leave a range that was moved alone for so long")
-			f.IntVar(&o.parallel, "parallel", 1, "`N` moves of a round at once, a shard in one at a time")
+			o.pace.flags(f)
 			f.Var(&o.wait, "wait-for-lease", "`TIME` wait so long while somebody else is at work")
 			f.Uint64Var(&o.seed, "seed", 0, "`N` draw lots as a mock with this seed; else catalog order")
 			f.BoolVar(&o.readOnly, "read-only", false, "refuse")
@@ -96,8 +86,6 @@ func (o *balanceLine) check() error {
 	}{
 		{badGoal != nil, fmt.Sprintf("--goal: %v", badGoal)},
 		{badOrder != nil, fmt.Sprintf("--order: %v", badOrder)},
-		{o.parallel < 1, fmt.Sprintf("--parallel is %d, and begins with 1", o.parallel)},
-		{o.moves < 0, fmt.Sprintf("--max-moves is %d, and can't be negative", o.moves)},
 		{o.readOnly && !o.dryRun, "--read-only and balance exclude each other: --dry-run shows what would be done"},
 		{o.script && o.json, "--script and --json exclude each other"},
 		{o.script && !o.dryRun, "--script is for --dry-run"},
@@ -109,27 +97,24 @@ func (o *balanceLine) check() error {
 			return usagef("%s", rule.text)
 		}
 	}
+	if err := o.pace.check(); err != nil {
+		return err
+	}
 	return o.commandLine.check()
 }
 
-// runs returns what the runner has to know.
+// runs returns what the runner has to know, but for its gate.
 func (o *balanceLine) runs(clock pace.Clock) runner.Options {
-	options := runner.Options{
-		Namespaces: o.namespaces, Goal: runner.Goal(o.goal), Order: runner.Order(o.order), Parallel: o.parallel,
-		TakeOver: o.takeOver, Clock: clock, For: time.Duration(o.time), CoolDown: time.Duration(o.coolDown),
-		Rand: balancing.Lots(o.seed),
+	rules := o.pace.rules()
+	return runner.Options{
+		Namespaces: o.namespaces, Goal: runner.Goal(o.goal), Order: runner.Order(o.order), Parallel: o.pace.parallel,
+		TakeOver: o.takeOver, Clock: clock, For: rules.For, CoolDown: rules.CoolDown, Rand: balancing.Lots(o.seed),
 	}
-	if clock != nil {
-		options.Gate = pace.NewGate(pace.Rules{
-			MaxMoves: o.moves, MaxBytes: o.bytes.bytes, For: options.For, Pause: time.Duration(o.pause),
-			CoolDown: options.CoolDown,
-		}, clock)
-	}
-	return options
 }
 
 func (o *balanceLine) limits() plan.Limits {
-	return plan.Limits{Bytes: o.bytes.bytes, Moves: o.moves, Time: time.Duration(o.time)}
+	rules := o.pace.rules()
+	return plan.Limits{Bytes: rules.MaxBytes, Moves: rules.MaxMoves, Time: rules.For}
 }
 
 func (env environment) printBalanceHelp(groups []flagGroup) {

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"context"
 	"time"
 	_ "time/tzdata" // windows name time zones, and not every machine knows them
 
 	"github.com/spf13/pflag"
 
 	"shardsh/balancer/pace"
+	"shardsh/bindings/applying"
 )
 
 // paceLine is the part of a command line that says at which pace something moves.
@@ -55,6 +57,22 @@ func (o *paceLine) rules() pace.Rules {
 		CoolDown: time.Duration(o.coolDown), Window: o.window.Window,
 		PauseWhen: o.pauseWhen.Condition,
 	}
+}
+
+// gate returns what lets the steps of a run begin, and ends its connections. A dry
+// run waits for nobody.
+func (o *paceLine) gate(
+	ctx context.Context, conn *connection, clock pace.Clock, dry bool, waits func(pace.Event),
+) (*pace.Gate, func(), error) {
+	rules := o.rules()
+	if dry {
+		rules.PauseWhen = nil
+	}
+	look, leave, err := applying.Members(ctx, conn.client, conn.settings, rules)
+	if err != nil {
+		return nil, nil, err
+	}
+	return applying.Pace(conn.client, rules, clock, waits, look), leave, nil
 }
 
 // windowFlag is a time of the day in which moves begin; nil is always.

@@ -45,7 +45,7 @@ func countedInput(c *call, filter *store.Filter) (source, error) {
 	return func(ctx context.Context) iter.Seq2[bson.Raw, error] {
 		var docs []bson.Raw
 		for _, count := range counts(filter) {
-			fields := bson.D{{Key: "uuid", Value: count.UUID}, {Key: "shard", Value: string(count.Shard)}}
+			fields := bson.D{count.Of, {Key: "shard", Value: string(count.Shard)}}
 			if count.Jumbo {
 				fields = append(fields, bson.E{Key: "jumbo", Value: true})
 			}
@@ -58,8 +58,8 @@ func countedInput(c *call, filter *store.Filter) (source, error) {
 	}, nil
 }
 
-// countedMatch reports whether a $match asks for nothing but uuid, shard and
-// whether chunks are flagged jumbo.
+// countedMatch reports whether a $match asks for nothing but collection, shard
+// and whether chunks are flagged jumbo.
 func countedMatch(stage bson.Raw) bool {
 	elems, err := stage.Lookup("$match").Document().Elements()
 	if err != nil {
@@ -67,7 +67,7 @@ func countedMatch(stage bson.Raw) bool {
 	}
 	for _, e := range elems {
 		switch e.Key() {
-		case "uuid", "shard":
+		case "uuid", "ns", "shard":
 		case "jumbo":
 			if flagged, isBool := e.Value().BooleanOK(); !isBool || !flagged {
 				return false

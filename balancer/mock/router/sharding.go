@@ -18,7 +18,7 @@ func shardingHandlers() map[string]handler {
 func enableSharding(c *call) (bson.D, error) {
 	name, primary := c.args.Text("enableSharding"), c.args.Text("primaryShard")
 	if primary != "" || !c.args.Has("primaryShard") {
-		return bson.D{}, c.request.CreateDatabase(name, primary)
+		return bson.D{}, c.request.EnableSharding(name, primary)
 	}
 	there, err := c.cluster.Databases().CheckName(name)
 	if err == nil && !there {

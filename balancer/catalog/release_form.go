@@ -1,0 +1,134 @@
+package catalog
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/keyorder"
+)
+
+// The switches below name what changed in the documents of config (spec 03 §3).
+
+// ChunksByNamespace reports whether chunks carry the namespace and the epoch of
+// their collection in place of its uuid. The metadata of these releases have no
+// timestamps, and what was dropped stays in config.collections, marked as such.
+func (r Release) ChunksByNamespace() bool { return !r.AtLeast(Release50) }
+
+// NamesChunks reports whether the _id of a chunk is made of its namespace and its
+// lower bound, and that of a zone range too. They were changed for the sake of
+// refined shard keys (SERVER-42299).
+func (r Release) NamesChunks() bool { return !r.AtLeast(Release44) }
+
+// KeepsHistory reports whether chunks tell on which shards they were.
+func (r Release) KeepsHistory() bool { return r.AtLeast(Release40) }
+
+// MarksPartitioned reports whether config.databases says of which databases
+// collections may be sharded.
+func (r Release) MarksPartitioned() bool { return !r.AtLeast(Release60) }
+
+// VersionsDatabases reports whether databases have a version.
+func (r Release) VersionsDatabases() bool { return r.AtLeast(Release42) }
+
+// ChunkName returns the _id that a chunk has in releases that name chunks: its
+// namespace, and the fields of its lower bound as the server's shell of that time
+// showed them (SERVER-42106).
+func (r Release) ChunkName(ns string, lower bson.Raw) string {
+	b := &strings.Builder{}
+	b.WriteString(ns + "-")
+	for e, rest, ok := keyorder.Next(keyorder.Body(lower)); ok; e, rest, ok = keyorder.Next(rest) {
+		b.Write(e.Name)
+		b.WriteByte('_')
+		r.writeNamed(b, e.Value)
+	}
+	return b.String()
+}
+
+// writeNamed writes a value as it stands in names of chunks.
+func (r Release) writeNamed(b *strings.Builder, v bson.RawValue) {
+	switch v.Type {
+	case bson.TypeMinKey:
+		b.WriteString("MinKey")
+	case bson.TypeMaxKey:
+		b.WriteString("MaxKey")
+	case bson.TypeNull:
+		b.WriteString("null")
+	case bson.TypeDouble:
+		b.WriteString(namedDouble(v.Double()))
+	case bson.TypeString, bson.TypeSymbol:
+		text, ok := v.StringValueOK()
+		if !ok {
+			text, _ = v.SymbolOK()
+		}
+		b.WriteString(`"` + text + `"`)
+	case bson.TypeObjectID:
+		fmt.Fprintf(b, "ObjectId('%s')", v.ObjectID().Hex())
+	case bson.TypeDateTime:
+		fmt.Fprintf(b, "new Date(%d)", v.DateTime())
+	case bson.TypeTimestamp:
+		t, i := v.Timestamp()
+		fmt.Fprintf(b, "Timestamp(%d, %d)", t, i)
+	case bson.TypeBinary:
+		subtype, data := v.Binary()
+		b.WriteString(r.namedBinary(subtype, data))
+	case bson.TypeEmbeddedDocument:
+		b.WriteString("{ ")
+		for e, rest, ok := keyorder.Next(keyorder.Body(v.Value)); ok; {
+			b.Write(e.Name)
+			b.WriteString(": ")
+			r.writeNamed(b, e.Value)
+			if e, rest, ok = keyorder.Next(rest); ok {
+				b.WriteString(", ")
+			}
+		}
+		b.WriteString(" }")
+	default:
+		b.WriteString(namedPlain(v))
+	}
+}
+
+// namedDouble shows that a number is none of the integers' types.
+func namedDouble(x float64) string {
+	text := strconv.FormatFloat(x, 'g', 16, 64)
+	if strings.ContainsAny(text, ".eIN") {
+		return text
+	}
+	return text + ".0"
+}
+
+// namedBinary shows UUIDs by a name of their own since 3.6 (SERVER-47745).
+func (r Release) namedBinary(subtype byte, data []byte) string {
+	if subtype == bson.TypeBinaryUUID && len(data) == 16 && r.AtLeast(Release36) {
+		return fmt.Sprintf(`UUID("%x-%x-%x-%x-%x")`, data[:4], data[4:6], data[6:8], data[8:10], data[10:])
+	}
+	return fmt.Sprintf("BinData(%d, %X)", subtype, data)
+}
+
+func namedPlain(v bson.RawValue) string {
+	switch v.Type {
+	case bson.TypeInt32, bson.TypeInt64:
+		return strconv.FormatInt(v.AsInt64(), 10)
+	case bson.TypeBoolean:
+		return strconv.FormatBool(v.Boolean())
+	case bson.TypeDecimal128:
+		return v.Decimal128().String()
+	}
+	return v.String()
+}
+
+// droppedEntry is what is left of a collection in config.collections.
+type droppedEntry struct {
+	Namespace string        `bson:"_id"`
+	Epoch     bson.ObjectID `bson:"lastmodEpoch"` // zero
+	LastMod   time.Time     `bson:"lastmod"`
+	Dropped   bool          `bson:"dropped"`
+}
+
+// DroppedEntry returns the entry of config.collections that releases before 5.0
+// keep of a collection that was dropped.
+func DroppedEntry(ns string, when time.Time) (bson.Raw, error) {
+	return bson.Marshal(droppedEntry{Namespace: ns, LastMod: when, Dropped: true})
+}

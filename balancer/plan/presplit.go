@@ -1,0 +1,206 @@
+package plan
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/diagnosis"
+)
+
+// piece is a range that is, or is to become, a chunk.
+type piece struct {
+	min, max catalog.Key
+	on, to   catalog.ShardID
+	zone     string
+	held     bool // it is jumbo, and stays where it is
+	bytes    int64
+	docs     int64
+}
+
+// presplit cuts a collection at the goal's points and at the bounds of its zones,
+// and spreads the pieces: each shard of a zone gets as many of its pieces as any
+// other, give or take one, and what lies in no zone goes to all shards. Pieces stay
+// where they are as far as that lets them; of those that have to go it takes first
+// the ones with a neighbour on the same shard, so that new keys meet many shards.
+func (b *builder) presplit() error {
+	c := b.scope.colls[0]
+	points, err := b.cutsOf(c)
+	if err != nil {
+		return err
+	}
+	splits, pieces := b.cut(c, points)
+	byZone := map[string][]int{}
+	for i, p := range pieces {
+		byZone[p.zone] = append(byZone[p.zone], i)
+	}
+	for _, zone := range slices.Sorted(maps.Keys(byZone)) {
+		members := byZone[zone]
+		b.spread(c, pieces, members, b.shardsOf(zone))
+	}
+	steps := splits
+	for _, p := range pieces {
+		if p.to != p.on {
+			steps = append(steps, Step{
+				Kind: Move, Namespace: c.Namespace, From: p.on, To: p.to, Min: p.min, Max: p.max, Bytes: p.bytes,
+				Documents: p.docs, Why: whySpread(p),
+			})
+		}
+	}
+	b.lay(steps)
+	return nil
+}
+
+func whySpread(p piece) string {
+	if p.zone != catalog.NoZone {
+		return fmt.Sprintf("Each shard of zone %s gets as many of its chunks.", p.zone)
+	}
+	return "Each shard gets as many chunks."
+}
+
+// cutsOf are the points to cut at, in key order: the goal's and those of zones.
+func (b *builder) cutsOf(c *catalog.CollectionState) ([]catalog.Key, error) {
+	points := slices.Clone(b.o.Goal.Points)
+	for _, p := range points {
+		if len(p.Values()) != c.Pattern.Len() {
+			return nil, fmt.Errorf("plan: the point %s is no key of %s, whose shard key is %s", p, c.Namespace, c.Pattern)
+		}
+		if err := c.Pattern.CheckHashed(p); err != nil {
+			return nil, fmt.Errorf("plan: the point %s: %w", p, err)
+		}
+	}
+	for _, r := range c.Zones.Ranges() {
+		points = append(points, r.Min, r.Max)
+	}
+	slices.SortFunc(points, catalog.Key.Compare)
+	return slices.CompactFunc(points, catalog.Key.Equal), nil
+}
+
+// cut returns the splits, and the collection in pieces.
+func (b *builder) cut(c *catalog.CollectionState, points []catalog.Key) (splits []Step, pieces []piece) {
+	contents := b.o.Model.Contents(c, cmp.Or(c.MaxChunkSizeBytes, b.scope.start.Settings().MaxChunkSizeBytes))
+	for chunk := range c.Table.All() {
+		first := 0
+		for first < len(points) && !chunk.Min.Less(points[first]) {
+			first++
+		}
+		last := first
+		for last < len(points) && points[last].Less(chunk.Max) {
+			last++
+		}
+		inside := points[first:last]
+		points = points[last:]
+		amount := contents(chunk)
+		n := int64(len(inside) + 1)
+		lower := chunk.Min
+		for _, upper := range append(slices.Clone(inside), chunk.Max) {
+			pieces = append(pieces, piece{
+				min: lower, max: upper, on: chunk.Shard, to: chunk.Shard, zone: c.Zones.ZoneOf(lower, upper),
+				held: chunk.Jumbo == catalog.JumboTrue && len(inside) == 0, bytes: amount.Bytes / n, docs: amount.Documents / n,
+			})
+			lower = upper
+		}
+		if len(inside) > 0 {
+			splits = append(splits, Step{
+				Kind: Split, Namespace: c.Namespace, From: chunk.Shard, Min: chunk.Min, Max: chunk.Max,
+				Points: slices.Clone(inside), Why: fmt.Sprintf("%d chunks are to be there.", n),
+			})
+		}
+	}
+	return splits, pieces
+}
+
+// shardsOf returns the shards that pieces of a zone may be on.
+func (b *builder) shardsOf(zone string) (ids []catalog.ShardID) {
+	for _, s := range b.scope.start.Shards() {
+		if !s.Draining && (zone == catalog.NoZone || s.HasZone(zone)) {
+			ids = append(ids, s.ID)
+		}
+	}
+	return ids
+}
+
+// spread decides which of the members goes to which of the shards.
+func (b *builder) spread(c *catalog.CollectionState, pieces []piece, members []int, shards []catalog.ShardID) {
+	have := map[catalog.ShardID]int{}
+	for _, i := range members {
+		have[pieces[i].on]++
+	}
+	if len(shards) == 0 {
+		zone := pieces[members[0]].zone
+		b.lacking = append(b.lacking, diagnosis.NewFinding(diagnosis.ZoneWithoutShards,
+			diagnosis.Scope{Namespace: c.Namespace, Zone: zone},
+			fmt.Sprintf("no shard that stays is in zone %s, and its chunks stay where they are", zone)))
+		return
+	}
+	wanted := quotas(have, shards, len(members))
+	// Whoever has too many gives, first what lies beside another one of its own.
+	for _, beside := range []bool{true, false} {
+		for _, i := range members {
+			p := &pieces[i]
+			if p.to != p.on || p.held || have[p.on] <= wanted[p.on] || beside && !besideOwn(pieces, i) {
+				continue
+			}
+			to := neediest(pieces, i, shards, have, wanted)
+			if to == "" {
+				continue
+			}
+			have[p.on]--
+			have[to]++
+			p.to = to
+		}
+	}
+	for _, i := range members {
+		if p := pieces[i]; p.held && wanted[p.on] == 0 {
+			b.lacking = append(b.lacking, diagnosis.NewFinding(diagnosis.OnlyJumboChunks,
+				diagnosis.Scope{Namespace: c.Namespace, Shard: p.on, Zone: p.zone},
+				fmt.Sprintf("the chunk of %s at %s is jumbo and stays on shard %s", c.Namespace, p.min, p.on)))
+		}
+	}
+}
+
+// quotas are how many of n each shard is to have; where n can't be shared out
+// evenly, those that have most keep one more.
+func quotas(have map[catalog.ShardID]int, shards []catalog.ShardID, n int) map[catalog.ShardID]int {
+	order := slices.Clone(shards)
+	slices.SortStableFunc(order, func(x, y catalog.ShardID) int { return cmp.Compare(have[y], have[x]) })
+	wanted := map[catalog.ShardID]int{}
+	for i, id := range order {
+		wanted[id] = n / len(order)
+		if i < n%len(order) {
+			wanted[id]++
+		}
+	}
+	return wanted
+}
+
+// besideOwn reports whether the piece before this one is, or will be, on its shard.
+func besideOwn(pieces []piece, i int) bool { return i > 0 && pieces[i-1].to == pieces[i].on }
+
+// neediest returns the shard that lacks most pieces, if possible not that of a
+// neighbour; none when no shard lacks one.
+func neediest(
+	pieces []piece, i int, shards []catalog.ShardID, have, wanted map[catalog.ShardID]int,
+) (to catalog.ShardID) {
+	neighbour := func(id catalog.ShardID) bool {
+		return i > 0 && pieces[i-1].to == id || i+1 < len(pieces) && pieces[i+1].to == id
+	}
+	better := func(x, y catalog.ShardID) bool {
+		if nx, ny := neighbour(x), neighbour(y); nx != ny {
+			return ny
+		}
+		return wanted[x]-have[x] > wanted[y]-have[y]
+	}
+	for _, id := range shards {
+		if have[id] < wanted[id] && (to == "" || better(id, to)) {
+			to = id
+		}
+	}
+	return to
+}
+
+// errOneCollection says what Presplit needs.
+var errOneCollection = errors.New("plan: the goal presplit is about one collection")

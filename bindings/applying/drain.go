@@ -1,0 +1,189 @@
+package applying
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/apply"
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/live"
+)
+
+// Draining is what belongs to the emptying of a shard besides its ranges.
+type Draining struct {
+	Turn  *Turn
+	Shard catalog.ShardID
+	// Remove takes the shard out of the cluster once it is empty. Only then it is
+	// marked as draining.
+	Remove bool
+	// MovePrimaries moves the databases whose primary the shard is, and the
+	// unsharded collections on it.
+	MovePrimaries bool
+	Clock         apply.Clock
+	// Tell is called with a line for each thing done.
+	Tell func(string)
+}
+
+// Start marks the shard as draining, where it is to be removed: from then on
+// nothing new comes to it.
+func (d Draining) Start(ctx context.Context) error {
+	if !d.Remove {
+		return nil
+	}
+	state, found, err := d.Turn.turn.Drain(ctx, d.Shard)
+	switch {
+	case err != nil:
+		return err
+	case !found:
+		return fmt.Errorf("the cluster has no shard %s any more", d.Shard)
+	case state.State != diagnosis.DrainOff:
+		return nil // once more would remove it before 8.3, when it is empty
+	}
+	_, err = d.Turn.turn.Admin(ctx, live.StartDrainCommand(d.Turn.turn.Release(), d.Shard))
+	if err == nil {
+		d.Tell(fmt.Sprintf("Shard %s is marked as draining.", d.Shard))
+	}
+	return err
+}
+
+// Finish moves what is left on a shard without ranges, as far as it may, and
+// removes the shard. The error says what is yours to move.
+func (d Draining) Finish(ctx context.Context) error {
+	left, others, err := d.Turn.left(ctx, d.Shard)
+	if err != nil {
+		return err
+	}
+	switch {
+	case d.MovePrimaries:
+		if err := d.movePrimaries(ctx, left, others); err != nil {
+			return err
+		}
+	case len(left.Commands()) > 0:
+		return fmt.Errorf("%s; --move-primaries (movePrimaries: true) has it done", left.Remainder().Text())
+	}
+	if !d.Remove {
+		return nil
+	}
+	if err := d.Start(ctx); err != nil { // somebody may have stopped it
+		return err
+	}
+	return d.remove(ctx)
+}
+
+// movePrimaries moves each to the shard that has fewest.
+func (d Draining) movePrimaries(ctx context.Context, left diagnosis.Drain, others map[catalog.ShardID]int) error {
+	move := func(kind, name string, command func(to string) bson.D) error {
+		to := next(others)
+		if to == "" {
+			return errors.New("there is no other shard that could take databases: all are draining")
+		}
+		if _, err := d.Turn.turn.Admin(ctx, command(string(to))); err != nil {
+			return fmt.Errorf("moving %s %s to %s: %w", kind, name, to, err)
+		}
+		d.Tell(fmt.Sprintf("The %s %s is on %s now.", kind, name, to))
+		return nil
+	}
+	for _, ns := range left.Collections {
+		if err := move("collection", ns, func(to string) bson.D {
+			return bson.D{{Key: "moveCollection", Value: ns}, {Key: "toShard", Value: to}}
+		}); err != nil {
+			return err
+		}
+	}
+	for _, name := range left.Databases {
+		if err := move("database", name, func(to string) bson.D {
+			return bson.D{{Key: "movePrimary", Value: name}, {Key: "to", Value: to}}
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removalPause is how long to wait before a shard is looked at again that is not
+// ready to go.
+const removalPause = 2 * time.Second
+
+// remove takes the shard out. Config servers that leave must have deleted what they
+// gave away, which is waited for.
+func (d Draining) remove(ctx context.Context) error {
+	t := d.Turn.turn
+	told := false
+	for {
+		state, found, err := t.Drain(ctx, d.Shard)
+		if err != nil {
+			return err
+		}
+		if !found {
+			break
+		}
+		if state.Chunks > 0 {
+			return fmt.Errorf("%s: run it again", state)
+		}
+		why := string(state.State)
+		if state.Done() {
+			reply, err := t.Admin(ctx, live.CommitDrainCommand(t.Release(), d.Shard))
+			if err != nil {
+				return err
+			}
+			if text, _ := reply.Lookup("state").StringValueOK(); text == "completed" ||
+				t.Release().AtLeast(catalog.Release83) {
+				break
+			}
+			why = reply.String()
+		}
+		if !told {
+			told = true
+			d.Tell(fmt.Sprintf("Shard %s can't go yet (%s): waiting.", d.Shard, why))
+		}
+		if err := d.Clock.Sleep(ctx, removalPause); err != nil {
+			return context.Cause(ctx)
+		}
+	}
+	d.Tell(fmt.Sprintf("Shard %s is removed.", d.Shard))
+	return nil
+}
+
+// left reads what is on a shard, and how many databases the shards have that stay.
+func (t *Turn) left(ctx context.Context, id catalog.ShardID) (
+	left diagnosis.Drain, others map[catalog.ShardID]int, err error) {
+	s, err := live.NewReader(t.client, live.ReaderOptions{SkipLogs: true}).Read(ctx)
+	if err != nil {
+		return left, nil, err
+	}
+	others = map[catalog.ShardID]int{}
+	for _, shard := range s.Shards() {
+		if shard.ID != id && !shard.Draining {
+			others[shard.ID] = 0
+		}
+	}
+	for _, db := range s.Parts().Databases {
+		if n, stays := others[db.Primary]; stays {
+			others[db.Primary] = n + 1
+		}
+	}
+	shard, _ := s.Shard(id)
+	shard.Draining, shard.Reported = true, nil // as if it had to be empty
+	return diagnosis.DrainOf(s, shard), others, nil
+}
+
+// next returns the shard that has fewest databases, and counts one more; none when
+// there is no other shard.
+func next(others map[catalog.ShardID]int) (to catalog.ShardID) {
+	for _, id := range slices.Sorted(maps.Keys(others)) {
+		if to == "" || others[id] < others[to] {
+			to = id
+		}
+	}
+	if to != "" {
+		others[to]++
+	}
+	return to
+}
