@@ -71,6 +71,9 @@ func shApply(c *call, sh *Helpers) goja.Value {
 	options.Pace, away = c.gate(sh.current().Conn, rules, teller)
 	defer away()
 	options.Tell = teller.Tell
+	tick, still := applying.Ticks(progress, c.JS.OnWallClock())
+	defer still()
+	options.Tick = tick
 	work := c.work(o, at, options.DryRun)
 	seen := &commands{Asker: c.s.asker(sh), keep: o.flag("dryRun", false)}
 	ctx := c.JS.Context()
