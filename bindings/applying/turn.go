@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
@@ -35,14 +34,6 @@ func TakeTurn(ctx context.Context, client *mongo.Client, a live.Asker, doing str
 	return t, err
 }
 
-// ending is how long giving the turn back may take. The lease runs out by itself,
-// and says what is switched off.
-// Who does not wait for a step under way does not wait for that either.
-const (
-	ending  = 30 * time.Second
-	hurried = 300 * time.Millisecond
-)
-
 // Run carries out what there is to do, and gives the turn back. New plans are made
 // from the cluster as it is. Once the turn is lost nothing is sent any more, and the
 // error says so. What finish does, unless it is nil, belongs to the turn and comes
@@ -70,17 +61,7 @@ func (t *Turn) Run(ctx context.Context, w *apply.Work, o apply.Options, finish f
 	if lost := context.Cause(held); lost != nil && !errors.Is(err, lost) && (err != nil || !result.Finished) {
 		err = errors.Join(lost, err)
 	}
-	return result, errors.Join(err, t.end(ctx, o.Hard))
-}
-
-// end gives the turn back after a run that hard may have ended.
-func (t *Turn) end(ctx, hard context.Context) error {
-	if hard.Err() == nil || t.turn.Held().Err() != nil {
-		return t.End(ctx)
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), hurried)
-	defer cancel()
-	return t.turn.End(ctx)
+	return result, errors.Join(err, t.turn.Leave(ctx, o.Hard))
 }
 
 // End gives the turn back.
@@ -88,9 +69,7 @@ func (t *Turn) End(ctx context.Context) error {
 	if t.turn == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ending)
-	defer cancel()
-	return t.turn.End(ctx)
+	return t.turn.Leave(ctx, nil)
 }
 
 // replan makes a plan from the cluster as it is. What is switched off only because

@@ -59,6 +59,9 @@ func (env environment) apply(ctx context.Context) error {
 	js := script.NewEngine(script.Options{Clock: conn.clock, Stdout: env.stderr, Stderr: env.warned()})
 	teller := env.teller(o, js)
 	options := o.options(js.Clock, teller)
+	tick, still := applying.Ticks(teller.Progress, js.OnWallClock())
+	defer still()
+	options.Tick = tick
 	hard, leave := impatient(ctx)
 	defer leave()
 	options.Hard = hard
@@ -167,7 +170,7 @@ func (env environment) applied(ctx context.Context, o applyLine, r applying.Repo
 		}
 		to = env.warned()
 	}
-	if !o.json || !r.Finished {
+	if !o.json || !r.Finished && !r.Possible {
 		fmt.Fprintln(to, r.Text())
 	}
 	if r.Journal != "" && !o.quiet {
