@@ -19,14 +19,14 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-const applyOptions = "journal,resume,onChange,pauseBalancing,parallel,maxTime,dryRun,progress," + paceNames
+const applyOptions = "journal,resume,onChange,takeOver,pauseBalancing,parallel,maxTime,dryRun,progress," + paceNames
 
 // shardApplyMethods() carry plans out.
 func shardApplyMethods() []helper {
 	return []helper{
 		{"apply", "plan?:string|object options?:object{" + applyOptions + "}", checked(shApply),
 			"Carries out a plan of sh.plan(), or of a file, and writes down in a journal what it does; {resume: journal} goes " +
-				"on after a stop or a kill; {journal, onChange: \"replan\", pauseBalancing, parallel, maxBytes, maxMoves, for, " +
+				"on after a stop or a kill; {journal, onChange: \"replan\", takeOver, parallel, maxBytes, maxMoves, for, " +
 				"pauseBetween, window: \"22:00-06:00 UTC\", dryRun, progress}, times in ms."},
 		{"undo", "journal:string", checked(shUndo),
 			"Returns the plan that takes back what a journal of sh.apply() tells of: sh.apply(sh.undo(journal))."},
@@ -79,7 +79,7 @@ func shApply(c *call, sh *Helpers) goja.Value {
 	hard, leave := c.grace(ctx)
 	defer leave()
 	options.Hard = hard
-	result, err := turn.Run(ctx, work, options, nil)
+	result, err := turn.Run(ctx, applying.Errand{Work: work, Options: options, Note: c.JS.Warn})
 	if closed := work.Close(); err == nil {
 		err = closed
 	}
@@ -191,7 +191,7 @@ func (c *call) applyOptions(o helperOptions, client *mongo.Client, progress *dis
 	rules.For = o.duration("maxTime", rules.For)
 	teller := applying.Teller{Progress: progress, Note: c.JS.Warn}
 	return apply.Options{
-		OnChange: change, PauseBalancing: o.flag("pauseBalancing", false), Parallel: int(o.count("parallel")),
+		OnChange: change, PauseBalancing: o.flag("takeOver", o.flag("pauseBalancing", false)), Parallel: int(o.count("parallel")),
 		Pace:  applying.Pace(client, rules, c.JS.Clock, teller.Waits),
 		Clock: c.JS.Clock, Tell: teller.Tell,
 	}
