@@ -33,8 +33,8 @@ func TestApply(t *testing.T) {
 		step{`const before = layout()`, ""},
 		step{`const p = sh.plan("shop.orders"); p.steps.length > 1`, "true"},
 		// A dry run shows the commands and changes nothing.
-		step{`const dry = sh.apply(p, { dryRun: true }); [dry.finished, dry.commands.length == p.steps.length, dry.commands[0].moveRange]`,
-			"[ true, true, 'shop.orders' ]"},
+		step{`const dry = sh.apply(p, { dryRun: true }); [dry.finished, dry.stepsDone, dry.possible, dry.commands.length == p.steps.length, dry.commands[0].moveRange]`,
+			"[ false, 0, true, true, 'shop.orders' ]"},
 		step{`layout() == before`, "true"},
 		step{`fs.existsSync(p.id + ".journal")`, "false"},
 		// One step, then the rest of it, from the journal alone.

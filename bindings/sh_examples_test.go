@@ -43,15 +43,26 @@ func TestEveryExampleRuns(t *testing.T) {
 // forExample is a shell in which the example of a helper can run.
 func forExample(t *testing.T, name string) *connected {
 	t.Helper()
-	since83 := map[string]bool{"stopDrain": true, "shardDrainingStatus": true, "getTransitionToDedicatedConfigServerStatus": true}
+	c := onMock(t, exampleCluster(name))
+	prepareExample(t, c, name)
+	return c
+}
+
+// exampleCluster is one of a release that has the helper.
+func exampleCluster(name string) mock.Config {
 	cfg := mock.Config{Seed: 7}
-	if since83[name] {
+	switch name {
+	case "stopDrain", "shardDrainingStatus", "getTransitionToDedicatedConfigServerStatus":
 		cfg.Version = catalog.Release83
-	}
-	if strings.HasSuffix(name, "AutoSplit") {
+	case "enableAutoSplit", "disableAutoSplit":
 		cfg.Version = catalog.Release50
 	}
-	c := onMock(t, cfg)
+	return cfg
+}
+
+// prepareExample makes what the example of a helper is about.
+func prepareExample(t *testing.T, c *connected, name string) {
+	t.Helper()
 	run(t, c,
 		step{`sh.enableSharding("shop", "shard0").ok && sh.shardCollection("shop.orders", {customer: 1}).ok`, "1"},
 		step{`db.getSiblingDB("shop").orders.insertMany(Array.from({length: 200}, (_, i) => ({customer: i, order: i}))).acknowledged`, "true"},
@@ -61,7 +72,6 @@ func forExample(t *testing.T, name string) *connected {
 	if text, failed := c.show(beforeExamples()[name]); failed {
 		t.Errorf("before %s: %s", name, text)
 	}
-	return c
 }
 
 // beforeExamples has what has to be so before the example of a helper can run.

@@ -333,6 +333,40 @@ func (c *counting) Do(ctx context.Context, command apply.Command) error {
 	return c.around(command, func() error { return c.Cluster.Do(ctx, command) })
 }
 
+// While a step is under way it is told how long it has been, and nothing when none is.
+func TestStepThatGoesOn(t *testing.T) {
+	w, p := balanced(t)
+	tick := make(chan time.Time)
+	o := w.options()
+	o.Tick = tick
+	sent := 0
+	c := &counting{Cluster: w.steps, around: func(_ apply.Command, send func() error) error {
+		sent++
+		if err := o.Clock.Sleep(t.Context(), time.Minute); err != nil {
+			return err
+		}
+		tick <- noon
+		return send()
+	}}
+	var told []apply.Event
+	o.Tell = func(e apply.Event) {
+		if e.Kind == apply.Going {
+			told = append(told, e)
+		}
+	}
+	if r, err := apply.Run(t.Context(), c, p, o); err != nil || !r.Finished {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if len(told) != sent || sent < len(p.Steps) {
+		t.Fatalf("%d commands, told of %d times", sent, len(told))
+	}
+	for i, e := range told {
+		if e.Step.Number != i+1 || e.Age < time.Minute || e.Age > 2*time.Minute || e.Progress.StepsHere != i {
+			t.Errorf("%d: %+v", i, e)
+		}
+	}
+}
+
 func TestLimitsAndStops(t *testing.T) {
 	w, p := balanced(t)
 	path := filepath.Join(t.TempDir(), "journal")
@@ -414,8 +448,12 @@ func TestDryRun(t *testing.T) {
 			return nil
 		}}
 		r, err := apply.Run(t.Context(), c, p, o)
-		if err != nil || !r.Finished || sent < len(p.Steps) {
+		if err != nil || !r.Possible || sent < len(p.Steps) {
 			t.Errorf("%d commands, %+v, %v", sent, r, err)
+		}
+		if now := r.Progress; r.Finished || now.Steps != len(p.Steps) || now.StepsDone+now.StepsHere != 0 ||
+			now.BytesDone+now.BytesHere != 0 {
+			t.Errorf("nothing was done, and the result says %+v", r)
 		}
 		w.sameLayout("after a dry run", before)
 		w.balancedAgain()

@@ -31,7 +31,7 @@ type Options struct {
 	// place of what is left of the journal's own.
 	Undo bool
 	// DryRun gives commands to a cluster that does not carry them out, and goes on
-	// as if it had.
+	// as if it had. Its Result has nothing as done.
 	DryRun bool
 
 	OnChange OnChange
@@ -56,6 +56,9 @@ type Options struct {
 	// Tell is called with everything that happens, never twice at once; nil tells
 	// nobody.
 	Tell func(Event)
+	// Tick has an Event of the kind Going told with each of its values while a step
+	// is under way; nil has none.
+	Tick <-chan time.Time
 	// Hard ends what is under way. The context of Run only has nothing more begin.
 	// Nil never ends.
 	Hard context.Context
@@ -77,6 +80,7 @@ type Kind string
 // The kinds of events.
 const (
 	Began     Kind = "began"
+	Going     Kind = "going" // the oldest step under way goes on
 	Ended     Kind = "ended"
 	Already   Kind = "already"  // there was nothing to do
 	Again     Kind = "again"    // it failed in passing, and is tried again
@@ -97,6 +101,7 @@ type Event struct {
 	Namespace string
 	Err       error
 	Plan      *plan.Plan
+	Age       time.Duration // of a step that goes on
 	Progress  Progress
 }
 
@@ -108,6 +113,9 @@ type Result struct {
 	// Stopped says why: a limit, or that somebody asked for it.
 	Finished bool
 	Stopped  string
+	// Possible tells of a dry run that all that is left could be carried out. A dry
+	// run is never Finished.
+	Possible bool
 	// Left is what keeps the goal from being reached though all is done.
 	Left     []diagnosis.Finding
 	Progress Progress

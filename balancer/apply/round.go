@@ -35,7 +35,7 @@ func (r *run) round(ctx context.Context, waiting []plan.Step) (failure error) {
 		if len(running) == 0 {
 			return failure
 		}
-		out, more := r.next(ctx, outcomes, len(running) > 1 || !entering)
+		out, more := r.next(ctx, outcomes, running, len(running) > 1 || !entering)
 		var err error
 		switch {
 		case !more:
@@ -100,8 +100,9 @@ func (r *run) mayNot(ctx context.Context, err error) error {
 }
 
 // next waits for an outcome, and for the end of ctx the first time, of which it
-// tells where something is under way.
-func (r *run) next(ctx context.Context, outcomes <-chan outcome, busy bool) (out outcome, ended bool) {
+// tells where something is under way. Meanwhile it may tell what is.
+func (r *run) next(ctx context.Context, outcomes <-chan outcome, running []plan.Step, busy bool) (
+	out outcome, ended bool) {
 	stop := ctx.Done()
 	if r.result.Stopped != "" {
 		stop = nil
@@ -114,12 +115,25 @@ func (r *run) next(ctx context.Context, outcomes <-chan outcome, busy bool) (out
 			r.tell(Event{Kind: Waiting})
 		}
 		return out, false
+	case <-r.o.Tick:
+		r.going(running)
+		return out, false
 	}
 	if out.again != "" {
 		r.tell(Event{Kind: out.again, Step: out.step, Err: out.err})
 		return out, false
 	}
 	return out, true
+}
+
+// going tells of the oldest of the steps that have begun.
+func (r *run) going(running []plan.Step) {
+	for _, s := range running {
+		if began, has := r.began[s.Number]; has {
+			r.tell(Event{Kind: Going, Step: s, Age: r.o.Clock.Now().Sub(began)})
+			return
+		}
+	}
 }
 
 const interrupted = "it was interrupted"
@@ -175,6 +189,7 @@ func (r *run) begin(ctx context.Context, s plan.Step) (t todo, err error) {
 	if err := r.write(Record{What: began, Step: s.Number, Before: t.before}); err != nil {
 		return t, err
 	}
+	r.began[s.Number] = r.o.Clock.Now()
 	r.tell(Event{Kind: Began, Step: s})
 	return t, nil
 }

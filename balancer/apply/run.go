@@ -26,8 +26,9 @@ import (
 // where the cluster is the reason. All but the last one come before anything was
 // sent, unless the cluster changed meanwhile.
 func Run(ctx context.Context, c Cluster, p *plan.Plan, o Options) (Result, error) {
-	r := &run{cluster: c, o: o, plan: p, done: map[int]bool{}, cuts: map[int][]catalog.Key{}}
-	r.result.Left = p.Left
+	r := &run{
+		cluster: c, o: o, plan: p, done: map[int]bool{}, began: map[int]time.Time{}, cuts: map[int][]catalog.Key{},
+	}
 	if r.hard = o.Hard; r.hard == nil {
 		r.hard = context.WithoutCancel(ctx)
 	}
@@ -44,17 +45,21 @@ func Run(ctx context.Context, c Cluster, p *plan.Plan, o Options) (Result, error
 		r.paused = o.Resume.Paused()
 		if !o.Undo {
 			r.plan = o.Resume.Plan()
-			r.result.Left = r.plan.Left
 			maps.Copy(r.done, o.Resume.last().done)
 			for _, b := range o.Resume.last().began {
 				r.cuts[b.step.Number] = b.cuts
 			}
 		}
 	}
-	r.result.Began = o.Clock.Now()
+	r.result.Left, r.result.Began = r.plan.Left, o.Clock.Now()
+	before := maps.Clone(r.done)
 	err := r.carryOut(ctx)
 	if !errors.As(err, new(*logError)) && r.hard.Err() == nil {
 		err = r.leave(err)
+	}
+	if o.DryRun {
+		r.result.Possible, r.result.Finished = r.result.Finished && err == nil, false
+		r.done, r.here = before, Progress{}
 	}
 	r.result.Plan, r.result.Ended, r.result.Progress = r.plan, o.Clock.Now(), r.progress()
 	return r.result, err
@@ -70,10 +75,11 @@ type run struct {
 	plan       *plan.Plan
 	namespaces []string
 	basis      map[string]plan.CollectionBasis
-	done       map[int]bool // by number of the step
-	paused     []string     // collections that are to be switched on again
-	here       Progress     // what this run did
-	ready      bool         // Options.Ready was called
+	done       map[int]bool      // by number of the step
+	began      map[int]time.Time // in this run
+	paused     []string          // collections that are to be switched on again
+	here       Progress          // what this run did
+	ready      bool              // Options.Ready was called
 
 	shared sync.Mutex            // holds the log and
 	cuts   map[int][]catalog.Key // where ranges that are too large are cut, by step
@@ -331,7 +337,7 @@ func (r *run) replan(ctx context.Context, because *ChangedError) (more bool, err
 		return false, fmt.Errorf(
 			"after %d new plans the goal is not reached: the cluster changes faster than plans can be made", mostReplans)
 	}
-	r.plan, r.done, r.cuts = p, map[int]bool{}, map[int][]catalog.Key{}
+	r.plan, r.done, r.began, r.cuts = p, map[int]bool{}, map[int]time.Time{}, map[int][]catalog.Key{}
 	if err := r.writePlan(p.Basis.ClusterID); err != nil {
 		return false, err
 	}

@@ -28,6 +28,8 @@ type Doer struct {
 	asker   Asker
 	release catalog.Release
 	comment string // of moves, where there is one
+	// ready is asked right before a move is sent; nil lets all be sent.
+	ready func(context.Context) error
 }
 
 var (

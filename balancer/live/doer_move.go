@@ -38,6 +38,11 @@ func (d *Doer) Move(ctx context.Context, m policy.Migration) error {
 		}
 		command = moveChunk(coll.Pattern, m.Namespace, m.To, chunk.Min, chunk.Max)
 	}
+	if d.ready != nil {
+		if err := d.ready(ctx); err != nil {
+			return err
+		}
+	}
 	_, err = d.ask(ctx, "admin", d.moving(command, settings, m.Force != policy.ForceNone))
 	return err
 }

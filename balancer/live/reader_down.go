@@ -17,7 +17,7 @@ var down = []mongoerr.Code{
 
 // gapBecause returns a gap with its reason.
 func gapBecause(g catalog.Gap, err error) catalog.Gap {
-	g.Reason = err.Error()
+	g.Reason = Plainly(err.Error())
 	code, ok := mongoerr.CodeOf(ServerError(err))
 	if !ok {
 		return g

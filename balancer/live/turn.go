@@ -71,6 +71,7 @@ func TakeTurn(ctx context.Context, client *mongo.Client, a Asker, h Holder) (*Tu
 	}
 	steps.doer.comment = "shardsh " + lease.token.Hex()
 	t := &Turn{Steps: steps, lease: lease}
+	steps.doer.ready = t.renew
 	t.held, t.leave = lease.Keep(context.WithoutCancel(ctx))
 	t.held, t.lose = context.WithCancelCause(t.held)
 	return t, nil
@@ -101,6 +102,27 @@ func (t *Turn) Leftover() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.lease.Paused()
+}
+
+// ending is how long giving the turn back may take. The lease runs out by itself, and
+// says what is switched off. Who does not wait for a step under way does not wait for
+// that either.
+const (
+	ending  = 30 * time.Second
+	hurried = 300 * time.Millisecond
+)
+
+// Leave ends the turn after a run, whose ctx may have ended, as may have hard, which
+// is nil or ends what is under way.
+func (t *Turn) Leave(ctx, hard context.Context) error {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	timer := time.AfterFunc(ending, cancel)
+	defer timer.Stop()
+	if hard != nil && t.held.Err() == nil {
+		defer context.AfterFunc(hard, func() { timer.Reset(hurried) })()
+	}
+	return t.End(ctx)
 }
 
 // End switches on what is still switched off, and gives the lease back. What was

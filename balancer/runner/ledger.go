@@ -140,12 +140,13 @@ func (l *ledger) at(ns string, now time.Time) (list []aside) {
 	return list
 }
 
-// next returns when the first range is to be tried again.
-func (l *ledger) next() (at time.Time, waits bool) {
+// next returns when the first range is to be tried again of those that were left alone
+// at a time. The others could have been chosen since: where they are is fine.
+func (l *ledger) next(since time.Time) (at time.Time, waits bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, a := range l.ranges {
-		if a.retry && (at.IsZero() || a.until.Before(at)) {
+		if a.retry && a.until.After(since) && (at.IsZero() || a.until.Before(at)) {
 			at = a.until
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 // round is what is known of a round under way.
 type round struct {
+	start     time.Time // or before
 	decisions []policy.Decision
 	ended     bool
 	began     int   // moves that were let in
@@ -35,7 +36,7 @@ const (
 func (r *run) endRound(ctx context.Context) (over bool, err error) {
 	r.mu.Lock()
 	ended := r.round
-	r.round = round{}
+	r.round = round{start: r.o.Clock.Now()}
 	r.result.Rounds++
 	limit, asked := r.limit, r.asked
 	r.mu.Unlock()
@@ -55,8 +56,8 @@ func (r *run) endRound(ctx context.Context) (over bool, err error) {
 		return false, r.unreadable(ctx, ended.err)
 	}
 	r.unread = 0
-	if at, waits := r.ledger.next(); waits {
-		return false, r.wait(ctx, at.Sub(r.o.Clock.Now()), "ranges that could not be moved are tried again then")
+	if at, waits := r.ledger.next(ended.start); waits {
+		return false, r.wait(ctx, max(0, at.Sub(r.o.Clock.Now())), "ranges that could not be moved are tried again then")
 	}
 	r.result.Reached, r.result.Left = true, r.remains(ended.decisions)
 	return true, nil

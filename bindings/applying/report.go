@@ -18,7 +18,9 @@ import (
 type Report struct {
 	Plan     string `json:"plan"`
 	Finished bool   `json:"finished"`
-	DryRun   bool   `json:"dryRun,omitzero"`
+	// A dry run has nothing done or finished: it tells whether all could be.
+	DryRun   bool `json:"dryRun,omitzero"`
+	Possible bool `json:"possible,omitzero"`
 	// Stopped says why the run ended early without a mistake, Error with one.
 	Stopped string `json:"stopped,omitzero"`
 	Error   string `json:"error,omitzero"`
@@ -71,10 +73,10 @@ func left(r apply.Result) (list []string) {
 func ReportOf(r apply.Result, err error, journal string, dryRun bool) Report {
 	p := r.Progress
 	report := Report{
-		Plan: r.Plan.ID, Finished: r.Finished && err == nil, DryRun: dryRun, Stopped: r.Stopped,
-		Steps: p.Steps, StepsDone: p.StepsDone, Moves: p.Moves, MovesDone: p.MovesDone,
-		Left: left(r), Bytes: p.Bytes, BytesDone: p.BytesDone, Replans: r.Replans,
-		Journal: journal, MS: r.Ended.Sub(r.Began).Milliseconds(),
+		Plan: r.Plan.ID, Finished: r.Finished && err == nil, DryRun: dryRun,
+		Possible: r.Possible && err == nil, Stopped: r.Stopped, Steps: p.Steps, StepsDone: p.StepsDone,
+		Moves: p.Moves, MovesDone: p.MovesDone, Bytes: p.Bytes, BytesDone: p.BytesDone, Replans: r.Replans,
+		Left: left(r), Journal: journal, MS: r.Ended.Sub(r.Began).Milliseconds(),
 	}
 	if err != nil {
 		report.Error = err.Error()
@@ -94,8 +96,10 @@ func (r Report) Text() string {
 		what += fmt.Sprintf(", after %s", counted(r.Replans, "new plan"))
 	}
 	switch {
-	case r.DryRun && r.Finished:
-		return fmt.Sprintf("%s could be carried out: %s; nothing was sent.", r.Plan, counted(r.Steps, "step"))
+	case r.Possible:
+		return fmt.Sprintf("%s could be carried out: %s; nothing was sent.", r.Plan, counted(r.Steps-r.StepsDone, "step"))
+	case r.DryRun && r.Stopped != "":
+		return fmt.Sprintf("%s could not be carried out to its end: %s; nothing was sent.", r.Plan, r.Stopped)
 	case r.Finished && r.Steps == 0:
 		return "There was nothing to move, to split or to merge."
 	case r.Finished:

@@ -2,6 +2,7 @@ package applying
 
 import (
 	"fmt"
+	"time"
 
 	"shardsh/balancer/apply"
 	"shardsh/bindings/display"
@@ -28,9 +29,23 @@ func (t Teller) Tell(e apply.Event) {
 	}
 }
 
+// Ticks is for apply.Options: as often as a progress is said, while steps go on.
+// Nobody waits for a clock that is not the wall's.
+func Ticks(p *display.Progress, wall bool) (tick <-chan time.Time, stop func()) {
+	if p == nil || !wall {
+		return nil, func() {}
+	}
+	ticker := time.NewTicker(p.Every)
+	return ticker.C, ticker.Stop
+}
+
 // what says which step it is at.
 func what(e apply.Event) string {
-	return fmt.Sprintf("step %d of %d, %s of %s", e.Step.Number, e.Progress.Steps, e.Step.Kind, e.Step.Namespace)
+	text := fmt.Sprintf("step %d of %d, %s of %s", e.Step.Number, e.Progress.Steps, e.Step.Kind, e.Step.Namespace)
+	if e.Kind == apply.Going {
+		text += " for " + display.DurationText(e.Age)
+	}
+	return text
 }
 
 // amount measures by bytes where some move, else by steps.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
@@ -35,14 +34,6 @@ func TakeTurn(ctx context.Context, client *mongo.Client, a live.Asker, doing str
 	t.cluster = t.turn
 	return t, err
 }
-
-// ending is how long giving the turn back may take. The lease runs out by itself,
-// and says what is switched off.
-// Who does not wait for a step under way does not wait for that either.
-const (
-	ending  = 30 * time.Second
-	hurried = 300 * time.Millisecond
-)
 
 // Errand is what is to be done in a turn.
 type Errand struct {
@@ -90,7 +81,7 @@ func (t *Turn) Run(ctx context.Context, e Errand) (apply.Result, error) {
 	if lost := context.Cause(held); lost != nil && !errors.Is(err, lost) && (err != nil || !result.Finished) {
 		err = errors.Join(lost, err)
 	}
-	return result, errors.Join(err, t.End(ctx))
+	return result, errors.Join(err, t.turn.Leave(ctx, o.Hard))
 }
 
 // insist waits until the servers are to stop what is under way, or until the
@@ -132,9 +123,7 @@ func (t *Turn) End(ctx context.Context) error {
 	if t.turn == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ending)
-	defer cancel()
-	return t.turn.End(ctx)
+	return t.turn.Leave(ctx, nil)
 }
 
 // replan makes a plan from the cluster as it is. What is switched off only because

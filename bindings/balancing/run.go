@@ -41,10 +41,6 @@ func (o Options) doing() string {
 	return "balance " + what
 }
 
-// ending is how long giving the turn back may take. The lease runs out by itself,
-// and says what is switched off.
-const ending = 30 * time.Second
-
 // Run takes the turn, balances, and gives the turn back. The error is a
 // *live.HeldError while somebody else has the turn.
 func Run(ctx context.Context, client *mongo.Client, a live.Asker, o Options) (runner.Result, error) {
@@ -72,10 +68,8 @@ func Run(ctx context.Context, client *mongo.Client, a live.Asker, o Options) (ru
 	if o.Hard != nil && o.Hard.Err() != nil {
 		o.Note(GoesOn(turn))
 	}
-	leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), ending)
-	defer cancel()
 	off := turn.Leftover()
-	ended := turn.End(leaving)
+	ended := turn.Leave(ctx, o.Hard)
 	if ended == nil && len(off) > 0 {
 		o.Note(fmt.Sprintf("The balancing of %s is on again.", strings.Join(off, ", ")))
 	}
@@ -99,12 +93,15 @@ func takeTurn(ctx context.Context, client *mongo.Client, a live.Asker, o Options
 	}
 }
 
+// asking is how long asking the servers may take.
+const asking = 30 * time.Second
+
 // Interrupt has the servers stop the moves of a turn that are under way, and tells
 // what came of it.
 func Interrupt(ctx context.Context, turn *live.Turn, note func(string)) {
-	asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), ending)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), asking)
 	defer cancel()
-	switch n, err := turn.Interrupt(asking); {
+	switch n, err := turn.Interrupt(ctx); {
 	case err != nil:
 		note(fmt.Sprintf("The servers can't be asked to stop: %v. To see what goes on: %s", err, lookFor(turn)))
 	case n == 0:

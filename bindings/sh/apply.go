@@ -64,6 +64,9 @@ func shApply(c *call, sh *Helpers) goja.Value {
 	defer progress.End()
 	client := sh.current().Conn.Client
 	options := c.applyOptions(o, client, progress)
+	tick, still := applying.Ticks(progress, c.JS.OnWallClock())
+	defer still()
+	options.Tick = tick
 	options.DryRun = o.flag("dryRun", false) || c.s.Gateway.Guarded()
 	work := c.work(o, at, options.DryRun)
 	seen := &commands{Asker: c.s.asker(sh), keep: o.flag("dryRun", false)}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"shardsh/balancer/live"
+	"shardsh/balancer/mongoerr"
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
@@ -147,7 +149,8 @@ func (sh *Helpers) notSharded(ns string) {
 }
 
 // asking wraps a helper: the error of a server about a name that does not exist
-// gets the question for the name that was meant.
+// gets the question for the name that was meant, and the refusal of a command the
+// role that may run it.
 func asking(m helper) func(*call, *Helpers) goja.Value {
 	f, params := m.call, script.ParameterNames(m.signature)
 	if slices.Contains([]string{"enableSharding", "shardCollection", "shardAndDistributeCollection"}, m.name) {
@@ -159,7 +162,11 @@ func asking(m helper) func(*call, *Helpers) goja.Value {
 			return v
 		}
 		e, _ := ex.Value().(*goja.Object)
-		if code := script.Property(e, "code"); code != nil && goja.IsNumber(code) {
+		switch code := script.Property(e, "code"); {
+		case code == nil || !goja.IsNumber(code):
+		case code.ToInteger() == int64(mongoerr.Unauthorized):
+			script.Define(e, "message", c.JS.Runtime.ToValue(live.Plainly(script.OptionalText(e.Get("message")))))
+		default:
 			sh.ask(c, e, params)
 		}
 		panic(ex)

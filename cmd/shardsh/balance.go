@@ -100,7 +100,7 @@ func (env environment) balances(ctx context.Context, conn *connection, o balance
 	if p != nil {
 		teller.Bytes = p.Totals.Bytes
 	}
-	stages := listenForMore()
+	stages := listenForMore(ctx)
 	defer stages.end()
 	options := balancing.Options{
 		Options: o.runs(js.Clock), WaitForTurn: time.Duration(o.wait), Insist: stages.insist,
@@ -155,22 +155,24 @@ func writeLine(to io.Writer, value any) error {
 // context of the program.
 type stages struct {
 	insist chan struct{}   // is closed by the second
-	hard   context.Context // ends with the third
+	hard   context.Context // ends with the third, and soon after --timeout and SIGTERM
 	end    func()
 }
 
 // errLeft says that what is under way was left to the cluster.
 var errLeft = errors.New("left by the user while moves were under way")
 
-func listenForMore() stages {
+func listenForMore(ctx context.Context) stages {
 	caught := make(chan os.Signal, 3)
 	done := make(chan struct{})
 	signal.Notify(caught, os.Interrupt, syscall.SIGTERM)
-	hard, leave := context.WithCancelCause(context.Background())
+	steps, forget := impatient(ctx)
+	hard, leave := context.WithCancelCause(steps)
 	s := stages{insist: make(chan struct{}), hard: hard, end: func() {
 		signal.Stop(caught)
 		close(done)
 		leave(nil)
+		forget()
 	}}
 	go func() {
 		for n := 1; n <= 3; n++ {

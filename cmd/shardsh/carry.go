@@ -103,14 +103,13 @@ func (env environment) carryOut(ctx context.Context, conn *connection, o carryLi
 	}
 	js := script.NewEngine(script.Options{Clock: conn.clock, Stdout: env.stderr, Stderr: env.warned()})
 	teller := env.teller(o, js)
-	stages := listenForMore()
+	tick, still := applying.Ticks(teller.Progress, js.OnWallClock())
+	defer still()
+	stages := listenForMore(ctx)
 	defer stages.end()
-	hard, leave := impatient(ctx)
-	defer leave()
-	defer context.AfterFunc(stages.hard, leave)()
 	a := applying.Errand{Work: work, Insist: stages.insist, Note: teller.Note, Options: apply.Options{
 		DryRun: o.dryRun, OnChange: e.onChange, PauseBalancing: o.takeOver, Parallel: o.pace.parallel, Clock: js.Clock,
-		Tell: teller.Tell, Hard: hard, Pace: applying.Pace(conn.client, o.pace.rules(), js.Clock, teller.Waits),
+		Tell: teller.Tell, Hard: stages.hard, Tick: tick, Pace: applying.Pace(conn.client, o.pace.rules(), js.Clock, teller.Waits),
 	}}
 	if e.besides != nil {
 		a.Options.Ready, a.Finish = e.besides(turn, js.Clock, func(text string) {
@@ -172,7 +171,7 @@ func (env environment) carried(ctx context.Context, o carryLine, e errand, r app
 		}
 		to = env.warned()
 	}
-	if !o.json || !r.Finished {
+	if !o.json || !r.Finished && !r.Possible {
 		fmt.Fprintln(to, r.Text())
 		for _, c := range r.Collections {
 			if c.Before != c.After {

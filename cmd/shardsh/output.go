@@ -9,6 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"golang.org/x/term"
 
+	"shardsh/balancer/live"
 	"shardsh/balancer/mongoerr"
 	"shardsh/bindings"
 	"shardsh/bindings/script"
@@ -56,7 +57,7 @@ func describe(err error) bson.D {
 	var connecting connectionError
 	var usage usageError
 	named := func(name string) bson.D {
-		return bson.D{{Key: "name", Value: name}, {Key: "message", Value: redact(err.Error())}}
+		return bson.D{{Key: "name", Value: name}, {Key: "message", Value: redact(live.Plainly(err.Error()))}}
 	}
 	switch {
 	case errors.As(err, &thrown):

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"shardsh/balancer/live"
 	"shardsh/bindings"
 	"shardsh/bindings/script"
 	"shardsh/repl"
@@ -61,7 +62,7 @@ func (env environment) finish(ctx context.Context, err error) int {
 func errorText(err error) string {
 	var thrown *script.Error
 	if !errors.As(err, &thrown) {
-		return "shardsh: " + err.Error()
+		return "shardsh: " + live.Plainly(err.Error())
 	}
 	text := thrown.Text()
 	if at := thrown.At(); at != "" {

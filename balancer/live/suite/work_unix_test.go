@@ -176,6 +176,7 @@ type work struct {
 func works() []work {
 	return []work{
 		{"apply", (*rig).planned, (*rig).applies, (*rig).resumes, (*rig).balanced},
+		{"balance", (*rig).heap, (*rig).balances, (*rig).balances, (*rig).balanced},
 	}
 }
 
@@ -201,4 +202,8 @@ func (r *rig) resumes() []string {
 		return r.applies()
 	}
 	return []string{"apply", "--resume", r.file("journal"), "--yes", "--pause-balancing"}
+}
+
+func (r *rig) balances() []string {
+	return []string{"balance", "--ns", namespace, "--take-over", "--yes"}
 }

@@ -1,0 +1,39 @@
+package applying
+
+import (
+	"testing"
+	"time"
+
+	"shardsh/balancer/apply"
+	"shardsh/balancer/plan"
+)
+
+func TestWhat(t *testing.T) {
+	e := apply.Event{
+		Kind: apply.Began, Step: plan.Step{Number: 3, Kind: plan.Move, Namespace: "x.y"}, Progress: apply.Progress{Steps: 9},
+	}
+	if got := what(e); got != "step 3 of 9, move of x.y" {
+		t.Error(got)
+	}
+	e.Kind, e.Age = apply.Going, 65*time.Second
+	if got := what(e); got != "step 3 of 9, move of x.y for 1m05s" {
+		t.Error(got)
+	}
+}
+
+// A dry run has nothing done, whatever it found out.
+func TestReportOfADryRun(t *testing.T) {
+	p := &plan.Plan{ID: "plan-1"}
+	for want, r := range map[string]apply.Result{
+		"plan-1 could be carried out: 4 steps; nothing was sent.": {Possible: true},
+		"plan-1 could not be carried out to its end: the limit of 1 moves is reached; nothing was sent.": {
+			Stopped: "the limit of 1 moves is reached",
+		},
+	} {
+		r.Plan, r.Progress.Steps = p, 4
+		report := ReportOf(r, nil, "", true)
+		if got := report.Text(); got != want || report.Finished || report.Possible != r.Possible {
+			t.Errorf("%q of %+v", got, report)
+		}
+	}
+}

@@ -1,0 +1,54 @@
+// Creates three roles with no more than shardsh needs, or brings them up to date;
+// users are not touched. Run it as a user who may create roles:
+//
+//   shardsh mongodb://root@host:27017 scripts/roles.js
+//
+// then give a user one of them:
+//
+//   db.getSiblingDB("admin").createUser({ user: "ops", pwd: passwordPrompt(), roles: ["shardshLook"] })
+//
+// shardshLook     reads: check, why, report, map, plan, forecast, simulate, watch, snapshot, and the helpers
+//                 of sh that look. No documents can be read, nothing can be changed.
+// shardshEngine   also moves, splits and merges chunks, empties and removes shards, switches the balancing
+//                 of collections off and on, and holds the lease shardsh.leases: apply and its like.
+// shardshHelpers  also all that the helpers of sh change: shard keys, zones, settings, shards.
+//
+// docs/live.md says which privilege is for what.
+const version = db.version().split(".").map(Number);
+const since = (...from) => (version[0] - from[0] || version[1] - (from[1] || 0) || version[2] - (from[2] || 0)) >= 0;
+
+const anyCollection = { db: "", collection: "" }, anyOfConfig = { db: "config", collection: "" };
+const grant = (resource, ...actions) => ({ resource, actions: actions.filter(Boolean) });
+const ofConfig = (collection, ...actions) => grant({ db: "config", collection }, ...actions);
+
+const look = [
+  grant({ cluster: true }, "connPoolStats", "getParameter", "getShardMap", "hostInfo", "inprog", "listDatabases", "listShards",
+    "serverStatus", since(6, 0, 3) && "shardedDataDistribution", since(7) && "checkMetadataConsistency"),
+  grant(anyOfConfig, "collStats", "dbStats", "find", "indexStats", "listCollections", "listIndexes"),
+  grant(anyCollection, "collStats", "dbStats", "indexStats", "listCollections", "listIndexes"),
+];
+const engine = [
+  grant({ cluster: true }, "killop", "removeShard"), // a second Ctrl-C stops the moves under way
+  // A range is measured with dataSize, which asks for find.
+  grant(anyCollection, "find", "moveChunk", "splitChunk", "splitVector"),
+  grant({ db: "config", collection: "system.sessions" }, "moveChunk", "splitChunk", "splitVector"),
+  ofConfig("collections", "update"),
+  grant({ db: "shardsh", collection: "leases" }, "find", "insert", "remove", "update"),
+];
+const helpers = [
+  grant({ cluster: true }, "addShard", since(8) && "transitionFromDedicatedConfigServer",
+    since(8) && "transitionToDedicatedConfigServer"),
+  grant(anyCollection, "enableSharding", since(4, 2, 3) && "clearJumboFlag", since(4, 4) && "refineCollectionShardKey",
+    since(5) && "reshardCollection", since(8) && "moveCollection", since(8) && "unshardCollection"),
+  ofConfig("settings", "insert", "update"),
+  ofConfig("shards", "update"),
+  ofConfig("tags", "insert", "remove", "update"),
+];
+
+for (const [role, privileges, roles] of [
+  ["shardshLook", look, []], ["shardshEngine", engine, ["shardshLook"]], ["shardshHelpers", helpers, ["shardshEngine"]],
+]) {
+  const admin = db.getSiblingDB("admin"), known = admin.getRole(role) !== null;
+  admin.runCommand({ [known ? "updateRole" : "createRole"]: role, privileges, roles });
+  print(`${role}: ${known ? "brought up to date" : "created"}`);
+}
