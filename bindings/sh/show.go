@@ -1,10 +1,13 @@
 package sh
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/live"
 	"shardsh/bindings/display"
 	"shardsh/bindings/rawdoc"
@@ -114,15 +117,9 @@ func chunkRows(chunks []bson.Raw) (header []string, rows [][]string) {
 func (c *call) showChunkCounts(d *server.Database) goja.Value {
 	collections := c.s.look(d, d.Sibling("config"), live.Look{Parts: live.Collections | live.Counts}).Collections()
 	if c.s.Display.ShowsTables() {
-		var rows [][]string
-		for _, coll := range collections {
-			for _, id := range coll.Owners() {
-				n := coll.CountOn(id)
-				rows = append(rows, []string{coll.Namespace, string(id), fmt.Sprint(n.Chunks), fmt.Sprint(n.Jumbo)})
-			}
-		}
 		return c.s.Display.ShowTables(func(t *display.Tables) {
-			t.Grid([]string{"collection", "shard", "chunks#", "jumbo#"}, rows)
+			t.Top([]string{"collection", "shard", "chunks#", "jumbo#"}, chunkCountRows(collections), 0,
+				"show chunks DB.COLLECTION shows one")
 		})
 	}
 	o := c.JS.Runtime.NewObject()
@@ -134,6 +131,31 @@ func (c *call) showChunkCounts(d *server.Database) goja.Value {
 		script.Must(o.Set(coll.Namespace, perShard))
 	}
 	return c.s.Display.ShownValue(o)
+}
+
+// chunkCountRows returns a row for each shard of a collection. More than a screen of
+// them have those with jumbo chunks first, then those with most chunks.
+func chunkCountRows(collections []*catalog.CollectionState) (rows [][]string) {
+	type row struct {
+		ns    string
+		shard catalog.ShardID
+		n     catalog.ChunkCount
+	}
+	var list []row
+	for _, coll := range collections {
+		for _, id := range coll.Owners() {
+			list = append(list, row{coll.Namespace, id, coll.CountOn(id)})
+		}
+	}
+	if len(list) > display.MaxRows {
+		slices.SortStableFunc(list, func(a, b row) int {
+			return cmp.Or(cmp.Compare(b.n.Jumbo, a.n.Jumbo), cmp.Compare(b.n.Chunks, a.n.Chunks))
+		})
+	}
+	for _, r := range list {
+		rows = append(rows, []string{r.ns, string(r.shard), fmt.Sprint(r.n.Chunks), fmt.Sprint(r.n.Jumbo)})
+	}
+	return rows
 }
 
 func showBalancer(c *call, d *server.Database) goja.Value {

@@ -10,8 +10,10 @@ import (
 	"shardsh/balancer/live"
 	"shardsh/bindings/findings"
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
 // shardWhyMethods() tell why things are as they are.
@@ -34,6 +36,9 @@ func shWhy(c *call, sh *Helpers) goja.Value {
 	}
 	s := sh.snapshot(live.ReaderOptions{Compliance: true, Causes: true})
 	if err := diagnosis.Check(s, about); err != nil {
+		if answer, ok := sh.whyNotSharded(s, about.Namespace); ok && !hasKey {
+			return c.s.shown(answer, findings.Text(answer))
+		}
 		sh.throwUnknown(err)
 	}
 	if !hasKey {
@@ -48,6 +53,17 @@ func shWhy(c *call, sh *Helpers) goja.Value {
 		c.JS.Throw(script.RuntimeError, "%s", err)
 	}
 	return c.s.shown(answer, findings.ChunkText(answer))
+}
+
+// whyNotSharded answers for a collection that is there and not sharded.
+func (sh *Helpers) whyNotSharded(s *catalog.Snapshot, ns string) (a diagnosis.Answer, ok bool) {
+	database, collection, named := strings.Cut(ns, ".")
+	if !named {
+		return a, false
+	}
+	docs, err := sh.s.Gateway.TryAll(sh.current().Sibling(database).Request(bson.D{{Key: "listCollections", Value: int32(1)},
+		{Key: "filter", Value: bson.D{{Key: "name", Value: collection}}}, {Key: "nameOnly", Value: true}}, server.Reads))
+	return diagnosis.NotSharded(s, ns, err == nil && len(docs) > 0)
 }
 
 // scopeArgument reads what is asked about: nothing, a collection, or an object

@@ -107,9 +107,14 @@ func (env environment) carryOut(ctx context.Context, conn *connection, o carryLi
 	defer still()
 	stages := listenForMore(ctx)
 	defer stages.end()
+	gate, away, err := o.pace.gate(ctx, conn, js.Clock, o.dryRun, teller.Waits)
+	if err != nil {
+		return errors.Join(because(ctx, err), work.Close(), turn.End(ctx))
+	}
+	defer away()
 	a := applying.Errand{Work: work, Insist: stages.insist, Note: teller.Note, Options: apply.Options{
 		DryRun: o.dryRun, OnChange: e.onChange, PauseBalancing: o.takeOver, Parallel: o.pace.parallel, Clock: js.Clock,
-		Tell: teller.Tell, Hard: stages.hard, Tick: tick, Pace: applying.Pace(conn.client, o.pace.rules(), js.Clock, teller.Waits),
+		Tell: teller.Tell, Hard: stages.hard, Tick: tick, Pace: gate,
 	}}
 	if e.besides != nil {
 		a.Options.Ready, a.Finish = e.besides(turn, js.Clock, func(text string) {

@@ -71,6 +71,9 @@ func (env environment) why(ctx context.Context) error {
 func (o whyLine) ask(s *catalog.Snapshot) (answer any, text string, err error) {
 	about := diagnosis.Scope{Namespace: o.ns, Shard: catalog.ShardID(o.shard), Zone: o.zone}
 	if err := diagnosis.Check(s, about); err != nil {
+		if a, ok := diagnosis.NotSharded(s, o.ns, false); ok && o.key == "" {
+			return a, findings.Text(a), nil
+		}
 		return nil, "", suggesting(err)
 	}
 	if o.key == "" {

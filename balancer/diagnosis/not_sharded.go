@@ -1,0 +1,41 @@
+package diagnosis
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"shardsh/balancer/catalog"
+)
+
+// NotSharded answers Why for a collection that is not sharded, which the balancer
+// leaves where it is. It reports false where nothing shows that there is such a
+// collection: the catalog has those that were moved since 8.0, of others the caller
+// has to know that they exist.
+func NotSharded(s *catalog.Snapshot, ns string, exists bool) (a Answer, ok bool) {
+	database, _, _ := strings.Cut(ns, ".")
+	on, where := catalog.ShardID(""), ""
+	if c := s.Collection(ns); c != nil && c.Unsplittable && len(c.Owners()) > 0 {
+		on = c.Owners()[0]
+	} else if exists {
+		for _, d := range s.Parts().Databases {
+			if d.Name == database {
+				on, where = d.Primary, ", the primary shard of "+database
+			}
+		}
+	}
+	if on == "" {
+		return a, false
+	}
+	f := finding(UnshardedData, Scope{Namespace: ns, Shard: on}, fmt.Sprintf(
+		"%s is not sharded: all of it lies on shard %s%s, and the balancer leaves it there", ns, on, where))
+	other := slices.IndexFunc(s.Shards(), func(o catalog.ShardState) bool { return o.ID != on && !o.Draining })
+	switch {
+	case other < 0:
+	case s.Release().AtLeast(catalog.Release80):
+		f.Commands = []string{fmt.Sprintf("sh.moveCollection(%q, %q)", ns, string(s.Shards()[other].ID))}
+	case where != "":
+		f.Commands = []string{fmt.Sprintf("sh.movePrimary(%q, %q)", database, string(s.Shards()[other].ID))}
+	}
+	return Answer{About: Scope{Namespace: ns}, Time: s.Time(), Notes: []Finding{f}}, true
+}
