@@ -42,7 +42,8 @@ func ReportOf(r apply.Result, err error, journal string, dryRun bool) Report {
 	report := Report{
 		Plan: r.Plan.ID, Finished: r.Finished && err == nil, DryRun: dryRun,
 		Possible: r.Possible && err == nil, Stopped: r.Stopped, Steps: p.Steps, StepsDone: p.StepsDone,
-		Moves: p.Moves, MovesDone: p.MovesDone, Bytes: p.Bytes, BytesDone: p.BytesDone, Replans: r.Replans, Journal: journal, MS: r.Ended.Sub(r.Began).Milliseconds(),
+		Moves: p.Moves, MovesDone: p.MovesDone, Bytes: p.Bytes, BytesDone: p.BytesDone, Replans: r.Replans, Journal: journal,
+		MS: r.Ended.Sub(r.Began).Milliseconds(),
 	}
 	if err != nil {
 		report.Error = err.Error()

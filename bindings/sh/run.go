@@ -22,9 +22,9 @@ const runOptions = "goal,order,takeOver,dryRun,coolDown,parallel,waitForLease,se
 func shardRunMethods() []helper {
 	return []helper{
 		{"balance", "ns?:string|object options?:object{" + runOptions + "}", checked(shBalance),
-			"Evens out a collection, [collections] or all with the engine of shardsh, while the cluster's own balancer leaves " +
-				"them alone: {takeOver: true} sees to that meanwhile; {goal: \"size\"|\"chunks\", order, dryRun, maxMoves, maxBytes, " +
-				"for, pauseBetween, window, coolDown, parallel, waitForLease, seed, progress}, times in ms."},
+			"Evens out a collection, [collections] or all with the engine of shardsh, while the cluster's own balancer " +
+				"leaves them alone: {takeOver: true} sees to that meanwhile; {goal: \"size\"|\"chunks\", order, dryRun, " +
+				"maxMoves, maxBytes, for, pauseBetween, window, coolDown, parallel, waitForLease, seed, progress}, times in ms."},
 	}
 }
 
