@@ -15,7 +15,13 @@ func (l *Loop) mayAutoMerge() bool {
 
 func (l *Loop) enableAutoMerger() {
 	var events []policy.MergerEvent
-	l.locked(func() { events = l.merger.Enable(l.now) })
+	l.locked(func() {
+		if began := l.cfg.Merged; !began.IsZero() {
+			events = l.merger.EnableAfter(began)
+		} else {
+			events = l.merger.Enable(l.now)
+		}
+	})
 	l.logMerger(&l.thread, events)
 }
 

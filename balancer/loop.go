@@ -96,6 +96,9 @@ type Config struct {
 	// chosen, unless Decided or the Logger are to be told of those. Nil has rounds
 	// look at everything.
 	Revision func(ns string) *uint64
+	// Merged is when the last round of the auto-merger began, where that is over: the
+	// next one keeps its distance. Zero has one begin at once.
+	Merged time.Time
 	// Changed is called, without locks held, when a round begins or ends, so
 	// that whoever waits for a round can look at Status again.
 	Changed func()

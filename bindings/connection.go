@@ -54,8 +54,8 @@ func (c *call) settingsOf(v goja.Value) *options.ClientOptions {
 		from = m // new Mongo(db.getMongo().host): with the user, TLS and all
 	}
 	switch {
-	case from != nil && from.settings != nil:
-		settings := *from.settings
+	case from != nil && from.Settings != nil:
+		settings := *from.Settings
 		return &settings
 	case goja.IsUndefined(v):
 		return c.addressed("mongodb://localhost:27017")
@@ -178,7 +178,7 @@ func (c *call) connectDatabase() goja.Value {
 func (s *Shell) connect(settings *options.ClientOptions) *mongoObject {
 	client := s.openClient(settings)
 	m := newMongoObject(s, client, settings.GetURI())
-	m.own, m.settings = true, settings
+	m.own, m.Settings = true, settings
 	s.gateway.Opened.Add(client, m.Conn)
 	return m
 }
@@ -237,11 +237,11 @@ func dbAuth(c *call, d *database) goja.Value {
 
 // login connects again as a user. The old connection is kept when that fails.
 func (c *call) login(m *mongoObject, as options.Credential) {
-	if m.settings == nil {
+	if m.Settings == nil {
 		c.JS.ThrowCoded(script.Unimplemented, script.CodeNotImplemented,
 			"this connection cannot log in again; give the user in the connection string")
 	}
-	settings := *m.settings
+	settings := *m.Settings
 	settings.SetAuth(as)
 	client := c.s.openClient(&settings)
 	m.EndHome(context.WithoutCancel(c.JS.Context()))
@@ -250,7 +250,7 @@ func (c *call) login(m *mongoObject, as options.Credential) {
 	}
 	m.own = true // the first client stays its owner's, this one is ours
 	c.s.gateway.Opened.Add(client, m.Conn)
-	m.Client, m.settings = client, &settings
+	m.Client, m.Settings = client, &settings
 }
 
 // passwordArgument returns a password given as an argument, or typed by the

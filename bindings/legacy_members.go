@@ -185,7 +185,7 @@ func connectionLegacyMethods() []method[*mongoObject] {
 			return c.optionalDocument(ask(c, m, server.Command("hello")), "$clusterTime")
 		}, ""},
 		{"isTLS", "", func(c *call, m *mongoObject) goja.Value {
-			return c.JS.Runtime.ToValue(m.settings != nil && m.settings.TLSConfig != nil)
+			return c.JS.Runtime.ToValue(m.Settings != nil && m.Settings.TLSConfig != nil)
 		}, "Tells whether the connection is encrypted."},
 		{"tojson", "", func(c *call, m *mongoObject) goja.Value {
 			return c.JS.Runtime.ToValue("connection to " + m.hosts())

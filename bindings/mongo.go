@@ -23,8 +23,6 @@ type mongoObject struct {
 	s      *Shell
 	own    bool // opened by a script, closed with the shell
 	object *goja.Object
-	// settings open the connection again, as another user; nil when unknown.
-	settings *options.ClientOptions
 
 	databases    map[string]*database
 	readConcern  bson.Raw // sent with reads; nil for the server's default

@@ -72,23 +72,6 @@ func (g *guarded) as(user string) *connected {
 	return c
 }
 
-// Every helper does for shardshHelpers what it does for root, and says nothing of
-// privileges.
-func TestRoleOfHelpers(t *testing.T) {
-	t.Chdir(t.TempDir())
-	for _, name := range helperNames(t) {
-		h, ok := helperOf(t, name)
-		if !ok || h.Text == "" {
-			continue
-		}
-		g := withRoles(t, exampleCluster(name))
-		prepareExample(t, g.as("root"), name)
-		if got, _ := g.as("shardshHelpers").show(h.Example); strings.Contains(got, "authoriz") || strings.Contains(got, "privilege") {
-			t.Errorf("%s shows %s", h.Example, got)
-		}
-	}
-}
-
 // The roles are made on every release, of actions that it has.
 func TestRolesOfReleases(t *testing.T) {
 	for _, release := range []catalog.Release{catalog.Release44, catalog.Release50, catalog.Release60, catalog.Release70,

@@ -74,7 +74,7 @@ func New(cfg Config) (*Shell, error) {
 	})
 	if cfg.Client != nil {
 		s.mongo = newMongoObject(s, cfg.Client, cfg.Address)
-		s.mongo.ReadPreference, s.mongo.settings = cfg.ReadPreference, cfg.Settings
+		s.mongo.ReadPreference, s.mongo.Settings = cfg.ReadPreference, cfg.Settings
 		s.db = s.mongo.database(cfg.Database)
 	}
 	s.defineGlobals()

@@ -7,6 +7,7 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/sim"
 )
 
 // Cluster is what the rules look at.
@@ -17,6 +18,8 @@ type Cluster struct {
 	Inconsistencies []catalog.Inconsistency
 	Unasked         string
 	Refused         string
+	// Watch looks on at what takes long; nil is nobody.
+	Watch sim.Watch
 }
 
 // looking is one rule at work on a cluster.

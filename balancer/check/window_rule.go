@@ -24,7 +24,9 @@ func (l *looking) window() {
 	if len(work) == 0 {
 		return
 	}
-	f, err := forecast.Of(l.Snapshot, forecast.Options{Goal: plan.Goal{Kind: plan.Balance, Namespaces: work}})
+	f, err := forecast.Of(l.Snapshot, forecast.Options{
+		Goal: plan.Goal{Kind: plan.Balance, Namespaces: work}, Watch: l.Watch,
+	})
 	switch {
 	case err != nil:
 		l.unknown(diagnosis.Scope{}, "how long the balancer needs in its window is not known: %s", err)

@@ -20,7 +20,15 @@ type leftover struct {
 // leftovers returns the ranges of a collection that shards have still to delete: as
 // the shards say, where the reader had a way there, else what the change log says
 // they gave away a short while ago, if they have orphans of the collection.
-func (d *Diagnosis) leftovers(c *catalog.CollectionState) (list []leftover) {
+func (d *Diagnosis) leftovers(c *catalog.CollectionState) []leftover {
+	return slices.DeleteFunc(d.givenAway(c), func(l leftover) bool {
+		return !d.Parts().DeletionsKnown && l.Orphans == 0
+	})
+}
+
+// givenAway is leftovers with the ranges of which shards have no documents: these
+// stand in the way of migrations, too, until their time has come.
+func (d *Diagnosis) givenAway(c *catalog.CollectionState) (list []leftover) {
 	p := d.Parts()
 	for _, deletion := range p.Deletions {
 		if deletion.Namespace == c.Namespace {
@@ -40,7 +48,7 @@ func (d *Diagnosis) leftovers(c *catalog.CollectionState) (list []leftover) {
 		}
 		m, ended := entry.Migration()
 		due := entry.Time.Add(d.cleanupDelayOf(m.From))
-		if !ended || m.Error != "" || c.Sizes[m.From].Orphans == 0 || !due.After(d.Time()) {
+		if !ended || m.Error != "" || !due.After(d.Time()) {
 			continue
 		}
 		lower, _ := entry.Detail("min").DocumentOK()
@@ -54,14 +62,14 @@ func (d *Diagnosis) leftovers(c *catalog.CollectionState) (list []leftover) {
 
 // PendingDeletions returns the range deletions that shards have still to do: as the
 // shards say, where the reader had a way there, else those that the change log lets
-// expect. The Timestamp is that of the migration.
+// expect, with documents or without. The Timestamp is that of the migration.
 func PendingDeletions(s *catalog.Snapshot) (list []catalog.RangeDeletion) {
 	if s.Parts().DeletionsKnown {
 		return s.Parts().Deletions
 	}
 	d := &Diagnosis{Snapshot: s}
 	for _, c := range Sharded(s) {
-		for _, left := range d.leftovers(c) {
+		for _, left := range d.givenAway(c) {
 			one := left.RangeDeletion
 			one.UUID, one.Delayed = c.UUID, !left.due.IsZero()
 			one.Timestamp = bson.Timestamp{T: uint32(left.since.Unix())}

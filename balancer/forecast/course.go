@@ -26,8 +26,6 @@ type course struct {
 	failed          int
 	left            int // chunks on a shard that drains
 	end             *catalog.Snapshot
-	// credit is what was done of the first moves before the simulation began.
-	credit time.Duration
 	// links is what moves between two shards took altogether.
 	links map[[2]catalog.ShardID]time.Duration
 }
@@ -88,6 +86,9 @@ func simulate(s *catalog.Snapshot, goal plan.Goal, cfg sim.Config) (course, erro
 				break
 			}
 		}
+	}
+	if err := r.Err(); err != nil {
+		return course{}, err
 	}
 	c.atRest = r.AtRest()
 	if goal.Kind == plan.Drain {
@@ -174,7 +175,6 @@ type clock struct {
 // are. It reports false when the window never opens.
 func (k clock) take(c course, start time.Time, factor float64) (time.Duration, bool) {
 	at, last := start, start
-	credit := c.credit
 	for _, s := range c.work {
 		if s.began.After(c.done) {
 			break
@@ -188,8 +188,7 @@ func (k clock) take(c course, start time.Time, factor float64) (time.Duration, b
 			ended = c.done
 		}
 		spent := time.Duration(math.Round(float64(ended.Sub(s.began)) * factor))
-		at = opens.Add(max(0, spent-credit))
-		credit = 0
+		at = opens.Add(spent)
 		last = s.ended
 	}
 	return at.Sub(start), true

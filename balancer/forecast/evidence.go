@@ -38,6 +38,8 @@ type evidence struct {
 	// tried and moved count the migrations of rounds, those included that no shard
 	// has logged.
 	tried, moved int64
+	// round is what the last rounds took on average that moved something.
+	round time.Duration
 	// offset is that of the clock of the config servers; nil when no log tells.
 	offset *time.Location
 }
@@ -89,8 +91,12 @@ func (e *evidence) migrations(log []catalog.LogEntry) {
 	}
 }
 
+// recentRounds are those that tell what a round takes.
+const recentRounds = 20
+
 // rounds counts what rounds tried and moved.
 func (e *evidence) rounds(log []catalog.LogEntry) {
+	var took, lasting time.Duration
 	for i, n := len(log)-1, 0; i >= 0 && n < most; i-- {
 		if log[i].What != "balancer.round" {
 			continue
@@ -102,17 +108,23 @@ func (e *evidence) rounds(log []catalog.LogEntry) {
 		moved, _ := log[i].Detail("chunksMoved").AsInt64OK()
 		e.tried, e.moved = e.tried+tried, e.moved+min(moved, tried)
 		n++
+		if ms, ok := log[i].Detail("executionTimeMillis").AsInt64OK(); ok && moved > 0 && lasting < recentRounds {
+			took += time.Duration(ms) * time.Millisecond
+			lasting++
+		}
 	}
+	e.round = took / max(1, lasting)
 }
 
-// failing returns the share of migrations that fail. Some fail before a shard
-// logs anything; rounds count these, too.
-func (e *evidence) failing() float64 {
-	logged := float64(len(e.failures)) / math.Max(1, float64(len(e.moves)+len(e.failures)))
+// failing returns the share of migrations that fail, and that of those which shards
+// have begun and logged. Some fail before a shard logs anything; rounds count these,
+// too.
+func (e *evidence) failing() (all, logged float64) {
+	logged = float64(len(e.failures)) / math.Max(1, float64(len(e.moves)+len(e.failures)))
 	if e.tried < 10 {
-		return logged
+		return logged, logged
 	}
-	return math.Max(logged, float64(e.tried-e.moved-e.refused)/float64(e.tried))
+	return math.Max(logged, float64(e.tried-e.moved-e.refused)/float64(e.tried)), logged
 }
 
 // clockOf returns the offset of the config servers' clock, which stands in the

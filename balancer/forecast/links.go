@@ -20,12 +20,12 @@ type links struct {
 func (l links) between(from, to catalog.ShardID) sim.Link {
 	r := l.rates
 	if r.known == 0 {
-		return sim.Link{Failing: l.failing(from, to)}
+		return sim.Link{Refused: r.failing}
 	}
 	return sim.Link{
 		Bandwidth: int64(math.Max(1, r.perSecond/l.copying.slower(from, to))),
 		Move:      r.waiting + time.Duration(float64(r.steps)*l.rest.slower(from, to)),
-		Spread:    r.spread, Failing: l.failing(from, to),
+		Spread:    r.spread, Failing: l.failing(from, to), FailsAfter: r.failsAfter, Refused: r.refused,
 	}
 }
 
@@ -120,10 +120,10 @@ func (e *evidence) tallies() map[[2]catalog.ShardID]tally {
 	return out
 }
 
-// failing returns the share of migrations between two shards that fail: that of
-// all, the more their own the more there were.
+// failing returns the share of migrations between two shards that fail after they
+// began: that of all, the more their own the more there were.
 func (l links) failing(from, to catalog.ShardID) float64 {
 	const doubt = 5
 	own := l.past[[2]catalog.ShardID{from, to}]
-	return (own.failed + doubt*l.rates.failing) / (own.all + doubt)
+	return (own.failed + doubt*l.rates.failed) / (own.all + doubt)
 }

@@ -44,7 +44,7 @@ type drawn struct {
 	load time.Time
 }
 
-// draw makes the cluster of a seed.
+// draw makes the cluster of a seed; nil when its goal is none that is wanted.
 func draw(t *testing.T, seed uint64) *drawn {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 12))
@@ -61,6 +61,9 @@ func draw(t *testing.T, seed uint64) *drawn {
 		d.goal = plan.Goal{Kind: plan.Drain, Shard: "s0"}
 	case x < 0.4 && d.release.Defragments():
 		d.goal = plan.Goal{Kind: plan.Defragment, Namespaces: []string{"db.c0"}}
+	}
+	if *onlyGoal != "" && d.goal.Kind != plan.GoalKind(*onlyGoal) {
+		return nil
 	}
 	common := math.Exp(r.NormFloat64()) * 3 // MB/s
 	for range d.shards {

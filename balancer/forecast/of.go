@@ -28,18 +28,17 @@ func Of(s *catalog.Snapshot, o Options) (Forecast, error) {
 		k.in = cmp.Or(e.offset, time.UTC)
 	}
 	prepared, changed := o.prepare(s)
-	r := ratesOf(e, s.Release())
+	r := ratesOf(e, sim.CostsOf(s))
 	courses, err := o.courses(prepared, r)
 	if err != nil {
 		return Forecast{}, err
 	}
 	likely := middle(courses)
-	likely.credit = underWay(s)
 	f := Forecast{
 		Goal: o.Goal, At: s.Time().In(k.in), Windowed: k.settings.Window != nil || len(k.settings.Days) > 0,
 		Moves: likely.moves, Bytes: likely.bytes, Left: likely.left,
 	}
-	opens := f.span(k, likely, between(courses, s.Time()), r)
+	opens := f.span(k, courses, r, e.round)
 	f.blocked(s, likely, opens)
 	f.Done = likely.idle(s.Time()) && len(f.Because) == 0
 	f.Basis = append(changed, basis{r, e, k, likely, o}.words()...)
@@ -61,11 +60,11 @@ func (o Options) courses(s *catalog.Snapshot, r rates) ([]course, error) {
 	settings.Window, settings.Days = nil, nil // the clock has them
 	parts := s.WithSettings(settings).Parts()
 	parts.Deletions, parts.DeletionsKnown = diagnosis.PendingDeletions(s), true
-	open := catalog.NewSnapshot(parts)
+	open := resumed(catalog.NewSnapshot(parts))
 	run := func(contents sim.Contents, seed uint64) (course, error) {
 		return simulate(open, o.Goal, sim.Config{
 			Location: time.UTC, IgnoreMode: true, Contents: sim.Estimated(contents), Costs: r.costs,
-			Link: r.links.between, Seed: seed, Rand: rand.New(rand.NewPCG(seed, 1)),
+			GoesOn: true, Watch: o.Watch, Link: r.links.between, Seed: seed, Rand: rand.New(rand.NewPCG(seed, 1)),
 		})
 	}
 	first, err := run(likeliest(s), o.Seed)
@@ -77,7 +76,11 @@ func (o Options) courses(s *catalog.Snapshot, r rates) ([]course, error) {
 		return []course{first}, err
 	}
 	list := []course{first}
-	for i := range uint64(2) {
+	more := uint64(2)
+	if o.Goal.Kind == plan.Defragment {
+		more = 8 // what moves when hangs on little
+	}
+	for i := range more {
 		c, err := run(sim.Skewed(math.Min(1, r.skew), o.Seed+i), o.Seed+1+i)
 		if err != nil {
 			return nil, err
@@ -96,9 +99,6 @@ func likeliest(s *catalog.Snapshot) sim.Contents {
 	return sim.Even
 }
 
-// nineInTen is how many standard deviations on each side hold nine of ten.
-const nineInTen = 1.645
-
 // start is how long a round that is due may take to begin.
 const start = 10 * time.Second
 
@@ -108,41 +108,45 @@ func middle(courses []course) course {
 	return list[len(list)/2]
 }
 
-// underWay returns how long the oldest migration under way goes on already.
-func underWay(s *catalog.Snapshot) (longest time.Duration) {
-	for _, m := range s.Parts().Migrations {
-		if !m.Since.IsZero() {
-			longest = max(longest, s.Time().Sub(m.Since))
-		}
+// grid are points of the normal distribution that are equally likely.
+func grid() (list []float64) {
+	const points = 39
+	for i := range points {
+		list = append(list, math.Sqrt2*math.Erfinv(2*(float64(i)+0.5)/points-1))
 	}
-	return longest
+	return list
 }
 
-// span sets the times; it reports false when the window never opens.
-func (f *Forecast) span(k clock, c course, between float64, r rates) (ok bool) {
-	if c.idle(f.At) {
+// span sets the times to what nine in ten of the courses, each with what is not
+// known of its speeds, keep within; it reports false when the window never opens.
+func (f *Forecast) span(k clock, courses []course, r rates, round time.Duration) (ok bool) {
+	if middle(courses).idle(f.At) {
 		return true
 	}
-	if f.Likely, ok = k.take(c, f.At, 1); !ok {
-		return false
+	var all []time.Duration
+	for _, c := range courses {
+		unsure := r.unsure(c.working(), c.unused(r.links))
+		for _, z := range grid() {
+			took, ok := k.take(c, f.At, math.Exp(unsure*z))
+			if !ok {
+				return false
+			}
+			all = append(all, took)
+		}
 	}
-	unsure := math.Hypot(r.unsure(c.working(), c.unused(r.links)), between)
-	f.Low, _ = k.take(c, f.At, math.Exp(-nineInTen*unsure))
-	f.High, _ = k.take(c, f.At, math.Exp(nineInTen*unsure))
+	slices.Sort(all)
+	left := 15 // one in so many is left out on each side: with less, ranges held 97 % of the truths
+	if f.Goal.Kind == plan.Defragment {
+		left = 20
+	}
+	f.Low, f.Likely, f.High = all[len(all)/left], all[len(all)/2], all[len(all)-1-len(all)/left]
 	f.Likely += start / 2
 	f.High += start
-	return true
-}
-
-// between returns the standard deviation of the logarithm of what courses take.
-func between(courses []course, now time.Time) float64 {
-	var sum, squares float64
-	for _, c := range courses {
-		l := math.Log(max(1, c.done.Sub(now).Seconds()))
-		sum, squares = sum+l, squares+l*l
+	if f.Goal.Kind == plan.Defragment {
+		// It goes on when a round ends, and how far the one under way is nobody tells.
+		f.Low, f.High = max(f.Low/4, f.Low-round), f.High+round
 	}
-	n := float64(len(courses))
-	return math.Sqrt(math.Max(0, squares/n-sum/n*sum/n))
+	return true
 }
 
 // blocked says what keeps the goal from being reached.

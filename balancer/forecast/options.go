@@ -10,6 +10,7 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/plan"
+	"shardsh/balancer/sim"
 )
 
 // Options say what is asked.
@@ -23,6 +24,9 @@ type Options struct {
 	// Seed is that of the models of what is not known. Equal seeds give equal
 	// forecasts.
 	Seed uint64
+	// Watch is told how far simulations are, and may end the forecast with an error;
+	// nil is nobody.
+	Watch sim.Watch
 }
 
 // check refuses what a forecast can't be made of, and returns the options with the

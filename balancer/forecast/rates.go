@@ -32,7 +32,9 @@ type rates struct {
 	// step that does not grow with the bytes, and steps is what all others take.
 	perSecond      float64
 	waiting, steps time.Duration
-	failing        float64
+	// failing is the share of migrations that fail: refused of them at once, failed
+	// after failsAfter of the time that they would take.
+	failing, refused, failed, failsAfter float64
 	// spread is the standard deviation of the logarithm of single times around what
 	// the links say; effective is how many migrations of equal weight tell that.
 	spread, effective float64
@@ -45,8 +47,10 @@ type rates struct {
 }
 
 // ratesOf makes what migrations take of what they took.
-func ratesOf(e evidence, release catalog.Release) rates {
-	r := rates{costs: sim.DefaultCosts(release), known: len(e.moves), failing: e.failing()}
+func ratesOf(e evidence, usual sim.Costs) rates {
+	r := rates{costs: usual, known: len(e.moves)}
+	r.failing, r.failed = e.failing()
+	r.refused = r.failing - r.failed
 	if r.known == 0 {
 		r.costs.Bandwidth, r.perSecond, r.skew = assumedRate, assumedRate, assumedSkew
 		r.links = links{rates: &r, copying: newRatios(), rest: newRatios(), past: e.tallies()}
@@ -61,7 +65,7 @@ func ratesOf(e evidence, release catalog.Release) rates {
 	r.fit(e.moves, weights)
 	copying, rest := r.compare(e.moves, weights)
 	r.links = links{&r, copying, rest, e.tallies()}
-	r.costs.Failed = e.failedTime(r.costs.Refused)
+	r.failsAfter = e.failsAfter()
 	r.skew = skewOf(e.moves)
 	return r
 }
@@ -157,14 +161,19 @@ func (r *rates) scatter(moves []migration, weights []float64, say func(migration
 	r.load = loadOf(spells)
 }
 
-// failedTime returns what a migration takes that fails, on average.
-func (e *evidence) failedTime(refused time.Duration) time.Duration {
+// failsAfter returns the part of its time after which a migration fails that fails
+// after it began.
+func (e *evidence) failsAfter() float64 {
 	if len(e.failures) == 0 {
-		return refused
+		return 1
 	}
-	var sum time.Duration
+	var failed, moved time.Duration
 	for _, f := range e.failures {
-		sum += f.took
+		failed += f.took
 	}
-	return max(refused, sum/time.Duration(len(e.failures)))
+	for _, m := range e.moves {
+		moved += m.took
+	}
+	mean := moved.Seconds() / float64(len(e.moves))
+	return min(1, max(0.01, failed.Seconds()/float64(len(e.failures))/max(0.001, mean)))
 }

@@ -282,7 +282,14 @@ type Slowness struct {
 	Bandwidth int64
 	// Latency comes on top of every round trip.
 	Latency time.Duration
+	// Lag is how far a secondary is behind, which the member shows only with one,
+	// and Queue how many operations wait there: figures for who asks.
+	Lag   time.Duration
+	Queue int32
 }
+
+// Slowness returns how slow a node is made.
+func (fs *Faults) Slowness(id catalog.ShardID) Slowness { return fs.slow[id] }
 
 // Slow makes a node slow; the zero Slowness gives it its speed back.
 func (fs *Faults) Slow(name string, s Slowness) error {
@@ -290,8 +297,8 @@ func (fs *Faults) Slow(name string, s Slowness) error {
 	if err != nil {
 		return err
 	}
-	if s.Bandwidth < 0 || s.Latency < 0 {
-		return mongoerr.New(mongoerr.BadValue, "bandwidth and latency can't be below zero")
+	if s.Bandwidth < 0 || s.Latency < 0 || s.Lag < 0 || s.Queue < 0 {
+		return mongoerr.New(mongoerr.BadValue, "bandwidth, latency, lag and queue can't be below zero")
 	}
 	if fs.slow == nil {
 		fs.slow = map[catalog.ShardID]Slowness{}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
 )
 
 // Clock tells the time, and waits.
@@ -52,7 +53,7 @@ type Option func(*Gate)
 func Time(now func(context.Context) (time.Time, error)) Option { return func(g *Gate) { g.time = now } }
 
 // Members tells a Gate where to read how busy the members of some shards are.
-// Without it nobody tells.
+// Without it a rule to pause when they are lets nothing begin.
 func Members(read func(context.Context, []catalog.ShardID) ([]Reading, error)) Option {
 	return func(g *Gate) { g.read = read }
 }
@@ -67,7 +68,7 @@ func NewGate(r Rules, c Clock, options ...Option) *Gate {
 		failures: newFailures(r.MaxFailures), waits: map[Reason]*wait{},
 		busy: map[pair]time.Time{}, untold: map[Quantity]bool{},
 	}
-	g.read = func(context.Context, []catalog.ShardID) ([]Reading, error) { return nil, nil }
+	g.read = func(context.Context, []catalog.ShardID) ([]Reading, error) { return nil, errNobodyAsks }
 	g.time = func(context.Context) (time.Time, error) { return c.Now(), nil }
 	for _, option := range options {
 		option(g)
@@ -88,6 +89,9 @@ func (g *Gate) Ends() time.Time {
 func (g *Gate) Rehearsal() *Gate {
 	return NewGate(Rules{MaxMoves: g.rules.MaxMoves, MaxBytes: g.rules.MaxBytes}, g.clock)
 }
+
+// errNobodyAsks is a mistake of whoever made the Gate.
+var errNobodyAsks = mongoerr.New(mongoerr.InternalError, "nobody asks the members")
 
 // ErrNotBegun is what Leave is given for a move that was let in and has not begun
 // after all.

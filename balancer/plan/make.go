@@ -17,7 +17,7 @@ const horizon = 365 * 24 * time.Hour
 // A plan without steps is no error: Left says why, unless the goal is reached
 // already.
 func Make(s *catalog.Snapshot, o Options) (*Plan, error) {
-	if err := o.complete(s.Release()); err != nil {
+	if err := o.complete(s); err != nil {
 		return nil, err
 	}
 	sc, err := newScope(s, o)
@@ -53,9 +53,9 @@ func (b *builder) choose() error {
 }
 
 // complete puts the usual in the place of what is not set.
-func (o *Options) complete(r catalog.Release) error {
+func (o *Options) complete(s *catalog.Snapshot) error {
 	o.Goal.Kind = cmp.Or(o.Goal.Kind, Balance)
-	o.Costs = cmp.Or(o.Costs, sim.DefaultCosts(r))
+	o.Costs = cmp.Or(o.Costs, sim.CostsOf(s))
 	if o.Location == nil {
 		o.Location = time.UTC
 	}
@@ -74,7 +74,7 @@ func (b *builder) config() sim.Config {
 	return sim.Config{
 		Location: b.o.Location, Rand: b.o.rand(), Parameters: b.o.Parameters, IgnoreMode: true,
 		Reasons: b.scope.reasons, Contents: b.o.Model.Contents, Costs: b.o.Costs, Decided: b.decided,
-		ChosenOnly: true,
+		ChosenOnly: true, Watch: b.o.Watch,
 	}
 }
 
@@ -92,6 +92,9 @@ func (b *builder) simulate() error {
 				break
 			}
 		}
+	}
+	if err := run.Err(); err != nil {
+		return err
 	}
 	b.rest = run.AtRest()
 	b.end = run.Snapshot()

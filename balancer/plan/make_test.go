@@ -1,12 +1,14 @@
 package plan_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
 	"shardsh/balancer/catalog/snaptest"
 	"shardsh/balancer/plan"
 	"shardsh/balancer/policy"
+	"shardsh/balancer/sim"
 )
 
 // Twelve chunks of 128 MiB on the first of three shards. By the rules of 8.0 data
@@ -36,5 +38,19 @@ func TestBalance(t *testing.T) {
 	}
 	if high-low >= 3*128*mib || p.Shards[0].Before != (plan.Holding{Chunks: 12, Bytes: 12 * 128 * mib}) {
 		t.Errorf("shards %+v", p.Shards)
+	}
+}
+
+// Whoever looks on can end a plan.
+func TestWatchEndsAPlan(t *testing.T) {
+	stop := errors.New("enough")
+	s := snaptest.Row(t, 4, 400, func(int) (int, int64) { return 0, 128 << 20 })
+	for _, kind := range []plan.GoalKind{plan.Balance, plan.Zones} {
+		p, err := plan.Make(s, plan.Options{
+			Goal: plan.Goal{Kind: kind}, Watch: func(sim.Progress) error { return stop },
+		})
+		if kind == plan.Balance && (p != nil || !errors.Is(err, stop)) || kind == plan.Zones && err != nil {
+			t.Errorf("%s ended with %v, %v", kind, p, err)
+		}
 	}
 }

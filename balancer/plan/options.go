@@ -30,6 +30,8 @@ type Options struct {
 	Costs sim.Costs
 	// Parameters are the server parameters; nil means the defaults.
 	Parameters func() balancer.Parameters
+	// Watch is told how far the plan is, and may end it with an error; nil is nobody.
+	Watch sim.Watch
 }
 
 func (o Options) check() error {

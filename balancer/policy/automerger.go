@@ -57,6 +57,16 @@ func (m *AutoMerger) Enable(now time.Time) []MergerEvent {
 	return append([]MergerEvent{MergerEnabled}, m.begin(now))
 }
 
+// EnableAfter goes on after a round that began at a time and is over, unless the
+// auto-merger is enabled already.
+func (m *AutoMerger) EnableAfter(began time.Time) []MergerEvent {
+	if m.enabled {
+		return nil
+	}
+	m.enabled, m.ended, m.began = true, true, began
+	return []MergerEvent{MergerEnabled}
+}
+
 // Disable forgets the work of the round.
 func (m *AutoMerger) Disable() []MergerEvent {
 	if !m.enabled {

@@ -11,6 +11,7 @@ import (
 	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/forecast"
 	"shardsh/balancer/plan"
+	"shardsh/balancer/sim"
 )
 
 // Overview is a cluster in numbers. Lists are the worst first, so that what is
@@ -111,33 +112,45 @@ type Deletion struct {
 func Full(s *catalog.Snapshot) *Overview {
 	o := Of(s)
 	o.Look(s)
-	o.Ahead(s)
+	_ = o.Ahead(s, nil) // nobody looks on, who could end it
 	return o
 }
 
 // mostDrains is how many shards that drain have a forecast.
 const mostDrains = 3
 
-// Ahead adds forecasts and a plan.
-func (o *Overview) Ahead(s *catalog.Snapshot) {
-	o.forecast(s, plan.Goal{Kind: plan.Balance})
+// Ahead adds forecasts and a plan, while watch looks on: nil is nobody. Its error is
+// that of watch.
+func (o *Overview) Ahead(s *catalog.Snapshot, watch sim.Watch) error {
+	var ended error
+	seen := func(p sim.Progress) error {
+		if watch != nil {
+			ended = watch(p)
+		}
+		return ended
+	}
+	o.forecast(s, plan.Goal{Kind: plan.Balance}, seen)
 	drains := 0
 	for _, shard := range o.Shards {
-		if shard.Draining && drains < mostDrains {
-			o.forecast(s, plan.Goal{Kind: plan.Drain, Shard: shard.ID})
+		if shard.Draining && drains < mostDrains && ended == nil {
+			o.forecast(s, plan.Goal{Kind: plan.Drain, Shard: shard.ID}, seen)
 			drains++
 		}
 	}
-	planned, err := plan.Make(s, plan.Options{})
+	if ended != nil {
+		return ended
+	}
+	planned, err := plan.Make(s, plan.Options{Watch: seen})
 	if err != nil {
 		o.Untold = append(o.Untold, err.Error())
-		return
+		return ended
 	}
 	o.Plan, o.Planned = planned, &planned.Totals
+	return nil
 }
 
-func (o *Overview) forecast(s *catalog.Snapshot, goal plan.Goal) {
-	f, err := forecast.Of(s, forecast.Options{Goal: goal})
+func (o *Overview) forecast(s *catalog.Snapshot, goal plan.Goal, watch sim.Watch) {
+	f, err := forecast.Of(s, forecast.Options{Goal: goal, Watch: watch})
 	if err != nil {
 		o.Untold = append(o.Untold, err.Error())
 		return

@@ -30,6 +30,7 @@ type cluster struct {
 	collections map[string]*collection
 
 	underWay int                        // migrations and actions
+	moves    int                        // that were committed
 	donating map[catalog.ShardID]string // the collections whose chunks shards are giving away
 	ids      uint64                     // of chunks made
 	events   []Event

@@ -49,6 +49,20 @@ func DefaultCosts(r catalog.Release) Costs {
 	}
 }
 
+// CostsOf returns DefaultCosts with the delay of range deletions that the shards of a
+// cluster tell, the longest one.
+func CostsOf(s *catalog.Snapshot) Costs {
+	c := DefaultCosts(s.Release())
+	var told time.Duration
+	for _, shard := range s.Shards() {
+		told = max(told, shard.CleanupDelay)
+	}
+	if told > 0 {
+		c.OrphanDelay = told
+	}
+	return c
+}
+
 // MoveTime returns what a migration of so many bytes takes.
 func (c Costs) MoveTime(bytes int64) time.Duration {
 	took := c.Move + c.transfer(bytes, c.Bandwidth)

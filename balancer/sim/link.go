@@ -19,8 +19,11 @@ type Link struct {
 	// Spread is the standard deviation of the logarithm of single times, around a
 	// mean that stays what it is.
 	Spread float64
-	// Failing is the share of migrations that fail, after Costs.Failed.
-	Failing float64
+	// Failing is the share of migrations that fail: after FailsAfter of the time
+	// that they would take, or after Costs.Failed where that is 0.
+	Failing, FailsAfter float64
+	// Refused is the share of those that fail at once, after Costs.Refused.
+	Refused float64
 }
 
 // links are the links of a run, with what chance has still to bring.
@@ -32,10 +35,13 @@ type links struct {
 
 type link struct {
 	Link
-	// due is how much of a failure has come together: every time it reaches 1 a
-	// migration fails, so that a share of them does without chance.
-	due float64
+	failures, refusals share
 }
+
+// share is a share of migrations that comes without much chance: due is how much of
+// one has come together. What it begins with is drawn, so that on average few have
+// their share, too.
+type share struct{ due float64 }
 
 func newLinks(cfg Config) *links {
 	if cfg.Link == nil {
@@ -48,18 +54,18 @@ func (l *links) between(from, to catalog.ShardID) *link {
 	key := [2]catalog.ShardID{from, to}
 	have := l.known[key]
 	if have == nil {
-		have = &link{Link: l.of(from, to)}
+		have = &link{Link: l.of(from, to), failures: share{l.chance.Float64()}, refusals: share{l.chance.Float64()}}
 		l.known[key] = have
 	}
 	return have
 }
 
-// fails counts a migration, and reports whether it is one that fails.
-func (l *link) fails() bool {
-	if l.due += l.Failing; l.due < 1 {
+// next counts a migration, and reports whether it is one of the share.
+func (s *share) next(part float64) bool {
+	if s.due += part; s.due < 1 {
 		return false
 	}
-	l.due--
+	s.due--
 	return true
 }
 
@@ -69,9 +75,12 @@ func (c *cluster) moveTime(from, to catalog.ShardID, bytes int64) (time.Duration
 		return c.costs.MoveTime(bytes), nil
 	}
 	l := c.links.between(from, to)
-	if l.fails() {
-		return c.costs.Failed, mongoerr.New(mongoerr.OperationFailed,
+	failure := func() error {
+		return mongoerr.New(mongoerr.OperationFailed,
 			"Data transfer error: migrate failed: as some between shards %s and %s did", from, to)
+	}
+	if l.refusals.next(l.Refused) {
+		return c.costs.Refused, failure()
 	}
 	costs := c.costs
 	costs.Bandwidth, costs.Move = cmp.Or(l.Bandwidth, costs.Bandwidth), cmp.Or(l.Move, costs.Move)
@@ -79,5 +88,11 @@ func (c *cluster) moveTime(from, to catalog.ShardID, bytes int64) (time.Duration
 	if l.Spread > 0 {
 		took = time.Duration(float64(took) * math.Exp(l.Spread*c.links.chance.NormFloat64()-l.Spread*l.Spread/2))
 	}
-	return took, nil
+	switch {
+	case !l.failures.next(l.Failing):
+		return took, nil
+	case l.FailsAfter == 0:
+		return c.costs.Failed, failure()
+	}
+	return time.Duration(l.FailsAfter * float64(took)), failure()
 }

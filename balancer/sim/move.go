@@ -92,6 +92,9 @@ func (m *move) end(err error) {
 		e.Kind, e.Min, e.Max = MoveFailed, m.Min, m.Max
 	}
 	c.tell(e)
+	if e.Kind == Moved {
+		c.moves++
+	}
 	m.done(e.Err)
 }
 

@@ -28,13 +28,17 @@ type Config struct {
 	Reasons []policy.Reason
 	// Contents is the model of what chunks hold; nil means Even.
 	Contents Contents
-	// Costs are what things take; the zero value means DefaultCosts.
+	// Costs are what things take; the zero value means CostsOf.
 	Costs Costs
 	// Link tells what is different between two shards; nil means nothing. It is
 	// asked once for each two.
 	Link func(from, to catalog.ShardID) Link
 	// Seed is that of the chance by which Links spread.
 	Seed uint64
+	// GoesOn has the engine go on where the snapshot shows it: when the migrations
+	// under way have ended, as the round does that they are of, and with the
+	// auto-merger's rounds an hour apart. Else it begins anew.
+	GoesOn bool
 	// Decided is called at the end of each round with what the round chose and
 	// what it did not, in order. Nil costs nothing.
 	Decided func(at time.Time, decisions []policy.Decision)
@@ -42,6 +46,8 @@ type Config struct {
 	ChosenOnly bool
 	// Logger gets the engine's log events; nil discards them.
 	Logger *slog.Logger
+	// Watch looks on; nil lets the run go on for as long as it takes.
+	Watch Watch
 }
 
 // Run is a cluster that goes on from a Snapshot. It is not safe for concurrent
@@ -51,6 +57,8 @@ type Run struct {
 	driver  *balancer.EventDriver
 	cluster *cluster
 	cfg     Config
+	steps   int
+	err     error // of the Watch
 }
 
 // New starts a run at the time of the snapshot, which it does not change. It
@@ -64,19 +72,30 @@ func New(s *catalog.Snapshot, cfg Config) (*Run, error) {
 		cfg.Contents = Even
 	}
 	if cfg.Costs == (Costs{}) {
-		cfg.Costs = DefaultCosts(s.Release())
+		cfg.Costs = CostsOf(s)
 	}
 	c, err := newCluster(s, cfg)
 	if err != nil {
 		return nil, err
 	}
+	var merged time.Time
+	if cfg.GoesOn {
+		merged = lastMerging(s.Parts().Changes)
+	}
 	loop := balancer.NewLoop(balancer.Config{
+		Merged:  merged,
 		Version: s.Release(), Parameters: cfg.Parameters, Rand: cfg.Rand,
 		Logger: cfg.Logger, Location: cfg.Location, IgnoreMode: cfg.IgnoreMode, Reasons: cfg.Reasons,
 		Decided: cfg.Decided, ChosenOnly: cfg.ChosenOnly, Revision: c.revision,
 	})
 	r := &Run{loop: loop, driver: balancer.NewEventDriver(c.queue, loop, c), cluster: c, cfg: cfg}
-	r.driver.Start()
+	if !cfg.GoesOn {
+		r.driver.Start()
+	} else if ended := c.takeMigrations(s); ended.After(s.Time()) {
+		c.queue.At(ended, r.driver.Start)
+	} else {
+		r.driver.Start()
+	}
 	return r, nil
 }
 
@@ -107,7 +126,7 @@ func (r *Run) EventsToRest(limit time.Time) iter.Seq[Event] {
 func (r *Run) events(until time.Time, over func() bool) iter.Seq[Event] {
 	return func(yield func(Event) bool) {
 		c := r.cluster
-		for !over() {
+		for r.watched() && !over() {
 			due, ok := c.queue.Next()
 			if !ok || due.After(until) {
 				c.queue.Advance(until)

@@ -444,7 +444,8 @@ func TestLinks(t *testing.T) {
 		}
 	}
 	failed := of(events, sim.MoveFailed)
-	if n := len(failed); n != (moved[snaptest.ShardID(1)]+n)/4 || n < 2 || failed[0].To != snaptest.ShardID(1) {
+	all := len(failed) + moved[snaptest.ShardID(1)]
+	if n := len(failed); n < all/4 || n > all/4+1 || n < 2 || failed[0].To != snaptest.ShardID(1) {
 		t.Errorf("%d failed, %v moved", n, moved)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/forecast"
 	"shardsh/balancer/plan"
+	"shardsh/balancer/sim"
 )
 
 // Alternative is what an operator thinks of doing.
@@ -29,6 +30,9 @@ type Options struct {
 	// plan.Options.
 	Model plan.Model
 	Seed  uint64
+	// Watch is told how far simulations are, and may end them with an error; nil is
+	// nobody.
+	Watch sim.Watch
 }
 
 // Outcomes are what comes of some alternatives, the first of which is that all stays
@@ -92,11 +96,11 @@ func (a Alternative) outcome(s *catalog.Snapshot, o Options) (Outcome, error) {
 		return out, err
 	}
 	out.Mode = diagnosis.ModeOf(changed)
-	if out.Forecast, err = forecast.Of(changed, forecast.Options{Location: o.Location, Seed: o.Seed}); err != nil {
+	if out.Forecast, err = forecast.Of(changed, forecast.Options{Location: o.Location, Seed: o.Seed, Watch: o.Watch}); err != nil {
 		return out, fmt.Errorf("%s: %w", out.Name, err)
 	}
 	out.Plan, err = plan.Make(changed, plan.Options{
-		Location: out.Forecast.At.Location(), Model: o.Model, Seed: o.Seed,
+		Location: out.Forecast.At.Location(), Model: o.Model, Seed: o.Seed, Watch: o.Watch,
 	})
 	if err != nil {
 		return out, fmt.Errorf("%s: %w", out.Name, err)

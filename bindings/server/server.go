@@ -48,10 +48,13 @@ type Conn struct {
 	Client         *mongo.Client
 	Address        string             // as it may be shown
 	ReadPreference *readpref.ReadPref // nil for the primary
-	hello          bson.Raw
-	home           *mongo.Session
-	numbers        map[string]int64 // that sessions have used, by their ids
-	version        Version          // asked for once; zero before
+	// Settings open the connection again, as another user or to other servers; nil
+	// when unknown.
+	Settings *options.ClientOptions
+	hello    bson.Raw
+	home     *mongo.Session
+	numbers  map[string]int64 // that sessions have used, by their ids
+	version  Version          // asked for once; zero before
 }
 
 // NewConn returns a connection through a client. Credentials in the address are

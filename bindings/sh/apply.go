@@ -11,12 +11,10 @@ import (
 	"shardsh/balancer/live"
 	"shardsh/balancer/plan"
 	"shardsh/bindings/applying"
-	"shardsh/bindings/display"
 	"shardsh/bindings/script"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
 const applyOptions = "journal,resume,onChange,pauseBalancing,parallel,maxTime,dryRun,progress," + paceNames
@@ -27,7 +25,7 @@ func shardApplyMethods() []helper {
 		{"apply", "plan?:string|object options?:object{" + applyOptions + "}", checked(shApply),
 			"Carries out a plan of sh.plan(), or of a file, and writes down in a journal what it does; {resume: journal} goes " +
 				"on after a stop or a kill; {journal, onChange: \"replan\", pauseBalancing, parallel, maxBytes, maxMoves, for, " +
-				"pauseBetween, window: \"22:00-06:00 UTC\", dryRun, progress}, times in ms."},
+				"pauseBetween, window: \"22:00-06:00 UTC\", pauseWhen: \"lag > 10s\", dryRun, progress}, times in ms."},
 		{"undo", "journal:string", checked(shUndo),
 			"Returns the plan that takes back what a journal of sh.apply() tells of: sh.apply(sh.undo(journal))."},
 	}
@@ -62,16 +60,24 @@ func shApply(c *call, sh *Helpers) goja.Value {
 	o := c.options("apply", at)
 	progress := c.s.Display.Progress(o.flag("progress", true))
 	defer progress.End()
-	client := sh.current().Conn.Client
-	options := c.applyOptions(o, client, progress)
+	options := c.applyOptions(o)
+	teller := applying.Teller{Progress: progress, Note: c.JS.Warn}
+	rules := o.pace()
+	rules.For = o.duration("maxTime", rules.For)
+	if options.DryRun {
+		rules.PauseWhen = nil // nothing waits
+	}
+	var away func()
+	options.Pace, away = c.gate(sh.current().Conn, rules, teller)
+	defer away()
+	options.Tell = teller.Tell
 	tick, still := applying.Ticks(progress, c.JS.OnWallClock())
 	defer still()
 	options.Tick = tick
-	options.DryRun = o.flag("dryRun", false) || c.s.Gateway.Guarded()
 	work := c.work(o, at, options.DryRun)
 	seen := &commands{Asker: c.s.asker(sh), keep: o.flag("dryRun", false)}
 	ctx := c.JS.Context()
-	turn, err := applying.TakeTurn(ctx, client, seen, "sh.apply "+work.Plan.ID, options.DryRun)
+	turn, err := applying.TakeTurn(ctx, sh.current().Conn.Client, seen, "sh.apply "+work.Plan.ID, options.DryRun)
 	if err != nil {
 		_ = work.Close() // nothing was written
 		if errors.As(err, new(*live.HeldError)) {
@@ -185,18 +191,14 @@ func (c *call) planArgument(at int) *plan.Plan {
 	return p
 }
 
-func (c *call) applyOptions(o helperOptions, client *mongo.Client, progress *display.Progress) apply.Options {
+func (c *call) applyOptions(o helperOptions) apply.Options {
 	change := apply.OnChange(o.text("onChange"))
 	if change != "" && change != apply.Refuse && change != apply.Replan {
 		o.refuse("onChange", `"refuse" or "replan"`, c.s.Display.Inspect(o.get("onChange")))
 	}
-	rules := o.pace()
-	rules.For = o.duration("maxTime", rules.For)
-	teller := applying.Teller{Progress: progress, Note: c.JS.Warn}
 	return apply.Options{
 		OnChange: change, PauseBalancing: o.flag("pauseBalancing", false), Parallel: int(o.count("parallel")),
-		Pace:  applying.Pace(client, rules, c.JS.Clock, teller.Waits),
-		Clock: c.JS.Clock, Tell: teller.Tell,
+		DryRun: o.flag("dryRun", false) || c.s.Gateway.Guarded(), Clock: c.JS.Clock,
 	}
 }
 

@@ -24,7 +24,11 @@ func shardForecastMethods() []helper {
 // forecast".
 func shForecast(c *call, sh *Helpers) goja.Value {
 	options := c.forecastOptions()
-	f, err := forecast.Of(sh.snapshot(live.ReaderOptions{}), options)
+	s := sh.snapshot(live.ReaderOptions{})
+	watch, end := c.simulating()
+	options.Watch = watch
+	f, err := forecast.Of(s, options)
+	end()
 	if err != nil {
 		sh.throwUnknown(err)
 	}

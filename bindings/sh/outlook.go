@@ -7,6 +7,7 @@ import (
 	"shardsh/balancer/forecast"
 	"shardsh/balancer/live"
 	"shardsh/balancer/plan"
+	"shardsh/balancer/sim"
 	"shardsh/bindings/display"
 )
 
@@ -52,7 +53,9 @@ func (o *outlook) make(now time.Time) {
 	defer cancel()
 	s, err := o.sh.read(ctx, live.ReaderOptions{})
 	if err == nil {
-		o.made, err = forecast.Of(s, forecast.Options{Goal: o.goal})
+		o.made, err = forecast.Of(s, forecast.Options{
+			Goal: o.goal, Watch: func(sim.Progress) error { return ctx.Err() },
+		})
 	}
 	o.off = err != nil
 	o.at = now

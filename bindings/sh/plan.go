@@ -55,7 +55,11 @@ func planMethods() []script.Method[*Plan] {
 // shPlan returns a plan, which is printed as the text of "shardsh plan".
 func shPlan(c *call, sh *Helpers) goja.Value {
 	options := c.planOptions()
-	made, err := plan.Make(sh.snapshot(live.ReaderOptions{}), options)
+	s := sh.snapshot(live.ReaderOptions{})
+	watch, end := c.simulating()
+	options.Watch = watch
+	made, err := plan.Make(s, options)
+	end()
 	switch {
 	case errors.Is(err, plan.ErrNotSharded) && len(options.Goal.Namespaces) == 1:
 		sh.notSharded(options.Goal.Namespaces[0])

@@ -22,9 +22,9 @@ const runOptions = "goal,order,takeOver,dryRun,coolDown,parallel,waitForLease,se
 func shardRunMethods() []helper {
 	return []helper{
 		{"balance", "ns?:string|object options?:object{" + runOptions + "}", checked(shBalance),
-			"Evens out a collection, [collections] or all with the engine of shardsh, while the cluster's own balancer " +
-				"leaves them alone: {takeOver: true} sees to that meanwhile; {goal: \"size\"|\"chunks\", order, dryRun, " +
-				"maxMoves, maxBytes, for, pauseBetween, window, coolDown, parallel, waitForLease, seed, progress}, times in ms."},
+			"Evens out a collection, [collections] or all with the engine of shardsh, while the cluster's own balancer leaves " +
+				"them alone: {takeOver: true} sees to that meanwhile; {goal: \"size\"|\"chunks\", order, dryRun, maxMoves, " +
+				"maxBytes, for, pauseBetween, window, pauseWhen, coolDown, parallel, waitForLease, seed, progress}, times in ms."},
 	}
 }
 
@@ -46,7 +46,9 @@ func shBalance(c *call, sh *Helpers) goja.Value {
 	defer progress.End()
 	o.Tell = balancing.Teller{Progress: progress}.Tell
 	client := sh.current().Conn.Client
-	o.Gate = applying.Pace(client, rules, o.Clock, applying.Teller{Progress: progress, Note: c.JS.Warn}.Waits)
+	gate, away := c.gate(sh.current().Conn, rules, applying.Teller{Progress: progress, Note: c.JS.Warn})
+	defer away()
+	o.Gate = gate
 	ctx := c.JS.Context()
 	if o.Insist = script.Insisted(ctx); o.Insist == nil {
 		hard, leave := c.grace(ctx)

@@ -30,7 +30,11 @@ func shardWhatIfMethods() []helper {
 // "shardsh simulate".
 func shWhatIf(c *call, sh *Helpers) goja.Value {
 	alternatives, options := c.alternatives()
-	out, err := whatif.Of(sh.snapshot(live.ReaderOptions{}), alternatives, options)
+	s := sh.snapshot(live.ReaderOptions{})
+	watch, end := c.simulating()
+	options.Watch = watch
+	out, err := whatif.Of(s, alternatives, options)
+	end()
 	if err != nil {
 		question := ""
 		if unknown, ok := errors.AsType[*diagnosis.UnknownError](err); ok {

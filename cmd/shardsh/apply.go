@@ -65,7 +65,12 @@ func (env environment) apply(ctx context.Context) error {
 	hard, leave := impatient(ctx)
 	defer leave()
 	options.Hard = hard
-	options.Pace = applying.Pace(conn.client, o.pace.rules(), js.Clock, teller.Waits)
+	gate, away, err := o.pace.gate(ctx, conn, js.Clock, o.dryRun, teller.Waits)
+	if err != nil {
+		return errors.Join(because(ctx, err), work.Close(), turn.End(ctx))
+	}
+	defer away()
+	options.Pace = gate
 	result, err := turn.Run(ctx, work, options, nil)
 	teller.Progress.End()
 	closed := work.Close()

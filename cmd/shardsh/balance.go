@@ -110,8 +110,13 @@ func (env environment) balances(ctx context.Context, conn *connection, o balance
 		},
 	}
 	options.Hard, options.Tell = stages.hard, teller.Tell
-	options.Gate = applying.Pace(conn.client, o.pace.rules(), js.Clock,
+	gate, away, err := o.pace.gate(ctx, conn, js.Clock, false,
 		applying.Teller{Progress: teller.Progress, Note: options.Note}.Waits)
+	if err != nil {
+		return because(ctx, err)
+	}
+	defer away()
+	options.Gate = gate
 	if o.json {
 		options.Tell = func(e runner.Event) { _ = writeLine(env.toldJSON(), balancing.MomentOf(e)) }
 	}

@@ -169,11 +169,18 @@ func (a *asking) clock() script.Clock {
 func (a *asking) once(ctx context.Context) (check.Report, error) {
 	report := check.Report{Address: a.address()}
 	cluster, err := a.cluster(ctx)
+	computing := a.env.computing(ctx, a.o.quiet || len(a.o.addresses) > 1) // one line has room for one
+	cluster.Watch = computing.watch
 	var usage usageError
 	var caught signalError
 	switch {
 	case err == nil:
-		return a.policy.Report(a.address(), cluster), nil
+		report = a.policy.Report(a.address(), cluster)
+		computing.end()
+		if errors.As(context.Cause(ctx), &caught) {
+			return report, context.Cause(ctx)
+		}
+		return report, nil
 	case errors.As(err, &usage):
 		return report, err
 	case errors.As(context.Cause(ctx), &caught):

@@ -65,7 +65,9 @@ func location(zone string) (*time.Location, error) {
 func (env environment) forecast(ctx context.Context) error {
 	var o forecastLine
 	return env.about(ctx, &o, env.printForecastHelp, func(s *catalog.Snapshot) error {
+		o.options.Watch = o.computing.watch
 		f, err := collecting(seldom, func() (forecast.Forecast, error) { return forecast.Of(s, o.options) })
+		o.computing.end()
 		if err != nil {
 			return suggesting(err)
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
@@ -106,19 +107,27 @@ func (f *freezer) answers() bool {
 // A connection that hangs, whatever it is at, ends with --timeout: the process
 // need not be ended the hard way.
 func TestFrozenConnections(t *testing.T) {
-	cluster := listen(t, unbalanced)
+	ca := newAuthority(t)
+	open, guarded := listen(t, unbalanced), serve(t, unbalanced, withUser(t, "joe", "pw")).address
+	encrypted := serve(t, unbalanced, withTLS(&tls.Config{Certificates: []tls.Certificate{ca.server("127.0.0.1")}})).address
 	var runs sync.WaitGroup // more at once than there are processors: they wait
-	for name, args := range map[string][]string{
-		"a script": {"--eval", "db.c.insertOne({a: 1}); db.c.find().toArray(); sh.status()"},
-		"a wait":   {"--eval", `for (;;) { sh.isBalancerInRound(); sleep(10) }`},
-		"check":    {"check"},
-		"why":      {"why"},
-		"snapshot": {"snapshot", "-o", "-"},
+	for name, c := range map[string]struct {
+		cluster string
+		args    []string
+	}{
+		"a script": {open, []string{"--eval", "db.c.insertOne({a: 1}); db.c.find().toArray(); sh.status()"}},
+		"a wait":   {open, []string{"--eval", `for (;;) { sh.isBalancerInRound(); sleep(10) }`}},
+		"a cursor": {open, []string{"--eval", `for (;;) db.adminCommand({listCommands: 1}) && sh.chunks("shop.even").toArray()`}},
+		"a login":  {guarded, []string{"-u", "joe", "-p", "pw", "--eval", "for (;;) db.hello()"}},
+		"TLS":      {encrypted, []string{"--tls", "--tlsCAFile", ca.file(), "--eval", "for (;;) db.hello()"}},
+		"check":    {open, []string{"check"}},
+		"why":      {open, []string{"why"}},
+		"snapshot": {open, []string{"snapshot", "-o", "-"}},
 	} {
 		for _, after := range []int{0, 1, 2, 3, 4, 5, 6, 8, 12, 16, 20} {
-			f := freezing(t, cluster, after)
+			f := freezing(t, c.cluster, after)
 			runs.Go(func() {
-				if problem := runFrozen(t, f, args); problem != "" {
+				if problem := runFrozen(t, f, c.args); problem != "" {
 					t.Errorf("%s, frozen after %d pieces: %s", name, after, problem)
 				}
 			})
@@ -131,7 +140,10 @@ func TestFrozenConnections(t *testing.T) {
 // wrong with how it ended.
 func runFrozen(t *testing.T, f *freezer, args []string) (problem string) {
 	const timeout = time.Second
-	args = append(slices.Clone(args), "--quiet", "--timeout", timeout.String(), f.Addr().String())
+	args = append([]string{"--quiet", "--timeout", timeout.String(), f.Addr().String()}, args...)
+	if isCommand := !strings.HasPrefix(args[4], "-"); isCommand {
+		args = append(slices.Clone(args[4:]), args[:4]...)
+	}
 	began := time.Now()
 	code, stdout, stderr := runProgram(t, "", args...)
 	select {

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"context"
 	"time"
 	_ "time/tzdata" // windows name time zones, and not every machine knows them
 
 	"github.com/spf13/pflag"
 
 	"shardsh/balancer/pace"
+	"shardsh/bindings/applying"
 )
 
 // paceLine is the part of a command line that says at which pace something moves.
@@ -16,6 +18,7 @@ type paceLine struct {
 	time, pause     duration
 	coolDown        duration
 	window          windowFlag
+	pauseWhen       conditionFlag
 	parallel        int
 	withoutCoolDown bool // nothing is chosen anew
 }
@@ -28,6 +31,8 @@ func (o *paceLine) flags(f *pflag.FlagSet) {
 	f.Var(&o.pause, "pause-between", "`TIME` wait so long after each step")
 	f.Var(&o.window, "window", "`22:00-06:00 [ZONE]` begin only then, by the cluster's clock; ZONE is UTC, +02:00, "+
 		"Europe/Berlin (that of this machine)")
+	f.Var(&o.pauseWhen, "pause-when", "`\"lag > 10s or queue > 50 or cpu > 0.8\"` begin nothing meanwhile: lag, oplog, queue, "+
+		"active, connections, cache, dirty, cpu of the shards' members")
 	if !o.withoutCoolDown {
 		f.Var(&o.coolDown, "cool-down", "`TIME` leave a range that was moved alone for 10m, 24h")
 	}
@@ -50,7 +55,24 @@ func (o *paceLine) rules() pace.Rules {
 	return pace.Rules{
 		MaxMoves: o.moves, MaxBytes: o.bytes.bytes, For: time.Duration(o.time), Pause: time.Duration(o.pause),
 		CoolDown: time.Duration(o.coolDown), Window: o.window.Window,
+		PauseWhen: o.pauseWhen.Condition,
 	}
+}
+
+// gate returns what lets the steps of a run begin, and ends its connections. A dry
+// run waits for nobody.
+func (o *paceLine) gate(
+	ctx context.Context, conn *connection, clock pace.Clock, dry bool, waits func(pace.Event),
+) (*pace.Gate, func(), error) {
+	rules := o.rules()
+	if dry {
+		rules.PauseWhen = nil
+	}
+	look, leave, err := applying.Members(ctx, conn.client, conn.settings, rules)
+	if err != nil {
+		return nil, nil, err
+	}
+	return applying.Pace(conn.client, rules, clock, waits, look), leave, nil
 }
 
 // windowFlag is a time of the day in which moves begin; nil is always.
@@ -61,5 +83,16 @@ func (w *windowFlag) Type() string   { return "window" }
 
 func (w *windowFlag) Set(text string) (err error) {
 	w.Window, err = pace.ParseWindow(text, pace.MachineZone())
+	return err
+}
+
+// conditionFlag is when nothing begins; nil is never.
+type conditionFlag struct{ *pace.Condition }
+
+func (c *conditionFlag) String() string { return "" }
+func (c *conditionFlag) Type() string   { return "condition" }
+
+func (c *conditionFlag) Set(text string) (err error) {
+	c.Condition, err = pace.ParseCondition(text)
 	return err
 }

@@ -68,7 +68,9 @@ func (o *planLine) settle(environment) error {
 func (env environment) plan(ctx context.Context) error {
 	var o planLine
 	return env.about(ctx, &o, env.printPlanHelp, func(s *catalog.Snapshot) error {
+		o.options.Watch = o.computing.watch
 		p, err := collecting(often, func() (*plan.Plan, error) { return plan.Make(s, o.options) })
+		o.computing.end()
 		if err != nil {
 			return err
 		}

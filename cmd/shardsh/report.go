@@ -60,7 +60,10 @@ func (env environment) reportOn(s *catalog.Snapshot, o reportLine) (err error) {
 	overview := report.Of(s)
 	overview.Look(s)
 	if !o.quick {
-		overview.Ahead(s)
+		err := overview.Ahead(s, o.computing.watch)
+		if o.computing.end(); err != nil {
+			return err
+		}
 	}
 	if err := env.write(o.answerLine, func(to io.Writer) error {
 		if o.format == "json" {

@@ -62,7 +62,9 @@ func (o *simulateLine) settle(environment) (err error) {
 func (env environment) simulate(ctx context.Context) error {
 	var o simulateLine
 	return env.about(ctx, &o, env.printSimulateHelp, func(s *catalog.Snapshot) error {
+		o.options.Watch = o.computing.watch
 		out, err := whatif.Of(s, o.whatIf, o.options)
+		o.computing.end()
 		if err != nil {
 			return suggesting(err)
 		}

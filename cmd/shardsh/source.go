@@ -16,6 +16,8 @@ import (
 type sourceLine struct {
 	commandLine
 	from string
+
+	computing *computing // what is computed; begin sets it
 }
 
 // flags returns the options of a source, before those that connections have.
@@ -61,6 +63,8 @@ func (env environment) begin(
 	}
 	ctx, cancel := source.bounded(ctx)
 	defer cancel()
+	source.computing = env.computing(ctx, source.quiet)
+	defer source.computing.end()
 	return work(ctx)
 }
 

@@ -172,11 +172,6 @@ func breaking(t *testing.T, r *rig, w work, b broken, n int) {
 	}
 	if !result.answered() {
 		again := shardsh(t, append(w.again(r), "--quiet", r.served.uri)...)
-		if again.code == 1 && strings.Contains(again.stderr, "somebody else is at work") {
-			// It could not give its turn back; the lease runs out.
-			r.admin("mockAdvance", (2 * time.Minute).Milliseconds())
-			again = shardsh(t, append(w.again(r), "--quiet", r.served.uri)...)
-		}
 		if !again.answered() {
 			complain("the second run does not end well", again)
 		}

@@ -29,7 +29,8 @@ func TestCluster(t *testing.T) {
 	for _, release := range releases() {
 		t.Run(release, func(t *testing.T) {
 			t.Parallel()
-			args := []string{"--server-version", release, "--mock-time", "60x"}
+			// A merge that the auto-merger chose before it was switched off is still made.
+			args := []string{"--server-version", release, "--mock-time", "60x", "--set-parameter", "autoMergerThrottlingMS=1"}
 			twice(t, serve(t, append(args, recorded.Parameters()...)...).uri)
 		})
 	}
@@ -42,6 +43,12 @@ func twice(t *testing.T, uri string) {
 			t.Cleanup(c.leavesNothing)
 			t.Cleanup(c.restore)
 			t.Run("helpers", c.at(helpers))
+			t.Run("plans", c.at(plans))
+			t.Run("engine", c.at(engine))
+			t.Run("switches", c.at(switches))
+			if name == "first" { // what they log shows when they run once more
+				t.Run("recorded", c.at(scenarios))
+			}
 		})
 	}
 }

@@ -182,3 +182,11 @@ func (c *target) leavesNothing() {
 
 // given is the address of a cluster that was named, or empty.
 func given() string { return os.Getenv("SHARDSH_LIVE_URI") }
+
+// address is host:port of the first router.
+func (c *target) address() string {
+	_, rest, _ := strings.Cut(clean(c.uri), "://")
+	hosts, _, _ := strings.Cut(rest, "/")
+	first, _, _ := strings.Cut(hosts, ",")
+	return first
+}

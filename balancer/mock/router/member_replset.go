@@ -139,8 +139,25 @@ func replicaSetStatus(c *call) (bson.D, error) {
 			{Key: "electionTimeoutMillis", Value: int64(electionMillis)}, {Key: "newTermStartDate", Value: dateOf(elected)},
 			{Key: "wMajorityWriteAvailabilityDate", Value: dateOf(elected)},
 		}},
-		bson.E{Key: "members", Value: bson.A{replicaSetMember(c, now, date, elected)}},
+		bson.E{Key: "members", Value: append(bson.A{replicaSetMember(c, now, date, elected)}, laggard(c)...)},
 	), nil
+}
+
+// laggard is a secondary that is only there to be behind, where mockSlow says so.
+func laggard(c *call) bson.A {
+	lag := c.cluster.Faults().Slowness(c.node.member.ID).Lag
+	if lag == 0 {
+		return nil
+	}
+	at := c.cluster.GossipTime()
+	behind := bson.Timestamp{T: at.T - uint32(lag.Seconds()), I: 1}
+	host, _, _ := net.SplitHostPort(c.node.member.Address)
+	return bson.A{bson.D{
+		{Key: "_id", Value: int32(1)}, {Key: "name", Value: net.JoinHostPort(host, "1")}, {Key: "health", Value: 1.0},
+		{Key: "state", Value: int32(2)}, {Key: "stateStr", Value: "SECONDARY"},
+		{Key: "optime", Value: opTime(behind, c.term())}, {Key: "optimeDate", Value: dateOf(behind)},
+		{Key: "syncSourceHost", Value: c.node.member.Address}, {Key: "configVersion", Value: int32(1)},
+	}}
 }
 
 func replicaSetMember(c *call, now bson.D, date bson.DateTime, elected bson.Timestamp) bson.D {

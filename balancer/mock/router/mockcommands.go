@@ -276,6 +276,18 @@ func mockSlow(c *call) (bson.D, error) {
 			return nil, err
 		}
 	}
+	if c.args.Has("lag") {
+		if s.Lag, err = c.duration("lag"); err != nil {
+			return nil, err
+		}
+	}
+	if c.args.Has("queue") {
+		n, isNumber := args.Number(c.args["queue"])
+		if !isNumber || n != float64(int32(n)) {
+			return nil, c.mistyped("queue", c.args["queue"], "a number of operations")
+		}
+		s.Queue = int32(n)
+	}
 	return bson.D{}, c.cluster.Faults().Slow(name, s)
 }
 
@@ -307,7 +319,8 @@ func mockStatus(c *call) (bson.D, error) {
 	for id, s := range state.Slow {
 		slow = append(slow,
 			bson.E{Key: id, Value: bson.D{{Key: "bandwidth", Value: s.Bandwidth},
-				{Key: "latencyMillis", Value: s.Latency.Milliseconds()}}})
+				{Key: "latencyMillis", Value: s.Latency.Milliseconds()},
+				{Key: "lagMillis", Value: s.Lag.Milliseconds()}, {Key: "queue", Value: s.Queue}}})
 	}
 	sortFields(slow)
 	for _, f := range state.Failures {

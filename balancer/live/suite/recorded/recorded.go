@@ -36,6 +36,8 @@ type Scenario struct {
 	After []string
 	// Alone drops every database of the cluster.
 	Alone bool
+	// Slow waits for the balancer, round by round.
+	Slow bool
 	// Quick has mongosh act within a round of the balancer.
 	Quick bool
 }
@@ -43,8 +45,8 @@ type Scenario struct {
 // Scenarios returns them in the order in which they can run on one cluster.
 func Scenarios() []Scenario {
 	return []Scenario{
-		{Name: "01-commands"}, {Name: "02-initial-chunks"}, {Name: "03-zones"}, {Name: "04-settings"},
-		{Name: "05-balance-by-size"}, {Name: "06-defrag"}, {Name: "07-jumbo", Quick: true},
+		{Name: "01-commands"}, {Name: "02-initial-chunks"}, {Name: "03-zones", Slow: true}, {Name: "04-settings"},
+		{Name: "05-balance-by-size", Slow: true}, {Name: "06-defrag", Slow: true}, {Name: "07-jumbo", Slow: true, Quick: true},
 		{Name: "08-catalog", After: []string{"03-zones"}},
 		{Name: "09-drain", After: []string{"03-zones"}, Alone: true},
 		{Name: "10-expressions"}, {Name: "11-queries"},

@@ -1,0 +1,165 @@
+package forecast
+
+import (
+	"slices"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/policy"
+)
+
+// resumed gives the chunks that a defragmentation has merged while it moves chunks
+// the sizes that it knows and the catalog does not: a simulation would measure all
+// of them once more, and move others, where the cluster goes on.
+func resumed(s *catalog.Snapshot) *catalog.Snapshot {
+	for _, c := range s.Collections() {
+		if !c.Defragment || c.DefragmentationPhase != string(policy.PhaseMoveAndMerge) || c.Table == nil {
+			continue
+		}
+		unmeasured := func(chunk catalog.Chunk) bool { return !chunk.Estimate.Known() }
+		var changed []catalog.Chunk
+		c, joined := withMerges(s, c)
+		p := newPieces(s, c, joined)
+		for chunk := range c.Table.All() {
+			if unmeasured(chunk) {
+				chunk.Estimate = catalog.EstimateOf(p.size(chunk))
+				changed = append(changed, chunk)
+			}
+		}
+		table, err := c.Table.Apply(changed)
+		if err != nil {
+			continue // the simulation begins the phase anew
+		}
+		next := *c
+		next.Table = table
+		s = s.WithCollection(&next)
+	}
+	return s
+}
+
+// pieces are what the change log tells that chunks were made of.
+type pieces struct {
+	// merges are the lower bounds that were in chunks, by the lower bound of what
+	// they were merged into: how many chunks of old there are in each.
+	merges map[catalog.Key]int
+	each   int64 // bytes of a chunk of old of which nothing else is known
+}
+
+func newPieces(s *catalog.Snapshot, c *catalog.CollectionState, joined []catalog.Chunk) *pieces {
+	p := &pieces{merges: map[catalog.Key]int{}}
+	for _, e := range mergesOf(s, c) {
+		n, _ := e.Detail("numChunks").AsInt64OK()
+		if lower, upper, ok := boundsOf(c, e); ok {
+			p.merge(lower, upper, int(n))
+		}
+	}
+	for _, chunk := range joined {
+		p.merge(chunk.Min, chunk.Max, 2)
+	}
+	left, unknown := int64(0), int64(0)
+	for _, data := range c.Sizes {
+		left += data.Bytes
+	}
+	for chunk := range c.Table.All() {
+		size := chunk.Estimate.Bytes()
+		switch {
+		case !chunk.Estimate.Known():
+			unknown += int64(p.count(chunk))
+		case size == catalog.TooBig:
+			unknown++
+		default:
+			left -= size
+		}
+	}
+	p.each = max(0, left) / max(1, unknown)
+	return p
+}
+
+// merge makes one of n chunks in a range.
+func (p *pieces) merge(lower, upper catalog.Key, n int) {
+	for key, had := range p.merges {
+		if key.Compare(lower) >= 0 && key.Less(upper) {
+			n += had - 1
+			delete(p.merges, key)
+		}
+	}
+	p.merges[lower] = n
+}
+
+// count returns how many chunks of old are in a chunk.
+func (p *pieces) count(chunk catalog.Chunk) int { return max(1, p.merges[chunk.Min]) }
+
+func (p *pieces) size(chunk catalog.Chunk) int64 { return int64(p.count(chunk)) * p.each }
+
+// mergesOf returns the merges of a collection, from the oldest on.
+func mergesOf(s *catalog.Snapshot, c *catalog.CollectionState) []catalog.LogEntry {
+	return slices.DeleteFunc(slices.Clone(s.Parts().Changes), func(e catalog.LogEntry) bool {
+		return e.What != "merge" || e.Namespace != c.Namespace
+	})
+}
+
+func boundsOf(c *catalog.CollectionState, e catalog.LogEntry) (lower, upper catalog.Key, ok bool) {
+	key := func(name string) (catalog.Key, bool) {
+		doc, there := e.Detail(name).DocumentOK()
+		if !there {
+			return catalog.Key{}, false
+		}
+		k, err := c.Pattern.Key(doc)
+		return k, err == nil
+	}
+	lower, first := key("min")
+	upper, second := key("max")
+	return lower, upper, first && second
+}
+
+// withMerges merges the chunks that a defragmentation has moved to a neighbour, and
+// that it merges when the round of the migration has ended. It returns these, too.
+func withMerges(
+	s *catalog.Snapshot, c *catalog.CollectionState,
+) (next *catalog.CollectionState, joined []catalog.Chunk) {
+	merged := mergesOf(s, c)
+	for _, e := range s.Parts().Changes {
+		lower, upper, ok := boundsOf(c, e)
+		if e.What != "moveChunk.commit" || e.Namespace != c.Namespace || !ok {
+			continue
+		}
+		done := slices.ContainsFunc(merged, func(m catalog.LogEntry) bool {
+			from, to, ok := boundsOf(c, m)
+			return ok && !m.Time.Before(e.Time) && from.Compare(lower) <= 0 && upper.Compare(to) <= 0
+		})
+		if done {
+			continue
+		}
+		if table, chunk, ok := join(c.Table, lower, upper); ok {
+			changed := *c
+			changed.Table = table
+			c, joined = &changed, append(joined, chunk)
+		}
+	}
+	return c, joined
+}
+
+// join makes one of a chunk and its neighbour on the same shard, the one after it if
+// there are two.
+func join(
+	t *catalog.RoutingTable, lower, upper catalog.Key,
+) (next *catalog.RoutingTable, sum catalog.Chunk, ok bool) {
+	at := t.IndexOf(lower)
+	chunk := t.At(at)
+	if !chunk.Min.Equal(lower) || !chunk.Max.Equal(upper) {
+		return nil, sum, false
+	}
+	for _, i := range []int{at + 1, at - 1} {
+		if i < 0 || i >= t.Len() || t.At(i).Shard != chunk.Shard {
+			continue
+		}
+		sum = t.At(min(i, at))
+		sum.Max, sum.Version = t.At(max(i, at)).Max, t.Version().ChunkVersion
+		sum.Estimate = 0
+		if a, b := chunk.Estimate, t.At(i).Estimate; a.Known() && b.Known() {
+			sum.Estimate = a.Plus(b)
+		}
+		next, err := t.Apply([]catalog.Chunk{sum})
+		return next, sum, err == nil
+	}
+	return nil, sum, false
+}

@@ -1,0 +1,201 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
+	"shardsh/balancer/pace"
+	"shardsh/balancer/policy"
+)
+
+// Members asks the shards themselves, past the mongos, how busy they are: their
+// primaries, which know how far their secondaries are. There is one client a
+// shard, from when it is first asked on.
+type Members struct {
+	cluster  Asker
+	settings *options.ClientOptions
+	wanted   []pace.Quantity
+
+	mu      sync.Mutex
+	clients map[catalog.ShardID]*member
+}
+
+// member is the replica set of a shard.
+type member struct {
+	hosts  string // as config.shards has them
+	client *mongo.Client
+	cores  float64
+	used   usage // at the last look
+	share  float64
+	shared bool // share is known
+}
+
+// MembersError says that a shard could not be asked, and what to do.
+type MembersError struct {
+	Shard catalog.ShardID
+	Hosts string
+	Err   error
+}
+
+func (e *MembersError) Error() string {
+	what := "can't be reached from here"
+	var refused *mongoerr.ServerError
+	switch {
+	case isLogin(e.Err):
+		what = "do not know this user, as users of a cluster are none of its shards; create it on each shard, too"
+	case mongoerr.Is(e.Err, mongoerr.Unauthorized):
+		what = "do not tell this user, who needs the role clusterMonitor there"
+	case errors.As(e.Err, &refused):
+		what = "do not tell"
+	}
+	return fmt.Sprintf("the members of %s (%s) %s, or do without --pause-when: %v", e.Shard, e.Hosts, what, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *MembersError) Unwrap() error { return e.Err }
+
+// Failure says that a login is not tried again.
+func (e *MembersError) Failure() policy.Failure {
+	if isLogin(e.Err) {
+		return policy.Ask
+	}
+	return policy.FailureOf(e.Err)
+}
+
+// isLogin reports whether a login was refused, which the driver tells in words.
+func isLogin(err error) bool {
+	return mongoerr.Is(err, mongoerr.AuthenticationFailed) || strings.Contains(err.Error(), "auth error") ||
+		strings.Contains(err.Error(), "unable to authenticate")
+}
+
+// NewMembers returns the members of a cluster's shards, of which some quantities are
+// wanted. They are reached as the cluster is: with the same user, TLS and all.
+func NewMembers(cluster Asker, settings *options.ClientOptions, wanted []pace.Quantity) *Members {
+	return &Members{cluster: cluster, settings: settings, wanted: wanted, clients: map[catalog.ShardID]*member{}}
+}
+
+// Close ends the connections.
+func (m *Members) Close(ctx context.Context) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var errs []error
+	for _, c := range m.clients {
+		errs = append(errs, c.client.Disconnect(ctx))
+	}
+	clear(m.clients)
+	return errors.Join(errs...)
+}
+
+// answering is how long a member may take to answer.
+const answering = 5 * time.Second
+
+// Read asks the members of some shards. The error is a *MembersError when one does
+// not answer.
+func (m *Members) Read(ctx context.Context, ids []catalog.ShardID) ([]pace.Reading, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var list []pace.Reading
+	for _, id := range ids {
+		c, err := m.of(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		asking, cancel := context.WithTimeout(ctx, answering)
+		readings, err := m.ask(asking, id, c)
+		cancel()
+		if err != nil {
+			return nil, &MembersError{id, c.hosts, err}
+		}
+		list = append(list, readings...)
+	}
+	return list, nil
+}
+
+// Check asks the members of all shards, so that whoever can't be asked is known
+// before anything moves. Some quantities are the difference of two looks.
+func (m *Members) Check(ctx context.Context) error {
+	ids, err := m.shards(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err = m.Read(ctx, ids); err != nil || !m.wants(pace.CPU) {
+		return err
+	}
+	select {
+	case <-time.After(between):
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	_, err = m.Read(ctx, ids)
+	return err
+}
+
+func (m *Members) shards(ctx context.Context) (ids []catalog.ShardID, err error) {
+	docs, err := m.cluster.List(ctx, "config", bson.D{{Key: "find", Value: "shards"}})
+	for _, doc := range docs {
+		ids = append(ids, catalog.ShardID(text(doc, "_id")))
+	}
+	return ids, ServerError(err)
+}
+
+// of returns the client of a shard, a new one where its hosts have changed.
+func (m *Members) of(ctx context.Context, id catalog.ShardID) (*member, error) {
+	docs, err := m.cluster.List(ctx, "config", bson.D{
+		{Key: "find", Value: "shards"}, {Key: "filter", Value: bson.D{{Key: "_id", Value: string(id)}}},
+	})
+	if err != nil {
+		return nil, ServerError(err)
+	}
+	if len(docs) == 0 {
+		return nil, mongoerr.New(mongoerr.ShardNotFound, "there is no shard %s", id)
+	}
+	hosts := text(docs[0], "host")
+	if c := m.clients[id]; c != nil {
+		if c.hosts == hosts {
+			return c, nil
+		}
+		_ = c.client.Disconnect(ctx) // it was only read
+		delete(m.clients, id)
+	}
+	client, err := mongo.Connect(memberSettings(m.settings, hosts))
+	if err != nil {
+		return nil, &MembersError{id, hosts, err}
+	}
+	m.clients[id] = &member{hosts: hosts, client: client}
+	return m.clients[id], nil
+}
+
+// memberSettings are those of a client of a shard. What belongs to the address of
+// the cluster, such as SRV, is left out.
+func memberSettings(from *options.ClientOptions, hosts string) *options.ClientOptions {
+	set, list, named := strings.Cut(hosts, "/")
+	o := options.Client().SetReadPreference(readpref.Primary()).SetServerSelectionTimeout(answering).SetMaxPoolSize(2)
+	if named {
+		o.SetReplicaSet(set).SetHosts(strings.Split(list, ","))
+	} else {
+		o.SetDirect(true).SetHosts(strings.Split(hosts, ","))
+	}
+	o.AppName, o.Auth, o.TLSConfig, o.Dialer, o.HTTPClient = from.AppName, from.Auth, from.TLSConfig, from.Dialer, from.HTTPClient
+	o.Compressors, o.ZlibLevel, o.ZstdLevel = from.Compressors, from.ZlibLevel, from.ZstdLevel
+	o.ConnectTimeout, o.ServerAPIOptions, o.DriverInfo = from.ConnectTimeout, from.ServerAPIOptions, from.DriverInfo
+	o.ServerMonitoringMode, o.HeartbeatInterval = from.ServerMonitoringMode, from.HeartbeatInterval
+	o.DisableOCSPEndpointCheck, o.DisableCertificateRevocationCheck = from.DisableOCSPEndpointCheck,
+		from.DisableCertificateRevocationCheck
+	return o
+}
+
+func (m *Members) wants(list ...pace.Quantity) bool {
+	return slices.ContainsFunc(list, func(q pace.Quantity) bool { return slices.Contains(m.wanted, q) })
+}

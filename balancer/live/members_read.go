@@ -1,0 +1,187 @@
+package live
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
+	"shardsh/balancer/pace"
+)
+
+// ask reads what is wanted of the replica set of a shard.
+func (m *Members) ask(ctx context.Context, id catalog.ShardID, c *member) ([]pace.Reading, error) {
+	a := AskerOf(c.client)
+	status, err := a.Ask(ctx, "admin", bson.D{
+		{Key: "serverStatus", Value: 1}, {Key: "metrics", Value: 0}, {Key: "locks", Value: 0}, {Key: "repl", Value: 1},
+	})
+	if err != nil {
+		return nil, ServerError(err)
+	}
+	own := pace.Reading{
+		Where:  string(id) + "/" + cmp.Or(text(status, "repl", "me"), text(status, "host")),
+		Values: load(status),
+	}
+	list := []pace.Reading{own}
+	if m.wants(pace.Lag) {
+		set, err := a.Ask(ctx, "admin", bson.D{{Key: "replSetGetStatus", Value: 1}})
+		switch err = ServerError(err); {
+		case mongoerr.Is(err, mongoerr.NoReplicationEnabled): // there are no secondaries
+		case err != nil:
+			return nil, err
+		default:
+			list = append(list, lags(id, set, delayed(ctx, a))...)
+		}
+	}
+	if m.wants(pace.Oplog) {
+		if window, told := oplogWindow(ctx, a); told {
+			own.Values[pace.Oplog] = window.Seconds()
+		}
+	}
+	if m.wants(pace.CPU) {
+		if busy, told := c.busy(ctx, a, status); told {
+			own.Values[pace.CPU] = busy
+		}
+	}
+	return list, nil
+}
+
+// load is what a serverStatus says. Before WiredTiger, and on a mock, there is no
+// cache.
+func load(status bson.Raw) map[pace.Quantity]float64 {
+	values := map[pace.Quantity]float64{}
+	for q, path := range map[pace.Quantity][]string{
+		pace.Queue:       {"globalLock", "currentQueue", "total"},
+		pace.Active:      {"globalLock", "activeClients", "total"},
+		pace.Connections: {"connections", "current"},
+	} {
+		if v, ok := status.Lookup(path...).AsFloat64OK(); ok {
+			values[q] = v
+		}
+	}
+	of := func(name string) float64 {
+		v, _ := status.Lookup("wiredTiger", "cache", name).AsFloat64OK()
+		return v
+	}
+	if most := of("maximum bytes configured"); most > 0 {
+		values[pace.Cache] = of("bytes currently in the cache") / most
+		values[pace.Dirty] = of("tracked dirty bytes in the cache") / most
+	}
+	return values
+}
+
+// States of members as replSetGetStatus numbers them.
+const (
+	statePrimary    = 1
+	stateSecondary  = 2
+	stateRecovering = 3
+)
+
+// lags says how far the secondaries of a set are behind its primary. Members that
+// are down, copy everything, or are to be late on purpose are not counted.
+func lags(id catalog.ShardID, status bson.Raw, late map[string]bool) (list []pace.Reading) {
+	members, _ := status.Lookup("members").ArrayOK()
+	values, _ := members.Values()
+	var newest time.Time
+	for _, v := range values {
+		m, _ := v.DocumentOK()
+		if at, ok := m.Lookup("optimeDate").TimeOK(); ok && integer(m, "state") == statePrimary {
+			newest = at
+		}
+	}
+	for _, v := range values {
+		m, _ := v.DocumentOK()
+		state := integer(m, "state")
+		at, ok := m.Lookup("optimeDate").TimeOK()
+		if name := text(m, "name"); ok && !newest.IsZero() && !late[name] &&
+			(state == stateSecondary || state == stateRecovering) {
+			behind := max(0, newest.Sub(at).Seconds())
+			list = append(list, pace.Reading{
+				Where: string(id) + "/" + name, Values: map[pace.Quantity]float64{pace.Lag: behind},
+			})
+		}
+	}
+	if len(list) == 0 && !newest.IsZero() { // nobody is behind
+		list = append(list, pace.Reading{Where: string(id), Values: map[pace.Quantity]float64{pace.Lag: 0}})
+	}
+	return list
+}
+
+// delayed are the members that are late on purpose. Who may not read the
+// configuration counts none.
+func delayed(ctx context.Context, a Asker) map[string]bool {
+	config, err := a.Ask(ctx, "admin", bson.D{{Key: "replSetGetConfig", Value: 1}})
+	if err != nil {
+		return nil
+	}
+	list := map[string]bool{}
+	members, _ := config.Lookup("config", "members").ArrayOK()
+	values, _ := members.Values()
+	for _, v := range values {
+		m, _ := v.DocumentOK()
+		if integer(m, "secondaryDelaySecs") > 0 || integer(m, "slaveDelay") > 0 { // up to 4.4
+			list[text(m, "host")] = true
+		}
+	}
+	return list
+}
+
+// oplogWindow is how long the oplog reaches back, where it may be read.
+func oplogWindow(ctx context.Context, a Asker) (time.Duration, bool) {
+	var ends [2]time.Time
+	for i, direction := range []int{1, -1} {
+		docs, err := a.List(ctx, "local", bson.D{
+			{Key: "find", Value: "oplog.rs"}, {Key: "sort", Value: bson.D{{Key: "$natural", Value: direction}}},
+			{Key: "limit", Value: 1}, {Key: "projection", Value: bson.D{{Key: "ts", Value: 1}}},
+		})
+		if err != nil || len(docs) == 0 {
+			return 0, false
+		}
+		at, _, ok := docs[0].Lookup("ts").TimestampOK()
+		if !ok {
+			return 0, false
+		}
+		ends[i] = time.Unix(int64(at), 0)
+	}
+	return ends[1].Sub(ends[0]), true
+}
+
+// usage is how much of its processors a server has used.
+type usage struct {
+	micros float64
+	at     time.Time // by its own clock
+}
+
+// between is how far apart two looks are that tell how busy processors were.
+const between = time.Second
+
+// busy is the share of its processors that a server has used since the last look;
+// the first one tells nothing.
+func (c *member) busy(ctx context.Context, a Asker, status bson.Raw) (float64, bool) {
+	user, ok := status.Lookup("extra_info", "user_time_us").AsFloat64OK() // on Linux
+	system, _ := status.Lookup("extra_info", "system_time_us").AsFloat64OK()
+	at, timed := status.Lookup("localTime").TimeOK()
+	if !ok || !timed {
+		return 0, false
+	}
+	if c.cores == 0 {
+		host, err := a.Ask(ctx, "admin", bson.D{{Key: "hostInfo", Value: 1}})
+		if err != nil {
+			return 0, false
+		}
+		c.cores, _ = host.Lookup("system", "numCores").AsFloat64OK()
+	}
+	was, is := c.used, usage{user + system, at}
+	elapsed := is.at.Sub(was.at)
+	if elapsed >= 0 && elapsed < between/2 {
+		return c.share, c.shared // what the last two looks told
+	}
+	c.used, c.shared = is, !was.at.IsZero() && elapsed > 0 && is.micros >= was.micros && c.cores > 0 // else it has begun anew
+	if c.shared {
+		c.share = min(1, (is.micros-was.micros)/1e6/elapsed.Seconds()/c.cores)
+	}
+	return c.share, c.shared
+}

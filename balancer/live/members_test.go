@@ -1,0 +1,32 @@
+package live_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/live"
+	"shardsh/balancer/pace"
+)
+
+// Members that can't be reached are told of, with what to do.
+func TestMembersThatCantBeReached(t *testing.T) {
+	asker := onMock(t, catalog.Release80, `{"shards": [{"id": "shard0"}]}`) // which listens nowhere
+	m := live.NewMembers(asker, options.Client(), []pace.Quantity{pace.Lag})
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	err := m.Check(ctx)
+	var e *live.MembersError
+	if !errors.As(err, &e) || e.Shard != "shard0" ||
+		!strings.Contains(err.Error(), "can't be reached from here, or do without --pause-when") {
+		t.Errorf("got %v", err)
+	}
+	if err := m.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,47 @@
+package suite
+
+import (
+	"flag"
+	"strings"
+	"testing"
+
+	"shardsh/balancer/live/suite/recorded"
+)
+
+var asRecorded = flag.Bool("suite.recorded", false,
+	"the cluster has the server parameters of the recordings, and nothing else on it")
+
+// recordedVersion is what the recordings are of.
+const recordedVersion = "8.0."
+
+// scenarios runs the recorded ones, where they can be what they were.
+func scenarios(t *testing.T, c *target) {
+	switch {
+	case !strings.HasPrefix(c.version, recordedVersion):
+		t.Skipf("they were recorded on 8.0, this is %s", c.version)
+	case !c.mock && !*asRecorded:
+		t.Skipf("they need shards that delete at once what was moved away, see suite/recorded: give -suite.recorded "+
+			"for a cluster that runs with %v", recorded.Parameters())
+	case strings.Join(c.shards, " ") != "shard0 shard1 shard2":
+		t.Skipf("they were recorded with shards shard0, shard1 and shard2, here are %v", c.shards)
+	}
+	for _, s := range recorded.Scenarios() {
+		t.Run(s.Name, func(t *testing.T) {
+			switch {
+			case s.Alone && !c.alone:
+				t.Skip("it drops all databases, and there are some of others")
+			case s.Alone:
+				t.Skip("the shard that it takes out keeps its databases, and could not come back")
+			case s.Slow && !*whole && c.mock:
+				t.Skip("it takes its time: -suite.whole")
+			}
+			for _, name := range recorded.Databases() {
+				if err := c.client.Database(name).Drop(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			r := well(t, append([]string{"--quiet", c.uri}, s.Scripts(t)...)...)
+			s.Compare(t, []byte(r.stdout), recorded.Known())
+		})
+	}
+}
