@@ -29,10 +29,10 @@ func TestBalance(t *testing.T) {
 	)
 	for input, want := range map[string]string{
 		`sh.balance("shop.nope")`:                           "shop.nope: no sharded collection of this cluster",
-		`sh.balance("shop.orders", { goal: "best" })`:       "one of size, chunks",
+		`sh.balance("shop.orders", { goal: "best" })`:       "one of size, chunks, ops",
 		`sh.balance("shop.orders", { gaol: "size" })`:       "has no option gaol",
 		`sh.balance("shop.orders", { maxMoves: -1 })`:       "a whole number",
-		`sh.balance("shop.orders", { order: "fastest" })`:   "one of chosen, largest, smallest",
+		`sh.balance("shop.orders", { order: "fastest" })`:   "one of chosen, largest, smallest, hottest",
 		`sh.balance("shop.orders", { takeOver: "please" })`: "of type boolean",
 	} {
 		if text, failed := c.show(input); !failed || !strings.Contains(text, want) {

@@ -70,6 +70,9 @@ func (c *Cluster) captured(t target) Read {
 	if t.shard != nil {
 		r.Shard = t.shard.id
 	}
+	if t.local != nil {
+		t.local.reads++
+	}
 	r.Host = c.HostOf(r.Shard)
 	r.target.docs, r.rules = t.docs.Snapshot(), t.rules()
 	return r

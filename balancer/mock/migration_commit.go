@@ -15,6 +15,9 @@ import (
 // noteWrite tells the migration that a shard gives away what was written:
 // before and after are the document before and after, nil where there is none.
 func (ms *Migrations) noteWrite(s *shard, ns string, before, after bson.Raw) {
+	if local := s.colls[ns]; local != nil {
+		local.writes++
+	}
 	m := s.busy
 	if m == nil || !m.cloning || m.donor != s || m.req.Namespace != ns || m.local(s) == nil {
 		return

@@ -49,6 +49,8 @@ type localCollection struct {
 	// written counts the bytes since a shard last looked at a chunk to split it,
 	// by the lower bound of the chunk.
 	written map[string]int64
+	// reads counts the queries, writes the documents that were written.
+	reads, writes int64
 }
 
 func newShard(id catalog.ShardID) *shard {

@@ -30,6 +30,8 @@ type LocalStats struct {
 	// Capped collections have limits: bytes, and documents unless it is zero.
 	Capped            bool
 	MaxBytes, MaxDocs int64
+	// Reads and Writes are operations since the shard began.
+	Reads, Writes int64
 }
 
 // StorageUnit is what a collection or an index is said to occupy at least.
@@ -77,7 +79,7 @@ func (st Statistics) onShard(id catalog.ShardID, ns string) (LocalStats, bool) {
 	return LocalStats{
 		Shard: id, Host: st.c.FirstMember(id), Docs: docs, Bytes: bytes,
 		Orphans: st.c.shards[id].orphans(ns), Indexes: indexNames(l.docs),
-		Capped: l.maxBytes > 0, MaxBytes: l.maxBytes, MaxDocs: l.maxDocs,
+		Capped: l.maxBytes > 0, MaxBytes: l.maxBytes, MaxDocs: l.maxDocs, Reads: l.reads, Writes: l.writes,
 	}, true
 }
 

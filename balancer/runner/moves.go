@@ -63,6 +63,13 @@ func (r *run) inOrder(ctx context.Context, chosen []policy.Migration) []waitingM
 	for i, m := range chosen {
 		list[i] = waitingMove{m, i, r.expected(ctx, m)}
 	}
+	if r.o.Order == Hottest {
+		load := r.loadOf(ctx, chosen)
+		slices.SortStableFunc(list, func(a, b waitingMove) int {
+			return cmp.Compare(load[b.Namespace][b.From], load[a.Namespace][a.From])
+		})
+		return list
+	}
 	sign := map[Order]int64{Largest: -1, Smallest: 1}[r.o.Order]
 	slices.SortStableFunc(list, func(a, b waitingMove) int { return cmp.Compare(sign*a.bytes, sign*b.bytes) })
 	return list

@@ -25,6 +25,9 @@ type Cluster interface {
 	Chunks(ctx context.Context, c catalog.Collection, lower, upper catalog.Key) ([]catalog.Chunk, error)
 	// Sizes returns what each shard has of collections, whatever the release.
 	Sizes(ctx context.Context, namespaces []string) (map[string]map[catalog.ShardID]int64, error)
+	// Operations returns how many operations each shard has counted of collections
+	// since it began.
+	Operations(ctx context.Context, namespaces []string) (map[string]map[catalog.ShardID]int64, error)
 	// SetBalancing switches the balancing of a collection, and notes those that are
 	// off where they outlive this process.
 	SetBalancing(ctx context.Context, ns string, on bool) error
@@ -43,10 +46,12 @@ const (
 	Size Goal = "size"
 	// Chunks evens out numbers of chunks, as balancers did before.
 	Chunks Goal = "chunks"
+	// Ops evens out operations, as each shard counts them for a collection.
+	Ops Goal = "ops"
 )
 
 // Goals returns all of them.
-func Goals() []Goal { return []Goal{Size, Chunks} }
+func Goals() []Goal { return []Goal{Size, Chunks, Ops} }
 
 // ParseGoal reads a goal.
 func ParseGoal(text string) (Goal, error) { return oneOf("goal", Goals(), text) }
@@ -72,10 +77,12 @@ const (
 	// Largest begins with what moves most bytes, Smallest with what moves fewest.
 	Largest  Order = "largest"
 	Smallest Order = "smallest"
+	// Hottest begins with the donor that has most operations.
+	Hottest Order = "hottest"
 )
 
 // Orders returns all of them.
-func Orders() []Order { return []Order{AsChosen, Largest, Smallest} }
+func Orders() []Order { return []Order{AsChosen, Largest, Smallest, Hottest} }
 
 // ParseOrder reads an order.
 func ParseOrder(text string) (Order, error) { return oneOf("order", Orders(), text) }
@@ -117,7 +124,10 @@ type Options struct {
 	For time.Duration
 	// CoolDown is how long a range that was moved is left alone.
 	CoolDown time.Duration
-	Clock    pace.Clock
+	// OpsInterval is how long operations are counted before each round, for the goal
+	// Ops; a minute when it is zero.
+	OpsInterval time.Duration
+	Clock       pace.Clock
 	// Tell is called with everything that happens, never twice at once; nil tells
 	// nobody.
 	Tell func(Event)

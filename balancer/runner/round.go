@@ -23,6 +23,7 @@ type round struct {
 	err       error // the first that an exchange ended with
 	tables    map[string]*catalog.RoutingTable
 	sizes     map[string]map[catalog.ShardID]int64
+	load      map[string]map[catalog.ShardID]int64 // operations, where they were counted
 }
 
 // readTries is how often in a row a round may fail before it is given up, and
@@ -134,14 +135,20 @@ func (r *run) remains(decisions []policy.Decision) (list []Left) {
 			Text: fmt.Sprintf("The chunk of %s at %s is left alone: %s.", ns, a.min, a.why)})
 	}
 	for _, d := range decisions {
-		if d.Chosen() || slices.Contains(settled, d.Code) {
+		if d.Chosen() || slices.Contains(settled, d.Code) && (d.Code != policy.NoData || r.o.Goal != Ops) {
 			continue
 		}
 		if a, is := r.asideOf(d); is {
 			aside(d.Namespace, a)
 			continue
 		}
+		if d.Code == policy.OnlyJumboChunks && len(r.ledger.at(d.Namespace, r.o.Clock.Now())) >= d.Count {
+			continue // they are left alone, as is told of each
+		}
 		text := d.Text()
+		if d.Code == policy.NoData {
+			text = fmt.Sprintf("No operations on %s were counted in %s.", d.Namespace, r.o.OpsInterval)
+		}
 		if why, held := r.ledger.held(d.Namespace); held && d.Code == policy.BalancingOff {
 			text = fmt.Sprintf("%s is left alone: %s.", d.Namespace, why)
 		}
@@ -175,6 +182,9 @@ func (r *run) asideOf(d policy.Decision) (a aside, is bool) {
 func (r *run) measure(ctx context.Context, read interface {
 	DataSizes(context.Context, []catalog.Collection) (map[string]map[catalog.ShardID]int64, error)
 }, colls []catalog.Collection) (sizes map[string]map[catalog.ShardID]int64, err error) {
+	if r.o.Goal == Ops {
+		return r.byOperations(ctx, colls)
+	}
 	err = errors.ErrUnsupported
 	if r.cluster.Release().BalancesBySize() {
 		sizes, err = read.DataSizes(ctx, colls)

@@ -30,6 +30,9 @@ const interrupted = "it was interrupted"
 // collections.
 func Run(ctx context.Context, c Cluster, o Options) (Result, error) {
 	o.Goal, o.Order, o.Parallel = cmp.Or(o.Goal, Size), cmp.Or(o.Order, AsChosen), max(1, o.Parallel)
+	if o.Goal == Ops {
+		o.OpsInterval, o.CoolDown = cmp.Or(o.OpsInterval, opsInterval), cmp.Or(o.CoolDown, opsCoolDown)
+	}
 	if o.Gate == nil {
 		o.Gate = pace.NewGate(pace.Rules{}, o.Clock)
 	}
@@ -63,6 +66,7 @@ type run struct {
 	o       Options
 	hard    context.Context
 	ledger  ledger
+	spread  map[string]spread // of operations, by collection
 
 	namespaces []string        // of the run
 	on         map[string]bool // those that count as on whatever their switch says

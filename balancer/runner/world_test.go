@@ -167,6 +167,10 @@ func (f *free) Sizes(ctx context.Context, namespaces []string) (map[string]map[c
 	return f.steps.Sizes(ctx, namespaces)
 }
 
+func (f *free) Operations(ctx context.Context, namespaces []string) (map[string]map[catalog.ShardID]int64, error) {
+	return f.steps.Operations(ctx, namespaces)
+}
+
 func (f *free) SetBalancing(ctx context.Context, ns string, on bool) error {
 	return f.steps.SetBalancing(ctx, ns, on)
 }

@@ -16,15 +16,16 @@ import (
 	"github.com/dop251/goja"
 )
 
-const runOptions = "goal,order,takeOver,dryRun,coolDown,parallel,waitForLease,seed,progress," + paceNames
+const runOptions = "goal,order,opsInterval,takeOver,dryRun,coolDown,parallel,waitForLease,seed,progress," + paceNames
 
 // shardRunMethods() have our engine at work.
 func shardRunMethods() []helper {
 	return []helper{
 		{"balance", "ns?:string|object options?:object{" + runOptions + "}", checked(shBalance),
 			"Evens out a collection, [collections] or all with the engine of shardsh, while the cluster's own balancer leaves " +
-				"them alone: {takeOver: true} sees to that meanwhile; {goal: \"size\"|\"chunks\", order, dryRun, maxMoves, " +
-				"maxBytes, for, pauseBetween, window, pauseWhen, coolDown, parallel, waitForLease, seed, progress}, times in ms."},
+				"them alone: {takeOver: true} sees to that meanwhile; {goal: \"size\"|\"chunks\"|\"ops\", order, dryRun, " +
+				"maxMoves, maxBytes, for, pauseBetween, window, pauseWhen, coolDown, parallel, waitForLease, seed, " +
+				"progress}, times in ms."},
 	}
 }
 
@@ -37,6 +38,11 @@ func shBalance(c *call, sh *Helpers) goja.Value {
 	seed := uint64(given.count("seed"))
 	o.Rand = balancing.Lots(seed)
 	if given.flag("dryRun", false) || c.mayNotBalance(sh) {
+		if o.Goal == runner.Ops {
+			load, err := balancing.CountLoad(c.JS.Context(), c.s.asker(sh), o.Clock, o.Options)
+			c.mustRun(err, "")
+			return c.s.shown(load, load.Text())
+		}
 		limits := plan.Limits{Moves: rules.MaxMoves, Bytes: rules.MaxBytes, Time: rules.For}
 		p, err := balancing.Plan(sh.snapshot(live.ReaderOptions{SkipLogs: true}), o.Options, seed, limits)
 		c.mustRun(err, "")
@@ -100,7 +106,7 @@ func (c *call) runOptions(h helperOptions) (balancing.Options, pace.Rules) {
 	rules := h.pace()
 	o := balancing.Options{WaitForTurn: h.duration("waitForLease", 0), Note: c.JS.Warn}
 	o.TakeOver, o.Parallel, o.Clock = h.flag("takeOver", false), int(h.count("parallel")), c.JS.Clock
-	o.For, o.CoolDown = rules.For, rules.CoolDown
+	o.For, o.CoolDown, o.OpsInterval = rules.For, rules.CoolDown, h.duration("opsInterval", 0)
 	var err error
 	if text := h.text("goal"); text != "" {
 		if o.Goal, err = runner.ParseGoal(text); err != nil {

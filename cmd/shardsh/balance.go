@@ -41,6 +41,10 @@ func (env environment) balance(ctx context.Context) error {
 		return because(ctx, err)
 	}
 	defer conn.close()
+	js := script.NewEngine(script.Options{Clock: conn.clock, Stdout: env.stderr, Stderr: env.warned()})
+	if o.goal == string(runner.Ops) && !o.yes {
+		return because(ctx, env.balanceOperations(ctx, conn, js, o))
+	}
 	p, err := env.whatToBalance(ctx, conn, o)
 	switch {
 	case err != nil:
@@ -53,13 +57,36 @@ func (env environment) balance(ctx context.Context) error {
 			return err
 		}
 	}
-	return env.balances(ctx, conn, o, p)
+	return env.balances(ctx, conn, js, o, p)
+}
+
+// balanceOperations shows what is counted now, which is all that can be told, and asks
+// whether to go on.
+func (env environment) balanceOperations(
+	ctx context.Context, conn *connection, js *script.Engine, o balanceLine,
+) error {
+	load, err := balancing.CountLoad(ctx, live.AskerOf(conn.client), js.Clock, o.runs(js.Clock))
+	if err != nil {
+		return err
+	}
+	if o.dryRun && o.json {
+		return writeJSON(env.toldJSON(), load)
+	}
+	fmt.Fprint(env.told(), load.Text())
+	if o.dryRun {
+		notice(env.stderr, o.quiet, "Nothing was done: --yes has it done.")
+		return nil
+	}
+	if err := env.agreed(ctx, "Even it out?"); err != nil {
+		return err
+	}
+	return env.balances(ctx, conn, js, o, nil)
 }
 
 // whatToBalance plans what a run would do. Where nobody looks at it, it is for the
 // time to go alone.
 func (env environment) whatToBalance(ctx context.Context, conn *connection, o balanceLine) (*plan.Plan, error) {
-	if o.yes && (o.quiet || o.json) {
+	if o.yes && (o.quiet || o.json || o.goal == string(runner.Ops)) {
 		return nil, nil //nolint:nilnil // nobody asks for it
 	}
 	s, err := live.NewReader(conn.client, live.ReaderOptions{SkipLogs: true}).Read(ctx)
@@ -89,8 +116,9 @@ func (env environment) showPlan(o balanceLine, p *plan.Plan) error {
 }
 
 // balances runs the engine, and tells of it.
-func (env environment) balances(ctx context.Context, conn *connection, o balanceLine, p *plan.Plan) error {
-	js := script.NewEngine(script.Options{Clock: conn.clock, Stdout: env.stderr, Stderr: env.warned()})
+func (env environment) balances(
+	ctx context.Context, conn *connection, js *script.Engine, o balanceLine, p *plan.Plan,
+) error {
 	d := display.New(display.Options{Terminal: isTerminal(env.stderr)})
 	d.JS = js
 	teller := balancing.Teller{

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -23,6 +24,7 @@ type balanceLine struct {
 	seed          uint64
 	takeOver, yes bool
 	wait          duration
+	interval      duration
 }
 
 func (o *balanceLine) groups() []flagGroup {
@@ -32,6 +34,7 @@ func (o *balanceLine) groups() []flagGroup {
 			f.StringVar(&o.goal, "goal", string(runner.Size), "`"+names(runner.Goals())+"` what is evened out")
 			f.StringVar(&o.order, "order", string(runner.AsChosen),
 				"`"+names(runner.Orders())+"` which move of a round begins first")
+			f.Var(&o.interval, "ops-interval", "`TIME` count operations so long before each round (1m)")
 			f.BoolVar(&o.takeOver, "take-over", false, "switch the cluster's own balancing of them off meanwhile")
 			f.BoolVar(&o.dryRun, "dry-run", false, "print what would be done, and do nothing")
 			f.BoolVar(&o.script, "script", false, "with --dry-run: as commands for mongosh")
@@ -87,6 +90,8 @@ func (o *balanceLine) check() error {
 		{badGoal != nil, fmt.Sprintf("--goal: %v", badGoal)},
 		{badOrder != nil, fmt.Sprintf("--order: %v", badOrder)},
 		{o.readOnly && !o.dryRun, "--read-only and balance exclude each other: --dry-run shows what would be done"},
+		{o.interval != 0 && o.goal != string(runner.Ops), "--ops-interval is for --goal ops"},
+		{o.script && o.goal == string(runner.Ops), "--goal ops has no --script: each round counts anew"},
 		{o.script && o.json, "--script and --json exclude each other"},
 		{o.script && !o.dryRun, "--script is for --dry-run"},
 		{o.dryRun && o.yes, "--dry-run and --yes exclude each other"},
@@ -109,6 +114,7 @@ func (o *balanceLine) runs(clock pace.Clock) runner.Options {
 	return runner.Options{
 		Namespaces: o.namespaces, Goal: runner.Goal(o.goal), Order: runner.Order(o.order), Parallel: o.pace.parallel,
 		TakeOver: o.takeOver, Clock: clock, For: rules.For, CoolDown: rules.CoolDown, Rand: balancing.Lots(o.seed),
+		OpsInterval: time.Duration(o.interval),
 	}
 }
 
@@ -124,7 +130,8 @@ drain first, then chunks outside of their zones, then what is uneven. At the
 prompt sh.balance() does the same.
 
 Goals: size evens out bytes, as servers do since 6.0; chunks evens out numbers
-of chunks, as servers did before. Both go with any server from 4.4 on.
+of chunks, as servers did before; ops evens out operations, which are counted
+before each round, to a tenth of a fair share. All go with any server from 4.4 on.
 
 Without a terminal nothing is done unless --yes is given: what would be done is
 printed. At a terminal it is shown, and asked about. It refuses while the

@@ -34,6 +34,7 @@ func TestBalance(t *testing.T) {
 		{[]string{"--yes", "--ns", "shop.nope"}, exitFailure, "", "shop.nope: no sharded collection of this cluster", 1},
 		{[]string{"-y", "--quiet"}, exitOK, " moved shop.orders ", "", balancedHeap},
 		{[]string{"-y"}, exitOK, "Balanced; 0 moves", "", balancedHeap},
+		{[]string{"--goal", "ops", "--ops-interval", "1"}, exitOK, "shop.orders: ", "Nothing was done", balancedHeap},
 	} {
 		args := append([]string{"balance", address, "--ns", "shop.orders"}, step.args...)
 		code, stdout, stderr := runProgram(t, "", args...)
@@ -135,15 +136,16 @@ func TestBalanceLine(t *testing.T) {
 		args   []string
 		stderr string
 	}{
-		"no cluster":        {nil, "balance needs the address of a cluster"},
-		"two addresses":     {[]string{"h1", "h2"}, "balance takes one address"},
-		"an unknown goal":   {[]string{"--mock", "--goal", "best"}, `--goal: "best" is no goal: there are size, chunks`},
-		"an unknown order":  {[]string{"--mock", "--order", "best"}, `--order: "best" is no order: there are chosen,`},
-		"none at once":      {[]string{"--mock", "--parallel", "0"}, "--parallel is 0"},
-		"negative":          {[]string{"--mock", "--max-moves", "-1"}, "--max-moves is -1"},
-		"read only":         {[]string{"--mock", "--read-only"}, "--read-only and balance exclude each other"},
-		"a script of a run": {[]string{"--mock", "--script", "--yes"}, "--script is for --dry-run"},
-		"both":              {[]string{"--mock", "--dry-run", "--yes"}, "--dry-run and --yes exclude each other"},
+		"no cluster":           {nil, "balance needs the address of a cluster"},
+		"two addresses":        {[]string{"h1", "h2"}, "balance takes one address"},
+		"an unknown goal":      {[]string{"--mock", "--goal", "best"}, `--goal: "best" is no goal: there are size, chunks, ops`},
+		"an unknown order":     {[]string{"--mock", "--order", "best"}, `--order: "best" is no order: there are chosen,`},
+		"none at once":         {[]string{"--mock", "--parallel", "0"}, "--parallel is 0"},
+		"negative":             {[]string{"--mock", "--max-moves", "-1"}, "--max-moves is -1"},
+		"an interval of sizes": {[]string{"--mock", "--ops-interval", "5"}, "--ops-interval is for --goal ops"},
+		"read only":            {[]string{"--mock", "--read-only"}, "--read-only and balance exclude each other"},
+		"a script of a run":    {[]string{"--mock", "--script", "--yes"}, "--script is for --dry-run"},
+		"both":                 {[]string{"--mock", "--dry-run", "--yes"}, "--dry-run and --yes exclude each other"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, stdout, stderr := runProgram(t, "", append([]string{"balance"}, c.args...)...)

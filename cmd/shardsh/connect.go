@@ -24,6 +24,7 @@ type connection struct {
 	database   string
 	deployment string // for the prompt
 	setName    string
+	member     string // of a sharded cluster, that it is in place of a router
 	// From the connection string, for the commands that scripts send.
 	readPreference *readpref.ReadPref
 	noRetryWrites  bool

@@ -64,6 +64,7 @@ func (env environment) connectLive(ctx context.Context, s server) (*connection, 
 		deployment:    greeting.kind(), apiVersion: s.apiVersion, settings: settings,
 		close: func() { disconnect(client) },
 	}
+	conn.member = greeting.member(ctx, client)
 	if settings.Direct != nil && *settings.Direct && conn.deployment != "" {
 		conn.deployment = "direct: " + conn.deployment
 	}
@@ -175,11 +176,32 @@ type greeting struct {
 	Primary   bool   `bson:"isWritablePrimary"`
 	Secondary bool   `bson:"secondary"`
 	Arbiter   bool   `bson:"arbiterOnly"`
+	Config    int    `bson:"configsvr"`
 }
 
 func greet(ctx context.Context, client *mongo.Client) (g greeting, err error) {
 	err = client.Database("admin").RunCommand(ctx, bson.D{{Key: "hello", Value: 1}}).Decode(&g)
 	return g, err
+}
+
+// member says which part of a sharded cluster the server is; empty for a router, and
+// for what belongs to none or does not tell this user.
+func (g greeting) member(ctx context.Context, client *mongo.Client) string {
+	switch {
+	case g.Config > 0:
+		return "a config server"
+	case g.SetName == "":
+		return ""
+	}
+	var state struct {
+		Enabled bool   `bson:"enabled"`
+		Shard   string `bson:"shardName"`
+	}
+	err := client.Database("admin").RunCommand(ctx, bson.D{{Key: "shardingState", Value: 1}}).Decode(&state)
+	if err != nil || !state.Enabled {
+		return ""
+	}
+	return "a member of shard " + state.Shard
 }
 
 // kind returns what the prompt says of the server (spec 04 §2.2); nothing for
@@ -216,6 +238,9 @@ func connectError(c *connectionString, err error) error {
 	if _, hasKey := c.get("tlsCertificateKeyFile"); hasKey &&
 		(errors.Is(err, x509.IncorrectPasswordError) || strings.Contains(err.Error(), "pkcs8: incorrect password")) {
 		return usagef("--tlsCertificateKeyFile: the password of the key is wrong")
+	}
+	if mechanism, _ := c.get("authMechanism"); strings.EqualFold(mechanism, "GSSAPI") {
+		return errKerberos
 	}
 	return usagef("%s: %s", c.place(), redact(err.Error()))
 }

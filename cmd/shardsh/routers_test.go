@@ -68,3 +68,25 @@ print(c.countDocuments({}), lost < cursors.length ? "some cursors" : "no cursor"
 		}
 	}
 }
+
+// At a shard or a config server it is said what that is, and what it is not.
+func TestAMemberIsNoRouter(t *testing.T) {
+	p := startServe(t, "--shard-ports", "--shards", "2")
+	code, hosts, stderr := runProgram(t, "", p.uri, "--quiet", "--eval",
+		"[sh.listShards()[1].host, db.adminCommand({getShardMap: 1}).map.config].map(h => h.split('/')[1]).join(' ')")
+	if code != exitOK {
+		t.Fatal(hosts, stderr)
+	}
+	members := strings.Fields(hosts)
+	for i, want := range []string{"a member of shard shard1", "a config server"} {
+		address := members[i]
+		code, stdout, stderr := runProgram(t, "", address, "--eval", "try { sh.balancerSummary() } catch (e) { e.code }")
+		if code != exitOK || !strings.Contains(stderr, "Warning: this is "+want+", not a mongos: ") ||
+			stdout != "SHAPI-10003\n" {
+			t.Errorf("exit code %d, %s%s", code, stdout, stderr)
+		}
+		if _, _, stderr := runProgram(t, "", "--quiet", address, "--eval", "1"); stderr != "" {
+			t.Errorf("with --quiet: %s", stderr)
+		}
+	}
+}

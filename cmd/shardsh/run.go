@@ -103,6 +103,10 @@ func (env environment) shell(ctx context.Context, o commandLine) error {
 	case conn.address != "":
 		notice(env.stderr, !o.wantsNotices(interactive), "Connected to %s", conn.address)
 	}
+	if conn.member != "" {
+		notice(env.stderr, o.quiet, "Warning: this is %s, not a mongos: it has its own part of the data, orphans too, and "+
+			"helpers of sh that ask the cluster refuse.", conn.member)
+	}
 	screen := new(repl.Screen)
 	shell, err := bindings.New(bindings.Config{
 		Client: conn.client, Address: conn.address, Database: conn.database, Deployment: conn.deployment,

@@ -69,6 +69,9 @@ func (s server) option() string {
 // mechanisms are what --authenticationMechanism takes.
 var mechanisms = []string{"SCRAM-SHA-256", "SCRAM-SHA-1", "MONGODB-X509", "PLAIN", "MONGODB-AWS", "MONGODB-OIDC"}
 
+// errKerberos is for the one mechanism of mongosh that needs a library of C.
+var errKerberos = usagef("Kerberos is not built in; log in by %s", strings.Join(mechanisms, ", "))
+
 func (s server) check() error {
 	hasUser := s.username != "" || strings.Contains(s.address, "@")
 	switch {
@@ -78,6 +81,8 @@ func (s server) check() error {
 		return usagef("--passwordFile needs --username")
 	case s.passwordFile != "" && s.password.given:
 		return usagef("--password and --passwordFile exclude each other")
+	case s.authMechanism == "GSSAPI":
+		return errKerberos
 	case s.authMechanism != "" && !slices.Contains(mechanisms, s.authMechanism):
 		return usagef("--authenticationMechanism takes %s, not %q", strings.Join(mechanisms, ", "), s.authMechanism)
 	case isURI(s.password.value):

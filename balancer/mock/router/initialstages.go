@@ -3,6 +3,7 @@ package router
 import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mongoerr"
 )
@@ -49,7 +50,7 @@ func collStatsStage(c *call, ns string, spec bson.RawValue) ([]bson.Raw, error) 
 		}
 		if asked("latencyStats") {
 			doc = append(doc, bson.E{Key: "latencyStats",
-				Value: latencyDoc(args.Truth(options.Lookup("latencyStats", "histograms")))})
+				Value: latencyDoc(p, args.Truth(options.Lookup("latencyStats", "histograms")))})
 		}
 		if asked("storageStats") {
 			doc = append(doc, bson.E{Key: "storageStats", Value: storageDoc(p, scale)})
@@ -70,8 +71,10 @@ func collStatsStage(c *call, ns string, spec bson.RawValue) ([]bson.Raw, error) 
 	return docs, nil
 }
 
-// latencyDoc is $collStats.latencyStats: shards of the mock measure nothing.
-func latencyDoc(histograms bool) bson.D {
+// latencyDoc is $collStats.latencyStats: shards of the mock count operations, and do
+// not measure how long they take.
+func latencyDoc(p mock.LocalStats, histograms bool) bson.D {
+	operations := map[string]int64{"reads": p.Reads, "writes": p.Writes}
 	doc := bson.D{}
 	for _, kind := range []string{"reads", "writes", "commands", "transactions"} {
 		of := bson.D{}
@@ -79,7 +82,8 @@ func latencyDoc(histograms bool) bson.D {
 			of = append(of, bson.E{Key: "histogram", Value: bson.A{}})
 		}
 		doc = append(doc,
-			bson.E{Key: kind, Value: append(of, longs("latency", "ops", "queryableEncryptionLatencyMicros")...)})
+			bson.E{Key: kind, Value: append(of, bson.E{Key: "latency", Value: int64(0)},
+				bson.E{Key: "ops", Value: operations[kind]}, bson.E{Key: "queryableEncryptionLatencyMicros", Value: int64(0)})})
 	}
 	return doc
 }

@@ -1,0 +1,160 @@
+package runner
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/pace"
+	"shardsh/balancer/policy"
+)
+
+// What evening out operations goes by, unless told.
+const (
+	opsInterval = time.Minute
+	opsCoolDown = time.Hour
+)
+
+// CountOperations counts the operations that shards have of collections for a time.
+func CountOperations(ctx context.Context, c interface {
+	Operations(ctx context.Context, namespaces []string) (map[string]map[catalog.ShardID]int64, error)
+}, clock pace.Clock, d time.Duration, namespaces []string) (map[string]map[catalog.ShardID]int64, error) {
+	before, err := c.Operations(ctx, namespaces)
+	if err != nil {
+		return nil, err
+	}
+	if err := clock.Sleep(ctx, cmp.Or(d, opsInterval)); err != nil {
+		return nil, err
+	}
+	after, err := c.Operations(ctx, namespaces)
+	if err != nil {
+		return nil, err
+	}
+	for ns, shards := range after {
+		for id, n := range shards {
+			if was := before[ns][id]; was <= n { // else the shard has begun anew
+				shards[id] = n - was
+			}
+		}
+	}
+	return after, nil
+}
+
+// byOperations returns sizes that stand for operations: the threshold of the policy,
+// 3 chunk sizes, stands for a tenth of what each shard should have.
+func (r *run) byOperations(ctx context.Context, colls []catalog.Collection) (
+	map[string]map[catalog.ShardID]int64, error) {
+	var shards []catalog.Shard
+	names := make([]string, len(colls))
+	for i, c := range colls {
+		names[i] = c.Namespace
+	}
+	look, err := r.cluster.Look(ctx, names)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range look.Shards() {
+		shards = append(shards, s.Shard)
+	}
+	r.tell(Event{Kind: Waiting, For: r.o.OpsInterval, Why: "operations are counted"})
+	load, err := CountOperations(ctx, r.cluster, r.o.Clock, r.o.OpsInterval, names)
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	r.round.load = load
+	r.mu.Unlock()
+	sizes := map[string]map[catalog.ShardID]int64{}
+	for _, c := range colls {
+		sizes[c.Namespace] = r.scaled(load[c.Namespace], shards, cmp.Or(c.MaxChunkSizeBytes, r.chunkSize))
+		r.evens(c.Namespace, load[c.Namespace], shards)
+	}
+	return sizes, nil
+}
+
+func (r *run) scaled(
+	load map[catalog.ShardID]int64, shards []catalog.Shard, chunkSize int64,
+) map[catalog.ShardID]int64 {
+	var total int64
+	for _, n := range load {
+		total += n
+	}
+	sizes := make(map[catalog.ShardID]int64, len(shards))
+	for _, s := range shards {
+		sizes[s.ID] = 0
+		if total > 0 {
+			all := float64(policy.ImbalanceFactor*10*chunkSize) * float64(len(shards))
+			sizes[s.ID] = int64(all * float64(load[s.ID]) / float64(total))
+		}
+	}
+	return sizes
+}
+
+// spread is how far apart the shards with most and with fewest operations were at
+// best, as parts of all, and since how many counts it is no better.
+type spread struct {
+	best  float64
+	stuck int
+}
+
+// How often operations are counted after which moves have not helped, and by how much
+// better it has to get to count as better.
+const (
+	mostStuck = 5
+	better    = 0.01
+)
+
+// evens leaves a collection alone whose operations do not get any more even by moving
+// chunks: no shard tells which chunk they are of, and a few keys may have most of them.
+func (r *run) evens(ns string, load map[catalog.ShardID]int64, shards []catalog.Shard) {
+	var total, most, fewest int64
+	for i, s := range shards {
+		n := load[s.ID]
+		total, most = total+n, max(most, n)
+		if i == 0 || n < fewest {
+			fewest = n
+		}
+	}
+	if total == 0 {
+		return
+	}
+	if r.spread == nil {
+		r.spread = map[string]spread{}
+	}
+	now := float64(most-fewest) / float64(total)
+	s, known := r.spread[ns]
+	if !known || now < s.best-better {
+		r.spread[ns] = spread{best: now}
+		return
+	}
+	s.stuck++
+	r.spread[ns] = s
+	if s.stuck >= mostStuck {
+		why := fmt.Sprintf("%d rounds of moves have not evened out its operations, of which a few keys may have most",
+			mostStuck)
+		r.ledger.hold(ns, why)
+		r.tell(Event{Kind: Aside, Namespace: ns, Why: why})
+	}
+}
+
+// loadOf returns the operations of the collections of some migrations: those that
+// were counted for the round, or all since the shards began.
+func (r *run) loadOf(ctx context.Context, chosen []policy.Migration) map[string]map[catalog.ShardID]int64 {
+	r.mu.Lock()
+	load := r.round.load
+	r.mu.Unlock()
+	if load != nil {
+		return load
+	}
+	var names []string
+	for _, m := range chosen {
+		names = append(names, m.Namespace)
+	}
+	load, err := r.cluster.Operations(ctx, names)
+	if err != nil {
+		return nil // then it is as they were chosen
+	}
+	return load
+}
