@@ -81,7 +81,7 @@ func (s stepOn) movePart(c catalog.Chunk) (commands []Command) {
 	}
 	for i, upper := range bounds[1:] {
 		m := s.command(plan.Move)
-		m.Min, m.Max, m.To = bounds[i], upper, s.step.To
+		m.Min, m.Max, m.From, m.To = bounds[i], upper, s.step.From, s.step.To
 		m.Force = s.step.ForceJumbo
 		commands = append(commands, m)
 	}

@@ -41,8 +41,8 @@ type Command struct {
 	Min, Max catalog.Key
 	// Point is where a split cuts.
 	Point catalog.Key
-	// To is where a move goes.
-	To catalog.ShardID
+	// From and To are a move's shards.
+	From, To catalog.ShardID
 	// MaxBytes is the chunk size of the collection.
 	MaxBytes int64
 	// Force moves what is too large to be moved otherwise.

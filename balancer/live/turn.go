@@ -15,6 +15,7 @@ import (
 	"shardsh/balancer"
 	"shardsh/balancer/apply"
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/plan"
 	"shardsh/balancer/policy"
 )
 
@@ -143,6 +144,9 @@ func (t *Turn) End(ctx context.Context) error {
 func (t *Turn) Do(ctx context.Context, c apply.Command) error {
 	if err := t.renew(ctx); err != nil {
 		return err
+	}
+	if c.Kind == plan.Move {
+		defer t.begun(policy.Migration{Namespace: c.Namespace, From: c.From, To: c.To})()
 	}
 	return t.Steps.Do(ctx, c)
 }

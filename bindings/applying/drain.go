@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"shardsh/balancer/apply"
 	"shardsh/balancer/catalog"
@@ -149,6 +150,12 @@ func (d Draining) remove(ctx context.Context) error {
 	}
 	d.Tell(fmt.Sprintf("Shard %s is removed.", d.Shard))
 	return nil
+}
+
+// WasRemoved reports whether the cluster's log tells that a shard was removed.
+func WasRemoved(ctx context.Context, client *mongo.Client, id catalog.ShardID) bool {
+	entry := bson.D{{Key: "what", Value: "removeShard"}, {Key: "details.shard", Value: string(id)}}
+	return client.Database("config").Collection("changelog").FindOne(ctx, entry).Err() == nil
 }
 
 // left reads what is on a shard, and how many databases the shards have that stay.

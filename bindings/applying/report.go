@@ -3,6 +3,7 @@
 package applying
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -31,9 +32,41 @@ type Report struct {
 	Bytes     int64 `json:"bytes"`
 	BytesDone int64 `json:"bytesDone"`
 	// Replans is how often another plan took over.
-	Replans int    `json:"replans"`
-	Journal string `json:"journal,omitzero"`
-	MS      int64  `json:"millis"`
+	Replans int `json:"replans"`
+	// Collections are how many chunks those of the goal had and have.
+	Collections []Chunks `json:"collections,omitempty"`
+	// Left is what keeps the goal from being reached, with what to do.
+	Left    []string `json:"left,omitempty"`
+	Journal string   `json:"journal,omitzero"`
+	MS      int64    `json:"millis"`
+}
+
+// Chunks is how many chunks a collection had and has.
+type Chunks struct {
+	Namespace string `json:"ns"`
+	Before    int64  `json:"chunksBefore"`
+	After     int64  `json:"chunksAfter"`
+}
+
+// Unreached is an error that says what keeps the goal from being reached though all
+// steps are done; nil when nothing does. What belongs to the end of a draining is
+// told by that.
+func Unreached(r apply.Result) error {
+	var errs []error
+	for _, text := range left(r) {
+		errs = append(errs, errors.New(text))
+	}
+	return errors.Join(errs...)
+}
+
+func left(r apply.Result) (list []string) {
+	for _, f := range r.Left {
+		if r.Finished && f.Code != diagnosis.Orphans && f.Code != diagnosis.DrainNeedsOperator &&
+			f.Code != diagnosis.DrainComplete {
+			list = append(list, f.Text())
+		}
+	}
+	return list
 }
 
 // ReportOf puts together how a run ended.
@@ -42,7 +75,8 @@ func ReportOf(r apply.Result, err error, journal string, dryRun bool) Report {
 	report := Report{
 		Plan: r.Plan.ID, Finished: r.Finished && err == nil, DryRun: dryRun,
 		Possible: r.Possible && err == nil, Stopped: r.Stopped, Steps: p.Steps, StepsDone: p.StepsDone,
-		Moves: p.Moves, MovesDone: p.MovesDone, Bytes: p.Bytes, BytesDone: p.BytesDone, Replans: r.Replans, Journal: journal, MS: r.Ended.Sub(r.Began).Milliseconds(),
+		Moves: p.Moves, MovesDone: p.MovesDone, Bytes: p.Bytes, BytesDone: p.BytesDone, Replans: r.Replans,
+		Left: left(r), Journal: journal, MS: r.Ended.Sub(r.Began).Milliseconds(),
 	}
 	if err != nil {
 		report.Error = err.Error()
@@ -66,6 +100,8 @@ func (r Report) Text() string {
 		return fmt.Sprintf("%s could be carried out: %s; nothing was sent.", r.Plan, counted(r.Steps-r.StepsDone, "step"))
 	case r.DryRun && r.Stopped != "":
 		return fmt.Sprintf("%s could not be carried out to its end: %s; nothing was sent.", r.Plan, r.Stopped)
+	case r.Finished && r.Steps == 0:
+		return "There was nothing to move, to split or to merge."
 	case r.Finished:
 		return fmt.Sprintf("%s is carried out: %s.", r.Plan, what)
 	case r.Stopped != "":

@@ -10,6 +10,7 @@ import (
 	"shardsh/balancer/apply"
 	"shardsh/balancer/live"
 	"shardsh/balancer/plan"
+	"shardsh/bindings/balancing"
 )
 
 // Turn is a cluster that it is our turn to carry plans out on.
@@ -34,15 +35,28 @@ func TakeTurn(ctx context.Context, client *mongo.Client, a live.Asker, doing str
 	return t, err
 }
 
-// Run carries out what there is to do, and gives the turn back. New plans are made
-// from the cluster as it is. Once the turn is lost nothing is sent any more, and the
-// error says so. What finish does, unless it is nil, belongs to the turn and comes
-// when all steps are done; a dry run leaves it out.
-func (t *Turn) Run(ctx context.Context, w *apply.Work, o apply.Options, finish func(context.Context) error) (
-	apply.Result, error) {
+// Errand is what is to be done in a turn.
+type Errand struct {
+	Work    *apply.Work
+	Options apply.Options
+	// Finish belongs to the turn and comes when all steps are done; nil does nothing.
+	// A dry run leaves it out.
+	Finish func(context.Context) error
+	// Insist is closed when the move under way is not to be waited for: the servers
+	// are asked to stop it. Nil never is.
+	Insist <-chan struct{}
+	// Note tells people something in a line.
+	Note func(string)
+}
+
+// Run does what there is to do, and gives the turn back. New plans are made from the
+// cluster as it is. Once the turn is lost nothing is sent any more, and the error
+// says so.
+func (t *Turn) Run(ctx context.Context, e Errand) (apply.Result, error) {
+	o := e.Options
 	o.Replan = t.replan
 	if t.turn == nil {
-		return w.Run(ctx, t.cluster, o)
+		return e.Work.Run(ctx, t.cluster, o)
 	}
 	held := t.turn.Held()
 	hard, leave := context.WithCancelCause(held)
@@ -50,18 +64,58 @@ func (t *Turn) Run(ctx context.Context, w *apply.Work, o apply.Options, finish f
 	if o.Hard != nil {
 		defer context.AfterFunc(o.Hard, func() { leave(context.Cause(o.Hard)) })()
 	}
+	given := o.Hard
 	o.Hard = hard
-	ctx, stop := context.WithCancelCause(ctx)
+	running, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	defer context.AfterFunc(held, func() { stop(context.Cause(held)) })()
-	result, err := w.Run(ctx, t.cluster, o)
-	if err == nil && result.Finished && finish != nil {
-		err = finish(ctx)
+	insisted := t.insist(running, e)
+	result, err := e.Work.Run(running, t.cluster, o)
+	if err == nil && result.Finished && e.Finish != nil {
+		err = e.Finish(running)
+	}
+	insisted()
+	if given != nil && given.Err() != nil && e.Insist != nil {
+		e.Note(balancing.GoesOn(t.turn))
 	}
 	if lost := context.Cause(held); lost != nil && !errors.Is(err, lost) && (err != nil || !result.Finished) {
 		err = errors.Join(lost, err)
 	}
 	return result, errors.Join(err, t.turn.Leave(ctx, o.Hard))
+}
+
+// insist waits until the servers are to stop what is under way, or until the
+// function that it returns is called.
+func (t *Turn) insist(ctx context.Context, e Errand) (done func()) {
+	over, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		select {
+		case <-e.Insist:
+			balancing.Interrupt(ctx, t.turn, e.Note)
+		case <-over:
+		}
+	}()
+	return func() {
+		close(over)
+		<-ended
+	}
+}
+
+// Counts returns how many chunks collections have.
+func (t *Turn) Counts(ctx context.Context, namespaces []string) (map[string]int64, error) {
+	s, err := live.Look{
+		Parts: live.Collections | live.Counts, Namespaces: namespaces}.Read(ctx, live.AskerOf(t.client))
+	if err != nil {
+		return nil, err
+	}
+	counts := map[string]int64{}
+	for _, ns := range namespaces {
+		if c := s.Collection(ns); c != nil {
+			counts[ns] = c.Count().Chunks
+		}
+	}
+	return counts, nil
 }
 
 // End gives the turn back.

@@ -130,7 +130,7 @@ func (w *world) reach(goal plan.Goal, change func(*apply.Options, *applying.Turn
 	if change != nil {
 		finish = change(&o, turn)
 	}
-	return turn.Run(w.Context(), work, o, finish)
+	return turn.Run(w.Context(), applying.Errand{Work: work, Options: o, Finish: finish, Note: func(string) {}})
 }
 
 // count counts the documents of all collections.

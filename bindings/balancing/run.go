@@ -58,7 +58,7 @@ func Run(ctx context.Context, client *mongo.Client, a live.Asker, o Options) (ru
 		defer close(insisted)
 		select {
 		case <-o.Insist:
-			o.interrupt(ctx, turn)
+			Interrupt(ctx, turn, o.Note)
 		case <-over:
 		}
 	}()
@@ -66,7 +66,7 @@ func Run(ctx context.Context, client *mongo.Client, a live.Asker, o Options) (ru
 	close(over)
 	<-insisted
 	if o.Hard != nil && o.Hard.Err() != nil {
-		o.Note("The servers go on with what was under way. To see it: " + lookFor(turn))
+		o.Note(GoesOn(turn))
 	}
 	off := turn.Leftover()
 	ended := turn.Leave(ctx, o.Hard)
@@ -96,18 +96,24 @@ func takeTurn(ctx context.Context, client *mongo.Client, a live.Asker, o Options
 // asking is how long asking the servers may take.
 const asking = 30 * time.Second
 
-// interrupt has the servers stop the moves under way.
-func (o Options) interrupt(ctx context.Context, turn *live.Turn) {
+// Interrupt has the servers stop the moves of a turn that are under way, and tells
+// what came of it.
+func Interrupt(ctx context.Context, turn *live.Turn, note func(string)) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), asking)
 	defer cancel()
 	switch n, err := turn.Interrupt(ctx); {
 	case err != nil:
-		o.Note(fmt.Sprintf("The servers can't be asked to stop: %v. To see what goes on: %s", err, lookFor(turn)))
+		note(fmt.Sprintf("The servers can't be asked to stop: %v. To see what goes on: %s", err, lookFor(turn)))
 	case n == 0:
-		o.Note("No operation of ours was found: what is under way is about to end.")
+		note("No operation of ours was found: what is under way is about to end.")
 	default:
-		o.Note("The servers were asked to stop what is under way. What is past its copy goes on to its end.")
+		note("The servers were asked to stop what is under way. What is past its copy goes on to its end.")
 	}
+}
+
+// GoesOn tells that what was under way was left to the servers, and how to look.
+func GoesOn(turn *live.Turn) string {
+	return "The servers go on with what was under way. To see it: " + lookFor(turn)
 }
 
 // lookFor is the command that shows the moves of a turn.

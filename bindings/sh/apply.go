@@ -17,14 +17,14 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-const applyOptions = "journal,resume,onChange,pauseBalancing,parallel,maxTime,dryRun,progress," + paceNames
+const applyOptions = "journal,resume,onChange,takeOver,pauseBalancing,parallel,maxTime,dryRun,progress," + paceNames
 
 // shardApplyMethods() carry plans out.
 func shardApplyMethods() []helper {
 	return []helper{
 		{"apply", "plan?:string|object options?:object{" + applyOptions + "}", checked(shApply),
 			"Carries out a plan of sh.plan(), or of a file, and writes down in a journal what it does; {resume: journal} goes " +
-				"on after a stop or a kill; {journal, onChange: \"replan\", pauseBalancing, parallel, maxBytes, maxMoves, for, " +
+				"on after a stop or a kill; {journal, onChange: \"replan\", takeOver, parallel, maxBytes, maxMoves, for, " +
 				"pauseBetween, window: \"22:00-06:00 UTC\", pauseWhen: \"lag > 10s\", dryRun, progress}, times in ms."},
 		{"undo", "journal:string", checked(shUndo),
 			"Returns the plan that takes back what a journal of sh.apply() tells of: sh.apply(sh.undo(journal))."},
@@ -88,7 +88,7 @@ func shApply(c *call, sh *Helpers) goja.Value {
 	hard, leave := c.grace(ctx)
 	defer leave()
 	options.Hard = hard
-	result, err := turn.Run(ctx, work, options, nil)
+	result, err := turn.Run(ctx, applying.Errand{Work: work, Options: options, Note: c.JS.Warn})
 	if closed := work.Close(); err == nil {
 		err = closed
 	}
@@ -197,8 +197,9 @@ func (c *call) applyOptions(o helperOptions) apply.Options {
 		o.refuse("onChange", `"refuse" or "replan"`, c.s.Display.Inspect(o.get("onChange")))
 	}
 	return apply.Options{
-		OnChange: change, PauseBalancing: o.flag("pauseBalancing", false), Parallel: int(o.count("parallel")),
-		DryRun: o.flag("dryRun", false) || c.s.Gateway.Guarded(), Clock: c.JS.Clock,
+		OnChange: change, PauseBalancing: o.flag("takeOver", o.flag("pauseBalancing", false)),
+		Parallel: int(o.count("parallel")),
+		DryRun:   o.flag("dryRun", false) || c.s.Gateway.Guarded(), Clock: c.JS.Clock,
 	}
 }
 

@@ -15,10 +15,7 @@ import (
 	"shardsh/balancer/live"
 	"shardsh/balancer/plan"
 	"shardsh/bindings"
-	"shardsh/bindings/applying"
-	"shardsh/bindings/display"
 	"shardsh/bindings/findings"
-	"shardsh/bindings/script"
 )
 
 // apply is "shardsh apply": a plan, carried out.
@@ -47,38 +44,10 @@ func (env environment) apply(ctx context.Context) error {
 		return because(ctx, err)
 	}
 	defer conn.close()
-	asker := askerBehind(live.AskerOf(conn.client), env.guard(o.commandLine))
-	turn, err := applying.TakeTurn(ctx, conn.client, asker, "apply "+given.ID, o.dryRun)
-	if err != nil {
-		return because(ctx, err)
-	}
-	work, err := o.work(given)
-	if err != nil {
-		return errors.Join(err, turn.End(ctx))
-	}
-	js := script.NewEngine(script.Options{Clock: conn.clock, Stdout: env.stderr, Stderr: env.warned()})
-	teller := env.teller(o, js)
-	options := o.options(js.Clock, teller)
-	tick, still := applying.Ticks(teller.Progress, js.OnWallClock())
-	defer still()
-	options.Tick = tick
-	hard, leave := impatient(ctx)
-	defer leave()
-	options.Hard = hard
-	gate, away, err := o.pace.gate(ctx, conn, js.Clock, o.dryRun, teller.Waits)
-	if err != nil {
-		return errors.Join(because(ctx, err), work.Close(), turn.End(ctx))
-	}
-	defer away()
-	options.Pace = gate
-	result, err := turn.Run(ctx, work, options, nil)
-	teller.Progress.End()
-	closed := work.Close()
-	journal := ""
-	if work.Acted() {
-		journal = work.Path()
-	}
-	return errors.Join(env.applied(ctx, o, applying.ReportOf(result, err, journal, o.dryRun), err), closed)
+	return env.carryOut(ctx, conn, o.carryLine, errand{
+		plan: given, work: func() (*apply.Work, error) { return o.work(given) }, onChange: apply.OnChange(o.onChange),
+		undoes: o.undo != "",
+	})
 }
 
 // givenPlan reads what is to be carried out, to be shown before anything happens.
@@ -147,52 +116,6 @@ func (env environment) agreed(ctx context.Context, question string) error {
 		return errors.New("nothing was done")
 	}
 	return nil
-}
-
-// teller tells of what happens, on the standard error.
-func (env environment) teller(o applyLine, js *script.Engine) applying.Teller {
-	d := display.New(display.Options{Terminal: isTerminal(env.stderr)})
-	d.JS = js
-	return applying.Teller{
-		Progress: d.Progress(!o.quiet && !o.dryRun),
-		Note:     func(text string) { notice(env.stderr, o.quiet, "%s", text) },
-	}
-}
-
-func (o applyLine) options(clock script.Clock, teller applying.Teller) apply.Options {
-	return apply.Options{
-		DryRun: o.dryRun, OnChange: apply.OnChange(o.onChange), PauseBalancing: o.pauseBalancing,
-		Parallel: o.pace.parallel, Clock: clock, Tell: teller.Tell,
-	}
-}
-
-// applied tells how it ended, and how to go on.
-func (env environment) applied(ctx context.Context, o applyLine, r applying.Report, err error) error {
-	to := env.told()
-	if o.json {
-		if err := writeJSON(env.toldJSON(), r); err != nil {
-			return err
-		}
-		to = env.warned()
-	}
-	if !o.json || !r.Finished && !r.Possible {
-		fmt.Fprintln(to, r.Text())
-	}
-	if r.Journal != "" && !o.quiet {
-		again := ""
-		if !r.Finished {
-			again = fmt.Sprintf("To go on: shardsh apply --resume %s; ", r.Journal)
-		}
-		if o.undo == "" {
-			fmt.Fprintf(env.warned(), "%sto take it back: shardsh apply --undo %s\n", again, r.Journal)
-		} else if again != "" {
-			fmt.Fprintln(env.warned(), strings.TrimSuffix(again, "; "))
-		}
-	}
-	if err == nil && r.Stopped != "" && ctx.Err() != nil {
-		err = context.Cause(ctx)
-	}
-	return because(ctx, err)
 }
 
 // askerBehind has commands pass a guard, which may answer in place of the cluster.

@@ -13,40 +13,21 @@ import (
 
 // applyLine is the command line of "shardsh apply".
 type applyLine struct {
-	commandLine
-	json bool
-
-	plan, journal, resume, undo string
-	onChange                    string
-	pauseBalancing, yes         bool
-	pace                        paceLine
+	carryLine
+	plan, undo string
+	onChange   string
 }
 
 func (o *applyLine) groups() []flagGroup {
 	groups := []flagGroup{
 		group("Options", func(f *pflag.FlagSet) {
-			f.BoolVarP(&o.yes, "yes", "y", false, "don't ask")
-			f.StringVar(&o.journal, "journal", "", "`FILE` write down there what is done (PLAN.journal)")
-			f.StringVar(&o.resume, "resume", "", "`JOURNAL` go on with what this journal tells of")
+			o.flags(f, "PLAN")
 			f.StringVar(&o.undo, "undo", "", "`JOURNAL` take back what this journal tells of")
 			f.StringVar(&o.onChange, "on-change", string(apply.Refuse),
 				"`refuse|replan` when the cluster has moved on: stop, or make a new plan")
-			f.BoolVar(&o.pauseBalancing, "pause-balancing", false, "switch the balancing of its collections off meanwhile")
-			f.BoolVar(&o.dryRun, "dry-run", false, "print the commands, don't send them")
-			f.BoolVar(&o.readOnly, "read-only", false, "refuse")
-			f.BoolVar(&o.json, "json", false, "print how it ended as JSON")
-			f.StringVar(&o.mock, "mock", "", "`N|FILE` a mock cluster: number of shards, or a topology file")
-			f.Lookup("mock").NoOptDefVal = mockGiven
-			f.StringVar(&o.snapshot, "snapshot", "", "`FILE` a mock of the cluster in this file: a rehearsal")
-			f.Var(&o.timeout, "timeout", "`TIME` stop after 90, 30s, 5m; a step under way is left to the cluster")
-			choiceVar(f, &o.quietChoice, "quiet", "no notices, no progress")
-			f.BoolVarP(&o.help, "help", "h", false, "print this help")
+			f.BoolVar(&o.takeOver, "pause-balancing", false, "the same as --take-over")
 		}),
-		group("Pace", func(f *pflag.FlagSet) {
-			o.pace.withoutCoolDown = true
-			o.pace.flags(f)
-			f.Var(&o.pace.time, "max-time", "`TIME` the same as --for")
-		}),
+		o.paceGroup(),
 	}
 	return append(groups, connectionFlags(&o.server)...)
 }
@@ -81,27 +62,13 @@ func (env environment) parseApply(o *applyLine, groups []flagGroup) error {
 }
 
 func (o *applyLine) check() error {
-	for _, rule := range []struct {
-		broken bool
-		text   string
-	}{
-		{o.resume != "" && o.undo != "", "--resume and --undo exclude each other"},
-		{o.journal != "" && (o.resume != "" || o.undo != ""), "--journal is for a plan: --resume and --undo name theirs"},
-		{isURI(o.plan), "apply needs the file of a plan before the address"},
-		{o.onChange != string(apply.Refuse) && o.onChange != string(apply.Replan),
+	return o.carryLine.check("apply",
+		rule{o.resume != "" && o.undo != "", "--resume and --undo exclude each other"},
+		rule{o.journal != "" && (o.resume != "" || o.undo != ""), "--journal is for a plan: --resume and --undo name theirs"},
+		rule{isURI(o.plan), "apply needs the file of a plan before the address"},
+		rule{o.onChange != string(apply.Refuse) && o.onChange != string(apply.Replan),
 			fmt.Sprintf("--on-change takes refuse or replan, not %q", o.onChange)},
-		{o.readOnly, "--read-only and apply exclude each other: --dry-run shows what would be sent"},
-		{o.mock == "" && o.snapshot == "" && !o.server.named(),
-			"apply needs the address of a cluster, --mock, or --snapshot FILE"},
-	} {
-		if rule.broken {
-			return usagef("%s", rule.text)
-		}
-	}
-	if err := o.pace.check(); err != nil {
-		return err
-	}
-	return o.commandLine.check()
+	)
 }
 
 // journalPath is where a plan is written down: beside it, unless said otherwise.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"time"
 	_ "time/tzdata" // windows name time zones, and not every machine knows them
 
@@ -20,6 +21,7 @@ type paceLine struct {
 	window          windowFlag
 	pauseWhen       conditionFlag
 	parallel        int
+	metrics         string
 	withoutCoolDown bool // nothing is chosen anew
 }
 
@@ -36,6 +38,7 @@ func (o *paceLine) flags(f *pflag.FlagSet) {
 	if !o.withoutCoolDown {
 		f.Var(&o.coolDown, "cool-down", "`TIME` leave a range that was moved alone for 10m, 24h")
 	}
+	f.StringVar(&o.metrics, "metrics", "", "`[HOST:]PORT` answer Prometheus there; without a host this machine alone")
 	f.IntVar(&o.parallel, "parallel", 1, "`N` moves at once, a shard in one at a time")
 }
 
@@ -72,7 +75,20 @@ func (o *paceLine) gate(
 	if err != nil {
 		return nil, nil, err
 	}
-	return applying.Pace(conn.client, rules, clock, waits, look), leave, nil
+	gate := applying.Pace(conn.client, rules, clock, waits, look)
+	if o.metrics == "" {
+		return gate, leave, nil
+	}
+	at, stop, err := applying.ServeMetrics(ctx, o.metrics, gate.Stats)
+	if err != nil {
+		leave()
+		return nil, nil, err
+	}
+	waits(pace.Event{Text: fmt.Sprintf("metrics are at http://%s/metrics", at)})
+	return gate, func() {
+		stop()
+		leave()
+	}, nil
 }
 
 // windowFlag is a time of the day in which moves begin; nil is always.

@@ -55,21 +55,41 @@ func metrics() []metric {
 // gauges. Every sample has the address of the cluster as its label cluster.
 func Prometheus(to io.Writer, reports []check.Report) error {
 	for _, m := range metrics() {
-		var b strings.Builder
+		var samples []Sample
 		for _, r := range reports {
 			m.samples(r, func(value float64, labels ...string) {
-				b.WriteString(m.name + "{" + labelText(append([]string{"cluster", r.Address}, labels...)) + "} " +
-					strconv.FormatFloat(value, 'g', -1, 64) + "\n")
+				samples = append(samples, Sample{value, append([]string{"cluster", r.Address}, labels...)})
 			})
 		}
-		if b.Len() == 0 {
-			continue
-		}
-		if _, err := fmt.Fprintf(to, "# HELP %s %s\n# TYPE %s gauge\n%s", m.name, m.help, m.name, b.String()); err != nil {
+		if err := WriteMetric(to, m.name, "gauge", m.help, samples); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// Sample is one value of a metric, with the names and values of its labels in turn.
+type Sample struct {
+	Value  float64
+	Labels []string
+}
+
+// WriteMetric writes a metric of some kind, such as gauge or counter, in the text
+// format of Prometheus: nothing without samples.
+func WriteMetric(to io.Writer, name, kind, help string, samples []Sample) error {
+	if len(samples) == 0 {
+		return nil
+	}
+	var b strings.Builder
+	for _, s := range samples {
+		b.WriteString(name)
+		if len(s.Labels) > 0 {
+			b.WriteString("{" + labelText(s.Labels) + "}")
+		}
+		b.WriteString(" " + strconv.FormatFloat(s.Value, 'g', -1, 64) + "\n")
+	}
+	_, err := fmt.Fprintf(to, "# HELP %s %s\n# TYPE %s %s\n%s", name, help, name, kind, b.String())
+	return err
 }
 
 var labelValue = strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`)

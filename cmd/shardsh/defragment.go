@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/pflag"
+
+	"shardsh/balancer/plan"
+)
+
+// defragmentLine is the command line of "shardsh defragment".
+type defragmentLine struct {
+	carryLine
+	namespaces []string
+}
+
+func (o *defragmentLine) groups() []flagGroup {
+	groups := []flagGroup{group("Options", func(f *pflag.FlagSet) {
+		f.StringArrayVar(&o.namespaces, "ns", nil, "`DB.COLLECTION` defragment these; wildcards; repeat to add")
+		o.flags(f, "ID of the plan")
+	}), o.paceGroup()}
+	return append(groups, connectionFlags(&o.server)...)
+}
+
+func (o *defragmentLine) settle(environment) error {
+	if len(o.namespaces) == 0 && o.resume == "" {
+		return usagef("defragment needs --ns DB.COLLECTION, which collections")
+	}
+	return nil
+}
+
+func (o *defragmentLine) kind() plan.GoalKind { return plan.Defragment }
+
+func (o *defragmentLine) goal(context.Context, *connection, *snapshotOf, *plan.Plan) (plan.Goal, error) {
+	return plan.Goal{Kind: plan.Defragment, Namespaces: o.namespaces}, nil
+}
+
+// defragment is "shardsh defragment": small chunks merged, by our engine.
+func (env environment) defragment(ctx context.Context) error {
+	return env.reach(ctx, &defragmentLine{}, env.printDefragmentHelp)
+}
+
+func (env environment) printDefragmentHelp(groups []flagGroup) {
+	fmt.Fprintf(env.stdout, `Merges the small chunks of collections, and moves those that need a neighbour, by
+merges and moves of its own and at its own pace. Servers from 6.0 on have a
+defragmentation (sh.defragment); this one is for those that have none, and for
+those who want it paced, bounded and undone. From 6.0 on it makes the server's
+phases; before, chunks become as large as the chunk size at most, as larger ones
+could not be moved any more.
+
+Without a terminal nothing is done unless --yes is given: what would be sent is
+printed. When the cluster moves on a new plan takes over. Everything is written
+down in a journal: --resume goes on, "shardsh apply --undo" takes it back. It can
+be run again at any time: where nothing is left to do it says so.
+
+Usage:
+  shardsh defragment [options] --ns DB.COLLECTION [address]
+
+%s
+Exit codes: 0 it is done, or a limit is reached; 1 it is not: the reason is told;
+2 wrong command line; 130, 143 interrupted.
+
+Examples:
+  shardsh defragment mongodb://host:27017 --ns shop.orders
+  shardsh defragment mongodb://host:27017 --ns 'shop.*' --yes --take-over --window 22:00-06:00
+  shardsh defragment mongodb://host:27017 --resume plan-7c1d.journal --yes --take-over
+`, groupUsage(groups))
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+const scatteredTopology = `{"shards": [{"id": "a"}, {"id": "b"}, {"id": "c"}],
+ "databases": [{"name": "shop", "primary": "a"}], "collections": [{"ns": "shop.orders", "key": {"x": 1}, "chunks": [
+ {"shard": "a", "max": {"x": 1000}, "bytes": "12MiB", "docs": 1200}, {"shard": "a", "max": {"x": 2000}, "bytes": "12MiB", "docs": 1200},
+ {"shard": "b", "max": {"x": 3000}, "bytes": "12MiB", "docs": 1200}, {"shard": "c", "max": {"x": 4000}, "bytes": "12MiB", "docs": 1200},
+ {"shard": "a", "bytes": "12MiB", "docs": 1200}]},
+ {"ns": "shop.events", "key": {"h": "hashed"}, "chunks": [{"shard": "a", "bytes": "30MiB", "docs": 3000}]}]}`
+
+// What leads to a goal is carried out, refused and told as a user meets it, and can
+// be done again.
+func TestGoalSubcommands(t *testing.T) {
+	address := serve(t, scatteredTopology).address
+	client := clientOf(t, address)
+	t.Chdir(t.TempDir())
+	points := filepath.Join(t.TempDir(), "points.json")
+	if err := os.WriteFile(points, []byte("{\"x\": 500}\n\n{\"x\": 1500}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		line           string
+		code           int
+		stdout, stderr string // parts
+	}{
+		{"defragment ADDRESS --ns shop.orders", exitFailure, "merge", "the cluster's balancer is on"},
+		{"defragment ADDRESS --ns shop.orders --take-over", exitOK, "would send to admin: {\"mergeChunks\":\"shop.orders\"",
+			"Nothing was done: --yes has it done."},
+		{"defragment ADDRESS --ns shop.orders --take-over --yes --max-moves 1 --journal j", exitOK, "was stopped: the limit",
+			"To go on: shardsh defragment --resume j"},
+		{"defragment ADDRESS --resume j --take-over --yes", exitOK, "and has 1.", "--undo j"},
+		{"presplit ADDRESS --resume j --yes", exitFailure, "", "of another goal, defragment"},
+		{"defragment ADDRESS --ns shop.orders --yes", exitOK, "There was nothing to move", ""},
+		{"defragment ADDRESS --ns shop.nothing --yes", exitFailure, "", "no sharded collection"},
+		{"defragment ADDRESS", exitUsage, "", "defragment needs --ns"},
+		{"presplit ADDRESS --ns shop.orders --yes", exitUsage, "", "one of these says where to cut"},
+		{"presplit ADDRESS --ns shop.orders --chunks 4 --yes", exitFailure, "", "does not begin with a hash"},
+		{"presplit ADDRESS --ns shop.orders --points POINTS --yes --take-over", exitOK, "had 1 chunks, and has 3", ""},
+		{"presplit ADDRESS --ns shop.orders --points POINTS --yes --take-over", exitOK, "nothing to move", ""},
+		{"presplit ADDRESS --ns shop.events --per-shard 4 --yes --take-over --json", exitOK, `"chunksAfter": 12`, ""},
+		{"drain ADDRESS", exitUsage, "", "drain needs --shard"},
+		{"drain ADDRESS --shard x --yes", exitFailure, "", `no shard "x"`},
+		{"drain ADDRESS --shard a --yes --take-over", exitFailure, "", `sh.movePrimary("shop", <shard>)`},
+		{"drain ADDRESS --shard a --remove --move-primaries --take-over --yes", exitOK, "nothing to move",
+			"Shard a is removed."},
+		{"drain ADDRESS --shard a --remove --yes", exitOK, "Shard a has been removed already.", ""},
+	} {
+		args := strings.Fields(strings.NewReplacer("ADDRESS", address, "POINTS", points).Replace(step.line))
+		code, stdout, stderr := runProgram(t, "", args...)
+		if code != step.code || !strings.Contains(stdout, step.stdout) || !strings.Contains(stderr, step.stderr) {
+			t.Fatalf("%s: exit code %d, output %q, errors %q", step.line, code, stdout, stderr)
+		}
+		advance(t, client, time.Hour) // donors delete what they gave away
+	}
+	noLease(t, client)
+	off, err := client.Database("config").Collection("collections").CountDocuments(t.Context(),
+		bson.D{{Key: "noBalance", Value: true}})
+	if off != 0 || err != nil {
+		t.Errorf("%d collections are switched off, %v", off, err)
+	}
+}
