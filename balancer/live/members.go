@@ -50,7 +50,7 @@ type MembersError struct {
 }
 
 func (e *MembersError) Error() string {
-	what := "can't be reached from here"
+	what := "can't be reached from here; let this machine connect to them"
 	var refused *mongoerr.ServerError
 	switch {
 	case isLogin(e.Err):
