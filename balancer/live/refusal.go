@@ -26,9 +26,9 @@ var needs = []struct {
 		"serverStatus",
 	}},
 	{RoleEngine, []string{
-		"commitShardRemoval", "configureCollectionBalancing", "dataSize", "killOp", "mergeAllChunksOnShard", "mergeChunks", "moveChunk",
-		"movePrimary", "moveRange", "removeShard", "setAllowMigrations", "shardDrainingStatus", "split", "splitVector",
-		"startShardDraining", "stopShardDraining", "update config.collections", "delete shardsh.leases",
+		"commitShardRemoval", "configureCollectionBalancing", "dataSize", "killOp", "mergeAllChunksOnShard", "mergeChunks",
+		"moveChunk", "movePrimary", "moveRange", "removeShard", "setAllowMigrations", "shardDrainingStatus", "split",
+		"splitVector", "startShardDraining", "stopShardDraining", "update config.collections", "delete shardsh.leases",
 		"findAndModify shardsh.leases",
 	}},
 	{RoleHelpers, []string{

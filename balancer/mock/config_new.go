@@ -103,7 +103,8 @@ func (f chunkForm) indexes() []store.IndexSpec {
 		configIndex(owner+"_1_lastmod_1", true, owner, "lastmod"),
 	}
 	if f.release.AutoMerges() {
-		list = append(list, configIndex(owner+"_1_shard_1_onCurrentShardSince_1", false, owner, "shard", "onCurrentShardSince"))
+		list = append(list,
+			configIndex(owner+"_1_shard_1_onCurrentShardSince_1", false, owner, "shard", "onCurrentShardSince"))
 	}
 	return list
 }

@@ -109,7 +109,8 @@ func (m *migration) upsert(to *localCollection, id bson.RawValue, doc bson.Raw) 
 	record, old, ok := to.docs.ByID(id)
 	switch {
 	case ok && !m.holds(old):
-		return mongoerr.New(mongoerr.SameIDOutsideRange, "a document with the same _id lies outside the range on the recipient")
+		return mongoerr.New(mongoerr.SameIDOutsideRange,
+			"a document with the same _id lies outside the range on the recipient")
 	case ok:
 		return to.docs.Update(record, doc)
 	}

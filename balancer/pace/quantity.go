@@ -33,7 +33,8 @@ const (
 
 func units() map[Quantity]unit {
 	return map[Quantity]unit{
-		Lag: seconds, Oplog: seconds, Queue: number, Active: number, Connections: number, Cache: share, Dirty: share, CPU: share,
+		Lag: seconds, Oplog: seconds, Queue: number, Active: number, Connections: number,
+		Cache: share, Dirty: share, CPU: share,
 	}
 }
 

@@ -93,7 +93,8 @@ func (g *Gate) endWait(r Reason) (e Event, told bool) {
 	spent := g.clock.Now().Sub(w.since)
 	w.total += spent
 	told, w.told = w.told, false
-	return Event{Reason: r, Over: true, Waited: spent, Text: fmt.Sprintf("going on after %s", spent.Round(time.Second))}, told
+	text := fmt.Sprintf("going on after %s", spent.Round(time.Second))
+	return Event{Reason: r, Over: true, Waited: spent, Text: text}, told
 }
 
 // Stats is what a run has to show for itself.

@@ -106,5 +106,6 @@ func (w *Window) shut(now time.Time) *obstacle {
 	if opens.YearDay() != now.In(w.Zone).YearDay() {
 		form = "2006-01-02 15:04"
 	}
-	return &obstacle{reason: Shut, text: fmt.Sprintf("the window %s opens at %s", w, opens.Format(form)), left: left, sure: true}
+	text := fmt.Sprintf("the window %s opens at %s", w, opens.Format(form))
+	return &obstacle{reason: Shut, text: text, left: left, sure: true}
 }

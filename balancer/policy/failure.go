@@ -84,7 +84,8 @@ func FailureInfoOf(err error) FailureInfo {
 }
 
 var onTheWay = FailureInfo{Class: AgainLater,
-	Meaning: "The server, or the way to it, was not there.", Remedy: "Nothing, unless it goes on: see whether all members run."}
+	Meaning: "The server, or the way to it, was not there.",
+	Remedy:  "Nothing, unless it goes on: see whether all members run."}
 
 // noCode is for old checks of split and mergeChunks, which answer without a code,
 // or through a mongos with UnknownError (spec 03 §0.2). All of them are about

@@ -62,7 +62,8 @@ func (sh *Helpers) names(kind nameKind, like string) []string {
 
 func (sh *Helpers) idsOf(collection string) []string {
 	docs, err := sh.s.Gateway.TryAll(sh.config().Request(bson.D{{Key: "find", Value: collection},
-		{Key: "filter", Value: bson.D{NotDropped}}, {Key: "projection", Value: bson.D{{Key: "_id", Value: int32(1)}}}}, server.Reads))
+		{Key: "filter", Value: bson.D{NotDropped}},
+		{Key: "projection", Value: bson.D{{Key: "_id", Value: int32(1)}}}}, server.Reads))
 	if err != nil {
 		return nil
 	}

@@ -61,8 +61,10 @@ func (sh *Helpers) whyNotSharded(s *catalog.Snapshot, ns string) (a diagnosis.An
 	if !named {
 		return a, false
 	}
-	docs, err := sh.s.Gateway.TryAll(sh.current().Sibling(database).Request(bson.D{{Key: "listCollections", Value: int32(1)},
-		{Key: "filter", Value: bson.D{{Key: "name", Value: collection}}}, {Key: "nameOnly", Value: true}}, server.Reads))
+	docs, err := sh.s.Gateway.TryAll(sh.current().Sibling(database).Request(bson.D{
+		{Key: "listCollections", Value: int32(1)}, {Key: "nameOnly", Value: true},
+		{Key: "filter", Value: bson.D{{Key: "name", Value: collection}}},
+	}, server.Reads))
 	return diagnosis.NotSharded(s, ns, err == nil && len(docs) > 0)
 }
 

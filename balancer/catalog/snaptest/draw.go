@@ -25,7 +25,9 @@ func Draw(t *rapid.T) *catalog.Snapshot {
 	}
 	p.Settings = g.settings(p.Release)
 	if g.bool("gap") {
-		p.Source.Gaps = []catalog.Gap{{What: "sizes", Shard: "s1", Reason: g.text("reason"), Code: 8000, CodeName: "AtlasError"}}
+		p.Source.Gaps = []catalog.Gap{
+			{What: "sizes", Shard: "s1", Reason: g.text("reason"), Code: 8000, CodeName: "AtlasError"},
+		}
 	}
 	for i := range rapid.IntRange(1, 4).Draw(t, "shards") {
 		shard := catalog.ShardState{Shard: catalog.Shard{ID: shardID(i), Host: "h", Draining: g.bool("draining"), State: 1}}
