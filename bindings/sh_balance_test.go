@@ -28,7 +28,7 @@ func TestBalance(t *testing.T) {
 			`sh.disableBalancing("shop.orders")`},
 	)
 	for input, want := range map[string]string{
-		`sh.balance("shop.nope")`:                           "shop.nope: no sharded collection of this cluster",
+		`sh.balance("shop.nope")`:                           "Collection shop.nope is not sharded",
 		`sh.balance("shop.orders", { goal: "best" })`:       "one of size, chunks, ops",
 		`sh.balance("shop.orders", { gaol: "size" })`:       "has no option gaol",
 		`sh.balance("shop.orders", { maxMoves: -1 })`:       "a whole number",

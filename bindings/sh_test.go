@@ -67,7 +67,8 @@ func TestHelpersSend(t *testing.T) {
 		{`sh.enableAutoMerger("app.orders")`, `config {"update":"collections","updates":[{"q":{"_id":"app.orders"},"u":{"$unset":{"enableAutoMerge":1}}}],"ordered":true,` + majority60 + `}`},
 		{`sh.checkMetadataConsistency({checkIndexes: true})`, `admin {"checkMetadataConsistency":1,"checkIndexes":true}`},
 		{`sh.shardAndDistributeCollection("app.x", {k: 1}, false, {numInitialChunks: 3, timeseries: {timeField: "t"}})`,
-			`admin {"shardCollection":"app.x","key":{"k":1},"unique":false,"numInitialChunks":3,"timeseries":{"timeField":"t"}}` + "\n" +
+			`admin {"buildInfo":1}` + "\n" + // only releases that reshard to the same key are sent the first command
+				`admin {"shardCollection":"app.x","key":{"k":1},"unique":false,"numInitialChunks":3,"timeseries":{"timeField":"t"}}` + "\n" +
 				`admin {"reshardCollection":"app.x","key":{"k":1},"forceRedistribution":true,"numInitialChunks":3}`},
 		{`sh.moveCollection("app.x", "sh1")`, `admin {"moveCollection":"app.x","toShard":"sh1"}`},
 		{`sh.abortMoveCollection("app.x")`, `admin {"abortMoveCollection":"app.x"}`},

@@ -96,6 +96,17 @@ func (t *Turn) lost(err error) error {
 // Held ends when the lease is lost, with ErrLeaseLost for its cause.
 func (t *Turn) Held() context.Context { return t.held }
 
+// PausedByUs returns the collections that are noted in the cluster's lease as switched
+// off by an engine of ours, which is at work or has been killed. Whoever may not read
+// the lease learns of none.
+func PausedByUs(ctx context.Context, client *mongo.Client) []string {
+	var doc leaseDoc
+	if LeaseCollectionOf(client).FindOne(ctx, bson.D{{Key: "_id", Value: engineLease}}).Decode(&doc) != nil {
+		return nil
+	}
+	return doc.Paused
+}
+
 // Leftover returns the collections that are switched off by this turn, or by one
 // before it that ended without switching them on.
 func (t *Turn) Leftover() []string {

@@ -165,6 +165,7 @@ func (t *Turn) left(ctx context.Context, id catalog.ShardID) (
 	if err != nil {
 		return left, nil, err
 	}
+	s = apply.Resumed(s, t.turn.Leftover())
 	others = map[catalog.ShardID]int{}
 	for _, shard := range s.Shards() {
 		if shard.ID != id && !shard.Draining {

@@ -40,12 +40,12 @@ func shBalance(c *call, sh *Helpers) goja.Value {
 	if given.flag("dryRun", false) || c.mayNotBalance(sh) {
 		if o.Goal == runner.Ops {
 			load, err := balancing.CountLoad(c.JS.Context(), c.s.asker(sh), o.Clock, o.Options)
-			c.mustRun(err, "")
+			sh.mustRun(names, err, "")
 			return c.s.shown(load, load.Text())
 		}
 		limits := plan.Limits{Moves: rules.MaxMoves, Bytes: rules.MaxBytes, Time: rules.For}
 		p, err := balancing.Plan(sh.snapshot(live.ReaderOptions{SkipLogs: true}), o.Options, seed, limits)
-		c.mustRun(err, "")
+		sh.mustRun(names, err, "")
 		return c.s.planObject(p)
 	}
 	progress := c.s.Display.Progress(given.flag("progress", true))
@@ -70,18 +70,20 @@ func shBalance(c *call, sh *Helpers) goja.Value {
 	if err == nil && ctx.Err() != nil {
 		c.JS.Warn(report.Text())
 	}
-	c.mustRun(err, done)
+	sh.mustRun(names, err, done)
 	return c.s.shown(report, report.Text())
 }
 
-func (c *call) mustRun(err error, done string) {
+func (sh *Helpers) mustRun(names []string, err error, done string) {
 	switch {
 	case err == nil:
+	case errors.Is(err, plan.ErrNotSharded) && len(names) == 1:
+		sh.notSharded(names[0])
 	case errors.As(err, new(*live.HeldError)), errors.As(err, new(*runner.BusyError)), done != "",
 		errors.Is(err, plan.ErrNotSharded):
-		c.JS.Throw(script.RuntimeError, "%s%s", err, done)
+		sh.s.JS.Throw(script.RuntimeError, "%s%s", err, done)
 	default:
-		c.s.Gateway.Throw(err)
+		sh.s.Gateway.Throw(err)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"shardsh/balancer/apply"
 	"shardsh/balancer/live"
 	"shardsh/balancer/plan"
 	"shardsh/balancer/runner"
@@ -93,6 +94,7 @@ func (env environment) whatToBalance(ctx context.Context, conn *connection, o ba
 	if err != nil {
 		return nil, err
 	}
+	s = apply.Resumed(s, live.PausedByUs(ctx, conn.client))
 	p, err := collecting(often, func() (*plan.Plan, error) { return balancing.Plan(s, o.runs(nil), o.seed, o.limits()) })
 	if err == nil && !o.takeOver && !o.yes {
 		if busy := runner.InTheWay(s, p.Goal.Namespaces, o.pace.rules().For); busy != nil {

@@ -38,6 +38,7 @@ func (env environment) planFor(ctx context.Context, conn *connection, o aimed, b
 			return nil, err
 		}
 		env.tellGaps(s)
+		s = apply.Resumed(s, live.PausedByUs(ctx, conn.client))
 	}
 	goal, err := o.goal(ctx, conn, s, begun)
 	if err != nil || begun != nil {
