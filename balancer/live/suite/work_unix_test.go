@@ -110,12 +110,17 @@ func (r *rig) heap() {
 		}
 	}
 	for i := 1; i < chunks; i++ {
-		at := bson.D{{Key: "k", Value: i * chunkKeys}}
-		err := r.client.Database("admin").RunCommand(context.Background(),
-			bson.D{{Key: "split", Value: namespace}, {Key: "middle", Value: at}}).Err()
-		if answered := new(mongo.CommandError); err != nil && !errors.As(err, answered) { // it may be one already
-			r.t.Fatal(err)
-		}
+		r.splitAt(i * chunkKeys)
+	}
+}
+
+// splitAt has a chunk begin at a key, if none does.
+func (r *rig) splitAt(k int) {
+	r.t.Helper()
+	err := r.client.Database("admin").RunCommand(context.Background(),
+		bson.D{{Key: "split", Value: namespace}, {Key: "middle", Value: bson.D{{Key: "k", Value: k}}}}).Err()
+	if answered := new(mongo.CommandError); err != nil && !errors.As(err, answered) { // one begins there
+		r.t.Fatal(err)
 	}
 }
 
@@ -177,6 +182,8 @@ func works() []work {
 	return []work{
 		{"apply", (*rig).planned, (*rig).applies, (*rig).resumes, (*rig).balanced},
 		{"balance", (*rig).heap, (*rig).balances, (*rig).balances, (*rig).balanced},
+		{"drain", (*rig).filled, (*rig).drains, (*rig).drains, (*rig).drained},
+		{"defragment", (*rig).crumble, (*rig).defragments, (*rig).defragments, (*rig).whole},
 	}
 }
 
@@ -206,4 +213,55 @@ func (r *rig) resumes() []string {
 
 func (r *rig) balances() []string {
 	return []string{"balance", "--ns", namespace, "--take-over", "--yes"}
+}
+
+// spare is the shard that is drained in this run, and removed: only the mock has
+// shards to spare.
+func (r *rig) spare() string { return fmt.Sprintf("spare%d", r.runs) }
+
+// filled adds a shard, with some chunks of the collection.
+func (r *rig) filled() {
+	r.t.Helper()
+	r.runs++
+	r.admin("addShard", fmt.Sprintf("%s/127.0.0.1:%d", r.spare(), r.runs), "name", r.spare())
+	r.heap()
+	for _, c := range r.chunks()[:3] {
+		r.admin("moveRange", namespace, "min", c.Min, "max", c.Max, "toShard", r.spare())
+	}
+}
+
+func (r *rig) drains() []string {
+	return []string{"drain", "--shard", r.spare(), "--remove", "--take-over", "--yes"}
+}
+
+func (r *rig) drained() error {
+	n, err := r.client.Database("config").Collection("shards").CountDocuments(context.Background(),
+		bson.D{{Key: "_id", Value: r.spare()}})
+	if err != nil || n > 0 {
+		return fmt.Errorf("%s is there yet, %w", r.spare(), err)
+	}
+	return nil
+}
+
+// crumbs is how many chunks are made of each.
+const crumbs = 5
+
+// crumble heaps the collection up and cuts its chunks small.
+func (r *rig) crumble() {
+	r.t.Helper()
+	r.heap()
+	for k := range chunks * crumbs {
+		r.splitAt(k * chunkKeys / crumbs)
+	}
+}
+
+func (r *rig) defragments() []string {
+	return []string{"defragment", "--ns", namespace, "--take-over", "--yes"}
+}
+
+func (r *rig) whole() error {
+	if n := len(r.chunks()); n > chunks {
+		return fmt.Errorf("there are %d chunks", n)
+	}
+	return nil
 }
