@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/live"
 )
 
 const scatteredTopology = `{"shards": [{"id": "a"}, {"id": "b"}, {"id": "c"}],
@@ -66,5 +68,46 @@ func TestGoalSubcommands(t *testing.T) {
 		bson.D{{Key: "noBalance", Value: true}})
 	if off != 0 || err != nil {
 		t.Errorf("%d collections are switched off, %v", off, err)
+	}
+}
+
+// What a killed run has left switched off is ours: the next run moves it, too, and
+// switches it on again. What an operator has switched off is not.
+func TestGoalsAfterAKill(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		noted bool
+		code  int
+	}{{"left by a run", true, exitOK}, {"an operator's", false, exitFailure}} {
+		t.Run(tt.name, func(t *testing.T) {
+			address := serve(t, scatteredTopology).address
+			client := clientOf(t, address)
+			t.Chdir(t.TempDir())
+			_, err := client.Database("config").Collection("collections").UpdateOne(t.Context(),
+				bson.D{{Key: "_id", Value: "shop.orders"}}, bson.D{{Key: "$set", Value: bson.D{{Key: "noBalance", Value: true}}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tt.noted {
+				killed, err := live.TakeTurn(t.Context(), client, live.AskerOf(client), live.Holder{Host: "elsewhere"})
+				if err == nil {
+					err = killed.SetBalancing(t.Context(), "shop.orders", false)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				advance(t, client, 2*time.Minute)
+			}
+			code, stdout, stderr := runProgram(t, "", "drain", address, "--shard", "b", "--remove", "--move-primaries",
+				"--take-over", "--yes")
+			if code != tt.code {
+				t.Errorf("exit code %d, output %q, errors %q", code, stdout, stderr)
+			}
+			n, err := client.Database("config").Collection("collections").CountDocuments(t.Context(),
+				bson.D{{Key: "noBalance", Value: true}})
+			if err != nil || (n == 0) != tt.noted {
+				t.Errorf("%d collections are off, %v", n, err)
+			}
+		})
 	}
 }
