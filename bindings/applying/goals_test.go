@@ -145,3 +145,53 @@ func testDrain(w *world, remove bool) {
 		}
 	}
 }
+
+// Over some clusters a defragmentation of ours ends with as few chunks as one of the
+// cluster's own balancer. On a single one chance makes either better: which chunk goes
+// to which neighbour is drawn.
+func TestDefragmentedAsByTheBalancer(t *testing.T) {
+	seeds, bound := uint64(2), 1.25
+	if *full {
+		seeds, bound = 40, 1.05
+	}
+	goal := plan.Goal{Kind: plan.Defragment, Namespaces: []string{"db.c0", "db.c1"}}
+	sum := func(chunks map[string]int64) int64 { return chunks["db.c0"] + chunks["db.c1"] }
+	for _, release := range []catalog.Release{catalog.Release60, catalog.Release80} {
+		var ours, theirs int64
+		for seed := range seeds {
+			topology := scattered(rand.New(rand.NewPCG(seed, 11)), stopped)
+			w := newWorld(t, topology, release, seed)
+			w.mustReach(goal, nil)
+			ours += sum(w.chunks())
+			w = newWorld(t, topology, release, seed)
+			w.withoutAutoMerger()
+			w.admin(bson.D{{Key: "balancerStart", Value: 1}})
+			for _, ns := range goal.Namespaces {
+				w.admin(bson.D{{Key: "configureCollectionBalancing", Value: ns}, {Key: "defragmentCollection", Value: true}})
+			}
+			w.admin(bson.D{{Key: "mockAdvance", Value: int64(72 * 3600 * 1000)}})
+			theirs += sum(w.chunks())
+		}
+		t.Logf("%s: %d chunks of ours, %d of the balancer's", release, ours, theirs)
+		if theirs == 0 || float64(ours) > bound*float64(theirs) {
+			t.Errorf("%s: %d chunks, the balancer leaves %d", release, ours, theirs)
+		}
+	}
+}
+
+// withoutAutoMerger leaves merging to defragmentations.
+func (w *world) withoutAutoMerger() {
+	w.Helper()
+	_, err := w.client.Database("config").Collection("settings").InsertOne(w.Context(),
+		bson.D{{Key: "_id", Value: "automerge"}, {Key: "enabled", Value: false}})
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+func (w *world) admin(command bson.D) {
+	w.Helper()
+	if err := w.client.Database("admin").RunCommand(w.Context(), command).Err(); err != nil {
+		w.Fatal(err)
+	}
+}
