@@ -100,10 +100,11 @@ func (p *Progress) Measure(a *Amount, now time.Time) string {
 
 // rateText returns an amount a second, or a minute when that is less than one.
 func rateText(rate float64, text func(float64) string) string {
+	unit := "/s"
 	if rate < 1 {
-		return text(rate*60) + "/min"
+		rate, unit = rate*60, "/min"
 	}
-	return text(rate) + "/s"
+	return text(math.Round(rate*10)/10) + unit // more of it is chance
 }
 
 // DurationText returns a time in its two largest units.
