@@ -12,7 +12,9 @@ import (
 
 // noJudgement is what is not known of a collection where nobody can be asked.
 func noJudgement(ns string) catalog.Gap {
-	return catalog.Gap{What: "balance", Namespace: ns, Reason: "servers before 4.4 don't say whether a collection is balanced"}
+	return catalog.Gap{
+		What: "balance", Namespace: ns, Reason: "servers before 4.4 don't say whether a collection is balanced",
+	}
 }
 
 // aboutBalancer finds what both collections say of the balancer.

@@ -187,7 +187,8 @@ func memberSettings(from *options.ClientOptions, hosts string) *options.ClientOp
 	} else {
 		o.SetDirect(true).SetHosts(strings.Split(hosts, ","))
 	}
-	o.AppName, o.Auth, o.TLSConfig, o.Dialer, o.HTTPClient = from.AppName, from.Auth, from.TLSConfig, from.Dialer, from.HTTPClient
+	o.AppName, o.Auth, o.TLSConfig = from.AppName, from.Auth, from.TLSConfig
+	o.Dialer, o.HTTPClient = from.Dialer, from.HTTPClient
 	o.Compressors, o.ZlibLevel, o.ZstdLevel = from.Compressors, from.ZlibLevel, from.ZstdLevel
 	o.ConnectTimeout, o.ServerAPIOptions, o.DriverInfo = from.ConnectTimeout, from.ServerAPIOptions, from.DriverInfo
 	o.ServerMonitoringMode, o.HeartbeatInterval = from.ServerMonitoringMode, from.HeartbeatInterval

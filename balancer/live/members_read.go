@@ -179,7 +179,8 @@ func (c *member) busy(ctx context.Context, a Asker, status bson.Raw) (float64, b
 	if elapsed >= 0 && elapsed < between/2 {
 		return c.share, c.shared // what the last two looks told
 	}
-	c.used, c.shared = is, !was.at.IsZero() && elapsed > 0 && is.micros >= was.micros && c.cores > 0 // else it has begun anew
+	// Where less was used than before, it has begun anew.
+	c.used, c.shared = is, !was.at.IsZero() && elapsed > 0 && is.micros >= was.micros && c.cores > 0
 	if c.shared {
 		c.share = min(1, (is.micros-was.micros)/1e6/elapsed.Seconds()/c.cores)
 	}

@@ -96,7 +96,8 @@ func (a Alternative) outcome(s *catalog.Snapshot, o Options) (Outcome, error) {
 		return out, err
 	}
 	out.Mode = diagnosis.ModeOf(changed)
-	if out.Forecast, err = forecast.Of(changed, forecast.Options{Location: o.Location, Seed: o.Seed, Watch: o.Watch}); err != nil {
+	out.Forecast, err = forecast.Of(changed, forecast.Options{Location: o.Location, Seed: o.Seed, Watch: o.Watch})
+	if err != nil {
 		return out, fmt.Errorf("%s: %w", out.Name, err)
 	}
 	out.Plan, err = plan.Make(changed, plan.Options{

@@ -20,7 +20,9 @@ import (
 func WriteMetrics(to io.Writer, s pace.Stats) error {
 	var failures, waits []machine.Sample
 	for _, class := range []policy.Failure{policy.AgainNow, policy.AgainLater, policy.SkipRange, policy.Ask} {
-		failures = append(failures, machine.Sample{Value: float64(s.Failures[class]), Labels: []string{"class", class.String()}})
+		failures = append(failures, machine.Sample{
+			Value: float64(s.Failures[class]), Labels: []string{"class", class.String()},
+		})
 	}
 	for _, reason := range []pace.Reason{pace.Pausing, pace.Failing, pace.Shut, pace.NoAnswer, pace.Busy} {
 		waits = append(waits, machine.Sample{Value: s.Waited[reason].Seconds(), Labels: []string{"reason", string(reason)}})

@@ -74,7 +74,8 @@ func shBalancer(on bool) func(*call, *Helpers) goja.Value {
 
 // switchBalancer switches the balancer. How long is waited, and how often looked,
 // matters where there is no command that waits.
-func (sh *Helpers) switchBalancer(c *call, on bool, timeout any, wait func() (timeout, interval time.Duration)) goja.Value {
+func (sh *Helpers) switchBalancer(
+	c *call, on bool, timeout any, wait func() (timeout, interval time.Duration)) goja.Value {
 	if ms, ok := timeout.(int); ok {
 		timeout = int32(ms)
 	}

@@ -33,8 +33,9 @@ func (o *paceLine) flags(f *pflag.FlagSet) {
 	f.Var(&o.pause, "pause-between", "`TIME` wait so long after each step")
 	f.Var(&o.window, "window", "`22:00-06:00 [ZONE]` begin only then, by the cluster's clock; ZONE is UTC, +02:00, "+
 		"Europe/Berlin (that of this machine)")
-	f.Var(&o.pauseWhen, "pause-when", "`\"lag > 10s or queue > 50 or cpu > 0.8\"` begin nothing meanwhile: lag, oplog, queue, "+
-		"active, connections, cache, dirty, cpu of the shards' members")
+	f.Var(&o.pauseWhen, "pause-when",
+		"`\"lag > 10s or queue > 50 or cpu > 0.8\"` begin nothing meanwhile: lag, oplog, queue, "+
+			"active, connections, cache, dirty, cpu of the shards' members")
 	if !o.withoutCoolDown {
 		f.Var(&o.coolDown, "cool-down", "`TIME` leave a range that was moved alone for 10m, 24h")
 	}

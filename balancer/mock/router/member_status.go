@@ -78,7 +78,8 @@ func globalLock(c *call) any {
 		return bson.D{{Key: "total", Value: active}, {Key: "readers", Value: int32(0)}, {Key: "writers", Value: int32(0)}}
 	}
 	return bson.D{
-		{Key: "totalTime", Value: c.node.up().Microseconds()}, {Key: "currentQueue", Value: queue(c.cluster.Faults().Slowness(c.node.member.ID).Queue)},
+		{Key: "totalTime", Value: c.node.up().Microseconds()},
+		{Key: "currentQueue", Value: queue(c.cluster.Faults().Slowness(c.node.member.ID).Queue)},
 		{Key: "activeClients", Value: queue(int32(c.node.counters.active.Load()))},
 	}
 }

@@ -46,7 +46,8 @@ type Scenario struct {
 func Scenarios() []Scenario {
 	return []Scenario{
 		{Name: "01-commands"}, {Name: "02-initial-chunks"}, {Name: "03-zones", Slow: true}, {Name: "04-settings"},
-		{Name: "05-balance-by-size", Slow: true}, {Name: "06-defrag", Slow: true}, {Name: "07-jumbo", Slow: true, Quick: true},
+		{Name: "05-balance-by-size", Slow: true}, {Name: "06-defrag", Slow: true},
+		{Name: "07-jumbo", Slow: true, Quick: true},
 		{Name: "08-catalog", After: []string{"03-zones"}},
 		{Name: "09-drain", After: []string{"03-zones"}, Alone: true},
 		{Name: "10-expressions"}, {Name: "11-queries"},
