@@ -61,12 +61,16 @@ func (d Draining) Finish(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	switch {
-	case d.MovePrimaries:
-		if err := d.movePrimaries(ctx, left, others); err != nil {
+	move := left
+	if !d.MovePrimaries {
+		move, left = ofLeases(left)
+	}
+	if d.MovePrimaries || d.Remove {
+		if err := d.movePrimaries(ctx, move, others); err != nil {
 			return err
 		}
-	case len(left.Commands()) > 0:
+	}
+	if !d.MovePrimaries && len(left.Commands()) > 0 {
 		return fmt.Errorf("%s; --move-primaries (movePrimaries: true) has it done", left.Remainder().Text())
 	}
 	if !d.Remove {
@@ -76,6 +80,28 @@ func (d Draining) Finish(ctx context.Context) error {
 		return err
 	}
 	return d.remove(ctx)
+}
+
+// ofLeases tells what is left of our own, which nobody has to be asked about, from the
+// rest.
+func ofLeases(left diagnosis.Drain) (ours, rest diagnosis.Drain) {
+	ours, rest = diagnosis.Drain{Shard: left.Shard}, left
+	rest.Databases, rest.Collections = nil, nil
+	for _, name := range left.Databases {
+		list := &rest.Databases
+		if name == live.LeaseDatabase {
+			list = &ours.Databases
+		}
+		*list = append(*list, name)
+	}
+	for _, ns := range left.Collections {
+		list := &rest.Collections
+		if ns == live.LeaseDatabase+"."+live.LeaseCollection {
+			list = &ours.Collections
+		}
+		*list = append(*list, ns)
+	}
+	return ours, rest
 }
 
 // movePrimaries moves each to the shard that has fewest.
