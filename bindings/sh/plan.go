@@ -9,6 +9,7 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/live"
 	"shardsh/balancer/plan"
+	"shardsh/bindings/applying"
 	"shardsh/bindings/findings"
 	"shardsh/bindings/script"
 
@@ -22,7 +23,8 @@ func shardPlanMethods() []helper {
 	return []helper{
 		{"plan", "ns?:string|object options?:object{" + planOptions + "}", checked(shPlan),
 			"Says what the balancer would do if it were on, step by step: for a collection, [collections] or all; {goal} is " +
-				"balance, {drain: shard}, zones, defragment or consolidate; {maxBytes, maxMoves, maxRounds, maxTime}."},
+				"balance, {drain: shard}, zones, defragment, consolidate or {presplit: {chunks|perShard|fromSample|points}}; " +
+				"{maxBytes, maxMoves, maxRounds, maxTime}."},
 	}
 }
 
@@ -54,12 +56,19 @@ func planMethods() []script.Method[*Plan] {
 
 // shPlan returns a plan, which is printed as the text of "shardsh plan".
 func shPlan(c *call, sh *Helpers) goja.Value {
-	options := c.planOptions()
+	options, cuts := c.planOptions()
 	s := sh.snapshot(live.ReaderOptions{})
-	watch, end := c.simulating()
-	options.Watch = watch
-	made, err := plan.Make(s, options)
-	end()
+	var made *plan.Plan
+	var err error
+	if cuts != nil {
+		options.Goal, err = cuts.Goal(c.JS.Context(), sh.current().Conn.Client, s)
+	}
+	if err == nil {
+		watch, end := c.simulating()
+		options.Watch = watch
+		made, err = plan.Make(s, options)
+		end()
+	}
 	switch {
 	case errors.Is(err, plan.ErrNotSharded) && len(options.Goal.Namespaces) == 1:
 		sh.notSharded(options.Goal.Namespaces[0])
@@ -69,12 +78,16 @@ func shPlan(c *call, sh *Helpers) goja.Value {
 	return c.s.planObject(made)
 }
 
-// planOptions reads the arguments: what to plan for, or nothing, and options.
-func (c *call) planOptions() plan.Options {
+// planOptions reads the arguments: what to plan for, or nothing, and options. The goal
+// of cuts depends on the cluster.
+func (c *call) planOptions() (o plan.Options, cuts *applying.Presplit) {
 	names, at := c.namespacesArgument("plan")
 	given := c.options("plan", at)
-	goal := c.goalOption(given)
-	goal.Namespaces = names
+	var goal plan.Goal
+	if cuts = c.presplitOption(given, names); cuts == nil {
+		goal = c.goalOption(given)
+		goal.Namespaces = names
+	}
 	seed := given.count("seed")
 	model, err := plan.ParseModel(given.text("model"), uint64(seed))
 	if err != nil {
@@ -86,7 +99,7 @@ func (c *call) planOptions() plan.Options {
 			Bytes: given.size("maxBytes"), Moves: int(given.count("maxMoves")), Rounds: int(given.count("maxRounds")),
 			Time: given.duration("maxTime", 0),
 		},
-	}
+	}, cuts
 }
 
 // namespacesArgument reads the first argument of a helper: a collection, a list of
