@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -107,7 +108,7 @@ func (l *ledger) raced(ns string, lower catalog.Key) bool {
 func (l *ledger) moved(ns string, lower catalog.Key) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	*l.find(ns, lower) = aside{ns: ns, min: lower}
+	l.ranges = slices.DeleteFunc(l.ranges, func(a *aside) bool { return a.ns == ns && a.min.Equal(lower) })
 }
 
 // hold leaves a collection alone.
