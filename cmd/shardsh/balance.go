@@ -150,11 +150,15 @@ func (env environment) balances(
 	if o.json {
 		options.Tell = func(e runner.Event) { _ = writeLine(env.toldJSON(), balancing.MomentOf(e)) }
 	}
+	noted := make(chan struct{})
 	stopNote := context.AfterFunc(ctx, func() {
+		defer close(noted)
 		notice(env.stderr, o.quiet, "Stopping after what is under way. Ctrl-C again asks the servers to stop it.")
 	})
-	defer stopNote()
 	result, err := balancing.Run(ctx, conn.client, live.AskerOf(conn.client), options)
+	if !stopNote() {
+		<-noted
+	}
 	teller.Progress.End()
 	return env.balanced(ctx, o, result, err)
 }

@@ -42,7 +42,10 @@ func TestServeDamaged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	data[bytes.LastIndex(data, []byte("order number 7"))+3] ^= 4
+	// Every copy: which page is in use and which is free nobody can tell from outside.
+	for text := []byte("order number 7"); bytes.Contains(data, text); {
+		data[bytes.Index(data, text)+3] ^= 4
+	}
 	if err := os.WriteFile(path, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
