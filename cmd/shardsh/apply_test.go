@@ -120,11 +120,9 @@ func TestApplyMovedOn(t *testing.T) {
 	}
 }
 
-// Ctrl-C, as the context that a signal ends: the step under way ends, and how to
-// go on is told.
-func TestApplyInterrupted(t *testing.T) {
-	ctx, cancel := context.WithCancelCause(t.Context())
-	address, plan := heaped(t, func(s *setting) {
+// interruptedAtAMove presses Ctrl-C, as it ends a context, when a move is asked for.
+func interruptedAtAMove(cancel context.CancelCauseFunc) func(*setting) {
+	return func(s *setting) {
 		s.around = func(next wire.Handler) wire.Handler {
 			return handlerFunc(func(c context.Context, r wire.Request) bson.Raw {
 				if r.Command == "moveRange" {
@@ -133,7 +131,14 @@ func TestApplyInterrupted(t *testing.T) {
 				return next.Handle(c, r)
 			})
 		}
-	})
+	}
+}
+
+// Ctrl-C, as the context that a signal ends: the step under way ends, and how to
+// go on is told.
+func TestApplyInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	address, plan := heaped(t, interruptedAtAMove(cancel))
 	var out, errs strings.Builder
 	env := environment{
 		args: []string{"apply", plan, address, "--yes"}, stdin: strings.NewReader(""), stdout: &out, stderr: &errs,

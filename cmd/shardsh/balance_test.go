@@ -4,13 +4,8 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"os"
 	"strings"
 	"testing"
-
-	"go.mongodb.org/mongo-driver/v2/bson"
-
-	"shardsh/balancer/mock/wire"
 )
 
 // balancedHeap is how many chunks of the heap are elsewhere when all is even by size:
@@ -109,16 +104,7 @@ func TestBalanceJSON(t *testing.T) {
 // Ctrl-C, as the context that a signal ends: the move under way ends.
 func TestBalanceInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
-	address, _ := heaped(t, func(s *setting) {
-		s.around = func(next wire.Handler) wire.Handler {
-			return handlerFunc(func(c context.Context, r wire.Request) bson.Raw {
-				if r.Command == "moveRange" {
-					cancel(signalError{os.Interrupt})
-				}
-				return next.Handle(c, r)
-			})
-		}
-	})
+	address, _ := heaped(t, interruptedAtAMove(cancel))
 	var out, errs strings.Builder
 	env := environment{
 		args: []string{"balance", address, "--ns", "shop.orders", "--yes"}, stdin: strings.NewReader(""), stdout: &out,
