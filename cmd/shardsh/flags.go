@@ -5,20 +5,19 @@ import (
 	"strconv"
 
 	"github.com/spf13/pflag"
+
+	"shardsh/cmd/shardsh/usage"
 )
 
 // flagGroup is a section of the help.
-type flagGroup struct {
-	title string
-	flags *pflag.FlagSet
-}
+type flagGroup = usage.Group
 
 // group makes a section; add defines its options.
 func group(title string, add func(f *pflag.FlagSet)) flagGroup {
 	f := pflag.NewFlagSet(title, pflag.ContinueOnError)
 	f.SortFlags = false
 	add(f)
-	return flagGroup{title, f}
+	return flagGroup{Title: title, Flags: f}
 }
 
 // allFlags returns the options of all sections.
@@ -26,7 +25,7 @@ func allFlags(groups []flagGroup) *pflag.FlagSet {
 	all := pflag.NewFlagSet("shardsh", pflag.ContinueOnError)
 	all.SetOutput(io.Discard)
 	for _, g := range groups {
-		all.AddFlagSet(g.flags)
+		all.AddFlagSet(g.Flags)
 	}
 	return all
 }

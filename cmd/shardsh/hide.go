@@ -7,6 +7,7 @@ import (
 
 	"shardsh/balancer/mock/commands"
 	gateway "shardsh/bindings/server"
+	"shardsh/cmd/shardsh/usage"
 	"shardsh/repl/history"
 )
 
@@ -19,7 +20,7 @@ func secretOptions() map[string]bool {
 	}
 	set := make(map[string]bool, len(names))
 	for _, n := range names {
-		set[fold(n)] = true
+		set[usage.Fold(n)] = true
 	}
 	return set
 }
@@ -41,7 +42,7 @@ func hidePasswords(args []string) {
 // namesSecret reports whether the value of an option may be a secret, be it one
 // of a script or mistyped, rather than a file with one.
 func namesSecret(option string) bool {
-	name := fold(option)
+	name := usage.Fold(option)
 	return (commands.SecretName(name) || strings.HasPrefix(name, "pas")) && !strings.HasSuffix(name, "file")
 }
 
@@ -49,7 +50,7 @@ func namesSecret(option string) bool {
 // --setJSON, and the name is that of a secret.
 func definesSecret(args []string, i int) bool {
 	defines := func(option string) bool {
-		return strings.HasPrefix(option, "--") && strings.HasPrefix(fold(option), "set")
+		return strings.HasPrefix(option, "--") && strings.HasPrefix(usage.Fold(option), "set")
 	}
 	name, value, _ := strings.Cut(args[i], "=")
 	if defines(name) {
@@ -76,7 +77,7 @@ func secretsIn(args []string) []secret {
 		switch {
 		case definesSecret(args, i):
 			found = append(found, secret{i, len(arg) - len(value), len(arg)})
-		case isLong && (options[fold(long)] || namesSecret(long)) || name == "-p":
+		case isLong && (options[usage.Fold(long)] || namesSecret(long)) || name == "-p":
 			if hasValue {
 				found = append(found, secret{i, len(arg) - len(value), len(arg)})
 			} else if i+1 < len(args) && !strings.HasPrefix(args[i+1], "--") {

@@ -1,6 +1,10 @@
 package main
 
-import "strings"
+import (
+	"strings"
+
+	"shardsh/cmd/shardsh/usage"
+)
 
 // renamed is an option that has another name now.
 type renamed struct{ old, instead string }
@@ -21,14 +25,14 @@ func deprecatedOptions() map[string]renamed {
 	}
 	byFold := make(map[string]renamed, len(list))
 	for _, r := range list {
-		byFold[fold(r.old)] = r
+		byFold[usage.Fold(r.old)] = r
 	}
 	return byFold
 }
 
 // deprecatedOption returns the old name of an option as it should be spelt.
 func deprecatedOption(word string) (old string, ok bool) {
-	r, ok := deprecatedOptions()[fold(strings.TrimPrefix(word, "--"))]
+	r, ok := deprecatedOptions()[usage.Fold(strings.TrimPrefix(word, "--"))]
 	return r.old, ok
 }
 
@@ -56,7 +60,7 @@ func refusedOptions() map[string]string {
 	byFold := make(map[string]string)
 	for _, r := range reasons {
 		for name := range strings.FieldsSeq(r.names) {
-			byFold[fold(name)] = r.why
+			byFold[usage.Fold(name)] = r.why
 		}
 	}
 	return byFold

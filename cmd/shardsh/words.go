@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"shardsh/bindings/plaintext"
+	"shardsh/cmd/shardsh/usage"
 )
 
 // parseFlags reads a command line (spec 04 §1.1): options in camelCase or
@@ -17,7 +18,7 @@ import (
 // warnings about old names. Values are taken as they are.
 func parseFlags(groups []flagGroup, args []string) (positional, rest, warnings []string, err error) {
 	w := words{flags: allFlags(groups), byFold: make(map[string]*pflag.Flag)}
-	w.flags.VisitAll(func(f *pflag.Flag) { w.byFold[fold(f.Name)] = f })
+	w.flags.VisitAll(func(f *pflag.Flag) { w.byFold[usage.Fold(f.Name)] = f })
 	for len(args) > 0 {
 		word := args[0]
 		args = args[1:]
@@ -45,9 +46,6 @@ type words struct {
 	byFold   map[string]*pflag.Flag
 	warnings []string
 }
-
-// fold makes the spellings of a name one: --tlsCAFile, --tls-ca-file.
-func fold(name string) string { return strings.ToLower(strings.ReplaceAll(name, "-", "")) }
 
 // option sets the option that word names. next are the words after it, of
 // which it takes one or none.
@@ -88,15 +86,15 @@ func (w *words) lookup(name string) (flag *pflag.Flag, negated bool) {
 		}
 		return w.flags.ShorthandLookup(name[1:]), false
 	}
-	folded := fold(long)
+	folded := usage.Fold(long)
 	if old, ok := deprecatedOptions()[folded]; ok {
-		folded = fold(old.instead)
+		folded = usage.Fold(old.instead)
 	}
 	if flag := w.byFold[folded]; flag != nil {
 		return flag, false
 	}
 	positive, ok := strings.CutPrefix(long, "no-")
-	if flag := w.byFold[fold(positive)]; ok && flag != nil && flag.Value.Type() == "bool" {
+	if flag := w.byFold[usage.Fold(positive)]; ok && flag != nil && flag.Value.Type() == "bool" {
 		return flag, true
 	}
 	return nil, false
@@ -154,7 +152,7 @@ func (w *words) isOption(word string) bool {
 // what may be one: -psecret.
 func (w *words) unknown(name string) error {
 	if long, ok := strings.CutPrefix(name, "--"); ok {
-		if why, ok := refusedOptions()[fold(long)]; ok {
+		if why, ok := refusedOptions()[usage.Fold(long)]; ok {
 			return usagef("%s: %s", name, why)
 		}
 		var names []string
@@ -171,7 +169,7 @@ func (w *words) unknown(name string) error {
 	if len(name) > 2 && w.flags.ShorthandLookup(name[1:2]) != nil {
 		return usagef("options of one letter stand alone: write -%s and its value as two words", name[1:2])
 	}
-	if flag := w.byFold[fold(name[1:])]; flag != nil {
+	if flag := w.byFold[usage.Fold(name[1:])]; flag != nil {
 		return usagef("unknown option %s; did you mean --%s?", name, flag.Name)
 	}
 	return usagef("unknown option %s", name)
