@@ -12,15 +12,16 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/check"
+	"shardsh/cmd/shardsh/cmdline"
 	"shardsh/cmd/shardsh/complete"
-	"shardsh/cmd/shardsh/usage"
+	"shardsh/cmd/shardsh/target"
 )
 
 // helpOnly is the command line of a subcommand without options.
 type helpOnly struct{ help bool }
 
-func (o *helpOnly) groups() []flagGroup {
-	return []flagGroup{group("Options", func(f *pflag.FlagSet) {
+func (o *helpOnly) groups() []cmdline.Group {
+	return []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
 		f.BoolVarP(&o.help, "help", "h", false, "print this help")
 	})}
 }
@@ -44,8 +45,7 @@ func (env environment) completion(context.Context) error {
 		return err
 	}
 	if o.help {
-		env.printCompletionHelp(groups)
-		return nil
+		return printCompletionHelp(env.stdout, groups)
 	}
 	shells := complete.Shells()
 	names := strings.Join(slices.Sorted(maps.Keys(shells)), ", ")
@@ -77,7 +77,7 @@ func completions() complete.Tables {
 			"completion": complete.Of(slices.Sorted(maps.Keys(complete.Shells()))...),
 		},
 		Values: map[string]complete.Answer{
-			"authenticationMechanism": complete.Of(mechanisms...),
+			"authenticationMechanism": complete.Of(target.Mechanisms()...),
 			"file":                    {Names: complete.KindFiles, Suffixes: scriptSuffixes},
 			"rules":                   complete.Of(append([]string{"usual", "all"}, rules...)...),
 			"server-version":          complete.Of(releases...),
@@ -87,21 +87,21 @@ func completions() complete.Tables {
 }
 
 // shellUsage is the command line of the shell itself.
-func shellUsage() usage.Command {
-	return usage.Command{Arguments: "[options] [address] [script.js ...] [-- script arguments]",
+func shellUsage() cmdline.Command {
+	return cmdline.Command{Arguments: "[options] [address] [script.js ...] [-- script arguments]",
 		Groups: shellFlags(&commandLine{})}
 }
 
 // commandUsage is that of each subcommand.
-func commandUsage() (list []usage.Command) {
+func commandUsage() (list []cmdline.Command) {
 	for _, c := range subcommands() {
-		list = append(list, usage.Command{Name: c.name, Arguments: c.arguments, About: c.about, Groups: c.groups()})
+		list = append(list, cmdline.Command{Name: c.name, Arguments: c.arguments, About: c.about, Groups: c.groups()})
 	}
 	return list
 }
 
-func (env environment) printCompletionHelp(groups []flagGroup) {
-	fmt.Fprintf(env.stdout, `Prints the script that has your shell complete shardsh: subcommands, options and
+func printCompletionHelp(to io.Writer, groups []cmdline.Group) error {
+	_, err := fmt.Fprintf(to, `Prints the script that has your shell complete shardsh: subcommands, options and
 their values, scripts and other files.
 
 Usage:
@@ -112,5 +112,6 @@ Examples:
   source <(shardsh completion bash)                # in ~/.bashrc
   source <(shardsh completion zsh)                 # in ~/.zshrc, after compinit
   shardsh completion fish > ~/.config/fish/completions/shardsh.fish
-`, groupUsage(groups))
+`, cmdline.Usage(groups))
+	return err
 }

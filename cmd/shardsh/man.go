@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 
+	"shardsh/cmd/shardsh/cmdline"
 	"shardsh/cmd/shardsh/manual"
-	"shardsh/cmd/shardsh/usage"
+	"shardsh/cmd/shardsh/target"
 )
 
 // manual is "shardsh man": the manual page, made of the help of all commands.
@@ -18,31 +20,30 @@ func (env environment) manual(ctx context.Context) error {
 	case err != nil:
 		return err
 	case o.help:
-		env.printManualHelp(groups)
-		return nil
+		return printManualHelp(env.stdout, groups)
 	case len(words) > 0:
 		return usagef("man takes no more words: %q. shardsh help %s tells about one command", words[0], words[0])
 	}
-	return buffered(env.stdout, env.manualPage(ctx).Write)
+	return buffered(env.stdout, manualPage(ctx, env).Write)
 }
 
 // manualPage is what the page is made of.
-func (env environment) manualPage(ctx context.Context) manual.Page {
+func manualPage(ctx context.Context, env environment) manual.Page {
 	b := builtAs()
 	date := b.Date
 	if len(date) >= len("2026-01-01") {
 		date = date[:len("2026-01-01")]
 	}
-	page := manual.Page{Version: b.Version, Date: date, Shell: env.entry(ctx, shellUsage()),
+	page := manual.Page{Version: b.Version, Date: date, Shell: manualEntry(ctx, env, shellUsage()),
 		Environment: variables(), Files: files()}
 	for _, c := range commandUsage() {
-		page.Commands = append(page.Commands, env.entry(ctx, c))
+		page.Commands = append(page.Commands, manualEntry(ctx, env, c))
 	}
 	return page
 }
 
-// entry asks a command for its help.
-func (env environment) entry(ctx context.Context, c usage.Command) manual.Entry {
+// manualEntry asks a command for its help.
+func manualEntry(ctx context.Context, env environment, c cmdline.Command) manual.Entry {
 	var help bytes.Buffer
 	env.args, env.command, env.stdout = []string{"--help"}, "", &help
 	if c.Name != "" {
@@ -55,7 +56,7 @@ func (env environment) entry(ctx context.Context, c usage.Command) manual.Entry 
 // variables are those of the environment that mean something to the program.
 func variables() []manual.Term {
 	return []manual.Term{
-		{Name: passwordVariable, About: "The password of --username. Scripts and programs that are started don't see it."},
+		{Name: target.PasswordVariable, About: "The password of --username; scripts and other programs don't see it."},
 		{Name: "SHARDSH_HOME", About: "Where history and settings are kept, in place of ~/.shardsh; empty keeps nothing."},
 		{Name: "SHARDSH_HISTORY", About: "The file of the history; empty keeps none."},
 		{Name: "EDITOR, VISUAL", About: "What edit opens at the prompt."},
@@ -74,8 +75,8 @@ func files() []manual.Term {
 	}
 }
 
-func (env environment) printManualHelp(groups []flagGroup) {
-	fmt.Fprintf(env.stdout, `Prints the manual page as troff, made of the help of all commands.
+func printManualHelp(to io.Writer, groups []cmdline.Group) error {
+	_, err := fmt.Fprintf(to, `Prints the manual page as troff, made of the help of all commands.
 
 Usage:
   shardsh man
@@ -84,5 +85,6 @@ Usage:
 Examples:
   shardsh man | man -l -
   shardsh man > /usr/local/share/man/man1/shardsh.1
-`, groupUsage(groups))
+`, cmdline.Usage(groups))
+	return err
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"shardsh/bindings/plaintext"
+	"shardsh/cmd/shardsh/cmdline"
+	"shardsh/cmd/shardsh/secret"
 )
 
 // serveLine is the command line of "shardsh serve".
@@ -37,11 +39,11 @@ type serveLine struct {
 	seed     uint64
 	seeded   bool
 
-	serverVersion serverVersion
+	serverVersion cmdline.Release
 	parameters    map[string]string
 
 	maxConnections int
-	memory         memorySize
+	memory         cmdline.Size
 	idleCursors    time.Duration
 	grace          time.Duration
 
@@ -80,7 +82,8 @@ func serveFlags(o *serveLine) *pflag.FlagSet {
 	flags.Uint64Var(&o.seed, "seed", 0, "`N` seed of the mock; with one, virtual time begins on 2026-01-01")
 	flags.StringToStringVar(&o.parameters, "set-parameter", nil,
 		"`NAME=VALUE` a server parameter of the mock; repeat to add")
-	flags.IntVar(&o.maxConnections, "max-connections", 1000, "`N` so many connections may be open at once on a port (1000)")
+	flags.IntVar(&o.maxConnections, "max-connections", 1000,
+		"`N` so many connections may be open at once on a port (1000)")
 	flags.Var(&o.memory, "memory", "`SIZE` what all commands together may keep in memory, such as 512MiB (1GiB); "+
 		"beyond it the largest is refused. 0 has no limit")
 	flags.DurationVar(&o.idleCursors, "idle-cursor-timeout", 10*time.Minute,
@@ -98,16 +101,15 @@ func (env environment) serve(ctx context.Context) error {
 	var o serveLine
 	flags := serveFlags(&o)
 	if err := flags.Parse(env.args); err != nil {
-		return usageError{err}
+		return usageError{Err: err}
 	}
 	if o.help {
-		env.printServeHelp(o.groups())
-		return nil
+		return printServeHelp(env.stdout, o.groups())
 	}
 	o.seeded, o.timed = flags.Changed("seed"), flags.Changed("mock-time")
 	o.described = flags.Changed("shards") || o.topology != ""
 	if flags.NArg() > 0 {
-		return usagef("serve takes no address: %q. Say where to listen with --bind and --port", redact(flags.Arg(0)))
+		return usagef("serve takes no address: %q. Say where to listen with --bind and --port", secret.Redact(flags.Arg(0)))
 	}
 	if flags.Changed("shards") && o.topology != "" {
 		return usagef("--shards and --topology exclude each other")
@@ -205,12 +207,12 @@ func (o serveLine) logger(w io.Writer) *slog.Logger {
 }
 
 // groups returns the options as a section, for those that list them.
-func (o *serveLine) groups() []flagGroup {
-	return []flagGroup{{Title: "Options", Flags: serveFlags(o)}}
+func (o *serveLine) groups() []cmdline.Group {
+	return []cmdline.Group{{Title: "Options", Flags: serveFlags(o)}}
 }
 
-func (env environment) printServeHelp(groups []flagGroup) {
-	fmt.Fprintf(env.stdout, `Serves a mock cluster on a port, for drivers, mongosh and other tools. Prints
+func printServeHelp(to io.Writer, groups []cmdline.Group) error {
+	_, err := fmt.Fprintf(to, `Serves a mock cluster on a port, for drivers, mongosh and other tools. Prints
 one line, the connection string, when it is ready, and logs to stderr.
 
 Usage:
@@ -221,7 +223,8 @@ Without --dbpath nothing is stored: when the server ends, so does the cluster.
 SIGINT and SIGTERM stop it: commands may finish, and the exit code is 0. Others:
 1 it can't listen, or the dbpath is damaged or could not be written; 2 wrong
 command line.
-`, groupUsage(groups))
+`, cmdline.Usage(groups))
+	return err
 }
 
 // listenError makes an error of the network one that says what to do.

@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	"shardsh/cmd/shardsh/cmdline"
 )
 
 // subcommand is a first word that has a command line of its own. A database
@@ -16,7 +18,7 @@ type subcommand struct {
 	// run gets an environment whose args are those after the name.
 	run func(env environment, ctx context.Context) error
 	// groups are its options, for the help, completion and the manual page.
-	groups func() []flagGroup
+	groups func() []cmdline.Group
 }
 
 // subcommands are in the order of the help.

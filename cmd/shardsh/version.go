@@ -3,15 +3,19 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 
 	"github.com/spf13/pflag"
+
+	"shardsh/cmd/shardsh/cmdline"
+	"shardsh/cmd/shardsh/secret"
 )
 
 // versionLine is the command line of "shardsh version".
 type versionLine struct{ json, help bool }
 
-func (o *versionLine) groups() []flagGroup {
-	return []flagGroup{group("Options", func(f *pflag.FlagSet) {
+func (o *versionLine) groups() []cmdline.Group {
+	return []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
 		f.BoolVar(&o.json, "json", false, "all that is known of this program, as JSON")
 		f.BoolVarP(&o.help, "help", "h", false, "print this help")
 	})}
@@ -26,10 +30,9 @@ func (env environment) tellVersion(context.Context) error {
 	case err != nil:
 		return err
 	case o.help:
-		env.printVersionHelp(groups)
-		return nil
+		return printVersionHelp(env.stdout, groups)
 	case len(words) > 0:
-		return usagef("version takes no address: %q. db.version() tells the one of a cluster", redact(words[0]))
+		return usagef("version takes no address: %q. db.version() tells the one of a cluster", secret.Redact(words[0]))
 	case o.json:
 		return writeJSON(env.stdout, builtAs())
 	}
@@ -37,8 +40,8 @@ func (env environment) tellVersion(context.Context) error {
 	return err
 }
 
-func (env environment) printVersionHelp(groups []flagGroup) {
-	fmt.Fprintf(env.stdout, `Says what this program is: its version, the commit it was built from, and with
+func printVersionHelp(to io.Writer, groups []cmdline.Group) error {
+	_, err := fmt.Fprintf(to, `Says what this program is: its version, the commit it was built from, and with
 --json also the driver, and the releases that the mock cluster can behave like.
 
 Usage:
@@ -48,5 +51,6 @@ Usage:
 Examples:
   shardsh version
   shardsh version --json | jq -r .commit
-`, groupUsage(groups))
+`, cmdline.Usage(groups))
+	return err
 }

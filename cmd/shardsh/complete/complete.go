@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"shardsh/cmd/shardsh/usage"
+	"shardsh/cmd/shardsh/cmdline"
 )
 
 // Kind says which names on the disk go on, besides the words of an Answer.
@@ -33,8 +33,8 @@ type Answer struct {
 
 // Tables is what completion knows of the program.
 type Tables struct {
-	Shell    usage.Command   // the program without a subcommand
-	Commands []usage.Command // the subcommands
+	Shell    cmdline.Command   // the program without a subcommand
+	Commands []cmdline.Command // the subcommands
 	// Operands answers what words that are no options may be, by subcommand; "" is
 	// the shell itself.
 	Operands map[string]Answer
@@ -78,7 +78,7 @@ func (t Tables) Next(words []string) Answer {
 
 // command finds the one that the words begin with, and the words after its name.
 // asked is for "help", after which a name is wanted.
-func (t Tables) command(words []string) (c usage.Command, rest []string, asked bool) {
+func (t Tables) command(words []string) (c cmdline.Command, rest []string, asked bool) {
 	if len(words) == 0 {
 		return t.Shell, words, false
 	}
@@ -103,7 +103,7 @@ func (t Tables) names(prefix string) Answer {
 }
 
 // openOption returns the option whose value comes next; nil where none is open.
-func openOption(c usage.Command, before []string) *pflag.Flag {
+func openOption(c cmdline.Command, before []string) *pflag.Flag {
 	if len(before) == 0 {
 		return nil
 	}
@@ -119,12 +119,12 @@ func openOption(c usage.Command, before []string) *pflag.Flag {
 }
 
 // options answers with those that begin with a prefix, in any spelling.
-func options(c usage.Command, prefix string) Answer {
+func options(c cmdline.Command, prefix string) Answer {
 	answer := Answer{Names: KindNone}
-	folded := usage.Fold(prefix)
+	folded := cmdline.Fold(prefix)
 	c.Visible(func(f *pflag.Flag) {
-		if strings.HasPrefix(usage.Fold(f.Name), folded) {
-			_, about := usage.Value(f)
+		if strings.HasPrefix(cmdline.Fold(f.Name), folded) {
+			_, about := cmdline.Value(f)
 			answer.Words = append(answer.Words, Word{"--" + f.Name, short(about)})
 		}
 	})
@@ -137,7 +137,7 @@ func (t Tables) value(f *pflag.Flag, prefix, lead string) Answer {
 	if known, ok := t.Values[f.Name]; ok {
 		return known.matching(prefix, lead)
 	}
-	value, _ := usage.Value(f)
+	value, _ := cmdline.Value(f)
 	switch form := strings.Trim(value, "…,"); {
 	case strings.Contains(form, "|"):
 		return alternatives(form).matching(prefix, lead)

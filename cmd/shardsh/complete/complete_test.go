@@ -7,19 +7,19 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"shardsh/cmd/shardsh/cmdline"
 	"shardsh/cmd/shardsh/complete"
-	"shardsh/cmd/shardsh/usage"
 )
 
 // tables are those of a small program.
 func tables() complete.Tables {
-	options := func(add func(f *pflag.FlagSet)) []usage.Group {
+	options := func(add func(f *pflag.FlagSet)) []cmdline.Group {
 		f := pflag.NewFlagSet("", pflag.ContinueOnError)
 		add(f)
-		return []usage.Group{{Title: "Options", Flags: f}}
+		return []cmdline.Group{{Title: "Options", Flags: f}}
 	}
 	return complete.Tables{
-		Shell: usage.Command{Groups: options(func(f *pflag.FlagSet) {
+		Shell: cmdline.Command{Groups: options(func(f *pflag.FlagSet) {
 			f.String("json", "", "`canonical|relaxed` print it as JSON")
 			f.Lookup("json").NoOptDefVal = "canonical"
 			f.StringP("file", "f", "", "`FILE` run this script")
@@ -31,7 +31,7 @@ func tables() complete.Tables {
 			f.Lookup("secret").Hidden = true
 			f.String("release", "", "`VERSION` of what is mocked; a long story about it")
 		})},
-		Commands: []usage.Command{
+		Commands: []cmdline.Command{
 			{Name: "check", About: "is it well", Groups: options(func(f *pflag.FlagSet) {
 				f.String("goal", "", "`balance|drain=SHARD|skewed[=SPREAD]` what for")
 				f.String("ns", "", "`DB.COLLECTION` of these")

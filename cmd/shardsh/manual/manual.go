@@ -10,12 +10,13 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"shardsh/cmd/shardsh/usage"
+	"shardsh/bindings/plaintext"
+	"shardsh/cmd/shardsh/cmdline"
 )
 
 // Entry is a command with its help as printed.
 type Entry struct {
-	usage.Command
+	cmdline.Command
 	Help string
 }
 
@@ -64,13 +65,13 @@ func (p Page) Write(to io.Writer) error {
 }
 
 // command writes a subcommand: its help, without the options that the shell has, too.
-func (r *roff) command(c Entry, known []usage.Group) {
+func (r *roff) command(c Entry, known []cmdline.Group) {
 	parts := split(c.Help)
 	r.subsection(strings.TrimSpace("shardsh " + c.Name + " " + c.Arguments))
 	r.paragraphs(parts.intro)
 	var shared []string
 	for _, g := range c.Groups {
-		if slices.ContainsFunc(known, func(k usage.Group) bool { return k.Title == g.Title }) {
+		if slices.ContainsFunc(known, func(k cmdline.Group) bool { return k.Title == g.Title }) {
 			shared = append(shared, g.Title)
 			continue
 		}
@@ -84,16 +85,16 @@ func (r *roff) command(c Entry, known []usage.Group) {
 }
 
 // options writes those of a group.
-func (r *roff) options(g usage.Group) {
+func (r *roff) options(g cmdline.Group) {
 	g.Flags.VisitAll(func(f *pflag.Flag) {
 		if f.Hidden {
 			return
 		}
-		form := usage.Form(f)
+		form := cmdline.Form(f)
 		if f.Shorthand != "" {
 			form = "-" + f.Shorthand + ", " + form
 		}
-		_, about := usage.Value(f)
+		_, about := cmdline.Value(f)
 		r.term(form, about)
 	})
 }
@@ -203,7 +204,7 @@ const longest = 70
 
 // text writes text that is filled.
 func (r *roff) text(text string) {
-	for _, line := range usage.Wrap(text, longest) {
+	for _, line := range plaintext.Wrapped(text, longest) {
 		r.b.WriteString(escape(line) + "\n")
 	}
 }

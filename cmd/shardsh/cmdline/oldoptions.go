@@ -1,10 +1,6 @@
-package main
+package cmdline
 
-import (
-	"strings"
-
-	"shardsh/cmd/shardsh/usage"
-)
+import "strings"
 
 // renamed is an option that has another name now.
 type renamed struct{ old, instead string }
@@ -25,14 +21,14 @@ func deprecatedOptions() map[string]renamed {
 	}
 	byFold := make(map[string]renamed, len(list))
 	for _, r := range list {
-		byFold[usage.Fold(r.old)] = r
+		byFold[Fold(r.old)] = r
 	}
 	return byFold
 }
 
 // deprecatedOption returns the old name of an option as it should be spelt.
 func deprecatedOption(word string) (old string, ok bool) {
-	r, ok := deprecatedOptions()[usage.Fold(strings.TrimPrefix(word, "--"))]
+	r, ok := deprecatedOptions()[Fold(strings.TrimPrefix(word, "--"))]
 	return r.old, ok
 }
 
@@ -60,7 +56,7 @@ func refusedOptions() map[string]string {
 	byFold := make(map[string]string)
 	for _, r := range reasons {
 		for name := range strings.FieldsSeq(r.names) {
-			byFold[usage.Fold(name)] = r.why
+			byFold[Fold(name)] = r.why
 		}
 	}
 	return byFold

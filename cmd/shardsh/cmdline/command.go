@@ -1,18 +1,10 @@
-// Package usage holds what command lines take, as tables. The help, completion and
-// the manual page are all made of them.
-package usage
+package cmdline
 
 import (
 	"strings"
 
 	"github.com/spf13/pflag"
 )
-
-// Group is a section of a command line's options.
-type Group struct {
-	Title string
-	Flags *pflag.FlagSet
-}
 
 // Command is the program, when its name is empty, or one of its subcommands.
 type Command struct {
@@ -50,9 +42,6 @@ func (c Command) Find(word string) (found *pflag.Flag) {
 	}
 	return found
 }
-
-// Fold makes the spellings of an option's name one: --tlsCAFile, --tls-ca-file.
-func Fold(name string) string { return strings.ToLower(strings.ReplaceAll(name, "-", "")) }
 
 // Value returns what stands for the value of an option in the help, empty where it
 // takes none, and the description without it. It is the name in backquotes: at the
