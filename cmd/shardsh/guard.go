@@ -8,6 +8,7 @@ import (
 	"shardsh/balancer/mock/commands"
 	"shardsh/balancer/mongoerr"
 	"shardsh/bindings"
+	"shardsh/cmd/shardsh/secret"
 )
 
 // guard makes --read-only and --dry-run: nil when neither is on.
@@ -31,7 +32,7 @@ func (env environment) guard(o commandLine) bindings.Guard {
 		if err != nil {
 			return nil, err
 		}
-		fmt.Fprintf(env.toldJSON(), "would send to %s: %s\n", database, redact(string(text)))
+		fmt.Fprintf(env.toldJSON(), "would send to %s: %s\n", database, secret.Redact(string(text)))
 		return bson.Marshal(bson.D{{Key: "ok", Value: 1.0}, {Key: "dryRun", Value: true}})
 	}
 }

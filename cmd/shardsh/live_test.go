@@ -15,6 +15,7 @@ import (
 	"shardsh/balancer/mock/access"
 	"shardsh/balancer/mock/router"
 	"shardsh/balancer/mock/wire"
+	"shardsh/cmd/shardsh/target"
 )
 
 // liveCluster is a mock cluster on a port of this machine, which the program
@@ -255,7 +256,7 @@ func TestLoggingIn(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			run := program{stdin: tt.stdin, env: map[string]string{}, args: append(tt.args, ping...)}
 			if tt.env != "" {
-				run.env[passwordVariable] = tt.env
+				run.env[target.PasswordVariable] = tt.env
 			}
 			code, stdout, stderr := run.run(t)
 			if code != tt.code || stdout != tt.stdout || !strings.Contains(stderr, tt.stderr) ||

@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"shardsh/bindings/plaintext"
+	"shardsh/cmd/shardsh/cmdline"
+	"shardsh/cmd/shardsh/secret"
 )
 
 // serveLine is the command line of "shardsh serve".
@@ -37,11 +39,11 @@ type serveLine struct {
 	seed     uint64
 	seeded   bool
 
-	serverVersion serverVersion
+	serverVersion cmdline.Release
 	parameters    map[string]string
 
 	maxConnections int
-	memory         memorySize
+	memory         cmdline.Size
 	idleCursors    time.Duration
 	grace          time.Duration
 
@@ -97,7 +99,7 @@ func (env environment) serve(ctx context.Context) error {
 	var o serveLine
 	flags := serveFlags(&o)
 	if err := flags.Parse(env.args); err != nil {
-		return usageError{err}
+		return usageError{Err: err}
 	}
 	if o.help {
 		env.printServeHelp(flags)
@@ -106,7 +108,7 @@ func (env environment) serve(ctx context.Context) error {
 	o.seeded, o.timed = flags.Changed("seed"), flags.Changed("mock-time")
 	o.described = flags.Changed("shards") || o.topology != ""
 	if flags.NArg() > 0 {
-		return usagef("serve takes no address: %q. Say where to listen with --bind and --port", redact(flags.Arg(0)))
+		return usagef("serve takes no address: %q. Say where to listen with --bind and --port", secret.Redact(flags.Arg(0)))
 	}
 	if flags.Changed("shards") && o.topology != "" {
 		return usagef("--shards and --topology exclude each other")
