@@ -46,6 +46,7 @@ func subcommands() []subcommand {
 		{"snapshot", "[address] -o FILE", "the metadata of a cluster, in a file",
 			environment.takeSnapshot, new(snapshotLine).groups},
 		{"serve", "[options]", "the mock cluster on a port", environment.serve, new(serveLine).groups},
+		{"doctor", "[options] [address]", "can you work on it from here", environment.examine, new(doctorLine).groups},
 		{"completion", "bash|zsh|fish", "completion for your shell", environment.completion, new(helpOnly).groups},
 		{"man", "", "the manual page", environment.manual, new(helpOnly).groups},
 		{"version", "[--json]", "what this program is", environment.tellVersion, new(versionLine).groups},
