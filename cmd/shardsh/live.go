@@ -123,6 +123,9 @@ func (env environment) clientOptions(ctx context.Context, s server,
 	if settings.AppName == nil {
 		settings.SetAppName("shardsh " + version())
 	}
+	if env.transcript != nil {
+		settings.SetMonitor(env.transcript.Monitor())
+	}
 	settings.SetServerMonitoringMode(monitoringMode(c))
 	return settings, nil
 }
