@@ -12,6 +12,7 @@ import (
 	"shardsh/bindings"
 	"shardsh/bindings/changes"
 	gateway "shardsh/bindings/server"
+	"shardsh/cmd/shardsh/secret"
 )
 
 // guard makes --read-only and --dry-run: nil when neither is on.
@@ -30,7 +31,7 @@ func (env environment) guard(o commandLine) bindings.Guard {
 // dryGuard tells of each command that changes something, and has it not sent.
 func (env environment) dryGuard(json bool) bindings.Guard {
 	return onChange(func(database string, command bson.Raw) (bson.Raw, error) {
-		fmt.Fprintf(env.toldChange(json), "would send to %s\n", redact(changes.Line(database, command)))
+		fmt.Fprintf(env.toldChange(json), "would send to %s\n", secret.Redact(changes.Line(database, command)))
 		return bson.Marshal(bson.D{{Key: "ok", Value: 1.0}, {Key: "dryRun", Value: true}})
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"shardsh/bindings/changes"
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/script"
+	"shardsh/cmd/shardsh/secret"
 	"shardsh/repl"
 	"shardsh/repl/history"
 	"shardsh/repl/terminal"
@@ -116,7 +117,7 @@ func askedToLeave(err error) (int, bool) {
 func explain(err error) repl.Failure {
 	var thrown *script.Error
 	if !errors.As(err, &thrown) {
-		return repl.Failure{Message: plaintext.Visible(redact(fmt.Sprint(err)))}
+		return repl.Failure{Message: plaintext.Visible(secret.Redact(fmt.Sprint(err)))}
 	}
 	f := repl.Failure{
 		Name: plaintext.Visible(thrown.Name), CodeName: plaintext.Visible(thrown.CodeName), Message: thrown.ShownMessage(),

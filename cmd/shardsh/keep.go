@@ -1,11 +1,10 @@
 package main
 
 import (
-	"slices"
-	"strings"
 	"time"
 
 	"shardsh/bindings/transcript"
+	"shardsh/cmd/shardsh/secret"
 )
 
 // openTranscript begins what --transcript asks for; nil without it.
@@ -17,7 +16,7 @@ func (env environment) openTranscript(o commandLine) (*transcript.Writer, error)
 	if err != nil {
 		return nil, usagef("--transcript: %w", err)
 	}
-	w.Begin(transcript.Head{Program: version(), Mode: o.mode(), Words: withoutPasswords(env.args)})
+	w.Begin(transcript.Head{Program: version(), Mode: o.mode(), Words: secret.Masked(env.args)})
 	return w, nil
 }
 
@@ -30,16 +29,6 @@ func (env environment) closeTranscript() {
 	if err := env.transcript.Close(); err != nil {
 		notice(env.stderr, false, "shardsh: --transcript: %s", err)
 	}
-}
-
-// withoutPasswords returns the words of a command line as they may be kept.
-func withoutPasswords(args []string) []string {
-	shown := slices.Clone(args)
-	for _, s := range secretsIn(args) {
-		word := shown[s.arg]
-		shown[s.arg] = word[:s.from] + strings.Repeat("x", s.to-s.from) + word[s.to:]
-	}
-	return shown
 }
 
 // mode is what is special about how commands are sent; empty for nothing.

@@ -11,6 +11,7 @@ import (
 	"shardsh/balancer/live"
 	"shardsh/bindings"
 	"shardsh/bindings/script"
+	"shardsh/cmd/shardsh/secret"
 	"shardsh/repl"
 	"shardsh/scripts"
 )
@@ -23,11 +24,10 @@ func (env environment) run(ctx context.Context) int {
 	o, err := parseOptions(env.args)
 	switch {
 	case env.asksForHelp():
-		err = nil
-		env.printHelp()
+		err = printHelp(env.stdout)
 	case err != nil:
 	case o.help:
-		env.printHelp()
+		err = printHelp(env.stdout)
 	case o.version:
 		fmt.Fprintln(env.stdout, version())
 	case o.buildInfo:
@@ -50,9 +50,9 @@ func (env environment) finish(ctx context.Context, err error) int {
 	case code == exitSIGINT || code == exitSIGTERM:
 		fmt.Fprintln(env.stderr, "Stopping execution...")
 	case errors.As(err, &usage):
-		fmt.Fprintf(env.warned(), "shardsh: %s\nSee shardsh%s --help.\n", redact(err.Error()), env.command)
+		fmt.Fprintf(env.warned(), "shardsh: %s\nSee shardsh%s --help.\n", secret.Redact(err.Error()), env.command)
 	default:
-		fmt.Fprintln(env.stderr, env.shown(redact(errorText(err))))
+		fmt.Fprintln(env.stderr, env.shown(secret.Redact(errorText(err))))
 	}
 	return code
 }
@@ -124,7 +124,7 @@ func (env environment) shell(ctx context.Context, o commandLine) error {
 		SetName: conn.setName, ReadPreference: conn.readPreference, NoRetryWrites: conn.noRetryWrites,
 		Settings: conn.settings,
 		Stuck:    env.endStuck,
-		Compat:   o.compat, Sandbox: o.rules(), Limit: o.limit, Shallow: o.deepInspect.given && !o.deepInspect.on,
+		Compat:   o.compat, Sandbox: o.rules(), Limit: o.limit, Shallow: o.deepInspect.Given && !o.deepInspect.On,
 		ClientOptions: env.scriptClientOptions,
 	})
 	if err != nil {
@@ -168,7 +168,7 @@ func (env environment) runScripts(ctx context.Context, o commandLine, shell *bin
 		if err != nil {
 			break
 		}
-		notice(env.stderr, !o.verbose.on || o.quiet, "Loading file: %s", path)
+		notice(env.stderr, !o.verbose.On || o.quiet, "Loading file: %s", path)
 		var result script.Result
 		result, err = shell.RunFile(ctx, path)
 		if err == nil && o.wantsJSON() && i == len(o.files)-1 {
