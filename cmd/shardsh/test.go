@@ -16,6 +16,8 @@ import (
 	"shardsh/balancer/mock"
 	"shardsh/bindings/trial"
 	"shardsh/bindings/trial/face"
+	"shardsh/cmd/shardsh/cmdline"
+	"shardsh/cmd/shardsh/secret"
 	"shardsh/scripts"
 )
 
@@ -23,7 +25,7 @@ import (
 type testLine struct {
 	filter     string
 	releases   []string
-	limit      duration
+	limit      cmdline.Duration
 	reporter   string
 	file       string
 	update     bool
@@ -33,14 +35,14 @@ type testLine struct {
 	trial.Options
 }
 
-func (o *testLine) groups() []flagGroup {
-	return []flagGroup{
-		group("Which tests", func(f *pflag.FlagSet) {
+func (o *testLine) groups() []cmdline.Group {
+	return []cmdline.Group{
+		cmdline.NewGroup("Which tests", func(f *pflag.FlagSet) {
 			f.StringVar(&o.filter, "filter", "", "`REGEX` only tests whose name it matches: 'suite > test'")
 			f.BoolVar(&o.List, "list", false, "name the tests, and run none")
 			f.StringSliceVar(&o.releases, "server-version", nil, "`5.0,8.0` each test on each of these releases")
 		}),
-		group("How", func(f *pflag.FlagSet) {
+		cmdline.NewGroup("How", func(f *pflag.FlagSet) {
 			f.BoolVar(&o.everyFault, "every-fault", false, "again with a fault at each command of each script")
 			f.IntVar(&o.Repeat, "repeat", 1, "`N` each test so often, each time with another seed")
 			f.Uint64Var(&o.Seed, "seed", 0, "`N` where chance begins")
@@ -49,7 +51,7 @@ func (o *testLine) groups() []flagGroup {
 			f.Var(&o.limit, "test-timeout", "`TIME` of real time that a test may take (10s)")
 			f.BoolVar(&o.update, "update-snapshots", false, "take what is now for what is right")
 		}),
-		group("What to show", func(f *pflag.FlagSet) {
+		cmdline.NewGroup("What to show", func(f *pflag.FlagSet) {
 			f.BoolVarP(&o.help, "help", "h", false, "print this help")
 		}),
 	}
@@ -84,7 +86,7 @@ func (o *testLine) settle(env environment) (err error) {
 	o.Timeout = time.Duration(o.limit)
 	o.EveryFault = o.everyFault
 	o.Scripts, o.Version, o.Executable = scripts.Files, version(), cmp.Or(os.Args[0], "shardsh")
-	o.ErrorText = func(err error) string { return redact(errorText(err)) }
+	o.ErrorText = func(err error) string { return secret.Redact(errorText(err)) }
 	o.BeginWith = func(cfg *mock.Config, path string) error {
 		_, err := beginWith(cfg, path)
 		return err
@@ -121,7 +123,7 @@ func testFiles(paths []string) ([]string, error) {
 	}
 	files, err := trial.Find(paths)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, usagef("%w", err)
 	}
 	if len(files) == 0 {
 		return nil, usagef("no tests found in %s: they are files named *_test.js, *_test.mjs or *_test.ts",
@@ -146,7 +148,7 @@ func (env environment) runTests(ctx context.Context, o testLine) error {
 	return nil
 }
 
-func (env environment) printTestHelp(groups []flagGroup) {
+func (env environment) printTestHelp(groups []cmdline.Group) {
 	fmt.Fprintf(env.stdout, `Runs tests of scripts: files named *_test.js, *_test.mjs or *_test.ts, in the folders
 and files given, or here. Each test has a mock cluster of its own, in virtual time,
 that can be made to fail: docs/testing.md.
@@ -161,5 +163,5 @@ Examples:
   shardsh test scripts --every-fault --server-version 5.0,8.0
 
 The exit code is 0 where all passed, 1 where one failed, 2 for a wrong command line.
-`, groupUsage(groups))
+`, cmdline.Usage(groups))
 }

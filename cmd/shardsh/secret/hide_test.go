@@ -1,4 +1,4 @@
-package main
+package secret
 
 import (
 	"strings"
@@ -47,7 +47,7 @@ func TestSecretsAreHidden(t *testing.T) {
 		for _, word := range strings.Fields(tt.args) {
 			args = append(args, string([]byte(word))) // memory that can be written
 		}
-		hidePasswords(args)
+		Hide(args)
 		if got := strings.Join(args, " "); got != tt.want {
 			t.Errorf("%s\ngot  %s\nwant %s", tt.args, got, tt.want)
 		}
@@ -65,8 +65,8 @@ func TestRedact(t *testing.T) {
 		"at 12:30 mail to joe@example.com":                    "at 12:30 mail to joe@example.com",
 		"127.0.0.1:27017: connection refused":                 "127.0.0.1:27017: connection refused",
 	} {
-		if got := redact(text); got != want {
-			t.Errorf("redact(%q) = %q", text, got)
+		if got := Redact(text); got != want {
+			t.Errorf("Redact(%q) = %q", text, got)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package cmdline
 
 import "strings"
 
@@ -21,14 +21,14 @@ func deprecatedOptions() map[string]renamed {
 	}
 	byFold := make(map[string]renamed, len(list))
 	for _, r := range list {
-		byFold[fold(r.old)] = r
+		byFold[Fold(r.old)] = r
 	}
 	return byFold
 }
 
 // deprecatedOption returns the old name of an option as it should be spelt.
 func deprecatedOption(word string) (old string, ok bool) {
-	r, ok := deprecatedOptions()[fold(strings.TrimPrefix(word, "--"))]
+	r, ok := deprecatedOptions()[Fold(strings.TrimPrefix(word, "--"))]
 	return r.old, ok
 }
 
@@ -56,7 +56,7 @@ func refusedOptions() map[string]string {
 	byFold := make(map[string]string)
 	for _, r := range reasons {
 		for name := range strings.FieldsSeq(r.names) {
-			byFold[fold(name)] = r.why
+			byFold[Fold(name)] = r.why
 		}
 	}
 	return byFold

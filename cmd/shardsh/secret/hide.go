@@ -1,12 +1,14 @@
-package main
+package secret
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"unsafe"
 
 	"shardsh/balancer/mock/commands"
 	gateway "shardsh/bindings/server"
+	"shardsh/cmd/shardsh/cmdline"
 	"shardsh/repl/history"
 )
 
@@ -19,17 +21,17 @@ func secretOptions() map[string]bool {
 	}
 	set := make(map[string]bool, len(names))
 	for _, n := range names {
-		set[fold(n)] = true
+		set[cmdline.Fold(n)] = true
 	}
 	return set
 }
 
-// hidePasswords overwrites passwords in the memory that the system shows as
+// Hide overwrites passwords in the memory that the system shows as
 // this process's command line, so that ps does not tell them. The runtime
 // makes os.Args point into that memory; where it does not, or where the memory
 // can't be written, other systems included, nothing is lost but this. The
 // arguments must have been copied before.
-func hidePasswords(args []string) {
+func Hide(args []string) {
 	for _, s := range secretsIn(args) {
 		shown := unsafe.Slice(unsafe.StringData(args[s.arg]), len(args[s.arg]))
 		for i := s.from; i < s.to; i++ {
@@ -38,10 +40,20 @@ func hidePasswords(args []string) {
 	}
 }
 
+// Masked returns the words of a command line as they may be kept.
+func Masked(args []string) []string {
+	shown := slices.Clone(args)
+	for _, s := range secretsIn(args) {
+		word := shown[s.arg]
+		shown[s.arg] = word[:s.from] + strings.Repeat("x", s.to-s.from) + word[s.to:]
+	}
+	return shown
+}
+
 // namesSecret reports whether the value of an option may be a secret, be it one
 // of a script or mistyped, rather than a file with one.
 func namesSecret(option string) bool {
-	name := fold(option)
+	name := cmdline.Fold(option)
 	return (commands.SecretName(name) || strings.HasPrefix(name, "pas")) && !strings.HasSuffix(name, "file")
 }
 
@@ -49,7 +61,7 @@ func namesSecret(option string) bool {
 // --setJSON, and the name is that of a secret.
 func definesSecret(args []string, i int) bool {
 	defines := func(option string) bool {
-		return strings.HasPrefix(option, "--") && strings.HasPrefix(fold(option), "set")
+		return strings.HasPrefix(option, "--") && strings.HasPrefix(cmdline.Fold(option), "set")
 	}
 	name, value, _ := strings.Cut(args[i], "=")
 	if defines(name) {
@@ -60,30 +72,30 @@ func definesSecret(args []string, i int) bool {
 	return value != "" && commands.SecretName(name)
 }
 
-// secret is a piece of an argument.
-type secret struct{ arg, from, to int }
+// piece is a piece of an argument.
+type piece struct{ arg, from, to int }
 
 // secretsIn finds the passwords of a command line.
-func secretsIn(args []string) []secret {
-	var found []secret
+func secretsIn(args []string) []piece {
+	var found []piece
 	options := secretOptions()
 	for i, arg := range args {
 		for _, s := range passwordsIn(arg) {
-			found = append(found, secret{i, s.from, s.to})
+			found = append(found, piece{i, s.from, s.to})
 		}
 		name, value, hasValue := strings.Cut(arg, "=")
 		long, isLong := strings.CutPrefix(name, "--")
 		switch {
 		case definesSecret(args, i):
-			found = append(found, secret{i, len(arg) - len(value), len(arg)})
-		case isLong && (options[fold(long)] || namesSecret(long)) || name == "-p":
+			found = append(found, piece{i, len(arg) - len(value), len(arg)})
+		case isLong && (options[cmdline.Fold(long)] || namesSecret(long)) || name == "-p":
 			if hasValue {
-				found = append(found, secret{i, len(arg) - len(value), len(arg)})
+				found = append(found, piece{i, len(arg) - len(value), len(arg)})
 			} else if i+1 < len(args) && !strings.HasPrefix(args[i+1], "--") {
-				found = append(found, secret{i + 1, 0, len(args[i+1])})
+				found = append(found, piece{i + 1, 0, len(args[i+1])})
 			}
 		case !isLong && strings.HasPrefix(arg, "-p"):
-			found = append(found, secret{i, len("-p"), len(arg)}) // refused, but seen
+			found = append(found, piece{i, len("-p"), len(arg)}) // refused, but seen
 		}
 	}
 	return found
@@ -92,20 +104,20 @@ func secretsIn(args []string) []secret {
 // passwordsIn finds those of connection strings, wherever they are in an
 // argument: an address, or JavaScript. Of JavaScript that may have a password in
 // other words, all quoted text is one.
-func passwordsIn(arg string) []secret {
-	var found []secret
+func passwordsIn(arg string) []piece {
+	var found []piece
 	for _, m := range gateway.Credentials.FindAllStringSubmatchIndex(arg, -1) {
 		start := max(m[0], m[3]) // after the scheme
 		if colon := strings.IndexByte(arg[start:m[1]], ':'); colon >= 0 {
-			found = append(found, secret{from: start + colon + 1, to: m[1] - 1})
+			found = append(found, piece{from: start + colon + 1, to: m[1] - 1})
 		}
 	}
 	for _, m := range writtenParameter.FindAllStringSubmatchIndex(arg, -1) {
-		found = append(found, secret{from: m[3], to: m[1]})
+		found = append(found, piece{from: m[3], to: m[1]})
 	}
 	if history.Sensitive(arg) {
 		for _, m := range quoted.FindAllStringIndex(arg, -1) {
-			found = append(found, secret{from: m[0] + 1, to: m[1] - 1})
+			found = append(found, piece{from: m[0] + 1, to: m[1] - 1})
 		}
 	}
 	return found

@@ -1,4 +1,6 @@
-package main
+// Package secret keeps passwords and keys to those whom they are for: it asks for them,
+// reads them from files, and hides them in what others see.
+package secret
 
 import (
 	"fmt"
@@ -10,18 +12,18 @@ import (
 )
 
 const (
-	// maxPasswordBytes keeps a file that is no password from being read whole.
-	maxPasswordBytes = 4096
-	// maxKeyBytes is more than a key takes with a chain of certificates.
-	maxKeyBytes = 1 << 20
+	// MaxPassword bytes keep a file that is no password from being read whole.
+	MaxPassword = 4096
+	// maxKey is more than a key takes with a chain of certificates.
+	maxKey = 1 << 20
 	// othersMode are the permissions that let others at a file.
 	othersMode = fs.FileMode(0o077)
 )
 
-// readSecretFile reads a file with a secret in it, of at most so many bytes. Like
+// ReadFile reads a file with a secret in it, of at most so many bytes. Like
 // ssh it takes none that others may read: who could has the secret already.
 // Pipes, such as a shell makes of <(…), are nobody else's.
-func readSecretFile(path string, most int64) ([]byte, error) {
+func ReadFile(path string, most int64) ([]byte, error) {
 	data, mode, err := readBounded(path, most)
 	if err != nil {
 		return nil, err
@@ -58,10 +60,10 @@ func readBounded(path string, most int64) ([]byte, fs.FileMode, error) {
 	return data, info.Mode(), err
 }
 
-// checkKeyFile refuses a PEM file that others may read and that has a key in it
+// CheckKeyFile refuses a PEM file that others may read and that has a key in it
 // which no password protects.
-func checkKeyFile(path string) (encrypted bool, err error) {
-	data, mode, err := readBounded(path, maxKeyBytes)
+func CheckKeyFile(path string) (encrypted bool, err error) {
+	data, mode, err := readBounded(path, maxKey)
 	if err != nil {
 		return false, err
 	}
@@ -73,4 +75,18 @@ func checkKeyFile(path string) (encrypted bool, err error) {
 		return false, nil
 	}
 	return false, checkGuarded(path, mode)
+}
+
+// ReadPassword returns the first line of a file that nobody else may read.
+func ReadPassword(path string) (string, error) {
+	data, err := ReadFile(path, MaxPassword)
+	if err != nil {
+		return "", err
+	}
+	line, _, _ := strings.Cut(string(data), "\n")
+	line = strings.TrimSuffix(line, "\r")
+	if line == "" {
+		return "", fmt.Errorf("the first line of %s is empty", path)
+	}
+	return line, nil
 }

@@ -1,4 +1,4 @@
-package main
+package target
 
 import (
 	"errors"
@@ -7,7 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	gateway "shardsh/bindings/server"
+	"shardsh/cmd/shardsh/cmdline"
+	"shardsh/cmd/shardsh/secret"
 )
 
 const (
@@ -15,20 +16,21 @@ const (
 	schemeSRV = "mongodb+srv://"
 )
 
-// connectionString is a connection string taken apart.
-type connectionString struct {
+// ConnectionString is a connection string taken apart.
+type ConnectionString struct {
 	scheme   string
 	user     *string // decoded; nil without
 	password *string
 	hosts    []string
-	database string // as written
+	Database string // as written
 	query    []parameter
 }
 
 // parameter is one of the query, its value as written.
 type parameter struct{ name, value string }
 
-func isURI(text string) bool {
+// IsURI reports whether a text is meant to be a connection string.
+func IsURI(text string) bool {
 	return strings.HasPrefix(text, scheme) || strings.HasPrefix(text, schemeSRV)
 }
 
@@ -36,10 +38,10 @@ func isURI(text string) bool {
 var errCredentials = errors.New("the user name or password in the connection string holds a character that must be " +
 	"percent-encoded (one of : / ? # [ ] @ %); give them with --username and --password instead, or encode them")
 
-// parseConnectionString takes a connection string apart. No error repeats any
+// parse takes a connection string apart. No error repeats any
 // of the credentials.
-func parseConnectionString(text string) (*connectionString, error) {
-	c := &connectionString{scheme: scheme}
+func parse(text string) (*ConnectionString, error) {
+	c := &ConnectionString{scheme: scheme}
 	rest, ok := strings.CutPrefix(text, scheme)
 	if !ok {
 		rest = strings.TrimPrefix(text, schemeSRV)
@@ -67,7 +69,7 @@ func parseConnectionString(text string) (*connectionString, error) {
 	if len(c.hosts) == 0 {
 		return nil, errors.New("the connection string names no host")
 	}
-	c.database = strings.TrimPrefix(path, "/")
+	c.Database = strings.TrimPrefix(path, "/")
 	for part := range strings.FieldsFuncSeq(query, func(r rune) bool { return r == '&' || r == ';' }) {
 		name, value, _ := strings.Cut(part, "=")
 		c.query = append(c.query, parameter{name, value})
@@ -78,7 +80,7 @@ func parseConnectionString(text string) (*connectionString, error) {
 // hostList is what may stand for hosts; what else there is may be a password.
 var hostList = regexp.MustCompile(`^(?:(?:[\w.-]+|\[[0-9A-Fa-f:.%]+\]|%2[Ff][\w.%-]+)(?::\d+)?,?)+$`)
 
-func (c *connectionString) readCredentials(text string) error {
+func (c *ConnectionString) readCredentials(text string) error {
 	name, password, hasPassword := strings.Cut(text, ":")
 	if strings.ContainsAny(name+password, ":@") {
 		return errCredentials
@@ -98,7 +100,7 @@ func (c *connectionString) readCredentials(text string) error {
 	return nil
 }
 
-func (c *connectionString) get(name string) (string, bool) {
+func (c *ConnectionString) get(name string) (string, bool) {
 	for _, p := range c.query {
 		if strings.EqualFold(p.name, name) {
 			value, err := url.QueryUnescape(p.value)
@@ -109,23 +111,23 @@ func (c *connectionString) get(name string) (string, bool) {
 }
 
 // set replaces what is there under the name.
-func (c *connectionString) set(name, value string) {
+func (c *ConnectionString) set(name, value string) {
 	c.drop(name)
 	c.query = append(c.query, parameter{name, url.QueryEscape(value)})
 }
 
-func (c *connectionString) drop(name string) {
+func (c *ConnectionString) drop(name string) {
 	c.query = slices.DeleteFunc(c.query, func(p parameter) bool { return strings.EqualFold(p.name, name) })
 }
 
-func (c *connectionString) setUnlessGiven(name, value string) {
+func (c *ConnectionString) setUnlessGiven(name, value string) {
 	if _, ok := c.get(name); !ok {
 		c.set(name, value)
 	}
 }
 
 // String returns what the driver gets, credentials and all.
-func (c *connectionString) String() string {
+func (c *ConnectionString) String() string {
 	var credentials string
 	if c.user != nil {
 		credentials = url.QueryEscape(*c.user)
@@ -138,32 +140,28 @@ func (c *connectionString) String() string {
 	return c.text(credentials, c.query)
 }
 
-// shown returns the connection string as people may see it.
-func (c *connectionString) shown() string {
+// Shown returns the connection string as people may see it.
+func (c *ConnectionString) Shown() string {
 	var credentials string
 	if c.user != nil {
 		credentials = "<credentials>@"
 	}
 	query := slices.Clone(c.query)
 	for i, p := range query {
-		if slices.ContainsFunc(secretParameters, func(name string) bool { return strings.EqualFold(p.name, name) }) {
+		if secret.Parameter(p.name) {
 			query[i].value = "<credentials>"
 		}
 	}
 	return c.text(credentials, query)
 }
 
-// place returns the cluster and the database, for errors.
-func (c *connectionString) place() string {
+// Place returns the cluster and the database, for errors.
+func (c *ConnectionString) Place() string {
 	return strings.TrimSuffix(c.text("", nil), "/")
 }
 
-// secretParameters may hold a password or a token.
-var secretParameters = []string{"tlsCertificateKeyFilePassword", "sslClientCertificateKeyPassword",
-	"authMechanismProperties", "proxyPassword"}
-
-func (c *connectionString) text(credentials string, query []parameter) string {
-	text := c.scheme + credentials + strings.Join(c.hosts, ",") + "/" + c.database
+func (c *ConnectionString) text(credentials string, query []parameter) string {
+	text := c.scheme + credentials + strings.Join(c.hosts, ",") + "/" + c.Database
 	for i, p := range query {
 		if i == 0 {
 			text += "?"
@@ -177,18 +175,32 @@ func (c *connectionString) text(credentials string, query []parameter) string {
 
 // allLocal reports whether every host is this machine, so that looking for a
 // server need not take long.
-func (c *connectionString) allLocal() bool {
+func (c *ConnectionString) allLocal() bool {
 	return !slices.ContainsFunc(c.hosts, func(host string) bool {
 		name, _ := splitPort(host)
 		return !slices.Contains([]string{"localhost", "127.0.0.1", "[::1]"}, name)
 	})
 }
 
-var (
-	writtenParameter = regexp.MustCompile(`(?i)((?:` + strings.Join(secretParameters, "|") + `)=)[^&;\s"']+`)
-)
+// Parse reads a connection string, and adds what mongosh adds. No error repeats any of
+// the credentials.
+func Parse(text string) (*ConnectionString, error) {
+	c, err := parse(text)
+	if err != nil {
+		return nil, err
+	}
+	return withDefaults(c), nil
+}
 
-// redact hides the credentials of connection strings in a text.
-func redact(text string) string {
-	return writtenParameter.ReplaceAllString(gateway.Redact(text), "${1}<credentials>")
+// Mock returns where the mock cluster would be if it had an address.
+func Mock() *ConnectionString {
+	return withDefaults(&ConnectionString{scheme: scheme, hosts: []string{"mock:27017"}})
+}
+
+// Password returns that of the user, as --password gives it.
+func (c *ConnectionString) Password() cmdline.Password {
+	if c.password == nil {
+		return cmdline.Password{}
+	}
+	return cmdline.Password{Given: true, Value: *c.password}
 }

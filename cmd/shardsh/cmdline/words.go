@@ -1,4 +1,4 @@
-package main
+package cmdline
 
 import (
 	"errors"
@@ -11,13 +11,13 @@ import (
 	"shardsh/bindings/plaintext"
 )
 
-// parseFlags reads a command line (spec 04 §1.1): options in camelCase or
+// Parse reads a command line (spec 04 §1.1): options in camelCase or
 // with dashes, --x=y or --x y, --no-x and --x=false for what is on or off.
 // It returns the words before -- that are no options, those after it, and
 // warnings about old names. Values are taken as they are.
-func parseFlags(groups []flagGroup, args []string) (positional, rest, warnings []string, err error) {
-	w := words{flags: allFlags(groups), byFold: make(map[string]*pflag.Flag)}
-	w.flags.VisitAll(func(f *pflag.Flag) { w.byFold[fold(f.Name)] = f })
+func Parse(groups []Group, args []string) (positional, rest, warnings []string, err error) {
+	w := reading{flags: All(groups), byFold: make(map[string]*pflag.Flag)}
+	w.flags.VisitAll(func(f *pflag.Flag) { w.byFold[Fold(f.Name)] = f })
 	for len(args) > 0 {
 		word := args[0]
 		args = args[1:]
@@ -35,23 +35,23 @@ func parseFlags(groups []flagGroup, args []string) (positional, rest, warnings [
 		}
 	}
 	if host := w.flags.Lookup("host"); host != nil && host.Changed && host.Value.String() == "" {
-		return nil, nil, nil, usagef("--host is empty")
+		return nil, nil, nil, Usagef("--host is empty")
 	}
 	return positional, rest, w.warnings, nil
 }
 
-type words struct {
+type reading struct {
 	flags    *pflag.FlagSet
 	byFold   map[string]*pflag.Flag
 	warnings []string
 }
 
-// fold makes the spellings of a name one: --tlsCAFile, --tls-ca-file.
-func fold(name string) string { return strings.ToLower(strings.ReplaceAll(name, "-", "")) }
+// Fold makes the spellings of a name one: --tlsCAFile, --tls-ca-file.
+func Fold(name string) string { return strings.ToLower(strings.ReplaceAll(name, "-", "")) }
 
 // option sets the option that word names. next are the words after it, of
 // which it takes one or none.
-func (w *words) option(word string, next []string) (taken int, err error) {
+func (w *reading) option(word string, next []string) (taken int, err error) {
 	name, value, hasValue := strings.Cut(word, "=")
 	flag, negated := w.lookup(name)
 	if flag == nil {
@@ -63,7 +63,7 @@ func (w *words) option(word string, next []string) (taken int, err error) {
 	}
 	switch {
 	case negated && hasValue:
-		return 0, usagef("%s takes no value", name)
+		return 0, Usagef("%s takes no value", name)
 	case negated:
 		value = "false"
 	case hasValue:
@@ -80,7 +80,7 @@ func (w *words) option(word string, next []string) (taken int, err error) {
 
 // lookup finds the option of a word without its value. A negated one was
 // written --no-x.
-func (w *words) lookup(name string) (flag *pflag.Flag, negated bool) {
+func (w *reading) lookup(name string) (flag *pflag.Flag, negated bool) {
 	long, isLong := strings.CutPrefix(name, "--")
 	if !isLong {
 		if len(name) != 2 {
@@ -88,15 +88,15 @@ func (w *words) lookup(name string) (flag *pflag.Flag, negated bool) {
 		}
 		return w.flags.ShorthandLookup(name[1:]), false
 	}
-	folded := fold(long)
+	folded := Fold(long)
 	if old, ok := deprecatedOptions()[folded]; ok {
-		folded = fold(old.instead)
+		folded = Fold(old.instead)
 	}
 	if flag := w.byFold[folded]; flag != nil {
 		return flag, false
 	}
 	positive, ok := strings.CutPrefix(long, "no-")
-	if flag := w.byFold[fold(positive)]; ok && flag != nil && flag.Value.Type() == "bool" {
+	if flag := w.byFold[Fold(positive)]; ok && flag != nil && flag.Value.Type() == typeBool {
 		return flag, true
 	}
 	return nil, false
@@ -104,7 +104,7 @@ func (w *words) lookup(name string) (flag *pflag.Flag, negated bool) {
 
 // value is that of an option written without =: the next word, or what the
 // option means on its own.
-func (w *words) value(flag *pflag.Flag, name string, next []string) (value string, taken int, err error) {
+func (w *reading) value(flag *pflag.Flag, name string, next []string) (value string, taken int, err error) {
 	word := ""
 	if len(next) > 0 {
 		word = next[0]
@@ -117,19 +117,19 @@ func (w *words) value(flag *pflag.Flag, name string, next []string) (value strin
 		return flag.NoOptDefVal, 0, nil
 	case len(next) > 0 && !w.isOption(word):
 		return word, 1, nil
-	case flag.Value.Type() == "password":
+	case flag.Value.Type() == typePassword:
 		return "", 0, nil // to be asked for
 	case len(next) > 0:
-		return "", 0, usagef("%s needs a value; write %s=VALUE for one that looks like an option", name, name)
+		return "", 0, Usagef("%s needs a value; write %s=VALUE for one that looks like an option", name, name)
 	}
-	return "", 0, usagef("%s needs a value", name)
+	return "", 0, Usagef("%s needs a value", name)
 }
 
 // standsAlone reports whether a word is the value of an option that needs none:
 // --json relaxed, --tls true, --mock 5.
 func standsAlone(flag *pflag.Flag, word string) bool {
 	switch {
-	case flag.Value.Type() == "bool":
+	case flag.Value.Type() == typeBool:
 		return word == "true" || word == "false"
 	case flag.Name == "json":
 		return word == "canonical" || word == "relaxed"
@@ -141,7 +141,7 @@ func standsAlone(flag *pflag.Flag, word string) bool {
 
 // isOption reports whether a word is an option, and not a value that begins
 // with a dash.
-func (w *words) isOption(word string) bool {
+func (w *reading) isOption(word string) bool {
 	if !strings.HasPrefix(word, "-") {
 		return false
 	}
@@ -152,10 +152,10 @@ func (w *words) isOption(word string) bool {
 
 // unknown returns what is wrong with an option. Its value is not repeated, nor
 // what may be one: -psecret.
-func (w *words) unknown(name string) error {
+func (w *reading) unknown(name string) error {
 	if long, ok := strings.CutPrefix(name, "--"); ok {
-		if why, ok := refusedOptions()[fold(long)]; ok {
-			return usagef("%s: %s", name, why)
+		if why, ok := refusedOptions()[Fold(long)]; ok {
+			return Usagef("%s: %s", name, why)
 		}
 		var names []string
 		w.flags.VisitAll(func(f *pflag.Flag) {
@@ -164,23 +164,23 @@ func (w *words) unknown(name string) error {
 			}
 		})
 		if near := plaintext.Nearest(long, names); near != "" {
-			return usagef("unknown option %s; did you mean --%s?", name, near)
+			return Usagef("unknown option %s; did you mean --%s?", name, near)
 		}
-		return usagef("unknown option %s", name)
+		return Usagef("unknown option %s", name)
 	}
 	if len(name) > 2 && w.flags.ShorthandLookup(name[1:2]) != nil {
-		return usagef("options of one letter stand alone: write -%s and its value as two words", name[1:2])
+		return Usagef("options of one letter stand alone: write -%s and its value as two words", name[1:2])
 	}
-	if flag := w.byFold[fold(name[1:])]; flag != nil {
-		return usagef("unknown option %s; did you mean --%s?", name, flag.Name)
+	if flag := w.byFold[Fold(name[1:])]; flag != nil {
+		return Usagef("unknown option %s; did you mean --%s?", name, flag.Name)
 	}
-	return usagef("unknown option %s", name)
+	return Usagef("unknown option %s", name)
 }
 
-func (w *words) badValue(flag *pflag.Flag, value string, err error) error {
+func (w *reading) badValue(flag *pflag.Flag, value string, err error) error {
 	var want string
 	switch flag.Value.Type() {
-	case "bool":
+	case typeBool:
 		want = "true or false"
 	case "int", "uint64":
 		want = "a whole number"
@@ -190,7 +190,7 @@ func (w *words) badValue(flag *pflag.Flag, value string, err error) error {
 		if cause := errors.Unwrap(err); cause != nil { // without pflag's words around it
 			err = cause
 		}
-		return usagef("--%s: %w", flag.Name, err)
+		return Usagef("--%s: %w", flag.Name, err)
 	}
-	return usagef("--%s takes %s, not %s", flag.Name, want, strconv.Quote(value))
+	return Usagef("--%s takes %s, not %s", flag.Name, want, strconv.Quote(value))
 }

@@ -1,9 +1,11 @@
-package main
+package target
 
 import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"shardsh/cmd/shardsh/cmdline"
 )
 
 const (
@@ -14,18 +16,18 @@ const (
 	localSelectionTimeout = "2000"
 )
 
-// connectionString returns what the address and the options say together (spec
+// ConnectionString returns what the address and the options say together (spec
 // 04 §1.3 and §1.4).
-func (s server) connectionString() (*connectionString, error) {
+func (s Server) ConnectionString() (*ConnectionString, error) {
 	c, err := s.base()
 	if err != nil {
 		return nil, err
 	}
-	if s.username != "" {
-		c.user, c.password = &s.username, nil
+	if s.Username != "" {
+		c.user, c.password = &s.Username, nil
 	}
-	if s.password.given && s.password.value != "" {
-		c.password = &s.password.value
+	if s.Password.Given && s.Password.Value != "" {
+		c.password = &s.Password.Value
 	}
 	for _, p := range s.parameters() {
 		c.set(p.name, p.value)
@@ -34,44 +36,45 @@ func (s server) connectionString() (*connectionString, error) {
 }
 
 // base returns the connection string of the address, --host and --port.
-func (s server) base() (*connectionString, error) {
+func (s Server) base() (*ConnectionString, error) {
 	if err := s.checkHost(); err != nil {
 		return nil, err
 	}
-	if isURI(s.address) {
-		if s.host != "" || s.port != "" {
-			return nil, usagef("the address is a whole connection string; it can't be used together with --host or --port")
+	if IsURI(s.Address) {
+		if s.Host != "" || s.Port != "" {
+			return nil, cmdline.Usagef("the address is a whole connection string; " +
+				"it can't be used together with --host or --port")
 		}
-		c, err := parseConnectionString(s.address)
+		c, err := parse(s.Address)
 		if err != nil {
-			return nil, usageError{err}
+			return nil, cmdline.UsageError{Err: err}
 		}
 		return c, nil
 	}
-	setName, hostText, isSet := strings.Cut(s.host, "/")
+	setName, hostText, isSet := strings.Cut(s.Host, "/")
 	if !isSet {
-		setName, hostText = "", s.host
+		setName, hostText = "", s.Host
 	}
 	hosts, err := s.hosts(hostText)
 	if err != nil {
 		return nil, err
 	}
-	host, database := "", s.address
+	host, database := "", s.Address
 	if !isSet {
-		if host, database, err = splitAddress(s.address); err != nil {
+		if host, database, err = splitAddress(s.Address); err != nil {
 			return nil, err
 		}
 	}
 	if strings.ContainsAny(database, "/\\. \"$\x00") {
-		return nil, usagef("%q can't be the name of a database", database)
+		return nil, cmdline.Usagef("%q can't be the name of a database", database)
 	}
 	switch {
-	case host != "" && (s.host != "" || s.port != ""):
-		return nil, usagef("the address %s names a host; it can't be used together with --host or --port", s.address)
+	case host != "" && (s.Host != "" || s.Port != ""):
+		return nil, cmdline.Usagef("the address %s names a host; it can't be used together with --host or --port", s.Address)
 	case host != "":
 		hosts = []string{host}
 	}
-	c := &connectionString{scheme: scheme, hosts: hosts, database: url.PathEscape(database)}
+	c := &ConnectionString{scheme: scheme, hosts: hosts, Database: url.PathEscape(database)}
 	if setName != "" {
 		c.set("replicaSet", setName)
 	}
@@ -82,11 +85,11 @@ func (s server) base() (*connectionString, error) {
 // with a dot or a port, or else a database.
 func splitAddress(address string) (host, database string, err error) {
 	if strings.Contains(address, "@") { // what is left of it may be a password
-		return "", "", usagef("the address has a user in it, but does not begin with mongodb:// or mongodb+srv://; " +
+		return "", "", cmdline.Usagef("the address has a user in it, but does not begin with mongodb:// or mongodb+srv://; " +
 			"begin it so, or give the user with --username")
 	}
 	if strings.ContainsAny(address, " \"$\\") || strings.HasPrefix(address, "/") || strings.HasPrefix(address, ".") {
-		return "", "", usagef("%q is neither an address nor a script that exists", address)
+		return "", "", cmdline.Usagef("%q is neither an address nor a script that exists", address)
 	}
 	host, database, hasPath := strings.Cut(address, "/")
 	if !hasPath && !strings.ContainsAny(address, ".:") {
@@ -94,7 +97,8 @@ func splitAddress(address string) (host, database string, err error) {
 	}
 	for one := range strings.SplitSeq(host, ",") {
 		if name, port := splitPort(one); name == "" || port != "" && !validPort(port) {
-			return "", "", usagef("%q is neither an address nor a script that exists: %q is no port (1 to 65535)", address, port)
+			return "", "", cmdline.Usagef("%q is neither an address nor a script that exists: %q is no port (1 to 65535)",
+				address, port)
 		}
 	}
 	return host, database, nil
@@ -102,22 +106,22 @@ func splitAddress(address string) (host, database string, err error) {
 
 const hostCharacters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.:[]_-,/"
 
-func (s server) checkHost() error {
-	if isURI(s.host) {
-		return usagef("--host takes a host; give a connection string as the address")
+func (s Server) checkHost() error {
+	if IsURI(s.Host) {
+		return cmdline.Usagef("--host takes a host; give a connection string as the address")
 	}
-	if i := strings.IndexFunc(s.host, func(r rune) bool { return !strings.ContainsRune(hostCharacters, r) }); i >= 0 {
-		return usagef("--host has an invalid character: %q", []rune(s.host[i:])[0])
+	if i := strings.IndexFunc(s.Host, func(r rune) bool { return !strings.ContainsRune(hostCharacters, r) }); i >= 0 {
+		return cmdline.Usagef("--host has an invalid character: %q", []rune(s.Host[i:])[0])
 	}
-	if s.port != "" && !validPort(s.port) {
-		return usagef("--port takes a number from 1 to 65535, not %q", s.port)
+	if s.Port != "" && !validPort(s.Port) {
+		return cmdline.Usagef("--port takes a number from 1 to 65535, not %q", s.Port)
 	}
 	return nil
 }
 
 // hosts returns those of --host, with the port of --port.
-func (s server) hosts(list string) ([]string, error) {
-	port := s.port
+func (s Server) hosts(list string) ([]string, error) {
+	port := s.Port
 	if port == "" {
 		port = defaultPort
 	}
@@ -129,9 +133,9 @@ func (s server) hosts(list string) ([]string, error) {
 		name, own := splitPort(host)
 		switch {
 		case own != "" && !validPort(own):
-			return nil, usagef("--host: %q is no port (1 to 65535)", own)
-		case own != "" && s.port != "" && own != s.port:
-			return nil, usagef("--host names port %s and --port is %s; leave one out", own, s.port)
+			return nil, cmdline.Usagef("--host: %q is no port (1 to 65535)", own)
+		case own != "" && s.Port != "" && own != s.Port:
+			return nil, cmdline.Usagef("--host names port %s and --port is %s; leave one out", own, s.Port)
 		case own == "":
 			own = port
 		}
@@ -163,7 +167,7 @@ func validPort(text string) bool {
 
 // withDefaults adds what mongosh adds: a direct connection to a single host,
 // and a short wait for a server on this machine.
-func withDefaults(c *connectionString) *connectionString {
+func withDefaults(c *ConnectionString) *ConnectionString {
 	given := func(name string) bool { _, ok := c.get(name); return ok }
 	if c.scheme == scheme {
 		if len(c.hosts) == 1 && !given("replicaSet") && !given("directConnection") && !given("loadBalanced") {

@@ -1,4 +1,4 @@
-package main
+package target
 
 import (
 	"crypto/tls"
@@ -11,32 +11,34 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"shardsh/cmd/shardsh/cmdline"
 )
 
 // tlsOptions are the --tls options.
 type tlsOptions struct {
-	on                       choice
-	allowInvalidCertificates choice
-	allowInvalidHostnames    choice
-	useSystemCA              choice
+	on                       cmdline.Choice
+	allowInvalidCertificates cmdline.Choice
+	allowInvalidHostnames    cmdline.Choice
+	useSystemCA              cmdline.Choice
 	caFile                   string
 	keyFile                  string
-	keyPassword              password
+	keyPassword              cmdline.Password
 	crlFile                  string
 	disabledProtocols        string
 }
 
 // given reports whether any of the options was used.
 func (o tlsOptions) given() bool {
-	return o.on.given || o.disabledProtocols != "" || o.keyPassword.given || len(o.parameters()) > 0 || o.useSystemCA.given
+	return o.on.Given || o.disabledProtocols != "" || o.keyPassword.Given || len(o.parameters()) > 0 || o.useSystemCA.Given
 }
 
 func (o tlsOptions) check() error {
-	if o.on.given && !o.on.on {
+	if o.on.Given && !o.on.On {
 		alone := o
-		alone.on = choice{}
+		alone.on = cmdline.Choice{}
 		if alone.given() {
-			return usagef("--tls=false and other --tls options exclude each other")
+			return cmdline.Usagef("--tls=false and other --tls options exclude each other")
 		}
 	}
 	for _, f := range []struct{ option, path string }{
@@ -46,7 +48,7 @@ func (o tlsOptions) check() error {
 			continue
 		}
 		if _, err := os.Stat(f.path); err != nil {
-			return usagef("%s: %w", f.option, err)
+			return cmdline.Usagef("%s: %w", f.option, err)
 		}
 	}
 	_, _, err := protocols(o.disabledProtocols)
@@ -60,12 +62,12 @@ func (o tlsOptions) parameters() []parameter {
 	var list []parameter
 	for _, p := range []struct {
 		name   string
-		choice choice
+		choice cmdline.Choice
 	}{
 		{"tlsAllowInvalidCertificates", o.allowInvalidCertificates}, {"tlsAllowInvalidHostnames", o.allowInvalidHostnames},
 	} {
-		if p.choice.given {
-			list = append(list, parameter{p.name, strconv.FormatBool(p.choice.on)})
+		if p.choice.Given {
+			list = append(list, parameter{p.name, strconv.FormatBool(p.choice.On)})
 		}
 	}
 	for _, p := range []parameter{{"tlsCAFile", o.caFile}, {"tlsCertificateKeyFile", o.keyFile},
@@ -75,9 +77,9 @@ func (o tlsOptions) parameters() []parameter {
 		}
 	}
 	switch {
-	case o.on.given:
-		list = append(list, parameter{"tls", strconv.FormatBool(o.on.on)})
-	case len(list) > 0 || o.disabledProtocols != "" || o.useSystemCA.on:
+	case o.on.Given:
+		list = append(list, parameter{"tls", strconv.FormatBool(o.on.On)})
+	case len(list) > 0 || o.disabledProtocols != "" || o.useSystemCA.On:
 		list = append(list, parameter{"tls", "true"})
 	}
 	return list
@@ -96,13 +98,13 @@ func protocols(disabled string) (least, greatest uint16, err error) {
 			continue
 		}
 		if !slices.Contains(protocolVersions, name) {
-			return 0, 0, usagef("--tlsDisabledProtocols takes %s, not %q", strings.Join(protocolVersions, ","), name)
+			return 0, 0, cmdline.Usagef("--tlsDisabledProtocols takes %s, not %q", strings.Join(protocolVersions, ","), name)
 		}
 		off[name] = true
 	}
 	switch {
 	case off["TLS1_2"] && off["TLS1_3"]:
-		return 0, 0, usagef("--tlsDisabledProtocols leaves no protocol: TLS 1.0 and 1.1 are always off")
+		return 0, 0, cmdline.Usagef("--tlsDisabledProtocols leaves no protocol: TLS 1.0 and 1.1 are always off")
 	case off["TLS1_2"]:
 		return tls.VersionTLS13, tls.VersionTLS13, nil
 	case off["TLS1_3"]:
@@ -111,9 +113,9 @@ func protocols(disabled string) (least, greatest uint16, err error) {
 	return tls.VersionTLS12, tls.VersionTLS13, nil
 }
 
-// cipherSuites returns those of TLS 1.2 that have forward secrecy and protect
+// CipherSuites returns those of TLS 1.2 that have forward secrecy and protect
 // what they encrypt. TLS 1.3 has no others.
-func cipherSuites() []uint16 {
+func CipherSuites() []uint16 {
 	return []uint16{
 		tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
 		tls.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
@@ -130,7 +132,7 @@ type tlsChecks struct {
 }
 
 // takeTLSChecks takes those parameters out of the connection string.
-func takeTLSChecks(c *connectionString) (tlsChecks, error) {
+func takeTLSChecks(c *ConnectionString) (tlsChecks, error) {
 	var checks tlsChecks
 	for name, where := range map[string]*bool{
 		"tlsAllowInvalidCertificates": &checks.allowInvalidCertificates,
@@ -142,7 +144,7 @@ func takeTLSChecks(c *connectionString) (tlsChecks, error) {
 		}
 		on, err := strconv.ParseBool(value)
 		if err != nil {
-			return checks, usagef("%s takes true or false, not %q", name, value)
+			return checks, cmdline.Usagef("%s takes true or false, not %q", name, value)
 		}
 		*where = on
 		c.drop(name)
@@ -162,8 +164,8 @@ func (o tlsOptions) configure(config *tls.Config, checks tlsChecks) error {
 	if config.MinVersion, config.MaxVersion, err = protocols(o.disabledProtocols); err != nil {
 		return err
 	}
-	config.CipherSuites = cipherSuites()
-	if o.useSystemCA.on && o.caFile != "" {
+	config.CipherSuites = CipherSuites()
+	if o.useSystemCA.On && o.caFile != "" {
 		if err := addSystemRoots(config, o.caFile); err != nil {
 			return err
 		}
@@ -177,7 +179,7 @@ func (o tlsOptions) configure(config *tls.Config, checks tlsChecks) error {
 	var revoked *revocations
 	if checks.crlFile != "" {
 		if revoked, err = readRevocations(checks.crlFile); err != nil {
-			return usagef("--tlsCRLFile: %w", err)
+			return cmdline.Usagef("--tlsCRLFile: %w", err)
 		}
 	}
 	roots := config.RootCAs
@@ -205,7 +207,7 @@ func addSystemRoots(config *tls.Config, caFile string) error {
 	}
 	data, err := os.ReadFile(caFile)
 	if err != nil {
-		return usagef("--tlsCAFile: %w", err)
+		return cmdline.Usagef("--tlsCAFile: %w", err)
 	}
 	roots.AppendCertsFromPEM(data)
 	config.RootCAs = roots
