@@ -62,12 +62,12 @@ func (c Cluster) version(ctx context.Context, s *section) string {
 	return info.Version
 }
 
-const toRouter = "give the address of a mongos: those that run are in config.mongos, and in the start scripts of the cluster"
+const toRouter = "give the address of a mongos; config.mongos lists those that run"
 
 func (c Cluster) kind(s *section) {
 	switch {
 	case c.Member != "":
-		s.add(Fail, "mongos", toRouter, "no: this is %s. It has its own part of the data, orphans too, and the helpers of sh "+
+		s.add(Fail, "mongos", toRouter, "no: this is %s. It has its own part of the data, orphans too, and helpers of sh "+
 			"that ask the cluster refuse", c.Member)
 	case c.Kind == "mongos":
 		s.ok("mongos", "yes")

@@ -114,7 +114,8 @@ func Missing(wanted, held []Privilege) (missing []Privilege) {
 	for _, w := range wanted {
 		lacks := slices.DeleteFunc(slices.Clone(w.Actions), func(action string) bool {
 			return slices.ContainsFunc(held, func(h Privilege) bool {
-				return h.Resource.covers(w.Resource) && (slices.Contains(h.Actions, action) || slices.Contains(h.Actions, "anyAction"))
+				allows := slices.Contains(h.Actions, action) || slices.Contains(h.Actions, "anyAction")
+				return allows && h.Resource.covers(w.Resource)
 			})
 		})
 		if len(lacks) > 0 {
