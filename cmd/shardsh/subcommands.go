@@ -34,6 +34,7 @@ func subcommands() []subcommand {
 		{"watch", "[options] [address]", "what moves and what is wrong, alive", environment.watch},
 		{"simulate", "[options] [address]", "what would come of changes", environment.simulate},
 		{"snapshot", "[address] -o FILE", "the metadata of a cluster, in a file", environment.takeSnapshot},
+		{"run", "NAME [address] [options]", "a maintenance script of the library", environment.runScript},
 		{"serve", "[options]", "the mock cluster on a port", environment.serve},
 	}
 }
