@@ -25,6 +25,9 @@ type Config struct {
 	// Deployment is what the prompt says of the cluster in brackets, such as
 	// "mock: mongos" or "direct: mongos".
 	Deployment string
+	// Mode is what the prompt says of how commands are sent, such as "read-only";
+	// empty for nothing.
+	Mode string
 	// SetName is the replica set's name, which the prompt puts first.
 	SetName string
 	// ReadPreference is used until a script sets another; nil means primary.
@@ -78,6 +81,9 @@ type Config struct {
 
 	// Guard sees every command before it is sent; nil lets all pass.
 	Guard server.Guard
+	// Confirm is asked about each command that Guard lets pass; an error refuses it.
+	// Nil asks nobody.
+	Confirm server.Confirm
 	// Settings are what Client was opened with, for db.auth() to connect again as
 	// another user; nil refuses that.
 	Settings *options.ClientOptions

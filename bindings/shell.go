@@ -65,7 +65,7 @@ func New(cfg Config) (*Shell, error) {
 		Module: func(name string) goja.Value { return s.node.Module(name) }, Receivers: receivers,
 	})
 	s.display.JS = s.JS
-	s.gateway = server.NewGateway(s.JS, cfg.Guard, cfg.NoRetryWrites)
+	s.gateway = server.NewGateway(s.JS, server.Checks{Guard: cfg.Guard, Confirm: cfg.Confirm}, cfg.NoRetryWrites)
 	s.sharding = s.newHelpers()
 	s.completer = complete.New(s.JS, completion{s}, cfg.Scripts)
 	s.node = node.New(s.JS, s.display, node.Options{

@@ -3,10 +3,14 @@ package live
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
+
+	"shardsh/balancer/mongoerr"
 )
 
 // Asker sends commands that change nothing to a cluster.
@@ -17,22 +21,84 @@ type Asker interface {
 	List(ctx context.Context, database string, command bson.D) ([]bson.Raw, error)
 }
 
-// AskerOf returns the Asker that sends through a driver's client.
+// AskerOf returns the Asker that sends through a driver's client. What only reads is
+// sent once more when the connection breaks.
 func AskerOf(client *mongo.Client) Asker { return clientAsker{client} }
+
+// Behind has commands pass a check first, which may answer in place of the cluster.
+func Behind(a Asker, check func(database string, command bson.Raw) (reply bson.Raw, err error)) Asker {
+	return checked{a, check}
+}
+
+type checked struct {
+	Asker
+	check func(database string, command bson.Raw) (bson.Raw, error)
+}
+
+func (c checked) Ask(ctx context.Context, database string, command bson.D) (bson.Raw, error) {
+	raw, err := bson.Marshal(command)
+	if err != nil {
+		return nil, err
+	}
+	if reply, err := c.check(database, raw); reply != nil || err != nil {
+		return reply, err
+	}
+	return c.Asker.Ask(ctx, database, command)
+}
 
 type clientAsker struct{ client *mongo.Client }
 
 func (a clientAsker) Ask(ctx context.Context, database string, command bson.D) (bson.Raw, error) {
-	return a.client.Database(database).RunCommand(ctx, command).Raw()
+	ask := func() (bson.Raw, error) { return a.client.Database(database).RunCommand(ctx, command).Raw() }
+	if len(command) == 0 || !slices.Contains(repeatable, command[0].Key) {
+		return ask()
+	}
+	return onceMore(ctx, ask)
 }
 
-func (a clientAsker) List(ctx context.Context, database string, command bson.D) (docs []bson.Raw, err error) {
-	cursor, err := a.client.Database(database).RunCommandCursor(ctx, command)
-	if err != nil {
-		return nil, err
+func (a clientAsker) List(ctx context.Context, database string, command bson.D) ([]bson.Raw, error) {
+	return rows(ctx, func() (*mongo.Cursor, error) { return a.client.Database(database).RunCommandCursor(ctx, command) })
+}
+
+// repeatable are the commands, of those that are asked here, that change nothing. Steps
+// and the Doer send others by Ask, too: no answer to them is a question for whoever
+// sent them.
+var repeatable = []string{
+	"balancerCollectionStatus", "balancerStatus", "buildInfo", "connPoolStats", "count", "dataSize", "dbStats",
+	"getParameter", "getTransitionToDedicatedConfigServerStatus", "hello", "hostInfo", "isMaster", "listDatabases",
+	"replSetGetConfig", "replSetGetStatus", "serverStatus", "shardDrainingStatus", "shardingState", "splitVector",
+}
+
+// onceMore reads, and does so once more when the connection broke meanwhile: a router
+// that was restarted, or a firewall that had forgotten the connection, is no reason to
+// know nothing. Who had no answer in time, or found no server, has waited already.
+func onceMore[T any](ctx context.Context, read func() (T, error)) (T, error) {
+	v, err := read()
+	if err != nil && ctx.Err() == nil && broke(err) {
+		return read()
 	}
-	err = cursor.All(ctx, &docs)
-	return docs, err
+	return v, err
+}
+
+// broke reports whether a connection was lost.
+func broke(err error) bool {
+	return !mongo.IsTimeout(err) && !errors.As(err, new(topology.ServerSelectionError)) &&
+		errors.As(ServerError(err), new(*mongoerr.UnansweredError))
+}
+
+// rows reads all that a cursor has.
+func rows(ctx context.Context, open func() (*mongo.Cursor, error)) ([]bson.Raw, error) {
+	return onceMore(ctx, func() (docs []bson.Raw, err error) {
+		cursor, err := open()
+		if err != nil {
+			return nil, err
+		}
+		err = each(ctx, cursor, func(doc bson.Raw) error {
+			docs = append(docs, slices.Clone(doc))
+			return nil
+		})
+		return docs, err
+	})
 }
 
 // Now returns what time it is on the mongos that answers.

@@ -222,7 +222,7 @@ func (r *reading) sameCluster() {
 
 // run runs a command on admin.
 func (r *reading) run(ctx context.Context, command bson.D) (bson.Raw, error) {
-	return r.admin.RunCommand(ctx, command).Raw()
+	return AskerOf(r.client).Ask(ctx, "admin", command)
 }
 
 // closeTime is how long a reading that has ended waits for a server to forget a
@@ -250,16 +250,7 @@ func each(ctx context.Context, cursor *mongo.Cursor, use func(bson.Raw) error) (
 // documents reads what there is of a small collection of config.
 func (r *reading) documents(ctx context.Context, name string, filter any,
 	opts ...options.Lister[options.FindOptions]) ([]bson.Raw, error) {
-	cursor, err := r.config.Collection(name).Find(ctx, filter, opts...)
-	if err != nil {
-		return nil, err
-	}
-	var docs []bson.Raw
-	err = each(ctx, cursor, func(doc bson.Raw) error {
-		docs = append(docs, slices.Clone(doc))
-		return nil
-	})
-	return docs, err
+	return rows(ctx, func() (*mongo.Cursor, error) { return r.config.Collection(name).Find(ctx, filter, opts...) })
 }
 
 // inParallel does something for each of a list, some at once, and returns the

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"shardsh/balancer/catalog"
 )
@@ -48,15 +49,7 @@ func (r *reading) activity(ctx context.Context) error {
 // operations returns those of the shards that belong to migrations and
 // reshardings; of a migration those that name the donor come first.
 func (r *reading) operations(ctx context.Context) ([]bson.Raw, error) {
-	cursor, err := r.admin.Aggregate(ctx, operationStages())
-	if err != nil {
-		return nil, err
-	}
-	var ops []bson.Raw
-	err = each(ctx, cursor, func(doc bson.Raw) error {
-		ops = append(ops, slices.Clone(doc))
-		return nil
-	})
+	ops, err := rows(ctx, func() (*mongo.Cursor, error) { return r.admin.Aggregate(ctx, operationStages()) })
 	donorsFirst(ops)
 	return ops, err
 }

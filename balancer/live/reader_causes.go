@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"shardsh/balancer/catalog"
 )
@@ -53,24 +54,22 @@ func (r *reading) indexes(ctx context.Context, c *catalog.CollectionState) error
 	if err != nil {
 		return err
 	}
-	cursor, err := r.client.Database(db).Collection(name).Aggregate(ctx, bson.A{
-		bson.D{{Key: "$indexStats", Value: bson.D{}}},
-		bson.D{{Key: "$project", Value: bson.D{{Key: "shard", Value: 1}, {Key: "key", Value: 1},
-			{Key: "spec.partialFilterExpression", Value: 1}, {Key: "spec.sparse", Value: 1}}}},
+	docs, err := rows(ctx, func() (*mongo.Cursor, error) {
+		return r.client.Database(db).Collection(name).Aggregate(ctx, bson.A{
+			bson.D{{Key: "$indexStats", Value: bson.D{}}},
+			bson.D{{Key: "$project", Value: bson.D{{Key: "shard", Value: 1}, {Key: "key", Value: 1},
+				{Key: "spec.partialFilterExpression", Value: 1}, {Key: "spec.sparse", Value: 1}}}},
+		})
 	})
-	if err != nil {
-		return err
-	}
 	var usable, asked []catalog.ShardID
-	err = each(ctx, cursor, func(doc bson.Raw) error {
+	for _, doc := range docs {
 		id := catalog.ShardID(text(doc, "shard"))
 		asked = append(asked, id)
 		partial, _ := doc.Lookup("spec", "partialFilterExpression").DocumentOK()
 		if partial == nil && !isSet(doc.Lookup("spec", "sparse")) && beginsWith(document(doc, "key"), c.Pattern.Doc()) {
 			usable = append(usable, id)
 		}
-		return nil
-	})
+	}
 	if err != nil {
 		return err
 	}
@@ -129,7 +128,7 @@ func (r *reading) unsharded(ctx context.Context) error {
 	}
 	list := []catalog.UnshardedData{}
 	for _, d := range r.parts.Databases {
-		reply, err := r.client.Database(d.Name).RunCommand(ctx, bson.D{{Key: "dbStats", Value: 1}}).Raw()
+		reply, err := AskerOf(r.client).Ask(ctx, d.Name, bson.D{{Key: "dbStats", Value: 1}})
 		if err != nil {
 			return err
 		}

@@ -22,20 +22,21 @@ func (r *reading) readAll(ctx context.Context, t *tracked) error {
 	if err != nil {
 		return err
 	}
-	cursor, err := r.config.Collection("chunks").Find(ctx, bson.D{t.ChunkFilter()},
-		options.Find().SetSort(bson.D{{Key: "min", Value: 1}}).SetBatchSize(chunkBatch))
+	t.table, err = onceMore(ctx, func() (*catalog.RoutingTable, error) {
+		cursor, err := r.config.Collection("chunks").Find(ctx, bson.D{t.ChunkFilter()},
+			options.Find().SetSort(bson.D{{Key: "min", Value: 1}}).SetBatchSize(chunkBatch))
+		if err != nil {
+			return nil, err
+		}
+		builder := catalog.NewBuilder(t.Pattern, t.Epoch, t.Timestamp)
+		if err := each(ctx, cursor, builder.Add); err != nil {
+			return nil, err
+		}
+		return builder.Table()
+	})
 	if err != nil {
 		return err
 	}
-	builder := catalog.NewBuilder(t.Pattern, t.Epoch, t.Timestamp)
-	if err := each(ctx, cursor, builder.Add); err != nil {
-		return err
-	}
-	table, err := builder.Table()
-	if err != nil {
-		return err
-	}
-	t.table = table
 	_, err = r.update(ctx, t, newest)
 	return err
 }
@@ -78,17 +79,18 @@ func (r *reading) update(ctx context.Context, t *tracked, from catalog.ChunkVers
 // chunks reads some chunks of a collection.
 func (r *reading) chunks(ctx context.Context, t *tracked, which bson.E,
 	opts ...options.Lister[options.FindOptions]) ([]catalog.Chunk, error) {
-	cursor, err := r.config.Collection("chunks").Find(ctx, bson.D{t.ChunkFilter(), which}, opts...)
-	if err != nil {
-		return nil, err
-	}
-	var list []catalog.Chunk
-	err = each(ctx, cursor, func(doc bson.Raw) error {
-		chunk, err := catalog.ParseChunk(t.Pattern, doc)
-		list = append(list, chunk)
-		return err
+	return onceMore(ctx, func() (list []catalog.Chunk, err error) {
+		cursor, err := r.config.Collection("chunks").Find(ctx, bson.D{t.ChunkFilter(), which}, opts...)
+		if err != nil {
+			return nil, err
+		}
+		err = each(ctx, cursor, func(doc bson.Raw) error {
+			chunk, err := catalog.ParseChunk(t.Pattern, doc)
+			list = append(list, chunk)
+			return err
+		})
+		return list, err
 	})
-	return list, err
 }
 
 // flags looks for what changes without a version: chunks that were flagged jumbo

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mongoerr"
@@ -57,15 +58,13 @@ func (r *reading) noSizes() {
 
 // distribution asks for the sizes of all sharded collections at once.
 func (r *reading) distribution(ctx context.Context) (map[string]map[catalog.ShardID]catalog.ShardData, error) {
-	cursor, err := r.admin.Aggregate(ctx, bson.A{bson.D{{Key: "$shardedDataDistribution", Value: bson.D{}}}})
-	if err != nil {
-		return nil, err
-	}
-	known := map[string]map[catalog.ShardID]catalog.ShardData{}
-	err = each(ctx, cursor, func(doc bson.Raw) error {
-		known[text(doc, "ns")] = sizesOf(doc)
-		return nil
+	docs, err := rows(ctx, func() (*mongo.Cursor, error) {
+		return r.admin.Aggregate(ctx, bson.A{bson.D{{Key: "$shardedDataDistribution", Value: bson.D{}}}})
 	})
+	known := map[string]map[catalog.ShardID]catalog.ShardData{}
+	for _, doc := range docs {
+		known[text(doc, "ns")] = sizesOf(doc)
+	}
 	return known, err
 }
 
@@ -77,15 +76,13 @@ func (r *reading) collStats(ctx context.Context, ns string) (map[catalog.ShardID
 	if err != nil {
 		return nil, err
 	}
-	cursor, err := r.client.Database(db).Collection(name).Aggregate(ctx, collStatsStages())
-	if err != nil {
-		return nil, err
-	}
-	sizes := map[catalog.ShardID]catalog.ShardData{}
-	err = each(ctx, cursor, func(doc bson.Raw) error {
-		sizes[catalog.ShardID(text(doc, "shard"))] = collStatsOf(doc)
-		return nil
+	docs, err := rows(ctx, func() (*mongo.Cursor, error) {
+		return r.client.Database(db).Collection(name).Aggregate(ctx, collStatsStages())
 	})
+	sizes := map[catalog.ShardID]catalog.ShardData{}
+	for _, doc := range docs {
+		sizes[catalog.ShardID(text(doc, "shard"))] = collStatsOf(doc)
+	}
 	return sizes, err
 }
 

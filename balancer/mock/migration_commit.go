@@ -153,6 +153,7 @@ func (m *migration) commit() {
 	if err := m.commitUnless(failure); err != nil {
 		m.rejected = true
 		m.fail(err)
+		m.c.config.fence(m.req.Namespace, m.min, m.max, m.before)
 		return
 	}
 	m.cloning = false

@@ -263,7 +263,8 @@ func (m *migration) donated() (catalog.Collection, error) {
 	if !ok || m.c.config.tables[ns].Count(m.donor.id) == 0 {
 		return coll, m.c.config.staleConfig(ns, m.donor.id, "shard %s owns no chunk of %s", m.donor.id, ns)
 	}
-	if !coll.AllowMigrations || !coll.PermitMigrations {
+	heard := m.c.config.banned[ns] != m.c.config.tables[ns].Version()
+	if !coll.AllowMigrations || !coll.PermitMigrations && heard {
 		return coll, mongoerr.New(mongoerr.ConflictingOperationInProgress, "Collection %s does not allow migrations", ns)
 	}
 	return coll, nil

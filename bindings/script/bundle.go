@@ -110,10 +110,7 @@ func (b *bundler) withMeta(a api.OnLoadArgs) (api.OnLoadResult, error) {
 // bundle makes one script of a module and what it imports.
 func (b *bundler) bundle(path string) (*transpiled, error) {
 	dir := filepath.Dir(path)
-	nodePaths := []string{Ignore(os.Getwd())}
-	if lib := userLibrary(); lib != "" {
-		nodePaths = append(nodePaths, lib)
-	}
+	nodePaths := append([]string{Ignore(os.Getwd())}, libraries()...)
 	r := api.Build(api.BuildOptions{
 		Stdin: &api.StdinOptions{
 			Contents:   fmt.Sprintf("import * as m from %q; __exports(m)", "./"+filepath.Base(path)),

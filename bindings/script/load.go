@@ -76,7 +76,7 @@ func (s *Modules) mayRun(path string) error {
 
 // scriptPath returns where a file named by a script is: next to the script that
 // names it when the name starts with a dot, else under the working directory,
-// else in the user's library (spec 04 §4.6).
+// else in the libraries (spec 04 §4.6).
 func (s *Modules) scriptPath(name string) string {
 	if filepath.IsAbs(name) {
 		return name
@@ -86,8 +86,13 @@ func (s *Modules) scriptPath(name string) string {
 			return beside
 		}
 	}
-	if lib := userLibrary(); lib != "" && !Exists(name) && Exists(filepath.Join(lib, name)) {
-		return filepath.Join(lib, name)
+	if Exists(name) {
+		return name
+	}
+	for _, lib := range libraries() {
+		if in := filepath.Join(lib, name); Exists(in) {
+			return in
+		}
 	}
 	return name
 }

@@ -209,7 +209,7 @@ func (s *Host) asker(sh *Helpers) live.Asker {
 	if s.Gateway.Guarded() {
 		return sh.asker()
 	}
-	return live.AskerOf(sh.current().Conn.Client)
+	return s.Gateway.Confirmed(live.AskerOf(sh.current().Conn.Client))
 }
 
 // commands keeps what would be sent in place of sending it, in a dry run that

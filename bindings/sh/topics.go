@@ -64,6 +64,7 @@ func topics() []topic {
 		}},
 		{"Databases and collections", []example{
 			{"enableSharding", `sh.enableSharding("sales", "shard1")`},
+			{"adviseKey", `sh.adviseKey("shop.orders", [{ customer: 1 }, { order: "hashed" }]).verdict`},
 			{"shardCollection", `sh.shardCollection("shop.customers", { country: 1, _id: 1 })`},
 			{"shardAndDistributeCollection", `sh.shardAndDistributeCollection("shop.visits", { _id: "hashed" })`},
 			{"reshardCollection", `sh.reshardCollection("shop.orders", { order: 1 }, { numInitialChunks: 4 })`},

@@ -9,6 +9,9 @@ import (
 
 	"shardsh/balancer/apply"
 	"shardsh/balancer/plan"
+	"shardsh/cmd/shardsh/cmdline"
+	"shardsh/cmd/shardsh/secret"
+	"shardsh/cmd/shardsh/target"
 )
 
 // applyLine is the command line of "shardsh apply".
@@ -18,9 +21,9 @@ type applyLine struct {
 	onChange   string
 }
 
-func (o *applyLine) groups() []flagGroup {
-	groups := []flagGroup{
-		group("Options", func(f *pflag.FlagSet) {
+func (o *applyLine) groups() []cmdline.Group {
+	groups := []cmdline.Group{
+		cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
 			o.flags(f, "PLAN")
 			f.StringVar(&o.undo, "undo", "", "`JOURNAL` take back what this journal tells of")
 			f.StringVar(&o.onChange, "on-change", string(apply.Refuse),
@@ -29,13 +32,13 @@ func (o *applyLine) groups() []flagGroup {
 		}),
 		o.paceGroup(),
 	}
-	return append(groups, connectionFlags(&o.server)...)
+	return append(groups, o.server.Flags()...)
 }
 
 // parseApply reads the command line: the plan comes first, unless a journal has
 // it, then perhaps an address.
-func (env environment) parseApply(o *applyLine, groups []flagGroup) error {
-	positional, rest, warnings, err := parseFlags(groups, env.args)
+func (env environment) parseApply(o *applyLine, groups []cmdline.Group) error {
+	positional, rest, warnings, err := cmdline.Parse(groups, env.args)
 	if err != nil || o.help {
 		return err
 	}
@@ -50,14 +53,14 @@ func (env environment) parseApply(o *applyLine, groups []flagGroup) error {
 		o.plan, positional = positional[0], positional[1:]
 	}
 	if len(positional) > 1 {
-		return usagef("apply takes one address, not also %q", redact(positional[1]))
+		return usagef("apply takes one address, not also %q", secret.Redact(positional[1]))
 	}
 	if len(positional) > 0 {
 		if err := o.takeAddress(positional[0]); err != nil {
 			return err
 		}
 	}
-	o.quiet = o.quietChoice.on
+	o.quiet = o.quietChoice.On
 	return o.check()
 }
 
@@ -65,7 +68,7 @@ func (o *applyLine) check() error {
 	return o.carryLine.check("apply",
 		rule{o.resume != "" && o.undo != "", "--resume and --undo exclude each other"},
 		rule{o.journal != "" && (o.resume != "" || o.undo != ""), "--journal is for a plan: --resume and --undo name theirs"},
-		rule{isURI(o.plan), "apply needs the file of a plan before the address"},
+		rule{target.IsURI(o.plan), "apply needs the file of a plan before the address"},
 		rule{o.onChange != string(apply.Refuse) && o.onChange != string(apply.Replan),
 			fmt.Sprintf("--on-change takes refuse or replan, not %q", o.onChange)},
 	)
@@ -82,7 +85,7 @@ func (o *applyLine) journalPath(p *plan.Plan) string {
 	return strings.TrimSuffix(o.plan, filepath.Ext(o.plan)) + ".journal"
 }
 
-func (env environment) printApplyHelp(groups []flagGroup) {
+func (env environment) printApplyHelp(groups []cmdline.Group) {
 	fmt.Fprintf(env.stdout, `Carries out a plan of "shardsh plan --json" or sh.plan(). Whether all of it still
 fits the cluster is found out before the first command, and of each step again
 right before it; a step that the cluster shows as done already counts as done.
@@ -113,5 +116,5 @@ Examples:
   shardsh apply --resume plan.journal mongodb://host:27017 --yes
   shardsh apply --undo plan.journal mongodb://host:27017
   shardsh apply plan.json --snapshot cluster.snap --yes
-`, groupUsage(groups))
+`, cmdline.Usage(groups))
 }

@@ -20,6 +20,7 @@ import (
 	"shardsh/bindings/display"
 	"shardsh/bindings/findings"
 	"shardsh/bindings/script"
+	"shardsh/cmd/shardsh/secret"
 )
 
 // balance is "shardsh balance": our engine at work on a cluster.
@@ -168,7 +169,7 @@ func (env environment) balanced(ctx context.Context, o balanceLine, result runne
 	report := balancing.ReportOf(result, err)
 	switch {
 	case o.json:
-		report.Error = redact(report.Error)
+		report.Error = secret.Redact(report.Error)
 		if err := writeLine(env.toldJSON(), report); err != nil {
 			return err
 		}

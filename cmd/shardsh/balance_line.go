@@ -11,6 +11,8 @@ import (
 	"shardsh/balancer/plan"
 	"shardsh/balancer/runner"
 	"shardsh/bindings/balancing"
+	"shardsh/cmd/shardsh/cmdline"
+	"shardsh/cmd/shardsh/secret"
 )
 
 // balanceLine is the command line of "shardsh balance".
@@ -23,13 +25,13 @@ type balanceLine struct {
 	goal, order   string
 	seed          uint64
 	takeOver, yes bool
-	wait          duration
-	interval      duration
+	wait          cmdline.Duration
+	interval      cmdline.Duration
 }
 
-func (o *balanceLine) groups() []flagGroup {
-	groups := []flagGroup{
-		group("Options", func(f *pflag.FlagSet) {
+func (o *balanceLine) groups() []cmdline.Group {
+	groups := []cmdline.Group{
+		cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
 			f.StringArrayVar(&o.namespaces, "ns", nil, "`DB.COLLECTION` balance these; wildcards; repeat to add")
 			f.StringVar(&o.goal, "goal", string(runner.Size), "`"+names(runner.Goals())+"` what is evened out")
 			f.StringVar(&o.order, "order", string(runner.AsChosen),
@@ -47,12 +49,13 @@ func (o *balanceLine) groups() []flagGroup {
 			f.StringVar(&o.mock, "mock", "", "`N|FILE` a mock cluster: number of shards, or a topology file")
 			f.Lookup("mock").NoOptDefVal = mockGiven
 			f.StringVar(&o.snapshot, "snapshot", "", "`FILE` a mock of the cluster in this file: a rehearsal")
+			transcriptFlag(f, &o.transcript)
 			f.Var(&o.timeout, "timeout", "`TIME` stop after 90, 30s, 5m, as Ctrl-C does")
-			choiceVar(f, &o.quietChoice, "quiet", "no notices, no progress")
+			cmdline.ChoiceVar(f, &o.quietChoice, "quiet", "no notices, no progress")
 			f.BoolVarP(&o.help, "help", "h", false, "print this help")
 		}),
 	}
-	return append(groups, connectionFlags(&o.server)...)
+	return append(groups, o.server.Flags()...)
 }
 
 func names[T ~string](all []T) string {
@@ -63,20 +66,20 @@ func names[T ~string](all []T) string {
 	return strings.Join(list, "|")
 }
 
-func (env environment) parseBalance(o *balanceLine, groups []flagGroup) error {
+func (env environment) parseBalance(o *balanceLine, groups []cmdline.Group) error {
 	words, err := env.parseWords(groups)
 	if err != nil || o.help {
 		return err
 	}
 	if len(words) > 1 {
-		return usagef("balance takes one address, not also %q: collections are named by --ns", redact(words[1]))
+		return usagef("balance takes one address, not also %q: collections are named by --ns", secret.Redact(words[1]))
 	}
 	if len(words) > 0 {
 		if err := o.takeAddress(words[0]); err != nil {
 			return err
 		}
 	}
-	o.quiet = o.quietChoice.on
+	o.quiet = o.quietChoice.On
 	return o.check()
 }
 
@@ -95,7 +98,7 @@ func (o *balanceLine) check() error {
 		{o.script && o.json, "--script and --json exclude each other"},
 		{o.script && !o.dryRun, "--script is for --dry-run"},
 		{o.dryRun && o.yes, "--dry-run and --yes exclude each other"},
-		{o.mock == "" && o.snapshot == "" && !o.server.named(),
+		{o.mock == "" && o.snapshot == "" && !o.server.Named(),
 			"balance needs the address of a cluster, --mock, or --snapshot FILE"},
 	} {
 		if rule.broken {
@@ -123,7 +126,7 @@ func (o *balanceLine) limits() plan.Limits {
 	return plan.Limits{Bytes: rules.MaxBytes, Moves: rules.MaxMoves, Time: rules.For}
 }
 
-func (env environment) printBalanceHelp(groups []flagGroup) {
+func (env environment) printBalanceHelp(groups []cmdline.Group) {
 	fmt.Fprintf(env.stdout, `Evens out collections with the engine of shardsh, while the cluster's own balancer
 leaves them alone. Rounds are like those of the server's balancer: shards that
 drain first, then chunks outside of their zones, then what is uneven. At the
@@ -157,5 +160,5 @@ Examples:
   shardsh balance mongodb://host:27017 --ns 'shop.*' --take-over --max-bytes 100GB
   shardsh balance mongodb://host:27017 --ns shop.orders --yes --for 2h --json
   shardsh balance mongodb://host:27017 --ns shop.orders --goal chunks --dry-run --script
-`, groupUsage(groups))
+`, cmdline.Usage(groups))
 }

@@ -15,6 +15,8 @@ import (
 	"shardsh/bindings/display"
 	"shardsh/bindings/findings"
 	"shardsh/bindings/script"
+	"shardsh/cmd/shardsh/cmdline"
+	"shardsh/cmd/shardsh/secret"
 )
 
 // carryLine is the part of a command line that subcommands have which carry a plan
@@ -39,14 +41,15 @@ func (o *carryLine) flags(f *pflag.FlagSet, journal string) {
 	f.StringVar(&o.mock, "mock", "", "`N|FILE` a mock cluster: number of shards, or a topology file")
 	f.Lookup("mock").NoOptDefVal = mockGiven
 	f.StringVar(&o.snapshot, "snapshot", "", "`FILE` a mock of the cluster in this file: a rehearsal")
+	transcriptFlag(f, &o.transcript)
 	f.Var(&o.timeout, "timeout", "`TIME` stop after 90, 30s, 5m; a step under way is left to the cluster")
-	choiceVar(f, &o.quietChoice, "quiet", "no notices, no progress")
+	cmdline.ChoiceVar(f, &o.quietChoice, "quiet", "no notices, no progress")
 	f.BoolVarP(&o.help, "help", "h", false, "print this help")
 }
 
 // paceGroup returns the options of the pace.
-func (o *carryLine) paceGroup() flagGroup {
-	return group("Pace", func(f *pflag.FlagSet) {
+func (o *carryLine) paceGroup() cmdline.Group {
+	return cmdline.NewGroup("Pace", func(f *pflag.FlagSet) {
 		o.pace.withoutCoolDown = true
 		o.pace.flags(f)
 		f.Var(&o.pace.time, "max-time", "`TIME` the same as --for")
@@ -63,7 +66,7 @@ func (o *carryLine) check(name string, more ...rule) error {
 	for _, r := range append(more,
 		rule{o.readOnly, "--read-only and " + name + " exclude each other: --dry-run shows what would be sent"},
 		rule{o.dryRun && o.yes && name != "apply", "--dry-run and --yes exclude each other"},
-		rule{o.mock == "" && o.snapshot == "" && !o.server.named(),
+		rule{o.mock == "" && o.snapshot == "" && !o.server.Named(),
 			name + " needs the address of a cluster, --mock, or --snapshot FILE"},
 	) {
 		if r.broken {
@@ -92,7 +95,10 @@ type errand struct {
 
 // carryOut takes the turn, carries a plan out and tells how it ended.
 func (env environment) carryOut(ctx context.Context, conn *connection, o carryLine, e errand) error {
-	asker := askerBehind(live.AskerOf(conn.client), env.guard(o.commandLine))
+	asker := live.AskerOf(conn.client)
+	if o.dryRun {
+		asker = live.Behind(asker, env.dryGuard(o.json))
+	}
 	turn, err := applying.TakeTurn(ctx, conn.client, asker, env.name()+" "+e.plan.ID, o.dryRun)
 	if err != nil {
 		return because(ctx, err)
@@ -170,7 +176,7 @@ func (env environment) teller(o carryLine, js *script.Engine) applying.Teller {
 func (env environment) carried(ctx context.Context, o carryLine, e errand, r applying.Report, err error) error {
 	to := env.told()
 	if o.json {
-		r.Error = redact(r.Error)
+		r.Error = secret.Redact(r.Error)
 		if err := writeJSON(env.toldJSON(), r); err != nil {
 			return err
 		}
@@ -203,7 +209,7 @@ func (env environment) carried(ctx context.Context, o carryLine, e errand, r app
 
 // aimed is the command line of a subcommand that carries out what leads to a goal.
 type aimed interface {
-	groups() []flagGroup
+	groups() []cmdline.Group
 	line() *carryLine
 	// settle checks the options that it alone has.
 	settle(env environment) error
@@ -227,7 +233,7 @@ type doneError struct{ text string }
 func (e *doneError) Error() string { return e.text }
 
 // reach is a subcommand that carries out what leads to a goal.
-func (env environment) reach(ctx context.Context, o aimed, help func([]flagGroup)) error {
+func (env environment) reach(ctx context.Context, o aimed, help func([]cmdline.Group)) error {
 	groups, line := o.groups(), o.line()
 	words, err := env.parseWords(groups)
 	switch {
@@ -237,13 +243,13 @@ func (env environment) reach(ctx context.Context, o aimed, help func([]flagGroup
 		help(groups)
 		return nil
 	case len(words) > 1:
-		return usagef("%s takes one address, not also %q", env.name(), redact(words[1]))
+		return usagef("%s takes one address, not also %q", env.name(), secret.Redact(words[1]))
 	case len(words) == 1:
 		if err := line.takeAddress(words[0]); err != nil {
 			return err
 		}
 	}
-	line.quiet = line.quietChoice.on
+	line.quiet = line.quietChoice.On
 	if err := o.settle(env); err != nil {
 		return err
 	}

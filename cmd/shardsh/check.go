@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"shardsh/balancer/check"
+	"shardsh/cmd/shardsh/cmdline"
 )
 
 // checkLine is the command line of "shardsh check".
@@ -22,37 +23,37 @@ type checkLine struct {
 	rules, maxima, grades []string
 	only, except, allow   []string
 	failOn                string
-	since, wait, every    duration
+	since, wait, every    cmdline.Duration
 	requireCollections    bool
 }
 
 // checkFormats are those of check, the usual one first.
 var checkFormats = []string{"text", "json", "junit", "prometheus", "github", "nagios"}
 
-func (o *checkLine) groups() []flagGroup {
-	groups := []flagGroup{
-		group("Rules", func(f *pflag.FlagSet) {
+func (o *checkLine) groups() []cmdline.Group {
+	groups := []cmdline.Group{
+		cmdline.NewGroup("Rules", func(f *pflag.FlagSet) {
 			f.StringSliceVar(&o.rules, "rules", nil, "`NAME,…` these rules, usual or all, in place of the usual ones")
 			f.StringSliceVar(&o.maxima, "max", nil, "`RULE=VALUE,…` the most that is fine: jumbo=5, uneven=20%, balancer=24h")
 			f.StringSliceVar(&o.grades, "severity", nil, "`RULE=GRADE,…` info, warning or critical")
 			f.StringVar(&o.policyFile, "policy", "", "`FILE` a policy in YAML; options count more")
-			f.StringVar(&o.failOn, "fail-on", "", "`GRADE` fail on info, warning or critical findings (warning)")
+			f.StringVar(&o.failOn, "fail-on", "", "`info|warning|critical` fail on findings of this grade and above (warning)")
 			f.StringSliceVar(&o.allow, "allow", nil, "`WORK,…` draining, defragmenting and resharding don't fail")
 			f.StringVar(&o.baseline, "baseline", "", "`FILE` fail only on what is worse than in this --json output")
 			f.Var(&o.since, "since", "`TIME` count migrations that failed since so long (10m)")
 		}),
-		group("Collections", func(f *pflag.FlagSet) {
+		cmdline.NewGroup("Collections", func(f *pflag.FlagSet) {
 			f.StringArrayVar(&o.only, "ns", nil, "`GLOB` only these collections: 'shop.*'; repeat to add")
 			f.StringArrayVar(&o.except, "exclude", nil, "`GLOB` not these; repeat to add")
 			f.BoolVar(&o.requireCollections, "require-collections", false, "fail when there is no collection to check")
 		}),
-		group("Options", func(f *pflag.FlagSet) {
+		cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
 			f.Var(&o.wait, "wait", "`TIME` ask again until all is well, for so long")
 			f.Var(&o.every, "every", "`TIME` with --wait: how often (5s)")
 			o.flags(f, checkFormats...)
 		}),
 	}
-	return append(groups, connectionFlags(&o.server)...)
+	return append(groups, o.server.Flags()...)
 }
 
 // check is "shardsh check": is the cluster well, yes or no.
@@ -80,7 +81,7 @@ func (env environment) check(ctx context.Context) error {
 }
 
 // parseCheck reads the command line, and the policy that comes of it.
-func (env environment) parseCheck(o *checkLine, groups []flagGroup) (*check.Policy, error) {
+func (env environment) parseCheck(o *checkLine, groups []cmdline.Group) (*check.Policy, error) {
 	words, err := env.parseWords(groups)
 	if err != nil || o.help {
 		return nil, err
@@ -111,7 +112,7 @@ func (env environment) parseCheck(o *checkLine, groups []flagGroup) (*check.Poli
 	case o.wait != 0 && o.from != "":
 		return nil, usagef("--wait asks a cluster again; the file of --from stays as it is")
 	}
-	o.every = cmp.Or(o.every, duration(5*time.Second))
+	o.every = cmp.Or(o.every, cmdline.Duration(5*time.Second))
 	return o.policy()
 }
 

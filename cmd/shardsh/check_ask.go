@@ -17,12 +17,14 @@ import (
 	"shardsh/balancer/live"
 	"shardsh/balancer/mongoerr"
 	"shardsh/bindings/script"
+	"shardsh/cmd/shardsh/secret"
+	"shardsh/cmd/shardsh/target"
 )
 
 // at returns the command line for one of several addresses.
 func (o *checkLine) at(address string) commandLine {
 	one := o.commandLine
-	one.server.address = address
+	one.server.Address = address
 	return one
 }
 
@@ -34,7 +36,7 @@ const mostAtOnce = 8
 func (env environment) checkAll(ctx context.Context, o checkLine, p *check.Policy) ([]check.Report, error) {
 	addresses := o.addresses
 	if len(addresses) == 0 || o.mock != "" {
-		addresses = []string{o.server.address}
+		addresses = []string{o.server.Address}
 	}
 	if err := env.askPasswordOnce(ctx, &o, addresses); err != nil {
 		return nil, err
@@ -73,17 +75,17 @@ func (t *inTurn) Write(p []byte) (int, error) {
 // askPasswordOnce has the user asked before several clusters want the password at
 // the same time.
 func (env environment) askPasswordOnce(ctx context.Context, o *checkLine, addresses []string) error {
-	_, known := env.getenv(passwordVariable)
-	if len(addresses) < 2 || o.server.username == "" || o.server.password.value != "" || o.server.passwordFile != "" ||
+	_, known := env.getenv(target.PasswordVariable)
+	if len(addresses) < 2 || o.server.Username == "" || o.server.Password.Value != "" || o.server.PasswordFile != "" ||
 		known {
 		return nil
 	}
-	c, err := o.at(addresses[0]).server.connectionString()
+	c, err := o.at(addresses[0]).server.ConnectionString()
 	if err == nil {
-		err = env.fillPassword(ctx, o.server, c)
+		err = env.way().FillPassword(ctx, o.server, c)
 	}
-	if err == nil && c.password != nil {
-		o.server.password = password{given: true, value: *c.password}
+	if err == nil {
+		o.server.Password = c.Password()
 	}
 	return err
 }
@@ -197,13 +199,13 @@ func (a *asking) address() string {
 	case a.o.from != "":
 		return a.o.from
 	case a.line.usesMock():
-		return mockAddress().place()
+		return target.Mock().Place()
 	}
-	c, err := a.line.server.connectionString()
+	c, err := a.line.server.ConnectionString()
 	if err != nil {
-		return redact(a.line.server.address)
+		return secret.Redact(a.line.server.Address)
 	}
-	return c.place()
+	return c.Place()
 }
 
 // troubleOf returns an error as a report has it.
@@ -211,7 +213,7 @@ func troubleOf(err error) check.Trouble {
 	var t check.Trouble
 	text, marshalErr := bson.Marshal(describe(err))
 	if marshalErr != nil || bson.Unmarshal(text, &t) != nil {
-		return check.Trouble{Name: "Error", Message: redact(err.Error())}
+		return check.Trouble{Name: "Error", Message: secret.Redact(err.Error())}
 	}
 	return t
 }

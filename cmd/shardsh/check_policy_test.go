@@ -10,6 +10,7 @@ import (
 
 	"shardsh/balancer/check"
 	"shardsh/balancer/diagnosis"
+	"shardsh/cmd/shardsh/cmdline"
 )
 
 const policyText = `# what we expect of our clusters
@@ -91,7 +92,7 @@ func TestPolicyAndOptions(t *testing.T) {
 	if err := os.WriteFile(path, []byte(policyText), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	o := checkLine{policyFile: path, failOn: "info", since: duration(time.Minute), only: []string{"x.*"},
+	o := checkLine{policyFile: path, failOn: "info", since: cmdline.Duration(time.Minute), only: []string{"x.*"},
 		maxima: []string{"jumbo=7", "window=2d"}, grades: []string{"orphans=info"}, allow: []string{"defragmenting"}}
 	p, err := o.policy()
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"shardsh/balancer/check"
 	"shardsh/bindings/plaintext"
+	"shardsh/cmd/shardsh/cmdline"
 )
 
 // loadPolicy reads a policy in YAML. Errors begin with the line.
@@ -57,7 +58,7 @@ func policyFields(p *check.Policy) fields {
 		},
 		"fail-on": func(n *yaml.Node) (err error) { p.FailOn, err = check.ParseSeverity(n.Value); return err },
 		"since": func(n *yaml.Node) error {
-			var d duration
+			var d cmdline.Duration
 			err := d.Set(n.Value)
 			p.Span = time.Duration(d)
 			return err

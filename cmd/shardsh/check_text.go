@@ -11,6 +11,8 @@ import (
 	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/report/machine"
 	"shardsh/bindings/plaintext"
+	"shardsh/cmd/shardsh/cmdline"
+	"shardsh/cmd/shardsh/secret"
 )
 
 // show writes what was found in the format that was asked for.
@@ -188,11 +190,11 @@ func serviceState(reports []check.Report) error {
 // unknownService tells Nagios, which reads standard output, about a mistake on the
 // command line.
 func (env environment) unknownService(err error) error {
-	reports := []check.Report{{Trouble: check.Trouble{Message: redact(err.Error())}}}
+	reports := []check.Report{{Trouble: check.Trouble{Message: secret.Redact(err.Error())}}}
 	return errors.Join(machine.Nagios(env.told(), reports), serviceState(reports))
 }
 
-func (env environment) printCheckHelp(groups []flagGroup) {
+func (env environment) printCheckHelp(groups []cmdline.Group) {
 	fmt.Fprintf(env.stdout, `Checks that a cluster is well, for CI and monitoring: that its collections are
 balanced, and what else the rules say. Nothing on the cluster changes.
 
@@ -212,7 +214,7 @@ Examples:
 Exit codes: 0 all is well; 3 findings at or above --fail-on; 1 none of these,
 but not everything could be asked; 2 wrong command line. With --output nagios
 they are those of Nagios: 0 ok, 1 warning, 2 critical, 3 unknown.
-`, groupUsage(groups), ruleUsage())
+`, cmdline.Usage(groups), ruleUsage())
 }
 
 // ruleUsage returns one line for each rule.

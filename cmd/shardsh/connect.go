@@ -15,6 +15,8 @@ import (
 	"shardsh/balancer/mock/wire"
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/script"
+	"shardsh/bindings/transcript"
+	"shardsh/cmd/shardsh/target"
 )
 
 // connection is the cluster a run works on. The zero value is no cluster.
@@ -29,6 +31,7 @@ type connection struct {
 	readPreference *readpref.ReadPref
 	noRetryWrites  bool
 	settings       *options.ClientOptions // to connect again as another user
+	transcript     *transcript.Writer     // nil without --transcript
 	apiVersion     string
 	// For the banner: the server's version and a few words on its size.
 	serverVersion, cluster string
@@ -43,10 +46,30 @@ var mockEpoch = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
 
 // connect opens the mock cluster, a live one, or none.
 func (env environment) connect(ctx context.Context, o commandLine, interactive bool) (*connection, error) {
-	switch {
-	case o.nodb:
+	if o.nodb {
 		return &connection{close: func() {}}, nil
-	case o.usesMock():
+	}
+	keeps, err := env.openTranscript(o)
+	if err != nil {
+		return nil, err
+	}
+	env.transcript = keeps
+	conn, err := env.connectTo(ctx, o, interactive)
+	if err != nil {
+		env.closeTranscript()
+		return nil, err
+	}
+	leave := conn.close
+	conn.transcript = keeps
+	conn.close = func() {
+		leave()
+		env.closeTranscript()
+	}
+	return conn, nil
+}
+
+func (env environment) connectTo(ctx context.Context, o commandLine, interactive bool) (*connection, error) {
+	if o.usesMock() {
 		return env.connectMock(o, interactive)
 	}
 	return env.connectLive(ctx, o.server)
@@ -66,7 +89,7 @@ func (env environment) connectMock(o commandLine, interactive bool) (*connection
 		RealTime:   o.mockTime == "real" || o.mockTime == "" && interactive,
 		Pace:       pace,
 		Seed:       o.seed,
-		Version:    o.serverVersion.release,
+		Version:    o.serverVersion.Release,
 		Parameters: map[string]any{},
 		DBPath:     o.dbpath,
 	}
@@ -92,7 +115,7 @@ func (env environment) connectMock(o commandLine, interactive bool) (*connection
 	}
 	pipe := wire.NewPipe()
 	server := &wire.Server{Handler: router.New(cluster, nil,
-		router.WithSnapshots(snapshotsAnywhere(o.rules())), router.WithBudget(o.memory.budget()))}
+		router.WithSnapshots(snapshotsAnywhere(o.rules())), router.WithBudget(budget(o.memory)))}
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
@@ -107,7 +130,7 @@ func (env environment) connectMock(o commandLine, interactive bool) (*connection
 		_ = server.Shutdown(ctx)
 		<-served
 	}
-	settings, err := env.clientOptions(context.Background(), o.server, mockAddress())
+	settings, err := env.way().Settings(context.Background(), o.server, target.Mock())
 	if err != nil {
 		stop()
 		return nil, err
@@ -131,7 +154,7 @@ func (env environment) connectMock(o commandLine, interactive bool) (*connection
 		}
 	}
 	return &connection{
-		noRetryWrites: o.server.retryWrites.given && !o.server.retryWrites.on, apiVersion: o.server.apiVersion,
+		noRetryWrites: o.server.RetryWrites.Given && !o.server.RetryWrites.On, apiVersion: o.server.APIVersion,
 		client: client, address: "mongodb://mock:27017/", database: database, deployment: deployment,
 		serverVersion: cluster.Version(),
 		cluster:       fmt.Sprintf("%s, %d shards, %s time", what, cluster.ShardCount(), timeName(cfg.RealTime, o.mockTime)),
@@ -139,15 +162,10 @@ func (env environment) connectMock(o commandLine, interactive bool) (*connection
 		virtualTime:   !cfg.RealTime,
 		settings:      settings,
 		close: func() {
-			disconnect(client)
+			target.Disconnect(client)
 			stop()
 		},
 	}, nil
-}
-
-// mockAddress returns where the mock would be if it had an address.
-func mockAddress() *connectionString {
-	return withDefaults(&connectionString{scheme: scheme, hosts: []string{"mock:27017"}})
 }
 
 func mockTopology(o commandLine) (*mock.Topology, error) {
@@ -163,7 +181,7 @@ func mockTopology(o commandLine) (*mock.Topology, error) {
 	}
 	t, err := mock.ReadTopology(o.mock)
 	if err != nil {
-		return nil, usageError{fmt.Errorf("--mock: %w", err)}
+		return nil, usagef("--mock: %w", err)
 	}
 	return t, nil
 }

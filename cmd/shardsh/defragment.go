@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"shardsh/balancer/plan"
+	"shardsh/cmd/shardsh/cmdline"
 )
 
 // defragmentLine is the command line of "shardsh defragment".
@@ -15,12 +16,12 @@ type defragmentLine struct {
 	namespaces []string
 }
 
-func (o *defragmentLine) groups() []flagGroup {
-	groups := []flagGroup{group("Options", func(f *pflag.FlagSet) {
+func (o *defragmentLine) groups() []cmdline.Group {
+	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
 		f.StringArrayVar(&o.namespaces, "ns", nil, "`DB.COLLECTION` defragment these; wildcards; repeat to add")
 		o.flags(f, "ID of the plan")
 	}), o.paceGroup()}
-	return append(groups, connectionFlags(&o.server)...)
+	return append(groups, o.server.Flags()...)
 }
 
 func (o *defragmentLine) settle(environment) error {
@@ -41,7 +42,7 @@ func (env environment) defragment(ctx context.Context) error {
 	return env.reach(ctx, &defragmentLine{}, env.printDefragmentHelp)
 }
 
-func (env environment) printDefragmentHelp(groups []flagGroup) {
+func (env environment) printDefragmentHelp(groups []cmdline.Group) {
 	fmt.Fprintf(env.stdout, `Merges the small chunks of collections, and moves those that need a neighbour, by
 merges and moves of its own and at its own pace. Servers from 6.0 on have a
 defragmentation (sh.defragment); this one is for those that have none, and for
@@ -65,5 +66,5 @@ Examples:
   shardsh defragment mongodb://host:27017 --ns shop.orders
   shardsh defragment mongodb://host:27017 --ns 'shop.*' --yes --take-over --window 22:00-06:00
   shardsh defragment mongodb://host:27017 --resume plan-7c1d.journal --yes --take-over
-`, groupUsage(groups))
+`, cmdline.Usage(groups))
 }

@@ -10,6 +10,7 @@ import (
 	"shardsh/balancer/plan"
 	"shardsh/bindings/applying"
 	"shardsh/bindings/script"
+	"shardsh/cmd/shardsh/cmdline"
 )
 
 // drainLine is the command line of "shardsh drain".
@@ -19,15 +20,15 @@ type drainLine struct {
 	remove, movePrimaries bool
 }
 
-func (o *drainLine) groups() []flagGroup {
-	groups := []flagGroup{group("Options", func(f *pflag.FlagSet) {
+func (o *drainLine) groups() []cmdline.Group {
+	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
 		f.StringVar(&o.shard, "shard", "", "`ID` empty this one")
 		f.BoolVar(&o.remove, "remove", false, "mark it as draining, and remove it when it is empty")
 		f.BoolVar(&o.movePrimaries, "move-primaries", false,
 			"move the databases whose primary it is, and its unsharded collections")
 		o.flags(f, "ID of the plan")
 	}), o.paceGroup()}
-	return append(groups, connectionFlags(&o.server)...)
+	return append(groups, o.server.Flags()...)
 }
 
 func (o *drainLine) settle(environment) error {
@@ -68,7 +69,7 @@ func (env environment) drain(ctx context.Context) error {
 	return env.reach(ctx, &drainLine{}, env.printDrainHelp)
 }
 
-func (env environment) printDrainHelp(groups []flagGroup) {
+func (env environment) printDrainHelp(groups []cmdline.Group) {
 	fmt.Fprintf(env.stdout, `Empties a shard by moves of its own and at its own pace: all ranges of sharded
 collections, jumbo chunks too. With --remove it marks the shard as draining before
 the first move, and takes it out of the cluster when it is empty; without, the
@@ -94,5 +95,5 @@ Examples:
   shardsh drain mongodb://host:27017 --shard shard3 --dry-run
   shardsh drain mongodb://host:27017 --shard shard3 --remove --move-primaries --take-over
   shardsh drain mongodb://host:27017 --shard shard3 --yes --take-over --max-bytes 100GB --window 22:00-06:00
-`, groupUsage(groups))
+`, cmdline.Usage(groups))
 }

@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"shardsh/bindings/script"
+	"shardsh/cmd/shardsh/cmdline"
 )
 
 // Exit codes. The README tells users of them.
@@ -21,12 +22,9 @@ const (
 )
 
 // usageError is a mistake on the command line.
-type usageError struct{ err error }
+type usageError = cmdline.UsageError
 
-func (e usageError) Error() string { return e.err.Error() }
-func (e usageError) Unwrap() error { return e.err }
-
-func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+func usagef(format string, args ...any) error { return cmdline.Usagef(format, args...) }
 
 // findingsError says that a check worked and found something.
 type findingsError struct{}

@@ -1,57 +1,15 @@
 package main
 
 import (
-	"io"
-	"strconv"
-
 	"github.com/spf13/pflag"
+
+	"shardsh/cmd/shardsh/cmdline"
 )
 
-// flagGroup is a section of the help.
-type flagGroup struct {
-	title string
-	flags *pflag.FlagSet
-}
-
-// group makes a section; add defines its options.
-func group(title string, add func(f *pflag.FlagSet)) flagGroup {
-	f := pflag.NewFlagSet(title, pflag.ContinueOnError)
-	f.SortFlags = false
-	add(f)
-	return flagGroup{title, f}
-}
-
-// allFlags returns the options of all sections.
-func allFlags(groups []flagGroup) *pflag.FlagSet {
-	all := pflag.NewFlagSet("shardsh", pflag.ContinueOnError)
-	all.SetOutput(io.Discard)
-	for _, g := range groups {
-		all.AddFlagSet(g.flags)
-	}
-	return all
-}
-
-// choice is a yes or no that may not have been made.
-type choice struct{ given, on bool }
-
-func (c *choice) String() string { return strconv.FormatBool(c.on) }
-func (c *choice) Type() string   { return "bool" }
-
-func (c *choice) Set(text string) error {
-	on, err := strconv.ParseBool(text)
-	*c = choice{given: true, on: on}
-	return err
-}
-
-// choiceVar defines an option that is on, off or left alone.
-func choiceVar(f *pflag.FlagSet, c *choice, name, usage string) {
-	f.VarPF(c, name, "", usage).NoOptDefVal = "true"
-}
-
 // shellFlags returns the options of the shell itself.
-func shellFlags(o *commandLine) []flagGroup {
-	groups := []flagGroup{
-		group("Scripts", func(f *pflag.FlagSet) {
+func shellFlags(o *commandLine) []cmdline.Group {
+	groups := []cmdline.Group{
+		cmdline.NewGroup("Scripts", func(f *pflag.FlagSet) {
 			f.StringArrayVar(&o.evals, "eval", nil, "`JAVASCRIPT` run this and print its result; repeat to add")
 			f.StringArrayVarP(&o.files, "file", "f", nil, "`FILE` run this script; repeat to add (- is stdin)")
 			f.BoolVar(&o.shell, "shell", false, "open the shell after --eval and the scripts")
@@ -63,20 +21,20 @@ func shellFlags(o *commandLine) []flagGroup {
 			f.BoolVar(&o.norc, "norc", false, "don't run ~/.shardshrc.js")
 			f.BoolVar(&o.nodb, "nodb", false, "no cluster at all")
 		}),
-		group("Output", func(f *pflag.FlagSet) {
+		cmdline.NewGroup("Output", func(f *pflag.FlagSet) {
 			f.StringVar(&o.json, "json", "", "`canonical|relaxed` print the result as extended JSON")
 			f.Lookup("json").NoOptDefVal = "canonical"
 			f.BoolVar(&o.jsonl, "jsonl", false, "print the result as JSON, one document a line")
 			f.IntVar(&o.limit, "limit", 0, "`N` print at most so many documents of a cursor")
-			choiceVar(f, &o.deepInspect, "deepInspect", "`true|false` print nested documents whole (true)")
-			choiceVar(f, &o.quietChoice, "quiet", "no banner, no notices")
-			choiceVar(f, &o.verbose, "verbose", "banner and notices for scripts, too")
+			cmdline.ChoiceVar(f, &o.deepInspect, "deepInspect", "`true|false` print nested documents whole (true)")
+			cmdline.ChoiceVar(f, &o.quietChoice, "quiet", "no banner, no notices")
+			cmdline.ChoiceVar(f, &o.verbose, "verbose", "banner and notices for scripts, too")
 			f.BoolVar(&o.skipStartupWarnings, "skipStartupWarnings", false, "don't show the server's startup warnings")
 		}),
 	}
-	groups = append(groups, connectionFlags(&o.server)...)
+	groups = append(groups, o.server.Flags()...)
 	return append(groups,
-		group("Mock cluster", func(f *pflag.FlagSet) {
+		cmdline.NewGroup("Mock cluster", func(f *pflag.FlagSet) {
 			f.StringVar(&o.mock, "mock", "", "`N|FILE` use the mock: number of shards, or a topology file")
 			f.Lookup("mock").NoOptDefVal = mockGiven
 			f.StringVar(&o.dbpath, "dbpath", "", "`DIR` keep the mock here, and go on with the one that is there")
@@ -90,16 +48,18 @@ func shellFlags(o *commandLine) []flagGroup {
 			f.Var(&o.memory, "memory", "`SIZE` what the mock's commands may keep in memory (1GiB; 0: no limit)")
 			f.Uint64Var(&o.seed, "seed", 0, "`N` runs with the same seed repeat exactly, from 2026-01-01 on")
 		}),
-		group("Safety", func(f *pflag.FlagSet) {
+		cmdline.NewGroup("Safety", func(f *pflag.FlagSet) {
 			f.BoolVar(&o.readOnly, "read-only", false, "refuse every command that changes something")
 			f.BoolVar(&o.dryRun, "dry-run", false, "print commands that change something, don't send them")
+			f.BoolVar(&o.confirm, "confirm", false, "ask before each command that changes something")
+			transcriptFlag(f, &o.transcript)
 			f.BoolVar(&o.sandbox, "sandbox", false,
 				"scripts don't reach this machine: no files, environment, other hosts or programs")
 			f.StringArrayVar(&o.allow.Read, "allow-read", nil, "`PATH` a file or directory they may read; repeat to add")
 			f.StringArrayVar(&o.allow.Env, "allow-env", nil, "`NAME` a variable they may see; repeat to add")
 			f.StringArrayVar(&o.allow.Net, "allow-net", nil, "`HOST` host or host:port they may connect to; repeat to add")
 		}),
-		group("About", func(f *pflag.FlagSet) {
+		cmdline.NewGroup("About", func(f *pflag.FlagSet) {
 			f.BoolVarP(&o.help, "help", "h", false, "print this help")
 			f.BoolVar(&o.version, "version", false, "print the version")
 			f.BoolVar(&o.buildInfo, "buildInfo", false, "print how this program was built")
@@ -108,37 +68,6 @@ func shellFlags(o *commandLine) []flagGroup {
 		}))
 }
 
-// connectionFlags returns the options that say how to reach a live cluster.
-func connectionFlags(s *server) []flagGroup {
-	return []flagGroup{
-		group("Connection", func(f *pflag.FlagSet) {
-			f.StringVar(&s.host, "host", "", "`HOST` connect to this host, host:port or set/host1,host2")
-			f.StringVar(&s.port, "port", "", "`PORT` connect to this port (27017)")
-			choiceVar(f, &s.retryWrites, "retryWrites", "`true|false` send a write again after a lost connection (true)")
-		}),
-		group("Authentication", func(f *pflag.FlagSet) {
-			f.StringVarP(&s.username, "username", "u", "", "`NAME` log in as this user")
-			f.VarP(&s.password, "password", "p", "`PASSWORD` without a value it is asked for")
-			f.StringVar(&s.passwordFile, "passwordFile", "", "`FILE` its first line is the password")
-			f.StringVar(&s.authDatabase, "authenticationDatabase", "", "`DB` database that knows the user")
-			f.StringVar(&s.authMechanism, "authenticationMechanism", "",
-				"`NAME` SCRAM-SHA-256, SCRAM-SHA-1, MONGODB-X509, PLAIN or MONGODB-AWS")
-		}),
-		group("TLS", func(f *pflag.FlagSet) {
-			choiceVar(f, &s.tls.on, "tls", "encrypt all connections")
-			f.StringVar(&s.tls.caFile, "tlsCAFile", "", "`FILE` certificates of the authorities to trust")
-			f.StringVar(&s.tls.keyFile, "tlsCertificateKeyFile", "", "`FILE` our certificate and its key")
-			f.Var(&s.tls.keyPassword, "tlsCertificateKeyFilePassword", "`PASSWORD` of that key; asked for when needed")
-			f.StringVar(&s.tls.crlFile, "tlsCRLFile", "", "`FILE` list of revoked certificates")
-			choiceVar(f, &s.tls.allowInvalidCertificates, "tlsAllowInvalidCertificates", "don't check certificates")
-			choiceVar(f, &s.tls.allowInvalidHostnames, "tlsAllowInvalidHostnames", "don't check host names")
-			f.StringVar(&s.tls.disabledProtocols, "tlsDisabledProtocols", "", "`LIST` of TLS1_0,TLS1_1,TLS1_2,TLS1_3")
-			choiceVar(f, &s.tls.useSystemCA, "tlsUseSystemCA", "trust this system's authorities, too")
-		}),
-		group("Stable API", func(f *pflag.FlagSet) {
-			f.StringVar(&s.apiVersion, "apiVersion", "", "`1` version of the API to ask for")
-			f.BoolVar(&s.apiStrict, "apiStrict", false, "refuse commands outside of it")
-			f.BoolVar(&s.apiDeprecationErrors, "apiDeprecationErrors", false, "refuse its deprecated commands")
-		}),
-	}
+func transcriptFlag(f *pflag.FlagSet, path *string) {
+	f.StringVar(path, "transcript", "", "`FILE` add all that is sent to it, and the answers, as JSON lines")
 }

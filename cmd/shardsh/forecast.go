@@ -11,6 +11,7 @@ import (
 	"shardsh/balancer/forecast"
 	"shardsh/balancer/plan"
 	"shardsh/bindings/findings"
+	"shardsh/cmd/shardsh/cmdline"
 )
 
 // forecastLine is the command line of "shardsh forecast".
@@ -24,15 +25,15 @@ type forecastLine struct {
 	options forecast.Options // what comes of them
 }
 
-func (o *forecastLine) groups() []flagGroup {
-	groups := []flagGroup{group("Options", func(f *pflag.FlagSet) {
-		f.Var(&o.goal, "goal", "`GOAL` balance, drain=SHARD, zones or defragment")
+func (o *forecastLine) groups() []cmdline.Group {
+	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
+		f.Var(&o.goal, "goal", "`balance|drain=SHARD|zones|defragment` what is to be reached")
 		f.StringArrayVar(&o.namespaces, "ns", nil, "`DB.COLLECTION` only this; repeat to add")
 		f.StringVar(&o.zone, "time-zone", "", "`NAME` of the config servers' clock: Europe/Berlin; else by their logs")
 		f.Uint64Var(&o.seed, "seed", 0, "`N` draw lots of what is not known by this seed")
 		o.flags(f, "text", "json")
 	})}
-	return append(groups, connectionFlags(&o.server)...)
+	return append(groups, o.server.Flags()...)
 }
 
 func (o *forecastLine) settle(environment) error {
@@ -75,7 +76,7 @@ func (env environment) forecast(ctx context.Context) error {
 	})
 }
 
-func (env environment) printForecastHelp(groups []flagGroup) {
+func (env environment) printForecastHelp(groups []cmdline.Group) {
 	fmt.Fprintf(env.stdout, `Says how long the balancer takes to reach a goal: a range that holds the truth
 nine times in ten, the latest time as a date, and what both come from. The
 balancer is simulated on what lies where, with the speeds and failures that the
@@ -99,5 +100,5 @@ Examples:
   shardsh forecast mongodb://host:27017 --goal drain=shard3
   shardsh forecast mongodb://host:27017 --goal defragment --ns shop.orders
   shardsh forecast --from cluster.snap --time-zone Europe/Berlin --json
-`, groupUsage(groups))
+`, cmdline.Usage(groups))
 }

@@ -7,8 +7,10 @@ import (
 	"os/exec"
 
 	"shardsh/bindings"
+	"shardsh/bindings/changes"
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/script"
+	"shardsh/cmd/shardsh/secret"
 	"shardsh/repl"
 	"shardsh/repl/history"
 	"shardsh/repl/terminal"
@@ -16,7 +18,7 @@ import (
 
 // repl runs the interactive loop until the user leaves.
 func (env environment) repl(ctx context.Context, o commandLine, conn *connection, shell *bindings.Shell,
-	screen *repl.Screen) error {
+	screen *repl.Screen, may *changes.Confirmation) error {
 	var kept *history.File
 	var editor repl.LineEditor
 	console := bindings.Console{
@@ -53,6 +55,7 @@ func (env environment) repl(ctx context.Context, o commandLine, conn *connection
 	if editor == nil {
 		editor = env.lineEditor()
 	}
+	may.Within, may.Anew = editor.Lend, true
 	var timers repl.Timers
 	if isTerminal(env.stdin) && !conn.virtualTime { // virtual time stands still at the prompt
 		timers = shell.JS
@@ -114,7 +117,7 @@ func askedToLeave(err error) (int, bool) {
 func explain(err error) repl.Failure {
 	var thrown *script.Error
 	if !errors.As(err, &thrown) {
-		return repl.Failure{Message: plaintext.Visible(redact(fmt.Sprint(err)))}
+		return repl.Failure{Message: plaintext.Visible(secret.Redact(fmt.Sprint(err)))}
 	}
 	f := repl.Failure{
 		Name: plaintext.Visible(thrown.Name), CodeName: plaintext.Visible(thrown.CodeName), Message: thrown.ShownMessage(),

@@ -13,23 +13,25 @@ import (
 
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/script"
+	"shardsh/cmd/shardsh/cmdline"
+	"shardsh/cmd/shardsh/target"
 	"shardsh/scripts"
 )
 
-// runScript is "shardsh run": a script of the library, or of a file, with options of
+// runLibrary is "shardsh run": a script of the library, or of a file, with options of
 // its own.
-func (env environment) runScript(ctx context.Context) error {
+func runLibrary(ctx context.Context, env environment) error {
 	if len(env.args) == 0 {
-		env.printLibrary(env.stdout)
+		printLibrary(env.stdout)
 		return usagef("run needs the name of a script, or the path of one")
 	}
 	name := env.args[0]
 	switch {
 	case slices.Contains([]string{"--help", "-h"}, name):
-		env.printLibraryHelp()
+		printLibraryHelp(env.stdout)
 		return nil
 	case strings.HasPrefix(name, "-"):
-		return env.listLibrary()
+		return listLibrary(env)
 	}
 	file, shipped, err := scriptNamed(name)
 	if err != nil {
@@ -49,10 +51,12 @@ func (env environment) runScript(ctx context.Context) error {
 	return env.shell(ctx, o)
 }
 
-// dryRuns reports whether the arguments of a script ask for a dry run, and for nothing
-// to be cleared up after it.
+// dryRuns reports whether the arguments of a script ask for a dry run.
 func dryRuns(args []string) bool {
-	return slices.ContainsFunc(args, func(a string) bool { return a == "--dry-run" || a == "--dryRun" })
+	return slices.ContainsFunc(args, func(a string) bool {
+		name, value, _ := strings.Cut(a, "=")
+		return cmdline.Fold(name) == "dryrun" && strings.HasPrefix(name, "--") && value != "false"
+	})
 }
 
 // scriptNamed finds a script: of the library by its name, any other by its path.
@@ -75,63 +79,48 @@ func scriptNamed(name string) (file string, shipped bool, err error) {
 // libraryLine tells what is for shardsh, the address and how to reach it, from what
 // is for the script, which is the rest.
 func libraryLine(args []string) (o commandLine, err error) {
-	w := words{flags: allFlags(libraryFlags(&o)), byFold: make(map[string]*pflag.Flag)}
-	w.flags.VisitAll(func(f *pflag.Flag) { w.byFold[fold(f.Name)] = f })
-	o.args = []string{}
-	named := false
-	for len(args) > 0 {
-		word := args[0]
-		args = args[1:]
-		switch {
-		case word == "--":
-			o.args, args = append(o.args, args...), nil
-		case w.isOption(word):
-			taken, err := w.option(word, args)
-			if err != nil {
-				return o, err
-			}
-			args = args[taken:]
-		case !named && !strings.HasPrefix(word, "-") && (isURI(word) || len(o.args) == 0 && !isScript(word)):
-			named = true
-			if err := o.takeAddress(word); err != nil {
-				return o, err
-			}
-		default:
-			o.args = append(o.args, word)
+	groups, named := libraryFlags(&o), false
+	o.args, o.warnings, err = cmdline.Sift(groups, args, func(word string, before []string) (bool, error) {
+		if named || !target.IsURI(word) && (len(before) > 0 || isScript(word)) {
+			return false, nil
 		}
-	}
-	o.warnings, o.quiet = w.warnings, o.quietChoice.on
-	o.seeded = w.flags.Changed("seed")
-	return o, nil
+		named = true
+		return true, o.takeAddress(word)
+	})
+	o.quiet, o.seeded = o.quietChoice.On, cmdline.All(groups).Changed("seed")
+	return o, err
 }
 
-// ofScripts are options of the shell that scripts of the library have themselves, and
-// toShell those that the shell keeps of groups which are else for the script.
-var (
-	ofScripts = []string{"dry-run"}
-	toShell   = []string{"timeout", "quiet", "verbose"}
-)
+// libraryGroups are those of "shardsh run" itself, for the help and completion.
+func libraryGroups() []cmdline.Group { return libraryFlags(&commandLine{}) }
 
-// libraryFlags returns the options of "shardsh run" that are for shardsh.
-func libraryFlags(o *commandLine) []flagGroup {
-	var groups []flagGroup
-	for _, g := range shellFlags(o) {
-		whole := !slices.Contains([]string{"Scripts", "Output", "About"}, g.title)
-		groups = append(groups, group(g.title, func(f *pflag.FlagSet) {
-			g.flags.VisitAll(func(flag *pflag.Flag) {
-				if whole && !slices.Contains(ofScripts, flag.Name) || slices.Contains(toShell, flag.Name) {
+// libraryFlags returns the options of "shardsh run" that are for shardsh: all that
+// scripts of the library don't have themselves.
+func libraryFlags(o *commandLine) []cmdline.Group {
+	of := map[string]func(name string) bool{
+		"Scripts": func(name string) bool { return name == "timeout" },
+		"Output":  func(name string) bool { return name == "quiet" || name == "verbose" },
+		"Safety":  func(name string) bool { return name != "dry-run" },
+		"About":   func(string) bool { return false },
+	}
+	groups := shellFlags(o)
+	for i, g := range groups {
+		mine, some := of[g.Title]
+		groups[i] = cmdline.NewGroup(g.Title, func(f *pflag.FlagSet) {
+			g.Flags.VisitAll(func(flag *pflag.Flag) {
+				if !some || mine(flag.Name) {
 					f.AddFlag(flag)
 				}
 			})
-		}))
+		})
 	}
-	return slices.DeleteFunc(groups, func(g flagGroup) bool { return !g.flags.HasFlags() })
+	return slices.DeleteFunc(groups, func(g cmdline.Group) bool { return !g.Flags.HasFlags() })
 }
 
 // listLibrary is "shardsh run --list".
-func (env environment) listLibrary() error {
+func listLibrary(env environment) error {
 	var list, asJSON bool
-	_, _, _, err := parseFlags([]flagGroup{group("Options", func(f *pflag.FlagSet) {
+	_, _, _, err := cmdline.Parse([]cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
 		f.BoolVar(&list, "list", false, "")
 		f.BoolVar(&asJSON, "json", false, "")
 	})}, env.args)
@@ -141,7 +130,7 @@ func (env environment) listLibrary() error {
 	case !list:
 		return usagef("run needs the name of a script before its options")
 	case !asJSON:
-		env.printLibrary(env.stdout)
+		printLibrary(env.stdout)
 		return nil
 	}
 	text, err := json.MarshalIndent(scripts.List(), "", "  ")
@@ -152,14 +141,14 @@ func (env environment) listLibrary() error {
 	return nil
 }
 
-func (env environment) printLibrary(out io.Writer) {
+func printLibrary(out io.Writer) {
 	for _, s := range scripts.List() {
 		fmt.Fprintf(out, "  %-24s %s\n", s.Name, s.About)
 	}
 }
 
-func (env environment) printLibraryHelp() {
-	fmt.Fprint(env.stdout, `Runs a script of the library, or of a file. What says how to reach the cluster
+func printLibraryHelp(to io.Writer) {
+	fmt.Fprint(to, `Runs a script of the library, or of a file. What says how to reach the cluster
 is for shardsh, everything else for the script; after -- all is. The address is
 the first word after the name, or a connection string anywhere. Scripts of the
 library have --help, --dry-run, which nothing can change under, and --json.
@@ -170,8 +159,8 @@ Usage:
 
 Scripts:
 `)
-	env.printLibrary(env.stdout)
-	fmt.Fprintf(env.stdout, `
+	printLibrary(to)
+	fmt.Fprintf(to, `
 %s
 Exit codes: 0 it is done; 1 it is not: the reason is told; 2 wrong command line;
 3 the script found something; 130 Ctrl-C, 143 SIGTERM.
@@ -182,5 +171,5 @@ Examples:
   shardsh run audit --host h1 --username joe --json
   shardsh run ./mine.js mongodb://host:27017 --whatever it takes
   shardsh run even-zones --mock --help
-`, groupUsage(libraryFlags(&commandLine{})))
+`, cmdline.Usage(libraryGroups()))
 }

@@ -33,11 +33,11 @@ func TestRunLine(t *testing.T) {
 		"an unknown short option": {[]string{"-x", "y"}, "", []string{"-x", "y"}},
 	} {
 		o, err := libraryLine(c.args)
-		if err != nil || o.server.address != c.address || !slices.Equal(o.args, c.script) {
-			t.Errorf("%s: address %q, script %q, %v", name, o.server.address, o.args, err)
+		if err != nil || o.server.Address != c.address || !slices.Equal(o.args, c.script) {
+			t.Errorf("%s: address %q, script %q, %v", name, o.server.Address, o.args, err)
 		}
 	}
-	if o, err := libraryLine([]string{"--username", "joe", "--tls"}); err != nil || o.server.username != "joe" || !o.server.tls.on.on {
+	if o, err := libraryLine([]string{"--username", "joe", "--tls"}); err != nil || o.server.Username != "joe" || o.server.Option() == "" {
 		t.Errorf("%+v, %v", o.server, err)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"shardsh/balancer/mock/access"
 	"shardsh/balancer/mock/router"
 	"shardsh/balancer/mock/wire"
+	"shardsh/cmd/shardsh/target"
 )
 
 // liveCluster is a mock cluster on a port of this machine, which the program
@@ -50,7 +51,11 @@ type setting struct {
 	options []router.Option
 	tls     *tls.Config
 	around  func(wire.Handler) wire.Handler // nil for nothing
+	real    bool                            // time passes as ours does
 }
+
+// inRealTime is for what compares the cluster's time with its own.
+func inRealTime(s *setting) { s.real = true }
 
 func withUser(t *testing.T, name, password string) func(*setting) {
 	directory := access.NewDirectory()
@@ -72,7 +77,7 @@ func serve(t *testing.T, topology string, settings ...func(*setting)) *liveClust
 	if err != nil {
 		t.Fatal(err)
 	}
-	cluster, err := mock.New(mock.Config{Topology: parsed})
+	cluster, err := mock.New(mock.Config{Topology: parsed, RealTime: s.real})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -251,7 +256,7 @@ func TestLoggingIn(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			run := program{stdin: tt.stdin, env: map[string]string{}, args: append(tt.args, ping...)}
 			if tt.env != "" {
-				run.env[passwordVariable] = tt.env
+				run.env[target.PasswordVariable] = tt.env
 			}
 			code, stdout, stderr := run.run(t)
 			if code != tt.code || stdout != tt.stdout || !strings.Contains(stderr, tt.stderr) ||

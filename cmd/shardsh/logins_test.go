@@ -16,6 +16,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/dns"
 
 	"shardsh/balancer/mock/wire"
+	"shardsh/cmd/shardsh/target"
 )
 
 // recorder lets everybody in by the mechanisms that the mock does not know, and
@@ -127,14 +128,14 @@ func TestSRV(t *testing.T) {
 		LookupTXT: func(string) ([]string, error) { return []string{"authSource=users"}, nil },
 	}
 	env := environment{getenv: func(string) (string, bool) { return "", false }}
-	settings := func(uri string) *connectionString {
-		c, err := server{address: uri}.connectionString()
+	settings := func(uri string) *target.ConnectionString {
+		c, err := target.Server{Address: uri}.ConnectionString()
 		if err != nil {
 			t.Fatal(err)
 		}
 		return c
 	}
-	o, err := env.clientOptions(t.Context(), server{}, settings("mongodb+srv://joe:pw@shop.example.com/app"))
+	o, err := env.way().Settings(t.Context(), target.Server{}, settings("mongodb+srv://joe:pw@shop.example.com/app"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,15 +144,15 @@ func TestSRV(t *testing.T) {
 		o.Auth.AuthSource != "users" || o.Direct != nil && *o.Direct {
 		t.Errorf("hosts %v, TLS %v, user of %s", o.Hosts, o.TLSConfig != nil, o.Auth.AuthSource)
 	}
-	if o, err = env.clientOptions(t.Context(), server{}, settings("mongodb+srv://shop.example.com/app?tls=false")); err != nil {
+	if o, err = env.way().Settings(t.Context(), target.Server{}, settings("mongodb+srv://shop.example.com/app?tls=false")); err != nil {
 		t.Fatal(err)
 	}
 	client, err := mongo.Connect(o.SetDialer(dialTo(listen(t, unbalanced))))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer disconnect(client)
-	if g, err := greet(t.Context(), client); err != nil || g.kind() != "mongos" {
+	defer target.Disconnect(client)
+	if g, err := target.Greet(t.Context(), client); err != nil || g.Kind() != "mongos" {
 		t.Errorf("%+v, %v", g, err)
 	}
 	code, _, stderr := runProgram(t, "", "mongodb+srv://none.example.com/", "--eval", "1")

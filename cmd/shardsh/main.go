@@ -12,12 +12,14 @@ import (
 	"syscall"
 
 	"shardsh/bindings/script"
+	"shardsh/cmd/shardsh/secret"
+	"shardsh/cmd/shardsh/target"
 )
 
 func main() {
 	args := make([]string, 0, len(os.Args))
 	for _, arg := range os.Args[1:] {
-		args = append(args, strings.Clone(arg)) // hidePasswords overwrites the originals
+		args = append(args, strings.Clone(arg)) // secret.Hide overwrites the originals
 	}
 	env := environment{
 		args:   args,
@@ -34,12 +36,12 @@ func main() {
 // takePassword takes the password out of the environment, so that neither scripts
 // nor programs that are started see it, and returns what still finds it.
 func takePassword() (lookup func(name string) (string, bool)) {
-	password, given := os.LookupEnv(passwordVariable)
-	if err := os.Unsetenv(passwordVariable); err != nil {
+	password, given := os.LookupEnv(target.PasswordVariable)
+	if err := os.Unsetenv(target.PasswordVariable); err != nil {
 		return os.LookupEnv
 	}
 	return func(name string) (string, bool) {
-		if name == passwordVariable {
+		if name == target.PasswordVariable {
 			return password, given
 		}
 		return os.LookupEnv(name)
@@ -55,7 +57,7 @@ func (env environment) main() int {
 	releaseTerm := cancelOn(syscall.SIGTERM, cancel)
 	defer releaseTerm()
 	defer env.releaseInterrupt()
-	hidePasswords(os.Args)
+	secret.Hide(os.Args)
 	return env.run(ctx)
 }
 

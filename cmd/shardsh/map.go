@@ -13,6 +13,7 @@ import (
 	"shardsh/balancer/live"
 	"shardsh/balancer/report"
 	"shardsh/bindings/display"
+	"shardsh/cmd/shardsh/cmdline"
 )
 
 // mapLine is the command line of "shardsh map".
@@ -22,13 +23,13 @@ type mapLine struct {
 	width int
 }
 
-func (o *mapLine) groups() []flagGroup {
-	groups := []flagGroup{group("Options", func(f *pflag.FlagSet) {
+func (o *mapLine) groups() []cmdline.Group {
+	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
 		f.StringVar(&o.ns, "ns", "", "`DB.COLLECTION` the collection to draw")
 		f.IntVar(&o.width, "width", 0, "`COLUMNS` of the drawing; those of the terminal, or 80")
 		o.flags(f, "text", "json")
 	})}
-	return append(groups, connectionFlags(&o.server)...)
+	return append(groups, o.server.Flags()...)
 }
 
 func (o *mapLine) settle(environment) error {
@@ -76,7 +77,7 @@ func (env environment) writeMap(o mapLine, s *catalog.Snapshot) error {
 	return env.write(o.answerLine, show)
 }
 
-func (env environment) printMapHelp(groups []flagGroup) {
+func (env environment) printMapHelp(groups []cmdline.Group) {
 	fmt.Fprintf(env.stdout, `Draws the chunks of a collection in the order of its shard key: each shard has
 a letter and a colour, widths are bytes where their sizes are known. Zones are
 above, jumbo chunks are marked below, and each shard has a line that tells what
@@ -91,5 +92,5 @@ Examples:
   shardsh map --ns shop.orders mongodb://host:27017
   shardsh map --ns shop.orders --from cluster.snap --width 200
   shardsh map --ns shop.orders --from cluster.snap --json
-`, groupUsage(groups))
+`, cmdline.Usage(groups))
 }

@@ -1,15 +1,17 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"shardsh/bindings/sandbox"
+	"shardsh/bindings/transcript"
+	"shardsh/cmd/shardsh/cmdline"
+	"shardsh/cmd/shardsh/secret"
+	"shardsh/cmd/shardsh/target"
 )
 
 // environment is what the program knows of the world around it, so that tests
@@ -27,11 +29,16 @@ type environment struct {
 	exit func(code int)
 	// stdinIsScript keeps questions from being answered by the script.
 	stdinIsScript bool
+	// openTerminal opens the process's own terminal, whatever its input and output
+	// are; nil for that of the system.
+	openTerminal func() (io.ReadWriteCloser, error)
+	// transcript keeps what is sent; nil where nobody wants that.
+	transcript *transcript.Writer
 }
 
 // commandLine is what was asked for.
 type commandLine struct {
-	server   server
+	server   target.Server
 	database string // on the mock; a live cluster's is in the address
 	files    []string
 	args     []string // script arguments, after --
@@ -42,7 +49,7 @@ type commandLine struct {
 	interactive bool
 	set         []string
 	setJSON     []string
-	timeout     duration
+	timeout     cmdline.Duration
 	compat      bool
 	norc        bool
 	nodb        bool
@@ -50,9 +57,9 @@ type commandLine struct {
 	json                string // "", relaxed or canonical
 	jsonl               bool
 	limit               int
-	deepInspect         choice
-	quietChoice         choice
-	verbose             choice
+	deepInspect         cmdline.Choice
+	quietChoice         cmdline.Choice
+	verbose             cmdline.Choice
 	quiet               bool
 	skipStartupWarnings bool
 
@@ -60,19 +67,22 @@ type commandLine struct {
 	mockTime string // "", real or virtual
 	demo     bool   // a mock that no file describes has something to do
 
-	serverVersion serverVersion
+	serverVersion cmdline.Release
 
 	parameters map[string]string
 	seed       uint64
 	seeded     bool
 	dbpath     string
 	snapshot   string
-	memory     memorySize
+	memory     cmdline.Size
 
 	readOnly bool
 	dryRun   bool
+	confirm  bool
 	sandbox  bool
 	allow    sandbox.Rules // in the sandbox
+
+	transcript string
 
 	version   bool
 	buildInfo bool
@@ -88,7 +98,7 @@ const mockGiven = "3"
 func parseOptions(args []string) (commandLine, error) {
 	var o commandLine
 	groups := shellFlags(&o)
-	positional, rest, warnings, err := parseFlags(groups, args)
+	positional, rest, warnings, err := cmdline.Parse(groups, args)
 	if err != nil {
 		return o, err
 	}
@@ -96,8 +106,8 @@ func parseOptions(args []string) (commandLine, error) {
 		return o, nil
 	}
 	o.args, o.warnings = rest, warnings
-	o.seeded = allFlags(groups).Changed("seed")
-	o.quiet = o.quietChoice.on
+	o.seeded = cmdline.All(groups).Changed("seed")
+	o.quiet = o.quietChoice.On
 	if len(positional) > 0 && !o.nodb && !isScript(positional[0]) {
 		if err := o.takeAddress(positional[0]); err != nil {
 			return o, err
@@ -121,7 +131,7 @@ func (o *commandLine) takeAddress(word string) error {
 	case o.mock != "" && !strings.ContainsAny(word, "/\\. \"$:"):
 		o.database = word
 	default:
-		o.server.address = word
+		o.server.Address = word
 	}
 	return nil
 }
@@ -136,15 +146,15 @@ func (o commandLine) check() error {
 		{o.json != "" && o.json != "canonical" && o.json != "relaxed", "--json takes canonical or relaxed, not %q",
 			[]any{o.json}},
 		{o.nodb && o.mock != "", "--nodb and --mock exclude each other", nil},
-		{o.nodb && o.server.named(), "--nodb needs no host, user or TLS; leave those options out", nil},
-		{o.mock != "" && o.server.address != "", "--mock and the address %s exclude each other",
-			[]any{redact(o.server.address)}},
-		{o.mock != "" && (o.server.host != "" || o.server.port != ""), "--mock and --host or --port exclude each other", nil},
-		{o.mock != "" && o.server.option() != "", "%s is for a live cluster, not for the mock", []any{o.server.option()}},
+		{o.nodb && o.server.Named(), "--nodb needs no host, user or TLS; leave those options out", nil},
+		{o.mock != "" && o.server.Address != "", "--mock and the address %s exclude each other",
+			[]any{secret.Redact(o.server.Address)}},
+		{o.mock != "" && (o.server.Host != "" || o.server.Port != ""), "--mock and --host or --port exclude each other", nil},
+		{o.mock != "" && o.server.Option() != "", "%s is for a live cluster, not for the mock", []any{o.server.Option()}},
 		{!o.usesMock() && o.keeps(), "--dbpath and --snapshot are for the mock cluster only", nil},
 		{o.mock != "" && o.snapshot != "", "--mock and --snapshot exclude each other: a snapshot has shards of its own", nil},
-		{!o.usesMock() && (o.mockTime != "" || len(o.parameters) > 0 || o.seeded || o.serverVersion.given ||
-			o.memory.given),
+		{!o.usesMock() && (o.mockTime != "" || len(o.parameters) > 0 || o.seeded || o.serverVersion.Given ||
+			o.memory.Given),
 			"--mock-time, --set-parameter, --seed, --memory and --server-version are for the mock cluster only", nil},
 		{o.wantsJSON() && !scripted, "--json and --jsonl need --eval or a script", nil},
 		{o.wantsJSON() && slices.Contains(o.files, "-"), "--json and --jsonl need a script in a file, not on standard input",
@@ -152,6 +162,8 @@ func (o commandLine) check() error {
 		{o.wantsJSON() && (o.shell || o.interactive), "--json or --jsonl, and a shell exclude each other", nil},
 		{!o.sandbox && len(o.allow.Read)+len(o.allow.Env)+len(o.allow.Net) > 0,
 			"--allow-read, --allow-env and --allow-net are for --sandbox only; everything is allowed without it", nil},
+		{o.confirm && (o.readOnly || o.dryRun), "--confirm, and --read-only or --dry-run exclude each other: these send " +
+			"no change that one could be asked about", nil},
 		{o.limit < 0, "--limit takes a number from 1, not %d", []any{o.limit}},
 		{o.timeout < 0, "--timeout takes a time above 0", nil},
 	} {
@@ -162,7 +174,7 @@ func (o commandLine) check() error {
 	if _, err := mockPace(o.mockTime); err != nil {
 		return err
 	}
-	return o.server.check()
+	return o.server.Check()
 }
 
 // scripted reports whether there is something to run besides a shell and a
@@ -171,7 +183,7 @@ func (o commandLine) scripted() bool { return len(o.evals)+len(o.files) > 0 }
 
 // usesMock reports whether the cluster is the mock: it is without anything that
 // says where, and without --nodb.
-func (o commandLine) usesMock() bool { return !o.nodb && !o.server.named() }
+func (o commandLine) usesMock() bool { return !o.nodb && !o.server.Named() }
 
 // keeps reports whether the mock cluster may have come from somewhere.
 func (o commandLine) keeps() bool { return o.dbpath != "" || o.snapshot != "" }
@@ -180,35 +192,12 @@ func (o commandLine) keeps() bool { return o.dbpath != "" || o.snapshot != "" }
 // then --verbose, then whether there is anybody to read them (spec 04 §1.5).
 func (o commandLine) wantsNotices(interactive bool) bool {
 	switch {
-	case o.quietChoice.given:
-		return !o.quietChoice.on
-	case o.verbose.given:
-		return o.verbose.on
+	case o.quietChoice.Given:
+		return !o.quietChoice.On
+	case o.verbose.Given:
+		return o.verbose.On
 	}
 	return interactive
-}
-
-// duration is a time as --timeout takes it: a plain number is seconds.
-type duration time.Duration
-
-func (d *duration) String() string {
-	if *d == 0 {
-		return ""
-	}
-	return time.Duration(*d).String()
-}
-func (d *duration) Type() string { return "duration" }
-
-func (d *duration) Set(text string) error {
-	parsed, err := time.ParseDuration(text)
-	if seconds, numberErr := strconv.ParseFloat(text, 64); numberErr == nil {
-		parsed, err = time.Duration(seconds*float64(time.Second)), nil
-	}
-	if err != nil || parsed <= 0 {
-		return fmt.Errorf("%q is no time above 0, such as 90, 30s or 5m", text)
-	}
-	*d = duration(parsed)
-	return nil
 }
 
 // shards reads --mock as a number of shards; false when it names a file.
@@ -238,7 +227,7 @@ func isScript(arg string) bool {
 	if arg == "-" || arg == "/dev/stdin" {
 		return true
 	}
-	if isURI(arg) {
+	if target.IsURI(arg) {
 		return false
 	}
 	for _, suffix := range scriptSuffixes {

@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 func TestHelpFitsATerminal(t *testing.T) {
@@ -101,16 +100,6 @@ func TestOldNamesAreWarnedOf(t *testing.T) {
 	} {
 		if strings.Count(stderr, line) != 1 {
 			t.Errorf("stderr %q lacks %q", stderr, line)
-		}
-	}
-}
-
-func TestTimes(t *testing.T) {
-	for text, want := range map[string]time.Duration{"90": 90 * time.Second, "1.5": 1500 * time.Millisecond,
-		"30s": 30 * time.Second, "5m": 5 * time.Minute} {
-		var d duration
-		if err := d.Set(text); err != nil || time.Duration(d) != want {
-			t.Errorf("%q: %v, %v", text, time.Duration(d), err)
 		}
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"shardsh/balancer/mongoerr"
 	"shardsh/bindings"
 	"shardsh/bindings/script"
+	"shardsh/cmd/shardsh/secret"
+	"shardsh/cmd/shardsh/target"
 )
 
 // print shows a result as the shell does, or as extended JSON.
@@ -54,14 +56,14 @@ func (env environment) report(ctx context.Context, o commandLine, err error) err
 func describe(err error) bson.D {
 	var thrown *script.Error
 	var timeout timeoutError
-	var connecting connectionError
+	var connecting target.ConnectionError
 	var usage usageError
 	named := func(name string) bson.D {
-		return bson.D{{Key: "name", Value: name}, {Key: "message", Value: redact(live.Plainly(err.Error()))}}
+		return bson.D{{Key: "name", Value: name}, {Key: "message", Value: secret.Redact(live.Plainly(err.Error()))}}
 	}
 	switch {
 	case errors.As(err, &thrown):
-		doc := append(bson.D{{Key: "name", Value: thrown.Name}, {Key: "message", Value: redact(thrown.Message)}},
+		doc := append(bson.D{{Key: "name", Value: thrown.Name}, {Key: "message", Value: secret.Redact(thrown.Message)}},
 			codeFields(thrown.Code, thrown.CodeName, thrown.Message)...)
 		if at := thrown.At(); at != "" {
 			doc = append(doc, bson.E{Key: "at", Value: at})
@@ -70,9 +72,9 @@ func describe(err error) bson.D {
 	case errors.As(err, &timeout):
 		return named("Timeout")
 	case errors.As(err, &connecting):
-		code := mongoerr.Code(connecting.code)
-		return append(named(connecting.name()),
-			codeFields(connecting.code, (&mongoerr.ServerError{Code: code}).CodeName(), connecting.message)...)
+		code := mongoerr.Code(connecting.Code)
+		return append(named(connecting.Name()),
+			codeFields(connecting.Code, (&mongoerr.ServerError{Code: code}).CodeName(), connecting.Message)...)
 	case errors.As(err, &usage):
 		return named("UsageError")
 	}
@@ -84,7 +86,9 @@ func codeFields(code int32, name, message string) bson.D {
 	if code == 0 {
 		return nil
 	}
-	return bson.D{{Key: "code", Value: code}, {Key: "codeName", Value: name}, {Key: "errmsg", Value: redact(message)}}
+	return bson.D{
+		{Key: "code", Value: code}, {Key: "codeName", Value: name}, {Key: "errmsg", Value: secret.Redact(message)},
+	}
 }
 
 func isTerminal(r any) bool {

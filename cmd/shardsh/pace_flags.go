@@ -10,14 +10,15 @@ import (
 
 	"shardsh/balancer/pace"
 	"shardsh/bindings/applying"
+	"shardsh/cmd/shardsh/cmdline"
 )
 
 // paceLine is the part of a command line that says at which pace something moves.
 type paceLine struct {
 	moves           int
-	bytes           memorySize
-	time, pause     duration
-	coolDown        duration
+	bytes           cmdline.Size
+	time, pause     cmdline.Duration
+	coolDown        cmdline.Duration
 	window          windowFlag
 	pauseWhen       conditionFlag
 	parallel        int
@@ -57,7 +58,7 @@ func (o *paceLine) check() error {
 // rules returns what the options say.
 func (o *paceLine) rules() pace.Rules {
 	return pace.Rules{
-		MaxMoves: o.moves, MaxBytes: o.bytes.bytes, For: time.Duration(o.time), Pause: time.Duration(o.pause),
+		MaxMoves: o.moves, MaxBytes: o.bytes.Bytes, For: time.Duration(o.time), Pause: time.Duration(o.pause),
 		CoolDown: time.Duration(o.coolDown), Window: o.window.Window,
 		PauseWhen: o.pauseWhen.Condition,
 	}

@@ -61,7 +61,7 @@ func beginWith(cfg *mock.Config, path string) (*catalog.Snapshot, error) {
 		return nil, usagef("--snapshot: %s is neither what shardsh snapshot writes nor what mock.save() does%s", path,
 			instead(path))
 	case err != nil:
-		return nil, usageError{fmt.Errorf("--snapshot: %w", err)}
+		return nil, usagef("--snapshot: %w", err)
 	}
 	cfg.Picture = s
 	return s, nil

@@ -10,6 +10,7 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/plan"
 	"shardsh/bindings/findings"
+	"shardsh/cmd/shardsh/cmdline"
 )
 
 // planLine is the command line of "shardsh plan".
@@ -17,10 +18,10 @@ type planLine struct {
 	answerLine
 	goal         goalFlag
 	namespaces   []string
-	bytes        memorySize
+	bytes        cmdline.Size
 	moves        int
 	rounds       int
-	time         duration
+	time         cmdline.Duration
 	model        string
 	seed         uint64
 	ignoreWindow bool
@@ -29,21 +30,21 @@ type planLine struct {
 	options plan.Options // what comes of them
 }
 
-func (o *planLine) groups() []flagGroup {
-	groups := []flagGroup{group("Options", func(f *pflag.FlagSet) {
-		f.Var(&o.goal, "goal", "`GOAL` balance, drain=SHARD, zones, defragment or consolidate")
+func (o *planLine) groups() []cmdline.Group {
+	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
+		f.Var(&o.goal, "goal", "`balance|drain=SHARD|zones|defragment|consolidate` what is to be reached")
 		f.StringArrayVar(&o.namespaces, "ns", nil, "`DB.COLLECTION` plan these; wildcards; repeat to add")
 		f.Var(&o.bytes, "max-bytes", "`SIZE` end before more than 10GB would move")
 		f.IntVar(&o.moves, "max-moves", 0, "`N` end after so many moves")
 		f.IntVar(&o.rounds, "max-rounds", 0, "`N` end after so many rounds")
 		f.Var(&o.time, "max-time", "`TIME` end after 90, 30m, 4h of the cluster's time")
-		f.StringVar(&o.model, "model", "", "`MODEL` what chunks hold: measured, even, skewed[=SPREAD]")
+		f.StringVar(&o.model, "model", "", "`measured|even|skewed[=SPREAD]` what chunks hold")
 		f.Uint64Var(&o.seed, "seed", 0, "`N` draw lots as a mock with this seed; else catalog order")
 		f.BoolVar(&o.ignoreWindow, "ignore-window", false, "as if the balancer worked around the clock")
 		f.BoolVar(&o.all, "all", false, "show all steps and shards")
 		o.flags(f, "text", "json", "script")
 	})}
-	return append(groups, connectionFlags(&o.server)...)
+	return append(groups, o.server.Flags()...)
 }
 
 func (o *planLine) settle(environment) error {
@@ -52,7 +53,7 @@ func (o *planLine) settle(environment) error {
 		return usagef("--model: %w", err)
 	}
 	goal := plan.Goal{Kind: o.goal.kind, Shard: o.goal.shard, Namespaces: o.namespaces}
-	limits := plan.Limits{Bytes: o.bytes.bytes, Moves: o.moves, Rounds: o.rounds, Time: time.Duration(o.time)}
+	limits := plan.Limits{Bytes: o.bytes.Bytes, Moves: o.moves, Rounds: o.rounds, Time: time.Duration(o.time)}
 	for name, n := range map[string]int{"max-moves": o.moves, "max-rounds": o.rounds} {
 		if n < 0 {
 			return usagef("--%s is %d, and can't be negative", name, n)
@@ -97,7 +98,7 @@ func (g *goalFlag) Set(text string) error {
 	return err
 }
 
-func (env environment) printPlanHelp(groups []flagGroup) {
+func (env environment) printPlanHelp(groups []cmdline.Group) {
 	fmt.Fprintf(env.stdout, `Says what the balancer would do to reach a goal if it were on: splits, moves and
 merges in rounds, with bytes, donor, recipient and the reason in numbers, and
 what each shard has before and after. Nothing on the cluster changes. At the
@@ -120,5 +121,5 @@ Examples:
   shardsh plan mongodb://host:27017 --goal drain=shard3 --max-time 6h
   shardsh plan mongodb://host:27017 --ns 'shop.*' --max-bytes 100GB --json -o plan.json
   shardsh plan --from cluster.snap --output script > plan.js
-`, groupUsage(groups))
+`, cmdline.Usage(groups))
 }

@@ -12,6 +12,7 @@ import (
 
 	"shardsh/balancer/plan"
 	"shardsh/bindings/applying"
+	"shardsh/cmd/shardsh/cmdline"
 )
 
 // presplitLine is the command line of "shardsh presplit".
@@ -21,8 +22,8 @@ type presplitLine struct {
 	points   string
 }
 
-func (o *presplitLine) groups() []flagGroup {
-	groups := []flagGroup{group("Options", func(f *pflag.FlagSet) {
+func (o *presplitLine) groups() []cmdline.Group {
+	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
 		f.StringVar(&o.presplit.Namespace, "ns", "", "`DB.COLLECTION` cut this one")
 		f.IntVar(&o.presplit.Chunks, "chunks", 0, "`N` cut all hashes into so many even parts")
 		f.IntVar(&o.presplit.PerShard, "per-shard", 0, "`N` the same, so many for each shard")
@@ -31,7 +32,7 @@ func (o *presplitLine) groups() []flagGroup {
 		f.IntVar(&o.presplit.FromSample, "from-sample", 0, "`N` cut into so many chunks by a sample of the documents")
 		o.flags(f, "ID of the plan")
 	}), o.paceGroup()}
-	return append(groups, connectionFlags(&o.server)...)
+	return append(groups, o.server.Flags()...)
 }
 
 func (o *presplitLine) settle(env environment) (err error) {
@@ -92,7 +93,7 @@ func (env environment) presplitCollection(ctx context.Context) error {
 	return env.reach(ctx, &presplitLine{}, env.printPresplitHelp)
 }
 
-func (env environment) printPresplitHelp(groups []flagGroup) {
+func (env environment) printPresplitHelp(groups []cmdline.Group) {
 	fmt.Fprintf(env.stdout, `Cuts a sharded collection, empty or filled, and spreads its chunks over the shards
 so that each has as many as any other, give or take one. Chunks are cut at the
 bounds of zones first; those in a zone go to its shards only. What is spread
@@ -120,5 +121,5 @@ Examples:
   shardsh presplit mongodb://host:27017 --ns shop.events --per-shard 8
   shardsh presplit mongodb://host:27017 --ns shop.orders --points keys.json --yes --take-over
   shardsh presplit mongodb://host:27017 --ns shop.orders --from-sample 100 --dry-run
-`, groupUsage(groups))
+`, cmdline.Usage(groups))
 }

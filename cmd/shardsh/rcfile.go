@@ -9,6 +9,7 @@ import (
 
 	"shardsh/bindings"
 	"shardsh/bindings/script"
+	"shardsh/cmd/shardsh/secret"
 )
 
 // runRC runs the file of the user's own helpers before the first prompt (spec
@@ -30,7 +31,7 @@ func (env environment) runRC(ctx context.Context, o commandLine, shell *bindings
 	if err == nil || errors.As(err, &quit) || ctx.Err() != nil {
 		return err
 	}
-	fmt.Fprintf(env.stdout, "Error while running ~/%s:\n%s\n", name, env.shown(redact(errorText(err))))
+	fmt.Fprintf(env.stdout, "Error while running ~/%s:\n%s\n", name, env.shown(secret.Redact(errorText(err))))
 	return nil
 }
 

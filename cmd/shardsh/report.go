@@ -12,6 +12,7 @@ import (
 	"shardsh/balancer/live"
 	"shardsh/balancer/report"
 	"shardsh/bindings/plaintext"
+	"shardsh/cmd/shardsh/cmdline"
 )
 
 // reportLine is the command line of "shardsh report".
@@ -21,13 +22,13 @@ type reportLine struct {
 	quick  bool
 }
 
-func (o *reportLine) groups() []flagGroup {
-	groups := []flagGroup{group("Options", func(f *pflag.FlagSet) {
+func (o *reportLine) groups() []cmdline.Group {
+	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
 		f.BoolVar(&o.redact, "redact", false, "replace names and key values by random ones of the same order and length")
 		f.BoolVar(&o.quick, "quick", false, "no forecast and no plan, which take their time on large clusters")
 		o.flags(f, "html", "json")
 	})}
-	return append(groups, connectionFlags(&o.server)...)
+	return append(groups, o.server.Flags()...)
 }
 
 func (o *reportLine) settle(env environment) error {
@@ -81,7 +82,7 @@ func (env environment) reportOn(s *catalog.Snapshot, o reportLine) (err error) {
 	return nil
 }
 
-func (env environment) printReportHelp(groups []flagGroup) {
+func (env environment) printReportHelp(groups []cmdline.Group) {
 	fmt.Fprintf(env.stdout, `Writes a page for a browser about a cluster: what is where, what is wrong and
 what to do, what moved and failed in the last day, how long the rest takes, and
 the first steps of a plan. The page is one file that loads nothing else, and can
@@ -95,5 +96,5 @@ Examples:
   shardsh report mongodb://host:27017 -o report.html
   shardsh report --from cluster.snap --redact -o share.html
   shardsh report mongodb://host:27017 --json
-`, groupUsage(groups))
+`, cmdline.Usage(groups))
 }

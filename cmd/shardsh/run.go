@@ -11,6 +11,7 @@ import (
 	"shardsh/balancer/live"
 	"shardsh/bindings"
 	"shardsh/bindings/script"
+	"shardsh/cmd/shardsh/secret"
 	"shardsh/repl"
 	"shardsh/scripts"
 )
@@ -23,11 +24,10 @@ func (env environment) run(ctx context.Context) int {
 	o, err := parseOptions(env.args)
 	switch {
 	case env.asksForHelp():
-		err = nil
-		env.printHelp()
+		err = printHelp(env.stdout)
 	case err != nil:
 	case o.help:
-		env.printHelp()
+		err = printHelp(env.stdout)
 	case o.version:
 		fmt.Fprintln(env.stdout, version())
 	case o.buildInfo:
@@ -50,9 +50,9 @@ func (env environment) finish(ctx context.Context, err error) int {
 	case code == exitSIGINT || code == exitSIGTERM:
 		fmt.Fprintln(env.stderr, "Stopping execution...")
 	case errors.As(err, &usage):
-		fmt.Fprintf(env.warned(), "shardsh: %s\nSee shardsh%s --help.\n", redact(err.Error()), env.command)
+		fmt.Fprintf(env.warned(), "shardsh: %s\nSee shardsh%s --help.\n", secret.Redact(err.Error()), env.command)
 	default:
-		fmt.Fprintln(env.stderr, env.shown(redact(errorText(err))))
+		fmt.Fprintln(env.stderr, env.shown(secret.Redact(errorText(err))))
 	}
 	return code
 }
@@ -89,11 +89,16 @@ func (env environment) shell(ctx context.Context, o commandLine) error {
 	}
 	bounded, cancel := o.bounded(ctx)
 	defer cancel()
+	may, asking, err := env.confirmation(o)
+	if err != nil {
+		return err
+	}
 	conn, err := env.connect(bounded, o, interactive)
 	if err != nil {
 		return because(bounded, err)
 	}
 	defer conn.close()
+	env.transcript = conn.transcript
 	switch {
 	case interactive: // the banner says it
 	case o.snapshot != "":
@@ -110,27 +115,29 @@ func (env environment) shell(ctx context.Context, o commandLine) error {
 	screen := new(repl.Screen)
 	shell, err := bindings.New(bindings.Config{
 		Client: conn.client, Address: conn.address, Database: conn.database, Deployment: conn.deployment,
+		Mode:  o.mode(),
 		Stdin: env.scriptInput(bounded, interactive), Stdout: screen.Writer(env.stdout), Stderr: screen.Writer(env.stderr),
 		Clock: conn.clock, Color: env.color(), Terminal: isTerminal(env.stdout), Columns: env.columns,
 		Interactive: interactive,
 		Args:        o.args, Executable: os.Args[0], Version: version(),
-		Guard: env.guard(o), Scripts: scripts.Files,
+		Guard: env.guard(o), Confirm: asking, Scripts: scripts.Files,
 		SetName: conn.setName, ReadPreference: conn.readPreference, NoRetryWrites: conn.noRetryWrites,
 		Settings: conn.settings,
 		Stuck:    env.endStuck,
-		Compat:   o.compat, Sandbox: o.rules(), Limit: o.limit, Shallow: o.deepInspect.given && !o.deepInspect.on,
+		Compat:   o.compat, Sandbox: o.rules(), Limit: o.limit, Shallow: o.deepInspect.Given && !o.deepInspect.On,
 		ClientOptions: env.scriptClientOptions,
 	})
 	if err != nil {
 		return err
 	}
+	may.Context = shell.JS.Context
 	if err := o.define(shell); err != nil {
 		return err
 	}
 	err = env.runScripts(bounded, o, shell)
 	if err == nil && interactive {
 		cancel()
-		err = env.repl(ctx, o, conn, shell, screen)
+		err = env.repl(ctx, o, conn, shell, screen, may)
 	}
 	// What scripts left to do at the end is done however they ended.
 	if closeErr := shell.Close(ctx); err == nil && closeErr != nil {
@@ -161,7 +168,7 @@ func (env environment) runScripts(ctx context.Context, o commandLine, shell *bin
 		if err != nil {
 			break
 		}
-		notice(env.stderr, !o.verbose.on || o.quiet, "Loading file: %s", path)
+		notice(env.stderr, !o.verbose.On || o.quiet, "Loading file: %s", path)
 		var result script.Result
 		result, err = shell.RunFile(ctx, path)
 		if err == nil && o.wantsJSON() && i == len(o.files)-1 {

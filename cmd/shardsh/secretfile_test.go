@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"shardsh/cmd/shardsh/secret"
 )
 
 // Every file with a secret in it is refused when others may read it, with what
@@ -105,7 +107,7 @@ func TestSecretFilesAreSmall(t *testing.T) {
 	}
 	w.Close()
 	defer r.Close()
-	if text, err := readPasswordFile(fmt.Sprintf("/dev/fd/%d", r.Fd())); err != nil || text != "secret" {
+	if text, err := secret.ReadPassword(fmt.Sprintf("/dev/fd/%d", r.Fd())); err != nil || text != "secret" {
 		t.Errorf("from a pipe: %q, %v", text, err)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"strconv"
@@ -78,7 +77,7 @@ func (o serveLine) open(ctx context.Context, logger *slog.Logger) (*served, erro
 	}
 	front := router.New(c.cluster, logger,
 		router.WithUsers(directory, len(o.auth) > 0), router.WithIdleCursors(o.idleCursors),
-		router.WithSnapshots(snapshotsIn(o.dbpath)), router.WithBudget(o.memory.budget()))
+		router.WithSnapshots(snapshotsIn(o.dbpath)), router.WithBudget(budget(o.memory)))
 	limits := wire.Limits{Connections: o.maxConnections, Transfer: transferLimit}
 	if len(o.auth) > 0 {
 		limits.StrangerBytes = strangerBytes
@@ -121,7 +120,7 @@ func (o serveLine) readTopology() (*mock.Topology, error) {
 	}
 	topology, err := mock.ReadTopology(o.topology)
 	if err != nil {
-		return nil, usageError{fmt.Errorf("--topology: %w", err)}
+		return nil, usagef("--topology: %w", err)
 	}
 	return topology, nil
 }
@@ -132,7 +131,7 @@ func (o serveLine) newCluster(topology *mock.Topology, logger *slog.Logger) (*mo
 		return nil, err
 	}
 	cfg := mock.Config{
-		Topology: topology, Pace: pace, RealTime: o.mockTime == "real", Version: o.serverVersion.release, Seed: o.seed,
+		Topology: topology, Pace: pace, RealTime: o.mockTime == "real", Version: o.serverVersion.Release, Seed: o.seed,
 		Logger: logger, Parameters: map[string]any{},
 		DBPath: o.dbpath,
 	}

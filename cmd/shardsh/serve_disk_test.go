@@ -18,6 +18,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"shardsh/balancer/mongoerr"
+	"shardsh/cmd/shardsh/target"
 )
 
 // A damaged dbpath is refused in one line, before anything listens; --verify
@@ -115,7 +116,7 @@ func TestServeFullDisk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer disconnect(client)
+	defer target.Disconnect(client)
 	c := client.Database("app").Collection("c")
 	kept := int64(0)
 	for pad := strings.Repeat("x", 20_000); err == nil && kept < 1000; kept++ {

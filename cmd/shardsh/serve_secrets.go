@@ -10,6 +10,8 @@ import (
 
 	"shardsh/balancer/mock/access"
 	"shardsh/balancer/mongoerr"
+	"shardsh/cmd/shardsh/secret"
+	"shardsh/cmd/shardsh/target"
 )
 
 // readUsers makes the users of --auth: all on admin, with the roles that their
@@ -23,14 +25,14 @@ func readUsers(specs []string) (*access.Directory, error) {
 		}
 		draft, err := readUser(path)
 		if err != nil {
-			return nil, usageError{fmt.Errorf("--auth %s: %w", name, err)}
+			return nil, usagef("--auth %s: %w", name, err)
 		}
 		err = directory.Give("admin", name, draft)
 		if mongoerr.Is(err, mongoerr.UserExists) {
 			return nil, usagef("--auth: the user %s is given twice", name)
 		}
 		if err != nil {
-			return nil, usageError{fmt.Errorf("--auth %s: %w", name, err)}
+			return nil, usagef("--auth %s: %w", name, err)
 		}
 	}
 	return directory, nil
@@ -41,7 +43,7 @@ func readUsers(specs []string) (*access.Directory, error) {
 // never shows in an error.
 func readUser(path string) (access.Draft, error) {
 	draft := access.Draft{Roles: []access.Role{{Role: "root", Database: "admin"}}}
-	data, err := readSecretFile(path, maxPasswordBytes)
+	data, err := secret.ReadFile(path, secret.MaxPassword)
 	if err != nil {
 		return draft, err
 	}
@@ -90,18 +92,18 @@ func (o serveLine) readTLS() (*tls.Config, error) {
 	if key == "" {
 		key, keyOption = o.tlsCert, "--tls-cert"
 	}
-	if _, err := checkKeyFile(key); err != nil {
-		return nil, usageError{fmt.Errorf("%s: %w", keyOption, err)}
+	if _, err := secret.CheckKeyFile(key); err != nil {
+		return nil, usagef("%s: %w", keyOption, err)
 	}
 	pair, err := tls.LoadX509KeyPair(o.tlsCert, key)
 	var missing *fs.PathError
 	switch {
 	case errors.As(err, &missing):
-		return nil, usageError{err}
+		return nil, usageError{Err: err}
 	case err != nil:
-		return nil, usageError{fmt.Errorf("--tls-cert %s and --tls-key %s: %w", o.tlsCert, key, err)}
+		return nil, usagef("--tls-cert %s and --tls-key %s: %w", o.tlsCert, key, err)
 	}
 	return &tls.Config{
-		Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, CipherSuites: cipherSuites(),
+		Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, CipherSuites: target.CipherSuites(),
 	}, nil
 }

@@ -26,6 +26,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/connstring"
+
+	"shardsh/cmd/shardsh/target"
 )
 
 // servedProgram is "shardsh serve" inside the test.
@@ -119,7 +121,7 @@ func (p *servedProgram) driver(uri string, change ...func(*options.ClientOptions
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	p.t.Cleanup(func() { disconnect(client) })
+	p.t.Cleanup(func() { target.Disconnect(client) })
 	return client
 }
 

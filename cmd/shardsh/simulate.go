@@ -13,6 +13,7 @@ import (
 	"shardsh/balancer/whatif"
 	"shardsh/bindings/findings"
 	"shardsh/bindings/plaintext"
+	"shardsh/cmd/shardsh/cmdline"
 )
 
 // simulateLine is the command line of "shardsh simulate".
@@ -29,18 +30,18 @@ type simulateLine struct {
 	options whatif.Options
 }
 
-func (o *simulateLine) groups() []flagGroup {
-	groups := []flagGroup{group("Options", func(f *pflag.FlagSet) {
+func (o *simulateLine) groups() []cmdline.Group {
+	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
 		f.StringArrayVar(&o.changes, "change", nil, "`CHANGE` make it, and those of other --change with it; repeat to add")
 		f.StringArrayVar(&o.alternatives, "alternative", nil,
 			"`CHANGE;CHANGE…` make these instead, side by side; repeat to add")
-		f.StringVar(&o.model, "model", "", "`MODEL` what chunks hold: measured, even, skewed[=SPREAD]")
+		f.StringVar(&o.model, "model", "", "`measured|even|skewed[=SPREAD]` what chunks hold")
 		f.Uint64Var(&o.seed, "seed", 0, "`N` draw lots as a mock with this seed; else catalog order")
 		f.StringVar(&o.zone, "time-zone", "", "`NAME` of the config servers' clock: Europe/Berlin; else by their logs")
 		f.BoolVar(&o.all, "all", false, "show all shards and links")
 		o.flags(f, "text", "json")
 	})}
-	return append(groups, connectionFlags(&o.server)...)
+	return append(groups, o.server.Flags()...)
 }
 
 func (o *simulateLine) settle(environment) (err error) {
@@ -116,7 +117,7 @@ func changeUsage() string {
 	return b.String()
 }
 
-func (env environment) printSimulateHelp(groups []flagGroup) {
+func (env environment) printSimulateHelp(groups []cmdline.Group) {
 	fmt.Fprintf(env.stdout, `Says what would come of changes: what moves then, over which links, how long it
 takes, and what each shard has in the end, beside what comes if nothing is
 changed. Nothing is written anywhere. At the prompt sh.whatIf() answers the same.
@@ -131,5 +132,5 @@ Examples:
   shardsh simulate mongodb://host:27017 --change 'addShard 2'
   shardsh simulate --from cluster.snap --change 'addShard 2' --alternative 'drain shard3; chunkSize 256'
   shardsh simulate --from cluster.snap --change 'grow shop.orders 50%%' --change 'window 23:00 05:00' --json
-`, groupUsage(groups), changeUsage())
+`, cmdline.Usage(groups), changeUsage())
 }

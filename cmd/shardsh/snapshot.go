@@ -14,6 +14,7 @@ import (
 	"shardsh/balancer/catalog/anonymous"
 	"shardsh/balancer/catalog/snapfile"
 	"shardsh/balancer/live"
+	"shardsh/cmd/shardsh/cmdline"
 )
 
 // snapshotLine is the command line of "shardsh snapshot".
@@ -23,13 +24,13 @@ type snapshotLine struct {
 	redact bool
 }
 
-func (o *snapshotLine) groups() []flagGroup {
-	groups := []flagGroup{group("Options", func(f *pflag.FlagSet) {
+func (o *snapshotLine) groups() []cmdline.Group {
+	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
 		f.StringVarP(&o.output, "output", "o", "", "`FILE` write it there; - is standard output")
 		f.BoolVar(&o.redact, "redact", false, "replace names and key values by random ones of the same order and length")
 		o.flags(f)
 	})}
-	return append(groups, connectionFlags(&o.server)...)
+	return append(groups, o.server.Flags()...)
 }
 
 func (o *snapshotLine) settle(env environment) error {
@@ -92,7 +93,7 @@ func contents(s *catalog.Snapshot, path string) string {
 	return text
 }
 
-func (env environment) printSnapshotHelp(groups []flagGroup) {
+func (env environment) printSnapshotHelp(groups []cmdline.Group) {
 	fmt.Fprintf(env.stdout, `Writes the metadata of a cluster to a file: shards, collections, chunks, zones,
 settings, sizes and logs, and no documents. Nothing on the cluster changes.
 
@@ -107,5 +108,5 @@ Examples:
   shardsh snapshot mongodb://host:27017 -o cluster.snap
   shardsh snapshot --from cluster.snap --redact -o share.snap
   shardsh snapshot --mock -o -
-`, groupUsage(groups))
+`, cmdline.Usage(groups))
 }

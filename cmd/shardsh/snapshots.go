@@ -9,7 +9,9 @@ import (
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/disk"
 	"shardsh/balancer/mock/router"
+	"shardsh/balancer/mock/store"
 	"shardsh/bindings/sandbox"
+	"shardsh/cmd/shardsh/cmdline"
 )
 
 // newMock makes a mock cluster. What says what a new one is to hold does not
@@ -23,7 +25,18 @@ func newMock(cfg mock.Config, newOnly string) (*mock.Cluster, error) {
 	if damage := new(disk.DamageError); err == nil || errors.As(err, &damage) || errors.Is(err, disk.ErrEmpty) {
 		return cluster, err
 	}
-	return nil, usageError{err}
+	return nil, usageError{Err: err}
+}
+
+// defaultMemory is what the mock's commands may keep in memory together.
+const defaultMemory = 1 << 30
+
+// budget is what they share; 0 has no bound.
+func budget(memory cmdline.Size) *store.Budget {
+	if !memory.Given {
+		return store.NewBudget(defaultMemory)
+	}
+	return store.NewBudget(memory.Bytes)
 }
 
 // snapshotsIn keeps the snapshots of a served mock in its dbpath, since its

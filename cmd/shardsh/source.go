@@ -9,6 +9,8 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/live"
+	"shardsh/cmd/shardsh/cmdline"
+	"shardsh/cmd/shardsh/secret"
 )
 
 // sourceLine is the part of a subcommand's command line that says where its
@@ -26,13 +28,13 @@ func (o *sourceLine) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.mock, "mock", "", "`N|FILE` a mock cluster: number of shards, or a topology file")
 	f.Lookup("mock").NoOptDefVal = mockGiven
 	f.Var(&o.timeout, "timeout", "`TIME` give up after 90, 30s, 5m")
-	choiceVar(f, &o.quietChoice, "quiet", "no notices")
+	cmdline.ChoiceVar(f, &o.quietChoice, "quiet", "no notices")
 	f.BoolVarP(&o.help, "help", "h", false, "print this help")
 }
 
 // sourced is the command line of a subcommand that works on a picture of a cluster.
 type sourced interface {
-	groups() []flagGroup
+	groups() []cmdline.Group
 	source() *sourceLine
 	// settle checks the options that the subcommand alone has, and reads what they mean.
 	settle(env environment) error
@@ -48,7 +50,7 @@ func (o *sourceLine) reads() live.ReaderOptions { return live.ReaderOptions{} }
 // begin reads the command line of a subcommand and has it work for as long as
 // --timeout says, or prints its help.
 func (env environment) begin(
-	ctx context.Context, o sourced, help func([]flagGroup), work func(context.Context) error,
+	ctx context.Context, o sourced, help func([]cmdline.Group), work func(context.Context) error,
 ) error {
 	groups, source := o.groups(), o.source()
 	if err := env.parseSource(source, groups); err != nil {
@@ -71,7 +73,7 @@ func (env environment) begin(
 // about begins a subcommand that is a question about a cluster, and has answer
 // answer it by what was read.
 func (env environment) about(
-	ctx context.Context, o sourced, help func([]flagGroup), answer func(*catalog.Snapshot) error,
+	ctx context.Context, o sourced, help func([]cmdline.Group), answer func(*catalog.Snapshot) error,
 ) error {
 	return env.begin(ctx, o, help, func(ctx context.Context) error {
 		s, err := env.snapshot(ctx, *o.source(), o.reads())
@@ -84,21 +86,21 @@ func (env environment) about(
 
 // parseSource reads a command line with these options. The words of it that are
 // no options can be one address.
-func (env environment) parseSource(o *sourceLine, groups []flagGroup) error {
+func (env environment) parseSource(o *sourceLine, groups []cmdline.Group) error {
 	words, err := env.parseWords(groups)
 	if err != nil || o.help {
 		return err
 	}
 	if len(words) > 1 {
-		return usagef("%s takes one address, not also %q", env.name(), redact(words[1]))
+		return usagef("%s takes one address, not also %q", env.name(), secret.Redact(words[1]))
 	}
 	return env.takeSource(o, words)
 }
 
 // parseWords reads a command line, and returns the words of it that are no
 // options.
-func (env environment) parseWords(groups []flagGroup) ([]string, error) {
-	positional, rest, warnings, err := parseFlags(groups, env.args)
+func (env environment) parseWords(groups []cmdline.Group) ([]string, error) {
+	positional, rest, warnings, err := cmdline.Parse(groups, env.args)
 	for _, w := range warnings {
 		fmt.Fprintln(env.warned(), w)
 	}
@@ -113,9 +115,9 @@ func (env environment) takeSource(o *sourceLine, address []string) error {
 			return err
 		}
 	}
-	o.quiet = o.quietChoice.on
+	o.quiet = o.quietChoice.On
 	switch {
-	case o.from != "" && (o.mock != "" || o.server.named()):
+	case o.from != "" && (o.mock != "" || o.server.Named()):
 		return usagef("--from FILE stands in for a cluster: leave the address and --mock out")
 	case o.from == "" && o.usesMock() && o.mock == "":
 		return usagef("%s needs the address of a cluster, --from FILE, or --mock", env.name())
@@ -160,6 +162,6 @@ func (env environment) tellGaps(s *catalog.Snapshot) {
 				what += " of " + of
 			}
 		}
-		fmt.Fprintf(env.warned(), "shardsh: %s could not be read: %s\n", what, redact(gap.Reason))
+		fmt.Fprintf(env.warned(), "shardsh: %s could not be read: %s\n", what, secret.Redact(gap.Reason))
 	}
 }

@@ -10,13 +10,14 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/live"
+	"shardsh/cmd/shardsh/cmdline"
 	"shardsh/watch"
 )
 
 // watchLine is the command line of "shardsh watch".
 type watchLine struct {
 	sourceLine
-	interval duration
+	interval cmdline.Duration
 	once     bool
 	json     bool
 }
@@ -24,16 +25,16 @@ type watchLine struct {
 // shortestWatch is how often a cluster may be read at most.
 const shortestWatch = 500 * time.Millisecond
 
-func (o *watchLine) groups() []flagGroup {
-	o.interval = duration(2 * time.Second)
-	groups := []flagGroup{group("Options", func(f *pflag.FlagSet) {
+func (o *watchLine) groups() []cmdline.Group {
+	o.interval = cmdline.Duration(2 * time.Second)
+	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
 		f.Var(&o.interval, "interval", "`TIME` look again after this time (2s)")
 		f.BoolVar(&o.once, "once", false, "show it once, and end")
 		f.BoolVar(&o.json, "json", false, "a JSON document a line for each look")
 		f.StringVar(&o.mockTime, "mock-time", "", "`real|virtual|60x` how the mock's time goes by")
 		o.flags(f)
 	})}
-	return append(groups, connectionFlags(&o.server)...)
+	return append(groups, o.server.Flags()...)
 }
 
 func (o *watchLine) settle(environment) error {
@@ -107,7 +108,7 @@ type wallClock struct{}
 func (wallClock) Now() time.Time                         { return time.Now() }
 func (wallClock) After(d time.Duration) <-chan time.Time { return time.After(d) }
 
-func (env environment) printWatchHelp(groups []flagGroup) {
+func (env environment) printWatchHelp(groups []cmdline.Group) {
 	fmt.Fprintf(env.stdout, `Shows a cluster as it changes: what moves now, how fast and how long it takes,
 the data of each shard, what is wrong, what moved and failed last. Only what has
 changed is read again, and a cluster that takes long to read is read less often.
@@ -127,5 +128,5 @@ Examples:
   shardsh watch --mock --mock-time 20x
   shardsh watch mongodb://host:27017 --json --interval 10s
   shardsh watch mongodb://host:27017 --once
-`, groupUsage(groups))
+`, cmdline.Usage(groups))
 }

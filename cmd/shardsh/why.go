@@ -13,6 +13,7 @@ import (
 	"shardsh/balancer/live"
 	"shardsh/bindings/findings"
 	"shardsh/bindings/plaintext"
+	"shardsh/cmd/shardsh/cmdline"
 )
 
 // whyLine is the command line of "shardsh why".
@@ -21,15 +22,15 @@ type whyLine struct {
 	ns, key, shard, zone string
 }
 
-func (o *whyLine) groups() []flagGroup {
-	groups := []flagGroup{group("Options", func(f *pflag.FlagSet) {
+func (o *whyLine) groups() []cmdline.Group {
+	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
 		f.StringVar(&o.ns, "ns", "", "`DB.COLLECTION` ask about a collection")
 		f.StringVar(&o.key, "key", "", "`EJSON` ask about its chunk with this shard key: '{\"customer\": 7}'")
 		f.StringVar(&o.shard, "shard", "", "`ID` ask about a shard")
 		f.StringVar(&o.zone, "zone", "", "`NAME` ask about a zone")
 		o.flags(f, "text", "json")
 	})}
-	return append(groups, connectionFlags(&o.server)...)
+	return append(groups, o.server.Flags()...)
 }
 
 func (o *whyLine) settle(environment) error {
@@ -99,7 +100,7 @@ func suggesting(err error) error {
 	return err
 }
 
-func (env environment) printWhyHelp(groups []flagGroup) {
+func (env environment) printWhyHelp(groups []cmdline.Group) {
 	fmt.Fprintf(env.stdout, `Says what is wrong with a cluster, and everything that keeps it so: what has to
 end first comes first, each with who has to act and the command to enter. With
 --ns and --key it says why one chunk is where it is, and what each shard would
@@ -114,5 +115,5 @@ Examples:
   shardsh why mongodb://host:27017
   shardsh why mongodb://host:27017 --ns shop.orders --key '{"customer": 7}'
   shardsh why --from cluster.snap --json
-`, groupUsage(groups))
+`, cmdline.Usage(groups))
 }

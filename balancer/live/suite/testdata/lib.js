@@ -57,7 +57,8 @@ const results = []
 // what the call returned; o.since is the first release that has it and o.until the first that has not (there the call
 // is an error and changes nothing); o.refused is how it is refused. A second call leaves the cluster as it is, unless
 // o.again is "grows"; it ends well, or in an error where o.again is "error", or either way. o.before makes what the call
-// needs, o.after takes it away; o.asItWas: it need not change anything.
+// needs, o.after takes it away; o.settle waits, before the second call, for what the balancer does on its own after the
+// first; o.asItWas: it need not change anything.
 function check(helper, o) {
   const result = { helper }
   results.push(result)
@@ -85,6 +86,7 @@ function check(helper, o) {
     if (o.reads && state() != begin) fail("it changed something")
     if (!o.holds(first.value)) fail(`after the first call it does not hold: ${o.holds}, it returned ${EJSON.stringify(first.value).slice(0, 300)}`)
     if (!o.reads && !o.asItWas && state() == begin) fail("the first call changed nothing")
+    if (o.settle) o.settle()
     const one = state(), second = attempt(o.call)
     if (o.again != "either" && !!second.error != (o.again == "error")) fail("second call: " + (second.error ? told(second.error) : "it went well"))
     const two = state()

@@ -1,0 +1,63 @@
+package cmdline
+
+import "strings"
+
+// renamed is an option that has another name now.
+type renamed struct{ old, instead string }
+
+// deprecatedOptions are mongosh's old names (spec 04 §1.4), by their folded
+// form.
+func deprecatedOptions() map[string]renamed {
+	list := []renamed{
+		{"ssl", "tls"},
+		{"sslAllowInvalidCertificates", "tlsAllowInvalidCertificates"},
+		{"sslAllowInvalidHostnames", "tlsAllowInvalidHostnames"},
+		{"sslCAFile", "tlsCAFile"},
+		{"sslCRLFile", "tlsCRLFile"},
+		{"sslCertificateSelector", "tlsCertificateSelector"},
+		{"sslDisabledProtocols", "tlsDisabledProtocols"},
+		{"sslPEMKeyFile", "tlsCertificateKeyFile"},
+		{"sslPEMKeyPassword", "tlsCertificateKeyFilePassword"},
+	}
+	byFold := make(map[string]renamed, len(list))
+	for _, r := range list {
+		byFold[Fold(r.old)] = r
+	}
+	return byFold
+}
+
+// deprecatedOption returns the old name of an option as it should be spelt.
+func deprecatedOption(word string) (old string, ok bool) {
+	r, ok := deprecatedOptions()[Fold(strings.TrimPrefix(word, "--"))]
+	return r.old, ok
+}
+
+// refusedOptions are options of mongosh that shardsh has not, with the
+// remedy, by their folded form.
+func refusedOptions() map[string]string {
+	reasons := []struct {
+		why   string
+		names string
+	}{
+		{"Go's FIPS 140-3 mode is switched on in the environment, with GODEBUG=fips140=on",
+			"tlsFIPSMode sslFIPSMode"},
+		{"certificates of the system's store can't be used; give a PEM file with --tlsCertificateKeyFile",
+			"tlsCertificateSelector sslCertificateSelector"},
+		{"field level encryption is not built in; use mongosh for encrypted fields",
+			"awsAccessKeyId awsSecretAccessKey awsSessionToken keyVaultNamespace kmsURL csfleLibraryPath cryptSharedLibPath"},
+		{"Kerberos is not built in; --authenticationMechanism names what is",
+			"gssapiServiceName gssapiHostName sspiHostnameCanonicalization sspiRealmOverride"},
+		{"give the token in the connection string: authMechanism=MONGODB-AWS&authMechanismProperties=AWS_SESSION_TOKEN:...",
+			"awsIamSessionToken"},
+		{"there is no login with a browser; a machine's identity works in the connection string: " +
+			"authMechanism=MONGODB-OIDC&authMechanismProperties=ENVIRONMENT:...",
+			"oidcFlows oidcRedirectUri oidcTrustedEndpoint oidcIdTokenAsAccessToken oidcDumpTokens oidcNoNonce browser"},
+	}
+	byFold := make(map[string]string)
+	for _, r := range reasons {
+		for name := range strings.FieldsSeq(r.names) {
+			byFold[Fold(name)] = r.why
+		}
+	}
+	return byFold
+}

@@ -1,0 +1,79 @@
+package cmdline
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/spf13/pflag"
+)
+
+// Choice is a yes or no that may not have been made.
+type Choice struct{ Given, On bool }
+
+func (c *Choice) String() string { return strconv.FormatBool(c.On) }
+
+// Type is what the flag takes.
+func (c *Choice) Type() string { return typeBool }
+
+// Set reads true or false.
+func (c *Choice) Set(text string) error {
+	on, err := strconv.ParseBool(text)
+	*c = Choice{Given: true, On: on}
+	return err
+}
+
+// ChoiceVar defines an option that is on, off or left alone.
+func ChoiceVar(f *pflag.FlagSet, c *Choice, name, usage string) {
+	f.VarPF(c, name, "", usage).NoOptDefVal = "true"
+}
+
+// Password is a password on the command line: given without a value, it is
+// asked for.
+type Password struct {
+	Given bool
+	Value string
+}
+
+func (p *Password) String() string { return "" } // never shown
+
+// Type is what the flag takes.
+func (p *Password) Type() string { return typePassword }
+
+// Set takes a text as it is.
+func (p *Password) Set(text string) error {
+	*p = Password{Given: true, Value: text}
+	return nil
+}
+
+// Types of flags whose words are read in ways of their own.
+const (
+	typeBool     = "bool"
+	typePassword = "password"
+)
+
+// Duration is a time as --timeout takes it: a plain number is seconds.
+type Duration time.Duration
+
+func (d *Duration) String() string {
+	if *d == 0 {
+		return ""
+	}
+	return time.Duration(*d).String()
+}
+
+// Type is what the flag takes.
+func (d *Duration) Type() string { return "duration" }
+
+// Set reads a time above 0.
+func (d *Duration) Set(text string) error {
+	parsed, err := time.ParseDuration(text)
+	if seconds, numberErr := strconv.ParseFloat(text, 64); numberErr == nil {
+		parsed, err = time.Duration(seconds*float64(time.Second)), nil
+	}
+	if err != nil || parsed <= 0 {
+		return fmt.Errorf("%q is no time above 0, such as 90, 30s or 5m", text)
+	}
+	*d = Duration(parsed)
+	return nil
+}

@@ -1,0 +1,196 @@
+package cmdline
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"shardsh/bindings/plaintext"
+)
+
+// Parse reads a command line (spec 04 §1.1): options in camelCase or
+// with dashes, --x=y or --x y, --no-x and --x=false for what is on or off.
+// It returns the words before -- that are no options, those after it, and
+// warnings about old names. Values are taken as they are.
+func Parse(groups []Group, args []string) (positional, rest, warnings []string, err error) {
+	w := reading{flags: All(groups), byFold: make(map[string]*pflag.Flag)}
+	w.flags.VisitAll(func(f *pflag.Flag) { w.byFold[Fold(f.Name)] = f })
+	for len(args) > 0 {
+		word := args[0]
+		args = args[1:]
+		switch {
+		case word == "--":
+			rest, args = args, nil
+		case word == "-" || !strings.HasPrefix(word, "-"):
+			positional = append(positional, word)
+		default:
+			taken, err := w.option(word, args)
+			if err != nil {
+				return nil, nil, nil, err
+			}
+			args = args[taken:]
+		}
+	}
+	if host := w.flags.Lookup("host"); host != nil && host.Changed && host.Value.String() == "" {
+		return nil, nil, nil, Usagef("--host is empty")
+	}
+	return positional, rest, w.warnings, nil
+}
+
+type reading struct {
+	flags    *pflag.FlagSet
+	byFold   map[string]*pflag.Flag
+	warnings []string
+}
+
+// Fold makes the spellings of a name one: --tlsCAFile, --tls-ca-file.
+func Fold(name string) string { return strings.ToLower(strings.ReplaceAll(name, "-", "")) }
+
+// option sets the option that word names. next are the words after it, of
+// which it takes one or none.
+func (w *reading) option(word string, next []string) (taken int, err error) {
+	name, value, hasValue := strings.Cut(word, "=")
+	flag, negated := w.lookup(name)
+	if flag == nil {
+		return 0, w.unknown(name)
+	}
+	if old, ok := deprecatedOption(name); ok {
+		w.warnings = append(w.warnings,
+			fmt.Sprintf("WARNING: argument --%s is deprecated and will be removed. Use --%s instead.", old, flag.Name))
+	}
+	switch {
+	case negated && hasValue:
+		return 0, Usagef("%s takes no value", name)
+	case negated:
+		value = "false"
+	case hasValue:
+	default:
+		if value, taken, err = w.value(flag, name, next); err != nil {
+			return 0, err
+		}
+	}
+	if err := w.flags.Set(flag.Name, value); err != nil {
+		return 0, w.badValue(flag, value, err)
+	}
+	return taken, nil
+}
+
+// lookup finds the option of a word without its value. A negated one was
+// written --no-x.
+func (w *reading) lookup(name string) (flag *pflag.Flag, negated bool) {
+	long, isLong := strings.CutPrefix(name, "--")
+	if !isLong {
+		if len(name) != 2 {
+			return nil, false
+		}
+		return w.flags.ShorthandLookup(name[1:]), false
+	}
+	folded := Fold(long)
+	if old, ok := deprecatedOptions()[folded]; ok {
+		folded = Fold(old.instead)
+	}
+	if flag := w.byFold[folded]; flag != nil {
+		return flag, false
+	}
+	positive, ok := strings.CutPrefix(long, "no-")
+	if flag := w.byFold[Fold(positive)]; ok && flag != nil && flag.Value.Type() == typeBool {
+		return flag, true
+	}
+	return nil, false
+}
+
+// value is that of an option written without =: the next word, or what the
+// option means on its own.
+func (w *reading) value(flag *pflag.Flag, name string, next []string) (value string, taken int, err error) {
+	word := ""
+	if len(next) > 0 {
+		word = next[0]
+	}
+	switch {
+	case flag.NoOptDefVal != "":
+		if standsAlone(flag, word) {
+			return word, 1, nil
+		}
+		return flag.NoOptDefVal, 0, nil
+	case len(next) > 0 && !w.isOption(word):
+		return word, 1, nil
+	case flag.Value.Type() == typePassword:
+		return "", 0, nil // to be asked for
+	case len(next) > 0:
+		return "", 0, Usagef("%s needs a value; write %s=VALUE for one that looks like an option", name, name)
+	}
+	return "", 0, Usagef("%s needs a value", name)
+}
+
+// standsAlone reports whether a word is the value of an option that needs none:
+// --json relaxed, --tls true, --mock 5.
+func standsAlone(flag *pflag.Flag, word string) bool {
+	switch {
+	case flag.Value.Type() == typeBool:
+		return word == "true" || word == "false"
+	case flag.Name == "json":
+		return word == "canonical" || word == "relaxed"
+	case flag.Name == "mock":
+		return word != "" && strings.Trim(word, "0123456789") == "" || strings.HasSuffix(word, ".json")
+	}
+	return false
+}
+
+// isOption reports whether a word is an option, and not a value that begins
+// with a dash.
+func (w *reading) isOption(word string) bool {
+	if !strings.HasPrefix(word, "-") {
+		return false
+	}
+	name, _, _ := strings.Cut(word, "=")
+	flag, _ := w.lookup(name)
+	return flag != nil || word == "--"
+}
+
+// unknown returns what is wrong with an option. Its value is not repeated, nor
+// what may be one: -psecret.
+func (w *reading) unknown(name string) error {
+	if long, ok := strings.CutPrefix(name, "--"); ok {
+		if why, ok := refusedOptions()[Fold(long)]; ok {
+			return Usagef("%s: %s", name, why)
+		}
+		var names []string
+		w.flags.VisitAll(func(f *pflag.Flag) {
+			if !f.Hidden {
+				names = append(names, f.Name)
+			}
+		})
+		if near := plaintext.Nearest(long, names); near != "" {
+			return Usagef("unknown option %s; did you mean --%s?", name, near)
+		}
+		return Usagef("unknown option %s", name)
+	}
+	if len(name) > 2 && w.flags.ShorthandLookup(name[1:2]) != nil {
+		return Usagef("options of one letter stand alone: write -%s and its value as two words", name[1:2])
+	}
+	if flag := w.byFold[Fold(name[1:])]; flag != nil {
+		return Usagef("unknown option %s; did you mean --%s?", name, flag.Name)
+	}
+	return Usagef("unknown option %s", name)
+}
+
+func (w *reading) badValue(flag *pflag.Flag, value string, err error) error {
+	var want string
+	switch flag.Value.Type() {
+	case typeBool:
+		want = "true or false"
+	case "int", "uint64":
+		want = "a whole number"
+	case "stringToString":
+		want = "NAME=VALUE"
+	default:
+		if cause := errors.Unwrap(err); cause != nil { // without pflag's words around it
+			err = cause
+		}
+		return Usagef("--%s: %w", flag.Name, err)
+	}
+	return Usagef("--%s takes %s, not %s", flag.Name, want, strconv.Quote(value))
+}

@@ -1,0 +1,206 @@
+package target
+
+import (
+	"errors"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"shardsh/cmd/shardsh/cmdline"
+	"shardsh/cmd/shardsh/secret"
+)
+
+const (
+	scheme    = "mongodb://"
+	schemeSRV = "mongodb+srv://"
+)
+
+// ConnectionString is a connection string taken apart.
+type ConnectionString struct {
+	scheme   string
+	user     *string // decoded; nil without
+	password *string
+	hosts    []string
+	Database string // as written
+	query    []parameter
+}
+
+// parameter is one of the query, its value as written.
+type parameter struct{ name, value string }
+
+// IsURI reports whether a text is meant to be a connection string.
+func IsURI(text string) bool {
+	return strings.HasPrefix(text, scheme) || strings.HasPrefix(text, schemeSRV)
+}
+
+// errCredentials tells nothing of what was written, as it may be a password.
+var errCredentials = errors.New("the user name or password in the connection string holds a character that must be " +
+	"percent-encoded (one of : / ? # [ ] @ %); give them with --username and --password instead, or encode them")
+
+// parse takes a connection string apart. No error repeats any
+// of the credentials.
+func parse(text string) (*ConnectionString, error) {
+	c := &ConnectionString{scheme: scheme}
+	rest, ok := strings.CutPrefix(text, scheme)
+	if !ok {
+		rest = strings.TrimPrefix(text, schemeSRV)
+		c.scheme = schemeSRV
+	}
+	end := strings.IndexAny(rest, "/?")
+	if end < 0 {
+		end = len(rest)
+	}
+	authority, rest := rest[:end], rest[end:]
+	path, query, _ := strings.Cut(rest, "?")
+	if at := strings.LastIndexByte(authority, '@'); at >= 0 {
+		if err := c.readCredentials(authority[:at]); err != nil {
+			return nil, err
+		}
+		authority = authority[at+1:]
+	} else if strings.Contains(path, "@") || !hostList.MatchString(authority) && strings.Contains(query, "@") {
+		return nil, errCredentials
+	}
+	for host := range strings.SplitSeq(authority, ",") {
+		if host != "" {
+			c.hosts = append(c.hosts, host)
+		}
+	}
+	if len(c.hosts) == 0 {
+		return nil, errors.New("the connection string names no host")
+	}
+	c.Database = strings.TrimPrefix(path, "/")
+	for part := range strings.FieldsFuncSeq(query, func(r rune) bool { return r == '&' || r == ';' }) {
+		name, value, _ := strings.Cut(part, "=")
+		c.query = append(c.query, parameter{name, value})
+	}
+	return c, nil
+}
+
+// hostList is what may stand for hosts; what else there is may be a password.
+var hostList = regexp.MustCompile(`^(?:(?:[\w.-]+|\[[0-9A-Fa-f:.%]+\]|%2[Ff][\w.%-]+)(?::\d+)?,?)+$`)
+
+func (c *ConnectionString) readCredentials(text string) error {
+	name, password, hasPassword := strings.Cut(text, ":")
+	if strings.ContainsAny(name+password, ":@") {
+		return errCredentials
+	}
+	user, err := url.PathUnescape(name)
+	if err != nil {
+		return errCredentials
+	}
+	c.user = &user
+	if !hasPassword {
+		return nil
+	}
+	if password, err = url.PathUnescape(password); err != nil {
+		return errCredentials
+	}
+	c.password = &password
+	return nil
+}
+
+func (c *ConnectionString) get(name string) (string, bool) {
+	for _, p := range c.query {
+		if strings.EqualFold(p.name, name) {
+			value, err := url.QueryUnescape(p.value)
+			return value, err == nil
+		}
+	}
+	return "", false
+}
+
+// set replaces what is there under the name.
+func (c *ConnectionString) set(name, value string) {
+	c.drop(name)
+	c.query = append(c.query, parameter{name, url.QueryEscape(value)})
+}
+
+func (c *ConnectionString) drop(name string) {
+	c.query = slices.DeleteFunc(c.query, func(p parameter) bool { return strings.EqualFold(p.name, name) })
+}
+
+func (c *ConnectionString) setUnlessGiven(name, value string) {
+	if _, ok := c.get(name); !ok {
+		c.set(name, value)
+	}
+}
+
+// String returns what the driver gets, credentials and all.
+func (c *ConnectionString) String() string {
+	var credentials string
+	if c.user != nil {
+		credentials = url.QueryEscape(*c.user)
+		if c.password != nil {
+			credentials += ":" + url.QueryEscape(*c.password)
+		}
+		// What the driver decodes takes a plus for itself.
+		credentials = strings.ReplaceAll(credentials, "+", "%20") + "@"
+	}
+	return c.text(credentials, c.query)
+}
+
+// Shown returns the connection string as people may see it.
+func (c *ConnectionString) Shown() string {
+	var credentials string
+	if c.user != nil {
+		credentials = "<credentials>@"
+	}
+	query := slices.Clone(c.query)
+	for i, p := range query {
+		if secret.Parameter(p.name) {
+			query[i].value = "<credentials>"
+		}
+	}
+	return c.text(credentials, query)
+}
+
+// Place returns the cluster and the database, for errors.
+func (c *ConnectionString) Place() string {
+	return strings.TrimSuffix(c.text("", nil), "/")
+}
+
+func (c *ConnectionString) text(credentials string, query []parameter) string {
+	text := c.scheme + credentials + strings.Join(c.hosts, ",") + "/" + c.Database
+	for i, p := range query {
+		if i == 0 {
+			text += "?"
+		} else {
+			text += "&"
+		}
+		text += p.name + "=" + p.value
+	}
+	return text
+}
+
+// allLocal reports whether every host is this machine, so that looking for a
+// server need not take long.
+func (c *ConnectionString) allLocal() bool {
+	return !slices.ContainsFunc(c.hosts, func(host string) bool {
+		name, _ := splitPort(host)
+		return !slices.Contains([]string{"localhost", "127.0.0.1", "[::1]"}, name)
+	})
+}
+
+// Parse reads a connection string, and adds what mongosh adds. No error repeats any of
+// the credentials.
+func Parse(text string) (*ConnectionString, error) {
+	c, err := parse(text)
+	if err != nil {
+		return nil, err
+	}
+	return withDefaults(c), nil
+}
+
+// Mock returns where the mock cluster would be if it had an address.
+func Mock() *ConnectionString {
+	return withDefaults(&ConnectionString{scheme: scheme, hosts: []string{"mock:27017"}})
+}
+
+// Password returns that of the user, as --password gives it.
+func (c *ConnectionString) Password() cmdline.Password {
+	if c.password == nil {
+		return cmdline.Password{}
+	}
+	return cmdline.Password{Given: true, Value: *c.password}
+}

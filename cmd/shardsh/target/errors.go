@@ -1,0 +1,100 @@
+package target
+
+import (
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"syscall"
+
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
+
+	"shardsh/cmd/shardsh/cmdline"
+	"shardsh/cmd/shardsh/secret"
+)
+
+// connectError returns an error from before anything was sent: a usage error,
+// but for a name that could not be looked up.
+func connectError(c *ConnectionString, err error) error {
+	if errors.As(err, new(*net.DNSError)) {
+		return unreachable(c, err)
+	}
+	if _, hasKey := c.get("tlsCertificateKeyFile"); hasKey &&
+		(errors.Is(err, x509.IncorrectPasswordError) || strings.Contains(err.Error(), "pkcs8: incorrect password")) {
+		return cmdline.Usagef("--tlsCertificateKeyFile: the password of the key is wrong")
+	}
+	if mechanism, _ := c.get("authMechanism"); strings.EqualFold(mechanism, "GSSAPI") {
+		return errKerberos
+	}
+	return cmdline.Usagef("%s: %s", c.Place(), secret.Redact(err.Error()))
+}
+
+// authenticationFailed is the server's code.
+const authenticationFailed = 18
+
+// unreachable makes a driver's error one line about the address, with the
+// reason the network gave, or the server.
+func unreachable(c *ConnectionString, err error) error {
+	reason := err
+	var selection topology.ServerSelectionError
+	if errors.As(err, &selection) {
+		for _, server := range selection.Desc.Servers {
+			if server.LastError != nil {
+				reason = server.LastError
+				break
+			}
+		}
+	}
+	var refused driver.Error
+	if errors.As(reason, &refused) && refused.Code != 0 {
+		source, ok := c.get("authSource")
+		if !ok {
+			source = "admin"
+			if c.Database != "" {
+				source = c.Database
+			}
+		}
+		if refused.Code == authenticationFailed {
+			return ConnectionError{refused.Code, fmt.Sprintf(
+				"can't log in to %s: %s (looked for the user in the database %s; see --authenticationDatabase)",
+				c.Place(), secret.Redact(refused.Message), source)}
+		}
+		return ConnectionError{refused.Code, fmt.Sprintf("can't use %s: %s", c.Place(), secret.Redact(refused.Message))}
+	}
+	for cause := reason; cause != nil; cause = errors.Unwrap(cause) {
+		reason = cause
+	}
+	text, _, _ := strings.Cut(secret.Redact(reason.Error()), "\n")
+	if errors.Is(reason, io.EOF) || errors.Is(reason, syscall.ECONNRESET) {
+		text = "the server closed the connection at once; " + c.tlsHint()
+	}
+	return ConnectionError{0, fmt.Sprintf("can't reach %s: %s", c.Place(), text)}
+}
+
+// ConnectionError says why there is no connection.
+type ConnectionError struct {
+	Code    int32 // the server's, if it was one that refused
+	Message string
+}
+
+func (e ConnectionError) Error() string { return e.Message }
+
+// Name returns what scripts call such an error.
+func (e ConnectionError) Name() string {
+	if e.Code != 0 {
+		return "MongoServerError"
+	}
+	return "MongoServerSelectionError"
+}
+
+// tlsHint is for servers that do not talk to us: most do not expect TLS, or
+// expect it.
+func (c *ConnectionString) tlsHint() string {
+	if on, ok := c.get("tls"); ok && on == "true" {
+		return "perhaps it does not use TLS (--tls)"
+	}
+	return "perhaps it wants TLS (--tls)"
+}

@@ -1,0 +1,106 @@
+package target
+
+import (
+	"context"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"shardsh/balancer/live"
+)
+
+// Open connects to the servers of a connection string, and waits for the greeting of
+// one, but no longer than there is hope. On the wire that is the driver's handshakes
+// and one hello (spec 04 §1.12).
+func Open(ctx context.Context, c *ConnectionString, settings *options.ClientOptions) (*mongo.Client, Greeting, error) {
+	dialing, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	watch := &heartbeats{hosts: settings.Hosts, fail: fail}
+	client, err := mongo.Connect(settings.SetServerMonitor(watch.monitor()))
+	if err != nil {
+		return nil, Greeting{}, connectError(c, err)
+	}
+	greeting, err := Greet(dialing, client)
+	watch.stop()
+	if err == nil {
+		return client, greeting, nil
+	}
+	Disconnect(client)
+	switch {
+	case ctx.Err() != nil:
+		return nil, greeting, context.Cause(ctx)
+	case dialing.Err() != nil:
+		err = context.Cause(dialing)
+	}
+	return nil, greeting, unreachable(c, err)
+}
+
+// Disconnect gives the driver a moment to end its sessions.
+func Disconnect(client *mongo.Client) {
+	ctx, cancel := context.WithTimeout(context.Background(), 400*time.Millisecond)
+	defer cancel()
+	_ = client.Disconnect(ctx)
+}
+
+// Greeting is what a server's hello says of it.
+type Greeting struct {
+	Msg       string `bson:"msg"`
+	SetName   string `bson:"setName"`
+	Primary   bool   `bson:"isWritablePrimary"`
+	Secondary bool   `bson:"secondary"`
+	Arbiter   bool   `bson:"arbiterOnly"`
+	Config    int    `bson:"configsvr"`
+}
+
+// Greet asks a server what it is, which also proves the login.
+func Greet(ctx context.Context, client *mongo.Client) (g Greeting, err error) {
+	err = ask(ctx, client, "hello", &g)
+	return g, err
+}
+
+// Member says which part of a sharded cluster the server is; empty for a router, and
+// for what belongs to none or does not tell this user.
+func (g Greeting) Member(ctx context.Context, client *mongo.Client) string {
+	switch {
+	case g.Config > 0:
+		return "a config server"
+	case g.SetName == "":
+		return ""
+	}
+	var state struct {
+		Enabled bool   `bson:"enabled"`
+		Shard   string `bson:"shardName"`
+	}
+	if err := ask(ctx, client, "shardingState", &state); err != nil || !state.Enabled {
+		return ""
+	}
+	return "a member of shard " + state.Shard
+}
+
+// Kind returns what the prompt says of the server (spec 04 §2.2); nothing for
+// one that stands alone.
+func (g Greeting) Kind() string {
+	switch {
+	case g.Msg == "isdbgrid":
+		return "mongos"
+	case g.SetName == "":
+		return ""
+	case g.Primary:
+		return "primary"
+	case g.Secondary:
+		return "secondary"
+	case g.Arbiter:
+		return "arbiter"
+	}
+	return "other"
+}
+
+func ask(ctx context.Context, client *mongo.Client, command string, reply any) error {
+	raw, err := live.AskerOf(client).Ask(ctx, "admin", bson.D{{Key: command, Value: 1}})
+	if err != nil {
+		return err
+	}
+	return bson.Unmarshal(raw, reply)
+}

@@ -1,0 +1,84 @@
+package target
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"net"
+	"regexp"
+	"sync"
+	"syscall"
+
+	"go.mongodb.org/mongo-driver/v2/event"
+)
+
+// heartbeats ends the wait for a first connection as soon as there is no hope
+// (spec 04 §1.11): the driver itself would go on trying until it runs out of
+// time.
+type heartbeats struct {
+	hosts []string
+	fail  context.CancelCauseFunc
+
+	mu      sync.Mutex
+	over    bool
+	refused map[string]bool // by host, since it last answered
+}
+
+func (h *heartbeats) monitor() *event.ServerMonitor {
+	return &event.ServerMonitor{
+		ServerHeartbeatFailed: func(e *event.ServerHeartbeatFailedEvent) {
+			h.note(e.ConnectionID, e.Failure)
+		},
+		ServerHeartbeatSucceeded: func(*event.ServerHeartbeatSucceededEvent) { h.stop() },
+	}
+}
+
+// stop ends the watch: a server has answered, or nobody waits any more.
+func (h *heartbeats) stop() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.over = true
+}
+
+// connectionNumber is what the driver puts behind a host.
+var connectionNumber = regexp.MustCompile(`\[[-\d]+\]$`)
+
+func (h *heartbeats) note(connection string, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.over || !hopeless(err) {
+		return
+	}
+	if h.refused == nil {
+		h.refused = make(map[string]bool)
+	}
+	h.refused[connectionNumber.ReplaceAllString(connection, "")] = true
+	if len(h.refused) >= len(h.hosts) {
+		h.over = true
+		h.fail(err)
+	}
+}
+
+// hopeless reports whether trying again does not cure the error.
+func hopeless(err error) bool {
+	for _, code := range []syscall.Errno{syscall.ECONNREFUSED, syscall.ENETUNREACH, syscall.EINVAL} {
+		if errors.Is(err, code) {
+			return true
+		}
+	}
+	var dns *net.DNSError
+	if errors.As(err, &dns) {
+		return dns.IsNotFound
+	}
+	var op *net.OpError
+	if errors.As(err, &op) && op.Op == "remote error" { // the other side's TLS
+		return true
+	}
+	return errors.As(err, new(certificateError)) ||
+		errors.As(err, new(*tls.CertificateVerificationError)) ||
+		errors.As(err, new(tls.RecordHeaderError)) ||
+		errors.As(err, new(x509.UnknownAuthorityError)) ||
+		errors.As(err, new(x509.HostnameError)) ||
+		errors.As(err, new(x509.CertificateInvalidError))
+}

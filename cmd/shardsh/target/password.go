@@ -1,0 +1,69 @@
+package target
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/event"
+
+	"shardsh/cmd/shardsh/cmdline"
+	"shardsh/cmd/shardsh/secret"
+)
+
+// PasswordVariable holds the password where nobody can be asked.
+const PasswordVariable = "SHARDSH_PASSWORD"
+
+// Shell is what the way to a cluster needs of who goes it.
+type Shell struct {
+	Name   string // as clusters log it
+	Getenv func(name string) (string, bool)
+	// Ask asks for a password. remedy says how to do without being asked.
+	Ask func(ctx context.Context, question, remedy string) (string, error)
+	// Monitor sees what is sent; nil for nobody.
+	Monitor *event.CommandMonitor
+}
+
+// FillPassword completes the credentials of a connection string (spec 04
+// §1.10): from --passwordFile, from the environment, or by asking.
+func (sh Shell) FillPassword(ctx context.Context, s Server, c *ConnectionString) error {
+	switch {
+	case c.user == nil:
+		return nil
+	case s.PasswordFile != "":
+		text, err := secret.ReadPassword(s.PasswordFile)
+		if err != nil {
+			return cmdline.Usagef("--passwordFile: %w", err)
+		}
+		c.password = &text
+		return nil
+	case c.password != nil && (*c.password != "" || !s.Password.Given) || !wantsPassword(c):
+		return nil
+	}
+	if text, ok := sh.Getenv(PasswordVariable); ok && text != "" {
+		c.password = &text
+		return nil
+	}
+	text, err := sh.Ask(ctx, "Enter password: ", "--passwordFile or "+PasswordVariable+" in the environment")
+	c.password = &text
+	return err
+}
+
+// wantsPassword reports whether the mechanism logs in with a password.
+func wantsPassword(c *ConnectionString) bool {
+	mechanism, _ := c.get("authMechanism")
+	return slices.Contains([]string{"", "DEFAULT", "PLAIN", "SCRAM-SHA-1", "SCRAM-SHA-256"}, strings.ToUpper(mechanism))
+}
+
+// keyPassword returns the password of the key file, asked for when the file
+// says that it is encrypted and no password was given.
+func (sh Shell) keyPassword(ctx context.Context, s Server, path string) (string, error) {
+	encrypted, err := secret.CheckKeyFile(path)
+	switch {
+	case err != nil:
+		return "", cmdline.Usagef("--tlsCertificateKeyFile: %w", err)
+	case s.tls.keyPassword.Value != "" || !encrypted:
+		return s.tls.keyPassword.Value, nil
+	}
+	return sh.Ask(ctx, "Enter TLS key file password: ", "--tlsCertificateKeyFilePassword")
+}

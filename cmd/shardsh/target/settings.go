@@ -1,0 +1,100 @@
+package target
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/connstring"
+
+	"shardsh/cmd/shardsh/cmdline"
+)
+
+// Settings returns what the driver needs to know.
+func (sh Shell) Settings(ctx context.Context, s Server,
+	c *ConnectionString) (*options.ClientOptions, error) {
+	checks, err := takeTLSChecks(c)
+	if err != nil {
+		return nil, err
+	}
+	if unknown := unknownIn(c); unknown != "" {
+		return nil, cmdline.Usagef("the connection string has an option that is not supported: %s", unknown)
+	}
+	keyFile, hasKey := c.get("tlsCertificateKeyFile")
+	_, hasPassword := c.get("tlsCertificateKeyFilePassword")
+	switch {
+	case s.tls.keyPassword.Given && !hasKey:
+		return nil, cmdline.Usagef("--tlsCertificateKeyFilePassword needs --tlsCertificateKeyFile")
+	case hasKey && !hasPassword:
+		password, err := sh.keyPassword(ctx, s, keyFile)
+		if err != nil {
+			return nil, err
+		}
+		if password != "" {
+			c.set("tlsCertificateKeyFilePassword", password)
+		}
+	}
+	settings := options.Client().ApplyURI(c.String())
+	if err := settings.Validate(); err != nil {
+		return nil, connectError(c, err)
+	}
+	if err := s.tls.configure(settings.TLSConfig, checks); err != nil {
+		return nil, err
+	}
+	if s.APIVersion != "" {
+		settings.SetServerAPIOptions(options.ServerAPI(options.ServerAPIVersion(s.APIVersion)).
+			SetStrict(s.apiStrict).SetDeprecationErrors(s.apiDeprecationErrors))
+	}
+	if settings.AppName == nil {
+		settings.SetAppName(sh.Name)
+	}
+	settings.SetServerMonitoringMode(monitoringMode(c))
+	if sh.Monitor != nil {
+		settings.SetMonitor(sh.Monitor)
+	}
+	return settings, nil
+}
+
+// monitoringMode returns how the driver watches the servers: as the connection
+// string says, which the driver itself does not copy from there, and by polling
+// otherwise. A shell needs no news of the topology by the second, and the
+// streaming monitor costs a second connection and, now and then, ten seconds at
+// the end, when the driver waits for a hello that it does not cancel.
+func monitoringMode(c *ConnectionString) string {
+	if mode, ok := c.get("serverMonitoringMode"); ok {
+		return mode
+	}
+	return connstring.ServerMonitoringModePoll
+}
+
+// ignoredParameters are options of connection strings that the driver has no
+// use for, and that do no harm when left out.
+var ignoredParameters = []string{"waitqueuetimeoutms", "waitqueuemultiple", "waitqueuesize", "wtimeout", "wtimeoutms"}
+
+// unknownParameters returns those that the driver does not know, in lower case.
+func unknownParameters(c *ConnectionString) []string {
+	plain := *c
+	plain.scheme = scheme // asks no name server
+	parsed, err := connstring.Parse(plain.String())
+	if err != nil {
+		return nil // which the driver will tell
+	}
+	var names []string
+	for name := range parsed.UnknownOptions {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Ignored returns the options of a connection string that have no effect.
+func Ignored(c *ConnectionString) []string {
+	return slices.DeleteFunc(unknownParameters(c), func(n string) bool { return !slices.Contains(ignoredParameters, n) })
+}
+
+func unknownIn(c *ConnectionString) string {
+	return strings.Join(slices.DeleteFunc(unknownParameters(c), func(n string) bool {
+		return slices.Contains(ignoredParameters, n)
+	}), ", ")
+}

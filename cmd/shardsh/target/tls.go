@@ -1,0 +1,299 @@
+package target
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"shardsh/cmd/shardsh/cmdline"
+)
+
+// tlsOptions are the --tls options.
+type tlsOptions struct {
+	on                       cmdline.Choice
+	allowInvalidCertificates cmdline.Choice
+	allowInvalidHostnames    cmdline.Choice
+	useSystemCA              cmdline.Choice
+	caFile                   string
+	keyFile                  string
+	keyPassword              cmdline.Password
+	crlFile                  string
+	disabledProtocols        string
+}
+
+// given reports whether any of the options was used.
+func (o tlsOptions) given() bool {
+	return o.on.Given || o.disabledProtocols != "" || o.keyPassword.Given || len(o.parameters()) > 0 || o.useSystemCA.Given
+}
+
+func (o tlsOptions) check() error {
+	if o.on.Given && !o.on.On {
+		alone := o
+		alone.on = cmdline.Choice{}
+		if alone.given() {
+			return cmdline.Usagef("--tls=false and other --tls options exclude each other")
+		}
+	}
+	for _, f := range []struct{ option, path string }{
+		{"--tlsCAFile", o.caFile}, {"--tlsCertificateKeyFile", o.keyFile}, {"--tlsCRLFile", o.crlFile},
+	} {
+		if f.path == "" {
+			continue
+		}
+		if _, err := os.Stat(f.path); err != nil {
+			return cmdline.Usagef("%s: %w", f.option, err)
+		}
+	}
+	_, _, err := protocols(o.disabledProtocols)
+	return err
+}
+
+// parameters returns those of the connection string. The password of the key is
+// not among them: it goes no further than to the key. Each of them turns TLS
+// on.
+func (o tlsOptions) parameters() []parameter {
+	var list []parameter
+	for _, p := range []struct {
+		name   string
+		choice cmdline.Choice
+	}{
+		{"tlsAllowInvalidCertificates", o.allowInvalidCertificates}, {"tlsAllowInvalidHostnames", o.allowInvalidHostnames},
+	} {
+		if p.choice.Given {
+			list = append(list, parameter{p.name, strconv.FormatBool(p.choice.On)})
+		}
+	}
+	for _, p := range []parameter{{"tlsCAFile", o.caFile}, {"tlsCertificateKeyFile", o.keyFile},
+		{"tlsCRLFile", o.crlFile}} {
+		if p.value != "" {
+			list = append(list, p)
+		}
+	}
+	switch {
+	case o.on.Given:
+		list = append(list, parameter{"tls", strconv.FormatBool(o.on.On)})
+	case len(list) > 0 || o.disabledProtocols != "" || o.useSystemCA.On:
+		list = append(list, parameter{"tls", "true"})
+	}
+	return list
+}
+
+// protocolVersions are the names that --tlsDisabledProtocols takes.
+var protocolVersions = []string{"TLS1_0", "TLS1_1", "TLS1_2", "TLS1_3"}
+
+// protocols returns the least and the greatest version that the list leaves. As
+// everywhere in Go, TLS 1.0 and 1.1 are off anyhow.
+func protocols(disabled string) (least, greatest uint16, err error) {
+	off := make(map[string]bool)
+	for name := range strings.SplitSeq(disabled, ",") {
+		name = strings.TrimSpace(name)
+		if name == "" || strings.EqualFold(name, "none") {
+			continue
+		}
+		if !slices.Contains(protocolVersions, name) {
+			return 0, 0, cmdline.Usagef("--tlsDisabledProtocols takes %s, not %q", strings.Join(protocolVersions, ","), name)
+		}
+		off[name] = true
+	}
+	switch {
+	case off["TLS1_2"] && off["TLS1_3"]:
+		return 0, 0, cmdline.Usagef("--tlsDisabledProtocols leaves no protocol: TLS 1.0 and 1.1 are always off")
+	case off["TLS1_2"]:
+		return tls.VersionTLS13, tls.VersionTLS13, nil
+	case off["TLS1_3"]:
+		return tls.VersionTLS12, tls.VersionTLS12, nil
+	}
+	return tls.VersionTLS12, tls.VersionTLS13, nil
+}
+
+// CipherSuites returns those of TLS 1.2 that have forward secrecy and protect
+// what they encrypt. TLS 1.3 has no others.
+func CipherSuites() []uint16 {
+	return []uint16{
+		tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+		tls.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
+		tls.TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+	}
+}
+
+// tlsChecks are what the driver's own options can't say, from parameters that
+// it doesn't know.
+type tlsChecks struct {
+	allowInvalidCertificates bool
+	allowInvalidHostnames    bool
+	crlFile                  string
+}
+
+// takeTLSChecks takes those parameters out of the connection string.
+func takeTLSChecks(c *ConnectionString) (tlsChecks, error) {
+	var checks tlsChecks
+	for name, where := range map[string]*bool{
+		"tlsAllowInvalidCertificates": &checks.allowInvalidCertificates,
+		"tlsAllowInvalidHostnames":    &checks.allowInvalidHostnames,
+	} {
+		value, ok := c.get(name)
+		if !ok {
+			continue
+		}
+		on, err := strconv.ParseBool(value)
+		if err != nil {
+			return checks, cmdline.Usagef("%s takes true or false, not %q", name, value)
+		}
+		*where = on
+		c.drop(name)
+	}
+	checks.crlFile, _ = c.get("tlsCRLFile")
+	c.drop("tlsCRLFile")
+	return checks, nil
+}
+
+// configure changes what the driver made of the connection string; config is
+// nil when TLS is off.
+func (o tlsOptions) configure(config *tls.Config, checks tlsChecks) error {
+	if config == nil {
+		return nil
+	}
+	var err error
+	if config.MinVersion, config.MaxVersion, err = protocols(o.disabledProtocols); err != nil {
+		return err
+	}
+	config.CipherSuites = CipherSuites()
+	if o.useSystemCA.On && o.caFile != "" {
+		if err := addSystemRoots(config, o.caFile); err != nil {
+			return err
+		}
+	}
+	if checks.allowInvalidCertificates {
+		config.InsecureSkipVerify = true
+	}
+	if config.InsecureSkipVerify {
+		return nil
+	}
+	var revoked *revocations
+	if checks.crlFile != "" {
+		if revoked, err = readRevocations(checks.crlFile); err != nil {
+			return cmdline.Usagef("--tlsCRLFile: %w", err)
+		}
+	}
+	roots := config.RootCAs
+	switch {
+	case checks.allowInvalidHostnames:
+		// crypto/tls checks all or nothing: this checks all but the name.
+		config.InsecureSkipVerify = true
+		config.VerifyConnection = func(state tls.ConnectionState) error {
+			chains, err := verifyChain(state.PeerCertificates, roots)
+			if err != nil {
+				return err
+			}
+			return revoked.check(chains)
+		}
+	case revoked != nil:
+		config.VerifyConnection = func(state tls.ConnectionState) error { return revoked.check(state.VerifiedChains) }
+	}
+	return nil
+}
+
+func addSystemRoots(config *tls.Config, caFile string) error {
+	roots, err := x509.SystemCertPool()
+	if err != nil {
+		return fmt.Errorf("--tlsUseSystemCA: %w", err)
+	}
+	data, err := os.ReadFile(caFile)
+	if err != nil {
+		return cmdline.Usagef("--tlsCAFile: %w", err)
+	}
+	roots.AppendCertsFromPEM(data)
+	config.RootCAs = roots
+	return nil
+}
+
+func verifyChain(certs []*x509.Certificate, roots *x509.CertPool) ([][]*x509.Certificate, error) {
+	if len(certs) == 0 {
+		return nil, errors.New("the server has no certificate")
+	}
+	between := x509.NewCertPool()
+	for _, c := range certs[1:] {
+		between.AddCert(c)
+	}
+	return certs[0].Verify(x509.VerifyOptions{Roots: roots, Intermediates: between})
+}
+
+// certificateError is a certificate that --tlsCRLFile forbids.
+type certificateError struct{ error }
+
+// revocations are the lists of a --tlsCRLFile, by the issuer's name.
+type revocations struct {
+	byIssuer map[string]*x509.RevocationList
+	now      func() time.Time
+}
+
+// readRevocations reads PEM blocks, or one list in DER.
+func readRevocations(path string) (*revocations, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	r := &revocations{byIssuer: make(map[string]*x509.RevocationList), now: time.Now}
+	lists := [][]byte{}
+	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(rest) {
+		if block.Type == "X509 CRL" {
+			lists = append(lists, block.Bytes)
+		}
+	}
+	if len(lists) == 0 {
+		lists = append(lists, data)
+	}
+	for _, der := range lists {
+		list, err := x509.ParseRevocationList(der)
+		if err != nil {
+			return nil, fmt.Errorf("%s holds no certificate revocation list: %w", path, err)
+		}
+		r.byIssuer[string(list.RawIssuer)] = list
+	}
+	return r, nil
+}
+
+// check refuses a connection unless one of its chains is free of revoked
+// certificates. As in OpenSSL, every issuer needs a list that is current. A
+// nil receiver checks nothing.
+func (r *revocations) check(chains [][]*x509.Certificate) error {
+	if r == nil {
+		return nil
+	}
+	var err error
+	for _, chain := range chains {
+		if err = r.checkChain(chain); err == nil {
+			return nil
+		}
+	}
+	return certificateError{err}
+}
+
+func (r *revocations) checkChain(chain []*x509.Certificate) error {
+	for i, cert := range chain[:max(0, len(chain)-1)] {
+		issuer := chain[i+1]
+		list := r.byIssuer[string(issuer.RawSubject)]
+		if list == nil {
+			return fmt.Errorf("--tlsCRLFile has no list of %s", issuer.Subject)
+		}
+		if err := list.CheckSignatureFrom(issuer); err != nil {
+			return fmt.Errorf("--tlsCRLFile: the list of %s: %w", issuer.Subject, err)
+		}
+		if !list.NextUpdate.IsZero() && r.now().After(list.NextUpdate) {
+			return fmt.Errorf("--tlsCRLFile: the list of %s ran out on %s", issuer.Subject, list.NextUpdate.Format(time.RFC3339))
+		}
+		for _, entry := range list.RevokedCertificateEntries {
+			if entry.SerialNumber.Cmp(cert.SerialNumber) == 0 {
+				return fmt.Errorf("the certificate of %s is revoked", cert.Subject)
+			}
+		}
+	}
+	return nil
+}
