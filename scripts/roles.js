@@ -15,7 +15,6 @@
 //
 // docs/live.md says which privilege is for what.
 const cli = require("shardsh:cli");
-const { since } = cli;
 
 const anyCollection = { db: "", collection: "" }, anyOfConfig = { db: "config", collection: "" };
 const grant = (resource, ...actions) => ({ resource, actions: actions.filter(Boolean) });
@@ -23,6 +22,8 @@ const ofConfig = (collection, ...actions) => grant({ db: "config", collection },
 
 /** The roles: name, privileges, the roles that each has in it. */
 function roles() {
+  const version = db.version().split(".").map(Number);
+  const since = (...from) => (version[0] - from[0] || version[1] - (from[1] || 0) || version[2] - (from[2] || 0)) >= 0;
   const look = [
     grant({ cluster: true }, "connPoolStats", "getParameter", "getShardMap", "hostInfo", "inprog", "listDatabases", "listShards",
       "serverStatus", since(6, 0, 3) && "shardedDataDistribution", since(7) && "checkMetadataConsistency"),

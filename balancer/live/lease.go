@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -89,6 +90,9 @@ type Lease struct {
 	token  bson.ObjectID
 	fence  int64
 	paused []string
+
+	mu sync.Mutex // holds the holder, as the cluster has it
+	is Holder
 }
 
 // AcquireLease takes a lease that nobody has, whose holder let it run out, or was a
@@ -106,7 +110,7 @@ func AcquireLease(ctx context.Context, leases *mongo.Collection, o LeaseOptions)
 	if held.Token != l.token {
 		return nil, &HeldError{o.Name, held.holder()}
 	}
-	l.fence, l.paused = held.Fence, held.Paused
+	l.fence, l.paused, l.is = held.Fence, held.Paused, held.holder()
 	return l, nil
 }
 
@@ -132,6 +136,13 @@ func (l *Lease) acquire(ctx context.Context, token bson.ObjectID) (leaseDoc, err
 	}}}
 	return l.change(ctx, bson.D{{Key: "_id", Value: l.o.Name}}, true,
 		bson.D{{Key: "$replaceWith", Value: bson.D{{Key: "$cond", Value: bson.A{free, ours, "$$ROOT"}}}}})
+}
+
+// Holder is this process as the cluster knows it since the last renewal.
+func (l *Lease) Holder() Holder {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.is
 }
 
 // Fence is a number that grows with each time that somebody takes the lease.
@@ -161,12 +172,17 @@ func (l *Lease) Renew(ctx context.Context) error { return l.renew(ctx) }
 
 func (l *Lease) renew(ctx context.Context, more ...bson.E) error {
 	set := append(bson.D{{Key: "renewed", Value: "$$NOW"}, {Key: "expires", Value: l.end()}}, more...)
-	_, err := l.change(ctx, l.mine(), false, bson.D{{Key: "$set", Value: set}})
+	held, err := l.change(ctx, l.mine(), false, bson.D{{Key: "$set", Value: set}})
 	switch {
 	case errors.Is(err, mongo.ErrNoDocuments):
 		return ErrLeaseLost
 	case err != nil:
 		return fmt.Errorf("renewing the lease %q: %w", l.o.Name, ServerError(err))
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if is := held.holder(); is.Expires.After(l.is.Expires) { // renewals may be answered in another order
+		l.is = is
 	}
 	return nil
 }

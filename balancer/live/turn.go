@@ -93,6 +93,9 @@ func (t *Turn) lost(err error) error {
 	return err
 }
 
+// Holder is this process, with the times of its lease on the cluster's clock.
+func (t *Turn) Holder() Holder { return t.lease.Holder() }
+
 // Held ends when the lease is lost, with ErrLeaseLost for its cause.
 func (t *Turn) Held() context.Context { return t.held }
 
