@@ -89,7 +89,8 @@ func (s *stage) bringContents(ctx context.Context, from *source, database, name 
 			}
 		}
 	}
-	documents, err := from.list(ctx, database, bson.D{{Key: "find", Value: name}, {Key: "limit", Value: mostDocuments + 1}})
+	query := bson.D{{Key: "find", Value: name}, {Key: "limit", Value: mostDocuments + 1}}
+	documents, err := from.list(ctx, database, query)
 	bytes := 0
 	for _, d := range documents {
 		bytes += len(d)
@@ -100,7 +101,8 @@ func (s *stage) bringContents(ctx context.Context, from *source, database, name 
 	case len(documents) > mostDocuments || bytes > mostBytes:
 		s.told(ns, "its documents are too many for the rehearsal: what looks for them from here on finds none")
 	case len(documents) > 0:
-		if reply := s.run(ctx, database, bson.D{{Key: "insert", Value: name}, {Key: "documents", Value: documents}}); failed(reply) {
+		command := bson.D{{Key: "insert", Value: name}, {Key: "documents", Value: documents}}
+		if reply := s.run(ctx, database, command); failed(reply) {
 			s.told(ns, "its documents can't be brought into the rehearsal: %s", errmsg(reply))
 		}
 	}
@@ -136,7 +138,8 @@ func (s *stage) bringUsers(ctx context.Context, from *source, req wire.Request) 
 	})
 	of("usersInfo", "users", func(doc bson.Raw) bson.D {
 		name, _ := doc.Lookup("user").StringValueOK()
-		return bson.D{{Key: "createUser", Value: name}, {Key: "pwd", Value: rand.Text()}, {Key: "roles", Value: doc.Lookup("roles")}}
+		return bson.D{{Key: "createUser", Value: name}, {Key: "pwd", Value: rand.Text()},
+			{Key: "roles", Value: doc.Lookup("roles")}}
 	})
 }
 

@@ -59,7 +59,8 @@ func (s *source) ask(ctx context.Context, req wire.Request) (bson.Raw, error) {
 	if session != nil {
 		ctx = mongo.NewSessionContext(ctx, session)
 	}
-	reply, err := s.client.Database(req.Database).RunCommand(ctx, body, options.RunCmd().SetReadPreference(preference(req.Body))).Raw()
+	member := options.RunCmd().SetReadPreference(preference(req.Body))
+	reply, err := s.client.Database(req.Database).RunCommand(ctx, body, member).Raw()
 	reply, err = replied(reply, err)
 	open, _ := reply.Lookup("cursor", "id").AsInt64OK()
 	s.keep(ctx, id, open, more, session)
