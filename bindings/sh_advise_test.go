@@ -61,3 +61,40 @@ func TestAdviceWithoutMeasuring(t *testing.T) {
 	run(t, old, step{ordersToJudge, "customer_1_order_1"},
 		step{`const a = sh.adviseKey("app.orders"); [a.best.key, a.best.from]`, "[ { customer: 1, order: 1 }, 'sample' ]"})
 }
+
+// TestAdviceIsFollowed: what advice says to enter can be entered, and is what it says.
+func TestAdviceIsFollowed(t *testing.T) {
+	c := onMock(t, mock.Config{Seed: 7})
+	run(t, c, step{ordersToJudge, "customer_1_order_1"},
+		step{`sh.addShardToZone("shard1", "low").ok`, "1"},
+		step{`sh.updateZoneKeyRange("app.orders", {customer: 1}, {customer: 100}, "low").ok`,
+			"Warning: app.orders is not sharded: the range counts when it is\n1"},
+		step{`sh.adviseKey("app.orders").commands.length`, "3"},
+		step{`sh.adviseKey("app.orders").commands.every(c => eval(c).ok)`,
+			"Warning: app.orders is not sharded: the range counts when it is\ntrue"},
+		step{`sh.adviseKey("app.orders").verdict.startsWith("keep {customer: 1, order: 1}")`, "true"},
+		step{`sh.stopBalancer().ok && sh.advisePresplit("app.orders", {expect: "100GB"}).chunks`, "24"},
+		step{`const p = sh.advisePresplit("app.orders"); [p.chunks, p.zones.map(z => z.zone)]`, "[ 3, [ 'low', '' ] ]"},
+		step{`const wide = sh.advisePresplit("app.orders", {docs: 1e9}); wide.points.length`, "23"},
+		step{`eval(wide.commands[0].replace("takeOver: true", "journal: null")).finished`, "true"},
+		step{`sh.chunks("app.orders").toArray().length >= 20`, "true"},
+		step{`const hits = sh.advisePresplit("app.hits", {key: {h: "hashed"}, expect: "100GB"}); eval(hits.commands[0]).ok`, "1"},
+		step{`eval(hits.commands[1].replace("takeOver: true", "journal: null")).finished`, "true"},
+		step{`sh.chunks("app.hits").toArray().length`, "24"},
+		step{`const s = sh.adviseChunkSize("app.orders", {expect: "2GB"}); [s.mb, s.commands]`,
+			"[ 32, [ 'sh.chunkSize(\"app.orders\", 32)' ] ]"}, // a fifteenth of a third is 42 MB
+		step{`eval(s.commands[0]).ok && sh.adviseChunkSize("app.orders", {expect: "2GB"}).mb`, "32"},
+	)
+	for call, want := range map[string]string{
+		`sh.adviseChunkSize("app.order")`:                      "did you mean app.orders?",
+		`sh.advisePresplit("app.new")`:                         "nothing tells by which key",
+		`sh.advisePresplit("app.new", {key: {a: "x"}})`:        "Argument options.key must be a shard key",
+		`sh.advisePresplit("app.new", {key: {a: 1}, docs: 5})`: "say how many bytes",
+		`sh.advisePresplit("app.orders", {expect: "x"})`:       "Argument options.expect must be a size",
+		`sh.adviseChunkSize("app.orders", {queries: []})`:      "sh.adviseChunkSize has no option queries",
+	} {
+		if got, failed := c.show(call); !failed || !strings.Contains(got, want) {
+			t.Errorf("%s: %s", call, got)
+		}
+	}
+}

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"shardsh/balancer/catalog"
-	"shardsh/balancer/diagnosis"
 )
 
 // Advice is what there is to say of the shard key of a collection.
@@ -149,29 +148,6 @@ func verdict(f Facts, best Candidate, asked bool) string {
 		return fmt.Sprintf("no good key%s: %s is the least bad, and poor; see why before you shard by it", among, best.Key)
 	}
 	return fmt.Sprintf("shard %s by %s, which is %s", f.Namespace, best.Key, best.Grade)
-}
-
-// commands are what to enter for a key.
-func commands(f Facts, c Candidate) []string {
-	if c.Key.Equal(f.Current) {
-		return nil
-	}
-	var list []string
-	database, name, _ := strings.Cut(f.Namespace, ".")
-	ns := diagnosis.TextLiteral(f.Namespace)
-	if c.Index == "" {
-		list = append(list, fmt.Sprintf("db.getSiblingDB(%s).getCollection(%s).createIndex(%s)", diagnosis.TextLiteral(database),
-			diagnosis.TextLiteral(name), c.Key))
-	}
-	switch {
-	case len(f.Current) == 0:
-		return append(list, fmt.Sprintf("sh.shardCollection(%s, %s)", ns, c.Key))
-	case c.Key.extends(f.Current) && f.Release.AtLeast(catalog.Release44):
-		return append(list, fmt.Sprintf("sh.refineCollectionShardKey(%s, %s)", ns, c.Key))
-	case f.Release.AtLeast(catalog.Release50):
-		return append(list, fmt.Sprintf("sh.reshardCollection(%s, %s)", ns, c.Key))
-	}
-	return nil
 }
 
 func notes(f Facts, best Candidate) (list []string) {

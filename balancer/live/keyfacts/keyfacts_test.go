@@ -109,6 +109,13 @@ func (c made) check(t *testing.T, m *maker, release catalog.Release, o keyfacts.
 	if err != nil {
 		t.Fatal(err)
 	}
+	known := "queries guessed from the indexes"
+	if release.AtLeast(catalog.Release70) {
+		known = "queries that the cluster sampled"
+	}
+	if !strings.Contains(strings.Join(a.Basis, "\n"), known) || len(a.Notes) > 0 && strings.Contains(a.Notes[0], "could not be read") {
+		t.Errorf("basis %q, notes %q", a.Basis, a.Notes)
+	}
 	if a.Best == nil || !slices.Contains(c.right, a.Best.Key.String()) {
 		t.Errorf("%d documents on %d shards: %s", m.docs, m.shards, a.Verdict)
 		for _, one := range a.Candidates {
