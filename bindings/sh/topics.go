@@ -29,6 +29,7 @@ func topics() []topic {
 			{"waitForBalance", `sh.waitForBalance("shop.orders", { timeout: 3600000 })`},
 			{"getShardedDataDistribution", `sh.getShardedDataDistribution().toArray()`},
 			{"isBalancerRunning", `sh.isBalancerRunning().mode`},
+			{"snapshot", `sh.snapshot().collections.map(c => c.ns)`},
 			{"isBalancerInRound", `while (sh.isBalancerInRound()) sleep(100)`},
 		}},
 		{"The balancer and its settings", []example{
