@@ -86,13 +86,14 @@ func AdviseChunkSize(f Facts) ChunkSize {
 	switch {
 	case f.expected() < imbalance*smallMB<<20:
 		a.MB, a.Commands, a.Reasons = a.CurrentMB, nil, nil
-		a.Verdict = fmt.Sprintf("keep chunks of %d MB: with %s %s is too small to spread; {expect: \"500GB\"} says what it will have",
+		a.Verdict = fmt.Sprintf("keep chunks of %d MB: with %s %s is too small to spread; {expect: \"500GB\"} says what it "+
+			"will have",
 			a.MB, bytesText(f.expected()), f.Namespace)
 	case a.MB == a.CurrentMB:
 		a.Verdict = fmt.Sprintf("keep chunks of %d MB: from %d to %d MB suit %s", a.MB, a.LowMB, a.HighMB, f.Namespace)
 	default:
-		a.Verdict = fmt.Sprintf("chunks of %d MB suit %s, from %d to %d MB do; they are of %d MB now", a.MB, f.Namespace, a.LowMB,
-			a.HighMB, a.CurrentMB)
+		a.Verdict = fmt.Sprintf("chunks of %d MB suit %s, from %d to %d MB do; they are of %d MB now", a.MB, f.Namespace,
+			a.LowMB, a.HighMB, a.CurrentMB)
 	}
 	if len(a.Commands) > 0 && f.Release.AtLeast(catalog.Release60) {
 		a.Notes = append(a.Notes, "chunks that are there stay as they are: larger ones are cut as they move, and "+
@@ -111,12 +112,12 @@ func (f Facts) bySpread(b *bounds) {
 	share := float64(f.expected()) / float64(f.shards())
 	shown := bytesText(int64(share))
 	if most := mib(share) * evenWithin / imbalance; f.Release.AtLeast(catalog.Release60) && most < mostMB {
-		b.atMost(math.Max(smallMB, most), "a shard's share is %s, and data moves from a difference of %d chunk sizes on: with at most "+
-			"%.0f MB shards differ by no more than %s; less than %d MB is not worth a migration", shown, imbalance,
+		b.atMost(math.Max(smallMB, most), "a shard's share is %s, and data moves from a difference of %d chunk sizes on: "+
+			"with at most %.0f MB shards differ by no more than %s; less than %d MB is not worth a migration", shown, imbalance,
 			math.Max(smallMB, most), Percent(evenWithin), smallMB)
 	} else if f.Release.AtLeast(catalog.Release60) {
-		b.reasons = append(b.reasons, fmt.Sprintf("a shard's share is %s: with any size shards differ by no more than %s", shown,
-			Percent(evenWithin)))
+		b.reasons = append(b.reasons, fmt.Sprintf("a shard's share is %s: with any size shards differ by no more than %s",
+			shown, Percent(evenWithin)))
 	}
 	if least := math.Ceil(mib(share / mostPerShard)); least > smallMB {
 		b.atLeast(least, "with at least %.0f MB a shard has no more than %d chunks, of which routers hold the table",
@@ -145,10 +146,11 @@ func (f Facts) byDocuments(b *bounds) {
 	value := atLeast(n.of[0]) / float64(n.total) * float64(f.expected())
 	switch needs := mib(value); {
 	case needs > mostMB:
-		b.reasons = append(b.reasons, fmt.Sprintf("the most common value of %s has %s or more, which no chunk size holds: refine the "+
-			"key (sh.adviseKey(%s))", f.Current, bytesText(int64(value)), diagnosis.TextLiteral(f.Namespace)))
+		b.reasons = append(b.reasons, fmt.Sprintf("the most common value of %s has %s or more, which no chunk size holds: "+
+			"refine the key (sh.adviseKey(%s))", f.Current, bytesText(int64(value)), diagnosis.TextLiteral(f.Namespace)))
 	case needs > smallMB:
-		b.atLeast(needs, "the most common value of %s has %s, which nothing can split: with at least %.0f MB its chunk can move",
+		b.atLeast(needs, "the most common value of %s has %s, which nothing can split: with at least %.0f MB its chunk can "+
+			"move",
 			f.Current, bytesText(int64(value)), math.Ceil(needs))
 	}
 }
@@ -159,7 +161,8 @@ func (f Facts) bySpeed(b *bounds) {
 		return
 	}
 	most := math.Max(smallMB, mib(f.BytesPerSecond*longestMove.Seconds()))
-	b.atMost(most, "migrations of the last day moved %s a second: with at most %.0f MB one takes no more than %.0f minutes",
+	b.atMost(most, "migrations of the last day moved %s a second: with at most %.0f MB one takes no more than %.0f "+
+		"minutes",
 		bytesText(int64(f.BytesPerSecond)), math.Min(most, mostMB), longestMove.Minutes())
 }
 

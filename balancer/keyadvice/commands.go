@@ -19,7 +19,8 @@ func commands(f Facts, c Candidate) []string {
 	database, name, _ := strings.Cut(f.Namespace, ".")
 	ns := diagnosis.TextLiteral(f.Namespace)
 	if c.Index == "" {
-		list = append(list, fmt.Sprintf("db.getSiblingDB(%s).getCollection(%s).createIndex(%s)", diagnosis.TextLiteral(database),
+		list = append(list, fmt.Sprintf("db.getSiblingDB(%s).getCollection(%s).createIndex(%s)",
+			diagnosis.TextLiteral(database),
 			diagnosis.TextLiteral(name), c.Key))
 	}
 	switch {
@@ -44,7 +45,8 @@ func (f Facts) longerRanges(k Key) (list []string) {
 		if !okLow || !okHigh {
 			continue
 		}
-		list = append(list, fmt.Sprintf("sh.removeRangeFromZone(%s, %s, %s)", ns, diagnosis.Literal(z.Min), diagnosis.Literal(z.Max)),
+		list = append(list, fmt.Sprintf("sh.removeRangeFromZone(%s, %s, %s)", ns, diagnosis.Literal(z.Min),
+			diagnosis.Literal(z.Max)),
 			fmt.Sprintf("sh.updateZoneKeyRange(%s, %s, %s, %s)", ns, diagnosis.Literal(low), diagnosis.Literal(high),
 				diagnosis.TextLiteral(z.Name)))
 	}

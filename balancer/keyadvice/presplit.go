@@ -71,8 +71,8 @@ func AdvisePresplit(f Facts, k Key) Presplit {
 		a.Commands = f.evenCommands(a)
 		a.Reasons = append(a.Reasons, "the key begins with a hash: its values are spread evenly, and cut so")
 		if len(f.Current) == 0 && f.Docs == 0 && !f.Release.AtLeast(catalog.Release70) {
-			a.Notes = append(a.Notes, fmt.Sprintf("while it is empty, sh.shardCollection(%s, %s, false, {numInitialChunks: %d}) cuts it, "+
-				"too; later releases ignore that", diagnosis.TextLiteral(f.Namespace), k, a.Chunks))
+			a.Notes = append(a.Notes, fmt.Sprintf("while it is empty, sh.shardCollection(%s, %s, false, {numInitialChunks: "+
+				"%d}) cuts it, too; later releases ignore that", diagnosis.TextLiteral(f.Namespace), k, a.Chunks))
 		}
 	case empty:
 		a.Reasons = append(a.Reasons, "there are no documents to tell where to cut")
@@ -80,7 +80,8 @@ func AdvisePresplit(f Facts, k Key) Presplit {
 	default:
 		a.Points = j.points(k, a.Chunks)
 		a.Commands = f.sampleCommands(a)
-		a.Reasons = append(a.Reasons, fmt.Sprintf("cut where as many of %s lie between any two bounds: load what they stand for",
+		a.Reasons = append(a.Reasons, fmt.Sprintf("cut where as many of %s lie between any two bounds: load what they "+
+			"stand for",
 			counted(int64(len(f.Sample.Docs)), "document")))
 	}
 	f.inZones(&a)
@@ -91,8 +92,8 @@ func AdvisePresplit(f Facts, k Key) Presplit {
 	}
 	if c.Grows == k[0].Name {
 		a.Points, a.Commands = nil, nil
-		a.Verdict = fmt.Sprintf("cutting %s does not help what is inserted in order: %s grows with time, and all inserts go to "+
-			"the last chunk; sh.adviseKey(%s) says which key would spread them", f.Namespace, c.Grows,
+		a.Verdict = fmt.Sprintf("cutting %s does not help what is inserted in order: %s grows with time, and all inserts "+
+			"go to the last chunk; sh.adviseKey(%s) says which key would spread them", f.Namespace, c.Grows,
 			diagnosis.TextLiteral(f.Namespace))
 	}
 	return a
@@ -112,12 +113,13 @@ func (f Facts) cuts(a *Presplit) {
 	switch {
 	case size == 0:
 		a.PerShard = ChunksPerShard
-		text = fmt.Sprintf("nobody said how much it will have ({expect: \"500GB\"}): %d chunks a shard are enough to begin with",
+		text = fmt.Sprintf("nobody said how much it will have ({expect: \"500GB\"}): %d chunks a shard are enough to begin "+
+			"with",
 			ChunksPerShard)
 	case f.Release.AtLeast(catalog.Release60) && full > ChunksPerShard:
 		a.PerShard = ChunksPerShard
-		text += fmt.Sprintf("; from 6.0 on chunks may outgrow their size and are cut as they move, so that %d are enough for data "+
-			"to go everywhere at once", ChunksPerShard)
+		text += fmt.Sprintf("; from 6.0 on chunks may outgrow their size and are cut as they move, so that %d are enough "+
+			"for data to go everywhere at once", ChunksPerShard)
 	}
 	a.Chunks = a.PerShard * shards
 	a.Reasons = append(a.Reasons, text)
@@ -193,18 +195,20 @@ func (f Facts) inZones(a *Presplit) {
 		case z.Shards == 0:
 			a.Notes = append(a.Notes, fmt.Sprintf("zone %s has ranges and no shard: nothing can go there", z.Zone))
 		case len(f.Sample.Docs) > 0 && z.Share > 2*fair:
-			a.Notes = append(a.Notes, fmt.Sprintf("zone %s has %s of the documents and %d of %d shards: they will have more than "+
-				"others, however it is cut", z.Zone, Percent(z.Share), z.Shards, f.shards()))
+			a.Notes = append(a.Notes, fmt.Sprintf("zone %s has %s of the documents and %d of %d shards: they will have more "+
+				"than others, however it is cut", z.Zone, Percent(z.Share), z.Shards, f.shards()))
 		case z.Chunks < int64(z.Shards):
-			a.Notes = append(a.Notes, fmt.Sprintf("zone %s has %d shards and gets %s: cut finer there, with points", z.Zone, z.Shards,
-				counted(z.Chunks, "chunk")))
+			a.Notes = append(a.Notes, fmt.Sprintf("zone %s has %d shards and gets %s: cut finer there, with points", z.Zone,
+				z.Shards, counted(z.Chunks, "chunk")))
 		}
 	}
-	a.Zones = append(parts, ZonePart{Share: free / total, Shards: f.Shards, Chunks: int64(free/total*float64(a.Chunks) + 0.5)})
+	a.Zones = append(parts, ZonePart{Share: free / total, Shards: f.Shards,
+		Chunks: int64(free/total*float64(a.Chunks) + 0.5)})
 	if !newJudge(f).zoned(a.Key) {
 		a.Notes = append(a.Notes, fmt.Sprintf("the zones have ranges by %v, with which the key does not begin", f.Zones))
 	}
-	a.Reasons = append(a.Reasons, "chunks are cut at the bounds of zones as well, and those in a zone go to its shards only")
+	a.Reasons = append(a.Reasons, "chunks are cut at the bounds of zones as well, and those in a zone go to its shards "+
+		"only")
 }
 
 // parts counts the documents of the sample in each zone, and those that are in none.

@@ -20,10 +20,12 @@ func TestChunkSize(t *testing.T) {
 	}{
 		"fine as it is":     {func(f *Facts) { f.Expect = 400 * gib }, 128, ""},
 		"too small a share": {func(f *Facts) { f.Expect = 4 * gib }, 64, "at most 68 MB"}, // 1 GiB a shard, a fifteenth of it
-		"hardly anything":   {func(f *Facts) {}, 128, ""},
-		"too many chunks":   {func(f *Facts) { f.Expect = 16_000 * gib }, 512, "at least 410 MB"}, // 4000 GiB in 10,000 chunks
-		"more than fits":    {func(f *Facts) { f.Expect = 400_000 * gib }, 1024, "at least 1024 MB"},
-		"slow migrations":   {func(f *Facts) { f.Expect, f.BytesPerSecond = 400*gib, 500_000 }, 32, "at most 57 MB"}, // 60 MB in two minutes
+		"hardly anything":   {func(*Facts) {}, 128, ""},
+		"too many chunks":   {func(f *Facts) { f.Expect = 16_000 * gib }, 512, "at least 410 MB"},
+		// 4000 GiB in 10,000 chunks
+		"more than fits":  {func(f *Facts) { f.Expect = 400_000 * gib }, 1024, "at least 1024 MB"},
+		"slow migrations": {func(f *Facts) { f.Expect, f.BytesPerSecond = 400*gib, 500_000 }, 32, "at most 57 MB"},
+		// 60 MB in two minutes
 		"large documents": {func(f *Facts) { f.Docs, f.Bytes = 100_000, 100_000*10<<20 }, 512,
 			"at least 320 MB"}, // 32 of 10 MiB
 		"a hot value": {func(f *Facts) {
@@ -35,7 +37,8 @@ func TestChunkSize(t *testing.T) {
 		f := facts(t)
 		c.alter(&f)
 		a := AdviseChunkSize(f)
-		if a.MB != c.mb || !strings.Contains(strings.Join(a.Reasons, "\n"), c.reason) || (a.MB == a.CurrentMB) != (len(a.Commands) == 0) {
+		if a.MB != c.mb || !strings.Contains(strings.Join(a.Reasons, "\n"), c.reason) ||
+			(a.MB == a.CurrentMB) != (len(a.Commands) == 0) {
 			t.Errorf("%s: %s\n%q %q", name, a.Verdict, a.Reasons, a.Commands)
 		}
 	}
@@ -50,13 +53,18 @@ func TestPresplit(t *testing.T) {
 		points        int
 		verdict, text string
 	}{
-		"by a sample":   {func(f *Facts) { f.Expect = 100 << 30 }, `{"customer": 1}`, 32, 31, "into 32 chunks, 8 for each shard", "fromSample: 32"},
-		"before 6.0":    {func(f *Facts) { f.Expect, f.Release = 100<<30, catalog.Release50 }, `{"customer": 1}`, 400, 399, "no more values", ""},
-		"little":        {func(f *Facts) { f.Expect = 1 << 20 }, `{"customer": 1}`, 4, 3, "4 chunks, 1 for", ""},
-		"hashes":        {func(f *Facts) { f.Expect = 100 << 30 }, `{"customer": "hashed"}`, 32, 0, "32 chunks", "perShard: 8"},
-		"few values":    {func(f *Facts) { f.Expect = 100 << 30 }, `{"kind": 1}`, 3, 2, "into 3 chunks: there are no more values", ""},
-		"what grows":    {func(f *Facts) {}, `{"at": 1}`, 4, 0, "does not help", ""},
-		"not there yet": {func(f *Facts) { *f = Facts{Namespace: "app.new", Shards: 4, ChunkBytes: 1 << 27} }, `{"h": "hashed"}`, 32, 0, "32 chunks", "perShard: 8"},
+		"by a sample": {func(f *Facts) { f.Expect = 100 << 30 }, `{"customer": 1}`, 32, 31, "into 32 chunks, 8 for each " +
+			"shard", "fromSample: 32"},
+		"before 6.0": {func(f *Facts) { f.Expect, f.Release = 100<<30, catalog.Release50 }, `{"customer": 1}`, 400, 399,
+			"no more values", ""},
+		"little": {func(f *Facts) { f.Expect = 1 << 20 }, `{"customer": 1}`, 4, 3, "4 chunks, 1 for", ""},
+		"hashes": {func(f *Facts) { f.Expect = 100 << 30 }, `{"customer": "hashed"}`, 32, 0, "32 chunks",
+			"perShard: 8"},
+		"few values": {func(f *Facts) { f.Expect = 100 << 30 }, `{"kind": 1}`, 3, 2, "into 3 chunks: there are no more " +
+			"values", ""},
+		"what grows": {func(*Facts) {}, `{"at": 1}`, 4, 0, "does not help", ""},
+		"not there yet": {func(f *Facts) { *f = Facts{Namespace: "app.new", Shards: 4, ChunkBytes: 1 << 27} },
+			`{"h": "hashed"}`, 32, 0, "32 chunks", "perShard: 8"},
 	} {
 		f := facts(t)
 		c.alter(&f)
@@ -92,7 +100,8 @@ func TestPresplitZones(t *testing.T) {
 		t.Errorf("zones %s, want %s", got, want)
 	}
 	notes := strings.Join(a.Notes, "\n")
-	if !strings.Contains(notes, "zone high has 70 %") || !strings.Contains(notes, "zone gone has ranges and no shard") || strings.Contains(notes, "zone low") {
+	if !strings.Contains(notes, "zone high has 70 %") || !strings.Contains(notes, "zone gone has ranges and no shard") ||
+		strings.Contains(notes, "zone low") {
 		t.Errorf("notes %s", notes)
 	}
 }

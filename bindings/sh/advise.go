@@ -21,8 +21,10 @@ func shardAdviseMethods() []helper {
 				"{queries: [{filter, weight}], expect: \"500GB\", sampleDocs, sampleBytes, maxTime, analyze: false}."},
 		{"adviseChunkSize", "ns:string|object options?:object{expect,sampleDocs,sampleBytes,maxTime}", shAdviseChunkSize,
 			"Says which chunk size suits a collection, and why; {expect: \"500GB\"} is what it will have."},
-		{"advisePresplit", "ns:string|object options?:object{expect,docs,key,sampleDocs,sampleBytes,maxTime}", shAdvisePresplit,
-			"Says into how many chunks to cut a collection before it is loaded, where, and how; {expect: \"500GB\", docs, key}."},
+		{"advisePresplit", "ns:string|object options?:object{expect,docs,key,sampleDocs,sampleBytes,maxTime}",
+			shAdvisePresplit,
+			"Says into how many chunks to cut a collection before it is loaded, where, and how; {expect: \"500GB\", docs, " +
+				"key}."},
 	}
 }
 

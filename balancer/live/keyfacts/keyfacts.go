@@ -101,7 +101,8 @@ func Presplit(ctx context.Context, client *mongo.Client, ns string, o Options) (
 	}
 	if o.ExpectDocs > 0 {
 		if f.Docs == 0 {
-			return keyadvice.Presplit{}, fmt.Errorf("%s has no documents to tell how large they are: say how many bytes it will "+
+			return keyadvice.Presplit{}, fmt.Errorf("%s has no documents to tell how large they are: say how many bytes it "+
+				"will "+
 				"have in place of docs", ns)
 		}
 		f.Expect = max(f.Expect, o.ExpectDocs*f.Bytes/f.Docs)
@@ -135,7 +136,8 @@ func begin(ctx context.Context, client *mongo.Client, ns string, o Options) (*re
 	if r.database, r.name, err = catalog.SplitNamespace(ns); err != nil {
 		return r, err
 	}
-	r.facts = keyadvice.Facts{Namespace: ns, Expect: o.Expect, Queries: o.Queries, Measured: map[string]keyadvice.Measured{}}
+	r.facts = keyadvice.Facts{Namespace: ns, Expect: o.Expect, Queries: o.Queries,
+		Measured: map[string]keyadvice.Measured{}}
 	s, err := live.NewReader(client, live.ReaderOptions{Namespaces: []string{ns}, SkipLogs: !o.Speed}).Read(ctx)
 	if err != nil {
 		return r, err
@@ -212,7 +214,8 @@ func (r *reading) indexes(ctx context.Context) error {
 		key, _ := doc.Lookup("key").DocumentOK()
 		name, _ := doc.Lookup("name").StringValueOK()
 		x := keyadvice.Index{Name: name, Key: key, Unique: isTrue(doc, "unique"), Used: -1}
-		x.Partial = isTrue(doc, "sparse") || !doc.Lookup("partialFilterExpression").IsZero() || !doc.Lookup("collation").IsZero()
+		x.Partial = isTrue(doc, "sparse") || !doc.Lookup("partialFilterExpression").IsZero() ||
+			!doc.Lookup("collation").IsZero()
 		r.facts.Indexes = append(r.facts.Indexes, x)
 	}
 	return r.used(ctx)
@@ -243,7 +246,8 @@ func (r *reading) used(ctx context.Context) error {
 func (r *reading) size(ctx context.Context) error {
 	docs, err := r.list(ctx, r.aggregate(
 		bson.D{{Key: "$collStats", Value: bson.D{{Key: "storageStats", Value: bson.D{}}}}},
-		bson.D{{Key: "$project", Value: bson.D{{Key: "storageStats.size", Value: 1}, {Key: "storageStats.count", Value: 1}}}}))
+		bson.D{{Key: "$project", Value: bson.D{{Key: "storageStats.size", Value: 1}, {Key: "storageStats.count",
+			Value: 1}}}}))
 	if err != nil {
 		return err
 	}
