@@ -66,6 +66,9 @@ type Config struct {
 	// Args is process.argv after the script; Executable comes first in it.
 	Args       []string
 	Executable string
+	// Environment are variables that process.env has besides the process's, or with
+	// other values.
+	Environment map[string]string
 	// MemoryLimit is how large the process's heap may grow, in bytes, before the
 	// running program is stopped; 0 is a large part of the machine's memory.
 	MemoryLimit uint64
@@ -78,6 +81,8 @@ type Config struct {
 	Sandbox *sandbox.Rules
 	// Scripts are the scripts that load("shardsh:name") finds; nil for none.
 	Scripts fs.FS
+	// Loaded hears of each file that is run, loaded or imported; nil for nobody.
+	Loaded func(path string)
 
 	// Guard sees every command before it is sent; nil lets all pass.
 	Guard server.Guard
@@ -87,6 +92,9 @@ type Config struct {
 	// Settings are what Client was opened with, for db.auth() to connect again as
 	// another user; nil refuses that.
 	Settings *options.ClientOptions
+	// Connect opens the connections of Mongo(), connect() and db.auth(); nil opens
+	// them by the driver.
+	Connect func(ctx context.Context, settings *options.ClientOptions) (*mongo.Client, error)
 	// ClientOptions reads the connection strings of Mongo() and connect(); nil
 	// takes them as the driver does.
 	ClientOptions func(ctx context.Context, uri string) (*options.ClientOptions, error)

@@ -120,6 +120,8 @@ func (cs *Collections) refine(coll catalog.Collection, refined catalog.KeyPatter
 		return err
 	}
 	cs.c.log.change(configShard, "refineCollectionShardKey.end", ns, nil)
+	cs.c.changes.note(Change{Kind: ChangeRefineKey, Namespace: ns, Operation: bson.D{
+		{Key: "shardKey", Value: refined.Doc()}, {Key: "oldShardKey", Value: coll.Pattern.Doc()}}})
 	return nil
 }
 

@@ -124,6 +124,9 @@ func (s *World) environment() *goja.Object {
 		}
 		script.Must(env.Set(name, value))
 	}
+	for name, value := range s.cfg.Environment {
+		script.Must(env.Set(name, value))
+	}
 	return env
 }
 

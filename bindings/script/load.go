@@ -60,6 +60,7 @@ func (s *Modules) readScript(name string) (text, path string, err error) {
 	if err != nil {
 		return "", "", FileError(err, "open", path)
 	}
+	s.loaded(path)
 	if text = string(data); nestsTooDeep(text) {
 		return "", "", errNesting(name)
 	}
@@ -72,6 +73,13 @@ func (s *Modules) mayRun(path string) error {
 		return nil
 	}
 	return s.js.cfg.MayRun(path)
+}
+
+// loaded tells Options.Loaded.
+func (s *Modules) loaded(path string) {
+	if s.js.cfg.Loaded != nil {
+		s.js.cfg.Loaded(path)
+	}
 }
 
 // scriptPath returns where a file named by a script is: next to the script that

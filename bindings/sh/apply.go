@@ -70,6 +70,7 @@ func shApply(c *call, sh *Helpers) goja.Value {
 	var away func()
 	options.Pace, away = c.gate(sh.current().Conn, rules, teller)
 	defer away()
+	teller.Gate = options.Pace
 	options.Tell = teller.Tell
 	tick, still := applying.Ticks(progress, c.JS.OnWallClock())
 	defer still()

@@ -113,11 +113,12 @@ func (env environment) carryOut(ctx context.Context, conn *connection, o carryLi
 	defer still()
 	stages := listenForMore(ctx)
 	defer stages.end()
-	gate, away, err := o.pace.gate(ctx, conn, js.Clock, o.dryRun, teller.Waits)
+	gate, away, err := o.pace.gate(ctx, conn, js.Clock, o.dryRun, teller.Waits, turn.Holder)
 	if err != nil {
 		return errors.Join(because(ctx, err), work.Close(), turn.End(ctx))
 	}
 	defer away()
+	teller.Gate = gate
 	a := applying.Errand{Work: work, Insist: stages.insist, Note: teller.Note, Options: apply.Options{
 		DryRun: o.dryRun, OnChange: e.onChange, PauseBalancing: o.takeOver, Parallel: o.pace.parallel, Clock: js.Clock,
 		Tell: teller.Tell, Hard: stages.hard, Tick: tick, Pace: gate,

@@ -1,0 +1,173 @@
+package sh
+
+import (
+	"errors"
+
+	"shardsh/balancer/keyadvice"
+	"shardsh/balancer/live/keyfacts"
+	"shardsh/bindings/findings"
+	"shardsh/bindings/script"
+
+	"github.com/dop251/goja"
+)
+
+const adviceOptions = "queries,expect,sampleDocs,sampleBytes,maxTime,analyze"
+
+// shardAdviseMethods() say what suits a collection.
+func shardAdviseMethods() []helper {
+	return []helper{
+		{"adviseKey", "ns:string|object keys?:object options?:object{" + adviceOptions + "}", shAdviseKey,
+			"Says which shard key suits a collection, and why: of keys, one or an array of them, or of those that it finds; " +
+				"{queries: [{filter, weight}], expect: \"500GB\", sampleDocs, sampleBytes, maxTime, analyze: false}."},
+		{"adviseChunkSize", "ns:string|object options?:object{expect,sampleDocs,sampleBytes,maxTime}", shAdviseChunkSize,
+			"Says which chunk size suits a collection, and why; {expect: \"500GB\"} is what it will have."},
+		{"advisePresplit", "ns:string|object options?:object{expect,docs,key,sampleDocs,sampleBytes,maxTime}",
+			shAdvisePresplit,
+			"Says into how many chunks to cut a collection before it is loaded, where, and how; {expect: \"500GB\", docs, " +
+				"key}."},
+	}
+}
+
+// shAdviseChunkSize returns advice, which is printed as text.
+func shAdviseChunkSize(c *call, sh *Helpers) goja.Value {
+	o := c.adviceOptions("adviseChunkSize", 1)
+	ns, end := c.advising(&o)
+	a, err := keyfacts.ChunkSize(c.JS.Context(), sh.current().Conn.Client, ns, o)
+	if end(); err != nil {
+		c.s.Gateway.Throw(err)
+	}
+	return c.s.shown(a, findings.ChunkSizeText(a))
+}
+
+// shAdvisePresplit returns advice, which is printed as text.
+func shAdvisePresplit(c *call, sh *Helpers) goja.Value {
+	o := c.adviceOptions("advisePresplit", 1)
+	given := c.options("advisePresplit", 1)
+	if o.ExpectDocs = given.count("docs"); given.get("key") != nil {
+		o.Keys = c.keysOf("advisePresplit", "options.key", given.get("key"))
+	}
+	ns, end := c.advising(&o)
+	a, err := keyfacts.Presplit(c.JS.Context(), sh.current().Conn.Client, ns, o)
+	end()
+	switch {
+	case errors.Is(err, keyfacts.ErrNoKey):
+		c.JS.ThrowInvalid("%s, as in sh.advisePresplit(%q, { key: { customer: 1 } })", err, ns)
+	case err != nil:
+		c.s.Gateway.Throw(err)
+	}
+	return c.s.shown(a, findings.PresplitText(a))
+}
+
+// advising returns the collection asked about, and has what is read of it told.
+func (c *call) advising(o *keyfacts.Options) (ns string, end func()) {
+	ns = c.namespaceArgument(0)
+	progress := c.s.Display.Progress(true)
+	o.Tell = func(what string) {
+		if progress.Due() {
+			progress.Say(ns+": "+what, nil)
+		}
+	}
+	return ns, progress.End
+}
+
+// shAdviseKey returns advice, which is printed as the text of "shardsh advise".
+func shAdviseKey(c *call, sh *Helpers) goja.Value {
+	o := c.adviceOptions("adviseKey", 2)
+	o.Keys = c.keysArgument(1)
+	ns, end := c.advising(&o)
+	a, err := keyfacts.Advise(c.JS.Context(), sh.current().Conn.Client, ns, o)
+	end()
+	if err != nil {
+		c.s.Gateway.Throw(err)
+	}
+	return c.s.shown(a, findings.KeyAdviceText(a))
+}
+
+// adviceOptions reads how a collection is looked at.
+func (c *call) adviceOptions(helper string, i int) keyfacts.Options {
+	given := c.options(helper, i)
+	o := keyfacts.Options{
+		Queries: given.queries(), Expect: given.size("expect"), SampleDocs: int(given.count("sampleDocs")),
+		SampleBytes: given.size("sampleBytes"), MaxTime: given.duration("maxTime", 0),
+	}
+	switch {
+	case !given.flag("analyze", true):
+		o.NoAnalyze = "analyze is false"
+	case c.s.Gateway.Guarded():
+		o.NoAnalyze = "it has the servers keep split points for a while, and this shell changes nothing"
+	}
+	return o
+}
+
+// queries reads what a collection is asked: filters with their weights.
+func (h helperOptions) queries() (list []keyadvice.Query) {
+	v := h.get("queries")
+	if v == nil {
+		return nil
+	}
+	array, ok := v.(*goja.Object)
+	if !ok || array.ClassName() != "Array" {
+		h.refuse("queries", "an array of { filter, weight }", h.c.s.Display.Inspect(v))
+	}
+	for _, i := range array.Keys() {
+		list = append(list, h.query(array.Get(i)))
+	}
+	return keyadvice.Merge(list)
+}
+
+func (h helperOptions) query(v goja.Value) keyadvice.Query {
+	const wanted = "an array of { filter, weight }, the weights above 0"
+	o, _ := v.(*goja.Object)
+	filter, weight := script.Property(o, "filter"), script.Property(o, "weight")
+	known := 0
+	for _, given := range []goja.Value{filter, weight} {
+		if given != nil {
+			known++
+		}
+	}
+	if _, isObject := filter.(*goja.Object); !isObject || len(o.Keys()) != known {
+		h.refuse("queries", wanted, h.c.s.Display.Inspect(v))
+	}
+	q := keyadvice.QueryOf(h.c.JS.Document(filter))
+	if q.Weight = 1; weight != nil {
+		var ok bool
+		if q.Weight, ok = h.c.numeric(weight); !ok || q.Weight <= 0 {
+			h.refuse("queries", wanted, h.c.s.Display.Inspect(v))
+		}
+	}
+	return q
+}
+
+// keysArgument reads a shard key, or an array of them; none for null.
+func (c *call) keysArgument(i int) []keyadvice.Key {
+	if v := c.Object(i); v != nil {
+		return c.keysOf("adviseKey", "keys", v)
+	}
+	return nil
+}
+
+func (c *call) keysOf(helper, name string, v goja.Value) (list []keyadvice.Key) {
+	values := []goja.Value{v}
+	if array, ok := v.(*goja.Object); ok && array.ClassName() == "Array" && helper == "adviseKey" {
+		values = nil
+		for _, n := range array.Keys() {
+			values = append(values, array.Get(n))
+		}
+	}
+	for _, one := range values {
+		const wanted = `a shard key such as { customer: 1, _id: "hashed" }`
+		o, ok := one.(*goja.Object)
+		if !ok {
+			c.ThrowArgument("Shard."+helper, name, wanted, c.s.Display.Inspect(one))
+		}
+		doc := c.JS.Document(o)
+		c.JS.CheckKeyOrder(o, doc)
+		k, err := keyadvice.ParseKey(doc)
+		if err != nil {
+			c.ThrowArgument("Shard."+helper, name, wanted+" (options come after it, null stands for no key)",
+				c.s.Display.Inspect(one))
+		}
+		list = append(list, k)
+	}
+	return list
+}
