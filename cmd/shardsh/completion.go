@@ -15,6 +15,7 @@ import (
 	"shardsh/cmd/shardsh/cmdline"
 	"shardsh/cmd/shardsh/complete"
 	"shardsh/cmd/shardsh/target"
+	"shardsh/scripts"
 )
 
 // helpOnly is the command line of a subcommand without options.
@@ -74,6 +75,7 @@ func completions() complete.Tables {
 		Operands: map[string]complete.Answer{
 			"":           {Names: complete.KindFiles, Suffixes: scriptSuffixes},
 			"apply":      {Names: complete.KindFiles, Suffixes: []string{".json"}},
+			"run":        complete.Of(scripts.Names()...),
 			"completion": complete.Of(slices.Sorted(maps.Keys(complete.Shells()))...),
 		},
 		Values: map[string]complete.Answer{

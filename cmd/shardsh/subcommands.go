@@ -45,6 +45,8 @@ func subcommands() []subcommand {
 		{"simulate", "[options] [address]", "what would come of changes", environment.simulate, new(simulateLine).groups},
 		{"snapshot", "[address] -o FILE", "the metadata of a cluster, in a file",
 			environment.takeSnapshot, new(snapshotLine).groups},
+		{"run", "NAME [address] [options]", "a maintenance script of the library",
+			func(env environment, ctx context.Context) error { return runLibrary(ctx, env) }, libraryGroups},
 		{"test", "[options] [path...]", "tests of scripts, with faults", environment.test, new(testLine).groups},
 		{"serve", "[options]", "the mock cluster on a port", environment.serve, new(serveLine).groups},
 		{"doctor", "[options] [address]", "can you work on it from here", environment.examine, new(doctorLine).groups},

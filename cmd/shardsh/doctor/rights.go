@@ -71,10 +71,10 @@ func Roles(version string) ([]Role, error) {
 	var made []Role
 	admin := map[string]any{
 		"getRole": func() any { return nil },
-		"runCommand": func(command map[string]any) error {
+		"runCommand": func(command map[string]any) (any, error) {
 			role, err := roleOf(command)
 			made = append(made, role)
-			return err
+			return map[string]any{"ok": 1}, err
 		},
 	}
 	globals := map[string]any{
@@ -82,7 +82,14 @@ func Roles(version string) ([]Role, error) {
 			"version":      func() string { return version },
 			"getSiblingDB": func(string) any { return admin },
 		},
-		"print": func(...any) {},
+		// Of the module that scripts share it needs what runs it.
+		"require": func(string) any {
+			run := map[string]any{"say": func(string) {}}
+			return map[string]any{"script": func(_ any, act func(any) (any, error)) error {
+				_, err := act(run)
+				return err
+			}}
+		},
 	}
 	for name, value := range globals {
 		if err := vm.Set(name, value); err != nil {
