@@ -3,6 +3,7 @@ package store
 import (
 	"maps"
 	"slices"
+	"time"
 )
 
 // function is an operator that only looks at the values of its arguments.
@@ -42,6 +43,9 @@ func merged[V any](tables ...map[string]V) map[string]V {
 type callExpression struct {
 	args []expression
 	call func(c *evaluation, args []value) (value, error)
+	// ends is one of endings; nil where all arguments are needed.
+	ends  func(i int, v value) bool
+	least int // how many arguments there are at least
 }
 
 func (e *callExpression) eval(c *evaluation) (value, error) {
@@ -49,7 +53,7 @@ func (e *callExpression) eval(c *evaluation) (value, error) {
 	args := room[:0]
 	size, held := 0, 0
 	defer func() { c.work.release(int64(held)) }()
-	for _, a := range e.args {
+	for i, a := range e.args {
 		if a == nil {
 			args = append(args, absent)
 			continue
@@ -64,6 +68,12 @@ func (e *callExpression) eval(c *evaluation) (value, error) {
 			if err := c.work.hold(more); err != nil {
 				return value{}, err
 			}
+		}
+		if e.ends != nil && e.ends(i, v) {
+			for len(args) < e.least {
+				args = append(args, int32Value(0)) // nobody looks at it
+			}
+			break
 		}
 	}
 	if err := c.work.handle(size); err != nil {
@@ -97,7 +107,16 @@ func (c *exprCompiler) call(name string, f function, arg value, sc *scope) (expr
 	if err != nil {
 		return nil, err
 	}
-	return &callExpression{args, f.call}, nil
+	if slices.Contains(commuting, name) {
+		args = constantsLast(args)
+	}
+	if name == "$indexOfArray" && isConstant(args[0]) {
+		v, err := args[0].eval(newEvaluation(sc, time.Time{}, nil))
+		if err == nil && !isArray(v) && !isNullish(v) {
+			return nil, fail(50809, "First operand of $indexOfArray must be an array. First argument is of type: %s", typeName(v))
+		}
+	}
+	return folded(&callExpression{args, f.call, endings[name], f.least}, sc)
 }
 
 // arguments compiles a list of arguments; what is not an array is the only one.
@@ -146,7 +165,7 @@ func (c *exprCompiler) callNamed(name string, f namedFunction, arg value, sc *sc
 		}
 		args := make([]expression, len(f.args))
 		args[0] = e
-		return &callExpression{args, f.call}, nil
+		return folded(&callExpression{args: args, call: f.call}, sc)
 	}
 	if !isObject(arg) {
 		return nil, fail(f.notObject, "%s requires an object as an argument, found: %s", name, typeName(arg))
@@ -168,5 +187,5 @@ func (c *exprCompiler) callNamed(name string, f namedFunction, arg value, sc *sc
 			return nil, fail(f.notGiven, "%s requires '%s' to be specified", name, f.args[i])
 		}
 	}
-	return &callExpression{args, f.call}, nil
+	return folded(&callExpression{args: args, call: f.call}, sc)
 }

@@ -64,12 +64,12 @@ func dateArithmetic(op string, sign int64) namedFunction {
 			if err != nil {
 				return value{}, err
 			}
+			if _, err := dateMillis(args[0]); err != nil {
+				return value{}, fail(5166403, "%s requires startDate to be convertible to a date", op)
+			}
 			amount, ok := wholeInteger(args[2])
 			if !ok {
 				return value{}, fail(5166405, "%s expects integer amount of time units", op)
-			}
-			if _, err := dateMillis(args[0]); err != nil {
-				return value{}, fail(5166403, "%s requires startDate to be convertible to a date", op)
 			}
 			t, ok, err := localTime(args[0], args[3])
 			if err != nil || !ok {

@@ -81,7 +81,7 @@ func bounded(op string, f func(float64) float64, in interval) func(*evaluation, 
 
 func exprAtan2(_ *evaluation, args []value) (value, error) {
 	y, x := args[0], args[1]
-	if isNullish(y) || isNullish(x) {
+	if isNullish(y) || isNumber(y) && isNullish(x) {
 		return nullValue(), nil
 	}
 	if !isNumber(y) || !isNumber(x) {
@@ -243,6 +243,9 @@ func decimalPow(base, exp bson.Decimal128) bson.Decimal128 {
 func rounding(op string, mode roundMode) func(*evaluation, []value) (value, error) {
 	return func(_ *evaluation, args []value) (value, error) {
 		v := args[0]
+		if !isNullish(v) && !isNumber(v) {
+			return value{}, fail(51081, "%s only supports numeric types, not %s", op, typeName(v))
+		}
 		places := 0
 		if len(args) > 1 {
 			p := args[1]
@@ -266,10 +269,8 @@ func rounding(op string, mode roundMode) func(*evaluation, []value) (value, erro
 			return doubleValue(roundDouble(doubleAt(v.Value), places, mode)), nil
 		case bson.TypeDecimal128:
 			return decimalValue(decimalRound(decimalAt(v.Value), places, mode)), nil
-		case bson.TypeInt32, bson.TypeInt64:
-			return roundInteger(v, places, mode)
 		}
-		return value{}, fail(51081, "%s only supports numeric types, not %s", op, typeName(v))
+		return roundInteger(v, places, mode)
 	}
 }
 

@@ -119,7 +119,7 @@ func exprSetEquals(c *evaluation, args []value) (value, error) {
 	var one set
 	for i, v := range args {
 		if !isArray(v) {
-			return value{}, fail(17044, "All operands of $setEquals must be arrays. %d-th argument is of type: %s", i+1,
+			return value{}, fail(5887502, "All operands of $setEquals must be arrays. %d-th argument is of type: %s", i+1,
 				typeName(v))
 		}
 		other := setFrom(c.work, v)

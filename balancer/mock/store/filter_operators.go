@@ -29,11 +29,11 @@ func (c *filterCompiler) junction(name string, v value) (node, error) {
 	case err != nil:
 		return nil, err
 	case name == "$and":
-		return allNode(list), nil
+		return c.ordered(list, true), nil
 	case name == "$or":
-		return newAnyNode(list), nil
+		return newAnyNode(c.ordered(list, false)), nil
 	}
-	return noneNode{newAnyNode(list)}, nil
+	return noneNode{newAnyNode(c.ordered(list, false))}, nil
 }
 
 func (c *filterCompiler) expr(_ string, v value) (node, error) {

@@ -1,6 +1,8 @@
 package store
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -36,7 +38,41 @@ func (c *filterCompiler) document(doc []byte) (node, error) {
 	if len(all) == 1 {
 		return all[0], nil
 	}
-	return all, nil
+	return c.ordered(all, true), nil
+}
+
+// ordered puts clauses in the order in which the server asks them, where that makes
+// a difference: an expression may fail, and is asked last. Conjunctions and
+// disjunctions come before clauses on one path, negations after them; and is
+// whether they are a conjunction, into which those inside melt.
+func (c *filterCompiler) ordered(list allNode, and bool) allNode {
+	if !c.fails {
+		return list
+	}
+	var flat allNode
+	for _, n := range list {
+		if inner, isAnd := n.(allNode); and && isAnd {
+			flat = append(flat, inner...)
+			continue
+		}
+		flat = append(flat, n)
+	}
+	slices.SortStableFunc(flat, func(a, b node) int { return cmp.Compare(turnOf(a), turnOf(b)) })
+	return flat
+}
+
+func turnOf(n node) int {
+	switch n.(type) {
+	case allNode:
+		return 0
+	case *anyNode:
+		return 1
+	case noneNode:
+		return 3
+	case exprNode:
+		return 4
+	}
+	return 2
 }
 
 func (c *filterCompiler) entry(name string, v value) (node, error) {

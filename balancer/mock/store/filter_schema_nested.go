@@ -66,6 +66,9 @@ func (c *schemaCompiler) boolOrSchema(v value) (schema, error) {
 
 func schemaRequired(_ *schemaCompiler, _ string, arg value, _ []byte) (schemaCheck, error) {
 	names, err := stringList("required", arg)
+	if distinct := slices.Compact(slices.Sorted(slices.Values(names))); err == nil && len(distinct) < len(names) {
+		return nil, failedToParse("$jsonSchema keyword 'required' array cannot contain duplicate values")
+	}
 	return func(w *work, v value) bool {
 		if !isObject(v) {
 			return true

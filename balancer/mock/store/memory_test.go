@@ -56,7 +56,7 @@ func TestStagesKeepToTheServersMemory(t *testing.T) {
 		{`[{"$limit": 1}, {"$lookup": {"from": "c", "pipeline": [], "as": "r"}}]`, 4568, always},
 		{`[{"$limit": 1}, {"$graphLookup": {"from": "c", "startWith": 1, "connectFromField": "k", "connectToField": "k",
 			"as": "r"}}]`, 40099, always},
-		{`[{"$limit": 1}, {"$project": {"n": {"$range": [0, 7000000]}}}]`, 146, always},
+		{`[{"$limit": 1}, {"$project": {"n": {"$range": [0, {"$multiply": ["$k", 7000000]}]}}}]`, 146, always},
 		{`[{"$limit": 1}, {"$project": {"n": {"$reduce": {"input": {"$range": [0, 30]}, "initialValue": "$pad",
 			"in": {"$concat": ["$$value", "$$value"]}}}}}]`, 13548, always},
 	} {

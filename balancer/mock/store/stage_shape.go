@@ -203,6 +203,9 @@ func (c *pipelineCompiler) sample(_ string, arg value) (stage, error) {
 		return nil, fail(28749, "$sample stage must specify a size")
 	}
 	return blocking(func(r *execution, in docs) ([]bson.Raw, error) {
+		if size == 0 {
+			return nil, nil // nobody reads what comes before
+		}
 		all, err := (&memory{work: r.work}).drain(in)
 		random := r.env.Rand
 		if random == nil {

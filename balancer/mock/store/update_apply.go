@@ -18,6 +18,9 @@ func (u *Update) applyOperators(w *work, doc bson.Raw, insert bool) (bson.Raw, e
 			return nil, err
 		}
 		if ch.onInsert && !insert {
+			if err := state.findElements(root, ch); err != nil {
+				return nil, err
+			}
 			continue
 		}
 		if ch.from != nil {
@@ -87,12 +90,11 @@ func (u *updating) change(b *branch, path []string, ch change) error {
 	}
 	kid := b.child(u.work, part)
 	switch {
+	case kid == nil && slices.ContainsFunc(path[1:], isArrayPlaceholder):
+		return mustExist(ch)
 	case kid == nil && !ch.mod.creates:
 		return nil
 	case kid == nil:
-		if slices.ContainsFunc(path[1:], isArrayPlaceholder) {
-			return badValue("The path '%s' must exist in the document in order to apply array updates.", ch.text)
-		}
 		v, err := ch.mod.apply(value{}, u)
 		if err != nil {
 			return err
@@ -110,6 +112,30 @@ func (u *updating) change(b *branch, path []string, ch change) error {
 		return nil
 	}
 	kid.set(v)
+	return nil
+}
+
+func mustExist(ch change) error {
+	return badValue("The path '%s' must exist in the document in order to apply array updates.", ch.text)
+}
+
+// findElements looks for the first array whose elements a change is about, which
+// must be there also where the change is not made.
+func (u *updating) findElements(b *branch, ch change) error {
+	for _, part := range ch.path {
+		if isArrayPlaceholder(part) {
+			if !b.unfold(u.work) || !b.array {
+				return badValue("Cannot apply array updates to non-array element %s: %s", b.name, b.value(u.work))
+			}
+			return nil
+		}
+		if !slices.ContainsFunc(ch.path, isArrayPlaceholder) || !b.unfold(u.work) {
+			return nil
+		}
+		if b = b.child(u.work, part); b == nil {
+			return mustExist(ch)
+		}
+	}
 	return nil
 }
 
@@ -143,15 +169,16 @@ func (u *updating) changeElements(b *branch, path []string, ch change) error {
 
 // rename moves a field. Neither path may lead through an array.
 func (u *updating) rename(root *branch, ch change) error {
-	b := root
+	b, through := root, (*branch)(nil) // the first array on the way
 	for i, part := range ch.from {
 		if !b.unfold(u.work) {
-			return nil
+			return notViable(part, b)
 		}
-		if b.array {
-			return badValue("The source field cannot be an array element, '%s' in doc with _id: %s has an array field "+
-				"called '%s'",
-				join(ch.from), lookup(u.doc, "_id"), b.name)
+		if _, isIndex := arrayIndex(part); b.array && !isIndex {
+			return notViable(part, b)
+		}
+		if b.array && through == nil {
+			through = b
 		}
 		kid := b.child(u.work, part)
 		if kid == nil {
@@ -160,6 +187,10 @@ func (u *updating) rename(root *branch, ch change) error {
 		if i < len(ch.from)-1 {
 			b = kid
 			continue
+		}
+		if through != nil {
+			return badValue("The source field cannot be an array element, '%s' in doc with _id: %s has an array field "+
+				"called '%s'", join(ch.from), lookup(u.doc, "_id"), through.name)
 		}
 		v := kid.value(u.work)
 		if err := u.noArrays(root, ch); err != nil {

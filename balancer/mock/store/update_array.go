@@ -227,7 +227,7 @@ func makePull(path string, arg value) (modifier, error) {
 
 // removeElements returns a modifier that removes the elements for which gone is true.
 func removeElements(gone func(*work, value) (bool, error)) modifier {
-	return modifier{lenient: true, apply: func(old value, u *updating) (value, error) {
+	return modifier{apply: func(old value, u *updating) (value, error) {
 		if !isArray(old) {
 			return value{}, badValue("Cannot apply $pull to a non-array value")
 		}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -70,7 +71,11 @@ func (u *Update) compileOperators(doc []byte) error {
 				return err
 			}
 			if op == "$rename" {
-				ch, err = makeRename(ch, v)
+				var renamed change
+				if renamed, err = makeRename(ch, v); err != nil {
+					return cmp.Or(u.conflictOf(ch), err)
+				}
+				ch = renamed
 			} else {
 				ch.mod, err = maker(ch.text, v)
 				ch.mod.op = op
@@ -138,6 +143,13 @@ func updatePath(text string) ([]string, error) {
 
 func isArrayPlaceholder(part string) bool {
 	return strings.HasPrefix(part, "$[") && strings.HasSuffix(part, "]")
+}
+
+// conflictOf refuses the source of $rename that meets what stands before it (40),
+// at which the server looks before it looks at where it goes to.
+func (u *Update) conflictOf(ch change) error {
+	before := &Update{changes: append(slices.Clone(u.changes), ch)}
+	return before.checkConflicts()
 }
 
 // checkConflicts refuses two changes of which one touches what the other does
