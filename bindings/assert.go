@@ -7,6 +7,7 @@ import (
 
 	"github.com/dop251/goja"
 
+	"shardsh/bindings/display"
 	"shardsh/bindings/script"
 )
 
@@ -72,7 +73,7 @@ func (c *call) comparison(operator, format string) string {
 		return fmt.Sprintf(format, c.shown(0), c.shown(1))
 	}
 	if operator == "deepStrictEqual" {
-		text += "\n+ actual - expected\n\n" + lineDiff(c.JS.World.Printjson(c.Arg(0)), c.JS.World.Printjson(c.Arg(1)))
+		text += "\n+ actual - expected\n\n" + display.LineDiff(c.JS.World.Printjson(c.Arg(0)), c.JS.World.Printjson(c.Arg(1)))
 	}
 	return text
 }

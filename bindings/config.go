@@ -25,6 +25,9 @@ type Config struct {
 	// Deployment is what the prompt says of the cluster in brackets, such as
 	// "mock: mongos" or "direct: mongos".
 	Deployment string
+	// Mode is what the prompt says of how commands are sent, such as "read-only";
+	// empty for nothing.
+	Mode string
 	// SetName is the replica set's name, which the prompt puts first.
 	SetName string
 	// ReadPreference is used until a script sets another; nil means primary.
@@ -63,6 +66,9 @@ type Config struct {
 	// Args is process.argv after the script; Executable comes first in it.
 	Args       []string
 	Executable string
+	// Environment are variables that process.env has besides the process's, or with
+	// other values.
+	Environment map[string]string
 	// MemoryLimit is how large the process's heap may grow, in bytes, before the
 	// running program is stopped; 0 is a large part of the machine's memory.
 	MemoryLimit uint64
@@ -75,12 +81,20 @@ type Config struct {
 	Sandbox *sandbox.Rules
 	// Scripts are the scripts that load("shardsh:name") finds; nil for none.
 	Scripts fs.FS
+	// Loaded hears of each file that is run, loaded or imported; nil for nobody.
+	Loaded func(path string)
 
 	// Guard sees every command before it is sent; nil lets all pass.
 	Guard server.Guard
+	// Confirm is asked about each command that Guard lets pass; an error refuses it.
+	// Nil asks nobody.
+	Confirm server.Confirm
 	// Settings are what Client was opened with, for db.auth() to connect again as
 	// another user; nil refuses that.
 	Settings *options.ClientOptions
+	// Connect opens the connections of Mongo(), connect() and db.auth(); nil opens
+	// them by the driver.
+	Connect func(ctx context.Context, settings *options.ClientOptions) (*mongo.Client, error)
 	// ClientOptions reads the connection strings of Mongo() and connect(); nil
 	// takes them as the driver does.
 	ClientOptions func(ctx context.Context, uri string) (*options.ClientOptions, error)

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"shardsh/bindings/sandbox"
 	"shardsh/bindings/script"
 )
 
@@ -120,6 +121,47 @@ func TestModulesInInputs(t *testing.T) {
 		step{`import x fom "fs"`, `SyntaxError: Expected "from" but found "fom" (1:9)`},
 	)
 	run(t, connect(t), step{`require("./slow.mjs")`, "Error: the module awaits at its top level; use import"})
+}
+
+// SHARDSH_PATH names folders whose modules are found from everywhere, after those of
+// the working directory and before those at home.
+func TestModulesOfSharedFolders(t *testing.T) {
+	dir, shared := inModules(t), t.TempDir()
+	for path, text := range map[string]string{
+		filepath.Join(shared, "second", "mine.js"):               "module.exports = 'second';",
+		filepath.Join(shared, "second", "tool", "package.json"):  `{"main": "start.js"}`,
+		filepath.Join(shared, "second", "tool", "start.js"):      "module.exports = 'tool';",
+		filepath.Join(shared, "second", "told.js"):               "print('told');",
+		filepath.Join(shared, "first", "mine.js"):                "module.exports = 'first';",
+		filepath.Join(shared, "first", "over.mjs"):               "export const at = 'first';",
+		filepath.Join(shared, "first", "top.js"):                 "print('shared top');",
+		filepath.Join(dir, "home", ".shardsh", "lib", "own.js"):  "module.exports = 'own';",
+		filepath.Join(dir, "home", ".shardsh", "lib", "mine.js"): "module.exports = 'home';",
+	} {
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list := string(os.PathListSeparator)
+	t.Setenv(script.PathVariable, filepath.Join(shared, "first")+list+list+filepath.Join(shared, "second"))
+	run(t, connect(t),
+		step{`require("mine")`, "first"},
+		step{`require("tool") + require("own")`, "toolown"},
+		step{`import mine from "mine"; import { at } from "over"; mine + at`, "firstfirst"},
+		step{`load("told.js")`, "told\ntrue"},
+		step{`load("top.js")`, "top\ntrue"}, // that of the working directory
+		step{`require("./mine")`, "first"},  // as from the user's library
+	)
+	sandboxed := func(read ...string) *connected {
+		return connect(t, func(cfg *Config) { cfg.Sandbox = &sandbox.Rules{Read: read} })
+	}
+	refused := filepath.Join(shared, "first", "mine.js")
+	run(t, sandboxed(), step{`require("mine")`, "Error: EACCES: --sandbox: scripts may not read " + refused +
+		"; --allow-read " + refused + " would allow it"})
+	run(t, sandboxed(shared), step{`require("mine") + require("tool")`, "firsttool"})
 }
 
 func TestForAwait(t *testing.T) {

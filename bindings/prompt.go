@@ -28,6 +28,9 @@ func (s *Shell) Prompt() string {
 	if s.cfg.Deployment != "" {
 		prompt += "[" + s.cfg.Deployment + "] "
 	}
+	if s.cfg.Mode != "" {
+		prompt += "[" + s.cfg.Mode + "] "
+	}
 	return plaintext.VisibleLine(prompt + s.db.Name + "> ")
 }
 

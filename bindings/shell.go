@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"shardsh/bindings/complete"
 	"shardsh/bindings/display"
@@ -58,18 +59,18 @@ func New(cfg Config) (*Shell, error) {
 	s.JS = script.NewEngine(script.Options{
 		Clock: cfg.Clock, Stdin: cfg.Stdin, Stdout: cfg.Stdout, Stderr: cfg.Stderr,
 		Color: cfg.Color, Interactive: cfg.Interactive, MemoryLimit: cfg.MemoryLimit, Stuck: cfg.Stuck,
-		Scripts: cfg.Scripts,
-		Made:    s.helpBSON, Inspect: s.display.InspectOptions, Show: s.display.Render, Review: s.warnAboutRunning,
+		Scripts: cfg.Scripts, Loaded: cfg.Loaded,
+		Made: s.helpBSON, Inspect: s.display.InspectOptions, Show: s.display.Render, Review: s.warnAboutRunning,
 		Reword: s.collectionCalled, Suggest: s.methodMeant,
 		MayRun: cfg.Sandbox.MayRun,
 		Module: func(name string) goja.Value { return s.node.Module(name) }, Receivers: receivers,
 	})
 	s.display.JS = s.JS
-	s.gateway = server.NewGateway(s.JS, cfg.Guard, cfg.NoRetryWrites)
+	s.gateway = server.NewGateway(s.JS, server.Checks{Guard: cfg.Guard, Confirm: cfg.Confirm}, cfg.NoRetryWrites)
 	s.sharding = s.newHelpers()
 	s.completer = complete.New(s.JS, completion{s}, cfg.Scripts)
 	s.node = node.New(s.JS, s.display, node.Options{
-		Args: cfg.Args, Executable: cfg.Executable, Version: cfg.Version,
+		Args: cfg.Args, Executable: cfg.Executable, Version: cfg.Version, Environment: cfg.Environment,
 		Interactive: cfg.Interactive, Color: cfg.Color, Sandbox: cfg.Sandbox,
 	})
 	if cfg.Client != nil {
@@ -79,6 +80,18 @@ func New(cfg Config) (*Shell, error) {
 	}
 	s.defineGlobals()
 	return s, nil
+}
+
+// Connect has db, sh and mock work on another cluster from now on, as that of the
+// next test. Neither client is the shell's to close; nil leaves none.
+func (s *Shell) Connect(client *mongo.Client, address string) {
+	if client == nil {
+		s.mongo = nil
+		s.useDatabase(nil)
+		return
+	}
+	s.mongo = newMongoObject(s, client, address)
+	s.useDatabase(s.mongo.database(s.cfg.Database))
 }
 
 // Eval runs one input, as [script.Engine.Eval] does.

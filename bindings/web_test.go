@@ -34,6 +34,11 @@ func TestNodeGlobals(t *testing.T) {
 		step{`crypto.randomBytes(4).length`, "4"},
 		step{`path.parse("/a/b.c").name + path.format({dir: "/a", base: "b"}) + path.posix.join("x", "y")`, "b/a/bx/y"},
 		step{`typeof process.hrtime.bigint()`, "bigint"},
+		step{`const began = process.hrtime(); process.hrtime(began)[0] < began[0] + 1`, "true"},
+		step{`const at = process.hrtime(); const [s, n] = process.hrtime([at[0] - 2, at[1]]); s >= 2 && s < 60 && n >= 0 && n < 1e9`, "true"},
+		step{`process.hrtime([at[0] + 100, 0]).map((x, i) => i == 0 ? x < -30 : x >= 0 && x < 1e9)`, "[ true, true ]"},
+		step{`process.hrtime(5)`, `TypeError: The "time" argument must be an instance of Array, as process.hrtime() returns it`},
+		step{`process.hrtime([1])`, `RangeError: The value of "time" is out of range. It must be 2. Received 1`},
 		step{`os.totalmem() >= os.freemem()`, "true"},
 		step{`var url = "mine"; url`, "mine"},
 	)

@@ -1,10 +1,62 @@
-// Package scripts holds the maintenance scripts that ship with shardsh. Each
-// is also a file that can be run as it is.
+// Package scripts holds the maintenance scripts that ship with shardsh: the
+// library. Each is also a file that can be run as it is, copied and changed.
 package scripts
 
-import "embed"
+import (
+	"embed"
+	"io/fs"
+	"regexp"
+	"slices"
+	"strings"
+)
 
-// Files are the scripts, by name.
+// Files are the scripts, and the module that they share, by name.
 //
 //go:embed *.js
 var Files embed.FS
+
+// Script is one of the library.
+type Script struct {
+	Name  string `json:"name"`
+	About string `json:"about"` // a sentence
+}
+
+const extension = ".js"
+
+// aboutLine is the sentence a script says of itself: to --help, too.
+var aboutLine = regexp.MustCompile(`(?m)^ {2,4}about: "(.+)",$`)
+
+// List returns the scripts by name. What says nothing of itself is a module.
+func List() []Script {
+	var list []Script
+	files, err := fs.Glob(Files, "*"+extension)
+	if err != nil {
+		return nil // the pattern is a good one
+	}
+	for _, file := range files {
+		text, err := Files.ReadFile(file)
+		if err != nil {
+			continue // it is there
+		}
+		if about := aboutLine.FindSubmatch(text); about != nil {
+			list = append(list, Script{Name: strings.TrimSuffix(file, extension), About: string(about[1])})
+		}
+	}
+	return list
+}
+
+// Names returns the names of the scripts.
+func Names() []string {
+	var names []string
+	for _, s := range List() {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+// Find returns the name under which load finds a script, which may be given with
+// its end; false when there is none.
+func Find(name string) (file string, found bool) {
+	name = strings.TrimSuffix(name, extension)
+	return name + extension, slices.Contains(Names(), name)
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -89,13 +90,20 @@ type Lease struct {
 	token  bson.ObjectID
 	fence  int64
 	paused []string
+
+	mu     sync.Mutex // holds what follows
+	is     Holder     // this process, as the cluster has it
+	asked  time.Time  // for the newest renewal that came through, on the clock here
+	sure   context.Context
+	unsure context.CancelFunc // of sure
 }
 
 // AcquireLease takes a lease that nobody has, whose holder let it run out, or was a
 // process of this machine that is gone. The error is a *HeldError while somebody
 // has it.
 func AcquireLease(ctx context.Context, leases *mongo.Collection, o LeaseOptions) (*Lease, error) {
-	l := &Lease{leases: leases, o: o, token: bson.NewObjectID()}
+	l := &Lease{leases: leases, o: o, token: bson.NewObjectID(), asked: time.Now()}
+	l.sure, l.unsure = context.WithCancel(context.Background())
 	held, err := l.acquire(ctx, l.token)
 	if err == nil && held.Token != l.token && processGone(held.Holder.Process) {
 		held, err = l.acquire(ctx, held.Token)
@@ -106,7 +114,7 @@ func AcquireLease(ctx context.Context, leases *mongo.Collection, o LeaseOptions)
 	if held.Token != l.token {
 		return nil, &HeldError{o.Name, held.holder()}
 	}
-	l.fence, l.paused = held.Fence, held.Paused
+	l.fence, l.paused, l.is = held.Fence, held.Paused, held.holder()
 	return l, nil
 }
 
@@ -132,6 +140,13 @@ func (l *Lease) acquire(ctx context.Context, token bson.ObjectID) (leaseDoc, err
 	}}}
 	return l.change(ctx, bson.D{{Key: "_id", Value: l.o.Name}}, true,
 		bson.D{{Key: "$replaceWith", Value: bson.D{{Key: "$cond", Value: bson.A{free, ours, "$$ROOT"}}}}})
+}
+
+// Holder is this process as the cluster knows it since the last renewal.
+func (l *Lease) Holder() Holder {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.is
 }
 
 // Fence is a number that grows with each time that somebody takes the lease.
@@ -161,12 +176,25 @@ func (l *Lease) Renew(ctx context.Context) error { return l.renew(ctx) }
 
 func (l *Lease) renew(ctx context.Context, more ...bson.E) error {
 	set := append(bson.D{{Key: "renewed", Value: "$$NOW"}, {Key: "expires", Value: l.end()}}, more...)
-	_, err := l.change(ctx, l.mine(), false, bson.D{{Key: "$set", Value: set}})
+	asked := time.Now()
+	var held leaseDoc
+	err := inTime(ctx, l.o.For/3, func(ctx context.Context) (err error) {
+		held, err = l.change(ctx, l.mine(), false, bson.D{{Key: "$set", Value: set}})
+		return err
+	})
 	switch {
 	case errors.Is(err, mongo.ErrNoDocuments):
 		return ErrLeaseLost
 	case err != nil:
 		return fmt.Errorf("renewing the lease %q: %w", l.o.Name, ServerError(err))
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if is := held.holder(); is.Expires.After(l.is.Expires) { // renewals may be answered in another order
+		l.is = is
+	}
+	if asked.After(l.asked) {
+		l.asked = asked
 	}
 	return nil
 }

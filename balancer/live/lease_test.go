@@ -46,9 +46,14 @@ func TestLease(t *testing.T) {
 		held.Holder.Expires.Sub(held.Holder.Since) != minute || !strings.Contains(err.Error(), "process 42 on ops1, since 20") {
 		t.Errorf("while it is held: %v", err)
 	}
+	taken := first.Holder()
 	advance(minute * 2 / 3)
 	if err := first.Renew(t.Context()); err != nil {
 		t.Error(err)
+	}
+	if is := first.Holder(); is.Doing != "balance shop.orders" || !is.Since.Equal(taken.Since) || taken.Since.IsZero() ||
+		is.Expires.Sub(taken.Expires) < minute*2/3 {
+		t.Errorf("renewed it is held by %v until %v, before %v until %v", is, is.Expires, taken, taken.Expires)
 	}
 	advance(minute * 2 / 3)
 	if _, err := take("drain s1"); !errors.As(err, &held) {

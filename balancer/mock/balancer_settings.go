@@ -239,9 +239,10 @@ func (b *Balancer) PermitMigrations(ns string, permit bool) error {
 	if !found {
 		return mongoerr.New(mongoerr.NamespaceNotSharded, "Namespace %s is not sharded", ns)
 	}
-	if !permit {
+	if table := b.c.config.tables[ns]; !permit {
 		b.c.migrations.abort(ns)
+		b.c.config.banned[ns] = table.Version()
 	}
 	b.c.log.change(configShard, "setPermitMigrations", ns, bson.D{{Key: "permitMigrations", Value: permit}})
-	return b.c.config.BumpVersion(ns)
+	return nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -22,6 +23,15 @@ const (
 	ChangeDrop         ChangeKind = "drop"
 	ChangeRename       ChangeKind = "rename"
 	ChangeDropDatabase ChangeKind = "dropDatabase"
+
+	// Only streams with showExpandedEvents show these.
+	ChangeCreate          ChangeKind = "create"
+	ChangeCreateIndexes   ChangeKind = "createIndexes"
+	ChangeDropIndexes     ChangeKind = "dropIndexes"
+	ChangeModify          ChangeKind = "modify"
+	ChangeShardCollection ChangeKind = "shardCollection"
+	ChangeRefineKey       ChangeKind = "refineCollectionShardKey"
+	ChangeReshard         ChangeKind = "reshardCollection"
 )
 
 // Change is one entry of what change streams read, in place of an oplog.
@@ -32,8 +42,25 @@ type Change struct {
 	Namespace, To string // To is the new name of a rename
 	Key           bson.D // documentKey
 	Before, After bson.Raw
+	Update        store.Description // of an update
 	// Images: the collection keeps pre- and post-images.
 	Images bool
+
+	// What expanded events have besides.
+	UUID      *bson.Binary // of the collection
+	Operation bson.D       // operationDescription
+	NSType    string       // what was created: "collection" or "view"; of a view that is dropped, too
+	State     bson.D       // stateBeforeChange
+}
+
+// Expanded reports whether only streams with showExpandedEvents show a change.
+func (ch Change) Expanded() bool {
+	switch ch.Kind {
+	case ChangeCreate, ChangeCreateIndexes, ChangeDropIndexes, ChangeModify, ChangeShardCollection, ChangeRefineKey,
+		ChangeReshard:
+		return true
+	}
+	return ch.Kind == ChangeDrop && ch.NSType == "view"
 }
 
 // What is remembered for streams that resume: so many changes, of so many bytes.
@@ -96,6 +123,9 @@ func (cf *ChangeFeed) note(ch Change) {
 		return
 	}
 	ch.At, ch.Wall = cf.c.Tick(), cf.c.now()
+	if l := cf.local(ch.Namespace); ch.UUID == nil && l != nil {
+		ch.UUID = &l.uuid
+	}
 	log := cf
 	log.list = append(log.list, ch)
 	log.bytes += len(ch.Before) + len(ch.After)
@@ -106,8 +136,7 @@ func (cf *ChangeFeed) note(ch Change) {
 	cf.c.cond.Broadcast()
 }
 
-// noteDocument notes what has become of one document; before or after is nil
-// where there is none.
+// noteDocument notes that one document has come, or is gone.
 func (cf *ChangeFeed) noteDocument(kind ChangeKind, ns string, before, after bson.Raw) {
 	if !cf.on {
 		return
@@ -120,18 +149,60 @@ func (cf *ChangeFeed) noteDocument(kind ChangeKind, ns string, before, after bso
 		Images: cf.keepsImages(ns)})
 }
 
+// noteUpdate notes what an update has done to one document.
+func (cf *ChangeFeed) noteUpdate(u *store.Update, ns string, before, after bson.Raw) {
+	if !cf.on {
+		return
+	}
+	ch := Change{Kind: ChangeReplace, Namespace: ns, Key: cf.documentKey(ns, after), Before: before, After: after,
+		Images: cf.keepsImages(ns)}
+	if !u.IsReplacement() {
+		if told, ok := u.Describe(before, after); ok {
+			ch.Kind, ch.Update = ChangeUpdate, told
+		}
+	}
+	cf.note(ch)
+}
+
+// noteCreated notes a new collection that is not sharded.
+func (cf *ChangeFeed) noteCreated(ns string, options bson.D) {
+	byID := bson.D{{Key: "v", Value: int32(2)}, {Key: "key", Value: bson.D{{Key: "_id", Value: int32(1)}}}, {Key: "name", Value: "_id_"}}
+	operation := append(slices.Clone(options), bson.E{Key: "idIndex", Value: byID})
+	cf.note(Change{Kind: ChangeCreate, Namespace: ns, Operation: operation, NSType: "collection"})
+}
+
+// noteIndexes notes indexes that have come, or are gone.
+func (cf *ChangeFeed) noteIndexes(kind ChangeKind, ns string, specs []store.IndexSpec) {
+	list := bson.A{}
+	for _, s := range specs {
+		list = append(list, s.Doc())
+	}
+	if len(list) > 0 {
+		cf.note(Change{Kind: kind, Namespace: ns, Operation: bson.D{{Key: "indexes", Value: list}}})
+	}
+}
+
+// local returns a collection's data on any shard that has it; nil where none has.
+func (cf *ChangeFeed) local(ns string) *localCollection {
+	for _, t := range cf.c.targets(ns, nil) {
+		if t.shard != nil && t.shard.colls[ns] != nil {
+			return t.shard.colls[ns]
+		}
+	}
+	return nil
+}
+
 // keepsImages reports whether a collection was made, or modified, with
 // changeStreamPreAndPostImages.
 func (cf *ChangeFeed) keepsImages(ns string) bool {
-	for _, t := range cf.c.targets(ns, nil) {
-		if t.shard == nil || t.shard.colls[ns] == nil {
-			continue
-		}
-		for _, o := range t.shard.colls[ns].options {
-			if o.Key == "changeStreamPreAndPostImages" {
-				raw, isRaw := o.Value.(bson.Raw)
-				return isRaw && raw.Lookup("enabled").Type == bson.TypeBoolean && raw.Lookup("enabled").Boolean()
-			}
+	l := cf.local(ns)
+	if l == nil {
+		return false
+	}
+	for _, o := range l.options {
+		if o.Key == "changeStreamPreAndPostImages" {
+			raw, isRaw := o.Value.(bson.Raw)
+			return isRaw && raw.Lookup("enabled").Type == bson.TypeBoolean && raw.Lookup("enabled").Boolean()
 		}
 	}
 	return false

@@ -66,6 +66,7 @@ func (rq *Request) CreateIndexes(ns string, specs []store.IndexSpec) ([]IndexRes
 		return nil, err
 	}
 	var results []IndexResult
+	existing, _ := rq.c.Indexes().List(ns)
 	for _, id := range rq.c.Statistics().holders(ns) {
 		docs := rq.c.shards[id].colls[ns].docs
 		result := IndexResult{Host: rq.c.HostOf(id), Before: len(docs.Indexes()), Created: created}
@@ -77,6 +78,9 @@ func (rq *Request) CreateIndexes(ns string, specs []store.IndexSpec) ([]IndexRes
 		}
 		results = append(results, result)
 	}
+	rq.c.changes.noteIndexes(ChangeCreateIndexes, ns, slices.DeleteFunc(slices.Clone(specs), func(s store.IndexSpec) bool {
+		return slices.ContainsFunc(existing, func(e store.IndexSpec) bool { return e.Name == s.Name })
+	}))
 	rq.c.ttl.watch()
 	rq.c.Tick()
 	return results, nil
@@ -225,6 +229,9 @@ func (ix Indexes) Drop(ns string, names []string) ([]IndexResult, error) {
 		result.After = len(docs.Indexes())
 		results = append(results, result)
 	}
+	ix.c.changes.noteIndexes(ChangeDropIndexes, ns, slices.DeleteFunc(specs, func(s store.IndexSpec) bool {
+		return !slices.Contains(names, s.Name)
+	}))
 	ix.c.Tick()
 	return results, nil
 }

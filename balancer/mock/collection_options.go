@@ -134,7 +134,16 @@ func (rq *Request) CreateView(ns, db string, v View) error {
 	if err := checkNewCollection(ns); err != nil {
 		return err
 	}
-	return rq.c.collections.ReplaceView(ns, db, v)
+	if err := rq.c.collections.ReplaceView(ns, db, v); err != nil {
+		return err
+	}
+	stages := bson.A{}
+	for _, s := range v.Pipeline {
+		stages = append(stages, s)
+	}
+	rq.c.changes.note(Change{Kind: ChangeCreate, Namespace: ns, NSType: "view",
+		Operation: bson.D{{Key: "viewOn", Value: v.On}, {Key: "pipeline", Value: stages}}})
+	return nil
 }
 
 // ReplaceView gives a view another definition, or makes one.

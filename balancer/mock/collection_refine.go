@@ -20,8 +20,7 @@ type RefineRequest struct {
 }
 
 // RefineKey adds fields to the end of a collection's shard key. Chunks and
-// zones get the new fields in their bounds; no document moves, and no chunk
-// gets a new version (spec 03 §1.4).
+// zones get the new fields in their bounds, and no document moves (spec 03 §1.4).
 func (cs *Collections) RefineKey(req RefineRequest) error {
 	ns, key := req.Namespace, req.Key
 	coll, err := cs.c.config.Sharded(ns)
@@ -44,6 +43,12 @@ func (cs *Collections) RefineKey(req RefineRequest) error {
 	if !refined.Extends(coll.Pattern) {
 		return mongoerr.New(mongoerr.InvalidOptions, "refineCollectionShardKey shard key %s does not extend the current "+
 			"shard key %s", key, coll.Pattern.Doc())
+	}
+	// Migrations are stopped, and permitted again at the end, however it ends.
+	for range 2 {
+		if err := cs.c.config.BumpVersion(ns); err != nil {
+			return err
+		}
 	}
 	old := cs.c.config.tables[ns]
 	for _, id := range old.Owners() {
@@ -115,6 +120,8 @@ func (cs *Collections) refine(coll catalog.Collection, refined catalog.KeyPatter
 		return err
 	}
 	cs.c.log.change(configShard, "refineCollectionShardKey.end", ns, nil)
+	cs.c.changes.note(Change{Kind: ChangeRefineKey, Namespace: ns, Operation: bson.D{
+		{Key: "shardKey", Value: refined.Doc()}, {Key: "oldShardKey", Value: coll.Pattern.Doc()}}})
 	return nil
 }
 

@@ -30,6 +30,13 @@ func (rq *Request) RenameCollection(from, to string, dropTarget bool) error {
 		return err
 	}
 	rq.c.log.change(primary, "renameCollection.start", from, details)
+	renamed := Change{Kind: ChangeRename, Namespace: from, To: to}
+	if l := rq.c.changes.local(from); l != nil {
+		renamed.UUID = &l.uuid
+	}
+	if l := rq.c.changes.local(to); l != nil {
+		renamed.Operation = bson.D{{Key: "dropTarget", Value: l.uuid}}
+	}
 	if err := rq.c.collections.forget(to); err != nil {
 		return err
 	}
@@ -43,7 +50,7 @@ func (rq *Request) RenameCollection(from, to string, dropTarget bool) error {
 	rq.c.config.renameZones(from, to)
 	rq.c.Tick()
 	rq.c.log.change(primary, "renameCollection.end", from, details)
-	rq.c.changes.note(Change{Kind: ChangeRename, Namespace: from, To: to})
+	rq.c.changes.note(renamed)
 	return nil
 }
 
@@ -201,6 +208,11 @@ func (cfg *ConfigDB) renameZones(from, to string) {
 // Modify changes options of a collection on every shard that has it;
 // fields whose value is nil go.
 func (cs *Collections) Modify(ns string, changes bson.D) {
+	if l := cs.c.changes.local(ns); l != nil {
+		was := append(slices.Clone(l.options), bson.E{Key: "uuid", Value: l.uuid})
+		cs.c.changes.note(Change{Kind: ChangeModify, Namespace: ns, Operation: changes,
+			State: bson.D{{Key: "collectionOptions", Value: was}}})
+	}
 	for _, s := range cs.c.shards {
 		l := s.colls[ns]
 		if l == nil {

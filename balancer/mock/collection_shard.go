@@ -161,6 +161,7 @@ func (cs *Collections) shardLocal(req ShardRequest, pattern catalog.KeyPattern, 
 		if err := local.makeKeyIndex(pattern, req.Unique); err != nil {
 			return err
 		}
+		cs.c.changes.noteIndexes(ChangeCreateIndexes, req.Namespace, []store.IndexSpec{keyIndexSpec(pattern, req.Unique)})
 	}
 	cs.c.log.change(primary, "shardCollection.start", req.Namespace, startedDetails(req.Namespace, pattern, primary))
 	if err := cs.c.config.enter(req, pattern, local.uuid, epoch, at); err != nil {
@@ -170,6 +171,9 @@ func (cs *Collections) shardLocal(req ShardRequest, pattern catalog.KeyPattern, 
 	cs.spread(req.Namespace, local, table)
 	cs.c.log.placement(req.Namespace, &local.uuid, at, table.Owners())
 	cs.c.log.change(primary, "shardCollection.end", req.Namespace, shardedDetails(local.uuid, table, docs == 0))
+	cs.c.changes.note(Change{Kind: ChangeShardCollection, Namespace: req.Namespace, Operation: bson.D{
+		{Key: "shardKey", Value: pattern.Doc()}, {Key: "unique", Value: req.Unique},
+		{Key: "presplitHashedZones", Value: req.PresplitZones}, {Key: "capped", Value: false}}})
 	return nil
 }
 

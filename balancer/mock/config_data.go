@@ -43,6 +43,9 @@ type ConfigDB struct {
 	collections map[string]*store.Collection // by namespace
 	tables      map[string]*catalog.RoutingTable
 	entries     entries
+	// banned are the versions of collections at which migrations were forbidden:
+	// shards hear of that with a later version only.
+	banned map[string]catalog.Version
 }
 
 // newConfigDB returns an empty one.
@@ -50,6 +53,7 @@ func newConfigDB(k *clock, i *ids, s *setup) *ConfigDB {
 	return &ConfigDB{
 		setup: s, clock: k, ids: i,
 		collections: map[string]*store.Collection{}, tables: map[string]*catalog.RoutingTable{},
+		banned: map[string]catalog.Version{},
 	}
 }
 

@@ -115,7 +115,11 @@ func (cfg *ConfigDB) UnassignZone(ns string, min, max bson.Raw) error {
 	if err != nil {
 		return err
 	}
-	if sharded {
+	if !sharded {
+		if _, err := looseKey(min, max); err != nil {
+			return err
+		}
+	} else {
 		lower, upper, err := zoneBounds(coll.Pattern, min, max, false)
 		if err != nil {
 			return err

@@ -270,6 +270,7 @@ func (cs *Collections) localPrimary(ns string, options bson.D) *localCollection 
 	if l == nil {
 		l = newLocal(cs.c.NewUUID(), options, ns)
 		s.colls[ns] = l
+		cs.c.changes.noteCreated(ns, options)
 	}
 	return l
 }
@@ -290,6 +291,12 @@ func (cs *Collections) Drop(ns string) bool {
 func (cs *Collections) remove(ns string) (found bool) {
 	coll, tracked, _ := cs.c.config.Tracked(ns)
 	_, isView := cs.views[ns]
+	gone := Change{Kind: ChangeDrop, Namespace: ns}
+	if isView {
+		gone.NSType = "view"
+	} else if l := cs.c.changes.local(ns); l != nil {
+		gone.UUID = &l.uuid
+	}
 	delete(cs.views, ns)
 	found = tracked || isView
 	for _, id := range cs.c.ShardIDs() {
@@ -307,8 +314,8 @@ func (cs *Collections) remove(ns string) (found bool) {
 		cs.c.log.placement(ns, &coll.UUID, cs.c.Tick(), nil)
 	}
 	cs.c.config.dropZones(func(of string) bool { return of == ns })
-	if found && !isView {
-		cs.c.changes.note(Change{Kind: ChangeDrop, Namespace: ns})
+	if found {
+		cs.c.changes.note(gone)
 	}
 	return found
 }

@@ -220,11 +220,7 @@ func (rq *Request) applyUpdate(ns string, req UpdateRequest, p place, result *Up
 		return err
 	}
 	result.Modified++
-	kind := ChangeUpdate
-	if req.Update.IsReplacement() {
-		kind = ChangeReplace
-	}
-	rq.c.changes.noteDocument(kind, ns, p.doc, p.after)
+	rq.c.changes.noteUpdate(req.Update, ns, p.doc, p.after)
 	return nil
 }
 

@@ -192,6 +192,7 @@ func indexesByName(docs *store.Collection) map[string]store.IndexSpec {
 // copyBatch copies up to 16 MiB of the documents seen at the start, those
 // that are still there and still in the range.
 func (m *migration) copyBatch() {
+	m.reached("clone")
 	if !m.cloning {
 		return
 	}

@@ -51,6 +51,7 @@ func (*modifications) note(on, off map[string]bson.RawValue, doc bson.Raw) {
 // catchUp pulls the donor's modifications until none are left, then enters
 // the critical section.
 func (m *migration) catchUp() {
+	m.reached("catchUp")
 	if !m.cloning {
 		return
 	}
@@ -136,6 +137,7 @@ func sortedKeys(m map[string]bson.RawValue) []string {
 // transaction, and the change of ownership, in one instant. Writes before it
 // went to the donor, writes after it go to the recipient.
 func (m *migration) commit() {
+	m.reached("commit")
 	if !m.cloning {
 		return
 	}
@@ -153,6 +155,7 @@ func (m *migration) commit() {
 	if err := m.commitUnless(failure); err != nil {
 		m.rejected = true
 		m.fail(err)
+		m.c.config.fence(m.req.Namespace, m.min, m.max, m.before)
 		return
 	}
 	m.cloning = false
@@ -163,6 +166,7 @@ func (m *migration) commit() {
 	m.c.log.change(m.receiver.id, "moveChunk.to", m.req.Namespace, stepsDoc(m.recvTime, recvSteps, m, "success"))
 	// An event of its own: a shard may crash before it knows the decision.
 	m.after(0, func() {
+		m.reached("committed")
 		if failure != nil {
 			m.concludeUnanswered()
 			return
@@ -323,6 +327,14 @@ func (m *migration) finish(err error) {
 	m.c.log.change(m.donor.id, "moveChunk.from", m.req.Namespace, stepsDoc(m.donorTime, donorSteps, m, note))
 	m.free()
 	m.tell(err)
+	if m.c.migrations.watch == nil {
+		return
+	}
+	event := "done"
+	if err != nil {
+		event = "failed"
+	}
+	m.c.after(0, func() { m.reached(event) })
 }
 
 // tell tells those who wait how the migration ended, once.

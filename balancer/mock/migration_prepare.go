@@ -56,6 +56,37 @@ type Migrations struct {
 	lastOp   int32 // number of the newest operation on a shard
 	// unfinished are those whose decision could not be carried out yet.
 	unfinished []*migration
+	// watch hears of the events of all; nil for nobody.
+	watch func(MigrationEvent)
+}
+
+// MigrationEvent is what a migration has come to. Name is one of
+// MigrationEvents().
+type MigrationEvent struct {
+	Name      string
+	Namespace string
+	From, To  catalog.ShardID
+}
+
+// MigrationEvents are the names of the events of a migration, in their order:
+// done or failed ends it.
+func MigrationEvents() []string {
+	return []string{"start", "clone", "catchUp", "commit", "committed", "done", "failed"}
+}
+
+// Watch has watch hear of each event, with the lock held, before what happens
+// there: with Outside it may give the lock back and change the cluster meanwhile.
+func (ms *Migrations) Watch(watch func(MigrationEvent)) { ms.watch = watch }
+
+// reached tells who watches what the migration has come to, once. What comes
+// after has to look again whether it goes on.
+func (m *migration) reached(event string) {
+	watch := m.c.migrations.watch
+	if watch == nil || m.event == event {
+		return
+	}
+	m.event = event
+	watch(MigrationEvent{Name: event, Namespace: m.req.Namespace, From: m.req.From, To: m.req.To})
 }
 
 func newMigrations(c *Cluster) *Migrations {
@@ -106,6 +137,8 @@ type migration struct {
 	donorTask    *rangeDeletion
 	recvTask     *rangeDeletion
 
+	// event is the last one that was told of.
+	event string
 	// over: the shards are free again and whoever waited was told.
 	over bool
 	// decision is what becomes of the range, delivered that both shards know.
@@ -217,6 +250,7 @@ func busyError(s *shard) error {
 // prepare is the rest of the donor's work before cloning (spec 02 §5.3 #6 to
 // #12): identity, bounds, range deletions, and the chunk around the range.
 func (m *migration) prepare() {
+	m.reached("start")
 	if m.over {
 		return
 	}
@@ -263,7 +297,8 @@ func (m *migration) donated() (catalog.Collection, error) {
 	if !ok || m.c.config.tables[ns].Count(m.donor.id) == 0 {
 		return coll, m.c.config.staleConfig(ns, m.donor.id, "shard %s owns no chunk of %s", m.donor.id, ns)
 	}
-	if !coll.AllowMigrations || !coll.PermitMigrations {
+	heard := m.c.config.banned[ns] != m.c.config.tables[ns].Version()
+	if !coll.AllowMigrations || !coll.PermitMigrations && heard {
 		return coll, mongoerr.New(mongoerr.ConflictingOperationInProgress, "Collection %s does not allow migrations", ns)
 	}
 	return coll, nil

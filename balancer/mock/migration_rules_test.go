@@ -1,6 +1,7 @@
 package mock
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -146,7 +147,7 @@ func TestChangeLogOfAMigration(t *testing.T) {
 			"moveChunk.to":     then(steps(8, 8), "min", "max", "to", "from", "note"),
 		}},
 		{"it is refused before the clone", func(c *Cluster) {
-			if err := c.balancer.PermitMigrations(exampleNS, false); err != nil {
+			if err := errors.Join(c.balancer.PermitMigrations(exampleNS, false), c.config.BumpVersion(exampleNS)); err != nil {
 				t.Fatal(err)
 			}
 		}, MoveRequest{}, map[string][]string{

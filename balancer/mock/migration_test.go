@@ -156,7 +156,13 @@ func TestMigrationOutcomes(t *testing.T) {
 			log: []string{"moveChunk.start a", "moveChunk.to b success", "moveChunk.commit a", "moveChunk.from a success"}},
 		{name: "migrations forbidden before", code: 117, owner: "a", visible: 10,
 			prepare: func(x *meeting) { x.ok(x.t, "admin", d("setAllowMigrations", ns, "allowMigrations", false)) },
-			log:     []string{"moveChunk.from a aborted"}},
+			log:     []string{"moveChunk.start a", "moveChunk.to b success", "moveChunk.from a aborted"}},
+		{name: "migrations forbidden, and the donor has heard of it", code: 117, owner: "a", visible: 10,
+			prepare: func(x *meeting) {
+				x.ok(x.t, "admin", d("setAllowMigrations", ns, "allowMigrations", false))
+				x.ok(x.t, "admin", d("configureCollectionBalancing", ns, "chunkSize", 1))
+			},
+			log: []string{"moveChunk.from a aborted"}},
 		{name: "too big", code: 153, owner: "a", visible: 10,
 			req: mock.MoveRequest{MaxChunkSizeBytes: 1}, log: []string{"moveChunk.start a", "moveChunk.error a",
 				"moveChunk.from a aborted"}},

@@ -135,9 +135,6 @@ func (rs *Reshardings) zones(coll catalog.Collection, pattern catalog.KeyPattern
 	}
 	zones := catalog.NewZoneSet(pattern)
 	for _, z := range req.Zones {
-		if rs.c.config.zoneMembers(z.Zone) == 0 {
-			return nil, mongoerr.New(mongoerr.ZoneNotFound, "Zone %s does not exist", z.Zone)
-		}
 		min, err := pattern.Key(z.Min)
 		if err != nil {
 			return nil, err
@@ -146,7 +143,11 @@ func (rs *Reshardings) zones(coll catalog.Collection, pattern catalog.KeyPattern
 		if err != nil {
 			return nil, err
 		}
-		if err := zones.Add(catalog.ZoneRange{Min: min, Max: max, Zone: z.Zone}); err != nil {
+		err = zones.Add(catalog.ZoneRange{Min: min, Max: max, Zone: z.Zone})
+		if mongoerr.Is(err, mongoerr.RangeOverlapConflict) {
+			err = mongoerr.New(mongoerr.BadValue, "%s", err)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -221,13 +222,26 @@ type reshardLayout struct {
 
 func (l *reshardLayout) make() ([]catalog.Chunk, error) {
 	if l.ranges != nil {
-		return l.cutRanges(), nil
+		return l.cutRanges(), l.checkZones()
 	}
 	bounds, err := l.bounds()
+	if err == nil {
+		err = l.checkZones()
+	}
 	if err != nil {
 		return nil, err
 	}
 	return l.place(bounds)
+}
+
+// checkZones refuses zones that no shard has.
+func (l *reshardLayout) checkZones() error {
+	for _, r := range l.zones.Ranges() {
+		if l.cluster.config.zoneMembers(r.Zone) == 0 {
+			return mongoerr.New(mongoerr.ZoneNotFound, "Zone %s does not exist", r.Zone)
+		}
+	}
+	return nil
 }
 
 // zoneBounds returns the zones' bounds inside the key space.
@@ -255,16 +269,25 @@ func (l *reshardLayout) cutRanges() []catalog.Chunk {
 	return chunks
 }
 
-// bounds returns the lower bounds of the chunks but the first: the zones' and
-// those that cut the documents evenly.
+// bounds returns the lower bounds of the chunks but the first: the zones', and as
+// many of those that cut the documents evenly as are needed besides.
 func (l *reshardLayout) bounds() ([]catalog.Key, error) {
 	points := l.zoneBounds()
-	points = append(points, l.quantiles(l.chunks-1)...)
-	slices.SortFunc(points, catalog.Key.Compare)
-	points = slices.CompactFunc(points, catalog.Key.Equal)
-	points = slices.DeleteFunc(points, func(k catalog.Key) bool {
-		return k.Equal(l.pattern.GlobalMin()) || k.Equal(l.pattern.GlobalMax())
-	})
+	tidy := func() {
+		slices.SortFunc(points, catalog.Key.Compare)
+		points = slices.CompactFunc(points, catalog.Key.Equal)
+		points = slices.DeleteFunc(points, func(k catalog.Key) bool {
+			return k.Equal(l.pattern.GlobalMin()) || k.Equal(l.pattern.GlobalMax())
+		})
+	}
+	tidy()
+	for _, point := range l.quantiles(l.chunks - 1) {
+		if len(points) >= l.chunks-1 {
+			break
+		}
+		points = append(points, point)
+		tidy()
+	}
 	if len(points)+1 < l.chunks {
 		return nil, mongoerr.New(reshardCardinality,
 			"The shard key provided does not have enough cardinality to make the required amount of chunks of %d, it can "+
@@ -276,8 +299,12 @@ func (l *reshardLayout) bounds() ([]catalog.Key, error) {
 // reshardCardinality is the server's code for too few different keys.
 const reshardCardinality mongoerr.Code = 4952606
 
-// quantiles are up to n different keys that cut the collection into parts of
-// the same number of documents.
+// samplesPerChunk is how many documents the server samples for each chunk to be.
+const samplesPerChunk = 10
+
+// quantiles are keys that cut a collection evenly: every tenth of a sample that
+// has ten for each chunk, or of all documents where those are fewer. Frequent keys
+// come more than once.
 func (l *reshardLayout) quantiles(n int) []catalog.Key {
 	if n <= 0 {
 		return nil
@@ -292,14 +319,10 @@ func (l *reshardLayout) quantiles(n int) []catalog.Key {
 		return l.virtualQuantiles(n)
 	}
 	slices.SortFunc(keys, catalog.Key.Compare)
+	sampled := min(len(keys), l.chunks*samplesPerChunk)
 	var points []catalog.Key
-	for i := 1; i <= n; i++ {
-		points = append(points, keys[i*len(keys)/(n+1)])
-	}
-	if distinct := slices.CompactFunc(slices.Clone(points), catalog.Key.Equal); len(distinct) < n {
-		// Frequent keys: all there are, as far as they are needed.
-		keys = slices.CompactFunc(keys, catalog.Key.Equal)[1:]
-		return keys[:min(n, len(keys))]
+	for i := samplesPerChunk; i <= sampled; i += samplesPerChunk {
+		points = append(points, keys[min(i*len(keys)/sampled, len(keys)-1)])
 	}
 	return points
 }

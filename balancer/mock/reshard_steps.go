@@ -323,6 +323,11 @@ func (op *resharding) commit() error {
 	}
 	op.uuid = uuid
 	op.c.log.placement(ns, &uuid, at, table.Owners())
+	if plan.Provenance == ByReshard {
+		op.c.changes.note(Change{Kind: ChangeReshard, Namespace: ns, UUID: &op.before.UUID, Operation: bson.D{
+			{Key: "reshardUUID", Value: uuid}, {Key: "shardKey", Value: plan.Pattern.Doc()},
+			{Key: "oldShardKey", Value: op.before.Pattern.Doc()}, {Key: "unique", Value: false}}})
+	}
 	return nil
 }
 

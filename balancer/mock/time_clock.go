@@ -292,6 +292,9 @@ func (t Clock) Now() time.Time {
 	return t.clock.now()
 }
 
+// Peek returns the cluster's time without moving it.
+func (t Clock) Peek() time.Time { return t.clock.LastNow() }
+
 // Sleep waits for d: really, or by jumping on virtual time.
 func (t Clock) Sleep(ctx context.Context, d time.Duration) error {
 	if !t.clock.realTime {

@@ -37,6 +37,11 @@ type Gate struct {
 	waits    map[Reason]*wait
 	busy     map[pair]time.Time // that were, since when they are not
 	untold   map[Quantity]bool  // and it was told of
+
+	first        time.Time // step that began; how long a window was shut before it
+	shutBefore   time.Duration
+	bytes, steps course
+	left         *Left // to do; nil where nobody knows
 }
 
 // Done is what a run has moved.
@@ -83,6 +88,9 @@ func (g *Gate) Ends() time.Time {
 	}
 	return g.began.Add(g.rules.For)
 }
+
+// Windowed reports whether moves begin only in a window.
+func (g *Gate) Windowed() bool { return g.rules.Window != nil }
 
 // Rehearsal returns a Gate that has the limits of moves and bytes and lets them in at
 // once, for a run that moves nothing.
@@ -177,6 +185,12 @@ func (g *Gate) claim(m Move) bool {
 	if o, err := g.nearLocked(m); o != nil || err != nil {
 		return false
 	}
+	if g.first.IsZero() {
+		g.first = g.clock.Now()
+		if w := g.waits[Shut]; w != nil {
+			g.shutBefore = w.spent(g.first)
+		}
+	}
 	g.claimed.add(m, 1)
 	g.pause()
 	return true
@@ -243,6 +257,7 @@ func (g *Gate) Leave(m Move, err error) {
 		return
 	case err == nil:
 		g.done.add(m, 1)
+		g.mark(m)
 		g.failures.none(m)
 	default:
 		if isCertain(err) {

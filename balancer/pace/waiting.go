@@ -39,6 +39,14 @@ type wait struct {
 	told  bool
 }
 
+// spent is how long that was.
+func (w *wait) spent(now time.Time) time.Duration {
+	if w.who > 0 {
+		return w.total + now.Sub(w.since)
+	}
+	return w.total
+}
+
 // worthTelling is how long a wait after failures lasts of which anybody is told.
 const worthTelling = 10 * time.Second
 
@@ -104,6 +112,11 @@ type Stats struct {
 	Failures map[policy.Failure]int
 	// Waited is how long moves have waited, those that still do included.
 	Waited map[Reason]time.Duration
+	// Left is what is left to do, ToGo how long that takes at the pace of this run, or
+	// what its limits let in of it, without the time of a shut window. Both are nil
+	// where nobody knows, as ToGo is at the beginning.
+	Left *Left
+	ToGo *Range
 }
 
 // Stats returns what has happened so far.
@@ -112,10 +125,8 @@ func (g *Gate) Stats() Stats {
 	defer g.mu.Unlock()
 	s := Stats{Done: g.done, Failures: maps.Clone(g.failures.count), Waited: map[Reason]time.Duration{}}
 	for r, w := range g.waits {
-		s.Waited[r] = w.total
-		if w.who > 0 {
-			s.Waited[r] += g.clock.Now().Sub(w.since)
-		}
+		s.Waited[r] = w.spent(g.clock.Now())
 	}
+	s.Left, s.ToGo = g.left, g.toGo()
 	return s
 }

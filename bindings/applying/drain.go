@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -105,9 +103,9 @@ func ofLeases(left diagnosis.Drain) (ours, rest diagnosis.Drain) {
 }
 
 // movePrimaries moves each to the shard that has fewest.
-func (d Draining) movePrimaries(ctx context.Context, left diagnosis.Drain, others map[catalog.ShardID]int) error {
+func (d Draining) movePrimaries(ctx context.Context, left diagnosis.Drain, others Takers) error {
 	move := func(kind, name string, command func(to string) bson.D) error {
-		to := next(others)
+		to := others.Next()
 		if to == "" {
 			return errors.New("there is no other shard that could take databases: all are draining")
 		}
@@ -186,38 +184,14 @@ func WasRemoved(ctx context.Context, client *mongo.Client, id catalog.ShardID) b
 
 // left reads what is on a shard, and how many databases the shards have that stay.
 func (t *Turn) left(ctx context.Context, id catalog.ShardID) (
-	left diagnosis.Drain, others map[catalog.ShardID]int, err error) {
+	left diagnosis.Drain, others Takers, err error) {
 	s, err := live.NewReader(t.client, live.ReaderOptions{SkipLogs: true}).Read(ctx)
 	if err != nil {
 		return left, nil, err
 	}
 	s = apply.Resumed(s, t.turn.Leftover())
-	others = map[catalog.ShardID]int{}
-	for _, shard := range s.Shards() {
-		if shard.ID != id && !shard.Draining {
-			others[shard.ID] = 0
-		}
-	}
-	for _, db := range s.Parts().Databases {
-		if n, stays := others[db.Primary]; stays {
-			others[db.Primary] = n + 1
-		}
-	}
+	others = TakersOf(s, id)
 	shard, _ := s.Shard(id)
 	shard.Draining, shard.Reported = true, nil // as if it had to be empty
 	return diagnosis.DrainOf(s, shard), others, nil
-}
-
-// next returns the shard that has fewest databases, and counts one more; none when
-// there is no other shard.
-func next(others map[catalog.ShardID]int) (to catalog.ShardID) {
-	for _, id := range slices.Sorted(maps.Keys(others)) {
-		if to == "" || others[id] < others[to] {
-			to = id
-		}
-	}
-	if to != "" {
-		others[to]++
-	}
-	return to
 }

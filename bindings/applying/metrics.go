@@ -8,16 +8,69 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
+	"shardsh/balancer/live"
 	"shardsh/balancer/pace"
 	"shardsh/balancer/policy"
 	"shardsh/balancer/report/machine"
 )
 
-// WriteMetrics writes what a run has done so far in the text format of Prometheus.
-func WriteMetrics(to io.Writer, s pace.Stats) error {
+// Vitals are what a run can be asked for while it goes on.
+type Vitals struct {
+	Stats func() pace.Stats
+	// Holder is who holds the lease; false as long as nobody does. Nil is nobody.
+	Holder func() (live.Holder, bool)
+}
+
+// write writes them in the text format of Prometheus. What is not known has no line.
+func (v Vitals) write(to io.Writer) error {
+	s := v.Stats()
+	err := errors.Join(writeDone(to, s), writeToGo(to, s))
+	if v.Holder == nil {
+		return err
+	}
+	if h, held := v.Holder(); held {
+		err = errors.Join(err, writeLease(to, h))
+	}
+	return err
+}
+
+func writeToGo(to io.Writer, s pace.Stats) (err error) {
+	if l := s.Left; l != nil {
+		err = errors.Join(
+			machine.WriteMetric(to, "shardsh_run_left_bytes", "gauge", "Bytes that are to be moved yet.",
+				[]machine.Sample{{Value: float64(l.Bytes)}}),
+			machine.WriteMetric(to, "shardsh_run_left_steps", "gauge", "Steps that are to be done yet.",
+				[]machine.Sample{{Value: float64(l.Steps)}}))
+	}
+	if r := s.ToGo; r != nil {
+		err = errors.Join(err, machine.WriteMetric(to, "shardsh_run_to_go_seconds", "gauge",
+			"How long the rest takes at least and at most, nine times in ten, without the time of a shut window.",
+			[]machine.Sample{
+				{Value: r.Low.Seconds(), Labels: []string{"bound", "low"}},
+				{Value: r.High.Seconds(), Labels: []string{"bound", "high"}},
+			}))
+	}
+	return err
+}
+
+// writeLease tells times of the cluster's clock.
+func writeLease(to io.Writer, h live.Holder) error {
+	unix := func(t time.Time) []machine.Sample { return []machine.Sample{{Value: float64(t.UnixMilli()) / 1000}} }
+	return errors.Join(
+		machine.WriteMetric(to, "shardsh_run_lease_info", "gauge", "Who holds the lease of the cluster's engine.",
+			[]machine.Sample{{Value: 1, Labels: []string{"host", h.Host, "pid", strconv.Itoa(h.PID), "doing", h.Doing}}}),
+		machine.WriteMetric(to, "shardsh_run_lease_since_seconds", "gauge", "Since when, by the cluster's clock.",
+			unix(h.Since)),
+		machine.WriteMetric(to, "shardsh_run_lease_expires_seconds", "gauge",
+			"When the lease ends unless it is renewed, by the cluster's clock.", unix(h.Expires)),
+	)
+}
+
+func writeDone(to io.Writer, s pace.Stats) error {
 	var failures, waits []machine.Sample
 	for _, class := range []policy.Failure{policy.AgainNow, policy.AgainLater, policy.SkipRange, policy.Ask} {
 		failures = append(failures, machine.Sample{
@@ -39,7 +92,7 @@ func WriteMetrics(to io.Writer, s pace.Stats) error {
 
 // ServeMetrics answers who asks an address for /metrics, until stop. Without a host
 // only this machine can ask. It returns where it listens.
-func ServeMetrics(ctx context.Context, address string, stats func() pace.Stats) (at string, stop func(), err error) {
+func ServeMetrics(ctx context.Context, address string, v Vitals) (at string, stop func(), err error) {
 	if !strings.Contains(address, ":") {
 		address = ":" + address
 	}
@@ -54,7 +107,7 @@ func ServeMetrics(ctx context.Context, address string, stats func() pace.Stats) 
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
 		var page bytes.Buffer
-		_ = WriteMetrics(&page, stats()) // into memory, which never fails
+		_ = v.write(&page) // into memory, which never fails
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 		_, _ = w.Write(page.Bytes()) // who asked has gone
 	})

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"shardsh/balancer/live"
 	"shardsh/balancer/pace"
 	"shardsh/balancer/policy"
 	"shardsh/bindings/applying"
@@ -19,7 +20,13 @@ func TestMetrics(t *testing.T) {
 		Done: pace.Done{Moves: 3, Bytes: 4096}, Failures: map[policy.Failure]int{policy.AgainLater: 2},
 		Waited: map[pace.Reason]time.Duration{pace.Busy: 90 * time.Second},
 	}
-	at, stop, err := applying.ServeMetrics(t.Context(), "0", func() pace.Stats { return stats })
+	since := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+	holder := live.Holder{Host: "h\"1", PID: 42, Doing: "apply", Since: since, Expires: since.Add(time.Minute)}
+	held := false
+	vitals := applying.Vitals{
+		Stats: func() pace.Stats { return stats }, Holder: func() (live.Holder, bool) { return holder, held },
+	}
+	at, stop, err := applying.ServeMetrics(t.Context(), "0", vitals)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,10 +59,29 @@ func TestMetrics(t *testing.T) {
 			t.Errorf("there is no line %q in\n%s", line, page)
 		}
 	}
+	for _, unknown := range []string{"shardsh_run_left", "shardsh_run_to_go", "shardsh_run_lease"} {
+		if strings.Contains(page, unknown) {
+			t.Errorf("%s is told of while nobody knows it:\n%s", unknown, page)
+		}
+	}
+	stats.Left, stats.ToGo = &pace.Left{Bytes: 9000, Steps: 7}, &pace.Range{Low: time.Minute, High: 90 * time.Second}
+	held = true
+	if _, page, err = ask("/metrics"); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{
+		"shardsh_run_left_bytes 9000", "shardsh_run_left_steps 7", `shardsh_run_to_go_seconds{bound="low"} 60`,
+		`shardsh_run_to_go_seconds{bound="high"} 90`, `shardsh_run_lease_info{host="h\"1",pid="42",doing="apply"} 1`,
+		"shardsh_run_lease_since_seconds 1.7724528e+09", "shardsh_run_lease_expires_seconds 1.77245286e+09",
+	} {
+		if !strings.Contains(page, line+"\n") {
+			t.Errorf("there is no line %q in\n%s", line, page)
+		}
+	}
 	if code, _, _ := ask("/"); code != http.StatusNotFound {
 		t.Errorf("another page answers %d", code)
 	}
-	if _, _, err := applying.ServeMetrics(t.Context(), at, nil); err == nil || !strings.HasPrefix(err.Error(), "--metrics: ") {
+	if _, _, err := applying.ServeMetrics(t.Context(), at, vitals); err == nil || !strings.HasPrefix(err.Error(), "--metrics: ") {
 		t.Errorf("a port that is taken: %v", err)
 	}
 	stop()

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"shardsh/balancer/apply"
+	"shardsh/balancer/pace"
+	"shardsh/bindings/balancing"
 	"shardsh/bindings/display"
 	"shardsh/bindings/plaintext"
 )
@@ -15,17 +17,24 @@ type Teller struct {
 	Progress *display.Progress
 	// Note writes a line of its own.
 	Note func(text string)
+	// Gate knows how long the rest takes; nil where nobody does.
+	Gate *pace.Gate
 }
 
 // Tell is for apply.Options.
 func (t Teller) Tell(e apply.Event) {
+	if p := e.Progress; t.Gate != nil && p.Steps > 0 {
+		t.Gate.Expect(pace.Left{Bytes: p.Bytes - p.BytesDone, Steps: p.Steps - p.StepsDone})
+	}
 	if text := Moment(e); text != "" {
 		t.Progress.End()
 		t.Note(text)
 		return
 	}
 	if t.Progress.Due() {
-		t.Progress.Say(what(e), amount(e.Progress))
+		a := amount(e.Progress)
+		balancing.Foresee(a, t.Gate)
+		t.Progress.Say(what(e), a)
 	}
 }
 

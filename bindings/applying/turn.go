@@ -35,6 +35,14 @@ func TakeTurn(ctx context.Context, client *mongo.Client, a live.Asker, doing str
 	return t, err
 }
 
+// Holder is who holds the lease; false in a dry run.
+func (t *Turn) Holder() (live.Holder, bool) {
+	if t.turn == nil {
+		return live.Holder{}, false
+	}
+	return t.turn.Holder(), true
+}
+
 // Errand is what is to be done in a turn.
 type Errand struct {
 	Work    *apply.Work

@@ -30,6 +30,8 @@ type Options struct {
 	Insist <-chan struct{}
 	// Note tells people something in a line.
 	Note func(text string)
+	// Taken is called with the turn, once it is ours; nil does nothing.
+	Taken func(*live.Turn)
 }
 
 // doing is what the lease says of a run.
@@ -47,6 +49,9 @@ func Run(ctx context.Context, client *mongo.Client, a live.Asker, o Options) (ru
 	turn, err := takeTurn(ctx, client, a, o)
 	if err != nil {
 		return runner.Result{}, err
+	}
+	if o.Taken != nil {
+		o.Taken(turn)
 	}
 	if left := turn.Leftover(); len(left) > 0 {
 		o.Note(fmt.Sprintf("A run before this one has ended without switching the balancing of %s on again: "+

@@ -6,6 +6,9 @@ import (
 	"time"
 
 	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/forecast"
+	"shardsh/balancer/pace"
+	"shardsh/balancer/plan"
 	"shardsh/balancer/policy"
 	"shardsh/balancer/runner"
 	"shardsh/bindings/display"
@@ -19,12 +22,15 @@ type Teller struct {
 	Progress *display.Progress
 	// Line writes a line of what happens, nil nowhere.
 	Line func(text string)
-	// Bytes are what the plan moves; 0 where nobody knows.
-	Bytes int64
+	// Plan says what was to be done; nil where nobody knows.
+	Plan *plan.Plan
+	// Gate knows how long the rest takes; nil where nobody does.
+	Gate *pace.Gate
 }
 
 // Tell is for runner.Options.
 func (t Teller) Tell(e runner.Event) {
+	t.Expect(e)
 	if text := Line(e); text != "" && t.Line != nil {
 		t.Progress.End()
 		t.Line(text)
@@ -44,12 +50,37 @@ func what(e runner.Event) string {
 	return counted(e.Done.Moves, "move")
 }
 
+// Expect tells the Gate what is left of the plan.
+func (t Teller) Expect(e runner.Event) {
+	if t.Plan != nil && t.Gate != nil {
+		t.Gate.Expect(pace.Left{
+			Bytes: max(0, t.Plan.Totals.Bytes-e.Done.Bytes), Steps: max(0, t.Plan.Totals.Moves-e.Done.Moves),
+		})
+	}
+}
+
 func (t Teller) amount(e runner.Event) *display.Amount {
 	left := math.NaN()
-	if t.Bytes > 0 {
-		left = float64(max(0, t.Bytes-e.Done.Bytes))
+	if t.Plan != nil {
+		left = float64(max(0, t.Plan.Totals.Bytes-e.Done.Bytes))
 	}
-	return &display.Amount{Done: float64(e.Done.Bytes), Left: left, Text: plaintext.SizeText}
+	a := &display.Amount{Done: float64(e.Done.Bytes), Left: left, Text: plaintext.SizeText}
+	Foresee(a, t.Gate)
+	return a
+}
+
+// Foresee has an amount say how long the rest takes, as a range once there is one.
+func Foresee(a *display.Amount, g *pace.Gate) {
+	if g == nil {
+		return
+	}
+	a.Unforeseen = true
+	if r := g.Stats().ToGo; r != nil {
+		a.ToGo = fmt.Sprintf("%s to %s to go", forecast.Span(r.Low), forecast.Span(r.High))
+		if g.Windowed() {
+			a.ToGo += " while the window is open"
+		}
+	}
 }
 
 // Line is what happens, in a line; empty for what progress shows.

@@ -33,8 +33,10 @@ type Amount struct {
 	Done, Left float64              // left is NaN where nobody can tell
 	Text       func(float64) string // of either
 	// ToGo is how much longer it takes in words, by whoever knows more than the
-	// rate; empty where nobody does.
-	ToGo string
+	// rate; empty where nobody does. Unforeseen tells that who would know does not yet,
+	// so that nothing is made of the rate either.
+	ToGo       string
+	Unforeseen bool
 }
 
 // Progress starts to tell how far a wait is; nil, which is silent, unless wanted.
@@ -88,7 +90,7 @@ func (p *Progress) Measure(a *Amount, now time.Time) string {
 	if elapsed := now.Sub(p.began); a.Done > 0 && elapsed > 0 {
 		rate := a.Done / elapsed.Seconds()
 		parts = append(parts, rateText(rate, a.Text))
-		if a.Left > 0 && a.ToGo == "" {
+		if a.Left > 0 && a.ToGo == "" && !a.Unforeseen {
 			parts = append(parts, DurationText(time.Duration(a.Left/rate*float64(time.Second)))+" to go")
 		}
 	}

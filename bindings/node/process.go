@@ -44,10 +44,7 @@ func (s *World) newProcess() goja.Value {
 	})
 	add("cwd", func(c *call) goja.Value { return c.JS.Runtime.ToValue(c.s.workingDirectory()) })
 	add("uptime", func(c *call) goja.Value { return c.JS.Runtime.ToValue(time.Since(started).Seconds()) })
-	hrtime := s.function("hrtime", func(c *call) goja.Value {
-		t := time.Since(started)
-		return c.JS.Runtime.NewArray(int64(t/time.Second), int64(t%time.Second))
-	})
+	hrtime := s.function("hrtime", func(c *call) goja.Value { return c.hrtime(time.Since(started)) })
 	script.Must(hrtime.Set("bigint", s.function("bigint", func(c *call) goja.Value {
 		return c.JS.Runtime.ToValue(big.NewInt(int64(time.Since(started))))
 	})))
@@ -83,6 +80,31 @@ func (s *World) newProcess() goja.Value {
 	return o
 }
 
+// hrtime returns a time as [seconds, nanoseconds], less what an earlier call has
+// returned, if that is given.
+func (c *call) hrtime(t time.Duration) goja.Value {
+	if c.Has(0) {
+		t -= c.earlier()
+	}
+	seconds, rest := t/time.Second, t%time.Second
+	if rest < 0 { // as Node has it for a time to come
+		seconds, rest = seconds-1, rest+time.Second
+	}
+	return c.JS.Runtime.NewArray(int64(seconds), int64(rest))
+}
+
+// earlier is the argument of hrtime: what hrtime returned before.
+func (c *call) earlier() time.Duration {
+	pair, ok := c.Arg(0).(*goja.Object)
+	if !ok || pair.ClassName() != "Array" {
+		c.JS.Throw("TypeError", `The "time" argument must be an instance of Array, as process.hrtime() returns it`)
+	}
+	if n := pair.Get("length").ToInteger(); n != 2 {
+		c.JS.Throw("RangeError", `The value of "time" is out of range. It must be 2. Received %d`, n)
+	}
+	return time.Duration(pair.Get("0").ToInteger())*time.Second + time.Duration(pair.Get("1").ToInteger())
+}
+
 // environment is process.env. In a sandbox it holds what was granted, and refuses
 // the rest of what there is.
 func (s *World) environment() *goja.Object {
@@ -100,6 +122,9 @@ func (s *World) environment() *goja.Object {
 			script.Must(env.DefineAccessorProperty(name, getter, nil, goja.FLAG_TRUE, goja.FLAG_FALSE))
 			continue
 		}
+		script.Must(env.Set(name, value))
+	}
+	for name, value := range s.cfg.Environment {
 		script.Must(env.Set(name, value))
 	}
 	return env

@@ -14,6 +14,8 @@ type Options struct {
 	Args       []string
 	Executable string
 	Version    string
+	// Environment are variables besides the process's, or with other values.
+	Environment map[string]string
 	// Interactive and Color are what isTTY says of input and of output.
 	Interactive, Color bool
 	// Sandbox is what scripts may do on this machine; nil for everything.

@@ -49,6 +49,7 @@ type bundler struct {
 	metas  []string   // paths of the files that use import.meta
 	failed error      // why a file was not read
 	mayRun func(path string) error
+	loaded func(path string)
 }
 
 // builtinModules matches what is not read from files.
@@ -70,6 +71,13 @@ func (b *bundler) setup(build api.PluginBuild) {
 // sourceFile matches what is read for the transpiler.
 var sourceFile = regexp.MustCompile(`\.([mc]?[jt]s|json)$`)
 
+// read tells who wants to know of a file that was read.
+func (b *bundler) read(path string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.loaded(path)
+}
+
 // fail keeps why a file was not read, as the transpiler keeps but the text.
 func (b *bundler) fail(err error) (api.OnLoadResult, error) {
 	b.mu.Lock()
@@ -89,6 +97,7 @@ func (b *bundler) withMeta(a api.OnLoadArgs) (api.OnLoadResult, error) {
 	if err != nil {
 		return api.OnLoadResult{}, err
 	}
+	b.read(a.Path)
 	if nestsTooDeep(string(data)) {
 		return b.fail(errNesting(a.Path))
 	}
@@ -110,10 +119,7 @@ func (b *bundler) withMeta(a api.OnLoadArgs) (api.OnLoadResult, error) {
 // bundle makes one script of a module and what it imports.
 func (b *bundler) bundle(path string) (*transpiled, error) {
 	dir := filepath.Dir(path)
-	nodePaths := []string{Ignore(os.Getwd())}
-	if lib := userLibrary(); lib != "" {
-		nodePaths = append(nodePaths, lib)
-	}
+	nodePaths := append([]string{Ignore(os.Getwd())}, libraries()...)
 	r := api.Build(api.BuildOptions{
 		Stdin: &api.StdinOptions{
 			Contents:   fmt.Sprintf("import * as m from %q; __exports(m)", "./"+filepath.Base(path)),
@@ -156,7 +162,7 @@ func (s *Modules) runESModule(name, path string, export func(space *goja.Object)
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, err
 	}
-	b := &bundler{mayRun: s.mayRun}
+	b := &bundler{mayRun: s.mayRun, loaded: s.loaded}
 	t, err := b.bundle(path)
 	if err != nil {
 		return nil, s.renamed(err, path, name)

@@ -51,6 +51,8 @@ type Options struct {
 	Stuck func(cause error)
 	// Scripts are the scripts that load("shardsh:name") finds; nil for none.
 	Scripts fs.FS
+	// Loaded hears of each file that is read as a script or module; nil for nobody.
+	Loaded func(path string)
 
 	// Made tells of values the runtime's BSON constructors made the first of.
 	Made func(name string, class *goja.Object)

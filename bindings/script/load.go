@@ -60,6 +60,7 @@ func (s *Modules) readScript(name string) (text, path string, err error) {
 	if err != nil {
 		return "", "", FileError(err, "open", path)
 	}
+	s.loaded(path)
 	if text = string(data); nestsTooDeep(text) {
 		return "", "", errNesting(name)
 	}
@@ -74,9 +75,16 @@ func (s *Modules) mayRun(path string) error {
 	return s.js.cfg.MayRun(path)
 }
 
+// loaded tells Options.Loaded.
+func (s *Modules) loaded(path string) {
+	if s.js.cfg.Loaded != nil {
+		s.js.cfg.Loaded(path)
+	}
+}
+
 // scriptPath returns where a file named by a script is: next to the script that
 // names it when the name starts with a dot, else under the working directory,
-// else in the user's library (spec 04 §4.6).
+// else in the libraries (spec 04 §4.6).
 func (s *Modules) scriptPath(name string) string {
 	if filepath.IsAbs(name) {
 		return name
@@ -86,8 +94,13 @@ func (s *Modules) scriptPath(name string) string {
 			return beside
 		}
 	}
-	if lib := userLibrary(); lib != "" && !Exists(name) && Exists(filepath.Join(lib, name)) {
-		return filepath.Join(lib, name)
+	if Exists(name) {
+		return name
+	}
+	for _, lib := range libraries() {
+		if in := filepath.Join(lib, name); Exists(in) {
+			return in
+		}
 	}
 	return name
 }

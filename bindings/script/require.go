@@ -109,7 +109,7 @@ func refusedModules() map[string]bool {
 
 // findModule looks for a file: a name that starts with a dot beside the file
 // that asks, any other in the node_modules above that; then under the working
-// directory, then in the user's library.
+// directory, then in the libraries.
 func (s *Modules) findModule(id string) (text, path string, err error) {
 	if strings.HasPrefix(id, ShippedPrefix) {
 		return s.readScript(id)
@@ -133,8 +133,10 @@ func (s *Modules) findModule(id string) (text, path string, err error) {
 		}
 		bases = append(bases, id)
 	}
-	if lib := userLibrary(); lib != "" && !filepath.IsAbs(id) {
-		bases = append(bases, filepath.Join(lib, id))
+	if !filepath.IsAbs(id) {
+		for _, lib := range libraries() {
+			bases = append(bases, filepath.Join(lib, id))
+		}
 	}
 	for _, base := range bases {
 		if file := moduleFile(base); file != "" {
@@ -163,14 +165,21 @@ func moduleFile(base string) string {
 	return ""
 }
 
-// userLibrary returns the directory of the user's own scripts; empty without a
-// home.
-func userLibrary() string {
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return ""
+// PathVariable names folders with modules and scripts, as NODE_PATH does for Node.
+const PathVariable = "SHARDSH_PATH"
+
+// libraries returns the folders that are searched last: those of PathVariable in
+// their order, then the user's own, where there is a home.
+func libraries() (dirs []string) {
+	for _, dir := range filepath.SplitList(os.Getenv(PathVariable)) {
+		if dir != "" {
+			dirs = append(dirs, Ignore(filepath.Abs(dir)))
+		}
 	}
-	return filepath.Join(home, ".shardsh", "lib")
+	if home, err := os.UserHomeDir(); err == nil {
+		dirs = append(dirs, filepath.Join(home, ".shardsh", "lib"))
+	}
+	return dirs
 }
 
 // Ignore passes on a value whose error cannot happen or does no harm.

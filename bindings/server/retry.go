@@ -18,9 +18,12 @@ import (
 // too, outside of transactions. Servers that keep no such numbers get plain
 // commands.
 func (s *Gateway) SendRetryable(r Request) (bson.Raw, error) {
+	if reply, err := s.guard(r); reply != nil || err != nil {
+		return reply, err
+	}
 	body, ok := r.Body.(bson.D)
-	if !ok || s.guards != nil || s.noRetryWrites {
-		return s.Send(r)
+	if !ok || s.noRetryWrites {
+		return s.send(r)
 	}
 	numbered, err := r.On.numbersWrites()
 	if err != nil {
@@ -28,11 +31,11 @@ func (s *Gateway) SendRetryable(r Request) (bson.Raw, error) {
 	}
 	sess := r.driverSession()
 	if !numbered || sess == nil {
-		return s.Send(r)
+		return s.send(r)
 	}
 	number, ok := r.On.writeNumber(sess)
 	if !ok {
-		return s.Send(r)
+		return s.send(r)
 	}
 	r.Body = append(body[:len(body):len(body)], bson.E{Key: "txnNumber", Value: number})
 	ctx := r.Context(s.JS.Context())

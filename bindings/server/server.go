@@ -9,6 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 
+	"shardsh/balancer/live"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
 )
@@ -19,11 +20,36 @@ import (
 // --read-only and --dry-run work.
 type Guard func(database string, command bson.Raw) (reply bson.Raw, err error)
 
+// Confirm returns an error unless a command may be sent.
+type Confirm func(database string, command bson.Raw) error
+
+// ErrStopped is the error of a Confirm after which a program ends.
+var ErrStopped = errors.New("stopped: the answer was quit, and nothing more was sent")
+
+// Checks are what commands pass before they are sent; nil ones let all pass.
+type Checks struct {
+	Guard   Guard
+	Confirm Confirm
+}
+
+// Pass is what there is in place of sending a command; neither lets it go.
+func (c Checks) Pass(database string, command bson.Raw) (reply bson.Raw, err error) {
+	if c.Guard != nil {
+		if reply, err = c.Guard(database, command); reply != nil || err != nil {
+			return reply, err
+		}
+	}
+	if c.Confirm != nil {
+		return nil, c.Confirm(database, command)
+	}
+	return nil, nil
+}
+
 // Gateway is the way of a shell's commands to its servers: the guard they pass,
 // the connections that are open, the command that is under way.
 type Gateway struct {
 	JS     *script.Engine
-	guards Guard
+	checks Checks
 	// noRetryWrites keeps writes from being sent again after a lost connection.
 	noRetryWrites bool
 	Opened        connections
@@ -34,13 +60,22 @@ type Gateway struct {
 	}
 }
 
-// NewGateway makes a Gateway. A nil guard lets all pass.
-func NewGateway(js *script.Engine, guard Guard, noRetryWrites bool) *Gateway {
-	return &Gateway{JS: js, guards: guard, noRetryWrites: noRetryWrites}
+// NewGateway makes a Gateway.
+func NewGateway(js *script.Engine, checks Checks, noRetryWrites bool) *Gateway {
+	return &Gateway{JS: js, checks: checks, noRetryWrites: noRetryWrites}
+}
+
+// Asks reports whether somebody is asked before commands are sent, which are to be
+// the script's alone then.
+func (s *Gateway) Asks() bool { return s.checks.Confirm != nil }
+
+// Confirmed has somebody asked about what an Asker sends.
+func (s *Gateway) Confirmed(a live.Asker) live.Asker {
+	return live.Behind(a, Checks{Confirm: s.checks.Confirm}.Pass)
 }
 
 // Guarded reports whether a command may be kept from being sent.
-func (s *Gateway) Guarded() bool { return s.guards != nil }
+func (s *Gateway) Guarded() bool { return s.checks.Guard != nil }
 
 // Conn is one connection.
 type Conn struct {
@@ -83,6 +118,11 @@ func (s *Gateway) Send(r Request) (bson.Raw, error) {
 	if reply, err := s.guard(r); reply != nil || err != nil {
 		return reply, err
 	}
+	return s.send(r)
+}
+
+// send is Send for what was checked.
+func (s *Gateway) send(r Request) (bson.Raw, error) {
 	ctx := r.Context(s.JS.Context())
 	reply, err := r.DB().RunCommand(ctx, r.Body, r.Options()).Raw()
 	if s.mayRead(r, err) {
@@ -130,7 +170,7 @@ func (s *Gateway) Open(r Request) (*mongo.Cursor, error) {
 }
 
 func (s *Gateway) guard(r Request) (bson.Raw, error) {
-	if s.guards == nil {
+	if s.checks.Guard == nil && s.checks.Confirm == nil {
 		return nil, nil
 	}
 	body, ok := r.Body.(bson.Raw)
@@ -140,7 +180,11 @@ func (s *Gateway) guard(r Request) (bson.Raw, error) {
 			return nil, err
 		}
 	}
-	return s.guards(r.Database, body)
+	reply, err := s.checks.Pass(r.Database, body)
+	if errors.Is(err, ErrStopped) {
+		s.JS.Abort(err)
+	}
+	return reply, err
 }
 
 // DB returns the driver's database that the command goes to.

@@ -70,6 +70,7 @@ func shApply(c *call, sh *Helpers) goja.Value {
 	var away func()
 	options.Pace, away = c.gate(sh.current().Conn, rules, teller)
 	defer away()
+	teller.Gate = options.Pace
 	options.Tell = teller.Tell
 	tick, still := applying.Ticks(progress, c.JS.OnWallClock())
 	defer still()
@@ -209,7 +210,7 @@ func (s *Host) asker(sh *Helpers) live.Asker {
 	if s.Gateway.Guarded() {
 		return sh.asker()
 	}
-	return live.AskerOf(sh.current().Conn.Client)
+	return s.Gateway.Confirmed(live.AskerOf(sh.current().Conn.Client))
 }
 
 // commands keeps what would be sent in place of sending it, in a dry run that

@@ -23,16 +23,16 @@ var withDrainCommands = server.Version{8, 3, 0}
 // shardDrainMethods() empty a shard.
 func shardDrainMethods() []helper {
 	return []helper{
-		{"drain", "shard:string options?:object{wait,remove," + waitOptions + "}", shDrain,
-			"Starts emptying a shard; {wait: true} waits until it is empty, {remove: true} then removes it; timeout, " +
-				"interval, progress."},
+		{"drain", "shard:string options?:object{wait,remove,movePrimaries," + waitOptions + "}", shDrain,
+			"Starts emptying a shard; {wait: true} waits until it is empty, {remove: true} then removes it; {movePrimaries: " +
+				"true} moves the databases and unsharded collections that the balancer does not; timeout, interval, progress."},
 		{"drainStatus", "shard:string", func(c *call, sh *Helpers) goja.Value {
 			return c.s.Display.Reply(sh.draining(c.Text(0)))
 		}, "Returns how far draining is and what must be moved by hand; changes nothing."},
 		{"stopDrain", "shard:string", shStopDrain, "Ends draining; the shard stays. Servers since 8.3."},
 		{"waitForDrain", "shard:string options?:object{" + waitOptions + "}", func(c *call, sh *Helpers) goja.Value {
 			o := c.options("waitForDrain", 1)
-			return sh.waitForDrain(c, o.waitForDrain(c.Text(0)), c.Text(0), false)
+			return sh.waitForDrain(c, o.waitForDrain(c.Text(0)), c.Text(0), drainEnd{})
 		}, "Waits until a draining shard is empty; {timeout, interval, progress}."},
 	}
 }
@@ -58,6 +58,10 @@ func shDrain(c *call, sh *Helpers) goja.Value {
 	remove := o.flag("remove", false)
 	waits := o.flag("wait", remove) || remove
 	w := o.waitForDrain(id)
+	primaries := o.flag("movePrimaries", false)
+	if primaries && !waits {
+		c.JS.ThrowInvalid("sh.drain: movePrimaries needs wait or remove: they move when the chunks are away")
+	}
 	var reply bson.Raw
 	entry := sh.shardEntry(id)
 	switch {
@@ -71,7 +75,7 @@ func shDrain(c *call, sh *Helpers) goja.Value {
 	if !waits || rawdoc.TruthyAt(reply, "dryRun") {
 		return c.s.Display.Reply(reply)
 	}
-	return sh.waitForDrain(c, w, id, remove)
+	return sh.waitForDrain(c, w, id, drainEnd{remove: remove, movePrimaries: primaries})
 }
 
 func shStopDrain(c *call, sh *Helpers) goja.Value {
@@ -131,8 +135,11 @@ func (h helperOptions) waitForDrain(id string) *wait {
 	return h.wait("shard "+id+" goes on draining", fmt.Sprintf("sh.drainStatus(%q) tells how far it is", id))
 }
 
+// drainEnd is what is done when a shard has no chunks left that the balancer moves.
+type drainEnd struct{ movePrimaries, remove bool }
+
 // waitForDrain waits until a shard is empty, and removes it if asked to.
-func (sh *Helpers) waitForDrain(c *call, w *wait, id string, remove bool) goja.Value {
+func (sh *Helpers) waitForDrain(c *call, w *wait, id string, end drainEnd) goja.Value {
 	first := int64(-1)
 	w.outlook = &outlook{sh: sh, goal: plan.Goal{Kind: plan.Drain, Shard: catalog.ShardID(id)}}
 	waited := w.until(func() standing {
@@ -142,6 +149,10 @@ func (sh *Helpers) waitForDrain(c *call, w *wait, id string, remove bool) goja.V
 			return standing{done: true}
 		case d.State == diagnosis.DrainOff:
 			c.JS.Throw(script.RuntimeError, "shard %s is not draining: sh.drain(%q)", id, id)
+		case d.Stuck() && end.movePrimaries && len(d.Held) == 0:
+			w.progress.End()
+			sh.moveRest(d)
+			return standing{why: d.String(), what: "draining " + id}
 		case d.Stuck():
 			c.JS.Throw(script.RuntimeError, "%s", d.Remainder().Text())
 		}
@@ -151,8 +162,8 @@ func (sh *Helpers) waitForDrain(c *call, w *wait, id string, remove bool) goja.V
 			return &display.Amount{Done: float64(first - d.Chunks), Left: float64(d.Chunks), Text: display.ChunksText}
 		}}
 	})
-	result := c.JS.NewObject("drained", true, "shard", id, "removed", remove, "waitedMS", waited.Milliseconds())
-	if remove {
+	result := c.JS.NewObject("drained", true, "shard", id, "removed", end.remove, "waitedMS", waited.Milliseconds())
+	if end.remove {
 		w.insist(func() { sh.removeDrained(id) }, func() bool { return sh.shardEntry(id) == nil })
 	}
 	return result

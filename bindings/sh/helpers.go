@@ -27,7 +27,7 @@ func tables() [][]helper {
 			shardBalanceMethods(), shardDrainMethods(), shardDefragmentMethods(), shardMergeMethods(), shardWindowMethods(),
 			shardWhyMethods(),
 			shardPlanMethods(), shardApplyMethods(), shardRunMethods(), shardForecastMethods(), shardWhatIfMethods(),
-			shardExtraMethods(), shardMapMethods(),
+			shardExtraMethods(), shardMapMethods(), shardSnapshotMethods(), shardAdviseMethods(),
 		),
 		[][]helper{shardLegacyMethods()},
 	)

@@ -70,8 +70,8 @@ func shReshard(c *call, sh *Helpers) goja.Value {
 		}
 	}
 	// Nobody waits on the mock's virtual time; a session is for one command at a
-	// time; and a guard may keep the command from being sent.
-	if p == nil || !c.JS.OnWallClock() || c.s.Gateway.Guarded() || sh.current().Session != nil {
+	// time; and a guard, or who is asked, may keep the command from being sent.
+	if p == nil || !c.JS.OnWallClock() || c.s.Gateway.Guarded() || c.s.Gateway.Asks() || sh.current().Session != nil {
 		return c.s.Display.Reply(sh.admin(kept))
 	}
 	return c.s.Display.Reply(sh.adminTelling(kept, c.Text(0), p))

@@ -3,9 +3,59 @@ package sh
 import (
 	"context"
 
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/catalog/snapfile"
 	"shardsh/balancer/live"
+	"shardsh/balancer/report"
+	"shardsh/bindings/script"
 )
+
+// shardSnapshotMethods() take the whole cluster in.
+func shardSnapshotMethods() []helper {
+	return []helper{
+		{"snapshot", "file?:string", shSnapshot,
+			"Returns what there is to know of the cluster at one moment, or of the one in a file of \"shardsh snapshot\": " +
+				"{source, time, version, settings, shards, databases, collections, tags}."},
+	}
+}
+
+// shSnapshot returns a snapshot for scripts, without chunks.
+func shSnapshot(c *call, sh *Helpers) goja.Value {
+	var s *catalog.Snapshot
+	if c.Has(0) {
+		path := c.Text(0)
+		c.mayRead(path)
+		var err error
+		if s, err = snapfile.Open(path, snapfile.Limits{}); err != nil {
+			c.JS.Throw(script.RuntimeError, "%s: %s", path, err)
+		}
+	} else {
+		s = sh.snapshot(live.ReaderOptions{Compliance: true, SkipLogs: true})
+	}
+	parts := s.Parts()
+	collections := report.CollectionsOf(s)
+	o := c.JS.NewObject("source", parts.Source.Name, "time", c.s.timeOrNull(parts.Time), "version", parts.Version)
+	for name, list := range map[string]any{
+		"shards": report.ShardsOf(s, collections), "collections": collections, "databases": databasesOf(parts.Databases),
+	} {
+		script.Must(o.Set(name, c.s.fromJSON(list)))
+	}
+	for _, name := range []string{"settings", "tags"} {
+		script.Must(o.Set(name, c.s.documents(parts.Config[name])))
+	}
+	return o
+}
+
+func databasesOf(list []catalog.Database) []bson.M {
+	documents := make([]bson.M, len(list))
+	for i, d := range list {
+		documents[i] = bson.M{"name": d.Name, "primary": d.Primary}
+	}
+	return documents
+}
 
 // snapshot reads the whole cluster, routing tables and all: what questions about
 // chunks, plans and forecasts are answered from. What fails is thrown; what

@@ -29,6 +29,7 @@ func topics() []topic {
 			{"waitForBalance", `sh.waitForBalance("shop.orders", { timeout: 3600000 })`},
 			{"getShardedDataDistribution", `sh.getShardedDataDistribution().toArray()`},
 			{"isBalancerRunning", `sh.isBalancerRunning().mode`},
+			{"snapshot", `sh.snapshot().collections.map(c => c.ns)`},
 			{"isBalancerInRound", `while (sh.isBalancerInRound()) sleep(100)`},
 		}},
 		{"The balancer and its settings", []example{
@@ -63,6 +64,7 @@ func topics() []topic {
 		}},
 		{"Databases and collections", []example{
 			{"enableSharding", `sh.enableSharding("sales", "shard1")`},
+			{"adviseKey", `sh.adviseKey("shop.orders", [{ customer: 1 }, { order: "hashed" }]).verdict`},
 			{"shardCollection", `sh.shardCollection("shop.customers", { country: 1, _id: 1 })`},
 			{"shardAndDistributeCollection", `sh.shardAndDistributeCollection("shop.visits", { _id: "hashed" })`},
 			{"reshardCollection", `sh.reshardCollection("shop.orders", { order: 1 }, { numInitialChunks: 4 })`},

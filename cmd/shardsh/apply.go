@@ -9,12 +9,8 @@ import (
 	"os"
 	"strings"
 
-	"go.mongodb.org/mongo-driver/v2/bson"
-
 	"shardsh/balancer/apply"
-	"shardsh/balancer/live"
 	"shardsh/balancer/plan"
-	"shardsh/bindings"
 	"shardsh/bindings/findings"
 )
 
@@ -116,28 +112,4 @@ func (env environment) agreed(ctx context.Context, question string) error {
 		return errors.New("nothing was done")
 	}
 	return nil
-}
-
-// askerBehind has commands pass a guard, which may answer in place of the cluster.
-func askerBehind(a live.Asker, guard bindings.Guard) live.Asker {
-	if guard == nil {
-		return a
-	}
-	return guarded{a, guard}
-}
-
-type guarded struct {
-	live.Asker
-	guard bindings.Guard
-}
-
-func (g guarded) Ask(ctx context.Context, database string, command bson.D) (bson.Raw, error) {
-	raw, err := bson.Marshal(command)
-	if err != nil {
-		return nil, err
-	}
-	if reply, err := g.guard(database, raw); reply != nil || err != nil {
-		return reply, err
-	}
-	return g.Asker.Ask(ctx, database, command)
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -88,7 +89,7 @@ func (env environment) balanceOperations(
 // whatToBalance plans what a run would do. Where nobody looks at it, it is for the
 // time to go alone.
 func (env environment) whatToBalance(ctx context.Context, conn *connection, o balanceLine) (*plan.Plan, error) {
-	if o.yes && (o.quiet || o.json || o.goal == string(runner.Ops)) {
+	if o.yes && ((o.quiet || o.json) && o.pace.metrics == "" || o.goal == string(runner.Ops)) {
 		return nil, nil //nolint:nilnil // nobody asks for it
 	}
 	s, err := live.NewReader(conn.client, live.ReaderOptions{SkipLogs: true}).Read(ctx)
@@ -128,9 +129,6 @@ func (env environment) balances(
 		Progress: d.Progress(!o.quiet && !o.json),
 		Line:     func(text string) { fmt.Fprintln(env.told(), text) },
 	}
-	if p != nil {
-		teller.Bytes = p.Totals.Bytes
-	}
 	stages := listenForMore(ctx)
 	defer stages.end()
 	options := balancing.Options{
@@ -140,16 +138,21 @@ func (env environment) balances(
 			notice(env.stderr, o.quiet, "%s", text)
 		},
 	}
-	options.Hard, options.Tell = stages.hard, teller.Tell
+	var turn atomic.Pointer[live.Turn]
+	options.Taken = turn.Store
 	gate, away, err := o.pace.gate(ctx, conn, js.Clock, false,
-		applying.Teller{Progress: teller.Progress, Note: options.Note}.Waits)
+		applying.Teller{Progress: teller.Progress, Note: options.Note}.Waits, holderOf(&turn))
 	if err != nil {
 		return because(ctx, err)
 	}
 	defer away()
-	options.Gate = gate
+	teller.Plan, teller.Gate = p, gate
+	options.Hard, options.Gate, options.Tell = stages.hard, gate, teller.Tell
 	if o.json {
-		options.Tell = func(e runner.Event) { _ = writeLine(env.toldJSON(), balancing.MomentOf(e)) }
+		options.Tell = func(e runner.Event) {
+			teller.Expect(e)
+			_ = writeLine(env.toldJSON(), balancing.MomentOf(e))
+		}
 	}
 	noted := make(chan struct{})
 	stopNote := context.AfterFunc(ctx, func() {
@@ -162,6 +165,16 @@ func (env environment) balances(
 	}
 	teller.Progress.End()
 	return env.balanced(ctx, o, result, err)
+}
+
+// holderOf is who holds the lease of a turn, once it was taken.
+func holderOf(turn *atomic.Pointer[live.Turn]) func() (live.Holder, bool) {
+	return func() (live.Holder, bool) {
+		if t := turn.Load(); t != nil {
+			return t.Holder(), true
+		}
+		return live.Holder{}, false
+	}
 }
 
 // balanced tells how it ended.

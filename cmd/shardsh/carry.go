@@ -41,6 +41,7 @@ func (o *carryLine) flags(f *pflag.FlagSet, journal string) {
 	f.StringVar(&o.mock, "mock", "", "`N|FILE` a mock cluster: number of shards, or a topology file")
 	f.Lookup("mock").NoOptDefVal = mockGiven
 	f.StringVar(&o.snapshot, "snapshot", "", "`FILE` a mock of the cluster in this file: a rehearsal")
+	transcriptFlag(f, &o.transcript)
 	f.Var(&o.timeout, "timeout", "`TIME` stop after 90, 30s, 5m; a step under way is left to the cluster")
 	cmdline.ChoiceVar(f, &o.quietChoice, "quiet", "no notices, no progress")
 	f.BoolVarP(&o.help, "help", "h", false, "print this help")
@@ -94,7 +95,10 @@ type errand struct {
 
 // carryOut takes the turn, carries a plan out and tells how it ended.
 func (env environment) carryOut(ctx context.Context, conn *connection, o carryLine, e errand) error {
-	asker := askerBehind(live.AskerOf(conn.client), env.guard(o.commandLine))
+	asker := live.AskerOf(conn.client)
+	if o.dryRun {
+		asker = live.Behind(asker, env.dryGuard(o.json))
+	}
 	turn, err := applying.TakeTurn(ctx, conn.client, asker, env.name()+" "+e.plan.ID, o.dryRun)
 	if err != nil {
 		return because(ctx, err)
@@ -109,11 +113,12 @@ func (env environment) carryOut(ctx context.Context, conn *connection, o carryLi
 	defer still()
 	stages := listenForMore(ctx)
 	defer stages.end()
-	gate, away, err := o.pace.gate(ctx, conn, js.Clock, o.dryRun, teller.Waits)
+	gate, away, err := o.pace.gate(ctx, conn, js.Clock, o.dryRun, teller.Waits, turn.Holder)
 	if err != nil {
 		return errors.Join(because(ctx, err), work.Close(), turn.End(ctx))
 	}
 	defer away()
+	teller.Gate = gate
 	a := applying.Errand{Work: work, Insist: stages.insist, Note: teller.Note, Options: apply.Options{
 		DryRun: o.dryRun, OnChange: e.onChange, PauseBalancing: o.takeOver, Parallel: o.pace.parallel, Clock: js.Clock,
 		Tell: teller.Tell, Hard: stages.hard, Tick: tick, Pace: gate,

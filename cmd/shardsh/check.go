@@ -37,7 +37,7 @@ func (o *checkLine) groups() []cmdline.Group {
 			f.StringSliceVar(&o.maxima, "max", nil, "`RULE=VALUE,…` the most that is fine: jumbo=5, uneven=20%, balancer=24h")
 			f.StringSliceVar(&o.grades, "severity", nil, "`RULE=GRADE,…` info, warning or critical")
 			f.StringVar(&o.policyFile, "policy", "", "`FILE` a policy in YAML; options count more")
-			f.StringVar(&o.failOn, "fail-on", "", "`GRADE` fail on info, warning or critical findings (warning)")
+			f.StringVar(&o.failOn, "fail-on", "", "`info|warning|critical` fail on findings of this grade and above (warning)")
 			f.StringSliceVar(&o.allow, "allow", nil, "`WORK,…` draining, defragmenting and resharding don't fail")
 			f.StringVar(&o.baseline, "baseline", "", "`FILE` fail only on what is worse than in this --json output")
 			f.Var(&o.since, "since", "`TIME` count migrations that failed since so long (10m)")

@@ -15,6 +15,7 @@ import (
 	"shardsh/balancer/mock/wire"
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/script"
+	"shardsh/bindings/transcript"
 	"shardsh/cmd/shardsh/target"
 )
 
@@ -30,6 +31,7 @@ type connection struct {
 	readPreference *readpref.ReadPref
 	noRetryWrites  bool
 	settings       *options.ClientOptions // to connect again as another user
+	transcript     *transcript.Writer     // nil without --transcript
 	apiVersion     string
 	// For the banner: the server's version and a few words on its size.
 	serverVersion, cluster string
@@ -44,10 +46,32 @@ var mockEpoch = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
 
 // connect opens the mock cluster, a live one, or none.
 func (env environment) connect(ctx context.Context, o commandLine, interactive bool) (*connection, error) {
-	switch {
-	case o.nodb:
+	if o.nodb {
 		return &connection{close: func() {}}, nil
-	case o.usesMock():
+	}
+	keeps, err := env.openTranscript(o)
+	if err != nil {
+		return nil, err
+	}
+	if !o.rehearses {
+		env.transcript = keeps
+	}
+	conn, err := env.connectTo(ctx, o, interactive)
+	if err != nil {
+		env.closeTranscript(keeps)
+		return nil, err
+	}
+	leave := conn.close
+	conn.transcript = keeps
+	conn.close = func() {
+		leave()
+		env.closeTranscript(keeps)
+	}
+	return conn, nil
+}
+
+func (env environment) connectTo(ctx context.Context, o commandLine, interactive bool) (*connection, error) {
+	if o.usesMock() {
 		return env.connectMock(o, interactive)
 	}
 	return env.connectLive(ctx, o.server)

@@ -50,7 +50,9 @@ func shellFlags(o *commandLine) []cmdline.Group {
 		}),
 		cmdline.NewGroup("Safety", func(f *pflag.FlagSet) {
 			f.BoolVar(&o.readOnly, "read-only", false, "refuse every command that changes something")
-			f.BoolVar(&o.dryRun, "dry-run", false, "print commands that change something, don't send them")
+			f.BoolVar(&o.dryRun, "dry-run", false, "print commands that change something, go on with a mock of the cluster")
+			f.BoolVar(&o.confirm, "confirm", false, "ask before each command that changes something")
+			transcriptFlag(f, &o.transcript)
 			f.BoolVar(&o.sandbox, "sandbox", false,
 				"scripts don't reach this machine: no files, environment, other hosts or programs")
 			f.StringArrayVar(&o.allow.Read, "allow-read", nil, "`PATH` a file or directory they may read; repeat to add")
@@ -64,4 +66,8 @@ func shellFlags(o *commandLine) []cmdline.Group {
 			f.BoolVar(&o.ipv6, "ipv6", false, "nothing: both kinds of addresses work")
 			f.Lookup("ipv6").Hidden = true
 		}))
+}
+
+func transcriptFlag(f *pflag.FlagSet, path *string) {
+	f.StringVar(path, "transcript", "", "`FILE` add all that is sent to it, and the answers, as JSON lines")
 }

@@ -27,7 +27,7 @@ type forecastLine struct {
 
 func (o *forecastLine) groups() []cmdline.Group {
 	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
-		f.Var(&o.goal, "goal", "`GOAL` balance, drain=SHARD, zones or defragment")
+		f.Var(&o.goal, "goal", "`balance|drain=SHARD|zones|defragment` what is to be reached")
 		f.StringArrayVar(&o.namespaces, "ns", nil, "`DB.COLLECTION` only this; repeat to add")
 		f.StringVar(&o.zone, "time-zone", "", "`NAME` of the config servers' clock: Europe/Berlin; else by their logs")
 		f.Uint64Var(&o.seed, "seed", 0, "`N` draw lots of what is not known by this seed")

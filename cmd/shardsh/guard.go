@@ -1,38 +1,82 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"io"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock/commands"
 	"shardsh/balancer/mongoerr"
 	"shardsh/bindings"
+	"shardsh/bindings/changes"
+	gateway "shardsh/bindings/server"
 	"shardsh/cmd/shardsh/secret"
 )
 
-// guard makes --read-only and --dry-run: nil when neither is on.
-func (env environment) guard(o commandLine) bindings.Guard {
-	if !o.readOnly && !o.dryRun {
+// guard makes --read-only: nil when it is not on.
+func (environment) guard(o commandLine) bindings.Guard {
+	if !o.readOnly {
 		return nil
 	}
+	return onChange(func(_ string, command bson.Raw) (bson.Raw, error) {
+		return nil, mongoerr.New(mongoerr.IllegalOperation, "--read-only refuses the command %s", command.Index(0).Key())
+	})
+}
+
+// dryGuard tells of each command that changes something, and has it not sent.
+func (env environment) dryGuard(json bool) bindings.Guard {
+	return onChange(func(database string, command bson.Raw) (bson.Raw, error) {
+		env.tellChange(json, database, command)
+		return bson.Marshal(bson.D{{Key: "ok", Value: 1.0}, {Key: "dryRun", Value: true}})
+	})
+}
+
+// tellChange says what a dry run does not send.
+func (env environment) tellChange(json bool, database string, command bson.Raw) {
+	fmt.Fprintf(env.toldChange(json), "would send to %s\n", secret.Redact(changes.Line(database, command)))
+}
+
+// toldChange is where the commands of a dry run are shown: not among JSON.
+func (env environment) toldChange(json bool) io.Writer {
+	if json {
+		return env.warned()
+	}
+	return env.told()
+}
+
+// onChange lets a guard see the commands that change something, and no others.
+func onChange(guard bindings.Guard) bindings.Guard {
 	table := commands.ByName()
 	return func(database string, command bson.Raw) (bson.Raw, error) {
-		elems, err := command.Elements()
-		if err != nil || len(elems) == 0 {
+		if elems, err := command.Elements(); err != nil || len(elems) == 0 || commands.ReadsOnly(table, command) {
 			return nil, err
 		}
-		if commands.ReadsOnly(table, command) {
-			return nil, nil
-		}
-		if o.readOnly {
-			return nil, mongoerr.New(mongoerr.IllegalOperation, "--read-only refuses the command %s", elems[0].Key())
-		}
-		text, err := bson.MarshalExtJSON(commands.WithoutSecrets(command), false, false)
-		if err != nil {
-			return nil, err
-		}
-		fmt.Fprintf(env.toldJSON(), "would send to %s: %s\n", database, secret.Redact(string(text)))
-		return bson.Marshal(bson.D{{Key: "ok", Value: 1.0}, {Key: "dryRun", Value: true}})
+		return guard(database, command)
 	}
+}
+
+// confirmation is who is asked before each change; nobody without --confirm.
+func (env environment) confirmation(o commandLine) (*changes.Confirmation, gateway.Confirm, error) {
+	may := new(changes.Confirmation)
+	if !o.confirm {
+		return may, nil, nil
+	}
+	terminal, err := env.terminal()
+	if err != nil {
+		return nil, nil, usagef("--confirm: there is no terminal to ask on: --dry-run shows what would be sent, and " +
+			"without --confirm it is sent")
+	}
+	may.Ask = func(ctx context.Context, question string) (string, error) {
+		fmt.Fprint(terminal, question)
+		return readLine(ctx, terminal)
+	}
+	table := commands.ByName()
+	return may, func(database string, command bson.Raw) error {
+		if commands.ReadsOnly(table, command) {
+			return nil
+		}
+		return may.May(database, command)
+	}, nil
 }

@@ -2,12 +2,13 @@ package main
 
 import (
 	"fmt"
+	"io"
 
 	"shardsh/cmd/shardsh/cmdline"
 )
 
-func (env environment) printHelp() {
-	fmt.Fprintf(env.stdout, `shardsh: a shell for sharded MongoDB clusters, with a mock cluster inside
+func printHelp(to io.Writer) error {
+	_, err := fmt.Fprintf(to, `shardsh: a shell for sharded MongoDB clusters, with a mock cluster inside
 
 Usage:
   shardsh [options] [address] [script.js ...] [-- script arguments]
@@ -28,4 +29,5 @@ Examples:
   shardsh --host h1 -u joe -p --tls app            asks for the password
   SHARDSH_PASSWORD=... shardsh h1:27017 -u joe --json --eval 'sh.status()'
 `, subcommandUsage(), cmdline.Usage(shellFlags(&commandLine{})))
+	return err
 }

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 
 	"shardsh/bindings"
+	"shardsh/bindings/changes"
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/script"
 	"shardsh/cmd/shardsh/secret"
@@ -17,7 +18,7 @@ import (
 
 // repl runs the interactive loop until the user leaves.
 func (env environment) repl(ctx context.Context, o commandLine, conn *connection, shell *bindings.Shell,
-	screen *repl.Screen) error {
+	screen *repl.Screen, may *changes.Confirmation) error {
 	var kept *history.File
 	var editor repl.LineEditor
 	console := bindings.Console{
@@ -54,6 +55,7 @@ func (env environment) repl(ctx context.Context, o commandLine, conn *connection
 	if editor == nil {
 		editor = env.lineEditor()
 	}
+	may.Within, may.Anew = editor.Lend, true
 	var timers repl.Timers
 	if isTerminal(env.stdin) && !conn.virtualTime { // virtual time stands still at the prompt
 		timers = shell.JS

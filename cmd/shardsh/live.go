@@ -48,7 +48,11 @@ func (env environment) connectLive(ctx context.Context, s target.Server) (*conne
 
 // way is how this program goes to a cluster.
 func (env environment) way() target.Shell {
-	return target.Shell{Name: "shardsh " + version(), Getenv: env.getenv, Ask: env.askSecret}
+	way := target.Shell{Name: "shardsh " + version(), Getenv: env.getenv, Ask: env.askSecret}
+	if env.transcript != nil {
+		way.Monitor = env.transcript.Monitor()
+	}
+	return way
 }
 
 // scriptClientOptions reads an address that a script gives to Mongo() or

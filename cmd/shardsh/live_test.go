@@ -51,7 +51,11 @@ type setting struct {
 	options []router.Option
 	tls     *tls.Config
 	around  func(wire.Handler) wire.Handler // nil for nothing
+	real    bool                            // time passes as ours does
 }
+
+// inRealTime is for what compares the cluster's time with its own.
+func inRealTime(s *setting) { s.real = true }
 
 func withUser(t *testing.T, name, password string) func(*setting) {
 	directory := access.NewDirectory()
@@ -73,7 +77,7 @@ func serve(t *testing.T, topology string, settings ...func(*setting)) *liveClust
 	if err != nil {
 		t.Fatal(err)
 	}
-	cluster, err := mock.New(mock.Config{Topology: parsed})
+	cluster, err := mock.New(mock.Config{Topology: parsed, RealTime: s.real})
 	if err != nil {
 		t.Fatal(err)
 	}

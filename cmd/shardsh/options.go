@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"shardsh/bindings/sandbox"
+	"shardsh/bindings/transcript"
 	"shardsh/cmd/shardsh/cmdline"
 	"shardsh/cmd/shardsh/secret"
 	"shardsh/cmd/shardsh/target"
@@ -28,6 +29,11 @@ type environment struct {
 	exit func(code int)
 	// stdinIsScript keeps questions from being answered by the script.
 	stdinIsScript bool
+	// openTerminal opens the process's own terminal, whatever its input and output
+	// are; nil for that of the system.
+	openTerminal func() (io.ReadWriteCloser, error)
+	// transcript keeps what is sent; nil where nobody wants that.
+	transcript *transcript.Writer
 }
 
 // commandLine is what was asked for.
@@ -72,8 +78,13 @@ type commandLine struct {
 
 	readOnly bool
 	dryRun   bool
-	sandbox  bool
-	allow    sandbox.Rules // in the sandbox
+	confirm  bool
+	// rehearses says that a dry run is the shell's, where a mock plays the cluster.
+	rehearses bool
+	sandbox   bool
+	allow     sandbox.Rules // in the sandbox
+
+	transcript string
 
 	version   bool
 	buildInfo bool
@@ -153,6 +164,8 @@ func (o commandLine) check() error {
 		{o.wantsJSON() && (o.shell || o.interactive), "--json or --jsonl, and a shell exclude each other", nil},
 		{!o.sandbox && len(o.allow.Read)+len(o.allow.Env)+len(o.allow.Net) > 0,
 			"--allow-read, --allow-env and --allow-net are for --sandbox only; everything is allowed without it", nil},
+		{o.confirm && (o.readOnly || o.dryRun), "--confirm, and --read-only or --dry-run exclude each other: these send " +
+			"no change that one could be asked about", nil},
 		{o.limit < 0, "--limit takes a number from 1, not %d", []any{o.limit}},
 		{o.timeout < 0, "--timeout takes a time above 0", nil},
 	} {

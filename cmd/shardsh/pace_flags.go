@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"shardsh/balancer/live"
 	"shardsh/balancer/pace"
 	"shardsh/bindings/applying"
 	"shardsh/cmd/shardsh/cmdline"
@@ -68,6 +69,7 @@ func (o *paceLine) rules() pace.Rules {
 // run waits for nobody.
 func (o *paceLine) gate(
 	ctx context.Context, conn *connection, clock pace.Clock, dry bool, waits func(pace.Event),
+	holder func() (live.Holder, bool),
 ) (*pace.Gate, func(), error) {
 	rules := o.rules()
 	if dry {
@@ -81,7 +83,7 @@ func (o *paceLine) gate(
 	if o.metrics == "" {
 		return gate, leave, nil
 	}
-	at, stop, err := applying.ServeMetrics(ctx, o.metrics, gate.Stats)
+	at, stop, err := applying.ServeMetrics(ctx, o.metrics, applying.Vitals{Stats: gate.Stats, Holder: holder})
 	if err != nil {
 		leave()
 		return nil, nil, err

@@ -21,7 +21,7 @@ func (env environment) askSecret(ctx context.Context, question, remedy string) (
 	}
 	in := env.stdin
 	if env.stdinIsScript && !isTerminal(in) {
-		tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
+		tty, err := env.terminal()
 		if err != nil {
 			return "", usagef("there is no terminal to ask for the password on; use %s", remedy)
 		}

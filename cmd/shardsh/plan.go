@@ -32,13 +32,13 @@ type planLine struct {
 
 func (o *planLine) groups() []cmdline.Group {
 	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
-		f.Var(&o.goal, "goal", "`GOAL` balance, drain=SHARD, zones, defragment or consolidate")
+		f.Var(&o.goal, "goal", "`balance|drain=SHARD|zones|defragment|consolidate` what is to be reached")
 		f.StringArrayVar(&o.namespaces, "ns", nil, "`DB.COLLECTION` plan these; wildcards; repeat to add")
 		f.Var(&o.bytes, "max-bytes", "`SIZE` end before more than 10GB would move")
 		f.IntVar(&o.moves, "max-moves", 0, "`N` end after so many moves")
 		f.IntVar(&o.rounds, "max-rounds", 0, "`N` end after so many rounds")
 		f.Var(&o.time, "max-time", "`TIME` end after 90, 30m, 4h of the cluster's time")
-		f.StringVar(&o.model, "model", "", "`MODEL` what chunks hold: measured, even, skewed[=SPREAD]")
+		f.StringVar(&o.model, "model", "", "`measured|even|skewed[=SPREAD]` what chunks hold")
 		f.Uint64Var(&o.seed, "seed", 0, "`N` draw lots as a mock with this seed; else catalog order")
 		f.BoolVar(&o.ignoreWindow, "ignore-window", false, "as if the balancer worked around the clock")
 		f.BoolVar(&o.all, "all", false, "show all steps and shards")

@@ -24,11 +24,10 @@ func (env environment) run(ctx context.Context) int {
 	o, err := parseOptions(env.args)
 	switch {
 	case env.asksForHelp():
-		err = nil
-		env.printHelp()
+		err = printHelp(env.stdout)
 	case err != nil:
 	case o.help:
-		env.printHelp()
+		err = printHelp(env.stdout)
 	case o.version:
 		fmt.Fprintln(env.stdout, version())
 	case o.buildInfo:
@@ -90,11 +89,23 @@ func (env environment) shell(ctx context.Context, o commandLine) error {
 	}
 	bounded, cancel := o.bounded(ctx)
 	defer cancel()
+	may, asking, err := env.confirmation(o)
+	if err != nil {
+		return err
+	}
+	o.rehearses = o.dryRun && !o.readOnly
 	conn, err := env.connect(bounded, o, interactive)
 	if err != nil {
 		return because(bounded, err)
 	}
 	defer conn.close()
+	screen := new(repl.Screen)
+	rehearsing, err := env.rehearse(bounded, o, conn, screen, interactive)
+	if err != nil {
+		return because(bounded, err)
+	}
+	defer rehearsing.close()
+	env.transcript = conn.transcript
 	switch {
 	case interactive: // the banner says it
 	case o.snapshot != "":
@@ -108,30 +119,31 @@ func (env environment) shell(ctx context.Context, o commandLine) error {
 		notice(env.stderr, o.quiet, "Warning: this is %s, not a mongos: it has its own part of the data, orphans too, and "+
 			"helpers of sh that ask the cluster refuse.", conn.member)
 	}
-	screen := new(repl.Screen)
 	shell, err := bindings.New(bindings.Config{
 		Client: conn.client, Address: conn.address, Database: conn.database, Deployment: conn.deployment,
+		Mode:  o.mode(),
 		Stdin: env.scriptInput(bounded, interactive), Stdout: screen.Writer(env.stdout), Stderr: screen.Writer(env.stderr),
 		Clock: conn.clock, Color: env.color(), Terminal: isTerminal(env.stdout), Columns: env.columns,
 		Interactive: interactive,
 		Args:        o.args, Executable: os.Args[0], Version: version(),
-		Guard: env.guard(o), Scripts: scripts.Files,
+		Guard: env.guard(o), Confirm: asking, Scripts: scripts.Files,
 		SetName: conn.setName, ReadPreference: conn.readPreference, NoRetryWrites: conn.noRetryWrites,
 		Settings: conn.settings,
 		Stuck:    env.endStuck,
 		Compat:   o.compat, Sandbox: o.rules(), Limit: o.limit, Shallow: o.deepInspect.Given && !o.deepInspect.On,
-		ClientOptions: env.scriptClientOptions,
+		ClientOptions: env.scriptClientOptions, Connect: rehearsing.connect,
 	})
 	if err != nil {
 		return err
 	}
+	may.Context = shell.JS.Context
 	if err := o.define(shell); err != nil {
 		return err
 	}
 	err = env.runScripts(bounded, o, shell)
 	if err == nil && interactive {
 		cancel()
-		err = env.repl(ctx, o, conn, shell, screen)
+		err = env.repl(ctx, o, conn, shell, screen, may)
 	}
 	// What scripts left to do at the end is done however they ended.
 	if closeErr := shell.Close(ctx); err == nil && closeErr != nil {

@@ -56,38 +56,40 @@ func serveFlags(o *serveLine) *pflag.FlagSet {
 	flags := pflag.NewFlagSet("shardsh serve", pflag.ContinueOnError)
 	flags.SortFlags = false
 	flags.SetOutput(io.Discard)
-	flags.IntVar(&o.port, "port", 27017, "listen on this `PORT`; 0 is any that is free")
+	flags.IntVar(&o.port, "port", 27017, "`PORT` listen here (27017); 0 is any that is free")
 	flags.StringSliceVar(&o.bind, "bind", []string{"127.0.0.1"},
-		"listen on these `ADDRESSES`, with a comma between or repeated")
-	flags.IntVar(&o.shards, "shards", 3, "have `N` empty shards")
-	flags.StringVar(&o.topology, "topology", "", "a `FILE` that describes the cluster instead")
-	flags.StringVar(&o.dbpath, "dbpath", "", "keep the cluster in this `DIR`, and go on with the one that is there")
+		"`ADDRESS,…` listen on these (127.0.0.1); repeat to add")
+	flags.IntVar(&o.shards, "shards", 3, "`N` so many empty shards (3)")
+	flags.StringVar(&o.topology, "topology", "", "`FILE` a topology that describes the cluster instead")
+	flags.StringVar(&o.dbpath, "dbpath", "", "`DIR` keep the cluster here, and go on with the one that is there")
 	flags.BoolVar(&o.verify, "verify", false, "read all of the dbpath, tell what is damaged, and end: 0 if nothing is")
 	flags.BoolVar(&o.salvage, "salvage", false,
 		"put what can be read of a damaged dbpath in its place, tell what is lost, and end; the damaged file is kept")
 	flags.StringVar(&o.snapshot, "snapshot", "",
-		"play the cluster in this `FILE`, made by shardsh snapshot, or go on with that of mock.save()")
+		"`FILE` play the cluster in it, made by shardsh snapshot, or go on with that of mock.save()")
 	flags.BoolVar(&o.shardPorts, "shard-ports", false,
 		"let each shard and the config server listen, too, on the ports that follow")
 	flags.StringArrayVar(&o.auth, "auth", nil,
-		"`USER:FILE`, a user and the file with the password and, unless it is root, roles; repeat to add. Clients must "+
+		"`USER:FILE` a user and the file with the password and, unless it is root, roles; repeat to add. Clients must "+
 			"authenticate then")
-	flags.StringVar(&o.tlsCert, "tls-cert", "", "a PEM `FILE` with the certificate: clients must use TLS then")
-	flags.StringVar(&o.tlsKey, "tls-key", "", "a PEM `FILE` with the certificate's key, where it is another one")
+	flags.StringVar(&o.tlsCert, "tls-cert", "", "`FILE` the certificate, as PEM: clients must use TLS then")
+	flags.StringVar(&o.tlsKey, "tls-key", "", "`FILE` the certificate's key, as PEM, where it is another one")
 	flags.StringVar(&o.mockTime, "mock-time", "real",
-		"`real|virtual|60x`: as it is; standing still but for the commands, with a jump when one waits; or at a pace")
+		"`real|virtual|60x` time as it is (real); standing still but for the commands, with a jump when one waits; or at "+
+			"a pace")
 	flags.Var(&o.serverVersion, "server-version",
-		"the `RELEASE` to behave like: 2.4, 3.4, 3.6, 4.0, 4.2, 4.4, 5.0, 6.0, 7.0, 8.0, 8.1, 8.2 or 8.3")
-	flags.Uint64Var(&o.seed, "seed", 0, "`N`, seed of the mock; with one, virtual time begins on 2026-01-01")
+		"`VERSION` release to behave like: 2.4, 3.4, 3.6, 4.0, 4.2, 4.4, 5.0, 6.0, 7.0, 8.0 (default), 8.1, 8.2 or 8.3")
+	flags.Uint64Var(&o.seed, "seed", 0, "`N` seed of the mock; with one, virtual time begins on 2026-01-01")
 	flags.StringToStringVar(&o.parameters, "set-parameter", nil,
-		"`NAME=VALUE`, a server parameter of the mock; repeat to add")
-	flags.IntVar(&o.maxConnections, "max-connections", 1000, "how many connections, `N`, may be open at once on a port")
-	flags.Var(&o.memory, "memory", "how much, a `SIZE` such as 512MiB (1GiB), all commands together may keep in memory; "+
+		"`NAME=VALUE` a server parameter of the mock; repeat to add")
+	flags.IntVar(&o.maxConnections, "max-connections", 1000,
+		"`N` so many connections may be open at once on a port (1000)")
+	flags.Var(&o.memory, "memory", "`SIZE` what all commands together may keep in memory, such as 512MiB (1GiB); "+
 		"beyond it the largest is refused. 0 has no limit")
 	flags.DurationVar(&o.idleCursors, "idle-cursor-timeout", 10*time.Minute,
-		"close cursors that nobody reads for this `TIME`")
-	flags.DurationVar(&o.grace, "grace", 5*time.Second, "how much `TIME` commands have left when the server is to stop")
-	flags.StringVar(&o.logLevel, "log-level", "info", "`LEVEL`: debug, info, warn or error")
+		"`TIME` close cursors that nobody reads for so long (10m)")
+	flags.DurationVar(&o.grace, "grace", 5*time.Second, "`TIME` what commands have left when the server is to stop (5s)")
+	flags.StringVar(&o.logLevel, "log-level", "info", "`debug|info|warn|error` what is logged (info)")
 	flags.BoolVar(&o.logJSON, "log-json", false, "log JSON lines")
 	flags.BoolVarP(&o.help, "help", "h", false, "print this help")
 	return flags
@@ -102,8 +104,7 @@ func (env environment) serve(ctx context.Context) error {
 		return usageError{Err: err}
 	}
 	if o.help {
-		env.printServeHelp(flags)
-		return nil
+		return printServeHelp(env.stdout, o.groups())
 	}
 	o.seeded, o.timed = flags.Changed("seed"), flags.Changed("mock-time")
 	o.described = flags.Changed("shards") || o.topology != ""
@@ -205,20 +206,25 @@ func (o serveLine) logger(w io.Writer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(plaintext.NewWriter(w), options))
 }
 
-func (env environment) printServeHelp(flags *pflag.FlagSet) {
-	fmt.Fprintf(env.stdout, `Serves a mock cluster on a port, for drivers, mongosh and other tools. Prints
+// groups returns the options as a section, for those that list them.
+func (o *serveLine) groups() []cmdline.Group {
+	return []cmdline.Group{{Title: "Options", Flags: serveFlags(o)}}
+}
+
+func printServeHelp(to io.Writer, groups []cmdline.Group) error {
+	_, err := fmt.Fprintf(to, `Serves a mock cluster on a port, for drivers, mongosh and other tools. Prints
 one line, the connection string, when it is ready, and logs to stderr.
 
 Usage:
   shardsh serve [options]
 
-Options:
 %s
 Without --dbpath nothing is stored: when the server ends, so does the cluster.
 SIGINT and SIGTERM stop it: commands may finish, and the exit code is 0. Others:
 1 it can't listen, or the dbpath is damaged or could not be written; 2 wrong
 command line.
-`, flags.FlagUsagesWrapped(80))
+`, cmdline.Usage(groups))
+	return err
 }
 
 // listenError makes an error of the network one that says what to do.

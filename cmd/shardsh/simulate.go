@@ -35,7 +35,7 @@ func (o *simulateLine) groups() []cmdline.Group {
 		f.StringArrayVar(&o.changes, "change", nil, "`CHANGE` make it, and those of other --change with it; repeat to add")
 		f.StringArrayVar(&o.alternatives, "alternative", nil,
 			"`CHANGE;CHANGE…` make these instead, side by side; repeat to add")
-		f.StringVar(&o.model, "model", "", "`MODEL` what chunks hold: measured, even, skewed[=SPREAD]")
+		f.StringVar(&o.model, "model", "", "`measured|even|skewed[=SPREAD]` what chunks hold")
 		f.Uint64Var(&o.seed, "seed", 0, "`N` draw lots as a mock with this seed; else catalog order")
 		f.StringVar(&o.zone, "time-zone", "", "`NAME` of the config servers' clock: Europe/Berlin; else by their logs")
 		f.BoolVar(&o.all, "all", false, "show all shards and links")

@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	"shardsh/cmd/shardsh/cmdline"
 )
 
 // subcommand is a first word that has a command line of its own. A database
@@ -15,26 +17,42 @@ type subcommand struct {
 	about     string // a few words for the help
 	// run gets an environment whose args are those after the name.
 	run func(env environment, ctx context.Context) error
+	// groups are its options, for the help, completion and the manual page.
+	groups func() []cmdline.Group
 }
 
 // subcommands are in the order of the help.
 func subcommands() []subcommand {
 	return []subcommand{
-		{"check", "[options] ADDRESS...", "is a cluster well, for CI", environment.check},
-		{"why", "[options] [address]", "what is wrong, why, and what to do", environment.why},
-		{"plan", "[options] [address]", "what would be done to reach a goal", environment.plan},
-		{"apply", "[options] plan.json [address]", "carry a plan out, go on, undo", environment.apply},
-		{"balance", "--ns NS [address]", "our engine at work on a live cluster", environment.balance},
-		{"defragment", "--ns NS [address]", "merge small chunks, at a pace", environment.defragment},
-		{"presplit", "--ns NS [address]", "cut a collection and spread it", environment.presplitCollection},
-		{"drain", "--shard ID [address]", "empty a shard, and remove it", environment.drain},
-		{"forecast", "[options] [address]", "how long balancing or draining takes", environment.forecast},
-		{"report", "[address] -o FILE", "a page for a browser about a cluster", environment.writeReport},
-		{"map", "--ns NS [address]", "the chunks of a collection, drawn", environment.drawMap},
-		{"watch", "[options] [address]", "what moves and what is wrong, alive", environment.watch},
-		{"simulate", "[options] [address]", "what would come of changes", environment.simulate},
-		{"snapshot", "[address] -o FILE", "the metadata of a cluster, in a file", environment.takeSnapshot},
-		{"serve", "[options]", "the mock cluster on a port", environment.serve},
+		{"check", "[options] ADDRESS...", "is a cluster well, for CI", environment.check, new(checkLine).groups},
+		{"why", "[options] [address]", "what is wrong, why, and what to do", environment.why, new(whyLine).groups},
+		{"plan", "[options] [address]", "what would be done to reach a goal", environment.plan, new(planLine).groups},
+		{"apply", "[options] plan.json [address]", "carry a plan out, go on, undo",
+			environment.apply, new(applyLine).groups},
+		{"balance", "--ns NS [address]", "our engine at work on a live cluster",
+			environment.balance, new(balanceLine).groups},
+		{"defragment", "--ns NS [address]", "merge small chunks, at a pace",
+			environment.defragment, new(defragmentLine).groups},
+		{"presplit", "--ns NS [address]", "cut a collection and spread it",
+			environment.presplitCollection, new(presplitLine).groups},
+		{"drain", "--shard ID [address]", "empty a shard, and remove it", environment.drain, new(drainLine).groups},
+		{"forecast", "[options] [address]", "how long balancing or draining takes",
+			environment.forecast, new(forecastLine).groups},
+		{"report", "[address] -o FILE", "a page for a browser about a cluster",
+			environment.writeReport, new(reportLine).groups},
+		{"map", "--ns NS [address]", "the chunks of a collection, drawn", environment.drawMap, new(mapLine).groups},
+		{"watch", "[options] [address]", "what moves and what is wrong, alive", environment.watch, new(watchLine).groups},
+		{"simulate", "[options] [address]", "what would come of changes", environment.simulate, new(simulateLine).groups},
+		{"snapshot", "[address] -o FILE", "the metadata of a cluster, in a file",
+			environment.takeSnapshot, new(snapshotLine).groups},
+		{"run", "NAME [address] [options]", "a maintenance script of the library",
+			func(env environment, ctx context.Context) error { return runLibrary(ctx, env) }, libraryGroups},
+		{"test", "[options] [path...]", "tests of scripts, with faults", environment.test, new(testLine).groups},
+		{"serve", "[options]", "the mock cluster on a port", environment.serve, new(serveLine).groups},
+		{"doctor", "[options] [address]", "can you work on it from here", environment.examine, new(doctorLine).groups},
+		{"completion", "bash|zsh|fish", "completion for your shell", environment.completion, new(helpOnly).groups},
+		{"man", "", "the manual page", environment.manual, new(helpOnly).groups},
+		{"version", "[--json]", "what this program is", environment.tellVersion, new(versionLine).groups},
 	}
 }
 

@@ -42,6 +42,10 @@ func analyzeShardKey(c *call) (bson.D, error) {
 		if err != nil {
 			return nil, err
 		}
+		if k == nil && !distribution {
+			return nil, mongoerr.New(mongoerr.IllegalOperation,
+				"Cannot analyze the characteristics of a shard key that does not have a supporting index")
+		}
 		if k != nil {
 			reply = append(reply, bson.E{Key: "keyCharacteristics", Value: characteristicsDoc(*k)})
 		}

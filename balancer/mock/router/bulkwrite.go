@@ -129,6 +129,8 @@ func (c *call) bulkNamespaces() ([]string, error) {
 		ns := info.Lookup("ns").StringValue()
 		if db, _, _ := strings.Cut(ns, "."); db == "local" {
 			return nil, mongoerr.New(mongoerr.IllegalOperation, "Can't use 'local' database through mongos")
+		} else if db == "config" || db == "admin" {
+			return nil, mongoerr.NewNoCode("bulkWrite can't write to the %s database", db)
 		} else if !catalog.ValidDatabaseName(db) {
 			return nil, mongoerr.New(mongoerr.InvalidNamespace, "Invalid namespace specified '%s'", ns)
 		}
@@ -233,13 +235,17 @@ func bulkReply(c *call, ops []bulkStatement, b *batch, size int) (bson.D, error)
 	if err != nil {
 		return nil, err
 	}
-	return b.statements.note(bson.D{
+	reply := b.statements.note(bson.D{
 		{Key: "cursor", Value: bson.D{{Key: "id", Value: cursor.id}, {Key: "firstBatch", Value: cursor.batch},
 			{Key: "ns", Value: ns}}},
 		{Key: "nErrors", Value: totals.errors}, {Key: "nInserted", Value: totals.inserted},
 		{Key: "nMatched", Value: totals.matched}, {Key: "nModified", Value: totals.modified},
 		{Key: "nUpserted", Value: totals.upserted}, {Key: "nDeleted", Value: totals.deleted},
-	}), nil
+	})
+	if len(b.statements.retried) == 0 { // unlike other writes it says so
+		reply = append(reply, bson.E{Key: "retriedStmtIds", Value: bson.A{}})
+	}
+	return reply, nil
 }
 
 // asServerError returns the server's form of any error.

@@ -1,7 +1,6 @@
 package router
 
 import (
-	"strconv"
 	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -43,10 +42,35 @@ func event(cluster *mock.Cluster, s *changeStream, ch mock.Change) (bson.D, erro
 	if ch.Key != nil {
 		event = append(event, bson.E{Key: "documentKey", Value: ch.Key})
 	}
-	if ch.Kind == mock.ChangeUpdate {
-		event = append(event, bson.E{Key: "updateDescription", Value: describeUpdate(ch.Before, ch.After)})
+	if u := ch.Update; ch.Kind == mock.ChangeUpdate {
+		event = append(event, bson.E{Key: "updateDescription", Value: bson.D{{Key: "updatedFields", Value: u.Updated},
+			{Key: "removedFields", Value: u.Removed}, {Key: "truncatedArrays", Value: u.Truncated}}})
+	}
+	if s.expanded {
+		event = append(event, expanded(ch)...)
 	}
 	return event, nil
+}
+
+// expanded returns the fields that only streams with showExpandedEvents have.
+func expanded(ch mock.Change) (list bson.D) {
+	if ch.UUID != nil {
+		list = append(list, bson.E{Key: "collectionUUID", Value: *ch.UUID})
+	}
+	operation := ch.Operation
+	if ch.To != "" {
+		operation = append(bson.D{{Key: "to", Value: namespaceDoc(ch.To)}}, operation...)
+	}
+	if operation != nil {
+		list = append(list, bson.E{Key: "operationDescription", Value: operation})
+	}
+	if ch.Kind == mock.ChangeCreate {
+		list = append(list, bson.E{Key: "nsType", Value: ch.NSType})
+	}
+	if ch.State != nil {
+		list = append(list, bson.E{Key: "stateBeforeChange", Value: ch.State})
+	}
+	return list
 }
 
 // images returns the documents in an event: the one after the change, and the
@@ -99,72 +123,4 @@ func lookUp(cluster *mock.Cluster, ch mock.Change) any {
 		return doc
 	}
 	return nil
-}
-
-// difference is what an update has done to a document.
-type difference struct {
-	updated   bson.D
-	removed   bson.A
-	truncated bson.A
-}
-
-func describeUpdate(before, after bson.Raw) bson.D {
-	diff := difference{updated: bson.D{}, removed: bson.A{}, truncated: bson.A{}}
-	diff.documents("", before, after)
-	return bson.D{{Key: "updatedFields", Value: diff.updated}, {Key: "removedFields", Value: diff.removed},
-		{Key: "truncatedArrays", Value: diff.truncated}}
-}
-
-func (d *difference) documents(prefix string, before, after bson.Raw) {
-	was, _ := before.Elements()
-	for _, e := range was {
-		if _, err := after.LookupErr(e.Key()); err != nil {
-			d.removed = append(d.removed, prefix+e.Key())
-		}
-	}
-	is, _ := after.Elements()
-	for _, e := range is {
-		old, err := before.LookupErr(e.Key())
-		if err != nil {
-			d.updated = append(d.updated, bson.E{Key: prefix + e.Key(), Value: e.Value()})
-			continue
-		}
-		d.values(prefix+e.Key(), old, e.Value())
-	}
-}
-
-func (d *difference) values(path string, old, v bson.RawValue) {
-	if old.Equal(v) {
-		return
-	}
-	if a, isDoc := old.DocumentOK(); isDoc {
-		if b, isDoc := v.DocumentOK(); isDoc {
-			d.documents(path+".", a, b)
-			return
-		}
-	}
-	a, isArray := old.ArrayOK()
-	b, stillArray := v.ArrayOK()
-	if !isArray || !stillArray {
-		d.updated = append(d.updated, bson.E{Key: path, Value: v})
-		return
-	}
-	d.arrays(path, a, b)
-}
-
-// arrays differ at places, at the end, or in length.
-func (d *difference) arrays(path string, before, after bson.RawArray) {
-	was, _ := before.Values()
-	is, _ := after.Values()
-	if len(is) < len(was) {
-		d.truncated = append(d.truncated, bson.D{{Key: "field", Value: path}, {Key: "newSize", Value: int32(len(is))}})
-	}
-	for i, v := range is {
-		at := path + "." + strconv.Itoa(i)
-		if i >= len(was) {
-			d.updated = append(d.updated, bson.E{Key: at, Value: v})
-			continue
-		}
-		d.values(at, was[i], v)
-	}
 }

@@ -22,7 +22,9 @@ type changeStream struct {
 	at       bson.Timestamp
 	full     string // fullDocument
 	before   string // fullDocumentBeforeChange
+	expanded bool   // showExpandedEvents
 	pipeline *store.Pipeline
+	split    bool // large events
 }
 
 // watches reports whether an aggregation begins with $changeStream.
@@ -62,9 +64,12 @@ func watch(c *call, v bson.RawValue, rest []bson.Raw, size int) (bson.D, error) 
 		return nil, err
 	}
 	s := &changeStream{full: args.Text(spec.Lookup("fullDocument")),
-		before: args.Text(spec.Lookup("fullDocumentBeforeChange"))}
+		before: args.Text(spec.Lookup("fullDocumentBeforeChange")), expanded: args.Truth(spec.Lookup("showExpandedEvents"))}
 	ns, err := watched(c, s, args.Truth(spec.Lookup("allChangesForCluster")))
 	if err != nil {
+		return nil, err
+	}
+	if rest, s.split, err = splits(rest); err != nil {
 		return nil, err
 	}
 	if s.pipeline, err = streamPipeline(c, rest); err != nil {
@@ -97,9 +102,6 @@ func checkStreamOptions(spec bson.Raw) error {
 			return mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field '$changeStream.%s' is not a valid value.",
 				mode, name)
 		}
-	}
-	if args.Truth(spec.Lookup("showExpandedEvents")) {
-		return mongoerr.New(mongoerr.NotImplemented, "the mock does not support showExpandedEvents of change streams")
 	}
 	return nil
 }
@@ -149,7 +151,7 @@ func startOf(spec bson.Raw, now bson.Timestamp) (bson.Timestamp, error) {
 	after, isAfter := spec.Lookup("startAfter").DocumentOK()
 	token, isToken := spec.Lookup("resumeAfter").DocumentOK()
 	if isAfter && isToken {
-		return now, mongoerr.New(50674, "Do not specify both 'resumeAfter' and 'startAfter' in a $changeStream stage.")
+		return now, mongoerr.New(50865, "Do not specify both 'resumeAfter' and 'startAfter' in a $changeStream stage.")
 	}
 	at := spec.Lookup("startAtOperationTime")
 	if !at.IsZero() && at.Type != bson.TypeTimestamp {
@@ -184,7 +186,10 @@ func tokenOf(at bson.Timestamp) bson.D {
 func timeOfToken(token bson.Raw) (bson.Timestamp, error) {
 	text, _ := token.Lookup("_data").StringValueOK()
 	b, err := hex.DecodeString(text)
-	if err != nil || len(b) < 9 || b[0] != 0x82 {
+	if err != nil {
+		return bson.Timestamp{}, mongoerr.New(mongoerr.FailedToParse, "Resume token %s is no hexadecimal text", token)
+	}
+	if len(b) < 9 || b[0] != 0x82 {
 		return bson.Timestamp{}, mongoerr.New(mongoerr.InvalidResumeToken, "Resume token %s is not valid", token)
 	}
 	return bson.Timestamp{T: binary.BigEndian.Uint32(b[1:]), I: binary.BigEndian.Uint32(b[5:])}, nil
@@ -265,7 +270,15 @@ func (s *changeStream) shown(ctx context.Context, events []bson.Raw) ([]bson.Raw
 		if rest, err = afterToken(doc, rest); err != nil {
 			return nil, err
 		}
-		list = append(list, doc)
+		if !s.split {
+			list = append(list, doc)
+			continue
+		}
+		parts, err := fragments(doc)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, parts...)
 	}
 	return list, nil
 }
@@ -295,6 +308,9 @@ func resumable(code mongoerr.Code) bool {
 
 func (s *changeStream) concerns(ch mock.Change) bool {
 	db, coll, _ := strings.Cut(ch.Namespace, ".")
+	if ch.Expanded() && !s.expanded {
+		return false
+	}
 	if s.coll != "" {
 		return db == s.db && (coll == s.coll || ch.To == s.db+"."+s.coll) && ch.Kind != mock.ChangeDropDatabase
 	}

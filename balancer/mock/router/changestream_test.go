@@ -2,12 +2,16 @@ package router_test
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"shardsh/balancer/mock"
 )
 
 func (x *tester) watch(db string, coll any, options bson.D, rest ...any) int64 {
@@ -60,7 +64,7 @@ func TestChangeEvents(t *testing.T) {
 		{"update of an array", update(d("$push", d("tags", "new"))),
 			`{"operationType":"update",` + ns + `,` + key + `,"updateDescription":{"updatedFields":{"tags.2":"new"},"removedFields":[],"truncatedArrays":[]}}`},
 		{"a shorter array", update(bson.A{d("$set", d("tags", bson.A{"a"}))}),
-			`{"operationType":"update",` + ns + `,` + key + `,"updateDescription":{"updatedFields":{},"removedFields":[],"truncatedArrays":[{"field":"tags","newSize":1}]}}`},
+			`{"operationType":"update",` + ns + `,` + key + `,"updateDescription":{"updatedFields":{"tags":["a"]},"removedFields":[],"truncatedArrays":[]}}`},
 		{"replacement", update(d("k", 1, "x", 1)), `{"operationType":"replace","fullDocument":{"_id":1,"k":1,"x":1},` + ns + `,` + key + `}`},
 		{"delete", d("delete", "e", "deletes", bson.A{d("q", d("k", 1), "limit", 1)}), `{"operationType":"delete",` + ns + `,` + key + `}`},
 		{"nothing changed", update(d("$set", d("n", 1))), ``},
@@ -143,9 +147,11 @@ func TestChangeStreamRefusals(t *testing.T) {
 		code    int
 	}{
 		{"doc1", stream(d(), d("$sort", d("a", 1))), 20},
-		{"doc1", stream(d("resumeAfter", d("_data", "zz"))), 260},
+		{"doc1", stream(d("resumeAfter", d("_data", "zz"))), 9},
+		{"doc1", stream(d("resumeAfter", d("_data", "81"))), 260},
+		{"doc1", stream(d(), d("$changeStreamSplitLargeEvent", d("a", 1))), 7182800},
+		{"doc1", stream(d(), d("$changeStreamSplitLargeEvent", d()), d("$match", d())), 7182802},
 		{"doc1", stream(d("fullDocument", "nope")), 2},
-		{"doc1", stream(d("showExpandedEvents", true)), 238},
 		{"doc1", stream(d("startAtOperationTime", bson.Timestamp{T: 1, I: 1})), 286},
 		{"doc1", stream(d("allChangesForCluster", true)), 72},
 		{"admin", d("aggregate", 1, "pipeline", bson.A{d("$changeStream", d())}, "cursor", d()), 73},
@@ -207,5 +213,37 @@ func TestChangeStreamKeepsItsToken(t *testing.T) {
 		if code := x.code("doc1", d("getMore", id, "collection", "e")); code != 280 {
 			t.Errorf("%v: code %d, want 280", stage, code)
 		}
+	}
+}
+
+// An event of over 16 MiB comes in fragments, which together have its fields.
+func TestLargeEventsAreSplit(t *testing.T) {
+	x := newTester(t, mock.Config{})
+	x.ok("doc1", d("create", "big", "changeStreamPreAndPostImages", d("enabled", true)))
+	x.ok("doc1", d("insert", "big", "documents", bson.A{d("_id", 1, "pad", strings.Repeat("x", 9<<20))}))
+	open := x.ok("doc1", d("aggregate", "big", "pipeline", bson.A{
+		d("$changeStream", d("fullDocument", "required", "fullDocumentBeforeChange", "required")),
+		d("$changeStreamSplitLargeEvent", d())}, "cursor", d()))
+	x.ok("doc1", d("update", "big", "updates", bson.A{d("q", d("_id", 1), "u", d("$set", d("n", 1)))}))
+	var fields []string
+	for n := int32(1); n <= 2; n++ {
+		reply := x.ok("doc1", d("getMore", open.Lookup("cursor", "id").AsInt64(), "collection", "big", "batchSize", 1))
+		part := reply.Lookup("cursor", "nextBatch", "0").Document()
+		if got, want := part.Lookup("splitEvent").String(), fmt.Sprintf(`{"fragment": {"$numberInt":"%d"},"of": {"$numberInt":"2"}}`, n); got != want {
+			t.Errorf("fragment %s, want %s", got, want)
+		}
+		elements, err := part.Elements()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range elements[2:] {
+			fields = append(fields, e.Key())
+		}
+	}
+	slices.Sort(fields)
+	want := []string{"clusterTime", "documentKey", "fullDocument", "fullDocumentBeforeChange", "ns", "operationType",
+		"updateDescription", "wallTime"}
+	if !slices.Equal(fields, want) {
+		t.Errorf("the fragments have %q, want %q", fields, want)
 	}
 }

@@ -39,15 +39,21 @@ func findAndModifyOnce(c *call) (*outcome, error) {
 		return nil, err
 	}
 	result, err := c.request.FindAndModify(ns, req)
-	if code, known := mongoerr.CodeOf(err); known && code != mongoerr.BadValue &&
-		code != mongoerr.CommandNotSupportedOnView && code != mongoerr.HostUnreachable {
-		return nil, mongoerr.Wrap(err, "Plan executor error during findAndModify")
-	}
 	if err != nil {
-		return nil, err
+		return nil, whileExecuting("findAndModify", err)
 	}
 	return &outcome{matched: result.Matched, modified: result.Modified, upserted: result.UpsertedID,
 		removed: req.Remove && result.Matched > 0, reply: modified(result, req.Remove)}, nil
+}
+
+// whileExecuting says of an error that arose at a document that it did, as the
+// server does for updates.
+func whileExecuting(command string, err error) error {
+	code, known := mongoerr.CodeOf(err)
+	if !known || code == mongoerr.BadValue || code == mongoerr.CommandNotSupportedOnView || code == mongoerr.HostUnreachable {
+		return err
+	}
+	return mongoerr.Wrap(err, "Plan executor error during "+command)
 }
 
 // shown returns how a findAndModify shows its document, which is made before

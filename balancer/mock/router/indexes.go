@@ -17,22 +17,6 @@ func indexHandlers() map[string]handler {
 	}
 }
 
-func indexDoc(s store.IndexSpec) bson.D {
-	doc := bson.D{{Key: "v", Value: int32(2)}, {Key: "key", Value: s.Key}, {Key: "name", Value: s.Name}}
-	if s.Unique && s.Name != "_id_" {
-		doc = append(doc, bson.E{Key: "unique", Value: true})
-	}
-	if s.Sparse {
-		doc = append(doc, bson.E{Key: "sparse", Value: true})
-	}
-	if elems, err := s.Options.Elements(); err == nil {
-		for _, e := range elems {
-			doc = append(doc, bson.E{Key: e.Key(), Value: e.Value()})
-		}
-	}
-	return doc
-}
-
 func createIndexes(c *call) (bson.D, error) {
 	ns, err := c.namespace()
 	if err != nil {
@@ -214,7 +198,7 @@ func listIndexes(c *call) (bson.D, error) {
 	}
 	var list []bson.Raw
 	for _, s := range specs {
-		raw, err := bson.Marshal(indexDoc(s))
+		raw, err := bson.Marshal(s.Doc())
 		if err != nil {
 			return nil, err
 		}

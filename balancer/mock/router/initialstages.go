@@ -105,7 +105,7 @@ func indexStatsStage(c *call, ns string, spec bson.RawValue) ([]bson.Raw, error)
 				{Key: "accesses", Value: bson.D{{Key: "ops", Value: int64(0)},
 					{Key: "since", Value: bson.NewDateTimeFromTime(c.cluster.Started())}}},
 				{Key: "shard", Value: string(p.Shard)},
-				{Key: "spec", Value: indexDoc(index)},
+				{Key: "spec", Value: index.Doc()},
 			})
 			if err != nil {
 				return nil, err

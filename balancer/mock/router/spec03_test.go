@@ -32,6 +32,7 @@ type specCase struct {
 	Prepare  []specStep `bson:"prepare"`
 	Step     specStep   `bson:",inline"`
 	Nothing  bool       `bson:"nothing"` // it succeeds and changes nothing
+	Raises   bool       `bson:"raises"`  // it is refused, when it has raised versions of chunks
 	Then     []specStep `bson:"then"`
 	Broken   bool       `bson:"broken"` // it breaks the cluster's invariants by hand
 }
@@ -159,7 +160,7 @@ func (x *specTester) play(c specCase) {
 		x.step(fmt.Sprintf("prepare[%d]", i), step)
 	}
 	before := ""
-	if c.Nothing || !c.Step.Code.IsZero() {
+	if c.Nothing || !c.Step.Code.IsZero() && !c.Raises {
 		before = x.state()
 	}
 	x.step("the command", c.Step)

@@ -247,7 +247,7 @@ func updateOne(c *call, ns string, q, u bson.RawValue, statement bson.Raw) (*out
 	req.Retryable = c.retryable()
 	result, err := c.request.Update(ns, req)
 	if err != nil {
-		return nil, err
+		return nil, whileExecuting("update", err)
 	}
 	done := &outcome{matched: result.Matched, modified: result.Modified, upserted: result.UpsertedID}
 	if !done.upserted.IsZero() {

@@ -234,6 +234,9 @@ func exprArrayToObject(c *evaluation, args []value) (value, error) {
 	index := map[string]int{}
 	pairs := false
 	for i, item := range c.work.items(args[0]) {
+		if err := c.work.handle(len(item.Value)); err != nil {
+			return value{}, err
+		}
 		if i == 0 {
 			pairs = isArray(item)
 			if !pairs && !isObject(item) {

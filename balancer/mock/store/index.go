@@ -23,6 +23,23 @@ type IndexSpec struct {
 	Options        bson.Raw
 }
 
+// Doc returns the index as listIndexes shows it.
+func (s IndexSpec) Doc() bson.D {
+	doc := bson.D{{Key: "v", Value: int32(2)}, {Key: "key", Value: s.Key}, {Key: "name", Value: s.Name}}
+	if s.Unique && s.Name != "_id_" {
+		doc = append(doc, bson.E{Key: "unique", Value: true})
+	}
+	if s.Sparse {
+		doc = append(doc, bson.E{Key: "sparse", Value: true})
+	}
+	if elems, err := s.Options.Elements(); err == nil {
+		for _, e := range elems {
+			doc = append(doc, bson.E{Key: e.Key(), Value: e.Value()})
+		}
+	}
+	return doc
+}
+
 // Partial reports whether the index has only documents that fit an expression.
 func (s IndexSpec) Partial() bool { return isObject(lookup(s.Options, "partialFilterExpression")) }
 

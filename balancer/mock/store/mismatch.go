@@ -222,14 +222,6 @@ func (m mismatch) considered(c queryClause) []value {
 func expectedTypes(c queryClause) []string {
 	numbers := []string{"decimal", "double", "int", "long"}
 	switch c.op {
-	case "$gt", "$gte", "$lt", "$lte", "$eq":
-		switch {
-		case isNumber(c.arg):
-			return numbers
-		case c.arg.Type == bson.TypeNull || c.arg.Type == bson.TypeMinKey || c.arg.Type == bson.TypeMaxKey:
-			return nil
-		}
-		return []string{typeName(c.arg)}
 	case "$mod":
 		return numbers
 	case "$bitsAllSet", "$bitsAllClear", "$bitsAnySet", "$bitsAnyClear":

@@ -77,6 +77,9 @@ func plainRule(name string, v value) bson.D {
 			{Key: "duplicatedValue", Value: duplicated(v)}}
 	}
 	rule = append(rule, bson.E{Key: "consideredValue", Value: v})
+	if name == "minItems" || name == "maxItems" {
+		rule = append(rule, bson.E{Key: "numberOfItems", Value: int32(fieldCount(v.Value))})
+	}
 	if name == "bsonType" || name == "type" {
 		rule = append(rule, bson.E{Key: "consideredType", Value: typeName(v)})
 	}

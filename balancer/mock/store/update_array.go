@@ -21,7 +21,8 @@ func makePush(path string, arg value) (modifier, error) {
 			return modifier{}, err
 		}
 	}
-	return modifier{creates: true, apply: func(old value, u *updating) (value, error) {
+	atEnd := p.slice == nil && p.position == nil && p.order == nil
+	return modifier{creates: true, appends: atEnd, apply: func(old value, u *updating) (value, error) {
 		if !isMissing(old) && !isArray(old) {
 			return value{}, badValue("The field '%s' must be an array but is of type %s in document %s", path, typeName(old),
 				u.idText())
@@ -137,7 +138,7 @@ func makeAddToSet(path string, arg value) (modifier, error) {
 			each = items(v)
 		}
 	}
-	return modifier{creates: true, apply: func(old value, u *updating) (value, error) {
+	return modifier{creates: true, appends: true, apply: func(old value, u *updating) (value, error) {
 		if !isMissing(old) && !isArray(old) {
 			return value{}, badValue("Cannot apply $addToSet to non-array field. Field named '%s' has non-array type %s", path,
 				typeName(old))

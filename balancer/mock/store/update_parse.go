@@ -24,6 +24,7 @@ type modifier struct {
 	op      string
 	creates bool // makes the path when it is missing
 	lenient bool // a path that cannot be is no error
+	appends bool // an array only grows at its end
 	apply   func(old value, u *updating) (value, error)
 }
 

@@ -12,7 +12,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -60,9 +62,14 @@ func Start(t testing.TB) *Browser {
 	if err != nil {
 		t.Fatal(err)
 	}
+	profile, err := os.MkdirTemp("", "browsertest-")
+	if err != nil {
+		t.Fatal(err)
+	}
 	cmd := exec.Command(program, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-		"--no-first-run", "--remote-debugging-pipe", "--user-data-dir="+t.TempDir(), "about:blank")
-	cmd.ExtraFiles = []*os.File{commandsOut, repliesIn} // it reads 3 and writes 4
+		"--no-first-run", "--remote-debugging-pipe", "--user-data-dir="+profile, "about:blank")
+	cmd.ExtraFiles = []*os.File{commandsOut, repliesIn}   // it reads 3 and writes 4
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // its helpers end with it
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -71,12 +78,26 @@ func Start(t testing.TB) *Browser {
 	b := &Browser{t: t, commands: commandsIn, replies: make(chan reply, 1000)}
 	go b.listen(repliesOut)
 	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		_ = cmd.Wait() // it was killed
 		commandsIn.Close()
+		remove(t, profile)
 	})
 	b.attach()
 	return b
+}
+
+// remove takes a folder away in which processes that were killed may be writing
+// their last.
+func remove(t testing.TB, dir string) {
+	t.Helper()
+	var err error
+	for end := time.Now().Add(patience); time.Now().Before(end); runtime.Gosched() {
+		if err = os.RemoveAll(dir); err == nil {
+			return
+		}
+	}
+	t.Errorf("the browser's files stay: %v", err)
 }
 
 func find(t testing.TB) string {

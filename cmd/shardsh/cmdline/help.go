@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"shardsh/bindings/plaintext"
 )
 
 const (
@@ -27,23 +29,14 @@ func Usage(groups []Group) string {
 	return strings.TrimSuffix(text.String(), "\n")
 }
 
-// flagUsage returns the lines of one option. A name in backquotes at the
-// beginning of its description stands for its value.
+// flagUsage returns the lines of one option.
 func flagUsage(f *pflag.Flag) string {
-	form, about := "      --"+f.Name, f.Usage
+	_, about := Value(f)
+	form := "      " + Form(f)
 	if f.Shorthand != "" {
-		form = "  -" + f.Shorthand + ", --" + f.Name
+		form = "  -" + f.Shorthand + ", " + Form(f)
 	}
-	if rest, ok := strings.CutPrefix(about, "`"); ok {
-		value, rest, _ := strings.Cut(rest, "` ")
-		about = rest
-		if f.NoOptDefVal != "" {
-			form += "[=" + value + "]"
-		} else {
-			form += " " + value
-		}
-	}
-	lines := wrap(about, helpWidth-helpIndent)
+	lines := plaintext.Wrapped(about, helpWidth-helpIndent)
 	if len(form) >= helpIndent {
 		return form + "\n" + indent(lines)
 	}
@@ -56,18 +49,4 @@ func indent(lines []string) string {
 		text.WriteString(strings.Repeat(" ", helpIndent) + line + "\n")
 	}
 	return text.String()
-}
-
-// wrap breaks a text between words.
-func wrap(text string, width int) []string {
-	var lines []string
-	line := ""
-	for word := range strings.FieldsSeq(text) {
-		if line != "" && len(line)+1+len(word) > width {
-			lines = append(lines, line)
-			line = ""
-		}
-		line = strings.TrimPrefix(line+" "+word, " ")
-	}
-	return append(lines, line)
 }

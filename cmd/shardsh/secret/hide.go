@@ -2,6 +2,7 @@ package secret
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"unsafe"
 
@@ -37,6 +38,16 @@ func Hide(args []string) {
 			shown[i] = 'x'
 		}
 	}
+}
+
+// Masked returns the words of a command line as they may be kept.
+func Masked(args []string) []string {
+	shown := slices.Clone(args)
+	for _, s := range secretsIn(args) {
+		word := shown[s.arg]
+		shown[s.arg] = word[:s.from] + strings.Repeat("x", s.to-s.from) + word[s.to:]
+	}
+	return shown
 }
 
 // namesSecret reports whether the value of an option may be a secret, be it one

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"go.mongodb.org/mongo-driver/v2/event"
+
 	"shardsh/cmd/shardsh/cmdline"
 	"shardsh/cmd/shardsh/secret"
 )
@@ -18,6 +20,8 @@ type Shell struct {
 	Getenv func(name string) (string, bool)
 	// Ask asks for a password. remedy says how to do without being asked.
 	Ask func(ctx context.Context, question, remedy string) (string, error)
+	// Monitor sees what is sent; nil for nobody.
+	Monitor *event.CommandMonitor
 }
 
 // FillPassword completes the credentials of a connection string (spec 04

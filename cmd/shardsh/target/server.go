@@ -53,11 +53,13 @@ func (s Server) Option() string {
 	return ""
 }
 
-// mechanisms are what --authenticationMechanism takes.
-var mechanisms = []string{"SCRAM-SHA-256", "SCRAM-SHA-1", "MONGODB-X509", "PLAIN", "MONGODB-AWS", "MONGODB-OIDC"}
+// Mechanisms returns what --authenticationMechanism takes.
+func Mechanisms() []string {
+	return []string{"SCRAM-SHA-256", "SCRAM-SHA-1", "MONGODB-X509", "PLAIN", "MONGODB-AWS", "MONGODB-OIDC"}
+}
 
 // errKerberos is for the one mechanism of mongosh that needs a library of C.
-var errKerberos = cmdline.Usagef("Kerberos is not built in; log in by %s", strings.Join(mechanisms, ", "))
+var errKerberos = cmdline.Usagef("Kerberos is not built in; log in by %s", strings.Join(Mechanisms(), ", "))
 
 // Check refuses what makes no sense.
 func (s Server) Check() error {
@@ -71,8 +73,8 @@ func (s Server) Check() error {
 		return cmdline.Usagef("--password and --passwordFile exclude each other")
 	case s.authMechanism == "GSSAPI":
 		return errKerberos
-	case s.authMechanism != "" && !slices.Contains(mechanisms, s.authMechanism):
-		return cmdline.Usagef("--authenticationMechanism takes %s, not %q", strings.Join(mechanisms, ", "), s.authMechanism)
+	case s.authMechanism != "" && !slices.Contains(Mechanisms(), s.authMechanism):
+		return cmdline.Usagef("--authenticationMechanism takes %s, not %q", strings.Join(Mechanisms(), ", "), s.authMechanism)
 	case IsURI(s.Password.Value):
 		return cmdline.Usagef("--password was given a connection string; put --password last to be asked for it")
 	case s.APIVersion != "" && s.APIVersion != "1":

@@ -50,6 +50,9 @@ func (sh Shell) Settings(ctx context.Context, s Server,
 		settings.SetAppName(sh.Name)
 	}
 	settings.SetServerMonitoringMode(monitoringMode(c))
+	if sh.Monitor != nil {
+		settings.SetMonitor(sh.Monitor)
+	}
 	return settings, nil
 }
 

@@ -19,7 +19,7 @@ func TestShape(t *testing.T) {
 }
 
 // named finds the names of databases in a script, which all begin alike.
-var named = regexp.MustCompile("[\"'`](g[0-9][a-z0-9]*)[.\"'`]")
+var named = regexp.MustCompile("[\"'`](g[0-9][0-9x]*)[.\"'`]")
 
 // The databases that a scenario names are known, so that nobody else's is dropped.
 func TestDatabasesAreKnown(t *testing.T) {

@@ -78,9 +78,11 @@ check("disableAutoSplit", { until: 6.0, call: () => sh.disableAutoSplit(), holds
 // databases and collections
 check("enableSharding", { before: () => own.dropDatabase(), call: () => sh.enableSharding(DB, B), holds: () => primary() == B })
 check("shardCollection", { call: () => sh.shardCollection(DB + ".more", { a: 1 }), holds: () => keysOf(entry(DB + ".more").key) == "a" })
-check("shardAndDistributeCollection", { since: 8.0, before: () => { own.more.insertMany([...Array(200).keys()].map(a => ({ a }))); own.more.createIndex({ a: "hashed" }) },
+// it makes 90 chunks by a sample, and wants ten documents of each
+check("shardAndDistributeCollection", { since: 8.0,
+  before: () => { own.more.insertMany([...Array(1000).keys()].map(a => ({ a }))); own.more.createIndex({ a: "hashed" }) },
   call: () => sh.shardAndDistributeCollection(DB + ".more", { a: "hashed" }), again: "either",
-  holds: () => entry(DB + ".more").key.a == "hashed" && own.more.countDocuments() == 200 })
+  holds: () => entry(DB + ".more").key.a == "hashed" && own.more.countDocuments() == 1000 })
 check("reshardCollection", { since: 5.0, call: () => sh.reshardCollection(NS, { j: 1 }, { numInitialChunks: 2 }),
   holds: () => keysOf(entry().key) == "j" && own.orders.countDocuments() == 300 })
 check("refineCollectionShardKey", { since: 4.4, before: () => own.orders.createIndex({ k: 1, j: 1 }),

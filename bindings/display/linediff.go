@@ -1,14 +1,14 @@
-package bindings
+package display
 
 import "strings"
 
 // maxDiff bounds the lines that are compared one by one.
 const maxDiff = 1000
 
-// lineDiff writes two texts as one, as Node does for values that are to be
+// LineDiff writes two texts as one, as Node does for values that are to be
 // equal: lines of both as they are, those of the first only after "+", those of
 // the second only after "-".
-func lineDiff(actual, expected string) string {
+func LineDiff(actual, expected string) string {
 	a, b := strings.Split(actual, "\n"), strings.Split(expected, "\n")
 	if len(a) > maxDiff || len(b) > maxDiff {
 		return mark("+ ", a) + mark("- ", b)

@@ -1,0 +1,201 @@
+package keyadvice
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/diagnosis"
+)
+
+// Advice is what there is to say of the shard key of a collection.
+type Advice struct {
+	Namespace string `json:"ns"`
+	// Verdict is the advice in a sentence or two.
+	Verdict string `json:"verdict"`
+	// Best is the key to take; nil when none is any good.
+	Best *Candidate `json:"best"`
+	// Candidates are the best ones, and all that were asked about, the best first.
+	Candidates []Candidate `json:"candidates"`
+	// Commands are to be entered for it, in order.
+	Commands []string `json:"commands"`
+	// Basis says what all this comes from, and Notes what else to know.
+	Basis []string `json:"basis"`
+	Notes []string `json:"notes,omitempty"`
+}
+
+// Shown is how many candidates an advice has beside those that were asked about.
+const Shown = 6
+
+// asGood is how near to the best one the current key's score has to be to be kept:
+// documents on the move cost more than that.
+const asGood = 0.85
+
+// Rank returns all candidates, the best first.
+func Rank(f Facts, keys []Key) []Candidate {
+	j := newJudge(f)
+	var list []Candidate
+	for _, k := range keys {
+		list = append(list, j.judge(k))
+	}
+	slices.SortStableFunc(list, func(a, b Candidate) int { return cmp.Compare(b.Score, a.Score) })
+	return list
+}
+
+// Advise ranks keys, those that are asked about or, without any, what Propose returns.
+func Advise(f Facts, asked []Key) Advice {
+	if len(f.Queries) == 0 {
+		f.QueriesFrom = QueriesGuessed
+		if slices.ContainsFunc(f.Indexes, func(x Index) bool { return x.Used > 0 }) {
+			f.QueriesFrom = QueriesCounted
+		}
+	}
+	keys := asked
+	if len(asked) == 0 {
+		keys = Propose(f)
+	}
+	ranked := Rank(f, keys)
+	a := Advice{Namespace: f.Namespace, Basis: basis(f), Notes: f.Notes}
+	if len(ranked) == 0 || f.Docs == 0 {
+		a.Verdict = fmt.Sprintf("%s has no documents to judge a key by", f.Namespace)
+		return a
+	}
+	best := ranked[0]
+	for i, c := range ranked {
+		if c.Key.Equal(f.Current) && c.Score >= asGood*best.Score && c.Score > 0 {
+			best = ranked[i]
+		}
+	}
+	a.Candidates = ranked
+	if len(asked) == 0 {
+		a.Candidates = shown(f, ranked)
+	}
+	if a.Verdict = verdict(f, best, len(asked) > 0); best.Score > 0 {
+		a.Best = &best
+		a.Commands = commands(f, best)
+	}
+	a.Notes = append(a.Notes, notes(f, best)...)
+	if len(asked) > 0 {
+		a.Notes = append(a.Notes, better(f, best)...)
+	}
+	return a
+}
+
+// better tells of a key that nobody asked about and that is clearly better.
+func better(f Facts, than Candidate) []string {
+	ranked := Rank(f, Propose(f))
+	if len(ranked) == 0 || than.Score > asGood*ranked[0].Score {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s, which was not asked about, would be better: its score is %.0f, not %.0f", ranked[0].Key,
+		ranked[0].Score, than.Score)}
+}
+
+// shown are the candidates to tell of: the best ones, the current key among them.
+func shown(f Facts, ranked []Candidate) []Candidate {
+	list := slices.Clone(ranked[:min(Shown, len(ranked))])
+	for _, c := range ranked[len(list):] {
+		if c.Key.Equal(f.Current) {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+func basis(f Facts) []string {
+	list := []string{fmt.Sprintf("%s, %s; judged as if it had %s on %s with chunks of %s", counted(f.Docs, "document"),
+		bytesText(f.Bytes), bytesText(f.judged()), counted(int64(f.shards()), "shard"), bytesText(f.ChunkBytes))}
+	measured := 0
+	for _, m := range f.Measured {
+		if m.Docs > 0 {
+			measured++
+		}
+	}
+	sample := fmt.Sprintf("values from a sample of %s", counted(int64(len(f.Sample.Docs)), "document"))
+	if int64(len(f.Sample.Docs)) >= f.Docs {
+		sample = "values from all documents"
+	}
+	if measured > 0 {
+		sample += fmt.Sprintf("; of %s by analyzeShardKey", counted(int64(measured), "key"))
+	}
+	list = append(list, sample)
+	if len(f.Sample.Arrival) == 0 {
+		list = append(list, "the order of arrival is unknown")
+	}
+	return append(list, map[QuerySource]string{
+		QueriesGiven:   "queries as they were given",
+		QueriesSampled: "queries that the cluster sampled (configureQueryAnalyzer)",
+		QueriesCounted: "queries guessed from how often each index was used ($indexStats)",
+		QueriesGuessed: "queries guessed from the indexes: nothing tells which are used; say what is asked with {queries: [...]}",
+	}[f.QueriesFrom])
+}
+
+func verdict(f Facts, best Candidate, asked bool) string {
+	among := ""
+	if asked {
+		among = " of those asked about"
+	}
+	switch {
+	case best.Score == 0:
+		return fmt.Sprintf("none of these can be the shard key of %s", f.Namespace)
+	case best.Key.Equal(f.Current):
+		return fmt.Sprintf("keep %s, which is %s: no other key%s is so much better that moving the data would pay", best.Key,
+			best.Grade, among)
+	case len(f.Current) > 0:
+		return fmt.Sprintf("%s is %s and better than %s, by which %s is sharded", best.Key, best.Grade, f.Current, f.Namespace)
+	case best.Grade == Poor:
+		return fmt.Sprintf("no good key%s: %s is the least bad, and poor; see why before you shard by it", among, best.Key)
+	}
+	return fmt.Sprintf("shard %s by %s, which is %s", f.Namespace, best.Key, best.Grade)
+}
+
+// commands are what to enter for a key.
+func commands(f Facts, c Candidate) []string {
+	if c.Key.Equal(f.Current) {
+		return nil
+	}
+	var list []string
+	database, name, _ := strings.Cut(f.Namespace, ".")
+	ns := diagnosis.TextLiteral(f.Namespace)
+	if c.Index == "" {
+		list = append(list, fmt.Sprintf("db.getSiblingDB(%s).getCollection(%s).createIndex(%s)", diagnosis.TextLiteral(database),
+			diagnosis.TextLiteral(name), c.Key))
+	}
+	switch {
+	case len(f.Current) == 0:
+		return append(list, fmt.Sprintf("sh.shardCollection(%s, %s)", ns, c.Key))
+	case c.Key.extends(f.Current) && f.Release.AtLeast(catalog.Release44):
+		return append(list, fmt.Sprintf("sh.refineCollectionShardKey(%s, %s)", ns, c.Key))
+	case f.Release.AtLeast(catalog.Release50):
+		return append(list, fmt.Sprintf("sh.reshardCollection(%s, %s)", ns, c.Key))
+	}
+	return nil
+}
+
+func notes(f Facts, best Candidate) (list []string) {
+	if isGridFS(f) {
+		list = append(list, "these are the chunks of GridFS: {files_id: 1, n: 1} keeps a file together and serves all that drivers "+
+			"ask, and its unique index allows no hash; files_id grows, so new files go to one shard at a time")
+	}
+	if len(f.Current) > 0 && !f.Release.AtLeast(catalog.Release50) && !best.Key.Equal(f.Current) {
+		list = append(list, "before release 5.0 a collection can't be resharded: its documents have to be copied into another one")
+	}
+	if best.Key[0].Name != "_id" && best.Score > 0 {
+		list = append(list, "with a key that does not begin with _id no index keeps _id unique over all shards: "+
+			"your programs have to, as drivers do where they make it")
+	}
+	return list
+}
+
+// isGridFS reports whether the collection has the contents of files in GridFS.
+func isGridFS(f Facts) bool {
+	if !strings.HasSuffix(f.Namespace, ".chunks") || len(f.Sample.Docs) == 0 {
+		return false
+	}
+	doc := f.Sample.Docs[0]
+	_, errID := doc.LookupErr("files_id")
+	_, errN := doc.LookupErr("n")
+	return errID == nil && errN == nil
+}

@@ -1,0 +1,164 @@
+package keyadvice
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/diagnosis"
+)
+
+// explain says in words what the numbers of a candidate mean, and what of it costs most.
+func (j *judge) explain(c *Candidate) {
+	if c.Impossible != "" {
+		c.Reasons, c.Against = []string{c.Impossible}, c.Impossible
+		return
+	}
+	least := math.Inf(1)
+	add := func(left float64, format string, args ...any) {
+		text := fmt.Sprintf(format, args...)
+		if c.Reasons = append(c.Reasons, text); left < least {
+			least, c.Against = left, text
+		}
+	}
+	for _, name := range c.Blocked {
+		add(inTheWay, "the unique index %s is in the way: one of a sharded collection begins with the whole key, unhashed", name)
+	}
+	if !c.zoned {
+		add(outOfZone, "ranges are in zones by %s, and a key that does not begin with it knows no zones",
+			strings.Join(j.facts.Zones, ", "))
+	}
+	add(c.spread, "%s", j.spreadText(*c))
+	if c.Missing >= 0.01 {
+		add(1, "%s of the documents lack a field of it, or have null there: to the key that is one value", Percent(c.Missing))
+	}
+	add(c.writes, "%s", j.growthText(*c))
+	add(c.queries, "%s", j.queriesText(*c))
+	if c.KeyUpdates > 0 {
+		add(1-c.KeyUpdates/2, "%s of the writes change the key of a document, which may move it to another shard",
+			Percent(c.KeyUpdates))
+	}
+	if c.Index == "" {
+		add(1, "an index for it has to be made first")
+	}
+}
+
+func (j *judge) spreadText(c Candidate) string {
+	values := fmt.Sprintf("%s in %s documents", counted(c.Distinct, "value"), strconv.FormatInt(c.Looked, 10))
+	if c.Distinct == c.Looked && c.Looked > 0 {
+		values = fmt.Sprintf("no two of %d documents have the same value", c.Looked)
+	}
+	if c.Outgrown == 0 {
+		if c.MostCommon*float64(c.Looked) >= 2 {
+			values += fmt.Sprintf(", the most common one in %s of them", Percent(c.MostCommon))
+		}
+		return values + ": no value outgrows a chunk"
+	}
+	size := c.MostCommon * float64(j.facts.judged())
+	text := fmt.Sprintf("%s; %s of the data has values that outgrow a chunk of %s: the most common one, %s, has %s, that is %s "+
+		"of %s, in a jumbo chunk that nothing can split", values, Percent(c.Outgrown), bytesText(j.facts.ChunkBytes),
+		c.mostCommonText, Percent(c.MostCommon), bytesText(int64(size)), bytesText(j.facts.judged()))
+	if c.MostCommon*float64(j.facts.shards()) > 1 {
+		text += ", and more than its shard's share"
+	}
+	return text
+}
+
+func (j *judge) growthText(c Candidate) string {
+	r := "unknown"
+	if c.Correlation != nil {
+		r = fmt.Sprintf("%.2f", *c.Correlation)
+	}
+	shards := j.facts.shards()
+	switch {
+	case c.Grows == c.Key[0].Name && c.Grows != "":
+		return fmt.Sprintf("it follows the order of arrival (correlation %s, from %.1f on that counts): all inserts go to one "+
+			"shard", r, Monotonic)
+	case c.Grows != "" && c.Inserts < float64(shards):
+		return fmt.Sprintf("%s follows the order of arrival (correlation %s), so that inserts of one value before it go to one "+
+			"chunk: they reach %.1f of %d shards", c.Grows, r, c.Inserts, shards)
+	case c.Grows != "":
+		return fmt.Sprintf("%s follows the order of arrival, but there are enough values before it: inserts reach all %d shards",
+			c.Grows, shards)
+	case c.Inserts < float64(shards):
+		return fmt.Sprintf("inserts reach %.1f of %d shards: so much goes to the most common value", c.Inserts, shards)
+	case c.Key[0].Hashed:
+		return fmt.Sprintf("its values are hashed: inserts reach all %d shards", shards)
+	case c.Correlation == nil:
+		return "whether it grows with time is unknown: nobody knows the order of arrival"
+	}
+	return fmt.Sprintf("it does not follow the order of arrival (correlation %s): inserts reach all %d shards", r, shards)
+}
+
+func (j *judge) queriesText(c Candidate) string {
+	if !c.known {
+		return "nothing is known of the queries"
+	}
+	from := map[QuerySource]string{
+		QueriesGiven: "of the queries given", QueriesSampled: "of the queries sampled", QueriesCounted: "of what uses the indexes",
+		QueriesGuessed: "of what the indexes stand for",
+	}[j.facts.QueriesFrom]
+	if d := j.facts.Measured[c.Key.String()].Asked; d.Queries > 0 && j.facts.QueriesFrom != QueriesGiven {
+		from = fmt.Sprintf("of the %s sampled", counted(d.Queries, "query"))
+	}
+	text := fmt.Sprintf("%s %s go to one shard, %s to some, %s to all", from, Percent(c.Single), Percent(c.Several), Percent(c.Every))
+	if c.Key.hashed() && c.Every > 0 && len(c.Key) == 1 {
+		text += "; hashes keep no order, so ranges are asked of all"
+	}
+	return text
+}
+
+// Percent writes a share, with a decimal where it is small.
+func Percent(share float64) string {
+	switch p := share * 100; {
+	case p > 0 && p < 0.1:
+		return "<0.1 %"
+	case p < 10 && p != math.Trunc(p):
+		return strconv.FormatFloat(p, 'f', 1, 64) + " %"
+	default:
+		return strconv.FormatFloat(p, 'f', 0, 64) + " %"
+	}
+}
+
+func counted(n int64, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	if short, ends := strings.CutSuffix(what, "ry"); ends {
+		return fmt.Sprintf("%d %sries", n, short)
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func bytesText(n int64) string { return diagnosis.Number{Value: n, Unit: diagnosis.Bytes}.Text() }
+
+// longestText is how much of a value is shown.
+const longestText = 60
+
+func documentText(doc bson.Raw) string {
+	text := diagnosis.Literal(doc)
+	if r := []rune(text); len(r) > longestText {
+		return string(r[:longestText]) + "…"
+	}
+	return text
+}
+
+// valueText writes what a document has in some fields.
+func valueText(doc bson.Raw, names []string) string {
+	value := bson.D{}
+	for _, name := range names {
+		v, err := doc.LookupErr(strings.Split(name, ".")...)
+		if err != nil {
+			v = bson.RawValue{Type: bson.TypeNull}
+		}
+		value = append(value, bson.E{Key: name, Value: v})
+	}
+	raw, err := bson.Marshal(value)
+	if err != nil {
+		return "?"
+	}
+	return documentText(raw)
+}

@@ -1,0 +1,18 @@
+package keyadvice
+
+// Fields returns the fields of the index that a key could have: those before the
+// first one that is neither ascending, descending nor hashed.
+func (x Index) Fields() (names []string) {
+	elements, err := x.Key.Elements()
+	if err != nil {
+		return nil
+	}
+	for _, e := range elements {
+		text, isText := e.Value().StringValueOK()
+		if isText && text != "hashed" {
+			break
+		}
+		names = append(names, e.Key())
+	}
+	return names
+}

@@ -1,0 +1,111 @@
+package keyadvice
+
+import (
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/diagnosis"
+)
+
+// Key is a shard key, its fields in order.
+type Key []Part
+
+// Part is a field of a key.
+type Part struct {
+	Name   string
+	Hashed bool
+}
+
+// ParseKey reads a key such as {customer: 1, _id: "hashed"}.
+func ParseKey(doc bson.Raw) (Key, error) {
+	p, err := catalog.ParseKeyPattern(doc)
+	if err != nil {
+		return nil, err
+	}
+	var k Key
+	for i, name := range p.Fields() {
+		if k.at(name) >= 0 {
+			return nil, errors.New("the field " + name + " stands twice in the key")
+		}
+		k = append(k, Part{name, i == p.HashedField()})
+	}
+	return k, nil
+}
+
+// by returns a key of fields, none of them hashed.
+func by(names ...string) Key {
+	k := make(Key, len(names))
+	for i, name := range names {
+		k[i].Name = name
+	}
+	return k
+}
+
+// Doc returns the key as commands have it.
+func (k Key) Doc() bson.D {
+	doc := make(bson.D, len(k))
+	for i, p := range k {
+		doc[i] = bson.E{Key: p.Name, Value: int32(1)}
+		if p.Hashed {
+			doc[i].Value = "hashed"
+		}
+	}
+	return doc
+}
+
+var plainName = regexp.MustCompile(`^[A-Za-z_$][\w$]*$`)
+
+// String returns the key as it is entered in the shell.
+func (k Key) String() string {
+	parts := make([]string, len(k))
+	for i, p := range k {
+		if parts[i] = p.Name; !plainName.MatchString(p.Name) {
+			parts[i] = diagnosis.TextLiteral(p.Name)
+		}
+		if parts[i] += ": 1"; p.Hashed {
+			parts[i] = strings.TrimSuffix(parts[i], "1") + `"hashed"`
+		}
+	}
+	return "{" + strings.Join(parts, ", ") + "}"
+}
+
+// MarshalJSON returns the key as a document.
+func (k Key) MarshalJSON() ([]byte, error) { return bson.MarshalExtJSON(k.Doc(), false, false) }
+
+// Equal reports whether both are the same key.
+func (k Key) Equal(o Key) bool { return slices.Equal(k, o) }
+
+// Names returns the fields.
+func (k Key) Names() []string {
+	list := make([]string, len(k))
+	for i, p := range k {
+		list[i] = p.Name
+	}
+	return list
+}
+
+// at returns where a field stands; -1 when it does not.
+func (k Key) at(name string) int {
+	return slices.IndexFunc(k, func(p Part) bool { return p.Name == name })
+}
+
+func (k Key) hashed() bool { return slices.ContainsFunc(k, func(p Part) bool { return p.Hashed }) }
+
+// with returns the key with further fields that it does not have.
+func (k Key) with(more ...Part) Key {
+	longer := slices.Clone(k)
+	for _, p := range more {
+		if longer.at(p.Name) < 0 {
+			longer = append(longer, p)
+		}
+	}
+	return longer
+}
+
+// extends reports whether the key begins with another one and goes on.
+func (k Key) extends(o Key) bool { return len(k) > len(o) && k[:len(o)].Equal(o) }

@@ -1,0 +1,117 @@
+package keyadvice
+
+import (
+	"math"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// How few of the shards a query reaches: 1 is one of them, 0 all.
+const (
+	toOne   = 1.0
+	toPart  = 0.97 // values of the first fields of a key that fit in a chunk
+	toRange = 0.6  // a range of the first field
+	lost    = 0.6  // of toPart where the values lie on all shards
+	narrow  = 0.8  // of that is won back where the next field is given as a range
+)
+
+// guessed returns what indexes say of queries when nobody knows better: half of them
+// compare all fields with a value, half want a range of the last one; all of them do
+// where it follows the order of arrival, as times are asked for by range. An index that
+// is used often stands for more queries. The one of _id everybody has.
+func guessed(indexes []Index, t *table) []Query {
+	var list []Query
+	counting := slices.ContainsFunc(indexes, func(x Index) bool { return x.Used > 0 })
+	for _, x := range indexes {
+		names, weight := x.Fields(), 1.0
+		if counting {
+			weight = float64(max(x.Used, 0))
+		}
+		isID := len(names) == 1 && names[0] == "_id"
+		if isID && len(indexes) > 1 && !counting {
+			weight = idAlone
+		}
+		switch {
+		case len(names) == 0 || weight == 0:
+		case isID, isHashed(x.Key):
+			list = append(list, Query{Equal: names, Weight: weight})
+		default:
+			last := len(names) - 1
+			ranged := Query{Equal: names[:last], Range: names[last:], Weight: weight}
+			if !(math.Abs(t.correlation(nil, names[last])) >= Monotonic) {
+				ranged.Weight /= 2
+				list = append(list, Query{Equal: names, Weight: weight / 2})
+			}
+			list = append(list, ranged)
+		}
+	}
+	return list
+}
+
+// idAlone is what the index of _id counts beside others.
+const idAlone = 0.25
+
+func isHashed(key bson.Raw) bool {
+	elements, _ := key.Elements()
+	return slices.ContainsFunc(elements, func(e bson.RawElement) bool {
+		text, _ := e.Value().StringValueOK()
+		return text == "hashed"
+	})
+}
+
+// isolation is how few shards the queries reach with a key, as their mean, and the
+// shares of them that go to one shard, to several, to all.
+func (j *judge) isolation(k Key) (mean, single, several, every float64) {
+	if d := j.facts.Measured[k.String()].Asked; d.Queries > 0 && j.facts.QueriesFrom != QueriesGiven {
+		shards := float64(j.facts.shards())
+		part := j.partly(clamp(shards*d.Ranges/100, 1, shards))
+		return d.Single*toOne + d.Several*part, d.Single, d.Several, d.Every
+	}
+	var sum float64
+	for _, q := range j.queries {
+		to := j.reach(q, k)
+		sum += q.Weight
+		mean += to * q.Weight
+		switch to {
+		case toOne:
+			single += q.Weight
+		case 0:
+			every += q.Weight
+		default:
+			several += q.Weight
+		}
+	}
+	if sum == 0 {
+		return math.NaN(), 0, 0, 0
+	}
+	return mean / sum, single / sum, several / sum, every / sum
+}
+
+// partly is the isolation of queries that reach so many shards on average.
+func (j *judge) partly(reached float64) float64 {
+	return toPart - lost*(reached-1)/float64(j.facts.shards()-1)
+}
+
+// reach says how few shards a query reaches with a key.
+func (j *judge) reach(q Query, k Key) float64 {
+	n := 0
+	for n < len(k) && slices.Contains(q.Equal, k[n].Name) {
+		n++
+	}
+	ranged := n < len(k) && !k[n].Hashed && slices.Contains(q.Range, k[n].Name)
+	switch {
+	case n == len(k):
+		return toOne
+	case n == 0 && ranged:
+		return toRange
+	case n == 0:
+		return 0
+	}
+	chunks := j.t.counts(k[:n].Names()).typical() * float64(j.facts.judged()) / float64(j.facts.ChunkBytes)
+	to := j.partly(clamp(chunks, 1, float64(j.facts.shards())))
+	if ranged {
+		to += (toPart - to) * narrow
+	}
+	return to
+}

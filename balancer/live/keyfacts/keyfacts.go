@@ -1,0 +1,227 @@
+// Package keyfacts reads what the choice of a shard key depends on: through the driver,
+// bounded in documents, bytes and time. It changes nothing; analyzeShardKey, which it
+// asks where there is one, has the servers keep split points for a while.
+package keyfacts
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/keyadvice"
+	"shardsh/balancer/live"
+	"shardsh/balancer/mongoerr"
+)
+
+// Options say what is read, and how much of it.
+type Options struct {
+	// Keys are the keys that are asked about; none to have some proposed.
+	Keys []keyadvice.Key
+	// Queries are what is asked of the collection; none to find out.
+	Queries []keyadvice.Query
+	// Expect is how many bytes the collection will have; 0 when nobody knows.
+	Expect int64
+	// SampleDocs and SampleBytes bound the sample; 10,000 and 64 MiB when they are zero.
+	SampleDocs  int
+	SampleBytes int64
+	// MaxTime bounds each command; 30 seconds when it is zero.
+	MaxTime time.Duration
+	// NoAnalyze is why analyzeShardKey is not to be asked; empty to ask it.
+	NoAnalyze string
+	// Tell hears what is being read; nil for nobody.
+	Tell func(string)
+}
+
+func (o Options) withDefaults() Options {
+	o.SampleDocs = cmp.Or(o.SampleDocs, 10_000)
+	o.SampleBytes = cmp.Or(o.SampleBytes, 64<<20)
+	o.MaxTime = cmp.Or(o.MaxTime, 30*time.Second)
+	if o.Tell == nil {
+		o.Tell = func(string) {}
+	}
+	return o
+}
+
+// reading is one collection being read.
+type reading struct {
+	Options
+	client   *mongo.Client
+	database string
+	name     string
+	facts    keyadvice.Facts
+}
+
+// Advise reads a collection and says which shard key suits it.
+func Advise(ctx context.Context, client *mongo.Client, ns string, o Options) (keyadvice.Advice, error) {
+	r, err := begin(ctx, client, ns, o)
+	if err != nil {
+		return keyadvice.Advice{}, err
+	}
+	if err := r.all(ctx); err != nil {
+		return keyadvice.Advice{}, err
+	}
+	if err := r.measure(ctx); err != nil {
+		return keyadvice.Advice{}, err
+	}
+	return keyadvice.Advise(r.facts, r.Keys), nil
+}
+
+// Read reads a collection without asking analyzeShardKey.
+func Read(ctx context.Context, client *mongo.Client, ns string, o Options) (keyadvice.Facts, error) {
+	r, err := begin(ctx, client, ns, o)
+	if err == nil {
+		err = r.all(ctx)
+	}
+	return r.facts, err
+}
+
+// begin reads the cluster, as far as it is about the collection.
+func begin(ctx context.Context, client *mongo.Client, ns string, o Options) (*reading, error) {
+	r := &reading{Options: o.withDefaults(), client: client}
+	var err error
+	if r.database, r.name, err = catalog.SplitNamespace(ns); err != nil {
+		return r, err
+	}
+	r.facts = keyadvice.Facts{Namespace: ns, Expect: o.Expect, Queries: o.Queries, Measured: map[string]keyadvice.Measured{}}
+	s, err := live.NewReader(client, live.ReaderOptions{Namespaces: []string{ns}, SkipLogs: true}).Read(ctx)
+	if err != nil {
+		return r, err
+	}
+	for _, shard := range s.Shards() {
+		if !shard.Draining {
+			r.facts.Shards++
+		}
+	}
+	r.facts.Release, r.facts.ChunkBytes = s.Release(), s.Settings().MaxChunkSizeBytes
+	if c := s.Collection(ns); c != nil && !c.Unsplittable {
+		if r.facts.Current, err = keyadvice.ParseKey(c.Pattern.Doc()); err != nil {
+			return r, fmt.Errorf("the shard key of %s: %w", ns, err)
+		}
+		r.facts.ChunkBytes = cmp.Or(c.MaxChunkSizeBytes, r.facts.ChunkBytes)
+	}
+	r.facts.Zones = zoneFields(ns, s.Parts().Config["tags"])
+	return r, nil
+}
+
+// all reads the collection.
+func (r *reading) all(ctx context.Context) error {
+	for _, part := range []struct {
+		what string
+		read func(context.Context) error
+	}{
+		{"its indexes", r.indexes}, {"its size", r.size}, {"its queries", r.queries}, {"a sample of its documents", r.sample},
+	} {
+		r.Tell("reading " + part.what)
+		if err := part.read(ctx); err != nil {
+			return fmt.Errorf("reading %s of %s: %w", strings.TrimPrefix(part.what, "its "), r.facts.Namespace, err)
+		}
+	}
+	return nil
+}
+
+// list returns all documents of a command of the collection's database.
+func (r *reading) list(ctx context.Context, command bson.D) ([]bson.Raw, error) {
+	return live.AskerOf(r.client).List(ctx, r.database, command)
+}
+
+// aggregate is an aggregation of the collection that ends after a while.
+func (r *reading) aggregate(stages ...bson.D) bson.D {
+	return bson.D{{Key: "aggregate", Value: r.name}, {Key: "pipeline", Value: stages}, {Key: "cursor", Value: bson.D{}},
+		r.limit()}
+}
+
+func (r *reading) limit() bson.E { return bson.E{Key: "maxTimeMS", Value: r.MaxTime.Milliseconds()} }
+
+// note keeps what a server refused, if that is all it did.
+func (r *reading) note(ctx context.Context, what string, err error) error {
+	refused := new(mongoerr.ServerError)
+	if err = live.ServerError(err); ctx.Err() != nil || !errors.As(err, &refused) {
+		return err
+	}
+	r.facts.Notes = append(r.facts.Notes, fmt.Sprintf("%s could not be read: %s", what, refused.Error()))
+	return nil
+}
+
+func (r *reading) indexes(ctx context.Context) error {
+	docs, err := r.list(ctx, bson.D{{Key: "listIndexes", Value: r.name}})
+	if err != nil {
+		return err
+	}
+	for _, doc := range docs {
+		key, _ := doc.Lookup("key").DocumentOK()
+		name, _ := doc.Lookup("name").StringValueOK()
+		x := keyadvice.Index{Name: name, Key: key, Unique: isTrue(doc, "unique"), Used: -1}
+		x.Partial = isTrue(doc, "sparse") || !doc.Lookup("partialFilterExpression").IsZero() || !doc.Lookup("collation").IsZero()
+		r.facts.Indexes = append(r.facts.Indexes, x)
+	}
+	return r.used(ctx)
+}
+
+func isTrue(doc bson.Raw, name string) bool {
+	b, _ := doc.Lookup(name).BooleanOK()
+	return b
+}
+
+// used reads how often each index was used, on all shards together.
+func (r *reading) used(ctx context.Context) error {
+	docs, err := r.list(ctx, r.aggregate(bson.D{{Key: "$indexStats", Value: bson.D{}}}))
+	if err != nil {
+		return r.note(ctx, "how often indexes are used", err)
+	}
+	for _, doc := range docs {
+		name, _ := doc.Lookup("name").StringValueOK()
+		ops, _ := doc.Lookup("accesses", "ops").AsInt64OK()
+		i := slices.IndexFunc(r.facts.Indexes, func(x keyadvice.Index) bool { return x.Name == name })
+		if i >= 0 {
+			r.facts.Indexes[i].Used = max(r.facts.Indexes[i].Used, 0) + ops
+		}
+	}
+	return nil
+}
+
+func (r *reading) size(ctx context.Context) error {
+	docs, err := r.list(ctx, r.aggregate(
+		bson.D{{Key: "$collStats", Value: bson.D{{Key: "storageStats", Value: bson.D{}}}}},
+		bson.D{{Key: "$project", Value: bson.D{{Key: "storageStats.size", Value: 1}, {Key: "storageStats.count", Value: 1}}}}))
+	if err != nil {
+		return err
+	}
+	for _, doc := range docs {
+		size, _ := doc.Lookup("storageStats", "size").AsInt64OK()
+		count, _ := doc.Lookup("storageStats", "count").AsInt64OK()
+		r.facts.Bytes, r.facts.Docs = r.facts.Bytes+size, r.facts.Docs+count
+	}
+	return nil
+}
+
+// zoneFields returns the fields by which ranges of a collection are in zones: up to the
+// last one that has a bound of its own.
+func zoneFields(ns string, tags []bson.Raw) (fields []string) {
+	for _, doc := range tags {
+		if of, _ := doc.Lookup("ns").StringValueOK(); of != ns {
+			continue
+		}
+		for _, bound := range []string{"min", "max"} {
+			at, _ := doc.Lookup(bound).DocumentOK()
+			elements, _ := at.Elements()
+			for i, e := range elements {
+				if t := e.Value().Type; t == bson.TypeMinKey || t == bson.TypeMaxKey || i < len(fields) {
+					continue
+				}
+				fields = nil
+				for _, before := range elements[:i+1] {
+					fields = append(fields, before.Key())
+				}
+			}
+		}
+	}
+	return fields
+}

@@ -1,0 +1,119 @@
+package keyfacts_test
+
+import (
+	"flag"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/live/keyfacts"
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/mocktest"
+)
+
+var (
+	variations = flag.Int("advise.variations", 0, "how often each kind of collection is made with other sizes and shares")
+	firstSeed  = flag.Uint64("advise.seed", 7, "of the first one")
+)
+
+// world is a mock cluster with one collection in it.
+type world struct {
+	testing.TB
+	cluster *mock.Cluster
+	client  *mongo.Client
+}
+
+func (w world) run(db string, command bson.D) {
+	w.Helper()
+	if err := w.client.Database(db).RunCommand(w.Context(), command).Err(); err != nil {
+		w.Fatalf("%v: %v", command[0], err)
+	}
+}
+
+// ns is where the collection of a kind is.
+func (c made) ns() string {
+	if c.name == "GridFS" {
+		return "app.fs.chunks"
+	}
+	return "app.data"
+}
+
+// make makes the collection, and asks its queries where the cluster samples them.
+func (c made) make(t testing.TB, m *maker, release catalog.Release) world {
+	t.Helper()
+	var shards []string
+	for i := range m.shards {
+		zones := ""
+		if i < len(c.zones) {
+			zones = fmt.Sprintf(`, "zones": [%q]`, c.zones[i])
+		}
+		shards = append(shards, fmt.Sprintf(`{"id": "s%d"%s}`, i, zones))
+	}
+	cluster, client := mocktest.New(t, `{"shards": [`+strings.Join(shards, ",")+`]}`,
+		mock.Config{Version: release, Start: began, Seed: m.Uint64()})
+	w := world{t, cluster, client}
+	var docs []bson.D
+	for i := range m.docs {
+		docs = append(docs, c.doc(m, i))
+	}
+	_, name, _ := strings.Cut(c.ns(), ".")
+	w.run("app", d("insert", name, "documents", docs))
+	for i, key := range append(slices.Clone(c.indexes), c.unique...) {
+		w.run("app", d("createIndexes", name, "indexes", bson.A{
+			d("key", key, "name", fmt.Sprint("i", i), "unique", i >= len(c.indexes))}))
+	}
+	for _, zone := range c.zones {
+		w.run("admin", d("updateZoneKeyRange", c.ns(), "min", d("country", zone), "max", d("country", zone+"~"), "zone", zone))
+	}
+	if !release.AtLeast(catalog.Release70) {
+		return w
+	}
+	w.run("admin", d("configureQueryAnalyzer", c.ns(), "mode", "full", "samplesPerSecond", 50))
+	for range 60 {
+		if err := cluster.Clock().Sleep(t.Context(), time.Second); err != nil {
+			t.Fatal(err)
+		}
+		w.run("app", d("find", name, "filter", c.query(m, docs), "limit", 1))
+	}
+	return w
+}
+
+// TestRightKeyFirst: of collections whose right key is known it ranks first, by a
+// sample and by what the server measures.
+func TestRightKeyFirst(t *testing.T) {
+	for _, release := range []catalog.Release{catalog.Release50, catalog.Release80} {
+		for _, c := range collections() {
+			for n := range 1 + *variations {
+				docs := 600
+				if n > 0 {
+					docs = []int{400, 900, 1500, 3000, 12_000}[n%5]
+				}
+				sample := docs / (1 + n%3) // all of them, or some
+				t.Run(fmt.Sprintf("%s/%s/%d", release, c.name, n), func(t *testing.T) {
+					c.check(t, newMaker(*firstSeed+uint64(n), docs), release, keyfacts.Options{SampleDocs: sample})
+				})
+			}
+		}
+	}
+}
+
+func (c made) check(t *testing.T, m *maker, release catalog.Release, o keyfacts.Options) {
+	w := c.make(t, m, release)
+	a, err := keyfacts.Advise(t.Context(), w.client, c.ns(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.Best == nil || !slices.Contains(c.right, a.Best.Key.String()) {
+		t.Errorf("%d documents on %d shards: %s", m.docs, m.shards, a.Verdict)
+		for _, one := range a.Candidates {
+			t.Logf("%s %.1f %s\n\t%s", one.Key, one.Score, one.Grade, strings.Join(one.Reasons, "\n\t"))
+		}
+		t.Log(a.Basis, a.Notes)
+	}
+}

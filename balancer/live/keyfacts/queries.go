@@ -1,0 +1,185 @@
+package keyfacts
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/keyadvice"
+	"shardsh/balancer/live"
+	"shardsh/balancer/mongoerr"
+)
+
+// mostQueries is how many of the sampled queries are read.
+const mostQueries = 5000
+
+// queries reads which queries the cluster sampled, if it did.
+func (r *reading) queries(ctx context.Context) error {
+	switch {
+	case len(r.facts.Queries) > 0:
+		r.facts.QueriesFrom = keyadvice.QueriesGiven
+		return nil
+	case !r.facts.Release.AtLeast(catalog.Release70):
+		return nil
+	}
+	docs, err := live.AskerOf(r.client).List(ctx, "admin", bson.D{{Key: "aggregate", Value: 1}, {Key: "pipeline", Value: bson.A{
+		bson.D{{Key: "$listSampledQueries", Value: bson.D{{Key: "namespace", Value: r.facts.Namespace}}}},
+		bson.D{{Key: "$limit", Value: mostQueries}},
+	}}, {Key: "cursor", Value: bson.D{}}, r.limit()})
+	if err != nil {
+		return r.note(ctx, "which queries were sampled", err)
+	}
+	var list []keyadvice.Query
+	for _, doc := range docs {
+		list = append(list, sampled(doc)...)
+	}
+	if len(list) > 0 {
+		r.facts.Queries, r.facts.QueriesFrom = keyadvice.Merge(list), keyadvice.QueriesSampled
+	}
+	return nil
+}
+
+// sampled returns the queries of an entry: one, or one for each statement of a write.
+func sampled(doc bson.Raw) (list []keyadvice.Query) {
+	put := func(filter bson.RawValue) {
+		of, _ := filter.DocumentOK()
+		q := keyadvice.QueryOf(of)
+		q.Weight = 1
+		list = append(list, q)
+	}
+	cmd, _ := doc.Lookup("cmd").DocumentOK()
+	for _, name := range []string{"updates", "deletes"} {
+		statements, _ := cmd.Lookup(name).ArrayOK()
+		values, _ := statements.Values()
+		for _, v := range values {
+			statement, _ := v.DocumentOK()
+			put(statement.Lookup("q"))
+		}
+	}
+	if name, _ := doc.Lookup("cmdName").StringValueOK(); name == "findAndModify" {
+		put(cmd.Lookup("query"))
+	} else if len(list) == 0 {
+		put(cmd.Lookup("filter"))
+	}
+	return list
+}
+
+// Bounds of what is asked of analyzeShardKey.
+const (
+	mostMeasured = 12
+	measuredDocs = 100_000
+)
+
+// measure asks analyzeShardKey for the keys that look best by the sample.
+func (r *reading) measure(ctx context.Context) error {
+	f := &r.facts
+	if !f.Release.AtLeast(catalog.Release70) || f.Docs == 0 {
+		return nil
+	}
+	if r.NoAnalyze != "" {
+		f.Notes = append(f.Notes, "analyzeShardKey was not asked: "+r.NoAnalyze)
+		return nil
+	}
+	keys := r.Keys
+	if len(keys) == 0 {
+		for _, c := range keyadvice.Rank(*f, keyadvice.Propose(*f)) {
+			keys = append(keys, c.Key)
+		}
+	}
+	for _, k := range keys[:min(len(keys), mostMeasured)] {
+		r.Tell("measuring " + k.String())
+		m, err := r.analyze(ctx, k)
+		if mongoerr.Is(live.ServerError(err), mongoerr.BadValue) || mongoerr.Is(live.ServerError(err), mongoerr.IllegalOperation) {
+			continue // of this key
+		}
+		if err != nil {
+			return r.note(ctx, "analyzeShardKey", err)
+		}
+		f.Measured[k.String()] = m
+	}
+	return nil
+}
+
+// analyze asks about one key: of its values only where an index has them in order.
+func (r *reading) analyze(ctx context.Context, k keyadvice.Key) (m keyadvice.Measured, err error) {
+	indexed := slices.ContainsFunc(r.facts.Indexes, func(x keyadvice.Index) bool { return x.Serves(k) })
+	command := bson.D{{Key: "analyzeShardKey", Value: r.facts.Namespace}, {Key: "key", Value: k.Doc()},
+		{Key: "keyCharacteristics", Value: indexed}, r.limit()}
+	if indexed {
+		command = append(command, bson.E{Key: "sampleSize", Value: min(measuredDocs, r.facts.Docs)})
+	}
+	reply, err := live.AskerOf(r.client).Ask(ctx, "admin", command)
+	if err != nil {
+		return m, err
+	}
+	m = characteristics(reply)
+	m.Asked = distribution(reply)
+	return m, nil
+}
+
+func characteristics(reply bson.Raw) keyadvice.Measured {
+	of, _ := reply.Lookup("keyCharacteristics").DocumentOK()
+	m := keyadvice.Measured{
+		Docs: integer(of, "numDocsSampled"), Distinct: integer(of, "numDistinctValues"), Unique: isTrue(of, "isUnique"),
+		Correlation: math.NaN(),
+	}
+	if r, ok := of.Lookup("monotonicity", "recordIdCorrelationCoefficient").AsFloat64OK(); ok {
+		m.Correlation = r
+	}
+	list, _ := of.Lookup("mostCommonValues").ArrayOK()
+	values, _ := list.Values()
+	for _, v := range values {
+		common, _ := v.DocumentOK()
+		value, _ := common.Lookup("value").DocumentOK()
+		m.Common = append(m.Common, keyadvice.Common{Value: value, Count: integer(common, "frequency")})
+	}
+	return m
+}
+
+func integer(doc bson.Raw, path ...string) int64 {
+	n, _ := doc.Lookup(path...).AsInt64OK()
+	return n
+}
+
+// distribution puts reads and writes together.
+func distribution(reply bson.Raw) (d keyadvice.Distribution) {
+	var several, ranges float64
+	for _, kind := range []string{"Reads", "Writes"} {
+		of, _ := reply.Lookup(map[string]string{"Reads": "readDistribution", "Writes": "writeDistribution"}[kind]).DocumentOK()
+		n := integer(of, "sampleSize", "total")
+		share := func(name string) float64 {
+			p, _ := of.Lookup(name).AsFloat64OK()
+			return p / 100 * float64(n)
+		}
+		single, some, every := share("percentageOfSingleShard"+kind), share("percentageOfMultiShard"+kind),
+			share("percentageOfScatterGather"+kind)
+		d.Queries += n
+		d.Single, d.Several, d.Every = d.Single+single, d.Several+some, d.Every+every
+		if kind == "Writes" && n > 0 {
+			d.KeyUpdates = share("percentageOfShardKeyUpdates") / float64(n)
+		}
+		list, _ := of.Lookup("num" + kind + "ByRange").ArrayOK()
+		byRange, _ := list.Values()
+		var reached float64
+		for _, v := range byRange {
+			times, _ := v.AsFloat64OK()
+			reached += times
+		}
+		// What is not of those that go to one range, or to all, is of those between.
+		if len(byRange) > 0 {
+			ranges += (reached - single - every*float64(len(byRange))) / float64(len(byRange)) * 100
+		}
+		several += some
+	}
+	if d.Queries > 0 {
+		n := float64(d.Queries)
+		d.Single, d.Several, d.Every = d.Single/n, d.Several/n, d.Every/n
+	}
+	if several > 0 {
+		d.Ranges = max(0, ranges/several)
+	}
+	return d
+}

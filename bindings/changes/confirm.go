@@ -1,0 +1,78 @@
+package changes
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mongoerr"
+	"shardsh/bindings/server"
+)
+
+// Confirmation asks before each change. It may be used by several goroutines, of
+// which one asks at a time.
+type Confirmation struct {
+	// Ask shows a question and returns the line that was answered.
+	Ask func(ctx context.Context, question string) (string, error)
+	// Within runs what asks, such as with the terminal as a line is read from it; nil
+	// just runs it.
+	Within func(run func() error) error
+	// Context returns that of the program that wants the change.
+	Context func() context.Context
+	// Anew asks again after it was said that nothing more is to be done: there is a
+	// next input.
+	Anew bool
+
+	mu           sync.Mutex
+	all, stopped bool
+}
+
+// answers are the words that are understood, by their first letter.
+const answers = "[y]es, [n]o, [a]ll, [q]uit? "
+
+// May returns an error unless a command may be sent.
+func (c *Confirmation) May(database string, command bson.Raw) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.all {
+		return nil
+	}
+	line := Line(database, command)
+	question := "to " + line + "\n" + answers
+	for !c.stopped {
+		answer, err := c.ask(question)
+		if err != nil {
+			return fmt.Errorf("--confirm: nobody has answered: %w", err)
+		}
+		switch strings.ToLower(strings.TrimSpace(answer)) {
+		case "y", "yes":
+			return nil
+		case "n", "no":
+			return mongoerr.New(mongoerr.IllegalOperation, "--confirm: the answer was no; not sent to %s", line)
+		case "a", "all":
+			c.all = true
+			return nil
+		case "q", "quit":
+			c.stopped = !c.Anew
+			return server.ErrStopped
+		}
+		question = answers
+	}
+	return server.ErrStopped
+}
+
+func (c *Confirmation) ask(question string) (answer string, err error) {
+	ask := func() (err error) {
+		answer, err = c.Ask(c.Context(), question)
+		return err
+	}
+	if c.Within == nil {
+		err = ask()
+	} else {
+		err = c.Within(ask)
+	}
+	return answer, err
+}

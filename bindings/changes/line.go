@@ -1,0 +1,91 @@
+// Package changes is about commands that change something before they are sent: one
+// line that says what each would do, and the question whether it may.
+package changes
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/commands"
+	"shardsh/bindings/plaintext"
+	"shardsh/bindings/server"
+)
+
+// longest is how many characters of a command's own text a line has.
+const longest = 160
+
+// unsaid are fields that a driver adds to what somebody wrote.
+var unsaid = map[string]bool{
+	"lsid": true, "$db": true, "$clusterTime": true, "txnNumber": true, "$readPreference": true, "autocommit": true,
+	"startTransaction": true, "apiVersion": true, "apiStrict": true, "apiDeprecationErrors": true,
+}
+
+// lists are the fields of commands that hold one thing to do after the other.
+var lists = map[string]struct{ field, one, many string }{
+	"insert":    {"documents", "document", "documents"},
+	"update":    {"updates", "update", "updates"},
+	"delete":    {"deletes", "delete", "deletes"},
+	"bulkWrite": {"ops", "write", "writes"},
+}
+
+// Line says in one line what a command would do: it has no secrets, nothing that a
+// terminal would obey, and of long commands the beginning.
+func Line(database string, command bson.Raw) string {
+	text := summary(args.FirstKey(command), command)
+	if text == "" {
+		text = cut(command, longest)
+	}
+	return plaintext.VisibleLine(server.Redact(database + ": " + text))
+}
+
+// summary counts what a write holds; empty for other commands.
+func summary(name string, command bson.Raw) string {
+	l, known := lists[name]
+	if !known {
+		return ""
+	}
+	things, isArray := command.Lookup(l.field).ArrayOK()
+	if !isArray {
+		return ""
+	}
+	values, err := things.Values()
+	if err != nil {
+		return ""
+	}
+	if on, isText := command.Lookup(name).StringValueOK(); isText {
+		name += " " + on
+	}
+	if len(values) != 1 {
+		return fmt.Sprintf("%s: %d %s, %s", name, len(values), l.many, plaintext.SizeText(float64(len(things))))
+	}
+	one, _ := values[0].DocumentOK()
+	return fmt.Sprintf("%s: 1 %s, %s: %s", name, l.one, plaintext.SizeText(float64(len(one))), cut(one, longest-len(name)))
+}
+
+// cut returns the beginning of a document as JSON, and how large it is where that is
+// not all.
+func cut(doc bson.Raw, most int) string {
+	elems, err := commands.WithoutSecrets(doc).Elements()
+	if err != nil {
+		return "…"
+	}
+	var said bson.D
+	for _, e := range elems {
+		if !unsaid[e.Key()] {
+			said = append(said, bson.E{Key: e.Key(), Value: e.Value()})
+		}
+	}
+	json, err := bson.MarshalExtJSON(said, false, false)
+	if err != nil {
+		return "…"
+	}
+	text := string(json)
+	if utf8.RuneCountInString(text) <= most {
+		return text
+	}
+	return strings.TrimSpace(string([]rune(text)[:max(most, 0)])) + "… (" + plaintext.SizeText(float64(len(doc))) + ")"
+}

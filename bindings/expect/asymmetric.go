@@ -1,0 +1,160 @@
+package expect
+
+import (
+	"strings"
+
+	"github.com/dop251/goja"
+
+	"shardsh/bindings/script"
+)
+
+// asymmetric stands for values that it matches, inside of what is expected.
+type asymmetric struct {
+	script.Hidden
+	text    func() string
+	matches func(goja.Value) bool
+}
+
+func asAsymmetric(v goja.Value) (*asymmetric, bool) {
+	o, ok := v.(*goja.Object)
+	if !ok {
+		return nil, false
+	}
+	return script.Receiver[*asymmetric](o)
+}
+
+// defineAsymmetric adds expect.anything() and its kin, and expect.not with their
+// opposites.
+func (e *expecting) defineAsymmetric(f *goja.Object) {
+	not := e.js.Runtime.NewObject()
+	proto := e.js.Runtime.NewObject()
+	for name, build := range map[string]func(c *script.Call) func(goja.Value) bool{
+		"anything": func(*script.Call) func(goja.Value) bool {
+			return func(v goja.Value) bool { return !goja.IsNull(v) && !goja.IsUndefined(v) }
+		},
+		"any":              e.anyOf,
+		"objectContaining": e.objectContaining,
+		"arrayContaining":  e.arrayContaining,
+		"stringContaining": func(c *script.Call) func(goja.Value) bool {
+			part := c.Text(0)
+			return func(v goja.Value) bool { return goja.IsString(v) && strings.Contains(v.String(), part) }
+		},
+		"stringMatching": e.stringMatching,
+		"closeTo": func(c *script.Call) func(goja.Value) bool {
+			args := []goja.Value{c.Arg(0), c.Arg(1)}
+			return func(v goja.Value) bool {
+				return (goja.IsNumber(v) || isNumeric(v)) && closeTo(&Match{Call: &script.Call{JS: e.js, Args: args}, Received: v})
+			}
+		},
+	} {
+		for _, opposite := range []bool{false, true} {
+			make := e.js.Function(name, func(c *script.Call) goja.Value {
+				matches, args := build(c), append([]goja.Value(nil), c.Args...)
+				a := &asymmetric{
+					matches: func(v goja.Value) bool { return matches(v) != opposite },
+					text:    func() string { return e.written(name, opposite, args) },
+				}
+				o := e.js.Instance(a, proto)
+				e.js.World.SetPrinter(o, a.text)
+				return o
+			})
+			if opposite {
+				script.Define(not, name, make)
+			} else {
+				script.Define(f, name, make)
+			}
+		}
+	}
+	script.Define(f, "not", not)
+}
+
+// written is the call as it would be written.
+func (e *expecting) written(name string, opposite bool, args []goja.Value) string {
+	text := "expect."
+	if opposite {
+		text += "not."
+	}
+	shown := make([]string, len(args))
+	for i, v := range args {
+		shown[i] = Shown(e.js, v)
+		if _, ok := goja.AssertFunction(v); ok {
+			shown[i] = className(v)
+		}
+	}
+	return text + name + "(" + strings.Join(shown, ", ") + ")"
+}
+
+// anyOf matches values of a class, the plain ones too.
+func (e *expecting) anyOf(c *script.Call) func(goja.Value) bool {
+	class := c.Object(0)
+	if _, ok := goja.AssertFunction(c.Arg(0)); !ok {
+		e.js.ThrowInvalid("expect.any takes a class, such as Number or ObjectId")
+	}
+	global := e.js.Runtime.GlobalObject()
+	for name, kind := range map[string]string{"Number": "number", "String": "string", "Boolean": "boolean",
+		"BigInt": "bigint", "Function": "function", "Symbol": "symbol"} {
+		if global.Get(name) != nil && global.Get(name).SameAs(class) {
+			return func(v goja.Value) bool { return script.TypeOf(v) == kind || e.js.Runtime.InstanceOf(v, class) }
+		}
+	}
+	if global.Get("Object").SameAs(class) {
+		return func(v goja.Value) bool { return script.TypeOf(v) == "object" && !goja.IsNull(v) }
+	}
+	return func(v goja.Value) bool { return e.js.Runtime.InstanceOf(v, class) }
+}
+
+func (e *expecting) objectContaining(c *script.Call) func(goja.Value) bool {
+	fields := c.Object(0)
+	if fields == nil {
+		e.js.ThrowInvalid("expect.objectContaining takes an object")
+	}
+	return func(v goja.Value) bool {
+		o, ok := v.(*goja.Object)
+		if !ok {
+			return false
+		}
+		q := equality{js: e.js}
+		for _, name := range fields.Keys() {
+			if o.Get(name) == nil || !q.same(o.Get(name), fields.Get(name)) {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+func (e *expecting) arrayContaining(c *script.Call) func(goja.Value) bool {
+	if o := c.Object(0); o == nil || o.ClassName() != "Array" {
+		e.js.ThrowInvalid("expect.arrayContaining takes an array")
+	}
+	wanted := script.Items(c.Object(0))
+	return func(v goja.Value) bool {
+		o, ok := v.(*goja.Object)
+		if !ok || o.ClassName() != "Array" {
+			return false
+		}
+		q := equality{js: e.js}
+		have := script.Items(o)
+	next:
+		for _, w := range wanted {
+			for _, h := range have {
+				if q.same(h, w) {
+					continue next
+				}
+			}
+			return false
+		}
+		return true
+	}
+}
+
+func (e *expecting) stringMatching(c *script.Call) func(goja.Value) bool {
+	expected := c.Arg(0)
+	return func(v goja.Value) bool {
+		if !goja.IsString(v) {
+			return false
+		}
+		m := &Match{Call: &script.Call{JS: e.js}}
+		return m.matchesText(v.String(), expected)
+	}
+}

@@ -1,0 +1,147 @@
+package expect
+
+import (
+	"github.com/dop251/goja"
+
+	"shardsh/bindings/script"
+)
+
+// equality compares as toEqual does: fields that are undefined do not count, and
+// numbers are compared by value whatever BSON type they have. Strict comparison
+// looks at both.
+type equality struct {
+	js     *script.Engine
+	strict bool
+	// subset lets objects have more fields than expected.
+	subset bool
+	// open are the pairs that are being compared, so that circles end.
+	open [][2]*goja.Object
+}
+
+func (q *equality) same(received, expected goja.Value) bool {
+	if f, ok := asAsymmetric(expected); ok {
+		return f.matches(received)
+	}
+	if received.SameAs(expected) {
+		return true
+	}
+	a, isObject := received.(*goja.Object)
+	b, isObjectToo := expected.(*goja.Object)
+	if !isObject || !isObjectToo || !plain(a) || !plain(b) || a.ClassName() != b.ClassName() {
+		return q.sameLeaves(received, expected)
+	}
+	if q.js.CollectionClass(a) != nil || q.js.CollectionClass(b) != nil {
+		return q.sameLeaves(received, expected)
+	}
+	for _, pair := range q.open {
+		if pair[0] == a && pair[1] == b {
+			return true
+		}
+	}
+	q.open = append(q.open, [2]*goja.Object{a, b})
+	defer func() { q.open = q.open[:len(q.open)-1] }()
+	return q.sameFields(a, b)
+}
+
+// plain reports whether an object is compared field by field.
+func plain(o *goja.Object) bool {
+	if o.ClassName() != "Object" && o.ClassName() != "Array" {
+		return false
+	}
+	return script.Property(o, "_bsontype") == nil
+}
+
+func (q *equality) sameFields(a, b *goja.Object) bool {
+	if a.ClassName() == "Array" && len(a.Keys()) != len(b.Keys()) {
+		return false
+	}
+	if q.strict && !sameClass(a, b) {
+		return false
+	}
+	for _, name := range b.Keys() {
+		mine, wanted := a.Get(name), b.Get(name)
+		if mine == nil {
+			if q.strict || q.subset || !goja.IsUndefined(wanted) {
+				return false
+			}
+			continue
+		}
+		if !q.same(mine, wanted) {
+			return false
+		}
+	}
+	if q.subset {
+		return true
+	}
+	for _, name := range a.Keys() {
+		if b.Get(name) == nil && (q.strict || !goja.IsUndefined(a.Get(name))) {
+			return false
+		}
+	}
+	return true
+}
+
+func sameClass(a, b *goja.Object) bool {
+	p, q := a.Prototype(), b.Prototype()
+	if p == nil || q == nil {
+		return p == q
+	}
+	return p.SameAs(q)
+}
+
+// sameLeaves compares what has no fields, or fields that are not for everybody.
+func (q *equality) sameLeaves(received, expected goja.Value) bool {
+	a, isError := errorOf(received)
+	b, isErrorToo := errorOf(expected)
+	if isError && isErrorToo {
+		return script.OptionalText(a.Get("message")) == script.OptionalText(b.Get("message")) &&
+			script.OptionalText(a.Get("name")) == script.OptionalText(b.Get("name"))
+	}
+	if q.js.DeepEqual(received, expected, true) {
+		return true
+	}
+	return !q.strict && isNumeric(received) && isNumeric(expected) && q.js.SameDocument(received, expected)
+}
+
+func errorOf(v goja.Value) (*goja.Object, bool) {
+	o, ok := v.(*goja.Object)
+	return o, ok && script.IsError(o)
+}
+
+// isNumeric reports whether a value is a number, of whatever BSON type.
+func isNumeric(v goja.Value) bool {
+	if goja.IsNumber(v) {
+		return true
+	}
+	o, ok := v.(*goja.Object)
+	if !ok {
+		return false
+	}
+	switch script.OptionalText(o.Get("_bsontype")) {
+	case "Long", "Int32", "Double", "Decimal128":
+		return true
+	}
+	return false
+}
+
+// equalities are the matchers that compare whole values.
+func equalities() []Matcher {
+	compare := func(q equality) func(*Match) bool {
+		return func(m *Match) bool {
+			own := q
+			own.js = m.JS
+			return own.same(m.Received, m.Arg(0))
+		}
+	}
+	say := func(m *Match) string { return m.compared(m.Arg(0), m.Received) }
+	return []Matcher{
+		{"toBe", "expected", func(m *Match) bool { return m.Received.SameAs(m.Arg(0)) }, say,
+			"The same value, or the very same object."},
+		{"toEqual", "expected", compare(equality{}), say,
+			"An equal value: fields in any order, numbers of any BSON type, undefined fields left out."},
+		{"toStrictEqual", "expected", compare(equality{strict: true}), say,
+			"An equal value of the same types, undefined fields too."},
+		{"toMatchObject", "expected:object", compare(equality{subset: true}), say,
+			"An object that has these fields, and may have others."},
+	}
+}

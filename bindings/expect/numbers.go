@@ -1,0 +1,81 @@
+package expect
+
+import (
+	"math"
+	"math/big"
+	"strconv"
+
+	"github.com/dop251/goja"
+
+	"shardsh/bindings/script"
+)
+
+// numbers are the matchers that order values: numbers of any type, and dates.
+func numbers() []Matcher {
+	order := func(name, sign, help string, holds func(cmp int) bool) Matcher {
+		return Matcher{name, "expected", func(m *Match) bool {
+			a, b := m.number(m.Received, "received"), m.number(m.Arg(0), "expected")
+			return a != nil && b != nil && holds(a.Cmp(b))
+		}, func(m *Match) string {
+			return m.Lines("", sign+" "+m.shown(m.Arg(0)), m.shown(m.Received))
+		}, help}
+	}
+	return []Matcher{
+		order("toBeGreaterThan", ">", "A larger number, or a later date.", func(c int) bool { return c > 0 }),
+		order("toBeGreaterThanOrEqual", ">=", "A number or a date at least so large.", func(c int) bool { return c >= 0 }),
+		order("toBeLessThan", "<", "A smaller number, or an earlier date.", func(c int) bool { return c < 0 }),
+		order("toBeLessThanOrEqual", "<=", "A number or a date at most so large.", func(c int) bool { return c <= 0 }),
+		{"toBeCloseTo", "expected:any digits?:number", closeTo, sayClose,
+			"A number that differs by less than half a unit of a decimal place (2)."},
+	}
+}
+
+// number returns a value as a number; nil for NaN. It throws for what is none.
+func (m *Match) number(v goja.Value, which string) *big.Float {
+	switch {
+	case goja.IsNaN(v):
+		return nil
+	case goja.IsNumber(v):
+		return new(big.Float).SetFloat64(v.ToFloat())
+	case goja.IsBigInt(v), isNumeric(v):
+		if n, _, err := big.ParseFloat(v.String(), 10, 200, big.ToNearestEven); err == nil {
+			return n
+		}
+	}
+	if o, ok := v.(*goja.Object); ok && o.ClassName() == "Date" {
+		return new(big.Float).SetFloat64(v.ToFloat())
+	}
+	m.JS.Throw(ErrorName, "the %s value has to be a number or a date\nReceived: %s", which, m.shown(v))
+	return nil
+}
+
+// distance returns how far off the value is, and how far it may be.
+func (m *Match) distance() (off, most float64) {
+	digits := 2.0
+	if m.Has(1) {
+		digits = m.Arg(1).ToFloat()
+	}
+	most = math.Pow(10, -digits) / 2
+	a, b := m.number(m.Received, "received"), m.number(m.Arg(0), "expected")
+	if a == nil || b == nil {
+		return math.NaN(), most
+	}
+	if a.Cmp(b) == 0 { // infinite ones too
+		return 0, most
+	}
+	x, _ := a.Float64()
+	y, _ := b.Float64()
+	return math.Abs(x - y), most
+}
+
+func closeTo(m *Match) bool {
+	off, most := m.distance()
+	return off < most
+}
+
+func sayClose(m *Match) string {
+	off, most := m.distance()
+	return m.Lines("", script.OptionalText(m.Arg(0)), m.shown(m.Received)) +
+		"\nThey differ by " + strconv.FormatFloat(off, 'g', -1, 64) +
+		", which has to be less than " + strconv.FormatFloat(most, 'g', -1, 64)
+}

@@ -1,0 +1,155 @@
+package expect
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/dop251/goja"
+
+	"shardsh/bindings/script"
+)
+
+// shapes are the matchers about what is inside of a value.
+func shapes() []Matcher {
+	return []Matcher{
+		{"toContain", "expected", contains, sayWhole, "A text that has the other in it, or a list that has the very item."},
+		{"toContainEqual", "expected", containsEqual, sayWhole, "A list that has an equal item."},
+		{"toHaveLength", "expected:number", hasLength, sayLength, "A text or a list of so many."},
+		{"toHaveProperty", "path:string|object value?:any", hasProperty, sayProperty,
+			"An object with a field \"a.b\" or [\"a\", \"b\"], and perhaps its value."},
+	}
+}
+
+// items returns the items of what can be gone through; false for all else.
+func items(m *Match) (list []goja.Value, ok bool) {
+	o, isObject := m.Received.(*goja.Object)
+	if !isObject || o.GetSymbol(goja.SymIterator) == nil {
+		return nil, false
+	}
+	m.JS.Runtime.ForOf(o, func(v goja.Value) bool {
+		list = append(list, v)
+		return true
+	})
+	return list, true
+}
+
+func contains(m *Match) bool {
+	if goja.IsString(m.Received) {
+		return strings.Contains(m.Received.String(), m.Text(0))
+	}
+	list, ok := items(m)
+	if !ok {
+		m.refuse("a text or a list")
+	}
+	for _, v := range list {
+		if v.StrictEquals(m.Arg(0)) || goja.IsNaN(v) && goja.IsNaN(m.Arg(0)) {
+			return true
+		}
+	}
+	return false
+}
+
+func containsEqual(m *Match) bool {
+	list, ok := items(m)
+	if !ok {
+		m.refuse("a list")
+	}
+	q := equality{js: m.JS}
+	for _, v := range list {
+		if q.same(v, m.Arg(0)) {
+			return true
+		}
+	}
+	return false
+}
+
+// refuse throws for a value that the matcher is not for.
+func (m *Match) refuse(wanted string) {
+	m.JS.Throw(ErrorName, "the received value has to be %s\nReceived: %s", wanted, m.shown(m.Received))
+}
+
+// sayWhole shows a text as it is: it may have lines.
+func sayWhole(m *Match) string {
+	if !goja.IsString(m.Received) || !strings.Contains(m.Received.String(), "\n") {
+		return m.Lines("", m.shown(m.Arg(0)), m.shown(m.Received))
+	}
+	return m.Lines("", m.shown(m.Arg(0)), "\n"+indented(m.Received.String()))
+}
+
+func indented(text string) string {
+	return "  " + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n  ")
+}
+
+func hasLength(m *Match) bool {
+	length := lengthOf(m.Received)
+	if length == nil {
+		m.refuse("something with a length")
+	}
+	return length.ToFloat() == m.Arg(0).ToFloat()
+}
+
+func lengthOf(v goja.Value) goja.Value {
+	if goja.IsUndefined(v) || goja.IsNull(v) {
+		return nil
+	}
+	if s, ok := v.(goja.String); ok {
+		return s.ToObject(nil).Get("length")
+	}
+	o, _ := v.(*goja.Object)
+	length := script.Property(o, "length")
+	if length == nil || !goja.IsNumber(length) {
+		return nil
+	}
+	return length
+}
+
+func sayLength(m *Match) string {
+	return m.Lines("length", m.shown(m.Arg(0)), m.shown(lengthOf(m.Received))) + "\nReceived: " + m.shown(m.Received)
+}
+
+// path returns the names of the fields on the way to one.
+func (m *Match) path() []string {
+	if o := m.Object(0); o != nil {
+		var names []string
+		for _, v := range script.Items(o) {
+			names = append(names, v.String())
+		}
+		return names
+	}
+	return strings.FieldsFunc(m.Text(0), func(r rune) bool { return r == '.' || r == '[' || r == ']' })
+}
+
+// found is where the way to a field has ended.
+type found struct {
+	value goja.Value // nil where the field is missing
+	way   string     // as far as there was one
+}
+
+func hasProperty(m *Match) bool {
+	at, way := m.Received, []string{}
+	for _, name := range m.path() {
+		o, ok := at.(*goja.Object)
+		if !ok || o.Get(name) == nil {
+			m.Found = found{way: strings.Join(way, ".")}
+			return false
+		}
+		at, way = o.Get(name), append(way, name)
+	}
+	m.Found = found{value: at, way: strings.Join(way, ".")}
+	return len(m.Args) < 2 || (&equality{js: m.JS}).same(at, m.Arg(1))
+}
+
+func sayProperty(m *Match) string {
+	f := m.Found.(found)
+	text := "Expected path: " + strconv.Quote(strings.Join(m.path(), "."))
+	if m.Not {
+		text = "Expected path: not " + strconv.Quote(strings.Join(m.path(), "."))
+	}
+	if f.value == nil {
+		return text + "\nReceived path: " + strconv.Quote(f.way) + "\nReceived: " + m.shown(m.Received)
+	}
+	if len(m.Args) < 2 {
+		return text + "\nReceived value: " + m.shown(f.value)
+	}
+	return text + "\n\n" + m.compared(m.Arg(1), f.value)
+}

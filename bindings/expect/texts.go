@@ -1,0 +1,112 @@
+package expect
+
+import (
+	"strings"
+
+	"github.com/dop251/goja"
+
+	"shardsh/bindings/script"
+)
+
+// texts are the matchers about texts and thrown errors.
+func texts() []Matcher {
+	throws := func(name string) Matcher {
+		return Matcher{name, "expected?:any", throwsError, sayThrown,
+			"A function that throws: anything, a message with this text, one that a pattern matches, a class of errors."}
+	}
+	return []Matcher{
+		{"toMatch", "expected:any", func(m *Match) bool {
+			if !goja.IsString(m.Received) {
+				m.refuse("a text")
+			}
+			return m.matchesText(m.Received.String(), m.Arg(0))
+		}, sayWhole, "A text that a pattern matches, or that has the other in it."},
+		throws("toThrow"), throws("toThrowError"),
+	}
+}
+
+// matchesText reports whether a text has another in it, or a pattern matches it.
+func (m *Match) matchesText(text string, expected goja.Value) bool {
+	pattern, ok := expected.(*goja.Object)
+	if !ok || pattern.ClassName() != "RegExp" {
+		return strings.Contains(text, expected.String())
+	}
+	return matchesPattern(m.JS, pattern, text)
+}
+
+// matchesPattern asks a regular expression, from the beginning of the text.
+func matchesPattern(js *script.Engine, pattern *goja.Object, text string) bool {
+	search, _ := goja.AssertFunction(js.Runtime.ToValue("").ToObject(js.Runtime).Get("search"))
+	at, err := search(js.Runtime.ToValue(text), pattern)
+	if err != nil {
+		js.Rethrow(err)
+	}
+	return at.ToInteger() >= 0
+}
+
+// thrown is what a function threw; nil for nothing.
+type thrown struct{ value goja.Value }
+
+// throwsError looks at what a function throws, or at what a promise was rejected
+// with.
+func throwsError(m *Match) bool {
+	var t thrown
+	m.Found = &t
+	if f, ok := goja.AssertFunction(m.Received); ok {
+		if ex := m.JS.Runtime.Try(func() {
+			if _, err := f(goja.Undefined()); err != nil {
+				m.JS.Rethrow(err)
+			}
+		}); ex != nil {
+			t.value = ex.Value()
+		}
+	} else if e, ok := errorOf(m.Received); ok {
+		t.value = e
+	} else {
+		m.refuse("a function")
+	}
+	return t.value != nil && (!m.Has(0) || m.isThrown(t.value))
+}
+
+func (m *Match) isThrown(value goja.Value) bool {
+	if f, ok := asAsymmetric(m.Arg(0)); ok {
+		return f.matches(value)
+	}
+	expected := m.Object(0)
+	if _, isClass := goja.AssertFunction(m.Arg(0)); isClass {
+		return m.JS.Runtime.InstanceOf(value, expected)
+	}
+	if expected != nil && script.IsError(expected) {
+		return messageOf(value) == script.OptionalText(expected.Get("message"))
+	}
+	return m.matchesText(messageOf(value), m.Arg(0))
+}
+
+// messageOf returns the message of an error; the text of anything else.
+func messageOf(v goja.Value) string {
+	if o, ok := v.(*goja.Object); ok && script.Property(o, "message") != nil {
+		return o.Get("message").String()
+	}
+	return v.String()
+}
+
+func sayThrown(m *Match) string {
+	var wanted string
+	switch _, isClass := goja.AssertFunction(m.Arg(0)); {
+	case !m.Has(0):
+		wanted = "an error"
+	case isClass:
+		wanted = className(m.Arg(0))
+	default:
+		wanted = m.shown(m.Arg(0))
+	}
+	t := m.Found.(*thrown)
+	if t.value == nil {
+		return m.Lines("", wanted, "the function threw nothing")
+	}
+	text := m.shown(t.value)
+	if e, ok := errorOf(t.value); ok {
+		text = script.OptionalText(e.Get("name")) + ": " + messageOf(e)
+	}
+	return m.Lines("", wanted, text)
+}

@@ -1,0 +1,82 @@
+package findings
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"shardsh/balancer/keyadvice"
+)
+
+// KeyAdviceText returns the advice about a shard key: the verdict, the keys with their
+// numbers, the reasons, and what to enter.
+func KeyAdviceText(a keyadvice.Advice) string {
+	var p page
+	p.wrapped(0, sentence(a.Verdict))
+	if len(a.Candidates) > 0 {
+		p.heading("Keys")
+		p.grid(candidateRows(a.Candidates), 1, 3, 4, 5, 6, 7, 8)
+	}
+	for _, c := range a.Candidates {
+		if a.Best != nil && c.Key.Equal(a.Best.Key) {
+			p.heading("Why " + c.Key.String())
+			p.items(c.Reasons)
+		}
+	}
+	p.others(a)
+	p.section("Enter", a.Commands, (*page).line)
+	p.section("Basis", a.Basis, (*page).wrapped)
+	p.section("Worth knowing", a.Notes, (*page).wrapped)
+	return p.String()
+}
+
+// section writes a list under a heading, if there is something in it.
+func (p *page) section(title string, list []string, write func(p *page, at int, text string)) {
+	if len(list) > 0 {
+		p.heading(title)
+	}
+	for _, text := range list {
+		write(p, 2, text)
+	}
+}
+
+// items writes sentences, each with a mark in front.
+func (p *page) items(list []string) {
+	for _, text := range list {
+		for i, line := range lines(text, Width-4) {
+			mark := "  "
+			if i == 0 {
+				mark = "- "
+			}
+			p.line(2, mark+line)
+		}
+	}
+}
+
+// others writes what weighs most against the keys that are not the best.
+func (p *page) others(a keyadvice.Advice) {
+	rest := slices.DeleteFunc(slices.Clone(a.Candidates), func(c keyadvice.Candidate) bool {
+		return a.Best != nil && c.Key.Equal(a.Best.Key)
+	})
+	if len(rest) > 0 {
+		p.heading("What costs the others most")
+	}
+	for _, c := range rest {
+		p.line(2, c.Key.String())
+		p.wrapped(4, c.Against)
+	}
+}
+
+func candidateRows(list []keyadvice.Candidate) [][]string {
+	rows := [][]string{{"key", "score", "verdict", "values", "top", "inserts to", "one", "some", "all"}}
+	for _, c := range list {
+		row := []string{c.Key.String(), strconv.FormatFloat(c.Score, 'f', 0, 64), string(c.Grade)}
+		if c.Grade != keyadvice.Impossible {
+			row = append(row, strconv.FormatInt(c.Distinct, 10), keyadvice.Percent(c.MostCommon),
+				fmt.Sprintf("%.1f", c.Inserts), keyadvice.Percent(c.Single), keyadvice.Percent(c.Several),
+				keyadvice.Percent(c.Every))
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}

@@ -1,0 +1,63 @@
+package bindings
+
+import (
+	"strings"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock"
+)
+
+// ordersToJudge are 300 orders, most of them of one customer.
+const ordersToJudge = `db.getSiblingDB("app").orders.insertMany(Array.from({length: 300}, (_, i) => ` +
+	`({customer: i % 2 ? i * 7 % 300 : 0, order: String(i * 7919 % 1000) + i, tags: [i, 2]}))); ` +
+	`db.getSiblingDB("app").orders.createIndex({customer: 1, order: 1})`
+
+func TestAdviseKey(t *testing.T) {
+	c := onMock(t, mock.Config{Seed: 7})
+	run(t, c, step{ordersToJudge, "customer_1_order_1"},
+		step{`const a = sh.adviseKey(db.getSiblingDB("app").orders); [a.best.key, a.best.grade, a.best.from, a.best.toAll]`,
+			"[ { customer: 1, order: 1 }, 'good', 'analyzeShardKey', 0.2 ]"},
+		step{`a.commands`, "[ 'sh.shardCollection(\"app.orders\", {customer: 1, order: 1})' ]"},
+		step{`sh.adviseKey("app.orders", {tags: 1}).candidates[0].grade`, "impossible"},
+		step{`sh.adviseKey("app.orders", null, {queries: [{filter: {_id: 1}}]}).best.key`, "{ _id: 'hashed' }"},
+		step{`sh.adviseKey("app.orders", null, {analyze: false, sampleDocs: 100}).best.looked`, "100"},
+		step{`sh.adviseKey("app.orders", {customer: 1}).notes.some(n => n.includes("{customer: 1, order: 1}, which was not asked"))`, "true"},
+	)
+	text, _ := c.show(`sh.adviseKey("app.orders")`)
+	for _, part := range []string{"shard app.orders by {customer: 1, order: 1}, which is good.\n", "\nKeys\n", "\nEnter\n  sh.shardCollection"} {
+		if !strings.Contains(text, part) {
+			t.Errorf("no %q in\n%s", part, text)
+		}
+	}
+	for call, want := range map[string]string{
+		`sh.adviseKey()`:                                               "Missing required argument ns",
+		`sh.adviseKey("app.order")`:                                    "did you mean app.orders?",
+		`sh.adviseKey("app.orders", {expect: "5GB"})`:                  "Argument keys must be a shard key such as",
+		`sh.adviseKey("app.orders", [5])`:                              "Argument keys must be a shard key such as",
+		`sh.adviseKey("app.orders", {customer: -1})`:                   "Argument keys must be a shard key such as",
+		`sh.adviseKey("app.orders", null, {expext: 1})`:                "did you mean expect?",
+		`sh.adviseKey("app.orders", null, {queries: [{customer: 1}]})`: "Argument options.queries must be an array of { filter, weight }",
+		`sh.adviseKey("app.orders", null, {expect: "much"})`:           "Argument options.expect must be a size such as 10GB",
+	} {
+		if got, failed := c.show(call); !failed || !strings.Contains(got, want) {
+			t.Errorf("%s: %s", call, got)
+		}
+	}
+}
+
+// TestAdviceWithoutMeasuring: where commands are guarded analyzeShardKey is not sent, and
+// that is told; releases without it are judged by the sample, too.
+func TestAdviceWithoutMeasuring(t *testing.T) {
+	c := onMock(t, mock.Config{Seed: 7}, func(cfg *Config) {
+		cfg.Guard = func(string, bson.Raw) (bson.Raw, error) { return nil, nil }
+	})
+	run(t, c, step{ordersToJudge, "customer_1_order_1"},
+		step{`sh.adviseKey("app.orders").best.from`, "sample"},
+		step{`sh.adviseKey("app.orders").notes.some(n => n.startsWith("analyzeShardKey was not asked"))`, "true"})
+	old := onMock(t, mock.Config{Seed: 7, Version: catalog.Release50})
+	run(t, old, step{ordersToJudge, "customer_1_order_1"},
+		step{`const a = sh.adviseKey("app.orders"); [a.best.key, a.best.from]`, "[ { customer: 1, order: 1 }, 'sample' ]"})
+}

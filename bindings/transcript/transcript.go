@@ -1,0 +1,182 @@
+// Package transcript keeps what a program sends to a cluster and what it is answered,
+// one JSON document a line.
+package transcript
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/event"
+
+	"shardsh/balancer/mock/commands"
+	"shardsh/bindings/server"
+)
+
+// longest is how many bytes of a command or an answer are kept as they are.
+const longest = 16 << 10
+
+// Writer writes a transcript. It may be used by several clients at once.
+type Writer struct {
+	out   io.WriteCloser
+	table map[string]*commands.Command
+	now   func() time.Time
+
+	mu      sync.Mutex
+	number  int
+	open    map[int64]*entry // by the driver's request id
+	failure error
+}
+
+// entry is one line. A command that changes something has two of the same number:
+// one before it is sent, one with its answer.
+type entry struct {
+	N      int       `bson:"n"`
+	Time   time.Time `bson:"time"`
+	DB     string    `bson:"db,omitempty"`
+	Name   string    `bson:"command,omitempty"`
+	Sent   any       `bson:"sent,omitempty"`
+	Millis *float64  `bson:"ms,omitempty"`
+	Reply  any       `bson:"reply,omitempty"`
+	Error  string    `bson:"error,omitempty"`
+}
+
+// Head is the first line of a run.
+type Head struct {
+	Program string    `bson:"shardsh"`
+	Time    time.Time `bson:"time"`
+	To      string    `bson:"to,omitempty"`
+	Mode    string    `bson:"mode,omitempty"` // read-only, dry-run, confirm
+	Words   []string  `bson:"arguments"`
+}
+
+// Open begins to write at the end of a file, which only its owner may read. It makes
+// the file if there is none.
+func Open(path string, now func() time.Time) (*Writer, error) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
+		err = fmt.Errorf("%s can be read by others: chmod 600 %s, or name another file", path, path)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return New(f, now), nil
+}
+
+// New makes a Writer that closes what it writes to.
+func New(out io.WriteCloser, now func() time.Time) *Writer {
+	return &Writer{out: out, table: commands.ByName(), now: now, open: map[int64]*entry{}}
+}
+
+// Begin writes the first line of a run.
+func (w *Writer) Begin(h Head) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	h.Time = w.now()
+	for i, word := range h.Words {
+		h.Words[i] = server.Redact(word)
+	}
+	w.write(h)
+}
+
+// Close writes down what was not answered, and returns the first error of all that
+// was to be written.
+func (w *Writer) Close() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for id, e := range w.open {
+		w.end(id, e, 0, nil, "no answer before the end")
+	}
+	return errors.Join(w.failure, w.out.Close())
+}
+
+// Monitor returns what has a client's commands written down.
+func (w *Writer) Monitor() *event.CommandMonitor {
+	return &event.CommandMonitor{
+		Started: func(_ context.Context, e *event.CommandStartedEvent) { w.started(e) },
+		Succeeded: func(_ context.Context, e *event.CommandSucceededEvent) {
+			w.finished(&e.CommandFinishedEvent, e.Reply, "")
+		},
+		Failed: func(_ context.Context, e *event.CommandFailedEvent) {
+			w.finished(&e.CommandFinishedEvent, server.ReplyOf(e.Failure), e.Failure.Error())
+		},
+	}
+}
+
+func (w *Writer) started(e *event.CommandStartedEvent) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.number++
+	begun := &entry{N: w.number, Time: w.now(), DB: e.DatabaseName, Name: e.CommandName, Sent: bounded(e.Command)}
+	if e.CommandName != "endSessions" && !commands.ReadsOnly(w.table, e.Command) {
+		w.write(begun)
+		begun.DB, begun.Name, begun.Sent = "", "", nil // which have been written
+	}
+	w.open[e.RequestID] = begun
+}
+
+func (w *Writer) finished(e *event.CommandFinishedEvent, reply bson.Raw, failure string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if begun := w.open[e.RequestID]; begun != nil {
+		w.end(e.RequestID, begun, e.Duration, reply, failure)
+	}
+}
+
+func (w *Writer) end(id int64, e *entry, took time.Duration, reply bson.Raw, failure string) {
+	delete(w.open, id)
+	ms := float64(took.Microseconds()) / 1000
+	e.Millis, e.Error = &ms, server.Redact(failure)
+	if reply != nil {
+		e.Reply = bounded(reply)
+	}
+	w.write(e)
+}
+
+// write appends a line, in one piece so that runs which share a file do not mix.
+func (w *Writer) write(line any) {
+	text, err := bson.MarshalExtJSON(line, false, false)
+	if err == nil {
+		_, err = w.out.Write(append([]byte(server.Redact(string(text))), '\n'))
+	}
+	if w.failure == nil && err != nil {
+		w.failure = fmt.Errorf("the transcript has gaps: %w", err)
+	}
+}
+
+// unkept are what drivers and servers tell each other beside what was asked.
+var unkept = []string{"lsid", "$clusterTime", "$db", "operationTime"}
+
+// bounded returns a command or an answer as it is kept: without secrets, and of long
+// ones the fields that are short, and how long the others are.
+func bounded(doc bson.Raw) any {
+	elems, err := commands.WithoutSecrets(doc).Elements()
+	if err != nil {
+		return nil
+	}
+	kept := bson.D{}
+	left := longest
+	for _, e := range elems {
+		n := len(e.Value().Value)
+		switch {
+		case slices.Contains(unkept, e.Key()):
+			continue
+		case n > left:
+			kept = append(kept, bson.E{Key: e.Key(), Value: bson.D{{Key: "cut", Value: int64(n)}}})
+			continue
+		}
+		left -= len(e)
+		kept = append(kept, bson.E{Key: e.Key(), Value: e.Value()})
+	}
+	return kept
+}

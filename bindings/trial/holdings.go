@@ -1,0 +1,104 @@
+package trial
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/live"
+	"shardsh/balancer/mock"
+)
+
+// holdings are what a cluster holds, by namespace.
+type holdings map[string]held
+
+// held is what a collection holds: real documents by their _id, and how much
+// virtual data.
+type held struct {
+	ids       map[string]bool
+	documents int64
+}
+
+// holdingsOf lists everything that clients see. Nobody is asked for it: nodes may
+// be away.
+func holdingsOf(c *mock.Cluster) holdings {
+	c.Lock()
+	defer c.Unlock()
+	all := holdings{}
+	for _, db := range c.ConfigDB().DatabaseNames() {
+		if db == "admin" || db == "config" || db == live.LeaseDatabase {
+			continue
+		}
+		for _, ns := range c.Databases().Namespaces(db) {
+			all[ns] = heldIn(c, ns)
+		}
+	}
+	return all
+}
+
+func heldIn(c *mock.Cluster, ns string) held {
+	h := held{ids: map[string]bool{}}
+	for doc := range c.Documents(ns, nil) {
+		h.ids[idOf(doc)] = true
+	}
+	for _, part := range c.Statistics().Collection(ns) {
+		h.documents += part.Docs - part.Orphans
+	}
+	return h
+}
+
+// idOf returns what tells a document from others.
+func idOf(doc bson.Raw) string { return doc.Lookup("_id").String() }
+
+// missing lists what was there and is not any more.
+func (before holdings) missing(now holdings) (lost []string) {
+	for _, ns := range slices.Sorted(maps.Keys(before)) {
+		was, is := before[ns], now[ns]
+		if is.ids == nil {
+			lost = append(lost, fmt.Sprintf("%s is gone, with %d documents", ns, max(was.documents, int64(len(was.ids)))))
+			continue
+		}
+		gone := 0
+		example := ""
+		for _, id := range slices.Sorted(maps.Keys(was.ids)) {
+			if !is.ids[id] {
+				gone++
+				if example == "" {
+					example = id
+				}
+			}
+		}
+		if gone > 0 {
+			lost = append(lost, fmt.Sprintf("%s has lost %d of %d documents, such as _id %s", ns, gone, len(was.ids), example))
+			continue
+		}
+		if is.documents < was.documents {
+			lost = append(lost, fmt.Sprintf("%s has lost %d of %d documents", ns, was.documents-is.documents, was.documents))
+		}
+	}
+	return lost
+}
+
+// hold remembers what the cluster holds before a script.
+func (w *world) hold() {
+	now := holdingsOf(w.cluster)
+	w.before = &now
+}
+
+// settle notes what the script has lost.
+func (w *world) settle() {
+	w.lost = append(w.lost, w.before.missing(holdingsOf(w.cluster))...)
+	now := holdingsOf(w.cluster)
+	w.before = &now
+}
+
+// losses lists what scripts, and whatever came after the last one, have lost.
+func (w *world) losses() []string {
+	lost := slices.Clone(w.lost)
+	if w.before != nil {
+		lost = append(lost, w.before.missing(holdingsOf(w.cluster))...)
+	}
+	return lost
+}

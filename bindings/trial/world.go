@@ -1,0 +1,119 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/router"
+	"shardsh/balancer/mock/wire"
+)
+
+// address is where scripts take the cluster of their test to be.
+const address = "mongodb://mock:27017/"
+
+// What clients dial: the tap tells scripts from the test by it.
+const (
+	testHost   = "test"
+	scriptHost = "script"
+)
+
+// world is the cluster of one test, and the ways to it.
+type world struct {
+	cluster *mock.Cluster
+	tap     *tap
+	client  *mongo.Client // the test's own
+	pipe    *wire.Pipe
+	stop    func()
+	// runs counts the scripts that were run.
+	runs int
+	// migrations are what happens at events of migrations.
+	migrations []*migrationAmbush
+	// before is what the cluster held when the last script began.
+	before *holdings
+	// lost is what earlier scripts have lost.
+	lost []string
+}
+
+// epoch is where the virtual time of a test begins.
+func epoch() time.Time { return time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC) }
+
+// newWorld makes a cluster. A saved state goes before what the start says.
+func newWorld(o *Options, s state, seed uint64) (*world, error) {
+	cfg := mock.Config{Start: epoch(), Seed: seed, Version: s.start.release, Parameters: s.start.parameters}
+	if s.start.seed != nil {
+		cfg.Seed = *s.start.seed
+	}
+	switch {
+	case s.saved != "":
+		cfg.Snapshot = s.saved
+	case s.start.snapshot != "":
+		if err := o.BeginWith(&cfg, s.start.snapshot); err != nil {
+			return nil, fmt.Errorf("snapshot: %w", err)
+		}
+	default:
+		cfg.Topology = s.start.topology
+	}
+	cluster, err := mock.New(cfg)
+	if err != nil {
+		return nil, err
+	}
+	w := &world{cluster: cluster, pipe: wire.NewPipe()}
+	w.tap = &tap{to: router.New(cluster, nil, router.WithSnapshots(anyFile)), clock: cluster.Clock()}
+	server := &wire.Server{Handler: w.tap}
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		_ = server.Serve(context.Background(), w.pipe) // stop ends it, with an error that says so
+	}()
+	w.stop = func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		_ = w.pipe.Close()
+		cluster.Close()
+		_ = server.Shutdown(ctx)
+		<-served
+	}
+	if w.client, err = mongo.Connect(w.settings(testHost)); err != nil {
+		w.stop()
+		return nil, err
+	}
+	return w, nil
+}
+
+// anyFile is for mock.save() and mock.load(): tests may do what the process may.
+func anyFile(name string, _ bool) (string, error) { return name, nil }
+
+// settings open a connection to the cluster for the test or for a script.
+func (w *world) settings(host string) *options.ClientOptions {
+	return options.Client().ApplyURI(address + "?directConnection=true").SetDialer(dialer{w.pipe, host}).
+		SetServerMonitoringMode(options.ServerMonitoringModePoll)
+}
+
+// dialer reaches the cluster, whatever the address.
+type dialer struct {
+	pipe *wire.Pipe
+	host string
+}
+
+// DialContext opens a connection.
+func (d dialer) DialContext(ctx context.Context, network, _ string) (net.Conn, error) {
+	return d.pipe.DialContext(ctx, network, d.host)
+}
+
+// close ends the cluster.
+func (w *world) close() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	_ = w.client.Disconnect(ctx)
+	w.stop()
+}
+
+// errElsewhere is for scripts that open connections to other servers.
+var errElsewhere = errors.New("a test reaches no cluster but its own: " + address)

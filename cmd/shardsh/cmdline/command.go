@@ -1,0 +1,76 @@
+package cmdline
+
+import (
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// Command is the program, when its name is empty, or one of its subcommands.
+type Command struct {
+	Name      string
+	Arguments string // as the help shows them
+	About     string // a few words
+	Groups    []Group
+}
+
+// Visible calls do with each option that the help shows, in the order of the help.
+func (c Command) Visible(do func(f *pflag.Flag)) {
+	for _, g := range c.Groups {
+		g.Flags.VisitAll(func(f *pflag.Flag) {
+			if !f.Hidden {
+				do(f)
+			}
+		})
+	}
+}
+
+// Find returns the option that a word without its value names in any spelling;
+// nil for none. --no-x is x.
+func (c Command) Find(word string) (found *pflag.Flag) {
+	long, isLong := strings.CutPrefix(word, "--")
+	folded := Fold(long)
+	negated, _ := strings.CutPrefix(long, "no-")
+	for _, g := range c.Groups {
+		g.Flags.VisitAll(func(f *pflag.Flag) {
+			switch {
+			case isLong && (Fold(f.Name) == folded || f.Value.Type() == "bool" && Fold(f.Name) == Fold(negated)),
+				!isLong && f.Shorthand != "" && word == "-"+f.Shorthand:
+				found = f
+			}
+		})
+	}
+	return found
+}
+
+// Value returns what stands for the value of an option in the help, empty where it
+// takes none, and the description without it. It is the name in backquotes: at the
+// beginning of the description it is taken out, further on it stays as a word.
+func Value(f *pflag.Flag) (value, about string) {
+	before, rest, found := strings.Cut(f.Usage, "`")
+	if !found {
+		return "", f.Usage
+	}
+	value, rest, _ = strings.Cut(rest, "`")
+	if before == "" {
+		rest, isList := strings.CutPrefix(rest, " ")
+		if isList {
+			return value, rest
+		}
+		return value, value + rest
+	}
+	return value, before + value + rest
+}
+
+// Form returns an option as it is written, with what stands for its value:
+// --json[=canonical|relaxed]. Its letter is not in it.
+func Form(f *pflag.Flag) string {
+	value, _ := Value(f)
+	switch {
+	case value == "":
+		return "--" + f.Name
+	case f.NoOptDefVal != "":
+		return "--" + f.Name + "[=" + value + "]"
+	}
+	return "--" + f.Name + " " + value
+}

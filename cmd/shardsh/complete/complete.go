@@ -1,0 +1,207 @@
+// Package complete says how a command line may go on, and has the scripts with which
+// bash, zsh and fish ask it. What decides is here, once; the scripts only carry words.
+package complete
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"shardsh/cmd/shardsh/cmdline"
+)
+
+// Kind says which names on the disk go on, besides the words of an Answer.
+type Kind string
+
+// The kinds. KindFiles may have suffixes.
+const (
+	KindNone        Kind = "none"
+	KindFiles       Kind = "files"
+	KindDirectories Kind = "directories"
+)
+
+// Word is one way to go on.
+type Word struct{ Text, About string }
+
+// Answer is all that may come next.
+type Answer struct {
+	Words    []Word
+	Names    Kind
+	Suffixes []string // of files; without any all are meant
+}
+
+// Tables is what completion knows of the program.
+type Tables struct {
+	Shell    cmdline.Command   // the program without a subcommand
+	Commands []cmdline.Command // the subcommands
+	// Operands answers what words that are no options may be, by subcommand; "" is
+	// the shell itself.
+	Operands map[string]Answer
+	// Values answers what an option's value may be, by its name. What is not here is
+	// taken from how the help writes the value.
+	Values map[string]Answer
+}
+
+// Next answers how a command line goes on. The last word is the one that is being
+// written, and may be empty; the program's name is not among them.
+func (t Tables) Next(words []string) Answer {
+	if len(words) == 0 {
+		words = []string{""}
+	}
+	last, before := words[len(words)-1], words[:len(words)-1]
+	command, before, asked := t.command(before)
+	switch {
+	case asked:
+		return t.names(last)
+	case slices.Contains(before, "--"):
+		return Answer{Names: KindFiles} // the arguments of a script
+	}
+	if option, value, isValue := strings.Cut(last, "="); isValue && strings.HasPrefix(option, "-") {
+		if f := command.Find(option); f != nil {
+			return t.value(f, value, option+"=")
+		}
+		return Answer{Names: KindNone}
+	}
+	if f := openOption(command, before); f != nil {
+		return t.value(f, last, "")
+	}
+	if strings.HasPrefix(last, "-") {
+		return options(command, last)
+	}
+	answer := t.Operands[command.Name].matching(last, "")
+	if command.Name == "" && len(before) == 0 {
+		answer.Words = append(t.names(last).Words, answer.Words...)
+	}
+	return answer
+}
+
+// command finds the one that the words begin with, and the words after its name.
+// asked is for "help", after which a name is wanted.
+func (t Tables) command(words []string) (c cmdline.Command, rest []string, asked bool) {
+	if len(words) == 0 {
+		return t.Shell, words, false
+	}
+	if words[0] == "help" {
+		return t.Shell, words[1:], len(words) == 1
+	}
+	for _, c := range t.Commands {
+		if c.Name == words[0] {
+			return c, words[1:], false
+		}
+	}
+	return t.Shell, words, false
+}
+
+// names answers with the subcommands.
+func (t Tables) names(prefix string) Answer {
+	answer := Answer{Names: KindNone}
+	for _, c := range t.Commands {
+		answer.Words = append(answer.Words, Word{c.Name, c.About})
+	}
+	return answer.matching(prefix, "")
+}
+
+// openOption returns the option whose value comes next; nil where none is open.
+func openOption(c cmdline.Command, before []string) *pflag.Flag {
+	if len(before) == 0 {
+		return nil
+	}
+	word := before[len(before)-1]
+	if !strings.HasPrefix(word, "-") || strings.Contains(word, "=") {
+		return nil
+	}
+	f := c.Find(word)
+	if f == nil || f.NoOptDefVal != "" {
+		return nil
+	}
+	return f
+}
+
+// options answers with those that begin with a prefix, in any spelling.
+func options(c cmdline.Command, prefix string) Answer {
+	answer := Answer{Names: KindNone}
+	folded := cmdline.Fold(prefix)
+	c.Visible(func(f *pflag.Flag) {
+		if strings.HasPrefix(cmdline.Fold(f.Name), folded) {
+			_, about := cmdline.Value(f)
+			answer.Words = append(answer.Words, Word{"--" + f.Name, short(about)})
+		}
+	})
+	return answer
+}
+
+// value answers with what the value of an option may be. Each word has lead before
+// it: "--json=" where that is part of the word that is being written.
+func (t Tables) value(f *pflag.Flag, prefix, lead string) Answer {
+	if known, ok := t.Values[f.Name]; ok {
+		return known.matching(prefix, lead)
+	}
+	value, _ := cmdline.Value(f)
+	switch form := strings.Trim(value, "…,"); {
+	case strings.Contains(form, "|"):
+		return alternatives(form).matching(prefix, lead)
+	case form == "FILE" || form == "PATH" || form == "JOURNAL":
+		return Answer{Names: KindFiles}
+	case form == "DIR":
+		return Answer{Names: KindDirectories}
+	case f.Value.Type() == "bool":
+		return alternatives("true|false").matching(prefix, lead)
+	}
+	return Answer{Names: KindNone}
+}
+
+// alternatives reads a list such as text|json or N|FILE. Capitals stand for
+// something else.
+func alternatives(form string) Answer {
+	answer := Answer{Names: KindNone}
+	for text := range strings.SplitSeq(form, "|") {
+		text, _, _ = strings.Cut(text, "[") // skewed[=SPREAD]
+		if name, value, found := strings.Cut(text, "="); found && value == strings.ToUpper(value) {
+			text = name + "=" // drain=SHARD
+		}
+		switch {
+		case text == "FILE":
+			answer.Names = KindFiles
+		case text != strings.ToUpper(text):
+			answer.Words = append(answer.Words, Word{Text: text})
+		}
+	}
+	return answer
+}
+
+// Of makes an answer of words.
+func Of(words ...string) Answer {
+	answer := Answer{Names: KindNone}
+	for _, w := range words {
+		answer.Words = append(answer.Words, Word{Text: w})
+	}
+	return answer
+}
+
+// matching keeps the words that begin with a prefix, and puts lead before them.
+func (a Answer) matching(prefix, lead string) Answer {
+	var words []Word
+	for _, w := range a.Words {
+		if strings.HasPrefix(w.Text, prefix) {
+			words = append(words, Word{lead + w.Text, w.About})
+		}
+	}
+	a.Words = words
+	if a.Names == "" {
+		a.Names = KindNone
+	}
+	return a
+}
+
+// longest is how much of a description a list of words has room for.
+const longest = 60
+
+// short cuts a description at its first clause.
+func short(about string) string {
+	about, _, _ = strings.Cut(about, "; ")
+	if runes := []rune(about); len(runes) > longest {
+		return string(runes[:longest-1]) + "…"
+	}
+	return about
+}

@@ -1,0 +1,178 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"shardsh/balancer/live"
+)
+
+// Cluster is one that has been connected to.
+type Cluster struct {
+	Asker live.Asker
+	// Mock is for the one inside the program, whose time is its own and which has
+	// nothing to hide.
+	Mock   bool
+	Kind   string // what its hello says it is: mongos, primary, …
+	Member string // which part of a sharded cluster it is in place of a router
+	Now    func() time.Time
+}
+
+// Lines asks the cluster. What is asked changes nothing.
+func (c Cluster) Lines(ctx context.Context) []Line {
+	s := &section{name: "Cluster"}
+	version := c.version(ctx, s)
+	c.kind(s)
+	c.times(ctx, s)
+	if version != "" {
+		offered(s, version)
+	}
+	r := &section{name: "Rights"}
+	c.rights(ctx, r, version)
+	return append(s.lines, r.lines...)
+}
+
+func (c Cluster) ask(ctx context.Context, command string, into any, more ...bson.E) error {
+	raw, err := c.Asker.Ask(ctx, "admin", append(bson.D{{Key: command, Value: 1}}, more...))
+	if err != nil {
+		return err
+	}
+	return bson.Unmarshal(raw, into)
+}
+
+func (c Cluster) version(ctx context.Context, s *section) string {
+	var info struct {
+		Version string   `bson:"version"`
+		Modules []string `bson:"modules"`
+	}
+	if err := c.ask(ctx, "buildInfo", &info); err != nil {
+		s.add(Warn, "version", "", "the server does not tell it: %s", live.Plainly(err.Error()))
+		return ""
+	}
+	edition := ""
+	if slices.Contains(info.Modules, "enterprise") {
+		edition = ", Enterprise"
+	}
+	s.ok("version", "%s%s", info.Version, edition)
+	return info.Version
+}
+
+const toRouter = "give the address of a mongos; config.mongos lists those that run"
+
+func (c Cluster) kind(s *section) {
+	switch {
+	case c.Member != "":
+		s.add(Fail, "mongos", toRouter, "no: this is %s. It has its own part of the data, orphans too, and helpers of sh "+
+			"that ask the cluster refuse", c.Member)
+	case c.Kind == "mongos":
+		s.ok("mongos", "yes")
+	case c.Kind == "":
+		s.add(Fail, "mongos", toRouter, "no: this server stands alone, and is no sharded cluster")
+	default:
+		s.add(Fail, "mongos", toRouter, "no: this is a %s of a replica set, and no router of a sharded cluster", c.Kind)
+	}
+}
+
+const (
+	samples = 5
+	// slow is when a session is no joy any more: a command takes that long on the way.
+	slow = 200 * time.Millisecond
+	// skewed is when times that are compared, as those of leases and windows are, can
+	// come out wrong.
+	skewed = 2 * time.Second
+)
+
+// times measures the way to the server and compares the clocks: the server's is taken
+// to be that of the middle of the fastest answer.
+func (c Cluster) times(ctx context.Context, s *section) {
+	var best, difference time.Duration
+	for i := range samples {
+		var hello struct {
+			Local time.Time `bson:"localTime"`
+		}
+		sent := c.Now()
+		if err := c.ask(ctx, "hello", &hello); err != nil {
+			s.add(Warn, "latency", "", "%s", live.Plainly(err.Error()))
+			return
+		}
+		if took := c.Now().Sub(sent); i == 0 || took < best {
+			best, difference = took, hello.Local.Sub(sent.Add(took/2))
+		}
+	}
+	if best > slow {
+		s.add(Warn, "latency", "run shardsh nearer to the cluster", "%s", best.Round(time.Millisecond))
+	} else {
+		s.ok("latency", "%s", best.Round(10*time.Microsecond))
+	}
+	switch {
+	case c.Mock:
+		s.ok("clock", "the mock has its own")
+	case difference.Abs() > skewed:
+		s.add(Warn, "clock", "set both by NTP; windows and leases go by the cluster's clock",
+			"the server's is %s %s", difference.Abs().Round(time.Millisecond), ahead(difference))
+	default:
+		s.ok("clock", "within %s of the server's", max(difference.Abs(), best).Round(time.Millisecond)+time.Millisecond)
+	}
+}
+
+func ahead(d time.Duration) string {
+	if d < 0 {
+		return "behind ours"
+	}
+	return "ahead of ours"
+}
+
+// rights asks who one is and what one may do.
+func (c Cluster) rights(ctx context.Context, s *section, version string) {
+	var status struct {
+		Info struct {
+			Users []struct {
+				User string `bson:"user"`
+				DB   string `bson:"db"`
+			} `bson:"authenticatedUsers"`
+			Privileges []Privilege `bson:"authenticatedUserPrivileges"`
+		} `bson:"authInfo"`
+	}
+	err := c.ask(ctx, "connectionStatus", &status, bson.E{Key: "showPrivileges", Value: true})
+	if err != nil {
+		s.add(Warn, "user", "", "the server does not tell: %s", live.Plainly(err.Error()))
+		return
+	}
+	if len(status.Info.Users) == 0 {
+		c.nobody(ctx, s)
+		return
+	}
+	user := status.Info.Users[0]
+	s.ok("user", "%s of %s", user.User, user.DB)
+	roles, err := Roles(version)
+	if err != nil {
+		s.add(Warn, "roles", "", "%v", err)
+		return
+	}
+	rights(s, roles, status.Info.Privileges, user.User)
+}
+
+// unauthorized is the server's code.
+const unauthorized = 13
+
+// nobody tells a server that asks nobody to log in from one that does.
+func (c Cluster) nobody(ctx context.Context, s *section) {
+	err := c.ask(ctx, "listShards", &bson.Raw{})
+	var refused mongo.ServerError
+	if errors.As(err, &refused) && refused.HasErrorCode(unauthorized) {
+		s.add(Fail, "user", "log in: --username NAME, with the password in "+
+			"SHARDSH_PASSWORD, --passwordFile or on being asked", "none, and the server wants a login")
+		return
+	}
+	if c.Mock {
+		s.ok("user", "none: the mock allows everything")
+		return
+	}
+	s.add(Warn, "user", "turn authorization on before others can reach it",
+		"none: the server asks nobody to log in, and allows everything")
+}

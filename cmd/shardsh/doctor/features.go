@@ -1,0 +1,55 @@
+package doctor
+
+import (
+	"strings"
+
+	"shardsh/balancer/catalog"
+)
+
+// feature is what servers have from a release on.
+type feature struct {
+	name string
+	has  func(catalog.Release) bool
+}
+
+func features() []feature {
+	from := func(r catalog.Release) func(catalog.Release) bool {
+		return func(at catalog.Release) bool { return at.AtLeast(r) }
+	}
+	return []feature{
+		{"balancing by size", catalog.Release.BalancesBySize},
+		{"balancerCollectionStatus", catalog.Release.JudgesCollections},
+		{"forced moves of jumbo chunks", catalog.Release.ForcesJumbo},
+		{"refineCollectionShardKey", from(catalog.Release44)},
+		{"reshardCollection", from(catalog.Release50)},
+		{"defragmentation", catalog.Release.Defragments},
+		{"moveRange", from(catalog.Release60)},
+		{"auto-merger", catalog.Release.AutoMerges},
+		{"checkMetadataConsistency", from(catalog.Release70)},
+		{"analyzeShardKey", from(catalog.Release70)},
+		{"moveCollection, unshardCollection", from(catalog.Release80)},
+	}
+}
+
+// offered says what a release has and has not.
+func offered(s *section, version string) {
+	release, ok := catalog.ReleaseOf(version)
+	if !ok {
+		s.add(Warn, "features", "", "%q is no version that this program knows", version)
+		return
+	}
+	var has, lacks []string
+	for _, f := range features() {
+		if f.has(release) {
+			has = append(has, f.name)
+		} else {
+			lacks = append(lacks, f.name)
+		}
+	}
+	if len(has) > 0 {
+		s.ok("features", "%s", strings.Join(has, ", "))
+	}
+	if len(lacks) > 0 {
+		s.ok("not in "+release.String(), "%s", strings.Join(lacks, ", "))
+	}
+}

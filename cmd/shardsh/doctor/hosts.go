@@ -1,0 +1,152 @@
+package doctor
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	// patience is how long a host may take to answer a first packet.
+	patience = 3 * time.Second
+	// soon is when a certificate that ends is worth a word.
+	soon = 21 * 24 * time.Hour
+)
+
+// Hosts knocks at each host, and with TLS looks at what it shows.
+type Hosts struct {
+	Names []string
+	TLS   *tls.Config // nil without
+	Now   func() time.Time
+}
+
+// Lines has one for each host, in order.
+func (h Hosts) Lines(ctx context.Context) []Line {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	found := make([]section, len(h.Names))
+	var all sync.WaitGroup
+	for i, name := range h.Names {
+		all.Go(func() {
+			found[i] = section{name: "Hosts"}
+			h.knock(ctx, &found[i], name)
+		})
+	}
+	all.Wait()
+	var lines []Line
+	reached := false
+	for _, s := range found {
+		lines = append(lines, s.lines...)
+		reached = reached || s.lines[0].Grade != Fail
+	}
+	for i := range lines {
+		if reached && lines[i].Grade == Fail {
+			lines[i].Grade = Warn // another one will do
+		}
+	}
+	return lines
+}
+
+func (h Hosts) knock(ctx context.Context, s *section, name string) {
+	network := "tcp"
+	if strings.HasPrefix(name, "/") {
+		network = "unix"
+	}
+	began := h.Now()
+	conn, err := new(net.Dialer).DialContext(ctx, network, name)
+	if err != nil {
+		s.add(Fail, name, remedyOf(err), "no connection: %s", plainly(err))
+		return
+	}
+	defer func() { _ = conn.Close() }()
+	took := h.Now().Sub(began).Round(10 * time.Microsecond)
+	if h.TLS == nil {
+		s.ok(name, "answers in %s, without TLS", took)
+		return
+	}
+	h.shake(ctx, s, name, conn)
+}
+
+// shake makes TLS's handshake and looks at the certificate.
+func (h Hosts) shake(ctx context.Context, s *section, name string, conn net.Conn) {
+	config := h.TLS.Clone()
+	if host, _, err := net.SplitHostPort(name); err == nil && config.ServerName == "" {
+		config.ServerName = host
+	}
+	secured := tls.Client(conn, config)
+	if err := secured.HandshakeContext(ctx); err != nil {
+		s.add(Fail, name, remedyOfTLS(err), "TLS failed: %s", plainly(err))
+		return
+	}
+	state := secured.ConnectionState()
+	if len(state.PeerCertificates) == 0 {
+		s.ok(name, "%s", tls.VersionName(state.Version))
+		return
+	}
+	end := state.PeerCertificates[0].NotAfter
+	if left := end.Sub(h.Now()); left < soon {
+		s.add(Warn, name, "renew the server's certificate", "%s, and its certificate ends on %s",
+			tls.VersionName(state.Version), end.Format(time.DateOnly))
+		return
+	}
+	s.ok(name, "%s, certificate until %s", tls.VersionName(state.Version), end.Format(time.DateOnly))
+}
+
+// remedyOf says what to look at for a host that can't be reached.
+func remedyOf(err error) string {
+	var dns *net.DNSError
+	switch {
+	case errors.As(err, &dns):
+		return "is the name right, and does this machine's name server know it?"
+	case errors.Is(err, context.DeadlineExceeded), isTimeout(err):
+		return "does a firewall or a VPN stand between, and is the machine up?"
+	}
+	return "does mongos run there, on this port, and listen on this address (net.bindIp)?"
+}
+
+func isTimeout(err error) bool {
+	var timeout net.Error
+	return errors.As(err, &timeout) && timeout.Timeout()
+}
+
+// remedyOfTLS says what to do about a handshake that failed.
+func remedyOfTLS(err error) string {
+	var unknown x509.UnknownAuthorityError
+	var host x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	var notTLS tls.RecordHeaderError
+	var alert tls.AlertError
+	switch {
+	case errors.As(err, &unknown):
+		return "give the certificate of its authority with --tlsCAFile"
+	case errors.As(err, &host):
+		return "connect by a name that is in the certificate"
+	case errors.As(err, &invalid):
+		return "renew the server's certificate; is this machine's clock right?"
+	case errors.As(err, &notTLS), errors.Is(err, io.EOF), isReset(err):
+		return "perhaps it does not use TLS: leave --tls and tls=true out, or give --no-tls"
+	case errors.As(err, &alert):
+		return "does it want a certificate of ours (--tlsCertificateKeyFile)?"
+	}
+	return "compare --tlsDisabledProtocols and the server's settings of TLS"
+}
+
+func isReset(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && strings.Contains(op.Err.Error(), "reset")
+}
+
+// plainly returns the reason at the end of an error, in one line.
+func plainly(err error) string {
+	if op, ok := errors.AsType[*net.OpError](err); ok {
+		err = op.Err
+	}
+	text, _, _ := strings.Cut(err.Error(), "\n")
+	return text
+}

@@ -1,0 +1,171 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/scripts"
+)
+
+// Resource is what a privilege is about, as the server writes it.
+type Resource struct {
+	Cluster    bool   `bson:"cluster" json:"cluster"`
+	Any        bool   `bson:"anyResource" json:"anyResource"`
+	DB         string `bson:"db" json:"db"`
+	Collection string `bson:"collection" json:"collection"`
+}
+
+func (r Resource) String() string {
+	switch {
+	case r.Cluster:
+		return "the cluster"
+	case r.DB == "" && r.Collection == "":
+		return "all collections"
+	case r.Collection == "":
+		return r.DB + ".*"
+	}
+	return r.DB + "." + r.Collection
+}
+
+// covers reports whether what is allowed on r is allowed on the other one. A name left
+// out stands for all, but for collections of the system.
+func (r Resource) covers(other Resource) bool {
+	switch {
+	case r.Any:
+		return true
+	case r.Cluster || other.Cluster:
+		return r.Cluster && other.Cluster
+	case r.DB != "" && r.DB != other.DB:
+		return false
+	case r.Collection == "":
+		return !strings.HasPrefix(other.Collection, "system.")
+	}
+	return r.Collection == other.Collection
+}
+
+// Privilege is a resource and what may be done with it.
+type Privilege struct {
+	Resource Resource `bson:"resource" json:"resource"`
+	Actions  []string `bson:"actions" json:"actions"`
+}
+
+// Role is one that scripts/roles.js makes.
+type Role struct {
+	Name       string
+	Privileges []Privilege // its own, without those of the role it contains
+	Contains   []string
+}
+
+// Roles returns what scripts/roles.js makes on a server of a version, in its order.
+// The script itself is asked, so that there is one list.
+func Roles(version string) ([]Role, error) {
+	source, err := scripts.Files.ReadFile("roles.js")
+	if err != nil {
+		return nil, err
+	}
+	vm := goja.New()
+	var made []Role
+	admin := map[string]any{
+		"getRole": func() any { return nil },
+		"runCommand": func(command map[string]any) (any, error) {
+			role, err := roleOf(command)
+			made = append(made, role)
+			return map[string]any{"ok": 1}, err
+		},
+	}
+	globals := map[string]any{
+		"db": map[string]any{
+			"version":      func() string { return version },
+			"getSiblingDB": func(string) any { return admin },
+		},
+		// Of the module that scripts share it needs what runs it.
+		"require": func(string) any {
+			run := map[string]any{"say": func(string) {}}
+			return map[string]any{"script": func(_ any, act func(any) (any, error)) error {
+				_, err := act(run)
+				return err
+			}}
+		},
+	}
+	for name, value := range globals {
+		if err := vm.Set(name, value); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := vm.RunScript("roles.js", string(source)); err != nil {
+		return nil, fmt.Errorf("the roles for %s: %w", version, err)
+	}
+	return made, nil
+}
+
+// roleOf reads a createRole command.
+func roleOf(command map[string]any) (Role, error) {
+	var doc struct {
+		Name       string      `bson:"createRole"`
+		Privileges []Privilege `bson:"privileges"`
+		Roles      []string    `bson:"roles"`
+	}
+	raw, err := bson.Marshal(command)
+	if err == nil {
+		err = bson.Unmarshal(raw, &doc)
+	}
+	return Role{doc.Name, doc.Privileges, doc.Roles}, err
+}
+
+// Missing returns what is wanted and not held, by resource.
+func Missing(wanted, held []Privilege) (missing []Privilege) {
+	for _, w := range wanted {
+		lacks := slices.DeleteFunc(slices.Clone(w.Actions), func(action string) bool {
+			return slices.ContainsFunc(held, func(h Privilege) bool {
+				allows := slices.Contains(h.Actions, action) || slices.Contains(h.Actions, "anyAction")
+				return allows && h.Resource.covers(w.Resource)
+			})
+		})
+		if len(lacks) > 0 {
+			missing = append(missing, Privilege{w.Resource, lacks})
+		}
+	}
+	return missing
+}
+
+// purposes are what each role is for.
+func purposes() map[string]string {
+	return map[string]string{
+		"shardshLook":    "to look: check, why, report, plan, forecast, watch",
+		"shardshEngine":  "to carry out: apply, balance, drain, defragment",
+		"shardshHelpers": "to change settings, zones, shards and keys with sh",
+	}
+}
+
+// rights says which of the roles are met by what a user holds. Without the first one
+// hardly anything works; the others are for changes, which not everybody is to make.
+func rights(s *section, roles []Role, held []Privilege, user string) {
+	unmet := make(map[string]bool)
+	for i, role := range roles {
+		var lacks []string
+		for _, m := range Missing(role.Privileges, held) {
+			lacks = append(lacks, strings.Join(m.Actions, ", ")+" on "+m.Resource.String())
+		}
+		for _, below := range role.Contains {
+			if unmet[below] {
+				lacks = append(lacks, "what "+below+" has")
+			}
+		}
+		if len(lacks) == 0 {
+			s.ok(role.Name, "met: %s", purposes()[role.Name])
+			continue
+		}
+		unmet[role.Name] = true
+		grade, note := Warn, "; leave it where nothing is to be changed"
+		if i == 0 {
+			grade, note = Fail, ""
+		}
+		remedy := fmt.Sprintf("the role %s has it (load(\"shardsh:roles.js\") makes it): "+
+			"db.getSiblingDB(\"admin\").grantRolesToUser(%q, [%q])%s", role.Name, user, role.Name, note)
+		s.add(grade, role.Name, remedy, "not met (%s); missing: %s", purposes()[role.Name], strings.Join(lacks, "; "))
+	}
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"encoding/json"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestManualPage: each subcommand has a section with the options that its help shows,
+// or that the sections above have.
+func TestManualPage(t *testing.T) {
+	code, page, stderr := runProgram(t, "", "man")
+	if code != exitOK || stderr != "" {
+		t.Fatalf("exit code %d, %q", code, stderr)
+	}
+	form := regexp.MustCompile(`(?m)^\\fB(?:\\-\w, )?(\\-\\-(?:\w|\\-)+)`)
+	shared, commands, ok := strings.Cut(page, "\n.SH \"COMMANDS\"\n.SS \"shardsh ")
+	if !ok {
+		t.Fatal("no section of commands")
+	}
+	sections := make(map[string]string)
+	for part := range strings.SplitSeq(commands, "\n.SS \"shardsh ") {
+		sections[strings.Trim(strings.Fields(part)[0], `"`)] = part
+	}
+	for _, c := range append(commandUsage(), shellUsage()) {
+		section, found := sections[c.Name]
+		if !found && c.Name != "" {
+			t.Errorf("%s has no section", c.Name)
+		}
+		_, help, _ := runProgram(t, "", strings.Fields(c.Name+" --help")...)
+		var documented []string
+		for _, found := range form.FindAllStringSubmatch(section+shared, -1) {
+			documented = append(documented, strings.ReplaceAll(found[1], `\`, ""))
+		}
+		for _, found := range optionInHelp.FindAllStringSubmatch(help, -1) {
+			if !slices.Contains(documented, "--"+found[1]) {
+				t.Errorf("%s: --%s is not on the page", c.Name, found[1])
+			}
+		}
+	}
+	for _, part := range []string{".SH \"NAME\"\nshardsh \\- a shell", "\n.SH \"ENVIRONMENT\"\n.TP\n\\fBSHARDSH_PASSWORD\\fR\n",
+		"\n.nf\n  shardsh why mongodb://host:27017\n"} {
+		if !strings.Contains(page, part) {
+			t.Errorf("the page has no %q", part)
+		}
+	}
+	if code, stdout, stderr := runProgram(t, "", "man", "why"); code != exitUsage || stdout != "" ||
+		!strings.Contains(stderr, "shardsh help why tells about one command") {
+		t.Errorf("exit code %d, %q, %q", code, stdout, stderr)
+	}
+	t.Run("lint", func(t *testing.T) {
+		program, err := exec.LookPath("mandoc")
+		if err != nil {
+			t.Skip("NO LINT of the manual page: mandoc is not here")
+		}
+		cmd := exec.CommandContext(t.Context(), program, "-T", "lint", "-W", "warning")
+		cmd.Stdin = strings.NewReader(page)
+		out, _ := cmd.CombinedOutput() // ends with 2 for warnings, which are looked at
+		for line := range strings.Lines(string(out)) {
+			if !strings.Contains(line, "missing date") { // builds outside of a checkout have none
+				t.Error(line)
+			}
+		}
+	})
+}
+
+func TestVersion(t *testing.T) {
+	code, stdout, stderr := runProgram(t, "", "version")
+	if want := "shardsh " + version(); code != exitOK || stderr != "" || !strings.HasPrefix(stdout, want) ||
+		!strings.HasSuffix(stdout, runtime.Version()+" "+runtime.GOOS+"/"+runtime.GOARCH+"\n") {
+		t.Errorf("exit code %d, %q, %q", code, stdout, stderr)
+	}
+	code, stdout, stderr = runProgram(t, "", "version", "--json")
+	var a struct {
+		Version, Go, Platform string
+		Driver                struct{ Name, Version string }
+		Mock                  struct {
+			Default  string
+			Releases []string
+			Commands int
+		}
+	}
+	if err := json.Unmarshal([]byte(stdout), &a); code != exitOK || err != nil || stderr != "" {
+		t.Fatalf("exit code %d, %v, %q", code, err, stderr)
+	}
+	if a.Version != version() || a.Go != runtime.Version() || a.Driver.Name != driverPath ||
+		!slices.Contains(a.Mock.Releases, a.Mock.Default) || a.Mock.Default != "8.0" || a.Mock.Commands < 100 {
+		t.Errorf("%+v", a)
+	}
+	if code, _, stderr := runProgram(t, "", "version", "h:1"); code != exitUsage || !strings.Contains(stderr, "db.version()") {
+		t.Errorf("exit code %d, %q", code, stderr)
+	}
+}
+
+func TestVersionLine(t *testing.T) {
+	a := about{Version: "1.2.3", Go: "go1.26", Platform: "linux/arm64"}
+	if got := a.line(); got != "shardsh 1.2.3 go1.26 linux/arm64" {
+		t.Error(got)
+	}
+	a.Commit, a.Date, a.Dirty = "0123456789abcdef", "2026-01-01T00:00:00Z", true
+	if got := a.line(); got != "shardsh 1.2.3 (0123456789ab, changed, 2026-01-01T00:00:00Z) go1.26 linux/arm64" {
+		t.Error(got)
+	}
+}

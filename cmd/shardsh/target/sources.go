@@ -1,0 +1,100 @@
+package target
+
+import (
+	"strings"
+
+	"shardsh/cmd/shardsh/secret"
+)
+
+// Source is a part of a connection, and what it comes from. Value is as it may be
+// shown: of a password only that there is one.
+type Source struct{ Name, Value, From string }
+
+const (
+	fromAddress = "the address"
+	fromDefault = "the default"
+)
+
+// Sources says where each part of the connection string comes from that the address
+// and the options make together.
+func (sh Shell) Sources(s Server, c *ConnectionString) ([]Source, error) {
+	written, err := s.base()
+	if err != nil {
+		return nil, err
+	}
+	list := []Source{{"hosts", strings.Join(c.hosts, ", "), s.hostsFrom()}}
+	if c.scheme == schemeSRV {
+		list[0].Name, list[0].From = "SRV", fromAddress+", to be looked up"
+	}
+	list = append(list, sh.login(s, c)...)
+	for _, p := range c.query {
+		value, _ := c.get(p.name)
+		if secret.Parameter(p.name) {
+			value = "set, not shown"
+		}
+		list = append(list, Source{p.name, value, s.from(written, p.name)})
+	}
+	return list, nil
+}
+
+func (s Server) hostsFrom() string {
+	switch {
+	case s.Host != "":
+		return "--host"
+	case IsURI(s.Address), strings.ContainsAny(s.Address, ".:"):
+		return fromAddress
+	case s.Port != "":
+		return "--port, and " + fromDefault + " host"
+	}
+	return fromDefault
+}
+
+// login says who logs in, and where the password comes from.
+func (sh Shell) login(s Server, c *ConnectionString) []Source {
+	if c.user == nil {
+		return []Source{{"user", "none", fromDefault}}
+	}
+	from := fromAddress
+	if s.Username != "" {
+		from = "--username"
+	}
+	list := []Source{{"user", *c.user, from}}
+	inVariable, _ := sh.Getenv(PasswordVariable)
+	switch {
+	case s.PasswordFile != "":
+		from = "--passwordFile"
+	case s.Password.Value != "":
+		from = "--password"
+	case c.password != nil && *c.password != "":
+		from = fromAddress
+	case !wantsPassword(c):
+		return list
+	case inVariable != "":
+		from = PasswordVariable
+	default:
+		return append(list, Source{"password", "to be asked for", "the terminal"})
+	}
+	return append(list, Source{"password", "set, not shown", from})
+}
+
+// from says what a parameter comes from.
+func (s Server) from(written *ConnectionString, name string) string {
+	for _, p := range s.parameters() {
+		if !strings.EqualFold(p.name, name) {
+			continue
+		}
+		switch {
+		case p.name == "authSource":
+			return "--authenticationDatabase"
+		case p.name == "authMechanism":
+			return "--authenticationMechanism"
+		case p.name == "tls" && !s.tls.on.Given:
+			return "another option of TLS"
+		}
+		return "--" + p.name
+	}
+	if _, ok := written.get(name); ok {
+		return fromAddress
+	}
+	return fromDefault
+}
