@@ -71,8 +71,8 @@ func collectionCommands() []Command {
 			Name: "dropIndexes", Aliases: []string{"deleteIndexes"}, Stable: true, WriteConcern: true,
 			Asks: Owners, Effect: Writes, Privilege: access.OnCollection("dropIndex"), Parsed: Late, Strict: true,
 			Fields: fields(
-				required(args.Collection, "dropIndexes"), required(args.Any, "index"), optional(args.UUID, "collectionUUID"), rawData(),
-				sentByRouters(),
+				required(args.Collection, "dropIndexes"), required(args.Any, "index"),
+				optional(args.UUID, "collectionUUID"), rawData(), sentByRouters(),
 			),
 		},
 
