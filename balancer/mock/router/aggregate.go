@@ -33,6 +33,7 @@ func initialStages() map[string]initialStage {
 		"$shardedDataDistribution": {database: true, anywhere: true, run: dataDistribution},
 		"$listClusterCatalog":      {database: true, anywhere: true, run: clusterCatalogStage},
 		"$planCacheStats":          {run: planCacheStage},
+		"$listSampledQueries":      {database: true, adminOnly: true, run: sampledQueriesStage},
 	}
 }
 
@@ -53,6 +54,8 @@ type aggregation struct {
 	// stages are those after the source or query, without the output.
 	stages []bson.Raw
 	output output
+	// outputSharded: what output writes to is sharded; only explain asks for it.
+	outputSharded bool
 }
 
 // output writes an aggregation's results: $out or $merge.
