@@ -83,6 +83,8 @@ type Config struct {
 	Scripts fs.FS
 	// Loaded hears of each file that is run, loaded or imported; nil for nobody.
 	Loaded func(path string)
+	// Cover watches which lines of programs run; see [script.Options].
+	Cover func(lines []script.Line) (reached func(i int))
 
 	// Guard sees every command before it is sent; nil lets all pass.
 	Guard server.Guard
@@ -92,6 +94,9 @@ type Config struct {
 	// Settings are what Client was opened with, for db.auth() to connect again as
 	// another user; nil refuses that.
 	Settings *options.ClientOptions
+	// Connect opens the connections of Mongo(), connect() and db.auth(); nil opens
+	// them by the driver.
+	Connect func(ctx context.Context, settings *options.ClientOptions) (*mongo.Client, error)
 	// ClientOptions reads the connection strings of Mongo() and connect(); nil
 	// takes them as the driver does.
 	ClientOptions func(ctx context.Context, uri string) (*options.ClientOptions, error)

@@ -11,6 +11,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/connstring"
 
+	"shardsh/balancer/live"
 	"shardsh/bindings/script"
 	"shardsh/bindings/server"
 )
@@ -185,10 +186,14 @@ func (s *Shell) connect(settings *options.ClientOptions) *mongoObject {
 
 // openClient connects, and makes sure that somebody answers.
 func (s *Shell) openClient(settings *options.ClientOptions) *mongo.Client {
-	client, err := mongo.Connect(settings)
+	open := s.cfg.Connect
+	if open == nil {
+		open = func(_ context.Context, o *options.ClientOptions) (*mongo.Client, error) { return mongo.Connect(o) }
+	}
+	client, err := open(s.JS.Context(), settings)
 	if err == nil {
 		if err = client.Ping(s.JS.Context(), nil); err != nil {
-			_ = client.Disconnect(context.WithoutCancel(s.JS.Context()))
+			_ = live.Disconnect(context.WithoutCancel(s.JS.Context()), client)
 		}
 	}
 	if err != nil {
