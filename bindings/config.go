@@ -92,6 +92,9 @@ type Config struct {
 	// Settings are what Client was opened with, for db.auth() to connect again as
 	// another user; nil refuses that.
 	Settings *options.ClientOptions
+	// Connect opens the connections of Mongo(), connect() and db.auth(); nil opens
+	// them by the driver.
+	Connect func(ctx context.Context, settings *options.ClientOptions) (*mongo.Client, error)
 	// ClientOptions reads the connection strings of Mongo() and connect(); nil
 	// takes them as the driver does.
 	ClientOptions func(ctx context.Context, uri string) (*options.ClientOptions, error)

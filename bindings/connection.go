@@ -185,7 +185,11 @@ func (s *Shell) connect(settings *options.ClientOptions) *mongoObject {
 
 // openClient connects, and makes sure that somebody answers.
 func (s *Shell) openClient(settings *options.ClientOptions) *mongo.Client {
-	client, err := mongo.Connect(settings)
+	open := s.cfg.Connect
+	if open == nil {
+		open = func(_ context.Context, o *options.ClientOptions) (*mongo.Client, error) { return mongo.Connect(o) }
+	}
+	client, err := open(s.JS.Context(), settings)
 	if err == nil {
 		if err = client.Ping(s.JS.Context(), nil); err != nil {
 			_ = client.Disconnect(context.WithoutCancel(s.JS.Context()))

@@ -91,15 +91,19 @@ type Lease struct {
 	fence  int64
 	paused []string
 
-	mu sync.Mutex // holds the holder, as the cluster has it
-	is Holder
+	mu     sync.Mutex // holds what follows
+	is     Holder     // this process, as the cluster has it
+	asked  time.Time  // for the newest renewal that came through, on the clock here
+	sure   context.Context
+	unsure context.CancelFunc // of sure
 }
 
 // AcquireLease takes a lease that nobody has, whose holder let it run out, or was a
 // process of this machine that is gone. The error is a *HeldError while somebody
 // has it.
 func AcquireLease(ctx context.Context, leases *mongo.Collection, o LeaseOptions) (*Lease, error) {
-	l := &Lease{leases: leases, o: o, token: bson.NewObjectID()}
+	l := &Lease{leases: leases, o: o, token: bson.NewObjectID(), asked: time.Now()}
+	l.sure, l.unsure = context.WithCancel(context.Background())
 	held, err := l.acquire(ctx, l.token)
 	if err == nil && held.Token != l.token && processGone(held.Holder.Process) {
 		held, err = l.acquire(ctx, held.Token)
@@ -172,7 +176,12 @@ func (l *Lease) Renew(ctx context.Context) error { return l.renew(ctx) }
 
 func (l *Lease) renew(ctx context.Context, more ...bson.E) error {
 	set := append(bson.D{{Key: "renewed", Value: "$$NOW"}, {Key: "expires", Value: l.end()}}, more...)
-	held, err := l.change(ctx, l.mine(), false, bson.D{{Key: "$set", Value: set}})
+	asked := time.Now()
+	var held leaseDoc
+	err := inTime(ctx, l.o.For/3, func(ctx context.Context) (err error) {
+		held, err = l.change(ctx, l.mine(), false, bson.D{{Key: "$set", Value: set}})
+		return err
+	})
 	switch {
 	case errors.Is(err, mongo.ErrNoDocuments):
 		return ErrLeaseLost
@@ -183,6 +192,9 @@ func (l *Lease) renew(ctx context.Context, more ...bson.E) error {
 	defer l.mu.Unlock()
 	if is := held.holder(); is.Expires.After(l.is.Expires) { // renewals may be answered in another order
 		l.is = is
+	}
+	if asked.After(l.asked) {
+		l.asked = asked
 	}
 	return nil
 }

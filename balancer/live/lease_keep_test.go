@@ -6,10 +6,14 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mongoerr"
 )
 
-// A lease is kept while renewals come through, and given up no later than it may
-// have run out.
+// A lease is kept while renewals come through, is in doubt no later than it may have
+// run out, and asked for again until somebody has it.
 func TestKeep(t *testing.T) {
 	const lasts = time.Minute
 	broken := errors.New("no way there")
@@ -17,48 +21,108 @@ func TestKeep(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
 		renew func(ctx context.Context, time int) error // the first time is 1
+		doubt time.Duration                             // from when on; 0 = never
 		lost  time.Duration                             // 0 = never
+		times int                                       // of doubt, in an hour
 	}{
-		{"always renewed", func(context.Context, int) error { return nil }, 0},
+		{"always renewed", func(context.Context, int) error { return nil }, 0, 0, 0},
 		{"two of three get lost", func(_ context.Context, n int) error {
 			if n%3 != 0 {
 				return broken
 			}
 			return nil
-		}, lasts}, // the third is a minute after the start
-		{"every other one gets lost", func(_ context.Context, n int) error {
-			if n%2 == 1 {
+		}, 0, 0, 0}, // the third is in time
+		{"three of four get lost", func(_ context.Context, n int) error {
+			if n%4 != 0 {
 				return broken
 			}
 			return nil
-		}, 0},
-		{"none comes through", func(context.Context, int) error { return broken }, lasts},
-		{"each hangs", func(ctx context.Context, _ int) error { return hang(ctx) }, lasts},
+		}, lasts, 0, 45},
+		{"none comes through", func(context.Context, int) error { return broken }, lasts, 0, 177},
+		{"each hangs", func(ctx context.Context, _ int) error { return hang(ctx) }, lasts, 0, 177},
 		{"the fifth hangs", func(ctx context.Context, n int) error {
 			if n == 5 {
 				return hang(ctx)
 			}
 			return nil
-		}, lasts*4/3 + lasts},
-		{"somebody has it", func(context.Context, int) error { return ErrLeaseLost }, lasts / 3},
+		}, lasts*4/3 + lasts, 0, 1},
+		{"somebody has it", func(context.Context, int) error { return ErrLeaseLost }, 0, lasts / 3, 0},
+		{"somebody has it after a while", func(_ context.Context, n int) error {
+			if n < 12 {
+				return broken
+			}
+			return ErrLeaseLost
+		}, lasts, 4 * lasts, 9},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				ctx, stop := context.WithTimeout(t.Context(), time.Hour)
+				ctx, stop := context.WithTimeout(t.Context(), time.Hour-time.Second)
 				defer stop()
-				began, times := time.Now(), 0
+				began, times, doubts := time.Now(), 0, 0
+				var doubt time.Duration
 				err := keep(ctx, lasts, func(ctx context.Context) error {
 					times++
 					return tc.renew(ctx, times)
+				}, func() {
+					if doubts++; doubts == 1 {
+						doubt = time.Since(began)
+					}
 				})
 				after := time.Since(began)
-				if tc.lost == 0 && (after != time.Hour || errors.Is(err, ErrLeaseLost)) {
-					t.Errorf("given up after %v: %v", after, err)
+				if lost := errors.Is(err, ErrLeaseLost); lost != (tc.lost != 0) || lost && after != tc.lost {
+					t.Errorf("ended after %v: %v", after, err)
 				}
-				if tc.lost != 0 && (after != tc.lost || !errors.Is(err, ErrLeaseLost)) {
-					t.Errorf("given up after %v, want %v: %v", after, tc.lost, err)
+				if doubt != tc.doubt || doubts != tc.times {
+					t.Errorf("in doubt after %v, want %v; %d times, want %d", doubt, tc.doubt, doubts, tc.times)
 				}
 			})
 		})
 	}
+}
+
+// What is under way is given up when the lease may have run out, and what begins after
+// that when a renewal fails the next time.
+func TestDoubt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Lease{o: LeaseOptions{For: time.Minute}, asked: time.Now()}
+		l.sure, l.unsure = context.WithCancel(context.Background())
+		a := sureAsker{hanging{}, l}
+		ended := func() <-chan error {
+			done := make(chan error, 1)
+			go func() {
+				_, err := a.Ask(t.Context(), "admin", nil)
+				done <- err
+			}()
+			return done
+		}
+		first := ended()
+		time.Sleep(59 * time.Second)
+		l.doubt()
+		synctest.Wait()
+		if len(first) != 0 {
+			t.Fatal("given up while the lease holds")
+		}
+		time.Sleep(time.Second)
+		l.doubt()
+		if err := <-first; !errors.As(err, new(*mongoerr.UnansweredError)) {
+			t.Errorf("given up with %v", err)
+		}
+		second := ended()
+		synctest.Wait()
+		if len(second) != 0 {
+			t.Fatal("nothing can be asked in doubt")
+		}
+		l.doubt()
+		if err := <-second; !errors.As(err, new(*mongoerr.UnansweredError)) {
+			t.Errorf("given up with %v", err)
+		}
+	})
+}
+
+// hanging never answers.
+type hanging struct{ Asker }
+
+func (hanging) Ask(ctx context.Context, _ string, _ bson.D) (bson.Raw, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
 }

@@ -61,14 +61,19 @@ func Self(doing string) Holder {
 // TakeTurn takes the lease of the cluster behind a client, and waits for nobody: the
 // error is a *HeldError while somebody else has it. Commands go through the Asker.
 func TakeTurn(ctx context.Context, client *mongo.Client, a Asker, h Holder) (*Turn, error) {
+	return takeTurn(ctx, client, a, LeaseOptions{Name: engineLease, For: leaseLasts, Holder: h})
+}
+
+func takeTurn(ctx context.Context, client *mongo.Client, a Asker, o LeaseOptions) (*Turn, error) {
 	steps, err := NewSteps(ctx, a)
 	if err != nil {
 		return nil, err
 	}
-	lease, err := AcquireLease(ctx, LeaseCollectionOf(client), LeaseOptions{Name: engineLease, For: leaseLasts, Holder: h})
+	lease, err := AcquireLease(ctx, LeaseCollectionOf(client), o)
 	if err != nil {
 		return nil, err
 	}
+	steps.doer.asker = sureAsker{a, lease}
 	steps.doer.comment = "shardsh " + lease.token.Hex()
 	t := &Turn{Steps: steps, lease: lease}
 	steps.doer.ready = t.renew
@@ -96,7 +101,7 @@ func (t *Turn) lost(err error) error {
 // Holder is this process, with the times of its lease on the cluster's clock.
 func (t *Turn) Holder() Holder { return t.lease.Holder() }
 
-// Held ends when the lease is lost, with ErrLeaseLost for its cause.
+// Held ends when somebody else has the lease, with ErrLeaseLost for its cause.
 func (t *Turn) Held() context.Context { return t.held }
 
 // PausedByUs returns the collections that are noted in the cluster's lease as switched

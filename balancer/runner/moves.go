@@ -132,7 +132,9 @@ func (r *run) enter(ctx context.Context, m waitingMove, chosen time.Time) error 
 		r.mu.Lock()
 		r.round.again = true
 		r.mu.Unlock()
-	} else if err = r.mayGoOn(ctx); err != nil {
+	} else if err = r.mayGoOn(ctx); errors.As(err, new(*mongoerr.UnansweredError)) {
+		_ = r.note(err) // the round ends, and the next one waits
+	} else if err != nil {
 		r.ask(err)
 	}
 	if err != nil {

@@ -14,6 +14,9 @@ type Clock interface {
 
 type wallClock struct{}
 
+// WallClock is the time on the wall.
+func WallClock() Clock { return wallClock{} }
+
 func (wallClock) Now() time.Time { return time.Now() }
 
 func (wallClock) Sleep(ctx context.Context, d time.Duration) error {

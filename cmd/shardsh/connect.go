@@ -53,17 +53,19 @@ func (env environment) connect(ctx context.Context, o commandLine, interactive b
 	if err != nil {
 		return nil, err
 	}
-	env.transcript = keeps
+	if !o.rehearses {
+		env.transcript = keeps
+	}
 	conn, err := env.connectTo(ctx, o, interactive)
 	if err != nil {
-		env.closeTranscript()
+		env.closeTranscript(keeps)
 		return nil, err
 	}
 	leave := conn.close
 	conn.transcript = keeps
 	conn.close = func() {
 		leave()
-		env.closeTranscript()
+		env.closeTranscript(keeps)
 	}
 	return conn, nil
 }

@@ -50,7 +50,7 @@ func shellFlags(o *commandLine) []cmdline.Group {
 		}),
 		cmdline.NewGroup("Safety", func(f *pflag.FlagSet) {
 			f.BoolVar(&o.readOnly, "read-only", false, "refuse every command that changes something")
-			f.BoolVar(&o.dryRun, "dry-run", false, "print commands that change something, don't send them")
+			f.BoolVar(&o.dryRun, "dry-run", false, "print commands that change something, go on with a mock of the cluster")
 			f.BoolVar(&o.confirm, "confirm", false, "ask before each command that changes something")
 			transcriptFlag(f, &o.transcript)
 			f.BoolVar(&o.sandbox, "sandbox", false,

@@ -15,25 +15,27 @@ import (
 	"shardsh/cmd/shardsh/secret"
 )
 
-// guard makes --read-only and --dry-run: nil when neither is on.
-func (env environment) guard(o commandLine) bindings.Guard {
-	switch {
-	case o.readOnly:
-		return onChange(func(_ string, command bson.Raw) (bson.Raw, error) {
-			return nil, mongoerr.New(mongoerr.IllegalOperation, "--read-only refuses the command %s", command.Index(0).Key())
-		})
-	case o.dryRun:
-		return env.dryGuard(o.wantsJSON())
+// guard makes --read-only: nil when it is not on.
+func (environment) guard(o commandLine) bindings.Guard {
+	if !o.readOnly {
+		return nil
 	}
-	return nil
+	return onChange(func(_ string, command bson.Raw) (bson.Raw, error) {
+		return nil, mongoerr.New(mongoerr.IllegalOperation, "--read-only refuses the command %s", command.Index(0).Key())
+	})
 }
 
 // dryGuard tells of each command that changes something, and has it not sent.
 func (env environment) dryGuard(json bool) bindings.Guard {
 	return onChange(func(database string, command bson.Raw) (bson.Raw, error) {
-		fmt.Fprintf(env.toldChange(json), "would send to %s\n", secret.Redact(changes.Line(database, command)))
+		env.tellChange(json, database, command)
 		return bson.Marshal(bson.D{{Key: "ok", Value: 1.0}, {Key: "dryRun", Value: true}})
 	})
+}
+
+// tellChange says what a dry run does not send.
+func (env environment) tellChange(json bool, database string, command bson.Raw) {
+	fmt.Fprintf(env.toldChange(json), "would send to %s\n", secret.Redact(changes.Line(database, command)))
 }
 
 // toldChange is where the commands of a dry run are shown: not among JSON.

@@ -8,8 +8,23 @@ import (
 // Ways around --read-only: none changes anything, on whatever connection.
 func TestReadOnlyHasNoWayAround(t *testing.T) {
 	p := startServe(t)
+	for _, script := range writing(p) {
+		code, stdout, stderr := runProgram(t, "", "--quiet", "--read-only", p.uri, "--eval", script)
+		refused := strings.Contains(stderr, "--read-only refuses the command ")
+		if code == 0 || !refused && !strings.HasPrefix(script, "mock.") {
+			t.Errorf("%s: exit code %d, stdout %q, stderr %q", script, code, stdout, stderr)
+		}
+	}
+	code, stdout, stderr := runProgram(t, "", "--quiet", p.uri, "--eval", `db.getCollectionNames().length`)
+	if code != 0 || stdout != "0\n" {
+		t.Errorf("afterwards there are %q collections, stderr %q", stdout, stderr)
+	}
+}
+
+// writing are all the ways to change something.
+func writing(p *servedProgram) []string {
 	write := `c.insertOne({ _id: "written" })`
-	for _, script := range []string{
+	return []string{
 		`db.` + write,
 		`new Mongo("` + p.uri + `").getDB("test").` + write,
 		`connect("` + p.uri + `test").` + write,
@@ -32,16 +47,6 @@ func TestReadOnlyHasNoWayAround(t *testing.T) {
 		`db.getMongo().getCollection("test.c").insertOne({})`,
 		`sh.stopBalancer()`, `sh.setBalancerState(false)`,
 		`mock.crash("shard0")`, `mock.advance("1h")`, `mock.save("x")`,
-	} {
-		code, stdout, stderr := runProgram(t, "", "--quiet", "--read-only", p.uri, "--eval", script)
-		refused := strings.Contains(stderr, "--read-only refuses the command ")
-		if code == 0 || !refused && !strings.HasPrefix(script, "mock.") {
-			t.Errorf("%s: exit code %d, stdout %q, stderr %q", script, code, stdout, stderr)
-		}
-	}
-	code, stdout, stderr := runProgram(t, "", "--quiet", p.uri, "--eval", `db.getCollectionNames().length`)
-	if code != 0 || stdout != "0\n" {
-		t.Errorf("afterwards there are %q collections, stderr %q", stdout, stderr)
 	}
 }
 

@@ -23,11 +23,11 @@ func (env environment) openTranscript(o commandLine) (*transcript.Writer, error)
 
 // closeTranscript says so if something of it was not written: the run itself is not
 // undone by that.
-func (env environment) closeTranscript() {
-	if env.transcript == nil {
+func (env environment) closeTranscript(w *transcript.Writer) {
+	if w == nil {
 		return
 	}
-	if err := env.transcript.Close(); err != nil {
+	if err := w.Close(); err != nil {
 		notice(env.stderr, false, "shardsh: --transcript: %s", err)
 	}
 }

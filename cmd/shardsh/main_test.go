@@ -188,7 +188,7 @@ func TestReadOnlyAndDryRun(t *testing.T) {
 	}
 	code, stdout, stderr := runProgram(t, "", "--quiet", "--dry-run", "--eval",
 		"db.c.insertOne({a: 1}); db.c.countDocuments()")
-	if code != 0 || !strings.Contains(stdout, "would send to test:") || !strings.HasSuffix(stdout, "0\n") {
+	if code != 0 || !strings.Contains(stdout, "would send to test: insert c: 1 document, ") || !strings.HasSuffix(stdout, "1\n") {
 		t.Errorf("exit code %d, stdout %q, stderr %q", code, stdout, stderr)
 	}
 }

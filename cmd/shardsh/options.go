@@ -79,8 +79,10 @@ type commandLine struct {
 	readOnly bool
 	dryRun   bool
 	confirm  bool
-	sandbox  bool
-	allow    sandbox.Rules // in the sandbox
+	// rehearses says that a dry run is the shell's, where a mock plays the cluster.
+	rehearses bool
+	sandbox   bool
+	allow     sandbox.Rules // in the sandbox
 
 	transcript string
 

@@ -94,11 +94,18 @@ func (env environment) shell(ctx context.Context, o commandLine) error {
 	if err != nil {
 		return err
 	}
+	o.rehearses = o.dryRun && !o.readOnly
 	conn, err := env.connect(bounded, o, interactive)
 	if err != nil {
 		return because(bounded, err)
 	}
 	defer conn.close()
+	screen := new(repl.Screen)
+	rehearsing, err := env.rehearse(bounded, o, conn, screen, interactive)
+	if err != nil {
+		return because(bounded, err)
+	}
+	defer rehearsing.close()
 	env.transcript = conn.transcript
 	switch {
 	case interactive: // the banner says it
@@ -113,7 +120,6 @@ func (env environment) shell(ctx context.Context, o commandLine) error {
 		notice(env.stderr, o.quiet, "Warning: this is %s, not a mongos: it has its own part of the data, orphans too, and "+
 			"helpers of sh that ask the cluster refuse.", conn.member)
 	}
-	screen := new(repl.Screen)
 	shell, err := bindings.New(bindings.Config{
 		Client: conn.client, Address: conn.address, Database: conn.database, Deployment: conn.deployment,
 		Mode:  o.mode(),
@@ -126,7 +132,7 @@ func (env environment) shell(ctx context.Context, o commandLine) error {
 		Settings: conn.settings,
 		Stuck:    env.endStuck,
 		Compat:   o.compat, Sandbox: o.rules(), Limit: o.limit, Shallow: o.deepInspect.Given && !o.deepInspect.On,
-		ClientOptions: env.scriptClientOptions,
+		ClientOptions: env.scriptClientOptions, Connect: rehearsing.connect,
 	})
 	if err != nil {
 		return err

@@ -1,0 +1,164 @@
+package rehearsal
+
+import (
+	"context"
+	"crypto/rand"
+	"slices"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/wire"
+)
+
+const (
+	// mostDocuments and mostBytes bound a collection whose documents are brought.
+	mostDocuments = 1000
+	mostBytes     = 16 << 20
+)
+
+// bring gets into the mock what a command is about that the metadata do not tell:
+// collections that are not sharded, indexes, users, and documents where they are few.
+func (s *stage) bring(ctx context.Context, from *source, req wire.Request) {
+	s.bringUsers(ctx, from, req)
+	if req.Command == "dropDatabase" {
+		s.drop(req.Database)
+		return
+	}
+	for _, ns := range namespaces(req) {
+		database, name, found := strings.Cut(ns, ".")
+		if !found || database == "config" || database == "admin" || database == "local" {
+			continue
+		}
+		first, inDatabase := s.touch(ns)
+		if inDatabase {
+			s.bringDatabase(ctx, from, database)
+		}
+		if first && s.isThere(ns) {
+			s.bringContents(ctx, from, database, name)
+		}
+	}
+}
+
+// bringDatabase makes the collections of a database, as far as they are not there.
+func (s *stage) bringDatabase(ctx context.Context, from *source, database string) {
+	list, err := from.list(ctx, database, bson.D{{Key: "listCollections", Value: 1}})
+	if err != nil {
+		s.told(database, "its collections can't be listed: %v", err)
+		return
+	}
+	for _, c := range list {
+		name := nameOf(c)
+		s.found(database + "." + name)
+		if strings.HasPrefix(name, "system.") || s.picture.Collection(database+"."+name) != nil {
+			continue
+		}
+		options, _ := c.Lookup("options").DocumentOK()
+		command := bson.D{{Key: "create", Value: name}}
+		elems, _ := options.Elements()
+		for _, e := range elems {
+			command = append(command, bson.E{Key: e.Key(), Value: e.Value()})
+		}
+		if reply := s.run(ctx, database, command); failed(reply) {
+			s.told(database+"."+name, "can't be made on the mock: %s", errmsg(reply))
+		}
+	}
+}
+
+// bringContents gets the indexes of a collection that is there, and its documents. Of
+// one that is not nobody may ask: a router makes the database to look for its indexes.
+func (s *stage) bringContents(ctx context.Context, from *source, database, name string) {
+	ns := database + "." + name
+	indexes, err := from.list(ctx, database, bson.D{{Key: "listIndexes", Value: name}})
+	if err != nil { // it is a view
+		return
+	}
+	indexes = slices.DeleteFunc(indexes, func(i bson.Raw) bool { return nameOf(i) == "_id_" })
+	if len(indexes) > 0 {
+		command := bson.D{{Key: "createIndexes", Value: name}, {Key: "indexes", Value: indexes}}
+		if reply := s.run(ctx, database, command); failed(reply) {
+			s.told(ns, "its indexes can't be made on the mock: %s", errmsg(reply))
+		}
+	}
+	if c := s.picture.Collection(ns); c != nil && !c.Unsplittable {
+		for _, data := range c.Sizes {
+			if data.Documents > 0 {
+				s.told(ns, "its documents are counted in the rehearsal, but can't be read or changed: what looks for them "+
+					"from here on finds none")
+				return
+			}
+		}
+	}
+	query := bson.D{{Key: "find", Value: name}, {Key: "limit", Value: mostDocuments + 1}}
+	documents, err := from.list(ctx, database, query)
+	bytes := 0
+	for _, d := range documents {
+		bytes += len(d)
+	}
+	switch {
+	case err != nil:
+		s.told(ns, "its documents can't be read: %v", err)
+	case len(documents) > mostDocuments || bytes > mostBytes:
+		s.told(ns, "its documents are too many for the rehearsal: what looks for them from here on finds none")
+	case len(documents) > 0:
+		command := bson.D{{Key: "insert", Value: name}, {Key: "documents", Value: documents}}
+		if reply := s.run(ctx, database, command); failed(reply) {
+			s.told(ns, "its documents can't be brought into the rehearsal: %s", errmsg(reply))
+		}
+	}
+}
+
+// bringUsers makes the roles and the users of a database, for commands about them.
+func (s *stage) bringUsers(ctx context.Context, from *source, req wire.Request) {
+	if !strings.Contains(req.Command, "User") && !strings.Contains(req.Command, "Role") &&
+		!slices.Contains(ofUsers, req.Command) || !s.takeUsers(req.Database) {
+		return
+	}
+	of := func(command, field string, make func(doc bson.Raw) bson.D) {
+		reply, err := from.client.Database(req.Database).RunCommand(ctx, bson.D{{Key: command, Value: 1},
+			{Key: "showPrivileges", Value: command == "rolesInfo"}}).Raw()
+		if err != nil {
+			s.told(req.Database, "its users and roles are not in the rehearsal: %v", err)
+			return
+		}
+		for _, doc := range documents(reply.Lookup(field)) {
+			if reply := s.run(ctx, req.Database, make(doc)); failed(reply) {
+				s.told(req.Database, "%s", errmsg(reply))
+			}
+		}
+	}
+	of("rolesInfo", "roles", func(doc bson.Raw) bson.D {
+		name, _ := doc.Lookup("role").StringValueOK()
+		return bson.D{{Key: "createRole", Value: name}, {Key: "privileges", Value: doc.Lookup("privileges")},
+			{Key: "roles", Value: bson.A{}}}
+	})
+	of("rolesInfo", "roles", func(doc bson.Raw) bson.D { // which may have each other
+		name, _ := doc.Lookup("role").StringValueOK()
+		return bson.D{{Key: "updateRole", Value: name}, {Key: "roles", Value: doc.Lookup("roles")}}
+	})
+	of("usersInfo", "users", func(doc bson.Raw) bson.D {
+		name, _ := doc.Lookup("user").StringValueOK()
+		return bson.D{{Key: "createUser", Value: name}, {Key: "pwd", Value: rand.Text()},
+			{Key: "roles", Value: doc.Lookup("roles")}}
+	})
+}
+
+func failed(reply bson.Raw) bool {
+	ok, _ := reply.Lookup("ok").AsFloat64OK()
+	return ok != 1
+}
+
+func errmsg(reply bson.Raw) string {
+	text, _ := reply.Lookup("errmsg").StringValueOK()
+	return text
+}
+
+// list returns all documents of a command that answers with a cursor.
+func (s *source) list(ctx context.Context, database string, command bson.D) (docs []bson.Raw, err error) {
+	cursor, err := s.client.Database(database).RunCommandCursor(ctx, command)
+	if err != nil {
+		return nil, err
+	}
+	err = cursor.All(ctx, &docs)
+	return docs, err
+}

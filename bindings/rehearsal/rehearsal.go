@@ -1,0 +1,183 @@
+package rehearsal
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/commands"
+	"shardsh/balancer/mock/router"
+	"shardsh/balancer/mock/wire"
+	"shardsh/balancer/mongoerr"
+	"shardsh/bindings/script"
+)
+
+// Options say how a rehearsal goes.
+type Options struct {
+	// Tell is told of each command that changes something.
+	Tell func(database string, command bson.Raw)
+	// Note tells people something in a line.
+	Note func(text string)
+	// Clock is that of the program until the rehearsal begins.
+	Clock script.Clock
+	// Pace is how fast time goes by on its own in the rehearsal; 0 lets it jump
+	// where the program waits.
+	Pace float64
+	Seed uint64
+}
+
+// Rehearsal is a run on one cluster.
+type Rehearsal struct {
+	o     Options
+	table map[string]*commands.Command
+
+	mu    sync.Mutex
+	stage *stage // nil before the first change
+}
+
+// New makes a Rehearsal. It sends nothing.
+func New(o Options) *Rehearsal { return &Rehearsal{o: o, table: commands.ByName()} }
+
+// Close ends the mock, if there is one.
+func (r *Rehearsal) Close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.stage != nil {
+		r.stage.cluster.Close()
+	}
+}
+
+// Clock is the time that the program lives in: that of the mock when there is one.
+func (r *Rehearsal) Clock() script.Clock { return clock{r} }
+
+type clock struct{ r *Rehearsal }
+
+func (c clock) now() script.Clock {
+	c.r.mu.Lock()
+	defer c.r.mu.Unlock()
+	if c.r.stage != nil {
+		return c.r.stage.cluster.Clock()
+	}
+	return c.r.o.Clock
+}
+
+func (c clock) Now() time.Time { return c.now().Now() }
+
+func (c clock) Sleep(ctx context.Context, d time.Duration) error { return c.now().Sleep(ctx, d) }
+
+// begun returns the stage; nil before the first change.
+func (r *Rehearsal) begun() *stage {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.stage
+}
+
+// begin reads the cluster and has a mock play it, once.
+func (r *Rehearsal) begin(ctx context.Context, from *source) (*stage, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.stage != nil {
+		return r.stage, nil
+	}
+	s, err := from.snapshot(ctx)
+	if err != nil {
+		return nil, mongoerr.New(mongoerr.OperationFailed,
+			"the dry run can't go on: a mock of the cluster is needed from the first change on, and its metadata can't be "+
+				"read: %v", err)
+	}
+	cluster, err := mock.New(mock.Config{Picture: s, Pace: r.o.Pace, Seed: r.o.Seed})
+	if err != nil {
+		return nil, mongoerr.New(mongoerr.OperationFailed, "the dry run can't go on: no mock of the cluster: %v", err)
+	}
+	r.stage = &stage{cluster: cluster, router: router.New(cluster, nil), note: r.o.Note, picture: s,
+		state: newState()}
+	r.o.Note("Dry run: nothing is changed. From here on a mock in this process plays the cluster, with its shards, chunks, " +
+		"zones and settings; collections that the script changes have only what it wrote itself, but for small ones.")
+	for _, gap := range s.Parts().Source.Gaps {
+		r.o.Note("Dry run: not in it, as it could not be read: " + gap.What + " " + gap.Namespace + ": " + gap.Reason)
+	}
+	return r.stage, nil
+}
+
+// front is how one client comes to a rehearsal: with a login of its own.
+type front struct {
+	r    *Rehearsal
+	from *source
+	// plays says that the server is a router, which a mock can stand in for. What
+	// changes something elsewhere is told, and answered as if it were done.
+	plays bool
+}
+
+// Handle answers a command.
+func (f *front) Handle(ctx context.Context, req wire.Request) bson.Raw {
+	reply, err := f.answer(ctx, req)
+	if err == nil {
+		return reply
+	}
+	var plain *mongoerr.ServerError
+	if !errors.As(err, &plain) {
+		err = mongoerr.New(mongoerr.HostUnreachable, "%v", err)
+	}
+	return mustMarshal(mongoerr.Reply(err))
+}
+
+// Leave lets the mock forget a connection.
+func (f *front) Leave(c *wire.Client) {
+	if s := f.r.begun(); s != nil {
+		s.router.Leave(c)
+	}
+}
+
+func (f *front) answer(ctx context.Context, req wire.Request) (bson.Raw, error) {
+	s := f.r.begun()
+	if handle := f.special(req); handle != nil {
+		return handle(ctx, s, req)
+	}
+	if commands.ReadsOnly(f.r.table, req.Body) {
+		return f.read(ctx, s, req)
+	}
+	cmd := f.r.table[req.Command]
+	if cmd != nil && cmd.Mock { // which a real server refuses
+		if reply, err := f.from.greeting(ctx, "mockNow"); err != nil || failed(reply) {
+			return reply, err
+		}
+	}
+	f.r.o.Tell(req.Database, plain(req.Body))
+	if !f.plays || cmd != nil && cmd.Effect == commands.Interrupts {
+		return mustMarshal(bson.D{{Key: "ok", Value: 1.0}, {Key: "dryRun", Value: true}}), nil
+	}
+	s, err := f.r.begin(ctx, f.from)
+	if err != nil {
+		return nil, err
+	}
+	s.bring(ctx, f.from, req)
+	return s.router.Handle(ctx, onStage(req)), nil
+}
+
+// read answers what changes nothing: from the cluster, or from the mock what there
+// may have changed.
+func (f *front) read(ctx context.Context, s *stage, req wire.Request) (bson.Raw, error) {
+	if s == nil {
+		return f.from.ask(ctx, req)
+	}
+	switch {
+	case req.Command == "listDatabases":
+		return s.databasesToo(ctx, f.from, req)
+	case s.knows(req):
+		s.bringUsers(ctx, f.from, req)
+		return s.router.Handle(ctx, onStage(req)), nil
+	}
+	return f.from.ask(ctx, req)
+}
+
+func mustMarshal(doc bson.D) bson.Raw {
+	raw, err := bson.Marshal(doc)
+	if err != nil {
+		raw, _ = bson.Marshal(bson.D{{Key: "ok", Value: 0.0}, {Key: "errmsg", Value: err.Error()}})
+	}
+	return raw
+}

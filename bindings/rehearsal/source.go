@@ -1,0 +1,134 @@
+package rehearsal
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/live"
+	"shardsh/balancer/mock/wire"
+)
+
+// source is the cluster itself, of which is only read.
+type source struct {
+	client *mongo.Client
+	name   string
+	// sessions says that the server has them.
+	sessions bool
+
+	mu      sync.Mutex
+	cursors map[int64]*mongo.Session // open ones, with the session they belong to
+}
+
+func (s *source) snapshot(ctx context.Context) (*catalog.Snapshot, error) {
+	return live.NewReader(s.client, live.ReaderOptions{
+		Source: catalog.Source{Kind: catalog.SourceLive, Name: s.name},
+	}).Read(ctx)
+}
+
+func (s *source) greeting(ctx context.Context, command string) (bson.Raw, error) {
+	reply, err := s.client.Database("admin").RunCommand(ctx, bson.D{{Key: command, Value: 1}}).Raw()
+	return replied(reply, err)
+}
+
+func (s *source) has(cursor int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, open := s.cursors[cursor]
+	return open
+}
+
+// ask sends a command that changes nothing. A cursor belongs to its session, so each
+// command has one of its own, which lasts as long as its cursor.
+func (s *source) ask(ctx context.Context, req wire.Request) (bson.Raw, error) {
+	body := plain(req.Body)
+	id, more := body.Lookup("getMore").AsInt64OK()
+	session := s.sessionOf(id)
+	if session == nil && s.sessions {
+		var err error
+		if session, err = s.client.StartSession(options.Session().SetCausalConsistency(false)); err != nil {
+			return nil, err
+		}
+	}
+	if session != nil {
+		ctx = mongo.NewSessionContext(ctx, session)
+	}
+	member := options.RunCmd().SetReadPreference(preference(req.Body))
+	reply, err := s.client.Database(req.Database).RunCommand(ctx, body, member).Raw()
+	reply, err = replied(reply, err)
+	open, _ := reply.Lookup("cursor", "id").AsInt64OK()
+	s.keep(ctx, id, open, more, session)
+	return reply, err
+}
+
+func (s *source) sessionOf(cursor int64) *mongo.Session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.cursors[cursor]
+}
+
+// keep notes which cursor is open after a command.
+func (s *source) keep(ctx context.Context, was, open int64, more bool, session *mongo.Session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if more && open == 0 {
+		delete(s.cursors, was)
+	}
+	switch {
+	case open != 0:
+		s.cursors[open] = session
+	case session != nil:
+		session.EndSession(context.WithoutCancel(ctx))
+	}
+}
+
+// replied returns what a server said, be it an error.
+func replied(reply bson.Raw, err error) (bson.Raw, error) {
+	var refused mongo.CommandError
+	if errors.As(err, &refused) && refused.Raw != nil {
+		reply, err = refused.Raw, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return edited(reply, func(e bson.RawElement) (any, bool) {
+		return e.Value(), e.Key() != "$clusterTime" && e.Key() != "operationTime"
+	}), nil
+}
+
+// ofDriver are fields that a driver adds for itself, and those of transactions, which
+// a rehearsal does not have.
+var ofDriver = map[string]bool{"lsid": true, "$db": true, "$clusterTime": true, "$readPreference": true,
+	"txnNumber": true, "autocommit": true, "startTransaction": true,
+	"apiVersion": true, "apiStrict": true, "apiDeprecationErrors": true}
+
+// plain returns a command as it was written.
+func plain(body bson.Raw) bson.Raw {
+	return edited(body, func(e bson.RawElement) (any, bool) {
+		if e.Key() != "readConcern" {
+			return e.Value(), !ofDriver[e.Key()]
+		}
+		level := e.Value().Document().Lookup("level") // afterClusterTime is about another clock
+		return bson.D{{Key: "level", Value: level}}, !level.IsZero()
+	})
+}
+
+// preference is the member that a driver wants to be asked; tags are not looked at.
+func preference(body bson.Raw) *readpref.ReadPref {
+	name, _ := body.Lookup("$readPreference", "mode").StringValueOK()
+	mode, err := readpref.ModeFromString(name)
+	if err != nil {
+		return readpref.Primary()
+	}
+	p, err := readpref.New(mode)
+	if err != nil {
+		return readpref.Primary()
+	}
+	return p
+}

@@ -1,0 +1,94 @@
+package rehearsal
+
+import (
+	"context"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/wire"
+)
+
+var okay = bson.D{{Key: "ok", Value: 1.0}}
+
+// special returns what answers commands about connections, sessions and cursors; nil for others.
+func (f *front) special(req wire.Request) func(context.Context, *stage, wire.Request) (bson.Raw, error) {
+	switch req.Command {
+	case "hello", "isMaster", "ismaster":
+		return f.hello
+	case "getMore":
+		return f.getMore
+	case "killCursors":
+		return f.killCursors
+	case "endSessions", "refreshSessions", "killSessions", "commitTransaction":
+		return func(context.Context, *stage, wire.Request) (bson.Raw, error) { return mustMarshal(okay), nil }
+	case "abortTransaction":
+		return f.abort
+	}
+	return nil
+}
+
+// ofConnection are fields of hello that are about one connection to the server itself.
+var ofConnection = map[string]bool{"topologyVersion": true, "connectionId": true, "compression": true,
+	"saslSupportedMechs": true, "speculativeAuthenticate": true, "serviceId": true}
+
+// hello is that of the server, at the time of the rehearsal.
+func (f *front) hello(ctx context.Context, s *stage, req wire.Request) (bson.Raw, error) {
+	reply, err := f.from.greeting(ctx, req.Command)
+	if err != nil {
+		return nil, err
+	}
+	return edited(reply, func(e bson.RawElement) (any, bool) {
+		switch {
+		case ofConnection[e.Key()]:
+			return nil, false
+		case e.Key() == "localTime" && s != nil:
+			return s.cluster.Clock().Now().Truncate(time.Millisecond), true
+		}
+		return e.Value(), true
+	}), nil
+}
+
+func (f *front) getMore(ctx context.Context, s *stage, req wire.Request) (bson.Raw, error) {
+	id, _ := req.Body.Lookup("getMore").AsInt64OK()
+	if s == nil || f.from.has(id) {
+		return f.from.ask(ctx, req)
+	}
+	return s.router.Handle(ctx, onStage(req)), nil
+}
+
+func (f *front) killCursors(ctx context.Context, s *stage, req wire.Request) (bson.Raw, error) {
+	ids, _ := req.Body.Lookup("cursors").ArrayOK()
+	values, err := ids.Values()
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range values {
+		if id, _ := v.AsInt64OK(); s == nil || f.from.has(id) {
+			return f.from.ask(ctx, req)
+		}
+	}
+	return s.router.Handle(ctx, onStage(req)), nil
+}
+
+// abort says what a rehearsal has not: its mock does each write of a transaction at
+// once.
+func (f *front) abort(context.Context, *stage, wire.Request) (bson.Raw, error) {
+	f.r.o.Note("Dry run: the transaction is given up, but what it wrote stays in the rehearsal.")
+	return mustMarshal(okay), nil
+}
+
+// edited returns a document with fields changed or left out.
+func edited(doc bson.Raw, change func(e bson.RawElement) (value any, keep bool)) bson.Raw {
+	elems, err := doc.Elements()
+	if err != nil {
+		return doc
+	}
+	var d bson.D
+	for _, e := range elems {
+		if v, keep := change(e); keep {
+			d = append(d, bson.E{Key: e.Key(), Value: v})
+		}
+	}
+	return mustMarshal(d)
+}

@@ -1,0 +1,88 @@
+package rehearsal
+
+import (
+	"strings"
+	"sync"
+)
+
+// state is what a mock knows better than the cluster that it plays.
+type state struct {
+	mu sync.Mutex
+	// touched are namespaces that were changed, databases those in which any was.
+	touched, databases map[string]bool
+	// there are namespaces that the cluster has, of the databases in which any was
+	// changed.
+	there map[string]bool
+	// dropped are databases of which nothing is left, users those whose users and
+	// roles the mock has.
+	dropped, users map[string]bool
+}
+
+func newState() state {
+	return state{touched: map[string]bool{}, databases: map[string]bool{}, dropped: map[string]bool{},
+		there: map[string]bool{}, users: map[string]bool{}}
+}
+
+func databaseOf(ns string) string {
+	name, _, _ := strings.Cut(ns, ".")
+	return name
+}
+
+func (s *state) changed(ns string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.touched[ns] || s.dropped[databaseOf(ns)]
+}
+
+func (s *state) changedIn(database string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.databases[database]
+}
+
+func (s *state) found(ns string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.there[ns] = true
+}
+
+func (s *state) isThere(ns string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.there[ns]
+}
+
+func (s *state) isDropped(database string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.dropped[database]
+}
+
+// touch notes that a namespace is changed, and reports whether it is for the first
+// time, and so its database.
+func (s *state) touch(ns string) (first, firstInDatabase bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	database := databaseOf(ns)
+	first, firstInDatabase = !s.touched[ns] && !s.dropped[database], !s.databases[database]
+	s.touched[ns], s.databases[database] = true, true
+	return first, firstInDatabase
+}
+
+// drop notes that a database is dropped; what is made in it is the mock's alone.
+func (s *state) drop(database string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.databases[database], s.dropped[database] = true, true
+}
+
+// takeUsers reports whether the users of a database are to be brought; once.
+func (s *state) takeUsers(database string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.users[database] {
+		return false
+	}
+	s.users[database] = true
+	return true
+}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"shardsh/bindings/plaintext"
+	"shardsh/bindings/rehearsal"
+	"shardsh/bindings/script"
+	"shardsh/cmd/shardsh/target"
+	"shardsh/repl"
+)
+
+// rehearsing is a dry run of the shell: its clients get to clusters by rehearsals,
+// one for each cluster.
+type rehearsing struct {
+	// connect opens a connection of a script; nil where there is no dry run.
+	connect func(ctx context.Context, settings *options.ClientOptions) (*mongo.Client, error)
+
+	options rehearsal.Options
+	runs    []*run
+	ends    []func()
+}
+
+// run is the rehearsal on one cluster.
+type run struct {
+	hosts []string
+	*rehearsal.Rehearsal
+}
+
+// rehearse puts a rehearsal between the program and its cluster, where it is a dry
+// run.
+func (env environment) rehearse(
+	ctx context.Context, o commandLine, conn *connection, screen *repl.Screen, interactive bool,
+) (*rehearsing, error) {
+	r := new(rehearsing)
+	if !o.rehearses {
+		return r, nil
+	}
+	json := o.wantsJSON()
+	env.stdout, env.stderr = screen.Writer(env.stdout), screen.Writer(env.stderr)
+	r.options = rehearsal.Options{
+		Tell:  func(database string, command bson.Raw) { env.tellChange(json, database, command) },
+		Note:  func(text string) { notice(env.stderr, o.quiet, "%s", plaintext.VisibleLine(text)) },
+		Clock: conn.clock, Seed: o.seed,
+	}
+	if r.options.Clock == nil {
+		r.options.Clock = script.WallClock()
+	}
+	if interactive {
+		r.options.Pace = 1
+	}
+	r.connect = func(ctx context.Context, settings *options.ClientOptions) (*mongo.Client, error) {
+		return r.open(ctx, settings)
+	}
+	if conn.client == nil {
+		return r, nil
+	}
+	settings := *conn.settings
+	if conn.transcript != nil {
+		settings.SetMonitor(conn.transcript.Monitor())
+	}
+	w, err := r.on(settings.Hosts).Connect(ctx, conn.client, &settings, conn.address)
+	if err != nil {
+		return nil, err
+	}
+	r.ends = append(r.ends, w.Close, func() { target.Disconnect(w.Client) })
+	conn.client, conn.clock = w.Client, r.runs[0].Clock()
+	return r, nil
+}
+
+// open connects a script, by the rehearsal of its cluster.
+func (r *rehearsing) open(ctx context.Context, settings *options.ClientOptions) (*mongo.Client, error) {
+	behind := *settings
+	behind.Monitor = nil
+	client, err := mongo.Connect(&behind)
+	if err != nil {
+		return nil, err
+	}
+	w, err := r.on(settings.Hosts).Connect(ctx, client, settings, "")
+	if err != nil {
+		target.Disconnect(client)
+		return nil, err
+	}
+	r.ends = append(r.ends, func() { target.Disconnect(client) }, w.Close)
+	return w.Client, nil
+}
+
+// on returns the rehearsal on the cluster of some hosts.
+func (r *rehearsing) on(hosts []string) *run {
+	for _, known := range r.runs {
+		if slices.Equal(known.hosts, hosts) {
+			return known
+		}
+	}
+	added := &run{slices.Clone(hosts), rehearsal.New(r.options)}
+	r.runs = append(r.runs, added)
+	return added
+}
+
+// close ends all of it, what came last first.
+func (r *rehearsing) close() {
+	for _, end := range slices.Backward(r.ends) {
+		end()
+	}
+	for _, run := range r.runs {
+		run.Close()
+	}
+}
