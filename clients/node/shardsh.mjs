@@ -35,7 +35,7 @@ export async function start(options = {}) {
   child.stderr.on("data", (text) => { errors = (errors + text).slice(-4096); });
   const gone = new Promise((resolve) => {
     child.once("error", (error) => resolve(error.code === "ENOENT"
-      ? new Error(`there is no ${binary}: put shardsh on the path, or its file into SHARDSH_BINARY`) : error));
+      ? new Error(`there is no ${binary}: put it on the path, or its file into SHARDSH_BINARY`) : error));
     child.once("close", (code) => resolve(new Error(`shardsh serve ended with ${code}: ${errors.trim()}`)));
   });
   const stop = async () => {

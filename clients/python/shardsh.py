@@ -68,7 +68,7 @@ def start(
         process = subprocess.Popen(args, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True)
     except FileNotFoundError:
         errors.close()
-        raise RuntimeError("there is no %s: put shardsh on the path, or its file into SHARDSH_BINARY" % program) from None
+        raise RuntimeError("there is no %s: put it on the path, or its file into SHARDSH_BINARY" % program) from None
     # The program ends with its standard input, which ends with this process.
     uri = _first_line(process, timeout)
     if not uri:
