@@ -51,7 +51,8 @@ export async function start(options = {}) {
     new Promise((resolve) => lines.once("line", resolve)),
     gone.then((error) => { throw error; }),
     new Promise((_, reject) => {
-      timer = setTimeout(() => reject(new Error(`shardsh serve said nothing for ${limit} ms: ${errors.trim()}`)), limit);
+      const late = () => reject(new Error(`shardsh serve said nothing for ${limit} ms: ${errors.trim()}`));
+      timer = setTimeout(late, limit);
     }),
   ]).catch(async (error) => {
     child.kill("SIGKILL");
