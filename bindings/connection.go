@@ -11,6 +11,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/connstring"
 
+	"shardsh/balancer/live"
 	"shardsh/bindings/script"
 	"shardsh/bindings/server"
 )
@@ -192,7 +193,7 @@ func (s *Shell) openClient(settings *options.ClientOptions) *mongo.Client {
 	client, err := open(s.JS.Context(), settings)
 	if err == nil {
 		if err = client.Ping(s.JS.Context(), nil); err != nil {
-			_ = client.Disconnect(context.WithoutCancel(s.JS.Context()))
+			_ = live.Disconnect(context.WithoutCancel(s.JS.Context()), client)
 		}
 	}
 	if err != nil {

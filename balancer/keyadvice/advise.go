@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"shardsh/balancer/catalog"
-	"shardsh/balancer/diagnosis"
 )
 
 // Advice is what there is to say of the shard key of a collection.
@@ -89,8 +88,8 @@ func better(f Facts, than Candidate) []string {
 	if len(ranked) == 0 || than.Score > asGood*ranked[0].Score {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s, which was not asked about, would be better: its score is %.0f, not %.0f", ranked[0].Key,
-		ranked[0].Score, than.Score)}
+	return []string{fmt.Sprintf("%s, which was not asked about, would be better: its score is %.0f, not %.0f",
+		ranked[0].Key, ranked[0].Score, than.Score)}
 }
 
 // shown are the candidates to tell of: the best ones, the current key among them.
@@ -128,7 +127,8 @@ func basis(f Facts) []string {
 		QueriesGiven:   "queries as they were given",
 		QueriesSampled: "queries that the cluster sampled (configureQueryAnalyzer)",
 		QueriesCounted: "queries guessed from how often each index was used ($indexStats)",
-		QueriesGuessed: "queries guessed from the indexes: nothing tells which are used; say what is asked with {queries: [...]}",
+		QueriesGuessed: "queries guessed from the indexes: nothing tells which are used; say what is asked with {queries: " +
+			"[...]}",
 	}[f.QueriesFrom])
 }
 
@@ -144,43 +144,22 @@ func verdict(f Facts, best Candidate, asked bool) string {
 		return fmt.Sprintf("keep %s, which is %s: no other key%s is so much better that moving the data would pay", best.Key,
 			best.Grade, among)
 	case len(f.Current) > 0:
-		return fmt.Sprintf("%s is %s and better than %s, by which %s is sharded", best.Key, best.Grade, f.Current, f.Namespace)
+		return fmt.Sprintf("%s is %s and better than %s, by which %s is sharded", best.Key, best.Grade, f.Current,
+			f.Namespace)
 	case best.Grade == Poor:
 		return fmt.Sprintf("no good key%s: %s is the least bad, and poor; see why before you shard by it", among, best.Key)
 	}
 	return fmt.Sprintf("shard %s by %s, which is %s", f.Namespace, best.Key, best.Grade)
 }
 
-// commands are what to enter for a key.
-func commands(f Facts, c Candidate) []string {
-	if c.Key.Equal(f.Current) {
-		return nil
-	}
-	var list []string
-	database, name, _ := strings.Cut(f.Namespace, ".")
-	ns := diagnosis.TextLiteral(f.Namespace)
-	if c.Index == "" {
-		list = append(list, fmt.Sprintf("db.getSiblingDB(%s).getCollection(%s).createIndex(%s)", diagnosis.TextLiteral(database),
-			diagnosis.TextLiteral(name), c.Key))
-	}
-	switch {
-	case len(f.Current) == 0:
-		return append(list, fmt.Sprintf("sh.shardCollection(%s, %s)", ns, c.Key))
-	case c.Key.extends(f.Current) && f.Release.AtLeast(catalog.Release44):
-		return append(list, fmt.Sprintf("sh.refineCollectionShardKey(%s, %s)", ns, c.Key))
-	case f.Release.AtLeast(catalog.Release50):
-		return append(list, fmt.Sprintf("sh.reshardCollection(%s, %s)", ns, c.Key))
-	}
-	return nil
-}
-
 func notes(f Facts, best Candidate) (list []string) {
 	if isGridFS(f) {
-		list = append(list, "these are the chunks of GridFS: {files_id: 1, n: 1} keeps a file together and serves all that drivers "+
-			"ask, and its unique index allows no hash; files_id grows, so new files go to one shard at a time")
+		list = append(list, "these are the chunks of GridFS: {files_id: 1, n: 1} keeps a file together and serves all that "+
+			"drivers ask, and its unique index allows no hash; files_id grows, so new files go to one shard at a time")
 	}
 	if len(f.Current) > 0 && !f.Release.AtLeast(catalog.Release50) && !best.Key.Equal(f.Current) {
-		list = append(list, "before release 5.0 a collection can't be resharded: its documents have to be copied into another one")
+		list = append(list, "before release 5.0 a collection can't be resharded: its documents have to be copied into "+
+			"another one")
 	}
 	if best.Key[0].Name != "_id" && best.Score > 0 {
 		list = append(list, "with a key that does not begin with _id no index keeps _id unique over all shards: "+

@@ -25,7 +25,8 @@ func (j *judge) explain(c *Candidate) {
 		}
 	}
 	for _, name := range c.Blocked {
-		add(inTheWay, "the unique index %s is in the way: one of a sharded collection begins with the whole key, unhashed", name)
+		add(inTheWay, "the unique index %s is in the way: one of a sharded collection begins with the whole key, unhashed",
+			name)
 	}
 	if !c.zoned {
 		add(outOfZone, "ranges are in zones by %s, and a key that does not begin with it knows no zones",
@@ -58,8 +59,9 @@ func (j *judge) spreadText(c Candidate) string {
 		return values + ": no value outgrows a chunk"
 	}
 	size := c.MostCommon * float64(j.facts.judged())
-	text := fmt.Sprintf("%s; %s of the data has values that outgrow a chunk of %s: the most common one, %s, has %s, that is %s "+
-		"of %s, in a jumbo chunk that nothing can split", values, Percent(c.Outgrown), bytesText(j.facts.ChunkBytes),
+	text := fmt.Sprintf("%s; %s of the data has values that outgrow a chunk of %s: the most common one, %s, has %s, "+
+		"that is %s of %s, in a jumbo chunk that nothing can split", values, Percent(c.Outgrown),
+		bytesText(j.facts.ChunkBytes),
 		c.mostCommonText, Percent(c.MostCommon), bytesText(int64(size)), bytesText(j.facts.judged()))
 	if c.MostCommon*float64(j.facts.shards()) > 1 {
 		text += ", and more than its shard's share"
@@ -75,14 +77,14 @@ func (j *judge) growthText(c Candidate) string {
 	shards := j.facts.shards()
 	switch {
 	case c.Grows == c.Key[0].Name && c.Grows != "":
-		return fmt.Sprintf("it follows the order of arrival (correlation %s, from %.1f on that counts): all inserts go to one "+
-			"shard", r, Monotonic)
+		return fmt.Sprintf("it follows the order of arrival (correlation %s, from %.1f on that counts): all inserts go to "+
+			"one shard", r, Monotonic)
 	case c.Grows != "" && c.Inserts < float64(shards):
-		return fmt.Sprintf("%s follows the order of arrival (correlation %s), so that inserts of one value before it go to one "+
-			"chunk: they reach %.1f of %d shards", c.Grows, r, c.Inserts, shards)
+		return fmt.Sprintf("%s follows the order of arrival (correlation %s), so that inserts of one value before it go to "+
+			"one chunk: they reach %.1f of %d shards", c.Grows, r, c.Inserts, shards)
 	case c.Grows != "":
-		return fmt.Sprintf("%s follows the order of arrival, but there are enough values before it: inserts reach all %d shards",
-			c.Grows, shards)
+		return fmt.Sprintf("%s follows the order of arrival, but there are enough values before it: inserts reach all %d "+
+			"shards", c.Grows, shards)
 	case c.Inserts < float64(shards):
 		return fmt.Sprintf("inserts reach %.1f of %d shards: so much goes to the most common value", c.Inserts, shards)
 	case c.Key[0].Hashed:
@@ -98,13 +100,15 @@ func (j *judge) queriesText(c Candidate) string {
 		return "nothing is known of the queries"
 	}
 	from := map[QuerySource]string{
-		QueriesGiven: "of the queries given", QueriesSampled: "of the queries sampled", QueriesCounted: "of what uses the indexes",
+		QueriesGiven: "of the queries given", QueriesSampled: "of the queries sampled",
+		QueriesCounted: "of what uses the indexes",
 		QueriesGuessed: "of what the indexes stand for",
 	}[j.facts.QueriesFrom]
 	if d := j.facts.Measured[c.Key.String()].Asked; d.Queries > 0 && j.facts.QueriesFrom != QueriesGiven {
 		from = fmt.Sprintf("of the %s sampled", counted(d.Queries, "query"))
 	}
-	text := fmt.Sprintf("%s %s go to one shard, %s to some, %s to all", from, Percent(c.Single), Percent(c.Several), Percent(c.Every))
+	text := fmt.Sprintf("%s %s go to one shard, %s to some, %s to all", from, Percent(c.Single), Percent(c.Several),
+		Percent(c.Every))
 	if c.Key.hashed() && c.Every > 0 && len(c.Key) == 1 {
 		text += "; hashes keep no order, so ranges are asked of all"
 	}

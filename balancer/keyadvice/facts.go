@@ -24,6 +24,11 @@ type Facts struct {
 	Indexes []Index
 	// Zones are the fields by which ranges of the collection are in zones, in order.
 	Zones []string
+	// ZoneRanges are those ranges.
+	ZoneRanges []Zone
+	// BytesPerSecond is how fast migrations were, as the change log tells; 0 when it
+	// tells of none.
+	BytesPerSecond float64
 	// Queries are what is asked, and QueriesFrom where that is known from.
 	Queries     []Query
 	QueriesFrom QuerySource

@@ -37,7 +37,8 @@ func TestSpearman(t *testing.T) {
 
 func TestQueryOf(t *testing.T) {
 	for text, want := range map[string]string{
-		`{}`: "[] []", `{"a": 1}`: "[a] []", `{"a": {"x": 1}}`: "[a] []", `{"a": {"$eq": 1}, "b": {"$in": [1, 2]}}`: "[a b] []",
+		`{}`: "[] []", `{"a": 1}`: "[a] []", `{"a": {"x": 1}}`: "[a] []", `{"a": {"$eq": 1}, "b": {"$in": [1, 2]}}`: "[a " +
+			"b] []",
 		`{"a": {"$gte": 1, "$lt": 2}}`: "[] [a]", `{"$and": [{"a": 1}, {"b": {"$gt": 1}}, {"a": 1}]}`: "[a] [b]",
 		`{"$or": [{"a": 1}, {"b": 1}]}`: "[] []", `{"a": {"$ne": 1}, "b": {"$exists": true}}`: "[] []", `{"a": {}}`: "[a] []",
 		`{"a.b": {"$gt": 1}, "$and": [{"a.b": 3}]}`: "[a.b] []",
@@ -97,12 +98,14 @@ func TestCommands(t *testing.T) {
 		asked   string
 		want    string
 	}{
-		"not sharded":      {"", catalog.Release80, `{"customer": 1}`, `sh.shardCollection("app.orders", {customer: 1})`},
-		"without an index": {"", catalog.Release80, `{"at": "hashed"}`, `db.getSiblingDB("app").getCollection("orders").createIndex({at: "hashed"})`},
-		"as it is":         {`{"customer": 1}`, catalog.Release80, `{"customer": 1}`, ""},
+		"not sharded": {"", catalog.Release80, `{"customer": 1}`, `sh.shardCollection("app.orders", {customer: 1})`},
+		"without an index": {"", catalog.Release80, `{"at": "hashed"}`,
+			`db.getSiblingDB("app").getCollection("orders").createIndex({at: "hashed"})`},
+		"as it is": {`{"customer": 1}`, catalog.Release80, `{"customer": 1}`, ""},
 		"refined": {`{"kind": 1}`, catalog.Release44, `{"kind": 1, "customer": 1}`,
 			`sh.refineCollectionShardKey("app.orders", {kind: 1, customer: 1})`},
-		"resharded":        {`{"at": 1}`, catalog.Release50, `{"customer": 1}`, `sh.reshardCollection("app.orders", {customer: 1})`},
+		"resharded": {`{"at": 1}`, catalog.Release50, `{"customer": 1}`,
+			`sh.reshardCollection("app.orders", {customer: 1})`},
 		"not resharded":    {`{"at": 1}`, catalog.Release44, `{"customer": 1}`, ""},
 		"nothing possible": {"", catalog.Release42, `{"gone": 1}`, ""},
 	} {
@@ -164,7 +167,8 @@ func TestUsedIndexes(t *testing.T) {
 		want               string
 	}{{0, 900, 10, `{customer: 1}`}, {900, 10, 0, `{_id: "hashed"}`}, {0, 1, 900, `{kind: 1, customer: 1}`}} {
 		f.Indexes[0].Used, f.Indexes[1].Used, f.Indexes[2].Used = c.id, c.customer, c.kind
-		if a := Advise(f, nil); a.Best.Key.String() != c.want || !strings.Contains(strings.Join(a.Basis, " "), "$indexStats") {
+		if a := Advise(f, nil); a.Best.Key.String() != c.want || !strings.Contains(strings.Join(a.Basis, " "),
+			"$indexStats") {
 			t.Errorf("%+v: %s\n%q", c, a.Best.Key, a.Basis)
 		}
 	}

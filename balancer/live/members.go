@@ -92,7 +92,7 @@ func (m *Members) Close(ctx context.Context) error {
 	defer m.mu.Unlock()
 	var errs []error
 	for _, c := range m.clients {
-		errs = append(errs, c.client.Disconnect(ctx))
+		errs = append(errs, Disconnect(ctx, c.client))
 	}
 	clear(m.clients)
 	return errors.Join(errs...)
@@ -166,7 +166,7 @@ func (m *Members) of(ctx context.Context, id catalog.ShardID) (*member, error) {
 		if c.hosts == hosts {
 			return c, nil
 		}
-		_ = c.client.Disconnect(ctx) // it was only read
+		_ = Disconnect(ctx, c.client) // it was only read
 		delete(m.clients, id)
 	}
 	client, err := mongo.Connect(memberSettings(m.settings, hosts))

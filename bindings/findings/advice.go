@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strconv"
 
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/keyadvice"
 )
 
@@ -79,4 +82,56 @@ func candidateRows(list []keyadvice.Candidate) [][]string {
 		rows = append(rows, row)
 	}
 	return rows
+}
+
+// ChunkSizeText returns the advice about a chunk size.
+func ChunkSizeText(a keyadvice.ChunkSize) string {
+	var p page
+	p.wrapped(0, sentence(a.Verdict))
+	p.why(a.Reasons)
+	p.section("Enter", a.Commands, (*page).line)
+	p.section("Worth knowing", a.Notes, (*page).wrapped)
+	return p.String()
+}
+
+func (p *page) why(reasons []string) {
+	if len(reasons) > 0 {
+		p.heading("Why")
+		p.items(reasons)
+	}
+}
+
+// pointsShown is how many bounds of a presplit are shown.
+const pointsShown = 12
+
+// PresplitText returns the advice about a presplit.
+func PresplitText(a keyadvice.Presplit) string {
+	var p page
+	p.wrapped(0, sentence(a.Verdict))
+	p.why(a.Reasons)
+	if len(a.Zones) > 0 {
+		p.heading("Zones")
+		rows := [][]string{{"zone", "shards", "documents", "chunks"}}
+		for _, z := range a.Zones {
+			name := z.Zone
+			if name == "" {
+				name = "(no zone)"
+			}
+			rows = append(rows, []string{name, strconv.Itoa(z.Shards), keyadvice.Percent(z.Share),
+				strconv.FormatInt(z.Chunks, 10)})
+		}
+		p.grid(rows, 1, 2, 3)
+	}
+	if len(a.Points) > 0 {
+		p.heading("Cuts")
+	}
+	for _, point := range a.Points[:min(pointsShown, len(a.Points))] {
+		p.line(2, diagnosis.Literal(bson.Raw(point)))
+	}
+	if rest := len(a.Points) - pointsShown; rest > 0 {
+		p.line(2, fmt.Sprintf("and %d more", rest))
+	}
+	p.section("Enter", a.Commands, (*page).line)
+	p.section("Worth knowing", a.Notes, (*page).wrapped)
+	return p.String()
 }

@@ -9,6 +9,8 @@ import (
 	"sync"
 
 	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"shardsh/balancer/live"
 )
 
 // connections are the clients that scripts opened. They can be closed while a
@@ -24,7 +26,7 @@ func (cs *connections) Add(client *mongo.Client, m *Conn) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	if cs.closed {
-		_ = client.Disconnect(context.Background())
+		_ = live.Disconnect(context.Background(), client)
 		return
 	}
 	if cs.Of == nil {
@@ -45,7 +47,7 @@ func (cs *connections) Disconnect(ctx context.Context, client *mongo.Client) err
 	cs.mu.Lock()
 	delete(cs.Of, client)
 	cs.mu.Unlock()
-	if err := client.Disconnect(ctx); !errors.Is(err, mongo.ErrClientDisconnected) {
+	if err := live.Disconnect(ctx, client); !errors.Is(err, mongo.ErrClientDisconnected) {
 		return err
 	}
 	return nil

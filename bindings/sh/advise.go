@@ -1,6 +1,8 @@
 package sh
 
 import (
+	"errors"
+
 	"shardsh/balancer/keyadvice"
 	"shardsh/balancer/live/keyfacts"
 	"shardsh/bindings/findings"
@@ -17,22 +19,64 @@ func shardAdviseMethods() []helper {
 		{"adviseKey", "ns:string|object keys?:object options?:object{" + adviceOptions + "}", shAdviseKey,
 			"Says which shard key suits a collection, and why: of keys, one or an array of them, or of those that it finds; " +
 				"{queries: [{filter, weight}], expect: \"500GB\", sampleDocs, sampleBytes, maxTime, analyze: false}."},
+		{"adviseChunkSize", "ns:string|object options?:object{expect,sampleDocs,sampleBytes,maxTime}", shAdviseChunkSize,
+			"Says which chunk size suits a collection, and why; {expect: \"500GB\"} is what it will have."},
+		{"advisePresplit", "ns:string|object options?:object{expect,docs,key,sampleDocs,sampleBytes,maxTime}",
+			shAdvisePresplit,
+			"Says into how many chunks to cut a collection before it is loaded, where, and how; {expect: \"500GB\", docs, " +
+				"key}."},
 	}
 }
 
-// shAdviseKey returns advice, which is printed as the text of "shardsh advise".
-func shAdviseKey(c *call, sh *Helpers) goja.Value {
-	ns := c.namespaceArgument(0)
-	o := c.adviceOptions("adviseKey", 2)
-	o.Keys = c.keysArgument(1)
+// shAdviseChunkSize returns advice, which is printed as text.
+func shAdviseChunkSize(c *call, sh *Helpers) goja.Value {
+	o := c.adviceOptions("adviseChunkSize", 1)
+	ns, end := c.advising(&o)
+	a, err := keyfacts.ChunkSize(c.JS.Context(), sh.current().Conn.Client, ns, o)
+	if end(); err != nil {
+		c.s.Gateway.Throw(err)
+	}
+	return c.s.shown(a, findings.ChunkSizeText(a))
+}
+
+// shAdvisePresplit returns advice, which is printed as text.
+func shAdvisePresplit(c *call, sh *Helpers) goja.Value {
+	o := c.adviceOptions("advisePresplit", 1)
+	given := c.options("advisePresplit", 1)
+	if o.ExpectDocs = given.count("docs"); given.get("key") != nil {
+		o.Keys = c.keysOf("advisePresplit", "options.key", given.get("key"))
+	}
+	ns, end := c.advising(&o)
+	a, err := keyfacts.Presplit(c.JS.Context(), sh.current().Conn.Client, ns, o)
+	end()
+	switch {
+	case errors.Is(err, keyfacts.ErrNoKey):
+		c.JS.ThrowInvalid("%s, as in sh.advisePresplit(%q, { key: { customer: 1 } })", err, ns)
+	case err != nil:
+		c.s.Gateway.Throw(err)
+	}
+	return c.s.shown(a, findings.PresplitText(a))
+}
+
+// advising returns the collection asked about, and has what is read of it told.
+func (c *call) advising(o *keyfacts.Options) (ns string, end func()) {
+	ns = c.namespaceArgument(0)
 	progress := c.s.Display.Progress(true)
 	o.Tell = func(what string) {
 		if progress.Due() {
 			progress.Say(ns+": "+what, nil)
 		}
 	}
+	return ns, progress.End
+}
+
+// shAdviseKey returns advice, which is printed as the text of "shardsh advise".
+func shAdviseKey(c *call, sh *Helpers) goja.Value {
+	o := c.adviceOptions("adviseKey", 2)
+	o.Keys = c.keysArgument(1)
+	ns, end := c.advising(&o)
 	a, err := keyfacts.Advise(c.JS.Context(), sh.current().Conn.Client, ns, o)
-	progress.End()
+	end()
 	if err != nil {
 		c.s.Gateway.Throw(err)
 	}
@@ -95,29 +139,33 @@ func (h helperOptions) query(v goja.Value) keyadvice.Query {
 }
 
 // keysArgument reads a shard key, or an array of them; none for null.
-func (c *call) keysArgument(i int) (list []keyadvice.Key) {
-	v := c.Object(i)
-	if v == nil {
-		return nil
+func (c *call) keysArgument(i int) []keyadvice.Key {
+	if v := c.Object(i); v != nil {
+		return c.keysOf("adviseKey", "keys", v)
 	}
+	return nil
+}
+
+func (c *call) keysOf(helper, name string, v goja.Value) (list []keyadvice.Key) {
 	values := []goja.Value{v}
-	if v.ClassName() == "Array" {
+	if array, ok := v.(*goja.Object); ok && array.ClassName() == "Array" && helper == "adviseKey" {
 		values = nil
-		for _, n := range v.Keys() {
-			values = append(values, v.Get(n))
+		for _, n := range array.Keys() {
+			values = append(values, array.Get(n))
 		}
 	}
 	for _, one := range values {
-		const wanted = `a shard key such as { customer: 1, _id: "hashed" }, an array of them, or null before options`
+		const wanted = `a shard key such as { customer: 1, _id: "hashed" }`
 		o, ok := one.(*goja.Object)
 		if !ok {
-			c.ThrowArgument("Shard.adviseKey", "keys", wanted, c.s.Display.Inspect(one))
+			c.ThrowArgument("Shard."+helper, name, wanted, c.s.Display.Inspect(one))
 		}
 		doc := c.JS.Document(o)
 		c.JS.CheckKeyOrder(o, doc)
 		k, err := keyadvice.ParseKey(doc)
 		if err != nil {
-			c.ThrowArgument("Shard.adviseKey", "keys", wanted, c.s.Display.Inspect(one))
+			c.ThrowArgument("Shard."+helper, name, wanted+" (options come after it, null stands for no key)",
+				c.s.Display.Inspect(one))
 		}
 		list = append(list, k)
 	}

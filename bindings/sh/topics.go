@@ -65,6 +65,8 @@ func topics() []topic {
 		{"Databases and collections", []example{
 			{"enableSharding", `sh.enableSharding("sales", "shard1")`},
 			{"adviseKey", `sh.adviseKey("shop.orders", [{ customer: 1 }, { order: "hashed" }]).verdict`},
+			{"adviseChunkSize", `sh.adviseChunkSize("shop.orders", { expect: "500GB" }).mb`},
+			{"advisePresplit", `sh.advisePresplit("shop.customers", { key: { country: 1, _id: "hashed" }, expect: "500GB" })`},
 			{"shardCollection", `sh.shardCollection("shop.customers", { country: 1, _id: 1 })`},
 			{"shardAndDistributeCollection", `sh.shardAndDistributeCollection("shop.visits", { _id: "hashed" })`},
 			{"reshardCollection", `sh.reshardCollection("shop.orders", { order: 1 }, { numInitialChunks: 4 })`},

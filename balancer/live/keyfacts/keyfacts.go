@@ -29,6 +29,8 @@ type Options struct {
 	Queries []keyadvice.Query
 	// Expect is how many bytes the collection will have; 0 when nobody knows.
 	Expect int64
+	// ExpectDocs is how many documents it will have, another way to say that.
+	ExpectDocs int64
 	// SampleDocs and SampleBytes bound the sample; 10,000 and 64 MiB when they are zero.
 	SampleDocs  int
 	SampleBytes int64
@@ -36,8 +38,12 @@ type Options struct {
 	MaxTime time.Duration
 	// NoAnalyze is why analyzeShardKey is not to be asked; empty to ask it.
 	NoAnalyze string
+	// Speed has it find out how fast migrations are.
+	Speed bool
 	// Tell hears what is being read; nil for nobody.
 	Tell func(string)
+
+	mayLack bool // the collection need not be there
 }
 
 func (o Options) withDefaults() Options {
@@ -57,6 +63,7 @@ type reading struct {
 	database string
 	name     string
 	facts    keyadvice.Facts
+	lacking  bool // the collection is not there
 }
 
 // Advise reads a collection and says which shard key suits it.
@@ -72,6 +79,45 @@ func Advise(ctx context.Context, client *mongo.Client, ns string, o Options) (ke
 		return keyadvice.Advice{}, err
 	}
 	return keyadvice.Advise(r.facts, r.Keys), nil
+}
+
+// ChunkSize reads a collection and says which chunk size suits it.
+func ChunkSize(ctx context.Context, client *mongo.Client, ns string, o Options) (keyadvice.ChunkSize, error) {
+	o.Speed = true
+	f, err := Read(ctx, client, ns, o)
+	return keyadvice.AdviseChunkSize(f), err
+}
+
+// ErrNoKey says that nobody knows by which key a collection is to be cut.
+var ErrNoKey = errors.New("it is not sharded, and nothing tells by which key it is to be: give one with key")
+
+// Presplit reads a collection, which need not be there, and says into what to cut it: by
+// the key it has, by the first of Options.Keys, or by the best one that there is.
+func Presplit(ctx context.Context, client *mongo.Client, ns string, o Options) (keyadvice.Presplit, error) {
+	o.mayLack = true
+	f, err := Read(ctx, client, ns, o)
+	if err != nil {
+		return keyadvice.Presplit{}, err
+	}
+	if o.ExpectDocs > 0 {
+		if f.Docs == 0 {
+			return keyadvice.Presplit{}, fmt.Errorf("%s has no documents to tell how large they are: say how many bytes it "+
+				"will "+
+				"have in place of docs", ns)
+		}
+		f.Expect = max(f.Expect, o.ExpectDocs*f.Bytes/f.Docs)
+	}
+	switch {
+	case len(f.Current) > 0:
+		return keyadvice.AdvisePresplit(f, f.Current), nil
+	case len(o.Keys) > 0:
+		return keyadvice.AdvisePresplit(f, o.Keys[0]), nil
+	case f.Docs > 0:
+		if best := keyadvice.Advise(f, nil).Best; best != nil {
+			return keyadvice.AdvisePresplit(f, best.Key), nil
+		}
+	}
+	return keyadvice.Presplit{}, fmt.Errorf("%s: %w", ns, ErrNoKey)
 }
 
 // Read reads a collection without asking analyzeShardKey.
@@ -90,8 +136,9 @@ func begin(ctx context.Context, client *mongo.Client, ns string, o Options) (*re
 	if r.database, r.name, err = catalog.SplitNamespace(ns); err != nil {
 		return r, err
 	}
-	r.facts = keyadvice.Facts{Namespace: ns, Expect: o.Expect, Queries: o.Queries, Measured: map[string]keyadvice.Measured{}}
-	s, err := live.NewReader(client, live.ReaderOptions{Namespaces: []string{ns}, SkipLogs: true}).Read(ctx)
+	r.facts = keyadvice.Facts{Namespace: ns, Expect: o.Expect, Queries: o.Queries,
+		Measured: map[string]keyadvice.Measured{}}
+	s, err := live.NewReader(client, live.ReaderOptions{Namespaces: []string{ns}, SkipLogs: !o.Speed}).Read(ctx)
 	if err != nil {
 		return r, err
 	}
@@ -107,7 +154,8 @@ func begin(ctx context.Context, client *mongo.Client, ns string, o Options) (*re
 		}
 		r.facts.ChunkBytes = cmp.Or(c.MaxChunkSizeBytes, r.facts.ChunkBytes)
 	}
-	r.facts.Zones = zoneFields(ns, s.Parts().Config["tags"])
+	r.facts.Zones, r.facts.ZoneRanges = zones(ns, s)
+	r.facts.BytesPerSecond = speed(s.Parts().Changes)
 	return r, nil
 }
 
@@ -119,6 +167,9 @@ func (r *reading) all(ctx context.Context) error {
 	}{
 		{"its indexes", r.indexes}, {"its size", r.size}, {"its queries", r.queries}, {"a sample of its documents", r.sample},
 	} {
+		if r.lacking {
+			return nil
+		}
 		r.Tell("reading " + part.what)
 		if err := part.read(ctx); err != nil {
 			return fmt.Errorf("reading %s of %s: %w", strings.TrimPrefix(part.what, "its "), r.facts.Namespace, err)
@@ -152,6 +203,10 @@ func (r *reading) note(ctx context.Context, what string, err error) error {
 
 func (r *reading) indexes(ctx context.Context) error {
 	docs, err := r.list(ctx, bson.D{{Key: "listIndexes", Value: r.name}})
+	if r.mayLack && mongoerr.Is(live.ServerError(err), mongoerr.NamespaceNotFound) {
+		r.lacking = true
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -159,7 +214,8 @@ func (r *reading) indexes(ctx context.Context) error {
 		key, _ := doc.Lookup("key").DocumentOK()
 		name, _ := doc.Lookup("name").StringValueOK()
 		x := keyadvice.Index{Name: name, Key: key, Unique: isTrue(doc, "unique"), Used: -1}
-		x.Partial = isTrue(doc, "sparse") || !doc.Lookup("partialFilterExpression").IsZero() || !doc.Lookup("collation").IsZero()
+		x.Partial = isTrue(doc, "sparse") || !doc.Lookup("partialFilterExpression").IsZero() ||
+			!doc.Lookup("collation").IsZero()
 		r.facts.Indexes = append(r.facts.Indexes, x)
 	}
 	return r.used(ctx)
@@ -190,7 +246,8 @@ func (r *reading) used(ctx context.Context) error {
 func (r *reading) size(ctx context.Context) error {
 	docs, err := r.list(ctx, r.aggregate(
 		bson.D{{Key: "$collStats", Value: bson.D{{Key: "storageStats", Value: bson.D{}}}}},
-		bson.D{{Key: "$project", Value: bson.D{{Key: "storageStats.size", Value: 1}, {Key: "storageStats.count", Value: 1}}}}))
+		bson.D{{Key: "$project", Value: bson.D{{Key: "storageStats.size", Value: 1}, {Key: "storageStats.count",
+			Value: 1}}}}))
 	if err != nil {
 		return err
 	}
@@ -200,28 +257,4 @@ func (r *reading) size(ctx context.Context) error {
 		r.facts.Bytes, r.facts.Docs = r.facts.Bytes+size, r.facts.Docs+count
 	}
 	return nil
-}
-
-// zoneFields returns the fields by which ranges of a collection are in zones: up to the
-// last one that has a bound of its own.
-func zoneFields(ns string, tags []bson.Raw) (fields []string) {
-	for _, doc := range tags {
-		if of, _ := doc.Lookup("ns").StringValueOK(); of != ns {
-			continue
-		}
-		for _, bound := range []string{"min", "max"} {
-			at, _ := doc.Lookup(bound).DocumentOK()
-			elements, _ := at.Elements()
-			for i, e := range elements {
-				if t := e.Value().Type; t == bson.TypeMinKey || t == bson.TypeMaxKey || i < len(fields) {
-					continue
-				}
-				fields = nil
-				for _, before := range elements[:i+1] {
-					fields = append(fields, before.Key())
-				}
-			}
-		}
-	}
-	return fields
 }

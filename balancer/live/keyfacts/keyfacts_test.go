@@ -69,7 +69,8 @@ func (c made) make(t testing.TB, m *maker, release catalog.Release) world {
 			d("key", key, "name", fmt.Sprint("i", i), "unique", i >= len(c.indexes))}))
 	}
 	for _, zone := range c.zones {
-		w.run("admin", d("updateZoneKeyRange", c.ns(), "min", d("country", zone), "max", d("country", zone+"~"), "zone", zone))
+		w.run("admin", d("updateZoneKeyRange", c.ns(), "min", d("country", zone), "max", d("country", zone+"~"), "zone",
+			zone))
 	}
 	if !release.AtLeast(catalog.Release70) {
 		return w
@@ -108,6 +109,14 @@ func (c made) check(t *testing.T, m *maker, release catalog.Release, o keyfacts.
 	a, err := keyfacts.Advise(t.Context(), w.client, c.ns(), o)
 	if err != nil {
 		t.Fatal(err)
+	}
+	known := "queries guessed from the indexes"
+	if release.AtLeast(catalog.Release70) {
+		known = "queries that the cluster sampled"
+	}
+	if !strings.Contains(strings.Join(a.Basis, "\n"), known) || len(a.Notes) > 0 && strings.Contains(a.Notes[0], "could "+
+		"not be read") {
+		t.Errorf("basis %q, notes %q", a.Basis, a.Notes)
 	}
 	if a.Best == nil || !slices.Contains(c.right, a.Best.Key.String()) {
 		t.Errorf("%d documents on %d shards: %s", m.docs, m.shards, a.Verdict)

@@ -25,10 +25,11 @@ func (r *reading) queries(ctx context.Context) error {
 	case !r.facts.Release.AtLeast(catalog.Release70):
 		return nil
 	}
-	docs, err := live.AskerOf(r.client).List(ctx, "admin", bson.D{{Key: "aggregate", Value: 1}, {Key: "pipeline", Value: bson.A{
-		bson.D{{Key: "$listSampledQueries", Value: bson.D{{Key: "namespace", Value: r.facts.Namespace}}}},
-		bson.D{{Key: "$limit", Value: mostQueries}},
-	}}, {Key: "cursor", Value: bson.D{}}, r.limit()})
+	docs, err := live.AskerOf(r.client).List(ctx, "admin", bson.D{{Key: "aggregate", Value: 1}, {Key: "pipeline",
+		Value: bson.A{
+			bson.D{{Key: "$listSampledQueries", Value: bson.D{{Key: "namespace", Value: r.facts.Namespace}}}},
+			bson.D{{Key: "$limit", Value: mostQueries}},
+		}}, {Key: "cursor", Value: bson.D{}}, r.limit()})
 	if err != nil {
 		return r.note(ctx, "which queries were sampled", err)
 	}
@@ -92,7 +93,8 @@ func (r *reading) measure(ctx context.Context) error {
 	for _, k := range keys[:min(len(keys), mostMeasured)] {
 		r.Tell("measuring " + k.String())
 		m, err := r.analyze(ctx, k)
-		if mongoerr.Is(live.ServerError(err), mongoerr.BadValue) || mongoerr.Is(live.ServerError(err), mongoerr.IllegalOperation) {
+		if mongoerr.Is(live.ServerError(err), mongoerr.BadValue) || mongoerr.Is(live.ServerError(err),
+			mongoerr.IllegalOperation) {
 			continue // of this key
 		}
 		if err != nil {
@@ -148,7 +150,8 @@ func integer(doc bson.Raw, path ...string) int64 {
 func distribution(reply bson.Raw) (d keyadvice.Distribution) {
 	var several, ranges float64
 	for _, kind := range []string{"Reads", "Writes"} {
-		of, _ := reply.Lookup(map[string]string{"Reads": "readDistribution", "Writes": "writeDistribution"}[kind]).DocumentOK()
+		of, _ := reply.Lookup(map[string]string{"Reads": "readDistribution",
+			"Writes": "writeDistribution"}[kind]).DocumentOK()
 		n := integer(of, "sampleSize", "total")
 		share := func(name string) float64 {
 			p, _ := of.Lookup(name).AsFloat64OK()

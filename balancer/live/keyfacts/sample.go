@@ -44,7 +44,8 @@ func (r *reading) sample(ctx context.Context) error {
 		return nil
 	}
 	if len(r.facts.Current) > 0 {
-		r.facts.Notes = append(r.facts.Notes, "documents have no ObjectId, and lie on several shards: what grows with time is "+
+		r.facts.Notes = append(r.facts.Notes, "documents have no ObjectId, and lie on several shards: what grows with time "+
+			"is "+
 			"known of each shard's documents only")
 	}
 	if r.facts.Docs <= n {
@@ -97,7 +98,8 @@ func (r *reading) draw(ctx context.Context, n int, projection bson.D) ([]bson.Ra
 
 // natural reads documents in the order in which they lie, or from the last one on.
 func (r *reading) natural(ctx context.Context, direction int, n int64, projection bson.D) ([]bson.Raw, error) {
-	return r.read(ctx, bson.D{{Key: "find", Value: r.name}, {Key: "hint", Value: bson.D{{Key: "$natural", Value: direction}}},
+	return r.read(ctx, bson.D{{Key: "find", Value: r.name}, {Key: "hint", Value: bson.D{{Key: "$natural",
+		Value: direction}}},
 		{Key: "limit", Value: n}, {Key: "projection", Value: projection}, r.limit()})
 }
 

@@ -43,6 +43,7 @@ func (c *lockedChance) perm(n int) []int {
 // well when it is started again, with nothing lost, doubled, or left behind.
 func TestKills(t *testing.T) {
 	asProcesses(t)
+	t.Parallel()
 	for _, w := range works() {
 		t.Run(w.name, func(t *testing.T) {
 			t.Parallel()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -17,7 +18,14 @@ import (
 // with too much to do needs.
 const patience = 2 * time.Minute
 
+// sideBySide is how many tests run at once: they wait for others most of the time.
+const sideBySide = "8"
+
 func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", sideBySide); err != nil {
+		panic(err)
+	}
 	code := m.Run()
 	if dir := binaryDir(); dir != "" {
 		_ = os.RemoveAll(dir)

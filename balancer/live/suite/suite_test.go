@@ -22,6 +22,7 @@ func releases() []string {
 // ones of each release, twice in a row on the same cluster. It leaves nothing behind.
 func TestCluster(t *testing.T) {
 	asProcesses(t)
+	t.Parallel()
 	if uri := given(); uri != "" {
 		twice(t, uri)
 		return

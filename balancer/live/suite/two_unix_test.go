@@ -50,6 +50,7 @@ func (m *mover) rule(runner int) proxy.Rule {
 // and months behind.
 func TestTwoRunners(t *testing.T) {
 	asProcesses(t)
+	t.Parallel()
 	random := chance(t)
 	clocks := []*rig{newRig(t, jumping()...), newRig(t, jumping()...), newRig(t, append(jumping(), "--seed", "7")...)}
 	clocks[1].admin("mockAdvance", time.Hour.Milliseconds())
@@ -115,6 +116,7 @@ func (r *rig) side(m *mover, later time.Duration) (results [2]ran) {
 // move any more, though there is something to move again.
 func TestStalledRunner(t *testing.T) {
 	asProcesses(t)
+	t.Parallel()
 	r := newRig(t, jumping()...)
 	for n := range max(1, *starts/3) {
 		r.heap()
@@ -134,7 +136,8 @@ func TestStalledRunner(t *testing.T) {
 	}
 }
 
-// stall stops a runner that has asked for its first move, lets its turn run out, has another runner do the work, and lets the first one go on. Its
+// stall stops a runner that has asked for its first move, lets its turn run out, has
+// another runner do the work, and lets the first one go on. Its
 // moves then count as those of a third.
 func (m *mover) stall(t *testing.T, r *rig) ran {
 	t.Helper()
@@ -191,6 +194,7 @@ func (m *mover) stall(t *testing.T, r *rig) ran {
 // not taken for ours.
 func TestNoClientTimes(t *testing.T) {
 	asProcesses(t)
+	t.Parallel()
 	r := newRig(t, jumping()...)
 	r.heap()
 	r.admin("mockAdvance", (48 * time.Hour).Milliseconds())

@@ -184,6 +184,7 @@ func works() []work {
 		{"balance", (*rig).heap, (*rig).balances, (*rig).balances, (*rig).balanced},
 		{"drain", (*rig).filled, (*rig).drains, (*rig).drains, (*rig).drained},
 		{"defragment", (*rig).crumble, (*rig).defragments, (*rig).defragments, (*rig).whole},
+		{"presplit", (*rig).lump, (*rig).presplits, (*rig).presplits, (*rig).cut},
 	}
 }
 
@@ -262,6 +263,56 @@ func (r *rig) defragments() []string {
 func (r *rig) whole() error {
 	if n := len(r.chunks()); n > chunks {
 		return fmt.Errorf("there are %d chunks", n)
+	}
+	return nil
+}
+
+// lump makes one chunk of the collection, on the first shard, and writes down where it
+// is to be cut.
+func (r *rig) lump() {
+	r.t.Helper()
+	all := r.chunks()
+	for _, c := range all {
+		if c.Shard != "shard0" {
+			r.admin("moveRange", namespace, "min", c.Min, "max", c.Max, "toShard", "shard0")
+		}
+	}
+	if len(all) > 1 {
+		r.admin("mergeChunks", namespace, "bounds", bson.A{
+			bson.D{{Key: "k", Value: bson.MinKey{}}}, bson.D{{Key: "k", Value: bson.MaxKey{}}}})
+	}
+	var points bytes.Buffer
+	for i := 1; i < presplitChunks; i++ {
+		fmt.Fprintf(&points, "{\"k\": %d}\n", i*chunks*chunkKeys/presplitChunks)
+	}
+	if err := os.WriteFile(r.points(), points.Bytes(), 0o600); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// presplitChunks is how many the lump is cut into.
+const presplitChunks = 6
+
+func (r *rig) points() string { return filepath.Join(r.dir, "points.json") }
+
+func (r *rig) presplits() []string {
+	return []string{"presplit", "--ns", namespace, "--points", r.points(), "--take-over", "--yes"}
+}
+
+// cut says what is wrong with the chunks that were to be made.
+func (r *rig) cut() error {
+	all := r.chunks()
+	owned := map[string]int{}
+	for _, c := range all {
+		owned[c.Shard]++
+	}
+	if len(all) != presplitChunks || len(owned) != 3 {
+		return fmt.Errorf("there are %d chunks, and the shards have %v", len(all), owned)
+	}
+	for shard, n := range owned {
+		if n != presplitChunks/3 {
+			return fmt.Errorf("%s has %d chunks", shard, n)
+		}
 	}
 	return nil
 }

@@ -33,6 +33,7 @@ func initialStages() map[string]initialStage {
 		"$shardedDataDistribution": {database: true, anywhere: true, run: dataDistribution},
 		"$listClusterCatalog":      {database: true, anywhere: true, run: clusterCatalogStage},
 		"$planCacheStats":          {run: planCacheStage},
+		"$listSampledQueries":      {database: true, adminOnly: true, run: sampledQueriesStage},
 	}
 }
 

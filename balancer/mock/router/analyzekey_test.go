@@ -123,6 +123,18 @@ func TestSampledQueries(t *testing.T) {
 		t.Errorf("answered %s", reply)
 	}
 	ask(d("find", "users"))
+	listed, err := x.ok("admin", d("aggregate", 1, "pipeline", bson.A{d("$listSampledQueries", d("namespace", "shop.users"))},
+		"cursor", d())).Lookup("cursor", "firstBatch").Array().Values()
+	if err != nil || len(listed) != 6 {
+		t.Fatalf("listed %v, %v", listed, err)
+	}
+	for i, path := range [][]string{{"filter", "_id"}, {"filter", "_id", "$gt"}, {"filter", "x"}, {"filter", "_id"},
+		{"updates", "0", "q", "_id"}, {"deletes", "0", "q", "x"}} {
+		cmd := listed[i].Document().Lookup("cmd").Document()
+		if cmd.Lookup(path...).IsZero() || listed[i].Document().Lookup("ns").StringValue() != "shop.users" {
+			t.Errorf("listed %s", listed[i])
+		}
+	}
 	reply = x.ok("admin", d("analyzeShardKey", "shop.users", "key", d("_id", 1), "keyCharacteristics", false))
 	reads, writes := reply.Lookup("readDistribution").Document(), reply.Lookup("writeDistribution").Document()
 	if reads.Lookup("sampleSize", "total").Int64() != 4 || reads.Lookup("sampleSize", "find").Int64() != 2 || reads.Lookup("percentageOfSingleShardReads").Double() != 50 ||

@@ -36,6 +36,8 @@ type sampledQuery struct {
 	multi   bool
 	// changed are the fields that an update sets.
 	changed []string
+	shown   bson.D // by $listSampledQueries
+	at      time.Time
 }
 
 // maxSamples bounds what is kept of one collection's queries: the newest. A
@@ -137,6 +139,7 @@ func (all analyzers) noteQuery(cmd *command, c *call) {
 	}
 	for _, one := range list {
 		if now := c.cluster.Now(); !now.Before(a.next) {
+			one.at = now
 			a.next = now.Add(time.Duration(float64(time.Second) / a.perSecond))
 			a.add(one)
 		}
@@ -151,7 +154,8 @@ func sampleable(name string, body bson.Raw) []sampledQuery {
 		if err != nil {
 			filter = nil
 		}
-		return sampledQuery{command: name, filter: filter, multi: multi, changed: changedFields(update)}
+		return sampledQuery{command: name, filter: filter, multi: multi, changed: changedFields(update),
+			shown: shownQuery(name, doc, multi)}
 	}
 	var none bson.RawValue
 	switch name {

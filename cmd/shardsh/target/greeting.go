@@ -2,7 +2,6 @@ package target
 
 import (
 	"context"
-	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -39,9 +38,7 @@ func Open(ctx context.Context, c *ConnectionString, settings *options.ClientOpti
 
 // Disconnect gives the driver a moment to end its sessions.
 func Disconnect(client *mongo.Client) {
-	ctx, cancel := context.WithTimeout(context.Background(), 400*time.Millisecond)
-	defer cancel()
-	_ = client.Disconnect(ctx)
+	_ = live.Disconnect(context.Background(), client)
 }
 
 // Greeting is what a server's hello says of it.

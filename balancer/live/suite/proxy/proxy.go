@@ -18,6 +18,7 @@ import (
 type Proxy struct {
 	listener net.Listener
 	rule     Rule
+	read     func(io.Reader) ([]byte, error)
 	served   chan struct{}
 	ended    chan struct{} // closed by Close: who waits does so no longer
 
@@ -70,7 +71,13 @@ func At(n int, v Verdict) Rule {
 }
 
 // Listen begins to stand in for an address. Without a rule all messages pass.
-func Listen(to string, rule Rule) (*Proxy, error) {
+func Listen(to string, rule Rule) (*Proxy, error) { return listen(to, rule, readMessage) }
+
+// ListenEncrypted is Listen where nobody can tell one message from the next: the rule
+// is asked for each piece of a connection, as it comes.
+func ListenEncrypted(to string, rule Rule) (*Proxy, error) { return listen(to, rule, readPiece) }
+
+func listen(to string, rule Rule, read func(io.Reader) ([]byte, error)) (*Proxy, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
@@ -79,7 +86,7 @@ func Listen(to string, rule Rule) (*Proxy, error) {
 		rule = func(int, Message) Verdict { return Pass() }
 	}
 	p := &Proxy{
-		listener: listener, rule: rule, to: to, open: map[net.Conn]bool{}, frozen: make(chan struct{}),
+		listener: listener, rule: rule, read: read, to: to, open: map[net.Conn]bool{}, frozen: make(chan struct{}),
 		served: make(chan struct{}), ended: make(chan struct{}),
 	}
 	go func() { defer close(p.served); p.serve() }()
@@ -98,6 +105,16 @@ func (p *Proxy) Messages() int {
 
 // Frozen is closed when nothing passes any more.
 func (p *Proxy) Frozen() <-chan struct{} { return p.frozen }
+
+// Hangs reports whether nothing passes any more.
+func (p *Proxy) Hangs() bool {
+	select {
+	case <-p.frozen:
+		return true
+	default:
+		return false
+	}
+}
 
 // Retarget points the proxy at another address, and cuts what is open.
 func (p *Proxy) Retarget(to string) {
@@ -185,7 +202,7 @@ func (p *Proxy) note(conns ...net.Conn) bool {
 func (p *Proxy) pump(to, from net.Conn, d Direction) {
 	defer func() { _, _ = to.Close(), from.Close() }()
 	for {
-		raw, err := readMessage(from)
+		raw, err := p.read(from)
 		if err != nil {
 			return
 		}
@@ -222,16 +239,21 @@ func (p *Proxy) judge(m Message) Verdict {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.passed++
-	select {
-	case <-p.frozen:
+	if p.Hangs() {
 		return Freeze()
-	default:
 	}
 	v := p.rule(p.passed, m)
 	if v.kind == freeze {
 		close(p.frozen)
 	}
 	return v
+}
+
+// readPiece reads what there is.
+func readPiece(r io.Reader) ([]byte, error) {
+	piece := make([]byte, 64<<10)
+	n, err := r.Read(piece)
+	return piece[:n], err
 }
 
 // largest is the size of the largest message that there is.

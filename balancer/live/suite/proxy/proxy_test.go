@@ -107,6 +107,31 @@ func TestFreeze(t *testing.T) {
 	<-p.Frozen()
 }
 
+// What is encrypted passes, and freezes, in the pieces that come.
+func TestEncrypted(t *testing.T) {
+	p, err := ListenEncrypted(echo(t), At(3, Freeze()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	c, err := net.Dial("tcp", p.Address())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	back := make([]byte, 2)
+	if _, err := c.Write([]byte("ab")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(c, back); err != nil || string(back) != "ab" {
+		t.Fatalf("%q, %v", back, err)
+	}
+	if _, err := c.Write([]byte("cd")); err != nil {
+		t.Fatal(err)
+	}
+	<-p.Frozen()
+}
+
 func TestDelay(t *testing.T) {
 	const rest = 30 * time.Millisecond
 	_, c := through(t, At(1, Delay(rest)))

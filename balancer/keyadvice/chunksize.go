@@ -1,0 +1,199 @@
+package keyadvice
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/diagnosis"
+)
+
+// Limits of a chunk size, in MiB, and what it is judged by.
+const (
+	leastMB, mostMB = 1, 1024
+	// smallMB is the least that is advised: a migration costs seconds however little it
+	// moves.
+	smallMB = 8
+	// evenWithin is the part of a shard's share by which shards may differ for good.
+	evenWithin = 0.2
+	// imbalance is from how many chunk sizes of difference on data moves, from 6.0 on.
+	imbalance = 3
+	// mostPerShard is how many chunks a shard may have: routers and config servers hold
+	// the table of all of them.
+	mostPerShard = 10_000
+	// docsPerChunk is how many documents a chunk should hold, or it can't be cut evenly.
+	docsPerChunk = 32
+	// longestMove is what the migration of a chunk may take: a window has to have room
+	// for many.
+	longestMove = 2 * time.Minute
+)
+
+// ChunkSize is what there is to say of the chunk size of a collection.
+type ChunkSize struct {
+	Namespace string `json:"ns"`
+	Verdict   string `json:"verdict"`
+	// CurrentMB is the size in effect, MB the one advised; between LowMB and HighMB any
+	// is fine.
+	CurrentMB int64 `json:"currentMB"`
+	MB        int64 `json:"mb"`
+	LowMB     int64 `json:"lowMB"`
+	HighMB    int64 `json:"highMB"`
+	// Reasons say where the bounds come from.
+	Reasons  []string `json:"reasons"`
+	Commands []string `json:"commands"`
+	Notes    []string `json:"notes,omitempty"`
+}
+
+// bounds are those of a chunk size, with their reasons.
+type bounds struct {
+	low, high float64
+	reasons   []string
+}
+
+func (b *bounds) atLeast(mb float64, format string, args ...any) {
+	if b.low < mb {
+		b.low = mb
+	}
+	b.reasons = append(b.reasons, fmt.Sprintf(format, args...))
+}
+
+func (b *bounds) atMost(mb float64, format string, args ...any) {
+	if b.high > mb {
+		b.high = mb
+	}
+	b.reasons = append(b.reasons, fmt.Sprintf(format, args...))
+}
+
+// AdviseChunkSize says which chunk size suits a collection, for what it will have.
+func AdviseChunkSize(f Facts) ChunkSize {
+	a := ChunkSize{Namespace: f.Namespace, CurrentMB: f.ChunkBytes >> 20, Notes: f.Notes}
+	b := bounds{low: smallMB, high: mostMB}
+	f.bySpread(&b)
+	f.byDocuments(&b)
+	f.bySpeed(&b)
+	b.low = math.Min(b.low, mostMB)
+	if b.low > b.high { // what is in too small chunks can't move at all, and that is worse
+		b.high = math.Exp2(math.Ceil(math.Log2(b.low)))
+	}
+	a.LowMB, a.HighMB = int64(math.Ceil(b.low)), max(int64(math.Ceil(b.low)), int64(b.high))
+	a.MB = a.CurrentMB
+	if a.MB < a.LowMB || a.MB > a.HighMB {
+		a.MB = powerWithin(a.CurrentMB, a.LowMB, a.HighMB)
+		a.Commands = f.chunkSizeCommands(a.MB)
+	}
+	a.Reasons = b.reasons
+	switch {
+	case f.expected() < imbalance*smallMB<<20:
+		a.MB, a.Commands, a.Reasons = a.CurrentMB, nil, nil
+		a.Verdict = fmt.Sprintf("keep chunks of %d MB: with %s %s is too small to spread; {expect: \"500GB\"} says what it "+
+			"will have",
+			a.MB, bytesText(f.expected()), f.Namespace)
+	case a.MB == a.CurrentMB:
+		a.Verdict = fmt.Sprintf("keep chunks of %d MB: from %d to %d MB suit %s", a.MB, a.LowMB, a.HighMB, f.Namespace)
+	default:
+		a.Verdict = fmt.Sprintf("chunks of %d MB suit %s, from %d to %d MB do; they are of %d MB now", a.MB, f.Namespace,
+			a.LowMB, a.HighMB, a.CurrentMB)
+	}
+	if len(a.Commands) > 0 && f.Release.AtLeast(catalog.Release60) {
+		a.Notes = append(a.Notes, "chunks that are there stay as they are: larger ones are cut as they move, and "+
+			"sh.defragment() merges smaller ones")
+	}
+	return a
+}
+
+// expected is what a collection will have.
+func (f Facts) expected() int64 { return max(f.Bytes, f.Expect) }
+
+func mib(bytes float64) float64 { return bytes / (1 << 20) }
+
+// bySpread bounds the size by how evenly data is to lie, and by the number of chunks.
+func (f Facts) bySpread(b *bounds) {
+	share := float64(f.expected()) / float64(f.shards())
+	shown := bytesText(int64(share))
+	if most := mib(share) * evenWithin / imbalance; f.Release.AtLeast(catalog.Release60) && most < mostMB {
+		b.atMost(math.Max(smallMB, most), "a shard's share is %s, and data moves from a difference of %d chunk sizes on: "+
+			"with at most %.0f MB shards differ by no more than %s; less than %d MB is not worth a migration", shown, imbalance,
+			math.Max(smallMB, most), Percent(evenWithin), smallMB)
+	} else if f.Release.AtLeast(catalog.Release60) {
+		b.reasons = append(b.reasons, fmt.Sprintf("a shard's share is %s: with any size shards differ by no more than %s",
+			shown, Percent(evenWithin)))
+	}
+	if least := math.Ceil(mib(share / mostPerShard)); least > smallMB {
+		b.atLeast(least, "with at least %.0f MB a shard has no more than %d chunks, of which routers hold the table",
+			math.Min(least, mostMB), mostPerShard)
+	}
+}
+
+// byDocuments bounds the size by what can't be cut: documents, and values of the key.
+func (f Facts) byDocuments(b *bounds) {
+	if f.Docs == 0 {
+		return
+	}
+	average := float64(f.Bytes) / float64(f.Docs)
+	if needs := mib(average * docsPerChunk); needs > leastMB {
+		b.atLeast(math.Min(needs, mostMB), "documents have %s on average, and a chunk should hold %d: at least %.0f MB",
+			bytesText(int64(average)), docsPerChunk, math.Ceil(math.Min(needs, mostMB)))
+	}
+	if len(f.Current) == 0 {
+		return
+	}
+	j := newJudge(f)
+	n := j.t.counts(f.Current.Names())
+	if len(n.of) == 0 || n.of[0] < 2 || j.uniqueBy(f.Current) {
+		return
+	}
+	value := atLeast(n.of[0]) / float64(n.total) * float64(f.expected())
+	switch needs := mib(value); {
+	case needs > mostMB:
+		b.reasons = append(b.reasons, fmt.Sprintf("the most common value of %s has %s or more, which no chunk size holds: "+
+			"refine the key (sh.adviseKey(%s))", f.Current, bytesText(int64(value)), diagnosis.TextLiteral(f.Namespace)))
+	case needs > smallMB:
+		b.atLeast(needs, "the most common value of %s has %s, which nothing can split: with at least %.0f MB its chunk can "+
+			"move",
+			f.Current, bytesText(int64(value)), math.Ceil(needs))
+	}
+}
+
+// bySpeed bounds the size by how long a migration takes.
+func (f Facts) bySpeed(b *bounds) {
+	if f.BytesPerSecond <= 0 {
+		return
+	}
+	most := math.Max(smallMB, mib(f.BytesPerSecond*longestMove.Seconds()))
+	b.atMost(most, "migrations of the last day moved %s a second: with at most %.0f MB one takes no more than %.0f "+
+		"minutes",
+		bytesText(int64(f.BytesPerSecond)), math.Min(most, mostMB), longestMove.Minutes())
+}
+
+// powerWithin returns the power of two within bounds that is nearest to a size, or a
+// bound where there is none.
+func powerWithin(from, low, high int64) int64 {
+	if from < low {
+		for mb := int64(1); mb <= mostMB; mb *= 2 {
+			if mb >= low && mb <= high {
+				return mb
+			}
+		}
+		return low
+	}
+	for mb := int64(mostMB); mb >= leastMB; mb /= 2 {
+		if mb <= high && mb >= low {
+			return mb
+		}
+	}
+	return high
+}
+
+// perCollection reports whether a collection can have a chunk size of its own.
+func (f Facts) perCollection() bool { return f.Release.AtLeast(catalog.Release60) }
+
+func (f Facts) chunkSizeCommands(mb int64) []string {
+	switch {
+	case !f.perCollection():
+		return []string{fmt.Sprintf("sh.chunkSize(%d)   // of all collections: before 6.0 none has a size of its own", mb)}
+	case len(f.Current) == 0:
+		return []string{fmt.Sprintf("sh.chunkSize(%s, %d)   // once it is sharded", diagnosis.TextLiteral(f.Namespace), mb)}
+	}
+	return []string{fmt.Sprintf("sh.chunkSize(%s, %d)", diagnosis.TextLiteral(f.Namespace), mb)}
+}

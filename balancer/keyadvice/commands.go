@@ -1,0 +1,76 @@
+package keyadvice
+
+import (
+	"fmt"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/diagnosis"
+)
+
+// commands are what to enter for a key.
+func commands(f Facts, c Candidate) []string {
+	if c.Key.Equal(f.Current) {
+		return nil
+	}
+	var list []string
+	database, name, _ := strings.Cut(f.Namespace, ".")
+	ns := diagnosis.TextLiteral(f.Namespace)
+	if c.Index == "" {
+		list = append(list, fmt.Sprintf("db.getSiblingDB(%s).getCollection(%s).createIndex(%s)",
+			diagnosis.TextLiteral(database),
+			diagnosis.TextLiteral(name), c.Key))
+	}
+	switch {
+	case len(f.Current) == 0:
+		list = append(list, f.longerRanges(c.Key)...)
+		return append(list, fmt.Sprintf("sh.shardCollection(%s, %s)", ns, c.Key))
+	case c.Key.extends(f.Current) && f.Release.AtLeast(catalog.Release44):
+		return append(list, fmt.Sprintf("sh.refineCollectionShardKey(%s, %s)", ns, c.Key))
+	case f.Release.AtLeast(catalog.Release50):
+		return append(list, fmt.Sprintf("sh.reshardCollection(%s, %s)", ns, c.Key))
+	}
+	return nil
+}
+
+// longerRanges are the commands that give ranges in zones all fields of a key: servers
+// shard a collection only by the very fields that its ranges have.
+func (f Facts) longerRanges(k Key) (list []string) {
+	ns := diagnosis.TextLiteral(f.Namespace)
+	for _, z := range f.ZoneRanges {
+		low, okLow := extended(z.Min, k)
+		high, okHigh := extended(z.Max, k)
+		if !okLow || !okHigh {
+			continue
+		}
+		list = append(list, fmt.Sprintf("sh.removeRangeFromZone(%s, %s, %s)", ns, diagnosis.Literal(z.Min),
+			diagnosis.Literal(z.Max)),
+			fmt.Sprintf("sh.updateZoneKeyRange(%s, %s, %s, %s)", ns, diagnosis.Literal(low), diagnosis.Literal(high),
+				diagnosis.TextLiteral(z.Name)))
+	}
+	return list
+}
+
+// extended adds MinKey for the fields of a key that a bound lacks, and reports whether it
+// lacks any and begins as the key does.
+func extended(bound bson.Raw, k Key) (bson.Raw, bool) {
+	elements, err := bound.Elements()
+	if err != nil || len(elements) >= len(k) {
+		return nil, false
+	}
+	doc := bson.D{}
+	for i, p := range k {
+		if i >= len(elements) {
+			doc = append(doc, bson.E{Key: p.Name, Value: bson.MinKey{}})
+			continue
+		}
+		if elements[i].Key() != p.Name {
+			return nil, false
+		}
+		doc = append(doc, bson.E{Key: p.Name, Value: elements[i].Value()})
+	}
+	raw, err := bson.Marshal(doc)
+	return raw, err == nil
+}

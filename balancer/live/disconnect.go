@@ -1,0 +1,31 @@
+package live
+
+import (
+	"context"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/mongo"
+)
+
+// goodbye is how long the driver may take to end sessions and connections.
+const goodbye = 400 * time.Millisecond
+
+// Disconnect gives the driver a moment to end a client's sessions and connections.
+// Whatever ctx says the driver waits for its monitors, and one may hang in a handshake
+// for half a minute: it is left to end by itself.
+func Disconnect(ctx context.Context, client *mongo.Client) error {
+	timer := time.NewTimer(goodbye)
+	defer timer.Stop()
+	done := make(chan error, 1)
+	go func() {
+		ctx, cancel := context.WithTimeout(ctx, goodbye)
+		defer cancel()
+		done <- client.Disconnect(ctx)
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-timer.C:
+		return nil
+	}
+}
