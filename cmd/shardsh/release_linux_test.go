@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"shardsh/cmd/shardsh/built"
 )
 
 // released packs this test as if it were the program, which .ci/release would build
@@ -141,6 +143,9 @@ func TestReleaseRepeats(t *testing.T) {
 	in(t, out, "tar", "xzf", only(t, out, "*.tar.gz"), "--strip-components=1")
 	if got := in(t, out, "./shardsh", "version"); !strings.HasPrefix(got, "shardsh 9.8.7 (") || strings.Contains(got, "changed") {
 		t.Errorf("it is %s", got)
+	}
+	if bill := in(t, out, "./shardsh", "version", "--sbom"); !strings.Contains(bill, `"pkg:golang/`+built.DriverPath+"@v2.") {
+		t.Errorf("no driver in %s", bill)
 	}
 	if os.Getuid() != 0 {
 		t.Skip("NO TEST in an empty root: only root may change it")

@@ -3,6 +3,7 @@ package built
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -49,7 +50,8 @@ func TestBill(t *testing.T) {
 	}
 }
 
-// A program in a file has what this one has, which is the same.
+// A program in a file has what this one has, which is the same. (The record of a test
+// has no modules but the main one: TestReleaseRepeats sees a whole one.)
 func TestBillOfFile(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
@@ -60,7 +62,7 @@ func TestBillOfFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	read, err := BillOf(self)
-	if err != nil || len(read.Components) != len(own.Components) || len(own.Components) < 2 {
+	if err != nil || !reflect.DeepEqual(read, own) || len(own.Components) < 1 {
 		t.Errorf("%d and %d components, %v", len(own.Components), len(read.Components), err)
 	}
 	none := filepath.Join(t.TempDir(), "none")
