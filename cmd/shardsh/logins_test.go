@@ -169,7 +169,7 @@ type amazon struct {
 }
 
 func (a *amazon) Handle(ctx context.Context, q wire.Request) bson.Raw {
-	_, payload, _ := bson.Raw(q.Body).Lookup("payload").BinaryOK()
+	_, payload, _ := q.Body.Lookup("payload").BinaryOK()
 	reply := bson.D{{Key: "conversationId", Value: 1}, {Key: "done", Value: true}, {Key: "payload", Value: []byte{}}}
 	switch q.Command {
 	case "saslStart":
