@@ -82,6 +82,9 @@ type Config struct {
 	// cluster's own balancer is off, as it has to be beside an engine of ours.
 	// Windows and the auto-merger's own switch count all the same.
 	IgnoreMode bool
+	// Restless has a round with candidates be followed by the next one at once, for who
+	// drives the loop at a pace of its own.
+	Restless bool
 	// Reasons are what chunks may move for, of the first three; nil means all. A
 	// cluster's own balancer has no such setting.
 	Reasons []policy.Reason

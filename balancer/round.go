@@ -44,6 +44,9 @@ func (l *Loop) round() time.Duration {
 // action log, and the sleep after it.
 func (l *Loop) steps(details *roundDetails) (logged bool, sleep time.Duration, err error) {
 	pause := pausesOf(l.cfg.Version)
+	if l.cfg.Restless {
+		pause.moved, pause.nothingMoved, pause.throttled = 0, 0, false
+	}
 	shards, err := l.shards() // step 2
 	if err != nil {
 		return false, 0, err

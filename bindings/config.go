@@ -83,6 +83,8 @@ type Config struct {
 	Scripts fs.FS
 	// Loaded hears of each file that is run, loaded or imported; nil for nobody.
 	Loaded func(path string)
+	// Cover watches which lines of programs run; see [script.Options].
+	Cover func(lines []script.Line) (reached func(i int))
 
 	// Guard sees every command before it is sent; nil lets all pass.
 	Guard server.Guard

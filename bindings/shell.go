@@ -59,7 +59,7 @@ func New(cfg Config) (*Shell, error) {
 	s.JS = script.NewEngine(script.Options{
 		Clock: cfg.Clock, Stdin: cfg.Stdin, Stdout: cfg.Stdout, Stderr: cfg.Stderr,
 		Color: cfg.Color, Interactive: cfg.Interactive, MemoryLimit: cfg.MemoryLimit, Stuck: cfg.Stuck,
-		Scripts: cfg.Scripts, Loaded: cfg.Loaded,
+		Scripts: cfg.Scripts, Loaded: cfg.Loaded, Cover: cfg.Cover,
 		Made: s.helpBSON, Inspect: s.display.InspectOptions, Show: s.display.Render, Review: s.warnAboutRunning,
 		Reword: s.collectionCalled, Suggest: s.methodMeant,
 		MayRun: cfg.Sandbox.MayRun,

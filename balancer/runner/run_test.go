@@ -237,3 +237,25 @@ func TestInterrupted(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
+
+// Rounds follow each other at once: the pace is the operator's, and the pauses that the
+// cluster's own balancer makes are not kept, whatever its release.
+func TestRunsDoNotRest(t *testing.T) {
+	for _, release := range []catalog.Release{catalog.Release44, catalog.Release80} {
+		w := newWorld(t, heaped(stopped), release, 1)
+		o := w.options("shop.orders")
+		var moving time.Duration
+		o.Tell = func(e runner.Event) {
+			if e.Kind == runner.Moved {
+				moving += e.Move.Took
+			}
+		}
+		r, err := runner.Run(t.Context(), w.free(), o)
+		if err != nil || !r.Reached || r.Done.Moves < 6 {
+			t.Fatalf("%s: reached %v, %d moves, %v", release, r.Reached, r.Done.Moves, err)
+		}
+		if took := r.Ended.Sub(r.Began); took > moving*11/10+time.Second {
+			t.Errorf("%s: it took %s, of which %s for moves", release, took, moving)
+		}
+	}
+}

@@ -65,7 +65,8 @@ func Define(js *script.Engine, o Options) {
 	e.turn("not", func(s subject) subject { s.not = !s.not; return s })
 	e.turn("resolves", func(s subject) subject { s.settles = "resolves"; return s })
 	e.turn("rejects", func(s subject) subject { s.settles = "rejects"; return s })
-	f := js.Described("expect", "", "Says what a value has to be: expect(value).toBe(1).", func(c *script.Call) goja.Value {
+	const about = "Says what a value has to be: expect(value).toBe(1)."
+	f := js.Described("expect", "", about, func(c *script.Call) goja.Value {
 		return e.object(subject{e: e, received: c.Arg(0)})
 	})
 	e.defineAsymmetric(f)

@@ -48,6 +48,9 @@ func (m *Match) compared(expected, received goja.Value) string {
 	if m.Not {
 		return "Expected: not " + m.shown(expected)
 	}
+	if _, ok := asAsymmetric(expected); ok {
+		return "Expected: " + m.shown(expected) + "\nReceived: " + m.shown(received)
+	}
 	a, b := Layout(m.JS, received), Layout(m.JS, expected)
 	if a == b {
 		return "Expected: " + m.shown(expected) + "\nReceived: " + m.shown(received) +

@@ -81,21 +81,18 @@ func indented(text string) string {
 }
 
 func hasLength(m *Match) bool {
-	length := lengthOf(m.Received)
+	length := m.lengthOf(m.Received)
 	if length == nil {
 		m.refuse("something with a length")
 	}
 	return length.ToFloat() == m.Arg(0).ToFloat()
 }
 
-func lengthOf(v goja.Value) goja.Value {
+func (m *Match) lengthOf(v goja.Value) goja.Value {
 	if goja.IsUndefined(v) || goja.IsNull(v) {
 		return nil
 	}
-	if s, ok := v.(goja.String); ok {
-		return s.ToObject(nil).Get("length")
-	}
-	o, _ := v.(*goja.Object)
+	o := v.ToObject(m.JS.Runtime)
 	length := script.Property(o, "length")
 	if length == nil || !goja.IsNumber(length) {
 		return nil
@@ -104,7 +101,7 @@ func lengthOf(v goja.Value) goja.Value {
 }
 
 func sayLength(m *Match) string {
-	return m.Lines("length", m.shown(m.Arg(0)), m.shown(lengthOf(m.Received))) + "\nReceived: " + m.shown(m.Received)
+	return m.Lines("length", m.shown(m.Arg(0)), m.shown(m.lengthOf(m.Received))) + "\nReceived: " + m.shown(m.Received)
 }
 
 // path returns the names of the fields on the way to one.

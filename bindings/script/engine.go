@@ -53,6 +53,10 @@ type Options struct {
 	Scripts fs.FS
 	// Loaded hears of each file that is read as a script or module; nil for nobody.
 	Loaded func(path string)
+	// Cover hears of each program, by the names of its files, on which lines its
+	// statements begin, and returns what is called whenever one of them, by its index,
+	// is about to run; nil watches none.
+	Cover func(lines []Line) (reached func(i int))
 
 	// Made tells of values the runtime's BSON constructors made the first of.
 	Made func(name string, class *goja.Object)
@@ -100,6 +104,7 @@ type Engine struct {
 	sources  texts
 	warned   map[string]bool
 	patterns map[string]string // of regular expressions as written, by what the engine got
+	covered  []func()          // by the numbers of the statements that Options.Cover watches
 	midLine  atomic.Bool       // what was written last has no line end
 
 	loop     eventLoop

@@ -30,6 +30,7 @@ func (s *Engine) prepare(name, text string) (*program, error) {
 		return nil, err
 	}
 	s.sources[name] = p.text
+	s.cover(p.tree)
 	if err := s.expandRegexps(p.tree); err != nil {
 		return nil, err
 	}

@@ -256,6 +256,7 @@ func (s *Modules) module(name string) goja.Value {
 // moduleFunction makes a module, parsed as one function expression, callable.
 func (s *Modules) moduleFunction(tree *ast.Program) (goja.Callable, error) {
 	prepareTree(tree)
+	s.js.cover(tree)
 	if err := s.js.expandRegexps(tree); err != nil {
 		return nil, err
 	}

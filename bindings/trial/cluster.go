@@ -167,8 +167,8 @@ func argumentsOf(v goja.Value) []goja.Value {
 // something else than it says.
 func (f *file) noteUnmet() {
 	for _, a := range f.world.tap.unmet() {
-		f.trial.notes = append(f.trial.notes, Problem{Text: a.what + " did not happen: the scripts of the test sent too few " +
-			"commands after it"})
+		f.trial.notes = append(f.trial.notes, Problem{Text: a.what + " did not happen: the scripts of the test sent too " +
+			"few commands after it"})
 	}
 	f.world.cluster.Lock()
 	defer f.world.cluster.Unlock()

@@ -69,7 +69,8 @@ func (f *file) unbalanced(m *expect.Match) []string {
 		case !b.Known:
 			wrong = append(wrong, fmt.Sprintf("%s: it is not known: %s", b.Namespace, b.Reason))
 		case !b.Balanced:
-			wrong = append(wrong, fmt.Sprintf("%s is not balanced: %s%s", b.Namespace, b.Violation, distribution(s, b.Namespace)))
+			wrong = append(wrong, fmt.Sprintf("%s is not balanced: %s%s", b.Namespace, b.Violation,
+				distribution(s, b.Namespace)))
 		}
 	}
 	return wrong

@@ -91,6 +91,8 @@ type Report struct {
 	Stopped bool
 	// Snapshots counts those of all files.
 	Snapshots SnapshotCounts
+	// Coverage is that of each script, where it was asked for.
+	Coverage []FileCoverage
 }
 
 // count counts the tests. A file that can't be read is one that fails.

@@ -35,6 +35,8 @@ type Options struct {
 	Jobs int
 	// Timeout is how much real time a test may take; 10 s when it is zero.
 	Timeout time.Duration
+	// Coverage counts the lines of scripts that ran; nil counts none.
+	Coverage *Coverage
 
 	// Scripts are those that "shardsh:name" finds.
 	Scripts fs.FS
@@ -98,7 +100,8 @@ func Run(ctx context.Context, o Options) Report {
 	}
 	close(next)
 	workers.Wait()
-	report := Report{Files: r.results, Took: time.Since(started), Stopped: ctx.Err() != nil}
+	report := Report{Files: r.results, Took: time.Since(started), Stopped: ctx.Err() != nil,
+		Coverage: o.Coverage.Files()}
 	report.count()
 	return report
 }

@@ -131,9 +131,14 @@ func (f *file) runShell(ctx context.Context, client *mongo.Client, r scriptRun, 
 	path := r.name
 	if !strings.HasPrefix(path, script.ShippedPrefix) {
 		path = f.beside(path)
+		f.note(path) // one that is not there, too
+	}
+	var cover func([]script.Line) func(int)
+	if f.options.Coverage != nil {
+		cover = f.options.Coverage.watch(shortPath)
 	}
 	shell, err := bindings.New(bindings.Config{
-		Client: client, Address: address, Deployment: "mock: mongos", Clock: f.world.cluster.Clock(),
+		Cover: cover, Client: client, Address: address, Deployment: "mock: mongos", Clock: f.world.cluster.Clock(),
 		Stdin: strings.NewReader(r.stdin), Stdout: out, Stderr: errs,
 		Args: r.args, Environment: r.env, Executable: f.options.Executable, Version: f.options.Version,
 		Scripts: f.options.Scripts, Stuck: f.options.Stuck, Settings: f.world.settings(scriptHost),

@@ -2,6 +2,7 @@ package trial
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -59,7 +60,10 @@ var untold = map[string]bool{"hello": true, "isMaster": true, "ismaster": true, 
 
 // Handle answers one command.
 func (t *tap) Handle(ctx context.Context, r wire.Request) bson.Raw {
-	if !strings.HasPrefix(r.Client.Local, scriptHost) || untold[r.Command] {
+	if untold[r.Command] {
+		return t.greet(ctx, r)
+	}
+	if !strings.HasPrefix(r.Client.Local, scriptHost) {
 		return t.to.Handle(ctx, r)
 	}
 	command := &Command{Database: r.Database, Name: r.Command, Body: r.Body}
@@ -85,6 +89,34 @@ func (t *tap) Handle(ctx context.Context, r wire.Request) bson.Raw {
 	command.Reply = reply
 	command.Error = errorOf(reply)
 	return reply
+}
+
+// greet answers what a driver says of its own accord. To one that takes the cluster
+// for a load balancer it is one.
+func (t *tap) greet(ctx context.Context, r wire.Request) bson.Raw {
+	const balanced = "loadBalanced"
+	if r.Body.Lookup(balanced).IsZero() {
+		return t.to.Handle(ctx, r)
+	}
+	var body bson.D
+	if err := bson.Unmarshal(r.Body, &body); err != nil {
+		return t.to.Handle(ctx, r)
+	}
+	body = slices.DeleteFunc(body, func(e bson.E) bool { return e.Key == balanced })
+	raw, err := bson.Marshal(body)
+	if err != nil {
+		return t.to.Handle(ctx, r)
+	}
+	r.Body = raw
+	reply := t.to.Handle(ctx, r)
+	var fields bson.D
+	if err := bson.Unmarshal(reply, &fields); err != nil {
+		return reply
+	}
+	if raw, err = bson.Marshal(append(fields, bson.E{Key: "serviceId", Value: bson.ObjectID{1}})); err != nil {
+		return reply
+	}
+	return raw
 }
 
 // Leave is for handlers that keep something of connections.

@@ -90,10 +90,11 @@ func newWorld(o *Options, s state, seed uint64) (*world, error) {
 // anyFile is for mock.save() and mock.load(): tests may do what the process may.
 func anyFile(name string, _ bool) (string, error) { return name, nil }
 
-// settings open a connection to the cluster for the test or for a script.
+// settings open a connection to the cluster for the test or for a script: as one to
+// a load balancer, which the driver does not watch. Of a server that it watches it
+// lets half a second go by, really, before it looks again when a connection was cut.
 func (w *world) settings(host string) *options.ClientOptions {
-	return options.Client().ApplyURI(address + "?directConnection=true").SetDialer(dialer{w.pipe, host}).
-		SetServerMonitoringMode(options.ServerMonitoringModePoll)
+	return options.Client().ApplyURI(address + "?loadBalanced=true").SetDialer(dialer{w.pipe, host})
 }
 
 // dialer reaches the cluster, whatever the address.

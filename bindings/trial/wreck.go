@@ -89,7 +89,8 @@ func (w *world) wreck(was standing, r ran) (wrong []string) {
 
 // What tells people that something is left off, or drains.
 var (
-	off    = regexp.MustCompile(`(?i)\b(off|stopped|disabled|paused|not (running|enabled|balanced)|startBalancer|enableBalanc)`)
+	off = regexp.MustCompile(`(?i)\b(off|stopped|disabled|paused|not (running|enabled|balanced)|startBalancer|` +
+		`enableBalanc)`)
 	drains = regexp.MustCompile(`(?i)drain`)
 )
 

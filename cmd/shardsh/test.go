@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"regexp"
 	"runtime"
@@ -13,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/foreign"
 	"shardsh/balancer/mock"
 	"shardsh/bindings/trial"
 	"shardsh/bindings/trial/face"
@@ -31,6 +33,9 @@ type testLine struct {
 	update     bool
 	help       bool
 	everyFault bool
+	coverage   bool
+	watch      bool
+	lcov       string
 
 	trial.Options
 }
@@ -48,10 +53,15 @@ func (o *testLine) groups() []cmdline.Group {
 			f.Uint64Var(&o.Seed, "seed", 0, "`N` where chance begins")
 			f.BoolVar(&o.Bail, "bail", false, "stop at the first test that fails")
 			f.IntVar(&o.Jobs, "jobs", runtime.NumCPU(), "`N` files at once")
+			f.BoolVar(&o.watch, "watch", false, "again whenever a file that a test depends on has changed")
 			f.Var(&o.limit, "test-timeout", "`TIME` of real time that a test may take (10s)")
 			f.BoolVar(&o.update, "update-snapshots", false, "take what is now for what is right")
 		}),
 		cmdline.NewGroup("What to show", func(f *pflag.FlagSet) {
+			f.StringVar(&o.reporter, "reporter", "text", "`text|junit|json` how")
+			f.StringVarP(&o.file, "out-file", "o", "", "`FILE` write that there, and show the text here")
+			f.BoolVar(&o.coverage, "coverage", false, "which lines of the scripts ran")
+			f.StringVar(&o.lcov, "lcov", "", "`FILE` write that there, in the format of lcov")
 			f.BoolVarP(&o.help, "help", "h", false, "print this help")
 		}),
 	}
@@ -75,6 +85,18 @@ func (o *testLine) settle(env environment) (err error) {
 		if n < 1 {
 			return usagef("%s takes a number from 1 on, not %d", name, n)
 		}
+	}
+	if _, known := reporters()[o.reporter]; !known && o.reporter != "text" {
+		return usagef("--reporter takes text, junit or json, not %q", o.reporter)
+	}
+	if o.reporter == "text" && o.file != "" {
+		return usagef("--out-file needs --reporter junit or json; the text goes to standard output")
+	}
+	if o.watch && (o.reporter != "text" || o.List || o.coverage || o.lcov != "") {
+		return usagef("--watch is for people: it goes with neither --reporter, --list, --coverage nor --lcov")
+	}
+	if o.coverage || o.lcov != "" {
+		o.Coverage = trial.NewCoverage()
 	}
 	ci, _ := env.getenv("CI")
 	switch {
@@ -104,7 +126,7 @@ func (env environment) test(ctx context.Context) error {
 		return err
 	}
 	if o.help {
-		env.printTestHelp(groups)
+		printTestHelp(env.stdout, groups)
 		return nil
 	}
 	if err := o.settle(env); err != nil {
@@ -113,7 +135,39 @@ func (env environment) test(ctx context.Context) error {
 	if o.Files, err = testFiles(paths); err != nil {
 		return err
 	}
-	return env.runTests(ctx, o)
+	if o.watch {
+		return o.watchFiles(ctx, env, paths)
+	}
+	return o.run(ctx, env)
+}
+
+// lookAgain is how often --watch looks whether files have changed.
+const lookAgain = 300 * time.Millisecond
+
+// watchFiles is --watch.
+func (o testLine) watchFiles(ctx context.Context, env environment, paths []string) error {
+	text := face.Text{To: env.stdout, Color: env.color()}
+	o.Done = text.File
+	return trial.Watch(ctx, o.Options, trial.Watching{
+		Find: func() ([]string, error) { return testFiles(paths) },
+		Wait: func(ctx context.Context) error {
+			select {
+			case <-wallClock{}.After(lookAgain):
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		},
+		Begin: func([]string) {
+			if text.Color {
+				fmt.Fprint(env.stdout, "\x1b[H\x1b[2J")
+			}
+		},
+		End: func(r trial.Report) {
+			text.End(r)
+			notice(env.stderr, false, "waiting for files to change; Ctrl-C ends")
+		},
+	})
 }
 
 // testFiles returns the files that are meant.
@@ -132,11 +186,22 @@ func testFiles(paths []string) ([]string, error) {
 	return files, nil
 }
 
-func (env environment) runTests(ctx context.Context, o testLine) error {
+// reporters write what came of all tests; text is written as it comes.
+func reporters() map[string]func(io.Writer, trial.Report) error {
+	return map[string]func(io.Writer, trial.Report) error{"junit": face.JUnit, "json": face.JSON}
+}
+
+func (o testLine) run(ctx context.Context, env environment) error {
 	text := face.Text{To: env.stdout, Color: env.color()}
+	if o.reporter != "text" && o.file == "" {
+		text.To = io.Discard
+	}
 	o.Done = text.File
 	report := trial.Run(ctx, o.Options)
 	text.End(report)
+	if err := o.report(env, report); err != nil {
+		return err
+	}
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -148,8 +213,22 @@ func (env environment) runTests(ctx context.Context, o testLine) error {
 	return nil
 }
 
-func (env environment) printTestHelp(groups []cmdline.Group) {
-	fmt.Fprintf(env.stdout, `Runs tests of scripts: files named *_test.js, *_test.mjs or *_test.ts, in the folders
+// report writes the files that were asked for, or the report in place of text.
+func (o testLine) report(env environment, report trial.Report) error {
+	if write, ok := reporters()[o.reporter]; ok {
+		show := func(to io.Writer) error { return write(to, report) }
+		if err := env.write(answerLine{file: o.file, format: o.reporter}, show); err != nil {
+			return err
+		}
+	}
+	if o.lcov == "" {
+		return nil
+	}
+	return foreign.Replace(o.lcov, func(to io.Writer) error { return trial.WriteLCOV(to, report.Coverage) })
+}
+
+func printTestHelp(to io.Writer, groups []cmdline.Group) {
+	fmt.Fprintf(to, `Runs tests of scripts: files named *_test.js, *_test.mjs or *_test.ts, in the folders
 and files given, or here. Each test has a mock cluster of its own, in virtual time,
 that can be made to fail: docs/testing.md.
 

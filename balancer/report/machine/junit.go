@@ -1,7 +1,6 @@
 package machine
 
 import (
-	"encoding/xml"
 	"fmt"
 	"io"
 	"strings"
@@ -10,79 +9,24 @@ import (
 	"shardsh/balancer/check"
 )
 
-type suitesXML struct {
-	XMLName  xml.Name   `xml:"testsuites"`
-	Name     string     `xml:"name,attr"`
-	Tests    int        `xml:"tests,attr"`
-	Failures int        `xml:"failures,attr"`
-	Errors   int        `xml:"errors,attr"`
-	Suites   []suiteXML `xml:"testsuite"`
-}
-
-type suiteXML struct {
-	Name       string     `xml:"name,attr"`
-	Tests      int        `xml:"tests,attr"`
-	Failures   int        `xml:"failures,attr"`
-	Errors     int        `xml:"errors,attr"`
-	Skipped    int        `xml:"skipped,attr"`
-	Time       string     `xml:"time,attr"`
-	Timestamp  string     `xml:"timestamp,attr,omitempty"`
-	Properties *propsXML  `xml:"properties,omitempty"`
-	Cases      []*caseXML `xml:"testcase"`
-}
-
-type propsXML struct {
-	List []propertyXML `xml:"property"`
-}
-
-type propertyXML struct {
-	Name  string `xml:"name,attr"`
-	Value string `xml:"value,attr"`
-}
-
-type caseXML struct {
-	Name    string      `xml:"name,attr"`
-	Class   string      `xml:"classname,attr"`
-	Time    string      `xml:"time,attr"`
-	Skipped *messageXML `xml:"skipped,omitempty"`
-	Error   *messageXML `xml:"error,omitempty"`
-	Failure *messageXML `xml:"failure,omitempty"`
-	Out     string      `xml:"system-out,omitempty"`
-}
-
-type messageXML struct {
-	Message string `xml:"message,attr"`
-	Type    string `xml:"type,attr,omitempty"`
-	Text    string `xml:",chardata"`
-}
-
 // JUnit writes what checks found as JUnit XML: a suite for each cluster, in it a
 // case for each rule. What is not known is an error, or skipped where nobody could
 // know it.
 func JUnit(to io.Writer, reports []check.Report) error {
-	all := suitesXML{Name: "shardsh check"}
+	all := Suites{Name: "shardsh check"}
 	for _, r := range reports {
 		suite := suiteOf(r)
 		all.Tests, all.Failures = all.Tests+suite.Tests, all.Failures+suite.Failures
 		all.Errors += suite.Errors
 		all.Suites = append(all.Suites, suite)
 	}
-	if _, err := io.WriteString(to, xml.Header); err != nil {
-		return err
-	}
-	encoder := xml.NewEncoder(to)
-	encoder.Indent("", "  ")
-	if err := encoder.Encode(all); err != nil {
-		return err
-	}
-	_, err := io.WriteString(to, "\n")
-	return err
+	return all.Write(to)
 }
 
-func suiteOf(r check.Report) suiteXML {
-	suite := suiteXML{Name: shown(r.Address), Time: "0"}
+func suiteOf(r check.Report) Suite {
+	suite := Suite{Name: shown(r.Address), Time: "0"}
 	if r.Result == nil {
-		suite.add(&caseXML{Name: "reach", Error: &messageXML{Message: shown(r.Trouble.Message), Type: shown(r.Trouble.Name)}})
+		suite.add(&Case{Name: "reach", Error: &Message{Message: shown(r.Trouble.Message), Type: shown(r.Trouble.Name)}})
 		return suite
 	}
 	p := r.Result.Parts()
@@ -90,7 +34,7 @@ func suiteOf(r check.Report) suiteXML {
 	if p.Time.Equal(time.Time{}) {
 		suite.Timestamp = ""
 	}
-	suite.Properties = &propsXML{[]propertyXML{
+	suite.Properties = &Properties{[]Property{
 		{"clusterId", p.ClusterID.Hex()}, {"version", shown(p.Version)}, {"failOn", r.Result.Policy.FailOn.String()},
 	}}
 	for _, c := range r.Result.Policy.Choices {
@@ -101,7 +45,7 @@ func suiteOf(r check.Report) suiteXML {
 	return suite
 }
 
-func (s *suiteXML) add(c *caseXML) {
+func (s *Suite) add(c *Case) {
 	c.Class, c.Time = "shardsh.check", "0"
 	s.Tests++
 	switch {
@@ -116,7 +60,7 @@ func (s *suiteXML) add(c *caseXML) {
 }
 
 // caseOf returns a rule with what fails in its message, and the rest as output.
-func caseOf(r *check.Result, c check.Choice) *caseXML {
+func caseOf(r *check.Result, c check.Choice) *Case {
 	var failing, rest []string
 	skipped := ""
 	for _, f := range r.Findings {
@@ -130,18 +74,18 @@ func caseOf(r *check.Result, c check.Choice) *caseXML {
 			rest = append(rest, line(f))
 		}
 	}
-	one := &caseXML{Name: c.Name, Out: shown(strings.Join(rest, "\n"))}
+	one := &Case{Name: c.Name, Out: shown(strings.Join(rest, "\n"))}
 	status := r.Status(c.Name)
 	switch {
 	case status != check.Passed:
-		m := &messageXML{shown(first(failing)), c.Severity.String(), shown(strings.Join(failing, "\n"))}
+		m := &Message{shown(first(failing)), c.Severity.String(), shown(strings.Join(failing, "\n"))}
 		if status == check.Failed {
 			one.Failure = m
 		} else {
 			one.Error = m
 		}
 	case skipped != "":
-		one.Skipped = &messageXML{Message: shown(skipped)}
+		one.Skipped = &Message{Message: shown(skipped)}
 	}
 	return one
 }

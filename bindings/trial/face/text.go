@@ -143,6 +143,7 @@ func (x Text) End(r trial.Report) {
 		b.WriteString(x.paint(yellow, "stopped before the end") + "\n")
 	}
 	x.snapshots(&b, r.Snapshots)
+	x.coverage(&b, r.Coverage)
 	if n, todo := r.Counts[trial.Skipped], r.Counts[trial.Todo]; n+todo > 0 {
 		b.WriteString(fmt.Sprintf("%d skipped, %d todo\n", n, todo))
 	}
@@ -169,6 +170,32 @@ func (x Text) snapshots(b *strings.Builder, c trial.SnapshotCounts) {
 			fmt.Fprintf(b, "snapshots: %d %s\n", n.count, n.text)
 		}
 	}
+}
+
+// coverage writes how many lines of each script ran, and which did not.
+func (x Text) coverage(b *strings.Builder, files []trial.FileCoverage) {
+	if len(files) == 0 {
+		return
+	}
+	b.WriteString("lines that ran:\n")
+	lines, covered := 0, 0
+	for _, f := range files {
+		lines, covered = lines+len(f.Lines), covered+f.Covered()
+		text := fmt.Sprintf("  %4s  %s: %d of %d", percent(f.Covered(), len(f.Lines)), plaintext.VisibleLine(f.Path),
+			f.Covered(), len(f.Lines))
+		if missed := f.Missed(); len(missed) > 0 {
+			text += ", not " + trial.Spans(missed)
+		}
+		b.WriteString(text + "\n")
+	}
+	fmt.Fprintf(b, "  %4s  in all: %d of %d\n\n", percent(covered, lines), covered, lines)
+}
+
+func percent(part, all int) string {
+	if all == 0 {
+		return "100%"
+	}
+	return fmt.Sprintf("%d%%", 100*part/all)
 }
 
 func spent(d time.Duration) string {

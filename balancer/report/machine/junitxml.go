@@ -1,0 +1,72 @@
+package machine
+
+import (
+	"encoding/xml"
+	"io"
+)
+
+// Suites is a file of JUnit XML.
+type Suites struct {
+	XMLName  xml.Name `xml:"testsuites"`
+	Name     string   `xml:"name,attr"`
+	Tests    int      `xml:"tests,attr"`
+	Failures int      `xml:"failures,attr"`
+	Errors   int      `xml:"errors,attr"`
+	Suites   []Suite  `xml:"testsuite"`
+}
+
+// Suite is one suite of it.
+type Suite struct {
+	Name       string      `xml:"name,attr"`
+	Tests      int         `xml:"tests,attr"`
+	Failures   int         `xml:"failures,attr"`
+	Errors     int         `xml:"errors,attr"`
+	Skipped    int         `xml:"skipped,attr"`
+	Time       string      `xml:"time,attr"`
+	Timestamp  string      `xml:"timestamp,attr,omitempty"`
+	Properties *Properties `xml:"properties,omitempty"`
+	Cases      []*Case     `xml:"testcase"`
+}
+
+// Properties are what is known of a suite besides its cases.
+type Properties struct {
+	List []Property `xml:"property"`
+}
+
+// Property is one of them.
+type Property struct {
+	Name  string `xml:"name,attr"`
+	Value string `xml:"value,attr"`
+}
+
+// Case is one test. Of Skipped, Error and Failure at most one is there.
+type Case struct {
+	Name    string   `xml:"name,attr"`
+	Class   string   `xml:"classname,attr"`
+	Time    string   `xml:"time,attr"`
+	Skipped *Message `xml:"skipped,omitempty"`
+	Error   *Message `xml:"error,omitempty"`
+	Failure *Message `xml:"failure,omitempty"`
+	Out     string   `xml:"system-out,omitempty"`
+}
+
+// Message says why a case was skipped or has failed.
+type Message struct {
+	Message string `xml:"message,attr"`
+	Type    string `xml:"type,attr,omitempty"`
+	Text    string `xml:",chardata"`
+}
+
+// Write writes the file.
+func (s Suites) Write(to io.Writer) error {
+	if _, err := io.WriteString(to, xml.Header); err != nil {
+		return err
+	}
+	encoder := xml.NewEncoder(to)
+	encoder.Indent("", "  ")
+	if err := encoder.Encode(s); err != nil {
+		return err
+	}
+	_, err := io.WriteString(to, "\n")
+	return err
+}

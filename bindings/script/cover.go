@@ -1,0 +1,142 @@
+package script
+
+import (
+	"github.com/dop251/goja"
+	"github.com/dop251/goja/ast"
+	"github.com/dop251/goja/file"
+)
+
+// Line is where a statement begins.
+type Line struct {
+	File string
+	Line int
+}
+
+// coverer is the hidden global that statements of a watched program are preceded
+// by.
+const coverer = "__reached"
+
+// cover has Options.Cover hear of the statements of a program when they run. Their
+// places, and what they give, stay as they are.
+func (s *Engine) cover(tree *ast.Program) {
+	if s.cfg.Cover == nil {
+		return
+	}
+	c := &covering{js: s, tree: tree, first: len(s.covered)}
+	walk(tree, c.visit)
+	tree.Body = c.marked(tree.Body, true)
+	reached := s.cfg.Cover(c.lines)
+	for i := range c.lines {
+		s.covered = append(s.covered, func() { reached(i) })
+	}
+	if c.first == 0 {
+		Define(s.Runtime.GlobalObject(), coverer, s.Runtime.ToValue(func(call goja.FunctionCall) goja.Value {
+			s.covered[call.Argument(0).ToInteger()]()
+			return goja.Undefined()
+		}))
+	}
+}
+
+// covering marks the statements of one program.
+type covering struct {
+	js    *Engine
+	tree  *ast.Program
+	first int // number of the program's first statement
+	lines []Line
+}
+
+// visit marks the statements inside of a node. Loops and conditions without braces
+// get some.
+func (c *covering) visit(n ast.Node) {
+	switch n := n.(type) {
+	case *ast.BlockStatement:
+		n.List = c.marked(n.List, true)
+	case *ast.CaseStatement:
+		n.Consequent = c.marked(n.Consequent, false)
+	case *ast.IfStatement:
+		n.Consequent, n.Alternate = c.braced(n.Consequent), c.braced(n.Alternate)
+	case *ast.ForStatement:
+		n.Body = c.braced(n.Body)
+	case *ast.ForInStatement:
+		n.Body = c.braced(n.Body)
+	case *ast.ForOfStatement:
+		n.Body = c.braced(n.Body)
+	case *ast.WhileStatement:
+		n.Body = c.braced(n.Body)
+	case *ast.DoWhileStatement:
+		n.Body = c.braced(n.Body)
+	}
+}
+
+func (c *covering) braced(st ast.Statement) ast.Statement {
+	switch st.(type) {
+	case nil, *ast.BlockStatement, *ast.EmptyStatement:
+		return st
+	}
+	return &ast.BlockStatement{LeftBrace: st.Idx0(), List: []ast.Statement{st}, RightBrace: st.Idx1()}
+}
+
+// marked puts a mark before each statement of a list. Directives stay its first.
+func (c *covering) marked(list []ast.Statement, directives bool) []ast.Statement {
+	out := make([]ast.Statement, 0, 2*len(list))
+	for _, st := range list {
+		if directives && isDirective(st) {
+			out = append(out, st)
+			continue
+		}
+		directives = false
+		if mark := c.mark(st); mark != nil {
+			out = append(out, mark)
+		}
+		out = append(out, st)
+	}
+	return out
+}
+
+func isDirective(st ast.Statement) bool {
+	x, ok := st.(*ast.ExpressionStatement)
+	if !ok {
+		return false
+	}
+	_, ok = x.Expression.(*ast.StringLiteral)
+	return ok
+}
+
+// mark returns what is to run before a statement; nil for one that is nobody's, or
+// none that runs where it stands.
+func (c *covering) mark(st ast.Statement) ast.Statement {
+	switch st.(type) {
+	case *ast.FunctionDeclaration, *ast.EmptyStatement, *ast.BlockStatement:
+		return nil
+	}
+	at := startOf(st)
+	if at <= 0 {
+		return nil
+	}
+	pos := originalPosition(c.tree.File, c.tree.File.Position(int(at)-c.tree.File.Base()))
+	text, known := c.js.sources[pos.Filename]
+	if !known || pos.Line == 0 || text.line(pos.Line) == "" {
+		return nil // the transpiler's own
+	}
+	c.lines = append(c.lines, Line{File: pos.Filename, Line: pos.Line})
+	return &ast.ExpressionStatement{Expression: hiddenCall(coverer, at, c.number(at, c.first+len(c.lines)-1))}
+}
+
+// startOf returns where a statement begins. The parser does not note that of all.
+func startOf(st ast.Statement) file.Idx {
+	switch st := st.(type) {
+	case *ast.IfStatement:
+		return st.Test.Idx0()
+	case *ast.WhileStatement:
+		return st.Test.Idx0()
+	case *ast.DoWhileStatement:
+		return st.Body.Idx0()
+	case *ast.LabelledStatement:
+		return st.Label.Idx
+	}
+	return st.Idx0()
+}
+
+func (c *covering) number(at file.Idx, n int) ast.Expression {
+	return &ast.NumberLiteral{Idx: at, Literal: "0", Value: int64(n)}
+}
