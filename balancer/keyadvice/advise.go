@@ -57,7 +57,7 @@ func Advise(f Facts, asked []Key) Advice {
 	}
 	ranked := Rank(f, keys)
 	a := Advice{Namespace: f.Namespace, Basis: basis(f), Notes: f.Notes}
-	if len(ranked) == 0 || f.Docs == 0 {
+	if len(ranked) == 0 || len(f.Sample.Docs) == 0 {
 		a.Verdict = fmt.Sprintf("%s has no documents to judge a key by", f.Namespace)
 		return a
 	}
