@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"shardsh/cmd/shardsh/built"
 	"shardsh/cmd/shardsh/cmdline"
 	"shardsh/cmd/shardsh/manual"
 	"shardsh/cmd/shardsh/target"
@@ -29,7 +30,7 @@ func (env environment) manual(ctx context.Context) error {
 
 // manualPage is what the page is made of.
 func manualPage(ctx context.Context, env environment) manual.Page {
-	b := builtAs()
+	b := built.This()
 	date := b.Date
 	if len(date) >= len("2026-01-01") {
 		date = date[:len("2026-01-01")]

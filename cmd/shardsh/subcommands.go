@@ -52,7 +52,7 @@ func subcommands() []subcommand {
 		{"doctor", "[options] [address]", "can you work on it from here", environment.examine, new(doctorLine).groups},
 		{"completion", "bash|zsh|fish", "completion for your shell", environment.completion, new(helpOnly).groups},
 		{"man", "", "the manual page", environment.manual, new(helpOnly).groups},
-		{"version", "[--json]", "what this program is", environment.tellVersion, new(versionLine).groups},
+		{"version", "[options]", "what this program is", environment.tellVersion, new(versionLine).groups},
 	}
 }
 

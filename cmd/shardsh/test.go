@@ -18,6 +18,7 @@ import (
 	"shardsh/balancer/mock"
 	"shardsh/bindings/trial"
 	"shardsh/bindings/trial/face"
+	"shardsh/cmd/shardsh/built"
 	"shardsh/cmd/shardsh/cmdline"
 	"shardsh/cmd/shardsh/secret"
 	"shardsh/scripts"
@@ -109,7 +110,7 @@ func (o *testLine) settle(env environment) (err error) {
 	}
 	o.Timeout = time.Duration(o.limit)
 	o.EveryFault = o.everyFault
-	o.Scripts, o.Version, o.Executable = scripts.Files, version(), cmp.Or(os.Args[0], "shardsh")
+	o.Scripts, o.Version, o.Executable = scripts.Files, built.Version(), cmp.Or(os.Args[0], "shardsh")
 	o.ErrorText = func(err error) string { return secret.Redact(errorText(err)) }
 	o.BeginWith = func(cfg *mock.Config, path string) error {
 		_, err := beginWith(cfg, path)

@@ -54,6 +54,8 @@ type aggregation struct {
 	// stages are those after the source or query, without the output.
 	stages []bson.Raw
 	output output
+	// outputSharded: what output writes to is sharded; only explain asks for it.
+	outputSharded bool
 }
 
 // output writes an aggregation's results: $out or $merge.

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -355,7 +356,11 @@ func explainFind(c *call, level verbosity) (bson.D, error) {
 	return explaining(c, q, level, func(_ context.Context, parts []part, h home) (bson.D, error) {
 		e := explanation{ns: q.ns, query: q, parts: plans(h, q, parts, stages)}
 		e.top = mergeStage(len(e.parts), !q.sort.IsEmpty())
-		return append(append(e.reply(c.cluster, level), q.shapeHash("find")), explainTail(c)...), nil
+		reply := e.reply(c.cluster, level)
+		if !isExpress(e.parts[0].stage) { // which has no plan cache, nor statistics of its shape
+			reply = append(reply, q.shapeHash("find"))
+		}
+		return append(reply, explainTail(c)...), nil
 	})
 }
 
@@ -376,6 +381,9 @@ func explainCount(c *call, level verbosity) (bson.D, error) {
 	})
 }
 
+// isExpress reports whether a stage is the short way to a document by its _id.
+func isExpress(s *store.Stage) bool { return s.Name == "EXPRESS_IXSCAN" }
+
 // countStages: without a query the shard's own counter answers, and a query
 // that one stretch of an index settles needs no documents.
 func countStages(q query, p part, shape store.Shape) (*store.Stage, store.Totals) {
@@ -383,7 +391,8 @@ func countStages(q query, p part, shape store.Shape) (*store.Stage, store.Totals
 	count := &store.Stage{Name: "COUNT", Works: n + 1, Done: bson.D{{Key: "nCounted", Value: smallest(n)},
 		{Key: "nSkipped", Value: smallest(min(q.skip, n))}}}
 	if len(q.filter.Parsed()) <= 5 && q.hint.IsZero() {
-		return count.Over(&store.Stage{Name: "RECORD_STORE_FAST_COUNT"}), store.Totals{}
+		count.Name = "RECORD_STORE_FAST_COUNT"
+		return count, store.Totals{}
 	}
 	if shape.ShardKey == nil {
 		if scan, ok := p.read.Plan.CountScan(p.ran); ok {
@@ -407,9 +416,28 @@ func explainDistinct(c *call, level verbosity) (bson.D, error) {
 	if isView(c, q.ns) {
 		return explainOnView(c, q, level, q.distinctPipeline(c.args.Object("query"), key))
 	}
-	return explaining(c, q, level, func(_ context.Context, parts []part, h home) (bson.D, error) {
-		plans := plans(h, q, parts, stages)
+	return explaining(c, q, level, func(ctx context.Context, parts []part, h home) (bson.D, error) {
+		plans := plans(h, q, parts, func(p part, shape store.Shape) (*store.Stage, store.Totals) {
+			return distinctStages(ctx, key, p, shape)
+		})
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		e := explanation{ns: q.ns, query: q, parts: plans, top: mergeStage(len(plans), false)}
-		return append(e.reply(c.cluster, level), explainTail(c)...), nil
+		return append(append(e.reply(c.cluster, level), q.shapeHash("distinct")), explainTail(c)...), nil
 	})
+}
+
+// distinctStages: where an index begins with the field, its values are enough, and
+// nobody looks whether the shard owns them.
+func distinctStages(ctx context.Context, key string, p part, shape store.Shape) (*store.Stage, store.Totals) {
+	values, err := store.Distinct(ctx, key, slices.Values(p.docs))
+	if err != nil {
+		values = nil // the command itself is refused for it
+	}
+	n := int64(len(values))
+	if s, ok := p.read.Plan.DistinctScan(key, n); ok {
+		return s, store.Totals{Keys: n}
+	}
+	return stages(p, shape)
 }

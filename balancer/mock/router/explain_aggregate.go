@@ -87,6 +87,7 @@ func explainAggregate(c *call, level verbosity) (bson.D, error) {
 		}
 		all = append(slices.Clone(all), pipeline[len(pipeline)-1])
 	}
+	a.outputSharded = writesToSharded(c, a.output)
 	if a.source != nil || a.database {
 		return explainSource(c, a, all), nil
 	}
@@ -106,11 +107,23 @@ func explainParts(ctx context.Context, c *call, a aggregation, all []bson.Raw, p
 		{Key: "serverParameters", Value: explainParameters()}}
 	mine := all
 	if len(parts) > 1 {
-		shards, merger := split(all)
+		shards, merger := split(desugared(all))
+		if a.query.limit > 0 { // what comes next is of the limited whole
+			shards, merger = nil, desugared(all)
+		}
 		mine = shards
-		head = append(head, bson.E{Key: "mergeType", Value: "mongos"}, bson.E{Key: "splitPipeline", Value: bson.D{
-			{Key: "shardsPart", Value: append(a.query.asStages(), rawList(mine)...)},
-			{Key: "mergerPart", Value: append(bson.A{mergeCursors(a.query)}, rawList(merger)...)},
+		merging, where := bson.A{mergeCursors(a.query)}, a.mergesOn(merger, h)
+		if a.query.limit > 0 { // each shard gives as many as the whole result may need
+			merging = append(merging, bson.D{{Key: "$limit", Value: a.query.limit}})
+		}
+		head = append(head, bson.E{Key: "mergeType", Value: "mongos"})
+		if where != "" {
+			head[len(head)-1].Value = "specificShard"
+			head = append(head, bson.E{Key: "mergeShardId", Value: string(where)})
+		}
+		head = append(head, bson.E{Key: "splitPipeline", Value: bson.D{
+			{Key: "shardsPart", Value: append(append(a.query.asStages(), rawList(mine)...), needed(mine, merger)...)},
+			{Key: "mergerPart", Value: append(merging, rawList(merger)...)},
 		}})
 	} else {
 		head = append(head, bson.E{Key: "splitPipeline", Value: nil})
@@ -139,6 +152,18 @@ func explainShard(ctx context.Context, a aggregation, e explanation, p shardPlan
 	_, members, _ := strings.Cut(p.host, "/")
 	host, _, _ := strings.Cut(members, ",")
 	doc := bson.D{{Key: "host", Value: host}, {Key: "explainVersion", Value: "1"}}
+	counts := make([]int64, len(mine))
+	if level != planOnly && len(mine) > 0 {
+		if err := countStagesOf(ctx, a, mine, docs, counts); err != nil {
+			return nil, err
+		}
+	}
+	taken := 0
+	for taken < len(mine) && (taken == 0 && stageName(mine[0]) == "$project" || stageName(mine[taken]) == "$group") {
+		p.stage = planned(mine[taken], counts[taken], p.stage)
+		taken++
+	}
+	mine, counts = mine[taken:], counts[taken:]
 	query := bson.D{{Key: "queryPlanner", Value: append(e.planner(p)[:7:7],
 		append(bson.D{{Key: "optimizedPipeline", Value: true}}, e.planner(p)[7:]...)...)}}
 	if level != planOnly {
@@ -152,12 +177,6 @@ func explainShard(ctx context.Context, a aggregation, e explanation, p shardPlan
 	if len(mine) == 0 {
 		return append(doc, query...), nil
 	}
-	counts := make([]int64, len(mine))
-	if level != planOnly {
-		if err := countStagesOf(ctx, a, mine, docs, counts); err != nil {
-			return nil, err
-		}
-	}
 	list := bson.A{bson.D{{Key: "$cursor", Value: query}}}
 	if level != planOnly {
 		list[0] = bson.D{{Key: "$cursor", Value: query}, {Key: "nReturned", Value: p.stage.Returned},
@@ -167,6 +186,28 @@ func explainShard(ctx context.Context, a aggregation, e explanation, p shardPlan
 		list = append(list, explainedStage(s, counts[i], level))
 	}
 	return append(doc, bson.E{Key: "stages", Value: list}), nil
+}
+
+// planned returns the stage of a plan that does what a stage of a pipeline says: the
+// server's queries project and group.
+func planned(s bson.Raw, returned int64, input *store.Stage) *store.Stage {
+	name, spec, err := stage(s)
+	if err != nil {
+		return input
+	}
+	done := &store.Stage{Name: "GROUP", Returned: returned, Works: input.Works}
+	if name == "$project" {
+		done.Name, done.Fields = "PROJECTION_DEFAULT", bson.D{{Key: "transformBy", Value: spec}}
+		if store.IsInclusion(spec.Document()) {
+			done.Name = "PROJECTION_SIMPLE"
+		}
+	}
+	return done.Over(input)
+}
+
+func stageName(s bson.Raw) string {
+	name, _, _ := stage(s)
+	return name
 }
 
 func explainedStage(s bson.Raw, returned int64, level verbosity) bson.D {
@@ -227,7 +268,11 @@ func (q query) asStages() bson.A {
 		list = append(list, bson.D{{Key: "$match", Value: q.filter.Parsed()}})
 	}
 	if len(q.order) > 5 {
-		list = append(list, bson.D{{Key: "$sort", Value: bson.D{{Key: "sortKey", Value: q.order}}}})
+		sort := bson.D{{Key: "sortKey", Value: q.order}}
+		if q.limit > 0 {
+			sort = append(sort, bson.E{Key: "limit", Value: q.limit})
+		}
+		return append(list, bson.D{{Key: "$sort", Value: sort}})
 	}
 	if q.limit > 0 {
 		list = append(list, bson.D{{Key: "$limit", Value: q.limit}})

@@ -101,10 +101,15 @@ func TestExplainOtherCommands(t *testing.T) {
 		want    int64
 	}{
 		{"count by the whole key", d("count", "e", "query", d("k", 5)), "COUNT COUNT_SCAN", "nCounted", 1},
-		{"count of all", d("count", "e"), "COUNT RECORD_STORE_FAST_COUNT", "nSkipped", 0},
+		{"count of all", d("count", "e"), "RECORD_STORE_FAST_COUNT", "nSkipped", 0},
 		{"count by an index", d("count", "e", "query", d("i", 1)), "COUNT SHARDING_FILTER IXSCAN", "nCounted", 2},
 		{"distinct", d("distinct", "e", "key", "i", "query", d("n", d("$lt", 5))), "SHARDING_FILTER COLLSCAN", "nReturned", 5},
-		{"update", d("update", "e", "updates", bson.A{d("q", d("i", 1), "u", d("$set", d("n", 1)), "multi", true)}), "UPDATE FETCH SHARDING_FILTER IXSCAN", "nWouldModify", 1},
+		{"update", d("update", "e", "updates", bson.A{d("q", d("i", 1), "u", d("$set", d("n", 1)), "multi", true)}), "UPDATE FETCH IXSCAN", "nWouldModify", 1},
+		{"distinct by an index", d("distinct", "e", "key", "i"), "PROJECTION_COVERED DISTINCT_SCAN", "nReturned", 5},
+		{"distinct of an array", d("distinct", "e", "key", "tags"), "SHARDING_FILTER COLLSCAN", "nReturned", 10},
+		{"update by _id", d("update", "e", "updates", bson.A{d("q", d("_id", 4), "u", d("$set", d("n", 1)))}), "EXPRESS_UPDATE", "nWouldModify", 1},
+		{"update of many by _id", d("update", "e", "updates", bson.A{d("q", d("_id", 4), "u", d("$set", d("n", 1)), "multi", true)}), "UPDATE IDHACK", "nWouldModify", 1},
+		{"delete of many", d("delete", "e", "deletes", bson.A{d("q", d("i", 1), "limit", 0)}), "BATCHED_DELETE FETCH IXSCAN", "nWouldDelete", 2},
 		{"delete", d("delete", "e", "deletes", bson.A{d("q", d("k", 3), "limit", 1)}), "DELETE FETCH IXSCAN", "nWouldDelete", 1},
 		{"findAndModify", d("findAndModify", "e", "query", d("k", 3), "remove", true), "DELETE FETCH IXSCAN", "nWouldDelete", 1},
 	}
@@ -137,14 +142,59 @@ func TestExplainAggregate(t *testing.T) {
 		t.Errorf("the merging part is %s", reply.Lookup("splitPipeline", "mergerPart"))
 	}
 	for shard, want := range map[string]int64{"shard0": 5, "shard1": 5} {
-		stages := reply.Lookup("shards", shard, "stages")
-		if got := reply.Lookup("shards", shard, "stages", "1", "nReturned").AsInt64(); got != want {
-			t.Errorf("%s has %d groups, want %d: %s", shard, got, want, stages)
+		done := reply.Lookup("shards", shard, "executionStats", "executionStages").Document()
+		if got := done.Lookup("nReturned").AsInt64(); got != want || done.Lookup("stage").StringValue() != "GROUP" {
+			t.Errorf("%s has %d groups, want %d: %s", shard, got, want, done)
 		}
 	}
 	reply = x.ok("doc1", d("aggregate", "e", "pipeline", bson.A{d("$match", d("k", 5))}, "explain", true))
 	if got := chain(reply.Lookup("shards", "shard0", "queryPlanner", "winningPlan").Document()); got != "FETCH IXSCAN" {
 		t.Errorf("plan %s", got)
+	}
+}
+
+// What the shards do of a pipeline, what they leave out of their documents, and who
+// merges.
+func TestExplainSplit(t *testing.T) {
+	x := newExplained(t)
+	x.ok("doc1", d("insert", "plain", "documents", bson.A{d("_id", 1)}))
+	group := d("$group", d("_id", "$i"))
+	for _, tt := range []struct {
+		pipeline      bson.A
+		shards, merge string
+		on            string
+	}{
+		{bson.A{d("$sort", d("n", 1)), d("$limit", 2)}, `$sort`, `$mergeCursors $limit`, ""},
+		{bson.A{d("$limit", 2), group}, `$limit $project`, `$mergeCursors $limit $group`, ""},
+		{bson.A{d("$match", d("n", 1)), d("$count", "all")}, `$match $group`, `$mergeCursors $group $project`, ""},
+		{bson.A{d("$sortByCount", "$i")}, `$group`, `$mergeCursors $group $sort`, ""},
+		{bson.A{d("$facet", d("a", bson.A{group}, "b", bson.A{d("$count", "n")}))}, `$project`, `$mergeCursors $facet`, ""},
+		{bson.A{d("$facet", d("a", bson.A{d("$limit", 1)}))}, ``, `$mergeCursors $facet`, ""},
+		{bson.A{d("$lookup", d("from", "plain", "localField", "i", "foreignField", "_id", "as", "x"))}, ``, `$mergeCursors $lookup`, "shard0"},
+		{bson.A{d("$lookup", d("from", "e", "localField", "i", "foreignField", "k", "as", "x"))}, ``, `$mergeCursors $lookup`, ""},
+		{bson.A{d("$merge", d("into", "e"))}, ``, `$mergeCursors $merge`, ""},
+		{bson.A{d("$out", "other")}, ``, `$mergeCursors $out`, "shard0"},
+	} {
+		reply := x.ok("doc1", d("explain", d("aggregate", "e", "pipeline", tt.pipeline, "cursor", d()), "verbosity", "queryPlanner"))
+		names := func(part string) string {
+			var list []string
+			values, err := reply.Lookup("splitPipeline", part).Array().Values()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, v := range values {
+				elements, err := v.Document().Elements()
+				if err != nil {
+					t.Fatal(err)
+				}
+				list = append(list, elements[0].Key())
+			}
+			return strings.Join(list, " ")
+		}
+		on, _ := reply.Lookup("mergeShardId").StringValueOK()
+		if shards, merge := names("shardsPart"), names("mergerPart"); shards != tt.shards || merge != tt.merge || on != tt.on {
+			t.Errorf("%v: %q, then %q on %q; want %q, %q, %q", tt.pipeline, shards, merge, on, tt.shards, tt.merge, tt.on)
+		}
 	}
 }
 

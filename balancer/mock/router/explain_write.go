@@ -2,6 +2,7 @@ package router
 
 import (
 	"context"
+	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -11,8 +12,19 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// writeStage returns the stage of a write that is explained, and not done.
-func writeStage(name string, input *store.Stage, done bson.D) *store.Stage {
+// writeStage returns the stage of a write that is explained, and not done. One of
+// a single document by _id has a stage that is both; quick is false where that is
+// not to be.
+func writeStage(name string, quick bool, input *store.Stage, done bson.D) *store.Stage {
+	if isExpress(input) {
+		both := *input
+		if quick {
+			both.Name, both.Done = "EXPRESS_"+name, append(slices.Clone(input.Done), done...)
+			return &both
+		}
+		both.Name = "IDHACK"
+		input = &both
+	}
 	return (&store.Stage{Name: name, Works: input.Works + 1, Done: done}).Over(input)
 }
 
@@ -66,14 +78,22 @@ func updateStage(ctx context.Context, req mock.UpdateRequest, p part, input *sto
 	if len(p.docs) == 0 && req.Upsert {
 		upserted = 1
 	}
-	return writeStage("UPDATE", input, bson.D{
+	return writeStage("UPDATE", !req.Multi && !req.Upsert, input, bson.D{
 		{Key: "nMatched", Value: smallest(int64(len(p.docs)))}, {Key: "nWouldModify",
 			Value: int32(modified)}, {Key: "nWouldUpsert", Value: int32(upserted)},
 	})
 }
 
 func deleteStage(_ context.Context, p part, input *store.Stage) *store.Stage {
-	return writeStage("DELETE", input, bson.D{{Key: "nWouldDelete", Value: smallest(int64(len(p.docs)))}})
+	return deletes("DELETE", true, p, input)
+}
+
+func deleteStages(_ context.Context, p part, input *store.Stage) *store.Stage {
+	return deletes("BATCHED_DELETE", false, p, input)
+}
+
+func deletes(name string, quick bool, p part, input *store.Stage) *store.Stage {
+	return writeStage(name, quick, input, bson.D{{Key: "nWouldDelete", Value: smallest(int64(len(p.docs)))}})
 }
 
 func explainDelete(c *call, level verbosity) (bson.D, error) {
@@ -94,7 +114,11 @@ func explainDelete(c *call, level verbosity) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	return explainWrite(c, q, level, "SHARD_WRITE", deleteStage)
+	stage := deleteStages
+	if q.limit == 1 {
+		stage = deleteStage
+	}
+	return explainWrite(c, q, level, "SHARD_WRITE", stage)
 }
 
 func explainFindAndModify(c *call, level verbosity) (bson.D, error) {
@@ -128,6 +152,7 @@ func explainWrite(c *call, q query, level verbosity, top string, write func(cont
 			if q.sort.IsEmpty() {
 				shape.Limit = 0
 			}
+			shape.ShardKey = nil // a write looks at each document itself, whether the shard owns it
 			input, totals := stages(p, shape)
 			return write(ctx, p, input), totals
 		})

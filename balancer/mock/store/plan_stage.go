@@ -122,7 +122,16 @@ func (p *Plan) Stages(shape Shape, ran Ran) (*Stage, Totals) {
 		s = (&Stage{Name: "LIMIT", Fields: bson.D{{Key: "limitAmount", Value: smallestOf(shape.Limit)}},
 			Returned: ran.Returned, Works: s.Works}).Over(s)
 	}
+	if p.subplanned() {
+		s = (&Stage{Name: "SUBPLAN", Returned: s.Returned, Works: s.Works}).Over(s)
+	}
 	return s, totals
+}
+
+// subplanned reports whether the query is $or and nothing else, whose clauses the
+// server plans one by one.
+func (p *Plan) subplanned() bool {
+	return len(p.clauses) == 1 && p.clauses[0].or != nil && isMissing(p.query.Hint)
 }
 
 // Rejected returns the other plans there were, as queryPlanner shows them.
@@ -252,6 +261,9 @@ type included struct {
 	is, computed, dotted bool
 	names                []string
 }
+
+// IsInclusion reports whether a projection names fields to keep, and computes none.
+func IsInclusion(projection bson.Raw) bool { return inclusion(projection).is }
 
 func inclusion(projection bson.Raw) (in included) {
 	id := true
@@ -383,30 +395,4 @@ func (c *Collection) multikeyPaths(ix *Index, f indexField) bson.A {
 		}
 	}
 	return list
-}
-
-// CountScan returns the stage of a count whose bounds are one stretch of an
-// index that settles the whole query; false when it takes more.
-func (p *Plan) CountScan(ran Ran) (*Stage, bool) {
-	if p.index == nil || p.branches != nil || p.index.Multikey() || len(p.clauses) == 0 || p.residual() != nil {
-		return nil, false
-	}
-	low, high := bson.D{}, bson.D{}
-	lowIn, highIn := true, true
-	for i, f := range p.index.fields {
-		if len(p.bounds[i]) != 1 || f.hashed || p.index.descends(i) ||
-			i > 0 && !p.bounds[i-1].onePoint() && !p.bounds[i].everything() {
-			return nil, false
-		}
-		b := p.bounds[i][0]
-		low = append(low, bson.E{Key: f.name, Value: b.low.value})
-		high = append(high, bson.E{Key: f.name, Value: b.high.value})
-		lowIn, highIn = lowIn && b.low.included, highIn && b.high.included
-	}
-	fields := append(p.index.described(p.coll), bson.E{Key: "indexBounds", Value: bson.D{
-		{Key: "startKey", Value: low}, {Key: "startKeyInclusive", Value: lowIn},
-		{Key: "endKey", Value: high}, {Key: "endKeyInclusive", Value: highIn},
-	}})
-	return &Stage{Name: "COUNT_SCAN", Fields: fields, Returned: ran.Returned, Works: ran.Keys + 1,
-		Done: bson.D{{Key: "keysExamined", Value: smallestOf(ran.Keys)}}}, true
 }

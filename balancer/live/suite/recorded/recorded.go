@@ -54,13 +54,13 @@ func Scenarios() []Scenario {
 		{Name: "09-drain", After: []string{"03-zones"}, Alone: true},
 		{Name: "10-expressions"}, {Name: "11-queries"}, {Name: "12-bulk-and-validation"},
 		{Name: "13-change-streams", Slow: true, Also: []string{"expanded events", "database dropped"}},
-		{Name: "15-keys-and-moves", Slow: true},
+		{Name: "14-explain"}, {Name: "15-keys-and-moves", Slow: true},
 	}
 }
 
 // Databases are those that the scenarios make and drop.
 func Databases() []string {
-	return []string{"g1", "g1x", "g2", "g3", "g4", "g5", "g6", "g7", "g8", "g9", "g11", "g12", "g13", "g15"}
+	return []string{"g1", "g1x", "g2", "g3", "g4", "g5", "g6", "g7", "g8", "g9", "g11", "g12", "g13", "g14", "g15"}
 }
 
 // Scripts writes the scripts of a scenario into a folder, and returns them in the
