@@ -38,6 +38,8 @@ func subcommands() []subcommand {
 		{"drain", "--shard ID [address]", "empty a shard, and remove it", environment.drain, new(drainLine).groups},
 		{"forecast", "[options] [address]", "how long balancing or draining takes",
 			environment.forecast, new(forecastLine).groups},
+		{"advise", "--ns NS [address]", "which shard key suits a collection",
+			func(env environment, ctx context.Context) error { return runAdvise(ctx, env) }, new(adviseLine).groups},
 		{"report", "[address] -o FILE", "a page for a browser about a cluster",
 			environment.writeReport, new(reportLine).groups},
 		{"map", "--ns NS [address]", "the chunks of a collection, drawn", environment.drawMap, new(mapLine).groups},
