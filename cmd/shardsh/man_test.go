@@ -2,7 +2,9 @@ package main
 
 import (
 	"encoding/json"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"slices"
@@ -50,6 +52,11 @@ func TestManualPage(t *testing.T) {
 			t.Errorf("the page has no %q", part)
 		}
 	}
+	for variable := range variablesRead(t) {
+		if !strings.Contains(page, "\\fB"+variable+"\\fR") {
+			t.Errorf("%s is not on the page", variable)
+		}
+	}
 	if code, stdout, stderr := runProgram(t, "", "man", "why"); code != exitUsage || stdout != "" ||
 		!strings.Contains(stderr, "shardsh help why tells about one command") {
 		t.Errorf("exit code %d, %q, %q", code, stdout, stderr)
@@ -68,6 +75,33 @@ func TestManualPage(t *testing.T) {
 			}
 		}
 	})
+}
+
+// variablesRead returns those of our own that the program knows.
+func variablesRead(t *testing.T) map[string]bool {
+	t.Helper()
+	name, found := regexp.MustCompile(`"(SHARDSH_[A-Z]+)"`), make(map[string]bool)
+	for _, pattern := range []string{"*.go", "*/*.go", "../../bindings/*.go", "../../bindings/*/*.go", "../../repl/*.go"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range name.FindAllStringSubmatch(string(text), -1) {
+				if !strings.HasSuffix(file, "_test.go") {
+					found[m[1]] = true
+				}
+			}
+		}
+	}
+	if len(found) < 4 {
+		t.Fatalf("only %v", found)
+	}
+	return found
 }
 
 func TestVersion(t *testing.T) {
