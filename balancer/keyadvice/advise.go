@@ -67,6 +67,11 @@ func Advise(f Facts, asked []Key) Advice {
 			best = ranked[i]
 		}
 	}
+	for i, c := range ranked {
+		if best.Impossible == "" && !c.Key.Equal(best.Key) {
+			ranked[i].Against = c.behind(best)
+		}
+	}
 	a.Candidates = ranked
 	if len(asked) == 0 {
 		a.Candidates = shown(f, ranked)

@@ -124,7 +124,8 @@ func (o *adviseLine) readQueries() error {
 // runAdvise is "shardsh advise": which shard key, chunk size or cuts suit a collection.
 func runAdvise(ctx context.Context, env environment) error {
 	o := new(adviseLine)
-	return env.begin(ctx, o, func(groups []cmdline.Group) { printAdviseHelp(env, groups) }, func(ctx context.Context) error {
+	help := func(groups []cmdline.Group) { printAdviseHelp(env, groups) }
+	return env.begin(ctx, o, help, func(ctx context.Context) error {
 		conn, err := env.connect(ctx, o.commandLine, false)
 		if err != nil {
 			return because(ctx, err)

@@ -48,7 +48,8 @@ func TestAdvise(t *testing.T) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	harmless := []string{"hello", "isMaster", "ismaster", "ping", "buildInfo", "find", "aggregate", "listIndexes", "getMore",
+	harmless := []string{"hello", "isMaster", "ismaster", "ping", "buildInfo", "find", "aggregate", "listIndexes",
+		"getMore",
 		"endSessions", "killCursors", "balancerStatus", "getParameter", "connPoolStats", "analyzeShardKey"}
 	for _, name := range l.commands {
 		if !slices.Contains(harmless, name) {
@@ -63,16 +64,17 @@ func TestAdviseLine(t *testing.T) {
 		code   int
 		stderr string
 	}{
-		"no collection":       {nil, exitUsage, "--ns says which collection"},
-		"no namespace":        {[]string{"--ns", "orders"}, exitUsage, "--ns takes DB.COLLECTION"},
-		"none there":          {[]string{"--ns", "shop.orders"}, exitFailure, "shop.orders"},
-		"a file":              {[]string{"--ns", "shop.orders", "--from", "c.snap"}, exitUsage, "--from"},
-		"another question":    {[]string{"--ns", "shop.orders", "--about", "zones"}, exitUsage, "--about takes key"},
-		"no key":              {[]string{"--ns", "shop.orders", "--key", "{"}, exitUsage, "no extended JSON"},
-		"no shard key":        {[]string{"--ns", "shop.orders", "--key", `{"a": -1}`}, exitUsage, "must be 1 or"},
-		"no query":            {[]string{"--ns", "shop.orders", "--query", "a"}, exitUsage, "no extended JSON"},
-		"no size":             {[]string{"--ns", "shop.orders", "--expect", "lots"}, exitUsage, "--expect takes a size"},
-		"a key for the size":  {[]string{"--ns", "a.b", "--about", "chunk-size", "--key", `{"a": 1}`}, exitUsage, "--about chunk-size"},
+		"no collection":    {nil, exitUsage, "--ns says which collection"},
+		"no namespace":     {[]string{"--ns", "orders"}, exitUsage, "--ns takes DB.COLLECTION"},
+		"none there":       {[]string{"--ns", "shop.orders"}, exitFailure, "shop.orders"},
+		"a file":           {[]string{"--ns", "shop.orders", "--from", "c.snap"}, exitUsage, "--from"},
+		"another question": {[]string{"--ns", "shop.orders", "--about", "zones"}, exitUsage, "--about takes key"},
+		"no key":           {[]string{"--ns", "shop.orders", "--key", "{"}, exitUsage, "no extended JSON"},
+		"no shard key":     {[]string{"--ns", "shop.orders", "--key", `{"a": -1}`}, exitUsage, "must be 1 or"},
+		"no query":         {[]string{"--ns", "shop.orders", "--query", "a"}, exitUsage, "no extended JSON"},
+		"no size":          {[]string{"--ns", "shop.orders", "--expect", "lots"}, exitUsage, "--expect takes a size"},
+		"a key for the size": {[]string{"--ns", "a.b", "--about", "chunk-size", "--key", `{"a": 1}`}, exitUsage, "--about " +
+			"chunk-size"},
 		"cut by what":         {[]string{"--ns", "shop.new", "--about", "presplit"}, exitUsage, "give one with --key"},
 		"an unknown format":   {[]string{"--ns", "shop.orders", "--output", "xml"}, exitUsage, "--output takes text, json"},
 		"a query for a split": {[]string{"--ns", "a.b", "--about", "presplit", "--query", "{}"}, exitUsage, "--query is for"},
