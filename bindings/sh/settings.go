@@ -81,6 +81,9 @@ func (sh *Helpers) switchBalancer(
 	if ms, ok := timeout.(int); ok {
 		timeout = int32(ms)
 	}
+	if c.s.Gateway.Guarded() && sh.lacksModes() { // what is shown is what would be sent
+		return sh.switchBefore34(c, on, 0, 0)
+	}
 	name := "balancerStop"
 	if on {
 		name = "balancerStart"
