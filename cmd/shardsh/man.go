@@ -60,7 +60,7 @@ func variables() []manual.Term {
 	return []manual.Term{
 		{Name: target.PasswordVariable, About: "The password of --username; scripts and other programs don't see it."},
 		{Name: "SHARDSH_HOME", About: "Where history and settings are kept, in place of ~/.shardsh; empty keeps nothing."},
-		{Name: script.PathVariable, About: "Folders with modules and scripts for require, import and load, as NODE_PATH has them."},
+		{Name: script.PathVariable, About: "Folders with modules and scripts, as NODE_PATH has them for Node."},
 		{Name: "SHARDSH_HISTORY", About: "The file of the history; empty keeps none."},
 		{Name: "EDITOR, VISUAL", About: "What edit opens at the prompt."},
 		{Name: "PAGER", About: "What long output is shown with on a terminal; empty for none."},

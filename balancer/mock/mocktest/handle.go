@@ -98,7 +98,8 @@ func (m *Mock) Command(name string, value any, more ...bson.E) bson.Raw {
 	if m.handler == nil {
 		m.t.Fatal("mocktest: give the Mock to Start with WithMock")
 	}
-	body, err := bson.Marshal(append(bson.D{{Key: name, Value: value}}, append(more, bson.E{Key: "$db", Value: "admin"})...))
+	command := append(bson.D{{Key: name, Value: value}}, more...)
+	body, err := bson.Marshal(append(command, bson.E{Key: "$db", Value: "admin"}))
 	if err != nil {
 		m.t.Fatalf("%s: %v", name, err)
 	}

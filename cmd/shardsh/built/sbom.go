@@ -66,7 +66,8 @@ func BillOf(path string) (Bill, error) {
 
 func bill(info *debug.BuildInfo) Bill {
 	program := component("application", info.Main.Path, versionOf(info))
-	for _, key := range []string{"GOOS", "GOARCH", "CGO_ENABLED", "-ldflags", "-trimpath", "vcs.revision", "vcs.modified"} {
+	for _, key := range []string{"GOOS", "GOARCH", "CGO_ENABLED", "-ldflags", "-trimpath", "vcs.revision",
+		"vcs.modified"} {
 		if value := setting(info, key); value != "" {
 			program.Properties = append(program.Properties, Property{"go:build:" + key, value})
 		}
