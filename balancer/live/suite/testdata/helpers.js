@@ -28,7 +28,7 @@ reads("isConfigShardEnabled", () => sh.isConfigShardEnabled(), r => r.enabled ==
 reads("drainStatus", () => sh.drainStatus(C), r => !cfg.shards.findOne({ _id: C }).draining)
 reads("defragmentStatus", () => sh.defragmentStatus(NS), r => r.running === false, { since: 5.3 })
 reads("getShardedDataDistribution", () => sh.getShardedDataDistribution().toArray(),
-  r => r.some(d => d.ns == NS && d.shards.length == 3), { since: is.mock ? 4.4 : 6.0 })
+  r => r.some(d => d.ns == NS && d.shards.length == 3), { since: 6.0 })
 reads("checkMetadataConsistency", () => sh.checkMetadataConsistency().toArray(), r => r.length == 0, { since: 7.0 })
 reads("shardDrainingStatus", () => sh.shardDrainingStatus(C), r => r.ok == 1, { since: 8.3 })
 reads("getTransitionToDedicatedConfigServerStatus", () => sh.getTransitionToDedicatedConfigServerStatus(), r => r.ok == 1,
