@@ -317,8 +317,8 @@ func (c *call) waitAssert(swallow bool) goja.Value {
 	if !ok {
 		c.JS.ThrowType("assert.soon takes a function")
 	}
-	timeout := c.Milliseconds(2, 30*time.Second)
-	done := c.JS.Poll(timeout, c.Milliseconds(3, 200*time.Millisecond), func() bool {
+	timeout := c.Duration("assert.soon", "timeout", 2, 30*time.Second)
+	done := c.JS.Poll(timeout, c.Duration("assert.soon", "interval", 3, 200*time.Millisecond), func() bool {
 		v, err := f(goja.Undefined())
 		if err != nil {
 			if swallow && thrownBy(err) != nil {

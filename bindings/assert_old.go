@@ -118,7 +118,7 @@ func oldAsserts() map[string]func(*call) goja.Value {
 			if err != nil {
 				c.JS.Rethrow(err)
 			}
-			limit := c.Milliseconds(2, 30*time.Second)
+			limit := c.Duration("assert.time", "timeout", 2, 30*time.Second)
 			if took := c.JS.Clock.Now().Sub(started); took > limit {
 				c.failOld(1, "assert.time failed: took %dms, limit %dms", took.Milliseconds(), limit.Milliseconds())
 			}
@@ -169,7 +169,7 @@ func (c *call) assertRetry(swallow bool) goja.Value {
 	}
 	for i := range attempts {
 		if i > 0 {
-			c.JS.Sleep(c.Milliseconds(3, 0))
+			c.JS.Sleep(c.Duration("assert.retry", "interval", 3, 0))
 		}
 		v, err := f(goja.Undefined())
 		if err != nil && (!swallow || thrownBy(err) == nil) {

@@ -3,6 +3,7 @@ package bindings
 import (
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -25,12 +26,16 @@ func shellGlobals() []global {
 		{"quit", "code?:any", func(c *call) goja.Value { return c.Quit() }, "Ends the shell with an exit code."},
 		{"cls", "", func(c *call) goja.Value { c.s.display.ClearScreen(); return nil }, "Clears the screen."},
 		{"sleep", "", func(c *call) goja.Value {
+			if goja.IsString(c.Arg(0)) && !isNumeral(c.Arg(0).String()) {
+				c.JS.Sleep(c.DurationOf("sleep", "time", c.Arg(0)))
+				return nil
+			}
 			ms := c.Arg(0).ToFloat()
 			if ms > 0 {
 				c.JS.Sleep(time.Duration(math.Min(ms, 1<<53) * float64(time.Millisecond)))
 			}
 			return nil
-		}, "Waits for some milliseconds."},
+		}, "Waits for some milliseconds, or a time such as \"1h30m\"."},
 		{"version", "", func(c *call) goja.Value { return c.JS.Runtime.ToValue(c.s.cfg.Version) },
 			"Returns the shell's version."},
 		{"isInteractive", "", func(c *call) goja.Value { return c.JS.Runtime.ToValue(c.s.cfg.Interactive) },
@@ -290,4 +295,10 @@ func showStartupWarnings(c *call, d *database) goja.Value {
 	}
 	return c.JS.ShownText("------\n   The server generated these startup warnings when booting\n" + strings.Join(lines,
 		"\n") + "\n------")
+}
+
+// isNumeral reports whether JavaScript takes a text for a number, the empty one too.
+func isNumeral(text string) bool {
+	_, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	return err == nil || strings.TrimSpace(text) == ""
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/timespan"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
 	"shardsh/bindings/server"
@@ -311,6 +312,10 @@ func (c *call) direction(v goja.Value) any {
 
 func cursorMilliseconds(field string) func(*call, *cursor) goja.Value {
 	return func(c *call, cur *cursor) goja.Value {
+		if d, err := timespan.Parse(script.OptionalText(c.Arg(0))); err == nil && goja.IsString(c.Arg(0)) {
+			cur.set(field, d.Milliseconds())
+			return c.This
+		}
 		if !goja.IsNumber(c.Arg(0)) {
 			c.JS.Throw("MongoInvalidArgumentError", "Argument for %s must be a number", field)
 		}

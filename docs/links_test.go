@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -33,7 +34,8 @@ func TestLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	found, linked := 0, map[string]bool{}
-	for _, file := range append(append(files, rules...), "../README.md") {
+	above := []string{"../README.md", "../CONTRIBUTING.md", "../CHANGELOG.md", "../SECURITY.md"}
+	for _, file := range slices.Concat(files, rules, above) {
 		for _, m := range link.FindAllStringSubmatch(read(t, file), -1) {
 			if strings.Contains(m[1], "://") {
 				continue

@@ -13,9 +13,7 @@ const { SIZES, TIMES, Usage, parse, help, didYouMean } = require("shardsh:option
 /** Writes a line to the error stream, where nothing that a cluster calls something may steer the terminal. */
 function complain(text) {
   const hidden = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
-  process.stderr.write(
-    String(text).replace(hidden, c => "\\u" + c.charCodeAt(0).toString(16).padStart(4, "0")) + "\n",
-  );
+  process.stderr.write(String(text).replace(hidden, c => "\\u" + c.charCodeAt(0).toString(16).padStart(4, "0")) + "\n");
 }
 
 class Refusal extends Error {}
@@ -134,6 +132,18 @@ function retried(act, times = 4) {
   }
 }
 
+/** Calls something that needs shards for itself: waits up to an hour while the balancer has them in a migration. */
+function patient(act) {
+  const conflictingOperationInProgress = 117;
+  for (const began = Date.now(); ; sleep(2000)) {
+    try {
+      return act();
+    } catch (e) {
+      if (e.code !== conflictingOperationInProgress || Date.now() - began > TIMES.h) throw e;
+    }
+  }
+}
+
 /** Rows of objects as a table of text. */
 function table(rows) {
   const columns = Object.keys(Object.assign({}, ...rows));
@@ -149,8 +159,9 @@ function table(rows) {
 
 /** Runs a script: its options, its function, what it answers, how it ends. */
 function script(spec, act) {
-  const alone = !isInteractive() && process.argv[1] === globalThis.__filename;
-  const words = alone ? process.argv.slice(2) : globalThis.scriptArgs || [];
+  const words = globalThis.scriptArgs || process.argv.slice(2);
+  // Another script, or a prompt, that loads this one gets an error, and goes on or not.
+  const alone = !isInteractive() && new Error().stack.trim().split("\n").pop().includes(globalThis.__filename);
   let run;
   try {
     const { options, rest } = parse(spec, words);
@@ -279,6 +290,7 @@ module.exports = {
   key,
   table,
   retried,
+  patient,
   didYouMean,
   staying,
   distribution,

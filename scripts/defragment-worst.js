@@ -72,14 +72,15 @@ function worst(only) {
 }
 
 function defragment(run, c, over) {
+  const ended = () => !sh.defragmentStatus(c.ns).running;
   const stop = run.restore(`sh.stopDefragment("${c.ns}")`, () => {
-    if (sh.defragmentStatus(c.ns).running) sh.stopDefragment(c.ns);
+    if (ended()) return;
+    sh.stopDefragment(c.ns);
+    run.wait(`${c.ns} is left alone`, ended, { timeout: 10 * cli.TIMES.m }); // a new one would end with it
   });
   const options = run.options.chunkSize ? { chunkSize: run.options.chunkSize } : {};
   if (!c.running) sh.defragment(c.ns, options);
-  run.wait(`${c.ns} is defragmented`, () => !sh.defragmentStatus(c.ns).running || over(), {
-    timeout: run.options.for + 6e4,
-  });
+  run.wait(`${c.ns} is defragmented`, () => ended() || over(), { timeout: run.options.for + 6e4 });
   stop(); // what is merged stays merged
 }
 

@@ -50,8 +50,10 @@ function moveKey(run) {
       run.step(`split ${ns} at ${cli.key(bound)}`, () => sh.splitAt(ns, bound));
   }
   run.step(`move ${cli.key(min)} to ${cli.key(max)} from ${chunk.shard} to ${to}`, () => {
-    const now = at(min); // as the splits left it
-    if (now.shard !== to) db.adminCommand({ moveChunk: ns, bounds: [now.min, now.max], to, forceJumbo: true });
+    cli.patient(() => {
+      const now = at(min); // as the splits, or the balancer, left it
+      if (now.shard !== to) db.adminCommand({ moveChunk: ns, bounds: [now.min, now.max], to, forceJumbo: true });
+    });
   });
   if (!run.dryRun)
     run.say(

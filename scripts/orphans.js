@@ -79,7 +79,7 @@ function report(run) {
   return names
     .map(name => {
       const c = cli.collection(name),
-        all = Number(c.stats().count),
+        all = Number(c.estimatedDocumentCount()),
         owned = Number(c.countDocuments({}));
       return { ns: name, orphans: Math.max(0, all - owned) };
     })

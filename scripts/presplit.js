@@ -62,6 +62,7 @@ cli.script(
       plan = sh.plan(ns, { goal });
     const { splits, moves } = plan.totals;
     if (plan.steps.length === 0) {
+      verify(ns, points);
       run.say(`${ns} is cut and spread so already.`);
       return { ns, splits: 0, moves: 0, ...spread(ns) };
     }
@@ -73,6 +74,7 @@ cli.script(
     );
     const result = { ns, splits, moves, ...spread(ns) };
     if (!run.dryRun) {
+      verify(ns, points);
       run.table(
         Object.entries(result.chunks).map(([shard, chunks]) => ({ shard, chunks })),
         "Chunks:",
@@ -82,6 +84,19 @@ cli.script(
     return result;
   },
 );
+
+/** Throws where a cut is missing, or a shard has two chunks more than its part. */
+function verify(ns, points) {
+  const bounds = sh
+    .chunks(ns)
+    .toArray()
+    .map(c => c.min);
+  const missing = (points || []).filter(p => !bounds.some(b => bsonWoCompare(b, p) === 0));
+  const most = Math.max(...Object.values(spread(ns).chunks));
+  if (missing.length > 0) throw new Error(`${ns} is not cut at ${missing.slice(0, 3).map(cli.key).join(", ")}`);
+  if (most > Math.ceil(bounds.length / cli.staying().length) + 1)
+    throw new Error(`${ns} is not spread: a shard has ${most} chunks`);
+}
 
 /** How many chunks each shard has. */
 function spread(ns) {

@@ -39,6 +39,7 @@ cli.script(
   },
   run => {
     const app = db.getSiblingDB(name);
+    if (!cli.since(6)) run.refuse("the tour needs 6.0, with chunk sizes of collections and balancing by data");
     if (run.dryRun)
       return run.step(`make, balance and drop the database ${name}, with the balancer switched off and on`, () => {});
     run.say("1. A collection sharded by customer, with chunks of 1 MiB and the balancer off");
@@ -68,8 +69,9 @@ cli.script(
     sh.waitForBalance(ns, { timeout: 30 * 60 * 1000, interval: 1000 });
     sh.stopBalancer();
     const seconds = Math.round((new Date() - started) / 1000);
-    const moves = cli.config().changelog
-      .find({ ns, what: "moveChunk.commit", time: { $gte: started } })
+    const moves = cli
+      .config()
+      .changelog.find({ ns, what: "moveChunk.commit", time: { $gte: started } })
       .sort({ time: 1 })
       .toArray();
     show(

@@ -16,7 +16,8 @@
 // docs/live.md says which privilege is for what.
 const cli = require("shardsh:cli");
 
-const anyCollection = { db: "", collection: "" }, anyOfConfig = { db: "config", collection: "" };
+const anyCollection = { db: "", collection: "" },
+  anyOfConfig = { db: "config", collection: "" };
 const grant = (resource, ...actions) => ({ resource, actions: actions.filter(Boolean) });
 const ofConfig = (collection, ...actions) => grant({ db: "config", collection }, ...actions);
 
@@ -25,8 +26,19 @@ function roles() {
   const version = db.version().split(".").map(Number);
   const since = (...from) => (version[0] - from[0] || version[1] - (from[1] || 0) || version[2] - (from[2] || 0)) >= 0;
   const look = [
-    grant({ cluster: true }, "connPoolStats", "getParameter", "getShardMap", "hostInfo", "inprog", "listDatabases", "listShards",
-      "serverStatus", since(6, 0, 3) && "shardedDataDistribution", since(7) && "checkMetadataConsistency"),
+    grant(
+      { cluster: true },
+      "connPoolStats",
+      "getParameter",
+      "getShardMap",
+      "hostInfo",
+      "inprog",
+      "listDatabases",
+      "listShards",
+      "serverStatus",
+      since(6, 0, 3) && "shardedDataDistribution",
+      since(7) && "checkMetadataConsistency",
+    ),
     grant(anyOfConfig, "collStats", "dbStats", "find", "indexStats", "listCollections", "listIndexes"),
     grant(anyCollection, "collStats", "dbStats", "indexStats", "listCollections", "listIndexes"),
   ];
@@ -39,35 +51,51 @@ function roles() {
     grant({ db: "shardsh", collection: "leases" }, "find", "insert", "remove", "update"),
   ];
   const helpers = [
-    grant({ cluster: true }, "addShard", since(8) && "transitionFromDedicatedConfigServer",
-      since(8) && "transitionToDedicatedConfigServer"),
-    grant(anyCollection, "enableSharding", since(4, 2, 3) && "clearJumboFlag", since(4, 4) && "refineCollectionShardKey",
-      since(5) && "reshardCollection", since(8) && "moveCollection", since(8) && "unshardCollection"),
+    grant(
+      { cluster: true },
+      "addShard",
+      since(8) && "transitionFromDedicatedConfigServer",
+      since(8) && "transitionToDedicatedConfigServer",
+    ),
+    grant(
+      anyCollection,
+      "enableSharding",
+      since(4, 2, 3) && "clearJumboFlag",
+      since(4, 4) && "refineCollectionShardKey",
+      since(5) && "reshardCollection",
+      since(8) && "moveCollection",
+      since(8) && "unshardCollection",
+    ),
     ofConfig("settings", "insert", "update"),
-    grant({ db: "shardsh", collection: "maintenance" }, "find", "insert", "remove", "update"), // shardsh run maintenance
+    grant({ db: "shardsh", collection: "maintenance" }, "find", "insert", "remove", "update"), // of maintenance
     ofConfig("shards", "update"),
     ofConfig("tags", "insert", "remove", "update"),
   ];
   return [
-    ["shardshLook", look, []], ["shardshEngine", engine, ["shardshLook"]], ["shardshHelpers", helpers, ["shardshEngine"]],
+    ["shardshLook", look, []],
+    ["shardshEngine", engine, ["shardshLook"]],
+    ["shardshHelpers", helpers, ["shardshEngine"]],
   ];
 }
 
-cli.script({
-  name: "roles",
-  about: "Creates roles with no more than shardsh needs, or brings them up to date.",
-  options: {},
-}, run => {
-  const admin = db.getSiblingDB("admin");
-  for (const [role, privileges, inherited] of roles()) {
-    const known = admin.getRole(role) !== null;
-    const act = () => admin.runCommand({ [known ? "updateRole" : "createRole"]: role, privileges, roles: inherited });
-    if (run.dryRun) {
-      run.step(`${known ? "bring up to date" : "create"} ${role}`, act);
-      continue;
+cli.script(
+  {
+    name: "roles",
+    about: "Creates roles with no more than shardsh needs, or brings them up to date.",
+    options: {},
+  },
+  run => {
+    const admin = db.getSiblingDB("admin");
+    for (const [role, privileges, inherited] of roles()) {
+      const known = admin.getRole(role) !== null;
+      const act = () => admin.runCommand({ [known ? "updateRole" : "createRole"]: role, privileges, roles: inherited });
+      if (run.dryRun) {
+        run.step(`${known ? "bring up to date" : "create"} ${role}`, act);
+        continue;
+      }
+      const reply = act();
+      if (!reply.ok) throw new Error(`${role}: ${reply.errmsg}`);
+      run.say(`${role}: ${known ? "brought up to date" : "created"}`);
     }
-    const reply = act();
-    if (!reply.ok) throw new Error(`${role}: ${reply.errmsg}`);
-    run.say(`${role}: ${known ? "brought up to date" : "created"}`);
-  }
-});
+  },
+);

@@ -10,6 +10,7 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/timespan"
 )
 
 // Percent is the unit of shares, beside those that diagnosis has.
@@ -80,12 +81,8 @@ var parsers = map[diagnosis.Unit]struct {
 		return float64(n), err == nil && strings.HasSuffix(text, "B")
 	}},
 	diagnosis.Seconds: {"24h", func(text string) (float64, bool) {
-		if days, ok := strings.CutSuffix(text, "d"); ok {
-			n, err := strconv.ParseFloat(days, 64)
-			return n * 24 * 3600, err == nil && n >= 0 && n < 1e5
-		}
-		d, err := time.ParseDuration(text)
-		return d.Seconds(), err == nil && d >= 0
+		d, err := timespan.Parse(text)
+		return d.Seconds(), err == nil
 	}},
 }
 

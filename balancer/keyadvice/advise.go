@@ -57,7 +57,7 @@ func Advise(f Facts, asked []Key) Advice {
 	}
 	ranked := Rank(f, keys)
 	a := Advice{Namespace: f.Namespace, Basis: basis(f), Notes: f.Notes}
-	if len(ranked) == 0 || f.Docs == 0 {
+	if len(ranked) == 0 || len(f.Sample.Docs) == 0 {
 		a.Verdict = fmt.Sprintf("%s has no documents to judge a key by", f.Namespace)
 		return a
 	}
@@ -65,6 +65,11 @@ func Advise(f Facts, asked []Key) Advice {
 	for i, c := range ranked {
 		if c.Key.Equal(f.Current) && c.Score >= asGood*best.Score && c.Score > 0 {
 			best = ranked[i]
+		}
+	}
+	for i, c := range ranked {
+		if best.Impossible == "" && !c.Key.Equal(best.Key) {
+			ranked[i].Against = c.behind(best)
 		}
 	}
 	a.Candidates = ranked

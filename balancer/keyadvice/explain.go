@@ -32,12 +32,13 @@ func (j *judge) explain(c *Candidate) {
 		add(outOfZone, "ranges are in zones by %s, and a key that does not begin with it knows no zones",
 			strings.Join(j.facts.Zones, ", "))
 	}
-	add(c.spread, "%s", j.spreadText(*c))
+	c.parts = []part{{c.spread, j.spreadText(*c)}, {c.writes, j.growthText(*c)}, {c.queries, j.queriesText(*c)}}
+	add(c.spread, "%s", c.parts[0].text)
 	if c.Missing >= 0.01 {
 		add(1, "%s of the documents lack a field of it, or have null there: to the key that is one value", Percent(c.Missing))
 	}
-	add(c.writes, "%s", j.growthText(*c))
-	add(c.queries, "%s", j.queriesText(*c))
+	add(c.writes, "%s", c.parts[1].text)
+	add(c.queries, "%s", c.parts[2].text)
 	if c.KeyUpdates > 0 {
 		add(1-c.KeyUpdates/2, "%s of the writes change the key of a document, which may move it to another shard",
 			Percent(c.KeyUpdates))
@@ -45,6 +46,39 @@ func (j *judge) explain(c *Candidate) {
 	if c.Index == "" {
 		add(1, "an index for it has to be made first")
 	}
+}
+
+// part is what is left of a score by one of its parts, and why.
+type part struct {
+	left float64
+	text string
+}
+
+// alike is how near to each other parts of two keys are that make no difference.
+const alike = 0.98
+
+// behind says what a key lacks that another one has.
+func (c Candidate) behind(best Candidate) string {
+	if c.Impossible != "" || len(c.Blocked) > 0 || !c.zoned {
+		return c.Against
+	}
+	least, text := alike, ""
+	for i, p := range c.parts {
+		if ratio := p.left / best.parts[i].left; ratio < least {
+			least, text = ratio, p.text
+		}
+	}
+	switch {
+	case text != "":
+		return text
+	case c.Index == "" && best.Index != "":
+		return "as good, but for an index that has to be made first"
+	case c.Key.hashed() && !best.Key.hashed():
+		return "as good, but hashes keep no order"
+	case len(c.Key) > len(best.Key):
+		return "as good, with more fields than it takes"
+	}
+	return "as good, or nearly so"
 }
 
 func (j *judge) spreadText(c Candidate) string {

@@ -88,12 +88,13 @@ type Candidate struct {
 	// Index is the index that serves the key; empty when one has to be made.
 	Index   string   `json:"index,omitempty"`
 	Reasons []string `json:"reasons"`
-	// Against is the reason that weighs most against the key.
+	// Against is what weighs most against the key: beside the best one, what it lacks.
 	Against string `json:"against"`
 
 	mostCommonText string
 	known          bool // what queries do
 	zoned          bool
+	parts          []part // of the score, with their texts; none for a key that is impossible
 	// What is left of a perfect key's score by each of these.
 	spread, writes, queries float64
 }

@@ -203,19 +203,29 @@ func (l *Lease) renew(ctx context.Context, more ...bson.E) error {
 // One that has collections noted as switched off stays, for whoever takes it next,
 // but lasts no longer.
 func (l *Lease) Release(ctx context.Context) error {
+	const tries = 3 // nobody else can give it back
 	var err error
-	if len(l.paused) > 0 {
-		_, err = l.change(ctx, l.mine(), false, bson.D{{Key: "$set", Value: bson.D{{Key: "expires", Value: "$$NOW"}}}})
-		if errors.Is(err, mongo.ErrNoDocuments) {
-			err = nil
+	for range tries {
+		if err = l.release(ctx); err == nil || ctx.Err() != nil {
+			break
 		}
-	} else {
-		_, err = l.leases.DeleteOne(ctx, l.mine())
 	}
 	if err != nil {
 		return fmt.Errorf("giving back the lease %q: %w", l.o.Name, err)
 	}
 	return nil
+}
+
+func (l *Lease) release(ctx context.Context) error {
+	if len(l.paused) == 0 {
+		_, err := l.leases.DeleteOne(ctx, l.mine())
+		return err
+	}
+	_, err := l.change(ctx, l.mine(), false, bson.D{{Key: "$set", Value: bson.D{{Key: "expires", Value: "$$NOW"}}}})
+	if errors.Is(err, mongo.ErrNoDocuments) {
+		return nil
+	}
+	return err
 }
 
 func (l *Lease) mine() bson.D {

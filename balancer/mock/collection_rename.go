@@ -266,10 +266,7 @@ func (cs *Collections) Untrack(ns string) error {
 	switch {
 	case err != nil:
 		return err
-	case !tracked:
-		if !cs.Exists(ns) {
-			return mongoerr.New(mongoerr.NamespaceNotFound, "Namespace %s not found", ns)
-		}
+	case !tracked: // nor does it have to be there
 		return nil
 	case !coll.Unsplittable:
 		return mongoerr.New(mongoerr.InvalidNamespace, "Namespace %s is sharded: it can't be untracked", ns)

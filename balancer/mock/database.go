@@ -1,6 +1,7 @@
 package mock
 
 import (
+	"bytes"
 	"maps"
 	"slices"
 	"strings"
@@ -192,6 +193,9 @@ func (rq *Request) Create(ns string, options bson.D) error {
 		return err
 	}
 	if rq.c.collections.Exists(ns) {
+		if rq.c.release.AtLeast(catalog.Release80) && rq.c.collections.isAs(ns, options) {
+			return nil
+		}
 		return mongoerr.New(mongoerr.NamespaceExists, "Collection %s already exists.", ns)
 	}
 	if err := checkNewCollection(ns); err != nil {
@@ -199,6 +203,22 @@ func (rq *Request) Create(ns string, options bson.D) error {
 	}
 	rq.c.collections.localPrimary(ns, options)
 	return nil
+}
+
+// isAs reports whether a collection, which is no view, has these options and no
+// others: it may be created again.
+func (cs *Collections) isAs(ns string, options bson.D) bool {
+	wanted, err := bson.Marshal(options)
+	if err != nil {
+		return false
+	}
+	for _, id := range cs.c.ShardIDs() {
+		if l := cs.c.shards[id].colls[ns]; l != nil {
+			has, err := bson.Marshal(append(bson.D{}, l.options...))
+			return err == nil && bytes.Equal(has, wanted)
+		}
+	}
+	return false
 }
 
 // maxNamespace is the length of the longest namespace, in bytes.
@@ -232,6 +252,9 @@ func (cs *Collections) Exists(ns string) bool {
 	db, _, err := catalog.SplitNamespace(ns)
 	if err != nil {
 		return false
+	}
+	if onConfigServer(db) {
+		return cs.c.config.holds(ns)
 	}
 	primary, ok := cs.c.config.Primary(db)
 	return ok && cs.c.shards[primary].colls[ns] != nil

@@ -2,6 +2,7 @@ package pace
 
 import (
 	"fmt"
+	"shardsh/balancer/timespan"
 	"strconv"
 	"strings"
 	"time"
@@ -51,10 +52,7 @@ func parseValue(q Quantity, text string) (float64, error) {
 	switch {
 	case u == seconds:
 		var d time.Duration
-		d, err = time.ParseDuration(text)
-		if f, numberErr := strconv.ParseFloat(text, 64); numberErr == nil { // as elsewhere on the command line
-			d, err = time.Duration(f*float64(time.Second)), nil
-		}
+		d, err = timespan.OfCommandLine(text)
 		value = d.Seconds()
 	case u == share && strings.HasSuffix(text, "%"):
 		value, err = strconv.ParseFloat(strings.TrimSuffix(text, "%"), 64)

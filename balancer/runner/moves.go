@@ -214,10 +214,12 @@ func (r *run) upper(m waitingMove) catalog.Key {
 
 // failed decides what becomes of a range that could not be moved.
 func (r *run) failed(m waitingMove, told Move, err error) {
-	then := policy.FailureOf(err)
-	if r.hard.Err() != nil {
-		then = policy.Ask
+	if r.hard.Err() != nil { // nobody knows yet whether it fails
+		r.tell(Event{Kind: GoesOn, Move: told})
+		r.ask(fmt.Errorf("moving %s from %s on from %s to %s: %w", m.Namespace, m.Min, m.From, m.To, err))
+		return
 	}
+	then := policy.FailureOf(err)
 	r.mu.Lock()
 	r.result.Failed++
 	r.mu.Unlock()

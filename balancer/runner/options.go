@@ -145,6 +145,7 @@ const (
 	Began     Kind = "began"     // a move
 	Moved     Kind = "moved"
 	Failed    Kind = "failed"
+	GoesOn    Kind = "goesOn" // it was left to the servers
 	Split     Kind = "split"
 	Aside     Kind = "aside" // a range or a collection is left alone
 	Round     Kind = "round" // has ended

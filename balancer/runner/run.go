@@ -182,7 +182,7 @@ func (r *run) rounds(ctx context.Context) error {
 	loop := balancer.NewLoop(balancer.Config{
 		Version: r.o.Goal.Version(r.cluster.Release()), Parameters: r.o.Parameters, Rand: r.o.Rand, Location: time.UTC,
 		IgnoreMode: true, Restless: true,
-		Decided:    func(_ time.Time, decisions []policy.Decision) { r.round.ended, r.round.decisions = true, decisions },
+		Decided: func(_ time.Time, decisions []policy.Decision) { r.round.ended, r.round.decisions = true, decisions },
 	})
 	defer loop.Close()
 	var result any

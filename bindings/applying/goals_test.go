@@ -48,7 +48,8 @@ func TestGoalsAreReached(t *testing.T) {
 				world := func() *world { return newWorld(t, topology, release, seed) }
 				testDefragment(world())
 				testPresplit(world())
-				testDrain(world(), false)
+				// A shard that stays is no longer draining at the end: a balancer that is on fills it again.
+				testDrain(newWorld(t, scattered(rand.New(rand.NewPCG(seed, 9)), stopped), release, seed), false)
 				testDrain(world(), true)
 			})
 		}

@@ -1,6 +1,7 @@
 package applying
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -77,7 +78,7 @@ func (t *Turn) Run(ctx context.Context, e Errand) (apply.Result, error) {
 	running, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	defer context.AfterFunc(held, func() { stop(context.Cause(held)) })()
-	insisted := t.insist(running, e)
+	insisted := t.insist(cmp.Or(given, context.WithoutCancel(ctx)), e)
 	result, err := e.Work.Run(running, t.cluster, o)
 	if err == nil && result.Finished && e.Finish != nil {
 		err = e.Finish(running)
@@ -94,13 +95,13 @@ func (t *Turn) Run(ctx context.Context, e Errand) (apply.Result, error) {
 
 // insist waits until the servers are to stop what is under way, or until the
 // function that it returns is called.
-func (t *Turn) insist(ctx context.Context, e Errand) (done func()) {
+func (t *Turn) insist(hard context.Context, e Errand) (done func()) {
 	over, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
 		select {
 		case <-e.Insist:
-			balancing.Interrupt(ctx, t.turn, e.Note)
+			balancing.Interrupt(hard, t.turn, e.Note)
 		case <-over:
 		}
 	}()

@@ -3,6 +3,7 @@
 package balancing
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,18 +60,19 @@ func Run(ctx context.Context, client *mongo.Client, a live.Asker, o Options) (ru
 	}
 	over := make(chan struct{})
 	insisted := make(chan struct{})
+	hard := cmp.Or(o.Hard, context.WithoutCancel(ctx))
 	go func() {
 		defer close(insisted)
 		select {
 		case <-o.Insist:
-			Interrupt(ctx, turn, o.Note)
+			Interrupt(hard, turn, o.Note)
 		case <-over:
 		}
 	}()
 	result, err := runner.Run(ctx, turn, o.Options)
 	close(over)
 	<-insisted
-	if o.Hard != nil && o.Hard.Err() != nil {
+	if hard.Err() != nil {
 		o.Note(GoesOn(turn))
 	}
 	off := turn.Leftover()
@@ -102,11 +104,12 @@ func takeTurn(ctx context.Context, client *mongo.Client, a live.Asker, o Options
 const asking = 30 * time.Second
 
 // Interrupt has the servers stop the moves of a turn that are under way, and tells
-// what came of it.
-func Interrupt(ctx context.Context, turn *live.Turn, note func(string)) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), asking)
+// what came of it; nothing when hard has ended, as nobody waits for it any more.
+func Interrupt(hard context.Context, turn *live.Turn, note func(string)) {
+	ctx, cancel := context.WithTimeout(hard, asking)
 	defer cancel()
 	switch n, err := turn.Interrupt(ctx); {
+	case hard.Err() != nil:
 	case err != nil:
 		note(fmt.Sprintf("The servers can't be asked to stop: %v. To see what goes on: %s", err, lookFor(turn)))
 	case n == 0:

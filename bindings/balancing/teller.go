@@ -99,6 +99,9 @@ func Line(e runner.Event) string {
 	case runner.Failed:
 		return fmt.Sprintf("%s failed %s from %s on, %s -> %s, after %s: %v (%s)", at, m.Namespace, m.Min, m.From, m.To,
 			seconds(m.Took), e.Err, Then(e.Then))
+	case runner.GoesOn:
+		return fmt.Sprintf("%s left to the servers: %s from %s on, %s -> %s, after %s", at, m.Namespace, m.Min, m.From, m.To,
+			seconds(m.Took))
 	case runner.Split:
 		if e.Err != nil {
 			return fmt.Sprintf("%s not split: %s at %s: %v", at, e.Namespace, e.Min, e.Err)

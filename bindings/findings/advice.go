@@ -56,13 +56,13 @@ func (p *page) items(list []string) {
 	}
 }
 
-// others writes what weighs most against the keys that are not the best.
+// others writes what the keys lack that are not the best.
 func (p *page) others(a keyadvice.Advice) {
 	rest := slices.DeleteFunc(slices.Clone(a.Candidates), func(c keyadvice.Candidate) bool {
 		return a.Best != nil && c.Key.Equal(a.Best.Key)
 	})
 	if len(rest) > 0 {
-		p.heading("What costs the others most")
+		p.heading("Why not")
 	}
 	for _, c := range rest {
 		p.line(2, c.Key.String())

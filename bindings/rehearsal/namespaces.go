@@ -11,7 +11,7 @@ import (
 var changing = map[string]func(req wire.Request) []string{
 	"insert": own, "update": own, "delete": own, "findAndModify": own, "findandmodify": own, "create": own, "drop": own,
 	"collMod": own, "createIndexes": own, "dropIndexes": own, "deleteIndexes": own, "convertToCapped": own,
-	"mapReduce": results,
+	"mapReduce":       results,
 	"shardCollection": whole, "reshardCollection": whole, "refineCollectionShardKey": whole,
 	"renameCollection": func(req wire.Request) []string { return append(whole(req), text(req.Body, "to")) },
 	"aggregate":        results,

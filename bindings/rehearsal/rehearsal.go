@@ -8,6 +8,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/commands"
 	"shardsh/balancer/mock/router"
@@ -146,16 +147,24 @@ func (f *front) answer(ctx context.Context, req wire.Request) (bson.Raw, error) 
 			return reply, err
 		}
 	}
-	f.r.o.Tell(req.Database, plain(req.Body))
 	if !f.plays || cmd != nil && cmd.Effect == commands.Interrupts {
+		f.r.o.Tell(req.Database, plain(req.Body))
 		return mustMarshal(bson.D{{Key: "ok", Value: 1.0}, {Key: "dryRun", Value: true}}), nil
 	}
 	s, err := f.r.begin(ctx, f.from)
 	if err != nil {
 		return nil, err
 	}
+	if cmd == nil || s.has(cmd) { // what the release lacks changes nothing
+		f.r.o.Tell(req.Database, plain(req.Body))
+	}
 	s.bring(ctx, f.from, req)
 	return s.router.Handle(ctx, onStage(req)), nil
+}
+
+// has reports whether the cluster's release has a command.
+func (s *stage) has(cmd *commands.Command) bool {
+	return cmd.Since == (catalog.Release{}) || s.cluster.Release().AtLeast(cmd.Since)
 }
 
 // read answers what changes nothing: from the cluster, or from the mock what there

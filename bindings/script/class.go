@@ -8,10 +8,13 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/dop251/goja"
+
+	"shardsh/balancer/timespan"
 )
 
 // Method is a function scripts find on objects of one kind.
@@ -328,12 +331,39 @@ func (s *Engine) Cached(key string, build func() *goja.Object) *goja.Object {
 	return o
 }
 
-// Milliseconds reads a duration argument.
-func (c *Call) Milliseconds(i int, byDefault time.Duration) time.Duration {
+// Duration reads an argument that is a number of milliseconds, or a text such as
+// "1h30m". The label is the function's, and name the argument's.
+func (c *Call) Duration(label, name string, i int, byDefault time.Duration) time.Duration {
 	if !c.Has(i) || goja.IsNull(c.Arg(i)) {
 		return byDefault
 	}
-	return time.Duration(c.Arg(i).ToFloat() * float64(time.Millisecond))
+	return c.DurationOf(label, name, c.Arg(i))
+}
+
+func quotedIfText(v goja.Value) string {
+	if goja.IsString(v) {
+		return strconv.Quote(v.String())
+	}
+	return v.String()
+}
+
+// DurationOf is Duration for a value from elsewhere.
+func (c *Call) DurationOf(label, name string, v goja.Value) time.Duration {
+	var d time.Duration
+	var err error
+	switch {
+	case goja.IsString(v):
+		d, err = timespan.Parse(v.String())
+	case TypeOf(v) == "number" || TypeOf(v) == "object" && c.JS.Value(v).IsNumber():
+		f, _ := c.JS.Value(v).AsFloat64OK()
+		d, err = timespan.Milliseconds(f)
+	default:
+		err = errors.New(TypeOf(v))
+	}
+	if err != nil {
+		c.ThrowArgument(label, name, "a number of milliseconds, or a time such as \"90s\" or \"1h30m\"", quotedIfText(v))
+	}
+	return d
 }
 
 // Quit ends the script; nothing in it can hold that up (spec 04 §1.7).

@@ -9,8 +9,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// killWait is how long to wait for the server to kill what Ctrl-C interrupted.
-const killWait = 900 * time.Millisecond
+// killWait is how long to wait for the server to kill what Ctrl-C interrupted. With
+// what leaving takes then, a run on a line that hangs ends within a second.
+const killWait = 500 * time.Millisecond
 
 // homeSession returns what the commands of a connection belong to unless the
 // script started a session for them; nil when there is none to be had. That the

@@ -6,6 +6,7 @@ import (
 	"shardsh/balancer/keyadvice"
 	"shardsh/balancer/live/keyfacts"
 	"shardsh/bindings/findings"
+	"shardsh/bindings/plaintext"
 	"shardsh/bindings/script"
 
 	"github.com/dop251/goja"
@@ -64,7 +65,7 @@ func (c *call) advising(o *keyfacts.Options) (ns string, end func()) {
 	progress := c.s.Display.Progress(true)
 	o.Tell = func(what string) {
 		if progress.Due() {
-			progress.Say(ns+": "+what, nil)
+			progress.Say(plaintext.VisibleLine(ns+": "+what), nil)
 		}
 	}
 	return ns, progress.End

@@ -25,7 +25,8 @@ func shardApplyMethods() []helper {
 		{"apply", "plan?:string|object options?:object{" + applyOptions + "}", checked(shApply),
 			"Carries out a plan of sh.plan(), or of a file, and writes down in a journal what it does; {resume: journal} goes " +
 				"on after a stop or a kill; {journal, onChange: \"replan\", takeOver, parallel, maxBytes, maxMoves, for, " +
-				"pauseBetween, window: \"22:00-06:00 UTC\", pauseWhen: \"lag > 10s\", dryRun, progress}, times in ms."},
+				"pauseBetween, window: \"22:00-06:00 UTC\", pauseWhen: \"lag > 10s\", dryRun, progress}, times in ms or as " +
+				"\"1h30m\"."},
 		{"undo", "journal:string", checked(shUndo),
 			"Returns the plan that takes back what a journal of sh.apply() tells of: sh.apply(sh.undo(journal))."},
 	}

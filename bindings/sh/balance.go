@@ -27,7 +27,7 @@ func shardBalanceMethods() []helper {
 		{"balancerSummary", "", shBalancerSummary,
 			"Returns what the balancer does and what is out of balance, and why."},
 		{"waitForBalance", "ns?:string|object options?:object{" + waitOptions + "}", shWaitForBalance,
-			"Waits until a collection is balanced, or all are; {timeout, interval, progress}, times in ms."},
+			"Waits until a collection is balanced, or all are; {timeout, interval, progress}, times in ms or as \"1h30m\"."},
 	}
 }
 

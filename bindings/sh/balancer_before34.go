@@ -17,9 +17,11 @@ import (
 // isBefore34 reports whether a command for the balancer failed because the server
 // is too old for it. Servers that are no mongos lack the command, too.
 func (sh *Helpers) isBefore34(err error) bool {
-	if server.CodeOf(err) != server.CommandNotFound {
-		return false
-	}
+	return server.CodeOf(err) == server.CommandNotFound && sh.lacksModes()
+}
+
+// lacksModes reports whether the server is known to be that old.
+func (sh *Helpers) lacksModes() bool {
 	release, known := sh.release()
 	return known && !release.HasModes()
 }

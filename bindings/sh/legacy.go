@@ -25,19 +25,19 @@ const (
 // shardLegacyMethods() are helpers of the old shell (spec 04 §5.5).
 func shardLegacyMethods() []helper {
 	return []helper{
-		{"waitForBalancer", "onOrNot?:any timeout?:number interval?:number", shWaitForBalancer,
+		{"waitForBalancer", "onOrNot?:any timeout?:number|string interval?:number|string", shWaitForBalancer,
 			"Waits for the balancer to end its round, or to begin another."},
-		{"waitForBalancerOff", "timeout?:number interval?:number", func(c *call, sh *Helpers) goja.Value {
-			sh.waitForRoundEnd(c.Milliseconds(0, waitTimeout), c.Milliseconds(1, waitInterval))
+		{"waitForBalancerOff", "timeout?:number|string interval?:number|string", func(c *call, sh *Helpers) goja.Value {
+			sh.waitForRoundEnd(c.timeoutAndInterval("waitForBalancerOff", 0))
 			return nil
 		}, "Waits until the balancer is in no round."},
-		{"awaitBalancerRound", "timeout?:number interval?:number", func(c *call, sh *Helpers) goja.Value {
-			sh.waitForRound(c.Milliseconds(0, waitTimeout), c.Milliseconds(1, waitInterval))
+		{"awaitBalancerRound", "timeout?:number|string interval?:number|string", func(c *call, sh *Helpers) goja.Value {
+			sh.waitForRound(c.timeoutAndInterval("awaitBalancerRound", 0))
 			return nil
 		}, "Waits until the balancer has done another round."},
-		{"awaitCollectionBalance", "collection:object|string timeout?:number interval?:number", shAwaitCollectionBalance,
+		{"awaitCollectionBalance", "collection:object|string timeout?:number|string interval?:number|string", shAwaitCollectionBalance,
 			"Waits until a collection is balanced and free of orphans."},
-		{"waitForPingChange", "pings:object timeout?:number interval?:number", shWaitForPingChange,
+		{"waitForPingChange", "pings:object timeout?:number|string interval?:number|string", shWaitForPingChange,
 			"Waits until mongos processes have reported again."},
 		{"waitForDLock", "", lockEra("waitForDLock"), ""},
 		{"getBalancerLockDetails", "", lockEra("getBalancerLockDetails"), ""},
@@ -186,8 +186,13 @@ func (sh *Helpers) waitForRound(timeout, interval time.Duration) {
 	}
 }
 
+// timeoutAndInterval reads the arguments of a helper that waits, from a position on.
+func (c *call) timeoutAndInterval(helper string, at int) (timeout, interval time.Duration) {
+	return c.Duration("Shard."+helper, "timeout", at, waitTimeout), c.Duration("Shard."+helper, "interval", at+1, waitInterval)
+}
+
 func shWaitForBalancer(c *call, sh *Helpers) goja.Value {
-	timeout, interval := c.Milliseconds(1, waitTimeout), c.Milliseconds(2, waitInterval)
+	timeout, interval := c.timeoutAndInterval("waitForBalancer", 1)
 	if c.Arg(0).ToBoolean() {
 		sh.waitForRound(timeout, interval)
 	} else {
@@ -198,7 +203,7 @@ func shWaitForBalancer(c *call, sh *Helpers) goja.Value {
 
 func shAwaitCollectionBalance(c *call, sh *Helpers) goja.Value {
 	ns := c.namespaceArgument(0)
-	timeout, interval := c.Milliseconds(1, waitTimeout), c.Milliseconds(2, waitInterval)
+	timeout, interval := c.timeoutAndInterval("awaitCollectionBalance", 1)
 	db, coll, _ := strings.Cut(ns, ".")
 	balanced := c.JS.Poll(timeout, interval, func() bool {
 		seen := sh.look(live.Look{Parts: live.Statuses, Namespaces: []string{ns}})
@@ -225,7 +230,8 @@ func shAwaitCollectionBalance(c *call, sh *Helpers) goja.Value {
 func shWaitForPingChange(c *call, sh *Helpers) goja.Value {
 	waiting := script.Items(c.Object(0))
 	config := sh.config()
-	c.JS.Poll(c.Milliseconds(1, waitTimeout), c.Milliseconds(2, waitInterval), func() bool {
+	timeout, interval := c.timeoutAndInterval("waitForPingChange", 1)
+	c.JS.Poll(timeout, interval, func() bool {
 		var left []goja.Value
 		for _, v := range waiting {
 			before := c.JS.Document(v)

@@ -1,7 +1,6 @@
 package sh
 
 import (
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -88,17 +87,13 @@ func (h helperOptions) flag(name string, byDefault bool) bool {
 	return v.ToBoolean()
 }
 
-// duration reads a number of milliseconds.
+// duration reads a number of milliseconds, or a text such as "1h30m".
 func (h helperOptions) duration(name string, byDefault time.Duration) time.Duration {
 	v := h.get(name)
 	if v == nil {
 		return byDefault
 	}
-	ms, ok := h.c.numeric(v)
-	if !ok || ms < 0 || ms > float64(math.MaxInt64/int64(time.Millisecond)) {
-		h.refuse(name, "a number of milliseconds", h.c.s.Display.Inspect(v))
-	}
-	return time.Duration(ms * float64(time.Millisecond))
+	return h.c.DurationOf("Shard."+h.helper, "options."+name, v)
 }
 
 // numeric returns a number of any of BSON's types.

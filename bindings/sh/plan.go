@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"slices"
 	"strings"
 
 	"shardsh/balancer/catalog"
@@ -58,6 +59,7 @@ func planMethods() []script.Method[*Plan] {
 func shPlan(c *call, sh *Helpers) goja.Value {
 	options, cuts := c.planOptions()
 	s := sh.snapshot(live.ReaderOptions{})
+	sh.needCatalog(s, options.Goal.Namespaces)
 	var made *plan.Plan
 	var err error
 	if cuts != nil {
@@ -76,6 +78,22 @@ func shPlan(c *call, sh *Helpers) goja.Value {
 		c.JS.Throw(script.RuntimeError, "%s", err)
 	}
 	return c.s.planObject(made)
+}
+
+// needCatalog throws where a part of the catalog could not be read: a plan without it
+// would say that there is nothing to do.
+func (sh *Helpers) needCatalog(s *catalog.Snapshot, names []string) {
+	for _, gap := range s.Parts().Source.Gaps {
+		switch gap.What {
+		case "shards", "collections", "settings", "tags", "zones", "chunks":
+		default:
+			continue
+		}
+		if gap.Namespace == "" || len(names) == 0 || slices.Contains(names, gap.Namespace) {
+			sh.s.JS.Throw(script.RuntimeError, "%s could not be read, and without it there is no plan: %s",
+				strings.TrimSpace(gap.What+" "+gap.Namespace), gap.Reason)
+		}
+	}
 }
 
 // planOptions reads the arguments: what to plan for, or nothing, and options. The goal

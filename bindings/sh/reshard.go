@@ -63,8 +63,7 @@ func shReshard(c *call, sh *Helpers) goja.Value {
 		case e.Key == "progress":
 			p = c.s.Display.Progress(rawdoc.Truthy(v))
 		case e.Key == "interval" && p != nil:
-			ms, _ := v.AsFloat64OK()
-			p.Every = max(time.Duration(ms*float64(time.Millisecond)), time.Millisecond)
+			p.Every = max(c.DurationOf("Shard.reshardCollection", "options.interval", c.JS.GoValue(v)), time.Millisecond)
 		case e.Key != "interval":
 			kept = append(kept, e)
 		}

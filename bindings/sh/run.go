@@ -25,7 +25,7 @@ func shardRunMethods() []helper {
 			"Evens out a collection, [collections] or all with the engine of shardsh, while the cluster's own balancer leaves " +
 				"them alone: {takeOver: true} sees to that meanwhile; {goal: \"size\"|\"chunks\"|\"ops\", order, dryRun, " +
 				"maxMoves, maxBytes, for, pauseBetween, window, pauseWhen, coolDown, parallel, waitForLease, seed, " +
-				"progress}, times in ms."},
+				"progress}, times in ms or as \"1h30m\"."},
 	}
 }
 

@@ -27,9 +27,9 @@ func shardSettingMethods() []helper {
 		}), "Tells whether the balancer is switched on."},
 		{"isBalancerRunning", "configDB?:object", checked(shIsBalancerRunning),
 			"Returns the reply of balancerStatus: a document, which is never false."},
-		{"startBalancer", "timeout?:number interval?:number", checked(shBalancer(true)),
+		{"startBalancer", "timeout?:number|string interval?:number|string", checked(shBalancer(true)),
 			"Switches the balancer on."},
-		{"stopBalancer", "timeout?:number interval?:number", checked(shBalancer(false)),
+		{"stopBalancer", "timeout?:number|string interval?:number|string", checked(shBalancer(false)),
 			"Switches the balancer off and waits for its round to end."},
 		{"setBalancerState", "on:boolean", checked(func(c *call, sh *Helpers) goja.Value {
 			return sh.switchBalancer(c, c.Arg(0).ToBoolean(), balancerTimeout, func() (timeout, interval time.Duration) {
@@ -62,13 +62,15 @@ const balancerTimeout = 60_000 // milliseconds
 
 func shBalancer(on bool) func(*call, *Helpers) goja.Value {
 	return func(c *call, sh *Helpers) goja.Value {
+		longest, interval := c.timeoutAndInterval(map[bool]string{true: "startBalancer", false: "stopBalancer"}[on], 0)
 		timeout := any(int32(balancerTimeout))
-		if c.Has(0) {
+		switch {
+		case goja.IsString(c.Arg(0)):
+			timeout = longest.Milliseconds()
+		case c.Has(0):
 			timeout = c.JS.Value(c.Arg(0))
 		}
-		return sh.switchBalancer(c, on, timeout, func() (timeout, interval time.Duration) {
-			return c.Milliseconds(0, waitTimeout), c.Milliseconds(1, waitInterval)
-		})
+		return sh.switchBalancer(c, on, timeout, func() (time.Duration, time.Duration) { return longest, interval })
 	}
 }
 
@@ -78,6 +80,9 @@ func (sh *Helpers) switchBalancer(
 	c *call, on bool, timeout any, wait func() (timeout, interval time.Duration)) goja.Value {
 	if ms, ok := timeout.(int); ok {
 		timeout = int32(ms)
+	}
+	if c.s.Gateway.Guarded() && sh.lacksModes() { // what is shown is what would be sent
+		return sh.switchBefore34(c, on, 0, 0)
 	}
 	name := "balancerStop"
 	if on {

@@ -219,7 +219,7 @@ func (f *file) wants(t *test) bool {
 
 // matches reports whether the filter lets a test run.
 func (f *file) matches(t *test) bool {
-	return f.options.Filter == nil || f.options.Filter.MatchString(Result{Suites: t.suite.names(), Name: t.name}.Title())
+	return f.options.Filter == nil || f.options.Filter.MatchString(t.title())
 }
 
 // pinned reports whether a test names the release that it runs on.

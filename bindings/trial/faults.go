@@ -40,6 +40,7 @@ func (f *file) tryFaults(ctx context.Context, clean *attempt, from state, tried 
 				x := &fault{run: i + 1, command: k + 1, name: name, cut: cut}
 				problems := f.try(ctx, &attempt{test: clean.test, seed: clean.seed, fault: x}, from)
 				*tried++
+				f.options.Doing(f.path, clean.test.title(), *tried)
 				if len(problems) == 0 {
 					continue
 				}

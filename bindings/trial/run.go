@@ -49,6 +49,9 @@ type Options struct {
 	// Stuck is told of a script that nothing can stop.
 	Stuck func(cause error)
 
+	// Doing is told what is at hand, again for each fault, by several goroutines; nil
+	// for nobody.
+	Doing func(file, test string, faults int)
 	// Done is told of each file, in the order of Files; nil for nobody.
 	Done func(FileResult)
 }
@@ -63,6 +66,9 @@ func (o *Options) settle() {
 	}
 	if len(o.Releases) == 0 {
 		o.Releases = []catalog.Release{{}}
+	}
+	if o.Doing == nil {
+		o.Doing = func(string, string, int) {}
 	}
 	if o.Done == nil {
 		o.Done = func(FileResult) {}

@@ -190,7 +190,7 @@ func (f *file) snapshotMatcher() expect.Matcher {
 
 // snapshotName returns the name of the next snapshot of a test.
 func (a *attempt) snapshotName(hint string) string {
-	name := Result{Suites: a.test.suite.names(), Name: a.test.name}.Title()
+	name := a.test.title()
 	if hint != "" {
 		name += ": " + hint
 	}

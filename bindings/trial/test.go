@@ -23,6 +23,7 @@ func (f *file) runTest(ctx context.Context, t *test, from state) {
 		return
 	}
 	began := time.Now()
+	f.options.Doing(f.path, t.title(), 0)
 	for i := range f.options.Repeat {
 		if ctx.Err() != nil {
 			return
@@ -47,6 +48,9 @@ func (f *file) runTest(ctx context.Context, t *test, from state) {
 	}
 	f.results = append(f.results, r)
 }
+
+// title is the whole name of a test.
+func (t *test) title() string { return Result{Suites: t.suite.names(), Name: t.name}.Title() }
 
 // faultless reports whether a test, or a suite around it, is not for faults.
 func (t *test) faultless() bool {

@@ -67,7 +67,7 @@ func (w *world) wreck(was standing, r ran) (wrong []string) {
 	for _, lease := range w.leases() {
 		wrong = append(wrong, "a lease is left: "+lease)
 	}
-	now, said := w.standing(), r.output+"\n"+r.errors
+	now, said := w.standing(), strings.TrimRight(r.output, "\n")+"\n"+r.errors
 	if was.balancer && !now.balancer && !says(said, "balanc", off) {
 		wrong = append(wrong, "the balancer is off, which the script's output does not say")
 	}

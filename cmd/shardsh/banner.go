@@ -8,6 +8,8 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"shardsh/cmd/shardsh/built"
 )
 
 const bannerWidth = 80
@@ -18,7 +20,7 @@ func banner(ctx context.Context, o commandLine, conn *connection) string {
 	if !o.wantsNotices(true) {
 		return ""
 	}
-	b := sessionBanner{ShellVersion: version(), Address: conn.address, ServerVersion: conn.serverVersion,
+	b := sessionBanner{ShellVersion: built.Version(), Address: conn.address, ServerVersion: conn.serverVersion,
 		Cluster: conn.cluster}
 	if conn.client != nil && b.ServerVersion == "" {
 		var info struct{ Version string }

@@ -75,7 +75,8 @@ func completions() complete.Tables {
 		Operands: map[string]complete.Answer{
 			"":           {Names: complete.KindFiles, Suffixes: scriptSuffixes},
 			"apply":      {Names: complete.KindFiles, Suffixes: []string{".json"}},
-			"run":        complete.Of(scripts.Names()...),
+			"run":        library(),
+			"test":       {Names: complete.KindFiles, Suffixes: []string{".js", ".mjs", ".ts"}},
 			"completion": complete.Of(slices.Sorted(maps.Keys(complete.Shells()))...),
 		},
 		Values: map[string]complete.Answer{
@@ -86,6 +87,14 @@ func completions() complete.Tables {
 			"tlsDisabledProtocols":    complete.Of("TLS1_0", "TLS1_1", "TLS1_2", "TLS1_3"),
 		},
 	}
+}
+
+// library answers with the scripts that ship.
+func library() (answer complete.Answer) {
+	for _, s := range scripts.List() {
+		answer.Words = append(answer.Words, complete.Word{Text: s.Name, About: s.About})
+	}
+	return answer
 }
 
 // shellUsage is the command line of the shell itself.

@@ -52,6 +52,8 @@ func TestCompletionLine(t *testing.T) {
 		"goals of balance": {[]string{"line", "shardsh balance --goal "}, exitOK, "none\nsize\t\nchunks\t\nops\t\n", ""},
 		"mechanisms":       {[]string{"words", "--authenticationMechanism", "P"}, exitOK, "none\nPLAIN\t\n", ""},
 		"scripts":          {[]string{"words", "-f", ""}, exitOK, "files .js .cjs .mjs .ts .mongodb\n", ""},
+		"the library":      {[]string{"words", "run", "even"}, exitOK, "none\neven-zones\t", ""},
+		"tests":            {[]string{"words", "test", ""}, exitOK, "files .js .mjs .ts\n", ""},
 		"plans":            {[]string{"words", "apply", ""}, exitOK, "files .json\n", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 
 	"shardsh/balancer/live"
 	"shardsh/bindings/plaintext"
+	"shardsh/cmd/shardsh/built"
 	"shardsh/cmd/shardsh/cmdline"
 	"shardsh/cmd/shardsh/doctor"
 	"shardsh/cmd/shardsh/secret"
@@ -172,7 +173,7 @@ func noWay(err error, remedy string) doctor.Line {
 func (env environment) machine() doctor.Machine {
 	columns, rows := env.screen()
 	home := homeDirectory()
-	m := doctor.Machine{Version: builtAs().line(), Terminal: isTerminal(env.stdout), Columns: columns, Rows: rows,
+	m := doctor.Machine{Version: built.This().Line(), Terminal: isTerminal(env.stdout), Columns: columns, Rows: rows,
 		Getenv: env.getenv, Windows: runtime.GOOS == "windows"}
 	m.Files = append(m.Files, fileAt("history", historyPath(env.getenv, home), false),
 		fileAt("settings", settingsPath(env.getenv, home), false))

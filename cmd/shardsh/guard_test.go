@@ -69,3 +69,20 @@ func TestReadOnlyLetsPass(t *testing.T) {
 		}
 	}
 }
+
+// What a release has no command for is not sent there, and not shown.
+func TestDryRunOfReleasesWithoutACommand(t *testing.T) {
+	for release, want := range map[string]string{
+		"2.4": `would send to config: update settings: `, "3.4": `would send to admin: {"balancerStop":1,"maxTimeMS":60000}`,
+	} {
+		code, stdout, stderr := runProgram(t, "", "--mock", "--server-version", release, "--dry-run", "--quiet",
+			"--eval", "sh.stopBalancer()")
+		if code != exitOK || !strings.HasPrefix(stdout, want) || strings.Count(stdout, "would send") != 1 {
+			t.Errorf("%s: exit code %d, %s%s", release, code, stdout, stderr)
+		}
+	}
+	_, _, stderr := runProgram(t, "", "--mock", "--server-version", "2.4", "--read-only", "--quiet", "--eval", "sh.stopBalancer()")
+	if !strings.Contains(stderr, "--read-only refuses the command update") {
+		t.Errorf("refused as %s", stderr)
+	}
+}

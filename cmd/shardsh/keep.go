@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"shardsh/bindings/transcript"
+	"shardsh/cmd/shardsh/built"
 	"shardsh/cmd/shardsh/secret"
 )
 
@@ -16,7 +17,7 @@ func (env environment) openTranscript(o commandLine) (*transcript.Writer, error)
 	if err != nil {
 		return nil, usagef("--transcript: %w", err)
 	}
-	w.Begin(transcript.Head{Program: version(), Mode: o.mode(), Words: secret.Masked(env.args)})
+	w.Begin(transcript.Head{Program: built.Version(), Mode: o.mode(), Words: secret.Masked(env.args)})
 	return w, nil
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
+	"shardsh/cmd/shardsh/built"
 	"shardsh/cmd/shardsh/target"
 )
 
@@ -48,7 +49,7 @@ func (env environment) connectLive(ctx context.Context, s target.Server) (*conne
 
 // way is how this program goes to a cluster.
 func (env environment) way() target.Shell {
-	way := target.Shell{Name: "shardsh " + version(), Getenv: env.getenv, Ask: env.askSecret}
+	way := target.Shell{Name: "shardsh " + built.Version(), Getenv: env.getenv, Ask: env.askSecret}
 	if env.transcript != nil {
 		way.Monitor = env.transcript.Monitor()
 	}

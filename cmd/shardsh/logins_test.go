@@ -160,3 +160,61 @@ func TestSRV(t *testing.T) {
 		t.Errorf("exit code %d, %s", code, stderr)
 	}
 }
+
+// amazon answers the first message of a login by AWS, and notes the second one.
+type amazon struct {
+	wire.Handler
+	mu   sync.Mutex
+	sent []bson.Raw
+}
+
+func (a *amazon) Handle(ctx context.Context, q wire.Request) bson.Raw {
+	_, payload, _ := q.Body.Lookup("payload").BinaryOK()
+	reply := bson.D{{Key: "conversationId", Value: 1}, {Key: "done", Value: true}, {Key: "payload", Value: []byte{}}}
+	switch q.Command {
+	case "saslStart":
+		_, nonce, _ := bson.Raw(payload).Lookup("r").BinaryOK()
+		answer, _ := bson.Marshal(bson.D{
+			{Key: "s", Value: append(bytes.Clone(nonce), make([]byte, 32)...)}, {Key: "h", Value: "sts.amazonaws.com"},
+		})
+		reply[1].Value, reply[2].Value = false, answer
+	case "saslContinue":
+		a.mu.Lock()
+		a.sent = append(a.sent, bson.Raw(bytes.Clone(payload)))
+		a.mu.Unlock()
+	default:
+		return a.Handler.Handle(ctx, q)
+	}
+	raw, _ := bson.Marshal(append(reply, bson.E{Key: "ok", Value: 1.0}))
+	return raw
+}
+
+// The token of a temporary key goes with its signature, and nowhere else.
+func TestAWSSessionToken(t *testing.T) {
+	seen := &amazon{}
+	cluster := serve(t, unbalanced, func(s *setting) {
+		s.around = func(next wire.Handler) wire.Handler { seen.Handler = next; return seen }
+	})
+	for name, given := range map[string]struct {
+		stdin string
+		words []string
+	}{"given": {"", []string{"--awsIamSessionToken", "tok secret"}}, "asked for": {"tok secret\n", []string{"--awsIamSessionToken"}}} {
+		args := append([]string{cluster.address, "-u", "ASIAKEY", "-p", "very secret", "--authenticationMechanism", "MONGODB-AWS",
+			"--timeout", "20s", "--eval", "db.runCommand({ping: 1}).ok"}, given.words...)
+		seen.sent = nil
+		code, stdout, stderr := runProgram(t, given.stdin, args...)
+		if code != exitOK || stdout != "1\n" || strings.Contains(stderr, "secret") {
+			t.Errorf("%s: exit code %d, %s%s", name, code, stdout, stderr)
+		}
+		seen.mu.Lock()
+		if len(seen.sent) == 0 {
+			t.Errorf("%s: nothing was signed", name)
+		}
+		for _, sent := range seen.sent {
+			if token, _ := sent.Lookup("t").StringValueOK(); token != "tok secret" || bytes.Contains(sent, []byte("very secret")) {
+				t.Errorf("%s: sent the token %q in %s", name, token, sent)
+			}
+		}
+		seen.mu.Unlock()
+	}
+}

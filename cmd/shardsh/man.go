@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 
+	"shardsh/bindings/script"
+	"shardsh/cmd/shardsh/built"
 	"shardsh/cmd/shardsh/cmdline"
 	"shardsh/cmd/shardsh/manual"
 	"shardsh/cmd/shardsh/target"
@@ -29,7 +31,7 @@ func (env environment) manual(ctx context.Context) error {
 
 // manualPage is what the page is made of.
 func manualPage(ctx context.Context, env environment) manual.Page {
-	b := builtAs()
+	b := built.This()
 	date := b.Date
 	if len(date) >= len("2026-01-01") {
 		date = date[:len("2026-01-01")]
@@ -58,6 +60,7 @@ func variables() []manual.Term {
 	return []manual.Term{
 		{Name: target.PasswordVariable, About: "The password of --username; scripts and other programs don't see it."},
 		{Name: "SHARDSH_HOME", About: "Where history and settings are kept, in place of ~/.shardsh; empty keeps nothing."},
+		{Name: script.PathVariable, About: "Folders with modules and scripts, as NODE_PATH has them for Node."},
 		{Name: "SHARDSH_HISTORY", About: "The file of the history; empty keeps none."},
 		{Name: "EDITOR, VISUAL", About: "What edit opens at the prompt."},
 		{Name: "PAGER", About: "What long output is shown with on a terminal; empty for none."},
@@ -71,6 +74,7 @@ func files() []manual.Term {
 	return []manual.Term{
 		{Name: "~/.shardshrc.js", About: "Runs before the first prompt; without it ~/.mongoshrc.js does, where it may."},
 		{Name: "~/.shardsh/history", About: "What was entered at the prompt, without what has passwords in it."},
+		{Name: "~/.shardsh/lib", About: "Modules and scripts of your own, after those of SHARDSH_PATH."},
 		{Name: "~/.shardsh/config", About: "What config.set() changed."},
 	}
 }

@@ -2,12 +2,16 @@ package main
 
 import (
 	"encoding/json"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
+
+	"shardsh/cmd/shardsh/built"
 )
 
 // TestManualPage: each subcommand has a section with the options that its help shows,
@@ -48,6 +52,11 @@ func TestManualPage(t *testing.T) {
 			t.Errorf("the page has no %q", part)
 		}
 	}
+	for variable := range variablesRead(t) {
+		if !strings.Contains(page, "\\fB"+variable+"\\fR") {
+			t.Errorf("%s is not on the page", variable)
+		}
+	}
 	if code, stdout, stderr := runProgram(t, "", "man", "why"); code != exitUsage || stdout != "" ||
 		!strings.Contains(stderr, "shardsh help why tells about one command") {
 		t.Errorf("exit code %d, %q, %q", code, stdout, stderr)
@@ -68,9 +77,36 @@ func TestManualPage(t *testing.T) {
 	})
 }
 
+// variablesRead returns those of our own that the program knows.
+func variablesRead(t *testing.T) map[string]bool {
+	t.Helper()
+	name, found := regexp.MustCompile(`"(SHARDSH_[A-Z]+)"`), make(map[string]bool)
+	for _, pattern := range []string{"*.go", "*/*.go", "../../bindings/*.go", "../../bindings/*/*.go", "../../repl/*.go"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range name.FindAllStringSubmatch(string(text), -1) {
+				if !strings.HasSuffix(file, "_test.go") {
+					found[m[1]] = true
+				}
+			}
+		}
+	}
+	if len(found) < 4 {
+		t.Fatalf("only %v", found)
+	}
+	return found
+}
+
 func TestVersion(t *testing.T) {
 	code, stdout, stderr := runProgram(t, "", "version")
-	if want := "shardsh " + version(); code != exitOK || stderr != "" || !strings.HasPrefix(stdout, want) ||
+	if want := "shardsh " + built.Version(); code != exitOK || stderr != "" || !strings.HasPrefix(stdout, want) ||
 		!strings.HasSuffix(stdout, runtime.Version()+" "+runtime.GOOS+"/"+runtime.GOARCH+"\n") {
 		t.Errorf("exit code %d, %q, %q", code, stdout, stderr)
 	}
@@ -87,22 +123,18 @@ func TestVersion(t *testing.T) {
 	if err := json.Unmarshal([]byte(stdout), &a); code != exitOK || err != nil || stderr != "" {
 		t.Fatalf("exit code %d, %v, %q", code, err, stderr)
 	}
-	if a.Version != version() || a.Go != runtime.Version() || a.Driver.Name != driverPath ||
+	if a.Version != built.Version() || a.Go != runtime.Version() || a.Driver.Name != built.DriverPath ||
 		!slices.Contains(a.Mock.Releases, a.Mock.Default) || a.Mock.Default != "8.0" || a.Mock.Commands < 100 {
 		t.Errorf("%+v", a)
 	}
-	if code, _, stderr := runProgram(t, "", "version", "h:1"); code != exitUsage || !strings.Contains(stderr, "db.version()") {
+	code, stdout, _ = runProgram(t, "", "version", "--sbom")
+	if code != exitOK || !strings.Contains(stdout, `"bomFormat": "CycloneDX"`) {
+		t.Errorf("exit code %d, %s", code, stdout)
+	}
+	if code, _, stderr := runProgram(t, "", "version", "--of", "x"); code != exitUsage || !strings.Contains(stderr, "--sbom") {
 		t.Errorf("exit code %d, %q", code, stderr)
 	}
-}
-
-func TestVersionLine(t *testing.T) {
-	a := about{Version: "1.2.3", Go: "go1.26", Platform: "linux/arm64"}
-	if got := a.line(); got != "shardsh 1.2.3 go1.26 linux/arm64" {
-		t.Error(got)
-	}
-	a.Commit, a.Date, a.Dirty = "0123456789abcdef", "2026-01-01T00:00:00Z", true
-	if got := a.line(); got != "shardsh 1.2.3 (0123456789ab, changed, 2026-01-01T00:00:00Z) go1.26 linux/arm64" {
-		t.Error(got)
+	if code, _, stderr := runProgram(t, "", "version", "h:1"); code != exitUsage || !strings.Contains(stderr, "db.version()") {
+		t.Errorf("exit code %d, %q", code, stderr)
 	}
 }

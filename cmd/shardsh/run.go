@@ -11,6 +11,7 @@ import (
 	"shardsh/balancer/live"
 	"shardsh/bindings"
 	"shardsh/bindings/script"
+	"shardsh/cmd/shardsh/built"
 	"shardsh/cmd/shardsh/secret"
 	"shardsh/repl"
 	"shardsh/scripts"
@@ -29,7 +30,7 @@ func (env environment) run(ctx context.Context) int {
 	case o.help:
 		err = printHelp(env.stdout)
 	case o.version:
-		fmt.Fprintln(env.stdout, version())
+		fmt.Fprintln(env.stdout, built.Version())
 	case o.buildInfo:
 		err = env.printBuildInfo()
 	default:
@@ -125,7 +126,7 @@ func (env environment) shell(ctx context.Context, o commandLine) error {
 		Stdin: env.scriptInput(bounded, interactive), Stdout: screen.Writer(env.stdout), Stderr: screen.Writer(env.stderr),
 		Clock: conn.clock, Color: env.color(), Terminal: isTerminal(env.stdout), Columns: env.columns,
 		Interactive: interactive,
-		Args:        o.args, Executable: os.Args[0], Version: version(),
+		Args:        o.args, Executable: os.Args[0], Version: built.Version(),
 		Guard: env.guard(o), Confirm: asking, Scripts: scripts.Files,
 		SetName: conn.setName, ReadPreference: conn.readPreference, NoRetryWrites: conn.noRetryWrites,
 		Settings: conn.settings,

@@ -46,6 +46,7 @@ type serveLine struct {
 	memory         cmdline.Size
 	idleCursors    time.Duration
 	grace          time.Duration
+	untilEOF       bool
 
 	logLevel string
 	logJSON  bool
@@ -89,6 +90,7 @@ func serveFlags(o *serveLine) *pflag.FlagSet {
 	flags.DurationVar(&o.idleCursors, "idle-cursor-timeout", 10*time.Minute,
 		"`TIME` close cursors that nobody reads for so long (10m)")
 	flags.DurationVar(&o.grace, "grace", 5*time.Second, "`TIME` what commands have left when the server is to stop (5s)")
+	flags.BoolVar(&o.untilEOF, "until-eof", false, "stop when standard input ends, as it does with who started this")
 	flags.StringVar(&o.logLevel, "log-level", "info", "`debug|info|warn|error` what is logged (info)")
 	flags.BoolVar(&o.logJSON, "log-json", false, "log JSON lines")
 	flags.BoolVarP(&o.help, "help", "h", false, "print this help")
@@ -126,6 +128,15 @@ func (env environment) serve(ctx context.Context) error {
 		return err
 	}
 	c.announce()
+	if o.untilEOF {
+		var atEnd context.CancelCauseFunc
+		ctx, atEnd = context.WithCancelCause(ctx)
+		defer atEnd(nil)
+		go func() {
+			_, _ = io.Copy(io.Discard, env.stdin) // an end by an error is one, too
+			atEnd(errors.New("standard input has ended"))
+		}()
+	}
 	if _, err = fmt.Fprintln(env.stdout, c.uri()); err == nil {
 		err = c.serve(ctx)
 	}

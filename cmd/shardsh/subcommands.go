@@ -38,6 +38,8 @@ func subcommands() []subcommand {
 		{"drain", "--shard ID [address]", "empty a shard, and remove it", environment.drain, new(drainLine).groups},
 		{"forecast", "[options] [address]", "how long balancing or draining takes",
 			environment.forecast, new(forecastLine).groups},
+		{"advise", "--ns NS [address]", "which shard key suits a collection",
+			func(env environment, ctx context.Context) error { return runAdvise(ctx, env) }, new(adviseLine).groups},
 		{"report", "[address] -o FILE", "a page for a browser about a cluster",
 			environment.writeReport, new(reportLine).groups},
 		{"map", "--ns NS [address]", "the chunks of a collection, drawn", environment.drawMap, new(mapLine).groups},
@@ -52,7 +54,7 @@ func subcommands() []subcommand {
 		{"doctor", "[options] [address]", "can you work on it from here", environment.examine, new(doctorLine).groups},
 		{"completion", "bash|zsh|fish", "completion for your shell", environment.completion, new(helpOnly).groups},
 		{"man", "", "the manual page", environment.manual, new(helpOnly).groups},
-		{"version", "[--json]", "what this program is", environment.tellVersion, new(versionLine).groups},
+		{"version", "[options]", "what this program is", environment.tellVersion, new(versionLine).groups},
 	}
 }
 

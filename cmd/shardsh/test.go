@@ -18,6 +18,7 @@ import (
 	"shardsh/balancer/mock"
 	"shardsh/bindings/trial"
 	"shardsh/bindings/trial/face"
+	"shardsh/cmd/shardsh/built"
 	"shardsh/cmd/shardsh/cmdline"
 	"shardsh/cmd/shardsh/secret"
 	"shardsh/scripts"
@@ -36,6 +37,7 @@ type testLine struct {
 	coverage   bool
 	watch      bool
 	lcov       string
+	types      bool
 
 	trial.Options
 }
@@ -62,6 +64,7 @@ func (o *testLine) groups() []cmdline.Group {
 			f.StringVarP(&o.file, "out-file", "o", "", "`FILE` write that there, and show the text here")
 			f.BoolVar(&o.coverage, "coverage", false, "which lines of the scripts ran")
 			f.StringVar(&o.lcov, "lcov", "", "`FILE` write that there, in the format of lcov")
+			f.BoolVar(&o.types, "types", false, "print types of what tests see, for editors, and run none")
 			f.BoolVarP(&o.help, "help", "h", false, "print this help")
 		}),
 	}
@@ -107,7 +110,7 @@ func (o *testLine) settle(env environment) (err error) {
 	}
 	o.Timeout = time.Duration(o.limit)
 	o.EveryFault = o.everyFault
-	o.Scripts, o.Version, o.Executable = scripts.Files, version(), cmp.Or(os.Args[0], "shardsh")
+	o.Scripts, o.Version, o.Executable = scripts.Files, built.Version(), cmp.Or(os.Args[0], "shardsh")
 	o.ErrorText = func(err error) string { return secret.Redact(errorText(err)) }
 	o.BeginWith = func(cfg *mock.Config, path string) error {
 		_, err := beginWith(cfg, path)
@@ -128,6 +131,10 @@ func (env environment) test(ctx context.Context) error {
 	if o.help {
 		printTestHelp(env.stdout, groups)
 		return nil
+	}
+	if o.types {
+		_, err := io.WriteString(env.stdout, trial.Types)
+		return err
 	}
 	if err := o.settle(env); err != nil {
 		return err
@@ -196,8 +203,16 @@ func (o testLine) run(ctx context.Context, env environment) error {
 	if o.reporter != "text" && o.file == "" {
 		text.To = io.Discard
 	}
-	o.Done = text.File
+	progress := face.Progress{To: env.stderr, Now: wallClock{}.Now}
+	if isTerminal(env.stderr) {
+		o.Doing = progress.Doing
+	}
+	o.Done = func(f trial.FileResult) {
+		progress.Clear()
+		text.File(f)
+	}
 	report := trial.Run(ctx, o.Options)
+	progress.Clear()
 	text.End(report)
 	if err := o.report(env, report); err != nil {
 		return err

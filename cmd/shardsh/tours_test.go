@@ -87,22 +87,25 @@ func TestNodeTour(t *testing.T) {
 	})
 }
 
+// pythonWithDriver returns a Python that has PyMongo.
+func pythonWithDriver(t *testing.T) string {
+	t.Helper()
+	for _, name := range []string{"/usr/bin/python3", "python3"} {
+		if exec.CommandContext(t.Context(), name, "-c", "import pymongo").Run() == nil {
+			return name
+		}
+	}
+	missing(t, "NO TOUR with PyMongo: no python3 that has it (Debian: python3-pymongo)")
+	return ""
+}
+
 // The Python driver is taken where the system has one (Debian's
 // python3-pymongo): no registry of Python packages is needed.
 func TestPythonTour(t *testing.T) {
 	if testing.Short() {
 		t.Skip("no tours in short tests")
 	}
-	python := ""
-	for _, name := range []string{"/usr/bin/python3", "python3"} {
-		if exec.CommandContext(t.Context(), name, "-c", "import pymongo").Run() == nil {
-			python = name
-			break
-		}
-	}
-	if python == "" {
-		missing(t, "NO TOUR with PyMongo: no python3 that has it (Debian: python3-pymongo)")
-	}
+	python := pythonWithDriver(t)
 	tour(t, func(t *testing.T, _ *servedProgram, uri, authority string) {
 		takeTour(t, ".", python, withAuthority([]string{"testdata/tours/python/tour.py", uri}, authority)...)
 	})

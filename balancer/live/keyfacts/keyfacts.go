@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -165,14 +164,14 @@ func (r *reading) all(ctx context.Context) error {
 		what string
 		read func(context.Context) error
 	}{
-		{"its indexes", r.indexes}, {"its size", r.size}, {"its queries", r.queries}, {"a sample of its documents", r.sample},
+		{"the indexes", r.indexes}, {"the size", r.size}, {"the queries", r.queries}, {"a sample of the documents", r.sample},
 	} {
 		if r.lacking {
 			return nil
 		}
 		r.Tell("reading " + part.what)
 		if err := part.read(ctx); err != nil {
-			return fmt.Errorf("reading %s of %s: %w", strings.TrimPrefix(part.what, "its "), r.facts.Namespace, err)
+			return fmt.Errorf("reading %s of %s: %w", part.what, r.facts.Namespace, err)
 		}
 	}
 	return nil
@@ -197,7 +196,7 @@ func (r *reading) note(ctx context.Context, what string, err error) error {
 	if err = live.ServerError(err); ctx.Err() != nil || !errors.As(err, &refused) {
 		return err
 	}
-	r.facts.Notes = append(r.facts.Notes, fmt.Sprintf("%s could not be read: %s", what, refused.Error()))
+	r.facts.Notes = append(r.facts.Notes, fmt.Sprintf("%s could not be had: %s", what, live.Plainly(refused.Message)))
 	return nil
 }
 

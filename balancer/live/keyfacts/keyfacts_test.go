@@ -1,6 +1,8 @@
 package keyfacts_test
 
 import (
+	"bytes"
+	"context"
 	"flag"
 	"fmt"
 	"slices"
@@ -15,6 +17,8 @@ import (
 	"shardsh/balancer/live/keyfacts"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/mocktest"
+	"shardsh/balancer/mock/router"
+	"shardsh/balancer/mock/wire"
 )
 
 var (
@@ -125,4 +129,86 @@ func (c made) check(t *testing.T, m *maker, release catalog.Release, o keyfacts.
 		}
 		t.Log(a.Basis, a.Notes)
 	}
+}
+
+// refusing refuses what a part of a command's text tells.
+type refusing struct {
+	wire.Handler
+	parts []string
+	asked int // of what was refused
+}
+
+func (h *refusing) Handle(ctx context.Context, r wire.Request) bson.Raw {
+	for _, part := range h.parts {
+		if strings.Contains(r.Body.String(), part) {
+			h.asked++
+			reply, _ := bson.Marshal(d("ok", 0.0, "code", 13, "codeName", "Unauthorized", "errmsg", "not authorized to "+part))
+			return reply
+		}
+	}
+	return h.Handler.Handle(ctx, r)
+}
+
+// Who may read and no more gets advice all the same, and is told what is missing; the
+// server that refuses is not asked again for each key.
+func TestRefusals(t *testing.T) {
+	c := collections()[3]
+	w := c.make(t, newMaker(1, 200), catalog.Release80)
+	h := &refusing{Handler: router.New(w.cluster, nil), parts: []string{"analyzeShardKey", "$indexStats",
+		"$listSampledQueries"}}
+	a, err := keyfacts.Advise(t.Context(), mocktest.Connect(t, h), c.ns(), keyfacts.Options{})
+	if err != nil || !slices.Contains(c.right, a.Best.Key.String()) || h.asked != 3 {
+		t.Errorf("%v, %s, %d refused", err, a.Verdict, h.asked)
+	}
+	notes := strings.Join(a.Notes, "\n")
+	for _, part := range h.parts {
+		if !strings.Contains(notes, "not authorized to "+part) {
+			t.Errorf("no word of %s in %q", part, notes)
+		}
+	}
+	h.parts = []string{`"$sample"`, `"$natural"`}
+	if _, err := keyfacts.Advise(t.Context(), mocktest.Connect(t, h), c.ns(), keyfacts.Options{}); err == nil ||
+		!strings.Contains(err.Error(), "reading a sample of the documents of app.data") {
+		t.Errorf("without documents: %v", err)
+	}
+}
+
+// Bounds hold: of documents, of bytes; and every command of the collection has a time.
+func TestBounds(t *testing.T) {
+	c := collections()[0] // its _id are no ObjectIds
+	w := c.make(t, newMaker(1, 2000), catalog.Release50)
+	h := &noting{Handler: router.New(w.cluster, nil)}
+	client := mocktest.Connect(t, h)
+	for _, o := range []keyfacts.Options{{SampleDocs: 300}, {SampleBytes: 20_000}} {
+		h.bodies = nil
+		f, err := keyfacts.Read(t.Context(), client, c.ns(), o)
+		size := 0
+		for _, doc := range f.Sample.Docs {
+			size += len(doc)
+		}
+		if n := len(f.Sample.Docs); err != nil || n < 50 || o.SampleDocs > 0 && n > o.SampleDocs ||
+			o.SampleBytes > 0 && int64(size) > o.SampleBytes || len(f.Sample.Arrival) > n {
+			t.Errorf("%v: %d documents, %d bytes, %d in order", err, n, size, len(f.Sample.Arrival))
+		}
+		for _, body := range h.bodies {
+			_, timed := body.LookupErr("maxTimeMS")
+			name := body.Index(0)
+			if timed != nil && name.Value().Type == bson.TypeString && name.Value().StringValue() == "data" &&
+				name.Key() != "listIndexes" {
+				t.Errorf("without a time: %s", body)
+			}
+		}
+	}
+}
+
+type noting struct {
+	wire.Handler
+	bodies []bson.Raw
+}
+
+func (h *noting) Handle(ctx context.Context, r wire.Request) bson.Raw {
+	if r.Command == "find" || r.Command == "aggregate" {
+		h.bodies = append(h.bodies, bytes.Clone(r.Body))
+	}
+	return h.Handler.Handle(ctx, r)
 }

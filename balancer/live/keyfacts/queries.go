@@ -98,7 +98,7 @@ func (r *reading) measure(ctx context.Context) error {
 			continue // of this key
 		}
 		if err != nil {
-			return r.note(ctx, "analyzeShardKey", err)
+			return r.note(ctx, "the answer of analyzeShardKey", err)
 		}
 		f.Measured[k.String()] = m
 	}

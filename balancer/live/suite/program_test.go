@@ -1,7 +1,6 @@
 package suite
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -9,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -100,8 +101,18 @@ func shardsh(t testing.TB, args ...string) ran {
 type process struct {
 	*exec.Cmd
 	t      testing.TB
-	out    bytes.Buffer
-	errors bytes.Buffer
+	out    lockedLog
+	errors lockedLog
+}
+
+// says waits until a run has said something on its standard error.
+func (p *process) says(t testing.TB, text string) {
+	t.Helper()
+	for end := time.Now().Add(patience); !strings.Contains(p.errors.String(), text); runtime.Gosched() {
+		if time.Now().After(end) {
+			t.Fatalf("it does not say %q: %s", text, p.errors.String())
+		}
+	}
 }
 
 // start begins a run, which ends with ctx the hard way.

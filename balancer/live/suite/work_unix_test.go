@@ -247,12 +247,17 @@ func (r *rig) drained() error {
 // crumbs is how many chunks are made of each.
 const crumbs = 5
 
-// crumble heaps the collection up and cuts its chunks small.
+// crumble heaps the collection up, cuts its chunks small, and scatters some.
 func (r *rig) crumble() {
 	r.t.Helper()
 	r.heap()
 	for k := range chunks * crumbs {
 		r.splitAt(k * chunkKeys / crumbs)
+	}
+	for n, to := range []string{"shard1", "shard2"} { // which have to come back
+		k := (3*n + 2) * chunkKeys
+		r.admin("moveRange", namespace, "min", bson.D{{Key: "k", Value: k}}, "max",
+			bson.D{{Key: "k", Value: k + chunkKeys/crumbs}}, "toShard", to)
 	}
 }
 

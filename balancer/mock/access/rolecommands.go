@@ -303,7 +303,7 @@ func (a *Accounts) rolesWanted(r Request, v bson.RawValue) ([]Role, error) {
 	}
 	role, ok := ReadRole(r.Database, v)
 	if !ok {
-		return nil, mongoerr.New(mongoerr.TypeMismatch,
+		return nil, mongoerr.New(mongoerr.BadValue,
 			"rolesInfo takes 1, a name, {role, db} or an array of roles, not %s", args.TypeName(v.Type))
 	}
 	return []Role{role}, nil

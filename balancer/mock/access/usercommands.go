@@ -198,16 +198,23 @@ func (r Request) usersWanted(v bson.RawValue) (func(*User) bool, error) {
 		if args.Truth(doc.Lookup("forAllDBs")) {
 			return func(*User) bool { return true }, nil
 		}
-		return one(args.Text(doc.Lookup("db")), args.Text(doc.Lookup("user"))), nil
+		db, name := args.Text(doc.Lookup("db")), args.Text(doc.Lookup("user"))
+		if db == "" || name == "" {
+			return nil, mongoerr.New(mongoerr.BadValue, "User names must be either strings or documents {user, db}")
+		}
+		return one(db, name), nil
 	}
 	array, isArray := v.ArrayOK()
 	if !isArray {
-		return nil, mongoerr.New(mongoerr.TypeMismatch,
+		return nil, mongoerr.New(mongoerr.BadValue,
 			"usersInfo takes 1, a name, {user, db}, {forAllDBs: true} or an array of users, not %s", args.TypeName(v.Type))
 	}
 	values, err := array.Values()
 	if err != nil {
 		return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
+	}
+	if len(values) == 0 {
+		return nil, mongoerr.New(mongoerr.BadValue, "$and/$or/$nor must be a nonempty array")
 	}
 	var each []func(*User) bool
 	for _, v := range values {

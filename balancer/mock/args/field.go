@@ -5,7 +5,6 @@ package args
 
 import (
 	"slices"
-	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -13,36 +12,12 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Kind is what a declared field takes (spec 03 §0.5).
-type Kind uint8
-
-// The kinds; those without a word are of the BSON type of their name.
-const (
-	Any Kind = iota
-	String
-	Namespace        // a full namespace string
-	OldNamespace     // the same, of old-style commands: another type is BadValue
-	NamespaceToShard // the same, of a collection that may be sharded
-	Shard            // a shard id: not empty
-	Object
-	Array
-	Objects // an array of objects
-	Bool
-	SafeBool     // a bool or a number
-	SafeInt      // any number, cut to int32
-	OptionalBool // a bool; null is a type error
-	UUID
-	Long  // an int64 and no other number
-	Count // any number that is not negative
-	Tasks // any number from 1 to 256
-	Hint
-)
-
 // Field is one declared field.
 type Field struct {
 	name     string
 	kind     Kind
 	required bool
+	missing  mongoerr.Code   // where it isn't the usual
 	since    catalog.Release // zero where all releases have it
 }
 
@@ -57,6 +32,13 @@ func Required(name string, kind Kind) Field { return Field{name: name, kind: kin
 
 // Optional declares a field that may be left out.
 func Optional(name string, kind Kind) Field { return Field{name: name, kind: kind} }
+
+// MissingIs returns the field as one of an old-style command, which has an error of
+// its own where the field is missing.
+func (f Field) MissingIs(code mongoerr.Code) Field {
+	f.missing = code
+	return f
+}
 
 // Since returns the field as one that older releases do not know.
 func (f Field) Since(r catalog.Release) Field {
@@ -76,14 +58,20 @@ func In(r catalog.Release, fields []Field) []Field {
 }
 
 // Generic reports whether a top-level field is one that every command takes.
-func Generic(name string) bool { return generic[name] }
+func Generic(name string) bool {
+	_, is := generic[name]
+	return is
+}
 
-var generic = map[string]bool{
-	"$db": true, "apiVersion": true, "apiStrict": true, "apiDeprecationErrors": true, "maxTimeMS": true,
-	"readConcern": true, "writeConcern": true, "lsid": true, "txnNumber": true, "autocommit": true,
-	"startTransaction": true, "stmtId": true, "comment": true, "clientOperationKey": true,
-	"$readPreference": true, "$clusterTime": true, "$audit": true, "$client": true, "$configTime": true,
-	"$topologyTime": true, "$queryOptions": true,
+// generic are the fields that every command takes. Who looks at those without a
+// kind checks them later.
+var generic = map[string]Field{
+	"$db": {}, "apiVersion": {}, "apiStrict": {}, "apiDeprecationErrors": {},
+	"maxTimeMS":   Optional("maxTimeMS", SafeInt),
+	"readConcern": {}, "writeConcern": {}, "lsid": {}, "txnNumber": {}, "autocommit": {},
+	"startTransaction": {}, "stmtId": {}, "comment": {}, "clientOperationKey": {},
+	"$readPreference": {}, "$clusterTime": {}, "$audit": {}, "$client": {}, "$configTime": {},
+	"$topologyTime": {}, "$queryOptions": {},
 }
 
 // Spec is what Parse needs to know of a command.
@@ -99,7 +87,7 @@ type Spec struct {
 
 // Parse checks the declared fields of a command and returns those that it has:
 // the fields as they come, then what is missing, and the value of the command's
-// own name last, unless it decides whether the command is for it.
+// own name last. Old-style commands look at their collection first.
 func (s Spec) Parse(body bson.Raw) (Values, error) {
 	if s.Fields == nil {
 		return nil, nil
@@ -109,7 +97,7 @@ func (s Spec) Parse(body bson.Raw) (Values, error) {
 		return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
 	}
 	parsed := Values{}
-	if f, _ := findField(s.Fields, s.Name); f.kind == NamespaceToShard {
+	if f, _ := findField(s.Fields, s.Name); f.kind == OldCollection {
 		if err := s.parseOwn(elems, parsed); err != nil {
 			return nil, err
 		}
@@ -124,7 +112,9 @@ func (s Spec) Parse(body bson.Raw) (Values, error) {
 			if s.Strict && !Generic(name) {
 				return nil, Unknown(s.Name, name)
 			}
-			continue
+			if f = generic[name]; f.kind == Any {
+				continue
+			}
 		}
 		if err := parsed.take(s.Name, f, v); err != nil {
 			return nil, err
@@ -132,10 +122,33 @@ func (s Spec) Parse(body bson.Raw) (Values, error) {
 	}
 	for _, f := range s.Fields {
 		if f.required && f.name != s.Name && !parsed.Has(f.name) {
-			return nil, Missing(s.Name, f.name)
+			return nil, f.isMissing(s.Name)
 		}
 	}
 	return parsed, s.parseOwn(elems, parsed)
+}
+
+// ParseName checks the value of the command's own name only.
+func (s Spec) ParseName(body bson.Raw) (Values, error) {
+	elems, err := body.Elements()
+	if err != nil {
+		return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
+	}
+	parsed := Values{}
+	return parsed, s.parseOwn(elems, parsed)
+}
+
+// CheckNames refuses names of databases and collections that there can't be. A
+// server looks at most of them when the command runs.
+func (s Spec) CheckNames(parsed Values) error {
+	for _, f := range s.Fields {
+		if later := kinds[f.kind].later; later != nil && parsed.Has(f.name) {
+			if err := later(s.Name, f, parsed[f.name]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // parseOwn checks the value of the command's own name. Where it may be anything,
@@ -154,7 +167,7 @@ func (s Spec) parseOwn(elems []bson.RawElement, parsed Values) error {
 		}
 	}
 	if f.required && f.kind != Any && !parsed.Has(s.Name) {
-		return Missing(s.Name, s.Name)
+		return f.isMissing(s.Name)
 	}
 	return nil
 }
@@ -194,7 +207,7 @@ func findField(fields []Field, name string) (Field, bool) {
 // absent: null is as good as nothing, but for kinds where it is a wrong type.
 func (f Field) absent(v bson.RawValue) bool {
 	if v.Type == bson.TypeNull || v.Type == bson.TypeUndefined {
-		return f.kind != OptionalBool && f.kind != OldNamespace && f.kind != NamespaceToShard
+		return !kinds[f.kind].null
 	}
 	return v.IsZero()
 }
@@ -217,13 +230,25 @@ func Check(place string, fields []Field, doc bson.Raw) error {
 		if err := f.Check(place, e.Value()); err != nil {
 			return err
 		}
+		if later := kinds[f.kind].later; later != nil {
+			if err := later(place, f, e.Value()); err != nil {
+				return err
+			}
+		}
 	}
 	for _, f := range fields {
 		if f.required && f.absent(doc.Lookup(f.name)) {
-			return Missing(place, f.name)
+			return f.isMissing(place)
 		}
 	}
 	return nil
+}
+
+func (f Field) isMissing(place string) error {
+	if f.missing != 0 {
+		return mongoerr.New(f.missing, "Missing expected field \"%s\"", f.name)
+	}
+	return Missing(place, f.name)
 }
 
 // Unknown returns the error of a field that the command does not know.
@@ -234,100 +259,4 @@ func Unknown(place, name string) error {
 // Missing returns the error of a required field that is not there.
 func Missing(place, name string) error {
 	return mongoerr.New(mongoerr.IDLFailedToParse, "BSON field '%s.%s' is missing but a required field", place, name)
-}
-
-// accepts lists the BSON types of each kind, in the order in which the server
-// names them.
-var accepts = map[Kind][]bson.Type{
-	String:           {bson.TypeString},
-	Namespace:        {bson.TypeString},
-	OldNamespace:     {bson.TypeString},
-	NamespaceToShard: {bson.TypeString},
-	Shard:            {bson.TypeString},
-	Object:           {bson.TypeEmbeddedDocument},
-	Array:            {bson.TypeArray},
-	Objects:          {bson.TypeArray},
-	Bool:             {bson.TypeBoolean},
-	OptionalBool:     {bson.TypeBoolean},
-	SafeBool:         {bson.TypeBoolean, bson.TypeInt64, bson.TypeInt32, bson.TypeDecimal128, bson.TypeDouble},
-	SafeInt:          {bson.TypeInt64, bson.TypeInt32, bson.TypeDecimal128, bson.TypeDouble},
-	Count:            {bson.TypeInt64, bson.TypeInt32, bson.TypeDecimal128, bson.TypeDouble},
-	Tasks:            {bson.TypeInt64, bson.TypeInt32, bson.TypeDecimal128, bson.TypeDouble},
-	Long:             {bson.TypeInt64},
-	Hint:             {bson.TypeString, bson.TypeEmbeddedDocument},
-	UUID:             {bson.TypeBinary},
-}
-
-// Check refuses a value of the wrong type, or out of the field's range.
-func (f Field) Check(cmd string, v bson.RawValue) error {
-	types, limited := accepts[f.kind]
-	if !limited {
-		return nil
-	}
-	if !slices.Contains(types, v.Type) {
-		return f.wrongType(cmd, v)
-	}
-	switch f.kind {
-	case Shard:
-		if v.StringValue() == "" {
-			return mongoerr.New(mongoerr.NoSuchKey, "BSON field '%s.%s' must not be empty", cmd, f.name)
-		}
-	case NamespaceToShard:
-		return checkNamespaceToShard(v.StringValue())
-	case Objects:
-		_, err := Documents(v)
-		return err
-	case Tasks:
-		if n := Whole(v); n < 1 || n > 256 {
-			return mongoerr.New(mongoerr.BadValue, "BSON field '%s' value must be >= 1 and <= 256, actual value '%d'", f.name, n)
-		}
-	case Namespace, OldNamespace:
-		_, _, err := catalog.SplitNamespace(v.StringValue())
-		return err
-	case Count:
-		if n, _ := Number(v); n < 0 {
-			return mongoerr.New(mongoerr.BadValue, "BSON field '%s' value must be >= 0, actual value '%d'", f.name, int64(n))
-		}
-	}
-	return nil
-}
-
-// checkNamespaceToShard refuses, before anything else, the collections that
-// others are made of.
-func checkNamespaceToShard(ns string) error {
-	_, coll, err := catalog.SplitNamespace(ns)
-	switch {
-	case err != nil:
-		return err
-	case strings.HasPrefix(coll, "system.buckets."):
-		return mongoerr.New(mongoerr.ShardBucketsCollection,
-			"Cannot shard time-series buckets collection %s: shard the time-series collection", ns)
-	case strings.HasPrefix(coll, "enxcol_.") &&
-		(strings.HasSuffix(coll, ".esc") || strings.HasSuffix(coll, ".ecoc") || strings.HasSuffix(coll, ".ecc")):
-		return mongoerr.New(mongoerr.ShardEncryptionState, "Cannot shard %s: it holds the state of an encrypted collection",
-			ns)
-	}
-	return nil
-}
-
-func (f Field) wrongType(cmd string, v bson.RawValue) error {
-	switch f.kind {
-	case OldNamespace, NamespaceToShard:
-		return mongoerr.New(mongoerr.BadValue, "collection name has invalid type %s", TypeName(v.Type))
-	case OptionalBool:
-		return mongoerr.New(mongoerr.TypeMismatch, "Field '%s' should be a boolean value, but found: %s", f.name,
-			TypeName(v.Type))
-	case Hint:
-		return mongoerr.New(mongoerr.FailedToParse, "Hint must be a string or an object")
-	}
-	expected := "type '" + TypeName(accepts[f.kind][0]) + "'"
-	if types := accepts[f.kind]; len(types) > 1 {
-		var names []string
-		for _, t := range types {
-			names = append(names, TypeName(t))
-		}
-		expected = "types '[" + strings.Join(names, ", ") + "]'"
-	}
-	return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s' is the wrong type '%s', expected %s", cmd, f.name,
-		TypeName(v.Type), expected)
 }

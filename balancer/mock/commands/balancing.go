@@ -64,13 +64,13 @@ func balancingCommands() []Command {
 
 		{
 			Name: "split", AdminOnly: true, Asks: ConfigServer, Effect: Writes,
-			Privilege: access.OnSubject("splitChunk"),
-			Fields:    fields(required(args.OldNamespace, "split")),
+			Privilege: access.OnSubject("splitChunk"), Parsed: NameFirst,
+			Fields: fields(required(args.OldNamespace, "split")),
 		},
 		{
 			Name: "mergeChunks", Since: catalog.Release34, AdminOnly: true, Asks: ConfigServer, Effect: Writes,
-			Privilege: access.OnSubject("splitChunk"),
-			Fields:    fields(required(args.OldNamespace, "mergeChunks")),
+			Privilege: access.OnSubject("splitChunk"), Parsed: NameFirst,
+			Fields: fields(required(args.OldNamespace, "mergeChunks")),
 		},
 		{
 			Name: "mergeAllChunksOnShard", Since: catalog.Release70, AdminOnly: true, Asks: ConfigServer,
@@ -84,7 +84,7 @@ func balancingCommands() []Command {
 			Name: "clearJumboFlag", Since: catalog.Release42, AdminOnly: true, Asks: ConfigServer,
 			Effect: Writes, Privilege: access.OnSubject("clearJumboFlag"),
 			Fields: fields(
-				required(args.Namespace, "clearJumboFlag"), optional(args.Object, "find"),
+				required(args.AnyNamespace, "clearJumboFlag"), optional(args.Object, "find"),
 				optional(args.Objects, "bounds"),
 			),
 		},

@@ -3,6 +3,7 @@ package commands
 import (
 	"shardsh/balancer/mock/access"
 	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mongoerr"
 )
 
 // collectionCommands are about databases, collections and indexes.
@@ -28,7 +29,7 @@ func collectionCommands() []Command {
 			Name: "create", Stable: true, WriteConcern: true, Asks: Primary, Effect: Writes,
 			Privilege: access.MayCreate, Strict: true,
 			Fields: fields(
-				required(args.Any, "create"), optional(args.SafeBool, "capped", "autoIndexId", "temp"),
+				required(args.Collection, "create"), optional(args.SafeBool, "capped", "autoIndexId", "temp"),
 				optional(args.Object, "idIndex", "storageEngine", "validator", "indexOptionDefaults", "collation"),
 				optional(args.Object, "changeStreamPreAndPostImages", "timeseries", "encryptedFields"),
 				optional(args.SafeInt, "size", "max", "expireAfterSeconds"),
@@ -40,7 +41,7 @@ func collectionCommands() []Command {
 		{
 			Name: "drop", Stable: true, WriteConcern: true, Asks: ConfigServer | EveryShard, Effect: Writes,
 			Privilege: access.OnCollection("dropCollection"), Strict: true,
-			Fields: fields(required(args.Any, "drop"), optional(args.UUID, "collectionUUID"), sentByRouters()),
+			Fields: fields(required(args.Collection, "drop"), optional(args.UUID, "collectionUUID"), sentByRouters()),
 		},
 		{
 			Name: "dropDatabase", Stable: true, WriteConcern: true, Asks: ConfigServer | EveryShard,
@@ -49,9 +50,9 @@ func collectionCommands() []Command {
 
 		{
 			Name: "createIndexes", Stable: true, WriteConcern: true, Asks: Owners, Effect: Writes,
-			Privilege: access.OnCollection("createIndex"), Strict: true,
+			Privilege: access.OnCollection("createIndex"), Parsed: Late, Strict: true,
 			Fields: fields(
-				required(args.Any, "createIndexes"), required(args.Array, "indexes"),
+				required(args.Collection, "createIndexes"), required(args.Array, "indexes"),
 				optional(args.SafeBool, "ignoreUnknownIndexOptions"), optional(args.Any, "commitQuorum"),
 				optional(args.SafeInt, "v"), optional(args.OptionalBool, "returnOnStart"),
 				optional(args.UUID, "collectionUUID"), rawData(), sentByRouters(),
@@ -61,17 +62,17 @@ func collectionCommands() []Command {
 			Name: "listIndexes", Stable: true, Asks: Owners, Effect: Reads,
 			Privilege: access.OnCollection("listIndexes"), Strict: true,
 			Fields: fields(
-				required(args.Any, "listIndexes"), optional(args.Object, "cursor"),
+				required(args.Collection, "listIndexes"), optional(args.Object, "cursor"),
 				optional(args.SafeBool, "includeBuildUUIDs", "includeIndexBuildInfo"),
 				optional(args.Any, "queryOptions"), rawData(), sentByRouters(),
 			),
 		},
 		{
 			Name: "dropIndexes", Aliases: []string{"deleteIndexes"}, Stable: true, WriteConcern: true,
-			Asks: Owners, Effect: Writes, Privilege: access.OnCollection("dropIndex"), Strict: true,
+			Asks: Owners, Effect: Writes, Privilege: access.OnCollection("dropIndex"), Parsed: Late, Strict: true,
 			Fields: fields(
-				required(args.Any, "dropIndexes", "index"), optional(args.UUID, "collectionUUID"), rawData(),
-				sentByRouters(),
+				required(args.Collection, "dropIndexes"), required(args.Any, "index"),
+				optional(args.UUID, "collectionUUID"), rawData(), sentByRouters(),
 			),
 		},
 
@@ -85,26 +86,35 @@ func collectionCommands() []Command {
 		},
 		{
 			Name: "convertToCapped", WriteConcern: true, Asks: Owners, Effect: Writes,
-			Privilege: access.OnCollection("convertToCapped"),
-			Fields:    fields(required(args.String, "convertToCapped"), required(args.SafeInt, "size")),
+			Privilege: access.OnCollection("convertToCapped"), Parsed: NameFirst,
+			Fields: fields(
+				required(args.OldCollection, "convertToCapped"),
+				[]args.Field{args.Required("size", args.SafeInt).MissingIs(mongoerr.InvalidOptions)},
+			),
 		},
 		{
 			Name: "collMod", Stable: true, WriteConcern: true, Asks: Owners, Effect: Writes,
-			Privilege: access.MayModify,
+			Privilege: access.MayModify, Parsed: Late, Fields: fields(required(args.Collection, "collMod")),
 		},
-		{Name: "validate", Asks: Owners, Effect: Reads, Privilege: access.OnCollection("validate")},
-		{Name: "splitVector", Effect: Reads, Privilege: access.OnCollection("splitVector")},
+		{
+			Name: "validate", Asks: Owners, Effect: Reads, Privilege: access.OnCollection("validate"),
+			Parsed: NameFirst, Fields: fields(required(args.OldCollection, "validate")),
+		},
+		{
+			Name: "splitVector", Effect: Reads, Privilege: access.OnCollection("splitVector"), Parsed: NameFirst,
+			Fields: fields(required(args.OldNamespace, "splitVector")),
+		},
 		{
 			Name: "untrackUnshardedCollection", AdminOnly: true, WriteConcern: true, Effect: Writes,
 			Privilege: access.OnSubject("unshardCollection"),
-			Fields:    fields(required(args.Namespace, "untrackUnshardedCollection")),
+			Fields:    fields(required(args.AnyNamespace, "untrackUnshardedCollection")),
 		},
 
 		{
 			Name: "collStats", Aliases: []string{"collstats"}, Asks: Owners, Effect: Reads,
 			Privilege: access.OnCollection("collStats"), Strict: true,
 			Fields: fields(
-				required(args.Any, "collStats"), optional(args.Any, "scale", "validationLevel"),
+				required(args.OldCollection, "collStats"), optional(args.Any, "scale", "validationLevel"),
 				optional(args.Bool, "verbose", "waitForLock", "numericOnly"), rawData(), sentByRouters(),
 			),
 		},

@@ -37,9 +37,11 @@ type Command struct {
 	// their roles allow it.
 	Anyone    bool
 	Privilege access.Rule
-	// Fields are parsed before anything else; nil for commands that read theirs
+	// Fields are checked before the command runs; nil for commands that read theirs
 	// by hand.
 	Fields []args.Field
+	// Parsed is when they are.
+	Parsed Parsing
 	// Strict: unknown fields are refused with 40415.
 	Strict bool
 	// Mock: a command of the mock's own, which no fault stops.
@@ -65,6 +67,19 @@ const (
 	Primary
 )
 
+// Parsing is when a server reads a command's fields.
+type Parsing uint8
+
+// When fields are read.
+const (
+	// AtOnce, before maxTimeMS, the concerns and the database.
+	AtOnce Parsing = iota
+	// NameFirst: the value of the command's name at once, the others when it runs.
+	NameFirst
+	// Late, when the command runs: on the right database, by who may.
+	Late
+)
+
 // Effect is what a command changes.
 type Effect uint8
 
@@ -81,7 +96,34 @@ const (
 
 // Parse checks the declared fields of a command and returns those that it has.
 func (c *Command) Parse(body bson.Raw) (args.Values, error) {
-	return args.Spec{Name: c.Name, Aliases: c.Aliases, Fields: c.Fields, Strict: c.Strict}.Parse(body)
+	parsed, err := c.spec().Parse(body)
+	if err != nil {
+		return nil, err
+	}
+	return parsed, c.spec().CheckNames(parsed)
+}
+
+// ParseFirst checks what a server looks at before anything else of a command.
+func (c *Command) ParseFirst(body bson.Raw) (args.Values, error) {
+	switch c.Parsed {
+	case AtOnce:
+		return c.spec().Parse(body)
+	case NameFirst:
+		return c.spec().ParseName(body)
+	}
+	return nil, nil
+}
+
+// ParseRest checks, when the command runs, what ParseFirst has left.
+func (c *Command) ParseRest(body bson.Raw, first args.Values) (args.Values, error) {
+	if c.Parsed != AtOnce {
+		return c.Parse(body)
+	}
+	return first, c.spec().CheckNames(first)
+}
+
+func (c *Command) spec() args.Spec {
+	return args.Spec{Name: c.Name, Aliases: c.Aliases, Fields: c.Fields, Strict: c.Strict}
 }
 
 // In reports whether a release has the command.
@@ -93,6 +135,14 @@ func (c *Command) In(r catalog.Release) bool {
 func (c Command) At(r catalog.Release) Command {
 	c.Fields = args.In(r, c.Fields)
 	return c
+}
+
+// OnCollection reports whether the command's value names a collection of its
+// database.
+func (c *Command) OnCollection() bool {
+	return slices.ContainsFunc(c.Fields, func(f args.Field) bool {
+		return f.Name() == c.Name && (f.Kind() == args.Collection || f.Kind() == args.OldCollection)
+	})
 }
 
 // Names returns the name and the aliases.

@@ -16,7 +16,7 @@ func documentCommands() []Command {
 			Name: "find", Stable: true, ReadConcern: true, Effect: Reads,
 			Privilege: access.OnCollection("find"), Strict: true,
 			Fields: fields(
-				required(args.Any, "find"),
+				required(args.OldCollection, "find"),
 				optional(args.Object, "filter", "projection", "sort", "collation", "min", "max", "let"),
 				optional(args.Hint, "hint"), optional(args.Count, "skip", "limit", "batchSize"),
 				optional(args.OptionalBool, "singleBatch", "returnKey", "showRecordId", "tailable", "awaitData"),
@@ -37,11 +37,11 @@ func documentCommands() []Command {
 		},
 		{
 			Name: "killCursors", Stable: true, Effect: Interrupts, Privilege: access.LoggedIn, Strict: true,
-			Fields: fields(required(args.Any, "killCursors"), required(args.Array, "cursors")),
+			Fields: fields(required(args.Collection, "killCursors"), required(args.Array, "cursors")),
 		},
 		{
 			Name: "aggregate", Stable: true, ReadConcern: true, WriteConcern: true, Effect: Reads,
-			Privilege: access.MayAggregate, Strict: true,
+			Privilege: access.MayAggregate, Parsed: Late, Strict: true,
 			Fields: fields(
 				required(args.Any, "aggregate", "pipeline"),
 				optional(args.SafeBool, "explain", "bypassDocumentValidation"),
@@ -55,18 +55,18 @@ func documentCommands() []Command {
 		},
 		{
 			Name: "count", Stable: true, ReadConcern: true, Effect: Reads,
-			Privilege: access.OnCollection("find"), Strict: true,
+			Privilege: access.OnCollection("find"), Parsed: Late, Strict: true,
 			Fields: fields(
-				required(args.Any, "count"), optional(args.Object, "query", "collation", "encryptionInformation"),
+				required(args.OldCollection, "count"), optional(args.Object, "query", "collation", "encryptionInformation"),
 				optional(args.SafeInt, "limit"), optional(args.Count, "skip"), optional(args.Hint, "hint"),
 				optional(args.Any, "fields", "queryOptions"), sampled(), rawData(), sentByRouters(),
 			),
 		},
 		{
 			Name: "distinct", ReadConcern: true, Effect: Reads, Privilege: access.OnCollection("find"),
-			Strict: true,
+			Parsed: NameFirst, Strict: true,
 			Fields: fields(
-				required(args.Any, "distinct"), required(args.String, "key"),
+				required(args.OldCollection, "distinct"), required(args.String, "key"),
 				optional(args.Object, "query", "collation", "querySettings"), optional(args.Hint, "hint"),
 				optional(args.Any, "queryOptions", "unwrappedReadPref"), sampled(), rawData(), sentByRouters(),
 			),
@@ -76,14 +76,14 @@ func documentCommands() []Command {
 			Name: "insert", Stable: true, WriteConcern: true, Retryable: true, Effect: Writes,
 			Privilege: access.MayInsert, Strict: true,
 			Fields: fields(
-				required(args.Any, "insert"), required(args.Array, "documents"), ofWrites(),
+				required(args.Collection, "insert"), required(args.Array, "documents"), ofWrites(),
 			),
 		},
 		{
 			Name: "update", Stable: true, WriteConcern: true, Retryable: true, Effect: Writes,
 			Privilege: access.MayUpdate, Strict: true,
 			Fields: fields(
-				required(args.Any, "update"), required(args.Array, "updates"),
+				required(args.Collection, "update"), required(args.Array, "updates"),
 				optional(args.Object, "let", "runtimeConstants"), ofWrites(),
 			),
 		},
@@ -91,15 +91,15 @@ func documentCommands() []Command {
 			Name: "delete", Stable: true, WriteConcern: true, Retryable: true, Effect: Writes,
 			Privilege: access.OnCollection("remove"), Strict: true,
 			Fields: fields(
-				required(args.Any, "delete"), required(args.Array, "deletes"),
+				required(args.Collection, "delete"), required(args.Array, "deletes"),
 				optional(args.Object, "let", "runtimeConstants"), ofWrites(),
 			),
 		},
 		{
 			Name: "findAndModify", Aliases: []string{"findandmodify"}, Stable: true, WriteConcern: true,
-			Retryable: true, Effect: Writes, Privilege: access.MayFindAndModify, Strict: true,
+			Retryable: true, Effect: Writes, Privilege: access.MayFindAndModify, Parsed: Late, Strict: true,
 			Fields: fields(
-				required(args.Any, "findAndModify"),
+				required(args.OldCollection, "findAndModify"),
 				optional(args.Object, "query", "fields", "sort", "collation", "let", "encryptionInformation"),
 				optional(args.Hint, "hint"), optional(args.Array, "arrayFilters"),
 				optional(args.SafeBool, "remove", "upsert", "bypassDocumentValidation", "new"),

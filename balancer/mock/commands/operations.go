@@ -11,15 +11,15 @@ func operationCommands() []Command {
 		{Name: "startSession", Effect: Reads, Privilege: access.LoggedIn},
 		{
 			Name: "endSessions", Stable: true, Outside: true, Effect: Interrupts, Anyone: true,
-			Fields: fields(required(args.Array, "endSessions")),
+			Fields: fields(optional(args.Array, "endSessions")),
 		},
 		{
 			Name: "refreshSessions", Stable: true, Outside: true, Effect: Reads, Privilege: access.LoggedIn,
-			Strict: true, Fields: fields(required(args.Array, "refreshSessions")),
+			Strict: true, Fields: fields(optional(args.Array, "refreshSessions")),
 		},
 		{
 			Name: "killSessions", Outside: true, Effect: Interrupts, Privilege: access.LoggedIn,
-			Fields: fields(required(args.Array, "killSessions")),
+			Fields: fields(optional(args.Array, "killSessions")),
 		},
 		{
 			Name: "killAllSessions", Outside: true, Effect: Interrupts,

@@ -19,8 +19,8 @@ func serverCommands() []Command {
 
 		{Name: "buildInfo", Aliases: []string{"buildinfo"}, Effect: Reads, Anyone: true},
 		{
-			Name: "getLog", AdminOnly: true, Effect: Reads, Privilege: access.OnCluster("getLog"), Strict: true,
-			Fields: fields(required(args.Any, "getLog")),
+			Name: "getLog", AdminOnly: true, Effect: Reads, Privilege: access.OnCluster("getLog"), Parsed: Late,
+			Strict: true, Fields: fields(required(args.String, "getLog")),
 		},
 		{
 			Name: "hostInfo", Effect: Reads, Privilege: access.OnCluster("hostInfo"), Strict: true,
@@ -38,12 +38,13 @@ func serverCommands() []Command {
 		{Name: "getShardMap", AdminOnly: true, Effect: Reads, Privilege: access.OnCluster("getShardMap")},
 		{
 			Name: "getShardVersion", Aliases: []string{"getshardversion"}, AdminOnly: true, Effect: Reads,
-			Privilege: access.OnSubject("getShardVersion"),
+			Privilege: access.OnSubject("getShardVersion"), Parsed: NameFirst,
+			Fields: fields(required(args.OldAnyNamespace, "getShardVersion")),
 		},
 		{
 			Name: "getDatabaseVersion", Since: catalog.Release42, AdminOnly: true, Effect: Reads,
 			Privilege: access.OnSubject("getDatabaseVersion"),
-			Fields:    fields(required(args.String, "getDatabaseVersion")),
+			Fields:    fields(required(args.Database, "getDatabaseVersion")),
 		},
 		{
 			Name: "flushRouterConfig", Aliases: []string{"flushrouterconfig"}, AdminOnly: true, Effect: Writes,
@@ -56,10 +57,12 @@ func serverCommands() []Command {
 		{
 			Name: "getClusterParameter", Since: catalog.Release60, AdminOnly: true, Effect: Reads,
 			Privilege: access.OnCluster("getClusterParameter"),
+			Fields:    fields(required(args.Names, "getClusterParameter")),
 		},
 		{
 			Name: "setClusterParameter", Since: catalog.Release60, AdminOnly: true, WriteConcern: true,
 			Effect: Writes, Privilege: access.OnCluster("setClusterParameter"),
+			Fields: fields(required(args.Object, "setClusterParameter")),
 		},
 
 		{
@@ -84,7 +87,7 @@ func serverCommands() []Command {
 		},
 		{
 			Name: "setDefaultRWConcern", AdminOnly: true, WriteConcern: true, Effect: Writes,
-			Privilege: access.OnCluster("setDefaultRWConcern"), Strict: true,
+			Privilege: access.OnCluster("setDefaultRWConcern"), Parsed: Late, Strict: true,
 			Fields: fields(
 				required(args.Any, "setDefaultRWConcern"),
 				optional(args.Object, "defaultReadConcern", "defaultWriteConcern"),
@@ -95,9 +98,10 @@ func serverCommands() []Command {
 			Fields: fields(required(args.Any, "features"), optional(args.SafeBool, "oidReset")),
 		},
 		{
-			Name: "profile", Effect: Writes, Privilege: access.OnDatabase("enableProfiler"), Strict: true,
+			Name: "profile", Effect: Writes, Privilege: access.OnDatabase("enableProfiler"), Parsed: Late,
+			Strict: true,
 			Fields: fields(
-				required(args.Any, "profile"), optional(args.SafeInt, "slowms"), optional(args.Any, "sampleRate", "filter"),
+				required(args.SafeInt, "profile"), optional(args.SafeInt, "slowms"), optional(args.Any, "sampleRate", "filter"),
 			),
 		},
 		{
@@ -106,7 +110,10 @@ func serverCommands() []Command {
 		},
 		{Name: "refreshLogicalSessionCacheNow", AdminOnly: true, Effect: Writes, Privilege: access.LoggedIn},
 		{Name: "reapLogicalSessionCacheNow", AdminOnly: true, Effect: Writes, Privilege: access.LoggedIn},
-		{Name: "planCacheClear", Effect: Writes, Privilege: access.OnCollection("planCacheWrite")},
+		{
+			Name: "planCacheClear", Effect: Writes, Privilege: access.OnCollection("planCacheWrite"),
+			Parsed: NameFirst, Fields: fields(required(args.OldCollection, "planCacheClear")),
+		},
 
 		{Name: "connPoolStats", Effect: Reads, Privilege: access.OnCluster("connPoolStats")},
 		{Name: "connPoolSync", Effect: Writes, Privilege: access.OnCluster("connPoolSync")},
@@ -116,6 +123,7 @@ func serverCommands() []Command {
 			Fields: fields(required(args.Any, "dropConnections"), required(args.Array, "hostAndPort")),
 		},
 		{Name: "echo", Effect: Reads, Anyone: true},
+		{Name: "filemd5", Effect: Reads, Privilege: access.OnCollection("find")},
 		{Name: "fsync", AdminOnly: true, Effect: Writes, Privilege: access.OnCluster("fsync")},
 		{Name: "fsyncUnlock", AdminOnly: true, Effect: Writes, Privilege: access.OnCluster("unlock")},
 		{
@@ -128,11 +136,19 @@ func serverCommands() []Command {
 			Fields: fields(required(args.Any, "invalidateUserCache")),
 		},
 		{Name: "lockInfo", AdminOnly: true, Effect: Reads, Privilege: access.OnCluster("serverStatus")},
+		{
+			Name: "rotateFTDC", Since: catalog.Release80, AdminOnly: true, Effect: Writes,
+			Privilege: access.OnCluster("serverStatus"), Strict: true, Fields: fields(required(args.Any, "rotateFTDC")),
+		},
 		{Name: "logRotate", AdminOnly: true, Effect: Writes, Privilege: access.OnCluster("logRotate")},
-		{Name: "planCacheListFilters", Effect: Reads, Privilege: access.OnCollection("planCacheIndexFilter")},
+		{
+			Name: "planCacheListFilters", Effect: Reads, Privilege: access.OnCollection("planCacheIndexFilter"),
+			Parsed: NameFirst, Fields: fields(required(args.OldCollection, "planCacheListFilters")),
+		},
 		{
 			Name: "planCacheClearFilters", Effect: Writes,
 			Privilege: access.OnCollection("planCacheIndexFilter"),
+			Parsed:    NameFirst, Fields: fields(required(args.OldCollection, "planCacheClearFilters")),
 		},
 		{Name: "_isSelf", Effect: Reads, Anyone: true},
 	}

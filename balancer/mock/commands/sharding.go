@@ -12,11 +12,12 @@ func shardingCommands() []Command {
 		{
 			Name: "enableSharding", Aliases: []string{"enablesharding"}, AdminOnly: true, WriteConcern: true,
 			Asks: ConfigServer, Effect: Writes, Privilege: access.OnSubject("enableSharding"),
-			Fields: fields(required(args.String, "enableSharding"), optional(args.String, "primaryShard")),
+			Fields: fields(required(args.Database, "enableSharding"), optional(args.String, "primaryShard")),
 		},
 		{
 			Name: "shardCollection", Aliases: []string{"shardcollection"}, AdminOnly: true, WriteConcern: true,
 			Asks: ConfigServer | EveryShard, Effect: Writes, Privilege: access.OnSubject("enableSharding"),
+			Parsed: NameFirst,
 			Fields: fields(
 				required(args.NamespaceToShard, "shardCollection"), required(args.Object, "key"),
 				optional(args.Bool, "unique", "presplitHashedZones"),
@@ -42,17 +43,17 @@ func shardingCommands() []Command {
 			Name: "abortReshardCollection", Since: catalog.Release50, AdminOnly: true,
 			Asks: ConfigServer | EveryShard, Effect: Writes, Privilege: access.OnSubject("reshardCollection"),
 			Strict: true,
-			Fields: fields(required(args.Namespace, "abortReshardCollection")),
+			Fields: fields(required(args.String, "abortReshardCollection")),
 		},
 		{
 			Name: "commitReshardCollection", Since: catalog.Release50, AdminOnly: true, Asks: ConfigServer,
 			Effect: Writes, Privilege: access.OnSubject("reshardCollection"), Strict: true,
-			Fields: fields(required(args.Namespace, "commitReshardCollection")),
+			Fields: fields(required(args.String, "commitReshardCollection")),
 		},
 		{
 			Name: "cleanupReshardCollection", Since: catalog.Release50, AdminOnly: true, Effect: Writes,
 			Privilege: access.OnSubject("reshardCollection"), Strict: true,
-			Fields: fields(required(args.Namespace, "cleanupReshardCollection")),
+			Fields: fields(required(args.String, "cleanupReshardCollection")),
 		},
 		{
 			Name: "moveCollection", Since: catalog.Release80, AdminOnly: true, Asks: ConfigServer | EveryShard,
@@ -65,7 +66,7 @@ func shardingCommands() []Command {
 		{
 			Name: "abortMoveCollection", Since: catalog.Release80, AdminOnly: true,
 			Asks: ConfigServer | EveryShard, Effect: Writes, Privilege: access.OnSubject("moveCollection"),
-			Fields: fields(required(args.Namespace, "abortMoveCollection")),
+			Fields: fields(required(args.String, "abortMoveCollection")),
 		},
 		{
 			Name: "unshardCollection", Since: catalog.Release80, AdminOnly: true,
@@ -79,7 +80,7 @@ func shardingCommands() []Command {
 		{
 			Name: "abortUnshardCollection", Since: catalog.Release80, AdminOnly: true,
 			Asks: ConfigServer | EveryShard, Effect: Writes, Privilege: access.OnSubject("unshardCollection"),
-			Fields: fields(required(args.Namespace, "abortUnshardCollection")),
+			Fields: fields(required(args.String, "abortUnshardCollection")),
 		},
 		{
 			Name: "refineCollectionShardKey", Since: catalog.Release44, AdminOnly: true, WriteConcern: true,

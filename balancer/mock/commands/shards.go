@@ -33,7 +33,7 @@ func shardCommands() []Command {
 			Privilege: access.Either(access.OnCluster("checkMetadataConsistency"),
 				access.OnCollection("checkMetadataConsistency")),
 			Fields: fields(
-				required(args.Any, "checkMetadataConsistency"), optional(args.SafeBool, "checkIndexes"),
+				required(args.Subject, "checkMetadataConsistency"), optional(args.SafeBool, "checkIndexes"),
 				optional(args.Count, "dbMetadataLockMaxTimeMS"), optional(args.Object, "cursor"),
 			),
 		},

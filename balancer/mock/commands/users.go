@@ -20,8 +20,8 @@ func userCommands() []Command {
 			Name: "createUser", WriteConcern: true, Effect: Writes,
 			Privilege: access.Every(access.OnDatabase("createUser"), access.MayGrant), Strict: true,
 			Fields: fields(
-				required(args.String, "createUser"), optional(args.String, "pwd"),
-				optional(args.Array, "roles", "mechanisms", "authenticationRestrictions"),
+				required(args.String, "createUser"), required(args.Array, "roles"), optional(args.String, "pwd"),
+				optional(args.Array, "mechanisms", "authenticationRestrictions"),
 				optional(args.Object, "customData"), optional(args.SafeBool, "digestPassword"),
 			),
 		},

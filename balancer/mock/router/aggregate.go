@@ -7,6 +7,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
@@ -20,7 +21,9 @@ type initialStage struct {
 	adminOnly bool
 	// anywhere: it refuses the wrong place itself, with a code of its own.
 	anywhere bool
-	run      func(c *call, ns string, spec bson.RawValue) ([]bson.Raw, error)
+	// since is the first release that has it; zero is all of them.
+	since catalog.Release
+	run   func(c *call, ns string, spec bson.RawValue) ([]bson.Raw, error)
 }
 
 func initialStages() map[string]initialStage {
@@ -30,7 +33,7 @@ func initialStages() map[string]initialStage {
 		"$currentOp":               {database: true, adminOnly: true, run: currentOpStage},
 		"$listSessions":            {run: sessionsStage},
 		"$listLocalSessions":       {database: true, run: sessionsStage},
-		"$shardedDataDistribution": {database: true, anywhere: true, run: dataDistribution},
+		"$shardedDataDistribution": {database: true, anywhere: true, since: catalog.Release60, run: dataDistribution},
 		"$listClusterCatalog":      {database: true, anywhere: true, run: clusterCatalogStage},
 		"$planCacheStats":          {run: planCacheStage},
 		"$listSampledQueries":      {database: true, adminOnly: true, run: sampledQueriesStage},
@@ -276,6 +279,9 @@ func takeSource(c *call, a *aggregation, stages []bson.Raw) ([]bson.Raw, error) 
 		}
 	}
 	if src, known := initialStages()[name]; known {
+		if src.since != (catalog.Release{}) && !c.cluster.Release().AtLeast(src.since) {
+			return nil, mongoerr.New(mongoerr.UnknownStage, "Unrecognized pipeline stage name: '%s'", name)
+		}
 		if src.adminOnly && c.db != "admin" || src.database != a.database && !src.anywhere {
 			return nil, mongoerr.New(mongoerr.InvalidNamespace, "%s is not allowed on %s", name, a.ns)
 		}

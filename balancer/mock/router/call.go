@@ -74,10 +74,15 @@ func (c *call) inner(db, name string, body bson.Raw) *call {
 	}
 }
 
-func (c *call) readMaxTime(now time.Time) error {
+// checkOption refuses an option of old that looks like maxTimeMS.
+func (c *call) checkOption() error {
 	if !c.body.Lookup("$maxTimeMs").IsZero() {
 		return mongoerr.New(mongoerr.InvalidOptions, "no such command option $maxTimeMs; use maxTimeMS instead")
 	}
+	return nil
+}
+
+func (c *call) readMaxTime(now time.Time) error {
 	v := c.body.Lookup("maxTimeMS")
 	if v.IsZero() {
 		return nil

@@ -139,13 +139,9 @@ func drop(c *call) (bson.D, error) {
 	if c.db == "config" || c.db == "admin" {
 		return nil, mongoerr.New(mongoerr.IllegalOperation, "Cannot drop collection in %s database", c.db)
 	}
-	reply := bson.D{}
-	if parts := c.cluster.Statistics().Collection(ns); len(parts) > 0 {
-		reply = append(reply, bson.E{Key: "nIndexesWas", Value: int32(len(parts[0].Indexes))}, bson.E{Key: "ns", Value: ns})
-	}
 	// Dropping what does not exist is a success since 7.0.
 	c.cluster.Collections().Drop(ns)
-	return reply, nil
+	return bson.D{}, nil
 }
 
 func dropDatabase(c *call) (bson.D, error) {

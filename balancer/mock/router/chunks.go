@@ -2,6 +2,7 @@ package router
 
 import (
 	"math"
+	"strings"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -226,7 +227,11 @@ func mergeAllChunksOnShard(c *call) (bson.D, error) {
 }
 
 func clearJumboFlag(c *call) (bson.D, error) {
-	coll, err := c.cluster.ConfigDB().Sharded(c.args.Text("clearJumboFlag"))
+	ns := c.args.Text("clearJumboFlag")
+	if !strings.Contains(ns, ".") {
+		return nil, mongoerr.New(mongoerr.NamespaceNotSharded, "%s is not sharded: it is a database", ns)
+	}
+	coll, err := c.cluster.ConfigDB().Sharded(ns)
 	if err != nil {
 		return nil, err
 	}

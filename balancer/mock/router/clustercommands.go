@@ -38,10 +38,7 @@ func clusterHandlers() map[string]handler {
 			return bson.D{}, c.cluster.Collections().CreateSessions()
 		},
 		"reapLogicalSessionCacheNow": ok,
-		"planCacheClear": func(c *call) (bson.D, error) {
-			_, err := c.namespace()
-			return bson.D{}, err
-		},
+		"planCacheClear":             onOwners(bson.D{}),
 	}
 }
 
@@ -108,7 +105,9 @@ func features(c *call) (bson.D, error) {
 	if n, _ := args.Number(reset); on || n != 0 {
 		c.cluster.ResetMachineID(id)
 	}
-	return bson.D{{Key: "oidMachine", Value: c.cluster.MachineID(id)}}, nil
+	return bson.D{
+		{Key: "js", Value: bson.D{{Key: "utf8", Value: true}}}, {Key: "oidMachine", Value: c.cluster.MachineID(id)},
+	}, nil
 }
 
 // profile refuses what a mongos can't: it has no data to look at the reading of.

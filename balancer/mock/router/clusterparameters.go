@@ -43,15 +43,7 @@ func clusterParametersAsked(cluster *mock.Cluster, v bson.RawValue) ([]string, e
 		}
 		return []string{name}, nil
 	}
-	mismatch := func(field string, v bson.RawValue, expected string) error {
-		return mongoerr.New(mongoerr.TypeMismatch,
-			"BSON field 'getClusterParameter.%s' is the wrong type '%s', expected %s", field, args.TypeName(v.Type), expected)
-	}
-	array, isArray := v.ArrayOK()
-	if !isArray {
-		return nil, mismatch("getClusterParameter", v, "types '[string, array]'")
-	}
-	values, err := array.Values()
+	values, err := v.Array().Values()
 	if err != nil {
 		return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
 	}
@@ -63,7 +55,9 @@ func clusterParametersAsked(cluster *mock.Cluster, v bson.RawValue) ([]string, e
 	for _, v := range values {
 		name, isText := v.StringValueOK()
 		if !isText {
-			return nil, mismatch("getClusterParameter.0", v, "type 'string'")
+			return nil, mongoerr.New(mongoerr.TypeMismatch,
+				"BSON field 'getClusterParameter.getClusterParameter.0' is the wrong type '%s', expected type 'string'",
+				args.TypeName(v.Type))
 		}
 		if !slices.Contains(names, name) {
 			names = append(names, name)
@@ -74,16 +68,12 @@ func clusterParametersAsked(cluster *mock.Cluster, v bson.RawValue) ([]string, e
 
 // setClusterParameter takes {name: {field: value}}, one parameter at a time.
 func setClusterParameter(c *call) (bson.D, error) {
-	v := c.body.Lookup("setClusterParameter")
-	doc, isDoc := v.DocumentOK()
-	if !isDoc {
-		return nil, mongoerr.New(mongoerr.TypeMismatch,
-			"BSON field 'setClusterParameter.setClusterParameter' is the wrong type '%s', expected type 'object'",
-			args.TypeName(v.Type))
-	}
-	elems, err := doc.Elements()
-	if err != nil {
+	elems, err := c.args.Object("setClusterParameter").Elements()
+	switch {
+	case err != nil:
 		return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
+	case len(elems) == 0:
+		return nil, mongoerr.New(mongoerr.NoSuchKey, "Unknown server parameter: ''")
 	}
 	if len(elems) != 1 {
 		return nil, mongoerr.New(mongoerr.InvalidOptions, "setClusterParameter only supports setting exactly one parameter")

@@ -5,6 +5,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/store"
@@ -33,7 +34,7 @@ var collModFields = []string{"validator", "validationLevel", "validationAction",
 	"cappedSize", "cappedMax", "changeStreamPreAndPostImages", "dryRun"}
 
 // collMod changes a validator, a view, a capped collection's limits, or an
-// index. Each shard that has the collection answers in raw.
+// index. A mongos before 5.0 shows what each shard says, a later one what they all say.
 func collMod(c *call) (bson.D, error) {
 	ns, err := c.namespace()
 	if err != nil {
@@ -78,6 +79,9 @@ func collMod(c *call) (bson.D, error) {
 	}
 	if len(changes) > 0 {
 		c.cluster.Collections().Modify(ns, changes)
+	}
+	if c.cluster.Release().AtLeast(catalog.Release50) {
+		return result, nil
 	}
 	raw := bson.D{}
 	for _, host := range c.cluster.Statistics().HostsOf(ns) {
@@ -222,8 +226,13 @@ func validate(c *call) (bson.D, error) {
 			{Key: "extraIndexEntries", Value: bson.A{}},
 			{Key: "missingIndexEntries", Value: bson.A{}},
 			{Key: "corruptRecords", Value: bson.A{}},
+			{Key: "readTimestamp", Value: c.cluster.GossipTime()},
 			{Key: "ok", Value: 1.0},
 		}})
+	}
+	if len(raw) == 1 { // a mongos says what the only shard said, too
+		only, _ := raw[0].Value.(bson.D)
+		return append(bson.D{{Key: "raw", Value: raw}}, only...), nil
 	}
 	return bson.D{{Key: "valid", Value: true}, {Key: "raw", Value: raw}}, nil
 }

@@ -124,7 +124,7 @@ func TestRenameCollection(t *testing.T) {
 func TestCollMod(t *testing.T) {
 	x := newS0(t)
 	reply := x.ok("shop", d("collMod", "orders", "validator", d("a", d("$type", "number"))))
-	if reply.Lookup("raw", "rsA/a1:27018,a2:27018", "ok").Double() != 1 || reply.Lookup("raw", "rsB/b1:27018", "ok").Double() != 1 {
+	if raw := reply.Lookup("raw"); !raw.IsZero() {
 		t.Errorf("answered %s", reply)
 	}
 	if code := x.run("shop", d("insert", "orders", "documents", bson.A{d("a", "x")})).Lookup("writeErrors", "0", "code").AsInt64(); code != 121 {
@@ -134,7 +134,7 @@ func TestCollMod(t *testing.T) {
 	x.ok("shop", d("insert", "orders", "documents", bson.A{d("a", "x")}))
 	x.ok("shop", d("createIndexes", "orders", "indexes", bson.A{d("key", d("b", 1), "name", "b_1")}))
 	reply = x.ok("shop", d("collMod", "orders", "index", d("keyPattern", d("b", 1), "hidden", true)))
-	if old := reply.Lookup("raw", "rsB/b1:27018", "hidden_old"); old.Type != bson.TypeBoolean || old.Boolean() {
+	if old := reply.Lookup("hidden_old"); old.Type != bson.TypeBoolean || old.Boolean() {
 		t.Errorf("answered %s", reply)
 	}
 	if index := x.ok("shop", d("listIndexes", "orders")).Lookup("cursor", "firstBatch", "2").Document(); !index.Lookup("hidden").Boolean() {
@@ -234,6 +234,7 @@ func TestUntrackUnshardedCollection(t *testing.T) {
 		t.Errorf("%d documents", n)
 	}
 	x.ok("admin", untrack)
-	x.refusals("admin", []refusal{{d("untrackUnshardedCollection", "shop.orders"), 73}, {d("untrackUnshardedCollection", "shop.nope"), 26}})
+	x.refusals("admin", []refusal{{d("untrackUnshardedCollection", "shop.orders"), 73}})
+	x.ok("admin", d("untrackUnshardedCollection", "shop.nope")) // as recorded
 	x.invariants()
 }

@@ -98,9 +98,12 @@ func primaryOf(cluster *mock.Cluster, db string) string {
 	return string(primary)
 }
 
-// cappedOf returns what the first shard says of the limits.
+// cappedOf returns what the first shard says of the limits; nothing without one.
 func cappedOf(parts []mock.LocalStats) bson.D {
-	if len(parts) == 0 || !parts[0].Capped {
+	if len(parts) == 0 {
+		return nil
+	}
+	if !parts[0].Capped {
 		return bson.D{{Key: "capped", Value: false}}
 	}
 	return bson.D{{Key: "capped", Value: true}, {Key: "max", Value: smallest(parts[0].MaxDocs)}}

@@ -39,10 +39,22 @@ func mongosHandlers() map[string]handler {
 	}
 	for _, cmd := range commands.All() {
 		if cmd.Refused != nil {
-			all[cmd.Name] = func(c *call) (bson.D, error) { return nil, cmd.Refused.Err(c.invoked) }
+			all[cmd.Name] = refused(cmd)
 		}
 	}
 	return all
+}
+
+// refused answers a command that the mock does not do, once it is well-formed.
+func refused(cmd commands.Command) handler {
+	return func(c *call) (bson.D, error) {
+		if cmd.OnCollection() {
+			if _, err := c.namespace(); err != nil {
+				return nil, err
+			}
+		}
+		return nil, cmd.Refused.Err(c.invoked)
+	}
 }
 
 // tableOf joins handlers to what the table says of their commands in a release,

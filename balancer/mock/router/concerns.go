@@ -35,15 +35,34 @@ func (c *call) readConcern() (string, error) {
 		"readConcern.level must be either 'local', 'majority', 'linearizable', 'available', or 'snapshot'")
 }
 
-// checkWriteConcern checks a write concern. Every write of the mock is
-// everywhere at once, so there is nothing to wait for.
-func (c *call) checkWriteConcern(cmd *command) error {
+// checkConcerns reads the concerns, then asks whether the command takes such.
+func (c *call) checkConcerns(cmd *command) error {
+	level, err := c.readConcern()
+	if err != nil {
+		return err
+	}
+	if err := c.checkWriteConcern(); err != nil {
+		return err
+	}
+	switch {
+	case !cmd.WriteConcern && !c.body.Lookup("writeConcern").IsZero():
+		return mongoerr.New(mongoerr.InvalidOptions, "Command %s does not support writeConcern", cmd.Name)
+	case level == "snapshot" && cmd.Name == "count":
+		return mongoerr.New(mongoerr.InvalidOptions,
+			"Command count does not support { readConcern: { level: \"snapshot\", provenance: \"clientSupplied\" } } :: "+
+				"caused by :: read concern snapshot not supported")
+	case level != "" && level != "local" && !cmd.ReadConcern:
+		return mongoerr.New(mongoerr.InvalidOptions, "Command %s does not support read concern %s", cmd.Name, level)
+	}
+	return nil
+}
+
+// checkWriteConcern checks a write concern. Every write of the mock is everywhere
+// at once, so there is nothing to wait for.
+func (c *call) checkWriteConcern() error {
 	v := c.body.Lookup("writeConcern")
 	if v.IsZero() {
 		return nil
-	}
-	if !cmd.WriteConcern {
-		return mongoerr.New(mongoerr.InvalidOptions, "Command %s does not support writeConcern", cmd.Name)
 	}
 	doc, isDoc := v.DocumentOK()
 	if !isDoc {

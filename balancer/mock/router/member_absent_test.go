@@ -30,8 +30,8 @@ var absentNames = map[string]map[string]string{
 		"made by who recorded": "g12probe",
 	},
 	"serverStatus sections": {
-		"WiredTiger, the oplog, flow control and admission, which the mock does not have": `flowControl indexBulkBuilder
-			locks oplogTruncation queues recoveryOplogApplier wiredTiger`,
+		"WiredTiger, the oplog, flow control and admission, which the mock does not have": `flowControl
+			oplogTruncation queues recoveryOplogApplier wiredTiger`,
 		"counters of what the mock does not count": `changeStreamPreImages directShardConnections electionMetrics indexBuilds
 			metrics queryAnalyzers readConcernCounters readPreferenceCounters twoPhaseCommitCoordinator`,
 		"tenants": "shardSplits tenantMigrations",

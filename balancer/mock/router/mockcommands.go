@@ -2,8 +2,6 @@ package router
 
 import (
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -12,6 +10,7 @@ import (
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mongoerr"
+	"shardsh/balancer/timespan"
 )
 
 // mockCommands are the mock's own: time, faults and virtual data. A server
@@ -57,7 +56,7 @@ func (c *call) name(what string) (string, error) {
 func (c *call) duration(field string) (time.Duration, error) {
 	v := c.args[field]
 	if text, isText := v.StringValueOK(); isText {
-		d, err := parseDuration(text)
+		d, err := timespan.Parse(text)
 		if err != nil {
 			return 0, mongoerr.New(mongoerr.BadValue,
 				"BSON field '%s.%s': %q is not a duration like \"2h\", \"1d12h\" or \"20ms\"", c.invoked, field, text)
@@ -68,33 +67,12 @@ func (c *call) duration(field string) (time.Duration, error) {
 	if !isNumber {
 		return 0, c.mistyped(field, v, "a duration like \"2h\" or a number of milliseconds")
 	}
-	if ms < 0 || ms > float64(maxDuration/time.Millisecond) {
+	if ms < 0 || ms > float64(timespan.Longest/time.Millisecond) {
 		return 0, mongoerr.New(mongoerr.BadValue, "BSON field '%s.%s': %v milliseconds are out of range", c.invoked, field,
 			ms)
 	}
 	return time.Duration(ms * float64(time.Millisecond)), nil
 }
-
-// parseDuration is time.ParseDuration with whole days in front: "30d", "1d12h".
-func parseDuration(text string) (time.Duration, error) {
-	days, rest, found := strings.Cut(text, "d")
-	if !found {
-		return time.ParseDuration(text)
-	}
-	n, err := strconv.ParseUint(days, 10, 16)
-	if err != nil {
-		return 0, err
-	}
-	d := time.Duration(n) * 24 * time.Hour
-	if rest == "" {
-		return d, nil
-	}
-	more, err := time.ParseDuration(rest)
-	return d + more, err
-}
-
-// maxDuration is the longest that time may jump at once.
-const maxDuration = 100 * 365 * 24 * time.Hour
 
 // size reads a text like "10GB", or a number of bytes.
 func (c *call) size(field string) (int64, error) {
@@ -125,8 +103,8 @@ func mockAdvance(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	if d > maxDuration {
-		return nil, mongoerr.New(mongoerr.BadValue, "time jumps by at most %v at once", maxDuration)
+	if d > timespan.Longest {
+		return nil, mongoerr.New(mongoerr.BadValue, "time jumps by at most %v at once", timespan.Longest)
 	}
 	if err := c.cluster.Advance(d); err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package router
 
 import (
+	"slices"
 	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -18,23 +19,42 @@ func nodeHandlers() map[string]handler {
 		"connPoolSync":    ok,
 		"dropConnections": ok,
 		"echo":            func(c *call) (bson.D, error) { return bson.D{{Key: "echo", Value: c.body}}, nil },
+		"filemd5":         fileMD5,
 		"fsync":           fsync,
 		"fsyncUnlock": func(*call) (bson.D, error) {
 			return nil, mongoerr.New(mongoerr.IllegalOperation, "fsyncUnlock called when not locked")
 		},
-		"getDiagnosticData":   getDiagnosticData,
-		"invalidateUserCache": ok,
-		"lockInfo":            func(*call) (bson.D, error) { return bson.D{{Key: "lockInfo", Value: bson.A{}}}, nil },
-		"logRotate":           logRotate,
-		"planCacheListFilters": func(c *call) (bson.D, error) {
-			_, err := c.namespace()
-			return bson.D{{Key: "filters", Value: bson.A{}}}, err
-		},
-		"planCacheClearFilters": func(c *call) (bson.D, error) {
-			_, err := c.namespace()
-			return bson.D{}, err
-		},
-		"_isSelf": func(c *call) (bson.D, error) { return bson.D{{Key: "id", Value: c.node.process}}, nil },
+		"getDiagnosticData":     getDiagnosticData,
+		"invalidateUserCache":   ok,
+		"lockInfo":              func(*call) (bson.D, error) { return bson.D{{Key: "lockInfo", Value: bson.A{}}}, nil },
+		"logRotate":             logRotate,
+		"planCacheListFilters":  onOwners(bson.D{{Key: "filters", Value: bson.A{}}}),
+		"planCacheClearFilters": onOwners(bson.D{}),
+		"rotateFTDC":            ok, // it keeps no diagnostic files
+		"_isSelf":               func(c *call) (bson.D, error) { return bson.D{{Key: "id", Value: c.node.process}}, nil },
+	}
+}
+
+// onOwners is a command that every shard with chunks of a collection answers alike,
+// and the mongos with what one said. Without chunks the database's primary is asked.
+func onOwners(reply bson.D) handler {
+	return func(c *call) (bson.D, error) {
+		ns, err := c.namespace()
+		if err != nil || c.node.member != nil {
+			return reply, err
+		}
+		shards := []string{}
+		for _, part := range c.cluster.Statistics().Collection(ns) {
+			shards = append(shards, string(part.Shard))
+		}
+		if primary := primaryOf(c.cluster, c.db); len(shards) == 0 && primary != "" {
+			shards = []string{primary}
+		}
+		all := bson.D{}
+		for _, id := range shards {
+			all = append(all, bson.E{Key: id, Value: append(slices.Clone(reply), bson.E{Key: "ok", Value: 1.0})})
+		}
+		return append(all, reply...), nil
 	}
 }
 
@@ -74,9 +94,14 @@ func connPoolStats(c *call) (bson.D, error) {
 		"totalRefreshed", "totalWasNeverUsed"} {
 		reply = append(reply, bson.E{Key: name, Value: int32(0)})
 	}
+	for _, name := range []string{"acquisitionWaitTimes", "pools", "hosts"} {
+		reply = append(reply, bson.E{Key: name, Value: bson.D{}})
+	}
 	return append(reply,
-		bson.E{Key: "pools", Value: bson.D{}}, bson.E{Key: "hosts", Value: bson.D{}}, bson.E{Key: "replicaSets",
-			Value: sets}), nil
+		bson.E{Key: "replicaSetMatchingStrategy", Value: "matchPrimaryNode"},
+		bson.E{Key: "numReplicaSetMonitorsCreated", Value: int32(len(sets))},
+		bson.E{Key: "replicaSets", Value: sets},
+	), nil
 }
 
 // getDiagnosticData returns what a server samples every second, as of now.

@@ -107,6 +107,28 @@ func (all *analyzers) sample(ns, mode string, rate float64) {
 	}
 }
 
+// analyzersStatus counts what is sampled.
+func analyzersStatus(c *call) any {
+	var active, reads, writes int64
+	for _, a := range c.node.analyzers {
+		if a.perSecond > 0 {
+			active++
+		}
+		for _, sample := range a.samples {
+			switch sample.command {
+			case "update", "delete", "findAndModify":
+				writes++
+			default:
+				reads++
+			}
+		}
+	}
+	return bson.D{
+		{Key: "activeCollections", Value: active}, {Key: "totalCollections", Value: int64(len(c.node.analyzers))},
+		{Key: "totalSampledReadsCount", Value: reads}, {Key: "totalSampledWritesCount", Value: writes},
+	}
+}
+
 // add keeps a query, in the place of the oldest where there are enough.
 func (a *analyzer) add(one sampledQuery) {
 	if len(a.samples) < maxSamples {

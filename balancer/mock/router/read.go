@@ -334,8 +334,8 @@ func count(c *call) (bson.D, error) {
 			byShard = append(byShard, bson.E{Key: string(part.Shard), Value: smallest(part.Docs)})
 			total += part.Docs
 		}
-		if len(byShard) == 0 {
-			return bson.D{{Key: "n", Value: int32(0)}}, nil
+		if primary := primaryOf(c.cluster, c.db); len(byShard) == 0 && primary != "" {
+			byShard = bson.D{{Key: primary, Value: int32(0)}}
 		}
 		return bson.D{{Key: "shards", Value: byShard}, {Key: "n", Value: smallest(total)}}, nil
 	}

@@ -172,18 +172,17 @@ func (r *Router) run(cmd *command, c *call) (bson.D, error) {
 
 // runOutside runs a command that needs no cluster.
 func (r *Router) runOutside(cmd *command, c *call) (bson.D, error) {
-	if err := c.checkAPIVersion(cmd); err != nil {
+	c.now = r.cluster.LastNow()
+	if err := r.checkFirst(cmd, c); err != nil {
 		return nil, err
 	}
-	parsed, err := cmd.Parse(c.body)
-	if err != nil {
-		return nil, err
-	}
-	c.args = parsed
 	if err := args.CheckOnce(c.body); err != nil {
 		return nil, err
 	}
 	if err := r.checkPrivileges(cmd, c); err != nil {
+		return nil, err
+	}
+	if err := c.parseRest(cmd); err != nil {
 		return nil, err
 	}
 	return cmd.run(c)
@@ -191,37 +190,12 @@ func (r *Router) runOutside(cmd *command, c *call) (bson.D, error) {
 
 // check rejects a request in the server's order (spec 03 §0.4).
 func (r *Router) check(cmd *command, c *call) error {
-	if err := c.readMaxTime(r.cluster.Now()); err != nil {
+	if err := r.checkFirst(cmd, c); err != nil {
 		return err
 	}
 	limitReads(cmd, c)
-	if err := c.checkAPIVersion(cmd); err != nil {
+	if err := c.readSnapshot(cmd); err != nil {
 		return err
-	}
-	parsed, err := cmd.Parse(c.body)
-	if err != nil {
-		return err
-	}
-	c.args = parsed
-	level, err := c.readConcern()
-	if err != nil {
-		return err
-	}
-	if err := c.checkWriteConcern(cmd); err != nil {
-		return err
-	}
-	if level == "snapshot" && cmd.Name == "count" {
-		return mongoerr.New(mongoerr.InvalidOptions,
-			"Command count does not support { readConcern: { level: \"snapshot\", provenance: \"clientSupplied\" } } :: "+
-				"caused by :: read concern snapshot not supported")
-	}
-	if level != "" && level != "local" && !cmd.ReadConcern {
-		return mongoerr.New(mongoerr.InvalidOptions, "Command %s does not support read concern %s", cmd.Name, level)
-	}
-	if level == "snapshot" && cmd.ReadConcern {
-		if err := readSnapshot(c); err != nil {
-			return err
-		}
 	}
 	if c.db == "local" && r.member == nil {
 		return mongoerr.New(mongoerr.IllegalOperation, "Can't use 'local' database through mongos")
@@ -241,7 +215,36 @@ func (r *Router) check(cmd *command, c *call) error {
 	if err := c.checkGossip(); err != nil {
 		return err
 	}
-	return r.readOperation(cmd, c)
+	if err := r.readOperation(cmd, c); err != nil {
+		return err
+	}
+	return c.parseRest(cmd)
+}
+
+// checkFirst checks what a server looks at whatever the command is about: the
+// fields that it reads at once, then the arguments that every command takes.
+func (r *Router) checkFirst(cmd *command, c *call) error {
+	if err := c.checkOption(); err != nil {
+		return err
+	}
+	first, err := cmd.ParseFirst(c.body)
+	if err != nil {
+		return err
+	}
+	c.args = first
+	if err := c.readMaxTime(c.now); err != nil {
+		return err
+	}
+	if err := c.checkAPIVersion(cmd); err != nil {
+		return err
+	}
+	return c.checkConcerns(cmd)
+}
+
+// parseRest reads the fields that have not been read.
+func (c *call) parseRest(cmd *command) (err error) {
+	c.args, err = cmd.ParseRest(c.body, c.args)
+	return err
 }
 
 // reply returns the whole answer: the command's fields or the error, then the

@@ -43,6 +43,8 @@ func statusSections() []section {
 		{"hedgingMetrics", func(*call) any {
 			return longs("numTotalOperations", "numTotalHedgedOperations", "numAdvantageouslyHedgedOperations")
 		}},
+		{"metrics", metricsStatus},
+		{"queryAnalyzers", analyzersStatus},
 		{"sharding", shardingStatus},
 		{"shardingStatistics", shardingStatistics},
 	})
@@ -88,6 +90,19 @@ func longs(names ...string) bson.D {
 		doc[i] = bson.E{Key: name, Value: int64(0)}
 	}
 	return doc
+}
+
+// metricsStatus has the one metric that the mock keeps: the cursors that are open.
+func metricsStatus(c *call) any {
+	open := int64(len(c.node.cursors.open))
+	return bson.D{{Key: "cursor", Value: bson.D{
+		{Key: "moreThanOneBatch", Value: int64(0)}, {Key: "timedOut", Value: int64(0)},
+		{Key: "totalOpened", Value: int64(0)},
+		{Key: "open", Value: bson.D{
+			{Key: "multiTarget", Value: int64(0)}, {Key: "singleTarget", Value: int64(0)},
+			{Key: "pinned", Value: int64(0)}, {Key: "total", Value: open},
+		}},
+	}}}
 }
 
 func assertStatus(c *call) any {

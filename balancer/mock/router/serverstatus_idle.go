@@ -11,13 +11,23 @@ func idleSections() []section {
 			return ints("batches", "docs", "stagedSizeBytes", "timeInBatchMillis", "refetchesDueToYield")
 		}},
 		{"collectionCatalog", func(*call) any { return longs("numScansDueToMissingMapping") }},
+		{"globalLock", func(c *call) any {
+			nobody := func() bson.D { return ints("total", "readers", "writers") }
+			return bson.D{{Key: "totalTime", Value: c.node.up().Microseconds()},
+				{Key: "currentQueue", Value: nobody()}, {Key: "activeClients", Value: nobody()}}
+		}},
 		{"health", func(c *call) any {
 			return bson.D{{Key: "state", Value: "Ok"}, {Key: "enteredStateAtTime",
 				Value: bson.NewDateTimeFromTime(c.node.started)}}
 		}},
+		{"indexBulkBuilder", func(*call) any {
+			return longs("count", "resumed", "filesOpenedForExternalSort", "filesClosedForExternalSort", "spilledRanges",
+				"bytesSpilledUncompressed", "bytesSpilled", "numSorted", "bytesSorted", "memUsage")
+		}},
 		{"indexStats", func(*call) any { return indexFeatures() }},
 		{"internalTransactions",
 			func(*call) any { return longs("started", "retriedTransactions", "retriedCommits", "succeeded") }},
+		{"locks", func(*call) any { return bson.D{} }},
 		{"querySettings", func(*call) any { return ints("count", "size", "rejectCount") }},
 		{"scramCache", func(*call) any {
 			return bson.D{{Key: "SCRAM-SHA-1", Value: longs("count", "hits", "misses")},

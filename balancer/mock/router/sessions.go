@@ -233,7 +233,11 @@ func (c *call) readSessionID(where string, v bson.RawValue) (*sessionID, error) 
 
 // readSessionIDs reads the array that is the command's value.
 func (c *call) readSessionIDs() ([]sessionID, error) {
-	docs, err := args.Documents(c.body.Lookup(c.invoked))
+	v, has := c.args[c.invoked]
+	if !has {
+		return nil, nil
+	}
+	docs, err := args.Documents(v)
 	if err != nil {
 		return nil, err
 	}

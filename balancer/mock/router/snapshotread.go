@@ -10,7 +10,10 @@ import (
 // readSnapshot notes the time that a read with the level snapshot is about. The
 // mock keeps no older versions of documents: it can show the newest state, and
 // an older one as long as nothing has changed since.
-func readSnapshot(c *call) error {
+func (c *call) readSnapshot(cmd *command) error {
+	if level := args.Text(c.body.Lookup("readConcern", "level")); level != "snapshot" || !cmd.ReadConcern {
+		return nil
+	}
 	now := c.cluster.GossipTime()
 	c.snapshot = &now
 	v := c.body.Lookup("readConcern", "atClusterTime")

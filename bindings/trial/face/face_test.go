@@ -153,3 +153,20 @@ func TestJSON(t *testing.T) {
 		t.Errorf("%s", strings.TrimSpace(b.String()))
 	}
 }
+
+// Progress is one line, at most once a second, and gone before anything else.
+func TestProgress(t *testing.T) {
+	var b bytes.Buffer
+	now := time.Unix(0, 0)
+	p := face.Progress{To: &b, Now: func() time.Time { return now }}
+	for range 5 {
+		p.Doing("a_test.js", "x > y", 3)
+		now = now.Add(600 * time.Millisecond)
+	}
+	p.Clear()
+	p.Clear()
+	const line = "\r\x1b[Ka_test.js: x > y, fault 3"
+	if got, want := b.String(), line+line+"\r\x1b[K"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

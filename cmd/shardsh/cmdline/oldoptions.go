@@ -45,10 +45,8 @@ func refusedOptions() map[string]string {
 			"tlsCertificateSelector sslCertificateSelector"},
 		{"field level encryption is not built in; use mongosh for encrypted fields",
 			"awsAccessKeyId awsSecretAccessKey awsSessionToken keyVaultNamespace kmsURL csfleLibraryPath cryptSharedLibPath"},
-		{"Kerberos is not built in; --authenticationMechanism names what is",
+		{"Kerberos is not built in, as it needs a library of C; --authenticationMechanism names what is",
 			"gssapiServiceName gssapiHostName sspiHostnameCanonicalization sspiRealmOverride"},
-		{"give the token in the connection string: authMechanism=MONGODB-AWS&authMechanismProperties=AWS_SESSION_TOKEN:...",
-			"awsIamSessionToken"},
 		{"there is no login with a browser; a machine's identity works in the connection string: " +
 			"authMechanism=MONGODB-OIDC&authMechanismProperties=ENVIRONMENT:...",
 			"oidcFlows oidcRedirectUri oidcTrustedEndpoint oidcIdTokenAsAccessToken oidcDumpTokens oidcNoNonce browser"},

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+
+	"shardsh/balancer/timespan"
 )
 
 // Choice is a yes or no that may not have been made.
@@ -67,12 +69,9 @@ func (d *Duration) Type() string { return "duration" }
 
 // Set reads a time above 0.
 func (d *Duration) Set(text string) error {
-	parsed, err := time.ParseDuration(text)
-	if seconds, numberErr := strconv.ParseFloat(text, 64); numberErr == nil {
-		parsed, err = time.Duration(seconds*float64(time.Second)), nil
-	}
+	parsed, err := timespan.OfCommandLine(text)
 	if err != nil || parsed <= 0 {
-		return fmt.Errorf("%q is no time above 0, such as 90, 30s or 5m", text)
+		return fmt.Errorf("%q is no time above 0, such as 90, 30s, 5m or 1h30m", text)
 	}
 	*d = Duration(parsed)
 	return nil

@@ -25,6 +25,7 @@ func TestSecretsAreHidden(t *testing.T) {
 		{"--tls-certificate-key-file-password abc", "--tls-certificate-key-file-password xxx"},
 		{"--sslPEMKeyPassword=abc", "--sslPEMKeyPassword=xxx"},
 		{"--awsSecretAccessKey abc", "--awsSecretAccessKey xxx"},
+		{"--awsIamSessionToken abc h", "--awsIamSessionToken xxx h"},
 		{"--eval connect('mongodb://u:pw@h')", "--eval connect('xxxxxxxxxxxxxxxx')"},
 		{"joe:secret@h:1", "joe:xxxxxx@h:1"},
 		{"joe:sec:re@t@h:1/db", "joe:xxxxxxxx@h:1/db"},

@@ -21,6 +21,7 @@ func (s *Server) Flags() []cmdline.Group {
 			f.StringVar(&s.authDatabase, "authenticationDatabase", "", "`DB` database that knows the user")
 			f.StringVar(&s.authMechanism, "authenticationMechanism", "",
 				"`NAME` SCRAM-SHA-256, SCRAM-SHA-1, MONGODB-X509, PLAIN or MONGODB-AWS")
+			f.Var(&s.awsToken, "awsIamSessionToken", "`TOKEN` of a temporary key of AWS; without a value it is asked for")
 		}),
 		cmdline.NewGroup("TLS", func(f *pflag.FlagSet) {
 			cmdline.ChoiceVar(f, &s.tls.on, "tls", "encrypt all connections")

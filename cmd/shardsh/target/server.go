@@ -19,6 +19,7 @@ type Server struct {
 	PasswordFile  string
 	authDatabase  string
 	authMechanism string
+	awsToken      cmdline.Password
 
 	tls         tlsOptions
 	RetryWrites cmdline.Choice
@@ -44,6 +45,7 @@ func (s Server) Option() string {
 		{"--passwordFile", s.PasswordFile != ""},
 		{"--authenticationDatabase", s.authDatabase != ""},
 		{"--authenticationMechanism", s.authMechanism != ""},
+		{"--awsIamSessionToken", s.awsToken.Given},
 		{"--tls", s.tls.given()},
 	} {
 		if o.given {
@@ -59,7 +61,8 @@ func Mechanisms() []string {
 }
 
 // errKerberos is for the one mechanism of mongosh that needs a library of C.
-var errKerberos = cmdline.Usagef("Kerberos is not built in; log in by %s", strings.Join(Mechanisms(), ", "))
+var errKerberos = cmdline.Usagef("Kerberos is not built in, as it needs a library of C; log in by %s",
+	strings.Join(Mechanisms(), ", "))
 
 // Check refuses what makes no sense.
 func (s Server) Check() error {

@@ -39,6 +39,9 @@ func (sh Shell) Settings(ctx context.Context, s Server,
 	if err := settings.Validate(); err != nil {
 		return nil, connectError(c, err)
 	}
+	if err := sh.addToken(ctx, s, settings.Auth); err != nil {
+		return nil, err
+	}
 	if err := s.tls.configure(settings.TLSConfig, checks); err != nil {
 		return nil, err
 	}
@@ -54,6 +57,28 @@ func (sh Shell) Settings(ctx context.Context, s Server,
 		settings.SetMonitor(sh.Monitor)
 	}
 	return settings, nil
+}
+
+// addToken has a login by a temporary key of AWS tell its token.
+func (sh Shell) addToken(ctx context.Context, s Server, login *options.Credential) (err error) {
+	token := s.awsToken.Value
+	switch {
+	case !s.awsToken.Given:
+		return nil
+	case login == nil || login.AuthMechanism != "MONGODB-AWS":
+		return cmdline.Usagef("--awsIamSessionToken needs --authenticationMechanism MONGODB-AWS")
+	case login.Username == "":
+		return cmdline.Usagef("--awsIamSessionToken needs --username and --password, the key that it belongs to")
+	case token == "":
+		if token, err = sh.Ask(ctx, "Enter session token: ", "--awsIamSessionToken TOKEN"); err != nil {
+			return err
+		}
+	}
+	if login.AuthMechanismProperties == nil {
+		login.AuthMechanismProperties = map[string]string{}
+	}
+	login.AuthMechanismProperties["AWS_SESSION_TOKEN"] = token
+	return nil
 }
 
 // monitoringMode returns how the driver watches the servers: as the connection

@@ -11,6 +11,10 @@ reads("explain", () => sh.explain(NS, { k: 7 }), r => typeof r.headline == "stri
 reads("plan", () => sh.plan(NS, { goal: { drain: C } }), p => p.steps.some(s => s.kind == "move" && s.from == C))
 reads("whatIf", () => sh.whatIf(c => c.drain(C)), o => o.alternatives.length == 2)
 reads("forecast", () => sh.forecast(NS), f => typeof f.headline == "string")
+reads("adviseKey", () => sh.adviseKey(NS), r => r.ns == NS && typeof r.verdict == "string")
+reads("adviseChunkSize", () => sh.adviseChunkSize(NS), r => r.ns == NS && r.mb > 0)
+reads("advisePresplit", () => sh.advisePresplit(NS), r => r.ns == NS && r.chunks > 0)
+reads("snapshot", () => sh.snapshot(), r => [A, B, C].every(s => r.shards.some(x => x.id == s)))
 reads("isBalancerInRound", () => sh.isBalancerInRound(), r => r === false)
 reads("isBalancerRunning", () => sh.isBalancerRunning(), r => r.mode == "off")
 reads("getBalancerState", () => sh.getBalancerState(), r => r === false)
@@ -24,7 +28,7 @@ reads("isConfigShardEnabled", () => sh.isConfigShardEnabled(), r => r.enabled ==
 reads("drainStatus", () => sh.drainStatus(C), r => !cfg.shards.findOne({ _id: C }).draining)
 reads("defragmentStatus", () => sh.defragmentStatus(NS), r => r.running === false, { since: 5.3 })
 reads("getShardedDataDistribution", () => sh.getShardedDataDistribution().toArray(),
-  r => r.some(d => d.ns == NS && d.shards.length == 3), { since: is.mock ? 4.4 : 6.0 })
+  r => r.some(d => d.ns == NS && d.shards.length == 3), { since: 6.0 })
 reads("checkMetadataConsistency", () => sh.checkMetadataConsistency().toArray(), r => r.length == 0, { since: 7.0 })
 reads("shardDrainingStatus", () => sh.shardDrainingStatus(C), r => r.ok == 1, { since: 8.3 })
 reads("getTransitionToDedicatedConfigServerStatus", () => sh.getTransitionToDedicatedConfigServerStatus(), r => r.ok == 1,

@@ -1,0 +1,241 @@
+package args
+
+import (
+	"encoding/hex"
+	"slices"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
+)
+
+// Kind is what a declared field takes (spec 03 §0.5).
+type Kind uint8
+
+// The kinds; those without a word are of the BSON type of their name.
+const (
+	Any Kind = iota
+	String
+	Database         // the name of a database
+	Collection       // a collection's name in the command's database
+	OldCollection    // the same, of old-style commands: another type is an invalid name
+	Namespace        // a full namespace
+	AnyNamespace     // the same, which may be a database's name only
+	OldNamespace     // a full namespace, of old-style commands: another type is BadValue
+	OldAnyNamespace  // the same, which may be a database's name only
+	NamespaceToShard // an OldNamespace of a collection that may be sharded
+	Shard            // a shard id: not empty
+	Names            // a name or an array of such
+	Subject          // what a command is about: a name, a number or a document
+	QueryShape       // a query, or the hash of its shape
+	Object
+	Array
+	Objects // an array of objects
+	Bool
+	SafeBool     // a bool or a number
+	SafeInt      // any number, cut to int32
+	OptionalBool // a bool; null is a type error
+	UUID
+	Long  // an int64 and no other number
+	Count // any number that is not negative
+	Tasks // any number from 1 to 256
+	Hint
+)
+
+// check refuses a value of a field of a command.
+type check func(cmd string, f Field, v bson.RawValue) error
+
+// rule is what a kind takes.
+type rule struct {
+	// types are in the order in which the server names them; none are any.
+	types []bson.Type
+	// wrong is the error of another type; nil for the usual.
+	wrong check
+	// now looks at a value when it is read, later when the command runs.
+	now, later check
+	// null is of a wrong type, and not as good as nothing.
+	null bool
+}
+
+var (
+	text    = []bson.Type{bson.TypeString}
+	numbers = []bson.Type{bson.TypeInt64, bson.TypeInt32, bson.TypeDecimal128, bson.TypeDouble}
+)
+
+var kinds = map[Kind]rule{
+	String:           {types: text},
+	Database:         {types: text, now: database, later: notEmpty},
+	Collection:       {types: text, null: true},
+	OldCollection:    {types: text, wrong: invalidName, now: collection, null: true},
+	Namespace:        {types: text, later: namespace},
+	AnyNamespace:     {types: text, later: notEmpty},
+	OldNamespace:     {types: text, wrong: noName, now: namespace, null: true},
+	OldAnyNamespace:  {types: text, wrong: noName, later: notEmpty, null: true},
+	NamespaceToShard: {types: text, wrong: noName, now: namespaceToShard, null: true},
+	Shard:            {types: text, now: shard},
+	Names:            {types: []bson.Type{bson.TypeString, bson.TypeArray}, null: true},
+	Subject: {types: append(slices.Clone(text), bson.TypeInt32, bson.TypeInt64, bson.TypeDouble,
+		bson.TypeDecimal128), null: true},
+	QueryShape: {types: []bson.Type{bson.TypeString, bson.TypeEmbeddedDocument}, now: queryShape,
+		later: shapedQuery, null: true},
+	Object:       {types: []bson.Type{bson.TypeEmbeddedDocument}},
+	Array:        {types: []bson.Type{bson.TypeArray}},
+	Objects:      {types: []bson.Type{bson.TypeArray}, now: objects},
+	Bool:         {types: []bson.Type{bson.TypeBoolean}},
+	OptionalBool: {types: []bson.Type{bson.TypeBoolean}, wrong: noBool, null: true},
+	SafeBool: {types: []bson.Type{bson.TypeBoolean, bson.TypeInt64, bson.TypeInt32, bson.TypeDecimal128,
+		bson.TypeDouble}},
+	SafeInt: {types: numbers},
+	Count:   {types: numbers, now: count},
+	Tasks:   {types: numbers, now: tasks},
+	Long:    {types: []bson.Type{bson.TypeInt64}},
+	Hint:    {types: []bson.Type{bson.TypeString, bson.TypeEmbeddedDocument}, wrong: noHint},
+	UUID:    {types: []bson.Type{bson.TypeBinary}},
+}
+
+// Check refuses a value of the wrong type, or out of the field's range.
+func (f Field) Check(cmd string, v bson.RawValue) error {
+	of := kinds[f.kind]
+	switch {
+	case of.types == nil || slices.Contains(of.types, v.Type):
+	case of.wrong != nil:
+		return of.wrong(cmd, f, v)
+	default:
+		return f.wrongType(cmd, v)
+	}
+	if of.now == nil {
+		return nil
+	}
+	return of.now(cmd, f, v)
+}
+
+func (f Field) wrongType(cmd string, v bson.RawValue) error {
+	types := kinds[f.kind].types
+	expected := "type '" + TypeName(types[0]) + "'"
+	if len(types) > 1 {
+		var names []string
+		for _, t := range types {
+			names = append(names, TypeName(t))
+		}
+		expected = "types '[" + strings.Join(names, ", ") + "]'"
+	}
+	return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s' is the wrong type '%s', expected %s", cmd, f.name,
+		TypeName(v.Type), expected)
+}
+
+func noName(_ string, _ Field, v bson.RawValue) error {
+	return mongoerr.New(mongoerr.BadValue, "collection name has invalid type %s", TypeName(v.Type))
+}
+
+func invalidName(_ string, _ Field, v bson.RawValue) error {
+	return mongoerr.New(mongoerr.InvalidNamespace, "collection name has invalid type %s", TypeName(v.Type))
+}
+
+func noBool(_ string, f Field, v bson.RawValue) error {
+	return mongoerr.New(mongoerr.TypeMismatch, "Field '%s' should be a boolean value, but found: %s", f.name,
+		TypeName(v.Type))
+}
+
+func noHint(string, Field, bson.RawValue) error {
+	return mongoerr.New(mongoerr.FailedToParse, "Hint must be a string or an object")
+}
+
+func shard(cmd string, f Field, v bson.RawValue) error {
+	if v.StringValue() == "" {
+		return mongoerr.New(mongoerr.NoSuchKey, "BSON field '%s.%s' must not be empty", cmd, f.name)
+	}
+	return nil
+}
+
+func objects(_ string, _ Field, v bson.RawValue) error {
+	_, err := Documents(v)
+	return err
+}
+
+func tasks(_ string, f Field, v bson.RawValue) error {
+	if n := Whole(v); n < 1 || n > 256 {
+		return mongoerr.New(mongoerr.BadValue, "BSON field '%s' value must be >= 1 and <= 256, actual value '%d'", f.name, n)
+	}
+	return nil
+}
+
+func count(_ string, f Field, v bson.RawValue) error {
+	if n, _ := Number(v); n < 0 {
+		return mongoerr.New(mongoerr.BadValue, "BSON field '%s' value must be >= 0, actual value '%d'", f.name, int64(n))
+	}
+	return nil
+}
+
+func collection(_ string, _ Field, v bson.RawValue) error {
+	if name := v.StringValue(); !catalog.ValidCollectionName(name) {
+		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid collection name specified: '%s'", name)
+	}
+	return nil
+}
+
+func database(_ string, _ Field, v bson.RawValue) error {
+	if name := v.StringValue(); name != "" && !catalog.ValidDatabaseName(name) {
+		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid database name: '%s'", name)
+	}
+	return nil
+}
+
+func notEmpty(_ string, f Field, v bson.RawValue) error {
+	if v.StringValue() == "" {
+		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid namespace specified: '%s' is empty", f.name)
+	}
+	return nil
+}
+
+func namespace(_ string, _ Field, v bson.RawValue) error {
+	_, _, err := catalog.SplitNamespace(v.StringValue())
+	return err
+}
+
+// shapeBytes is the length of the hash of a query's shape.
+const shapeBytes = 32
+
+func queryShape(_ string, f Field, v bson.RawValue) error {
+	digits, isText := v.StringValueOK()
+	if !isText {
+		return nil
+	}
+	hash, err := hex.DecodeString(digits)
+	switch {
+	case err != nil:
+		return mongoerr.New(mongoerr.BadValue, "%s is not the hash of a query shape: %s", f.name, err)
+	case len(hash) != shapeBytes:
+		return mongoerr.New(mongoerr.InvalidLength, "%s is not the hash of a query shape: it must have %d bytes", f.name,
+			shapeBytes)
+	}
+	return nil
+}
+
+func shapedQuery(_ string, _ Field, v bson.RawValue) error {
+	doc, isDoc := v.DocumentOK()
+	if name := FirstKey(doc); isDoc && name != "find" && name != "aggregate" && name != "distinct" {
+		return mongoerr.New(mongoerr.NoQueryShape, "QueryShape can not be computed for command: %s", doc)
+	}
+	return nil
+}
+
+// namespaceToShard refuses, before anything else, the collections that others
+// are made of.
+func namespaceToShard(_ string, _ Field, v bson.RawValue) error {
+	ns := v.StringValue()
+	_, coll, err := catalog.SplitNamespace(ns)
+	switch {
+	case err != nil:
+		return err
+	case strings.HasPrefix(coll, "system.buckets."):
+		return mongoerr.New(mongoerr.ShardBucketsCollection,
+			"Cannot shard time-series buckets collection %s: shard the time-series collection", ns)
+	case strings.HasPrefix(coll, "enxcol_.") &&
+		(strings.HasSuffix(coll, ".esc") || strings.HasSuffix(coll, ".ecoc") || strings.HasSuffix(coll, ".ecc")):
+		return mongoerr.New(mongoerr.ShardEncryptionState, "Cannot shard %s: it holds the state of an encrypted collection",
+			ns)
+	}
+	return nil
+}

@@ -1,0 +1,51 @@
+// Package timespan reads how long something lasts, as people write it.
+package timespan
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Longest is the longest time that is taken: a hundred years.
+const Longest = 100 * 365 * 24 * time.Hour
+
+// Parse reads a text such as "20ms", "90s", "1h30m", "30d" or "1d12h".
+func Parse(text string) (time.Duration, error) {
+	days, rest, found := strings.Cut(text, "d")
+	if !found {
+		days, rest = "0", text
+	}
+	n, err := strconv.ParseFloat(days, 64)
+	var more time.Duration
+	if err == nil && (rest != "" || !found) {
+		more, err = time.ParseDuration(rest)
+	}
+	total := n*float64(24*time.Hour) + float64(more)
+	if err != nil || !(n >= 0 && more >= 0 && total <= float64(Longest)) {
+		return 0, fmt.Errorf(`%q is no time such as "20ms", "90s", "1h30m" or "2d"`, text)
+	}
+	return time.Duration(n*float64(24*time.Hour)) + more, nil
+}
+
+// OfCommandLine is Parse for words of a command line, where a plain number is seconds.
+func OfCommandLine(text string) (time.Duration, error) {
+	if seconds, err := strconv.ParseFloat(text, 64); err == nil {
+		return in(seconds, time.Second, text)
+	}
+	return Parse(text)
+}
+
+// Milliseconds returns the time of a number of milliseconds.
+func Milliseconds(ms float64) (time.Duration, error) {
+	return in(ms, time.Millisecond, strconv.FormatFloat(ms, 'f', -1, 64))
+}
+
+func in(n float64, unit time.Duration, text string) (time.Duration, error) {
+	if math.IsNaN(n) || n < 0 || n > float64(Longest/unit) {
+		return 0, fmt.Errorf("%s is no time from 0 to a hundred years", text)
+	}
+	return time.Duration(n * float64(unit)), nil
+}

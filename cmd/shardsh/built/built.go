@@ -1,0 +1,103 @@
+// Package built knows how this program was built: its version, the commit, and the
+// modules that are in it.
+package built
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"strings"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/commands"
+)
+
+// Version returns the module's, as the build recorded it.
+func Version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return unknown
+	}
+	return versionOf(info)
+}
+
+// unknown is the version of what was built outside of a checkout.
+const unknown = "0.1.0-dev"
+
+func versionOf(info *debug.BuildInfo) string {
+	if info.Main.Version == "" || info.Main.Version == "(devel)" {
+		return unknown
+	}
+	return strings.TrimPrefix(info.Main.Version, "v")
+}
+
+// DriverPath is the module of MongoDB's driver.
+const DriverPath = "go.mongodb.org/mongo-driver/v2"
+
+// About is what "shardsh version --json" tells.
+type About struct {
+	Version  string `json:"version"`
+	Commit   string `json:"commit,omitempty"` // absent when built outside of a checkout
+	Date     string `json:"date,omitempty"`   // of the commit
+	Dirty    bool   `json:"dirty"`            // something was changed since the commit
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+	Driver   Module `json:"driver"`
+	Mock     Mock   `json:"mock"`
+	// Modules are those that a user of mongosh asks about, by path.
+	Modules map[string]string `json:"-"`
+}
+
+// Module is one that is in the program.
+type Module struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+}
+
+// Mock says what the mock cluster can behave like.
+type Mock struct {
+	Default  string   `json:"default"`
+	Releases []string `json:"releases"`
+	Commands int      `json:"commands"` // that the router knows, over all releases
+}
+
+// This returns how this program was built.
+func This() About {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		info = &debug.BuildInfo{GoVersion: runtime.Version()}
+	}
+	a := About{Version: versionOf(info), Commit: setting(info, "vcs.revision"), Date: setting(info, "vcs.time"),
+		Dirty: setting(info, "vcs.modified") == "true", Go: runtime.Version(),
+		Platform: runtime.GOOS + "/" + runtime.GOARCH, Modules: make(map[string]string)}
+	for _, m := range info.Deps {
+		if strings.HasPrefix(m.Path, "go.mongodb.org/") || strings.Contains(m.Path, "/goja") {
+			a.Modules[m.Path] = m.Version
+		}
+	}
+	a.Driver = Module{DriverPath, a.Modules[DriverPath]}
+	a.Mock = Mock{Default: catalog.Release{}.String(), Commands: len(commands.All())}
+	for _, r := range catalog.Releases() {
+		a.Mock.Releases = append(a.Mock.Releases, r.String())
+	}
+	return a
+}
+
+// setting returns what the build recorded under a key; empty where it did not.
+func setting(info *debug.BuildInfo, key string) string {
+	for _, s := range info.Settings {
+		if s.Key == key {
+			return s.Value
+		}
+	}
+	return ""
+}
+
+// Line returns the same in one line for people.
+func (a About) Line() string {
+	text := "shardsh " + a.Version
+	if a.Commit != "" {
+		text += fmt.Sprintf(" (%.12s%s, %s)", a.Commit, map[bool]string{true: ", changed"}[a.Dirty], a.Date)
+	}
+	return fmt.Sprintf("%s %s %s", text, a.Go, a.Platform)
+}

@@ -1,0 +1,100 @@
+package built
+
+import (
+	"debug/buildinfo"
+	"fmt"
+	"net/url"
+	"runtime/debug"
+	"strings"
+)
+
+// Bill is a bill of materials, as CycloneDX 1.6 has it: which modules in which
+// versions are in a program. Their licences are not known to the build, and not in it.
+type Bill struct {
+	Format       string       `json:"bomFormat"`
+	Spec         string       `json:"specVersion"`
+	Version      int          `json:"version"`
+	Metadata     Metadata     `json:"metadata"`
+	Components   []Component  `json:"components"`
+	Dependencies []Dependency `json:"dependencies"`
+}
+
+// Metadata says what the bill is of. The time is the commit's, so that the same
+// program has the same bill.
+type Metadata struct {
+	Timestamp string    `json:"timestamp,omitempty"`
+	Component Component `json:"component"`
+}
+
+// Component is a module, or the program.
+type Component struct {
+	Type       string     `json:"type"`
+	Ref        string     `json:"bom-ref"`
+	Name       string     `json:"name"`
+	Version    string     `json:"version"`
+	PURL       string     `json:"purl"`
+	Properties []Property `json:"properties,omitempty"`
+}
+
+// Property is a fact that the format has no field for.
+type Property struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// Dependency says what a component is made of.
+type Dependency struct {
+	Ref       string   `json:"ref"`
+	DependsOn []string `json:"dependsOn"`
+}
+
+// BillOf returns the bill of a program of Go in a file; of this one without a path.
+func BillOf(path string) (Bill, error) {
+	if path == "" {
+		info, ok := debug.ReadBuildInfo()
+		if !ok {
+			return Bill{}, fmt.Errorf("this program was built without a record of its modules")
+		}
+		return bill(info), nil
+	}
+	info, err := buildinfo.ReadFile(path)
+	if err != nil {
+		return Bill{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return bill(info), nil
+}
+
+func bill(info *debug.BuildInfo) Bill {
+	program := component("application", info.Main.Path, versionOf(info))
+	for _, key := range []string{"GOOS", "GOARCH", "CGO_ENABLED", "-ldflags", "-trimpath", "vcs.revision",
+		"vcs.modified"} {
+		if value := setting(info, key); value != "" {
+			program.Properties = append(program.Properties, Property{"go:build:" + key, value})
+		}
+	}
+	b := Bill{Format: "CycloneDX", Spec: "1.6", Version: 1,
+		Metadata: Metadata{Timestamp: setting(info, "vcs.time"), Component: program}}
+	made := Dependency{Ref: program.Ref}
+	add := func(c Component) {
+		b.Components = append(b.Components, c)
+		made.DependsOn = append(made.DependsOn, c.Ref)
+	}
+	add(component("library", "std", strings.TrimPrefix(info.GoVersion, "go")))
+	for _, m := range info.Deps {
+		if m.Replace != nil {
+			m = m.Replace
+		}
+		c := component("library", m.Path, m.Version)
+		if m.Sum != "" {
+			c.Properties = []Property{{"go:sum", m.Sum}}
+		}
+		add(c)
+	}
+	b.Dependencies = []Dependency{made}
+	return b
+}
+
+func component(kind, path, version string) Component {
+	purl := "pkg:golang/" + path + "@" + url.PathEscape(version)
+	return Component{Type: kind, Ref: purl, Name: path, Version: version, PURL: purl}
+}
