@@ -26,11 +26,11 @@ var showRecorded = flag.Int("recorded.show", 0, "how many differences from the r
 type recordedQuery struct {
 	N         int
 	Commands  []bson.D
-	Answers   []recordedReply
+	Answers   []queryReply
 	Unordered bool // arrays in the answers have no order
 }
 
-type recordedReply struct {
+type queryReply struct {
 	Code      int64
 	Documents []bson.Raw
 }
@@ -62,7 +62,8 @@ func TestRecordedQueries(t *testing.T) {
 			}
 			t.Logf("%d of %d alike, %d with the same code", same, len(cases), coded)
 			if same < tt.same || coded < tt.coded {
-				t.Errorf("%d of %d alike, %d with the same code; want at least %d and %d", same, len(cases), coded, tt.same, tt.coded)
+				t.Errorf("%d of %d alike, %d with the same code; want at least %d and %d", same, len(cases), coded, tt.same,
+					tt.coded)
 			}
 		})
 	}
@@ -144,10 +145,10 @@ func (x *tester) asRecorded(c recordedQuery) (alike, code bool, told string) {
 }
 
 // replyOf returns a reply as it was recorded.
-func replyOf(reply bson.Raw) (r recordedReply) {
+func replyOf(reply bson.Raw) (r queryReply) {
 	if n, _ := reply.Lookup("ok").AsFloat64OK(); n != 1 {
 		code, _ := reply.Lookup("code").AsInt64OK()
-		return recordedReply{Code: max(code, -1)}
+		return queryReply{Code: max(code, -1)}
 	}
 	if batch, isArray := reply.Lookup("cursor", "firstBatch").ArrayOK(); isArray {
 		values, _ := batch.Values()
@@ -156,7 +157,7 @@ func replyOf(reply bson.Raw) (r recordedReply) {
 		}
 		return r
 	}
-	return recordedReply{Documents: []bson.Raw{reply}}
+	return queryReply{Documents: []bson.Raw{reply}}
 }
 
 // comparable returns documents as a text to compare, in an order of its own, and
@@ -206,7 +207,9 @@ func asScriptsSee(v bson.RawValue, unordered bool) string {
 		}
 	case bson.TypeEmbeddedDocument:
 		elements, _ := v.Document().Elements()
-		slices.SortStableFunc(elements, func(a, b bson.RawElement) int { return cmp.Compare(placeOf(a.Key()), placeOf(b.Key())) })
+		slices.SortStableFunc(elements, func(a, b bson.RawElement) int {
+			return cmp.Compare(placeOf(a.Key()), placeOf(b.Key()))
+		})
 		var fields []string
 		for _, e := range elements {
 			fields = append(fields, e.Key()+":"+asScriptsSee(e.Value(), unordered))

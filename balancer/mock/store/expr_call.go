@@ -113,7 +113,8 @@ func (c *exprCompiler) call(name string, f function, arg value, sc *scope) (expr
 	if name == "$indexOfArray" && isConstant(args[0]) {
 		v, err := args[0].eval(newEvaluation(sc, time.Time{}, nil))
 		if err == nil && !isArray(v) && !isNullish(v) {
-			return nil, fail(50809, "First operand of $indexOfArray must be an array. First argument is of type: %s", typeName(v))
+			return nil, fail(50809, "First operand of $indexOfArray must be an array. First argument is of type: %s",
+				typeName(v))
 		}
 	}
 	return folded(&callExpression{args, f.call, endings[name], f.least}, sc)
