@@ -48,7 +48,7 @@ cli.script(
       }
     }
     if (wait && rows.length > 0 && !run.dryRun) {
-      run.wait("there are no orphans left", () => report(run).length === 0, { timeout: run.options.for });
+      run.wait("there are no orphans left", () => report(run).length === 0, { timeout: run.options.for, interval: 60000 });
     }
     if ((clean || wait) && !run.dryRun) rows = report(run);
     if (!clean && !wait && rows.length > 0)
