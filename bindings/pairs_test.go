@@ -37,7 +37,8 @@ func readPairs(t *testing.T) (pairs []pair) {
 
 // pairsLeftOut are pairs that are not to match, and why.
 var pairsLeftOut = map[string]string{
-	"JSON.parse('{')": "the engine words its own errors",
+	"JSON.parse('{')":       "the engine words its own errors",
+	"sh.startBalancer('x')": "times may be texts, and one that is none is named",
 }
 
 // TestObservedPairs runs every pair of spec 04, Appendix A in order:

@@ -36,6 +36,7 @@ func TestNamesThatNothingHas(t *testing.T) {
 	makes := map[string]bool{
 		"enableSharding database": true, "shardCollection ns": true, "shardAndDistributeCollection ns": true,
 		"addShardToZone zone": true, "addShardTag zone": true,
+		"advisePresplit ns": true, // it is for collections to be
 	}
 	// Servers without the command say so first.
 	before83 := map[string]bool{"stopDrain": true, "shardDrainingStatus": true}

@@ -114,6 +114,12 @@ func TestRoleOfLook(t *testing.T) {
 		if !strings.Contains(got, "authoriz") {
 			continue // it failed for another reason, as it does for root
 		}
+		if name == "adviseKey" || name == "adviseChunkSize" {
+			if !strings.Contains(got, "not authorized to run aggregate on shop.orders") {
+				t.Errorf("%s: %s", h.Example, got)
+			}
+			continue // they read documents, which no role of ours allows
+		}
 		if role == nil || role[1] == live.RoleLook || strings.Contains(got, "lsid") || failed && strings.Contains(got, "\n") {
 			t.Errorf("%s: %s", h.Example, got)
 			continue

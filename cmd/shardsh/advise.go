@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -124,8 +125,7 @@ func (o *adviseLine) readQueries() error {
 // runAdvise is "shardsh advise": which shard key, chunk size or cuts suit a collection.
 func runAdvise(ctx context.Context, env environment) error {
 	o := new(adviseLine)
-	help := func(groups []cmdline.Group) { printAdviseHelp(env, groups) }
-	return env.begin(ctx, o, help, func(ctx context.Context) error {
+	return env.begin(ctx, o, printAdviseHelp, func(ctx context.Context) error {
 		conn, err := env.connect(ctx, o.commandLine, false)
 		if err != nil {
 			return because(ctx, err)
@@ -154,8 +154,8 @@ func (c *computing) telling(about string) func(string) {
 	}
 }
 
-func printAdviseHelp(env environment, groups []cmdline.Group) {
-	fmt.Fprintf(env.stdout, `Says which shard key suits a collection, sharded or not, and why: how many values
+func printAdviseHelp(w io.Writer, groups []cmdline.Group) {
+	fmt.Fprintf(w, `Says which shard key suits a collection, sharded or not, and why: how many values
 a key has and how common they are, whether it grows with time, how few shards
 the queries reach; with the numbers, and the command to enter. Without --key it
 looks for keys itself. It reads a sample of the documents, the indexes, and from

@@ -23,7 +23,7 @@ func (env environment) apply(ctx context.Context) error {
 	case err != nil:
 		return err
 	case o.help:
-		env.printApplyHelp(groups)
+		printApplyHelp(env.stdout, groups)
 		return nil
 	}
 	given, err := env.givenPlan(o)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"path/filepath"
 	"strings"
 
@@ -85,8 +86,8 @@ func (o *applyLine) journalPath(p *plan.Plan) string {
 	return strings.TrimSuffix(o.plan, filepath.Ext(o.plan)) + ".journal"
 }
 
-func (env environment) printApplyHelp(groups []cmdline.Group) {
-	fmt.Fprintf(env.stdout, `Carries out a plan of "shardsh plan --json" or sh.plan(). Whether all of it still
+func printApplyHelp(w io.Writer, groups []cmdline.Group) {
+	fmt.Fprintf(w, `Carries out a plan of "shardsh plan --json" or sh.plan(). Whether all of it still
 fits the cluster is found out before the first command, and of each step again
 right before it; a step that the cluster shows as done already counts as done.
 

@@ -33,7 +33,7 @@ func (env environment) balance(ctx context.Context) error {
 	case err != nil:
 		return err
 	case o.help:
-		env.printBalanceHelp(groups)
+		printBalanceHelp(env.stdout, groups)
 		return nil
 	}
 	o.dryRun = o.dryRun || !o.yes && !isTerminal(env.stdin)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -126,8 +127,8 @@ func (o *balanceLine) limits() plan.Limits {
 	return plan.Limits{Bytes: rules.MaxBytes, Moves: rules.MaxMoves, Time: rules.For}
 }
 
-func (env environment) printBalanceHelp(groups []cmdline.Group) {
-	fmt.Fprintf(env.stdout, `Evens out collections with the engine of shardsh, while the cluster's own balancer
+func printBalanceHelp(w io.Writer, groups []cmdline.Group) {
+	fmt.Fprintf(w, `Evens out collections with the engine of shardsh, while the cluster's own balancer
 leaves them alone. Rounds are like those of the server's balancer: shards that
 drain first, then chunks outside of their zones, then what is uneven. At the
 prompt sh.balance() does the same.

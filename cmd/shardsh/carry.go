@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -234,14 +235,14 @@ type doneError struct{ text string }
 func (e *doneError) Error() string { return e.text }
 
 // reach is a subcommand that carries out what leads to a goal.
-func (env environment) reach(ctx context.Context, o aimed, help func([]cmdline.Group)) error {
+func (env environment) reach(ctx context.Context, o aimed, help func(io.Writer, []cmdline.Group)) error {
 	groups, line := o.groups(), o.line()
 	words, err := env.parseWords(groups)
 	switch {
 	case err != nil:
 		return err
 	case line.help:
-		help(groups)
+		help(env.stdout, groups)
 		return nil
 	case len(words) > 1:
 		return usagef("%s takes one address, not also %q", env.name(), secret.Redact(words[1]))

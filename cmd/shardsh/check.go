@@ -63,7 +63,7 @@ func (env environment) check(ctx context.Context) error {
 	policy, err := env.parseCheck(&o, groups)
 	switch {
 	case err == nil && o.help:
-		env.printCheckHelp(groups)
+		printCheckHelp(env.stdout, groups)
 		return nil
 	case err != nil && env.wants("nagios"):
 		return env.unknownService(err)

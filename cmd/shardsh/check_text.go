@@ -194,8 +194,8 @@ func (env environment) unknownService(err error) error {
 	return errors.Join(machine.Nagios(env.told(), reports), serviceState(reports))
 }
 
-func (env environment) printCheckHelp(groups []cmdline.Group) {
-	fmt.Fprintf(env.stdout, `Checks that a cluster is well, for CI and monitoring: that its collections are
+func printCheckHelp(w io.Writer, groups []cmdline.Group) {
+	fmt.Fprintf(w, `Checks that a cluster is well, for CI and monitoring: that its collections are
 balanced, and what else the rules say. Nothing on the cluster changes.
 
 Usage:

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 
 	"github.com/spf13/pflag"
 
@@ -39,11 +40,11 @@ func (o *defragmentLine) goal(context.Context, *connection, *snapshotOf, *plan.P
 
 // defragment is "shardsh defragment": small chunks merged, by our engine.
 func (env environment) defragment(ctx context.Context) error {
-	return env.reach(ctx, &defragmentLine{}, env.printDefragmentHelp)
+	return env.reach(ctx, &defragmentLine{}, printDefragmentHelp)
 }
 
-func (env environment) printDefragmentHelp(groups []cmdline.Group) {
-	fmt.Fprintf(env.stdout, `Merges the small chunks of collections, and moves those that need a neighbour, by
+func printDefragmentHelp(w io.Writer, groups []cmdline.Group) {
+	fmt.Fprintf(w, `Merges the small chunks of collections, and moves those that need a neighbour, by
 merges and moves of its own and at its own pace. Servers from 6.0 on have a
 defragmentation (sh.defragment); this one is for those that have none, and for
 those who want it paced, bounded and undone. From 6.0 on it makes the server's

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 
 	"github.com/spf13/pflag"
 
@@ -66,11 +67,11 @@ func (o *drainLine) besides(t *applying.Turn, clock script.Clock, note func(stri
 
 // drain is "shardsh drain": a shard emptied by our engine.
 func (env environment) drain(ctx context.Context) error {
-	return env.reach(ctx, &drainLine{}, env.printDrainHelp)
+	return env.reach(ctx, &drainLine{}, printDrainHelp)
 }
 
-func (env environment) printDrainHelp(groups []cmdline.Group) {
-	fmt.Fprintf(env.stdout, `Empties a shard by moves of its own and at its own pace: all ranges of sharded
+func printDrainHelp(w io.Writer, groups []cmdline.Group) {
+	fmt.Fprintf(w, `Empties a shard by moves of its own and at its own pace: all ranges of sharded
 collections, jumbo chunks too. With --remove it marks the shard as draining before
 the first move, and takes it out of the cluster when it is empty; without, the
 shard stays, and the cluster's balancer fills it again as soon as it may.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -65,7 +66,7 @@ func location(zone string) (*time.Location, error) {
 // forecast is "shardsh forecast": how long the balancer takes to a goal.
 func (env environment) forecast(ctx context.Context) error {
 	var o forecastLine
-	return env.about(ctx, &o, env.printForecastHelp, func(s *catalog.Snapshot) error {
+	return env.about(ctx, &o, printForecastHelp, func(s *catalog.Snapshot) error {
 		o.options.Watch = o.computing.watch
 		f, err := collecting(seldom, func() (forecast.Forecast, error) { return forecast.Of(s, o.options) })
 		o.computing.end()
@@ -76,8 +77,8 @@ func (env environment) forecast(ctx context.Context) error {
 	})
 }
 
-func (env environment) printForecastHelp(groups []cmdline.Group) {
-	fmt.Fprintf(env.stdout, `Says how long the balancer takes to reach a goal: a range that holds the truth
+func printForecastHelp(w io.Writer, groups []cmdline.Group) {
+	fmt.Fprintf(w, `Says how long the balancer takes to reach a goal: a range that holds the truth
 nine times in ten, the latest time as a date, and what both come from. The
 balancer is simulated on what lies where, with the speeds and failures that the
 logs of the last day show, in its windows. Nothing on the cluster changes. At

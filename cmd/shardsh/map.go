@@ -49,7 +49,7 @@ func (o *mapLine) reads() live.ReaderOptions {
 // drawMap is "shardsh map": the chunks of a collection.
 func (env environment) drawMap(ctx context.Context) error {
 	var o mapLine
-	return env.about(ctx, &o, env.printMapHelp, func(s *catalog.Snapshot) error {
+	return env.about(ctx, &o, printMapHelp, func(s *catalog.Snapshot) error {
 		if err := diagnosis.Check(s, diagnosis.Scope{Namespace: o.ns}); err != nil {
 			return suggesting(err)
 		}
@@ -77,8 +77,8 @@ func (env environment) writeMap(o mapLine, s *catalog.Snapshot) error {
 	return env.write(o.answerLine, show)
 }
 
-func (env environment) printMapHelp(groups []cmdline.Group) {
-	fmt.Fprintf(env.stdout, `Draws the chunks of a collection in the order of its shard key: each shard has
+func printMapHelp(w io.Writer, groups []cmdline.Group) {
+	fmt.Fprintf(w, `Draws the chunks of a collection in the order of its shard key: each shard has
 a letter and a colour, widths are bytes where their sizes are known. Zones are
 above, jumbo chunks are marked below, and each shard has a line that tells what
 it has and where. Nothing on the cluster changes. At the prompt sh.map(ns) draws

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -68,7 +69,7 @@ func (o *planLine) settle(environment) error {
 // plan is "shardsh plan": what would be done to reach a goal.
 func (env environment) plan(ctx context.Context) error {
 	var o planLine
-	return env.about(ctx, &o, env.printPlanHelp, func(s *catalog.Snapshot) error {
+	return env.about(ctx, &o, printPlanHelp, func(s *catalog.Snapshot) error {
 		o.options.Watch = o.computing.watch
 		p, err := collecting(often, func() (*plan.Plan, error) { return plan.Make(s, o.options) })
 		o.computing.end()
@@ -98,8 +99,8 @@ func (g *goalFlag) Set(text string) error {
 	return err
 }
 
-func (env environment) printPlanHelp(groups []cmdline.Group) {
-	fmt.Fprintf(env.stdout, `Says what the balancer would do to reach a goal if it were on: splits, moves and
+func printPlanHelp(w io.Writer, groups []cmdline.Group) {
+	fmt.Fprintf(w, `Says what the balancer would do to reach a goal if it were on: splits, moves and
 merges in rounds, with bytes, donor, recipient and the reason in numbers, and
 what each shard has before and after. Nothing on the cluster changes. At the
 prompt sh.plan() answers the same.

@@ -90,11 +90,11 @@ func (o *presplitLine) goal(ctx context.Context, conn *connection, s *snapshotOf
 
 // presplitCollection is "shardsh presplit": chunks for what is to come.
 func (env environment) presplitCollection(ctx context.Context) error {
-	return env.reach(ctx, &presplitLine{}, env.printPresplitHelp)
+	return env.reach(ctx, &presplitLine{}, printPresplitHelp)
 }
 
-func (env environment) printPresplitHelp(groups []cmdline.Group) {
-	fmt.Fprintf(env.stdout, `Cuts a sharded collection, empty or filled, and spreads its chunks over the shards
+func printPresplitHelp(w io.Writer, groups []cmdline.Group) {
+	fmt.Fprintf(w, `Cuts a sharded collection, empty or filled, and spreads its chunks over the shards
 so that each has as many as any other, give or take one. Chunks are cut at the
 bounds of zones first; those in a zone go to its shards only. What is spread
 evenly stays where it is. It can be run again at any time: where nothing is left

@@ -49,7 +49,7 @@ func (o *reportLine) reads() live.ReaderOptions { return live.ReaderOptions{Comp
 // writeReport is "shardsh report": a cluster as one page for a browser.
 func (env environment) writeReport(ctx context.Context) error {
 	var o reportLine
-	return env.about(ctx, &o, env.printReportHelp, func(s *catalog.Snapshot) error { return env.reportOn(s, o) })
+	return env.about(ctx, &o, printReportHelp, func(s *catalog.Snapshot) error { return env.reportOn(s, o) })
 }
 
 func (env environment) reportOn(s *catalog.Snapshot, o reportLine) (err error) {
@@ -82,8 +82,8 @@ func (env environment) reportOn(s *catalog.Snapshot, o reportLine) (err error) {
 	return nil
 }
 
-func (env environment) printReportHelp(groups []cmdline.Group) {
-	fmt.Fprintf(env.stdout, `Writes a page for a browser about a cluster: what is where, what is wrong and
+func printReportHelp(w io.Writer, groups []cmdline.Group) {
+	fmt.Fprintf(w, `Writes a page for a browser about a cluster: what is where, what is wrong and
 what to do, what moved and failed in the last day, how long the rest takes, and
 the first steps of a plan. The page is one file that loads nothing else, and can
 be mailed and printed. Nothing on the cluster changes.

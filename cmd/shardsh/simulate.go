@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -62,7 +63,7 @@ func (o *simulateLine) settle(environment) (err error) {
 // simulate is "shardsh simulate": what would come of changes.
 func (env environment) simulate(ctx context.Context) error {
 	var o simulateLine
-	return env.about(ctx, &o, env.printSimulateHelp, func(s *catalog.Snapshot) error {
+	return env.about(ctx, &o, printSimulateHelp, func(s *catalog.Snapshot) error {
 		o.options.Watch = o.computing.watch
 		out, err := whatif.Of(s, o.whatIf, o.options)
 		o.computing.end()
@@ -117,8 +118,8 @@ func changeUsage() string {
 	return b.String()
 }
 
-func (env environment) printSimulateHelp(groups []cmdline.Group) {
-	fmt.Fprintf(env.stdout, `Says what would come of changes: what moves then, over which links, how long it
+func printSimulateHelp(w io.Writer, groups []cmdline.Group) {
+	fmt.Fprintf(w, `Says what would come of changes: what moves then, over which links, how long it
 takes, and what each shard has in the end, beside what comes if nothing is
 changed. Nothing is written anywhere. At the prompt sh.whatIf() answers the same.
 

@@ -50,7 +50,7 @@ func (o *snapshotLine) reads() live.ReaderOptions {
 // takeSnapshot is "shardsh snapshot": the metadata of a cluster, in a file.
 func (env environment) takeSnapshot(ctx context.Context) error {
 	var o snapshotLine
-	return env.about(ctx, &o, env.printSnapshotHelp, func(s *catalog.Snapshot) error { return env.save(s, o) })
+	return env.about(ctx, &o, printSnapshotHelp, func(s *catalog.Snapshot) error { return env.save(s, o) })
 }
 
 func (env environment) save(s *catalog.Snapshot, o snapshotLine) (err error) {
@@ -93,8 +93,8 @@ func contents(s *catalog.Snapshot, path string) string {
 	return text
 }
 
-func (env environment) printSnapshotHelp(groups []cmdline.Group) {
-	fmt.Fprintf(env.stdout, `Writes the metadata of a cluster to a file: shards, collections, chunks, zones,
+func printSnapshotHelp(w io.Writer, groups []cmdline.Group) {
+	fmt.Fprintf(w, `Writes the metadata of a cluster to a file: shards, collections, chunks, zones,
 settings, sizes and logs, and no documents. Nothing on the cluster changes.
 
 Usage:

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -50,14 +51,14 @@ func (o *sourceLine) reads() live.ReaderOptions { return live.ReaderOptions{} }
 // begin reads the command line of a subcommand and has it work for as long as
 // --timeout says, or prints its help.
 func (env environment) begin(
-	ctx context.Context, o sourced, help func([]cmdline.Group), work func(context.Context) error,
+	ctx context.Context, o sourced, help func(io.Writer, []cmdline.Group), work func(context.Context) error,
 ) error {
 	groups, source := o.groups(), o.source()
 	if err := env.parseSource(source, groups); err != nil {
 		return err
 	}
 	if source.help {
-		help(groups)
+		help(env.stdout, groups)
 		return nil
 	}
 	if err := o.settle(env); err != nil {
@@ -73,7 +74,7 @@ func (env environment) begin(
 // about begins a subcommand that is a question about a cluster, and has answer
 // answer it by what was read.
 func (env environment) about(
-	ctx context.Context, o sourced, help func([]cmdline.Group), answer func(*catalog.Snapshot) error,
+	ctx context.Context, o sourced, help func(io.Writer, []cmdline.Group), answer func(*catalog.Snapshot) error,
 ) error {
 	return env.begin(ctx, o, help, func(ctx context.Context) error {
 		s, err := env.snapshot(ctx, *o.source(), o.reads())

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"time"
 
@@ -50,7 +51,7 @@ func (o *watchLine) settle(environment) error {
 // watch is "shardsh watch": a cluster alive on a terminal.
 func (env environment) watch(ctx context.Context) error {
 	var o watchLine
-	return env.begin(ctx, &o, env.printWatchHelp, func(ctx context.Context) error { return env.watching(ctx, o) })
+	return env.begin(ctx, &o, printWatchHelp, func(ctx context.Context) error { return env.watching(ctx, o) })
 }
 
 func (env environment) watching(ctx context.Context, o watchLine) error {
@@ -108,8 +109,8 @@ type wallClock struct{}
 func (wallClock) Now() time.Time                         { return time.Now() }
 func (wallClock) After(d time.Duration) <-chan time.Time { return time.After(d) }
 
-func (env environment) printWatchHelp(groups []cmdline.Group) {
-	fmt.Fprintf(env.stdout, `Shows a cluster as it changes: what moves now, how fast and how long it takes,
+func printWatchHelp(w io.Writer, groups []cmdline.Group) {
+	fmt.Fprintf(w, `Shows a cluster as it changes: what moves now, how fast and how long it takes,
 the data of each shard, what is wrong, what moved and failed last. Only what has
 changed is read again, and a cluster that takes long to read is read less often.
 Nothing on the cluster changes.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/spf13/pflag"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -59,7 +60,7 @@ func (o *whyLine) reads() live.ReaderOptions {
 // why is "shardsh why": what is wrong, and everything that keeps it so.
 func (env environment) why(ctx context.Context) error {
 	var o whyLine
-	return env.about(ctx, &o, env.printWhyHelp, func(s *catalog.Snapshot) error {
+	return env.about(ctx, &o, printWhyHelp, func(s *catalog.Snapshot) error {
 		answer, text, err := o.ask(s)
 		if err != nil {
 			return err
@@ -100,8 +101,8 @@ func suggesting(err error) error {
 	return err
 }
 
-func (env environment) printWhyHelp(groups []cmdline.Group) {
-	fmt.Fprintf(env.stdout, `Says what is wrong with a cluster, and everything that keeps it so: what has to
+func printWhyHelp(w io.Writer, groups []cmdline.Group) {
+	fmt.Fprintf(w, `Says what is wrong with a cluster, and everything that keeps it so: what has to
 end first comes first, each with who has to act and the command to enter. With
 --ns and --key it says why one chunk is where it is, and what each shard would
 get as verdict as its recipient. Nothing on the cluster changes. At the prompt

@@ -15,8 +15,8 @@ import (
 // order: by name, but for mem. Those that a mock has nothing to say on are
 // missing; docs/boundary.md lists them.
 func memberSections(id catalog.ShardID) []section {
-	health := func(s section) bool { return s.name == "health" }
-	sections := slices.DeleteFunc(append(idleSections(), sharedSections()...), health)
+	ofRouters := func(s section) bool { return s.name == "health" || s.name == "globalLock" } // the latter has more below
+	sections := slices.DeleteFunc(append(idleSections(), sharedSections()...), ofRouters)
 	sections = append(sections, []section{
 		{"catalogStats", catalogCounts},
 		{"featureCompatibilityVersion", compatibilityStatus},
