@@ -170,18 +170,25 @@ func TestReaderNeedsAMongos(t *testing.T) {
 // A reading ends with its context, wherever it is.
 func TestReaderCancelled(t *testing.T) {
 	c, m := meddled(t, catalog.Release80)
+	type moment struct {
+		at     string
+		cancel context.CancelFunc
+	}
+	var next atomic.Pointer[moment] // what the driver asks on its own may come at any time
+	m.instead = func(handling context.Context, r wire.Request) bson.Raw {
+		if n := next.Load(); n != nil && what(r) == n.at && !r.Legacy && r.Body.Lookup("maxAwaitTimeMS").IsZero() &&
+			!isHandshake(r) {
+			n.cancel()
+			<-handling.Done()
+		}
+		return nil
+	}
 	for _, at := range []string{
 		"hello", "buildInfo", "find settings", "find collections", "find chunks", "aggregate $shardedDataDistribution",
 		"balancerStatus", "aggregate $currentOp", "find changelog",
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
-		m.instead = func(handling context.Context, r wire.Request) bson.Raw {
-			if what(r) == at && !r.Legacy && r.Body.Lookup("maxAwaitTimeMS").IsZero() && !isHandshake(r) {
-				cancel()
-				<-handling.Done()
-			}
-			return nil
-		}
+		next.Store(&moment{at, cancel})
 		_, err := live.NewReader(c.client, live.ReaderOptions{}).Read(ctx)
 		if _, typed := errors.AsType[*live.ReadError](err); !typed || !errors.Is(err, context.Canceled) {
 			t.Errorf("at %s: %v", at, err)
