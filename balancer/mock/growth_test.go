@@ -156,6 +156,9 @@ const (
 
 // However long a cluster is at work, what it remembers of it stays bounded.
 func TestWorkLeavesNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	for _, l := range labours() {
 		t.Run(l.name, func(t *testing.T) {
 			m := busy(t)
@@ -180,6 +183,9 @@ func TestWorkLeavesNothing(t *testing.T) {
 
 // Nor does it in the file of a cluster on disk.
 func TestWorkLeavesNothingOnDisk(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	const times = 40
 	for _, l := range labours() {
 		t.Run(l.name, func(t *testing.T) {

@@ -60,6 +60,9 @@ var otherAnswers = map[string][]string{
 // with the same code, or with the same fields. They were recorded one after the
 // other on one cluster, so that what one makes is there for the next.
 func TestRecordedCommands(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	excused := slices.Concat(slices.Collect(maps.Values(otherAnswers))...)
 	x := beforeRecordedCalls(t)
 	calls := readRecordedCalls(t)

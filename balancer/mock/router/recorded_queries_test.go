@@ -38,6 +38,9 @@ type queryReply struct {
 // TestRecordedQueries runs 4,000 random commands. At least so many in a thousand must
 // give the server's documents or fail as it does, and so many with its code.
 func TestRecordedQueries(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	for _, tt := range []struct {
 		file        string
 		same, coded int
