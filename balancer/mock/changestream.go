@@ -123,8 +123,10 @@ func (cf *ChangeFeed) note(ch Change) {
 		return
 	}
 	ch.At, ch.Wall = cf.c.Tick(), cf.c.now()
-	if l := cf.local(ch.Namespace); ch.UUID == nil && l != nil {
-		ch.UUID = &l.uuid
+	if ch.UUID == nil {
+		if l := cf.local(ch.Namespace); l != nil {
+			ch.UUID = &l.uuid
+		}
 	}
 	log := cf
 	log.list = append(log.list, ch)
@@ -145,8 +147,16 @@ func (cf *ChangeFeed) noteDocument(kind ChangeKind, ns string, before, after bso
 	if doc == nil {
 		doc = before
 	}
-	cf.note(Change{Kind: kind, Namespace: ns, Key: cf.documentKey(ns, doc), Before: before, After: after,
-		Images: cf.keepsImages(ns)})
+	cf.note(cf.changed(kind, ns, doc, before, after))
+}
+
+// changed is a change of the document that has doc's key.
+func (cf *ChangeFeed) changed(kind ChangeKind, ns string, doc, before, after bson.Raw) Change {
+	ch := Change{Kind: kind, Namespace: ns, Key: cf.documentKey(ns, doc), Before: before, After: after}
+	if l := cf.local(ns); l != nil {
+		ch.UUID, ch.Images = &l.uuid, l.keepsImages()
+	}
+	return ch
 }
 
 // noteUpdate notes what an update has done to one document.
@@ -154,8 +164,7 @@ func (cf *ChangeFeed) noteUpdate(u *store.Update, ns string, before, after bson.
 	if !cf.on {
 		return
 	}
-	ch := Change{Kind: ChangeReplace, Namespace: ns, Key: cf.documentKey(ns, after), Before: before, After: after,
-		Images: cf.keepsImages(ns)}
+	ch := cf.changed(ChangeReplace, ns, after, before, after)
 	if !u.IsReplacement() {
 		if told, ok := u.Describe(before, after); ok {
 			ch.Kind, ch.Update = ChangeUpdate, told
@@ -166,8 +175,12 @@ func (cf *ChangeFeed) noteUpdate(u *store.Update, ns string, before, after bson.
 
 // noteCreated notes a new collection that is not sharded.
 func (cf *ChangeFeed) noteCreated(ns string, options bson.D) {
-	byID := bson.D{{Key: "v", Value: int32(2)}, {Key: "key", Value: bson.D{{Key: "_id", Value: int32(1)}}}, {Key: "name", Value: "_id_"}}
-	operation := append(slices.Clone(options), bson.E{Key: "idIndex", Value: byID})
+	key, err := bson.Marshal(bson.D{{Key: "_id", Value: int32(1)}})
+	if err != nil {
+		return
+	}
+	byID := store.IndexSpec{Name: "_id_", Key: key}
+	operation := append(slices.Clone(options), bson.E{Key: "idIndex", Value: byID.Doc()})
 	cf.note(Change{Kind: ChangeCreate, Namespace: ns, Operation: operation, NSType: "collection"})
 }
 
@@ -194,11 +207,7 @@ func (cf *ChangeFeed) local(ns string) *localCollection {
 
 // keepsImages reports whether a collection was made, or modified, with
 // changeStreamPreAndPostImages.
-func (cf *ChangeFeed) keepsImages(ns string) bool {
-	l := cf.local(ns)
-	if l == nil {
-		return false
-	}
+func (l *localCollection) keepsImages() bool {
 	for _, o := range l.options {
 		if o.Key == "changeStreamPreAndPostImages" {
 			raw, isRaw := o.Value.(bson.Raw)

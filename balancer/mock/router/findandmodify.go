@@ -50,7 +50,8 @@ func findAndModifyOnce(c *call) (*outcome, error) {
 // server does for updates.
 func whileExecuting(command string, err error) error {
 	code, known := mongoerr.CodeOf(err)
-	if !known || code == mongoerr.BadValue || code == mongoerr.CommandNotSupportedOnView || code == mongoerr.HostUnreachable {
+	if !known || code == mongoerr.BadValue || code == mongoerr.CommandNotSupportedOnView ||
+		code == mongoerr.HostUnreachable {
 		return err
 	}
 	return mongoerr.Wrap(err, "Plan executor error during "+command)
