@@ -28,6 +28,26 @@ func (p KeyPattern) DocumentKey(doc bson.Raw) (Key, error) {
 	return b.key(), nil
 }
 
+// AppendDocumentKey appends the comparable bytes of DocumentKey: all it takes to
+// look up where a document belongs.
+func (p KeyPattern) AppendDocumentKey(dst []byte, doc bson.Raw) ([]byte, error) {
+	for i := range p.Len() {
+		v, found := lookup(doc, p.p.paths[i])
+		switch {
+		case v.Type == bson.TypeArray:
+			return dst, mongoerr.New(mongoerr.ShardKeyNotFound, "shard key field %s is or lies in an array", p.p.fields[i])
+		case !found:
+			v = bson.RawValue{Type: bson.TypeNull}
+		}
+		if i == p.p.hashed {
+			dst = keyorder.AppendInt64(dst, keyorder.Hash(v))
+			continue
+		}
+		dst = keyorder.Append(dst, v)
+	}
+	return dst, nil
+}
+
 // stored returns a raw field value as it stands in the key: hashed if the
 // pattern says so.
 func (p KeyPattern) stored(field int, v bson.RawValue) bson.RawValue {
@@ -68,13 +88,39 @@ func (p KeyPattern) QueryKey(filter bson.Raw) (Key, bool) {
 		return Key{}, false
 	}
 	for i, v := range q.values {
-		switch v.Type {
-		case 0, bson.TypeArray, bson.TypeRegex, bson.TypeUndefined:
+		if !equalsOne(v) {
 			return Key{}, false
 		}
 		q.values[i] = p.stored(i, v)
 	}
 	return keyBuilder{q.values}.key(), true
+}
+
+// equalsOne reports whether an equality with a value is one with a single value of a
+// key: not with an array, a regular expression, or nothing.
+func equalsOne(v bson.RawValue) bool {
+	switch v.Type {
+	case 0, bson.TypeArray, bson.TypeRegex, bson.TypeUndefined:
+		return false
+	}
+	return true
+}
+
+// AppendEqual appends the comparable bytes of the shard key that a filter asks for,
+// which tells the value of each field. It reports false as QueryKey does.
+func (p KeyPattern) AppendEqual(dst []byte, valueOf func(field string) (bson.RawValue, bool)) ([]byte, bool) {
+	for i := range p.Len() {
+		v, ok := valueOf(p.p.fields[i])
+		if !ok || !equalsOne(v) {
+			return dst, false
+		}
+		if i == p.p.hashed {
+			dst = keyorder.AppendInt64(dst, keyorder.Hash(v))
+			continue
+		}
+		dst = keyorder.Append(dst, v)
+	}
+	return dst, p.p != nil
 }
 
 // query collects the equalities of a filter.

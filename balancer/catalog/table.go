@@ -136,6 +136,9 @@ func (t *RoutingTable) ShardOf(k Key) ShardID {
 	return t.shards.names[t.block(p).rows[p.chunk].shard]
 }
 
+// OwnerOf returns the owner of the key with these comparable bytes.
+func (t *RoutingTable) OwnerOf(order []byte) ShardID { return t.ShardOf(Key{order: string(order)}) }
+
 func (t *RoutingTable) total(s ShardID) shardTotal {
 	n, ok := t.shards.number[s]
 	if !ok || int(n) >= len(t.totals) {

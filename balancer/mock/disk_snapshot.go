@@ -412,6 +412,6 @@ func (c *Cluster) replaceState(by *Cluster) error {
 	c.faults.configDown = false
 	c.faults.heal()
 	c.queue = balancer.NewQueue(by.queue.Now())
-	c.replaced++
+	c.replaced.Add(1)
 	return nil
 }

@@ -37,7 +37,7 @@
 //   - It is taken by New's goroutines, and by these methods, whose callers must
 //     not hold it: Close, Save, Load, ListenAt, ShardCount, Faults.FailureOf,
 //     and all methods of a Clock and of an Engine.
-//   - It is not needed for GossipTime, Release, Version, and Parameters, which
+//   - It is not needed for GossipTime, Release, Version, Replaced, and Parameters, which
 //     have a lock of their own or never change while the cluster runs.
 //
 // To take it lets time pass: with a Pace, Lock first runs the events that have

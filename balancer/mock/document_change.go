@@ -29,11 +29,11 @@ func (rq *Request) compute(f func(ctx context.Context) error) error {
 	if rq.outside == nil {
 		return f(context.Background())
 	}
-	replaced := rq.c.replaced
+	replaced := rq.c.Replaced()
 	if err := rq.outside(f); err != nil {
 		return err
 	}
-	if rq.c.replaced != replaced {
+	if rq.c.Replaced() != replaced {
 		return errReplaced()
 	}
 	return nil

@@ -56,6 +56,43 @@ func (rq *Request) PartialReads(ns string, filter *store.Filter) (reads []Read, 
 	return rq.capture(targets), len(targets) < all, nil
 }
 
+// Point returns the documents that match a filter which asks for one value of one
+// field, as the plans of Reads would find them, where that takes no more than a
+// look at an index; ok is false where it may take more.
+func (rq *Request) Point(ns string, filter *store.Filter) (docs []bson.Raw, ok bool, err error) {
+	if ns == chunksNamespace {
+		return nil, false, nil
+	}
+	targets := rq.c.targets(ns, filter)
+	docs = make([]bson.Raw, 0, 1)
+	for _, t := range targets {
+		from := len(docs)
+		if docs, ok = t.docs.Point(filter, docs); !ok {
+			return nil, false, nil
+		}
+		found := docs[from:]
+		docs = docs[:from]
+		for _, doc := range found {
+			if t.owns(doc) {
+				docs = append(docs, doc)
+			}
+		}
+	}
+	if !ok {
+		return nil, false, nil
+	}
+	if err := rq.askTargets(targets); err != nil {
+		return nil, false, err
+	}
+	for _, t := range targets {
+		if t.local != nil {
+			t.local.reads++
+		}
+	}
+	rq.reached = len(targets)
+	return docs, true, nil
+}
+
 func (rq *Request) capture(targets []target) []Read {
 	reads := make([]Read, len(targets))
 	for i, t := range targets {
@@ -256,8 +293,9 @@ func (c *Cluster) targets(ns string, filter *store.Filter) []target {
 // owners returns the shards that can own documents which match: those whose
 // chunks share keys with what the filter says about the shard key.
 func owners(table *catalog.RoutingTable, p catalog.KeyPattern, filter *store.Filter) []catalog.ShardID {
-	if key, ok := shardKeyOf(filter, p); ok {
-		return []catalog.ShardID{table.Find(key).Shard}
+	var room [64]byte
+	if key, ok := p.AppendEqual(room[:0], filter.Equality); ok {
+		return []catalog.ShardID{table.OwnerOf(key)}
 	}
 	ranges, ok := filter.KeyRanges(p.Doc())
 	if !ok {
@@ -278,23 +316,6 @@ func owners(table *catalog.RoutingTable, p catalog.KeyPattern, filter *store.Fil
 	return ids
 }
 
-// shardKeyOf reads the whole shard key from a filter's equalities.
-func shardKeyOf(filter *store.Filter, p catalog.KeyPattern) (catalog.Key, bool) {
-	var query bson.D
-	for _, field := range p.Fields() {
-		v, ok := filter.Equality(field)
-		if !ok {
-			return catalog.Key{}, false
-		}
-		query = append(query, bson.E{Key: field, Value: bson.D{{Key: "$eq", Value: v}}})
-	}
-	raw, err := bson.Marshal(query)
-	if err != nil {
-		return catalog.Key{}, false
-	}
-	return p.QueryKey(raw)
-}
-
 // Targets returns the shards that a request for a namespace goes to.
 func (c *Cluster) Targets(ns string, filter *store.Filter) []catalog.ShardID {
 	var ids []catalog.ShardID
@@ -311,6 +332,7 @@ func (t target) owns(doc bson.Raw) bool {
 	if t.table == nil {
 		return true
 	}
-	key, err := t.coll.Pattern.DocumentKey(doc)
-	return err == nil && t.table.Find(key).Shard == t.shard.id
+	var room [64]byte
+	key, err := t.coll.Pattern.AppendDocumentKey(room[:0], doc)
+	return err == nil && t.table.OwnerOf(key) == t.shard.id
 }

@@ -73,15 +73,20 @@ func (rq *Request) admitted(ns, db string, doc bson.Raw, check bool) (*shard, *l
 		}
 		rules := local.validation()
 		asked = rules.filter
-		var invalid error
-		err = rq.compute(func(ctx context.Context) error {
-			invalid, err = rules.validate(ctx, nil, doc)
-			return err
-		})
-		if err = cmp.Or(err, invalid); err != nil {
+		if err := rq.validate(rules, doc); err != nil {
 			return nil, nil, err
 		}
 	}
+}
+
+// validate asks a collection's validator of a new document.
+func (rq *Request) validate(rules validation, doc bson.Raw) error {
+	var invalid error
+	err := rq.compute(func(ctx context.Context) (err error) {
+		invalid, err = rules.validate(ctx, nil, doc)
+		return err
+	})
+	return cmp.Or(err, invalid)
 }
 
 // destination returns the shard and its local collection that a new document
@@ -103,11 +108,12 @@ func (rq *Request) destination(ns, db string, doc bson.Raw) (*shard, *localColle
 		primary, _ := rq.c.config.Primary(db)
 		return rq.c.shards[primary], rq.c.collections.localPrimary(ns, nil), nil
 	}
-	key, err := coll.Pattern.DocumentKey(doc)
+	var room [64]byte
+	key, err := coll.Pattern.AppendDocumentKey(room[:0], doc)
 	if err != nil {
 		return nil, nil, err
 	}
-	s := rq.c.shards[rq.c.config.tables[ns].Find(key).Shard]
+	s := rq.c.shards[rq.c.config.tables[ns].OwnerOf(key)]
 	return s, s.colls[ns], nil
 }
 

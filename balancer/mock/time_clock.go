@@ -28,7 +28,7 @@ type clock struct {
 	closed bool
 	// replaced counts how often the whole state was: what waits for something
 	// of the state before waits in vain.
-	replaced int
+	replaced atomic.Int64
 
 	// held hears how long the lock was held; nil for nobody. since is when it was
 	// taken.
@@ -221,9 +221,9 @@ func (k *clock) awaitReal(ctx context.Context, deadline time.Time, done func() b
 		k.mu.Unlock()
 	})
 	defer stop()
-	replaced := k.replaced
+	replaced := k.replaced.Load()
 	for !done() {
-		if k.replaced != replaced {
+		if k.replaced.Load() != replaced {
 			return errReplaced()
 		}
 		if err := ctx.Err(); err != nil {
@@ -415,8 +415,9 @@ func (k *clock) Unlock() {
 	k.mu.Unlock()
 }
 
-// Replaced counts how often another state took the place of the whole one.
-func (k *clock) Replaced() int { return k.replaced }
+// Replaced counts how often another state took the place of the whole one. It needs
+// no lock.
+func (k *clock) Replaced() int64 { return k.replaced.Load() }
 
 // Outside gives the lock back while work runs, which must not touch the cluster,
 // and takes it again.

@@ -56,6 +56,9 @@ func NewNoCode(format string, args ...any) *ServerError {
 // CodeOf finds the code in an error chain. It is false for errors from
 // elsewhere and for failures without a code.
 func CodeOf(err error) (Code, bool) {
+	if err == nil {
+		return 0, false
+	}
 	var e *ServerError
 	if !errors.As(err, &e) || e.NoCode {
 		return 0, false

@@ -9,6 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/keyorder"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -92,27 +93,24 @@ func (s Spec) Parse(body bson.Raw) (Values, error) {
 	if s.Fields == nil {
 		return nil, nil
 	}
-	elems, err := body.Elements()
-	if err != nil {
-		return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
-	}
 	parsed := Values{}
 	if f, _ := findField(s.Fields, s.Name); f.kind == OldCollection {
-		if err := s.parseOwn(elems, parsed); err != nil {
+		if err := s.parseOwn(body, parsed); err != nil {
 			return nil, err
 		}
 	}
-	for _, e := range elems {
-		name, v := s.fieldName(e.Key()), e.Value()
-		if name == s.Name {
+	for w := keyorder.WalkOf(body); w.Next(); {
+		v := w.Value
+		if s.isOwn(w.Name) {
 			continue
 		}
-		f, known := findField(s.Fields, name)
+		f, known := findField(s.Fields, w.Name)
 		if !known {
-			if s.Strict && !Generic(name) {
-				return nil, Unknown(s.Name, name)
+			common, isGeneric := generic[string(w.Name)]
+			if s.Strict && !isGeneric {
+				return nil, Unknown(s.Name, string(w.Name))
 			}
-			if f = generic[name]; f.kind == Any {
+			if f = common; f.kind == Any {
 				continue
 			}
 		}
@@ -125,17 +123,13 @@ func (s Spec) Parse(body bson.Raw) (Values, error) {
 			return nil, f.isMissing(s.Name)
 		}
 	}
-	return parsed, s.parseOwn(elems, parsed)
+	return parsed, s.parseOwn(body, parsed)
 }
 
 // ParseName checks the value of the command's own name only.
 func (s Spec) ParseName(body bson.Raw) (Values, error) {
-	elems, err := body.Elements()
-	if err != nil {
-		return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
-	}
 	parsed := Values{}
-	return parsed, s.parseOwn(elems, parsed)
+	return parsed, s.parseOwn(body, parsed)
 }
 
 // CheckNames refuses names of databases and collections that there can't be. A
@@ -153,16 +147,16 @@ func (s Spec) CheckNames(parsed Values) error {
 
 // parseOwn checks the value of the command's own name. Where it may be anything,
 // it may be null.
-func (s Spec) parseOwn(elems []bson.RawElement, parsed Values) error {
+func (s Spec) parseOwn(body bson.Raw, parsed Values) error {
 	f, declared := findField(s.Fields, s.Name)
 	if !declared {
 		return nil
 	}
-	for _, e := range elems {
-		if s.fieldName(e.Key()) != s.Name {
+	for w := keyorder.WalkOf(body); w.Next(); {
+		if !s.isOwn(w.Name) {
 			continue
 		}
-		if err := parsed.take(s.Name, f, e.Value()); err != nil {
+		if err := parsed.take(s.Name, f, w.Value); err != nil {
 			return err
 		}
 	}
@@ -186,19 +180,18 @@ func (v Values) take(cmd string, f Field, value bson.RawValue) error {
 	return nil
 }
 
-// fieldName returns the declared name of a field: that of the command's own name
-// may be an alias.
-func (s Spec) fieldName(name string) string {
-	if slices.Contains(s.Aliases, name) {
-		return s.Name
+// isOwn reports whether a field has the command's own name, which may be an alias.
+func (s Spec) isOwn(name []byte) bool {
+	if string(name) == s.Name {
+		return true
 	}
-	return name
+	return len(s.Aliases) > 0 && slices.Contains(s.Aliases, string(name))
 }
 
-func findField(fields []Field, name string) (Field, bool) {
-	for _, f := range fields {
-		if f.name == name {
-			return f, true
+func findField[N string | []byte](fields []Field, name N) (Field, bool) {
+	for i := range fields {
+		if fields[i].name == string(name) {
+			return fields[i], true
 		}
 	}
 	return Field{}, false

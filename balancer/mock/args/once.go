@@ -6,6 +6,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/keyorder"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -15,17 +16,27 @@ import (
 // would else see two commands. Documents, filters, expressions and patterns are
 // not looked into: there a key may come twice.
 func CheckOnce(body bson.Raw) error {
-	elems, err := body.Elements()
-	if err != nil {
-		return mongoerr.New(mongoerr.InvalidBSON, "%s", err)
-	}
-	if len(elems) == 0 {
-		return nil
-	}
-	if name, twice := doubled(elems); twice {
+	if name, twice := doubled(body); twice {
 		return mongoerr.New(mongoerr.FailedToParse, "Parsed command object contains duplicate top level key: %s", name)
 	}
-	return checkFields(elems[0].Key(), elems, commandFields)
+	w := keyorder.WalkOf(body)
+	if !w.Next() {
+		return nil
+	}
+	return checkFields(place{name: w.Name}, body, commandFields)
+}
+
+// place is where a document lies in a command, for messages.
+type place struct {
+	in   *place
+	name []byte
+}
+
+func (p place) String() string {
+	if p.in == nil {
+		return string(p.name)
+	}
+	return p.in.String() + "." + string(p.name)
 }
 
 // look says how a value is looked at.
@@ -46,8 +57,8 @@ type shape struct {
 	fields map[string]shape
 }
 
-// checkOnce looks at one value; place is its name in messages.
-func (s shape) checkOnce(place string, v bson.RawValue) error {
+// checkOnce looks at one value; at is its place in messages.
+func (s shape) checkOnce(at place, v bson.RawValue) error {
 	switch s.look {
 	case opaque:
 		return nil
@@ -59,7 +70,7 @@ func (s shape) checkOnce(place string, v bson.RawValue) error {
 			return nil
 		}
 	}
-	return checkOptions(place, v, s.fields)
+	return checkOptions(at, v, s.fields)
 }
 
 // checkStages looks at the stages of a pipeline. What is none fails later.
@@ -78,7 +89,7 @@ func checkStages(v bson.RawValue) error {
 		if !known {
 			continue
 		}
-		if err := of.checkOnce(name, elems[0].Value()); err != nil {
+		if err := of.checkOnce(place{name: []byte(name)}, elems[0].Value()); err != nil {
 			return err
 		}
 	}
@@ -86,46 +97,35 @@ func checkStages(v bson.RawValue) error {
 }
 
 // checkOptions looks at a document, or at each of an array.
-func checkOptions(place string, v bson.RawValue, fields map[string]shape) error {
-	if array, isArray := v.ArrayOK(); isArray {
-		values, err := array.Values()
-		if err != nil {
-			return mongoerr.New(mongoerr.InvalidBSON, "%s", err)
-		}
-		for _, v := range values {
-			if err := checkOptions(place, v, fields); err != nil {
+func checkOptions(at place, v bson.RawValue, fields map[string]shape) error {
+	switch v.Type {
+	case bson.TypeArray:
+		for w := keyorder.WalkOf(v.Value); w.Next(); {
+			if err := checkOptions(at, w.Value, fields); err != nil {
 				return err
 			}
 		}
-		return nil
+	case bson.TypeEmbeddedDocument:
+		if name, twice := doubled(v.Value); twice {
+			return duplicate(at.String(), name)
+		}
+		return checkFields(at, v.Value, fields)
 	}
-	doc, isDoc := v.DocumentOK()
-	if !isDoc {
-		return nil
-	}
-	elems, err := doc.Elements()
-	if err != nil {
-		return mongoerr.New(mongoerr.InvalidBSON, "%s", err)
-	}
-	if name, twice := doubled(elems); twice {
-		return duplicate(place, name)
-	}
-	return checkFields(place, elems, fields)
+	return nil
 }
 
-func checkFields(place string, elems []bson.RawElement, fields map[string]shape) error {
-	for _, e := range elems {
-		v := e.Value()
-		if v.Type != bson.TypeEmbeddedDocument && v.Type != bson.TypeArray {
+func checkFields(at place, doc []byte, fields map[string]shape) error {
+	for w := keyorder.WalkOf(doc); w.Next(); {
+		if w.Value.Type != bson.TypeEmbeddedDocument && w.Value.Type != bson.TypeArray {
 			continue
 		}
-		of, known := fields[e.Key()]
+		of, known := fields[string(w.Name)]
 		if !known {
 			if of, known = fields[""]; !known {
 				of = shape{fields: fields}
 			}
 		}
-		if err := of.checkOnce(place+"."+e.Key(), v); err != nil {
+		if err := of.checkOnce(place{&at, w.Name}, w.Value); err != nil {
 			return err
 		}
 	}
@@ -133,37 +133,47 @@ func checkFields(place string, elems []bson.RawElement, fields map[string]shape)
 }
 
 // duplicate returns the server's error for an option that is there twice.
-func duplicate(place, name string) error {
-	if stage, _, _ := strings.Cut(place, "."); readByHand[stage] {
-		return mongoerr.New(mongoerr.FailedToParse, "duplicate argument to %s: %s", place, name)
+func duplicate(at, name string) error {
+	if stage, _, _ := strings.Cut(at, "."); readByHand[stage] {
+		return mongoerr.New(mongoerr.FailedToParse, "duplicate argument to %s: %s", at, name)
 	}
-	return mongoerr.New(mongoerr.IDLDuplicateField, "BSON field '%s.%s' is a duplicate field", place, name)
+	return mongoerr.New(mongoerr.IDLDuplicateField, "BSON field '%s.%s' is a duplicate field", at, name)
 }
 
 // fewKeys are compared with each other, more than that go into a set.
 const fewKeys = 16
 
 // doubled returns a key that stands twice.
-func doubled(elems []bson.RawElement) (name string, twice bool) {
-	if len(elems) > fewKeys {
-		seen := make(map[string]bool, len(elems))
-		for _, e := range elems {
-			if seen[e.Key()] {
-				return e.Key(), true
+func doubled(doc []byte) (name string, twice bool) {
+	var room [fewKeys][]byte
+	few := room[:0]
+	var seen map[string]bool
+	for w := keyorder.WalkOf(doc); w.Next(); {
+		switch {
+		case seen != nil:
+			if seen[string(w.Name)] {
+				return string(w.Name), true
 			}
-			seen[e.Key()] = true
+			seen[string(w.Name)] = true
+			continue
+		case contains(few, w.Name):
+			return string(w.Name), true
 		}
-		return "", false
-	}
-	for i, e := range elems {
-		for _, other := range elems[:i] {
-			if bytes.Equal(keyOf(e), keyOf(other)) {
-				return e.Key(), true
+		if few = append(few, w.Name); len(few) == fewKeys {
+			seen = make(map[string]bool, 2*fewKeys)
+			for _, name := range few {
+				seen[string(name)] = true
 			}
 		}
 	}
 	return "", false
 }
 
-// keyOf returns an element's key and the zero byte after it.
-func keyOf(e bson.RawElement) []byte { return e[1 : 2+bytes.IndexByte(e[1:], 0)] }
+func contains(names [][]byte, name []byte) bool {
+	for _, other := range names {
+		if bytes.Equal(other, name) {
+			return true
+		}
+	}
+	return false
+}

@@ -6,6 +6,8 @@ import (
 	"strconv"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/keyorder"
 )
 
 // Truth returns a bool, or whether a number is not zero; anything else is false.
@@ -55,20 +57,24 @@ func DocumentsAt(place string, v bson.RawValue) ([]bson.Raw, error) {
 		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s' is the wrong type '%s', expected type 'array'",
 			place, TypeName(v.Type))
 	}
-	values, err := array.Values()
-	if err != nil {
-		return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
-	}
-	docs := make([]bson.Raw, len(values))
-	for i, v := range values {
-		doc, ok := v.DocumentOK()
-		if !ok {
+	docs := make([]bson.Raw, 0, Length(array))
+	for w := keyorder.WalkOf(array); w.Next(); {
+		if w.Value.Type != bson.TypeEmbeddedDocument {
 			return nil, mongoerr.New(mongoerr.TypeMismatch,
-				"BSON field '%s.%d' is the wrong type '%s', expected type 'object'", place, i, TypeName(v.Type))
+				"BSON field '%s.%d' is the wrong type '%s', expected type 'object'", place, len(docs), TypeName(w.Value.Type))
 		}
-		docs[i] = doc
+		docs = append(docs, bson.Raw(w.Value.Value))
 	}
 	return docs, nil
+}
+
+// Length returns how many values an array has.
+func Length(array bson.RawArray) int {
+	n := 0
+	for w := keyorder.WalkOf(array); w.Next(); {
+		n++
+	}
+	return n
 }
 
 // TypeName returns the server's name of a BSON type.

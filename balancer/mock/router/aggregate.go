@@ -232,7 +232,7 @@ func readStages(c *call) ([]bson.Raw, error) {
 	if err != nil {
 		return nil, pipelineError(c.body.Lookup("pipeline"))
 	}
-	if err := c.simpleCollation(c.body); err != nil {
+	if err := c.simpleCollation(c.body.Raw); err != nil {
 		return nil, err
 	}
 	if _, err := c.let(); err != nil {
@@ -310,7 +310,7 @@ func takeSource(c *call, a *aggregation, stages []bson.Raw) ([]bson.Raw, error) 
 func pushDown(c *call, a *aggregation) error {
 	q := query{ns: a.ns}
 	var err error
-	if q.hint, err = c.hint(c.body); err != nil {
+	if q.hint, err = c.hint(c.body.Raw); err != nil {
 		return err
 	}
 	order := []string{"$match", "$sort", "$limit"}

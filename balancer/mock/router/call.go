@@ -23,9 +23,11 @@ type call struct {
 	node    *node // that it came to
 	cluster *mock.Cluster
 	db      string
-	body    bson.Raw
+	body    body
+	room    [16]spot // of the body, as a rule
 	args    args.Values
 	cmd     *command
+	find    prepared
 	client  *wire.Client
 	peer    *peer
 	legacy  bool
@@ -52,25 +54,27 @@ type call struct {
 	// slow: nodes that the command asked may make its reply late.
 	slow bool
 	// replaced is of which of the cluster's states its privileges are.
-	replaced int
+	replaced int64
 	// opid is the number that killOp takes.
 	opid int32
 }
 
 // begin makes the call of a request.
 func (n *node) begin(ctx context.Context, req wire.Request) *call {
-	return &call{
+	c := &call{
 		ctx: ctx, node: n, cluster: n.cluster,
-		db: req.Database, body: req.Body, invoked: req.Command,
+		db: req.Database, invoked: req.Command,
 		client: req.Client, peer: peerOf(req.Client), legacy: req.Legacy,
 	}
+	c.body = bodyOf(req.Body, c.room[:])
+	return c
 }
 
 // inner returns the call of a command within another, in nobody's session.
-func (c *call) inner(db, name string, body bson.Raw) *call {
+func (c *call) inner(db, name string, doc bson.Raw) *call {
 	return &call{
 		ctx: c.ctx, node: c.node, cluster: c.cluster,
-		db: db, body: body, invoked: name, client: c.client, peer: c.peer, now: c.now, request: c.request,
+		db: db, body: bodyOf(doc, nil), invoked: name, client: c.client, peer: c.peer, now: c.now, request: c.request,
 	}
 }
 

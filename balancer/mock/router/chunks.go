@@ -83,7 +83,7 @@ func splitChunk(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, err := readSplitArgs(c.body)
+	a, err := readSplitArgs(c.body.Raw)
 	if err != nil {
 		return nil, err
 	}

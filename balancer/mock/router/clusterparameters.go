@@ -94,7 +94,7 @@ func limitReads(cmd *command, c *call) {
 		return
 	}
 	most := c.cluster.ClusterParameters().DefaultMaxTime()
-	if most == 0 || c.node.member != nil || !c.body.Lookup("maxTimeMS").IsZero() || commands.WritesResults(c.body) {
+	if most == 0 || c.node.member != nil || !c.body.Lookup("maxTimeMS").IsZero() || commands.WritesResults(c.body.Raw) {
 		return
 	}
 	c.limitTime(c.cluster.Now(), most)

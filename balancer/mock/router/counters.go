@@ -142,11 +142,7 @@ func lengthOf(v bson.RawValue) int64 {
 	if !isArray {
 		return 0
 	}
-	values, err := array.Values()
-	if err != nil {
-		return 0
-	}
-	return int64(len(values))
+	return int64(args.Length(array))
 }
 
 // countTargets counts how far a request went. The cluster's lock is held.

@@ -43,7 +43,7 @@ func create(c *call) (bson.D, error) {
 	if c.db == "config" {
 		return nil, mongoerr.New(mongoerr.IllegalOperation, "can't create collections in config")
 	}
-	if err := c.simpleCollation(c.body); err != nil {
+	if err := c.simpleCollation(c.body.Raw); err != nil {
 		return nil, err
 	}
 	if on := c.body.Lookup("viewOn"); !on.IsZero() {

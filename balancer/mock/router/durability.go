@@ -20,7 +20,7 @@ func whenWritten(cmd *command, c *call) (wait func(context.Context) error) {
 // checkDisk refuses what changes something once the disk has failed: it would
 // not be kept. Reads go on.
 func checkDisk(cmd *command, c *call) error {
-	if cmd.Effect != commands.Writes && !commands.WritesResults(c.body) {
+	if cmd.Effect != commands.Writes && !commands.WritesResults(c.body.Raw) {
 		return nil
 	}
 	return c.cluster.DiskError()
@@ -38,7 +38,7 @@ func readsDurably(c *call) bool {
 		open := c.node.cursors.open[id]
 		return open != nil && open.stream != nil
 	}
-	if _, _, streams := c.watches(); streams || commands.WritesResults(c.body) {
+	if _, _, streams := c.watches(); streams || commands.WritesResults(c.body.Raw) {
 		return true
 	}
 	level, err := c.readConcern()

@@ -102,7 +102,7 @@ func explained(c *call, name string, inner bson.Raw, level verbosity) (bson.D, e
 		return nil, err
 	}
 	of := *c
-	of.body, of.args, of.invoked, of.settled = inner, parsed, name, nil
+	of.body, of.args, of.invoked, of.settled = bodyOf(inner, nil), parsed, name, nil
 	return run(&of, level)
 }
 

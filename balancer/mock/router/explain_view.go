@@ -21,7 +21,7 @@ func explainOnView(c *call, q query, level verbosity, pipeline bson.A) (bson.D, 
 		return nil, err
 	}
 	of := *c
-	of.body, of.invoked, of.settled = raw, "aggregate", nil
+	of.body, of.invoked, of.settled = bodyOf(raw, nil), "aggregate", nil
 	if of.args, err = c.node.commands["aggregate"].Parse(raw); err != nil {
 		return nil, err
 	}

@@ -206,7 +206,7 @@ func configureFailPoint(c *call) (bson.D, error) {
 		return nil, mongoerr.New(mongoerr.BadValue, "the mock has the fail points '%s' and '%s', not '%s'", failCommand,
 			failGetMore, name)
 	}
-	next, err := readFailPoint(c.body, name)
+	next, err := readFailPoint(c.body.Raw, name)
 	if err != nil {
 		return nil, err
 	}

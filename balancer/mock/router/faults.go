@@ -49,7 +49,7 @@ func (r *Router) delayed(c *call, raw bson.Raw) (bson.Raw, lateness) {
 	}
 	r.cluster.Lock()
 	defer r.cluster.Unlock()
-	took := c.request.End(int64(len(c.body) + len(raw)))
+	took := c.request.End(int64(len(c.body.Raw) + len(raw)))
 	if late := r.cluster.Now().Add(took); !c.deadline.IsZero() && late.After(c.deadline) {
 		took = max(0, c.deadline.Sub(r.cluster.Now()))
 		raw = r.reply(nil, errMaxTime())

@@ -24,7 +24,7 @@ func fileMD5(c *call) (bson.D, error) {
 		return nil, err
 	}
 	of := *c
-	of.body, of.invoked = find, "find"
+	of.body, of.invoked = bodyOf(find, nil), "find"
 	q, err := outside(c, func(context.Context) (query, error) { return findQuery(&of) })
 	if err != nil {
 		return nil, err

@@ -108,13 +108,13 @@ func findOneRequest(c *call) (mock.FindOneRequest, error) {
 		if req.Filter, err = c.filter(query); err != nil {
 			return req, err
 		}
-		req.Sort, req.Hint, err = c.pick(c.body)
+		req.Sort, req.Hint, err = c.pick(c.body.Raw)
 	default:
 		_, q, marshalErr := bson.MarshalValue(query)
 		if marshalErr != nil {
 			return req, marshalErr
 		}
-		req.UpdateRequest, err = updateRequest(c, bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: q}, update, c.body)
+		req.UpdateRequest, err = updateRequest(c, bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: q}, update, c.body.Raw)
 	}
 	if err != nil {
 		return req, err

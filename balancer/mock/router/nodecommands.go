@@ -18,7 +18,7 @@ func nodeHandlers() map[string]handler {
 		"connPoolStats":   connPoolStats,
 		"connPoolSync":    ok,
 		"dropConnections": ok,
-		"echo":            func(c *call) (bson.D, error) { return bson.D{{Key: "echo", Value: c.body}}, nil },
+		"echo":            func(c *call) (bson.D, error) { return bson.D{{Key: "echo", Value: c.body.Raw}}, nil },
 		"filemd5":         fileMD5,
 		"fsync":           fsync,
 		"fsyncUnlock": func(*call) (bson.D, error) {

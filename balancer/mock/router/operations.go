@@ -42,9 +42,8 @@ type operation struct {
 	kill context.CancelCauseFunc
 }
 
-// begin numbers a command and makes it one that killOp ends.
-func (o *operations) begin(ctx context.Context, name string, c *call) (killable context.Context, end func()) {
-	ctx, kill := context.WithCancelCause(ctx)
+// begin numbers a command and makes it one that killOp ends, until its end.
+func (o *operations) begin(name string, c *call, kill context.CancelCauseFunc) (end func()) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.under == nil {
@@ -54,7 +53,7 @@ func (o *operations) begin(ctx context.Context, name string, c *call) (killable 
 	id := o.last
 	c.opid = id
 	o.under[id] = operation{id: id, call: c, name: name, kill: kill}
-	return ctx, func() {
+	return func() {
 		kill(nil)
 		o.mu.Lock()
 		defer o.mu.Unlock()
@@ -147,7 +146,7 @@ func (o operation) document(cluster *mock.Cluster) bson.D {
 		bson.E{Key: "op", Value: kind},
 		bson.E{Key: "ns", Value: ns},
 		bson.E{Key: "redacted", Value: false},
-		bson.E{Key: "command", Value: c.body},
+		bson.E{Key: "command", Value: c.body.Raw},
 	)
 }
 
@@ -246,7 +245,7 @@ func stageOnShards(c *call) []bson.D {
 			{Key: "op", Value: "command"},
 			{Key: "ns", Value: "admin.$cmd.aggregate"},
 			{Key: "redacted", Value: false},
-			{Key: "command", Value: c.body},
+			{Key: "command", Value: c.body.Raw},
 			{Key: "numYields", Value: int32(0)},
 			{Key: "waitingForLock", Value: false},
 		})

@@ -63,7 +63,7 @@ func (r *Router) checkPrivileges(cmd *command, c *call) error {
 // asked returns the call as the rules of privileges see it.
 func (c *call) asked() access.Request {
 	return access.Request{
-		Name: c.invoked, Database: c.db, Body: c.body, Args: c.args,
+		Name: c.invoked, Database: c.db, Body: c.body.Raw, Args: c.args,
 		Directory: c.node.users, Caller: c.peer.user, Grants: c.node.grants(c.peer),
 		RuleOf: func(name string) access.Rule {
 			if cmd := c.node.commands[name]; cmd != nil {

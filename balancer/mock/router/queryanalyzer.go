@@ -155,7 +155,7 @@ func (all analyzers) noteQuery(cmd *command, c *call) {
 	if !isText || a == nil || a.perSecond == 0 {
 		return
 	}
-	list, err := outside(c, func(context.Context) ([]sampledQuery, error) { return sampleable(cmd.Name, c.body), nil })
+	list, err := outside(c, func(context.Context) ([]sampledQuery, error) { return sampleable(cmd.Name, c.body.Raw), nil })
 	if err != nil {
 		return
 	}

@@ -66,28 +66,33 @@ func (c *call) readQuery(filterField string) (query, error) {
 	if q.filter, err = c.filter(filter); err != nil {
 		return q, err
 	}
-	if err := c.simpleCollation(c.body); err != nil {
+	if err := c.simpleCollation(c.body.Raw); err != nil {
 		return q, err
 	}
-	if q.hint, err = c.hint(c.body); err != nil {
+	if q.hint, err = c.hint(c.body.Raw); err != nil {
 		return q, err
 	}
-	for name, into := range map[string]*int64{"skip": &q.skip, "limit": &q.limit} {
-		v := c.body.Lookup(name)
-		if v.IsZero() || v.Type == bson.TypeNull {
-			continue
-		}
-		n, isNumber := v.AsInt64OK()
-		if !isNumber {
-			return q, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s' is the wrong type '%s'", c.invoked, name,
-				args.TypeName(v.Type))
-		}
-		if n < 0 && !(name == "limit" && c.invoked == "count") {
-			return q, mongoerr.New(mongoerr.BadValue, "BSON field '%s' value must be >= 0, actual value '%d'", name, n)
-		}
-		*into = max(n, -n)
+	if q.skip, err = c.readAmount("skip"); err == nil {
+		q.limit, err = c.readAmount("limit")
 	}
-	return q, nil
+	return q, err
+}
+
+// readAmount reads skip or limit; 0 when it is absent.
+func (c *call) readAmount(name string) (int64, error) {
+	v := c.body.Lookup(name)
+	if v.IsZero() || v.Type == bson.TypeNull {
+		return 0, nil
+	}
+	n, isNumber := v.AsInt64OK()
+	if !isNumber {
+		return 0, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s' is the wrong type '%s'", c.invoked, name,
+			args.TypeName(v.Type))
+	}
+	if n < 0 && !(name == "limit" && c.invoked == "count") {
+		return 0, mongoerr.New(mongoerr.BadValue, "BSON field '%s' value must be >= 0, actual value '%d'", name, n)
+	}
+	return max(n, -n), nil
 }
 
 // simpleCollation refuses every other.
@@ -127,7 +132,7 @@ func (c *call) document(name string) (bson.Raw, error) {
 }
 
 func find(c *call) (bson.D, error) {
-	q, err := outside(c, func(context.Context) (query, error) { return findQuery(c) })
+	q, err := c.find.of(c)
 	if err != nil {
 		return nil, err
 	}
@@ -137,6 +142,10 @@ func find(c *call) (bson.D, error) {
 	}
 	if c.args.Truth("allowPartialResults") {
 		q.partial = new(bool)
+	}
+	if docs, ok, err := q.point(c, size); ok || err != nil {
+		return bson.D{{Key: "cursor", Value: bson.D{{Key: "firstBatch", Value: docs}, {Key: "id", Value: int64(0)},
+			{Key: "ns", Value: q.ns}}}}, err
 	}
 	cursor, err := findFirst(c, q, size)
 	if err != nil {
@@ -150,11 +159,57 @@ func find(c *call) (bson.D, error) {
 		bson.E{Key: "ns", Value: q.ns})}}, nil
 }
 
+// prepared is the query of a find, read before the lock was taken.
+type prepared struct {
+	done  bool
+	query query
+	err   error
+}
+
+// quickBytes is how long a find may be to be read at once.
+const quickBytes = 4 << 10
+
+// prepare reads a find's query, where no lock is held and that can't take long:
+// with variables there may be something to compute.
+func (p *prepared) prepare(cmd *command, c *call) {
+	if cmd.Name != "find" || len(c.body.Raw) > quickBytes || !c.body.Lookup("let").IsZero() {
+		return
+	}
+	p.query, p.err = findQuery(c)
+	p.done = true
+}
+
+// of returns the query of a find.
+func (p *prepared) of(c *call) (query, error) {
+	if p.done {
+		return p.query, p.err
+	}
+	return outside(c, func(context.Context) (query, error) { return findQuery(c) })
+}
+
 // few reports whether a query has hardly more results than one: they are read at
 // once, and a stream is not worth its while.
 func (q query) few() bool {
 	_, one := q.filter.Equality("_id")
 	return q.limit == 1 || one && q.sort.IsEmpty()
+}
+
+// point finds the documents of a query for one value of one field with a look at an
+// index, for which the lock need not be given back; ok is false where it takes more.
+func (q query) point(c *call, size int) (docs []bson.Raw, ok bool, err error) {
+	if !q.plain() || !q.sort.IsEmpty() || len(q.order) > 5 || len(q.min) > 5 || len(q.max) > 5 || q.projection != nil ||
+		q.partial != nil || c.args.Truth("tailable") || c.node.member != nil || isView(c, q.ns) {
+		return nil, false, nil
+	}
+	docs, ok, err = c.request.Point(q.ns, q.filter)
+	if q.limit > 0 {
+		docs = docs[:min(int64(len(docs)), q.limit)]
+	}
+	var w weight
+	for _, doc := range docs {
+		w.add(doc)
+	}
+	return docs, ok && len(docs) < size && w < batchBytes, err
 }
 
 // findFirst runs a find as far as its first batch.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
@@ -121,9 +122,12 @@ func (r *Router) handle(ctx context.Context, req wire.Request) bson.Raw {
 	if v := req.Body.Lookup("lsid"); !v.IsZero() {
 		c.lsid, c.lsidErr = c.readSessionID("OperationSessionInfo.lsid", v)
 	}
-	ctx, end := r.operations.begin(ctx, req.Command, c)
-	defer end()
-	ctx, account := r.budget.Open(ctx)
+	if r.cluster.RealTime() {
+		c.now = r.cluster.LastNow()
+	}
+	ctx, kill := context.WithCancelCause(ctx)
+	defer r.operations.begin(req.Command, c, kill)()
+	ctx, account := r.budget.OpenUnder(ctx, kill)
 	defer account.Close()
 	c.ctx = ctx
 	defer c.end()
@@ -142,25 +146,38 @@ func (r *Router) handle(ctx context.Context, req wire.Request) bson.Raw {
 }
 
 // perform runs a command with the cluster's lock held, but for what only computes.
-// The reply may be sent when what the command has changed is written.
+// The reply may be sent when what the command has changed is written. On real time
+// no lock is needed to know when a command came, and so to check it.
 func (r *Router) perform(cmd *command, c *call) (fields bson.D, written func(context.Context) error, err error) {
+	if !c.now.IsZero() {
+		if err = r.check(cmd, c); err == nil {
+			c.find.prepare(cmd, c)
+		}
+	}
 	r.cluster.Lock()
 	defer r.cluster.Unlock()
-	r.cluster.Spend(commandTime)
-	fields, err = r.run(cmd, c)
+	if c.now.IsZero() {
+		r.cluster.Spend(commandTime)
+		c.now = r.cluster.Now()
+		err = r.check(cmd, c)
+	}
+	if err == nil {
+		fields, err = r.run(cmd, c)
+	}
 	r.storeWrites(c)
 	return fields, whenWritten(cmd, c), err
 }
 
+// run runs a command that has been checked.
 func (r *Router) run(cmd *command, c *call) (bson.D, error) {
-	if cmd == nil {
-		return nil, mongoerr.New(mongoerr.CommandNotFound, "no such command: '%s'", c.invoked)
+	if c.replaced != r.cluster.Replaced() {
+		c.replaced = r.cluster.Replaced() // another state, with other users
+		if err := r.checkPrivileges(cmd, c); err != nil {
+			return nil, err
+		}
 	}
-	c.now, c.request = r.cluster.Now(), r.cluster.Background()
-	c.cmd, c.replaced = cmd, r.cluster.Replaced()
-	if err := r.check(cmd, c); err != nil {
-		return nil, err
-	}
+	c.request = r.cluster.Background()
+	limitReads(cmd, c)
 	if err := checkDisk(cmd, c); err != nil {
 		return nil, err
 	}
@@ -176,7 +193,7 @@ func (r *Router) runOutside(cmd *command, c *call) (bson.D, error) {
 	if err := r.checkFirst(cmd, c); err != nil {
 		return nil, err
 	}
-	if err := args.CheckOnce(c.body); err != nil {
+	if err := args.CheckOnce(c.body.Raw); err != nil {
 		return nil, err
 	}
 	if err := r.checkPrivileges(cmd, c); err != nil {
@@ -190,10 +207,13 @@ func (r *Router) runOutside(cmd *command, c *call) (bson.D, error) {
 
 // check rejects a request in the server's order (spec 03 §0.4).
 func (r *Router) check(cmd *command, c *call) error {
+	if cmd == nil {
+		return mongoerr.New(mongoerr.CommandNotFound, "no such command: '%s'", c.invoked)
+	}
+	c.cmd, c.replaced = cmd, r.cluster.Replaced()
 	if err := r.checkFirst(cmd, c); err != nil {
 		return err
 	}
-	limitReads(cmd, c)
 	if err := c.readSnapshot(cmd); err != nil {
 		return err
 	}
@@ -203,7 +223,7 @@ func (r *Router) check(cmd *command, c *call) error {
 	if !catalog.ValidDatabaseName(c.db) {
 		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid database name: '%s'", c.db)
 	}
-	if err := args.CheckOnce(c.body); err != nil {
+	if err := args.CheckOnce(c.body.Raw); err != nil {
 		return err
 	}
 	if cmd.AdminOnly && c.db != "admin" {
@@ -227,7 +247,7 @@ func (r *Router) checkFirst(cmd *command, c *call) error {
 	if err := c.checkOption(); err != nil {
 		return err
 	}
-	first, err := cmd.ParseFirst(c.body)
+	first, err := cmd.ParseFirst(c.body.Raw)
 	if err != nil {
 		return err
 	}
@@ -243,7 +263,7 @@ func (r *Router) checkFirst(cmd *command, c *call) error {
 
 // parseRest reads the fields that have not been read.
 func (c *call) parseRest(cmd *command) (err error) {
-	c.args, err = cmd.ParseRest(c.body, c.args)
+	c.args, err = cmd.ParseRest(c.body.Raw, c.args)
 	return err
 }
 
@@ -259,7 +279,8 @@ func (r *Router) reply(fields bson.D, err error) bson.Raw {
 	} else if !hasOK(fields) {
 		fields = append(fields, bson.E{Key: "ok", Value: 1.0})
 	}
-	raw, marshalErr := store.Encode(append(fields, r.gossip()...))
+	var room [gossipBytes]byte
+	raw, marshalErr := store.EncodeWith(fields, r.appendGossip(room[:0]))
 	if marshalErr != nil {
 		r.logger.Error("reply not encoded", "error", marshalErr)
 		raw, _ = bson.Marshal(mongoerr.Reply(mongoerr.New(mongoerr.InternalError, "reply not encoded: %s", marshalErr)))
@@ -276,16 +297,23 @@ func hasOK(fields bson.D) bool {
 	return false
 }
 
-func (r *Router) gossip() bson.D {
+// gossipBytes is what appendGossip appends.
+const gossipBytes = 128
+
+// appendGossip appends the fields that tell clients the time.
+func (r *Router) appendGossip(dst []byte) []byte {
 	at := r.cluster.GossipTime()
-	return bson.D{
-		{Key: "$clusterTime", Value: bson.D{
-			{Key: "clusterTime", Value: at},
-			{Key: "signature", Value: bson.D{
-				{Key: "hash", Value: bson.Binary{Data: make([]byte, 20)}},
-				{Key: "keyId", Value: int64(0)},
-			}},
-		}},
-		{Key: "operationTime", Value: at},
-	}
+	start, dst := bsoncore.AppendDocumentElementStart(dst, "$clusterTime")
+	dst = bsoncore.AppendTimestampElement(dst, "clusterTime", at.T, at.I)
+	signature, dst := bsoncore.AppendDocumentElementStart(dst, "signature")
+	dst = bsoncore.AppendBinaryElement(dst, "hash", 0, make([]byte, 20))
+	dst = bsoncore.AppendInt64Element(dst, "keyId", 0)
+	dst = endDocument(endDocument(dst, signature), start)
+	return bsoncore.AppendTimestampElement(dst, "operationTime", at.T, at.I)
+}
+
+// endDocument ends a document that was begun at a place.
+func endDocument(dst []byte, start int32) []byte {
+	dst = append(dst, 0)
+	return bsoncore.UpdateLength(dst, start, int32(len(dst))-start)
 }

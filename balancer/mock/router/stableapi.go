@@ -11,6 +11,9 @@ import (
 func (c *call) checkAPIVersion(cmd *command) error {
 	version, strict := c.body.Lookup("apiVersion"), c.body.Lookup("apiStrict")
 	deprecation := c.body.Lookup("apiDeprecationErrors")
+	if version.IsZero() && strict.IsZero() && deprecation.IsZero() {
+		return nil
+	}
 	for name, v := range map[string]bson.RawValue{"apiStrict": strict, "apiDeprecationErrors": deprecation} {
 		if !v.IsZero() && v.Type != bson.TypeBoolean {
 			return mongoerr.New(mongoerr.TypeMismatch,
@@ -18,11 +21,8 @@ func (c *call) checkAPIVersion(cmd *command) error {
 		}
 	}
 	if version.IsZero() {
-		if !strict.IsZero() || !deprecation.IsZero() {
-			return mongoerr.New(mongoerr.NoAPIVersion,
-				"Provided apiStrict and/or apiDeprecationErrors without passing apiVersion")
-		}
-		return nil
+		return mongoerr.New(mongoerr.NoAPIVersion,
+			"Provided apiStrict and/or apiDeprecationErrors without passing apiVersion")
 	}
 	text, isText := version.StringValueOK()
 	switch {

@@ -112,6 +112,9 @@ func (c *call) batch(n int, each func(i int) (*outcome, error)) (*batch, error) 
 // interrupts reports whether an error ends the whole command, and not only one of
 // its statements.
 func interrupts(err error) bool {
+	if err == nil {
+		return false
+	}
 	code, known := mongoerr.CodeOf(err)
 	return known && slices.Contains([]mongoerr.Code{mongoerr.MaxTimeMSExpired, mongoerr.Interrupted,
 		mongoerr.InterruptedAtShutdown, mongoerr.ClientDisconnect}, code)

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"shardsh/balancer/mongoerr"
 )
@@ -17,7 +18,7 @@ type Budget struct {
 	mu       sync.Mutex
 	used     int64
 	leaving  int64 // held by those that have been refused, and are about to go
-	opened   uint64
+	opened   atomic.Uint64
 	accounts map[*Account]struct{}
 }
 
@@ -26,7 +27,8 @@ func NewBudget(most int64) *Budget {
 	return &Budget{most: most, accounts: map[*Account]struct{}{}}
 }
 
-// Account is what one command keeps.
+// Account is what one command keeps. It is known to the budget while it holds
+// something.
 type Account struct {
 	budget *Budget
 	number uint64 // the newest has the greatest
@@ -40,13 +42,27 @@ type accountKey struct{}
 // Open begins the account of a command. What the command does with the context
 // goes to its account, and the context ends when the command is refused.
 func (b *Budget) Open(ctx context.Context) (context.Context, *Account) {
-	ctx, refuse := context.WithCancelCause(ctx)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.opened++
-	a := &Account{budget: b, number: b.opened, refuse: refuse}
-	b.accounts[a] = struct{}{}
-	return context.WithValue(ctx, accountKey{}, a), a
+	return b.OpenUnder(context.WithCancelCause(ctx))
+}
+
+// OpenUnder is Open for a context that can be cancelled already.
+func (b *Budget) OpenUnder(ctx context.Context, refuse context.CancelCauseFunc) (context.Context, *Account) {
+	of := &accounted{Context: ctx, account: Account{budget: b, number: b.opened.Add(1), refuse: refuse}}
+	return of, &of.account
+}
+
+// accounted is the context of a command with an account.
+type accounted struct {
+	context.Context
+	account Account
+}
+
+// Value returns the account, among others.
+func (a *accounted) Value(key any) any {
+	if key == (accountKey{}) {
+		return &a.account
+	}
+	return a.Context.Value(key)
 }
 
 func accountOf(ctx context.Context) *Account {
@@ -76,6 +92,7 @@ func (a *Account) Reserve(n int64) error {
 	if a.gone != nil {
 		return a.gone
 	}
+	b.accounts[a] = struct{}{}
 	a.held, b.used = a.held+n, b.used+n
 	return nil
 }

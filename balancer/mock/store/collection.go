@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"fmt"
 	"iter"
+	"slices"
 
-	"github.com/tidwall/btree"
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/keyorder"
+	"shardsh/balancer/mock/store/tree"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -26,8 +27,9 @@ type Collection struct {
 	// Namespace is what duplicate key errors name; it may be empty.
 	Namespace string
 
-	records btree.Map[RecordID, bson.Raw]
+	records tree.Records[bson.Raw]
 	indexes []*Index
+	keys    []indexKeys // of a document that is being written
 	last    RecordID
 	bytes   int64
 	writes  uint64
@@ -58,7 +60,7 @@ func (c *Collection) Snapshot() *Collection {
 	if c.shown != nil && c.shown.Namespace == c.Namespace {
 		return c.shown
 	}
-	s := &Collection{Namespace: c.Namespace, records: *c.records.Copy(), last: c.last, bytes: c.bytes, writes: c.writes}
+	s := &Collection{Namespace: c.Namespace, records: c.records.Copy(), last: c.last, bytes: c.bytes, writes: c.writes}
 	s.indexes = make([]*Index, len(c.indexes))
 	for i, ix := range c.indexes {
 		copied := *ix
@@ -129,22 +131,22 @@ func (c *Collection) Insert(doc bson.Raw) (RecordID, error) { return c.insert(do
 // with another in an index that is only prepared to be unique.
 func (c *Collection) insert(doc bson.Raw, before bool) (RecordID, error) {
 	id := c.last + 1
-	keys := make([]indexKeys, len(c.indexes))
+	c.keys = slices.Grow(c.keys[:0], len(c.indexes))[:len(c.indexes)]
 	for i, ix := range c.indexes {
-		k, err := ix.keysOf(doc)
+		k := &c.keys[i]
+		err := ix.read(k, doc)
 		if err == nil && (ix.spec.Unique || !before) {
-			err = ix.admit(c.Namespace, k, id)
+			err = ix.admit(c.Namespace, k, id, doc)
 		}
 		if err != nil {
 			return 0, err
 		}
-		keys[i] = k
 	}
 	for i, ix := range c.indexes {
-		ix.add(keys[i], id)
+		ix.add(&c.keys[i], id)
 	}
 	c.last = id
-	c.records.Set(id, doc)
+	c.records.Set(uint64(id), doc)
 	c.bytes += int64(len(doc))
 	c.noteRecord(id)
 	return id, nil
@@ -153,7 +155,7 @@ func (c *Collection) insert(doc bson.Raw, before bool) (RecordID, error) {
 // Update replaces a document. It fails with NoSuchKey when there is none of
 // that id, and as Insert does.
 func (c *Collection) Update(id RecordID, doc bson.Raw) error {
-	old, ok := c.records.Get(id)
+	old, ok := c.records.Get(uint64(id))
 	if !ok {
 		return serverError(mongoerr.NoSuchKey, "no record %d", id)
 	}
@@ -171,16 +173,16 @@ func (c *Collection) Update(id RecordID, doc bson.Raw) error {
 		if err == nil && was.equal(is) {
 			continue
 		}
-		if err := ix.admit(c.Namespace, is, id); err != nil {
+		if err := ix.admit(c.Namespace, &is, id, doc); err != nil {
 			return err
 		}
 		changes = append(changes, change{ix, was, is})
 	}
 	for _, ch := range changes {
-		ch.ix.remove(ch.was, id)
-		ch.ix.add(ch.is, id)
+		ch.ix.remove(&ch.was, id)
+		ch.ix.add(&ch.is, id)
 	}
-	c.records.Set(id, doc)
+	c.records.Set(uint64(id), doc)
 	c.bytes += int64(len(doc)) - int64(len(old))
 	c.noteRecord(id)
 	return nil
@@ -188,13 +190,13 @@ func (c *Collection) Update(id RecordID, doc bson.Raw) error {
 
 // Delete removes a document, and reports whether there was one.
 func (c *Collection) Delete(id RecordID) bool {
-	doc, ok := c.records.Delete(id)
+	doc, ok := c.records.Delete(uint64(id))
 	if !ok {
 		return false
 	}
 	for _, ix := range c.indexes {
 		if keys, err := ix.keysOf(doc); err == nil {
-			ix.remove(keys, id)
+			ix.remove(&keys, id)
 		}
 	}
 	c.bytes -= int64(len(doc))
@@ -203,32 +205,86 @@ func (c *Collection) Delete(id RecordID) bool {
 }
 
 // Get finds a document by its record.
-func (c *Collection) Get(id RecordID) (bson.Raw, bool) { return c.records.Get(id) }
+func (c *Collection) Get(id RecordID) (bson.Raw, bool) { return c.records.Get(uint64(id)) }
 
 // ByID finds a document by its _id.
 func (c *Collection) ByID(id bson.RawValue) (RecordID, bson.Raw, bool) {
 	if len(c.indexes) == 0 {
 		return 0, nil, false
 	}
-	key := keyorder.Append(nil, id)
-	e, ok := c.indexes[0].firstFrom(key)
-	if !ok || !bytes.Equal(e.key, key) {
+	var room [64]byte
+	record, ok := c.indexes[0].entries.Record(keyorder.Append(room[:0], id))
+	if !ok {
 		return 0, nil, false
 	}
-	doc, ok := c.records.Get(e.id)
-	return e.id, doc, ok
+	doc, ok := c.records.Get(record)
+	return RecordID(record), doc, ok
+}
+
+// mostAtPoint is how many documents Point finds at most.
+const mostAtPoint = 16
+
+// Point appends the documents that match a filter which asks for one value of one
+// field, by the only index there is on the field, in the order that a Plan would
+// have. ok is false where the filter or the indexes are others, or there are more
+// documents than a few: then it takes a plan.
+func (c *Collection) Point(f *Filter, into []bson.Raw) (docs []bson.Raw, ok bool) {
+	field, v, ok := f.point()
+	if !ok {
+		return into, false
+	}
+	ix := c.pointIndex(field)
+	if ix == nil {
+		return into, false
+	}
+	var room [64]byte
+	key := keyorder.Append(room[:0], v)
+	looked := 0
+	for id, has := range ix.entries.From(key) {
+		if !bytes.Equal(has, key) {
+			break
+		}
+		if looked++; looked > mostAtPoint {
+			return into, false
+		}
+		if doc, _ := c.records.Get(id); f.Match(doc) {
+			into = append(into, doc)
+		}
+	}
+	return into, true
+}
+
+// pointIndex returns the index on a field alone; nil where there is none, another one
+// begins with the field, it is walked from its end, or it does not have every document
+// once.
+func (c *Collection) pointIndex(field string) (found *Index) {
+	for _, ix := range c.indexes {
+		switch {
+		case ix.fields[0].name != field:
+		case found != nil || len(ix.fields) > 1 || ix.fields[0].hashed || ix.descends(0) || ix.Multikey() ||
+			ix.spec.Sparse || ix.partial != nil || ix.hidden || ix.special:
+			return nil
+		default:
+			found = ix
+		}
+	}
+	return found
 }
 
 // Scan walks all documents in the order of insertion, as they are now: later
 // changes do not show.
 func (c *Collection) Scan() iter.Seq2[RecordID, bson.Raw] {
-	snapshot := c.Snapshot()
-	return func(yield func(RecordID, bson.Raw) bool) { snapshot.records.Scan(yield) }
+	return c.After(0)
 }
 
 // First returns the document that was inserted before all others; false when
 // there is none.
-func (c *Collection) First() (RecordID, bson.Raw, bool) { return c.records.Min() }
+func (c *Collection) First() (RecordID, bson.Raw, bool) {
+	for id, doc := range c.records.All() {
+		return RecordID(id), doc, true
+	}
+	return 0, nil, false
+}
 
 // Last returns the newest record there has ever been; 0 before the first.
 func (c *Collection) Last() RecordID { return c.last }
@@ -236,14 +292,24 @@ func (c *Collection) Last() RecordID { return c.last }
 // After walks the documents behind a record, in the order of insertion.
 func (c *Collection) After(id RecordID) iter.Seq2[RecordID, bson.Raw] {
 	snapshot := c.Snapshot()
-	return func(yield func(RecordID, bson.Raw) bool) { snapshot.records.Ascend(id+1, yield) }
+	return func(yield func(RecordID, bson.Raw) bool) {
+		for id, doc := range snapshot.records.From(uint64(id) + 1) {
+			if !yield(RecordID(id), doc) {
+				return
+			}
+		}
+	}
 }
 
 // Documents is Scan without the records.
 func (c *Collection) Documents() iter.Seq[bson.Raw] {
 	snapshot := c.Snapshot()
 	return func(yield func(bson.Raw) bool) {
-		snapshot.records.Scan(func(_ RecordID, doc bson.Raw) bool { return yield(doc) })
+		for _, doc := range snapshot.records.All() {
+			if !yield(doc) {
+				return
+			}
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -270,6 +271,10 @@ func checkCollection(t *rapid.T, c *Collection, model map[RecordID]bson.Raw) {
 		t.Fatalf("count %d, bytes %d, want %d, %d", c.Count(), c.Bytes(), len(model), size)
 	}
 	for _, ix := range c.indexes {
+		type indexEntry struct {
+			key []byte
+			id  RecordID
+		}
 		var want []indexEntry
 		for id, doc := range model {
 			keys, err := ix.keysOf(doc)
@@ -281,10 +286,7 @@ func checkCollection(t *rapid.T, c *Collection, model map[RecordID]bson.Raw) {
 			}
 		}
 		slices.SortFunc(want, func(a, b indexEntry) int {
-			if lessEntry(a, b) {
-				return -1
-			}
-			return 1
+			return cmp.Or(bytes.Compare(a.key, b.key), cmp.Compare(a.id, b.id))
 		})
 		i := 0
 		for id, key := range c.ScanIndex(ix, nil, nil) {

@@ -17,6 +17,15 @@ func Encode(doc bson.D) (bson.Raw, error) {
 	return bson.Raw(b), err
 }
 
+// EncodeWith is Encode with fields at the end that are encoded already.
+func EncodeWith(doc bson.D, tail []byte) (bson.Raw, error) {
+	b, err := appendD(make([]byte, 0, encodedSize(doc)+len(tail)), doc)
+	if err != nil {
+		return nil, err
+	}
+	return closeDocument(append(b[:len(b)-1], tail...), 0), nil
+}
+
 // encodedSize returns how many bytes a document takes, when it is made of the
 // types that are common in log entries; otherwise it is a guess.
 func encodedSize(doc bson.D) int {
@@ -64,6 +73,19 @@ func appendD(dst []byte, doc bson.D) ([]byte, error) {
 		if dst, err = appendAny(dst, e.Key, e.Value); err != nil {
 			return nil, err
 		}
+	}
+	return closeDocument(dst, start), nil
+}
+
+// appendDocuments is appendArray of documents.
+func appendDocuments(dst []byte, name string, docs []bson.Raw) ([]byte, error) {
+	dst, start := openDocument(appendHead(dst, bson.TypeArray, name))
+	for i, doc := range docs {
+		if len(doc) < len(emptyDocument) || int(binary.LittleEndian.Uint32(doc)) != len(doc) {
+			_, err := bson.Marshal(bson.D{{Key: strconv.Itoa(i), Value: doc}}) // says what is wrong
+			return nil, err
+		}
+		dst = appendItem(dst, i, objectValue(doc))
 	}
 	return closeDocument(dst, start), nil
 }
@@ -118,7 +140,7 @@ func appendAny(dst []byte, name string, v any) ([]byte, error) {
 		}
 	case []bson.Raw:
 		if v != nil {
-			return appendArray(dst, name, v)
+			return appendDocuments(dst, name, v)
 		}
 	case nil:
 		return appendHead(dst, bson.TypeNull, name), nil

@@ -67,6 +67,9 @@ func (s *scope) slot(name string) (int, bool) {
 func newScope(let bson.Raw) (*scope, error) { return newScopeIn(nil, let) }
 
 func newScopeIn(w *work, let bson.Raw) (*scope, error) {
+	if isEmpty(let) {
+		return &scope{}, nil
+	}
 	sc := &scope{slots: map[string]int{}}
 	ctx := newEvaluation(sc, time.Time{}, w)
 	for name, v := range fields(let) {

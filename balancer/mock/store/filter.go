@@ -167,6 +167,28 @@ func (f *Filter) Equality(path string) (bson.RawValue, bool) {
 	return bson.RawValue{}, false
 }
 
+// point returns the field and the value of a filter that asks for one value of one
+// field, of a type that only equals itself.
+func (f *Filter) point() (field string, v value, ok bool) {
+	if f == nil {
+		return "", v, false
+	}
+	n, isPath := f.root.(*pathNode)
+	if !isPath {
+		return "", v, false
+	}
+	c, isComparison := n.test.(*comparison)
+	if !isComparison || c.op != opEqual {
+		return "", v, false
+	}
+	switch c.to.Type {
+	case bson.TypeInt32, bson.TypeInt64, bson.TypeDouble, bson.TypeString, bson.TypeObjectID, bson.TypeDateTime,
+		bson.TypeBoolean, bson.TypeBinary:
+		return n.name, c.to, true
+	}
+	return "", v, false
+}
+
 // insideOf returns what a value that is a document has at a path without arrays.
 func insideOf(v value, path []string) (value, bool) {
 	for _, name := range path {

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tidwall/btree"
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/keyorder"
+	"shardsh/balancer/mock/store/tree"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -49,7 +49,7 @@ type Index struct {
 	spec     IndexSpec
 	fields   []indexField
 	partial  *Filter
-	entries  *btree.BTreeG[indexEntry]
+	entries  *tree.Keys
 	multikey int64 // documents with more than one key or an array
 	hidden   bool  // kept up, but not used for queries
 	prepared bool  // refuses new duplicates, on the way to a unique index
@@ -62,20 +62,8 @@ type indexField struct {
 	hashed bool
 }
 
-type indexEntry struct {
-	key []byte
-	id  RecordID
-}
-
-func lessEntry(a, b indexEntry) bool {
-	if c := bytes.Compare(a.key, b.key); c != 0 {
-		return c < 0
-	}
-	return a.id < b.id
-}
-
 func newIndex(spec IndexSpec) (*Index, error) {
-	ix := &Index{spec: spec, entries: btree.NewBTreeGOptions(lessEntry, btree.Options{NoLocks: true})}
+	ix := &Index{spec: spec, entries: tree.NewKeys()}
 	for name, v := range fields(spec.Key) {
 		if err := checkIndexField(string(name), v); err != nil {
 			return nil, err
@@ -162,12 +150,12 @@ func (c *Collection) CreateIndex(spec IndexSpec) error {
 	for id, doc := range c.Scan() {
 		keys, err := ix.keysOf(doc)
 		if err == nil {
-			err = ix.admit(c.Namespace, keys, id)
+			err = ix.admit(c.Namespace, &keys, id, doc)
 		}
 		if err != nil {
 			return err
 		}
-		ix.add(keys, id)
+		ix.add(&keys, id)
 	}
 	ix.prepared = truthy(lookup(spec.Options, "prepareUnique"))
 	c.indexes = append(c.indexes, ix)
@@ -278,52 +266,56 @@ func (c *Collection) ScanIndex(ix *Index, from, to []byte) iter.Seq2[RecordID, [
 		entries = entries.Copy()
 	}
 	return func(yield func(RecordID, []byte) bool) {
-		entries.Ascend(indexEntry{key: from}, func(e indexEntry) bool {
-			return (to == nil || bytes.Compare(e.key, to) < 0) && yield(e.id, e.key)
-		})
+		for id, key := range entries.From(from) {
+			if to != nil && bytes.Compare(key, to) >= 0 || !yield(RecordID(id), key) {
+				return
+			}
+		}
 	}
 }
 
-func (ix *Index) firstFrom(key []byte) (found indexEntry, ok bool) {
-	ix.entries.Ascend(indexEntry{key: key}, func(e indexEntry) bool {
-		found, ok = e, true
-		return false
-	})
-	return found, ok
-}
-
-// admit refuses a key that a unique index already has for another document.
-func (ix *Index) admit(ns string, keys indexKeys, id RecordID) error {
+// admit refuses a key of a document that a unique index already has for another
+// one.
+func (ix *Index) admit(ns string, keys *indexKeys, id RecordID, doc bson.Raw) error {
 	if !ix.spec.Unique && !ix.prepared {
 		return nil
 	}
 	for _, key := range keys.keys {
-		var taken bool
-		ix.entries.Ascend(indexEntry{key: key}, func(e indexEntry) bool {
-			taken = bytes.Equal(e.key, key) && e.id != id
-			return bytes.Equal(e.key, key) && !taken
-		})
-		if taken {
-			return ix.duplicate(ns, keys)
+		if ix.takenBefore(key, id) {
+			return ix.duplicate(ns, doc)
 		}
 	}
 	return nil
 }
 
-func (ix *Index) add(keys indexKeys, id RecordID) {
+// takenBefore reports whether a document but that of a record has the key.
+func (ix *Index) takenBefore(key []byte, id RecordID) bool {
+	first, taken := ix.entries.Record(key)
+	if !taken || first != uint64(id) {
+		return taken
+	}
+	for other, has := range ix.entries.From(key) {
+		if other != uint64(id) {
+			return bytes.Equal(has, key)
+		}
+	}
+	return false
+}
+
+func (ix *Index) add(keys *indexKeys, id RecordID) {
 	if keys.multikey {
 		ix.multikey++
 	}
 	for _, key := range keys.keys {
-		ix.entries.Set(indexEntry{key, id})
+		ix.entries.Set(key, uint64(id))
 	}
 }
 
-func (ix *Index) remove(keys indexKeys, id RecordID) {
+func (ix *Index) remove(keys *indexKeys, id RecordID) {
 	if keys.multikey {
 		ix.multikey--
 	}
 	for _, key := range keys.keys {
-		ix.entries.Delete(indexEntry{key, id})
+		ix.entries.Delete(key, uint64(id))
 	}
 }

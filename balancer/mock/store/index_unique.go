@@ -45,15 +45,14 @@ func (c *Collection) Duplicates(name string) ([]bson.A, error) {
 		}
 		group = nil
 	}
-	ix.entries.Scan(func(e indexEntry) bool {
-		if !bytes.Equal(e.key, last) || group == nil {
+	for id, key := range ix.entries.All() {
+		if !bytes.Equal(key, last) || group == nil {
 			flush()
 		}
-		last = e.key
-		doc, _ := c.Get(e.id)
+		last = key
+		doc, _ := c.Get(RecordID(id))
 		group = append(group, doc.Lookup("_id"))
-		return true
-	})
+	}
 	flush()
 	return groups, nil
 }

@@ -14,8 +14,8 @@ import (
 // indexKeys are the entries of one document in one index.
 type indexKeys struct {
 	keys     [][]byte // ascending, no two alike
-	values   []value  // of the first key, for messages
 	multikey bool
+	room     []byte // of a single key, for the next document
 }
 
 func (k indexKeys) equal(o indexKeys) bool {
@@ -36,23 +36,69 @@ func (f indexField) append(dst []byte, v value) []byte {
 // keysOf finds the entries of a document. Arrays give one for each element;
 // two arrays side by side cannot be indexed (171), nor can a hashed array
 // (16766).
-func (ix *Index) keysOf(doc bson.Raw) (indexKeys, error) {
+func (ix *Index) keysOf(doc bson.Raw) (keys indexKeys, err error) {
+	err = ix.read(&keys, doc)
+	return keys, err
+}
+
+// read is keysOf in place of the entries of another document.
+func (ix *Index) read(into *indexKeys, doc bson.Raw) (err error) {
+	into.keys, into.multikey = into.keys[:0], false
 	if ix.special || ix.partial != nil && !ix.partial.Match(doc) {
-		return indexKeys{}, nil
+		return nil
 	}
+	key, found, plain := ix.plainKey(into.room[:0], doc)
+	if plain {
+		if into.room = key; found || !ix.spec.Sparse {
+			into.keys = append(into.keys, key)
+		}
+		return nil
+	}
+	x, err := ix.extract(doc)
+	into.keys, into.multikey = x.out.keys, x.out.multikey
+	return err
+}
+
+// plainKey appends the only key of a document that has no arrays on the way to
+// the indexed fields; found tells whether there is any of these. It is not plain
+// where there may be arrays.
+func (ix *Index) plainKey(dst []byte, doc bson.Raw) (key []byte, found, plain bool) {
+	for _, f := range ix.fields {
+		v := objectValue(doc)
+		for _, name := range f.path {
+			if isArray(v) {
+				return dst, false, false
+			}
+			if !isObject(v) {
+				v = value{}
+				break
+			}
+			v = lookup(v.Value, name)
+		}
+		if isArray(v) {
+			return dst, false, false
+		}
+		found = found || !isMissing(v)
+		dst = f.append(dst, v)
+	}
+	return dst, found, true
+}
+
+// extract finds the entries of a document with arrays.
+func (ix *Index) extract(doc bson.Raw) (keyExtraction, error) {
 	x := keyExtraction{ix: ix}
 	at := make([]position, len(ix.fields))
 	for i, f := range ix.fields {
 		at[i] = position{v: objectValue(doc), rest: f.path}
 	}
 	if err := x.expand(at); err != nil {
-		return indexKeys{}, err
+		return x, err
 	}
 	if len(x.out.keys) > 1 {
 		slices.SortFunc(x.out.keys, bytes.Compare)
 		x.out.keys = slices.CompactFunc(x.out.keys, bytes.Equal)
 	}
-	return x.out, nil
+	return x, nil
 }
 
 // position is how far one field of the index has been followed.
@@ -63,8 +109,9 @@ type position struct {
 }
 
 type keyExtraction struct {
-	ix  *Index
-	out indexKeys
+	ix    *Index
+	out   indexKeys
+	first []value // of the first key, for messages
 }
 
 // expand follows every field to its value or to the first array, emits a key
@@ -167,21 +214,25 @@ func (x *keyExtraction) emit(at []position) {
 	for i, p := range at {
 		key = x.ix.fields[i].append(key, p.v)
 	}
-	key = slices.Clip(key)
-	if x.out.keys == nil {
+	if x.first == nil {
 		for _, p := range at {
-			x.out.values = append(x.out.values, p.v)
+			x.first = append(x.first, p.v)
 		}
 	}
 	x.out.keys = append(x.out.keys, key)
 }
 
-// duplicate returns the error of a unique index (11000), with the key it names.
-func (ix *Index) duplicate(ns string, keys indexKeys) error {
+// duplicate returns the error of a unique index (11000), with the first key of the
+// document.
+func (ix *Index) duplicate(ns string, doc bson.Raw) error {
+	x, err := ix.extract(doc)
+	if err != nil {
+		return err
+	}
 	var shown strings.Builder
 	var keyValue bson.D
 	for i, f := range ix.fields {
-		v := keys.values[i]
+		v := x.first[i]
 		if isMissing(v) {
 			v = nullValue()
 		}
@@ -194,8 +245,8 @@ func (ix *Index) duplicate(ns string, keys indexKeys) error {
 		shown.WriteString(f.name + ": " + text(v))
 		keyValue = append(keyValue, bson.E{Key: f.name, Value: v})
 	}
-	err := mongoerr.New(mongoerr.DuplicateKey, "E11000 duplicate key error collection: %s index: %s dup key: { %s }",
+	refusal := mongoerr.New(mongoerr.DuplicateKey, "E11000 duplicate key error collection: %s index: %s dup key: { %s }",
 		ns, ix.spec.Name, shown.String())
-	err.Extra = bson.D{{Key: "keyPattern", Value: ix.spec.Key}, {Key: "keyValue", Value: keyValue}}
-	return err
+	refusal.Extra = bson.D{{Key: "keyPattern", Value: ix.spec.Key}, {Key: "keyValue", Value: keyValue}}
+	return refusal
 }

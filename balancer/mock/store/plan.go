@@ -261,14 +261,14 @@ func (ix *Index) usable(clauses []clause) bool {
 func (p *Plan) over(ix *Index) accessPath {
 	a := accessPath{index: ix, bounds: make([]bounds, len(ix.fields)), settled: make([]bool, len(p.clauses))}
 	multikey := ix.Multikey()
-	roots := map[string]bool{}
+	var roots []string
 	for i, f := range ix.fields {
 		a.bounds[i] = allValues()
-		if slices.ContainsFunc(f.path, isArrayIndex) || multikey && roots[f.path[0]] {
+		if slices.ContainsFunc(f.path, isArrayIndex) || multikey && slices.Contains(roots, f.path[0]) {
 			continue
 		}
 		if f.narrow(&a.bounds[i], p.clauses, a.settled, multikey) {
-			roots[f.path[0]] = true
+			roots = append(roots, f.path[0])
 		}
 	}
 	a.direct(p.query.Sort, multikey)

@@ -97,34 +97,31 @@ func (a *accessPath) entries() iter.Seq[scannedEntry] {
 	if a.reversed {
 		slices.Reverse(ranges)
 	}
-	tree := a.index.entries
 	return func(yield func(scannedEntry) bool) {
 		for _, r := range ranges {
-			more, seek := true, true
-			visit := func(e indexEntry) bool {
-				if a.reversed && bytes.Compare(e.key, r.from) < 0 || !a.reversed && r.to != nil && bytes.Compare(e.key, r.to) >= 0 {
-					return false
+			seek := true
+			for id, key := range a.walk(r) {
+				if a.reversed && bytes.Compare(key, r.from) < 0 || !a.reversed && r.to != nil && bytes.Compare(key, r.to) >= 0 {
+					break
 				}
-				if a.reversed && r.to != nil && bytes.Compare(e.key, r.to) >= 0 {
-					return true // the pivot itself
+				if !yield(scannedEntry{RecordID(id), key, a.within(key, checked), seek}) {
+					return
 				}
-				more = yield(scannedEntry{e.id, e.key, a.within(e.key, checked), seek})
 				seek = false
-				return more
-			}
-			switch {
-			case !a.reversed:
-				tree.Ascend(indexEntry{key: r.from}, visit)
-			case r.to == nil:
-				tree.Reverse(visit)
-			default:
-				tree.Descend(indexEntry{key: r.to}, visit)
-			}
-			if !more {
-				return
 			}
 		}
 	}
+}
+
+// walk goes through the index from the end of a stretch where the scan begins.
+func (a *accessPath) walk(r keyRange) iter.Seq2[uint64, []byte] {
+	switch {
+	case !a.reversed:
+		return a.index.entries.From(r.from)
+	case r.to == nil:
+		return a.index.entries.Backward()
+	}
+	return a.index.entries.Below(r.to)
 }
 
 // within reports whether the fields of a key that its stretch does not settle
@@ -243,14 +240,15 @@ func (p *Plan) keyed(w *work, counts *Counts, key *[]byte) iter.Seq2[RecordID, b
 		return p.fromBranches(w, counts)
 	case p.index == nil:
 		return func(yield func(RecordID, bson.Raw) bool) {
-			walk := records.Scan
+			walk := records.All()
 			if p.reversed {
-				walk = records.Reverse
+				walk = records.Backward()
 			}
-			walk(func(id RecordID, doc bson.Raw) bool {
-				counts.Docs++
-				return w.step(1) == nil && yield(id, doc)
-			})
+			for id, doc := range walk {
+				if counts.Docs++; w.step(1) != nil || !yield(RecordID(id), doc) {
+					return
+				}
+			}
 		}
 	}
 	entries := p.entries()
@@ -279,7 +277,7 @@ func (p *Plan) keyed(w *work, counts *Counts, key *[]byte) iter.Seq2[RecordID, b
 			}
 			counts.Docs++
 			*key = e.key
-			if doc, ok := records.Get(e.id); ok && !yield(e.id, doc) {
+			if doc, ok := records.Get(uint64(e.id)); ok && !yield(e.id, doc) {
 				return
 			}
 		}

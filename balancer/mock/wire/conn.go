@@ -21,12 +21,12 @@ const (
 	keptReplyBytes = 1 << 20
 )
 
-// conn is one client. Two goroutines run the same loop and take turns: while
-// one handles a command the other reads on, so that a peer that leaves in the
-// middle of a long command is noticed, and commands stay in order. What it reads
-// ahead is small: a large message is not taken before the one in hand is done with
-// and its reply is sent, so that a connection costs one message and one reply,
-// whatever its peer sends and whether it reads the replies or not.
+// conn is one client. A goroutine reads a command, handles it, and reads the next.
+// While a command takes long, another one reads on, so that a peer that leaves in
+// the middle of it is noticed; the two take turns, and commands stay in order. What
+// it reads ahead is small: a large message is not taken before the one in hand is
+// done with and its reply is sent, so that a connection costs one message and one
+// reply, whatever its peer sends and whether it reads the replies or not.
 type conn struct {
 	service *service
 	nc      net.Conn
@@ -41,13 +41,18 @@ type conn struct {
 	scratch  [headerBytes]byte
 	handling baton
 	out      []byte
+	writeBy  time.Time // the deadline for replies
 
 	state sync.Mutex
-	// pending counts messages read and not done with: 0, 1 or 2.
-	pending int
-	// receiving: a message has begun to come.
-	receiving bool
-	retired   bool
+	// pending counts messages read and not done with: 0, 1 or 2; admitted counts
+	// all that were read.
+	pending  int
+	admitted uint64
+	// receiving: a message has begun to come. timed: the connection has a deadline
+	// for reading.
+	receiving, timed bool
+	retired          bool
+	watch            watch
 }
 
 // baton is a lock. Waiting for it counts as waiting in a testing/synctest
@@ -84,10 +89,8 @@ func (c *conn) serve() {
 		c.state.Lock()
 		c.setReadDeadline()
 		c.state.Unlock()
-		var other sync.WaitGroup
-		other.Go(c.loop)
 		c.loop()
-		other.Wait()
+		c.endWatch()
 	}
 	c.hangUp(errPeerGone)
 	l, ok := c.service.server.Handler.(Leaver)
@@ -211,13 +214,21 @@ func (c *conn) receive(t *turn) (incoming, error) {
 	if _, err := c.in.Peek(1); err != nil {
 		return incoming{}, err
 	}
-	c.began()
+	if !c.isWhole() {
+		c.began()
+	}
 	limit := c.service.server.bytesFrom(c.client)
 	h, payload, err := readMessage(c.in, &c.scratch, limit, t.large)
 	if err != nil {
 		return incoming{}, err
 	}
 	return parseMessage(h, payload, limit, t.large)
+}
+
+// isWhole reports whether all of the next message has come.
+func (c *conn) isWhole() bool {
+	b, err := c.in.Peek(c.in.Buffered())
+	return err == nil && len(b) >= headerBytes && int(parseHeader(b).length) <= len(b)
 }
 
 // began notes the first byte of a message.
@@ -228,7 +239,7 @@ func (c *conn) began() {
 	}
 	c.state.Lock()
 	defer c.state.Unlock()
-	c.receiving = true
+	c.receiving, c.timed = true, true
 	c.nc.SetReadDeadline(time.Now().Add(limit)) //nolint:errcheck // a closed connection fails the next read
 }
 
@@ -313,16 +324,29 @@ func (c *conn) send(m incoming, id, answers, flags int32, doc bson.Raw) error {
 		}
 		c.out = packed
 	}
-	if limit := c.service.server.Limits.Transfer; limit > 0 {
-		if err := c.nc.SetWriteDeadline(time.Now().Add(limit)); err != nil {
-			return err
-		}
+	if err := c.setWriteDeadline(); err != nil {
+		return err
 	}
 	_, err := c.nc.Write(c.out)
 	if cap(c.out) > keptReplyBytes {
 		c.out = nil
 	}
 	return err
+}
+
+// setWriteDeadline gives a reply the time that it may take, and up to an eighth
+// more: a deadline serves all replies of a while.
+func (c *conn) setWriteDeadline() error {
+	limit := c.service.server.Limits.Transfer
+	if limit <= 0 {
+		return nil
+	}
+	now := time.Now()
+	if !now.Add(limit).After(c.writeBy) {
+		return nil
+	}
+	c.writeBy = now.Add(limit + limit/8)
+	return c.nc.SetWriteDeadline(c.writeBy)
 }
 
 func (c *conn) reply(m incoming) bson.Raw {
@@ -399,10 +423,13 @@ func (c *conn) admit() bool {
 		return false
 	}
 	c.pending++
+	c.admitted++
 	c.receiving = false
-	if limits := c.service.server.Limits; limits.Idle > 0 || limits.Transfer > 0 {
+	if c.timed {
+		c.timed = false
 		c.nc.SetReadDeadline(time.Time{}) //nolint:errcheck // a closed connection fails the next read
 	}
+	c.beginWatch()
 	return true
 }
 
@@ -424,6 +451,7 @@ func (c *conn) done() {
 // the state.
 func (c *conn) setReadDeadline() {
 	if idle := c.service.server.Limits.Idle; idle > 0 {
+		c.timed = true
 		c.nc.SetReadDeadline(time.Now().Add(idle)) //nolint:errcheck // a closed connection fails the next read
 	}
 }

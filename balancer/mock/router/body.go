@@ -1,0 +1,50 @@
+package router
+
+import (
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/keyorder"
+)
+
+// body is the document of a command. Its fields are asked for time and again: where
+// they are is noted once.
+type body struct {
+	bson.Raw
+	spots []spot
+}
+
+// spot is where a field's name, its value and its end are in a document.
+type spot struct{ name, value, end uint32 }
+
+// bodyOf notes where a document's fields are, in room as far as that goes.
+func bodyOf(doc bson.Raw, room []spot) body {
+	b := body{Raw: doc, spots: room[:0]}
+	at := uint32(len("size"))
+	for w := keyorder.WalkOf(doc); w.Next(); {
+		m := spot{name: at + 1}
+		m.value = m.name + uint32(len(w.Name)) + 1
+		m.end = m.value + uint32(len(w.Value.Value))
+		b.spots = append(b.spots, m)
+		at = m.end
+	}
+	return b
+}
+
+// Lookup returns what lies at a path; the zero value for nothing.
+func (b body) Lookup(path ...string) bson.RawValue {
+	for _, m := range b.spots {
+		if string(b.Raw[m.name:m.value-1]) != path[0] {
+			continue
+		}
+		v := bson.RawValue{Type: bson.Type(b.Raw[m.name-1]), Value: b.Raw[m.value:m.end:m.end]}
+		if len(path) == 1 {
+			return v
+		}
+		switch v.Type {
+		case bson.TypeEmbeddedDocument, bson.TypeArray:
+			return bson.Raw(v.Value).Lookup(path[1:]...)
+		}
+		return bson.RawValue{}
+	}
+	return bson.RawValue{}
+}
