@@ -97,10 +97,10 @@ func TestRolesOfRunners(t *testing.T) {
 	}
 	for _, release := range []catalog.Release{catalog.Release44, catalog.Release70, catalog.Release80, catalog.Release83} {
 		t.Run(release.String(), func(t *testing.T) {
-			t.Chdir(t.TempDir())
 			address := rolesCluster(t, crumbledTopology, inRealTime, func(s *setting) {
 				s.mock.Version, s.mock.Parameters = release, map[string]any{"orphanCleanupDelaySecs": 0}
 			})
+			t.Chdir(t.TempDir()) // where journals go
 			for _, args := range [][]string{
 				{"presplit", "--ns", "shop.events", "--per-shard", "2"},
 				{"defragment", "--ns", "shop.crumbs"},
