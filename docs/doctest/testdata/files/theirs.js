@@ -1,0 +1,1 @@
+print(cat("data/region.txt").trim(), process.env.REGION);
