@@ -48,7 +48,7 @@ func blocksOf(text string) (list []block, err error) {
 			if open.marks, err = marksOf(between.String()); err != nil {
 				return nil, fmt.Errorf("line %d: %w", i+1, err)
 			}
-			if !slices.Contains(languages, open.lang) {
+			if _, out := open.leftOut(""); !out && !slices.Contains(languages, open.lang) {
 				return nil, fmt.Errorf("line %d: nobody runs blocks in %q", i+1, open.lang)
 			}
 			between.Reset()

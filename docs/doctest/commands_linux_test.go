@@ -23,7 +23,7 @@ var (
 	asks     = regexp.MustCompile(`#.*\basks\b`)
 	endless  = regexp.MustCompile(`^shardsh (?:serve|watch)\b|^shardsh test.* --watch\b`)
 	ends     = regexp.MustCompile(` (?:--once|--until-eof|--verify|--salvage|--help)\b|&$`)
-	prompt   = regexp.MustCompile(`^((?:\[[^\]]+\] )+\w+> |\.\.\. )(.*)$`)
+	prompt   = regexp.MustCompile(`(?m)\A((?:\[[^\]]+\] )+\w+> |\.\.\. )(.*)$`)
 	anyHost  = regexp.MustCompile(`\b(?:host|h\d|a|b|localhost|127\.0\.0\.1):270\d\d\b`)
 )
 
@@ -47,8 +47,9 @@ func commandsOf(text string) (list []command) {
 	return list
 }
 
-// sessionOf returns the commands of a text with "$ " before each, and what they show.
-func sessionOf(text string) (list []command) {
+// sessionOf returns the commands of a text with "$ " before each, and what they show,
+// after others, of which the last one may go on.
+func sessionOf(list []command, text string) []command {
 	for line := range strings.Lines(text) {
 		if after, ok := strings.CutPrefix(line, "$ "); ok {
 			list = append(list, command{text: strings.TrimRight(after, "\n")})
@@ -63,9 +64,9 @@ func sessionOf(text string) (list []command) {
 		c.shown += line
 	}
 	for i, c := range list {
-		if c.typed != "" {
-			list[i].text += " --interactive"
-			if !strings.Contains(c.text, ":270") {
+		if c.typed != "" && !strings.Contains(c.text, " --interactive") {
+			list[i].text += " --interactive 2>&1" // in the order in which a terminal has them
+			if !strings.Contains(c.text, ":270") && !strings.Contains(c.text, "--mock-time") {
 				list[i].text += " --mock-time=virtual"
 			}
 		}
@@ -117,6 +118,7 @@ func (c command) prepared(i int, address string) string {
 	text := c.text
 	text = strings.ReplaceAll(text, "go run ./cmd/shardsh ", "shardsh ")
 	if strings.HasPrefix(text, "shardsh serve") {
+		text = strings.Replace(text, "--port 27017", "--port 0", 1)
 		if !strings.Contains(text, "--port") {
 			text = strings.Replace(text, "shardsh serve", "shardsh serve --port 0", 1)
 		}
@@ -125,8 +127,8 @@ func (c command) prepared(i int, address string) string {
 		text = anyHost.ReplaceAllString(text, address)
 	}
 	switch {
-	case asks.MatchString(text):
-		const onTerminal = "cat >asks.%d <<'ENDS'\n%s\nENDS\nprintf 'y\\n' | script -qfec 'bash asks.%d' /dev/null"
+	case asks.MatchString(text) || strings.Contains(text, " --confirm"):
+		const onTerminal = "cat >asks.%d <<'ENDS'\n%s\nENDS\nprintf 'y\\n%%.0s' {1..9} | script -qfec 'bash asks.%d' /dev/null"
 		return fmt.Sprintf(onTerminal, i, text, i)
 	case endless.MatchString(text) && !ends.MatchString(text):
 		return "endless " + text
@@ -203,7 +205,7 @@ func TestCommandsOf(t *testing.T) {
 	if got := strings.Join(texts, "|"); got != "a b \\\n  c|d 'e\nf'   # exit code 3|g &" {
 		t.Errorf("%q", got)
 	}
-	s := sessionOf("$ a\nx\n$ shardsh --quiet\n[mock: mongos] test> 1\n1\n[mock: mongos] test> [\n... 2]\n[ 2 ]\n")
+	s := sessionOf(nil, "$ a\nx\n$ shardsh --quiet\n[mock: mongos] test> 1\n1\n[mock: mongos] test> [\n... 2]\n[ 2 ]\n")
 	if len(s) != 2 || s[0].shown != "x\n" || s[1].typed != "1\n[\n2]\n" ||
 		s[1].shown != "[mock: mongos] test> 1\n[mock: mongos] test> ... [ 2 ]\n" {
 		t.Errorf("%+v", s)

@@ -9,7 +9,8 @@
 //     ("// task.js") is left for later commands of the page, and run by itself if no other
 //     block names it.
 //   - text: what the block before it prints, or, where it begins with "$ ", commands and
-//     what each prints; typed lines stand behind the prompts of shardsh.
+//     what each prints; typed lines stand behind the prompts of shardsh. A text that
+//     begins with a prompt goes on with the last session of the page.
 //   - json, yaml: are read; commands in "run" and "script" of YAML are run. A name in the
 //     first line ("# policy.yaml") leaves a file for later commands.
 //   - go, python: are run.

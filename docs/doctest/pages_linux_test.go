@@ -27,6 +27,7 @@ type desk struct {
 	cluster mark
 	printed *string // by the block before; nil where it can't print
 	scripts []string
+	session command // the last one in which something was typed
 }
 
 // TestPages runs every block of every page; see the package. With -v it tells what is
@@ -65,7 +66,7 @@ func TestPages(t *testing.T) {
 							at := *d
 							at.t = t
 							at.block(i)
-							d.printed, d.scripts = at.printed, at.scripts
+							d.printed, d.scripts, d.session = at.printed, at.scripts, at.session
 						})
 					} else {
 						d.printed = nil
@@ -93,7 +94,7 @@ func (d *desk) furnish() {
 		write(d.t, filepath.Join(d.dir, "scripts", name), text(filepath.Join(d.root, "scripts", name)))
 	}
 	snapshot := false
-	for _, b := range d.blocks {
+	for _, b := range slices.Backward(d.blocks) { // the first of those that a page changes stays
 		if name := b.file(); name != "" {
 			write(d.t, filepath.Join(d.dir, name), b.text)
 		}
@@ -109,6 +110,9 @@ func (d *desk) furnish() {
 func (d *desk) block(i int) {
 	b, before := d.blocks[i], d.printed
 	d.printed = nil
+	if name := b.file(); name != "" {
+		write(d.t, filepath.Join(d.dir, name), b.text)
+	}
 	first, _ := b.mark("before")
 	switch b.lang {
 	case "sh", "bash":
@@ -135,6 +139,9 @@ func (d *desk) commands(b block, list []command) {
 	var printed strings.Builder
 	list = slices.DeleteFunc(list, func(c command) bool {
 		reason, out := b.leftOut(c.text)
+		if !out && strings.HasPrefix(c.text, "mongosh ") && !d.hasMongosh() {
+			reason, out = "it is not installed", true
+		}
 		if out {
 			d.t.Logf("not run: %s: %s", c.text, reason)
 		}
@@ -158,7 +165,8 @@ func (d *desk) after(b block, list []command) []ran {
 
 // text compares an output with that of the block before, or runs a session.
 func (d *desk) text(b block, before *string) {
-	if !strings.HasPrefix(b.text, "$ ") {
+	goesOn := prompt.MatchString(b.text) && d.session.typed != ""
+	if !goesOn && !strings.HasPrefix(b.text, "$ ") {
 		if before == nil {
 			d.t.Fatal("nothing before this text prints it, and it begins with no command")
 		}
@@ -167,13 +175,18 @@ func (d *desk) text(b block, before *string) {
 		}
 		return
 	}
-	list := sessionOf(b.text)
+	var list []command
+	if goesOn { // from the beginning, as the one before has ended
+		list = []command{d.session}
+	}
+	list = sessionOf(list, b.text)
+	d.session = list[len(list)-1]
 	for i, r := range d.after(b, list) {
-		out := r.out
+		out, shown := r.out, list[i].shown
 		if list[i].typed != "" {
-			out = lastPrompt.ReplaceAllString(out, "")
+			out, shown = lastPrompt.ReplaceAllString(out, ""), lastPrompt.ReplaceAllString(shown, "")
 		}
-		if !shows(list[i].shown, out) && !shows(list[i].shown, out+r.errs) {
+		if !shows(shown, out) && !shows(shown, out+r.errs) {
 			d.t.Errorf("%s prints\n%s%s", list[i].text, out, r.errs)
 		}
 	}
@@ -295,11 +308,7 @@ func (d *desk) python(b block) {
 
 // node runs a program with the client of clients/node and the driver.
 func (d *desk) node(b block) {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	modules := filepath.Join(cache, "shardsh-test", "node-driver", "node_modules")
+	modules := filepath.Join(d.cache, "node-driver", "node_modules")
 	if _, err := os.Stat(filepath.Join(modules, "mongodb")); err != nil {
 		d.missing("the Node driver")
 	}
@@ -316,6 +325,20 @@ func (d *desk) node(b block) {
 	d.must(d.run(d.t.Context(), dir, nil, "node", "program.mjs"))
 }
 
+// hasMongosh tells whether mongosh is where .ci/install puts it.
+func (d *desk) hasMongosh() bool {
+	_, err := os.Stat(filepath.Join(d.cache, "mongosh", "node_modules", ".bin", "mongosh"))
+	if err != nil && inCI() {
+		d.missing("mongosh")
+	}
+	return err == nil
+}
+
+func inCI() bool {
+	ci := os.Getenv("CI")
+	return ci != "" && ci != "0" && ci != "false"
+}
+
 func (d *desk) must(r ran, err error) {
 	d.t.Helper()
 	if err != nil || r.code != 0 {
@@ -328,7 +351,7 @@ func (d *desk) must(r ran, err error) {
 // have it.
 func (d *desk) missing(what string) {
 	d.t.Helper()
-	if ci := os.Getenv("CI"); ci != "" && ci != "0" && ci != "false" {
+	if inCI() {
 		d.t.Fatalf("there is no %s: .ci/install puts it there", what)
 	}
 	d.t.Skipf("there is no %s", what)

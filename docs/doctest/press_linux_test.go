@@ -17,6 +17,7 @@ import (
 // press is what all pages run with.
 type press struct {
 	root, tools, dir string
+	cache            string // of what .ci/install has installed
 	env              []string
 
 	mu     sync.Mutex
@@ -27,6 +28,11 @@ type press struct {
 func newPress(t *testing.T) *press {
 	t.Helper()
 	p := &press{root: root(t), tools: t.TempDir(), dir: t.TempDir(), worlds: map[mark]func() (string, error){}}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.cache = filepath.Join(cache, "shardsh-test")
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", p.program(), "./cmd/shardsh")
 	build.Dir = p.root
 	if out, err := build.CombinedOutput(); err != nil {
@@ -38,7 +44,8 @@ func newPress(t *testing.T) *press {
 	}
 	goes := strings.Fields(string(places))
 	p.env = []string{
-		"PATH=" + p.tools + ":" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "TZ=UTC", "LANG=C.UTF-8", "TERM=dumb",
+		"PATH=" + p.tools + ":" + filepath.Join(p.cache, "mongosh", "node_modules", ".bin") + ":" + os.Getenv("PATH"),
+		"HOME=" + t.TempDir(), "TZ=UTC", "LANG=C.UTF-8", "TERM=dumb",
 		"GOCACHE=" + goes[0], "GOMODCACHE=" + goes[1], "SHARDSH_BINARY=" + p.program(), "PYTHONDONTWRITEBYTECODE=1",
 		"SHARDSH_PASSWORD=secret", // of the users in a cluster that nothing is said of
 	}

@@ -1,1 +1,5 @@
-print(cat("data/region.txt").trim(), process.env.REGION);
+try {
+  print(cat("data/region.txt").trim(), process.env.REGION);
+} catch (e) {
+  print("no region: " + e.message);
+}
