@@ -148,7 +148,7 @@ seen.push(version(two), db.getSiblingDB("config").mongos.countDocuments({}));
 print(seen.join(" "));
 `
 	topology := writeFile(t, "two", `{"routers": 2, "shards": [{"id": "shard0"}, {"id": "shard1"}]}`)
-	for _, args := range [][]string{{"--mock=2", "--routers", "2"}, {"--mock", topology}, {"--mock=2", "--routers", "2", "--sandbox"}} {
+	for _, args := range [][]string{{"--mock=2", "--routers", "2"}, {"--mock=" + topology}, {"--mock=2", "--routers", "2", "--sandbox"}} {
 		code, stdout, stderr := runProgram(t, "", append(args, "--quiet", "--eval", script)...)
 		if code != exitOK || stdout != "1 1 1 2 2\n" {
 			t.Errorf("%v: exit code %d, %q %s", args, code, stdout, stderr)

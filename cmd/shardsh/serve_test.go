@@ -74,12 +74,13 @@ func startServe(t *testing.T, args ...string) *servedProgram {
 		in.Close()
 		p.code <- code
 	}()
-	line, err := bufio.NewReader(out).ReadString('\n')
+	lines := bufio.NewReader(out)
+	line, err := lines.ReadString('\n')
 	if err != nil {
 		t.Fatalf("no start line: exit code %d, %s", <-p.code, p.log)
 	}
 	p.more = &lockedBuffer{}
-	go func() { _, _ = io.Copy(p.more, out) }()
+	go func() { _, _ = io.Copy(p.more, lines) }()
 	p.uri = strings.TrimSpace(line)
 	t.Cleanup(func() {
 		if p.cancel != nil {
