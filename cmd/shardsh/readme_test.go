@@ -24,7 +24,7 @@ func TestReadmeTour(t *testing.T) {
 	for _, line := range typed.FindAllStringSubmatch(tour, -1) {
 		input.WriteString(line[2] + "\n")
 	}
-	want := typed.ReplaceAllString(tour, "$1") + "[mock: mongos] app> "
+	want := typed.ReplaceAllString(tour, "$1") + "[mock: mongos] test> "
 	code, got, stderr := runProgram(t, input.String(), "--quiet", "--interactive", "--mock", "--mock-time=virtual")
 	if code != 0 || got != want || stderr != "" {
 		t.Errorf("exit code %d, stderr %q, output\n%s\nwant\n%s", code, stderr, got, want)
