@@ -81,6 +81,14 @@ type (
 	}
 )
 
+// blocks returns the examples of a page in a language.
+func blocks(page, language string) (list []string) {
+	for _, found := range regexp.MustCompile("(?s)```"+language+"\n(.*?)```").FindAllStringSubmatch(page, -1) {
+		list = append(list, found[1])
+	}
+	return list
+}
+
 // recipe decodes the block of a page whose first line is "# name".
 func recipe[T any](t *testing.T, page, name string) (r T) {
 	t.Helper()
