@@ -105,6 +105,7 @@ func (rq *Request) destination(ns, db string, doc bson.Raw) (*shard, *localColle
 		if err := rq.CreateDatabase(db, ""); err != nil {
 			return nil, nil, err
 		}
+		rq.routeKey(ns, nil)
 		primary, _ := rq.c.config.Primary(db)
 		return rq.c.shards[primary], rq.c.collections.localPrimary(ns, nil), nil
 	}
@@ -113,6 +114,7 @@ func (rq *Request) destination(ns, db string, doc bson.Raw) (*shard, *localColle
 	if err != nil {
 		return nil, nil, err
 	}
+	rq.routeKey(ns, key)
 	s := rq.c.shards[rq.c.config.tables[ns].OwnerOf(key)]
 	return s, s.colls[ns], nil
 }

@@ -198,7 +198,7 @@ func (q query) few() bool {
 // index, for which the lock need not be given back; ok is false where it takes more.
 func (q query) point(c *call, size int) (docs []bson.Raw, ok bool, err error) {
 	if !q.plain() || !q.sort.IsEmpty() || len(q.order) > 5 || len(q.min) > 5 || len(q.max) > 5 || q.projection != nil ||
-		q.partial != nil || c.args.Truth("tailable") || c.node.member != nil || isView(c, q.ns) {
+		q.partial != nil || c.args.Truth("tailable") || c.node.member != nil || c.readsAvailable() || isView(c, q.ns) {
 		return nil, false, nil
 	}
 	docs, ok, err = c.request.Point(q.ns, q.filter)

@@ -11,8 +11,8 @@ import (
 
 // A point finds what a plan finds, in its order, or leaves it to the plan.
 func TestPointIsPlan(t *testing.T) {
-	filters := []string{`{"_id": 3}`, `{"a": 1}`, `{"a": 1.0}`, `{"a": "x"}`, `{"a": {"$eq": 2}}`, `{"a": null}`, `{"a": true}`,
-		`{"b": 1}`, `{"c.d": 1}`, `{"a": {"$gt": 0}}`, `{"a": 1, "b": 1}`, `{}`, `{"h": 1}`, `{"a": {"$in": [1, 2]}}`}
+	filters := []string{`{"_id": 3}`, `{"a": 1}`, `{"a": 1.0}`, `{"a": "x"}`, `{"a": {"$eq": 2}}`, `{"a": null}`,
+		`{"a": true}`, `{"b": 1}`, `{"c.d": 1}`, `{"a": {"$gt": 0}}`, `{"a": 1, "b": 1}`, `{}`, `{"h": 1}`, `{"a": {"$in": [1, 2]}}`}
 	indexes := []string{`{"a": 1}`, `{"a": -1}`, `{"a": 1, "b": 1}`, `{"b": 1}`, `{"c.d": 1}`, `{"h": "hashed"}`}
 	values := []string{`1`, `2`, `1.0`, `"x"`, `null`, `true`, `[1, 2]`, `{"d": 1}`, `[{"d": 1}, {"d": 2}]`}
 	taken := 0

@@ -1,0 +1,35 @@
+package routing
+
+import (
+	"slices"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/store"
+)
+
+// Owners returns the shards that can own documents which match: those whose chunks
+// share keys with what the filter says about the shard key.
+func Owners(table *catalog.RoutingTable, filter *store.Filter) []catalog.ShardID {
+	p := table.Pattern()
+	var room [64]byte
+	if key, ok := p.AppendEqual(room[:0], filter.Equality); ok {
+		return []catalog.ShardID{table.OwnerOf(key)}
+	}
+	ranges, ok := filter.KeyRanges(p.Doc())
+	if !ok {
+		return table.Owners()
+	}
+	var ids []catalog.ShardID
+	for _, r := range ranges {
+		for _, id := range table.OwnersIn(catalog.Place(r.From), catalog.Place(r.To)) {
+			if !slices.Contains(ids, id) {
+				ids = append(ids, id)
+			}
+		}
+	}
+	slices.Sort(ids)
+	if len(ids) == 0 { // nothing can match: any shard may say so
+		return table.Owners()[:1]
+	}
+	return ids
+}
