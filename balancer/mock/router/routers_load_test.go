@@ -124,10 +124,11 @@ func (c *client) administration(stop <-chan struct{}) {
 				"_waitForDelete", c.rand.IntN(2) == 0)
 		}
 		reply := c.send("admin", command)
-		// Splits and moves may find nothing to do, somebody else at work, or orphans.
+		// Splits and moves may find nothing to do, no documents yet, somebody else at
+		// work, or orphans.
 		failed, _ := reply.Lookup("code").AsInt64OK()
 		if code := mongoerr.Code(failed); code != 0 && !slices.Contains([]mongoerr.Code{mongoerr.CannotSplit, mongoerr.ConflictingOperationInProgress,
-			mongoerr.BadValue, mongoerr.OperationFailed}, code) {
+			mongoerr.BadValue, mongoerr.OperationFailed, mongoerr.InvalidOptions}, code) {
 			c.t.Errorf("%v: %s", command, reply)
 		}
 	}
