@@ -56,3 +56,25 @@ func FuzzNext(f *testing.F) {
 		}
 	})
 }
+
+func TestLists(t *testing.T) {
+	docs := []bson.Raw{Of(bson.D{{Key: "a", Value: int32(1)}}), Empty, Of(bson.D{{Key: "b", Value: "x"}})}
+	for n := range len(docs) + 1 {
+		want := bson.A{}
+		for _, d := range docs[:n] {
+			want = append(want, d)
+		}
+		_, list, err := bson.MarshalValue(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := List(n, func(i int) bson.Raw { return docs[i] }); got.Type != bson.TypeArray || !bytes.Equal(got.Value, list) {
+			t.Errorf("%d documents are % x, want % x", n, got.Value, list)
+		}
+	}
+	id := bson.ObjectID{1, 2, 3}
+	want := Of(bson.D{{Key: "_id", Value: id}, {Key: "a", Value: int32(1)}})
+	if got := WithID(docs[0], id); !bytes.Equal(got, want) {
+		t.Errorf("with an id % x, want % x", got, want)
+	}
+}

@@ -66,6 +66,13 @@ func (w *World) lazy(d []byte, level int) goja.Value {
 	return l.o
 }
 
+// LazyObject makes an object whose fields are, each by itself, values that came
+// from a server.
+func (w *World) LazyObject(fields bson.Raw) goja.Value { return w.lazy(fields, ownLevel) }
+
+// ownLevel is the level of an object of ours around documents.
+const ownLevel = -1
+
 // slabSize is how much memory documents share: one that a script keeps holds on to
 // so much, rather than to a batch.
 const slabSize = 16 << 10
@@ -324,8 +331,10 @@ func (l *lazyDoc) settle() {
 	if order.broken {
 		w.keepOrder(o, namesOf(l.body))
 	}
-	ext, _ := w.extentOfItems(l.body, l.level)
-	w.mark(o, ext, l.level)
+	if l.level != ownLevel {
+		ext, _ := w.extentOfItems(l.body, l.level)
+		w.mark(o, ext, l.level)
+	}
 	if p := l.o.Prototype(); p != w.lazyProto {
 		must(o.SetPrototype(p))
 	}

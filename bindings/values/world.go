@@ -149,4 +149,5 @@ var (
 	typeOfMap     = reflect.TypeFor[[][2]any]()
 	typeOfBig     = reflect.TypeFor[*big.Int]()
 	typeOfItems   = reflect.TypeFor[[]any]()
+	typeOfPlain   = reflect.TypeFor[map[string]any]()
 )
