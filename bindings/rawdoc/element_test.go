@@ -13,10 +13,12 @@ func FuzzNext(f *testing.F) {
 	f.Add([]byte(Of(bson.D{
 		{Key: "double", Value: 1.5}, {Key: "text", Value: "ü"}, {Key: "doc", Value: bson.D{{Key: "a", Value: int32(1)}}},
 		{Key: "list", Value: bson.A{true, nil}}, {Key: "bytes", Value: bson.Binary{Subtype: 4, Data: []byte{1, 2}}},
-		{Key: "undefined", Value: bson.Undefined{}}, {Key: "id", Value: bson.ObjectID{1}}, {Key: "date", Value: bson.DateTime(9)},
+		{Key: "undefined", Value: bson.Undefined{}}, {Key: "id", Value: bson.ObjectID{1}},
+		{Key: "date", Value: bson.DateTime(9)},
 		{Key: "regex", Value: bson.Regex{Pattern: "a.b", Options: "i"}}, {Key: "code", Value: bson.JavaScript("f()")},
 		{Key: "pointer", Value: bson.DBPointer{DB: "a.b"}}, {Key: "symbol", Value: bson.Symbol("s")},
-		{Key: "scoped", Value: bson.CodeWithScope{Code: "f()", Scope: bson.D{}}}, {Key: "time", Value: bson.Timestamp{T: 1, I: 2}},
+		{Key: "scoped", Value: bson.CodeWithScope{Code: "f()", Scope: bson.D{}}},
+		{Key: "time", Value: bson.Timestamp{T: 1, I: 2}},
 		{Key: "long", Value: int64(1) << 40}, {Key: "decimal", Value: bson.NewDecimal128(1, 2)},
 		{Key: "min", Value: bson.MinKey{}}, {Key: "max", Value: bson.MaxKey{}}, {Key: "", Value: "without a name"},
 	})))
@@ -68,7 +70,8 @@ func TestLists(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := List(n, func(i int) bson.Raw { return docs[i] }); got.Type != bson.TypeArray || !bytes.Equal(got.Value, list) {
+		got := List(n, func(i int) bson.Raw { return docs[i] })
+		if got.Type != bson.TypeArray || !bytes.Equal(got.Value, list) {
 			t.Errorf("%d documents are % x, want % x", n, got.Value, list)
 		}
 	}
