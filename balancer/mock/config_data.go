@@ -49,6 +49,8 @@ type ConfigDB struct {
 	// banned are the versions of collections at which migrations were forbidden:
 	// shards hear of that with a later version only.
 	banned map[string]catalog.Version
+	// routers are the mongos in front of the cluster, at least one.
+	routers []RouterEntry
 }
 
 // newConfigDB returns an empty one.
@@ -56,8 +58,9 @@ func newConfigDB(k *clock, i *ids, s *setup) *ConfigDB {
 	return &ConfigDB{
 		setup: s, clock: k, ids: i,
 		collections: map[string]*store.Collection{}, unread: map[string]*unread{},
-		tables: map[string]*catalog.RoutingTable{},
-		banned: map[string]catalog.Version{},
+		tables:  map[string]*catalog.RoutingTable{},
+		banned:  map[string]catalog.Version{},
+		routers: []RouterEntry{{Node: routerNode, Name: routerName, Address: routerName}},
 	}
 }
 
@@ -99,6 +102,9 @@ func (cfg *ConfigDB) held(ns string) *store.Collection {
 	cfg.enterUnread(ns)
 	return cfg.collections[ns]
 }
+
+// DatabasesWritten counts the changes of config.databases.
+func (cfg *ConfigDB) DatabasesWritten() uint64 { return cfg.Collection(configDatabases).Writes() }
 
 // namespaces lists what the config server holds of a database, in order.
 func (cfg *ConfigDB) namespaces(db string) []string {
