@@ -1,7 +1,6 @@
 package bindings
 
 import (
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -44,20 +43,6 @@ func TestMockObject(t *testing.T) {
 		step{"db.adminCommand({mockCrash: 'config'}).ok && (() => { try { sh.getBalancerState() } catch (e) { return e.codeName } })()", "HostUnreachable"},
 		step{"mock.restart('config').ok", "1"},
 	)
-}
-
-// The example of the docs does what it says there.
-func TestMockExampleOfTheDocs(t *testing.T) {
-	docs, err := os.ReadFile("../docs/mock.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, example, _ := strings.Cut(string(docs), "```js\n// retry.js")
-	example, _, _ = strings.Cut(example, "```")
-	c := onMock(t, mock.Config{Seed: 7})
-	if text, failed := c.show("//" + example); failed || !strings.HasSuffix(strings.TrimSpace(text), "term 2, 0 invariants broken") {
-		t.Errorf("it shows %s", text)
-	}
 }
 
 // A real server does not know the mock's commands.

@@ -1,8 +1,6 @@
 package bindings
 
 import (
-	"os"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -102,26 +100,5 @@ func TestAdviceIsFollowed(t *testing.T) {
 		if got, failed := c.show(call); !failed || !strings.Contains(got, want) {
 			t.Errorf("%s: %s", call, got)
 		}
-	}
-}
-
-// TestAdviceOfTheDocs: the page's example shows what the page says, and its other calls
-// can be made.
-func TestAdviceOfTheDocs(t *testing.T) {
-	page, err := os.ReadFile("../docs/advise.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	blocks := regexp.MustCompile("(?s)```(js|text)\n(.*?)\n```").FindAllStringSubmatch(string(page), -1)
-	if len(blocks) != 3 || blocks[0][1] != "js" || blocks[1][1] != "js" || blocks[2][1] != "text" {
-		t.Fatalf("%d blocks", len(blocks))
-	}
-	c := onMock(t, mock.Config{Seed: 7})
-	got, failed := c.show(blocks[1][2])
-	if failed || got != blocks[2][2] {
-		t.Errorf("the example shows\n%s", got)
-	}
-	if got, failed := c.show(blocks[0][2]); failed || got != "{ customer: 1, order: 1 }" {
-		t.Errorf("the calls show\n%s", got)
 	}
 }

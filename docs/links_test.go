@@ -7,13 +7,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 var (
 	link     = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	title    = regexp.MustCompile(`(?m)^#+ (.+)$`)
-	roomsOf  = regexp.MustCompile("(?m)^\\| ((?:`[a-z/]+`(?:, )?)+) \\|")
-	oneRoom  = regexp.MustCompile("`([a-z/]+)`")
+	branch   = regexp.MustCompile(`(?m)^((?:[│ ]*[├└]── )?)([a-z/]+(?:, [a-z/]+)*) {2,}\S`)
 	noAnchor = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
 
@@ -77,21 +77,33 @@ func hasHeading(text, fragment string) bool {
 	return false
 }
 
-// The rooms that the README names are there.
+// The rooms in the picture of docs/architecture.md are there: in the room whose branch they
+// are on, or at the root.
 func TestRooms(t *testing.T) {
-	_, rooms, _ := strings.Cut(read(t, "../README.md"), "| room | holds |")
-	found := 0
-	for _, row := range roomsOf.FindAllStringSubmatch(rooms, -1) {
-		for _, m := range oneRoom.FindAllStringSubmatch(row[1], -1) {
+	_, picture, _ := strings.Cut(read(t, "architecture.md"), "## Rooms")
+	found, above := 0, []string{".."} // the rooms that the branch hangs on
+	for _, m := range branch.FindAllStringSubmatch(picture, -1) {
+		depth := utf8.RuneCountInString(m[1]) / 4
+		for name := range strings.SplitSeq(m[2], ", ") {
 			found++
-			if info, err := os.Stat(filepath.Join("..", m[1])); err != nil || !info.IsDir() {
-				t.Errorf("the README's room %s is not there", m[1])
+			path := filepath.Join(above[min(depth, len(above)-1)], name)
+			if !isDir(path) {
+				path = filepath.Join("..", name)
 			}
+			if !isDir(path) {
+				t.Errorf("the room %s of the picture is not there", name)
+			}
+			above = append(above[:min(depth+1, len(above))], path)
 		}
 	}
-	if found < 12 {
+	if found < 50 {
 		t.Errorf("only %d rooms found", found)
 	}
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 func read(t *testing.T, path string) string {

@@ -44,6 +44,10 @@ type Options struct {
 	// Ready is called once, when it is certain that all steps can be carried out and
 	// before the first one is. Nil does nothing.
 	Ready func(ctx context.Context) error
+	// Finish is called when all steps are done and a new plan has none. A
+	// *ChangedError of it says that there are some again, and has another plan take
+	// over. Nil does nothing, and a dry run leaves it out.
+	Finish func(ctx context.Context) error
 	// Parallel is how many steps of one round run at once; 1 when it is zero. A
 	// shard takes part in one at a time.
 	Parallel int

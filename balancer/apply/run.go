@@ -156,11 +156,49 @@ func (r *run) carryOut(ctx context.Context) error {
 	for first := true; ; first = false {
 		err := r.attempt(ctx, first)
 		changed, isChanged := errors.AsType[*ChangedError](err)
-		if err != nil && !isChanged || r.result.Stopped != "" || !r.mayReplan() {
+		if err != nil && !isChanged || r.result.Stopped != "" {
 			return r.because(ctx, err)
 		}
-		if more, err := r.replan(ctx, changed); err != nil || !more {
+		more := false
+		if r.mayReplan() {
+			more, err = r.replan(ctx, changed)
+		}
+		if err == nil && !more {
+			more, err = r.finish(ctx)
+		}
+		if err != nil || !more {
 			return r.because(ctx, err)
+		}
+	}
+}
+
+// finish does what comes after the last step, which may take its time: the balancer
+// works again meanwhile. What is found to be moved again may be gone when the cluster
+// is looked at; then it is done once more.
+func (r *run) finish(ctx context.Context) (more bool, err error) {
+	if r.o.Finish == nil || r.o.DryRun {
+		return false, nil
+	}
+	if err := r.restore(); err != nil {
+		return false, err
+	}
+	for looks := 0; ; looks++ {
+		err := r.o.Finish(ctx)
+		changed, is := errors.AsType[*ChangedError](err)
+		if !is || !r.mayReplan() || looks == mostReplans {
+			return false, err
+		}
+		p, err := r.newPlan(ctx)
+		switch {
+		case err != nil:
+			return false, err
+		case len(p.Steps) > 0:
+			return true, r.follow(p, changed)
+		case !p.Reached:
+			return false, changed
+		}
+		if err := r.o.Clock.Sleep(ctx, roundPause); err != nil {
+			return false, err
 		}
 	}
 }
@@ -321,32 +359,42 @@ func (r *run) replan(ctx context.Context, because *ChangedError) (more bool, err
 	if because == nil && !r.plan.Reached {
 		return false, nil
 	}
-	var p *plan.Plan
+	p, err := r.newPlan(ctx)
+	if err != nil || because == nil && len(p.Steps) == 0 {
+		return false, err
+	}
+	return true, r.follow(p, because)
+}
+
+// newPlan makes another plan with the same goal.
+func (r *run) newPlan(ctx context.Context) (p *plan.Plan, err error) {
 	err = r.waits.ask(ctx, func() (err error) {
 		p, err = r.o.Replan(ctx, r.plan.Goal, r.plan.Limits, slices.Clone(r.paused))
 		return err
 	})
 	if err != nil {
-		return false, fmt.Errorf("making another plan: %w", err)
+		return nil, fmt.Errorf("making another plan: %w", err)
 	}
 	r.result.Left = p.Left
-	if because == nil && len(p.Steps) == 0 {
-		return false, nil
-	}
+	return p, nil
+}
+
+// follow has another plan take over.
+func (r *run) follow(p *plan.Plan, because *ChangedError) error {
 	if r.result.Replans++; r.result.Replans > mostReplans {
-		return false, fmt.Errorf(
+		return fmt.Errorf(
 			"after %d new plans the goal is not reached: the cluster changes faster than plans can be made", mostReplans)
 	}
 	r.plan, r.done, r.began, r.cuts = p, map[int]bool{}, map[int]time.Time{}, map[int][]catalog.Key{}
 	if err := r.writePlan(p.Basis.ClusterID); err != nil {
-		return false, err
+		return err
 	}
 	e := Event{Kind: Replanned, Plan: p}
 	if because != nil {
 		e.Err = because
 	}
 	r.tell(e)
-	return true, nil
+	return nil
 }
 
 // leave tidies up, however the run ended.

@@ -123,8 +123,23 @@ func (a ChunkAnswer) Headline() string {
 			hindered = inside(d.Text())
 		}
 	}
-	if n := len(a.Decisions); n > 0 {
-		return where + ", and stays: " + inside(a.Decisions[n-1].Text())
+	if d, ok := a.telling(); ok {
+		return where + ", and stays: " + inside(d.Text())
 	}
 	return where + ", and nothing asks it to move"
+}
+
+// telling returns the decision that says most about a chunk that stays: the first about
+// itself, or else the last.
+func (a ChunkAnswer) telling() (d policy.Decision, ok bool) {
+	n := len(a.Decisions)
+	if n == 0 {
+		return d, false
+	}
+	for _, d := range a.Decisions {
+		if d.Code.Info().Subject == policy.SubjectChunk && !d.Chosen() {
+			return d, true
+		}
+	}
+	return a.Decisions[n-1], true
 }

@@ -229,7 +229,18 @@ func TestWhyChunk(t *testing.T) {
 		"the chunk is on a, and moves to b next: ") {
 		t.Errorf("headline %q", first.Headline())
 	}
-	if !strings.HasPrefix(a.Headline(), "the chunk is on a, and stays: ") {
+	if !strings.HasPrefix(a.Headline(), "the chunk is on a, and stays: shard a gives its chunk at ") {
 		t.Errorf("headline %q", a.Headline())
+	}
+}
+
+// What is said of a chunk that stays is about this chunk.
+func TestWhyJumboChunkStays(t *testing.T) {
+	s := newCluster(t).collection("x.y", []string{"!a", "a", "a"},
+		sized(map[catalog.ShardID]int64{"a": 2000, "b": 0})).snapshot()
+	coll := s.Collection("x.y")
+	got := WhyChunk(s, coll, coll.Pattern.GlobalMin()).Headline()
+	if !strings.Contains(got, "stays: the chunk at [MinKey] on a is flagged jumbo") {
+		t.Errorf("headline %q", got)
 	}
 }

@@ -21,7 +21,7 @@ func (f Forecast) Headline() string {
 	case !f.Never:
 		return fmt.Sprintf("%s in %s: done by %s%s", f.goal(), f.Range(), dateText(f.Latest(), f.At), f.proviso())
 	}
-	text := "not " + f.goal() + " as things stand"
+	text := f.missed() + " as things stand"
 	if f.Left > 0 {
 		text += fmt.Sprintf(", %s would stay", counted(f.Left, "chunk"))
 	}
@@ -48,28 +48,38 @@ func (f Forecast) Range() string {
 	return fmt.Sprintf("%s to %s, likely %s", low, high, likely)
 }
 
-// goal returns the goal as a state of what it is about.
+// goal returns the goal as a state of what it is about: shop.orders balanced.
 func (f Forecast) goal() string {
+	about, state := f.state()
+	return strings.TrimSpace(about + " " + state)
+}
+
+// missed returns that the goal is not reached: shop.orders not balanced.
+func (f Forecast) missed() string {
+	about, state := f.state()
+	return strings.TrimSpace(about + " not " + state)
+}
+
+// state returns what the goal is about, nothing for the whole cluster, and how that is
+// to be.
+func (f Forecast) state() (about, state string) {
 	const named = 3
 	of := strings.Join(f.Goal.Namespaces, ", ")
 	if n := len(f.Goal.Namespaces); n > named {
 		of = counted(n, "collection")
 	}
-	if of != "" {
-		of += " "
-	}
 	switch f.Goal.Kind {
 	case plan.Drain:
 		if of != "" {
-			of = " of " + strings.TrimSpace(of)
+			of = " of " + of
 		}
-		return fmt.Sprintf("shard %s empty%s", f.Goal.Shard, of)
+		return "shard " + string(f.Goal.Shard), "empty" + of
 	case plan.Zones:
-		return of + "in the zones"
+		return of, "in the zones"
 	case plan.Defragment:
-		return of + "defragmented"
+		return of, "defragmented"
 	}
-	return of + "balanced"
+	return of, "balanced"
 }
 
 // proviso returns what has to stay as it is.

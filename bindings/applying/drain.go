@@ -137,7 +137,8 @@ func (d Draining) movePrimaries(ctx context.Context, left diagnosis.Drain, other
 const removalPause = 2 * time.Second
 
 // remove takes the shard out. Config servers that leave must have deleted what they
-// gave away, which is waited for.
+// gave away, which is waited for. A chunk whose migration had begun before the shard
+// was marked as draining is an *apply.ChangedError.
 func (d Draining) remove(ctx context.Context) error {
 	t := d.Turn.turn
 	told := false
@@ -150,7 +151,7 @@ func (d Draining) remove(ctx context.Context) error {
 			break
 		}
 		if state.Chunks > 0 {
-			return fmt.Errorf("%s: run it again", state)
+			return &apply.ChangedError{What: state.String()}
 		}
 		why := string(state.State)
 		if state.Done() {

@@ -1,7 +1,6 @@
 package applying_test
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -56,7 +55,7 @@ func TestGoalsAreReached(t *testing.T) {
 	}
 }
 
-func (w *world) mustReach(goal plan.Goal, change func(*apply.Options, *applying.Turn) func(context.Context) error) {
+func (w *world) mustReach(goal plan.Goal, change func(*apply.Options, *applying.Turn)) {
 	w.Helper()
 	r, err := w.reach(goal, change)
 	if err != nil || !r.Finished || len(r.Left) > 0 && goal.Kind != plan.Drain {
@@ -123,12 +122,11 @@ func testPresplit(w *world) {
 func testDrain(w *world, remove bool) {
 	w.Helper()
 	goal := plan.Goal{Kind: plan.Drain, Shard: "s0"}
-	w.mustReach(goal, func(o *apply.Options, t *applying.Turn) func(context.Context) error {
+	w.mustReach(goal, func(o *apply.Options, t *applying.Turn) {
 		d := applying.Draining{
 			Turn: t, Shard: "s0", Remove: remove, MovePrimaries: true, Clock: o.Clock, Tell: func(s string) { w.Log(s) },
 		}
-		o.Ready = d.Start
-		return d.Finish
+		o.Ready, o.Finish = d.Start, d.Finish
 	})
 	s := w.snapshot()
 	shard, there := s.Shard("s0")

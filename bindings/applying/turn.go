@@ -48,9 +48,6 @@ func (t *Turn) Holder() (live.Holder, bool) {
 type Errand struct {
 	Work    *apply.Work
 	Options apply.Options
-	// Finish belongs to the turn and comes when all steps are done; nil does nothing.
-	// A dry run leaves it out.
-	Finish func(context.Context) error
 	// Insist is closed when the move under way is not to be waited for: the servers
 	// are asked to stop it. Nil never is.
 	Insist <-chan struct{}
@@ -80,9 +77,6 @@ func (t *Turn) Run(ctx context.Context, e Errand) (apply.Result, error) {
 	defer context.AfterFunc(held, func() { stop(context.Cause(held)) })()
 	insisted := t.insist(cmp.Or(given, context.WithoutCancel(ctx)), e)
 	result, err := e.Work.Run(running, t.cluster, o)
-	if err == nil && result.Finished && e.Finish != nil {
-		err = e.Finish(running)
-	}
 	insisted()
 	if given != nil && given.Err() != nil && e.Insist != nil {
 		e.Note(balancing.GoesOn(t.turn))
@@ -90,7 +84,7 @@ func (t *Turn) Run(ctx context.Context, e Errand) (apply.Result, error) {
 	if lost := context.Cause(held); lost != nil && !errors.Is(err, lost) && (err != nil || !result.Finished) {
 		err = errors.Join(lost, err)
 	}
-	return result, errors.Join(err, t.turn.Leave(ctx, o.Hard))
+	return result, errors.Join(err, t.turn.Leave(ctx, given))
 }
 
 // insist waits until the servers are to stop what is under way, or until the

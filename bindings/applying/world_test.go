@@ -1,7 +1,6 @@
 package applying_test
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -114,8 +113,7 @@ func (w *world) plan(goal plan.Goal) *plan.Plan {
 }
 
 // reach carries a plan to a goal out.
-func (w *world) reach(goal plan.Goal, change func(*apply.Options, *applying.Turn) func(context.Context) error) (
-	apply.Result, error) {
+func (w *world) reach(goal plan.Goal, change func(*apply.Options, *applying.Turn)) (apply.Result, error) {
 	w.Helper()
 	turn, err := applying.TakeTurn(w.Context(), w.client, live.AskerOf(w.client), string(goal.Kind), false)
 	if err != nil {
@@ -126,11 +124,10 @@ func (w *world) reach(goal plan.Goal, change func(*apply.Options, *applying.Turn
 		w.Fatal(err)
 	}
 	o := apply.Options{Clock: w.cluster.Clock(), OnChange: apply.Replan, PauseBalancing: true, Parallel: 2}
-	var finish func(context.Context) error
 	if change != nil {
-		finish = change(&o, turn)
+		change(&o, turn)
 	}
-	return turn.Run(w.Context(), applying.Errand{Work: work, Options: o, Finish: finish, Note: func(string) {}})
+	return turn.Run(w.Context(), applying.Errand{Work: work, Options: o, Note: func(string) {}})
 }
 
 // count counts the documents of all collections.

@@ -309,6 +309,8 @@ func (s *World) Module(name string) goja.Value {
 		build = s.newTimerPromises
 	case "events":
 		return s.webGlobal("EventEmitter")
+	case "module":
+		build = s.newModule
 	case "buffer":
 		return s.JS.NewObject("Buffer", s.JS.Runtime.GlobalObject().Get("Buffer"))
 	case "assert":

@@ -183,6 +183,9 @@ func Prototype[T any](s *Engine, label string, methods []Method[T]) *goja.Object
 		qualified := label + "." + m.Name
 		f := s.Function(m.Name, func(c *Call) goja.Value {
 			on, ok := Receiver[T](c.This)
+			if !ok && m.Name == "toString" && c.This == p {
+				return c.JS.Runtime.ToValue("[object " + label + "]") // scripts compare values with a prototype
+			}
 			if !ok {
 				c.JS.ThrowType("%s was called on something that is no %s", m.Name, label)
 			}

@@ -9,6 +9,7 @@ import (
 
 	"shardsh/balancer/apply"
 	"shardsh/balancer/live"
+	"shardsh/balancer/pace"
 	"shardsh/balancer/plan"
 	"shardsh/bindings/applying"
 	"shardsh/bindings/script"
@@ -59,12 +60,33 @@ func shApply(c *call, sh *Helpers) goja.Value {
 		at = 0
 	}
 	o := c.options("apply", at)
-	progress := c.s.Display.Progress(o.flag("progress", true))
-	defer progress.End()
 	options := c.applyOptions(o)
-	teller := applying.Teller{Progress: progress, Note: c.JS.Warn}
 	rules := o.pace()
 	rules.For = o.duration("maxTime", rules.For)
+	return c.carryOut(sh, o, errand{
+		options: options, rules: rules, open: func() *apply.Work { return c.work(o, at, options.DryRun) },
+	})
+}
+
+// errand is what a helper has carried out.
+type errand struct {
+	options apply.Options
+	rules   pace.Rules
+	// open opens the work and its journal.
+	open func() *apply.Work
+	// besides returns what is done before the first step and after the last one; nil
+	// does nothing.
+	besides func(*applying.Turn) (before, after func(context.Context) error)
+	// aims tells that there is a goal to reach, and not only steps.
+	aims bool
+}
+
+// carryOut takes the turn, carries work out and returns how that ended.
+func (c *call) carryOut(sh *Helpers, o helperOptions, e errand) *goja.Object {
+	progress := c.s.Display.Progress(o.flag("progress", true))
+	defer progress.End()
+	options, rules := e.options, e.rules
+	teller := applying.Teller{Progress: progress, Note: c.JS.Warn}
 	if options.DryRun {
 		rules.PauseWhen = nil // nothing waits
 	}
@@ -76,10 +98,11 @@ func shApply(c *call, sh *Helpers) goja.Value {
 	tick, still := applying.Ticks(progress, c.JS.OnWallClock())
 	defer still()
 	options.Tick = tick
-	work := c.work(o, at, options.DryRun)
+	work := e.open()
 	seen := &commands{Asker: c.s.asker(sh), keep: o.flag("dryRun", false)}
 	ctx := c.JS.Context()
-	turn, err := applying.TakeTurn(ctx, sh.current().Conn.Client, seen, "sh.apply "+work.Plan.ID, options.DryRun)
+	doing := "sh." + o.helper + " " + work.Plan.ID
+	turn, err := applying.TakeTurn(ctx, sh.current().Conn.Client, seen, doing, options.DryRun)
 	if err != nil {
 		_ = work.Close() // nothing was written
 		if errors.As(err, new(*live.HeldError)) {
@@ -90,9 +113,15 @@ func shApply(c *call, sh *Helpers) goja.Value {
 	hard, leave := c.grace(ctx)
 	defer leave()
 	options.Hard = hard
+	if e.besides != nil {
+		options.Ready, options.Finish = e.besides(turn)
+	}
 	result, err := turn.Run(ctx, applying.Errand{Work: work, Options: options, Note: c.JS.Warn})
 	if closed := work.Close(); err == nil {
 		err = closed
+	}
+	if err == nil && e.aims && !options.DryRun {
+		err = applying.Unreached(result)
 	}
 	journal := ""
 	if work.Acted() {
@@ -139,7 +168,11 @@ func (c *call) work(o helperOptions, at int, dry bool) *apply.Work {
 		c.mayWrite(path)
 		return c.opened(apply.Resume(path))
 	}
-	p := c.planArgument(at)
+	return c.begun(o, c.planArgument(at), dry)
+}
+
+// begun opens the journal of a plan, where one is to be kept.
+func (c *call) begun(o helperOptions, p *plan.Plan, dry bool) *apply.Work {
 	path := o.text("journal")
 	switch none := o.o != nil && goja.IsNull(o.o.Get("journal")); {
 	case p.Goal.Kind == plan.Undo:

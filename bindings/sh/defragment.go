@@ -21,9 +21,9 @@ var withDefragmentation = server.Version{5, 3, 0}
 // shardDefragmentMethods() merge the small chunks of a collection.
 func shardDefragmentMethods() []helper {
 	return []helper{
-		{"defragment", "ns:string|object options?:object{chunkSize,wait," + waitOptions + "}",
-			needing("defragment", withDefragmentation, shDefragment),
-			"Starts merging a collection's small chunks; {chunkSize: MB, wait: true, timeout, interval, progress}."},
+		{"defragment", "ns:string|object options?:object{chunkSize,wait," + waitOptions + "," + pacedNames + "}",
+			checked(shDefragment),
+			"Starts merging a collection's small chunks; {chunkSize: MB, wait: true, timeout, interval, progress}. " + pacedHelp},
 		{"stopDefragment", "ns:string|object", needing("stopDefragment", withDefragmentation,
 			func(c *call, sh *Helpers) goja.Value {
 				return c.s.Display.Reply(sh.configureBalancing(c.namespaceArgument(0),
@@ -44,6 +44,10 @@ func (sh *Helpers) configureBalancing(ns string, options ...bson.E) bson.Raw {
 func shDefragment(c *call, sh *Helpers) goja.Value {
 	ns := c.namespaceArgument(0)
 	o := c.options("defragment", 1)
+	if o.paced("chunkSize", "wait", "timeout", "interval") {
+		return c.defragmentPaced(sh, o, ns)
+	}
+	sh.need("defragment", withDefragmentation, "With {takeOver: true} the engine of shardsh does it")
 	command := []bson.E{{Key: "defragmentCollection", Value: true}}
 	if v := o.get("chunkSize"); v != nil {
 		command = append(command, bson.E{Key: "chunkSize",

@@ -23,9 +23,10 @@ var withDrainCommands = server.Version{8, 3, 0}
 // shardDrainMethods() empty a shard.
 func shardDrainMethods() []helper {
 	return []helper{
-		{"drain", "shard:string options?:object{wait,remove,movePrimaries," + waitOptions + "}", shDrain,
+		{"drain", "shard:string options?:object{wait,remove,movePrimaries," + waitOptions + "," + pacedNames + "}", shDrain,
 			"Starts emptying a shard; {wait: true} waits until it is empty, {remove: true} then removes it; {movePrimaries: " +
-				"true} moves the databases and unsharded collections that the balancer does not; timeout, interval, progress."},
+				"true} moves the databases and unsharded collections that the balancer does not; timeout, interval, progress. " +
+				pacedHelp},
 		{"drainStatus", "shard:string", func(c *call, sh *Helpers) goja.Value {
 			return c.s.Display.Reply(sh.draining(c.Text(0)))
 		}, "Returns how far draining is and what must be moved by hand; changes nothing."},
@@ -56,9 +57,10 @@ func shDrain(c *call, sh *Helpers) goja.Value {
 	id := c.Text(0)
 	o := c.options("drain", 1)
 	remove := o.flag("remove", false)
-	waits := o.flag("wait", remove) || remove
-	w := o.waitForDrain(id)
 	primaries := o.flag("movePrimaries", false)
+	paced := o.paced("wait", "timeout", "interval")
+	waits := o.flag("wait", remove) || remove || paced
+	w := o.waitForDrain(id)
 	if primaries && !waits {
 		c.JS.ThrowInvalid("sh.drain: movePrimaries needs wait or remove: they move when the chunks are away")
 	}
@@ -67,6 +69,10 @@ func shDrain(c *call, sh *Helpers) goja.Value {
 	switch {
 	case remove && entry == nil && sh.wasRemoved(id):
 		return c.JS.NewObject("drained", true, "shard", id, "removed", true, "waitedMS", 0)
+	case paced && entry == nil:
+		sh.noShard(id)
+	case paced:
+		return c.drainPaced(sh, o, id, drainEnd{remove: remove, movePrimaries: primaries})
 	case rawdoc.TruthyAt(entry, "draining"):
 		reply = sh.draining(id)
 	default:

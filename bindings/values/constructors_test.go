@@ -27,6 +27,10 @@ func TestConstructors(t *testing.T) {
 			`(NumberLong)`},
 		{`NumberLong('-9223372036854775808')`, `Long('-9223372036854775808')`},
 		{`NumberLong(NumberLong('7'))`, `Long('7')`},
+		{`[Long(9223372036854775807), Long(-9223372036854775808)].join()`,
+			`9223372036854775807,-9223372036854775808`}, // as mongosh 2.12
+		{`Long(2 ** 63 + 2048)`, `throws MongoshInvalidInputError: [COMMON-10001] "9223372036854778000" is not a ` +
+			`valid 64-bit integer (Long)`},
 		{`Long('abc')`, `throws MongoshInvalidInputError: [COMMON-10001] "abc" is not a valid 64-bit integer (Long)`},
 		{`[Long(2**40), Long(-1), Long(5.9), Long(-5.9), Long(12345678901234567n), Long('1.9')]`, `[
   Long('1099511627776'),
@@ -150,6 +154,35 @@ func TestConstructors(t *testing.T) {
 			`throws MongoshInvalidInputError: [COMMON-10001] "2024-01-02T25:00" is not a valid ISODate`},
 		{`ISODate('2024-01-02T03:04:05.6-0530')`, `ISODate('2024-01-02T08:34:05.600Z')`},
 		{`ISODate(new Date(5))`, `ISODate('1970-01-01T00:00:00.005Z')`},
+	})
+}
+
+// What mongosh 2.12 prints.
+func TestInspectMethod(t *testing.T) {
+	check(t, []expectation{
+		{`ObjectId('65a0c0ffee65a0c0ffee65a0').inspect()`, `ObjectId("65a0c0ffee65a0c0ffee65a0")`},
+		{`UUID('00112233-4455-6677-8899-aabbccddeeff').inspect()`, `UUID('00112233-4455-6677-8899-aabbccddeeff')`},
+		{`[Long(1), new Long(5, 0, true), Int32(1), Double(1.5), Decimal128('1')].map(v => v.inspect()).join()`,
+			`Long("1"),Long("5", true),Int32(1),Double(1.5),Decimal128("1")`},
+		{`[Timestamp(1, 2), MinKey(), MaxKey()].map(v => v.inspect()).join()`,
+			`Timestamp({ t: 1, i: 2 }),MinKey(),MaxKey()`},
+		{`[BinData(0, 'YQ=='), MD5('aa'), HexData(6, 'aabb')].map(v => v.inspect()).join()`,
+			`Binary.createFromBase64("YQ==", 0),MD5('aa'),Binary.createFromBase64("qrs=", 6)`},
+		{`Code('a"', {b: ObjectId('65a0c0ffee65a0c0ffee65a0')}).inspect()`,
+			`Code("a\"", {"b":"65a0c0ffee65a0c0ffee65a0"})`},
+		{`[Code('1'), BSONRegExp('a', 'i'), BSONSymbol('a"b')].map(v => v.inspect()).join()`,
+			`Code("1"),BSONRegExp("a", "i"),BSONSymbol("a\"b")`},
+		{`DBRef('a', 'x').inspect() + DBRef('a', ObjectId('65a0c0ffee65a0c0ffee65a0'), 'db').inspect()`,
+			`DBRef("a", new ObjectId("x"))DBRef("a", new ObjectId("65a0c0ffee65a0c0ffee65a0"), "db")`},
+	})
+}
+
+// A reference is the one BSON value whose fields can be set.
+func TestDBRefIsSet(t *testing.T) {
+	check(t, []expectation{
+		{`var r = DBRef('a', 1); r.collection = 'b'; r.oid = 2; r.db = 'c'; r`, `DBRef('b', 2, 'c')`},
+		{`var r = DBRef('a', 1, 'd'); r.$ref = 'b'; r.$id = 2; r.$db = undefined; [r.collection, r.oid, r.db]`,
+			`[ 'b', 2, undefined ]`},
 	})
 }
 

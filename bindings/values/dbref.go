@@ -44,6 +44,26 @@ func (d *dbRef) Get(key string) goja.Value {
 	return nil
 }
 
+// Set changes a field: a reference is the one BSON value that can be changed.
+func (d *dbRef) Set(key string, v goja.Value) bool {
+	switch key {
+	case "collection", "namespace", "$ref":
+		d.collection = v.String()
+	case "oid", "$id":
+		d.oid, d.pointer = v, false
+	case "db", "$db":
+		d.db = ""
+		if !isMissing(v) {
+			d.db = v.String()
+		}
+	case "fields":
+		d.fields, _ = v.(*goja.Object)
+	default:
+		return false
+	}
+	return true
+}
+
 func (d *dbRef) encode(e *encoder) {
 	if p, ok := payloadOf(d.oid); ok && d.pointer {
 		if id, ok := p.(*objectID); ok {

@@ -34,10 +34,15 @@ func isDigits(s string) bool {
 	return strings.Trim(s, "0123456789") == ""
 }
 
-// integerNumber returns the same for a JavaScript number.
+// integerNumber returns the same for a JavaScript number. 2^63 is taken for the
+// greatest long: that is the number which 9223372036854775807 stands for in
+// JavaScript, and scripts write it.
 func (w *World) integerNumber(f float64, bits int, name string) int64 {
 	limit := math.Ldexp(1, bits-1)
 	t := math.Trunc(f)
+	if bits == 64 && t == limit {
+		return math.MaxInt64
+	}
 	if math.IsNaN(f) || t >= limit || t < -limit {
 		w.notInteger(w.rt.ToValue(f).String(), bits, name)
 	}

@@ -83,7 +83,7 @@ func timestampClass() classSpec {
 		},
 		statics: func(w *World, c *class) {
 			of := func(n int64) goja.Value { return w.newTimestamp(uint32(uint64(n)>>32), uint32(n)) }
-			hidden(c.ctor, "MAX_VALUE", w.wrapAs(&long{w: w, n: -1, unsigned: true}, w.class(kindLong).proto))
+			hidden(c.ctor, "MAX_VALUE", w.class(kindLong).ctor.Get("MAX_UNSIGNED_VALUE"))
 			w.static(c, "fromBits", func(args []goja.Value) goja.Value { return of(fromBits(arg(args, 0), arg(args, 1))) })
 			w.static(c, "fromInt", func(args []goja.Value) goja.Value { return of(int64(uint32(arg(args, 0).ToInteger()))) })
 			w.static(c, "fromNumber", func(args []goja.Value) goja.Value {

@@ -114,10 +114,12 @@ func (w *World) class(k kind) *class {
 		must(c.ctor.SetPrototype(parent.ctor))
 	}
 	hidden(c.proto, "_bsontype", w.rt.ToValue(spec.bsontype))
+	methods := []method{w.inspectMethod()}
 	if spec.methods != nil {
-		for _, m := range spec.methods(w) {
-			hidden(c.proto, m.name, w.function(m.name, m.call))
-		}
+		methods = append(methods, spec.methods(w)...)
+	}
+	for _, m := range methods {
+		hidden(c.proto, m.name, w.function(m.name, m.call))
 	}
 	if k == kindLong || k == kindDecimal128 {
 		w.defineArithmetic(c)

@@ -125,7 +125,7 @@ func (env environment) carryOut(ctx context.Context, conn *connection, o carryLi
 		Tell: teller.Tell, Hard: stages.hard, Tick: tick, Pace: gate,
 	}}
 	if e.besides != nil {
-		a.Options.Ready, a.Finish = e.besides(turn, js.Clock, func(text string) {
+		a.Options.Ready, a.Options.Finish = e.besides(turn, js.Clock, func(text string) {
 			teller.Progress.End()
 			teller.Note(text)
 		})

@@ -2,13 +2,10 @@ package main
 
 import (
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
-
-	"go.yaml.in/yaml/v3"
 
 	"shardsh/balancer/check"
 )
@@ -20,14 +17,6 @@ func checkPage(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return string(page)
-}
-
-// blocks returns the examples of a page in a language.
-func blocks(page, language string) (list []string) {
-	for _, found := range regexp.MustCompile("(?s)```"+language+"\n(.*?)```").FindAllStringSubmatch(page, -1) {
-		list = append(list, found[1])
-	}
-	return list
 }
 
 // TestCheckPage: the table of rules says what the rules are.
@@ -51,71 +40,6 @@ func TestCheckPage(t *testing.T) {
 	}
 	if !slices.Equal(rows, want) {
 		t.Errorf("the page has\n%s\nthe rules are\n%s", strings.Join(rows, "\n"), strings.Join(want, "\n"))
-	}
-}
-
-// TestCheckExamples: YAML is YAML, policies load, and the commands do what they say
-// on a cluster.
-func TestCheckExamples(t *testing.T) {
-	page := checkPage(t)
-	var commands []string
-	for _, block := range blocks(page, "sh") {
-		commands = append(commands, strings.Split(strings.TrimSpace(block), "\n")...)
-	}
-	yamls := blocks(page, "yaml")
-	if len(commands) < 6 || len(yamls) < 4 {
-		t.Fatalf("%d commands and %d blocks of YAML", len(commands), len(yamls))
-	}
-	var policy string
-	for _, text := range yamls {
-		var doc map[string]any
-		if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
-			t.Errorf("%v in\n%s", err, text)
-		}
-		if strings.HasPrefix(text, "# policy.yaml") {
-			policy = text
-		}
-		for line := range strings.Lines(text) {
-			if _, command, found := strings.Cut(line, "shardsh check "); found {
-				commands = append(commands, "shardsh check "+strings.TrimSpace(command))
-			}
-		}
-	}
-	if err := loadPolicy(check.Default(), []byte(policy)); err != nil {
-		t.Error(err)
-	}
-	address := listen(t, wellTopology)
-	dir := t.TempDir()
-	snap := filepath.Join(dir, "cluster.snap")
-	if code, _, stderr := runProgram(t, "", "snapshot", address, "-o", snap); code != exitOK {
-		t.Fatal(stderr)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "policy.yaml"), []byte(policy), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	here := strings.NewReplacer(`"$MONGODB_URI"`, address, `"$DIR/shardsh.prom"`, filepath.Join(dir, "shardsh.prom"),
-		" || true", "", "mongodb://host:27017", address, "mongodb://a:27017", address, "mongodb://b:27017", address,
-		"check.xml", filepath.Join(dir, "check.xml"), "cluster.snap", snap,
-		"--policy policy.yaml", "--policy "+filepath.Join(dir, "policy.yaml"),
-		"--wait 10m", "--wait 1ms", "'", "")
-	for _, line := range commands {
-		words := strings.Fields(here.Replace(line))
-		if words[0] != "shardsh" {
-			continue
-		}
-		code, stdout, stderr := runProgram(t, "", words[1:]...)
-		want := exitOK
-		if strings.Contains(line, "--policy") { // which is for shop and crm, of which this cluster has nothing
-			want = exitFindings
-		}
-		if code != want {
-			t.Errorf("%s: exit code %d, %s%s", line, code, stdout, stderr)
-		}
-	}
-	for _, name := range []string{"shardsh.prom", "check.xml"} {
-		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Size() == 0 {
-			t.Errorf("%s: %v", name, err)
-		}
 	}
 }
 

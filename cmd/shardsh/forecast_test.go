@@ -16,7 +16,7 @@ func TestForecast(t *testing.T) {
 	}{
 		"switched off": {nil, []string{"not balanced as things stand: the balancer is off; switched on now it would take\n",
 			"Because\n", "the balancer is off (balancerOff)\n    sh.startBalancer()", "Basis\n", "no migration in the change log"}},
-		"a drain": {[]string{"--goal", "drain=beta"}, []string{"not shard beta empty as things stand",
+		"a drain": {[]string{"--goal", "drain=beta"}, []string{"shard beta not empty as things stand",
 			"as if the draining of beta began now"}},
 		"a collection": {[]string{"--ns", "shop.*", "--goal", "zones"}, []string{
 			"shop.orders in the zones: nothing is left to do"}},

@@ -52,6 +52,7 @@ type setting struct {
 	tls     *tls.Config
 	around  func(wire.Handler) wire.Handler // nil for nothing
 	real    bool                            // time passes as ours does
+	mock    mock.Config                     // besides the topology and the time
 }
 
 // inRealTime is for what compares the cluster's time with its own.
@@ -77,7 +78,8 @@ func serve(t *testing.T, topology string, settings ...func(*setting)) *liveClust
 	if err != nil {
 		t.Fatal(err)
 	}
-	cluster, err := mock.New(mock.Config{Topology: parsed, RealTime: s.real})
+	s.mock.Topology, s.mock.RealTime = parsed, s.real
+	cluster, err := mock.New(s.mock)
 	if err != nil {
 		t.Fatal(err)
 	}

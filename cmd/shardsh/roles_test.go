@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/live"
 	"shardsh/balancer/mock/access"
 	"shardsh/balancer/mock/router"
@@ -12,18 +13,19 @@ import (
 
 // rolesCluster is a cluster with a user for each role of scripts/roles.js, whose
 // password is pw.
-func rolesCluster(t *testing.T, topology string) (address func(user string) string) {
+func rolesCluster(t *testing.T, topology string, settings ...func(*setting)) (address func(user string) string) {
 	t.Helper()
 	directory := access.NewDirectory()
 	root := access.Draft{Password: "pw", Roles: []access.Role{{Role: "root", Database: "admin"}}}
 	if err := directory.Create("admin", "root", root); err != nil {
 		t.Fatal(err)
 	}
-	cluster := serve(t, topology, func(s *setting) { s.options = append(s.options, router.WithUsers(directory, true)) })
+	users := func(s *setting) { s.options = append(s.options, router.WithUsers(directory, true)) }
+	cluster := serve(t, topology, append(settings, users)...)
 	address = func(user string) string { return "mongodb://" + user + ":pw@" + cluster.address + "/" }
-	users := `for (const role of ["shardshLook", "shardshEngine", "shardshHelpers"])
+	create := `for (const role of ["shardshLook", "shardshEngine", "shardshHelpers"])
 		db.getSiblingDB("admin").createUser({user: role, pwd: "pw", roles: [role]}); null`
-	for _, args := range [][]string{{"../../scripts/roles.js"}, {"--eval", users}} {
+	for _, args := range [][]string{{"../../scripts/roles.js"}, {"--eval", create}} {
 		if code, stdout, stderr := runProgram(t, "", append([]string{"--quiet", address("root")}, args...)...); code != exitOK {
 			t.Fatal(stdout, stderr)
 		}
@@ -72,5 +74,55 @@ func TestRolesOfSubcommands(t *testing.T) {
 	}
 	if code, stdout, stderr := runProgram(t, "", append(balance, address(live.RoleEngine))...); code != exitOK {
 		t.Errorf("exit code %d, %s%s", code, stdout, stderr)
+	}
+}
+
+// crumbledTopology has something to do for each subcommand that moves things, each on a
+// collection of its own: what comes back to a shard waits for the deletion of orphans.
+const crumbledTopology = `{"shards": [{"id": "a"}, {"id": "b"}, {"id": "c"}], "settings": {"balancer": {"stopped": true}},
+	"databases": [{"name": "shop", "primary": "a"}, {"name": "old", "primary": "c"}], "collections": [
+	{"ns": "shop.events", "key": {"h": "hashed"}, "chunks": [{"shard": "a"}]},
+	{"ns": "shop.crumbs", "key": {"x": 1}, "chunks": [{"shard": "a", "max": {"x": 10}, "bytes": "1MiB", "docs": 10},
+	{"shard": "a", "max": {"x": 20}, "bytes": "1MiB", "docs": 10}, {"shard": "b", "max": {"x": 30}, "bytes": "1MiB", "docs": 10},
+	{"shard": "a", "bytes": "1MiB", "docs": 10}]},
+	{"ns": "shop.full", "key": {"x": 1}, "chunks": [{"shard": "c", "max": {"x": 10}, "bytes": "9MiB", "docs": 90},
+	{"shard": "b", "bytes": "9MiB", "docs": 90}]}]}`
+
+// The role of the engine is enough for what moves ranges, cuts, merges and removes
+// shards, on the oldest release and on later ones; the role of those who look is not,
+// and nothing is begun.
+func TestRolesOfRunners(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes some seconds in one goroutine")
+	}
+	for _, release := range []catalog.Release{catalog.Release44, catalog.Release70, catalog.Release80, catalog.Release83} {
+		t.Run(release.String(), func(t *testing.T) {
+			address := rolesCluster(t, crumbledTopology, inRealTime, func(s *setting) {
+				s.mock.Version, s.mock.Parameters = release, map[string]any{"orphanCleanupDelaySecs": 0}
+			})
+			t.Chdir(t.TempDir()) // where journals go
+			for _, args := range [][]string{
+				{"presplit", "--ns", "shop.events", "--per-shard", "2"},
+				{"defragment", "--ns", "shop.crumbs"},
+				{"drain", "--shard", "c", "--remove", "--move-primaries"},
+			} {
+				args = append(args, "--yes", "--timeout", "1m")
+				code, stdout, stderr := runProgram(t, "", append(args, address(live.RoleLook))...)
+				if code != exitFailure || !strings.Contains(stderr, `(the role shardshEngine is: load("shardsh:roles.js") makes it)`) ||
+					strings.Contains(stdout+stderr, "lsid") {
+					t.Errorf("%s as one who looks: exit code %d, %s%s", args[0], code, stdout, stderr)
+				}
+				code, stdout, stderr = runProgram(t, "", append(args, address(live.RoleEngine))...)
+				if code != exitOK || strings.Contains(stdout+stderr, "authorized") {
+					t.Errorf("%s: exit code %d, %s%s", args[0], code, stdout, stderr)
+				}
+			}
+			state := `[db.getSiblingDB("shardsh").leases.countDocuments(), sh.listShards().length, sh.chunks("shop.crumbs").itcount(),
+				sh.chunks("shop.events").itcount() >= 4].join()`
+			code, stdout, stderr := runProgram(t, "", "--quiet", address("root"), "--eval", state)
+			if code != exitOK || strings.TrimSpace(stdout) != "0,2,1,true" {
+				t.Errorf("exit code %d, %s%s", code, stdout, stderr)
+			}
+		})
 	}
 }

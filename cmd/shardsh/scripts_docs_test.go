@@ -2,7 +2,9 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -50,5 +52,29 @@ func TestPublicScripts(t *testing.T) {
 	code, stdout, stderr := runProgram(t, "", "test", "testdata/public")
 	if code != 0 || !strings.HasSuffix(stdout, "2 passed, 0 failed\n") {
 		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
+	}
+}
+
+// Scripts of others that are not ours to pass on run from where npm puts them:
+// one brings a test of its own, one finds its dependencies as packages do.
+func TestPublishedScripts(t *testing.T) {
+	dir, err := installed("testdata/snippets", "snippets")
+	if err != nil {
+		missing(t, "the scripts can't be installed: %v", err)
+	}
+	const snippets = "node_modules/@mongosh/snippet-"
+	compat := filepath.Join(dir, snippets+"mongocompat/test.js")
+	if code, _, stderr := runProgram(t, "", "--nodb", "--file", compat); code != 0 || strings.Contains(stderr, "Error") {
+		t.Errorf("%s: exit code %d\n%s", compat, code, stderr)
+	}
+	code, stdout, stderr := runProgram(t, "", "--quiet", "--mock=2", "--file", writeFile(t, "token.js", fmt.Sprintf(`
+		load(%q)
+		const changes = db.c.watch()
+		db.c.insertOne({ _id: 7 })
+		const event = changes.next()
+		print(decodeResumeToken(event).timestamp.getHighBits() === event.clusterTime.t)
+		changes.close()`, filepath.Join(dir, snippets+"resumetoken/index.js"))))
+	if code != 0 || stdout != "true\n" {
+		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
 	}
 }

@@ -201,6 +201,40 @@ func (s *Screen) String() string { return s.draw(false) }
 // text, {} where it ends.
 func (s *Screen) Styled() string { return s.draw(true) }
 
+// Run is a text in one style, on some places of a row.
+type Run struct {
+	Column, Width int
+	Text, Style   string
+}
+
+// Runs returns what is in each row, down to the last that has something. What is
+// empty in a row is in no run, but inside of one.
+func (s *Screen) Runs() (rows [][]Run) {
+	for _, row := range s.cells {
+		rows = append(rows, runs(row))
+	}
+	for len(rows) > 0 && len(rows[len(rows)-1]) == 0 {
+		rows = rows[:len(rows)-1]
+	}
+	return rows
+}
+
+func runs(row []cell) (list []Run) {
+	end := len(row)
+	for end > 0 && row[end-1] == blank {
+		end--
+	}
+	for i, cell := range row[:end] {
+		if len(list) == 0 || list[len(list)-1].Style != cell.style {
+			list = append(list, Run{Column: i, Style: cell.style})
+		}
+		last := &list[len(list)-1]
+		last.Text += cell.text
+		last.Width++
+	}
+	return list
+}
+
 func (s *Screen) draw(styled bool) string {
 	var b strings.Builder
 	for r, row := range s.cells {

@@ -1,6 +1,9 @@
 package ptytest
 
-import "testing"
+import (
+	"reflect"
+	"testing"
+)
 
 func TestScreen(t *testing.T) {
 	tests := []struct{ name, printed, want string }{
@@ -32,5 +35,14 @@ func TestStyledScreen(t *testing.T) {
 	s.WriteString("a: \x1b[33m1\x1b[39m, \x1b[1;31mb\x1b[0m!")
 	if got, want := s.Styled(), "a: {33}1{}, {1;31}b{}!▮"; got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestRuns(t *testing.T) {
+	s := NewScreen(4, 20)
+	s.WriteString("a b \x1b[97;44mA──\x1b[0m c\r\n\r\n日\x1b[1mx")
+	want := [][]Run{{{0, 4, "a b ", ""}, {4, 3, "A──", "97;44"}, {7, 2, " c", ""}}, nil, {{0, 2, "日", ""}, {2, 1, "x", "1"}}}
+	if got := s.Runs(); !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }

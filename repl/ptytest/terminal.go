@@ -36,14 +36,20 @@ type Terminal struct {
 // streams are set; it is killed with the test.
 func Start(t testing.TB, cmd *exec.Cmd) *Terminal {
 	t.Helper()
-	keyboard, terminal := open(t)
+	return StartSized(t, cmd, Rows, Columns)
+}
+
+// StartSized is Start with a terminal of another size.
+func StartSized(t testing.TB, cmd *exec.Cmd, rows, columns int) *Terminal {
+	t.Helper()
+	keyboard, terminal := open(t, rows, columns)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = terminal, terminal, terminal
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	terminal.Close()
-	term := &Terminal{t: t, keyboard: keyboard, printed: make(chan string), screen: NewScreen(Rows, Columns),
+	term := &Terminal{t: t, keyboard: keyboard, printed: make(chan string), screen: NewScreen(rows, columns),
 		exited: sync.OnceValue(cmd.Wait)}
 	go term.read()
 	t.Cleanup(func() {
@@ -58,14 +64,14 @@ func Start(t testing.TB, cmd *exec.Cmd) *Terminal {
 	return term
 }
 
-// Rows and Columns are the size of the terminals.
+// Rows and Columns are the size of a terminal, unless another is asked for.
 const (
 	Rows    = 24
 	Columns = 80
 )
 
 // open makes a terminal: what is typed at the one end comes in at the other.
-func open(t testing.TB) (keyboard, terminal *os.File) {
+func open(t testing.TB, rows, columns int) (keyboard, terminal *os.File) {
 	t.Helper()
 	keyboard, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {
@@ -80,7 +86,7 @@ func open(t testing.TB) (keyboard, terminal *os.File) {
 	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
 		t.Fatal(err)
 	}
-	if err := unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: Rows, Col: Columns}); err != nil {
+	if err := unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: uint16(rows), Col: uint16(columns)}); err != nil {
 		t.Fatal(err)
 	}
 	terminal, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
@@ -139,6 +145,17 @@ func (term *Terminal) ExpectStyled(want string) {
 	term.wait(func() bool { return term.screen.Styled() == want }, func() string {
 		return fmt.Sprintf("the screen is\n%s\n\nwant\n%s", term.screen.Styled(), want)
 	})
+}
+
+// ExpectPrompt waits until the terminal shows a prompt for the n-th time, with the
+// cursor behind it, and returns what else it shows.
+func (term *Terminal) ExpectPrompt(prompt string, n int) [][]Run {
+	term.t.Helper()
+	term.wait(func() bool {
+		screen := "\n" + term.screen.String()
+		return strings.Count(screen, "\n"+prompt) == n && strings.HasSuffix(screen, "\n"+prompt+"▮")
+	}, func() string { return fmt.Sprintf("the screen is\n%s\n\nwant prompt %d, %q", term.screen, n, prompt) })
+	return term.screen.Runs()
 }
 
 // ExpectExit waits until the program ends, with this exit code.

@@ -95,7 +95,7 @@ func TestBreaks(t *testing.T) {
 // eachWork runs a test for each command: those that only look share a cluster.
 func eachWork(t *testing.T, serve func(*testing.T) []string, test func(*testing.T, *rig, work, int)) {
 	groups := map[string][]work{"looks": looks()}
-	for _, w := range works() {
+	for _, w := range append(works(), writing()) {
 		groups[w.name] = []work{w}
 	}
 	for name, group := range groups {
@@ -136,16 +136,18 @@ func countMessages(t *testing.T, r *rig, w work) int {
 	return p.Messages()
 }
 
-// chosen are messages to break the line at: some, or all.
-func chosen(random *lockedChance, messages int) []int {
-	all := random.perm(messages)
+// chosen are messages to break the line at: all, or some that lie evenly among them,
+// beginning with any.
+func chosen(random *lockedChance, messages int) (list []int) {
+	most := messages
 	if *breaks > 0 {
-		all = all[:min(*breaks, len(all))]
+		most = min(*breaks, messages)
 	}
-	for i := range all {
-		all[i]++
+	for i := range most {
+		from, to := i*messages/most, (i+1)*messages/most
+		list = append(list, 1+from+random.perm(to - from)[0])
 	}
-	return all
+	return list
 }
 
 // through runs a command by a proxy.

@@ -104,13 +104,13 @@ func (r *rig) chunks() (all []chunk) {
 // heap puts all of the collection on the first shard, in its chunks.
 func (r *rig) heap() {
 	r.t.Helper()
+	for i := 1; i < chunks; i++ { // first: larger ones are not moved
+		r.splitAt(i * chunkKeys)
+	}
 	for _, c := range r.chunks() {
 		if c.Shard != "shard0" {
 			r.admin("moveRange", namespace, "min", c.Min, "max", c.Max, "toShard", "shard0")
 		}
-	}
-	for i := 1; i < chunks; i++ {
-		r.splitAt(i * chunkKeys)
 	}
 }
 
@@ -320,4 +320,48 @@ func (r *rig) cut() error {
 		}
 	}
 	return nil
+}
+
+// writing is a script that changes documents, indexes, settings and chunks, each in a
+// way that may be done once more.
+func writing() work {
+	script := fmt.Sprintf(`
+		const coll = db.getSiblingDB(%q).orders;
+		for (let k = 0; k < 40; k++) coll.updateOne({ _id: k, k }, { $set: { seen: true } });
+		coll.deleteMany({ _id: /^new/ });
+		coll.insertMany([1, 2, 3].map(n => ({ _id: "new" + n, k: 90 + n })));
+		coll.deleteMany({ _id: /^new/ });
+		coll.bulkWrite([{ updateMany: { filter: { k: { $lt: 50 } }, update: { $set: { bulk: 1 } } } }]);
+		coll.createIndex({ seen: 1 });
+		sh.chunkSize(%q, 1);
+		if (!sh.chunks(%[2]q).toArray().some(c => c.min.k === 25)) sh.splitAt(%[2]q, { k: 25 });
+		sh.moveRange(%[2]q, "shard1", { k: 25 }, { k: 50 });
+		print(coll.countDocuments({ seen: true, bulk: 1 }));`, database, namespace)
+	words := func(*rig) []string { return []string{"--eval", script} }
+	return work{"script that writes", (*rig).unwritten, words, words, (*rig).written}
+}
+
+func (r *rig) unwritten() {
+	r.t.Helper()
+	r.heap()
+	if _, err := r.orders().UpdateMany(context.Background(), bson.D{},
+		bson.D{{Key: "$unset", Value: bson.D{{Key: "seen", Value: 1}, {Key: "bulk", Value: 1}}}}); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// written says what of the script is not done.
+func (r *rig) written() error {
+	for filter, want := range map[string]int64{"seen": 40, "bulk": chunkKeys} {
+		n, err := r.orders().CountDocuments(context.Background(), bson.D{{Key: filter, Value: bson.D{{Key: "$exists", Value: true}}}})
+		if err != nil || n != want {
+			return fmt.Errorf("%d documents have %s, %w", n, filter, err)
+		}
+	}
+	for _, c := range r.chunks() {
+		if k, is := c.Min.Lookup("k").AsInt64OK(); is && k == 25 && c.Shard == "shard1" {
+			return nil
+		}
+	}
+	return errors.New("the range is not on shard1")
 }

@@ -1,0 +1,51 @@
+package values
+
+import (
+	"strings"
+
+	"github.com/dop251/goja"
+)
+
+// inspectMethod is v.inspect() of every BSON value: its constructor's call, as
+// print shows it, but with texts in the double quotes of JSON.
+func (w *World) inspectMethod() method {
+	return on(w, "inspect", func(p payload, _ []goja.Value) goja.Value { return w.rt.ToValue(w.constructorCall(p)) })
+}
+
+func (w *World) constructorCall(p payload) string {
+	switch p := p.(type) {
+	case *binaryValue:
+		text := w.shown(p)
+		if strings.HasPrefix(text, "Binary.") {
+			return strings.ReplaceAll(text, "'", `"`)
+		}
+		return text // UUID('…') and MD5('…') keep their quotes
+	case *code:
+		if p.scope == nil {
+			return callText("Code", quoteJSON(p.text))
+		}
+		return callText("Code", quoteJSON(p.text), w.json(p.scope))
+	case *dbRef:
+		args := []string{quoteJSON(p.collection), `new ObjectId("` + p.oid.String() + `")`}
+		if p.db != "" {
+			args = append(args, quoteJSON(p.db))
+		}
+		return callText("DBRef", args...)
+	case *bsonRegExp:
+		return callText("BSONRegExp", quoteJSON(p.pattern), quoteJSON(p.options))
+	case *bsonSymbol:
+		return callText("BSONSymbol", quoteJSON(p.text))
+	default: // no quote can stand inside
+		return strings.ReplaceAll(w.shown(p), "'", `"`)
+	}
+}
+
+func (w *World) shown(p payload) string { return p.show(&inspector{w: w, o: DefaultInspect()}) }
+
+func (w *World) json(v goja.Value) string {
+	text, err := w.js.stringify(nil, v)
+	must(err)
+	return text.String()
+}
+
+func callText(name string, args ...string) string { return name + "(" + strings.Join(args, ", ") + ")" }

@@ -1,0 +1,1 @@
+print("a: " + sh.listShards().length + " shards");

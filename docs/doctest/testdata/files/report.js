@@ -1,0 +1,1 @@
+print(ns, process.argv.slice(2).join(" "));

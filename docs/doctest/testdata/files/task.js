@@ -1,0 +1,1 @@
+sh.disableBalancing("shop.orders");

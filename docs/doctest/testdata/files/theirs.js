@@ -1,0 +1,5 @@
+try {
+  print(cat("data/region.txt").trim(), process.env.REGION);
+} catch (e) {
+  print("no region: " + e.message);
+}
