@@ -33,6 +33,10 @@ type Config struct {
 	// ReadPreference is used until a script sets another; nil means primary.
 	ReadPreference *readpref.ReadPref
 
+	// Routers are the addresses of the cluster's routers where Settings reach them all,
+	// as in the embedded mock: new Mongo() takes them.
+	Routers []string
+
 	// NoRetryWrites keeps writes from being sent again after a lost connection
 	// (retryWrites=false in the connection string).
 	NoRetryWrites bool

@@ -58,12 +58,20 @@ func (c *call) settingsOf(v goja.Value) *options.ClientOptions {
 	case from != nil && from.Settings != nil:
 		settings := *from.Settings
 		return &settings
+	case goja.IsString(v) && slices.Contains(c.s.cfg.Routers, bareHost(v.String())):
+		settings := *c.s.cfg.Settings
+		return settings.ApplyURI("mongodb://" + bareHost(v.String()) + "/")
 	case goja.IsUndefined(v):
 		return c.addressed("mongodb://localhost:27017")
 	case !goja.IsString(v):
 		c.JS.ThrowInvalid("Mongo takes a connection string, a connection or a database")
 	}
 	return c.addressed(v.String())
+}
+
+// bareHost returns the host of a connection string that has nothing else.
+func bareHost(uri string) string {
+	return strings.TrimSuffix(strings.TrimPrefix(uri, "mongodb://"), "/")
 }
 
 // addressed returns the settings of a connection string, which may lack its

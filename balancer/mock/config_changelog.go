@@ -2,6 +2,8 @@ package mock
 
 import (
 	"encoding/hex"
+	"slices"
+	"strconv"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -97,18 +99,63 @@ func trim(coll *store.Collection, limit int64) {
 // pingInterval is how often a mongos tells that it is alive (spec 03 §3.8).
 const pingInterval = 10 * time.Second
 
-// ping renews the mongos's document in config.mongos, for good.
-func (c *Cluster) ping() (again bool) {
-	if c.faults.reach(routerNode, configShard) != nil {
-		return true
+// MostRouters is how many routers a cluster may have.
+const MostRouters = 16
+
+// RouterEntry is one mongos of the cluster.
+type RouterEntry struct {
+	// Node names it where it is to fail: "router", "router2", ….
+	Node catalog.ShardID
+	// Name is its _id in config.mongos, Address where clients reach it.
+	Name, Address string
+}
+
+// Routers lists the routers in the order they came.
+func (cfg *ConfigDB) Routers() []RouterEntry { return slices.Clone(cfg.routers) }
+
+// AddRouter puts another router into config.mongos.
+func (cfg *ConfigDB) AddRouter(name string) (RouterEntry, error) {
+	node := routerNode + catalog.ShardID(strconv.Itoa(len(cfg.routers)+1))
+	r := RouterEntry{Node: node, Name: name, Address: name}
+	if _, kept := cfg.doc(configMongos, name); !kept {
+		if err := cfg.insertRouter(name); err != nil {
+			return r, err
+		}
 	}
-	now := c.now()
-	_, err := c.config.modify(configMongos, routerName, func(doc *bson.D) {
-		set(doc, "ping", bson.NewDateTimeFromTime(now))
-		set(doc, "up", int64(now.Sub(c.started)/time.Second))
+	cfg.routers = append(cfg.routers, r)
+	return r, nil
+}
+
+// FirstRouterAt says where clients reach the router that every cluster has.
+func (cfg *ConfigDB) FirstRouterAt(address string) { cfg.routers[0].Address = address }
+
+func (cfg *ConfigDB) insertRouter(name string) error {
+	now := bson.NewDateTimeFromTime(cfg.clock.now())
+	return cfg.insert(configMongos, bson.D{
+		{Key: "_id", Value: name},
+		{Key: "advisoryHostFQDNs", Value: bson.A{}},
+		{Key: "created", Value: now},
+		{Key: "mongoVersion", Value: versions[cfg.release].text},
+		{Key: "ping", Value: now},
+		{Key: "up", Value: int64(0)},
+		{Key: "waiting", Value: true},
 	})
-	if err != nil {
-		c.logger.Warn("ping not written", "error", err)
+}
+
+// ping renews the routers' documents in config.mongos, for good.
+func (c *Cluster) ping() (again bool) {
+	now := c.now()
+	for _, r := range c.config.routers {
+		if c.faults.reach(r.Node, configShard) != nil {
+			continue
+		}
+		_, err := c.config.modify(configMongos, r.Name, func(doc *bson.D) {
+			set(doc, "ping", bson.NewDateTimeFromTime(now))
+			set(doc, "up", int64(now.Sub(c.started)/time.Second))
+		})
+		if err != nil {
+			c.logger.Warn("ping not written", "router", r.Name, "error", err)
+		}
 	}
 	return true
 }

@@ -46,6 +46,8 @@ type ConfigDB struct {
 	// banned are the versions of collections at which migrations were forbidden:
 	// shards hear of that with a later version only.
 	banned map[string]catalog.Version
+	// routers are the mongos in front of the cluster, at least one.
+	routers []RouterEntry
 }
 
 // newConfigDB returns an empty one.
@@ -53,7 +55,8 @@ func newConfigDB(k *clock, i *ids, s *setup) *ConfigDB {
 	return &ConfigDB{
 		setup: s, clock: k, ids: i,
 		collections: map[string]*store.Collection{}, tables: map[string]*catalog.RoutingTable{},
-		banned: map[string]catalog.Version{},
+		banned:  map[string]catalog.Version{},
+		routers: []RouterEntry{{Node: routerNode, Name: routerName, Address: routerName}},
 	}
 }
 
@@ -89,6 +92,9 @@ func (cfg *ConfigDB) Collection(name string) *store.Collection {
 	}
 	return cfg.data("config." + name)
 }
+
+// DatabasesWritten counts the changes of config.databases.
+func (cfg *ConfigDB) DatabasesWritten() uint64 { return cfg.Collection(configDatabases).Writes() }
 
 // namespaces lists what the config server holds of a database, in order.
 func (cfg *ConfigDB) namespaces(db string) []string {

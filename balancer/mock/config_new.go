@@ -56,16 +56,7 @@ func (tb topologyBuilder) config() error {
 		// The row without a name marks since when the rows below are complete.
 		tb.c.log.placement("", nil, tb.c.Tick(), nil)
 	}
-	now := bson.NewDateTimeFromTime(tb.c.now())
-	return tb.c.config.insert(configMongos, bson.D{
-		{Key: "_id", Value: routerName},
-		{Key: "advisoryHostFQDNs", Value: bson.A{}},
-		{Key: "created", Value: now},
-		{Key: "mongoVersion", Value: tb.c.Version()},
-		{Key: "ping", Value: now},
-		{Key: "up", Value: int64(0)},
-		{Key: "waiting", Value: true},
-	})
+	return tb.c.config.insertRouter(routerName)
 }
 
 // compatibility notes the compatibility version, which servers have since

@@ -103,7 +103,7 @@ func (w *writing) run() error {
 // search finds the documents that match, or the first in the order asked for,
 // and prepares the first of them.
 func (w *writing) search() (found []place, err error) {
-	if w.reads, err = w.rq.Reads(w.ns, w.query.Filter); err != nil {
+	if w.reads, err = w.rq.reads(w.ns, w.query.Filter, !w.justOne); err != nil {
 		return nil, err
 	}
 	err = w.rq.compute(func(ctx context.Context) error {

@@ -8,6 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/routing"
 	"shardsh/balancer/mock/store"
 )
 
@@ -33,9 +34,15 @@ type Read struct {
 // Reads captures what a query is about: a part for each shard that can have
 // documents that match. A collection that does not exist has none.
 func (rq *Request) Reads(ns string, filter *store.Filter) ([]Read, error) {
+	return rq.reads(ns, filter, false)
+}
+
+// reads is Reads, of a statement that writes to many documents, too.
+func (rq *Request) reads(ns string, filter *store.Filter, many bool) ([]Read, error) {
 	if ns == chunksNamespace {
 		return rq.chunkReads()
 	}
+	rq.route(ns, filter, many)
 	targets := rq.c.targets(ns, filter)
 	if err := rq.askTargets(targets); err != nil {
 		return nil, err
@@ -50,10 +57,73 @@ func (rq *Request) PartialReads(ns string, filter *store.Filter) (reads []Read, 
 		reads, err = rq.chunkReads()
 		return reads, false, err
 	}
+	rq.route(ns, filter, false)
 	targets := rq.c.targets(ns, filter)
 	all := len(targets)
 	targets = slices.DeleteFunc(targets, func(t target) bool { return rq.askTargets([]target{t}) != nil })
 	return rq.capture(targets), len(targets) < all, nil
+}
+
+// AvailableReads is Reads with the read concern "available". It is sent as the router
+// knows the collection, which may be wrong, and no shard checks that: each gives what
+// it has, orphans included.
+func (rq *Request) AvailableReads(ns string, filter *store.Filter) ([]Read, error) {
+	if rq.routes == nil || rq.c.config.holds(ns) {
+		return rq.Reads(ns, filter)
+	}
+	var ids []catalog.ShardID
+	if table := rq.routes.Table(ns, rq.c.config); table != nil {
+		ids = routing.Owners(table, filter)
+	} else if primary, there := rq.routes.PrimaryOf(ns, rq.c.config); there {
+		ids = append(ids, primary)
+	}
+	var targets []target
+	for _, id := range ids {
+		if l := rq.c.member(id, ns); l != nil {
+			targets = append(targets, target{docs: l.docs, shard: rq.c.shards[id], local: l})
+		}
+	}
+	if err := rq.askTargets(targets); err != nil {
+		return nil, err
+	}
+	return rq.capture(targets), nil
+}
+
+// route sends the request by what its router knows of a collection: if a shard
+// refuses it, the router knows the newest. What was not refused has gone to the
+// shards that it concerns. A write of many documents on several shards is sent to
+// all there are, and none refuses it.
+func (rq *Request) route(ns string, filter *store.Filter, many bool) {
+	if rq.routes == nil || rq.routes.Fresh(ns, rq.c.config) {
+		return
+	}
+	rq.send(ns, func(known *catalog.RoutingTable) []catalog.ShardID {
+		ids := routing.Owners(known, filter)
+		if many && len(ids) > 1 {
+			return nil
+		}
+		return ids
+	})
+}
+
+// routeKey is route for a new document.
+func (rq *Request) routeKey(ns string, key catalog.Key) {
+	if rq.routes == nil || rq.routes.Fresh(ns, rq.c.config) {
+		return
+	}
+	rq.send(ns, func(known *catalog.RoutingTable) []catalog.ShardID {
+		return []catalog.ShardID{known.ShardOf(key)}
+	})
+}
+
+func (rq *Request) send(ns string, to routing.Targets) {
+	if rq.c.config.holds(ns) {
+		return
+	}
+	by, refused := rq.routes.Send(ns, rq.c.config, to)
+	if s := rq.c.shards[by]; refused && s != nil {
+		s.counters.stale++
+	}
 }
 
 func (rq *Request) capture(targets []target) []Read {
@@ -245,54 +315,12 @@ func (c *Cluster) targets(ns string, filter *store.Filter) []target {
 	}
 	table := c.config.tables[ns]
 	var targets []target
-	for _, id := range owners(table, coll.Pattern, filter) {
+	for _, id := range routing.Owners(table, filter) {
 		if l := c.shards[id].colls[ns]; l != nil {
 			targets = append(targets, target{docs: l.docs, shard: c.shards[id], local: l, coll: coll, table: table})
 		}
 	}
 	return targets
-}
-
-// owners returns the shards that can own documents which match: those whose
-// chunks share keys with what the filter says about the shard key.
-func owners(table *catalog.RoutingTable, p catalog.KeyPattern, filter *store.Filter) []catalog.ShardID {
-	if key, ok := shardKeyOf(filter, p); ok {
-		return []catalog.ShardID{table.Find(key).Shard}
-	}
-	ranges, ok := filter.KeyRanges(p.Doc())
-	if !ok {
-		return table.Owners()
-	}
-	var ids []catalog.ShardID
-	for _, r := range ranges {
-		for _, id := range table.OwnersIn(catalog.Place(r.From), catalog.Place(r.To)) {
-			if !slices.Contains(ids, id) {
-				ids = append(ids, id)
-			}
-		}
-	}
-	slices.Sort(ids)
-	if len(ids) == 0 { // nothing can match: any shard may say so
-		return table.Owners()[:1]
-	}
-	return ids
-}
-
-// shardKeyOf reads the whole shard key from a filter's equalities.
-func shardKeyOf(filter *store.Filter, p catalog.KeyPattern) (catalog.Key, bool) {
-	var query bson.D
-	for _, field := range p.Fields() {
-		v, ok := filter.Equality(field)
-		if !ok {
-			return catalog.Key{}, false
-		}
-		query = append(query, bson.E{Key: field, Value: bson.D{{Key: "$eq", Value: v}}})
-	}
-	raw, err := bson.Marshal(query)
-	if err != nil {
-		return catalog.Key{}, false
-	}
-	return p.QueryKey(raw)
 }
 
 // Targets returns the shards that a request for a namespace goes to.

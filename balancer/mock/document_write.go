@@ -100,6 +100,7 @@ func (rq *Request) destination(ns, db string, doc bson.Raw) (*shard, *localColle
 		if err := rq.CreateDatabase(db, ""); err != nil {
 			return nil, nil, err
 		}
+		rq.routeKey(ns, catalog.Key{})
 		primary, _ := rq.c.config.Primary(db)
 		return rq.c.shards[primary], rq.c.collections.localPrimary(ns, nil), nil
 	}
@@ -107,6 +108,7 @@ func (rq *Request) destination(ns, db string, doc bson.Raw) (*shard, *localColle
 	if err != nil {
 		return nil, nil, err
 	}
+	rq.routeKey(ns, key)
 	s := rq.c.shards[rq.c.config.tables[ns].Find(key).Shard]
 	return s, s.colls[ns], nil
 }

@@ -7,6 +7,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/routing"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
 )
@@ -107,12 +108,21 @@ type Request struct {
 	ctx      context.Context
 	deadline time.Time
 	outside  Computing
+	// router has sent it, and knows of the catalog what routes say; nil for the
+	// cluster's own.
+	router catalog.ShardID
+	routes *routing.Cache
 }
 
 // BeginRequest begins a client's command; the failure armed for it, if any, is
 // the caller's to report.
 func (c *Cluster) BeginRequest(command string) (*Request, *Failure) {
-	return &Request{c: c, command: command}, c.faults.takeFailure(command, "")
+	return &Request{c: c, command: command, router: routerNode}, c.faults.takeFailure(command, "")
+}
+
+// Through says which router has sent the request, and what it knows of the catalog.
+func (rq *Request) Through(node catalog.ShardID, routes *routing.Cache) {
+	rq.router, rq.routes = node, routes
 }
 
 // Background returns a request that no client has sent: no router stands
@@ -136,7 +146,7 @@ func (rq *Request) ask(id catalog.ShardID) error {
 	if rq.command == "" {
 		return nil // no client's command
 	}
-	if err := rq.c.faults.reach(routerNode, id); err != nil {
+	if err := rq.c.faults.reach(rq.router, id); err != nil {
 		return err
 	}
 	err, known := rq.asked[id]
@@ -193,6 +203,7 @@ func (rq *Request) Ask(ns string, filter *store.Filter) error {
 	if ns == chunksNamespace {
 		return rq.ask(configShard)
 	}
+	rq.route(ns, filter, false)
 	return rq.askTargets(rq.c.targets(ns, filter))
 }
 

@@ -12,8 +12,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// routerNode is the mongos where nodes are named: shards by their id, the
-// config server as "config".
+// routerNode is the first mongos where nodes are named: shards by their id, the
+// config server as "config". The others are router2 and so on.
 const routerNode catalog.ShardID = "router"
 
 // Faults are what was made to fail, and the network that feels it: which node
@@ -88,18 +88,26 @@ func (fs *Faults) reachShards(from catalog.ShardID) error {
 // node checks the name of a node.
 func (fs *Faults) node(name string) (catalog.ShardID, error) {
 	id := catalog.ShardID(name)
-	if id == configShard || id == routerNode || fs.c.shards[id] != nil {
+	if id == configShard || fs.isRouter(id) || fs.c.shards[id] != nil {
 		return id, nil
 	}
-	return "", mongoerr.New(mongoerr.ShardNotFound, "Shard %s not found; nodes are config, router, %s", name,
-		strings.Join(fs.c.shardNames(), ", "))
+	names := []string{string(configShard)}
+	for _, r := range fs.c.config.routers {
+		names = append(names, string(r.Node))
+	}
+	return "", mongoerr.New(mongoerr.ShardNotFound, "Shard %s not found; nodes are %s", name,
+		strings.Join(append(names, fs.c.shardNames()...), ", "))
+}
+
+func (fs *Faults) isRouter(id catalog.ShardID) bool {
+	return slices.ContainsFunc(fs.c.config.routers, func(r RouterEntry) bool { return r.Node == id })
 }
 
 // server returns a node that can crash: not the router.
 func (fs *Faults) server(name string) (catalog.ShardID, error) {
 	id, err := fs.node(name)
-	if err == nil && id == routerNode {
-		return "", mongoerr.New(mongoerr.BadValue, "the router can't crash: it answers you; cut it off from a node with "+
+	if err == nil && fs.isRouter(id) {
+		return "", mongoerr.New(mongoerr.BadValue, "a router can't crash: it answers you; cut it off from a node with "+
 			"mockPartition")
 	}
 	return id, err

@@ -198,6 +198,7 @@ type shardCounters struct {
 	recipientBytes, catchUpBytes                 int64
 	deletedDocs, deletedBytes                    int64
 	donorAbortedByIndex                          int64
+	stale                                        int64 // requests that were routed by an old table
 }
 
 // countClone counts a batch that was copied on both sides.
@@ -238,7 +239,7 @@ func (st Statistics) Migrations(id catalog.ShardID) bson.D {
 		n = s.counters
 	}
 	return bson.D{
-		{Key: "countStaleConfigErrors", Value: int64(0)},
+		{Key: "countStaleConfigErrors", Value: n.stale},
 		{Key: "countDonorMoveChunkStarted", Value: n.donorStarted},
 		{Key: "countDonorMoveChunkCommitted", Value: n.donorCommitted},
 		{Key: "countDonorMoveChunkAborted", Value: n.donorAborted},

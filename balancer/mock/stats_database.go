@@ -69,12 +69,6 @@ func (st Statistics) Databases() []DatabaseSize {
 	return list
 }
 
-// Size counts the databases and the tracked collections that a router
-// knows.
-func (cfg *ConfigDB) Size() (databases, collections int64) {
-	return cfg.Collection(configDatabases).Count(), int64(len(cfg.tables))
-}
-
 // TopologyTime is when the cluster's shards changed last.
 func (cfg *ConfigDB) TopologyTime() bson.Timestamp {
 	var newest bson.Timestamp

@@ -20,6 +20,8 @@ import (
 // Topology is what a mock cluster holds at its start, as a topology file
 // describes it. docs/topology.md has every field.
 type Topology struct {
+	// Routers is how many mongos there are; 0 is one.
+	Routers     int                  `json:"routers"`
 	Shards      []TopologyShard      `json:"shards"`
 	Settings    TopologySettings     `json:"settings"`
 	Databases   []TopologyDatabase   `json:"databases"`
@@ -139,6 +141,9 @@ func ParseTopology(data []byte) (*Topology, error) {
 	}
 	if decoder.More() {
 		return nil, fmt.Errorf("there is more than one JSON value")
+	}
+	if t.Routers < 0 || t.Routers > MostRouters {
+		return nil, fmt.Errorf("routers: %d is not from 1 to %d", t.Routers, MostRouters)
 	}
 	if len(t.Shards) == 0 {
 		return nil, fmt.Errorf("shards: at least one is needed")

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/dop251/goja"
@@ -172,10 +173,13 @@ func (f *file) clientOptions(host string) func(context.Context, string) (*option
 		}
 		known := map[string]bool{"mock:27017": true, "mock": true, "localhost": true, "localhost:27017": true,
 			"127.0.0.1:27017": true, "127.0.0.1": true}
-		if !known[bare] || f.world == nil {
-			return nil, errElsewhere
+		switch {
+		case f.world != nil && known[bare]:
+			return f.world.settings(host), nil
+		case f.world != nil && slices.Contains(f.world.routers, bare):
+			return f.world.settings(host + "@" + bare), nil
 		}
-		return f.world.settings(host), nil
+		return nil, errElsewhere
 	}
 }
 

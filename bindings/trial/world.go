@@ -30,6 +30,7 @@ type world struct {
 	tap     *tap
 	client  *mongo.Client // the test's own
 	pipe    *wire.Pipe
+	routers []string // their addresses
 	stop    func()
 	// runs counts the scripts that were run.
 	runs int
@@ -64,8 +65,17 @@ func newWorld(o *Options, s state, seed uint64) (*world, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &world{cluster: cluster, pipe: wire.NewPipe()}
-	w.tap = &tap{to: router.New(cluster, nil, router.WithSnapshots(anyFile)), clock: cluster.Clock()}
+	n := 1
+	if cfg.Topology != nil {
+		n = max(n, cfg.Topology.Routers)
+	}
+	routers, err := router.Several(router.New(cluster, nil, router.WithSnapshots(anyFile)), n)
+	if err != nil {
+		cluster.Close()
+		return nil, err
+	}
+	w := &world{cluster: cluster, pipe: wire.NewPipe(), routers: routers.Names()}
+	w.tap = &tap{to: routers, clock: cluster.Clock()}
 	server := &wire.Server{Handler: w.tap}
 	served := make(chan struct{})
 	go func() {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -36,7 +37,8 @@ type connection struct {
 	// For the banner: the server's version and a few words on its size.
 	serverVersion, cluster string
 	clock                  script.Clock
-	virtualTime            bool // the clock goes on only while something waits
+	routers                []string // of the embedded mock
+	virtualTime            bool     // the clock goes on only while something waits
 	close                  func()
 }
 
@@ -115,9 +117,15 @@ func (env environment) connectMock(o commandLine, interactive bool) (*connection
 	if err != nil {
 		return nil, err
 	}
+	first := router.New(cluster, nil,
+		router.WithSnapshots(snapshotsAnywhere(o.rules())), router.WithBudget(budget(o.memory)))
+	routers, err := router.Several(first, max(1, cmp.Or(o.routers, topology.Routers)))
+	if err != nil {
+		cluster.Close()
+		return nil, err
+	}
 	pipe := wire.NewPipe()
-	server := &wire.Server{Handler: router.New(cluster, nil,
-		router.WithSnapshots(snapshotsAnywhere(o.rules())), router.WithBudget(budget(o.memory)))}
+	server := &wire.Server{Handler: routers}
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
@@ -163,6 +171,7 @@ func (env environment) connectMock(o commandLine, interactive bool) (*connection
 		clock:         cluster.Clock(),
 		virtualTime:   !cfg.RealTime,
 		settings:      settings,
+		routers:       routers.Names(),
 		close: func() {
 			target.Disconnect(client)
 			stop()

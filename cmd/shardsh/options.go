@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"shardsh/balancer/mock"
 	"shardsh/bindings/sandbox"
 	"shardsh/bindings/transcript"
 	"shardsh/cmd/shardsh/cmdline"
@@ -64,6 +65,7 @@ type commandLine struct {
 	skipStartupWarnings bool
 
 	mock     string
+	routers  int    // 0 is not said
 	mockTime string // "", real or virtual
 	demo     bool   // a mock that no file describes has something to do
 
@@ -156,8 +158,10 @@ func (o commandLine) check() error {
 		{!o.usesMock() && o.keeps(), "--dbpath and --snapshot are for the mock cluster only", nil},
 		{o.mock != "" && o.snapshot != "", "--mock and --snapshot exclude each other: a snapshot has shards of its own", nil},
 		{!o.usesMock() && (o.mockTime != "" || len(o.parameters) > 0 || o.seeded || o.serverVersion.Given ||
-			o.memory.Given),
-			"--mock-time, --set-parameter, --seed, --memory and --server-version are for the mock cluster only", nil},
+			o.memory.Given || o.routers != 0),
+			"--mock-time, --routers, --set-parameter, --seed, --memory and --server-version are for the mock cluster only", nil},
+		{o.routers < 0 || o.routers > mock.MostRouters, "--routers takes 1 to %d, not %d",
+			[]any{mock.MostRouters, o.routers}},
 		{o.wantsJSON() && !scripted, "--json and --jsonl need --eval or a script", nil},
 		{o.wantsJSON() && slices.Contains(o.files, "-"), "--json and --jsonl need a script in a file, not on standard input",
 			nil},

@@ -4,9 +4,11 @@ import (
 	"context"
 	"net"
 	"strings"
+	"syscall"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/router"
@@ -89,5 +91,71 @@ func TestAMemberIsNoRouter(t *testing.T) {
 		if _, _, stderr := runProgram(t, "", "--quiet", address, "--eval", "1"); stderr != "" {
 			t.Errorf("with --quiet: %s", stderr)
 		}
+	}
+}
+
+// Each router of "serve --routers" has a line with its address, a document in
+// config.mongos, and its own knowledge of where chunks lie.
+func TestServeRouters(t *testing.T) {
+	p := startServe(t, "--routers", "2", "--shards", "2", "--shard-ports")
+	one := p.driver(p.uri)
+	routers, _ := command(t, one, "mockStatus", 1).Lookup("routers").Array().Values()
+	if len(routers) != 2 || "mongodb://"+routers[0].StringValue()+"/" != p.uri {
+		t.Fatalf("routers at %v", routers)
+	}
+	second := "mongodb://" + routers[1].StringValue() + "/"
+	two := p.driver(second)
+	version := func(c *mongo.Client) string {
+		return command(t, c, "getShardVersion", "app.c").Lookup("version").String()
+	}
+	command(t, one, "shardCollection", "app.c", "key", document("k", 1))
+	command(t, one, "split", "app.c", "middle", document("k", 0))
+	was := version(two)
+	owner, _ := command(t, one, "getDatabaseVersion", "app").Lookup("primaryShard").StringValueOK()
+	to := map[string]string{"shard0": "shard1", "shard1": "shard0"}[owner]
+	command(t, one, "moveChunk", "app.c", "find", document("k", 1), "to", to)
+	if version(one) == was || version(two) != was {
+		t.Errorf("version %s before the move; %s at the router that moved, %s at the other", was, version(one), version(two))
+	}
+	if _, err := two.Database("app").Collection("c").InsertOne(t.Context(), document("k", 5)); err != nil {
+		t.Fatal(err)
+	}
+	if version(one) != version(two) {
+		t.Error("the other router has sent a request and learned nothing")
+	}
+	if n, err := two.Database("config").Collection("mongos").CountDocuments(t.Context(), bson.D{}); n != 2 || err != nil {
+		t.Errorf("%d documents in config.mongos, %v", n, err)
+	}
+	p.stop(syscall.SIGTERM)
+	if lines := p.more.String(); strings.TrimSpace(lines) != second {
+		t.Errorf("after the first line came %q", lines)
+	}
+}
+
+// Scripts reach the embedded mock's other routers by the names that mock.status() has.
+func TestRoutersInTheShell(t *testing.T) {
+	const script = `
+const [one, two] = mock.status().routers.map(name => new Mongo(name));
+sh.enableSharding("app", "shard0");
+sh.shardCollection("app.c", { k: 1 });
+sh.splitAt("app.c", { k: 0 });
+const version = m => m.getDB("app").c.getShardVersion().version.t;
+const seen = [version(one), version(two)];
+sh.moveRange("app.c", "shard1", { k: 0 });
+seen.push(version(two));
+two.getDB("app").c.insertOne({ k: 1 });
+seen.push(version(two), db.getSiblingDB("config").mongos.countDocuments({}));
+print(seen.join(" "));
+`
+	topology := writeFile(t, "two", `{"routers": 2, "shards": [{"id": "shard0"}, {"id": "shard1"}]}`)
+	for _, args := range [][]string{{"--mock=2", "--routers", "2"}, {"--mock=" + topology}, {"--mock=2", "--routers", "2", "--sandbox"}} {
+		code, stdout, stderr := runProgram(t, "", append(args, "--quiet", "--eval", script)...)
+		if code != exitOK || stdout != "1 1 1 2 2\n" {
+			t.Errorf("%v: exit code %d, %q %s", args, code, stdout, stderr)
+		}
+	}
+	if code, _, stderr := runProgram(t, "", "--mock=2", "--routers", "17", "--eval", "1"); code != exitUsage ||
+		!strings.Contains(stderr, "--routers takes 1 to 16, not 17") {
+		t.Errorf("exit code %d, %s", code, stderr)
 	}
 }

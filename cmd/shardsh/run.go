@@ -129,9 +129,9 @@ func (env environment) shell(ctx context.Context, o commandLine) error {
 		Args:        o.args, Executable: os.Args[0], Version: built.Version(),
 		Guard: env.guard(o), Confirm: asking, Scripts: scripts.Files,
 		SetName: conn.setName, ReadPreference: conn.readPreference, NoRetryWrites: conn.noRetryWrites,
-		Settings: conn.settings,
-		Stuck:    env.endStuck,
-		Compat:   o.compat, Sandbox: o.rules(), Limit: o.limit, Shallow: o.deepInspect.Given && !o.deepInspect.On,
+		Settings: conn.settings, Routers: conn.routers,
+		Stuck:  env.endStuck,
+		Compat: o.compat, Sandbox: o.rules(), Limit: o.limit, Shallow: o.deepInspect.Given && !o.deepInspect.On,
 		ClientOptions: env.scriptClientOptions, Connect: rehearsing.connect,
 	})
 	if err != nil {

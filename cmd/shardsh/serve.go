@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"shardsh/balancer/mock"
 	"shardsh/bindings/plaintext"
 	"shardsh/cmd/shardsh/cmdline"
 	"shardsh/cmd/shardsh/secret"
@@ -25,6 +26,7 @@ type serveLine struct {
 	topology   string
 	described  bool // by shards or topology
 	shardPorts bool
+	routers    int
 	dbpath     string
 	verify     bool
 	salvage    bool
@@ -70,6 +72,9 @@ func serveFlags(o *serveLine) *pflag.FlagSet {
 		"`FILE` play the cluster in it, made by shardsh snapshot, or go on with that of mock.save()")
 	flags.BoolVar(&o.shardPorts, "shard-ports", false,
 		"let each shard and the config server listen, too, on the ports that follow")
+	flags.IntVar(&o.routers, "routers", 0,
+		"`N` so many routers (1, or what the topology says), each on a port of its own after the first and with its own "+
+			"knowledge of where chunks lie")
 	flags.StringArrayVar(&o.auth, "auth", nil,
 		"`USER:FILE` a user and the file with the password and, unless it is root, roles; repeat to add. Clients must "+
 			"authenticate then")
@@ -137,7 +142,7 @@ func (env environment) serve(ctx context.Context) error {
 			atEnd(errors.New("standard input has ended"))
 		}()
 	}
-	if _, err = fmt.Fprintln(env.stdout, c.uri()); err == nil {
+	if _, err = fmt.Fprintln(env.stdout, c.uris()); err == nil {
 		err = c.serve(ctx)
 	}
 	c.close()
@@ -154,6 +159,8 @@ func (o serveLine) check() error {
 		return usagef("--port takes 0 to 65535, not %d", o.port)
 	case o.shards < 1 || o.shards > 1000:
 		return usagef("--shards takes 1 to 1000, not %d", o.shards)
+	case o.routers < 0 || o.routers > mock.MostRouters:
+		return usagef("--routers takes 1 to %d, not %d", mock.MostRouters, o.routers)
 	case o.mockTime == "":
 		return usagef("--mock-time takes real, virtual, or a pace such as 60x")
 	case o.maxConnections < 1:
@@ -224,7 +231,8 @@ func (o *serveLine) groups() []cmdline.Group {
 
 func printServeHelp(to io.Writer, groups []cmdline.Group) error {
 	_, err := fmt.Fprintf(to, `Serves a mock cluster on a port, for drivers, mongosh and other tools. Prints
-one line, the connection string, when it is ready, and logs to stderr.
+one line, the connection string, for each router when it is ready, and logs to
+stderr.
 
 Usage:
   shardsh serve [options]

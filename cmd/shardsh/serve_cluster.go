@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -31,6 +32,7 @@ type served struct {
 	tls     *tls.Config // nil without
 	cluster *mock.Cluster
 	nodes   []*node
+	routers int // the first of the nodes
 }
 
 // node is one process of the cluster: the mongos, a shard or the config
@@ -82,8 +84,13 @@ func (o serveLine) open(ctx context.Context, logger *slog.Logger) (*served, erro
 	if len(o.auth) > 0 {
 		limits.StrangerBytes = strangerBytes
 	}
-	for _, n := range c.nodes {
-		n.server = &wire.Server{Handler: n.handler(front), Logger: logger.With("node", n.name), Limits: limits}
+	for i, n := range c.nodes {
+		handler, err := n.handler(front, i == 0)
+		if err != nil {
+			c.close()
+			return nil, err
+		}
+		n.server = &wire.Server{Handler: handler, Logger: logger.With("node", n.name), Limits: limits}
 	}
 	for _, host := range o.bind {
 		if c.tls == nil && !loopback(host) {
@@ -98,9 +105,16 @@ func (o serveLine) open(ctx context.Context, logger *slog.Logger) (*served, erro
 
 // openCluster listens and makes the cluster or opens the one that was kept.
 func (c *served) openCluster(ctx context.Context, o serveLine, topology *mock.Topology) error {
-	if _, err := c.addNode(ctx, o, "mongos", o.port); err != nil {
-		return err
+	for i := range max(1, cmp.Or(o.routers, topology.Routers)) {
+		name := "mongos"
+		if i > 0 {
+			name += strconv.Itoa(i + 1)
+		}
+		if _, err := c.addNode(ctx, o, name, o.portAfter(i)); err != nil {
+			return err
+		}
 	}
+	c.routers = len(c.nodes)
 	var err error
 	if c.cluster, err = o.newCluster(topology, c.logger); err != nil {
 		return err
@@ -163,6 +177,14 @@ func (o serveLine) newCluster(topology *mock.Topology, logger *slog.Logger) (*mo
 // keeps reports whether the cluster may have come from somewhere.
 func (o serveLine) keeps() bool { return o.dbpath != "" || o.snapshot != "" }
 
+// portAfter is a port so many after the first; any that is free, where that is one.
+func (o serveLine) portAfter(n int) int {
+	if o.port == 0 {
+		return 0
+	}
+	return o.port + n
+}
+
 // listenMembers opens the ports of the shards and the config server, after the
 // mongos's. The cluster learns the addresses, but for those that a topology
 // gives its shards itself.
@@ -171,19 +193,13 @@ func (c *served) listenMembers(ctx context.Context, o serveLine, topology *mock.
 	if err != nil {
 		return err
 	}
-	port := func(i int) int {
-		if o.port == 0 {
-			return 0
-		}
-		return o.port + 1 + i
-	}
-	if last := port(len(ids)); last > 65535 {
+	if last := o.portAfter(c.routers + len(ids)); last > 65535 {
 		return usagef("--shard-ports needs the ports %d to %d: choose a lower --port", o.port, last)
 	}
 	own := ownHosts(topology)
 	addresses := map[catalog.ShardID]string{}
 	for i, id := range append(ids, mock.ConfigServerID) {
-		n, err := c.addNode(ctx, o, string(id), port(i))
+		n, err := c.addNode(ctx, o, string(id), o.portAfter(c.routers+i))
 		if err != nil {
 			return err
 		}
@@ -252,11 +268,15 @@ func (c *served) nameSets() error {
 }
 
 // handler answers for a node.
-func (n *node) handler(front *router.Router) *router.Router {
-	if n.member == nil {
-		return front
+func (n *node) handler(front *router.Router, isFirst bool) (*router.Router, error) {
+	switch {
+	case n.member != nil:
+		return n.member.Of(front), nil
+	case !isFirst:
+		return front.Beside(n.address())
 	}
-	return n.member.Of(front)
+	front.ListensAt(n.address())
+	return front, nil
 }
 
 // addNode listens on one port of every address. Where any port will do, the
@@ -290,13 +310,16 @@ func (c *served) announce() {
 	}
 }
 
-// uri returns the connection string of the mongos.
-func (c *served) uri() string {
-	uri := "mongodb://" + c.nodes[0].address() + "/"
-	if c.tls != nil {
-		uri += "?tls=true"
+// uris returns the connection string of each mongos, in lines.
+func (c *served) uris() string {
+	uris := make([]string, c.routers)
+	for i := range uris {
+		uris[i] = "mongodb://" + c.nodes[i].address() + "/"
+		if c.tls != nil {
+			uris[i] += "?tls=true"
+		}
 	}
-	return uri
+	return strings.Join(uris, "\n")
 }
 
 // serve answers until ctx ends or a listener fails, and then lets the commands

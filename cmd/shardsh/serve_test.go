@@ -37,6 +37,7 @@ type servedProgram struct {
 	cancel context.CancelCauseFunc
 	code   chan int
 	log    *lockedBuffer
+	more   *lockedBuffer // of its output, after the first line
 }
 
 // lockedBuffer is a log that is read while it is written.
@@ -73,11 +74,13 @@ func startServe(t *testing.T, args ...string) *servedProgram {
 		in.Close()
 		p.code <- code
 	}()
-	line, err := bufio.NewReader(out).ReadString('\n')
+	lines := bufio.NewReader(out)
+	line, err := lines.ReadString('\n')
 	if err != nil {
 		t.Fatalf("no start line: exit code %d, %s", <-p.code, p.log)
 	}
-	go func() { _, _ = io.Copy(io.Discard, out) }()
+	p.more = &lockedBuffer{}
+	go func() { _, _ = io.Copy(p.more, lines) }()
 	p.uri = strings.TrimSpace(line)
 	t.Cleanup(func() {
 		if p.cancel != nil {

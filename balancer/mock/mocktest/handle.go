@@ -2,6 +2,7 @@ package mocktest
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -16,7 +17,11 @@ type Mock struct {
 	t       testing.TB
 	handler wire.Handler
 	client  *wire.Client
+	routers []string
 }
+
+// Routers returns the connection strings of all routers, that of Start first.
+func (m *Mock) Routers() []string { return slices.Clone(m.routers) }
 
 // Crash lets a node answer nothing until it is restarted.
 func (m *Mock) Crash(node string) { m.t.Helper(); m.Command("mockCrash", node) }

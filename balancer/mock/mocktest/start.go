@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -19,9 +20,10 @@ import (
 type Option func(*setup)
 
 type setup struct {
-	config mock.Config
-	handle *Mock
-	err    error
+	config  mock.Config
+	handle  *Mock
+	routers int
+	err     error
 }
 
 // WithRelease makes the cluster behave like a release: "5.0". Without it is the present
@@ -78,6 +80,11 @@ func WithParameter(name string, value any) Option {
 	return func(s *setup) { s.config.Parameters[name] = value }
 }
 
+// WithRouters gives the cluster so many routers, each on a port of its own and with its
+// own knowledge of where chunks lie. Start returns the connection string of the first,
+// [Mock.Routers] those of all.
+func WithRouters(n int) Option { return func(s *setup) { s.routers = n } }
+
 // WithMock makes m the handle by which a test lets the cluster fail, or its time jump.
 func WithMock(m *Mock) Option { return func(s *setup) { s.handle = m } }
 
@@ -101,21 +108,43 @@ func Start(t testing.TB, shards int, options ...Option) (uri string) {
 	if err != nil {
 		t.Fatalf("mocktest.Start: %v", err)
 	}
+	end := sync.OnceFunc(cluster.Close)
+	anywhere := func(name string, _ bool) (string, error) { return filepath.Abs(name) }
+	first := router.New(cluster, nil, router.WithSnapshots(anywhere)) // the clients are the test's own
+	routers := s.routers
+	if routers == 0 && s.config.Topology != nil {
+		routers = s.config.Topology.Routers
+	}
+	uris := []string{listen(t, end, func(address string) (wire.Handler, error) {
+		first.ListensAt(address)
+		return first, nil
+	})}
+	for range routers - 1 {
+		uris = append(uris, listen(t, end, func(address string) (wire.Handler, error) { return first.Beside(address) }))
+	}
+	if s.handle != nil {
+		*s.handle = Mock{t: t, handler: first, client: &wire.Client{}, routers: uris}
+	}
+	return uris[0]
+}
+
+// listen lets the router of an address answer there, and returns its connection string.
+// The cluster ends before the server, so that nobody waits in it.
+func listen(t testing.TB, end func(), at func(address string) (wire.Handler, error)) string {
+	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
-		cluster.Close()
 		t.Fatalf("mocktest.Start: %v", err)
 	}
-	anywhere := func(name string, _ bool) (string, error) { return filepath.Abs(name) }
-	handler := router.New(cluster, nil, router.WithSnapshots(anywhere)) // the clients are the test's own
-	if s.handle != nil {
-		*s.handle = Mock{t: t, handler: handler, client: &wire.Client{}}
+	handler, err := at(listener.Addr().String())
+	if err != nil {
+		t.Fatalf("mocktest.Start: %v", err)
 	}
 	server := &wire.Server{Handler: handler}
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(context.Background(), listener) }()
 	t.Cleanup(func() {
-		cluster.Close()
+		end()
 		if err := errors.Join(server.Shutdown(context.Background()), <-done); err != nil {
 			t.Error(err)
 		}

@@ -96,7 +96,7 @@ func setDefaultConcerns(c *call) (bson.D, error) {
 // balancer looks whether two shards have the same (spec 01 §1.4). With oidReset
 // a shard takes another one.
 func features(c *call) (bson.D, error) {
-	id := catalog.ShardID(routerHost)
+	id := catalog.ShardID(c.node.host())
 	if c.node.member != nil {
 		id = c.node.member.ID
 	}

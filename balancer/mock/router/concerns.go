@@ -35,6 +35,15 @@ func (c *call) readConcern() (string, error) {
 		"readConcern.level must be either 'local', 'majority', 'linearizable', 'available', or 'snapshot'")
 }
 
+// readsAvailable reports whether a read asks for what shards have, whoever owns it.
+func (c *call) readsAvailable() bool {
+	level, err := c.readConcern()
+	if level == "" && err == nil && c.cmd.ReadConcern {
+		level = c.cluster.ClusterParameters().DefaultReadLevel()
+	}
+	return level == "available"
+}
+
 // checkConcerns reads the concerns, then asks whether the command takes such.
 func (c *call) checkConcerns(cmd *command) error {
 	level, err := c.readConcern()

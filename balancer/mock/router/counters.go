@@ -16,7 +16,6 @@ import (
 type counters struct {
 	inserted, queried, updated, deleted, gotMore, commanded atomic.Int64
 	userErrors                                              atomic.Int64
-	stale                                                   atomic.Int64 // refusals of shards for a stale routing table
 	bytesIn, bytesOut                                       atomic.Int64
 	connections, connected                                  atomic.Int64 // open now; ever
 	active                                                  atomic.Int64

@@ -7,9 +7,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
-	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
-	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -24,7 +22,7 @@ func diagnosticHandlers() map[string]handler {
 		"isdbgrid":           isDBGrid,
 		"netstat":            netstat,
 		"getShardMap":        getShardMap,
-		"getShardVersion":    getShardVersion,
+		"getShardVersion":    routedVersion,
 		"getDatabaseVersion": getDatabaseVersion,
 		"flushRouterConfig":  flushRouterConfig,
 	}
@@ -135,11 +133,9 @@ func listCommands(c *call) (bson.D, error) {
 	return bson.D{{Key: "commands", Value: list}}, nil
 }
 
-// routerHost is the address that the mock's mongos shows.
-const routerHost = "mock:27017"
-
-func isDBGrid(*call) (bson.D, error) {
-	return bson.D{{Key: "isdbgrid", Value: int32(1)}, {Key: "hostname", Value: "mock"}}, nil
+func isDBGrid(c *call) (bson.D, error) {
+	host, _, _ := strings.Cut(c.node.host(), ":")
+	return bson.D{{Key: "isdbgrid", Value: int32(1)}, {Key: "hostname", Value: host}}, nil
 }
 
 func netstat(c *call) (bson.D, error) {
@@ -169,65 +165,4 @@ func getShardMap(c *call) (bson.D, error) {
 	}
 	add(string(mock.ConfigServerID), c.cluster.ConfigServer())
 	return bson.D{{Key: "map", Value: names}, {Key: "hosts", Value: hosts}, {Key: "connStrings", Value: strs}}, nil
-}
-
-func getShardVersion(c *call) (bson.D, error) {
-	name, isText := c.body.Lookup(c.invoked).StringValueOK()
-	if !isText {
-		return nil, mongoerr.New(mongoerr.BadValue, "getShardVersion takes a namespace")
-	}
-	if !strings.Contains(name, ".") {
-		entry, known := c.cluster.ConfigDB().DatabaseEntry(name)
-		if !known {
-			return nil, mongoerr.New(mongoerr.NamespaceNotFound, "database %s not found", name)
-		}
-		return bson.D{{Key: "primaryShard", Value: entry.Lookup("primary")},
-			{Key: "version", Value: entry.Lookup("version")}}, nil
-	}
-	table := c.cluster.ConfigDB().Table(name)
-	if table == nil {
-		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "Collection %s is not sharded.", name)
-	}
-	reply := bson.D{
-		{Key: "version", Value: table.Version().ChunkVersion.Timestamp()},
-		{Key: "versionEpoch", Value: table.Epoch()},
-		{Key: "versionTimestamp", Value: table.Timestamp()},
-	}
-	if !args.TrueValue(c.body.Lookup("fullMetadata")) {
-		return reply, nil
-	}
-	return append(reply, allBounds(table)), nil
-}
-
-// allBounds lists the chunks' bounds, unless they would not fit in a reply.
-func allBounds(table *catalog.RoutingTable) bson.E {
-	bounds := bson.A{}
-	size := 0
-	for chunk := range table.All() {
-		lower, upper := table.Pattern().Bound(chunk.Min), table.Pattern().Bound(chunk.Max)
-		if size += len(lower) + len(upper) + 32; size > batchBytes {
-			return bson.E{Key: "exceededSize", Value: true}
-		}
-		bounds = append(bounds, bson.A{lower, upper})
-	}
-	return bson.E{Key: "chunks", Value: bounds}
-}
-
-func getDatabaseVersion(c *call) (bson.D, error) {
-	entry, known := c.cluster.ConfigDB().DatabaseEntry(c.args.Text("getDatabaseVersion"))
-	if !known {
-		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "database %s not found", c.args.Text("getDatabaseVersion"))
-	}
-	return bson.D{{Key: "primaryShard", Value: entry.Lookup("primary")},
-		{Key: "dbVersion", Value: entry.Lookup("version")}}, nil
-}
-
-// flushRouterConfig has nothing to flush; names of any kind are fine.
-func flushRouterConfig(c *call) (bson.D, error) {
-	v := c.body.Lookup(c.invoked)
-	_, isNumber := args.Number(v)
-	if !isNumber && v.Type != bson.TypeBoolean && v.Type != bson.TypeString {
-		return nil, mongoerr.New(mongoerr.WrongFieldType, "flushRouterConfig takes a number, a bool or a name")
-	}
-	return bson.D{{Key: "flushed", Value: true}}, nil
 }

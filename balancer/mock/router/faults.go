@@ -36,6 +36,7 @@ func (r *Router) runFaulty(cmd *command, c *call) (bson.D, error) {
 	var failure *mock.Failure
 	c.request, failure = r.cluster.BeginRequest(cmd.Name)
 	c.request.Under(c.ctx, c.deadline, c.outside)
+	c.request.Through(r.entry.Node, r.routes)
 	reply, err := r.runUnless(failure, cmd, c)
 	c.slow = c.request.Slow()
 	return reply, c.labelled(err)
@@ -76,6 +77,7 @@ func (r *Router) runUnless(failure *mock.Failure, cmd *command, c *call) (bson.D
 		return nil, err
 	}
 	reply, err := cmd.run(c)
+	forgetRoutes(cmd, c)
 	reply = c.withSnapshotTime(reply)
 	countTargets(cmd, c)
 	r.analyzers.noteQuery(cmd, c)

@@ -34,6 +34,7 @@ func (m Member) Of(r *Router) *Router {
 		budget:   r.budget,
 		cursors:  cursors{rand: r.cursors.rand, life: r.cursors.life, most: r.cursors.most},
 		counters: newCounters(),
+		sessions: &sessions{},
 
 		users: r.users, authRequired: r.authRequired,
 	}}
@@ -111,7 +112,10 @@ func (m *Member) services() bson.A {
 
 // reads captures what a query is about: on the member alone where this is one.
 func reads(c *call, ns string, filter *store.Filter) ([]mock.Read, error) {
-	if c.node.member == nil {
+	switch {
+	case c.node.member == nil && c.readsAvailable():
+		return c.request.AvailableReads(ns, filter)
+	case c.node.member == nil:
 		return c.request.Reads(ns, filter)
 	}
 	o, isOwn := own(c, ns)

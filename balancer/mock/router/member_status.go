@@ -9,6 +9,7 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/routing"
 )
 
 // memberSections returns the parts of a member's serverStatus in the server's
@@ -118,9 +119,11 @@ func memberShardingStatistics(c *call) any {
 		"countTransitionToDedicatedConfigServerCompleted", "countTransitionFromDedicatedConfigServerCompleted")...)
 	databases, _ := cacheDatabases(c) // of the config server's own documents
 	stats = append(stats, bson.E{Key: "catalogCache",
-		Value: catalogCache(int64(len(databases)), int64(len(cachedCollections(c))), 0)})
+		Value: catalogCache(routing.Stats{
+			Databases: int64(len(databases)), Collections: int64(len(cachedCollections(c))),
+		})})
 	if id == mock.ConfigServerID {
-		stats = append(stats, bson.E{Key: "catalogCache::ConfigServerRoutingInfo", Value: catalogCache(0, 0, 0)})
+		stats = append(stats, bson.E{Key: "catalogCache::ConfigServerRoutingInfo", Value: catalogCache(routing.Stats{})})
 	}
 	stats = append(stats,
 		bson.E{Key: "rangeDeleterTasks", Value: smallest(int64(c.cluster.Statistics().RangeDeletions(id)))},

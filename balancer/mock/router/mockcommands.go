@@ -308,10 +308,15 @@ func mockStatus(c *call) (bson.D, error) {
 	if c.cluster.RealTime() {
 		clock = "real"
 	}
+	routers := bson.A{}
+	for _, r := range c.cluster.ConfigDB().Routers() {
+		routers = append(routers, r.Address)
+	}
 	return bson.D{
 		{Key: "now", Value: bson.NewDateTimeFromTime(c.cluster.Now())},
 		{Key: "time", Value: clock},
 		{Key: "term", Value: c.cluster.Term()},
+		{Key: "routers", Value: routers},
 		{Key: "nodes", Value: nodes},
 		{Key: "partitions", Value: partitions},
 		{Key: "slow", Value: slow},

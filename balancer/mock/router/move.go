@@ -221,7 +221,7 @@ func move(c *call, request func(*call) (mock.MoveRequest, error)) error {
 		if !mongoerr.Is(err, mongoerr.StaleConfig) {
 			return err
 		}
-		if c.node.counters.stale.Add(1); attempt == staleAttempts {
+		if c.node.routes.Refused(req.Namespace, c.cluster.ConfigDB()); attempt == staleAttempts {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/access"
+	"shardsh/balancer/mock/routing"
 	"shardsh/balancer/mock/store"
 )
 
@@ -21,14 +22,18 @@ type node struct {
 	member  *Member
 	process bson.ObjectID
 	started time.Time
+	// entry is that of a mongos in config.mongos.
+	entry mock.RouterEntry
 
 	budget     *store.Budget
 	cursors    cursors
-	sessions   sessions
+	sessions   *sessions // all routers have the same
 	operations operations
 	counters   *counters
 	failPoints failPoints
-	analyzers  analyzers
+	analyzers  analyzers // all routers have the same
+	// routes are what a mongos knows of the catalog; nil on a member.
+	routes *routing.Cache
 	// parameters are the mongos's own; nil on a member.
 	parameters map[string]*ownParameter
 
@@ -46,7 +51,7 @@ func (n *node) host() string {
 	if n.member != nil {
 		return n.member.Address
 	}
-	return routerHost
+	return n.entry.Name
 }
 
 // topologyVersion tells this process from the one before it.

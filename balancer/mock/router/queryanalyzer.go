@@ -90,17 +90,14 @@ func configureQueryAnalyzer(c *call) (bson.D, error) {
 }
 
 // sample switches sampling on or off; what was sampled stays.
-func (all *analyzers) sample(ns, mode string, rate float64) {
-	a := (*all)[ns]
+func (all analyzers) sample(ns, mode string, rate float64) {
+	a := all[ns]
 	if a == nil {
 		a = &analyzer{}
-		if *all == nil {
-			*all = analyzers{}
-		}
-		if len(*all) >= maxAnalyzed {
+		if len(all) >= maxAnalyzed {
 			all.forgetIdle()
 		}
-		(*all)[ns] = a
+		all[ns] = a
 	}
 	if a.perSecond = 0; mode == "full" {
 		a.perSecond = rate
@@ -140,8 +137,8 @@ func (a *analyzer) add(one sampledQuery) {
 }
 
 // forgetIdle drops what was sampled where nothing is sampled any more.
-func (all *analyzers) forgetIdle() {
-	maps.DeleteFunc(*all, func(_ string, a *analyzer) bool { return a.perSecond == 0 })
+func (all analyzers) forgetIdle() {
+	maps.DeleteFunc(all, func(_ string, a *analyzer) bool { return a.perSecond == 0 })
 }
 
 // noteQuery samples a command, if its collection's queries are sampled and it

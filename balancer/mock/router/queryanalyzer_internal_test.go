@@ -18,7 +18,7 @@ func TestSamplesAreBounded(t *testing.T) {
 	if newest := a.samples[(a.oldest+maxSamples-1)%maxSamples]; newest.command != "count" {
 		t.Error("the newest query is not kept")
 	}
-	var all analyzers
+	all := analyzers{}
 	for i := range 3 * maxAnalyzed {
 		ns := fmt.Sprintf("db.c%d", i)
 		all.sample(ns, "full", 50)

@@ -79,6 +79,7 @@ func (n *node) follow() {
 	n.users.Become(users)
 	n.keepSecret()
 	n.sessions.forgetWrites()
+	n.routes.Forget("")
 }
 
 // restoreSecret takes over the secret that the cluster kept for what strangers

@@ -16,6 +16,7 @@ import (
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/access"
 	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/routing"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mock/wire"
 	"shardsh/balancer/mongoerr"
@@ -78,12 +79,16 @@ func New(c *mock.Cluster, logger *slog.Logger, options ...Option) *Router {
 		parameters: ownParameters(),
 		users:      access.NewDirectory(),
 		budget:     store.NewBudget(0),
+		sessions:   &sessions{},
+		analyzers:  analyzers{},
+		routes:     &routing.Cache{},
 	}}
 	for _, change := range options {
 		change(r)
 	}
 	c.Lock()
 	defer c.Unlock()
+	r.entry = c.ConfigDB().Routers()[0]
 	r.restore()
 	return r
 }

@@ -11,6 +11,7 @@ import (
 
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/routing"
 )
 
 // section is one part of serverStatus, made when it is asked for.
@@ -198,23 +199,24 @@ func shardingStatistics(c *call) any {
 				Value: smallest(by[toUnsharded].Load())},
 		}})
 	}
-	databases, collections := c.cluster.ConfigDB().Size()
 	return bson.D{
 		{Key: "numHostsTargeted", Value: targeted},
-		{Key: "catalogCache", Value: catalogCache(databases, collections, c.node.counters.stale.Load())},
+		{Key: "catalogCache", Value: catalogCache(c.node.routes.Stats())},
 		{Key: "configServerInShardCache", Value: slices.Contains(c.cluster.ShardIDs(), mock.ConfigServerID)},
 	}
 }
 
 // catalogCache is what a node knows of the catalog, and how often it was out of
 // date and read it again.
-func catalogCache(databases, collections, stale int64) bson.D {
+func catalogCache(s routing.Stats) bson.D {
 	cache := append(bson.D{
-		{Key: "numDatabaseEntries", Value: databases}, {Key: "numCollectionEntries", Value: collections},
-		{Key: "numIndexEntries", Value: int64(0)}, {Key: "countStaleConfigErrors", Value: stale},
+		{Key: "numDatabaseEntries", Value: s.Databases}, {Key: "numCollectionEntries", Value: s.Collections},
+		{Key: "numIndexEntries", Value: int64(0)}, {Key: "countStaleConfigErrors", Value: s.Stale},
 	}, longs("totalRefreshWaitTimeMicros", "numActiveIncrementalRefreshes")...)
-	cache = append(cache, bson.E{Key: "countIncrementalRefreshesStarted", Value: stale})
-	return append(cache, longs("numActiveFullRefreshes", "countFullRefreshesStarted", "countFailedRefreshes")...)
+	return append(cache,
+		bson.E{Key: "countIncrementalRefreshesStarted", Value: s.Incremental},
+		bson.E{Key: "numActiveFullRefreshes", Value: int64(0)}, bson.E{Key: "countFullRefreshesStarted", Value: s.Full},
+		bson.E{Key: "countFailedRefreshes", Value: int64(0)})
 }
 
 func transactionStatus() bson.D {

@@ -1,0 +1,103 @@
+package router
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/routing"
+	"shardsh/balancer/mock/wire"
+)
+
+// Beside makes another router of the same cluster, with a name for config.mongos. It
+// has cursors, counters and parameters of its own, and knows of the catalog what it
+// has read itself. Users, sessions and what was sampled are those of all routers.
+func (r *Router) Beside(name string) (*Router, error) {
+	r.cluster.Lock()
+	defer r.cluster.Unlock()
+	entry, err := r.cluster.ConfigDB().AddRouter(name)
+	if err != nil {
+		return nil, fmt.Errorf("router %s: %w", name, err)
+	}
+	another := &Router{&node{
+		cluster:    r.cluster,
+		logger:     r.logger,
+		commands:   r.commands,
+		process:    bson.NewObjectID(),
+		started:    time.Now(),
+		entry:      entry,
+		cursors:    cursors{rand: rand.New(rand.NewPCG(1, r.cursors.rand.Uint64())), life: r.cursors.life, most: r.cursors.most},
+		counters:   newCounters(),
+		parameters: ownParameters(),
+		routes:     &routing.Cache{},
+		budget:     r.budget,
+		sessions:   r.sessions,
+		analyzers:  r.analyzers,
+		snapshots:  r.snapshots,
+
+		users: r.users, authRequired: r.authRequired,
+	}}
+	r.cluster.OnReplaced(func() { another.routes.Forget("") })
+	return another, nil
+}
+
+// ListensAt says where clients reach the first router of its cluster.
+func (r *Router) ListensAt(address string) {
+	r.cluster.Lock()
+	defer r.cluster.Unlock()
+	r.cluster.ConfigDB().FirstRouterAt(address)
+}
+
+// Routers are routers of one cluster behind one listener: the address that a client
+// has dialled, or what it has behind an @, says which of them answers. Any other is
+// the first's.
+type Routers struct {
+	first  *Router
+	others map[string]*Router
+}
+
+var _ wire.Handler = Routers{}
+
+// Several makes a first router into so many. The others are at mock2:27017,
+// mock3:27017 and so on.
+func Several(first *Router, n int) (Routers, error) {
+	rs := Routers{first: first, others: map[string]*Router{}}
+	for i := 2; i <= n; i++ {
+		name := fmt.Sprintf("mock%d:27017", i)
+		another, err := first.Beside(name)
+		if err != nil {
+			return rs, err
+		}
+		rs.others[name] = another
+	}
+	return rs, nil
+}
+
+// Names returns where to dial each of them.
+func (rs Routers) Names() []string {
+	names := []string{rs.first.entry.Name}
+	return append(names, slices.Sorted(maps.Keys(rs.others))...)
+}
+
+func (rs Routers) at(client *wire.Client) *Router {
+	if client != nil {
+		if r := rs.others[client.Local[strings.LastIndexByte(client.Local, '@')+1:]]; r != nil {
+			return r
+		}
+	}
+	return rs.first
+}
+
+// Handle lets the router answer that the client has dialled.
+func (rs Routers) Handle(ctx context.Context, req wire.Request) bson.Raw {
+	return rs.at(req.Client).Handle(ctx, req)
+}
+
+// Leave is called at the end of a connection.
+func (rs Routers) Leave(client *wire.Client) { rs.at(client).Leave(client) }

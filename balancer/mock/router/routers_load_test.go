@@ -1,0 +1,184 @@
+package router_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/router"
+	"shardsh/balancer/mock/wire"
+	"shardsh/balancer/mongoerr"
+)
+
+const (
+	busyClients = 16
+	busyActions = 40
+	// busyKeys is how many documents a client may have.
+	busyKeys = 12
+)
+
+// client is one that remembers what was acknowledged of its own documents.
+type client struct {
+	t       *testing.T
+	number  int
+	routers [2]*router.Router
+	rand    *rand.Rand
+	has     map[int32]int32 // the value of each document, by its _id
+	orphans *atomic.Int64   // documents that reads with "available" have shown, and should not have
+}
+
+// send sends a command to one of the routers.
+func (c *client) send(db string, command bson.D) bson.Raw {
+	body, err := bson.Marshal(command)
+	if err != nil {
+		c.t.Error(err)
+		return nil
+	}
+	return c.routers[c.rand.IntN(2)].Handle(context.Background(),
+		wire.Request{Database: db, Command: command[0].Key, Body: body, Client: &wire.Client{ID: int32(c.number)}})
+}
+
+// write changes one document of the client's, and has to succeed.
+func (c *client) write() {
+	id := int32(c.number*busyKeys + c.rand.IntN(busyKeys))
+	_, there := c.has[id]
+	value := c.rand.Int32()
+	command := d("insert", "c", "documents", bson.A{d("_id", id, "k", busyKey(id), "v", value)})
+	switch {
+	case there && c.rand.IntN(3) == 0:
+		command = d("delete", "c", "deletes", bson.A{d("q", d("_id", id, "k", busyKey(id)), "limit", 1)})
+		delete(c.has, id)
+	case there && c.rand.IntN(4) == 0: // on all shards
+		command = d("update", "c", "updates", bson.A{d("q", d("_id", id), "u", d("$set", d("v", value)), "multi", true)})
+		c.has[id] = value
+	case there:
+		command = d("update", "c", "updates", bson.A{d("q", d("k", busyKey(id)), "u", d("$set", d("v", value)))})
+		c.has[id] = value
+	default:
+		c.has[id] = value
+	}
+	reply := c.send("app", command)
+	if n, _ := reply.Lookup("n").AsInt64OK(); n != 1 {
+		c.t.Errorf("%v: %s", command, reply)
+	}
+}
+
+func busyKey(id int32) int32 { return id * 7 % (busyClients * busyKeys) }
+
+// read compares what the client's documents are with what was acknowledged.
+func (c *client) read() {
+	level := []string{"local", "majority", "available"}[c.rand.IntN(3)]
+	mine := d("$gte", c.number*busyKeys, "$lt", (c.number+1)*busyKeys)
+	reply := c.send("app", d("find", "c", "filter", d("_id", mine), "readConcern", d("level", level)))
+	found, err := reply.Lookup("cursor", "firstBatch").Array().Values()
+	if err != nil {
+		c.t.Errorf("%s: %s", reply, err)
+		return
+	}
+	seen := map[int32]int32{}
+	for _, v := range found {
+		seen[v.Document().Lookup("_id").Int32()] = v.Document().Lookup("v").Int32()
+	}
+	same := len(found) == len(c.has)
+	for id, v := range c.has {
+		same = same && seen[id] == v
+	}
+	switch {
+	case same:
+	case level == "available":
+		c.orphans.Add(1)
+	default:
+		c.t.Errorf("client %d sees with %s %v, and has written %v", c.number, level, found, c.has)
+	}
+}
+
+// administration changes where the collection lies until it is told to stop.
+func (c *client) administration(stop <-chan struct{}) {
+	shards := []string{"a", "b", "c"}
+	for n := 0; ; n++ {
+		select {
+		case <-stop:
+			return
+		default:
+		}
+		key := c.rand.Int32N(busyClients * busyKeys)
+		var command bson.D
+		switch at := n % 40; {
+		case at == 20 && n < 40:
+			c.send("app", d("createIndexes", "c", "indexes", bson.A{d("key", d("k", 1, "_id", 1), "name", "finer")}))
+			command = d("refineCollectionShardKey", "app.c", "key", d("k", 1, "_id", 1))
+		case at == 30:
+			c.send("app", d("drop", "other"))
+			command = d("shardCollection", "app.other", "key", d("_id", 1))
+		case at%4 == 0:
+			command = d("split", "app.c", "find", d("k", key, "_id", key))
+		case at%7 == 0:
+			command = d("mergeAllChunksOnShard", "app.c", "shard", shards[c.rand.IntN(3)])
+		default:
+			command = d("moveChunk", "app.c", "find", d("k", key, "_id", key), "to", shards[c.rand.IntN(3)],
+				"_waitForDelete", c.rand.IntN(2) == 0)
+		}
+		reply := c.send("admin", command)
+		// Splits and moves may find nothing to do, somebody else at work, or orphans.
+		failed, _ := reply.Lookup("code").AsInt64OK()
+		if code := mongoerr.Code(failed); code != 0 && !slices.Contains([]mongoerr.Code{mongoerr.CannotSplit, mongoerr.ConflictingOperationInProgress,
+			mongoerr.BadValue, mongoerr.OperationFailed}, code) {
+			c.t.Errorf("%v: %s", command, reply)
+		}
+	}
+}
+
+// Sixteen clients write and read through two routers while chunks move, split and merge,
+// and the key is refined: nothing that was acknowledged is lost, and nothing is seen twice,
+// but with the read concern "available".
+func TestClientsOfTwoRouters(t *testing.T) {
+	p := newPair(t)
+	if err := p.one.cluster.Parameters().SetAtStart("orphanCleanupDelaySecs", 1); err != nil {
+		t.Fatal(err)
+	}
+	p.one.ok("app", d("delete", "c", "deletes", bson.A{d("q", d(), "limit", 0)}))
+	var orphans atomic.Int64
+	newClient := func(n int) *client {
+		return &client{t: t, number: n, routers: [2]*router.Router{p.one.router, p.two.router},
+			rand: rand.New(rand.NewPCG(7, uint64(n))), has: map[int32]int32{}, orphans: &orphans}
+	}
+	stop := make(chan struct{})
+	var administration, clients sync.WaitGroup
+	administration.Go(func() { newClient(busyClients).administration(stop) })
+	all := make([]*client, busyClients)
+	for i := range all {
+		all[i] = newClient(i)
+		clients.Go(func() {
+			for range busyActions {
+				all[i].write()
+				all[i].read()
+			}
+		})
+	}
+	clients.Wait()
+	close(stop)
+	administration.Wait()
+	want := 0
+	for _, c := range all {
+		want += len(c.has)
+	}
+	for _, r := range []*tester{p.one, p.two} {
+		counted := r.ok("app", d("aggregate", "c", "pipeline", bson.A{d("$count", "n")}, "cursor", d()))
+		if n := counted.Lookup("cursor", "firstBatch", "0", "n").AsInt64(); n != int64(want) {
+			t.Errorf("%d documents, %d were acknowledged", n, want)
+		}
+	}
+	stale := p.one.cached("countStaleConfigErrors") + p.two.cached("countStaleConfigErrors")
+	if stale == 0 {
+		t.Error("no shard has refused a request")
+	}
+	t.Logf("%d refusals; %d reads with \"available\" were wrong", stale, orphans.Load())
+	if err := p.one.cluster.Invariants(); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,201 @@
+// Package routing is what a router of the mock knows of where collections lie. It
+// keeps to what it has read of the catalog until a shard refuses a request that was
+// sent by it (StaleConfig, spec 03 §0.7), and reads it again then. Nothing here has
+// a lock: who has a Cache holds the cluster's.
+package routing
+
+import (
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+)
+
+// Catalog is what the config server would answer now.
+type Catalog interface {
+	// Table is nil for a collection that is not tracked.
+	Table(ns string) *catalog.RoutingTable
+	// DatabaseEntry is the document in config.databases.
+	DatabaseEntry(db string) (bson.Raw, bool)
+	// DatabasesWritten counts the changes of config.databases.
+	DatabasesWritten() uint64
+}
+
+// Targets are the shards that a request goes to by a routing table.
+type Targets func(*catalog.RoutingTable) []catalog.ShardID
+
+// mostKnown is how many collections a router knows at most, as a server's does.
+// With one more it forgets all of them.
+const mostKnown = 10_000
+
+// Cache is a router's knowledge of the catalog. The zero value knows nothing. A nil
+// Cache is that of a member, which needs none: only Forget may be called.
+type Cache struct {
+	// tables are nil for collections that were not tracked when they were asked for.
+	tables    map[string]*catalog.RoutingTable
+	databases map[string]database
+	stats     Stats
+}
+
+// database is an entry of config.databases as it was when so many changes had been
+// made to all of them.
+type database struct {
+	entry bson.Raw
+	as    uint64
+}
+
+// Stats are what a router counts of its cache since it began (catalogCache of
+// serverStatus, spec 03 §1.8).
+type Stats struct {
+	Databases, Collections int64 // known now
+	// Stale counts the refusals of shards. After one of a collection that is still the
+	// same the router reads what has changed (Incremental), else all of it (Full).
+	Stale, Incremental, Full int64
+}
+
+// Stats returns the counters.
+func (c *Cache) Stats() Stats {
+	s := c.stats
+	s.Databases, s.Collections = int64(len(c.databases)), int64(len(c.tables))
+	return s
+}
+
+// Fresh reports whether the router knows where a collection lies as it is. It is
+// what nearly every request asks, and nothing else.
+func (c *Cache) Fresh(ns string, now Catalog) bool {
+	known, there := c.tables[ns]
+	if !there || known != now.Table(ns) {
+		return false
+	}
+	return known != nil || c.databases[databaseOf(ns)].as == now.DatabasesWritten()
+}
+
+func databaseOf(ns string) string {
+	db, _, _ := strings.Cut(ns, ".")
+	return db
+}
+
+// Table returns the routing table of a collection as the router knows it, which it
+// reads if it knows nothing; nil for one that was not tracked then.
+func (c *Cache) Table(ns string, now Catalog) *catalog.RoutingTable {
+	known, there := c.tables[ns]
+	if !there {
+		known = now.Table(ns)
+		c.learn(ns, known)
+		c.stats.Full++
+	}
+	return known
+}
+
+func (c *Cache) learn(ns string, table *catalog.RoutingTable) {
+	if c.tables == nil || len(c.tables) >= mostKnown {
+		c.tables = map[string]*catalog.RoutingTable{}
+	}
+	c.tables[ns] = table
+}
+
+// Database returns a database's entry as the router knows it, which it reads if it
+// knows nothing; false when there is none.
+func (c *Cache) Database(db string, now Catalog) (bson.Raw, bool) {
+	if known, there := c.databases[db]; there {
+		return known.entry, true
+	}
+	entry, there := now.DatabaseEntry(db)
+	if there {
+		if c.databases == nil || len(c.databases) >= mostKnown {
+			c.databases = map[string]database{}
+		}
+		c.databases[db] = database{entry, now.DatabasesWritten()}
+	}
+	return entry, there
+}
+
+// PrimaryOf returns the primary shard of a collection's database as the router knows
+// it.
+func (c *Cache) PrimaryOf(ns string, now Catalog) (catalog.ShardID, bool) {
+	entry, there := c.Database(databaseOf(ns), now)
+	if !there {
+		return "", false
+	}
+	primary, _ := entry.Lookup("primary").StringValueOK()
+	return catalog.ShardID(primary), true
+}
+
+// Send sends a request for a collection to the shards that it concerns. One of them
+// refuses it if it has other chunks, or other chunks of another collection, than the
+// router thinks; the router knows the newest then, and the request can be sent again.
+// It returns the shard that refused, and reports whether one did.
+//
+// Shards compare the collection's incarnation and the major version of their newest
+// chunk: splits and merges alone make no request stale.
+func (c *Cache) Send(ns string, now Catalog, to Targets) (by catalog.ShardID, refused bool) {
+	if known := c.Table(ns, now); known != nil {
+		by, refused = refusal(known, now.Table(ns), to)
+	} else {
+		by, refused = c.sendUnsharded(ns, now)
+	}
+	if refused {
+		c.Refused(ns, now)
+	}
+	return by, refused
+}
+
+// sendUnsharded sends a request to the primary of its database. It refuses what has
+// become a tracked collection. One that is not the primary any more lets the router
+// read the database's entry again: that is another refusal (StaleDbVersion), which
+// nobody counts.
+func (c *Cache) sendUnsharded(ns string, now Catalog) (by catalog.ShardID, refused bool) {
+	db := databaseOf(ns)
+	if known, there := c.databases[db]; there && known.as != now.DatabasesWritten() {
+		delete(c.databases, db)
+	}
+	primary, there := c.PrimaryOf(ns, now)
+	return primary, there && now.Table(ns) != nil
+}
+
+// refusal returns the first shard that refuses what is sent by a table.
+func refusal(known, now *catalog.RoutingTable, to Targets) (by catalog.ShardID, refused bool) {
+	for _, id := range to(known) {
+		if now == nil || !same(known, now) || known.ShardVersion(id).Major != now.ShardVersion(id).Major {
+			return id, true
+		}
+	}
+	return "", false
+}
+
+// Refused counts a refusal, and reads the routing table again.
+func (c *Cache) Refused(ns string, now Catalog) {
+	known, current := c.tables[ns], now.Table(ns)
+	c.learn(ns, current)
+	c.stats.Stale++
+	if known != nil && current != nil && same(known, current) {
+		c.stats.Incremental++
+	} else {
+		c.stats.Full++
+	}
+}
+
+// same reports whether two tables are of one incarnation of a collection.
+func same(a, b *catalog.RoutingTable) bool {
+	return a.Epoch() == b.Epoch() && a.Timestamp() == b.Timestamp()
+}
+
+// Forget lets the router read a collection, or a database with all its collections,
+// again before the next request for it; an empty name is for everything.
+func (c *Cache) Forget(name string) {
+	switch {
+	case c == nil:
+	case name == "":
+		c.tables, c.databases = nil, nil
+	case strings.Contains(name, "."):
+		delete(c.tables, name)
+	default:
+		delete(c.databases, name)
+		for ns := range c.tables {
+			if databaseOf(ns) == name {
+				delete(c.tables, ns)
+			}
+		}
+	}
+}
