@@ -8,7 +8,7 @@ import (
 )
 
 // goodbye is how long the driver may take to end sessions and connections.
-const goodbye = 400 * time.Millisecond
+const goodbye = 300 * time.Millisecond
 
 // Disconnect gives the driver a moment to end a client's sessions and connections.
 // Whatever ctx says the driver waits for its monitors, and one may hang in a handshake

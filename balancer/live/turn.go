@@ -128,7 +128,7 @@ func (t *Turn) Leftover() []string {
 // that either.
 const (
 	ending  = 30 * time.Second
-	hurried = 300 * time.Millisecond
+	hurried = 200 * time.Millisecond
 )
 
 // Leave ends the turn after a run, whose ctx may have ended, as may have hard, which

@@ -3,6 +3,7 @@ package runner_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"testing"
 	"time"
 
@@ -29,16 +30,19 @@ type world struct {
 	client  *mongo.Client
 }
 
-func newWorld(t testing.TB, topology string, release catalog.Release, seed uint64) *world {
+func newWorld(t testing.TB, topology string, release catalog.Release, seed uint64, more ...map[string]any) *world {
 	t.Helper()
+	parameters := map[string]any{"minNumChunksForSessionsCollection": sessionsChunks}
+	for _, list := range more {
+		maps.Copy(parameters, list)
+	}
 	parsed, err := mock.ParseTopology([]byte(topology))
 	if err != nil {
 		t.Fatalf("%v in %s", err, topology)
 	}
 	w := &world{TB: t}
 	w.cluster, err = mock.New(mock.Config{
-		Topology: parsed, Version: release, Start: noon, Seed: seed,
-		Parameters: map[string]any{"minNumChunksForSessionsCollection": sessionsChunks},
+		Topology: parsed, Version: release, Start: noon, Seed: seed, Parameters: parameters,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -73,6 +73,33 @@ func TestDrainOfWhatStays(t *testing.T) {
 	w.well()
 }
 
+// A run that was killed when the shard was gone and its lease was not leaves that to
+// the next one, unless somebody is at work.
+func TestTidyUp(t *testing.T) {
+	w := newWorld(t, scattered(rand.New(rand.NewPCG(1, 9)), stopped), catalog.Release80, 1)
+	leases := func() int64 {
+		n, err := live.LeaseCollectionOf(w.client).CountDocuments(t.Context(), bson.D{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	if err := applying.TidyUp(t.Context(), w.client); err != nil || leases() != 0 {
+		t.Errorf("%d leases where none was, %v", leases(), err)
+	}
+	_, err := live.TakeTurn(t.Context(), w.client, live.AskerOf(w.client), live.Holder{Host: "ops1", PID: 42, Doing: "drain s0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := applying.TidyUp(t.Context(), w.client); err != nil || leases() != 1 {
+		t.Errorf("%d leases of one who is at work, %v", leases(), err)
+	}
+	w.admin(bson.D{{Key: "mockAdvance", Value: (2 * time.Minute).Milliseconds()}})
+	if err := applying.TidyUp(t.Context(), w.client); err != nil || leases() != 0 {
+		t.Errorf("%d leases of one who was killed, %v", leases(), err)
+	}
+}
+
 // lateLeases answers what is asked of leases later than somebody waits who has given
 // the run up.
 type lateLeases struct {

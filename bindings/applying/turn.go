@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 
+	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"shardsh/balancer/apply"
@@ -34,6 +35,23 @@ func TakeTurn(ctx context.Context, client *mongo.Client, a live.Asker, doing str
 	t.turn, err = live.TakeTurn(ctx, client, a, live.Self(doing))
 	t.cluster = t.turn
 	return t, err
+}
+
+// TidyUp gives back the turn of a run that was killed when all was done but that: who
+// finds nothing left to do takes none. One of somebody who is at work stays.
+func TidyUp(ctx context.Context, client *mongo.Client) error {
+	// Whoever may not read the lease has none to give back.
+	if n, _ := live.LeaseCollectionOf(client).CountDocuments(ctx, bson.D{}); n == 0 {
+		return nil
+	}
+	t, err := TakeTurn(ctx, client, live.AskerOf(client), "tidying up", false)
+	if errors.As(err, new(*live.HeldError)) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return t.End(ctx)
 }
 
 // Holder is who holds the lease; false in a dry run.

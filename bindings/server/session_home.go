@@ -10,8 +10,9 @@ import (
 )
 
 // killWait is how long to wait for the server to kill what Ctrl-C interrupted. With
-// what leaving takes then, a run on a line that hangs ends within a second.
-const killWait = 500 * time.Millisecond
+// what leaving takes then, a run on a line that hangs ends within a second, on a machine
+// with much else to do as well.
+const killWait = 400 * time.Millisecond
 
 // homeSession returns what the commands of a connection belong to unless the
 // script started a session for them; nil when there is none to be had. That the

@@ -68,6 +68,9 @@ func shDrain(c *call, sh *Helpers) goja.Value {
 	entry := sh.shardEntry(id)
 	switch {
 	case remove && entry == nil && sh.wasRemoved(id):
+		if paced && !o.flag("dryRun", false) && !c.s.Gateway.Guarded() {
+			c.tidyUp(sh)
+		}
 		return c.JS.NewObject("drained", true, "shard", id, "removed", true, "waitedMS", 0)
 	case paced && entry == nil:
 		sh.noShard(id)

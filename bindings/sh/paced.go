@@ -65,6 +65,13 @@ func (c *call) reach(
 	return c.carryOut(sh, o, e)
 }
 
+// tidyUp gives back the turn of a run that was killed at its very end.
+func (c *call) tidyUp(sh *Helpers) {
+	if err := applying.TidyUp(c.JS.Context(), sh.current().Conn.Client); err != nil {
+		c.s.Gateway.Throw(err)
+	}
+}
+
 // drainPaced empties a shard by moves of our engine.
 func (c *call) drainPaced(sh *Helpers, o helperOptions, id string, end drainEnd) goja.Value {
 	goal := plan.Goal{Kind: plan.Drain, Shard: catalog.ShardID(id)}

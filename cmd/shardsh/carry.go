@@ -275,7 +275,10 @@ func (env environment) reach(ctx context.Context, o aimed, help func(io.Writer, 
 	p, err := env.planFor(ctx, conn, o, begun)
 	if done, is := errors.AsType[*doneError](err); is {
 		fmt.Fprintln(line.shown(env), done)
-		return nil
+		if line.dryRun {
+			return nil
+		}
+		return because(ctx, applying.TidyUp(ctx, conn.client))
 	}
 	if err != nil {
 		return because(ctx, err)

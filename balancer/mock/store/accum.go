@@ -125,6 +125,14 @@ func (s *sumOf) float() float64 {
 	return whole.sum + whole.rest
 }
 
+// exact is the sum of the doubles with all its digits.
+func (s *sumOf) exact() bson.Decimal128 {
+	if s.special != 0 { // NaN, too
+		return decimalOfDouble(s.special)
+	}
+	return decimalAdd(exactDecimal(s.sum), exactDecimal(s.rest))
+}
+
 func (s *sumOf) result(*work) value {
 	switch {
 	case s.decimal != nil:
@@ -133,9 +141,7 @@ func (s *sumOf) result(*work) value {
 			d = decimalAdd(d, decimalOfInt(s.whole))
 		}
 		if s.double || s.spilled {
-			only := *s
-			only.whole = 0
-			d = decimalAdd(d, decimalOfDouble(only.float()))
+			d = decimalAdd(d, s.exact())
 		}
 		return decimalValue(d)
 	case s.double || s.spilled:

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/big"
 	"strconv"
+	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
@@ -65,6 +66,16 @@ func decimalOfDouble(f float64) bson.Decimal128 {
 }
 
 // makeDecimal rounds coefficient · 10^exponent into the format.
+// exactDecimal has all digits of a double that a decimal has room for.
+func exactDecimal(f float64) bson.Decimal128 {
+	digits, exponent, _ := strings.Cut(strconv.FormatFloat(f, 'e', 33, 64), "e")
+	d, err := bson.ParseDecimal128(strings.TrimSuffix(strings.TrimRight(digits, "0"), ".") + "e" + exponent)
+	if err != nil {
+		return decimalOfDouble(f)
+	}
+	return d
+}
+
 func makeDecimal(coefficient *big.Int, exponent int) bson.Decimal128 {
 	c := new(big.Int).Set(coefficient)
 	if drop := digitCount(c) - decimalDigits; drop > 0 {

@@ -51,6 +51,9 @@ type scope struct {
 	slots  map[string]int
 	size   int     // how many slots there are, those of outer scopes too
 	values []value // initial, by slot
+	// early has the first error that constants made. It is shared with inner scopes,
+	// and nil where such an error counts at once.
+	early *error
 }
 
 // slot finds a variable.
@@ -90,7 +93,7 @@ func newScopeIn(w *work, let bson.Raw) (*scope, error) {
 
 // with adds variables; their slots follow those there already.
 func (s *scope) with(names ...string) (inner *scope, slots []int) {
-	inner = &scope{outer: s, slots: make(map[string]int, len(names)), size: s.size, values: s.values}
+	inner = &scope{outer: s, slots: make(map[string]int, len(names)), size: s.size, values: s.values, early: s.early}
 	for _, name := range names {
 		slots = append(slots, inner.size)
 		inner.slots[name] = inner.size
@@ -133,6 +136,7 @@ const maxExpressionDepth = 200
 
 type exprCompiler struct {
 	depth int
+	other bool // for the other engine (stage_engine.go)
 	forms map[string]operatorCompiler
 }
 
@@ -225,6 +229,14 @@ func checkFieldName(name string) error {
 }
 
 func (c *exprCompiler) operator(name string, arg value, sc *scope) (expression, error) {
+	e, err := c.usualOperator(name, arg, sc)
+	if err != nil || !c.other || otherCodes[name] == nil || isConstant(e) {
+		return e, err
+	}
+	return otherExpression{e, otherCodes[name]}, nil
+}
+
+func (c *exprCompiler) usualOperator(name string, arg value, sc *scope) (expression, error) {
 	if f, ok := functions[name]; ok {
 		return c.call(name, f, arg, sc)
 	}

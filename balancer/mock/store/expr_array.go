@@ -102,7 +102,7 @@ func exprConcatArrays(c *evaluation, args []value) (value, error) {
 }
 
 func exprSlice(c *evaluation, args []value) (value, error) {
-	if slices.ContainsFunc(args, isNullish) {
+	if isNullish(args[0]) || isNullish(args[1]) {
 		return nullValue(), nil
 	}
 	if !isArray(args[0]) {
@@ -115,6 +115,9 @@ func exprSlice(c *evaluation, args []value) (value, error) {
 	n, ok := wholeInt32(args[1])
 	if !ok {
 		return value{}, fail(28726, "Second argument to $slice can't be represented as a 32-bit integer: %s", args[1])
+	}
+	if len(args) == 3 && isNullish(args[2]) {
+		return nullValue(), nil
 	}
 	list := c.work.items(args[0])
 	from, to := 0, len(list)
@@ -412,6 +415,9 @@ func (c *exprCompiler) sortArray(name string, arg value, sc *scope) (expression,
 	input, err := c.compile(raw[0], sc)
 	if err != nil {
 		return nil, err
+	}
+	if n := toDouble(raw[1]); isNumber(raw[1]) && n != 1 && n != -1 {
+		return nil, fail(2942506, "the $sortArray ordering must be either 1 or -1")
 	}
 	// The clauses of $push know the same orders.
 	var p pushClauses

@@ -128,6 +128,9 @@ func (c *exprCompiler) filter(name string, arg value, sc *scope) (expression, er
 		if !isArray(in) {
 			return value{}, fail(28651, "input to $filter must be an array not %s", typeName(in))
 		}
+		if isEmpty(in.Value) { // before the limit is looked at
+			return in, nil
+		}
 		most, err := filterLimit(limit, c)
 		if err != nil {
 			return value{}, err

@@ -3,7 +3,6 @@ package store
 import (
 	"maps"
 	"slices"
-	"time"
 )
 
 // function is an operator that only looks at the values of its arguments.
@@ -44,7 +43,7 @@ type callExpression struct {
 	args []expression
 	call func(c *evaluation, args []value) (value, error)
 	// ends is one of endings; nil where all arguments are needed.
-	ends  func(i int, v value) bool
+	ends  func(args []value) bool
 	least int // how many arguments there are at least
 }
 
@@ -53,7 +52,7 @@ func (e *callExpression) eval(c *evaluation) (value, error) {
 	args := room[:0]
 	size, held := 0, 0
 	defer func() { c.work.release(int64(held)) }()
-	for i, a := range e.args {
+	for _, a := range e.args {
 		if a == nil {
 			args = append(args, absent)
 			continue
@@ -69,7 +68,7 @@ func (e *callExpression) eval(c *evaluation) (value, error) {
 				return value{}, err
 			}
 		}
-		if e.ends != nil && e.ends(i, v) {
+		if e.ends != nil && e.ends(args) {
 			for len(args) < e.least {
 				args = append(args, int32Value(0)) // nobody looks at it
 			}
@@ -110,21 +109,23 @@ func (c *exprCompiler) call(name string, f function, arg value, sc *scope) (expr
 	if slices.Contains(commuting, name) {
 		args = constantsLast(args)
 	}
-	if name == "$indexOfArray" && isConstant(args[0]) {
-		v, err := args[0].eval(newEvaluation(sc, time.Time{}, nil))
-		if err == nil && !isArray(v) && !isNullish(v) {
-			return nil, fail(50809, "First operand of $indexOfArray must be an array. First argument is of type: %s",
-				typeName(v))
+	if check := constantChecks[name]; check != nil {
+		if err := sc.constantFails(check(args)); err != nil {
+			return nil, err
 		}
 	}
-	return folded(&callExpression{args, f.call, endings[name], f.least}, sc)
+	ends := endings[name]
+	if len(args) == 1 {
+		ends = nil
+	}
+	return folded(&callExpression{args, f.call, ends, f.least}, sc)
 }
 
 // arguments compiles a list of arguments; what is not an array is the only one.
 func (c *exprCompiler) arguments(name string, least, most int, arg value, sc *scope) ([]expression, error) {
 	var args []expression
 	var err error
-	if isArray(arg) {
+	if isArray(arg) && name != "$toHashedIndexKey" { // that takes a list for its operand
 		args, err = c.list(arg, sc)
 	} else {
 		args = make([]expression, 1)
@@ -137,6 +138,8 @@ func (c *exprCompiler) arguments(name string, least, most int, arg value, sc *sc
 	switch {
 	case n >= least && (most < 0 || n <= most):
 		return args, nil
+	case name == "$setEquals":
+		return nil, fail(17045, "$setEquals needs at least two arguments had: %d", n)
 	case least == most:
 		return nil, fail(16020, "Expression %s takes exactly %d arguments. %d were passed in.", name, least, n)
 	case most < 0:
@@ -186,6 +189,11 @@ func (c *exprCompiler) callNamed(name string, f namedFunction, arg value, sc *sc
 	for i := range f.required {
 		if args[i] == nil {
 			return nil, fail(f.notGiven, "%s requires '%s' to be specified", name, f.args[i])
+		}
+	}
+	if check := constantChecks[name]; check != nil {
+		if err := sc.constantFails(check(args)); err != nil {
+			return nil, err
 		}
 	}
 	return folded(&callExpression{args: args, call: f.call}, sc)

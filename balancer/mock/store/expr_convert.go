@@ -363,6 +363,10 @@ func exprToUUID(_ *evaluation, args []value) (value, error) {
 		return nullValue(), nil
 	case isString(v):
 		return parseUUID(textAt(v.Value))
+	case v.Type == bson.TypeBinary: // whatever it has, and however much
+		_, data := v.Binary()
+		_, b, err := bson.MarshalValue(bson.Binary{Subtype: bson.TypeBinaryUUID, Data: data})
+		return value{Type: bson.TypeBinary, Value: b}, err
 	default:
 		return unsupported(v, "binData")
 	}

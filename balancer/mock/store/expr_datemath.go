@@ -189,18 +189,12 @@ func exprDateTrunc(_ *evaluation, args []value) (value, error) {
 	}
 	size := int64(1)
 	if !isAbsent(args[2]) {
-		n, ok := wholeInteger(args[2])
-		if !ok {
-			return value{}, fail(5439017, "$dateTrunc requires 'binSize' to be a 64-bit integer, but got value '%s' of type %s",
-				args[2], typeName(args[2]))
+		if size, err = binSize(args[2]); err != nil {
+			return value{}, err
 		}
-		if n <= 0 {
-			return value{}, fail(5439018, "$dateTrunc requires 'binSize' to be greater than 0, but got value %d", n)
-		}
-		if n > 1e11 {
+		if size > 1e11 {
 			return value{}, fail(5439006, "dateTrunc overflowed")
 		}
-		size = n
 	}
 	start := time.Sunday
 	if name == "week" {
@@ -217,6 +211,18 @@ func exprDateTrunc(_ *evaluation, args []value) (value, error) {
 		return nullValue(), err
 	}
 	return dateValue(truncate(t, u, name, size, start).UnixMilli()), nil
+}
+
+func binSize(v value) (int64, error) {
+	n, ok := wholeInteger(v)
+	if !ok {
+		return 0, fail(5439017, "$dateTrunc requires 'binSize' to be a 64-bit integer, but got value '%s' of type %s", v,
+			typeName(v))
+	}
+	if n <= 0 {
+		return 0, fail(5439018, "$dateTrunc requires 'binSize' to be greater than 0, but got value %d", n)
+	}
+	return n, nil
 }
 
 func truncate(t time.Time, u timeUnit, name string, size int64, start time.Weekday) time.Time {

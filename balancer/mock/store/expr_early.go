@@ -10,29 +10,111 @@ import (
 // What the server knows of an expression before it has all arguments decides which
 // of several errors a command ends with, and whether there is one.
 
-// endings report of an argument, by its place, that it settles the result, whatever
+// endings report whether the last of the arguments so far settles the result, whatever
 // comes after it. The server does not compute the arguments after such a one.
-var endings = map[string]func(i int, v value) bool{
-	"$add":      func(_ int, v value) bool { return !isNumber(v) && v.Type != bson.TypeDateTime },
-	"$multiply": func(_ int, v value) bool { return !isNumber(v) },
+var endings = map[string]func(args []value) bool{
+	"$add":      func(args []value) bool { v := last(args); return !isNumber(v) && v.Type != bson.TypeDateTime },
+	"$multiply": func(args []value) bool { return !isNumber(last(args)) },
 	"$bitAnd":   endsWhole, "$bitOr": endsWhole, "$bitXor": endsWhole,
-	"$concat":       func(_ int, v value) bool { return !isString(v) },
+	"$concat":       func(args []value) bool { return !isString(last(args)) },
 	"$concatArrays": endsArrays, "$setUnion": endsArrays, "$setIntersection": endsArrays, "$setEquals": endsArrays,
-	"$setIsSubset":  func(i int, v value) bool { return i == 0 && !isArray(v) },
-	"$indexOfArray": func(i int, v value) bool { return i == 0 && !isArray(v) },
-	"$indexOfBytes": func(i int, v value) bool { return i < 2 && !isString(v) },
-	"$indexOfCP":    func(i int, v value) bool { return i < 2 && !isString(v) },
-	"$round":        func(i int, v value) bool { return i == 0 && !isNumber(v) },
-	"$trunc":        func(i int, v value) bool { return i == 0 && !isNumber(v) },
-	"$atan2":        func(i int, v value) bool { return i == 0 && !isNumber(v) },
+	"$indexOfArray": func(args []value) bool { return len(args) == 1 && !isArray(args[0]) },
+	"$indexOfBytes": func(args []value) bool { return len(args) < 3 && !isString(last(args)) },
+	"$indexOfCP":    func(args []value) bool { return len(args) < 3 && !isString(last(args)) },
+	"$round":        endsFirstNumber, "$trunc": endsFirstNumber, "$atan2": endsFirstNumber,
+	"$slice": func(args []value) bool {
+		return len(args) == 2 && (!isArray(args[0]) || isNullish(args[1]) || !isNumber(args[1]))
+	},
+	"$mergeObjects": func(args []value) bool {
+		v := last(args)
+		return !isNullish(v) && !isObject(v)
+	},
 }
 
-func endsWhole(_ int, v value) bool { return v.Type != bson.TypeInt32 && v.Type != bson.TypeInt64 }
+func last(args []value) value { return args[len(args)-1] }
 
-func endsArrays(_ int, v value) bool { return !isArray(v) }
+func endsFirstNumber(args []value) bool { return len(args) == 1 && !isNumber(args[0]) }
+
+func endsWhole(args []value) bool {
+	v := last(args)
+	return v.Type != bson.TypeInt32 && v.Type != bson.TypeInt64
+}
+
+func endsArrays(args []value) bool { return !isArray(last(args)) }
+
+// constantChecks look at those arguments of operators that are constants, before any
+// document is seen.
+var constantChecks = map[string]func(args []expression) error{
+	"$indexOfArray": func(args []expression) error {
+		v, ok := constantAt(args, 0)
+		if !ok || isArray(v) || isNullish(v) || !slices.ContainsFunc(args, isVariable) {
+			return nil
+		}
+		return fail(50809, "First operand of $indexOfArray must be an array. First argument is of type: %s", typeName(v))
+	},
+	"$setEquals": func(args []expression) error {
+		for i := range args {
+			if v, ok := constantAt(args, i); ok && !isArray(v) {
+				return fail(5887502, "All operands of $setEquals must be arrays. %d-th argument is of type: %s", i+1, typeName(v))
+			}
+		}
+		return nil
+	},
+	"$dateAdd": unitCheck(1), "$dateSubtract": unitCheck(1), "$dateDiff": unitCheck(2),
+	"$dateTrunc": func(args []expression) error {
+		if err := unitCheck(1)(args); err != nil {
+			return err
+		}
+		if v, ok := constantAt(args, 2); ok && !isNullish(v) {
+			_, err := binSize(v)
+			return err
+		}
+		return nil
+	},
+}
+
+func isVariable(e expression) bool { return e != nil && !isConstant(e) }
+
+func constantAt(args []expression, i int) (value, bool) {
+	if args[i] == nil {
+		return value{}, false
+	}
+	v, ok := args[i].(literal)
+	return value(v), ok
+}
+
+// unitCheck refuses units that there are not.
+func unitCheck(place int) func(args []expression) error {
+	return func(args []expression) error {
+		v, ok := constantAt(args, place)
+		if !ok || !isString(v) {
+			return nil
+		}
+		_, _, err := unitOf(v, "", 0)
+		return err
+	}
+}
 
 // commuting are the operators whose constants the server looks at last.
-var commuting = []string{"$setUnion", "$setIntersection"}
+var commuting = []string{"$setUnion", "$setIntersection", "$bitAnd", "$bitOr", "$bitXor"}
+
+// collecting has the scope keep the errors of constants until all is parsed: the server
+// computes constants after that. The function that it returns gives the first one.
+func (s *scope) collecting() func() error {
+	s.early = new(error)
+	return func() error { return *s.early }
+}
+
+// constantFails returns an error that constants made, or keeps it for later.
+func (s *scope) constantFails(err error) error {
+	if err == nil || s.early == nil {
+		return err
+	}
+	if *s.early == nil {
+		*s.early = err
+	}
+	return nil
+}
 
 // folded returns what can be said of a call already: all of it, where its arguments
 // are constants, or that it fails.
@@ -44,7 +126,7 @@ func folded(e *callExpression, sc *scope) (expression, error) {
 	}
 	v, err := e.eval(newEvaluation(sc, time.Time{}, nil))
 	if err != nil || len(v.Value) > maxFolded { // large ones are not kept
-		return e, err
+		return e, sc.constantFails(err)
 	}
 	return literal(v), nil
 }

@@ -53,6 +53,11 @@ func (c *exprCompiler) junction(name string, arg value, sc *scope) (expression, 
 		return nil, err
 	}
 	stopAt := name == "$or"
+	for i := range args { // one that decides does so wherever it stands
+		if v, ok := constantAt(args, i); ok && truthy(v) == stopAt {
+			return literal(boolValue(stopAt)), nil
+		}
+	}
 	return evalFunc(func(c *evaluation) (value, error) {
 		for _, a := range args {
 			v, err := a.eval(c)
@@ -168,6 +173,9 @@ func (c *exprCompiler) ifNull(name string, arg value, sc *scope) (expression, er
 	}
 	if len(args) < 2 {
 		return nil, fail(1257300, "$ifNull needs at least two arguments, had: %d", len(args))
+	}
+	if v, ok := constantAt(args, 0); ok && !isNullish(v) {
+		return args[0], nil
 	}
 	return evalFunc(func(c *evaluation) (v value, err error) {
 		for i, a := range args {

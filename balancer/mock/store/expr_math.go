@@ -84,8 +84,11 @@ func exprAtan2(_ *evaluation, args []value) (value, error) {
 	if isNullish(y) || isNumber(y) && isNullish(x) {
 		return nullValue(), nil
 	}
-	if !isNumber(y) || !isNumber(x) {
-		return value{}, fail(51044, "$atan2 only supports numeric types, not %s and %s", typeName(y), typeName(x))
+	if !isNumber(y) {
+		return value{}, fail(51044, "$atan2 only supports numeric types, not %s", typeName(y))
+	}
+	if !isNumber(x) {
+		return value{}, fail(51045, "$atan2 only supports numeric types, not %s", typeName(x))
 	}
 	like := y
 	if x.Type == bson.TypeDecimal128 {
@@ -251,6 +254,9 @@ func rounding(op string, mode roundMode) func(*evaluation, []value) (value, erro
 			p := args[1]
 			if isNullish(p) || isNullish(v) {
 				return nullValue(), nil
+			}
+			if !isNumber(p) {
+				return value{}, fail(16004, "can't convert from BSON type %s to long", typeName(p))
 			}
 			n, ok := wholeInteger(p)
 			if !ok {

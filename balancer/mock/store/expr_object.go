@@ -5,6 +5,9 @@ var objectFunctions = map[string]function{
 }
 
 func mergeObjects(c *evaluation, args []value) (value, error) {
+	if len(args) == 1 && isArray(args[0]) {
+		args = c.work.items(args[0])
+	}
 	return gather(c.work, newMergedObject(), args)
 }
 
@@ -20,7 +23,7 @@ func (c *exprCompiler) getField(name string, arg value, sc *scope) (expression, 
 			return nil, err
 		}
 	}
-	key, err := c.fieldName(name, raw[0], sc, 5654600, 5654601, 5654602)
+	key, err := c.fieldName(name, raw[0], sc, 5654600, 5654601, 3041704)
 	if err != nil {
 		return nil, err
 	}

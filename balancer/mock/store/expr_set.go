@@ -9,7 +9,7 @@ var setFunctions = map[string]function{
 	"$setUnion":        {0, -1, exprSetUnion},
 	"$setIntersection": {0, -1, exprSetIntersection},
 	"$setDifference":   {2, 2, exprSetDifference},
-	"$setEquals":       {0, -1, exprSetEquals},
+	"$setEquals":       {2, -1, exprSetEquals},
 	"$setIsSubset":     {2, 2, exprSetIsSubset},
 	"$anyElementTrue":  {1, 1, exprAnyElementTrue},
 	"$allElementsTrue": {1, 1, exprAllElementsTrue},
@@ -113,14 +113,10 @@ func exprSetDifference(c *evaluation, args []value) (value, error) {
 }
 
 func exprSetEquals(c *evaluation, args []value) (value, error) {
-	if len(args) < 2 {
-		return value{}, fail(17045, "$setEquals needs at least two arguments had: %d", len(args))
-	}
 	var one set
 	for i, v := range args {
 		if !isArray(v) {
-			return value{}, fail(5887502, "All operands of $setEquals must be arrays. %d-th argument is of type: %s", i+1,
-				typeName(v))
+			return value{}, fail(17044, "All operands of $setEquals must be arrays. One argument is of type: %s", typeName(v))
 		}
 		other := setFrom(c.work, v)
 		if i == 0 {

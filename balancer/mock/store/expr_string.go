@@ -264,12 +264,15 @@ func trimFunction(op string, left, right bool) namedFunction {
 	return namedFunction{
 		args: []string{"input", "chars"}, required: 1, notObject: 50696, unknown: 50694, notGiven: 50695,
 		call: func(_ *evaluation, args []value) (value, error) {
-			if isNullish(args[0]) || !isAbsent(args[1]) && isNullish(args[1]) {
+			if isNullish(args[0]) {
 				return nullValue(), nil
 			}
 			if !isString(args[0]) {
 				return value{}, fail(50699, "%s requires its input to be a string, got %s (of type %s) instead.", op, args[0],
 					typeName(args[0]))
+			}
+			if !isAbsent(args[1]) && isNullish(args[1]) {
+				return nullValue(), nil
 			}
 			chars := trimSpace
 			if !isAbsent(args[1]) {

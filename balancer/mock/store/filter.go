@@ -83,7 +83,15 @@ func CompileFilterWith(filter bson.Raw, o FilterOptions) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return compileFilter(filter, sc, o.Now)
+	failed := sc.collecting()
+	f, err := compileFilter(filter, sc, o.Now)
+	if err == nil {
+		err = failed()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
 }
 
 func compileFilter(filter bson.Raw, sc *scope, now time.Time) (*Filter, error) {

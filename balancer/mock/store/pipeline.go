@@ -62,8 +62,12 @@ func CompilePipeline(stages []bson.Raw, env Env) (*Pipeline, error) {
 	if err != nil {
 		return nil, err
 	}
+	failed := sc.collecting()
 	c := &pipelineCompiler{env: &env, scope: sc}
 	all, err := c.stages(stages)
+	if err == nil {
+		err = failed()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -208,6 +212,7 @@ type pipelineCompiler struct {
 	scope *scope
 	depth int
 	facet bool
+	other bool // the stage is for the other engine (stage_engine.go)
 	table map[string]stageCompiler
 }
 
@@ -224,6 +229,7 @@ func (c *pipelineCompiler) stages(list []bson.Raw) ([]stage, error) {
 			return nil, fail(40323, "A pipeline stage specification object must contain exactly one field.")
 		}
 		name, arg, _ := first(spec)
+		c.other = c.depth == 0 && !c.facet && inOther(list[:i], name, arg)
 		s, err := c.stage(name, arg, i, len(list))
 		if err != nil {
 			return nil, err

@@ -74,6 +74,9 @@ func TestPipelines(t *testing.T) {
 			`[{"$match": {"_id": 1}}, {"$lookup": {"from": "orders", "localField": "nope", "foreignField": "who", "as": ` +
 				`"o"}}, {"$project": {"o": "$o._id"}}]`,
 			`[{"_id": 1, "o": [3, 4]}]`},
+		{"lookup: an empty array joins null",
+			`[{"$match": {"_id": 2}}, {"$lookup": {"from": "orders", "localField": "tags", "foreignField": "who", "as": ` +
+				`"o"}}, {"$project": {"o._id": 1}}]`, `[{"_id": 2, "o": [{"_id": 3}, {"_id": 4}]}]`},
 		{"lookup: both forms", `[{"$match": {"_id": 1}}, {"$lookup": {"from": "orders", "localField": "n", "foreignField": ` +
 			`"who", "let": {"g": "$g"}, "pipeline": [{"$match": {"$expr": {"$gt": ["$_id", "$$g"]}}}], "as": "o"}}, ` +
 			`{"$project": {"o": "$o._id"}}]`,
@@ -194,20 +197,40 @@ func TestPipelineErrors(t *testing.T) {
 		`[{"$group": {"_id": 1, "a": {"$sum": [1, 2]}}}]`:       40237,
 		`[{"$group": {"_id": 1, "a": {"$sum": 1, "$avg": 1}}}]`: 40238,
 		`[{"$group": {"_id": 1, "a": {"$firstN": {"input": 1, "n": 0}}}}]`: 5787908,
-		`[{"$unwind": 5}]`:                                                       15981,
-		`[{"$unwind": {}}]`:                                                      28812,
-		`[{"$unwind": {"path": "$a", "x": 1}}]`:                                  28811,
-		`[{"$lookup": {"from": "x"}}]`:                                           9,
-		`[{"$lookup": {"from": "x", "as": "y"}}]`:                                9,
-		`[{"$lookup": {"from": "x", "as": "y", "localField": "a"}}]`:             9,
-		`[{"$lookup": {"from": "x", "as": "y", "nope": "a"}}]`:                   9,
-		`[{"$bucket": {"groupBy": "$a"}}]`:                                       40198,
-		`[{"$bucket": {"groupBy": "$a", "boundaries": [1]}}]`:                    40192,
-		`[{"$bucket": {"groupBy": "$a", "boundaries": [1, "a"]}}]`:               40193,
-		`[{"$bucket": {"groupBy": "$a", "boundaries": [2, 1]}}]`:                 40194,
-		`[{"$bucket": {"groupBy": "$a", "boundaries": [1, 2], "default": 1}}]`:   40199,
-		`[{"$bucket": {"groupBy": "$a", "boundaries": [1, 2]}}]`:                 40066,
-		`[{"$sample": {}}]`:                                                      28749,
+		`[{"$unwind": 5}]`:                                                     15981,
+		`[{"$unwind": {}}]`:                                                    28812,
+		`[{"$unwind": {"path": "$a", "x": 1}}]`:                                28811,
+		`[{"$lookup": {"from": "x"}}]`:                                         9,
+		`[{"$lookup": {"from": "x", "as": "y"}}]`:                              9,
+		`[{"$lookup": {"from": "x", "as": "y", "localField": "a"}}]`:           9,
+		`[{"$lookup": {"from": "x", "as": "y", "nope": "a"}}]`:                 9,
+		`[{"$bucket": {"groupBy": "$a"}}]`:                                     40198,
+		`[{"$bucket": {"groupBy": "$a", "boundaries": [1]}}]`:                  40192,
+		`[{"$bucket": {"groupBy": "$a", "boundaries": [1, "a"]}}]`:             40193,
+		`[{"$bucket": {"groupBy": "$a", "boundaries": [2, 1]}}]`:               40194,
+		`[{"$bucket": {"groupBy": "$a", "boundaries": [1, 2], "default": 1}}]`: 40199,
+		`[{"$bucket": {"groupBy": "$a", "boundaries": [1, 2]}}]`:               40066,
+		`[{"$sample": {}}]`:                                                    28749,
+		// a group on its own goes to the other engine, if that knows its expressions
+		`[{"$sortByCount": {"$toLower": [[1]]}}]`:                               16007, // a constant
+		`[{"$sortByCount": {"$sinh": {"$ifNull": ["$x", "$$ROOT"]}}}]`:          7157800,
+		`[{"$skip": 0}, {"$group": {"_id": {"$tan": "$$ROOT"}}}]`:               7157802,
+		`[{"$unset": "a"}, {"$group": {"_id": {"$tan": "$$ROOT"}}}]`:            28765,
+		`[{"$group": {"_id": {"$tan": {"$toString": "$n"}}}}]`:                  28765,
+		`[{"$facet": {"f": [{"$group": {"_id": {"$tan": "$$ROOT"}}}]}}]`:        28765,
+		`[{"$bucketAuto": {"groupBy": {"$tan": "$$ROOT"}, "buckets": 1}}]`:      28765,
+		`[{"$group": {"_id": 1, "m": {"$mergeObjects": "$n"}}}]`:                5911200,
+		`[{"$group": {"_id": {"$toInt": "$n"}, "m": {"$mergeObjects": "$n"}}}]`: 40400,
+		// lines need a sort key of each document, unlike the one before
+		`[{"$fill": {"sortBy": {"k": 1}, "output": {"v": {"method": "linear"}}}}]`: 14,
+		`[{"$unionWith": {"pipeline": [{"$documents": [{"_id": 1}]}]}}, ` +
+			`{"$fill": {"sortBy": {"_id": 1}, "output": {"v": {"method": "linear"}}}}]`: 6050106,
+		// what is before a document that can't be filled goes on
+		`[{"$unionWith": {"pipeline": [{"$documents": [{"_id": 2, "v": 1}, {"_id": 3, "v": "x"}]}]}}, ` +
+			`{"$fill": {"sortBy": {"_id": 1}, "output": {"v": {"method": "linear"}}}}, ` +
+			`{"$addFields": {"a": {"$ln": {"$subtract": ["$_id", 1]}}}}]`: 28766,
+		// all stages are parsed before constants are computed
+		`[{"$addFields": {"a": {"$abs": "x"}}}, {"$nope": 1}]`:                   40324,
 		`[{"$sortByCount": 5}]`:                                                  40149,
 		`[{"$redact": 5}]`:                                                       17053,
 		`[{"$graphLookup": {"from": "x"}}]`:                                      40105,

@@ -57,7 +57,7 @@ func (c *pipelineCompiler) fill(name string, arg value) (stage, error) {
 		}
 		s.outputs = append(s.outputs, o)
 	}
-	return blocking(s.apply), nil
+	return s, nil
 }
 
 func (c *pipelineCompiler) fillOutput(name string, v value, sorted bool) (o fillOutput, err error) {
@@ -85,90 +85,149 @@ func (c *pipelineCompiler) fillOutput(name string, v value, sorted bool) (o fill
 	return o, nil
 }
 
-func (s *fillStage) apply(r *execution, in docs) ([]bson.Raw, error) {
-	all, err := r.spilling(windowsTooLarge).drain(in)
-	if err != nil {
-		return nil, err
-	}
-	ctx := r.evaluation()
-	s.order.sort(r.work, all)
-	parts, err := partitioned(ctx, s.partition, all)
-	if err != nil {
-		return nil, err
-	}
-	var out []bson.Raw
-	for _, part := range parts {
-		for _, o := range s.outputs {
-			if err := s.fillPart(ctx, o, part); err != nil {
-				return nil, err
+// run gives document after document: what comes before one that fails goes on to the
+// stages that follow, which may fail on it first.
+func (s *fillStage) run(r *execution, in docs) docs {
+	return func(yield func(bson.Raw, error) bool) {
+		all, err := r.spilling(windowsTooLarge).drain(in)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		ctx := r.evaluation()
+		s.order.sort(r.work, all)
+		parts, err := partitioned(ctx, s.partition, all)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for _, part := range parts {
+			if !s.fillPart(ctx, part, yield) {
+				return
 			}
 		}
-		out = append(out, part...)
 	}
-	return out, nil
 }
 
-func (s *fillStage) fillPart(ctx *evaluation, o fillOutput, part []bson.Raw) error {
-	last := -1 // the place of the last value that was there
+func (s *fillStage) fillPart(ctx *evaluation, part []bson.Raw, yield func(bson.Raw, error) bool) bool {
+	filled := make([]filling, len(s.outputs))
+	for i, o := range s.outputs {
+		filled[i] = filling{o: o, sorted: s.order, part: part, last: -1}
+	}
 	for i, doc := range part {
-		if err := ctx.work.handle(len(doc)); err != nil {
-			return err
-		}
-		v := valueAt(doc, o.path)
-		switch {
-		case !isNullish(v):
-			if o.method == "linear" && last >= 0 && last < i-1 {
-				if err := s.line(ctx.work, o.path, part, last, i); err != nil {
-					return err
-				}
+		err := ctx.work.handle(len(doc))
+		for k := range filled {
+			if err == nil {
+				doc, err = filled[k].fill(ctx, i, doc)
 			}
-			last = i
-		case o.value != nil:
-			ctx.root = objectValue(doc)
-			fill, err := o.value.eval(ctx)
-			if err != nil {
-				return err
-			}
-			part[i] = replaceAt(doc, o.path, fill)
-		case o.method == "locf" && last >= 0:
-			part[i] = replaceAt(doc, o.path, valueAt(part[last], o.path))
-		default:
-			part[i] = replaceAt(doc, o.path, nullValue())
 		}
+		if err != nil {
+			yield(nil, err)
+			return false
+		}
+		if !yield(doc, nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// filling is an output of $fill on its way through a partition.
+type filling struct {
+	o      fillOutput
+	sorted *Sort
+	part   []bson.Raw // as they came
+	last   int        // the place of the last value that was there; -1 for none
+	next   int        // the place of the first one after that, once it was looked for
+	line   fillLine
+}
+
+// fill returns a document with what its output fills in.
+func (f *filling) fill(ctx *evaluation, i int, doc bson.Raw) (bson.Raw, error) {
+	linear := f.o.method == "linear"
+	if linear {
+		if err := f.line.step(f.sorted, f.part[i]); err != nil {
+			return nil, err
+		}
+	}
+	v := valueAt(f.part[i], f.o.path)
+	switch {
+	case !isNullish(v):
+		f.last = i
+		return doc, f.line.check(linear, v)
+	case f.o.value != nil:
+		ctx.root = objectValue(doc)
+		fill, err := f.o.value.eval(ctx)
+		return replaceAt(doc, f.o.path, fill), err
+	case f.last < 0:
+		return replaceAt(doc, f.o.path, nullValue()), nil
+	case !linear:
+		return replaceAt(doc, f.o.path, valueAt(f.part[f.last], f.o.path)), nil
+	}
+	v, err := f.between(ctx.work, i)
+	return replaceAt(doc, f.o.path, v), err
+}
+
+// between returns what lies on the line between the values around a place; null after
+// the last one.
+func (f *filling) between(w *work, i int) (value, error) {
+	for f.next = max(f.next, i+1); f.next < len(f.part); f.next++ {
+		if err := w.step(1); err != nil {
+			return value{}, err
+		}
+		if !isNullish(valueAt(f.part[f.next], f.o.path)) {
+			break
+		}
+	}
+	if f.next == len(f.part) {
+		return nullValue(), nil
+	}
+	end := valueAt(f.part[f.next], f.o.path)
+	if err := f.line.check(true, end); err != nil {
+		return value{}, err
+	}
+	var at [3]float64
+	for k, doc := range []bson.Raw{f.part[f.last], f.part[i], f.part[f.next]} {
+		var err error
+		if at[k], err = linePlace(f.sorted, doc); err != nil {
+			return value{}, err
+		}
+	}
+	y0, y1 := toDouble(valueAt(f.part[f.last], f.o.path)), toDouble(end)
+	return doubleValue(y0 + (y1-y0)*(at[1]-at[0])/(at[2]-at[0])), nil
+}
+
+// fillLine checks documents that a line is drawn through, one after the other.
+type fillLine struct {
+	any   bool
+	place float64 // of the last document
+}
+
+// step refuses a document without a place of its own.
+func (l *fillLine) step(order *Sort, doc bson.Raw) error {
+	place, err := linePlace(order, doc)
+	if err == nil && l.any && place == l.place {
+		err = fail(6050106, "There can be no repeated values in the sort field")
+	}
+	l.any, l.place = true, place
+	return err
+}
+
+func (*fillLine) check(linear bool, v value) error {
+	if linear && !isNumber(v) {
+		return typeMismatch("Value to be filled must be numeric or nullish, but found %s", typeName(v))
 	}
 	return nil
 }
 
-// line fills between two documents, in proportion to the sort key.
-func (s *fillStage) line(w *work, path []string, part []bson.Raw, from, to int) error {
-	at := func(i int) (x, y float64, err error) {
-		k, v := s.order.keys[0].in(nil, part[i]), valueAt(part[i], path)
-		if !isNumber(v) {
-			return 0, 0, typeMismatch("Value to be filled must be numeric or nullish, but found %s", typeName(v))
-		}
-		if k.Type == bson.TypeDateTime {
-			return float64(int64At(k.Value)), toDouble(v), nil
-		}
-		return toDouble(k), toDouble(v), nil
+// linePlace returns a document's sort key as a number: dates in milliseconds.
+func linePlace(order *Sort, doc bson.Raw) (float64, error) {
+	switch k := order.keys[0].in(nil, doc); {
+	case k.Type == bson.TypeDateTime:
+		return float64(int64At(k.Value)), nil
+	case isNumber(k):
+		return toDouble(k), nil
+	default:
+		return 0, typeMismatch("'sortBy' value must be numeric or a date, but found %s", typeName(k))
 	}
-	x0, y0, err := at(from)
-	if err != nil {
-		return err
-	}
-	x1, y1, err := at(to)
-	if err != nil {
-		return err
-	}
-	for i := from + 1; i < to; i++ {
-		if err := w.handle(len(part[i])); err != nil {
-			return err
-		}
-		k := s.order.keys[0].in(nil, part[i])
-		x := toDouble(k)
-		if k.Type == bson.TypeDateTime {
-			x = float64(int64At(k.Value))
-		}
-		part[i] = replaceAt(part[i], path, doubleValue(y0+(y1-y0)*(x-x0)/(x1-x0)))
-	}
-	return nil
 }

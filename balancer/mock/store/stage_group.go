@@ -13,6 +13,7 @@ type groupStage struct {
 	key    expression
 	fields []groupField
 	sorted bool
+	other  bool // in the other engine (stage_engine.go)
 }
 
 type groupField struct {
@@ -24,13 +25,13 @@ func (c *pipelineCompiler) group(_ string, arg value) (stage, error) {
 	if !isObject(arg) {
 		return nil, fail(15947, "a group's fields must be specified in an object")
 	}
-	g, seen := &groupStage{}, map[string]bool{}
+	g, seen := &groupStage{other: c.other}, map[string]bool{}
 	for name, v := range fields(arg.Value) {
 		if string(name) == "_id" {
 			if g.key != nil {
 				return nil, fail(15948, "a group's _id may only be specified once")
 			}
-			e, err := compileExpression(v, c.scope)
+			e, err := c.groupExpression(v)
 			if err != nil {
 				return nil, err
 			}
@@ -72,7 +73,7 @@ func (c *pipelineCompiler) groupField(name string, v value) (groupField, error) 
 	if !isOperator(op) {
 		return none, fail(40234, "The field '%s' must be an accumulator object", name)
 	}
-	acc, ok, err := (&exprCompiler{}).compileAccumulator(op, arg, c.scope)
+	acc, ok, err := (&exprCompiler{other: c.other}).compileAccumulator(op, arg, c.scope)
 	if !ok {
 		return none, fail(15952, "unknown group operator '%s'", op)
 	}
@@ -152,6 +153,9 @@ func (g *groupStage) add(ctx *evaluation, one *group, held *memory) error {
 			return err
 		}
 		if err := addTo(one.accs[i], ctx.work, args, held); err != nil {
+			if g.other {
+				return recoded(err, otherAccumulatorCodes)
+			}
 			return err
 		}
 	}
@@ -173,11 +177,19 @@ func addTo(acc accumulator, w *work, args []value, held *memory) error {
 
 func (g *groupStage) document(w *work, one *group) bson.Raw {
 	b, start := openDocument(nil)
-	b = appendField(b, "_id", one.key)
+	b = appendField(b, "_id", g.shown(one.key))
 	for i, f := range g.fields {
-		b = appendField(b, f.name, one.accs[i].result(w))
+		b = appendField(b, f.name, g.shown(one.accs[i].result(w)))
 	}
 	return closeDocument(b, start)
+}
+
+// shown returns a value of a group as it comes out: the other engine wraps MinKey.
+func (g *groupStage) shown(v value) value {
+	if g.other && v.Type == bson.TypeMinKey {
+		return objectValue(documentOf(field{"", v}))
+	}
+	return v
 }
 
 // countOne returns the output of buckets that say none.
@@ -203,11 +215,11 @@ func (c *pipelineCompiler) sortByCount(_ string, arg value) (stage, error) {
 	default:
 		return nil, fail(40149, "the sortByCount field must be specified as a string or as an object")
 	}
-	key, err := compileExpression(arg, c.scope)
+	key, err := c.groupExpression(arg)
 	if err != nil {
 		return nil, err
 	}
-	g := &groupStage{key: key, fields: countOne()}
+	g := &groupStage{key: key, fields: countOne(), other: c.other}
 	s := &Sort{keys: []sortKey{{path: []string{"count"}, descending: true}}}
 	return sequenceOf{g, sorting(s)}, nil
 }
@@ -249,7 +261,12 @@ func (c *pipelineCompiler) groupByOf(v value, code int32) (expression, error) {
 	if !ok {
 		return nil, fail(code, "The 'groupBy' field must be defined as a $-prefixed path or an expression, but found: %s", v)
 	}
-	return compileExpression(v, c.scope)
+	return c.groupExpression(v)
+}
+
+// groupExpression compiles what documents are grouped by.
+func (c *pipelineCompiler) groupExpression(v value) (expression, error) {
+	return (&exprCompiler{other: c.other}).compile(v, c.scope)
 }
 
 func (c *pipelineCompiler) bucket(name string, arg value) (stage, error) {
@@ -302,7 +319,7 @@ func (c *pipelineCompiler) bucket(name string, arg value) (stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &groupStage{fields: out, sorted: true}
+	g := &groupStage{fields: out, sorted: true, other: c.other}
 	g.key = evalFunc(func(c *evaluation) (value, error) {
 		v, err := key.eval(c)
 		if err != nil {

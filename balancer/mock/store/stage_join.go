@@ -247,6 +247,9 @@ func (ix joinIndex) find(w *work, docs []bson.Raw, vs []value) []bson.Raw {
 func localValues(w *work, doc bson.Raw, path []string) []value {
 	var out []value
 	eachValue(w, doc, path, func(v value) { out = append(out, v) })
+	if len(out) == 0 { // an empty array meets what has none
+		out = append(out, nullValue())
+	}
 	return out
 }
 

@@ -131,33 +131,30 @@ func linearFillFunction(c *pipelineCompiler, s *windowStage, op string, arg valu
 		if err != nil {
 			return nil, err
 		}
-		last := -1
+		last, line := -1, fillLine{}
+		places := make([]float64, len(part))
 		for i, v := range out {
-			switch {
-			case isNullish(v):
+			if err := line.step(s.order, part[i]); err != nil {
+				return nil, err
+			}
+			places[i] = line.place
+			if isNullish(v) {
 				continue
-			case !isNumber(v):
-				return nil, typeMismatch("Value to be filled must be numeric or nullish, but found %s", typeName(v))
-			case last >= 0 && last < i-1:
-				x0, y0 := s.place(part[last]), toDouble(out[last])
-				slope := (toDouble(v) - y0) / (s.place(part[i]) - x0)
+			}
+			if err := line.check(true, v); err != nil {
+				return nil, err
+			}
+			if last >= 0 && last < i-1 {
+				x0, y0 := places[last], toDouble(out[last])
+				slope := (toDouble(v) - y0) / (places[i] - x0)
 				for j := last + 1; j < i; j++ {
-					out[j] = doubleValue(y0 + slope*(s.place(part[j])-x0))
+					out[j] = doubleValue(y0 + slope*(places[j]-x0))
 				}
 			}
 			last = i
 		}
 		return out, nil
 	}, nil
-}
-
-// place returns a document's sort key as a number: dates in milliseconds.
-func (s *windowStage) place(doc bson.Raw) float64 {
-	k := s.order.keys[0].in(nil, doc)
-	if k.Type == bson.TypeDateTime {
-		return float64(int64At(k.Value))
-	}
-	return toDouble(k)
 }
 
 // slopeFunction is $derivative, the slope between the ends of a window, and
@@ -301,14 +298,14 @@ func movingAverageFunction(c *pipelineCompiler, s *windowStage, op string, arg v
 		return nil, failedToParse("$expMovingAvg sub object must have exactly two fields: an 'input' field, and either an " +
 			"'N' field or an 'alpha' field")
 	}
-	alpha := toDouble(raw[2])
+	alpha := toDecimal(raw[2])
 	if !isAbsent(raw[1]) {
 		n, ok := wholeInteger(raw[1])
 		if !ok || n <= 0 {
 			return nil, failedToParse("'N' field must be a positive integer, but found %s", raw[1])
 		}
-		alpha = 2 / (float64(n) + 1)
-	} else if !isNumber(raw[2]) || alpha <= 0 || alpha >= 1 {
+		alpha = decimalDivide(decimalOfInt(2), decimalOfInt(n+1))
+	} else if a := toDouble(raw[2]); !isNumber(raw[2]) || a <= 0 || a >= 1 {
 		return nil, failedToParse("'alpha' must be between 0 and 1 (exclusive), found alpha: %s", raw[2])
 	}
 	input, err := compileExpression(raw[0], c.scope)
@@ -317,14 +314,20 @@ func movingAverageFunction(c *pipelineCompiler, s *windowStage, op string, arg v
 	}
 	return func(ctx *evaluation, part []bson.Raw, _ *memory) ([]value, error) {
 		out, err := valuesOf(ctx, input, part)
-		now := nullValue()
+		now, rest := nullValue(), decimalSubtract(decimalOfInt(1), alpha)
+		exact := bson.Decimal128{} // the server computes in decimals
 		for i, v := range out {
 			switch {
 			case !isNumber(v):
 			case isNullish(now):
-				now = v
+				now, exact = v, toDecimal(v)
 			default:
-				now = doubleValue(toDouble(v)*alpha + toDouble(now)*(1-alpha))
+				exact = decimalAdd(decimalMultiply(toDecimal(v), alpha), decimalMultiply(exact, rest))
+				next := decimalValue(exact)
+				if v.Type != bson.TypeDecimal128 && now.Type != bson.TypeDecimal128 {
+					next = doubleValue(toDouble(next))
+				}
+				now = next
 			}
 			out[i] = now
 		}

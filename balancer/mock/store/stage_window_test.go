@@ -23,6 +23,8 @@ func TestWindowFunctions(t *testing.T) {
 			`{"$covarianceSamp": ["$t", "$y"], "window": {"documents": ["unbounded", "current"]}}`, `[null, 1.0]`},
 		{"linear fill", `[{"t": 1, "y": 500}, {"t": 2}, {"t": 3, "y": 515}, {"t": 4, "y": null}]`, `{"t": 1}`,
 			`{"$linearFill": "$y"}`, `[500, 507.5, 515, null]`},
+		{"moving average, to the last digit", `[{"t": 0}, {"t": 3}, {"t": 6}]`, `{"t": 1}`,
+			`{"$expMovingAvg": {"input": "$t", "N": 2}}`, `[0, 2.0, 4.666666666666667]`},
 		{"locf", `[{"t": 1}, {"t": 2, "y": 5}, {"t": 3}]`, `{"t": 1}`, `{"$locf": "$y"}`, `[null, 5, 5]`},
 		{"rank", `[{"t": 1}, {"t": 1}, {"t": 2}]`, `{"t": 1}`, `{"$rank": {}}`, `[1, 1, 3]`},
 		{"dense rank", `[{"t": 1}, {"t": 1}, {"t": 2}]`, `{"t": 1}`, `{"$denseRank": {}}`, `[1, 1, 2]`},
