@@ -21,7 +21,8 @@ type SettingReader interface {
 type Reader interface {
 	SettingReader
 
-	// Shards lists config.shards in catalog order. The engine shuffles a copy.
+	// Shards lists config.shards in catalog order. The engine shuffles a copy, and does
+	// not change the list.
 	// For releases that limit shards, those with a limit have SizeMB filled in.
 	Shards(ctx context.Context) ([]catalog.Shard, error)
 

@@ -113,47 +113,17 @@ func (a *application) table(changed []Chunk) *RoutingTable {
 	return t
 }
 
-// sum takes removed blocks off the totals and adds the new ones. Where the
-// newest chunk of a shard went away the remaining ones are asked.
+// sum brings the totals up to date. The shelves, which are, tell the newest chunk of
+// a shard.
 func (a *application) sum(t *RoutingTable) {
-	t.totals = make([]shardTotal, len(t.shards.names))
+	t.totals = make(shardTotals, len(t.shards.names))
 	copy(t.totals, a.old.totals)
-	var stale []bool // by shard; nil = none
-	for _, b := range a.removed {
-		for _, o := range b.owned {
-			total := &t.totals[o.shard]
-			total.chunks -= int32(o.chunks)
-			total.jumbo -= int32(o.jumbo)
-			if o.newest == total.newest {
-				if stale == nil {
-					stale = make([]bool, len(t.totals))
-				}
-				stale[o.shard] = true
+	t.totals.exchange(a.removed, a.w.blocks, func(shard uint16) (newest ChunkVersion) {
+		for _, s := range t.shelves {
+			if on := s.owned.of(shard); newest.Compare(on.newest) < 0 {
+				newest = on.newest
 			}
 		}
-	}
-	for _, b := range a.w.blocks {
-		for _, o := range b.owned {
-			total := &t.totals[o.shard]
-			if stale != nil && o.newest.Compare(total.newest) >= 0 {
-				stale[o.shard] = false
-			}
-			total.add(o)
-		}
-	}
-	for n, asked := range stale {
-		total := &t.totals[n]
-		if !asked {
-			continue
-		}
-		total.newest = ChunkVersion{}
-		if total.chunks == 0 {
-			continue
-		}
-		for b := range t.allBlocks() {
-			if o := b.of(uint16(n)); o != nil && total.newest.Compare(o.newest) < 0 {
-				total.newest = o.newest
-			}
-		}
-	}
+		return newest
+	})
 }

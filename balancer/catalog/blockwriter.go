@@ -17,22 +17,6 @@ type blockWriter struct {
 
 func (w *blockWriter) len() int { return len(w.rows) }
 
-// reserve makes room for n chunks more or less like those of a block, so that
-// slices need not grow step by step.
-func (w *blockWriter) reserve(n int, like *block) {
-	if cap(w.rows) < n {
-		w.rows = make([]row, 0, n)
-	}
-	if cap(w.starts) >= n {
-		return
-	}
-	w.order = make([]byte, 0, (len(like.order)/like.len()+2)*(n+1))
-	w.offsets = make([]uint32, 0, n+1)
-	w.formOf = make([]uint16, 0, n+1)
-	w.sizes = make([]Estimate, 0, n)
-	w.starts = make([]uint32, 0, n)
-}
-
 // bound adds a lower bound, or the last upper one.
 func (w *blockWriter) bound(order, form []byte) {
 	w.offsets = append(w.offsets, uint32(len(w.order)))
@@ -95,44 +79,6 @@ func (r *row) join(e historyEntry) bool {
 	return true
 }
 
-// copy adds chunks from up to to of a finished block.
-func (w *blockWriter) copy(b *block, from, to int) {
-	if from >= to {
-		return
-	}
-	shift := uint32(len(w.order)) - b.offset(from)
-	w.order = append(w.order, b.order[b.offset(from):b.offset(to)]...)
-	form, of := -1, uint16(0)
-	for i := from; i < to; i++ {
-		w.offsets = append(w.offsets, b.offset(i)+shift)
-		f := 0
-		if b.formOf != nil {
-			f = int(b.formOf[i])
-		}
-		if f != form {
-			at := seekForm(w.forms, b.forms[f])
-			if at < 0 {
-				at = len(w.forms)
-				w.forms = append(w.forms, b.forms[f])
-			}
-			form, of = f, uint16(at)
-		}
-		w.formOf = append(w.formOf, of)
-	}
-	w.rows = append(w.rows, b.rows[from:to]...)
-	for i := from; i < to; i++ {
-		var size Estimate
-		if b.sizes != nil {
-			size = b.sizes[i]
-		}
-		w.size(size)
-		w.starts = append(w.starts, uint32(len(w.entries)))
-		if b.history != nil {
-			w.entries = append(w.entries, b.history.entries[b.history.offsets[i]:b.history.offsets[i+1]]...)
-		}
-	}
-}
-
 // finish closes the block with its upper bound and empties the writer. The
 // summary needs as many counters as there are shards, all zero before and
 // after.
@@ -140,12 +86,7 @@ func (w *blockWriter) finish(order, form []byte, counters []uint16) *block {
 	w.bound(order, form)
 	b := &block{
 		bounds: bounds{order: string(w.order), stride: w.stride(), forms: slices.Clone(w.forms)},
-		rows:   w.rows,
-	}
-	if len(w.rows) == cap(w.rows) {
-		w.rows = nil // the block keeps them: they had just the room that was reserved
-	} else {
-		b.rows = slices.Clone(w.rows)
+		rows:   slices.Clone(w.rows),
 	}
 	if b.stride == 0 {
 		b.offsets = make([]uint32, len(w.offsets)+1)

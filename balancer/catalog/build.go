@@ -253,7 +253,7 @@ func (w *tableWriter) add(c Chunk) error {
 	if !c.Min.Less(c.Max) {
 		return emptyRange(c)
 	}
-	r, err := w.row(c)
+	r, err := w.row(&c)
 	if err != nil {
 		return err
 	}
@@ -271,7 +271,7 @@ func (w *tableWriter) add(c Chunk) error {
 }
 
 // row returns a chunk's row before its history is known.
-func (w *tableWriter) row(c Chunk) (row, error) {
+func (w *tableWriter) row(c *Chunk) (row, error) {
 	shard, err := w.shardID(c.Shard)
 	return row{version: c.Version, since: c.OnCurrentShardSince, id: c.ID, shard: shard,
 		flags: chunkFlags(c.Jumbo) & jumboBits}, err
@@ -294,23 +294,11 @@ func (w *tableWriter) shardID(id ShardID) (uint16, error) {
 func (w *tableWriter) table(p KeyPattern, epoch bson.ObjectID, ts bson.Timestamp) *RoutingTable {
 	t := &RoutingTable{pattern: p, epoch: epoch, timestamp: ts, layout: w.layout, shards: w.shards}
 	t.shelves = w.layout.shelve(slices.Clip(w.blocks))
-	t.totals = make([]shardTotal, len(w.shards.names))
-	for _, b := range w.blocks {
-		for _, o := range b.owned {
-			t.totals[o.shard].add(o)
-		}
-	}
+	t.totals = make(shardTotals, len(w.shards.names))
+	t.totals.exchange(nil, w.blocks, nil)
 	t.index()
 	t.sumVersions()
 	return t
-}
-
-func (s *shardTotal) add(o ownership) {
-	s.chunks += int32(o.chunks)
-	s.jumbo += int32(o.jumbo)
-	if s.newest.Compare(o.newest) < 0 {
-		s.newest = o.newest
-	}
 }
 
 func (t *RoutingTable) sumVersions() {

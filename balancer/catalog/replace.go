@@ -23,8 +23,7 @@ func (a *application) replaceInPlace(changed []Chunk) error {
 			a.shelves[p.shelf] = s
 		}
 		s.blocks[p.block] = b
-		s.count(old, -1)
-		s.count(b, 1)
+		s.owned.exchange([]*block{old}, []*block{b}, s.newest)
 		a.removed = append(a.removed, old)
 		a.w.blocks = append(a.w.blocks, b)
 		changed = changed[n:]
@@ -39,7 +38,7 @@ func (a *application) replaced(old *block, changed []Chunk) (*block, error) {
 	sized := b.sizes != nil
 	patches := make([]patch, len(changed))
 	for n, c := range changed {
-		r, err := a.w.row(c)
+		r, err := a.w.row(&c)
 		if err != nil {
 			return nil, err
 		}
@@ -64,7 +63,9 @@ func (a *application) replaced(old *block, changed []Chunk) (*block, error) {
 		}
 	}
 	b.history = old.history.replaced(old.len(), patches)
-	b.summarise(a.w.counters)
+	if !b.sameOwners(old, patches) {
+		b.summarise(a.w.counters)
+	}
 	return &b, nil
 }
 
@@ -84,23 +85,54 @@ func (h *histories) replaced(n int, patches []patch) *histories {
 	if h == nil && size == 0 {
 		return nil
 	}
-	next := &histories{offsets: make([]uint32, n+1)}
 	if h != nil {
 		size += len(h.entries)
 	}
-	next.entries = make([]historyEntry, 0, size)
-	for i := range n {
-		switch {
-		case len(patches) > 0 && patches[0].at == i:
-			next.entries = append(next.entries, patches[0].history...)
-			patches = patches[1:]
-		case h != nil:
-			next.entries = append(next.entries, h.entries[h.offsets[i]:h.offsets[i+1]]...)
-		}
-		next.offsets[i+1] = uint32(len(next.entries))
+	next := &histories{offsets: make([]uint32, 1, n+1), entries: make([]historyEntry, 0, size)}
+	at := 0
+	for _, p := range patches {
+		next.append(h, at, p.at)
+		next.entries = append(next.entries, p.history...)
+		next.offsets = append(next.offsets, uint32(len(next.entries)))
+		at = p.at + 1
 	}
+	next.append(h, at, n)
 	if len(next.entries) == 0 {
 		return nil
 	}
 	return next
+}
+
+// sameOwners brings the summary of a block up to date whose changed chunks have the
+// owners that they had in the block before, as those have that only get another
+// version; else it is false.
+func (b *block) sameOwners(old *block, patches []patch) bool {
+	for _, p := range patches {
+		if was := &old.rows[p.at]; was.shard != b.rows[p.at].shard {
+			return false
+		}
+	}
+	b.owned = slices.Clone(old.owned)
+	for _, p := range patches {
+		was, is := &old.rows[p.at], &b.rows[p.at]
+		o := b.of(is.shard)
+		if was.flags.flagged() {
+			o.jumbo--
+		}
+		if is.flags.flagged() {
+			o.jumbo++
+		}
+		switch {
+		case o.newest.Compare(is.version) <= 0:
+			o.newest = is.version
+		case o.newest == was.version:
+			o.newest = ChunkVersion{}
+			for _, i := range b.positions[o.first : o.first+o.chunks] {
+				if v := b.rows[i].version; o.newest.Compare(v) < 0 {
+					o.newest = v
+				}
+			}
+		}
+	}
+	return true
 }

@@ -166,36 +166,23 @@ func (a *application) rewriteStrip(st strip, runs []run) ([]*block, error) {
 // write turns a section into blocks of even size; last is the old block it
 // ends with.
 func (a *application) write(s section, last *block) ([]*block, error) {
-	l := a.old.layout
-	a.w.fill = l.blockMost
+	l, fill, written := a.old.layout, s.count, len(a.w.blocks)
 	if s.count > l.blockMost {
 		parts := (s.count + l.blockFill - 1) / l.blockFill
-		a.w.fill = (s.count + parts - 1) / parts
+		fill = (s.count + parts - 1) / parts
 	}
-	a.w.block.reserve(min(s.count, a.w.fill), last)
-	written := len(a.w.blocks)
-	for _, p := range s.pieces {
-		a.w.copy(p.block, p.from, p.to)
-		for _, c := range p.chunks {
-			if err := a.w.add(c); err != nil {
-				return nil, err
-			}
+	for s.count > 0 {
+		part, end := s, last.key(last.len())
+		if s.count > fill {
+			part, end = s.cut(fill)
+		} else {
+			s.count = 0
 		}
+		b, err := a.w.splice(part, end)
+		if err != nil {
+			return nil, err
+		}
+		a.w.blocks = append(a.w.blocks, b)
 	}
-	end := last.key(last.len())
-	a.w.finish([]byte(end.order), []byte(end.form))
 	return a.w.blocks[written:], nil
-}
-
-// copy adds chunks of an old block, cutting where blocks are full.
-func (w *tableWriter) copy(b *block, from, to int) {
-	for from < to {
-		if w.block.len() >= w.fill {
-			low := b.key(from)
-			w.finish([]byte(low.order), []byte(low.form))
-		}
-		n := min(to-from, w.fill-w.block.len())
-		w.block.copy(b, from, from+n)
-		from += n
-	}
 }

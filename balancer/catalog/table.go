@@ -27,7 +27,7 @@ type RoutingTable struct {
 	lows    []string // comparable lower bound of each shelf
 	starts  []int32  // position of each shelf's first chunk, and the number of chunks
 
-	totals  []shardTotal // by shard
+	totals  shardTotals
 	version ChunkVersion
 	newest  string // lower bound of the chunk with that version; "" = not known
 }
@@ -38,11 +38,6 @@ type shardNames struct {
 	names  []ShardID
 	number map[ShardID]uint16
 	sorted []uint16 // numbers by name
-}
-
-type shardTotal struct {
-	chunks, jumbo int32
-	newest        ChunkVersion
 }
 
 // Pattern returns the shard key.
@@ -138,10 +133,10 @@ func (t *RoutingTable) ShardOf(k Key) ShardID {
 
 func (t *RoutingTable) total(s ShardID) shardTotal {
 	n, ok := t.shards.number[s]
-	if !ok || int(n) >= len(t.totals) {
+	if !ok {
 		return shardTotal{}
 	}
-	return t.totals[n]
+	return t.totals.of(n)
 }
 
 // Count returns the number of chunks on a shard.
@@ -208,30 +203,17 @@ type shelf struct {
 
 	// owned has what each shard owns on the shelf, by its number, so that a
 	// search for a shard's chunks passes whole shelves over.
-	owned []shelfTotal
+	owned shardTotals
 }
 
-type shelfTotal struct{ chunks, jumbo int32 }
-
-// count adds what a block holds to the totals of the shelf, or with -1 takes it
-// away.
-func (s *shelf) count(b *block, sign int32) {
-	if n := len(b.owned); n > 0 && int(b.owned[n-1].shard) >= len(s.owned) {
-		s.owned = append(s.owned, make([]shelfTotal, int(b.owned[n-1].shard)+1-len(s.owned))...)
+// newest returns the version of the newest chunk of a shard on the shelf.
+func (s *shelf) newest(shard uint16) (newest ChunkVersion) {
+	for _, b := range s.blocks {
+		if o := b.of(shard); o != nil && newest.Compare(o.newest) < 0 {
+			newest = o.newest
+		}
 	}
-	for _, o := range b.owned {
-		total := &s.owned[o.shard]
-		total.chunks += sign * int32(o.chunks)
-		total.jumbo += sign * int32(o.jumbo)
-	}
-}
-
-// of returns what a shard owns on the shelf.
-func (s *shelf) of(shard uint16) shelfTotal {
-	if int(shard) >= len(s.owned) {
-		return shelfTotal{}
-	}
-	return s.owned[shard]
+	return newest
 }
 
 func newShelf(blocks []*block) *shelf {
@@ -246,12 +228,7 @@ func (s *shelf) with(blocks, removed, added []*block) *shelf {
 		next.lows[i] = b.low(0)
 		next.starts[i+1] = next.starts[i] + int32(b.len())
 	}
-	for _, b := range removed {
-		next.count(b, -1)
-	}
-	for _, b := range added {
-		next.count(b, 1)
-	}
+	next.owned.exchange(removed, added, next.newest)
 	return next
 }
 

@@ -37,7 +37,7 @@ func (t *RoutingTable) Owned(s ShardID, from, to Key) iter.Seq[Chunk] {
 		n := t.shards.number[s]
 		slab := historySlab{size: firstSlab}
 		var c Chunk
-		for b, span := range t.spansWith(from, to, func(s *shelf) bool { return s.of(n).chunks > 0 }) {
+		for b, span := range t.spansWith(from, to, func(s *shelf) bool { return s.owned.of(n).chunks > 0 }) {
 			for _, i := range b.ownedIn(n, span) {
 				if b.read(int(i), t.shards.names, &slab, &c); !yield(c) {
 					return
@@ -61,7 +61,7 @@ func (t *RoutingTable) Adjoining(s ShardID, from Key,
 		slab := historySlab{size: firstSlab}
 		var c Chunk
 		passed := 0
-		for b, span := range t.spansWith(from, Key{}, func(s *shelf) bool { return s.of(n).chunks > 0 }) {
+		for b, span := range t.spansWith(from, Key{}, func(s *shelf) bool { return s.owned.of(n).chunks > 0 }) {
 			for _, at := range b.ownedIn(n, span) {
 				i := int(at)
 				if i > 0 && i < b.len()-1 && b.rows[i-1].shard != n && b.rows[i+1].shard != n {
@@ -108,7 +108,7 @@ func (t *RoutingTable) FirstUnflagged(s ShardID, from, to Key) (Chunk, bool) {
 		return Chunk{}, false
 	}
 	n := t.shards.number[s]
-	movable := func(s *shelf) bool { total := s.of(n); return total.chunks > total.jumbo }
+	movable := func(s *shelf) bool { total := s.owned.of(n); return total.chunks > total.jumbo }
 	for b, span := range t.spansWith(from, to, movable) {
 		if o := b.of(n); o == nil || o.jumbo == o.chunks {
 			continue

@@ -2,6 +2,7 @@ package mock
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -24,8 +25,9 @@ func (e engine) Setting(_ context.Context, id string) (bson.Raw, error) {
 }
 
 func (e engine) Shards(context.Context) ([]catalog.Shard, error) {
-	shards, err := e.c.config.Shards()
+	shards, err := e.c.config.shardList()
 	if e.c.release.LimitsShards() {
+		shards = slices.Clone(shards)
 		e.c.Statistics().markFull(shards)
 	}
 	return shards, err

@@ -88,6 +88,40 @@ func BenchmarkDay(b *testing.B) {
 	b.ReportMetric(float64(most)/(1<<20), "peak-MiB")
 }
 
+// A topology of a million chunks on a hundred shards, from the text of its file to
+// the cluster. Expected: under 0.7 s.
+func BenchmarkTopology(b *testing.B) {
+	const chunks, shards = 1_000_000, 100
+	text := []byte(`{"shards": [`)
+	for i := range shards {
+		text = fmt.Appendf(text, `{"id": "s%02d"}, `, i)
+	}
+	text = append(text[:len(text)-2], `], "collections": [{"ns": "big.data", "key": {"k": 1}, "chunks": [`...)
+	for i := range chunks {
+		text = append(text, "\n  {"...)
+		if i > 0 {
+			text = fmt.Appendf(text, `"min": {"k": %d}, `, i)
+		}
+		text = fmt.Appendf(text, `"shard": "s%02d", "docs": 1000, "bytes": "100MiB"},`, i%shards)
+	}
+	text = append(text[:len(text)-1], "]}]}"...)
+	b.ReportAllocs()
+	for b.Loop() {
+		top, err := mock.ParseTopology(text)
+		if err != nil {
+			b.Fatal(err)
+		}
+		c, err := mock.New(mock.Config{Topology: top, Start: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if n := c.ConfigDB().Table("big.data").Len(); n != chunks {
+			b.Fatalf("%d chunks", n)
+		}
+		c.Close()
+	}
+}
+
 // million is a cluster with a million chunks on a hundred shards, evened out.
 var million = sync.OnceValues(func() (*model, bson.RawValue) {
 	const chunks, shards = 1_000_000, 100

@@ -140,7 +140,7 @@ func (ix Indexes) List(ns string) ([]store.IndexSpec, bool) {
 		return ix.c.config.chunkForm().indexes(), true
 	}
 	if ix.c.config.holds(ns) {
-		docs := ix.c.config.collections[ns]
+		docs := ix.c.config.held(ns)
 		if docs == nil {
 			return nil, false
 		}

@@ -73,7 +73,7 @@ func (cl *changeLog) append(log string, limit int64, by catalog.ShardID, what, n
 	id = now.AppendFormat(append(id, hostName+"-"...), "2006-01-02T15:04:05.000-07:00-")
 	number := cl.c.NewObjectID()
 	id = hex.AppendEncode(id, number[:])
-	err := cl.c.config.insert(log, bson.D{
+	err := cl.c.config.queue(log, bson.D{
 		{Key: "_id", Value: string(id)},
 		{Key: "server", Value: hostName},
 		{Key: "shard", Value: string(by)},
@@ -86,13 +86,71 @@ func (cl *changeLog) append(log string, limit int64, by catalog.ShardID, what, n
 	if err != nil {
 		cl.c.logger.Warn("log entry not written", "log", log, "what", what, "error", err)
 	}
-	trim(cl.c.config.Collection(log), limit)
+	cl.c.config.trim(log, limit)
 }
 
-func trim(coll *store.Collection, limit int64) {
-	for coll.Bytes() > limit {
+// unread are the newest entries of a log: documents that become those of its
+// collection when somebody looks at that. A busy cluster drops nearly all of them
+// before.
+type unread struct {
+	docs  []bson.Raw
+	bytes int64
+}
+
+// queue adds a document to a log.
+func (cfg *ConfigDB) queue(log string, doc bson.D) error {
+	raw, err := store.Encode(doc)
+	if err != nil {
+		return err
+	}
+	ns := "config." + log
+	q := cfg.unread[ns]
+	if q == nil {
+		cfg.data(ns) // it is listed from now on
+		q = &unread{}
+		cfg.unread[ns] = q
+	}
+	q.docs = append(q.docs, raw)
+	q.bytes += int64(len(raw))
+	return nil
+}
+
+// trim drops the oldest entries of a log beyond its limit in bytes.
+func (cfg *ConfigDB) trim(log string, limit int64) {
+	coll, q := cfg.collections["config."+log], cfg.unread["config."+log]
+	if coll == nil || q == nil {
+		return
+	}
+	for coll.Count() > 0 && coll.Bytes()+q.bytes > limit {
 		oldest, _, _ := coll.First()
 		coll.Delete(oldest)
+	}
+	for len(q.docs) > 0 && coll.Bytes()+q.bytes > limit {
+		q.bytes -= int64(len(q.docs[0]))
+		q.docs[0] = nil
+		q.docs = q.docs[1:]
+	}
+}
+
+// enterUnread puts the entries of a log that nobody has looked at into its
+// collection.
+func (cfg *ConfigDB) enterUnread(ns string) {
+	q := cfg.unread[ns]
+	if q == nil {
+		return
+	}
+	delete(cfg.unread, ns)
+	for _, doc := range q.docs {
+		if _, err := cfg.collections[ns].Insert(doc); err != nil {
+			cfg.logger.Warn("log entry not written", "log", ns, "error", err)
+		}
+	}
+}
+
+// enterAllUnread does so for all logs.
+func (cfg *ConfigDB) enterAllUnread() {
+	for ns := range cfg.unread {
+		cfg.enterUnread(ns)
 	}
 }
 

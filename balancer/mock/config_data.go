@@ -40,9 +40,12 @@ type ConfigDB struct {
 	clock *clock
 	ids   *ids
 
-	collections map[string]*store.Collection // by namespace
-	tables      map[string]*catalog.RoutingTable
-	entries     entries
+	// collections are by namespace; held returns one with all that it has.
+	collections map[string]*store.Collection
+	// unread are by namespace, too.
+	unread  map[string]*unread
+	tables  map[string]*catalog.RoutingTable
+	entries entries
 	// banned are the versions of collections at which migrations were forbidden:
 	// shards hear of that with a later version only.
 	banned map[string]catalog.Version
@@ -54,7 +57,8 @@ type ConfigDB struct {
 func newConfigDB(k *clock, i *ids, s *setup) *ConfigDB {
 	return &ConfigDB{
 		setup: s, clock: k, ids: i,
-		collections: map[string]*store.Collection{}, tables: map[string]*catalog.RoutingTable{},
+		collections: map[string]*store.Collection{}, unread: map[string]*unread{},
+		tables:  map[string]*catalog.RoutingTable{},
 		banned:  map[string]catalog.Version{},
 		routers: []RouterEntry{{Node: routerNode, Name: routerName, Address: routerName}},
 	}
@@ -76,7 +80,7 @@ func newDocs(ns string) *store.Collection {
 // data returns a collection that the config server holds, made when it is
 // missing. config.chunks is none: it is made from the routing tables.
 func (cfg *ConfigDB) data(ns string) *store.Collection {
-	coll := cfg.collections[ns]
+	coll := cfg.held(ns)
 	if coll == nil {
 		coll = newDocs(ns)
 		cfg.collections[ns] = coll
@@ -87,10 +91,16 @@ func (cfg *ConfigDB) data(ns string) *store.Collection {
 // Collection returns a collection of the config database, made when it is
 // missing.
 func (cfg *ConfigDB) Collection(name string) *store.Collection {
-	if coll := cfg.collections["config."+name]; coll != nil {
+	if coll := cfg.collections["config."+name]; coll != nil && name != configChangelog && name != configActionlog {
 		return coll
 	}
 	return cfg.data("config." + name)
+}
+
+// held returns a collection that the config server holds, nil when there is none.
+func (cfg *ConfigDB) held(ns string) *store.Collection {
+	cfg.enterUnread(ns)
+	return cfg.collections[ns]
 }
 
 // DatabasesWritten counts the changes of config.databases.

@@ -100,6 +100,7 @@ func (s Stored) Start(seed uint64) (*Cluster, error) {
 func (c *Cluster) Describe() string {
 	var lines []string
 	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	c.config.enterAllUnread()
 	for ns, docs := range c.config.collections {
 		describeDocs(add, "config "+ns, &localCollection{docs: docs})
 	}

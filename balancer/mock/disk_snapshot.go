@@ -399,6 +399,7 @@ func (c *Cluster) replaceState(by *Cluster) error {
 		return err
 	}
 	c.config.collections, c.config.tables = by.config.collections, by.config.tables
+	c.config.unread = by.config.unread
 	c.collections.views, c.users = by.collections.views, by.users
 	c.shards, c.membership.removed, c.membership.hadTwo = by.shards, by.membership.removed, by.membership.hadTwo
 	c.migrations.reset()

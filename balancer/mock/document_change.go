@@ -242,7 +242,7 @@ func (c *Cluster) current(ns string, p place) (place, bool) {
 // read from, and its shard owns what it did.
 func (c *Cluster) lies(ns string, p place) bool {
 	if p.shard == nil {
-		return c.config.collections[ns] == p.docs
+		return c.config.held(ns) == p.docs
 	}
 	local := c.member(p.shard.id, ns)
 	return local != nil && local.docs == p.docs && c.config.tables[ns] == p.table

@@ -296,10 +296,11 @@ func (c *Cluster) targets(ns string, filter *store.Filter) []target {
 		return nil
 	}
 	if c.config.holds(ns) {
-		if c.config.collections[ns] == nil {
+		docs := c.config.held(ns)
+		if docs == nil {
 			return nil
 		}
-		return []target{{docs: c.config.collections[ns]}}
+		return []target{{docs: docs}}
 	}
 	coll, tracked, err := c.config.Tracked(ns)
 	if err != nil {

@@ -2,7 +2,6 @@ package mock
 
 import (
 	"slices"
-	"strconv"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -357,11 +356,18 @@ func (m *migration) free() {
 	delete(m.c.migrations.underWay, m)
 }
 
+// stepNames are those of the steps of a donor, and of a recipient, by how many there
+// are.
+var stepNames = map[int][]string{
+	donorSteps: {"step 1 of 6", "step 2 of 6", "step 3 of 6", "step 4 of 6", "step 5 of 6", "step 6 of 6"},
+	recvSteps: {"step 1 of 8", "step 2 of 8", "step 3 of 8", "step 4 of 8", "step 5 of 8", "step 6 of 8", "step 7 of 8",
+		"step 8 of 8"},
+}
+
 func stepsDoc(times []time.Duration, steps int, m *migration, note string) bson.D {
 	doc := make(bson.D, 0, len(times)+5)
-	of := " of " + strconv.Itoa(steps)
 	for i, d := range times {
-		doc = append(doc, bson.E{Key: "step " + strconv.Itoa(i+1) + of, Value: int32(d.Milliseconds())})
+		doc = append(doc, bson.E{Key: stepNames[steps][i], Value: int32(d.Milliseconds())})
 	}
 	min, max := m.req.Min, m.req.Max
 	if min == nil || max == nil {

@@ -241,7 +241,7 @@ func (st Statistics) IndexEntries(ns string, id catalog.ShardID) (uuid bson.Bina
 	if l := st.c.member(id, ns); l != nil {
 		return l.uuid, l.docs.IndexEntries()
 	}
-	if docs := st.c.config.collections[ns]; docs != nil {
+	if docs := st.c.config.held(ns); docs != nil {
 		return st.c.config.uuid(ns), docs.IndexEntries()
 	}
 	return st.c.config.uuid(ns), nil

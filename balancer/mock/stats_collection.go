@@ -103,7 +103,7 @@ func (st Statistics) Distribution(ns string) []LocalStats {
 func (st Statistics) onConfigServer(ns string) []LocalStats {
 	limit := cappedBytes(ns)
 	stats := LocalStats{Shard: configShard, Host: st.c.configHost, Capped: limit > 0, MaxBytes: limit}
-	switch docs := st.c.config.collections[ns]; {
+	switch docs := st.c.config.held(ns); {
 	case ns == chunksNamespace:
 		for _, table := range st.c.config.tables {
 			stats.Docs += int64(table.Len())

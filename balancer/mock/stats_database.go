@@ -177,7 +177,7 @@ func (st Statistics) sizePattern(req SizeRequest) (catalog.KeyPattern, error) {
 func (st Statistics) rangeOn(part LocalStats, ns string, pattern catalog.KeyPattern, lower, upper catalog.Key) (docs,
 	bytes int64, err error) {
 	l := st.c.member(part.Shard, ns)
-	if held := st.c.config.collections[ns]; l == nil && held != nil {
+	if held := st.c.config.held(ns); l == nil && held != nil {
 		l = &localCollection{docs: held}
 	}
 	noIndex := mongoerr.New(mongoerr.OperationFailed, "couldn't find valid index containing key pattern: %s",

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -166,8 +167,11 @@ func (tb topologyBuilder) zone(ns string, z TopologyZone) error {
 	return tb.c.config.AssignZone(ns, min, max, z.Zone)
 }
 
+// builtChunk is a chunk of a topology with what it holds.
 type builtChunk struct {
-	chunk       catalog.Chunk
+	min, max    catalog.Key
+	shard       catalog.ShardID
+	jumbo       catalog.Jumbo
 	bytes, docs int64
 }
 
@@ -179,7 +183,7 @@ func (tb topologyBuilder) chunks(p catalog.KeyPattern, t TopologyCollection) ([]
 	}
 	built := make([]builtChunk, len(t.Chunks))
 	var err error
-	at, next := p.GlobalMin(), p.GlobalMin()
+	at, next, size := p.GlobalMin(), p.GlobalMin(), sizeReader{}
 	for i, chunk := range t.Chunks {
 		field := func(name string) string { return fmt.Sprintf("chunks[%d].%s", i, name) }
 		if tb.c.shards[catalog.ShardID(chunk.Shard)] == nil {
@@ -207,16 +211,13 @@ func (tb topologyBuilder) chunks(p catalog.KeyPattern, t TopologyCollection) ([]
 		if min.Compare(max) >= 0 {
 			return nil, fmt.Errorf("%s: it is not above min", field("max"))
 		}
-		bytes, err := readBytes(chunk.Bytes)
+		bytes, err := size.read(chunk.Bytes)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", field("bytes"), err)
 		}
-		built[i] = builtChunk{
-			chunk: catalog.Chunk{Min: min, Max: max, Shard: catalog.ShardID(chunk.Shard)},
-			bytes: bytes, docs: chunk.Docs,
-		}
+		built[i] = builtChunk{min: min, max: max, shard: catalog.ShardID(chunk.Shard), bytes: bytes, docs: chunk.Docs}
 		if chunk.Jumbo {
-			built[i].chunk.Jumbo = catalog.JumboTrue
+			built[i].jumbo = catalog.JumboTrue
 		}
 		if chunk.Docs < 0 || chunk.Docs == 0 && bytes > 0 {
 			return nil, fmt.Errorf("%s: bytes need a number of documents above zero", field("docs"))
@@ -227,6 +228,23 @@ func (tb topologyBuilder) chunks(p catalog.KeyPattern, t TopologyCollection) ([]
 		return nil, fmt.Errorf("chunks[%d].max: the last chunk does not end at MaxKey", len(t.Chunks)-1)
 	}
 	return built, nil
+}
+
+// sizeReader reads sizes, of which many are as the one before.
+type sizeReader struct {
+	text  json.RawMessage
+	bytes int64
+}
+
+func (r *sizeReader) read(text json.RawMessage) (int64, error) {
+	if r.text != nil && string(text) == string(r.text) {
+		return r.bytes, nil
+	}
+	n, err := readBytes(text)
+	if err == nil {
+		*r = sizeReader{text, n}
+	}
+	return n, err
 }
 
 func boundOr(p catalog.KeyPattern, data json.RawMessage, otherwise catalog.Key) (catalog.Key, error) {
@@ -243,15 +261,7 @@ func boundOr(p catalog.KeyPattern, data json.RawMessage, otherwise catalog.Key) 
 func (tb topologyBuilder) shardAs(t TopologyCollection, p catalog.KeyPattern, built []builtChunk) error {
 	req := ShardRequest{Namespace: t.Namespace, Key: p.Doc(), Unique: t.Unique}
 	at, epoch := tb.c.Tick(), tb.c.NewObjectID()
-	chunks := make([]catalog.Chunk, len(built))
-	for i, b := range built {
-		b.chunk.ID = tb.c.NewObjectID()
-		b.chunk.Version = catalog.ChunkVersion{Major: 1, Minor: uint32(i)}
-		b.chunk.OnCurrentShardSince = at
-		b.chunk.History = []catalog.ChunkHistory{{ValidAfter: at, Shard: b.chunk.Shard}}
-		chunks[i] = b.chunk
-	}
-	table, err := catalog.NewRoutingTable(p, epoch, at, slices.Values(chunks))
+	table, err := catalog.NewRoutingTable(p, epoch, at, tb.made(built, at))
 	if err != nil {
 		return fmt.Errorf("chunks: %w", err)
 	}
@@ -274,10 +284,29 @@ func (tb topologyBuilder) shardAs(t TopologyCollection, p catalog.KeyPattern, bu
 	}
 	tb.c.config.tables[t.Namespace] = table
 	tb.c.collections.spread(t.Namespace, local, table)
-	for _, b := range built {
-		l := tb.c.shards[b.chunk.Shard].colls[t.Namespace]
-		l.virtual.add(extent{min: b.chunk.Min, max: b.chunk.Max, docs: b.docs, bytes: b.bytes})
+	for i := range built {
+		b := &built[i]
+		l := tb.c.shards[b.shard].colls[t.Namespace]
+		l.virtual.add(extent{min: b.min, max: b.max, docs: b.docs, bytes: b.bytes})
 	}
 	tb.c.log.placement(t.Namespace, &local.uuid, at, table.Owners())
 	return nil
+}
+
+// made gives chunks what a new collection's have: ids, versions, a history of one
+// entry. It can be walked once; a history lasts until the next chunk.
+func (tb topologyBuilder) made(built []builtChunk, at bson.Timestamp) iter.Seq[catalog.Chunk] {
+	history := make([]catalog.ChunkHistory, 1)
+	return func(yield func(catalog.Chunk) bool) {
+		for i := range built {
+			b := &built[i]
+			history[0] = catalog.ChunkHistory{ValidAfter: at, Shard: b.shard}
+			if !yield(catalog.Chunk{
+				ID: tb.c.NewObjectID(), Min: b.min, Max: b.max, Shard: b.shard, Jumbo: b.jumbo,
+				Version: catalog.ChunkVersion{Major: 1, Minor: uint32(i)}, OnCurrentShardSince: at, History: history,
+			}) {
+				return
+			}
+		}
+	}
 }

@@ -74,8 +74,8 @@ func (v virtualData) within(p catalog.KeyPattern, min, max catalog.Key) (docs, b
 	return docs, bytes
 }
 
-// take cuts [min, max) out and returns what it held.
-func (v *virtualData) take(p catalog.KeyPattern, min, max catalog.Key) (taken virtualData) {
+// take cuts [min, max) out and returns what it held, in key order.
+func (v *virtualData) take(p catalog.KeyPattern, min, max catalog.Key) (taken []extent) {
 	var touched []extent
 	for e := range v.from(min) {
 		if e.min.Compare(max) >= 0 {
@@ -83,7 +83,7 @@ func (v *virtualData) take(p catalog.KeyPattern, min, max catalog.Key) (taken vi
 		}
 		touched = append(touched, e)
 	}
-	for _, e := range touched {
+	for i, e := range touched {
 		v.extents.Delete(e)
 		v.watch.note(e.min)
 		v.docs, v.bytes = v.docs-e.docs, v.bytes-e.bytes
@@ -91,9 +91,9 @@ func (v *virtualData) take(p catalog.KeyPattern, min, max catalog.Key) (taken vi
 		part, after := rest.cut(p, max)
 		v.add(before)
 		v.add(after)
-		taken.add(part)
+		touched[i] = part
 	}
-	return taken
+	return touched
 }
 
 // add puts an extent in that overlaps none.
@@ -104,14 +104,14 @@ func (v *virtualData) add(e extent) {
 	if v.extents == nil {
 		v.extents = btree.NewBTreeGOptions(func(a, b extent) bool { return a.min.Less(b.min) }, btree.Options{NoLocks: true})
 	}
-	v.extents.Set(e)
+	v.extents.Load(e) // Set, but quick behind the last one
 	v.watch.note(e.min)
 	v.docs, v.bytes = v.docs+e.docs, v.bytes+e.bytes
 }
 
 // merge puts other extents in.
-func (v *virtualData) merge(other virtualData) {
-	for e := range other.all() {
+func (v *virtualData) merge(others []extent) {
+	for _, e := range others {
 		v.add(e)
 	}
 }
@@ -199,8 +199,9 @@ func (cs *Collections) SpreadVirtual(ns string, f Fill) error {
 			continue
 		}
 		local := cs.c.shards[chunk.Shard].colls[ns]
-		had := local.virtual.take(coll.Pattern, chunk.Min, chunk.Max)
-		part.docs, part.bytes = part.docs+had.docs, part.bytes+had.bytes
+		for _, had := range local.virtual.take(coll.Pattern, chunk.Min, chunk.Max) {
+			part.docs, part.bytes = part.docs+had.docs, part.bytes+had.bytes
+		}
 		local.virtual.add(part)
 	}
 	return nil

@@ -1,0 +1,62 @@
+package catalog
+
+// shardTotals sum up what each shard has in a table or on a shelf, by number.
+type shardTotals []shardTotal
+
+type shardTotal struct {
+	chunks, jumbo int32
+	newest        ChunkVersion
+}
+
+func (s *shardTotal) add(o ownership) {
+	s.chunks += int32(o.chunks)
+	s.jumbo += int32(o.jumbo)
+	if s.newest.Compare(o.newest) < 0 {
+		s.newest = o.newest
+	}
+}
+
+// of returns what a shard has.
+func (t shardTotals) of(shard uint16) shardTotal {
+	if int(shard) >= len(t) {
+		return shardTotal{}
+	}
+	return t[shard]
+}
+
+// exchange takes the summaries of removed blocks off the totals and adds those of
+// others. Where the newest chunk of a shard went away, newest is asked which one
+// now is.
+func (t *shardTotals) exchange(removed, added []*block, newest func(shard uint16) ChunkVersion) {
+	type lost struct {
+		shard uint16
+		was   ChunkVersion
+	}
+	var usual [16]lost // there are rarely more
+	losses := usual[:0]
+	for _, b := range removed {
+		for i := range b.owned {
+			o := &b.owned[i]
+			total := &(*t)[o.shard]
+			total.chunks -= int32(o.chunks)
+			total.jumbo -= int32(o.jumbo)
+			if o.newest == total.newest {
+				losses = append(losses, lost{o.shard, o.newest})
+				total.newest = ChunkVersion{}
+			}
+		}
+	}
+	for _, b := range added {
+		if n := len(b.owned); n > 0 && int(b.owned[n-1].shard) >= len(*t) {
+			*t = append(*t, make(shardTotals, int(b.owned[n-1].shard)+1-len(*t))...)
+		}
+		for _, o := range b.owned {
+			(*t)[o.shard].add(o)
+		}
+	}
+	for _, l := range losses {
+		if total := &(*t)[l.shard]; total.chunks > 0 && total.newest.Compare(l.was) < 0 {
+			total.newest = newest(l.shard)
+		}
+	}
+}
