@@ -38,6 +38,7 @@ func TestWordsOfErrors(t *testing.T) {
 		`[1].map(5)`:                                   "5 is not a function",
 		`"abc".foo()`:                                  `"abc".foo is not a function`,
 		`const f = 5; f(1)`:                            "f is not a function",
+		`const found = db.orders.findOne(); found()`:   "found is not a function",
 		`null.f()`:                                     "Cannot read properties of null (reading 'f')",
 		`var x = 1; x.y.z()`:                           "Cannot read properties of undefined (reading 'z')",
 		`var a = {b: null}; a.b.c`:                     "Cannot read properties of null (reading 'c')",

@@ -89,7 +89,8 @@ func collFindOne(c *call, coll *collection) goja.Value {
 	if err != nil || len(docs) == 0 {
 		return goja.Null()
 	}
-	return c.JS.World.ToJS(docs[0])
+	doc, _ := docs[0].DocumentOK()
+	return c.JS.World.LazyDoc(doc)
 }
 
 // readBody adds what the connection and the settings say about reads.

@@ -68,24 +68,11 @@ func (s *Shell) insertion(v goja.Value, index int) writeOp {
 	}
 	doc := s.JS.Document(obj)
 	if _, err := doc.LookupErr("_id"); err != nil {
-		id := s.newObjectID()
-		script.Must(obj.Set("_id", s.JS.World.ToJS(id)))
-		elems, err := doc.Elements()
-		if err != nil {
-			s.JS.ThrowConversion(err)
-		}
-		d := bson.D{{Key: "_id", Value: id}}
-		for _, el := range elems {
-			d = append(d, bson.E{Key: el.Key(), Value: el.Value()})
-		}
-		doc = rawdoc.Of(d)
+		id := bson.NewObjectIDFromTimestamp(s.JS.Clock.Now())
+		script.Must(obj.Set("_id", s.JS.World.ObjectID(id)))
+		doc = rawdoc.WithID(doc, id)
 	}
 	return writeOp{kind: insertKind, doc: doc, index: index}
-}
-
-func (s *Shell) newObjectID() bson.RawValue {
-	kind, data, _ := bson.MarshalValue(bson.NewObjectIDFromTimestamp(s.JS.Clock.Now()))
-	return bson.RawValue{Type: kind, Value: data}
 }
 
 // writeOptions reads the options all writes share.

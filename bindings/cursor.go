@@ -186,7 +186,7 @@ func (cur *cursor) next() goja.Value {
 func (cur *cursor) take() goja.Value {
 	doc := cur.ahead
 	cur.ahead = nil
-	var v goja.Value = cur.s.JS.World.DocToJS(doc)
+	v := cur.s.JS.World.LazyDoc(doc)
 	for _, f := range cur.maps {
 		mapped, err := f(goja.Undefined(), v)
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
@@ -27,14 +28,16 @@ func (s *Shell) insertManyResult(w *writeResult, ops []writeOp) *goja.Object {
 
 // insertedIDs returns an object from positions to the ids of documents that
 // went in.
-func (s *Shell) insertedIDs(ops []writeOp, w *writeResult) *goja.Object {
-	ids := s.JS.Runtime.NewObject()
+func (s *Shell) insertedIDs(ops []writeOp, w *writeResult) goja.Value {
+	start, ids := bsoncore.AppendDocumentStart(nil)
 	for _, op := range ops {
 		if op.kind == insertKind && !w.failed(op.index) {
-			script.Must(ids.Set(strconv.Itoa(op.index), s.JS.World.ToJS(op.doc.Lookup("_id"))))
+			id := op.doc.Lookup("_id")
+			ids = append(bsoncore.AppendHeader(ids, bsoncore.Type(id.Type), strconv.Itoa(op.index)), id.Value...)
 		}
 	}
-	return ids
+	ids, _ = bsoncore.AppendDocumentEnd(ids, start)
+	return s.JS.World.LazyObject(ids)
 }
 
 // updateResult says insertedId where others say upsertedId.

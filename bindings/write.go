@@ -117,12 +117,8 @@ func batchLength(ops []writeOp) int {
 
 func (coll *collection) writeBatch(ops []writeOp, opts writeOptions, concern bson.Raw, result *writeResult) {
 	cmd := writeCommands[ops[0].kind]
-	list := make(bson.A, len(ops))
-	once := true
-	for i, op := range ops {
-		list[i] = op.doc
-		once = once && !op.many
-	}
+	list := rawdoc.List(len(ops), func(i int) bson.Raw { return ops[i].doc })
+	once := !slices.ContainsFunc(ops, func(op writeOp) bool { return op.many })
 	body := bson.D{{Key: cmd.name, Value: coll.name}, {Key: cmd.list, Value: list},
 		{Key: "ordered", Value: !opts.unordered}}
 	body = append(body, opts.extra...)

@@ -19,6 +19,7 @@ func (s *Completer) knownValue(v goja.Value) known {
 	case v == nil || goja.IsUndefined(v) || goja.IsNull(v):
 		return known{}
 	case isObject:
+		s.JS.World.Settle(o)
 		return known{value: v, proto: o.Prototype()}
 	default:
 		return known{value: v, proto: v.ToObject(s.JS.Runtime).Prototype()}

@@ -55,6 +55,8 @@ func (q *equality) sameFields(a, b *goja.Object) bool {
 	if a.ClassName() == "Array" && len(a.Keys()) != len(b.Keys()) {
 		return false
 	}
+	q.js.World.Settle(a)
+	q.js.World.Settle(b)
 	if q.strict && !sameClass(a, b) {
 		return false
 	}

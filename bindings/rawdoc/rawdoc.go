@@ -1,6 +1,11 @@
 package rawdoc
 
-import "go.mongodb.org/mongo-driver/v2/bson"
+import (
+	"encoding/binary"
+	"strconv"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
 
 // Empty is a document without fields.
 var Empty = bson.Raw{5, 0, 0, 0, 0}
@@ -75,4 +80,30 @@ func Text(doc bson.Raw, path ...string) string {
 	}
 	text, _ := v.StringValueOK()
 	return text
+}
+
+// WithID puts a field _id in front of a document that has none.
+func WithID(doc bson.Raw, id bson.ObjectID) bson.Raw {
+	n := len(doc) + len("\a_id\x00") + len(id)
+	out := make([]byte, 0, n)
+	out = binary.LittleEndian.AppendUint32(out, uint32(n))
+	out = append(append(append(out, byte(bson.TypeObjectID)), "_id\x00"...), id[:]...)
+	return append(out, doc[4:]...)
+}
+
+// List makes an array of documents.
+func List(n int, doc func(i int) bson.Raw) bson.RawValue {
+	size := 5
+	for i := range n {
+		size += len(doc(i)) + 8
+	}
+	out := make([]byte, 4, size)
+	for i := range n {
+		out = append(out, byte(bson.TypeEmbeddedDocument))
+		out = append(strconv.AppendInt(out, int64(i), 10), 0)
+		out = append(out, doc(i)...)
+	}
+	out = append(out, 0)
+	binary.LittleEndian.PutUint32(out, uint32(len(out)))
+	return bson.RawValue{Type: bson.TypeArray, Value: out}
 }

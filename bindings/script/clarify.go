@@ -112,9 +112,13 @@ func clarifyCatches(tree *ast.Program) {
 	})
 }
 
+// notCallable is the engine's message about calls of objects of ours: ids, and
+// documents that were not looked at.
+const notCallable = "Dynamic object is not callable"
+
 // engineWords are how the engine's messages start that clarify knows better.
 var engineWords = []string{
-	"Cannot read property '", "Object has no member '", "Value is not an object: ", "Not a function: ",
+	"Cannot read property '", "Object has no member '", "Value is not an object: ", "Not a function: ", notCallable,
 	"Cannot convert undefined or null to object",
 	"SyntaxError: <eval>: Line ",
 }
@@ -257,7 +261,8 @@ func calledWords(message string, callee ast.Expression, what string) string {
 		}
 		return expressionText(callee) + " is not a " + what
 	}
-	if strings.HasPrefix(message, "Value is not an object: ") || strings.HasPrefix(message, "Not a function: ") {
+	if strings.HasPrefix(message, "Value is not an object: ") || strings.HasPrefix(message, "Not a function: ") ||
+		message == notCallable {
 		return expressionText(callee) + " is not a " + what
 	}
 	return ""

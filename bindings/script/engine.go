@@ -163,6 +163,7 @@ func (s *Engine) defineImports() {
 	Define(s.Runtime.GlobalObject(), concatenator, s.Runtime.ToValue(func(call goja.FunctionCall) goja.Value {
 		return s.World.Concatenated(call.Argument(0))
 	}))
+	s.defineAppend()
 	Define(s.Runtime.GlobalObject(), importer, s.Function(importer, func(c *Call) goja.Value { return c.importModule() }))
 }
 

@@ -12,6 +12,7 @@ import (
 func prepareTree(tree *ast.Program) {
 	clarifyCatches(tree)
 	concatenateExactly(tree)
+	appendCheaply(tree)
 	if strings.Contains(tree.File.Source(), evalName) {
 		checkEvals(tree)
 		nameClasses(tree)

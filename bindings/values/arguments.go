@@ -105,10 +105,28 @@ func isArray(o *goja.Object) bool {
 	return o.ClassName() == "Array"
 }
 
+// objectKind tells at a glance the objects that almost all are.
+type objectKind uint8
+
+const (
+	otherObject objectKind = iota
+	plainObject            // of no class of the runtime's own; lazy documents too
+	plainArray
+)
+
+func kindOf(o *goja.Object) objectKind {
+	switch t := o.ExportType(); {
+	case t == typeOfPlain && o.ClassName() == "Object", t == typeOfLazy:
+		return plainObject
+	case t == typeOfItems && o.ClassName() == "Array":
+		return plainArray
+	default:
+		return otherObject
+	}
+}
+
 // isMap reports whether the value is a Map. It asks, as isSet does, for the
-// object behind, not for its class name: the runtime calls both "Object". It
-// asks, as isSet does, for the object behind, not for its class name: the
-// runtime calls both "Object".
+// object behind, not for its class name: the runtime calls both "Object".
 func isMap(o *goja.Object) bool { return o.ExportType() == typeOfMap }
 
 func isSet(o *goja.Object) bool {

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/dop251/goja"
+
+	"shardsh/bindings/rawdoc"
 )
 
 // fieldOrder is the order a server's document had its fields in. JavaScript moves
@@ -56,7 +58,7 @@ func (w *World) keepOrder(o *goja.Object, names []string) {
 // namesOf returns the names of the elements in body.
 func namesOf(body []byte) (names []string) {
 	for len(body) > 0 {
-		_, key, _, rest, ok := nextElement(body)
+		_, key, _, rest, ok := rawdoc.Next(body)
 		if !ok {
 			break
 		}
@@ -82,6 +84,9 @@ func (w *World) KeepsOrder(v goja.Value) bool {
 }
 
 func (w *World) orderOf(o *goja.Object) *fieldOrder {
+	if l := lazyOf(o); l != nil && l.indexed() {
+		return nil
+	}
 	if w.fieldOrder == nil || isProxy(o) {
 		return nil
 	}

@@ -14,6 +14,7 @@ type intrinsics struct {
 	getOwn              goja.Callable           // Object.getOwnPropertyDescriptor
 	ownSymbols          goja.Callable           // Object.getOwnPropertySymbols
 	symbolFor           goja.Callable           // Symbol.for
+	reflectSet          goja.Callable           // Reflect.set
 	dateParse           goja.Callable
 	stringify, parse    goja.Callable // of JSON
 	mapEntries, mapSize goja.Callable
@@ -44,6 +45,7 @@ func intrinsicsOf(rt *goja.Runtime) intrinsics {
 		getOwn:      callable(object("Object").Get("getOwnPropertyDescriptor")),
 		ownSymbols:  callable(object("Object").Get("getOwnPropertySymbols")),
 		symbolFor:   callable(object("Symbol").Get("for")),
+		reflectSet:  callable(object("Reflect").Get("set")),
 		dateParse:   callable(object("Date").Get("parse")),
 		stringify:   callable(object("JSON").Get("stringify")),
 		parse:       callable(object("JSON").Get("parse")),

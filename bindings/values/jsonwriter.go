@@ -163,6 +163,10 @@ func (j *jsonWriter) number(f float64, form numberForm) {
 }
 
 func (j *jsonWriter) object(o *goja.Object) {
+	if kindOf(o) != otherObject {
+		j.container(o)
+		return
+	}
 	if p, ok := payloadOf(o); ok {
 		j.at(o)
 		p.extended(j)
@@ -193,15 +197,18 @@ func (j *jsonWriter) object(o *goja.Object) {
 		j.value(unboxed(o))
 		return
 	}
-	if toBSON, ok := goja.AssertFunction(o.Get("toBSON")); ok { // as on its way to a server
-		v, err := toBSON(o)
-		if err != nil {
-			panic(err)
-		}
-		if inner, same := v.(*goja.Object); !same || inner != o {
-			j.value(v)
-			return
-		}
+	j.container(o)
+}
+
+// container writes an object's items or fields, unless it is something else on its
+// way to a server.
+func (j *jsonWriter) container(o *goja.Object) {
+	if l := lazyOf(o); l != nil && j.lazy(l) {
+		return
+	}
+	if v, other := inBSON(o); other {
+		j.value(v)
+		return
 	}
 	j.at(o)
 	switch {
@@ -284,19 +291,22 @@ func (j *jsonWriter) mapObject(o *goja.Object) {
 	j.close('}')
 }
 
-// date writes a date; the years 1970 to 9999 are plain text in relaxed form,
-// without a fraction if it is zero.
+// date writes a date.
 func (j *jsonWriter) date(o *goja.Object) {
-	t, ok := o.Export().(time.Time)
-	if !ok {
-		text := "NaN"
-		if ms, kept := j.w.keptDate(o); kept {
-			text = strconv.FormatInt(ms, 10)
-		}
-		j.dateMillis(text)
+	if t, ok := o.Export().(time.Time); ok {
+		j.dateAt(t.UnixMilli())
 		return
 	}
-	ms := t.UnixMilli()
+	text := "NaN"
+	if ms, kept := j.w.keptDate(o); kept {
+		text = strconv.FormatInt(ms, 10)
+	}
+	j.dateMillis(text)
+}
+
+// dateAt writes a date that JavaScript can hold; the years 1970 to 9999 are plain
+// text in relaxed form, without a fraction if it is zero.
+func (j *jsonWriter) dateAt(ms int64) {
 	plain := !j.canonical && ms >= 0 && ms < 253402300800000
 	if j.legacy && plain {
 		j.open('{')
@@ -309,7 +319,7 @@ func (j *jsonWriter) date(o *goja.Object) {
 		j.dateMillis(strconv.FormatInt(ms, 10))
 		return
 	}
-	text := isoString(t)
+	text := isoString(time.UnixMilli(ms).UTC())
 	if ms%1000 == 0 {
 		text = strings.TrimSuffix(text, ".000Z") + "Z"
 	}
@@ -372,7 +382,7 @@ func (j *jsonWriter) string(s goja.String) {
 // quoteJSON is s as JSON.stringify writes it.
 func quoteJSON(s string) string { return string(appendJSONString(nil, s)) }
 
-func appendJSONString(dst []byte, s string) []byte {
+func appendJSONString[T string | []byte](dst []byte, s T) []byte {
 	dst = append(dst, '"')
 	plain := 0
 	for i := range len(s) {

@@ -17,6 +17,9 @@ type objectID struct {
 	id bson.ObjectID
 }
 
+// ObjectID makes an ObjectId.
+func (w *World) ObjectID(id bson.ObjectID) goja.Value { return w.newObjectID(id) }
+
 func (w *World) newObjectID(id bson.ObjectID) *goja.Object { return w.wrap(&objectID{w: w, id: id}) }
 
 func (*objectID) kind() kind     { return kindObjectID }

@@ -112,6 +112,18 @@ func (e *encoder) number(v goja.Value) {
 }
 
 func (e *encoder) object(o *goja.Object) {
+	switch kindOf(o) {
+	case plainObject:
+		if !e.replaced(o) {
+			e.document(o)
+		}
+		return
+	case plainArray:
+		if !e.replaced(o) {
+			e.array(o)
+		}
+		return
+	}
 	if p, ok := payloadOf(o); ok {
 		p.encode(e)
 		return
@@ -137,15 +149,8 @@ func (e *encoder) object(o *goja.Object) {
 		e.value(unboxed(o))
 		return
 	}
-	if toBSON, ok := goja.AssertFunction(o.Get("toBSON")); ok {
-		v, err := toBSON(o)
-		if err != nil {
-			panic(err)
-		}
-		if inner, same := v.(*goja.Object); !same || inner != o {
-			e.value(v)
-			return
-		}
+	if e.replaced(o) {
+		return
 	}
 	switch {
 	case isArray(o) || isTypedArray(o):
@@ -155,6 +160,35 @@ func (e *encoder) object(o *goja.Object) {
 	default:
 		e.document(o)
 	}
+}
+
+// replaced appends what an object says that it is in BSON; false when that is
+// itself, or nothing.
+func (e *encoder) replaced(o *goja.Object) bool {
+	v, other := inBSON(o)
+	if other {
+		e.value(v)
+	}
+	return other
+}
+
+// inBSON returns what an object says that it is in BSON; other is false when that
+// is itself, or nothing.
+func inBSON(o *goja.Object) (v goja.Value, other bool) {
+	method := o.Get("toBSON")
+	if method == nil {
+		return nil, false
+	}
+	toBSON, ok := goja.AssertFunction(method)
+	if !ok {
+		return nil, false
+	}
+	v, err := toBSON(o)
+	if err != nil {
+		panic(err)
+	}
+	inner, isObject := v.(*goja.Object)
+	return v, !isObject || inner != o
 }
 
 // unboxed returns the primitive inside new Number(5) and the like.

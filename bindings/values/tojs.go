@@ -7,6 +7,8 @@ import (
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+
+	"shardsh/bindings/rawdoc"
 )
 
 // ToJS converts a value that came from a server (spec 04 §3.6): int32 and
@@ -48,7 +50,7 @@ func (w *World) mark(o *goja.Object, ext extent, level int) {
 func (w *World) decodeDocument(d []byte, level int) (goja.Value, extent) {
 	var ext extent
 	o := w.rt.NewObject()
-	body, ok := documentBody(d)
+	body, ok := rawdoc.Body(d)
 	if !ok {
 		return o, ext
 	}
@@ -59,7 +61,7 @@ func (w *World) decodeDocument(d []byte, level int) (goja.Value, extent) {
 	}
 	order := orderWatch{highest: -1}
 	for left := body; len(left) > 0; {
-		t, key, value, rest, ok := nextElement(left)
+		t, key, value, rest, ok := rawdoc.Next(left)
 		if !ok {
 			break
 		}
@@ -82,23 +84,70 @@ func (w *World) decodeDocument(d []byte, level int) (goja.Value, extent) {
 // setField sets an own field whatever its name.
 func (w *World) setField(o *goja.Object, key string, v goja.Value) {
 	if key == "__proto__" {
-		must(o.DefineDataProperty(key, v, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_TRUE))
+		w.defineField(o, key, v)
 		return
 	}
 	if o.Set(key, v) != nil { // a script has frozen Object.prototype
-		must(o.DefineDataProperty(key, v, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_TRUE))
+		w.defineField(o, key, v)
 	}
+}
+
+// defineField makes a field an object's own whatever it inherits.
+func (w *World) defineField(o *goja.Object, key string, v goja.Value) {
+	must(o.DefineDataProperty(key, v, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_TRUE))
+}
+
+// extentOf tells of a value what decode does.
+func (w *World) extentOf(t bson.Type, value []byte, level int) extent {
+	switch {
+	case level > maxNesting:
+		return extent{}
+	case t == bson.TypeString:
+		s, _, _ := bsoncore.ReadString(value)
+		return extent{long: len(s) > defaultMaxString}
+	case t != bson.TypeEmbeddedDocument && t != bson.TypeArray:
+		return extent{}
+	}
+	body, ok := rawdoc.Body(value)
+	if !ok {
+		return extent{}
+	}
+	if t == bson.TypeEmbeddedDocument && looksLikeDBRef(body) {
+		if _, ok := w.decodeDBRef(body, level); ok {
+			return extent{}
+		}
+	}
+	ext, n := w.extentOfItems(body, level)
+	ext.long = ext.long || t == bson.TypeArray && n > defaultMaxItems
+	return ext
+}
+
+// extentOfItems is extentOf for the elements of a document or array, of which n
+// are its own.
+func (w *World) extentOfItems(body []byte, level int) (ext extent, n int) {
+	for ; len(body) > 0; n++ {
+		t, _, value, rest, ok := rawdoc.Next(body)
+		if !ok {
+			break
+		}
+		inner := w.extentOf(t, value, level+1)
+		ext.height = max(ext.height, inner.height)
+		ext.long = ext.long || inner.long
+		body = rest
+	}
+	ext.height++
+	return ext, n
 }
 
 func (w *World) decodeArray(d []byte, level int) (goja.Value, extent) {
 	var ext extent
-	body, ok := documentBody(d)
+	body, ok := rawdoc.Body(d)
 	if !ok {
 		return w.rt.NewArray(), ext
 	}
 	var items []any
 	for len(body) > 0 {
-		t, _, value, rest, ok := nextElement(body)
+		t, _, value, rest, ok := rawdoc.Next(body)
 		if !ok {
 			break
 		}
@@ -113,26 +162,6 @@ func (w *World) decodeArray(d []byte, level int) (goja.Value, extent) {
 	ext.long = ext.long || len(items) > defaultMaxItems
 	w.mark(o, ext, level)
 	return o, ext
-}
-
-// documentBody returns the elements of a document, without length and final
-// zero.
-func documentBody(d []byte) ([]byte, bool) {
-	n, _, ok := bsoncore.ReadLength(d)
-	if !ok || n < 5 || int(n) > len(d) {
-		return nil, false
-	}
-	return d[4 : n-1], true
-}
-
-func nextElement(src []byte) (t bson.Type, key, value, rest []byte, ok bool) {
-	t = bson.Type(src[0])
-	key, rest, ok = bsoncore.ReadKeyBytes(src[1:])
-	if !ok {
-		return 0, nil, nil, nil, false
-	}
-	v, after, ok := bsoncore.ReadValue(rest, bsoncore.Type(t))
-	return t, key, v.Data, after, ok
 }
 
 func (w *World) decode(t bson.Type, value []byte, level int) (goja.Value, extent) {
@@ -248,7 +277,7 @@ func looksLikeDBRef(body []byte) bool {
 func (w *World) decodeDBRef(body []byte, level int) (goja.Value, bool) {
 	ref := &dbRef{w: w}
 	for position := 0; len(body) > 0; position++ {
-		t, key, value, rest, ok := nextElement(body)
+		t, key, value, rest, ok := rawdoc.Next(body)
 		if !ok {
 			return nil, false
 		}

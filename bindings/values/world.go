@@ -39,6 +39,10 @@ type World struct {
 	custom     *goja.Symbol // util.inspect.custom; nil before the first look
 	inspecting *goja.Object // util.inspect; nil before the first look
 	printers   weakPrinters
+
+	settling  settling
+	lazyProto *goja.Object // nil before the first lazy document
+	slab      []byte       // what lazy documents read from; full ones belong to them alone
 }
 
 // Install defines the BSON constructors and EJSON on the runtime's global
@@ -71,6 +75,8 @@ func Install(rt *goja.Runtime, opts Options) *World {
 		})
 	}
 	w.exactBigInt()
+	w.settling = newSettling(rt.NewObject())
+	w.guardLazy()
 	return w
 }
 
@@ -143,4 +149,5 @@ var (
 	typeOfMap     = reflect.TypeFor[[][2]any]()
 	typeOfBig     = reflect.TypeFor[*big.Int]()
 	typeOfItems   = reflect.TypeFor[[]any]()
+	typeOfPlain   = reflect.TypeFor[map[string]any]()
 )

@@ -90,6 +90,7 @@ func (env environment) shell(ctx context.Context, o commandLine) error {
 	}
 	bounded, cancel := o.bounded(ctx)
 	defer cancel()
+	defer collectingForScripts()()
 	may, asking, err := env.confirmation(o)
 	if err != nil {
 		return err

@@ -1,0 +1,149 @@
+package values
+
+import (
+	"math"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+
+	"shardsh/bindings/rawdoc"
+)
+
+// maxRawDepth is how deep documents are written from their bytes.
+const maxRawDepth = 100
+
+// lazy writes a document from its bytes; false when its object may be more than
+// those.
+func (j *jsonWriter) lazy(l *lazyDoc) bool {
+	if l.handed || l.o.Prototype() != j.w.lazyProto {
+		return false
+	}
+	if _, ok := goja.AssertFunction(j.w.js.objectProto.Get("toBSON")); ok {
+		return false
+	}
+	return j.rawDocument(l.body, 0)
+}
+
+// rawDocument writes a document from its elements; false, before anything is
+// written, when it is none like others: a reference, or with a name twice.
+func (j *jsonWriter) rawDocument(body []byte, depth int) bool {
+	if depth > maxRawDepth || looksLikeDBRef(body) || !distinct(body) {
+		return false
+	}
+	j.open('{')
+	for len(body) > 0 {
+		t, key, value, rest, ok := rawdoc.Next(body)
+		if !ok {
+			break
+		}
+		body = rest
+		if t == bson.TypeUndefined && j.ignoreUndefined {
+			continue
+		}
+		j.item()
+		j.buf = append(appendJSONString(j.buf, key), ':')
+		if j.gap != "" {
+			j.buf = append(j.buf, ' ')
+		}
+		j.rawValue(key, t, value, depth+1)
+	}
+	j.close('}')
+	return true
+}
+
+// distinct reports whether the names of a document's fields are texts, each
+// another; of many fields it says no.
+func distinct(body []byte) bool {
+	var names [manyFields][]byte
+	for n := 0; len(body) > 0; n++ {
+		_, key, _, rest, ok := rawdoc.Next(body)
+		if !ok {
+			break
+		}
+		if n == len(names) || !utf8.Valid(key) {
+			return false
+		}
+		for _, name := range names[:n] {
+			if string(name) == string(key) {
+				return false
+			}
+		}
+		names[n], body = key, rest
+	}
+	return true
+}
+
+func (j *jsonWriter) rawArray(value []byte, depth int) {
+	j.open('[')
+	body, _ := rawdoc.Body(value)
+	for n := 0; len(body) > 0; n++ {
+		t, _, value, rest, ok := rawdoc.Next(body)
+		if !ok {
+			break
+		}
+		body = rest
+		j.item()
+		if t == bson.TypeUndefined {
+			j.raw("null")
+			continue
+		}
+		j.rawValue(strconv.AppendInt([]byte("index "), int64(n), 10), t, value, depth+1)
+	}
+	j.close(']')
+}
+
+// rawValue writes a value from its bytes where that is quicker than to make it.
+func (j *jsonWriter) rawValue(name []byte, t bson.Type, value []byte, depth int) {
+	switch t {
+	case bson.TypeInt32:
+		n, _, _ := bsoncore.ReadInt32(value)
+		j.rawNumber(float64(n))
+		return
+	case bson.TypeDouble:
+		f, _, _ := bsoncore.ReadDouble(value)
+		j.rawNumber(f)
+		return
+	case bson.TypeString:
+		if text := value[4:]; len(text) > 0 && utf8.Valid(text) {
+			j.buf = appendJSONString(j.buf, text[:len(text)-1])
+			return
+		}
+	case bson.TypeBoolean:
+		b, _, _ := bsoncore.ReadBoolean(value)
+		j.raw(strconv.FormatBool(b))
+		return
+	case bson.TypeNull:
+		j.raw("null")
+		return
+	case bson.TypeObjectID:
+		j.pair("$oid", bson.ObjectID(value).Hex())
+		return
+	case bson.TypeDateTime:
+		if ms, _, _ := bsoncore.ReadDateTime(value); ms >= -maxDate && ms <= maxDate {
+			j.dateAt(ms)
+			return
+		}
+	case bson.TypeArray:
+		if depth <= maxRawDepth {
+			j.rawArray(value, depth)
+			return
+		}
+	case bson.TypeEmbeddedDocument:
+		if body, ok := rawdoc.Body(value); ok && j.rawDocument(body, depth) {
+			return
+		}
+	}
+	j.inside(string(name), j.w.decodeLazy(t, value, depth))
+}
+
+// rawNumber writes what is a plain number to JavaScript.
+func (j *jsonWriter) rawNumber(f float64) {
+	if !j.canonical && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
+		j.buf = strconv.AppendInt(j.buf, int64(f), 10)
+		return
+	}
+	j.number(f, numberAny)
+}

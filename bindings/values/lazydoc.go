@@ -1,0 +1,343 @@
+package values
+
+import (
+	"reflect"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/bindings/rawdoc"
+)
+
+// lazyDoc reads the fields of a server's document from its bytes, each when a
+// script looks at it. It answers for its object as long as nobody changes that;
+// then the object becomes one like any other, for good: it settles. So it does at
+// what the bytes can't stand for, such as names in an order that JavaScript
+// doesn't keep, and when it is looked at so often that reading bytes is dearer.
+//
+// Until then its object differs from others in two ways that guardLazy hides: in
+// what it inherits from, and in what functions such as Object.freeze can do to it.
+type lazyDoc struct {
+	w       *World
+	o       *goja.Object // what scripts hold
+	body    []byte       // the elements
+	fields  []lazyField  // in their order; nil until several were asked for
+	level   int
+	looks   int // how often a field was searched for
+	next    int // the field that is probably asked for next
+	settled bool
+	handed  bool // scripts hold a value of a field that they may change
+}
+
+// lazyField is where a field is in the body, from its name to the end of its value.
+type lazyField struct {
+	name, start, end int32
+	t                bson.Type
+	value            goja.Value // nil before the first look
+}
+
+const (
+	// scans is how often a field is searched for in the bytes before the places of
+	// all are noted.
+	scans = 3
+	// manyLooks is how many searches, with twice the number of fields, are cheaper
+	// than to settle.
+	manyLooks = 16
+	// manyFields are too many to search one by one.
+	manyFields = 32
+)
+
+var typeOfLazy = reflect.TypeFor[*lazyDoc]()
+
+// LazyDoc makes an object of a document that looks to scripts as DocToJS's does,
+// at the price of what they look at.
+func (w *World) LazyDoc(d bson.Raw) goja.Value { return w.lazy(w.keep(d), 0) }
+
+// lazy is LazyDoc for bytes that stay as they are.
+func (w *World) lazy(d []byte, level int) goja.Value {
+	body, ok := rawdoc.Body(d)
+	if !ok || looksLikeDBRef(body) || level > maxNesting || !w.settling.possible() {
+		v, _ := w.decode(bson.TypeEmbeddedDocument, d, level)
+		return v
+	}
+	l := &lazyDoc{w: w, body: body, level: level}
+	l.o = w.rt.NewDynamicObject(l)
+	must(l.o.SetPrototype(w.lazyPrototype()))
+	return l.o
+}
+
+// LazyObject makes an object whose fields are, each by itself, values that came
+// from a server.
+func (w *World) LazyObject(fields bson.Raw) goja.Value { return w.lazy(fields, ownLevel) }
+
+// ownLevel is the level of an object of ours around documents.
+const ownLevel = -1
+
+// slabSize is how much memory documents share: one that a script keeps holds on to
+// so much, rather than to a batch.
+const slabSize = 16 << 10
+
+// keep copies a document.
+func (w *World) keep(d []byte) []byte {
+	if len(d) > slabSize/8 {
+		return append([]byte(nil), d...)
+	}
+	if len(d) > cap(w.slab)-len(w.slab) {
+		w.slab = make([]byte, 0, slabSize)
+	}
+	start := len(w.slab)
+	w.slab = append(w.slab, d...)
+	return w.slab[start:len(w.slab):len(w.slab)]
+}
+
+// lazyOf returns the lazy document that an object is; nil when it is none, or none
+// any more.
+func lazyOf(o *goja.Object) *lazyDoc {
+	if o.ExportType() != typeOfLazy {
+		return nil
+	}
+	l, _ := o.Export().(*lazyDoc)
+	return l
+}
+
+// Get returns a field.
+func (l *lazyDoc) Get(key string) goja.Value {
+	if l.quick() {
+		t, value, ok := l.scan(key)
+		if !ok {
+			return nil
+		}
+		if isLeaf(t) {
+			return l.decode(t, value)
+		}
+	}
+	f := l.field(key)
+	switch {
+	case l.settled:
+		return l.own(key)
+	case f == nil:
+		return nil
+	}
+	return l.value(f)
+}
+
+// Has reports whether there is a field.
+func (l *lazyDoc) Has(key string) bool {
+	if l.quick() {
+		_, _, ok := l.scan(key)
+		return ok
+	}
+	f := l.field(key)
+	return f != nil || l.settled && l.own(key) != nil
+}
+
+// Keys returns the names of all fields.
+func (l *lazyDoc) Keys() []string {
+	if !l.indexed() {
+		return l.o.GetOwnPropertyNames()
+	}
+	l.next = 0
+	names := make([]string, len(l.fields))
+	for i := range l.fields {
+		names[i] = string(l.name(i))
+	}
+	return names
+}
+
+// Set changes or adds a field.
+func (l *lazyDoc) Set(key string, v goja.Value) bool {
+	l.settle()
+	l.w.setField(l.o, key, v)
+	return true
+}
+
+// Delete removes a field.
+func (l *lazyDoc) Delete(key string) bool {
+	l.settle()
+	return l.o.Delete(key) == nil
+}
+
+// own is Get for a settled document, which is still asked in the middle of what
+// made it settle.
+func (l *lazyDoc) own(key string) goja.Value {
+	d, err := l.w.js.getOwn(nil, l.o, l.w.rt.ToValue(key))
+	if err != nil {
+		panic(err)
+	}
+	if goja.IsUndefined(d) {
+		return nil
+	}
+	return l.o.Get(key)
+}
+
+// isLeaf reports whether values of a type are the same to a script however often
+// they are made.
+func isLeaf(t bson.Type) bool {
+	switch t {
+	case bson.TypeInt32, bson.TypeDouble, bson.TypeString, bson.TypeBoolean, bson.TypeNull, bson.TypeUndefined:
+		return true
+	}
+	return false
+}
+
+// quick reports whether a field is worth a search through the bytes.
+func (l *lazyDoc) quick() bool {
+	if l.fields != nil || l.settled || l.looks >= scans {
+		return false
+	}
+	l.looks++
+	return true
+}
+
+// scan searches the bytes; the last field of a name counts.
+func (l *lazyDoc) scan(name string) (t bson.Type, value []byte, found bool) {
+	for body := l.body; len(body) > 0; {
+		kind, key, v, rest, ok := rawdoc.Next(body)
+		if !ok {
+			break
+		}
+		if string(key) == name {
+			t, value, found = kind, v, true
+		}
+		body = rest
+	}
+	return t, value, found
+}
+
+// field finds a field; nil when there is none, or the document has settled.
+func (l *lazyDoc) field(key string) *lazyField {
+	if !l.indexed() {
+		return nil
+	}
+	if l.next < len(l.fields) && string(l.name(l.next)) == key {
+		l.next++
+		return &l.fields[l.next-1]
+	}
+	if l.looks++; l.looks > manyLooks+2*len(l.fields) {
+		l.settle()
+		return nil
+	}
+	for i := range l.fields {
+		if string(l.name(i)) == key {
+			l.next = i + 1
+			return &l.fields[i]
+		}
+	}
+	return nil
+}
+
+// name returns a field's name, which a zero ends.
+func (l *lazyDoc) name(i int) []byte { return l.body[l.fields[i].name : l.fields[i].start-1] }
+
+// indexed notes where all fields are; false when the document has settled.
+func (l *lazyDoc) indexed() bool {
+	if l.settled || l.fields != nil {
+		return !l.settled
+	}
+	l.fields = make([]lazyField, 0, 8)
+	for at := 0; at < len(l.body); {
+		t, key, value, rest, ok := rawdoc.Next(l.body[at:])
+		if !ok {
+			break
+		}
+		if l.odd(key) {
+			l.settle()
+			return false
+		}
+		end := len(l.body) - len(rest)
+		l.fields = append(l.fields, lazyField{name: int32(at + 1), start: int32(end - len(value)), end: int32(end), t: t})
+		at = end
+	}
+	return true
+}
+
+// odd reports whether a field is more than one after the others to an object: its
+// name came before, or is moved to the front, or has a meaning; or they are many.
+func (l *lazyDoc) odd(key []byte) bool {
+	if len(l.fields) >= manyFields || len(key) > 0 && key[0] >= '0' && key[0] <= '9' || string(key) == "__proto__" {
+		return true
+	}
+	for i := range l.fields {
+		if string(l.name(i)) == string(key) {
+			return true
+		}
+	}
+	return false
+}
+
+// value returns the value of a field, always the same.
+func (l *lazyDoc) value(f *lazyField) goja.Value {
+	if f.value == nil {
+		f.value = l.decode(f.t, l.body[f.start:f.end])
+		l.handed = l.handed || !isLeaf(f.t)
+	}
+	return f.value
+}
+
+func (l *lazyDoc) decode(t bson.Type, value []byte) goja.Value {
+	return l.w.decodeLazy(t, value, l.level+1)
+}
+
+// decodeLazy makes a value in which documents are lazy.
+func (w *World) decodeLazy(t bson.Type, value []byte, level int) goja.Value {
+	switch {
+	case t == bson.TypeEmbeddedDocument:
+		return w.lazy(value, level)
+	case t != bson.TypeArray || level > maxNesting:
+		v, _ := w.decode(t, value, level)
+		return v
+	}
+	var items []any
+	body, _ := rawdoc.Body(value)
+	for len(body) > 0 {
+		t, _, value, rest, ok := rawdoc.Next(body)
+		if !ok {
+			break
+		}
+		body = rest
+		items = append(items, w.decodeLazy(t, value, level+1))
+	}
+	o := w.rt.NewArray(items...)
+	w.mark(o, w.extentOf(bson.TypeArray, value, level), level)
+	return o
+}
+
+// settle makes the object one like any other.
+func (l *lazyDoc) settle() {
+	if l.settled {
+		return
+	}
+	l.settled = true
+	w := l.w
+	o := w.rt.NewObject()
+	order := orderWatch{highest: -1}
+	for at, n := 0, 0; at < len(l.body); n++ {
+		t, key, value, rest, ok := rawdoc.Next(l.body[at:])
+		if !ok {
+			break
+		}
+		at = len(l.body) - len(rest)
+		var v goja.Value
+		if n < len(l.fields) {
+			v = l.fields[n].value
+		}
+		if v == nil {
+			v = l.decode(t, value)
+		}
+		name := string(key)
+		w.defineField(o, name, v)
+		order.saw(name)
+	}
+	if order.broken {
+		w.keepOrder(o, namesOf(l.body))
+	}
+	if l.level != ownLevel {
+		ext, _ := w.extentOfItems(l.body, l.level)
+		w.mark(o, ext, l.level)
+	}
+	if p := l.o.Prototype(); p != w.lazyProto {
+		must(o.SetPrototype(p))
+	}
+	w.settling.become(l.o, o)
+	l.body, l.fields = nil, nil
+}

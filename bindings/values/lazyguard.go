@@ -1,0 +1,134 @@
+package values
+
+import (
+	"reflect"
+	"strings"
+	"unsafe"
+
+	"github.com/dop251/goja"
+)
+
+// settling is how a lazy document's object turns into one like any other while
+// scripts hold it. What an object does is behind a field of goja's Object that has
+// no name outside; objects of the common kind know the Object they belong to, which
+// is the receiver of their accessors.
+type settling struct {
+	self, owner []int // the fields of Object and of the kind behind it
+}
+
+func newSettling(sample *goja.Object) settling {
+	self, ok := reflect.TypeFor[goja.Object]().FieldByName("self")
+	if !ok || self.Type.Kind() != reflect.Interface {
+		return settling{}
+	}
+	kind := reflect.ValueOf(sample).Elem().FieldByIndex(self.Index).Elem().Type()
+	if kind.Kind() != reflect.Pointer || kind.Elem().Kind() != reflect.Struct {
+		return settling{}
+	}
+	owner, ok := kind.Elem().FieldByName("val")
+	if !ok || owner.Type != reflect.TypeFor[*goja.Object]() {
+		return settling{}
+	}
+	return settling{self: self.Index, owner: owner.Index}
+}
+
+// possible reports whether this release of goja is known.
+func (s settling) possible() bool { return s.owner != nil }
+
+// become makes o what fresh is, which nobody else holds.
+func (s settling) become(o, fresh *goja.Object) {
+	owner := reflect.ValueOf(fresh).Elem().FieldByIndex(s.self).Elem().Elem().FieldByIndex(s.owner)
+	*(**goja.Object)(unsafe.Pointer(owner.UnsafeAddr())) = o
+	*o = *fresh
+}
+
+// Settle makes a lazy document an object like any other, for what looks at it
+// otherwise than scripts do. It returns v.
+func (w *World) Settle(v goja.Value) goja.Value {
+	if o, ok := v.(*goja.Object); ok {
+		if l := lazyOf(o); l != nil {
+			l.settle()
+		}
+	}
+	return v
+}
+
+// settleBehind settles a document, or the one behind a script's proxies.
+func (w *World) settleBehind(v goja.Value) {
+	o, _ := v.(*goja.Object)
+	for o != nil && isProxy(o) {
+		o = o.Export().(goja.Proxy).Target()
+	}
+	if o != nil {
+		w.Settle(o)
+	}
+}
+
+// lazyPrototype returns what lazy documents inherit from: all of Object.prototype,
+// and that they settle when a script gives them, or what inherits from them, a
+// property whose name is a symbol.
+func (w *World) lazyPrototype() *goja.Object {
+	if w.lazyProto != nil {
+		return w.lazyProto
+	}
+	set := func(_ *goja.Object, name *goja.Symbol, v, receiver goja.Value) bool {
+		for o, _ := receiver.(*goja.Object); o != nil; {
+			if isProxy(o) {
+				o = o.Export().(goja.Proxy).Target()
+				continue
+			}
+			w.Settle(o)
+			o = o.Prototype()
+		}
+		done, err := w.js.reflectSet(nil, w.js.objectProto, name, v, receiver)
+		must(err)
+		return done.ToBoolean()
+	}
+	target := w.rt.CreateObject(w.js.objectProto)
+	proxy := w.rt.NewProxy(target, &goja.ProxyTrapConfig{SetSym: set})
+	w.lazyProto = w.rt.ToValue(proxy).(*goja.Object)
+	return w.lazyProto
+}
+
+// settlers are the engine's functions that do to an object what a lazy document
+// can't follow, or tell what it inherits from.
+func settlers() map[string]string {
+	return map[string]string{
+		"Object":  "defineProperty defineProperties freeze seal preventExtensions getPrototypeOf setPrototypeOf",
+		"Reflect": "defineProperty preventExtensions getPrototypeOf setPrototypeOf",
+	}
+}
+
+// guardLazy has lazy documents settle before one of the settlers sees them.
+func (w *World) guardLazy() {
+	for owner, names := range settlers() {
+		of := w.rt.GlobalObject().Get(owner).(*goja.Object)
+		for name := range strings.FieldsSeq(names) {
+			hidden(of, name, w.settlingFirst(of.Get(name), func(call goja.FunctionCall) goja.Value { return call.Argument(0) }))
+		}
+	}
+	d, err := w.js.getOwn(nil, w.js.objectProto, w.rt.ToValue("__proto__"))
+	must(err)
+	if accessor, ok := d.(*goja.Object); ok {
+		this := func(call goja.FunctionCall) goja.Value { return call.This }
+		must(w.js.objectProto.DefineAccessorProperty("__proto__", w.settlingFirst(accessor.Get("get"), this),
+			w.settlingFirst(accessor.Get("set"), this), goja.FLAG_TRUE, goja.FLAG_FALSE))
+	}
+}
+
+// settlingFirst returns a function that does what another does, after what it does
+// that to has settled.
+func (w *World) settlingFirst(v goja.Value, of func(goja.FunctionCall) goja.Value) goja.Value {
+	original := v.(*goja.Object)
+	run := callable(original)
+	f := w.rt.ToValue(func(call goja.FunctionCall) goja.Value {
+		w.settleBehind(of(call))
+		v, err := run(call.This, call.Arguments...)
+		must(err)
+		return v
+	}).(*goja.Object)
+	for _, property := range []string{"name", "length"} {
+		must(f.DefineDataProperty(property, original.Get(property), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+	}
+	return f
+}
