@@ -142,8 +142,8 @@ func writeBaseline(b *testing.B, table []line, known baseline) {
 
 func TestLine(t *testing.T) {
 	l := line{name: "w"}
-	for i, ms := range []time.Duration{30, 10, 20} {
-		took := cost{wall: ms * time.Millisecond, cpu: 2 * ms * time.Millisecond, memory: int64(i+1) << 20}
+	for i, wall := range []time.Duration{30 * time.Millisecond, 10 * time.Millisecond, 20 * time.Millisecond} {
+		took := cost{wall: wall, cpu: 2 * wall, memory: int64(i+1) << 20}
 		l.add(took, 10*time.Millisecond)
 	}
 	known := baseline{"w": 2}

@@ -187,6 +187,24 @@ func (rq *Request) WriteConcernError() bson.D {
 	return rq.concern
 }
 
+// Behind is how far the secondaries of the nodes that the request went to are behind;
+// 0 where none of them has one.
+func (rq *Request) Behind() time.Duration {
+	var most time.Duration
+	for id := range rq.asked {
+		most = max(most, rq.c.faults.behind(id))
+	}
+	return most
+}
+
+// AwaitSecondaries waits until those have what the request has written.
+func (rq *Request) AwaitSecondaries(d time.Duration) error {
+	over := false
+	cancel := rq.c.after(d, func() { over = true })
+	defer cancel()
+	return rq.c.Await(rq.ctx, rq.deadline, func() bool { return over })
+}
+
 // askTargets asks the shards that can have documents which match.
 func (rq *Request) askTargets(targets []target) error {
 	for _, t := range targets {

@@ -294,10 +294,16 @@ type Slowness struct {
 	// and Queue how many operations wait there: figures for who asks.
 	Lag   time.Duration
 	Queue int32
+	// Secondary gives a shard a second node that is so far behind: what waits for it
+	// waits so long. The member shows it as it does a lag.
+	Secondary time.Duration
 }
 
 // Slowness returns how slow a node is made.
 func (fs *Faults) Slowness(id catalog.ShardID) Slowness { return fs.slow[id] }
+
+// behind is how long a majority of a node's replica set takes to have a write.
+func (fs *Faults) behind(id catalog.ShardID) time.Duration { return fs.slow[id].Secondary }
 
 // Slow makes a node slow; the zero Slowness gives it its speed back.
 func (fs *Faults) Slow(name string, s Slowness) error {
@@ -305,7 +311,7 @@ func (fs *Faults) Slow(name string, s Slowness) error {
 	if err != nil {
 		return err
 	}
-	if s.Bandwidth < 0 || s.Latency < 0 || s.Lag < 0 || s.Queue < 0 {
+	if s.Bandwidth < 0 || s.Latency < 0 || s.Lag < 0 || s.Queue < 0 || s.Secondary < 0 {
 		return mongoerr.New(mongoerr.BadValue, "bandwidth, latency, lag and queue can't be below zero")
 	}
 	if fs.slow == nil {

@@ -189,6 +189,19 @@ func indexesByName(docs *store.Collection) map[string]store.IndexSpec {
 	return specs
 }
 
+// throttle is how long each batch of the clone waits for the recipient's secondary:
+// with a write concern of more than one node, which a server takes for none (spec 02
+// §5.9).
+func (m *migration) throttle() time.Duration {
+	w := m.req.WriteConcern.Lookup("w")
+	n, _ := w.AsInt64OK()
+	_, mode := w.StringValueOK()
+	if !m.req.SecondaryThrottle || n <= 1 && !mode {
+		return 0
+	}
+	return m.c.faults.behind(m.receiver.id)
+}
+
 // copyBatch copies up to 16 MiB of the documents seen at the start, those
 // that are still there and still in the range.
 func (m *migration) copyBatch() {
@@ -220,7 +233,7 @@ func (m *migration) copyBatch() {
 	}
 	m.clonedSize += size
 	m.countClone(m.cloned-before, size)
-	wait := batchTime + m.lag() + m.c.faults.transferTime(size, m.donor.id, m.receiver.id)
+	wait := batchTime + m.lag() + m.throttle() + m.c.faults.transferTime(size, m.donor.id, m.receiver.id)
 	if len(m.records) > 0 {
 		m.afterClone(wait, func() { m.copyBatch() })
 		return

@@ -68,8 +68,13 @@ func (m *migration) catchUp() {
 		return
 	}
 	m.endRecvStep(m.c.now(), 5)
-	m.after(catchUpTime+m.lag(), func() {
+	behind := m.c.faults.behind(m.receiver.id)
+	m.after(catchUpTime+m.lag()+min(behind, mostBehindAtCommit), func() {
 		if !m.cloning {
+			return
+		}
+		if behind > mostBehindAtCommit {
+			m.fail(recipientError("WriteConcernFailed: waiting for replication timed out"))
 			return
 		}
 		m.endRecvStep(m.c.now(), 6)
@@ -77,6 +82,10 @@ func (m *migration) catchUp() {
 		m.after(commitTime+m.lag(), func() { m.commit() })
 	})
 }
+
+// mostBehindAtCommit is how long a recipient waits until a majority of its nodes has
+// everything (spec 02 §5.4, step 5).
+const mostBehindAtCommit = time.Minute
 
 // transferMods brings the recipient up to date: deletes first, then upserts.
 func (m *migration) transferMods() error {

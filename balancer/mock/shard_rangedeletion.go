@@ -105,10 +105,18 @@ func (rd RangeDeleter) deleteBatch(s *shard, task *rangeDeletion, then func()) {
 		rd.after(rd.c.parameters.Milliseconds("rangeDeleterBatchDelayMS"), s, task, then)
 		return
 	}
-	s.removeDeletion(task)
-	if then != nil {
-		then()
+	over := func() {
+		s.removeDeletion(task)
+		if then != nil {
+			then()
+		}
 	}
+	// The task goes when a majority of the shard's nodes has deleted the range.
+	if behind := rd.c.faults.behind(s.id); behind > 0 {
+		rd.c.after(behind, over)
+		return
+	}
+	over()
 }
 
 // ScheduledDeletions counts the range deletion tasks of a shard.

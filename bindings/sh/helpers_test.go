@@ -1,21 +1,154 @@
 package sh
 
 import (
+	"flag"
+	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 )
 
-// TestEveryHelperIsDocumented: help texts and docs/sh.md know the same helpers.
-func TestEveryHelperIsDocumented(t *testing.T) {
-	page, err := os.ReadFile("../../docs/sh.md")
+var update = flag.Bool("update", false, "write the list in docs/sh.md anew")
+
+const shPage = "../../docs/sh.md"
+
+// returned is what helpers return that don't return the server's reply.
+func returned() map[string]string {
+	const (
+		changed = "an UpdateResult"
+		cursor  = "a cursor"
+		finding = "`headline`, `healthy`, `symptoms`, `causes`, `notes`; printed as text"
+		none    = "nothing"
+	)
+	list := map[string]string{"undo": "a plan",
+		"snapshot":          "`time`, `version`, `settings`, `shards`, `collections`, …",
+		"balancerSummary":   "`mode`, `collections`, `problems`, …; printed as text",
+		"status":            "`shards`, `balancer`, `databases`, …; printed as text",
+		"map":               "`shards`, `cells`, `zones`, …; printed as text",
+		"forecast":          "`headline`, `lowMS`, `likelyMS`, `highMS`, …; printed as text",
+		"plan":              "`steps`, `totals`, `reached`, `left`, …; printed as text",
+		"whatIf":            "`alternatives`; printed as text",
+		"adviseKey":         "`verdict`, `best`, `candidates`, …; printed as text",
+		"adviseChunkSize":   "`verdict`, `mb`, `lowMB`, `highMB`, …; printed as text",
+		"waitForBalance":    "`balanced`, `moves`, `waitedMS`",
+		"waitForDrain":      "`drained`, `removed`, `waitedMS`",
+		"isBalancerInRound": "a boolean", "getBalancerState": "a boolean", "isAutoMergerEnabled": "a boolean",
+		"listShards": "an array of shards", "isConfigShardEnabled": "`enabled`, `host`, `tags`",
+		"balancerWindow": "the window or null; an UpdateResult where it sets one", "getBalancerWindow": "the window or null",
+		"chunkSize": "MB; what the server answers where it sets it", "zones": "an array of `zone`, `shards`, `ranges`, `problems`",
+		"defragmentStatus": "`running`, `phase`, `remainingChunks`", "mergeAllChunks": "chunks before and after, by shard",
+		"drainStatus":         "`state`, `remaining`, `dbsToMove`, `collectionsToMove`",
+		"getActiveMigrations": "an array of `_id`, `when`", "getRecentMigrations": "an array of `_id`, `count`, `from`, `to`",
+		"getRecentFailedRounds": "`count`, `lastErr`, `lastTime`", "waitForPingChange": "those that did not report",
+		"isBalancerRunning": "the reply of `balancerStatus`",
+	}
+	for what, names := range map[string]string{
+		changed: "clearBalancerWindow enableBalancing disableBalancing enableAutoSplit disableAutoSplit startAutoMerger " +
+			"stopAutoMerger enableAutoMerger disableAutoMerger",
+		cursor:  "chunks getShardedDataDistribution checkMetadataConsistency",
+		finding: "why explain",
+		none:    "waitForBalancer waitForBalancerOff awaitBalancerRound awaitCollectionBalance",
+		"`finished`, `stopped`, `moves`, … of the run":                  "apply",
+		"`reached`, `stopped`, `moves`, `left`, … of the run":           "balance",
+		"the server's reply; of a wait, or of a run at a pace, its end": "drain defragment",
+	} {
+		for _, name := range strings.Fields(names) {
+			list[name] = what
+		}
+	}
+	return list
+}
+
+var parameter = regexp.MustCompile(`(\w+)(\?)?:([^\s{]+)(?:\{([^}]*)\})?`)
+
+// shown is a helper's call, with its parameters and the names of its options; what may be
+// left out stands in brackets.
+func (m helper) shown() string {
+	var list []string
+	for _, p := range parameter.FindAllStringSubmatch(m.signature, -1) {
+		name, options := p[1], p[4]
+		switch command, isCommand := strings.CutPrefix(options, "@"); {
+		case isCommand && name == "options":
+			name = "{ fields of " + command + " }"
+		case options != "" && !isCommand && name == "options":
+			name = "{ " + strings.ReplaceAll(strings.ReplaceAll(options, "@", "fields of "), ",", ", ") + " }"
+		}
+		if p[2] != "" {
+			name = "[" + name + "]"
+		}
+		list = append(list, name)
+	}
+	return m.name + "(" + strings.Join(list, ", ") + ")"
+}
+
+const (
+	listBegins = "<!-- written by go test ./bindings/sh -run Reference -update -->\n"
+	listEnds   = "<!-- written so far -->\n"
+)
+
+// reference lists all helpers as docs/sh.md does.
+func reference() string {
+	byName, returns := map[string]helper{}, returned()
+	for _, m := range slices.Concat(tables()...) {
+		byName[m.name] = m
+	}
+	var b strings.Builder
+	for _, topic := range topics() {
+		fmt.Fprintf(&b, "\n**%s**\n\n| call | example | returns |\n| --- | --- | --- |\n", topic.title)
+		for _, e := range topic.examples {
+			what := returns[e.helper]
+			if what == "" {
+				what = "the server's reply"
+			}
+			fmt.Fprintf(&b, "| `%s` | `%s` | %s |\n", byName[e.helper].shown(), e.call, what)
+		}
+	}
+	return b.String() + "\n"
+}
+
+// TestReference: docs/sh.md has every helper with its parameters, its options, an
+// example (which TestEveryExampleRuns of bindings runs) and what it returns, and a line
+// of its own about each; and nothing that is no helper.
+func TestReference(t *testing.T) {
+	text, err := os.ReadFile(shPage)
 	if err != nil {
 		t.Fatal(err)
 	}
+	page := string(text)
+	before, rest, found := strings.Cut(page, listBegins)
+	is, after, ended := strings.Cut(rest, listEnds)
+	if !found || !ended {
+		t.Fatal("docs/sh.md has no place for the list")
+	}
+	if want := reference(); is != want {
+		if *update {
+			if err := os.WriteFile(shPage, []byte(before+listBegins+want+listEnds+after), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		} else {
+			t.Error("the list in docs/sh.md is not what the helpers are: write it anew with -update")
+		}
+	}
+	known := map[string]bool{}
 	for _, m := range slices.Concat(tables()...) {
-		if m.help != "" && !strings.Contains(string(page), "`"+m.name+"`") {
+		known[m.name] = true
+		if m.help != "" && !strings.Contains(before+after, "`"+m.name+"`") {
 			t.Errorf("docs/sh.md lacks %s", m.name)
+		}
+		if m.help != "" && exampleOf(m.name) == "" {
+			t.Errorf("%s has no example, and so no place in the list", m.name)
+		}
+	}
+	for name := range returned() {
+		if !known[name] {
+			t.Errorf("no helper is called %s", name)
+		}
+	}
+	for _, m := range regexp.MustCompile(`\bsh\.(\w+)\(`).FindAllStringSubmatch(page, -1) {
+		if !known[m[1]] && m[1] != "help" {
+			t.Errorf("docs/sh.md has sh.%s, which is no helper", m[1])
 		}
 	}
 }

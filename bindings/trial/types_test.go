@@ -1,12 +1,28 @@
 package trial_test
 
 import (
+	"os"
 	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/evanw/esbuild/pkg/api"
+
 	"shardsh/bindings/trial"
 )
+
+// The types for editors are TypeScript.
+func TestTypesCanBeRead(t *testing.T) {
+	node, err := os.ReadFile("../../clients/node/shardsh.d.mts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"types.d.ts": trial.Types, "shardsh.d.mts": string(node)} {
+		if r := api.Transform(text, api.TransformOptions{Loader: api.LoaderTS}); len(r.Errors) > 0 {
+			t.Errorf("%s: %+v", name, r.Errors)
+		}
+	}
+}
 
 // What editors are told of is what tests have, all of it.
 func TestTypes(t *testing.T) {

@@ -145,7 +145,8 @@ func replicaSetStatus(c *call) (bson.D, error) {
 
 // laggard is a secondary that is only there to be behind, where mockSlow says so.
 func laggard(c *call) bson.A {
-	lag := c.cluster.Faults().Slowness(c.node.member.ID).Lag
+	slow := c.cluster.Faults().Slowness(c.node.member.ID)
+	lag := max(slow.Lag, slow.Secondary)
 	if lag == 0 {
 		return nil
 	}

@@ -249,13 +249,14 @@ func mockSlow(c *call) (bson.D, error) {
 				"a bandwidth of 0 lets nothing through: use mockPartition, or leave bandwidth out for no limit")
 		}
 	}
-	if c.args.Has("latency") {
-		if s.Latency, err = c.duration("latency"); err != nil {
-			return nil, err
+	for _, d := range []struct {
+		name string
+		into *time.Duration
+	}{{"latency", &s.Latency}, {"lag", &s.Lag}, {"secondary", &s.Secondary}} {
+		if !c.args.Has(d.name) {
+			continue
 		}
-	}
-	if c.args.Has("lag") {
-		if s.Lag, err = c.duration("lag"); err != nil {
+		if *d.into, err = c.duration(d.name); err != nil {
 			return nil, err
 		}
 	}
@@ -298,7 +299,7 @@ func mockStatus(c *call) (bson.D, error) {
 		slow = append(slow,
 			bson.E{Key: id, Value: bson.D{{Key: "bandwidth", Value: s.Bandwidth},
 				{Key: "latencyMillis", Value: s.Latency.Milliseconds()},
-				{Key: "lagMillis", Value: s.Lag.Milliseconds()}, {Key: "queue", Value: s.Queue}}})
+				{Key: "lagMillis", Value: s.Lag.Milliseconds()}, {Key: "queue", Value: s.Queue}, {Key: "secondaryMillis", Value: s.Secondary.Milliseconds()}}})
 	}
 	sortFields(slow)
 	for _, f := range state.Failures {

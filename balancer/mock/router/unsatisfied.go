@@ -3,6 +3,7 @@ package router
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -11,9 +12,9 @@ import (
 )
 
 // unsatisfied returns the writeConcernError of a write that was done, but asked
-// for more nodes than the shard's replica set has, or for a mode that there is
-// not; nil for all others. Where a write concern can be met it is met at once:
-// the mock's nodes hold the same.
+// for more nodes than the shard's replica set has, for a mode that there is not, or
+// not to wait as long as a secondary is behind (secondary of mockSlow); nil for all others. Where
+// none is behind, what can be met is met at once: the nodes hold the same.
 func unsatisfied(cmd *command, c *call) bson.D {
 	if !cmd.WriteConcern || cmd.AdminOnly && cmd.Name != "bulkWrite" {
 		return nil
@@ -23,21 +24,50 @@ func unsatisfied(cmd *command, c *call) bson.D {
 		return nil
 	}
 	shard, host := c.cluster.Statistics().Home(c.subject(cmd))
-	code, message := mongoerr.UnsatisfiableWriteConcern, "Not enough data-bearing nodes"
+	behind := c.request.Behind()
+	members := 1 + strings.Count(host, ",")
+	if behind > 0 {
+		members = max(members, 2)
+	}
 	w := concern.Lookup("w")
-	if mode, isText := w.StringValueOK(); isText {
-		if mode == "majority" {
-			return nil
-		}
-		code, message = mongoerr.UnknownReplWriteConcern, fmt.Sprintf("No write concern mode named '%s' found in replica "+
-			"set configuration", mode)
-	} else if n, _ := args.Number(w); int(n) <= 1+strings.Count(host, ",") {
+	n, _ := args.Number(w)
+	timeout, _ := args.Number(concern.Lookup("wtimeout"))
+	failed := concernFailure{w: w, timeout: int32(timeout), shard: string(shard)}
+	switch mode, isText := w.StringValueOK(); {
+	case isText && mode != "majority":
+		return failed.doc(mongoerr.UnknownReplWriteConcern, fmt.Sprintf("No write concern mode named '%s' found in replica "+
+			"set configuration", mode))
+	case int(n) > members:
+		return failed.doc(mongoerr.UnsatisfiableWriteConcern, "Not enough data-bearing nodes")
+	case behind == 0 || !isText && n <= 1:
 		return nil
 	}
-	timeout, _ := args.Number(concern.Lookup("wtimeout"))
+	limit := time.Duration(timeout) * time.Millisecond
+	failed.late = limit > 0 && limit < behind
+	if failed.late {
+		behind = limit
+	}
+	if err := c.request.AwaitSecondaries(behind); err == nil && !failed.late {
+		return nil
+	}
+	return failed.doc(mongoerr.WriteConcernFailed, "waiting for replication timed out")
+}
+
+// concernFailure is a write concern that was not met.
+type concernFailure struct {
+	w       bson.RawValue
+	timeout int32
+	shard   string
+	late    bool // it may be met later
+}
+
+func (f concernFailure) doc(code mongoerr.Code, message string) bson.D {
 	info := bson.D{{Key: "writeConcern", Value: bson.D{
-		{Key: "w", Value: w}, {Key: "wtimeout", Value: int32(timeout)}, {Key: "provenance", Value: "clientSupplied"},
+		{Key: "w", Value: f.w}, {Key: "wtimeout", Value: f.timeout}, {Key: "provenance", Value: "clientSupplied"},
 	}}}
+	if f.late {
+		info = append(bson.D{{Key: "wtimeout", Value: true}}, info...)
+	}
 	name := code.Name()
 	raw, err := bson.Marshal(info)
 	if err != nil {
@@ -46,7 +76,7 @@ func unsatisfied(cmd *command, c *call) bson.D {
 	return bson.D{
 		{Key: "code", Value: int32(code)},
 		{Key: "codeName", Value: name},
-		{Key: "errmsg", Value: fmt.Sprintf("%s: %s; Error details: %s at %s", name, message, mongoerr.Text(raw), shard)},
+		{Key: "errmsg", Value: fmt.Sprintf("%s: %s; Error details: %s at %s", name, message, mongoerr.Text(raw), f.shard)},
 		{Key: "errInfo", Value: info},
 	}
 }

@@ -364,7 +364,7 @@ func exprToUUID(_ *evaluation, args []value) (value, error) {
 	case isString(v):
 		return parseUUID(textAt(v.Value))
 	case v.Type == bson.TypeBinary: // whatever it has, and however much
-		_, data := value(v).Binary()
+		_, data := v.Binary()
 		_, b, err := bson.MarshalValue(bson.Binary{Subtype: bson.TypeBinaryUUID, Data: data})
 		return value{Type: bson.TypeBinary, Value: b}, err
 	default:

@@ -1,0 +1,102 @@
+package router_test
+
+import (
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// took is the cluster's time that commands take.
+func (p pair) took(commands func()) time.Duration {
+	p.one.cluster.Lock()
+	began := p.one.cluster.Now()
+	p.one.cluster.Unlock()
+	commands()
+	p.one.cluster.Lock()
+	defer p.one.cluster.Unlock()
+	return p.one.cluster.Now().Sub(began)
+}
+
+// Writes that ask for the secondary wait for it where it is behind, or end with the
+// error of a timeout; those that don't are done at once.
+func TestWritesWaitForTheSecondary(t *testing.T) {
+	p := newPair(t)
+	p.one.ok("admin", d("mockSlow", "b", "secondary", "10s"))
+	n := 100
+	insert := func(k int, concern bson.D) (time.Duration, bson.Raw) {
+		n++
+		var reply bson.Raw
+		took := p.took(func() {
+			reply = p.one.ok("app", d("insert", "c", "documents", bson.A{d("_id", n, "k", k)}, "writeConcern", concern))
+		})
+		return took, reply
+	}
+	const onA, onB = 50, 150
+	for _, tt := range []struct {
+		what    string
+		k       int
+		concern bson.D
+		least   time.Duration
+		code    int64
+	}{
+		{"one node", onB, d("w", 1), 0, 0},
+		{"two nodes", onB, d("w", 2), 10 * time.Second, 0},
+		{"the majority of two", onB, d("w", "majority"), 10 * time.Second, 0},
+		{"patience enough", onB, d("w", 2, "wtimeout", 20_000), 10 * time.Second, 0},
+		{"too little patience", onB, d("w", 2, "wtimeout", 3000), 3 * time.Second, 64},
+		{"three nodes", onB, d("w", 3), 0, 100},
+		{"the majority of one", onA, d("w", "majority"), 0, 0},
+		{"two nodes of one", onA, d("w", 2), 0, 100},
+	} {
+		took, reply := insert(tt.k, tt.concern)
+		code, _ := reply.Lookup("writeConcernError", "code").AsInt64OK()
+		if took < tt.least || took > tt.least+time.Second || code != tt.code || reply.Lookup("n").AsInt64() != 1 {
+			t.Errorf("%s: it took %v, %s", tt.what, took, reply)
+		}
+		late, _ := reply.Lookup("writeConcernError", "errInfo", "wtimeout").BooleanOK()
+		if late != (tt.code == 64) {
+			t.Errorf("%s: %s", tt.what, reply)
+		}
+	}
+}
+
+// A migration waits until the recipient's secondary has all, with the throttle after each
+// batch besides; a deletion that is waited for until the donor's has deleted all. After a
+// minute the recipient gives up (spec 02 §5.4, step 5).
+func TestMigrationsWaitForTheSecondary(t *testing.T) {
+	throttle := d("_secondaryThrottle", true, "writeConcern", d("w", 2))
+	for _, tt := range []struct {
+		what, slow, lag string
+		options         bson.D
+		least           time.Duration
+		code            int
+	}{
+		{"nobody is behind", "", "", nil, 0, 0},
+		{"the recipient", "c", "20s", nil, 20 * time.Second, 0},
+		{"the recipient, for the clone's batch too", "c", "20s", throttle, 40 * time.Second, 0},
+		{"a throttle of one node is none", "c", "20s", d("_secondaryThrottle", true, "writeConcern", d("w", 1)), 20 * time.Second, 0},
+		{"the donor, whose deletion nobody waits for", "a", "20s", nil, 0, 0},
+		{"the donor, whose deletion is waited for", "a", "20s", d("_waitForDelete", true), 20 * time.Second, 0},
+		{"more than a minute", "c", "2m", nil, time.Minute, 96},
+	} {
+		t.Run(tt.what, func(t *testing.T) {
+			p := newPair(t)
+			if tt.slow != "" {
+				p.one.ok("admin", d("mockSlow", tt.slow, "secondary", tt.lag))
+			}
+			code := 0
+			took := p.took(func() {
+				reply := p.one.run("admin", append(d("moveChunk", "app.c", "find", d("k", 50), "to", "c"), tt.options...))
+				n, _ := reply.Lookup("code").AsInt64OK()
+				code = int(n)
+			})
+			if took < tt.least || took > tt.least+5*time.Second || code != tt.code {
+				t.Errorf("it took %v and ended with %d", took, code)
+			}
+			if err := p.one.cluster.Invariants(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
