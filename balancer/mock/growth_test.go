@@ -136,6 +136,7 @@ func labours() []labour {
 			}
 			m.run("db", d("collStats", name)) // makes a database
 			admin(m, fmt.Sprint("noSuchCommand", i), 1)
+			admin(m, "flushRouterConfig", 1) // routers know names, 10,000 at most
 		}},
 		{"samples of queries", func(m *model, _ int) {
 			admin(m, "configureQueryAnalyzer", ns, "mode", "full", "samplesPerSecond", 50)

@@ -141,7 +141,9 @@ func TestStalledRunner(t *testing.T) {
 // moves then count as those of a third.
 func (m *mover) stall(t *testing.T, r *rig) ran {
 	t.Helper()
-	moved := make(chan struct{})
+	moved, stands := make(chan struct{}), make(chan struct{})
+	standing := sync.OnceFunc(func() { close(stands) })
+	defer standing()
 	own, other := m.rule(0), m.rule(2)
 	runner := own
 	var once sync.Once
@@ -150,7 +152,10 @@ func (m *mover) stall(t *testing.T, r *rig) ran {
 		rule := runner
 		m.mu.Unlock()
 		if message.Name() == "moveRange" {
-			once.Do(func() { close(moved) })
+			once.Do(func() {
+				close(moved)
+				<-stands // or it may be done before we stop it
+			})
 		}
 		return rule(n, message)
 	})
@@ -171,6 +176,7 @@ func (m *mover) stall(t *testing.T, r *rig) ran {
 	if err := run.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
+	standing()
 	r.admin("mockAdvance", (2 * time.Minute).Milliseconds())
 	second := shardsh(t, append(r.balances(), "--quiet", r.served.uri)...)
 	if second.code != 0 {

@@ -299,7 +299,8 @@ func mockStatus(c *call) (bson.D, error) {
 		slow = append(slow,
 			bson.E{Key: id, Value: bson.D{{Key: "bandwidth", Value: s.Bandwidth},
 				{Key: "latencyMillis", Value: s.Latency.Milliseconds()},
-				{Key: "lagMillis", Value: s.Lag.Milliseconds()}, {Key: "queue", Value: s.Queue}, {Key: "secondaryMillis", Value: s.Secondary.Milliseconds()}}})
+				{Key: "lagMillis", Value: s.Lag.Milliseconds()}, {Key: "queue", Value: s.Queue},
+				{Key: "secondaryMillis", Value: s.Secondary.Milliseconds()}}})
 	}
 	sortFields(slow)
 	for _, f := range state.Failures {

@@ -89,7 +89,8 @@ func flushRouterConfig(c *call) (bson.D, error) {
 // collection, or of the database, that they were about. After others, such as
 // moveRange, it goes on with what it knows until a shard refuses a request.
 var outdated = map[string]bool{
-	"clearJumboFlag": true, "create": true, "drop": true, "dropDatabase": true, "enableSharding": true, "mergeChunks": true, "moveChunk": true,
+	"clearJumboFlag": true, "create": true, "drop": true, "dropDatabase": true, "enableSharding": true,
+	"mergeChunks": true, "moveChunk": true,
 	"moveCollection": true, "movePrimary": true, "refineCollectionShardKey": true, "renameCollection": true,
 	"reshardCollection": true, "shardCollection": true, "split": true, "unshardCollection": true,
 }

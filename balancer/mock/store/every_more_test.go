@@ -85,8 +85,12 @@ func accumulatorTasks() []aUse {
 	}
 	for name, use := range windowUses {
 		out = append(out, aUse{"window function " + name, func(t testing.TB, s *size) task {
-			return piped(t, s, fmt.Sprintf(`[{"$setWindowFields": {"sortBy": {"k": 1}, "output": {"r": {%q: %s}}}}]`, name, use),
-				s.docs...)
+			by := "k"
+			if name == "$linearFill" {
+				by = "_id" // it takes no value twice
+			}
+			return piped(t, s, fmt.Sprintf(`[{"$setWindowFields": {"sortBy": {%q: 1}, "output": {"r": {%q: %s}}}}]`, by, name,
+				use), s.docs...)
 		}})
 	}
 	return out
