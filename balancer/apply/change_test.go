@@ -391,12 +391,19 @@ func TestLimitsAndStops(t *testing.T) {
 	// Ctrl-C in the middle of a step: it comes to its end, and nothing more begins.
 	o.Pace = nil
 	ctx, cancel := context.WithCancel(t.Context())
+	seen := make(chan struct{}) // that it was interrupted
 	c := &hooked{Cluster: w.steps, before: func(int, apply.Command) error {
 		cancel()
+		<-seen
 		return nil
 	}}
 	var told []apply.Kind
-	o.Tell = func(e apply.Event) { told = append(told, e.Kind) }
+	o.Tell = func(e apply.Event) {
+		told = append(told, e.Kind)
+		if e.Kind == apply.Waiting {
+			close(seen)
+		}
+	}
 	r, err = apply.Run(ctx, c, nil, o)
 	if err != nil || r.Finished || r.Stopped != "it was interrupted" || c.sent != 1 || r.Progress.StepsHere != 1 {
 		t.Errorf("%+v, %v", r, err)

@@ -16,6 +16,16 @@ import (
 	"shardsh/cmd/shardsh/secret"
 )
 
+// refusedInWords reports whether a login was refused by an error that only tells of
+// it: the driver's, of a pool of connections that another login has closed.
+func refusedInWords(err error, refused *driver.Error) bool {
+	_, message, found := strings.Cut(err.Error(), "(AuthenticationFailed) ")
+	if found {
+		refused.Code, refused.Message = authenticationFailed, message
+	}
+	return found
+}
+
 // connectError returns an error from before anything was sent: a usage error,
 // but for a name that could not be looked up.
 func connectError(c *ConnectionString, err error) error {
@@ -49,7 +59,7 @@ func unreachable(c *ConnectionString, err error) error {
 		}
 	}
 	var refused driver.Error
-	if errors.As(reason, &refused) && refused.Code != 0 {
+	if errors.As(reason, &refused) && refused.Code != 0 || refusedInWords(reason, &refused) {
 		source, ok := c.get("authSource")
 		if !ok {
 			source = "admin"
