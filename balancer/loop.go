@@ -99,6 +99,9 @@ type Config struct {
 	// chosen, unless Decided or the Logger are to be told of those. Nil has rounds
 	// look at everything.
 	Revision func(ns string) *uint64
+	// FixedZones says that zones stay as they are for as long as the engine works, so
+	// that rounds look only once at what has none.
+	FixedZones bool
 	// Merged is when the last round of the auto-merger began, where that is over: the
 	// next one keeps its distance. Zero has one begin at once.
 	Merged time.Time

@@ -47,6 +47,17 @@ func (t *RoutingTable) Owned(s ShardID, from, to Key) iter.Seq[Chunk] {
 	}
 }
 
+// FirstOther returns the first chunk in key order that a shard owns besides the one
+// with a lower bound; false when there is none.
+func (t *RoutingTable) FirstOther(s ShardID, than Key) (Chunk, bool) {
+	for c := range t.Owned(s, Key{}, Key{}) {
+		if !c.Min.Equal(than) {
+			return c, true
+		}
+	}
+	return Chunk{}, false
+}
+
 // Adjoining returns the chunks of one shard from a key on beside which it may
 // own another, in key order: what can be merged is among them. Those that stand
 // alone are not built; each chunk comes with how many of them that count were

@@ -115,7 +115,7 @@ func (rq *Request) destination(ns, db string, doc bson.Raw) (*shard, *localColle
 		return nil, nil, err
 	}
 	rq.routeKey(ns, key)
-	s := rq.c.shards[rq.c.config.tables[ns].OwnerOf(key)]
+	s := rq.c.shards[rq.c.config.table(ns).OwnerOf(key)]
 	return s, s.colls[ns], nil
 }
 

@@ -281,16 +281,15 @@ func (m *migration) commitCatalog(tick func() bson.Timestamp) (reply catalog.Chu
 
 // applyMove writes the moved chunk, the remainders and the control chunk
 // (spec 02 §6.3 and §6.4).
-func (m *migration) applyMove(table *catalog.RoutingTable, chunk catalog.Chunk,
+func (m *migration) applyMove(table *catalog.Draft, chunk catalog.Chunk,
 	at bson.Timestamp) (catalog.ChunkVersion, error) {
 	changed, reply := m.c.Chunks().commits().Move(table, chunk, m.min, m.max, m.req.To, at)
 	first := table.Count(m.req.To) == 0
 	if err := m.c.config.putChunks(m.req.Namespace, changed...); err != nil {
 		return reply, err
 	}
-	applied := m.c.config.tables[m.req.Namespace]
-	if first || applied.Count(m.req.From) == 0 {
-		m.c.log.placement(m.req.Namespace, &m.coll.UUID, at, applied.Owners())
+	if first || table.Count(m.req.From) == 0 {
+		m.c.log.placement(m.req.Namespace, &m.coll.UUID, at, table.Table().Owners())
 	}
 	return reply, nil
 }

@@ -48,7 +48,7 @@ func (ms *Migrations) zoneOf(coll catalog.Collection, req MoveRequest) (string, 
 	if err != nil {
 		return catalog.NoZone, err
 	}
-	chunk := ms.c.config.tables[req.Namespace].Find(at)
+	chunk := ms.c.config.table(req.Namespace).Find(at)
 	return zones.ZoneOf(chunk.Min, chunk.Max), nil
 }
 
@@ -72,7 +72,7 @@ func (ms *Migrations) Move(ctx context.Context, req MoveRequest, deadline time.T
 // outcome makes a failure a success when the range is on the recipient all
 // the same (spec 02 §4.6).
 func (ms *Migrations) outcome(req MoveRequest, err error) error {
-	table := ms.c.config.tables[req.Namespace]
+	table := ms.c.config.table(req.Namespace)
 	if err == nil || table == nil || mongoerr.Is(err, mongoerr.BalancerInterrupted) {
 		return err
 	}

@@ -350,7 +350,7 @@ func (m *migration) resolveBounds() (min, max catalog.Key, err error) {
 		}
 		m.req.Max = p.Bound(max)
 	case m.req.Min == nil:
-		min = EndingAt(table, max).Min
+		min = EndingAt(table.Table(), max).Min
 		if point, ok := local.splitPoint(p, min, max, m.req.MaxChunkSizeBytes, backward); ok {
 			min = point
 		}
@@ -381,7 +381,7 @@ func (m *migration) badBound(bound bson.Raw, err error) error {
 func (cfg *ConfigDB) staleConfig(ns string, id catalog.ShardID, format string, args ...any) error {
 	err := mongoerr.New(mongoerr.StaleConfig, "%s", fmt.Sprintf(format, args...))
 	err.Extra = bson.D{{Key: "ns", Value: ns}}
-	if table := cfg.tables[ns]; table != nil {
+	if table := cfg.table(ns); table != nil {
 		version := versionDoc(table, table.ShardVersion(id))
 		err.Extra = append(err.Extra, bson.E{Key: "vReceived", Value: version}, bson.E{Key: "vWanted", Value: version})
 	}

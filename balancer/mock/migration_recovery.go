@@ -105,7 +105,7 @@ func (m *migration) decide() bool {
 		m.decision = aborted // and the tasks are gone with the collection
 		return true
 	}
-	chunk := m.c.config.tables[m.req.Namespace].Find(m.donorTask.min)
+	chunk := m.c.config.table(m.req.Namespace).Find(m.donorTask.min)
 	m.decision = committed
 	if chunk.Shard == m.donor.id {
 		m.decision = aborted
@@ -117,11 +117,11 @@ func (m *migration) decide() bool {
 // fence gives a whole chunk that was to move a new version, so that a commit
 // still on its way fails (_configsvrEnsureChunkVersionIsGreaterThan).
 func (cfg *ConfigDB) fence(ns string, min, max catalog.Key, version catalog.ChunkVersion) {
-	chunk := cfg.tables[ns].Find(min)
+	chunk := cfg.table(ns).Find(min)
 	if !chunk.Min.Equal(min) || !chunk.Max.Equal(max) || version.Compare(chunk.Version) < 0 {
 		return
 	}
-	chunk.Version = catalog.ChunkVersion{Major: cfg.tables[ns].Version().Major + 1}
+	chunk.Version = catalog.ChunkVersion{Major: cfg.table(ns).Version().Major + 1}
 	if err := cfg.putChunks(ns, chunk); err != nil {
 		cfg.logger.Warn("chunk version not raised", "ns", ns, "error", err)
 	}

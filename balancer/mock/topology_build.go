@@ -282,7 +282,7 @@ func (tb topologyBuilder) shardAs(t TopologyCollection, p catalog.KeyPattern, bu
 			return err
 		}
 	}
-	tb.c.config.tables[t.Namespace] = table
+	tb.c.config.setTable(t.Namespace, table)
 	tb.c.collections.spread(t.Namespace, local, table)
 	for i := range built {
 		b := &built[i]
