@@ -59,7 +59,7 @@ func (l *Loop) splitAtZones() error {
 func (l *Loop) selectSplits() ([]policy.Split, error) {
 	// The shard statistics are read and not used, as the server does: a
 	// failure to read them stops the splits.
-	if _, err := l.shards(); err != nil {
+	if err := l.drawShards(); err != nil {
 		return nil, err
 	}
 	colls, err := l.collections()

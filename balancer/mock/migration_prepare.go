@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/store"
@@ -436,13 +437,19 @@ func (m *migration) contains(key catalog.Key) bool {
 	return key.Compare(m.max) < 0 || m.max.Equal(m.coll.Pattern.GlobalMax())
 }
 
-func (m *migration) rangeDoc() bson.D {
-	return bson.D{
-		{Key: "min", Value: m.req.Min},
-		{Key: "max", Value: m.req.Max},
-		{Key: "from", Value: string(m.req.From)},
-		{Key: "to", Value: string(m.req.To)},
+// logRange writes an entry of the change log that tells of the range, and more.
+func (m *migration) logRange(by catalog.ShardID, what string, more func(dst []byte) []byte) {
+	log := m.c.log
+	start, dst := bsoncore.AppendDocumentStart(log.scratch[:0])
+	dst = bsoncore.AppendDocumentElement(dst, "min", bsoncore.Document(m.req.Min))
+	dst = bsoncore.AppendDocumentElement(dst, "max", bsoncore.Document(m.req.Max))
+	dst = bsoncore.AppendStringElement(dst, "from", string(m.req.From))
+	dst = bsoncore.AppendStringElement(dst, "to", string(m.req.To))
+	if more != nil {
+		dst = more(dst)
 	}
+	log.scratch = closeDocument(dst, start)
+	log.changeEncoded(by, what, m.req.Namespace, log.scratch)
 }
 
 func (m *migration) endDonorStep(now time.Time) {

@@ -49,7 +49,7 @@ func (m *migration) checkParties() {
 // gone, or the config server is.
 func (m *migration) breakOff(err error) {
 	if m.receiver.busy == m && m.decision == undecided {
-		m.c.log.change(m.receiver.id, "moveChunk.to", m.req.Namespace, stepsDoc(m.recvTime, recvSteps, m, "aborted"))
+		m.logReceiver("aborted")
 	}
 	m.leave()
 	m.finish(err)
