@@ -104,11 +104,12 @@ type unread struct {
 	room  []byte // the documents lie in it one after the other
 }
 
-// The room for unread documents comes in pieces of roomBytes; one with less than
-// roomLeast left is full.
+// The room for unread documents comes in pieces of roomBytes: small ones, as each stays
+// until the last document in it goes. An entry takes entryBytes at most besides its
+// texts and details.
 const (
-	roomBytes = 64 << 10
-	roomLeast = 2 << 10
+	roomBytes  = 4 << 10
+	entryBytes = 200
 )
 
 // queue adds an entry to a log.
@@ -119,8 +120,9 @@ func (cfg *ConfigDB) queue(ns string, e logEntry, id string, now time.Time) {
 		q = &unread{}
 		cfg.unread[ns] = q
 	}
-	if cap(q.room)-len(q.room) < roomLeast+len(e.details) {
-		q.room = make([]byte, 0, roomBytes+len(e.details))
+	takes := entryBytes + len(id) + len(e.by) + len(e.what) + len(e.ns) + len(e.details)
+	if cap(q.room)-len(q.room) < takes {
+		q.room = make([]byte, 0, max(roomBytes, takes))
 	}
 	begin := len(q.room)
 	start, dst := bsoncore.AppendDocumentStart(q.room)
