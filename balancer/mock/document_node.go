@@ -45,46 +45,60 @@ func (rq *Request) ReadsFrom(n Node, ns string, filter *store.Filter) ([]Read, e
 		return rq.Reads(ns, filter)
 	}
 	for {
-		if !n.Available && rq.routes.Table(ns, rq.c.config) == nil {
-			rq.route(ns, filter, false)
-		}
-		ids, known := rq.routed(ns, filter)
-		if err := rq.askAll(ids); err != nil {
-			return nil, err
-		}
-		now, until := rq.c.now(), time.Time{}
-		targets, refused := []target(nil), false
-		for _, id := range ids {
-			m, err := rq.suits(n, id, now)
-			if err != nil {
-				return nil, err
-			}
-			t, fits := rq.c.targetOn(id, m, ns, known, now)
-			at, later := m.Reaches(n.After, now)
-			if !fits && !n.Available {
-				refused = refused || rq.refuses(id, ns)
-				at, later = m.Next(now, ns, databaseOf(ns))
-			}
-			if later && at.After(until) {
-				until = at
-			}
-			if n.Available {
-				t.table = nil
-			}
-			if t.docs != nil {
-				targets = append(targets, t)
-			}
-		}
+		l, err := rq.look(n, ns, filter)
 		switch {
-		case refused:
-		case until.IsZero():
-			return rq.capture(targets), nil
+		case err != nil:
+			return nil, err
+		case l.refused:
+		case l.until.IsZero():
+			return rq.capture(l.targets), nil
 		default:
-			if err := rq.AwaitSecondaries(until.Sub(now)); err != nil {
+			if err := rq.AwaitSecondaries(l.until.Sub(rq.c.now())); err != nil {
 				return nil, err
 			}
 		}
 	}
+}
+
+// looked is what the nodes have of a collection that a read goes to.
+type looked struct {
+	targets []target
+	until   time.Time // when those that are behind may have what the read needs; zero: they have
+	refused bool      // the router knows better now
+}
+
+// look sends a read.
+func (rq *Request) look(n Node, ns string, filter *store.Filter) (l looked, err error) {
+	if !n.Available && rq.routes.Table(ns, rq.c.config) == nil {
+		rq.route(ns, filter, false)
+	}
+	ids, known := rq.routed(ns, filter)
+	if err := rq.askAll(ids); err != nil {
+		return l, err
+	}
+	now := rq.c.now()
+	for _, id := range ids {
+		m, err := rq.suits(n, id)
+		if err != nil {
+			return l, err
+		}
+		t, fits := rq.c.targetOn(id, m, ns, known, now)
+		at, later := m.Reaches(n.After, now)
+		if !fits && !n.Available {
+			l.refused = l.refused || rq.refuses(id, ns)
+			at, later = m.Next(now, ns, databaseOf(ns))
+		}
+		if later && at.After(l.until) {
+			l.until = at
+		}
+		if n.Available {
+			t.table = nil
+		}
+		if t.docs != nil {
+			l.targets = append(l.targets, t)
+		}
+	}
+	return l, nil
 }
 
 // routed returns the shards that the router sends a read to, and the table by which it
@@ -111,7 +125,7 @@ func (rq *Request) refuses(id catalog.ShardID, ns string) bool {
 
 // suits returns the secondary of a shard to be asked; nil for its primary, or for a
 // secondary that is not behind.
-func (rq *Request) suits(n Node, id catalog.ShardID, now time.Time) (*secondary.Member, error) {
+func (rq *Request) suits(n Node, id catalog.ShardID) (*secondary.Member, error) {
 	m := rq.c.faults.secondaries[id]
 	switch {
 	case !n.Secondary || m == nil:
