@@ -65,8 +65,8 @@ func keep(ctx context.Context, lasts time.Duration, renew func(context.Context) 
 }
 
 // errSilent says that nobody has answered for so long that the lease may have run out.
-var errSilent = errors.New("nobody has answered for a while: the way to the cluster is broken, the router hangs, or the " +
-	"secondaries of the shard that has shardsh.leases are behind")
+var errSilent = errors.New("nobody has answered for a while: the way to the cluster is broken, the router hangs, or " +
+	"the secondaries of the shard that has shardsh.leases are behind")
 
 // doubt ends what is under way, unless a renewal came through meanwhile: who was to
 // answer it may be gone.

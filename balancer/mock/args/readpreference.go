@@ -97,8 +97,8 @@ func (p *ReadPreference) readStaleness(v bson.RawValue) error {
 		return mongoerr.New(mongoerr.TypeMismatch,
 			"\"maxStalenessSeconds\" had the wrong type. Expected a number, found %s", TypeName(v.Type))
 	case n != math.Trunc(n):
-		return mongoerr.New(mongoerr.BadValue, "Expected field \"maxStalenessSeconds\" to have a value exactly representable "+
-			"as a 64-bit integer, but found maxStalenessSeconds: %v", n)
+		return mongoerr.New(mongoerr.BadValue, "Expected field \"maxStalenessSeconds\" to have a value exactly "+
+			"representable as a 64-bit integer, but found maxStalenessSeconds: %v", n)
 	case n < 0:
 		return mongoerr.New(mongoerr.BadValue, "maxStalenessSeconds must be a non-negative integer")
 	case n > math.MaxInt64/float64(time.Second):
