@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/dop251/goja"
+	"github.com/dop251/goja/unistring"
 )
 
 // jsonWriter writes a JavaScript value as extended JSON text, laid out as
@@ -23,6 +24,7 @@ type jsonWriter struct {
 	buf    []byte
 	counts []int // members written so far, per open container
 	path   []step
+	names  []unistring.String // of fields that are being written
 }
 
 // step is one level on the way to the value being written, for the message
@@ -225,11 +227,7 @@ func (j *jsonWriter) container(o *goja.Object) {
 	}
 }
 
-func (j *jsonWriter) fields(o *goja.Object) {
-	for _, key := range j.w.keys(o) {
-		j.member(key, o.Get(key))
-	}
-}
+func (j *jsonWriter) fields(o *goja.Object) { j.w.eachField(o, &j.names, j.member) }
 
 func (j *jsonWriter) member(key string, v goja.Value) {
 	if j.absent(v) {
@@ -261,7 +259,7 @@ func (j *jsonWriter) element(i int, v goja.Value) {
 func (j *jsonWriter) array(o *goja.Object) {
 	j.open('[')
 	for i := range arrayLength(o) {
-		j.element(i, o.Get(strconv.Itoa(i)))
+		j.element(i, j.w.item(o, i))
 	}
 	j.close(']')
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/dop251/goja"
+	"github.com/dop251/goja/unistring"
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 )
@@ -35,11 +36,30 @@ func (w *World) ToBSON(v goja.Value) (bson.RawValue, error) {
 // DocFromJS converts an object to a document. What BSON does not hold as a
 // document (arrays, dates, ids, functions, primitives) is an error.
 func (w *World) DocFromJS(v goja.Value) (bson.Raw, error) {
-	e := encoder{w: w}
+	e := encoder{w: w, buf: w.takeRoom()}
 	if ex := w.rt.Try(func() { e.root(v) }); ex != nil {
 		return nil, ex
 	}
-	return bson.Raw(e.buf), nil
+	defer w.giveRoom(e.buf)
+	return bson.Raw(w.keep(e.buf)), nil
+}
+
+// mostRoom is how large a buffer is kept for the next value.
+const mostRoom = 64 << 10
+
+// takeRoom returns an empty buffer, of which there is one: what is written may run a
+// script that has something else written.
+func (w *World) takeRoom() []byte {
+	room := w.room
+	w.room = nil
+	return room[:0]
+}
+
+// giveRoom returns a buffer of which nothing is needed any more.
+func (w *World) giveRoom(room []byte) {
+	if cap(room) <= mostRoom {
+		w.room = room
+	}
 }
 
 // encoder appends BSON to buf. value leaves the type of what it appended in
@@ -49,6 +69,7 @@ type encoder struct {
 	buf   []byte
 	typ   bson.Type
 	stack []*goja.Object // the containers being written
+	names []unistring.String
 }
 
 func (e *encoder) root(v goja.Value) {
@@ -269,9 +290,7 @@ func (e *encoder) end(start int32) {
 
 func (e *encoder) fields(o *goja.Object) {
 	e.enter(o)
-	for _, key := range e.w.keys(o) {
-		e.element(key, o.Get(key))
-	}
+	e.w.eachField(o, &e.names, e.element)
 	e.leave()
 }
 
@@ -306,8 +325,7 @@ func (e *encoder) array(o *goja.Object) {
 	e.buf = buf
 	n := arrayLength(o)
 	for i := range n {
-		key := strconv.Itoa(i)
-		e.item(key, o.Get(key))
+		e.item(strconv.Itoa(i), e.w.item(o, i))
 	}
 	e.end(start)
 	e.leave()

@@ -40,6 +40,8 @@ type World struct {
 	inspecting *goja.Object // util.inspect; nil before the first look
 	printers   weakPrinters
 
+	inside    inside
+	room      []byte // to write a value in; nil while that is under way
 	settling  settling
 	lazyProto *goja.Object // nil before the first lazy document
 	slab      []byte       // what lazy documents read from; full ones belong to them alone
@@ -76,6 +78,7 @@ func Install(rt *goja.Runtime, opts Options) *World {
 	}
 	w.exactBigInt()
 	w.settling = newSettling(rt.NewObject())
+	w.inside = newInside(rt)
 	w.guardLazy()
 	return w
 }
