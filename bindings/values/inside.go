@@ -84,27 +84,25 @@ func (in *inside) fieldsOf(o *goja.Object, names []unistring.String) ([]unistrin
 type ownValues = map[unistring.String]goja.Value
 
 // eachField gives the names and values of an object's own enumerable fields: those
-// there are now, each with the value that it has when its turn comes. into has room
-// for names, of those further out too.
-func (w *World) eachField(o *goja.Object, into *[]unistring.String, each func(name string, v goja.Value)) {
-	from := len(*into)
-	names, values, ok := w.inside.fieldsOf(o, *into)
+// there are now, each with the value that it has when its turn comes.
+func (w *World) eachField(o *goja.Object, each func(name string, v goja.Value)) {
+	from := len(w.names)
+	names, values, ok := w.inside.fieldsOf(o, w.names)
 	if !ok || w.fieldOrder != nil && w.orderOf(o) != nil {
 		for _, name := range w.keys(o) {
 			each(name, o.Get(name))
 		}
 		return
 	}
-	*into = names
-	for i := from; i < len(names); i++ {
-		name := names[i].String()
-		v := values[names[i]]
+	w.names = names
+	defer func() { w.names = w.names[:from] }()
+	for _, key := range names[from:] {
+		name, v := key.String(), values[key]
 		if !w.inside.plain(v) { // not any more
 			v = o.Get(name)
 		}
 		each(name, v)
 	}
-	*into = (*into)[:from]
 }
 
 // item returns an item of an array.

@@ -9,7 +9,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/dop251/goja"
-	"github.com/dop251/goja/unistring"
 )
 
 // jsonWriter writes a JavaScript value as extended JSON text, laid out as
@@ -24,7 +23,6 @@ type jsonWriter struct {
 	buf    []byte
 	counts []int // members written so far, per open container
 	path   []step
-	names  []unistring.String // of fields that are being written
 }
 
 // step is one level on the way to the value being written, for the message
@@ -227,7 +225,7 @@ func (j *jsonWriter) container(o *goja.Object) {
 	}
 }
 
-func (j *jsonWriter) fields(o *goja.Object) { j.w.eachField(o, &j.names, j.member) }
+func (j *jsonWriter) fields(o *goja.Object) { j.w.eachField(o, j.member) }
 
 func (j *jsonWriter) member(key string, v goja.Value) {
 	if j.absent(v) {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/dop251/goja"
-	"github.com/dop251/goja/unistring"
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 )
@@ -68,8 +67,8 @@ type encoder struct {
 	w     *World
 	buf   []byte
 	typ   bson.Type
-	stack []*goja.Object // the containers being written
-	names []unistring.String
+	stack []*goja.Object  // the containers being written
+	room  [8]*goja.Object // of them, as a rule
 }
 
 func (e *encoder) root(v goja.Value) {
@@ -262,6 +261,9 @@ func (e *encoder) enter(o *goja.Object) {
 	if len(e.stack) >= maxNesting {
 		e.w.throwBSON("Cannot convert a value nested more than " + strconv.Itoa(maxNesting) + " levels to BSON")
 	}
+	if e.stack == nil {
+		e.stack = e.room[:0]
+	}
 	e.stack = append(e.stack, o)
 }
 
@@ -290,7 +292,7 @@ func (e *encoder) end(start int32) {
 
 func (e *encoder) fields(o *goja.Object) {
 	e.enter(o)
-	e.w.eachField(o, &e.names, e.element)
+	e.w.eachField(o, e.element)
 	e.leave()
 }
 

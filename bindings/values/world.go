@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/dop251/goja"
+	"github.com/dop251/goja/unistring"
 )
 
 // Options are what a World needs from its surroundings. The zero value works.
@@ -41,7 +42,8 @@ type World struct {
 	printers   weakPrinters
 
 	inside    inside
-	room      []byte // to write a value in; nil while that is under way
+	names     []unistring.String // of fields that are being written
+	room      []byte             // to write a value in; nil while that is under way
 	settling  settling
 	lazyProto *goja.Object // nil before the first lazy document
 	slab      []byte       // what lazy documents read from; full ones belong to them alone
