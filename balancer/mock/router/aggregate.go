@@ -94,6 +94,7 @@ func aggregate(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.mergesNow = true
 	if err := a.output.write(c, docs); err != nil {
 		return nil, mongoerr.Wrap(err, "PlanExecutor error during aggregation")
 	}
