@@ -60,7 +60,7 @@ func TestDefragmentAtAPace(t *testing.T) {
 			step{`const chunks = () => sh.chunks("shop.orders").itcount()`, ""},
 			step{`sh.stopAutoMerger && db.version() >= "7" && sh.stopAutoMerger().modifiedCount; chunks()`, "5"},
 			step{`const dry = sh.defragment("shop.orders", { takeOver: true, dryRun: true }); [dry.possible, dry.commands.length > 0, ` +
-				`chunks()]`, "The balancing of shop.orders is off meanwhile.\nThe balancing of shop.orders is on again.\n[ true, true, 5 ]"},
+				`chunks()]`, "[ true, true, 5 ]"}, // nothing was switched
 			step{`const r = sh.defragment("shop.orders", { takeOver: true, journal: null }); [r.finished, r.stepsDone > 0, chunks() < 5]`,
 				"The balancing of shop.orders is off meanwhile.\nThe balancing of shop.orders is on again.\n[ true, true, true ]"},
 			step{`db.getSiblingDB("config").collections.findOne({ _id: "shop.orders" }).noBalance`, "false"},

@@ -88,6 +88,9 @@ func TestRolesOfReleases(t *testing.T) {
 // With shardshLook nothing changes, whatever is called. What it may not do names the
 // role that may, which is right: that one may, and the one before it may not.
 func TestRoleOfLook(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, and long")
+	}
 	t.Chdir(t.TempDir())
 	looks := 0
 	for _, name := range helperNames(t) {

@@ -102,7 +102,7 @@ func (r *run) pause(ctx context.Context, s *catalog.Snapshot) (*catalog.Snapshot
 		if err := r.cluster.SetBalancing(r.hard, ns, false); err != nil {
 			return nil, fmt.Errorf("switching the balancing of %s off: %w", ns, err)
 		}
-		r.tell(Event{Kind: Paused, Namespace: ns})
+		r.switched(Paused, ns)
 	}
 	if r.o.DryRun {
 		return r.cluster.Look(ctx, r.namespaces)
@@ -145,7 +145,15 @@ func (r *run) restore() error {
 			return err
 		}
 		r.paused = r.paused[1:]
-		r.tell(Event{Kind: Restored, Namespace: ns})
+		r.switched(Restored, ns)
 	}
 	return nil
+}
+
+// switched tells that a collection's balancing was switched, which a dry run only
+// shows the command of.
+func (r *run) switched(kind Kind, ns string) {
+	if !r.o.DryRun {
+		r.tell(Event{Kind: kind, Namespace: ns})
+	}
 }

@@ -24,6 +24,9 @@ var (
 // lies in the range, and in four of five the range is no wider than a factor of
 // 1.7.
 func TestTheTruthLiesInTheRange(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, and long")
+	}
 	in, narrow, all := 0, 0, 0
 	for seed := *firstSeed; all < *clusters; seed++ {
 		f, truth, ok := hold(t, seed)

@@ -327,16 +327,6 @@ func (cfg *ConfigDB) Zones(coll catalog.Collection) (*catalog.ZoneSet, error) {
 	return zones, nil
 }
 
-// Primary returns the primary shard of a database; false when it is unknown.
-func (cfg *ConfigDB) Primary(db string) (catalog.ShardID, bool) {
-	raw, ok := cfg.doc(configDatabases, db)
-	if !ok {
-		return "", false
-	}
-	primary, _ := raw.Lookup("primary").StringValueOK()
-	return catalog.ShardID(primary), true
-}
-
 // CheckSettings is the validator of config.settings (spec 01 §2.2): there
 // is none up to 5.0, and up to 7.0 it takes anything for the balancer.
 func (cfg *ConfigDB) CheckSettings(doc bson.Raw) error {

@@ -14,9 +14,10 @@ import (
 // are the truth; what was made of them is kept until one is written. Every
 // step of every migration asks for them.
 type entries struct {
-	shards shardList
-	colls  collectionEntries
-	zones  zoneSets
+	shards    shardList
+	colls     collectionEntries
+	zones     zoneSets
+	primaries primaries
 }
 
 // asOf tells of which collection something was made, and when.
@@ -61,6 +62,33 @@ func (cfg *ConfigDB) shardList() ([]catalog.Shard, error) {
 	}
 	slices.SortFunc(known.list, func(a, b catalog.Shard) int { return cmp.Compare(a.ID, b.ID) })
 	return known.list, nil
+}
+
+// primaries are the primary shards of the databases that were asked for.
+type primaries struct {
+	asOf
+	of map[string]catalog.ShardID
+}
+
+// Primary returns the primary shard of a database; false when it is unknown.
+func (cfg *ConfigDB) Primary(db string) (catalog.ShardID, bool) {
+	docs, known := cfg.collections["config."+configDatabases], &cfg.entries.primaries
+	if docs == nil {
+		return "", false
+	}
+	if known.outdated(docs) {
+		known.of = map[string]catalog.ShardID{}
+	}
+	if id, ok := known.of[db]; ok {
+		return id, true
+	}
+	raw, ok := cfg.doc(configDatabases, db)
+	if !ok {
+		return "", false
+	}
+	primary, _ := raw.Lookup("primary").StringValueOK()
+	known.of[db] = catalog.ShardID(primary)
+	return known.of[db], true
 }
 
 // collectionEntries are the entries of config.collections that were asked for.

@@ -97,6 +97,11 @@ func (rq *Request) destination(ns, db string, doc bson.Raw) (*shard, *localColle
 		return nil, nil, err
 	}
 	if !tracked {
+		primary, there := rq.c.config.Primary(db)
+		if s := rq.c.shards[primary]; there && s != nil && s.colls[ns] != nil {
+			rq.routeKey(ns, nil)
+			return s, s.colls[ns], nil
+		}
 		if !rq.c.collections.Exists(ns) {
 			if err := checkNewCollection(ns); err != nil {
 				return nil, nil, err
@@ -106,7 +111,7 @@ func (rq *Request) destination(ns, db string, doc bson.Raw) (*shard, *localColle
 			return nil, nil, err
 		}
 		rq.routeKey(ns, nil)
-		primary, _ := rq.c.config.Primary(db)
+		primary, _ = rq.c.config.Primary(db)
 		return rq.c.shards[primary], rq.c.collections.localPrimary(ns, nil), nil
 	}
 	var room [64]byte

@@ -31,6 +31,9 @@ var clusters = flag.Uint64("plan.clusters", 24,
 // seed; and carried out it leaves a cluster in which the policy has nothing to do.
 // To compare a hundred clusters: go test -run AsTheMock -plan.clusters 100.
 func TestAsTheMock(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, and long")
+	}
 	releases := []catalog.Release{
 		catalog.Release44, catalog.Release50, catalog.Release60, catalog.Release70, catalog.Release80, catalog.Release83,
 	}

@@ -96,8 +96,8 @@ func (r *Rehearsal) begin(ctx context.Context, from *source) (*stage, error) {
 	}
 	r.stage = &stage{cluster: cluster, router: router.New(cluster, nil), note: r.o.Note, picture: s,
 		state: newState()}
-	r.o.Note("Dry run: nothing is changed. From here on a mock in this process plays the cluster, with its shards, chunks, " +
-		"zones and settings; collections that the script changes have only what it wrote itself, but for small ones.")
+	r.o.Note("Dry run: nothing is changed. From here on a mock in this process plays the cluster, with its shards, " +
+		"chunks, zones and settings; collections that the script changes have only what it wrote itself, but for small ones.")
 	for _, gap := range s.Parts().Source.Gaps {
 		r.o.Note("Dry run: not in it, as it could not be read: " + gap.What + " " + gap.Namespace + ": " + gap.Reason)
 	}

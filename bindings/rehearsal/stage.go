@@ -46,13 +46,15 @@ func onStage(req wire.Request) wire.Request {
 // run has the mock do something for the rehearsal itself.
 func (s *stage) run(ctx context.Context, database string, command bson.D) bson.Raw {
 	body := mustMarshal(append(command, bson.E{Key: "$db", Value: database}))
-	return s.router.Handle(ctx, wire.Request{Database: database, Command: command[0].Key, Body: body, Client: new(wire.Client)})
+	return s.router.Handle(ctx, wire.Request{
+		Database: database, Command: command[0].Key, Body: body, Client: new(wire.Client),
+	})
 }
 
 // ofProcess are commands about a server and its connections, which a mock in its
 // place would know nothing of.
-var ofProcess = strings.Fields("buildInfo connPoolStats connectionStatus features getCmdLineOpts getDiagnosticData getLog " +
-	"getParameter hostInfo listCommands netstat ping serverStatus top whatsmyuri lockInfo replSetGetStatus " +
+var ofProcess = strings.Fields("buildInfo connPoolStats connectionStatus features getCmdLineOpts getDiagnosticData " +
+	"getLog getParameter hostInfo listCommands netstat ping serverStatus top whatsmyuri lockInfo replSetGetStatus " +
 	"replSetGetConfig shardingState startSession")
 
 // ofDatabase are commands that tell of the collections of a database.

@@ -70,6 +70,9 @@ var hostile = []struct{ source, want string }{
 // TestHostilePrograms: each ends in time, with an error that can be caught and
 // that a second program does not see.
 func TestHostilePrograms(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, and long")
+	}
 	e := NewEngine(Options{MemoryLimit: 2 << 30})
 	for _, tt := range hostile {
 		start := time.Now()

@@ -40,6 +40,9 @@ func TestNestingOfPrograms(t *testing.T) {
 
 // What passes is no danger to the stack, neither the parser's nor the compiler's.
 func TestNestingBelowTheLimit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, and long")
+	}
 	e := NewEngine(Options{})
 	deepest := func(build func(n int) string) string {
 		low, high := 1, maxNesting+1

@@ -23,7 +23,8 @@ func shardDefragmentMethods() []helper {
 	return []helper{
 		{"defragment", "ns:string|object options?:object{chunkSize,wait," + waitOptions + "," + pacedNames + "}",
 			checked(shDefragment),
-			"Starts merging a collection's small chunks; {chunkSize: MB, wait: true, timeout, interval, progress}. " + pacedHelp},
+			"Starts merging a collection's small chunks; {chunkSize: MB, wait: true, timeout, interval, progress}. " +
+				pacedHelp},
 		{"stopDefragment", "ns:string|object", needing("stopDefragment", withDefragmentation,
 			func(c *call, sh *Helpers) goja.Value {
 				return c.s.Display.Reply(sh.configureBalancing(c.namespaceArgument(0),

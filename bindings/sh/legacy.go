@@ -35,7 +35,8 @@ func shardLegacyMethods() []helper {
 			sh.waitForRound(c.timeoutAndInterval("awaitBalancerRound", 0))
 			return nil
 		}, "Waits until the balancer has done another round."},
-		{"awaitCollectionBalance", "collection:object|string timeout?:number|string interval?:number|string", shAwaitCollectionBalance,
+		{"awaitCollectionBalance", "collection:object|string timeout?:number|string interval?:number|string",
+			shAwaitCollectionBalance,
 			"Waits until a collection is balanced and free of orphans."},
 		{"waitForPingChange", "pings:object timeout?:number|string interval?:number|string", shWaitForPingChange,
 			"Waits until mongos processes have reported again."},
@@ -188,7 +189,8 @@ func (sh *Helpers) waitForRound(timeout, interval time.Duration) {
 
 // timeoutAndInterval reads the arguments of a helper that waits, from a position on.
 func (c *call) timeoutAndInterval(helper string, at int) (timeout, interval time.Duration) {
-	return c.Duration("Shard."+helper, "timeout", at, waitTimeout), c.Duration("Shard."+helper, "interval", at+1, waitInterval)
+	helper = "Shard." + helper
+	return c.Duration(helper, "timeout", at, waitTimeout), c.Duration(helper, "interval", at+1, waitInterval)
 }
 
 func shWaitForBalancer(c *call, sh *Helpers) goja.Value {

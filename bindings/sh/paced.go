@@ -20,8 +20,8 @@ import (
 const pacedNames = "takeOver,parallel,journal,dryRun," + paceNames
 
 // pacedHelp is what the help of such a helper says of it.
-const pacedHelp = "With one of {takeOver, parallel, maxMoves, maxBytes, for, pauseBetween, window, pauseWhen, journal, " +
-	"dryRun} the engine of shardsh does it by plan, at that pace, and returns how it ended, as sh.apply() does."
+const pacedHelp = "With one of {takeOver, parallel, maxMoves, maxBytes, for, pauseBetween, window, pauseWhen, " +
+	"journal, dryRun} the engine of shardsh does it by plan, at that pace, and returns how it ended, as sh.apply() does."
 
 // paced reports whether one of the options of a pace was given. Others that are for
 // the balancer alone are a mistake then.

@@ -35,7 +35,9 @@ func (j *jsonWriter) write(v goja.Value) (text string, ok bool) {
 		return "", false
 	}
 	j.path = append(j.path[:0], step{name: "(root)"})
+	j.buf = j.w.takeRoom()
 	j.value(v)
+	defer j.w.giveRoom(j.buf)
 	return string(j.buf), true
 }
 

@@ -225,11 +225,7 @@ func (j *jsonWriter) container(o *goja.Object) {
 	}
 }
 
-func (j *jsonWriter) fields(o *goja.Object) {
-	for _, key := range j.w.keys(o) {
-		j.member(key, o.Get(key))
-	}
-}
+func (j *jsonWriter) fields(o *goja.Object) { j.w.eachField(o, j.member) }
 
 func (j *jsonWriter) member(key string, v goja.Value) {
 	if j.absent(v) {
@@ -261,7 +257,7 @@ func (j *jsonWriter) element(i int, v goja.Value) {
 func (j *jsonWriter) array(o *goja.Object) {
 	j.open('[')
 	for i := range arrayLength(o) {
-		j.element(i, o.Get(strconv.Itoa(i)))
+		j.element(i, j.w.item(o, i))
 	}
 	j.close(']')
 }

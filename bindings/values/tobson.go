@@ -35,11 +35,30 @@ func (w *World) ToBSON(v goja.Value) (bson.RawValue, error) {
 // DocFromJS converts an object to a document. What BSON does not hold as a
 // document (arrays, dates, ids, functions, primitives) is an error.
 func (w *World) DocFromJS(v goja.Value) (bson.Raw, error) {
-	e := encoder{w: w}
+	e := encoder{w: w, buf: w.takeRoom()}
 	if ex := w.rt.Try(func() { e.root(v) }); ex != nil {
 		return nil, ex
 	}
-	return bson.Raw(e.buf), nil
+	defer w.giveRoom(e.buf)
+	return bson.Raw(w.keep(e.buf)), nil
+}
+
+// mostRoom is how large a buffer is kept for the next value.
+const mostRoom = 64 << 10
+
+// takeRoom returns an empty buffer, of which there is one: what is written may run a
+// script that has something else written.
+func (w *World) takeRoom() []byte {
+	room := w.room
+	w.room = nil
+	return room[:0]
+}
+
+// giveRoom returns a buffer of which nothing is needed any more.
+func (w *World) giveRoom(room []byte) {
+	if cap(room) <= mostRoom {
+		w.room = room
+	}
 }
 
 // encoder appends BSON to buf. value leaves the type of what it appended in
@@ -48,7 +67,8 @@ type encoder struct {
 	w     *World
 	buf   []byte
 	typ   bson.Type
-	stack []*goja.Object // the containers being written
+	stack []*goja.Object  // the containers being written
+	room  [8]*goja.Object // of them, as a rule
 }
 
 func (e *encoder) root(v goja.Value) {
@@ -241,6 +261,9 @@ func (e *encoder) enter(o *goja.Object) {
 	if len(e.stack) >= maxNesting {
 		e.w.throwBSON("Cannot convert a value nested more than " + strconv.Itoa(maxNesting) + " levels to BSON")
 	}
+	if e.stack == nil {
+		e.stack = e.room[:0]
+	}
 	e.stack = append(e.stack, o)
 }
 
@@ -269,9 +292,7 @@ func (e *encoder) end(start int32) {
 
 func (e *encoder) fields(o *goja.Object) {
 	e.enter(o)
-	for _, key := range e.w.keys(o) {
-		e.element(key, o.Get(key))
-	}
+	e.w.eachField(o, e.element)
 	e.leave()
 }
 
@@ -306,8 +327,7 @@ func (e *encoder) array(o *goja.Object) {
 	e.buf = buf
 	n := arrayLength(o)
 	for i := range n {
-		key := strconv.Itoa(i)
-		e.item(key, o.Get(key))
+		e.item(strconv.Itoa(i), e.w.item(o, i))
 	}
 	e.end(start)
 	e.leave()

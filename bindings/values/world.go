@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/dop251/goja"
+	"github.com/dop251/goja/unistring"
 )
 
 // Options are what a World needs from its surroundings. The zero value works.
@@ -40,6 +41,9 @@ type World struct {
 	inspecting *goja.Object // util.inspect; nil before the first look
 	printers   weakPrinters
 
+	inside    inside
+	names     []unistring.String // of fields that are being written
+	room      []byte             // to write a value in; nil while that is under way
 	settling  settling
 	lazyProto *goja.Object // nil before the first lazy document
 	slab      []byte       // what lazy documents read from; full ones belong to them alone
@@ -76,6 +80,7 @@ func Install(rt *goja.Runtime, opts Options) *World {
 	}
 	w.exactBigInt()
 	w.settling = newSettling(rt.NewObject())
+	w.inside = newInside(rt)
 	w.guardLazy()
 	return w
 }

@@ -37,7 +37,8 @@ func shellFlags(o *commandLine) []cmdline.Group {
 		cmdline.NewGroup("Mock cluster", func(f *pflag.FlagSet) {
 			f.StringVar(&o.mock, "mock", "", "`N|FILE` use the mock: number of shards, or a topology file")
 			f.Lookup("mock").NoOptDefVal = mockGiven
-			f.IntVar(&o.routers, "routers", 0, "`N` routers of the mock (1, or what the topology says); mock.status() names them")
+			f.IntVar(&o.routers, "routers", 0,
+				"`N` routers of the mock (1, or what the topology says); mock.status() names them")
 			f.StringVar(&o.dbpath, "dbpath", "", "`DIR` keep the mock here, and go on with the one that is there")
 			f.StringVar(&o.snapshot, "snapshot", "",
 				"`FILE` play the cluster that shardsh snapshot put there, or go on with mock.save()'s")

@@ -1,9 +1,14 @@
 package main
 
 import (
+	"bufio"
+	"fmt"
+	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -11,15 +16,48 @@ import (
 	"shardsh/repl/ptytest"
 )
 
-const onTerminal = "SHARDSH_TEST_ON_TERMINAL"
+const (
+	onTerminal = "SHARDSH_TEST_ON_TERMINAL"
+	asPager    = "a-pager" // the argument with which this binary is a transcript's pager
+)
 
 // TestMain is the program itself when a transcript has started this binary on
 // a terminal of its own.
 func TestMain(m *testing.M) {
 	if os.Getenv(onTerminal) != "" {
+		if slices.Equal(os.Args[1:], []string{asPager}) {
+			pageForTest()
+		}
 		main()
 	}
 	os.Exit(m.Run())
+}
+
+// pageForTest tells what there is to page and waits for a line from the terminal,
+// or for Ctrl-C. A shell script can't stand in for it: a signal that comes before
+// its read begins is looked at only after that read.
+func pageForTest() {
+	interrupted := make(chan os.Signal, 1)
+	signal.Notify(interrupted, os.Interrupt)
+	text, _ := io.ReadAll(os.Stdin)
+	fmt.Printf("pager of %d lines, %s\n", strings.Count(string(text), "\n"), os.Getenv("LESS"))
+	key := make(chan string, 1)
+	go func() {
+		tty, err := os.Open("/dev/tty")
+		if err != nil {
+			key <- err.Error()
+			return
+		}
+		line, _ := bufio.NewReader(tty).ReadString('\n')
+		key <- "got " + strings.TrimSpace(line)
+	}()
+	select {
+	case text := <-key:
+		fmt.Println(text)
+	case <-interrupted:
+		fmt.Println("left")
+	}
+	os.Exit(0)
 }
 
 // keys are those that a transcript names.
@@ -99,7 +137,7 @@ func play(t *testing.T, blocks []block) {
 				t.Fatal(err)
 			}
 		case "environment":
-			environment = append(environment, b.rest)
+			environment = append(environment, strings.ReplaceAll(b.rest, "$SELF", self))
 		case "shardsh":
 			cmd := exec.Command(self, strings.Fields(b.rest)...)
 			cmd.Dir, cmd.Env = home, environment

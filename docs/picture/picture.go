@@ -56,14 +56,15 @@ func style() string {
 func Draw(title, description string, columns int, rows [][]ptytest.Run) []byte {
 	width, height := float64(columns)*wide+2*margin, titleBar+float64(len(rows))*high+margin
 	var b bytes.Buffer
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" width="%.0f" height="%.0f" role="img">`,
-		width, height, width, height)
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" `, width, height)
+	fmt.Fprintf(&b, `width="%.0f" height="%.0f" role="img">`, width, height)
 	fmt.Fprintf(&b, "\n<title>%s</title>\n<style>%s</style>\n", escaped(description), style())
 	fmt.Fprintf(&b, `<rect class="paper" x="0.5" y="0.5" width="%.0f" height="%.0f" rx="9"/>`, width-1, height-1)
 	for i := range 3 {
 		fmt.Fprintf(&b, `<circle class="dot" cx="%d" cy="17" r="5.5"/>`, 20+18*i)
 	}
-	fmt.Fprintf(&b, "\n<text class=\"title\" x=\"%.0f\" y=\"22\" text-anchor=\"middle\">%s</text>\n", width/2, escaped(title))
+	fmt.Fprintf(&b, "\n<text class=\"title\" x=\"%.0f\" y=\"22\" text-anchor=\"middle\">%s</text>\n",
+		width/2, escaped(title))
 	for i, row := range rows {
 		for _, run := range row {
 			drawRun(&b, titleBar+float64(i)*high, run)
@@ -94,8 +95,8 @@ func drawRun(b *bytes.Buffer, top float64, run ptytest.Run) {
 		if len(classes) > 0 {
 			class = fmt.Sprintf(` class="%s"`, strings.Join(classes, " "))
 		}
-		fmt.Fprintf(b, `<text%s x="%.1f" y="%.1f" textLength="%.1f" lengthAdjust="spacingAndGlyphs" xml:space="preserve">%s</text>`,
-			class, left, top+high-5, width, escaped(run.Text))
+		fmt.Fprintf(b, `<text%s x="%.1f" y="%.1f" textLength="%.1f" `, class, left, top+high-5, width)
+		fmt.Fprintf(b, `lengthAdjust="spacingAndGlyphs" xml:space="preserve">%s</text>`, escaped(run.Text))
 	}
 	b.WriteByte('\n')
 }

@@ -43,6 +43,9 @@ func bomb(t *testing.T, entries int, value []byte) string {
 // A small file takes no more memory than it may, be its entries few and large or
 // many and small; one that is what it seems is read.
 func TestSnapshotBomb(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, and long")
+	}
 	large := make([]byte, 16<<20)
 	if _, err := ReadSnapshot(bomb(t, mostUnpacked/len(large)+1, large)); err == nil ||
 		!strings.Contains(err.Error(), "too large") {

@@ -114,7 +114,8 @@ func findOneRequest(c *call) (mock.FindOneRequest, error) {
 		if marshalErr != nil {
 			return req, marshalErr
 		}
-		req.UpdateRequest, err = updateRequest(c, bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: q}, update, c.body.Raw)
+		filter := bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: q}
+		req.UpdateRequest, err = updateRequest(c, filter, update, c.body.Raw)
 	}
 	if err != nil {
 		return req, err

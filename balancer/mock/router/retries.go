@@ -57,7 +57,7 @@ func (c *call) beginRetryable(statements int) (*statementIDs, error) {
 	newest := c.session.writes
 	switch {
 	case newest == nil || newest.number < *c.txnNumber:
-		newest = &retryableWrite{number: *c.txnNumber, done: map[int32]*outcome{}}
+		newest = &retryableWrite{number: *c.txnNumber, done: make(map[int32]*outcome, statements)}
 		c.session.writes = newest
 	case newest.number > *c.txnNumber:
 		return nil, mongoerr.New(mongoerr.TransactionTooOld,

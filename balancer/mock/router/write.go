@@ -80,7 +80,7 @@ func (c *call) batch(n int, each func(i int) (*outcome, error)) (*batch, error) 
 	if v := c.body.Lookup("ordered"); !v.IsZero() {
 		ordered = args.Truth(v)
 	}
-	b := &batch{upserted: bson.A{}, failures: bson.A{}}
+	b := &batch{upserted: bson.A{}, failures: bson.A{}, ended: make([]ended, 0, n)}
 	var err error
 	if b.statements, err = c.beginRetryable(n); err != nil {
 		return nil, err

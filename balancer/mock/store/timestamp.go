@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"encoding/binary"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -9,7 +10,7 @@ import (
 // StampEmpty returns a document with the next timestamp in place of each empty
 // one, Timestamp(0, 0), at the top. The _id stays, and so does what lies deeper.
 func StampEmpty(doc bson.Raw, next func() bson.Timestamp) bson.Raw {
-	if !hasEmptyTimestamp(doc) {
+	if bytes.IndexByte(doc, byte(bson.TypeTimestamp)) < 0 || !hasEmptyTimestamp(doc) {
 		return doc
 	}
 	b, start := openDocument(make([]byte, 0, len(doc)))

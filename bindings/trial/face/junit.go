@@ -60,7 +60,8 @@ func messageOf(p trial.Problem, all []trial.Problem) *machine.Message {
 		texts = append(texts, plain(p))
 	}
 	first, _, _ := strings.Cut(strings.TrimSpace(texts[0]), "\n")
-	return &machine.Message{Message: machine.Shown(first), Type: "failure", Text: machine.Shown(strings.Join(texts, "\n\n"))}
+	whole := machine.Shown(strings.Join(texts, "\n\n"))
+	return &machine.Message{Message: machine.Shown(first), Type: "failure", Text: whole}
 }
 
 // plain is a problem as text.

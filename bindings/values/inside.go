@@ -1,0 +1,117 @@
+package values
+
+import (
+	"reflect"
+	"strconv"
+	"unsafe"
+
+	"github.com/dop251/goja"
+	"github.com/dop251/goja/unistring"
+)
+
+// inside is where the engine keeps the fields of plain objects and the items of
+// arrays. Asked for them, it makes an iterator and a copy of each name, and looks
+// every one up again; what is written to a server or as text is mostly plain.
+type inside struct {
+	self          uintptr        // in Object: what it is
+	object, array unsafe.Pointer // as which kinds of things plain objects and arrays are known there; nil for unknown
+	values, names uintptr        // of a plain object
+	items         uintptr        // of an array
+	property      reflect.Type   // what stands for a field that is more than a value
+}
+
+// newInside returns what is known of this release of goja.
+func newInside(rt *goja.Runtime) (in inside) {
+	self, ok := reflect.TypeFor[goja.Object]().FieldByName("self")
+	if !ok || self.Type.Kind() != reflect.Interface {
+		return inside{}
+	}
+	in.self = self.Offset
+	place := func(of *goja.Object, name string, want reflect.Type) uintptr {
+		kind := reflect.ValueOf(of).Elem().FieldByIndex(self.Index).Elem().Type()
+		if kind.Kind() != reflect.Pointer || kind.Elem().Kind() != reflect.Struct {
+			return 0
+		}
+		f, found := kind.Elem().FieldByName(name)
+		if !found || f.Type != want {
+			return 0
+		}
+		return f.Offset
+	}
+	object, array := rt.NewObject(), rt.NewArray()
+	in.values = place(object, "values", reflect.TypeFor[map[unistring.String]goja.Value]())
+	in.names = place(object, "propNames", reflect.TypeFor[[]unistring.String]())
+	in.items = place(array, "values", reflect.TypeFor[[]goja.Value]())
+	if in.values == 0 || in.names == 0 || in.items == 0 {
+		return inside{}
+	}
+	must(object.DefineDataProperty("x", goja.Null(), goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE))
+	kind, data := in.behind(object)
+	in.property = reflect.TypeOf((*(*map[unistring.String]goja.Value)(unsafe.Add(data, in.values)))["x"])
+	in.object = kind
+	in.array, _ = in.behind(array)
+	return in
+}
+
+// behind returns what an object is: of which kind, and where.
+func (in *inside) behind(o *goja.Object) (kind, data unsafe.Pointer) {
+	self := (*[2]unsafe.Pointer)(unsafe.Add(unsafe.Pointer(o), in.self))
+	return self[0], self[1]
+}
+
+// plain reports whether a value that the engine keeps is the field's own.
+func (in *inside) plain(v goja.Value) bool { return v != nil && reflect.TypeOf(v) != in.property }
+
+// fieldsOf appends the names of a plain object's fields, in their order, and returns
+// what holds their values; false for an object that has to be asked, such as one
+// with accessors or with names that are numbers.
+func (in *inside) fieldsOf(o *goja.Object, names []unistring.String) ([]unistring.String, ownValues, bool) {
+	kind, data := in.behind(o)
+	if kind != in.object || kind == nil {
+		return names, nil, false
+	}
+	own := *(*[]unistring.String)(unsafe.Add(data, in.names))
+	values := *(*ownValues)(unsafe.Add(data, in.values))
+	for _, name := range own {
+		if len(name) > 0 && name[0] >= '0' && name[0] <= '9' || !in.plain(values[name]) {
+			return names, nil, false
+		}
+	}
+	return append(names, own...), values, true
+}
+
+// ownValues holds the values of an object's fields.
+type ownValues = map[unistring.String]goja.Value
+
+// eachField gives the names and values of an object's own enumerable fields: those
+// there are now, each with the value that it has when its turn comes.
+func (w *World) eachField(o *goja.Object, each func(name string, v goja.Value)) {
+	from := len(w.names)
+	names, values, ok := w.inside.fieldsOf(o, w.names)
+	if !ok || w.fieldOrder != nil && w.orderOf(o) != nil {
+		for _, name := range w.keys(o) {
+			each(name, o.Get(name))
+		}
+		return
+	}
+	w.names = names
+	defer func() { w.names = w.names[:from] }()
+	for _, key := range names[from:] {
+		name, v := key.String(), values[key]
+		if !w.inside.plain(v) { // not any more
+			v = o.Get(name)
+		}
+		each(name, v)
+	}
+}
+
+// item returns an item of an array.
+func (w *World) item(o *goja.Object, i int) goja.Value {
+	if kind, data := w.inside.behind(o); kind == w.inside.array && kind != nil {
+		items := *(*[]goja.Value)(unsafe.Add(data, w.inside.items))
+		if i < len(items) && w.inside.plain(items[i]) {
+			return items[i]
+		}
+	}
+	return o.Get(strconv.Itoa(i))
+}

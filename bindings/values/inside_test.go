@@ -1,0 +1,58 @@
+package values
+
+import (
+	"testing"
+
+	"github.com/dop251/goja"
+)
+
+// What is read where the engine keeps it is what the engine says when it is asked.
+func TestInside(t *testing.T) {
+	write := func(source string, asked bool) string {
+		rt := goja.New()
+		w := Install(rt, Options{})
+		if w.inside.object == nil || w.inside.array == nil {
+			t.Fatal("this release of the engine is not known")
+		}
+		if asked {
+			w.inside = inside{}
+		}
+		v, err := rt.RunString("(" + source + ")")
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := w.EJSON(v, true, "")
+		if err != nil {
+			return err.Error()
+		}
+		doc, err := w.DocFromJS(v)
+		if err != nil {
+			return text + err.Error()
+		}
+		return text + doc.String()
+	}
+	for _, source := range []string{
+		`{}`, `{a: 1, b: "x", "": null, é: undefined, "😀": [1, "a", {b: []}]}`,
+		`{b: 1, 2: "two", a: {1: 1}}`,
+		`{get a() { return 5 }, b: {get c() { return this.d }, d: 3}}`,
+		`Object.defineProperty({a: 1}, "hidden", {value: 2, enumerable: false})`,
+		`Object.freeze({a: [1, 2], b: Object.freeze([3])})`,
+		`Object.create({inherited: 1}, {own: {value: 1, enumerable: true}})`,
+		`new (class A { constructor() { this.x = 1 } get y() { return 2 } })()`,
+		`(() => { const o = {a: 1, b: 2, c: 3}; delete o.b; o.d = 4; o.b = 5; return o })()`,
+		`(() => { const o = {a: {toBSON() { delete o.b; o.c = 9; o.d = 1; return "a" }}, b: 2, c: 3}; return o })()`,
+		`(() => { const o = {a: {toBSON() { Object.defineProperty(o, "b", {get() { return "got" }}); return 1 }}, b: 2};
+			return o })()`,
+		`{list: [1, , 3], more: Object.assign([1], {extra: 2}), typed: new Float64Array([1.5])}`,
+		`(() => { const l = [1, 2]; Object.defineProperty(l, 0, {get() { return "got" }}); return {l} })()`,
+		`(() => { Array.prototype[1] = "from afar"; return {l: [1, , 3]} })()`,
+		`(() => { const l = [{toBSON() { l.length = 1; return 0 }}, 2, 3]; return {l} })()`,
+		`(() => { const o = {a: 1}; o.o = o; return o })()`,
+		`new Map([["a", {b: 1}]])`, `new Proxy({a: 1}, {})`,
+		`{a: {toBSON() { return JSON.parse(EJSON.stringify({inner: [1, {x: "y"}]})) }}, b: "after"}`,
+	} {
+		if got, want := write(source, false), write(source, true); got != want {
+			t.Errorf("%s is\n%s, want\n%s", source, got, want)
+		}
+	}
+}
