@@ -46,8 +46,9 @@ func mockMethods() []method[*mockControl] {
 		{"heal", "shard?:string to?:string", mockPair("mockHeal"),
 			"Ends a partition; with one node all of its, without any every fault but crashes."},
 		{"slow", "shard:string options?:object", mockSends("mockSlow"),
-			"Makes a node slow: {bandwidth: \"10MB\", latency: \"20ms\"}, or has its member tell {lag: \"14s\", queue: 60}; " +
-				"without them it is fast again."},
+			"Makes a node slow: {bandwidth: \"10MB\", latency: \"20ms\"}; or gives it {secondary: \"10s\"}, which is so " +
+				"far behind, to wait for and to read from; or has its member tell {lag: \"14s\", queue: 60}; without them " +
+				"it is as before."},
 		{"failNext", "command:string options?:object", mockSends("mockFailNext"),
 			"Lets commands fail: {times, after, code, errmsg, errorLabels, shard}, or {closeConnection}, or " +
 				"{writeConcernError}."},

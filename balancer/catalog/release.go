@@ -104,6 +104,13 @@ func (r Release) AutoSplits() bool { return !r.AtLeast(Release60) }
 // be dropped or hidden.
 func (r Release) LetsHashedIndexesGo() bool { return r.AtLeast(Release60) }
 
+// SecondariesGiveAll reports whether secondaries give what they have, orphans included,
+// where a read asks for no read concern.
+func (r Release) SecondariesGiveAll() bool { return !r.AtLeast(Release50) }
+
+// AwaitsMajority reports whether a write that does not say waits for a majority.
+func (r Release) AwaitsMajority() bool { return r.AtLeast(Release50) }
+
 // KeepsSessions reports whether there is a collection of the sessions.
 func (r Release) KeepsSessions() bool { return r.AtLeast(Release36) }
 

@@ -86,6 +86,9 @@ type LeaseOptions struct {
 // machines may differ by hours.
 type Lease struct {
 	leases *mongo.Collection
+	// quick has the same leases, and waits for no majority: what it writes may be rolled
+	// back.
+	quick  *mongo.Collection
 	o      LeaseOptions
 	token  bson.ObjectID
 	fence  int64
@@ -93,7 +96,7 @@ type Lease struct {
 
 	mu     sync.Mutex // holds what follows
 	is     Holder     // this process, as the cluster has it
-	asked  time.Time  // for the newest renewal that came through, on the clock here
+	asked  time.Time  // for the newest renewal that a majority has, on the clock here
 	sure   context.Context
 	unsure context.CancelFunc // of sure
 }
@@ -102,7 +105,8 @@ type Lease struct {
 // process of this machine that is gone. The error is a *HeldError while somebody
 // has it.
 func AcquireLease(ctx context.Context, leases *mongo.Collection, o LeaseOptions) (*Lease, error) {
-	l := &Lease{leases: leases, o: o, token: bson.NewObjectID(), asked: time.Now()}
+	quick := leases.Clone(options.Collection().SetWriteConcern(writeconcern.W1()))
+	l := &Lease{leases: leases, quick: quick, o: o, token: bson.NewObjectID(), asked: time.Now()}
 	l.sure, l.unsure = context.WithCancel(context.Background())
 	held, err := l.acquire(ctx, l.token)
 	if err == nil && held.Token != l.token && processGone(held.Holder.Process) {
@@ -138,7 +142,7 @@ func (l *Lease) acquire(ctx context.Context, token bson.ObjectID) (leaseDoc, err
 		bson.D{{Key: "$lte", Value: bson.A{ifNull("$expires", time.Time{}), "$$NOW"}}},
 		bson.D{{Key: "$in", Value: bson.A{"$token", bson.A{l.token, token}}}},
 	}}}
-	return l.change(ctx, bson.D{{Key: "_id", Value: l.o.Name}}, true,
+	return change(ctx, l.leases, bson.D{{Key: "_id", Value: l.o.Name}}, true,
 		bson.D{{Key: "$replaceWith", Value: bson.D{{Key: "$cond", Value: bson.A{free, ours, "$$ROOT"}}}}})
 }
 
@@ -160,7 +164,9 @@ func (l *Lease) Paused() []string { return slices.Clone(l.paused) }
 // is held. It comes before the switching off and after the switching on: a note
 // too many is cheap.
 func (l *Lease) NotePaused(ctx context.Context, namespaces []string) error {
-	err := l.renew(ctx, bson.E{Key: "paused", Value: bson.D{{Key: "$literal", Value: namespaces}}})
+	err := inTime(ctx, l.patience(), func(ctx context.Context) error {
+		return l.renew(ctx, l.leases, bson.E{Key: "paused", Value: bson.D{{Key: "$literal", Value: namespaces}}})
+	})
 	if err == nil {
 		l.paused = slices.Clone(namespaces)
 	}
@@ -172,16 +178,35 @@ func (l *Lease) NotePaused(ctx context.Context, namespaces []string) error {
 // did, nothing has happened that it was to keep from happening, and it is ours as
 // before: the clock of a cluster may jump. A step that only the holder may do is
 // done right after a Renew.
-func (l *Lease) Renew(ctx context.Context) error { return l.renew(ctx) }
+//
+// As long as a renewal that can't be rolled back is not old, nobody else can have the
+// lease, and the primary's word is enough: who waited for a majority each time would do
+// one step in as long as a secondary is behind.
+func (l *Lease) Renew(ctx context.Context) error {
+	leases := l.leases
+	if l.age() < l.o.For/2 {
+		leases = l.quick
+	}
+	return inTime(ctx, l.patience(), func(ctx context.Context) error { return l.renew(ctx, leases) })
+}
 
-func (l *Lease) renew(ctx context.Context, more ...bson.E) error {
+// secure renews the lease so that it can't be rolled back, however long that takes.
+func (l *Lease) secure(ctx context.Context) error { return l.renew(ctx, l.leases) }
+
+// patience is how long a renewal may take.
+func (l *Lease) patience() time.Duration { return l.o.For * 2 / 3 }
+
+// age is how long ago the newest renewal was asked for that can't be rolled back.
+func (l *Lease) age() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return time.Since(l.asked)
+}
+
+func (l *Lease) renew(ctx context.Context, leases *mongo.Collection, more ...bson.E) error {
 	set := append(bson.D{{Key: "renewed", Value: "$$NOW"}, {Key: "expires", Value: l.end()}}, more...)
 	asked := time.Now()
-	var held leaseDoc
-	err := inTime(ctx, l.o.For/3, func(ctx context.Context) (err error) {
-		held, err = l.change(ctx, l.mine(), false, bson.D{{Key: "$set", Value: set}})
-		return err
-	})
+	held, err := change(ctx, leases, l.mine(), false, bson.D{{Key: "$set", Value: set}})
 	switch {
 	case errors.Is(err, mongo.ErrNoDocuments):
 		return ErrLeaseLost
@@ -193,7 +218,7 @@ func (l *Lease) renew(ctx context.Context, more ...bson.E) error {
 	if is := held.holder(); is.Expires.After(l.is.Expires) { // renewals may be answered in another order
 		l.is = is
 	}
-	if asked.After(l.asked) {
+	if leases == l.leases && asked.After(l.asked) {
 		l.asked = asked
 	}
 	return nil
@@ -201,7 +226,8 @@ func (l *Lease) renew(ctx context.Context, more ...bson.E) error {
 
 // Release gives the lease back. One that was lost is nobody's business any more.
 // One that has collections noted as switched off stays, for whoever takes it next,
-// but lasts no longer.
+// but lasts no longer. No majority is waited for: one that comes back with another
+// primary runs out by itself.
 func (l *Lease) Release(ctx context.Context) error {
 	const tries = 3 // nobody else can give it back
 	var err error
@@ -218,10 +244,10 @@ func (l *Lease) Release(ctx context.Context) error {
 
 func (l *Lease) release(ctx context.Context) error {
 	if len(l.paused) == 0 {
-		_, err := l.leases.DeleteOne(ctx, l.mine())
+		_, err := l.quick.DeleteOne(ctx, l.mine())
 		return err
 	}
-	_, err := l.change(ctx, l.mine(), false, bson.D{{Key: "$set", Value: bson.D{{Key: "expires", Value: "$$NOW"}}}})
+	_, err := change(ctx, l.quick, l.mine(), false, bson.D{{Key: "$set", Value: bson.D{{Key: "expires", Value: "$$NOW"}}}})
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return nil
 	}
@@ -253,9 +279,11 @@ func (d leaseDoc) holder() Holder {
 	return h
 }
 
-// change updates the lease by a stage, and returns what it is then.
-func (l *Lease) change(ctx context.Context, which bson.D, upsert bool, stage bson.D) (doc leaseDoc, err error) {
-	err = l.leases.FindOneAndUpdate(ctx, which, mongo.Pipeline{stage},
+// change updates a lease by a stage, and returns what it is then.
+func change(
+	ctx context.Context, leases *mongo.Collection, which bson.D, upsert bool, stage bson.D,
+) (doc leaseDoc, err error) {
+	err = leases.FindOneAndUpdate(ctx, which, mongo.Pipeline{stage},
 		options.FindOneAndUpdate().SetUpsert(upsert).SetReturnDocument(options.After)).Decode(&doc)
 	return doc, err
 }

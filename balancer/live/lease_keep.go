@@ -23,7 +23,7 @@ func (l *Lease) Keep(ctx context.Context) (held context.Context, leave func(cont
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		lose(keep(held, l.o.For, l.Renew, l.doubt))
+		lose(keep(held, l.o.For, l.secure, l.doubt))
 	}()
 	return held, func(ctx context.Context) error {
 		lose(context.Canceled)
@@ -65,7 +65,8 @@ func keep(ctx context.Context, lasts time.Duration, renew func(context.Context) 
 }
 
 // errSilent says that nobody has answered for so long that the lease may have run out.
-var errSilent = errors.New("nobody has answered for a while: the way to the cluster is broken, or the router hangs")
+var errSilent = errors.New("nobody has answered for a while: the way to the cluster is broken, the router hangs, or " +
+	"the secondaries of the shard that has shardsh.leases are behind")
 
 // doubt ends what is under way, unless a renewal came through meanwhile: who was to
 // answer it may be gone.

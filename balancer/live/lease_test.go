@@ -114,3 +114,44 @@ func TestLeaseForOne(t *testing.T) {
 		}
 	}
 }
+
+// A lease that lies on a shard whose secondary is behind is taken when that has it. Who
+// has it waits for nobody from then on, nor to give it back.
+func TestLeaseOnALaggingShard(t *testing.T) {
+	c := served(t, catalog.Release80, variety, asItIs)
+	c.cluster.Lock()
+	shards := c.cluster.ShardIDs()
+	c.cluster.Unlock()
+	for _, shard := range shards {
+		c.ok(t, "admin", e("mockSlow", string(shard)), e("secondary", "10s"))
+	}
+	var lease *live.Lease
+	for _, tt := range []struct {
+		what  string
+		do    func() error
+		least time.Duration
+	}{
+		{"taking it", func() (err error) {
+			lease, err = live.AcquireLease(t.Context(), live.LeaseCollectionOf(c.client), leaseOptions("balance"))
+			return err
+		}, 10 * time.Second},
+		{"renewing it", func() error { return lease.Renew(t.Context()) }, 0},
+		{"noting what is switched off, which has to stay", func() error { return lease.NotePaused(t.Context(), []string{"a.b"}) }, 10 * time.Second},
+		{"leaving the note", func() error { return lease.Release(t.Context()) }, 0},
+		{"taking it again", func() (err error) {
+			lease, err = live.AcquireLease(t.Context(), live.LeaseCollectionOf(c.client), leaseOptions("balance"))
+			return err
+		}, 10 * time.Second},
+		{"noting that all is on", func() error { return lease.NotePaused(t.Context(), []string{}) }, 10 * time.Second},
+		{"giving it back", func() error { return lease.Release(t.Context()) }, 0},
+	} {
+		began := c.cluster.Clock().Peek()
+		err := tt.do()
+		if took := c.cluster.Clock().Peek().Sub(began); err != nil || took < tt.least || took > tt.least+time.Second {
+			t.Errorf("%s took %v, %v", tt.what, took, err)
+		}
+	}
+	if n, err := live.LeaseCollectionOf(c.client).CountDocuments(t.Context(), bson.D{}); n != 0 || err != nil {
+		t.Errorf("%d leases stay, %v", n, err)
+	}
+}

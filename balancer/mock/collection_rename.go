@@ -205,13 +205,24 @@ func (cfg *ConfigDB) renameZones(from, to string) {
 	}
 }
 
-// Modify changes options of a collection on every shard that has it;
-// fields whose value is nil go.
-func (cs *Collections) Modify(ns string, changes bson.D) {
+// IndexChange is what a modification has done to one index.
+type IndexChange struct {
+	Name string
+	// Was and Is are the option that has changed; Was is empty where it was not set.
+	Was, Is bson.D
+}
+
+// Modify changes options of a collection on every shard that has it; fields whose
+// value is nil go. Change streams tell it as told, together with what was done to an
+// index, if anything was.
+func (cs *Collections) Modify(ns string, changes, told bson.D, index *IndexChange) {
 	if l := cs.c.changes.local(ns); l != nil {
-		was := append(slices.Clone(l.options), bson.E{Key: "uuid", Value: l.uuid})
-		cs.c.changes.note(Change{Kind: ChangeModify, Namespace: ns, Operation: changes,
-			State: bson.D{{Key: "collectionOptions", Value: was}}})
+		was := bson.D{{Key: "collectionOptions",
+			Value: append(slices.Clone(l.options), bson.E{Key: "uuid", Value: l.uuid})}}
+		if index != nil {
+			was = append(was, bson.E{Key: "indexOptions", Value: append(bson.D{}, index.Was...)})
+		}
+		cs.c.changes.note(Change{Kind: ChangeModify, Namespace: ns, Operation: told, State: was})
 	}
 	for _, s := range cs.c.shards {
 		l := s.colls[ns]

@@ -230,6 +230,30 @@ func (cp ClusterParameters) DefaultConcerns() bson.D {
 		bson.E{Key: "defaultReadConcernSource", Value: source(read)})
 }
 
+// DefaultWriteConcern returns what a write waits for that does not say how many nodes,
+// with what else it says, and who wants that: the default that was set, or the servers'
+// own, which is the majority from 5.0 on. There are no arbiters here.
+func (cp ClusterParameters) DefaultWriteConcern(said bson.Raw) (concern bson.Raw, source string) {
+	raw, _ := cp.c.config.doc(configSettings, configConcerns)
+	set, isSet := raw.Lookup("defaultWriteConcern").DocumentOK()
+	w, source := any(int32(1)), "implicitDefault"
+	switch {
+	case isSet && !set.Lookup("w").IsZero():
+		w, source = set.Lookup("w"), "customDefault"
+	case cp.c.release.AwaitsMajority():
+		w = "majority"
+	}
+	timeout := said.Lookup("wtimeout")
+	if timeout.IsZero() && source == "customDefault" {
+		timeout = set.Lookup("wtimeout")
+	}
+	fields := bson.D{{Key: "w", Value: w}}
+	if !timeout.IsZero() {
+		fields = append(fields, bson.E{Key: "wtimeout", Value: timeout})
+	}
+	return encode(fields), source
+}
+
 // DefaultReadLevel returns the level of the cluster's default read concern.
 func (cp ClusterParameters) DefaultReadLevel() string {
 	raw, _ := cp.c.config.doc(configSettings, configConcerns)

@@ -102,31 +102,6 @@ func (rq *Request) Point(ns string, filter *store.Filter) (docs []bson.Raw, ok b
 	return docs, true, nil
 }
 
-// AvailableReads is Reads with the read concern "available". It is sent as the router
-// knows the collection, which may be wrong, and no shard checks that: each gives what
-// it has, orphans included.
-func (rq *Request) AvailableReads(ns string, filter *store.Filter) ([]Read, error) {
-	if rq.routes == nil || rq.c.config.holds(ns) {
-		return rq.Reads(ns, filter)
-	}
-	var ids []catalog.ShardID
-	if table := rq.routes.Table(ns, rq.c.config); table != nil {
-		ids = routing.Owners(table, filter)
-	} else if primary, there := rq.routes.PrimaryOf(ns, rq.c.config); there {
-		ids = append(ids, primary)
-	}
-	var targets []target
-	for _, id := range ids {
-		if l := rq.c.member(id, ns); l != nil {
-			targets = append(targets, target{docs: l.docs, shard: rq.c.shards[id], local: l})
-		}
-	}
-	if err := rq.askTargets(targets); err != nil {
-		return nil, err
-	}
-	return rq.capture(targets), nil
-}
-
 // route sends the request by what its router knows of a collection: if a shard
 // refuses it, the router knows the newest. What was not refused has gone to the
 // shards that it concerns. A write of many documents on several shards is sent to

@@ -207,6 +207,16 @@ func (rq *Request) AwaitSecondaries(d time.Duration) error {
 	return rq.c.Await(rq.ctx, rq.deadline, func() bool { return over })
 }
 
+// askAll asks some shards.
+func (rq *Request) askAll(ids []catalog.ShardID) error {
+	for _, id := range ids {
+		if err := rq.ask(id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // askTargets asks the shards that can have documents which match.
 func (rq *Request) askTargets(targets []target) error {
 	for _, t := range targets {
@@ -235,12 +245,7 @@ func (rq *Request) AskConfig() error { return rq.ask(configShard) }
 
 // AskShards reports whether the router reaches every shard.
 func (rq *Request) AskShards() error {
-	for _, id := range rq.c.ShardIDs() {
-		if err := rq.ask(id); err != nil {
-			return err
-		}
-	}
-	return nil
+	return rq.askAll(rq.c.ShardIDs())
 }
 
 // AskPrimary reports whether the router reaches a database's primary.

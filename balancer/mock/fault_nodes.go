@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/secondary"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -24,7 +25,11 @@ type Faults struct {
 	configDown bool
 	cut        map[link]bool
 	slow       map[catalog.ShardID]Slowness
-	failures   []*Failure
+	// slowed: nodes may be slow, for who looks without the lock.
+	slowed atomic.Bool
+	// secondaries are those that are behind.
+	secondaries map[catalog.ShardID]*secondary.Member
+	failures    []*Failure
 	// armed: there may be failures to take, for who looks without the lock.
 	armed atomic.Bool
 }
@@ -33,7 +38,10 @@ type Faults struct {
 func (c *Cluster) Faults() *Faults { return c.faults }
 
 // heal takes all faults away but for crashes.
-func (fs *Faults) heal() { fs.cut, fs.slow, fs.failures = nil, nil, nil }
+func (fs *Faults) heal() {
+	fs.cut, fs.slow, fs.failures = nil, nil, nil
+	fs.secondaries, fs.c.passing = nil, nil
+}
 
 // link is two nodes, in order.
 type link [2]catalog.ShardID
@@ -295,9 +303,13 @@ type Slowness struct {
 	Lag   time.Duration
 	Queue int32
 	// Secondary gives a shard a second node that is so far behind: what waits for it
-	// waits so long. The member shows it as it does a lag.
+	// waits so long, and reads from it show what there was then. The member shows it
+	// as it does a lag.
 	Secondary time.Duration
 }
+
+// MayBeSlow reports whether a node may have been made slow. It needs no lock.
+func (fs *Faults) MayBeSlow() bool { return fs.slowed.Load() }
 
 // Slowness returns how slow a node is made.
 func (fs *Faults) Slowness(id catalog.ShardID) Slowness { return fs.slow[id] }
@@ -314,14 +326,77 @@ func (fs *Faults) Slow(name string, s Slowness) error {
 	if s.Bandwidth < 0 || s.Latency < 0 || s.Lag < 0 || s.Queue < 0 || s.Secondary < 0 {
 		return mongoerr.New(mongoerr.BadValue, "bandwidth, latency, lag and queue can't be below zero")
 	}
+	if fs.isRouter(id) && s.Secondary > 0 {
+		return mongoerr.New(mongoerr.BadValue, "%s is a router, and has no secondary: shards and config have one", name)
+	}
 	if fs.slow == nil {
 		fs.slow = map[catalog.ShardID]Slowness{}
 	}
 	fs.slow[id] = s
+	fs.slowed.Store(true)
 	if s == (Slowness{}) {
 		delete(fs.slow, id)
 	}
+	fs.fallBehind(id, s.Secondary)
 	return nil
+}
+
+// fallBehind lets a shard's secondary be behind, or catch up at once.
+func (fs *Faults) fallBehind(id catalog.ShardID, lag time.Duration) {
+	m, now := fs.secondaries[id], fs.c.now()
+	switch {
+	case lag == 0 || fs.c.shards[id] == nil:
+		delete(fs.secondaries, id)
+	case m != nil:
+		fs.noteSecondaries(now)
+		m.Fall(lag, now)
+	default:
+		if fs.secondaries == nil {
+			fs.secondaries = map[catalog.ShardID]*secondary.Member{}
+		}
+		fs.secondaries[id] = secondary.Behind(lag, now)
+		fs.noteSecondaries(now)
+	}
+	fs.c.passing = nil
+	if len(fs.secondaries) > 0 {
+		fs.c.passing = func() { fs.noteSecondaries(fs.c.now()) }
+	}
+}
+
+// Lags reports whether a shard has a secondary that is behind.
+func (fs *Faults) Lags() bool { return len(fs.secondaries) > 0 }
+
+// noteSecondaries notes for the secondaries that are behind what their primaries have,
+// before time goes by.
+func (fs *Faults) noteSecondaries(now time.Time) {
+	stamp := fs.c.GossipTime()
+	for id, m := range fs.secondaries {
+		if s := fs.c.shards[id]; s != nil {
+			m.Note(now, stamp, s.names, func(ns string) secondary.State { return fs.c.stateOf(s, ns) })
+		}
+	}
+}
+
+// names yields the shard's collections, each with its database.
+func (s *shard) names(yield func(string) bool) {
+	for ns := range s.colls {
+		db, _, _ := strings.Cut(ns, ".")
+		if !yield(ns) || !yield(db) {
+			return
+		}
+	}
+}
+
+// stateOf returns what a shard has of a collection now, or knows of a database.
+func (c *Cluster) stateOf(s *shard, name string) secondary.State {
+	if !strings.Contains(name, ".") {
+		return secondary.State{Home: c.config.isPrimary(name, s.id)}
+	}
+	state := secondary.State{Table: c.config.tables[name]}
+	if l := s.colls[name]; l != nil {
+		state.Docs = l.docs.Snapshot()
+	}
+	return state
 }
 
 // Ping returns how long a node takes to answer the router, above the mock's

@@ -144,7 +144,7 @@ func cappedBytes(ns string) int64 {
 // configOptions returns the options of a collection of the config server.
 func configOptions(ns string) bson.D {
 	if size := cappedBytes(ns); size > 0 {
-		return bson.D{{Key: "capped", Value: true}, {Key: "size", Value: size}}
+		return bson.D{{Key: "capped", Value: true}, {Key: "size", Value: LimitOption(size)}}
 	}
 	if ns == "config.system.preimages" {
 		return bson.D{{Key: "clusteredIndex", Value: bson.D{

@@ -36,6 +36,9 @@ type clock struct {
 	since time.Time
 	// left is the time at which the lock was given back last, in milliseconds.
 	left atomic.Int64
+	// passing is called before time goes by: somebody wants to know what there was
+	// until then. It is nil for nobody, as nearly always.
+	passing func()
 	// ran is called when an event has run, or some have: what they have changed
 	// may have to be written. eachRun wants it called for each one.
 	ran     func()
@@ -109,6 +112,7 @@ func (k *clock) attempt(what string, step func(), failed func(error)) {
 // runNext runs the next event. One that panics is logged, and is over: nobody is
 // known here who waits for it (see attempt).
 func (k *clock) runNext() {
+	k.pass()
 	k.attempt("an event", func() { k.queue.RunNext() }, func(error) {})
 }
 
@@ -122,7 +126,15 @@ func (k *clock) runUntil(t time.Time, each func()) {
 		k.runNext()
 		each()
 	}
+	k.pass()
 	k.queue.Advance(t)
+}
+
+// pass tells that time is about to go by.
+func (k *clock) pass() {
+	if k.passing != nil {
+		k.passing()
+	}
 }
 
 // every calls f in d, and again and again, whatever becomes of it, as long as it
@@ -158,6 +170,7 @@ func (k *clock) runDue() time.Duration {
 	defer k.mu.Unlock()
 	k.runUntil(time.Now(), func() {})
 	k.ran()
+	k.pass()
 	k.cond.Broadcast()
 	if due, ok := k.queue.Next(); ok {
 		return time.Until(due)
@@ -235,6 +248,7 @@ func (k *clock) awaitReal(ctx context.Context, deadline time.Time, done func() b
 		if k.closed {
 			return errClosed()
 		}
+		k.pass()
 		k.cond.Wait() // other commands run meanwhile
 	}
 	return nil
@@ -407,6 +421,7 @@ func (k *clock) Lock() {
 
 // Unlock gives the lock back.
 func (k *clock) Unlock() {
+	k.pass()
 	k.rouse()
 	k.left.Store(k.now().UnixMilli())
 	if k.held != nil {

@@ -37,6 +37,8 @@ type TopologyShard struct {
 	Draining bool     `json:"draining"`
 	// MaxSizeMB is the limit of releases up to 5.0.
 	MaxSizeMB int64 `json:"maxSizeMB"`
+	// Secondary is how far the shard's second node is behind, as "10s"; empty for none.
+	Secondary string `json:"secondary,omitempty"`
 }
 
 // TopologySettings are the documents of config.settings worth setting up.

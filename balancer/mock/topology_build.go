@@ -11,6 +11,7 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/store"
+	"shardsh/balancer/timespan"
 )
 
 // topologyBuilder puts a topology into an empty cluster.
@@ -48,6 +49,23 @@ func (tb topologyBuilder) build(t *Topology) error {
 	for i, coll := range t.Collections {
 		if err := tb.collection(coll); err != nil {
 			return fmt.Errorf("collections[%d].%w", i, err)
+		}
+	}
+	return tb.secondaries(t.Shards)
+}
+
+// secondaries lets those of some shards fall behind, who have what there is until then.
+func (tb topologyBuilder) secondaries(shards []TopologyShard) error {
+	for i, s := range shards {
+		if s.Secondary == "" {
+			continue
+		}
+		lag, err := timespan.Parse(s.Secondary)
+		if err != nil {
+			return fmt.Errorf("shards[%d].secondary: %q is not a duration like \"10s\" or \"2m\"", i, s.Secondary)
+		}
+		if err := tb.c.faults.Slow(s.ID, Slowness{Secondary: lag}); err != nil {
+			return fmt.Errorf("shards[%d].secondary: %w", i, err)
 		}
 	}
 	return nil

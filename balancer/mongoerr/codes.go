@@ -76,6 +76,7 @@ const (
 	ExceededMemoryLimit                                         Code = 146
 	StaleEpoch                                                  Code = 150
 	ChunkTooBig                                                 Code = 153
+	MaxStalenessOutOfRange                                      Code = 160
 	CollectionIsEmpty                                           Code = 162
 	ZoneStillInUse                                              Code = 163
 	CommandNotSupportedOnView                                   Code = 166

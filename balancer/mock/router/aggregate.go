@@ -94,6 +94,7 @@ func aggregate(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.mergesNow = true
 	if err := a.output.write(c, docs); err != nil {
 		return nil, mongoerr.Wrap(err, "PlanExecutor error during aggregation")
 	}
@@ -247,6 +248,7 @@ func (a *aggregation) compile(c *call) error {
 	if _, err := store.CompilePipeline(a.stages, a.env); err != nil {
 		return err
 	}
+	a.stages = store.Ordered(a.stages)
 	a.reads = joined(a.stages)
 	if a.source == nil && !a.database {
 		return pushDown(c, a)

@@ -49,6 +49,10 @@ type call struct {
 	lsidErr   error
 	session   *session
 	txnNumber *int64
+	// prefers says which nodes it reads from.
+	prefers args.ReadPreference
+	// mergesNow: an aggregation writes its results, and looks for them where it writes.
+	mergesNow bool
 	// snapshot is the state that a read with that level is about; nil with others.
 	snapshot *bson.Timestamp
 	// slow: nodes that the command asked may make its reply late.

@@ -3,6 +3,7 @@ package router
 import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mongoerr"
 )
@@ -35,13 +36,37 @@ func (c *call) readConcern() (string, error) {
 		"readConcern.level must be either 'local', 'majority', 'linearizable', 'available', or 'snapshot'")
 }
 
-// readsAvailable reports whether a read asks for what shards have, whoever owns it.
+// readsAvailable reports whether a read asks for what shards have, whoever owns it. From
+// secondaries that was the default up to 4.4.
 func (c *call) readsAvailable() bool {
 	level, err := c.readConcern()
 	if level == "" && err == nil && c.cmd.ReadConcern {
 		level = c.cluster.ClusterParameters().DefaultReadLevel()
+		if level == "local" && c.prefers.Secondaries() && c.cluster.Release().SecondariesGiveAll() {
+			return true
+		}
 	}
 	return level == "available"
+}
+
+// nodes returns which nodes a read goes to. special is false for the primaries that
+// check what they are sent, as nearly always.
+func (c *call) nodes() (n mock.Node, special bool, err error) {
+	if c.node.member != nil || c.mergesNow {
+		return n, false, nil
+	}
+	n.Available = c.readsAvailable()
+	if !c.prefers.Secondaries() || !c.cluster.Faults().Lags() || c.snapshot != nil {
+		return n, n.Available, nil
+	}
+	concern, _ := c.body.Lookup("readConcern").DocumentOK()
+	if args.Text(concern.Lookup("level")) == "linearizable" {
+		return n, false, mongoerr.New(mongoerr.NotWritablePrimary,
+			"cannot satisfy linearizable read concern on non-primary node")
+	}
+	n.Secondary, n.Only, n.Most = true, c.prefers.Mode == args.Secondary, c.prefers.MaxStaleness
+	n.After.T, n.After.I, _ = concern.Lookup("afterClusterTime").TimestampOK()
+	return n, true, nil
 }
 
 // checkConcerns reads the concerns, then asks whether the command takes such.
@@ -51,6 +76,9 @@ func (c *call) checkConcerns(cmd *command) error {
 		return err
 	}
 	if err := c.checkWriteConcern(); err != nil {
+		return err
+	}
+	if c.prefers, err = args.ReadReadPreference(c.body.Lookup("$readPreference")); err != nil {
 		return err
 	}
 	switch {

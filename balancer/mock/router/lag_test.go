@@ -5,6 +5,9 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock"
 )
 
 // took is the cluster's time that commands take.
@@ -58,6 +61,57 @@ func TestWritesWaitForTheSecondary(t *testing.T) {
 		if late != (tt.code == 64) {
 			t.Errorf("%s: %s", tt.what, reply)
 		}
+	}
+}
+
+// A write that does not say how many nodes it waits for waits for those of the default: a
+// majority from 5.0 on (docs: Implicit Default Write Concern), or what was set.
+func TestWritesWaitByDefault(t *testing.T) {
+	for _, tt := range []struct {
+		what    string
+		release catalog.Release
+		set     bson.D
+		write   bson.D
+		least   time.Duration
+		source  string // of an error 64
+	}{
+		{"8.0", catalog.Release80, nil, d(), 10 * time.Second, ""},
+		{"5.0", catalog.Release50, nil, d(), 10 * time.Second, ""},
+		{"4.4", catalog.Release44, nil, d(), 0, ""},
+		{"one node", catalog.Release80, nil, d("writeConcern", d("w", 1)), 0, ""},
+		{"nobody", catalog.Release80, nil, d("writeConcern", d("w", 0)), 0, ""},
+		{"a time alone", catalog.Release80, nil, d("writeConcern", d("wtimeout", 2000)), 2 * time.Second, "implicitDefault"},
+		{"one node is set", catalog.Release80, d("w", 1), d(), 0, ""},
+		{"two nodes are set, with a time", catalog.Release80, d("w", 2, "wtimeout", 3000), d(), 3 * time.Second, "customDefault"},
+		{"two nodes are set for 4.4", catalog.Release44, d("w", 2), d(), 10 * time.Second, ""},
+	} {
+		t.Run(tt.what, func(t *testing.T) {
+			topology, err := mock.ParseTopology([]byte(lying))
+			if err != nil {
+				t.Fatal(err)
+			}
+			x := newTester(t, mock.Config{Topology: topology, Version: tt.release})
+			x.ok("app", d("insert", "c", "documents", bson.A{d("_id", 0, "k", 150)}))
+			if tt.set != nil {
+				x.ok("admin", d("setDefaultRWConcern", 1, "defaultWriteConcern", tt.set))
+			}
+			x.ok("admin", d("mockSlow", "b", "secondary", "10s"))
+			var reply bson.Raw
+			took := pair{one: x}.took(func() {
+				reply = x.ok("app", append(d("insert", "c", "documents", bson.A{d("_id", 1, "k", 150)}), tt.write...))
+			})
+			source, _ := reply.Lookup("writeConcernError", "errInfo", "writeConcern", "provenance").StringValueOK()
+			if took < tt.least || took > tt.least+time.Second || source != tt.source || reply.Lookup("n").AsInt64() != 1 {
+				t.Errorf("it took %v: %s", took, reply)
+			}
+			reading := pair{one: x}.took(func() {
+				x.ok("app", d("find", "c"))
+				x.ok("app", d("aggregate", "c", "pipeline", bson.A{}, "cursor", d()))
+			})
+			if reading > time.Second {
+				t.Errorf("reading took %v", reading)
+			}
+		})
 	}
 }
 

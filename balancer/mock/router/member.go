@@ -83,11 +83,14 @@ func refuseDirect(c *call) (bson.D, error) {
 }
 
 // hello returns what a primary says of its set, in place of a mongos's role.
-func (m *Member) hello(c *call, role string) bson.D {
-	at, date := c.cluster.GossipTime(), dateOf(c.cluster.GossipTime())
-	now := opTime(at, c.term())
+func (m *Member) hello(c *call, role string, lag time.Duration) bson.D {
+	at := c.cluster.GossipTime()
+	hosts, majority := bson.A{m.Address}, at
+	if lag > 0 {
+		hosts, majority = append(hosts, m.secondary()), before(at, lag)
+	}
 	return bson.D{
-		{Key: "hosts", Value: bson.A{m.Address}},
+		{Key: "hosts", Value: hosts},
 		{Key: "setName", Value: m.Set},
 		{Key: "setVersion", Value: int32(1)},
 		{Key: role, Value: true},
@@ -95,8 +98,8 @@ func (m *Member) hello(c *call, role string) bson.D {
 		{Key: "primary", Value: m.Address},
 		{Key: "me", Value: m.Address},
 		{Key: "lastWrite", Value: bson.D{
-			{Key: "opTime", Value: now}, {Key: "lastWriteDate", Value: date},
-			{Key: "majorityOpTime", Value: now}, {Key: "majorityWriteDate", Value: date},
+			{Key: "opTime", Value: opTime(at, c.term())}, {Key: "lastWriteDate", Value: dateOf(at)},
+			{Key: "majorityOpTime", Value: opTime(majority, c.term())}, {Key: "majorityWriteDate", Value: dateOf(majority)},
 		}},
 		{Key: "isImplicitDefaultMajorityWC", Value: true},
 	}
@@ -112,9 +115,12 @@ func (m *Member) services() bson.A {
 
 // reads captures what a query is about: on the member alone where this is one.
 func reads(c *call, ns string, filter *store.Filter) ([]mock.Read, error) {
+	nodes, special, err := c.nodes()
 	switch {
-	case c.node.member == nil && c.readsAvailable():
-		return c.request.AvailableReads(ns, filter)
+	case err != nil:
+		return nil, err
+	case special:
+		return c.request.ReadsFrom(nodes, ns, filter)
 	case c.node.member == nil:
 		return c.request.Reads(ns, filter)
 	}

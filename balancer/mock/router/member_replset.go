@@ -75,14 +75,21 @@ func replicaSetID(c *call) bson.ObjectID {
 }
 
 func replicaSetConfig(c *call) bson.D {
-	config := bson.D{
-		{Key: "_id", Value: c.node.member.Set}, {Key: "version", Value: int32(1)}, {Key: "term", Value: smallest(c.term())},
-		{Key: "members", Value: bson.A{bson.D{
-			{Key: "_id", Value: int32(0)}, {Key: "host", Value: c.node.member.Address},
+	member := func(id int32, host string) bson.D {
+		return bson.D{
+			{Key: "_id", Value: id}, {Key: "host", Value: host},
 			{Key: "arbiterOnly", Value: false}, {Key: "buildIndexes", Value: true}, {Key: "hidden", Value: false},
 			{Key: "priority", Value: 1.0}, {Key: "tags", Value: bson.D{}}, {Key: "secondaryDelaySecs", Value: int64(0)},
 			{Key: "votes", Value: int32(1)},
-		}}},
+		}
+	}
+	members := bson.A{member(0, c.node.member.Address)}
+	if c.lag() > 0 {
+		members = append(members, member(1, c.node.member.secondary()))
+	}
+	config := bson.D{
+		{Key: "_id", Value: c.node.member.Set}, {Key: "version", Value: int32(1)}, {Key: "term", Value: smallest(c.term())},
+		{Key: "members", Value: members},
 	}
 	if c.node.member.ID == mock.ConfigServerID {
 		config = append(config, bson.E{Key: "configsvr", Value: true})
@@ -109,6 +116,12 @@ func replicaSetStatus(c *call) (bson.D, error) {
 	at, term := c.cluster.GossipTime(), c.term()
 	now, date := opTime(at, term), dateOf(at)
 	elected := stampOf(c.elected())
+	nodes, committed := bson.A{replicaSetMember(c, now, date, elected)}, at
+	if lag := c.lag(); lag > 0 {
+		committed = before(at, lag)
+		nodes = append(nodes, secondaryMember(c, committed))
+	}
+	count := int32(len(nodes)) // of which two are a majority of two
 	status := bson.D{
 		{Key: "set", Value: c.node.member.Set}, {Key: "date", Value: bson.NewDateTimeFromTime(c.cluster.Now())},
 		{Key: "myState", Value: int32(1)}, {Key: "term", Value: term}, {Key: "syncSourceHost", Value: ""},
@@ -119,16 +132,17 @@ func replicaSetStatus(c *call) (bson.D, error) {
 	}
 	return append(status,
 		bson.E{Key: "heartbeatIntervalMillis", Value: int64(heartbeatMillis)},
-		bson.E{Key: "majorityVoteCount", Value: int32(1)}, bson.E{Key: "writeMajorityCount", Value: int32(1)},
-		bson.E{Key: "votingMembersCount", Value: int32(1)}, bson.E{Key: "writableVotingMembersCount", Value: int32(1)},
+		bson.E{Key: "majorityVoteCount", Value: count}, bson.E{Key: "writeMajorityCount", Value: count},
+		bson.E{Key: "votingMembersCount", Value: count}, bson.E{Key: "writableVotingMembersCount", Value: count},
 		bson.E{Key: "optimes", Value: bson.D{
-			{Key: "lastCommittedOpTime", Value: now}, {Key: "lastCommittedWallTime", Value: date},
-			{Key: "readConcernMajorityOpTime", Value: now}, {Key: "appliedOpTime", Value: now},
+			{Key: "lastCommittedOpTime", Value: opTime(committed, term)},
+			{Key: "lastCommittedWallTime", Value: dateOf(committed)},
+			{Key: "readConcernMajorityOpTime", Value: opTime(committed, term)}, {Key: "appliedOpTime", Value: now},
 			{Key: "durableOpTime", Value: now}, {Key: "writtenOpTime", Value: now},
 			{Key: "lastAppliedWallTime", Value: date}, {Key: "lastDurableWallTime", Value: date},
 			{Key: "lastWrittenWallTime", Value: date},
 		}},
-		bson.E{Key: "lastStableRecoveryTimestamp", Value: at},
+		bson.E{Key: "lastStableRecoveryTimestamp", Value: committed},
 		bson.E{Key: "electionCandidateMetrics", Value: bson.D{
 			{Key: "lastElectionReason", Value: "electionTimeout"},
 			{Key: "lastElectionDate", Value: dateOf(elected)}, {Key: "electionTerm", Value: term},
@@ -139,26 +153,42 @@ func replicaSetStatus(c *call) (bson.D, error) {
 			{Key: "electionTimeoutMillis", Value: int64(electionMillis)}, {Key: "newTermStartDate", Value: dateOf(elected)},
 			{Key: "wMajorityWriteAvailabilityDate", Value: dateOf(elected)},
 		}},
-		bson.E{Key: "members", Value: append(bson.A{replicaSetMember(c, now, date, elected)}, laggard(c)...)},
+		bson.E{Key: "members", Value: nodes},
 	), nil
 }
 
-// laggard is a secondary that is only there to be behind, where mockSlow says so.
-func laggard(c *call) bson.A {
+// lag is how far the member's secondary is behind that mockSlow gives it, or has it tell
+// of; 0 is where there is none. The lock is held.
+func (c *call) lag() time.Duration {
 	slow := c.cluster.Faults().Slowness(c.node.member.ID)
-	lag := max(slow.Lag, slow.Secondary)
-	if lag == 0 {
-		return nil
-	}
-	at := c.cluster.GossipTime()
-	behind := bson.Timestamp{T: at.T - uint32(lag.Seconds()), I: 1}
-	host, _, _ := net.SplitHostPort(c.node.member.Address)
-	return bson.A{bson.D{
-		{Key: "_id", Value: int32(1)}, {Key: "name", Value: net.JoinHostPort(host, "1")}, {Key: "health", Value: 1.0},
+	return max(slow.Lag, slow.Secondary)
+}
+
+// secondary is the address of the second node, where nobody listens.
+func (m *Member) secondary() string {
+	host, _, _ := net.SplitHostPort(m.Address)
+	return net.JoinHostPort(host, "1")
+}
+
+// before returns a logical time some time before another.
+func before(at bson.Timestamp, d time.Duration) bson.Timestamp {
+	return bson.Timestamp{T: at.T - uint32(d.Seconds()), I: 1}
+}
+
+func secondaryMember(c *call, has bson.Timestamp) bson.D {
+	now, date := opTime(has, c.term()), dateOf(has)
+	return bson.D{
+		{Key: "_id", Value: int32(1)}, {Key: "name", Value: c.node.member.secondary()}, {Key: "health", Value: 1.0},
 		{Key: "state", Value: int32(2)}, {Key: "stateStr", Value: "SECONDARY"},
-		{Key: "optime", Value: opTime(behind, c.term())}, {Key: "optimeDate", Value: dateOf(behind)},
-		{Key: "syncSourceHost", Value: c.node.member.Address}, {Key: "configVersion", Value: int32(1)},
-	}}
+		{Key: "uptime", Value: int32(c.node.up().Seconds())},
+		{Key: "optime", Value: now}, {Key: "optimeDurable", Value: now}, {Key: "optimeWritten", Value: now},
+		{Key: "optimeDate", Value: date}, {Key: "optimeDurableDate", Value: date}, {Key: "optimeWrittenDate", Value: date},
+		{Key: "lastAppliedWallTime", Value: date}, {Key: "lastDurableWallTime", Value: date},
+		{Key: "lastWrittenWallTime", Value: date},
+		{Key: "syncSourceHost", Value: c.node.member.Address}, {Key: "syncSourceId", Value: int32(0)},
+		{Key: "infoMessage", Value: ""}, {Key: "configVersion", Value: int32(1)},
+		{Key: "configTerm", Value: smallest(c.term())},
+	}
 }
 
 func replicaSetMember(c *call, now bson.D, date bson.DateTime, elected bson.Timestamp) bson.D {

@@ -7,6 +7,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/keyorder"
+	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
@@ -198,8 +199,11 @@ func (q query) few() bool {
 // index, for which the lock need not be given back; ok is false where it takes more.
 func (q query) point(c *call, size int) (docs []bson.Raw, ok bool, err error) {
 	if !q.plain() || !q.sort.IsEmpty() || len(q.order) > 5 || len(q.min) > 5 || len(q.max) > 5 || q.projection != nil ||
-		q.partial != nil || c.args.Truth("tailable") || c.node.member != nil || c.readsAvailable() || isView(c, q.ns) {
+		q.partial != nil || c.args.Truth("tailable") || c.node.member != nil || isView(c, q.ns) {
 		return nil, false, nil
+	}
+	if _, special, err := c.nodes(); special || err != nil {
+		return nil, false, err
 	}
 	docs, ok, err = c.request.Point(q.ns, q.filter)
 	if q.limit > 0 {
@@ -383,6 +387,13 @@ func count(c *call) (bson.D, error) {
 		if err := c.request.Ask(q.ns, nil); err != nil {
 			return nil, err
 		}
+		nodes, _, err := c.nodes()
+		if err != nil {
+			return nil, err
+		}
+		if nodes.Secondary {
+			return secondaryCount(c, nodes, q.ns)
+		}
 		total := int64(0)
 		byShard := bson.D{}
 		for _, part := range c.cluster.Statistics().Collection(q.ns) {
@@ -395,6 +406,21 @@ func count(c *call) (bson.D, error) {
 		return bson.D{{Key: "shards", Value: byShard}, {Key: "n", Value: smallest(total)}}, nil
 	}
 	return countMatching(c, q)
+}
+
+// secondaryCount sums the fast counts of secondaries.
+func secondaryCount(c *call, nodes mock.Node, ns string) (bson.D, error) {
+	parts, err := c.request.ReadsFrom(nodes, ns, nil)
+	if err != nil {
+		return nil, err
+	}
+	total, byShard := int64(0), bson.D{}
+	for _, part := range parts {
+		n := c.request.CountOn(part, ns)
+		byShard = append(byShard, bson.E{Key: string(part.Shard), Value: smallest(n)})
+		total += n
+	}
+	return bson.D{{Key: "shards", Value: byShard}, {Key: "n", Value: smallest(total)}}, nil
 }
 
 // smallest returns the server's "append as smallest number": Int32 where it

@@ -2,6 +2,7 @@ package router_test
 
 import (
 	"context"
+	"maps"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -30,6 +31,11 @@ type client struct {
 	rand    *rand.Rand
 	has     map[int32]int32 // the value of each document, by its _id
 	orphans *atomic.Int64   // documents that reads with "available" have shown, and should not have
+	// past is what it had after each write, if secondaries lag, which show one of these: no
+	// older one than that at surely, which a majority has acknowledged or they have shown.
+	past   []map[int32]int32
+	surely int
+	old    *atomic.Int64 // reads that have shown an older one
 }
 
 // send sends a command to one of the routers.
@@ -62,10 +68,50 @@ func (c *client) write() {
 	default:
 		c.has[id] = value
 	}
+	majority := c.rand.IntN(6) == 0
+	if c.past != nil && !majority {
+		command = append(command, d("writeConcern", d("w", 1))...)
+	}
 	reply := c.send("app", command)
 	if n, _ := reply.Lookup("n").AsInt64OK(); n != 1 {
 		c.t.Errorf("%v: %s", command, reply)
 	}
+	if c.past != nil {
+		c.past = append(c.past, maps.Clone(c.has))
+		if majority {
+			c.surely = len(c.past) - 1
+		}
+	}
+}
+
+// mine returns the client's documents as they are shown, and how many there were.
+func (c *client) mine(more bson.D) (seen map[int32]int32, n int) {
+	mine := d("$gte", c.number*busyKeys, "$lt", (c.number+1)*busyKeys)
+	reply := c.send("app", append(d("find", "c", "filter", d("_id", mine)), more...))
+	found, err := reply.Lookup("cursor", "firstBatch").Array().Values()
+	if err != nil {
+		c.t.Errorf("%s: %s", reply, err)
+	}
+	seen = map[int32]int32{}
+	for _, v := range found {
+		seen[v.Document().Lookup("_id").Int32()] = v.Document().Lookup("v").Int32()
+	}
+	return seen, len(found)
+}
+
+// readLate compares what secondaries show with what the client had at some time.
+func (c *client) readLate() {
+	seen, n := c.mine(d("$readPreference", d("mode", "secondary")))
+	for at := c.surely; at < len(c.past); at++ {
+		if maps.Equal(seen, c.past[at]) && n == len(seen) {
+			if at < len(c.past)-1 {
+				c.old.Add(1)
+			}
+			c.surely = at
+			return
+		}
+	}
+	c.t.Errorf("client %d sees on secondaries %v, and had %v", c.number, seen, c.past[c.surely:])
 }
 
 func busyKey(id int32) int32 { return id * 7 % (busyClients * busyKeys) }
@@ -73,27 +119,13 @@ func busyKey(id int32) int32 { return id * 7 % (busyClients * busyKeys) }
 // read compares what the client's documents are with what was acknowledged.
 func (c *client) read() {
 	level := []string{"local", "majority", "available"}[c.rand.IntN(3)]
-	mine := d("$gte", c.number*busyKeys, "$lt", (c.number+1)*busyKeys)
-	reply := c.send("app", d("find", "c", "filter", d("_id", mine), "readConcern", d("level", level)))
-	found, err := reply.Lookup("cursor", "firstBatch").Array().Values()
-	if err != nil {
-		c.t.Errorf("%s: %s", reply, err)
-		return
-	}
-	seen := map[int32]int32{}
-	for _, v := range found {
-		seen[v.Document().Lookup("_id").Int32()] = v.Document().Lookup("v").Int32()
-	}
-	same := len(found) == len(c.has)
-	for id, v := range c.has {
-		same = same && seen[id] == v
-	}
+	seen, n := c.mine(d("readConcern", d("level", level)))
 	switch {
-	case same:
+	case n == len(seen) && maps.Equal(seen, c.has):
 	case level == "available":
 		c.orphans.Add(1)
 	default:
-		c.t.Errorf("client %d sees with %s %v, and has written %v", c.number, level, found, c.has)
+		c.t.Errorf("client %d sees with %s %d documents, %v, and has written %v", c.number, level, n, seen, c.has)
 	}
 }
 
@@ -133,16 +165,32 @@ func (c *client) administration() (done int) {
 // Sixteen clients write and read through two routers while chunks move, split and merge,
 // and the key is refined: nothing that was acknowledged is lost, and nothing is seen twice,
 // but with the read concern "available".
-func TestClientsOfTwoRouters(t *testing.T) {
+func TestClientsOfTwoRouters(t *testing.T) { busy(t, "") }
+
+// So it is where all secondaries lag, and these show what a client had at some time since
+// it was sure that they have something: nothing older, nothing else, and never less than
+// before.
+func TestClientsOfTwoRoutersAndSecondaries(t *testing.T) { busy(t, "300ms") }
+
+func busy(t *testing.T, lag string) {
 	p := newPair(t)
 	if err := p.one.cluster.Parameters().SetAtStart("orphanCleanupDelaySecs", 1); err != nil {
 		t.Fatal(err)
 	}
 	p.one.ok("app", d("delete", "c", "deletes", bson.A{d("q", d(), "limit", 0)}))
-	var orphans atomic.Int64
+	var orphans, old atomic.Int64
 	newClient := func(n int) *client {
-		return &client{t: t, number: n, routers: [2]*router.Router{p.one.router, p.two.router},
-			rand: rand.New(rand.NewPCG(7, uint64(n))), has: map[int32]int32{}, orphans: &orphans}
+		c := &client{t: t, number: n, routers: [2]*router.Router{p.one.router, p.two.router},
+			rand: rand.New(rand.NewPCG(7, uint64(n))), has: map[int32]int32{}, orphans: &orphans, old: &old}
+		if lag != "" {
+			c.past = []map[int32]int32{{}}
+		}
+		return c
+	}
+	for _, shard := range []string{"a", "b", "c"} {
+		if lag != "" {
+			p.one.ok("admin", d("mockSlow", shard, "secondary", lag))
+		}
 	}
 	var changed atomic.Bool
 	var clients sync.WaitGroup
@@ -153,6 +201,9 @@ func TestClientsOfTwoRouters(t *testing.T) {
 			for n := 0; n < busyActions || !changed.Load(); n++ {
 				all[i].write()
 				all[i].read()
+				if lag != "" {
+					all[i].readLate()
+				}
 			}
 		})
 	}
@@ -172,7 +223,10 @@ func TestClientsOfTwoRouters(t *testing.T) {
 		}
 	}
 	stale := p.one.cached("countStaleConfigErrors") + p.two.cached("countStaleConfigErrors")
-	t.Logf("%d refusals; %d reads with \"available\" were wrong", stale, orphans.Load())
+	t.Logf("%d refusals; %d reads with \"available\" were wrong, %d of secondaries old", stale, orphans.Load(), old.Load())
+	if lag != "" && old.Load() == 0 {
+		t.Error("secondaries have shown nothing old")
+	}
 	if err := p.one.cluster.Invariants(); err != nil {
 		t.Error(err)
 	}

@@ -53,7 +53,7 @@ func queried(c *call, q query) (source, error) {
 // reached captures the reads of a query; of one that is content with partial
 // results, those of the shards that can be reached.
 func reached(c *call, q query) ([]mock.Read, error) {
-	if q.partial == nil || c.node.member != nil || c.readsAvailable() {
+	if _, special, err := c.nodes(); q.partial == nil || c.node.member != nil || special || err != nil {
 		return reads(c, q.ns, q.filter)
 	}
 	reads, partial, err := c.request.PartialReads(q.ns, q.filter)

@@ -8,31 +8,37 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/commands"
 	"shardsh/balancer/mongoerr"
 )
 
 // unsatisfied returns the writeConcernError of a write that was done, but asked
 // for more nodes than the shard's replica set has, for a mode that there is not, or
 // not to wait as long as a secondary is behind (secondary of mockSlow); nil for all others. Where
-// none is behind, what can be met is met at once: the nodes hold the same.
+// none is behind, what can be met is met at once: the nodes hold the same. One that does not
+// say how many nodes waits for those of the default.
 func unsatisfied(cmd *command, c *call) bson.D {
 	if !cmd.WriteConcern || cmd.AdminOnly && cmd.Name != "bulkWrite" {
 		return nil
 	}
 	concern, isDoc := c.body.Lookup("writeConcern").DocumentOK()
-	if !isDoc {
+	behind := c.request.Behind()
+	if !isDoc && (behind == 0 || cmd.Effect != commands.Writes && !commands.WritesResults(c.body.Raw)) {
 		return nil
 	}
 	shard, host := c.cluster.Statistics().Home(c.subject(cmd))
-	behind := c.request.Behind()
 	members := 1 + strings.Count(host, ",")
 	if behind > 0 {
 		members = max(members, 2)
 	}
-	w := concern.Lookup("w")
+	w, source := concern.Lookup("w"), "clientSupplied"
+	if w.IsZero() {
+		concern, source = c.cluster.ClusterParameters().DefaultWriteConcern(concern)
+		w = concern.Lookup("w")
+	}
 	n, _ := args.Number(w)
 	timeout, _ := args.Number(concern.Lookup("wtimeout"))
-	failed := concernFailure{w: w, timeout: int32(timeout), shard: string(shard)}
+	failed := concernFailure{w: w, timeout: int32(timeout), source: source, shard: string(shard)}
 	switch mode, isText := w.StringValueOK(); {
 	case isText && mode != "majority":
 		return failed.doc(mongoerr.UnknownReplWriteConcern, fmt.Sprintf("No write concern mode named '%s' found in replica "+
@@ -57,13 +63,14 @@ func unsatisfied(cmd *command, c *call) bson.D {
 type concernFailure struct {
 	w       bson.RawValue
 	timeout int32
+	source  string // who wants it
 	shard   string
 	late    bool // it may be met later
 }
 
 func (f concernFailure) doc(code mongoerr.Code, message string) bson.D {
 	info := bson.D{{Key: "writeConcern", Value: bson.D{
-		{Key: "w", Value: f.w}, {Key: "wtimeout", Value: f.timeout}, {Key: "provenance", Value: "clientSupplied"},
+		{Key: "w", Value: f.w}, {Key: "wtimeout", Value: f.timeout}, {Key: "provenance", Value: f.source},
 	}}}
 	if f.late {
 		info = append(bson.D{{Key: "wtimeout", Value: true}}, info...)

@@ -157,11 +157,20 @@ func (c *Cache) sendUnsharded(ns string, now Catalog) (by catalog.ShardID, refus
 // refusal returns the first shard that refuses what is sent by a table.
 func refusal(known, now *catalog.RoutingTable, to Targets) (by catalog.ShardID, refused bool) {
 	for _, id := range to(known) {
-		if now == nil || !same(known, now) || known.ShardVersion(id).Major != now.ShardVersion(id).Major {
+		if !Fits(known, now, id) {
 			return id, true
 		}
 	}
 	return "", false
+}
+
+// Fits reports whether a shard that knows a collection by one table takes what was sent
+// to it by another. Nil is the table of one that is not tracked.
+func Fits(known, its *catalog.RoutingTable, id catalog.ShardID) bool {
+	if known == nil || its == nil {
+		return known == its
+	}
+	return same(known, its) && known.ShardVersion(id).Major == its.ShardVersion(id).Major
 }
 
 // Refused counts a refusal, and reads the routing table again.

@@ -1,0 +1,114 @@
+package args
+
+import (
+	"math"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mongoerr"
+)
+
+// Mode is which nodes of a replica set a read may go to. Empty is the primary.
+type Mode string
+
+// The modes of a read preference.
+const (
+	Primary            Mode = "primary"
+	PrimaryPreferred   Mode = "primaryPreferred"
+	Secondary          Mode = "secondary"
+	SecondaryPreferred Mode = "secondaryPreferred"
+	Nearest            Mode = "nearest"
+)
+
+// ReadPreference is $readPreference of a command.
+type ReadPreference struct {
+	Mode Mode
+	// MaxStaleness is by how much a secondary that is read from may be behind; 0 is by any
+	// time.
+	MaxStaleness time.Duration
+}
+
+// Secondaries reports whether a read may go to a secondary though there is a primary.
+func (p ReadPreference) Secondaries() bool {
+	return p.Mode == Secondary || p.Mode == SecondaryPreferred || p.Mode == Nearest
+}
+
+// leastStaleness is the shortest staleness that can be asked for, in seconds.
+const leastStaleness = 90
+
+// ReadReadPreference reads $readPreference, with the errors of a mongos. Which members
+// have which tags is not looked at: those of a mock have none.
+func ReadReadPreference(v bson.RawValue) (p ReadPreference, err error) {
+	if v.IsZero() {
+		return p, nil
+	}
+	doc, isDoc := v.DocumentOK()
+	if !isDoc {
+		return p, mongoerr.New(mongoerr.TypeMismatch, "$readPreference has incorrect type: expected object but got %s",
+			TypeName(v.Type))
+	}
+	mode := doc.Lookup("mode")
+	name, isText := mode.StringValueOK()
+	switch p.Mode = Mode(name); {
+	case mode.IsZero():
+		return p, mongoerr.New(mongoerr.NoSuchKey, "Missing expected field \"mode\"")
+	case !isText:
+		return p, mongoerr.New(mongoerr.TypeMismatch, "\"mode\" had the wrong type. Expected string, found %s",
+			TypeName(mode.Type))
+	case p.Mode != Primary && p.Mode != PrimaryPreferred && !p.Secondaries():
+		return p, mongoerr.New(mongoerr.BadValue, "Could not parse $readPreference mode '%s'. Only the modes 'primary', "+
+			"'primaryPreferred', 'secondary', 'secondaryPreferred', and 'nearest' are supported. :: caused by :: Enumeration "+
+			"value '%s' for field 'mode' is not a valid value.", name, name)
+	}
+	if err := p.checkTags(doc.Lookup("tags")); err != nil {
+		return p, err
+	}
+	return p, p.readStaleness(doc.Lookup("maxStalenessSeconds"))
+}
+
+func (p ReadPreference) checkTags(v bson.RawValue) error {
+	if v.IsZero() {
+		return nil
+	}
+	array, isArray := v.ArrayOK()
+	if !isArray {
+		return mongoerr.New(mongoerr.TypeMismatch, "\"tags\" had the wrong type. Expected array, found %s",
+			TypeName(v.Type))
+	}
+	sets, err := array.Values()
+	if err != nil {
+		return mongoerr.New(mongoerr.InvalidBSON, "%s", err)
+	}
+	any := len(sets) == 1 && sets[0].Type == bson.TypeEmbeddedDocument && len(sets[0].Document()) <= 5 // [{}]
+	if p.Mode == Primary && len(sets) > 0 && !any {
+		return mongoerr.New(mongoerr.BadValue, "Only empty tags are allowed with primary read preference")
+	}
+	return nil
+}
+
+func (p *ReadPreference) readStaleness(v bson.RawValue) error {
+	if v.IsZero() {
+		return nil
+	}
+	n, isNumber := Number(v)
+	switch {
+	case !isNumber:
+		return mongoerr.New(mongoerr.TypeMismatch,
+			"\"maxStalenessSeconds\" had the wrong type. Expected a number, found %s", TypeName(v.Type))
+	case n != math.Trunc(n):
+		return mongoerr.New(mongoerr.BadValue, "Expected field \"maxStalenessSeconds\" to have a value exactly "+
+			"representable as a 64-bit integer, but found maxStalenessSeconds: %v", n)
+	case n < 0:
+		return mongoerr.New(mongoerr.BadValue, "maxStalenessSeconds must be a non-negative integer")
+	case n > math.MaxInt64/float64(time.Second):
+		return mongoerr.New(mongoerr.BadValue, "maxStalenessSeconds value can not exceed %d", math.MaxInt64/time.Second)
+	case n > 0 && n < leastStaleness:
+		return mongoerr.New(mongoerr.MaxStalenessOutOfRange, "maxStalenessSeconds value can not be less than %d",
+			leastStaleness)
+	case n > 0 && p.Mode == Primary:
+		return mongoerr.New(mongoerr.BadValue, "maxStalenessSeconds can not be set for the primary mode")
+	}
+	p.MaxStaleness = time.Duration(n) * time.Second
+	return nil
+}

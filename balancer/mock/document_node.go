@@ -1,0 +1,183 @@
+package mock
+
+import (
+	"strings"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/routing"
+	"shardsh/balancer/mock/secondary"
+	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mongoerr"
+)
+
+// Node says which nodes of the shards a read goes to, and what they are asked for. The
+// zero value is primaries that check what they are sent.
+type Node struct {
+	// Secondary reads from the secondaries of shards where those are behind; elsewhere
+	// they have what the primaries have.
+	Secondary bool
+	// Only: a shard whose secondary is behind by more than Most (0 is any lag) has
+	// nobody to be asked; otherwise its primary is.
+	Only bool
+	Most time.Duration
+	// After is the logical time that a node must have reached.
+	After bson.Timestamp
+	// Available is the read concern of that name: a read is sent as the router knows the
+	// collection, which may be wrong, and no shard checks that. Each gives what it has,
+	// orphans included.
+	Available bool
+}
+
+// heartbeat is how old a router takes its newest word of a secondary for.
+const heartbeat = 10 * time.Second
+
+// selecting is how long a router looks for a node that suits a read.
+const selecting = 15 * time.Second
+
+// ReadsFrom is Reads from certain nodes. A secondary that does not know yet where the
+// collection lies, as its router does, is waited for (spec 02 §5.4: it has to have what
+// its primary has written about that).
+func (rq *Request) ReadsFrom(n Node, ns string, filter *store.Filter) ([]Read, error) {
+	if rq.routes == nil || rq.c.config.holds(ns) {
+		return rq.Reads(ns, filter)
+	}
+	for {
+		l, err := rq.look(n, ns, filter)
+		switch {
+		case err != nil:
+			return nil, err
+		case l.refused:
+		case l.until.IsZero():
+			return rq.capture(l.targets), nil
+		default:
+			if err := rq.AwaitSecondaries(l.until.Sub(rq.c.now())); err != nil {
+				return nil, err
+			}
+		}
+	}
+}
+
+// looked is what the nodes have of a collection that a read goes to.
+type looked struct {
+	targets []target
+	until   time.Time // when those that are behind may have what the read needs; zero: they have
+	refused bool      // the router knows better now
+}
+
+// look sends a read.
+func (rq *Request) look(n Node, ns string, filter *store.Filter) (l looked, err error) {
+	if !n.Available && rq.routes.Table(ns, rq.c.config) == nil {
+		rq.route(ns, filter, false)
+	}
+	ids, known := rq.routed(ns, filter)
+	if err := rq.askAll(ids); err != nil {
+		return l, err
+	}
+	now := rq.c.now()
+	for _, id := range ids {
+		m, err := rq.suits(n, id)
+		if err != nil {
+			return l, err
+		}
+		t, fits := rq.c.targetOn(id, m, ns, known, now)
+		at, later := m.Reaches(n.After, now)
+		if !fits && !n.Available {
+			l.refused = l.refused || rq.refuses(id, ns)
+			at, later = m.Next(now, ns, databaseOf(ns))
+		}
+		if later && at.After(l.until) {
+			l.until = at
+		}
+		if n.Available {
+			t.table = nil
+		}
+		if t.docs != nil {
+			l.targets = append(l.targets, t)
+		}
+	}
+	return l, nil
+}
+
+// routed returns the shards that the router sends a read to, and the table by which it
+// does; nil for a collection that it knows as not tracked.
+func (rq *Request) routed(ns string, filter *store.Filter) ([]catalog.ShardID, *catalog.RoutingTable) {
+	if table := rq.routes.Table(ns, rq.c.config); table != nil {
+		return routing.Owners(table, filter), table
+	}
+	if primary, there := rq.routes.PrimaryOf(ns, rq.c.config); there {
+		return []catalog.ShardID{primary}, nil
+	}
+	return nil, nil
+}
+
+// refuses lets the router read the routing table again if it does not know the newest.
+func (rq *Request) refuses(id catalog.ShardID, ns string) bool {
+	if rq.routes.Fresh(ns, rq.c.config) {
+		return false
+	}
+	rq.routes.Refused(ns, rq.c.config)
+	rq.c.shards[id].counters.stale++
+	return true
+}
+
+// suits returns the secondary of a shard to be asked; nil for its primary, or for a
+// secondary that is not behind.
+func (rq *Request) suits(n Node, id catalog.ShardID) (*secondary.Member, error) {
+	m := rq.c.faults.secondaries[id]
+	switch {
+	case !n.Secondary || m == nil:
+		return nil, nil
+	case n.Most == 0 || rq.c.faults.behind(id)+heartbeat <= n.Most:
+		return m, nil
+	case !n.Only:
+		return nil, nil
+	}
+	if err := rq.AwaitSecondaries(selecting); err != nil {
+		return nil, err
+	}
+	return nil, mongoerr.New(mongoerr.FailedToSatisfyReadPreference,
+		"Could not find host matching read preference { mode: \"secondary\", maxStalenessSeconds: %d } for set %s",
+		int64(n.Most.Seconds()), setOf(rq.c.HostOf(id)))
+}
+
+// setOf returns the name of the set in a connection string.
+func setOf(host string) string {
+	set, _, _ := strings.Cut(host, "/")
+	return set
+}
+
+// targetOn returns what a node of a shard has of a collection, m or the primary, and
+// reports whether it takes what is sent by a table.
+func (c *Cluster) targetOn(
+	id catalog.ShardID, m *secondary.Member, ns string, known *catalog.RoutingTable, now time.Time,
+) (t target, fits bool) {
+	s := c.shards[id]
+	if s == nil {
+		return target{}, true
+	}
+	has, homeless := c.stateOf(s, ns), false
+	t.shard, t.local = s, s.colls[ns]
+	if m != nil {
+		has, t.local = m.State(ns, now), nil
+		db := databaseOf(ns)
+		homeless = known == nil && m.Knows(db) && !m.State(db, now).Home
+	}
+	t.docs, t.table = has.Docs, has.Table
+	if t.table != nil {
+		t.coll.Pattern = t.table.Pattern()
+	}
+	return t, routing.Fits(known, has.Table, id) && !homeless
+}
+
+// CountOn returns the fast count of a collection where a read goes: orphans and virtual
+// data are in it.
+func (rq *Request) CountOn(r Read, ns string) int64 {
+	n := r.target.docs.Count()
+	if l := rq.c.member(r.Shard, ns); l != nil {
+		n += l.virtual.docs
+	}
+	return n
+}
