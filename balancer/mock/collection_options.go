@@ -3,6 +3,7 @@ package mock
 import (
 	"bytes"
 	"context"
+	"math"
 	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -22,13 +23,10 @@ func newLocal(uuid bson.Binary, options bson.D, ns string) *localCollection {
 			if o.Key == "validator" {
 				l.validator, _ = store.CompileFilter(v)
 			}
+		case int32:
+			l.limit(o.Key, int64(v))
 		case int64:
-			switch o.Key {
-			case "size":
-				l.maxBytes = v
-			case "max":
-				l.maxDocs = v
-			}
+			l.limit(o.Key, v)
 		case string:
 			l.warnOnly = l.warnOnly || o.Key == "validationAction" && v == "warn"
 			l.lenient = l.lenient || o.Key == "validationLevel" && v != "strict"
@@ -38,6 +36,25 @@ func newLocal(uuid bson.Binary, options bson.D, ns string) *localCollection {
 		}
 	}
 	return l
+}
+
+// limit sets the most bytes or documents of a capped collection.
+func (l *localCollection) limit(option string, n int64) {
+	switch option {
+	case "size":
+		l.maxBytes = n
+	case "max":
+		l.maxDocs = n
+	}
+}
+
+// LimitOption returns the size or the number of documents of a capped collection as
+// options have it: an int32 where that is enough.
+func LimitOption(n int64) any {
+	if n <= math.MaxInt32 {
+		return int32(n)
+	}
+	return n
 }
 
 // trim drops the oldest documents of a capped collection until it is within its
@@ -134,20 +151,33 @@ func (rq *Request) CreateView(ns, db string, v View) error {
 	if err := checkNewCollection(ns); err != nil {
 		return err
 	}
-	if err := rq.c.collections.ReplaceView(ns, db, v); err != nil {
+	if err := rq.c.collections.replaceView(ns, db, v); err != nil {
 		return err
 	}
+	rq.c.changes.note(Change{Kind: ChangeCreate, Namespace: ns, NSType: "view", Operation: v.told()})
+	return nil
+}
+
+// ModifyView gives a view another definition.
+func (cs *Collections) ModifyView(ns, db string, v View) error {
+	if err := cs.replaceView(ns, db, v); err != nil {
+		return err
+	}
+	cs.c.changes.note(Change{Kind: ChangeModify, Namespace: ns, Operation: v.told()})
+	return nil
+}
+
+// told is a view as change streams describe it.
+func (v View) told() bson.D {
 	stages := bson.A{}
 	for _, s := range v.Pipeline {
 		stages = append(stages, s)
 	}
-	rq.c.changes.note(Change{Kind: ChangeCreate, Namespace: ns, NSType: "view",
-		Operation: bson.D{{Key: "viewOn", Value: v.On}, {Key: "pipeline", Value: stages}}})
-	return nil
+	return bson.D{{Key: "viewOn", Value: v.On}, {Key: "pipeline", Value: stages}}
 }
 
-// ReplaceView gives a view another definition, or makes one.
-func (cs *Collections) ReplaceView(ns, db string, v View) error {
+// replaceView gives a view another definition, or makes one.
+func (cs *Collections) replaceView(ns, db string, v View) error {
 	on, depth := db+"."+v.On, 1
 	for {
 		if on == ns {

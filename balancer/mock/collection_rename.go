@@ -162,7 +162,7 @@ func (cs *Collections) renameLocal(from, to string) {
 
 // renameEntry renames a tracked collection in the catalog.
 func (cs *Collections) renameEntry(coll catalog.Collection, to string) error {
-	from, old := coll.Namespace, cs.c.config.tables[coll.Namespace]
+	from, old := coll.Namespace, cs.c.config.table(coll.Namespace)
 	at, epoch := cs.c.Tick(), cs.c.NewObjectID()
 	table, err := catalog.NewRoutingTable(old.Pattern(), epoch, at, old.All())
 	if err != nil {
@@ -180,7 +180,7 @@ func (cs *Collections) renameEntry(coll catalog.Collection, to string) error {
 	if err := cs.c.config.insert(configCollections, entry); err != nil {
 		return err
 	}
-	cs.c.config.tables[to] = table
+	cs.c.config.setTable(to, table)
 	cs.c.log.placement(from, &coll.UUID, at, nil)
 	cs.c.log.placement(to, &coll.UUID, at, table.Owners())
 	return nil
@@ -205,13 +205,24 @@ func (cfg *ConfigDB) renameZones(from, to string) {
 	}
 }
 
-// Modify changes options of a collection on every shard that has it;
-// fields whose value is nil go.
-func (cs *Collections) Modify(ns string, changes bson.D) {
+// IndexChange is what a modification has done to one index.
+type IndexChange struct {
+	Name string
+	// Was and Is are the option that has changed; Was is empty where it was not set.
+	Was, Is bson.D
+}
+
+// Modify changes options of a collection on every shard that has it; fields whose
+// value is nil go. Change streams tell it as told, together with what was done to an
+// index, if anything was.
+func (cs *Collections) Modify(ns string, changes, told bson.D, index *IndexChange) {
 	if l := cs.c.changes.local(ns); l != nil {
-		was := append(slices.Clone(l.options), bson.E{Key: "uuid", Value: l.uuid})
-		cs.c.changes.note(Change{Kind: ChangeModify, Namespace: ns, Operation: changes,
-			State: bson.D{{Key: "collectionOptions", Value: was}}})
+		was := bson.D{{Key: "collectionOptions",
+			Value: append(slices.Clone(l.options), bson.E{Key: "uuid", Value: l.uuid})}}
+		if index != nil {
+			was = append(was, bson.E{Key: "indexOptions", Value: append(bson.D{}, index.Was...)})
+		}
+		cs.c.changes.note(Change{Kind: ChangeModify, Namespace: ns, Operation: told, State: was})
 	}
 	for _, s := range cs.c.shards {
 		l := s.colls[ns]
@@ -271,7 +282,7 @@ func (cs *Collections) Untrack(ns string) error {
 	case !coll.Unsplittable:
 		return mongoerr.New(mongoerr.InvalidNamespace, "Namespace %s is sharded: it can't be untracked", ns)
 	}
-	if !cs.c.config.isPrimary(databaseOf(ns), cs.c.config.tables[ns].At(0).Shard) {
+	if !cs.c.config.isPrimary(databaseOf(ns), cs.c.config.table(ns).At(0).Shard) {
 		return mongoerr.New(mongoerr.OperationFailed, "Collection %s is not on its database's primary shard", ns)
 	}
 	cs.c.log.change(configShard, "untrackCollection.start", ns, nil)

@@ -3,6 +3,7 @@ package mock
 import (
 	"cmp"
 	"context"
+	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -114,13 +115,13 @@ func (rq *Request) destination(ns, db string, doc bson.Raw) (*shard, *localColle
 		primary, _ = rq.c.config.Primary(db)
 		return rq.c.shards[primary], rq.c.collections.localPrimary(ns, nil), nil
 	}
-	var room [64]byte
-	key, err := coll.Pattern.AppendDocumentKey(room[:0], doc)
+	key, err := coll.Pattern.AppendDocumentKey(slices.Grow(rq.key[:0], 64), doc)
 	if err != nil {
 		return nil, nil, err
 	}
+	rq.key = key
 	rq.routeKey(ns, key)
-	s := rq.c.shards[rq.c.config.tables[ns].OwnerOf(key)]
+	s := rq.c.shards[rq.c.config.table(ns).OwnerOf(key)]
 	return s, s.colls[ns], nil
 }
 

@@ -112,6 +112,8 @@ type Request struct {
 	// cluster's own.
 	router catalog.ShardID
 	routes *routing.Cache
+	// key is the newest document's shard key, and room for the next one's.
+	key []byte
 }
 
 // BeginRequest begins a client's command; the failure armed for it, if any, is

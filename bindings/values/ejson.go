@@ -34,7 +34,8 @@ func (j *jsonWriter) write(v goja.Value) (text string, ok bool) {
 	if j.absent(v) && !goja.IsUndefined(v) {
 		return "", false
 	}
-	j.path = append(j.path[:0], step{name: "(root)"})
+	j.path = append(j.room.path[:0], step{name: "(root)"})
+	j.counts = j.room.counts[:0]
 	j.buf = j.w.takeRoom()
 	j.value(v)
 	defer j.w.giveRoom(j.buf)

@@ -23,6 +23,10 @@ type jsonWriter struct {
 	buf    []byte
 	counts []int // members written so far, per open container
 	path   []step
+	room   struct { // of both, as a rule
+		counts [8]int
+		path   [8]step
+	}
 }
 
 // step is one level on the way to the value being written, for the message
@@ -117,7 +121,7 @@ func (j *jsonWriter) value(v goja.Value) {
 	case goja.IsUndefined(v), goja.IsNull(v):
 		j.raw("null")
 	case goja.IsNumber(v):
-		j.number(v.ToFloat(), numberAny)
+		j.rawNumber(v.ToFloat())
 	case goja.IsBigInt(v):
 		(&long{w: j.w, n: wrapBig(v.Export().(*big.Int))}).extended(j)
 	case typeOf(v) == "symbol":
@@ -251,7 +255,11 @@ func (j *jsonWriter) element(i int, v goja.Value) {
 		j.raw("null")
 		return
 	}
-	j.inside("index "+strconv.Itoa(i), v)
+	name := "" // of a value that holds nothing, nobody asks for it
+	if _, isObject := v.(*goja.Object); isObject {
+		name = "index " + strconv.Itoa(i)
+	}
+	j.inside(name, v)
 }
 
 func (j *jsonWriter) array(o *goja.Object) {
@@ -315,11 +323,27 @@ func (j *jsonWriter) dateAt(ms int64) {
 		j.dateMillis(strconv.FormatInt(ms, 10))
 		return
 	}
+	if !plain {
+		j.pair("$date", isoDate(ms))
+		return
+	}
+	layout := "2006-01-02T15:04:05.000Z"
+	if ms%1000 == 0 {
+		layout = "2006-01-02T15:04:05Z"
+	}
+	j.open('{')
+	j.key("$date")
+	j.buf = append(time.UnixMilli(ms).UTC().AppendFormat(append(j.buf, '"'), layout), '"')
+	j.close('}')
+}
+
+// isoDate writes a date of any year, without a fraction if it is zero.
+func isoDate(ms int64) string {
 	text := isoString(time.UnixMilli(ms).UTC())
 	if ms%1000 == 0 {
 		text = strings.TrimSuffix(text, ".000Z") + "Z"
 	}
-	j.pair("$date", text)
+	return text
 }
 
 func (j *jsonWriter) dateMillis(text string) {

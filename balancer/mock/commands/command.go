@@ -44,6 +44,8 @@ type Command struct {
 	Parsed Parsing
 	// Strict: unknown fields are refused with 40415.
 	Strict bool
+	// Test: there only where the parameter enableTestCommands was set at the start.
+	Test bool
 	// Mock: a command of the mock's own, which no fault stops.
 	Mock bool
 	// Outside runs without the cluster's lock and takes no virtual time.

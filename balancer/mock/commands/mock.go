@@ -30,8 +30,10 @@ func mockCommands() []Command {
 		outside(ofMock("mockSave", Writes, breaks)),
 		outside(ofMock("mockLoad", Writes, breaks)),
 		{
-			Name: "configureFailPoint", AdminOnly: true, Mock: true, Outside: true, Effect: Writes, Privilege: breaks,
+			Name: "configureFailPoint", AdminOnly: true, Mock: true, Test: true, Outside: true, Effect: Writes,
+			Privilege: breaks,
 		},
+		{Name: "testVersion2", Test: true, Effect: Reads, Privilege: access.LoggedIn},
 	}
 }
 

@@ -248,6 +248,7 @@ func (a *aggregation) compile(c *call) error {
 	if _, err := store.CompilePipeline(a.stages, a.env); err != nil {
 		return err
 	}
+	a.stages = store.Ordered(a.stages)
 	a.reads = joined(a.stages)
 	if a.source == nil && !a.database {
 		return pushDown(c, a)

@@ -22,7 +22,7 @@ func guarded(t *testing.T) *tester {
 	if err := directory.Create("admin", "root", access.Draft{Password: "secret", Roles: []access.Role{{Role: "root", Database: "admin"}}}); err != nil {
 		t.Fatal(err)
 	}
-	c, err := mock.New(mock.Config{})
+	c, err := mock.New(mock.Config{Parameters: map[string]any{"enableTestCommands": true}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
@@ -43,8 +44,12 @@ func event(cluster *mock.Cluster, s *changeStream, ch mock.Change) (bson.D, erro
 		event = append(event, bson.E{Key: "documentKey", Value: ch.Key})
 	}
 	if u := ch.Update; ch.Kind == mock.ChangeUpdate {
-		event = append(event, bson.E{Key: "updateDescription", Value: bson.D{{Key: "updatedFields", Value: u.Updated},
-			{Key: "removedFields", Value: u.Removed}, {Key: "truncatedArrays", Value: u.Truncated}}})
+		told := bson.D{{Key: "updatedFields", Value: u.Updated}, {Key: "removedFields", Value: u.Removed},
+			{Key: "truncatedArrays", Value: u.Truncated}}
+		if s.expanded && cluster.Release().AtLeast(catalog.Release70) { // it came with 6.1
+			told = append(told, bson.E{Key: "disambiguatedPaths", Value: u.Ambiguous})
+		}
+		event = append(event, bson.E{Key: "updateDescription", Value: told})
 	}
 	if s.expanded {
 		event = append(event, expanded(ch)...)

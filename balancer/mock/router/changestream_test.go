@@ -82,6 +82,62 @@ func TestChangeEvents(t *testing.T) {
 	}
 }
 
+// Streams with showExpandedEvents tell each collMod, whatever it changes: what it was
+// given, and what was there before.
+func TestModifyEvents(t *testing.T) {
+	x := newTester(t, mock.Config{Topology: mock.DefaultTopology(1)})
+	x.ok("doc1", d("create", "e"))
+	x.ok("doc1", d("create", "v", "viewOn", "e", "pipeline", bson.A{}))
+	x.ok("doc1", d("createIndexes", "e", "indexes", bson.A{d("key", d("a", 1), "name", "a_1", "expireAfterSeconds", 5)}))
+	id := x.watch("doc1", 1, d("showExpandedEvents", true))
+	uuid := `"collectionOptions":{"uuid":`
+	modify := func(more ...any) bson.D { return append(d("collMod", "e"), d(more...)...) }
+	for _, tt := range []struct{ command, want string }{
+		{`{"collMod":"e"}`, `"operationDescription":{},"stateBeforeChange":{` + uuid},
+		{`{"collMod":"e","index":{"name":"a_1","hidden":true}}`,
+			`"operationDescription":{"index":{"name":"a_1","hidden":true}},"stateBeforeChange":{` + uuid + `~},"indexOptions":{"hidden":false}}`},
+		{`{"collMod":"e","index":{"keyPattern":{"a":1},"expireAfterSeconds":7}}`,
+			`"operationDescription":{"index":{"name":"a_1","expireAfterSeconds":7}},"stateBeforeChange":{` + uuid +
+				`~},"indexOptions":{"expireAfterSeconds":5}}`},
+		{`{"collMod":"e","validator":{"a":1}}`, `"operationDescription":{"validator":{"a":1}},"stateBeforeChange":{` + uuid},
+		{`{"collMod":"e","validationLevel":"off"}`,
+			`"operationDescription":{"validationLevel":"off"},"stateBeforeChange":{"collectionOptions":{"validator":{"a":1},`},
+		{`{"collMod":"v","viewOn":"e","pipeline":[{"$match":{}}]}`,
+			`"operationDescription":{"viewOn":"e","pipeline":[{"$match":{}}]}`},
+	} {
+		var command bson.D
+		if err := bson.UnmarshalExtJSON([]byte(tt.command), false, &command); err != nil {
+			t.Fatal(err)
+		}
+		x.ok("doc1", command)
+		got, _ := x.events(id, "$cmd.aggregate")
+		want, rest, _ := strings.Cut(tt.want, "~")
+		if len(got) != 1 || !strings.HasPrefix(got[0], `{"operationType":"modify"`) || !strings.Contains(got[0], want) ||
+			!strings.Contains(got[0], rest) {
+			t.Errorf("%s:\ngot  %v\nwant %s", tt.command, got, tt.want)
+		}
+	}
+	x.ok("doc1", modify("index", d("name", "a_1", "prepareUnique", true)))
+	x.ok("doc1", modify("index", d("name", "a_1", "unique", true), "dryRun", true))
+	if got, _ := x.events(id, "$cmd.aggregate"); len(got) != 1 {
+		t.Errorf("a trial tells something: %v", got)
+	}
+}
+
+// The names of paths that could be read in another way stand in expanded events only.
+func TestAmbiguousPathsOfUpdates(t *testing.T) {
+	x := newTester(t, mock.Config{Topology: mock.DefaultTopology(1)})
+	x.ok("doc1", d("insert", "e", "documents", bson.A{d("_id", 1, "a", d("1", 1))}))
+	expanded, plain := x.watch("doc1", "e", d("showExpandedEvents", true)), x.watch("doc1", "e", d())
+	x.ok("doc1", d("update", "e", "updates", bson.A{d("q", d("_id", 1), "u", d("$set", d("a.1", 2)))}))
+	if got, _ := x.events(expanded, "e"); len(got) != 1 || !strings.Contains(got[0], `"disambiguatedPaths":{"a.1":["a","1"]}`) {
+		t.Errorf("expanded: %v", got)
+	}
+	if got, _ := x.events(plain, "e"); len(got) != 1 || strings.Contains(got[0], "disambiguated") {
+		t.Errorf("plain: %v", got)
+	}
+}
+
 func TestChangeStreamsOfDatabases(t *testing.T) {
 	x := newExplained(t)
 	database := x.watch("doc1", 1, d())

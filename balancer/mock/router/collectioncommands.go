@@ -73,13 +73,14 @@ func collMod(c *call) (bson.D, error) {
 	}); limits && !isCapped(c.cluster, ns) {
 		return nil, mongoerr.New(mongoerr.InvalidOptions, "collection must be capped.")
 	}
-	result, err := modifyIndex(c, ns)
+	index, err := modifyIndex(c, ns)
 	if err != nil {
 		return nil, err
 	}
-	if len(changes) > 0 {
-		c.cluster.Collections().Modify(ns, changes)
+	if !args.Truth(c.body.Lookup("dryRun")) {
+		c.cluster.Collections().Modify(ns, changes, described(elems[1:], index), index)
 	}
+	result := indexReply(index)
 	if c.cluster.Release().AtLeast(catalog.Release50) {
 		return result, nil
 	}
@@ -88,6 +89,37 @@ func collMod(c *call) (bson.D, error) {
 		raw = append(raw, bson.E{Key: host, Value: append(slices.Clone(result), bson.E{Key: "ok", Value: 1.0})})
 	}
 	return bson.D{{Key: "raw", Value: raw}}, nil
+}
+
+// described returns a collMod as change streams tell it: all that was asked for, and of
+// an index what has changed.
+func described(asked []bson.RawElement, index *mock.IndexChange) bson.D {
+	list := bson.D{}
+	for _, e := range asked {
+		switch name := e.Key(); {
+		case name == "index":
+			list = append(list, bson.E{Key: name, Value: append(bson.D{{Key: "name", Value: index.Name}}, index.Is...)})
+		case name != "dryRun" && slices.Contains(collModFields, name):
+			list = append(list, bson.E{Key: name, Value: e.Value()})
+		}
+	}
+	return list
+}
+
+// indexReply is the reply of collMod: what an index was before, as far as it was
+// anything, and what it is.
+func indexReply(index *mock.IndexChange) bson.D {
+	reply := bson.D{}
+	if index == nil {
+		return reply
+	}
+	for _, o := range index.Was {
+		reply = append(reply, bson.E{Key: o.Key + "_old", Value: o.Value})
+	}
+	for _, o := range index.Is {
+		reply = append(reply, bson.E{Key: o.Key + "_new", Value: o.Value})
+	}
+	return reply
 }
 
 func isCapped(cluster *mock.Cluster, ns string) bool {
@@ -104,7 +136,7 @@ func modifyView(c *call, ns string) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	return bson.D{}, c.cluster.Collections().ReplaceView(ns, c.db, view)
+	return bson.D{}, c.cluster.Collections().ModifyView(ns, c.db, view)
 }
 
 // modifiedOptions reads the validator and limits; nil takes an option away.
@@ -130,16 +162,16 @@ func (c *call) modifiedOptions() (bson.D, error) {
 		if n <= 0 && kept == "size" {
 			return nil, mongoerr.New(mongoerr.BadValue, "BSON field 'cappedSize' value must be > 0, actual value '%v'", n)
 		}
-		changes = append(changes, bson.E{Key: kept, Value: int64(max(0, n))})
+		changes = append(changes, bson.E{Key: kept, Value: mock.LimitOption(int64(max(0, n)))})
 	}
 	return changes, nil
 }
 
-// modifyIndex changes one index and tells what it was before.
-func modifyIndex(c *call, ns string) (bson.D, error) {
+// modifyIndex changes one index; nil where the command is not about one.
+func modifyIndex(c *call, ns string) (*mock.IndexChange, error) {
 	v := c.body.Lookup("index")
 	if v.IsZero() {
-		return bson.D{}, nil
+		return nil, nil
 	}
 	doc, isDoc := v.DocumentOK()
 	if !isDoc {
@@ -153,24 +185,38 @@ func modifyIndex(c *call, ns string) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	if reply, is, err := modifyUnique(c, ns, spec, doc); is {
-		return reply, err
+	change := &mock.IndexChange{Name: spec.Name}
+	change.Was, change.Is, err = modifyOption(c, ns, spec, doc)
+	return change, err
+}
+
+// modifyOption changes one option of an index, and tells what it was and is.
+func modifyOption(c *call, ns string, spec store.IndexSpec, doc bson.Raw) (was, is bson.D, err error) {
+	if was, is, meant, err := modifyUnique(c, ns, spec, doc); meant {
+		return was, is, err
 	}
 	if seconds := doc.Lookup("expireAfterSeconds"); !seconds.IsZero() && doc.Lookup("hidden").IsZero() {
 		return modifyExpiry(c.cluster, ns, spec, seconds)
 	}
 	hidden := doc.Lookup("hidden")
 	if hidden.Type != bson.TypeBoolean {
-		return nil, mongoerr.New(mongoerr.InvalidOptions, "no expireAfterSeconds, hidden, unique, or prepareUnique field")
+		return nil, nil, mongoerr.New(mongoerr.InvalidOptions,
+			"no expireAfterSeconds, hidden, unique, or prepareUnique field")
 	}
 	if spec.Name == "_id_" {
-		return nil, mongoerr.New(mongoerr.BadValue, "can't hide _id index")
+		return nil, nil, mongoerr.New(mongoerr.BadValue, "can't hide _id index")
 	}
-	was, err := c.cluster.Indexes().Hide(ns, spec.Name, hidden.Boolean())
-	if err != nil || was == hidden.Boolean() {
-		return bson.D{}, err
+	before, err := c.cluster.Indexes().Hide(ns, spec.Name, hidden.Boolean())
+	was, is = switched("hidden", before, hidden.Boolean())
+	return was, is, err
+}
+
+// switched tells of an option that was off or on, if it has changed.
+func switched(option string, before, now bool) (was, is bson.D) {
+	if before == now {
+		return nil, nil
 	}
-	return bson.D{{Key: "hidden_old", Value: was}, {Key: "hidden_new", Value: hidden.Boolean()}}, nil
+	return bson.D{{Key: option, Value: before}}, bson.D{{Key: option, Value: now}}
 }
 
 func indexMeant(cluster *mock.Cluster, ns string, doc bson.Raw) (store.IndexSpec, error) {

@@ -81,12 +81,17 @@ func (c *call) collectionOptions() (bson.D, error) {
 				"BSON field 'create.size' value must be > 0 and <= %d, actual value '%s'", int64(maxCappedBytes), size)
 		}
 		n = (n + 255) / 256 * 256 // as the server rounds it
-		options = append(options, bson.E{Key: "capped", Value: true}, bson.E{Key: "size", Value: n})
+		options = append(options, bson.E{Key: "capped", Value: true}, bson.E{Key: "size", Value: mock.LimitOption(n)})
 		if most, isNumber := max.AsInt64OK(); isNumber && most > 0 {
 			if most >= maxCappedDocs {
 				return nil, mongoerr.New(mongoerr.BadValue, "max in a capped collection has to be < 2^31")
 			}
-			options = append(options, bson.E{Key: "max", Value: most})
+			options = append(options, bson.E{Key: "max", Value: mock.LimitOption(most)})
+		}
+	}
+	for _, name := range []string{"storageEngine", "indexOptionDefaults"} { // shown, and nothing more
+		if doc, given := c.body.Lookup(name).DocumentOK(); given {
+			options = append(options, bson.E{Key: name, Value: doc})
 		}
 	}
 	options, err := c.validationOptions(options)

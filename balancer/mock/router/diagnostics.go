@@ -18,6 +18,7 @@ func diagnosticHandlers() map[string]handler {
 		"hostInfo":           hostInfo,
 		"getCmdLineOpts":     getCmdLineOpts,
 		"listCommands":       listCommands,
+		"testVersion2":       ok, // drivers' tests send it, as it is not in version 1 of the stable API
 		"serverStatus":       serverStatus,
 		"isdbgrid":           isDBGrid,
 		"netstat":            netstat,
@@ -116,7 +117,7 @@ func getCmdLineOpts(c *call) (bson.D, error) {
 func listCommands(c *call) (bson.D, error) {
 	list := bson.D{}
 	for name, cmd := range c.node.commands {
-		if name != cmd.Name {
+		if name != cmd.Name || c.node.command(name) == nil {
 			continue
 		}
 		versions := bson.A{}

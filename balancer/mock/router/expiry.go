@@ -42,29 +42,29 @@ func checkSeconds(code mongoerr.Code, seconds float64) error {
 	return nil
 }
 
-// modifyExpiry is collMod of an index's expireAfterSeconds. The reply has what
-// it was, if it was a TTL index, and what it is.
-func modifyExpiry(cluster *mock.Cluster, ns string, spec store.IndexSpec, v bson.RawValue) (bson.D, error) {
+// modifyExpiry is collMod of an index's expireAfterSeconds. It tells what it was, if
+// it was a TTL index, and what it is.
+func modifyExpiry(cluster *mock.Cluster, ns string, spec store.IndexSpec, v bson.RawValue) (was, is bson.D, err error) {
 	seconds, isNumber := args.Number(v)
 	if !isNumber {
-		return nil, mongoerr.New(mongoerr.TypeMismatch,
+		return nil, nil, mongoerr.New(mongoerr.TypeMismatch,
 			"BSON field 'collMod.index.expireAfterSeconds' is the wrong type '%s', expected types '[long, int, decimal, "+
 				"double]'", args.TypeName(v.Type))
 	}
 	if elems, _ := spec.Key.Elements(); len(elems) > 1 || spec.Name == "_id_" {
-		return nil, mongoerr.New(mongoerr.InvalidOptions,
+		return nil, nil, mongoerr.New(mongoerr.InvalidOptions,
 			"TTL indexes are single-field indexes, compound indexes do not support TTL. Index spec: %s", spec.Key)
 	}
 	if err := checkSeconds(mongoerr.InvalidOptions, seconds); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	before, was, err := cluster.Indexes().SetExpiry(ns, spec.Name, int64(seconds))
+	before, expired, err := cluster.Indexes().SetExpiry(ns, spec.Name, int64(seconds))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	reply := bson.D{}
-	if was {
-		reply = append(reply, bson.E{Key: "expireAfterSeconds_old", Value: before})
+	const option = "expireAfterSeconds"
+	if expired {
+		was = bson.D{{Key: option, Value: before}}
 	}
-	return append(reply, bson.E{Key: "expireAfterSeconds_new", Value: int64(seconds)}), nil
+	return was, bson.D{{Key: option, Value: int64(seconds)}}, nil
 }

@@ -191,12 +191,7 @@ func failPointHandlers() map[string]handler {
 	}
 }
 
-// configureFailPoint is there where the parameter enableTestCommands was set at
-// the start, as on a server.
 func configureFailPoint(c *call) (bson.D, error) {
-	if !testCommands(c.cluster) {
-		return nil, mongoerr.New(mongoerr.CommandNotFound, "no such command: 'configureFailPoint'")
-	}
 	if c.db != "admin" {
 		return nil, mongoerr.New(mongoerr.Unauthorized, "configureFailPoint may only be run against the admin database.")
 	}

@@ -20,10 +20,21 @@ func failCommand(mode any, data ...any) bson.D {
 }
 
 // A server that was not started for tests does not know the command.
-func TestFailPointsNeedTestCommands(t *testing.T) {
+func TestTestCommandsAreAskedFor(t *testing.T) {
+	strict := d("testVersion2", 1, "apiVersion", "1", "apiStrict", true)
 	x := faulty(t)
-	if code := x.code("admin", failCommand("off")); code != 59 {
-		t.Errorf("code %d, want 59", code)
+	for _, cmd := range []bson.D{failCommand("off"), d("testVersion2", 1), strict} {
+		if code := x.code("admin", cmd); code != 59 {
+			t.Errorf("%v: code %d, want 59", cmd, code)
+		}
+		if list := x.ok("admin", d("listCommands", 1)); !list.Lookup("commands", cmd[0].Key).IsZero() {
+			t.Errorf("%s is listed", cmd[0].Key)
+		}
+	}
+	x = withTestCommands(t)
+	x.ok("admin", d("testVersion2", 1, "apiVersion", "1"))
+	if code := x.code("admin", strict); code != 323 {
+		t.Errorf("%v: code %d, want 323", strict, code)
 	}
 }
 

@@ -108,7 +108,7 @@ func recordedCluster(t *testing.T) *tester {
 	t.Helper()
 	x := newTester(t, mock.Config{Topology: &mock.Topology{Shards: []mock.TopologyShard{
 		{ID: "shard0", Host: "shard0/127.0.0.1:27120"}, {ID: "shard1", Host: "shard1/127.0.0.1:27121"},
-	}}, ConfigServer: "127.0.0.1:27119"})
+	}}, ConfigServer: "127.0.0.1:27119", Parameters: map[string]any{"enableTestCommands": true}}) // its members list some
 	x.ok("admin", d("refreshLogicalSessionCacheNow", 1))
 	x.ok("admin", d("enableSharding", "sr", "primaryShard", "shard0"))
 	x.ok("admin", d("shardCollection", "sr.c", "key", d("k", 1)))

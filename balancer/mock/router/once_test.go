@@ -30,7 +30,7 @@ func sampleOf(kind args.Kind) any {
 
 // Each field of each command, and one that every command takes, may come once.
 func TestEveryCommandTakesAKeyOnce(t *testing.T) {
-	x := newTester(t, mock.Config{Version: catalog.Release83})
+	x := newTester(t, mock.Config{Version: catalog.Release83, Parameters: map[string]any{"enableTestCommands": true}})
 	for _, cmd := range commands.All() {
 		if cmd.MembersOnly {
 			continue

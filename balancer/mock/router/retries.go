@@ -47,7 +47,7 @@ type statementIDs struct {
 // beginRetryable opens the session's write under the command's txnNumber. An
 // older number than the newest is refused with TransactionTooOld.
 func (c *call) beginRetryable(statements int) (*statementIDs, error) {
-	s := &statementIDs{retried: map[int32]bool{}}
+	s := &statementIDs{}
 	if err := c.readStatementIDs(s, statements); err != nil {
 		return nil, err
 	}
@@ -124,6 +124,9 @@ func (s *statementIDs) once(i int, run func() (*outcome, error)) (*outcome, erro
 	}
 	id := s.id(i)
 	if before, done := s.write.done[id]; done {
+		if s.retried == nil {
+			s.retried = map[int32]bool{}
+		}
 		s.retried[id] = true
 		return before, nil
 	}

@@ -101,8 +101,17 @@ func (r *Router) Handle(ctx context.Context, req wire.Request) (reply bson.Raw) 
 	return r.handle(ctx, req)
 }
 
+// command returns what there is to know of a command; nil where there is none of that
+// name.
+func (n *node) command(name string) *command {
+	if cmd := n.commands[name]; cmd != nil && (!cmd.Test || testCommands(n.cluster)) {
+		return cmd
+	}
+	return nil
+}
+
 func (r *Router) handle(ctx context.Context, req wire.Request) bson.Raw {
-	cmd := r.commands[req.Command]
+	cmd := r.command(req.Command)
 	c := r.begin(ctx, req)
 	r.forgetGone(c.peer)
 	if r.crashed() {

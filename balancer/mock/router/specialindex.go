@@ -34,7 +34,8 @@ func indexKind(key bson.Raw) string {
 	return ""
 }
 
-// kindOptions are the options that only indexes of a kind have.
+// kindOptions are the options that mean something for indexes of a kind. Others may
+// have them too, but for two.
 var kindOptions = map[string]string{
 	"weights": "text", "default_language": "text", "language_override": "text", "textIndexVersion": "text",
 	"2dsphereIndexVersion": "2dsphere", "bits": "2d", "min": "2d", "max": "2d", "wildcardProjection": "wildcard",
@@ -45,7 +46,7 @@ var kindOptions = map[string]string{
 func completeKind(spec *store.IndexSpec, asked bson.D) (bson.D, error) {
 	kind := indexKind(spec.Key)
 	for _, o := range asked {
-		if kindOptions[o.Key] != kind {
+		if kindOptions[o.Key] != kind && (o.Key == "weights" || o.Key == "wildcardProjection") {
 			return nil, mongoerr.New(mongoerr.CannotCreateIndex, "The field '%s' is only for indexes of type %s", o.Key,
 				kindOptions[o.Key])
 		}

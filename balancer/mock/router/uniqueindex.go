@@ -10,9 +10,9 @@ import (
 )
 
 // modifyUnique is collMod of an index on its way to a unique one: prepareUnique
-// refuses new duplicates, unique then makes it one when none are left. It is
+// refuses new duplicates, unique then makes it one when none are left. meant is
 // false where the command is about something else. What is unique stays so.
-func modifyUnique(c *call, ns string, spec store.IndexSpec, doc bson.Raw) (reply bson.D, is bool, err error) {
+func modifyUnique(c *call, ns string, spec store.IndexSpec, doc bson.Raw) (was, is bson.D, meant bool, err error) {
 	for _, name := range []string{"unique", "prepareUnique", "forceNonUnique"} {
 		v := doc.Lookup(name)
 		_, isNumber := args.Number(v)
@@ -21,31 +21,29 @@ func modifyUnique(c *call, ns string, spec store.IndexSpec, doc bson.Raw) (reply
 		}
 		switch {
 		case v.Type != bson.TypeBoolean && !isNumber:
-			return nil, true, mongoerr.New(mongoerr.TypeMismatch,
+			err = mongoerr.New(mongoerr.TypeMismatch,
 				"BSON field 'collMod.index.%s' is the wrong type '%s', expected types '[bool, long, int, decimal, double]'", name,
 				args.TypeName(v.Type))
 		case name == "forceNonUnique":
-			return nil, true, mongoerr.New(mongoerr.NotImplemented,
+			err = mongoerr.New(mongoerr.NotImplemented,
 				"the mock's collMod does not take forceNonUnique: drop the index and create another")
 		case name == "unique":
-			reply, err = makeUnique(c, ns, spec, args.Truth(v))
+			is, err = makeUnique(c, ns, spec, args.Truth(v))
 		default:
-			reply, err = prepareUnique(c.cluster, ns, spec, args.Truth(v))
+			was, is, err = prepareUnique(c.cluster, ns, spec, args.Truth(v))
 		}
-		return reply, true, err
+		return was, is, true, err
 	}
-	return nil, false, nil
+	return nil, nil, false, nil
 }
 
-func prepareUnique(cluster *mock.Cluster, ns string, spec store.IndexSpec, on bool) (bson.D, error) {
+func prepareUnique(cluster *mock.Cluster, ns string, spec store.IndexSpec, on bool) (was, is bson.D, err error) {
 	if spec.Unique {
-		return bson.D{}, nil
+		return nil, nil, nil
 	}
-	was, err := cluster.Indexes().PrepareUnique(ns, spec, on)
-	if err != nil || was == on {
-		return bson.D{}, err
-	}
-	return bson.D{{Key: "prepareUnique_old", Value: was}, {Key: "prepareUnique_new", Value: on}}, nil
+	before, err := cluster.Indexes().PrepareUnique(ns, spec, on)
+	was, is = switched("prepareUnique", before, on)
+	return was, is, err
 }
 
 func makeUnique(c *call, ns string, spec store.IndexSpec, on bool) (bson.D, error) {
@@ -53,14 +51,14 @@ func makeUnique(c *call, ns string, spec store.IndexSpec, on bool) (bson.D, erro
 	case !on:
 		return nil, mongoerr.New(mongoerr.BadValue, "'unique: false' is not supported")
 	case spec.Unique:
-		return bson.D{}, nil
+		return nil, nil
 	case !args.Truth(spec.Options.Lookup("prepareUnique")):
 		return nil, mongoerr.New(mongoerr.InvalidOptions,
 			"Cannot make index unique with 'prepareUnique=false'. Run collMod to set it first.")
 	}
 	trial := args.Truth(c.body.Lookup("dryRun"))
 	if err := c.cluster.Indexes().MakeUnique(ns, spec.Name, trial); err != nil || trial {
-		return bson.D{}, err
+		return nil, err
 	}
-	return bson.D{{Key: "unique_new", Value: true}}, nil
+	return bson.D{{Key: "unique", Value: true}}, nil
 }

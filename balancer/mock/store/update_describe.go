@@ -1,6 +1,7 @@
 package store
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +14,9 @@ type Description struct {
 	Updated   bson.D // paths with their new values
 	Removed   bson.A // paths
 	Truncated bson.A // arrays, with their new sizes
+	// Ambiguous are those of the paths that could be read in another way, with the
+	// names and the places in arrays that each is made of.
+	Ambiguous bson.D
 	// size is how many bytes the server's log takes for the same.
 	size int
 }
@@ -34,6 +38,7 @@ const (
 func (u *Update) Describe(before, after bson.Raw) (d Description, ok bool) {
 	d, short := describer{u}.documents(nil, before, after)
 	d.Updated, d.Removed, d.Truncated = orEmpty(d.Updated), orEmpty(d.Removed), orEmpty(d.Truncated)
+	d.Ambiguous = orEmpty(d.Ambiguous)
 	return d, short && (!u.IsPipeline() || d.size+logEntrySize <= len(after))
 }
 
@@ -44,6 +49,32 @@ func orEmpty[T any, S ~[]T](list S) S {
 	return list
 }
 
+// trail leads to a value in a document: names of fields, and places in arrays, which
+// are int32.
+type trail []any
+
+func (t trail) to(step any) trail { return append(slices.Clone(t), step) }
+
+func (t trail) names() []string {
+	names := make([]string, len(t))
+	for i, step := range t {
+		names[i] = fmt.Sprint(step)
+	}
+	return names
+}
+
+// ambiguous reports whether a name on the trail has a dot, or could be a place in an
+// array. The first one could not.
+func (t trail) ambiguous() bool {
+	return slices.ContainsFunc(t, func(step any) bool {
+		name, isName := step.(string)
+		return isName && strings.Contains(name, ".")
+	}) || len(t) > 1 && slices.ContainsFunc(t[1:], func(step any) bool {
+		name, isName := step.(string)
+		return isName && name != "" && strings.Trim(name, "0123456789") == ""
+	})
+}
+
 // describer compares documents for an update. Its methods report whether the
 // difference is to be told, and not the whole value.
 type describer struct{ update *Update }
@@ -52,18 +83,18 @@ func (r describer) tells(d Description, whole []byte) bool {
 	return !r.update.IsPipeline() || d.size <= len(whole)
 }
 
-func (r describer) documents(at []string, before, after bson.Raw) (d Description, ok bool) {
+func (r describer) documents(at trail, before, after bson.Raw) (d Description, ok bool) {
 	d.size = emptyDocumentSize
 	was, _ := before.Elements()
 	for _, e := range was {
 		if _, err := after.LookupErr(e.Key()); err != nil {
-			d.remove(append(at, e.Key()), len(e.Key()))
+			d.remove(at.to(e.Key()), len(e.Key()))
 		}
 	}
 	is, _ := after.Elements()
 	var inserts, updates bool
 	for _, e := range is {
-		path := append(slices.Clone(at), e.Key())
+		path := at.to(e.Key())
 		old, err := before.LookupErr(e.Key())
 		switch {
 		case err != nil:
@@ -81,7 +112,7 @@ func (r describer) documents(at []string, before, after bson.Raw) (d Description
 
 // values compares two values that differ; ok is false where the new one is told as
 // it is.
-func (r describer) values(at []string, old, v bson.RawValue) (d Description, ok bool) {
+func (r describer) values(at trail, old, v bson.RawValue) (d Description, ok bool) {
 	meant, appends := r.update.meant(at)
 	a, isDoc := old.DocumentOK()
 	b, stillDoc := v.DocumentOK()
@@ -97,7 +128,7 @@ func (r describer) values(at []string, old, v bson.RawValue) (d Description, ok 
 }
 
 // arrays differ at places, at the end, or in length.
-func (r describer) arrays(at []string, before, after bson.RawArray) (d Description, ok bool) {
+func (r describer) arrays(at trail, before, after bson.RawArray) (d Description, ok bool) {
 	was, _ := before.Values()
 	is, _ := after.Values()
 	d.size = emptyDocumentSize + arrayMarkSize
@@ -107,41 +138,41 @@ func (r describer) arrays(at []string, before, after bson.RawArray) (d Descripti
 		}
 		d.size += newSizeSize
 		d.Truncated = append(d.Truncated,
-			bson.D{{Key: "field", Value: strings.Join(at, ".")}, {Key: "newSize", Value: int32(len(is))}})
+			bson.D{{Key: "field", Value: d.path(at)}, {Key: "newSize", Value: int32(len(is))}})
 	}
 	told := true // an array has no sections
 	for i, v := range is {
-		name := strconv.Itoa(i)
-		path := append(slices.Clone(at), name)
+		name := len(strconv.Itoa(i))
+		path := at.to(int32(i))
 		if i < len(was) {
 			if was[i].Equal(v) {
 				continue
 			}
 			if inner, ok := r.values(path, was[i], v); ok {
-				d.join(inner, len(name))
+				d.join(inner, name)
 				continue
 			}
 		}
-		d.set(path, v, 1+len(name), &told)
+		d.set(path, v, 1+name, &told)
 	}
 	return d, r.tells(d, after)
 }
 
-func (d *Description) remove(path []string, name int) {
+func (d *Description) remove(path trail, name int) {
 	if len(d.Removed) == 0 {
 		d.size += sectionSize
 	}
 	d.size += 3 + name
-	d.Removed = append(d.Removed, strings.Join(path, "."))
+	d.Removed = append(d.Removed, d.path(path))
 }
 
-func (d *Description) set(path []string, v bson.RawValue, name int, section *bool) {
+func (d *Description) set(path trail, v bson.RawValue, name int, section *bool) {
 	if !*section {
 		*section = true
 		d.size += sectionSize
 	}
 	d.size += 2 + name + len(v.Value)
-	d.Updated = append(d.Updated, bson.E{Key: strings.Join(path, "."), Value: v})
+	d.Updated = append(d.Updated, bson.E{Key: d.path(path), Value: v})
 }
 
 func (d *Description) join(inner Description, name int) {
@@ -149,11 +180,22 @@ func (d *Description) join(inner Description, name int) {
 	d.Updated = append(d.Updated, inner.Updated...)
 	d.Removed = append(d.Removed, inner.Removed...)
 	d.Truncated = append(d.Truncated, inner.Truncated...)
+	d.Ambiguous = append(d.Ambiguous, inner.Ambiguous...)
+}
+
+// path returns the text of a trail, and notes it where it is ambiguous.
+func (d *Description) path(t trail) string {
+	path := strings.Join(t.names(), ".")
+	if t.ambiguous() {
+		d.Ambiguous = append(d.Ambiguous, bson.E{Key: path, Value: bson.A(t)})
+	}
+	return path
 }
 
 // meant reports whether a modifier was given for a path, and whether all that it
 // does to an array is to append.
-func (u *Update) meant(path []string) (is, appends bool) {
+func (u *Update) meant(at trail) (is, appends bool) {
+	path := at.names()
 	for _, c := range u.changes {
 		if samePath(c.path, path) || samePath(c.from, path) {
 			return true, c.mod.appends

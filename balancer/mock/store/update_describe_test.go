@@ -30,25 +30,8 @@ func TestDescribe(t *testing.T) {
 			`{} [] [{"field":"a","newSize":2}]`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			var before, update bson.D
-			err := bson.UnmarshalExtJSON([]byte(`{"u": `+tt.update+`}`), false, &update)
-			if err == nil {
-				err = bson.UnmarshalExtJSON([]byte(tt.before), false, &before)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			doc, u := marshalled(t, before), marshalled(t, update).Lookup("u")
-			compiled, err := CompileUpdate(u, UpdateOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			after, _, err := compiled.Apply(doc)
-			if err != nil {
-				t.Fatal(err)
-			}
 			got := "replaced"
-			if d, ok := compiled.Describe(doc, after); ok {
+			if d, ok := describe(t, tt.before, tt.update); ok {
 				parts := marshalled(t, bson.D{{Key: "u", Value: d.Updated}, {Key: "r", Value: d.Removed}, {Key: "t", Value: d.Truncated}})
 				text, err := bson.MarshalExtJSON(parts, false, false)
 				if err != nil {
@@ -61,6 +44,48 @@ func TestDescribe(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Names that have dots or are numbers, as the manual's page "update Event" has them:
+// places in arrays are numbers, and the first name of a path can't be one.
+func TestDescribeAmbiguousPaths(t *testing.T) {
+	long := strings.Repeat("x", 40)
+	for _, tt := range []struct{ before, update, want string }{
+		{`{"a": [{"b": [1, 2]}], "1": 1}`, `{"$set": {"a.0.b.1": 3, "1": 2}}`, `{}`},
+		{`{"a": {"1": 1}}`, `{"$set": {"a.1": 2}}`, `{"a.1":["a","1"]}`},
+		{`{"a": [{"1": 1}]}`, `{"$set": {"a.0.1": 2}}`, `{"a.0.1":["a",0,"1"]}`},
+		{`{"0": {"1": 1}}`, `{"$unset": {"0.1": 1}}`, `{"0.1":["0","1"]}`},
+		{`{"a": {"1": {"b": 1}}}`, `{"$inc": {"a.1.b": 1}}`, `{"a.1.b":["a","1","b"]}`},
+		{`{"a.b": 1, "c": "` + long + `"}`, `[{"$replaceWith": {"$setField": {"field": "a.b", "input": "$$ROOT", "value": 2}}}]`,
+			`{"a.b":["a.b"]}`},
+		{`{"a": {"1": ["` + long + `", "` + long + `", 3]}, "b": "` + long + `"}`, `[{"$set": {"a.1": {"$slice": ["$a.1", 2]}}}]`,
+			`{"a.1":["a","1"]}`},
+	} {
+		d, ok := describe(t, tt.before, tt.update)
+		got, err := bson.MarshalExtJSON(d.Ambiguous, false, false)
+		if !ok || err != nil || string(got) != tt.want {
+			t.Errorf("%s of %s:\ngot  %s %v %v\nwant %s", tt.update, tt.before, got, ok, err, tt.want)
+		}
+	}
+}
+
+// describe applies an update to a document and tells what it did.
+func describe(t *testing.T, before, update string) (Description, bool) {
+	t.Helper()
+	var given struct{ Before, Update bson.RawValue }
+	if err := bson.UnmarshalExtJSON([]byte(`{"before": `+before+`, "update": `+update+`}`), false, &given); err != nil {
+		t.Fatal(err)
+	}
+	compiled, err := CompileUpdate(given.Update, UpdateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc := given.Before.Document()
+	after, _, err := compiled.Apply(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return compiled.Describe(doc, after)
 }
 
 func marshalled(t *testing.T, doc bson.D) bson.Raw {
