@@ -1,21 +1,19 @@
 package balancer
 
-import (
-	"container/heap"
-	"time"
-)
+import "time"
 
 // Queue holds events that are due at points of time. Events due at the same
 // time run in the order they were added, so a run repeats exactly. It is not
 // safe for concurrent use. The zero value is an empty queue at time zero.
 type Queue struct {
 	now  time.Time
+	from time.Time // what dues are measured from
 	heap eventHeap
 	seq  uint64
 }
 
 // NewQueue returns an empty queue whose time is start.
-func NewQueue(start time.Time) *Queue { return &Queue{now: start} }
+func NewQueue(start time.Time) *Queue { return &Queue{now: start, from: start} }
 
 // Now returns the queue's time: that of the last event run or of the last Advance.
 func (q *Queue) Now() time.Time { return q.now }
@@ -27,8 +25,8 @@ func (q *Queue) At(due time.Time, run func()) (cancel func()) {
 		due = q.now
 	}
 	q.seq++
-	e := &event{due: due, seq: q.seq, run: run}
-	heap.Push(&q.heap, e)
+	e := &event{due: due, run: run}
+	q.heap.push(entry{due.Sub(q.from), q.seq, e})
 	return func() { e.run = nil }
 }
 
@@ -41,7 +39,7 @@ func (q *Queue) Next() (time.Time, bool) {
 	if len(q.heap) == 0 {
 		return time.Time{}, false
 	}
-	return q.heap[0].due, true
+	return q.heap[0].event.due, true
 }
 
 // RunNext moves time to the next event and runs it; false when there is none.
@@ -50,7 +48,7 @@ func (q *Queue) RunNext() bool {
 	if len(q.heap) == 0 {
 		return false
 	}
-	e := heap.Pop(&q.heap).(*event)
+	e := q.heap.pop()
 	if e.due.After(q.now) {
 		q.now = e.due
 	}
@@ -80,32 +78,78 @@ func (q *Queue) Len() int {
 }
 
 func (q *Queue) dropCancelled() {
-	for len(q.heap) > 0 && q.heap[0].run == nil {
-		heap.Pop(&q.heap)
+	for len(q.heap) > 0 && q.heap[0].event.run == nil {
+		q.heap.pop()
 	}
 }
 
 type event struct {
 	due time.Time
-	seq uint64
 	run func()
 }
 
-type eventHeap []*event
-
-func (h eventHeap) Len() int { return len(h) }
-func (h eventHeap) Less(i, j int) bool {
-	if !h[i].due.Equal(h[j].due) {
-		return h[i].due.Before(h[j].due)
-	}
-	return h[i].seq < h[j].seq
+// entry is an event with what it is ordered by: when it is due, as far as a
+// Duration tells that, and which one it is.
+type entry struct {
+	due   time.Duration
+	seq   uint64
+	event *event
 }
-func (h eventHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *eventHeap) Push(x any)   { *h = append(*h, x.(*event)) }
-func (h *eventHeap) Pop() any {
-	old := *h
-	e := old[len(old)-1]
-	old[len(old)-1] = nil
-	*h = old[:len(old)-1]
-	return e
+
+func (a *entry) before(b *entry) bool {
+	if a.due != b.due {
+		return a.due < b.due
+	}
+	// Centuries ahead a Duration has its greatest value.
+	if order := a.event.due.Compare(b.event.due); order != 0 {
+		return order < 0
+	}
+	return a.seq < b.seq
+}
+
+// eventHeap is a heap as of container/heap, without the detour over an interface:
+// a busy cluster has millions of events.
+type eventHeap []entry
+
+func (h *eventHeap) push(e entry) {
+	*h = append(*h, e)
+	list := *h
+	i := len(list) - 1
+	for i > 0 {
+		parent := (i - 1) / 2
+		if !e.before(&list[parent]) {
+			break
+		}
+		list[i] = list[parent]
+		i = parent
+	}
+	list[i] = e
+}
+
+func (h *eventHeap) pop() *event {
+	list := *h
+	first, last := list[0].event, list[len(list)-1]
+	list[len(list)-1] = entry{}
+	list = list[:len(list)-1]
+	*h = list
+	if len(list) == 0 {
+		return first
+	}
+	i := 0
+	for {
+		child := 2*i + 1
+		if child >= len(list) {
+			break
+		}
+		if child+1 < len(list) && list[child+1].before(&list[child]) {
+			child++
+		}
+		if !list[child].before(&last) {
+			break
+		}
+		list[i] = list[child]
+		i = child
+	}
+	list[i] = last
+	return first
 }

@@ -99,6 +99,9 @@ type Config struct {
 	// chosen, unless Decided or the Logger are to be told of those. Nil has rounds
 	// look at everything.
 	Revision func(ns string) *uint64
+	// FixedZones says that zones stay as they are for as long as the engine works, so
+	// that rounds look only once at what has none.
+	FixedZones bool
 	// Merged is when the last round of the auto-merger began, where that is over: the
 	// next one keeps its distance. Zero has one begin at once.
 	Merged time.Time
@@ -127,7 +130,8 @@ type Loop struct {
 	lastMigration  time.Time
 	movedLast      bool // the last round moved something: for older releases
 	lastDrainCheck time.Time
-	why            *policy.Report // of the round under way; nil when nobody asks
+	machines       map[int64]catalog.ShardID // of the shards, by their numbers; made anew in each round
+	why            *policy.Report            // of the round under way; nil when nobody asks
 
 	streams *Streams
 

@@ -16,7 +16,11 @@ func (l *Loop) checkMachineIDs(shards []catalog.Shard) error {
 		if !tells {
 			return nil
 		}
-		owners := make(map[int64]catalog.ShardID, len(shards))
+		if l.machines == nil {
+			l.machines = make(map[int64]catalog.ShardID, len(shards))
+		}
+		owners := l.machines
+		clear(owners)
 		for _, s := range shards {
 			if l.terminated() {
 				return errTerminated

@@ -23,6 +23,8 @@ type prospect struct {
 	// to split at zones, and nothing to choose.
 	unsplit, chosen uint64
 	migrations      *policy.Prospect
+	// unzoned: it has no zones, and will have none.
+	unzoned bool
 }
 
 func newProspects(revision func(ns string) *uint64) prospects {
@@ -61,18 +63,19 @@ func (p *prospects) note(s policy.Situation, available *policy.Available) {
 	}
 }
 
-// noteUnsplit notes that a collection has nothing to split at its zones.
-func (p *prospects) noteUnsplit(ns string) {
+// noteUnsplit notes that a collection has nothing to split at its zones; unzoned if
+// it never will.
+func (p *prospects) noteUnsplit(ns string, unzoned bool) {
 	if p.revision != nil {
 		known := p.of(ns)
-		known.unsplit = *known.revision + 1
+		known.unsplit, known.unzoned = *known.revision+1, unzoned
 	}
 }
 
 // fits reports whether a collection is known to have nothing to split.
 func (p *prospects) fits(ns string) bool {
 	known := p.known[ns]
-	return known != nil && known.unsplit == *known.revision+1
+	return known != nil && (known.unzoned || known.unsplit == *known.revision+1)
 }
 
 // talks reports whether somebody reads what rounds have to say of collections in

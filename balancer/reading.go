@@ -77,6 +77,16 @@ func (l *Loop) shards() ([]catalog.Shard, error) {
 	return shards, nil
 }
 
+// drawShards reads config.shards and draws an order as shards does, for who looks at
+// neither.
+func (l *Loop) drawShards() error {
+	shards, err := readShards(&l.thread)
+	if err == nil {
+		l.shuffle(len(shards), func(int, int) {})
+	}
+	return err
+}
+
 func readShards(t *thread) ([]catalog.Shard, error) {
 	return call(t, "shards", func(ctx context.Context, c Cluster) ([]catalog.Shard, error) { return c.Shards(ctx) })
 }

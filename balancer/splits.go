@@ -59,7 +59,7 @@ func (l *Loop) splitAtZones() error {
 func (l *Loop) selectSplits() ([]policy.Split, error) {
 	// The shard statistics are read and not used, as the server does: a
 	// failure to read them stops the splits.
-	if _, err := l.shards(); err != nil {
+	if err := l.drawShards(); err != nil {
 		return nil, err
 	}
 	colls, err := l.collections()
@@ -87,7 +87,7 @@ func (l *Loop) selectSplits() ([]policy.Split, error) {
 		}
 		found := l.splitsOf(routing)
 		if len(found) == 0 {
-			l.prospects.noteUnsplit(coll.Namespace)
+			l.prospects.noteUnsplit(coll.Namespace, l.cfg.FixedZones && routing.Zones.Len() == 0 && !l.splitsSessions(routing))
 		}
 		splits = append(splits, found...)
 	}
@@ -97,10 +97,14 @@ func (l *Loop) selectSplits() ([]policy.Split, error) {
 // splitsOf returns the splits at the zones of a collection. The sessions have
 // their own instead, up to 7.0 (spec 01 §5.4).
 func (l *Loop) splitsOf(r Routing) []policy.Split {
-	if r.Collection.Namespace == policy.SessionsNamespace && l.cfg.Version.SplitsSessions() {
+	if l.splitsSessions(r) {
 		return policy.SplitsOfSessions(r.Table, l.cfg.Parameters().SessionsChunks)
 	}
 	return policy.SplitsAtZones(r.Collection.Namespace, r.Table, r.Zones)
+}
+
+func (l *Loop) splitsSessions(r Routing) bool {
+	return r.Collection.Namespace == policy.SessionsNamespace && l.cfg.Version.SplitsSessions()
 }
 
 // failsRound tells apart the errors that the server throws, which end the round for

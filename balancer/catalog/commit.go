@@ -7,6 +7,15 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
+// Chunks are what a Commit changes: a RoutingTable, or a Draft.
+type Chunks interface {
+	// Version is that of the newest chunk.
+	Version() Version
+	// FirstOther returns the first chunk in key order that a shard owns besides the one
+	// with a lower bound; false when there is none.
+	FirstOther(s ShardID, than Key) (Chunk, bool)
+}
+
 // Commit makes the chunks that the config server writes for a migration, a
 // split or a merge: bounds, versions, history and flags (spec 02 §6.3 to §6.6).
 // Whether the change is allowed is for the caller to have checked.
@@ -22,7 +31,7 @@ type Commit struct {
 // chunk, goes to another shard at a time: the moved range, what is left of the
 // chunk on the donor, and the control chunk, another one of the donor that gets
 // a new version. The version of the control chunk is 0|0 when there is none.
-func (c Commit) Move(t *RoutingTable, chunk Chunk, lower, upper Key, to ShardID,
+func (c Commit) Move(t Chunks, chunk Chunk, lower, upper Key, to ShardID,
 	at bson.Timestamp) (changed []Chunk, control ChunkVersion) {
 	version := ChunkVersion{Major: t.Version().Major + 1}
 	next := func() ChunkVersion {
@@ -48,13 +57,10 @@ func (c Commit) Move(t *RoutingTable, chunk Chunk, lower, upper Key, to ShardID,
 	}
 	remainder(chunk.Min, lower)
 	remainder(upper, chunk.Max)
-	for other := range t.Owned(chunk.Shard, Key{}, Key{}) {
-		if !other.Min.Equal(chunk.Min) {
-			other.Version = next()
-			control = other.Version
-			changed = append(changed, other)
-			break
-		}
+	if other, ok := t.FirstOther(chunk.Shard, chunk.Min); ok {
+		other.Version = next()
+		control = other.Version
+		changed = append(changed, other)
 	}
 	return changed, control
 }
@@ -73,7 +79,7 @@ func (c Commit) trimHistory(history []ChunkHistory, at bson.Timestamp) []ChunkHi
 // lie inside of it. The first keeps the id; each gets the next minor version
 // after that of the collection, and an explicit jumbo: false, but 5.0 keeps the
 // flag (spec 01 §10.2, 02 §6.3 and §6.4).
-func (c Commit) Split(t *RoutingTable, chunk Chunk, points []Key) []Chunk {
+func (c Commit) Split(t Chunks, chunk Chunk, points []Key) []Chunk {
 	version := t.Version().ChunkVersion
 	bounds := append(slices.Clone(points), chunk.Max)
 	pieces := make([]Chunk, 0, len(bounds))
@@ -98,7 +104,7 @@ func (c Commit) Split(t *RoutingTable, chunk Chunk, points []Key) []Chunk {
 
 // Merge returns the chunk that mergeChunks makes of neighbours on one shard,
 // in key order: it keeps the id and the flag of the first (spec 02 §3.6).
-func (c Commit) Merge(t *RoutingTable, chunks []Chunk) Chunk {
+func (c Commit) Merge(t Chunks, chunks []Chunk) Chunk {
 	merged := chunks[0]
 	merged.Max = chunks[len(chunks)-1].Max
 	before := t.Version()
@@ -116,7 +122,7 @@ func (c Commit) Merge(t *RoutingTable, chunks []Chunk) Chunk {
 
 // MergeRuns returns the chunks that the auto-merger makes of runs of neighbours,
 // one for each run, with new ids and no flags (spec 02 §3.5).
-func (c Commit) MergeRuns(t *RoutingTable, runs [][]Chunk) []Chunk {
+func (c Commit) MergeRuns(t Chunks, runs [][]Chunk) []Chunk {
 	version := t.Version().ChunkVersion
 	merged := make([]Chunk, len(runs))
 	for i, run := range runs {

@@ -149,6 +149,14 @@ func (m model) checkAdjoining(t interface {
 			}
 		}
 	}
+	counts := func(_ bson.Timestamp, jumbo Jumbo) bool { return jumbo != JumboTrue }
+	adjoins := false
+	for i := 1; i < len(m); i++ {
+		adjoins = adjoins || m[i-1].Shard == s && m[i].Shard == s && m[i-1].Jumbo != JumboTrue && m[i].Jumbo != JumboTrue
+	}
+	if got := rt.Adjoins(s, Key{}, counts); got != adjoins {
+		t.Fatalf("chunks of %s lie beside each other: %v, want %v", s, got, adjoins)
+	}
 	at := 0
 	for passed, c := range rt.Adjoining(s, Key{}, func(bson.Timestamp, Jumbo) bool { return true }) {
 		if at += passed; at >= len(all) || !sameChunk(c, normal(all[at])) {

@@ -47,6 +47,17 @@ func (t *RoutingTable) Owned(s ShardID, from, to Key) iter.Seq[Chunk] {
 	}
 }
 
+// FirstOther returns the first chunk in key order that a shard owns besides the one
+// with a lower bound; false when there is none.
+func (t *RoutingTable) FirstOther(s ShardID, than Key) (Chunk, bool) {
+	for c := range t.Owned(s, Key{}, Key{}) {
+		if !c.Min.Equal(than) {
+			return c, true
+		}
+	}
+	return Chunk{}, false
+}
+
 // Adjoining returns the chunks of one shard from a key on beside which it may
 // own another, in key order: what can be merged is among them. Those that stand
 // alone are not built; each chunk comes with how many of them that count were
@@ -77,6 +88,37 @@ func (t *RoutingTable) Adjoining(s ShardID, from Key,
 			}
 		}
 	}
+}
+
+// Adjoins reports whether a shard owns two chunks beside each other that both count:
+// without such there is nothing to merge on it, and that is quicker to see than to
+// walk over Adjoining.
+func (t *RoutingTable) Adjoins(s ShardID, from Key, counts func(since bson.Timestamp, jumbo Jumbo) bool) bool {
+	if t.Count(s) == 0 {
+		return false
+	}
+	n := t.shards.number[s]
+	does := func(b *block, i int) bool { return counts(b.rows[i].since, Jumbo(b.rows[i].flags&jumboBits)) }
+	var before *block // the last one whose last chunk is the shard's
+	for b, span := range t.spansWith(from, Key{}, func(s *shelf) bool { return s.owned.of(n).chunks > 0 }) {
+		own := b.ownedIn(n, span)
+		if len(own) == 0 {
+			continue
+		}
+		if own[0] == 0 && before != nil && before.low(before.len()) == b.low(0) &&
+			does(before, before.len()-1) && does(b, 0) {
+			return true
+		}
+		for k := 1; k < len(own); k++ {
+			if own[k] == own[k-1]+1 && does(b, int(own[k-1])) && does(b, int(own[k])) {
+				return true
+			}
+		}
+		if before = nil; int(own[len(own)-1]) == b.len()-1 {
+			before = b
+		}
+	}
+	return false
 }
 
 // HaveNeighbours returns the shards that own two chunks beside each other, neither

@@ -81,7 +81,7 @@ func (b *Balancer) act(a policy.Action) policy.ActionResult {
 // mergeWhole merges for the balancer, which names the shard it takes for the
 // owner.
 func (b *Balancer) mergeWhole(coll catalog.Collection, a policy.Action) error {
-	if owner := b.c.config.tables[a.Namespace].ShardOf(a.Min); owner != a.Shard {
+	if owner := b.c.config.tables[a.Namespace].Find(a.Min).Shard; owner != a.Shard {
 		return b.c.config.staleConfig(a.Namespace, a.Shard, "the range belongs to shard %s", owner)
 	}
 	return b.c.Chunks().MergeRange(coll, a.Min, a.Max)
@@ -136,7 +136,7 @@ func (e engine) Mergeable(context.Context) ([]policy.MergeWork, error) {
 	for _, id := range e.c.ShardIDs() {
 		w := policy.MergeWork{Shard: id}
 		for _, coll := range colls {
-			if !coll.Defragment && coll.EnableAutoMerge && policy.OwnsOlder(e.c.config.tables[coll.Namespace], id, cutoff) {
+			if !coll.Defragment && coll.EnableAutoMerge && policy.OwnsOlder(e.c.config.table(coll.Namespace), id, cutoff) {
 				w.Namespaces = append(w.Namespaces, coll.Namespace)
 			}
 		}
@@ -169,8 +169,8 @@ func (e engine) SetDefragmentationPhase(_ context.Context, ns string, uuid bson.
 }
 
 func (e engine) EndDefragmentation(_ context.Context, ns string, uuid bson.Binary) error {
-	if table := e.c.config.tables[ns]; table != nil {
-		e.c.config.tables[ns] = table.WithoutEstimates()
+	if table := e.c.config.table(ns); table != nil {
+		e.c.config.setTable(ns, table.WithoutEstimates())
 	}
 	return e.c.balancer.changeDefragmented(ns, uuid, func(doc *bson.D) {
 		unset(doc, "defragmentCollection")

@@ -46,7 +46,7 @@ func (e engine) Routing(_ context.Context, ns string) (balancer.Routing, error) 
 		return balancer.Routing{}, mongoerr.New(mongoerr.NamespaceNotFound, "collection %s not found", ns)
 	}
 	zones, err := e.c.config.zonesOf(coll)
-	return balancer.Routing{Collection: coll, Table: e.c.config.tables[ns], Zones: zones}, err
+	return balancer.Routing{Collection: coll, Table: e.c.config.table(ns), Zones: zones}, err
 }
 
 func (e engine) DataSizes(_ context.Context, colls []catalog.Collection) (map[string]map[catalog.ShardID]int64, error) {

@@ -70,7 +70,7 @@ func (c *Cluster) addExample(t *testing.T, name string, chunks []string) {
 	if err := c.builder().collection(empty); err != nil {
 		t.Fatal(err)
 	}
-	table := c.config.tables[name]
+	table := c.config.table(name)
 	var list []catalog.Chunk
 	for i, text := range chunks {
 		shard, since, _ := strings.Cut(text, " ")
@@ -87,5 +87,5 @@ func (c *Cluster) addExample(t *testing.T, name string, chunks []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.config.tables[name] = table
+	c.config.setTable(name, table)
 }

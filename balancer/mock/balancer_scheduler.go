@@ -149,7 +149,7 @@ func (b *Balancer) actionCommand(a policy.Action) bson.D {
 			{Key: "maxTimeProcessingChunksMS", Value: int32(b.c.parameters.Int("autoMergerMaxTimeProcessingChunksMS"))},
 		}
 	}
-	table := b.c.config.tables[a.Namespace]
+	table := b.c.config.table(a.Namespace)
 	if table == nil {
 		return bson.D{{Key: actionNames[a.Kind], Value: a.Namespace}}
 	}

@@ -239,7 +239,7 @@ func (b *Balancer) PermitMigrations(ns string, permit bool) error {
 	if !found {
 		return mongoerr.New(mongoerr.NamespaceNotSharded, "Namespace %s is not sharded", ns)
 	}
-	if table := b.c.config.tables[ns]; !permit {
+	if table := b.c.config.table(ns); !permit {
 		b.c.migrations.abort(ns)
 		b.c.config.banned[ns] = table.Version()
 	}

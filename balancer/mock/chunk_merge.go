@@ -18,7 +18,7 @@ func (cks Chunks) MergeRange(coll catalog.Collection, min, max catalog.Key) erro
 		// The shard finds this without a code, and mongos raises it again.
 		return mongoerr.New(mongoerr.UnknownError, "bounds can't have max <= min")
 	}
-	table := cks.c.config.tables[coll.Namespace]
+	table := cks.c.config.table(coll.Namespace)
 	owner := table.ShardOf(min)
 	if err := cks.c.faults.reach(configShard, owner); err != nil {
 		return err
@@ -44,7 +44,7 @@ func (cks Chunks) commitMerge(known catalog.Collection, shard catalog.ShardID, m
 	case !coll.UUID.Equal(known.UUID):
 		return mongoerr.New(mongoerr.InvalidUUID, "the UUID of collection %s is another one", ns)
 	}
-	table := cks.c.config.tables[ns]
+	table := cks.c.config.table(ns)
 	var chunks []catalog.Chunk
 	for chunk := range table.Owned(shard, min, max) {
 		if chunk.Min.Compare(min) >= 0 {
@@ -92,7 +92,7 @@ func (cks Chunks) MergeAll(coll catalog.Collection, id catalog.ShardID, limits p
 	if err := cks.c.faults.reach(configShard, id); err != nil {
 		return 0, err
 	}
-	return cks.mergeAll(coll, id, limits, func() *catalog.RoutingTable { return cks.c.config.tables[coll.Namespace] })
+	return cks.mergeAll(coll, id, limits, func() *catalog.RoutingTable { return cks.c.config.table(coll.Namespace) })
 }
 
 // mergeAll reads chunks without a lock and merges them if the collection has
@@ -116,7 +116,7 @@ func (cks Chunks) mergeAll(coll catalog.Collection, id catalog.ShardID, limits p
 		if len(runs) == 0 {
 			return 0, nil
 		}
-		if now := cks.c.config.tables[coll.Namespace]; now != nil && now.Version() == table.Version() {
+		if now := cks.c.config.table(coll.Namespace); now != nil && now.Version() == table.Version() {
 			return cks.mergeRuns(coll.Namespace, table, runs)
 		}
 		from = runs[0][0].Min

@@ -91,7 +91,7 @@ func (tt mergeCase) merge(t *testing.T, c *Cluster) error {
 	c.faults.slow = map[catalog.ShardID]Slowness{configShard: {Latency: time.Duration(tt.ElapsedMS) * time.Millisecond}}
 	attempts := 0
 	merged, err := c.Chunks().mergeAll(coll, tt.MergeAll, limits, func() *catalog.RoutingTable {
-		table := c.config.tables[exampleNS]
+		table := c.config.table(exampleNS)
 		if attempts++; attempts <= tt.Races {
 			if err := c.config.BumpVersion(exampleNS); err != nil {
 				t.Fatal(err)
@@ -134,7 +134,7 @@ func (tt mergeCase) checkLog(t *testing.T, c *Cluster) {
 	if len(entries) != len(tt.Log) {
 		t.Fatalf("%d entries in the change log, want %d", len(entries), len(tt.Log))
 	}
-	table := c.config.tables[exampleNS]
+	table := c.config.table(exampleNS)
 	var merged []catalog.Chunk
 	for chunk := range table.All() {
 		if !slices.Contains(tt.Given, showChunk(chunk)) && chunk.Version.Major > 0 {

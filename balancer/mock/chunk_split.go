@@ -67,7 +67,7 @@ func (cks Chunks) commitSplit(known catalog.Collection, shard catalog.ShardID, m
 	case coll.Epoch != known.Epoch:
 		return errStaleEpoch(ns)
 	}
-	table := cks.c.config.tables[ns]
+	table := cks.c.config.table(ns)
 	chunk := table.Find(min)
 	switch {
 	case !chunk.Min.Equal(min):

@@ -144,7 +144,7 @@ func (cks Chunks) vectorRange(req VectorRequest, pattern catalog.KeyPattern) (l 
 	id := primary
 	if req.On != "" {
 		id = req.On
-	} else if table := cks.c.config.tables[req.Namespace]; table != nil {
+	} else if table := cks.c.config.table(req.Namespace); table != nil {
 		if pattern.Equal(table.Pattern()) {
 			id = table.Find(lower).Shard
 			for chunk := range table.Overlapping(lower, upper) {
@@ -190,7 +190,7 @@ func (cks Chunks) autoSplit(s *shard, ns string, doc bson.Raw) {
 	if size == 0 {
 		size = settings.MaxChunkSizeBytes
 	}
-	chunk, local := cks.c.config.tables[ns].Find(key), s.colls[ns]
+	chunk, local := cks.c.config.table(ns).Find(key), s.colls[ns]
 	if !local.hasGrown(chunk, int64(len(doc)), size/autoSplitShare) {
 		return
 	}

@@ -69,7 +69,7 @@ func (l *localCollection) asCapped(c *Cluster, ns string, size int64) (*localCol
 // changeUUID gives a tracked collection that is not sharded another UUID and
 // its one chunk a new version.
 func (cs *Collections) changeUUID(coll catalog.Collection, uuid bson.Binary) error {
-	old := cs.c.config.tables[coll.Namespace]
+	old := cs.c.config.table(coll.Namespace)
 	at, epoch := cs.c.Tick(), cs.c.NewObjectID()
 	table, err := catalog.NewRoutingTable(old.Pattern(), epoch, at, old.All())
 	if err != nil {
@@ -82,7 +82,7 @@ func (cs *Collections) changeUUID(coll catalog.Collection, uuid bson.Binary) err
 	if err != nil {
 		return err
 	}
-	cs.c.config.tables[coll.Namespace] = table
+	cs.c.config.setTable(coll.Namespace, table)
 	cs.c.log.placement(coll.Namespace, &uuid, at, table.Owners())
 	return nil
 }

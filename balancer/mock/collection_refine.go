@@ -50,7 +50,7 @@ func (cs *Collections) RefineKey(req RefineRequest) error {
 			return err
 		}
 	}
-	old := cs.c.config.tables[ns]
+	old := cs.c.config.table(ns)
 	for _, id := range old.Owners() {
 		local := cs.c.shards[id].colls[ns]
 		if _, ok := local.newKeyIndex(refined); !ok {
@@ -72,7 +72,7 @@ func (cs *Collections) RefineKey(req RefineRequest) error {
 }
 
 func (cs *Collections) refine(coll catalog.Collection, refined catalog.KeyPattern, zones *catalog.ZoneSet) error {
-	ns, old := coll.Namespace, cs.c.config.tables[coll.Namespace]
+	ns, old := coll.Namespace, cs.c.config.table(coll.Namespace)
 	at, epoch := cs.c.Tick(), cs.c.NewObjectID()
 	bounds := refinement{coll.Pattern, refined}
 	var chunks []catalog.Chunk
@@ -110,7 +110,7 @@ func (cs *Collections) refine(coll catalog.Collection, refined catalog.KeyPatter
 	if err := cs.c.config.replaceZones(ns, wider); err != nil {
 		return err
 	}
-	cs.c.config.tables[ns] = table
+	cs.c.config.setTable(ns, table)
 	cs.refineTasks(ns, bounds)
 	_, err = cs.c.config.modify(configCollections, ns, func(doc *bson.D) {
 		cs.c.config.stamp(doc, epoch, at)

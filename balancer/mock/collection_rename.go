@@ -162,7 +162,7 @@ func (cs *Collections) renameLocal(from, to string) {
 
 // renameEntry renames a tracked collection in the catalog.
 func (cs *Collections) renameEntry(coll catalog.Collection, to string) error {
-	from, old := coll.Namespace, cs.c.config.tables[coll.Namespace]
+	from, old := coll.Namespace, cs.c.config.table(coll.Namespace)
 	at, epoch := cs.c.Tick(), cs.c.NewObjectID()
 	table, err := catalog.NewRoutingTable(old.Pattern(), epoch, at, old.All())
 	if err != nil {
@@ -180,7 +180,7 @@ func (cs *Collections) renameEntry(coll catalog.Collection, to string) error {
 	if err := cs.c.config.insert(configCollections, entry); err != nil {
 		return err
 	}
-	cs.c.config.tables[to] = table
+	cs.c.config.setTable(to, table)
 	cs.c.log.placement(from, &coll.UUID, at, nil)
 	cs.c.log.placement(to, &coll.UUID, at, table.Owners())
 	return nil
@@ -282,7 +282,7 @@ func (cs *Collections) Untrack(ns string) error {
 	case !coll.Unsplittable:
 		return mongoerr.New(mongoerr.InvalidNamespace, "Namespace %s is sharded: it can't be untracked", ns)
 	}
-	if !cs.c.config.isPrimary(databaseOf(ns), cs.c.config.tables[ns].At(0).Shard) {
+	if !cs.c.config.isPrimary(databaseOf(ns), cs.c.config.table(ns).At(0).Shard) {
 		return mongoerr.New(mongoerr.OperationFailed, "Collection %s is not on its database's primary shard", ns)
 	}
 	cs.c.log.change(configShard, "untrackCollection.start", ns, nil)

@@ -121,7 +121,7 @@ func (cs *Collections) nameOf(db string, uuid []byte) any {
 func (cs *Collections) shardNew(req ShardRequest, pattern catalog.KeyPattern) error {
 	db, _, _ := catalog.SplitNamespace(req.Namespace)
 	primary, _ := cs.c.config.Primary(db)
-	if table := cs.c.config.tables[req.Namespace]; table != nil {
+	if table := cs.c.config.table(req.Namespace); table != nil {
 		primary = table.At(0).Shard // tracked already, where moveCollection has put it
 	}
 	existed := cs.c.shards[primary].colls[req.Namespace] != nil
@@ -167,7 +167,7 @@ func (cs *Collections) shardLocal(req ShardRequest, pattern catalog.KeyPattern, 
 	if err := cs.c.config.enter(req, pattern, local.uuid, epoch, at); err != nil {
 		return err
 	}
-	cs.c.config.tables[req.Namespace] = table
+	cs.c.config.setTable(req.Namespace, table)
 	cs.spread(req.Namespace, local, table)
 	cs.c.log.placement(req.Namespace, &local.uuid, at, table.Owners())
 	cs.c.log.change(primary, "shardCollection.end", req.Namespace, shardedDetails(local.uuid, table, docs == 0))
@@ -439,7 +439,7 @@ func (cs *Collections) CreateSessions() error {
 		}
 	}
 	cs.c.shards[ids[0]].colls[sessionsNamespace] = local
-	cs.c.config.tables[sessionsNamespace] = table
+	cs.c.config.setTable(sessionsNamespace, table)
 	cs.c.log.placement(sessionsNamespace, &local.uuid, at, table.Owners())
 	cs.c.log.change(ids[0], "shardCollection.end", sessionsNamespace, shardedDetails(local.uuid, table, true))
 	return nil

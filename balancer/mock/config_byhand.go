@@ -123,7 +123,7 @@ func (cks Chunks) replace(before, after bson.Raw) error {
 		return err
 	}
 	if form.release.NamesChunks() { // the _id does not tell the one that is kept
-		changed.ID = cks.c.config.tables[coll.Namespace].Find(changed.Min).ID
+		changed.ID = cks.c.config.table(coll.Namespace).Find(changed.Min).ID
 	}
 	if cks.c.shards[changed.Shard] == nil {
 		return errByHand(chunksNamespace, "the id of a shard there is")
@@ -147,7 +147,7 @@ func (cfg *ConfigDB) collectionOf(chunk bson.Raw) (catalog.Collection, bool, err
 // exchange builds the table anew: unlike those of commands, a version by
 // hand may be older than the one before.
 func (cks Chunks) exchange(coll catalog.Collection, changed catalog.Chunk) error {
-	old := cks.c.config.tables[coll.Namespace]
+	old := cks.c.config.table(coll.Namespace)
 	chunks := slices.Collect(old.All())
 	at := old.IndexOf(changed.Min)
 	for i, chunk := range chunks {
@@ -168,6 +168,6 @@ func (cks Chunks) exchange(coll catalog.Collection, changed catalog.Chunk) error
 			break
 		}
 	}
-	cks.c.config.tables[coll.Namespace] = table
+	cks.c.config.setTable(coll.Namespace, table)
 	return nil
 }

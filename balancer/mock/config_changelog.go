@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/store"
@@ -42,6 +43,7 @@ type changeLog struct {
 	// changes and actions are how many bytes of each log are kept, placements how
 	// many rows.
 	changes, actions, placements int64
+	scratch                      []byte // for details
 }
 
 func newChangeLog(c *Cluster) *changeLog {
@@ -50,41 +52,45 @@ func newChangeLog(c *Cluster) *changeLog {
 
 // change writes an entry of config.changelog.
 func (cl *changeLog) change(by catalog.ShardID, what, ns string, details bson.D) {
-	cl.append(configChangelog, cl.changes, by, what, ns, details)
+	raw, err := store.Encode(details)
+	cl.append(configChangelog, cl.changes, logEntry{by, what, ns, raw, err})
+}
+
+// changeEncoded is change with details that are encoded, and not kept.
+func (cl *changeLog) changeEncoded(by catalog.ShardID, what, ns string, details bson.Raw) {
+	cl.append(configChangelog, cl.changes, logEntry{by: by, what: what, ns: ns, details: details})
 }
 
 // Action writes an entry of config.actionlog.
 func (cl *changeLog) Action(what string, details bson.D) {
-	cl.append(configActionlog, cl.actions, configShard, what, "", details)
+	raw, err := store.Encode(details)
+	cl.append(configActionlog, cl.actions, logEntry{configShard, what, "", raw, err})
+}
+
+// logEntry is what an entry of a log tells; err is that of its details.
+type logEntry struct {
+	by       catalog.ShardID
+	what, ns string
+	details  bson.Raw
+	err      error
 }
 
 // append adds an entry in the form of spec 03 §3.7 and drops the oldest
 // beyond the cap. A failure to write is a warning, as on the server.
-func (cl *changeLog) append(log string, limit int64, by catalog.ShardID, what, ns string, details bson.D) {
-	if err := cl.c.faults.reach(by, configShard); err != nil {
-		cl.c.logger.Warn("log entry not written", "log", log, "what", what, "error", err)
+func (cl *changeLog) append(log string, limit int64, e logEntry) {
+	if err := cl.c.faults.reach(e.by, configShard); err != nil {
+		cl.c.logger.Warn("log entry not written", "log", log, "what", e.what, "error", err)
 		return
 	}
 	now := cl.c.now()
-	if details == nil {
-		details = bson.D{}
-	}
 	id := make([]byte, 0, 64)
 	id = now.AppendFormat(append(id, hostName+"-"...), "2006-01-02T15:04:05.000-07:00-")
 	number := cl.c.NewObjectID()
 	id = hex.AppendEncode(id, number[:])
-	err := cl.c.config.queue(log, bson.D{
-		{Key: "_id", Value: string(id)},
-		{Key: "server", Value: hostName},
-		{Key: "shard", Value: string(by)},
-		{Key: "clientAddr", Value: ""},
-		{Key: "time", Value: bson.NewDateTimeFromTime(now)},
-		{Key: "what", Value: what},
-		{Key: "ns", Value: ns},
-		{Key: "details", Value: details},
-	})
-	if err != nil {
-		cl.c.logger.Warn("log entry not written", "log", log, "what", what, "error", err)
+	if e.err != nil {
+		cl.c.logger.Warn("log entry not written", "log", log, "what", e.what, "error", e.err)
+	} else {
+		cl.c.config.queue("config."+log, e, string(id), now)
 	}
 	cl.c.config.trim(log, limit)
 }
@@ -95,24 +101,43 @@ func (cl *changeLog) append(log string, limit int64, by catalog.ShardID, what, n
 type unread struct {
 	docs  []bson.Raw
 	bytes int64
+	room  []byte // the documents lie in it one after the other
 }
 
-// queue adds a document to a log.
-func (cfg *ConfigDB) queue(log string, doc bson.D) error {
-	raw, err := store.Encode(doc)
-	if err != nil {
-		return err
-	}
-	ns := "config." + log
+// The room for unread documents comes in pieces of roomBytes: small ones, as each stays
+// until the last document in it goes. An entry takes entryBytes at most besides its
+// texts and details.
+const (
+	roomBytes  = 4 << 10
+	entryBytes = 200
+)
+
+// queue adds an entry to a log.
+func (cfg *ConfigDB) queue(ns string, e logEntry, id string, now time.Time) {
 	q := cfg.unread[ns]
 	if q == nil {
 		cfg.data(ns) // it is listed from now on
 		q = &unread{}
 		cfg.unread[ns] = q
 	}
-	q.docs = append(q.docs, raw)
-	q.bytes += int64(len(raw))
-	return nil
+	takes := entryBytes + len(id) + len(e.by) + len(e.what) + len(e.ns) + len(e.details)
+	if cap(q.room)-len(q.room) < takes {
+		q.room = make([]byte, 0, max(roomBytes, takes))
+	}
+	begin := len(q.room)
+	start, dst := bsoncore.AppendDocumentStart(q.room)
+	dst = bsoncore.AppendStringElement(dst, "_id", id)
+	dst = bsoncore.AppendStringElement(dst, "server", hostName)
+	dst = bsoncore.AppendStringElement(dst, "shard", string(e.by))
+	dst = bsoncore.AppendStringElement(dst, "clientAddr", "")
+	dst = bsoncore.AppendDateTimeElement(dst, "time", now.UnixMilli())
+	dst = bsoncore.AppendStringElement(dst, "what", e.what)
+	dst = bsoncore.AppendStringElement(dst, "ns", e.ns)
+	dst = bsoncore.AppendDocumentElement(dst, "details", bsoncore.Document(e.details))
+	q.room = closeDocument(dst, start)
+	doc := bson.Raw(q.room[begin:len(q.room):len(q.room)])
+	q.docs = append(q.docs, doc)
+	q.bytes += int64(len(doc))
 }
 
 // trim drops the oldest entries of a log beyond its limit in bytes.

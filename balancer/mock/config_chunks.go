@@ -26,7 +26,7 @@ type chunkView struct {
 }
 
 func (cfg *ConfigDB) chunkView() *chunkView {
-	return &chunkView{cfg.chunkForm(), cfg.Collection(configCollections).Snapshot(), maps.Clone(cfg.tables)}
+	return &chunkView{cfg.chunkForm(), cfg.Collection(configCollections).Snapshot(), maps.Collect(cfg.allTables())}
 }
 
 // sharded walks the collections that have chunks; a filter on what chunks are told
@@ -75,7 +75,7 @@ func (cfg *ConfigDB) chunkNow(doc bson.Raw) (bson.Raw, bool) {
 	if err != nil {
 		return nil, false
 	}
-	now := cfg.chunkForm().document(coll, cfg.tables[coll.Namespace].Find(was.Min))
+	now := cfg.chunkForm().document(coll, cfg.table(coll.Namespace).Find(was.Min))
 	return now, now.Lookup("_id").Equal(doc.Lookup("_id"))
 }
 
@@ -192,7 +192,7 @@ func (cfg *ConfigDB) CountChunks(ns string, query bson.Raw) (n int64, ok bool) {
 	}
 	for _, raw := range cfg.Collection(configCollections).Scan() {
 		id, _ := raw.Lookup("_id").StringValueOK()
-		table := cfg.tables[id]
+		table := cfg.table(id)
 		if table == nil || !owner.IsZero() && !form.ownerIn(raw).Equal(owner) {
 			continue
 		}
@@ -353,17 +353,12 @@ func (f chunkForm) chunkOrder(filter *store.Filter, sort bson.Raw) (ordered, new
 // putChunks writes changed chunks of a tracked collection into the catalog,
 // all or none.
 func (cfg *ConfigDB) putChunks(ns string, changed ...catalog.Chunk) error {
-	next, err := cfg.tables[ns].Apply(changed)
-	if err != nil {
-		return err
-	}
-	cfg.tables[ns] = next
-	return nil
+	return cfg.tables[ns].Put(changed...)
 }
 
 // setJumbo writes a chunk's jumbo flag without a new version.
 func (cfg *ConfigDB) setJumbo(ns string, min catalog.Key, flag catalog.Jumbo) error {
-	table := cfg.tables[ns]
+	table := cfg.table(ns)
 	if table == nil {
 		return mongoerr.New(mongoerr.NamespaceNotFound, "collection %s not found", ns)
 	}
@@ -389,7 +384,7 @@ func (cfg *ConfigDB) ClearJumbo(known catalog.Collection, min, max catalog.Key) 
 	case coll.Epoch != known.Epoch:
 		return errStaleEpoch(ns)
 	}
-	table := cfg.tables[ns]
+	table := cfg.table(ns)
 	chunk := table.Find(min)
 	if !chunk.Min.Equal(min) || !chunk.Max.Equal(max) {
 		return mongoerr.New(mongoerr.ClearJumboChunkVanished, "no chunk of %s with these bounds", ns)
@@ -405,7 +400,7 @@ func (cfg *ConfigDB) ClearJumbo(known catalog.Collection, min, max catalog.Key) 
 // BumpVersion gives the newest chunk the next minor version, as metadata
 // writes do (spec 02 §6.3).
 func (cfg *ConfigDB) BumpVersion(ns string) error {
-	table := cfg.tables[ns]
+	table := cfg.table(ns)
 	if table == nil {
 		return nil
 	}

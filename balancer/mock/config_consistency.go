@@ -77,7 +77,7 @@ func (i *inspection) inspect(indexes bool) {
 		i.checkUnsplittable()
 	}
 	i.checkRouting(func(yield func(bson.Raw) bool) {
-		for chunk := range c.config.tables[ns].All() {
+		for chunk := range c.config.table(ns).All() {
 			if !yield(chunkDocument(i.coll, chunk)) {
 				return
 			}
@@ -94,7 +94,7 @@ func (i *inspection) inspect(indexes bool) {
 
 func (i *inspection) checkUnsplittable() {
 	uuid := bson.E{Key: "uuid", Value: i.coll.UUID}
-	if n := i.cluster.config.tables[i.coll.Namespace].Len(); n != 1 {
+	if n := i.cluster.config.table(i.coll.Namespace).Len(); n != 1 {
 		i.report("TrackedUnshardedCollectionHasMultipleChunks", "Found a tracked unsharded collection with several chunks",
 			uuid, bson.E{Key: "numChunks", Value: int32(n)})
 	}
@@ -188,7 +188,7 @@ func (i *inspection) checkShards() {
 	byOptions := map[string][]string{}
 	for _, id := range c.ShardIDs() {
 		shard := bson.E{Key: "shard", Value: string(id)}
-		local, owns := c.shards[id].colls[ns], c.config.tables[ns].Count(id) > 0
+		local, owns := c.shards[id].colls[ns], c.config.table(ns).Count(id) > 0
 		switch {
 		case local == nil && owns:
 			i.report("MissingLocalCollection", "Found a shard that owns chunks of a collection and does not have it",
@@ -228,7 +228,7 @@ func orNone(options bson.D) bson.D {
 // checkIndexes compares the indexes of the shards that own chunks.
 func (i *inspection) checkIndexes() {
 	c, ns := i.cluster, i.coll.Namespace
-	owners := c.config.tables[ns].Owners()
+	owners := c.config.table(ns).Owners()
 	having := map[string][]string{}
 	var specs []store.IndexSpec
 	for _, id := range owners {

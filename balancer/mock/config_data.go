@@ -3,6 +3,7 @@ package mock
 import (
 	"cmp"
 	"crypto/sha256"
+	"iter"
 	"slices"
 	"strings"
 
@@ -43,8 +44,9 @@ type ConfigDB struct {
 	// collections are by namespace; held returns one with all that it has.
 	collections map[string]*store.Collection
 	// unread are by namespace, too.
-	unread  map[string]*unread
-	tables  map[string]*catalog.RoutingTable
+	unread map[string]*unread
+	// tables are by namespace: table returns one, setTable takes another.
+	tables  map[string]*catalog.Draft
 	entries entries
 	// banned are the versions of collections at which migrations were forbidden:
 	// shards hear of that with a later version only.
@@ -58,7 +60,7 @@ func newConfigDB(k *clock, i *ids, s *setup) *ConfigDB {
 	return &ConfigDB{
 		setup: s, clock: k, ids: i,
 		collections: map[string]*store.Collection{}, unread: map[string]*unread{},
-		tables:  map[string]*catalog.RoutingTable{},
+		tables:  map[string]*catalog.Draft{},
 		banned:  map[string]catalog.Version{},
 		routers: []RouterEntry{{Node: routerNode, Name: routerName, Address: routerName}},
 	}
@@ -282,7 +284,29 @@ func (cfg *ConfigDB) Sharded(ns string) (catalog.Collection, error) {
 
 // Table returns the routing table of a tracked collection; nil when there is
 // none.
-func (cfg *ConfigDB) Table(ns string) *catalog.RoutingTable { return cfg.tables[ns] }
+func (cfg *ConfigDB) Table(ns string) *catalog.RoutingTable { return cfg.table(ns) }
+
+func (cfg *ConfigDB) table(ns string) *catalog.RoutingTable {
+	if draft := cfg.tables[ns]; draft != nil {
+		return draft.Table()
+	}
+	return nil
+}
+
+func (cfg *ConfigDB) setTable(ns string, table *catalog.RoutingTable) {
+	cfg.tables[ns] = catalog.NewDraft(table)
+}
+
+// allTables returns the routing tables by namespace, in no order.
+func (cfg *ConfigDB) allTables() iter.Seq2[string, *catalog.RoutingTable] {
+	return func(yield func(string, *catalog.RoutingTable) bool) {
+		for ns, draft := range cfg.tables {
+			if !yield(ns, draft.Table()) {
+				return
+			}
+		}
+	}
+}
 
 // Zones reads the zone ranges of a collection. A stored range that does not
 // fit fails (spec 01 §4.1).

@@ -137,7 +137,7 @@ func (t *tracker) captureExtents(c *Cluster) {
 		if l == nil || l.virtual.watch == nil && l.virtual.extents == nil && known.extents == nil {
 			continue
 		}
-		table := c.config.tables[known.form.Namespace]
+		table := c.config.table(known.form.Namespace)
 		if table == nil {
 			continue // virtual data lies in chunks
 		}

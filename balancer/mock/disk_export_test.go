@@ -110,7 +110,7 @@ func (c *Cluster) Describe() string {
 	for address, s := range c.membership.removed {
 		s.describe(add, c, fmt.Sprint("removed ", address, " ", s.id))
 	}
-	for ns, table := range c.config.tables {
+	for ns, table := range c.config.allTables() {
 		add("table %s %s %s %v", ns, table.Pattern(), table.Epoch(), table.Version())
 		for chunk := range table.All() {
 			add("chunk %s %s", ns, chunkDocument(catalog.Collection{Pattern: table.Pattern()}, chunk))

@@ -140,7 +140,7 @@ func (l *loading) table(key, value []byte) error {
 		return err
 	}
 	l.saw(uint64(form.Number))
-	l.c.config.tables[string(key)] = table
+	l.c.config.setTable(string(key), table)
 	l.tracker.tables[string(key)] = trackedTable{uint64(form.Number), table}
 	return nil
 }
@@ -223,7 +223,7 @@ func (l *loading) place(form disk.Collection, docs *store.Collection) (*localCol
 }
 
 func (l *loading) extents(known *trackedCollection) error {
-	table := l.c.config.tables[known.form.Namespace]
+	table := l.c.config.table(known.form.Namespace)
 	if known.local == nil || table == nil {
 		return nil
 	}
@@ -281,7 +281,7 @@ func (l *loading) task(form disk.Deletion) (*rangeDeletion, bool) {
 	if form.Now {
 		task.when = deletionNow
 	}
-	table := l.c.config.tables[form.Namespace]
+	table := l.c.config.table(form.Namespace)
 	if table == nil {
 		return task, false
 	}
@@ -343,7 +343,7 @@ func (c *Cluster) rollBackMigrations(s *shard) {
 }
 
 func (c *Cluster) ownsSome(s *shard, task *rangeDeletion) bool {
-	for range c.config.tables[task.coll.Namespace].Owned(s.id, task.min, task.max) {
+	for range c.config.table(task.coll.Namespace).Owned(s.id, task.min, task.max) {
 		return true
 	}
 	return false

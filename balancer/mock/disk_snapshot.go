@@ -140,7 +140,7 @@ func (cfg *ConfigDB) adapt() error {
 	colls := cfg.Collection(configCollections)
 	for record, raw := range colls.Scan() {
 		ns, _ := raw.Lookup("_id").StringValueOK()
-		table := cfg.tables[ns]
+		table := cfg.table(ns)
 		if table == nil {
 			if isDropped(raw) && !cfg.release.ChunksByNamespace() {
 				colls.Delete(record)
@@ -218,7 +218,7 @@ func (pb pictureBuilder) collections() error {
 		if err != nil {
 			return err
 		}
-		pb.c.config.tables[coll.Namespace] = table
+		pb.c.config.setTable(coll.Namespace, table)
 		for _, id := range coll.Table.Owners() {
 			s := pb.c.shards[id]
 			if s == nil {

@@ -245,7 +245,7 @@ func (c *Cluster) lies(ns string, p place) bool {
 		return c.config.held(ns) == p.docs
 	}
 	local := c.member(p.shard.id, ns)
-	return local != nil && local.docs == p.docs && c.config.tables[ns] == p.table
+	return local != nil && local.docs == p.docs && c.config.table(ns) == p.table
 }
 
 // unchanged reports whether nothing has been written since the newest search to

@@ -327,7 +327,7 @@ func (c *Cluster) targets(ns string, filter *store.Filter) []target {
 		local := c.shards[primary].colls[ns]
 		return []target{{docs: local.docs, shard: c.shards[primary], local: local}}
 	}
-	table := c.config.tables[ns]
+	table := c.config.table(ns)
 	var targets []target
 	for _, id := range routing.Owners(table, filter) {
 		if l := c.shards[id].colls[ns]; l != nil {

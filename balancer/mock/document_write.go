@@ -121,7 +121,7 @@ func (rq *Request) destination(ns, db string, doc bson.Raw) (*shard, *localColle
 	}
 	rq.key = key
 	rq.routeKey(ns, key)
-	s := rq.c.shards[rq.c.config.tables[ns].OwnerOf(key)]
+	s := rq.c.shards[rq.c.config.table(ns).OwnerOf(key)]
 	return s, s.colls[ns], nil
 }
 

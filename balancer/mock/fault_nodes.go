@@ -80,10 +80,22 @@ func (fs *Faults) reach(from, to catalog.ShardID) error {
 		cmp.Or(fs.c.HostOf(to), string(to)), why)
 }
 
+func (fs *Faults) shardDown() bool {
+	for _, s := range fs.c.shards {
+		if s.down {
+			return true
+		}
+	}
+	return false
+}
+
 // reachShards fails when a node does not reach every shard.
 func (fs *Faults) reachShards(from catalog.ShardID) error {
 	if err := fs.reach(from, configShard); err != nil {
 		return err
+	}
+	if len(fs.cut) == 0 && !fs.shardDown() {
+		return nil
 	}
 	for _, id := range fs.c.ShardIDs() {
 		if err := fs.reach(from, id); err != nil {
@@ -392,7 +404,7 @@ func (c *Cluster) stateOf(s *shard, name string) secondary.State {
 	if !strings.Contains(name, ".") {
 		return secondary.State{Home: c.config.isPrimary(name, s.id)}
 	}
-	state := secondary.State{Table: c.config.tables[name]}
+	state := secondary.State{Table: c.config.table(name)}
 	if l := s.colls[name]; l != nil {
 		state.Docs = l.docs.Snapshot()
 	}

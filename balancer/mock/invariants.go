@@ -40,7 +40,7 @@ func (inv *invariants) fail(format string, args ...any) {
 }
 
 func (inv *invariants) checkChunks(coll catalog.Collection) {
-	table := inv.c.config.tables[coll.Namespace]
+	table := inv.c.config.table(coll.Namespace)
 	at := coll.Pattern.GlobalMin()
 	versions := map[catalog.ChunkVersion]bool{}
 	for chunk := range table.All() {
@@ -71,7 +71,7 @@ func (inv *invariants) checkChunks(coll catalog.Collection) {
 // checkDocuments: no _id is owned by two shards, and what a shard holds
 // without owning it lies in a range that waits for deletion.
 func (inv *invariants) checkDocuments(coll catalog.Collection) {
-	table := inv.c.config.tables[coll.Namespace]
+	table := inv.c.config.table(coll.Namespace)
 	owners := map[string]catalog.ShardID{}
 	for _, id := range inv.c.ShardIDs() {
 		local := inv.c.shards[id].colls[coll.Namespace]
@@ -164,7 +164,7 @@ func (inv *invariants) checkVirtual(s *shard, local *localCollection, coll catal
 	if !tracked || inv.c.config.tables[coll.Namespace] == nil {
 		return
 	}
-	table := inv.c.config.tables[coll.Namespace]
+	table := inv.c.config.table(coll.Namespace)
 	var end catalog.Key
 	for e := range local.virtual.all() {
 		if e.min.Less(end) {

@@ -38,7 +38,7 @@ func exampleCluster(t *testing.T, now int64, release catalog.Release, chunks ...
 	t.Cleanup(c.Close)
 	c.Lock()
 	t.Cleanup(c.Unlock)
-	old := c.config.tables[exampleNS]
+	old := c.config.table(exampleNS)
 	var list []catalog.Chunk
 	for _, text := range chunks {
 		list = append(list, readChunk(t, old.Pattern(), text))
@@ -49,7 +49,7 @@ func exampleCluster(t *testing.T, now int64, release catalog.Release, chunks ...
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.config.tables[exampleNS] = table
+	c.config.setTable(exampleNS, table)
 	c.lastStamp = bson.Timestamp{T: uint32(now)}
 	return c
 }
@@ -192,7 +192,7 @@ func showChunk(c catalog.Chunk) string {
 // shown are the chunks, without those that fill the key space up.
 func (c *Cluster) shown() []string {
 	var list []string
-	for chunk := range c.config.tables[exampleNS].All() {
+	for chunk := range c.config.table(exampleNS).All() {
 		if chunk.Version.Major > 0 {
 			list = append(list, showChunk(chunk))
 		}
@@ -229,7 +229,7 @@ func (c *Cluster) logged(what string) []bson.Raw {
 
 func (c *Cluster) zoneExample(t *testing.T, zones [][2]string) {
 	t.Helper()
-	p := c.config.tables[exampleNS].Pattern()
+	p := c.config.table(exampleNS).Pattern()
 	for i, r := range zones {
 		err := c.config.insert(configTags, bson.D{
 			{Key: "_id", Value: int32(i)}, {Key: "ns", Value: exampleNS},

@@ -26,7 +26,7 @@ func (m *migration) startClone() {
 		m.finish(err)
 		return
 	}
-	m.c.log.change(m.donor.id, "moveChunk.start", m.req.Namespace, m.rangeDoc())
+	m.logRange(m.donor.id, "moveChunk.start", nil)
 	if m.min.Compare(m.max) >= 0 {
 		m.fail(mongoerr.New(mongoerr.FailedToParse, "min must be less than max"))
 		return
@@ -154,6 +154,9 @@ func (m *migration) prepareReceiver() error {
 	if to == nil {
 		to = newLocal(from.uuid, from.options, ns)
 		m.receiver.colls[ns] = to
+	}
+	if to.docs.HasIndexesOf(from.docs) {
+		return nil // as nearly always
 	}
 	have, wanted := indexesByName(to.docs), indexesByName(from.docs)
 	if table := m.c.config.tables[ns]; table != nil && table.Count(m.receiver.id) == 0 {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mongoerr"
@@ -171,7 +172,7 @@ func (m *migration) commit() {
 	from, to := m.local(m.donor), m.local(m.receiver)
 	to.virtual.merge(from.virtual.take(m.coll.Pattern, m.min, m.max))
 	m.endRecvStep(m.c.now(), 8)
-	m.c.log.change(m.receiver.id, "moveChunk.to", m.req.Namespace, stepsDoc(m.recvTime, recvSteps, m, "success"))
+	m.logReceiver("success")
 	// An event of its own: a shard may crash before it knows the decision.
 	m.after(0, func() {
 		m.reached("committed")
@@ -215,13 +216,13 @@ func (m *migration) conclude() {
 	if m.over {
 		return
 	}
-	details := append(m.rangeDoc(), bson.E{Key: "counts", Value: bson.D{
-		{Key: "cloned", Value: m.cloned},
-		{Key: "clonedBytes", Value: m.clonedSize},
-		{Key: "catchup", Value: int64(0)},
-		{Key: "steady", Value: int64(0)},
-	}})
-	m.c.log.change(m.donor.id, "moveChunk.commit", m.req.Namespace, details)
+	m.logRange(m.donor.id, "moveChunk.commit", func(dst []byte) []byte {
+		start, dst := bsoncore.AppendDocumentElementStart(dst, "counts")
+		dst = bsoncore.AppendInt64Element(dst, "cloned", m.cloned)
+		dst = bsoncore.AppendInt64Element(dst, "clonedBytes", m.clonedSize)
+		dst = bsoncore.AppendInt64Element(dst, "catchup", 0)
+		return closeDocument(bsoncore.AppendInt64Element(dst, "steady", 0), start)
+	})
 	if !m.req.WaitForDelete {
 		m.settle(nil)
 		m.finish(nil)
@@ -281,16 +282,15 @@ func (m *migration) commitCatalog(tick func() bson.Timestamp) (reply catalog.Chu
 
 // applyMove writes the moved chunk, the remainders and the control chunk
 // (spec 02 §6.3 and §6.4).
-func (m *migration) applyMove(table *catalog.RoutingTable, chunk catalog.Chunk,
+func (m *migration) applyMove(table *catalog.Draft, chunk catalog.Chunk,
 	at bson.Timestamp) (catalog.ChunkVersion, error) {
 	changed, reply := m.c.Chunks().commits().Move(table, chunk, m.min, m.max, m.req.To, at)
 	first := table.Count(m.req.To) == 0
 	if err := m.c.config.putChunks(m.req.Namespace, changed...); err != nil {
 		return reply, err
 	}
-	applied := m.c.config.tables[m.req.Namespace]
-	if first || applied.Count(m.req.From) == 0 {
-		m.c.log.placement(m.req.Namespace, &m.coll.UUID, at, applied.Owners())
+	if first || table.Count(m.req.From) == 0 {
+		m.c.log.placement(m.req.Namespace, &m.coll.UUID, at, table.Table().Owners())
 	}
 	return reply, nil
 }
@@ -313,10 +313,10 @@ func (m *migration) fail(err error) {
 			m.endRecvStep(m.c.now(), 8)
 			note = "success"
 		}
-		m.c.log.change(m.receiver.id, "moveChunk.to", m.req.Namespace, stepsDoc(m.recvTime, recvSteps, m, note))
+		m.logReceiver(note)
 	}
 	if !m.rejected {
-		m.c.log.change(m.donor.id, "moveChunk.error", m.req.Namespace, m.rangeDoc())
+		m.logRange(m.donor.id, "moveChunk.error", nil)
 	}
 	m.finish(err)
 }
@@ -332,7 +332,7 @@ func (m *migration) finish(err error) {
 		note = "success"
 	}
 	m.countEnd(m.c.now(), err)
-	m.c.log.change(m.donor.id, "moveChunk.from", m.req.Namespace, stepsDoc(m.donorTime, donorSteps, m, note))
+	m.logSteps(m.donor.id, "moveChunk.from", m.donorTime, donorSteps, note)
 	m.free()
 	m.tell(err)
 	if m.c.migrations.watch == nil {
@@ -373,20 +373,28 @@ var stepNames = map[int][]string{
 		"step 8 of 8"},
 }
 
-func stepsDoc(times []time.Duration, steps int, m *migration, note string) bson.D {
-	doc := make(bson.D, 0, len(times)+5)
+// logReceiver logs the steps of the recipient.
+func (m *migration) logReceiver(note string) {
+	m.logSteps(m.receiver.id, "moveChunk.to", m.recvTime, recvSteps, note)
+}
+
+func (m *migration) logSteps(by catalog.ShardID, what string, times []time.Duration, steps int, note string) {
+	log := m.c.log
+	start, dst := bsoncore.AppendDocumentStart(log.scratch[:0])
 	for i, d := range times {
-		doc = append(doc, bson.E{Key: stepNames[steps][i], Value: int32(d.Milliseconds())})
+		dst = bsoncore.AppendInt32Element(dst, stepNames[steps][i], int32(d.Milliseconds()))
 	}
 	min, max := m.req.Min, m.req.Max
 	if min == nil || max == nil {
 		// The bounds were never computed.
 		min, max = emptyDoc(), emptyDoc()
 	}
-	return append(doc,
-		bson.E{Key: "min", Value: min}, bson.E{Key: "max", Value: max},
-		bson.E{Key: "to", Value: string(m.req.To)}, bson.E{Key: "from", Value: string(m.req.From)},
-		bson.E{Key: "note", Value: note})
+	dst = bsoncore.AppendDocumentElement(dst, "min", bsoncore.Document(min))
+	dst = bsoncore.AppendDocumentElement(dst, "max", bsoncore.Document(max))
+	dst = bsoncore.AppendStringElement(dst, "to", string(m.req.To))
+	dst = bsoncore.AppendStringElement(dst, "from", string(m.req.From))
+	log.scratch = closeDocument(bsoncore.AppendStringElement(dst, "note", note), start)
+	log.changeEncoded(by, what, m.req.Namespace, log.scratch)
 }
 
 func emptyDoc() bson.Raw { return bson.Raw{5, 0, 0, 0, 0} }

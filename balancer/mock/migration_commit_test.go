@@ -87,7 +87,7 @@ func (tt commitCase) migration(t *testing.T, c *Cluster) *migration {
 	}
 	switch tt.Before {
 	case "":
-		m.before = c.config.tables[exampleNS].Find(m.min).Version
+		m.before = c.config.table(exampleNS).Find(m.min).Version
 	case "absent":
 	default:
 		m.before = readVersion(t, tt.Before)

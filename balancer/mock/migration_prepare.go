@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/store"
@@ -350,7 +351,7 @@ func (m *migration) resolveBounds() (min, max catalog.Key, err error) {
 		}
 		m.req.Max = p.Bound(max)
 	case m.req.Min == nil:
-		min = EndingAt(table, max).Min
+		min = EndingAt(table.Table(), max).Min
 		if point, ok := local.splitPoint(p, min, max, m.req.MaxChunkSizeBytes, backward); ok {
 			min = point
 		}
@@ -381,7 +382,7 @@ func (m *migration) badBound(bound bson.Raw, err error) error {
 func (cfg *ConfigDB) staleConfig(ns string, id catalog.ShardID, format string, args ...any) error {
 	err := mongoerr.New(mongoerr.StaleConfig, "%s", fmt.Sprintf(format, args...))
 	err.Extra = bson.D{{Key: "ns", Value: ns}}
-	if table := cfg.tables[ns]; table != nil {
+	if table := cfg.table(ns); table != nil {
 		version := versionDoc(table, table.ShardVersion(id))
 		err.Extra = append(err.Extra, bson.E{Key: "vReceived", Value: version}, bson.E{Key: "vWanted", Value: version})
 	}
@@ -436,13 +437,19 @@ func (m *migration) contains(key catalog.Key) bool {
 	return key.Compare(m.max) < 0 || m.max.Equal(m.coll.Pattern.GlobalMax())
 }
 
-func (m *migration) rangeDoc() bson.D {
-	return bson.D{
-		{Key: "min", Value: m.req.Min},
-		{Key: "max", Value: m.req.Max},
-		{Key: "from", Value: string(m.req.From)},
-		{Key: "to", Value: string(m.req.To)},
+// logRange writes an entry of the change log that tells of the range, and more.
+func (m *migration) logRange(by catalog.ShardID, what string, more func(dst []byte) []byte) {
+	log := m.c.log
+	start, dst := bsoncore.AppendDocumentStart(log.scratch[:0])
+	dst = bsoncore.AppendDocumentElement(dst, "min", bsoncore.Document(m.req.Min))
+	dst = bsoncore.AppendDocumentElement(dst, "max", bsoncore.Document(m.req.Max))
+	dst = bsoncore.AppendStringElement(dst, "from", string(m.req.From))
+	dst = bsoncore.AppendStringElement(dst, "to", string(m.req.To))
+	if more != nil {
+		dst = more(dst)
 	}
+	log.scratch = closeDocument(dst, start)
+	log.changeEncoded(by, what, m.req.Namespace, log.scratch)
 }
 
 func (m *migration) endDonorStep(now time.Time) {

@@ -50,7 +50,7 @@ func (m *migration) checkParties() {
 // gone, or the config server is.
 func (m *migration) breakOff(err error) {
 	if m.receiver.busy == m && m.decision == undecided {
-		m.c.log.change(m.receiver.id, "moveChunk.to", m.req.Namespace, stepsDoc(m.recvTime, recvSteps, m, "aborted"))
+		m.logReceiver("aborted")
 	}
 	m.leave()
 	m.finish(err)
@@ -106,7 +106,7 @@ func (m *migration) decide() bool {
 		m.decision = aborted // and the tasks are gone with the collection
 		return true
 	}
-	chunk := m.c.config.tables[m.req.Namespace].Find(m.donorTask.min)
+	chunk := m.c.config.table(m.req.Namespace).Find(m.donorTask.min)
 	m.decision = committed
 	if chunk.Shard == m.donor.id {
 		m.decision = aborted
@@ -118,11 +118,11 @@ func (m *migration) decide() bool {
 // fence gives a whole chunk that was to move a new version, so that a commit
 // still on its way fails (_configsvrEnsureChunkVersionIsGreaterThan).
 func (cfg *ConfigDB) fence(ns string, min, max catalog.Key, version catalog.ChunkVersion) {
-	chunk := cfg.tables[ns].Find(min)
+	chunk := cfg.table(ns).Find(min)
 	if !chunk.Min.Equal(min) || !chunk.Max.Equal(max) || version.Compare(chunk.Version) < 0 {
 		return
 	}
-	chunk.Version = catalog.ChunkVersion{Major: cfg.tables[ns].Version().Major + 1}
+	chunk.Version = catalog.ChunkVersion{Major: cfg.table(ns).Version().Major + 1}
 	if err := cfg.putChunks(ns, chunk); err != nil {
 		cfg.logger.Warn("chunk version not raised", "ns", ns, "error", err)
 	}
@@ -251,7 +251,7 @@ func (ms *Migrations) Move(ctx context.Context, req MoveRequest, deadline time.T
 // outcome makes a failure a success when the range is on the recipient all
 // the same (spec 02 §4.6).
 func (ms *Migrations) outcome(req MoveRequest, err error) error {
-	table := ms.c.config.tables[req.Namespace]
+	table := ms.c.config.table(req.Namespace)
 	if err == nil || table == nil || mongoerr.Is(err, mongoerr.BalancerInterrupted) {
 		return err
 	}

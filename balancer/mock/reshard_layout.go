@@ -342,7 +342,7 @@ func (l *reshardLayout) virtualQuantiles(n int) []catalog.Key {
 		return nil
 	}
 	var points []catalog.Key
-	for chunk := range l.cluster.config.tables[l.coll.Namespace].All() {
+	for chunk := range l.cluster.config.table(l.coll.Namespace).All() {
 		points = append(points, chunk.Min)
 	}
 	return points[1:]

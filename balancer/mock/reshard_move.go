@@ -45,7 +45,7 @@ func (rs *Reshardings) Move(ctx context.Context, deadline time.Time, ns, to stri
 			return err
 		}
 	}
-	if rs.c.config.tables[ns].At(0).Shard == target.ID {
+	if rs.c.config.table(ns).At(0).Shard == target.ID {
 		return nil
 	}
 	return rs.toOneShard(ctx, deadline, ns, ByMove, target.ID)
@@ -69,7 +69,7 @@ func (rs *Reshardings) Unshard(ctx context.Context, deadline time.Time, ns, to s
 		return err
 	}
 	if coll.Unsplittable {
-		if to == "" || rs.c.config.tables[ns].At(0).Shard == target {
+		if to == "" || rs.c.config.table(ns).At(0).Shard == target {
 			return nil
 		}
 		return mongoerr.New(mongoerr.NamespaceNotSharded, "Namespace %s is not sharded", ns)
@@ -129,7 +129,7 @@ func (cs *Collections) track(ns string, primary catalog.ShardID) error {
 		func(doc *bson.D) { set(doc, "unsplittable", true) }); err != nil {
 		return err
 	}
-	cs.c.config.tables[ns] = table
+	cs.c.config.setTable(ns, table)
 	cs.c.log.placement(ns, &local.uuid, at, table.Owners())
 	docs, _ := local.counts()
 	cs.c.log.change(primary, "createCollection.end", ns, shardedDetails(local.uuid, table, docs == 0))
@@ -149,7 +149,7 @@ func (e engine) Unsharded(context.Context) ([]policy.Unsharded, error) {
 			switch {
 			case err != nil:
 				return nil, err
-			case tracked && coll.Unsplittable && e.c.config.tables[ns].At(0).Shard == id:
+			case tracked && coll.Unsplittable && e.c.config.table(ns).At(0).Shard == id:
 				list = append(list, policy.Unsharded{Namespace: ns, UUID: coll.UUID, Shard: id, Tracked: true,
 					NoBalance: !coll.Balanceable()})
 			case !tracked && primary == id && !onConfigServer(db) && db != "local":

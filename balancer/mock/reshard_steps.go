@@ -138,7 +138,7 @@ func (rs *Reshardings) start(plan reshardPlan, done func(error)) {
 	}
 	op := &resharding{
 		c:  rs.c,
-		id: rs.c.NewUUID(), request: plan, before: coll, uuid: coll.UUID, donors: rs.c.config.tables[plan.Namespace].Owners(),
+		id: rs.c.NewUUID(), request: plan, before: coll, uuid: coll.UUID, donors: rs.c.config.table(plan.Namespace).Owners(),
 		state: reshardUnused, started: rs.c.now(), done: []func(error){done},
 	}
 	for _, part := range rs.c.Statistics().Collection(plan.Namespace) {
@@ -304,7 +304,7 @@ func (op *resharding) commit() error {
 			s.colls[ns] = l
 		}
 	}
-	op.c.config.tables[ns] = table
+	op.c.config.setTable(ns, table)
 	if err := op.c.config.replaceZones(ns, plan.Zones); err != nil {
 		return err
 	}
@@ -362,7 +362,7 @@ func (rs *Reshardings) willOwn(id catalog.ShardID) (n int64) {
 func (rs *Reshardings) redistribute(coll catalog.Collection, table *catalog.RoutingTable,
 	uuid bson.Binary) (map[catalog.ShardID]*localCollection, error) {
 	var like *localCollection
-	for _, id := range rs.c.config.tables[coll.Namespace].Owners() {
+	for _, id := range rs.c.config.table(coll.Namespace).Owners() {
 		if like = rs.c.shards[id].colls[coll.Namespace]; like != nil {
 			break
 		}

@@ -189,7 +189,7 @@ func (mb *Membership) DrainingStatus(shard catalog.Shard) Removal {
 	r := Removal{Shard: shard.ID, Databases: mb.c.config.databasesOn(shard.ID),
 		Collections: mb.c.config.unshardedOn(shard.ID)}
 	r.Chunks = mb.c.reshardings.willOwn(shard.ID)
-	for _, table := range mb.c.config.tables {
+	for _, table := range mb.c.config.allTables() {
 		r.Chunks += int64(table.Count(shard.ID))
 		r.JumboChunks += int64(table.JumboCount(shard.ID))
 	}
@@ -220,7 +220,7 @@ func (mb *Membership) CommitRemoval(shard catalog.Shard) error {
 // the balancer leaves them where they are.
 func (cfg *ConfigDB) unshardedOn(id catalog.ShardID) []string {
 	list := []string{}
-	for ns, table := range cfg.tables {
+	for ns, table := range cfg.allTables() {
 		coll, _, err := cfg.Tracked(ns)
 		if err == nil && coll.Unsplittable && table.Count(id) > 0 {
 			list = append(list, ns)

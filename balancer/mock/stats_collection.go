@@ -54,7 +54,7 @@ func (st Statistics) Collection(ns string) []LocalStats {
 		return st.onConfigServer(ns)
 	}
 	var owners []catalog.ShardID
-	if table := st.c.config.tables[ns]; table != nil {
+	if table := st.c.config.table(ns); table != nil {
 		owners = table.Owners()
 	} else if primary, ok := st.c.config.Primary(db); ok {
 		owners = []catalog.ShardID{primary}
@@ -105,7 +105,7 @@ func (st Statistics) onConfigServer(ns string) []LocalStats {
 	stats := LocalStats{Shard: configShard, Host: st.c.configHost, Capped: limit > 0, MaxBytes: limit}
 	switch docs := st.c.config.held(ns); {
 	case ns == chunksNamespace:
-		for _, table := range st.c.config.tables {
+		for _, table := range st.c.config.allTables() {
 			stats.Docs += int64(table.Len())
 		}
 		stats.Bytes = stats.Docs * chunkBytes

@@ -300,15 +300,30 @@ func (tb topologyBuilder) shardAs(t TopologyCollection, p catalog.KeyPattern, bu
 			return err
 		}
 	}
-	tb.c.config.tables[t.Namespace] = table
+	tb.c.config.setTable(t.Namespace, table)
 	tb.c.collections.spread(t.Namespace, local, table)
-	for i := range built {
-		b := &built[i]
-		l := tb.c.shards[b.shard].colls[t.Namespace]
-		l.virtual.add(extent{min: b.min, max: b.max, docs: b.docs, bytes: b.bytes})
-	}
+	tb.fill(t.Namespace, table, built)
 	tb.c.log.placement(t.Namespace, &local.uuid, at, table.Owners())
 	return nil
+}
+
+// fill gives shards the virtual data of chunks. The bounds are those that the table
+// keeps: a block of it has all of its bounds in one piece of memory.
+func (tb topologyBuilder) fill(ns string, table *catalog.RoutingTable, built []builtChunk) {
+	locals := make(map[catalog.ShardID]*localCollection, len(tb.c.shards))
+	for chunk := range table.All() {
+		b := &built[0]
+		built = built[1:]
+		local := locals[b.shard]
+		if local == nil {
+			local = tb.c.shards[b.shard].colls[ns]
+			locals[b.shard] = local
+		}
+		if chunk.Min == b.min && chunk.Max == b.max { // types included
+			b.min, b.max = chunk.Min, chunk.Max
+		}
+		local.virtual.add(extent{min: b.min, max: b.max, docs: b.docs, bytes: b.bytes})
+	}
 }
 
 // made gives chunks what a new collection's have: ids, versions, a history of one

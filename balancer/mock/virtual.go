@@ -186,7 +186,7 @@ func (cs *Collections) SpreadVirtual(ns string, f Fill) error {
 		total += w
 	}
 	upTo := func(n int64, at float64) int64 { return int64(math.Round(float64(n) * at / total)) }
-	for chunk := range cs.c.config.tables[ns].All() {
+	for chunk := range cs.c.config.table(ns).All() {
 		w := weights[0]
 		weights = weights[1:]
 		part := extent{
@@ -209,7 +209,7 @@ func (cs *Collections) SpreadVirtual(ns string, f Fill) error {
 
 // weights says how much of the data each chunk gets, in key order.
 func (cs *Collections) weights(ns string, f Fill) ([]float64, error) {
-	table := cs.c.config.tables[ns]
+	table := cs.c.config.table(ns)
 	weights := make([]float64, 0, table.Len())
 	switch {
 	case f.Skewed:

@@ -61,6 +61,9 @@ func MergeableRuns(s MergeSearch) [][]catalog.Chunk {
 	full := func() bool {
 		return total+len(run) >= s.Limits.Chunks || len(runs) > 0 && spent > s.Limits.Time
 	}
+	if !s.Table.Adjoins(s.Shard, s.From, mergeable) {
+		return nil // as nearly always
+	}
 	for alone, chunk := range s.Table.Adjoining(s.Shard, s.From, mergeable) {
 		if alone > 0 { // chunks that were read and lead to no run
 			spent += time.Duration(alone) * chunkReadTime

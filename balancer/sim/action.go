@@ -34,9 +34,6 @@ func (c *cluster) StartAction(a policy.Action, done func(policy.ActionResult)) {
 
 func (c *cluster) act(a policy.Action) policy.ActionResult {
 	coll, err := c.find(a.Namespace)
-	if err == nil {
-		err = coll.settle()
-	}
 	if err != nil {
 		return policy.ActionResult{Err: err}
 	}
@@ -44,23 +41,23 @@ func (c *cluster) act(a policy.Action) policy.ActionResult {
 	case policy.MergeRange:
 		return policy.ActionResult{Err: c.merge(coll, a)}
 	case policy.MeasureRange:
-		size := coll.measured(coll.table.Find(a.Min))
+		size := coll.measured(coll.chunks.Find(a.Min))
 		return policy.ActionResult{Size: size, MaxReached: size > a.MaxBytes}
 	}
 	return c.mergeAll(coll, a.Shard)
 }
 
 func (c *cluster) merge(coll *collection, a policy.Action) error {
-	chunks := slices.Collect(coll.table.Owned(a.Shard, a.Min, a.Max))
+	chunks := slices.Collect(coll.chunks.Overlapping(a.Min, a.Max))
+	elsewhere := func(chunk catalog.Chunk) bool { return chunk.Shard != a.Shard }
 	switch {
-	case !catalog.Tile(chunks, a.Min, a.Max):
+	case !catalog.Tile(chunks, a.Min, a.Max), slices.ContainsFunc(chunks, elsewhere):
 		return mongoerr.New(mongoerr.StaleConfig, "the range is not made of whole chunks of shard %s", a.Shard)
 	case len(chunks) == 1:
 		return nil
 	}
-	merged := c.commits().Merge(coll.table, chunks)
-	coll.chunks[a.Shard] -= len(chunks) - 1
-	if err := coll.apply(merged); err != nil {
+	merged := c.commits().Merge(coll.chunks, chunks)
+	if err := coll.put(merged); err != nil {
 		return err
 	}
 	c.tell(Event{Kind: Merged, Namespace: a.Namespace, From: a.Shard, Min: a.Min, Max: a.Max, Chunks: len(chunks)})
@@ -76,7 +73,7 @@ func (c *cluster) mergeAll(coll *collection, id catalog.ShardID) policy.ActionRe
 		return policy.ActionResult{}
 	}
 	search := policy.MergeSearch{
-		Table: coll.table, Zones: coll.first.Zones, Shard: id, Cutoff: c.historyCutoff(),
+		Table: coll.chunks.Table(), Zones: coll.first.Zones, Shard: id, Cutoff: c.historyCutoff(),
 		Limits: policy.MergeLimits{Chunks: autoMergeMost, Time: time.Minute},
 	}
 	runs := policy.MergeableRuns(search)
@@ -85,13 +82,12 @@ func (c *cluster) mergeAll(coll *collection, id catalog.ShardID) policy.ActionRe
 		coll.neighbours[id] = len(policy.MergeableRuns(search)) > 0 // which time alone does not change
 		return policy.ActionResult{}
 	}
-	merged := c.commits().MergeRuns(coll.table, runs)
+	merged := c.commits().MergeRuns(coll.chunks, runs)
 	count := 0
 	for _, run := range runs {
-		coll.chunks[id] -= len(run) - 1
 		count += len(run)
 	}
-	if err := coll.apply(merged...); err != nil {
+	if err := coll.put(merged...); err != nil {
 		return policy.ActionResult{Err: err}
 	}
 	for i, chunk := range merged {
@@ -108,16 +104,12 @@ func (c *cluster) Split(_ context.Context, s policy.Split) error {
 	if err != nil {
 		return err
 	}
-	if err := coll.settle(); err != nil {
-		return err
-	}
-	chunk := coll.table.Find(s.Min)
+	chunk := coll.chunks.Find(s.Min)
 	if chunk.Shard != s.Shard || !chunk.Min.Equal(s.Min) || !chunk.Max.Equal(s.Max) {
 		return mongoerr.New(mongoerr.StaleConfig, "no chunk of %s with these bounds", s.Namespace)
 	}
-	pieces := c.commits().Split(coll.table, chunk, s.Points)
-	coll.chunks[s.Shard] += len(s.Points)
-	if err := coll.apply(pieces...); err != nil {
+	pieces := c.commits().Split(coll.chunks, chunk, s.Points)
+	if err := coll.put(pieces...); err != nil {
 		return err
 	}
 	c.tell(Event{Kind: Split, Namespace: s.Namespace, From: s.Shard, Min: s.Min, Max: s.Max, Points: s.Points})
@@ -132,12 +124,9 @@ func (c *cluster) SplitPoint(_ context.Context, m policy.Migration) (policy.Spli
 	if err != nil {
 		return policy.Split{}, err
 	}
-	if err := coll.settle(); err != nil {
-		return policy.Split{}, err
-	}
-	chunk := coll.table.Find(m.Min)
+	chunk := coll.chunks.Find(m.Min)
 	split := policy.Split{
-		Namespace: m.Namespace, Shard: chunk.Shard, Version: coll.table.Version(), Min: chunk.Min, Max: chunk.Max,
+		Namespace: m.Namespace, Shard: chunk.Shard, Version: coll.chunks.Version(), Min: chunk.Min, Max: chunk.Max,
 	}
 	if !c.first.Release().BalancesBySize() {
 		split.Points = c.halves(coll, chunk, m.MaxChunkSizeBytes)
@@ -185,15 +174,12 @@ func (c *cluster) rewrite(ns string, lower catalog.Key, change func(*catalog.Chu
 	if err != nil {
 		return catalog.Chunk{}, err
 	}
-	if err := coll.settle(); err != nil {
-		return catalog.Chunk{}, err
-	}
-	chunk := coll.table.Find(lower)
+	chunk := coll.chunks.Find(lower)
 	if !chunk.Min.Equal(lower) {
 		return chunk, mongoerr.New(mongoerr.NoMatchingDocument, "no chunk of %s begins at %s", ns, lower)
 	}
 	change(&chunk)
-	return chunk, coll.apply(chunk)
+	return chunk, coll.put(chunk)
 }
 
 // SwitchOffBalancing sets noBalance of a collection.
@@ -232,12 +218,9 @@ func (c *cluster) EndDefragmentation(_ context.Context, ns string, _ bson.Binary
 	if err != nil {
 		return err
 	}
-	if err := coll.settle(); err != nil {
-		return err
-	}
 	coll.entry.Defragment, coll.entry.DefragmentationPhase = false, ""
 	c.touchEntry(coll)
-	coll.table = coll.table.WithoutEstimates()
+	coll.chunks = catalog.NewDraft(coll.chunks.Table().WithoutEstimates())
 	c.tell(Event{Kind: Defragmented, Namespace: ns})
 	return nil
 }

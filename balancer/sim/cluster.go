@@ -111,10 +111,7 @@ func (c *cluster) Routing(_ context.Context, ns string) (balancer.Routing, error
 	if err != nil {
 		return balancer.Routing{}, err
 	}
-	if err := coll.settle(); err != nil {
-		return balancer.Routing{}, err
-	}
-	return balancer.Routing{Collection: coll.entry, Table: coll.table, Zones: coll.first.Zones}, nil
+	return balancer.Routing{Collection: coll.entry, Table: coll.chunks.Table(), Zones: coll.first.Zones}, nil
 }
 
 func (c *cluster) find(ns string) (*collection, error) {
@@ -153,9 +150,6 @@ func (c *cluster) Mergeable(context.Context) ([]policy.MergeWork, error) {
 	sorted := slices.SortedFunc(slices.Values(c.shards), byID)
 	work := make([]policy.MergeWork, len(sorted))
 	for _, coll := range c.order {
-		if err := coll.settle(); err != nil {
-			return nil, err
-		}
 		if coll.entry.Defragment || !coll.entry.EnableAutoMerge {
 			continue
 		}
@@ -212,9 +206,7 @@ func (c *cluster) snapshot() *catalog.Snapshot {
 func (coll *collection) state() *catalog.CollectionState {
 	state := *coll.first
 	state.Collection, state.ChunkSizes, state.Reported = coll.entry, nil, nil
-	if coll.settle() == nil { // else the changes would not fit, and Routing has told
-		state.Table = coll.table
-	}
+	state.Table = coll.chunks.Table()
 	state.Sizes = maps.Clone(coll.first.Sizes)
 	for id, bytes := range coll.bytes {
 		data := state.Sizes[id]

@@ -15,13 +15,7 @@ type collection struct {
 	// revision is another one whenever the engine could see a change.
 	revision uint64
 
-	// table has what happened up to the last settle, pending the chunks that were
-	// moved since: the migrations of a round cost one new table together. version
-	// is that of both.
-	table   *catalog.RoutingTable
-	pending []catalog.Chunk
-	version catalog.ChunkVersion
-	chunks  map[catalog.ShardID]int // how many each shard has
+	chunks *catalog.Draft
 
 	// bytes and documents are what each shard owns; shards that did not tell are
 	// missing. local counts orphans too.
@@ -45,14 +39,11 @@ func newCollection(
 	s *catalog.Snapshot, state *catalog.CollectionState, contents Contents, chunkSize int64,
 ) *collection {
 	coll := &collection{
-		first: state, entry: state.Collection, table: state.Table, version: state.Table.Version().ChunkVersion,
-		chunks: map[catalog.ShardID]int{}, bytes: map[catalog.ShardID]int64{}, documents: map[catalog.ShardID]int64{},
+		first: state, entry: state.Collection, chunks: catalog.NewDraft(state.Table),
+		bytes: map[catalog.ShardID]int64{}, documents: map[catalog.ShardID]int64{},
 		local: map[catalog.ShardID]Amount{}, reported: map[catalog.ShardID]int64{},
 		extents:   newExtents(state.Table, contents(state, chunkSize)),
 		deletions: map[catalog.ShardID]*deletions{},
-	}
-	for _, id := range state.Table.Owners() {
-		coll.chunks[id] = state.Table.Count(id)
 	}
 	for _, shard := range s.Shards() {
 		if data, known := s.Owned(state, shard); known {
@@ -63,27 +54,14 @@ func newCollection(
 	return coll
 }
 
-// settle brings the table up to date.
-func (coll *collection) settle() error {
-	if len(coll.pending) == 0 {
-		return nil
-	}
-	return coll.apply()
-}
-
-// apply writes changed chunks, after those that are pending.
-func (coll *collection) apply(changed ...catalog.Chunk) error {
-	next, err := coll.table.Apply(append(coll.pending, changed...))
-	if err != nil {
+// put writes changed chunks.
+func (coll *collection) put(changed ...catalog.Chunk) error {
+	if err := coll.chunks.Put(changed...); err != nil {
 		return err
 	}
-	coll.table, coll.pending, coll.touched = next, coll.pending[:0], true
+	coll.touch()
 	for _, chunk := range changed {
-		coll.touch()
 		coll.mayMerge(chunk.Shard)
-		if chunk.Version.Compare(coll.version) > 0 {
-			coll.version = chunk.Version
-		}
 	}
 	return nil
 }
@@ -99,7 +77,7 @@ func (coll *collection) touch() {
 // changed.
 func (coll *collection) mergeable(id catalog.ShardID) bool {
 	if coll.neighbours == nil {
-		coll.neighbours = coll.table.HaveNeighbours()
+		coll.neighbours = coll.chunks.Table().HaveNeighbours()
 	}
 	return coll.neighbours[id]
 }
@@ -110,7 +88,7 @@ func (coll *collection) ownsOlder(id catalog.ShardID, cutoff bson.Timestamp) boo
 	if coll.older == nil || coll.olderAt != coll.revision {
 		coll.older, coll.olderAt = map[catalog.ShardID]bool{}, coll.revision
 	}
-	if !coll.older[id] && policy.OwnsOlder(coll.table, id, cutoff) {
+	if !coll.older[id] && policy.OwnsOlder(coll.chunks.Table(), id, cutoff) {
 		coll.older[id] = true
 	}
 	return coll.older[id]
@@ -142,13 +120,11 @@ func (coll *collection) measured(chunk catalog.Chunk) int64 {
 // With its last chunk a donor gives all that it has: what dividing left over, too.
 func (coll *collection) transfer(chunk catalog.Chunk, from catalog.ShardID) Amount {
 	amount := coll.contents(chunk)
-	if coll.chunks[from] == 1 {
+	if coll.chunks.Count(from) == 0 {
 		if bytes, ok := coll.bytes[from]; ok {
 			amount = Amount{coll.documents[from], bytes}
 		}
 	}
-	coll.chunks[from]--
-	coll.chunks[chunk.Shard]++
 	coll.add(from, Amount{-amount.Documents, -amount.Bytes})
 	coll.add(chunk.Shard, amount)
 	local := coll.local[chunk.Shard]

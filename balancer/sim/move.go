@@ -45,10 +45,7 @@ func (m *move) prepare() (time.Duration, error) {
 	if m.coll, err = c.find(m.Namespace); err != nil {
 		return c.costs.Refused, err
 	}
-	if err := m.coll.settle(); err != nil {
-		return c.costs.Refused, err
-	}
-	chunk := m.coll.table.Find(m.Min)
+	chunk := m.coll.chunks.Find(m.Min)
 	if chunk.Shard != m.From {
 		return c.costs.Refused, mongoerr.New(mongoerr.StaleConfig, "the range belongs to shard %s", chunk.Shard)
 	}
@@ -135,7 +132,7 @@ func (c *cluster) splitPoint(coll *collection, chunk catalog.Chunk, chunkSize in
 // routers whose tables would go stale.
 func (c *cluster) commitMove(m *move) (amount Amount, left int, err error) {
 	coll, lower, upper := m.coll, m.lower, m.upper
-	chunk := coll.table.Find(lower)
+	chunk := coll.chunks.Find(lower)
 	if chunk.Shard != m.From || chunk.Max.Less(upper) || m.before.Compare(chunk.Version) < 0 {
 		return Amount{}, 0, mongoerr.New(mongoerr.ConflictingOperationInProgress,
 			"the chunk has changed since the migration began")
@@ -145,14 +142,14 @@ func (c *cluster) commitMove(m *move) (amount Amount, left int, err error) {
 	}
 	coll.extents.cutAt(lower)
 	coll.extents.cutAt(upper)
-	coll.version = catalog.ChunkVersion{Major: coll.version.Major + 1}
 	at := bson.Timestamp{T: uint32(c.queue.Now().Unix()), I: 1}
 	moved := chunk
-	moved.Min, moved.Max, moved.Shard, moved.Version = lower, upper, m.To, coll.version
+	moved.Min, moved.Max, moved.Shard = lower, upper, m.To
+	moved.Version = catalog.ChunkVersion{Major: coll.chunks.Version().Major + 1}
 	moved.OnCurrentShardSince, moved.History = at, []catalog.ChunkHistory{{ValidAfter: at, Shard: m.To}}
-	coll.pending = append(coll.pending, moved)
-	coll.mayMerge(m.To)
-	coll.touch()
+	if err := coll.put(moved); err != nil {
+		return Amount{}, 0, err
+	}
 	amount = coll.transfer(moved, m.From)
 	c.leaveOrphans(coll, m.Migration, lower, upper, amount)
 	return amount, left, nil
@@ -171,13 +168,9 @@ func (c *cluster) cutOut(coll *collection, chunk catalog.Chunk, lower, upper cat
 	if len(points) == 0 {
 		return 0, nil
 	}
-	if err := coll.settle(); err != nil {
-		return 0, err
-	}
-	coll.chunks[chunk.Shard] += len(points)
-	pieces := c.commits().Split(coll.table, chunk, points)
+	pieces := c.commits().Split(coll.chunks, chunk, points)
 	for i := range pieces {
 		pieces[i].Jumbo = chunk.Jumbo // a move keeps the flag of what stays
 	}
-	return len(points), coll.apply(pieces...)
+	return len(points), coll.put(pieces...)
 }

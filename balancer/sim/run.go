@@ -86,7 +86,7 @@ func New(s *catalog.Snapshot, cfg Config) (*Run, error) {
 		Merged:  merged,
 		Version: s.Release(), Parameters: cfg.Parameters, Rand: cfg.Rand,
 		Logger: cfg.Logger, Location: cfg.Location, IgnoreMode: cfg.IgnoreMode, Reasons: cfg.Reasons,
-		Decided: cfg.Decided, ChosenOnly: cfg.ChosenOnly, Revision: c.revision,
+		Decided: cfg.Decided, ChosenOnly: cfg.ChosenOnly, Revision: c.revision, FixedZones: true,
 	})
 	r := &Run{loop: loop, driver: balancer.NewEventDriver(c.queue, loop, c), cluster: c, cfg: cfg}
 	if !cfg.GoesOn {
@@ -184,7 +184,7 @@ func (r *Run) Snapshot() *catalog.Snapshot { return r.cluster.snapshot() }
 func (r *Run) Chunks(shard catalog.ShardID, namespaces ...string) (n int) {
 	for _, coll := range r.cluster.order {
 		if len(namespaces) == 0 || slices.Contains(namespaces, coll.entry.Namespace) {
-			n += coll.chunks[shard]
+			n += coll.chunks.Count(shard)
 		}
 	}
 	return n

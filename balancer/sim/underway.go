@@ -44,7 +44,7 @@ func (c *cluster) underWayAs(m catalog.ActiveMigration) (*move, bool) {
 	if err != nil {
 		return nil, false
 	}
-	chunk := coll.table.Find(lower)
+	chunk := coll.chunks.Find(lower)
 	if chunk.Shard != m.From {
 		return nil, false
 	}

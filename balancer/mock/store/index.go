@@ -187,6 +187,12 @@ func (c *Collection) Indexes() []IndexSpec {
 	return specs
 }
 
+// HasIndexesOf reports whether another collection has indexes of the same names, in
+// the same order.
+func (c *Collection) HasIndexesOf(o *Collection) bool {
+	return slices.EqualFunc(c.indexes, o.indexes, func(a, b *Index) bool { return a.spec.Name == b.spec.Name })
+}
+
 // Serves reports whether the index of a name serves prefix.
 func (c *Collection) Serves(prefix bson.Raw, name string) bool {
 	return slices.ContainsFunc(c.indexes, func(ix *Index) bool { return ix.spec.Name == name && ix.Serves(prefix) })
