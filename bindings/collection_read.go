@@ -98,6 +98,7 @@ func (d *database) readBody(body bson.D) bson.D {
 	if d.on.readConcern != nil && !d.inTransaction() && !server.HasField(body, "readConcern") {
 		body = append(body, bson.E{Key: "readConcern", Value: d.on.readConcern})
 	}
+	body = d.afterWhatWasSeen(body)
 	if ms := d.s.settings.maxTimeMS; ms > 0 && !server.HasField(body, "maxTimeMS") {
 		body = append(body, bson.E{Key: "maxTimeMS", Value: ms})
 	}

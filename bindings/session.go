@@ -128,6 +128,41 @@ func (d *database) inTransaction() bool {
 	return d.session != nil && d.session.driver.TransactionRunning()
 }
 
+// causal reports whether what a session reads is to be no older than what it has seen:
+// so it is unless its options say something else.
+func (sess *session) causal() bool {
+	is := func(name string, or bool) bool {
+		v := script.Property(sess.given, name)
+		return v == nil && or || v != nil && v.ToBoolean()
+	}
+	return is("causalConsistency", true) && !is("snapshot", false)
+}
+
+// afterWhatWasSeen lets a read of a causal session wait for what the session has seen: a
+// secondary may be behind. The driver says so for its own reads, and not for commands.
+func (d *database) afterWhatWasSeen(body bson.D) bson.D {
+	if d.session == nil || !d.session.causal() || d.inTransaction() {
+		return body
+	}
+	at := d.session.driver.OperationTime()
+	if at == nil {
+		return body
+	}
+	after := bson.E{Key: "afterClusterTime", Value: *at}
+	for i, e := range body {
+		if e.Key == "readConcern" {
+			var concern bson.D
+			given, isDoc := rawdoc.Of(bson.D{e}).Lookup(e.Key).DocumentOK()
+			if !isDoc || bson.Unmarshal(given, &concern) != nil {
+				return body // the server says what is wrong with it
+			}
+			body[i].Value = append(concern, after)
+			return body
+		}
+	}
+	return append(body, bson.E{Key: "readConcern", Value: bson.D{after}})
+}
+
 func sessionMethods() []method[*session] {
 	return []method[*session]{
 		{"getDatabase", "name:string", func(c *call, sess *session) goja.Value { return sess.database(c.Text(0)).object },

@@ -51,6 +51,25 @@ func TestTransaction(t *testing.T) {
 	})
 }
 
+// TestSessionsReadWhatTheyHaveSeen: reads of a session name the time of its newest
+// command, as a secondary may be behind; those of others, and its first, do not.
+func TestSessionsReadWhatTheyHaveSeen(t *testing.T) {
+	c := connect(t)
+	in := func(options string) string {
+		return `const s = db.getMongo().startSession(` + options + `); const o = s.getDatabase("app").orders; o.findOne();
+			s.advanceOperationTime(Timestamp({t: 1700000100, i: 5})); `
+	}
+	find := `app {"find":"orders","filter":{},"limit":1`
+	after := `"afterClusterTime":{"$timestamp":{"t":1700000100,"i":5}}`
+	check(t, c, []caseOf{
+		{in("") + `o.findOne()`, find + "}\n" + find + `,"readConcern":{` + after + "}}", ""},
+		{in("") + `o.findOne({}, {}, {readConcern: {level: "majority"}})`,
+			find + "}\n" + `app {"find":"orders","filter":{},"projection":{},"readConcern":{"level":"majority",` + after + `},"limit":1}`, ""},
+		{in("{causalConsistency: false}") + `o.findOne()`, find + "}\n" + find + "}", ""},
+		{`db.orders.findOne(); db.orders.findOne()`, find + "}\n" + find + "}", ""},
+	})
+}
+
 // TestWithTransactionTriesAgain: the whole for a passing error, the commit for an
 // unknown outcome, and not for ever.
 func TestWithTransactionTriesAgain(t *testing.T) {

@@ -70,7 +70,7 @@ function checks(shard, { movePrimaries = false, maxData, headroom = 15 } = {}) {
   );
 
   const plan = others.length > 0 ? sh.plan(null, { goal: { drain: shard }, ignoreWindow: true }) : null;
-  const rows = plan ? capacity(summary, plan, others) : [];
+  const rows = plan ? capacity(plan, others) : [];
   for (const { id, gets, after, disk } of rows) {
     if (maxData)
       add(
@@ -100,16 +100,14 @@ function checks(shard, { movePrimaries = false, maxData, headroom = 15 } = {}) {
 }
 
 /** What each of the other shards has, gets and has in the end, and its disk where the server tells. */
-function capacity(summary, plan, others) {
-  const has = Object.fromEntries(summary.shards.map(s => [s.shard, Number(s.bytes || 0)])),
-    disks = disksOf(others);
-  const moves = plan.steps.filter(s => s.kind === "move");
-  return others.map(id => {
-    const gets =
-      cli.sum(moves.filter(s => s.to === id).map(s => s.bytes)) -
-      cli.sum(moves.filter(s => s.from === id).map(s => s.bytes));
-    return { id, now: has[id] || 0, gets, after: (has[id] || 0) + gets, disk: disks[id] };
-  });
+function capacity(plan, others) {
+  const disks = disksOf(others);
+  return plan.shards
+    .filter(s => others.includes(s.shard))
+    .map(({ shard, before, after }) => {
+      const [now, then] = [Number(before.bytes), Number(after.bytes)];
+      return { id: shard, now, gets: then - now, after: then, disk: disks[shard] };
+    });
 }
 
 /** The disks of shards by what dbStats says of each; those that tell nothing are left out. */

@@ -38,8 +38,9 @@ const heartbeat = 10 * time.Second
 const selecting = 15 * time.Second
 
 // ReadsFrom is Reads from certain nodes. A secondary that does not know yet where the
-// collection lies, as its router does, is waited for (spec 02 §5.4: it has to have what
-// its primary has written about that).
+// collection lies, as its router does, is waited for: but for "available", a shard's node
+// asks its primary for newer metadata (docs: Read Concern "available"), and has to have
+// what that has written of them.
 func (rq *Request) ReadsFrom(n Node, ns string, filter *store.Filter) ([]Read, error) {
 	if rq.routes == nil || rq.c.config.holds(ns) {
 		return rq.Reads(ns, filter)

@@ -336,7 +336,7 @@ func (fs *Faults) Slow(name string, s Slowness) error {
 		return err
 	}
 	if s.Bandwidth < 0 || s.Latency < 0 || s.Lag < 0 || s.Queue < 0 || s.Secondary < 0 {
-		return mongoerr.New(mongoerr.BadValue, "bandwidth, latency, lag and queue can't be below zero")
+		return mongoerr.New(mongoerr.BadValue, "bandwidth, latency, lag, queue and secondary can't be below zero")
 	}
 	if fs.isRouter(id) && s.Secondary > 0 {
 		return mongoerr.New(mongoerr.BadValue, "%s is a router, and has no secondary: shards and config have one", name)

@@ -232,6 +232,9 @@ func checkFieldName(name string) error {
 }
 
 func (c *exprCompiler) operator(name string, arg value, sc *scope) (expression, error) {
+	if f, ok := otherFunctions[name]; ok && c.other {
+		return c.call(name, f, arg, sc)
+	}
 	e, err := c.usualOperator(name, arg, sc)
 	if err != nil || !c.other || otherCodes[name] == nil || isConstant(e) {
 		return e, err

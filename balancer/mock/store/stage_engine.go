@@ -51,7 +51,46 @@ var otherOperators = []string{
 	"$eq", "$ne", "$gt", "$gte", "$lt", "$lte", "$cmp",
 	"$abs", "$ceil", "$floor", "$exp", "$ln", "$log10", "$sqrt", "$mod", "$multiply", "$subtract",
 	"$sum", "$avg", "$min", "$max", "$push", "$addToSet", "$first", "$last", "$count", "$mergeObjects",
+	"$setIsSubset",
 	"$stdDevPop", "$stdDevSamp", "$firstN", "$lastN", "$minN", "$maxN", "$top", "$topN", "$bottom", "$bottomN",
+}
+
+// otherFunctions give something else there: what is missing is below all values, MinKey
+// among them, and no set is not known to be a part of another.
+var otherFunctions = map[string]function{
+	"$cmp": {2, 2, func(_ *evaluation, a []value) (value, error) {
+		return int32Value(int32(otherCompare(a[0], a[1]))), nil
+	}},
+	"$eq":  otherOrdered(func(c int) bool { return c == 0 }),
+	"$ne":  otherOrdered(func(c int) bool { return c != 0 }),
+	"$lt":  otherOrdered(func(c int) bool { return c < 0 }),
+	"$lte": otherOrdered(func(c int) bool { return c <= 0 }),
+	"$gt":  otherOrdered(func(c int) bool { return c > 0 }),
+	"$gte": otherOrdered(func(c int) bool { return c >= 0 }),
+	"$setIsSubset": {2, 2, func(c *evaluation, a []value) (value, error) {
+		if slices.ContainsFunc(a, isNullish) {
+			return nullValue(), nil
+		}
+		return exprSetIsSubset(c, a)
+	}},
+}
+
+func otherOrdered(ok func(int) bool) function {
+	return function{2, 2, func(_ *evaluation, a []value) (value, error) {
+		return boolValue(ok(otherCompare(a[0], a[1]))), nil
+	}}
+}
+
+func otherCompare(a, b value) int {
+	switch {
+	case isMissing(a) && isMissing(b):
+		return 0
+	case isMissing(a):
+		return -1
+	case isMissing(b):
+		return 1
+	}
+	return compare(a, b)
 }
 
 func sameCodes(names []string, codes map[mongoerr.Code]int32) map[string]map[mongoerr.Code]int32 {
