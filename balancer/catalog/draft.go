@@ -61,8 +61,12 @@ func (d *Draft) Put(changed ...Chunk) error {
 	if !ok {
 		return d.apply(changed)
 	}
-	for i := range gone {
-		d.changed.Delete(&gone[i])
+	var gathered []*Chunk // of those gone; most are in the table only
+	for _, c := range changed {
+		gathered = slices.AppendSeq(gathered, d.changedIn(c.Min, c.Max))
+	}
+	for _, c := range gathered {
+		d.changed.Delete(c)
 	}
 	d.count(gone, -1)
 	d.count(changed, +1)
