@@ -1,9 +1,14 @@
 package store
 
 import (
+	"bytes"
+	"context"
+	"iter"
+	"slices"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"pgregory.net/rapid"
 )
 
 // The moves of the manual's page "Aggregation Pipeline Optimization", its examples
@@ -54,4 +59,39 @@ func asArray(t *testing.T, stages []bson.Raw) string {
 		t.Fatal(err)
 	}
 	return string(text)
+}
+
+// Where nothing fails, the order makes no difference.
+func TestOrderedGivesTheSame(t *testing.T) {
+	docs := list(t, `[{"_id": 1, "a": 1, "b": {"c": 2}, "l": [1, 2]}, {"_id": 2, "a": [1, {"c": 1}], "b": null}, {"_id": 3, "l": []},
+		{"_id": 4, "a": null, "b": [{"c": 2}, {"c": 3}], "l": 5}, {"_id": 5, "a": {"c": 2}, "b": 1, "l": [[1], {"c": 2}]}]`)
+	stages := list(t, `[{"$match": {"a": 1}}, {"$match": {"b.c": {"$gt": 1}}}, {"$match": {"l": {"$ne": 2}, "x": null}},
+		{"$match": {"$or": [{"a": null}, {"b": 1}]}}, {"$match": {"$nor": [{"a.c": 2}, {"x": 1}]}}, {"$match": {"x": {"$exists": true}}},
+		{"$match": {"$expr": {"$gte": ["$b", "$x"]}}}, {"$match": {"_id": {"$gt": 2}}}, {"$match": {"x.c": 2}},
+		{"$project": {"a": 1, "x": "$b"}}, {"$project": {"a": 0, "b.c": 0}}, {"$project": {"_id": 0, "l": 1, "b": {"c": 1}}},
+		{"$addFields": {"x": "$a"}}, {"$set": {"b.c": 2, "a": "$l"}}, {"$set": {"x": {"c": "$a"}}}, {"$unset": ["a", "b.c"]},
+		{"$unwind": "$l"}, {"$unwind": {"path": "$b", "preserveNullAndEmptyArrays": true, "includeArrayIndex": "x"}},
+		{"$sort": {"_id": -1}}, {"$skip": 1}, {"$limit": 3}, {"$replaceWith": {"a": "$b", "x": "$a"}},
+		{"$redact": {"$cond": [{"$eq": ["$c", 2]}, "$$PRUNE", "$$DESCEND"]}}, {"$unionWith": "c"}]`)
+	env := Env{Collection: func(string) (iter.Seq[bson.Raw], error) { return slices.Values(docs[:2]), nil }}
+	results := func(t *rapid.T, stages []bson.Raw) (out []bson.Raw) {
+		p, err := CompilePipeline(stages, env)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for doc, err := range p.Run(context.Background(), slices.Values(docs)) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, doc)
+		}
+		return out
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		pipeline := rapid.SliceOfN(rapid.SampledFrom(stages), 2, 6).Draw(t, "pipeline")
+		want, got := results(t, pipeline), results(t, Ordered(pipeline))
+		if !slices.EqualFunc(want, got, func(a, b bson.Raw) bool { return bytes.Equal(a, b) }) {
+			t.Errorf("%v\nas given   %v\nas ordered %v", pipeline, want, got)
+		}
+	})
 }
