@@ -56,8 +56,7 @@ func (l *localCollection) asCapped(c *Cluster, ns string, size int64) (*localCol
 		}
 	}
 	options = append(options, bson.E{Key: "capped", Value: true}, bson.E{Key: "size", Value: LimitOption(size)})
-	capped := newLocal(c.NewUUID(), options,
-		ns)
+	capped := newLocal(c.NewUUID(), options, ns)
 	for doc := range l.docs.Documents() {
 		if _, err := capped.docs.Insert(doc); err != nil {
 			return nil, err
