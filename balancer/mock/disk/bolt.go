@@ -233,9 +233,16 @@ func (d *Disk) Err() error { return d.writer.failed() }
 // Close writes what has been added and returns the directory back.
 func (d *Disk) Close() error { return errors.Join(d.writer.close(), d.db.Close()) }
 
-// SkipSync leaves out what only a machine that loses its power would miss. It
-// is for tests.
-func (d *Disk) SkipSync() { d.db.NoSync = true }
+// SkipSync leaves out what only a machine that loses its power would miss, of
+// batches that have not been taken to be written yet. It is for tests.
+func (d *Disk) SkipSync() {
+	d.Intercept(func(write func([]Entry) error) func([]Entry) error {
+		return func(entries []Entry) error {
+			d.db.NoSync = true // here, as who writes looks at it
+			return write(entries)
+		}
+	})
+}
 
 // Intercept lets around decide how batches are written that have not been taken
 // to be written yet. It is for tests: of a disk that is slow, or fails.
