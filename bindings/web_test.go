@@ -45,6 +45,9 @@ func TestNodeGlobals(t *testing.T) {
 }
 
 func TestFiles(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, and long")
+	}
 	t.Chdir(t.TempDir())
 	run(t, connect(t),
 		step{`fs.writeFileSync("a", Buffer.from("ff00", "hex")); fs.readFileSync("a").toString("hex")`, "ff00"},

@@ -141,6 +141,9 @@ func ownPart(path string) string {
 // Every citation of a rule, in the program, its tests and their data, in the
 // docs and in the rules themselves, leads to a section that is there.
 func TestEveryCitationHasATarget(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, and long")
+	}
 	r := readRules(t)
 	cited := 0
 	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {

@@ -10,6 +10,9 @@ import (
 
 // In each shell that is here, its script offers what it should.
 func TestCompletionInShells(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts programs")
+	}
 	dir := t.TempDir()
 	self, err := os.Executable()
 	if err != nil {

@@ -14,6 +14,9 @@ var everyFault = flag.Bool("library.faults", false,
 
 // The library is tested as its users would test it: by scripts/tests.
 func TestLibraryScripts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many scripts, one at a time")
+	}
 	args := []string{"test", "../../scripts/tests", "--server-version", "5.0,8.0"}
 	if *everyFault {
 		args = append(args, "--every-fault")
