@@ -59,11 +59,11 @@ func measure(b *testing.B, w work) line {
 		other = w.mongosh(b)
 	}
 	l := line{name: w.name, inMemory: w.inMemory}
+	pass := packedPass(b)
 	began := time.Now()
 	for enough := false; !enough; {
-		pass := packedPass(b)
-		took := once()
-		l.add(took, pass)
+		unit := pass()
+		l.add(once(), unit)
 		if other != nil {
 			l.mongosh = append(l.mongosh, other().wall)
 		}
