@@ -16,12 +16,9 @@ import (
 func (p KeyPattern) DocumentKey(doc bson.Raw) (Key, error) {
 	var b keyBuilder
 	for i := range p.Len() {
-		v, found := lookup(doc, p.p.paths[i])
-		if v.Type == bson.TypeArray {
-			return Key{}, mongoerr.New(mongoerr.ShardKeyNotFound, "shard key field %s is or lies in an array", p.p.fields[i])
-		}
-		if !found {
-			v = bson.RawValue{Type: bson.TypeNull}
+		v, err := p.valueIn(doc, i)
+		if err != nil {
+			return Key{}, err
 		}
 		b.values = append(b.values, p.stored(i, v))
 	}
@@ -32,20 +29,25 @@ func (p KeyPattern) DocumentKey(doc bson.Raw) (Key, error) {
 // look up where a document belongs.
 func (p KeyPattern) AppendDocumentKey(dst []byte, doc bson.Raw) ([]byte, error) {
 	for i := range p.Len() {
-		v, found := lookup(doc, p.p.paths[i])
-		switch {
-		case v.Type == bson.TypeArray:
-			return dst, mongoerr.New(mongoerr.ShardKeyNotFound, "shard key field %s is or lies in an array", p.p.fields[i])
-		case !found:
-			v = bson.RawValue{Type: bson.TypeNull}
+		v, err := p.valueIn(doc, i)
+		if err != nil {
+			return dst, err
 		}
-		if i == p.p.hashed {
-			dst = keyorder.AppendInt64(dst, keyorder.Hash(v))
-			continue
-		}
-		dst = keyorder.Append(dst, v)
+		dst = p.appendStored(dst, i, v)
 	}
 	return dst, nil
+}
+
+// valueIn returns what a document to be stored has for a field of the key.
+func (p KeyPattern) valueIn(doc bson.Raw, field int) (bson.RawValue, error) {
+	v, found := lookup(doc, p.p.paths[field])
+	switch {
+	case v.Type == bson.TypeArray:
+		return v, mongoerr.New(mongoerr.ShardKeyNotFound, "shard key field %s is or lies in an array", p.p.fields[field])
+	case !found:
+		return bson.RawValue{Type: bson.TypeNull}, nil
+	}
+	return v, nil
 }
 
 // stored returns a raw field value as it stands in the key: hashed if the
@@ -55,6 +57,15 @@ func (p KeyPattern) stored(field int, v bson.RawValue) bson.RawValue {
 		return v
 	}
 	return bson.RawValue{Type: bson.TypeInt64, Value: binary.LittleEndian.AppendUint64(nil, uint64(keyorder.Hash(v)))}
+}
+
+// appendStored appends the comparable bytes of what stored returns, which it does
+// not make.
+func (p KeyPattern) appendStored(dst []byte, field int, v bson.RawValue) []byte {
+	if field == p.p.hashed {
+		return keyorder.AppendInt64(dst, keyorder.Hash(v))
+	}
+	return keyorder.Append(dst, v)
 }
 
 // lookup follows a path. At an array it stops and returns the array.
@@ -114,11 +125,7 @@ func (p KeyPattern) AppendEqual(dst []byte, valueOf func(field string) (bson.Raw
 		if !ok || !equalsOne(v) {
 			return dst, false
 		}
-		if i == p.p.hashed {
-			dst = keyorder.AppendInt64(dst, keyorder.Hash(v))
-			continue
-		}
-		dst = keyorder.Append(dst, v)
+		dst = p.appendStored(dst, i, v)
 	}
 	return dst, p.p != nil
 }

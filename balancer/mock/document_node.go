@@ -1,7 +1,6 @@
 package mock
 
 import (
-	"strings"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -142,12 +141,6 @@ func (rq *Request) suits(n Node, id catalog.ShardID) (*secondary.Member, error) 
 	return nil, mongoerr.New(mongoerr.FailedToSatisfyReadPreference,
 		"Could not find host matching read preference { mode: \"secondary\", maxStalenessSeconds: %d } for set %s",
 		int64(n.Most.Seconds()), setOf(rq.c.HostOf(id)))
-}
-
-// setOf returns the name of the set in a connection string.
-func setOf(host string) string {
-	set, _, _ := strings.Cut(host, "/")
-	return set
 }
 
 // targetOn returns what a node of a shard has of a collection, m or the primary, and

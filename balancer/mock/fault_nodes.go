@@ -392,8 +392,7 @@ func (fs *Faults) noteSecondaries(now time.Time) {
 // names yields the shard's collections, each with its database.
 func (s *shard) names(yield func(string) bool) {
 	for ns := range s.colls {
-		db, _, _ := strings.Cut(ns, ".")
-		if !yield(ns) || !yield(db) {
+		if !yield(ns) || !yield(databaseOf(ns)) {
 			return
 		}
 	}

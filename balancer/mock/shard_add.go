@@ -73,7 +73,7 @@ func (mb *Membership) known(set, hosts, name string) (catalog.ShardID, error) {
 		return "", err
 	}
 	for _, s := range shards {
-		theirs, _, _ := strings.Cut(s.Host, "/")
+		theirs := setOf(s.Host)
 		common := slices.ContainsFunc(strings.Split(hosts, ","), func(h string) bool { return hasMember(s.Host, h) })
 		switch {
 		case common && (set == "" || set == theirs) && (name == "" || name == string(s.ID)):
@@ -179,7 +179,7 @@ func (c *Cluster) takeAddresses() error {
 		_, err := c.config.modify(configShards, string(id), func(doc *bson.D) {
 			for i, e := range *doc {
 				if host, isText := e.Value.(string); e.Key == "host" && isText {
-					set, _, _ := strings.Cut(host, "/")
+					set := setOf(host)
 					(*doc)[i].Value = set + "/" + at
 				}
 			}
@@ -376,4 +376,10 @@ func (h *hosts) makeUp(n int) string {
 	host := set + "/" + member
 	h.take(host)
 	return host
+}
+
+// setOf returns the name of the set in a connection string.
+func setOf(host string) string {
+	set, _, _ := strings.Cut(host, "/")
+	return set
 }

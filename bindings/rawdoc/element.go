@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 )
 
 // Body returns the elements of a document, without its length and its final zero;
@@ -33,60 +34,10 @@ func Next(body []byte) (t bson.Type, key, value, rest []byte, ok bool) {
 		return 0, nil, nil, nil, false
 	}
 	key, rest = body[1:1+end], body[end+2:]
-	n := valueLength(bson.Type(body[0]), rest)
-	if n < 0 || n > len(rest) {
+	t = bson.Type(body[0])
+	v, rest, ok := bsoncore.ReadValue(rest, bsoncore.Type(t))
+	if !ok {
 		return 0, nil, nil, nil, false
 	}
-	return bson.Type(body[0]), key, rest[:n], rest[n:], true
-}
-
-// valueLength returns how long the value is that src begins with; less than 0 when
-// that can't be said.
-func valueLength(t bson.Type, src []byte) int {
-	switch t {
-	case bson.TypeInt32:
-		return 4
-	case bson.TypeDouble, bson.TypeInt64, bson.TypeDateTime, bson.TypeTimestamp:
-		return 8
-	case bson.TypeString, bson.TypeJavaScript, bson.TypeSymbol:
-		return prefixed(src, 4)
-	case bson.TypeEmbeddedDocument, bson.TypeArray, bson.TypeCodeWithScope:
-		return prefixed(src, 0)
-	case bson.TypeObjectID:
-		return 12
-	case bson.TypeBoolean:
-		return 1
-	case bson.TypeNull, bson.TypeUndefined, bson.TypeMinKey, bson.TypeMaxKey:
-		return 0
-	case bson.TypeBinary:
-		return prefixed(src, 4+1)
-	case bson.TypeDecimal128:
-		return 16
-	case bson.TypeDBPointer:
-		return prefixed(src, 4+12)
-	case bson.TypeRegex:
-		pattern := bytes.IndexByte(src, 0)
-		if pattern < 0 {
-			return -1
-		}
-		flags := bytes.IndexByte(src[pattern+1:], 0)
-		if flags < 0 {
-			return -1
-		}
-		return pattern + 1 + flags + 1
-	default:
-		return -1
-	}
-}
-
-// prefixed is the length that src begins with, and so many bytes more.
-func prefixed(src []byte, more int) int {
-	if len(src) < 4 {
-		return -1
-	}
-	n := int(int32(binary.LittleEndian.Uint32(src)))
-	if n < 0 || n > math.MaxInt32-more {
-		return -1
-	}
-	return n + more
+	return t, key, v.Data, rest, true
 }

@@ -322,12 +322,7 @@ func (r *Router) appendGossip(dst []byte) []byte {
 	signature, dst := bsoncore.AppendDocumentElementStart(dst, "signature")
 	dst = bsoncore.AppendBinaryElement(dst, "hash", 0, make([]byte, 20))
 	dst = bsoncore.AppendInt64Element(dst, "keyId", 0)
-	dst = endDocument(endDocument(dst, signature), start)
+	dst, _ = bsoncore.AppendDocumentEnd(dst, signature) // they were begun here
+	dst, _ = bsoncore.AppendDocumentEnd(dst, start)
 	return bsoncore.AppendTimestampElement(dst, "operationTime", at.T, at.I)
-}
-
-// endDocument ends a document that was begun at a place.
-func endDocument(dst []byte, start int32) []byte {
-	dst = append(dst, 0)
-	return bsoncore.UpdateLength(dst, start, int32(len(dst))-start)
 }
