@@ -42,7 +42,7 @@ func (m *migration) startClone() {
 	m.cloning = true
 	m.cloneBegan = m.c.now()
 	m.donor.counters.donorStarted++
-	m.mods = newModifications()
+	m.mods = modifications{}
 	for record := range local.inRange(m.coll.Pattern, m.min, m.max) {
 		m.records = append(m.records, record)
 	}
@@ -232,7 +232,7 @@ func (m *migration) copyBatch() {
 		}
 		size += int64(len(doc))
 		m.cloned++
-		m.recvTask.orphans++
+		m.receiver.addOrphans(m.recvTask, 1)
 	}
 	m.clonedSize += size
 	m.countClone(m.cloned-before, size)

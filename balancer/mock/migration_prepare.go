@@ -120,6 +120,7 @@ type migration struct {
 	stepEnd   time.Time
 	donorTime []time.Duration // of each finished donor step
 	recvTime  []time.Duration
+	times     [donorSteps + recvSteps]time.Duration // where both lie
 
 	// Clone: the documents seen at the start, still to be copied.
 	records                   []store.RecordID
@@ -161,14 +162,10 @@ func (m *migration) local(s *shard) *localCollection {
 }
 
 // modifications are the writes of the donor in the range since the clone
-// began: ids to fetch again and ids to delete.
+// began: ids to fetch again and ids to delete. The zero value is empty.
 type modifications struct {
 	upserts map[string]bson.RawValue
 	deletes map[string]bson.RawValue
-}
-
-func newModifications() modifications {
-	return modifications{upserts: map[string]bson.RawValue{}, deletes: map[string]bson.RawValue{}}
 }
 
 func (m *modifications) empty() bool { return len(m.upserts)+len(m.deletes) == 0 }
@@ -193,6 +190,7 @@ func (ms *Migrations) Start(req MoveRequest, done func(error)) {
 		return
 	}
 	m := &migration{c: ms.c, asked: req, req: req, started: ms.c.now(), stepEnd: ms.c.now(), done: []func(error){done}}
+	m.donorTime, m.recvTime = m.times[:0:donorSteps], m.times[donorSteps:donorSteps]
 	m.at = ms.c.GossipTime()
 	if err := m.admit(); err != nil {
 		// Refused before it registered: nothing is logged.
