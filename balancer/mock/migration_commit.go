@@ -68,12 +68,12 @@ func (m *migration) catchUp() {
 			m.fail(err)
 			return
 		}
-		m.after(batchTime+m.lag(), func() { m.catchUp() })
+		m.after(batchTime+m.lag(), (*migration).catchUp)
 		return
 	}
 	m.endRecvStep(m.c.now(), 5)
 	behind := m.c.faults.behind(m.receiver.id)
-	m.after(catchUpTime+m.lag()+min(behind, mostBehindAtCommit), func() {
+	m.after(catchUpTime+m.lag()+min(behind, mostBehindAtCommit), func(m *migration) {
 		if !m.cloning {
 			return
 		}
@@ -83,7 +83,7 @@ func (m *migration) catchUp() {
 		}
 		m.endRecvStep(m.c.now(), 6)
 		m.endDonorStep(m.c.now()) // step 4: caught up
-		m.after(commitTime+m.lag(), func() { m.commit() })
+		m.after(commitTime+m.lag(), (*migration).commit)
 	})
 }
 
@@ -177,7 +177,7 @@ func (m *migration) commit() {
 	m.endRecvStep(m.c.now(), 8)
 	m.logReceiver("success")
 	// An event of its own: a shard may crash before it knows the decision.
-	m.after(0, func() {
+	m.after(0, func(m *migration) {
 		m.reached("committed")
 		if failure != nil {
 			m.concludeUnanswered()

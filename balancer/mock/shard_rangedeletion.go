@@ -78,9 +78,8 @@ const deletionRetry = time.Minute
 // after deletes the next batch in d. Should that panic, whoever waits goes on,
 // and the task is tried again later.
 func (rd RangeDeleter) after(d time.Duration, s *shard, task *rangeDeletion, then func()) {
-	run := func() { rd.deleteBatch(s, task, then) }
 	rd.c.after(d, func() {
-		rd.c.attempt("a range deletion", run, func(error) {
+		rd.c.attempt("a range deletion", func() { rd.deleteBatch(s, task, then) }, func(error) {
 			rd.after(deletionRetry, s, task, nil)
 			if then != nil {
 				then()
@@ -105,18 +104,19 @@ func (rd RangeDeleter) deleteBatch(s *shard, task *rangeDeletion, then func()) {
 		rd.after(rd.c.parameters.Milliseconds("rangeDeleterBatchDelayMS"), s, task, then)
 		return
 	}
-	over := func() {
-		s.removeDeletion(task)
-		if then != nil {
-			then()
-		}
-	}
 	// The task goes when a majority of the shard's nodes has deleted the range.
 	if behind := rd.c.faults.behind(s.id); behind > 0 {
-		rd.c.after(behind, over)
+		rd.c.after(behind, func() { s.endDeletion(task, then) })
 		return
 	}
-	over()
+	s.endDeletion(task, then)
+}
+
+func (s *shard) endDeletion(task *rangeDeletion, then func()) {
+	s.removeDeletion(task)
+	if then != nil {
+		then()
+	}
 }
 
 // ScheduledDeletions counts the range deletion tasks of a shard.
