@@ -202,6 +202,7 @@ func (l *loop[R]) show(ctx context.Context, text string) {
 		fmt.Fprintln(l.Out, text)
 		return
 	}
+	awaitSignals()
 	l.forgetInterrupts()
 }
 

@@ -90,6 +90,8 @@ type Engine struct {
 	Clock   Clock
 	Runtime *goja.Runtime
 	World   *values.World
+	// Ending says that no input comes after the next program.
+	Ending bool
 
 	// running is held while JavaScript runs, so that Close sees a script that was
 	// left behind.
@@ -164,6 +166,7 @@ func (s *Engine) defineImports() {
 		return s.World.Concatenated(call.Argument(0))
 	}))
 	s.defineAppend()
+	s.defineSharing()
 	Define(s.Runtime.GlobalObject(), importer, s.Function(importer, func(c *Call) goja.Value { return c.importModule() }))
 }
 

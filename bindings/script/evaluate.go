@@ -16,6 +16,10 @@ func (s *Engine) runText(name, text string, isFile bool) (goja.Value, error) {
 		return nil, err
 	}
 	p.printCommands(isFile)
+	if s.Ending {
+		p.taken = s.Runtime.GlobalObject().GetOwnPropertyNames()
+	}
+	s.Ending = false
 	compiled, err := p.compile()
 	if err != nil {
 		return nil, err

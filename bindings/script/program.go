@@ -20,6 +20,9 @@ type program struct {
 	// async is true when running the program gives a promise of its value.
 	async bool
 	text  source
+	// taken are the names of globals, for a program that has a scope of its own; nil
+	// for one whose variables are globals.
+	taken []string
 }
 
 // parseProgram reads one input: direct commands on lines of their own become
@@ -197,7 +200,14 @@ func (p *program) compile() (*goja.Program, error) {
 	if name := declaredLast(p.tree.Body); name != nil && !p.async {
 		p.tree.Body = append(p.tree.Body, &ast.ExpressionStatement{Expression: name})
 	}
-	return goja.CompileAST(p.tree, false)
+	compiled, err := goja.CompileAST(p.tree, false)
+	if err != nil || p.taken == nil {
+		return compiled, err
+	}
+	if own, err := goja.CompileAST(p.inOwnScope(), false); err == nil {
+		return own, nil
+	}
+	return compiled, nil
 }
 
 func declaredLast(body []ast.Statement) *ast.Identifier {

@@ -15,6 +15,8 @@ func FuzzParseProgram(f *testing.F) {
 		p.bareCommands(func(string) bool { return true })
 		p.printCommands(true)
 		_, _ = p.compile()
+		p.taken = []string{"taken"}
+		_, _ = p.compile()
 		for _, part := range p.parts() {
 			_ = showsValue(part)
 		}

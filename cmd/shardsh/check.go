@@ -11,48 +11,27 @@ import (
 	"github.com/spf13/pflag"
 
 	"shardsh/balancer/check"
+	"shardsh/cmd/shardsh/checks"
 	"shardsh/cmd/shardsh/cmdline"
 )
 
 // checkLine is the command line of "shardsh check".
 type checkLine struct {
 	answerLine
-	addresses []string
-
-	policyFile, baseline  string
-	rules, maxima, grades []string
-	only, except, allow   []string
-	failOn                string
-	since, wait, every    cmdline.Duration
-	requireCollections    bool
+	checks.Options
+	addresses   []string
+	wait, every cmdline.Duration
 }
 
 // checkFormats are those of check, the usual one first.
 var checkFormats = []string{"text", "json", "junit", "prometheus", "github", "nagios"}
 
 func (o *checkLine) groups() []cmdline.Group {
-	groups := []cmdline.Group{
-		cmdline.NewGroup("Rules", func(f *pflag.FlagSet) {
-			f.StringSliceVar(&o.rules, "rules", nil, "`NAME,…` these rules, usual or all, in place of the usual ones")
-			f.StringSliceVar(&o.maxima, "max", nil, "`RULE=VALUE,…` the most that is fine: jumbo=5, uneven=20%, balancer=24h")
-			f.StringSliceVar(&o.grades, "severity", nil, "`RULE=GRADE,…` info, warning or critical")
-			f.StringVar(&o.policyFile, "policy", "", "`FILE` a policy in YAML; options count more")
-			f.StringVar(&o.failOn, "fail-on", "", "`info|warning|critical` fail on findings of this grade and above (warning)")
-			f.StringSliceVar(&o.allow, "allow", nil, "`WORK,…` draining, defragmenting and resharding don't fail")
-			f.StringVar(&o.baseline, "baseline", "", "`FILE` fail only on what is worse than in this --json output")
-			f.Var(&o.since, "since", "`TIME` count migrations that failed since so long (10m)")
-		}),
-		cmdline.NewGroup("Collections", func(f *pflag.FlagSet) {
-			f.StringArrayVar(&o.only, "ns", nil, "`GLOB` only these collections: 'shop.*'; repeat to add")
-			f.StringArrayVar(&o.except, "exclude", nil, "`GLOB` not these; repeat to add")
-			f.BoolVar(&o.requireCollections, "require-collections", false, "fail when there is no collection to check")
-		}),
-		cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
-			f.Var(&o.wait, "wait", "`TIME` ask again until all is well, for so long")
-			f.Var(&o.every, "every", "`TIME` with --wait: how often (5s)")
-			o.flags(f, checkFormats...)
-		}),
-	}
+	groups := append(o.Options.Groups(), cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
+		f.Var(&o.wait, "wait", "`TIME` ask again until all is well, for so long")
+		f.Var(&o.every, "every", "`TIME` with --wait: how often (5s)")
+		o.flags(f, checkFormats...)
+	}))
 	return append(groups, o.server.Flags()...)
 }
 
@@ -113,7 +92,7 @@ func (env environment) parseCheck(o *checkLine, groups []cmdline.Group) (*check.
 		return nil, usagef("--wait asks a cluster again; the file of --from stays as it is")
 	}
 	o.every = cmp.Or(o.every, cmdline.Duration(5*time.Second))
-	return o.policy()
+	return o.Policy()
 }
 
 // wants reports whether the words of the command line ask for a format, as far as

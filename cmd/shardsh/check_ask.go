@@ -17,6 +17,8 @@ import (
 	"shardsh/balancer/live"
 	"shardsh/balancer/mongoerr"
 	"shardsh/bindings/script"
+	"shardsh/cmd/shardsh/checks"
+	"shardsh/cmd/shardsh/metadata"
 	"shardsh/cmd/shardsh/secret"
 	"shardsh/cmd/shardsh/target"
 )
@@ -112,7 +114,7 @@ func (env environment) checkOne(
 		if report.Status() == check.Passed || left <= 0 || bounded.Err() != nil {
 			return report, nil
 		}
-		if state := headline(report); state != told {
+		if state := checks.Headline(report); state != told {
 			notice(env.stderr, o.quiet, "Waiting up to %s more: %s", left.Round(time.Second), state)
 			told = state
 		}
@@ -222,7 +224,7 @@ func troubleOf(err error) check.Trouble {
 func (a *asking) cluster(ctx context.Context) (c check.Cluster, err error) {
 	needs := a.needs()
 	if a.o.from != "" {
-		s, err := openFile(a.o.from)
+		s, err := metadata.Open(a.o.from)
 		if err != nil {
 			return c, err
 		}

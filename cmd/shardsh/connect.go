@@ -11,12 +11,15 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 
+	"shardsh/balancer/live/line"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/router"
 	"shardsh/balancer/mock/wire"
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/script"
 	"shardsh/bindings/transcript"
+	"shardsh/cmd/shardsh/metadata"
+	"shardsh/cmd/shardsh/mocks"
 	"shardsh/cmd/shardsh/target"
 )
 
@@ -84,7 +87,7 @@ func (env environment) connectMock(o commandLine, interactive bool) (*connection
 	if err != nil {
 		return nil, err
 	}
-	pace, err := mockPace(o.mockTime)
+	pace, err := mocks.Pace(o.mockTime)
 	if err != nil {
 		return nil, err
 	}
@@ -97,11 +100,11 @@ func (env environment) connectMock(o commandLine, interactive bool) (*connection
 		Parameters: map[string]any{},
 		DBPath:     o.dbpath,
 	}
-	played, err := beginWith(&cfg, o.snapshot)
+	played, err := metadata.Begin(&cfg, o.snapshot)
 	if err != nil {
 		return nil, err
 	}
-	if o.mockTime == "" && ownTime(&cfg) {
+	if o.mockTime == "" && metadata.OwnTime(&cfg) {
 		o.mockTime = "1x" // for the banner
 	}
 	if o.mock == "" && o.keeps() {
@@ -113,12 +116,12 @@ func (env environment) connectMock(o commandLine, interactive bool) (*connection
 	for name, value := range o.parameters {
 		cfg.Parameters[name] = value
 	}
-	cluster, err := newMock(cfg, "--mock and --snapshot")
+	cluster, err := mocks.New(cfg, "--mock and --snapshot")
 	if err != nil {
 		return nil, err
 	}
 	first := router.New(cluster, nil,
-		router.WithSnapshots(snapshotsAnywhere(o.rules())), router.WithBudget(budget(o.memory)))
+		router.WithSnapshots(mocks.SnapshotsAnywhere(o.rules())), router.WithBudget(mocks.Budget(o.memory)))
 	routers, err := router.Several(first, max(1, cmp.Or(o.routers, topology.Routers)))
 	if err != nil {
 		cluster.Close()
@@ -146,7 +149,7 @@ func (env environment) connectMock(o commandLine, interactive bool) (*connection
 		return nil, err
 	}
 	settings.SetDialer(pipe)
-	client, err := mongo.Connect(settings)
+	client, err := line.Connect(settings)
 	if err != nil {
 		stop()
 		return nil, err
@@ -157,9 +160,9 @@ func (env environment) connectMock(o commandLine, interactive bool) (*connection
 	}
 	what, deployment := "mock", "mock: mongos"
 	if played != nil {
-		what, deployment = pictureName(played), "snapshot: mongos"
+		what, deployment = metadata.Name(played), "snapshot: mongos"
 		env.tellGaps(played)
-		for _, lack := range lacks(played) {
+		for _, lack := range metadata.Lacks(played) {
 			notice(env.stderr, !o.wantsNotices(interactive), "%s", lack)
 		}
 	}
@@ -167,11 +170,12 @@ func (env environment) connectMock(o commandLine, interactive bool) (*connection
 		noRetryWrites: o.server.RetryWrites.Given && !o.server.RetryWrites.On, apiVersion: o.server.APIVersion,
 		client: client, address: "mongodb://mock:27017/", database: database, deployment: deployment,
 		serverVersion: cluster.Version(),
-		cluster:       fmt.Sprintf("%s, %d shards, %s time", what, cluster.ShardCount(), timeName(cfg.RealTime, o.mockTime)),
-		clock:         cluster.Clock(),
-		virtualTime:   !cfg.RealTime,
-		settings:      settings,
-		routers:       routers.Names(),
+		cluster: fmt.Sprintf("%s, %d shards, %s time", what, cluster.ShardCount(),
+			mocks.TimeName(cfg.RealTime, o.mockTime)),
+		clock:       cluster.Clock(),
+		virtualTime: !cfg.RealTime,
+		settings:    settings,
+		routers:     routers.Names(),
 		close: func() {
 			target.Disconnect(client)
 			stop()
@@ -186,7 +190,7 @@ func mockTopology(o commandLine) (*mock.Topology, error) {
 	}
 	switch {
 	case isNumber && o.demo:
-		return demoTopology(n), nil
+		return mocks.Demo(n), nil
 	case isNumber:
 		return mock.DefaultTopology(n), nil
 	}

@@ -11,6 +11,7 @@ import (
 	"shardsh/bindings/sandbox"
 	"shardsh/bindings/transcript"
 	"shardsh/cmd/shardsh/cmdline"
+	"shardsh/cmd/shardsh/mocks"
 	"shardsh/cmd/shardsh/secret"
 	"shardsh/cmd/shardsh/target"
 )
@@ -177,7 +178,7 @@ func (o commandLine) check() error {
 			return usagef(rule.format, rule.args...)
 		}
 	}
-	if _, err := mockPace(o.mockTime); err != nil {
+	if _, err := mocks.Pace(o.mockTime); err != nil {
 		return err
 	}
 	return o.server.Check()

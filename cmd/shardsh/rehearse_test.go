@@ -106,6 +106,10 @@ db.getSiblingDB("admin").createRole({ role: "shardshLook", privileges: [], roles
 func TestDryRunHasNoWayAround(t *testing.T) {
 	p := startServe(t, "--shard-ports")
 	client := p.driver(p.uri)
+	stop := bson.D{{Key: "balancerStop", Value: 1}} // it may begin a round of its own in the meantime
+	if err := client.Database("admin").RunCommand(t.Context(), stop).Err(); err != nil {
+		t.Fatal(err)
+	}
 	before := fingerprint(t, client)
 	scripts := writing(p)
 	var member struct{ Shards []struct{ Host string } }

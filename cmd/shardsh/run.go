@@ -142,7 +142,7 @@ func (env environment) shell(ctx context.Context, o commandLine) error {
 	if err := o.define(shell); err != nil {
 		return err
 	}
-	err = env.runScripts(bounded, o, shell)
+	err = env.runScripts(bounded, o, shell, interactive)
 	if err == nil && interactive {
 		cancel()
 		err = env.repl(ctx, o, conn, shell, screen, may)
@@ -170,14 +170,15 @@ func because(ctx context.Context, err error) error {
 }
 
 // runScripts runs the evals, prints the last one's result, then the files.
-func (env environment) runScripts(ctx context.Context, o commandLine, shell *bindings.Shell) error {
-	err := env.runEvals(ctx, o, shell)
+func (env environment) runScripts(ctx context.Context, o commandLine, shell *bindings.Shell, interactive bool) error {
+	err := env.runEvals(ctx, o, shell, interactive)
 	for i, path := range o.files {
 		if err != nil {
 			break
 		}
 		notice(env.stderr, !o.verbose.On || o.quiet, "Loading file: %s", path)
 		var result script.Result
+		shell.JS.Ending = !interactive && i == len(o.files)-1
 		result, err = shell.RunFile(ctx, path)
 		if err == nil && o.wantsJSON() && i == len(o.files)-1 {
 			err = env.print(ctx, o, shell, result)
@@ -186,9 +187,10 @@ func (env environment) runScripts(ctx context.Context, o commandLine, shell *bin
 	return because(ctx, err)
 }
 
-func (env environment) runEvals(ctx context.Context, o commandLine, shell *bindings.Shell) error {
+func (env environment) runEvals(ctx context.Context, o commandLine, shell *bindings.Shell, interactive bool) error {
 	var last script.Result
-	for _, source := range o.evals {
+	for i, source := range o.evals {
+		shell.JS.Ending = !interactive && i == len(o.evals)-1 && len(o.files) == 0
 		result, err := shell.Eval(ctx, "eval", source)
 		if err != nil {
 			return err

@@ -15,6 +15,7 @@ import (
 	"shardsh/balancer/mock"
 	"shardsh/bindings/plaintext"
 	"shardsh/cmd/shardsh/cmdline"
+	"shardsh/cmd/shardsh/mocks"
 	"shardsh/cmd/shardsh/secret"
 )
 
@@ -180,7 +181,7 @@ func (o serveLine) check() error {
 	case len(o.bind) == 0:
 		return usagef("--bind takes an address to listen on, such as 127.0.0.1")
 	}
-	if _, err := mockPace(o.mockTime); err != nil {
+	if _, err := mocks.Pace(o.mockTime); err != nil {
 		return err
 	}
 	if _, err := o.level(); err != nil {

@@ -16,6 +16,8 @@ import (
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/router"
 	"shardsh/balancer/mock/wire"
+	"shardsh/cmd/shardsh/metadata"
+	"shardsh/cmd/shardsh/mocks"
 )
 
 // transferLimit is how long a peer may take over one message.
@@ -61,7 +63,7 @@ func (n *node) address() string {
 
 // open makes the cluster and listens. What fails leaves nothing open.
 func (o serveLine) open(ctx context.Context, logger *slog.Logger) (*served, error) {
-	directory, err := readUsers(o.auth)
+	directory, err := mocks.ReadUsers(o.auth)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +72,7 @@ func (o serveLine) open(ctx context.Context, logger *slog.Logger) (*served, erro
 		return nil, err
 	}
 	c := &served{logger: logger, grace: o.grace}
-	if c.tls, err = o.readTLS(); err != nil {
+	if c.tls, err = mocks.ReadTLS(o.tlsCert, o.tlsKey); err != nil {
 		return nil, err
 	}
 	if err := c.openCluster(ctx, o, topology); err != nil {
@@ -79,7 +81,7 @@ func (o serveLine) open(ctx context.Context, logger *slog.Logger) (*served, erro
 	}
 	front := router.New(c.cluster, logger,
 		router.WithUsers(directory, len(o.auth) > 0), router.WithIdleCursors(o.idleCursors),
-		router.WithSnapshots(snapshotsIn(o.dbpath)), router.WithBudget(budget(o.memory)))
+		router.WithSnapshots(mocks.SnapshotsIn(o.dbpath)), router.WithBudget(mocks.Budget(o.memory)))
 	limits := wire.Limits{Connections: o.maxConnections, Transfer: transferLimit}
 	if len(o.auth) > 0 {
 		limits.StrangerBytes = strangerBytes
@@ -140,7 +142,7 @@ func (o serveLine) readTopology() (*mock.Topology, error) {
 }
 
 func (o serveLine) newCluster(topology *mock.Topology, logger *slog.Logger) (*mock.Cluster, error) {
-	pace, err := mockPace(o.mockTime)
+	pace, err := mocks.Pace(o.mockTime)
 	if err != nil {
 		return nil, err
 	}
@@ -149,16 +151,16 @@ func (o serveLine) newCluster(topology *mock.Topology, logger *slog.Logger) (*mo
 		Logger: logger, Parameters: map[string]any{},
 		DBPath: o.dbpath,
 	}
-	played, err := beginWith(&cfg, o.snapshot)
+	played, err := metadata.Begin(&cfg, o.snapshot)
 	if err != nil {
 		return nil, err
 	}
 	if !o.timed {
-		ownTime(&cfg)
+		metadata.OwnTime(&cfg)
 	}
 	if played != nil {
 		logger.Info("playing a cluster of which a file has the metadata", "file", o.snapshot, "time", played.Time())
-		for _, lack := range lacks(played) {
+		for _, lack := range metadata.Lacks(played) {
 			logger.Warn(lack)
 		}
 	}
@@ -171,7 +173,7 @@ func (o serveLine) newCluster(topology *mock.Topology, logger *slog.Logger) (*mo
 	for name, value := range o.parameters {
 		cfg.Parameters[name] = value
 	}
-	return newMock(cfg, "--shards, --topology and --snapshot")
+	return mocks.New(cfg, "--shards, --topology and --snapshot")
 }
 
 // keeps reports whether the cluster may have come from somewhere.

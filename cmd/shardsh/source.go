@@ -11,6 +11,7 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/live"
 	"shardsh/cmd/shardsh/cmdline"
+	"shardsh/cmd/shardsh/metadata"
 	"shardsh/cmd/shardsh/secret"
 )
 
@@ -129,7 +130,7 @@ func (env environment) takeSource(o *sourceLine, address []string) error {
 // snapshot reads the cluster.
 func (env environment) snapshot(ctx context.Context, o sourceLine, r live.ReaderOptions) (*catalog.Snapshot, error) {
 	if o.from != "" {
-		s, err := openFile(o.from)
+		s, err := metadata.Open(o.from)
 		if err == nil {
 			env.tellGaps(s)
 		}

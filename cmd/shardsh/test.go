@@ -20,6 +20,7 @@ import (
 	"shardsh/bindings/trial/face"
 	"shardsh/cmd/shardsh/built"
 	"shardsh/cmd/shardsh/cmdline"
+	"shardsh/cmd/shardsh/metadata"
 	"shardsh/cmd/shardsh/secret"
 	"shardsh/scripts"
 )
@@ -113,7 +114,7 @@ func (o *testLine) settle(env environment) (err error) {
 	o.Scripts, o.Version, o.Executable = scripts.Files, built.Version(), cmp.Or(os.Args[0], "shardsh")
 	o.ErrorText = func(err error) string { return secret.Redact(errorText(err)) }
 	o.BeginWith = func(cfg *mock.Config, path string) error {
-		_, err := beginWith(cfg, path)
+		_, err := metadata.Begin(cfg, path)
 		return err
 	}
 	o.Stuck = env.endStuck

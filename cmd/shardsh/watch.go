@@ -12,6 +12,7 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/live"
 	"shardsh/cmd/shardsh/cmdline"
+	"shardsh/cmd/shardsh/metadata"
 	"shardsh/watch"
 )
 
@@ -87,7 +88,7 @@ func (env environment) watched(ctx context.Context, o watchLine) (
 ) {
 	if o.from != "" {
 		return func(context.Context, *catalog.Snapshot) (*catalog.Snapshot, error) {
-			return openFile(o.from)
+			return metadata.Open(o.from)
 		}, func() {}, nil
 	}
 	o.demo = o.usesMock() // a mock without data is nothing to look at

@@ -145,9 +145,9 @@ func TestSnapshotThatIsNone(t *testing.T) {
 		t.Fatal(err)
 	}
 	for file, want := range map[string]string{
-		"picture_test.go": "neither what shardsh snapshot writes nor what mock.save() does",
-		"no-such-file":    "no such file",
-		cut:               "damaged snapshot: it is cut short",
+		"metadata_test.go": "neither what shardsh snapshot writes nor what mock.save() does",
+		"no-such-file":     "no such file",
+		cut:                "damaged snapshot: it is cut short",
 	} {
 		for _, args := range [][]string{{"--eval", "1"}, {"serve", "--port", "0"}} {
 			code, _, stderr := runProgram(t, "", append(args, "--snapshot", file)...)

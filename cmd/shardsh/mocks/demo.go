@@ -1,4 +1,4 @@
-package main
+package mocks
 
 import (
 	"encoding/json"
@@ -7,9 +7,9 @@ import (
 	"shardsh/balancer/mock"
 )
 
-// demoTopology is a cluster that has something to do: collections whose chunks are
+// Demo is a cluster that has something to do: collections whose chunks are
 // nearly all on the first shard, with virtual data, one of them with a jumbo chunk.
-func demoTopology(shards int) *mock.Topology {
+func Demo(shards int) *mock.Topology {
 	t := mock.DefaultTopology(shards)
 	for i, ns := range []string{"shop.orders", "shop.customers", "logs.events"} {
 		c := mock.TopologyCollection{Namespace: ns, Key: json.RawMessage(`{"_id": 1}`)}

@@ -1,29 +1,31 @@
-package main
+package mocks
 
 import (
 	"strconv"
 	"strings"
+
+	"shardsh/cmd/shardsh/cmdline"
 )
 
 // fastest is the highest pace of the mock's time: a day in a second.
 const fastest = 86400
 
-// mockPace reads --mock-time: real, virtual, or virtual with a pace such as
+// Pace reads --mock-time: real, virtual, or virtual with a pace such as
 // 60x, at which it also goes by on its own. Empty leaves the choice.
-func mockPace(text string) (pace float64, err error) {
+func Pace(text string) (pace float64, err error) {
 	if text == "" || text == "real" || text == "virtual" {
 		return 0, nil
 	}
 	number, isPace := strings.CutSuffix(text, "x")
 	pace, parseErr := strconv.ParseFloat(number, 64)
 	if !isPace || parseErr != nil || !(pace > 0 && pace <= fastest) {
-		return 0, usagef("--mock-time takes real, virtual, or a pace such as 60x (up to %dx), not %q", fastest, text)
+		return 0, cmdline.Usagef("--mock-time takes real, virtual, or a pace such as 60x (up to %dx), not %q", fastest, text)
 	}
 	return pace, nil
 }
 
-// timeName returns what the banner says of the mock's time.
-func timeName(real bool, text string) string {
+// TimeName returns what the banner says of the mock's time.
+func TimeName(real bool, text string) string {
 	switch {
 	case real:
 		return "real"

@@ -1,4 +1,4 @@
-package main
+package mocks
 
 import (
 	"crypto/tls"
@@ -10,29 +10,30 @@ import (
 
 	"shardsh/balancer/mock/access"
 	"shardsh/balancer/mongoerr"
+	"shardsh/cmd/shardsh/cmdline"
 	"shardsh/cmd/shardsh/secret"
 	"shardsh/cmd/shardsh/target"
 )
 
-// readUsers makes the users of --auth: all on admin, with the roles that their
+// ReadUsers makes the users of --auth: all on admin, with the roles that their
 // files give them, or root.
-func readUsers(specs []string) (*access.Directory, error) {
+func ReadUsers(specs []string) (*access.Directory, error) {
 	directory := access.NewDirectory()
 	for _, spec := range specs {
 		name, path, ok := strings.Cut(spec, ":")
 		if !ok || name == "" || path == "" {
-			return nil, usagef("--auth takes user:file, the file holding the password, not %q", spec)
+			return nil, cmdline.Usagef("--auth takes user:file, the file holding the password, not %q", spec)
 		}
 		draft, err := readUser(path)
 		if err != nil {
-			return nil, usagef("--auth %s: %w", name, err)
+			return nil, cmdline.Usagef("--auth %s: %w", name, err)
 		}
 		err = directory.Give("admin", name, draft)
 		if mongoerr.Is(err, mongoerr.UserExists) {
-			return nil, usagef("--auth: the user %s is given twice", name)
+			return nil, cmdline.Usagef("--auth: the user %s is given twice", name)
 		}
 		if err != nil {
-			return nil, usagef("--auth %s: %w", name, err)
+			return nil, cmdline.Usagef("--auth %s: %w", name, err)
 		}
 	}
 	return directory, nil
@@ -82,26 +83,26 @@ func readRole(line string) (access.Role, error) {
 	return role, nil
 }
 
-// readTLS reads the certificate and its key, which may be in one file. It is
-// nil without.
-func (o serveLine) readTLS() (*tls.Config, error) {
-	if o.tlsCert == "" {
+// ReadTLS reads a certificate and its key, which may be in one file: key is empty
+// then. It is nil without a certificate.
+func ReadTLS(certificate, key string) (*tls.Config, error) {
+	if certificate == "" {
 		return nil, nil
 	}
-	key, keyOption := o.tlsKey, "--tls-key"
+	keyOption := "--tls-key"
 	if key == "" {
-		key, keyOption = o.tlsCert, "--tls-cert"
+		key, keyOption = certificate, "--tls-cert"
 	}
 	if _, err := secret.CheckKeyFile(key); err != nil {
-		return nil, usagef("%s: %w", keyOption, err)
+		return nil, cmdline.Usagef("%s: %w", keyOption, err)
 	}
-	pair, err := tls.LoadX509KeyPair(o.tlsCert, key)
+	pair, err := tls.LoadX509KeyPair(certificate, key)
 	var missing *fs.PathError
 	switch {
 	case errors.As(err, &missing):
-		return nil, usageError{Err: err}
+		return nil, cmdline.UsageError{Err: err}
 	case err != nil:
-		return nil, usagef("--tls-cert %s and --tls-key %s: %w", o.tlsCert, key, err)
+		return nil, cmdline.Usagef("--tls-cert %s and --tls-key %s: %w", certificate, key, err)
 	}
 	return &tls.Config{
 		Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, CipherSuites: target.CipherSuites(),

@@ -1,4 +1,5 @@
-package main
+// Package mocks makes mock clusters as the options of a command line describe them.
+package mocks
 
 import (
 	"errors"
@@ -14,35 +15,35 @@ import (
 	"shardsh/cmd/shardsh/cmdline"
 )
 
-// newMock makes a mock cluster. What says what a new one is to hold does not
+// New makes a mock cluster. What says what a new one is to hold does not
 // go with one that is there.
-func newMock(cfg mock.Config, newOnly string) (*mock.Cluster, error) {
+func New(cfg mock.Config, newOnly string) (*mock.Cluster, error) {
 	cluster, err := mock.New(cfg)
 	if errors.Is(err, mock.ErrHoldsCluster) {
-		return nil, usagef("--dbpath %s holds a cluster already, which goes on as it is: leave %s out, or give "+
+		return nil, cmdline.Usagef("--dbpath %s holds a cluster already, which goes on as it is: leave %s out, or give "+
 			"another directory", cfg.DBPath, newOnly)
 	}
 	if damage := new(disk.DamageError); err == nil || errors.As(err, &damage) || errors.Is(err, disk.ErrEmpty) {
 		return cluster, err
 	}
-	return nil, usageError{Err: err}
+	return nil, cmdline.UsageError{Err: err}
 }
 
 // defaultMemory is what the mock's commands may keep in memory together.
 const defaultMemory = 1 << 30
 
-// budget is what they share; 0 has no bound.
-func budget(memory cmdline.Size) *store.Budget {
+// Budget is what they share; 0 has no bound.
+func Budget(memory cmdline.Size) *store.Budget {
 	if !memory.Given {
 		return store.NewBudget(defaultMemory)
 	}
 	return store.NewBudget(memory.Bytes)
 }
 
-// snapshotsIn keeps the snapshots of a served mock in its dbpath, since its
+// SnapshotsIn keeps the snapshots of a served mock in its dbpath, since its
 // clients must not choose among the files of this machine. Without a dbpath
 // there is no place.
-func snapshotsIn(dbpath string) router.SnapshotFile {
+func SnapshotsIn(dbpath string) router.SnapshotFile {
 	if dbpath == "" {
 		return nil
 	}
@@ -60,9 +61,9 @@ func snapshotsIn(dbpath string) router.SnapshotFile {
 	}
 }
 
-// snapshotsAnywhere returns those of the mock in this process: its script may
+// SnapshotsAnywhere returns those of the mock in this process: its script may
 // do what this process may.
-func snapshotsAnywhere(rules *sandbox.Rules) router.SnapshotFile {
+func SnapshotsAnywhere(rules *sandbox.Rules) router.SnapshotFile {
 	return func(name string, write bool) (string, error) {
 		may := rules.MayRead(name)
 		if write {

@@ -1,7 +1,6 @@
-package main
+package checks
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -9,56 +8,41 @@ import (
 
 	"shardsh/balancer/check"
 	"shardsh/balancer/diagnosis"
-	"shardsh/balancer/report/machine"
 	"shardsh/bindings/plaintext"
-	"shardsh/cmd/shardsh/cmdline"
-	"shardsh/cmd/shardsh/secret"
 )
-
-// show writes what was found in the format that was asked for.
-func (o checkLine) show(to io.Writer, reports []check.Report) error {
-	switch o.format {
-	case "json":
-		if len(reports) == 1 {
-			return writeJSON(to, reports[0])
-		}
-		return writeJSON(to, reports)
-	case "junit":
-		return machine.JUnit(to, reports)
-	case "prometheus":
-		return machine.Prometheus(to, reports)
-	case "github":
-		return machine.GitHub(to, reports)
-	case "nagios":
-		return machine.Nagios(to, reports)
-	}
-	for i, r := range reports {
-		if len(reports) > 1 {
-			if i > 0 && !o.quiet {
-				fmt.Fprintln(to)
-			}
-			fmt.Fprintf(to, "%s\n", plaintext.VisibleLine(r.Address))
-		}
-		o.showReport(to, r)
-	}
-	return nil
-}
 
 // mostBalanced is how many balanced collections have a line each.
 const mostBalanced = 20
 
-// showReport writes one cluster for people: a line for each collection that is not
-// balanced, what else was found, and the end of it.
-func (o checkLine) showReport(to io.Writer, r check.Report) {
+// text is how people read of a check.
+type text struct{ quiet bool }
+
+// Text writes what was found for people: for each cluster a line for each collection
+// that is not balanced, what else was found, and the end of it. If quiet, what is well
+// is left out.
+func Text(to io.Writer, reports []check.Report, quiet bool) {
+	t := text{quiet}
+	for i, r := range reports {
+		if len(reports) > 1 {
+			if i > 0 && !quiet {
+				fmt.Fprintln(to)
+			}
+			fmt.Fprintf(to, "%s\n", plaintext.VisibleLine(r.Address))
+		}
+		t.show(to, r)
+	}
+}
+
+func (t text) show(to io.Writer, r check.Report) {
 	if r.Result == nil {
 		fmt.Fprintf(to, "UNKNOWN: %s\n", plaintext.VisibleLine(r.Trouble.Message))
 		return
 	}
 	if choice, err := r.Result.Policy.Choice("compliant"); err == nil && choice.On {
-		o.showCollections(to, r.Result)
+		t.showCollections(to, r.Result)
 	}
 	for _, f := range r.Result.Findings {
-		if f.Rule == "compliant" || o.quiet && f.Excuse != "" {
+		if f.Rule == "compliant" || t.quiet && f.Excuse != "" {
 			continue
 		}
 		fmt.Fprintf(to, "%-8s  %s\n", grade(f), plaintext.VisibleLine(f.Sentence+" ("+reason(r.Result, f)+")"))
@@ -66,15 +50,15 @@ func (o checkLine) showReport(to io.Writer, r check.Report) {
 			fmt.Fprintf(to, "%10s%s\n", "", plaintext.VisibleLine(command))
 		}
 	}
-	if status := r.Status(); !o.quiet || status != check.Passed {
-		fmt.Fprintln(to, plaintext.VisibleLine(headline(r)))
+	if status := r.Status(); !t.quiet || status != check.Passed {
+		fmt.Fprintln(to, plaintext.VisibleLine(Headline(r)))
 	}
 }
 
 // showCollections has those first that are not as they should be.
-func (o checkLine) showCollections(to io.Writer, r *check.Result) {
+func (t text) showCollections(to io.Writer, r *check.Result) {
 	list := r.Chosen()
-	if len(list) == 0 && !o.quiet {
+	if len(list) == 0 && !t.quiet {
 		fmt.Fprintln(to, "no sharded collections")
 	}
 	balanced := func(b diagnosis.Balance) bool { return b.Known && b.Balanced }
@@ -89,7 +73,7 @@ func (o checkLine) showCollections(to io.Writer, r *check.Result) {
 	})
 	first := slices.IndexFunc(list, balanced)
 	more := 0
-	if first >= 0 && (o.quiet || len(list)-first > mostBalanced) {
+	if first >= 0 && (t.quiet || len(list)-first > mostBalanced) {
 		more, list = len(list)-first, list[:first]
 	}
 	width := 0
@@ -100,7 +84,7 @@ func (o checkLine) showCollections(to io.Writer, r *check.Result) {
 		fmt.Fprintf(to, "%-*s  %s\n", width, plaintext.VisibleLine(b.Namespace), plaintext.VisibleLine(stateOf(r, b)))
 	}
 	switch {
-	case o.quiet || more == 0:
+	case t.quiet || more == 0:
 	case len(list) == 0:
 		fmt.Fprintf(to, "all %d collections are balanced\n", more)
 	default:
@@ -156,8 +140,8 @@ func reason(r *check.Result, f check.Finding) string {
 	return text
 }
 
-// headline returns what came of a check in one line.
-func headline(r check.Report) string {
+// Headline returns what came of a check in one line.
+func Headline(r check.Report) string {
 	switch {
 	case r.Result == nil:
 		return "UNKNOWN: " + r.Trouble.Message
@@ -179,46 +163,8 @@ func headline(r check.Report) string {
 	return "OK"
 }
 
-// serviceState ends the program as Nagios expects it of a plugin.
-func serviceState(reports []check.Report) error {
-	if state := machine.NagiosState(reports); state != machine.NagiosOK {
-		return pluginError{int(state)}
-	}
-	return nil
-}
-
-// unknownService tells Nagios, which reads standard output, about a mistake on the
-// command line.
-func (env environment) unknownService(err error) error {
-	reports := []check.Report{{Trouble: check.Trouble{Message: secret.Redact(err.Error())}}}
-	return errors.Join(machine.Nagios(env.told(), reports), serviceState(reports))
-}
-
-func printCheckHelp(w io.Writer, groups []cmdline.Group) {
-	fmt.Fprintf(w, `Checks that a cluster is well, for CI and monitoring: that its collections are
-balanced, and what else the rules say. Nothing on the cluster changes.
-
-Usage:
-  shardsh check [options] ADDRESS...
-
-%s
-Rules (the usual ones have a star, thresholds are in brackets):
-%s
-Examples:
-  shardsh check mongodb://host:27017
-  shardsh check mongodb://host:27017 --ns 'shop.*' --max jumbo=5,uneven=20%%
-  shardsh check mongodb://host:27017 --allow draining --wait 10m --quiet
-  shardsh check mongodb://a:27017 mongodb://b:27017 --policy policy.yaml --json
-  shardsh check --from cluster.snap --rules all --output junit -o check.xml
-
-Exit codes: 0 all is well; 3 findings at or above --fail-on; 1 none of these,
-but not everything could be asked; 2 wrong command line. With --output nagios
-they are those of Nagios: 0 ok, 1 warning, 2 critical, 3 unknown.
-`, cmdline.Usage(groups), ruleUsage())
-}
-
-// ruleUsage returns one line for each rule.
-func ruleUsage() string {
+// RuleUsage returns one line for each rule.
+func RuleUsage() string {
 	var lines strings.Builder
 	for _, r := range check.Rules() {
 		star, limit := " ", ""

@@ -1,4 +1,4 @@
-package main
+package checks
 
 import (
 	"bytes"
@@ -15,8 +15,8 @@ import (
 	"shardsh/cmd/shardsh/cmdline"
 )
 
-// loadPolicy reads a policy in YAML. Errors begin with the line.
-func loadPolicy(p *check.Policy, data []byte) error {
+// LoadPolicy reads a policy in YAML. Errors begin with the line.
+func LoadPolicy(p *check.Policy, data []byte) error {
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	var doc, more yaml.Node
 	switch err := decoder.Decode(&doc); {

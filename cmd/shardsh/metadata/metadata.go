@@ -1,4 +1,6 @@
-package main
+// Package metadata reads the metadata of a cluster from files, and has mock
+// clusters play it.
+package metadata
 
 import (
 	"errors"
@@ -14,11 +16,12 @@ import (
 	"shardsh/balancer/catalog/snapfile"
 	"shardsh/balancer/foreign"
 	"shardsh/balancer/mock"
+	"shardsh/cmd/shardsh/cmdline"
 )
 
-// openFile reads the metadata of a cluster in a file, which shardsh snapshot has
+// Open reads the metadata of a cluster in a file, which shardsh snapshot has
 // written, or in a directory, where mongodump has put the config database.
-func openFile(path string) (*catalog.Snapshot, error) {
+func Open(path string) (*catalog.Snapshot, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return dumpfile.Open(path)
 	}
@@ -45,23 +48,23 @@ func instead(path string) string {
 	return ""
 }
 
-// beginWith has a mock begin as the cluster in a file was: one that mock.save()
+// Begin has a mock begin as the cluster in a file was: one that mock.save()
 // wrote goes on, one of which the file has the metadata is played. It returns what
 // the mock plays.
-func beginWith(cfg *mock.Config, path string) (*catalog.Snapshot, error) {
+func Begin(cfg *mock.Config, path string) (*catalog.Snapshot, error) {
 	if path == "" {
 		return nil, nil
 	}
-	s, err := openFile(path)
+	s, err := Open(path)
 	switch {
 	case errors.Is(err, snapfile.ErrNotSnapshot) && strings.HasPrefix(beginning(path), gzipped):
 		cfg.Snapshot = path
 		return nil, nil
 	case errors.Is(err, snapfile.ErrNotSnapshot):
-		return nil, usagef("--snapshot: %s is neither what shardsh snapshot writes nor what mock.save() does%s", path,
+		return nil, cmdline.Usagef("--snapshot: %s is neither what shardsh snapshot writes nor what mock.save() does%s", path,
 			instead(path))
 	case err != nil:
-		return nil, usagef("--snapshot: %w", err)
+		return nil, cmdline.Usagef("--snapshot: %w", err)
 	}
 	cfg.Picture = s
 	return s, nil
@@ -82,10 +85,10 @@ func beginning(path string) string {
 	return string(start[:n])
 }
 
-// ownTime lets a cluster that is played go on from its own time at the pace of the
+// OwnTime lets a cluster that is played go on from its own time at the pace of the
 // clock on the wall, where time would be that of the wall. It reports whether it is
 // so.
-func ownTime(cfg *mock.Config) bool {
+func OwnTime(cfg *mock.Config) bool {
 	if cfg.Picture == nil || !cfg.RealTime {
 		return false
 	}
@@ -93,14 +96,14 @@ func ownTime(cfg *mock.Config) bool {
 	return true
 }
 
-// pictureName is what the banner says of a cluster that is played.
-func pictureName(s *catalog.Snapshot) string {
+// Name is what the banner says of a cluster that is played.
+func Name(s *catalog.Snapshot) string {
 	return fmt.Sprintf("mock of %s (%s)", filepath.Base(s.Parts().Source.Name),
 		s.Time().UTC().Format(time.DateTime+" UTC"))
 }
 
-// lacks says what a mock that plays a cluster had no way to have.
-func lacks(s *catalog.Snapshot) (list []string) {
+// Lacks says what a mock that plays a cluster had no way to have.
+func Lacks(s *catalog.Snapshot) (list []string) {
 	for _, c := range s.Collections() {
 		if c.Table == nil {
 			list = append(list, fmt.Sprintf("%s is missing: the file does not have its chunks", c.Namespace))

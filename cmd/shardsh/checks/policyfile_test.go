@@ -1,6 +1,7 @@
-package main
+package checks
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -29,7 +30,7 @@ rules:
 
 func TestPolicyFile(t *testing.T) {
 	p := check.Default()
-	if err := loadPolicy(p, []byte(policyText)); err != nil {
+	if err := LoadPolicy(p, []byte(policyText)); err != nil {
 		t.Fatal(err)
 	}
 	got := fmt.Sprint(p.FailOn, p.Span, p.Namespaces, p.Allow)
@@ -69,19 +70,23 @@ func TestPolicyMistakes(t *testing.T) {
 		"require-collections: perhaps":         `1: this is on or off, not "perhaps"`,
 		"\tns: a":                              "1: found character that cannot start any token",
 	} {
-		err := loadPolicy(check.Default(), []byte(text))
+		err := LoadPolicy(check.Default(), []byte(text))
 		if err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q: error %v, want %s", text, err, want)
 		}
 	}
-	long := writeFile(t, "long.yaml", strings.Repeat("#", mostPolicy+1))
-	bad := writeFile(t, "bad.yaml", "rules:\n  jumbos: on\n")
+	long, bad := filepath.Join(t.TempDir(), "long.yaml"), filepath.Join(t.TempDir(), "bad.yaml")
+	for path, text := range map[string]string{long: strings.Repeat("#", mostPolicy+1), bad: "rules:\n  jumbos: on\n"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for path, want := range map[string]string{
 		long: "it is too long", "/nowhere/x": "no such file", bad: "bad.yaml:2: there is no", os.DevNull: "no regular file",
 	} {
-		code, _, stderr := runProgram(t, "", "check", "--mock", "--policy", path)
-		if code != exitUsage || !strings.Contains(stderr, want) {
-			t.Errorf("%s: exit code %d, %q", path, code, stderr)
+		_, err := Options{policyFile: path}.Policy()
+		if usage := new(cmdline.UsageError); !errors.As(err, usage) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %s", path, err, want)
 		}
 	}
 }
@@ -92,9 +97,9 @@ func TestPolicyAndOptions(t *testing.T) {
 	if err := os.WriteFile(path, []byte(policyText), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	o := checkLine{policyFile: path, failOn: "info", since: cmdline.Duration(time.Minute), only: []string{"x.*"},
+	o := Options{policyFile: path, failOn: "info", since: cmdline.Duration(time.Minute), only: []string{"x.*"},
 		maxima: []string{"jumbo=7", "window=2d"}, grades: []string{"orphans=info"}, allow: []string{"defragmenting"}}
-	p, err := o.policy()
+	p, err := o.Policy()
 	if err != nil {
 		t.Fatal(err)
 	}

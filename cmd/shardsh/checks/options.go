@@ -1,4 +1,6 @@
-package main
+// Package checks is what "shardsh check" takes, as options and policy files, and
+// tells people.
+package checks
 
 import (
 	"errors"
@@ -7,21 +9,55 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"shardsh/balancer/check"
 	"shardsh/balancer/foreign"
 	"shardsh/bindings/plaintext"
+	"shardsh/cmd/shardsh/cmdline"
 )
 
-// policy returns what the policy file and the options say together.
-func (o checkLine) policy() (*check.Policy, error) {
+// Options say what is to be checked, and what is fine.
+type Options struct {
+	policyFile, baseline  string
+	rules, maxima, grades []string
+	only, except, allow   []string
+	failOn                string
+	since                 cmdline.Duration
+	requireCollections    bool
+}
+
+// Groups returns the options of a command line.
+func (o *Options) Groups() []cmdline.Group {
+	return []cmdline.Group{
+		cmdline.NewGroup("Rules", func(f *pflag.FlagSet) {
+			f.StringSliceVar(&o.rules, "rules", nil, "`NAME,…` these rules, usual or all, in place of the usual ones")
+			f.StringSliceVar(&o.maxima, "max", nil, "`RULE=VALUE,…` the most that is fine: jumbo=5, uneven=20%, balancer=24h")
+			f.StringSliceVar(&o.grades, "severity", nil, "`RULE=GRADE,…` info, warning or critical")
+			f.StringVar(&o.policyFile, "policy", "", "`FILE` a policy in YAML; options count more")
+			f.StringVar(&o.failOn, "fail-on", "", "`info|warning|critical` fail on findings of this grade and above (warning)")
+			f.StringSliceVar(&o.allow, "allow", nil, "`WORK,…` draining, defragmenting and resharding don't fail")
+			f.StringVar(&o.baseline, "baseline", "", "`FILE` fail only on what is worse than in this --json output")
+			f.Var(&o.since, "since", "`TIME` count migrations that failed since so long (10m)")
+		}),
+		cmdline.NewGroup("Collections", func(f *pflag.FlagSet) {
+			f.StringArrayVar(&o.only, "ns", nil, "`GLOB` only these collections: 'shop.*'; repeat to add")
+			f.StringArrayVar(&o.except, "exclude", nil, "`GLOB` not these; repeat to add")
+			f.BoolVar(&o.requireCollections, "require-collections", false, "fail when there is no collection to check")
+		}),
+	}
+}
+
+// Policy returns what the policy file and the options say together.
+func (o Options) Policy() (*check.Policy, error) {
 	p := check.Default()
 	if o.policyFile != "" {
 		data, err := foreign.Read(o.policyFile, mostPolicy, policyPatience)
 		if err != nil {
-			return nil, usagef("--policy: %w", err)
+			return nil, cmdline.Usagef("--policy: %w", err)
 		}
-		if err := loadPolicy(p, data); err != nil {
-			return nil, usagef("--policy: %s:%w", o.policyFile, err)
+		if err := LoadPolicy(p, data); err != nil {
+			return nil, cmdline.Usagef("--policy: %s:%w", o.policyFile, err)
 		}
 	}
 	for _, set := range []struct {
@@ -40,7 +76,7 @@ func (o checkLine) policy() (*check.Policy, error) {
 			continue
 		}
 		if err := set.to(); err != nil {
-			return nil, usagef("%s: %w", set.option, meant(err))
+			return nil, cmdline.Usagef("%s: %w", set.option, meant(err))
 		}
 	}
 	p.Namespaces.Only = append(p.Namespaces.Only, o.only...)

@@ -1,0 +1,252 @@
+package script
+
+import (
+	"regexp"
+	"slices"
+
+	"github.com/dop251/goja"
+	"github.com/dop251/goja/ast"
+	"github.com/dop251/goja/file"
+	"github.com/dop251/goja/token"
+	"github.com/dop251/goja/unistring"
+)
+
+// sharer is the hidden global that makes variables of a block reachable for others.
+const sharer = "__share"
+
+// sharesMuch finds programs whose variables others may use more than they do
+// themselves, or declare again.
+var sharesMuch = regexp.MustCompile(`\b(eval|load)\b`)
+
+// inOwnScope returns the program with its variables and functions in a block, where
+// the engine knows each by its place: globals it looks up by their names, which takes
+// twice the time. They stay on the global object as accessors, for what else looks
+// there: modules, texts of new Function, this and globalThis.
+//
+// That is for a program that no input follows: in one the accessors would be slower
+// than plain globals. Names that are taken already mean what is there.
+func (p *program) inOwnScope() *ast.Program {
+	if sharesMuch.MatchString(p.tree.File.Source()) {
+		return p.tree
+	}
+	functions, unique := functionNames(p.tree.Body)
+	variables := variableNames(p.tree.DeclarationList)
+	if !unique || slices.Contains(variables, "let") { // no name that a block may declare
+		return p.tree
+	}
+	taken := func(name unistring.String) bool { return slices.Contains(p.taken, name.String()) }
+	variables = slices.DeleteFunc(variables, func(name unistring.String) bool {
+		return taken(name) || slices.Contains(functions, name)
+	})
+	shared := slices.DeleteFunc(functions, taken)
+	if shared = append(shared, variables...); len(shared) == 0 {
+		return p.tree
+	}
+	at := p.tree.Body[0].Idx0()
+	block := &ast.BlockStatement{LeftBrace: at, List: []ast.Statement{declaring(variables, shared, at)}, RightBrace: at}
+	outside := &ast.Program{File: p.tree.File}
+	for i, st := range p.tree.Body {
+		f, isFunction := st.(*ast.FunctionDeclaration)
+		if isDirective(st) && i == len(outside.Body) || isFunction && !slices.Contains(shared, f.Function.Name.Name) {
+			outside.Body = append(outside.Body, st)
+		} else {
+			block.List = append(block.List, assigning(st))
+		}
+	}
+	outside.Body = append(outside.Body, block)
+	return outside
+}
+
+// functionNames returns those that statements declare; unique is false if they can't
+// all be declared in one block.
+func functionNames(body []ast.Statement) (names []unistring.String, unique bool) {
+	for _, st := range body {
+		switch st := st.(type) {
+		case *ast.FunctionDeclaration:
+			name := st.Function.Name.Name
+			if slices.Contains(names, name) {
+				return nil, false
+			}
+			names = append(names, name)
+		case *ast.LabelledStatement:
+			if _, isFunction := st.Statement.(*ast.FunctionDeclaration); isFunction {
+				return nil, false
+			}
+		}
+	}
+	return names, true
+}
+
+// variableNames returns the names that declarations declare, each once.
+func variableNames(list []*ast.VariableDeclaration) (names []unistring.String) {
+	seen := map[unistring.String]bool{}
+	for _, d := range list {
+		for _, b := range d.List {
+			eachName(b.Target, func(name unistring.String) {
+				if !seen[name] {
+					seen[name] = true
+					names = append(names, name)
+				}
+			})
+		}
+	}
+	return names
+}
+
+// eachName gives the names that a target of a declaration binds.
+func eachName(target ast.Expression, each func(name unistring.String)) {
+	switch target := target.(type) {
+	case *ast.Identifier:
+		each(target.Name)
+	case *ast.AssignExpression: // with a default
+		eachName(target.Left, each)
+	case *ast.ArrayPattern:
+		for _, x := range target.Elements {
+			eachName(x, each)
+		}
+		eachName(target.Rest, each)
+	case *ast.ObjectPattern:
+		for _, property := range target.Properties {
+			switch property := property.(type) {
+			case *ast.PropertyShort:
+				each(property.Name.Name)
+			case *ast.PropertyKeyed:
+				eachName(property.Value, each)
+			}
+		}
+		eachName(target.Rest, each)
+	}
+}
+
+// unused is the name of variables that hold what nobody looks at.
+const unused = "__unused"
+
+// declaring declares variables, and shares them and functions: let a, b, __unused =
+// __share("a", () => a, v => a = v, …).
+func declaring(variables, shared []unistring.String, at file.Idx) ast.Statement {
+	list := make([]*ast.Binding, 0, len(variables)+1)
+	for _, name := range variables {
+		list = append(list, &ast.Binding{Target: &ast.Identifier{Name: name, Idx: at}})
+	}
+	args := make([]ast.Expression, 0, 3*len(shared))
+	for _, name := range shared {
+		variable, value := &ast.Identifier{Name: name, Idx: at}, identifier("value", at)
+		if name == "value" {
+			value = identifier("v", at)
+		}
+		args = append(args, &ast.StringLiteral{Idx: at, Literal: name.String(), Value: name}, arrow(at, variable),
+			arrow(at, &ast.AssignExpression{Operator: token.ASSIGN, Left: variable, Right: value}, value))
+	}
+	list = append(list, &ast.Binding{Target: identifier(unused, at), Initializer: hiddenCall(sharer, at, args...)})
+	return &ast.LexicalDeclaration{Idx: at, Token: token.LET, List: list}
+}
+
+// arrow is the function of some parameters that gives an expression.
+func arrow(at file.Idx, x ast.Expression, parameters ...*ast.Identifier) ast.Expression {
+	list := &ast.ParameterList{Opening: at, Closing: at}
+	for _, name := range parameters {
+		list.List = append(list.List, &ast.Binding{Target: name})
+	}
+	return &ast.ArrowFunctionLiteral{Start: at, ParameterList: list, Body: &ast.ExpressionBody{Expression: x}}
+}
+
+// assigning returns a statement whose variables, down to functions, are declared
+// elsewhere: var becomes assignment.
+func assigning(st ast.Statement) ast.Statement {
+	switch st := st.(type) {
+	case *ast.VariableStatement:
+		return silentAssignment(st)
+	case *ast.BlockStatement:
+		assigningAll(st.List)
+	case *ast.IfStatement:
+		st.Consequent, st.Alternate = assigning(st.Consequent), assigning(st.Alternate)
+	case *ast.ForStatement:
+		if vars, ok := st.Initializer.(*ast.ForLoopInitializerVarDeclList); ok {
+			st.Initializer = nil
+			if x := assignmentOf(vars.List); x != nil {
+				st.Initializer = &ast.ForLoopInitializerExpression{Expression: x}
+			}
+		}
+		st.Body = assigning(st.Body)
+	case *ast.ForInStatement:
+		st.Into, st.Body = intoVariable(st.Into), assigning(st.Body)
+	case *ast.ForOfStatement:
+		st.Into, st.Body = intoVariable(st.Into), assigning(st.Body)
+	case *ast.WhileStatement:
+		st.Body = assigning(st.Body)
+	case *ast.DoWhileStatement:
+		st.Body = assigning(st.Body)
+	case *ast.LabelledStatement:
+		st.Statement = assigning(st.Statement)
+	case *ast.WithStatement:
+		st.Body = assigning(st.Body)
+	case *ast.SwitchStatement:
+		for _, c := range st.Body {
+			assigningAll(c.Consequent)
+		}
+	case *ast.TryStatement:
+		for _, block := range []*ast.BlockStatement{st.Body, st.Finally} {
+			if block != nil {
+				assigningAll(block.List)
+			}
+		}
+		if st.Catch != nil {
+			assigningAll(st.Catch.Body.List)
+		}
+	}
+	return st
+}
+
+func assigningAll(list []ast.Statement) {
+	for i, st := range list {
+		list[i] = assigning(st)
+	}
+}
+
+func intoVariable(into ast.ForInto) ast.ForInto {
+	if v, ok := into.(*ast.ForIntoVar); ok && v.Binding.Initializer == nil {
+		return &ast.ForIntoExpression{Expression: v.Binding.Target}
+	}
+	return into
+}
+
+// assignmentOf assigns what variables begin with; nil for nothing.
+func assignmentOf(list []*ast.Binding) ast.Expression {
+	var all []ast.Expression
+	for _, b := range list {
+		if b.Initializer != nil {
+			all = append(all, &ast.AssignExpression{Operator: token.ASSIGN, Left: b.Target, Right: b.Initializer})
+		}
+	}
+	switch len(all) {
+	case 0:
+		return nil
+	case 1:
+		return all[0]
+	}
+	return &ast.SequenceExpression{Sequence: all}
+}
+
+// silentAssignment assigns what variables begin with. An expression would be a value
+// of the program, unlike a declaration: it becomes { let __unused = (a = 1) }.
+func silentAssignment(st *ast.VariableStatement) ast.Statement {
+	x := assignmentOf(st.List)
+	if x == nil {
+		return &ast.EmptyStatement{Semicolon: st.Var}
+	}
+	return &ast.BlockStatement{LeftBrace: st.Var, RightBrace: st.Var, List: []ast.Statement{&ast.LexicalDeclaration{
+		Idx: st.Var, Token: token.LET, List: []*ast.Binding{{Target: identifier(unused, st.Var), Initializer: x}},
+	}}}
+}
+
+// defineSharing defines what makes variables reachable: it takes for each its name,
+// what reads it and what writes it.
+func (s *Engine) defineSharing() {
+	global := s.Runtime.GlobalObject()
+	Define(global, sharer, s.Runtime.ToValue(func(call goja.FunctionCall) goja.Value {
+		for v := range slices.Chunk(call.Arguments, 3) {
+			Must(global.DefineAccessorProperty(v[0].String(), v[1], v[2], goja.FLAG_FALSE, goja.FLAG_TRUE))
+		}
+		return goja.Undefined()
+	}))
+}
