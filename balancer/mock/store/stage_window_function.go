@@ -22,12 +22,12 @@ var windowFunctions = map[string]windowFunction{
 
 // withoutWindow are the functions that take no bounds, and what they say to some.
 var withoutWindow = map[string]error{
-	"$rank": noOtherArguments, "$denseRank": noOtherArguments, "$documentNumber": noOtherArguments,
+	"$rank": errNoArguments, "$denseRank": errNoArguments, "$documentNumber": errNoArguments,
 	"$shift":        failedToParse("$shift got unexpected argument: window"),
 	"$expMovingAvg": failedToParse("'window' field is not allowed in $expMovingAvg"),
 }
 
-var noOtherArguments = fail(5371601, "Rank style window functions take no other arguments")
+var errNoArguments = fail(5371601, "Rank style window functions take no other arguments")
 
 func rankFunction(_ *pipelineCompiler, s *windowStage, op string, arg value, _ window) (windowValues, error) {
 	if !isObject(arg) || !isEmpty(arg.Value) {
