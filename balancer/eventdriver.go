@@ -54,7 +54,7 @@ type eventThread struct {
 	turn    func(now time.Time, result any) Step
 	done    func(context.Context, DefragmentationStore, policy.Action, policy.ActionResult)
 
-	cancel  func() // of the event that ends a Sleep or a Wait
+	timer   *Event // that ends a Sleep or a Wait
 	waiting bool
 	stopped bool
 }
@@ -63,9 +63,7 @@ func (t *eventThread) start() { t.queue.After(0, func() { t.resume(nil) }) }
 
 func (t *eventThread) stop() {
 	t.stopped = true
-	if t.cancel != nil {
-		t.cancel()
-	}
+	t.timer.Cancel()
 }
 
 // wake ends a Wait, by an event of its own.
@@ -74,26 +72,24 @@ func (t *eventThread) wake() {
 		return
 	}
 	t.waiting = false
-	if t.cancel != nil {
-		t.cancel()
-	}
+	t.timer.Cancel()
 	t.start()
 }
 
 // resume runs the thread until it has to wait for time to pass.
 func (t *eventThread) resume(result any) {
-	t.waiting, t.cancel = false, nil
+	t.waiting, t.timer = false, nil
 	for !t.stopped {
 		switch step := t.turn(t.queue.Now(), result).(type) {
 		case Stopped:
 			t.stopped = true
 		case Sleep:
-			t.cancel = t.queue.At(step.Until, func() { t.resume(nil) })
+			t.timer = t.queue.At(step.Until, func() { t.resume(nil) })
 			return
 		case Wait:
 			t.waiting = true
 			if !step.Until.IsZero() {
-				t.cancel = t.queue.At(step.Until, func() { t.resume(nil) })
+				t.timer = t.queue.At(step.Until, func() { t.resume(nil) })
 			}
 			return
 		case Call:
@@ -125,15 +121,10 @@ func (t *eventThread) startAction(a policy.Action) {
 }
 
 func (t *eventThread) startMoves(step Moves) {
-	results := make([]error, len(step.Migrations))
-	left := len(step.Migrations)
+	n := len(step.Migrations)
+	batch := &moveBatch{thread: t, results: make([]error, n), ended: make([]bool, n), left: n}
 	for i, m := range step.Migrations {
-		done := once(func(err error) {
-			results[i] = err
-			if left--; left == 0 {
-				t.queue.After(0, func() { t.resume(results) })
-			}
-		})
+		done := func(err error) { batch.done(i, err) }
 		err := mongoerr.Guard(t.logger, "a migration", func() error {
 			t.cluster.StartMove(m, done)
 			return nil
@@ -141,6 +132,25 @@ func (t *eventThread) startMoves(step Moves) {
 		if err != nil {
 			done(err)
 		}
+	}
+}
+
+// moveBatch are the migrations that a thread waits for.
+type moveBatch struct {
+	thread  *eventThread
+	results []error
+	ended   []bool
+	left    int
+}
+
+// done takes over how a migration ended, once: it may have before it panicked.
+func (b *moveBatch) done(i int, err error) {
+	if b.ended[i] {
+		return
+	}
+	b.ended[i], b.results[i] = true, err
+	if b.left--; b.left == 0 {
+		b.thread.queue.After(0, func() { b.thread.resume(b.results) })
 	}
 }
 

@@ -19,19 +19,19 @@ func NewQueue(start time.Time) *Queue { return &Queue{now: start, from: start} }
 func (q *Queue) Now() time.Time { return q.now }
 
 // At adds an event. One that is due in the past runs next, without turning
-// time back. The returned function takes it out again.
-func (q *Queue) At(due time.Time, run func()) (cancel func()) {
+// time back.
+func (q *Queue) At(due time.Time, run func()) *Event {
 	if due.Before(q.now) {
 		due = q.now
 	}
 	q.seq++
-	e := &event{due: due, run: run}
+	e := &Event{due: due, run: run}
 	q.heap.push(entry{due.Sub(q.from), q.seq, e})
-	return func() { e.run = nil }
+	return e
 }
 
 // After adds an event that is due in d.
-func (q *Queue) After(d time.Duration, run func()) (cancel func()) { return q.At(q.now.Add(d), run) }
+func (q *Queue) After(d time.Duration, run func()) *Event { return q.At(q.now.Add(d), run) }
 
 // Next returns when the next event is due; false when there is none.
 func (q *Queue) Next() (time.Time, bool) {
@@ -83,9 +83,17 @@ func (q *Queue) dropCancelled() {
 	}
 }
 
-type event struct {
+// Event is one that waits in a Queue, or has run.
+type Event struct {
 	due time.Time
-	run func()
+	run func() // nil when it is cancelled
+}
+
+// Cancel takes the event out of its queue, if it is still there. Nil is no event.
+func (e *Event) Cancel() {
+	if e != nil {
+		e.run = nil
+	}
 }
 
 // entry is an event with what it is ordered by: when it is due, as far as a
@@ -93,7 +101,7 @@ type event struct {
 type entry struct {
 	due   time.Duration
 	seq   uint64
-	event *event
+	event *Event
 }
 
 func (a *entry) before(b *entry) bool {
@@ -126,7 +134,7 @@ func (h *eventHeap) push(e entry) {
 	list[i] = e
 }
 
-func (h *eventHeap) pop() *event {
+func (h *eventHeap) pop() *Event {
 	list := *h
 	first, last := list[0].event, list[len(list)-1]
 	list[len(list)-1] = entry{}

@@ -124,9 +124,13 @@ type Loop struct {
 	thread
 	cfg Config
 
-	cache          imbalancedCache
-	prospects      prospects
-	available      *policy.Available // of the last round
+	cache     imbalancedCache
+	prospects prospects
+	available *policy.Available // of the last round
+	drawn     struct {          // the shards in the order drawn last
+		places []int
+		list   []catalog.Shard
+	}
 	lastMigration  time.Time
 	movedLast      bool // the last round moved something: for older releases
 	lastDrainCheck time.Time

@@ -2,7 +2,6 @@ package balancer
 
 import (
 	"context"
-	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -64,17 +63,24 @@ func LoadSettings(ctx context.Context, r SettingReader, known catalog.Settings) 
 }
 
 // shards reads and shuffles config.shards: each call draws a new order
-// (spec 01 §3.1).
+// (spec 01 §3.1). The list is good until the next call.
 func (l *Loop) shards() ([]catalog.Shard, error) {
 	shards, err := readShards(&l.thread)
-	if err != nil {
-		return nil, err
+	if err != nil || l.cfg.Rand == nil {
+		return shards, err
 	}
-	if l.cfg.Rand != nil {
-		shards = slices.Clone(shards)
+	// Shards are large: their places are shuffled, and each is copied once.
+	places := l.drawn.places[:0]
+	for i := range shards {
+		places = append(places, i)
 	}
-	l.shuffle(len(shards), func(i, j int) { shards[i], shards[j] = shards[j], shards[i] })
-	return shards, nil
+	l.shuffle(len(places), func(i, j int) { places[i], places[j] = places[j], places[i] })
+	list := l.drawn.list[:0]
+	for _, i := range places {
+		list = append(list, shards[i])
+	}
+	l.drawn.places, l.drawn.list = places, list
+	return list, nil
 }
 
 // drawShards reads config.shards and draws an order as shards does, for who looks at

@@ -66,12 +66,11 @@ func TestRunOnRealTime(t *testing.T) {
 func TestQueueRunsEventsInOrder(t *testing.T) {
 	q := balancer.NewQueue(start)
 	var got []int
-	add := func(d time.Duration, n int) func() { return q.After(d, func() { got = append(got, n) }) }
+	add := func(d time.Duration, n int) *balancer.Event { return q.After(d, func() { got = append(got, n) }) }
 	add(2*time.Second, 3)
 	add(time.Second, 1)
 	add(time.Second, 2)
-	cancel := add(time.Second, 9)
-	cancel()
+	add(time.Second, 9).Cancel()
 	q.After(0, func() { add(3*time.Second, 4) })
 	q.Advance(start.Add(2 * time.Second))
 	if want := []int{1, 2, 3}; len(got) != 3 || got[0] != want[0] || got[1] != want[1] || got[2] != want[2] {

@@ -1,9 +1,6 @@
 package catalog
 
 import (
-	"cmp"
-	"slices"
-
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
@@ -135,11 +132,20 @@ func (b *block) find(order string) int {
 
 // of returns what the shard has in the block, nil when nothing.
 func (b *block) of(shard uint16) *ownership {
-	i, found := slices.BinarySearchFunc(b.owned, shard, func(o ownership, s uint16) int { return cmp.Compare(o.shard, s) })
-	if !found {
-		return nil
+	// It has the place of its number, or one before: rounds ask all blocks for a shard.
+	from, to := 0, min(int(shard)+1, len(b.owned))
+	for from < to {
+		mid := int(uint(from+to) >> 1)
+		switch o := &b.owned[mid]; {
+		case o.shard == shard:
+			return o
+		case o.shard < shard:
+			from = mid + 1
+		default:
+			to = mid
+		}
 	}
-	return &b.owned[i]
+	return nil
 }
 
 // chunk rebuilds chunk i.
@@ -149,7 +155,7 @@ func (b *block) chunk(i int, names []ShardID) Chunk {
 	return c
 }
 
-// read sets c to chunk i, with a history cut from slab.
+// read sets c to chunk i, with a history cut from slab; without one if that is nil.
 func (b *block) read(i int, names []ShardID, slab *historySlab, c *Chunk) {
 	r := &b.rows[i]
 	*c = Chunk{
@@ -159,7 +165,7 @@ func (b *block) read(i int, names []ShardID, slab *historySlab, c *Chunk) {
 	if b.sizes != nil {
 		c.Estimate = b.sizes[i]
 	}
-	if r.flags&historyBits != historyNone || !r.since.IsZero() {
+	if slab != nil && (r.flags&historyBits != historyNone || !r.since.IsZero()) {
 		c.History = b.historyOf(i, c.Shard, names, slab)
 	}
 }

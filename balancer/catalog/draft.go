@@ -19,6 +19,7 @@ type Draft struct {
 	changed *btree.BTreeG[*Chunk] // by lower bound
 	more    map[ShardID]int       // chunks that shards have more, or less, than in the table
 	sought  Chunk                 // the one that newAt looks for
+	gone    []Chunk               // room for those that Put replaces
 }
 
 // NewDraft begins with a table.
@@ -56,11 +57,31 @@ func (d *Draft) Put(changed ...Chunk) error {
 	if len(changed) > mostGathered {
 		return d.apply(changed)
 	}
-	var usual [4]Chunk
-	gone, ok := d.replaced(usual[:0], changed)
-	if !ok {
+	if !d.replaced(changed) {
 		return d.apply(changed)
 	}
+	sameRange := func(a, b Chunk) bool { return a.Min == b.Min && a.Max == b.Max }
+	if !slices.EqualFunc(d.gone, changed, sameRange) {
+		d.forget(changed)
+	}
+	d.count(d.gone, -1)
+	d.count(changed, +1)
+	changed = slices.Clone(changed)
+	for i := range changed {
+		c := &changed[i]
+		if len(c.History) == 0 && !c.OnCurrentShardSince.IsZero() {
+			c.History = []ChunkHistory{{c.OnCurrentShardSince, c.Shard}} // as the table would return it
+		}
+		d.changed.Set(c)
+		if d.version.Compare(c.Version) < 0 {
+			d.version = c.Version
+		}
+	}
+	return nil
+}
+
+// forget drops the chunks that the table does not know yet and that others overlap.
+func (d *Draft) forget(changed []Chunk) {
 	var gathered []*Chunk // of those gone; most are in the table only
 	for _, c := range changed {
 		gathered = slices.AppendSeq(gathered, d.changedIn(c.Min, c.Max))
@@ -68,18 +89,6 @@ func (d *Draft) Put(changed ...Chunk) error {
 	for _, c := range gathered {
 		d.changed.Delete(c)
 	}
-	d.count(gone, -1)
-	d.count(changed, +1)
-	for _, c := range changed {
-		if len(c.History) == 0 && !c.OnCurrentShardSince.IsZero() {
-			c.History = []ChunkHistory{{c.OnCurrentShardSince, c.Shard}} // as the table would return it
-		}
-		d.changed.Set(&c)
-		if d.version.Compare(c.Version) < 0 {
-			d.version = c.Version
-		}
-	}
-	return nil
 }
 
 // count counts chunks that came or went. Neighbours are often on one shard.
@@ -108,11 +117,12 @@ func (d *Draft) apply(changed []Chunk) error {
 	return nil
 }
 
-// replaced adds the chunks to gone that others take the place of. It is false for
-// what is more than that, or wrong: chunks that overlap each other, bounds where no
-// chunk ends or that become of another type, a shard that the table has to learn, a
-// newest chunk that goes without a newer one.
-func (d *Draft) replaced(gone, changed []Chunk) ([]Chunk, bool) {
+// replaced sets gone to the chunks that others take the place of, without their
+// histories. It is false for what is more than that, or wrong: chunks that overlap each
+// other, bounds where no chunk ends or that become of another type, a shard that the
+// table has to learn, a newest chunk that goes without a newer one.
+func (d *Draft) replaced(changed []Chunk) bool {
+	d.gone = d.gone[:0]
 	byKey := func(a, b Chunk) int { return a.Min.Compare(b.Min) }
 	if !slices.IsSortedFunc(changed, byKey) {
 		changed = slices.SortedFunc(slices.Values(changed), byKey)
@@ -123,17 +133,13 @@ func (d *Draft) replaced(gone, changed []Chunk) ([]Chunk, bool) {
 		for n < len(left) && left[n].Min == left[n-1].Max {
 			n++
 		}
-		first, end := len(gone), left[n-1].Max
-		for c := range d.Overlapping(left[0].Min, end) {
-			gone = append(gone, c)
-		}
-		if first == len(gone) || gone[first].Min != left[0].Min || gone[len(gone)-1].Max != end ||
-			n < len(left) && left[n].Min.Compare(end) <= 0 {
-			return nil, false
+		end := left[n-1].Max
+		if n < len(left) && left[n].Min.Compare(end) <= 0 || !d.tile(left[0].Min, end) {
+			return false
 		}
 		for _, c := range left[:n] {
 			if !c.Min.Less(c.Max) || !d.knows(c) {
-				return nil, false
+				return false
 			}
 			if newest.Compare(c.Version) < 0 {
 				newest = c.Version
@@ -142,7 +148,20 @@ func (d *Draft) replaced(gone, changed []Chunk) ([]Chunk, bool) {
 		left = left[n:]
 	}
 	isNewest := func(c Chunk) bool { return c.Version == newest }
-	return gone, !slices.ContainsFunc(gone, isNewest) || slices.ContainsFunc(changed, isNewest)
+	return !slices.ContainsFunc(d.gone, isNewest) || slices.ContainsFunc(changed, isNewest)
+}
+
+// tile adds the chunks to gone that tile a range; it is false when none do.
+func (d *Draft) tile(from, to Key) bool {
+	if c := d.find(from, nil); c.Min == from && c.Max == to { // as nearly always
+		d.gone = append(d.gone, c)
+		return true
+	}
+	first := len(d.gone)
+	for c := range d.overlapping(from, to, nil) {
+		d.gone = append(d.gone, c)
+	}
+	return len(d.gone) > first && d.gone[first].Min == from && d.gone[len(d.gone)-1].Max == to
 }
 
 // knows reports whether the table has the names of a chunk's shards.
@@ -169,14 +188,20 @@ func (d *Draft) Count(s ShardID) int { return d.table.Count(s) + d.more[s] }
 
 // Find returns the chunk that contains the key. The global maximum belongs to the
 // last chunk.
-func (d *Draft) Find(k Key) Chunk {
+func (d *Draft) Find(k Key) Chunk { return d.find(k, &historySlab{}) }
+
+// find is Find with a history cut from slab, perhaps without one if that is nil.
+func (d *Draft) find(k Key, slab *historySlab) (c Chunk) {
 	if c, ok := d.newAt(k); ok {
 		return *c
 	}
-	return d.table.Find(k)
+	p := d.table.locate(k.order)
+	d.table.block(p).read(p.chunk, d.table.shards.names, slab, &c)
+	return c
 }
 
 // newAt returns the chunk that contains the key, if the table does not know it yet.
+// The one sought begins at the key from then on.
 func (d *Draft) newAt(k Key) (found *Chunk, ok bool) {
 	if d.changed.Len() == 0 {
 		return nil, false
@@ -194,11 +219,15 @@ func (d *Draft) newAt(k Key) (found *Chunk, ok bool) {
 // Overlapping returns the chunks that share keys with [from, to), in key order. A
 // zero Key leaves that end open. The draft must not change meanwhile.
 func (d *Draft) Overlapping(from, to Key) iter.Seq[Chunk] {
+	return d.overlapping(from, to, &historySlab{size: firstSlab})
+}
+
+func (d *Draft) overlapping(from, to Key, slab *historySlab) iter.Seq[Chunk] {
 	return func(yield func(Chunk) bool) {
 		at := from
 		for c := range d.changedIn(from, to) {
 			if at.Less(c.Min) {
-				for old := range d.table.Overlapping(at, c.Min) {
+				for old := range d.table.overlapping(at, c.Min, slab) {
 					if !yield(old) {
 						return
 					}
@@ -212,7 +241,7 @@ func (d *Draft) Overlapping(from, to Key) iter.Seq[Chunk] {
 		if !to.IsZero() && !at.Less(to) {
 			return
 		}
-		for old := range d.table.Overlapping(at, to) {
+		for old := range d.table.overlapping(at, to, slab) {
 			if !yield(old) {
 				return
 			}
@@ -227,9 +256,9 @@ func (d *Draft) changedIn(from, to Key) iter.Seq[*Chunk] {
 		if d.changed.Len() == 0 {
 			return
 		}
-		first := &Chunk{Min: from}
-		if c, ok := d.newAt(from); ok && from.Less(c.Max) {
-			first = c
+		first, ok := d.newAt(from)
+		if !ok || !from.Less(first.Max) {
+			first = &d.sought
 		}
 		d.changed.Ascend(first, func(c *Chunk) bool { return (to.IsZero() || c.Min.Less(to)) && yield(c) })
 	}

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 
 	"shardsh/balancer/keyorder"
 	"shardsh/balancer/mongoerr"
@@ -30,8 +31,8 @@ func (t Throttle) Sent() (secondaryThrottle bool, writeConcern bson.Raw) {
 	if t.State == ThrottleOn && t.WriteConcern != nil {
 		return true, t.WriteConcern
 	}
-	one, _ := bson.Marshal(bson.D{{Key: "w", Value: int32(1)}, {Key: "wtimeout", Value: int32(0)}})
-	return t.State == ThrottleOn, one
+	one := bsoncore.NewDocumentBuilder().AppendInt32("w", 1).AppendInt32("wtimeout", 0).Build()
+	return t.State == ThrottleOn, bson.Raw(one)
 }
 
 // ParseThrottle reads the _secondaryThrottle field: a bool, or a write concern

@@ -13,12 +13,16 @@ func (t *RoutingTable) All() iter.Seq[Chunk] { return t.Overlapping(Key{}, Key{}
 // Overlapping returns the chunks that share keys with [from, to), in key order.
 // A zero Key leaves that end open.
 func (t *RoutingTable) Overlapping(from, to Key) iter.Seq[Chunk] {
+	return t.overlapping(from, to, &historySlab{size: firstSlab})
+}
+
+// overlapping is Overlapping with histories cut from slab, without any if that is nil.
+func (t *RoutingTable) overlapping(from, to Key, slab *historySlab) iter.Seq[Chunk] {
 	return func(yield func(Chunk) bool) {
-		slab := historySlab{size: firstSlab}
 		var c Chunk
 		for b, span := range t.spans(from, to) {
 			for i := span.from; i < span.to; i++ {
-				if b.read(i, t.shards.names, &slab, &c); !yield(c) {
+				if b.read(i, t.shards.names, slab, &c); !yield(c) {
 					return
 				}
 			}

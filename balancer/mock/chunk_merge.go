@@ -1,6 +1,7 @@
 package mock
 
 import (
+	"iter"
 	"slices"
 	"time"
 
@@ -18,15 +19,25 @@ func (cks Chunks) MergeRange(coll catalog.Collection, min, max catalog.Key) erro
 		// The shard finds this without a code, and mongos raises it again.
 		return mongoerr.New(mongoerr.UnknownError, "bounds can't have max <= min")
 	}
-	table := cks.c.config.table(coll.Namespace)
-	owner := table.ShardOf(min)
+	table := cks.c.config.tables[coll.Namespace]
+	owner := table.Find(min).Shard
 	if err := cks.c.faults.reach(configShard, owner); err != nil {
 		return err
 	}
-	if !catalog.Tile(slices.Collect(table.Owned(owner, min, max)), min, max) {
+	if !catalog.Tile(ownedBy(owner, table.Overlapping(min, max)), min, max) {
 		return cks.c.config.staleConfig(coll.Namespace, owner, "the range is not made of whole chunks of shard %s", owner)
 	}
 	return cks.commitMerge(coll, owner, min, max)
+}
+
+// ownedBy returns those of some chunks that a shard owns.
+func ownedBy(shard catalog.ShardID, chunks iter.Seq[catalog.Chunk]) (own []catalog.Chunk) {
+	for chunk := range chunks {
+		if chunk.Shard == shard {
+			own = append(own, chunk)
+		}
+	}
+	return own
 }
 
 // commitMerge is the config server's part (_configsvrCommitChunksMerge):
@@ -44,25 +55,20 @@ func (cks Chunks) commitMerge(known catalog.Collection, shard catalog.ShardID, m
 	case !coll.UUID.Equal(known.UUID):
 		return mongoerr.New(mongoerr.InvalidUUID, "the UUID of collection %s is another one", ns)
 	}
-	table := cks.c.config.table(ns)
-	var chunks []catalog.Chunk
-	for chunk := range table.Owned(shard, min, max) {
-		if chunk.Min.Compare(min) >= 0 {
-			chunks = append(chunks, chunk)
-		}
-	}
+	table := cks.c.config.tables[ns]
+	chunks := ownedBy(shard, table.Overlapping(min, max))
+	chunks = slices.DeleteFunc(chunks, func(chunk catalog.Chunk) bool { return chunk.Min.Less(min) })
 	if !catalog.Tile(chunks, min, max) {
 		return mongoerr.New(mongoerr.IllegalOperation, "the range is not made of whole chunks of shard %s", shard)
 	}
 	if len(chunks) == 1 {
 		return nil
 	}
-	before := table.Version().ChunkVersion
-	merged := cks.commits().Merge(table, chunks)
+	before, merged := table.Version(), cks.commits().Merge(table, chunks)
 	if err := cks.c.config.putChunks(ns, merged); err != nil {
 		return err
 	}
-	cks.logMerge("merge", ns, table, merged, before, len(chunks))
+	cks.logMerge("merge", coll, before, merged, len(chunks))
 	return nil
 }
 
@@ -70,14 +76,16 @@ func errStaleEpoch(ns string) error {
 	return mongoerr.New(mongoerr.StaleEpoch, "The epoch of collection %s has changed", ns)
 }
 
-func (cks Chunks) logMerge(what, ns string, table *catalog.RoutingTable, merged catalog.Chunk,
-	before catalog.ChunkVersion, count int) {
-	cks.c.log.change(configShard, what, ns, bson.D{
-		{Key: "prevPlacementVersion", Value: versionDoc(table, before)},
-		{Key: "mergedVersion", Value: versionDoc(table, merged.Version)},
+func (cks Chunks) logMerge(what string, coll catalog.Collection, before catalog.Version, merged catalog.Chunk,
+	count int) {
+	after := before
+	after.ChunkVersion = merged.Version
+	cks.c.log.change(configShard, what, coll.Namespace, bson.D{
+		{Key: "prevPlacementVersion", Value: before.Doc()},
+		{Key: "mergedVersion", Value: after.Doc()},
 		{Key: "owningShard", Value: string(merged.Shard)},
-		{Key: "min", Value: table.Pattern().Bound(merged.Min)},
-		{Key: "max", Value: table.Pattern().Bound(merged.Max)},
+		{Key: "min", Value: coll.Pattern.Bound(merged.Min)},
+		{Key: "max", Value: coll.Pattern.Bound(merged.Max)},
 		{Key: "numChunks", Value: int32(count)},
 	})
 }
@@ -117,7 +125,7 @@ func (cks Chunks) mergeAll(coll catalog.Collection, id catalog.ShardID, limits p
 			return 0, nil
 		}
 		if now := cks.c.config.table(coll.Namespace); now != nil && now.Version() == table.Version() {
-			return cks.mergeRuns(coll.Namespace, table, runs)
+			return cks.mergeRuns(coll, table, runs)
 		}
 		from = runs[0][0].Min
 	}
@@ -126,16 +134,16 @@ func (cks Chunks) mergeAll(coll catalog.Collection, id catalog.ShardID, limits p
 }
 
 // mergeRuns writes one new chunk for each run.
-func (cks Chunks) mergeRuns(ns string, table *catalog.RoutingTable, runs [][]catalog.Chunk) (int, error) {
+func (cks Chunks) mergeRuns(coll catalog.Collection, table *catalog.RoutingTable, runs [][]catalog.Chunk) (int, error) {
 	merged := cks.commits().MergeRuns(table, runs)
-	if err := cks.c.config.putChunks(ns, merged...); err != nil {
+	if err := cks.c.config.putChunks(coll.Namespace, merged...); err != nil {
 		return 0, err
 	}
 	count := 0
-	before := table.Version().ChunkVersion // table is as it was before the merge
+	before := table.Version() // table is as it was before the merge
 	for i, chunk := range merged {
-		cks.logMerge("autoMerge", ns, table, chunk, before, len(runs[i]))
-		before = chunk.Version
+		cks.logMerge("autoMerge", coll, before, chunk, len(runs[i]))
+		before.ChunkVersion = chunk.Version
 		count += len(runs[i])
 	}
 	return count, nil

@@ -44,6 +44,9 @@ type changeLog struct {
 	// many rows.
 	changes, actions, placements int64
 	scratch                      []byte // for details
+	// stamp begins the _id of entries at the time stamped.
+	stamp   []byte
+	stamped time.Time
 }
 
 func newChangeLog(c *Cluster) *changeLog {
@@ -83,14 +86,15 @@ func (cl *changeLog) append(log string, limit int64, e logEntry) {
 		return
 	}
 	now := cl.c.now()
-	id := make([]byte, 0, 64)
-	id = now.AppendFormat(append(id, hostName+"-"...), "2006-01-02T15:04:05.000-07:00-")
+	if now != cl.stamped {
+		cl.stamp, cl.stamped = now.AppendFormat(append(cl.stamp[:0], hostName+"-"...), "2006-01-02T15:04:05.000-07:00-"), now
+	}
 	number := cl.c.NewObjectID()
-	id = hex.AppendEncode(id, number[:])
+	id := hex.AppendEncode(cl.stamp, number[:])
 	if e.err != nil {
 		cl.c.logger.Warn("log entry not written", "log", log, "what", e.what, "error", e.err)
 	} else {
-		cl.c.config.queue("config."+log, e, string(id), now)
+		cl.c.config.queue("config."+log, e, id, now)
 	}
 	cl.c.config.trim(log, limit)
 }
@@ -99,9 +103,11 @@ func (cl *changeLog) append(log string, limit int64, e logEntry) {
 // collection when somebody looks at that. A busy cluster drops nearly all of them
 // before.
 type unread struct {
-	docs  []bson.Raw
-	bytes int64
-	room  []byte // the documents lie in it one after the other
+	// rooms have the documents one after the other. The oldest one begins at begin in
+	// the first room; spare are rooms of roomBytes whose documents are gone.
+	rooms, spare [][]byte
+	begin        int
+	bytes        int64
 }
 
 // The room for unread documents comes in pieces of roomBytes: small ones, as each stays
@@ -113,20 +119,18 @@ const (
 )
 
 // queue adds an entry to a log.
-func (cfg *ConfigDB) queue(ns string, e logEntry, id string, now time.Time) {
+func (cfg *ConfigDB) queue(ns string, e logEntry, id []byte, now time.Time) {
 	q := cfg.unread[ns]
 	if q == nil {
 		cfg.data(ns) // it is listed from now on
 		q = &unread{}
 		cfg.unread[ns] = q
 	}
-	takes := entryBytes + len(id) + len(e.by) + len(e.what) + len(e.ns) + len(e.details)
-	if cap(q.room)-len(q.room) < takes {
-		q.room = make([]byte, 0, max(roomBytes, takes))
-	}
-	begin := len(q.room)
-	start, dst := bsoncore.AppendDocumentStart(q.room)
-	dst = bsoncore.AppendStringElement(dst, "_id", id)
+	room := q.room(entryBytes + len(id) + len(e.by) + len(e.what) + len(e.ns) + len(e.details))
+	start, dst := bsoncore.AppendDocumentStart(*room)
+	dst = bsoncore.AppendHeader(dst, bsoncore.TypeString, "_id")
+	dst = append(bsoncore.AppendInt32(dst, int32(len(id)+1)), id...)
+	dst = append(dst, 0)
 	dst = bsoncore.AppendStringElement(dst, "server", hostName)
 	dst = bsoncore.AppendStringElement(dst, "shard", string(e.by))
 	dst = bsoncore.AppendStringElement(dst, "clientAddr", "")
@@ -134,10 +138,42 @@ func (cfg *ConfigDB) queue(ns string, e logEntry, id string, now time.Time) {
 	dst = bsoncore.AppendStringElement(dst, "what", e.what)
 	dst = bsoncore.AppendStringElement(dst, "ns", e.ns)
 	dst = bsoncore.AppendDocumentElement(dst, "details", bsoncore.Document(e.details))
-	q.room = closeDocument(dst, start)
-	doc := bson.Raw(q.room[begin:len(q.room):len(q.room)])
-	q.docs = append(q.docs, doc)
-	q.bytes += int64(len(doc))
+	q.bytes -= int64(len(*room))
+	*room = closeDocument(dst, start)
+	q.bytes += int64(len(*room))
+}
+
+// room returns the last one, in which a document of a size has room.
+func (q *unread) room(takes int) *[]byte {
+	if n := len(q.rooms); n > 0 && cap(q.rooms[n-1])-len(q.rooms[n-1]) >= takes {
+		return &q.rooms[n-1]
+	}
+	if n := len(q.spare); n > 0 && takes <= roomBytes {
+		q.rooms, q.spare = append(q.rooms, q.spare[n-1]), q.spare[:n-1]
+	} else {
+		q.rooms = append(q.rooms, make([]byte, 0, max(roomBytes, takes)))
+	}
+	return &q.rooms[len(q.rooms)-1]
+}
+
+// take takes the oldest document out, which lasts until the next one comes; nil when
+// there is none.
+func (q *unread) take() bson.Raw {
+	if len(q.rooms) == 0 {
+		return nil
+	}
+	first := q.rooms[0][q.begin:]
+	size, _, _ := bsoncore.ReadLength(first)
+	doc := bson.Raw(first[:size:size])
+	q.bytes -= int64(size)
+	if q.begin += len(doc); len(doc) == len(first) {
+		if cap(q.rooms[0]) == roomBytes {
+			q.spare = append(q.spare, q.rooms[0][:0])
+		}
+		q.rooms[0] = nil
+		q.rooms, q.begin = q.rooms[1:], 0
+	}
+	return doc
 }
 
 // trim drops the oldest entries of a log beyond its limit in bytes.
@@ -150,10 +186,8 @@ func (cfg *ConfigDB) trim(log string, limit int64) {
 		oldest, _, _ := coll.First()
 		coll.Delete(oldest)
 	}
-	for len(q.docs) > 0 && coll.Bytes()+q.bytes > limit {
-		q.bytes -= int64(len(q.docs[0]))
-		q.docs[0] = nil
-		q.docs = q.docs[1:]
+	for q.bytes > 0 && coll.Bytes()+q.bytes > limit {
+		q.take()
 	}
 }
 
@@ -165,7 +199,7 @@ func (cfg *ConfigDB) enterUnread(ns string) {
 		return
 	}
 	delete(cfg.unread, ns)
-	for _, doc := range q.docs {
+	for doc := q.take(); doc != nil; doc = q.take() {
 		if _, err := cfg.collections[ns].Insert(doc); err != nil {
 			cfg.logger.Warn("log entry not written", "log", ns, "error", err)
 		}

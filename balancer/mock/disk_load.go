@@ -336,7 +336,7 @@ func (c *Cluster) rollBackMigrations(s *shard) {
 		}
 		task.coll = coll
 		for range local.inRange(coll.Pattern, task.min, task.max) {
-			task.orphans++
+			s.addOrphans(task, 1)
 		}
 		c.RangeDeleter().schedule(s, task)
 	}

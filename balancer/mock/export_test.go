@@ -77,7 +77,7 @@ func (c *Cluster) Event(d time.Duration, f func()) { c.after(d, f) }
 func (c *Cluster) CrashUnderWay() {
 	boom := func() { panic("boom") }
 	for m := range c.migrations.underWay {
-		m.after(0, boom)
+		m.after(0, func(*migration) { boom() })
 	}
 	for _, op := range c.reshardings.underWay {
 		op.after(0, boom)

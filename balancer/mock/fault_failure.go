@@ -202,8 +202,7 @@ func (rq *Request) Behind() time.Duration {
 // AwaitSecondaries waits until those have what the request has written.
 func (rq *Request) AwaitSecondaries(d time.Duration) error {
 	over := false
-	cancel := rq.c.after(d, func() { over = true })
-	defer cancel()
+	defer rq.c.after(d, func() { over = true }).Cancel()
 	return rq.c.Await(rq.ctx, rq.deadline, func() bool { return over })
 }
 

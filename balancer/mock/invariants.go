@@ -155,6 +155,9 @@ func (inv *invariants) checkLeftovers() {
 			if task.orphans < 0 {
 				inv.fail("shard %s counts %d orphans of %s", id, task.orphans, task.coll.Namespace)
 			}
+			if task.orphans > 0 && !s.orphaned {
+				inv.fail("shard %s does not know of its orphans of %s", id, task.coll.Namespace)
+			}
 		}
 	}
 }

@@ -42,7 +42,7 @@ func (m *migration) startClone() {
 	m.cloning = true
 	m.cloneBegan = m.c.now()
 	m.donor.counters.donorStarted++
-	m.mods = newModifications()
+	m.mods = modifications{}
 	for record := range local.inRange(m.coll.Pattern, m.min, m.max) {
 		m.records = append(m.records, record)
 	}
@@ -70,7 +70,7 @@ func (m *migration) startClone() {
 		when = deletionNow
 	}
 	m.donorTask = m.donor.addDeletion(m, when)
-	m.waitForDeletions(m.receiver, func() { m.beginCopy() })
+	m.waitForDeletions(m.receiver, (*migration).beginCopy)
 }
 
 // checkSize is the rule of spec 02 §5.7: at most twice as many documents
@@ -119,20 +119,20 @@ func (m *migration) beginCopy() {
 	m.recvTask = m.receiver.addDeletion(m, deletionNow)
 	m.endRecvStep(m.c.now(), 3)
 	m.endDonorStep(m.c.now()) // step 3: clone started
-	m.after(batchTime+m.lag(), func() { m.copyBatch() })
+	m.after(batchTime+m.lag(), (*migration).copyBatch)
 }
 
 // catchUpLimit is how long a recipient may take to copy and catch up.
 const catchUpLimit = 6 * time.Hour
 
 // afterClone goes on in d, unless the limit passes before.
-func (m *migration) afterClone(d time.Duration, then func()) {
+func (m *migration) afterClone(d time.Duration, then func(*migration)) {
 	left := m.cloneBegan.Add(catchUpLimit).Sub(m.c.now())
 	if d <= left {
 		m.after(d, then)
 		return
 	}
-	m.after(left, func() {
+	m.after(left, func(m *migration) {
 		if m.cloning {
 			m.fail(mongoerr.New(mongoerr.ExceededTimeLimit, "the recipient has not caught up after %v", catchUpLimit))
 		}
@@ -232,20 +232,20 @@ func (m *migration) copyBatch() {
 		}
 		size += int64(len(doc))
 		m.cloned++
-		m.recvTask.orphans++
+		m.receiver.addOrphans(m.recvTask, 1)
 	}
 	m.clonedSize += size
 	m.countClone(m.cloned-before, size)
 	wait := batchTime + m.lag() + m.throttle() + m.c.faults.transferTime(size, m.donor.id, m.receiver.id)
 	if len(m.records) > 0 {
-		m.afterClone(wait, func() { m.copyBatch() })
+		m.afterClone(wait, (*migration).copyBatch)
 		return
 	}
 	docs, bytes := m.virtualDocs, m.virtualBytes
 	m.cloned += docs
 	m.clonedSize += bytes
 	m.countClone(docs, bytes)
-	m.afterClone(wait+m.c.faults.transferTime(bytes, m.donor.id, m.receiver.id), func() {
+	m.afterClone(wait+m.c.faults.transferTime(bytes, m.donor.id, m.receiver.id), func(m *migration) {
 		if !m.cloning {
 			return
 		}

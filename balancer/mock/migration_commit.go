@@ -26,10 +26,10 @@ func (ms *Migrations) noteWrite(s *shard, ns string, before, after bson.Raw) {
 	is := after != nil && m.holds(after)
 	switch {
 	case is:
-		m.mods.note(m.mods.upserts, m.mods.deletes, after)
+		note(&m.mods.upserts, m.mods.deletes, after)
 		m.tracked += trackedBytes(after)
 	case was:
-		m.mods.note(m.mods.deletes, m.mods.upserts, before)
+		note(&m.mods.deletes, m.mods.upserts, before)
 		m.tracked += trackedBytes(before)
 	}
 }
@@ -41,10 +41,13 @@ const mostTracked = 500 << 20
 func trackedBytes(doc bson.Raw) int64 { return int64(len(doc.Lookup("_id").Value)) + 5 }
 
 // note puts a document's _id on one list and takes it off the other.
-func (*modifications) note(on, off map[string]bson.RawValue, doc bson.Raw) {
+func note(on *map[string]bson.RawValue, off map[string]bson.RawValue, doc bson.Raw) {
+	if *on == nil {
+		*on = map[string]bson.RawValue{}
+	}
 	id := doc.Lookup("_id")
 	key := string(append([]byte{byte(id.Type)}, id.Value...))
-	on[key] = id
+	(*on)[key] = id
 	delete(off, key)
 }
 
@@ -65,12 +68,12 @@ func (m *migration) catchUp() {
 			m.fail(err)
 			return
 		}
-		m.after(batchTime+m.lag(), func() { m.catchUp() })
+		m.after(batchTime+m.lag(), (*migration).catchUp)
 		return
 	}
 	m.endRecvStep(m.c.now(), 5)
 	behind := m.c.faults.behind(m.receiver.id)
-	m.after(catchUpTime+m.lag()+min(behind, mostBehindAtCommit), func() {
+	m.after(catchUpTime+m.lag()+min(behind, mostBehindAtCommit), func(m *migration) {
 		if !m.cloning {
 			return
 		}
@@ -80,7 +83,7 @@ func (m *migration) catchUp() {
 		}
 		m.endRecvStep(m.c.now(), 6)
 		m.endDonorStep(m.c.now()) // step 4: caught up
-		m.after(commitTime+m.lag(), func() { m.commit() })
+		m.after(commitTime+m.lag(), (*migration).commit)
 	})
 }
 
@@ -95,12 +98,12 @@ func (m *migration) transferMods() error {
 		return recipientError(errDropped().Error())
 	}
 	mods := m.mods
-	m.mods = newModifications()
+	m.mods = modifications{}
 	for _, key := range sortedKeys(mods.deletes) {
 		record, doc, ok := to.docs.ByID(mods.deletes[key])
 		if ok && m.holds(doc) {
 			to.docs.Delete(record)
-			m.recvTask.orphans--
+			m.receiver.addOrphans(m.recvTask, -1)
 		}
 	}
 	for _, key := range sortedKeys(mods.upserts) {
@@ -127,7 +130,7 @@ func (m *migration) upsert(to *localCollection, id bson.RawValue, doc bson.Raw) 
 	if _, err := to.docs.Insert(doc); err != nil {
 		return err
 	}
-	m.recvTask.orphans++
+	m.receiver.addOrphans(m.recvTask, 1)
 	m.receiver.counters.catchUpDocs++
 	m.receiver.counters.catchUpBytes += int64(len(doc))
 	return nil
@@ -174,7 +177,7 @@ func (m *migration) commit() {
 	m.endRecvStep(m.c.now(), 8)
 	m.logReceiver("success")
 	// An event of its own: a shard may crash before it knows the decision.
-	m.after(0, func() {
+	m.after(0, func(m *migration) {
 		m.reached("committed")
 		if failure != nil {
 			m.concludeUnanswered()

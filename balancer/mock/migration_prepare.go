@@ -120,6 +120,7 @@ type migration struct {
 	stepEnd   time.Time
 	donorTime []time.Duration // of each finished donor step
 	recvTime  []time.Duration
+	times     [donorSteps + recvSteps]time.Duration // where both lie
 
 	// Clone: the documents seen at the start, still to be copied.
 	records                   []store.RecordID
@@ -161,14 +162,10 @@ func (m *migration) local(s *shard) *localCollection {
 }
 
 // modifications are the writes of the donor in the range since the clone
-// began: ids to fetch again and ids to delete.
+// began: ids to fetch again and ids to delete. The zero value is empty.
 type modifications struct {
 	upserts map[string]bson.RawValue
 	deletes map[string]bson.RawValue
-}
-
-func newModifications() modifications {
-	return modifications{upserts: map[string]bson.RawValue{}, deletes: map[string]bson.RawValue{}}
 }
 
 func (m *modifications) empty() bool { return len(m.upserts)+len(m.deletes) == 0 }
@@ -193,6 +190,7 @@ func (ms *Migrations) Start(req MoveRequest, done func(error)) {
 		return
 	}
 	m := &migration{c: ms.c, asked: req, req: req, started: ms.c.now(), stepEnd: ms.c.now(), done: []func(error){done}}
+	m.donorTime, m.recvTime = m.times[:0:donorSteps], m.times[donorSteps:donorSteps]
 	m.at = ms.c.GossipTime()
 	if err := m.admit(); err != nil {
 		// Refused before it registered: nothing is logged.
@@ -208,13 +206,13 @@ func (ms *Migrations) Start(req MoveRequest, done func(error)) {
 	ms.lastOp += opsOfMigration
 	m.op = ms.lastOp
 	m.endDonorStep(ms.c.now()) // step 1: accepted
-	m.after(prepareTime+ms.c.faults.lag(m.req.From), func() { m.prepare() })
+	m.after(prepareTime+ms.c.faults.lag(m.req.From), (*migration).prepare)
 }
 
 // after takes the next step in d. One that panics ends the migration as one
 // whose donor can't decide: its recovery will, by what the catalog says.
-func (m *migration) after(d time.Duration, step func()) {
-	m.c.after(d, func() { m.c.attempt("a migration", step, m.crash) })
+func (m *migration) after(d time.Duration, step func(*migration)) {
+	m.c.after(d, func() { m.c.attempt("a migration", func() { step(m) }, m.crash) })
 }
 
 func (m *migration) crash(err error) {
@@ -259,7 +257,7 @@ func (m *migration) prepare() {
 		m.giveUp(err)
 		return
 	}
-	m.waitForDeletions(m.donor, func() {
+	m.waitForDeletions(m.donor, func(m *migration) {
 		if err := m.checkRange(); err != nil {
 			m.giveUp(err)
 			return
@@ -270,7 +268,7 @@ func (m *migration) prepare() {
 
 // giveUp ends a migration whose clone has not begun.
 func (m *migration) giveUp(err error) {
-	m.after(refuseTime, func() { m.finish(err) })
+	m.after(refuseTime, func(m *migration) { m.finish(err) })
 }
 
 // identify reads the collection and returns both bounds.
@@ -392,26 +390,26 @@ func (cfg *ConfigDB) staleConfig(ns string, id catalog.ShardID, format string, a
 
 // waitForDeletions lets a migration wait until no range deletion of the shard
 // overlaps its range, for the server's 10 seconds.
-func (m *migration) waitForDeletions(s *shard, then func()) {
+func (m *migration) waitForDeletions(s *shard, then func(*migration)) {
 	limit := m.c.parameters.Milliseconds("receiveChunkWaitForRangeDeleterTimeoutMS")
-	deadline := m.c.now().Add(limit)
-	var look func()
-	look = func() {
-		switch {
-		case m.over:
-		case s.overlappingDeletion(m.coll, m.min, m.max) == nil:
-			then()
-		case m.c.parameters.Int("disableResumableRangeDeleter") != 0:
-			m.refuseOn(s, mongoerr.New(mongoerr.ResumableRangeDeleterDisabled,
-				"an overlapping range deletion on shard %s will not run: disableResumableRangeDeleter is set", s.id))
-		case !m.c.now().Before(deadline):
-			m.refuseOn(s, mongoerr.New(mongoerr.ExceededTimeLimit,
-				"Exceeded time limit waiting for an overlapping range deletion on shard %s", s.id))
-		default:
-			m.after(min(deletionPoll, limit/10+time.Millisecond), look)
-		}
+	m.waitForDeletionsUntil(m.c.now().Add(limit), limit, s, then)
+}
+
+func (m *migration) waitForDeletionsUntil(deadline time.Time, limit time.Duration, s *shard, then func(*migration)) {
+	switch {
+	case m.over:
+	case s.overlappingDeletion(m.coll, m.min, m.max) == nil:
+		then(m)
+	case m.c.parameters.Int("disableResumableRangeDeleter") != 0:
+		m.refuseOn(s, mongoerr.New(mongoerr.ResumableRangeDeleterDisabled,
+			"an overlapping range deletion on shard %s will not run: disableResumableRangeDeleter is set", s.id))
+	case !m.c.now().Before(deadline):
+		m.refuseOn(s, mongoerr.New(mongoerr.ExceededTimeLimit,
+			"Exceeded time limit waiting for an overlapping range deletion on shard %s", s.id))
+	default:
+		m.after(min(deletionPoll, limit/10+time.Millisecond),
+			func(m *migration) { m.waitForDeletionsUntil(deadline, limit, s, then) })
 	}
-	look()
 }
 
 // refuseOn ends a migration that one of its shards refuses: what the recipient

@@ -141,7 +141,7 @@ func (m *migration) deliver(then func()) bool {
 	}
 	m.delivered = true
 	if m.decision == committed {
-		m.donorTask.orphans = m.recvTask.orphans
+		m.donor.addOrphans(m.donorTask, m.recvTask.orphans)
 		m.receiver.removeDeletion(m.recvTask)
 		if then != nil {
 			m.c.RangeDeleter().delete(m.donor, m.donorTask, 0, then)

@@ -28,7 +28,9 @@ type shard struct {
 	// deletionsChanged: tasks came, went or have other bounds since the state
 	// was last written.
 	deletionsChanged bool
-	counters         shardCounters
+	// orphaned: one of them may have orphans, which virtual data has not.
+	orphaned bool
+	counters shardCounters
 	// machineID is the one drawn or given; 0 is that of the address.
 	machineID int32
 }
@@ -60,13 +62,27 @@ func newShard(id catalog.ShardID) *shard {
 // orphans counts the documents in ranges that wait for deletion
 // (numOrphanDocs of spec 02 §5.4).
 func (s *shard) orphans(ns string) int64 {
+	if !s.orphaned {
+		return 0
+	}
 	var n int64
+	s.orphaned = false
 	for _, task := range s.deletions {
-		if task.orphans != 0 && task.coll.Namespace == ns {
+		if task.orphans == 0 {
+			continue
+		}
+		s.orphaned = true
+		if task.coll.Namespace == ns {
 			n += task.orphans
 		}
 	}
 	return n
+}
+
+// addOrphans counts documents in the range of one of the shard's deletions.
+func (s *shard) addOrphans(task *rangeDeletion, n int64) {
+	task.orphans += n
+	s.orphaned = s.orphaned || n > 0
 }
 
 // counts returns the fast counters of a collection, orphans and virtual data
@@ -111,7 +127,10 @@ func (l *localCollection) newKeyIndex(p catalog.KeyPattern) (*store.Index, bool)
 // in its order, orphans included. The range of the last chunk includes its upper bound.
 func (l *localCollection) inRange(p catalog.KeyPattern, min, max catalog.Key) iter.Seq2[store.RecordID, []byte] {
 	index, ok := l.keyIndex(p)
-	if !ok {
+	switch {
+	case l.docs.Count() == 0:
+		return func(func(store.RecordID, []byte) bool) {} // all of its data may be virtual
+	case !ok:
 		return l.scanRange(p, min, max)
 	}
 	to := max.Bytes()

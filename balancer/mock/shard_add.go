@@ -270,11 +270,13 @@ func (mb *Membership) AddConfigShard() error {
 // MachineID returns the number that a node puts into the ObjectIds it makes; a
 // balancer wants each shard to have its own (spec 01 §1.4).
 func (c *Cluster) MachineID(id catalog.ShardID) int32 {
-	var number int32
-	if s := c.shards[id]; s != nil {
-		number = s.machineID
+	if s := c.shards[id]; s != nil && s.machineID != 0 {
+		return s.machineID
 	}
-	return cmp.Or(number, machineIDOf(cmp.Or(c.FirstMember(id), string(id))))
+	if number, known := c.config.machineIDs()[id]; known {
+		return number
+	}
+	return machineIDOf(cmp.Or(firstMember(c.HostOf(id)), string(id)))
 }
 
 func machineIDOf(name string) int32 {

@@ -78,9 +78,8 @@ const deletionRetry = time.Minute
 // after deletes the next batch in d. Should that panic, whoever waits goes on,
 // and the task is tried again later.
 func (rd RangeDeleter) after(d time.Duration, s *shard, task *rangeDeletion, then func()) {
-	run := func() { rd.deleteBatch(s, task, then) }
 	rd.c.after(d, func() {
-		rd.c.attempt("a range deletion", run, func(error) {
+		rd.c.attempt("a range deletion", func() { rd.deleteBatch(s, task, then) }, func(error) {
 			rd.after(deletionRetry, s, task, nil)
 			if then != nil {
 				then()
@@ -105,18 +104,19 @@ func (rd RangeDeleter) deleteBatch(s *shard, task *rangeDeletion, then func()) {
 		rd.after(rd.c.parameters.Milliseconds("rangeDeleterBatchDelayMS"), s, task, then)
 		return
 	}
-	over := func() {
-		s.removeDeletion(task)
-		if then != nil {
-			then()
-		}
-	}
 	// The task goes when a majority of the shard's nodes has deleted the range.
 	if behind := rd.c.faults.behind(s.id); behind > 0 {
-		rd.c.after(behind, over)
+		rd.c.after(behind, func() { s.endDeletion(task, then) })
 		return
 	}
-	over()
+	s.endDeletion(task, then)
+}
+
+func (s *shard) endDeletion(task *rangeDeletion, then func()) {
+	s.removeDeletion(task)
+	if then != nil {
+		then()
+	}
 }
 
 // ScheduledDeletions counts the range deletion tasks of a shard.
@@ -199,8 +199,19 @@ type deletionOrder struct {
 	apart bool             // no two overlap
 }
 
-func byRange(a, b *rangeDeletion) int {
-	return cmp.Or(bytes.Compare(a.coll.UUID.Data, b.coll.UUID.Data), a.min.Compare(b.min))
+// deletionRange is a range of a collection.
+type deletionRange struct {
+	uuid     bson.Binary
+	min, max catalog.Key
+}
+
+func (t *rangeDeletion) keys() deletionRange { return deletionRange{t.coll.UUID, t.min, t.max} }
+
+func byRange(a, b *rangeDeletion) int { return a.begins(b.keys()) }
+
+// begins compares where a task begins with where a range does.
+func (t *rangeDeletion) begins(r deletionRange) int {
+	return cmp.Or(bytes.Compare(t.coll.UUID.Data, r.uuid.Data), t.min.Compare(r.min))
 }
 
 // order is up to date but for bounds that have changed: who changes some empties
@@ -210,44 +221,45 @@ func (s *shard) order() *deletionOrder {
 	if len(o.tasks) != len(s.deletions) || len(o.tasks) == 0 {
 		o.tasks, o.apart = slices.SortedStableFunc(slices.Values(s.deletions), byRange), true
 		for i := 1; i < len(o.tasks); i++ {
-			o.apart = o.apart && !o.tasks[i].overlaps(o.tasks[i-1])
+			o.apart = o.apart && !o.tasks[i].overlaps(o.tasks[i-1].keys())
 		}
 	}
 	return o
 }
 
 func (o *deletionOrder) add(task *rangeDeletion) {
-	i, found := slices.BinarySearchFunc(o.tasks, task, byRange)
-	o.apart = o.apart && !found && (i == 0 || !task.overlaps(o.tasks[i-1])) &&
-		(i == len(o.tasks) || !task.overlaps(o.tasks[i]))
+	keys := task.keys()
+	i, found := slices.BinarySearchFunc(o.tasks, keys, (*rangeDeletion).begins)
+	o.apart = o.apart && !found && (i == 0 || !o.tasks[i-1].overlaps(keys)) &&
+		(i == len(o.tasks) || !o.tasks[i].overlaps(keys))
 	o.tasks = slices.Insert(o.tasks, i, task)
 }
 
 func (o *deletionOrder) remove(task *rangeDeletion) {
-	if i, _ := slices.BinarySearchFunc(o.tasks, task, byRange); o.apart && i < len(o.tasks) && o.tasks[i] == task {
+	i, _ := slices.BinarySearchFunc(o.tasks, task.keys(), (*rangeDeletion).begins)
+	if o.apart && i < len(o.tasks) && o.tasks[i] == task {
 		o.tasks = slices.Delete(o.tasks, i, i+1)
 		return
 	}
 	*o = deletionOrder{} // to be made anew
 }
 
-func (t *rangeDeletion) overlaps(o *rangeDeletion) bool {
-	return t.min.Less(o.max) && o.min.Less(t.max) && t.coll.UUID.Equal(o.coll.UUID)
+func (t *rangeDeletion) overlaps(r deletionRange) bool {
+	return t.min.Less(r.max) && r.min.Less(t.max) && t.coll.UUID.Equal(r.uuid)
 }
 
 // overlappingDeletion finds a task, decided or not, that shares keys with the
 // range: no data may come into such a range.
 func (s *shard) overlappingDeletion(coll catalog.Collection, min, max catalog.Key) *rangeDeletion {
-	asked := &rangeDeletion{coll: coll, min: min, max: max}
-	o := s.order()
+	asked, o := deletionRange{coll.UUID, min, max}, s.order()
 	if !o.apart {
-		if i := slices.IndexFunc(o.tasks, asked.overlaps); i >= 0 {
+		if i := slices.IndexFunc(o.tasks, func(t *rangeDeletion) bool { return t.overlaps(asked) }); i >= 0 {
 			return o.tasks[i]
 		}
 		return nil
 	}
 	// The last one that begins below the end of the range.
-	i, _ := slices.BinarySearchFunc(o.tasks, &rangeDeletion{coll: coll, min: max}, byRange)
+	i, _ := slices.BinarySearchFunc(o.tasks, deletionRange{uuid: coll.UUID, min: max}, (*rangeDeletion).begins)
 	if i > 0 && o.tasks[i-1].overlaps(asked) {
 		return o.tasks[i-1]
 	}

@@ -164,8 +164,9 @@ func indexNames(docs *store.Collection) []string {
 }
 
 // FirstMember returns the host:port of a shard's first member.
-func (c *Cluster) FirstMember(id catalog.ShardID) string {
-	host := c.HostOf(id)
+func (c *Cluster) FirstMember(id catalog.ShardID) string { return firstMember(c.HostOf(id)) }
+
+func firstMember(host string) string {
 	_, members, _ := strings.Cut(host, "/")
 	first, _, _ := strings.Cut(members, ",")
 	return first

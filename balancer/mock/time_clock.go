@@ -86,15 +86,15 @@ func (k *clock) LastNow() time.Time {
 }
 
 // after runs an event in d, with the lock held.
-func (k *clock) after(d time.Duration, run func()) (cancel func()) {
-	cancel = k.queue.At(k.now().Add(d), run)
+func (k *clock) after(d time.Duration, run func()) *balancer.Event {
+	event := k.queue.At(k.now().Add(d), run)
 	if k.realTime {
 		select {
 		case k.kick <- struct{}{}:
 		default:
 		}
 	}
-	return cancel
+	return event
 }
 
 // attempt runs a step of something that others wait for. Should it panic, failed
