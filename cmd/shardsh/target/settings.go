@@ -49,7 +49,6 @@ func (sh Shell) Settings(ctx context.Context, s Server,
 		settings.SetServerAPIOptions(options.ServerAPI(options.ServerAPIVersion(s.APIVersion)).
 			SetStrict(s.apiStrict).SetDeprecationErrors(s.apiDeprecationErrors))
 	}
-	settings.SetDialer(new(dialing))
 	if settings.AppName == nil {
 		settings.SetAppName(sh.Name)
 	}
