@@ -359,7 +359,7 @@ func (c *exprCompiler) accumulate(name string, arg value, sc *scope) (expression
 		return nil, err
 	}
 	start := listAccumulators[name]
-	return evalFunc(func(c *evaluation) (value, error) {
+	return c.folded(evalFunc(func(c *evaluation) (value, error) {
 		vs, err := evalAll(args, c)
 		if err != nil {
 			return value{}, err
@@ -368,7 +368,7 @@ func (c *exprCompiler) accumulate(name string, arg value, sc *scope) (expression
 			vs = c.work.items(vs[0])
 		}
 		return gather(c.work, start(), vs)
-	}), nil
+	}), args, sc)
 }
 
 // accumulateN is $firstN and the like as an expression over an array.
@@ -378,7 +378,7 @@ func (c *exprCompiler) accumulateN(name string, arg value, sc *scope) (expressio
 		return nil, err
 	}
 	start := countAccumulators[name]
-	return evalFunc(func(c *evaluation) (value, error) {
+	return c.folded(evalFunc(func(c *evaluation) (value, error) {
 		n, err := sizeOf(args[1], c)
 		if err != nil {
 			return value{}, err
@@ -391,7 +391,7 @@ func (c *exprCompiler) accumulateN(name string, arg value, sc *scope) (expressio
 			return value{}, fail(5788200, "Input must be an array")
 		}
 		return gather(c.work, start(n), c.work.items(in))
-	}), nil
+	}), args, sc)
 }
 
 // quantileOf is $median and $percentile as expressions: over an array, or a
@@ -401,7 +401,7 @@ func (c *exprCompiler) quantileOf(name string, arg value, sc *scope) (expression
 	if err != nil {
 		return nil, err
 	}
-	return evalFunc(func(c *evaluation) (value, error) {
+	return c.folded(evalFunc(func(c *evaluation) (value, error) {
 		acc, err := start(c)
 		if err != nil {
 			return value{}, err
@@ -414,7 +414,7 @@ func (c *exprCompiler) quantileOf(name string, arg value, sc *scope) (expression
 			return gather(c.work, acc, []value{in})
 		}
 		return gather(c.work, acc, c.work.items(in))
-	}), nil
+	}), args, sc)
 }
 
 func gather(w *work, acc accumulator, vs []value) (value, error) {

@@ -56,7 +56,7 @@ func decimalOfDouble(f float64) bson.Decimal128 {
 	case math.IsInf(f, -1):
 		return decimalMinusInf
 	case f == 0:
-		return decimalZero
+		return zeroSigned(decimalZero, math.Signbit(f))
 	}
 	d, err := bson.ParseDecimal128(strconv.FormatFloat(f, 'e', 14, 64))
 	if err != nil {
@@ -65,7 +65,6 @@ func decimalOfDouble(f float64) bson.Decimal128 {
 	return d
 }
 
-// makeDecimal rounds coefficient · 10^exponent into the format.
 // exactDecimal has all digits of a double that a decimal has room for.
 func exactDecimal(f float64) bson.Decimal128 {
 	digits, exponent, _ := strings.Cut(strconv.FormatFloat(f, 'e', 33, 64), "e")
@@ -76,6 +75,7 @@ func exactDecimal(f float64) bson.Decimal128 {
 	return d
 }
 
+// makeDecimal rounds coefficient · 10^exponent into the format.
 func makeDecimal(coefficient *big.Int, exponent int) bson.Decimal128 {
 	c := new(big.Int).Set(coefficient)
 	if drop := digitCount(c) - decimalDigits; drop > 0 {
@@ -90,6 +90,7 @@ func makeDecimal(coefficient *big.Int, exponent int) bson.Decimal128 {
 		c = roundedShift(c, decimalMinExponent-exponent)
 		exponent = decimalMinExponent
 	}
+	negative := coefficient.Sign() < 0
 	for exponent > decimalMaxExponent && c.Sign() != 0 && digitCount(c) < decimalDigits {
 		c.Mul(c, big.NewInt(10))
 		exponent--
@@ -107,6 +108,19 @@ func makeDecimal(coefficient *big.Int, exponent int) bson.Decimal128 {
 	d, ok := bson.ParseDecimal128FromBigInt(c, exponent)
 	if !ok {
 		return decimalNaN
+	}
+	return zeroSigned(d, negative)
+}
+
+func isNegative(d bson.Decimal128) bool {
+	hi, _ := d.GetBytes()
+	return hi>>63 != 0
+}
+
+// zeroSigned gives a zero its sign, which integers don't keep (IEEE 754-2008 §6.3).
+func zeroSigned(d bson.Decimal128, negative bool) bson.Decimal128 {
+	if negative && !isNegative(d) && decimalIsZero(d) {
+		return decimalNegate(d)
 	}
 	return d
 }
@@ -182,7 +196,7 @@ func decimalMultiply(a, b bson.Decimal128) bson.Decimal128 {
 	}
 	x, m := parts(a)
 	y, n := parts(b)
-	return makeDecimal(x.Mul(x, y), m+n)
+	return zeroSigned(makeDecimal(x.Mul(x, y), m+n), isNegative(a) != isNegative(b))
 }
 
 // decimalDivide expects a divisor that is not zero. An exact quotient keeps as
@@ -216,7 +230,7 @@ func decimalDivide(a, b bson.Decimal128) bson.Decimal128 {
 		q = next
 		exponent++
 	}
-	return makeDecimal(q, exponent)
+	return zeroSigned(makeDecimal(q, exponent), isNegative(a) != isNegative(b))
 }
 
 // decimalMod returns the remainder with the sign of the dividend.
@@ -234,11 +248,11 @@ func decimalMod(a, b bson.Decimal128) bson.Decimal128 {
 		if n > m {
 			return a
 		}
-		return decimalZero
+		return zeroSigned(decimalZero, isNegative(a))
 	}
 	x.Mul(x, tenTo(m-low))
 	y.Mul(y, tenTo(n-low))
-	return makeDecimal(x.Rem(x, y), low)
+	return zeroSigned(makeDecimal(x.Rem(x, y), low), isNegative(a))
 }
 
 // decimalRound rounds to so many places after the point, half to even or, with
@@ -268,7 +282,7 @@ func decimalRound(d bson.Decimal128, places int, mode roundMode) bson.Decimal128
 		}
 		c = q
 	}
-	return makeDecimal(c, exp+drop)
+	return zeroSigned(makeDecimal(c, exp+drop), isNegative(d))
 }
 
 type roundMode uint8

@@ -140,6 +140,7 @@ const maxExpressionDepth = 200
 type exprCompiler struct {
 	depth int
 	other bool // for the other engine (stage_engine.go)
+	asIs  bool // constants are not computed before it runs
 	forms map[string]operatorCompiler
 }
 

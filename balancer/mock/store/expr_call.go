@@ -40,6 +40,7 @@ func merged[V any](tables ...map[string]V) map[string]V {
 }
 
 type callExpression struct {
+	name string
 	args []expression
 	call func(c *evaluation, args []value) (value, error)
 	// ends is one of endings; nil where all arguments are needed.
@@ -106,19 +107,30 @@ func (c *exprCompiler) call(name string, f function, arg value, sc *scope) (expr
 	if err != nil {
 		return nil, err
 	}
-	if slices.Contains(commuting, name) {
-		args = constantsLast(args)
-	}
-	if check := constantChecks[name]; check != nil {
-		if err := sc.constantFails(check(args)); err != nil {
-			return nil, err
+	of := func(args []expression) *callExpression {
+		e := &callExpression{name: name, args: args, call: f.call, least: f.least}
+		if len(args) > 1 { // a single one, in $mergeObjects, may be a list
+			e.ends, e.least = endings[name], max(f.least, 2)
 		}
+		return e
 	}
-	ends := endings[name]
-	if len(args) == 1 {
-		ends = nil
+	if c.asIs {
+		return of(args), nil
 	}
-	return folded(&callExpression{args, f.call, ends, f.least}, sc)
+	if args, err = c.regrouped(name, args, of, sc); err != nil {
+		return nil, err
+	}
+	if err := checkConstants(name, args, sc); err != nil {
+		return nil, err
+	}
+	return c.folded(of(args), args, sc)
+}
+
+func checkConstants(name string, args []expression, sc *scope) error {
+	if check := constantChecks[name]; check != nil {
+		return sc.constantFails(check(args))
+	}
+	return nil
 }
 
 // arguments compiles a list of arguments; what is not an array is the only one.
@@ -169,7 +181,7 @@ func (c *exprCompiler) callNamed(name string, f namedFunction, arg value, sc *sc
 		}
 		args := make([]expression, len(f.args))
 		args[0] = e
-		return folded(&callExpression{args: args, call: f.call}, sc)
+		return c.folded(&callExpression{args: args, call: f.call}, args, sc)
 	}
 	if !isObject(arg) {
 		return nil, fail(f.notObject, "%s requires an object as an argument, found: %s", name, typeName(arg))
@@ -191,10 +203,10 @@ func (c *exprCompiler) callNamed(name string, f namedFunction, arg value, sc *sc
 			return nil, fail(f.notGiven, "%s requires '%s' to be specified", name, f.args[i])
 		}
 	}
-	if check := constantChecks[name]; check != nil {
-		if err := sc.constantFails(check(args)); err != nil {
+	if !c.asIs {
+		if err := checkConstants(name, args, sc); err != nil {
 			return nil, err
 		}
 	}
-	return folded(&callExpression{args: args, call: f.call}, sc)
+	return c.folded(&callExpression{args: args, call: f.call}, args, sc)
 }

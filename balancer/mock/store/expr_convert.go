@@ -37,7 +37,7 @@ func convertTo(t bson.Type) function {
 		if isNullish(args[0]) {
 			return nullValue(), nil
 		}
-		return convert(args[0], t, "")
+		return convert(args[0], t, "auto")
 	}}
 }
 
@@ -71,6 +71,10 @@ func exprConvert(_ *evaluation, args []value) (value, error) {
 	}
 	if isNullish(to) {
 		return nullValue(), nil
+	}
+	if (in.Type == bson.TypeBinary && t == bson.TypeString || isString(in) && t == bson.TypeBinary) && isNullish(format) {
+		return value{}, fail(4341115, "Format must be specified when converting from '%s' to '%s'", typeName(in),
+			typeName(value{Type: t}))
 	}
 	v, err := convert(in, t, textAt(format.Value))
 	if code, _ := codeIn(err); code == conversionFailure && !isAbsent(onError) {
@@ -309,9 +313,6 @@ func binaryText(v value, format string) (value, error) {
 		return stringValue(strings.ToUpper(hex.EncodeToString(data))), nil
 	case format == "utf8":
 		return stringValue(string(data)), nil
-	}
-	if format == "" && isUUID {
-		return stringValue(uuidText(data)), nil
 	}
 	return unsupported(v, "string")
 }

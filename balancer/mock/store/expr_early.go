@@ -95,9 +95,6 @@ func unitCheck(place int) func(args []expression) error {
 	}
 }
 
-// commuting are the operators whose constants the server looks at last.
-var commuting = []string{"$setUnion", "$setIntersection", "$bitAnd", "$bitOr", "$bitXor"}
-
 // collecting has the scope keep the errors of constants until all is parsed: the server
 // computes constants after that. The function that it returns gives the first one.
 func (s *scope) collecting() func() error {
@@ -116,19 +113,26 @@ func (s *scope) constantFails(err error) error {
 	return nil
 }
 
-// folded returns what can be said of a call already: all of it, where its arguments
-// are constants, or that it fails.
-func folded(e *callExpression, sc *scope) (expression, error) {
-	for _, a := range e.args {
-		if a != nil && !isConstant(a) {
-			return e, nil
-		}
+// folded returns what can be said of an expression already: all of it, where its
+// operands are constants, or that it fails.
+func (c *exprCompiler) folded(e expression, operands []expression, sc *scope) (expression, error) {
+	if c.asIs || slices.ContainsFunc(operands, isVariable) {
+		return e, nil
 	}
 	v, err := e.eval(newEvaluation(sc, time.Time{}, nil))
 	if err != nil || len(v.Value) > maxFolded { // large ones are not kept
 		return e, sc.constantFails(err)
 	}
 	return literal(v), nil
+}
+
+// untouched compiles an operand of which the server computes nothing before it runs:
+// those of $getField and its kin.
+func (c *exprCompiler) untouched(v value, sc *scope) (expression, error) {
+	was := c.asIs
+	c.asIs = true
+	defer func() { c.asIs = was }()
+	return c.compile(v, sc)
 }
 
 // maxFolded is the size of the largest value that takes the place of an expression.
@@ -144,17 +148,4 @@ func isConstant(e expression) bool {
 		return !slices.ContainsFunc(e, func(f namedExpression) bool { return !isConstant(f.expr) })
 	}
 	return false
-}
-
-// constantsLast puts the constants after the other arguments.
-func constantsLast(args []expression) []expression {
-	var list, constants []expression
-	for _, a := range args {
-		if isConstant(a) {
-			constants = append(constants, a)
-			continue
-		}
-		list = append(list, a)
-	}
-	return append(list, constants...)
 }

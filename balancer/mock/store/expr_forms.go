@@ -54,11 +54,11 @@ func (c *exprCompiler) junction(name string, arg value, sc *scope) (expression, 
 	}
 	stopAt := name == "$or"
 	for i := range args { // one that decides does so wherever it stands
-		if v, ok := constantAt(args, i); ok && truthy(v) == stopAt {
+		if v, ok := constantAt(args, i); ok && !c.asIs && truthy(v) == stopAt {
 			return literal(boolValue(stopAt)), nil
 		}
 	}
-	return evalFunc(func(c *evaluation) (value, error) {
+	return c.folded(evalFunc(func(c *evaluation) (value, error) {
 		for _, a := range args {
 			v, err := a.eval(c)
 			if err != nil {
@@ -69,7 +69,7 @@ func (c *exprCompiler) junction(name string, arg value, sc *scope) (expression, 
 			}
 		}
 		return boolValue(!stopAt), nil
-	}), nil
+	}), args, sc)
 }
 
 func (c *exprCompiler) negation(name string, arg value, sc *scope) (expression, error) {
@@ -77,10 +77,10 @@ func (c *exprCompiler) negation(name string, arg value, sc *scope) (expression, 
 	if err != nil {
 		return nil, err
 	}
-	return evalFunc(func(c *evaluation) (value, error) {
+	return c.folded(evalFunc(func(c *evaluation) (value, error) {
 		v, err := args[0].eval(c)
 		return boolValue(!truthy(v)), err
-	}), nil
+	}), args, sc)
 }
 
 // cond takes {if, then, else} or a list of three.
@@ -100,6 +100,12 @@ func (c *exprCompiler) cond(name string, arg value, sc *scope) (expression, erro
 			return nil, err
 		}
 		args = list
+	}
+	if v, ok := constantAt(args, 0); ok && !c.asIs {
+		if truthy(v) {
+			return args[1], nil
+		}
+		return args[2], nil
 	}
 	return evalFunc(func(c *evaluation) (value, error) {
 		v, err := args[0].eval(c)
@@ -174,10 +180,10 @@ func (c *exprCompiler) ifNull(name string, arg value, sc *scope) (expression, er
 	if len(args) < 2 {
 		return nil, fail(1257300, "$ifNull needs at least two arguments, had: %d", len(args))
 	}
-	if v, ok := constantAt(args, 0); ok && !isNullish(v) {
+	if v, ok := constantAt(args, 0); ok && !c.asIs && !isNullish(v) {
 		return args[0], nil
 	}
-	return evalFunc(func(c *evaluation) (v value, err error) {
+	return c.folded(evalFunc(func(c *evaluation) (v value, err error) {
 		for i, a := range args {
 			v, err = a.eval(c)
 			if err != nil || i == len(args)-1 || !isNullish(v) {
@@ -185,52 +191,5 @@ func (c *exprCompiler) ifNull(name string, arg value, sc *scope) (expression, er
 			}
 		}
 		return v, err
-	}), nil
-}
-
-func (c *exprCompiler) switchForm(name string, arg value, sc *scope) (expression, error) {
-	raw, err := namedValues(name, arg, namedSpec{args: []string{"branches", "default"}, notObject: 40060, unknown: 40067})
-	if err != nil {
-		return nil, err
-	}
-	type branch struct{ when, then expression }
-	var branches []branch
-	if !isAbsent(raw[0]) {
-		if !isArray(raw[0]) {
-			return nil, fail(40061, "$switch expected an array for 'branches', found: %s", typeName(raw[0]))
-		}
-		for _, b := range fields(raw[0].Value) {
-			parts, err := c.named("$switch", b, sc, namedSpec{
-				args: []string{"case", "then"}, notObject: 40062, unknown: 40063, missing: []int32{40064, 40065},
-			})
-			if err != nil {
-				return nil, err
-			}
-			branches = append(branches, branch{parts[0], parts[1]})
-		}
-	}
-	if len(branches) == 0 {
-		return nil, fail(40068, "$switch requires at least one branch.")
-	}
-	var otherwise expression
-	if !isAbsent(raw[1]) {
-		if otherwise, err = c.compile(raw[1], sc); err != nil {
-			return nil, err
-		}
-	}
-	return evalFunc(func(c *evaluation) (value, error) {
-		for _, b := range branches {
-			v, err := b.when.eval(c)
-			if err != nil {
-				return value{}, err
-			}
-			if truthy(v) {
-				return b.then.eval(c)
-			}
-		}
-		if otherwise == nil {
-			return value{}, fail(40066, "$switch could not find a matching branch for an input, and no default was specified.")
-		}
-		return otherwise.eval(c)
-	}), nil
+	}), args, sc)
 }

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/quad"
 )
 
 var mathFunctions = map[string]function{
@@ -13,22 +15,33 @@ var mathFunctions = map[string]function{
 	"$trunc": {1, 2, rounding("$trunc", roundCut)},
 	"$pow":   {2, 2, exprPow},
 	"$sqrt":  {1, 1, exprSqrt},
-	"$exp":   {1, 1, real("$exp", math.Exp)},
-	"$ln":    {1, 1, logarithm("$ln", 28766, math.Log)},
-	"$log10": {1, 1, logarithm("$log10", 28761, math.Log10)},
+	"$exp":   {1, 1, real("$exp", math.Exp, quad.Exp)},
+	"$ln":    {1, 1, logarithm("$ln", 28766, math.Log, quad.Ln)},
+	"$log10": {1, 1, logarithm("$log10", 28761, math.Log10, quad.Log10)},
 	"$log":   {2, 2, exprLog},
 
-	"$sin": {1, 1, bounded("$sin", math.Sin, finiteOnly)}, "$cos": {1, 1, bounded("$cos", math.Cos, finiteOnly)},
-	"$tan":  {1, 1, bounded("$tan", math.Tan, finiteOnly)},
-	"$asin": {1, 1, bounded("$asin", math.Asin, unit)}, "$acos": {1, 1, bounded("$acos", math.Acos, unit)},
-	"$atan": {1, 1, real("$atan", math.Atan)}, "$atan2": {2, 2, exprAtan2},
-	"$sinh": {1, 1, real("$sinh", math.Sinh)}, "$cosh": {1, 1, real("$cosh", math.Cosh)},
-	"$tanh": {1, 1, real("$tanh", math.Tanh)}, "$asinh": {1, 1, real("$asinh", math.Asinh)},
-	"$acosh":            {1, 1, bounded("$acosh", math.Acosh, interval{1, math.Inf(1)})},
-	"$atanh":            {1, 1, bounded("$atanh", math.Atanh, unit)},
-	"$degreesToRadians": {1, 1, real("$degreesToRadians", func(f float64) float64 { return f * (math.Pi / 180) })},
-	"$radiansToDegrees": {1, 1, real("$radiansToDegrees", func(f float64) float64 { return f * (180 / math.Pi) })},
+	"$sin":  {1, 1, bounded("$sin", math.Sin, quad.Sin, finiteOnly)},
+	"$cos":  {1, 1, bounded("$cos", math.Cos, quad.Cos, finiteOnly)},
+	"$tan":  {1, 1, bounded("$tan", math.Tan, quad.Tan, finiteOnly)},
+	"$asin": {1, 1, bounded("$asin", math.Asin, quad.Asin, unit)},
+	"$acos": {1, 1, bounded("$acos", math.Acos, quad.Acos, unit)},
+	"$atan": {1, 1, real("$atan", math.Atan, quad.Atan)}, "$atan2": {2, 2, exprAtan2},
+	"$sinh":  {1, 1, real("$sinh", math.Sinh, quad.Sinh)},
+	"$cosh":  {1, 1, real("$cosh", math.Cosh, quad.Cosh)},
+	"$tanh":  {1, 1, real("$tanh", math.Tanh, quad.Tanh)},
+	"$asinh": {1, 1, real("$asinh", math.Asinh, quad.Asinh)},
+	"$acosh": {1, 1, bounded("$acosh", math.Acosh, quad.Acosh, interval{1, math.Inf(1)})},
+	"$atanh": {1, 1, bounded("$atanh", math.Atanh, quad.Atanh, unit)},
+
+	"$degreesToRadians": {1, 1, scale("$degreesToRadians", math.Pi/180, radiansOfDegree)},
+	"$radiansToDegrees": {1, 1, scale("$radiansToDegrees", 180/math.Pi, degreesOfRadian)},
 }
+
+// π/180 and 180/π, to the 34 digits of a decimal.
+var (
+	radiansOfDegree = mustDecimal("0.01745329251994329576923690768488613")
+	degreesOfRadian = mustDecimal("57.29577951308232087679815481410517")
+)
 
 // random is in [0, 1).
 func (c *evaluation) random() float64 {
@@ -38,25 +51,34 @@ func (c *evaluation) random() float64 {
 	return rand.Float64()
 }
 
-// likeArgument returns a double, or a decimal when the argument is one.
-// Decimals beyond rational arithmetic have a double's precision here.
-func likeArgument(v value, f float64) value {
-	if v.Type == bson.TypeDecimal128 {
-		return decimalValue(decimalOfDouble(f))
-	}
-	return doubleValue(f)
+func real(op string, f func(float64) float64, wide quad.Function) func(*evaluation, []value) (value, error) {
+	return ofNumber(op, func(v value) value {
+		if v.Type == bson.TypeDecimal128 {
+			return decimalValue(decimalReal(decimalAt(v.Value), f, wide))
+		}
+		return doubleValue(f(toDouble(v)))
+	})
 }
 
-func real(op string, f func(float64) float64) func(*evaluation, []value) (value, error) {
+// scale multiplies by a constant.
+func scale(op string, by float64, decimal bson.Decimal128) func(*evaluation, []value) (value, error) {
+	return ofNumber(op, func(v value) value {
+		if v.Type == bson.TypeDecimal128 {
+			return decimalValue(decimalMultiply(decimalAt(v.Value), decimal))
+		}
+		return doubleValue(toDouble(v) * by)
+	})
+}
+
+func ofNumber(op string, f func(value) value) func(*evaluation, []value) (value, error) {
 	return func(_ *evaluation, args []value) (value, error) {
-		v := args[0]
-		if isNullish(v) {
+		if isNullish(args[0]) {
 			return nullValue(), nil
 		}
-		if err := numeric(op, v); err != nil {
+		if err := numeric(op, args[0]); err != nil {
 			return value{}, err
 		}
-		return likeArgument(v, f(toDouble(v))), nil
+		return f(args[0]), nil
 	}
 }
 
@@ -67,8 +89,9 @@ var (
 	finiteOnly = interval{-math.MaxFloat64, math.MaxFloat64}
 )
 
-func bounded(op string, f func(float64) float64, in interval) func(*evaluation, []value) (value, error) {
-	inner := real(op, f)
+func bounded(op string, f func(float64) float64, wide quad.Function, in interval,
+) func(*evaluation, []value) (value, error) {
+	inner := real(op, f, wide)
 	return func(c *evaluation, args []value) (value, error) {
 		if v := args[0]; isNumber(v) {
 			if x := toDouble(v); !math.IsNaN(x) && (x < in.low || x > in.high) {
@@ -90,17 +113,14 @@ func exprAtan2(_ *evaluation, args []value) (value, error) {
 	if !isNumber(x) {
 		return value{}, fail(51045, "$atan2 only supports numeric types, not %s", typeName(x))
 	}
-	like := y
-	if x.Type == bson.TypeDecimal128 {
-		like = x
-	}
-	return likeArgument(like, math.Atan2(toDouble(y), toDouble(x))), nil
+	return realOfTwo(y, x, math.Atan2, quad.Atan2), nil
 }
 
-func logarithm(op string, code int32, f func(float64) float64) func(*evaluation, []value) (value, error) {
-	inner := real(op, f)
+func logarithm(op string, code int32, f func(float64) float64, wide quad.Function,
+) func(*evaluation, []value) (value, error) {
+	inner := real(op, f, wide)
 	return func(c *evaluation, args []value) (value, error) {
-		if v := args[0]; isNumber(v) && toDouble(v) <= 0 {
+		if v := args[0]; isNumber(v) && notPositive(v) {
 			return value{}, fail(code, "%s's argument must be a positive number, but is %s", op, v)
 		}
 		return inner(c, args)
@@ -117,18 +137,29 @@ func exprLog(_ *evaluation, args []value) (value, error) {
 	case !isNumber(base):
 		return value{}, fail(28757, "$log's base must be numeric, not %s", typeName(base))
 	}
-	x, b := toDouble(v), toDouble(base)
 	switch {
-	case x <= 0:
+	case notPositive(v):
 		return value{}, fail(28758, "$log's argument must be a positive number, but is %s", v)
-	case b <= 0 || b == 1:
+	case notPositive(base) || compare(base, int32Value(1)) == 0:
 		return value{}, fail(28759, "$log's base must be a positive number not equal to 1, but is %s", base)
 	}
-	like := v
-	if base.Type == bson.TypeDecimal128 {
-		like = base
+	return realOfTwo(v, base, func(x, b float64) float64 { return math.Log(x) / math.Log(b) }, logTo), nil
+}
+
+// logTo has ways of its own to the bases 2 and 10, in which whole results are whole.
+func logTo(x, base *big.Float) *big.Float {
+	switch n, exact := base.Int64(); {
+	case exact == big.Exact && n == 2:
+		return quad.Log2(x)
+	case exact == big.Exact && n == 10:
+		return quad.Log10(x)
 	}
-	return likeArgument(like, math.Log(x)/math.Log(b)), nil
+	return new(big.Float).Quo(quad.Ln(x), quad.Ln(base))
+}
+
+// notPositive: NaN is neither.
+func notPositive(v value) bool {
+	return !math.IsNaN(toDouble(v)) && compare(v, int32Value(0)) <= 0
 }
 
 func exprSqrt(_ *evaluation, args []value) (value, error) {
@@ -225,7 +256,7 @@ func powInt64(base, exp int64) (int64, bool) {
 func decimalPow(base, exp bson.Decimal128) bson.Decimal128 {
 	n, whole := wholeInteger(decimalValue(exp))
 	if !whole || n < -10000 || n > 10000 || base.IsNaN() || base.IsInf() != 0 {
-		return decimalOfDouble(math.Pow(decimalToDouble(base), decimalToDouble(exp)))
+		return decimalRealOfTwo(base, exp, math.Pow, quad.Pow)
 	}
 	result, square := decimalOfInt(1), base
 	for left := max(n, -n); left > 0; left /= 2 {

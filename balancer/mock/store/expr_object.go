@@ -32,7 +32,7 @@ func (c *exprCompiler) getField(name string, arg value, sc *scope) (expression, 
 		input = variable(slot)
 	}
 	if !isAbsent(raw[1]) {
-		if input, err = c.compile(raw[1], sc); err != nil {
+		if input, err = c.untouched(raw[1], sc); err != nil {
 			return nil, err
 		}
 	}
@@ -94,13 +94,13 @@ func (c *exprCompiler) setField(name string, arg value, sc *scope) (expression, 
 	if !ok {
 		return nil, fail(4161106, "%s requires 'field' to evaluate to a constant", name)
 	}
-	input, err := c.compile(raw[1], sc)
+	input, err := c.untouched(raw[1], sc)
 	if err != nil {
 		return nil, err
 	}
 	var set expression = literal{}
 	if name == "$setField" {
-		if set, err = c.compile(raw[2], sc); err != nil {
+		if set, err = c.untouched(raw[2], sc); err != nil {
 			return nil, err
 		}
 	}

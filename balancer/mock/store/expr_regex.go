@@ -22,7 +22,7 @@ func (c *exprCompiler) regex(name string, arg value, sc *scope) (expression, err
 		o, ok := args[2].(literal)
 		options, isConstant = value(o), isConstant && ok
 	}
-	if isConstant && !isNullish(value(re)) {
+	if isConstant && !c.asIs && !isNullish(value(re)) {
 		if constant, err = regexOf(name, value(re), options); err != nil {
 			return nil, err
 		}
@@ -104,7 +104,15 @@ func regexFindAll(w *work, s string, p *pattern) (value, error) {
 	var out []value
 	size := 0
 	counted, at := 0, 0 // the characters up to a byte
+	next := 0           // where the next search begins
 	for _, places := range found {
+		if next > 0 && next == len(s) { // from there the server no longer looks
+			break
+		}
+		if next = places[1]; places[0] == places[1] {
+			_, length := utf8.DecodeRuneInString(s[next:])
+			next += length
+		}
 		counted, at = counted+utf8.RuneCountInString(s[at:places[0]]), places[0]
 		one := regexFound(s, places, counted)
 		if size += len(one.Value); size > maxValueSize {

@@ -90,6 +90,9 @@ func TestExpressions(t *testing.T) {
 		{`{"$map": {"input": null, "in": 1}}`, `null`},
 		{`{"$let": {"vars": {"CURRENT": "$o"}, "in": "$x"}}`, `1`},
 		{`{"$filter": {"input": "$a", "cond": {"$ne": ["$$this", 2]}}}`, `[1, 3]`},
+		// One argument that is no object ends it, whatever the others are.
+		{`{"$mergeObjects": [["$o"], "$o"]}`, `!40400`},
+		{`{"$mergeObjects": [["$o"]]}`, `{"x": 1}`},
 		// Strings.
 		{`{"$toUpper": 5}`, `"5"`},
 		{`{"$substr": ["abc", 1, -1]}`, `"bc"`},
@@ -105,6 +108,13 @@ func TestExpressions(t *testing.T) {
 			`{"match": "é-1", "idx": 3, "captures": ["1", null]}`},
 		{`{"$regexFindAll": {"input": "aXbX", "regex": "(?=X)"}}`,
 			`[{"match": "", "idx": 1, "captures": []}, {"match": "", "idx": 3, "captures": []}]`},
+		// The server searches again from behind a match, or a character on if that was empty, up to
+		// the last character.
+		{`{"$map": {"input": {"$regexFindAll": {"input": "aé", "regex": ""}}, "in": "$$this.idx"}}`, `[0, 1]`},
+		{`{"$map": {"input": {"$regexFindAll": {"input": "abc", "regex": "b*"}}, "in": "$$this.idx"}}`, `[0, 1, 2]`},
+		{`{"$map": {"input": {"$regexFindAll": {"input": "abb", "regex": "b*"}}, "in": "$$this.idx"}}`, `[0, 1]`},
+		{`{"$map": {"input": {"$regexFindAll": {"input": "ab", "regex": {"$literal": "$"}}}, "in": "$$this.idx"}}`, `[2]`},
+		{`{"$map": {"input": {"$regexFindAll": {"input": "", "regex": ""}}, "in": "$$this.idx"}}`, `[0]`},
 		{`{"$regexMatch": {"input": null, "regex": "a"}}`, `false`},
 		{`{"$regexMatch": {"input": "A", "regex": {"$regularExpression": {"pattern": "a", "options": "i"}}}}`, `true`},
 		{`{"$strcasecmp": ["ABC", "abd"]}`, `-1`},
@@ -147,6 +157,8 @@ func TestExpressions(t *testing.T) {
 		{`{"$toDate": 5}`, `!241`},
 		{`{"$toBool": "false"}`, `true`},
 		{`{"$toString": 0.1}`, `"0.1"`},
+		{`{"$toString": {"$binary": {"base64": "AQID", "subType": "00"}}}`, `"AQID"`},
+		{`{"$convert": {"input": {"$binary": {"base64": "AQID", "subType": "00"}}, "to": "string"}}`, `!4341115`},
 		{`{"$toString": 1e15}`, `"1000000000000000"`},
 		{`{"$toString": {"$numberDouble": "Infinity"}}`, `"Infinity"`},
 		{`{"$convert": {"input": "5", "to": 16}}`, `5`},

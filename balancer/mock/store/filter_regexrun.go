@@ -43,7 +43,7 @@ func (p *pattern) matches(w *work, s string) bool {
 }
 
 // findAll returns the byte positions of up to n matches (all for n < 0) and of
-// their groups, as regexp does.
+// their groups. Of matches of nothing there may be one right after another match.
 func (p *pattern) findAll(w *work, s string, n int) ([][]int, error) {
 	if err := w.handle(len(s)); err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func (p *pattern) findAll(w *work, s string, n int) ([][]int, error) {
 	switch {
 	case p.fast == nil:
 		return searchAll(w, p.slow, s, n)
-	case !p.heavy(s):
+	case !p.heavy(s) && (n == 1 || !p.fast.MatchString("")): // of nothing, Go's leaves some out
 		return p.fast.FindAllStringSubmatchIndex(s, n), nil
 	case n == 1:
 		places := p.fast.FindReaderSubmatchIndex(&watchedRunes{w: w, s: s, cost: p.size})
