@@ -18,15 +18,17 @@ const (
 	measureTime  = 5 * time.Millisecond
 )
 
+var timeOf = map[policy.ActionKind]time.Duration{
+	policy.MergeRange: mergeTime, policy.MergeAll: mergeAllTime, policy.MeasureRange: measureTime,
+}
+
 // autoMergeMost is how many chunks one action of the auto-merger merges at
 // most (spec 02 §3.5).
 const autoMergeMost = 1000
 
 // StartAction begins a merge or a measurement; done is called by an event.
 func (e engine) StartAction(a policy.Action, done func(policy.ActionResult)) {
-	takes := map[policy.ActionKind]time.Duration{
-		policy.MergeRange: mergeTime, policy.MergeAll: mergeAllTime, policy.MeasureRange: measureTime,
-	}[a.Kind]
+	takes := timeOf[a.Kind]
 	var act func()
 	after := func(d time.Duration) {
 		e.c.after(d, func() {

@@ -273,6 +273,11 @@ func (c *Cluster) MachineID(id catalog.ShardID) int32 {
 	if s := c.shards[id]; s != nil && s.machineID != 0 {
 		return s.machineID
 	}
+	return c.addressID(id)
+}
+
+// addressID is the number that a node has by its address.
+func (c *Cluster) addressID(id catalog.ShardID) int32 {
 	if number, known := c.config.machineIDs()[id]; known {
 		return number
 	}
@@ -310,10 +315,17 @@ func (c *Cluster) ShareMachineID(from, to string) error {
 var _ balancer.MachineIDs = engine{}
 
 func (e engine) MachineID(_ context.Context, id catalog.ShardID) (number int64, tells bool, err error) {
-	if e.c.shards[id] == nil {
+	s := e.c.shards[id]
+	if s == nil {
 		return 0, false, nil
 	}
-	return int64(e.c.MachineID(id)), true, e.c.faults.reach(configShard, id)
+	if number = int64(s.machineID); number == 0 {
+		number = int64(e.c.addressID(id))
+	}
+	if fs := e.c.faults; s.down || fs.configDown || len(fs.cut) > 0 { // each round asks each shard
+		err = fs.reach(configShard, id)
+	}
+	return number, true, err
 }
 
 func (e engine) ResetMachineID(_ context.Context, id catalog.ShardID) error {

@@ -2,7 +2,6 @@ package mock
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -211,7 +210,10 @@ func byRange(a, b *rangeDeletion) int { return a.begins(b.keys()) }
 
 // begins compares where a task begins with where a range does.
 func (t *rangeDeletion) begins(r deletionRange) int {
-	return cmp.Or(bytes.Compare(t.coll.UUID.Data, r.uuid.Data), t.min.Compare(r.min))
+	if order := bytes.Compare(t.coll.UUID.Data, r.uuid.Data); order != 0 {
+		return order
+	}
+	return t.min.Compare(r.min)
 }
 
 // order is up to date but for bounds that have changed: who changes some empties

@@ -17,7 +17,14 @@ type moveShard struct {
 	// has those without a sibling, the one at n+1 those with a sibling on shard n
 	// that is not busy: a chunk may be on two lists. A round that has taken most
 	// shards looks at the lists of the others only.
-	small []*btree.BTreeG[int32] // nil = empty
+	small []smallList
+}
+
+// smallList are small chunks by rank. The first is kept beside them: rounds look at
+// that of every list. The zero value is empty.
+type smallList struct {
+	chunks *btree.BTreeG[int32] // nil = empty
+	first  int32                // -1 = none
 }
 
 // smallOrLarge is a chunk, or what became of several, linked with its
@@ -104,19 +111,24 @@ func (p *movePhase) lists(i int32) (numbers [2]int32, n int) {
 func (p *movePhase) place(i int32) {
 	numbers, n := p.lists(i)
 	for _, number := range numbers[:n] {
-		p.listAt(p.chunks[i].shard, number).Load(i)
+		list := p.listAt(p.chunks[i].shard, number)
+		list.chunks.Load(i)
+		if list.first < 0 || p.before(i, list.first) {
+			list.first = i
+		}
 	}
 }
 
-func (p *movePhase) listAt(shard, number int32) *btree.BTreeG[int32] {
+func (p *movePhase) listAt(shard, number int32) *smallList {
 	s := &p.shards[shard]
 	if grow := int(number) + 1 - len(s.small); grow > 0 {
-		s.small = append(s.small, make([]*btree.BTreeG[int32], grow)...)
+		s.small = append(s.small, make([]smallList, grow)...)
 	}
-	if s.small[number] == nil {
-		s.small[number] = btree.NewBTreeGOptions(p.before, btree.Options{NoLocks: true})
+	list := &s.small[number]
+	if list.chunks == nil {
+		*list = smallList{btree.NewBTreeGOptions(p.before, btree.Options{NoLocks: true}), -1}
 	}
-	return s.small[number]
+	return list
 }
 
 // displace takes a small chunk from its lists, before anything that they depend
@@ -124,7 +136,14 @@ func (p *movePhase) listAt(shard, number int32) *btree.BTreeG[int32] {
 func (p *movePhase) displace(i int32) {
 	numbers, n := p.lists(i)
 	for _, number := range numbers[:n] {
-		p.shards[p.chunks[i].shard].small[number].Delete(i)
+		list := &p.shards[p.chunks[i].shard].small[number]
+		list.chunks.Delete(i)
+		if list.first == i {
+			list.first = -1
+			if first, ok := list.chunks.Min(); ok {
+				list.first = first
+			}
+		}
 	}
 }
 
@@ -182,8 +201,9 @@ func (p *movePhase) scan(n int, avail *Available) iter.Seq[int32] {
 // smallest returns the first chunk of a scan, or the next one; -1 at its end.
 func (p *movePhase) smallest(n int, avail *Available, next bool) int32 {
 	best := int32(-1)
-	for number, list := range p.shards[n].small {
-		i := head(list, next)
+	lists := p.shards[n].small
+	for number := range lists {
+		i := lists[number].head(next)
 		if i >= 0 && (best < 0 || p.before(i, best)) && (number == 0 || avail.Has(p.shards[number-1].id)) {
 			best = i
 		}
@@ -193,19 +213,16 @@ func (p *movePhase) smallest(n int, avail *Available, next bool) int32 {
 
 // head returns the first chunk of a list, or the first behind what is reached;
 // -1 when there is none.
-func head(list *btree.BTreeG[int32], next bool) int32 {
-	if list == nil {
+func (l *smallList) head(next bool) int32 {
+	switch {
+	case l.chunks == nil:
 		return -1
-	}
-	if !next {
-		if i, ok := list.Min(); ok {
-			return i
-		}
-		return -1
+	case !next:
+		return l.first
 	}
 	found := int32(-1)
-	list.Ascend(reached, func(i int32) bool {
-		if list.Less(reached, i) {
+	l.chunks.Ascend(reached, func(i int32) bool {
+		if l.chunks.Less(reached, i) {
 			found = i
 		}
 		return found < 0

@@ -14,9 +14,7 @@ import (
 
 // StartAction begins a merge or a measurement.
 func (c *cluster) StartAction(a policy.Action, done func(policy.ActionResult)) {
-	takes := map[policy.ActionKind]time.Duration{
-		policy.MergeRange: c.costs.Merge, policy.MergeAll: c.costs.MergeAll, policy.MeasureRange: c.costs.Measure,
-	}[a.Kind]
+	takes := c.costs.of(a.Kind)
 	c.active = true
 	c.underWay++
 	var act func()
@@ -48,7 +46,8 @@ func (c *cluster) act(a policy.Action) policy.ActionResult {
 }
 
 func (c *cluster) merge(coll *collection, a policy.Action) error {
-	chunks := slices.Collect(coll.chunks.Overlapping(a.Min, a.Max))
+	chunks := slices.AppendSeq(c.room[:0], coll.chunks.Overlapping(a.Min, a.Max))
+	c.room = chunks
 	elsewhere := func(chunk catalog.Chunk) bool { return chunk.Shard != a.Shard }
 	switch {
 	case !catalog.Tile(chunks, a.Min, a.Max), slices.ContainsFunc(chunks, elsewhere):

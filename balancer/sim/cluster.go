@@ -34,6 +34,7 @@ type cluster struct {
 	donating map[catalog.ShardID]string // the collections whose chunks shards are giving away
 	ids      uint64                     // of chunks made
 	events   []Event
+	room     []catalog.Chunk // for those that are merged
 	// active: something happened since AtRest was asked; idleSince is the number
 	// of rounds there were then.
 	active    bool

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/policy"
 )
 
 // Costs are what things take. The clone of a migration takes its bytes at a
@@ -35,6 +36,17 @@ type Costs struct {
 	// HistoryWindow is how long a chunk must have been on its shard before the
 	// auto-merger takes it.
 	HistoryWindow time.Duration
+}
+
+// of returns what an action takes.
+func (c Costs) of(kind policy.ActionKind) time.Duration {
+	switch kind {
+	case policy.MergeRange:
+		return c.Merge
+	case policy.MergeAll:
+		return c.MergeAll
+	}
+	return c.Measure
 }
 
 // DefaultCosts returns those of a small idle cluster, which the mock has too,

@@ -52,6 +52,19 @@ func newExtents(first *catalog.RoutingTable, initial func(catalog.Chunk) Amount)
 
 // inside visits the extents, and parts of extents, of a range, in key order.
 func (x *extents) inside(lower, upper catalog.Key) iter.Seq[extent] {
+	return func(yield func(extent) bool) {
+		for chunk := range x.first.Overlapping(lower, upper) {
+			for e := range x.insideOf(chunk, lower, upper) {
+				if !yield(e) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// insideOf visits those of a chunk of the snapshot.
+func (x *extents) insideOf(chunk catalog.Chunk, lower, upper catalog.Key) iter.Seq[extent] {
 	p := x.first.Pattern()
 	return func(yield func(extent) bool) {
 		clipped := func(e extent) bool {
@@ -59,20 +72,13 @@ func (x *extents) inside(lower, upper catalog.Key) iter.Seq[extent] {
 			e, _ = e.cut(p, upper)
 			return e == (extent{}) || yield(e)
 		}
-		for chunk := range x.first.Overlapping(lower, upper) {
-			if !x.cut[chunk.Min] {
-				if !clipped(extent{chunk.Min, chunk.Max, x.initial(chunk)}) {
-					return
-				}
-				continue
-			}
-			for e := range x.piecesOf(chunk, lower) {
-				if !e.min.Less(upper) {
-					break
-				}
-				if !clipped(e) {
-					return
-				}
+		if !x.cut[chunk.Min] {
+			clipped(extent{chunk.Min, chunk.Max, x.initial(chunk)})
+			return
+		}
+		for e := range x.piecesOf(chunk, lower) {
+			if !e.min.Less(upper) || !clipped(e) {
+				return
 			}
 		}
 	}
@@ -98,8 +104,14 @@ func (x *extents) sum(lower, upper catalog.Key) (sum Amount) {
 	if chunk := x.first.Find(lower); chunk.Min == lower && chunk.Max == upper && !x.cut[lower] {
 		return x.initial(chunk) // as nearly always
 	}
-	for e := range x.inside(lower, upper) {
-		sum = sum.plus(e.Amount)
+	for chunk := range x.first.Overlapping(lower, upper) {
+		if !chunk.Min.Less(lower) && !upper.Less(chunk.Max) && !x.cut[chunk.Min] {
+			sum = sum.plus(x.initial(chunk))
+			continue
+		}
+		for e := range x.insideOf(chunk, lower, upper) {
+			sum = sum.plus(e.Amount)
+		}
 	}
 	return sum
 }

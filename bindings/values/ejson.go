@@ -36,7 +36,7 @@ func (j *jsonWriter) write(v goja.Value) (text string, ok bool) {
 	}
 	j.path = append(j.room.path[:0], step{name: "(root)"})
 	j.counts = j.room.counts[:0]
-	j.buf = j.w.takeRoom()
+	j.buf, j.natural = j.w.takeRoom(), j.w.natural()
 	j.value(v)
 	defer j.w.giveRoom(j.buf)
 	return string(j.buf), true

@@ -2,6 +2,7 @@ package values
 
 import (
 	"reflect"
+	"slices"
 	"strconv"
 	"unsafe"
 
@@ -16,7 +17,7 @@ type inside struct {
 	self          uintptr        // in Object: what it is
 	object, array unsafe.Pointer // as which kinds of things plain objects and arrays are known there; nil for unknown
 	values, names uintptr        // of a plain object
-	items         uintptr        // of an array
+	items, others uintptr        // of an array: the items, and the names of what else it has
 	property      reflect.Type   // what stands for a field that is more than a value
 }
 
@@ -36,13 +37,22 @@ func newInside(rt *goja.Runtime) (in inside) {
 		if !found || f.Type != want {
 			return 0
 		}
-		return f.Offset
+		at := f.Offset
+		if len(f.Index) > 1 {
+			outer := kind.Elem().Field(f.Index[0])
+			if len(f.Index) > 2 || outer.Type.Kind() != reflect.Struct {
+				return 0
+			}
+			at += outer.Offset
+		}
+		return at
 	}
 	object, array := rt.NewObject(), rt.NewArray()
 	in.values = place(object, "values", reflect.TypeFor[map[unistring.String]goja.Value]())
 	in.names = place(object, "propNames", reflect.TypeFor[[]unistring.String]())
 	in.items = place(array, "values", reflect.TypeFor[[]goja.Value]())
-	if in.values == 0 || in.names == 0 || in.items == 0 {
+	in.others = place(array, "propNames", reflect.TypeFor[[]unistring.String]())
+	if in.values == 0 || in.names == 0 || in.items == 0 || in.others == 0 {
 		return inside{}
 	}
 	must(object.DefineDataProperty("x", goja.Null(), goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE))
@@ -64,20 +74,39 @@ func (in *inside) plain(v goja.Value) bool { return v != nil && reflect.TypeOf(v
 
 // fieldsOf appends the names of a plain object's fields, in their order, and returns
 // what holds their values; false for an object that has to be asked, such as one
-// with accessors or with names that are numbers.
+// with names that are numbers. Not all of them have to be enumerable.
 func (in *inside) fieldsOf(o *goja.Object, names []unistring.String) ([]unistring.String, ownValues, bool) {
 	kind, data := in.behind(o)
 	if kind != in.object || kind == nil {
 		return names, nil, false
 	}
 	own := *(*[]unistring.String)(unsafe.Add(data, in.names))
-	values := *(*ownValues)(unsafe.Add(data, in.values))
 	for _, name := range own {
-		if len(name) > 0 && name[0] >= '0' && name[0] <= '9' || !in.plain(values[name]) {
+		if len(name) > 0 && name[0] >= '0' && name[0] <= '9' {
 			return names, nil, false
 		}
 	}
-	return append(names, own...), values, true
+	return append(names, own...), *(*ownValues)(unsafe.Add(data, in.values)), true
+}
+
+// lacks reports whether an object is sure to have no field of that name: it is a plain
+// one or an array, has none of its own, and inherits from the language alone, which
+// has none.
+func (w *World) lacks(o *goja.Object, name unistring.String) bool {
+	kind, data := w.inside.behind(o)
+	var names uintptr
+	var from *goja.Object
+	switch kind {
+	case nil:
+		return false
+	case w.inside.object:
+		names, from = w.inside.names, w.js.objectProto
+	case w.inside.array:
+		names, from = w.inside.others, w.js.arrayProto
+	default:
+		return false
+	}
+	return !slices.Contains(*(*[]unistring.String)(unsafe.Add(data, names)), name) && o.Prototype() == from
 }
 
 // ownValues holds the values of an object's fields.
@@ -98,7 +127,10 @@ func (w *World) eachField(o *goja.Object, each func(name string, v goja.Value)) 
 	defer func() { w.names = w.names[:from] }()
 	for _, key := range names[from:] {
 		name, v := key.String(), values[key]
-		if !w.inside.plain(v) { // not any more
+		if !w.inside.plain(v) { // gone by now, an accessor, or hidden
+			if v != nil && !slices.Contains(w.keys(o), name) {
+				continue
+			}
 			v = o.Get(name)
 		}
 		each(name, v)

@@ -49,6 +49,13 @@ func TestInside(t *testing.T) {
 		`(() => { const l = [{toBSON() { l.length = 1; return 0 }}, 2, 3]; return {l} })()`,
 		`(() => { const o = {a: 1}; o.o = o; return o })()`,
 		`new Map([["a", {b: 1}]])`, `new Proxy({a: 1}, {})`,
+		`{a: Object.assign([1], {toBSON() { return "list" }}), b: {toBSON: 5}, c: {toBSON() { return {d: 1} }}}`,
+		`{a: Object.create({toBSON() { return "made" }}), b: Object.setPrototypeOf([1], {toBSON() { return "odd" }})}`,
+		`(() => { Object.prototype.toBSON = function () { return this.x ? "all" : this }; return {a: {x: 1}, b: [2]} })()`,
+		`(() => { Array.prototype.toBSON = function () { return "arrays" }; return {a: {x: 1}, b: [2]} })()`,
+		`(() => { Object.defineProperty(Object.prototype, "toBSON", {get() { throw new Error("no") }}); return {a: 1} })()`,
+		`(() => { const o = {a: 1, b: {toBSON() { Object.defineProperty(o, "c", {get() { return 7 }}) }}, c: 3};
+			return o })()`,
 		`{a: {toBSON() { return JSON.parse(EJSON.stringify({inner: [1, {x: "y"}]})) }}, b: "after"}`,
 	} {
 		if got, want := write(source, false), write(source, true); got != want {

@@ -15,6 +15,7 @@ import (
 // JSON.stringify does.
 type jsonWriter struct {
 	w               *World
+	natural         bool // see World.natural
 	canonical       bool
 	legacy          bool
 	ignoreUndefined bool
@@ -210,7 +211,7 @@ func (j *jsonWriter) container(o *goja.Object) {
 	if l := lazyOf(o); l != nil && j.lazy(l) {
 		return
 	}
-	if v, other := inBSON(o); other {
+	if v, other := j.w.inBSON(o, j.natural); other {
 		j.value(v)
 		return
 	}

@@ -23,7 +23,7 @@ const maxNesting = 2000
 // toBSON method of the value threw.
 func (w *World) ToBSON(v goja.Value) (bson.RawValue, error) {
 	e := encoder{w: w}
-	if ex := w.rt.Try(func() { e.value(v) }); ex != nil {
+	if ex := w.rt.Try(func() { e.begin(v) }); ex != nil {
 		return bson.RawValue{}, ex
 	}
 	if e.typ == 0 {
@@ -64,11 +64,17 @@ func (w *World) giveRoom(room []byte) {
 // encoder appends BSON to buf. value leaves the type of what it appended in
 // typ, 0 if the value has no place in BSON.
 type encoder struct {
-	w     *World
-	buf   []byte
-	typ   bson.Type
-	stack []*goja.Object  // the containers being written
-	room  [8]*goja.Object // of them, as a rule
+	w       *World
+	natural bool // see World.natural
+	buf     []byte
+	typ     bson.Type
+	stack   []*goja.Object  // the containers being written
+	room    [8]*goja.Object // of them, as a rule
+}
+
+func (e *encoder) begin(v goja.Value) {
+	e.natural = e.w.natural()
+	e.value(v)
 }
 
 func (e *encoder) root(v goja.Value) {
@@ -76,7 +82,7 @@ func (e *encoder) root(v goja.Value) {
 	if !ok {
 		e.w.throwBSON("serialize does not support non-object as the root input")
 	}
-	e.value(o)
+	e.begin(o)
 	switch e.typ {
 	case bson.TypeEmbeddedDocument:
 	case bson.TypeArray:
@@ -185,16 +191,23 @@ func (e *encoder) object(o *goja.Object) {
 // replaced appends what an object says that it is in BSON; false when that is
 // itself, or nothing.
 func (e *encoder) replaced(o *goja.Object) bool {
-	v, other := inBSON(o)
+	v, other := e.w.inBSON(o, e.natural)
 	if other {
 		e.value(v)
 	}
 	return other
 }
 
+// natural reports whether objects and arrays have no toBSON unless somebody gave them
+// one of their own. It is asked once for all that is written at a time.
+func (w *World) natural() bool { return w.js.arrayProto.Get("toBSON") == nil }
+
 // inBSON returns what an object says that it is in BSON; other is false when that
 // is itself, or nothing.
-func inBSON(o *goja.Object) (v goja.Value, other bool) {
+func (w *World) inBSON(o *goja.Object, natural bool) (v goja.Value, other bool) {
+	if natural && w.lacks(o, "toBSON") {
+		return nil, false
+	}
 	method := o.Get("toBSON")
 	if method == nil {
 		return nil, false

@@ -1,0 +1,57 @@
+package mock
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"shardsh/balancer/catalog"
+)
+
+// A log has the newest of its entries that its limit has room for, short ones and such
+// as need memory of their own, and those that somebody has looked at stay as they were.
+func TestLogKeepsTheNewestEntries(t *testing.T) {
+	c := exampleCluster(t, 900, catalog.Release80)
+	rapid.Check(t, func(rt *rapid.T) {
+		log, limit := c.config.Collection(configChangelog), rapid.Int64Range(3000, 30_000).Draw(rt, "limit")
+		for record := range log.Scan() {
+			log.Delete(record)
+		}
+		c.log.changes = limit
+		longest := rapid.SampledFrom([]int{0, 300, 2 * roomBytes}).Draw(rt, "longest")
+		var want []string // the newest last
+		check := func(*rapid.T) {
+			total, n := int64(0), 0
+			var got []string
+			for _, doc := range c.config.Collection(configChangelog).Scan() {
+				what, _ := doc.Lookup("what").StringValueOK()
+				got = append(got, what)
+				total += int64(len(doc))
+				n++
+			}
+			if total > limit {
+				rt.Fatalf("%d bytes, limit %d", total, limit)
+			}
+			if !slices.Equal(got, want[len(want)-n:]) {
+				rt.Fatalf("entries %.40q, want the last of %.40q", got, want)
+			}
+			// One more of the longest would not have fitted.
+			if n < len(want) && total+int64(longest+len(want[len(want)-n-1])+2*entryBytes) < limit {
+				rt.Fatalf("%d bytes in %d of %d entries, limit %d", total, n, len(want), limit)
+			}
+		}
+		rt.Repeat(map[string]func(*rapid.T){
+			"append": func(rt *rapid.T) {
+				for range rapid.IntRange(1, 60).Draw(rt, "entries") {
+					what := strings.Repeat(string(rune('a'+len(want)%26)), 1+rapid.IntRange(0, longest).Draw(rt, "length"))
+					c.log.changeEncoded(catalog.ShardID("A"), what, exampleNS, emptyDoc())
+					want = append(want, what)
+				}
+			},
+			"look": check,
+		})
+		check(rt)
+	})
+}
