@@ -130,10 +130,18 @@ func (c *call) cursorSize() (int, error) {
 	if !isDoc {
 		return 0, mongoerr.New(mongoerr.TypeMismatch, "cursor field must be missing or an object")
 	}
-	if err := args.Check("cursor", []args.Field{args.Optional("batchSize", args.Count)}, spec); err != nil {
+	return c.sizeIn(spec)
+}
+
+// sizeIn reads the option cursor, in which there is nothing but batchSize.
+func (c *call) sizeIn(cursor bson.Raw) (int, error) {
+	if cursor == nil {
+		return c.batchSize(bson.RawValue{})
+	}
+	if err := args.Check("cursor", []args.Field{args.Optional("batchSize", args.Count)}, cursor); err != nil {
 		return 0, err
 	}
-	return c.batchSize(spec.Lookup("batchSize"))
+	return c.batchSize(cursor.Lookup("batchSize"))
 }
 
 func pipelineError(v bson.RawValue) error {

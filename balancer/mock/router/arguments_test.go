@@ -35,10 +35,19 @@ func TestRefusedArguments(t *testing.T) {
 		{up("nope", 1), 40415, "BSON field 'update.updates.nope' is an unknown field."},
 		{d("delete", "e", "deletes", bson.A{d("q", d(), "limit", 1, "nope", 1)}), 40415, "BSON field 'delete.deletes.nope' is an unknown field."},
 
+		{d("listCollections", 1, "cursor", d("nope", 1)), 40415, "BSON field 'cursor.nope' is an unknown field."},
+		{d("listIndexes", "e", "cursor", d("nope", 1)), 40415, "BSON field 'cursor.nope' is an unknown field."},
+
 		{d("update", "e"), 40414, "BSON field 'update.updates' is missing but a required field"},
 		{d("update", "e", "updates", bson.A{d("q", d())}), 40414, "BSON field 'update.updates.u' is missing but a required field"},
 		{d("delete", "e", "deletes", bson.A{d("q", d())}), 40414, "BSON field 'delete.deletes.limit' is missing but a required field"},
 		{d("distinct", "e"), 40414, "BSON field 'distinct.key' is missing but a required field"},
+		{d("getMore", int64(1), "collection", ""), 73, "Collection names cannot be empty"},
+		{d("create", "n", "pipeline", bson.A{}), 72, "'pipeline' requires 'viewOn' to also be specified"},
+		{d("create", "n", "idIndex", d()), 9, "The 'key' field is a required property of an index specification"},
+		{d("create", "n", "idIndex", d("key", d("a", 1), "name", "_id_")), 2,
+			"The field 'key' for an _id index must be {_id: 1}, but got { a: 1 }"},
+		{d("findAndModify", "e", "remove", true, "arrayFilters", bson.A{}), 9, "Cannot specify arrayFilters and remove=true"},
 		{d("getMore", int64(1)), 40414, "BSON field 'getMore.collection' is missing but a required field"},
 
 		{d("find", "e", "limit", "3"), 14, "BSON field 'find.limit' is the wrong type 'string', expected types '[long, int, decimal, double]'"},

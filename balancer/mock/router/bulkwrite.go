@@ -54,7 +54,7 @@ func bulkWrite(c *call) (bson.D, error) {
 	if err := checkBulkUUIDs(c); err != nil {
 		return nil, err
 	}
-	size, err := c.batchSize(c.args.Object("cursor").Lookup("batchSize"))
+	size, err := c.sizeIn(c.args.Object("cursor"))
 	if err != nil {
 		return nil, err
 	}

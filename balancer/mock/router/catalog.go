@@ -109,7 +109,7 @@ func shownCollections(c *call, infos []mock.CollectionInfo) (bson.D, error) {
 			shown = append(shown, raw)
 		}
 	}
-	size, err := c.batchSize(c.args.Object("cursor").Lookup("batchSize"))
+	size, err := c.sizeIn(c.args.Object("cursor"))
 	if err != nil {
 		return nil, err
 	}

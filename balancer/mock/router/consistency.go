@@ -32,7 +32,7 @@ func checkMetadataConsistency(c *call) (bson.D, error) {
 			return nil, err
 		}
 	}
-	size, err := c.batchSize(c.args.Object("cursor").Lookup("batchSize"))
+	size, err := c.sizeIn(c.args.Object("cursor"))
 	if err != nil {
 		return nil, err
 	}

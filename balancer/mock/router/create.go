@@ -49,11 +49,34 @@ func create(c *call) (bson.D, error) {
 	if on := c.body.Lookup("viewOn"); !on.IsZero() {
 		return bson.D{}, createView(c, ns, on)
 	}
+	if !c.body.Lookup("pipeline").IsZero() {
+		return nil, mongoerr.New(mongoerr.InvalidOptions, "'pipeline' requires 'viewOn' to also be specified")
+	}
+	if err := checkIDIndex(c.args.Object("idIndex")); err != nil {
+		return nil, err
+	}
 	options, err := c.collectionOptions()
 	if err != nil {
 		return nil, err
 	}
 	return bson.D{}, c.request.Create(ns, options)
+}
+
+// checkIDIndex refuses an index of _id that is none.
+func checkIDIndex(spec bson.Raw) error {
+	if spec == nil {
+		return nil
+	}
+	for _, name := range []string{"key", "name"} {
+		if spec.Lookup(name).IsZero() {
+			return mongoerr.New(mongoerr.FailedToParse, "The '%s' field is a required property of an index specification", name)
+		}
+	}
+	key, _ := spec.Lookup("key").DocumentOK()
+	if n, _ := args.Number(key.Lookup("_id")); n != 1 || len(key) == 0 || args.Length(bson.RawArray(key)) != 1 {
+		return mongoerr.New(mongoerr.BadValue, "The field 'key' for an _id index must be {_id: 1}, but got %s", key)
+	}
+	return nil
 }
 
 // maxCapped is the largest size and the largest number of documents of a capped

@@ -9,6 +9,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/access"
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mongoerr"
@@ -315,6 +316,12 @@ func getMore(c *call) (bson.D, error) {
 	id := c.args["getMore"].Int64()
 	open := c.node.cursors.open[id]
 	coll := c.args.Text("collection")
+	switch {
+	case coll == "":
+		return nil, mongoerr.New(mongoerr.InvalidNamespace, "Collection names cannot be empty")
+	case !catalog.ValidCollectionName(coll):
+		return nil, mongoerr.New(mongoerr.InvalidNamespace, "Invalid collection name: '%s'", coll)
+	}
 	if open == nil {
 		return nil, mongoerr.New(mongoerr.CursorNotFound, "cursor id %d not found", id)
 	}

@@ -102,6 +102,8 @@ func findOneRequest(c *call) (mock.FindOneRequest, error) {
 	case req.Remove && args.Truth(c.body.Lookup("new")):
 		return req, mongoerr.New(mongoerr.FailedToParse,
 			"Cannot specify both new=true and remove=true; 'remove' always returns the deleted document")
+	case req.Remove && !c.body.Lookup("arrayFilters").IsZero():
+		return req, mongoerr.New(mongoerr.FailedToParse, "Cannot specify arrayFilters and remove=true")
 	case !req.Remove && update.IsZero():
 		return req, mongoerr.New(mongoerr.FailedToParse, "Either an update or remove=true must be specified")
 	case req.Remove:

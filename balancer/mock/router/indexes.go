@@ -208,7 +208,7 @@ func listIndexes(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	size, err := c.batchSize(cursorSpec.Lookup("batchSize"))
+	size, err := c.sizeIn(cursorSpec)
 	if err != nil {
 		return nil, err
 	}
