@@ -286,13 +286,14 @@ func Define(o *goja.Object, name string, v goja.Value) {
 // Must is for setting properties: on objects of our own that cannot fail, and on
 // a script's it throws what the script made it throw.
 func Must(err error) {
+	if err == nil {
+		return
+	}
 	var exception *goja.Exception
 	if errors.As(err, &exception) {
 		panic(exception)
 	}
-	if err != nil {
-		panic(fmt.Sprintf("setting a property: %v", err))
-	}
+	panic(fmt.Sprintf("setting a property: %v", err))
 }
 
 // Hidden is a Go value behind a JavaScript object. It has no properties.
