@@ -99,9 +99,11 @@ const (
 	InvalidUUID                                                 Code = 207
 	DatabaseDropPending                                         Code = 215
 	UpdateOperationFailed                                       Code = 218
+	QueryFeatureNotAllowed                                      Code = 224
 	TransactionTooOld                                           Code = 225
 	CannotImplicitlyCreateCollection                            Code = 227
 	SessionTransferIncomplete                                   Code = 228
+	MaxSubPipelineDepthExceeded                                 Code = 232
 	RetryChangeStream                                           Code = 234
 	CursorKilled                                                Code = 237
 	NotImplemented                                              Code = 238

@@ -16,6 +16,9 @@ type pathExpression struct {
 // compilePath compiles a field path or a variable.
 func compilePath(text string, sc *scope) (expression, error) {
 	if !strings.HasPrefix(text, "$$") {
+		if text == "$" {
+			return nil, fail(16872, "'$' by itself is not a valid FieldPath")
+		}
 		path, err := fieldPath(text[1:])
 		if err != nil {
 			return nil, err
@@ -41,7 +44,7 @@ func compilePath(text string, sc *scope) (expression, error) {
 func fieldPath(text string) ([]string, error) {
 	switch {
 	case text == "":
-		return nil, fail(16872, "'$' by itself is not a valid FieldPath")
+		return nil, fail(40352, "FieldPath cannot be constructed with empty string")
 	case strings.HasSuffix(text, "."):
 		return nil, fail(40353, "FieldPath must not end with a '.'.")
 	}

@@ -24,6 +24,9 @@ type FilterOptions struct {
 	Let bson.Raw
 	// Now is $$NOW; the zero value stands for the time of the call.
 	Now time.Time
+	// Plain is a query inside an update, in which $expr, $jsonSchema, $where and $text
+	// are not allowed.
+	Plain bool
 }
 
 // node decides about a document.
@@ -84,7 +87,7 @@ func CompileFilterWith(filter bson.Raw, o FilterOptions) (*Filter, error) {
 		return nil, err
 	}
 	failed := sc.collecting()
-	f, err := compileFilter(filter, sc, o.Now)
+	f, err := (&filterCompiler{scope: sc, plain: o.Plain}).compile(filter, o.Now)
 	if err == nil {
 		err = failed()
 	}
@@ -95,12 +98,15 @@ func CompileFilterWith(filter bson.Raw, o FilterOptions) (*Filter, error) {
 }
 
 func compileFilter(filter bson.Raw, sc *scope, now time.Time) (*Filter, error) {
-	c := &filterCompiler{scope: sc}
+	return (&filterCompiler{scope: sc}).compile(filter, now)
+}
+
+func (c *filterCompiler) compile(filter bson.Raw, now time.Time) (*Filter, error) {
 	root, err := c.document(filter)
 	if err != nil {
 		return nil, err
 	}
-	return &Filter{root: root, scope: sc, now: now, fails: c.fails, clauses: clausesOf(filter)}, nil
+	return &Filter{root: root, scope: c.scope, now: now, fails: c.fails, clauses: clausesOf(filter)}, nil
 }
 
 // CanFail reports whether matching may end in an error: the filter has a $expr.

@@ -86,6 +86,9 @@ func (c *filterCompiler) elemMatch(name string, v value) (predicate, error) {
 		ps, err := c.operators(name, v.Value)
 		return whole(elementValue{allOf(ps)}), err
 	}
+	was := c.below
+	c.below = true
+	defer func() { c.below = was }()
 	n, err := c.document(v.Value)
 	return whole(elementDocument{n}), err
 }

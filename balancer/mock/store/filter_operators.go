@@ -23,6 +23,25 @@ func (c *filterCompiler) topOperators() map[string]topOperator {
 	}
 }
 
+// checkPlace refuses operators on whole documents where there is none, and in queries
+// of updates ($pull, arrayFilters).
+func (c *filterCompiler) checkPlace(name string) error {
+	switch name {
+	case "$expr", "$jsonSchema", "$where", "$text":
+	default:
+		return nil
+	}
+	switch {
+	case c.below:
+		return badValue("%s can only be applied to the top-level document", name)
+	case !c.plain:
+		return nil
+	case name == "$expr" || name == "$jsonSchema":
+		return serverError(mongoerr.QueryFeatureNotAllowed, "%s is not allowed in this context", name)
+	}
+	return badValue("%s is not allowed in this context", name)
+}
+
 func (c *filterCompiler) junction(name string, v value) (node, error) {
 	list, err := c.clauses(name, v)
 	switch {

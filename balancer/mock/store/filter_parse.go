@@ -15,6 +15,8 @@ type filterCompiler struct {
 	scope *scope
 	depth int
 	fails bool // there is an expression
+	below bool // inside $elemMatch
+	plain bool // without what goes beyond a document's values: queries in updates
 	top   map[string]topOperator
 	ops   map[string]pathOperator
 }
@@ -85,6 +87,9 @@ func (c *filterCompiler) entry(name string, v value) (node, error) {
 	}
 	if c.top == nil {
 		c.top = c.topOperators()
+	}
+	if err := c.checkPlace(name); err != nil {
+		return nil, err
 	}
 	if f, ok := c.top[name]; ok {
 		return f(name, v)

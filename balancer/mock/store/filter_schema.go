@@ -69,17 +69,13 @@ func (c *schemaCompiler) compile(v value) (schema, error) {
 	}
 	defer func() { c.depth-- }()
 	known := c.keywords()
+	if err := checkKeywords(known, v.Value); err != nil {
+		return nil, err
+	}
 	var s schema
 	for n, arg := range fields(v.Value) {
 		name := string(n)
-		f, ok := known[name]
-		if !ok {
-			if slices.Contains([]string{"$ref", "$schema", "default", "definitions", "format", "id"}, name) {
-				return nil, failedToParse("$jsonSchema keyword '%s' is not currently supported", name)
-			}
-			return nil, failedToParse("Unknown $jsonSchema keyword: %s", name)
-		}
-		check, err := f(c, name, arg, v.Value)
+		check, err := known[name](c, name, arg, v.Value)
 		if err != nil {
 			return nil, err
 		}
@@ -88,6 +84,27 @@ func (c *schemaCompiler) compile(v value) (schema, error) {
 		}
 	}
 	return s, nil
+}
+
+// checkKeywords looks at the names before anything is made of them.
+func checkKeywords(known map[string]keyword, doc []byte) error {
+	seen := map[string]bool{}
+	for n := range fields(doc) {
+		name := string(n)
+		switch {
+		case slices.Contains([]string{"$ref", "$schema", "default", "definitions", "format", "id"}, name):
+			return failedToParse("$jsonSchema keyword '%s' is not currently supported", name)
+		case known[name] == nil:
+			return failedToParse("Unknown $jsonSchema keyword: %s", name)
+		case seen[name]:
+			return failedToParse("Duplicate $jsonSchema keyword: %s", name)
+		}
+		seen[name] = true
+	}
+	if seen["type"] && seen["bsonType"] {
+		return failedToParse("Cannot specify both $jsonSchema keywords 'type' and 'bsonType'")
+	}
+	return nil
 }
 
 // jsonTypes are the names of the keyword type; bsonType has the server's.
@@ -104,11 +121,19 @@ func schemaType(_ *schemaCompiler, name string, arg value, _ []byte) (schemaChec
 		}
 	}
 	t := typeTest{types: map[bson.Type]bool{}}
+	seen := map[string]bool{}
 	for _, v := range list {
 		if !isString(v) {
 			return nil, typeMismatch("$jsonSchema keyword '%s' must be either a string or an array of strings", name)
 		}
 		alias := textAt(v.Value)
+		switch {
+		case alias == "integer":
+			return nil, failedToParse("$jsonSchema type 'integer' is not currently supported")
+		case seen[alias]:
+			return nil, failedToParse("$jsonSchema keyword '%s' has duplicate value: '%s'", name, alias)
+		}
+		seen[alias] = true
 		if name == "bsonType" || alias == "number" {
 			if err := t.add(v); err != nil {
 				return nil, err
@@ -134,6 +159,9 @@ func schemaEnum(_ *schemaCompiler, _ string, arg value, _ []byte) (schemaCheck, 
 	}
 	known := set{}
 	for _, e := range list {
+		if !isMissing(known[encoded(e)]) {
+			return nil, failedToParse("$jsonSchema keyword 'enum' array cannot contain duplicate values")
+		}
 		known[encoded(e)] = e
 	}
 	return func(_ *work, v value) bool { return !isMissing(known[encoded(v)]) }, nil

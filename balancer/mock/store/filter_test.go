@@ -173,6 +173,15 @@ func TestFilterErrors(t *testing.T) {
 		`{"$jsonSchema": {"nope": 1}}`:                                            9,
 		`{"$jsonSchema": {"required": []}}`:                                       9,
 		`{"$jsonSchema": {"properties": {"a": {"minLength": -1}}}}`:               9,
+		// The manual: $expr and $jsonSchema stand at the top. The schema's own rules are those of its
+		// page: no integer, one of type and bsonType, no value twice; names are looked at first.
+		`{"a": {"$elemMatch": {"$expr": true}}}`:                                          2,
+		`{"a": {"$elemMatch": {"$or": [{"$jsonSchema": {}}]}}}`:                           2,
+		`{"$jsonSchema": {"type": "integer"}}`:                                            9,
+		`{"$jsonSchema": {"type": "number", "bsonType": "int"}}`:                          9,
+		`{"$jsonSchema": {"bsonType": ["int", "int"]}}`:                                   9,
+		`{"$jsonSchema": {"properties": {"a": {"enum": [1, {"$numberDouble": "1.0"}]}}}}`: 9,
+		`{"$jsonSchema": {"minimum": "x", "nope": 1}}`:                                    9,
 	} {
 		if _, err := CompileFilter(raw(t, query)); codeOf(err) != code {
 			t.Errorf("%s: code %d (%v), want %d", query, codeOf(err), err, code)

@@ -220,8 +220,8 @@ type stageCompiler func(name string, arg value) (stage, error)
 
 func (c *pipelineCompiler) stages(list []bson.Raw) ([]stage, error) {
 	if c.depth > maxPipelineDepth {
-		return nil, serverError(mongoerr.Code(5107201), "Maximum number of nested sub-pipelines exceeded. Limit is %d",
-			maxPipelineDepth)
+		return nil, serverError(mongoerr.MaxSubPipelineDepthExceeded,
+			"Maximum number of nested sub-pipelines exceeded. Limit is %d", maxPipelineDepth)
 	}
 	var out []stage
 	for i, spec := range list {

@@ -29,6 +29,11 @@ func (c *pipelineCompiler) densify(name string, arg value) (stage, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := ofTypes("$densify", raw, []typedOption{
+		{"field", []bson.Type{bson.TypeString}}, {}, {"partitionByFields", []bson.Type{bson.TypeArray}},
+	}); err != nil {
+		return nil, err
+	}
 	s := &densifyStage{}
 	if s.field, err = fieldPath(textAt(raw[0].Value)); err != nil {
 		return nil, err

@@ -1,6 +1,8 @@
 package store
 
 import (
+	"slices"
+
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
@@ -25,6 +27,16 @@ func (c *pipelineCompiler) fill(name string, arg value) (stage, error) {
 	})
 	if err != nil {
 		return nil, err
+	}
+	if err := ofTypes("$fill", raw, []typedOption{
+		{"sortBy", []bson.Type{bson.TypeEmbeddedDocument}},
+		{"partitionBy", []bson.Type{bson.TypeString, bson.TypeEmbeddedDocument}},
+		{"partitionByFields", []bson.Type{bson.TypeArray}}, {"output", []bson.Type{bson.TypeEmbeddedDocument}},
+	}); err != nil {
+		return nil, err
+	}
+	if isEmpty(raw[3].Value) {
+		return nil, fail(6050203, "The output field in '$fill' must contain an object with at least one element")
 	}
 	s := &fillStage{}
 	if !isAbsent(raw[0]) {
@@ -51,7 +63,7 @@ func (c *pipelineCompiler) fill(name string, arg value) (stage, error) {
 		s.partition = objectExpression{{"k", list}}
 	}
 	for path, v := range fields(raw[3].Value) {
-		o, err := c.fillOutput(string(path), v, s.order != nil)
+		o, err := c.fillOutput(string(path), v, s.order != nil && len(s.order.keys) == 1)
 		if err != nil {
 			return nil, err
 		}
@@ -60,7 +72,24 @@ func (c *pipelineCompiler) fill(name string, arg value) (stage, error) {
 	return s, nil
 }
 
-func (c *pipelineCompiler) fillOutput(name string, v value, sorted bool) (o fillOutput, err error) {
+// typedOption is an option of a stage, and what it may be.
+type typedOption struct {
+	name  string
+	types []bson.Type
+}
+
+// ofTypes refuses options of a stage that are of another type.
+func ofTypes(stage string, raw []value, options []typedOption) error {
+	for i, o := range options {
+		if !isAbsent(raw[i]) && o.types != nil && !slices.Contains(o.types, raw[i].Type) {
+			return typeMismatch("BSON field '%s.%s' is the wrong type '%s', expected type '%s'", stage, o.name,
+				typeName(raw[i]), typeName(value{Type: o.types[0]}))
+		}
+	}
+	return nil
+}
+
+func (c *pipelineCompiler) fillOutput(name string, v value, sortedByOne bool) (o fillOutput, err error) {
 	if o.path, err = fieldPath(name); err != nil {
 		return o, err
 	}
@@ -79,7 +108,7 @@ func (c *pipelineCompiler) fillOutput(name string, v value, sorted bool) (o fill
 	switch {
 	case o.method != "locf" && o.method != "linear":
 		return o, badValue("Method must be either locf or linear")
-	case o.method == "linear" && !sorted:
+	case o.method == "linear" && !sortedByOne:
 		return o, fail(605001, "$linearFill must be specified with a top level sortBy expression with exactly one element")
 	}
 	return o, nil

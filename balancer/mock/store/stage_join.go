@@ -106,12 +106,24 @@ func (c *pipelineCompiler) lookup(_ string, arg value) (stage, error) {
 	return s, c.finishLookup(s, pipeline, let)
 }
 
+// makesDocuments reports whether a pipeline needs no collection.
+func makesDocuments(pipeline value) bool {
+	if !isArray(pipeline) {
+		return false
+	}
+	_, stage, _ := first(pipeline.Value)
+	name, _, _ := first(stage.Value)
+	return isObject(stage) && name == "$documents"
+}
+
 func (c *pipelineCompiler) finishLookup(s *lookupStage, pipeline, let value) error {
 	switch {
 	case s.as == nil:
 		return failedToParse("must specify 'as' field for a $lookup")
 	case s.from == "" && isMissing(pipeline):
 		return failedToParse("must specify 'pipeline' when 'from' is empty")
+	case s.from == "" && !makesDocuments(pipeline):
+		return failedToParse("$lookup stage without explicit collection must have a pipeline with $documents as first stage")
 	case (s.local == nil) != (s.foreign == nil):
 		return failedToParse("$lookup requires both or neither of 'localField' and 'foreignField' to be specified")
 	case isMissing(pipeline) && s.local == nil:
@@ -278,7 +290,7 @@ func (c *pipelineCompiler) unionWith(_ string, arg value) (stage, error) {
 		return nil, failedToParse("the $unionWith stage specification must be an object or string, but found %s",
 			typeName(arg))
 	}
-	if coll == "" && isMissing(pipeline) {
+	if coll == "" && !makesDocuments(pipeline) {
 		return nil, failedToParse("$unionWith stage without explicit collection must have a pipeline with $documents as " +
 			"first stage")
 	}

@@ -96,14 +96,18 @@ func (c *pipelineCompiler) sort(_ string, arg value) (stage, error) {
 	return sorting(s), nil
 }
 
-// wholeArgument checks the argument of $limit and $skip.
-func wholeArgument(name string, arg value) (int64, error) {
+// wholeArgument checks the argument of $limit and $skip, each of which has a code of its
+// own for all that is wrong with it.
+func wholeArgument(name string, code int32, arg value) (int64, error) {
 	if !isNumber(arg) {
-		return 0, fail(5107201, "invalid argument to %s stage: Expected a number in: %s: %s", name, name, arg)
+		return 0, fail(code, "invalid argument to %s stage: Expected a number in: %s: %s", name, name, arg)
 	}
 	n, ok := wholeInteger(arg)
 	if !ok {
-		return 0, fail(5107201, "invalid argument to %s stage: Expected an integer: %s: %s", name, name, arg)
+		return 0, fail(code, "invalid argument to %s stage: Expected an integer: %s: %s", name, name, arg)
+	}
+	if n < 0 {
+		return 0, fail(code, "invalid argument to %s stage: Expected a non-negative number in: %s: %d", name, name, n)
 	}
 	return n, nil
 }
@@ -111,12 +115,9 @@ func wholeArgument(name string, arg value) (int64, error) {
 type limitStage int64
 
 func (c *pipelineCompiler) limit(name string, arg value) (stage, error) {
-	n, err := wholeArgument(name, arg)
+	n, err := wholeArgument(name, 5107201, arg)
 	if err != nil {
 		return nil, err
-	}
-	if n < 0 {
-		return nil, fail(5107201, "invalid argument to $limit stage: Expected a non-negative number in: $limit: %d", n)
 	}
 	if n == 0 {
 		return nil, fail(15958, "the limit must be positive")
@@ -139,10 +140,7 @@ func (s limitStage) run(_ *execution, in docs) docs {
 type skipStage int64
 
 func (c *pipelineCompiler) skip(name string, arg value) (stage, error) {
-	n, err := wholeArgument(name, arg)
-	if err == nil && n < 0 {
-		err = fail(5107200, "invalid argument to $skip stage: Expected a non-negative number in: $skip: %d", n)
-	}
+	n, err := wholeArgument(name, 5107200, arg)
 	return skipStage(n), err
 }
 
@@ -175,6 +173,8 @@ func (c *pipelineCompiler) count(_ string, arg value) (stage, error) {
 		return nil, fail(40159, "the count field cannot contain a null byte")
 	case strings.Contains(name, "."):
 		return nil, fail(40160, "the count field cannot contain '.'")
+	case name == "_id": // $count is a $group that has one already
+		return nil, fail(15948, "a group's _id may only be specified once")
 	}
 	return blocking(func(_ *execution, in docs) ([]bson.Raw, error) {
 		n := int64(0)

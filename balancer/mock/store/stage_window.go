@@ -82,9 +82,11 @@ func (c *pipelineCompiler) windowOutput(s *windowStage, path string, v value) (o
 	}
 	var op string
 	var arg value
+	var windowed bool
 	for n, a := range fields(v.Value) {
 		switch name := string(n); {
 		case name == "window":
+			windowed = true
 			if o.bounds, err = parseWindow(s, a); err != nil {
 				return o, err
 			}
@@ -96,6 +98,9 @@ func (c *pipelineCompiler) windowOutput(s *windowStage, path string, v value) (o
 	}
 	if op == "" {
 		return o, failedToParse("Expected a $-prefixed window function, found none in %s", v)
+	}
+	if err := withoutWindow[op]; windowed && err != nil {
+		return o, err
 	}
 	if make, ok := windowFunctions[op]; ok {
 		o.values, err = make(c, s, op, arg, o.bounds)
@@ -134,7 +139,10 @@ func parseWindow(s *windowStage, v value) (w window, err error) {
 				"optional 'unit' field")
 		}
 	}
-	if isMissing(bounds) {
+	switch {
+	case isMissing(bounds) && w.unit != nil:
+		return w, failedToParse("Window bounds can only specify 'unit' with range-based bounds.")
+	case isMissing(bounds):
 		return w, nil
 	}
 	list := items(bounds)
@@ -147,6 +155,8 @@ func parseWindow(s *windowStage, v value) (w window, err error) {
 		}
 	}
 	switch {
+	case w.lower != nil && w.high != nil && compare(*w.lower, *w.high) > 0:
+		return w, fail(5339900, "Lower bound must not exceed upper bound: %s", bounds)
 	case w.byRange && (s.sortPath == nil || s.order.keys[0].descending):
 		return w, fail(5339902, "Range-based bounds require sortBy a single field in ascending order")
 	case !w.byRange && s.order == nil && (w.lower != nil || w.high != nil):

@@ -20,7 +20,19 @@ var windowFunctions = map[string]windowFunction{
 	"$covariancePop": covarianceFunction, "$covarianceSamp": covarianceFunction,
 }
 
-func rankFunction(_ *pipelineCompiler, s *windowStage, op string, _ value, _ window) (windowValues, error) {
+// withoutWindow are the functions that take no bounds, and what they say to some.
+var withoutWindow = map[string]error{
+	"$rank": errNoArguments, "$denseRank": errNoArguments, "$documentNumber": errNoArguments,
+	"$shift":        failedToParse("$shift got unexpected argument: window"),
+	"$expMovingAvg": failedToParse("'window' field is not allowed in $expMovingAvg"),
+}
+
+var errNoArguments = fail(5371601, "Rank style window functions take no other arguments")
+
+func rankFunction(_ *pipelineCompiler, s *windowStage, op string, arg value, _ window) (windowValues, error) {
+	if !isObject(arg) || !isEmpty(arg.Value) {
+		return nil, fail(5371603, "%s must be specified with '{}' as the value", op)
+	}
 	if s.order == nil || len(s.order.keys) != 1 {
 		return nil, fail(5371602, "%s must be specified with a top level sortBy expression with exactly one element", op)
 	}
@@ -85,6 +97,9 @@ func shiftFunction(c *pipelineCompiler, s *windowStage, _ string, arg value, _ w
 	if !isAbsent(raw[2]) {
 		if other, err = compileExpression(raw[2], c.scope); err != nil {
 			return nil, err
+		}
+		if !isConstant(other) {
+			return nil, failedToParse("'$shift:default' expression must yield a constant value, but got: %s", raw[2])
 		}
 	}
 	return func(ctx *evaluation, part []bson.Raw, _ *memory) ([]value, error) {

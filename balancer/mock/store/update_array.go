@@ -202,7 +202,7 @@ func makePullAll(_ string, arg value) (modifier, error) {
 // makePull removes elements by a query on them when they are documents, by
 // operators on their value, or by equality.
 func makePull(path string, arg value) (modifier, error) {
-	c := &filterCompiler{scope: &scope{}}
+	c := &filterCompiler{scope: &scope{}, plain: true}
 	m := func(w *work) *matching { return &matching{spent: w, filter: &Filter{scope: c.scope}, index: -1} }
 	name, _, ok := "", value{}, false
 	if isObject(arg) {

@@ -217,16 +217,16 @@ func conflict(path, at string) error {
 func (u *Update) compileArrayFilters() error {
 	u.filters = map[string]*Filter{}
 	for _, raw := range u.options.ArrayFilters {
+		f, err := CompileFilterWith(raw, FilterOptions{Let: u.options.Let, Now: u.options.Now, Plain: true})
+		if err != nil {
+			return mongoerr.Wrap(err, "Error parsing array filter")
+		}
 		name, err := arrayFilterName(raw)
 		if err != nil {
 			return err
 		}
 		if _, dup := u.filters[name]; dup {
 			return failedToParse("Found multiple array filters with the same top-level field name %s", name)
-		}
-		f, err := CompileFilterWith(raw, FilterOptions{Let: u.options.Let, Now: u.options.Now})
-		if err != nil {
-			return mongoerr.Wrap(err, "Error parsing array filter")
 		}
 		u.filters[name] = f
 	}

@@ -124,6 +124,9 @@ func TestUpdateErrors(t *testing.T) {
 		`{"$pop": {"a": 2}}`:                          9,
 		`{"$pop": {"n": 1}}`:                          14,
 		`{"$pull": {"n": 1}}`:                         2,
+		`{"$pull": {"a": {"$expr": true}}}`:           224, // as in a query of arrayFilters
+		`{"$pull": {"a": {"$jsonSchema": {}}}}`:       224,
+		`{"$pull": {"a": {"$where": "1"}}}`:           2,
 		`{"$pullAll": {"a": 1}}`:                      2,
 		`{"$bit": {"n": 5}}`:                          2,
 		`{"$bit": {"n": {"nand": 1}}}`:                2,
