@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"cmp"
 	"errors"
 	"strings"
 
@@ -32,7 +31,7 @@ func (k Key) IsZero() bool { return k.order == "" }
 
 // Compare orders keys field by field (spec 03 §4.2). Values that the server
 // finds equal, such as 1 and 1.0, are equal.
-func (k Key) Compare(o Key) int { return cmp.Compare(k.order, o.order) }
+func (k Key) Compare(o Key) int { return strings.Compare(k.order, o.order) }
 
 // Less reports whether k comes before o.
 func (k Key) Less(o Key) bool { return k.order < o.order }

@@ -31,8 +31,10 @@ func (t Throttle) Sent() (secondaryThrottle bool, writeConcern bson.Raw) {
 	if t.State == ThrottleOn && t.WriteConcern != nil {
 		return true, t.WriteConcern
 	}
-	one := bsoncore.NewDocumentBuilder().AppendInt32("w", 1).AppendInt32("wtimeout", 0).Build()
-	return t.State == ThrottleOn, bson.Raw(one)
+	start, one := bsoncore.AppendDocumentStart(make([]byte, 0, 32)) // each migration asks
+	one = bsoncore.AppendInt32Element(bsoncore.AppendInt32Element(one, "w", 1), "wtimeout", 0)
+	one, _ = bsoncore.AppendDocumentEnd(one, start)
+	return t.State == ThrottleOn, one
 }
 
 // ParseThrottle reads the _secondaryThrottle field: a bool, or a write concern

@@ -238,8 +238,8 @@ func (cfg *ConfigDB) FindShard(name string) (catalog.Shard, error) {
 // ShardByID looks a shard up by its _id only.
 func (cfg *ConfigDB) ShardByID(id string) (catalog.Shard, error) {
 	if shards, err := cfg.shardList(); err == nil {
-		i, found := slices.BinarySearchFunc(shards, catalog.ShardID(id),
-			func(s catalog.Shard, id catalog.ShardID) int { return cmp.Compare(s.ID, id) })
+		i, found := slices.BinarySearchFunc(shards, id,
+			func(s catalog.Shard, id string) int { return strings.Compare(string(s.ID), id) })
 		if found {
 			return shards[i], nil
 		}

@@ -161,6 +161,9 @@ func (rd RangeDeleter) deleteSome(s *shard, local *localCollection, task *rangeD
 	if limit == 0 {
 		limit = maxInt32
 	}
+	if local.docs.Count() == 0 {
+		return 0 // as where its data are virtual
+	}
 	var records []store.RecordID
 	for record := range local.inRange(task.coll.Pattern, task.min, task.max) {
 		records = append(records, record)
@@ -220,6 +223,10 @@ func (t *rangeDeletion) begins(r deletionRange) int {
 // it.
 func (s *shard) order() *deletionOrder {
 	o := &s.byRange
+	if len(s.deletions) == 0 {
+		*o = deletionOrder{tasks: o.tasks[:0], apart: true}
+		return o
+	}
 	if len(o.tasks) != len(s.deletions) || len(o.tasks) == 0 {
 		o.tasks, o.apart = slices.SortedStableFunc(slices.Values(s.deletions), byRange), true
 		for i := 1; i < len(o.tasks); i++ {
