@@ -232,3 +232,35 @@ func TestIncompleteModules(t *testing.T) {
 		}
 	}
 }
+
+// Scripts and modules declare again what the last program of a run declared, and find
+// its variables as they find those of any other.
+func TestModulesOfLastProgram(t *testing.T) {
+	dir := inModules(t)
+	for name, text := range map[string]string{
+		"again.js":  `function f() { return "again" } var v = 2, w = 3`,
+		"loader.js": `load("again.js")`,
+		"looks.mjs": `export default JSON.stringify(Object.getOwnPropertyDescriptor(globalThis, "v"))`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const plain = `{"value":1,"writable":true,"enumerable":true,"configurable":false}`
+	for source, want := range map[string]string{
+		`function f() { return 1 } let v = 1; require("./loader.js"); f() + v + w`: "again23",
+		`function f() { return 1 } let v = 1; load("again.js"); f() + v + w`:       "again23",
+		`let v = 1; import looks from "./looks.mjs"; looks`:                        plain,
+		`let v = 1; JSON.stringify(Object.getOwnPropertyDescriptor(this, "v"))`:    plain,
+		`let v = 1; Object.defineProperty(globalThis, "v", {value: 5}); v`:         "5",
+	} {
+		c := connect(t, func(cfg *Config) { cfg.Interactive = false })
+		c.JS.Ending = true
+		result, err := c.JS.Eval(t.Context(), "f.js", source)
+		if err != nil {
+			t.Errorf("%s: %v", source, err)
+		} else if got := result.Value.String(); got != want {
+			t.Errorf("%s gives %s, want %s", source, got, want)
+		}
+	}
+}

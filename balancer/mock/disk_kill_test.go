@@ -87,8 +87,8 @@ func (v *victim) apply(id, value int64, k int32) (bson.Raw, bool) {
 		return v.run("db", d("delete", "c", "deletes", bson.A{d("q", d("_id", id), "limit", 1)}))
 	}
 	update := d("update", "c", "updates", bson.A{d("q", d("_id", id), "u", d("$set", d("v", value)))})
-	if reply, _ := v.run("db", update); reply.Lookup("n").AsInt64() == 1 {
-		return reply, true
+	if reply, ok := v.run("db", update); !ok || reply.Lookup("n").AsInt64() == 1 {
+		return reply, ok
 	}
 	doc := d("_id", id, "k", k, "v", value, "pad", make([]byte, 30_000))
 	return v.run("db", d("insert", "c", "documents", bson.A{doc}))

@@ -16,10 +16,7 @@ func (s *Engine) runText(name, text string, isFile bool) (goja.Value, error) {
 		return nil, err
 	}
 	p.printCommands(isFile)
-	if s.Ending {
-		p.taken = s.Runtime.GlobalObject().GetOwnPropertyNames()
-	}
-	s.Ending = false
+	s.ownScope(p)
 	compiled, err := p.compile()
 	if err != nil {
 		return nil, err

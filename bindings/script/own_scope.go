@@ -1,7 +1,6 @@
 package script
 
 import (
-	"regexp"
 	"slices"
 
 	"github.com/dop251/goja"
@@ -14,10 +13,6 @@ import (
 // sharer is the hidden global that makes variables of a block reachable for others.
 const sharer = "__share"
 
-// sharesMuch finds programs whose variables others may use more than they do
-// themselves, or declare again.
-var sharesMuch = regexp.MustCompile(`\b(eval|load)\b`)
-
 // inOwnScope returns the program with its variables and functions in a block, where
 // the engine knows each by its place: globals it looks up by their names, which takes
 // twice the time. They stay on the global object as accessors, for what else looks
@@ -26,19 +21,25 @@ var sharesMuch = regexp.MustCompile(`\b(eval|load)\b`)
 // That is for a program that no input follows: in one the accessors would be slower
 // than plain globals. Names that are taken already mean what is there.
 func (p *program) inOwnScope() *ast.Program {
-	if sharesMuch.MatchString(p.tree.File.Source()) {
-		return p.tree
-	}
 	functions, unique := functionNames(p.tree.Body)
-	variables := variableNames(p.tree.DeclarationList)
-	if !unique || slices.Contains(variables, "let") { // no name that a block may declare
+	if !unique {
 		return p.tree
 	}
-	taken := func(name unistring.String) bool { return slices.Contains(p.taken, name.String()) }
-	variables = slices.DeleteFunc(variables, func(name unistring.String) bool {
-		return taken(name) || slices.Contains(functions, name)
-	})
-	shared := slices.DeleteFunc(functions, taken)
+	var shared, variables []unistring.String
+	declared := map[unistring.String]bool{} // functions that are declared in the block
+	for _, name := range functions {
+		if !p.taken[name] {
+			shared, declared[name] = append(shared, name), true
+		}
+	}
+	for _, name := range variableNames(p.tree.DeclarationList) {
+		if name == "let" { // which no block may declare
+			return p.tree
+		}
+		if !p.taken[name] && !declared[name] {
+			variables = append(variables, name)
+		}
+	}
 	if shared = append(shared, variables...); len(shared) == 0 {
 		return p.tree
 	}
@@ -47,7 +48,7 @@ func (p *program) inOwnScope() *ast.Program {
 	outside := &ast.Program{File: p.tree.File}
 	for i, st := range p.tree.Body {
 		f, isFunction := st.(*ast.FunctionDeclaration)
-		if isDirective(st) && i == len(outside.Body) || isFunction && !slices.Contains(shared, f.Function.Name.Name) {
+		if isDirective(st) && i == len(outside.Body) || isFunction && !declared[f.Function.Name.Name] {
 			outside.Body = append(outside.Body, st)
 		} else {
 			block.List = append(block.List, assigning(st))
@@ -60,13 +61,15 @@ func (p *program) inOwnScope() *ast.Program {
 // functionNames returns those that statements declare; unique is false if they can't
 // all be declared in one block.
 func functionNames(body []ast.Statement) (names []unistring.String, unique bool) {
+	seen := map[unistring.String]bool{}
 	for _, st := range body {
 		switch st := st.(type) {
 		case *ast.FunctionDeclaration:
 			name := st.Function.Name.Name
-			if slices.Contains(names, name) {
+			if seen[name] {
 				return nil, false
 			}
+			seen[name] = true
 			names = append(names, name)
 		case *ast.LabelledStatement:
 			if _, isFunction := st.Statement.(*ast.FunctionDeclaration); isFunction {

@@ -22,7 +22,7 @@ type program struct {
 	text  source
 	// taken are the names of globals, for a program that has a scope of its own; nil
 	// for one whose variables are globals.
-	taken []string
+	taken map[unistring.String]bool
 }
 
 // parseProgram reads one input: direct commands on lines of their own become

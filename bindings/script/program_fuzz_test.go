@@ -1,6 +1,10 @@
 package script
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/dop251/goja/unistring"
+)
 
 func FuzzParseProgram(f *testing.F) {
 	for _, seed := range []string{"let a = 1", "use x\nshow dbs", "await f()", "return 1", "class A {}\nclass A {}", "const {a, b: [c]} = d", "#!x\n1", "`\nuse x\n`", "exit"} {
@@ -15,7 +19,7 @@ func FuzzParseProgram(f *testing.F) {
 		p.bareCommands(func(string) bool { return true })
 		p.printCommands(true)
 		_, _ = p.compile()
-		p.taken = []string{"taken"}
+		p.taken = map[unistring.String]bool{"taken": true}
 		_, _ = p.compile()
 		for _, part := range p.parts() {
 			_ = showsValue(part)

@@ -17,6 +17,7 @@ func walk(tree *ast.Program, visit func(ast.Node)) {
 // walker goes through nodes by reflection: there are sixty kinds of them.
 type walker struct {
 	visit   func(ast.Node)
+	inside  func(ast.Node) bool                 // whether to go on inside of a node; nil for everywhere
 	replace func(ast.Expression) ast.Expression // nil without
 	fields  map[reflect.Type][]int
 }
@@ -34,6 +35,9 @@ func (w *walker) value(v reflect.Value) {
 		}
 		if node, ok := v.Interface().(ast.Node); ok {
 			w.visit(node)
+			if w.inside != nil && !w.inside(node) {
+				return
+			}
 		}
 		w.value(v.Elem())
 	case reflect.Slice:

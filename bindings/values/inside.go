@@ -19,6 +19,7 @@ type inside struct {
 	values, names uintptr        // of a plain object
 	items, others uintptr        // of an array: the items, and the names of what else it has
 	property      reflect.Type   // what stands for a field that is more than a value
+	enumerable    uintptr        // of that
 }
 
 // newInside returns what is known of this release of goja.
@@ -57,7 +58,12 @@ func newInside(rt *goja.Runtime) (in inside) {
 	}
 	must(object.DefineDataProperty("x", goja.Null(), goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE))
 	kind, data := in.behind(object)
-	in.property = reflect.TypeOf((*(*map[unistring.String]goja.Value)(unsafe.Add(data, in.values)))["x"])
+	in.property = reflect.TypeOf((*(*ownValues)(unsafe.Add(data, in.values)))["x"])
+	enumerable, ok := in.property.Elem().FieldByName("enumerable")
+	if !ok || enumerable.Type.Kind() != reflect.Bool {
+		return inside{}
+	}
+	in.enumerable = enumerable.Offset
 	in.object = kind
 	in.array, _ = in.behind(array)
 	return in
@@ -71,6 +77,12 @@ func (in *inside) behind(o *goja.Object) (kind, data unsafe.Pointer) {
 
 // plain reports whether a value that the engine keeps is the field's own.
 func (in *inside) plain(v goja.Value) bool { return v != nil && reflect.TypeOf(v) != in.property }
+
+// hidden reports whether a value that isn't plain is of a field that is not enumerable.
+func (in *inside) hidden(v goja.Value) bool {
+	property := (*[2]unsafe.Pointer)(unsafe.Pointer(&v))[1]
+	return !*(*bool)(unsafe.Add(property, in.enumerable))
+}
 
 // fieldsOf appends the names of a plain object's fields, in their order, and returns
 // what holds their values; false for an object that has to be asked, such as one
@@ -112,8 +124,10 @@ func (w *World) lacks(o *goja.Object, name unistring.String) bool {
 // ownValues holds the values of an object's fields.
 type ownValues = map[unistring.String]goja.Value
 
-// eachField gives the names and values of an object's own enumerable fields: those
-// there are now, each with the value that it has when its turn comes.
+// eachField gives the names and values of an object's own enumerable fields. The names
+// are those there are now; each value is the one there is when its turn comes: that of
+// Object.prototype, as a rule none, for a field that is gone by then. A plain object's
+// field that is hidden by then is left out.
 func (w *World) eachField(o *goja.Object, each func(name string, v goja.Value)) {
 	from := len(w.names)
 	names, values, ok := w.inside.fieldsOf(o, w.names)
@@ -127,8 +141,8 @@ func (w *World) eachField(o *goja.Object, each func(name string, v goja.Value)) 
 	defer func() { w.names = w.names[:from] }()
 	for _, key := range names[from:] {
 		name, v := key.String(), values[key]
-		if !w.inside.plain(v) { // gone by now, an accessor, or hidden
-			if v != nil && !slices.Contains(w.keys(o), name) {
+		if !w.inside.plain(v) { // gone by now, or an accessor, hidden, or not to be changed
+			if v != nil && w.inside.hidden(v) {
 				continue
 			}
 			v = o.Get(name)

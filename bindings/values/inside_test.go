@@ -1,6 +1,7 @@
 package values
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/dop251/goja"
@@ -37,6 +38,10 @@ func TestInside(t *testing.T) {
 		`{get a() { return 5 }, b: {get c() { return this.d }, d: 3}}`,
 		`Object.defineProperty({a: 1}, "hidden", {value: 2, enumerable: false})`,
 		`Object.freeze({a: [1, 2], b: Object.freeze([3])})`,
+		`Object.seal({a: 1, get b() { return 2 }, c: undefined})`,
+		`Object.defineProperties({}, {a: {value: 1}, b: {get() { return 2 }}, c: {get() { return 3 }, enumerable: true},
+			d: {set(v) { }, enumerable: true}, e: {value: 5, enumerable: true}})`,
+		`(() => { const o = {a: {toBSON() { delete o.b; return 1 }}, b: 2}; Object.prototype.b = "from afar"; return o })()`,
 		`Object.create({inherited: 1}, {own: {value: 1, enumerable: true}})`,
 		`new (class A { constructor() { this.x = 1 } get y() { return 2 } })()`,
 		`(() => { const o = {a: 1, b: 2, c: 3}; delete o.b; o.d = 4; o.b = 5; return o })()`,
@@ -52,6 +57,8 @@ func TestInside(t *testing.T) {
 		`{a: Object.assign([1], {toBSON() { return "list" }}), b: {toBSON: 5}, c: {toBSON() { return {d: 1} }}}`,
 		`{a: Object.create({toBSON() { return "made" }}), b: Object.setPrototypeOf([1], {toBSON() { return "odd" }})}`,
 		`(() => { Object.prototype.toBSON = function () { return this.x ? "all" : this }; return {a: {x: 1}, b: [2]} })()`,
+		`(() => { Object.setPrototypeOf(Array.prototype, null); Object.prototype.toBSON = function () { return "all" };
+			return Object.create(Object.prototype, {a: {value: {x: 1}, enumerable: true}, b: {value: [2], enumerable: true}}) })()`,
 		`(() => { Array.prototype.toBSON = function () { return "arrays" }; return {a: {x: 1}, b: [2]} })()`,
 		`(() => { Object.defineProperty(Object.prototype, "toBSON", {get() { throw new Error("no") }}); return {a: 1} })()`,
 		`(() => { const o = {a: 1, b: {toBSON() { Object.defineProperty(o, "c", {get() { return 7 }}) }}, c: 3};
@@ -60,6 +67,36 @@ func TestInside(t *testing.T) {
 	} {
 		if got, want := write(source, false), write(source, true); got != want {
 			t.Errorf("%s is\n%s, want\n%s", source, got, want)
+		}
+	}
+}
+
+// Fields that are more than values cost the same each, however many there are: asked
+// one by one whether it is among them, ten times as many cost a hundred times as much.
+func TestInsideOfMany(t *testing.T) {
+	rt := goja.New()
+	w := Install(rt, Options{})
+	perField := func(kind string, n int) float64 {
+		v, err := rt.RunString(fmt.Sprintf(`{
+			const o = {}
+			for (let i = 0; i < %d; i++) o["f" + i] = i
+			for (const key of %q === "accessors" ? Object.keys(o) : [])
+				Object.defineProperty(o, key, {get() { return 1 }})
+			for (let i = 0; i < %[1]d && %[2]q === "hidden"; i++) Object.defineProperty(o, "f" + i, {enumerable: false});
+			%[2]q === "frozen" ? Object.freeze(o) : o
+		}`, n, kind))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return testing.AllocsPerRun(1, func() {
+			if _, err := w.EJSON(v, true, ""); err != nil {
+				t.Fatal(err)
+			}
+		}) / float64(n)
+	}
+	for _, kind := range []string{"frozen", "accessors", "hidden"} {
+		if few, many := perField(kind, 200), perField(kind, 2000); many > 2*few+1 {
+			t.Errorf("%s: %.1f allocations a field of 200, %.1f of 2,000", kind, few, many)
 		}
 	}
 }

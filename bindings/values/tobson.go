@@ -200,7 +200,9 @@ func (e *encoder) replaced(o *goja.Object) bool {
 
 // natural reports whether objects and arrays have no toBSON unless somebody gave them
 // one of their own. It is asked once for all that is written at a time.
-func (w *World) natural() bool { return w.js.arrayProto.Get("toBSON") == nil }
+func (w *World) natural() bool {
+	return w.js.arrayProto.Get("toBSON") == nil && w.js.objectProto.Get("toBSON") == nil
+}
 
 // inBSON returns what an object says that it is in BSON; other is false when that
 // is itself, or nothing.

@@ -16,14 +16,15 @@ import (
 
 // Connect is mongo.Connect. The settings stay as they are.
 func Connect(settings *options.ClientOptions) (*mongo.Client, error) {
+	if !suits(settings) {
+		return mongo.Connect(settings)
+	}
 	o := *settings
 	d := newDialer(o.Dialer)
 	o.Dialer = d
-	if suits(&o) {
-		if servers, err := newTopology(&o); err == nil { // the driver tells of an error itself
-			if err := xoptions.SetInternalClientOptions(&o, "deployment", &deployment{servers, d}); err != nil {
-				return nil, err
-			}
+	if servers, err := newTopology(&o); err == nil { // the driver tells of an error itself
+		if err := xoptions.SetInternalClientOptions(&o, "deployment", &deployment{servers, d}); err != nil {
+			return nil, err
 		}
 	}
 	return mongo.Connect(&o)

@@ -12,8 +12,9 @@ import (
 )
 
 // The server's decimals go through quadruples where a function has no exact way: the
-// argument becomes the nearest one, the result the nearest decimal. The examples that
-// the manual shows for $sinh, $cosh and $degreesToRadians come out so to their last digit.
+// argument becomes the nearest one, the result the nearest decimal. The manual's examples
+// that the tests have come out so, but they are few, and a library's quadruples need not
+// be the nearest: a server's result may differ in the last digit.
 
 // farAway stands for infinity in functions that have a limit there.
 const farAway = 1e100

@@ -37,7 +37,8 @@ var mathFunctions = map[string]function{
 	"$radiansToDegrees": {1, 1, scale("$radiansToDegrees", 180/math.Pi, degreesOfRadian)},
 }
 
-// π/180 and 180/π, to the 34 digits of a decimal.
+// π/180 and 180/π, to the 34 digits of a decimal. Two of the manual's examples of
+// $radiansToDegrees differ from what comes of these in their last digit.
 var (
 	radiansOfDegree = mustDecimal("0.01745329251994329576923690768488613")
 	degreesOfRadian = mustDecimal("57.29577951308232087679815481410517")

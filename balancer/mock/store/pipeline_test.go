@@ -191,7 +191,8 @@ func TestPipelineErrors(t *testing.T) {
 		`[{"$skip": "x"}]`:                     5107200,
 		`[{"$skip": -1}]`:                      5107200, // recorded
 		`[{"$count": "_id"}]`:                  15948,
-		// From here on the manual's pages of the stages say what they take.
+		// From here on the manual's pages of the stages say what is refused, but not with
+		// which code: the codes are from memory, and no record confirms them.
 		`[{"$fill": {"output": 5}}]`:  14,
 		`[{"$fill": {"output": {}}}]`: 6050203,
 		`[{"$fill": {"partitionByFields": "g", "output": {"v": {"value": 1}}}}]`:                                  14,

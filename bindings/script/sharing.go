@@ -1,0 +1,77 @@
+package script
+
+import (
+	"reflect"
+	"regexp"
+
+	"github.com/dop251/goja/ast"
+	"github.com/dop251/goja/unistring"
+)
+
+// mayShare finds the words without which a program shares nothing; other texts and
+// comments have them, too.
+var mayShare = regexp.MustCompile(`\b(eval|load|require|createRequire|` + importer + `|global|globalThis|this)\b`)
+
+// sharers are names of what gives a program's variables to others: to texts and files
+// that run in its place, or whoever looks at the global object.
+var sharers = map[unistring.String]bool{
+	evalName: true, checkedEval: true, "load": true, "require": true, "createRequire": true, importer: true,
+	"global": true, "globalThis": true,
+}
+
+// shares reports whether others may use a program's variables more than it does
+// itself, or declare them again, or whether it looks at the object they are on: then
+// they have to be plain globals. Built-in modules know nothing of them.
+func (p *program) shares(builtin func(module string) bool) bool {
+	if !mayShare.MatchString(p.tree.File.Source()) {
+		return false
+	}
+	alone := map[*ast.Identifier]bool{}
+	found := false
+	walk(p.tree, func(n ast.Node) {
+		switch n := n.(type) {
+		case *ast.CallExpression:
+			name, ok := n.Callee.(*ast.Identifier)
+			if ok && (name.Name == "require" || name.Name == importer) && len(n.ArgumentList) == 1 {
+				id, literal := n.ArgumentList[0].(*ast.StringLiteral)
+				alone[name] = literal && builtin(builtinName(id.Value.String()))
+			}
+		case *ast.Identifier:
+			found = found || sharers[n.Name] && !alone[n]
+		}
+	})
+	return found || namesGlobalObject(p.tree)
+}
+
+// namesGlobalObject reports whether a program says this outside of functions and
+// classes.
+func namesGlobalObject(tree *ast.Program) (found bool) {
+	w := walker{fields: map[reflect.Type][]int{}, visit: func(n ast.Node) {
+		_, this := n.(*ast.ThisExpression)
+		found = found || this
+	}}
+	w.inside = func(n ast.Node) bool {
+		switch n.(type) {
+		case *ast.FunctionLiteral, *ast.ClassLiteral:
+			return false
+		}
+		return true
+	}
+	for _, st := range tree.Body {
+		w.value(reflect.ValueOf(st))
+	}
+	return found
+}
+
+// ownScope has a program that no input follows keep its variables to itself, unless it
+// shares them.
+func (s *Engine) ownScope(p *program) {
+	builtin := func(name string) bool { return s.Modules.module(name) != nil }
+	if s.Ending && !p.shares(builtin) {
+		p.taken = map[unistring.String]bool{}
+		for _, name := range s.Runtime.GlobalObject().GetOwnPropertyNames() {
+			p.taken[unistring.NewFromString(name)] = true
+		}
+	}
+	s.Ending = false
+}
