@@ -309,7 +309,7 @@ func leastValue(filter *store.Filter, name string) ([]byte, bool) {
 	if err != nil {
 		return nil, false
 	}
-	ranges, narrow := filter.KeyRanges(key)
+	ranges, narrow := store.KeyRanges(filter, key)
 	if !narrow || len(ranges) == 0 || ranges[0].From == nil {
 		return nil, false
 	}

@@ -281,7 +281,7 @@ func (all analyzers) distribution(cluster *mock.Cluster, ns string, key bson.Raw
 func (s *spread) add(q sampledQuery, p catalog.KeyPattern, bounds []catalog.Key) {
 	s.total++
 	s.byCommand[q.command]++
-	ranges, bounded := q.filter.KeyRanges(p.Doc())
+	ranges, bounded := store.KeyRanges(q.filter, p.Doc())
 	whole := q.filter.WholeKey(p.Fields())
 	switch {
 	case whole:

@@ -15,7 +15,7 @@ func Owners(table *catalog.RoutingTable, filter *store.Filter) []catalog.ShardID
 	if key, ok := p.AppendEqual(room[:0], filter.Equality); ok {
 		return []catalog.ShardID{table.OwnerOf(key)}
 	}
-	ranges, ok := filter.KeyRanges(p.Doc())
+	ranges, ok := store.KeyRanges(filter, p.Doc())
 	if !ok {
 		return table.Owners()
 	}

@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mongoerr"
 )
 
 // accumulator gathers the values of a group, or of a list.
@@ -311,3 +313,8 @@ func (m *mergedObject) add(w *work, args []value) error {
 func (m *mergedObject) keeps() int { return m.bytes }
 
 func (m *mergedObject) result(*work) value { return objectValue(documentOf(m.fields...)) }
+
+func accumulatorTooLarge(op string) error {
+	return serverError(mongoerr.ExceededMemoryLimit,
+		"%s used too much memory and cannot spill to disk. Memory limit: %d bytes", op, stageMemory)
+}

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"cmp"
 	"slices"
 
@@ -195,49 +194,4 @@ func shapeOf(doc []byte) bson.Raw {
 		b = appendField(b, name, v)
 	}
 	return closeDocument(b, start)
-}
-
-// excludesMissing reports whether no document without the field matches.
-func (c clause) excludesMissing() bool {
-	switch c.op {
-	case "$eq", "$lte", "$gte":
-		return !isNullish(c.arg) && c.arg.Type != bson.TypeMinKey && c.arg.Type != bson.TypeMaxKey
-	case "$lt", "$gt":
-		return c.arg.Type != bson.TypeMinKey && c.arg.Type != bson.TypeMaxKey
-	case "$in":
-		return !slices.ContainsFunc(items(c.arg), isNullish)
-	case "$exists", "$regex", "$mod", "$elemMatch":
-		return true
-	}
-	return false
-}
-
-// implies reports whether every document that matches c also matches o, as far
-// as can be seen without trying.
-func (c clause) implies(o clause) bool {
-	if c.path != o.path {
-		return false
-	}
-	if c.op == o.op && c.arg.Type == o.arg.Type && bytes.Equal(c.arg.Value, o.arg.Value) {
-		return true
-	}
-	if o.op == "$exists" {
-		return c.excludesMissing()
-	}
-	narrow, exact, ok := boundsOf(c)
-	wide, wideExact, wideOK := boundsOf(o)
-	if !ok || !wideOK || !wideExact || !exact && c.op != "$in" {
-		return false
-	}
-	return narrow.within(wide)
-}
-
-// isNotNull reports whether the clause is {$ne: null}, which also takes arrays
-// without objects, whose elements an index has as null.
-func (c clause) isNotNull() bool {
-	if c.op != "$not" {
-		return false
-	}
-	op, arg, _ := first(c.arg.Value)
-	return op == "$eq" && isNullish(arg)
 }

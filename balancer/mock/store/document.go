@@ -138,3 +138,14 @@ func withField(doc []byte, name string, v value) bson.Raw {
 }
 
 var emptyDocument = bson.Raw{5, 0, 0, 0, 0}
+
+// MaxDocumentSize is the largest document a client may store, in bytes.
+const MaxDocumentSize = 16 << 20
+
+// asDocument lets a sort look into a value that may not be a document.
+func asDocument(v value) bson.Raw {
+	if isObject(v) {
+		return v.Value
+	}
+	return emptyDocument
+}

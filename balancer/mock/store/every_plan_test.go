@@ -66,7 +66,7 @@ func planTasks() []aUse {
 						break // each document is tested by all conditions
 					}
 				}
-				f.KeyRanges(documentOf(field{"k", int32Value(1)}))
+				KeyRanges(f, documentOf(field{"k", int32Value(1)}))
 				return nil
 			}
 		}})

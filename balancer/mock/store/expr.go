@@ -22,9 +22,10 @@ type Expr struct {
 	now   time.Time
 }
 
-// CompileExpr compiles an expression. Variables come from o.Let.
-func CompileExpr(v bson.RawValue, o FilterOptions) (*Expr, error) {
-	sc, err := newScope(o.Let)
+// CompileExpr compiles an expression. Variables come from let, and
+// $$NOW is now.
+func CompileExpr(v bson.RawValue, let bson.Raw, now time.Time) (*Expr, error) {
+	sc, err := newScope(let)
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +33,7 @@ func CompileExpr(v bson.RawValue, o FilterOptions) (*Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Expr{e, sc, o.Now}, nil
+	return &Expr{e, sc, now}, nil
 }
 
 // Eval returns the expression's value for a document. A value of type 0 means

@@ -420,8 +420,8 @@ func (c *exprCompiler) sortArray(name string, arg value, sc *scope) (expression,
 		return nil, fail(2942506, "the $sortArray ordering must be either 1 or -1")
 	}
 	// The clauses of $push know the same orders.
-	var p pushClauses
-	if err := p.parseSort(raw[1]); err != nil {
+	by, err := elementOrder(raw[1])
+	if err != nil {
 		return nil, err
 	}
 	return evalFunc(func(c *evaluation) (value, error) {
@@ -433,7 +433,7 @@ func (c *exprCompiler) sortArray(name string, arg value, sc *scope) (expression,
 			return value{}, fail(2942504, "The input argument to $sortArray must be an array, but was of type: %s", typeName(in))
 		}
 		list := c.work.items(in)
-		sortStable(c.work, list, p.order)
+		sortStable(c.work, list, by)
 		return arrayOf(list), nil
 	}), nil
 }

@@ -278,19 +278,6 @@ func plainText(v value) string {
 	return strconv.FormatInt(toInteger(v), 10)
 }
 
-// doubleText has up to 16 digits, as "%.16g".
-func doubleText(f float64) string {
-	switch {
-	case math.IsNaN(f):
-		return "NaN"
-	case math.IsInf(f, 1):
-		return "Infinity"
-	case math.IsInf(f, -1):
-		return "-Infinity"
-	}
-	return strconv.FormatFloat(f, 'g', 16, 64)
-}
-
 func timestampText(v value) string {
 	s, i := timestampAt(v.Value)
 	return time.Unix(int64(s), 0).UTC().Format("Jan _2 15:04:05") + ":" + strconv.FormatUint(uint64(i), 16)
@@ -315,11 +302,6 @@ func binaryText(v value, format string) (value, error) {
 		return stringValue(string(data)), nil
 	}
 	return unsupported(v, "string")
-}
-
-func uuidText(data []byte) string {
-	h := hex.EncodeToString(data)
-	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
 }
 
 func convertBinary(v value, format string) (value, error) {

@@ -1,6 +1,9 @@
 package store
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 // What the server computes before it runs a command fails there, with no document
 // seen. The rules are those of Expression::optimize: constants are computed in the
@@ -37,7 +40,7 @@ func TestConstantsFailEarly(t *testing.T) {
 		{`{"$switch": {"branches": [{"case": "$m", "then": ` + zero + `}], "default": 1}}`, 2},
 		{`{"$switch": {"branches": [{"case": true, "then": 1}], "default": ` + zero + `}}`, 2},
 	} {
-		_, err := CompileExpr(lookup(raw(t, `{"e":`+tt.expr+`}`), "e"), FilterOptions{})
+		_, err := CompileExpr(lookup(raw(t, `{"e":`+tt.expr+`}`), "e"), nil, time.Time{})
 		if code, _ := codeIn(err); int(code) != tt.code {
 			t.Errorf("%s: %v, want the code %d", tt.expr, err, tt.code)
 		}

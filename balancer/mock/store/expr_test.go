@@ -10,8 +10,8 @@ import (
 
 func evalText(t testing.TB, expr, doc string) (value, error) {
 	t.Helper()
-	e, err := CompileExpr(lookup(raw(t, `{"e":`+expr+`}`), "e"),
-		FilterOptions{Now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)})
+	e, err := CompileExpr(lookup(raw(t, `{"e":`+expr+`}`), "e"), nil,
+		time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
 	if err != nil {
 		return value{}, err
 	}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -309,4 +310,13 @@ func (n exprNode) match(doc []byte, m *matching) bool {
 		m.err = err
 	}
 	return err == nil && truthy(v)
+}
+
+// WholeKey reports whether the query gives every field of a shard key exactly
+// one value, so that no document found can belong to another shard.
+func (f *Filter) WholeKey(names []string) bool {
+	return f != nil && !slices.ContainsFunc(names, func(name string) bool {
+		v, ok := f.Equality(name)
+		return !ok || isNullish(v) || isArray(v) || v.Type == bson.TypeRegex
+	})
 }

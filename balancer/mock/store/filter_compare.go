@@ -179,21 +179,3 @@ func (t *typeTest) add(v value) error {
 func (t typeTest) test(v value, _ *matching) bool {
 	return t.types[v.Type] || t.number && isNumber(v)
 }
-
-func typeByName(name string) (bson.Type, bool) {
-	for t, n := range typeNames {
-		if n == name {
-			return t, true
-		}
-	}
-	return 0, false
-}
-
-func typeByNumber(n int64) (bson.Type, bool) {
-	if n == -1 {
-		return bson.TypeMinKey, true
-	}
-	t := bson.Type(n)
-	_, ok := typeNames[t]
-	return t, ok && n >= 1 && n <= 127
-}

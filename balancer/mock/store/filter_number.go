@@ -1,7 +1,6 @@
 package store
 
 import (
-	"math"
 	"math/big"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -34,12 +33,6 @@ func newModTest(v value) (modTest, error) {
 		return t, badValue("divisor cannot be 0")
 	}
 	return t, nil
-}
-
-// isFinite reports whether a number fits in 64 bits once cut.
-func isFinite(v value) bool {
-	f := toDouble(v)
-	return !math.IsNaN(f) && f >= -1<<63 && f < 1<<63
 }
 
 func (t modTest) test(v value, _ *matching) bool {

@@ -162,13 +162,10 @@ func (p predicate) test(v value, m *matching) bool {
 	return !p.negate
 }
 
-func leaf(t valueTest) predicate      { return predicate{leaf: t, expand: true} }
-func whole(t valueTest) predicate     { return predicate{leaf: t} }
-func not(ps ...predicate) predicate   { return predicate{all: ps, negate: true} }
-func allOf(ps []predicate) predicate  { return predicate{all: ps} }
-func isOperator(name string) bool     { return strings.HasPrefix(name, "$") }
-func isReference(name string) bool    { return name == "$ref" || name == "$id" || name == "$db" }
-func isExpressionDoc(doc []byte) bool { name, _, ok := first(doc); return ok && isOperator(name) }
+func leaf(t valueTest) predicate     { return predicate{leaf: t, expand: true} }
+func whole(t valueTest) predicate    { return predicate{leaf: t} }
+func not(ps ...predicate) predicate  { return predicate{all: ps, negate: true} }
+func allOf(ps []predicate) predicate { return predicate{all: ps} }
 
 // predicate compiles the value beside a field name.
 func (c *filterCompiler) predicate(name string, v value) (predicate, error) {

@@ -1,12 +1,6 @@
 package store
 
-import (
-	"context"
-
-	"go.mongodb.org/mongo-driver/v2/bson"
-
-	"shardsh/balancer/mongoerr"
-)
+import "go.mongodb.org/mongo-driver/v2/bson"
 
 // stageMemory is how much a stage may keep: a server's 100 MiB, after which it
 // goes to its disk or, if it can't or may not, gives up. The mock has no use
@@ -42,71 +36,6 @@ func (m *memory) free() {
 	m.work.release(m.used)
 	m.used = 0
 }
-
-// spilling is the memory of a stage that a server lets go to its disk.
-func (r *execution) spilling(refuse func(used int64) error) *memory {
-	if !r.env.NoDisk {
-		refuse = nil
-	}
-	return &memory{work: r.work, refuse: refuse}
-}
-
-func sortTooLarge(int64) error {
-	return serverError(mongoerr.QueryExceededMemoryLimitNoDiskUseAllowed, "Sort exceeded memory limit of %d bytes, but "+
-		"did not opt in to external sorting. Aborting operation. Pass allowDiskUse:true to opt in.", stageMemory)
-}
-
-func groupTooLarge(int64) error {
-	return serverError(mongoerr.QueryExceededMemoryLimitNoDiskUseAllowed,
-		"Exceeded memory limit for $group, but didn't allow external sort. Pass allowDiskUse:true to opt in.")
-}
-
-func windowsTooLarge(used int64) error {
-	return fail(5414201, "Exceeded memory limit in DocumentSourceSetWindowFields, used %d bytes but max allowed is %d",
-		used, stageMemory)
-}
-
-func facetTooLarge(used int64) error {
-	return fail(4031700, "document constructed by $facet is %d bytes, which exceeds the limit of %d bytes", used,
-		stageMemory)
-}
-
-func graphTooLarge(int64) error {
-	return fail(40099, "$graphLookup reached maximum memory consumption")
-}
-
-// joinTooLarge is about the documents that $lookup finds for one.
-func joinTooLarge(from string) func(int64) error {
-	return func(int64) error {
-		return fail(4568, "Total size of documents in %s matching pipeline's $lookup stage exceeds %d bytes", from,
-			stageMemory)
-	}
-}
-
-func accumulatorTooLarge(op string) error {
-	return serverError(mongoerr.ExceededMemoryLimit,
-		"%s used too much memory and cannot spill to disk. Memory limit: %d bytes", op, stageMemory)
-}
-
-// Gathered counts what a sort keeps of documents before it can give the first:
-// to the account of a context, and up to a server's limit where there is no disk
-// to go to.
-type Gathered struct{ held memory }
-
-// NewGathered begins with nothing.
-func NewGathered(ctx context.Context, noDisk bool) *Gathered {
-	g := &Gathered{memory{work: newWork(ctx)}}
-	if noDisk {
-		g.held.refuse = sortTooLarge
-	}
-	return g
-}
-
-// Add counts a document more.
-func (g *Gathered) Add(doc bson.Raw) error { return g.held.keep(len(doc) + itemBytes) }
-
-// Free gives all back.
-func (g *Gathered) Free() { g.held.free() }
 
 // drain reads a stream to its end, into a memory.
 func (m *memory) drain(in docs) ([]bson.Raw, error) {

@@ -74,3 +74,9 @@ func magnitude(n int64) uint64 {
 	}
 	return uint64(n)
 }
+
+// isFinite reports whether a number fits in 64 bits once cut.
+func isFinite(v value) bool {
+	f := toDouble(v)
+	return !math.IsNaN(f) && f >= -1<<63 && f < 1<<63
+}

@@ -136,3 +136,5 @@ func valueAt(doc []byte, path []string) value {
 		doc, path = v.Value, path[1:]
 	}
 }
+
+func join(path []string) string { return strings.Join(path, ".") }

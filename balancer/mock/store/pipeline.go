@@ -31,9 +31,6 @@ type stage interface {
 	run(r *execution, in docs) docs
 }
 
-// docs is a stream of documents; an error ends it.
-type docs = iter.Seq2[bson.Raw, error]
-
 // execution is a pipeline being run once.
 type execution struct {
 	env  *Env

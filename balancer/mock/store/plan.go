@@ -242,7 +242,7 @@ func (ix *Index) usable(clauses []clause) bool {
 		return false
 	}
 	if ix.spec.Sparse && !slices.ContainsFunc(clauses, func(c clause) bool {
-		return c.excludesMissing() && slices.ContainsFunc(ix.fields, func(f indexField) bool { return f.name == c.path })
+		return excludesMissing(c) && slices.ContainsFunc(ix.fields, func(f indexField) bool { return f.name == c.path })
 	}) {
 		return false
 	}
@@ -250,7 +250,7 @@ func (ix *Index) usable(clauses []clause) bool {
 		return true
 	}
 	for _, needed := range ix.partial.clauses {
-		if !slices.ContainsFunc(clauses, func(c clause) bool { return c.implies(needed) }) {
+		if !slices.ContainsFunc(clauses, func(c clause) bool { return implies(c, needed) }) {
 			return false
 		}
 	}
@@ -282,7 +282,7 @@ func (f indexField) narrow(b *bounds, clauses []clause, settled []bool, multikey
 	done := false
 	var all []bounds
 	for i, c := range clauses {
-		if c.path != f.name || multikey && c.isNotNull() {
+		if c.path != f.name || multikey && isNotNull(c) {
 			continue
 		}
 		one, exact, ok := boundsOf(c)

@@ -4,8 +4,6 @@ import (
 	"maps"
 	"slices"
 
-	"go.mongodb.org/mongo-driver/v2/bson"
-
 	"shardsh/balancer/mongoerr"
 )
 
@@ -63,33 +61,6 @@ func unavailable(name string) error {
 				"Please connect to Atlas or an AtlasCLI local deployment to enable.")
 	}
 	return serverError(mongoerr.NotImplemented, "the mock does not support the stage %s", name)
-}
-
-// updateStages may make up an update.
-var updateStages = map[string]bool{
-	"$set": true, "$addFields": true, "$unset": true, "$project": true, "$replaceWith": true, "$replaceRoot": true,
-}
-
-func compileUpdatePipeline(list []value, o UpdateOptions) (*Pipeline, error) {
-	if len(o.ArrayFilters) > 0 {
-		return nil, failedToParse("Cannot specify arrayFilters and a pipeline update")
-	}
-	var stages []bson.Raw
-	for _, s := range list {
-		if !isObject(s) {
-			return nil, typeMismatch("Each element of the 'pipeline' array must be an object")
-		}
-		name, _, _ := first(s.Value)
-		if isOperator(name) && !updateStages[name] {
-			return nil, serverError(mongoerr.InvalidOptions, "%s is not allowed to be used within an update", name)
-		}
-		stages = append(stages, s.Value)
-	}
-	env := Env{Variables: o.Let}
-	if !o.Now.IsZero() {
-		env.Now = fixedClock(o.Now)
-	}
-	return CompilePipeline(stages, env)
 }
 
 // Stages returns the names of the stages that a server has.

@@ -50,7 +50,8 @@ func (p *pushClauses) parse(doc []byte) error {
 				p.position = &n
 			}
 		case "$sort":
-			if err := p.parseSort(v); err != nil {
+			var err error
+			if p.order, err = elementOrder(v); err != nil {
 				return err
 			}
 		default:
@@ -58,45 +59,6 @@ func (p *pushClauses) parse(doc []byte) error {
 		}
 	}
 	return nil
-}
-
-func (p *pushClauses) parseSort(v value) error {
-	if isNumber(v) {
-		direction, ok := wholeInteger(v)
-		if !ok || direction != 1 && direction != -1 {
-			return badValue("The $sort element value must be either 1 or -1")
-		}
-		p.order = func(a, b value) int { return int(direction) * compare(a, b) }
-		return nil
-	}
-	if !isObject(v) {
-		return badValue("The $sort is invalid: use 1/-1 to sort the whole element, or {field:1/-1} to sort embedded fields")
-	}
-	if isEmpty(v.Value) {
-		return badValue("The $sort pattern is empty when it should be a set of fields.")
-	}
-	for name, direction := range fields(v.Value) {
-		if n, ok := wholeInteger(direction); !ok || n != 1 && n != -1 {
-			return badValue("The $sort element value must be either 1 or -1")
-		}
-		if slices.Contains(splitPath(string(name)), "") {
-			return badValue("The $sort field is a dotted field but has an empty part: %s", name)
-		}
-	}
-	s, err := CompileSort(v.Value)
-	if err != nil {
-		return err
-	}
-	p.order = func(a, b value) int { return s.Compare(asDocument(a), asDocument(b)) }
-	return nil
-}
-
-// asDocument lets a sort look into a value that may not be a document.
-func asDocument(v value) bson.Raw {
-	if isObject(v) {
-		return v.Value
-	}
-	return emptyDocument
 }
 
 func (p *pushClauses) apply(w *work, list []value) []value {

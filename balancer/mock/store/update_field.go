@@ -2,13 +2,10 @@ package store
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
-
-func join(path []string) string { return strings.Join(path, ".") }
 
 func makeSet(_ string, arg value) (modifier, error) {
 	return modifier{creates: true, apply: func(value, *updating) (value, error) { return arg, nil }}, nil

@@ -310,22 +310,3 @@ func compare(a, b value) int { return keyorder.Compare(a, b) }
 
 // encoded returns the comparable form of a value, for sets and groups.
 func encoded(v value) string { return string(keyorder.Append(nil, v)) }
-
-var typeNames = map[bson.Type]string{
-	bson.TypeDouble: "double", bson.TypeString: "string", bson.TypeEmbeddedDocument: "object",
-	bson.TypeArray: "array", bson.TypeBinary: "binData", bson.TypeUndefined: "undefined",
-	bson.TypeObjectID: "objectId", bson.TypeBoolean: "bool", bson.TypeDateTime: "date",
-	bson.TypeNull: "null", bson.TypeRegex: "regex", bson.TypeDBPointer: "dbPointer",
-	bson.TypeJavaScript: "javascript", bson.TypeSymbol: "symbol",
-	bson.TypeCodeWithScope: "javascriptWithScope", bson.TypeInt32: "int",
-	bson.TypeTimestamp: "timestamp", bson.TypeInt64: "long", bson.TypeDecimal128: "decimal",
-	bson.TypeMinKey: "minKey", bson.TypeMaxKey: "maxKey",
-}
-
-// typeName returns the server's alias of a value's type.
-func typeName(v value) string {
-	if name, ok := typeNames[v.Type]; ok {
-		return name
-	}
-	return "missing"
-}

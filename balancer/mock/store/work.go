@@ -190,3 +190,6 @@ func merge[T any](w *work, dst, a, b []T, compare func(a, b T) int) bool {
 	_ = append(append(dst, a...), b...)
 	return true
 }
+
+// docs is a stream of documents; an error ends it.
+type docs = iter.Seq2[bson.Raw, error]
