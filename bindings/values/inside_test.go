@@ -62,7 +62,8 @@ func TestInside(t *testing.T) {
 		`{a: Object.create({toBSON() { return "made" }}), b: Object.setPrototypeOf([1], {toBSON() { return "odd" }})}`,
 		`(() => { Object.prototype.toBSON = function () { return this.x ? "all" : this }; return {a: {x: 1}, b: [2]} })()`,
 		`(() => { Object.setPrototypeOf(Array.prototype, null); Object.prototype.toBSON = function () { return "all" };
-			return Object.create(Object.prototype, {a: {value: {x: 1}, enumerable: true}, b: {value: [2], enumerable: true}}) })()`,
+			const field = value => ({value, enumerable: true});
+			return Object.create(Object.prototype, {a: field({x: 1}), b: field([2])}) })()`,
 		`(() => { Array.prototype.toBSON = function () { return "arrays" }; return {a: {x: 1}, b: [2]} })()`,
 		`(() => { Object.defineProperty(Object.prototype, "toBSON", {get() { throw new Error("no") }}); return {a: 1} })()`,
 		`(() => { const o = {a: 1, b: {toBSON() { Object.defineProperty(o, "c", {get() { return 7 }}) }}, c: 3};
