@@ -147,7 +147,7 @@ func (l *lazyDoc) Keys() []string {
 // Set changes or adds a field.
 func (l *lazyDoc) Set(key string, v goja.Value) bool {
 	l.settle()
-	l.w.setField(l.o, key, v)
+	setField(l.o, key, v)
 	return true
 }
 
@@ -298,7 +298,7 @@ func (w *World) decodeLazy(t bson.Type, value []byte, level int) goja.Value {
 		items = append(items, w.decodeLazy(t, value, level+1))
 	}
 	o := w.rt.NewArray(items...)
-	w.mark(o, w.extentOf(bson.TypeArray, value, level), level)
+	w.mark(o, extentOf(bson.TypeArray, value, level), level)
 	return o
 }
 
@@ -325,14 +325,14 @@ func (l *lazyDoc) settle() {
 			v = l.decode(t, value)
 		}
 		name := string(key)
-		w.defineField(o, name, v)
+		defineField(o, name, v)
 		order.saw(name)
 	}
 	if order.broken {
 		w.keepOrder(o, namesOf(l.body))
 	}
 	if l.level != ownLevel {
-		ext, _ := w.extentOfItems(l.body, l.level)
+		ext, _ := extentOfItems(l.body, l.level)
 		w.mark(o, ext, l.level)
 	}
 	if p := l.o.Prototype(); p != w.lazyProto {
