@@ -160,7 +160,7 @@ func (r *jsonReader) object() goja.Value {
 		return r.special(o)
 	}
 	if order.broken {
-		r.w.keepOrder(o, names)
+		r.w.fields.keepOrder(o, names)
 	}
 	return o
 }

@@ -72,7 +72,7 @@ func (w *World) decodeDocument(d []byte, level int) (goja.Value, extent) {
 		order.saw(name)
 	}
 	if order.broken {
-		w.keepOrder(o, namesOf(body))
+		w.fields.keepOrder(o, namesOf(body))
 	}
 	ext.height++
 	w.mark(o, ext, level)
