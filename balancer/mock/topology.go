@@ -278,8 +278,8 @@ func lineAt(data []byte, offset int64) int {
 // given reports whether a field is there; null counts as absent.
 func given(data json.RawMessage) bool { return len(data) > 0 && string(data) != "null" }
 
-// document reads extended JSON as a document.
-func document(data json.RawMessage) (bson.Raw, error) {
+// documentOf reads extended JSON as a document.
+func documentOf(data json.RawMessage) (bson.Raw, error) {
 	if doc, ok := numberDocument(data); ok {
 		return doc, nil
 	}

@@ -16,7 +16,7 @@ import (
 func writeHandlers() map[string]handler {
 	return map[string]handler{
 		"insert":        insert,
-		"update":        update,
+		"update":        updateDocuments,
 		"delete":        deleteDocuments,
 		"findAndModify": findAndModify,
 	}
@@ -207,7 +207,7 @@ func insert(c *call) (bson.D, error) {
 	return b.reply(bson.D{{Key: "n", Value: int32(b.matched)}}), nil
 }
 
-func update(c *call) (bson.D, error) {
+func updateDocuments(c *call) (bson.D, error) {
 	ns, err := c.namespace()
 	if err != nil {
 		return nil, err

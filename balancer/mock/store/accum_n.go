@@ -3,7 +3,9 @@ package store
 import (
 	"bytes"
 	"cmp"
+	"maps"
 	"math"
+	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
@@ -427,4 +429,15 @@ func gather(w *work, acc accumulator, vs []value) (value, error) {
 		}
 	}
 	return acc.result(w), nil
+}
+
+// Accumulators lists what gathers values of many documents, in order.
+func Accumulators() []string {
+	names := []string{"$count", "$median", "$percentile"}
+	names = slices.AppendSeq(names, maps.Keys(listAccumulators))
+	names = slices.AppendSeq(names, maps.Keys(groupAccumulators))
+	names = slices.AppendSeq(names, maps.Keys(countAccumulators))
+	names = slices.AppendSeq(names, maps.Keys(topNames))
+	slices.Sort(names)
+	return slices.Compact(names)
 }

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -55,14 +54,6 @@ var accumulatorUses = map[string]string{
 	"$percentile": `{"input": "$k", "method": "approximate", "p": [0.1, 0.9]}`,
 }
 
-func accumulatorNames() []string {
-	names := []string{"$count", "$median", "$percentile"}
-	names = slices.AppendSeq(names, maps.Keys(listAccumulators))
-	names = slices.AppendSeq(names, maps.Keys(groupAccumulators))
-	names = slices.AppendSeq(names, maps.Keys(countAccumulators))
-	return slices.AppendSeq(names, maps.Keys(topNames))
-}
-
 var windowUses = map[string]string{
 	"$rank": `{}`, "$denseRank": `{}`, "$documentNumber": `{}`,
 	"$shift": `{"output": "$v", "by": 3}`, "$locf": `"$gap"`, "$linearFill": `"$gap"`,
@@ -74,7 +65,7 @@ var windowUses = map[string]string{
 
 func accumulatorTasks() []aUse {
 	var out []aUse
-	for _, name := range accumulatorNames() {
+	for _, name := range Accumulators() {
 		use := accumulatorUses[name]
 		out = append(out, aUse{"accumulator " + name, func(t testing.TB, s *size) task {
 			return piped(t, s, fmt.Sprintf(`[{"$group": {"_id": null, "r": {%q: %s}}}]`, name, use), s.docs...)
@@ -124,10 +115,7 @@ var absentFilters = []string{
 }
 
 func filterNames() []string {
-	c := &filterCompiler{}
-	names := slices.Collect(maps.Keys(c.topOperators()))
-	names = slices.AppendSeq(names, maps.Keys(c.pathOperators()))
-	return slices.DeleteFunc(names, func(name string) bool { return slices.Contains(absentFilters, name) })
+	return slices.DeleteFunc(filterOperators(), func(name string) bool { return slices.Contains(absentFilters, name) })
 }
 
 var keywordUses = map[string]string{
@@ -236,7 +224,7 @@ var updateUses = map[string]string{
 	"$pull": `{"objects": {"k": {"$gt": 100}, "v": {"$regex": "t$"}}}`, "$pullAll": `{"list": [1, 2, 3]}`,
 }
 
-func updateNames() []string { return append(slices.Collect(maps.Keys(modifierMakers)), "$rename") }
+func updateNames() []string { return append(updateOperators(), "$rename") }
 
 func updateTasks() []aUse {
 	var out []aUse
@@ -315,7 +303,7 @@ func everyUse() []aUse {
 
 // Who adds an operator says in these tests how it is used.
 func TestEveryOperatorHasAUse(t *testing.T) {
-	for _, name := range expressionNames() {
+	for _, name := range Operators() {
 		if _, ok := expressionUse(name, 1); !ok {
 			t.Errorf("no use of the expression %s", name)
 		}
@@ -324,11 +312,11 @@ func TestEveryOperatorHasAUse(t *testing.T) {
 		names []string
 		uses  []map[string]string
 	}{
-		"stage":           {stageNames(), []map[string]string{stageUses}},
-		"accumulator":     {accumulatorNames(), []map[string]string{accumulatorUses}},
-		"window function": {slices.Collect(maps.Keys(windowFunctions)), []map[string]string{windowUses}},
+		"stage":           {computedStages(), []map[string]string{stageUses}},
+		"accumulator":     {Accumulators(), []map[string]string{accumulatorUses}},
+		"window function": {windowNames(), []map[string]string{windowUses}},
 		"filter operator": {filterNames(), []map[string]string{filterUses}},
-		"schema keyword": {slices.Collect(maps.Keys((&schemaCompiler{}).keywords())),
+		"schema keyword": {schemaKeywords(),
 			[]map[string]string{keywordUses, objectKeywords}},
 		"update operator": {updateNames(), []map[string]string{updateUses}},
 	} {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -169,14 +168,6 @@ var wholeUses = map[string]string{
 	"$function":     ``, // not there
 }
 
-func expressionNames() []string {
-	names := slices.Collect(maps.Keys(functions))
-	names = slices.AppendSeq(names, maps.Keys(namedFunctions))
-	names = slices.AppendSeq(names, maps.Keys((&exprCompiler{}).specialForms()))
-	slices.Sort(names)
-	return slices.Compact(names)
-}
-
 // expressionUse gives an expression of an operator.
 func expressionUse(name string, n int) (text string, ok bool) {
 	if text, ok = scalarUses[name]; ok {
@@ -206,7 +197,7 @@ func comma(i int) string {
 // expressionUses are those of all expressions.
 func expressionUses() []aUse {
 	var out []aUse
-	for _, name := range expressionNames() {
+	for _, name := range Operators() {
 		if name == "$function" {
 			continue
 		}
@@ -263,8 +254,6 @@ var stageUses = map[string]string{
 	"$fill":            `{"sortBy": {"_id": 1}, "output": {"gap": {"method": "linear"}}}`,
 }
 
-func stageNames() []string { return slices.Sorted(maps.Keys((&pipelineCompiler{}).compilers())) }
-
 func piped(t testing.TB, s *size, pipeline string, in ...bson.Raw) task {
 	p := compiled(t, pipeline, s)
 	return func(ctx context.Context) error { return drained(p.Run(ctx, slices.Values(in))) }
@@ -272,7 +261,7 @@ func piped(t testing.TB, s *size, pipeline string, in ...bson.Raw) task {
 
 func stageTasks() []aUse {
 	var out []aUse
-	for _, name := range stageNames() {
+	for _, name := range computedStages() {
 		out = append(out, aUse{"stage " + name, func(t testing.TB, s *size) task {
 			switch name {
 			case "$unwind":

@@ -210,3 +210,12 @@ func (c *exprCompiler) callNamed(name string, f namedFunction, arg value, sc *sc
 	}
 	return c.folded(&callExpression{args: args, call: f.call}, args, sc)
 }
+
+// Operators lists the operators of expressions, in order.
+func Operators() []string {
+	names := slices.Collect(maps.Keys(functions))
+	names = slices.AppendSeq(names, maps.Keys(namedFunctions))
+	names = slices.AppendSeq(names, maps.Keys((&exprCompiler{}).specialForms()))
+	slices.Sort(names)
+	return slices.Compact(names)
+}

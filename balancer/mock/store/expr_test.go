@@ -3,9 +3,6 @@ package store
 import (
 	"testing"
 	"time"
-
-	"go.mongodb.org/mongo-driver/v2/bson"
-	"pgregory.net/rapid"
 )
 
 func evalText(t testing.TB, expr, doc string) (value, error) {
@@ -315,44 +312,6 @@ func TestExpressionsAreBounded(t *testing.T) {
 	} {
 		if _, err := evalText(t, expr, `{}`); codeOf(err) != 13548 {
 			t.Errorf("%s: %v", expr, err)
-		}
-	}
-}
-
-// Decimal arithmetic agrees with integers where both can tell.
-func TestDecimalLaws(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		a := rapid.Int64Range(-1e9, 1e9).Draw(t, "a")
-		b := rapid.Int64Range(-1e9, 1e9).Draw(t, "b")
-		x, y := decimalOfInt(a), decimalOfInt(b)
-		same := func(d bson.Decimal128, n int64) {
-			if compare(decimalValue(d), int64Value(n)) != 0 {
-				t.Fatalf("got %s, want %d", d, n)
-			}
-		}
-		same(decimalAdd(x, y), a+b)
-		same(decimalSubtract(x, y), a-b)
-		same(decimalMultiply(x, y), a*b)
-		if b != 0 {
-			same(decimalMod(x, y), a%b)
-			same(decimalDivide(decimalMultiply(x, y), y), a)
-			same(decimalRound(decimalDivide(x, y), 0, roundCut), a/b)
-		}
-	})
-}
-
-// A random number needs no arguments, written either way.
-func TestRandTakesNothing(t *testing.T) {
-	for _, none := range []string{"{}", "[]"} {
-		got, err := aggregate(list(t, `[{"$documents": [{}]}, {"$project": {"r": {"$rand": `+none+`}}}]`),
-			Env{Rand: func() float64 {
-				return 0.25
-			}}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if r := lookup(items(got)[0].Value, "r"); toDouble(r) != 0.25 {
-			t.Errorf("$rand: %s gives %s", none, r)
 		}
 	}
 }

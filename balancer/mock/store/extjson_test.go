@@ -33,3 +33,12 @@ func codeOf(err error) int32 {
 	}
 	return int32(code)
 }
+
+func list(t testing.TB, text string) []bson.Raw {
+	t.Helper()
+	var out []bson.Raw
+	for _, v := range items(lookup(raw(t, `{"v":`+text+`}`), "v")) {
+		out = append(out, v.Value)
+	}
+	return out
+}

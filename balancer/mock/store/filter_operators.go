@@ -1,6 +1,11 @@
 package store
 
-import "shardsh/balancer/mongoerr"
+import (
+	"maps"
+	"slices"
+
+	"shardsh/balancer/mongoerr"
+)
 
 // topOperator compiles an operator that stands in the place of a field.
 type topOperator func(name string, v value) (node, error)
@@ -159,4 +164,13 @@ func exists(_, _ string, v value) (predicate, error) {
 		return leaf(existence{}), nil
 	}
 	return not(leaf(existence{})), nil
+}
+
+// filterOperators lists the operators of filters, in order.
+func filterOperators() []string {
+	c := &filterCompiler{}
+	names := slices.Collect(maps.Keys(c.topOperators()))
+	names = slices.AppendSeq(names, maps.Keys(c.pathOperators()))
+	slices.Sort(names)
+	return slices.Compact(names)
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"maps"
 	"slices"
 	"unicode/utf8"
 
@@ -260,3 +261,6 @@ func schemaUnique(_ *schemaCompiler, _ string, arg value, _ []byte) (schemaCheck
 	}
 	return func(w *work, v value) bool { return !isArray(v) || len(setFrom(w, v)) == fieldCount(v.Value) }, nil
 }
+
+// schemaKeywords lists the keywords of $jsonSchema, in order.
+func schemaKeywords() []string { return slices.Sorted(maps.Keys((&schemaCompiler{}).keywords())) }

@@ -12,15 +12,6 @@ import (
 	"pgregory.net/rapid"
 )
 
-func list(t testing.TB, text string) []bson.Raw {
-	t.Helper()
-	var out []bson.Raw
-	for _, v := range items(lookup(raw(t, `{"v":`+text+`}`), "v")) {
-		out = append(out, v.Value)
-	}
-	return out
-}
-
 // Rules of the stages' manual pages, beside the recorded pipelines.
 func TestPipelines(t *testing.T) {
 	const people = `[{"_id": 1, "n": "a", "g": 1, "v": 10, "tags": ["x", "y"]}, {"_id": 2, "n": "b", "g": 2, "v": 20,
@@ -400,5 +391,21 @@ func TestDistinct(t *testing.T) {
 	docs := list(t, `[{"a": [{"b": 1}, {"b": [2, 1]}]}, {"a": {"b": 3}}, {"a": 5}, {"a": {"b": []}}]`)
 	if got := distinct("a.b", docs); !got.Equal(lookup(raw(t, `{"v": [1, 2, 3]}`), "v")) {
 		t.Errorf("a.b: %v", got)
+	}
+}
+
+// A random number needs no arguments, written either way.
+func TestRandTakesNothing(t *testing.T) {
+	for _, none := range []string{"{}", "[]"} {
+		got, err := aggregate(list(t, `[{"$documents": [{}]}, {"$project": {"r": {"$rand": `+none+`}}}]`),
+			Env{Rand: func() float64 {
+				return 0.25
+			}}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := lookup(items(got)[0].Value, "r"); toDouble(r) != 0.25 {
+			t.Errorf("$rand: %s gives %s", none, r)
+		}
 	}
 }

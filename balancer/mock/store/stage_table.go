@@ -69,3 +69,6 @@ func Stages() []string {
 	return slices.Concat([]string{"$out", "$merge"}, slices.Collect(maps.Keys(c.compilers())),
 		slices.Collect(maps.Keys(producers)))
 }
+
+// computedStages lists the stages that are computed here, in order.
+func computedStages() []string { return slices.Sorted(maps.Keys((&pipelineCompiler{}).compilers())) }

@@ -2,6 +2,8 @@ package store
 
 import (
 	"cmp"
+	"maps"
+	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
@@ -402,3 +404,6 @@ func (c *covariance) result(*work) value {
 	}
 	return doubleValue(c.c / n)
 }
+
+// windowNames lists the functions of windows that are no accumulators, in order.
+func windowNames() []string { return slices.Sorted(maps.Keys(windowFunctions)) }

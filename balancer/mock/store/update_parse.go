@@ -2,6 +2,7 @@ package store
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -294,3 +295,6 @@ func (u *Update) checkArrayFilters() error {
 	}
 	return nil
 }
+
+// updateOperators lists the operators of updates, in order.
+func updateOperators() []string { return slices.Sorted(maps.Keys(modifierMakers)) }
