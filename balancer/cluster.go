@@ -46,6 +46,9 @@ type SharedCluster interface {
 type MachineIDs interface {
 	// MachineID is false when the shard does not tell its number.
 	MachineID(ctx context.Context, id catalog.ShardID) (number int64, tells bool, err error)
+	// MachineIDsDiffer reports that all shards answer and no two have the same number,
+	// if that is known without asking each of them.
+	MachineIDsDiffer(ctx context.Context) bool
 	// ResetMachineID lets the shard draw another number.
 	ResetMachineID(ctx context.Context, id catalog.ShardID) error
 }

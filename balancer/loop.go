@@ -134,8 +134,7 @@ type Loop struct {
 	lastMigration  time.Time
 	movedLast      bool // the last round moved something: for older releases
 	lastDrainCheck time.Time
-	machines       map[int64]catalog.ShardID // of the shards, by their numbers; made anew in each round
-	why            *policy.Report            // of the round under way; nil when nobody asks
+	why            *policy.Report // of the round under way; nil when nobody asks
 
 	streams *Streams
 

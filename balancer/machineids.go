@@ -13,14 +13,10 @@ import (
 func (l *Loop) checkMachineIDs(shards []catalog.Shard) error {
 	return run(&l.thread, "machineIds", func(ctx context.Context, c Cluster) error {
 		nodes, tells := c.(MachineIDs)
-		if !tells {
+		if !tells || nodes.MachineIDsDiffer(ctx) {
 			return nil
 		}
-		if l.machines == nil {
-			l.machines = make(map[int64]catalog.ShardID, len(shards))
-		}
-		owners := l.machines
-		clear(owners)
+		owners := make(map[int64]catalog.ShardID, len(shards))
 		for _, s := range shards {
 			if l.terminated() {
 				return errTerminated

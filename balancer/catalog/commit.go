@@ -44,8 +44,10 @@ func (c Commit) Move(t Chunks, chunk Chunk, lower, upper Key, to ShardID,
 	if !c.Release.AtLeast(Release50) {
 		moved.Jumbo = JumboUnset // a forced migration clears it (spec 01 §10.2)
 	}
-	moved.History = append([]ChunkHistory{{ValidAfter: at, Shard: to}}, c.trimHistory(chunk.History, at)...)
-	changed = []Chunk{moved}
+	kept := c.trimHistory(chunk.History, at)
+	moved.History = append(make([]ChunkHistory, 0, 1+len(kept)), ChunkHistory{ValidAfter: at, Shard: to})
+	moved.History = append(moved.History, kept...)
+	changed = append(make([]Chunk, 0, 2), moved) // nearly always the moved one and the control chunk
 
 	remainder := func(lower, upper Key) {
 		if lower.Compare(upper) >= 0 {
@@ -65,14 +67,13 @@ func (c Commit) Move(t Chunks, chunk Chunk, lower, upper Key, to ShardID,
 	return changed, control
 }
 
-// trimHistory drops entries older than the history window, but for the newest.
+// trimHistory leaves entries older than the history window out, but for the newest.
 func (c Commit) trimHistory(history []ChunkHistory, at bson.Timestamp) []ChunkHistory {
 	oldest := int64(at.T) - int64(c.HistoryWindow.Seconds())
-	kept := slices.Clone(history)
-	for len(kept) > 1 && int64(kept[len(kept)-1].ValidAfter.T) < oldest {
-		kept = kept[:len(kept)-1]
+	for len(history) > 1 && int64(history[len(history)-1].ValidAfter.T) < oldest {
+		history = history[:len(history)-1]
 	}
-	return kept
+	return history
 }
 
 // Split returns the chunks that a chunk is cut into at points, which ascend and

@@ -52,7 +52,8 @@ func (d *Draft) Table() *RoutingTable {
 }
 
 // Put lets chunks take the place of what they overlap, all or none, as
-// RoutingTable.Apply does, with its errors.
+// RoutingTable.Apply does, with its errors. The slice is the draft's from then on: it
+// must not be changed.
 func (d *Draft) Put(changed ...Chunk) error {
 	if len(changed) > mostGathered {
 		return d.apply(changed)
@@ -66,7 +67,6 @@ func (d *Draft) Put(changed ...Chunk) error {
 	}
 	d.count(d.gone, -1)
 	d.count(changed, +1)
-	changed = slices.Clone(changed)
 	for i := range changed {
 		c := &changed[i]
 		if len(c.History) == 0 && !c.OnCurrentShardSince.IsZero() {

@@ -36,23 +36,29 @@ func (a *application) replaced(old *block, changed []Chunk) (*block, error) {
 	b := *old
 	b.rows, b.sizes = slices.Clone(old.rows), slices.Clone(old.sizes)
 	sized := b.sizes != nil
-	patches := make([]patch, len(changed))
-	for n, c := range changed {
-		r, err := a.w.row(&c)
+	patches, kept := make([]patch, len(changed)), 0
+	for i := range changed {
+		kept += len(changed[i].History)
+	}
+	entries := make([]historyEntry, 0, kept) // of all patches
+	for n := range changed {
+		c := &changed[n]
+		r, err := a.w.row(c)
 		if err != nil {
 			return nil, err
 		}
 		i := old.find(c.Min.order)
-		patches[n].at = i
+		first := len(entries)
 		for _, h := range c.History {
 			e, err := a.w.entry(h)
 			if err != nil {
 				return nil, err
 			}
 			if r.join(e) {
-				patches[n].history = append(patches[n].history, e)
+				entries = append(entries, e)
 			}
 		}
+		patches[n] = patch{at: i, history: entries[first:]}
 		b.rows[i] = r
 		sized = sized || c.Estimate != 0
 		if sized && b.sizes == nil {

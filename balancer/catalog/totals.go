@@ -1,5 +1,7 @@
 package catalog
 
+import "slices"
+
 // shardTotals sum up what each shard has in a table or on a shelf, by number.
 type shardTotals []shardTotal
 
@@ -28,22 +30,12 @@ func (t shardTotals) of(shard uint16) shardTotal {
 // others. Where the newest chunk of a shard went away, newest is asked which one
 // now is.
 func (t *shardTotals) exchange(removed, added []*block, newest func(shard uint16) ChunkVersion) {
-	type lost struct {
-		shard uint16
-		was   ChunkVersion
-	}
-	var usual [16]lost // there are rarely more
-	losses := usual[:0]
 	for _, b := range removed {
 		for i := range b.owned {
 			o := &b.owned[i]
 			total := &(*t)[o.shard]
 			total.chunks -= int32(o.chunks)
 			total.jumbo -= int32(o.jumbo)
-			if o.newest == total.newest {
-				losses = append(losses, lost{o.shard, o.newest})
-				total.newest = ChunkVersion{}
-			}
 		}
 	}
 	for _, b := range added {
@@ -54,9 +46,25 @@ func (t *shardTotals) exchange(removed, added []*block, newest func(shard uint16
 			(*t)[o.shard].add(o)
 		}
 	}
-	for _, l := range losses {
-		if total := &(*t)[l.shard]; total.chunks > 0 && total.newest.Compare(l.was) < 0 {
-			total.newest = newest(l.shard)
+	for _, b := range removed {
+		for i := range b.owned {
+			o := &b.owned[i]
+			total := &(*t)[o.shard]
+			if o.newest != total.newest || hasNewest(added, *o) {
+				continue
+			}
+			total.newest = ChunkVersion{}
+			if total.chunks > 0 {
+				total.newest = newest(o.shard)
+			}
 		}
 	}
+}
+
+// hasNewest reports whether the newest chunk of a shard in one block is in others.
+func hasNewest(blocks []*block, o ownership) bool {
+	return slices.ContainsFunc(blocks, func(b *block) bool {
+		is := b.of(o.shard)
+		return is != nil && is.newest == o.newest
+	})
 }

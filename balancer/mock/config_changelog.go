@@ -56,18 +56,18 @@ func newChangeLog(c *Cluster) *changeLog {
 // change writes an entry of config.changelog.
 func (cl *changeLog) change(by catalog.ShardID, what, ns string, details bson.D) {
 	raw, err := store.Encode(details)
-	cl.append(configChangelog, cl.changes, logEntry{by, what, ns, raw, err})
+	cl.append("config."+configChangelog, cl.changes, logEntry{by, what, ns, raw, err})
 }
 
 // changeEncoded is change with details that are encoded, and not kept.
 func (cl *changeLog) changeEncoded(by catalog.ShardID, what, ns string, details bson.Raw) {
-	cl.append(configChangelog, cl.changes, logEntry{by: by, what: what, ns: ns, details: details})
+	cl.append("config."+configChangelog, cl.changes, logEntry{by: by, what: what, ns: ns, details: details})
 }
 
 // Action writes an entry of config.actionlog.
 func (cl *changeLog) Action(what string, details bson.D) {
 	raw, err := store.Encode(details)
-	cl.append(configActionlog, cl.actions, logEntry{configShard, what, "", raw, err})
+	cl.append("config."+configActionlog, cl.actions, logEntry{configShard, what, "", raw, err})
 }
 
 // logEntry is what an entry of a log tells; err is that of its details.
@@ -78,8 +78,8 @@ type logEntry struct {
 	err      error
 }
 
-// append adds an entry in the form of spec 03 §3.7 and drops the oldest
-// beyond the cap. A failure to write is a warning, as on the server.
+// append adds an entry in the form of spec 03 §3.7 to a log that keeps so many bytes.
+// A failure to write is a warning, as on the server.
 func (cl *changeLog) append(log string, limit int64, e logEntry) {
 	if err := cl.c.faults.reach(e.by, configShard); err != nil {
 		cl.c.logger.Warn("log entry not written", "log", log, "what", e.what, "error", err)
@@ -88,21 +88,23 @@ func (cl *changeLog) append(log string, limit int64, e logEntry) {
 	now := cl.c.now()
 	if now != cl.stamped {
 		cl.stamp, cl.stamped = now.AppendFormat(append(cl.stamp[:0], hostName+"-"...), "2006-01-02T15:04:05.000-07:00-"), now
+		cl.stamp = slices.Grow(cl.stamp, hex.EncodedLen(len(bson.ObjectID{}))) // so that ids take no memory
 	}
 	number := cl.c.NewObjectID()
 	id := hex.AppendEncode(cl.stamp, number[:])
 	if e.err != nil {
 		cl.c.logger.Warn("log entry not written", "log", log, "what", e.what, "error", e.err)
-	} else {
-		cl.c.config.queue("config."+log, e, id, now)
+		return
 	}
-	cl.c.config.trim(log, limit)
+	cl.c.config.queue(log, limit, e, id, now)
 }
 
 // unread are the newest entries of a log: documents that become those of its
 // collection when somebody looks at that. A busy cluster drops nearly all of them
-// before.
+// before. What is beyond the limit goes when a new room is needed, and before somebody
+// looks.
 type unread struct {
+	limit int64 // bytes of the log that are kept
 	// rooms have the documents one after the other. The oldest one begins at begin in
 	// the first room; spare are rooms of roomBytes whose documents are gone.
 	rooms, spare [][]byte
@@ -118,15 +120,21 @@ const (
 	entryBytes = 200
 )
 
-// queue adds an entry to a log.
-func (cfg *ConfigDB) queue(ns string, e logEntry, id []byte, now time.Time) {
+// queue adds an entry to a log that keeps so many bytes.
+func (cfg *ConfigDB) queue(ns string, limit int64, e logEntry, id []byte, now time.Time) {
 	q := cfg.unread[ns]
 	if q == nil {
 		cfg.data(ns) // it is listed from now on
 		q = &unread{}
 		cfg.unread[ns] = q
 	}
-	room := q.room(entryBytes + len(id) + len(e.by) + len(e.what) + len(e.ns) + len(e.details))
+	q.limit = limit
+	takes := entryBytes + len(id) + len(e.by) + len(e.what) + len(e.ns) + len(e.details)
+	if !q.hasRoom(takes) {
+		q.trim(cfg.collections[ns])
+		q.addRoom(takes)
+	}
+	room := &q.rooms[len(q.rooms)-1]
 	start, dst := bsoncore.AppendDocumentStart(*room)
 	dst = bsoncore.AppendHeader(dst, bsoncore.TypeString, "_id")
 	dst = append(bsoncore.AppendInt32(dst, int32(len(id)+1)), id...)
@@ -143,17 +151,18 @@ func (cfg *ConfigDB) queue(ns string, e logEntry, id []byte, now time.Time) {
 	q.bytes += int64(len(*room))
 }
 
-// room returns the last one, in which a document of a size has room.
-func (q *unread) room(takes int) *[]byte {
-	if n := len(q.rooms); n > 0 && cap(q.rooms[n-1])-len(q.rooms[n-1]) >= takes {
-		return &q.rooms[n-1]
-	}
+// hasRoom reports whether the last room has some for a document of a size.
+func (q *unread) hasRoom(takes int) bool {
+	n := len(q.rooms)
+	return n > 0 && cap(q.rooms[n-1])-len(q.rooms[n-1]) >= takes
+}
+
+func (q *unread) addRoom(takes int) {
 	if n := len(q.spare); n > 0 && takes <= roomBytes {
 		q.rooms, q.spare = append(q.rooms, q.spare[n-1]), q.spare[:n-1]
 	} else {
 		q.rooms = append(q.rooms, make([]byte, 0, max(roomBytes, takes)))
 	}
-	return &q.rooms[len(q.rooms)-1]
 }
 
 // take takes the oldest document out, which lasts until the next one comes; nil when
@@ -176,17 +185,14 @@ func (q *unread) take() bson.Raw {
 	return doc
 }
 
-// trim drops the oldest entries of a log beyond its limit in bytes.
-func (cfg *ConfigDB) trim(log string, limit int64) {
-	coll, q := cfg.collections["config."+log], cfg.unread["config."+log]
-	if coll == nil || q == nil {
-		return
+// trim drops the oldest entries of a log beyond its limit: read are those that
+// somebody has looked at.
+func (q *unread) trim(read *store.Collection) {
+	for read.Count() > 0 && read.Bytes()+q.bytes > q.limit {
+		oldest, _, _ := read.First()
+		read.Delete(oldest)
 	}
-	for coll.Count() > 0 && coll.Bytes()+q.bytes > limit {
-		oldest, _, _ := coll.First()
-		coll.Delete(oldest)
-	}
-	for q.bytes > 0 && coll.Bytes()+q.bytes > limit {
+	for q.bytes > 0 && read.Bytes()+q.bytes > q.limit {
 		q.take()
 	}
 }
@@ -199,6 +205,7 @@ func (cfg *ConfigDB) enterUnread(ns string) {
 		return
 	}
 	delete(cfg.unread, ns)
+	q.trim(cfg.collections[ns])
 	for doc := q.take(); doc != nil; doc = q.take() {
 		if _, err := cfg.collections[ns].Insert(doc); err != nil {
 			cfg.logger.Warn("log entry not written", "log", ns, "error", err)

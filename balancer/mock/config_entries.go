@@ -41,9 +41,9 @@ func (a *asOf) outdated(docs *store.Collection) bool {
 // sense.
 type shardList struct {
 	asOf
-	list     []catalog.Shard
-	machines map[catalog.ShardID]int32 // the numbers of their addresses; nil before somebody asks
-	err      error
+	list   []catalog.Shard
+	differ bool // all are known to be there, with machine ids that differ
+	err    error
 }
 
 // shardList is config.shards, not to be changed.
@@ -63,19 +63,6 @@ func (cfg *ConfigDB) shardList() ([]catalog.Shard, error) {
 	}
 	slices.SortFunc(known.list, func(a, b catalog.Shard) int { return cmp.Compare(a.ID, b.ID) })
 	return known.list, nil
-}
-
-// machineIDs are the numbers of the shards' addresses, not to be changed.
-func (cfg *ConfigDB) machineIDs() map[catalog.ShardID]int32 {
-	list, _ := cfg.shardList()
-	known := &cfg.entries.shards
-	if known.machines == nil && list != nil {
-		known.machines = make(map[catalog.ShardID]int32, len(list))
-		for _, s := range list {
-			known.machines[s.ID] = machineIDOf(cmp.Or(firstMember(s.Host), string(s.ID)))
-		}
-	}
-	return known.machines
 }
 
 // primaries are the primary shards of the databases that were asked for.

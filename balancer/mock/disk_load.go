@@ -275,7 +275,7 @@ func (l *loading) deletion(key, value []byte) error {
 // as it was, as may be on a former shard.
 func (l *loading) task(form disk.Deletion) (*rangeDeletion, bool) {
 	task := &rangeDeletion{
-		coll:  catalog.Collection{Namespace: form.Namespace, UUID: form.UUID},
+		coll:  deletedFrom{Namespace: form.Namespace, UUID: form.UUID},
 		donor: catalog.ShardID(form.Donor), at: form.At,
 	}
 	if form.Now {
@@ -334,7 +334,7 @@ func (c *Cluster) rollBackMigrations(s *shard) {
 			s.removeDeletion(task)
 			continue
 		}
-		task.coll = coll
+		task.coll = deletionFrom(coll)
 		for range local.inRange(coll.Pattern, task.min, task.max) {
 			s.addOrphans(task, 1)
 		}

@@ -296,7 +296,7 @@ func (pb pictureBuilder) deletions(list []catalog.RangeDeletion) {
 		if errLower != nil || errUpper != nil || !coll.UUID.Equal(d.UUID) {
 			continue // of a collection that had this name before
 		}
-		task := &rangeDeletion{coll: coll.Collection, min: lower, max: upper, at: d.Timestamp}
+		task := &rangeDeletion{coll: deletionFrom(coll.Collection), min: lower, max: upper, at: d.Timestamp}
 		if !d.Delayed {
 			task.when = deletionNow
 		}

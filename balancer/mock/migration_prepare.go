@@ -104,9 +104,11 @@ func (c *Cluster) Migrations() *Migrations { return c.migrations }
 type migration struct {
 	c *Cluster
 
-	// asked is the request as it came, req the one with both bounds.
-	asked    MoveRequest
-	req      MoveRequest
+	// req is the request, with both bounds as soon as they are known; those that came
+	// with it are askedMin and askedMax.
+	req                MoveRequest
+	askedMin, askedMax bson.Raw
+
 	coll     catalog.Collection
 	min, max catalog.Key
 	donor    *shard
@@ -185,11 +187,12 @@ func (ms *Migrations) Start(req MoveRequest, done func(error)) {
 		ms.c.after(batchTime, func() { done(err) })
 		return
 	}
-	if donor := ms.c.shards[req.From]; donor != nil && donor.busy != nil && donor.busy.asked.same(req) {
+	if donor := ms.c.shards[req.From]; donor != nil && donor.busy != nil && donor.busy.asked().same(req) {
 		donor.busy.done = append(donor.busy.done, done)
 		return
 	}
-	m := &migration{c: ms.c, asked: req, req: req, started: ms.c.now(), stepEnd: ms.c.now(), done: []func(error){done}}
+	m := &migration{c: ms.c, req: req, askedMin: req.Min, askedMax: req.Max, done: []func(error){done}}
+	m.started, m.stepEnd = ms.c.now(), ms.c.now()
 	m.donorTime, m.recvTime = m.times[:0:donorSteps], m.times[donorSteps:donorSteps]
 	m.at = ms.c.GossipTime()
 	if err := m.admit(); err != nil {
@@ -207,6 +210,13 @@ func (ms *Migrations) Start(req MoveRequest, done func(error)) {
 	m.op = ms.lastOp
 	m.endDonorStep(ms.c.now()) // step 1: accepted
 	m.after(prepareTime+ms.c.faults.lag(m.req.From), (*migration).prepare)
+}
+
+// asked is the request as it came.
+func (m *migration) asked() MoveRequest {
+	req := m.req
+	req.Min, req.Max = m.askedMin, m.askedMax
+	return req
 }
 
 // after takes the next step in d. One that panics ends the migration as one
@@ -398,7 +408,7 @@ func (m *migration) waitForDeletions(s *shard, then func(*migration)) {
 func (m *migration) waitForDeletionsUntil(deadline time.Time, limit time.Duration, s *shard, then func(*migration)) {
 	switch {
 	case m.over:
-	case s.overlappingDeletion(m.coll, m.min, m.max) == nil:
+	case s.overlappingDeletion(deletionRange{m.coll.UUID, m.min, m.max}) == nil:
 		then(m)
 	case m.c.parameters.Int("disableResumableRangeDeleter") != 0:
 		m.refuseOn(s, mongoerr.New(mongoerr.ResumableRangeDeleterDisabled,

@@ -273,27 +273,15 @@ func (c *Cluster) MachineID(id catalog.ShardID) int32 {
 	if s := c.shards[id]; s != nil && s.machineID != 0 {
 		return s.machineID
 	}
-	return c.addressID(id)
-}
-
-// addressID is the number that a node has by its address.
-func (c *Cluster) addressID(id catalog.ShardID) int32 {
-	if number, known := c.config.machineIDs()[id]; known {
-		return number
-	}
-	return machineIDOf(cmp.Or(firstMember(c.HostOf(id)), string(id)))
-}
-
-func machineIDOf(name string) int32 {
-	hash := fnv.New32a()
-	hash.Write([]byte(name))
+	hash := fnv.New32a() // by its address
+	hash.Write([]byte(cmp.Or(firstMember(c.HostOf(id)), string(id))))
 	return int32(hash.Sum32() >> 8)
 }
 
 // ResetMachineID lets a shard draw another number.
 func (c *Cluster) ResetMachineID(id catalog.ShardID) {
 	if s := c.shards[id]; s != nil {
-		s.machineID = int32(c.rand.Uint32() >> 8)
+		c.setMachineID(s, int32(c.rand.Uint32()>>8))
 	}
 }
 
@@ -308,24 +296,42 @@ func (c *Cluster) ShareMachineID(from, to string) error {
 	if err != nil {
 		return err
 	}
-	c.shards[second.ID].machineID = c.MachineID(first.ID)
+	c.setMachineID(c.shards[second.ID], c.MachineID(first.ID))
 	return nil
+}
+
+func (c *Cluster) setMachineID(s *shard, number int32) {
+	s.machineID = number
+	c.config.entries.shards.differ = false
 }
 
 var _ balancer.MachineIDs = engine{}
 
 func (e engine) MachineID(_ context.Context, id catalog.ShardID) (number int64, tells bool, err error) {
-	s := e.c.shards[id]
-	if s == nil {
+	if e.c.shards[id] == nil {
 		return 0, false, nil
 	}
-	if number = int64(s.machineID); number == 0 {
-		number = int64(e.c.addressID(id))
+	return int64(e.c.MachineID(id)), true, e.c.faults.reach(configShard, id)
+}
+
+// MachineIDsDiffer looks at all shards only once, as each round asks.
+func (e engine) MachineIDsDiffer(context.Context) bool {
+	list, err := e.c.config.shardList()
+	if err != nil || e.c.faults.reachShards(configShard) != nil {
+		return false
 	}
-	if fs := e.c.faults; s.down || fs.configDown || len(fs.cut) > 0 { // each round asks each shard
-		err = fs.reach(configShard, id)
+	known := &e.c.config.entries.shards
+	if known.differ {
+		return true
 	}
-	return number, true, err
+	numbers := make(map[int32]bool, len(list))
+	for _, s := range list {
+		if e.c.shards[s.ID] != nil {
+			numbers[e.c.MachineID(s.ID)] = true
+		}
+	}
+	known.differ = len(numbers) == len(list)
+	return known.differ
 }
 
 func (e engine) ResetMachineID(_ context.Context, id catalog.ShardID) error {

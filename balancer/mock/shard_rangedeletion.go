@@ -29,7 +29,7 @@ const (
 // rangeDeletion is a range deletion task (spec 02 §5.4 and §5.6): documents
 // in a range that a shard does not own, or will not.
 type rangeDeletion struct {
-	coll     catalog.Collection
+	coll     deletedFrom
 	min, max catalog.Key
 	when     whenToDelete
 	// orphans is the number of documents that are still to be deleted.
@@ -39,8 +39,19 @@ type rangeDeletion struct {
 	at    bson.Timestamp
 }
 
+// deletedFrom is what a range deletion knows of its collection.
+type deletedFrom struct {
+	Namespace string
+	UUID      bson.Binary
+	Pattern   catalog.KeyPattern
+}
+
+func deletionFrom(coll catalog.Collection) deletedFrom {
+	return deletedFrom{coll.Namespace, coll.UUID, coll.Pattern}
+}
+
 func (s *shard) addDeletion(m *migration, when whenToDelete) *rangeDeletion {
-	task := &rangeDeletion{coll: m.coll, min: m.min, max: m.max, when: when, donor: m.req.From, at: m.at}
+	task := &rangeDeletion{coll: deletionFrom(m.coll), min: m.min, max: m.max, when: when, donor: m.req.From, at: m.at}
 	s.order().add(task)
 	s.deletions = append(s.deletions, task)
 	s.deletionsChanged = true
@@ -48,7 +59,13 @@ func (s *shard) addDeletion(m *migration, when whenToDelete) *rangeDeletion {
 }
 
 func (s *shard) removeDeletion(task *rangeDeletion) {
-	if i := slices.Index(s.deletions, task); i >= 0 {
+	switch i := slices.Index(s.deletions, task); {
+	case i < 0:
+	case i == 0: // as nearly always
+		s.order().remove(task)
+		s.deletions[0] = nil
+		s.deletions = s.deletions[1:]
+	default:
 		s.order().remove(task)
 		s.deletions = slices.Delete(s.deletions, i, i+1)
 	}
@@ -259,8 +276,8 @@ func (t *rangeDeletion) overlaps(r deletionRange) bool {
 
 // overlappingDeletion finds a task, decided or not, that shares keys with the
 // range: no data may come into such a range.
-func (s *shard) overlappingDeletion(coll catalog.Collection, min, max catalog.Key) *rangeDeletion {
-	asked, o := deletionRange{coll.UUID, min, max}, s.order()
+func (s *shard) overlappingDeletion(asked deletionRange) *rangeDeletion {
+	o := s.order()
 	if !o.apart {
 		if i := slices.IndexFunc(o.tasks, func(t *rangeDeletion) bool { return t.overlaps(asked) }); i >= 0 {
 			return o.tasks[i]
@@ -268,7 +285,7 @@ func (s *shard) overlappingDeletion(coll catalog.Collection, min, max catalog.Ke
 		return nil
 	}
 	// The last one that begins below the end of the range.
-	i, _ := slices.BinarySearchFunc(o.tasks, deletionRange{uuid: coll.UUID, min: max}, (*rangeDeletion).begins)
+	i, _ := slices.BinarySearchFunc(o.tasks, deletionRange{uuid: asked.uuid, min: asked.max}, (*rangeDeletion).begins)
 	if i > 0 && o.tasks[i-1].overlaps(asked) {
 		return o.tasks[i-1]
 	}

@@ -34,7 +34,7 @@ func TestDeletionOrder(t *testing.T) {
 		draw := func() *rangeDeletion {
 			from := rapid.IntRange(0, 30).Draw(rt, "from")
 			uuid := bson.Binary{Subtype: 4, Data: []byte{rapid.Byte().Draw(rt, "uuid") % 2}}
-			return &rangeDeletion{coll: catalog.Collection{UUID: uuid}, min: key(from),
+			return &rangeDeletion{coll: deletedFrom{UUID: uuid}, min: key(from),
 				max: key(from + rapid.IntRange(1, 5).Draw(rt, "length"))}
 		}
 		overlapping := func(task *rangeDeletion) bool {
@@ -48,14 +48,14 @@ func TestDeletionOrder(t *testing.T) {
 		rt.Repeat(map[string]func(*rapid.T){
 			"": func(rt *rapid.T) {
 				asked := draw()
-				found := s.overlappingDeletion(asked.coll, asked.min, asked.max)
+				found := s.overlappingDeletion(asked.keys())
 				if want := overlapping(asked); (found != nil) != want || want && !found.overlaps(asked.keys()) {
 					rt.Fatalf("found %v, want one: %v", found, want)
 				}
 			},
 			"add": func(*rapid.T) {
 				if task := draw(); mayOverlap || !overlapping(task) {
-					m := &migration{coll: task.coll, min: task.min, max: task.max}
+					m := &migration{coll: catalog.Collection{UUID: task.coll.UUID}, min: task.min, max: task.max}
 					s.addDeletion(m, deletionNow)
 				}
 			},

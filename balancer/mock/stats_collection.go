@@ -270,7 +270,7 @@ func (ms *Migrations) List() []MigrationInfo {
 			Namespace: m.req.Namespace, From: m.req.From, To: m.req.To,
 			Min: orEmpty(m.req.Min), Max: orEmpty(m.req.Max),
 			Started: m.started, Step: len(m.donorTime), RecipientStep: len(m.recvTime),
-			Op: m.op, Command: moveCommand(m.asked, m.coll.Epoch, m.coll.Timestamp),
+			Op: m.op, Command: moveCommand(m.asked(), m.coll.Epoch, m.coll.Timestamp),
 		})
 	}
 	slices.SortFunc(list, func(a, b MigrationInfo) int { return cmp.Compare(a.From, b.From) })

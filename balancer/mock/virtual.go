@@ -29,33 +29,32 @@ type virtualData struct {
 }
 
 // all returns the extents in key order.
-func (v virtualData) all() iter.Seq[extent] { return v.from(catalog.Key{}) }
+func (v virtualData) all() iter.Seq[extent] { return v.sharing(catalog.Key{}, catalog.Key{}) }
 
-// from returns the extents that end above a key, in key order; all for the zero
-// Key.
-func (v virtualData) from(k catalog.Key) iter.Seq[extent] {
+// sharing returns the extents that share keys with [min, max), in key order. A zero
+// Key leaves that end open.
+func (v virtualData) sharing(min, max catalog.Key) iter.Seq[extent] {
 	return func(yield func(extent) bool) {
 		if v.extents == nil {
 			return
 		}
-		first := extent{min: k}
-		v.extents.Descend(first, func(e extent) bool {
-			if k.Less(e.max) {
-				first = e
+		at, more := min, true
+		v.extents.Descend(extent{min: min}, func(e extent) bool {
+			if min.Less(e.max) { // nearly always the only one
+				at, more = e.max, yield(e) && (max.IsZero() || e.max.Less(max))
 			}
 			return false
 		})
-		v.extents.Ascend(first, yield)
+		if more {
+			v.extents.Ascend(extent{min: at}, func(e extent) bool { return (max.IsZero() || e.min.Less(max)) && yield(e) })
+		}
 	}
 }
 
 // inside returns the extents, or the parts of extents, that lie in [min, max).
 func (v virtualData) inside(p catalog.KeyPattern, min, max catalog.Key) iter.Seq[extent] {
 	return func(yield func(extent) bool) {
-		for e := range v.from(min) {
-			if e.min.Compare(max) >= 0 {
-				return
-			}
+		for e := range v.sharing(min, max) {
 			_, part := e.cut(p, min)
 			if part, _ = part.cut(p, max); !part.empty() && !yield(part) {
 				return
@@ -76,13 +75,7 @@ func (v virtualData) within(p catalog.KeyPattern, min, max catalog.Key) (docs, b
 
 // take cuts [min, max) out and returns what it held, in key order.
 func (v *virtualData) take(p catalog.KeyPattern, min, max catalog.Key) (taken []extent) {
-	var touched []extent
-	for e := range v.from(min) {
-		if e.min.Compare(max) >= 0 {
-			break
-		}
-		touched = append(touched, e)
-	}
+	touched := slices.Collect(v.sharing(min, max))
 	for i, e := range touched {
 		v.extents.Delete(e)
 		v.watch.note(e.min)

@@ -433,6 +433,9 @@ func (sel *selection) belongs(m *member, zone int) bool {
 	return zone == sel.layout.noZone() || m.HasZone(sel.layout.names[zone])
 }
 
+// usuallyChosen are the migrations that a selection has room for at first.
+const usuallyChosen = 16
+
 func (sel *selection) take(donor, recipient *member, zone int, c catalog.Chunk, reason Reason, n Numbers) {
 	if sel.why.Wants() {
 		sel.decide(Decision{
@@ -443,6 +446,9 @@ func (sel *selection) take(donor, recipient *member, zone int, c catalog.Chunk, 
 	force := ForceNone
 	if reason == ReasonDrain || sel.ForceJumbo {
 		force = ForceBalancer
+	}
+	if sel.chosen == nil {
+		sel.chosen = make([]Migration, 0, min(sel.avail.Len()/2, usuallyChosen))
 	}
 	sel.chosen = append(sel.chosen, Migration{
 		From:              donor.ID,
