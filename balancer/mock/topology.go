@@ -15,7 +15,7 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/foreign"
 	"shardsh/balancer/mock/plainjson"
-	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/document"
 )
 
 // Topology is what a mock cluster holds at its start, as a topology file
@@ -317,6 +317,6 @@ func numberDocument(data []byte) (bson.Raw, bool) {
 	if n == int64(int32(n)) {
 		value = int32(n)
 	}
-	doc, err := store.Encode(bson.D{{Key: string(name), Value: value}})
+	doc, err := document.Encode(bson.D{{Key: string(name), Value: value}})
 	return doc, err == nil
 }

@@ -10,6 +10,10 @@ import (
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/expr"
+	"shardsh/balancer/mock/store/pipeline"
+	"shardsh/balancer/mock/store/storetest"
 )
 
 // The uses of every operator and every stage there is, at any size, for tests
@@ -26,7 +30,7 @@ type size struct {
 
 var sizes = map[int]*size{}
 
-// sizeOf makes the documents of a size once.
+// expr.sizeOf makes the documents of a size once.
 func sizeFor(t testing.TB, n int) *size {
 	if s := sizes[n]; s != nil {
 		return s
@@ -197,7 +201,7 @@ func comma(i int) string {
 // expressionUses are those of all expressions.
 func expressionUses() []aUse {
 	var out []aUse
-	for _, name := range Operators() {
+	for _, name := range expr.Operators() {
 		if name == "$function" {
 			continue
 		}
@@ -215,8 +219,9 @@ func projecting(t testing.TB, s *size, expression string) task {
 	return func(ctx context.Context) error { return drained(p.Run(ctx, slices.Values([]bson.Raw{s.doc}))) }
 }
 
-func compiled(t testing.TB, pipeline string, s *size) *Pipeline {
-	p, err := CompilePipeline(list(t, pipeline), Env{Collection: func(string) (iter.Seq[bson.Raw], error) {
+func compiled(t testing.TB, stages string, s *size) *pipeline.Pipeline {
+	p, err := pipeline.Compile(storetest.List(t, stages), pipeline.Env{Collection: func(string) (iter.Seq[bson.Raw],
+		error) {
 		return slices.Values(s.docs), nil
 	}})
 	if err != nil {
@@ -261,7 +266,7 @@ func piped(t testing.TB, s *size, pipeline string, in ...bson.Raw) task {
 
 func stageTasks() []aUse {
 	var out []aUse
-	for _, name := range computedStages() {
+	for _, name := range pipeline.Computed() {
 		out = append(out, aUse{"stage " + name, func(t testing.TB, s *size) task {
 			switch name {
 			case "$unwind":

@@ -1,4 +1,8 @@
-package store
+// Package document reads and builds BSON documents and arrays, without a copy
+// where none is needed: fields in the bytes as they lie, documents appended
+// field by field, values as the server's messages show them. The format is the
+// BSON specification's.
+package document
 
 import (
 	"encoding/binary"
@@ -8,12 +12,13 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/keyorder"
+	"shardsh/balancer/mock/store/value"
 )
 
-// fields walks a document or array. Names lie in the document's bytes; a
+// Fields walks a document or array. Names lie in the document's bytes; a
 // damaged document ends early.
-func fields(doc []byte) iter.Seq2[[]byte, value] {
-	return func(yield func([]byte, value) bool) {
+func Fields(doc []byte) iter.Seq2[[]byte, value.Value] {
+	return func(yield func([]byte, value.Value) bool) {
 		for e, rest, ok := keyorder.Next(keyorder.Body(doc)); ok; e, rest, ok = keyorder.Next(rest) {
 			if !yield(e.Name, e.Value) {
 				return
@@ -22,59 +27,62 @@ func fields(doc []byte) iter.Seq2[[]byte, value] {
 	}
 }
 
-// lookup finds a field, or gives missing.
-func lookup(doc []byte, name string) value {
+// Lookup finds a field, or gives missing.
+func Lookup(doc []byte, name string) value.Value {
 	for e, rest, ok := keyorder.Next(keyorder.Body(doc)); ok; e, rest, ok = keyorder.Next(rest) {
 		if string(e.Name) == name {
 			return e.Value
 		}
 	}
-	return value{}
+	return value.Value{}
 }
 
-// first returns the first field of a document.
-func first(doc []byte) (name string, v value, ok bool) {
+// First returns the first field of a document.
+func First(doc []byte) (name string, v value.Value, ok bool) {
 	e, _, ok := keyorder.Next(keyorder.Body(doc))
 	return string(e.Name), e.Value, ok
 }
 
-func isEmpty(doc []byte) bool {
+// IsEmpty reports whether a document or array has no fields.
+func IsEmpty(doc []byte) bool {
 	_, _, ok := keyorder.Next(keyorder.Body(doc))
 	return !ok
 }
 
-func fieldCount(doc []byte) int {
+// Count returns how many fields a document or array has.
+func Count(doc []byte) int {
 	n := 0
-	for range fields(doc) {
+	for range Fields(doc) {
 		n++
 	}
 	return n
 }
 
-// items returns the elements of an array.
-func items(arr value) []value {
-	var out []value
-	for _, v := range fields(arr.Value) {
+// Items returns the elements of an array.
+func Items(arr value.Value) []value.Value {
+	var out []value.Value
+	for _, v := range Fields(arr.Value) {
 		out = append(out, v)
 	}
 	return out
 }
 
-// openDocument starts a document or array in dst; closeDocument ends the one
+// Open starts a document or array in dst; Close ends the one
 // that was opened at start.
-func openDocument(dst []byte) (out []byte, start int) {
+func Open(dst []byte) (out []byte, start int) {
 	return append(dst, 0, 0, 0, 0), len(dst)
 }
 
-func closeDocument(dst []byte, start int) []byte {
+// Close ends the document or array that was opened at start.
+func Close(dst []byte, start int) []byte {
 	dst = append(dst, 0)
 	binary.LittleEndian.PutUint32(dst[start:], uint32(len(dst)-start))
 	return dst
 }
 
-// appendField adds a field unless its value is missing.
-func appendField[S ~string | ~[]byte](dst []byte, name S, v value) []byte {
-	if isMissing(v) {
+// Append adds a field unless its value is missing.
+func Append[S ~string | ~[]byte](dst []byte, name S, v value.Value) []byte {
+	if value.IsMissing(v) {
 		return dst
 	}
 	dst = append(dst, byte(v.Type))
@@ -82,70 +90,72 @@ func appendField[S ~string | ~[]byte](dst []byte, name S, v value) []byte {
 	return append(append(dst, 0), v.Value...)
 }
 
-func appendItem(dst []byte, i int, v value) []byte {
-	if isMissing(v) {
-		v = nullValue()
+// AppendItem adds the element of an array at place i; a missing one becomes null.
+func AppendItem(dst []byte, i int, v value.Value) []byte {
+	if value.IsMissing(v) {
+		v = value.Null()
 	}
 	dst = append(dst, byte(v.Type))
 	dst = strconv.AppendInt(dst, int64(i), 10)
 	return append(append(dst, 0), v.Value...)
 }
 
-// arrayOf builds an array; missing elements become null.
-func arrayOf(vs []value) value {
+// Array builds an array; missing elements become null.
+func Array(vs []value.Value) value.Value {
 	size := 5
 	for _, v := range vs {
 		size += len(v.Value) + 6
 	}
-	b, start := openDocument(make([]byte, 0, size))
+	b, start := Open(make([]byte, 0, size))
 	for i, v := range vs {
-		b = appendItem(b, i, v)
+		b = AppendItem(b, i, v)
 	}
-	return arrayValue(closeDocument(b, start))
+	return value.Array(Close(b, start))
 }
 
-// field is one name and value of a document under construction.
-type field struct {
-	name  string
-	value value
+// Field is one name and value of a document under construction.
+type Field struct {
+	Name  string
+	Value value.Value
 }
 
-// documentOf builds a document; fields whose value is missing are left out.
-func documentOf(fs ...field) bson.Raw {
-	b, start := openDocument(nil)
+// Of builds a document; fields whose value is missing are left out.
+func Of(fs ...Field) bson.Raw {
+	b, start := Open(nil)
 	for _, f := range fs {
-		b = appendField(b, f.name, f.value)
+		b = Append(b, f.Name, f.Value)
 	}
-	return closeDocument(b, start)
+	return Close(b, start)
 }
 
-// withField returns the document with one top-level field replaced in place,
+// With returns the document with one top-level field replaced in place,
 // added at the end, or removed when v is missing.
-func withField(doc []byte, name string, v value) bson.Raw {
-	was := len(lookup(doc, name).Value)
-	b, start := openDocument(make([]byte, 0, len(doc)-was+len(name)+len(v.Value)+2))
+func With(doc []byte, name string, v value.Value) bson.Raw {
+	was := len(Lookup(doc, name).Value)
+	b, start := Open(make([]byte, 0, len(doc)-was+len(name)+len(v.Value)+2))
 	found := false
-	for n, old := range fields(doc) {
+	for n, old := range Fields(doc) {
 		if string(n) == name {
 			old, found = v, true
 		}
-		b = appendField(b, n, old)
+		b = Append(b, n, old)
 	}
 	if !found {
-		b = appendField(b, name, v)
+		b = Append(b, name, v)
 	}
-	return closeDocument(b, start)
+	return Close(b, start)
 }
 
-var emptyDocument = bson.Raw{5, 0, 0, 0, 0}
+// Empty is the document without fields. It must not be changed.
+var Empty = bson.Raw{5, 0, 0, 0, 0}
 
-// MaxDocumentSize is the largest document a client may store, in bytes.
-const MaxDocumentSize = 16 << 20
+// MaxSize is the largest document a client may store, in bytes.
+const MaxSize = 16 << 20
 
-// asDocument lets a sort look into a value that may not be a document.
-func asDocument(v value) bson.Raw {
-	if isObject(v) {
+// OrEmpty lets a sort look into a value that may not be a document.
+func OrEmpty(v value.Value) bson.Raw {
+	if value.IsObject(v) {
 		return v.Value
 	}
-	return emptyDocument
+	return Empty
 }

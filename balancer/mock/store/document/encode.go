@@ -1,4 +1,4 @@
-package store
+package document
 
 import (
 	"encoding/binary"
@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/value"
 )
 
 // Encode is bson.Marshal for documents made in this program: the log entries
@@ -23,13 +25,13 @@ func EncodeWith(doc bson.D, tail []byte) (bson.Raw, error) {
 	if err != nil {
 		return nil, err
 	}
-	return closeDocument(append(b[:len(b)-1], tail...), 0), nil
+	return Close(append(b[:len(b)-1], tail...), 0), nil
 }
 
 // encodedSize returns how many bytes a document takes, when it is made of the
 // types that are common in log entries; otherwise it is a guess.
 func encodedSize(doc bson.D) int {
-	n := len(emptyDocument)
+	n := len(Empty)
 	for _, e := range doc {
 		n += len(e.Key) + 2
 		switch v := e.Value.(type) {
@@ -63,7 +65,7 @@ func encodedSize(doc bson.D) int {
 }
 
 func appendD(dst []byte, doc bson.D) ([]byte, error) {
-	dst, start := openDocument(dst)
+	dst, start := Open(dst)
 	var err error
 	for _, e := range doc {
 		if strings.IndexByte(e.Key, 0) >= 0 {
@@ -74,31 +76,31 @@ func appendD(dst []byte, doc bson.D) ([]byte, error) {
 			return nil, err
 		}
 	}
-	return closeDocument(dst, start), nil
+	return Close(dst, start), nil
 }
 
 // appendDocuments is appendArray of documents.
 func appendDocuments(dst []byte, name string, docs []bson.Raw) ([]byte, error) {
-	dst, start := openDocument(appendHead(dst, bson.TypeArray, name))
+	dst, start := Open(appendHead(dst, bson.TypeArray, name))
 	for i, doc := range docs {
-		if len(doc) < len(emptyDocument) || int(binary.LittleEndian.Uint32(doc)) != len(doc) {
+		if len(doc) < len(Empty) || int(binary.LittleEndian.Uint32(doc)) != len(doc) {
 			_, err := bson.Marshal(bson.D{{Key: strconv.Itoa(i), Value: doc}}) // says what is wrong
 			return nil, err
 		}
-		dst = appendItem(dst, i, objectValue(doc))
+		dst = AppendItem(dst, i, value.Object(doc))
 	}
-	return closeDocument(dst, start), nil
+	return Close(dst, start), nil
 }
 
 func appendArray[T any](dst []byte, name string, items []T) ([]byte, error) {
-	dst, start := openDocument(appendHead(dst, bson.TypeArray, name))
+	dst, start := Open(appendHead(dst, bson.TypeArray, name))
 	var err error
 	for i, v := range items {
 		if dst, err = appendAny(dst, strconv.Itoa(i), v); err != nil {
 			return nil, err
 		}
 	}
-	return closeDocument(dst, start), nil
+	return Close(dst, start), nil
 }
 
 func appendAny(dst []byte, name string, v any) ([]byte, error) {
@@ -131,7 +133,7 @@ func appendAny(dst []byte, name string, v any) ([]byte, error) {
 			return appendD(appendHead(dst, bson.TypeEmbeddedDocument, name), v)
 		}
 	case bson.Raw:
-		if len(v) >= len(emptyDocument) && int(binary.LittleEndian.Uint32(v)) == len(v) {
+		if len(v) >= len(Empty) && int(binary.LittleEndian.Uint32(v)) == len(v) {
 			return append(appendHead(dst, bson.TypeEmbeddedDocument, name), v...), nil
 		}
 	case bson.A:

@@ -1,9 +1,12 @@
-package store
+package document
 
 import "strings"
 
-func isOperator(name string) bool { return strings.HasPrefix(name, "$") }
+// IsOperator reports whether a name is that of an operator.
+func IsOperator(name string) bool { return strings.HasPrefix(name, "$") }
 
-func isReference(name string) bool { return name == "$ref" || name == "$id" || name == "$db" }
+// IsReference reports whether a name is a field of a DBRef, which is no operator.
+func IsReference(name string) bool { return name == "$ref" || name == "$id" || name == "$db" }
 
-func isExpressionDoc(doc []byte) bool { name, _, ok := first(doc); return ok && isOperator(name) }
+// IsExpression reports whether a document's first field is an operator.
+func IsExpression(doc []byte) bool { name, _, ok := First(doc); return ok && IsOperator(name) }

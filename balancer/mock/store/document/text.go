@@ -1,4 +1,4 @@
-package store
+package document
 
 import (
 	"encoding/hex"
@@ -7,45 +7,47 @@ import (
 	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/value"
 )
 
-// text writes a value the way the server's messages do: { a: 1, b: "x" }.
-func text(v value) string {
+// Text writes a value the way the server's messages do: { a: 1, b: "x" }.
+func Text(v value.Value) string {
 	var b strings.Builder
 	writeText(&b, v)
 	return b.String()
 }
 
-func writeText(b *strings.Builder, v value) {
+func writeText(b *strings.Builder, v value.Value) {
 	switch v.Type {
 	case bson.TypeString, bson.TypeSymbol:
-		b.WriteString(`"` + textAt(v.Value) + `"`)
+		b.WriteString(`"` + value.TextAt(v.Value) + `"`)
 	case bson.TypeDouble:
-		f := doubleAt(v.Value)
-		b.WriteString(doubleText(f))
+		f := value.DoubleAt(v.Value)
+		b.WriteString(value.DoubleText(f))
 		if f == math.Trunc(f) && math.Abs(f) < 1e16 {
 			b.WriteString(".0")
 		}
 	case bson.TypeInt32, bson.TypeInt64:
-		b.WriteString(strconv.FormatInt(toInteger(v), 10))
+		b.WriteString(strconv.FormatInt(value.ToInteger(v), 10))
 	case bson.TypeDecimal128:
-		b.WriteString(decimalAt(v.Value).String())
+		b.WriteString(value.DecimalAt(v.Value).String())
 	case bson.TypeBoolean:
-		b.WriteString(strconv.FormatBool(boolAt(v.Value)))
+		b.WriteString(strconv.FormatBool(value.BoolAt(v.Value)))
 	case bson.TypeObjectID:
 		b.WriteString("ObjectId('" + hex.EncodeToString(v.Value) + "')")
 	case bson.TypeDateTime:
-		b.WriteString("new Date(" + strconv.FormatInt(int64At(v.Value), 10) + ")")
+		b.WriteString("new Date(" + strconv.FormatInt(value.Int64At(v.Value), 10) + ")")
 	case bson.TypeTimestamp:
-		s, i := timestampAt(v.Value)
+		s, i := value.TimestampAt(v.Value)
 		b.WriteString("Timestamp(" + strconv.FormatUint(uint64(s), 10) + ", " + strconv.FormatUint(uint64(i), 10) + ")")
 	case bson.TypeRegex:
-		pattern, options := regexAt(v.Value)
+		pattern, options := value.RegexAt(v.Value)
 		b.WriteString("/" + pattern + "/" + options)
 	case bson.TypeBinary:
-		subtype, data := binaryAt(v.Value)
+		subtype, data := value.BinaryAt(v.Value)
 		if subtype == 4 && len(data) == 16 {
-			b.WriteString(`UUID("` + uuidText(data) + `")`)
+			b.WriteString(`UUID("` + value.UUIDText(data) + `")`)
 			return
 		}
 		b.WriteString("BinData(" + strconv.Itoa(int(subtype)) + ", " + strings.ToUpper(hex.EncodeToString(data)) + ")")
@@ -58,16 +60,16 @@ func writeText(b *strings.Builder, v value) {
 	case bson.TypeMaxKey:
 		b.WriteString("MaxKey")
 	case bson.TypeJavaScript:
-		b.WriteString(textAt(v.Value))
+		b.WriteString(value.TextAt(v.Value))
 	default:
-		b.WriteString(typeName(v)) // null, undefined, missing
+		b.WriteString(value.TypeName(v)) // null, undefined, missing
 	}
 }
 
-func writeList(b *strings.Builder, v value, open, end string, named bool) {
+func writeList(b *strings.Builder, v value.Value, open, end string, named bool) {
 	b.WriteString(open)
 	first := true
-	for name, f := range fields(v.Value) {
+	for name, f := range Fields(v.Value) {
 		if !first {
 			b.WriteByte(',')
 		}
@@ -85,15 +87,15 @@ func writeList(b *strings.Builder, v value, open, end string, named bool) {
 	b.WriteString(end)
 }
 
-// readable puts values among the arguments of a message in that form.
-func readable(args []any) []any {
+// Readable puts values among the arguments of a message in that form.
+func Readable(args []any) []any {
 	out := make([]any, len(args))
 	for i, a := range args {
 		switch a := a.(type) {
-		case value:
-			out[i] = text(a)
+		case value.Value:
+			out[i] = Text(a)
 		case bson.Raw:
-			out[i] = text(objectValue(a))
+			out[i] = Text(value.Object(a))
 		default:
 			out[i] = a
 		}
@@ -102,4 +104,4 @@ func readable(args []any) []any {
 }
 
 // Shown writes a document the way the server's messages do.
-func Shown(doc bson.Raw) string { return text(objectValue(doc)) }
+func Shown(doc bson.Raw) string { return Text(value.Object(doc)) }

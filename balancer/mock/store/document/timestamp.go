@@ -1,10 +1,12 @@
-package store
+package document
 
 import (
 	"bytes"
 	"encoding/binary"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/value"
 )
 
 // StampEmpty returns a document with the next timestamp in place of each empty
@@ -13,19 +15,19 @@ func StampEmpty(doc bson.Raw, next func() bson.Timestamp) bson.Raw {
 	if bytes.IndexByte(doc, byte(bson.TypeTimestamp)) < 0 || !hasEmptyTimestamp(doc) {
 		return doc
 	}
-	b, start := openDocument(make([]byte, 0, len(doc)))
-	for name, v := range fields(doc) {
+	b, start := Open(make([]byte, 0, len(doc)))
+	for name, v := range Fields(doc) {
 		if isEmptyTimestamp(name, v) {
 			now := next()
-			v = timestampValue(now.T, now.I)
+			v = value.Timestamp(now.T, now.I)
 		}
-		b = appendField(b, name, v)
+		b = Append(b, name, v)
 	}
-	return closeDocument(b, start)
+	return Close(b, start)
 }
 
 func hasEmptyTimestamp(doc bson.Raw) bool {
-	for name, v := range fields(doc) {
+	for name, v := range Fields(doc) {
 		if isEmptyTimestamp(name, v) {
 			return true
 		}
@@ -33,6 +35,6 @@ func hasEmptyTimestamp(doc bson.Raw) bool {
 	return false
 }
 
-func isEmptyTimestamp(name []byte, v value) bool {
+func isEmptyTimestamp(name []byte, v value.Value) bool {
 	return v.Type == bson.TypeTimestamp && string(name) != "_id" && binary.LittleEndian.Uint64(v.Value) == 0
 }

@@ -1,21 +1,25 @@
-package store
+package expr
 
 import (
 	"math"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/value"
+	"shardsh/balancer/mock/store/work"
 	"shardsh/balancer/mongoerr"
 )
 
-// accumulator gathers the values of a group, or of a list.
-type accumulator interface {
-	add(w *work, args []value) error
-	result(w *work) value
+// Accumulator gathers the values of a group, or of a list.
+type Accumulator interface {
+	Add(w *work.Work, args []value.Value) error
+	Result(w *work.Work) value.Value
 }
 
-// keepsValues is an accumulator that keeps what it is given, in bytes.
-type keepsValues interface{ keeps() int }
+// KeepsValues is an accumulator that keeps what it is given, in bytes.
+type KeepsValues interface{ Keeps() int }
 
 // kept counts what an accumulator keeps, up to the limit of a stage.
 type kept struct {
@@ -23,47 +27,47 @@ type kept struct {
 	bytes int
 }
 
-func (k *kept) keeps() int { return k.bytes }
+func (k *kept) Keeps() int { return k.bytes }
 
 func (k *kept) keep(n int) error {
-	if k.bytes += n; k.bytes > stageMemory {
+	if k.bytes += n; k.bytes > work.StageMemory {
 		return accumulatorTooLarge(k.op)
 	}
 	return nil
 }
 
-// accumulation is a compiled accumulator of $group: what it takes from each
+// Accumulation is a compiled accumulator of $group: what it takes from each
 // document, and how it starts.
-type accumulation struct {
-	args  []expression
-	start func(c *evaluation) (accumulator, error)
+type Accumulation struct {
+	Args  []Expression
+	Start func(c *Evaluation) (Accumulator, error)
 }
 
 // listAccumulators also work as expressions over their arguments or the
 // elements of a single one.
-var listAccumulators = map[string]func() accumulator{
-	"$sum": func() accumulator { return &sumOf{} },
-	"$avg": func() accumulator { return &average{} },
-	"$min": func() accumulator { return &extreme{sign: -1} },
-	"$max": func() accumulator { return &extreme{sign: 1} },
+var listAccumulators = map[string]func() Accumulator{
+	"$sum": func() Accumulator { return &SumOf{} },
+	"$avg": func() Accumulator { return &average{} },
+	"$min": func() Accumulator { return &extreme{sign: -1} },
+	"$max": func() Accumulator { return &extreme{sign: 1} },
 
-	"$stdDevPop":  func() accumulator { return &deviation{} },
-	"$stdDevSamp": func() accumulator { return &deviation{sample: true} },
+	"$stdDevPop":  func() Accumulator { return &deviation{} },
+	"$stdDevSamp": func() Accumulator { return &deviation{sample: true} },
 }
 
 // groupAccumulators work only on groups.
-var groupAccumulators = map[string]func() accumulator{
-	"$first": func() accumulator { return &firstOf{} },
-	"$last":  func() accumulator { return &lastOf{} },
-	"$push":  func() accumulator { return &pushAll{kept: kept{op: "$push"}} },
+var groupAccumulators = map[string]func() Accumulator{
+	"$first": func() Accumulator { return &firstOf{} },
+	"$last":  func() Accumulator { return &lastOf{} },
+	"$push":  func() Accumulator { return &pushAll{kept: kept{op: "$push"}} },
 
-	"$addToSet":     func() accumulator { return &setOf{kept: kept{op: "$addToSet"}, seen: map[string]bool{}} },
+	"$addToSet":     func() Accumulator { return &setOf{kept: kept{op: "$addToSet"}, seen: map[string]bool{}} },
 	"$mergeObjects": newMergedObject,
 }
 
-// sumOf adds numbers and ignores the rest. Integers are exact as long as they
+// SumOf adds numbers and ignores the rest. Integers are exact as long as they
 // fit; doubles are summed with a second double for what rounding loses.
-type sumOf struct {
+type SumOf struct {
 	whole     int64
 	long      bool // some integer was an int64
 	spilled   bool // integers went beyond 64 bits
@@ -74,26 +78,26 @@ type sumOf struct {
 	count     int64
 }
 
-func (s *sumOf) add(_ *work, args []value) error {
+func (s *SumOf) Add(_ *work.Work, args []value.Value) error {
 	v := args[0]
-	if !isNumber(v) {
+	if !value.IsNumber(v) {
 		return nil
 	}
 	s.count++
 	switch v.Type {
 	case bson.TypeDecimal128:
-		d := decimalAt(v.Value)
+		d := value.DecimalAt(v.Value)
 		if s.decimal != nil {
-			d = decimalAdd(*s.decimal, d)
+			d = value.DecimalAdd(*s.decimal, d)
 		}
 		s.decimal = &d
 	case bson.TypeDouble:
 		s.double = true
-		s.addDouble(doubleAt(v.Value))
+		s.addDouble(value.DoubleAt(v.Value))
 	default:
 		s.long = s.long || v.Type == bson.TypeInt64
-		n := toInteger(v)
-		sum, ok := addInt64(s.whole, n)
+		n := value.ToInteger(v)
+		sum, ok := value.AddInt64(s.whole, n)
 		if !ok {
 			s.spilled = true
 			s.addDouble(float64(s.whole))
@@ -104,7 +108,7 @@ func (s *sumOf) add(_ *work, args []value) error {
 	return nil
 }
 
-func (s *sumOf) addDouble(f float64) {
+func (s *SumOf) addDouble(f float64) {
 	if math.IsInf(f, 0) || math.IsNaN(f) {
 		s.special += f
 		return
@@ -118,7 +122,7 @@ func (s *sumOf) addDouble(f float64) {
 	s.sum = t
 }
 
-func (s *sumOf) float() float64 {
+func (s *SumOf) float() float64 {
 	if s.special != 0 {
 		return s.special
 	}
@@ -128,65 +132,66 @@ func (s *sumOf) float() float64 {
 }
 
 // exact is the sum of the doubles with all its digits.
-func (s *sumOf) exact() bson.Decimal128 {
+func (s *SumOf) exact() bson.Decimal128 {
 	if s.special != 0 { // NaN, too
-		return decimalOfDouble(s.special)
+		return value.DecimalOfDouble(s.special)
 	}
-	return decimalAdd(exactDecimal(s.sum), exactDecimal(s.rest))
+	return value.DecimalAdd(value.ExactDecimal(s.sum), value.ExactDecimal(s.rest))
 }
 
-func (s *sumOf) result(*work) value {
+func (s *SumOf) Result(*work.Work) value.Value {
 	switch {
 	case s.decimal != nil:
 		d := *s.decimal
 		if s.whole != 0 {
-			d = decimalAdd(d, decimalOfInt(s.whole))
+			d = value.DecimalAdd(d, value.DecimalOfInt(s.whole))
 		}
 		if s.double || s.spilled {
-			d = decimalAdd(d, s.exact())
+			d = value.DecimalAdd(d, s.exact())
 		}
-		return decimalValue(d)
+		return value.Decimal(d)
 	case s.double || s.spilled:
-		return doubleValue(s.float())
+		return value.Double(s.float())
 	case s.long:
-		return int64Value(s.whole)
+		return value.Int64(s.whole)
 	}
-	return smallestInt(s.whole)
+	return value.SmallestInt(s.whole)
 }
 
-type average struct{ sumOf }
+type average struct{ SumOf }
 
-func (a *average) result(*work) value {
+func (a *average) Result(*work.Work) value.Value {
 	switch {
 	case a.count == 0:
-		return nullValue()
+		return value.Null()
 	case a.decimal != nil:
-		return decimalValue(decimalDivide(toDecimal(a.sumOf.result(nil)), decimalOfInt(a.count)))
+		return value.Decimal(value.DecimalDivide(value.ToDecimal(a.SumOf.Result(nil)), value.DecimalOfInt(a.count)))
 	}
-	return doubleValue(a.float() / float64(a.count))
+	return value.Double(a.float() / float64(a.count))
 }
 
 // extreme is $min and $max: null and missing do not take part.
 type extreme struct {
 	sign int
-	best value
+	best value.Value
 }
 
-func (e *extreme) add(_ *work, args []value) error {
+func (e *extreme) Add(_ *work.Work, args []value.Value) error {
 	v := args[0]
-	if !isNullish(v) && (isMissing(e.best) || compare(v, e.best)*e.sign > 0) {
+	if !value.IsNullish(v) && (value.IsMissing(e.best) || value.Compare(v, e.best)*e.sign > 0) {
 		e.best = v
 	}
 	return nil
 }
 
-func (e *extreme) keeps() int { return len(e.best.Value) }
+func (e *extreme) Keeps() int { return len(e.best.Value) }
 
-func (e *extreme) result(*work) value { return orNull(e.best) }
+func (e *extreme) Result(*work.Work) value.Value { return OrNull(e.best) }
 
-func orNull(v value) value {
-	if isMissing(v) {
-		return nullValue()
+// OrNull returns null for what is missing.
+func OrNull(v value.Value) value.Value {
+	if value.IsMissing(v) {
+		return value.Null()
 	}
 	return v
 }
@@ -198,9 +203,9 @@ type deviation struct {
 	mean, m2 float64
 }
 
-func (d *deviation) add(_ *work, args []value) error {
-	if v := args[0]; isNumber(v) {
-		f := toDouble(v)
+func (d *deviation) Add(_ *work.Work, args []value.Value) error {
+	if v := args[0]; value.IsNumber(v) {
+		f := value.ToDouble(v)
 		d.n++
 		delta := f - d.mean
 		if delta != 0 {
@@ -211,110 +216,110 @@ func (d *deviation) add(_ *work, args []value) error {
 	return nil
 }
 
-func (d *deviation) result(*work) value {
+func (d *deviation) Result(*work.Work) value.Value {
 	n := d.n
 	if d.sample {
 		n--
 	}
 	if n <= 0 {
-		return nullValue()
+		return value.Null()
 	}
-	return doubleValue(math.Sqrt(d.m2 / float64(n)))
+	return value.Double(math.Sqrt(d.m2 / float64(n)))
 }
 
 type firstOf struct {
-	v   value
+	v   value.Value
 	any bool
 }
 
-func (f *firstOf) add(_ *work, args []value) error {
+func (f *firstOf) Add(_ *work.Work, args []value.Value) error {
 	if !f.any {
 		f.v, f.any = args[0], true
 	}
 	return nil
 }
 
-func (f *firstOf) keeps() int { return len(f.v.Value) }
+func (f *firstOf) Keeps() int { return len(f.v.Value) }
 
-func (f *firstOf) result(*work) value { return orNull(f.v) }
+func (f *firstOf) Result(*work.Work) value.Value { return OrNull(f.v) }
 
-type lastOf struct{ v value }
+type lastOf struct{ v value.Value }
 
-func (l *lastOf) add(_ *work, args []value) error { l.v = args[0]; return nil }
-func (l *lastOf) keeps() int                      { return len(l.v.Value) }
-func (l *lastOf) result(*work) value              { return orNull(l.v) }
+func (l *lastOf) Add(_ *work.Work, args []value.Value) error { l.v = args[0]; return nil }
+func (l *lastOf) Keeps() int                                 { return len(l.v.Value) }
+func (l *lastOf) Result(*work.Work) value.Value              { return OrNull(l.v) }
 
 type pushAll struct {
 	kept
-	list []value
+	list []value.Value
 }
 
-func (p *pushAll) add(_ *work, args []value) error {
-	if isMissing(args[0]) {
+func (p *pushAll) Add(_ *work.Work, args []value.Value) error {
+	if value.IsMissing(args[0]) {
 		return nil
 	}
 	p.list = append(p.list, args[0])
-	return p.keep(len(args[0].Value) + itemBytes)
+	return p.keep(len(args[0].Value) + work.ItemBytes)
 }
 
-func (p *pushAll) result(*work) value { return arrayOf(p.list) }
+func (p *pushAll) Result(*work.Work) value.Value { return document.Array(p.list) }
 
 type setOf struct {
 	kept
 	seen map[string]bool
-	list []value
+	list []value.Value
 }
 
-func (s *setOf) add(_ *work, args []value) error {
+func (s *setOf) Add(_ *work.Work, args []value.Value) error {
 	v := args[0]
-	if isMissing(v) {
+	if value.IsMissing(v) {
 		return nil
 	}
-	key := encoded(v)
+	key := value.Encoded(v)
 	if s.seen[key] {
 		return nil
 	}
 	s.seen[key] = true
 	s.list = append(s.list, v)
-	return s.keep(len(key) + len(v.Value) + itemBytes)
+	return s.keep(len(key) + len(v.Value) + work.ItemBytes)
 }
 
-func (s *setOf) result(*work) value { return arrayOf(s.list) }
+func (s *setOf) Result(*work.Work) value.Value { return document.Array(s.list) }
 
 type mergedObject struct {
-	fields []field
+	fields []document.Field
 	at     map[string]int // the place of each in fields
 	bytes  int
 }
 
-func newMergedObject() accumulator { return &mergedObject{at: map[string]int{}} }
+func newMergedObject() Accumulator { return &mergedObject{at: map[string]int{}} }
 
-func (m *mergedObject) add(w *work, args []value) error {
+func (m *mergedObject) Add(w *work.Work, args []value.Value) error {
 	v := args[0]
-	if isNullish(v) {
+	if value.IsNullish(v) {
 		return nil
 	}
-	if !isObject(v) {
-		return fail(40400, "$mergeObjects requires object inputs, but input %s is of type %s", v, typeName(v))
+	if !value.IsObject(v) {
+		return refusal.Of(40400, "$mergeObjects requires object inputs, but input %s is of type %s", v, value.TypeName(v))
 	}
-	for name, f := range w.fields(v.Value) {
+	for name, f := range w.Fields(v.Value) {
 		if i, ok := m.at[string(name)]; ok {
-			m.bytes += len(f.Value) - len(m.fields[i].value.Value)
-			m.fields[i].value = f
+			m.bytes += len(f.Value) - len(m.fields[i].Value.Value)
+			m.fields[i].Value = f
 			continue
 		}
 		m.at[string(name)] = len(m.fields)
-		m.fields = append(m.fields, field{string(name), f})
-		m.bytes += 2*len(name) + len(f.Value) + itemBytes
+		m.fields = append(m.fields, document.Field{Name: string(name), Value: f})
+		m.bytes += 2*len(name) + len(f.Value) + work.ItemBytes
 	}
 	return nil
 }
 
-func (m *mergedObject) keeps() int { return m.bytes }
+func (m *mergedObject) Keeps() int { return m.bytes }
 
-func (m *mergedObject) result(*work) value { return objectValue(documentOf(m.fields...)) }
+func (m *mergedObject) Result(*work.Work) value.Value { return value.Object(document.Of(m.fields...)) }
 
 func accumulatorTooLarge(op string) error {
-	return serverError(mongoerr.ExceededMemoryLimit,
-		"%s used too much memory and cannot spill to disk. Memory limit: %d bytes", op, stageMemory)
+	return refusal.New(mongoerr.ExceededMemoryLimit,
+		"%s used too much memory and cannot spill to disk. Memory limit: %d bytes", op, work.StageMemory)
 }

@@ -1,26 +1,28 @@
-package store
+package expr
 
 import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/value"
 )
 
 // Expr is a compiled aggregation expression for use on its own.
 type Expr struct {
-	expr  expression
-	scope *scope
+	expr  Expression
+	scope *Scope
 	now   time.Time
 }
 
-// CompileExpr compiles an expression. Variables come from let, and
+// compileAlone compiles an expression. Variables come from let, and
 // $$NOW is now.
-func CompileExpr(v bson.RawValue, let bson.Raw, now time.Time) (*Expr, error) {
-	sc, err := newScope(let)
+func compileAlone(v bson.RawValue, let bson.Raw, now time.Time) (*Expr, error) {
+	sc, err := NewScope(let)
 	if err != nil {
 		return nil, err
 	}
-	e, err := compileExpression(v, sc)
+	e, err := Compile(v, sc)
 	if err != nil {
 		return nil, err
 	}
@@ -30,7 +32,7 @@ func CompileExpr(v bson.RawValue, let bson.Raw, now time.Time) (*Expr, error) {
 // Eval returns the expression's value for a document. A value of type 0 means
 // missing.
 func (e *Expr) Eval(doc bson.Raw) (bson.RawValue, error) {
-	ctx := newEvaluation(e.scope, e.now, nil)
-	ctx.root = objectValue(doc)
-	return e.expr.eval(ctx)
+	ctx := NewEvaluation(e.scope, e.now, nil)
+	ctx.Root = value.Object(doc)
+	return e.expr.Eval(ctx)
 }

@@ -1,58 +1,64 @@
-package store
+package expr
+
+import (
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/value"
+)
 
 // The forms that bind variables.
 
-func (c *exprCompiler) let(name string, arg value, sc *scope) (expression, error) {
-	raw, err := namedValues(name, arg, namedSpec{
-		args: []string{"vars", "in"}, notObject: 16874, unknown: 16875, missing: []int32{16876, 16877},
+func (c *Compiler) let(name string, arg value.Value, sc *Scope) (Expression, error) {
+	raw, err := NamedValues(name, arg, Named{
+		Args: []string{"vars", "in"}, NotObject: 16874, Unknown: 16875, Missing: []int32{16876, 16877},
 	})
 	if err != nil {
 		return nil, err
 	}
-	if !isObject(raw[0]) {
-		return nil, serverError(10065, "invalid parameter: expected an object (vars)")
+	if !value.IsObject(raw[0]) {
+		return nil, refusal.New(10065, "invalid parameter: expected an object (vars)")
 	}
 	var names []string
-	var exprs []expression
-	for key, v := range fields(raw[0].Value) {
-		if err := checkVariable(string(key)); err != nil {
+	var exprs []Expression
+	for key, v := range document.Fields(raw[0].Value) {
+		if err := CheckVariable(string(key)); err != nil {
 			return nil, err
 		}
-		e, err := c.compile(v, sc)
+		e, err := c.Compile(v, sc)
 		if err != nil {
 			return nil, err
 		}
 		names, exprs = append(names, string(key)), append(exprs, e)
 	}
-	inner, slots := sc.with(names...)
-	body, err := c.compile(raw[1], inner)
+	inner, slots := sc.With(names...)
+	body, err := c.Compile(raw[1], inner)
 	if err != nil {
 		return nil, err
 	}
-	return evalFunc(func(c *evaluation) (value, error) {
-		vs, err := evalAll(exprs, c)
+	return Func(func(c *Evaluation) (value.Value, error) {
+		vs, err := EvalAll(exprs, c)
 		if err != nil {
-			return value{}, err
+			return value.Value{}, err
 		}
 		for i, slot := range slots {
-			c.set(slot, vs[i])
+			c.Set(slot, vs[i])
 		}
-		return body.eval(c)
+		return body.Eval(c)
 	}), nil
 }
 
 // variableName reads the optional 'as'.
-func variableName(v value) (string, error) {
-	if isAbsent(v) {
+func variableName(v value.Value) (string, error) {
+	if value.IsAbsent(v) {
 		return "this", nil
 	}
-	name := textAt(v.Value)
-	return name, checkVariable(name)
+	name := value.TextAt(v.Value)
+	return name, CheckVariable(name)
 }
 
-func (c *exprCompiler) mapForm(name string, arg value, sc *scope) (expression, error) {
-	raw, err := namedValues(name, arg, namedSpec{
-		args: []string{"input", "in", "as"}, notObject: 16878, unknown: 16879, missing: []int32{16880, 16882},
+func (c *Compiler) mapForm(name string, arg value.Value, sc *Scope) (Expression, error) {
+	raw, err := NamedValues(name, arg, Named{
+		Args: []string{"input", "in", "as"}, NotObject: 16878, Unknown: 16879, Missing: []int32{16880, 16882},
 	})
 	if err != nil {
 		return nil, err
@@ -61,42 +67,42 @@ func (c *exprCompiler) mapForm(name string, arg value, sc *scope) (expression, e
 	if err != nil {
 		return nil, err
 	}
-	input, err := c.compile(raw[0], sc)
+	input, err := c.Compile(raw[0], sc)
 	if err != nil {
 		return nil, err
 	}
-	inner, slots := sc.with(as)
-	body, err := c.compile(raw[1], inner)
+	inner, slots := sc.With(as)
+	body, err := c.Compile(raw[1], inner)
 	if err != nil {
 		return nil, err
 	}
-	return evalFunc(func(c *evaluation) (value, error) {
-		in, err := input.eval(c)
-		if err != nil || isNullish(in) {
-			return nullValue(), err
+	return Func(func(c *Evaluation) (value.Value, error) {
+		in, err := input.Eval(c)
+		if err != nil || value.IsNullish(in) {
+			return value.Null(), err
 		}
-		if !isArray(in) {
-			return value{}, fail(16883, "input to $map must be an array not %s", typeName(in))
+		if !value.IsArray(in) {
+			return value.Value{}, refusal.Of(16883, "input to $map must be an array not %s", value.TypeName(in))
 		}
-		list := c.work.items(in)
+		list := c.Work.Items(in)
 		size := 0
 		for i, v := range list {
-			c.set(slots[0], v)
-			if list[i], err = body.eval(c); err != nil {
-				return value{}, err
+			c.Set(slots[0], v)
+			if list[i], err = body.Eval(c); err != nil {
+				return value.Value{}, err
 			}
 			size += len(list[i].Value)
 			if err := checkSize(size); err != nil {
-				return value{}, err
+				return value.Value{}, err
 			}
 		}
-		return arrayOf(list), nil
+		return document.Array(list), nil
 	}), nil
 }
 
-func (c *exprCompiler) filter(name string, arg value, sc *scope) (expression, error) {
-	raw, err := namedValues(name, arg, namedSpec{
-		args: []string{"input", "cond", "as", "limit"}, notObject: 28646, unknown: 28647, missing: []int32{28648, 28650},
+func (c *Compiler) filter(name string, arg value.Value, sc *Scope) (Expression, error) {
+	raw, err := NamedValues(name, arg, Named{
+		Args: []string{"input", "cond", "as", "limit"}, NotObject: 28646, Unknown: 28647, Missing: []int32{28648, 28650},
 	})
 	if err != nil {
 		return nil, err
@@ -105,110 +111,110 @@ func (c *exprCompiler) filter(name string, arg value, sc *scope) (expression, er
 	if err != nil {
 		return nil, err
 	}
-	input, err := c.compile(raw[0], sc)
+	input, err := c.Compile(raw[0], sc)
 	if err != nil {
 		return nil, err
 	}
-	inner, slots := sc.with(as)
-	cond, err := c.compile(raw[1], inner)
+	inner, slots := sc.With(as)
+	cond, err := c.Compile(raw[1], inner)
 	if err != nil {
 		return nil, err
 	}
-	var limit expression
-	if !isAbsent(raw[3]) {
-		if limit, err = c.compile(raw[3], sc); err != nil {
+	var limit Expression
+	if !value.IsAbsent(raw[3]) {
+		if limit, err = c.Compile(raw[3], sc); err != nil {
 			return nil, err
 		}
 	}
-	return evalFunc(func(c *evaluation) (value, error) {
-		in, err := input.eval(c)
-		if err != nil || isNullish(in) {
-			return nullValue(), err
+	return Func(func(c *Evaluation) (value.Value, error) {
+		in, err := input.Eval(c)
+		if err != nil || value.IsNullish(in) {
+			return value.Null(), err
 		}
-		if !isArray(in) {
-			return value{}, fail(28651, "input to $filter must be an array not %s", typeName(in))
+		if !value.IsArray(in) {
+			return value.Value{}, refusal.Of(28651, "input to $filter must be an array not %s", value.TypeName(in))
 		}
-		if isEmpty(in.Value) { // before the limit is looked at
+		if document.IsEmpty(in.Value) { // before the limit is looked at
 			return in, nil
 		}
 		most, err := filterLimit(limit, c)
 		if err != nil {
-			return value{}, err
+			return value.Value{}, err
 		}
-		var kept []value
-		for _, v := range c.work.fields(in.Value) {
+		var kept []value.Value
+		for _, v := range c.Work.Fields(in.Value) {
 			if most >= 0 && len(kept) == most {
 				break
 			}
-			c.set(slots[0], v)
-			ok, err := cond.eval(c)
+			c.Set(slots[0], v)
+			ok, err := cond.Eval(c)
 			if err != nil {
-				return value{}, err
+				return value.Value{}, err
 			}
-			if truthy(ok) {
+			if value.Truthy(ok) {
 				kept = append(kept, v)
 			}
 		}
-		return arrayOf(kept), nil
+		return document.Array(kept), nil
 	}), nil
 }
 
 // filterLimit is -1 for no limit.
-func filterLimit(limit expression, c *evaluation) (int, error) {
+func filterLimit(limit Expression, c *Evaluation) (int, error) {
 	if limit == nil {
 		return -1, nil
 	}
-	v, err := limit.eval(c)
-	if err != nil || isNullish(v) {
+	v, err := limit.Eval(c)
+	if err != nil || value.IsNullish(v) {
 		return -1, err
 	}
-	n, ok := wholeInt32(v)
+	n, ok := value.WholeInt32(v)
 	if !ok {
-		return 0, fail(327391, "$filter: limit must be represented as a 32-bit integral value: %s", v)
+		return 0, refusal.Of(327391, "$filter: limit must be represented as a 32-bit integral value: %s", v)
 	}
 	if n < 1 {
-		return 0, fail(327392, "$filter: limit must be greater than 0: %d", n)
+		return 0, refusal.Of(327392, "$filter: limit must be greater than 0: %d", n)
 	}
 	return n, nil
 }
 
-func (c *exprCompiler) reduce(name string, arg value, sc *scope) (expression, error) {
-	raw, err := namedValues(name, arg, namedSpec{
-		args: []string{"input", "initialValue", "in"}, notObject: 40075, unknown: 40076,
-		missing: []int32{40077, 40078, 40079},
+func (c *Compiler) reduce(name string, arg value.Value, sc *Scope) (Expression, error) {
+	raw, err := NamedValues(name, arg, Named{
+		Args: []string{"input", "initialValue", "in"}, NotObject: 40075, Unknown: 40076,
+		Missing: []int32{40077, 40078, 40079},
 	})
 	if err != nil {
 		return nil, err
 	}
-	input, err := c.compile(raw[0], sc)
+	input, err := c.Compile(raw[0], sc)
 	if err != nil {
 		return nil, err
 	}
-	initial, err := c.compile(raw[1], sc)
+	initial, err := c.Compile(raw[1], sc)
 	if err != nil {
 		return nil, err
 	}
-	inner, slots := sc.with("this", "value")
-	body, err := c.compile(raw[2], inner)
+	inner, slots := sc.With("this", "value")
+	body, err := c.Compile(raw[2], inner)
 	if err != nil {
 		return nil, err
 	}
-	return evalFunc(func(c *evaluation) (value, error) {
-		in, err := input.eval(c)
-		if err != nil || isNullish(in) {
-			return nullValue(), err
+	return Func(func(c *Evaluation) (value.Value, error) {
+		in, err := input.Eval(c)
+		if err != nil || value.IsNullish(in) {
+			return value.Null(), err
 		}
-		if !isArray(in) {
-			return value{}, fail(40080, "$reduce requires that 'input' be an array, found: %s", in)
+		if !value.IsArray(in) {
+			return value.Value{}, refusal.Of(40080, "$reduce requires that 'input' be an array, found: %s", in)
 		}
-		acc, err := initial.eval(c)
-		for _, v := range c.work.fields(in.Value) {
+		acc, err := initial.Eval(c)
+		for _, v := range c.Work.Fields(in.Value) {
 			if err != nil {
 				break
 			}
-			c.set(slots[0], v)
-			c.set(slots[1], acc)
-			acc, err = body.eval(c)
+			c.Set(slots[0], v)
+			c.Set(slots[1], acc)
+			acc, err = body.Eval(c)
 		}
 		return acc, err
 	}), nil

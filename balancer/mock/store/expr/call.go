@@ -1,14 +1,18 @@
-package store
+package expr
 
 import (
 	"maps"
 	"slices"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/value"
 )
 
 // function is an operator that only looks at the values of its arguments.
 type function struct {
 	least, most int // number of arguments; most < 0 for any number
-	call        func(c *evaluation, args []value) (value, error)
+	call        func(c *Evaluation, args []value.Value) (value.Value, error)
 }
 
 // functions are the operators with arguments by position. The tables are put
@@ -24,9 +28,9 @@ type namedFunction struct {
 	args                         []string
 	required                     int // the first so many of args
 	notObject, unknown, notGiven int32
-	call                         func(c *evaluation, args []value) (value, error)
+	call                         func(c *Evaluation, args []value.Value) (value.Value, error)
 	alone                        bool // {$op: x} is short for {$op: {first: x}}
-	check                        func(arg value) error
+	check                        func(arg value.Value) error
 }
 
 var namedFunctions = merged(namedStringFunctions, namedConversionFunctions, namedDateFunctions)
@@ -41,50 +45,50 @@ func merged[V any](tables ...map[string]V) map[string]V {
 
 type callExpression struct {
 	name string
-	args []expression
-	call func(c *evaluation, args []value) (value, error)
+	args []Expression
+	call func(c *Evaluation, args []value.Value) (value.Value, error)
 	// ends is one of endings; nil where all arguments are needed.
-	ends  func(args []value) bool
+	ends  func(args []value.Value) bool
 	least int // how many arguments there are at least
 }
 
-func (e *callExpression) eval(c *evaluation) (value, error) {
-	var room [4]value
+func (e *callExpression) Eval(c *Evaluation) (value.Value, error) {
+	var room [4]value.Value
 	args := room[:0]
 	size, held := 0, 0
-	defer func() { c.work.release(int64(held)) }()
+	defer func() { c.Work.Release(int64(held)) }()
 	for _, a := range e.args {
 		if a == nil {
-			args = append(args, absent)
+			args = append(args, value.Absent)
 			continue
 		}
-		v, err := a.eval(c)
+		v, err := a.Eval(c)
 		if err != nil {
-			return value{}, err
+			return value.Value{}, err
 		}
 		args, size = append(args, v), size+len(v.Value)
 		if more := size - held; more > largeArguments {
 			held = size
-			if err := c.work.hold(more); err != nil {
-				return value{}, err
+			if err := c.Work.Hold(more); err != nil {
+				return value.Value{}, err
 			}
 		}
 		if e.ends != nil && e.ends(args) {
 			for len(args) < e.least {
-				args = append(args, int32Value(0)) // nobody looks at it
+				args = append(args, value.Int32(0)) // nobody looks at it
 			}
 			break
 		}
 	}
-	if err := c.work.handle(size); err != nil {
-		return value{}, err
+	if err := c.Work.Handle(size); err != nil {
+		return value.Value{}, err
 	}
 	v, err := e.call(c, args)
 	if err == nil {
 		err = checkSize(len(v.Value))
 	}
 	if err == nil {
-		err = c.work.handle(len(v.Value)) // the call stops when the work ends
+		err = c.Work.Handle(len(v.Value)) // the call stops when the work ends
 	}
 	return v, err
 }
@@ -97,17 +101,17 @@ const maxValueSize = 64 << 20
 
 func checkSize(n int) error {
 	if n > maxValueSize {
-		return fail(13548, "BufBuilder attempted to grow() to %d bytes, past the 64MB limit.", n)
+		return refusal.Of(13548, "BufBuilder attempted to grow() to %d bytes, past the 64MB limit.", n)
 	}
 	return nil
 }
 
-func (c *exprCompiler) call(name string, f function, arg value, sc *scope) (expression, error) {
+func (c *Compiler) call(name string, f function, arg value.Value, sc *Scope) (Expression, error) {
 	args, err := c.arguments(name, f.least, f.most, arg, sc)
 	if err != nil {
 		return nil, err
 	}
-	of := func(args []expression) *callExpression {
+	of := func(args []Expression) *callExpression {
 		e := &callExpression{name: name, args: args, call: f.call, least: f.least}
 		if len(args) > 1 { // a single one, in $mergeObjects, may be a list
 			e.ends, e.least = endings[name], max(f.least, 2)
@@ -126,7 +130,7 @@ func (c *exprCompiler) call(name string, f function, arg value, sc *scope) (expr
 	return c.folded(of(args), args, sc)
 }
 
-func checkConstants(name string, args []expression, sc *scope) error {
+func checkConstants(name string, args []Expression, sc *Scope) error {
 	if check := constantChecks[name]; check != nil {
 		return sc.constantFails(check(args))
 	}
@@ -134,14 +138,14 @@ func checkConstants(name string, args []expression, sc *scope) error {
 }
 
 // arguments compiles a list of arguments; what is not an array is the only one.
-func (c *exprCompiler) arguments(name string, least, most int, arg value, sc *scope) ([]expression, error) {
-	var args []expression
+func (c *Compiler) arguments(name string, least, most int, arg value.Value, sc *Scope) ([]Expression, error) {
+	var args []Expression
 	var err error
-	if isArray(arg) && name != "$toHashedIndexKey" { // that takes a list for its operand
-		args, err = c.list(arg, sc)
+	if value.IsArray(arg) && name != "$toHashedIndexKey" { // that takes a list for its operand
+		args, err = c.List(arg, sc)
 	} else {
-		args = make([]expression, 1)
-		args[0], err = c.compile(arg, sc)
+		args = make([]Expression, 1)
+		args[0], err = c.Compile(arg, sc)
 	}
 	if err != nil {
 		return nil, err
@@ -151,48 +155,50 @@ func (c *exprCompiler) arguments(name string, least, most int, arg value, sc *sc
 	case n >= least && (most < 0 || n <= most):
 		return args, nil
 	case name == "$setEquals":
-		return nil, fail(17045, "$setEquals needs at least two arguments had: %d", n)
+		return nil, refusal.Of(17045, "$setEquals needs at least two arguments had: %d", n)
 	case least == most:
-		return nil, fail(16020, "Expression %s takes exactly %d arguments. %d were passed in.", name, least, n)
+		return nil, refusal.Of(16020, "Expression %s takes exactly %d arguments. %d were passed in.", name, least, n)
 	case most < 0:
-		return nil, fail(16020, "Expression %s takes at least %d arguments. %d were passed in.", name, least, n)
+		return nil, refusal.Of(16020, "Expression %s takes at least %d arguments. %d were passed in.", name, least, n)
 	}
-	return nil, fail(28667, "Expression %s takes at least %d arguments, and at most %d, but %d were passed in.", name,
+	return nil, refusal.Of(28667, "Expression %s takes at least %d arguments, and at most %d, but %d were passed in.",
+		name,
 		least, most, n)
 }
 
-func (c *exprCompiler) callNamed(name string, f namedFunction, arg value, sc *scope) (expression, error) {
+func (c *Compiler) callNamed(name string, f namedFunction, arg value.Value, sc *Scope) (Expression, error) {
 	if f.check != nil {
 		if err := f.check(arg); err != nil {
 			return nil, err
 		}
 	}
-	if f.alone && (!isObject(arg) || isExpressionDoc(arg.Value)) {
-		if isArray(arg) {
-			list := items(arg)
+	if f.alone && (!value.IsObject(arg) || document.IsExpression(arg.Value)) {
+		if value.IsArray(arg) {
+			list := document.Items(arg)
 			if len(list) != 1 {
-				return nil, fail(40536, "%s accepts exactly one argument if given an array, but was given %d", name, len(list))
+				return nil, refusal.Of(40536, "%s accepts exactly one argument if given an array, but was given %d", name,
+					len(list))
 			}
 			arg = list[0]
 		}
-		e, err := c.compile(arg, sc)
+		e, err := c.Compile(arg, sc)
 		if err != nil {
 			return nil, err
 		}
-		args := make([]expression, len(f.args))
+		args := make([]Expression, len(f.args))
 		args[0] = e
 		return c.folded(&callExpression{args: args, call: f.call}, args, sc)
 	}
-	if !isObject(arg) {
-		return nil, fail(f.notObject, "%s requires an object as an argument, found: %s", name, typeName(arg))
+	if !value.IsObject(arg) {
+		return nil, refusal.Of(f.notObject, "%s requires an object as an argument, found: %s", name, value.TypeName(arg))
 	}
-	args := make([]expression, len(f.args))
-	for key, v := range fields(arg.Value) {
+	args := make([]Expression, len(f.args))
+	for key, v := range document.Fields(arg.Value) {
 		i := slices.Index(f.args, string(key))
 		if i < 0 {
-			return nil, fail(f.unknown, "%s found an unknown argument: %s", name, key)
+			return nil, refusal.Of(f.unknown, "%s found an unknown argument: %s", name, key)
 		}
-		e, err := c.compile(v, sc)
+		e, err := c.Compile(v, sc)
 		if err != nil {
 			return nil, err
 		}
@@ -200,7 +206,7 @@ func (c *exprCompiler) callNamed(name string, f namedFunction, arg value, sc *sc
 	}
 	for i := range f.required {
 		if args[i] == nil {
-			return nil, fail(f.notGiven, "%s requires '%s' to be specified", name, f.args[i])
+			return nil, refusal.Of(f.notGiven, "%s requires '%s' to be specified", name, f.args[i])
 		}
 	}
 	if !c.asIs {
@@ -215,7 +221,7 @@ func (c *exprCompiler) callNamed(name string, f namedFunction, arg value, sc *sc
 func Operators() []string {
 	names := slices.Collect(maps.Keys(functions))
 	names = slices.AppendSeq(names, maps.Keys(namedFunctions))
-	names = slices.AppendSeq(names, maps.Keys((&exprCompiler{}).specialForms()))
+	names = slices.AppendSeq(names, maps.Keys((&Compiler{}).specialForms()))
 	slices.Sort(names)
 	return slices.Compact(names)
 }

@@ -1,7 +1,11 @@
-package store
+package expr
+
+import "shardsh/balancer/mock/store/value"
 
 var comparisonFunctions = map[string]function{
-	"$cmp": {2, 2, func(_ *evaluation, a []value) (value, error) { return int32Value(int32(compare(a[0], a[1]))), nil }},
+	"$cmp": {2, 2, func(_ *Evaluation, a []value.Value) (value.Value, error) {
+		return value.Int32(int32(value.Compare(a[0], a[1]))), nil
+	}},
 	"$eq":  ordered(func(c int) bool { return c == 0 }),
 	"$ne":  ordered(func(c int) bool { return c != 0 }),
 	"$lt":  ordered(func(c int) bool { return c < 0 }),
@@ -12,7 +16,7 @@ var comparisonFunctions = map[string]function{
 
 // ordered compares two values of any types; missing is below null.
 func ordered(ok func(int) bool) function {
-	return function{2, 2, func(_ *evaluation, a []value) (value, error) {
-		return boolValue(ok(compare(a[0], a[1]))), nil
+	return function{2, 2, func(_ *Evaluation, a []value.Value) (value.Value, error) {
+		return value.Bool(ok(value.Compare(a[0], a[1]))), nil
 	}}
 }

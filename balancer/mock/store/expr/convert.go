@@ -1,4 +1,4 @@
-package store
+package expr
 
 import (
 	"encoding/base64"
@@ -11,6 +11,9 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/value"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -33,51 +36,55 @@ var namedConversionFunctions = map[string]namedFunction{
 }
 
 func convertTo(t bson.Type) function {
-	return function{1, 1, func(_ *evaluation, args []value) (value, error) {
-		if isNullish(args[0]) {
-			return nullValue(), nil
+	return function{1, 1, func(_ *Evaluation, args []value.Value) (value.Value, error) {
+		if value.IsNullish(args[0]) {
+			return value.Null(), nil
 		}
 		return convert(args[0], t, "auto")
 	}}
 }
 
-func exprConvert(_ *evaluation, args []value) (value, error) {
+func exprConvert(_ *Evaluation, args []value.Value) (value.Value, error) {
 	in, to, onError, onNull, format := args[0], args[1], args[2], args[3], args[4]
-	if isObject(to) {
-		to = lookup(to.Value, "type") // {type, subtype} for binary data
+	if value.IsObject(to) {
+		to = document.Lookup(to.Value, "type") // {type, subtype} for binary data
 	}
 	var t bson.Type
 	switch {
-	case isNullish(to):
-	case isString(to):
+	case value.IsNullish(to):
+	case value.IsString(to):
 		var ok bool
-		if t, ok = typeByName(textAt(to.Value)); !ok {
-			return value{}, badValue("Unknown type name: %s", textAt(to.Value))
+		if t, ok = value.TypeByName(value.TextAt(to.Value)); !ok {
+			return value.Value{}, refusal.BadValue("Unknown type name: %s", value.TextAt(to.Value))
 		}
-	case isNumber(to):
-		n, whole := wholeInteger(to)
+	case value.IsNumber(to):
+		n, whole := value.WholeInteger(to)
 		var ok bool
-		if t, ok = typeByNumber(n); !ok || !whole {
-			return value{}, failedToParse("In $convert, numeric value for 'to' does not correspond to a BSON type: %s", to)
+		if t, ok = value.TypeByNumber(n); !ok || !whole {
+			return value.Value{}, refusal.FailedToParse(
+				"In $convert, numeric value for 'to' does not correspond to a BSON type: %s", to)
 		}
 	default:
-		return value{}, failedToParse("$convert's 'to' argument must be a string or number, but is %s", typeName(to))
+		return value.Value{}, refusal.FailedToParse("$convert's 'to' argument must be a string or number, but is %s",
+			value.TypeName(to))
 	}
-	if isNullish(in) {
-		if isAbsent(onNull) {
-			return nullValue(), nil
+	if value.IsNullish(in) {
+		if value.IsAbsent(onNull) {
+			return value.Null(), nil
 		}
 		return onNull, nil
 	}
-	if isNullish(to) {
-		return nullValue(), nil
+	if value.IsNullish(to) {
+		return value.Null(), nil
 	}
-	if (in.Type == bson.TypeBinary && t == bson.TypeString || isString(in) && t == bson.TypeBinary) && isNullish(format) {
-		return value{}, fail(4341115, "Format must be specified when converting from '%s' to '%s'", typeName(in),
-			typeName(value{Type: t}))
+	if (in.Type == bson.TypeBinary && t == bson.TypeString || value.IsString(in) && t == bson.TypeBinary) &&
+		value.IsNullish(format) {
+		return value.Value{}, refusal.Of(4341115, "Format must be specified when converting from '%s' to '%s'",
+			value.TypeName(in),
+			value.TypeName(value.Value{Type: t}))
 	}
-	v, err := convert(in, t, textAt(format.Value))
-	if code, _ := codeIn(err); code == conversionFailure && !isAbsent(onError) {
+	v, err := convert(in, t, value.TextAt(format.Value))
+	if code, _ := codeIn(err); code == conversionFailure && !value.IsAbsent(onError) {
 		return onError, nil
 	}
 	return v, err
@@ -85,74 +92,74 @@ func exprConvert(_ *evaluation, args []value) (value, error) {
 
 func codeIn(err error) (mongoerr.Code, bool) { return mongoerr.CodeOf(err) }
 
-func noConversion(format string, args ...any) (value, error) {
-	return value{}, serverError(conversionFailure, format, args...)
+func noConversion(format string, args ...any) (value.Value, error) {
+	return value.Value{}, refusal.New(conversionFailure, format, args...)
 }
 
 // convert turns a value into another type, as $convert does.
-func convert(v value, t bson.Type, format string) (value, error) {
+func convert(v value.Value, t bson.Type, format string) (value.Value, error) {
 	if v.Type == t {
 		return v, nil
 	}
-	f := map[bson.Type]func(value) (value, error){
+	f := map[bson.Type]func(value.Value) (value.Value, error){
 		bson.TypeInt32: convertInt32, bson.TypeInt64: convertInt64, bson.TypeDouble: convertDouble,
 		bson.TypeDecimal128: convertDecimal, bson.TypeBoolean: convertBool, bson.TypeDateTime: convertDate,
 		bson.TypeObjectID: convertObjectID,
-		bson.TypeString:   func(v value) (value, error) { return convertString(v, format) },
-		bson.TypeBinary:   func(v value) (value, error) { return convertBinary(v, format) },
+		bson.TypeString:   func(v value.Value) (value.Value, error) { return convertString(v, format) },
+		bson.TypeBinary:   func(v value.Value) (value.Value, error) { return convertBinary(v, format) },
 	}[t]
 	if f == nil {
-		return unsupported(v, typeName(value{Type: t}))
+		return unsupported(v, value.TypeName(value.Value{Type: t}))
 	}
 	return f(v)
 }
 
-func unsupported(v value, to string) (value, error) {
-	return noConversion("Unsupported conversion from %s to %s in $convert with no onError value", typeName(v), to)
+func unsupported(v value.Value, to string) (value.Value, error) {
+	return noConversion("Unsupported conversion from %s to %s in $convert with no onError value", value.TypeName(v), to)
 }
 
-func convertInt32(v value) (value, error) {
+func convertInt32(v value.Value) (value.Value, error) {
 	n, err := convertInt64To(v, "int")
 	if err != nil {
-		return value{}, err
+		return value.Value{}, err
 	}
 	if n != int64(int32(n)) {
 		return noConversion("Conversion would overflow target type in $convert with no onError value: %s", v)
 	}
-	return int32Value(int32(n)), nil
+	return value.Int32(int32(n)), nil
 }
 
-func convertInt64(v value) (value, error) {
+func convertInt64(v value.Value) (value.Value, error) {
 	if v.Type == bson.TypeDateTime {
-		return int64Value(int64At(v.Value)), nil
+		return value.Int64(value.Int64At(v.Value)), nil
 	}
 	n, err := convertInt64To(v, "long")
-	return int64Value(n), err
+	return value.Int64(n), err
 }
 
-func convertInt64To(v value, to string) (int64, error) {
+func convertInt64To(v value.Value, to string) (int64, error) {
 	switch v.Type {
 	case bson.TypeBoolean:
-		if boolAt(v.Value) {
+		if value.BoolAt(v.Value) {
 			return 1, nil
 		}
 		return 0, nil
 	case bson.TypeInt32, bson.TypeInt64:
-		return toInteger(v), nil
+		return value.ToInteger(v), nil
 	case bson.TypeDouble, bson.TypeDecimal128:
-		if f := toDouble(v); math.IsNaN(f) || math.IsInf(f, 0) {
+		if f := value.ToDouble(v); math.IsNaN(f) || math.IsInf(f, 0) {
 			_, err := noConversion("Attempt to convert %s value to integer type in $convert with no onError value", v)
 			return 0, err
-		} else if !isFinite(v) {
+		} else if !value.IsFinite(v) {
 			_, err := noConversion("Conversion would overflow target type in $convert with no onError value: %s", v)
 			return 0, err
 		}
-		return toInteger(v), nil
+		return value.ToInteger(v), nil
 	case bson.TypeString:
-		n, err := strconv.ParseInt(textAt(v.Value), 10, 64)
+		n, err := strconv.ParseInt(value.TextAt(v.Value), 10, 64)
 		if err != nil {
 			_, err := noConversion("Failed to parse number '%s' in $convert with no onError value: Did not consume "+
-				"whole string.", textAt(v.Value))
+				"whole string.", value.TextAt(v.Value))
 			return 0, err
 		}
 		return n, nil
@@ -161,154 +168,154 @@ func convertInt64To(v value, to string) (int64, error) {
 	return 0, err
 }
 
-func convertDouble(v value) (value, error) {
+func convertDouble(v value.Value) (value.Value, error) {
 	switch v.Type {
 	case bson.TypeBoolean:
 		n, err := convertInt64To(v, "double")
-		return doubleValue(float64(n)), err
+		return value.Double(float64(n)), err
 	case bson.TypeDateTime:
-		return doubleValue(float64(int64At(v.Value))), nil
+		return value.Double(float64(value.Int64At(v.Value))), nil
 	case bson.TypeInt32, bson.TypeInt64:
-		return doubleValue(toDouble(v)), nil
+		return value.Double(value.ToDouble(v)), nil
 	case bson.TypeDecimal128:
-		f := toDouble(v)
-		if math.IsInf(f, 0) && decimalAt(v.Value).IsInf() == 0 {
+		f := value.ToDouble(v)
+		if math.IsInf(f, 0) && value.DecimalAt(v.Value).IsInf() == 0 {
 			return noConversion("Conversion would overflow target type in $convert with no onError value: %s", v)
 		}
-		return doubleValue(f), nil
+		return value.Double(f), nil
 	case bson.TypeString:
-		text := textAt(v.Value)
+		text := value.TextAt(v.Value)
 		f, err := strconv.ParseFloat(text, 64)
 		if err != nil || strings.ContainsAny(text, "xX_pP ") {
 			return noConversion("Failed to parse number '%s' in $convert with no onError value", text)
 		}
-		return doubleValue(f), nil
+		return value.Double(f), nil
 	}
 	return unsupported(v, "double")
 }
 
-func convertDecimal(v value) (value, error) {
+func convertDecimal(v value.Value) (value.Value, error) {
 	switch v.Type {
 	case bson.TypeBoolean:
 		n, err := convertInt64To(v, "decimal")
-		return decimalValue(decimalOfInt(n)), err
+		return value.Decimal(value.DecimalOfInt(n)), err
 	case bson.TypeDateTime:
-		return decimalValue(decimalOfInt(int64At(v.Value))), nil
+		return value.Decimal(value.DecimalOfInt(value.Int64At(v.Value))), nil
 	case bson.TypeInt32, bson.TypeInt64, bson.TypeDouble:
-		return decimalValue(toDecimal(v)), nil
+		return value.Decimal(value.ToDecimal(v)), nil
 	case bson.TypeString:
-		d, err := bson.ParseDecimal128(textAt(v.Value))
+		d, err := bson.ParseDecimal128(value.TextAt(v.Value))
 		if err != nil {
-			return noConversion("Failed to parse number '%s' in $convert with no onError value", textAt(v.Value))
+			return noConversion("Failed to parse number '%s' in $convert with no onError value", value.TextAt(v.Value))
 		}
-		return decimalValue(d), nil
+		return value.Decimal(d), nil
 	}
 	return unsupported(v, "decimal")
 }
 
 // convertBool converts numbers by zero; everything else is true.
-func convertBool(v value) (value, error) {
-	if isNumber(v) {
-		return boolValue(truthy(v)), nil
+func convertBool(v value.Value) (value.Value, error) {
+	if value.IsNumber(v) {
+		return value.Bool(value.Truthy(v)), nil
 	}
-	return boolValue(true), nil
+	return value.Bool(true), nil
 }
 
-func convertDate(v value) (value, error) {
+func convertDate(v value.Value) (value.Value, error) {
 	switch v.Type {
 	case bson.TypeInt64, bson.TypeDouble, bson.TypeDecimal128:
 		n, err := convertInt64To(v, "date")
-		return dateValue(n), err
+		return value.Date(n), err
 	case bson.TypeObjectID:
-		return dateValue(int64(binary.BigEndian.Uint32(v.Value)) * 1000), nil
+		return value.Date(int64(binary.BigEndian.Uint32(v.Value)) * 1000), nil
 	case bson.TypeTimestamp:
-		s, _ := timestampAt(v.Value)
-		return dateValue(int64(s) * 1000), nil
+		s, _ := value.TimestampAt(v.Value)
+		return value.Date(int64(s) * 1000), nil
 	case bson.TypeString:
-		t, err := parseDate(textAt(v.Value), time.UTC)
+		t, err := parseDate(value.TextAt(v.Value), time.UTC)
 		if err != nil {
-			return value{}, err
+			return value.Value{}, err
 		}
-		return dateValue(t.UnixMilli()), nil
+		return value.Date(t.UnixMilli()), nil
 	}
 	return unsupported(v, "date")
 }
 
-func convertObjectID(v value) (value, error) {
+func convertObjectID(v value.Value) (value.Value, error) {
 	if v.Type != bson.TypeString {
 		return unsupported(v, "objectId")
 	}
-	id, err := bson.ObjectIDFromHex(textAt(v.Value))
+	id, err := bson.ObjectIDFromHex(value.TextAt(v.Value))
 	if err != nil {
 		return noConversion("Failed to parse objectId '%s' in $convert with no onError value: Invalid string length for "+
 			"parsing to OID, expected 24 but found %d",
-			textAt(v.Value), len(textAt(v.Value)))
+			value.TextAt(v.Value), len(value.TextAt(v.Value)))
 	}
-	return objectIDValue(id), nil
+	return value.ObjectID(id), nil
 }
 
-func convertString(v value, format string) (value, error) {
+func convertString(v value.Value, format string) (value.Value, error) {
 	switch v.Type {
 	case bson.TypeObjectID:
-		return stringValue(hex.EncodeToString(v.Value)), nil
+		return value.String(hex.EncodeToString(v.Value)), nil
 	case bson.TypeBoolean:
-		return stringValue(strconv.FormatBool(boolAt(v.Value))), nil
+		return value.String(strconv.FormatBool(value.BoolAt(v.Value))), nil
 	case bson.TypeTimestamp:
-		return stringValue(timestampText(v)), nil
+		return value.String(timestampText(v)), nil
 	case bson.TypeBinary:
 		return binaryText(v, format)
 	case bson.TypeInt32, bson.TypeInt64, bson.TypeDouble, bson.TypeDecimal128, bson.TypeDateTime:
-		return stringValue(plainText(v)), nil
+		return value.String(plainText(v)), nil
 	case bson.TypeSymbol, bson.TypeJavaScript:
-		return stringValue(textAt(v.Value)), nil
+		return value.String(value.TextAt(v.Value)), nil
 	}
 	return unsupported(v, "string")
 }
 
 // plainText returns a number or date as the server writes it.
-func plainText(v value) string {
+func plainText(v value.Value) string {
 	switch v.Type {
 	case bson.TypeDouble:
-		return doubleText(doubleAt(v.Value))
+		return value.DoubleText(value.DoubleAt(v.Value))
 	case bson.TypeDecimal128:
-		return decimalAt(v.Value).String()
+		return value.DecimalAt(v.Value).String()
 	case bson.TypeDateTime:
-		return timeOf(int64At(v.Value)).Format("2006-01-02T15:04:05.000Z")
+		return value.TimeOf(value.Int64At(v.Value)).Format("2006-01-02T15:04:05.000Z")
 	}
-	return strconv.FormatInt(toInteger(v), 10)
+	return strconv.FormatInt(value.ToInteger(v), 10)
 }
 
-func timestampText(v value) string {
-	s, i := timestampAt(v.Value)
+func timestampText(v value.Value) string {
+	s, i := value.TimestampAt(v.Value)
 	return time.Unix(int64(s), 0).UTC().Format("Jan _2 15:04:05") + ":" + strconv.FormatUint(uint64(i), 16)
 }
 
-func binaryText(v value, format string) (value, error) {
-	subtype, data := binaryAt(v.Value)
+func binaryText(v value.Value, format string) (value.Value, error) {
+	subtype, data := value.BinaryAt(v.Value)
 	isUUID := subtype == 4 && len(data) == 16
 	switch {
 	case format == "uuid" || format == "auto" && isUUID:
 		if !isUUID {
 			return noConversion("Incompatible format for binary subtype in $convert with no onError value")
 		}
-		return stringValue(uuidText(data)), nil
+		return value.String(value.UUIDText(data)), nil
 	case format == "base64" || format == "auto":
-		return stringValue(base64.StdEncoding.EncodeToString(data)), nil
+		return value.String(base64.StdEncoding.EncodeToString(data)), nil
 	case format == "base64url":
-		return stringValue(base64.RawURLEncoding.EncodeToString(data)), nil
+		return value.String(base64.RawURLEncoding.EncodeToString(data)), nil
 	case format == "hex":
-		return stringValue(strings.ToUpper(hex.EncodeToString(data))), nil
+		return value.String(strings.ToUpper(hex.EncodeToString(data))), nil
 	case format == "utf8":
-		return stringValue(string(data)), nil
+		return value.String(string(data)), nil
 	}
 	return unsupported(v, "string")
 }
 
-func convertBinary(v value, format string) (value, error) {
+func convertBinary(v value.Value, format string) (value.Value, error) {
 	if v.Type != bson.TypeString {
 		return unsupported(v, "binData")
 	}
-	text := textAt(v.Value)
+	text := value.TextAt(v.Value)
 	var data []byte
 	var err error
 	switch format {
@@ -331,25 +338,25 @@ func convertBinary(v value, format string) (value, error) {
 	return bytesValue(data), nil
 }
 
-func parseUUID(text string) (value, error) {
+func parseUUID(text string) (value.Value, error) {
 	data, err := hex.DecodeString(strings.ReplaceAll(text, "-", ""))
 	if err != nil || len(text) != 36 || len(data) != 16 {
 		return noConversion("Input string is not a valid UUID: %s", text)
 	}
 	_, b, _ := bson.MarshalValue(bson.Binary{Subtype: 4, Data: data})
-	return value{Type: bson.TypeBinary, Value: b}, nil
+	return value.Value{Type: bson.TypeBinary, Value: b}, nil
 }
 
-func exprToUUID(_ *evaluation, args []value) (value, error) {
+func exprToUUID(_ *Evaluation, args []value.Value) (value.Value, error) {
 	switch v := args[0]; {
-	case isNullish(v):
-		return nullValue(), nil
-	case isString(v):
-		return parseUUID(textAt(v.Value))
+	case value.IsNullish(v):
+		return value.Null(), nil
+	case value.IsString(v):
+		return parseUUID(value.TextAt(v.Value))
 	case v.Type == bson.TypeBinary: // whatever it has, and however much
 		_, data := v.Binary()
 		_, b, err := bson.MarshalValue(bson.Binary{Subtype: bson.TypeBinaryUUID, Data: data})
-		return value{Type: bson.TypeBinary, Value: b}, err
+		return value.Value{Type: bson.TypeBinary, Value: b}, err
 	default:
 		return unsupported(v, "binData")
 	}

@@ -1,4 +1,4 @@
-package store
+package expr
 
 import (
 	"strconv"
@@ -6,6 +6,10 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/value"
 )
 
 var namedDateFunctions = merged(dateParts(), map[string]namedFunction{
@@ -49,23 +53,23 @@ func dateParts() map[string]namedFunction {
 		"$week":        weekOfYear, "$isoDayOfWeek": isoWeekday,
 		"$isoWeek": func(t time.Time) int { _, w := t.ISOWeek(); return w },
 	}
-	part := func(give func(t time.Time) value) namedFunction {
+	part := func(give func(t time.Time) value.Value) namedFunction {
 		return namedFunction{
 			args: []string{"date", "timezone"}, required: 1, notObject: 40535, unknown: 40535, notGiven: 40539, alone: true,
-			call: func(_ *evaluation, args []value) (value, error) {
+			call: func(_ *Evaluation, args []value.Value) (value.Value, error) {
 				t, ok, err := localTime(args[0], args[1])
 				if err != nil || !ok {
-					return nullValue(), err
+					return value.Null(), err
 				}
 				return give(t), nil
 			},
 		}
 	}
 	out := map[string]namedFunction{
-		"$isoWeekYear": part(func(t time.Time) value { y, _ := t.ISOWeek(); return int64Value(int64(y)) }),
+		"$isoWeekYear": part(func(t time.Time) value.Value { y, _ := t.ISOWeek(); return value.Int64(int64(y)) }),
 	}
 	for name, f := range table {
-		out[name] = part(func(t time.Time) value { return int32Value(int32(f(t))) })
+		out[name] = part(func(t time.Time) value.Value { return value.Int32(int32(f(t))) })
 	}
 	return out
 }
@@ -76,8 +80,8 @@ func weekOfYear(t time.Time) int { return (t.YearDay() - 1 + 7 - int(t.Weekday()
 func isoWeekday(t time.Time) int { return (int(t.Weekday())+6)%7 + 1 }
 
 // localTime reads a date in a time zone; ok is false when either is null.
-func localTime(date, zone value) (t time.Time, ok bool, err error) {
-	if isNullish(date) {
+func localTime(date, zone value.Value) (t time.Time, ok bool, err error) {
+	if value.IsNullish(date) {
 		return t, false, nil
 	}
 	loc, ok, err := zoneOf(zone)
@@ -89,28 +93,28 @@ func localTime(date, zone value) (t time.Time, ok bool, err error) {
 }
 
 // dateMillis takes dates, timestamps and ObjectIds for dates.
-func dateMillis(v value) (int64, error) {
+func dateMillis(v value.Value) (int64, error) {
 	switch v.Type {
 	case bson.TypeDateTime:
-		return int64At(v.Value), nil
+		return value.Int64At(v.Value), nil
 	case bson.TypeTimestamp, bson.TypeObjectID:
 		d, err := convertDate(v)
-		return int64At(d.Value), err
+		return value.Int64At(d.Value), err
 	}
-	return 0, fail(16006, "can't convert from BSON type %s to Date", typeName(v))
+	return 0, refusal.Of(16006, "can't convert from BSON type %s to Date", value.TypeName(v))
 }
 
 // zoneOf reads a time zone argument: an offset or an Olson name. Absent is UTC.
-func zoneOf(v value) (loc *time.Location, ok bool, err error) {
+func zoneOf(v value.Value) (loc *time.Location, ok bool, err error) {
 	switch {
-	case isAbsent(v):
+	case value.IsAbsent(v):
 		return time.UTC, true, nil
-	case isNullish(v):
+	case value.IsNullish(v):
 		return nil, false, nil
-	case !isString(v):
-		return nil, false, fail(40517, "timezone must evaluate to a string, found %s", typeName(v))
+	case !value.IsString(v):
+		return nil, false, refusal.Of(40517, "timezone must evaluate to a string, found %s", value.TypeName(v))
 	}
-	loc, err = parseZone(textAt(v.Value))
+	loc, err = parseZone(value.TextAt(v.Value))
 	return loc, true, err
 }
 
@@ -122,11 +126,11 @@ func parseZone(name string) (*time.Location, error) {
 	case "UTC", "GMT", "Z", "utc":
 		return time.UTC, nil
 	case "", "Local":
-		return nil, fail(40485, "unrecognized time zone identifier: %q", name)
+		return nil, refusal.Of(40485, "unrecognized time zone identifier: %q", name)
 	}
 	loc, err := time.LoadLocation(name)
 	if err != nil {
-		return nil, fail(40485, "unrecognized time zone identifier: %q", name)
+		return nil, refusal.Of(40485, "unrecognized time zone identifier: %q", name)
 	}
 	return loc, nil
 }
@@ -151,32 +155,36 @@ func zoneOffset(s string) (int, bool) {
 	return offset, true
 }
 
-func exprDateToParts(_ *evaluation, args []value) (value, error) {
+func exprDateToParts(_ *Evaluation, args []value.Value) (value.Value, error) {
 	iso := false
-	if !isAbsent(args[2]) {
-		if isNullish(args[2]) {
-			return nullValue(), nil
+	if !value.IsAbsent(args[2]) {
+		if value.IsNullish(args[2]) {
+			return value.Null(), nil
 		}
 		if args[2].Type != bson.TypeBoolean {
-			return value{}, fail(40521, "iso8601 must evaluate to a bool, found %s", typeName(args[2]))
+			return value.Value{}, refusal.Of(40521, "iso8601 must evaluate to a bool, found %s", value.TypeName(args[2]))
 		}
-		iso = truthy(args[2])
+		iso = value.Truthy(args[2])
 	}
 	t, ok, err := localTime(args[0], args[1])
 	if err != nil || !ok {
-		return nullValue(), err
+		return value.Null(), err
 	}
-	number := func(n int) value { return int32Value(int32(n)) }
-	var out []field
+	number := func(n int) value.Value { return value.Int32(int32(n)) }
+	var out []document.Field
 	if iso {
 		y, w := t.ISOWeek()
-		out = []field{{"isoWeekYear", number(y)}, {"isoWeek", number(w)}, {"isoDayOfWeek", number(isoWeekday(t))}}
+		out = []document.Field{{Name: "isoWeekYear", Value: number(y)}, {Name: "isoWeek", Value: number(w)},
+			{Name: "isoDayOfWeek", Value: number(isoWeekday(t))}}
 	} else {
-		out = []field{{"year", number(t.Year())}, {"month", number(int(t.Month()))}, {"day", number(t.Day())}}
+		out = []document.Field{{Name: "year", Value: number(t.Year())}, {Name: "month", Value: number(int(t.Month()))},
+			{Name: "day", Value: number(t.Day())}}
 	}
-	out = append(out, field{"hour", number(t.Hour())}, field{"minute", number(t.Minute())},
-		field{"second", number(t.Second())}, field{"millisecond", number(t.Nanosecond() / 1e6)})
-	return objectValue(documentOf(out...)), nil
+	out = append(out, document.Field{Name: "hour", Value: number(t.Hour())},
+		document.Field{Name: "minute", Value: number(t.Minute())},
+		document.Field{Name: "second", Value: number(t.Second())}, document.Field{Name: "millisecond",
+			Value: number(t.Nanosecond() / 1e6)})
+	return value.Object(document.Of(out...)), nil
 }
 
 var datePartNames = []string{
@@ -185,51 +193,53 @@ var datePartNames = []string{
 }
 
 // exprDateFromParts lets parts beyond their range carry over.
-func exprDateFromParts(_ *evaluation, args []value) (value, error) {
+func exprDateFromParts(_ *Evaluation, args []value.Value) (value.Value, error) {
 	year, isoYear := args[0], args[8]
 	switch {
-	case isAbsent(year) && isAbsent(isoYear):
-		return value{}, fail(40516, "$dateFromParts requires either 'year' or 'isoWeekYear' to be present")
-	case !isAbsent(isoYear) && !(isAbsent(year) && isAbsent(args[1]) && isAbsent(args[2])):
-		return value{}, fail(40489, "$dateFromParts does not allow mixing natural dates with ISO dates")
-	case isAbsent(isoYear) && !(isAbsent(args[9]) && isAbsent(args[10])):
-		return value{}, fail(40525, "$dateFromParts does not allow mixing natural dates with ISO dates")
+	case value.IsAbsent(year) && value.IsAbsent(isoYear):
+		return value.Value{}, refusal.Of(40516, "$dateFromParts requires either 'year' or 'isoWeekYear' to be present")
+	case !value.IsAbsent(isoYear) && !(value.IsAbsent(year) && value.IsAbsent(args[1]) && value.IsAbsent(args[2])):
+		return value.Value{}, refusal.Of(40489, "$dateFromParts does not allow mixing natural dates with ISO dates")
+	case value.IsAbsent(isoYear) && !(value.IsAbsent(args[9]) && value.IsAbsent(args[10])):
+		return value.Value{}, refusal.Of(40525, "$dateFromParts does not allow mixing natural dates with ISO dates")
 	}
 	loc, ok, err := zoneOf(args[7])
 	if err != nil || !ok {
-		return nullValue(), err
+		return value.Null(), err
 	}
 	n := [11]int{0, 1, 1, 0, 0, 0, 0, 0, 0, 1, 1}
 	for i, v := range args {
-		if i == 7 || isAbsent(v) {
+		if i == 7 || value.IsAbsent(v) {
 			continue
 		}
-		if isNullish(v) {
-			return nullValue(), nil
+		if value.IsNullish(v) {
+			return value.Null(), nil
 		}
-		whole, ok := wholeInt32(v)
+		whole, ok := value.WholeInt32(v)
 		if !ok {
-			return value{}, fail(40515, "'%s' must evaluate to an integer, found %s with value %s", datePartNames[i],
-				typeName(v), v)
+			return value.Value{}, refusal.Of(40515, "'%s' must evaluate to an integer, found %s with value %s", datePartNames[i],
+				value.TypeName(v), v)
 		}
 		if i == 0 || i == 8 {
 			if whole < 1 || whole > 9999 {
-				return value{}, fail(40523, "'%s' must evaluate to an integer in the range 1 to 9999, found %d", datePartNames[i],
+				return value.Value{}, refusal.Of(40523, "'%s' must evaluate to an integer in the range 1 to 9999, found %d",
+					datePartNames[i],
 					whole)
 			}
 		} else if i < 5 && (whole < -32768 || whole > 32767) || i > 8 && (whole < -32768 || whole > 32767) {
-			return value{}, fail(31034, "'%s' must evaluate to a value in the range [-32768, 32767]; value %d is not in range",
+			return value.Value{}, refusal.Of(31034,
+				"'%s' must evaluate to a value in the range [-32768, 32767]; value %d is not in range",
 				datePartNames[i], whole)
 		}
 		n[i] = whole
 	}
-	if isAbsent(isoYear) {
+	if value.IsAbsent(isoYear) {
 		t := time.Date(n[0], time.Month(n[1]), n[2], n[3], n[4], n[5], 0, loc)
-		return dateValue(t.UnixMilli() + int64(n[6])), nil
+		return value.Date(t.UnixMilli() + int64(n[6])), nil
 	}
 	// The first ISO week has January 4th in it.
 	start := time.Date(n[8], 1, 4, n[3], n[4], n[5], 0, loc)
 	days := (n[9]-1)*7 + n[10] - isoWeekday(start)
 	t := time.Date(n[8], 1, 4+days, n[3], n[4], n[5], 0, loc)
-	return dateValue(t.UnixMilli() + int64(n[6])), nil
+	return value.Date(t.UnixMilli() + int64(n[6])), nil
 }

@@ -1,47 +1,52 @@
-package store
+package expr
 
 import (
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
+
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/value"
 )
 
-func exprDateToString(_ *evaluation, args []value) (value, error) {
+func exprDateToString(_ *Evaluation, args []value.Value) (value.Value, error) {
 	format := ""
-	if v := args[1]; !isAbsent(v) {
-		if isNullish(v) {
-			return nullValue(), nil
+	if v := args[1]; !value.IsAbsent(v) {
+		if value.IsNullish(v) {
+			return value.Null(), nil
 		}
-		if !isString(v) {
-			return value{}, fail(18533, "$dateToString requires that 'format' be a string, found: %s with value %s", typeName(v),
+		if !value.IsString(v) {
+			return value.Value{}, refusal.Of(18533,
+				"$dateToString requires that 'format' be a string, found: %s with value %s", value.TypeName(v),
 				v)
 		}
-		format = textAt(v.Value)
+		format = value.TextAt(v.Value)
 		if err := checkDateFormat(format); err != nil {
-			return value{}, err
+			return value.Value{}, err
 		}
 	}
-	if isNullish(args[0]) {
-		if isAbsent(args[3]) {
-			return nullValue(), nil
+	if value.IsNullish(args[0]) {
+		if value.IsAbsent(args[3]) {
+			return value.Null(), nil
 		}
 		return args[3], nil
 	}
 	t, ok, err := localTime(args[0], args[2])
 	if err != nil || !ok {
-		return nullValue(), err
+		return value.Null(), err
 	}
-	if isAbsent(args[1]) {
+	if value.IsAbsent(args[1]) {
 		format = "%Y-%m-%dT%H:%M:%S.%L"
 		if t.Location() == time.UTC {
 			format += "Z"
 		}
 	}
 	if t.Year() < 0 || t.Year() > 9999 {
-		return value{}, fail(18537, "$dateToString is only defined on year 0-9999, tried to use year %d", t.Year())
+		return value.Value{}, refusal.Of(18537, "$dateToString is only defined on year 0-9999, tried to use year %d",
+			t.Year())
 	}
-	return stringValue(formatDate(t, format)), nil
+	return value.String(formatDate(t, format)), nil
 }
 
 func checkDateFormat(format string) error {
@@ -50,10 +55,10 @@ func checkDateFormat(format string) error {
 			continue
 		}
 		if i++; i == len(format) {
-			return fail(18535, "Unmatched '%%' at end of format string")
+			return refusal.Of(18535, "Unmatched '%%' at end of format string")
 		}
 		if !strings.ContainsRune("dGHjLmMSuUVwYzZ%bB", rune(format[i])) {
-			return fail(18536, "Invalid format character '%%%c' in format string", format[i])
+			return refusal.Of(18536, "Invalid format character '%%%c' in format string", format[i])
 		}
 	}
 	return nil
@@ -114,49 +119,50 @@ func datePart(t time.Time, c byte) string {
 	return "%"
 }
 
-func exprDateFromString(_ *evaluation, args []value) (value, error) {
+func exprDateFromString(_ *Evaluation, args []value.Value) (value.Value, error) {
 	text, format, zone, onError, onNull := args[0], args[1], args[2], args[3], args[4]
-	orError := func(err error) (value, error) {
-		if code, _ := codeIn(err); code == conversionFailure && !isAbsent(onError) {
+	orError := func(err error) (value.Value, error) {
+		if code, _ := codeIn(err); code == conversionFailure && !value.IsAbsent(onError) {
 			return onError, nil
 		}
-		return value{}, err
+		return value.Value{}, err
 	}
 	loc, ok, err := zoneOf(zone)
 	if err != nil {
-		return value{}, err
+		return value.Value{}, err
 	}
-	if isNullish(text) {
-		if isAbsent(onNull) {
-			return nullValue(), nil
+	if value.IsNullish(text) {
+		if value.IsAbsent(onNull) {
+			return value.Null(), nil
 		}
 		return onNull, nil
 	}
-	if !ok || !isAbsent(format) && isNullish(format) {
-		return nullValue(), nil
+	if !ok || !value.IsAbsent(format) && value.IsNullish(format) {
+		return value.Null(), nil
 	}
-	if !isString(text) {
+	if !value.IsString(text) {
 		_, err := noConversion("$dateFromString requires that 'dateString' be a string, found: %s with value %s",
-			typeName(text), text)
+			value.TypeName(text), text)
 		return orError(err)
 	}
 	var t time.Time
-	if isAbsent(format) {
-		t, err = parseDate(textAt(text.Value), loc)
+	if value.IsAbsent(format) {
+		t, err = parseDate(value.TextAt(text.Value), loc)
 	} else {
-		if !isString(format) {
-			return value{}, fail(40684, "$dateFromString requires that 'format' be a string, found: %s with value %s",
-				typeName(format), format)
+		if !value.IsString(format) {
+			return value.Value{}, refusal.Of(40684,
+				"$dateFromString requires that 'format' be a string, found: %s with value %s",
+				value.TypeName(format), format)
 		}
-		if err := checkDateFormat(textAt(format.Value)); err != nil {
-			return value{}, err
+		if err := checkDateFormat(value.TextAt(format.Value)); err != nil {
+			return value.Value{}, err
 		}
-		t, err = parseDateFormat(textAt(text.Value), textAt(format.Value), loc)
+		t, err = parseDateFormat(value.TextAt(text.Value), value.TextAt(format.Value), loc)
 	}
 	if err != nil {
 		return orError(err)
 	}
-	return dateValue(t.UnixMilli()), nil
+	return value.Date(t.UnixMilli()), nil
 }
 
 // dateLayouts are the forms of a date without a format.

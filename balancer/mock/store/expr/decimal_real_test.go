@@ -1,10 +1,12 @@
-package store
+package expr
 
 import (
 	"math"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/value"
 )
 
 // The first lines are the examples of the manual's pages of the operators, the others
@@ -51,21 +53,22 @@ func TestDecimalFunctions(t *testing.T) {
 		{"$asin", []string{"1"}, "1.570796326794896619231321691639751"}, {"$pow", []string{"0", "0.5"}, "0"},
 		{"$pow", []string{"-2", "0.5"}, "NaN"},
 	} {
-		var args []value
+		var args []value.Value
 		for _, text := range tt.args {
-			args = append(args, decimalValue(mustDecimal(text)))
+			args = append(args, value.Decimal(value.MustDecimal(text)))
 		}
 		got, err := mathFunctions[tt.op].call(nil, args)
 		if err != nil {
 			t.Errorf("%s %v: %v", tt.op, tt.args, err)
 			continue
 		}
-		if d := decimalAt(got.Value); got.Type != bson.TypeDecimal128 || d.String() != mustDecimal(tt.want).String() {
+		if d := value.DecimalAt(got.Value); got.Type != bson.TypeDecimal128 ||
+			d.String() != value.MustDecimal(tt.want).String() {
 			t.Errorf("%s %v = %v, want %s", tt.op, tt.args, d, tt.want)
 		}
 	}
-	got, err := mathFunctions["$log"].call(nil, []value{doubleValue(8), doubleValue(2)})
-	if err != nil || got.Type != bson.TypeDouble || math.Abs(toDouble(got)-3) > 1e-15 {
+	got, err := mathFunctions["$log"].call(nil, []value.Value{value.Double(8), value.Double(2)})
+	if err != nil || got.Type != bson.TypeDouble || math.Abs(value.ToDouble(got)-3) > 1e-15 {
 		t.Error(got, err)
 	}
 }

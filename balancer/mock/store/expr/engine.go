@@ -1,9 +1,12 @@
-package store
+package expr
 
 import (
 	"errors"
 	"slices"
 
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/value"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -37,8 +40,8 @@ var otherCodes = merged(
 	},
 )
 
-// otherAccumulatorCodes are those of what a group gathers.
-var otherAccumulatorCodes = map[mongoerr.Code]int32{40400: 5911200}
+// OtherAccumulatorCodes are those of what a group gathers.
+var OtherAccumulatorCodes = map[mongoerr.Code]int32{40400: 5911200}
 
 // otherOperators are what else the other engine knows.
 var otherOperators = []string{
@@ -53,8 +56,8 @@ var otherOperators = []string{
 // otherFunctions give something else there: what is missing is below all values, MinKey
 // among them, and no set is not known to be a part of another.
 var otherFunctions = map[string]function{
-	"$cmp": {2, 2, func(_ *evaluation, a []value) (value, error) {
-		return int32Value(int32(otherCompare(a[0], a[1]))), nil
+	"$cmp": {2, 2, func(_ *Evaluation, a []value.Value) (value.Value, error) {
+		return value.Int32(int32(otherCompare(a[0], a[1]))), nil
 	}},
 	"$eq":  otherOrdered(func(c int) bool { return c == 0 }),
 	"$ne":  otherOrdered(func(c int) bool { return c != 0 }),
@@ -62,30 +65,30 @@ var otherFunctions = map[string]function{
 	"$lte": otherOrdered(func(c int) bool { return c <= 0 }),
 	"$gt":  otherOrdered(func(c int) bool { return c > 0 }),
 	"$gte": otherOrdered(func(c int) bool { return c >= 0 }),
-	"$setIsSubset": {2, 2, func(c *evaluation, a []value) (value, error) {
-		if slices.ContainsFunc(a, isNullish) {
-			return nullValue(), nil
+	"$setIsSubset": {2, 2, func(c *Evaluation, a []value.Value) (value.Value, error) {
+		if slices.ContainsFunc(a, value.IsNullish) {
+			return value.Null(), nil
 		}
 		return exprSetIsSubset(c, a)
 	}},
 }
 
 func otherOrdered(ok func(int) bool) function {
-	return function{2, 2, func(_ *evaluation, a []value) (value, error) {
-		return boolValue(ok(otherCompare(a[0], a[1]))), nil
+	return function{2, 2, func(_ *Evaluation, a []value.Value) (value.Value, error) {
+		return value.Bool(ok(otherCompare(a[0], a[1]))), nil
 	}}
 }
 
-func otherCompare(a, b value) int {
+func otherCompare(a, b value.Value) int {
 	switch {
-	case isMissing(a) && isMissing(b):
+	case value.IsMissing(a) && value.IsMissing(b):
 		return 0
-	case isMissing(a):
+	case value.IsMissing(a):
 		return -1
-	case isMissing(b):
+	case value.IsMissing(b):
 		return 1
 	}
-	return compare(a, b)
+	return value.Compare(a, b)
 }
 
 func sameCodes(names []string, codes map[mongoerr.Code]int32) map[string]map[mongoerr.Code]int32 {
@@ -96,20 +99,20 @@ func sameCodes(names []string, codes map[mongoerr.Code]int32) map[string]map[mon
 	return table
 }
 
-// otherKnows looks at all operators in the specification of a stage.
-func otherKnows(v value) bool {
-	if !isObject(v) && !isArray(v) {
+// OtherKnows looks at all operators in the specification of a stage.
+func OtherKnows(v value.Value) bool {
+	if !value.IsObject(v) && !value.IsArray(v) {
 		return true
 	}
-	for name, inner := range fields(v.Value) {
+	for name, inner := range document.Fields(v.Value) {
 		op := string(name)
-		if isObject(v) && isOperator(op) && otherCodes[op] == nil && !slices.Contains(otherOperators, op) {
+		if value.IsObject(v) && document.IsOperator(op) && otherCodes[op] == nil && !slices.Contains(otherOperators, op) {
 			return false
 		}
 		if op == "$literal" || op == "$const" {
 			continue
 		}
-		if !otherKnows(inner) {
+		if !OtherKnows(inner) {
 			return false
 		}
 	}
@@ -118,20 +121,20 @@ func otherKnows(v value) bool {
 
 // otherExpression is an operator in the other engine.
 type otherExpression struct {
-	expression
+	Expression
 	codes map[mongoerr.Code]int32
 }
 
-func (e otherExpression) eval(c *evaluation) (value, error) {
-	v, err := e.expression.eval(c)
-	return v, recoded(err, e.codes)
+func (e otherExpression) Eval(c *Evaluation) (value.Value, error) {
+	v, err := e.Expression.Eval(c)
+	return v, Recoded(err, e.codes)
 }
 
-// recoded gives an error the code that it has in the other engine.
-func recoded(err error, codes map[mongoerr.Code]int32) error {
+// Recoded gives an error the code that it has in the other engine.
+func Recoded(err error, codes map[mongoerr.Code]int32) error {
 	var failure *mongoerr.ServerError
 	if err == nil || !errors.As(err, &failure) || codes[failure.Code] == 0 {
 		return err
 	}
-	return fail(codes[failure.Code], "%s", failure.Message)
+	return refusal.Of(codes[failure.Code], "%s", failure.Message)
 }

@@ -1,4 +1,8 @@
-package store
+// Package expr compiles and evaluates aggregation expressions, and the
+// accumulators that $group, windows and expressions share. The rules are those of
+// the operators' manual pages; which error comes when, and which constants
+// are computed early, follow the server (8.0.10), as recorded.
+package expr
 
 import (
 	"strings"
@@ -6,30 +10,35 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/paths"
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/value"
+	"shardsh/balancer/mock/store/work"
 	"shardsh/balancer/mongoerr"
 )
 
-// expression is a compiled aggregation expression. It gives missing for what
+// Expression is a compiled aggregation expression. It gives missing for what
 // is not there.
-type expression interface {
-	eval(c *evaluation) (value, error)
+type Expression interface {
+	Eval(c *Evaluation) (value.Value, error)
 }
 
-// scope knows the variables an expression may use: user variables have a slot
+// Scope knows the variables an expression may use: user variables have a slot
 // each, those with an initial value have it from the start. A scope is not
 // changed once made.
-type scope struct {
-	outer  *scope // nil for the outermost
+type Scope struct {
+	outer  *Scope // nil for the outermost
 	slots  map[string]int
-	size   int     // how many slots there are, those of outer scopes too
-	values []value // initial, by slot
+	size   int           // how many slots there are, those of outer scopes too
+	Values []value.Value // initial, by slot
 	// early has the first error that constants made. It is shared with inner scopes,
 	// and nil where such an error counts at once.
 	early *error
 }
 
 // slot finds a variable.
-func (s *scope) slot(name string) (int, bool) {
+func (s *Scope) slot(name string) (int, bool) {
 	for ; s != nil; s = s.outer {
 		if slot, ok := s.slots[name]; ok {
 			return slot, true
@@ -38,37 +47,37 @@ func (s *scope) slot(name string) (int, bool) {
 	return 0, false
 }
 
-// newScope makes a scope of constant variables: those of a command's let.
-func newScope(let bson.Raw) (*scope, error) { return newScopeIn(nil, let) }
+// NewScope makes a scope of constant variables: those of a command's let.
+func NewScope(let bson.Raw) (*Scope, error) { return newScopeIn(nil, let) }
 
-func newScopeIn(w *work, let bson.Raw) (*scope, error) {
-	if isEmpty(let) {
-		return &scope{}, nil
+func newScopeIn(w *work.Work, let bson.Raw) (*Scope, error) {
+	if document.IsEmpty(let) {
+		return &Scope{}, nil
 	}
-	sc := &scope{slots: map[string]int{}}
-	ctx := newEvaluation(sc, time.Time{}, w)
-	for name, v := range fields(let) {
-		if err := checkVariable(string(name)); err != nil {
+	sc := &Scope{slots: map[string]int{}}
+	ctx := NewEvaluation(sc, time.Time{}, w)
+	for name, v := range document.Fields(let) {
+		if err := CheckVariable(string(name)); err != nil {
 			return nil, err
 		}
-		e, err := compileExpression(v, sc)
+		e, err := Compile(v, sc)
 		if err != nil {
 			return nil, err
 		}
-		v, err := e.eval(ctx)
+		v, err := e.Eval(ctx)
 		if err != nil {
 			return nil, err
 		}
-		sc.slots[string(name)] = len(sc.values)
-		sc.values = append(sc.values, v)
-		sc.size = len(sc.values)
+		sc.slots[string(name)] = len(sc.Values)
+		sc.Values = append(sc.Values, v)
+		sc.size = len(sc.Values)
 	}
 	return sc, nil
 }
 
-// with adds variables; their slots follow those there already.
-func (s *scope) with(names ...string) (inner *scope, slots []int) {
-	inner = &scope{outer: s, slots: make(map[string]int, len(names)), size: s.size, values: s.values, early: s.early}
+// With adds variables; their slots follow those there already.
+func (s *Scope) With(names ...string) (inner *Scope, slots []int) {
+	inner = &Scope{outer: s, slots: make(map[string]int, len(names)), size: s.size, Values: s.Values, early: s.early}
 	for _, name := range names {
 		slots = append(slots, inner.size)
 		inner.slots[name] = inner.size
@@ -77,60 +86,65 @@ func (s *scope) with(names ...string) (inner *scope, slots []int) {
 	return inner, slots
 }
 
-// evaluation is what an expression sees while it is evaluated.
-type evaluation struct {
-	root value
-	vars []value // by slot
-	now  time.Time
-	rand func() float64
-	work *work // nil where nothing can end it
-	at   finder
+// Evaluation is what an expression sees while it is evaluated.
+type Evaluation struct {
+	Root value.Value
+	Vars []value.Value // by slot
+	Now  time.Time
+	Rand func() float64
+	Work *work.Work // nil where nothing can end it
+	at   paths.Finder
 }
 
-func newEvaluation(sc *scope, now time.Time, w *work) *evaluation {
-	return &evaluation{vars: append([]value(nil), sc.values...), now: now, work: w}
+// NewEvaluation begins to evaluate the expressions of a scope, at a time and within a run.
+func NewEvaluation(sc *Scope, now time.Time, w *work.Work) *Evaluation {
+	return &Evaluation{Vars: append([]value.Value(nil), sc.Values...), Now: now, Work: w}
 }
 
-func (c *evaluation) set(slot int, v value) {
-	for len(c.vars) <= slot {
-		c.vars = append(c.vars, value{})
+// Set gives a variable its value.
+func (c *Evaluation) Set(slot int, v value.Value) {
+	for len(c.Vars) <= slot {
+		c.Vars = append(c.Vars, value.Value{})
 	}
-	c.vars[slot] = v
+	c.Vars[slot] = v
 }
 
-// inside evaluates with another document as the root.
-func (c *evaluation) inside(doc value) *evaluation {
+// Inside evaluates with another document as the root.
+func (c *Evaluation) Inside(doc value.Value) *Evaluation {
 	inner := *c
-	inner.root = doc
+	inner.Root = doc
 	return &inner
 }
 
-// maxExpressionDepth bounds the nesting of expressions, as the depth of BSON
+// MaxDepth bounds the nesting of expressions, as the depth of BSON
 // documents bounds it on the server.
-const maxExpressionDepth = 200
+const MaxDepth = 200
 
-type exprCompiler struct {
+// Compiler compiles expressions for one of the server's two engines.
+type Compiler struct {
 	depth int
-	other bool // for the other engine (stage_engine.go)
+	Other bool // for the other engine (engine.go)
 	asIs  bool // constants are not computed before it runs
 	forms map[string]operatorCompiler
 }
 
 // operatorCompiler compiles an operator that is not a plain function of its arguments.
-type operatorCompiler func(name string, arg value, sc *scope) (expression, error)
+type operatorCompiler func(name string, arg value.Value, sc *Scope) (Expression, error)
 
-func compileExpression(v value, sc *scope) (expression, error) {
-	return (&exprCompiler{}).compile(v, sc)
+// Compile compiles an expression. Errors have the server's codes.
+func Compile(v value.Value, sc *Scope) (Expression, error) {
+	return (&Compiler{}).Compile(v, sc)
 }
 
-func (c *exprCompiler) compile(v value, sc *scope) (expression, error) {
-	if c.depth++; c.depth > maxExpressionDepth {
-		return nil, serverError(mongoerr.Overflow, "expression exceeds depth limit of %d", maxExpressionDepth)
+// Compile is the function Compile with what the compiler is for.
+func (c *Compiler) Compile(v value.Value, sc *Scope) (Expression, error) {
+	if c.depth++; c.depth > MaxDepth {
+		return nil, refusal.New(mongoerr.Overflow, "expression exceeds depth limit of %d", MaxDepth)
 	}
 	defer func() { c.depth-- }()
 	switch v.Type {
 	case bson.TypeString:
-		if text := textAt(v.Value); strings.HasPrefix(text, "$") {
+		if text := value.TextAt(v.Value); strings.HasPrefix(text, "$") {
 			return compilePath(text, sc)
 		}
 	case bson.TypeEmbeddedDocument:
@@ -138,29 +152,30 @@ func (c *exprCompiler) compile(v value, sc *scope) (expression, error) {
 	case bson.TypeArray:
 		return c.array(v, sc)
 	}
-	return literal(v), nil
+	return Literal(v), nil
 }
 
-func (c *exprCompiler) array(v value, sc *scope) (expression, error) {
-	list, err := c.list(v, sc)
+func (c *Compiler) array(v value.Value, sc *Scope) (Expression, error) {
+	list, err := c.List(v, sc)
 	if err != nil {
 		return nil, err
 	}
 	constant := true
 	for _, e := range list {
-		_, ok := e.(literal)
+		_, ok := e.(Literal)
 		constant = constant && ok
 	}
 	if constant {
-		return literal(v), nil
+		return Literal(v), nil
 	}
-	return arrayExpression(list), nil
+	return Array(list), nil
 }
 
-func (c *exprCompiler) list(v value, sc *scope) ([]expression, error) {
-	var list []expression
-	for _, item := range fields(v.Value) {
-		e, err := c.compile(item, sc)
+// List compiles the elements of an array.
+func (c *Compiler) List(v value.Value, sc *Scope) ([]Expression, error) {
+	var list []Expression
+	for _, item := range document.Fields(v.Value) {
+		e, err := c.Compile(item, sc)
 		if err != nil {
 			return nil, err
 		}
@@ -170,19 +185,19 @@ func (c *exprCompiler) list(v value, sc *scope) ([]expression, error) {
 }
 
 // object compiles {$op: args} or an object of expressions.
-func (c *exprCompiler) object(doc []byte, sc *scope) (expression, error) {
-	if name, arg, ok := first(doc); ok && isOperator(name) {
-		if fieldCount(doc) > 1 {
-			return nil, fail(15983, "an object representing an expression must have exactly one field: %s", bson.Raw(doc))
+func (c *Compiler) object(doc []byte, sc *Scope) (Expression, error) {
+	if name, arg, ok := document.First(doc); ok && document.IsOperator(name) {
+		if document.Count(doc) > 1 {
+			return nil, refusal.Of(15983, "an object representing an expression must have exactly one field: %s", bson.Raw(doc))
 		}
 		return c.operator(name, arg, sc)
 	}
-	var out objectExpression
-	for name, v := range fields(doc) {
+	var out Object
+	for name, v := range document.Fields(doc) {
 		if err := checkFieldName(string(name)); err != nil {
 			return nil, err
 		}
-		e, err := c.compile(v, sc)
+		e, err := c.Compile(v, sc)
 		if err != nil {
 			return nil, err
 		}
@@ -195,27 +210,27 @@ func (c *exprCompiler) object(doc []byte, sc *scope) (expression, error) {
 func checkFieldName(name string) error {
 	switch {
 	case strings.HasPrefix(name, "$"):
-		return fail(16410, "FieldPath field names may not start with '$'. Consider using $getField or $setField.")
+		return refusal.Of(16410, "FieldPath field names may not start with '$'. Consider using $getField or $setField.")
 	case strings.Contains(name, "."):
-		return fail(16405, "dotted field names are only allowed at the top level")
+		return refusal.Of(16405, "dotted field names are only allowed at the top level")
 	case strings.ContainsRune(name, 0):
-		return fail(16411, "FieldPath field names may not contain '\\0'.")
+		return refusal.Of(16411, "FieldPath field names may not contain '\\0'.")
 	}
 	return nil
 }
 
-func (c *exprCompiler) operator(name string, arg value, sc *scope) (expression, error) {
-	if f, ok := otherFunctions[name]; ok && c.other {
+func (c *Compiler) operator(name string, arg value.Value, sc *Scope) (Expression, error) {
+	if f, ok := otherFunctions[name]; ok && c.Other {
 		return c.call(name, f, arg, sc)
 	}
 	e, err := c.usualOperator(name, arg, sc)
-	if err != nil || !c.other || otherCodes[name] == nil || isConstant(e) {
+	if err != nil || !c.Other || otherCodes[name] == nil || IsConstant(e) {
 		return e, err
 	}
 	return otherExpression{e, otherCodes[name]}, nil
 }
 
-func (c *exprCompiler) usualOperator(name string, arg value, sc *scope) (expression, error) {
+func (c *Compiler) usualOperator(name string, arg value.Value, sc *Scope) (Expression, error) {
 	if f, ok := functions[name]; ok {
 		return c.call(name, f, arg, sc)
 	}
@@ -228,74 +243,79 @@ func (c *exprCompiler) usualOperator(name string, arg value, sc *scope) (express
 	if f, ok := c.forms[name]; ok {
 		return f(name, arg, sc)
 	}
-	return nil, serverError(mongoerr.InvalidPipelineOperator, "Unrecognized expression '%s'", name)
+	return nil, refusal.New(mongoerr.InvalidPipelineOperator, "Unrecognized expression '%s'", name)
 }
 
-func knownExpression(name string) bool {
-	c := exprCompiler{}
+// Known reports whether there is an operator of that name.
+func Known(name string) bool {
+	c := Compiler{}
 	_, isFunction := functions[name]
 	_, isNamed := namedFunctions[name]
 	_, isForm := c.specialForms()[name]
 	return isFunction || isNamed || isForm
 }
 
-type literal value
+// Literal is a value as it stands.
+type Literal value.Value
 
-func (l literal) eval(*evaluation) (value, error) { return value(l), nil }
+func (l Literal) Eval(*Evaluation) (value.Value, error) { return value.Value(l), nil }
 
-type arrayExpression []expression
+// Array makes an array of its elements.
+type Array []Expression
 
-func (a arrayExpression) eval(c *evaluation) (value, error) {
-	vs := make([]value, len(a))
+func (a Array) Eval(c *Evaluation) (value.Value, error) {
+	vs := make([]value.Value, len(a))
 	size := 0
 	for i, e := range a {
-		v, err := e.eval(c)
+		v, err := e.Eval(c)
 		if err != nil {
-			return value{}, err
+			return value.Value{}, err
 		}
 		vs[i] = v
 		size += len(v.Value)
 		if err := checkSize(size); err != nil {
-			return value{}, err
+			return value.Value{}, err
 		}
 	}
-	return arrayOf(vs), c.work.handle(size)
+	return document.Array(vs), c.Work.Handle(size)
 }
 
-func evalAll(list []expression, c *evaluation) ([]value, error) {
-	vs := make([]value, len(list))
+// EvalAll evaluates a list of expressions.
+func EvalAll(list []Expression, c *Evaluation) ([]value.Value, error) {
+	vs := make([]value.Value, len(list))
 	for i, e := range list {
 		if e == nil {
-			vs[i] = absent
+			vs[i] = value.Absent
 			continue
 		}
-		v, err := e.eval(c)
+		v, err := e.Eval(c)
 		if err != nil {
 			return nil, err
 		}
 		vs[i] = v
 	}
-	return vs, c.work.step(1)
+	return vs, c.Work.Step(1)
 }
 
 type namedExpression struct {
-	name string
-	expr expression
+	Name string
+	Expr Expression
 }
 
-type objectExpression []namedExpression
+// Object makes a document of its fields.
+type Object []namedExpression
 
-func (o objectExpression) eval(c *evaluation) (value, error) {
-	b, start := openDocument(nil)
+func (o Object) Eval(c *Evaluation) (value.Value, error) {
+	b, start := document.Open(nil)
 	for _, f := range o {
-		v, err := f.expr.eval(c)
+		v, err := f.Expr.Eval(c)
 		if err != nil {
-			return value{}, err
+			return value.Value{}, err
 		}
-		b = appendField(b, f.name, v)
+		b = document.Append(b, f.Name, v)
 		if err := checkSize(len(b)); err != nil {
-			return value{}, err
+			return value.Value{}, err
 		}
 	}
-	return objectValue(closeDocument(b, start)), c.work.handle(len(b))
+	return value.Object(document.Close(b, start)), c.Work.Handle(len(b))
 }

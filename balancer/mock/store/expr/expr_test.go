@@ -1,18 +1,22 @@
-package store
+package expr
 
 import (
 	"testing"
 	"time"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/storetest"
+	"shardsh/balancer/mock/store/value"
 )
 
-func evalText(t testing.TB, expr, doc string) (value, error) {
+func evalText(t testing.TB, expr, doc string) (value.Value, error) {
 	t.Helper()
-	e, err := CompileExpr(lookup(raw(t, `{"e":`+expr+`}`), "e"), nil,
+	e, err := compileAlone(document.Lookup(storetest.Raw(t, `{"e":`+expr+`}`), "e"), nil,
 		time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
 	if err != nil {
-		return value{}, err
+		return value.Value{}, err
 	}
-	return e.Eval(raw(t, doc))
+	return e.Eval(storetest.Raw(t, doc))
 }
 
 // Examples of the manual and rules of the operators' pages, beside those that
@@ -207,15 +211,15 @@ func TestExpressions(t *testing.T) {
 	} {
 		got, err := evalText(t, tc.expr, doc)
 		if tc.want != "" && tc.want[0] == '!' {
-			want := lookup(raw(t, `{"v":`+tc.want[1:]+`}`), "v").Int32()
-			if codeOf(err) != want {
-				t.Errorf("%s: code %d (%v), want %d", tc.expr, codeOf(err), err, want)
+			want := document.Lookup(storetest.Raw(t, `{"v":`+tc.want[1:]+`}`), "v").Int32()
+			if storetest.CodeOf(err) != want {
+				t.Errorf("%s: code %d (%v), want %d", tc.expr, storetest.CodeOf(err), err, want)
 			}
 			continue
 		}
-		var want value
+		var want value.Value
 		if tc.want != "" {
-			want = lookup(raw(t, `{"v":`+tc.want+`}`), "v")
+			want = document.Lookup(storetest.Raw(t, `{"v":`+tc.want+`}`), "v")
 		}
 		if err != nil || !got.Equal(want) {
 			t.Errorf("%s:\ngot  %s %v\nwant %s", tc.expr, got, err, tc.want)
@@ -298,8 +302,8 @@ func TestExpressionErrors(t *testing.T) {
 		`{"$regexMatch": {"input": "a", "regex": "("}}`:                 51111,
 		`{"$range": [0, 100000000]}`:                                    146,
 	} {
-		if _, err := evalText(t, expr, `{"d": {"$date": "2026-01-01T00:00:00Z"}}`); codeOf(err) != code {
-			t.Errorf("%s: code %d (%v), want %d", expr, codeOf(err), err, code)
+		if _, err := evalText(t, expr, `{"d": {"$date": "2026-01-01T00:00:00Z"}}`); storetest.CodeOf(err) != code {
+			t.Errorf("%s: code %d (%v), want %d", expr, storetest.CodeOf(err), err, code)
 		}
 	}
 }
@@ -310,7 +314,7 @@ func TestExpressionsAreBounded(t *testing.T) {
 		`{"$reduce": {"input": {"$range": [0, 64]}, "initialValue": "x", "in": {"$concat": ["$$value", "$$value"]}}}`,
 		`{"$reduce": {"input": {"$range": [0, 64]}, "initialValue": 1, "in": {"a": "$$value", "b": "$$value"}}}`,
 	} {
-		if _, err := evalText(t, expr, `{}`); codeOf(err) != 13548 {
+		if _, err := evalText(t, expr, `{}`); storetest.CodeOf(err) != 13548 {
 			t.Errorf("%s: %v", expr, err)
 		}
 	}

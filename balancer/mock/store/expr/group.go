@@ -1,4 +1,4 @@
-package store
+package expr
 
 import "slices"
 
@@ -20,8 +20,8 @@ var groupings = map[string]grouping{
 }
 
 // regrouped returns the operands that an operator has then.
-func (c *exprCompiler) regrouped(name string, args []expression, call func([]expression) *callExpression, sc *scope,
-) ([]expression, error) {
+func (c *Compiler) regrouped(name string, args []Expression, call func([]Expression) *callExpression, sc *Scope,
+) ([]Expression, error) {
 	how := groupings[name]
 	if how == apart {
 		return args, nil
@@ -30,7 +30,7 @@ func (c *exprCompiler) regrouped(name string, args []expression, call func([]exp
 	if how == anyOrder {
 		args = constantsLast(args)
 	}
-	var list []expression
+	var list []Expression
 	for i := 0; i < len(args); {
 		n := constantsFrom(args[i:])
 		if n < 2 || n == len(args) || how == leading && i > 0 {
@@ -48,7 +48,7 @@ func (c *exprCompiler) regrouped(name string, args []expression, call func([]exp
 	return list, nil
 }
 
-func constantsFrom(args []expression) int {
+func constantsFrom(args []Expression) int {
 	n := slices.IndexFunc(args, isVariable)
 	if n < 0 {
 		return len(args)
@@ -57,8 +57,8 @@ func constantsFrom(args []expression) int {
 }
 
 // flattened puts the operands of calls of the same operator in their places.
-func flattened(name string, args []expression, how grouping) []expression {
-	var list []expression
+func flattened(name string, args []Expression, how grouping) []Expression {
+	var list []Expression
 	for i, a := range args {
 		if inner, ok := a.(*callExpression); ok && inner.name == name && (how != leading || i == 0) {
 			list = append(list, inner.args...)
@@ -70,10 +70,10 @@ func flattened(name string, args []expression, how grouping) []expression {
 }
 
 // constantsLast puts the constants after the other arguments.
-func constantsLast(args []expression) []expression {
-	var list, constants []expression
+func constantsLast(args []Expression) []Expression {
+	var list, constants []Expression
 	for _, a := range args {
-		if isConstant(a) {
+		if IsConstant(a) {
 			constants = append(constants, a)
 			continue
 		}

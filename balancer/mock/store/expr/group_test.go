@@ -1,8 +1,11 @@
-package store
+package expr
 
 import (
 	"testing"
 	"time"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/storetest"
 )
 
 // What the server computes before it runs a command fails there, with no document
@@ -40,7 +43,7 @@ func TestConstantsFailEarly(t *testing.T) {
 		{`{"$switch": {"branches": [{"case": "$m", "then": ` + zero + `}], "default": 1}}`, 2},
 		{`{"$switch": {"branches": [{"case": true, "then": 1}], "default": ` + zero + `}}`, 2},
 	} {
-		_, err := CompileExpr(lookup(raw(t, `{"e":`+tt.expr+`}`), "e"), nil, time.Time{})
+		_, err := compileAlone(document.Lookup(storetest.Raw(t, `{"e":`+tt.expr+`}`), "e"), nil, time.Time{})
 		if code, _ := codeIn(err); int(code) != tt.code {
 			t.Errorf("%s: %v, want the code %d", tt.expr, err, tt.code)
 		}

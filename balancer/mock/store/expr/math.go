@@ -1,4 +1,4 @@
-package store
+package expr
 
 import (
 	"math"
@@ -8,11 +8,13 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock/store/quad"
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/value"
 )
 
 var mathFunctions = map[string]function{
-	"$round": {1, 2, rounding("$round", roundHalfEven)},
-	"$trunc": {1, 2, rounding("$trunc", roundCut)},
+	"$round": {1, 2, rounding("$round", value.RoundHalfEven)},
+	"$trunc": {1, 2, rounding("$trunc", value.RoundCut)},
 	"$pow":   {2, 2, exprPow},
 	"$sqrt":  {1, 1, exprSqrt},
 	"$exp":   {1, 1, real("$exp", math.Exp, quad.Exp)},
@@ -40,44 +42,45 @@ var mathFunctions = map[string]function{
 // π/180 and 180/π, to the 34 digits of a decimal. Two of the manual's examples of
 // $radiansToDegrees differ from what comes of these in their last digit.
 var (
-	radiansOfDegree = mustDecimal("0.01745329251994329576923690768488613")
-	degreesOfRadian = mustDecimal("57.29577951308232087679815481410517")
+	radiansOfDegree = value.MustDecimal("0.01745329251994329576923690768488613")
+	degreesOfRadian = value.MustDecimal("57.29577951308232087679815481410517")
 )
 
-// random is in [0, 1).
-func (c *evaluation) random() float64 {
-	if c.rand != nil {
-		return c.rand()
+// Random is in [0, 1).
+func (c *Evaluation) Random() float64 {
+	if c.Rand != nil {
+		return c.Rand()
 	}
 	return rand.Float64()
 }
 
-func real(op string, f func(float64) float64, wide quad.Function) func(*evaluation, []value) (value, error) {
-	return ofNumber(op, func(v value) value {
+func real(op string, f func(float64) float64, wide quad.Function) func(*Evaluation, []value.Value) (value.Value,
+	error) {
+	return ofNumber(op, func(v value.Value) value.Value {
 		if v.Type == bson.TypeDecimal128 {
-			return decimalValue(decimalReal(decimalAt(v.Value), f, wide))
+			return value.Decimal(value.DecimalReal(value.DecimalAt(v.Value), f, wide))
 		}
-		return doubleValue(f(toDouble(v)))
+		return value.Double(f(value.ToDouble(v)))
 	})
 }
 
 // scale multiplies by a constant.
-func scale(op string, by float64, decimal bson.Decimal128) func(*evaluation, []value) (value, error) {
-	return ofNumber(op, func(v value) value {
+func scale(op string, by float64, decimal bson.Decimal128) func(*Evaluation, []value.Value) (value.Value, error) {
+	return ofNumber(op, func(v value.Value) value.Value {
 		if v.Type == bson.TypeDecimal128 {
-			return decimalValue(decimalMultiply(decimalAt(v.Value), decimal))
+			return value.Decimal(value.DecimalMultiply(value.DecimalAt(v.Value), decimal))
 		}
-		return doubleValue(toDouble(v) * by)
+		return value.Double(value.ToDouble(v) * by)
 	})
 }
 
-func ofNumber(op string, f func(value) value) func(*evaluation, []value) (value, error) {
-	return func(_ *evaluation, args []value) (value, error) {
-		if isNullish(args[0]) {
-			return nullValue(), nil
+func ofNumber(op string, f func(value.Value) value.Value) func(*Evaluation, []value.Value) (value.Value, error) {
+	return func(_ *Evaluation, args []value.Value) (value.Value, error) {
+		if value.IsNullish(args[0]) {
+			return value.Null(), nil
 		}
 		if err := numeric(op, args[0]); err != nil {
-			return value{}, err
+			return value.Value{}, err
 		}
 		return f(args[0]), nil
 	}
@@ -91,60 +94,60 @@ var (
 )
 
 func bounded(op string, f func(float64) float64, wide quad.Function, in interval,
-) func(*evaluation, []value) (value, error) {
+) func(*Evaluation, []value.Value) (value.Value, error) {
 	inner := real(op, f, wide)
-	return func(c *evaluation, args []value) (value, error) {
-		if v := args[0]; isNumber(v) {
-			if x := toDouble(v); !math.IsNaN(x) && (x < in.low || x > in.high) {
-				return value{}, fail(50989, "cannot apply %s to %s, value must be in [%v,%v]", op, v, in.low, in.high)
+	return func(c *Evaluation, args []value.Value) (value.Value, error) {
+		if v := args[0]; value.IsNumber(v) {
+			if x := value.ToDouble(v); !math.IsNaN(x) && (x < in.low || x > in.high) {
+				return value.Value{}, refusal.Of(50989, "cannot apply %s to %s, value must be in [%v,%v]", op, v, in.low, in.high)
 			}
 		}
 		return inner(c, args)
 	}
 }
 
-func exprAtan2(_ *evaluation, args []value) (value, error) {
+func exprAtan2(_ *Evaluation, args []value.Value) (value.Value, error) {
 	y, x := args[0], args[1]
-	if isNullish(y) || isNumber(y) && isNullish(x) {
-		return nullValue(), nil
+	if value.IsNullish(y) || value.IsNumber(y) && value.IsNullish(x) {
+		return value.Null(), nil
 	}
-	if !isNumber(y) {
-		return value{}, fail(51044, "$atan2 only supports numeric types, not %s", typeName(y))
+	if !value.IsNumber(y) {
+		return value.Value{}, refusal.Of(51044, "$atan2 only supports numeric types, not %s", value.TypeName(y))
 	}
-	if !isNumber(x) {
-		return value{}, fail(51045, "$atan2 only supports numeric types, not %s", typeName(x))
+	if !value.IsNumber(x) {
+		return value.Value{}, refusal.Of(51045, "$atan2 only supports numeric types, not %s", value.TypeName(x))
 	}
-	return realOfTwo(y, x, math.Atan2, quad.Atan2), nil
+	return value.RealOfTwo(y, x, math.Atan2, quad.Atan2), nil
 }
 
 func logarithm(op string, code int32, f func(float64) float64, wide quad.Function,
-) func(*evaluation, []value) (value, error) {
+) func(*Evaluation, []value.Value) (value.Value, error) {
 	inner := real(op, f, wide)
-	return func(c *evaluation, args []value) (value, error) {
-		if v := args[0]; isNumber(v) && notPositive(v) {
-			return value{}, fail(code, "%s's argument must be a positive number, but is %s", op, v)
+	return func(c *Evaluation, args []value.Value) (value.Value, error) {
+		if v := args[0]; value.IsNumber(v) && notPositive(v) {
+			return value.Value{}, refusal.Of(code, "%s's argument must be a positive number, but is %s", op, v)
 		}
 		return inner(c, args)
 	}
 }
 
-func exprLog(_ *evaluation, args []value) (value, error) {
+func exprLog(_ *Evaluation, args []value.Value) (value.Value, error) {
 	v, base := args[0], args[1]
 	switch {
-	case isNullish(v) || isNullish(base):
-		return nullValue(), nil
-	case !isNumber(v):
-		return value{}, fail(28756, "$log's argument must be numeric, not %s", typeName(v))
-	case !isNumber(base):
-		return value{}, fail(28757, "$log's base must be numeric, not %s", typeName(base))
+	case value.IsNullish(v) || value.IsNullish(base):
+		return value.Null(), nil
+	case !value.IsNumber(v):
+		return value.Value{}, refusal.Of(28756, "$log's argument must be numeric, not %s", value.TypeName(v))
+	case !value.IsNumber(base):
+		return value.Value{}, refusal.Of(28757, "$log's base must be numeric, not %s", value.TypeName(base))
 	}
 	switch {
 	case notPositive(v):
-		return value{}, fail(28758, "$log's argument must be a positive number, but is %s", v)
-	case notPositive(base) || compare(base, int32Value(1)) == 0:
-		return value{}, fail(28759, "$log's base must be a positive number not equal to 1, but is %s", base)
+		return value.Value{}, refusal.Of(28758, "$log's argument must be a positive number, but is %s", v)
+	case notPositive(base) || value.Compare(base, value.Int32(1)) == 0:
+		return value.Value{}, refusal.Of(28759, "$log's base must be a positive number not equal to 1, but is %s", base)
 	}
-	return realOfTwo(v, base, func(x, b float64) float64 { return math.Log(x) / math.Log(b) }, logTo), nil
+	return value.RealOfTwo(v, base, func(x, b float64) float64 { return math.Log(x) / math.Log(b) }, logTo), nil
 }
 
 // logTo has ways of its own to the bases 2 and 10, in which whole results are whole.
@@ -159,35 +162,35 @@ func logTo(x, base *big.Float) *big.Float {
 }
 
 // notPositive: NaN is neither.
-func notPositive(v value) bool {
-	return !math.IsNaN(toDouble(v)) && compare(v, int32Value(0)) <= 0
+func notPositive(v value.Value) bool {
+	return !math.IsNaN(value.ToDouble(v)) && value.Compare(v, value.Int32(0)) <= 0
 }
 
-func exprSqrt(_ *evaluation, args []value) (value, error) {
+func exprSqrt(_ *Evaluation, args []value.Value) (value.Value, error) {
 	v := args[0]
-	if isNullish(v) {
-		return nullValue(), nil
+	if value.IsNullish(v) {
+		return value.Null(), nil
 	}
 	if err := numeric("$sqrt", v); err != nil {
-		return value{}, err
+		return value.Value{}, err
 	}
-	if toDouble(v) < 0 {
-		return value{}, fail(28714, "$sqrt's argument must be greater than or equal to 0")
+	if value.ToDouble(v) < 0 {
+		return value.Value{}, refusal.Of(28714, "$sqrt's argument must be greater than or equal to 0")
 	}
 	if v.Type != bson.TypeDecimal128 {
-		return doubleValue(math.Sqrt(toDouble(v))), nil
+		return value.Double(math.Sqrt(value.ToDouble(v))), nil
 	}
-	d := decimalAt(v.Value)
-	if d.IsNaN() || d.IsInf() != 0 || decimalIsZero(d) {
+	d := value.DecimalAt(v.Value)
+	if d.IsNaN() || d.IsInf() != 0 || value.DecimalIsZero(d) {
 		return v, nil
 	}
-	c, exp := parts(d)
-	shift := 2 * decimalDigits
+	c, exp := value.DecimalParts(d)
+	shift := 2 * value.DecimalDigits
 	if (exp-shift)%2 != 0 {
 		shift++
 	}
-	c.Mul(c, tenTo(shift))
-	return decimalValue(trimmed(new(big.Int).Sqrt(c), (exp-shift)/2)), nil
+	c.Mul(c, value.TenTo(shift))
+	return value.Decimal(trimmed(new(big.Int).Sqrt(c), (exp-shift)/2)), nil
 }
 
 // trimmed makes a decimal without needless zeros behind the point.
@@ -200,34 +203,34 @@ func trimmed(c *big.Int, exp int) bson.Decimal128 {
 		}
 		c, exp = q, exp+1
 	}
-	return makeDecimal(c, exp)
+	return value.MakeDecimal(c, exp)
 }
 
 // exprPow stays with integers as long as the result is one.
-func exprPow(_ *evaluation, args []value) (value, error) {
+func exprPow(_ *Evaluation, args []value.Value) (value.Value, error) {
 	base, exp := args[0], args[1]
 	switch {
-	case isNullish(base) || isNullish(exp):
-		return nullValue(), nil
-	case !isNumber(base):
-		return value{}, fail(28762, "$pow's base must be numeric, not %s", typeName(base))
-	case !isNumber(exp):
-		return value{}, fail(28763, "$pow's exponent must be numeric, not %s", typeName(exp))
-	case !truthy(base) && toDouble(exp) < 0:
-		return value{}, fail(28764, "$pow cannot take a base of 0 and a negative exponent")
+	case value.IsNullish(base) || value.IsNullish(exp):
+		return value.Null(), nil
+	case !value.IsNumber(base):
+		return value.Value{}, refusal.Of(28762, "$pow's base must be numeric, not %s", value.TypeName(base))
+	case !value.IsNumber(exp):
+		return value.Value{}, refusal.Of(28763, "$pow's exponent must be numeric, not %s", value.TypeName(exp))
+	case !value.Truthy(base) && value.ToDouble(exp) < 0:
+		return value.Value{}, refusal.Of(28764, "$pow cannot take a base of 0 and a negative exponent")
 	case base.Type == bson.TypeDecimal128 || exp.Type == bson.TypeDecimal128:
-		return decimalValue(decimalPow(toDecimal(base), toDecimal(exp))), nil
+		return value.Decimal(decimalPow(value.ToDecimal(base), value.ToDecimal(exp))), nil
 	case base.Type == bson.TypeDouble || exp.Type == bson.TypeDouble:
-		return doubleValue(math.Pow(toDouble(base), toDouble(exp))), nil
+		return value.Double(math.Pow(value.ToDouble(base), value.ToDouble(exp))), nil
 	}
-	n, ok := powInt64(toInteger(base), toInteger(exp))
+	n, ok := powInt64(value.ToInteger(base), value.ToInteger(exp))
 	switch {
 	case !ok:
-		return doubleValue(math.Pow(toDouble(base), toDouble(exp))), nil
+		return value.Double(math.Pow(value.ToDouble(base), value.ToDouble(exp))), nil
 	case base.Type == bson.TypeInt32 && exp.Type == bson.TypeInt32:
-		return smallestInt(n), nil
+		return value.SmallestInt(n), nil
 	}
-	return int64Value(n), nil
+	return value.Int64(n), nil
 }
 
 func powInt64(base, exp int64) (int64, bool) {
@@ -247,7 +250,7 @@ func powInt64(base, exp int64) (int64, bool) {
 	n := int64(1)
 	for range exp {
 		var ok bool
-		if n, ok = multiplyInt64(n, base); !ok {
+		if n, ok = value.MultiplyInt64(n, base); !ok {
 			return 0, false
 		}
 	}
@@ -255,90 +258,92 @@ func powInt64(base, exp int64) (int64, bool) {
 }
 
 func decimalPow(base, exp bson.Decimal128) bson.Decimal128 {
-	n, whole := wholeInteger(decimalValue(exp))
+	n, whole := value.WholeInteger(value.Decimal(exp))
 	if !whole || n < -10000 || n > 10000 || base.IsNaN() || base.IsInf() != 0 {
-		return decimalRealOfTwo(base, exp, math.Pow, quad.Pow)
+		return value.DecimalRealOfTwo(base, exp, math.Pow, quad.Pow)
 	}
-	result, square := decimalOfInt(1), base
+	result, square := value.DecimalOfInt(1), base
 	for left := max(n, -n); left > 0; left /= 2 {
 		if left%2 == 1 {
-			result = decimalMultiply(result, square)
+			result = value.DecimalMultiply(result, square)
 		}
 		if left > 1 {
-			square = decimalMultiply(square, square)
+			square = value.DecimalMultiply(square, square)
 		}
 	}
 	if n < 0 {
-		return decimalDivide(decimalOfInt(1), result)
+		return value.DecimalDivide(value.DecimalOfInt(1), result)
 	}
 	return result
 }
 
 // rounding is $round and $trunc, to an optional number of places.
-func rounding(op string, mode roundMode) func(*evaluation, []value) (value, error) {
-	return func(_ *evaluation, args []value) (value, error) {
+func rounding(op string, mode value.RoundMode) func(*Evaluation, []value.Value) (value.Value, error) {
+	return func(_ *Evaluation, args []value.Value) (value.Value, error) {
 		v := args[0]
-		if !isNullish(v) && !isNumber(v) {
-			return value{}, fail(51081, "%s only supports numeric types, not %s", op, typeName(v))
+		if !value.IsNullish(v) && !value.IsNumber(v) {
+			return value.Value{}, refusal.Of(51081, "%s only supports numeric types, not %s", op, value.TypeName(v))
 		}
 		places := 0
 		if len(args) > 1 {
 			p := args[1]
-			if isNullish(p) || isNullish(v) {
-				return nullValue(), nil
+			if value.IsNullish(p) || value.IsNullish(v) {
+				return value.Null(), nil
 			}
-			if !isNumber(p) {
-				return value{}, fail(16004, "can't convert from BSON type %s to long", typeName(p))
+			if !value.IsNumber(p) {
+				return value.Value{}, refusal.Of(16004, "can't convert from BSON type %s to long", value.TypeName(p))
 			}
-			n, ok := wholeInteger(p)
+			n, ok := value.WholeInteger(p)
 			if !ok {
-				return value{}, fail(51082, "precision argument to  %s must be a integral value", op)
+				return value.Value{}, refusal.Of(51082, "precision argument to  %s must be a integral value", op)
 			}
 			if n < -20 || n > 100 {
-				return value{}, fail(51083, "cannot apply %s with precision value %d value must be in [-20, 100]", op, n)
+				return value.Value{}, refusal.Of(51083, "cannot apply %s with precision value %d value must be in [-20, 100]", op,
+					n)
 			}
 			places = int(n)
 		}
-		if isNullish(v) {
-			return nullValue(), nil
+		if value.IsNullish(v) {
+			return value.Null(), nil
 		}
 		switch v.Type {
 		case bson.TypeDouble:
-			return doubleValue(roundDouble(doubleAt(v.Value), places, mode)), nil
+			return value.Double(roundDouble(value.DoubleAt(v.Value), places, mode)), nil
 		case bson.TypeDecimal128:
-			return decimalValue(decimalRound(decimalAt(v.Value), places, mode)), nil
+			return value.Decimal(value.DecimalRound(value.DecimalAt(v.Value), places, mode)), nil
 		}
 		return roundInteger(v, places, mode)
 	}
 }
 
-func roundInteger(v value, places int, mode roundMode) (value, error) {
+func roundInteger(v value.Value, places int, mode value.RoundMode) (value.Value, error) {
 	if places >= 0 {
 		return v, nil
 	}
-	n := big.NewInt(toInteger(v))
-	if mode == roundCut {
-		n.Quo(n, tenTo(-places))
+	n := big.NewInt(value.ToInteger(v))
+	if mode == value.RoundCut {
+		n.Quo(n, value.TenTo(-places))
 	} else {
-		n = roundedShift(n, -places)
+		n = value.RoundedShift(n, -places)
 	}
-	n.Mul(n, tenTo(-places))
+	n.Mul(n, value.TenTo(-places))
 	if !n.IsInt64() {
-		return value{}, fail(51080, "invalid conversion from Decimal128 result in $round resulting from arguments: [%s, %d]",
+		return value.Value{}, refusal.Of(51080,
+			"invalid conversion from Decimal128 result in $round resulting from arguments: [%s, %d]",
 			v, places)
 	}
 	if v.Type == bson.TypeInt32 {
-		return smallestInt(n.Int64()), nil
+		return value.SmallestInt(n.Int64()), nil
 	}
-	return int64Value(n.Int64()), nil
+	return value.Int64(n.Int64()), nil
 }
 
 // roundDouble rounds the exact binary value.
-func roundDouble(f float64, places int, mode roundMode) float64 {
+func roundDouble(f float64, places int, mode value.RoundMode) float64 {
 	switch {
 	case math.IsNaN(f) || math.IsInf(f, 0):
 		return f
-	case places == 0 && mode == roundCut:
+	case places == 0 && mode == value.RoundCut:
 		return math.Trunc(f)
 	case places == 0:
 		return math.RoundToEven(f)
@@ -347,14 +352,14 @@ func roundDouble(f float64, places int, mode roundMode) float64 {
 	if !ok {
 		return f
 	}
-	scale := new(big.Rat).SetInt(tenTo(max(places, -places)))
+	scale := new(big.Rat).SetInt(value.TenTo(max(places, -places)))
 	if places > 0 {
 		d.Mul(d, scale)
 	} else {
 		d.Quo(d, scale)
 	}
 	q, r := new(big.Int).QuoRem(d.Num(), d.Denom(), new(big.Int))
-	if mode == roundHalfEven {
+	if mode == value.RoundHalfEven {
 		r.Abs(r).Lsh(r, 1)
 		if c := r.Cmp(d.Denom()); c > 0 || c == 0 && q.Bit(0) == 1 {
 			q.Add(q, big.NewInt(int64(d.Sign())))
@@ -372,4 +377,6 @@ func roundDouble(f float64, places int, mode roundMode) float64 {
 
 // bigFloatText returns the number to the 34 digits the server rounds it to
 // first.
-func bigFloatText(f float64) string { return new(big.Float).SetFloat64(f).Text('e', decimalDigits-1) }
+func bigFloatText(f float64) string {
+	return new(big.Float).SetFloat64(f).Text('e', value.DecimalDigits-1)
+}

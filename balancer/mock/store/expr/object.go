@@ -1,24 +1,30 @@
-package store
+package expr
+
+import (
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/value"
+)
 
 var objectFunctions = map[string]function{
 	"$mergeObjects": {0, -1, mergeObjects},
 }
 
-func mergeObjects(c *evaluation, args []value) (value, error) {
-	if len(args) == 1 && isArray(args[0]) {
-		args = c.work.items(args[0])
+func mergeObjects(c *Evaluation, args []value.Value) (value.Value, error) {
+	if len(args) == 1 && value.IsArray(args[0]) {
+		args = c.Work.Items(args[0])
 	}
-	return gather(c.work, newMergedObject(), args)
+	return gather(c.Work, newMergedObject(), args)
 }
 
 // getField takes {field, input} or a field name alone, of the current document
 // then.
-func (c *exprCompiler) getField(name string, arg value, sc *scope) (expression, error) {
-	raw := []value{arg, absent}
-	if isObject(arg) && !isExpressionDoc(arg.Value) {
+func (c *Compiler) getField(name string, arg value.Value, sc *Scope) (Expression, error) {
+	raw := []value.Value{arg, value.Absent}
+	if value.IsObject(arg) && !document.IsExpression(arg.Value) {
 		var err error
-		raw, err = namedValues(name, arg, namedSpec{args: []string{"field", "input"}, unknown: 3041701,
-			missing: []int32{3041702, 3041703}})
+		raw, err = NamedValues(name, arg, Named{Args: []string{"field", "input"}, Unknown: 3041701,
+			Missing: []int32{3041702, 3041703}})
 		if err != nil {
 			return nil, err
 		}
@@ -27,62 +33,64 @@ func (c *exprCompiler) getField(name string, arg value, sc *scope) (expression, 
 	if err != nil {
 		return nil, err
 	}
-	var input expression = rootVariable{}
+	var input Expression = Root{}
 	if slot, ok := sc.slot("CURRENT"); ok {
 		input = variable(slot)
 	}
-	if !isAbsent(raw[1]) {
+	if !value.IsAbsent(raw[1]) {
 		if input, err = c.untouched(raw[1], sc); err != nil {
 			return nil, err
 		}
 	}
-	return evalFunc(func(c *evaluation) (value, error) {
-		k, err := key.eval(c)
+	return Func(func(c *Evaluation) (value.Value, error) {
+		k, err := key.Eval(c)
 		if err != nil {
-			return value{}, err
+			return value.Value{}, err
 		}
-		if !isString(k) {
-			return value{}, fail(3041704, "$getField requires 'field' to evaluate to type String, but got %s", typeName(k))
+		if !value.IsString(k) {
+			return value.Value{}, refusal.Of(3041704, "$getField requires 'field' to evaluate to type String, but got %s",
+				value.TypeName(k))
 		}
-		in, err := input.eval(c)
+		in, err := input.Eval(c)
 		switch {
 		case err != nil:
-			return value{}, err
-		case isObject(in):
-			return lookup(in.Value, textAt(k.Value)), nil
-		case isNullish(in) && !isMissing(in):
-			return nullValue(), nil
+			return value.Value{}, err
+		case value.IsObject(in):
+			return document.Lookup(in.Value, value.TextAt(k.Value)), nil
+		case value.IsNullish(in) && !value.IsMissing(in):
+			return value.Null(), nil
 		}
-		return value{}, nil
+		return value.Value{}, nil
 	}), nil
 }
 
 // fieldName compiles a field name, which may not be a path into the document
 // but may be computed.
-func (c *exprCompiler) fieldName(op string, v value, sc *scope, pathCode, _, typeCode int32) (expression, error) {
-	e, err := c.compile(v, sc)
+func (c *Compiler) fieldName(op string, v value.Value, sc *Scope, pathCode, _, typeCode int32) (Expression, error) {
+	e, err := c.Compile(v, sc)
 	if err != nil {
 		return nil, err
 	}
-	if _, isPath := e.(pathExpression); isPath {
-		return nil, fail(pathCode,
+	if _, isPath := e.(Path); isPath {
+		return nil, refusal.Of(pathCode,
 			"'%s' is a field path reference which is not allowed in this context. Did you mean {$literal: '%s'}?",
-			textAt(v.Value), textAt(v.Value))
+			value.TextAt(v.Value), value.TextAt(v.Value))
 	}
-	if l, ok := e.(literal); ok && !isString(value(l)) {
-		return nil, fail(typeCode, "%s requires 'field' to evaluate to type String, but got %s", op, typeName(value(l)))
+	if l, ok := e.(Literal); ok && !value.IsString(value.Value(l)) {
+		return nil, refusal.Of(typeCode, "%s requires 'field' to evaluate to type String, but got %s", op,
+			value.TypeName(value.Value(l)))
 	}
 	return e, nil
 }
 
 // setField is $setField and $unsetField.
-func (c *exprCompiler) setField(name string, arg value, sc *scope) (expression, error) {
-	spec := namedSpec{args: []string{"field", "input", "value"}, notObject: 4161100, unknown: 4161101,
-		missing: []int32{4161102, 4161109, 4161103}}
+func (c *Compiler) setField(name string, arg value.Value, sc *Scope) (Expression, error) {
+	spec := Named{Args: []string{"field", "input", "value"}, NotObject: 4161100, Unknown: 4161101,
+		Missing: []int32{4161102, 4161109, 4161103}}
 	if name == "$unsetField" {
-		spec.args, spec.missing = spec.args[:2], spec.missing[:2]
+		spec.Args, spec.Missing = spec.Args[:2], spec.Missing[:2]
 	}
-	raw, err := namedValues(name, arg, spec)
+	raw, err := NamedValues(name, arg, spec)
 	if err != nil {
 		return nil, err
 	}
@@ -90,30 +98,30 @@ func (c *exprCompiler) setField(name string, arg value, sc *scope) (expression, 
 	if err != nil {
 		return nil, err
 	}
-	l, ok := key.(literal)
+	l, ok := key.(Literal)
 	if !ok {
-		return nil, fail(4161106, "%s requires 'field' to evaluate to a constant", name)
+		return nil, refusal.Of(4161106, "%s requires 'field' to evaluate to a constant", name)
 	}
 	input, err := c.untouched(raw[1], sc)
 	if err != nil {
 		return nil, err
 	}
-	var set expression = literal{}
+	var set Expression = Literal{}
 	if name == "$setField" {
 		if set, err = c.untouched(raw[2], sc); err != nil {
 			return nil, err
 		}
 	}
-	field := textAt(l.Value)
-	return evalFunc(func(c *evaluation) (value, error) {
-		in, err := input.eval(c)
-		if err != nil || isNullish(in) {
-			return nullValue(), err
+	field := value.TextAt(l.Value)
+	return Func(func(c *Evaluation) (value.Value, error) {
+		in, err := input.Eval(c)
+		if err != nil || value.IsNullish(in) {
+			return value.Null(), err
 		}
-		if !isObject(in) {
-			return value{}, fail(4161105, "%s requires 'input' to evaluate to type Object", name)
+		if !value.IsObject(in) {
+			return value.Value{}, refusal.Of(4161105, "%s requires 'input' to evaluate to type Object", name)
 		}
-		v, err := set.eval(c)
-		return objectValue(withField(in.Value, field, v)), err
+		v, err := set.Eval(c)
+		return value.Object(document.With(in.Value, field, v)), err
 	}), nil
 }

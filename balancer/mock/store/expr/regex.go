@@ -1,93 +1,99 @@
-package store
+package expr
 
 import (
 	"unicode/utf8"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/regex"
+	"shardsh/balancer/mock/store/value"
+	"shardsh/balancer/mock/store/work"
 )
 
 // regex is $regexMatch, $regexFind and $regexFindAll. A constant pattern is
 // compiled once.
-func (c *exprCompiler) regex(name string, arg value, sc *scope) (expression, error) {
-	args, err := c.named(name, arg, sc, namedSpec{
-		args: []string{"input", "regex", "options"}, notObject: 51103, unknown: 31024, missing: []int32{31022, 31023},
+func (c *Compiler) regex(name string, arg value.Value, sc *Scope) (Expression, error) {
+	args, err := c.named(name, arg, sc, Named{
+		Args: []string{"input", "regex", "options"}, NotObject: 51103, Unknown: 31024, Missing: []int32{31022, 31023},
 	})
 	if err != nil {
 		return nil, err
 	}
-	var constant *pattern
-	re, isConstant := args[1].(literal)
-	var options value = absent
+	var constant *regex.Pattern
+	re, isConstant := args[1].(Literal)
+	var options value.Value = value.Absent
 	if args[2] != nil {
-		o, ok := args[2].(literal)
-		options, isConstant = value(o), isConstant && ok
+		o, ok := args[2].(Literal)
+		options, isConstant = value.Value(o), isConstant && ok
 	}
-	if isConstant && !c.asIs && !isNullish(value(re)) {
-		if constant, err = regexOf(name, value(re), options); err != nil {
+	if isConstant && !c.asIs && !value.IsNullish(value.Value(re)) {
+		if constant, err = regexOf(name, value.Value(re), options); err != nil {
 			return nil, err
 		}
 	}
-	give := map[string]func(*work, string, *pattern) (value, error){
+	give := map[string]func(*work.Work, string, *regex.Pattern) (value.Value, error){
 		"$regexMatch": regexMatch, "$regexFind": regexFind, "$regexFindAll": regexFindAll,
 	}[name]
-	none := map[string]value{"$regexMatch": boolValue(false), "$regexFind": nullValue(),
-		"$regexFindAll": arrayOf(nil)}[name]
-	return evalFunc(func(c *evaluation) (value, error) {
-		vs, err := evalAll(args, c)
+	none := map[string]value.Value{"$regexMatch": value.Bool(false), "$regexFind": value.Null(),
+		"$regexFindAll": document.Array(nil)}[name]
+	return Func(func(c *Evaluation) (value.Value, error) {
+		vs, err := EvalAll(args, c)
 		if err != nil {
-			return value{}, err
+			return value.Value{}, err
 		}
-		if !isNullish(vs[0]) && !isString(vs[0]) {
-			return value{}, fail(51104, "%s needs 'input' to be of type string", name)
+		if !value.IsNullish(vs[0]) && !value.IsString(vs[0]) {
+			return value.Value{}, refusal.Of(51104, "%s needs 'input' to be of type string", name)
 		}
 		p := constant
-		if p == nil && !isNullish(vs[1]) {
+		if p == nil && !value.IsNullish(vs[1]) {
 			if p, err = regexOf(name, vs[1], vs[2]); err != nil {
-				return value{}, err
+				return value.Value{}, err
 			}
 		}
-		if isNullish(vs[0]) || p == nil {
+		if value.IsNullish(vs[0]) || p == nil {
 			return none, nil
 		}
-		return give(c.work, textAt(vs[0].Value), p)
+		return give(c.Work, value.TextAt(vs[0].Value), p)
 	}), nil
 }
 
-func regexOf(op string, re, options value) (*pattern, error) {
+func regexOf(op string, re, options value.Value) (*regex.Pattern, error) {
 	var source, flags string
 	switch re.Type {
 	case bson.TypeString:
-		source = textAt(re.Value)
+		source = value.TextAt(re.Value)
 	case bson.TypeRegex:
-		source, flags = regexAt(re.Value)
+		source, flags = value.RegexAt(re.Value)
 	default:
-		return nil, fail(51105, "%s needs 'regex' to be of type string or regex", op)
+		return nil, refusal.Of(51105, "%s needs 'regex' to be of type string or regex", op)
 	}
-	if !isNullish(options) {
-		if !isString(options) {
-			return nil, fail(51106, "%s needs 'options' to be of type string", op)
+	if !value.IsNullish(options) {
+		if !value.IsString(options) {
+			return nil, refusal.Of(51106, "%s needs 'options' to be of type string", op)
 		}
 		if flags != "" {
-			return nil, fail(51107, "%s: found regex option(s) specified in both 'regex' and 'option' fields", op)
+			return nil, refusal.Of(51107, "%s: found regex option(s) specified in both 'regex' and 'option' fields", op)
 		}
-		flags = textAt(options.Value)
+		flags = value.TextAt(options.Value)
 	}
-	p, err := compilePattern(source, flags)
+	p, err := regex.Compile(source, flags)
 	if code, ok := codeIn(err); ok && code == 51091 {
-		return nil, fail(51111, "Invalid Regex in %s: %s", op, err)
+		return nil, refusal.Of(51111, "Invalid Regex in %s: %s", op, err)
 	}
 	return p, err
 }
 
-func regexMatch(w *work, s string, p *pattern) (value, error) {
-	ok, err := p.match(w, s)
-	return boolValue(ok), err
+func regexMatch(w *work.Work, s string, p *regex.Pattern) (value.Value, error) {
+	ok, err := p.Match(w, s)
+	return value.Bool(ok), err
 }
 
-func regexFind(w *work, s string, p *pattern) (value, error) {
-	found, err := p.findAll(w, s, 1)
+func regexFind(w *work.Work, s string, p *regex.Pattern) (value.Value, error) {
+	found, err := p.FindAll(w, s, 1)
 	if err != nil || len(found) == 0 {
-		return nullValue(), err
+		return value.Null(), err
 	}
 	return regexFound(s, found[0], utf8.RuneCountInString(s[:found[0][0]])), nil
 }
@@ -99,9 +105,9 @@ const (
 	foundGroupSize = 4 // a group that did not match
 )
 
-func regexFindAll(w *work, s string, p *pattern) (value, error) {
-	found, err := p.findAll(w, s, maxValueSize/(foundSize+p.groups()*foundGroupSize)+1)
-	var out []value
+func regexFindAll(w *work.Work, s string, p *regex.Pattern) (value.Value, error) {
+	found, err := p.FindAll(w, s, maxValueSize/(foundSize+p.Groups()*foundGroupSize)+1)
+	var out []value.Value
 	size := 0
 	counted, at := 0, 0 // the characters up to a byte
 	next := 0           // where the next search begins
@@ -116,29 +122,29 @@ func regexFindAll(w *work, s string, p *pattern) (value, error) {
 		counted, at = counted+utf8.RuneCountInString(s[at:places[0]]), places[0]
 		one := regexFound(s, places, counted)
 		if size += len(one.Value); size > maxValueSize {
-			return value{}, fail(51151, "$regexFindAll: the size of buffer to store output exceeded the 64MB limit")
+			return value.Value{}, refusal.Of(51151, "$regexFindAll: the size of buffer to store output exceeded the 64MB limit")
 		}
 		out = append(out, one)
-		if err := w.step(1); err != nil {
-			return value{}, err
+		if err := w.Step(1); err != nil {
+			return value.Value{}, err
 		}
 	}
-	return arrayOf(out), err
+	return document.Array(out), err
 }
 
 // regexFound is {match, idx, captures}; idx counts characters.
-func regexFound(s string, places []int, idx int) value {
-	var captures []value
+func regexFound(s string, places []int, idx int) value.Value {
+	var captures []value.Value
 	for i := 2; i+1 < len(places); i += 2 {
 		if places[i] < 0 {
-			captures = append(captures, nullValue())
+			captures = append(captures, value.Null())
 			continue
 		}
-		captures = append(captures, stringValue(s[places[i]:places[i+1]]))
+		captures = append(captures, value.String(s[places[i]:places[i+1]]))
 	}
-	return objectValue(documentOf(
-		field{"match", stringValue(s[places[0]:places[1]])},
-		field{"idx", int32Value(int32(idx))},
-		field{"captures", arrayOf(captures)},
+	return value.Object(document.Of(
+		document.Field{Name: "match", Value: value.String(s[places[0]:places[1]])},
+		document.Field{Name: "idx", Value: value.Int32(int32(idx))},
+		document.Field{Name: "captures", Value: document.Array(captures)},
 	))
 }

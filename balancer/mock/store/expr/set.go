@@ -1,8 +1,13 @@
-package store
+package expr
 
 import (
 	"cmp"
 	"slices"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/value"
+	"shardsh/balancer/mock/store/work"
 )
 
 var setFunctions = map[string]function{
@@ -15,13 +20,14 @@ var setFunctions = map[string]function{
 	"$allElementsTrue": {1, 1, exprAllElementsTrue},
 }
 
-// set is the values of an array by their encoding.
-type set map[string]value
+// Set is the values of an array by their encoding.
+type Set map[string]value.Value
 
-func setFrom(w *work, arr value) set {
-	s := set{}
-	for _, v := range w.fields(arr.Value) {
-		if key := encoded(v); isMissing(s[key]) {
+// SetOf returns the set of an array's values, the first of equal ones.
+func SetOf(w *work.Work, arr value.Value) Set {
+	s := Set{}
+	for _, v := range w.Fields(arr.Value) {
+		if key := value.Encoded(v); value.IsMissing(s[key]) {
 			s[key] = v
 		}
 	}
@@ -29,52 +35,54 @@ func setFrom(w *work, arr value) set {
 }
 
 // sorted returns the members in the order of values, as the server does.
-func (s set) sorted(w *work) value {
+func (s Set) sorted(w *work.Work) value.Value {
 	type member struct {
 		key string
-		v   value
+		v   value.Value
 	}
 	list := make([]member, 0, len(s))
 	for key, v := range s {
 		list = append(list, member{key, v})
 	}
-	sortStable(w, list, func(a, b member) int { return cmp.Compare(a.key, b.key) })
-	out := make([]value, len(list))
+	work.SortStable(w, list, func(a, b member) int { return cmp.Compare(a.key, b.key) })
+	out := make([]value.Value, len(list))
 	for i, m := range list {
 		out[i] = m.v
 	}
-	return arrayOf(out)
+	return document.Array(out)
 }
 
-func exprSetUnion(c *evaluation, args []value) (value, error) {
-	all := set{}
+func exprSetUnion(c *Evaluation, args []value.Value) (value.Value, error) {
+	all := Set{}
 	for _, v := range args {
-		if isNullish(v) {
-			return nullValue(), nil
+		if value.IsNullish(v) {
+			return value.Null(), nil
 		}
-		if !isArray(v) {
-			return value{}, fail(17043, "All operands of $setUnion must be arrays. One argument is of type: %s", typeName(v))
+		if !value.IsArray(v) {
+			return value.Value{}, refusal.Of(17043, "All operands of $setUnion must be arrays. One argument is of type: %s",
+				value.TypeName(v))
 		}
-		for _, e := range c.work.fields(v.Value) {
-			if key := encoded(e); isMissing(all[key]) {
+		for _, e := range c.Work.Fields(v.Value) {
+			if key := value.Encoded(e); value.IsMissing(all[key]) {
 				all[key] = e
 			}
 		}
 	}
-	return all.sorted(c.work), nil
+	return all.sorted(c.Work), nil
 }
 
-func exprSetIntersection(c *evaluation, args []value) (value, error) {
-	var all set
+func exprSetIntersection(c *Evaluation, args []value.Value) (value.Value, error) {
+	var all Set
 	for i, v := range args {
-		if isNullish(v) {
-			return nullValue(), nil
+		if value.IsNullish(v) {
+			return value.Null(), nil
 		}
-		if !isArray(v) {
-			return value{}, fail(17047, "All operands of $setIntersection must be arrays. One argument is of type: %s",
-				typeName(v))
+		if !value.IsArray(v) {
+			return value.Value{}, refusal.Of(17047,
+				"All operands of $setIntersection must be arrays. One argument is of type: %s",
+				value.TypeName(v))
 		}
-		other := setFrom(c.work, v)
+		other := SetOf(c.Work, v)
 		if i == 0 {
 			all = other
 			continue
@@ -85,52 +93,55 @@ func exprSetIntersection(c *evaluation, args []value) (value, error) {
 			}
 		}
 	}
-	return all.sorted(c.work), nil
+	return all.sorted(c.Work), nil
 }
 
 // exprSetDifference keeps the order of the first array.
-func exprSetDifference(c *evaluation, args []value) (value, error) {
+func exprSetDifference(c *Evaluation, args []value.Value) (value.Value, error) {
 	a, b := args[0], args[1]
 	switch {
-	case isNullish(a) || isNullish(b):
-		return nullValue(), nil
-	case !isArray(a):
-		return value{}, fail(17048, "both operands of $setDifference must be arrays. First argument is of type: %s",
-			typeName(a))
-	case !isArray(b):
-		return value{}, fail(17049, "both operands of $setDifference must be arrays. Second argument is of type: %s",
-			typeName(b))
+	case value.IsNullish(a) || value.IsNullish(b):
+		return value.Null(), nil
+	case !value.IsArray(a):
+		return value.Value{}, refusal.Of(17048,
+			"both operands of $setDifference must be arrays. First argument is of type: %s",
+			value.TypeName(a))
+	case !value.IsArray(b):
+		return value.Value{}, refusal.Of(17049,
+			"both operands of $setDifference must be arrays. Second argument is of type: %s",
+			value.TypeName(b))
 	}
-	seen := setFrom(c.work, b)
-	var out []value
-	for _, v := range c.work.fields(a.Value) {
-		if key := encoded(v); isMissing(seen[key]) {
+	seen := SetOf(c.Work, b)
+	var out []value.Value
+	for _, v := range c.Work.Fields(a.Value) {
+		if key := value.Encoded(v); value.IsMissing(seen[key]) {
 			seen[key] = v
 			out = append(out, v)
 		}
 	}
-	return arrayOf(out), nil
+	return document.Array(out), nil
 }
 
-func exprSetEquals(c *evaluation, args []value) (value, error) {
-	var one set
+func exprSetEquals(c *Evaluation, args []value.Value) (value.Value, error) {
+	var one Set
 	for i, v := range args {
-		if !isArray(v) {
-			return value{}, fail(17044, "All operands of $setEquals must be arrays. One argument is of type: %s", typeName(v))
+		if !value.IsArray(v) {
+			return value.Value{}, refusal.Of(17044, "All operands of $setEquals must be arrays. One argument is of type: %s",
+				value.TypeName(v))
 		}
-		other := setFrom(c.work, v)
+		other := SetOf(c.Work, v)
 		if i == 0 {
 			one = other
 			continue
 		}
 		if len(one) != len(other) || !one.within(other) {
-			return boolValue(false), nil
+			return value.Bool(false), nil
 		}
 	}
-	return boolValue(true), nil
+	return value.Bool(true), nil
 }
 
-func (s set) within(other set) bool {
+func (s Set) within(other Set) bool {
 	for key := range s {
 		if _, ok := other[key]; !ok {
 			return false
@@ -139,28 +150,32 @@ func (s set) within(other set) bool {
 	return true
 }
 
-func exprSetIsSubset(c *evaluation, args []value) (value, error) {
+func exprSetIsSubset(c *Evaluation, args []value.Value) (value.Value, error) {
 	switch {
-	case !isArray(args[0]):
-		return value{}, fail(17046, "both operands of $setIsSubset must be arrays. First argument is of type: %s",
-			typeName(args[0]))
-	case !isArray(args[1]):
-		return value{}, fail(17042, "both operands of $setIsSubset must be arrays. Second argument is of type: %s",
-			typeName(args[1]))
+	case !value.IsArray(args[0]):
+		return value.Value{}, refusal.Of(17046, "both operands of $setIsSubset must be arrays. First argument is of type: %s",
+			value.TypeName(args[0]))
+	case !value.IsArray(args[1]):
+		return value.Value{}, refusal.Of(17042,
+			"both operands of $setIsSubset must be arrays. Second argument is of type: %s",
+			value.TypeName(args[1]))
 	}
-	return boolValue(setFrom(c.work, args[0]).within(setFrom(c.work, args[1]))), nil
+	return value.Bool(SetOf(c.Work, args[0]).within(SetOf(c.Work, args[1]))), nil
 }
 
-func exprAnyElementTrue(c *evaluation, args []value) (value, error) {
-	if !isArray(args[0]) {
-		return value{}, fail(17041, "$anyElementTrue's argument must be an array, but is %s", typeName(args[0]))
+func exprAnyElementTrue(c *Evaluation, args []value.Value) (value.Value, error) {
+	if !value.IsArray(args[0]) {
+		return value.Value{}, refusal.Of(17041, "$anyElementTrue's argument must be an array, but is %s",
+			value.TypeName(args[0]))
 	}
-	return boolValue(slices.ContainsFunc(c.work.items(args[0]), truthy)), nil
+	return value.Bool(slices.ContainsFunc(c.Work.Items(args[0]), value.Truthy)), nil
 }
 
-func exprAllElementsTrue(c *evaluation, args []value) (value, error) {
-	if !isArray(args[0]) {
-		return value{}, fail(17040, "$allElementsTrue's argument must be an array, but is %s", typeName(args[0]))
+func exprAllElementsTrue(c *Evaluation, args []value.Value) (value.Value, error) {
+	if !value.IsArray(args[0]) {
+		return value.Value{}, refusal.Of(17040, "$allElementsTrue's argument must be an array, but is %s",
+			value.TypeName(args[0]))
 	}
-	return boolValue(!slices.ContainsFunc(c.work.items(args[0]), func(v value) bool { return !truthy(v) })), nil
+	return value.Bool(!slices.ContainsFunc(c.Work.Items(args[0]), func(v value.Value) bool { return !value.Truthy(v) })),
+		nil
 }

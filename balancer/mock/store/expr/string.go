@@ -1,10 +1,14 @@
-package store
+package expr
 
 import (
 	"strings"
 	"unicode/utf8"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/value"
 )
 
 var stringFunctions = map[string]function{
@@ -36,43 +40,43 @@ var namedStringFunctions = map[string]namedFunction{
 	},
 }
 
-func exprConcat(_ *evaluation, args []value) (value, error) {
+func exprConcat(_ *Evaluation, args []value.Value) (value.Value, error) {
 	var out strings.Builder
 	for _, v := range args {
-		if isNullish(v) {
-			return nullValue(), nil
+		if value.IsNullish(v) {
+			return value.Null(), nil
 		}
-		if !isString(v) {
-			return value{}, fail(16702, "$concat only supports strings, not %s", typeName(v))
+		if !value.IsString(v) {
+			return value.Value{}, refusal.Of(16702, "$concat only supports strings, not %s", value.TypeName(v))
 		}
 		if err := checkSize(out.Len() + len(v.Value)); err != nil {
-			return value{}, err
+			return value.Value{}, err
 		}
-		out.WriteString(textAt(v.Value))
+		out.WriteString(value.TextAt(v.Value))
 	}
-	return stringValue(out.String()), nil
+	return value.String(out.String()), nil
 }
 
 // coerced returns a value as text where the server makes text of it silently.
-func coerced(v value) (string, error) {
-	if isNullish(v) {
+func coerced(v value.Value) (string, error) {
+	if value.IsNullish(v) {
 		return "", nil
 	}
 	switch v.Type {
 	case bson.TypeString, bson.TypeSymbol, bson.TypeJavaScript:
-		return textAt(v.Value), nil
+		return value.TextAt(v.Value), nil
 	case bson.TypeInt32, bson.TypeInt64, bson.TypeDouble, bson.TypeDecimal128, bson.TypeDateTime:
 		return plainText(v), nil
 	case bson.TypeTimestamp:
 		return timestampText(v), nil
 	}
-	return "", fail(16007, "can't convert from BSON type %s to String", typeName(v))
+	return "", refusal.Of(16007, "can't convert from BSON type %s to String", value.TypeName(v))
 }
 
-func mapText(f func(string) string) func(*evaluation, []value) (value, error) {
-	return func(_ *evaluation, args []value) (value, error) {
+func mapText(f func(string) string) func(*Evaluation, []value.Value) (value.Value, error) {
+	return func(_ *Evaluation, args []value.Value) (value.Value, error) {
 		s, err := coerced(args[0])
-		return stringValue(f(s)), err
+		return value.String(f(s)), err
 	}
 }
 
@@ -90,107 +94,116 @@ func mapASCII(s string, from, to byte, shift int) string {
 	return string(b)
 }
 
-func stringLength(op string, code int32, length func(string) int) func(*evaluation, []value) (value, error) {
-	return func(_ *evaluation, args []value) (value, error) {
-		if !isString(args[0]) {
-			return value{}, fail(code, "%s requires a string argument, found: %s", op, typeName(args[0]))
+func stringLength(op string, code int32, length func(string) int) func(*Evaluation, []value.Value) (value.Value,
+	error) {
+	return func(_ *Evaluation, args []value.Value) (value.Value, error) {
+		if !value.IsString(args[0]) {
+			return value.Value{}, refusal.Of(code, "%s requires a string argument, found: %s", op, value.TypeName(args[0]))
 		}
-		return int32Value(int32(length(textAt(args[0].Value)))), nil
+		return value.Int32(int32(length(value.TextAt(args[0].Value)))), nil
 	}
 }
 
 // exprSubstrBytes refuses to cut a character in two.
-func exprSubstrBytes(_ *evaluation, args []value) (value, error) {
+func exprSubstrBytes(_ *Evaluation, args []value.Value) (value.Value, error) {
 	s, err := coerced(args[0])
 	if err != nil {
-		return value{}, err
+		return value.Value{}, err
 	}
-	if !isNumber(args[1]) {
-		return value{}, fail(16034, "$substrBytes:  starting index must be a numeric type (is BSON type %s)",
-			typeName(args[1]))
+	if !value.IsNumber(args[1]) {
+		return value.Value{}, refusal.Of(16034, "$substrBytes:  starting index must be a numeric type (is BSON type %s)",
+			value.TypeName(args[1]))
 	}
-	if !isNumber(args[2]) {
-		return value{}, fail(16035, "$substrBytes:  length must be a numeric type (is BSON type %s)", typeName(args[2]))
+	if !value.IsNumber(args[2]) {
+		return value.Value{}, refusal.Of(16035, "$substrBytes:  length must be a numeric type (is BSON type %s)",
+			value.TypeName(args[2]))
 	}
-	from, length := toInteger(args[1]), toInteger(args[2])
+	from, length := value.ToInteger(args[1]), value.ToInteger(args[2])
 	switch {
 	case from < 0:
-		return value{}, fail(50752, "$substrBytes:  starting index must be non-negative (got: %d)", from)
+		return value.Value{}, refusal.Of(50752, "$substrBytes:  starting index must be non-negative (got: %d)", from)
 	case from < int64(len(s)) && !utf8.RuneStart(s[from]):
-		return value{}, fail(28656, "$substrBytes:  Invalid range, starting index is a UTF-8 continuation byte.")
+		return value.Value{}, refusal.Of(28656, "$substrBytes:  Invalid range, starting index is a UTF-8 continuation byte.")
 	case from >= int64(len(s)):
-		return stringValue(""), nil
+		return value.String(""), nil
 	}
 	to := int64(len(s))
 	if length >= 0 && length < to-from {
 		to = from + length
 	}
 	if to < int64(len(s)) && !utf8.RuneStart(s[to]) {
-		return value{}, fail(28657, "$substrBytes:  Invalid range, ending index is in the middle of a UTF-8 character.")
+		return value.Value{}, refusal.Of(28657,
+			"$substrBytes:  Invalid range, ending index is in the middle of a UTF-8 character.")
 	}
-	return stringValue(s[from:to]), nil
+	return value.String(s[from:to]), nil
 }
 
-func exprSubstrCP(_ *evaluation, args []value) (value, error) {
+func exprSubstrCP(_ *Evaluation, args []value.Value) (value.Value, error) {
 	s, err := coerced(args[0])
 	if err != nil {
-		return value{}, err
+		return value.Value{}, err
 	}
-	if !isNumber(args[1]) {
-		return value{}, fail(34450, "$substrCP: starting index must be a numeric type (is BSON type %s)", typeName(args[1]))
+	if !value.IsNumber(args[1]) {
+		return value.Value{}, refusal.Of(34450, "$substrCP: starting index must be a numeric type (is BSON type %s)",
+			value.TypeName(args[1]))
 	}
-	from, ok := wholeInt32(args[1])
+	from, ok := value.WholeInt32(args[1])
 	if !ok {
-		return value{}, fail(34451, "$substrCP: starting index cannot be represented as a 32-bit integral value: %s", args[1])
+		return value.Value{}, refusal.Of(34451,
+			"$substrCP: starting index cannot be represented as a 32-bit integral value: %s", args[1])
 	}
-	if !isNumber(args[2]) {
-		return value{}, fail(34452, "$substrCP: length must be a numeric type (is BSON type %s)", typeName(args[2]))
+	if !value.IsNumber(args[2]) {
+		return value.Value{}, refusal.Of(34452, "$substrCP: length must be a numeric type (is BSON type %s)",
+			value.TypeName(args[2]))
 	}
-	length, ok := wholeInt32(args[2])
+	length, ok := value.WholeInt32(args[2])
 	switch {
 	case !ok:
-		return value{}, fail(34453, "$substrCP: length cannot be represented as a 32-bit integral value: %s", args[2])
+		return value.Value{}, refusal.Of(34453, "$substrCP: length cannot be represented as a 32-bit integral value: %s",
+			args[2])
 	case length < 0:
-		return value{}, fail(34454, "$substrCP: length must be a nonnegative integer.")
+		return value.Value{}, refusal.Of(34454, "$substrCP: length must be a nonnegative integer.")
 	case from < 0:
-		return value{}, fail(34455, "$substrCP: the starting index must be nonnegative integer.")
+		return value.Value{}, refusal.Of(34455, "$substrCP: the starting index must be nonnegative integer.")
 	}
 	runes := []rune(s)
 	from = min(from, len(runes))
-	return stringValue(string(runes[from:min(from+length, len(runes))])), nil
+	return value.String(string(runes[from:min(from+length, len(runes))])), nil
 }
 
 // indexOfText returns the place of a substring within an optional range, or -1;
 // points counts characters instead of bytes.
-func indexOfText(op string, code int32, points bool) func(*evaluation, []value) (value, error) {
-	return func(_ *evaluation, args []value) (value, error) {
-		if isNullish(args[0]) {
-			return nullValue(), nil
+func indexOfText(op string, code int32, points bool) func(*Evaluation, []value.Value) (value.Value, error) {
+	return func(_ *Evaluation, args []value.Value) (value.Value, error) {
+		if value.IsNullish(args[0]) {
+			return value.Null(), nil
 		}
-		if !isString(args[0]) {
-			return value{}, fail(code, "%s requires a string as the first argument, found: %s", op, typeName(args[0]))
+		if !value.IsString(args[0]) {
+			return value.Value{}, refusal.Of(code, "%s requires a string as the first argument, found: %s", op,
+				value.TypeName(args[0]))
 		}
-		if !isString(args[1]) {
-			return value{}, fail(code+1, "%s requires a string as the second argument, found: %s", op, typeName(args[1]))
+		if !value.IsString(args[1]) {
+			return value.Value{}, refusal.Of(code+1, "%s requires a string as the second argument, found: %s", op,
+				value.TypeName(args[1]))
 		}
-		s, sub := textAt(args[0].Value), textAt(args[1].Value)
+		s, sub := value.TextAt(args[0].Value), value.TextAt(args[1].Value)
 		size := len(s)
 		if points {
 			size = utf8.RuneCountInString(s)
 		}
 		from, to, err := indexRange(op, args[2:], size)
 		if err != nil {
-			return value{}, err
+			return value.Value{}, err
 		}
 		if from > size || from > to {
-			return int32Value(-1), nil
+			return value.Int32(-1), nil
 		}
 		if !points {
 			i := strings.Index(s[from:to], sub)
 			if i >= 0 {
 				i += from
 			}
-			return int32Value(int32(i)), nil
+			return value.Int32(int32(i)), nil
 		}
 		runes := []rune(s)[from:to]
 		part := string(runes)
@@ -198,21 +211,22 @@ func indexOfText(op string, code int32, points bool) func(*evaluation, []value) 
 		if i >= 0 {
 			i = from + utf8.RuneCountInString(part[:i])
 		}
-		return int32Value(int32(i)), nil
+		return value.Int32(int32(i)), nil
 	}
 }
 
 // indexRange reads the optional start and end of a search.
-func indexRange(op string, args []value, size int) (from, to int, err error) {
+func indexRange(op string, args []value.Value, size int) (from, to int, err error) {
 	to = size
 	for i, v := range args {
-		n, ok := wholeInt32(v)
+		n, ok := value.WholeInt32(v)
 		what := [2]string{"starting", "ending"}[i]
 		switch {
 		case !ok:
-			return 0, 0, fail(40096, "%s requires an integral %s index, found a value of type: %s", op, what, typeName(v))
+			return 0, 0, refusal.Of(40096, "%s requires an integral %s index, found a value of type: %s", op, what,
+				value.TypeName(v))
 		case n < 0:
-			return 0, 0, fail(40097, "%s requires a nonnegative %s index, found: %d", op, what, n)
+			return 0, 0, refusal.Of(40097, "%s requires a nonnegative %s index, found: %d", op, what, n)
 		case i == 0:
 			from = n
 		default:
@@ -222,39 +236,40 @@ func indexRange(op string, args []value, size int) (from, to int, err error) {
 	return from, to, nil
 }
 
-func exprSplit(c *evaluation, args []value) (value, error) {
+func exprSplit(c *Evaluation, args []value.Value) (value.Value, error) {
 	s, sep := args[0], args[1]
-	if isNullish(s) || isNullish(sep) {
-		return nullValue(), nil
+	if value.IsNullish(s) || value.IsNullish(sep) {
+		return value.Null(), nil
 	}
-	if !isString(s) {
-		return value{}, fail(40085, "$split requires an expression that evaluates to a string as a first argument, found: %s",
-			typeName(s))
+	if !value.IsString(s) {
+		return value.Value{}, refusal.Of(40085,
+			"$split requires an expression that evaluates to a string as a first argument, found: %s",
+			value.TypeName(s))
 	}
-	if !isString(sep) {
-		return value{}, fail(40086,
-			"$split requires an expression that evaluates to a string as a second argument, found: %s", typeName(sep))
+	if !value.IsString(sep) {
+		return value.Value{}, refusal.Of(40086,
+			"$split requires an expression that evaluates to a string as a second argument, found: %s", value.TypeName(sep))
 	}
-	if textAt(sep.Value) == "" {
-		return value{}, fail(40087, "$split requires a non-empty separator")
+	if value.TextAt(sep.Value) == "" {
+		return value.Value{}, refusal.Of(40087, "$split requires a non-empty separator")
 	}
-	var out []value
-	for part := range strings.SplitSeq(textAt(s.Value), textAt(sep.Value)) {
-		if err := c.work.step(1); err != nil {
-			return value{}, err
+	var out []value.Value
+	for part := range strings.SplitSeq(value.TextAt(s.Value), value.TextAt(sep.Value)) {
+		if err := c.Work.Step(1); err != nil {
+			return value.Value{}, err
 		}
-		out = append(out, stringValue(part))
+		out = append(out, value.String(part))
 	}
-	return arrayOf(out), nil
+	return document.Array(out), nil
 }
 
-func exprStrcasecmp(_ *evaluation, args []value) (value, error) {
+func exprStrcasecmp(_ *Evaluation, args []value.Value) (value.Value, error) {
 	a, err := coerced(args[0])
 	if err != nil {
-		return value{}, err
+		return value.Value{}, err
 	}
 	b, err := coerced(args[1])
-	return int32Value(int32(strings.Compare(asciiUpper(a), asciiUpper(b)))), err
+	return value.Int32(int32(strings.Compare(asciiUpper(a), asciiUpper(b)))), err
 }
 
 // trimSpace is what the server takes for white space.
@@ -263,60 +278,62 @@ const trimSpace = "\x00\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u20
 func trimFunction(op string, left, right bool) namedFunction {
 	return namedFunction{
 		args: []string{"input", "chars"}, required: 1, notObject: 50696, unknown: 50694, notGiven: 50695,
-		call: func(_ *evaluation, args []value) (value, error) {
-			if isNullish(args[0]) {
-				return nullValue(), nil
+		call: func(_ *Evaluation, args []value.Value) (value.Value, error) {
+			if value.IsNullish(args[0]) {
+				return value.Null(), nil
 			}
-			if !isString(args[0]) {
-				return value{}, fail(50699, "%s requires its input to be a string, got %s (of type %s) instead.", op, args[0],
-					typeName(args[0]))
+			if !value.IsString(args[0]) {
+				return value.Value{}, refusal.Of(50699, "%s requires its input to be a string, got %s (of type %s) instead.", op,
+					args[0],
+					value.TypeName(args[0]))
 			}
-			if !isAbsent(args[1]) && isNullish(args[1]) {
-				return nullValue(), nil
+			if !value.IsAbsent(args[1]) && value.IsNullish(args[1]) {
+				return value.Null(), nil
 			}
 			chars := trimSpace
-			if !isAbsent(args[1]) {
-				if !isString(args[1]) {
-					return value{}, fail(50700, "%s requires 'chars' to be a string, got %s (of type %s) instead.", op, args[1],
-						typeName(args[1]))
+			if !value.IsAbsent(args[1]) {
+				if !value.IsString(args[1]) {
+					return value.Value{}, refusal.Of(50700, "%s requires 'chars' to be a string, got %s (of type %s) instead.", op,
+						args[1],
+						value.TypeName(args[1]))
 				}
-				chars = textAt(args[1].Value)
+				chars = value.TextAt(args[1].Value)
 			}
-			s := textAt(args[0].Value)
+			s := value.TextAt(args[0].Value)
 			if left {
 				s = strings.TrimLeft(s, chars)
 			}
 			if right {
 				s = strings.TrimRight(s, chars)
 			}
-			return stringValue(s), nil
+			return value.String(s), nil
 		},
 	}
 }
 
-func replaceText(op string, n int) func(*evaluation, []value) (value, error) {
-	return func(_ *evaluation, args []value) (value, error) {
+func replaceText(op string, n int) func(*Evaluation, []value.Value) (value.Value, error) {
+	return func(_ *Evaluation, args []value.Value) (value.Value, error) {
 		names, codes := [3]string{"input", "find", "replacement"}, [3]int32{51746, 51745, 51744}
 		null := false
 		for i, v := range args {
-			if !isNullish(v) && !isString(v) {
-				return value{}, fail(codes[i], "%s requires that '%s' be a string, found: %s", op, names[i], v)
+			if !value.IsNullish(v) && !value.IsString(v) {
+				return value.Value{}, refusal.Of(codes[i], "%s requires that '%s' be a string, found: %s", op, names[i], v)
 			}
-			null = null || isNullish(v)
+			null = null || value.IsNullish(v)
 		}
 		if null {
-			return nullValue(), nil
+			return value.Null(), nil
 		}
-		s, old, new := textAt(args[0].Value), textAt(args[1].Value), textAt(args[2].Value)
+		s, old, new := value.TextAt(args[0].Value), value.TextAt(args[1].Value), value.TextAt(args[2].Value)
 		if len(new) > len(old) {
 			times := strings.Count(s, old)
 			if n >= 0 {
 				times = min(n, times)
 			}
 			if err := checkSize(len(s) + times*(len(new)-len(old))); err != nil {
-				return value{}, err
+				return value.Value{}, err
 			}
 		}
-		return stringValue(strings.Replace(s, old, new, n)), nil
+		return value.String(strings.Replace(s, old, new, n)), nil
 	}
 }

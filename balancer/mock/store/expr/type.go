@@ -1,58 +1,65 @@
-package store
+package expr
 
 import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/keyorder"
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/value"
 )
 
 var typeFunctions = map[string]function{
-	"$type":        {1, 1, func(_ *evaluation, a []value) (value, error) { return stringValue(typeName(a[0])), nil }},
-	"$isNumber":    {1, 1, func(_ *evaluation, a []value) (value, error) { return boolValue(isNumber(a[0])), nil }},
+	"$type": {1, 1, func(_ *Evaluation, a []value.Value) (value.Value, error) {
+		return value.String(value.TypeName(a[0])), nil
+	}},
+	"$isNumber": {1, 1, func(_ *Evaluation, a []value.Value) (value.Value, error) {
+		return value.Bool(value.IsNumber(a[0])), nil
+	}},
 	"$bsonSize":    {1, 1, exprBSONSize},
 	"$binarySize":  {1, 1, exprBinarySize},
 	"$tsSecond":    {1, 1, exprTimestampPart("$tsSecond", 5687301, func(s, _ uint32) uint32 { return s })},
 	"$tsIncrement": {1, 1, exprTimestampPart("$tsIncrement", 5687302, func(_, i uint32) uint32 { return i })},
-	"$toHashedIndexKey": {1, 1, func(_ *evaluation, a []value) (value, error) {
-		return int64Value(keyorder.Hash(orNull(a[0]))), nil
+	"$toHashedIndexKey": {1, 1, func(_ *Evaluation, a []value.Value) (value.Value, error) {
+		return value.Int64(keyorder.Hash(OrNull(a[0]))), nil
 	}},
 }
 
-func exprBSONSize(_ *evaluation, args []value) (value, error) {
+func exprBSONSize(_ *Evaluation, args []value.Value) (value.Value, error) {
 	switch v := args[0]; {
-	case isNullish(v):
-		return nullValue(), nil
-	case !isObject(v):
-		return value{}, fail(31393, "$bsonSize requires a document input, found: %s", typeName(v))
+	case value.IsNullish(v):
+		return value.Null(), nil
+	case !value.IsObject(v):
+		return value.Value{}, refusal.Of(31393, "$bsonSize requires a document input, found: %s", value.TypeName(v))
 	default:
-		return int32Value(int32(len(v.Value))), nil
+		return value.Int32(int32(len(v.Value))), nil
 	}
 }
 
-func exprBinarySize(_ *evaluation, args []value) (value, error) {
+func exprBinarySize(_ *Evaluation, args []value.Value) (value.Value, error) {
 	switch v := args[0]; {
-	case isNullish(v):
-		return nullValue(), nil
-	case isString(v):
-		return int32Value(int32(len(textAt(v.Value)))), nil
+	case value.IsNullish(v):
+		return value.Null(), nil
+	case value.IsString(v):
+		return value.Int32(int32(len(value.TextAt(v.Value)))), nil
 	case v.Type == bson.TypeBinary:
-		_, data := binaryAt(v.Value)
-		return int32Value(int32(len(data))), nil
+		_, data := value.BinaryAt(v.Value)
+		return value.Int32(int32(len(data))), nil
 	default:
-		return value{}, fail(51276, "$binarySize requires a string or BinData argument, found: %s", typeName(v))
+		return value.Value{}, refusal.Of(51276, "$binarySize requires a string or BinData argument, found: %s",
+			value.TypeName(v))
 	}
 }
 
 func exprTimestampPart(op string, code int32,
-	part func(seconds, increment uint32) uint32) func(*evaluation, []value) (value, error) {
-	return func(_ *evaluation, args []value) (value, error) {
+	part func(seconds, increment uint32) uint32) func(*Evaluation, []value.Value) (value.Value, error) {
+	return func(_ *Evaluation, args []value.Value) (value.Value, error) {
 		v := args[0]
-		if isNullish(v) {
-			return nullValue(), nil
+		if value.IsNullish(v) {
+			return value.Null(), nil
 		}
 		if v.Type != bson.TypeTimestamp {
-			return value{}, fail(code, " Argument to %s must be a timestamp, but is %s", op, typeName(v))
+			return value.Value{}, refusal.Of(code, " Argument to %s must be a timestamp, but is %s", op, value.TypeName(v))
 		}
-		return int64Value(int64(part(timestampAt(v.Value)))), nil
+		return value.Int64(int64(part(value.TimestampAt(v.Value)))), nil
 	}
 }

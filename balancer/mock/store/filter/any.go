@@ -1,9 +1,13 @@
-package store
+package filter
 
 import (
 	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/paths"
+	"shardsh/balancer/mock/store/value"
 )
 
 // anyNode is $or. Of many branches, those that demand a value at a path are
@@ -37,7 +41,7 @@ func newAnyNode(of []node) *anyNode {
 		}
 		ix := byPath[name]
 		if ix == nil {
-			ix = &valueIndex{path: splitPath(name), branches: map[string][]int{}}
+			ix = &valueIndex{path: paths.Split(name), branches: map[string][]int{}}
 			byPath[name] = ix
 			n.byValue = append(n.byValue, ix)
 		}
@@ -49,26 +53,26 @@ func newAnyNode(of []node) *anyNode {
 // demand returns a value that every document which matches has at a path. Null
 // is none: missing counts as null.
 func demand(n node) (path, key string, ok bool) {
-	eachEquality(n, func(name string, v value) bool {
-		if isNullish(v) || v.Type == bson.TypeRegex || isOperator(name) {
+	eachEquality(n, func(name string, v value.Value) bool {
+		if value.IsNullish(v) || v.Type == bson.TypeRegex || document.IsOperator(name) {
 			return true
 		}
-		path, key, ok = name, encoded(v), true
+		path, key, ok = name, value.Encoded(v), true
 		return false
 	})
 	return path, key, ok
 }
 
-// match reports whether the document matches. It leaves no array position when
+// Match reports whether the document matches. It leaves no array position when
 // there is a choice of branches.
-func (n *anyNode) match(doc []byte, m *matching) bool {
+func (n *anyNode) Match(doc []byte, m *Matching) bool {
 	if len(n.of) == 1 {
-		return n.of[0].match(doc, m)
+		return n.of[0].Match(doc, m)
 	}
-	before := m.index
+	before := m.Index
 	for i := range n.candidates(doc, m) {
-		ok := m.goOn(0) && n.of[i].match(doc, m)
-		m.index = before
+		ok := m.goOn(0) && n.of[i].Match(doc, m)
+		m.Index = before
 		if ok {
 			return true
 		}
@@ -77,7 +81,7 @@ func (n *anyNode) match(doc []byte, m *matching) bool {
 }
 
 // candidates returns the places of all branches that can match, in order.
-func (n *anyNode) candidates(doc []byte, m *matching) func(yield func(int) bool) {
+func (n *anyNode) candidates(doc []byte, m *Matching) func(yield func(int) bool) {
 	if n.byValue == nil {
 		return func(yield func(int) bool) {
 			for i := range n.of {
@@ -89,8 +93,8 @@ func (n *anyNode) candidates(doc []byte, m *matching) func(yield func(int) bool)
 	}
 	list := slices.Clone(n.rest)
 	for _, ix := range n.byValue {
-		walkPath(m.work(), doc, ix.path, true, func(v value, _ int) bool {
-			list = append(list, ix.branches[encoded(v)]...)
+		paths.Walk(m.work(), doc, ix.path, true, func(v value.Value, _ int) bool {
+			list = append(list, ix.branches[value.Encoded(v)]...)
 			return !m.goOn(len(v.Value))
 		})
 	}
@@ -101,10 +105,10 @@ func (n *anyNode) candidates(doc []byte, m *matching) func(yield func(int) bool)
 // noneNode is $nor and $not: no array position comes out of it.
 type noneNode struct{ any *anyNode }
 
-func (n noneNode) match(doc []byte, m *matching) bool {
-	before := m.index
-	ok := !n.any.match(doc, m)
-	m.index = before
+func (n noneNode) Match(doc []byte, m *Matching) bool {
+	before := m.Index
+	ok := !n.any.Match(doc, m)
+	m.Index = before
 	return ok
 }
 
@@ -112,7 +116,7 @@ func (n noneNode) match(doc []byte, m *matching) bool {
 type everyNode struct {
 	name   string
 	path   []string
-	values []value
+	values []value.Value
 	known  map[string]bool // encoded
 }
 
@@ -124,28 +128,28 @@ func everyValues(ps []predicate) *everyNode {
 	}
 	n := &everyNode{known: map[string]bool{}}
 	for _, p := range ps {
-		c, ok := p.leaf.(*comparison)
-		if !ok || isNullish(c.to) {
+		c, ok := p.Leaf.(*comparison)
+		if !ok || value.IsNullish(c.to) {
 			return nil
 		}
 		n.values = append(n.values, c.to)
-		n.known[encoded(c.to)] = true
+		n.known[value.Encoded(c.to)] = true
 	}
 	return n
 }
 
-func (n *everyNode) match(doc []byte, m *matching) bool {
+func (n *everyNode) Match(doc []byte, m *Matching) bool {
 	met := map[string]bool{}
-	walkPath(m.work(), doc, n.path, true, func(v value, index int) bool {
+	paths.Walk(m.work(), doc, n.path, true, func(v value.Value, index int) bool {
 		if !m.goOn(len(v.Value)) {
 			return true
 		}
-		key := encoded(v)
+		key := value.Encoded(v)
 		if !n.known[key] || met[key] {
 			return false
 		}
 		if met[key] = true; index >= 0 {
-			m.index = index
+			m.Index = index
 		}
 		return len(met) == len(n.known)
 	})

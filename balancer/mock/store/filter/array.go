@@ -1,55 +1,61 @@
-package store
+package filter
 
-import "go.mongodb.org/mongo-driver/v2/bson"
+import (
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/value"
+)
 
 // sizeTest is $size.
 type sizeTest int
 
-func newSizeTest(v value) (sizeTest, error) {
-	n, ok := wholeInteger(v)
+func newSizeTest(v value.Value) (sizeTest, error) {
+	n, ok := value.WholeInteger(v)
 	switch {
-	case !isNumber(v):
-		return 0, badValue("Failed to parse $size. Expected a number in: $size: %s", v)
+	case !value.IsNumber(v):
+		return 0, refusal.BadValue("Failed to parse $size. Expected a number in: $size: %s", v)
 	case !ok:
-		return 0, badValue("Failed to parse $size. Expected an integer: $size: %s", v)
+		return 0, refusal.BadValue("Failed to parse $size. Expected an integer: $size: %s", v)
 	case n < 0:
-		return 0, badValue("Failed to parse $size. Expected a non-negative number in: $size: %s", v)
-	case n > MaxDocumentSize:
-		n = MaxDocumentSize
+		return 0, refusal.BadValue("Failed to parse $size. Expected a non-negative number in: $size: %s", v)
+	case n > document.MaxSize:
+		n = document.MaxSize
 	}
 	return sizeTest(n), nil
 }
 
-func (t sizeTest) test(v value, _ *matching) bool {
-	return isArray(v) && fieldCount(v.Value) == int(t)
+func (t sizeTest) Test(v value.Value, _ *Matching) bool {
+	return value.IsArray(v) && document.Count(v.Value) == int(t)
 }
 
 // all compiles $all: a conjunction of equalities, regular expressions and
 // $elemMatch.
-func (c *filterCompiler) all(name string, v value) (predicate, error) {
-	if !isArray(v) {
-		return predicate{}, badValue("$all needs an array")
+func (c *Compiler) all(name string, v value.Value) (predicate, error) {
+	if !value.IsArray(v) {
+		return predicate{}, refusal.BadValue("$all needs an array")
 	}
 	var ps []predicate
-	for i, item := range items(v) {
-		op, arg, ok := "", value{}, false
-		if isObject(item) {
-			op, arg, ok = first(item.Value)
+	for i, item := range document.Items(v) {
+		op, arg, ok := "", value.Value{}, false
+		if value.IsObject(item) {
+			op, arg, ok = document.First(item.Value)
 		}
 		switch {
 		case ok && op == "$elemMatch":
-			p, err := c.elemMatch(name, arg)
+			p, err := c.ElemMatch(name, arg)
 			if err != nil {
 				return predicate{}, err
 			}
 			ps = append(ps, p)
 			continue
 		case i > 0 && len(ps) > 0 && isElemMatch(ps[0]):
-			return predicate{}, badValue("$all/$elemMatch has to be consistent")
-		case ok && isOperator(op) && !isReference(op):
-			return predicate{}, badValue("no $ expressions in $all")
+			return predicate{}, refusal.BadValue("$all/$elemMatch has to be consistent")
+		case ok && document.IsOperator(op) && !document.IsReference(op):
+			return predicate{}, refusal.BadValue("no $ expressions in $all")
 		}
-		p, err := c.predicate(name, item)
+		p, err := c.Predicate(name, item)
 		if err != nil {
 			return predicate{}, err
 		}
@@ -64,7 +70,7 @@ func (c *filterCompiler) all(name string, v value) (predicate, error) {
 }
 
 func isElemMatch(p predicate) bool {
-	switch p.leaf.(type) {
+	switch p.Leaf.(type) {
 	case elementDocument, elementValue:
 		return true
 	}
@@ -73,56 +79,56 @@ func isElemMatch(p predicate) bool {
 
 type matchesNothing struct{}
 
-func (matchesNothing) test(value, *matching) bool { return false }
+func (matchesNothing) Test(value.Value, *Matching) bool { return false }
 
-// elemMatch compiles $elemMatch: a query on elements that are documents, or
+// ElemMatch compiles $elemMatch: a query on elements that are documents, or
 // operators on the elements themselves.
-func (c *filterCompiler) elemMatch(name string, v value) (predicate, error) {
-	if !isObject(v) {
-		return predicate{}, badValue("$elemMatch needs an Object")
+func (c *Compiler) ElemMatch(name string, v value.Value) (predicate, error) {
+	if !value.IsObject(v) {
+		return predicate{}, refusal.BadValue("$elemMatch needs an Object")
 	}
-	op, _, ok := first(v.Value)
-	if ok && isOperator(op) && !isReference(op) && !topLevelOnly[op] {
+	op, _, ok := document.First(v.Value)
+	if ok && document.IsOperator(op) && !document.IsReference(op) && !TopLevelOnly[op] {
 		ps, err := c.operators(name, v.Value)
 		return whole(elementValue{allOf(ps)}), err
 	}
 	was := c.below
 	c.below = true
 	defer func() { c.below = was }()
-	n, err := c.document(v.Value)
+	n, err := c.Document(v.Value)
 	return whole(elementDocument{n}), err
 }
 
-// topLevelOnly are the operators that begin a query on documents, not on
+// TopLevelOnly are the operators that begin a query on documents, not on
 // values.
-var topLevelOnly = map[string]bool{
+var TopLevelOnly = map[string]bool{
 	"$and": true, "$or": true, "$nor": true, "$where": true, "$expr": true, "$comment": true,
 	"$jsonSchema": true, "$alwaysTrue": true, "$alwaysFalse": true,
 }
 
 type elementDocument struct{ query node }
 
-func (t elementDocument) test(v value, m *matching) bool {
-	return anyElement(v, m, func(e value) bool {
-		return (isObject(e) || e.Type == bson.TypeArray) && t.query.match(e.Value, m)
+func (t elementDocument) Test(v value.Value, m *Matching) bool {
+	return anyElement(v, m, func(e value.Value) bool {
+		return (value.IsObject(e) || e.Type == bson.TypeArray) && t.query.Match(e.Value, m)
 	})
 }
 
 type elementValue struct{ want predicate }
 
-func (t elementValue) test(v value, m *matching) bool {
-	return anyElement(v, m, func(e value) bool { return t.want.test(e, m) })
+func (t elementValue) Test(v value.Value, m *Matching) bool {
+	return anyElement(v, m, func(e value.Value) bool { return t.want.Test(e, m) })
 }
 
 // anyElement reports whether an element matches, and keeps its place.
-func anyElement(v value, m *matching, ok func(value) bool) bool {
-	if !isArray(v) {
+func anyElement(v value.Value, m *Matching, ok func(value.Value) bool) bool {
+	if !value.IsArray(v) {
 		return false
 	}
 	i := 0
-	for _, e := range fields(v.Value) {
+	for _, e := range document.Fields(v.Value) {
 		if m.goOn(0) && ok(e) {
-			m.index = i
+			m.Index = i
 			return true
 		}
 		i++

@@ -1,120 +1,124 @@
-package store
+package filter
 
 import (
 	"cmp"
 	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/value"
 )
 
-// clause is one condition of a query that must hold with all others: one
+// Clause is one condition of a query that must hold with all others: one
 // operator on one path, or a part of the query that is kept whole ($or, $expr).
-type clause struct {
-	path string
-	op   string
-	arg  value
-	or   [][]clause // the branches of $or
+type Clause struct {
+	Path string
+	Op   string
+	Arg  value.Value
+	Or   [][]Clause // the branches of $or
 }
 
 // clausesOf takes a query apart: $and is flattened, {a: {$gt: 1, $lt: 5}} is
 // two clauses, and what means the same is written the same ($in of one is $eq,
 // $ne is $not of $eq). The query must have compiled.
-func clausesOf(query []byte) []clause {
-	var out []clause
-	for name, v := range fields(query) {
+func clausesOf(query []byte) []Clause {
+	var out []Clause
+	for name, v := range document.Fields(query) {
 		switch path := string(name); {
 		case path == "$and":
-			for _, part := range fields(v.Value) {
+			for _, part := range document.Fields(v.Value) {
 				out = append(out, clausesOf(part.Value)...)
 			}
 		case path == "$or":
 			out = append(out, disjunction(v)...)
 		case path == "$comment":
-		case isOperator(path) && !isReference(path):
-			out = append(out, clause{op: path, arg: v})
+		case document.IsOperator(path) && !document.IsReference(path):
+			out = append(out, Clause{Op: path, Arg: v})
 		default:
-			out = append(out, pathClauses(path, v)...)
+			out = append(out, PathClauses(path, v)...)
 		}
 	}
 	return out
 }
 
 // disjunction is $or; one branch alone is no choice.
-func disjunction(v value) []clause {
-	c := clause{op: "$or", arg: v}
-	for _, branch := range fields(v.Value) {
-		c.or = append(c.or, clausesOf(branch.Value))
+func disjunction(v value.Value) []Clause {
+	c := Clause{Op: "$or", Arg: v}
+	for _, branch := range document.Fields(v.Value) {
+		c.Or = append(c.Or, clausesOf(branch.Value))
 	}
-	if len(c.or) == 1 {
-		return c.or[0]
+	if len(c.Or) == 1 {
+		return c.Or[0]
 	}
-	return []clause{c}
+	return []Clause{c}
 }
 
-func pathClauses(path string, v value) []clause {
+// PathClauses takes the condition on one path apart.
+func PathClauses(path string, v value.Value) []Clause {
 	if v.Type == bson.TypeRegex {
-		return []clause{{path: path, op: "$regex", arg: v}}
+		return []Clause{{Path: path, Op: "$regex", Arg: v}}
 	}
-	op, _, ok := first(v.Value)
-	if !isObject(v) || !ok || !isOperator(op) || isReference(op) {
-		return []clause{{path: path, op: "$eq", arg: v}}
+	op, _, ok := document.First(v.Value)
+	if !value.IsObject(v) || !ok || !document.IsOperator(op) || document.IsReference(op) {
+		return []Clause{{Path: path, Op: "$eq", Arg: v}}
 	}
-	var out []clause
-	for name, arg := range fields(v.Value) {
+	var out []Clause
+	for name, arg := range document.Fields(v.Value) {
 		out = append(out, operatorClauses(path, string(name), arg, v.Value)...)
 	}
 	return out
 }
 
-func operatorClauses(path, op string, arg value, beside []byte) []clause {
-	one := func(op string, arg value) []clause { return []clause{{path: path, op: op, arg: arg}} }
-	opposite := func(c clause) []clause {
-		return one("$not", objectValue(documentOf(field{c.op, c.arg})))
+func operatorClauses(path, op string, arg value.Value, beside []byte) []Clause {
+	one := func(op string, arg value.Value) []Clause { return []Clause{{Path: path, Op: op, Arg: arg}} }
+	opposite := func(c Clause) []Clause {
+		return one("$not", value.Object(document.Of(document.Field{Name: c.Op, Value: c.Arg})))
 	}
 	switch op {
 	case "$options":
 		return nil
 	case "$regex":
-		if isString(arg) {
-			arg = regexValue(textAt(arg.Value), textAt(lookup(beside, "$options").Value))
+		if value.IsString(arg) {
+			arg = regexValue(value.TextAt(arg.Value), value.TextAt(document.Lookup(beside, "$options").Value))
 		}
 		return one("$regex", arg)
 	case "$ne":
-		return opposite(clause{op: "$eq", arg: arg})
+		return opposite(Clause{Op: "$eq", Arg: arg})
 	case "$in":
 		c := membershipClause(path, arg)
-		return []clause{c}
+		return []Clause{c}
 	case "$nin":
 		return opposite(membershipClause(path, arg))
 	case "$exists":
-		if !truthy(arg) {
-			return opposite(clause{op: "$exists", arg: boolValue(true)})
+		if !value.Truthy(arg) {
+			return opposite(Clause{Op: "$exists", Arg: value.Bool(true)})
 		}
-		return one(op, boolValue(true))
+		return one(op, value.Bool(true))
 	case "$all":
-		var out []clause
-		for _, e := range fields(arg.Value) {
-			out = append(out, pathClauses(path, e)...)
+		var out []Clause
+		for _, e := range document.Fields(arg.Value) {
+			out = append(out, PathClauses(path, e)...)
 		}
 		return out
 	}
 	return one(op, arg)
 }
 
-func regexValue(pattern, options string) value {
+func regexValue(pattern, options string) value.Value {
 	b := append([]byte(pattern), 0)
-	return value{Type: bson.TypeRegex, Value: append(append(b, options...), 0)}
+	return value.Value{Type: bson.TypeRegex, Value: append(append(b, options...), 0)}
 }
 
 // membershipClause is $in with its values in order, each once.
-func membershipClause(path string, arg value) clause {
-	list := items(arg)
-	slices.SortStableFunc(list, compare)
-	list = slices.CompactFunc(list, func(a, b value) bool { return compare(a, b) == 0 })
+func membershipClause(path string, arg value.Value) Clause {
+	list := document.Items(arg)
+	slices.SortStableFunc(list, value.Compare)
+	list = slices.CompactFunc(list, func(a, b value.Value) bool { return value.Compare(a, b) == 0 })
 	if len(list) == 1 && list[0].Type != bson.TypeRegex {
-		return clause{path: path, op: "$eq", arg: list[0]}
+		return Clause{Path: path, Op: "$eq", Arg: list[0]}
 	}
-	return clause{path: path, op: "$in", arg: arrayOf(list)}
+	return Clause{Path: path, Op: "$in", Arg: document.Array(list)}
 }
 
 // clauseOrder is the order in which explain lists conditions.
@@ -124,74 +128,75 @@ var clauseOrder = map[string]int{
 	"$not": 18, "$nor": 19, "$type": 20, "$expr": 30, "$jsonSchema": 31,
 }
 
-// queryOf writes clauses as explain shows a parsed query.
-func queryOf(list []clause) bson.Raw {
+// QueryOf writes clauses as explain shows a parsed query.
+func QueryOf(list []Clause) bson.Raw {
 	list = slices.Clone(list)
-	slices.SortStableFunc(list, func(a, b clause) int {
-		return cmp.Or(cmp.Compare(clauseOrder[a.op], clauseOrder[b.op]), cmp.Compare(a.path, b.path))
+	slices.SortStableFunc(list, func(a, b Clause) int {
+		return cmp.Or(cmp.Compare(clauseOrder[a.Op], clauseOrder[b.Op]), cmp.Compare(a.Path, b.Path))
 	})
-	docs := make([]value, len(list))
+	docs := make([]value.Value, len(list))
 	for i, c := range list {
-		docs[i] = objectValue(c.document())
+		docs[i] = value.Object(c.document())
 	}
 	switch len(docs) {
 	case 0:
-		return emptyDocument
+		return document.Empty
 	case 1:
 		return docs[0].Value
 	}
-	return documentOf(field{"$and", arrayOf(docs)})
+	return document.Of(document.Field{Name: "$and", Value: document.Array(docs)})
 }
 
-func (c clause) document() bson.Raw {
+func (c Clause) document() bson.Raw {
 	switch {
-	case c.or != nil:
-		var branches []value
-		for _, b := range c.or {
-			branches = append(branches, objectValue(queryOf(b)))
+	case c.Or != nil:
+		var branches []value.Value
+		for _, b := range c.Or {
+			branches = append(branches, value.Object(QueryOf(b)))
 		}
-		return documentOf(field{"$or", arrayOf(branches)})
-	case c.path == "":
-		return documentOf(field{c.op, c.arg})
-	case c.op == "$regex":
-		pattern, options := regexAt(c.arg.Value)
-		test := []field{{"$regex", stringValue(pattern)}}
+		return document.Of(document.Field{Name: "$or", Value: document.Array(branches)})
+	case c.Path == "":
+		return document.Of(document.Field{Name: c.Op, Value: c.Arg})
+	case c.Op == "$regex":
+		pattern, options := value.RegexAt(c.Arg.Value)
+		test := []document.Field{{Name: "$regex", Value: value.String(pattern)}}
 		if options != "" {
-			test = append(test, field{"$options", stringValue(options)})
+			test = append(test, document.Field{Name: "$options", Value: value.String(options)})
 		}
-		return documentOf(field{c.path, objectValue(documentOf(test...))})
+		return document.Of(document.Field{Name: c.Path, Value: value.Object(document.Of(test...))})
 	}
-	return documentOf(field{c.path, objectValue(documentOf(field{c.op, c.arg}))})
+	return document.Of(document.Field{Name: c.Path, Value: value.Object(document.Of(document.Field{Name: c.Op,
+		Value: c.Arg}))})
 }
 
 // Parsed returns the query as explain shows it.
 func (f *Filter) Parsed() bson.Raw {
 	if f == nil {
-		return emptyDocument
+		return document.Empty
 	}
-	return queryOf(f.clauses)
+	return QueryOf(f.Clauses)
 }
 
 // Shape returns the query with the types of its values in their place.
 func (f *Filter) Shape() bson.Raw {
 	if f == nil {
-		return emptyDocument
+		return document.Empty
 	}
 	return shapeOf(f.Parsed())
 }
 
 func shapeOf(doc []byte) bson.Raw {
-	b, start := openDocument(nil)
-	for name, v := range fields(doc) {
+	b, start := document.Open(nil)
+	for name, v := range document.Fields(doc) {
 		switch {
-		case isObject(v):
-			v = objectValue(shapeOf(v.Value))
-		case isArray(v) && (string(name) == "$and" || string(name) == "$or" || string(name) == "$nor"):
-			v = arrayValue(shapeOf(v.Value))
+		case value.IsObject(v):
+			v = value.Object(shapeOf(v.Value))
+		case value.IsArray(v) && (string(name) == "$and" || string(name) == "$or" || string(name) == "$nor"):
+			v = value.Array(shapeOf(v.Value))
 		default:
-			v = stringValue("?" + typeName(v))
+			v = value.String("?" + value.TypeName(v))
 		}
-		b = appendField(b, name, v)
+		b = document.Append(b, name, v)
 	}
-	return closeDocument(b, start)
+	return document.Close(b, start)
 }

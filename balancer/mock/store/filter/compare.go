@@ -1,9 +1,12 @@
-package store
+package filter
 
 import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/keyorder"
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/value"
 )
 
 type comparisonOp uint8
@@ -21,26 +24,26 @@ const (
 // everything lies between MinKey and MaxKey.
 type comparison struct {
 	op comparisonOp
-	to value
+	to value.Value
 }
 
-func newComparison(name string, op comparisonOp, to value) (*comparison, error) {
+func newComparison(name string, op comparisonOp, to value.Value) (*comparison, error) {
 	if to.Type == bson.TypeUndefined {
-		return nil, badValue("cannot compare to undefined")
+		return nil, refusal.BadValue("cannot compare to undefined")
 	}
 	if to.Type == bson.TypeRegex && op != opEqual {
-		return nil, badValue("Can't have RegEx as arg to predicate over field '%s'.", name)
+		return nil, refusal.BadValue("Can't have RegEx as arg to predicate over field '%s'.", name)
 	}
 	return &comparison{op, to}, nil
 }
 
-func (c *comparison) test(v value, _ *matching) bool {
+func (c *comparison) Test(v value.Value, _ *Matching) bool {
 	have, want := keyorder.Rank(v.Type), keyorder.Rank(c.to.Type)
 	if have != want {
 		switch {
 		case v.Type == bson.TypeUndefined && c.op == opEqual:
 			return false // since 8.0 null is not equal to undefined
-		case isNullish(v) && isNullish(c.to):
+		case value.IsNullish(v) && value.IsNullish(c.to):
 			return c.op != opLess && c.op != opGreater
 		case c.to.Type == bson.TypeMaxKey:
 			return c.op == opLess || c.op == opLessEqual
@@ -49,10 +52,10 @@ func (c *comparison) test(v value, _ *matching) bool {
 		}
 		return false
 	}
-	if a, b := isNaN(v), isNaN(c.to); a || b {
+	if a, b := value.IsNaN(v), value.IsNaN(c.to); a || b {
 		return a && b && c.op != opLess && c.op != opGreater
 	}
-	order := compare(v, c.to)
+	order := value.Compare(v, c.to)
 	switch c.op {
 	case opEqual:
 		return order == 0
@@ -72,21 +75,21 @@ type membership struct {
 	values  map[string]struct{} // encoded
 	null    bool
 	regexes []*regexTest
-	single  *value
+	single  *value.Value
 }
 
-func newMembership(op string, v value) (*membership, error) {
-	if !isArray(v) {
-		return nil, badValue("%s needs an array", op)
+func newMembership(op string, v value.Value) (*membership, error) {
+	if !value.IsArray(v) {
+		return nil, refusal.BadValue("%s needs an array", op)
 	}
 	m := &membership{values: map[string]struct{}{}}
-	list := items(v)
+	list := document.Items(v)
 	for _, item := range list {
 		switch item.Type {
 		case bson.TypeUndefined:
-			return nil, badValue("InMatchExpression equality cannot be undefined")
+			return nil, refusal.BadValue("InMatchExpression equality cannot be undefined")
 		case bson.TypeRegex:
-			pattern, options := regexAt(item.Value)
+			pattern, options := value.RegexAt(item.Value)
 			r, err := newRegexTest(pattern, options)
 			if err != nil {
 				return nil, err
@@ -96,11 +99,11 @@ func newMembership(op string, v value) (*membership, error) {
 		case bson.TypeNull:
 			m.null = true
 		case bson.TypeEmbeddedDocument:
-			if name, _, ok := first(item.Value); ok && isOperator(name) && !isReference(name) {
-				return nil, badValue("cannot nest $ under %s", op)
+			if name, _, ok := document.First(item.Value); ok && document.IsOperator(name) && !document.IsReference(name) {
+				return nil, refusal.BadValue("cannot nest $ under %s", op)
 			}
 		}
-		m.values[encoded(item)] = struct{}{}
+		m.values[value.Encoded(item)] = struct{}{}
 	}
 	if len(list) == 1 && len(m.regexes) == 0 {
 		m.single = &list[0]
@@ -108,8 +111,8 @@ func newMembership(op string, v value) (*membership, error) {
 	return m, nil
 }
 
-func (t *membership) test(v value, m *matching) bool {
-	if isNullish(v) {
+func (t *membership) Test(v value.Value, m *Matching) bool {
+	if value.IsNullish(v) {
 		return t.null && v.Type != bson.TypeUndefined
 	}
 	var room [64]byte
@@ -117,7 +120,7 @@ func (t *membership) test(v value, m *matching) bool {
 		return true
 	}
 	for _, r := range t.regexes {
-		if r.test(v, m) {
+		if r.Test(v, m) {
 			return true
 		}
 	}
@@ -126,7 +129,7 @@ func (t *membership) test(v value, m *matching) bool {
 
 type existence struct{}
 
-func (existence) test(v value, _ *matching) bool { return !isMissing(v) }
+func (existence) Test(v value.Value, _ *Matching) bool { return !value.IsMissing(v) }
 
 // typeTest is $type.
 type typeTest struct {
@@ -134,12 +137,12 @@ type typeTest struct {
 	number bool
 }
 
-func newTypeTest(name string, v value) (typeTest, error) {
+func newTypeTest(name string, v value.Value) (typeTest, error) {
 	t := typeTest{types: map[bson.Type]bool{}}
-	list := []value{v}
-	if isArray(v) {
-		if list = items(v); len(list) == 0 {
-			return t, failedToParse("%s must match at least one type", name)
+	list := []value.Value{v}
+	if value.IsArray(v) {
+		if list = document.Items(v); len(list) == 0 {
+			return t, refusal.FailedToParse("%s must match at least one type", name)
 		}
 	}
 	for _, item := range list {
@@ -150,32 +153,32 @@ func newTypeTest(name string, v value) (typeTest, error) {
 	return t, nil
 }
 
-func (t *typeTest) add(v value) error {
-	if isString(v) {
-		alias := textAt(v.Value)
+func (t *typeTest) add(v value.Value) error {
+	if value.IsString(v) {
+		alias := value.TextAt(v.Value)
 		if alias == "number" {
 			t.number = true
 			return nil
 		}
-		typ, ok := typeByName(alias)
+		typ, ok := value.TypeByName(alias)
 		if !ok {
-			return badValue("Unknown type name alias: %s", alias)
+			return refusal.BadValue("Unknown type name alias: %s", alias)
 		}
 		t.types[typ] = true
 		return nil
 	}
-	if !isNumber(v) {
-		return typeMismatch("type must be represented as a number or a string")
+	if !value.IsNumber(v) {
+		return refusal.TypeMismatch("type must be represented as a number or a string")
 	}
-	n, ok := wholeInteger(v)
-	typ, known := typeByNumber(n)
+	n, ok := value.WholeInteger(v)
+	typ, known := value.TypeByNumber(n)
 	if !ok || !known {
-		return badValue("Invalid numerical type code: %s", v)
+		return refusal.BadValue("Invalid numerical type code: %s", v)
 	}
 	t.types[typ] = true
 	return nil
 }
 
-func (t typeTest) test(v value, _ *matching) bool {
-	return t.types[v.Type] || t.number && isNumber(v)
+func (t typeTest) Test(v value.Value, _ *Matching) bool {
+	return t.types[v.Type] || t.number && value.IsNumber(v)
 }

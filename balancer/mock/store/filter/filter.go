@@ -1,4 +1,8 @@
-package store
+// Package filter answers which documents match a query: the operators of find
+// and $match, $jsonSchema, why a document fails a validator, and the conditions
+// that planning looks at. The rules are those of the query operators' manual
+// pages and of what the server (8.0) replied, in testdata of the store.
+package filter
 
 import (
 	"context"
@@ -7,20 +11,26 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/expr"
+	"shardsh/balancer/mock/store/paths"
+	"shardsh/balancer/mock/store/value"
+	"shardsh/balancer/mock/store/work"
 )
 
 // Filter is a compiled query. A nil Filter matches everything.
 type Filter struct {
 	root  node
-	scope *scope
+	Scope *expr.Scope
 	now   time.Time
 	fails bool
-	// clauses are what planning looks at.
-	clauses []clause
+	// Clauses are what planning looks at.
+	Clauses []Clause
 }
 
-// FilterOptions are what a query may refer to besides the document.
-type FilterOptions struct {
+// Options are what a query may refer to besides the document.
+type Options struct {
 	// Let holds the variables of $expr, name to value.
 	Let bson.Raw
 	// Now is $$NOW; the zero value stands for the time of the call.
@@ -32,63 +42,63 @@ type FilterOptions struct {
 
 // node decides about a document.
 type node interface {
-	match(doc []byte, m *matching) bool
+	Match(doc []byte, m *Matching) bool
 }
 
-// valueTest decides about a single value; missing is one too.
-type valueTest interface {
-	test(v value, m *matching) bool
+// ValueTest decides about a single value; missing is one too.
+type ValueTest interface {
+	Test(v value.Value, m *Matching) bool
 }
 
-// matching is the state of one match.
-type matching struct {
-	// ctx is the evaluation for expressions; nil until one needs it.
-	ctx    *evaluation
-	filter *Filter
-	// index is the place in the outermost array of the element that made the
+// Matching is the state of one match.
+type Matching struct {
+	// Evaluation is the evaluation for expressions; nil until one needs it.
+	Evaluation *expr.Evaluation
+	Filter     *Filter
+	// Index is the place in the outermost array of the element that made the
 	// last array predicate true; -1 when none did. Updates with the positional
 	// operator use it.
-	index int
-	err   error
-	// spent is what matching costs; nil where nothing can end it, or where ctx
+	Index int
+	Err   error
+	// Work is what matching costs; nil where nothing can end it, or where ctx
 	// says it.
-	spent *work
-	at    finder // of the document's fields
+	Work *work.Work
+	at   paths.Finder // of the document's fields
 }
 
-func (m *matching) work() *work {
+func (m *Matching) work() *work.Work {
 	switch {
 	case m == nil:
 		return nil
-	case m.ctx != nil:
-		return m.ctx.work
+	case m.Evaluation != nil:
+		return m.Evaluation.Work
 	}
-	return m.spent
+	return m.Work
 }
 
 // goOn takes a step, and reports whether matching is to go on: an expression
 // or a pattern has failed, or the work has ended.
-func (m *matching) goOn(bytes int) bool {
-	if m.err == nil {
-		m.err = m.work().handle(bytes)
+func (m *Matching) goOn(bytes int) bool {
+	if m.Err == nil {
+		m.Err = m.work().Handle(bytes)
 	}
-	return m.err == nil
+	return m.Err == nil
 }
 
-// CompileFilter compiles a query. Errors have the server's codes: mostly
+// Compile compiles a query. Errors have the server's codes: mostly
 // BadValue.
-func CompileFilter(filter bson.Raw) (*Filter, error) {
-	return CompileFilterWith(filter, FilterOptions{})
+func Compile(filter bson.Raw) (*Filter, error) {
+	return CompileWith(filter, Options{})
 }
 
-// CompileFilterWith is CompileFilter for a query with variables.
-func CompileFilterWith(filter bson.Raw, o FilterOptions) (*Filter, error) {
-	sc, err := newScope(o.Let)
+// CompileWith is Compile for a query with variables.
+func CompileWith(filter bson.Raw, o Options) (*Filter, error) {
+	sc, err := expr.NewScope(o.Let)
 	if err != nil {
 		return nil, err
 	}
-	failed := sc.collecting()
-	f, err := (&filterCompiler{scope: sc, plain: o.Plain}).compile(filter, o.Now)
+	failed := sc.Collecting()
+	f, err := (&Compiler{Scope: sc, Plain: o.Plain}).compile(filter, o.Now)
 	if err == nil {
 		err = failed()
 	}
@@ -98,16 +108,17 @@ func CompileFilterWith(filter bson.Raw, o FilterOptions) (*Filter, error) {
 	return f, nil
 }
 
-func compileFilter(filter bson.Raw, sc *scope, now time.Time) (*Filter, error) {
-	return (&filterCompiler{scope: sc}).compile(filter, now)
+// CompileIn compiles a query inside of what has variables of its own: a pipeline.
+func CompileIn(filter bson.Raw, sc *expr.Scope, now time.Time) (*Filter, error) {
+	return (&Compiler{Scope: sc}).compile(filter, now)
 }
 
-func (c *filterCompiler) compile(filter bson.Raw, now time.Time) (*Filter, error) {
-	root, err := c.document(filter)
+func (c *Compiler) compile(filter bson.Raw, now time.Time) (*Filter, error) {
+	root, err := c.Document(filter)
 	if err != nil {
 		return nil, err
 	}
-	return &Filter{root: root, scope: c.scope, now: now, fails: c.fails, clauses: clausesOf(filter)}, nil
+	return &Filter{root: root, Scope: c.Scope, now: now, fails: c.fails, Clauses: clausesOf(filter)}, nil
 }
 
 // CanFail reports whether matching may end in an error: the filter has a $expr.
@@ -122,44 +133,45 @@ func (f *Filter) Match(doc bson.Raw) bool {
 }
 
 // Test is Match with the error of an expression that failed.
-func (f *Filter) Test(doc bson.Raw) (bool, error) { return f.test(nil, doc) }
+func (f *Filter) Test(doc bson.Raw) (bool, error) { return f.TestWith(nil, doc) }
 
 // Tester returns Test for many documents, which fails with the cause of ctx
 // when that ends.
 func (f *Filter) Tester(ctx context.Context) func(doc bson.Raw) (bool, error) {
-	w := newWork(ctx)
-	return func(doc bson.Raw) (bool, error) { return f.test(w, doc) }
+	w := work.New(ctx)
+	return func(doc bson.Raw) (bool, error) { return f.TestWith(w, doc) }
 }
 
-func (f *Filter) test(w *work, doc []byte) (bool, error) {
+// TestWith is Test of a run: matching ends when the work does.
+func (f *Filter) TestWith(w *work.Work, doc []byte) (bool, error) {
 	if f == nil {
-		return true, w.step(1)
+		return true, w.Step(1)
 	}
-	return f.run(&matching{spent: w, filter: f, index: -1}, doc)
+	return f.run(&Matching{Work: w, Filter: f, Index: -1}, doc)
 }
 
-// testIn matches within an evaluation that is under way, for its variables.
-func (f *Filter) testIn(ctx *evaluation, doc []byte) (bool, error) {
-	return f.run(&matching{ctx: ctx, filter: f, index: -1}, doc)
+// TestIn matches within an evaluation that is under way, for its variables.
+func (f *Filter) TestIn(ctx *expr.Evaluation, doc []byte) (bool, error) {
+	return f.run(&Matching{Evaluation: ctx, Filter: f, Index: -1}, doc)
 }
 
-func (f *Filter) run(m *matching, doc []byte) (bool, error) {
-	ok := f.root.match(doc, m)
-	if m.err == nil {
-		m.err = m.work().step(1)
+func (f *Filter) run(m *Matching, doc []byte) (bool, error) {
+	ok := f.root.Match(doc, m)
+	if m.Err == nil {
+		m.Err = m.work().Step(1)
 	}
-	return ok && m.err == nil, m.err
+	return ok && m.Err == nil, m.Err
 }
 
-// position returns the place of the array element that made the document match,
+// Position returns the place of the array element that made the document match,
 // for the positional operator.
-func (f *Filter) position(w *work, doc bson.Raw) (int, bool) {
+func (f *Filter) Position(w *work.Work, doc bson.Raw) (int, bool) {
 	if f == nil {
 		return 0, false
 	}
-	m := matching{spent: w, filter: f, index: -1}
-	ok := f.root.match(doc, &m)
-	return m.index, ok && m.err == nil && m.index >= 0
+	m := Matching{Work: w, Filter: f, Index: -1}
+	ok := f.root.Match(doc, &m)
+	return m.Index, ok && m.Err == nil && m.Index >= 0
 }
 
 // Equality returns the value that a document must have at path, when the filter
@@ -169,12 +181,12 @@ func (f *Filter) Equality(path string) (bson.RawValue, bool) {
 	if f == nil {
 		return bson.RawValue{}, false
 	}
-	for p, v := range f.equalities() {
+	for p, v := range f.Equalities() {
 		if p == path {
 			return v, true
 		}
 		if rest, inside := strings.CutPrefix(path, p+"."); inside {
-			if v, ok := insideOf(v, splitPath(rest)); ok {
+			if v, ok := insideOf(v, paths.Split(rest)); ok {
 				return v, true
 			}
 		}
@@ -182,9 +194,9 @@ func (f *Filter) Equality(path string) (bson.RawValue, bool) {
 	return bson.RawValue{}, false
 }
 
-// point returns the field and the value of a filter that asks for one value of one
+// Point returns the field and the value of a filter that asks for one value of one
 // field, of a type that only equals itself.
-func (f *Filter) point() (field string, v value, ok bool) {
+func (f *Filter) Point() (field string, v value.Value, ok bool) {
 	if f == nil {
 		return "", v, false
 	}
@@ -205,24 +217,24 @@ func (f *Filter) point() (field string, v value, ok bool) {
 }
 
 // insideOf returns what a value that is a document has at a path without arrays.
-func insideOf(v value, path []string) (value, bool) {
+func insideOf(v value.Value, path []string) (value.Value, bool) {
 	for _, name := range path {
-		if !isObject(v) {
+		if !value.IsObject(v) {
 			return v, false
 		}
-		if v = lookup(v.Value, name); isMissing(v) {
+		if v = document.Lookup(v.Value, name); value.IsMissing(v) {
 			return v, false
 		}
 	}
-	return v, !isArray(v)
+	return v, !value.IsArray(v)
 }
 
-// equalities walks the (path, value) pairs that every match has.
-func (f *Filter) equalities() func(yield func(string, value) bool) {
-	return func(yield func(string, value) bool) { eachEquality(f.root, yield) }
+// Equalities walks the (path, value) pairs that every match has.
+func (f *Filter) Equalities() func(yield func(string, value.Value) bool) {
+	return func(yield func(string, value.Value) bool) { eachEquality(f.root, yield) }
 }
 
-func eachEquality(n node, yield func(string, value) bool) bool {
+func eachEquality(n node, yield func(string, value.Value) bool) bool {
 	switch n := n.(type) {
 	case allNode:
 		for _, child := range n {
@@ -257,9 +269,9 @@ func eachEquality(n node, yield func(string, value) bool) bool {
 
 type allNode []node
 
-func (n allNode) match(doc []byte, m *matching) bool {
+func (n allNode) Match(doc []byte, m *Matching) bool {
 	for _, child := range n {
-		if !child.match(doc, m) {
+		if !child.Match(doc, m) {
 			return false
 		}
 	}
@@ -268,27 +280,27 @@ func (n allNode) match(doc []byte, m *matching) bool {
 
 type constantNode bool
 
-func (n constantNode) match([]byte, *matching) bool { return bool(n) }
+func (n constantNode) Match([]byte, *Matching) bool { return bool(n) }
 
 // pathNode tests the values at a path.
 type pathNode struct {
 	name   string
 	path   []string
-	test   valueTest
+	test   ValueTest
 	expand bool // arrays at the end stand for their elements too
 }
 
-func (n *pathNode) match(doc []byte, m *matching) bool {
+func (n *pathNode) Match(doc []byte, m *Matching) bool {
 	matches := false
-	pathWalk{m.work(), &m.at}.walk(doc, n.path, n.expand, func(v value, index int) bool {
+	paths.Walker{Work: m.work(), At: &m.at}.Walk(doc, n.path, n.expand, func(v value.Value, index int) bool {
 		if !m.goOn(0) {
 			return true
 		}
-		if !n.test.test(v, m) {
+		if !n.test.Test(v, m) {
 			return false
 		}
 		if matches = true; index >= 0 {
-			m.index = index
+			m.Index = index
 		}
 		return true
 	})
@@ -296,20 +308,20 @@ func (n *pathNode) match(doc []byte, m *matching) bool {
 }
 
 // exprNode is $expr.
-type exprNode struct{ expr expression }
+type exprNode struct{ expr expr.Expression }
 
-func (n exprNode) match(doc []byte, m *matching) bool {
-	if m.ctx == nil {
-		m.ctx = newEvaluation(m.filter.scope, m.filter.now, m.spent)
+func (n exprNode) Match(doc []byte, m *Matching) bool {
+	if m.Evaluation == nil {
+		m.Evaluation = expr.NewEvaluation(m.Filter.Scope, m.Filter.now, m.Work)
 	}
-	root := m.ctx.root
-	m.ctx.root = objectValue(doc)
-	v, err := n.expr.eval(m.ctx)
-	m.ctx.root = root
-	if err != nil && m.err == nil {
-		m.err = err
+	root := m.Evaluation.Root
+	m.Evaluation.Root = value.Object(doc)
+	v, err := n.expr.Eval(m.Evaluation)
+	m.Evaluation.Root = root
+	if err != nil && m.Err == nil {
+		m.Err = err
 	}
-	return err == nil && truthy(v)
+	return err == nil && value.Truthy(v)
 }
 
 // WholeKey reports whether the query gives every field of a shard key exactly
@@ -317,6 +329,6 @@ func (n exprNode) match(doc []byte, m *matching) bool {
 func (f *Filter) WholeKey(names []string) bool {
 	return f != nil && !slices.ContainsFunc(names, func(name string) bool {
 		v, ok := f.Equality(name)
-		return !ok || isNullish(v) || isArray(v) || v.Type == bson.TypeRegex
+		return !ok || value.IsNullish(v) || value.IsArray(v) || v.Type == bson.TypeRegex
 	})
 }

@@ -1,4 +1,4 @@
-package store
+package filter
 
 import (
 	"slices"
@@ -6,6 +6,11 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"pgregory.net/rapid"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/expr"
+	"shardsh/balancer/mock/store/storetest"
+	"shardsh/balancer/mock/store/value"
 )
 
 // The manual's and the server's own rules for null and missing on paths
@@ -38,13 +43,13 @@ func TestNullAndMissing(t *testing.T) {
 		`{"$expr": {"$eq": ["$a", null]}}`:    {"a_null"},
 		`{"$expr": {"$lte": ["$a.b", null]}}`: {"no_a", "a_null", "a_number", "a_empty_object", "b_null"},
 	} {
-		f, err := CompileFilter(raw(t, query))
+		f, err := Compile(storetest.Raw(t, query))
 		if err != nil {
 			t.Fatal(err)
 		}
 		var got []string
 		for name, doc := range docs {
-			if f.Match(raw(t, doc)) {
+			if f.Match(storetest.Raw(t, doc)) {
 				got = append(got, name)
 			}
 		}
@@ -136,10 +141,10 @@ func TestFilterOperators(t *testing.T) {
 		{`{"$jsonSchema": {"properties": {"a": {"enum": [1, "x"]}}}}`, `{"a": "x"}`, true},
 		{`{"$jsonSchema": {"properties": {"a": {"multipleOf": 2.5}}}}`, `{"a": 7.5}`, true},
 	} {
-		f, err := CompileFilter(raw(t, tc.query))
+		f, err := Compile(storetest.Raw(t, tc.query))
 		if err != nil {
 			t.Errorf("%s: %v", tc.query, err)
-		} else if got := f.Match(raw(t, tc.doc)); got != tc.want {
+		} else if got := f.Match(storetest.Raw(t, tc.doc)); got != tc.want {
 			t.Errorf("%s on %s: %v", tc.query, tc.doc, got)
 		}
 	}
@@ -183,29 +188,29 @@ func TestFilterErrors(t *testing.T) {
 		`{"$jsonSchema": {"properties": {"a": {"enum": [1, {"$numberDouble": "1.0"}]}}}}`: 9,
 		`{"$jsonSchema": {"minimum": "x", "nope": 1}}`:                                    9,
 	} {
-		if _, err := CompileFilter(raw(t, query)); codeOf(err) != code {
-			t.Errorf("%s: code %d (%v), want %d", query, codeOf(err), err, code)
+		if _, err := Compile(storetest.Raw(t, query)); storetest.CodeOf(err) != code {
+			t.Errorf("%s: code %d (%v), want %d", query, storetest.CodeOf(err), err, code)
 		}
 	}
 }
 
 func TestFilterReportsFailingExpressions(t *testing.T) {
-	f, err := CompileFilter(raw(t, `{"$expr": {"$divide": [1, "$z"]}}`))
+	f, err := Compile(storetest.Raw(t, `{"$expr": {"$divide": [1, "$z"]}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if ok, err := f.Test(raw(t, `{"z": 0}`)); ok || codeOf(err) != 2 || !f.CanFail() {
+	if ok, err := f.Test(storetest.Raw(t, `{"z": 0}`)); ok || storetest.CodeOf(err) != 2 || !f.CanFail() {
 		t.Errorf("got %v, %v", ok, err)
 	}
 }
 
 func TestFilterVariables(t *testing.T) {
-	f, err := CompileFilterWith(raw(t, `{"$expr": {"$gt": ["$a", "$$least"]}}`),
-		FilterOptions{Let: raw(t, `{"least": {"$add": [1, 1]}}`)})
+	f, err := CompileWith(storetest.Raw(t, `{"$expr": {"$gt": ["$a", "$$least"]}}`),
+		Options{Let: storetest.Raw(t, `{"least": {"$add": [1, 1]}}`)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f.Match(raw(t, `{"a": 2}`)) || !f.Match(raw(t, `{"a": 3}`)) {
+	if f.Match(storetest.Raw(t, `{"a": 2}`)) || !f.Match(storetest.Raw(t, `{"a": 3}`)) {
 		t.Error("the variable was not used")
 	}
 }
@@ -226,17 +231,18 @@ func TestFilterEqualities(t *testing.T) {
 		{`{"a": {"$not": {"$eq": 1}}}`, "a", ``},
 		{`{"a": {"$elemMatch": {"$eq": 1}}}`, "a", ``},
 	} {
-		f, err := CompileFilter(raw(t, tc.query))
+		f, err := Compile(storetest.Raw(t, tc.query))
 		if err != nil {
 			t.Fatal(err)
 		}
 		got, ok := f.Equality(tc.path)
-		if ok != (tc.want != "") || ok && compare(got, lookup(raw(t, `{"v":`+tc.want+`}`), "v")) != 0 {
+		if ok != (tc.want != "") || ok && value.Compare(got, document.Lookup(storetest.Raw(t, `{"v":`+tc.want+`}`),
+			"v")) != 0 {
 			t.Errorf("%s at %s: %v %s", tc.query, tc.path, ok, got)
 		}
 	}
 	var none *Filter
-	if _, ok := none.Equality("a"); ok || !none.Match(emptyDocument) {
+	if _, ok := none.Equality("a"); ok || !none.Match(document.Empty) {
 		t.Error("a nil filter matches everything and demands nothing")
 	}
 }
@@ -245,17 +251,18 @@ func TestFilterEqualities(t *testing.T) {
 // comparisons fit together.
 func TestFilterLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		doc := smallDocuments.Draw(t, "doc")
-		v := orNull(smallValues.Draw(t, "value"))
+		doc := storetest.SmallDocuments.Draw(t, "doc")
+		v := expr.OrNull(storetest.SmallValues.Draw(t, "value"))
 		path := rapid.SampledFrom([]string{"a", "b.c", "b"}).Draw(t, "path")
-		match := func(op string, arg value) bool {
-			f, err := CompileFilter(documentOf(field{path, objectValue(documentOf(field{op, arg}))}))
+		match := func(op string, arg value.Value) bool {
+			f, err := Compile(document.Of(document.Field{Name: path, Value: value.Object(document.Of(document.Field{Name: op,
+				Value: arg}))}))
 			if err != nil {
 				t.Fatal(err)
 			}
 			return f.Match(doc)
 		}
-		one := arrayOf([]value{v})
+		one := document.Array([]value.Value{v})
 		eq := match("$eq", v)
 		switch {
 		case match("$ne", v) == eq:
@@ -264,7 +271,7 @@ func TestFilterLaws(t *testing.T) {
 			t.Error("$in of one differs from $eq")
 		case match("$nin", one) == eq:
 			t.Error("$nin is not the complement of $in")
-		case match("$not", objectValue(documentOf(field{"$gt", v}))) == match("$gt", v):
+		case match("$not", value.Object(document.Of(document.Field{Name: "$gt", Value: v}))) == match("$gt", v):
 			t.Error("$not is not the complement")
 		case eq && v.Type != bson.TypeMinKey && v.Type != bson.TypeMaxKey && (!match("$gte", v) || !match("$lte", v)):
 			t.Error("equal values are within the bounds")
@@ -276,12 +283,12 @@ func TestFilterLaws(t *testing.T) {
 
 // Since 8.0 null is not equal to undefined.
 func TestNullIsNotUndefined(t *testing.T) {
-	undefined := documentOf(field{"a", value{Type: bson.TypeUndefined}})
+	undefined := document.Of(document.Field{Name: "a", Value: value.Value{Type: bson.TypeUndefined}})
 	for query, want := range map[string]bool{
 		`{"a": null}`: false, `{"a": {"$in": [null]}}`: false, `{"a": {"$ne": null}}`: true,
 		`{"a": {"$type": "undefined"}}`: true,
 	} {
-		f, err := CompileFilter(raw(t, query))
+		f, err := Compile(storetest.Raw(t, query))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,10 +1,15 @@
-package store
+package filter
 
 import (
 	"slices"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/expr"
+	"shardsh/balancer/mock/store/paths"
+	"shardsh/balancer/mock/store/value"
 )
 
 // Mismatch returns why a document does not match a collection's validator, as
@@ -21,16 +26,16 @@ type mismatch struct{ doc bson.Raw }
 // {op: arg}.
 type queryClause struct {
 	op, path string
-	arg      value
+	arg      value.Value
 	spec     bson.Raw
 }
 
 func queryClauses(query []byte) []queryClause {
 	var list []queryClause
-	for n, v := range fields(query) {
+	for n, v := range document.Fields(query) {
 		name := string(n)
-		if isOperator(name) {
-			list = append(list, queryClause{op: name, arg: v, spec: documentOf(field{name, v})})
+		if document.IsOperator(name) {
+			list = append(list, queryClause{op: name, arg: v, spec: document.Of(document.Field{Name: name, Value: v})})
 			continue
 		}
 		list = append(list, predicatesAt(name, v)...)
@@ -38,27 +43,28 @@ func queryClauses(query []byte) []queryClause {
 	return slices.DeleteFunc(list, func(c queryClause) bool { return c.op == "$comment" })
 }
 
-func predicatesAt(path string, v value) []queryClause {
-	whole := documentOf(field{path, v})
+func predicatesAt(path string, v value.Value) []queryClause {
+	whole := document.Of(document.Field{Name: path, Value: v})
 	if v.Type == bson.TypeRegex {
 		return []queryClause{{"$regex", path, v, whole}}
 	}
-	if !isObject(v) || !isExpressionDoc(v.Value) {
+	if !value.IsObject(v) || !document.IsExpression(v.Value) {
 		return []queryClause{{"$eq", path, v, whole}}
 	}
 	var list []queryClause
-	options := lookup(v.Value, "$options")
-	for op, arg := range fields(v.Value) {
+	options := document.Lookup(v.Value, "$options")
+	for op, arg := range document.Fields(v.Value) {
 		switch string(op) {
 		case "$options":
 			continue
 		case "$regex":
-			arg = objectValue(documentOf(field{"$regex", arg}, field{"$options", options}))
+			arg = value.Object(document.Of(document.Field{Name: "$regex", Value: arg},
+				document.Field{Name: "$options", Value: options}))
 		default:
-			arg = objectValue(documentOf(field{string(op), arg}))
+			arg = value.Object(document.Of(document.Field{Name: string(op), Value: arg}))
 		}
-		_, inner, _ := first(arg.Value)
-		list = append(list, queryClause{string(op), path, inner, documentOf(field{path, arg})})
+		_, inner, _ := document.First(arg.Value)
+		list = append(list, queryClause{string(op), path, inner, document.Of(document.Field{Name: path, Value: arg})})
 	}
 	return list
 }
@@ -93,20 +99,20 @@ func (m mismatch) group(op string, inverted bool, n int, each func(i int) bson.D
 
 // clause explains one predicate; nil when it is as it should be.
 func (m mismatch) clause(c queryClause, inverted bool) bson.D {
-	if f, err := CompileFilter(c.spec); err != nil || f.Match(m.doc) == !inverted {
+	if f, err := Compile(c.spec); err != nil || f.Match(m.doc) == !inverted {
 		return nil
 	}
 	switch c.op {
 	case "$and", "$or", "$nor":
-		list := items(c.arg)
+		list := document.Items(c.arg)
 		below := inverted != (c.op == "$nor")
 		return m.group(c.op, inverted, len(list), func(i int) bson.D { return m.conjunction(list[i].Value, below) })
 	case "$not":
-		if isObject(c.arg) {
+		if value.IsObject(c.arg) {
 			return bson.D{{Key: "operatorName", Value: "$not"},
-				{Key: "details", Value: m.conjunction(documentOf(field{c.path, c.arg}), !inverted)}}
+				{Key: "details", Value: m.conjunction(document.Of(document.Field{Name: c.path, Value: c.arg}), !inverted)}}
 		}
-		inner := queryClause{"$regex", c.path, c.arg, documentOf(field{c.path, c.arg})}
+		inner := queryClause{"$regex", c.path, c.arg, document.Of(document.Field{Name: c.path, Value: c.arg})}
 		return bson.D{{Key: "operatorName", Value: "$not"}, {Key: "details", Value: m.clause(inner, !inverted)}}
 	case "$jsonSchema":
 		if !inverted {
@@ -148,7 +154,7 @@ func (m mismatch) reasons(c queryClause, inverted bool) bson.D {
 	if inverted {
 		words = mismatchReasons[c.op][1]
 	}
-	if c.op == "$exists" && truthy(c.arg) == inverted {
+	if c.op == "$exists" && value.Truthy(c.arg) == inverted {
 		words = mismatchReasons[c.op][1]
 	} else if c.op == "$exists" {
 		words = mismatchReasons[c.op][0]
@@ -168,8 +174,8 @@ func (m mismatch) reasons(c queryClause, inverted bool) bson.D {
 		return reason
 	}
 	expected := expectedTypes(c)
-	wrongType := !inverted && len(expected) > 0 && !slices.ContainsFunc(seen, func(v value) bool {
-		return slices.Contains(expected, typeName(v))
+	wrongType := !inverted && len(expected) > 0 && !slices.ContainsFunc(seen, func(v value.Value) bool {
+		return slices.Contains(expected, value.TypeName(v))
 	})
 	if wrongType {
 		reason[0].Value = "type did not match"
@@ -186,18 +192,18 @@ func (m mismatch) reasons(c queryClause, inverted bool) bson.D {
 
 // result returns what the expression of $expr gives.
 func (m mismatch) result(c queryClause) any {
-	sc, err := newScope(nil)
+	sc, err := expr.NewScope(nil)
 	if err != nil {
 		return nil
 	}
-	e, err := compileExpression(c.arg, sc)
+	e, err := expr.Compile(c.arg, sc)
 	if err != nil {
 		return nil
 	}
-	ctx := newEvaluation(sc, time.Time{}, nil)
-	ctx.root = objectValue(m.doc)
-	v, err := e.eval(ctx)
-	if err != nil || isMissing(v) {
+	ctx := expr.NewEvaluation(sc, time.Time{}, nil)
+	ctx.Root = value.Object(m.doc)
+	v, err := e.Eval(ctx)
+	if err != nil || value.IsMissing(v) {
 		return nil
 	}
 	return v
@@ -205,11 +211,11 @@ func (m mismatch) result(c queryClause) any {
 
 // considered returns the values that a predicate has looked at: an array's
 // elements and the array, or only the array where it looks at no elements.
-func (m mismatch) considered(c queryClause) []value {
+func (m mismatch) considered(c queryClause) []value.Value {
 	whole := c.op == "$size" || c.op == "$elemMatch" || c.op == "$all" || c.op == "$exists"
-	var seen []value
-	walkPath(nil, m.doc, splitPath(c.path), !whole, func(v value, _ int) bool {
-		if !isMissing(v) {
+	var seen []value.Value
+	paths.Walk(nil, m.doc, paths.Split(c.path), !whole, func(v value.Value, _ int) bool {
+		if !value.IsMissing(v) {
 			seen = append(seen, v)
 		}
 		return false
@@ -234,7 +240,7 @@ func expectedTypes(c queryClause) []string {
 	return nil
 }
 
-func considered(seen []value) bson.D {
+func considered(seen []value.Value) bson.D {
 	if len(seen) == 1 {
 		return bson.D{{Key: "consideredValue", Value: seen[0]}}
 	}
@@ -245,10 +251,10 @@ func considered(seen []value) bson.D {
 	return bson.D{{Key: "consideredValues", Value: list}}
 }
 
-func typesOf(seen []value) []string {
+func typesOf(seen []value.Value) []string {
 	var names []string
 	for _, v := range seen {
-		names = append(names, typeName(v))
+		names = append(names, value.TypeName(v))
 	}
 	slices.Sort(names)
 	return slices.Compact(names)

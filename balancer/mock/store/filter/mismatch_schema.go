@@ -1,9 +1,13 @@
-package store
+package filter
 
 import (
 	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/regex"
+	"shardsh/balancer/mock/store/value"
 )
 
 // schemaOrder returns the order in which the server looks at the keywords of a
@@ -29,16 +33,16 @@ var schemaReasons = map[string]string{
 }
 
 // schema explains $jsonSchema.
-func (m mismatch) schema(schema value) bson.D {
+func (m mismatch) schema(schema value.Value) bson.D {
 	out := append(bson.D{{Key: "operatorName", Value: "$jsonSchema"}}, annotations(schema)...)
-	return append(out, bson.E{Key: "schemaRulesNotSatisfied", Value: brokenRules(schema, objectValue(m.doc))})
+	return append(out, bson.E{Key: "schemaRulesNotSatisfied", Value: brokenRules(schema, value.Object(m.doc))})
 }
 
 // annotations returns what a schema says about itself.
-func annotations(schema value) bson.D {
+func annotations(schema value.Value) bson.D {
 	var out bson.D
 	for _, name := range []string{"title", "description"} {
-		if v := lookup(schema.Value, name); !isMissing(v) {
+		if v := document.Lookup(schema.Value, name); !value.IsMissing(v) {
 			out = append(out, bson.E{Key: name, Value: v})
 		}
 	}
@@ -46,11 +50,11 @@ func annotations(schema value) bson.D {
 }
 
 // brokenRules explains each keyword of a schema that a value does not satisfy.
-func brokenRules(schema, v value) bson.A {
+func brokenRules(schema, v value.Value) bson.A {
 	broken := bson.A{}
 	for _, name := range schemaOrder() {
-		arg := lookup(schema.Value, name)
-		if isMissing(arg) || satisfies(keywordOnly(schema, name), v) {
+		arg := document.Lookup(schema.Value, name)
+		if value.IsMissing(arg) || satisfies(keywordOnly(schema, name), v) {
 			continue
 		}
 		rule := bson.D{{Key: "operatorName", Value: name}}
@@ -66,39 +70,39 @@ func brokenRules(schema, v value) bson.A {
 }
 
 // plainRule blames one value.
-func plainRule(name string, v value) bson.D {
+func plainRule(name string, v value.Value) bson.D {
 	rule := bson.D{{Key: "reason", Value: schemaReasons[name]}}
 	switch name {
 	case "minProperties", "maxProperties":
 		return bson.D{{Key: "reason", Value: "specified number of properties was not satisfied"},
-			{Key: "numberOfProperties", Value: int32(fieldCount(v.Value))}}
+			{Key: "numberOfProperties", Value: int32(document.Count(v.Value))}}
 	case "uniqueItems":
 		return bson.D{{Key: "reason", Value: "found a duplicate item"}, {Key: "consideredValue", Value: v},
 			{Key: "duplicatedValue", Value: duplicated(v)}}
 	}
 	rule = append(rule, bson.E{Key: "consideredValue", Value: v})
 	if name == "minItems" || name == "maxItems" {
-		rule = append(rule, bson.E{Key: "numberOfItems", Value: int32(fieldCount(v.Value))})
+		rule = append(rule, bson.E{Key: "numberOfItems", Value: int32(document.Count(v.Value))})
 	}
 	if name == "bsonType" || name == "type" {
-		rule = append(rule, bson.E{Key: "consideredType", Value: typeName(v)})
+		rule = append(rule, bson.E{Key: "consideredType", Value: value.TypeName(v)})
 	}
 	return rule
 }
 
-func duplicated(arr value) value {
+func duplicated(arr value.Value) value.Value {
 	seen := map[string]bool{}
-	for _, v := range fields(arr.Value) {
-		if seen[encoded(v)] {
+	for _, v := range document.Fields(arr.Value) {
+		if seen[value.Encoded(v)] {
 			return v
 		}
-		seen[encoded(v)] = true
+		seen[value.Encoded(v)] = true
 	}
-	return value{}
+	return value.Value{}
 }
 
-func satisfies(schema bson.Raw, v value) bool {
-	s, err := (&schemaCompiler{}).compile(objectValue(schema))
+func satisfies(schema bson.Raw, v value.Value) bool {
+	s, err := (&schemaCompiler{}).compile(value.Object(schema))
 	return err != nil || s.valid(nil, v)
 }
 
@@ -109,75 +113,75 @@ var partners = map[string][]string{
 }
 
 // keywordSpec returns a keyword as it was given.
-func keywordSpec(schema value, name string) bson.Raw {
-	fs := []field{{name, lookup(schema.Value, name)}}
+func keywordSpec(schema value.Value, name string) bson.Raw {
+	fs := []document.Field{{Name: name, Value: document.Lookup(schema.Value, name)}}
 	if name == "maximum" || name == "minimum" {
-		fs = append(fs, field{partners[name][0], lookup(schema.Value, partners[name][0])})
+		fs = append(fs, document.Field{Name: partners[name][0], Value: document.Lookup(schema.Value, partners[name][0])})
 	}
-	return documentOf(fs...)
+	return document.Of(fs...)
 }
 
 // keywordOnly returns a schema of one keyword. What belongs to it is there, but
 // allows everything.
-func keywordOnly(schema value, name string) bson.Raw {
-	fs := []field{{name, lookup(schema.Value, name)}}
+func keywordOnly(schema value.Value, name string) bson.Raw {
+	fs := []document.Field{{Name: name, Value: document.Lookup(schema.Value, name)}}
 	for _, partner := range partners[name] {
-		v := lookup(schema.Value, partner)
-		if isMissing(v) || partner == "items" && !isArray(v) {
+		v := document.Lookup(schema.Value, partner)
+		if value.IsMissing(v) || partner == "items" && !value.IsArray(v) {
 			continue
 		}
-		if isArray(v) || isObject(v) {
+		if value.IsArray(v) || value.IsObject(v) {
 			v = withoutRules(v)
 		}
-		fs = append(fs, field{partner, v})
+		fs = append(fs, document.Field{Name: partner, Value: v})
 	}
-	return documentOf(fs...)
+	return document.Of(fs...)
 }
 
 // withoutRules keeps the names, or the number, of some schemas.
-func withoutRules(schemas value) value {
-	var fs []field
-	for n := range fields(schemas.Value) {
-		fs = append(fs, field{string(n), objectValue(emptyDocument)})
+func withoutRules(schemas value.Value) value.Value {
+	var fs []document.Field
+	for n := range document.Fields(schemas.Value) {
+		fs = append(fs, document.Field{Name: string(n), Value: value.Object(document.Empty)})
 	}
-	return value{Type: schemas.Type, Value: documentOf(fs...)}
+	return value.Value{Type: schemas.Type, Value: document.Of(fs...)}
 }
 
 // nestedRules explain the keywords that hold schemas or names.
-func nestedRules() map[string]func(schema, arg, v value) bson.D {
-	return map[string]func(schema, arg, v value) bson.D{
+func nestedRules() map[string]func(schema, arg, v value.Value) bson.D {
+	return map[string]func(schema, arg, v value.Value) bson.D{
 		"properties": brokenProperties, "patternProperties": brokenPatterns, "additionalProperties": brokenAdditional,
 		"required": missingRequired, "dependencies": brokenDependencies,
 		"items": brokenItems, "additionalItems": brokenMoreItems,
 		"allOf": brokenCombination, "anyOf": brokenCombination, "oneOf": brokenOneOf,
-		"not": func(_, _, _ value) bson.D { return bson.D{{Key: "reason", Value: "child expression matched"}} },
+		"not": func(_, _, _ value.Value) bson.D { return bson.D{{Key: "reason", Value: "child expression matched"}} },
 	}
 }
 
 // details explains a value against a schema of its own, after what names it.
-func details(named bson.D, schema, v value) bson.D {
+func details(named bson.D, schema, v value.Value) bson.D {
 	return append(append(named, annotations(schema)...), bson.E{Key: "details", Value: brokenRules(schema, v)})
 }
 
-func brokenProperties(_, arg, v value) bson.D {
+func brokenProperties(_, arg, v value.Value) bson.D {
 	list := bson.A{}
-	for n, s := range fields(arg.Value) {
-		if f := lookup(v.Value, string(n)); !isMissing(f) && !satisfies(s.Value, f) {
+	for n, s := range document.Fields(arg.Value) {
+		if f := document.Lookup(v.Value, string(n)); !value.IsMissing(f) && !satisfies(s.Value, f) {
 			list = append(list, details(bson.D{{Key: "propertyName", Value: string(n)}}, s, f))
 		}
 	}
 	return bson.D{{Key: "propertiesNotSatisfied", Value: list}}
 }
 
-func brokenPatterns(_, arg, v value) bson.D {
+func brokenPatterns(_, arg, v value.Value) bson.D {
 	list := bson.A{}
-	for source, s := range fields(arg.Value) {
-		p, err := compilePattern(string(source), "")
+	for source, s := range document.Fields(arg.Value) {
+		p, err := regex.Compile(string(source), "")
 		if err != nil {
 			continue
 		}
-		for n, f := range fields(v.Value) {
-			if p.matches(nil, string(n)) && !satisfies(s.Value, f) {
+		for n, f := range document.Fields(v.Value) {
+			if p.Matches(nil, string(n)) && !satisfies(s.Value, f) {
 				list = append(list, details(bson.D{{Key: "propertyName", Value: string(n)},
 					{Key: "regexMatched", Value: string(source)}}, s, f))
 			}
@@ -186,40 +190,40 @@ func brokenPatterns(_, arg, v value) bson.D {
 	return bson.D{{Key: "details", Value: list}}
 }
 
-func brokenAdditional(schema, arg, v value) bson.D {
-	var more []field
-	for n, f := range fields(v.Value) {
-		one := objectValue(documentOf(field{string(n), f}))
-		listed := !isMissing(lookup(lookup(schema.Value, "properties").Value, string(n)))
+func brokenAdditional(schema, arg, v value.Value) bson.D {
+	var more []document.Field
+	for n, f := range document.Fields(v.Value) {
+		one := value.Object(document.Of(document.Field{Name: string(n), Value: f}))
+		listed := !value.IsMissing(document.Lookup(document.Lookup(schema.Value, "properties").Value, string(n)))
 		if !listed && !satisfies(keywordOnly(schema, "additionalProperties"), one) {
-			more = append(more, field{string(n), f})
+			more = append(more, document.Field{Name: string(n), Value: f})
 		}
 	}
-	if isObject(arg) && len(more) > 0 {
+	if value.IsObject(arg) && len(more) > 0 {
 		return details(bson.D{{Key: "reason", Value: "at least one additional property did not match the subschema"},
-			{Key: "failingProperty", Value: more[0].name}}, arg, more[0].value)
+			{Key: "failingProperty", Value: more[0].Name}}, arg, more[0].Value)
 	}
 	names := bson.A{}
 	for _, f := range more {
-		names = append(names, f.name)
+		names = append(names, f.Name)
 	}
-	return bson.D{{Key: "specifiedAs", Value: documentOf(field{"additionalProperties", arg})},
+	return bson.D{{Key: "specifiedAs", Value: document.Of(document.Field{Name: "additionalProperties", Value: arg})},
 		{Key: "additionalProperties", Value: names}}
 }
 
-func missingRequired(_, arg, v value) bson.D {
+func missingRequired(_, arg, v value.Value) bson.D {
 	return bson.D{
-		{Key: "specifiedAs", Value: documentOf(field{"required", arg})},
+		{Key: "specifiedAs", Value: document.Of(document.Field{Name: "required", Value: arg})},
 		{Key: "missingProperties", Value: missingNames(arg, v)},
 	}
 }
 
 // missingNames are sorted, as the server has them.
-func missingNames(names, v value) bson.A {
+func missingNames(names, v value.Value) bson.A {
 	var missing []string
-	for _, n := range fields(names.Value) {
-		if isMissing(lookup(v.Value, textAt(n.Value))) {
-			missing = append(missing, textAt(n.Value))
+	for _, n := range document.Fields(names.Value) {
+		if value.IsMissing(document.Lookup(v.Value, value.TextAt(n.Value))) {
+			missing = append(missing, value.TextAt(n.Value))
 		}
 	}
 	slices.Sort(missing)
@@ -230,14 +234,14 @@ func missingNames(names, v value) bson.A {
 	return list
 }
 
-func brokenDependencies(_, arg, v value) bson.D {
+func brokenDependencies(_, arg, v value.Value) bson.D {
 	list := bson.A{}
-	for n, s := range fields(arg.Value) {
-		if isMissing(lookup(v.Value, string(n))) {
+	for n, s := range document.Fields(arg.Value) {
+		if value.IsMissing(document.Lookup(v.Value, string(n))) {
 			continue
 		}
 		named := bson.D{{Key: "conditionalProperty", Value: string(n)}}
-		if !isArray(s) {
+		if !value.IsArray(s) {
 			if !satisfies(s.Value, v) {
 				list = append(list, details(named, s, v))
 			}
@@ -250,14 +254,14 @@ func brokenDependencies(_, arg, v value) bson.D {
 
 const itemReason = "At least one item did not match the sub-schema"
 
-func brokenItems(_, arg, v value) bson.D {
-	all := items(v)
-	if !isArray(arg) {
-		at := slices.IndexFunc(all, func(e value) bool { return !satisfies(arg.Value, e) })
+func brokenItems(_, arg, v value.Value) bson.D {
+	all := document.Items(v)
+	if !value.IsArray(arg) {
+		at := slices.IndexFunc(all, func(e value.Value) bool { return !satisfies(arg.Value, e) })
 		return details(bson.D{{Key: "reason", Value: itemReason}, {Key: "itemIndex", Value: int32(at)}}, arg, all[at])
 	}
 	list := bson.A{}
-	for i, s := range items(arg) {
+	for i, s := range document.Items(arg) {
 		if i < len(all) && !satisfies(s.Value, all[i]) {
 			list = append(list, details(bson.D{{Key: "itemIndex", Value: int32(i)}}, s, all[i]))
 		}
@@ -265,23 +269,23 @@ func brokenItems(_, arg, v value) bson.D {
 	return bson.D{{Key: "details", Value: list}}
 }
 
-func brokenMoreItems(schema, arg, v value) bson.D {
-	from := fieldCount(lookup(schema.Value, "items").Value)
-	more := items(v)[from:]
-	if !isObject(arg) {
+func brokenMoreItems(schema, arg, v value.Value) bson.D {
+	from := document.Count(document.Lookup(schema.Value, "items").Value)
+	more := document.Items(v)[from:]
+	if !value.IsObject(arg) {
 		return bson.D{
-			{Key: "specifiedAs", Value: documentOf(field{"additionalItems", arg})},
-			{Key: "reason", Value: "found additional items"}, {Key: "additionalItems", Value: arrayOf(more)},
+			{Key: "specifiedAs", Value: document.Of(document.Field{Name: "additionalItems", Value: arg})},
+			{Key: "reason", Value: "found additional items"}, {Key: "additionalItems", Value: document.Array(more)},
 		}
 	}
-	at := slices.IndexFunc(more, func(e value) bool { return !satisfies(arg.Value, e) })
+	at := slices.IndexFunc(more, func(e value.Value) bool { return !satisfies(arg.Value, e) })
 	return details(bson.D{{Key: "reason", Value: "At least one additional item did not match the sub-schema"},
 		{Key: "itemIndex", Value: int32(from + at)}}, arg, more[at])
 }
 
-func brokenCombination(_, arg, v value) bson.D {
+func brokenCombination(_, arg, v value.Value) bson.D {
 	list := bson.A{}
-	for i, s := range items(arg) {
+	for i, s := range document.Items(arg) {
 		if !satisfies(s.Value, v) {
 			list = append(list, details(bson.D{{Key: "index", Value: int32(i)}}, s, v))
 		}
@@ -289,9 +293,9 @@ func brokenCombination(_, arg, v value) bson.D {
 	return bson.D{{Key: "schemasNotSatisfied", Value: list}}
 }
 
-func brokenOneOf(schema, arg, v value) bson.D {
+func brokenOneOf(schema, arg, v value.Value) bson.D {
 	matching := bson.A{}
-	for i, s := range items(arg) {
+	for i, s := range document.Items(arg) {
 		if satisfies(s.Value, v) {
 			matching = append(matching, int32(i))
 		}

@@ -1,4 +1,4 @@
-package store
+package filter
 
 import (
 	"encoding/json"
@@ -121,7 +121,7 @@ func TestMismatch(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			validator, doc := parsed(t, tt.validator), parsed(t, tt.doc)
-			f, err := CompileFilter(validator)
+			f, err := Compile(validator)
 			if err != nil || f.Match(doc) {
 				t.Fatalf("matches: %v", err)
 			}

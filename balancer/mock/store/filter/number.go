@@ -1,45 +1,49 @@
-package store
+package filter
 
 import (
 	"math/big"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/value"
 )
 
 // modTest is $mod: the number, cut to an integer, leaves this remainder.
 type modTest struct{ divisor, remainder int64 }
 
-func newModTest(v value) (modTest, error) {
-	if !isArray(v) {
-		return modTest{}, badValue("malformed mod, needs to be an array")
+func newModTest(v value.Value) (modTest, error) {
+	if !value.IsArray(v) {
+		return modTest{}, refusal.BadValue("malformed mod, needs to be an array")
 	}
-	parts := items(v)
+	parts := document.Items(v)
 	switch {
 	case len(parts) < 2:
-		return modTest{}, badValue("malformed mod, not enough elements")
+		return modTest{}, refusal.BadValue("malformed mod, not enough elements")
 	case len(parts) > 2:
-		return modTest{}, badValue("malformed mod, too many elements")
-	case !isNumber(parts[0]):
-		return modTest{}, badValue("malformed mod, divisor not a number")
-	case !isNumber(parts[1]):
-		return modTest{}, badValue("malformed mod, remainder not a number")
-	case !isFinite(parts[0]):
-		return modTest{}, badValue("malformed mod, divisor value is invalid")
-	case !isFinite(parts[1]):
-		return modTest{}, badValue("malformed mod, remainder value is invalid")
+		return modTest{}, refusal.BadValue("malformed mod, too many elements")
+	case !value.IsNumber(parts[0]):
+		return modTest{}, refusal.BadValue("malformed mod, divisor not a number")
+	case !value.IsNumber(parts[1]):
+		return modTest{}, refusal.BadValue("malformed mod, remainder not a number")
+	case !value.IsFinite(parts[0]):
+		return modTest{}, refusal.BadValue("malformed mod, divisor value is invalid")
+	case !value.IsFinite(parts[1]):
+		return modTest{}, refusal.BadValue("malformed mod, remainder value is invalid")
 	}
-	t := modTest{toInteger(parts[0]), toInteger(parts[1])}
+	t := modTest{value.ToInteger(parts[0]), value.ToInteger(parts[1])}
 	if t.divisor == 0 {
-		return t, badValue("divisor cannot be 0")
+		return t, refusal.BadValue("divisor cannot be 0")
 	}
 	return t, nil
 }
 
-func (t modTest) test(v value, _ *matching) bool {
-	if !isNumber(v) || !isFinite(v) {
+func (t modTest) Test(v value.Value, _ *Matching) bool {
+	if !value.IsNumber(v) || !value.IsFinite(v) {
 		return false
 	}
-	n := toInteger(v)
+	n := value.ToInteger(v)
 	if t.divisor == -1 {
 		return t.remainder == 0
 	}
@@ -60,40 +64,40 @@ type bitTest struct {
 	mask *big.Int // bit positions
 }
 
-func newBitTest(op string, mode bitMode, v value) (bitTest, error) {
+func newBitTest(op string, mode bitMode, v value.Value) (bitTest, error) {
 	t := bitTest{mode: mode, mask: new(big.Int)}
 	switch {
-	case isNumber(v):
-		n, ok := wholeInteger(v)
+	case value.IsNumber(v):
+		n, ok := value.WholeInteger(v)
 		if !ok {
-			return t, failedToParse("Expected an integer: %s: %s", op, v)
+			return t, refusal.FailedToParse("Expected an integer: %s: %s", op, v)
 		}
 		if n < 0 {
-			return t, failedToParse("Expected a non-negative number in: %s: %s", op, v)
+			return t, refusal.FailedToParse("Expected a non-negative number in: %s: %s", op, v)
 		}
 		t.mask.SetInt64(n)
-	case isArray(v):
-		for _, item := range fields(v.Value) {
-			n, ok := wholeInt32(item)
-			if !isNumber(item) {
-				return t, badValue("bit positions must be an integer but got: %s", item)
+	case value.IsArray(v):
+		for _, item := range document.Fields(v.Value) {
+			n, ok := value.WholeInt32(item)
+			if !value.IsNumber(item) {
+				return t, refusal.BadValue("bit positions must be an integer but got: %s", item)
 			}
 			if !ok {
-				return t, badValue("bit positions cannot be represented as a 32-bit signed integer: %s", item)
+				return t, refusal.BadValue("bit positions cannot be represented as a 32-bit signed integer: %s", item)
 			}
 			if n < 0 {
-				return t, badValue("bit positions must be >= 0 but got: %s", item)
+				return t, refusal.BadValue("bit positions must be >= 0 but got: %s", item)
 			}
-			if n > 8*MaxDocumentSize {
-				n = 8 * MaxDocumentSize // beyond any stored value
+			if n > 8*document.MaxSize {
+				n = 8 * document.MaxSize // beyond any stored value
 			}
 			t.mask.SetBit(t.mask, n, 1)
 		}
 	case v.Type == bson.TypeBinary:
-		_, data := binaryAt(v.Value)
+		_, data := value.BinaryAt(v.Value)
 		t.mask = littleEndian(data)
 	default:
-		return t, badValue("%s takes an Array, a number, or a BinData but received: %s", op, v)
+		return t, refusal.BadValue("%s takes an Array, a number, or a BinData but received: %s", op, v)
 	}
 	return t, nil
 }
@@ -108,17 +112,17 @@ func littleEndian(data []byte) *big.Int {
 	return new(big.Int).SetBytes(reversed)
 }
 
-func (t bitTest) test(v value, _ *matching) bool {
+func (t bitTest) Test(v value.Value, _ *Matching) bool {
 	bits := new(big.Int)
 	switch {
-	case isNumber(v):
-		n, ok := wholeInteger(v)
+	case value.IsNumber(v):
+		n, ok := value.WholeInteger(v)
 		if !ok {
 			return false
 		}
 		bits.SetInt64(n) // negative numbers have all high bits set
 	case v.Type == bson.TypeBinary:
-		_, data := binaryAt(v.Value)
+		_, data := value.BinaryAt(v.Value)
 		bits = littleEndian(data)
 	default:
 		return false

@@ -1,28 +1,31 @@
-package store
+package filter
 
 import (
 	"maps"
 	"slices"
 
+	"shardsh/balancer/mock/store/expr"
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/value"
 	"shardsh/balancer/mongoerr"
 )
 
 // topOperator compiles an operator that stands in the place of a field.
-type topOperator func(name string, v value) (node, error)
+type topOperator func(name string, v value.Value) (node, error)
 
-func (c *filterCompiler) topOperators() map[string]topOperator {
+func (c *Compiler) topOperators() map[string]topOperator {
 	return map[string]topOperator{
 		"$and": c.junction, "$or": c.junction, "$nor": c.junction,
 		"$expr": c.expr, "$sampleRate": sampleRate,
-		"$jsonSchema":  func(_ string, v value) (node, error) { return c.schema(v) },
-		"$comment":     func(string, value) (node, error) { return nil, nil },
+		"$jsonSchema":  func(_ string, v value.Value) (node, error) { return c.schema(v) },
+		"$comment":     func(string, value.Value) (node, error) { return nil, nil },
 		"$alwaysTrue":  constant(true),
 		"$alwaysFalse": constant(false),
-		"$where": func(string, value) (node, error) {
-			return nil, badValue("no globalScriptEngine in $where parsing")
+		"$where": func(string, value.Value) (node, error) {
+			return nil, refusal.BadValue("no globalScriptEngine in $where parsing")
 		},
-		"$text": func(string, value) (node, error) {
-			return nil, serverError(mongoerr.IndexNotFound, "text index required for $text query")
+		"$text": func(string, value.Value) (node, error) {
+			return nil, refusal.New(mongoerr.IndexNotFound, "text index required for $text query")
 		},
 		"$ref": c.reference, "$id": c.reference, "$db": c.reference,
 	}
@@ -30,7 +33,7 @@ func (c *filterCompiler) topOperators() map[string]topOperator {
 
 // checkPlace refuses operators on whole documents where there is none, and in queries
 // of updates ($pull, arrayFilters).
-func (c *filterCompiler) checkPlace(name string) error {
+func (c *Compiler) checkPlace(name string) error {
 	switch name {
 	case "$expr", "$jsonSchema", "$where", "$text":
 	default:
@@ -38,16 +41,16 @@ func (c *filterCompiler) checkPlace(name string) error {
 	}
 	switch {
 	case c.below:
-		return badValue("%s can only be applied to the top-level document", name)
-	case !c.plain:
+		return refusal.BadValue("%s can only be applied to the top-level document", name)
+	case !c.Plain:
 		return nil
 	case name == "$expr" || name == "$jsonSchema":
-		return serverError(mongoerr.QueryFeatureNotAllowed, "%s is not allowed in this context", name)
+		return refusal.New(mongoerr.QueryFeatureNotAllowed, "%s is not allowed in this context", name)
 	}
-	return badValue("%s is not allowed in this context", name)
+	return refusal.BadValue("%s is not allowed in this context", name)
 }
 
-func (c *filterCompiler) junction(name string, v value) (node, error) {
+func (c *Compiler) junction(name string, v value.Value) (node, error) {
 	list, err := c.clauses(name, v)
 	switch {
 	case err != nil:
@@ -60,8 +63,8 @@ func (c *filterCompiler) junction(name string, v value) (node, error) {
 	return noneNode{newAnyNode(c.ordered(list, false))}, nil
 }
 
-func (c *filterCompiler) expr(_ string, v value) (node, error) {
-	e, err := compileExpression(v, c.scope)
+func (c *Compiler) expr(_ string, v value.Value) (node, error) {
+	e, err := expr.Compile(v, c.Scope)
 	if err != nil {
 		return nil, err
 	}
@@ -70,25 +73,28 @@ func (c *filterCompiler) expr(_ string, v value) (node, error) {
 }
 
 func constant(b bool) topOperator {
-	return func(name string, v value) (node, error) {
-		if !isNumber(v) || compare(v, int32Value(1)) != 0 {
-			return nil, failedToParse("%s must be an integer value of 1", name)
+	return func(name string, v value.Value) (node, error) {
+		if !value.IsNumber(v) || value.Compare(v, value.Int32(1)) != 0 {
+			return nil, refusal.FailedToParse("%s must be an integer value of 1", name)
 		}
 		return constantNode(b), nil
 	}
 }
 
-func sampleRate(_ string, v value) (node, error) {
-	rate := toDouble(v)
-	if !isNumber(v) || !(rate >= 0 && rate <= 1) {
-		return nil, badValue("numeric argument to $sampleRate must be in [0, 1]")
+func sampleRate(_ string, v value.Value) (node, error) {
+	rate := value.ToDouble(v)
+	if !value.IsNumber(v) || !(rate >= 0 && rate <= 1) {
+		return nil, refusal.BadValue("numeric argument to $sampleRate must be in [0, 1]")
 	}
-	return exprNode{evalFunc(func(c *evaluation) (value, error) { return boolValue(c.random() < rate), nil })}, nil
+	return exprNode{expr.Func(func(c *expr.Evaluation) (value.Value, error) {
+		return value.Bool(c.Random() < rate),
+			nil
+	})}, nil
 }
 
 // reference is a field of a DBRef.
-func (c *filterCompiler) reference(name string, v value) (node, error) {
-	p, err := c.predicate(name, v)
+func (c *Compiler) reference(name string, v value.Value) (node, error) {
+	p, err := c.Predicate(name, v)
 	if err != nil {
 		return nil, err
 	}
@@ -96,62 +102,62 @@ func (c *filterCompiler) reference(name string, v value) (node, error) {
 }
 
 // pathOperator compiles an operator beside a field's name.
-type pathOperator func(name, op string, v value) (predicate, error)
+type pathOperator func(name, op string, v value.Value) (predicate, error)
 
-func (c *filterCompiler) pathOperators() map[string]pathOperator {
+func (c *Compiler) pathOperators() map[string]pathOperator {
 	all := map[string]pathOperator{
 		"$ne": notEqual, "$in": isIn, "$nin": isIn, "$exists": exists,
-		"$not":       func(name, _ string, v value) (predicate, error) { return c.negation(name, v) },
-		"$all":       func(name, _ string, v value) (predicate, error) { return c.all(name, v) },
-		"$elemMatch": func(name, _ string, v value) (predicate, error) { return c.elemMatch(name, v) },
-		"$type": func(name, _ string, v value) (predicate, error) {
+		"$not":       func(name, _ string, v value.Value) (predicate, error) { return c.negation(name, v) },
+		"$all":       func(name, _ string, v value.Value) (predicate, error) { return c.all(name, v) },
+		"$elemMatch": func(name, _ string, v value.Value) (predicate, error) { return c.ElemMatch(name, v) },
+		"$type": func(name, _ string, v value.Value) (predicate, error) {
 			t, err := newTypeTest(name, v)
 			return leaf(t), err
 		},
-		"$mod": func(_, _ string, v value) (predicate, error) {
+		"$mod": func(_, _ string, v value.Value) (predicate, error) {
 			t, err := newModTest(v)
 			return leaf(t), err
 		},
-		"$size": func(_, _ string, v value) (predicate, error) {
+		"$size": func(_, _ string, v value.Value) (predicate, error) {
 			t, err := newSizeTest(v)
 			return whole(t), err
 		},
 	}
-	for op, kind := range comparisonOps {
-		all[op] = func(name, _ string, v value) (predicate, error) {
+	for op, kind := range ComparisonOps {
+		all[op] = func(name, _ string, v value.Value) (predicate, error) {
 			t, err := newComparison(name, kind, v)
 			return leaf(t), err
 		}
 	}
 	for op, mode := range bitModes {
-		all[op] = func(_, op string, v value) (predicate, error) {
+		all[op] = func(_, op string, v value.Value) (predicate, error) {
 			t, err := newBitTest(op, mode, v)
 			return leaf(t), err
 		}
 	}
 	for _, op := range []string{"$geoWithin", "$geoIntersects", "$within"} {
-		all[op] = func(_, op string, _ value) (predicate, error) {
-			return predicate{}, badValue("geo predicates are not available: %s", op)
+		all[op] = func(_, op string, _ value.Value) (predicate, error) {
+			return predicate{}, refusal.BadValue("geo predicates are not available: %s", op)
 		}
 	}
 	for _, op := range []string{"$near", "$nearSphere", "$geoNear"} {
-		all[op] = func(_, _ string, _ value) (predicate, error) {
-			return predicate{}, serverError(mongoerr.NoQueryExecutionPlans,
+		all[op] = func(_, _ string, _ value.Value) (predicate, error) {
+			return predicate{}, refusal.New(mongoerr.NoQueryExecutionPlans,
 				"error processing query: unable to find index for $geoNear query")
 		}
 	}
 	return all
 }
 
-func notEqual(name, _ string, v value) (predicate, error) {
-	if isRegex(v) {
-		return predicate{}, badValue("Can't have regex as arg to $ne.")
+func notEqual(name, _ string, v value.Value) (predicate, error) {
+	if value.IsRegex(v) {
+		return predicate{}, refusal.BadValue("Can't have regex as arg to $ne.")
 	}
 	t, err := newComparison(name, opEqual, v)
 	return not(leaf(t)), err
 }
 
-func isIn(_, op string, v value) (predicate, error) {
+func isIn(_, op string, v value.Value) (predicate, error) {
 	t, err := newMembership(op, v)
 	if op == "$nin" {
 		return not(leaf(t)), err
@@ -159,16 +165,16 @@ func isIn(_, op string, v value) (predicate, error) {
 	return leaf(t), err
 }
 
-func exists(_, _ string, v value) (predicate, error) {
-	if truthy(v) {
+func exists(_, _ string, v value.Value) (predicate, error) {
+	if value.Truthy(v) {
 		return leaf(existence{}), nil
 	}
 	return not(leaf(existence{})), nil
 }
 
-// filterOperators lists the operators of filters, in order.
-func filterOperators() []string {
-	c := &filterCompiler{}
+// Operators lists the operators of filters, in order.
+func Operators() []string {
+	c := &Compiler{}
 	names := slices.Collect(maps.Keys(c.topOperators()))
 	names = slices.AppendSeq(names, maps.Keys(c.pathOperators()))
 	slices.Sort(names)

@@ -1,4 +1,4 @@
-package store
+package filter
 
 import (
 	"cmp"
@@ -6,29 +6,36 @@ import (
 	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/expr"
+	"shardsh/balancer/mock/store/paths"
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/value"
 )
 
 // maxFilterDepth is how deep $and, $or and the like may nest.
 const maxFilterDepth = 100
 
-type filterCompiler struct {
-	scope *scope
+// Compiler compiles queries.
+type Compiler struct {
+	Scope *expr.Scope
 	depth int
 	fails bool // there is an expression
 	below bool // inside $elemMatch
-	plain bool // without what goes beyond a document's values: queries in updates
+	Plain bool // without what goes beyond a document's values: queries in updates
 	top   map[string]topOperator
 	ops   map[string]pathOperator
 }
 
-// document compiles a whole query or a part of one with fields at the top.
-func (c *filterCompiler) document(doc []byte) (node, error) {
+// Document compiles a whole query or a part of one with fields at the top.
+func (c *Compiler) Document(doc []byte) (node, error) {
 	if c.depth++; c.depth > maxFilterDepth {
-		return nil, badValue("exceeded maximum query tree depth of %d at %s", maxFilterDepth, bson.Raw(doc))
+		return nil, refusal.BadValue("exceeded maximum query tree depth of %d at %s", maxFilterDepth, bson.Raw(doc))
 	}
 	defer func() { c.depth-- }()
 	var all allNode
-	for name, v := range fields(doc) {
+	for name, v := range document.Fields(doc) {
 		n, err := c.entry(string(name), v)
 		if err != nil {
 			return nil, err
@@ -47,7 +54,7 @@ func (c *filterCompiler) document(doc []byte) (node, error) {
 // a difference: an expression may fail, and is asked last. Conjunctions and
 // disjunctions come before clauses on one path, negations after them; and is
 // whether they are a conjunction, into which those inside melt.
-func (c *filterCompiler) ordered(list allNode, and bool) allNode {
+func (c *Compiler) ordered(list allNode, and bool) allNode {
 	if !c.fails {
 		return list
 	}
@@ -77,13 +84,13 @@ func turnOf(n node) int {
 	return 2
 }
 
-func (c *filterCompiler) entry(name string, v value) (node, error) {
+func (c *Compiler) entry(name string, v value.Value) (node, error) {
 	if !strings.HasPrefix(name, "$") {
-		p, err := c.predicate(name, v)
+		p, err := c.Predicate(name, v)
 		if err != nil {
 			return nil, err
 		}
-		return p.node(name, splitPath(name)), nil
+		return p.node(name, paths.Split(name)), nil
 	}
 	if c.top == nil {
 		c.top = c.topOperators()
@@ -94,27 +101,28 @@ func (c *filterCompiler) entry(name string, v value) (node, error) {
 	if f, ok := c.top[name]; ok {
 		return f(name, v)
 	}
-	return nil, badValue("unknown top level operator: %s. If you have a field name that starts with a '$' symbol, "+
-		"consider using $getField or $setField.", name)
+	return nil, refusal.BadValue(
+		"unknown top level operator: %s. If you have a field name that starts with a '$' symbol, "+
+			"consider using $getField or $setField.", name)
 }
 
-func (c *filterCompiler) clauses(name string, v value) ([]node, error) {
-	if !isArray(v) {
-		return nil, badValue("%s must be an array", name)
+func (c *Compiler) clauses(name string, v value.Value) ([]node, error) {
+	if !value.IsArray(v) {
+		return nil, refusal.BadValue("%s must be an array", name)
 	}
 	var list []node
-	for _, item := range fields(v.Value) {
-		if !isObject(item) {
-			return nil, badValue("$or/$and/$nor entries need to be full objects")
+	for _, item := range document.Fields(v.Value) {
+		if !value.IsObject(item) {
+			return nil, refusal.BadValue("$or/$and/$nor entries need to be full objects")
 		}
-		n, err := c.document(item.Value)
+		n, err := c.Document(item.Value)
 		if err != nil {
 			return nil, err
 		}
 		list = append(list, n)
 	}
 	if len(list) == 0 {
-		return nil, badValue("$and/$or/$nor must be a nonempty array")
+		return nil, refusal.BadValue("$and/$or/$nor must be a nonempty array")
 	}
 	return list, nil
 }
@@ -123,7 +131,7 @@ func (c *filterCompiler) clauses(name string, v value) ([]node, error) {
 // predicates that may be negated. The same predicate can be put on a path or,
 // inside $elemMatch, on a single value.
 type predicate struct {
-	leaf   valueTest
+	Leaf   ValueTest
 	expand bool
 	all    []predicate
 	negate bool
@@ -131,8 +139,8 @@ type predicate struct {
 }
 
 func (p predicate) node(name string, path []string) node {
-	if p.leaf != nil {
-		return &pathNode{name: name, path: path, test: p.leaf, expand: p.expand}
+	if p.Leaf != nil {
+		return &pathNode{name: name, path: path, test: p.Leaf, expand: p.expand}
 	}
 	if p.every != nil {
 		return &everyNode{name: name, path: path, values: p.every.values, known: p.every.known}
@@ -150,28 +158,28 @@ func (p predicate) node(name string, path []string) node {
 	return all
 }
 
-func (p predicate) test(v value, m *matching) bool {
-	if p.leaf != nil {
-		return p.leaf.test(v, m)
+func (p predicate) Test(v value.Value, m *Matching) bool {
+	if p.Leaf != nil {
+		return p.Leaf.Test(v, m)
 	}
 	for _, child := range p.all {
-		if !child.test(v, m) {
+		if !child.Test(v, m) {
 			return p.negate
 		}
 	}
 	return !p.negate
 }
 
-func leaf(t valueTest) predicate     { return predicate{leaf: t, expand: true} }
-func whole(t valueTest) predicate    { return predicate{leaf: t} }
+func leaf(t ValueTest) predicate     { return predicate{Leaf: t, expand: true} }
+func whole(t ValueTest) predicate    { return predicate{Leaf: t} }
 func not(ps ...predicate) predicate  { return predicate{all: ps, negate: true} }
 func allOf(ps []predicate) predicate { return predicate{all: ps} }
 
-// predicate compiles the value beside a field name.
-func (c *filterCompiler) predicate(name string, v value) (predicate, error) {
+// Predicate compiles the value beside a field name.
+func (c *Compiler) Predicate(name string, v value.Value) (predicate, error) {
 	switch v.Type {
 	case bson.TypeEmbeddedDocument:
-		if op, _, ok := first(v.Value); ok && isOperator(op) && !isReference(op) {
+		if op, _, ok := document.First(v.Value); ok && document.IsOperator(op) && !document.IsReference(op) {
 			ps, err := c.operators(name, v.Value)
 			if err != nil {
 				return predicate{}, err
@@ -179,34 +187,34 @@ func (c *filterCompiler) predicate(name string, v value) (predicate, error) {
 			return allOf(ps), nil
 		}
 	case bson.TypeRegex:
-		pattern, options := regexAt(v.Value)
+		pattern, options := value.RegexAt(v.Value)
 		t, err := newRegexTest(pattern, options)
 		return leaf(t), err
 	case bson.TypeUndefined:
-		return predicate{}, badValue("cannot compare to undefined")
+		return predicate{}, refusal.BadValue("cannot compare to undefined")
 	}
 	return leaf(&comparison{op: opEqual, to: v}), nil
 }
 
 // operators compiles {$op: ..., $op: ...}.
-func (c *filterCompiler) operators(name string, doc []byte) ([]predicate, error) {
+func (c *Compiler) operators(name string, doc []byte) ([]predicate, error) {
 	if c.depth++; c.depth > maxFilterDepth {
-		return nil, badValue("exceeded maximum query tree depth of %d at %s", maxFilterDepth, bson.Raw(doc))
+		return nil, refusal.BadValue("exceeded maximum query tree depth of %d at %s", maxFilterDepth, bson.Raw(doc))
 	}
 	defer func() { c.depth-- }()
 	var ps []predicate
-	for op, v := range fields(doc) {
+	for op, v := range document.Fields(doc) {
 		switch string(op) {
 		case "$regex":
-			t, err := regexOperator(v, lookup(doc, "$options"))
+			t, err := regexOperator(v, document.Lookup(doc, "$options"))
 			if err != nil {
 				return nil, err
 			}
 			ps = append(ps, leaf(t))
 			continue
 		case "$options":
-			if isMissing(lookup(doc, "$regex")) {
-				return nil, badValue("$options needs a $regex")
+			if value.IsMissing(document.Lookup(doc, "$regex")) {
+				return nil, refusal.BadValue("$options needs a $regex")
 			}
 			continue
 		}
@@ -219,30 +227,31 @@ func (c *filterCompiler) operators(name string, doc []byte) ([]predicate, error)
 	return ps, nil
 }
 
-var comparisonOps = map[string]comparisonOp{
+// ComparisonOps are the operators that compare with one value.
+var ComparisonOps = map[string]comparisonOp{
 	"$eq": opEqual, "$gt": opGreater, "$gte": opGreaterEqual, "$lt": opLess, "$lte": opLessEqual,
 }
 
-func (c *filterCompiler) operator(name, op string, v value) (predicate, error) {
+func (c *Compiler) operator(name, op string, v value.Value) (predicate, error) {
 	if c.ops == nil {
 		c.ops = c.pathOperators()
 	}
 	if f, ok := c.ops[op]; ok {
 		return f(name, op, v)
 	}
-	return predicate{}, badValue("unknown operator: %s", op)
+	return predicate{}, refusal.BadValue("unknown operator: %s", op)
 }
 
-func (c *filterCompiler) negation(name string, v value) (predicate, error) {
+func (c *Compiler) negation(name string, v value.Value) (predicate, error) {
 	if v.Type == bson.TypeRegex {
-		p, err := c.predicate(name, v)
+		p, err := c.Predicate(name, v)
 		return not(p), err
 	}
-	if !isObject(v) {
-		return predicate{}, badValue("$not needs a regex or a document")
+	if !value.IsObject(v) {
+		return predicate{}, refusal.BadValue("$not needs a regex or a document")
 	}
-	if isEmpty(v.Value) {
-		return predicate{}, badValue("$not cannot be empty")
+	if document.IsEmpty(v.Value) {
+		return predicate{}, refusal.BadValue("$not cannot be empty")
 	}
 	ps, err := c.operators(name, v.Value)
 	return not(ps...), err

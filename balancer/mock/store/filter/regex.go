@@ -1,56 +1,62 @@
-package store
+package filter
 
-import "go.mongodb.org/mongo-driver/v2/bson"
+import (
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/regex"
+	"shardsh/balancer/mock/store/value"
+)
 
 // regexTest matches strings by pattern, and regular expressions that are the
 // same one.
 type regexTest struct {
 	source, options string
-	compiled        *pattern
+	compiled        *regex.Pattern
 }
 
 func newRegexTest(source, options string) (*regexTest, error) {
-	p, err := compilePattern(source, options)
+	p, err := regex.Compile(source, options)
 	if err != nil {
 		return nil, err
 	}
 	return &regexTest{source, options, p}, nil
 }
 
-func (t *regexTest) test(v value, m *matching) bool {
+func (t *regexTest) Test(v value.Value, m *Matching) bool {
 	switch v.Type {
 	case bson.TypeString, bson.TypeSymbol:
-		ok, err := t.compiled.match(m.work(), textAt(v.Value))
-		if m != nil && m.err == nil {
-			m.err = err
+		ok, err := t.compiled.Match(m.work(), value.TextAt(v.Value))
+		if m != nil && m.Err == nil {
+			m.Err = err
 		}
 		return ok && err == nil
 	case bson.TypeRegex:
-		source, options := regexAt(v.Value)
+		source, options := value.RegexAt(v.Value)
 		return source == t.source && options == t.options
 	}
 	return false
 }
 
 // regexOperator compiles {$regex: ..., $options: ...}.
-func regexOperator(v, options value) (*regexTest, error) {
+func regexOperator(v, options value.Value) (*regexTest, error) {
 	var source, flags string
 	switch v.Type {
 	case bson.TypeString:
-		source = textAt(v.Value)
+		source = value.TextAt(v.Value)
 	case bson.TypeRegex:
-		source, flags = regexAt(v.Value)
+		source, flags = value.RegexAt(v.Value)
 	default:
-		return nil, badValue("$regex has to be a string")
+		return nil, refusal.BadValue("$regex has to be a string")
 	}
 	switch {
-	case isMissing(options):
-	case !isString(options):
-		return nil, badValue("$options has to be a string")
+	case value.IsMissing(options):
+	case !value.IsString(options):
+		return nil, refusal.BadValue("$options has to be a string")
 	case flags != "":
-		return nil, fail(51074, "options set in both $regex and $options")
+		return nil, refusal.Of(51074, "options set in both $regex and $options")
 	default:
-		flags = textAt(options.Value)
+		flags = value.TextAt(options.Value)
 	}
 	t, err := newRegexTest(source, flags)
 	if err != nil {

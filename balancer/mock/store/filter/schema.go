@@ -1,4 +1,4 @@
-package store
+package filter
 
 import (
 	"maps"
@@ -6,17 +6,24 @@ import (
 	"unicode/utf8"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/expr"
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/regex"
+	"shardsh/balancer/mock/store/value"
+	"shardsh/balancer/mock/store/work"
 )
 
 // schema is one level of $jsonSchema: a conjunction of checks, each of which
 // passes for values it does not concern.
 type schema []schemaCheck
 
-type schemaCheck func(w *work, v value) bool
+type schemaCheck func(w *work.Work, v value.Value) bool
 
-func (s schema) valid(w *work, v value) bool {
+func (s schema) valid(w *work.Work, v value.Value) bool {
 	for _, check := range s {
-		if w.step(1) != nil || !check(w, v) {
+		if w.Step(1) != nil || !check(w, v) {
 			return false
 		}
 	}
@@ -26,13 +33,13 @@ func (s schema) valid(w *work, v value) bool {
 // schemaNode is $jsonSchema on the whole document.
 type schemaNode schema
 
-func (n schemaNode) match(doc []byte, m *matching) bool {
-	return schema(n).valid(m.work(), objectValue(doc))
+func (n schemaNode) Match(doc []byte, m *Matching) bool {
+	return schema(n).valid(m.work(), value.Object(doc))
 }
 
-func (c *filterCompiler) schema(v value) (node, error) {
-	if !isObject(v) {
-		return nil, typeMismatch("$jsonSchema must be an object")
+func (c *Compiler) schema(v value.Value) (node, error) {
+	if !value.IsObject(v) {
+		return nil, refusal.TypeMismatch("$jsonSchema must be an object")
 	}
 	s, err := (&schemaCompiler{}).compile(v)
 	return schemaNode(s), err
@@ -42,7 +49,7 @@ type schemaCompiler struct{ depth int }
 
 // keyword compiles one keyword; the whole schema is there for those that go in
 // pairs.
-type keyword func(c *schemaCompiler, name string, arg value, whole []byte) (schemaCheck, error)
+type keyword func(c *schemaCompiler, name string, arg value.Value, whole []byte) (schemaCheck, error)
 
 func (c *schemaCompiler) keywords() map[string]keyword {
 	return map[string]keyword{
@@ -61,12 +68,12 @@ func (c *schemaCompiler) keywords() map[string]keyword {
 	}
 }
 
-func (c *schemaCompiler) compile(v value) (schema, error) {
-	if !isObject(v) {
-		return nil, typeMismatch("$jsonSchema: a schema must be an object, but got %s", typeName(v))
+func (c *schemaCompiler) compile(v value.Value) (schema, error) {
+	if !value.IsObject(v) {
+		return nil, refusal.TypeMismatch("$jsonSchema: a schema must be an object, but got %s", value.TypeName(v))
 	}
 	if c.depth++; c.depth > maxFilterDepth {
-		return nil, failedToParse("$jsonSchema nests too deeply")
+		return nil, refusal.FailedToParse("$jsonSchema nests too deeply")
 	}
 	defer func() { c.depth-- }()
 	known := c.keywords()
@@ -74,7 +81,7 @@ func (c *schemaCompiler) compile(v value) (schema, error) {
 		return nil, err
 	}
 	var s schema
-	for n, arg := range fields(v.Value) {
+	for n, arg := range document.Fields(v.Value) {
 		name := string(n)
 		check, err := known[name](c, name, arg, v.Value)
 		if err != nil {
@@ -90,20 +97,20 @@ func (c *schemaCompiler) compile(v value) (schema, error) {
 // checkKeywords looks at the names before anything is made of them.
 func checkKeywords(known map[string]keyword, doc []byte) error {
 	seen := map[string]bool{}
-	for n := range fields(doc) {
+	for n := range document.Fields(doc) {
 		name := string(n)
 		switch {
 		case slices.Contains([]string{"$ref", "$schema", "default", "definitions", "format", "id"}, name):
-			return failedToParse("$jsonSchema keyword '%s' is not currently supported", name)
+			return refusal.FailedToParse("$jsonSchema keyword '%s' is not currently supported", name)
 		case known[name] == nil:
-			return failedToParse("Unknown $jsonSchema keyword: %s", name)
+			return refusal.FailedToParse("Unknown $jsonSchema keyword: %s", name)
 		case seen[name]:
-			return failedToParse("Duplicate $jsonSchema keyword: %s", name)
+			return refusal.FailedToParse("Duplicate $jsonSchema keyword: %s", name)
 		}
 		seen[name] = true
 	}
 	if seen["type"] && seen["bsonType"] {
-		return failedToParse("Cannot specify both $jsonSchema keywords 'type' and 'bsonType'")
+		return refusal.FailedToParse("Cannot specify both $jsonSchema keywords 'type' and 'bsonType'")
 	}
 	return nil
 }
@@ -114,25 +121,25 @@ var jsonTypes = map[string]bson.Type{
 	"boolean": bson.TypeBoolean, "null": bson.TypeNull,
 }
 
-func schemaType(_ *schemaCompiler, name string, arg value, _ []byte) (schemaCheck, error) {
-	list := []value{arg}
-	if isArray(arg) {
-		if list = items(arg); len(list) == 0 {
-			return nil, failedToParse("$jsonSchema keyword '%s' must name at least one type", name)
+func schemaType(_ *schemaCompiler, name string, arg value.Value, _ []byte) (schemaCheck, error) {
+	list := []value.Value{arg}
+	if value.IsArray(arg) {
+		if list = document.Items(arg); len(list) == 0 {
+			return nil, refusal.FailedToParse("$jsonSchema keyword '%s' must name at least one type", name)
 		}
 	}
 	t := typeTest{types: map[bson.Type]bool{}}
 	seen := map[string]bool{}
 	for _, v := range list {
-		if !isString(v) {
-			return nil, typeMismatch("$jsonSchema keyword '%s' must be either a string or an array of strings", name)
+		if !value.IsString(v) {
+			return nil, refusal.TypeMismatch("$jsonSchema keyword '%s' must be either a string or an array of strings", name)
 		}
-		alias := textAt(v.Value)
+		alias := value.TextAt(v.Value)
 		switch {
 		case alias == "integer":
-			return nil, failedToParse("$jsonSchema type 'integer' is not currently supported")
+			return nil, refusal.FailedToParse("$jsonSchema type 'integer' is not currently supported")
 		case seen[alias]:
-			return nil, failedToParse("$jsonSchema keyword '%s' has duplicate value: '%s'", name, alias)
+			return nil, refusal.FailedToParse("$jsonSchema keyword '%s' has duplicate value: '%s'", name, alias)
 		}
 		seen[alias] = true
 		if name == "bsonType" || alias == "number" {
@@ -143,97 +150,100 @@ func schemaType(_ *schemaCompiler, name string, arg value, _ []byte) (schemaChec
 		}
 		typ, ok := jsonTypes[alias]
 		if !ok {
-			return nil, badValue("Unknown type name alias: %s", alias)
+			return nil, refusal.BadValue("Unknown type name alias: %s", alias)
 		}
 		t.types[typ] = true
 	}
-	return func(_ *work, v value) bool { return t.test(v, nil) }, nil
+	return func(_ *work.Work, v value.Value) bool { return t.Test(v, nil) }, nil
 }
 
-func schemaEnum(_ *schemaCompiler, _ string, arg value, _ []byte) (schemaCheck, error) {
-	if !isArray(arg) {
-		return nil, typeMismatch("$jsonSchema keyword 'enum' must be an array, but found %s", typeName(arg))
+func schemaEnum(_ *schemaCompiler, _ string, arg value.Value, _ []byte) (schemaCheck, error) {
+	if !value.IsArray(arg) {
+		return nil, refusal.TypeMismatch("$jsonSchema keyword 'enum' must be an array, but found %s", value.TypeName(arg))
 	}
-	list := items(arg)
+	list := document.Items(arg)
 	if len(list) == 0 {
-		return nil, failedToParse("$jsonSchema keyword 'enum' cannot be an empty array")
+		return nil, refusal.FailedToParse("$jsonSchema keyword 'enum' cannot be an empty array")
 	}
-	known := set{}
+	known := expr.Set{}
 	for _, e := range list {
-		if !isMissing(known[encoded(e)]) {
-			return nil, failedToParse("$jsonSchema keyword 'enum' array cannot contain duplicate values")
+		if !value.IsMissing(known[value.Encoded(e)]) {
+			return nil, refusal.FailedToParse("$jsonSchema keyword 'enum' array cannot contain duplicate values")
 		}
-		known[encoded(e)] = e
+		known[value.Encoded(e)] = e
 	}
-	return func(_ *work, v value) bool { return !isMissing(known[encoded(v)]) }, nil
+	return func(_ *work.Work, v value.Value) bool { return !value.IsMissing(known[value.Encoded(v)]) }, nil
 }
 
-func schemaBound(_ *schemaCompiler, name string, arg value, whole []byte) (schemaCheck, error) {
-	if !isNumber(arg) {
-		return nil, typeMismatch("$jsonSchema keyword '%s' must be a number", name)
+func schemaBound(_ *schemaCompiler, name string, arg value.Value, whole []byte) (schemaCheck, error) {
+	if !value.IsNumber(arg) {
+		return nil, refusal.TypeMismatch("$jsonSchema keyword '%s' must be a number", name)
 	}
 	exclusive := "exclusiveMinimum"
 	sign := 1
 	if name == "maximum" {
 		exclusive, sign = "exclusiveMaximum", -1
 	}
-	strict := truthy(lookup(whole, exclusive))
-	return func(_ *work, v value) bool {
-		if !isNumber(v) {
+	strict := value.Truthy(document.Lookup(whole, exclusive))
+	return func(_ *work.Work, v value.Value) bool {
+		if !value.IsNumber(v) {
 			return true
 		}
-		if isNaN(v) || isNaN(arg) {
-			return isNaN(v) && isNaN(arg) && !strict
+		if value.IsNaN(v) || value.IsNaN(arg) {
+			return value.IsNaN(v) && value.IsNaN(arg) && !strict
 		}
-		c := compare(v, arg) * sign
+		c := value.Compare(v, arg) * sign
 		return c > 0 || c == 0 && !strict
 	}, nil
 }
 
-func schemaExclusive(_ *schemaCompiler, name string, arg value, whole []byte) (schemaCheck, error) {
+func schemaExclusive(_ *schemaCompiler, name string, arg value.Value, whole []byte) (schemaCheck, error) {
 	if arg.Type != bson.TypeBoolean {
-		return nil, typeMismatch("$jsonSchema keyword '%s' must be a boolean", name)
+		return nil, refusal.TypeMismatch("$jsonSchema keyword '%s' must be a boolean", name)
 	}
 	partner := map[string]string{"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"}[name]
-	if isMissing(lookup(whole, partner)) {
-		return nil, failedToParse("$jsonSchema keyword '%s' must be a present if %s is present", partner, name)
+	if value.IsMissing(document.Lookup(whole, partner)) {
+		return nil, refusal.FailedToParse("$jsonSchema keyword '%s' must be a present if %s is present", partner, name)
 	}
 	return nil, nil
 }
 
-func schemaMultiple(_ *schemaCompiler, _ string, arg value, _ []byte) (schemaCheck, error) {
-	if !isNumber(arg) {
-		return nil, typeMismatch("$jsonSchema keyword 'multipleOf' must be a number, but found %s", typeName(arg))
+func schemaMultiple(_ *schemaCompiler, _ string, arg value.Value, _ []byte) (schemaCheck, error) {
+	if !value.IsNumber(arg) {
+		return nil, refusal.TypeMismatch("$jsonSchema keyword 'multipleOf' must be a number, but found %s",
+			value.TypeName(arg))
 	}
-	if compare(arg, int32Value(0)) <= 0 {
-		return nil, failedToParse("$jsonSchema keyword 'multipleOf' must have a positive value")
+	if value.Compare(arg, value.Int32(0)) <= 0 {
+		return nil, refusal.FailedToParse("$jsonSchema keyword 'multipleOf' must have a positive value")
 	}
-	divisor := toDecimal(arg)
-	return func(_ *work, v value) bool {
-		if !isNumber(v) {
+	divisor := value.ToDecimal(arg)
+	return func(_ *work.Work, v value.Value) bool {
+		if !value.IsNumber(v) {
 			return true
 		}
-		return decimalIsZero(decimalMod(toDecimal(v), divisor))
+		return value.DecimalIsZero(value.DecimalMod(value.ToDecimal(v), divisor))
 	}, nil
 }
 
 // schemaCount returns the keywords that bound a length, by what they measure.
-func schemaCount(_ *schemaCompiler, name string, arg value, _ []byte) (schemaCheck, error) {
-	n, ok := wholeInteger(arg)
-	if !isNumber(arg) {
-		return nil, typeMismatch("$jsonSchema keyword '%s' must be a number", name)
+func schemaCount(_ *schemaCompiler, name string, arg value.Value, _ []byte) (schemaCheck, error) {
+	n, ok := value.WholeInteger(arg)
+	if !value.IsNumber(arg) {
+		return nil, refusal.TypeMismatch("$jsonSchema keyword '%s' must be a number", name)
 	}
 	if !ok || n < 0 {
-		return nil, failedToParse("$jsonSchema keyword '%s' must be a non-negative integer", name)
+		return nil, refusal.FailedToParse("$jsonSchema keyword '%s' must be a non-negative integer", name)
 	}
-	size := map[string]func(v value) (int, bool){
-		"Length":     func(v value) (int, bool) { return utf8.RuneCountInString(textAt(v.Value)), isString(v) },
-		"Items":      func(v value) (int, bool) { return fieldCount(v.Value), isArray(v) },
-		"Properties": func(v value) (int, bool) { return fieldCount(v.Value), isObject(v) },
+	size := map[string]func(v value.Value) (int, bool){
+		"Length": func(v value.Value) (int, bool) {
+			return utf8.RuneCountInString(value.TextAt(v.Value)), value.IsString(v)
+		},
+		"Items":      func(v value.Value) (int, bool) { return document.Count(v.Value), value.IsArray(v) },
+		"Properties": func(v value.Value) (int, bool) { return document.Count(v.Value), value.IsObject(v) },
 	}[name[3:]]
 	least := name[:3] == "min"
-	return func(_ *work, v value) bool {
-		if !isString(v) && !isArray(v) && !isObject(v) {
+	return func(_ *work.Work, v value.Value) bool {
+		if !value.IsString(v) && !value.IsArray(v) && !value.IsObject(v) {
 			return true
 		}
 		have, concerned := size(v)
@@ -241,26 +251,30 @@ func schemaCount(_ *schemaCompiler, name string, arg value, _ []byte) (schemaChe
 	}, nil
 }
 
-func schemaPattern(_ *schemaCompiler, name string, arg value, _ []byte) (schemaCheck, error) {
-	if !isString(arg) {
-		return nil, typeMismatch("$jsonSchema keyword '%s' must be a string", name)
+func schemaPattern(_ *schemaCompiler, name string, arg value.Value, _ []byte) (schemaCheck, error) {
+	if !value.IsString(arg) {
+		return nil, refusal.TypeMismatch("$jsonSchema keyword '%s' must be a string", name)
 	}
-	p, err := compilePattern(textAt(arg.Value), "")
+	p, err := regex.Compile(value.TextAt(arg.Value), "")
 	if err != nil {
 		return nil, err
 	}
-	return func(w *work, v value) bool { return !isString(v) || p.matches(w, textAt(v.Value)) }, nil
+	return func(w *work.Work, v value.Value) bool {
+		return !value.IsString(v) || p.Matches(w, value.TextAt(v.Value))
+	}, nil
 }
 
-func schemaUnique(_ *schemaCompiler, _ string, arg value, _ []byte) (schemaCheck, error) {
+func schemaUnique(_ *schemaCompiler, _ string, arg value.Value, _ []byte) (schemaCheck, error) {
 	if arg.Type != bson.TypeBoolean {
-		return nil, typeMismatch("$jsonSchema keyword 'uniqueItems' must be a boolean")
+		return nil, refusal.TypeMismatch("$jsonSchema keyword 'uniqueItems' must be a boolean")
 	}
-	if !truthy(arg) {
+	if !value.Truthy(arg) {
 		return nil, nil
 	}
-	return func(w *work, v value) bool { return !isArray(v) || len(setFrom(w, v)) == fieldCount(v.Value) }, nil
+	return func(w *work.Work, v value.Value) bool {
+		return !value.IsArray(v) || len(expr.SetOf(w, v)) == document.Count(v.Value)
+	}, nil
 }
 
-// schemaKeywords lists the keywords of $jsonSchema, in order.
-func schemaKeywords() []string { return slices.Sorted(maps.Keys((&schemaCompiler{}).keywords())) }
+// SchemaKeywords lists the keywords of $jsonSchema, in order.
+func SchemaKeywords() []string { return slices.Sorted(maps.Keys((&schemaCompiler{}).keywords())) }

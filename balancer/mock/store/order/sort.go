@@ -1,4 +1,7 @@
-package store
+// Package order answers which of two documents comes first: sort patterns of
+// find, $sort, $push and $sortArray, by the server's rules for arrays and
+// missing fields.
+package order
 
 import (
 	"bytes"
@@ -8,53 +11,59 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/keyorder"
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/paths"
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/value"
+	"shardsh/balancer/mock/store/work"
 )
 
 // Sort is a compiled sort pattern. A nil Sort, and one made from an empty
 // pattern, finds all documents equal.
 type Sort struct {
-	keys []sortKey
+	Keys []Key
 }
 
-type sortKey struct {
-	path       []string
-	descending bool
+// Key is one field of a sort.
+type Key struct {
+	Path       []string
+	Descending bool
 	meta       string
 }
 
-// CompileSort compiles {field: 1 | -1, ...}. Errors have the codes of the
+// Compile compiles {field: 1 | -1, ...}. Errors have the codes of the
 // find command; stages check more.
-func CompileSort(pattern bson.Raw) (*Sort, error) {
+func Compile(pattern bson.Raw) (*Sort, error) {
 	s := &Sort{}
-	for name, v := range fields(pattern) {
-		if isObject(v) {
-			op, kind, _ := first(v.Value)
+	for name, v := range document.Fields(pattern) {
+		if value.IsObject(v) {
+			op, kind, _ := document.First(v.Value)
 			if op != "$meta" {
-				return nil, fail(17312, "$meta is the only expression supported by $sort right now")
+				return nil, refusal.Of(17312, "$meta is the only expression supported by $sort right now")
 			}
 			if err := checkMetaSort(kind); err != nil {
 				return nil, err
 			}
-			s.keys = append(s.keys, sortKey{meta: textAt(kind.Value)})
+			s.Keys = append(s.Keys, Key{meta: value.TextAt(kind.Value)})
 			continue
 		}
-		if !isNumber(v) {
-			return nil, fail(15974, "Illegal key in $sort specification: %s: %s", name, v)
+		if !value.IsNumber(v) {
+			return nil, refusal.Of(15974, "Illegal key in $sort specification: %s: %s", name, v)
 		}
-		direction, ok := wholeInteger(v)
+		direction, ok := value.WholeInteger(v)
 		if !ok || direction != 1 && direction != -1 {
-			return nil, fail(15975, "$sort key ordering must be 1 (for ascending) or -1 (for descending)")
+			return nil, refusal.Of(15975, "$sort key ordering must be 1 (for ascending) or -1 (for descending)")
 		}
-		path, err := fieldPath(string(name))
+		path, err := paths.Parse(string(name))
 		if err != nil {
 			return nil, err
 		}
-		if slices.ContainsFunc(s.keys, func(k sortKey) bool { return slices.Equal(k.path, path) }) {
-			return nil, fail(7472500, "$sort key must not contain duplicate keys (duplicate: '%s')", name)
+		if slices.ContainsFunc(s.Keys, func(k Key) bool { return slices.Equal(k.Path, path) }) {
+			return nil, refusal.Of(7472500, "$sort key must not contain duplicate keys (duplicate: '%s')", name)
 		}
-		s.keys = append(s.keys, sortKey{path: path, descending: direction < 0})
-		if len(s.keys) > 32 {
-			return nil, serverError(13103, "too many compound keys")
+		s.Keys = append(s.Keys, Key{Path: path, Descending: direction < 0})
+		if len(s.Keys) > 32 {
+			return nil, refusal.New(13103, "too many compound keys")
 		}
 	}
 	return s, nil
@@ -62,18 +71,18 @@ func CompileSort(pattern bson.Raw) (*Sort, error) {
 
 // checkMetaSort refuses what is not there without a search: of what $meta knows
 // all but random numbers.
-func checkMetaSort(kind value) error {
-	switch name := textAt(kind.Value); name {
+func checkMetaSort(kind value.Value) error {
+	switch name := value.TextAt(kind.Value); name {
 	case "randVal":
 		return nil
 	case "textScore", "searchScore", "vectorSearchScore", "geoNearDistance":
-		return fail(40218, "query requires %s metadata, but it is not available", name)
+		return refusal.Of(40218, "query requires %s metadata, but it is not available", name)
 	}
-	return fail(31138, "Illegal $meta sort: $meta: %s", kind)
+	return refusal.Of(31138, "Illegal $meta sort: $meta: %s", kind)
 }
 
 // IsEmpty reports whether the sort leaves any order as it is.
-func (s *Sort) IsEmpty() bool { return s == nil || len(s.keys) == 0 }
+func (s *Sort) IsEmpty() bool { return s == nil || len(s.Keys) == 0 }
 
 // Compare orders two documents: -1, 0 or 1. Missing counts as null; an array
 // counts as its smallest element, or its largest for a descending key, and an
@@ -82,9 +91,9 @@ func (s *Sort) Compare(a, b bson.Raw) int {
 	if s == nil {
 		return 0
 	}
-	for _, k := range s.keys {
-		if c := compare(k.in(nil, a), k.in(nil, b)); c != 0 {
-			if k.descending {
+	for _, k := range s.Keys {
+		if c := value.Compare(k.In(nil, a), k.In(nil, b)); c != 0 {
+			if k.Descending {
 				return -c
 			}
 			return c
@@ -95,18 +104,18 @@ func (s *Sort) Compare(a, b bson.Raw) int {
 
 // Documents sorts a list in place; equal documents keep their order.
 func (s *Sort) Documents(docs []bson.Raw) {
-	s.sort(nil, docs)
+	s.SortIn(nil, docs)
 }
 
 // DocumentsIn is Documents that fails with the cause of ctx when that ends.
 func (s *Sort) DocumentsIn(ctx context.Context, docs []bson.Raw) error {
-	w := newWork(ctx)
-	s.sort(w, docs)
-	return w.over()
+	w := work.New(ctx)
+	s.SortIn(w, docs)
+	return w.Over()
 }
 
-// sort is Documents that stops in the middle when the work ends.
-func (s *Sort) sort(w *work, docs []bson.Raw) {
+// SortIn is Documents that stops in the middle when the work ends.
+func (s *Sort) SortIn(w *work.Work, docs []bson.Raw) {
 	if s.IsEmpty() {
 		return
 	}
@@ -116,12 +125,12 @@ func (s *Sort) sort(w *work, docs []bson.Raw) {
 	}
 	list := make([]keyed, len(docs))
 	for i, d := range docs {
-		if w.handle(len(d)) != nil {
+		if w.Handle(len(d)) != nil {
 			return
 		}
-		list[i] = keyed{s.key(w, d), d}
+		list[i] = keyed{s.KeyIn(w, d), d}
 	}
-	sortStable(w, list, func(a, b keyed) int { return bytes.Compare(a.key, b.key) })
+	work.SortStable(w, list, func(a, b keyed) int { return bytes.Compare(a.key, b.key) })
 	for i, k := range list {
 		docs[i] = k.doc
 	}
@@ -129,14 +138,15 @@ func (s *Sort) sort(w *work, docs []bson.Raw) {
 
 // Key returns a document's place in the order: comparing keys byte by byte
 // gives the order of Compare. It suits merging sorted streams.
-func (s *Sort) Key(doc bson.Raw) []byte { return s.key(nil, doc) }
+func (s *Sort) Key(doc bson.Raw) []byte { return s.KeyIn(nil, doc) }
 
-func (s *Sort) key(w *work, doc bson.Raw) []byte {
+// KeyIn is Key of a run: it stops in the middle when the work ends.
+func (s *Sort) KeyIn(w *work.Work, doc bson.Raw) []byte {
 	var key []byte
-	for _, k := range s.keys {
+	for _, k := range s.Keys {
 		from := len(key)
-		key = keyorder.Append(key, k.in(w, doc))
-		if k.descending {
+		key = keyorder.Append(key, k.In(w, doc))
+		if k.Descending {
 			for i := from; i < len(key); i++ {
 				key[i] = ^key[i]
 			}
@@ -145,22 +155,22 @@ func (s *Sort) key(w *work, doc bson.Raw) []byte {
 	return key
 }
 
-// in finds the value that stands for a document in the order.
-func (k sortKey) in(w *work, doc []byte) value {
+// In finds the value that stands for a document in the order.
+func (k Key) In(w *work.Work, doc []byte) value.Value {
 	if k.meta != "" {
-		return nullValue()
+		return value.Null()
 	}
-	v := lookup(doc, k.path[0])
-	if len(k.path) == 1 && !isArray(v) {
-		if isMissing(v) {
-			return nullValue()
+	v := document.Lookup(doc, k.Path[0])
+	if len(k.Path) == 1 && !value.IsArray(v) {
+		if value.IsMissing(v) {
+			return value.Null()
 		}
 		return v
 	}
-	at := []position{{v: objectValue(doc), rest: k.path}}
-	best := value{Type: 0xf1}
-	k.collect(w, at[0], func(v value) {
-		if best.Type == 0xf1 || k.descending == (compare(v, best) > 0) && compare(v, best) != 0 {
+	at := []paths.Position{{Value: value.Object(doc), Rest: k.Path}}
+	best := value.Value{Type: 0xf1}
+	k.collect(w, at[0], func(v value.Value) {
+		if best.Type == 0xf1 || k.Descending == (value.Compare(v, best) > 0) && value.Compare(v, best) != 0 {
 			best = v
 		}
 	})
@@ -168,20 +178,20 @@ func (k sortKey) in(w *work, doc []byte) value {
 }
 
 // collect gives every value the key has in a document, as an index would.
-func (k sortKey) collect(w *work, p position, add func(value)) {
-	p.follow()
-	if p.done || !isArray(p.v) {
-		if isMissing(p.v) {
-			p.v = nullValue()
+func (k Key) collect(w *work.Work, p paths.Position, add func(value.Value)) {
+	p.Follow()
+	if p.Done || !value.IsArray(p.Value) {
+		if value.IsMissing(p.Value) {
+			p.Value = value.Null()
 		}
-		add(p.v)
+		add(p.Value)
 		return
 	}
-	elements := w.items(p.v)
+	elements := w.Items(p.Value)
 	if len(elements) == 0 {
-		k.collect(w, p.inEmptyArray(), add)
+		k.collect(w, p.InEmptyArray(), add)
 	}
 	for _, e := range elements {
-		k.collect(w, p.inElement(e), add)
+		k.collect(w, p.InElement(e), add)
 	}
 }

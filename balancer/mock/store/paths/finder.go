@@ -1,9 +1,15 @@
-package store
+package paths
 
-// finder finds fields of the same documents many times: a walk for each would
+import (
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/value"
+	"shardsh/balancer/mock/store/work"
+)
+
+// Finder finds fields of the same documents many times: a walk for each would
 // cost the square of the number of fields, so that a large document gets an
 // index when it has been walked often enough.
-type finder struct {
+type Finder struct {
 	documents map[*byte]*walkedDocument
 }
 
@@ -12,7 +18,7 @@ type walkedDocument struct {
 	size   int
 	walked int // fields that were passed
 	most   int // the most of them at a time
-	index  map[string]value
+	index  map[string]value.Value
 }
 
 // An index is made for a document of some size that was gone through as often;
@@ -23,10 +29,10 @@ const (
 	knownDocument = 16
 )
 
-// find returns the first field of that name, or missing.
-func (f *finder) find(w *work, doc []byte, name string) value {
+// Find returns the first field of that name, or missing.
+func (f *Finder) Find(w *work.Work, doc []byte, name string) value.Value {
 	if len(doc) < indexedSize {
-		return lookup(doc, name)
+		return document.Lookup(doc, name)
 	}
 	d := f.documents[&doc[0]]
 	if d == nil || d.size != len(doc) {
@@ -39,8 +45,8 @@ func (f *finder) find(w *work, doc []byte, name string) value {
 		d.index = indexFields(w, doc)
 		return d.index[name]
 	}
-	passed, found := 0, value{}
-	for n, v := range w.fields(doc) {
+	passed, found := 0, value.Value{}
+	for n, v := range w.Fields(doc) {
 		if passed++; string(n) == name {
 			found = v
 			break
@@ -50,7 +56,7 @@ func (f *finder) find(w *work, doc []byte, name string) value {
 	return found
 }
 
-func (f *finder) know(doc []byte) *walkedDocument {
+func (f *Finder) know(doc []byte) *walkedDocument {
 	if f.documents == nil || len(f.documents) == knownDocument {
 		f.documents = make(map[*byte]*walkedDocument, knownDocument)
 	}
@@ -59,9 +65,9 @@ func (f *finder) know(doc []byte) *walkedDocument {
 	return d
 }
 
-func indexFields(w *work, doc []byte) map[string]value {
-	index := map[string]value{}
-	for n, v := range w.fields(doc) {
+func indexFields(w *work.Work, doc []byte) map[string]value.Value {
+	index := map[string]value.Value{}
+	for n, v := range w.Fields(doc) {
 		if _, twice := index[string(n)]; !twice {
 			index[string(n)] = v
 		}

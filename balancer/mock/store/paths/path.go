@@ -1,58 +1,67 @@
-package store
+// Package paths follows dotted paths through documents: as filters do, into
+// arrays; as indexes and sorts do, element by element; and by the rules for
+// names of fields that the server's FieldPath has.
+package paths
 
 import (
 	"strconv"
 	"strings"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/value"
+	"shardsh/balancer/mock/store/work"
 )
 
-func splitPath(path string) []string { return strings.Split(path, ".") }
+// Split returns the parts of a path.
+func Split(path string) []string { return strings.Split(path, ".") }
 
-// walkPath visits what a match path means in a document, with the server's
+// Walk visits what a match path means in a document, with the server's
 // implicit array traversal: an array on the way stands for its elements that
 // are objects, a number on the way also for the element at that place, and an
 // array at the end for its elements and then itself (expand false: for itself
 // only). A path that leads nowhere outside an array is visited as missing.
 //
 // visit gets the place in the outermost array, or -1. The walk stops when it
-// answers true, and walkPath says so.
-func walkPath(w *work, doc []byte, path []string, expand bool, visit func(v value, index int) bool) bool {
-	return pathWalk{w: w}.walk(doc, path, expand, visit)
+// answers true, and Walk says so.
+func Walk(w *work.Work, doc []byte, path []string, expand bool, visit func(v value.Value, index int) bool) bool {
+	return Walker{Work: w}.Walk(doc, path, expand, visit)
 }
 
-// pathWalk walks paths, several of one document perhaps.
-type pathWalk struct {
-	w  *work
-	at *finder // nil for one path
+// Walker walks paths, several of one document perhaps.
+type Walker struct {
+	Work *work.Work
+	At   *Finder // nil for one path
 }
 
-func (p pathWalk) lookup(doc []byte, name string) value {
-	if p.at == nil {
-		return lookup(doc, name)
+func (p Walker) lookup(doc []byte, name string) value.Value {
+	if p.At == nil {
+		return document.Lookup(doc, name)
 	}
-	return p.at.find(p.w, doc, name)
+	return p.At.Find(p.Work, doc, name)
 }
 
-func (p pathWalk) walk(doc []byte, path []string, expand bool, visit func(v value, index int) bool) bool {
+// Walk is the function Walk with what the walker knows of the document.
+func (p Walker) Walk(doc []byte, path []string, expand bool, visit func(v value.Value, index int) bool) bool {
 	for {
 		v := p.lookup(doc, path[0])
 		path = path[1:]
 		switch {
-		case isArray(v):
+		case value.IsArray(v):
 			return p.array(v, path, expand, visit)
 		case len(path) == 0:
 			return visit(v, -1)
-		case !isObject(v):
-			return visit(value{}, -1)
+		case !value.IsObject(v):
+			return visit(value.Value{}, -1)
 		}
 		doc = v.Value
 	}
 }
 
-func (p pathWalk) array(arr value, path []string, expand bool, visit func(v value, index int) bool) bool {
+func (p Walker) array(arr value.Value, path []string, expand bool, visit func(v value.Value, index int) bool) bool {
 	if len(path) == 0 {
 		if expand {
 			i := 0
-			for _, v := range p.w.fields(arr.Value) {
+			for _, v := range p.Work.Fields(arr.Value) {
 				if visit(v, i) {
 					return true
 				}
@@ -61,12 +70,12 @@ func (p pathWalk) array(arr value, path []string, expand bool, visit func(v valu
 		}
 		return visit(arr, -1)
 	}
-	at, numeric := arrayIndex(path[0])
+	at, numeric := ArrayIndex(path[0])
 	i := -1
-	for _, v := range p.w.fields(arr.Value) {
+	for _, v := range p.Work.Fields(arr.Value) {
 		i++
-		inside := func(v value, _ int) bool { return visit(v, i) }
-		if isObject(v) && p.walk(v.Value, path, expand, inside) {
+		inside := func(v value.Value, _ int) bool { return visit(v, i) }
+		if value.IsObject(v) && p.Walk(v.Value, path, expand, inside) {
 			return true
 		}
 		if !numeric || at != i {
@@ -76,9 +85,9 @@ func (p pathWalk) array(arr value, path []string, expand bool, visit func(v valu
 		switch {
 		case len(path) == 1:
 			stop = visit(v, i)
-		case isObject(v):
-			stop = p.walk(v.Value, path[1:], expand, inside)
-		case isArray(v):
+		case value.IsObject(v):
+			stop = p.Walk(v.Value, path[1:], expand, inside)
+		case value.IsArray(v):
 			stop = p.array(v, path[1:], expand, inside)
 		}
 		if stop {
@@ -88,23 +97,23 @@ func (p pathWalk) array(arr value, path []string, expand bool, visit func(v valu
 	return false
 }
 
-// eachValue gives the values at a path, of an array at the end its elements.
-func eachValue(w *work, doc []byte, path []string, give func(v value)) {
-	walkPath(w, doc, path, false, func(v value, _ int) bool {
-		if !isArray(v) {
+// EachValue gives the values at a path, of an array at the end its elements.
+func EachValue(w *work.Work, doc []byte, path []string, give func(v value.Value)) {
+	Walk(w, doc, path, false, func(v value.Value, _ int) bool {
+		if !value.IsArray(v) {
 			give(v)
 			return false
 		}
-		for _, e := range w.fields(v.Value) {
+		for _, e := range w.Fields(v.Value) {
 			give(e)
 		}
 		return false
 	})
 }
 
-// arrayIndex reads a path part as a place in an array: digits without a
+// ArrayIndex reads a path part as a place in an array: digits without a
 // leading zero.
-func arrayIndex(part string) (int, bool) {
+func ArrayIndex(part string) (int, bool) {
 	if part == "" || len(part) > 9 || len(part) > 1 && part[0] == '0' {
 		return 0, false
 	}
@@ -117,24 +126,26 @@ func arrayIndex(part string) (int, bool) {
 	return n, err == nil
 }
 
-func isArrayIndex(part string) bool {
-	_, ok := arrayIndex(part)
+// IsArrayIndex reports whether a path part may be a place in an array.
+func IsArrayIndex(part string) bool {
+	_, ok := ArrayIndex(part)
 	return ok
 }
 
-// valueAt follows a path through objects only; an array on the way or
+// At follows a path through objects only; an array on the way or
 // anything else gives missing.
-func valueAt(doc []byte, path []string) value {
+func At(doc []byte, path []string) value.Value {
 	for {
-		v := lookup(doc, path[0])
+		v := document.Lookup(doc, path[0])
 		if len(path) == 1 {
 			return v
 		}
-		if !isObject(v) {
-			return value{}
+		if !value.IsObject(v) {
+			return value.Value{}
 		}
 		doc, path = v.Value, path[1:]
 	}
 }
 
-func join(path []string) string { return strings.Join(path, ".") }
+// Join returns the path of its parts.
+func Join(path []string) string { return strings.Join(path, ".") }

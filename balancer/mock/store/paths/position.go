@@ -1,53 +1,59 @@
-package store
+package paths
 
-import "go.mongodb.org/mongo-driver/v2/bson"
+import (
+	"go.mongodb.org/mongo-driver/v2/bson"
 
-// position is how far one field of the index has been followed.
-type position struct {
-	v    value
-	rest []string // path parts still to follow
-	done bool     // v is final even if it is an array
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/value"
+)
+
+// Position is how far one path has been followed through a document.
+type Position struct {
+	Value value.Value
+	Rest  []string // path parts still to follow
+	Done  bool     // Value is final even if it is an array
 }
 
-// follow goes down through objects, and through arrays where the path names
+// Follow goes down through objects, and through arrays where the path names
 // an element by its place.
-func (p *position) follow() {
-	for len(p.rest) > 0 && !p.done {
+func (p *Position) Follow() {
+	for len(p.Rest) > 0 && !p.Done {
 		switch {
-		case isObject(p.v):
-			p.v = lookup(p.v.Value, p.rest[0])
-		case isArray(p.v):
-			if _, ok := arrayIndex(p.rest[0]); !ok {
+		case value.IsObject(p.Value):
+			p.Value = document.Lookup(p.Value.Value, p.Rest[0])
+		case value.IsArray(p.Value):
+			if _, ok := ArrayIndex(p.Rest[0]); !ok {
 				return
 			}
-			e := lookup(p.v.Value, p.rest[0])
-			if isMissing(e) {
+			e := document.Lookup(p.Value.Value, p.Rest[0])
+			if value.IsMissing(e) {
 				return
 			}
-			p.v = e
+			p.Value = e
 		default:
-			p.v, p.done = value{}, true
+			p.Value, p.Done = value.Value{}, true
 			return
 		}
-		p.rest = p.rest[1:]
+		p.Rest = p.Rest[1:]
 	}
 }
 
-// inEmptyArray returns what an empty array counts as: at the end of the path
+// InEmptyArray returns what an empty array counts as: at the end of the path
 // undefined, before it missing.
-func (p position) inEmptyArray() position {
-	if len(p.rest) == 0 {
-		return position{v: value{Type: bson.TypeUndefined}, done: true}
+func (p Position) InEmptyArray() Position {
+	if len(p.Rest) == 0 {
+		return Position{Value: value.Value{Type: bson.TypeUndefined}, Done: true}
 	}
-	return position{done: true}
+	return Position{Done: true}
 }
 
-func (p position) inElement(e value) position {
+// InElement returns the position in an element of the array that it is at.
+func (p Position) InElement(e value.Value) Position {
 	switch {
-	case len(p.rest) == 0:
-		return position{v: e, done: true}
-	case isObject(e):
-		return position{v: e, rest: p.rest}
+	case len(p.Rest) == 0:
+		return Position{Value: e, Done: true}
+	case value.IsObject(e):
+		return Position{Value: e, Rest: p.Rest}
 	}
-	return position{done: true}
+	return Position{Done: true}
 }

@@ -1,8 +1,11 @@
-package store
+package pipeline
 
 import (
 	"slices"
 	"strings"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/value"
 )
 
 // changed is what a stage does to the fields of documents, as far as its
@@ -15,7 +18,7 @@ type changed struct {
 }
 
 // changedBy says what a stage changes; false where a $match can't go before it.
-func changedBy(name string, spec value) (c changed, known bool) {
+func changedBy(name string, spec value.Value) (c changed, known bool) {
 	switch name {
 	case "$sort":
 	case "$addFields", "$set":
@@ -23,19 +26,19 @@ func changedBy(name string, spec value) (c changed, known bool) {
 	case "$project":
 		c = changedByProjection(spec.Value)
 	case "$unset":
-		c.paths = texts(items(spec))
-		if isString(spec) {
-			c.paths = []string{textAt(spec.Value)}
+		c.paths = texts(document.Items(spec))
+		if value.IsString(spec) {
+			c.paths = []string{value.TextAt(spec.Value)}
 		}
 	case "$unwind":
 		path := spec
-		if isObject(spec) {
-			path = lookup(spec.Value, "path")
-			c.paths = texts([]value{lookup(spec.Value, "includeArrayIndex")})
+		if value.IsObject(spec) {
+			path = document.Lookup(spec.Value, "path")
+			c.paths = texts([]value.Value{document.Lookup(spec.Value, "includeArrayIndex")})
 		}
-		c.paths = append(c.paths, textAt(path.Value)[1:])
+		c.paths = append(c.paths, value.TextAt(path.Value)[1:])
 	case "$lookup", "$graphLookup":
-		c.paths = texts([]value{lookup(spec.Value, "as")})
+		c.paths = texts([]value.Value{document.Lookup(spec.Value, "as")})
 	default:
 		return c, false
 	}
@@ -43,10 +46,10 @@ func changedBy(name string, spec value) (c changed, known bool) {
 }
 
 // texts returns the texts among some values.
-func texts(list []value) (names []string) {
+func texts(list []value.Value) (names []string) {
 	for _, v := range list {
-		if isString(v) {
-			names = append(names, textAt(v.Value))
+		if value.IsString(v) {
+			names = append(names, value.TextAt(v.Value))
 		}
 	}
 	return names
@@ -54,16 +57,16 @@ func texts(list []value) (names []string) {
 
 // computed adds the fields that $addFields makes.
 func (c *changed) computed(under string, spec []byte, top bool) {
-	for name, v := range fields(spec) {
+	for name, v := range document.Fields(spec) {
 		path := under + string(name)
 		switch {
-		case isObject(v) && !isEmpty(v.Value) && !isExpressionDoc(v.Value):
+		case value.IsObject(v) && !document.IsEmpty(v.Value) && !document.IsExpression(v.Value):
 			c.computed(path+".", v.Value, false)
 		case top && isField(v) && !strings.Contains(path, "."):
 			if c.from == nil {
 				c.from = map[string]string{}
 			}
-			c.from[path] = textAt(v.Value)[1:]
+			c.from[path] = value.TextAt(v.Value)[1:]
 		default:
 			c.paths = append(c.paths, path)
 		}
@@ -71,10 +74,10 @@ func (c *changed) computed(under string, spec []byte, top bool) {
 }
 
 // isField reports whether an expression is a field at the top of the document.
-func isField(v value) bool {
+func isField(v value.Value) bool {
 	text := ""
-	if isString(v) {
-		text = textAt(v.Value)
+	if value.IsString(v) {
+		text = value.TextAt(v.Value)
 	}
 	return strings.HasPrefix(text, "$") && !strings.HasPrefix(text, "$$") && !strings.Contains(text, ".")
 }
@@ -86,15 +89,15 @@ func changedByProjection(spec []byte) changed {
 	id := true
 	var read func(under string, spec []byte)
 	read = func(under string, spec []byte) {
-		for name, v := range fields(spec) {
+		for name, v := range document.Fields(spec) {
 			path := under + string(name)
-			isSwitch := isNumber(v) || v.Type == boolValue(true).Type
+			isSwitch := value.IsNumber(v) || v.Type == value.Bool(true).Type
 			switch {
-			case isObject(v) && !isEmpty(v.Value) && !isExpressionDoc(v.Value):
+			case value.IsObject(v) && !document.IsEmpty(v.Value) && !document.IsExpression(v.Value):
 				read(path+".", v.Value)
 			case path == "_id" && isSwitch:
-				id = truthy(v)
-			case isSwitch && !truthy(v):
+				id = value.Truthy(v)
+			case isSwitch && !value.Truthy(v):
 				dropped.paths = append(dropped.paths, path)
 			case isSwitch:
 				kept.paths = append(kept.paths, path)
@@ -102,7 +105,7 @@ func changedByProjection(spec []byte) changed {
 				if kept.from == nil {
 					kept.from = map[string]string{}
 				}
-				kept.from[path] = textAt(v.Value)[1:]
+				kept.from[path] = value.TextAt(v.Value)[1:]
 			default:
 				kept.paths = append(kept.paths, "") // computed: nothing of the document
 			}
@@ -137,15 +140,15 @@ func inside(path, through string) bool {
 
 // before returns a condition as it is asked before the stage; false where it has to be
 // asked after it.
-func (c changed) before(condition field) (value, bool) {
-	name := condition.name
-	if !isOperator(name) {
+func (c changed) before(condition document.Field) (value.Value, bool) {
+	name := condition.Name
+	if !document.IsOperator(name) {
 		head, rest, dotted := strings.Cut(name, ".")
 		if old, renamed := c.from[head]; renamed {
 			if dotted {
 				old += "." + rest
 			}
-			return objectValue(documentOf(field{old, condition.value})), true
+			return value.Object(document.Of(document.Field{Name: old, Value: condition.Value})), true
 		}
 	}
 	paths, known := pathsOf(condition)
@@ -155,17 +158,17 @@ func (c changed) before(condition field) (value, bool) {
 			known = false
 		}
 	}
-	return objectValue(documentOf(condition)), known
+	return value.Object(document.Of(condition)), known
 }
 
 // pathsOf returns the fields that a condition of a query looks at; false where that
 // can't be said.
-func pathsOf(condition field) (paths []string, known bool) {
-	switch condition.name {
+func pathsOf(condition document.Field) (paths []string, known bool) {
+	switch condition.Name {
 	case "$and", "$or", "$nor":
-		for _, branch := range fields(condition.value.Value) {
-			for name, v := range fields(branch.Value) {
-				more, known := pathsOf(field{string(name), v})
+		for _, branch := range document.Fields(condition.Value.Value) {
+			for name, v := range document.Fields(branch.Value) {
+				more, known := pathsOf(document.Field{Name: string(name), Value: v})
 				if !known {
 					return nil, false
 				}
@@ -174,19 +177,19 @@ func pathsOf(condition field) (paths []string, known bool) {
 		}
 		return paths, true
 	case "$expr":
-		return pathsIn(condition.value)
+		return pathsIn(condition.Value)
 	case "$comment", "$alwaysTrue", "$alwaysFalse":
 		return nil, true
 	}
-	return []string{condition.name}, !isOperator(condition.name)
+	return []string{condition.Name}, !document.IsOperator(condition.Name)
 }
 
 // pathsIn returns the fields that an expression looks at; false where it looks at
 // whole documents.
-func pathsIn(v value) (paths []string, known bool) {
+func pathsIn(v value.Value) (paths []string, known bool) {
 	switch {
-	case isString(v):
-		text := textAt(v.Value)
+	case value.IsString(v):
+		text := value.TextAt(v.Value)
 		name, rest, dotted := strings.Cut(text, ".")
 		switch {
 		case !strings.HasPrefix(text, "$"):
@@ -197,12 +200,12 @@ func pathsIn(v value) (paths []string, known bool) {
 			return nil, true
 		}
 		return []string{text[1:]}, true
-	case !isObject(v) && !isArray(v):
+	case !value.IsObject(v) && !value.IsArray(v):
 		return nil, true
 	}
-	for name, inner := range fields(v.Value) {
+	for name, inner := range document.Fields(v.Value) {
 		switch op := string(name); {
-		case isArray(v):
+		case value.IsArray(v):
 		case op == "$literal" || op == "$const":
 			continue
 		case op == "$getField" || op == "$setField" || op == "$unsetField" || op == "$meta":

@@ -1,8 +1,11 @@
-package store
+package pipeline
 
 import (
 	"math"
 	"slices"
+
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/value"
 )
 
 // granularity rounds the boundaries of $bucketAuto to a series of preferred
@@ -50,42 +53,43 @@ func electronicSeries(n int) granularity {
 	return series
 }
 
-func newGranularity(v value) (granularity, error) {
-	if isAbsent(v) {
+func newGranularity(v value.Value) (granularity, error) {
+	if value.IsAbsent(v) {
 		return nil, nil
 	}
-	if !isString(v) {
-		return nil, fail(40261, "The $bucketAuto 'granularity' field must be a string, but found type: %s", typeName(v))
+	if !value.IsString(v) {
+		return nil, refusal.Of(40261, "The $bucketAuto 'granularity' field must be a string, but found type: %s",
+			value.TypeName(v))
 	}
-	g, known := preferredNumbers()[textAt(v.Value)]
+	g, known := preferredNumbers()[value.TextAt(v.Value)]
 	if !known {
-		return nil, fail(40257, "Unknown rounding granularity '%s'", textAt(v.Value))
+		return nil, refusal.Of(40257, "Unknown rounding granularity '%s'", value.TextAt(v.Value))
 	}
 	return g, nil
 }
 
-func (g granularity) check(v value) error {
+func (g granularity) check(v value.Value) error {
 	switch {
-	case !isNumber(v):
-		return fail(40258, "$bucketAuto can specify a 'granularity' with numeric boundaries only, but found a value "+
-			"with type: %s", typeName(v))
-	case isNaN(v):
-		return fail(40259, "$bucketAuto can specify a 'granularity' with numeric boundaries only, but found a NaN")
-	case toDouble(v) < 0:
-		return fail(40260, "$bucketAuto can specify a 'granularity' with non-negative numbers only, but found a "+
+	case !value.IsNumber(v):
+		return refusal.Of(40258, "$bucketAuto can specify a 'granularity' with numeric boundaries only, but found a value "+
+			"with type: %s", value.TypeName(v))
+	case value.IsNaN(v):
+		return refusal.Of(40259, "$bucketAuto can specify a 'granularity' with numeric boundaries only, but found a NaN")
+	case value.ToDouble(v) < 0:
+		return refusal.Of(40260, "$bucketAuto can specify a 'granularity' with non-negative numbers only, but found a "+
 			"negative number: %s", v)
 	}
 	return nil
 }
 
 // next returns the next number of the series above v; zero stays.
-func (g granularity) next(v value) (value, error) {
-	n := toDouble(v)
+func (g granularity) next(v value.Value) (value.Value, error) {
+	n := value.ToDouble(v)
 	if err := g.check(v); err != nil || n == 0 || math.IsInf(n, 0) {
 		return v, err
 	}
 	if len(g) == 0 {
-		return doubleValue(math.Pow(2, math.Floor(math.Log2(n))+1)), nil
+		return value.Double(math.Pow(2, math.Floor(math.Log2(n))+1)), nil
 	}
 	low, high := g[0], g[len(g)-1]
 	scale, least := 1.0, 0.0
@@ -97,19 +101,19 @@ func (g granularity) next(v value) (value, error) {
 		scale /= 10
 	}
 	if n >= high*scale {
-		return doubleValue(least), nil
+		return value.Double(least), nil
 	}
-	return doubleValue(g[slices.IndexFunc(g, func(s float64) bool { return n < s*scale })] * scale), nil
+	return value.Double(g[slices.IndexFunc(g, func(s float64) bool { return n < s*scale })] * scale), nil
 }
 
 // down returns the next number of the series below v; zero stays.
-func (g granularity) down(v value) (value, error) {
-	n := toDouble(v)
+func (g granularity) down(v value.Value) (value.Value, error) {
+	n := value.ToDouble(v)
 	if err := g.check(v); err != nil || n == 0 || math.IsInf(n, 0) {
 		return v, err
 	}
 	if len(g) == 0 {
-		return doubleValue(math.Pow(2, math.Ceil(math.Log2(n))-1)), nil
+		return value.Double(math.Pow(2, math.Ceil(math.Log2(n))-1)), nil
 	}
 	low, high := g[0], g[len(g)-1]
 	scale, most := 1.0, 0.0
@@ -121,8 +125,8 @@ func (g granularity) down(v value) (value, error) {
 		scale *= 10
 	}
 	if n <= low*scale {
-		return doubleValue(most), nil
+		return value.Double(most), nil
 	}
 	at := slices.IndexFunc(g, func(s float64) bool { return n <= s*scale })
-	return doubleValue(g[at-1] * scale), nil
+	return value.Double(g[at-1] * scale), nil
 }

@@ -1,4 +1,4 @@
-package store
+package pipeline
 
 import (
 	"context"
@@ -8,6 +8,10 @@ import (
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/storetest"
+	"shardsh/balancer/mock/store/value"
 )
 
 // The manual's examples of $bucketAuto: a hundred documents, _id 0 to 99, in
@@ -15,7 +19,7 @@ import (
 func TestBucketAutoGranularity(t *testing.T) {
 	var things []bson.Raw
 	for i := range 100 {
-		things = append(things, documentOf(field{"_id", int32Value(int32(i))}))
+		things = append(things, document.Of(document.Field{Name: "_id", Value: value.Int32(int32(i))}))
 	}
 	for granularity, want := range map[string]string{
 		"":          "0-20:20 20-40:20 40-60:20 60-80:20 80-99:20",
@@ -32,7 +36,7 @@ func TestBucketAutoGranularity(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := CompilePipeline([]bson.Raw{raw}, Env{})
+		p, err := Compile([]bson.Raw{raw}, Env{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,7 +45,8 @@ func TestBucketAutoGranularity(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got = append(got, fmt.Sprintf("%v-%v:%d", toDouble(doc.Lookup("_id", "min")), toDouble(doc.Lookup("_id", "max")),
+			got = append(got, fmt.Sprintf("%v-%v:%d", value.ToDouble(doc.Lookup("_id", "min")),
+				value.ToDouble(doc.Lookup("_id", "max")),
 				doc.Lookup("count").AsInt64()))
 		}
 		if have := strings.Join(got, " "); have != want {
@@ -55,15 +60,16 @@ func TestBucketAutoGranularity(t *testing.T) {
 func TestGranularityBounds(t *testing.T) {
 	for name, g := range preferredNumbers() {
 		for _, n := range []float64{1e-7, 0.1, 0.16, 1, 1.5, 2, 7.3, 10, 99, 100, 950, 980, 1024, 12345, 1e9} {
-			down, err := g.down(doubleValue(n))
-			up, err2 := g.next(doubleValue(n))
-			if err != nil || err2 != nil || !(toDouble(down) < n) || !(toDouble(up) > n) || toDouble(up)/toDouble(down) > 10 {
-				t.Errorf("%s: %v lies in [%v, %v)", name, n, toDouble(down), toDouble(up))
+			down, err := g.down(value.Double(n))
+			up, err2 := g.next(value.Double(n))
+			if err != nil || err2 != nil || !(value.ToDouble(down) < n) || !(value.ToDouble(up) > n) ||
+				value.ToDouble(up)/value.ToDouble(down) > 10 {
+				t.Errorf("%s: %v lies in [%v, %v)", name, n, value.ToDouble(down), value.ToDouble(up))
 			}
 		}
 	}
-	for code, v := range map[int32]value{40258: stringValue("x"), 40260: int32Value(-1)} {
-		if _, err := (granularity{10, 20, 50}).next(v); codeOf(err) != code {
+	for code, v := range map[int32]value.Value{40258: value.String("x"), 40260: value.Int32(-1)} {
+		if _, err := (granularity{10, 20, 50}).next(v); storetest.CodeOf(err) != code {
 			t.Errorf("%s: %v, want %d", v, err, code)
 		}
 	}

@@ -1,9 +1,13 @@
-package store
+package pipeline
 
 import (
 	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/paths"
+	"shardsh/balancer/mock/store/value"
 )
 
 // The server moves stages before it runs a pipeline, so that fewer documents come to
@@ -32,25 +36,25 @@ func Ordered(stages []bson.Raw) []bson.Raw {
 
 // orderedInside puts the pipelines inside a stage in order.
 func orderedInside(s bson.Raw) bson.Raw {
-	name, spec, _ := first(s)
-	if !isObject(spec) || name != "$facet" && name != "$lookup" && name != "$unionWith" {
+	name, spec, _ := document.First(s)
+	if !value.IsObject(spec) || name != "$facet" && name != "$lookup" && name != "$unionWith" {
 		return s
 	}
-	for option, v := range fields(spec.Value) {
-		if !isArray(v) || name != "$facet" && string(option) != "pipeline" {
+	for option, v := range document.Fields(spec.Value) {
+		if !value.IsArray(v) || name != "$facet" && string(option) != "pipeline" {
 			continue
 		}
 		var stages []bson.Raw
-		for _, inner := range fields(v.Value) {
+		for _, inner := range document.Fields(v.Value) {
 			stages = append(stages, inner.Value)
 		}
-		var list []value
+		var list []value.Value
 		for _, inner := range Ordered(stages) {
-			list = append(list, objectValue(inner))
+			list = append(list, value.Object(inner))
 		}
-		spec = objectValue(withField(spec.Value, string(option), arrayOf(list)))
+		spec = value.Object(document.With(spec.Value, string(option), document.Array(list)))
 	}
-	return documentOf(field{name, spec})
+	return document.Of(document.Field{Name: name, Value: spec})
 }
 
 // oneOfEach are the stages that make one document of each.
@@ -59,8 +63,8 @@ var oneOfEach = []string{"$project", "$addFields", "$set", "$unset", "$replaceRo
 // reordered returns what takes the place of two stages, nil where they stay, and how
 // far from the first of them there may be more to do.
 func reordered(a, b bson.Raw) (instead []bson.Raw, goOn int) {
-	name, spec, _ := first(a)
-	next, arg, _ := first(b)
+	name, spec, _ := document.First(a)
+	next, arg, _ := document.First(b)
 	switch {
 	case next == "$skip" && slices.Contains(oneOfEach, name):
 		return []bson.Raw{b, a}, -1
@@ -69,10 +73,10 @@ func reordered(a, b bson.Raw) (instead []bson.Raw, goOn int) {
 	case next != "$match":
 		return nil, 0
 	case name == "$match":
-		return []bson.Raw{matchOf([]value{spec, arg})}, -1
+		return []bson.Raw{matchOf([]value.Value{spec, arg})}, -1
 	case name == "$redact":
-		if safe := redactSafe(arg.Value); !isEmpty(safe) {
-			return []bson.Raw{matchOf([]value{objectValue(safe)}), a, b}, 2
+		if safe := redactSafe(arg.Value); !document.IsEmpty(safe) {
+			return []bson.Raw{matchOf([]value.Value{value.Object(safe)}), a, b}, 2
 		}
 		return nil, 0
 	}
@@ -83,14 +87,14 @@ func reordered(a, b bson.Raw) (instead []bson.Raw, goOn int) {
 }
 
 // matchBefore lets a $match, or what of it can, go before a stage.
-func matchBefore(s bson.Raw, by changed, filter value) []bson.Raw {
-	var before, after []value
+func matchBefore(s bson.Raw, by changed, filter value.Value) []bson.Raw {
+	var before, after []value.Value
 	for _, c := range conjuncts(filter.Value) {
 		if renamed, free := by.before(c); free {
 			before = append(before, renamed)
 			continue
 		}
-		after = append(after, objectValue(documentOf(c)))
+		after = append(after, value.Object(document.Of(c)))
 	}
 	switch {
 	case len(before) == 0:
@@ -102,78 +106,79 @@ func matchBefore(s bson.Raw, by changed, filter value) []bson.Raw {
 }
 
 // conjuncts takes a query apart into what must all hold.
-func conjuncts(query []byte) []field {
-	var list []field
-	for name, v := range fields(query) {
+func conjuncts(query []byte) []document.Field {
+	var list []document.Field
+	for name, v := range document.Fields(query) {
 		switch op := string(name); op {
 		case "$and":
-			for _, part := range fields(v.Value) {
+			for _, part := range document.Fields(v.Value) {
 				list = append(list, conjuncts(part.Value)...)
 			}
 		case "$nor":
-			for _, part := range fields(v.Value) {
-				list = append(list, field{op, arrayOf([]value{part})})
+			for _, part := range document.Fields(v.Value) {
+				list = append(list, document.Field{Name: op, Value: document.Array([]value.Value{part})})
 			}
 		default:
-			list = append(list, field{op, v})
+			list = append(list, document.Field{Name: op, Value: v})
 		}
 	}
 	return list
 }
 
 // matchOf is a $match of all of several queries.
-func matchOf(queries []value) bson.Raw {
+func matchOf(queries []value.Value) bson.Raw {
 	all := queries[0]
 	if len(queries) > 1 {
-		all = objectValue(documentOf(field{"$and", arrayOf(queries)}))
+		all = value.Object(document.Of(document.Field{Name: "$and", Value: document.Array(queries)}))
 	}
-	return documentOf(field{"$match", all})
+	return document.Of(document.Field{Name: "$match", Value: all})
 }
 
 // unionThen puts a stage that comes after a $unionWith into its pipeline.
-func unionThen(spec value, s bson.Raw) bson.Raw {
-	if isString(spec) {
-		spec = objectValue(documentOf(field{"coll", spec}))
+func unionThen(spec value.Value, s bson.Raw) bson.Raw {
+	if value.IsString(spec) {
+		spec = value.Object(document.Of(document.Field{Name: "coll", Value: spec}))
 	}
-	var stages []value
-	for _, inner := range fields(lookup(spec.Value, "pipeline").Value) {
+	var stages []value.Value
+	for _, inner := range document.Fields(document.Lookup(spec.Value, "pipeline").Value) {
 		stages = append(stages, inner)
 	}
-	return documentOf(field{"$unionWith",
-		objectValue(withField(spec.Value, "pipeline", arrayOf(append(stages, objectValue(s)))))})
+	return document.Of(document.Field{Name: "$unionWith",
+		Value: value.Object(document.With(spec.Value, "pipeline", document.Array(append(stages, value.Object(s)))))})
 }
 
 // redactSafe returns what of a query holds for a document only if it holds for the one
 // that $redact makes of it, which has lost fields perhaps: no condition that holds for
 // what is missing.
 func redactSafe(query []byte) bson.Raw {
-	var list []field
-	for name, v := range fields(query) {
+	var list []document.Field
+	for name, v := range document.Fields(query) {
 		switch path := string(name); {
 		case path == "$or":
-			if branches := items(v); !slices.ContainsFunc(branches, func(b value) bool { return isEmpty(redactSafe(b.Value)) }) {
-				list = append(list, field{path, arrayOf(safeParts(branches))})
+			if branches := document.Items(v); !slices.ContainsFunc(branches,
+				func(b value.Value) bool { return document.IsEmpty(redactSafe(b.Value)) }) {
+				list = append(list, document.Field{Name: path, Value: document.Array(safeParts(branches))})
 			}
 		case path == "$and":
-			if parts := safeParts(items(v)); len(parts) > 0 {
-				list = append(list, field{path, arrayOf(parts)})
+			if parts := safeParts(document.Items(v)); len(parts) > 0 {
+				list = append(list, document.Field{Name: path, Value: document.Array(parts)})
 			}
-		case isOperator(path) || slices.ContainsFunc(splitPath(path), isArrayIndex):
-		case isObject(v) && isExpressionDoc(v.Value):
-			if tests := redactSafeTests(v.Value); !isEmpty(tests) {
-				list = append(list, field{path, objectValue(tests)})
+		case document.IsOperator(path) || slices.ContainsFunc(paths.Split(path), paths.IsArrayIndex):
+		case value.IsObject(v) && document.IsExpression(v.Value):
+			if tests := redactSafeTests(v.Value); !document.IsEmpty(tests) {
+				list = append(list, document.Field{Name: path, Value: value.Object(tests)})
 			}
 		case redactSafeType(v):
-			list = append(list, field{path, v})
+			list = append(list, document.Field{Name: path, Value: v})
 		}
 	}
-	return documentOf(list...)
+	return document.Of(list...)
 }
 
-func safeParts(queries []value) (parts []value) {
+func safeParts(queries []value.Value) (parts []value.Value) {
 	for _, q := range queries {
-		if safe := redactSafe(q.Value); !isEmpty(safe) {
-			parts = append(parts, objectValue(safe))
+		if safe := redactSafe(q.Value); !document.IsEmpty(safe) {
+			parts = append(parts, value.Object(safe))
 		}
 	}
 	return parts
@@ -181,36 +186,38 @@ func safeParts(queries []value) (parts []value) {
 
 // redactSafeTests is redactSafe for the operators on one path.
 func redactSafeTests(tests []byte) bson.Raw {
-	var list []field
-	for name, v := range fields(tests) {
+	var list []document.Field
+	for name, v := range document.Fields(tests) {
 		switch op := string(name); op {
 		case "$type", "$regex", "$options", "$mod":
-			list = append(list, field{op, v})
+			list = append(list, document.Field{Name: op, Value: v})
 		case "$eq", "$lt", "$lte", "$gt", "$gte":
 			if redactSafeType(v) {
-				list = append(list, field{op, v})
+				list = append(list, document.Field{Name: op, Value: v})
 			}
 		case "$in":
-			if !slices.ContainsFunc(items(v), func(e value) bool { return !redactSafeType(e) }) {
-				list = append(list, field{op, v})
+			if !slices.ContainsFunc(document.Items(v), func(e value.Value) bool { return !redactSafeType(e) }) {
+				list = append(list, document.Field{Name: op, Value: v})
 			}
 		case "$all":
-			safe := slices.DeleteFunc(items(v), func(e value) bool { return !redactSafeType(e) })
+			safe := slices.DeleteFunc(document.Items(v), func(e value.Value) bool { return !redactSafeType(e) })
 			if len(safe) > 0 {
-				list = append(list, field{op, arrayOf(safe)})
+				list = append(list, document.Field{Name: op, Value: document.Array(safe)})
 			}
 		case "$elemMatch":
 			inner := redactSafe(v.Value)
-			if isExpressionDoc(v.Value) {
+			if document.IsExpression(v.Value) {
 				inner = redactSafeTests(v.Value)
 			}
-			if !isEmpty(inner) {
-				list = append(list, field{op, objectValue(inner)})
+			if !document.IsEmpty(inner) {
+				list = append(list, document.Field{Name: op, Value: value.Object(inner)})
 			}
 		}
 	}
-	return documentOf(list...)
+	return document.Of(list...)
 }
 
 // redactSafeType: documents and arrays lose parts, and null is what is missing.
-func redactSafeType(v value) bool { return !isObject(v) && !isArray(v) && !isNullish(v) }
+func redactSafeType(v value.Value) bool {
+	return !value.IsObject(v) && !value.IsArray(v) && !value.IsNullish(v)
+}

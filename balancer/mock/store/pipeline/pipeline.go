@@ -1,4 +1,10 @@
-package store
+// Package pipeline compiles and runs aggregation pipelines: one file a stage or a
+// family of them, and how stages can be put in another order. The rules
+// are those of the stages' manual pages and of recorded replies (8.0).
+//
+// Stages with sources or targets of their own ($collStats, $currentOp, $out,
+// $merge and the like) belong to the caller.
+package pipeline
 
 import (
 	"context"
@@ -7,6 +13,12 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/expr"
+	"shardsh/balancer/mock/store/filter"
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/value"
+	"shardsh/balancer/mock/store/work"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -28,39 +40,39 @@ type Env struct {
 // stage turns the documents before it into those after it. compute holds the
 // variables of the run.
 type stage interface {
-	run(r *execution, in docs) docs
+	run(r *execution, in work.Docs) work.Docs
 }
 
 // execution is a pipeline being run once.
 type execution struct {
 	env  *Env
-	vars []value
+	vars []value.Value
 	now  time.Time
-	work *work
+	work *work.Work
 	seen *joined // shared with the pipelines inside
 }
 
-func (r *execution) evaluation() *evaluation {
-	return &evaluation{vars: append([]value(nil), r.vars...), now: r.now, rand: r.env.Rand, work: r.work}
+func (r *execution) evaluation() *expr.Evaluation {
+	return &expr.Evaluation{Vars: append([]value.Value(nil), r.vars...), Now: r.now, Rand: r.env.Rand, Work: r.work}
 }
 
 // Pipeline is a compiled aggregation pipeline.
 type Pipeline struct {
 	stages []stage
-	scope  *scope
+	scope  *expr.Scope
 	env    Env
 }
 
-// CompilePipeline compiles the stages of an aggregation. Stages that produce
+// Compile compiles the stages of an aggregation. Stages that produce
 // documents of their own or write them ($collStats, $out and so on) belong to
 // the caller, who takes them off the ends; here they are out of place.
-func CompilePipeline(stages []bson.Raw, env Env) (*Pipeline, error) {
-	sc, err := newScope(env.Variables)
+func Compile(stages []bson.Raw, env Env) (*Pipeline, error) {
+	sc, err := expr.NewScope(env.Variables)
 	if err != nil {
 		return nil, err
 	}
-	failed := sc.collecting()
-	c := &pipelineCompiler{env: &env, scope: sc}
+	failed := sc.Collecting()
+	c := &compiler{env: &env, scope: sc}
 	all, err := c.stages(stages)
 	if err == nil {
 		err = failed()
@@ -73,7 +85,7 @@ func CompilePipeline(stages []bson.Raw, env Env) (*Pipeline, error) {
 
 // Filter returns the query of the first stage when that is a $match, otherwise
 // nil: documents that do not match need not be fed to Run.
-func (p *Pipeline) Filter() *Filter {
+func (p *Pipeline) Filter() *filter.Filter {
 	if len(p.stages) > 0 {
 		if m, ok := p.stages[0].(matchStage); ok {
 			return m.filter
@@ -96,7 +108,7 @@ func (p *Pipeline) Transform(ctx context.Context, in iter.Seq2[bson.Raw, error])
 }
 
 func (p *Pipeline) execution(ctx context.Context) *execution {
-	return &execution{env: &p.env, vars: p.scope.values, now: now(&p.env), work: newWork(ctx), seen: newJoined()}
+	return &execution{env: &p.env, vars: p.scope.Values, now: now(&p.env), work: work.New(ctx), seen: newJoined()}
 }
 
 // RunCounted is Run that counts what each stage gives.
@@ -110,14 +122,14 @@ func (p *Pipeline) RunCounted(ctx context.Context, in iter.Seq[bson.Raw], counts
 }
 
 // closing gives back what the stages have kept when the stream ends.
-func (r *execution) closing(flow docs) docs {
+func (r *execution) closing(flow work.Docs) work.Docs {
 	return func(yield func(bson.Raw, error) bool) {
-		defer r.work.end()
+		defer r.work.End()
 		flow(yield)
 	}
 }
 
-func counted(in docs, n *int64) docs {
+func counted(in work.Docs, n *int64) work.Docs {
 	return func(yield func(bson.Raw, error) bool) {
 		for doc, err := range in {
 			*n++
@@ -135,7 +147,7 @@ func now(env *Env) time.Time {
 	return env.Now()
 }
 
-func runStages(r *execution, stages []stage, in docs) docs {
+func runStages(r *execution, stages []stage, in work.Docs) work.Docs {
 	for _, s := range stages {
 		in = s.run(r, in)
 	}
@@ -143,10 +155,10 @@ func runStages(r *execution, stages []stage, in docs) docs {
 }
 
 // watched stops a stream when the context ends.
-func (r *execution) watched(in iter.Seq[bson.Raw]) docs {
+func (r *execution) watched(in iter.Seq[bson.Raw]) work.Docs {
 	return func(yield func(bson.Raw, error) bool) {
 		for doc := range in {
-			if err := r.work.over(); err != nil {
+			if err := r.work.Over(); err != nil {
 				yield(nil, err)
 				return
 			}
@@ -154,7 +166,7 @@ func (r *execution) watched(in iter.Seq[bson.Raw]) docs {
 				return
 			}
 		}
-		if err := r.work.over(); err != nil { // what gives them may have stopped
+		if err := r.work.Over(); err != nil { // what gives them may have stopped
 			yield(nil, err)
 		}
 	}
@@ -163,7 +175,7 @@ func (r *execution) watched(in iter.Seq[bson.Raw]) docs {
 // perDocument is a stage that makes one document, or none (nil), of each.
 type perDocument func(r *execution) func(doc bson.Raw) (bson.Raw, error)
 
-func (s perDocument) run(r *execution, in docs) docs {
+func (s perDocument) run(r *execution, in work.Docs) work.Docs {
 	return func(yield func(bson.Raw, error) bool) {
 		f := s(r)
 		for doc, err := range in {
@@ -171,7 +183,7 @@ func (s perDocument) run(r *execution, in docs) docs {
 				doc, err = f(doc)
 			}
 			if err == nil {
-				err = r.work.step(1)
+				err = r.work.Step(1)
 			}
 			if err != nil {
 				yield(nil, err)
@@ -185,47 +197,47 @@ func (s perDocument) run(r *execution, in docs) docs {
 }
 
 // blocking is a stage that must see every document before it gives the first.
-type blocking func(r *execution, all docs) ([]bson.Raw, error)
+type blocking func(r *execution, all work.Docs) ([]bson.Raw, error)
 
-func (s blocking) run(r *execution, in docs) docs {
+func (s blocking) run(r *execution, in work.Docs) work.Docs {
 	return func(yield func(bson.Raw, error) bool) {
 		out, err := s(r, in)
 		if err == nil {
-			err = r.work.step(1) // loops stop when the work ends
+			err = r.work.Step(1) // loops stop when the work ends
 		}
 		if err != nil {
 			yield(nil, err)
 			return
 		}
-		r.work.documents(out)(yield)
+		r.work.Documents(out)(yield)
 	}
 }
 
 // maxPipelineDepth bounds pipelines inside pipelines.
 const maxPipelineDepth = 20
 
-type pipelineCompiler struct {
+type compiler struct {
 	env   *Env
-	scope *scope
+	scope *expr.Scope
 	depth int
 	facet bool
-	other bool // the stage is for the other engine (stage_engine.go)
+	other bool // the stage is for the other engine (expr/engine.go)
 	table map[string]stageCompiler
 }
 
-type stageCompiler func(name string, arg value) (stage, error)
+type stageCompiler func(name string, arg value.Value) (stage, error)
 
-func (c *pipelineCompiler) stages(list []bson.Raw) ([]stage, error) {
+func (c *compiler) stages(list []bson.Raw) ([]stage, error) {
 	if c.depth > maxPipelineDepth {
-		return nil, serverError(mongoerr.MaxSubPipelineDepthExceeded,
+		return nil, refusal.New(mongoerr.MaxSubPipelineDepthExceeded,
 			"Maximum number of nested sub-pipelines exceeded. Limit is %d", maxPipelineDepth)
 	}
 	var out []stage
 	for i, spec := range list {
-		if fieldCount(spec) != 1 {
-			return nil, fail(40323, "A pipeline stage specification object must contain exactly one field.")
+		if document.Count(spec) != 1 {
+			return nil, refusal.Of(40323, "A pipeline stage specification object must contain exactly one field.")
 		}
-		name, arg, _ := first(spec)
+		name, arg, _ := document.First(spec)
 		c.other = c.depth == 0 && !c.facet && inOther(list[:i], name, arg)
 		s, err := c.stage(name, arg, i, len(list))
 		if err != nil {
@@ -237,24 +249,24 @@ func (c *pipelineCompiler) stages(list []bson.Raw) ([]stage, error) {
 }
 
 // sub compiles a pipeline inside a stage, with more variables perhaps.
-func (c *pipelineCompiler) sub(v value, sc *scope, facet bool) ([]stage, error) {
+func (c *compiler) sub(v value.Value, sc *expr.Scope, facet bool) ([]stage, error) {
 	list, err := pipelineList(v)
 	if err != nil {
 		return nil, err
 	}
-	inner := &pipelineCompiler{env: c.env, scope: sc, depth: c.depth + 1, facet: facet}
+	inner := &compiler{env: c.env, scope: sc, depth: c.depth + 1, facet: facet}
 	return inner.stages(list)
 }
 
 // pipelineList checks an array of stages.
-func pipelineList(v value) ([]bson.Raw, error) {
-	if !isArray(v) {
-		return nil, typeMismatch("'pipeline' option must be specified as an array")
+func pipelineList(v value.Value) ([]bson.Raw, error) {
+	if !value.IsArray(v) {
+		return nil, refusal.TypeMismatch("'pipeline' option must be specified as an array")
 	}
 	var list []bson.Raw
-	for _, s := range fields(v.Value) {
-		if !isObject(s) {
-			return nil, typeMismatch("Each element of the 'pipeline' array must be an object")
+	for _, s := range document.Fields(v.Value) {
+		if !value.IsObject(s) {
+			return nil, refusal.TypeMismatch("Each element of the 'pipeline' array must be an object")
 		}
 		list = append(list, s.Value)
 	}

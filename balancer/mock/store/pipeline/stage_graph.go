@@ -1,53 +1,62 @@
-package store
+package pipeline
 
 import (
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/expr"
+	"shardsh/balancer/mock/store/filter"
+	"shardsh/balancer/mock/store/paths"
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/value"
+	"shardsh/balancer/mock/store/work"
 )
 
 // graphStage is $graphLookup: it follows connections breadth first.
 type graphStage struct {
 	from         string
-	start        expression
+	start        expr.Expression
 	connectFrom  []string
 	connectTo    []string
 	as           []string
 	depthField   []string
 	maxDepth     int64 // -1 without
-	restrictions *Filter
+	restrictions *filter.Filter
 }
 
-func (c *pipelineCompiler) graphLookup(_ string, arg value) (stage, error) {
-	if !isObject(arg) {
-		return nil, failedToParse("the $graphLookup stage specification must be an object, but found %s", typeName(arg))
+func (c *compiler) graphLookup(_ string, arg value.Value) (stage, error) {
+	if !value.IsObject(arg) {
+		return nil, refusal.FailedToParse("the $graphLookup stage specification must be an object, but found %s",
+			value.TypeName(arg))
 	}
 	s := &graphStage{maxDepth: -1}
-	for n, v := range fields(arg.Value) {
+	for n, v := range document.Fields(arg.Value) {
 		name := string(n)
 		switch name {
 		case "startWith":
-			e, err := compileExpression(v, c.scope)
+			e, err := expr.Compile(v, c.scope)
 			if err != nil {
 				return nil, err
 			}
 			s.start = e
 			continue
 		case "maxDepth":
-			n, ok := wholeInteger(v)
+			n, ok := value.WholeInteger(v)
 			switch {
-			case !isNumber(v):
-				return nil, fail(40100, "maxDepth requires a numeric argument, found type: %s", typeName(v))
+			case !value.IsNumber(v):
+				return nil, refusal.Of(40100, "maxDepth requires a numeric argument, found type: %s", value.TypeName(v))
 			case n < 0:
-				return nil, fail(40101, "maxDepth requires a nonnegative argument, found: %s", v)
+				return nil, refusal.Of(40101, "maxDepth requires a nonnegative argument, found: %s", v)
 			case !ok:
-				return nil, fail(40102, "maxDepth could not be represented as a long long: %s", v)
+				return nil, refusal.Of(40102, "maxDepth could not be represented as a long long: %s", v)
 			}
 			s.maxDepth = n
 			continue
 		case "restrictSearchWithMatch":
-			if !isObject(v) {
-				return nil, fail(40185, "restrictSearchWithMatch must be an object, found %s", typeName(v))
+			if !value.IsObject(v) {
+				return nil, refusal.Of(40185, "restrictSearchWithMatch must be an object, found %s", value.TypeName(v))
 			}
-			f, err := compileFilter(v.Value, c.scope, now(c.env))
+			f, err := filter.CompileIn(v.Value, c.scope, now(c.env))
 			if err != nil {
 				return nil, err
 			}
@@ -58,29 +67,30 @@ func (c *pipelineCompiler) graphLookup(_ string, arg value) (stage, error) {
 			"as": &s.as, "connectFromField": &s.connectFrom, "connectToField": &s.connectTo, "depthField": &s.depthField,
 		}[name]
 		if into == nil && name != "from" {
-			return nil, fail(40104, "Unknown argument to $graphLookup: %s", name)
+			return nil, refusal.Of(40104, "Unknown argument to $graphLookup: %s", name)
 		}
-		if !isString(v) {
-			return nil, fail(40103, "expected string as argument for %s, found: %s", name, typeName(v))
+		if !value.IsString(v) {
+			return nil, refusal.Of(40103, "expected string as argument for %s, found: %s", name, value.TypeName(v))
 		}
 		if name == "from" {
-			s.from = textAt(v.Value)
+			s.from = value.TextAt(v.Value)
 			continue
 		}
-		path, err := fieldPath(textAt(v.Value))
+		path, err := paths.Parse(value.TextAt(v.Value))
 		if err != nil {
 			return nil, err
 		}
 		*into = path
 	}
 	if s.from == "" || s.start == nil || s.as == nil || s.connectFrom == nil || s.connectTo == nil {
-		return nil, fail(40105, "$graphLookup requires 'from', 'as', 'startWith', 'connectFromField', and 'connectToField' "+
-			"to be specified.")
+		return nil, refusal.Of(40105,
+			"$graphLookup requires 'from', 'as', 'startWith', 'connectFromField', and 'connectToField' "+
+				"to be specified.")
 	}
 	return s, nil
 }
 
-func (s *graphStage) run(r *execution, in docs) docs {
+func (s *graphStage) run(r *execution, in work.Docs) work.Docs {
 	return perDocument(func(r *execution) func(bson.Raw) (bson.Raw, error) {
 		ctx := r.evaluation()
 		return func(doc bson.Raw) (bson.Raw, error) {
@@ -89,8 +99,8 @@ func (s *graphStage) run(r *execution, in docs) docs {
 				return nil, err
 			}
 			byKey := r.index(s, others, s.connectTo)
-			ctx.root = objectValue(doc)
-			v, err := s.start.eval(ctx)
+			ctx.Root = value.Object(doc)
+			v, err := s.start.Eval(ctx)
 			if err != nil {
 				return nil, err
 			}
@@ -104,7 +114,7 @@ func (s *graphStage) run(r *execution, in docs) docs {
 }
 
 // reachable returns the documents that the search may come to.
-func (s *graphStage) reachable(r *execution, ctx *evaluation) ([]bson.Raw, error) {
+func (s *graphStage) reachable(r *execution, ctx *expr.Evaluation) ([]bson.Raw, error) {
 	if docs, ok := r.seen.reached[s]; ok {
 		return docs, nil
 	}
@@ -126,57 +136,57 @@ func (s *graphStage) reachable(r *execution, ctx *evaluation) ([]bson.Raw, error
 	return docs, nil
 }
 
-func (s *graphStage) restricted(ctx *evaluation, doc bson.Raw) (bool, error) {
+func (s *graphStage) restricted(ctx *expr.Evaluation, doc bson.Raw) (bool, error) {
 	if s.restrictions == nil {
 		return true, nil
 	}
-	return s.restrictions.testIn(ctx, doc)
+	return s.restrictions.TestIn(ctx, doc)
 }
 
-func (s *graphStage) follow(w *work, byKey joinIndex, others []bson.Raw, start value) (value, error) {
-	frontier := []value{start}
-	if isArray(start) {
-		frontier = w.items(start)
+func (s *graphStage) follow(w *work.Work, byKey joinIndex, others []bson.Raw, start value.Value) (value.Value, error) {
+	frontier := []value.Value{start}
+	if value.IsArray(start) {
+		frontier = w.Items(start)
 	}
-	held := &memory{work: w, refuse: graphTooLarge}
-	defer held.free()
+	held := &work.Memory{Work: w, Refuse: graphTooLarge}
+	defer held.Free()
 	tried := map[string]bool{}
 	found := map[int]bool{}
-	var out []value
+	var out []value.Value
 	for depth := int64(0); len(frontier) > 0 && (s.maxDepth < 0 || depth <= s.maxDepth); depth++ {
-		var next []value
+		var next []value.Value
 		for _, v := range frontier {
-			if err := w.step(1); err != nil {
-				return value{}, err
+			if err := w.Step(1); err != nil {
+				return value.Value{}, err
 			}
-			key := encoded(joinKey(v))
+			key := value.Encoded(joinKey(v))
 			if tried[key] {
 				continue
 			}
 			tried[key] = true
-			if err := held.keep(len(key) + itemBytes); err != nil {
-				return value{}, err
+			if err := held.Keep(len(key) + work.ItemBytes); err != nil {
+				return value.Value{}, err
 			}
 			for _, i := range byKey[key] {
 				if found[i] {
 					continue
 				}
 				found[i] = true
-				if err := held.keep(len(others[i]) + itemBytes); err != nil {
-					return value{}, err
+				if err := held.Keep(len(others[i]) + work.ItemBytes); err != nil {
+					return value.Value{}, err
 				}
-				if err := w.handle(len(others[i])); err != nil {
-					return value{}, err
+				if err := w.Handle(len(others[i])); err != nil {
+					return value.Value{}, err
 				}
 				doc := others[i]
 				if s.depthField != nil {
-					doc = replaceAt(doc, s.depthField, int64Value(depth))
+					doc = replaceAt(doc, s.depthField, value.Int64(depth))
 				}
-				out = append(out, objectValue(doc))
+				out = append(out, value.Object(doc))
 				next = append(next, localValues(w, others[i], s.connectFrom)...)
 			}
 		}
 		frontier = next
 	}
-	return arrayOf(out), nil
+	return document.Array(out), nil
 }

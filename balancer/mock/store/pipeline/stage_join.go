@@ -1,10 +1,17 @@
-package store
+package pipeline
 
 import (
 	"cmp"
 	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/expr"
+	"shardsh/balancer/mock/store/paths"
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/value"
+	"shardsh/balancer/mock/store/work"
 )
 
 // The stages that read other collections: $lookup, $unionWith, $graphLookup.
@@ -14,13 +21,13 @@ import (
 type joined struct {
 	docs    map[string][]bson.Raw
 	byKey   map[stage]joinIndex
-	results map[*lookupStage]value // that are the same for every document
+	results map[*lookupStage]value.Value // that are the same for every document
 	reached map[*graphStage][]bson.Raw
 }
 
 func newJoined() *joined {
 	return &joined{
-		docs: map[string][]bson.Raw{}, byKey: map[stage]joinIndex{}, results: map[*lookupStage]value{},
+		docs: map[string][]bson.Raw{}, byKey: map[stage]joinIndex{}, results: map[*lookupStage]value.Value{},
 		reached: map[*graphStage][]bson.Raw{},
 	}
 }
@@ -37,7 +44,7 @@ func (r *execution) foreign(name string) ([]bson.Raw, error) {
 	if err != nil {
 		return nil, err
 	}
-	docs, err := (&memory{work: r.work}).drain(r.watched(in))
+	docs, err := (&work.Memory{Work: r.work}).Drain(r.watched(in))
 	if err == nil {
 		r.seen.docs[name] = docs
 	}
@@ -58,46 +65,48 @@ type lookupStage struct {
 	from           string
 	as             []string
 	local, foreign []string
-	let            []expression
+	let            []expr.Expression
 	slots          []int
 	stages         []stage // nil without a pipeline
 	correlated     bool
 }
 
-func (c *pipelineCompiler) lookup(_ string, arg value) (stage, error) {
-	if !isObject(arg) {
-		return nil, failedToParse("the $lookup stage specification must be an object, but found %s", typeName(arg))
+func (c *compiler) lookup(_ string, arg value.Value) (stage, error) {
+	if !value.IsObject(arg) {
+		return nil, refusal.FailedToParse("the $lookup stage specification must be an object, but found %s",
+			value.TypeName(arg))
 	}
 	s := &lookupStage{}
-	var pipeline, let value
-	for name, v := range fields(arg.Value) {
+	var pipeline, let value.Value
+	for name, v := range document.Fields(arg.Value) {
 		switch string(name) {
 		case "pipeline":
 			pipeline = v
 			continue
 		case "let":
-			if !isObject(v) {
-				return nil, failedToParse("$lookup argument 'let: %s' must be an object, is type %s", v, typeName(v))
+			if !value.IsObject(v) {
+				return nil, refusal.FailedToParse("$lookup argument 'let: %s' must be an object, is type %s", v, value.TypeName(v))
 			}
 			let = v
 			continue
 		}
-		if !isString(v) {
-			return nil, failedToParse("$lookup argument '%s: %s' must be a string, is type %s", name, v, typeName(v))
+		if !value.IsString(v) {
+			return nil, refusal.FailedToParse("$lookup argument '%s: %s' must be a string, is type %s", name, v,
+				value.TypeName(v))
 		}
-		text := textAt(v.Value)
+		text := value.TextAt(v.Value)
 		var err error
 		switch string(name) {
 		case "from":
 			s.from = text
 		case "as":
-			s.as, err = fieldPath(text)
+			s.as, err = paths.Parse(text)
 		case "localField":
-			s.local, err = fieldPath(text)
+			s.local, err = paths.Parse(text)
 		case "foreignField":
-			s.foreign, err = fieldPath(text)
+			s.foreign, err = paths.Parse(text)
 		default:
-			return nil, failedToParse("unknown argument to $lookup: %s", name)
+			return nil, refusal.FailedToParse("unknown argument to $lookup: %s", name)
 		}
 		if err != nil {
 			return nil, err
@@ -107,45 +116,47 @@ func (c *pipelineCompiler) lookup(_ string, arg value) (stage, error) {
 }
 
 // makesDocuments reports whether a pipeline needs no collection.
-func makesDocuments(pipeline value) bool {
-	if !isArray(pipeline) {
+func makesDocuments(pipeline value.Value) bool {
+	if !value.IsArray(pipeline) {
 		return false
 	}
-	_, stage, _ := first(pipeline.Value)
-	name, _, _ := first(stage.Value)
-	return isObject(stage) && name == "$documents"
+	_, stage, _ := document.First(pipeline.Value)
+	name, _, _ := document.First(stage.Value)
+	return value.IsObject(stage) && name == "$documents"
 }
 
-func (c *pipelineCompiler) finishLookup(s *lookupStage, pipeline, let value) error {
+func (c *compiler) finishLookup(s *lookupStage, pipeline, let value.Value) error {
 	switch {
 	case s.as == nil:
-		return failedToParse("must specify 'as' field for a $lookup")
-	case s.from == "" && isMissing(pipeline):
-		return failedToParse("must specify 'pipeline' when 'from' is empty")
+		return refusal.FailedToParse("must specify 'as' field for a $lookup")
+	case s.from == "" && value.IsMissing(pipeline):
+		return refusal.FailedToParse("must specify 'pipeline' when 'from' is empty")
 	case s.from == "" && !makesDocuments(pipeline):
-		return failedToParse("$lookup stage without explicit collection must have a pipeline with $documents as first stage")
+		return refusal.FailedToParse(
+			"$lookup stage without explicit collection must have a pipeline with $documents as first stage")
 	case (s.local == nil) != (s.foreign == nil):
-		return failedToParse("$lookup requires both or neither of 'localField' and 'foreignField' to be specified")
-	case isMissing(pipeline) && s.local == nil:
-		return failedToParse("$lookup requires either 'pipeline' or both 'localField' and 'foreignField' to be specified")
-	case isMissing(pipeline) && !isMissing(let):
-		return failedToParse("$lookup with a 'let' argument must also specify 'pipeline'")
-	case isMissing(pipeline):
+		return refusal.FailedToParse("$lookup requires both or neither of 'localField' and 'foreignField' to be specified")
+	case value.IsMissing(pipeline) && s.local == nil:
+		return refusal.FailedToParse(
+			"$lookup requires either 'pipeline' or both 'localField' and 'foreignField' to be specified")
+	case value.IsMissing(pipeline) && !value.IsMissing(let):
+		return refusal.FailedToParse("$lookup with a 'let' argument must also specify 'pipeline'")
+	case value.IsMissing(pipeline):
 		s.correlated = true
 		return nil
 	}
 	var names []string
-	for name, v := range fields(let.Value) {
-		if err := checkVariable(string(name)); err != nil {
+	for name, v := range document.Fields(let.Value) {
+		if err := expr.CheckVariable(string(name)); err != nil {
 			return err
 		}
-		e, err := compileExpression(v, c.scope)
+		e, err := expr.Compile(v, c.scope)
 		if err != nil {
 			return err
 		}
 		names, s.let = append(names, string(name)), append(s.let, e)
 	}
-	inner, slots := c.scope.with(names...)
+	inner, slots := c.scope.With(names...)
 	s.slots = slots
 	stages, err := c.sub(pipeline, inner, false)
 	if stages == nil {
@@ -155,7 +166,7 @@ func (c *pipelineCompiler) finishLookup(s *lookupStage, pipeline, let value) err
 	return err
 }
 
-func (s *lookupStage) run(r *execution, in docs) docs {
+func (s *lookupStage) run(r *execution, in work.Docs) work.Docs {
 	return perDocument(func(r *execution) func(bson.Raw) (bson.Raw, error) {
 		ctx := r.evaluation()
 		return func(doc bson.Raw) (bson.Raw, error) {
@@ -184,39 +195,40 @@ func (s *lookupStage) run(r *execution, in docs) docs {
 
 // join puts the candidates through the pipeline, with the document's
 // variables.
-func (s *lookupStage) join(r *execution, ctx *evaluation, doc bson.Raw, candidates []bson.Raw) (value, error) {
-	held := &memory{work: r.work, refuse: joinTooLarge(s.from)}
-	defer held.free()
+func (s *lookupStage) join(r *execution, ctx *expr.Evaluation, doc bson.Raw, candidates []bson.Raw) (value.Value,
+	error) {
+	held := &work.Memory{Work: r.work, Refuse: joinTooLarge(s.from)}
+	defer held.Free()
 	if s.stages == nil {
-		return held.values(r.work.documents(candidates))
+		return held.Values(r.work.Documents(candidates))
 	}
 	inner := *r
 	inner.vars = slices.Clone(r.vars)
-	ctx.root = objectValue(doc)
-	vs, err := evalAll(s.let, ctx)
+	ctx.Root = value.Object(doc)
+	vs, err := expr.EvalAll(s.let, ctx)
 	if err != nil {
-		return value{}, err
+		return value.Value{}, err
 	}
 	for i, slot := range s.slots {
 		for len(inner.vars) <= slot {
-			inner.vars = append(inner.vars, value{})
+			inner.vars = append(inner.vars, value.Value{})
 		}
 		inner.vars[slot] = vs[i]
 	}
-	return held.values(runStages(&inner, s.stages, r.work.documents(candidates)))
+	return held.Values(runStages(&inner, s.stages, r.work.Documents(candidates)))
 }
 
 // joinIndex has the places of documents by the values at a path.
 type joinIndex map[string][]int
 
-func indexDocuments(w *work, docs []bson.Raw, path []string) joinIndex {
+func indexDocuments(w *work.Work, docs []bson.Raw, path []string) joinIndex {
 	ix := joinIndex{}
 	for i, doc := range docs {
-		walkPath(w, doc, path, true, func(v value, _ int) bool {
-			if w.step(1) != nil {
+		paths.Walk(w, doc, path, true, func(v value.Value, _ int) bool {
+			if w.Step(1) != nil {
 				return true
 			}
-			key := encoded(joinKey(v))
+			key := value.Encoded(joinKey(v))
 			if at := ix[key]; len(at) == 0 || at[len(at)-1] != i {
 				ix[key] = append(at, i)
 			}
@@ -227,24 +239,24 @@ func indexDocuments(w *work, docs []bson.Raw, path []string) joinIndex {
 }
 
 // joinKey lets null, undefined and missing meet.
-func joinKey(v value) value {
-	if isNullish(v) {
-		return nullValue()
+func joinKey(v value.Value) value.Value {
+	if value.IsNullish(v) {
+		return value.Null()
 	}
 	return v
 }
 
 // find returns the documents with one of the values, in their own order.
-func (ix joinIndex) find(w *work, docs []bson.Raw, vs []value) []bson.Raw {
+func (ix joinIndex) find(w *work.Work, docs []bson.Raw, vs []value.Value) []bson.Raw {
 	var at []int
 	for _, v := range vs {
-		if w.step(1) != nil {
+		if w.Step(1) != nil {
 			return nil
 		}
-		at = append(at, ix[encoded(joinKey(v))]...)
+		at = append(at, ix[value.Encoded(joinKey(v))]...)
 	}
 	if len(vs) > 1 {
-		sortStable(w, at, cmp.Compare[int])
+		work.SortStable(w, at, cmp.Compare[int])
 		at = slices.Compact(at)
 	}
 	out := make([]bson.Raw, len(at))
@@ -256,46 +268,47 @@ func (ix joinIndex) find(w *work, docs []bson.Raw, vs []value) []bson.Raw {
 
 // localValues returns the values a document is joined by: an array by its
 // elements.
-func localValues(w *work, doc bson.Raw, path []string) []value {
-	var out []value
-	eachValue(w, doc, path, func(v value) { out = append(out, v) })
+func localValues(w *work.Work, doc bson.Raw, path []string) []value.Value {
+	var out []value.Value
+	paths.EachValue(w, doc, path, func(v value.Value) { out = append(out, v) })
 	if len(out) == 0 { // an empty array meets what has none
-		out = append(out, nullValue())
+		out = append(out, value.Null())
 	}
 	return out
 }
 
-func (c *pipelineCompiler) unionWith(_ string, arg value) (stage, error) {
+func (c *compiler) unionWith(_ string, arg value.Value) (stage, error) {
 	var coll string
-	var pipeline value
+	var pipeline value.Value
 	switch {
-	case isString(arg):
-		coll = textAt(arg.Value)
-	case isObject(arg):
-		for name, v := range fields(arg.Value) {
+	case value.IsString(arg):
+		coll = value.TextAt(arg.Value)
+	case value.IsObject(arg):
+		for name, v := range document.Fields(arg.Value) {
 			switch string(name) {
 			case "coll":
-				if !isString(v) {
-					return nil, typeMismatch("BSON field '$unionWith.coll' is the wrong type '%s', expected type 'string'",
-						typeName(v))
+				if !value.IsString(v) {
+					return nil, refusal.TypeMismatch("BSON field '$unionWith.coll' is the wrong type '%s', expected type 'string'",
+						value.TypeName(v))
 				}
-				coll = textAt(v.Value)
+				coll = value.TextAt(v.Value)
 			case "pipeline":
 				pipeline = v
 			default:
-				return nil, fail(40415, "BSON field '$unionWith.%s' is an unknown field.", name)
+				return nil, refusal.Of(40415, "BSON field '$unionWith.%s' is an unknown field.", name)
 			}
 		}
 	default:
-		return nil, failedToParse("the $unionWith stage specification must be an object or string, but found %s",
-			typeName(arg))
+		return nil, refusal.FailedToParse("the $unionWith stage specification must be an object or string, but found %s",
+			value.TypeName(arg))
 	}
 	if coll == "" && !makesDocuments(pipeline) {
-		return nil, failedToParse("$unionWith stage without explicit collection must have a pipeline with $documents as " +
-			"first stage")
+		return nil, refusal.FailedToParse(
+			"$unionWith stage without explicit collection must have a pipeline with $documents as " +
+				"first stage")
 	}
 	var stages []stage
-	if !isMissing(pipeline) {
+	if !value.IsMissing(pipeline) {
 		var err error
 		if stages, err = c.sub(pipeline, c.scope, false); err != nil {
 			return nil, err
@@ -309,7 +322,7 @@ type unionStage struct {
 	stages []stage
 }
 
-func (s unionStage) run(r *execution, in docs) docs {
+func (s unionStage) run(r *execution, in work.Docs) work.Docs {
 	return func(yield func(bson.Raw, error) bool) {
 		for doc, err := range in {
 			if !yield(doc, err) || err != nil {
@@ -321,7 +334,7 @@ func (s unionStage) run(r *execution, in docs) docs {
 			yield(nil, err)
 			return
 		}
-		for doc, err := range runStages(r, s.stages, r.work.documents(all)) {
+		for doc, err := range runStages(r, s.stages, r.work.Documents(all)) {
 			if !yield(doc, err) || err != nil {
 				return
 			}

@@ -1,31 +1,39 @@
-package store
+package pipeline
 
 import (
 	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/expr"
+	"shardsh/balancer/mock/store/filter"
+	"shardsh/balancer/mock/store/order"
+	"shardsh/balancer/mock/store/projection"
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/value"
+	"shardsh/balancer/mock/store/work"
 	"shardsh/balancer/mongoerr"
 )
 
-func (c *pipelineCompiler) match(_ string, arg value) (stage, error) {
-	if !isObject(arg) {
-		return nil, fail(15959, "the match filter must be an expression in an object")
+func (c *compiler) match(_ string, arg value.Value) (stage, error) {
+	if !value.IsObject(arg) {
+		return nil, refusal.Of(15959, "the match filter must be an expression in an object")
 	}
-	f, err := compileFilter(arg.Value, c.scope, now(c.env))
+	f, err := filter.CompileIn(arg.Value, c.scope, now(c.env))
 	if err != nil {
 		return nil, err
 	}
 	return matchStage{f}, nil
 }
 
-type matchStage struct{ filter *Filter }
+type matchStage struct{ filter *filter.Filter }
 
-func (s matchStage) run(r *execution, in docs) docs {
+func (s matchStage) run(r *execution, in work.Docs) work.Docs {
 	return perDocument(func(r *execution) func(bson.Raw) (bson.Raw, error) {
 		ctx := r.evaluation()
 		return func(doc bson.Raw) (bson.Raw, error) {
-			ok, err := s.filter.testIn(ctx, doc)
+			ok, err := s.filter.TestIn(ctx, doc)
 			if !ok {
 				return nil, err
 			}
@@ -34,62 +42,63 @@ func (s matchStage) run(r *execution, in docs) docs {
 	}).run(r, in)
 }
 
-func (c *pipelineCompiler) project(_ string, arg value) (stage, error) {
-	if !isObject(arg) {
-		return nil, fail(15969, "$project specification must be an object")
+func (c *compiler) project(_ string, arg value.Value) (stage, error) {
+	if !value.IsObject(arg) {
+		return nil, refusal.Of(15969, "$project specification must be an object")
 	}
-	if isEmpty(arg.Value) {
-		return nil, fail(51272, "Invalid $project :: caused by :: projection specification must have at least one field")
+	if document.IsEmpty(arg.Value) {
+		return nil, refusal.Of(51272,
+			"Invalid $project :: caused by :: projection specification must have at least one field")
 	}
-	return c.projection("$project", &projectionParser{scope: c.scope}, arg.Value)
+	return c.projection("$project", &projection.Parser{Scope: c.scope}, arg.Value)
 }
 
-func (c *pipelineCompiler) addFields(name string, arg value) (stage, error) {
-	if !isObject(arg) {
-		return nil, fail(40272, "%s specification stage must be an object, got %s", name, typeName(arg))
+func (c *compiler) addFields(name string, arg value.Value) (stage, error) {
+	if !value.IsObject(arg) {
+		return nil, refusal.Of(40272, "%s specification stage must be an object, got %s", name, value.TypeName(arg))
 	}
-	return c.projection(name, &projectionParser{scope: c.scope, add: true}, arg.Value)
+	return c.projection(name, &projection.Parser{Scope: c.scope, Add: true}, arg.Value)
 }
 
-func (c *pipelineCompiler) projection(name string, p *projectionParser, spec []byte) (stage, error) {
-	if err := p.parse(spec); err != nil {
+func (c *compiler) projection(name string, p *projection.Parser, spec []byte) (stage, error) {
+	if err := p.Parse(spec); err != nil {
 		return nil, mongoerr.Wrap(err, "Invalid "+name)
 	}
-	proj := &Projection{root: p.root, mode: p.mode(), scope: c.scope}
+	proj := &projection.Projection{Root: p.Root, Mode: p.Mode(), Scope: c.scope}
 	return perDocument(func(r *execution) func(bson.Raw) (bson.Raw, error) {
 		ctx := r.evaluation()
-		return func(doc bson.Raw) (bson.Raw, error) { return proj.applyIn(ctx, doc) }
+		return func(doc bson.Raw) (bson.Raw, error) { return proj.ApplyIn(ctx, doc) }
 	}), nil
 }
 
-func (c *pipelineCompiler) unset(_ string, arg value) (stage, error) {
-	names := []value{arg}
+func (c *compiler) unset(_ string, arg value.Value) (stage, error) {
+	names := []value.Value{arg}
 	switch {
-	case isArray(arg):
-		if names = items(arg); len(names) == 0 {
-			return nil, fail(31119, "$unset specification must be a string or an array with at least one field")
+	case value.IsArray(arg):
+		if names = document.Items(arg); len(names) == 0 {
+			return nil, refusal.Of(31119, "$unset specification must be a string or an array with at least one field")
 		}
-	case !isString(arg):
-		return nil, fail(31002, "$unset specification must be a string or an array")
+	case !value.IsString(arg):
+		return nil, refusal.Of(31002, "$unset specification must be a string or an array")
 	}
-	var spec []field
+	var spec []document.Field
 	for _, n := range names {
-		if !isString(n) {
-			return nil, fail(31120, "$unset specification must be a string or an array containing only string values")
+		if !value.IsString(n) {
+			return nil, refusal.Of(31120, "$unset specification must be a string or an array containing only string values")
 		}
-		spec = append(spec, field{textAt(n.Value), boolValue(false)})
+		spec = append(spec, document.Field{Name: value.TextAt(n.Value), Value: value.Bool(false)})
 	}
-	return c.projection("$unset", &projectionParser{scope: c.scope}, documentOf(spec...))
+	return c.projection("$unset", &projection.Parser{Scope: c.scope}, document.Of(spec...))
 }
 
-func (c *pipelineCompiler) sort(_ string, arg value) (stage, error) {
-	if !isObject(arg) {
-		return nil, fail(15973, "the $sort key specification must be an object")
+func (c *compiler) sort(_ string, arg value.Value) (stage, error) {
+	if !value.IsObject(arg) {
+		return nil, refusal.Of(15973, "the $sort key specification must be an object")
 	}
-	if isEmpty(arg.Value) {
-		return nil, fail(15976, "$sort stage must have at least one sort key")
+	if document.IsEmpty(arg.Value) {
+		return nil, refusal.Of(15976, "$sort stage must have at least one sort key")
 	}
-	s, err := CompileSort(arg.Value)
+	s, err := order.Compile(arg.Value)
 	if err != nil {
 		return nil, err
 	}
@@ -98,34 +107,34 @@ func (c *pipelineCompiler) sort(_ string, arg value) (stage, error) {
 
 // wholeArgument checks the argument of $limit and $skip, each of which has a code of its
 // own for all that is wrong with it.
-func wholeArgument(name string, code int32, arg value) (int64, error) {
-	if !isNumber(arg) {
-		return 0, fail(code, "invalid argument to %s stage: Expected a number in: %s: %s", name, name, arg)
+func wholeArgument(name string, code int32, arg value.Value) (int64, error) {
+	if !value.IsNumber(arg) {
+		return 0, refusal.Of(code, "invalid argument to %s stage: Expected a number in: %s: %s", name, name, arg)
 	}
-	n, ok := wholeInteger(arg)
+	n, ok := value.WholeInteger(arg)
 	if !ok {
-		return 0, fail(code, "invalid argument to %s stage: Expected an integer: %s: %s", name, name, arg)
+		return 0, refusal.Of(code, "invalid argument to %s stage: Expected an integer: %s: %s", name, name, arg)
 	}
 	if n < 0 {
-		return 0, fail(code, "invalid argument to %s stage: Expected a non-negative number in: %s: %d", name, name, n)
+		return 0, refusal.Of(code, "invalid argument to %s stage: Expected a non-negative number in: %s: %d", name, name, n)
 	}
 	return n, nil
 }
 
 type limitStage int64
 
-func (c *pipelineCompiler) limit(name string, arg value) (stage, error) {
+func (c *compiler) limit(name string, arg value.Value) (stage, error) {
 	n, err := wholeArgument(name, 5107201, arg)
 	if err != nil {
 		return nil, err
 	}
 	if n == 0 {
-		return nil, fail(15958, "the limit must be positive")
+		return nil, refusal.Of(15958, "the limit must be positive")
 	}
 	return limitStage(n), nil
 }
 
-func (s limitStage) run(_ *execution, in docs) docs {
+func (s limitStage) run(_ *execution, in work.Docs) work.Docs {
 	return func(yield func(bson.Raw, error) bool) {
 		left := int64(s)
 		for doc, err := range in {
@@ -139,12 +148,12 @@ func (s limitStage) run(_ *execution, in docs) docs {
 
 type skipStage int64
 
-func (c *pipelineCompiler) skip(name string, arg value) (stage, error) {
+func (c *compiler) skip(name string, arg value.Value) (stage, error) {
 	n, err := wholeArgument(name, 5107200, arg)
 	return skipStage(n), err
 }
 
-func (s skipStage) run(_ *execution, in docs) docs {
+func (s skipStage) run(_ *execution, in work.Docs) work.Docs {
 	return func(yield func(bson.Raw, error) bool) {
 		left := int64(s)
 		for doc, err := range in {
@@ -159,24 +168,24 @@ func (s skipStage) run(_ *execution, in docs) docs {
 	}
 }
 
-func (c *pipelineCompiler) count(_ string, arg value) (stage, error) {
-	if !isString(arg) {
-		return nil, fail(40156, "the count field must be a non-empty string")
+func (c *compiler) count(_ string, arg value.Value) (stage, error) {
+	if !value.IsString(arg) {
+		return nil, refusal.Of(40156, "the count field must be a non-empty string")
 	}
-	name := textAt(arg.Value)
+	name := value.TextAt(arg.Value)
 	switch {
 	case name == "":
-		return nil, fail(40157, "the count field must be a non-empty string")
+		return nil, refusal.Of(40157, "the count field must be a non-empty string")
 	case name[0] == '$':
-		return nil, fail(40158, "the count field cannot be a $-prefixed path")
+		return nil, refusal.Of(40158, "the count field cannot be a $-prefixed path")
 	case strings.ContainsRune(name, 0):
-		return nil, fail(40159, "the count field cannot contain a null byte")
+		return nil, refusal.Of(40159, "the count field cannot contain a null byte")
 	case strings.Contains(name, "."):
-		return nil, fail(40160, "the count field cannot contain '.'")
+		return nil, refusal.Of(40160, "the count field cannot contain '.'")
 	case name == "_id": // $count is a $group that has one already
-		return nil, fail(15948, "a group's _id may only be specified once")
+		return nil, refusal.Of(15948, "a group's _id may only be specified once")
 	}
-	return blocking(func(_ *execution, in docs) ([]bson.Raw, error) {
+	return blocking(func(_ *execution, in work.Docs) ([]bson.Raw, error) {
 		n := int64(0)
 		for _, err := range in {
 			if err != nil {
@@ -187,41 +196,43 @@ func (c *pipelineCompiler) count(_ string, arg value) (stage, error) {
 		if n == 0 {
 			return nil, nil
 		}
-		return []bson.Raw{documentOf(field{name, smallestInt(n)})}, nil
+		return []bson.Raw{document.Of(document.Field{Name: name, Value: value.SmallestInt(n)})}, nil
 	}), nil
 }
 
-func (c *pipelineCompiler) replaceRoot(name string, arg value) (stage, error) {
+func (c *compiler) replaceRoot(name string, arg value.Value) (stage, error) {
 	what := "'replacement document'"
 	if name == "$replaceRoot" {
 		what = "'newRoot' expression"
-		if !isObject(arg) {
-			return nil, fail(40229, "expected an object as specification for $replaceRoot stage, got %s", typeName(arg))
+		if !value.IsObject(arg) {
+			return nil, refusal.Of(40229, "expected an object as specification for $replaceRoot stage, got %s",
+				value.TypeName(arg))
 		}
 		spec := arg.Value
-		for key, v := range fields(spec) {
+		for key, v := range document.Fields(spec) {
 			if string(key) != "newRoot" {
-				return nil, fail(40415, "BSON field '$replaceRoot.%s' is an unknown field.", key)
+				return nil, refusal.Of(40415, "BSON field '$replaceRoot.%s' is an unknown field.", key)
 			}
 			arg = v
 		}
-		if isEmpty(spec) {
-			return nil, fail(40414, "BSON field '$replaceRoot.newRoot' is missing but a required field")
+		if document.IsEmpty(spec) {
+			return nil, refusal.Of(40414, "BSON field '$replaceRoot.newRoot' is missing but a required field")
 		}
 	}
-	e, err := compileExpression(arg, c.scope)
+	e, err := expr.Compile(arg, c.scope)
 	if err != nil {
 		return nil, err
 	}
 	return perDocument(func(r *execution) func(bson.Raw) (bson.Raw, error) {
 		ctx := r.evaluation()
 		return func(doc bson.Raw) (bson.Raw, error) {
-			ctx.root = objectValue(doc)
-			v, err := e.eval(ctx)
-			if err == nil && !isObject(v) {
-				err = fail(40228, "%s must evaluate to an object, but resulting value was: %s. Type of resulting value: '%s'. "+
-					"Input document: %s",
-					what, v, typeName(v), doc)
+			ctx.Root = value.Object(doc)
+			v, err := e.Eval(ctx)
+			if err == nil && !value.IsObject(v) {
+				err = refusal.Of(40228,
+					"%s must evaluate to an object, but resulting value was: %s. Type of resulting value: '%s'. "+
+						"Input document: %s",
+					what, v, value.TypeName(v), doc)
 			}
 			return v.Value, err
 		}

@@ -1,13 +1,15 @@
-package store
+package pipeline
 
 import (
 	"maps"
 	"slices"
 
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/value"
 	"shardsh/balancer/mongoerr"
 )
 
-func (c *pipelineCompiler) compilers() map[string]stageCompiler {
+func (c *compiler) compilers() map[string]stageCompiler {
 	return map[string]stageCompiler{
 		"$match": c.match, "$project": c.project, "$addFields": c.addFields, "$set": c.addFields,
 		"$unset": c.unset, "$sort": c.sort, "$limit": c.limit, "$skip": c.skip, "$count": c.count,
@@ -28,24 +30,24 @@ var producers = map[string]bool{
 	"$searchMeta": true, "$vectorSearch": true,
 }
 
-func (c *pipelineCompiler) stage(name string, arg value, place, of int) (stage, error) {
+func (c *compiler) stage(name string, arg value.Value, place, of int) (stage, error) {
 	if c.table == nil {
 		c.table = c.compilers()
 	}
 	f, known := c.table[name]
 	switch {
 	case c.facet && (producers[name] || name == "$facet" || name == "$out" || name == "$merge"):
-		return nil, fail(40600, "%s is not allowed to be used within a $facet stage", name)
+		return nil, refusal.Of(40600, "%s is not allowed to be used within a $facet stage", name)
 	case c.depth > 0 && (name == "$out" || name == "$merge"):
-		return nil, fail(51047, "%s is not allowed within a $lookup's sub-pipeline", name)
+		return nil, refusal.Of(51047, "%s is not allowed within a $lookup's sub-pipeline", name)
 	case producers[name] && place == 0 && !known:
 		return nil, unavailable(name)
 	case producers[name] && place > 0:
-		return nil, serverError(mongoerr.StageNotFirst, "%s is only valid as the first stage in a pipeline.", name)
+		return nil, refusal.New(mongoerr.StageNotFirst, "%s is only valid as the first stage in a pipeline.", name)
 	case (name == "$out" || name == "$merge") && place < of-1:
-		return nil, fail(40601, "%s can only be the final stage in the pipeline", name)
+		return nil, refusal.Of(40601, "%s can only be the final stage in the pipeline", name)
 	case !known:
-		return nil, serverError(mongoerr.UnknownStage, "Unrecognized pipeline stage name: '%s'", name)
+		return nil, refusal.New(mongoerr.UnknownStage, "Unrecognized pipeline stage name: '%s'", name)
 	}
 	return f(name, arg)
 }
@@ -54,21 +56,21 @@ func (c *pipelineCompiler) stage(name string, arg value, place, of int) (stage, 
 func unavailable(name string) error {
 	switch name {
 	case "$geoNear":
-		return serverError(mongoerr.IndexNotFound, "unable to find index for $geoNear query")
+		return refusal.New(mongoerr.IndexNotFound, "unable to find index for $geoNear query")
 	case "$search", "$searchMeta", "$vectorSearch", "$listSearchIndexes":
-		return serverError(mongoerr.SearchNotEnabled,
+		return refusal.New(mongoerr.SearchNotEnabled,
 			"Using $search and $vectorSearch aggregation stages requires additional configuration. "+
 				"Please connect to Atlas or an AtlasCLI local deployment to enable.")
 	}
-	return serverError(mongoerr.NotImplemented, "the mock does not support the stage %s", name)
+	return refusal.New(mongoerr.NotImplemented, "the mock does not support the stage %s", name)
 }
 
 // Stages returns the names of the stages that a server has.
 func Stages() []string {
-	c := pipelineCompiler{}
+	c := compiler{}
 	return slices.Concat([]string{"$out", "$merge"}, slices.Collect(maps.Keys(c.compilers())),
 		slices.Collect(maps.Keys(producers)))
 }
 
-// computedStages lists the stages that are computed here, in order.
-func computedStages() []string { return slices.Sorted(maps.Keys((&pipelineCompiler{}).compilers())) }
+// Computed lists the stages that are computed here, in order.
+func Computed() []string { return slices.Sorted(maps.Keys((&compiler{}).compilers())) }

@@ -1,4 +1,4 @@
-package store
+package pipeline
 
 import (
 	"cmp"
@@ -6,14 +6,20 @@ import (
 	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/expr"
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/value"
+	"shardsh/balancer/mock/store/work"
 )
 
 // windowValues gives a window function's value for each document of a
 // partition.
-type windowValues = func(ctx *evaluation, part []bson.Raw, held *memory) ([]value, error)
+type windowValues = func(ctx *expr.Evaluation, part []bson.Raw, held *work.Memory) ([]value.Value, error)
 
 // windowFunction compiles one of the functions that are no accumulators.
-type windowFunction func(c *pipelineCompiler, s *windowStage, op string, arg value, w window) (windowValues, error)
+type windowFunction func(c *compiler, s *windowStage, op string, arg value.Value, w window) (windowValues, error)
 
 var windowFunctions = map[string]windowFunction{
 	"$rank": rankFunction, "$denseRank": rankFunction, "$documentNumber": rankFunction,
@@ -25,24 +31,25 @@ var windowFunctions = map[string]windowFunction{
 // withoutWindow are the functions that take no bounds, and what they say to some.
 var withoutWindow = map[string]error{
 	"$rank": errNoArguments, "$denseRank": errNoArguments, "$documentNumber": errNoArguments,
-	"$shift":        failedToParse("$shift got unexpected argument: window"),
-	"$expMovingAvg": failedToParse("'window' field is not allowed in $expMovingAvg"),
+	"$shift":        refusal.FailedToParse("$shift got unexpected argument: window"),
+	"$expMovingAvg": refusal.FailedToParse("'window' field is not allowed in $expMovingAvg"),
 }
 
-var errNoArguments = fail(5371601, "Rank style window functions take no other arguments")
+var errNoArguments = refusal.Of(5371601, "Rank style window functions take no other arguments")
 
-func rankFunction(_ *pipelineCompiler, s *windowStage, op string, arg value, _ window) (windowValues, error) {
-	if !isObject(arg) || !isEmpty(arg.Value) {
-		return nil, fail(5371603, "%s must be specified with '{}' as the value", op)
+func rankFunction(_ *compiler, s *windowStage, op string, arg value.Value, _ window) (windowValues, error) {
+	if !value.IsObject(arg) || !document.IsEmpty(arg.Value) {
+		return nil, refusal.Of(5371603, "%s must be specified with '{}' as the value", op)
 	}
-	if s.order == nil || len(s.order.keys) != 1 {
-		return nil, fail(5371602, "%s must be specified with a top level sortBy expression with exactly one element", op)
+	if s.order == nil || len(s.order.Keys) != 1 {
+		return nil, refusal.Of(5371602, "%s must be specified with a top level sortBy expression with exactly one element",
+			op)
 	}
-	return func(ctx *evaluation, part []bson.Raw, _ *memory) ([]value, error) {
-		out := make([]value, len(part))
+	return func(ctx *expr.Evaluation, part []bson.Raw, _ *work.Memory) ([]value.Value, error) {
+		out := make([]value.Value, len(part))
 		rank := int64(1)
 		for i := range part {
-			if err := ctx.work.step(1); err != nil {
+			if err := ctx.Work.Step(1); err != nil {
 				return nil, err
 			}
 			tied := i > 0 && s.order.Compare(part[i-1], part[i]) == 0
@@ -55,56 +62,57 @@ func rankFunction(_ *pipelineCompiler, s *windowStage, op string, arg value, _ w
 			default:
 				rank = int64(i + 1)
 			}
-			out[i] = smallestInt(rank)
+			out[i] = value.SmallestInt(rank)
 		}
 		return out, nil
 	}, nil
 }
 
 // valuesOf evaluates an expression over a partition.
-func valuesOf(ctx *evaluation, e expression, part []bson.Raw) ([]value, error) {
-	out := make([]value, len(part))
+func valuesOf(ctx *expr.Evaluation, e expr.Expression, part []bson.Raw) ([]value.Value, error) {
+	out := make([]value.Value, len(part))
 	for i, doc := range part {
-		if err := ctx.work.step(1); err != nil {
+		if err := ctx.Work.Step(1); err != nil {
 			return nil, err
 		}
-		ctx.root = objectValue(doc)
-		v, err := e.eval(ctx)
+		ctx.Root = value.Object(doc)
+		v, err := e.Eval(ctx)
 		if err != nil {
 			return nil, err
 		}
-		out[i] = orNull(v)
+		out[i] = expr.OrNull(v)
 	}
 	return out, nil
 }
 
-func shiftFunction(c *pipelineCompiler, s *windowStage, _ string, arg value, _ window) (windowValues, error) {
-	raw, err := namedValues("$shift", arg, namedSpec{args: []string{"output", "by", "default"}, notObject: 9, unknown: 9,
-		missing: []int32{9, 9}})
+func shiftFunction(c *compiler, s *windowStage, _ string, arg value.Value, _ window) (windowValues, error) {
+	raw, err := expr.NamedValues("$shift", arg, expr.Named{Args: []string{"output", "by", "default"}, NotObject: 9,
+		Unknown: 9,
+		Missing: []int32{9, 9}})
 	if err != nil {
 		return nil, err
 	}
 	if s.order == nil {
-		return nil, failedToParse("'$shift' requires a sortBy")
+		return nil, refusal.FailedToParse("'$shift' requires a sortBy")
 	}
-	by, ok := wholeInt32(raw[1])
+	by, ok := value.WholeInt32(raw[1])
 	if !ok {
-		return nil, failedToParse("'$shift:by' field must be an integer, but found %s", raw[1])
+		return nil, refusal.FailedToParse("'$shift:by' field must be an integer, but found %s", raw[1])
 	}
-	output, err := compileExpression(raw[0], c.scope)
+	output, err := expr.Compile(raw[0], c.scope)
 	if err != nil {
 		return nil, err
 	}
-	var other expression = literal(nullValue())
-	if !isAbsent(raw[2]) {
-		if other, err = compileExpression(raw[2], c.scope); err != nil {
+	var other expr.Expression = expr.Literal(value.Null())
+	if !value.IsAbsent(raw[2]) {
+		if other, err = expr.Compile(raw[2], c.scope); err != nil {
 			return nil, err
 		}
-		if !isConstant(other) {
-			return nil, failedToParse("'$shift:default' expression must yield a constant value, but got: %s", raw[2])
+		if !expr.IsConstant(other) {
+			return nil, refusal.FailedToParse("'$shift:default' expression must yield a constant value, but got: %s", raw[2])
 		}
 	}
-	return func(ctx *evaluation, part []bson.Raw, _ *memory) ([]value, error) {
+	return func(ctx *expr.Evaluation, part []bson.Raw, _ *work.Memory) ([]value.Value, error) {
 		all, err := valuesOf(ctx, output, part)
 		if err != nil {
 			return nil, err
@@ -119,15 +127,15 @@ func shiftFunction(c *pipelineCompiler, s *windowStage, _ string, arg value, _ w
 	}, nil
 }
 
-func locfFunction(c *pipelineCompiler, _ *windowStage, _ string, arg value, _ window) (windowValues, error) {
-	e, err := compileExpression(arg, c.scope)
+func locfFunction(c *compiler, _ *windowStage, _ string, arg value.Value, _ window) (windowValues, error) {
+	e, err := expr.Compile(arg, c.scope)
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx *evaluation, part []bson.Raw, _ *memory) ([]value, error) {
+	return func(ctx *expr.Evaluation, part []bson.Raw, _ *work.Memory) ([]value.Value, error) {
 		out, err := valuesOf(ctx, e, part)
 		for i := 1; i < len(out); i++ {
-			if isNullish(out[i]) {
+			if value.IsNullish(out[i]) {
 				out[i] = out[i-1]
 			}
 		}
@@ -135,15 +143,15 @@ func locfFunction(c *pipelineCompiler, _ *windowStage, _ string, arg value, _ wi
 	}, nil
 }
 
-func linearFillFunction(c *pipelineCompiler, s *windowStage, op string, arg value, _ window) (windowValues, error) {
-	if s.order == nil || len(s.order.keys) != 1 {
-		return nil, fail(605001, "%s must be specified with a top level sortBy expression with exactly one element", op)
+func linearFillFunction(c *compiler, s *windowStage, op string, arg value.Value, _ window) (windowValues, error) {
+	if s.order == nil || len(s.order.Keys) != 1 {
+		return nil, refusal.Of(605001, "%s must be specified with a top level sortBy expression with exactly one element", op)
 	}
-	e, err := compileExpression(arg, c.scope)
+	e, err := expr.Compile(arg, c.scope)
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx *evaluation, part []bson.Raw, _ *memory) ([]value, error) {
+	return func(ctx *expr.Evaluation, part []bson.Raw, _ *work.Memory) ([]value.Value, error) {
 		out, err := valuesOf(ctx, e, part)
 		if err != nil {
 			return nil, err
@@ -155,17 +163,17 @@ func linearFillFunction(c *pipelineCompiler, s *windowStage, op string, arg valu
 				return nil, err
 			}
 			places[i] = line.place
-			if isNullish(v) {
+			if value.IsNullish(v) {
 				continue
 			}
 			if err := line.check(true, v); err != nil {
 				return nil, err
 			}
 			if last >= 0 && last < i-1 {
-				x0, y0 := places[last], toDouble(out[last])
-				slope := (toDouble(v) - y0) / (places[i] - x0)
+				x0, y0 := places[last], value.ToDouble(out[last])
+				slope := (value.ToDouble(v) - y0) / (places[i] - x0)
 				for j := last + 1; j < i; j++ {
-					out[j] = doubleValue(y0 + slope*(places[j]-x0))
+					out[j] = value.Double(y0 + slope*(places[j]-x0))
 				}
 			}
 			last = i
@@ -176,34 +184,34 @@ func linearFillFunction(c *pipelineCompiler, s *windowStage, op string, arg valu
 
 // slopeFunction is $derivative, the slope between the ends of a window, and
 // $integral, the area under the line through its points.
-func slopeFunction(c *pipelineCompiler, s *windowStage, op string, arg value, w window) (windowValues, error) {
-	raw, err := namedValues(op, arg, namedSpec{args: []string{"input", "unit"}, notObject: 9, unknown: 40415,
-		missing: []int32{40414}})
+func slopeFunction(c *compiler, s *windowStage, op string, arg value.Value, w window) (windowValues, error) {
+	raw, err := expr.NamedValues(op, arg, expr.Named{Args: []string{"input", "unit"}, NotObject: 9, Unknown: 40415,
+		Missing: []int32{40414}})
 	if err != nil {
 		return nil, err
 	}
-	if s.order == nil || len(s.order.keys) != 1 {
-		return nil, fail(5371801, "%s requires a sortBy with exactly one element", op)
+	if s.order == nil || len(s.order.Keys) != 1 {
+		return nil, refusal.Of(5371801, "%s requires a sortBy with exactly one element", op)
 	}
 	if op == "$derivative" && w == (window{}) {
-		return nil, failedToParse("$derivative requires explicit window bounds")
+		return nil, refusal.FailedToParse("$derivative requires explicit window bounds")
 	}
 	unit := 0.0 // milliseconds, when the sort key is a date
-	if !isAbsent(raw[1]) {
-		u, _, err := unitOf(raw[1], op, 9)
+	if !value.IsAbsent(raw[1]) {
+		u, _, err := expr.UnitOf(raw[1], op, 9)
 		if err != nil {
 			return nil, err
 		}
-		if u.months > 0 {
-			return nil, fail(5490704, "unit must be 'week' or smaller")
+		if u.Months > 0 {
+			return nil, refusal.Of(5490704, "unit must be 'week' or smaller")
 		}
-		unit = float64(u.ms)
+		unit = float64(u.Millis)
 	}
-	input, err := compileExpression(raw[0], c.scope)
+	input, err := expr.Compile(raw[0], c.scope)
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx *evaluation, part []bson.Raw, held *memory) ([]value, error) {
+	return func(ctx *expr.Evaluation, part []bson.Raw, held *work.Memory) ([]value.Value, error) {
 		ys, err := valuesOf(ctx, input, part)
 		if err != nil {
 			return nil, err
@@ -215,12 +223,12 @@ func slopeFunction(c *pipelineCompiler, s *windowStage, op string, arg value, w 
 			}
 		}
 		if op == "$integral" {
-			begin := func(*evaluation) (accumulator, error) { return &area{unit: cmp.Or(unit, 1)}, nil }
-			return s.overWindows(ctx, w, part, held, begin, func(i int, acc accumulator) error {
-				return acc.add(ctx.work, []value{doubleValue(xs[i]), ys[i]})
+			begin := func(*expr.Evaluation) (expr.Accumulator, error) { return &area{unit: cmp.Or(unit, 1)}, nil }
+			return s.overWindows(ctx, w, part, held, begin, func(i int, acc expr.Accumulator) error {
+				return acc.Add(ctx.Work, []value.Value{value.Double(xs[i]), ys[i]})
 			})
 		}
-		out := make([]value, len(part))
+		out := make([]value.Value, len(part))
 		for i := range part {
 			from, to, err := s.span(w, part, i)
 			if err != nil {
@@ -229,7 +237,7 @@ func slopeFunction(c *pipelineCompiler, s *windowStage, op string, arg value, w 
 			if out[i], err = slope(xs[from:to], ys[from:to], cmp.Or(unit, 1)); err != nil {
 				return nil, err
 			}
-			if err := ctx.work.step(1); err != nil {
+			if err := ctx.Work.Step(1); err != nil {
 				return nil, err
 			}
 		}
@@ -240,38 +248,39 @@ func slopeFunction(c *pipelineCompiler, s *windowStage, op string, arg value, w 
 // across returns a document's sort key: dates, in milliseconds, need a unit,
 // and numbers none.
 func (s *windowStage) across(doc bson.Raw, unit float64) (float64, error) {
-	k := s.order.keys[0].in(nil, doc)
+	k := s.order.Keys[0].In(nil, doc)
 	isDate := k.Type == bson.TypeDateTime
 	switch {
 	case isDate && unit == 0:
-		return 0, fail(5624901, "$derivative where the sortBy is a Date requires an 'unit'")
+		return 0, refusal.Of(5624901, "$derivative where the sortBy is a Date requires an 'unit'")
 	case !isDate && unit != 0:
-		return 0, fail(5624900, "Expected the sortBy field to be a Date, but it was %s", typeName(k))
+		return 0, refusal.Of(5624900, "Expected the sortBy field to be a Date, but it was %s", value.TypeName(k))
 	case isDate:
-		return float64(int64At(k.Value)), nil
-	case !isNumber(k):
-		return 0, fail(5624902, "Expected the sortBy field to be numeric, but it was %s", typeName(k))
+		return float64(value.Int64At(k.Value)), nil
+	case !value.IsNumber(k):
+		return 0, refusal.Of(5624902, "Expected the sortBy field to be numeric, but it was %s", value.TypeName(k))
 	}
-	return toDouble(k), nil
+	return value.ToDouble(k), nil
 }
 
-func slope(xs []float64, ys []value, unit float64) (value, error) {
+func slope(xs []float64, ys []value.Value, unit float64) (value.Value, error) {
 	if len(xs) < 2 {
-		return nullValue(), nil
+		return value.Null(), nil
 	}
 	first, last := ys[0], ys[len(ys)-1]
-	if isNullish(first) || isNullish(last) {
-		return nullValue(), nil
+	if value.IsNullish(first) || value.IsNullish(last) {
+		return value.Null(), nil
 	}
-	if !isNumber(first) || !isNumber(last) {
-		return value{}, fail(5624903, "$derivative input must be numbers, but found %s and %s", typeName(first),
-			typeName(last))
+	if !value.IsNumber(first) || !value.IsNumber(last) {
+		return value.Value{}, refusal.Of(5624903, "$derivative input must be numbers, but found %s and %s",
+			value.TypeName(first),
+			value.TypeName(last))
 	}
 	width := xs[len(xs)-1] - xs[0]
 	if width == 0 {
-		return nullValue(), nil
+		return value.Null(), nil
 	}
-	return doubleValue((toDouble(last) - toDouble(first)) / (width / unit)), nil
+	return value.Double((value.ToDouble(last) - value.ToDouble(first)) / (width / unit)), nil
 }
 
 // area sums trapezoids between points; what is no number does not count.
@@ -281,11 +290,11 @@ type area struct {
 	any       bool
 }
 
-func (a *area) add(_ *work, args []value) error {
-	if !isNumber(args[1]) {
+func (a *area) Add(_ *work.Work, args []value.Value) error {
+	if !value.IsNumber(args[1]) {
 		return nil
 	}
-	x, y := doubleAt(args[0].Value), toDouble(args[1])
+	x, y := value.DoubleAt(args[0].Value), value.ToDouble(args[1])
 	if a.any {
 		a.sum += (x - a.x) * (y + a.y) / 2
 	}
@@ -293,56 +302,57 @@ func (a *area) add(_ *work, args []value) error {
 	return nil
 }
 
-func (a *area) result(*work) value {
+func (a *area) Result(*work.Work) value.Value {
 	if !a.any {
-		return nullValue()
+		return value.Null()
 	}
-	return doubleValue(a.sum / a.unit)
+	return value.Double(a.sum / a.unit)
 }
 
-func movingAverageFunction(c *pipelineCompiler, s *windowStage, op string, arg value, w window) (windowValues, error) {
-	raw, err := namedValues(op, arg, namedSpec{args: []string{"input", "N", "alpha"}, notObject: 9, unknown: 9,
-		missing: []int32{9}})
+func movingAverageFunction(c *compiler, s *windowStage, op string, arg value.Value, w window) (windowValues, error) {
+	raw, err := expr.NamedValues(op, arg, expr.Named{Args: []string{"input", "N", "alpha"}, NotObject: 9, Unknown: 9,
+		Missing: []int32{9}})
 	if err != nil {
 		return nil, err
 	}
 	switch {
 	case w != (window{}):
-		return nil, failedToParse("$expMovingAvg does not accept a 'window' field")
+		return nil, refusal.FailedToParse("$expMovingAvg does not accept a 'window' field")
 	case s.order == nil:
-		return nil, failedToParse("$expMovingAvg requires an explicit 'sortBy'")
-	case isAbsent(raw[1]) == isAbsent(raw[2]):
-		return nil, failedToParse("$expMovingAvg sub object must have exactly two fields: an 'input' field, and either an " +
-			"'N' field or an 'alpha' field")
+		return nil, refusal.FailedToParse("$expMovingAvg requires an explicit 'sortBy'")
+	case value.IsAbsent(raw[1]) == value.IsAbsent(raw[2]):
+		return nil, refusal.FailedToParse(
+			"$expMovingAvg sub object must have exactly two fields: an 'input' field, and either an " +
+				"'N' field or an 'alpha' field")
 	}
-	alpha := toDecimal(raw[2])
-	if !isAbsent(raw[1]) {
-		n, ok := wholeInteger(raw[1])
+	alpha := value.ToDecimal(raw[2])
+	if !value.IsAbsent(raw[1]) {
+		n, ok := value.WholeInteger(raw[1])
 		if !ok || n <= 0 {
-			return nil, failedToParse("'N' field must be a positive integer, but found %s", raw[1])
+			return nil, refusal.FailedToParse("'N' field must be a positive integer, but found %s", raw[1])
 		}
-		alpha = decimalDivide(decimalOfInt(2), decimalOfInt(n+1))
-	} else if a := toDouble(raw[2]); !isNumber(raw[2]) || a <= 0 || a >= 1 {
-		return nil, failedToParse("'alpha' must be between 0 and 1 (exclusive), found alpha: %s", raw[2])
+		alpha = value.DecimalDivide(value.DecimalOfInt(2), value.DecimalOfInt(n+1))
+	} else if a := value.ToDouble(raw[2]); !value.IsNumber(raw[2]) || a <= 0 || a >= 1 {
+		return nil, refusal.FailedToParse("'alpha' must be between 0 and 1 (exclusive), found alpha: %s", raw[2])
 	}
-	input, err := compileExpression(raw[0], c.scope)
+	input, err := expr.Compile(raw[0], c.scope)
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx *evaluation, part []bson.Raw, _ *memory) ([]value, error) {
+	return func(ctx *expr.Evaluation, part []bson.Raw, _ *work.Memory) ([]value.Value, error) {
 		out, err := valuesOf(ctx, input, part)
-		now, rest := nullValue(), decimalSubtract(decimalOfInt(1), alpha)
+		now, rest := value.Null(), value.DecimalSubtract(value.DecimalOfInt(1), alpha)
 		exact := bson.Decimal128{} // the server computes in decimals
 		for i, v := range out {
 			switch {
-			case !isNumber(v):
-			case isNullish(now):
-				now, exact = v, toDecimal(v)
+			case !value.IsNumber(v):
+			case value.IsNullish(now):
+				now, exact = v, value.ToDecimal(v)
 			default:
-				exact = decimalAdd(decimalMultiply(toDecimal(v), alpha), decimalMultiply(exact, rest))
-				next := decimalValue(exact)
+				exact = value.DecimalAdd(value.DecimalMultiply(value.ToDecimal(v), alpha), value.DecimalMultiply(exact, rest))
+				next := value.Decimal(exact)
 				if v.Type != bson.TypeDecimal128 && now.Type != bson.TypeDecimal128 {
-					next = doubleValue(toDouble(next))
+					next = value.Double(value.ToDouble(next))
 				}
 				now = next
 			}
@@ -352,15 +362,15 @@ func movingAverageFunction(c *pipelineCompiler, s *windowStage, op string, arg v
 	}, nil
 }
 
-func covarianceFunction(c *pipelineCompiler, s *windowStage, op string, arg value, w window) (windowValues, error) {
-	list, err := (&exprCompiler{}).list(arg, c.scope)
+func covarianceFunction(c *compiler, s *windowStage, op string, arg value.Value, w window) (windowValues, error) {
+	list, err := (&expr.Compiler{}).List(arg, c.scope)
 	if err != nil {
 		return nil, err
 	}
-	if !isArray(arg) || len(list) != 2 {
-		return nil, failedToParse("%s requires an array of exactly two expressions", op)
+	if !value.IsArray(arg) || len(list) != 2 {
+		return nil, refusal.FailedToParse("%s requires an array of exactly two expressions", op)
 	}
-	return func(ctx *evaluation, part []bson.Raw, held *memory) ([]value, error) {
+	return func(ctx *expr.Evaluation, part []bson.Raw, held *work.Memory) ([]value.Value, error) {
 		xs, err := valuesOf(ctx, list[0], part)
 		if err != nil {
 			return nil, err
@@ -369,9 +379,11 @@ func covarianceFunction(c *pipelineCompiler, s *windowStage, op string, arg valu
 		if err != nil {
 			return nil, err
 		}
-		begin := func(*evaluation) (accumulator, error) { return &covariance{sample: op == "$covarianceSamp"}, nil }
-		return s.overWindows(ctx, w, part, held, begin, func(i int, acc accumulator) error {
-			return acc.add(ctx.work, []value{xs[i], ys[i]})
+		begin := func(*expr.Evaluation) (expr.Accumulator, error) {
+			return &covariance{sample: op == "$covarianceSamp"}, nil
+		}
+		return s.overWindows(ctx, w, part, held, begin, func(i int, acc expr.Accumulator) error {
+			return acc.Add(ctx.Work, []value.Value{xs[i], ys[i]})
 		})
 	}, nil
 }
@@ -382,28 +394,28 @@ type covariance struct {
 	n, meanX, meanY, c float64
 }
 
-func (c *covariance) add(_ *work, args []value) error {
-	if !isNumber(args[0]) || !isNumber(args[1]) {
+func (c *covariance) Add(_ *work.Work, args []value.Value) error {
+	if !value.IsNumber(args[0]) || !value.IsNumber(args[1]) {
 		return nil
 	}
 	c.n++
-	dx := toDouble(args[0]) - c.meanX
+	dx := value.ToDouble(args[0]) - c.meanX
 	c.meanX += dx / c.n
-	c.meanY += (toDouble(args[1]) - c.meanY) / c.n
-	c.c += dx * (toDouble(args[1]) - c.meanY)
+	c.meanY += (value.ToDouble(args[1]) - c.meanY) / c.n
+	c.c += dx * (value.ToDouble(args[1]) - c.meanY)
 	return nil
 }
 
-func (c *covariance) result(*work) value {
+func (c *covariance) Result(*work.Work) value.Value {
 	n := c.n
 	if c.sample {
 		n--
 	}
 	if n <= 0 {
-		return nullValue()
+		return value.Null()
 	}
-	return doubleValue(c.c / n)
+	return value.Double(c.c / n)
 }
 
-// windowNames lists the functions of windows that are no accumulators, in order.
-func windowNames() []string { return slices.Sorted(maps.Keys(windowFunctions)) }
+// WindowFunctions lists the functions of windows that are no accumulators, in order.
+func WindowFunctions() []string { return slices.Sorted(maps.Keys(windowFunctions)) }

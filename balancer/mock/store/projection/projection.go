@@ -1,22 +1,33 @@
-package store
+// Package projection compiles what find and $project give of a document. The
+// rules are those of the manual's page on find's projection and of recorded
+// replies (8.0).
+package projection
 
 import (
 	"context"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/expr"
+	"shardsh/balancer/mock/store/filter"
+	"shardsh/balancer/mock/store/paths"
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/value"
+	"shardsh/balancer/mock/store/work"
 )
 
 // Projection is a compiled projection of find or $project. A nil Projection
 // keeps documents whole.
 type Projection struct {
-	root  *fieldNode
-	mode  projectionMode
-	scope *scope
+	Root  *fieldNode
+	Mode  projectionMode
+	Scope *expr.Scope
 	now   time.Time
 	// positional is the path before ".$", with the query that finds the place.
 	positional []string
-	filter     *Filter
+	filter     *filter.Filter
 }
 
 type projectionMode uint8
@@ -27,36 +38,36 @@ const (
 	adding // $addFields: everything stays
 )
 
-// ProjectionOptions are what a projection may refer to.
-type ProjectionOptions struct {
+// Options are what a projection may refer to.
+type Options struct {
 	// Filter is the query beside the projection, for the positional operator.
-	Filter *Filter
+	Filter *filter.Filter
 	Let    bson.Raw
 	Now    time.Time
 }
 
-// CompileProjection compiles the projection of a find command. An empty one
+// Compile compiles the projection of a find command. An empty one
 // keeps everything.
-func CompileProjection(spec bson.Raw) (*Projection, error) {
-	return CompileProjectionWith(spec, ProjectionOptions{})
+func Compile(spec bson.Raw) (*Projection, error) {
+	return CompileWith(spec, Options{})
 }
 
-// CompileProjectionWith is CompileProjection with the query and the variables
+// CompileWith is Compile with the query and the variables
 // of the command.
-func CompileProjectionWith(spec bson.Raw, o ProjectionOptions) (*Projection, error) {
-	if isEmpty(spec) {
+func CompileWith(spec bson.Raw, o Options) (*Projection, error) {
+	if document.IsEmpty(spec) {
 		return nil, nil
 	}
-	sc, err := newScope(o.Let)
+	sc, err := expr.NewScope(o.Let)
 	if err != nil {
 		return nil, err
 	}
-	p := &projectionParser{scope: sc, find: true}
-	if err := p.parse(spec); err != nil {
+	p := &Parser{Scope: sc, find: true}
+	if err := p.Parse(spec); err != nil {
 		return nil, err
 	}
 	return &Projection{
-		root: p.root, mode: p.mode(), scope: sc, now: o.Now,
+		Root: p.Root, Mode: p.Mode(), Scope: sc, now: o.Now,
 		positional: p.positional, filter: o.Filter,
 	}, nil
 }
@@ -66,36 +77,38 @@ func (p *Projection) Apply(doc bson.Raw) (bson.Raw, error) {
 	if p == nil {
 		return doc, nil
 	}
-	return p.applyIn(newEvaluation(p.scope, p.now, nil), doc)
+	return p.ApplyIn(expr.NewEvaluation(p.Scope, p.now, nil), doc)
 }
 
 // Projector returns Apply for many documents, which fails with the cause of ctx
 // when that ends.
 func (p *Projection) Projector(ctx context.Context) func(doc bson.Raw) (bson.Raw, error) {
-	w := newWork(ctx)
+	w := work.New(ctx)
 	if p == nil {
-		return func(doc bson.Raw) (bson.Raw, error) { return doc, w.step(1) }
+		return func(doc bson.Raw) (bson.Raw, error) { return doc, w.Step(1) }
 	}
-	c := newEvaluation(p.scope, p.now, w)
-	return func(doc bson.Raw) (bson.Raw, error) { return p.applyIn(c, doc) }
+	c := expr.NewEvaluation(p.Scope, p.now, w)
+	return func(doc bson.Raw) (bson.Raw, error) { return p.ApplyIn(c, doc) }
 }
 
-func (p *Projection) applyIn(ctx *evaluation, doc bson.Raw) (bson.Raw, error) {
-	ctx.root = objectValue(doc)
+// ApplyIn is Apply within an evaluation that is under way, for its variables.
+func (p *Projection) ApplyIn(ctx *expr.Evaluation, doc bson.Raw) (bson.Raw, error) {
+	ctx.Root = value.Object(doc)
 	source := doc
 	if p.positional != nil {
-		at, ok := p.filter.position(ctx.work, doc)
+		at, ok := p.filter.Position(ctx.Work, doc)
 		if !ok {
-			return nil, fail(51246, "Executor error during find command :: caused by :: positional operator '.$' couldn't "+
-				"find a matching element in the array")
+			return nil, refusal.Of(51246,
+				"Executor error during find command :: caused by :: positional operator '.$' couldn't "+
+					"find a matching element in the array")
 		}
 		source = onlyElement(doc, p.positional, at)
 	}
-	out, err := p.project(ctx, p.root, source)
-	if err != nil || !p.root.computes {
+	out, err := p.project(ctx, p.Root, source)
+	if err != nil || !p.Root.computes {
 		return out, err
 	}
-	return p.compute(ctx, p.root, out)
+	return p.compute(ctx, p.Root, out)
 }
 
 // fieldNode is one field of a projection: a leaf that says what becomes of
@@ -104,10 +117,10 @@ type fieldNode struct {
 	kids     map[string]*fieldNode
 	order    []string // of kids, as specified
 	kind     leafKind
-	expr     expression // computed
+	expr     expr.Expression // computed
 	slice    *sliceRange
-	elem     valueTest // elemMatched
-	computes bool      // there is a computed leaf at or below
+	elem     filter.ValueTest // elemMatched
+	computes bool             // there is a computed leaf at or below
 }
 
 type leafKind uint8
@@ -122,13 +135,13 @@ const (
 )
 
 // project handles everything but computed fields.
-func (p *Projection) project(ctx *evaluation, n *fieldNode, doc []byte) (bson.Raw, error) {
-	b, start := openDocument(make([]byte, 0, len(doc)))
-	for name, v := range ctx.work.fields(doc) {
+func (p *Projection) project(ctx *expr.Evaluation, n *fieldNode, doc []byte) (bson.Raw, error) {
+	b, start := document.Open(make([]byte, 0, len(doc)))
+	for name, v := range ctx.Work.Fields(doc) {
 		kid := n.kids[string(name)]
 		if kid == nil {
-			if p.mode != including {
-				b = appendField(b, name, v)
+			if p.Mode != including {
+				b = document.Append(b, name, v)
 			}
 			continue
 		}
@@ -136,112 +149,112 @@ func (p *Projection) project(ctx *evaluation, n *fieldNode, doc []byte) (bson.Ra
 		if err != nil {
 			return nil, err
 		}
-		b = appendField(b, name, out)
+		b = document.Append(b, name, out)
 	}
-	return closeDocument(b, start), ctx.work.step(1)
+	return document.Close(b, start), ctx.Work.Step(1)
 }
 
-func (p *Projection) projectField(ctx *evaluation, kid *fieldNode, v value) (value, error) {
+func (p *Projection) projectField(ctx *expr.Evaluation, kid *fieldNode, v value.Value) (value.Value, error) {
 	switch kid.kind {
 	case keptLeaf:
 		return v, nil
 	case droppedLeaf:
-		return value{}, nil
+		return value.Value{}, nil
 	case slicedLeaf:
 		return kid.slice.of(v), nil
 	case elemLeaf:
 		return firstElement(ctx, kid.elem, v)
 	case computedLeaf:
-		if p.mode == adding {
+		if p.Mode == adding {
 			return v, nil // replaced where it stands
 		}
-		return value{}, nil
+		return value.Value{}, nil
 	}
 	return p.projectBelow(ctx, kid, v)
 }
 
 // projectBelow goes into documents, and into every document of an array.
-func (p *Projection) projectBelow(ctx *evaluation, n *fieldNode, v value) (value, error) {
+func (p *Projection) projectBelow(ctx *expr.Evaluation, n *fieldNode, v value.Value) (value.Value, error) {
 	switch {
-	case isObject(v):
+	case value.IsObject(v):
 		doc, err := p.project(ctx, n, v.Value)
-		return objectValue(doc), err
-	case isArray(v):
-		var out []value
-		for _, e := range ctx.work.fields(v.Value) {
+		return value.Object(doc), err
+	case value.IsArray(v):
+		var out []value.Value
+		for _, e := range ctx.Work.Fields(v.Value) {
 			got, err := p.projectBelow(ctx, n, e)
 			if err != nil {
-				return value{}, err
+				return value.Value{}, err
 			}
-			if !isMissing(got) {
+			if !value.IsMissing(got) {
 				out = append(out, got)
 			}
 		}
-		return arrayOf(out), nil
-	case p.mode == including:
-		return value{}, nil
+		return document.Array(out), nil
+	case p.Mode == including:
+		return value.Value{}, nil
 	}
 	return v, nil
 }
 
 // compute adds the computed fields, replacing what is there of that name.
-func (p *Projection) compute(ctx *evaluation, n *fieldNode, doc []byte) (bson.Raw, error) {
-	computed := map[string]value{}
-	was := finder{}
+func (p *Projection) compute(ctx *expr.Evaluation, n *fieldNode, doc []byte) (bson.Raw, error) {
+	computed := map[string]value.Value{}
+	was := paths.Finder{}
 	for _, name := range n.order {
 		kid := n.kids[name]
 		if !kid.computes {
 			continue
 		}
-		var v value
+		var v value.Value
 		var err error
 		if kid.kind == computedLeaf {
-			v, err = kid.expr.eval(ctx)
+			v, err = kid.expr.Eval(ctx)
 		} else {
-			v, err = p.computeBelow(ctx, kid, was.find(ctx.work, doc, name))
+			v, err = p.computeBelow(ctx, kid, was.Find(ctx.Work, doc, name))
 		}
 		if err != nil {
 			return nil, err
 		}
 		computed[name] = v
 	}
-	return n.with(ctx.work, doc, computed)
+	return n.with(ctx.Work, doc, computed)
 }
 
 // with returns a document with what was computed: in place of a field that was
 // there, otherwise at the end, in the order of the specification.
-func (n *fieldNode) with(w *work, doc []byte, computed map[string]value) (bson.Raw, error) {
-	b, start := openDocument(make([]byte, 0, len(doc)+16*len(computed)))
-	for name, old := range w.fields(doc) {
+func (n *fieldNode) with(w *work.Work, doc []byte, computed map[string]value.Value) (bson.Raw, error) {
+	b, start := document.Open(make([]byte, 0, len(doc)+16*len(computed)))
+	for name, old := range w.Fields(doc) {
 		if v, ok := computed[string(name)]; ok {
 			old = v
-			computed[string(name)] = value{}
+			computed[string(name)] = value.Value{}
 		}
-		b = appendField(b, name, old)
+		b = document.Append(b, name, old)
 	}
 	for _, name := range n.order {
-		b = appendField(b, name, computed[name])
+		b = document.Append(b, name, computed[name])
 	}
-	return closeDocument(b, start), w.handle(len(b))
+	return document.Close(b, start), w.Handle(len(b))
 }
 
-func (p *Projection) computeBelow(ctx *evaluation, n *fieldNode, v value) (value, error) {
+func (p *Projection) computeBelow(ctx *expr.Evaluation, n *fieldNode, v value.Value) (value.Value, error) {
 	switch {
-	case isArray(v):
-		list := ctx.work.items(v)
+	case value.IsArray(v):
+		list := ctx.Work.Items(v)
 		for i, e := range list {
 			got, err := p.computeBelow(ctx, n, e)
 			if err != nil {
-				return value{}, err
+				return value.Value{}, err
 			}
 			list[i] = got
 		}
-		return arrayOf(list), nil
-	case !isObject(v):
-		v = objectValue(emptyDocument)
+		return document.Array(list), nil
+	case !value.IsObject(v):
+		v = value.Object(document.Empty)
 	}
 	doc, err := p.compute(ctx, n, v.Value)
-	return objectValue(doc), err
+	return value.Object(doc), err
 }
 
 // sliceRange is find's $slice: skip < 0 counts from the end.
@@ -250,11 +263,11 @@ type sliceRange struct {
 	last        bool // only a negative limit was given
 }
 
-func (s *sliceRange) of(v value) value {
-	if !isArray(v) {
+func (s *sliceRange) of(v value.Value) value.Value {
+	if !value.IsArray(v) {
 		return v
 	}
-	list := items(v)
+	list := document.Items(v)
 	n := len(list)
 	from := s.skip
 	if s.last {
@@ -264,37 +277,37 @@ func (s *sliceRange) of(v value) value {
 		from = max(n+from, 0)
 	}
 	from = min(from, n)
-	return arrayOf(list[from:min(from+s.limit, n)])
+	return document.Array(list[from:min(from+s.limit, n)])
 }
 
-func firstElement(ctx *evaluation, test valueTest, v value) (value, error) {
-	if !isArray(v) {
-		return value{}, nil
+func firstElement(ctx *expr.Evaluation, test filter.ValueTest, v value.Value) (value.Value, error) {
+	if !value.IsArray(v) {
+		return value.Value{}, nil
 	}
-	for _, e := range ctx.work.fields(v.Value) {
-		m := &matching{ctx: ctx, index: -1}
-		ok := test.test(arrayOf([]value{e}), m)
-		if m.err != nil {
-			return value{}, m.err
+	for _, e := range ctx.Work.Fields(v.Value) {
+		m := &filter.Matching{Evaluation: ctx, Index: -1}
+		ok := test.Test(document.Array([]value.Value{e}), m)
+		if m.Err != nil {
+			return value.Value{}, m.Err
 		}
 		if ok {
-			return arrayOf([]value{e}), nil
+			return document.Array([]value.Value{e}), nil
 		}
 	}
-	return value{}, nil
+	return value.Value{}, nil
 }
 
 // onlyElement keeps one element of the first array on the path.
 func onlyElement(doc []byte, path []string, at int) bson.Raw {
-	v := lookup(doc, path[0])
+	v := document.Lookup(doc, path[0])
 	switch {
-	case isArray(v):
-		list := items(v)
+	case value.IsArray(v):
+		list := document.Items(v)
 		if at < len(list) {
-			v = arrayOf(list[at : at+1])
+			v = document.Array(list[at : at+1])
 		}
-	case isObject(v) && len(path) > 1:
-		v = objectValue(onlyElement(v.Value, path[1:], at))
+	case value.IsObject(v) && len(path) > 1:
+		v = value.Object(onlyElement(v.Value, path[1:], at))
 	}
-	return withField(doc, path[0], v)
+	return document.With(doc, path[0], v)
 }

@@ -1,26 +1,34 @@
-package store
+// Package refusal makes the errors that the server answers with: by a code with
+// a name, or by one of the numbers that its source gives to a single message.
+package refusal
 
-import "shardsh/balancer/mongoerr"
+import (
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mongoerr"
+)
 
-// The makers of errors show values in their messages as the server does.
-
-func serverError(code mongoerr.Code, format string, args ...any) error {
-	return mongoerr.New(code, format, readable(args)...)
+// New makes an error of a code that has a name. Values and documents among the
+// arguments are shown as the server shows them.
+func New(code mongoerr.Code, format string, args ...any) error {
+	return mongoerr.New(code, format, document.Readable(args)...)
 }
 
-// fail makes an error of a code that has no name.
-func fail(code int32, format string, args ...any) error {
-	return serverError(mongoerr.Code(code), format, args...)
+// Of makes an error of a code that has no name.
+func Of(code int32, format string, args ...any) error {
+	return New(mongoerr.Code(code), format, args...)
 }
 
-func badValue(format string, args ...any) error {
-	return serverError(mongoerr.BadValue, format, args...)
+// BadValue makes an error of code 2.
+func BadValue(format string, args ...any) error {
+	return New(mongoerr.BadValue, format, args...)
 }
 
-func failedToParse(format string, args ...any) error {
-	return serverError(mongoerr.FailedToParse, format, args...)
+// FailedToParse makes an error of code 9.
+func FailedToParse(format string, args ...any) error {
+	return New(mongoerr.FailedToParse, format, args...)
 }
 
-func typeMismatch(format string, args ...any) error {
-	return serverError(mongoerr.TypeMismatch, format, args...)
+// TypeMismatch makes an error of code 14.
+func TypeMismatch(format string, args ...any) error {
+	return New(mongoerr.TypeMismatch, format, args...)
 }

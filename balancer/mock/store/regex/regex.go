@@ -1,4 +1,7 @@
-package store
+// Package regex runs regular expressions as the server's, which are those of
+// PCRE2: by Go's engine where that knows the pattern, otherwise by one that
+// backtracks, within a limit of time.
+package regex
 
 import (
 	"regexp"
@@ -6,11 +9,13 @@ import (
 	"strings"
 
 	"github.com/dlclark/regexp2/v2"
+
+	"shardsh/balancer/mock/store/refusal"
 )
 
-// pattern is a compiled regular expression. Most compile to Go's own; those
+// Pattern is a compiled regular expression. Most compile to Go's own; those
 // with lookaround or back references go to a backtracking engine.
-type pattern struct {
+type Pattern struct {
 	source string
 	size   int // of the program, about
 	fast   *regexp.Regexp
@@ -21,10 +26,10 @@ type pattern struct {
 // is bounded, too.
 const maxProgram = 1 << 16
 
-// compilePattern takes the server's options i, m, s, x and u.
-func compilePattern(source, options string) (*pattern, error) {
+// Compile takes the server's options i, m, s, x and u.
+func Compile(source, options string) (*Pattern, error) {
 	if strings.ContainsRune(source, 0) {
-		return nil, badValue("Regular expression cannot contain an embedded null byte")
+		return nil, refusal.BadValue("Regular expression cannot contain an embedded null byte")
 	}
 	var flags strings.Builder
 	for _, o := range options {
@@ -37,7 +42,7 @@ func compilePattern(source, options string) (*pattern, error) {
 			source = withoutSpace(source)
 		case 'u':
 		default:
-			return nil, fail(51108, "invalid flag in regex options: %c", o)
+			return nil, refusal.Of(51108, "invalid flag in regex options: %c", o)
 		}
 	}
 	if flags.Len() > 0 {
@@ -48,17 +53,17 @@ func compilePattern(source, options string) (*pattern, error) {
 		size = programSize(tree)
 	}
 	if size > maxProgram {
-		return nil, fail(51091, "Regular expression is invalid: regular expression is too large")
+		return nil, refusal.Of(51091, "Regular expression is invalid: regular expression is too large")
 	}
 	fast, err := regexp.Compile(source)
 	if err == nil {
-		return &pattern{source: source, size: size, fast: fast}, nil
+		return &Pattern{source: source, size: size, fast: fast}, nil
 	}
 	slow, err2 := regexp2.Compile(source, regexp2.None)
 	if err2 != nil {
-		return nil, fail(51091, "Regular expression is invalid: %s", reason(err))
+		return nil, refusal.Of(51091, "Regular expression is invalid: %s", reason(err))
 	}
-	return &pattern{source: source, size: size, slow: slow}, nil
+	return &Pattern{source: source, size: size, slow: slow}, nil
 }
 
 // programSize returns about how many instructions a pattern makes: repetitions

@@ -1,4 +1,4 @@
-package store
+package regex
 
 import (
 	"io"
@@ -6,6 +6,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/dlclark/regexp2/v2"
+
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/work"
 )
 
 // regexLimit ends a search that needs backtracking, as a server's limit of
@@ -18,11 +21,11 @@ func regexLimit(s string) time.Duration {
 // instructions, some ten milliseconds.
 const muchWork = 1 << 20
 
-func (p *pattern) heavy(s string) bool { return len(s)*p.size > muchWork }
+func (p *Pattern) heavy(s string) bool { return len(s)*p.size > muchWork }
 
-// match reports whether a string has a match.
-func (p *pattern) match(w *work, s string) (bool, error) {
-	if err := w.handle(len(s)); err != nil {
+// Match reports whether a string has a match.
+func (p *Pattern) Match(w *work.Work, s string) (bool, error) {
+	if err := w.Handle(len(s)); err != nil {
 		return false, err
 	}
 	switch {
@@ -30,22 +33,22 @@ func (p *pattern) match(w *work, s string) (bool, error) {
 		ok, err := limited(w, p.slow, s).MatchString(s)
 		return ok, tooExpensive(w, err)
 	case p.heavy(s):
-		return p.fast.MatchReader(&watchedRunes{w: w, s: s, cost: p.size}), w.step(1)
+		return p.fast.MatchReader(&watchedRunes{w: w, s: s, cost: p.size}), w.Step(1)
 	}
 	return p.fast.MatchString(s), nil
 }
 
-// matches reports what match does; a pattern that is too expensive counts as
+// Matches reports what match does; a pattern that is too expensive counts as
 // not matching.
-func (p *pattern) matches(w *work, s string) bool {
-	ok, err := p.match(w, s)
+func (p *Pattern) Matches(w *work.Work, s string) bool {
+	ok, err := p.Match(w, s)
 	return ok && err == nil
 }
 
-// findAll returns the byte positions of up to n matches (all for n < 0) and of
+// FindAll returns the byte positions of up to n matches (all for n < 0) and of
 // their groups. Of matches of nothing there may be one right after another match.
-func (p *pattern) findAll(w *work, s string, n int) ([][]int, error) {
-	if err := w.handle(len(s)); err != nil {
+func (p *Pattern) FindAll(w *work.Work, s string, n int) ([][]int, error) {
+	if err := w.Handle(len(s)); err != nil {
 		return nil, err
 	}
 	switch {
@@ -56,9 +59,9 @@ func (p *pattern) findAll(w *work, s string, n int) ([][]int, error) {
 	case n == 1:
 		places := p.fast.FindReaderSubmatchIndex(&watchedRunes{w: w, s: s, cost: p.size})
 		if places == nil {
-			return nil, w.step(1)
+			return nil, w.Step(1)
 		}
-		return [][]int{places}, w.step(1)
+		return [][]int{places}, w.Step(1)
 	}
 	// Each match may look at all that follows, and Go's engine can't be ended.
 	if slow, err := regexp2.Compile(p.source, regexp2.RE2); err == nil {
@@ -67,15 +70,15 @@ func (p *pattern) findAll(w *work, s string, n int) ([][]int, error) {
 	return p.fast.FindAllStringSubmatchIndex(s, n), nil
 }
 
-// groups returns how many groups a match has.
-func (p *pattern) groups() int {
+// Groups returns how many groups a match has.
+func (p *Pattern) Groups() int {
 	if p.fast != nil {
 		return p.fast.NumSubexp()
 	}
 	return len(p.slow.GetGroupNumbers()) - 1
 }
 
-func searchAll(w *work, re *regexp2.Regexp, s string, n int) ([][]int, error) {
+func searchAll(w *work.Work, re *regexp2.Regexp, s string, n int) ([][]int, error) {
 	re = limited(w, re, s)
 	var all [][]int
 	m, err := re.FindStringMatch(s)
@@ -89,7 +92,7 @@ func searchAll(w *work, re *regexp2.Regexp, s string, n int) ([][]int, error) {
 			places = append(places, g.RuneIndex, g.RuneIndex+g.RuneLength)
 		}
 		all = append(all, places)
-		if err := w.handle(m.RuneLength); err != nil {
+		if err := w.Handle(m.RuneLength); err != nil {
 			return nil, err
 		}
 		m, err = re.FindNextMatch(m)
@@ -119,30 +122,30 @@ func toBytes(s string, all [][]int) {
 
 // limited returns an expression that ends with the work's deadline, or when it
 // has backtracked for too long.
-func limited(w *work, re *regexp2.Regexp, s string) *regexp2.Regexp {
+func limited(w *work.Work, re *regexp2.Regexp, s string) *regexp2.Regexp {
 	own := *re
 	own.MatchTimeout = regexLimit(s)
 	if w != nil {
-		if deadline, ok := w.ctx.Deadline(); ok {
+		if deadline, ok := w.Context.Deadline(); ok {
 			own.MatchTimeout = max(min(own.MatchTimeout, time.Until(deadline)), time.Millisecond)
 		}
 	}
 	return &own
 }
 
-func tooExpensive(w *work, err error) error {
+func tooExpensive(w *work.Work, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case w.over() != nil:
-		return w.over()
+	case w.Over() != nil:
+		return w.Over()
 	}
-	return fail(51156, "Error occurred while executing the regular expression. Result code: match limit exceeded")
+	return refusal.Of(51156, "Error occurred while executing the regular expression. Result code: match limit exceeded")
 }
 
 // watchedRunes reads a string until the work ends.
 type watchedRunes struct {
-	w    *work
+	w    *work.Work
 	s    string
 	at   int
 	cost int // of a character, in instructions
@@ -150,7 +153,7 @@ type watchedRunes struct {
 
 // ReadRune returns the next character, or io.EOF.
 func (r *watchedRunes) ReadRune() (c rune, size int, err error) {
-	if r.at == len(r.s) || r.w.handle(r.cost) != nil {
+	if r.at == len(r.s) || r.w.Handle(r.cost) != nil {
 		return 0, 0, io.EOF
 	}
 	c, size = utf8.DecodeRuneInString(r.s[r.at:])

@@ -1,15 +1,19 @@
-package store
+// Package storetest holds what the tests of the store's rooms share: documents
+// written as extended JSON, codes of errors, generators. It is no part of the
+// program.
+package storetest
 
 import (
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mongoerr"
 )
 
-// raw reads a document in extended JSON.
-func raw(t testing.TB, text string) bson.Raw {
+// Raw reads a document in extended JSON.
+func Raw(t testing.TB, text string) bson.Raw {
 	t.Helper()
 	var d bson.D
 	if err := bson.UnmarshalExtJSON([]byte(text), false, &d); err != nil {
@@ -22,8 +26,8 @@ func raw(t testing.TB, text string) bson.Raw {
 	return b
 }
 
-// codeOf returns the code of an error, 0 for none, -1 for one without a code.
-func codeOf(err error) int32 {
+// CodeOf returns the code of an error, 0 for none, -1 for one without a code.
+func CodeOf(err error) int32 {
 	if err == nil {
 		return 0
 	}
@@ -34,10 +38,11 @@ func codeOf(err error) int32 {
 	return int32(code)
 }
 
-func list(t testing.TB, text string) []bson.Raw {
+// List reads a list of documents in extended JSON.
+func List(t testing.TB, text string) []bson.Raw {
 	t.Helper()
 	var out []bson.Raw
-	for _, v := range items(lookup(raw(t, `{"v":`+text+`}`), "v")) {
+	for _, v := range document.Items(document.Lookup(Raw(t, `{"v":`+text+`}`), "v")) {
 		out = append(out, v.Value)
 	}
 	return out

@@ -1,26 +1,32 @@
-package store
+package storetest
 
 import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"pgregory.net/rapid"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/value"
 )
 
-var smallValues = rapid.OneOf(
-	rapid.Map(rapid.IntRange(-3, 3), func(n int) value { return int32Value(int32(n)) }),
-	rapid.Map(rapid.IntRange(-2, 2), func(n int) value { return doubleValue(float64(n) / 2) }),
-	rapid.Map(rapid.IntRange(-3, 3), func(n int) value { return int64Value(int64(n)) }),
-	rapid.SampledFrom([]value{
-		{}, nullValue(), stringValue(""), stringValue("a"), boolValue(true),
-		dateValue(0), objectValue(emptyDocument), {Type: bson.TypeMinKey}, {Type: bson.TypeMaxKey},
+// SmallValues makes values of which many are equal or alike.
+var SmallValues = rapid.OneOf(
+	rapid.Map(rapid.IntRange(-3, 3), func(n int) value.Value { return value.Int32(int32(n)) }),
+	rapid.Map(rapid.IntRange(-2, 2), func(n int) value.Value { return value.Double(float64(n) / 2) }),
+	rapid.Map(rapid.IntRange(-3, 3), func(n int) value.Value { return value.Int64(int64(n)) }),
+	rapid.SampledFrom([]value.Value{
+		{}, value.Null(), value.String(""), value.String("a"), value.Bool(true),
+		value.Date(0), value.Object(document.Empty), {Type: bson.TypeMinKey}, {Type: bson.TypeMaxKey},
 	}),
 )
 
-var smallDocuments = rapid.Custom(func(t *rapid.T) bson.Raw {
-	draw := func(name string) value {
+// SmallDocuments makes documents of a few fields with small values, missing ones among them.
+var SmallDocuments = rapid.Custom(func(t *rapid.T) bson.Raw {
+	draw := func(name string) value.Value {
 		if rapid.IntRange(0, 5).Draw(t, "array") == 0 {
-			return arrayOf(rapid.SliceOfN(smallValues, 0, 3).Draw(t, name))
+			return document.Array(rapid.SliceOfN(SmallValues, 0, 3).Draw(t, name))
 		}
-		return smallValues.Draw(t, name)
+		return SmallValues.Draw(t, name)
 	}
-	return documentOf(field{"a", draw("a")}, field{"b", objectValue(documentOf(field{"c", draw("b.c")}))})
+	return document.Of(document.Field{Name: "a", Value: draw("a")},
+		document.Field{Name: "b", Value: value.Object(document.Of(document.Field{Name: "c", Value: draw("b.c")}))})
 })

@@ -1,20 +1,26 @@
-package store
+package update
 
 import (
 	"slices"
 	"strconv"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/paths"
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/value"
+	"shardsh/balancer/mock/store/work"
 )
 
 // applyOperators makes the changes in the order of their paths, so that new
 // fields are appended in that order (spec 03 §3.6).
-func (u *Update) applyOperators(w *work, doc bson.Raw, insert bool) (bson.Raw, error) {
+func (u *Update) applyOperators(w *work.Work, doc bson.Raw, insert bool) (bson.Raw, error) {
 	state := &updating{doc: doc, update: u, insert: insert, work: w, position: unknownPosition}
 	root := newBranch(doc)
 	root.unfold(w)
 	for _, ch := range u.changes {
-		if err := w.step(1); err != nil {
+		if err := w.Step(1); err != nil {
 			return nil, err
 		}
 		if ch.onInsert && !insert {
@@ -38,7 +44,7 @@ func (u *Update) applyOperators(w *work, doc bson.Raw, insert bool) (bson.Raw, e
 		}
 	}
 	out := root.document(w)
-	return out, w.over()
+	return out, w.Over()
 }
 
 // unknownPosition: the filter has not been asked which element made it match;
@@ -55,13 +61,13 @@ func (u *updating) place(ch change) ([]string, error) {
 		return ch.path, nil
 	}
 	if u.position == unknownPosition {
-		at, ok := u.update.options.Filter.position(u.work, u.doc)
+		at, ok := u.update.options.Filter.Position(u.work, u.doc)
 		if u.position = at; !ok || u.insert {
 			u.position = noPosition
 		}
 	}
 	if u.position == noPosition {
-		return nil, badValue("The positional operator did not find the match needed from the query.")
+		return nil, refusal.BadValue("The positional operator did not find the match needed from the query.")
 	}
 	path := slices.Clone(ch.path)
 	path[i] = strconv.Itoa(u.position)
@@ -81,7 +87,7 @@ func (u *updating) change(b *branch, path []string, ch change) error {
 		return notViable(part, b)
 	}
 	if b.array {
-		if _, ok := arrayIndex(part); !ok {
+		if _, ok := paths.ArrayIndex(part); !ok {
 			if ch.mod.lenient {
 				return nil
 			}
@@ -95,7 +101,7 @@ func (u *updating) change(b *branch, path []string, ch change) error {
 	case kid == nil && !ch.mod.creates:
 		return nil
 	case kid == nil:
-		v, err := ch.mod.apply(value{}, u)
+		v, err := ch.mod.apply(value.Value{}, u)
 		if err != nil {
 			return err
 		}
@@ -107,7 +113,7 @@ func (u *updating) change(b *branch, path []string, ch change) error {
 	if err != nil {
 		return err
 	}
-	if isMissing(v) {
+	if value.IsMissing(v) {
 		b.remove(u.work, part)
 		return nil
 	}
@@ -116,7 +122,7 @@ func (u *updating) change(b *branch, path []string, ch change) error {
 }
 
 func mustExist(ch change) error {
-	return badValue("The path '%s' must exist in the document in order to apply array updates.", ch.text)
+	return refusal.BadValue("The path '%s' must exist in the document in order to apply array updates.", ch.text)
 }
 
 // findElements looks for the first array whose elements a change is about, which
@@ -125,7 +131,7 @@ func (u *updating) findElements(b *branch, ch change) error {
 	for _, part := range ch.path {
 		if isArrayPlaceholder(part) {
 			if !b.unfold(u.work) || !b.array {
-				return badValue("Cannot apply array updates to non-array element %s: %s", b.name, b.value(u.work))
+				return refusal.BadValue("Cannot apply array updates to non-array element %s: %s", b.name, b.value(u.work))
 			}
 			return nil
 		}
@@ -142,16 +148,16 @@ func (u *updating) findElements(b *branch, ch change) error {
 // changeElements is $[] and $[identifier].
 func (u *updating) changeElements(b *branch, path []string, ch change) error {
 	if !b.unfold(u.work) || !b.array {
-		return badValue("Cannot apply array updates to non-array element %s: %s", b.name, b.value(u.work))
+		return refusal.BadValue("Cannot apply array updates to non-array element %s: %s", b.name, b.value(u.work))
 	}
 	filter := u.update.filters[path[0][2:len(path[0])-1]]
 	name := path[0][2 : len(path[0])-1]
 	for i, kid := range b.kids {
-		if err := u.work.step(1); err != nil {
+		if err := u.work.Step(1); err != nil {
 			return err
 		}
 		if filter != nil {
-			ok, err := filter.test(u.work, documentOf(field{name, kid.value(u.work)}))
+			ok, err := filter.TestWith(u.work, document.Of(document.Field{Name: name, Value: kid.value(u.work)}))
 			if err != nil {
 				return err
 			}
@@ -174,7 +180,7 @@ func (u *updating) rename(root *branch, ch change) error {
 		if !b.unfold(u.work) {
 			return notViable(part, b)
 		}
-		if _, isIndex := arrayIndex(part); b.array && !isIndex {
+		if _, isIndex := paths.ArrayIndex(part); b.array && !isIndex {
 			return notViable(part, b)
 		}
 		if b.array && through == nil {
@@ -189,8 +195,8 @@ func (u *updating) rename(root *branch, ch change) error {
 			continue
 		}
 		if through != nil {
-			return badValue("The source field cannot be an array element, '%s' in doc with _id: %s has an array field "+
-				"called '%s'", join(ch.from), lookup(u.doc, "_id"), through.name)
+			return refusal.BadValue("The source field cannot be an array element, '%s' in doc with _id: %s has an array field "+
+				"called '%s'", paths.Join(ch.from), document.Lookup(u.doc, "_id"), through.name)
 		}
 		v := kid.value(u.work)
 		if err := u.noArrays(root, ch); err != nil {
@@ -211,9 +217,10 @@ func (u *updating) noArrays(root *branch, ch change) error {
 			return nil // create tells
 		}
 		if b.array {
-			return badValue("The destination field cannot be an array element, '%s' in doc with _id: %s has an array field "+
-				"called '%s'",
-				ch.text, lookup(u.doc, "_id"), b.name)
+			return refusal.BadValue(
+				"The destination field cannot be an array element, '%s' in doc with _id: %s has an array field "+
+					"called '%s'",
+				ch.text, document.Lookup(u.doc, "_id"), b.name)
 		}
 		if b = b.child(u.work, part); b == nil {
 			return nil

@@ -1,4 +1,4 @@
-package store
+package update
 
 import (
 	"strings"
@@ -12,7 +12,8 @@ import (
 func TestDescribe(t *testing.T) {
 	long := strings.Repeat("x", 40)
 	for _, tt := range []struct{ name, before, update, want string }{
-		{"fields", `{"o": {"p": 1, "q": 2}}`, `{"$set": {"x": 1, "o.p": 5}, "$unset": {"o.q": ""}}`, `{"o.p":5,"x":1} ["o.q"] []`},
+		{"fields", `{"o": {"p": 1, "q": 2}}`, `{"$set": {"x": 1, "o.p": 5}, "$unset": {"o.q": ""}}`,
+			`{"o.p":5,"x":1} ["o.q"] []`},
 		{"$pop", `{"a": [1, 2, 3]}`, `{"$pop": {"a": 1}}`, `{"a":[1,2]} [] []`},
 		{"$push", `{"a": [1, 2]}`, `{"$push": {"a": 9}}`, `{"a.2":9} [] []`},
 		{"an element", `{"a": [1, 2]}`, `{"$set": {"a.0": 7}}`, `{"a.0":7} [] []`},
@@ -24,15 +25,18 @@ func TestDescribe(t *testing.T) {
 		{"all elements", `{"a": [{"n": 1}, {"n": 2}]}`, `{"$inc": {"a.$[].n": 1}}`, `{"a.0.n":2,"a.1.n":3} [] []`},
 		{"$rename", `{"a": 1}`, `{"$rename": {"a": "b"}}`, `{"b":1} ["a"] []`},
 		{"a new path", `{"b": 1}`, `{"$set": {"x.y": 1}}`, `{"x":{"y":1}} [] []`},
-		{"a short document by a pipeline", `{"k": 1, "only": true}`, `[{"$set": {"only": false, "more": {"$literal": {"deep": [1]}}}}]`, "replaced"},
+		{"a short document by a pipeline", `{"k": 1, "only": true}`,
+			`[{"$set": {"only": false, "more": {"$literal": {"deep": [1]}}}}]`, "replaced"},
 		{"a long one", `{"k": 1, "long": "` + long + long + `", "n": 1}`, `[{"$set": {"n": 2}}]`, `{"n":2} [] []`},
-		{"an array cut by a pipeline", `{"a": ["` + long + `", "` + long + `", 3]}`, `[{"$set": {"a": {"$slice": ["$a", 2]}}}]`,
+		{"an array cut by a pipeline", `{"a": ["` + long + `", "` + long + `", 3]}`,
+			`[{"$set": {"a": {"$slice": ["$a", 2]}}}]`,
 			`{} [] [{"field":"a","newSize":2}]`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := "replaced"
 			if d, ok := describe(t, tt.before, tt.update); ok {
-				parts := marshalled(t, bson.D{{Key: "u", Value: d.Updated}, {Key: "r", Value: d.Removed}, {Key: "t", Value: d.Truncated}})
+				parts := marshalled(t, bson.D{{Key: "u", Value: d.Updated}, {Key: "r", Value: d.Removed},
+					{Key: "t", Value: d.Truncated}})
 				text, err := bson.MarshalExtJSON(parts, false, false)
 				if err != nil {
 					t.Fatal(err)
@@ -56,9 +60,11 @@ func TestDescribeAmbiguousPaths(t *testing.T) {
 		{`{"a": [{"1": 1}]}`, `{"$set": {"a.0.1": 2}}`, `{"a.0.1":["a",0,"1"]}`},
 		{`{"0": {"1": 1}}`, `{"$unset": {"0.1": 1}}`, `{"0.1":["0","1"]}`},
 		{`{"a": {"1": {"b": 1}}}`, `{"$inc": {"a.1.b": 1}}`, `{"a.1.b":["a","1","b"]}`},
-		{`{"a.b": 1, "c": "` + long + `"}`, `[{"$replaceWith": {"$setField": {"field": "a.b", "input": "$$ROOT", "value": 2}}}]`,
+		{`{"a.b": 1, "c": "` + long + `"}`,
+			`[{"$replaceWith": {"$setField": {"field": "a.b", "input": "$$ROOT", "value": 2}}}]`,
 			`{"a.b":["a.b"]}`},
-		{`{"a": {"1": ["` + long + `", "` + long + `", 3]}, "b": "` + long + `"}`, `[{"$set": {"a.1": {"$slice": ["$a.1", 2]}}}]`,
+		{`{"a": {"1": ["` + long + `", "` + long + `", 3]}, "b": "` + long + `"}`,
+			`[{"$set": {"a.1": {"$slice": ["$a.1", 2]}}}]`,
 			`{"a.1":["a","1"]}`},
 	} {
 		d, ok := describe(t, tt.before, tt.update)
@@ -76,7 +82,7 @@ func describe(t *testing.T, before, update string) (Description, bool) {
 	if err := bson.UnmarshalExtJSON([]byte(`{"before": `+before+`, "update": `+update+`}`), false, &given); err != nil {
 		t.Fatal(err)
 	}
-	compiled, err := CompileUpdate(given.Update, UpdateOptions{})
+	compiled, err := Compile(given.Update, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,69 +1,80 @@
-package store
+package update
 
 import (
 	"slices"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/paths"
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/value"
 )
 
-func makeSet(_ string, arg value) (modifier, error) {
-	return modifier{creates: true, apply: func(value, *updating) (value, error) { return arg, nil }}, nil
+func makeSet(_ string, arg value.Value) (modifier, error) {
+	return modifier{creates: true, apply: func(value.Value, *updating) (value.Value, error) { return arg, nil }}, nil
 }
 
-func makeUnset(string, value) (modifier, error) {
-	return modifier{lenient: true, apply: func(value, *updating) (value, error) { return value{}, nil }}, nil
+func makeUnset(string, value.Value) (modifier, error) {
+	return modifier{lenient: true, apply: func(value.Value, *updating) (value.Value, error) {
+		return value.Value{},
+			nil
+	}}, nil
 }
 
-func makeInc(path string, arg value) (modifier, error) {
-	if !isNumber(arg) {
-		return modifier{}, typeMismatch("Cannot increment with non-numeric argument: {%s: %s}", path, arg)
+func makeInc(path string, arg value.Value) (modifier, error) {
+	if !value.IsNumber(arg) {
+		return modifier{}, refusal.TypeMismatch("Cannot increment with non-numeric argument: {%s: %s}", path, arg)
 	}
-	return modifier{creates: true, apply: func(old value, u *updating) (value, error) {
-		if isMissing(old) {
+	return modifier{creates: true, apply: func(old value.Value, u *updating) (value.Value, error) {
+		if value.IsMissing(old) {
 			return arg, nil
 		}
-		return u.arithmetic("$inc", path, old, arg, addNumbers)
+		return u.arithmetic("$inc", path, old, arg, value.Add)
 	}}, nil
 }
 
-func makeMul(path string, arg value) (modifier, error) {
-	if !isNumber(arg) {
-		return modifier{}, typeMismatch("Cannot multiply with non-numeric argument: {%s: %s}", path, arg)
+func makeMul(path string, arg value.Value) (modifier, error) {
+	if !value.IsNumber(arg) {
+		return modifier{}, refusal.TypeMismatch("Cannot multiply with non-numeric argument: {%s: %s}", path, arg)
 	}
-	return modifier{creates: true, apply: func(old value, u *updating) (value, error) {
-		if isMissing(old) {
-			old = int32Value(0) // zero of the argument's type
+	return modifier{creates: true, apply: func(old value.Value, u *updating) (value.Value, error) {
+		if value.IsMissing(old) {
+			old = value.Int32(0) // zero of the argument's type
 		}
-		return u.arithmetic("$mul", path, old, arg, multiplyNumbers)
+		return u.arithmetic("$mul", path, old, arg, value.Multiply)
 	}}, nil
 }
 
-func (u *updating) arithmetic(op, path string, old, arg value, f func(a, b value) (value, bool)) (value, error) {
-	if !isNumber(old) {
-		return value{}, typeMismatch("Cannot apply %s to a value of non-numeric type. %s has the field '%s' of "+
-			"non-numeric type %s",
-			op, u.idText(), path, typeName(old))
+func (u *updating) arithmetic(op, path string, old, arg value.Value,
+	f func(a, b value.Value) (value.Value, bool)) (value.Value, error) {
+	if !value.IsNumber(old) {
+		return value.Value{}, refusal.TypeMismatch(
+			"Cannot apply %s to a value of non-numeric type. %s has the field '%s' of "+
+				"non-numeric type %s",
+			op, u.idText(), path, value.TypeName(old))
 	}
 	v, exact := f(old, arg)
 	if !exact {
-		return value{}, badValue("Failed to apply %s operations to current value (%s) for document %s", op, old, u.idText())
+		return value.Value{}, refusal.BadValue("Failed to apply %s operations to current value (%s) for document %s", op,
+			old, u.idText())
 	}
 	return v, nil
 }
 
-func makeMin(_ string, arg value) (modifier, error) {
-	return modifier{creates: true, apply: func(old value, _ *updating) (value, error) {
-		if isMissing(old) || compare(arg, old) < 0 {
+func makeMin(_ string, arg value.Value) (modifier, error) {
+	return modifier{creates: true, apply: func(old value.Value, _ *updating) (value.Value, error) {
+		if value.IsMissing(old) || value.Compare(arg, old) < 0 {
 			return arg, nil
 		}
 		return old, nil
 	}}, nil
 }
 
-func makeMax(_ string, arg value) (modifier, error) {
-	return modifier{creates: true, apply: func(old value, _ *updating) (value, error) {
-		if isMissing(old) || compare(arg, old) > 0 {
+func makeMax(_ string, arg value.Value) (modifier, error) {
+	return modifier{creates: true, apply: func(old value.Value, _ *updating) (value.Value, error) {
+		if value.IsMissing(old) || value.Compare(arg, old) > 0 {
 			return arg, nil
 		}
 		return old, nil
@@ -71,43 +82,47 @@ func makeMax(_ string, arg value) (modifier, error) {
 }
 
 // makeBit is {$bit: {field: {and|or|xor: integer, ...}}}.
-func makeBit(path string, arg value) (modifier, error) {
-	if !isObject(arg) {
-		return modifier{}, badValue("The $bit modifier is not compatible with a %s. You must pass in an embedded document: "+
-			"{$bit: {field: {and/or/xor: #}}", typeName(arg))
+func makeBit(path string, arg value.Value) (modifier, error) {
+	if !value.IsObject(arg) {
+		return modifier{}, refusal.BadValue(
+			"The $bit modifier is not compatible with a %s. You must pass in an embedded document: "+
+				"{$bit: {field: {and/or/xor: #}}", value.TypeName(arg))
 	}
 	type step struct {
 		op string
-		by value
+		by value.Value
 	}
 	var steps []step
-	for op, v := range fields(arg.Value) {
+	for op, v := range document.Fields(arg.Value) {
 		if !slices.Contains([]string{"and", "or", "xor"}, string(op)) {
-			return modifier{}, badValue("The $bit modifier only supports 'and', 'or', and 'xor', not '%s' which is an unknown "+
-				"operator: {%s: %s}", op, op, v)
+			return modifier{}, refusal.BadValue(
+				"The $bit modifier only supports 'and', 'or', and 'xor', not '%s' which is an unknown "+
+					"operator: {%s: %s}", op, op, v)
 		}
 		if v.Type != bson.TypeInt32 && v.Type != bson.TypeInt64 {
-			return modifier{}, badValue("The $bit modifier field must be an Integer(32/64 bit); a '%s' is not supported "+
-				"here: {%s: %s}", typeName(v), op, v)
+			return modifier{}, refusal.BadValue(
+				"The $bit modifier field must be an Integer(32/64 bit); a '%s' is not supported "+
+					"here: {%s: %s}", value.TypeName(v), op, v)
 		}
 		steps = append(steps, step{string(op), v})
 	}
 	if len(steps) == 0 {
-		return modifier{}, badValue("You must pass in at least one bitwise operation. The format is: {$bit: {field: " +
-			"{and/or/xor: #}}")
+		return modifier{}, refusal.BadValue(
+			"You must pass in at least one bitwise operation. The format is: {$bit: {field: " +
+				"{and/or/xor: #}}")
 	}
-	return modifier{creates: true, apply: func(old value, u *updating) (value, error) {
-		if isMissing(old) {
-			old = int32Value(0)
+	return modifier{creates: true, apply: func(old value.Value, u *updating) (value.Value, error) {
+		if value.IsMissing(old) {
+			old = value.Int32(0)
 		}
 		if old.Type != bson.TypeInt32 && old.Type != bson.TypeInt64 {
-			return value{}, badValue("Cannot apply $bit to a value of non-integral type.%s has the field %s of "+
+			return value.Value{}, refusal.BadValue("Cannot apply $bit to a value of non-integral type.%s has the field %s of "+
 				"non-integer type %s",
-				u.idText(), path, typeName(old))
+				u.idText(), path, value.TypeName(old))
 		}
-		n, long := toInteger(old), old.Type == bson.TypeInt64
+		n, long := value.ToInteger(old), old.Type == bson.TypeInt64
 		for _, s := range steps {
-			by := toInteger(s.by)
+			by := value.ToInteger(s.by)
 			long = long || s.by.Type == bson.TypeInt64
 			switch s.op {
 			case "and":
@@ -119,66 +134,69 @@ func makeBit(path string, arg value) (modifier, error) {
 			}
 		}
 		if long {
-			return int64Value(n), nil
+			return value.Int64(n), nil
 		}
-		return int32Value(int32(n)), nil
+		return value.Int32(int32(n)), nil
 	}}, nil
 }
 
 // makeCurrentDate is {$currentDate: {field: true | {$type: "date"|"timestamp"}}}.
-func makeCurrentDate(_ string, arg value) (modifier, error) {
+func makeCurrentDate(_ string, arg value.Value) (modifier, error) {
 	stamp := false
 	switch {
 	case arg.Type == bson.TypeBoolean:
-	case isObject(arg):
-		for name, v := range fields(arg.Value) {
+	case value.IsObject(arg):
+		for name, v := range document.Fields(arg.Value) {
 			if string(name) != "$type" {
-				return modifier{}, badValue("Unrecognized $currentDate option: %s", name)
+				return modifier{}, refusal.BadValue("Unrecognized $currentDate option: %s", name)
 			}
-			kind := textAt(v.Value)
-			if !isString(v) || kind != "date" && kind != "timestamp" {
-				return modifier{}, badValue("The '$type' string field is required to be 'date' or 'timestamp': {$currentDate: " +
-					"{field : {$type: 'date'}}}")
+			kind := value.TextAt(v.Value)
+			if !value.IsString(v) || kind != "date" && kind != "timestamp" {
+				return modifier{}, refusal.BadValue(
+					"The '$type' string field is required to be 'date' or 'timestamp': {$currentDate: " +
+						"{field : {$type: 'date'}}}")
 			}
 			stamp = kind == "timestamp"
 		}
 	default:
-		return modifier{}, badValue("%s is not valid type for $currentDate. Please use a boolean ('true') or a $type "+
-			"expression ({$type: 'timestamp/date'}).", typeName(arg))
+		return modifier{}, refusal.BadValue(
+			"%s is not valid type for $currentDate. Please use a boolean ('true') or a $type "+
+				"expression ({$type: 'timestamp/date'}).", value.TypeName(arg))
 	}
-	return modifier{creates: true, apply: func(_ value, u *updating) (value, error) {
+	return modifier{creates: true, apply: func(_ value.Value, u *updating) (value.Value, error) {
 		now := u.update.options.Now
 		if now.IsZero() {
 			now = time.Now()
 		}
 		if stamp {
-			return timestampValue(uint32(now.Unix()), 1), nil
+			return value.Timestamp(uint32(now.Unix()), 1), nil
 		}
-		return dateValue(now.UnixMilli()), nil
+		return value.Date(now.UnixMilli()), nil
 	}}, nil
 }
 
 // makeRename checks both ends; the target becomes the path of the change.
-func makeRename(ch change, arg value) (change, error) {
-	if !isString(arg) {
-		return ch, badValue("The 'to' field for $rename must be a string: %s: %s", ch.text, arg)
+func makeRename(ch change, arg value.Value) (change, error) {
+	if !value.IsString(arg) {
+		return ch, refusal.BadValue("The 'to' field for $rename must be a string: %s: %s", ch.text, arg)
 	}
-	to := textAt(arg.Value)
+	to := value.TextAt(arg.Value)
 	path, err := updatePath(to)
 	if err != nil {
 		return ch, err
 	}
 	for _, p := range [][]string{ch.path, path} {
 		if slices.ContainsFunc(p, func(part string) bool { return part == "$" || isArrayPlaceholder(part) }) {
-			return ch, badValue("The source and destination field for $rename may not be dynamic: %s", join(p))
+			return ch, refusal.BadValue("The source and destination field for $rename may not be dynamic: %s", paths.Join(p))
 		}
 	}
 	if to == ch.text {
-		return ch, badValue("The source and target field for $rename must differ: %s: %q", ch.text, to)
+		return ch, refusal.BadValue("The source and target field for $rename must differ: %s: %q", ch.text, to)
 	}
 	shorter := min(len(path), len(ch.path))
 	if slices.Equal(path[:shorter], ch.path[:shorter]) {
-		return ch, badValue("The source and target field for $rename must not be on the same path: %s: %q", ch.text, to)
+		return ch, refusal.BadValue("The source and target field for $rename must not be on the same path: %s: %q", ch.text,
+			to)
 	}
 	return change{text: to, path: path, from: ch.path, mod: modifier{op: "$rename"}}, nil
 }

@@ -1,8 +1,11 @@
-package store
+package update
 
 import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/value"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -11,37 +14,37 @@ import (
 // does: an _id that is an array, a regular expression or undefined (53), and a
 // document beyond 16 MB (10334).
 func PrepareInsert(doc bson.Raw, newID func() bson.ObjectID) (bson.Raw, error) {
-	name, id, ok := first(doc)
+	name, id, ok := document.First(doc)
 	if !ok || name != "_id" {
-		if id = lookup(doc, "_id"); isMissing(id) {
+		if id = document.Lookup(doc, "_id"); value.IsMissing(id) {
 			if newID == nil {
 				newID = bson.NewObjectID
 			}
-			id = objectIDValue(newID())
+			id = value.ObjectID(newID())
 		}
-		b, start := openDocument(make([]byte, 0, len(doc)+17))
-		b = appendField(b, "_id", id)
-		for n, v := range fields(doc) {
+		b, start := document.Open(make([]byte, 0, len(doc)+17))
+		b = document.Append(b, "_id", id)
+		for n, v := range document.Fields(doc) {
 			if string(n) != "_id" {
-				b = appendField(b, n, v)
+				b = document.Append(b, n, v)
 			}
 		}
-		doc = closeDocument(b, start)
+		doc = document.Close(b, start)
 	}
 	switch id.Type {
 	case bson.TypeArray, bson.TypeRegex, bson.TypeUndefined:
-		return nil, serverError(mongoerr.InvalidIdField, "The '_id' value cannot be of type %s", typeName(id))
+		return nil, refusal.New(mongoerr.InvalidIdField, "The '_id' value cannot be of type %s", value.TypeName(id))
 	case bson.TypeEmbeddedDocument:
-		for n := range fields(id.Value) {
+		for n := range document.Fields(id.Value) {
 			if len(n) > 0 && n[0] == '$' {
-				return nil, serverError(mongoerr.DollarPrefixedFieldName,
+				return nil, refusal.New(mongoerr.DollarPrefixedFieldName,
 					"_id fields may not contain '$'-prefixed fields: %s is not valid for storage.", n)
 			}
 		}
 	}
-	if len(doc) > MaxDocumentSize {
-		return nil, serverError(mongoerr.BSONObjectTooLarge, "object to insert too large. size in bytes: %d, max size: %d",
-			len(doc), MaxDocumentSize)
+	if len(doc) > document.MaxSize {
+		return nil, refusal.New(mongoerr.BSONObjectTooLarge, "object to insert too large. size in bytes: %d, max size: %d",
+			len(doc), document.MaxSize)
 	}
 	return doc, nil
 }

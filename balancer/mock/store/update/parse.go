@@ -1,4 +1,4 @@
-package store
+package update
 
 import (
 	"cmp"
@@ -8,6 +8,13 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/expr"
+	"shardsh/balancer/mock/store/filter"
+	"shardsh/balancer/mock/store/paths"
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/value"
+	"shardsh/balancer/mock/store/work"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -27,7 +34,7 @@ type modifier struct {
 	creates bool // makes the path when it is missing
 	lenient bool // a path that cannot be is no error
 	appends bool // an array only grows at its end
-	apply   func(old value, u *updating) (value, error)
+	apply   func(old value.Value, u *updating) (value.Value, error)
 }
 
 // updating is the state of one application.
@@ -35,16 +42,18 @@ type updating struct {
 	doc    bson.Raw
 	update *Update
 	insert bool
-	work   *work
+	work   *work.Work
 	// position is the place of the element that the positional operator means.
 	position int
 }
 
 // idText names the document in messages.
-func (u *updating) idText() string { return "{_id: " + text(lookup(u.doc, "_id")) + "}" }
+func (u *updating) idText() string {
+	return "{_id: " + document.Text(document.Lookup(u.doc, "_id")) + "}"
+}
 
 // modifierMakers compile one argument of an operator.
-var modifierMakers = map[string]func(path string, arg value) (modifier, error){
+var modifierMakers = map[string]func(path string, arg value.Value) (modifier, error){
 	"$set": makeSet, "$setOnInsert": makeSet, "$unset": makeUnset,
 	"$inc": makeInc, "$mul": makeMul, "$min": makeMin, "$max": makeMax, "$bit": makeBit,
 	"$currentDate": makeCurrentDate,
@@ -53,19 +62,21 @@ var modifierMakers = map[string]func(path string, arg value) (modifier, error){
 
 func (u *Update) compileOperators(doc []byte) error {
 	u.changes = []change{}
-	for opName, arg := range fields(doc) {
+	for opName, arg := range document.Fields(doc) {
 		op := string(opName)
 		maker, ok := modifierMakers[op]
 		if !ok && op != "$rename" {
-			return failedToParse("Unknown modifier: %s. Expected a valid update modifier or pipeline-style update specified "+
-				"as an array", op)
+			return refusal.FailedToParse(
+				"Unknown modifier: %s. Expected a valid update modifier or pipeline-style update specified "+
+					"as an array", op)
 		}
-		if !isObject(arg) {
-			return failedToParse("Modifiers operate on fields but we found type %s instead. For example: {$mod: {<field>: "+
-				"...}} not {%s: %s}",
-				typeName(arg), op, arg)
+		if !value.IsObject(arg) {
+			return refusal.FailedToParse(
+				"Modifiers operate on fields but we found type %s instead. For example: {$mod: {<field>: "+
+					"...}} not {%s: %s}",
+				value.TypeName(arg), op, arg)
 		}
-		for name, v := range fields(arg.Value) {
+		for name, v := range document.Fields(arg.Value) {
 			ch := change{text: string(name), onInsert: op == "$setOnInsert"}
 			var err error
 			if ch.path, err = updatePath(ch.text); err != nil {
@@ -97,8 +108,8 @@ func (u *Update) compileOperators(doc []byte) error {
 // comparePathParts orders the parts of paths as the server applies them:
 // numbers by value, then names by their bytes.
 func comparePathParts(a, b string) int {
-	m, aNumeric := arrayIndex(a)
-	n, bNumeric := arrayIndex(b)
+	m, aNumeric := paths.ArrayIndex(a)
+	n, bNumeric := paths.ArrayIndex(b)
 	if aNumeric && bNumeric {
 		return m - n
 	}
@@ -109,33 +120,33 @@ func comparePathParts(a, b string) int {
 // and misplaced positional operators (2).
 func updatePath(text string) ([]string, error) {
 	if text == "" {
-		return nil, serverError(mongoerr.EmptyFieldName, "An empty update path is not valid.")
+		return nil, refusal.New(mongoerr.EmptyFieldName, "An empty update path is not valid.")
 	}
-	path := splitPath(text)
-	if len(path) > maxExpressionDepth {
-		return nil, serverError(mongoerr.Overflow, "The update path has %d parts, more than the maximum depth of %d",
-			len(path), maxExpressionDepth)
+	path := paths.Split(text)
+	if len(path) > expr.MaxDepth {
+		return nil, refusal.New(mongoerr.Overflow, "The update path has %d parts, more than the maximum depth of %d",
+			len(path), expr.MaxDepth)
 	}
 	positional := 0
 	for i, part := range path {
 		switch {
 		case part == "":
-			return nil, serverError(mongoerr.EmptyFieldName,
+			return nil, refusal.New(mongoerr.EmptyFieldName,
 				"The update path '%s' contains an empty field name, which is not allowed.", text)
 		case part == "$":
 			positional++
 			if i == 0 {
-				return nil, badValue("Cannot have positional (i.e. '$') element in the first position in path '%s'", text)
+				return nil, refusal.BadValue("Cannot have positional (i.e. '$') element in the first position in path '%s'", text)
 			}
 			if positional > 1 {
-				return nil, badValue("Too many positional (i.e. '$') elements found in path '%s'", text)
+				return nil, refusal.BadValue("Too many positional (i.e. '$') elements found in path '%s'", text)
 			}
 		case isArrayPlaceholder(part):
 			if i == 0 {
-				return nil, badValue("Cannot have array filter identifier (i.e. '$[<id>]') element in the first position "+
+				return nil, refusal.BadValue("Cannot have array filter identifier (i.e. '$[<id>]') element in the first position "+
 					"in path '%s'", text)
 			}
-		case part[0] == '$' && !isReference(part):
+		case part[0] == '$' && !document.IsReference(part):
 			return nil, dollarPrefixed(part, text)
 		}
 	}
@@ -211,14 +222,14 @@ func (p *touchedPart) touch(path []string) (n int, ok bool) {
 }
 
 func conflict(path, at string) error {
-	return serverError(mongoerr.ConflictingUpdateOperators, "Updating the path '%s' would create a conflict at '%s'", path,
+	return refusal.New(mongoerr.ConflictingUpdateOperators, "Updating the path '%s' would create a conflict at '%s'", path,
 		at)
 }
 
 func (u *Update) compileArrayFilters() error {
-	u.filters = map[string]*Filter{}
+	u.filters = map[string]*filter.Filter{}
 	for _, raw := range u.options.ArrayFilters {
-		f, err := CompileFilterWith(raw, FilterOptions{Let: u.options.Let, Now: u.options.Now, Plain: true})
+		f, err := filter.CompileWith(raw, filter.Options{Let: u.options.Let, Now: u.options.Now, Plain: true})
 		if err != nil {
 			return mongoerr.Wrap(err, "Error parsing array filter")
 		}
@@ -227,7 +238,7 @@ func (u *Update) compileArrayFilters() error {
 			return err
 		}
 		if _, dup := u.filters[name]; dup {
-			return failedToParse("Found multiple array filters with the same top-level field name %s", name)
+			return refusal.FailedToParse("Found multiple array filters with the same top-level field name %s", name)
 		}
 		u.filters[name] = f
 	}
@@ -240,10 +251,10 @@ func arrayFilterName(raw bson.Raw) (string, error) {
 	found := ""
 	var collect func(doc []byte) error
 	collect = func(doc []byte) error {
-		for n, v := range fields(doc) {
+		for n, v := range document.Fields(doc) {
 			name := string(n)
 			if name == "$and" || name == "$or" || name == "$nor" {
-				for _, clause := range fields(v.Value) {
+				for _, clause := range document.Fields(v.Value) {
 					if err := collect(clause.Value); err != nil {
 						return err
 					}
@@ -252,8 +263,9 @@ func arrayFilterName(raw bson.Raw) (string, error) {
 			}
 			name, _, _ = strings.Cut(name, ".")
 			if found != "" && found != name {
-				return failedToParse("Error parsing array filter :: caused by :: Expected a single top-level field name, found "+
-					"'%s' and '%s'", found, name)
+				return refusal.FailedToParse(
+					"Error parsing array filter :: caused by :: Expected a single top-level field name, found "+
+						"'%s' and '%s'", found, name)
 			}
 			found = name
 		}
@@ -263,11 +275,12 @@ func arrayFilterName(raw bson.Raw) (string, error) {
 		return "", err
 	}
 	if found == "" {
-		return "", failedToParse("Cannot use an expression without a top-level field name in arrayFilters")
+		return "", refusal.FailedToParse("Cannot use an expression without a top-level field name in arrayFilters")
 	}
 	if c := found[0]; c < 'a' || c > 'z' {
-		return "", badValue("Error parsing array filter :: caused by :: The top-level field name must be an alphanumeric "+
-			"string beginning with a lowercase letter, found '%s'", found)
+		return "", refusal.BadValue(
+			"Error parsing array filter :: caused by :: The top-level field name must be an alphanumeric "+
+				"string beginning with a lowercase letter, found '%s'", found)
 	}
 	return found, nil
 }
@@ -283,18 +296,18 @@ func (u *Update) checkArrayFilters() error {
 			}
 			name := part[2 : len(part)-1]
 			if u.filters[name] == nil {
-				return badValue("No array filter found for identifier '%s' in path '%s'", name, ch.text)
+				return refusal.BadValue("No array filter found for identifier '%s' in path '%s'", name, ch.text)
 			}
 			used[name] = true
 		}
 	}
 	for name := range u.filters {
 		if !used[name] {
-			return failedToParse("The array filter for identifier '%s' was not used in the update", name)
+			return refusal.FailedToParse("The array filter for identifier '%s' was not used in the update", name)
 		}
 	}
 	return nil
 }
 
-// updateOperators lists the operators of updates, in order.
-func updateOperators() []string { return slices.Sorted(maps.Keys(modifierMakers)) }
+// Operators lists the operators of updates, in order.
+func Operators() []string { return slices.Sorted(maps.Keys(modifierMakers)) }

@@ -1,10 +1,15 @@
-package store
+package update
 
 import (
 	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/paths"
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/value"
+	"shardsh/balancer/mock/store/work"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -16,7 +21,7 @@ const maxPadding = 1_500_000
 // stays as bytes.
 type branch struct {
 	name  string
-	v     value // as long as kids is not open
+	v     value.Value // as long as kids is not open
 	open  bool
 	array bool
 	gone  bool
@@ -25,60 +30,60 @@ type branch struct {
 	byName map[string]*branch
 }
 
-func newBranch(doc bson.Raw) *branch { return &branch{v: objectValue(doc)} }
+func newBranch(doc bson.Raw) *branch { return &branch{v: value.Object(doc)} }
 
 // unfold turns a document or array into its fields, and reports whether the
 // value is one.
-func (b *branch) unfold(w *work) bool {
+func (b *branch) unfold(w *work.Work) bool {
 	if b.open {
 		return true
 	}
-	if !isObject(b.v) && !isArray(b.v) {
+	if !value.IsObject(b.v) && !value.IsArray(b.v) {
 		return false
 	}
-	b.open, b.array = true, isArray(b.v)
-	for name, v := range w.fields(b.v.Value) {
+	b.open, b.array = true, value.IsArray(b.v)
+	for name, v := range w.Fields(b.v.Value) {
 		b.kids = append(b.kids, &branch{name: string(name), v: v})
 	}
 	return true
 }
 
-func (b *branch) set(v value) { *b = branch{name: b.name, v: v} }
+func (b *branch) set(v value.Value) { *b = branch{name: b.name, v: v} }
 
 // value folds the branch up again.
-func (b *branch) value(w *work) value {
+func (b *branch) value(w *work.Work) value.Value {
 	if !b.open {
 		return b.v
 	}
-	buf, start := openDocument(nil)
+	buf, start := document.Open(nil)
 	for i, kid := range b.kids {
 		v := kid.value(w)
-		if w.handle(len(v.Value)) != nil {
+		if w.Handle(len(v.Value)) != nil {
 			break
 		}
 		switch {
 		case b.array:
-			buf = appendItem(buf, i, v)
+			buf = document.AppendItem(buf, i, v)
 		case !kid.gone:
-			buf = appendField(buf, kid.name, v)
+			buf = document.Append(buf, kid.name, v)
 		}
 	}
-	buf = closeDocument(buf, start)
+	buf = document.Close(buf, start)
 	if b.array {
-		return arrayValue(buf)
+		return value.Array(buf)
 	}
-	return objectValue(buf)
+	return value.Object(buf)
 }
 
-func (b *branch) document(w *work) bson.Raw { return b.value(w).Value }
+func (b *branch) document(w *work.Work) bson.Raw { return b.value(w).Value }
 
 // manyKids is when it pays to have an index of them.
 const manyKids = 16
 
 // child finds a field, or an element by its place.
-func (b *branch) child(w *work, part string) *branch {
+func (b *branch) child(w *work.Work, part string) *branch {
 	if b.array {
-		if i, ok := arrayIndex(part); ok && i < len(b.kids) {
+		if i, ok := paths.ArrayIndex(part); ok && i < len(b.kids) {
 			return b.kids[i]
 		}
 		return nil
@@ -86,7 +91,7 @@ func (b *branch) child(w *work, part string) *branch {
 	if b.byName == nil && len(b.kids) > manyKids {
 		b.byName = map[string]*branch{}
 		for _, kid := range slices.Backward(b.kids) { // the first of a name counts
-			if w.step(1) == nil && !kid.gone {
+			if w.Step(1) == nil && !kid.gone {
 				b.byName[kid.name] = kid
 			}
 		}
@@ -111,12 +116,12 @@ func (b *branch) add(kid *branch) {
 }
 
 // remove takes a field away; in an array the element becomes null instead.
-func (b *branch) remove(w *work, part string) {
+func (b *branch) remove(w *work.Work, part string) {
 	kid := b.child(w, part)
 	switch {
 	case kid == nil:
 	case b.array:
-		kid.set(nullValue())
+		kid.set(value.Null())
 	default:
 		kid.gone = true
 		delete(b.byName, part)
@@ -125,8 +130,8 @@ func (b *branch) remove(w *work, part string) {
 
 // create makes the fields of a path below this branch, which must be open or
 // openable, and puts v at the end. Only the part that is missing is made.
-func (b *branch) create(w *work, path []string, v value) error {
-	if isMissing(v) {
+func (b *branch) create(w *work.Work, path []string, v value.Value) error {
+	if value.IsMissing(v) {
 		return nil
 	}
 	if !b.unfold(w) {
@@ -140,21 +145,21 @@ func (b *branch) create(w *work, path []string, v value) error {
 		return kid.create(w, path[1:], v)
 	}
 	for i := len(path) - 1; i > 0; i-- {
-		v = objectValue(documentOf(field{path[i], v}))
+		v = value.Object(document.Of(document.Field{Name: path[i], Value: v}))
 	}
 	if !b.array {
 		b.add(&branch{name: path[0], v: v})
 		return nil
 	}
-	at, ok := arrayIndex(path[0])
+	at, ok := paths.ArrayIndex(path[0])
 	if !ok {
 		return notViable(path[0], b)
 	}
 	if at-len(b.kids) > maxPadding {
-		return serverError(mongoerr.CannotBackfillArray, "can't backfill more than %d elements", maxPadding)
+		return refusal.New(mongoerr.CannotBackfillArray, "can't backfill more than %d elements", maxPadding)
 	}
 	for len(b.kids) < at {
-		b.kids = append(b.kids, &branch{v: nullValue()})
+		b.kids = append(b.kids, &branch{v: value.Null()})
 	}
 	b.kids = append(b.kids, &branch{v: v})
 	return nil
@@ -163,5 +168,5 @@ func (b *branch) create(w *work, path []string, v value) error {
 // notViable returns the error of a path that leads through something that is no
 // document (28).
 func notViable(part string, b *branch) error {
-	return serverError(mongoerr.PathNotViable, "Cannot create field '%s' in element {%s: %s}", part, b.name, b.value(nil))
+	return refusal.New(mongoerr.PathNotViable, "Cannot create field '%s' in element {%s: %s}", part, b.name, b.value(nil))
 }

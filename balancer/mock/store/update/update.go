@@ -1,4 +1,8 @@
-package store
+// Package update answers what becomes of a document: update operators,
+// replacements and pipelines, upserts, and what of a document an insert refuses.
+// The rules are those of the update operators' manual pages and of recorded
+// replies (8.0).
+package update
 
 import (
 	"bytes"
@@ -8,6 +12,13 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/filter"
+	"shardsh/balancer/mock/store/paths"
+	"shardsh/balancer/mock/store/pipeline"
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/value"
+	"shardsh/balancer/mock/store/work"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -16,18 +27,18 @@ import (
 type Update struct {
 	changes     []change
 	replacement bson.Raw
-	pipeline    *Pipeline
-	options     UpdateOptions
-	filters     map[string]*Filter // array filters by identifier
+	pipeline    *pipeline.Pipeline
+	options     Options
+	filters     map[string]*filter.Filter // array filters by identifier
 }
 
-// UpdateOptions are what an update needs besides its own document.
-type UpdateOptions struct {
+// Options are what an update needs besides its own document.
+type Options struct {
 	// ArrayFilters is the list of that option, or empty.
 	ArrayFilters []bson.Raw
 	// Filter is the query of the update: the positional operator takes its
 	// place from it.
-	Filter *Filter
+	Filter *filter.Filter
 	// Now is what $currentDate and $$NOW give; zero means the time of the call.
 	Now time.Time
 	// Let holds the variables of a pipeline update.
@@ -35,23 +46,23 @@ type UpdateOptions struct {
 	// NewID makes the _id of an upserted document; nil for random ones.
 	NewID func() bson.ObjectID
 	// Stamp, if there is one, fills in what a document of the client's own
-	// making left empty: StampEmpty with a clock.
+	// making left empty: document.StampEmpty with a clock.
 	Stamp func(bson.Raw) bson.Raw
 }
 
-// CompileUpdate compiles an update: a document, or an array for a pipeline.
-func CompileUpdate(u bson.RawValue, o UpdateOptions) (*Update, error) {
+// Compile compiles an update: a document, or an array for a pipeline.
+func Compile(u bson.RawValue, o Options) (*Update, error) {
 	up := &Update{options: o}
 	if u.Type == bson.TypeArray {
-		p, err := compileUpdatePipeline(items(u), o)
+		p, err := compileUpdatePipeline(document.Items(u), o)
 		up.pipeline = p
 		return up, err
 	}
 	if u.Type != bson.TypeEmbeddedDocument {
-		return nil, failedToParse("Update argument must be either an object or an array")
+		return nil, refusal.FailedToParse("Update argument must be either an object or an array")
 	}
-	if !isExpressionDoc(u.Value) {
-		for name := range fields(u.Value) {
+	if !document.IsExpression(u.Value) {
+		for name := range document.Fields(u.Value) {
 			if len(name) > 0 && name[0] == '$' {
 				return nil, dollarPrefixed(string(name), string(name))
 			}
@@ -69,7 +80,7 @@ func CompileUpdate(u bson.RawValue, o UpdateOptions) (*Update, error) {
 }
 
 func dollarPrefixed(part, path string) error {
-	return serverError(mongoerr.DollarPrefixedFieldName, "The dollar ($) prefixed field '%s' in '%s' is not allowed in "+
+	return refusal.New(mongoerr.DollarPrefixedFieldName, "The dollar ($) prefixed field '%s' in '%s' is not allowed in "+
 		"the context of an update's replacement document. Consider using an aggregation pipeline with $replaceWith.", part,
 		path)
 }
@@ -91,16 +102,16 @@ func (u *Update) ApplyIn(ctx context.Context, doc bson.Raw) (out bson.Raw, chang
 	if err != nil {
 		return nil, false, err
 	}
-	if len(out) > MaxDocumentSize {
-		return nil, false, fail(17419, "Resulting document after update is larger than %d", MaxDocumentSize)
+	if len(out) > document.MaxSize {
+		return nil, false, refusal.Of(17419, "Resulting document after update is larger than %d", document.MaxSize)
 	}
 	return out, !bytes.Equal(out, doc), nil
 }
 
 // Upsert returns the document to insert when nothing matched: the equalities of
 // the filter with the update applied, _id first.
-func (u *Update) Upsert(ctx context.Context, filter bson.Raw) (bson.Raw, error) {
-	f, err := CompileFilterWith(filter, FilterOptions{Let: u.options.Let, Now: u.options.Now})
+func (u *Update) Upsert(ctx context.Context, query bson.Raw) (bson.Raw, error) {
+	f, err := filter.CompileWith(query, filter.Options{Let: u.options.Let, Now: u.options.Now})
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +127,7 @@ func (u *Update) Upsert(ctx context.Context, filter bson.Raw) (bson.Raw, error) 
 }
 
 func (u *Update) applyTo(ctx context.Context, doc bson.Raw, insert bool) (bson.Raw, error) {
-	id := lookup(doc, "_id")
+	id := document.Lookup(doc, "_id")
 	var out bson.Raw
 	var err error
 	switch {
@@ -125,64 +136,65 @@ func (u *Update) applyTo(ctx context.Context, doc bson.Raw, insert bool) (bson.R
 	case u.pipeline != nil:
 		out, err = u.runPipeline(ctx, doc, id)
 	default:
-		out, err = u.applyOperators(newWork(ctx), doc, insert)
+		out, err = u.applyOperators(work.New(ctx), doc, insert)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if is := lookup(out, "_id"); !isMissing(id) && (is.Type != id.Type || !bytes.Equal(is.Value, id.Value)) {
+	if is := document.Lookup(out, "_id"); !value.IsMissing(id) &&
+		(is.Type != id.Type || !bytes.Equal(is.Value, id.Value)) {
 		if u.changes != nil {
-			return nil, serverError(mongoerr.ImmutableField,
+			return nil, refusal.New(mongoerr.ImmutableField,
 				"Performing an update on the path '_id' would modify the immutable field '_id'")
 		}
 		// An _id that compares equal stays what it was.
-		if compare(is, id) == 0 {
-			return withField(out, "_id", id), nil
+		if value.Compare(is, id) == 0 {
+			return document.With(out, "_id", id), nil
 		}
-		return nil, serverError(mongoerr.ImmutableField,
+		return nil, refusal.New(mongoerr.ImmutableField,
 			"After applying the update, the (immutable) field '_id' was found to have been altered to _id: %s", is)
 	}
 	return out, nil
 }
 
 // replace puts the _id in front of the replacement.
-func (u *Update) replace(id value) bson.Raw {
-	if own := lookup(u.replacement, "_id"); !isMissing(own) {
+func (u *Update) replace(id value.Value) bson.Raw {
+	if own := document.Lookup(u.replacement, "_id"); !value.IsMissing(own) {
 		id = own
 	}
-	b, start := openDocument(make([]byte, 0, len(u.replacement)+20))
-	b = appendField(b, "_id", id)
-	for name, v := range fields(u.replacement) {
+	b, start := document.Open(make([]byte, 0, len(u.replacement)+20))
+	b = document.Append(b, "_id", id)
+	for name, v := range document.Fields(u.replacement) {
 		if string(name) != "_id" {
-			b = appendField(b, name, v)
+			b = document.Append(b, name, v)
 		}
 	}
-	return closeDocument(b, start)
+	return document.Close(b, start)
 }
 
 // documentOfEqualities returns the start of an upserted document. A replacement
 // takes only the _id.
-func documentOfEqualities(f *Filter, idOnly bool) (bson.Raw, error) {
-	root := newBranch(emptyDocument)
-	var paths []string
+func documentOfEqualities(f *filter.Filter, idOnly bool) (bson.Raw, error) {
+	root := newBranch(document.Empty)
+	var set []string
 	var failure error
-	add := func(path string, v value) bool {
+	add := func(path string, v value.Value) bool {
 		if idOnly && path != "_id" {
 			return true
 		}
-		for _, p := range paths {
+		for _, p := range set {
 			if p == path || strings.HasPrefix(p, path+".") || strings.HasPrefix(path, p+".") {
-				failure = serverError(mongoerr.NotSingleValueField,
+				failure = refusal.New(mongoerr.NotSingleValueField,
 					"cannot infer query fields to set, path '%s' is matched twice", path)
 				return false
 			}
 		}
-		paths = append(paths, path)
-		failure = root.create(nil, splitPath(path), v)
+		set = append(set, path)
+		failure = root.create(nil, paths.Split(path), v)
 		return failure == nil
 	}
 	for _, wantID := range []bool{true, false} { // _id goes first
-		for path, v := range f.equalities() {
+		for path, v := range f.Equalities() {
 			isID := path == "_id" || strings.HasPrefix(path, "_id.")
 			if isID == wantID && !add(path, v) {
 				return nil, failure

@@ -1,4 +1,4 @@
-package store
+package update
 
 import (
 	"bytes"
@@ -7,11 +7,18 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"pgregory.net/rapid"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/expr"
+	"shardsh/balancer/mock/store/filter"
+	"shardsh/balancer/mock/store/paths"
+	"shardsh/balancer/mock/store/storetest"
+	"shardsh/balancer/mock/store/value"
 )
 
-func compileUpdate(t testing.TB, text string, o UpdateOptions) (*Update, error) {
+func compileUpdate(t testing.TB, text string, o Options) (*Update, error) {
 	t.Helper()
-	return CompileUpdate(lookup(raw(t, `{"u":`+text+`}`), "u"), o)
+	return Compile(document.Lookup(storetest.Raw(t, `{"u":`+text+`}`), "u"), o)
 }
 
 func TestUpdateOperators(t *testing.T) {
@@ -67,12 +74,12 @@ func TestUpdateOperators(t *testing.T) {
 			`{"_id": 1, "a": {"$date": "2026-01-02T03:04:05Z"}, "b": {"$timestamp": {"t": 1767323045, "i": 1}}}`},
 	} {
 		now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-		u, err := compileUpdate(t, tc.update, UpdateOptions{Now: now})
+		u, err := compileUpdate(t, tc.update, Options{Now: now})
 		if err != nil {
 			t.Errorf("%s: %v", tc.update, err)
 			continue
 		}
-		doc, want := raw(t, tc.doc), raw(t, tc.want)
+		doc, want := storetest.Raw(t, tc.doc), storetest.Raw(t, tc.want)
 		got, changed, err := u.Apply(doc)
 		switch {
 		case err != nil:
@@ -139,12 +146,12 @@ func TestUpdateErrors(t *testing.T) {
 		`{"$rename": {"a.0": "x"}}`:                   2,
 		`{"$rename": {"n": "a.0"}}`:                   2,
 	} {
-		u, err := compileUpdate(t, update, UpdateOptions{})
+		u, err := compileUpdate(t, update, Options{})
 		if err == nil {
-			_, _, err = u.Apply(raw(t, doc))
+			_, _, err = u.Apply(storetest.Raw(t, doc))
 		}
-		if codeOf(err) != code {
-			t.Errorf("%s: code %d (%v), want %d", update, codeOf(err), err, code)
+		if storetest.CodeOf(err) != code {
+			t.Errorf("%s: code %d (%v), want %d", update, storetest.CodeOf(err), err, code)
 		}
 	}
 }
@@ -179,25 +186,25 @@ func TestPositionalOperators(t *testing.T) {
 		{filter: `{}`, update: `{"$set": {"a.$.b.$": 0}}`, code: 2},
 		{filter: `{}`, update: `[{"$set": {"a": 0}}]`, filters: `{"i": 1}`, code: 9},
 	} {
-		f, err := CompileFilter(raw(t, tc.filter))
+		f, err := filter.Compile(storetest.Raw(t, tc.filter))
 		if err != nil {
 			t.Fatal(err)
 		}
-		o := UpdateOptions{Filter: f}
+		o := Options{Filter: f}
 		if tc.filters != "" {
-			o.ArrayFilters = []bson.Raw{raw(t, tc.filters)}
+			o.ArrayFilters = []bson.Raw{storetest.Raw(t, tc.filters)}
 		}
 		u, err := compileUpdate(t, tc.update, o)
 		var got bson.Raw
 		if err == nil {
-			got, _, err = u.Apply(raw(t, start))
+			got, _, err = u.Apply(storetest.Raw(t, start))
 		}
-		if codeOf(err) != tc.code {
-			t.Errorf("%s: code %d (%v), want %d", tc.update, codeOf(err), err, tc.code)
+		if storetest.CodeOf(err) != tc.code {
+			t.Errorf("%s: code %d (%v), want %d", tc.update, storetest.CodeOf(err), err, tc.code)
 			continue
 		}
 		if err == nil {
-			if v := lookup(got, tc.path); !v.Equal(lookup(raw(t, `{"v":`+tc.want+`}`), "v")) {
+			if v := document.Lookup(got, tc.path); !v.Equal(document.Lookup(storetest.Raw(t, `{"v":`+tc.want+`}`), "v")) {
 				t.Errorf("%s: got %s, want %s", tc.update, v, tc.want)
 			}
 		}
@@ -234,18 +241,18 @@ func TestUpsert(t *testing.T) {
 		{filter: `{"a": 1}`, update: `{"$set": {"x.$": 2}}`, code: 2},
 		{filter: `{"a": 1}`, update: `{"$set": {"a.b": 2}}`, code: 28},
 	} {
-		f, err := CompileFilter(raw(t, tc.filter))
+		f, err := filter.Compile(storetest.Raw(t, tc.filter))
 		if err != nil {
 			t.Fatal(err)
 		}
-		u, err := compileUpdate(t, tc.update, UpdateOptions{Filter: f, NewID: func() bson.ObjectID { return id }})
+		u, err := compileUpdate(t, tc.update, Options{Filter: f, NewID: func() bson.ObjectID { return id }})
 		var got bson.Raw
 		if err == nil {
-			got, err = u.Upsert(t.Context(), raw(t, tc.filter))
+			got, err = u.Upsert(t.Context(), storetest.Raw(t, tc.filter))
 		}
-		if codeOf(err) != tc.code {
-			t.Errorf("%s %s: code %d (%v), want %d", tc.filter, tc.update, codeOf(err), err, tc.code)
-		} else if err == nil && !bytes.Equal(got, raw(t, tc.want)) {
+		if storetest.CodeOf(err) != tc.code {
+			t.Errorf("%s %s: code %d (%v), want %d", tc.filter, tc.update, storetest.CodeOf(err), err, tc.code)
+		} else if err == nil && !bytes.Equal(got, storetest.Raw(t, tc.want)) {
 			t.Errorf("%s %s:\ngot  %s\nwant %s", tc.filter, tc.update, got, tc.want)
 		}
 	}
@@ -255,12 +262,13 @@ func TestUpsert(t *testing.T) {
 // and can be read.
 func TestUpdateLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		doc := withField(smallDocuments.Draw(t, "doc"), "_id", int32Value(1))
-		v := orNull(smallValues.Draw(t, "value"))
+		doc := document.With(storetest.SmallDocuments.Draw(t, "doc"), "_id", value.Int32(1))
+		v := expr.OrNull(storetest.SmallValues.Draw(t, "value"))
 		path := rapid.SampledFrom([]string{"new", "b.new", "b.c", "a"}).Draw(t, "path")
-		apply := func(op string, arg value, doc bson.Raw) (bson.Raw, bool) {
-			u, err := CompileUpdate(objectValue(documentOf(field{op, objectValue(documentOf(field{path, arg}))})),
-				UpdateOptions{})
+		apply := func(op string, arg value.Value, doc bson.Raw) (bson.Raw, bool) {
+			u, err := Compile(value.Object(document.Of(document.Field{Name: op,
+				Value: value.Object(document.Of(document.Field{Name: path, Value: arg}))})),
+				Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -271,13 +279,13 @@ func TestUpdateLaws(t *testing.T) {
 			return out, changed
 		}
 		set, _ := apply("$set", v, doc)
-		if got := valueAt(set, splitPath(path)); !got.Equal(v) {
+		if got := paths.At(set, paths.Split(path)); !got.Equal(v) {
 			t.Fatalf("set %s to %s, got %s", path, v, got)
 		}
 		if again, changed := apply("$set", v, set); changed || !bytes.Equal(again, set) {
 			t.Fatal("$set twice changes something")
 		}
-		had := !isMissing(valueAt(doc, splitPath(path)))
+		had := !value.IsMissing(paths.At(doc, paths.Split(path)))
 		if back, _ := apply("$unset", v, set); !had && !bytes.Equal(back, doc) {
 			t.Fatalf("got %s back, want %s", back, doc)
 		}

@@ -1,4 +1,4 @@
-package store
+package value
 
 import (
 	"math"
@@ -13,19 +13,20 @@ import (
 // even to 34 digits (IEEE 754-2008 §4.3).
 
 const (
-	decimalDigits      = 34
+	DecimalDigits      = 34
 	decimalMinExponent = -6176
 	decimalMaxExponent = 6111
 )
 
 var (
-	decimalNaN      = mustDecimal("NaN")
-	decimalInfinity = mustDecimal("Infinity")
-	decimalMinusInf = mustDecimal("-Infinity")
-	decimalZero     = mustDecimal("0")
+	decimalNaN      = MustDecimal("NaN")
+	decimalInfinity = MustDecimal("Infinity")
+	decimalMinusInf = MustDecimal("-Infinity")
+	decimalZero     = MustDecimal("0")
 )
 
-func mustDecimal(s string) bson.Decimal128 {
+// MustDecimal reads a decimal that is written in the program.
+func MustDecimal(s string) bson.Decimal128 {
 	d, err := bson.ParseDecimal128(s)
 	if err != nil {
 		panic(err) // a constant that is no number
@@ -33,21 +34,23 @@ func mustDecimal(s string) bson.Decimal128 {
 	return d
 }
 
-// toDecimal turns a number into a decimal. Doubles keep 15 digits, as on the
+// ToDecimal turns a number into a decimal. Doubles keep 15 digits, as on the
 // server.
-func toDecimal(v value) bson.Decimal128 {
+func ToDecimal(v Value) bson.Decimal128 {
 	switch v.Type {
 	case bson.TypeDecimal128:
-		return decimalAt(v.Value)
+		return DecimalAt(v.Value)
 	case bson.TypeDouble:
-		return decimalOfDouble(doubleAt(v.Value))
+		return DecimalOfDouble(DoubleAt(v.Value))
 	}
-	return decimalOfInt(toInteger(v))
+	return DecimalOfInt(ToInteger(v))
 }
 
-func decimalOfInt(n int64) bson.Decimal128 { return makeDecimal(big.NewInt(n), 0) }
+// DecimalOfInt returns an integer as a decimal.
+func DecimalOfInt(n int64) bson.Decimal128 { return MakeDecimal(big.NewInt(n), 0) }
 
-func decimalOfDouble(f float64) bson.Decimal128 {
+// DecimalOfDouble returns a double as a decimal of 15 digits, as the server converts it.
+func DecimalOfDouble(f float64) bson.Decimal128 {
 	switch {
 	case math.IsNaN(f):
 		return decimalNaN
@@ -65,33 +68,33 @@ func decimalOfDouble(f float64) bson.Decimal128 {
 	return d
 }
 
-// exactDecimal has all digits of a double that a decimal has room for.
-func exactDecimal(f float64) bson.Decimal128 {
+// ExactDecimal has all digits of a double that a decimal has room for.
+func ExactDecimal(f float64) bson.Decimal128 {
 	digits, exponent, _ := strings.Cut(strconv.FormatFloat(f, 'e', 33, 64), "e")
 	d, err := bson.ParseDecimal128(strings.TrimSuffix(strings.TrimRight(digits, "0"), ".") + "e" + exponent)
 	if err != nil {
-		return decimalOfDouble(f)
+		return DecimalOfDouble(f)
 	}
 	return d
 }
 
-// makeDecimal rounds coefficient · 10^exponent into the format.
-func makeDecimal(coefficient *big.Int, exponent int) bson.Decimal128 {
+// MakeDecimal rounds coefficient · 10^exponent into the format.
+func MakeDecimal(coefficient *big.Int, exponent int) bson.Decimal128 {
 	c := new(big.Int).Set(coefficient)
-	if drop := digitCount(c) - decimalDigits; drop > 0 {
-		c = roundedShift(c, drop)
+	if drop := digitCount(c) - DecimalDigits; drop > 0 {
+		c = RoundedShift(c, drop)
 		exponent += drop
-		if digitCount(c) > decimalDigits { // 999… became 1000…
-			c = roundedShift(c, 1)
+		if digitCount(c) > DecimalDigits { // 999… became 1000…
+			c = RoundedShift(c, 1)
 			exponent++
 		}
 	}
 	if exponent < decimalMinExponent {
-		c = roundedShift(c, decimalMinExponent-exponent)
+		c = RoundedShift(c, decimalMinExponent-exponent)
 		exponent = decimalMinExponent
 	}
 	negative := coefficient.Sign() < 0
-	for exponent > decimalMaxExponent && c.Sign() != 0 && digitCount(c) < decimalDigits {
+	for exponent > decimalMaxExponent && c.Sign() != 0 && digitCount(c) < DecimalDigits {
 		c.Mul(c, big.NewInt(10))
 		exponent--
 	}
@@ -119,7 +122,7 @@ func isNegative(d bson.Decimal128) bool {
 
 // zeroSigned gives a zero its sign, which integers don't keep (IEEE 754-2008 §6.3).
 func zeroSigned(d bson.Decimal128, negative bool) bson.Decimal128 {
-	if negative && !isNegative(d) && decimalIsZero(d) {
+	if negative && !isNegative(d) && DecimalIsZero(d) {
 		return decimalNegate(d)
 	}
 	return d
@@ -132,12 +135,12 @@ func digitCount(n *big.Int) int {
 	return len(new(big.Int).Abs(n).String())
 }
 
-// roundedShift divides by 10^drop, half to even.
-func roundedShift(n *big.Int, drop int) *big.Int {
-	if drop > 2*decimalDigits+decimalDigits*4 && digitCount(n) < drop {
+// RoundedShift divides by 10^drop, half to even.
+func RoundedShift(n *big.Int, drop int) *big.Int {
+	if drop > 2*DecimalDigits+DecimalDigits*4 && digitCount(n) < drop {
 		return new(big.Int)
 	}
-	divisor := tenTo(drop)
+	divisor := TenTo(drop)
 	q, r := new(big.Int).QuoRem(n, divisor, new(big.Int))
 	twice := new(big.Int).Abs(r)
 	twice.Lsh(twice, 1)
@@ -152,10 +155,11 @@ func special(a, b bson.Decimal128, f func(x, y float64) float64) (bson.Decimal12
 	if !a.IsNaN() && !b.IsNaN() && a.IsInf() == 0 && b.IsInf() == 0 {
 		return bson.Decimal128{}, false
 	}
-	return decimalOfDouble(f(decimalToDouble(a), decimalToDouble(b))), true
+	return DecimalOfDouble(f(decimalToDouble(a), decimalToDouble(b))), true
 }
 
-func parts(d bson.Decimal128) (*big.Int, int) {
+// DecimalParts returns a finite decimal's coefficient and exponent.
+func DecimalParts(d bson.Decimal128) (*big.Int, int) {
 	c, exp, err := d.BigInt()
 	if err != nil {
 		return new(big.Int), 0
@@ -163,24 +167,25 @@ func parts(d bson.Decimal128) (*big.Int, int) {
 	return c, exp
 }
 
-func decimalAdd(a, b bson.Decimal128) bson.Decimal128 {
+// DecimalAdd returns the sum, rounded to 34 digits.
+func DecimalAdd(a, b bson.Decimal128) bson.Decimal128 {
 	if d, ok := special(a, b, func(x, y float64) float64 { return x + y }); ok {
 		return d
 	}
-	x, m := parts(a)
-	y, n := parts(b)
+	x, m := DecimalParts(a)
+	y, n := DecimalParts(b)
 	if m < n {
 		x, m, y, n = y, n, x, m
 	}
 	// Beyond this distance the smaller operand only decides the rounding.
-	if m-n > 3*decimalDigits && x.Sign() != 0 && y.Sign() != 0 {
-		y, n = big.NewInt(int64(y.Sign())), m-3*decimalDigits
+	if m-n > 3*DecimalDigits && x.Sign() != 0 && y.Sign() != 0 {
+		y, n = big.NewInt(int64(y.Sign())), m-3*DecimalDigits
 	}
-	if x.Sign() == 0 && m-n > 3*decimalDigits {
-		return makeDecimal(y, n)
+	if x.Sign() == 0 && m-n > 3*DecimalDigits {
+		return MakeDecimal(y, n)
 	}
-	x.Mul(x, tenTo(m-n))
-	return makeDecimal(x.Add(x, y), n)
+	x.Mul(x, TenTo(m-n))
+	return MakeDecimal(x.Add(x, y), n)
 }
 
 func decimalNegate(d bson.Decimal128) bson.Decimal128 {
@@ -188,30 +193,32 @@ func decimalNegate(d bson.Decimal128) bson.Decimal128 {
 	return bson.NewDecimal128(hi^1<<63, lo)
 }
 
-func decimalSubtract(a, b bson.Decimal128) bson.Decimal128 { return decimalAdd(a, decimalNegate(b)) }
+// DecimalSubtract returns the difference, rounded to 34 digits.
+func DecimalSubtract(a, b bson.Decimal128) bson.Decimal128 { return DecimalAdd(a, decimalNegate(b)) }
 
-func decimalMultiply(a, b bson.Decimal128) bson.Decimal128 {
+// DecimalMultiply returns the product, rounded to 34 digits.
+func DecimalMultiply(a, b bson.Decimal128) bson.Decimal128 {
 	if d, ok := special(a, b, func(x, y float64) float64 { return x * y }); ok {
 		return d
 	}
-	x, m := parts(a)
-	y, n := parts(b)
-	return zeroSigned(makeDecimal(x.Mul(x, y), m+n), isNegative(a) != isNegative(b))
+	x, m := DecimalParts(a)
+	y, n := DecimalParts(b)
+	return zeroSigned(MakeDecimal(x.Mul(x, y), m+n), isNegative(a) != isNegative(b))
 }
 
-// decimalDivide expects a divisor that is not zero. An exact quotient keeps as
+// DecimalDivide expects a divisor that is not zero. An exact quotient keeps as
 // few digits as its operands allow.
-func decimalDivide(a, b bson.Decimal128) bson.Decimal128 {
+func DecimalDivide(a, b bson.Decimal128) bson.Decimal128 {
 	if d, ok := special(a, b, func(x, y float64) float64 { return x / y }); ok {
 		return d
 	}
-	x, m := parts(a)
-	y, n := parts(b)
+	x, m := DecimalParts(a)
+	y, n := DecimalParts(b)
 	if y.Sign() == 0 {
 		return decimalNaN
 	}
-	shift := 2*decimalDigits + digitCount(y)
-	x.Mul(x, tenTo(shift))
+	shift := 2*DecimalDigits + digitCount(y)
+	x.Mul(x, TenTo(shift))
 	q, r := new(big.Int).QuoRem(x, y, new(big.Int))
 	exponent, ideal := m-n-shift, m-n
 	if r.Sign() != 0 {
@@ -219,7 +226,7 @@ func decimalDivide(a, b bson.Decimal128) bson.Decimal128 {
 		q.Mul(q, big.NewInt(10))
 		q.Add(q, big.NewInt(int64(q.Sign())))
 		exponent--
-		return makeDecimal(q, exponent)
+		return MakeDecimal(q, exponent)
 	}
 	ten := big.NewInt(10)
 	for exponent < ideal {
@@ -230,19 +237,19 @@ func decimalDivide(a, b bson.Decimal128) bson.Decimal128 {
 		q = next
 		exponent++
 	}
-	return zeroSigned(makeDecimal(q, exponent), isNegative(a) != isNegative(b))
+	return zeroSigned(MakeDecimal(q, exponent), isNegative(a) != isNegative(b))
 }
 
-// decimalMod returns the remainder with the sign of the dividend.
-func decimalMod(a, b bson.Decimal128) bson.Decimal128 {
+// DecimalMod returns the remainder with the sign of the dividend.
+func DecimalMod(a, b bson.Decimal128) bson.Decimal128 {
 	switch {
-	case a.IsNaN() || b.IsNaN() || a.IsInf() != 0 || decimalIsZero(b):
+	case a.IsNaN() || b.IsNaN() || a.IsInf() != 0 || DecimalIsZero(b):
 		return decimalNaN
 	case b.IsInf() != 0:
 		return a
 	}
-	x, m := parts(a)
-	y, n := parts(b)
+	x, m := DecimalParts(a)
+	y, n := DecimalParts(b)
 	low := min(m, n)
 	if m-low > 2000 || n-low > 2000 { // too far apart to align: the exact sizes decide nothing sensible
 		if n > m {
@@ -250,52 +257,53 @@ func decimalMod(a, b bson.Decimal128) bson.Decimal128 {
 		}
 		return zeroSigned(decimalZero, isNegative(a))
 	}
-	x.Mul(x, tenTo(m-low))
-	y.Mul(y, tenTo(n-low))
-	return zeroSigned(makeDecimal(x.Rem(x, y), low), isNegative(a))
+	x.Mul(x, TenTo(m-low))
+	y.Mul(y, TenTo(n-low))
+	return zeroSigned(MakeDecimal(x.Rem(x, y), low), isNegative(a))
 }
 
-// decimalRound rounds to so many places after the point, half to even or, with
+// DecimalRound rounds to so many places after the point, half to even or, with
 // cut, towards zero.
-func decimalRound(d bson.Decimal128, places int, mode roundMode) bson.Decimal128 {
+func DecimalRound(d bson.Decimal128, places int, mode RoundMode) bson.Decimal128 {
 	if d.IsNaN() || d.IsInf() != 0 {
 		return d
 	}
-	c, exp := parts(d)
+	c, exp := DecimalParts(d)
 	drop := -places - exp
 	if drop <= 0 {
 		return d
 	}
 	drop = min(drop, 7000)
 	switch mode {
-	case roundCut:
-		c.Quo(c, tenTo(drop))
-	case roundHalfEven:
-		c = roundedShift(c, drop)
-	case roundUp, roundDown:
-		q, r := new(big.Int).QuoRem(c, tenTo(drop), new(big.Int))
-		if r.Sign() > 0 && mode == roundUp {
+	case RoundCut:
+		c.Quo(c, TenTo(drop))
+	case RoundHalfEven:
+		c = RoundedShift(c, drop)
+	case RoundUp, RoundDown:
+		q, r := new(big.Int).QuoRem(c, TenTo(drop), new(big.Int))
+		if r.Sign() > 0 && mode == RoundUp {
 			q.Add(q, big.NewInt(1))
 		}
-		if r.Sign() < 0 && mode == roundDown {
+		if r.Sign() < 0 && mode == RoundDown {
 			q.Sub(q, big.NewInt(1))
 		}
 		c = q
 	}
-	return zeroSigned(makeDecimal(c, exp+drop), isNegative(d))
+	return zeroSigned(MakeDecimal(c, exp+drop), isNegative(d))
 }
 
-type roundMode uint8
+// RoundMode says what becomes of digits for which there is no room.
+type RoundMode uint8
 
 const (
-	roundHalfEven roundMode = iota
-	roundCut
-	roundUp
-	roundDown
+	RoundHalfEven RoundMode = iota
+	RoundCut
+	RoundUp
+	RoundDown
 )
 
-// decimalIsZero reports whether the value is a zero of any sign and exponent.
-func decimalIsZero(d bson.Decimal128) bool {
+// DecimalIsZero reports whether the value is a zero of any sign and exponent.
+func DecimalIsZero(d bson.Decimal128) bool {
 	c, _, err := d.BigInt()
 	return err == nil && c.Sign() == 0
 }

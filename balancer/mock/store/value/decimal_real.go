@@ -1,4 +1,4 @@
-package store
+package value
 
 import (
 	"math"
@@ -19,33 +19,34 @@ import (
 // farAway stands for infinity in functions that have a limit there.
 const farAway = 1e100
 
-func decimalReal(d bson.Decimal128, f func(float64) float64, wide quad.Function) bson.Decimal128 {
+// DecimalReal returns a function of a decimal, from more digits than it has.
+func DecimalReal(d bson.Decimal128, f func(float64) float64, wide quad.Function) bson.Decimal128 {
 	if isSpecial(d) {
 		limit := f(decimalToDouble(d))
 		if math.IsNaN(limit) || math.IsInf(limit, 0) {
-			return decimalOfDouble(limit)
+			return DecimalOfDouble(limit)
 		}
 		return decimalOfQuad(wide(big.NewFloat(math.Copysign(farAway, float64(d.IsInf())))))
 	}
 	return decimalOfQuad(wide(quadOf(d)))
 }
 
-// realOfTwo returns a decimal where one of the two numbers is one, and otherwise a
+// RealOfTwo returns a decimal where one of the two numbers is one, and otherwise a
 // double.
-func realOfTwo(a, b value, f func(x, y float64) float64, wide func(x, y *big.Float) *big.Float) value {
+func RealOfTwo(a, b Value, f func(x, y float64) float64, wide func(x, y *big.Float) *big.Float) Value {
 	if a.Type != bson.TypeDecimal128 && b.Type != bson.TypeDecimal128 {
-		return doubleValue(f(toDouble(a), toDouble(b)))
+		return Double(f(ToDouble(a), ToDouble(b)))
 	}
-	return decimalValue(decimalRealOfTwo(toDecimal(a), toDecimal(b), f, wide))
+	return Decimal(DecimalRealOfTwo(ToDecimal(a), ToDecimal(b), f, wide))
 }
 
-// decimalRealOfTwo asks doubles where they know better what comes of infinities and
+// DecimalRealOfTwo asks doubles where they know better what comes of infinities and
 // roots of negative numbers.
-func decimalRealOfTwo(a, b bson.Decimal128, f func(x, y float64) float64, wide func(x, y *big.Float) *big.Float,
+func DecimalRealOfTwo(a, b bson.Decimal128, f func(x, y float64) float64, wide func(x, y *big.Float) *big.Float,
 ) bson.Decimal128 {
 	rough := f(decimalToDouble(a), decimalToDouble(b))
 	if isSpecial(a) || isSpecial(b) || math.IsNaN(rough) {
-		return decimalOfDouble(rough)
+		return DecimalOfDouble(rough)
 	}
 	return decimalOfQuad(wide(quadOf(a), quadOf(b)))
 }
@@ -56,13 +57,13 @@ func isSpecial(d bson.Decimal128) bool { return d.IsNaN() || d.IsInf() != 0 }
 const spareBits = 2 * quad.Bits
 
 func quadOf(d bson.Decimal128) *big.Float {
-	c, exponent := parts(d)
+	c, exponent := DecimalParts(d)
 	f := new(big.Float).SetInt(c)
 	if exponent < 0 {
-		divisor := new(big.Float).SetInt(tenTo(-exponent))
+		divisor := new(big.Float).SetInt(TenTo(-exponent))
 		return quad.Round(new(big.Float).SetPrec(spareBits).Quo(f, divisor))
 	}
-	return quad.Round(new(big.Float).SetInt(c.Mul(c, tenTo(exponent))))
+	return quad.Round(new(big.Float).SetInt(c.Mul(c, TenTo(exponent))))
 }
 
 // decimalOfQuad has all 34 digits, or those of a number that has few.
@@ -78,10 +79,10 @@ func decimalOfQuad(f *big.Float) bson.Decimal128 {
 	if d, ok := shortDecimal(f); ok {
 		return d
 	}
-	digits, exponent, _ := strings.Cut(f.Text('e', decimalDigits-1), "e")
+	digits, exponent, _ := strings.Cut(f.Text('e', DecimalDigits-1), "e")
 	n, _ := new(big.Int).SetString(strings.Replace(digits, ".", "", 1), 10)
 	e, _ := strconv.Atoi(exponent)
-	return makeDecimal(n, e-decimalDigits+1)
+	return MakeDecimal(n, e-DecimalDigits+1)
 }
 
 // shortDecimal returns a number that 34 digits have room for.
@@ -94,8 +95,8 @@ func shortDecimal(f *big.Float) (d bson.Decimal128, ok bool) {
 	behind = max(behind, 0)
 	n, _ := new(big.Float).SetMantExp(f, behind).Int(nil)
 	n.Mul(n, new(big.Int).Exp(big.NewInt(5), big.NewInt(int64(behind)), nil))
-	if digitCount(n) > decimalDigits {
+	if digitCount(n) > DecimalDigits {
 		return d, false
 	}
-	return makeDecimal(n, -behind), true
+	return MakeDecimal(n, -behind), true
 }

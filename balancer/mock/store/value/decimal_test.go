@@ -1,4 +1,4 @@
-package store
+package value
 
 import (
 	"testing"
@@ -12,19 +12,19 @@ func TestDecimalLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := rapid.Int64Range(-1e9, 1e9).Draw(t, "a")
 		b := rapid.Int64Range(-1e9, 1e9).Draw(t, "b")
-		x, y := decimalOfInt(a), decimalOfInt(b)
+		x, y := DecimalOfInt(a), DecimalOfInt(b)
 		same := func(d bson.Decimal128, n int64) {
-			if compare(decimalValue(d), int64Value(n)) != 0 {
+			if Compare(Decimal(d), Int64(n)) != 0 {
 				t.Fatalf("got %s, want %d", d, n)
 			}
 		}
-		same(decimalAdd(x, y), a+b)
-		same(decimalSubtract(x, y), a-b)
-		same(decimalMultiply(x, y), a*b)
+		same(DecimalAdd(x, y), a+b)
+		same(DecimalSubtract(x, y), a-b)
+		same(DecimalMultiply(x, y), a*b)
 		if b != 0 {
-			same(decimalMod(x, y), a%b)
-			same(decimalDivide(decimalMultiply(x, y), y), a)
-			same(decimalRound(decimalDivide(x, y), 0, roundCut), a/b)
+			same(DecimalMod(x, y), a%b)
+			same(DecimalDivide(DecimalMultiply(x, y), y), a)
+			same(DecimalRound(DecimalDivide(x, y), 0, RoundCut), a/b)
 		}
 	})
 }

@@ -1,4 +1,4 @@
-package store
+package value
 
 import (
 	"math"
@@ -12,48 +12,54 @@ import (
 // anything to double. exact is false when integers overflow 64 bits; the value
 // then is the nearest double.
 
-func addNumbers(a, b value) (sum value, exact bool) {
-	return arithmetic(a, b, addInt64, func(x, y float64) float64 { return x + y }, decimalAdd)
+// Add returns the sum of two numbers, of the wider of their types.
+func Add(a, b Value) (sum Value, exact bool) {
+	return arithmetic(a, b, AddInt64, func(x, y float64) float64 { return x + y }, DecimalAdd)
 }
 
-func subtractNumbers(a, b value) (difference value, exact bool) {
-	return arithmetic(a, b, subtractInt64, func(x, y float64) float64 { return x - y }, decimalSubtract)
+// Subtract returns the difference of two numbers, of the wider of their types.
+func Subtract(a, b Value) (difference Value, exact bool) {
+	return arithmetic(a, b, SubtractInt64, func(x, y float64) float64 { return x - y }, DecimalSubtract)
 }
 
-func multiplyNumbers(a, b value) (product value, exact bool) {
-	return arithmetic(a, b, multiplyInt64, func(x, y float64) float64 { return x * y }, decimalMultiply)
+// Multiply returns the product of two numbers, of the wider of their types.
+func Multiply(a, b Value) (product Value, exact bool) {
+	return arithmetic(a, b, MultiplyInt64, func(x, y float64) float64 { return x * y }, DecimalMultiply)
 }
 
-func arithmetic(a, b value, ints func(x, y int64) (int64, bool), doubles func(x, y float64) float64,
+func arithmetic(a, b Value, ints func(x, y int64) (int64, bool), doubles func(x, y float64) float64,
 	decimals func(x, y bson.Decimal128) bson.Decimal128,
-) (value, bool) {
+) (Value, bool) {
 	switch {
 	case a.Type == bson.TypeDecimal128 || b.Type == bson.TypeDecimal128:
-		return decimalValue(decimals(toDecimal(a), toDecimal(b))), true
+		return Decimal(decimals(ToDecimal(a), ToDecimal(b))), true
 	case a.Type == bson.TypeDouble || b.Type == bson.TypeDouble:
-		return doubleValue(doubles(toDouble(a), toDouble(b))), true
+		return Double(doubles(ToDouble(a), ToDouble(b))), true
 	}
-	n, ok := ints(toInteger(a), toInteger(b))
+	n, ok := ints(ToInteger(a), ToInteger(b))
 	switch {
 	case !ok:
-		return doubleValue(doubles(toDouble(a), toDouble(b))), false
+		return Double(doubles(ToDouble(a), ToDouble(b))), false
 	case a.Type == bson.TypeInt32 && b.Type == bson.TypeInt32:
-		return smallestInt(n), true
+		return SmallestInt(n), true
 	}
-	return int64Value(n), true
+	return Int64(n), true
 }
 
-func addInt64(a, b int64) (int64, bool) {
+// AddInt64 returns the sum, and whether it fits.
+func AddInt64(a, b int64) (int64, bool) {
 	c := a + b
 	return c, (c > a) == (b > 0)
 }
 
-func subtractInt64(a, b int64) (int64, bool) {
+// SubtractInt64 returns the difference, and whether it fits.
+func SubtractInt64(a, b int64) (int64, bool) {
 	c := a - b
 	return c, (c < a) == (b > 0)
 }
 
-func multiplyInt64(a, b int64) (int64, bool) {
+// MultiplyInt64 returns the product, and whether it fits.
+func MultiplyInt64(a, b int64) (int64, bool) {
 	if a == 0 || b == 0 {
 		return 0, true
 	}
@@ -75,8 +81,8 @@ func magnitude(n int64) uint64 {
 	return uint64(n)
 }
 
-// isFinite reports whether a number fits in 64 bits once cut.
-func isFinite(v value) bool {
-	f := toDouble(v)
+// IsFinite reports whether a number fits in 64 bits once cut.
+func IsFinite(v Value) bool {
+	f := ToDouble(v)
 	return !math.IsNaN(f) && f >= -1<<63 && f < 1<<63
 }

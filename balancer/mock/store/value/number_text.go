@@ -1,4 +1,4 @@
-package store
+package value
 
 import (
 	"encoding/hex"
@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// doubleText has up to 16 digits, as "%.16g".
-func doubleText(f float64) string {
+// DoubleText has up to 16 digits, as "%.16g".
+func DoubleText(f float64) string {
 	switch {
 	case math.IsNaN(f):
 		return "NaN"
@@ -19,7 +19,8 @@ func doubleText(f float64) string {
 	return strconv.FormatFloat(f, 'g', 16, 64)
 }
 
-func uuidText(data []byte) string {
+// UUIDText writes the 16 bytes of a UUID with its four hyphens.
+func UUIDText(data []byte) string {
 	h := hex.EncodeToString(data)
 	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
 }

@@ -1,8 +1,9 @@
-package store
+package value
 
 import "go.mongodb.org/mongo-driver/v2/bson"
 
-func typeByName(name string) (bson.Type, bool) {
+// TypeByName returns the type of an alias: "int", "objectId".
+func TypeByName(name string) (bson.Type, bool) {
 	for t, n := range typeNames {
 		if n == name {
 			return t, true
@@ -11,7 +12,8 @@ func typeByName(name string) (bson.Type, bool) {
 	return 0, false
 }
 
-func typeByNumber(n int64) (bson.Type, bool) {
+// TypeByNumber returns the type of a number as $type takes it; -1 is MinKey.
+func TypeByNumber(n int64) (bson.Type, bool) {
 	if n == -1 {
 		return bson.TypeMinKey, true
 	}
@@ -31,8 +33,8 @@ var typeNames = map[bson.Type]string{
 	bson.TypeMinKey: "minKey", bson.TypeMaxKey: "maxKey",
 }
 
-// typeName returns the server's alias of a value's type.
-func typeName(v value) string {
+// TypeName returns the server's alias of a value's type.
+func TypeName(v Value) string {
 	if name, ok := typeNames[v.Type]; ok {
 		return name
 	}

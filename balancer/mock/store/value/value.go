@@ -1,4 +1,9 @@
-package store
+// Package value answers what one BSON value is: its type and truth, how it
+// orders, what sums, products and decimals come of numbers. What follows from a
+// type is the BSON specification's; conversions, arithmetic and the order are
+// the server's (8.0), as its manual states them and testdata of the store has
+// recorded them.
+package value
 
 import (
 	"encoding/binary"
@@ -12,23 +17,27 @@ import (
 	"shardsh/balancer/keyorder"
 )
 
-// value is one BSON value; the zero value stands for "missing", which orders
+// Value is one BSON value; the zero value stands for "missing", which orders
 // like Undefined and is dropped when a document is built.
-type value = bson.RawValue
+type Value = bson.RawValue
 
-// absent marks an optional argument that was not given at all, which some
+// Absent marks an optional argument that was not given at all, which some
 // operators tell from one that evaluates to missing.
-var absent = value{Type: 0xf0}
+var Absent = Value{Type: 0xf0}
 
-func isAbsent(v value) bool  { return v.Type == absent.Type }
-func isMissing(v value) bool { return v.Type == 0 || v.Type == absent.Type }
+// IsAbsent reports whether an optional argument was not given.
+func IsAbsent(v Value) bool { return v.Type == Absent.Type }
 
-// isNullish reports whether the value is null, undefined or missing.
-func isNullish(v value) bool {
-	return v.Type == bson.TypeNull || v.Type == bson.TypeUndefined || isMissing(v)
+// IsMissing reports whether the value is not there.
+func IsMissing(v Value) bool { return v.Type == 0 || v.Type == Absent.Type }
+
+// IsNullish reports whether the value is null, undefined or missing.
+func IsNullish(v Value) bool {
+	return v.Type == bson.TypeNull || v.Type == bson.TypeUndefined || IsMissing(v)
 }
 
-func isNumber(v value) bool {
+// IsNumber reports whether the value is an int, a long, a double or a decimal.
+func IsNumber(v Value) bool {
 	switch v.Type {
 	case bson.TypeInt32, bson.TypeInt64, bson.TypeDouble, bson.TypeDecimal128:
 		return true
@@ -36,113 +45,139 @@ func isNumber(v value) bool {
 	return false
 }
 
-func isObject(v value) bool { return v.Type == bson.TypeEmbeddedDocument }
-func isArray(v value) bool  { return v.Type == bson.TypeArray }
-func isString(v value) bool { return v.Type == bson.TypeString }
-func isRegex(v value) bool  { return v.Type == bson.TypeRegex }
+// IsObject reports whether the value is a document.
+func IsObject(v Value) bool { return v.Type == bson.TypeEmbeddedDocument }
 
-func int32Value(n int32) value {
-	return value{Type: bson.TypeInt32, Value: binary.LittleEndian.AppendUint32(nil, uint32(n))}
+// IsArray reports whether the value is an array.
+func IsArray(v Value) bool { return v.Type == bson.TypeArray }
+
+// IsString reports whether the value is a string; a symbol is none.
+func IsString(v Value) bool { return v.Type == bson.TypeString }
+
+// IsRegex reports whether the value is a regular expression.
+func IsRegex(v Value) bool { return v.Type == bson.TypeRegex }
+
+// Int32 makes an int.
+func Int32(n int32) Value {
+	return Value{Type: bson.TypeInt32, Value: binary.LittleEndian.AppendUint32(nil, uint32(n))}
 }
 
-func int64Value(n int64) value {
-	return value{Type: bson.TypeInt64, Value: binary.LittleEndian.AppendUint64(nil, uint64(n))}
+// Int64 makes a long.
+func Int64(n int64) Value {
+	return Value{Type: bson.TypeInt64, Value: binary.LittleEndian.AppendUint64(nil, uint64(n))}
 }
 
-// smallestInt returns an int32 where the number fits, otherwise an int64.
-func smallestInt(n int64) value {
+// SmallestInt returns an int32 where the number fits, otherwise an int64.
+func SmallestInt(n int64) Value {
 	if n == int64(int32(n)) {
-		return int32Value(int32(n))
+		return Int32(int32(n))
 	}
-	return int64Value(n)
+	return Int64(n)
 }
 
-func doubleValue(f float64) value {
-	return value{Type: bson.TypeDouble, Value: binary.LittleEndian.AppendUint64(nil, math.Float64bits(f))}
+// Double makes a double.
+func Double(f float64) Value {
+	return Value{Type: bson.TypeDouble, Value: binary.LittleEndian.AppendUint64(nil, math.Float64bits(f))}
 }
 
-func decimalValue(d bson.Decimal128) value {
+// Decimal makes a decimal.
+func Decimal(d bson.Decimal128) Value {
 	hi, lo := d.GetBytes()
 	b := binary.LittleEndian.AppendUint64(make([]byte, 0, 16), lo)
-	return value{Type: bson.TypeDecimal128, Value: binary.LittleEndian.AppendUint64(b, hi)}
+	return Value{Type: bson.TypeDecimal128, Value: binary.LittleEndian.AppendUint64(b, hi)}
 }
 
-func stringValue(s string) value {
+// String makes a string.
+func String(s string) Value {
 	b := binary.LittleEndian.AppendUint32(make([]byte, 0, len(s)+5), uint32(len(s)+1))
-	return value{Type: bson.TypeString, Value: append(append(b, s...), 0)}
+	return Value{Type: bson.TypeString, Value: append(append(b, s...), 0)}
 }
 
-func boolValue(b bool) value {
+// Bool makes a boolean.
+func Bool(b bool) Value {
 	if b {
-		return value{Type: bson.TypeBoolean, Value: []byte{1}}
+		return Value{Type: bson.TypeBoolean, Value: []byte{1}}
 	}
-	return value{Type: bson.TypeBoolean, Value: []byte{0}}
+	return Value{Type: bson.TypeBoolean, Value: []byte{0}}
 }
 
-func nullValue() value { return value{Type: bson.TypeNull} }
+// Null makes null.
+func Null() Value { return Value{Type: bson.TypeNull} }
 
-func dateValue(ms int64) value {
-	return value{Type: bson.TypeDateTime, Value: binary.LittleEndian.AppendUint64(nil, uint64(ms))}
+// Date makes a date of milliseconds since 1970.
+func Date(ms int64) Value {
+	return Value{Type: bson.TypeDateTime, Value: binary.LittleEndian.AppendUint64(nil, uint64(ms))}
 }
 
-func timestampValue(seconds, increment uint32) value {
-	return value{Type: bson.TypeTimestamp, Value: binary.LittleEndian.AppendUint64(nil,
+// Timestamp makes a timestamp of seconds since 1970 and a number within them.
+func Timestamp(seconds, increment uint32) Value {
+	return Value{Type: bson.TypeTimestamp, Value: binary.LittleEndian.AppendUint64(nil,
 		uint64(seconds)<<32|uint64(increment))}
 }
 
-func objectIDValue(id bson.ObjectID) value {
-	return value{Type: bson.TypeObjectID, Value: append([]byte(nil), id[:]...)}
+// ObjectID makes an object id.
+func ObjectID(id bson.ObjectID) Value {
+	return Value{Type: bson.TypeObjectID, Value: append([]byte(nil), id[:]...)}
 }
 
-func objectValue(doc []byte) value { return value{Type: bson.TypeEmbeddedDocument, Value: doc} }
-func arrayValue(arr []byte) value  { return value{Type: bson.TypeArray, Value: arr} }
+// Object makes a value of a document's bytes, which it keeps.
+func Object(doc []byte) Value { return Value{Type: bson.TypeEmbeddedDocument, Value: doc} }
+
+// Array makes a value of an array's bytes, which it keeps.
+func Array(arr []byte) Value { return Value{Type: bson.TypeArray, Value: arr} }
 
 // The readers never fail: a value cut short reads as zero.
 
-func int32At(b []byte) int32 {
+// Int32At reads an int.
+func Int32At(b []byte) int32 {
 	if len(b) < 4 {
 		return 0
 	}
 	return int32(binary.LittleEndian.Uint32(b))
 }
 
-func int64At(b []byte) int64 {
+// Int64At reads a long, or the milliseconds of a date.
+func Int64At(b []byte) int64 {
 	if len(b) < 8 {
 		return 0
 	}
 	return int64(binary.LittleEndian.Uint64(b))
 }
 
-func doubleAt(b []byte) float64 { return math.Float64frombits(uint64(int64At(b))) }
+// DoubleAt reads a double.
+func DoubleAt(b []byte) float64 { return math.Float64frombits(uint64(Int64At(b))) }
 
-func decimalAt(b []byte) bson.Decimal128 {
+// DecimalAt reads a decimal.
+func DecimalAt(b []byte) bson.Decimal128 {
 	if len(b) < 16 {
 		return bson.Decimal128{}
 	}
 	return bson.NewDecimal128(binary.LittleEndian.Uint64(b[8:]), binary.LittleEndian.Uint64(b))
 }
 
-// textAt returns the content of a string, symbol or code.
-func textAt(b []byte) string {
-	n := int(int32At(b))
+// TextAt returns the content of a string, symbol or code.
+func TextAt(b []byte) string {
+	n := int(Int32At(b))
 	if n < 1 || len(b) < 4+n {
 		return ""
 	}
 	return string(b[4 : 4+n-1])
 }
 
-func boolAt(b []byte) bool { return len(b) > 0 && b[0] != 0 }
+// BoolAt reads a boolean.
+func BoolAt(b []byte) bool { return len(b) > 0 && b[0] != 0 }
 
-func binaryAt(b []byte) (subtype byte, data []byte) {
-	n := int(int32At(b))
+// BinaryAt reads binary data; what is cut short has none.
+func BinaryAt(b []byte) (subtype byte, data []byte) {
+	n := int(Int32At(b))
 	if len(b) < 5 || n < 0 || n > len(b)-5 {
 		return 0, nil
 	}
 	return b[4], b[5 : 5+n]
 }
 
-// regexAt splits a regular expression into pattern and options.
-func regexAt(b []byte) (pattern, options string) {
+// RegexAt splits a regular expression into pattern and options.
+func RegexAt(b []byte) (pattern, options string) {
 	for i, c := range b {
 		if c != 0 {
 			continue
@@ -158,42 +193,44 @@ func regexAt(b []byte) (pattern, options string) {
 	return "", ""
 }
 
-func timestampAt(b []byte) (seconds, increment uint32) {
-	n := uint64(int64At(b))
+// TimestampAt reads a timestamp.
+func TimestampAt(b []byte) (seconds, increment uint32) {
+	n := uint64(Int64At(b))
 	return uint32(n >> 32), uint32(n)
 }
 
-func timeOf(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
+// TimeOf returns a date's time, in UTC.
+func TimeOf(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
 
-// truthy reports the value as a condition: false, null, undefined, missing and
+// Truthy reports the value as a condition: false, null, undefined, missing and
 // zero are false, everything else is true.
-func truthy(v value) bool {
+func Truthy(v Value) bool {
 	switch v.Type {
 	case bson.TypeBoolean:
-		return boolAt(v.Value)
+		return BoolAt(v.Value)
 	case bson.TypeInt32:
-		return int32At(v.Value) != 0
+		return Int32At(v.Value) != 0
 	case bson.TypeInt64:
-		return int64At(v.Value) != 0
+		return Int64At(v.Value) != 0
 	case bson.TypeDouble:
-		return doubleAt(v.Value) != 0
+		return DoubleAt(v.Value) != 0
 	case bson.TypeDecimal128:
-		return !decimalIsZero(decimalAt(v.Value))
+		return !DecimalIsZero(DecimalAt(v.Value))
 	}
-	return !isNullish(v)
+	return !IsNullish(v)
 }
 
-// toDouble returns the nearest double of a number, zero for anything else.
-func toDouble(v value) float64 {
+// ToDouble returns the nearest double of a number, zero for anything else.
+func ToDouble(v Value) float64 {
 	switch v.Type {
 	case bson.TypeInt32:
-		return float64(int32At(v.Value))
+		return float64(Int32At(v.Value))
 	case bson.TypeInt64:
-		return float64(int64At(v.Value))
+		return float64(Int64At(v.Value))
 	case bson.TypeDouble:
-		return doubleAt(v.Value)
+		return DoubleAt(v.Value)
 	case bson.TypeDecimal128:
-		return decimalToDouble(decimalAt(v.Value))
+		return decimalToDouble(DecimalAt(v.Value))
 	}
 	return 0
 }
@@ -209,16 +246,16 @@ func decimalToDouble(d bson.Decimal128) float64 {
 	return f
 }
 
-// toInteger returns the number cut to an integer and clamped to 64 bits; NaN
+// ToInteger returns the number cut to an integer and clamped to 64 bits; NaN
 // and what is no number give zero.
-func toInteger(v value) int64 {
+func ToInteger(v Value) int64 {
 	switch v.Type {
 	case bson.TypeInt32:
-		return int64(int32At(v.Value))
+		return int64(Int32At(v.Value))
 	case bson.TypeInt64:
-		return int64At(v.Value)
+		return Int64At(v.Value)
 	case bson.TypeDouble:
-		f := doubleAt(v.Value)
+		f := DoubleAt(v.Value)
 		switch {
 		case math.IsNaN(f):
 			return 0
@@ -229,7 +266,7 @@ func toInteger(v value) int64 {
 		}
 		return int64(f)
 	case bson.TypeDecimal128:
-		d := decimalAt(v.Value)
+		d := DecimalAt(v.Value)
 		switch {
 		case d.IsNaN():
 			return 0
@@ -258,30 +295,31 @@ func decimalInteger(d bson.Decimal128) (n *big.Int, whole bool) {
 		return new(big.Int), false
 	}
 	if exp >= 0 {
-		return coefficient.Mul(coefficient, tenTo(min(exp, 40))), true
+		return coefficient.Mul(coefficient, TenTo(min(exp, 40))), true
 	}
 	if -exp > 40 {
 		return new(big.Int), coefficient.Sign() == 0
 	}
-	q, r := new(big.Int).QuoRem(coefficient, tenTo(-exp), new(big.Int))
+	q, r := new(big.Int).QuoRem(coefficient, TenTo(-exp), new(big.Int))
 	return q, r.Sign() == 0
 }
 
-func tenTo(n int) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil) }
+// TenTo returns a power of ten.
+func TenTo(n int) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil) }
 
-// wholeInteger returns the number as an int64 when it is exactly one.
-func wholeInteger(v value) (int64, bool) {
+// WholeInteger returns the number as an int64 when it is exactly one.
+func WholeInteger(v Value) (int64, bool) {
 	switch v.Type {
 	case bson.TypeInt32, bson.TypeInt64:
-		return toInteger(v), true
+		return ToInteger(v), true
 	case bson.TypeDouble:
-		f := doubleAt(v.Value)
+		f := DoubleAt(v.Value)
 		if f != math.Trunc(f) || f < -1<<63 || f >= 1<<63 {
 			return 0, false
 		}
 		return int64(f), true
 	case bson.TypeDecimal128:
-		d := decimalAt(v.Value)
+		d := DecimalAt(v.Value)
 		if d.IsNaN() || d.IsInf() != 0 {
 			return 0, false
 		}
@@ -291,22 +329,25 @@ func wholeInteger(v value) (int64, bool) {
 	return 0, false
 }
 
-func wholeInt32(v value) (int, bool) {
-	n, ok := wholeInteger(v)
+// WholeInt32 returns the number when it is exactly a 32-bit integer.
+func WholeInt32(v Value) (int, bool) {
+	n, ok := WholeInteger(v)
 	return int(n), ok && n == int64(int32(n))
 }
 
-func isNaN(v value) bool {
+// IsNaN reports whether the value is a double or decimal that is no number.
+func IsNaN(v Value) bool {
 	switch v.Type {
 	case bson.TypeDouble:
-		return math.IsNaN(doubleAt(v.Value))
+		return math.IsNaN(DoubleAt(v.Value))
 	case bson.TypeDecimal128:
-		return decimalAt(v.Value).IsNaN()
+		return DecimalAt(v.Value).IsNaN()
 	}
 	return false
 }
 
-func compare(a, b value) int { return keyorder.Compare(a, b) }
+// Compare orders two values as the server does: -1, 0 or 1.
+func Compare(a, b Value) int { return keyorder.Compare(a, b) }
 
-// encoded returns the comparable form of a value, for sets and groups.
-func encoded(v value) string { return string(keyorder.Append(nil, v)) }
+// Encoded returns the comparable form of a value, for sets and groups.
+func Encoded(v Value) string { return string(keyorder.Append(nil, v)) }

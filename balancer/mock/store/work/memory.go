@@ -1,48 +1,53 @@
-package store
+package work
 
-import "go.mongodb.org/mongo-driver/v2/bson"
+import (
+	"go.mongodb.org/mongo-driver/v2/bson"
 
-// stageMemory is how much a stage may keep: a server's 100 MiB, after which it
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/value"
+)
+
+// StageMemory is how much a stage may keep: a server's 100 MiB, after which it
 // goes to its disk or, if it can't or may not, gives up. The mock has no use
 // for a disk: it keeps what would go there in memory as well, up to the budget
 // of the process.
-const stageMemory = 100 << 20
+const StageMemory = 100 << 20
 
-// memory is what one stage keeps. It is given back when the pipeline ends, at
+// Memory is what one stage keeps. It is given back when the pipeline ends, at
 // the latest.
-type memory struct {
-	work *work
+type Memory struct {
+	Work *Work
 	used int64
-	// refuse returns the error of a stage that keeps too much; nil where it may.
-	refuse func(used int64) error
+	// Refuse returns the error of a stage that keeps too much; nil where it may.
+	Refuse func(used int64) error
 }
 
-// itemBytes is what a value or document takes besides its own bytes.
-const itemBytes = 40
+// ItemBytes is what a value or document takes besides its own bytes.
+const ItemBytes = 40
 
-// keep notes that n bytes more are kept.
-func (m *memory) keep(n int) error {
+// Keep notes that n bytes more are kept.
+func (m *Memory) Keep(n int) error {
 	m.used += int64(n)
-	if m.used > stageMemory && m.refuse != nil {
-		if err := m.refuse(m.used); err != nil {
+	if m.used > StageMemory && m.Refuse != nil {
+		if err := m.Refuse(m.used); err != nil {
 			return err
 		}
 	}
-	return m.work.hold(n)
+	return m.Work.Hold(n)
 }
 
-// free gives all back.
-func (m *memory) free() {
-	m.work.release(m.used)
+// Free gives all back.
+func (m *Memory) Free() {
+	m.Work.Release(m.used)
 	m.used = 0
 }
 
-// drain reads a stream to its end, into a memory.
-func (m *memory) drain(in docs) ([]bson.Raw, error) {
+// Drain reads a stream to its end, into a memory.
+func (m *Memory) Drain(in Docs) ([]bson.Raw, error) {
 	var all []bson.Raw
 	for doc, err := range in {
 		if err == nil {
-			err = m.keep(len(doc) + itemBytes)
+			err = m.Keep(len(doc) + ItemBytes)
 		}
 		if err != nil {
 			return nil, err
@@ -52,15 +57,15 @@ func (m *memory) drain(in docs) ([]bson.Raw, error) {
 	return all, nil
 }
 
-// values reads a stream into an array.
-func (m *memory) values(in docs) (value, error) {
-	all, err := m.drain(in)
+// Values reads a stream into an array.
+func (m *Memory) Values(in Docs) (value.Value, error) {
+	all, err := m.Drain(in)
 	if err != nil {
-		return value{}, err
+		return value.Value{}, err
 	}
-	list := make([]value, len(all))
+	list := make([]value.Value, len(all))
 	for i, doc := range all {
-		list[i] = objectValue(doc)
+		list[i] = value.Object(doc)
 	}
-	return arrayOf(list), m.work.step(len(list))
+	return document.Array(list), m.Work.Step(len(list))
 }

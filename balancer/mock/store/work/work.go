@@ -1,4 +1,7 @@
-package store
+// Package work bounds what a command spends: steps, after which it looks whether
+// its context has ended, and memory, up to what the server lets one stage keep
+// (100 MiB) and to the budget of this process.
+package work
 
 import (
 	"context"
@@ -6,20 +9,23 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/value"
 )
 
-// work is what one run of a query, an update or a pipeline spends. Every loop
+// Work is what one run of a query, an update or a pipeline spends. Every loop
 // over documents, elements and expressions takes steps of it; once in a while
 // it looks at the context of the run, and when that has ended so does the work:
 // loops stop, and whoever evaluates or matches returns the cause.
 //
 // A work belongs to one goroutine. Nil never ends.
-type work struct {
-	ctx   context.Context
-	left  int       // steps until the next look
-	every int       // steps between two looks
-	last  time.Time // of the last look
-	err   error     // why the work has ended
+type Work struct {
+	Context context.Context
+	left    int       // steps until the next look
+	every   int       // steps between two looks
+	last    time.Time // of the last look
+	err     error     // why the work has ended
 
 	account        *Account // nil without a budget
 	held, reserved int64    // what is kept, and what of it the account knows
@@ -28,8 +34,8 @@ type work struct {
 // reserveBytes is how much is asked of the budget at a time.
 const reserveBytes = 1 << 20
 
-// hold notes that n bytes more are kept.
-func (w *work) hold(n int) error {
+// Hold notes that n bytes more are kept.
+func (w *Work) Hold(n int) error {
 	if w == nil || w.account == nil {
 		return nil
 	}
@@ -44,8 +50,8 @@ func (w *work) hold(n int) error {
 	return nil
 }
 
-// release notes that n bytes are not kept any longer.
-func (w *work) release(n int64) {
+// Release notes that n bytes are not kept any longer.
+func (w *Work) Release(n int64) {
 	if w == nil || w.account == nil {
 		return
 	}
@@ -56,8 +62,8 @@ func (w *work) release(n int64) {
 	}
 }
 
-// end gives back all that is held.
-func (w *work) end() {
+// End gives back all that is held.
+func (w *Work) End() {
 	if w != nil && w.account != nil {
 		w.account.Release(w.reserved)
 		w.held, w.reserved = 0, 0
@@ -77,15 +83,16 @@ const (
 // bytesPerStep is how much of a string or a document counts as one step.
 const bytesPerStep = 64
 
-func newWork(ctx context.Context) *work {
+// New begins the work of a run, which ends with its context; nil for a nil one.
+func New(ctx context.Context) *Work {
 	if ctx == nil {
 		return nil
 	}
-	return &work{ctx: ctx, left: firstSteps, every: firstSteps, last: time.Now(), account: accountOf(ctx)}
+	return &Work{Context: ctx, left: firstSteps, every: firstSteps, last: time.Now(), account: accountOf(ctx)}
 }
 
-// step takes n steps, and returns why the work has ended if it has.
-func (w *work) step(n int) error {
+// Step takes n steps, and returns why the work has ended if it has.
+func (w *Work) Step(n int) error {
 	if w == nil {
 		return nil
 	}
@@ -96,7 +103,7 @@ func (w *work) step(n int) error {
 }
 
 // look asks the context.
-func (w *work) look() error {
+func (w *Work) look() error {
 	now := time.Now()
 	switch took := now.Sub(w.last); {
 	case took > lookMost:
@@ -105,48 +112,48 @@ func (w *work) look() error {
 		w.every = min(w.every*2, mostSteps)
 	}
 	w.last, w.left = now, w.every
-	if w.err == nil && w.ctx.Err() != nil {
-		w.err = context.Cause(w.ctx)
+	if w.err == nil && w.Context.Err() != nil {
+		w.err = context.Cause(w.Context)
 	}
 	return w.err
 }
 
-// over looks at once, and returns why the work has ended if it has.
-func (w *work) over() error {
+// Over looks at once, and returns why the work has ended if it has.
+func (w *Work) Over() error {
 	if w == nil {
 		return nil
 	}
 	return w.look()
 }
 
-// handle takes the steps of going through so many bytes.
-func (w *work) handle(bytes int) error { return w.step(1 + bytes/bytesPerStep) }
+// Handle takes the steps of going through so many bytes.
+func (w *Work) Handle(bytes int) error { return w.Step(1 + bytes/bytesPerStep) }
 
-// fields walks a document or array; the walk ends early when the work does.
-func (w *work) fields(doc []byte) iter.Seq2[[]byte, value] {
-	return func(yield func([]byte, value) bool) {
-		for name, v := range fields(doc) {
-			if w.handle(len(v.Value)) != nil || !yield(name, v) {
+// Fields walks a document or array; the walk ends early when the work does.
+func (w *Work) Fields(doc []byte) iter.Seq2[[]byte, value.Value] {
+	return func(yield func([]byte, value.Value) bool) {
+		for name, v := range document.Fields(doc) {
+			if w.Handle(len(v.Value)) != nil || !yield(name, v) {
 				return
 			}
 		}
 	}
 }
 
-// items returns the elements of an array, or some of them when the work ends.
-func (w *work) items(arr value) []value {
-	var out []value
-	for _, v := range w.fields(arr.Value) {
+// Items returns the elements of an array, or some of them when the work ends.
+func (w *Work) Items(arr value.Value) []value.Value {
+	var out []value.Value
+	for _, v := range w.Fields(arr.Value) {
 		out = append(out, v)
 	}
 	return out
 }
 
-// documents walks documents at hand; the walk ends with the work.
-func (w *work) documents(all []bson.Raw) docs {
+// Documents walks documents at hand; the walk ends with the work.
+func (w *Work) Documents(all []bson.Raw) Docs {
 	return func(yield func(bson.Raw, error) bool) {
 		for _, d := range all {
-			if err := w.step(1); err != nil {
+			if err := w.Step(1); err != nil {
 				yield(nil, err)
 				return
 			}
@@ -157,9 +164,9 @@ func (w *work) documents(all []bson.Raw) docs {
 	}
 }
 
-// sortStable sorts a list in place; what is equal keeps its order. It stops in the
+// SortStable sorts a list in place; what is equal keeps its order. It stops in the
 // middle when the work ends.
-func sortStable[T any](w *work, list []T, compare func(a, b T) int) {
+func SortStable[T any](w *Work, list []T, compare func(a, b T) int) {
 	other := make([]T, len(list))
 	from, to := list, other
 	for width := 1; width < len(list); width *= 2 {
@@ -176,9 +183,9 @@ func sortStable[T any](w *work, list []T, compare func(a, b T) int) {
 }
 
 // merge appends two sorted lists to dst as one.
-func merge[T any](w *work, dst, a, b []T, compare func(a, b T) int) bool {
+func merge[T any](w *Work, dst, a, b []T, compare func(a, b T) int) bool {
 	for len(a) > 0 && len(b) > 0 {
-		if w.step(1) != nil {
+		if w.Step(1) != nil {
 			return false
 		}
 		if compare(b[0], a[0]) < 0 {
@@ -191,5 +198,5 @@ func merge[T any](w *work, dst, a, b []T, compare func(a, b T) int) bool {
 	return true
 }
 
-// docs is a stream of documents; an error ends it.
-type docs = iter.Seq2[bson.Raw, error]
+// Docs is a stream of documents; an error ends it.
+type Docs = iter.Seq2[bson.Raw, error]
