@@ -67,7 +67,7 @@ func (s *Shell) insertion(v goja.Value, index int) writeOp {
 		s.JS.Throw("MongoInvalidArgumentError", "Document must be a valid JavaScript object")
 	}
 	doc := s.JS.Document(obj)
-	if _, err := doc.LookupErr("_id"); err != nil {
+	if _, has := rawdoc.ID(doc); !has {
 		id := bson.NewObjectIDFromTimestamp(s.JS.Clock.Now())
 		script.Must(obj.Set("_id", s.JS.World.ObjectID(id)))
 		doc = rawdoc.WithID(doc, id)

@@ -32,7 +32,7 @@ func (s *Shell) insertedIDs(ops []writeOp, w *writeResult) goja.Value {
 	start, ids := bsoncore.AppendDocumentStart(nil)
 	for _, op := range ops {
 		if op.kind == insertKind && !w.failed(op.index) {
-			id := op.doc.Lookup("_id")
+			id, _ := rawdoc.ID(op.doc)
 			ids = append(bsoncore.AppendHeader(ids, bsoncore.Type(id.Type), strconv.Itoa(op.index)), id.Value...)
 		}
 	}

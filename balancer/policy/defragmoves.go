@@ -308,7 +308,7 @@ func (p *movePhase) Abort(next PhaseName) {
 	p.abort(next)
 	p.toMerge = nil
 	for n := range p.shards {
-		p.shards[n].small = nil
+		p.shards[n].small, p.shards[n].made = nil, nil
 	}
 	p.left = 0
 }

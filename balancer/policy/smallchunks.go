@@ -18,6 +18,8 @@ type moveShard struct {
 	// that is not busy: a chunk may be on two lists. A round that has taken most
 	// shards looks at the lists of the others only.
 	small []smallList
+	// made are the numbers of lists that have had chunks: rounds look at no others.
+	made []int32
 }
 
 // smallList are small chunks by rank. The first is kept beside them: rounds look at
@@ -127,6 +129,7 @@ func (p *movePhase) listAt(shard, number int32) *smallList {
 	list := &s.small[number]
 	if list.chunks == nil {
 		*list = smallList{btree.NewBTreeGOptions(p.before, btree.Options{NoLocks: true}), -1}
+		s.made = append(s.made, number)
 	}
 	return list
 }
@@ -201,9 +204,9 @@ func (p *movePhase) scan(n int, avail *Available) iter.Seq[int32] {
 // smallest returns the first chunk of a scan, or the next one; -1 at its end.
 func (p *movePhase) smallest(n int, avail *Available, next bool) int32 {
 	best := int32(-1)
-	lists := p.shards[n].small
-	for number := range lists {
-		i := lists[number].head(next)
+	s := &p.shards[n]
+	for _, number := range s.made {
+		i := s.small[number].head(next)
 		if i >= 0 && (best < 0 || p.before(i, best)) && (number == 0 || avail.Has(p.shards[number-1].id)) {
 			best = i
 		}
@@ -214,10 +217,7 @@ func (p *movePhase) smallest(n int, avail *Available, next bool) int32 {
 // head returns the first chunk of a list, or the first behind what is reached;
 // -1 when there is none.
 func (l *smallList) head(next bool) int32 {
-	switch {
-	case l.chunks == nil:
-		return -1
-	case !next:
+	if !next {
 		return l.first
 	}
 	found := int32(-1)

@@ -41,3 +41,15 @@ func Next(body []byte) (t bson.Type, key, value, rest []byte, ok bool) {
 	}
 	return t, key, v.Data, rest, true
 }
+
+// ID returns the field _id of a document that was made here; false for none.
+func ID(doc bson.Raw) (id bson.RawValue, ok bool) {
+	for body, whole := Body(doc); whole; {
+		var key, value []byte
+		var t bson.Type
+		if t, key, value, body, whole = Next(body); whole && string(key) == "_id" {
+			return bson.RawValue{Type: t, Value: value}, true
+		}
+	}
+	return bson.RawValue{}, false
+}

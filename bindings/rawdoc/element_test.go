@@ -80,4 +80,15 @@ func TestLists(t *testing.T) {
 	if got := WithID(docs[0], id); !bytes.Equal(got, want) {
 		t.Errorf("with an id % x, want % x", got, want)
 	}
+	late := Of(bson.D{{Key: "a", Value: bson.D{{Key: "_id", Value: 1}}}, {Key: "_id", Value: id}})
+	for _, doc := range []bson.Raw{want, late} {
+		if got, ok := ID(doc); !ok || !got.Equal(doc.Lookup("_id")) {
+			t.Errorf("the id of %v is %v", doc, got)
+		}
+	}
+	for _, doc := range []bson.Raw{nil, Empty, docs[0]} {
+		if got, ok := ID(doc); ok {
+			t.Errorf("the id of %v is %v", doc, got)
+		}
+	}
 }

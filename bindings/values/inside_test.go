@@ -1,10 +1,14 @@
 package values
 
 import (
+	"bytes"
 	"fmt"
 	"testing"
 
 	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/bindings/rawdoc"
 )
 
 // What is read where the engine keeps it is what the engine says when it is asked.
@@ -58,7 +62,8 @@ func TestInside(t *testing.T) {
 		`{a: Object.create({toBSON() { return "made" }}), b: Object.setPrototypeOf([1], {toBSON() { return "odd" }})}`,
 		`(() => { Object.prototype.toBSON = function () { return this.x ? "all" : this }; return {a: {x: 1}, b: [2]} })()`,
 		`(() => { Object.setPrototypeOf(Array.prototype, null); Object.prototype.toBSON = function () { return "all" };
-			return Object.create(Object.prototype, {a: {value: {x: 1}, enumerable: true}, b: {value: [2], enumerable: true}}) })()`,
+			const field = value => ({value, enumerable: true});
+			return Object.create(Object.prototype, {a: field({x: 1}), b: field([2])}) })()`,
 		`(() => { Array.prototype.toBSON = function () { return "arrays" }; return {a: {x: 1}, b: [2]} })()`,
 		`(() => { Object.defineProperty(Object.prototype, "toBSON", {get() { throw new Error("no") }}); return {a: 1} })()`,
 		`(() => { const o = {a: 1, b: {toBSON() { Object.defineProperty(o, "c", {get() { return 7 }}) }}, c: 3};
@@ -97,6 +102,33 @@ func TestInsideOfMany(t *testing.T) {
 	for _, kind := range []string{"frozen", "accessors", "hidden"} {
 		if few, many := perField(kind, 200), perField(kind, 2000); many > 2*few+1 {
 			t.Errorf("%s: %.1f allocations a field of 200, %.1f of 2,000", kind, few, many)
+		}
+	}
+}
+
+// A document that is made while another one is, and one that can't be made, leave no
+// trace in others.
+func TestDocumentInDocument(t *testing.T) {
+	rt := goja.New()
+	w := Install(rt, Options{})
+	must(rt.Set("made", func(v goja.Value) string {
+		doc, err := w.DocFromJS(v)
+		if err != nil {
+			return "none"
+		}
+		return doc.String()
+	}))
+	v, err := rt.RunString(`({a: 1, b: {toBSON() { return made({c: {toBSON() { return made({d: [2]}) }}}) }},
+		e: {toBSON() { const o = {f: 1}; o.o = o; return made(o) }}, g: [3]})`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inner := `{"c": "{\"d\": [{\"$numberInt\":\"2\"}]}"}`
+	want := rawdoc.Of(bson.D{{Key: "a", Value: int32(1)}, {Key: "b", Value: inner}, {Key: "e", Value: "none"},
+		{Key: "g", Value: bson.A{int32(3)}}})
+	for range 2 {
+		if got, err := w.DocFromJS(v); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%v %v, want %v", got, err, want)
 		}
 	}
 }

@@ -35,12 +35,32 @@ func (w *World) ToBSON(v goja.Value) (bson.RawValue, error) {
 // DocFromJS converts an object to a document. What BSON does not hold as a
 // document (arrays, dates, ids, functions, primitives) is an error.
 func (w *World) DocFromJS(v goja.Value) (bson.Raw, error) {
-	e := encoder{w: w, buf: w.takeRoom()}
+	e := w.takeEncoder()
 	if ex := w.rt.Try(func() { e.root(v) }); ex != nil {
 		return nil, ex
 	}
-	defer w.giveRoom(e.buf)
-	return bson.Raw(w.keep(e.buf)), nil
+	doc := w.keep(e.buf)
+	w.giveEncoder(e)
+	return doc, nil
+}
+
+// takeEncoder returns an empty encoder, of which there is one, as of buffers.
+func (w *World) takeEncoder() *encoder {
+	e := w.encoder
+	if e == nil {
+		return &encoder{w: w}
+	}
+	w.encoder = nil
+	return e
+}
+
+// giveEncoder returns an encoder of which nothing is needed any more. It holds on to
+// none of the objects it has seen.
+func (w *World) giveEncoder(e *encoder) {
+	if cap(e.buf) <= mostRoom {
+		*e = encoder{w: w, buf: e.buf[:0]}
+		w.encoder = e
+	}
 }
 
 // mostRoom is how large a buffer is kept for the next value.
@@ -201,7 +221,8 @@ func (e *encoder) replaced(o *goja.Object) bool {
 // natural reports whether objects and arrays have no toBSON unless somebody gave them
 // one of their own. It is asked once for all that is written at a time.
 func (w *World) natural() bool {
-	return w.js.arrayProto.Get("toBSON") == nil && w.js.objectProto.Get("toBSON") == nil
+	return w.js.arrayProto.Get("toBSON") == nil && // which is that of objects, as a rule
+		(w.js.arrayProto.Prototype() == w.js.objectProto || w.js.objectProto.Get("toBSON") == nil)
 }
 
 // inBSON returns what an object says that it is in BSON; other is false when that

@@ -44,6 +44,7 @@ type World struct {
 	inside    inside
 	names     []unistring.String // of fields that are being written
 	room      []byte             // to write a value in; nil while that is under way
+	encoder   *encoder           // to make a document with; likewise
 	settling  settling
 	lazyProto *goja.Object // nil before the first lazy document
 	slab      []byte       // what lazy documents read from; full ones belong to them alone
