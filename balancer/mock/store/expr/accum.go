@@ -78,6 +78,7 @@ type SumOf struct {
 	count     int64
 }
 
+// Add takes a number; what is none does not count.
 func (s *SumOf) Add(_ *work.Work, args []value.Value) error {
 	v := args[0]
 	if !value.IsNumber(v) {
@@ -139,6 +140,7 @@ func (s *SumOf) exact() bson.Decimal128 {
 	return value.DecimalAdd(value.ExactDecimal(s.sum), value.ExactDecimal(s.rest))
 }
 
+// Result returns the sum so far.
 func (s *SumOf) Result(*work.Work) value.Value {
 	switch {
 	case s.decimal != nil:

@@ -258,11 +258,13 @@ func Known(name string) bool {
 // Literal is a value as it stands.
 type Literal value.Value
 
+// Eval returns the value.
 func (l Literal) Eval(*Evaluation) (value.Value, error) { return value.Value(l), nil }
 
 // Array makes an array of its elements.
 type Array []Expression
 
+// Eval evaluates the elements; missing ones become null.
 func (a Array) Eval(c *Evaluation) (value.Value, error) {
 	vs := make([]value.Value, len(a))
 	size := 0
@@ -305,6 +307,7 @@ type namedExpression struct {
 // Object makes a document of its fields.
 type Object []namedExpression
 
+// Eval evaluates the fields; missing ones are left out.
 func (o Object) Eval(c *Evaluation) (value.Value, error) {
 	b, start := document.Open(nil)
 	for _, f := range o {

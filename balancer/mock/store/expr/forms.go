@@ -9,6 +9,7 @@ import (
 // Func is an expression made of a closure.
 type Func func(c *Evaluation) (value.Value, error)
 
+// Eval calls the function.
 func (f Func) Eval(c *Evaluation) (value.Value, error) {
 	v, err := f(c)
 	if err == nil {

@@ -94,6 +94,7 @@ func compileVariable(name string, sc *Scope) (Expression, error) {
 // Root is $$ROOT.
 type Root struct{}
 
+// Eval returns the document.
 func (Root) Eval(c *Evaluation) (value.Value, error) { return c.Root, nil }
 
 type nowVariable struct{}
@@ -124,6 +125,7 @@ func (v variable) Eval(c *Evaluation) (value.Value, error) {
 	return c.Vars[v], nil
 }
 
+// Eval follows the path, through arrays element by element.
 func (p Path) Eval(c *Evaluation) (value.Value, error) {
 	base := c.Root
 	if p.base != nil {

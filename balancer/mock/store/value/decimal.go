@@ -12,6 +12,7 @@ import (
 // Decimal128 arithmetic: exact on integers of any size, then rounded half to
 // even to 34 digits (IEEE 754-2008 §4.3).
 
+// A decimal has 34 digits and these exponents.
 const (
 	DecimalDigits      = 34
 	decimalMinExponent = -6176
@@ -295,6 +296,7 @@ func DecimalRound(d bson.Decimal128, places int, mode RoundMode) bson.Decimal128
 // RoundMode says what becomes of digits for which there is no room.
 type RoundMode uint8
 
+// To the nearest, of two the even one; toward zero; up and down.
 const (
 	RoundHalfEven RoundMode = iota
 	RoundCut
