@@ -84,6 +84,9 @@ func TestTheLargestIsRefused(t *testing.T) {
 
 // allowDiskUse is what a release takes it for.
 func TestAllowDiskUse(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	x := budgeted(t, work.NewBudget(0))
 	for i := range 70 {
 		x.ok("app", d("insert", "big", "documents", bson.A{d("_id", 100+i, "k", -i, "pad", strings.Repeat("x", 1<<20))}))
