@@ -220,10 +220,9 @@ func projecting(t testing.TB, s *size, expression string) task {
 }
 
 func compiled(t testing.TB, stages string, s *size) *pipeline.Pipeline {
-	p, err := pipeline.Compile(storetest.List(t, stages), pipeline.Env{Collection: func(string) (iter.Seq[bson.Raw],
-		error) {
-		return slices.Values(s.docs), nil
-	}})
+	p, err := pipeline.Compile(storetest.List(t, stages), pipeline.Env{
+		Collection: func(string) (iter.Seq[bson.Raw], error) { return slices.Values(s.docs), nil },
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

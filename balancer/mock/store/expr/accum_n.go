@@ -224,8 +224,8 @@ func (c *Compiler) CompileAccumulator(name string, arg value.Value, sc *Scope) (
 	return acc, false, nil
 }
 
-func (c *Compiler) oneArgument(name string, arg value.Value, sc *Scope, start func() Accumulator) (Accumulation,
-	error) {
+func (c *Compiler) oneArgument(name string, arg value.Value, sc *Scope, start func() Accumulator,
+) (Accumulation, error) {
 	if value.IsArray(arg) {
 		return Accumulation{}, refusal.Of(40237, "The %s accumulator is a unary operator", name)
 	}

@@ -179,8 +179,8 @@ func exprAbs(_ *Evaluation, args []value.Value) (value.Value, error) {
 }
 
 // toWhole is $ceil and $floor.
-func toWhole(op string, double func(float64) float64, mode value.RoundMode) func(*Evaluation,
-	[]value.Value) (value.Value, error) {
+func toWhole(op string, double func(float64) float64, mode value.RoundMode,
+) func(*Evaluation, []value.Value) (value.Value, error) {
 	return func(_ *Evaluation, args []value.Value) (value.Value, error) {
 		v := args[0]
 		if value.IsNullish(v) {
@@ -204,8 +204,8 @@ func compileRand(_ string, arg value.Value, _ *Scope) (Expression, error) {
 	return Func(func(c *Evaluation) (value.Value, error) { return value.Double(c.Random()), nil }), nil
 }
 
-func bitwise(op string, identity int32, f func(a, b int64) int64) func(*Evaluation, []value.Value) (value.Value,
-	error) {
+func bitwise(op string, identity int32, f func(a, b int64) int64,
+) func(*Evaluation, []value.Value) (value.Value, error) {
 	return func(_ *Evaluation, args []value.Value) (value.Value, error) {
 		acc, long := int64(identity), false
 		for _, v := range args {

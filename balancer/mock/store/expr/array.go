@@ -23,8 +23,7 @@ var arrayFunctions = map[string]function{
 	"$reverseArray": {1, 1, exprReverseArray},
 	"$in":           {2, 2, exprIn},
 	"$indexOfArray": {2, 4, exprIndexOfArray},
-	"$isArray": {1, 1, func(_ *Evaluation, a []value.Value) (value.Value,
-		error) {
+	"$isArray": {1, 1, func(_ *Evaluation, a []value.Value) (value.Value, error) {
 		return value.Bool(value.IsArray(a[0])), nil
 	}},
 	"$range":         {2, 3, exprRange},

@@ -54,8 +54,8 @@ func (c *Evaluation) Random() float64 {
 	return rand.Float64()
 }
 
-func real(op string, f func(float64) float64, wide quad.Function) func(*Evaluation, []value.Value) (value.Value,
-	error) {
+func real(op string, f func(float64) float64, wide quad.Function,
+) func(*Evaluation, []value.Value) (value.Value, error) {
 	return ofNumber(op, func(v value.Value) value.Value {
 		if v.Type == bson.TypeDecimal128 {
 			return value.Decimal(value.DecimalReal(value.DecimalAt(v.Value), f, wide))

@@ -94,8 +94,8 @@ func mapASCII(s string, from, to byte, shift int) string {
 	return string(b)
 }
 
-func stringLength(op string, code int32, length func(string) int) func(*Evaluation, []value.Value) (value.Value,
-	error) {
+func stringLength(op string, code int32, length func(string) int,
+) func(*Evaluation, []value.Value) (value.Value, error) {
 	return func(_ *Evaluation, args []value.Value) (value.Value, error) {
 		if !value.IsString(args[0]) {
 			return value.Value{}, refusal.Of(code, "%s requires a string argument, found: %s", op, value.TypeName(args[0]))

@@ -195,8 +195,8 @@ func (s *lookupStage) run(r *execution, in work.Docs) work.Docs {
 
 // join puts the candidates through the pipeline, with the document's
 // variables.
-func (s *lookupStage) join(r *execution, ctx *expr.Evaluation, doc bson.Raw, candidates []bson.Raw) (value.Value,
-	error) {
+func (s *lookupStage) join(r *execution, ctx *expr.Evaluation, doc bson.Raw, candidates []bson.Raw,
+) (value.Value, error) {
 	held := &work.Memory{Work: r.work, Refuse: joinTooLarge(s.from)}
 	defer held.Free()
 	if s.stages == nil {

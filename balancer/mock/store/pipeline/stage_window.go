@@ -275,8 +275,9 @@ func (s *windowStage) accumulate(ctx *expr.Evaluation, a expr.Accumulation, w wi
 // overWindows gives each document the result of its window. As long as windows
 // begin at the same place and only grow, one accumulator serves them all.
 func (s *windowStage) overWindows(ctx *expr.Evaluation, w window, part []bson.Raw, held *work.Memory,
-	start func(*expr.Evaluation) (expr.Accumulator, error), add func(i int, acc expr.Accumulator) error) ([]value.Value,
-	error) {
+	start func(*expr.Evaluation) (expr.Accumulator, error),
+	add func(i int, acc expr.Accumulator) error,
+) ([]value.Value, error) {
 	out := make([]value.Value, len(part))
 	var acc expr.Accumulator
 	begun, done := 0, 0
