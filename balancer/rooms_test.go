@@ -71,7 +71,8 @@ func TestProgramHasNoRoomsForTests(t *testing.T) {
 	if !slices.Contains(deps, "shardsh/balancer/mock") {
 		t.Fatal("the program is not where this test looks")
 	}
-	for _, room := range []string{"shardsh/balancer/mock/mocktest", "shardsh/balancer/catalog/snaptest",
+	for _, room := range []string{"shardsh/balancer/mock/mocktest", "shardsh/balancer/mock/store/storetest",
+		"shardsh/balancer/catalog/snaptest",
 		"shardsh/balancer/enginetest", "testing", "pgregory.net/rapid"} {
 		if slices.Contains(deps, room) {
 			t.Errorf("the program depends on %s", room)

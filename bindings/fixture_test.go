@@ -11,6 +11,10 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/filter"
+	"shardsh/balancer/mock/store/order"
+	"shardsh/balancer/mock/store/pipeline"
+	"shardsh/balancer/mock/store/projection"
 	"shardsh/balancer/mock/wire"
 	"shardsh/balancer/mongoerr"
 	"shardsh/bindings/display"
@@ -191,7 +195,7 @@ func (f *fixture) find(r wire.Request, ns string) (bson.D, error) {
 	}
 	if spec, isDoc := r.Body.Lookup("sort").DocumentOK(); isDoc {
 		if first, err := spec.IndexErr(0); err != nil || first.Key() != "$natural" {
-			order, err := store.CompileSort(spec)
+			order, err := order.Compile(spec)
 			if err != nil {
 				return nil, err
 			}
@@ -206,7 +210,7 @@ func (f *fixture) find(r wire.Request, ns string) (bson.D, error) {
 		docs = docs[:min(n, len(docs))]
 	}
 	if spec, isDoc := r.Body.Lookup("projection").DocumentOK(); isDoc {
-		p, err := store.CompileProjection(spec)
+		p, err := projection.Compile(spec)
 		if err != nil {
 			return nil, err
 		}
@@ -221,11 +225,11 @@ func (f *fixture) find(r wire.Request, ns string) (bson.D, error) {
 	return f.cursor(ns, docs, int(rawdoc.Int(r.Body, "batchSize"))), nil
 }
 
-func (f *fixture) matching(ns string, filter bson.Raw) ([]bson.Raw, error) {
-	if filter == nil {
-		filter = rawdoc.Empty
+func (f *fixture) matching(ns string, query bson.Raw) ([]bson.Raw, error) {
+	if query == nil {
+		query = rawdoc.Empty
 	}
-	compiled, err := store.CompileFilter(filter)
+	compiled, err := filter.Compile(query)
 	if err != nil {
 		return nil, err
 	}
@@ -254,7 +258,7 @@ func (f *fixture) aggregate(r wire.Request, ns string) (bson.D, error) {
 		}
 		stages = append(stages, stage)
 	}
-	p, err := store.CompilePipeline(stages, store.Env{Now: func() time.Time { return f.now }})
+	p, err := pipeline.Compile(stages, pipeline.Env{Now: func() time.Time { return f.now }})
 	if err != nil {
 		return nil, err
 	}

@@ -49,6 +49,9 @@ func TestChunkCountsEvenOut(t *testing.T) {
 // another one in each variant: below 8 between two shards of 80 chunks and more
 // up to 3.2, below 2 above the ideal up to 4.0, none since.
 func TestChunkCountsAtRest(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	even := map[string]int64{"a": 30, "b": 30, "c": 30}
 	for _, tt := range []struct {
 		at   map[string]int64 // what it begins with

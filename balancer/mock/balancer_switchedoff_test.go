@@ -14,6 +14,9 @@ import (
 // also when its migrations are chosen and not yet sent, which takes the throttle
 // of a second (spec 01 §1.6 no. 1).
 func TestDefragmentationSurvivesTheSwitch(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	for off := time.Duration(0); off < 30*time.Second; off += 250 * time.Millisecond {
 		t.Run(fmt.Sprint("off after ", off), func(t *testing.T) {
 			m := newCluster(t, `{"shards": [{"id": "a"}, {"id": "b"}, {"id": "c"}], "collections": [{"ns": "db.c", "key": {"x": 1}, "chunks": [

@@ -8,6 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/update"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -42,7 +43,7 @@ type Change struct {
 	Namespace, To string // To is the new name of a rename
 	Key           bson.D // documentKey
 	Before, After bson.Raw
-	Update        store.Description // of an update
+	Update        update.Description // of an update
 	// Images: the collection keeps pre- and post-images.
 	Images bool
 
@@ -160,7 +161,7 @@ func (cf *ChangeFeed) changed(kind ChangeKind, ns string, doc, before, after bso
 }
 
 // noteUpdate notes what an update has done to one document.
-func (cf *ChangeFeed) noteUpdate(u *store.Update, ns string, before, after bson.Raw) {
+func (cf *ChangeFeed) noteUpdate(u *update.Update, ns string, before, after bson.Raw) {
 	if !cf.on {
 		return
 	}

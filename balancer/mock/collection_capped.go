@@ -5,6 +5,7 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/filter"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -125,7 +126,7 @@ func (cs *Collections) tailed(ns string) *localCollection {
 // ReadTail returns the documents that have come since the last call and match.
 // It fails when the collection is gone (QueryPlanKilled) or has dropped
 // documents that were not read (CappedPositionLost).
-func (rq *Request) ReadTail(t *Tail, filter *store.Filter) ([]bson.Raw, error) {
+func (rq *Request) ReadTail(t *Tail, filter *filter.Filter) ([]bson.Raw, error) {
 	l := rq.c.collections.tailed(t.ns)
 	if l == nil || !l.uuid.Equal(t.uuid) {
 		return nil, mongoerr.New(mongoerr.QueryPlanKilled, "collection dropped. UUID %x", t.uuid.Data)

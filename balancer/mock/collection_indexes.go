@@ -9,6 +9,7 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/filter"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -337,7 +338,7 @@ func (tm *ttlMonitor) deleteBy(e expiry) error {
 
 // filter matches what has expired: a date, or an array with one, that is old
 // enough and in the index.
-func (e expiry) filter(now time.Time) (*store.Filter, error) {
+func (e expiry) filter(now time.Time) (*filter.Filter, error) {
 	field, err := e.index.Key.IndexErr(0)
 	if err != nil {
 		return nil, err
@@ -351,7 +352,7 @@ func (e expiry) filter(now time.Time) (*store.Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return store.CompileFilter(raw)
+	return filter.Compile(raw)
 }
 
 // SetExpiry changes how long the documents of an index stay, or makes a

@@ -10,6 +10,8 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/filter"
+	"shardsh/balancer/mock/store/update"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -21,7 +23,7 @@ func newLocal(uuid bson.Binary, options bson.D, ns string) *localCollection {
 		switch v := o.Value.(type) {
 		case bson.Raw:
 			if o.Key == "validator" {
-				l.validator, _ = store.CompileFilter(v)
+				l.validator, _ = filter.Compile(v)
 			}
 		case int32:
 			l.limit(o.Key, int64(v))
@@ -73,7 +75,7 @@ func (l *localCollection) trim() {
 
 // validation is what a collection demands of its documents. It needs no lock.
 type validation struct {
-	filter            *store.Filter // nil for nothing
+	filter            *filter.Filter // nil for nothing
 	warnOnly, lenient bool
 	rules             bson.Raw
 }
@@ -105,7 +107,7 @@ func (l validation) validate(ctx context.Context, before, doc bson.Raw) (invalid
 	}
 	refusal := mongoerr.New(mongoerr.DocumentValidationFailure, "Document failed validation")
 	refusal.Extra = bson.D{{Key: "errInfo", Value: bson.D{
-		{Key: "failingDocumentId", Value: doc.Lookup("_id")}, {Key: "details", Value: store.Mismatch(l.rules, doc)},
+		{Key: "failingDocumentId", Value: doc.Lookup("_id")}, {Key: "details", Value: filter.Mismatch(l.rules, doc)},
 	}}}
 	return refusal, nil
 }
@@ -257,7 +259,7 @@ func (rq *Request) ReplaceCollection(ns string, contents []bson.Raw) error {
 	}
 	prepared := make([]bson.Raw, len(contents))
 	for i, doc := range contents {
-		if prepared[i], err = store.PrepareInsert(doc, rq.c.NewObjectID); err != nil {
+		if prepared[i], err = update.PrepareInsert(doc, rq.c.NewObjectID); err != nil {
 			return err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/document"
 )
 
 // Sizes of the capped logs, in bytes: those that they are said to have (spec 03
@@ -55,7 +56,7 @@ func newChangeLog(c *Cluster) *changeLog {
 
 // change writes an entry of config.changelog.
 func (cl *changeLog) change(by catalog.ShardID, what, ns string, details bson.D) {
-	raw, err := store.Encode(details)
+	raw, err := document.Encode(details)
 	cl.append("config."+configChangelog, cl.changes, logEntry{by, what, ns, raw, err})
 }
 
@@ -66,7 +67,7 @@ func (cl *changeLog) changeEncoded(by catalog.ShardID, what, ns string, details 
 
 // Action writes an entry of config.actionlog.
 func (cl *changeLog) Action(what string, details bson.D) {
-	raw, err := store.Encode(details)
+	raw, err := document.Encode(details)
 	cl.append("config."+configActionlog, cl.actions, logEntry{configShard, what, "", raw, err})
 }
 

@@ -15,6 +15,7 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/keyorder"
 	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/filter"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -31,7 +32,7 @@ func (cfg *ConfigDB) chunkView() *chunkView {
 
 // sharded walks the collections that have chunks; a filter on what chunks are told
 // by leaves one.
-func (v *chunkView) sharded(filter *store.Filter) iter.Seq2[catalog.Collection, *catalog.RoutingTable] {
+func (v *chunkView) sharded(filter *filter.Filter) iter.Seq2[catalog.Collection, *catalog.RoutingTable] {
 	return func(yield func(catalog.Collection, *catalog.RoutingTable) bool) {
 		owner, byOwner := filter.Equality(v.form.owner())
 		for raw := range v.colls.Documents() {
@@ -48,7 +49,7 @@ func (v *chunkView) sharded(filter *store.Filter) iter.Seq2[catalog.Collection, 
 
 // documents is config.chunks as documents, made from the routing tables as they are
 // read: among them are all that match.
-func (v *chunkView) documents(filter *store.Filter, newestFirst bool) iter.Seq[bson.Raw] {
+func (v *chunkView) documents(filter *filter.Filter, newestFirst bool) iter.Seq[bson.Raw] {
 	return func(yield func(bson.Raw) bool) {
 		for coll, table := range v.sharded(filter) {
 			chunks := chunksFor(table, filter)
@@ -217,9 +218,9 @@ type ChunkCount struct {
 // ChunkCounts returns a function that sums config.chunks up, as it is now, from
 // the routing tables, in the order of the first chunk of each count. It needs no
 // lock. The counts of one collection suffice when the filter names it.
-func (cfg *ConfigDB) ChunkCounts() func(filter *store.Filter) []ChunkCount {
+func (cfg *ConfigDB) ChunkCounts() func(filter *filter.Filter) []ChunkCount {
 	view := cfg.chunkView()
-	return func(filter *store.Filter) []ChunkCount {
+	return func(filter *filter.Filter) []ChunkCount {
 		var all []ChunkCount
 		for coll, table := range view.sharded(filter) {
 			all = append(all, countsOf(coll.ChunkFilter(), table)...)
@@ -267,7 +268,7 @@ func firstFlagged(t *catalog.RoutingTable, shard catalog.ShardID) catalog.Key {
 // chunksFor returns the chunks of a table that a filter can match, in key
 // order: as an index would, it leaves out what a clause on shard, jumbo,
 // lastmod or estimatedDataSizeBytes excludes.
-func chunksFor(t *catalog.RoutingTable, filter *store.Filter) iter.Seq[catalog.Chunk] {
+func chunksFor(t *catalog.RoutingTable, filter *filter.Filter) iter.Seq[catalog.Chunk] {
 	shard, _ := filter.Equality("shard")
 	if owner, ok := shard.StringValueOK(); ok {
 		return t.Owned(catalog.ShardID(owner), catalog.Key{}, catalog.Key{})
@@ -289,7 +290,7 @@ func chunksFor(t *catalog.RoutingTable, filter *store.Filter) iter.Seq[catalog.C
 }
 
 // leastVersion returns the version below which a filter matches no chunk.
-func leastVersion(filter *store.Filter) (catalog.ChunkVersion, bool) {
+func leastVersion(filter *filter.Filter) (catalog.ChunkVersion, bool) {
 	from, ok := leastValue(filter, "lastmod")
 	if !ok {
 		return catalog.ChunkVersion{}, false
@@ -304,7 +305,7 @@ func leastVersion(filter *store.Filter) (catalog.ChunkVersion, bool) {
 
 // leastValue returns where the values of a field begin that a filter matches,
 // as they are encoded in an index.
-func leastValue(filter *store.Filter, name string) ([]byte, bool) {
+func leastValue(filter *filter.Filter, name string) ([]byte, bool) {
 	key, err := bson.Marshal(bson.D{{Key: name, Value: int32(1)}})
 	if err != nil {
 		return nil, false
@@ -337,7 +338,7 @@ func byAge(t *catalog.RoutingTable) iter.Seq[catalog.Chunk] {
 // chunkOrder reports whether the chunks of one collection, which a filter asks
 // for, come in the order of a sort by themselves, so that a reader with a limit
 // may stop early: by their lower bounds, or newest first.
-func (f chunkForm) chunkOrder(filter *store.Filter, sort bson.Raw) (ordered, newestFirst bool) {
+func (f chunkForm) chunkOrder(filter *filter.Filter, sort bson.Raw) (ordered, newestFirst bool) {
 	if _, one := filter.Equality(f.owner()); !one {
 		return false, false
 	}

@@ -12,6 +12,7 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -152,7 +153,7 @@ func (cfg *ConfigDB) doc(collection, id string) (bson.Raw, bool) {
 
 // insert adds a document that begins with its _id.
 func (cfg *ConfigDB) insert(collection string, doc bson.D) error {
-	raw, err := store.Encode(doc)
+	raw, err := document.Encode(doc)
 	if err != nil {
 		return err
 	}
@@ -172,7 +173,7 @@ func (cfg *ConfigDB) modify(collection, id string, change func(*bson.D)) (bool, 
 		return true, err
 	}
 	change(&doc)
-	changed, err := store.Encode(doc)
+	changed, err := document.Encode(doc)
 	if err != nil {
 		return true, err
 	}

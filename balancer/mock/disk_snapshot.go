@@ -11,6 +11,7 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/disk"
 	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/sim"
 )
 
@@ -183,7 +184,7 @@ func changed(docs *store.Collection, record store.RecordID, raw bson.Raw, change
 		return nil //nolint:nilerr // who reads the entry will say so
 	}
 	change(&doc)
-	now, err := store.Encode(doc)
+	now, err := document.Encode(doc)
 	if err != nil || bytes.Equal(now, raw) {
 		return err
 	}

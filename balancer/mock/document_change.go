@@ -9,6 +9,7 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/order"
 )
 
 // Computing is how a command computes: with the cluster's lock given back. What
@@ -69,7 +70,7 @@ type writing struct {
 	rq      *Request
 	ns      string
 	query   store.Query
-	sort    *store.Sort // which document comes first where only one is wanted
+	sort    *order.Sort // which document comes first where only one is wanted
 	justOne bool
 	// prepare computes what becomes of a document; nil for nothing.
 	prepare func(ctx context.Context, p *place) error

@@ -8,7 +8,7 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/routing"
 	"shardsh/balancer/mock/secondary"
-	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/filter"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -40,7 +40,7 @@ const selecting = 15 * time.Second
 // collection lies, as its router does, is waited for: but for "available", a shard's node
 // asks its primary for newer metadata (docs: Read Concern "available"), and has to have
 // what that has written of them.
-func (rq *Request) ReadsFrom(n Node, ns string, filter *store.Filter) ([]Read, error) {
+func (rq *Request) ReadsFrom(n Node, ns string, filter *filter.Filter) ([]Read, error) {
 	if rq.routes == nil || rq.c.config.holds(ns) {
 		return rq.Reads(ns, filter)
 	}
@@ -68,7 +68,7 @@ type looked struct {
 }
 
 // look sends a read.
-func (rq *Request) look(n Node, ns string, filter *store.Filter) (l looked, err error) {
+func (rq *Request) look(n Node, ns string, filter *filter.Filter) (l looked, err error) {
 	if !n.Available && rq.routes.Table(ns, rq.c.config) == nil {
 		rq.route(ns, filter, false)
 	}
@@ -103,7 +103,7 @@ func (rq *Request) look(n Node, ns string, filter *store.Filter) (l looked, err 
 
 // routed returns the shards that the router sends a read to, and the table by which it
 // does; nil for a collection that it knows as not tracked.
-func (rq *Request) routed(ns string, filter *store.Filter) ([]catalog.ShardID, *catalog.RoutingTable) {
+func (rq *Request) routed(ns string, filter *filter.Filter) ([]catalog.ShardID, *catalog.RoutingTable) {
 	if table := rq.routes.Table(ns, rq.c.config); table != nil {
 		return routing.Owners(table, filter), table
 	}

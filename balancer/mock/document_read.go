@@ -10,6 +10,7 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/routing"
 	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/filter"
 )
 
 // Read is one shard's part of a query. It shows what the shard held when it was
@@ -33,12 +34,12 @@ type Read struct {
 
 // Reads captures what a query is about: a part for each shard that can have
 // documents that match. A collection that does not exist has none.
-func (rq *Request) Reads(ns string, filter *store.Filter) ([]Read, error) {
+func (rq *Request) Reads(ns string, filter *filter.Filter) ([]Read, error) {
 	return rq.reads(ns, filter, false)
 }
 
 // reads is Reads, of a statement that writes to many documents, too.
-func (rq *Request) reads(ns string, filter *store.Filter, many bool) ([]Read, error) {
+func (rq *Request) reads(ns string, filter *filter.Filter, many bool) ([]Read, error) {
 	if ns == chunksNamespace {
 		return rq.chunkReads()
 	}
@@ -52,7 +53,7 @@ func (rq *Request) reads(ns string, filter *store.Filter, many bool) ([]Read, er
 
 // PartialReads is Reads that leaves out the shards which can't be reached, and
 // reports whether there were such.
-func (rq *Request) PartialReads(ns string, filter *store.Filter) (reads []Read, partial bool, err error) {
+func (rq *Request) PartialReads(ns string, filter *filter.Filter) (reads []Read, partial bool, err error) {
 	if ns == chunksNamespace {
 		reads, err = rq.chunkReads()
 		return reads, false, err
@@ -67,7 +68,7 @@ func (rq *Request) PartialReads(ns string, filter *store.Filter) (reads []Read, 
 // Point returns the documents that match a filter which asks for one value of one
 // field, as the plans of Reads would find them, where that takes no more than a
 // look at an index; ok is false where it may take more.
-func (rq *Request) Point(ns string, filter *store.Filter) (docs []bson.Raw, ok bool, err error) {
+func (rq *Request) Point(ns string, filter *filter.Filter) (docs []bson.Raw, ok bool, err error) {
 	if ns == chunksNamespace {
 		return nil, false, nil
 	}
@@ -106,7 +107,7 @@ func (rq *Request) Point(ns string, filter *store.Filter) (docs []bson.Raw, ok b
 // refuses it, the router knows the newest. What was not refused has gone to the
 // shards that it concerns. A write of many documents on several shards is sent to
 // all there are, and none refuses it.
-func (rq *Request) route(ns string, filter *store.Filter, many bool) {
+func (rq *Request) route(ns string, filter *filter.Filter, many bool) {
 	if rq.routes == nil || rq.routes.Fresh(ns, rq.c.config) {
 		return
 	}
@@ -270,7 +271,7 @@ func (r Read) chunkDocuments(ctx context.Context, counts *store.Counts) iter.Seq
 // Documents yields the documents of a namespace that a router returns, as they
 // are now: each from the shard that owns it, orphans never. A nil filter gives
 // all. No node is asked for them.
-func (c *Cluster) Documents(ns string, filter *store.Filter) iter.Seq[bson.Raw] {
+func (c *Cluster) Documents(ns string, filter *filter.Filter) iter.Seq[bson.Raw] {
 	var reads []Read
 	if ns == chunksNamespace {
 		reads = []Read{{chunks: c.config.chunkView()}}
@@ -303,7 +304,7 @@ type target struct {
 
 // targets routes a request: a sharded collection's go to the owner of the
 // key when the filter names the whole key, else to every owner.
-func (c *Cluster) targets(ns string, filter *store.Filter) []target {
+func (c *Cluster) targets(ns string, filter *filter.Filter) []target {
 	db, _, err := catalog.SplitNamespace(ns)
 	if err != nil {
 		return nil
@@ -338,7 +339,7 @@ func (c *Cluster) targets(ns string, filter *store.Filter) []target {
 }
 
 // Targets returns the shards that a request for a namespace goes to.
-func (c *Cluster) Targets(ns string, filter *store.Filter) []catalog.ShardID {
+func (c *Cluster) Targets(ns string, filter *filter.Filter) []catalog.ShardID {
 	var ids []catalog.ShardID
 	for _, t := range c.targets(ns, filter) {
 		if t.shard != nil {

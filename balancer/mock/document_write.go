@@ -9,6 +9,9 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/filter"
+	"shardsh/balancer/mock/store/order"
+	"shardsh/balancer/mock/store/update"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -26,7 +29,7 @@ func (rq *Request) InsertChecked(ns string, doc bson.Raw, check bool) error {
 	if err != nil {
 		return err
 	}
-	doc, err = store.PrepareInsert(doc, rq.c.NewObjectID)
+	doc, err = update.PrepareInsert(doc, rq.c.NewObjectID)
 	if err != nil {
 		return err
 	}
@@ -60,7 +63,7 @@ func (rq *Request) InsertChecked(ns string, doc bson.Raw, check bool) error {
 // true, the validator. That one computes outside the lock, and the place is
 // looked for again.
 func (rq *Request) admitted(ns, db string, doc bson.Raw, check bool) (*shard, *localCollection, error) {
-	var asked *store.Filter
+	var asked *filter.Filter
 	for {
 		s, local, err := rq.destination(ns, db, doc)
 		if err != nil {
@@ -127,16 +130,16 @@ func (rq *Request) destination(ns, db string, doc bson.Raw) (*shard, *localColle
 
 // UpdateRequest is one statement of an update command.
 type UpdateRequest struct {
-	Filter *store.Filter
+	Filter *filter.Filter
 	Query  bson.Raw
-	Update *store.Update
+	Update *update.Update
 	Multi  bool
 	Upsert bool
 	// Retryable: the statement may move a document to another shard. Without
 	// a retryable write the server refuses that.
 	Retryable bool
 	// Sort says which document comes first where only one is updated.
-	Sort *store.Sort
+	Sort *order.Sort
 	// Unchecked leaves the collection's validator out.
 	Unchecked bool
 	// Hint is an index's name or key.
@@ -196,7 +199,7 @@ func (rq *Request) update(ns string, req UpdateRequest, justOne bool) (UpdateRes
 		if tries < upsertTries && !w.unchanged() {
 			continue
 		}
-		if doc, err = store.PrepareInsert(doc, rq.c.NewObjectID); err != nil {
+		if doc, err = update.PrepareInsert(doc, rq.c.NewObjectID); err != nil {
 			return result, err
 		}
 		if err := rq.InsertChecked(ns, doc, !req.Unchecked); err != nil {

@@ -8,7 +8,7 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/routing"
-	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/filter"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -231,7 +231,7 @@ func (rq *Request) askTargets(targets []target) error {
 }
 
 // Ask reports whether the router reaches what a request for a namespace goes to.
-func (rq *Request) Ask(ns string, filter *store.Filter) error {
+func (rq *Request) Ask(ns string, filter *filter.Filter) error {
 	if ns == chunksNamespace {
 		return rq.ask(configShard)
 	}

@@ -13,7 +13,7 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/router"
-	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/filter"
 	"shardsh/balancer/mock/wire"
 )
 
@@ -427,7 +427,7 @@ func (m *model) check(t *rapid.T) {
 	for _, name := range namespaces {
 		docs := *m.colls[name]
 		seen := map[int64]bool{}
-		for doc := range m.cluster.Documents(name, (*store.Filter)(nil)) {
+		for doc := range m.cluster.Documents(name, (*filter.Filter)(nil)) {
 			id := doc.Lookup("_id").AsInt64()
 			if seen[id] {
 				t.Fatalf("%s: _id %d is visible twice\nafter %q", name, id, m.log)

@@ -11,6 +11,7 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/keyorder"
 	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/filter"
 )
 
 // shard is one shard's local state: what a mongod of its own would hold.
@@ -42,7 +43,7 @@ type localCollection struct {
 	docs    *store.Collection
 	virtual virtualData
 
-	validator *store.Filter // nil without one
+	validator *filter.Filter // nil without one
 	// warnOnly: what the validator does not match is stored all the same.
 	// lenient: documents that were bad already may stay so.
 	warnOnly, lenient bool

@@ -34,6 +34,9 @@ func tagged(t *testing.T, release catalog.Release, tags func(i int) any) *model 
 // many entries the index has of it: what comes of it is what comes of it without
 // arrays.
 func TestEachDocumentOfARangeCountsOnce(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	all, some := d("a", bson.MinKey{}), d("a", 10)
 	pattern := d("a", 1)
 	for _, tt := range []struct {

@@ -59,15 +59,13 @@ func (s *shard) addDeletion(m *migration, when whenToDelete) *rangeDeletion {
 }
 
 func (s *shard) removeDeletion(task *rangeDeletion) {
-	switch i := slices.Index(s.deletions, task); {
-	case i < 0:
-	case i == 0: // as nearly always
+	if i := slices.Index(s.deletions, task); i >= 0 {
 		s.order().remove(task)
-		s.deletions[0] = nil
-		s.deletions = s.deletions[1:]
-	default:
-		s.order().remove(task)
-		s.deletions = slices.Delete(s.deletions, i, i+1)
+		if i == 0 { // as nearly always: nothing has to move
+			s.deletions[0], s.deletions = nil, s.deletions[1:]
+		} else {
+			s.deletions = slices.Delete(s.deletions, i, i+1)
+		}
 	}
 	s.deletionsChanged = true
 }

@@ -11,6 +11,7 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/filter"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -319,7 +320,7 @@ const ConfigServerID = configShard
 // MemberReads captures what one shard holds itself, orphans included:
 // what a client sees that connects to the shard and not to a router. The config
 // server holds the config and admin databases.
-func (rq *Request) MemberReads(id catalog.ShardID, ns string, filter *store.Filter) ([]Read, error) {
+func (rq *Request) MemberReads(id catalog.ShardID, ns string, filter *filter.Filter) ([]Read, error) {
 	if id == configShard && rq.c.config.holds(ns) {
 		return rq.Reads(ns, filter)
 	}

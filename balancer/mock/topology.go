@@ -15,7 +15,7 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/foreign"
 	"shardsh/balancer/mock/plainjson"
-	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/document"
 )
 
 // Topology is what a mock cluster holds at its start, as a topology file
@@ -278,8 +278,8 @@ func lineAt(data []byte, offset int64) int {
 // given reports whether a field is there; null counts as absent.
 func given(data json.RawMessage) bool { return len(data) > 0 && string(data) != "null" }
 
-// document reads extended JSON as a document.
-func document(data json.RawMessage) (bson.Raw, error) {
+// documentOf reads extended JSON as a document.
+func documentOf(data json.RawMessage) (bson.Raw, error) {
 	if doc, ok := numberDocument(data); ok {
 		return doc, nil
 	}
@@ -317,6 +317,6 @@ func numberDocument(data []byte) (bson.Raw, bool) {
 	if n == int64(int32(n)) {
 		value = int32(n)
 	}
-	doc, err := store.Encode(bson.D{{Key: string(name), Value: value}})
+	doc, err := document.Encode(bson.D{{Key: string(name), Value: value}})
 	return doc, err == nil
 }

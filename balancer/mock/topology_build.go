@@ -116,7 +116,7 @@ func (tb topologyBuilder) settings(s TopologySettings) error {
 	if !given(s.Balancer) {
 		return nil
 	}
-	raw, err := document(s.Balancer)
+	raw, err := documentOf(s.Balancer)
 	if err != nil {
 		return fmt.Errorf("settings.balancer: %w", err)
 	}
@@ -150,7 +150,7 @@ func (tb topologyBuilder) collection(t TopologyCollection) error {
 	if !given(t.Key) {
 		return errors.New("key: it is missing")
 	}
-	key, err := document(t.Key)
+	key, err := documentOf(t.Key)
 	if err != nil {
 		return fmt.Errorf("key: %w", err)
 	}
@@ -174,11 +174,11 @@ func (tb topologyBuilder) collection(t TopologyCollection) error {
 }
 
 func (tb topologyBuilder) zone(ns string, z TopologyZone) error {
-	min, err := document(z.Min)
+	min, err := documentOf(z.Min)
 	if err != nil {
 		return fmt.Errorf("min: %w", err)
 	}
-	max, err := document(z.Max)
+	max, err := documentOf(z.Max)
 	if err != nil {
 		return fmt.Errorf("max: %w", err)
 	}
@@ -269,7 +269,7 @@ func boundOr(p catalog.KeyPattern, data json.RawMessage, otherwise catalog.Key) 
 	if !given(data) {
 		return otherwise, nil
 	}
-	raw, err := document(data)
+	raw, err := documentOf(data)
 	if err != nil {
 		return catalog.Key{}, err
 	}

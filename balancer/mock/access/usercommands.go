@@ -6,7 +6,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock/args"
-	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/filter"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -132,11 +132,11 @@ func (a *Accounts) UsersInfo(r Request) (bson.D, error) {
 		return nil, mongoerr.New(mongoerr.IllegalOperation,
 			"Privilege or restriction details require exact-match usersInfo queries")
 	}
-	filter, err := r.filter()
+	query, err := r.filter()
 	if err != nil {
 		return nil, err
 	}
-	matching, err := store.CompileFilter(filter)
+	matching, err := filter.Compile(query)
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,9 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/args"
-	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/order"
+	"shardsh/balancer/mock/store/pipeline"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -44,7 +46,7 @@ func initialStages() map[string]initialStage {
 type aggregation struct {
 	ns       string
 	database bool // {aggregate: 1}
-	env      store.Env
+	env      pipeline.Env
 	// joins are the collections that the stages read, and reads their names.
 	joins *foreign
 	reads []string
@@ -164,7 +166,7 @@ func aggregated(c *call, a aggregation) (source, error) {
 	}
 	return func(ctx context.Context) iter.Seq2[bson.Raw, error] {
 		return func(yield func(bson.Raw, error) bool) {
-			pipeline, err := store.CompilePipeline(a.stages, a.env)
+			pipeline, err := pipeline.Compile(a.stages, a.env)
 			if err != nil {
 				yield(nil, err)
 				return
@@ -183,12 +185,12 @@ func aggregated(c *call, a aggregation) (source, error) {
 }
 
 func checkResult(doc bson.Raw) error {
-	if len(doc) <= store.MaxDocumentSize+16<<10 {
+	if len(doc) <= document.MaxSize+16<<10 {
 		return nil
 	}
 	return mongoerr.New(mongoerr.BSONObjectTooLarge,
 		"PlanExecutor error during aggregation :: caused by :: BSONObj size: %d is invalid. Size must be between 0 and "+
-			"%d(16MB)", len(doc), store.MaxDocumentSize+16<<10)
+			"%d(16MB)", len(doc), document.MaxSize+16<<10)
 }
 
 // input captures what a pipeline begins with.
@@ -253,10 +255,10 @@ func readStages(c *call) ([]bson.Raw, error) {
 // compile checks the stages, and finds what a query does of them and what else
 // they read.
 func (a *aggregation) compile(c *call) error {
-	if _, err := store.CompilePipeline(a.stages, a.env); err != nil {
+	if _, err := pipeline.Compile(a.stages, a.env); err != nil {
 		return err
 	}
-	a.stages = store.Ordered(a.stages)
+	a.stages = pipeline.Ordered(a.stages)
 	a.reads = joined(a.stages)
 	if a.source == nil && !a.database {
 		return pushDown(c, a)
@@ -373,7 +375,7 @@ func (q *query) take(c *call, name string, spec bson.RawValue) (bool, error) {
 			}
 		}
 		q.order = pattern
-		q.sort, err = store.CompileSort(pattern)
+		q.sort, err = order.Compile(pattern)
 		return err == nil, err
 	case "$limit":
 		n, isNumber := spec.AsInt64OK()

@@ -12,7 +12,7 @@ import (
 
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
-	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/expr"
 	"shardsh/balancer/mock/wire"
 	"shardsh/balancer/mongoerr"
 )
@@ -193,7 +193,7 @@ func (c *call) let() (bson.Raw, error) {
 
 // settle evaluates variables. It computes.
 func (c *call) settle(variables bson.Raw) (bson.Raw, error) {
-	return store.Settled(cmp.Or(c.limited, c.ctx), variables)
+	return expr.Settled(cmp.Or(c.limited, c.ctx), variables)
 }
 
 // matches tells of each document whether a query matches it.

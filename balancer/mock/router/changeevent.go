@@ -7,7 +7,7 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
-	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/filter"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -120,7 +120,7 @@ func lookUp(cluster *mock.Cluster, ch mock.Change) any {
 	if err != nil {
 		return nil
 	}
-	filter, err := store.CompileFilter(query)
+	filter, err := filter.Compile(query)
 	if err != nil {
 		return nil
 	}

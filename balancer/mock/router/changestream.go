@@ -12,7 +12,7 @@ import (
 
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
-	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/pipeline"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -23,7 +23,7 @@ type changeStream struct {
 	full     string // fullDocument
 	before   string // fullDocumentBeforeChange
 	expanded bool   // showExpandedEvents
-	pipeline *store.Pipeline
+	pipeline *pipeline.Pipeline
 	split    bool // large events
 }
 
@@ -132,7 +132,7 @@ func watched(c *call, s *changeStream, everything bool) (string, error) {
 	return ns, nil
 }
 
-func streamPipeline(c *call, stages []bson.Raw) (*store.Pipeline, error) {
+func streamPipeline(c *call, stages []bson.Raw) (*pipeline.Pipeline, error) {
 	for _, s := range stages {
 		if name, _, err := stage(s); err == nil && !slices.Contains(streamStages, name) {
 			return nil, mongoerr.New(mongoerr.IllegalOperation, "%s is not permitted in a $changeStream pipeline", name)
@@ -143,7 +143,7 @@ func streamPipeline(c *call, stages []bson.Raw) (*store.Pipeline, error) {
 		return nil, err
 	}
 	_, env := environment(c, c.db, let)
-	return outside(c, func(context.Context) (*store.Pipeline, error) { return store.CompilePipeline(stages, env) })
+	return outside(c, func(context.Context) (*pipeline.Pipeline, error) { return pipeline.Compile(stages, env) })
 }
 
 // startOf returns the time after which a stream gives changes.

@@ -8,7 +8,8 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
-	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/filter"
 )
 
 // Tools count the chunks of a shard, a collection or both with a $group over
@@ -37,7 +38,7 @@ func countedChunks(c *call, a *aggregation) bool {
 }
 
 // countedInput returns the documents that stand for the chunks that match.
-func countedInput(c *call, filter *store.Filter) (source, error) {
+func countedInput(c *call, filter *filter.Filter) (source, error) {
 	if err := c.request.AskConfig(); err != nil {
 		return nil, err
 	}
@@ -49,7 +50,7 @@ func countedInput(c *call, filter *store.Filter) (source, error) {
 			if count.Jumbo {
 				fields = append(fields, bson.E{Key: "jumbo", Value: true})
 			}
-			doc, err := store.Encode(append(fields, bson.E{Key: chunksField, Value: int32(count.Chunks)}))
+			doc, err := document.Encode(append(fields, bson.E{Key: chunksField, Value: int32(count.Chunks)}))
 			if err == nil && (filter == nil || filter.Match(doc)) {
 				docs = append(docs, doc)
 			}
@@ -106,7 +107,7 @@ func countedGroup(stage bson.Raw) (bson.Raw, bool) {
 		counted = append(counted, bson.E{Key: e.Key(),
 			Value: bson.D{{Key: "$sum", Value: bson.D{{Key: "$multiply", Value: bson.A{addend, "$" + chunksField}}}}}})
 	}
-	rewritten, err := store.Encode(bson.D{{Key: "$group", Value: counted}})
+	rewritten, err := document.Encode(bson.D{{Key: "$group", Value: counted}})
 	return rewritten, err == nil
 }
 

@@ -8,7 +8,8 @@ import (
 
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
-	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/filter"
+	"shardsh/balancer/mock/store/pipeline"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -127,7 +128,7 @@ func (c *call) validationOptions(options bson.D) (bson.D, error) {
 		return nil, err
 	}
 	if len(validator) > 5 {
-		compile := func(context.Context) (*store.Filter, error) { return store.CompileFilter(validator) }
+		compile := func(context.Context) (*filter.Filter, error) { return filter.Compile(validator) }
 		if _, err := outside(c, compile); err != nil {
 			return nil, err
 		}
@@ -220,8 +221,8 @@ func readView(c *call, ns string, on bson.RawValue) (mock.View, error) {
 				"The aggregation stage %s in location %d of the pipeline cannot be used in a view definition", name, len(stages))
 		}
 	}
-	_, err := outside(c, func(context.Context) (*store.Pipeline, error) {
-		return store.CompilePipeline(stages, store.Env{})
+	_, err := outside(c, func(context.Context) (*pipeline.Pipeline, error) {
+		return pipeline.Compile(stages, pipeline.Env{})
 	})
 	if err != nil {
 		return mock.View{}, mongoerr.Wrap(err, "Invalid pipeline for view "+ns)

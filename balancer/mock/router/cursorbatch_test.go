@@ -5,13 +5,13 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
-	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/document"
 )
 
 // The reply to a getMore of many small documents stays below what drivers take:
 // 16 MiB and 16 KiB.
 func TestBatchOfSmallDocumentsFits(t *testing.T) {
-	doc, err := store.Encode(bson.D{{Key: "_id", Value: int32(1)}})
+	doc, err := document.Encode(bson.D{{Key: "_id", Value: int32(1)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -19,7 +19,7 @@ func TestBatchOfSmallDocumentsFits(t *testing.T) {
 	for i := range c.left {
 		c.left[i] = doc
 	}
-	reply, err := store.Encode(bson.D{{Key: "nextBatch", Value: c.cut(-1)}})
+	reply, err := document.Encode(bson.D{{Key: "nextBatch", Value: c.cut(-1)}})
 	if err != nil {
 		t.Fatal(err)
 	}

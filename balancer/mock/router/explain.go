@@ -16,6 +16,7 @@ import (
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/pipeline"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -331,7 +332,7 @@ func explaining(c *call, q query, level verbosity,
 			if level == planOnly {
 				continue
 			}
-			if err := parts[i].gather(ctx, q, store.NewGathered(ctx, q.noDisk)); err != nil {
+			if err := parts[i].gather(ctx, q, pipeline.NewGathered(ctx, q.noDisk)); err != nil {
 				return nil, err
 			}
 		}

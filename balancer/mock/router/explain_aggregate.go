@@ -9,6 +9,7 @@ import (
 
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/pipeline"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -235,7 +236,7 @@ func countStagesOf(ctx context.Context, a aggregation, mine, docs []bson.Raw, co
 			mine = mine[:len(mine)-1]
 		}
 	}
-	pipeline, err := store.CompilePipeline(mine, a.env)
+	pipeline, err := pipeline.Compile(mine, a.env)
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
-	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/projection"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -64,7 +64,7 @@ func (c *call) shown(remove bool) (func(ctx context.Context, before, after bson.
 	if err != nil {
 		return nil, err
 	}
-	var projection *store.Projection
+	var projection *projection.Projection
 	if len(fields) > 5 {
 		if projection, err = c.projection(fields, nil); err != nil {
 			return nil, err

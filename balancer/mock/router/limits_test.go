@@ -126,6 +126,9 @@ func TestPipelinesGiveSoMuch(t *testing.T) {
 // A batch that fails all over is answered: after a megabyte of texts the errors
 // have none.
 func TestManyWriteErrorsFitAReply(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	x := newS0(t)
 	long := strings.Repeat("k", 300)
 	docs := make(bson.A, 100_000)

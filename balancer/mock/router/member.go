@@ -10,6 +10,7 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/filter"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -114,7 +115,7 @@ func (m *Member) services() bson.A {
 }
 
 // reads captures what a query is about: on the member alone where this is one.
-func reads(c *call, ns string, filter *store.Filter) ([]mock.Read, error) {
+func reads(c *call, ns string, filter *filter.Filter) ([]mock.Read, error) {
 	nodes, special, err := c.nodes()
 	switch {
 	case err != nil:

@@ -10,6 +10,7 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/document"
 )
 
 // ownCollection is one that a member keeps for itself, in its databases local,
@@ -108,7 +109,7 @@ func (o ownCollection) read(c *call) (*store.Collection, error) {
 	}
 	coll.Namespace = o.ns
 	for _, doc := range docs {
-		raw, err := store.Encode(doc)
+		raw, err := document.Encode(doc)
 		if err != nil {
 			return nil, err
 		}

@@ -9,7 +9,7 @@ import (
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/access"
 	"shardsh/balancer/mock/routing"
-	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/work"
 )
 
 // node is the server that commands come to, a mongos or a member of the
@@ -25,7 +25,7 @@ type node struct {
 	// entry is that of a mongos in config.mongos.
 	entry mock.RouterEntry
 
-	budget     *store.Budget
+	budget     *work.Budget
 	cursors    cursors
 	sessions   *sessions // all routers have the same
 	operations operations

@@ -12,7 +12,7 @@ import (
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/commands"
-	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/pipeline"
 )
 
 // sampleOf returns a value that a field takes.
@@ -178,7 +178,7 @@ var asData = []string{
 // Each option of each stage may come once, whoever asks for what first.
 func TestEveryStageTakesAKeyOnce(t *testing.T) {
 	x := onlyMine(t)
-	for _, name := range store.Stages() {
+	for _, name := range pipeline.Stages() {
 		spec, known := stagesOfAll[name]
 		if !known && !slices.Contains(fieldsOfDocuments, name) {
 			t.Errorf("nobody has doubled the options of %s", name)

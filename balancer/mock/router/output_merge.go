@@ -9,7 +9,9 @@ import (
 
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
-	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/expr"
+	"shardsh/balancer/mock/store/filter"
+	"shardsh/balancer/mock/store/update"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -205,7 +207,7 @@ func (m mergeOutput) write(c *call, results []bson.Raw) error {
 func (m mergeOutput) writeOne(c *call, doc bson.Raw) error {
 	if slices.Contains(m.on, "_id") {
 		var err error
-		if doc, err = store.PrepareInsert(doc, c.cluster.NewObjectID); err != nil {
+		if doc, err = update.PrepareInsert(doc, c.cluster.NewObjectID); err != nil {
 			return err
 		}
 	}
@@ -244,7 +246,7 @@ func (m mergeOutput) request(ctx context.Context, c *call, doc bson.Raw) (mock.U
 	if req.Query, err = m.where(doc); err != nil {
 		return req, err
 	}
-	if req.Filter, err = store.CompileFilter(req.Query); err != nil || m.matched == "keepExisting" {
+	if req.Filter, err = filter.Compile(req.Query); err != nil || m.matched == "keepExisting" {
 		return req, err
 	}
 	req.Update, err = m.update(ctx, c, doc, req.Filter)
@@ -252,7 +254,7 @@ func (m mergeOutput) request(ctx context.Context, c *call, doc bson.Raw) (mock.U
 }
 
 // exists reports whether there is a document that matches.
-func (c *call) exists(ns string, filter *store.Filter) (bool, error) {
+func (c *call) exists(ns string, filter *filter.Filter) (bool, error) {
 	results, err := queried(c, query{ns: ns, filter: filter, limit: 1})
 	if err != nil {
 		return false, err
@@ -279,8 +281,8 @@ func (m mergeOutput) where(doc bson.Raw) (bson.Raw, error) {
 }
 
 // update returns what becomes of a document that a result is merged with.
-func (m mergeOutput) update(ctx context.Context, c *call, doc bson.Raw, filter *store.Filter) (*store.Update, error) {
-	options := store.UpdateOptions{Filter: filter, Now: c.now}
+func (m mergeOutput) update(ctx context.Context, c *call, doc bson.Raw, filter *filter.Filter) (*update.Update, error) {
+	options := update.Options{Filter: filter, Now: c.now}
 	how := bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: doc}
 	switch m.matched {
 	case "merge":
@@ -291,14 +293,14 @@ func (m mergeOutput) update(ctx context.Context, c *call, doc bson.Raw, filter *
 			return nil, err
 		}
 		how = bson.Raw(merge).Lookup("p")
-		options.Let = store.Literal("new", doc)
+		options.Let = expr.LetLiteral("new", doc)
 	case "pipeline":
 		how = bson.RawValue{Type: bson.TypeArray, Value: m.pipeline}
-		let, err := store.LetOf(ctx, m.let, doc, c.now)
+		let, err := expr.LetOf(ctx, m.let, doc, c.now)
 		if err != nil {
 			return nil, err
 		}
 		options.Let = let
 	}
-	return store.CompileUpdate(how, options)
+	return update.Compile(how, options)
 }

@@ -8,7 +8,7 @@ import (
 	"shardsh/balancer/mock/access"
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/commands"
-	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -82,7 +82,7 @@ func (c *call) asked() access.Request {
 // unauthorized returns the server's refusal of a command.
 func (c *call) unauthorized() error {
 	return mongoerr.New(mongoerr.Unauthorized, "not authorized on %s to execute command %s", c.db,
-		store.Shown(c.withoutSecrets()))
+		document.Shown(c.withoutSecrets()))
 }
 
 // withoutSecrets returns the command as an error may show it: without

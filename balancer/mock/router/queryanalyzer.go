@@ -14,6 +14,7 @@ import (
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/filter"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -32,7 +33,7 @@ type analyzer struct {
 // sampledQuery is what is kept of a query: how far it would go.
 type sampledQuery struct {
 	command string // find, aggregate, count, distinct; update, delete, findAndModify
-	filter  *store.Filter
+	filter  *filter.Filter
 	multi   bool
 	// changed are the fields that an update sets.
 	changed []string
@@ -169,7 +170,7 @@ func (all analyzers) noteQuery(cmd *command, c *call) {
 func sampleable(name string, body bson.Raw) []sampledQuery {
 	of := func(query, update bson.RawValue, multi bool) sampledQuery {
 		doc, _ := query.DocumentOK()
-		filter, err := store.CompileFilter(doc)
+		filter, err := filter.Compile(doc)
 		if err != nil {
 			filter = nil
 		}

@@ -10,6 +10,9 @@ import (
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/filter"
+	"shardsh/balancer/mock/store/order"
+	"shardsh/balancer/mock/store/projection"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -27,12 +30,12 @@ func readHandlers() map[string]handler {
 // query is what find, count and distinct share.
 type query struct {
 	ns          string
-	filter      *store.Filter
-	sort        *store.Sort // nil: as the documents come
+	filter      *filter.Filter
+	sort        *order.Sort // nil: as the documents come
 	order       bson.Raw    // the pattern of sort, or {$natural: ±1}
 	hint        bson.RawValue
 	min, max    bson.Raw
-	projection  *store.Projection
+	projection  *projection.Projection
 	projected   bson.Raw // the projection as it was given
 	skip, limit int64
 	returnKey   bool
@@ -327,12 +330,12 @@ func (c *call) hint(from bson.Raw) (bson.RawValue, error) {
 	return v, mongoerr.New(mongoerr.FailedToParse, "Hint must be a string or an object")
 }
 
-func (c *call) sort(name string) (*store.Sort, error) {
+func (c *call) sort(name string) (*order.Sort, error) {
 	doc, err := c.document(name)
 	if err != nil || len(doc) <= 5 {
 		return nil, err
 	}
-	return store.CompileSort(doc)
+	return order.Compile(doc)
 }
 
 // batchSize of a first batch: 101 by default.
@@ -351,20 +354,20 @@ func (c *call) batchSize(v bson.RawValue) (int, error) {
 }
 
 // filter compiles a query with the command's variables and time.
-func (c *call) filter(query bson.Raw) (*store.Filter, error) {
+func (c *call) filter(query bson.Raw) (*filter.Filter, error) {
 	let, err := c.let()
 	if err != nil {
 		return nil, err
 	}
-	return store.CompileFilterWith(query, store.FilterOptions{Let: let, Now: c.now})
+	return filter.CompileWith(query, filter.Options{Let: let, Now: c.now})
 }
 
-func (c *call) projection(spec bson.Raw, filter *store.Filter) (*store.Projection, error) {
+func (c *call) projection(spec bson.Raw, filter *filter.Filter) (*projection.Projection, error) {
 	let, err := c.let()
 	if err != nil {
 		return nil, err
 	}
-	return store.CompileProjectionWith(spec, store.ProjectionOptions{Filter: filter, Let: let, Now: c.now})
+	return projection.CompileWith(spec, projection.Options{Filter: filter, Let: let, Now: c.now})
 }
 
 // count without a query sums the shards' fast counts, orphans included, as

@@ -18,7 +18,8 @@ import (
 	"shardsh/balancer/mock/access"
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/routing"
-	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/work"
 	"shardsh/balancer/mock/wire"
 	"shardsh/balancer/mongoerr"
 )
@@ -60,7 +61,7 @@ func WithCursorBytes(n int64) Option {
 
 // WithBudget bounds what commands keep in memory, together with those of others
 // that have the same budget.
-func WithBudget(b *store.Budget) Option {
+func WithBudget(b *work.Budget) Option {
 	return func(r *Router) { r.budget = b }
 }
 
@@ -79,7 +80,7 @@ func New(c *mock.Cluster, logger *slog.Logger, options ...Option) *Router {
 		counters:   newCounters(),
 		parameters: ownParameters(),
 		users:      access.NewDirectory(),
-		budget:     store.NewBudget(0),
+		budget:     work.NewBudget(0),
 		sessions:   &sessions{},
 		analyzers:  analyzers{},
 		routes:     &routing.Cache{},
@@ -294,7 +295,7 @@ func (r *Router) reply(fields bson.D, err error) bson.Raw {
 		fields = append(fields, bson.E{Key: "ok", Value: 1.0})
 	}
 	var room [gossipBytes]byte
-	raw, marshalErr := store.EncodeWith(fields, r.appendGossip(room[:0]))
+	raw, marshalErr := document.EncodeWith(fields, r.appendGossip(room[:0]))
 	if marshalErr != nil {
 		r.logger.Error("reply not encoded", "error", marshalErr)
 		raw, _ = bson.Marshal(mongoerr.Reply(mongoerr.New(mongoerr.InternalError, "reply not encoded: %s", marshalErr)))

@@ -10,6 +10,7 @@ import (
 
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/pipeline"
 )
 
 // source makes a stream of documents of what was captured. It needs no lock, and
@@ -234,7 +235,7 @@ func (p *part) documents(ctx context.Context) iter.Seq2[bson.Raw, error] {
 // gathered gives what the shard finds when it has been put in order.
 func (p *part) gathered(ctx context.Context, q query) iter.Seq2[bson.Raw, error] {
 	return func(yield func(bson.Raw, error) bool) {
-		held := store.NewGathered(ctx, q.noDisk)
+		held := pipeline.NewGathered(ctx, q.noDisk)
 		defer held.Free()
 		if err := p.gather(ctx, q, held); err != nil {
 			yield(nil, err)
@@ -246,7 +247,7 @@ func (p *part) gathered(ctx context.Context, q query) iter.Seq2[bson.Raw, error]
 
 // gather collects what the shard gives: at most as many documents as the whole
 // result may have.
-func (p *part) gather(ctx context.Context, q query, held *store.Gathered) error {
+func (p *part) gather(ctx context.Context, q query, held *pipeline.Gathered) error {
 	wanted := int64(-1)
 	if q.limit > 0 {
 		wanted = q.skip + q.limit

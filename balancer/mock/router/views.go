@@ -11,6 +11,7 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/pipeline"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -44,13 +45,13 @@ type foreignCollection struct {
 
 // environment is what pipelines of a database need from outside. The collections
 // they read are to be captured.
-func environment(c *call, db string, let bson.Raw) (*foreign, store.Env) {
+func environment(c *call, db string, let bson.Raw) (*foreign, pipeline.Env) {
 	f := &foreign{db: db, let: let, now: c.now, ctx: c.ctx, noDisk: c.noDisk(), of: map[string]foreignCollection{}}
 	return f, f.env()
 }
 
-func (f *foreign) env() store.Env {
-	return store.Env{Now: func() time.Time { return f.now }, Variables: f.let, Collection: f.read, NoDisk: f.noDisk}
+func (f *foreign) env() pipeline.Env {
+	return pipeline.Env{Now: func() time.Time { return f.now }, Variables: f.let, Collection: f.read, NoDisk: f.noDisk}
 }
 
 // capture captures collections and what they stand on, as far as that is views.
@@ -86,7 +87,7 @@ func (f *foreign) read(name string) (iter.Seq[bson.Raw], error) {
 	}
 	view := *f
 	view.let = nil
-	pipeline, err := store.CompilePipeline(of.stages, view.env())
+	pipeline, err := pipeline.Compile(of.stages, view.env())
 	if err != nil {
 		return nil, err
 	}

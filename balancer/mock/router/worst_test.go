@@ -148,6 +148,9 @@ func (x *tester) start(ctx context.Context, id int32, db string, command bson.D)
 // without the means to end, each takes minutes. A machine that is busy with
 // something else has three tries.
 func TestTheWorstCommands(t *testing.T) {
+	if testing.Short() {
+		t.Skip("its times are those of a build without the race detector")
+	}
 	const limit, patience, late = 200 * time.Millisecond, 50 * time.Millisecond, 5 * time.Second
 	x, longest := crowded(t)
 	for name, command := range worst() {

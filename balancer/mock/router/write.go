@@ -9,14 +9,17 @@ import (
 
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
-	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/order"
+	"shardsh/balancer/mock/store/pipeline"
+	"shardsh/balancer/mock/store/update"
 	"shardsh/balancer/mongoerr"
 )
 
 func writeHandlers() map[string]handler {
 	return map[string]handler{
 		"insert":        insert,
-		"update":        update,
+		"update":        updateDocuments,
 		"delete":        deleteDocuments,
 		"findAndModify": findAndModify,
 	}
@@ -179,7 +182,7 @@ func (c *call) stamped(doc bson.Raw, tick func() bson.Timestamp) bson.Raw {
 	if args.Truth(c.body.Lookup("bypassEmptyTsReplacement")) {
 		return doc
 	}
-	return store.StampEmpty(doc, tick)
+	return document.StampEmpty(doc, tick)
 }
 
 // stampedOutside is stamped for what is computed without the lock.
@@ -207,7 +210,7 @@ func insert(c *call) (bson.D, error) {
 	return b.reply(bson.D{{Key: "n", Value: int32(b.matched)}}), nil
 }
 
-func update(c *call) (bson.D, error) {
+func updateDocuments(c *call) (bson.D, error) {
 	ns, err := c.namespace()
 	if err != nil {
 		return nil, err
@@ -287,7 +290,7 @@ func updateRequest(c *call, q, u bson.RawValue, options bson.Raw) (mock.UpdateRe
 	if let, err = c.withConstants(let, u, options); err != nil {
 		return req, err
 	}
-	update, err := store.CompileUpdate(u, store.UpdateOptions{
+	update, err := update.Compile(u, update.Options{
 		ArrayFilters: arrayFilters, Filter: filter, Let: let, Now: c.now, NewID: c.newID, Stamp: c.stampedOutside,
 	})
 	if err != nil {
@@ -345,7 +348,7 @@ func (c *call) withConstants(let bson.Raw, u bson.RawValue, options bson.Raw) (b
 }
 
 // pick reads what decides which document a write takes: sort and hint.
-func (c *call) pick(options bson.Raw) (*store.Sort, bson.RawValue, error) {
+func (c *call) pick(options bson.Raw) (*order.Sort, bson.RawValue, error) {
 	hint, err := c.hint(options)
 	if err != nil {
 		return nil, hint, err
@@ -353,16 +356,16 @@ func (c *call) pick(options bson.Raw) (*store.Sort, bson.RawValue, error) {
 	if err := c.simpleCollation(options); err != nil {
 		return nil, hint, err
 	}
-	order := options.Lookup("sort")
-	if order.IsZero() || order.Type == bson.TypeNull {
+	by := options.Lookup("sort")
+	if by.IsZero() || by.Type == bson.TypeNull {
 		return nil, hint, nil
 	}
-	doc, isDoc := order.DocumentOK()
+	doc, isDoc := by.DocumentOK()
 	if !isDoc {
 		return nil, hint, mongoerr.New(mongoerr.TypeMismatch,
-			"BSON field '%s.sort' is the wrong type '%s', expected type 'object'", c.invoked, args.TypeName(order.Type))
+			"BSON field '%s.sort' is the wrong type '%s', expected type 'object'", c.invoked, args.TypeName(by.Type))
 	}
-	sort, err := store.CompileSort(doc)
+	sort, err := order.Compile(doc)
 	return sort, hint, err
 }
 
@@ -430,7 +433,7 @@ func deleteDocuments(c *call) (bson.D, error) {
 // knownStages refuses the whole command for an update's pipeline with a stage
 // that is none; what else is wrong with it fails its statement.
 func knownStages(u bson.RawValue) error {
-	known := store.Stages()
+	known := pipeline.Stages()
 	for name := range stageNames(u) {
 		if !slices.Contains(known, name) {
 			return mongoerr.New(mongoerr.UnknownStage, "Unrecognized pipeline stage name: '%s'", name)

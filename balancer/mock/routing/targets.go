@@ -5,11 +5,12 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/filter"
 )
 
 // Owners returns the shards that can own documents which match: those whose chunks
 // share keys with what the filter says about the shard key.
-func Owners(table *catalog.RoutingTable, filter *store.Filter) []catalog.ShardID {
+func Owners(table *catalog.RoutingTable, filter *filter.Filter) []catalog.ShardID {
 	p := table.Pattern()
 	var room [64]byte
 	if key, ok := p.AppendEqual(room[:0], filter.Equality); ok {

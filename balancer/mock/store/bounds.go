@@ -9,12 +9,15 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/keyorder"
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/filter"
+	"shardsh/balancer/mock/store/value"
 )
 
 // boundary is one end of an keyInterval of values.
 type boundary struct {
 	key      []byte // the encoded value
-	value    value
+	value    value.Value
 	included bool
 }
 
@@ -25,12 +28,12 @@ type keyInterval struct{ low, high boundary }
 // intervals that do not overlap.
 type bounds []keyInterval
 
-func boundaryOf(v value, included bool) boundary {
+func boundaryOf(v value.Value, included bool) boundary {
 	return boundary{keyorder.Append(nil, v), v, included}
 }
 
-func boundText(v value) string {
-	f := doubleAt(v.Value)
+func boundText(v value.Value) string {
+	f := value.DoubleAt(v.Value)
 	switch {
 	case v.Type != bson.TypeDouble:
 	case math.IsNaN(f):
@@ -40,7 +43,7 @@ func boundText(v value) string {
 	case math.IsInf(f, -1):
 		return "-inf.0"
 	}
-	return text(v)
+	return document.Text(v)
 }
 
 // String returns the interval in explain's words: [1, 5).
@@ -69,8 +72,8 @@ func rightBracket(included bool) string {
 	return ")"
 }
 
-func minKeyValue() value { return value{Type: bson.TypeMinKey} }
-func maxKeyValue() value { return value{Type: bson.TypeMaxKey} }
+func minKeyValue() value.Value { return value.Value{Type: bson.TypeMinKey} }
+func maxKeyValue() value.Value { return value.Value{Type: bson.TypeMaxKey} }
 
 // everyValue are the bounds of a field about which nothing is said. Nobody
 // changes them.
@@ -78,7 +81,7 @@ var everyValue = bounds{{boundaryOf(minKeyValue(), true), boundaryOf(maxKeyValue
 
 func allValues() bounds { return everyValue }
 
-func point(v value) bounds {
+func point(v value.Value) bounds {
 	b := boundaryOf(v, true)
 	return bounds{{b, b}}
 }
@@ -227,22 +230,22 @@ func (b bounds) not() bounds {
 func (b bounds) within(o bounds) bool { return len(b.and(o.not())) == 0 }
 
 // hashedBounds returns the bounds of equalities in a hashed field.
-func hashedBounds(c clause) (bounds, bool) {
-	var list []value
-	switch c.op {
+func hashedBounds(c filter.Clause) (bounds, bool) {
+	var list []value.Value
+	switch c.Op {
 	case "$eq":
-		list = []value{c.arg}
+		list = []value.Value{c.Arg}
 	case "$in":
-		list = items(c.arg)
+		list = document.Items(c.Arg)
 	default:
 		return nil, false
 	}
 	var out bounds
 	for _, v := range list {
-		if v.Type == bson.TypeRegex || isArray(v) || v.Type == bson.TypeUndefined {
+		if v.Type == bson.TypeRegex || value.IsArray(v) || v.Type == bson.TypeUndefined {
 			return nil, false
 		}
-		b := boundary{keyorder.AppendInt64(nil, keyorder.Hash(v)), int64Value(keyorder.Hash(v)), true}
+		b := boundary{keyorder.AppendInt64(nil, keyorder.Hash(v)), value.Int64(keyorder.Hash(v)), true}
 		out = append(out, keyInterval{b, b})
 	}
 	return united(out), true
@@ -251,15 +254,15 @@ func hashedBounds(c clause) (bounds, bool) {
 // boundsOf returns the values an index has for documents that match a clause.
 // exact means that all documents with such values match; ok false, that an
 // index does not help.
-func boundsOf(c clause) (b bounds, exact, ok bool) {
-	switch c.op {
+func boundsOf(c filter.Clause) (b bounds, exact, ok bool) {
+	switch c.Op {
 	case "$eq":
-		return equalBounds(c.arg)
+		return equalBounds(c.Arg)
 	case "$lt", "$lte", "$gt", "$gte":
-		return rangeBounds(c.op, c.arg)
+		return rangeBounds(c.Op, c.Arg)
 	case "$in":
 		exact = true
-		for _, v := range items(c.arg) {
+		for _, v := range document.Items(c.Arg) {
 			one, oneExact, _ := equalBounds(v)
 			if v.Type == bson.TypeRegex {
 				one, oneExact = regexBounds(v), false
@@ -268,27 +271,27 @@ func boundsOf(c clause) (b bounds, exact, ok bool) {
 		}
 		return united(b), exact, true
 	case "$regex":
-		return regexBounds(c.arg), false, true
+		return regexBounds(c.Arg), false, true
 	case "$exists":
 		return allValues(), false, true
 	case "$mod":
-		return bounds{{boundaryOf(doubleValue(math.NaN()), true), boundaryOf(doubleValue(math.Inf(1)), true)}}, false, true
+		return bounds{{boundaryOf(value.Double(math.NaN()), true), boundaryOf(value.Double(math.Inf(1)), true)}}, false, true
 	case "$not":
-		return negatedBounds(c.path, c.arg)
+		return negatedBounds(c.Path, c.Arg)
 	case "$elemMatch":
-		return elementBounds(c.path, c.arg)
+		return elementBounds(c.Path, c.Arg)
 	}
 	return nil, false, false
 }
 
-func equalBounds(v value) (b bounds, exact, ok bool) {
+func equalBounds(v value.Value) (b bounds, exact, ok bool) {
 	switch {
-	case isNullish(v):
+	case value.IsNullish(v):
 		// Missing counts as null, and so does undefined in an empty array.
-		return point(value{Type: bson.TypeUndefined}).or(point(nullValue())), false, true
-	case isArray(v):
-		inside := value{Type: bson.TypeUndefined}
-		if list := items(v); len(list) > 0 {
+		return point(value.Value{Type: bson.TypeUndefined}).or(point(value.Null())), false, true
+	case value.IsArray(v):
+		inside := value.Value{Type: bson.TypeUndefined}
+		if list := document.Items(v); len(list) > 0 {
 			inside = list[0]
 		}
 		return point(inside).or(point(v)), false, true
@@ -297,12 +300,12 @@ func equalBounds(v value) (b bounds, exact, ok bool) {
 }
 
 // rangeBounds keep to the type of the value compared with.
-func rangeBounds(op string, v value) (b bounds, exact, ok bool) {
+func rangeBounds(op string, v value.Value) (b bounds, exact, ok bool) {
 	if v.Type == bson.TypeMinKey || v.Type == bson.TypeMaxKey {
 		b = cutBounds(allValues()[0], op, v)
 		return b, len(b) == 0, true
 	}
-	if isNullish(v) || isNaN(v) {
+	if value.IsNullish(v) || value.IsNaN(v) {
 		if op == "$lt" || op == "$gt" {
 			return bounds{}, true, true
 		}
@@ -316,7 +319,7 @@ func rangeBounds(op string, v value) (b bounds, exact, ok bool) {
 }
 
 // cutBounds returns the values of an interval that an operator lets pass.
-func cutBounds(i keyInterval, op string, v value) bounds {
+func cutBounds(i keyInterval, op string, v value.Value) bounds {
 	switch op {
 	case "$lt", "$lte":
 		i.high = boundaryOf(v, op == "$lte")
@@ -330,43 +333,43 @@ func cutBounds(i keyInterval, op string, v value) bounds {
 }
 
 // typeInterval holds all values that compare with v.
-func typeInterval(v value) (keyInterval, bool) {
-	between := func(low, high value, included bool) (keyInterval, bool) {
+func typeInterval(v value.Value) (keyInterval, bool) {
+	between := func(low, high value.Value, included bool) (keyInterval, bool) {
 		return keyInterval{boundaryOf(low, true), boundaryOf(high, included)}, true
 	}
 	switch v.Type {
 	case bson.TypeInt32, bson.TypeInt64, bson.TypeDouble, bson.TypeDecimal128:
-		return between(doubleValue(math.Inf(-1)), doubleValue(math.Inf(1)), true)
+		return between(value.Double(math.Inf(-1)), value.Double(math.Inf(1)), true)
 	case bson.TypeString, bson.TypeSymbol:
-		return between(stringValue(""), objectValue(emptyDocument), false)
+		return between(value.String(""), value.Object(document.Empty), false)
 	case bson.TypeEmbeddedDocument:
-		return between(objectValue(emptyDocument), arrayValue(emptyDocument), false)
+		return between(value.Object(document.Empty), value.Array(document.Empty), false)
 	case bson.TypeBoolean:
-		return between(boolValue(false), boolValue(true), true)
+		return between(value.Bool(false), value.Bool(true), true)
 	case bson.TypeDateTime:
-		return between(dateValue(math.MinInt64), dateValue(math.MaxInt64), true)
+		return between(value.Date(math.MinInt64), value.Date(math.MaxInt64), true)
 	case bson.TypeTimestamp:
-		return between(timestampValue(0, 0), timestampValue(math.MaxUint32, math.MaxUint32), true)
+		return between(value.Timestamp(0, 0), value.Timestamp(math.MaxUint32, math.MaxUint32), true)
 	case bson.TypeObjectID:
 		var last bson.ObjectID
 		for i := range last {
 			last[i] = 0xff
 		}
-		return between(objectIDValue(bson.ObjectID{}), objectIDValue(last), true)
+		return between(value.ObjectID(bson.ObjectID{}), value.ObjectID(last), true)
 	}
 	return keyInterval{}, false
 }
 
 // regexBounds returns the bounds of a pattern: one with a fixed beginning
 // limits the strings, and the same pattern stored as a value matches too.
-func regexBounds(v value) bounds {
-	pattern, options := regexAt(v.Value)
-	low, high := boundaryOf(stringValue(""), true), boundaryOf(objectValue(emptyDocument), false)
+func regexBounds(v value.Value) bounds {
+	pattern, options := value.RegexAt(v.Value)
+	low, high := boundaryOf(value.String(""), true), boundaryOf(value.Object(document.Empty), false)
 	if prefix := fixedPrefix(pattern, options); prefix != "" {
-		low = boundaryOf(stringValue(prefix), true)
+		low = boundaryOf(value.String(prefix), true)
 		if above := []byte(prefix); above[len(above)-1] < 0x7f {
 			above[len(above)-1]++
-			high = boundaryOf(stringValue(string(above)), false)
+			high = boundaryOf(value.String(string(above)), false)
 		}
 	}
 	return bounds{{low, high}}.or(point(v))
@@ -394,19 +397,19 @@ func fixedPrefix(pattern, options string) string {
 
 // negatedBounds returns what a single test does not take. Arrays have other
 // values beside the one that counts, so that they must be looked at.
-func negatedBounds(path string, arg value) (b bounds, exact, ok bool) {
-	if !isObject(arg) {
+func negatedBounds(path string, arg value.Value) (b bounds, exact, ok bool) {
+	if !value.IsObject(arg) {
 		return nil, false, false
 	}
-	inner := pathClauses(path, arg)
+	inner := filter.PathClauses(path, arg)
 	if len(inner) != 1 {
 		return nil, false, false
 	}
-	if c := inner[0]; c.op == "$exists" {
-		return point(value{Type: bson.TypeUndefined}).or(point(nullValue())), false, true
+	if c := inner[0]; c.Op == "$exists" {
+		return point(value.Value{Type: bson.TypeUndefined}).or(point(value.Null())), false, true
 	}
-	if isNullish(inner[0].arg) && inner[0].op == "$eq" {
-		return point(nullValue()).not(), false, true
+	if value.IsNullish(inner[0].Arg) && inner[0].Op == "$eq" {
+		return point(value.Null()).not(), false, true
 	}
 	b, exact, ok = boundsOf(inner[0])
 	if !ok || !exact {
@@ -416,15 +419,15 @@ func negatedBounds(path string, arg value) (b bounds, exact, ok bool) {
 }
 
 // elementBounds returns those of {$elemMatch: {$gt: 1, $lt: 5}}.
-func elementBounds(path string, arg value) (b bounds, exact, ok bool) {
-	op, _, _ := first(arg.Value)
-	if _, comparing := comparisonOps[op]; !comparing && op != "$in" {
+func elementBounds(path string, arg value.Value) (b bounds, exact, ok bool) {
+	op, _, _ := document.First(arg.Value)
+	if _, comparing := filter.ComparisonOps[op]; !comparing && op != "$in" {
 		return nil, false, false
 	}
 	var all []bounds
-	for _, c := range pathClauses(path, arg) {
+	for _, c := range filter.PathClauses(path, arg) {
 		one, _, oneOK := boundsOf(c)
-		if isArray(c.arg) || isNullish(c.arg) || !oneOK {
+		if value.IsArray(c.Arg) || value.IsNullish(c.Arg) || !oneOK {
 			continue
 		}
 		all = append(all, one)

@@ -9,7 +9,11 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/keyorder"
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/filter"
+	"shardsh/balancer/mock/store/refusal"
 	"shardsh/balancer/mock/store/tree"
+	"shardsh/balancer/mock/store/value"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -38,7 +42,7 @@ type Collection struct {
 
 // New makes an empty collection with the index on _id.
 func New() *Collection {
-	id := documentOf(field{"_id", int32Value(1)})
+	id := document.Of(document.Field{Name: "_id", Value: value.Int32(1)})
 	ix, err := newIndex(IndexSpec{Name: "_id_", Key: id, Unique: true})
 	if err != nil {
 		panic(fmt.Sprintf("the _id index: %v", err)) // a constant key pattern
@@ -114,7 +118,7 @@ func (c *Collection) insert(doc bson.Raw, before bool) (RecordID, error) {
 func (c *Collection) Update(id RecordID, doc bson.Raw) error {
 	old, ok := c.records.Get(uint64(id))
 	if !ok {
-		return serverError(mongoerr.NoSuchKey, "no record %d", id)
+		return refusal.New(mongoerr.NoSuchKey, "no record %d", id)
 	}
 	type change struct {
 		ix      *Index
@@ -185,8 +189,8 @@ const mostAtPoint = 16
 // field, by the only index there is on the field, in the order that a Plan would
 // have. ok is false where the filter or the indexes are others, or there are more
 // documents than a few: then it takes a plan.
-func (c *Collection) Point(f *Filter, into []bson.Raw) (docs []bson.Raw, ok bool) {
-	field, v, ok := f.point()
+func (c *Collection) Point(f *filter.Filter, into []bson.Raw) (docs []bson.Raw, ok bool) {
+	field, v, ok := f.Point()
 	if !ok {
 		return into, false
 	}
@@ -273,7 +277,7 @@ func (c *Collection) Documents() iter.Seq[bson.Raw] {
 // Find walks the documents that match, with the records they lie in. A
 // document on which the filter fails does not match it; who needs the error
 // tests the Candidates.
-func (c *Collection) Find(f *Filter) iter.Seq2[RecordID, bson.Raw] {
+func (c *Collection) Find(f *filter.Filter) iter.Seq2[RecordID, bson.Raw] {
 	candidates := c.Candidates(f)
 	return func(yield func(RecordID, bson.Raw) bool) {
 		for id, doc := range candidates {
@@ -287,10 +291,10 @@ func (c *Collection) Find(f *Filter) iter.Seq2[RecordID, bson.Raw] {
 // Candidates walks documents among which are all that match: those an index
 // gives, otherwise all in the order of insertion. They are as they are now:
 // later changes do not show.
-func (c *Collection) Candidates(f *Filter) iter.Seq2[RecordID, bson.Raw] {
+func (c *Collection) Candidates(f *filter.Filter) iter.Seq2[RecordID, bson.Raw] {
 	p := &Plan{coll: c.Snapshot(), query: Query{Filter: f}}
 	if f != nil {
-		p.clauses = f.clauses
+		p.clauses = f.Clauses
 	}
 	return p.best().candidates(&Counts{})
 }

@@ -11,6 +11,12 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"pgregory.net/rapid"
 
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/expr"
+	"shardsh/balancer/mock/store/filter"
+	"shardsh/balancer/mock/store/storetest"
+	"shardsh/balancer/mock/store/update"
+	"shardsh/balancer/mock/store/value"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -18,7 +24,7 @@ func insert(t testing.TB, c *Collection, docs ...string) []RecordID {
 	t.Helper()
 	var ids []RecordID
 	for _, d := range docs {
-		id, err := c.Insert(raw(t, d))
+		id, err := c.Insert(storetest.Raw(t, d))
 		if err != nil {
 			t.Fatalf("%s: %v", d, err)
 		}
@@ -30,11 +36,11 @@ func insert(t testing.TB, c *Collection, docs ...string) []RecordID {
 func TestCollectionCountsAndSizes(t *testing.T) {
 	c := New()
 	ids := insert(t, c, `{"_id": 1, "s": "a"}`, `{"_id": 2, "s": "bcd"}`)
-	size := int64(len(raw(t, `{"_id": 1, "s": "a"}`)) + len(raw(t, `{"_id": 2, "s": "bcd"}`)))
+	size := int64(len(storetest.Raw(t, `{"_id": 1, "s": "a"}`)) + len(storetest.Raw(t, `{"_id": 2, "s": "bcd"}`)))
 	if c.Count() != 2 || c.Bytes() != size {
 		t.Fatalf("count %d, bytes %d, want 2, %d", c.Count(), c.Bytes(), size)
 	}
-	if err := c.Update(ids[0], raw(t, `{"_id": 1, "s": "aaaa"}`)); err != nil {
+	if err := c.Update(ids[0], storetest.Raw(t, `{"_id": 1, "s": "aaaa"}`)); err != nil {
 		t.Fatal(err)
 	}
 	if c.Bytes() != size+3 {
@@ -43,10 +49,10 @@ func TestCollectionCountsAndSizes(t *testing.T) {
 	if !c.Delete(ids[1]) || c.Delete(ids[1]) {
 		t.Error("a document can be deleted once")
 	}
-	if c.Count() != 1 || c.Bytes() != int64(len(raw(t, `{"_id": 1, "s": "aaaa"}`))) {
+	if c.Count() != 1 || c.Bytes() != int64(len(storetest.Raw(t, `{"_id": 1, "s": "aaaa"}`))) {
 		t.Errorf("count %d, bytes %d", c.Count(), c.Bytes())
 	}
-	if err := c.Update(ids[1], raw(t, `{"_id": 2}`)); err == nil {
+	if err := c.Update(ids[1], storetest.Raw(t, `{"_id": 2}`)); err == nil {
 		t.Error("updated a document that is gone")
 	}
 }
@@ -54,13 +60,13 @@ func TestCollectionCountsAndSizes(t *testing.T) {
 func TestCollectionFindsByID(t *testing.T) {
 	c := New()
 	ids := insert(t, c, `{"_id": 1}`, `{"_id": "a"}`, `{"_id": {"x": 1}}`)
-	for i, id := range []bson.RawValue{doubleValue(1), stringValue("a"), objectValue(raw(t, `{"x": 1}`))} {
+	for i, id := range []bson.RawValue{value.Double(1), value.String("a"), value.Object(storetest.Raw(t, `{"x": 1}`))} {
 		rid, doc, ok := c.ByID(id)
 		if !ok || rid != ids[i] || doc == nil {
 			t.Errorf("%s: got %d, %v", id, rid, ok)
 		}
 	}
-	if _, _, ok := c.ByID(int32Value(2)); ok {
+	if _, _, ok := c.ByID(value.Int32(2)); ok {
 		t.Error("found what is not there")
 	}
 }
@@ -69,14 +75,14 @@ func TestDuplicateKeys(t *testing.T) {
 	c := New()
 	c.Namespace = "d.c"
 	insert(t, c, `{"_id": 1, "a": 5}`)
-	if err := c.CreateIndex(IndexSpec{Name: "a_1", Key: raw(t, `{"a": 1}`), Unique: true}); err != nil {
+	if err := c.CreateIndex(IndexSpec{Name: "a_1", Key: storetest.Raw(t, `{"a": 1}`), Unique: true}); err != nil {
 		t.Fatal(err)
 	}
 	for doc, want := range map[string]string{
 		`{"_id": {"$numberLong": "1"}, "a": 6}`: `{"keyPattern": {"_id": 1}, "keyValue": {"_id": {"$numberLong": "1"}}}`,
 		`{"_id": 2, "a": 5.0}`:                  `{"keyPattern": {"a": 1}, "keyValue": {"a": 5.0}}`,
 	} {
-		_, err := c.Insert(raw(t, doc))
+		_, err := c.Insert(storetest.Raw(t, doc))
 		var e *mongoerr.ServerError
 		if !errors.As(err, &e) || e.Code != mongoerr.DuplicateKey {
 			t.Errorf("%s: %v", doc, err)
@@ -86,7 +92,7 @@ func TestDuplicateKeys(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := raw(t, want); !bytes.Equal(extra, want) {
+		if want := storetest.Raw(t, want); !bytes.Equal(extra, want) {
 			t.Errorf("%s: extra %s, want %s", doc, bson.Raw(extra), want)
 		}
 	}
@@ -95,10 +101,10 @@ func TestDuplicateKeys(t *testing.T) {
 	}
 	// Two missing fields are two nulls, and a document may keep its own key.
 	ids := insert(t, c, `{"_id": 3}`)
-	if _, err := c.Insert(raw(t, `{"_id": 4, "a": null}`)); codeOf(err) != 11000 {
+	if _, err := c.Insert(storetest.Raw(t, `{"_id": 4, "a": null}`)); storetest.CodeOf(err) != 11000 {
 		t.Errorf("second null: %v", err)
 	}
-	if err := c.Update(ids[0], raw(t, `{"_id": 3, "b": 1}`)); err != nil {
+	if err := c.Update(ids[0], storetest.Raw(t, `{"_id": 3, "b": 1}`)); err != nil {
 		t.Error(err)
 	}
 }
@@ -118,15 +124,16 @@ func TestPrepareInsert(t *testing.T) {
 		{doc: `{"_id": {"$undefined": true}}`, code: 53},
 		{doc: `{"_id": {"$x": 1}}`, code: 52},
 	} {
-		got, err := PrepareInsert(raw(t, tc.doc), newID)
-		if codeOf(err) != tc.code {
-			t.Errorf("%s: code %d (%v), want %d", tc.doc, codeOf(err), err, tc.code)
-		} else if err == nil && !bytes.Equal(got, raw(t, tc.want)) {
+		got, err := update.PrepareInsert(storetest.Raw(t, tc.doc), newID)
+		if storetest.CodeOf(err) != tc.code {
+			t.Errorf("%s: code %d (%v), want %d", tc.doc, storetest.CodeOf(err), err, tc.code)
+		} else if err == nil && !bytes.Equal(got, storetest.Raw(t, tc.want)) {
 			t.Errorf("%s: got %s", tc.doc, got)
 		}
 	}
-	big := documentOf(field{"_id", int32Value(1)}, field{"s", stringValue(string(make([]byte, MaxDocumentSize)))})
-	if _, err := PrepareInsert(big, newID); codeOf(err) != 10334 {
+	big := document.Of(document.Field{Name: "_id", Value: value.Int32(1)},
+		document.Field{Name: "s", Value: value.String(string(make([]byte, document.MaxSize)))})
+	if _, err := update.PrepareInsert(big, newID); storetest.CodeOf(err) != 10334 {
 		t.Errorf("too large: %v", err)
 	}
 }
@@ -142,14 +149,14 @@ func TestScansAreSnapshots(t *testing.T) {
 		n++
 		c.Delete(id)
 		insert(t, c, fmt.Sprintf(`{"_id": %d}`, 1000+n))
-		if lookup(doc, "k").Type == 0 {
+		if document.Lookup(doc, "k").Type == 0 {
 			t.Fatal("a scan came to a document inserted during it")
 		}
 	}
 	if n != 300 || c.Count() != 300 {
 		t.Errorf("scanned %d, left %d", n, c.Count())
 	}
-	ix, _ := c.IndexFor(raw(t, `{"_id": 1}`))
+	ix, _ := c.IndexFor(storetest.Raw(t, `{"_id": 1}`))
 	n = 0
 	for id := range c.ScanIndex(ix, nil, nil) {
 		n++
@@ -160,34 +167,15 @@ func TestScansAreSnapshots(t *testing.T) {
 	}
 }
 
-var smallValues = rapid.OneOf(
-	rapid.Map(rapid.IntRange(-3, 3), func(n int) value { return int32Value(int32(n)) }),
-	rapid.Map(rapid.IntRange(-2, 2), func(n int) value { return doubleValue(float64(n) / 2) }),
-	rapid.Map(rapid.IntRange(-3, 3), func(n int) value { return int64Value(int64(n)) }),
-	rapid.SampledFrom([]value{
-		{}, nullValue(), stringValue(""), stringValue("a"), boolValue(true),
-		dateValue(0), objectValue(emptyDocument), {Type: bson.TypeMinKey}, {Type: bson.TypeMaxKey},
-	}),
-)
-
-var smallDocuments = rapid.Custom(func(t *rapid.T) bson.Raw {
-	draw := func(name string) value {
-		if rapid.IntRange(0, 5).Draw(t, "array") == 0 {
-			return arrayOf(rapid.SliceOfN(smallValues, 0, 3).Draw(t, name))
-		}
-		return smallValues.Draw(t, name)
-	}
-	return documentOf(field{"a", draw("a")}, field{"b", objectValue(documentOf(field{"c", draw("b.c")}))})
-})
-
 // After any sequence of changes the indexes hold the keys of the documents,
 // finding by an index equals reading everything, and the sizes add up.
 func TestCollectionInvariants(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := New()
 		for _, s := range []IndexSpec{
-			{Name: "a", Key: documentOf(field{"a", int32Value(1)})},
-			{Name: "bc_a", Key: documentOf(field{"b.c", int32Value(1)}, field{"_id", int32Value(-1)})},
+			{Name: "a", Key: document.Of(document.Field{Name: "a", Value: value.Int32(1)})},
+			{Name: "bc_a", Key: document.Of(document.Field{Name: "b.c", Value: value.Int32(1)},
+				document.Field{Name: "_id", Value: value.Int32(-1)})},
 		} {
 			if err := c.CreateIndex(s); err != nil {
 				t.Fatal(err)
@@ -198,7 +186,8 @@ func TestCollectionInvariants(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"insert": func(t *rapid.T) {
 				next++
-				doc, _ := PrepareInsert(withField(smallDocuments.Draw(t, "doc"), "_id", int32Value(next)), nil)
+				doc, _ := update.PrepareInsert(document.With(storetest.SmallDocuments.Draw(t, "doc"), "_id", value.Int32(next)),
+					nil)
 				id, err := c.Insert(doc)
 				if err != nil {
 					t.Fatal(err)
@@ -210,7 +199,8 @@ func TestCollectionInvariants(t *testing.T) {
 				if !ok {
 					t.Skip()
 				}
-				doc, _ := PrepareInsert(withField(smallDocuments.Draw(t, "doc"), "_id", lookup(model[id], "_id")), nil)
+				doc, _ := update.PrepareInsert(document.With(storetest.SmallDocuments.Draw(t, "doc"), "_id",
+					document.Lookup(model[id], "_id")), nil)
 				if err := c.Update(id, doc); err != nil {
 					t.Fatal(err)
 				}
@@ -226,7 +216,8 @@ func TestCollectionInvariants(t *testing.T) {
 			},
 			"find": func(t *rapid.T) {
 				path := rapid.SampledFrom([]string{"a", "b.c", "_id"}).Draw(t, "path")
-				f, err := CompileFilter(documentOf(field{path, orNull(smallValues.Draw(t, "value"))}))
+				f, err := filter.Compile(document.Of(document.Field{Name: path,
+					Value: expr.OrNull(storetest.SmallValues.Draw(t, "value"))}))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -303,13 +294,15 @@ func checkCollection(t *rapid.T, c *Collection, model map[RecordID]bson.Raw) {
 
 func BenchmarkInsert(b *testing.B) {
 	c := New()
-	if err := c.CreateIndex(IndexSpec{Name: "k", Key: documentOf(field{"k", int32Value(1)})}); err != nil {
+	if err := c.CreateIndex(IndexSpec{Name: "k", Key: document.Of(document.Field{Name: "k",
+		Value: value.Int32(1)})}); err != nil {
 		b.Fatal(err)
 	}
 	i := int32(0)
 	for b.Loop() {
 		i++
-		if _, err := c.Insert(documentOf(field{"_id", int32Value(i)}, field{"k", int32Value(i * 7919)})); err != nil {
+		if _, err := c.Insert(document.Of(document.Field{Name: "_id", Value: value.Int32(i)},
+			document.Field{Name: "k", Value: value.Int32(i * 7919)})); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -318,11 +311,11 @@ func BenchmarkInsert(b *testing.B) {
 func BenchmarkScanIndex(b *testing.B) {
 	c := New()
 	for i := range int32(100_000) {
-		if _, err := c.Insert(documentOf(field{"_id", int32Value(i)})); err != nil {
+		if _, err := c.Insert(document.Of(document.Field{Name: "_id", Value: value.Int32(i)})); err != nil {
 			b.Fatal(err)
 		}
 	}
-	ix, _ := c.IndexFor(documentOf(field{"_id", int32Value(1)}))
+	ix, _ := c.IndexFor(document.Of(document.Field{Name: "_id", Value: value.Int32(1)}))
 	for b.Loop() {
 		n := 0
 		for range c.ScanIndex(ix, nil, nil) {
@@ -335,11 +328,11 @@ func BenchmarkScanIndex(b *testing.B) {
 }
 
 func BenchmarkMatch(b *testing.B) {
-	f, err := CompileFilter(raw(b, `{"a": {"$gte": 5, "$lt": 9}, "s": {"$in": ["x", "y"]}}`))
+	f, err := filter.Compile(storetest.Raw(b, `{"a": {"$gte": 5, "$lt": 9}, "s": {"$in": ["x", "y"]}}`))
 	if err != nil {
 		b.Fatal(err)
 	}
-	doc := raw(b, `{"_id": 1, "a": 7, "b": {"c": [1, 2, 3]}, "s": "y"}`)
+	doc := storetest.Raw(b, `{"_id": 1, "a": 7, "b": {"c": [1, 2, 3]}, "s": "y"}`)
 	b.ReportAllocs()
 	for b.Loop() {
 		if !f.Match(doc) {

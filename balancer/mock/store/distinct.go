@@ -5,28 +5,32 @@ import (
 	"iter"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/paths"
+	"shardsh/balancer/mock/store/value"
+	"shardsh/balancer/mock/store/work"
 )
 
 // Distinct returns the different values at a path, in the order they are first
 // met. An array counts as its elements.
 func Distinct(ctx context.Context, path string, docs iter.Seq[bson.Raw]) ([]bson.RawValue, error) {
-	w := newWork(ctx)
-	parts := splitPath(path)
+	w := work.New(ctx)
+	parts := paths.Split(path)
 	seen := map[string]bool{}
 	var out []bson.RawValue
 	for doc := range docs {
-		if err := w.step(1); err != nil {
+		if err := w.Step(1); err != nil {
 			return nil, err
 		}
-		eachValue(w, doc, parts, func(v value) {
-			if isMissing(v) {
+		paths.EachValue(w, doc, parts, func(v value.Value) {
+			if value.IsMissing(v) {
 				return
 			}
-			if key := encoded(v); !seen[key] {
+			if key := value.Encoded(v); !seen[key] {
 				seen[key] = true
 				out = append(out, v)
 			}
 		})
 	}
-	return out, w.over()
+	return out, w.Over()
 }

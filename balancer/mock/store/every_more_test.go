@@ -3,12 +3,19 @@ package store
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/expr"
+	"shardsh/balancer/mock/store/filter"
+	"shardsh/balancer/mock/store/pipeline"
+	"shardsh/balancer/mock/store/storetest"
+	"shardsh/balancer/mock/store/update"
+	"shardsh/balancer/mock/store/value"
 )
 
 // mixedUses are what hides between operators.
@@ -55,14 +62,6 @@ var accumulatorUses = map[string]string{
 	"$percentile": `{"input": "$k", "method": "approximate", "p": [0.1, 0.9]}`,
 }
 
-func accumulatorNames() []string {
-	names := []string{"$count", "$median", "$percentile"}
-	names = slices.AppendSeq(names, maps.Keys(listAccumulators))
-	names = slices.AppendSeq(names, maps.Keys(groupAccumulators))
-	names = slices.AppendSeq(names, maps.Keys(countAccumulators))
-	return slices.AppendSeq(names, maps.Keys(topNames))
-}
-
 var windowUses = map[string]string{
 	"$rank": `{}`, "$denseRank": `{}`, "$documentNumber": `{}`,
 	"$shift": `{"output": "$v", "by": 3}`, "$locf": `"$gap"`, "$linearFill": `"$gap"`,
@@ -74,7 +73,7 @@ var windowUses = map[string]string{
 
 func accumulatorTasks() []aUse {
 	var out []aUse
-	for _, name := range accumulatorNames() {
+	for _, name := range expr.Accumulators() {
 		use := accumulatorUses[name]
 		out = append(out, aUse{"accumulator " + name, func(t testing.TB, s *size) task {
 			return piped(t, s, fmt.Sprintf(`[{"$group": {"_id": null, "r": {%q: %s}}}]`, name, use), s.docs...)
@@ -124,10 +123,7 @@ var absentFilters = []string{
 }
 
 func filterNames() []string {
-	c := &filterCompiler{}
-	names := slices.Collect(maps.Keys(c.topOperators()))
-	names = slices.AppendSeq(names, maps.Keys(c.pathOperators()))
-	return slices.DeleteFunc(names, func(name string) bool { return slices.Contains(absentFilters, name) })
+	return slices.DeleteFunc(filter.Operators(), func(name string) bool { return slices.Contains(absentFilters, name) })
 }
 
 var keywordUses = map[string]string{
@@ -191,7 +187,7 @@ func filterTasks() []aUse {
 		},
 	} {
 		out = append(out, aUse{"filter of " + name, func(t testing.TB, s *size) task {
-			f, err := CompileFilter(marshal(t, query(s.n)))
+			f, err := filter.Compile(marshal(t, query(s.n)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -211,7 +207,7 @@ func numbers(n int) bson.A {
 
 func matching1(query string) func(t testing.TB, s *size) task {
 	return func(t testing.TB, s *size) task {
-		f, err := CompileFilter(raw(t, query))
+		f, err := filter.Compile(storetest.Raw(t, query))
 		if err != nil {
 			t.Fatalf("%s: %v", query, err)
 		}
@@ -219,7 +215,7 @@ func matching1(query string) func(t testing.TB, s *size) task {
 	}
 }
 
-func tested(f *Filter, s *size) task {
+func tested(f *filter.Filter, s *size) task {
 	return func(ctx context.Context) error {
 		_, err := f.Tester(ctx)(s.doc)
 		return err
@@ -236,7 +232,7 @@ var updateUses = map[string]string{
 	"$pull": `{"objects": {"k": {"$gt": 100}, "v": {"$regex": "t$"}}}`, "$pullAll": `{"list": [1, 2, 3]}`,
 }
 
-func updateNames() []string { return append(slices.Collect(maps.Keys(modifierMakers)), "$rename") }
+func updateNames() []string { return append(update.Operators(), "$rename") }
 
 func updateTasks() []aUse {
 	var out []aUse
@@ -280,8 +276,8 @@ func updateTasks() []aUse {
 		out = append(out, aUse{"update of " + name, updating1(u)})
 	}
 	return append(out, aUse{"update of filtered elements", func(t testing.TB, s *size) task {
-		u, err := CompileUpdate(lookup(raw(t, `{"u": {"$set": {"objects.$[a].k": 1}}}`), "u"),
-			UpdateOptions{ArrayFilters: list(t, `[{"a.k": {"$gte": 5}}]`)})
+		u, err := update.Compile(document.Lookup(storetest.Raw(t, `{"u": {"$set": {"objects.$[a].k": 1}}}`), "u"),
+			update.Options{ArrayFilters: storetest.List(t, `[{"a.k": {"$gte": 5}}]`)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -289,9 +285,9 @@ func updateTasks() []aUse {
 	}})
 }
 
-func updating1(update func(n int) any) func(t testing.TB, s *size) task {
+func updating1(change func(n int) any) func(t testing.TB, s *size) task {
 	return func(t testing.TB, s *size) task {
-		u, err := CompileUpdate(objectValue(marshal(t, update(s.n))), UpdateOptions{})
+		u, err := update.Compile(value.Object(marshal(t, change(s.n))), update.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -299,7 +295,7 @@ func updating1(update func(n int) any) func(t testing.TB, s *size) task {
 	}
 }
 
-func applied(u *Update, s *size) task {
+func applied(u *update.Update, s *size) task {
 	return func(ctx context.Context) error {
 		_, _, err := u.ApplyIn(ctx, s.doc)
 		if err != nil && strings.Contains(err.Error(), "Resulting document") {
@@ -315,7 +311,7 @@ func everyUse() []aUse {
 
 // Who adds an operator says in these tests how it is used.
 func TestEveryOperatorHasAUse(t *testing.T) {
-	for _, name := range expressionNames() {
+	for _, name := range expr.Operators() {
 		if _, ok := expressionUse(name, 1); !ok {
 			t.Errorf("no use of the expression %s", name)
 		}
@@ -324,11 +320,11 @@ func TestEveryOperatorHasAUse(t *testing.T) {
 		names []string
 		uses  []map[string]string
 	}{
-		"stage":           {stageNames(), []map[string]string{stageUses}},
-		"accumulator":     {accumulatorNames(), []map[string]string{accumulatorUses}},
-		"window function": {slices.Collect(maps.Keys(windowFunctions)), []map[string]string{windowUses}},
+		"stage":           {pipeline.Computed(), []map[string]string{stageUses}},
+		"accumulator":     {expr.Accumulators(), []map[string]string{accumulatorUses}},
+		"window function": {pipeline.WindowFunctions(), []map[string]string{windowUses}},
 		"filter operator": {filterNames(), []map[string]string{filterUses}},
-		"schema keyword": {slices.Collect(maps.Keys((&schemaCompiler{}).keywords())),
+		"schema keyword": {filter.SchemaKeywords(),
 			[]map[string]string{keywordUses, objectKeywords}},
 		"update operator": {updateNames(), []map[string]string{updateUses}},
 	} {

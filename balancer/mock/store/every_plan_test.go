@@ -6,6 +6,10 @@ import (
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/filter"
+	"shardsh/balancer/mock/store/value"
 )
 
 // conditional are queries of which every document has to fulfil many conditions.
@@ -50,7 +54,7 @@ func planTasks() []aUse {
 			c, q := indexed(t, s), marshal(t, query(s.n))
 			counts := &Counts{}
 			return func(ctx context.Context) error {
-				f, err := CompileFilter(q)
+				f, err := filter.Compile(q)
 				if err != nil {
 					return err
 				}
@@ -66,7 +70,7 @@ func planTasks() []aUse {
 						break // each document is tested by all conditions
 					}
 				}
-				KeyRanges(f, documentOf(field{"k", int32Value(1)}))
+				KeyRanges(f, document.Of(document.Field{Name: "k", Value: value.Int32(1)}))
 				return nil
 			}
 		}})
@@ -75,13 +79,13 @@ func planTasks() []aUse {
 		return func(context.Context) error {
 			c := indexed(t, s)
 			for _, doc := range s.docs {
-				id, _, _ := c.ByID(lookup(doc, "_id"))
-				if err := c.Update(id, withField(doc, "k", int32Value(-1))); err != nil {
+				id, _, _ := c.ByID(document.Lookup(doc, "_id"))
+				if err := c.Update(id, document.With(doc, "k", value.Int32(-1))); err != nil {
 					return err
 				}
 			}
 			for _, doc := range s.docs {
-				id, _, _ := c.ByID(lookup(doc, "_id"))
+				id, _, _ := c.ByID(document.Lookup(doc, "_id"))
 				c.Delete(id)
 			}
 			return nil

@@ -4,13 +4,16 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/expr"
+	"shardsh/balancer/mock/store/pipeline"
+	"shardsh/balancer/mock/store/storetest"
 )
 
 // The uses of every operator and every stage there is, at any size, for tests
@@ -27,7 +30,7 @@ type size struct {
 
 var sizes = map[int]*size{}
 
-// sizeOf makes the documents of a size once.
+// expr.sizeOf makes the documents of a size once.
 func sizeFor(t testing.TB, n int) *size {
 	if s := sizes[n]; s != nil {
 		return s
@@ -169,14 +172,6 @@ var wholeUses = map[string]string{
 	"$function":     ``, // not there
 }
 
-func expressionNames() []string {
-	names := slices.Collect(maps.Keys(functions))
-	names = slices.AppendSeq(names, maps.Keys(namedFunctions))
-	names = slices.AppendSeq(names, maps.Keys((&exprCompiler{}).specialForms()))
-	slices.Sort(names)
-	return slices.Compact(names)
-}
-
 // expressionUse gives an expression of an operator.
 func expressionUse(name string, n int) (text string, ok bool) {
 	if text, ok = scalarUses[name]; ok {
@@ -206,7 +201,7 @@ func comma(i int) string {
 // expressionUses are those of all expressions.
 func expressionUses() []aUse {
 	var out []aUse
-	for _, name := range expressionNames() {
+	for _, name := range expr.Operators() {
 		if name == "$function" {
 			continue
 		}
@@ -224,10 +219,10 @@ func projecting(t testing.TB, s *size, expression string) task {
 	return func(ctx context.Context) error { return drained(p.Run(ctx, slices.Values([]bson.Raw{s.doc}))) }
 }
 
-func compiled(t testing.TB, pipeline string, s *size) *Pipeline {
-	p, err := CompilePipeline(list(t, pipeline), Env{Collection: func(string) (iter.Seq[bson.Raw], error) {
-		return slices.Values(s.docs), nil
-	}})
+func compiled(t testing.TB, stages string, s *size) *pipeline.Pipeline {
+	p, err := pipeline.Compile(storetest.List(t, stages), pipeline.Env{
+		Collection: func(string) (iter.Seq[bson.Raw], error) { return slices.Values(s.docs), nil },
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -263,8 +258,6 @@ var stageUses = map[string]string{
 	"$fill":            `{"sortBy": {"_id": 1}, "output": {"gap": {"method": "linear"}}}`,
 }
 
-func stageNames() []string { return slices.Sorted(maps.Keys((&pipelineCompiler{}).compilers())) }
-
 func piped(t testing.TB, s *size, pipeline string, in ...bson.Raw) task {
 	p := compiled(t, pipeline, s)
 	return func(ctx context.Context) error { return drained(p.Run(ctx, slices.Values(in))) }
@@ -272,7 +265,7 @@ func piped(t testing.TB, s *size, pipeline string, in ...bson.Raw) task {
 
 func stageTasks() []aUse {
 	var out []aUse
-	for _, name := range stageNames() {
+	for _, name := range pipeline.Computed() {
 		out = append(out, aUse{"stage " + name, func(t testing.TB, s *size) task {
 			switch name {
 			case "$unwind":

@@ -6,11 +6,20 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/filter"
+	"shardsh/balancer/mock/store/order"
+	"shardsh/balancer/mock/store/pipeline"
+	"shardsh/balancer/mock/store/projection"
+	"shardsh/balancer/mock/store/storetest"
+	"shardsh/balancer/mock/store/update"
+	"shardsh/balancer/mock/store/value"
 )
 
 // fuzzDocuments returns what fuzzed requests meet.
 func fuzzDocuments(t testing.TB) []bson.Raw {
-	return list(t, `[{}, {"_id": 1, "a": 5, "b": {"c": [1, 2, {"d": 3}]}, "s": "abc"},
+	return storetest.List(t, `[{}, {"_id": 1, "a": 5, "b": {"c": [1, 2, {"d": 3}]}, "s": "abc"},
 		{"a": [1, [2], {"b": null}], "s": [], "d": {"$date": "2026-01-01T00:00:00Z"}, "n": {"$numberDecimal": "1.5"}}]`)
 }
 
@@ -45,19 +54,19 @@ func FuzzCompileFilter(f *testing.F) {
 		if !ok {
 			t.Skip()
 		}
-		for _, query := range []bson.Raw{doc, lookup(doc, "v").Value} {
-			filter, err := CompileFilter(query)
+		for _, query := range []bson.Raw{doc, document.Lookup(doc, "v").Value} {
+			filter, err := filter.Compile(query)
 			if err != nil {
 				continue
 			}
 			for _, d := range append(docs, doc) {
 				filter.Match(d)
-				filter.position(nil, d)
+				filter.Position(nil, d)
 			}
 			// By indexes or by a scan, the same documents are found.
 			c := collectionOf(t, docs[1:2])
 			for _, key := range []string{`{"a": 1}`, `{"b.c": -1}`, `{"s": "hashed"}`} {
-				if err := c.CreateIndex(IndexSpec{Name: key, Key: raw(t, key)}); err != nil {
+				if err := c.CreateIndex(IndexSpec{Name: key, Key: storetest.Raw(t, key)}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -82,10 +91,10 @@ func FuzzCompileUpdate(f *testing.F) {
 		if !ok {
 			t.Skip()
 		}
-		for _, ask := range []value{objectValue(doc), lookup(doc, "v")} {
-			u, err := CompileUpdate(ask, UpdateOptions{ArrayFilters: []bson.Raw{lookup(doc, "f").Value}})
+		for _, ask := range []value.Value{value.Object(doc), document.Lookup(doc, "v")} {
+			u, err := update.Compile(ask, update.Options{ArrayFilters: []bson.Raw{document.Lookup(doc, "f").Value}})
 			if err != nil {
-				u, err = CompileUpdate(ask, UpdateOptions{})
+				u, err = update.Compile(ask, update.Options{})
 			}
 			if err != nil {
 				continue
@@ -117,12 +126,12 @@ func FuzzCompilePipeline(f *testing.F) {
 			t.Skip()
 		}
 		var stages []bson.Raw
-		for _, s := range fields(lookup(doc, "v").Value) {
+		for _, s := range document.Fields(document.Lookup(doc, "v").Value) {
 			stages = append(stages, s.Value)
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
-		if p, err := CompilePipeline(stages, Env{}); err == nil {
+		if p, err := pipeline.Compile(stages, pipeline.Env{}); err == nil {
 			n := 0
 			for _, err := range p.Run(ctx, sequence(docs)) {
 				if n++; err != nil || n > 1000 {
@@ -130,12 +139,12 @@ func FuzzCompilePipeline(f *testing.F) {
 				}
 			}
 		}
-		if p, err := CompileProjection(lookup(doc, "v").Value); err == nil {
+		if p, err := projection.Compile(document.Lookup(doc, "v").Value); err == nil {
 			for _, d := range docs {
 				_, _ = p.Apply(d)
 			}
 		}
-		if s, err := CompileSort(lookup(doc, "v").Value); err == nil {
+		if s, err := order.Compile(document.Lookup(doc, "v").Value); err == nil {
 			s.Compare(docs[1], docs[2])
 		}
 	})

@@ -10,6 +10,15 @@ import (
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/filter"
+	"shardsh/balancer/mock/store/order"
+	"shardsh/balancer/mock/store/pipeline"
+	"shardsh/balancer/mock/store/projection"
+	"shardsh/balancer/mock/store/storetest"
+	"shardsh/balancer/mock/store/update"
+	"shardsh/balancer/mock/store/value"
 )
 
 // The files in testdata hold what a real server (8.0.10) was asked and what it
@@ -46,7 +55,7 @@ func extendedJSON(t testing.TB, text []byte) bson.RawValue {
 
 func documents(t testing.TB, text []byte) []bson.Raw {
 	var out []bson.Raw
-	for _, v := range items(extendedJSON(t, text)) {
+	for _, v := range document.Items(extendedJSON(t, text)) {
 		out = append(out, v.Value)
 	}
 	return out
@@ -64,34 +73,37 @@ func readRecording(t testing.TB, name string, into any) {
 }
 
 // asShell turns whole doubles into int32, as a JavaScript shell prints them.
-func asShell(v value) value {
+func asShell(v value.Value) value.Value {
 	switch v.Type {
 	case bson.TypeDouble:
-		if f := doubleAt(v.Value); f == math.Trunc(f) && math.Abs(f) < 1<<31 {
-			return int32Value(int32(f))
+		if f := value.DoubleAt(v.Value); f == math.Trunc(f) && math.Abs(f) < 1<<31 {
+			return value.Int32(int32(f))
 		}
 	case bson.TypeEmbeddedDocument:
-		var out []field
-		for name, f := range fields(v.Value) {
-			out = append(out, field{string(name), asShell(f)})
+		var out []document.Field
+		for name, f := range document.Fields(v.Value) {
+			out = append(out, document.Field{Name: string(name), Value: asShell(f)})
 		}
-		slices.SortFunc(out, func(a, b field) int { return compare(stringValue(a.name), stringValue(b.name)) })
-		return objectValue(documentOf(out...))
+		slices.SortFunc(out, func(a, b document.Field) int {
+			return value.Compare(value.String(a.Name),
+				value.String(b.Name))
+		})
+		return value.Object(document.Of(out...))
 	case bson.TypeArray:
-		list := items(v)
+		list := document.Items(v)
 		for i := range list {
 			list[i] = asShell(list[i])
 		}
-		return arrayOf(list)
+		return document.Array(list)
 	case bson.TypeString:
-		if textAt(v.Value) == "507f1f77bcf86cd799439011" {
-			return stringValue("<oid>") // masked in the recordings
+		if value.TextAt(v.Value) == "507f1f77bcf86cd799439011" {
+			return value.String("<oid>") // masked in the recordings
 		}
 	}
 	return v
 }
 
-func sameReply(t *testing.T, got, want value) {
+func sameReply(t *testing.T, got, want value.Value) {
 	t.Helper()
 	if !asShell(got).Equal(asShell(want)) {
 		t.Errorf("got  %s\nwant %s", got, want)
@@ -101,19 +113,19 @@ func sameReply(t *testing.T, got, want value) {
 func sequence(docs []bson.Raw) iter.Seq[bson.Raw] { return slices.Values(docs) }
 
 // aggregate runs a pipeline over documents and returns the list of results.
-func aggregate(ask []bson.Raw, env Env, docs []bson.Raw) (value, error) {
-	p, err := CompilePipeline(ask, env)
+func aggregate(ask []bson.Raw, env pipeline.Env, docs []bson.Raw) (value.Value, error) {
+	p, err := pipeline.Compile(ask, env)
 	if err != nil {
-		return value{}, err
+		return value.Value{}, err
 	}
-	var out []value
+	var out []value.Value
 	for doc, err := range p.Run(context.Background(), sequence(docs)) {
 		if err != nil {
-			return value{}, err
+			return value.Value{}, err
 		}
-		out = append(out, objectValue(doc))
+		out = append(out, value.Object(doc))
 	}
-	return arrayOf(out), nil
+	return document.Array(out), nil
 }
 
 func TestExpressionsAsRecorded(t *testing.T) {
@@ -125,10 +137,10 @@ func TestExpressionsAsRecorded(t *testing.T) {
 	docs := documents(t, rec.Documents)
 	for _, s := range rec.Steps {
 		t.Run(s.Step, func(t *testing.T) {
-			project := documentOf(field{"$project", objectValue(documentOf(
-				field{"_id", int32Value(0)}, field{"r", extendedJSON(t, s.Ask)}))})
-			got, err := aggregate([]bson.Raw{project}, Env{}, docs)
-			if code := codeOf(err); code != s.code(t) {
+			project := document.Of(document.Field{Name: "$project", Value: value.Object(document.Of(
+				document.Field{Name: "_id", Value: value.Int32(0)}, document.Field{Name: "r", Value: extendedJSON(t, s.Ask)}))})
+			got, err := aggregate([]bson.Raw{project}, pipeline.Env{}, docs)
+			if code := storetest.CodeOf(err); code != s.code(t) {
 				t.Fatalf("code %d (%v), want %d", code, err, s.code(t))
 			}
 			if err == nil {
@@ -159,18 +171,18 @@ func TestMatchAsRecorded(t *testing.T) {
 	c := collectionOf(t, documents(t, rec.M))
 	for _, s := range rec.Match {
 		t.Run(s.Step, func(t *testing.T) {
-			f, err := CompileFilter(extendedJSON(t, s.Ask).Document())
-			if code := codeOf(err); code != s.code(t) {
+			f, err := filter.Compile(extendedJSON(t, s.Ask).Document())
+			if code := storetest.CodeOf(err); code != s.code(t) {
 				t.Fatalf("code %d (%v), want %d", code, err, s.code(t))
 			}
 			if err != nil {
 				return
 			}
-			var got []value
+			var got []value.Value
 			for _, doc := range c.Find(f) {
-				got = append(got, lookup(doc, "_id"))
+				got = append(got, document.Lookup(doc, "_id"))
 			}
-			sameReply(t, arrayOf(got), extendedJSON(t, s.Want))
+			sameReply(t, document.Array(got), extendedJSON(t, s.Want))
 		})
 	}
 }
@@ -181,22 +193,22 @@ func TestProjectionAsRecorded(t *testing.T) {
 	all := documents(t, rec.M)
 	for _, s := range rec.Project {
 		t.Run(s.Step, func(t *testing.T) {
-			p, err := CompileProjection(extendedJSON(t, s.Ask).Document())
-			if code := codeOf(err); code != s.code(t) {
+			p, err := projection.Compile(extendedJSON(t, s.Ask).Document())
+			if code := storetest.CodeOf(err); code != s.code(t) {
 				t.Fatalf("code %d (%v), want %d", code, err, s.code(t))
 			}
 			if err != nil {
 				return
 			}
-			var got []value
+			var got []value.Value
 			for _, i := range []int{0, 7, 11, 13} {
 				doc, err := p.Apply(all[i])
 				if err != nil {
 					t.Fatal(err)
 				}
-				got = append(got, objectValue(doc))
+				got = append(got, value.Object(doc))
 			}
-			sameReply(t, arrayOf(got), extendedJSON(t, s.Want))
+			sameReply(t, document.Array(got), extendedJSON(t, s.Want))
 		})
 	}
 }
@@ -207,23 +219,23 @@ func TestUpdateAsRecorded(t *testing.T) {
 	start := extendedJSON(t, rec.Start).Document()
 	for _, s := range rec.Update {
 		t.Run(s.Step, func(t *testing.T) {
-			u, err := CompileUpdate(extendedJSON(t, s.Ask), UpdateOptions{})
+			u, err := update.Compile(extendedJSON(t, s.Ask), update.Options{})
 			var got bson.Raw
 			var changed bool
 			if err == nil {
 				got, changed, err = u.Apply(start)
 			}
-			if code := codeOf(err); code != s.code(t) {
+			if code := storetest.CodeOf(err); code != s.code(t) {
 				t.Fatalf("code %d (%v), want %d", code, err, s.code(t))
 			}
 			if err != nil {
 				return
 			}
-			want := items(extendedJSON(t, s.Want)) // matched, modified, document
-			if changed != truthy(want[1]) {
+			want := document.Items(extendedJSON(t, s.Want)) // matched, modified, document
+			if changed != value.Truthy(want[1]) {
 				t.Errorf("changed = %v, want %s", changed, want[1])
 			}
-			sameReply(t, objectValue(withField(got, "now", value{})), want[2])
+			sameReply(t, value.Object(document.With(got, "now", value.Value{})), want[2])
 		})
 	}
 }
@@ -232,11 +244,11 @@ func TestPipelineAsRecorded(t *testing.T) {
 	var rec recordedQueries
 	readRecording(t, "queries.json", &rec)
 	colls := map[string][]bson.Raw{"m": documents(t, rec.M), "s": documents(t, rec.S)}
-	env := Env{Collection: func(name string) (iter.Seq[bson.Raw], error) { return sequence(colls[name]), nil }}
+	env := pipeline.Env{Collection: func(name string) (iter.Seq[bson.Raw], error) { return sequence(colls[name]), nil }}
 	for _, s := range rec.Pipeline {
 		t.Run(s.Step, func(t *testing.T) {
 			got, err := aggregate(documents(t, s.Ask), env, colls["s"])
-			if code := codeOf(err); code != s.code(t) {
+			if code := storetest.CodeOf(err); code != s.code(t) {
 				t.Fatalf("code %d (%v), want %d", code, err, s.code(t))
 			}
 			if err == nil {
@@ -259,14 +271,14 @@ func TestSortAsRecorded(t *testing.T) {
 			20}},
 	} {
 		docs := documents(t, rec.M)
-		s, err := CompileSort(raw(t, tc.pattern))
+		s, err := order.Compile(storetest.Raw(t, tc.pattern))
 		if err != nil {
 			t.Fatal(err)
 		}
 		s.Documents(docs)
 		var got []int32
 		for _, d := range docs {
-			got = append(got, lookup(d, "_id").Int32())
+			got = append(got, document.Lookup(d, "_id").Int32())
 		}
 		if !slices.Equal(got, tc.want) {
 			t.Errorf("%s: got %v, want %v", tc.pattern, got, tc.want)

@@ -9,7 +9,13 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/keyorder"
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/expr"
+	"shardsh/balancer/mock/store/filter"
+	"shardsh/balancer/mock/store/paths"
+	"shardsh/balancer/mock/store/refusal"
 	"shardsh/balancer/mock/store/tree"
+	"shardsh/balancer/mock/store/value"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -41,14 +47,16 @@ func (s IndexSpec) Doc() bson.D {
 }
 
 // Partial reports whether the index has only documents that fit an expression.
-func (s IndexSpec) Partial() bool { return isObject(lookup(s.Options, "partialFilterExpression")) }
+func (s IndexSpec) Partial() bool {
+	return value.IsObject(document.Lookup(s.Options, "partialFilterExpression"))
+}
 
 // Index is one index of a collection. Its keys are the encodings of its fields
 // one after another, all ascending; "hashed" fields are the encoded hash.
 type Index struct {
 	spec     IndexSpec
 	fields   []indexField
-	partial  *Filter
+	partial  *filter.Filter
 	entries  *tree.Keys
 	multikey int64 // documents with more than one key or an array
 	hidden   bool  // kept up, but not used for queries
@@ -64,29 +72,30 @@ type indexField struct {
 
 func newIndex(spec IndexSpec) (*Index, error) {
 	ix := &Index{spec: spec, entries: tree.NewKeys()}
-	for name, v := range fields(spec.Key) {
+	for name, v := range document.Fields(spec.Key) {
 		if err := checkIndexField(string(name), v); err != nil {
 			return nil, err
 		}
-		hashed := isString(v) && textAt(v.Value) == "hashed"
-		ix.special = ix.special || isString(v) && !hashed || strings.Contains(string(name), "$**")
+		hashed := value.IsString(v) && value.TextAt(v.Value) == "hashed"
+		ix.special = ix.special || value.IsString(v) && !hashed || strings.Contains(string(name), "$**")
 		if hashed && slices.ContainsFunc(ix.fields, func(f indexField) bool { return f.hashed }) {
-			return nil, fail(31303, "A maximum of one index field is allowed to be hashed but found 2 for 'key' %s", spec.Key)
+			return nil, refusal.Of(31303, "A maximum of one index field is allowed to be hashed but found 2 for 'key' %s",
+				spec.Key)
 		}
-		ix.fields = append(ix.fields, indexField{string(name), splitPath(string(name)), hashed})
+		ix.fields = append(ix.fields, indexField{string(name), paths.Split(string(name)), hashed})
 	}
 	if len(ix.fields) == 0 {
-		return nil, serverError(mongoerr.CannotCreateIndex, "Index keys cannot be empty.")
+		return nil, refusal.New(mongoerr.CannotCreateIndex, "Index keys cannot be empty.")
 	}
 	if spec.Unique && slices.ContainsFunc(ix.fields, func(f indexField) bool { return f.hashed }) {
-		return nil, fail(16764, "Currently hashed indexes cannot guarantee uniqueness. Use a regular index.")
+		return nil, refusal.Of(16764, "Currently hashed indexes cannot guarantee uniqueness. Use a regular index.")
 	}
 	if len(ix.fields) > 32 {
-		return nil, serverError(mongoerr.CannotCreateIndex, "Index key contains too many fields")
+		return nil, refusal.New(mongoerr.CannotCreateIndex, "Index key contains too many fields")
 	}
-	ix.hidden = truthy(lookup(spec.Options, "hidden"))
-	if p := lookup(spec.Options, "partialFilterExpression"); isObject(p) {
-		f, err := CompileFilter(p.Value)
+	ix.hidden = value.Truthy(document.Lookup(spec.Options, "hidden"))
+	if p := document.Lookup(spec.Options, "partialFilterExpression"); value.IsObject(p) {
+		f, err := filter.Compile(p.Value)
 		if err != nil {
 			return nil, err
 		}
@@ -96,13 +105,13 @@ func newIndex(spec IndexSpec) (*Index, error) {
 }
 
 // checkIndexField refuses key patterns as the server does (67).
-func checkIndexField(name string, v value) error {
+func checkIndexField(name string, v value.Value) error {
 	refuse := func(format string, args ...any) error {
-		return serverError(mongoerr.CannotCreateIndex, format, args...)
+		return refusal.New(mongoerr.CannotCreateIndex, format, args...)
 	}
-	parts := splitPath(name)
-	if len(parts) > maxExpressionDepth {
-		return refuse("Index key has a field name of more than %d parts.", maxExpressionDepth)
+	parts := paths.Split(name)
+	if len(parts) > expr.MaxDepth {
+		return refuse("Index key has a field name of more than %d parts.", expr.MaxDepth)
 	}
 	for _, part := range parts {
 		if part == "" {
@@ -113,19 +122,19 @@ func checkIndexField(name string, v value) error {
 		}
 	}
 	switch {
-	case isNumber(v):
-		if isNaN(v) || compare(v, int32Value(0)) == 0 {
+	case value.IsNumber(v):
+		if value.IsNaN(v) || value.Compare(v, value.Int32(0)) == 0 {
 			return refuse("Values in the index key pattern cannot be 0 or NaN.")
 		}
-	case isString(v):
-		switch textAt(v.Value) {
+	case value.IsString(v):
+		switch value.TextAt(v.Value) {
 		case "hashed", "text", "2d", "2dsphere", "wildcard":
 		default:
-			return refuse("Unknown index plugin '%s'", textAt(v.Value))
+			return refuse("Unknown index plugin '%s'", value.TextAt(v.Value))
 		}
 	default:
 		return refuse("Values in v:2 index key pattern cannot be of type %s. Only numbers > 0, numbers < 0, and strings "+
-			"are allowed.", typeName(v))
+			"are allowed.", value.TypeName(v))
 	}
 	return nil
 }
@@ -140,7 +149,7 @@ func (c *Collection) CreateIndex(spec IndexSpec) error {
 		return err
 	}
 	for _, other := range c.indexes {
-		if other == c.indexes[0] && compare(objectValue(other.spec.Key), objectValue(spec.Key)) == 0 {
+		if other == c.indexes[0] && value.Compare(value.Object(other.spec.Key), value.Object(spec.Key)) == 0 {
 			return nil
 		}
 		if same, err := spec.sameAs(other.spec); same || err != nil {
@@ -157,7 +166,7 @@ func (c *Collection) CreateIndex(spec IndexSpec) error {
 		}
 		ix.add(&keys, id)
 	}
-	ix.prepared = truthy(lookup(spec.Options, "prepareUnique"))
+	ix.prepared = value.Truthy(document.Lookup(spec.Options, "prepareUnique"))
 	c.indexes = append(c.indexes, ix)
 	c.noteIndexes()
 	return nil
@@ -167,11 +176,11 @@ func (c *Collection) CreateIndex(spec IndexSpec) error {
 // _id.
 func (c *Collection) DropIndex(name string) error {
 	if name == "_id_" {
-		return serverError(mongoerr.InvalidOptions, "cannot drop _id index")
+		return refusal.New(mongoerr.InvalidOptions, "cannot drop _id index")
 	}
 	i := slices.IndexFunc(c.indexes, func(ix *Index) bool { return ix.spec.Name == name })
 	if i < 0 {
-		return serverError(mongoerr.IndexNotFound, "index not found with name [%s]", name)
+		return refusal.New(mongoerr.IndexNotFound, "index not found with name [%s]", name)
 	}
 	c.indexes = slices.Delete(c.indexes, i, i+1)
 	c.noteIndexes()
@@ -243,7 +252,7 @@ func hasPrefix(key, prefix []byte) bool {
 	rest := keyorder.Body(key)
 	for want, wantRest, ok := keyorder.Next(keyorder.Body(prefix)); ok; want, wantRest, ok = keyorder.Next(wantRest) {
 		have, next, ok := keyorder.Next(rest)
-		if !ok || !bytes.Equal(have.Name, want.Name) || compare(have.Value, want.Value) != 0 {
+		if !ok || !bytes.Equal(have.Name, want.Name) || value.Compare(have.Value, want.Value) != 0 {
 			return false
 		}
 		rest = next

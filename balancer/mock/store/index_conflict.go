@@ -3,14 +3,17 @@ package store
 import (
 	"bytes"
 
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/value"
 	"shardsh/balancer/mongoerr"
 )
 
 // sameKind reports whether two indexes are one to the server: key, unique,
 // sparse and the partial filter decide, whatever else they were made with.
 func (s IndexSpec) sameKind(o IndexSpec) bool {
-	return compare(objectValue(s.Key), objectValue(o.Key)) == 0 && s.Unique == o.Unique && s.Sparse == o.Sparse &&
-		lookup(s.Options, "partialFilterExpression").Equal(lookup(o.Options, "partialFilterExpression"))
+	return value.Compare(value.Object(s.Key), value.Object(o.Key)) == 0 && s.Unique == o.Unique && s.Sparse == o.Sparse &&
+		document.Lookup(s.Options, "partialFilterExpression").Equal(document.Lookup(o.Options, "partialFilterExpression"))
 }
 
 // sameAs reports whether an index that is asked for is there already, or why it
@@ -18,7 +21,7 @@ func (s IndexSpec) sameKind(o IndexSpec) bool {
 func (s IndexSpec) sameAs(there IndexSpec) (bool, error) {
 	named, equal := s.Name == there.Name, bytes.Equal(s.Options, there.Options)
 	both := func(text string) error {
-		return serverError(mongoerr.IndexOptionsConflict, text+" Requested index: %s, existing index: %s", s.text(),
+		return refusal.New(mongoerr.IndexOptionsConflict, text+" Requested index: %s, existing index: %s", s.text(),
 			there.text())
 	}
 	switch kind := s.sameKind(there); {
@@ -27,11 +30,11 @@ func (s IndexSpec) sameAs(there IndexSpec) (bool, error) {
 	case kind && named:
 		return false, both("An equivalent index already exists with the same name but different options.")
 	case kind && equal:
-		return false, serverError(mongoerr.IndexOptionsConflict, "Index already exists with a different name: %s", there.Name)
+		return false, refusal.New(mongoerr.IndexOptionsConflict, "Index already exists with a different name: %s", there.Name)
 	case kind:
 		return false, both("An equivalent index already exists with a different name and options.")
 	case named:
-		return false, serverError(mongoerr.IndexKeySpecsConflict,
+		return false, refusal.New(mongoerr.IndexKeySpecsConflict,
 			"An existing index has the same name as the requested index. When index names are not specified, they are auto "+
 				"generated and can cause conflicts. Please refer to our documentation. Requested index: %s, existing index: %s",
 			s.text(), there.text())
@@ -41,16 +44,17 @@ func (s IndexSpec) sameAs(there IndexSpec) (bool, error) {
 
 // text returns an index as messages show it.
 func (s IndexSpec) text() string {
-	fs := []field{{"v", int32Value(2)}}
+	fs := []document.Field{{Name: "v", Value: value.Int32(2)}}
 	if s.Unique {
-		fs = append(fs, field{"unique", boolValue(true)})
+		fs = append(fs, document.Field{Name: "unique", Value: value.Bool(true)})
 	}
-	fs = append(fs, field{"key", objectValue(s.Key)}, field{"name", stringValue(s.Name)})
+	fs = append(fs, document.Field{Name: "key", Value: value.Object(s.Key)},
+		document.Field{Name: "name", Value: value.String(s.Name)})
 	if s.Sparse {
-		fs = append(fs, field{"sparse", boolValue(true)})
+		fs = append(fs, document.Field{Name: "sparse", Value: value.Bool(true)})
 	}
-	for n, v := range fields(s.Options) {
-		fs = append(fs, field{string(n), v})
+	for n, v := range document.Fields(s.Options) {
+		fs = append(fs, document.Field{Name: string(n), Value: v})
 	}
-	return mongoerr.Text(documentOf(fs...))
+	return mongoerr.Text(document.Of(fs...))
 }

@@ -1,6 +1,10 @@
 package store
 
-import "go.mongodb.org/mongo-driver/v2/bson"
+import (
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/document"
+)
 
 // HideIndex hides an index from queries, or shows it again, and reports whether
 // it was hidden. It is IndexNotFound where there is none of that name.
@@ -28,9 +32,9 @@ func (c *Collection) SetIndexOption(name, option string, v any) (before bson.Raw
 	if err != nil {
 		return before, err
 	}
-	before = lookup(ix.spec.Options, option)
+	before = document.Lookup(ix.spec.Options, option)
 	var options bson.D
-	for n, old := range fields(ix.spec.Options) {
+	for n, old := range document.Fields(ix.spec.Options) {
 		if string(n) != option {
 			options = append(options, bson.E{Key: string(n), Value: old})
 		}

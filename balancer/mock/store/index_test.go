@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"shardsh/balancer/keyorder"
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/storetest"
 )
 
 func indexLen(c *Collection, name string) int {
@@ -41,18 +43,18 @@ func TestIndexKeys(t *testing.T) {
 		{key: `{"a": "hashed"}`, doc: `{"a": [1]}`, code: 16766},
 	} {
 		t.Run(tc.key+tc.doc, func(t *testing.T) {
-			ix, err := newIndex(IndexSpec{Key: raw(t, tc.key), Sparse: tc.sparse})
+			ix, err := newIndex(IndexSpec{Key: storetest.Raw(t, tc.key), Sparse: tc.sparse})
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := ix.keysOf(raw(t, tc.doc))
-			if codeOf(err) != tc.code {
-				t.Fatalf("code %d (%v), want %d", codeOf(err), err, tc.code)
+			got, err := ix.keysOf(storetest.Raw(t, tc.doc))
+			if storetest.CodeOf(err) != tc.code {
+				t.Fatalf("code %d (%v), want %d", storetest.CodeOf(err), err, tc.code)
 			}
 			var want [][]byte
 			for _, w := range tc.want {
 				var key []byte
-				for _, v := range fields(lookup(raw(t, `{"v":`+w+`}`), "v").Value) {
+				for _, v := range document.Fields(document.Lookup(storetest.Raw(t, `{"v":`+w+`}`), "v").Value) {
 					key = keyorder.Append(key, v)
 				}
 				want = append(want, key)
@@ -66,13 +68,13 @@ func TestIndexKeys(t *testing.T) {
 
 func TestHashedIndexScan(t *testing.T) {
 	c := New()
-	if err := c.CreateIndex(IndexSpec{Name: "h", Key: raw(t, `{"k": "hashed", "z": 1}`)}); err != nil {
+	if err := c.CreateIndex(IndexSpec{Name: "h", Key: storetest.Raw(t, `{"k": "hashed", "z": 1}`)}); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 50 {
 		insert(t, c, fmt.Sprintf(`{"_id": %d, "k": %d}`, i, i))
 	}
-	ix, ok := c.IndexFor(raw(t, `{"k": "hashed"}`))
+	ix, ok := c.IndexFor(storetest.Raw(t, `{"k": "hashed"}`))
 	if !ok {
 		t.Fatal("no index for the shard key")
 	}
@@ -80,7 +82,7 @@ func TestHashedIndexScan(t *testing.T) {
 	n := 0
 	for id, key := range c.ScanIndex(ix, keyorder.AppendInt64(nil, 0), nil) {
 		doc, _ := c.Get(id)
-		if h := keyorder.Hash(lookup(doc, "k")); h < 0 || !bytes.HasPrefix(key, keyorder.AppendInt64(nil, h)) {
+		if h := keyorder.Hash(document.Lookup(doc, "k")); h < 0 || !bytes.HasPrefix(key, keyorder.AppendInt64(nil, h)) {
 			t.Errorf("%s has hash %d", doc, h)
 		}
 		if bytes.Compare(last, key) >= 0 {
@@ -97,7 +99,7 @@ func TestHashedIndexScan(t *testing.T) {
 func TestIndexAdministration(t *testing.T) {
 	c := New()
 	create := func(name, key string, unique bool) int32 {
-		return codeOf(c.CreateIndex(IndexSpec{Name: name, Key: raw(t, key), Unique: unique}))
+		return storetest.CodeOf(c.CreateIndex(IndexSpec{Name: name, Key: storetest.Raw(t, key), Unique: unique}))
 	}
 	for _, tc := range []struct {
 		name, key string
@@ -124,10 +126,11 @@ func TestIndexAdministration(t *testing.T) {
 	if names := indexNames(c); !slices.Equal(names, []string{"_id_", "a_1"}) {
 		t.Errorf("indexes %v", names)
 	}
-	if codeOf(c.DropIndex("_id_")) != 72 || codeOf(c.DropIndex("nope")) != 27 || c.DropIndex("a_1") != nil {
+	if storetest.CodeOf(c.DropIndex("_id_")) != 72 || storetest.CodeOf(c.DropIndex("nope")) != 27 ||
+		c.DropIndex("a_1") != nil {
 		t.Error("dropping indexes")
 	}
-	if _, ok := c.IndexFor(raw(t, `{"a": 1}`)); ok {
+	if _, ok := c.IndexFor(storetest.Raw(t, `{"a": 1}`)); ok {
 		t.Error("found an index that was dropped")
 	}
 }
@@ -142,10 +145,11 @@ func indexNames(c *Collection) (names []string) {
 func TestIndexFor(t *testing.T) {
 	c := New()
 	for _, s := range []IndexSpec{
-		{Name: "sparse", Key: raw(t, `{"a": 1}`), Sparse: true},
-		{Name: "partial", Key: raw(t, `{"a": 1, "x": 1}`), Options: raw(t, `{"partialFilterExpression": {"z": 1}}`)},
-		{Name: "descending", Key: raw(t, `{"a": -1, "b": 1}`)},
-		{Name: "good", Key: raw(t, `{"a": 1.0, "b": -1}`)},
+		{Name: "sparse", Key: storetest.Raw(t, `{"a": 1}`), Sparse: true},
+		{Name: "partial", Key: storetest.Raw(t, `{"a": 1, "x": 1}`),
+			Options: storetest.Raw(t, `{"partialFilterExpression": {"z": 1}}`)},
+		{Name: "descending", Key: storetest.Raw(t, `{"a": -1, "b": 1}`)},
+		{Name: "good", Key: storetest.Raw(t, `{"a": 1.0, "b": -1}`)},
 	} {
 		if err := c.CreateIndex(s); err != nil {
 			t.Fatal(err)
@@ -155,7 +159,7 @@ func TestIndexFor(t *testing.T) {
 		`{"a": 1}`: "good", `{"a": 1, "b": -1}`: "good", `{"a": -1}`: "descending",
 		`{"b": 1}`: "", `{"a": 1, "b": 1}`: "", `{"a": "hashed"}`: "", `{"_id": 1}`: "_id_",
 	} {
-		ix, ok := c.IndexFor(raw(t, prefix))
+		ix, ok := c.IndexFor(storetest.Raw(t, prefix))
 		if ok != (want != "") || ok && ix.Spec().Name != want {
 			t.Errorf("%s: found %v", prefix, ok)
 		}
@@ -164,13 +168,13 @@ func TestIndexFor(t *testing.T) {
 
 func TestPartialIndexLeavesOthersOut(t *testing.T) {
 	c := New()
-	spec := IndexSpec{Name: "p", Key: raw(t, `{"a": 1}`), Unique: true,
-		Options: raw(t, `{"partialFilterExpression": {"z": 1}}`)}
+	spec := IndexSpec{Name: "p", Key: storetest.Raw(t, `{"a": 1}`), Unique: true,
+		Options: storetest.Raw(t, `{"partialFilterExpression": {"z": 1}}`)}
 	if err := c.CreateIndex(spec); err != nil {
 		t.Fatal(err)
 	}
 	insert(t, c, `{"_id": 1, "a": 1}`, `{"_id": 2, "a": 1}`, `{"_id": 3, "a": 1, "z": 1}`)
-	if _, err := c.Insert(raw(t, `{"_id": 4, "a": 1, "z": 1}`)); codeOf(err) != 11000 {
+	if _, err := c.Insert(storetest.Raw(t, `{"_id": 4, "a": 1, "z": 1}`)); storetest.CodeOf(err) != 11000 {
 		t.Errorf("got %v", err)
 	}
 	if n := indexLen(c, "p"); n != 1 {

@@ -8,6 +8,10 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/keyorder"
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/paths"
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/value"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -23,9 +27,9 @@ func (k indexKeys) equal(o indexKeys) bool {
 }
 
 // append encodes one field of a key; missing counts as null.
-func (f indexField) append(dst []byte, v value) []byte {
-	if isMissing(v) {
-		v = nullValue()
+func (f indexField) append(dst []byte, v value.Value) []byte {
+	if value.IsMissing(v) {
+		v = value.Null()
 	}
 	if f.hashed {
 		return keyorder.AppendInt64(dst, keyorder.Hash(v))
@@ -64,21 +68,21 @@ func (ix *Index) read(into *indexKeys, doc bson.Raw) (err error) {
 // where there may be arrays.
 func (ix *Index) plainKey(dst []byte, doc bson.Raw) (key []byte, found, plain bool) {
 	for _, f := range ix.fields {
-		v := objectValue(doc)
+		v := value.Object(doc)
 		for _, name := range f.path {
-			if isArray(v) {
+			if value.IsArray(v) {
 				return dst, false, false
 			}
-			if !isObject(v) {
-				v = value{}
+			if !value.IsObject(v) {
+				v = value.Value{}
 				break
 			}
-			v = lookup(v.Value, name)
+			v = document.Lookup(v.Value, name)
 		}
-		if isArray(v) {
+		if value.IsArray(v) {
 			return dst, false, false
 		}
-		found = found || !isMissing(v)
+		found = found || !value.IsMissing(v)
 		dst = f.append(dst, v)
 	}
 	return dst, found, true
@@ -87,9 +91,9 @@ func (ix *Index) plainKey(dst []byte, doc bson.Raw) (key []byte, found, plain bo
 // extract finds the entries of a document with arrays.
 func (ix *Index) extract(doc bson.Raw) (keyExtraction, error) {
 	x := keyExtraction{ix: ix}
-	at := make([]position, len(ix.fields))
+	at := make([]paths.Position, len(ix.fields))
 	for i, f := range ix.fields {
-		at[i] = position{v: objectValue(doc), rest: f.path}
+		at[i] = paths.Position{Value: value.Object(doc), Rest: f.path}
 	}
 	if err := x.expand(at); err != nil {
 		return x, err
@@ -104,40 +108,40 @@ func (ix *Index) extract(doc bson.Raw) (keyExtraction, error) {
 type keyExtraction struct {
 	ix    *Index
 	out   indexKeys
-	first []value // of the first key, for messages
+	first []value.Value // of the first key, for messages
 }
 
 // expand follows every field to its value or to the first array, emits a key
 // when there is no array, and otherwise goes on with each of its elements.
-func (x *keyExtraction) expand(at []position) error {
-	var arr value
+func (x *keyExtraction) expand(at []paths.Position) error {
+	var arr value.Value
 	var through string // the field that leads to the array
 	at = slices.Clone(at)
 	for i := range at {
-		at[i].follow()
-		v := at[i].v
-		if !isArray(v) || at[i].done {
+		at[i].Follow()
+		v := at[i].Value
+		if !value.IsArray(v) || at[i].Done {
 			continue
 		}
 		if x.ix.fields[i].hashed {
-			return fail(16766, "hashed indexes do not currently support array values. Found array at path: %s",
+			return refusal.Of(16766, "hashed indexes do not currently support array values. Found array at path: %s",
 				x.ix.fields[i].name)
 		}
-		if !isMissing(arr) && &arr.Value[0] != &v.Value[0] {
-			return serverError(171, "cannot index parallel arrays [%s] [%s]", x.ix.fields[i].name, through)
+		if !value.IsMissing(arr) && &arr.Value[0] != &v.Value[0] {
+			return refusal.New(171, "cannot index parallel arrays [%s] [%s]", x.ix.fields[i].name, through)
 		}
 		arr, through = v, x.ix.fields[i].name
 	}
-	if isMissing(arr) {
+	if value.IsMissing(arr) {
 		x.emit(at)
 		return nil
 	}
 	x.out.multikey = true
-	elements := items(arr)
+	elements := document.Items(arr)
 	if len(elements) == 0 {
 		for i := range at {
-			if isArray(at[i].v) && !at[i].done {
-				at[i] = at[i].inEmptyArray()
+			if value.IsArray(at[i].Value) && !at[i].Done {
+				at[i] = at[i].InEmptyArray()
 			}
 		}
 		return x.expand(at)
@@ -145,8 +149,8 @@ func (x *keyExtraction) expand(at []position) error {
 	for _, e := range elements {
 		next := slices.Clone(at)
 		for i := range next {
-			if isArray(next[i].v) && !next[i].done {
-				next[i] = next[i].inElement(e)
+			if value.IsArray(next[i].Value) && !next[i].Done {
+				next[i] = next[i].InElement(e)
 			}
 		}
 		if err := x.expand(next); err != nil {
@@ -156,17 +160,17 @@ func (x *keyExtraction) expand(at []position) error {
 	return nil
 }
 
-func (x *keyExtraction) emit(at []position) {
-	if x.ix.spec.Sparse && !slices.ContainsFunc(at, func(p position) bool { return !isMissing(p.v) }) {
+func (x *keyExtraction) emit(at []paths.Position) {
+	if x.ix.spec.Sparse && !slices.ContainsFunc(at, func(p paths.Position) bool { return !value.IsMissing(p.Value) }) {
 		return
 	}
 	key := make([]byte, 0, 16*len(at))
 	for i, p := range at {
-		key = x.ix.fields[i].append(key, p.v)
+		key = x.ix.fields[i].append(key, p.Value)
 	}
 	if x.first == nil {
 		for _, p := range at {
-			x.first = append(x.first, p.v)
+			x.first = append(x.first, p.Value)
 		}
 	}
 	x.out.keys = append(x.out.keys, key)
@@ -183,16 +187,16 @@ func (ix *Index) duplicate(ns string, doc bson.Raw) error {
 	var keyValue bson.D
 	for i, f := range ix.fields {
 		v := x.first[i]
-		if isMissing(v) {
-			v = nullValue()
+		if value.IsMissing(v) {
+			v = value.Null()
 		}
 		if f.hashed {
-			v = int64Value(keyorder.Hash(v))
+			v = value.Int64(keyorder.Hash(v))
 		}
 		if i > 0 {
 			shown.WriteString(", ")
 		}
-		shown.WriteString(f.name + ": " + text(v))
+		shown.WriteString(f.name + ": " + document.Text(v))
 		keyValue = append(keyValue, bson.E{Key: f.name, Value: v})
 	}
 	refusal := mongoerr.New(mongoerr.DuplicateKey, "E11000 duplicate key error collection: %s index: %s dup key: { %s }",

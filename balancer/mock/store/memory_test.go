@@ -10,6 +10,9 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/mock/store/pipeline"
+	"shardsh/balancer/mock/store/storetest"
+	"shardsh/balancer/mock/store/work"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -20,9 +23,9 @@ func megabytes(t testing.TB, n int) []bson.Raw {
 	})}, n)
 }
 
-func runOver(ctx context.Context, t testing.TB, pipeline string, env Env, docs []bson.Raw) error {
+func runOver(ctx context.Context, t testing.TB, stages string, env pipeline.Env, docs []bson.Raw) error {
 	env.Collection = func(string) (iter.Seq[bson.Raw], error) { return slices.Values(docs), nil }
-	p, err := CompilePipeline(list(t, pipeline), env)
+	p, err := pipeline.Compile(storetest.List(t, stages), env)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +65,7 @@ func TestStagesKeepToTheServersMemory(t *testing.T) {
 	} {
 		t.Run(tc.pipeline[:min(40, len(tc.pipeline))], func(t *testing.T) {
 			for _, noDisk := range []bool{true, false} {
-				err := runOver(t.Context(), t, tc.pipeline, Env{NoDisk: noDisk}, docs)
+				err := runOver(t.Context(), t, tc.pipeline, pipeline.Env{NoDisk: noDisk}, docs)
 				code, _ := mongoerr.CodeOf(err)
 				if tc.always || noDisk {
 					if code != tc.code {
@@ -91,7 +94,7 @@ func TestStagesCountToTheBudget(t *testing.T) {
 				{Key: "gap", Value: i}, {Key: "next", Value: i + 1}, {Key: "list", Value: bson.A{1, 2}}}))
 		}
 	})
-	for _, name := range stageNames() {
+	for _, name := range pipeline.Computed() {
 		t.Run(name, func(t *testing.T) {
 			use := stageUses[name]
 			switch name {
@@ -110,10 +113,10 @@ func TestStagesCountToTheBudget(t *testing.T) {
 			case "$unionWith", "$lookup": // what they read is the collection's own
 				use = strings.ReplaceAll(use, `"localField": "k", "foreignField": "_id"`, `"pipeline": [{"$sort": {"k": 1}}]`)
 			}
-			pipeline := fmt.Sprintf(`[{%q: %s}]`, name, use)
-			budget := NewBudget(8 << 20)
+			stages := fmt.Sprintf(`[{%q: %s}]`, name, use)
+			budget := work.NewBudget(8 << 20)
 			ctx, account := budget.Open(t.Context())
-			err := runOver(ctx, t, pipeline, Env{}, docs)
+			err := runOver(ctx, t, stages, pipeline.Env{}, docs)
 			if code, _ := mongoerr.CodeOf(err); (code == mongoerr.ExceededMemoryLimit) == slices.Contains(streaming, name) {
 				t.Errorf("with 8 MiB for 20: %v", err)
 			}
@@ -121,10 +124,10 @@ func TestStagesCountToTheBudget(t *testing.T) {
 			if used := budget.Used(); used != 0 {
 				t.Errorf("%d bytes are kept in the end", used)
 			}
-			budget = NewBudget(0)
+			budget = work.NewBudget(0)
 			ctx, account = budget.Open(t.Context())
 			defer account.Close()
-			if err := runOver(ctx, t, pipeline, Env{}, docs); err != nil {
+			if err := runOver(ctx, t, stages, pipeline.Env{}, docs); err != nil {
 				t.Fatal(err)
 			}
 			if used := budget.Used(); used != 0 {
@@ -153,9 +156,9 @@ func TestBudgetRefusesTheLargest(t *testing.T) {
 		{"itself, when nobody else can make room", []int64{10, 5, 5}, 0, 200, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			budget := NewBudget(100)
+			budget := work.NewBudget(100)
 			var contexts []context.Context
-			var accounts []*Account
+			var accounts []*work.Account
 			for _, held := range tc.held {
 				ctx, account := budget.Open(t.Context())
 				if err := account.Reserve(held); err != nil {
@@ -186,7 +189,7 @@ func TestBudgetRefusesTheLargest(t *testing.T) {
 // A command whose expressions make large values on their way keeps them in
 // mind.
 func TestArgumentsCountToTheBudget(t *testing.T) {
-	budget := NewBudget(30 << 20)
+	budget := work.NewBudget(30 << 20)
 	large := slices.Repeat([]string{`{"$concat": ["$pad", "$pad", "$pad", "$pad"]}`}, 10)
 	for op, fits := range map[string]bool{"$concat": false, "$size": true} {
 		ctx, account := budget.Open(t.Context()) // each is a command of its own
@@ -194,7 +197,7 @@ func TestArgumentsCountToTheBudget(t *testing.T) {
 		if fits {
 			args = "[" + strings.Join(large[:2], ", ") + "]"
 		}
-		err := runOver(ctx, t, fmt.Sprintf(`[{"$project": {"n": {%q: [%s]}}}]`, op, args), Env{}, megabytes(t, 1))
+		err := runOver(ctx, t, fmt.Sprintf(`[{"$project": {"n": {%q: [%s]}}}]`, op, args), pipeline.Env{}, megabytes(t, 1))
 		if code, _ := mongoerr.CodeOf(err); (code == mongoerr.ExceededMemoryLimit) == fits {
 			t.Errorf("arguments of 4 MiB in 30 MiB: %s: %v", op, err)
 		}

@@ -10,16 +10,15 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"pgregory.net/rapid"
-)
 
-func list(t testing.TB, text string) []bson.Raw {
-	t.Helper()
-	var out []bson.Raw
-	for _, v := range items(lookup(raw(t, `{"v":`+text+`}`), "v")) {
-		out = append(out, v.Value)
-	}
-	return out
-}
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/filter"
+	"shardsh/balancer/mock/store/order"
+	"shardsh/balancer/mock/store/pipeline"
+	"shardsh/balancer/mock/store/projection"
+	"shardsh/balancer/mock/store/storetest"
+	"shardsh/balancer/mock/store/value"
+)
 
 // Rules of the stages' manual pages, beside the recorded pipelines.
 func TestPipelines(t *testing.T) {
@@ -30,11 +29,11 @@ func TestPipelines(t *testing.T) {
 		"orders": `[{"_id": 1, "who": "a"}, {"_id": 2, "who": ["a", "b"]}, {"_id": 3}, {"_id": 4, "who": null}]`,
 		"tree":   `[{"_id": "r"}, {"_id": "x", "up": "r"}, {"_id": "y", "up": "x"}, {"_id": "z", "up": "y"}]`,
 	}
-	env := Env{
-		Variables: raw(t, `{"least": 20}`),
+	env := pipeline.Env{
+		Variables: storetest.Raw(t, `{"least": 20}`),
 		Collection: func(name string) (iter.Seq[bson.Raw], error) {
 			if text, ok := colls[name]; ok {
-				return slices.Values(list(t, text)), nil
+				return slices.Values(storetest.List(t, text)), nil
 			}
 			return slices.Values[[]bson.Raw](nil), nil
 		},
@@ -140,8 +139,8 @@ func TestPipelines(t *testing.T) {
 		{"sample all", `[{"$sample": {"size": 10}}, {"$sort": {"_id": 1}}, {"$count": "n"}]`, `[{"n": 4}]`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got, err := aggregate(list(t, tc.ask), env, list(t, people))
-			want := lookup(raw(t, `{"v":`+tc.want+`}`), "v")
+			got, err := aggregate(storetest.List(t, tc.ask), env, storetest.List(t, people))
+			want := document.Lookup(storetest.Raw(t, `{"v":`+tc.want+`}`), "v")
 			if err != nil || !got.Equal(want) {
 				t.Errorf("%v\ngot  %s\nwant %s", err, got, want)
 			}
@@ -261,21 +260,22 @@ func TestPipelineErrors(t *testing.T) {
 		`[{"$densify": {"field": "a", "range": {"step": 0, "bounds": "full"}}}]`: 5733401,
 		`[{"$setWindowFields": {"output": {"a": {"$nope": 1}}}}]`:                9,
 	} {
-		if _, err := aggregate(list(t, ask), Env{}, list(t, `[{"_id": 1, "n": 5}]`)); codeOf(err) != code {
-			t.Errorf("%s: code %d (%v), want %d", ask, codeOf(err), err, code)
+		if _, err := aggregate(storetest.List(t, ask), pipeline.Env{},
+			storetest.List(t, `[{"_id": 1, "n": 5}]`)); storetest.CodeOf(err) != code {
+			t.Errorf("%s: code %d (%v), want %d", ask, storetest.CodeOf(err), err, code)
 		}
 	}
 }
 
 func TestPipelineStopsWithItsContext(t *testing.T) {
-	p, err := CompilePipeline(list(t, `[{"$match": {}}]`), Env{})
+	p, err := pipeline.Compile(storetest.List(t, `[{"$match": {}}]`), pipeline.Env{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	endless := func(yield func(bson.Raw) bool) {
-		for yield(emptyDocument) {
+		for yield(document.Empty) {
 		}
 	}
 	n := 0
@@ -296,11 +296,11 @@ func TestPipelineStopsWithItsContext(t *testing.T) {
 func TestLimitReadsNoFurther(t *testing.T) {
 	read := 0
 	in := func(yield func(bson.Raw) bool) {
-		for yield(emptyDocument) {
+		for yield(document.Empty) {
 			read++
 		}
 	}
-	p, err := CompilePipeline(list(t, `[{"$match": {}}, {"$limit": 3}]`), Env{})
+	p, err := pipeline.Compile(storetest.List(t, `[{"$match": {}}, {"$limit": 3}]`), pipeline.Env{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -335,21 +335,21 @@ func TestFindProjections(t *testing.T) {
 		{spec: `{"a": 0, "x": "$b"}`, code: 31310},
 		{spec: `{"x": {"$add": ["a", 1]}}`, code: 14},
 	} {
-		var f *Filter
+		var f *filter.Filter
 		var err error
 		if tc.filter != "" {
-			if f, err = CompileFilter(raw(t, tc.filter)); err != nil {
+			if f, err = filter.Compile(storetest.Raw(t, tc.filter)); err != nil {
 				t.Fatal(err)
 			}
 		}
-		p, err := CompileProjectionWith(raw(t, tc.spec), ProjectionOptions{Filter: f})
+		p, err := projection.CompileWith(storetest.Raw(t, tc.spec), projection.Options{Filter: f})
 		var got bson.Raw
 		if err == nil {
-			got, err = p.Apply(raw(t, doc))
+			got, err = p.Apply(storetest.Raw(t, doc))
 		}
-		if codeOf(err) != tc.code {
-			t.Errorf("%s: code %d (%v), want %d", tc.spec, codeOf(err), err, tc.code)
-		} else if err == nil && !bytes.Equal(got, raw(t, tc.want)) {
+		if storetest.CodeOf(err) != tc.code {
+			t.Errorf("%s: code %d (%v), want %d", tc.spec, storetest.CodeOf(err), err, tc.code)
+		} else if err == nil && !bytes.Equal(got, storetest.Raw(t, tc.want)) {
 			t.Errorf("%s: got %s", tc.spec, got)
 		}
 	}
@@ -359,10 +359,10 @@ func TestFindProjections(t *testing.T) {
 // manual says: by the least element upwards, by the greatest downwards.
 func TestSortLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		docs := rapid.SliceOfN(smallDocuments, 2, 6).Draw(t, "docs")
-		s, err := CompileSort(documentOf(
-			field{"a", int32Value(rapid.SampledFrom([]int32{1, -1}).Draw(t, "a"))},
-			field{"b.c", int32Value(rapid.SampledFrom([]int32{1, -1}).Draw(t, "b.c"))}))
+		docs := rapid.SliceOfN(storetest.SmallDocuments, 2, 6).Draw(t, "docs")
+		s, err := order.Compile(document.Of(
+			document.Field{Name: "a", Value: value.Int32(rapid.SampledFrom([]int32{1, -1}).Draw(t, "a"))},
+			document.Field{Name: "b.c", Value: value.Int32(rapid.SampledFrom([]int32{1, -1}).Draw(t, "b.c"))}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -383,22 +383,39 @@ func TestSortLaws(t *testing.T) {
 func TestDistinct(t *testing.T) {
 	var rec recordedQueries
 	readRecording(t, "queries.json", &rec)
-	distinct := func(path string, docs []bson.Raw) value {
+	distinct := func(path string, docs []bson.Raw) value.Value {
 		got, err := Distinct(t.Context(), path, sequence(docs))
 		if err != nil {
 			t.Fatal(err)
 		}
-		return arrayOf(got)
+		return document.Array(got)
 	}
 	// Recorded: distinct("g") on s and the number of distinct("v") on m.
-	if got := distinct("g", documents(t, rec.S)); !got.Equal(lookup(raw(t, `{"v": [0, 1, 2, 3]}`), "v")) {
+	if got := distinct("g", documents(t, rec.S)); !got.Equal(document.Lookup(storetest.Raw(t, `{"v": [0, 1, 2, 3]}`),
+		"v")) {
 		t.Errorf("g: %v", got)
 	}
-	if got := distinct("v", documents(t, rec.M)); fieldCount(got.Value) != 22 {
-		t.Errorf("v: %d values, want 22: %v", fieldCount(got.Value), got)
+	if got := distinct("v", documents(t, rec.M)); document.Count(got.Value) != 22 {
+		t.Errorf("v: %d values, want 22: %v", document.Count(got.Value), got)
 	}
-	docs := list(t, `[{"a": [{"b": 1}, {"b": [2, 1]}]}, {"a": {"b": 3}}, {"a": 5}, {"a": {"b": []}}]`)
-	if got := distinct("a.b", docs); !got.Equal(lookup(raw(t, `{"v": [1, 2, 3]}`), "v")) {
+	docs := storetest.List(t, `[{"a": [{"b": 1}, {"b": [2, 1]}]}, {"a": {"b": 3}}, {"a": 5}, {"a": {"b": []}}]`)
+	if got := distinct("a.b", docs); !got.Equal(document.Lookup(storetest.Raw(t, `{"v": [1, 2, 3]}`), "v")) {
 		t.Errorf("a.b: %v", got)
+	}
+}
+
+// A random number needs no arguments, written either way.
+func TestRandTakesNothing(t *testing.T) {
+	for _, none := range []string{"{}", "[]"} {
+		got, err := aggregate(storetest.List(t, `[{"$documents": [{}]}, {"$project": {"r": {"$rand": `+none+`}}}]`),
+			pipeline.Env{Rand: func() float64 {
+				return 0.25
+			}}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := document.Lookup(document.Items(got)[0].Value, "r"); value.ToDouble(r) != 0.25 {
+			t.Errorf("$rand: %s gives %s", none, r)
+		}
 	}
 }

@@ -8,11 +8,16 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/keyorder"
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/filter"
+	"shardsh/balancer/mock/store/paths"
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/value"
 )
 
 // Query is what decides how a collection is read.
 type Query struct {
-	Filter *Filter
+	Filter *filter.Filter
 	// Sort is the order asked for: a pattern, {$natural: ±1}, or empty.
 	Sort bson.Raw
 	// Hint is an index's name or key, or {$natural: ±1}; zero leaves the choice.
@@ -29,7 +34,7 @@ type Query struct {
 type Plan struct {
 	coll    *Collection
 	query   Query
-	clauses []clause
+	clauses []filter.Clause
 	accessPath
 	branches []*Plan // of an $or that each go by an index
 	rejected []*Plan
@@ -53,54 +58,55 @@ type accessPath struct {
 func (c *Collection) Plan(q Query) (*Plan, error) {
 	p := &Plan{coll: c.Snapshot(), query: q}
 	if q.Filter != nil {
-		p.clauses = q.Filter.clauses
+		p.clauses = q.Filter.Clauses
 	}
-	if direction := lookup(q.Sort, "$natural"); !isMissing(direction) {
+	if direction := document.Lookup(q.Sort, "$natural"); !value.IsMissing(direction) {
 		return p.natural(direction), nil
 	}
 	if !q.Hint.IsZero() && q.Hint.Type != bson.TypeNull {
 		return p.hinted()
 	}
-	if len(q.Min) > len(emptyDocument) || len(q.Max) > len(emptyDocument) {
-		return nil, fail(51173, "min and max operations require a hint")
+	if len(q.Min) > len(document.Empty) || len(q.Max) > len(document.Empty) {
+		return nil, refusal.Of(51173, "min and max operations require a hint")
 	}
 	return p.best(), nil
 }
 
 // Filter returns what the query asks for; nil for everything.
-func (p *Plan) Filter() *Filter { return p.query.Filter }
+func (p *Plan) Filter() *filter.Filter { return p.query.Filter }
 
-func (p *Plan) natural(direction value) *Plan {
-	p.backward = toDouble(direction) < 0
+func (p *Plan) natural(direction value.Value) *Plan {
+	p.backward = value.ToDouble(direction) < 0
 	p.reversed = p.backward
-	p.sorted = !isMissing(lookup(p.query.Sort, "$natural"))
+	p.sorted = !value.IsMissing(document.Lookup(p.query.Sort, "$natural"))
 	return p
 }
 
 func (p *Plan) hinted() (*Plan, error) {
 	hint := p.query.Hint
-	if isObject(hint) {
-		if direction := lookup(hint.Value, "$natural"); !isMissing(direction) {
+	if value.IsObject(hint) {
+		if direction := document.Lookup(hint.Value, "$natural"); !value.IsMissing(direction) {
 			return p.natural(direction), nil
 		}
-		if isEmpty(hint.Value) {
+		if document.IsEmpty(hint.Value) {
 			return p.best(), nil
 		}
 	}
 	for _, ix := range p.coll.indexes {
-		byName := isString(hint) && textAt(hint.Value) == ix.spec.Name
-		if byName || isObject(hint) && bytes.Equal(hint.Value, ix.spec.Key) ||
-			isObject(hint) && sameKey(hint.Value, ix.spec.Key) {
+		byName := value.IsString(hint) && value.TextAt(hint.Value) == ix.spec.Name
+		if byName || value.IsObject(hint) && bytes.Equal(hint.Value, ix.spec.Key) ||
+			value.IsObject(hint) && sameKey(hint.Value, ix.spec.Key) {
 			p.accessPath = p.over(ix)
 			return p, p.limit()
 		}
 	}
-	return nil, badValue("error processing query: ns=%s: planner returned error :: caused by :: hint provided does not "+
-		"correspond to an existing index", p.coll.Namespace)
+	return nil, refusal.BadValue(
+		"error processing query: ns=%s: planner returned error :: caused by :: hint provided does not "+
+			"correspond to an existing index", p.coll.Namespace)
 }
 
 // sameKey reports whether two key patterns are one: {a: 1} and {a: 1.0} are.
-func sameKey(a, b []byte) bool { return fieldCount(a) == fieldCount(b) && hasPrefix(a, b) }
+func sameKey(a, b []byte) bool { return document.Count(a) == document.Count(b) && hasPrefix(a, b) }
 
 // limit applies Min and Max.
 func (p *Plan) limit() error {
@@ -109,18 +115,18 @@ func (p *Plan) limit() error {
 		name string
 		into *[]byte
 	}{{p.query.Min, "min", &p.from}, {p.query.Max, "max", &p.to}} {
-		if len(bound.doc) <= len(emptyDocument) {
+		if len(bound.doc) <= len(document.Empty) {
 			continue
 		}
 		key, ok := p.index.boundKey(bound.doc)
 		if !ok {
-			return fail(51174, "The index chosen is not compatible with min/max: the fields of %s are not those of %s",
+			return refusal.Of(51174, "The index chosen is not compatible with min/max: the fields of %s are not those of %s",
 				bound.doc, p.index.spec.Key)
 		}
 		*bound.into, p.limited = key, true
 	}
 	if p.from != nil && p.to != nil && bytes.Compare(p.from, p.to) >= 0 {
-		return fail(51175, "The value provided for min does not come before the value provided for max in the index's "+
+		return refusal.Of(51175, "The value provided for min does not come before the value provided for max in the index's "+
 			"order: %s, %s", p.query.Min, p.query.Max)
 	}
 	return nil
@@ -130,7 +136,7 @@ func (p *Plan) limit() error {
 func (ix *Index) boundKey(doc bson.Raw) ([]byte, bool) {
 	var key []byte
 	i := 0
-	for name, v := range fields(doc) {
+	for name, v := range document.Fields(doc) {
 		if i == len(ix.fields) || ix.fields[i].name != string(name) {
 			return nil, false
 		}
@@ -145,7 +151,7 @@ func (ix *Index) boundKey(doc bson.Raw) ([]byte, bool) {
 func (p *Plan) best() *Plan {
 	var candidates []*Plan
 	for _, ix := range p.coll.indexes {
-		if isEmpty(p.query.Sort) && !p.mentions(ix.fields[0].name) || !ix.usable(p.clauses) {
+		if document.IsEmpty(p.query.Sort) && !p.mentions(ix.fields[0].name) || !ix.usable(p.clauses) {
 			continue
 		}
 		a := p.over(ix)
@@ -168,13 +174,13 @@ func (p *Plan) best() *Plan {
 }
 
 func (p *Plan) mentions(path string) bool {
-	return slices.ContainsFunc(p.clauses, func(c clause) bool { return c.path == path })
+	return slices.ContainsFunc(p.clauses, func(c filter.Clause) bool { return c.Path == path })
 }
 
 // asksFor reports whether a clause gives bounds, even if they are everything.
 func (p *Plan) asksFor(path string) bool {
-	return slices.ContainsFunc(p.clauses, func(c clause) bool {
-		if c.path != path {
+	return slices.ContainsFunc(p.clauses, func(c filter.Clause) bool {
+		if c.Path != path {
 			return false
 		}
 		_, _, ok := boundsOf(c)
@@ -220,11 +226,11 @@ func (a *accessPath) bounded() int {
 // either serves an $or whose branches all have an index.
 func (p *Plan) either() *Plan {
 	for _, c := range p.clauses {
-		if c.or == nil {
+		if c.Or == nil {
 			continue
 		}
 		var branches []*Plan
-		for _, list := range c.or {
+		for _, list := range c.Or {
 			branch := (&Plan{coll: p.coll, clauses: list}).best()
 			if branch.index == nil {
 				return nil
@@ -237,20 +243,20 @@ func (p *Plan) either() *Plan {
 }
 
 // usable reports whether the index has every document that can match.
-func (ix *Index) usable(clauses []clause) bool {
+func (ix *Index) usable(clauses []filter.Clause) bool {
 	if ix.hidden || ix.special {
 		return false
 	}
-	if ix.spec.Sparse && !slices.ContainsFunc(clauses, func(c clause) bool {
-		return excludesMissing(c) && slices.ContainsFunc(ix.fields, func(f indexField) bool { return f.name == c.path })
+	if ix.spec.Sparse && !slices.ContainsFunc(clauses, func(c filter.Clause) bool {
+		return excludesMissing(c) && slices.ContainsFunc(ix.fields, func(f indexField) bool { return f.name == c.Path })
 	}) {
 		return false
 	}
 	if ix.partial == nil {
 		return true
 	}
-	for _, needed := range ix.partial.clauses {
-		if !slices.ContainsFunc(clauses, func(c clause) bool { return implies(c, needed) }) {
+	for _, needed := range ix.partial.Clauses {
+		if !slices.ContainsFunc(clauses, func(c filter.Clause) bool { return implies(c, needed) }) {
 			return false
 		}
 	}
@@ -264,7 +270,7 @@ func (p *Plan) over(ix *Index) accessPath {
 	var roots []string
 	for i, f := range ix.fields {
 		a.bounds[i] = allValues()
-		if slices.ContainsFunc(f.path, isArrayIndex) || multikey && slices.Contains(roots, f.path[0]) {
+		if slices.ContainsFunc(f.path, paths.IsArrayIndex) || multikey && slices.Contains(roots, f.path[0]) {
 			continue
 		}
 		if f.narrow(&a.bounds[i], p.clauses, a.settled, multikey) {
@@ -278,11 +284,11 @@ func (p *Plan) over(ix *Index) accessPath {
 // narrow applies the clauses on one field, and reports whether there were any.
 // With arrays about, two clauses may be fulfilled by different elements, so
 // that only one narrows the bounds.
-func (f indexField) narrow(b *bounds, clauses []clause, settled []bool, multikey bool) bool {
+func (f indexField) narrow(b *bounds, clauses []filter.Clause, settled []bool, multikey bool) bool {
 	done := false
 	var all []bounds
 	for i, c := range clauses {
-		if c.path != f.name || multikey && isNotNull(c) {
+		if c.Path != f.name || multikey && isNotNull(c) {
 			continue
 		}
 		one, exact, ok := boundsOf(c)
@@ -297,7 +303,7 @@ func (f indexField) narrow(b *bounds, clauses []clause, settled []bool, multikey
 			if *b != nil && one.onePoint() && !b.onePoint() {
 				*b = one // an equality is the best of them
 				for j, other := range clauses {
-					settled[j] = settled[j] && other.path != f.name
+					settled[j] = settled[j] && other.Path != f.name
 				}
 				settled[i] = exact
 			}
@@ -320,7 +326,7 @@ func (f indexField) narrow(b *bounds, clauses []clause, settled []bool, multikey
 func (a *accessPath) direct(sort bson.Raw, multikey bool) {
 	down := a.index.descends(0)
 	a.reversed = down
-	if isEmpty(sort) || multikey {
+	if document.IsEmpty(sort) || multikey {
 		return
 	}
 	want, ok := a.follows(sort)
@@ -335,7 +341,7 @@ func (a *accessPath) direct(sort bson.Raw, multikey bool) {
 func (a *accessPath) follows(sort bson.Raw) (reversed, ok bool) {
 	direction := 0.0
 	i := 0
-	for name, v := range fields(sort) {
+	for name, v := range document.Fields(sort) {
 		at := slices.IndexFunc(a.index.fields, func(f indexField) bool { return f.name == string(name) })
 		if at >= 0 && a.bounds[at].onePoint() && !a.index.fields[at].hashed {
 			continue
@@ -343,13 +349,13 @@ func (a *accessPath) follows(sort bson.Raw) (reversed, ok bool) {
 		for i < len(a.index.fields) && a.bounds[i].onePoint() {
 			i++
 		}
-		if i != at || a.index.fields[i].hashed || !isNumber(v) {
+		if i != at || a.index.fields[i].hashed || !value.IsNumber(v) {
 			return false, false
 		}
-		if direction*toDouble(v) < 0 {
+		if direction*value.ToDouble(v) < 0 {
 			return false, false // entries ascend in all fields
 		}
-		direction = toDouble(v)
+		direction = value.ToDouble(v)
 		i++
 	}
 	return direction < 0, true
@@ -358,9 +364,9 @@ func (a *accessPath) follows(sort bson.Raw) (reversed, ok bool) {
 // descends reports whether a field of the index is declared descending.
 func (ix *Index) descends(i int) bool {
 	n := 0
-	for _, v := range fields(ix.spec.Key) {
+	for _, v := range document.Fields(ix.spec.Key) {
 		if n == i {
-			return isNumber(v) && toDouble(v) < 0
+			return value.IsNumber(v) && value.ToDouble(v) < 0
 		}
 		n++
 	}

@@ -5,17 +5,21 @@ import (
 	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/filter"
+	"shardsh/balancer/mock/store/value"
 )
 
 // excludesMissing reports whether no document without the field matches.
-func excludesMissing(c clause) bool {
-	switch c.op {
+func excludesMissing(c filter.Clause) bool {
+	switch c.Op {
 	case "$eq", "$lte", "$gte":
-		return !isNullish(c.arg) && c.arg.Type != bson.TypeMinKey && c.arg.Type != bson.TypeMaxKey
+		return !value.IsNullish(c.Arg) && c.Arg.Type != bson.TypeMinKey && c.Arg.Type != bson.TypeMaxKey
 	case "$lt", "$gt":
-		return c.arg.Type != bson.TypeMinKey && c.arg.Type != bson.TypeMaxKey
+		return c.Arg.Type != bson.TypeMinKey && c.Arg.Type != bson.TypeMaxKey
 	case "$in":
-		return !slices.ContainsFunc(items(c.arg), isNullish)
+		return !slices.ContainsFunc(document.Items(c.Arg), value.IsNullish)
 	case "$exists", "$regex", "$mod", "$elemMatch":
 		return true
 	}
@@ -24,19 +28,19 @@ func excludesMissing(c clause) bool {
 
 // implies reports whether every document that matches c also matches o, as far
 // as can be seen without trying.
-func implies(c, o clause) bool {
-	if c.path != o.path {
+func implies(c, o filter.Clause) bool {
+	if c.Path != o.Path {
 		return false
 	}
-	if c.op == o.op && c.arg.Type == o.arg.Type && bytes.Equal(c.arg.Value, o.arg.Value) {
+	if c.Op == o.Op && c.Arg.Type == o.Arg.Type && bytes.Equal(c.Arg.Value, o.Arg.Value) {
 		return true
 	}
-	if o.op == "$exists" {
+	if o.Op == "$exists" {
 		return excludesMissing(c)
 	}
 	narrow, exact, ok := boundsOf(c)
 	wide, wideExact, wideOK := boundsOf(o)
-	if !ok || !wideOK || !wideExact || !exact && c.op != "$in" {
+	if !ok || !wideOK || !wideExact || !exact && c.Op != "$in" {
 		return false
 	}
 	return narrow.within(wide)
@@ -44,19 +48,19 @@ func implies(c, o clause) bool {
 
 // isNotNull reports whether the clause is {$ne: null}, which also takes arrays
 // without objects, whose elements an index has as null.
-func isNotNull(c clause) bool {
-	if c.op != "$not" {
+func isNotNull(c filter.Clause) bool {
+	if c.Op != "$not" {
 		return false
 	}
-	op, arg, _ := first(c.arg.Value)
-	return op == "$eq" && isNullish(arg)
+	op, arg, _ := document.First(c.Arg.Value)
+	return op == "$eq" && value.IsNullish(arg)
 }
 
 // isLong reports whether a clause has more values than stretches are told apart:
 // who routes a query, with others waiting, does not look at them all.
-func isLong(c clause) bool {
-	if c.op == "$in" {
-		return fieldCount(c.arg.Value) > maxTargetRanges
+func isLong(c filter.Clause) bool {
+	if c.Op == "$in" {
+		return document.Count(c.Arg.Value) > maxTargetRanges
 	}
-	return len(c.arg.Value) > 32*maxTargetRanges
+	return len(c.Arg.Value) > 32*maxTargetRanges
 }

@@ -9,6 +9,10 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/keyorder"
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/paths"
+	"shardsh/balancer/mock/store/value"
+	"shardsh/balancer/mock/store/work"
 )
 
 // keyRange is a stretch of entries: from <= key < to; a nil to is open.
@@ -158,10 +162,10 @@ type Counts struct {
 func (p *Plan) Run(ctx context.Context, counts *Counts) iter.Seq2[Found, error] {
 	return func(yield func(Found, error) bool) {
 		var key []byte
-		w := newWork(ctx)
+		w := work.New(ctx)
 		for id, doc := range p.keyed(w, counts, &key) {
 			counts.Found++
-			ok, err := p.query.Filter.test(w, doc)
+			ok, err := p.query.Filter.TestWith(w, doc)
 			if err == nil && !ok {
 				continue
 			}
@@ -170,7 +174,7 @@ func (p *Plan) Run(ctx context.Context, counts *Counts) iter.Seq2[Found, error] 
 				return
 			}
 		}
-		if err := w.over(); err != nil { // which has ended the walk
+		if err := w.Over(); err != nil { // which has ended the walk
 			yield(Found{}, err)
 		}
 	}
@@ -187,30 +191,30 @@ type Found struct {
 // KeyOf returns what returnKey shows: the values of the index that was used.
 func (p *Plan) KeyOf(f Found) bson.Raw {
 	if p.index == nil {
-		return emptyDocument
+		return document.Empty
 	}
-	b, start := openDocument(nil)
+	b, start := document.Open(nil)
 	key := f.key
 	for _, field := range p.index.fields {
 		n := keyorder.Size(key)
-		b = appendField(b, field.name, field.valueOf(f.Doc, key[:n]))
+		b = document.Append(b, field.name, field.valueOf(f.Doc, key[:n]))
 		key = key[n:]
 	}
-	return closeDocument(b, start)
+	return document.Close(b, start)
 }
 
 // valueOf finds the value in a document that an index has under a key.
-func (f indexField) valueOf(doc bson.Raw, key []byte) value {
-	found := nullValue()
+func (f indexField) valueOf(doc bson.Raw, key []byte) value.Value {
+	found := value.Null()
 	if f.hashed {
-		return int64Value(keyorder.Hash(valueAt(doc, f.path)))
+		return value.Int64(keyorder.Hash(paths.At(doc, f.path)))
 	}
-	same := func(v value) {
-		if !isMissing(v) && bytes.Equal(keyorder.Append(nil, v), key) {
+	same := func(v value.Value) {
+		if !value.IsMissing(v) && bytes.Equal(keyorder.Append(nil, v), key) {
 			found = v
 		}
 	}
-	walkPath(nil, doc, f.path, true, func(v value, _ int) bool {
+	paths.Walk(nil, doc, f.path, true, func(v value.Value, _ int) bool {
 		same(v)
 		return false
 	})
@@ -219,11 +223,11 @@ func (f indexField) valueOf(doc bson.Raw, key []byte) value {
 
 // WithRecordID adds what showRecordId shows.
 func WithRecordID(doc bson.Raw, id RecordID) bson.Raw {
-	return withField(doc, "$recordId", int64Value(int64(id)))
+	return document.With(doc, "$recordId", value.Int64(int64(id)))
 }
 
 // Sorted reports whether the documents come in the order asked for.
-func (p *Plan) Sorted() bool { return p.sorted || isEmpty(p.query.Sort) }
+func (p *Plan) Sorted() bool { return p.sorted || document.IsEmpty(p.query.Sort) }
 
 // candidates are documents among which are all that match, each once.
 func (p *Plan) candidates(counts *Counts) iter.Seq2[RecordID, bson.Raw] {
@@ -233,7 +237,7 @@ func (p *Plan) candidates(counts *Counts) iter.Seq2[RecordID, bson.Raw] {
 
 // keyed is candidates that leaves the key of the entry in key, and ends with the
 // work.
-func (p *Plan) keyed(w *work, counts *Counts, key *[]byte) iter.Seq2[RecordID, bson.Raw] {
+func (p *Plan) keyed(w *work.Work, counts *Counts, key *[]byte) iter.Seq2[RecordID, bson.Raw] {
 	records := &p.coll.records
 	switch {
 	case p.branches != nil:
@@ -245,7 +249,7 @@ func (p *Plan) keyed(w *work, counts *Counts, key *[]byte) iter.Seq2[RecordID, b
 				walk = records.Backward()
 			}
 			for id, doc := range walk {
-				if counts.Docs++; w.step(1) != nil || !yield(RecordID(id), doc) {
+				if counts.Docs++; w.Step(1) != nil || !yield(RecordID(id), doc) {
 					return
 				}
 			}
@@ -258,7 +262,7 @@ func (p *Plan) keyed(w *work, counts *Counts, key *[]byte) iter.Seq2[RecordID, b
 	}
 	return func(yield func(RecordID, bson.Raw) bool) {
 		for e := range entries {
-			if counts.Keys++; w.step(1) != nil {
+			if counts.Keys++; w.Step(1) != nil {
 				return
 			}
 			if e.seek {
@@ -284,7 +288,7 @@ func (p *Plan) keyed(w *work, counts *Counts, key *[]byte) iter.Seq2[RecordID, b
 	}
 }
 
-func (p *Plan) fromBranches(w *work, counts *Counts) iter.Seq2[RecordID, bson.Raw] {
+func (p *Plan) fromBranches(w *work.Work, counts *Counts) iter.Seq2[RecordID, bson.Raw] {
 	seen := map[RecordID]bool{}
 	return func(yield func(RecordID, bson.Raw) bool) {
 		for _, b := range p.branches {

@@ -1,8 +1,6 @@
 package store
 
-import (
-	"go.mongodb.org/mongo-driver/v2/bson"
-)
+import "go.mongodb.org/mongo-driver/v2/bson"
 
 // Stages that skip through an index, because they need no documents.
 

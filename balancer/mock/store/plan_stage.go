@@ -5,6 +5,11 @@ import (
 	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/filter"
+	"shardsh/balancer/mock/store/paths"
+	"shardsh/balancer/mock/store/value"
 )
 
 // Stage is one step of a plan as explain shows it.
@@ -131,7 +136,7 @@ func (p *Plan) Stages(shape Shape, ran Ran) (*Stage, Totals) {
 // subplanned reports whether the query is $or and nothing else, whose clauses the
 // server plans one by one.
 func (p *Plan) subplanned() bool {
-	return len(p.clauses) == 1 && p.clauses[0].or != nil && isMissing(p.query.Hint)
+	return len(p.clauses) == 1 && p.clauses[0].Or != nil && value.IsMissing(p.query.Hint)
 }
 
 // Rejected returns the other plans there were, as queryPlanner shows them.
@@ -147,12 +152,13 @@ func (p *Plan) Rejected(shape Shape) bson.A {
 // express returns the short way to a document by its _id.
 func (p *Plan) express(shape Shape, ran Ran) (*Stage, bool) {
 	if !p.query.Plain || p.index == nil || p.index.spec.Name != "_id_" || len(p.clauses) != 1 || !p.settled[0] ||
-		!p.bounds[0].onePoint() || shape.Skip > 0 || shape.Counting || !isEmpty(p.query.Sort) {
+		!p.bounds[0].onePoint() || shape.Skip > 0 || shape.Counting || !document.IsEmpty(p.query.Sort) {
 		return nil, false
 	}
 	return &Stage{
-		Name:   "EXPRESS_IXSCAN",
-		Fields: bson.D{{Key: "keyPattern", Value: text(objectValue(p.index.spec.Key))}, {Key: "indexName", Value: "_id_"}},
+		Name: "EXPRESS_IXSCAN",
+		Fields: bson.D{{Key: "keyPattern", Value: document.Text(value.Object(p.index.spec.Key))},
+			{Key: "indexName", Value: "_id_"}},
 		Done: bson.D{{Key: "keysExamined", Value: smallestOf(ran.Keys)},
 			{Key: "docsExamined", Value: smallestOf(ran.Docs)}},
 		Returned: ran.Returned, Works: ran.Keys + 1,
@@ -168,7 +174,7 @@ func (p *Plan) source(shape Shape, ran Ran) (*Stage, Totals) {
 		s := &Stage{Name: "COLLSCAN", Fields: bson.D{{Key: "direction", Value: direction(p.backward)}},
 			Done: bson.D{{Key: "docsExamined", Value: smallestOf(ran.Docs)}}, Returned: ran.Matched, Works: ran.Docs + 1}
 		if len(p.clauses) > 0 {
-			s.Filter = queryOf(p.clauses)
+			s.Filter = filter.QueryOf(p.clauses)
 		}
 		return p.owned(shape, ran, s), Totals{ran.Keys, ran.Docs}
 	}
@@ -217,12 +223,12 @@ func (p *Plan) orFilter() bson.Raw {
 	if len(p.clauses) == 1 && !slices.ContainsFunc(p.branches, func(b *Plan) bool { return b.residual() != nil }) {
 		return nil
 	}
-	return queryOf(p.clauses)
+	return filter.QueryOf(p.clauses)
 }
 
 // residual returns what the bounds leave to be tested; nil for nothing.
 func (p *Plan) residual() bson.Raw {
-	var rest []clause
+	var rest []filter.Clause
 	for i, c := range p.clauses {
 		if !p.settled[i] {
 			rest = append(rest, c)
@@ -231,7 +237,7 @@ func (p *Plan) residual() bson.Raw {
 	if rest == nil {
 		return nil
 	}
-	return queryOf(rest)
+	return filter.QueryOf(rest)
 }
 
 // covers reports whether the keys of the index are all that is needed.
@@ -267,15 +273,15 @@ func IsInclusion(projection bson.Raw) bool { return inclusion(projection).is }
 
 func inclusion(projection bson.Raw) (in included) {
 	id := true
-	for name, v := range fields(projection) {
+	for name, v := range document.Fields(projection) {
 		switch path := string(name); {
-		case !isNumber(v) && v.Type != bson.TypeBoolean:
+		case !value.IsNumber(v) && v.Type != bson.TypeBoolean:
 			return included{computed: true}
 		case path == "_id":
-			id = truthy(v)
+			id = value.Truthy(v)
 		default:
 			in.dotted = in.dotted || strings.Contains(path, ".")
-			if truthy(v) {
+			if value.Truthy(v) {
 				in.is = true
 				in.names = append(in.names, path)
 			}
@@ -290,7 +296,7 @@ func inclusion(projection bson.Raw) (in included) {
 // projecting names the stage of the projection, "" without one. Paths go the long
 // way, from an index, too.
 func (p *Plan) projecting(shape Shape) string {
-	if isEmpty(shape.Projection) {
+	if document.IsEmpty(shape.Projection) {
 		return ""
 	}
 	switch in := inclusion(shape.Projection); {
@@ -388,7 +394,7 @@ func (c *Collection) multikeyPaths(ix *Index, f indexField) bson.A {
 	for n := range f.path {
 		prefix := f.path[:n+1]
 		for _, doc := range c.Scan() {
-			if walkPath(nil, doc, prefix, false, func(v value, _ int) bool { return isArray(v) }) {
+			if paths.Walk(nil, doc, prefix, false, func(v value.Value, _ int) bool { return value.IsArray(v) }) {
 				list = append(list, strings.Join(prefix, "."))
 				break
 			}

@@ -4,6 +4,10 @@ import (
 	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/filter"
+	"shardsh/balancer/mock/store/value"
 )
 
 // KeyRange is a stretch of encoded keys: From <= key < To; a nil To is open.
@@ -16,19 +20,19 @@ const maxTargetRanges = 1000
 // KeyRanges returns the stretches of a shard key that documents which match lie
 // in; false means that the query says nothing about the key's first field. A
 // shard key has no arrays, so that all clauses on a field narrow it.
-func KeyRanges(f *Filter, key bson.Raw) ([]KeyRange, bool) {
+func KeyRanges(f *filter.Filter, key bson.Raw) ([]KeyRange, bool) {
 	if f == nil {
 		return nil, false
 	}
-	clauses := f.clauses
+	clauses := f.Clauses
 	if len(clauses) > maxTargetRanges {
 		return nil, false
 	}
 	var a accessPath
-	for name, v := range fields(key) {
+	for name, v := range document.Fields(key) {
 		b := allValues()
-		field := indexField{name: string(name), hashed: isString(v)}
-		if slices.ContainsFunc(clauses, func(c clause) bool { return c.path == field.name && isLong(c) }) {
+		field := indexField{name: string(name), hashed: value.IsString(v)}
+		if slices.ContainsFunc(clauses, func(c filter.Clause) bool { return c.Path == field.name && isLong(c) }) {
 			return nil, false
 		}
 		field.narrow(&b, clauses, make([]bool, len(clauses)), false)

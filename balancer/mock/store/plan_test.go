@@ -6,11 +6,17 @@ import (
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/filter"
+	"shardsh/balancer/mock/store/order"
+	"shardsh/balancer/mock/store/storetest"
+	"shardsh/balancer/mock/store/value"
 )
 
 // planValues returns what documents and queries of the plan tests are made of.
-func planValues(t testing.TB) []value {
-	return items(extendedJSON(t,
+func planValues(t testing.TB) []value.Value {
+	return document.Items(extendedJSON(t,
 		[]byte(`[0, 1, 2, 2.5, {"$numberLong": "3"}, {"$numberDecimal": "2.5"}, {"$numberDouble": "NaN"},
 	  "", "a", "ab", "b", null, true, false, [], [1], [1, 2], ["a", null], [[1, 2]], {}, {"b": 1}, {"b": [1, 2]},
 	  {"b": null}, {"c": 2},
@@ -21,32 +27,36 @@ func planValues(t testing.TB) []value {
 	  {"$timestamp": {"t": 1, "i": 1}}]`)))
 }
 
-func condition(r *rand.Rand, values []value) value {
-	pick := func() value { return values[r.IntN(len(values))] }
-	one := func(op string, v value) value { return objectValue(documentOf(field{op, v})) }
+func condition(r *rand.Rand, values []value.Value) value.Value {
+	pick := func() value.Value { return values[r.IntN(len(values))] }
+	one := func(op string, v value.Value) value.Value {
+		return value.Object(document.Of(document.Field{Name: op, Value: v}))
+	}
 	switch r.IntN(14) {
 	case 0, 1:
 		return pick()
 	case 2:
-		return one("$in", arrayOf([]value{pick(), pick(), pick()}))
+		return one("$in", document.Array([]value.Value{pick(), pick(), pick()}))
 	case 3:
-		return one("$nin", arrayOf([]value{pick(), pick()}))
+		return one("$nin", document.Array([]value.Value{pick(), pick()}))
 	case 4:
 		return one("$ne", pick())
 	case 5:
-		return one("$exists", boolValue(r.IntN(2) == 0))
+		return one("$exists", value.Bool(r.IntN(2) == 0))
 	case 6:
 		return one("$not", one("$gt", pick()))
 	case 7:
-		return one("$elemMatch", objectValue(documentOf(field{"$gte", pick()}, field{"$lt", pick()})))
+		return one("$elemMatch", value.Object(document.Of(document.Field{Name: "$gte", Value: pick()},
+			document.Field{Name: "$lt", Value: pick()})))
 	case 8:
-		return one("$regex", stringValue([]string{"^a", "^ab", "^a*", "b", "^a.b"}[r.IntN(5)]))
+		return one("$regex", value.String([]string{"^a", "^ab", "^a*", "b", "^a.b"}[r.IntN(5)]))
 	case 9:
-		return one("$all", arrayOf([]value{pick(), pick()}))
+		return one("$all", document.Array([]value.Value{pick(), pick()}))
 	case 10:
-		return objectValue(documentOf(field{"$gte", pick()}, field{"$lte", pick()}))
+		return value.Object(document.Of(document.Field{Name: "$gte", Value: pick()},
+			document.Field{Name: "$lte", Value: pick()}))
 	case 11:
-		return one("$mod", arrayOf([]value{int32Value(2), int32Value(int32(r.IntN(2)))}))
+		return one("$mod", document.Array([]value.Value{value.Int32(2), value.Int32(int32(r.IntN(2)))}))
 	}
 	return one([]string{"$gt", "$gte", "$lt", "$lte"}[r.IntN(4)], pick())
 }
@@ -66,9 +76,9 @@ func TestPlansFindWhatAScanFinds(t *testing.T) {
 			if r.IntN(2) == 0 {
 				continue
 			}
-			spec := IndexSpec{Name: key, Key: raw(t, key), Sparse: r.IntN(4) == 0}
+			spec := IndexSpec{Name: key, Key: storetest.Raw(t, key), Sparse: r.IntN(4) == 0}
 			if i != 6 && r.IntN(4) == 0 {
-				spec.Options = raw(t, []string{`{"partialFilterExpression": {"x": {"$exists": true}}}`,
+				spec.Options = storetest.Raw(t, []string{`{"partialFilterExpression": {"x": {"$exists": true}}}`,
 					`{"partialFilterExpression": {"a": {"$gt": 1}}}`}[r.IntN(2)])
 			}
 			if err := indexed.CreateIndex(spec); err != nil {
@@ -76,13 +86,13 @@ func TestPlansFindWhatAScanFinds(t *testing.T) {
 			}
 		}
 		for id := range int32(40) {
-			fs := []field{{"_id", int32Value(id)}}
+			fs := []document.Field{{Name: "_id", Value: value.Int32(id)}}
 			for _, name := range []string{"a", "x"} {
 				if r.IntN(4) > 0 {
-					fs = append(fs, field{name, values[r.IntN(len(values))]})
+					fs = append(fs, document.Field{Name: name, Value: values[r.IntN(len(values))]})
 				}
 			}
-			doc := documentOf(fs...)
+			doc := document.Of(fs...)
 			if _, err := indexed.Insert(doc); err != nil {
 				continue // two arrays side by side, or one in a hashed field
 			}
@@ -92,13 +102,13 @@ func TestPlansFindWhatAScanFinds(t *testing.T) {
 		}
 		for range 30 {
 			query := randomQuery(r, values, paths)
-			f, err := CompileFilter(query)
+			f, err := filter.Compile(query)
 			if err != nil {
 				continue
 			}
 			q := Query{Filter: f}
 			if r.IntN(2) == 0 {
-				q.Sort = raw(t, []string{`{"a": 1}`, `{"a": -1}`, `{"x": 1, "a": 1}`, `{"x": 1, "a": -1}`,
+				q.Sort = storetest.Raw(t, []string{`{"a": 1}`, `{"a": -1}`, `{"x": 1, "a": 1}`, `{"x": 1, "a": -1}`,
 					`{"a.b": -1}`}[r.IntN(5)])
 			}
 			plan, err := indexed.Plan(q)
@@ -109,7 +119,7 @@ func TestPlansFindWhatAScanFinds(t *testing.T) {
 			if plan.index != nil {
 				used[plan.index.spec.Name]++
 			}
-			all, _ := scanned.Plan(Query{Filter: f, Sort: raw(t, `{"$natural": 1}`)})
+			all, _ := scanned.Plan(Query{Filter: f, Sort: storetest.Raw(t, `{"$natural": 1}`)})
 			want := idsOf(t, all)
 			if sorted := slices.Sorted(slices.Values(got)); !slices.Equal(sorted, want) {
 				shape, _ := plan.Stages(Shape{}, Ran{})
@@ -125,22 +135,25 @@ func TestPlansFindWhatAScanFinds(t *testing.T) {
 	}
 }
 
-func randomQuery(r *rand.Rand, values []value, paths []string) bson.Raw {
+func randomQuery(r *rand.Rand, values []value.Value, paths []string) bson.Raw {
 	path := func() string { return paths[r.IntN(len(paths))] }
 	switch r.IntN(5) {
 	case 0:
-		branch := func() value { return objectValue(documentOf(field{path(), condition(r, values)})) }
-		return documentOf(field{"$or", arrayOf([]value{branch(), branch()})})
+		branch := func() value.Value {
+			return value.Object(document.Of(document.Field{Name: path(), Value: condition(r, values)}))
+		}
+		return document.Of(document.Field{Name: "$or", Value: document.Array([]value.Value{branch(), branch()})})
 	case 1:
-		return documentOf(field{path(), condition(r, values)})
+		return document.Of(document.Field{Name: path(), Value: condition(r, values)})
 	}
 	a, b := path(), path()
 	if a == b {
-		both := []value{objectValue(documentOf(field{a, condition(r, values)})),
-			objectValue(documentOf(field{b, condition(r, values)}))}
-		return documentOf(field{"$and", arrayOf(both)})
+		both := []value.Value{value.Object(document.Of(document.Field{Name: a, Value: condition(r, values)})),
+			value.Object(document.Of(document.Field{Name: b, Value: condition(r, values)}))}
+		return document.Of(document.Field{Name: "$and", Value: document.Array(both)})
 	}
-	return documentOf(field{a, condition(r, values)}, field{b, condition(r, values)})
+	return document.Of(document.Field{Name: a, Value: condition(r, values)},
+		document.Field{Name: b, Value: condition(r, values)})
 }
 
 func idsOf(t *testing.T, p *Plan) []int32 {
@@ -150,17 +163,17 @@ func idsOf(t *testing.T, p *Plan) []int32 {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ids = append(ids, int32At(lookup(found.Doc, "_id").Value))
+		ids = append(ids, value.Int32At(document.Lookup(found.Doc, "_id").Value))
 	}
 	return ids
 }
 
 func checkOrder(t *testing.T, p *Plan, q Query) {
 	t.Helper()
-	if isEmpty(q.Sort) || !p.Sorted() {
+	if document.IsEmpty(q.Sort) || !p.Sorted() {
 		return
 	}
-	order, err := CompileSort(q.Sort)
+	order, err := order.Compile(q.Sort)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,24 +207,24 @@ func TestBounds(t *testing.T) {
 	}
 	for _, tt := range tests {
 		c := New()
-		if err := c.CreateIndex(IndexSpec{Name: "k", Key: raw(t, tt.index)}); err != nil {
+		if err := c.CreateIndex(IndexSpec{Name: "k", Key: storetest.Raw(t, tt.index)}); err != nil {
 			t.Fatal(err)
 		}
-		f, err := CompileFilter(raw(t, tt.query))
+		f, err := filter.Compile(storetest.Raw(t, tt.query))
 		if err != nil {
 			t.Fatal(err)
 		}
 		q := Query{Filter: f}
 		if tt.sort != "" {
-			q.Sort = raw(t, tt.sort)
+			q.Sort = storetest.Raw(t, tt.sort)
 		}
 		p, err := c.Plan(q)
 		if err != nil || p.index == nil {
 			t.Fatalf("%s does not use the index: %v", tt.query, err)
 		}
 		var want bson.A
-		for _, v := range items(extendedJSON(t, []byte(tt.want))) {
-			want = append(want, textAt(v.Value))
+		for _, v := range document.Items(extendedJSON(t, []byte(tt.want))) {
+			want = append(want, value.TextAt(v.Value))
 		}
 		if got := p.shownBounds(0); !slices.EqualFunc(got, want, func(a, b any) bool { return a == b }) {
 			t.Errorf("%s: bounds %v, want %v", tt.query, got, want)
@@ -232,11 +245,11 @@ func TestParsedQuery(t *testing.T) {
 		`{"$or": [{"a": 1}, {"b": 2}]}`:           `{"$or": [{"a": {"$eq": 1}}, {"b": {"$eq": 2}}]}`,
 		`{"a": {"$regex": "x", "$options": "i"}}`: `{"a": {"$regex": "x", "$options": "i"}}`,
 	} {
-		f, err := CompileFilter(raw(t, query))
+		f, err := filter.Compile(storetest.Raw(t, query))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := f.Parsed(); !objectValue(got).Equal(objectValue(raw(t, want))) {
+		if got := f.Parsed(); !value.Object(got).Equal(value.Object(storetest.Raw(t, want))) {
 			t.Errorf("%s is %s, want %s", query, got, want)
 		}
 	}

@@ -1,6 +1,13 @@
 package store
 
-import "testing"
+import (
+	"testing"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/pipeline"
+	"shardsh/balancer/mock/store/storetest"
+	"shardsh/balancer/mock/store/value"
+)
 
 // The examples of MongoDB's manual for the window functions, and its rules for
 // windows without numbers.
@@ -36,16 +43,16 @@ func TestWindowFunctions(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			pipeline := `[{"$setWindowFields": {"sortBy": ` + tt.sortBy + `, "output": {"r": ` + tt.output + `}}}]`
-			got, err := aggregate(list(t, pipeline), Env{}, list(t, tt.docs))
+			stages := `[{"$setWindowFields": {"sortBy": ` + tt.sortBy + `, "output": {"r": ` + tt.output + `}}}]`
+			got, err := aggregate(storetest.List(t, stages), pipeline.Env{}, storetest.List(t, tt.docs))
 			if err != nil {
 				t.Fatal(err)
 			}
-			var values []value
-			for _, doc := range items(got) {
-				values = append(values, lookup(doc.Value, "r"))
+			var values []value.Value
+			for _, doc := range document.Items(got) {
+				values = append(values, document.Lookup(doc.Value, "r"))
 			}
-			sameReply(t, arrayOf(values), arrayValue(lookup(raw(t, `{"v": `+tt.want+`}`), "v").Value))
+			sameReply(t, document.Array(values), value.Array(document.Lookup(storetest.Raw(t, `{"v": `+tt.want+`}`), "v").Value))
 		})
 	}
 }

@@ -1,0 +1,107 @@
+package document
+
+import (
+	"encoding/hex"
+	"math"
+	"strconv"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/value"
+)
+
+// Text writes a value the way the server's messages do: { a: 1, b: "x" }.
+func Text(v value.Value) string {
+	var b strings.Builder
+	writeText(&b, v)
+	return b.String()
+}
+
+func writeText(b *strings.Builder, v value.Value) {
+	switch v.Type {
+	case bson.TypeString, bson.TypeSymbol:
+		b.WriteString(`"` + value.TextAt(v.Value) + `"`)
+	case bson.TypeDouble:
+		f := value.DoubleAt(v.Value)
+		b.WriteString(value.DoubleText(f))
+		if f == math.Trunc(f) && math.Abs(f) < 1e16 {
+			b.WriteString(".0")
+		}
+	case bson.TypeInt32, bson.TypeInt64:
+		b.WriteString(strconv.FormatInt(value.ToInteger(v), 10))
+	case bson.TypeDecimal128:
+		b.WriteString(value.DecimalAt(v.Value).String())
+	case bson.TypeBoolean:
+		b.WriteString(strconv.FormatBool(value.BoolAt(v.Value)))
+	case bson.TypeObjectID:
+		b.WriteString("ObjectId('" + hex.EncodeToString(v.Value) + "')")
+	case bson.TypeDateTime:
+		b.WriteString("new Date(" + strconv.FormatInt(value.Int64At(v.Value), 10) + ")")
+	case bson.TypeTimestamp:
+		s, i := value.TimestampAt(v.Value)
+		b.WriteString("Timestamp(" + strconv.FormatUint(uint64(s), 10) + ", " + strconv.FormatUint(uint64(i), 10) + ")")
+	case bson.TypeRegex:
+		pattern, options := value.RegexAt(v.Value)
+		b.WriteString("/" + pattern + "/" + options)
+	case bson.TypeBinary:
+		subtype, data := value.BinaryAt(v.Value)
+		if subtype == 4 && len(data) == 16 {
+			b.WriteString(`UUID("` + value.UUIDText(data) + `")`)
+			return
+		}
+		b.WriteString("BinData(" + strconv.Itoa(int(subtype)) + ", " + strings.ToUpper(hex.EncodeToString(data)) + ")")
+	case bson.TypeEmbeddedDocument:
+		writeList(b, v, "{", "}", true)
+	case bson.TypeArray:
+		writeList(b, v, "[", "]", false)
+	case bson.TypeMinKey:
+		b.WriteString("MinKey")
+	case bson.TypeMaxKey:
+		b.WriteString("MaxKey")
+	case bson.TypeJavaScript:
+		b.WriteString(value.TextAt(v.Value))
+	default:
+		b.WriteString(value.TypeName(v)) // null, undefined, missing
+	}
+}
+
+func writeList(b *strings.Builder, v value.Value, open, end string, named bool) {
+	b.WriteString(open)
+	first := true
+	for name, f := range Fields(v.Value) {
+		if !first {
+			b.WriteByte(',')
+		}
+		first = false
+		b.WriteByte(' ')
+		if named {
+			b.Write(name)
+			b.WriteString(": ")
+		}
+		writeText(b, f)
+	}
+	if !first {
+		b.WriteByte(' ')
+	}
+	b.WriteString(end)
+}
+
+// Readable puts values among the arguments of a message in that form.
+func Readable(args []any) []any {
+	out := make([]any, len(args))
+	for i, a := range args {
+		switch a := a.(type) {
+		case value.Value:
+			out[i] = Text(a)
+		case bson.Raw:
+			out[i] = Text(value.Object(a))
+		default:
+			out[i] = a
+		}
+	}
+	return out
+}
+
+// Shown writes a document the way the server's messages do.
+func Shown(doc bson.Raw) string { return Text(value.Object(doc)) }

@@ -1,0 +1,40 @@
+package document
+
+import (
+	"bytes"
+	"encoding/binary"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/value"
+)
+
+// StampEmpty returns a document with the next timestamp in place of each empty
+// one, Timestamp(0, 0), at the top. The _id stays, and so does what lies deeper.
+func StampEmpty(doc bson.Raw, next func() bson.Timestamp) bson.Raw {
+	if bytes.IndexByte(doc, byte(bson.TypeTimestamp)) < 0 || !hasEmptyTimestamp(doc) {
+		return doc
+	}
+	b, start := Open(make([]byte, 0, len(doc)))
+	for name, v := range Fields(doc) {
+		if isEmptyTimestamp(name, v) {
+			now := next()
+			v = value.Timestamp(now.T, now.I)
+		}
+		b = Append(b, name, v)
+	}
+	return Close(b, start)
+}
+
+func hasEmptyTimestamp(doc bson.Raw) bool {
+	for name, v := range Fields(doc) {
+		if isEmptyTimestamp(name, v) {
+			return true
+		}
+	}
+	return false
+}
+
+func isEmptyTimestamp(name []byte, v value.Value) bool {
+	return v.Type == bson.TypeTimestamp && string(name) != "_id" && binary.LittleEndian.Uint64(v.Value) == 0
+}

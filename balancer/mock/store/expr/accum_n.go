@@ -1,0 +1,450 @@
+package expr
+
+import (
+	"bytes"
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/order"
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/value"
+	"shardsh/balancer/mock/store/work"
+)
+
+// countAccumulators keep some of the values: the first, the last, the least or
+// the greatest n.
+var countAccumulators = map[string]func(n int) Accumulator{
+	"$firstN": func(n int) Accumulator { return &endN{kept: kept{op: "$firstN"}, n: n} },
+	"$lastN":  func(n int) Accumulator { return &endN{kept: kept{op: "$lastN"}, n: n, last: true} },
+	"$minN":   func(n int) Accumulator { return &extremeN{kept: kept{op: "$minN"}, n: n, sign: 1} },
+	"$maxN":   func(n int) Accumulator { return &extremeN{kept: kept{op: "$maxN"}, n: n, sign: -1} },
+}
+
+type endN struct {
+	kept
+	n    int
+	last bool
+	list []value.Value
+}
+
+func (e *endN) Add(_ *work.Work, args []value.Value) error {
+	switch {
+	case len(e.list) < e.n || e.last && len(e.list) < 2*e.n:
+	case e.last:
+		e.list = cutTo(&e.kept, e.list, len(e.list)-e.n+1, len(e.list), sizeOfValue)
+	default:
+		return nil
+	}
+	e.list = append(e.list, OrNull(args[0]))
+	return e.keep(sizeOfValue(args[0]))
+}
+
+func (e *endN) Result(*work.Work) value.Value {
+	if e.last {
+		return document.Array(e.list[max(len(e.list)-e.n, 0):])
+	}
+	return document.Array(e.list)
+}
+
+type extremeN struct {
+	kept
+	n, sign int
+	list    []value.Value
+}
+
+func (e *extremeN) Add(w *work.Work, args []value.Value) error {
+	if value.IsNullish(args[0]) {
+		return nil
+	}
+	e.list = append(e.list, args[0])
+	err := e.keep(sizeOfValue(args[0]))
+	if len(e.list) > roomFor(e.n) {
+		e.cut(w)
+	}
+	return err
+}
+
+// cut leaves the n best, in order; equal values keep theirs.
+func (e *extremeN) cut(w *work.Work) {
+	work.SortStable(w, e.list, func(a, b value.Value) int { return value.Compare(a, b) * e.sign })
+	e.list = cutTo(&e.kept, e.list, 0, min(e.n, len(e.list)), sizeOfValue)
+}
+
+func sizeOfValue(v value.Value) int { return len(v.Value) + work.ItemBytes }
+
+// cutTo leaves a part of a list that an accumulator keeps.
+func cutTo[T any](k *kept, list []T, from, to int, size func(T) int) []T {
+	list = list[:copy(list, list[from:to])]
+	k.bytes = 0
+	for _, v := range list {
+		k.bytes += size(v)
+	}
+	return list
+}
+
+// roomFor returns how many values are kept before only n are: a cut costs no
+// more than adding what it drops did.
+func roomFor(n int) int { return 2*n + 6 }
+
+func (e *extremeN) Result(w *work.Work) value.Value {
+	e.cut(w)
+	return document.Array(e.list)
+}
+
+// topN is $top, $topN, $bottom and $bottomN: the output of the documents that
+// come first, or last, in an order. It takes the output and the sort key.
+type topN struct {
+	kept
+	n              int
+	bottom, single bool
+	list           []topItem
+}
+
+type topItem struct {
+	key    []byte
+	output value.Value
+}
+
+func (t *topN) Add(w *work.Work, args []value.Value) error {
+	_, key := value.BinaryAt(args[1].Value)
+	item := topItem{key, OrNull(args[0])}
+	t.list = append(t.list, item)
+	err := t.keep(item.size())
+	if len(t.list) > roomFor(t.n) {
+		t.cut(w)
+	}
+	return err
+}
+
+func (i topItem) size() int { return len(i.key) + len(i.output.Value) + work.ItemBytes }
+
+// cut leaves the first n, or the last.
+func (t *topN) cut(w *work.Work) {
+	work.SortStable(w, t.list, func(a, b topItem) int { return bytes.Compare(a.key, b.key) })
+	from, to := 0, min(t.n, len(t.list))
+	if t.bottom {
+		from, to = len(t.list)-to, len(t.list)
+	}
+	t.list = cutTo(&t.kept, t.list, from, to, topItem.size)
+}
+
+func (t *topN) Result(w *work.Work) value.Value {
+	t.cut(w)
+	var out []value.Value
+	for _, item := range t.list {
+		out = append(out, item.output)
+	}
+	if !t.single {
+		return document.Array(out)
+	}
+	if len(out) == 0 {
+		return value.Null()
+	}
+	return out[0]
+}
+
+// quantile is $percentile and $median: the value at a rank, without
+// interpolation.
+type quantile struct {
+	kept
+	ps     []float64
+	single bool
+	list   []float64
+}
+
+func (q *quantile) Add(_ *work.Work, args []value.Value) error {
+	if value.IsNumber(args[0]) && !value.IsNaN(args[0]) {
+		q.list = append(q.list, value.ToDouble(args[0]))
+		q.bytes += 8
+	}
+	return nil
+}
+
+func (q *quantile) Result(w *work.Work) value.Value {
+	work.SortStable(w, q.list, cmp.Compare[float64])
+	var out []value.Value
+	for _, p := range q.ps {
+		if len(q.list) == 0 {
+			out = append(out, value.Null())
+			continue
+		}
+		rank := int(math.Ceil(p*float64(len(q.list)))) - 1
+		out = append(out, value.Double(q.list[max(rank, 0)]))
+	}
+	if q.single {
+		return out[0]
+	}
+	return document.Array(out)
+}
+
+// topNames are the accumulators with an order of their own.
+var topNames = map[string]bool{"$top": true, "$topN": true, "$bottom": true, "$bottomN": true}
+
+// CompileAccumulator compiles an accumulator of $group; ok is false when there
+// is none of that name.
+func (c *Compiler) CompileAccumulator(name string, arg value.Value, sc *Scope) (acc Accumulation, ok bool, err error) {
+	if name == "$accumulator" {
+		_, err = noJavaScript(name, arg, sc)
+		return acc, true, err
+	}
+	if start, ok := listAccumulators[name]; ok {
+		acc, err = c.oneArgument(name, arg, sc, start)
+		return acc, true, err
+	}
+	if start, ok := groupAccumulators[name]; ok {
+		acc, err = c.oneArgument(name, arg, sc, start)
+		return acc, true, err
+	}
+	if start, ok := countAccumulators[name]; ok {
+		acc, err = c.counted(name, arg, sc, start)
+		return acc, true, err
+	}
+	switch {
+	case name == "$count":
+		if !value.IsObject(arg) || !document.IsEmpty(arg.Value) {
+			return acc, true, refusal.TypeMismatch("$count takes no arguments, i.e. $count:{}")
+		}
+		acc = Accumulation{
+			Args:  []Expression{Literal(value.Int32(1))},
+			Start: func(*Evaluation) (Accumulator, error) { return &SumOf{}, nil },
+		}
+		return acc, true, nil
+	case topNames[name]:
+		acc, err = c.top(name, arg, sc)
+		return acc, true, err
+	case name == "$median" || name == "$percentile":
+		args, start, err := c.quantile(name, arg, sc)
+		return Accumulation{Args: args, Start: start}, true, err
+	}
+	return acc, false, nil
+}
+
+func (c *Compiler) oneArgument(name string, arg value.Value, sc *Scope, start func() Accumulator,
+) (Accumulation, error) {
+	if value.IsArray(arg) {
+		return Accumulation{}, refusal.Of(40237, "The %s accumulator is a unary operator", name)
+	}
+	e, err := c.Compile(arg, sc)
+	return Accumulation{
+		Args:  []Expression{e},
+		Start: func(*Evaluation) (Accumulator, error) { return start(), nil },
+	}, err
+}
+
+var countedArguments = Named{
+	Args: []string{"input", "n"}, NotObject: 5787900, Unknown: 5787901, Missing: []int32{5787907, 5787906},
+}
+
+// counted is {$firstN: {input, n}} and its like.
+func (c *Compiler) counted(name string, arg value.Value, sc *Scope, start func(int) Accumulator) (Accumulation, error) {
+	args, err := c.named(name, arg, sc, countedArguments)
+	if err != nil {
+		return Accumulation{}, err
+	}
+	n := args[1]
+	return Accumulation{Args: args[:1], Start: func(c *Evaluation) (Accumulator, error) {
+		size, err := sizeOf(n, c)
+		if err != nil {
+			return nil, err
+		}
+		return start(size), nil
+	}}, nil
+}
+
+// sizeOf evaluates n: a whole number above zero.
+func sizeOf(n Expression, c *Evaluation) (int, error) {
+	v, err := n.Eval(c)
+	if err != nil {
+		return 0, err
+	}
+	size, ok := value.WholeInteger(v)
+	switch {
+	case !value.IsNumber(v):
+		return 0, refusal.Of(5787902, "Value for 'n' must be of integral type, but found %s", v)
+	case !ok:
+		return 0, refusal.Of(5787903, "Value for 'n' must be of integral type, but found %s", v)
+	case size <= 0:
+		return 0, refusal.Of(5787908, "'n' must be greater than 0, found %d", size)
+	}
+	return int(min(size, math.MaxInt32)), nil
+}
+
+func (c *Compiler) top(name string, arg value.Value, sc *Scope) (Accumulation, error) {
+	single := name == "$top" || name == "$bottom"
+	spec := Named{Args: []string{"sortBy", "output", "n"}, NotObject: 5788001, Unknown: 5788002,
+		Missing: []int32{5788005, 5788004, 5788003}}
+	if single {
+		spec.Args, spec.Missing = spec.Args[:2], spec.Missing[:2]
+	}
+	raw, err := NamedValues(name, arg, spec)
+	if err != nil {
+		return Accumulation{}, err
+	}
+	if !value.IsObject(raw[0]) {
+		return Accumulation{}, refusal.Of(5788604, "expected 'sortBy' to already be an object in the arguments to %s", name)
+	}
+	order, err := order.Compile(raw[0].Value)
+	if err != nil {
+		return Accumulation{}, err
+	}
+	output, err := c.Compile(raw[1], sc)
+	if err != nil {
+		return Accumulation{}, err
+	}
+	var n Expression = Literal(value.Int32(1))
+	if !single {
+		if n, err = c.Compile(raw[2], sc); err != nil {
+			return Accumulation{}, err
+		}
+	}
+	key := Func(func(c *Evaluation) (value.Value, error) { return bytesValue(order.KeyIn(c.Work, c.Root.Value)), nil })
+	bottom := name == "$bottom" || name == "$bottomN"
+	return Accumulation{Args: []Expression{output, key}, Start: func(c *Evaluation) (Accumulator, error) {
+		size, err := sizeOf(n, c)
+		return &topN{kept: kept{op: name}, n: size, bottom: bottom, single: single}, err
+	}}, nil
+}
+
+// bytesValue wraps bytes as generic binary data.
+func bytesValue(b []byte) value.Value {
+	_, data, _ := bson.MarshalValue(bson.Binary{Data: b})
+	return value.Value{Type: bson.TypeBinary, Value: data}
+}
+
+func (c *Compiler) quantile(name string, arg value.Value,
+	sc *Scope) ([]Expression, func(*Evaluation) (Accumulator, error), error) {
+	spec := Named{Args: []string{"input", "method", "p"}, NotObject: 7436100, Unknown: 40415,
+		Missing: []int32{40414, 40414, 40414}}
+	single := name == "$median"
+	if single {
+		spec.Args, spec.Missing = spec.Args[:2], spec.Missing[:2]
+	}
+	raw, err := NamedValues(name, arg, spec)
+	if err != nil {
+		return nil, nil, err
+	}
+	if m := value.TextAt(raw[1].Value); !value.IsString(raw[1]) || m != "approximate" {
+		return nil, nil, refusal.BadValue("Currently only 'approximate' can be used as percentile 'method'.")
+	}
+	ps := []float64{0.5}
+	if !single {
+		p, err := c.Compile(raw[2], sc)
+		if err != nil {
+			return nil, nil, err
+		}
+		constant, ok := p.(Literal)
+		if !ok || !value.IsArray(value.Value(constant)) || document.IsEmpty(constant.Value) {
+			return nil, nil, refusal.Of(7750300, "The $percentile 'p' field must be a non-empty array of constant numbers")
+		}
+		ps = nil
+		for _, v := range document.Fields(constant.Value) {
+			f := value.ToDouble(v)
+			if !value.IsNumber(v) {
+				return nil, nil, refusal.Of(7750302, "The $percentile 'p' field must be an array of numbers, but found %s", v)
+			}
+			if f < 0 || f > 1 {
+				return nil, nil, refusal.Of(7750303,
+					"The $percentile 'p' field must be an array of numbers from [0.0, 1.0] range, but found %s", v)
+			}
+			ps = append(ps, f)
+		}
+	}
+	input, err := c.Compile(raw[0], sc)
+	return []Expression{input}, func(*Evaluation) (Accumulator, error) {
+		return &quantile{kept: kept{op: name}, ps: ps, single: single}, nil
+	}, err
+}
+
+// accumulate is $sum and the like as an expression: over its arguments, or
+// over the elements when there is one argument and it is an array.
+func (c *Compiler) accumulate(name string, arg value.Value, sc *Scope) (Expression, error) {
+	args, err := c.arguments(name, 0, -1, arg, sc)
+	if err != nil {
+		return nil, err
+	}
+	start := listAccumulators[name]
+	return c.folded(Func(func(c *Evaluation) (value.Value, error) {
+		vs, err := EvalAll(args, c)
+		if err != nil {
+			return value.Value{}, err
+		}
+		if len(vs) == 1 && value.IsArray(vs[0]) {
+			vs = c.Work.Items(vs[0])
+		}
+		return gather(c.Work, start(), vs)
+	}), args, sc)
+}
+
+// accumulateN is $firstN and the like as an expression over an array.
+func (c *Compiler) accumulateN(name string, arg value.Value, sc *Scope) (Expression, error) {
+	args, err := c.named(name, arg, sc, countedArguments)
+	if err != nil {
+		return nil, err
+	}
+	start := countAccumulators[name]
+	return c.folded(Func(func(c *Evaluation) (value.Value, error) {
+		n, err := sizeOf(args[1], c)
+		if err != nil {
+			return value.Value{}, err
+		}
+		in, err := args[0].Eval(c)
+		if err != nil {
+			return value.Value{}, err
+		}
+		if !value.IsArray(in) {
+			return value.Value{}, refusal.Of(5788200, "Input must be an array")
+		}
+		return gather(c.Work, start(n), c.Work.Items(in))
+	}), args, sc)
+}
+
+// quantileOf is $median and $percentile as expressions: over an array, or a
+// single value.
+func (c *Compiler) quantileOf(name string, arg value.Value, sc *Scope) (Expression, error) {
+	args, start, err := c.quantile(name, arg, sc)
+	if err != nil {
+		return nil, err
+	}
+	return c.folded(Func(func(c *Evaluation) (value.Value, error) {
+		acc, err := start(c)
+		if err != nil {
+			return value.Value{}, err
+		}
+		in, err := args[0].Eval(c)
+		if err != nil {
+			return value.Value{}, err
+		}
+		if !value.IsArray(in) {
+			return gather(c.Work, acc, []value.Value{in})
+		}
+		return gather(c.Work, acc, c.Work.Items(in))
+	}), args, sc)
+}
+
+func gather(w *work.Work, acc Accumulator, vs []value.Value) (value.Value, error) {
+	for i := range vs {
+		if err := w.Step(1); err != nil {
+			return value.Value{}, err
+		}
+		if err := acc.Add(w, vs[i:i+1]); err != nil {
+			return value.Value{}, err
+		}
+	}
+	return acc.Result(w), nil
+}
+
+// Accumulators lists what gathers values of many documents, in order.
+func Accumulators() []string {
+	names := []string{"$count", "$median", "$percentile"}
+	names = slices.AppendSeq(names, maps.Keys(listAccumulators))
+	names = slices.AppendSeq(names, maps.Keys(groupAccumulators))
+	names = slices.AppendSeq(names, maps.Keys(countAccumulators))
+	names = slices.AppendSeq(names, maps.Keys(topNames))
+	slices.Sort(names)
+	return slices.Compact(names)
+}

@@ -1,0 +1,363 @@
+package expr
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/value"
+	"shardsh/balancer/mongoerr"
+)
+
+// conversionFailure is the code of a value that does not convert.
+const conversionFailure = mongoerr.Code(241)
+
+var conversionFunctions = map[string]function{
+	"$toInt": convertTo(bson.TypeInt32), "$toLong": convertTo(bson.TypeInt64), "$toDouble": convertTo(bson.TypeDouble),
+	"$toDecimal": convertTo(bson.TypeDecimal128), "$toString": convertTo(bson.TypeString),
+	"$toBool": convertTo(bson.TypeBoolean),
+	"$toDate": convertTo(bson.TypeDateTime), "$toObjectId": convertTo(bson.TypeObjectID),
+	"$toUUID": {1, 1, exprToUUID},
+}
+
+var namedConversionFunctions = map[string]namedFunction{
+	"$convert": {
+		args: []string{"input", "to", "onError", "onNull", "format"}, required: 2,
+		notObject: 9, unknown: 9, notGiven: 9, call: exprConvert,
+	},
+}
+
+func convertTo(t bson.Type) function {
+	return function{1, 1, func(_ *Evaluation, args []value.Value) (value.Value, error) {
+		if value.IsNullish(args[0]) {
+			return value.Null(), nil
+		}
+		return convert(args[0], t, "auto")
+	}}
+}
+
+func exprConvert(_ *Evaluation, args []value.Value) (value.Value, error) {
+	in, to, onError, onNull, format := args[0], args[1], args[2], args[3], args[4]
+	if value.IsObject(to) {
+		to = document.Lookup(to.Value, "type") // {type, subtype} for binary data
+	}
+	var t bson.Type
+	switch {
+	case value.IsNullish(to):
+	case value.IsString(to):
+		var ok bool
+		if t, ok = value.TypeByName(value.TextAt(to.Value)); !ok {
+			return value.Value{}, refusal.BadValue("Unknown type name: %s", value.TextAt(to.Value))
+		}
+	case value.IsNumber(to):
+		n, whole := value.WholeInteger(to)
+		var ok bool
+		if t, ok = value.TypeByNumber(n); !ok || !whole {
+			return value.Value{}, refusal.FailedToParse(
+				"In $convert, numeric value for 'to' does not correspond to a BSON type: %s", to)
+		}
+	default:
+		return value.Value{}, refusal.FailedToParse("$convert's 'to' argument must be a string or number, but is %s",
+			value.TypeName(to))
+	}
+	if value.IsNullish(in) {
+		if value.IsAbsent(onNull) {
+			return value.Null(), nil
+		}
+		return onNull, nil
+	}
+	if value.IsNullish(to) {
+		return value.Null(), nil
+	}
+	if (in.Type == bson.TypeBinary && t == bson.TypeString || value.IsString(in) && t == bson.TypeBinary) &&
+		value.IsNullish(format) {
+		return value.Value{}, refusal.Of(4341115, "Format must be specified when converting from '%s' to '%s'",
+			value.TypeName(in),
+			value.TypeName(value.Value{Type: t}))
+	}
+	v, err := convert(in, t, value.TextAt(format.Value))
+	if code, _ := codeIn(err); code == conversionFailure && !value.IsAbsent(onError) {
+		return onError, nil
+	}
+	return v, err
+}
+
+func codeIn(err error) (mongoerr.Code, bool) { return mongoerr.CodeOf(err) }
+
+func noConversion(format string, args ...any) (value.Value, error) {
+	return value.Value{}, refusal.New(conversionFailure, format, args...)
+}
+
+// convert turns a value into another type, as $convert does.
+func convert(v value.Value, t bson.Type, format string) (value.Value, error) {
+	if v.Type == t {
+		return v, nil
+	}
+	f := map[bson.Type]func(value.Value) (value.Value, error){
+		bson.TypeInt32: convertInt32, bson.TypeInt64: convertInt64, bson.TypeDouble: convertDouble,
+		bson.TypeDecimal128: convertDecimal, bson.TypeBoolean: convertBool, bson.TypeDateTime: convertDate,
+		bson.TypeObjectID: convertObjectID,
+		bson.TypeString:   func(v value.Value) (value.Value, error) { return convertString(v, format) },
+		bson.TypeBinary:   func(v value.Value) (value.Value, error) { return convertBinary(v, format) },
+	}[t]
+	if f == nil {
+		return unsupported(v, value.TypeName(value.Value{Type: t}))
+	}
+	return f(v)
+}
+
+func unsupported(v value.Value, to string) (value.Value, error) {
+	return noConversion("Unsupported conversion from %s to %s in $convert with no onError value", value.TypeName(v), to)
+}
+
+func convertInt32(v value.Value) (value.Value, error) {
+	n, err := convertInt64To(v, "int")
+	if err != nil {
+		return value.Value{}, err
+	}
+	if n != int64(int32(n)) {
+		return noConversion("Conversion would overflow target type in $convert with no onError value: %s", v)
+	}
+	return value.Int32(int32(n)), nil
+}
+
+func convertInt64(v value.Value) (value.Value, error) {
+	if v.Type == bson.TypeDateTime {
+		return value.Int64(value.Int64At(v.Value)), nil
+	}
+	n, err := convertInt64To(v, "long")
+	return value.Int64(n), err
+}
+
+func convertInt64To(v value.Value, to string) (int64, error) {
+	switch v.Type {
+	case bson.TypeBoolean:
+		if value.BoolAt(v.Value) {
+			return 1, nil
+		}
+		return 0, nil
+	case bson.TypeInt32, bson.TypeInt64:
+		return value.ToInteger(v), nil
+	case bson.TypeDouble, bson.TypeDecimal128:
+		if f := value.ToDouble(v); math.IsNaN(f) || math.IsInf(f, 0) {
+			_, err := noConversion("Attempt to convert %s value to integer type in $convert with no onError value", v)
+			return 0, err
+		} else if !value.IsFinite(v) {
+			_, err := noConversion("Conversion would overflow target type in $convert with no onError value: %s", v)
+			return 0, err
+		}
+		return value.ToInteger(v), nil
+	case bson.TypeString:
+		n, err := strconv.ParseInt(value.TextAt(v.Value), 10, 64)
+		if err != nil {
+			_, err := noConversion("Failed to parse number '%s' in $convert with no onError value: Did not consume "+
+				"whole string.", value.TextAt(v.Value))
+			return 0, err
+		}
+		return n, nil
+	}
+	_, err := unsupported(v, to)
+	return 0, err
+}
+
+func convertDouble(v value.Value) (value.Value, error) {
+	switch v.Type {
+	case bson.TypeBoolean:
+		n, err := convertInt64To(v, "double")
+		return value.Double(float64(n)), err
+	case bson.TypeDateTime:
+		return value.Double(float64(value.Int64At(v.Value))), nil
+	case bson.TypeInt32, bson.TypeInt64:
+		return value.Double(value.ToDouble(v)), nil
+	case bson.TypeDecimal128:
+		f := value.ToDouble(v)
+		if math.IsInf(f, 0) && value.DecimalAt(v.Value).IsInf() == 0 {
+			return noConversion("Conversion would overflow target type in $convert with no onError value: %s", v)
+		}
+		return value.Double(f), nil
+	case bson.TypeString:
+		text := value.TextAt(v.Value)
+		f, err := strconv.ParseFloat(text, 64)
+		if err != nil || strings.ContainsAny(text, "xX_pP ") {
+			return noConversion("Failed to parse number '%s' in $convert with no onError value", text)
+		}
+		return value.Double(f), nil
+	}
+	return unsupported(v, "double")
+}
+
+func convertDecimal(v value.Value) (value.Value, error) {
+	switch v.Type {
+	case bson.TypeBoolean:
+		n, err := convertInt64To(v, "decimal")
+		return value.Decimal(value.DecimalOfInt(n)), err
+	case bson.TypeDateTime:
+		return value.Decimal(value.DecimalOfInt(value.Int64At(v.Value))), nil
+	case bson.TypeInt32, bson.TypeInt64, bson.TypeDouble:
+		return value.Decimal(value.ToDecimal(v)), nil
+	case bson.TypeString:
+		d, err := bson.ParseDecimal128(value.TextAt(v.Value))
+		if err != nil {
+			return noConversion("Failed to parse number '%s' in $convert with no onError value", value.TextAt(v.Value))
+		}
+		return value.Decimal(d), nil
+	}
+	return unsupported(v, "decimal")
+}
+
+// convertBool converts numbers by zero; everything else is true.
+func convertBool(v value.Value) (value.Value, error) {
+	if value.IsNumber(v) {
+		return value.Bool(value.Truthy(v)), nil
+	}
+	return value.Bool(true), nil
+}
+
+func convertDate(v value.Value) (value.Value, error) {
+	switch v.Type {
+	case bson.TypeInt64, bson.TypeDouble, bson.TypeDecimal128:
+		n, err := convertInt64To(v, "date")
+		return value.Date(n), err
+	case bson.TypeObjectID:
+		return value.Date(int64(binary.BigEndian.Uint32(v.Value)) * 1000), nil
+	case bson.TypeTimestamp:
+		s, _ := value.TimestampAt(v.Value)
+		return value.Date(int64(s) * 1000), nil
+	case bson.TypeString:
+		t, err := parseDate(value.TextAt(v.Value), time.UTC)
+		if err != nil {
+			return value.Value{}, err
+		}
+		return value.Date(t.UnixMilli()), nil
+	}
+	return unsupported(v, "date")
+}
+
+func convertObjectID(v value.Value) (value.Value, error) {
+	if v.Type != bson.TypeString {
+		return unsupported(v, "objectId")
+	}
+	id, err := bson.ObjectIDFromHex(value.TextAt(v.Value))
+	if err != nil {
+		return noConversion("Failed to parse objectId '%s' in $convert with no onError value: Invalid string length for "+
+			"parsing to OID, expected 24 but found %d",
+			value.TextAt(v.Value), len(value.TextAt(v.Value)))
+	}
+	return value.ObjectID(id), nil
+}
+
+func convertString(v value.Value, format string) (value.Value, error) {
+	switch v.Type {
+	case bson.TypeObjectID:
+		return value.String(hex.EncodeToString(v.Value)), nil
+	case bson.TypeBoolean:
+		return value.String(strconv.FormatBool(value.BoolAt(v.Value))), nil
+	case bson.TypeTimestamp:
+		return value.String(timestampText(v)), nil
+	case bson.TypeBinary:
+		return binaryText(v, format)
+	case bson.TypeInt32, bson.TypeInt64, bson.TypeDouble, bson.TypeDecimal128, bson.TypeDateTime:
+		return value.String(plainText(v)), nil
+	case bson.TypeSymbol, bson.TypeJavaScript:
+		return value.String(value.TextAt(v.Value)), nil
+	}
+	return unsupported(v, "string")
+}
+
+// plainText returns a number or date as the server writes it.
+func plainText(v value.Value) string {
+	switch v.Type {
+	case bson.TypeDouble:
+		return value.DoubleText(value.DoubleAt(v.Value))
+	case bson.TypeDecimal128:
+		return value.DecimalAt(v.Value).String()
+	case bson.TypeDateTime:
+		return value.TimeOf(value.Int64At(v.Value)).Format("2006-01-02T15:04:05.000Z")
+	}
+	return strconv.FormatInt(value.ToInteger(v), 10)
+}
+
+func timestampText(v value.Value) string {
+	s, i := value.TimestampAt(v.Value)
+	return time.Unix(int64(s), 0).UTC().Format("Jan _2 15:04:05") + ":" + strconv.FormatUint(uint64(i), 16)
+}
+
+func binaryText(v value.Value, format string) (value.Value, error) {
+	subtype, data := value.BinaryAt(v.Value)
+	isUUID := subtype == 4 && len(data) == 16
+	switch {
+	case format == "uuid" || format == "auto" && isUUID:
+		if !isUUID {
+			return noConversion("Incompatible format for binary subtype in $convert with no onError value")
+		}
+		return value.String(value.UUIDText(data)), nil
+	case format == "base64" || format == "auto":
+		return value.String(base64.StdEncoding.EncodeToString(data)), nil
+	case format == "base64url":
+		return value.String(base64.RawURLEncoding.EncodeToString(data)), nil
+	case format == "hex":
+		return value.String(strings.ToUpper(hex.EncodeToString(data))), nil
+	case format == "utf8":
+		return value.String(string(data)), nil
+	}
+	return unsupported(v, "string")
+}
+
+func convertBinary(v value.Value, format string) (value.Value, error) {
+	if v.Type != bson.TypeString {
+		return unsupported(v, "binData")
+	}
+	text := value.TextAt(v.Value)
+	var data []byte
+	var err error
+	switch format {
+	case "uuid":
+		return parseUUID(text)
+	case "hex":
+		data, err = hex.DecodeString(text)
+	case "base64", "auto":
+		data, err = base64.StdEncoding.DecodeString(text)
+	case "base64url":
+		data, err = base64.RawURLEncoding.DecodeString(strings.TrimRight(text, "="))
+	case "utf8":
+		data = []byte(text)
+	default:
+		return noConversion("$convert to binData requires a format")
+	}
+	if err != nil {
+		return noConversion("Input string is not a valid %s string: %s", format, text)
+	}
+	return bytesValue(data), nil
+}
+
+func parseUUID(text string) (value.Value, error) {
+	data, err := hex.DecodeString(strings.ReplaceAll(text, "-", ""))
+	if err != nil || len(text) != 36 || len(data) != 16 {
+		return noConversion("Input string is not a valid UUID: %s", text)
+	}
+	_, b, _ := bson.MarshalValue(bson.Binary{Subtype: 4, Data: data})
+	return value.Value{Type: bson.TypeBinary, Value: b}, nil
+}
+
+func exprToUUID(_ *Evaluation, args []value.Value) (value.Value, error) {
+	switch v := args[0]; {
+	case value.IsNullish(v):
+		return value.Null(), nil
+	case value.IsString(v):
+		return parseUUID(value.TextAt(v.Value))
+	case v.Type == bson.TypeBinary: // whatever it has, and however much
+		_, data := v.Binary()
+		_, b, err := bson.MarshalValue(bson.Binary{Subtype: bson.TypeBinaryUUID, Data: data})
+		return value.Value{Type: bson.TypeBinary, Value: b}, err
+	default:
+		return unsupported(v, "binData")
+	}
+}

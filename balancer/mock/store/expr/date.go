@@ -1,0 +1,245 @@
+package expr
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/value"
+)
+
+var namedDateFunctions = merged(dateParts(), map[string]namedFunction{
+	"$dateToParts": {
+		args: []string{"date", "timezone", "iso8601"}, required: 1, notObject: 40524, unknown: 40520, notGiven: 40522,
+		call: exprDateToParts,
+	},
+	"$dateFromParts": {
+		args: datePartNames, notObject: 40519, unknown: 40518, notGiven: 40516, call: exprDateFromParts,
+	},
+	"$dateToString": {
+		args: []string{"date", "format", "timezone", "onNull"}, required: 1, notObject: 18629, unknown: 18534,
+		notGiven: 18628,
+		call:     exprDateToString,
+	},
+	"$dateFromString": {
+		args: []string{"dateString", "format", "timezone", "onError", "onNull"}, required: 1,
+		notObject: 40540, unknown: 40541, notGiven: 40542, call: exprDateFromString,
+	},
+	"$dateAdd":      dateArithmetic("$dateAdd", 1),
+	"$dateSubtract": dateArithmetic("$dateSubtract", -1),
+	"$dateDiff": {
+		args:     []string{"startDate", "endDate", "unit", "timezone", "startOfWeek"},
+		required: 3, notObject: 5166301, unknown: 5166302, notGiven: 5166303, call: exprDateDiff,
+	},
+	"$dateTrunc": {
+		args:     []string{"date", "unit", "binSize", "timezone", "startOfWeek"},
+		required: 2, notObject: 5439007, unknown: 5439008, notGiven: 5439009, call: exprDateTrunc,
+	},
+})
+
+// dateParts returns the operators that give one number of a date.
+func dateParts() map[string]namedFunction {
+	table := map[string]func(t time.Time) int{
+		"$year":       time.Time.Year,
+		"$month":      func(t time.Time) int { return int(t.Month()) },
+		"$dayOfMonth": time.Time.Day, "$hour": time.Time.Hour, "$minute": time.Time.Minute, "$second": time.Time.Second,
+		"$millisecond": func(t time.Time) int { return t.Nanosecond() / 1e6 },
+		"$dayOfWeek":   func(t time.Time) int { return int(t.Weekday()) + 1 },
+		"$dayOfYear":   time.Time.YearDay,
+		"$week":        weekOfYear, "$isoDayOfWeek": isoWeekday,
+		"$isoWeek": func(t time.Time) int { _, w := t.ISOWeek(); return w },
+	}
+	part := func(give func(t time.Time) value.Value) namedFunction {
+		return namedFunction{
+			args: []string{"date", "timezone"}, required: 1, notObject: 40535, unknown: 40535, notGiven: 40539, alone: true,
+			call: func(_ *Evaluation, args []value.Value) (value.Value, error) {
+				t, ok, err := localTime(args[0], args[1])
+				if err != nil || !ok {
+					return value.Null(), err
+				}
+				return give(t), nil
+			},
+		}
+	}
+	out := map[string]namedFunction{
+		"$isoWeekYear": part(func(t time.Time) value.Value { y, _ := t.ISOWeek(); return value.Int64(int64(y)) }),
+	}
+	for name, f := range table {
+		out[name] = part(func(t time.Time) value.Value { return value.Int32(int32(f(t))) })
+	}
+	return out
+}
+
+// weekOfYear counts weeks from the first Sunday; the days before are week 0.
+func weekOfYear(t time.Time) int { return (t.YearDay() - 1 + 7 - int(t.Weekday())) / 7 }
+
+func isoWeekday(t time.Time) int { return (int(t.Weekday())+6)%7 + 1 }
+
+// localTime reads a date in a time zone; ok is false when either is null.
+func localTime(date, zone value.Value) (t time.Time, ok bool, err error) {
+	if value.IsNullish(date) {
+		return t, false, nil
+	}
+	loc, ok, err := zoneOf(zone)
+	if err != nil || !ok {
+		return t, false, err
+	}
+	ms, err := dateMillis(date)
+	return time.UnixMilli(ms).In(loc), true, err
+}
+
+// dateMillis takes dates, timestamps and ObjectIds for dates.
+func dateMillis(v value.Value) (int64, error) {
+	switch v.Type {
+	case bson.TypeDateTime:
+		return value.Int64At(v.Value), nil
+	case bson.TypeTimestamp, bson.TypeObjectID:
+		d, err := convertDate(v)
+		return value.Int64At(d.Value), err
+	}
+	return 0, refusal.Of(16006, "can't convert from BSON type %s to Date", value.TypeName(v))
+}
+
+// zoneOf reads a time zone argument: an offset or an Olson name. Absent is UTC.
+func zoneOf(v value.Value) (loc *time.Location, ok bool, err error) {
+	switch {
+	case value.IsAbsent(v):
+		return time.UTC, true, nil
+	case value.IsNullish(v):
+		return nil, false, nil
+	case !value.IsString(v):
+		return nil, false, refusal.Of(40517, "timezone must evaluate to a string, found %s", value.TypeName(v))
+	}
+	loc, err = parseZone(value.TextAt(v.Value))
+	return loc, true, err
+}
+
+func parseZone(name string) (*time.Location, error) {
+	if offset, ok := zoneOffset(name); ok {
+		return time.FixedZone("", offset), nil
+	}
+	switch name {
+	case "UTC", "GMT", "Z", "utc":
+		return time.UTC, nil
+	case "", "Local":
+		return nil, refusal.Of(40485, "unrecognized time zone identifier: %q", name)
+	}
+	loc, err := time.LoadLocation(name)
+	if err != nil {
+		return nil, refusal.Of(40485, "unrecognized time zone identifier: %q", name)
+	}
+	return loc, nil
+}
+
+// zoneOffset reads +hh, +hhmm or +hh:mm in seconds.
+func zoneOffset(s string) (int, bool) {
+	if len(s) < 3 || s[0] != '+' && s[0] != '-' {
+		return 0, false
+	}
+	digits := strings.Replace(s[1:], ":", "", 1)
+	if len(digits) == 2 {
+		digits += "00"
+	}
+	n, err := strconv.ParseUint(digits, 10, 32)
+	if err != nil || len(digits) != 4 || n%100 > 59 {
+		return 0, false
+	}
+	offset := int(n/100)*3600 + int(n%100)*60
+	if s[0] == '-' {
+		offset = -offset
+	}
+	return offset, true
+}
+
+func exprDateToParts(_ *Evaluation, args []value.Value) (value.Value, error) {
+	iso := false
+	if !value.IsAbsent(args[2]) {
+		if value.IsNullish(args[2]) {
+			return value.Null(), nil
+		}
+		if args[2].Type != bson.TypeBoolean {
+			return value.Value{}, refusal.Of(40521, "iso8601 must evaluate to a bool, found %s", value.TypeName(args[2]))
+		}
+		iso = value.Truthy(args[2])
+	}
+	t, ok, err := localTime(args[0], args[1])
+	if err != nil || !ok {
+		return value.Null(), err
+	}
+	number := func(n int) value.Value { return value.Int32(int32(n)) }
+	var out []document.Field
+	if iso {
+		y, w := t.ISOWeek()
+		out = []document.Field{{Name: "isoWeekYear", Value: number(y)}, {Name: "isoWeek", Value: number(w)},
+			{Name: "isoDayOfWeek", Value: number(isoWeekday(t))}}
+	} else {
+		out = []document.Field{{Name: "year", Value: number(t.Year())}, {Name: "month", Value: number(int(t.Month()))},
+			{Name: "day", Value: number(t.Day())}}
+	}
+	out = append(out, document.Field{Name: "hour", Value: number(t.Hour())},
+		document.Field{Name: "minute", Value: number(t.Minute())},
+		document.Field{Name: "second", Value: number(t.Second())}, document.Field{Name: "millisecond",
+			Value: number(t.Nanosecond() / 1e6)})
+	return value.Object(document.Of(out...)), nil
+}
+
+var datePartNames = []string{
+	"year", "month", "day", "hour", "minute", "second", "millisecond", "timezone", "isoWeekYear", "isoWeek",
+	"isoDayOfWeek",
+}
+
+// exprDateFromParts lets parts beyond their range carry over.
+func exprDateFromParts(_ *Evaluation, args []value.Value) (value.Value, error) {
+	year, isoYear := args[0], args[8]
+	switch {
+	case value.IsAbsent(year) && value.IsAbsent(isoYear):
+		return value.Value{}, refusal.Of(40516, "$dateFromParts requires either 'year' or 'isoWeekYear' to be present")
+	case !value.IsAbsent(isoYear) && !(value.IsAbsent(year) && value.IsAbsent(args[1]) && value.IsAbsent(args[2])):
+		return value.Value{}, refusal.Of(40489, "$dateFromParts does not allow mixing natural dates with ISO dates")
+	case value.IsAbsent(isoYear) && !(value.IsAbsent(args[9]) && value.IsAbsent(args[10])):
+		return value.Value{}, refusal.Of(40525, "$dateFromParts does not allow mixing natural dates with ISO dates")
+	}
+	loc, ok, err := zoneOf(args[7])
+	if err != nil || !ok {
+		return value.Null(), err
+	}
+	n := [11]int{0, 1, 1, 0, 0, 0, 0, 0, 0, 1, 1}
+	for i, v := range args {
+		if i == 7 || value.IsAbsent(v) {
+			continue
+		}
+		if value.IsNullish(v) {
+			return value.Null(), nil
+		}
+		whole, ok := value.WholeInt32(v)
+		if !ok {
+			return value.Value{}, refusal.Of(40515, "'%s' must evaluate to an integer, found %s with value %s", datePartNames[i],
+				value.TypeName(v), v)
+		}
+		if i == 0 || i == 8 {
+			if whole < 1 || whole > 9999 {
+				return value.Value{}, refusal.Of(40523, "'%s' must evaluate to an integer in the range 1 to 9999, found %d",
+					datePartNames[i],
+					whole)
+			}
+		} else if i < 5 && (whole < -32768 || whole > 32767) || i > 8 && (whole < -32768 || whole > 32767) {
+			return value.Value{}, refusal.Of(31034,
+				"'%s' must evaluate to a value in the range [-32768, 32767]; value %d is not in range",
+				datePartNames[i], whole)
+		}
+		n[i] = whole
+	}
+	if value.IsAbsent(isoYear) {
+		t := time.Date(n[0], time.Month(n[1]), n[2], n[3], n[4], n[5], 0, loc)
+		return value.Date(t.UnixMilli() + int64(n[6])), nil
+	}
+	// The first ISO week has January 4th in it.
+	start := time.Date(n[8], 1, 4, n[3], n[4], n[5], 0, loc)
+	days := (n[9]-1)*7 + n[10] - isoWeekday(start)
+	t := time.Date(n[8], 1, 4+days, n[3], n[4], n[5], 0, loc)
+	return value.Date(t.UnixMilli() + int64(n[6])), nil
+}

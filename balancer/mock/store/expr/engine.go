@@ -1,0 +1,140 @@
+package expr
+
+import (
+	"errors"
+	"slices"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/value"
+	"shardsh/balancer/mongoerr"
+)
+
+// The server computes a $group (and what is made of one: $bucket, $sortByCount) with
+// another engine than the rest of a pipeline, if nothing but filters, orders and cuts
+// comes before it and that engine knows all its expressions. Errors have codes of
+// their own then. Seen in recordings of 8.0.10, as are the codes here; operators of
+// which none was seen keep the usual ones.
+
+// otherCodes are the codes of operators there, by the usual ones.
+var otherCodes = merged(
+	sameCodes([]string{"$sinh", "$cosh", "$tanh", "$asinh", "$atan", "$degreesToRadians", "$radiansToDegrees"},
+		map[mongoerr.Code]int32{28765: 7157800}),
+	sameCodes([]string{"$sin", "$cos", "$tan", "$asin", "$acos", "$acosh", "$atanh"},
+		map[mongoerr.Code]int32{28765: 7157802}),
+	sameCodes([]string{"$indexOfBytes", "$indexOfCP"},
+		map[mongoerr.Code]int32{40091: 7158007, 40092: 7158007, 40093: 7158007, 40094: 7158007}),
+	sameCodes([]string{"$toLower", "$toUpper"}, map[mongoerr.Code]int32{16007: 7158200}),
+	sameCodes([]string{"$trim", "$ltrim", "$rtrim"}, map[mongoerr.Code]int32{50699: 5156302}),
+	sameCodes([]string{"$round", "$trunc"}, map[mongoerr.Code]int32{51081: 5155300}),
+	map[string]map[mongoerr.Code]int32{
+		"$add":            {mongoerr.TypeMismatch: 7157723},
+		"$divide":         {mongoerr.TypeMismatch: 7157719},
+		"$pow":            {28762: 5154200, 28763: 5154200},
+		"$sortArray":      {2942504: 7158001},
+		"$dateToParts":    {16006: 7157915},
+		"$dateToString":   {16006: 4997901},
+		"$anyElementTrue": {17041: 7158300},
+		"$bsonSize":       {31393: 7158301},
+		"$replaceOne":     {51744: 7158302, 51745: 7158302, 51746: 7158302},
+	},
+)
+
+// OtherAccumulatorCodes are those of what a group gathers.
+var OtherAccumulatorCodes = map[mongoerr.Code]int32{40400: 5911200}
+
+// otherOperators are what else the other engine knows.
+var otherOperators = []string{
+	"$and", "$or", "$not", "$cond", "$ifNull", "$switch", "$let", "$literal", "$const",
+	"$eq", "$ne", "$gt", "$gte", "$lt", "$lte", "$cmp",
+	"$abs", "$ceil", "$floor", "$exp", "$ln", "$log10", "$sqrt", "$mod", "$multiply", "$subtract",
+	"$sum", "$avg", "$min", "$max", "$push", "$addToSet", "$first", "$last", "$count", "$mergeObjects",
+	"$setIsSubset",
+	"$stdDevPop", "$stdDevSamp", "$firstN", "$lastN", "$minN", "$maxN", "$top", "$topN", "$bottom", "$bottomN",
+}
+
+// otherFunctions give something else there: what is missing is below all values, MinKey
+// among them, and no set is not known to be a part of another.
+var otherFunctions = map[string]function{
+	"$cmp": {2, 2, func(_ *Evaluation, a []value.Value) (value.Value, error) {
+		return value.Int32(int32(otherCompare(a[0], a[1]))), nil
+	}},
+	"$eq":  otherOrdered(func(c int) bool { return c == 0 }),
+	"$ne":  otherOrdered(func(c int) bool { return c != 0 }),
+	"$lt":  otherOrdered(func(c int) bool { return c < 0 }),
+	"$lte": otherOrdered(func(c int) bool { return c <= 0 }),
+	"$gt":  otherOrdered(func(c int) bool { return c > 0 }),
+	"$gte": otherOrdered(func(c int) bool { return c >= 0 }),
+	"$setIsSubset": {2, 2, func(c *Evaluation, a []value.Value) (value.Value, error) {
+		if slices.ContainsFunc(a, value.IsNullish) {
+			return value.Null(), nil
+		}
+		return exprSetIsSubset(c, a)
+	}},
+}
+
+func otherOrdered(ok func(int) bool) function {
+	return function{2, 2, func(_ *Evaluation, a []value.Value) (value.Value, error) {
+		return value.Bool(ok(otherCompare(a[0], a[1]))), nil
+	}}
+}
+
+func otherCompare(a, b value.Value) int {
+	switch {
+	case value.IsMissing(a) && value.IsMissing(b):
+		return 0
+	case value.IsMissing(a):
+		return -1
+	case value.IsMissing(b):
+		return 1
+	}
+	return value.Compare(a, b)
+}
+
+func sameCodes(names []string, codes map[mongoerr.Code]int32) map[string]map[mongoerr.Code]int32 {
+	table := map[string]map[mongoerr.Code]int32{}
+	for _, name := range names {
+		table[name] = codes
+	}
+	return table
+}
+
+// OtherKnows looks at all operators in the specification of a stage.
+func OtherKnows(v value.Value) bool {
+	if !value.IsObject(v) && !value.IsArray(v) {
+		return true
+	}
+	for name, inner := range document.Fields(v.Value) {
+		op := string(name)
+		if value.IsObject(v) && document.IsOperator(op) && otherCodes[op] == nil && !slices.Contains(otherOperators, op) {
+			return false
+		}
+		if op == "$literal" || op == "$const" {
+			continue
+		}
+		if !OtherKnows(inner) {
+			return false
+		}
+	}
+	return true
+}
+
+// otherExpression is an operator in the other engine.
+type otherExpression struct {
+	Expression
+	codes map[mongoerr.Code]int32
+}
+
+func (e otherExpression) Eval(c *Evaluation) (value.Value, error) {
+	v, err := e.Expression.Eval(c)
+	return v, Recoded(err, e.codes)
+}
+
+// Recoded gives an error the code that it has in the other engine.
+func Recoded(err error, codes map[mongoerr.Code]int32) error {
+	var failure *mongoerr.ServerError
+	if err == nil || !errors.As(err, &failure) || codes[failure.Code] == 0 {
+		return err
+	}
+	return refusal.Of(codes[failure.Code], "%s", failure.Message)
+}

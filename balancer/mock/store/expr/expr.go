@@ -1,0 +1,324 @@
+// Package expr compiles and evaluates aggregation expressions, and the
+// accumulators that $group, windows and expressions share. The rules are those of
+// the operators' manual pages; which error comes when, and which constants
+// are computed early, follow the server (8.0.10), as recorded.
+package expr
+
+import (
+	"strings"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/paths"
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/value"
+	"shardsh/balancer/mock/store/work"
+	"shardsh/balancer/mongoerr"
+)
+
+// Expression is a compiled aggregation expression. It gives missing for what
+// is not there.
+type Expression interface {
+	Eval(c *Evaluation) (value.Value, error)
+}
+
+// Scope knows the variables an expression may use: user variables have a slot
+// each, those with an initial value have it from the start. A scope is not
+// changed once made.
+type Scope struct {
+	outer  *Scope // nil for the outermost
+	slots  map[string]int
+	size   int           // how many slots there are, those of outer scopes too
+	Values []value.Value // initial, by slot
+	// early has the first error that constants made. It is shared with inner scopes,
+	// and nil where such an error counts at once.
+	early *error
+}
+
+// slot finds a variable.
+func (s *Scope) slot(name string) (int, bool) {
+	for ; s != nil; s = s.outer {
+		if slot, ok := s.slots[name]; ok {
+			return slot, true
+		}
+	}
+	return 0, false
+}
+
+// NewScope makes a scope of constant variables: those of a command's let.
+func NewScope(let bson.Raw) (*Scope, error) { return newScopeIn(nil, let) }
+
+func newScopeIn(w *work.Work, let bson.Raw) (*Scope, error) {
+	if document.IsEmpty(let) {
+		return &Scope{}, nil
+	}
+	sc := &Scope{slots: map[string]int{}}
+	ctx := NewEvaluation(sc, time.Time{}, w)
+	for name, v := range document.Fields(let) {
+		if err := CheckVariable(string(name)); err != nil {
+			return nil, err
+		}
+		e, err := Compile(v, sc)
+		if err != nil {
+			return nil, err
+		}
+		v, err := e.Eval(ctx)
+		if err != nil {
+			return nil, err
+		}
+		sc.slots[string(name)] = len(sc.Values)
+		sc.Values = append(sc.Values, v)
+		sc.size = len(sc.Values)
+	}
+	return sc, nil
+}
+
+// With adds variables; their slots follow those there already.
+func (s *Scope) With(names ...string) (inner *Scope, slots []int) {
+	inner = &Scope{outer: s, slots: make(map[string]int, len(names)), size: s.size, Values: s.Values, early: s.early}
+	for _, name := range names {
+		slots = append(slots, inner.size)
+		inner.slots[name] = inner.size
+		inner.size++
+	}
+	return inner, slots
+}
+
+// Evaluation is what an expression sees while it is evaluated.
+type Evaluation struct {
+	Root value.Value
+	Vars []value.Value // by slot
+	Now  time.Time
+	Rand func() float64
+	Work *work.Work // nil where nothing can end it
+	at   paths.Finder
+}
+
+// NewEvaluation begins to evaluate the expressions of a scope, at a time and within a run.
+func NewEvaluation(sc *Scope, now time.Time, w *work.Work) *Evaluation {
+	return &Evaluation{Vars: append([]value.Value(nil), sc.Values...), Now: now, Work: w}
+}
+
+// Set gives a variable its value.
+func (c *Evaluation) Set(slot int, v value.Value) {
+	for len(c.Vars) <= slot {
+		c.Vars = append(c.Vars, value.Value{})
+	}
+	c.Vars[slot] = v
+}
+
+// Inside evaluates with another document as the root.
+func (c *Evaluation) Inside(doc value.Value) *Evaluation {
+	inner := *c
+	inner.Root = doc
+	return &inner
+}
+
+// MaxDepth bounds the nesting of expressions, as the depth of BSON
+// documents bounds it on the server.
+const MaxDepth = 200
+
+// Compiler compiles expressions for one of the server's two engines.
+type Compiler struct {
+	depth int
+	Other bool // for the other engine (engine.go)
+	asIs  bool // constants are not computed before it runs
+	forms map[string]operatorCompiler
+}
+
+// operatorCompiler compiles an operator that is not a plain function of its arguments.
+type operatorCompiler func(name string, arg value.Value, sc *Scope) (Expression, error)
+
+// Compile compiles an expression. Errors have the server's codes.
+func Compile(v value.Value, sc *Scope) (Expression, error) {
+	return (&Compiler{}).Compile(v, sc)
+}
+
+// Compile is the function Compile with what the compiler is for.
+func (c *Compiler) Compile(v value.Value, sc *Scope) (Expression, error) {
+	if c.depth++; c.depth > MaxDepth {
+		return nil, refusal.New(mongoerr.Overflow, "expression exceeds depth limit of %d", MaxDepth)
+	}
+	defer func() { c.depth-- }()
+	switch v.Type {
+	case bson.TypeString:
+		if text := value.TextAt(v.Value); strings.HasPrefix(text, "$") {
+			return compilePath(text, sc)
+		}
+	case bson.TypeEmbeddedDocument:
+		return c.object(v.Value, sc)
+	case bson.TypeArray:
+		return c.array(v, sc)
+	}
+	return Literal(v), nil
+}
+
+func (c *Compiler) array(v value.Value, sc *Scope) (Expression, error) {
+	list, err := c.List(v, sc)
+	if err != nil {
+		return nil, err
+	}
+	constant := true
+	for _, e := range list {
+		_, ok := e.(Literal)
+		constant = constant && ok
+	}
+	if constant {
+		return Literal(v), nil
+	}
+	return Array(list), nil
+}
+
+// List compiles the elements of an array.
+func (c *Compiler) List(v value.Value, sc *Scope) ([]Expression, error) {
+	var list []Expression
+	for _, item := range document.Fields(v.Value) {
+		e, err := c.Compile(item, sc)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, e)
+	}
+	return list, nil
+}
+
+// object compiles {$op: args} or an object of expressions.
+func (c *Compiler) object(doc []byte, sc *Scope) (Expression, error) {
+	if name, arg, ok := document.First(doc); ok && document.IsOperator(name) {
+		if document.Count(doc) > 1 {
+			return nil, refusal.Of(15983, "an object representing an expression must have exactly one field: %s", bson.Raw(doc))
+		}
+		return c.operator(name, arg, sc)
+	}
+	var out Object
+	for name, v := range document.Fields(doc) {
+		if err := checkFieldName(string(name)); err != nil {
+			return nil, err
+		}
+		e, err := c.Compile(v, sc)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, namedExpression{string(name), e})
+	}
+	return out, nil
+}
+
+// checkFieldName refuses names that an object expression may not make.
+func checkFieldName(name string) error {
+	switch {
+	case strings.HasPrefix(name, "$"):
+		return refusal.Of(16410, "FieldPath field names may not start with '$'. Consider using $getField or $setField.")
+	case strings.Contains(name, "."):
+		return refusal.Of(16405, "dotted field names are only allowed at the top level")
+	case strings.ContainsRune(name, 0):
+		return refusal.Of(16411, "FieldPath field names may not contain '\\0'.")
+	}
+	return nil
+}
+
+func (c *Compiler) operator(name string, arg value.Value, sc *Scope) (Expression, error) {
+	if f, ok := otherFunctions[name]; ok && c.Other {
+		return c.call(name, f, arg, sc)
+	}
+	e, err := c.usualOperator(name, arg, sc)
+	if err != nil || !c.Other || otherCodes[name] == nil || IsConstant(e) {
+		return e, err
+	}
+	return otherExpression{e, otherCodes[name]}, nil
+}
+
+func (c *Compiler) usualOperator(name string, arg value.Value, sc *Scope) (Expression, error) {
+	if f, ok := functions[name]; ok {
+		return c.call(name, f, arg, sc)
+	}
+	if f, ok := namedFunctions[name]; ok {
+		return c.callNamed(name, f, arg, sc)
+	}
+	if c.forms == nil {
+		c.forms = c.specialForms()
+	}
+	if f, ok := c.forms[name]; ok {
+		return f(name, arg, sc)
+	}
+	return nil, refusal.New(mongoerr.InvalidPipelineOperator, "Unrecognized expression '%s'", name)
+}
+
+// Known reports whether there is an operator of that name.
+func Known(name string) bool {
+	c := Compiler{}
+	_, isFunction := functions[name]
+	_, isNamed := namedFunctions[name]
+	_, isForm := c.specialForms()[name]
+	return isFunction || isNamed || isForm
+}
+
+// Literal is a value as it stands.
+type Literal value.Value
+
+// Eval returns the value.
+func (l Literal) Eval(*Evaluation) (value.Value, error) { return value.Value(l), nil }
+
+// Array makes an array of its elements.
+type Array []Expression
+
+// Eval evaluates the elements; missing ones become null.
+func (a Array) Eval(c *Evaluation) (value.Value, error) {
+	vs := make([]value.Value, len(a))
+	size := 0
+	for i, e := range a {
+		v, err := e.Eval(c)
+		if err != nil {
+			return value.Value{}, err
+		}
+		vs[i] = v
+		size += len(v.Value)
+		if err := checkSize(size); err != nil {
+			return value.Value{}, err
+		}
+	}
+	return document.Array(vs), c.Work.Handle(size)
+}
+
+// EvalAll evaluates a list of expressions.
+func EvalAll(list []Expression, c *Evaluation) ([]value.Value, error) {
+	vs := make([]value.Value, len(list))
+	for i, e := range list {
+		if e == nil {
+			vs[i] = value.Absent
+			continue
+		}
+		v, err := e.Eval(c)
+		if err != nil {
+			return nil, err
+		}
+		vs[i] = v
+	}
+	return vs, c.Work.Step(1)
+}
+
+type namedExpression struct {
+	Name string
+	Expr Expression
+}
+
+// Object makes a document of its fields.
+type Object []namedExpression
+
+// Eval evaluates the fields; missing ones are left out.
+func (o Object) Eval(c *Evaluation) (value.Value, error) {
+	b, start := document.Open(nil)
+	for _, f := range o {
+		v, err := f.Expr.Eval(c)
+		if err != nil {
+			return value.Value{}, err
+		}
+		b = document.Append(b, f.Name, v)
+		if err := checkSize(len(b)); err != nil {
+			return value.Value{}, err
+		}
+	}
+	return value.Object(document.Close(b, start)), c.Work.Handle(len(b))
+}

@@ -1,0 +1,81 @@
+package expr
+
+import (
+	"context"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/value"
+	"shardsh/balancer/mock/store/work"
+)
+
+// LetLiteral makes a command's let of one variable that stands for a document as
+// it is.
+func LetLiteral(name string, doc bson.Raw) bson.Raw {
+	return document.Of(document.Field{Name: name, Value: literally(value.Object(doc))})
+}
+
+func literally(v value.Value) value.Value {
+	return value.Object(document.Of(document.Field{Name: "$literal", Value: v}))
+}
+
+// Settled evaluates the variables of a command, so that whoever is given them
+// need not: each stands for its value as it is. It fails with the cause of ctx
+// when that ends.
+func Settled(ctx context.Context, let bson.Raw) (bson.Raw, error) {
+	if document.IsEmpty(let) {
+		return let, nil
+	}
+	w := work.New(ctx)
+	sc, err := newScopeIn(w, let)
+	if err == nil {
+		err = w.Over()
+	}
+	if err != nil {
+		return nil, err
+	}
+	var out []document.Field
+	for name := range document.Fields(let) {
+		out = append(out, settled(string(name), sc.Values[sc.slots[string(name)]]))
+	}
+	return document.Of(out...), nil
+}
+
+// settled makes a variable stand for a value.
+func settled(name string, v value.Value) document.Field {
+	if value.IsMissing(v) {
+		return document.Field{Name: name, Value: value.String("$$REMOVE")}
+	}
+	return document.Field{Name: name, Value: literally(v)}
+}
+
+// LetOf evaluates variables over a document, for a command that takes them as a
+// let of its own. Without any there is "new", the document ($merge). It fails with
+// the cause of ctx when that ends.
+func LetOf(ctx context.Context, let, doc bson.Raw, now time.Time) (bson.Raw, error) {
+	if let == nil {
+		return LetLiteral("new", doc), nil
+	}
+	sc, err := NewScope(nil)
+	if err != nil {
+		return nil, err
+	}
+	w := work.New(ctx)
+	of := NewEvaluation(sc, now, w)
+	of.Root = value.Object(doc)
+	var out []document.Field
+	for name, v := range document.Fields(let) {
+		e, err := Compile(v, sc)
+		if err != nil {
+			return nil, err
+		}
+		result, err := e.Eval(of)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, settled(string(name), result))
+	}
+	return document.Of(out...), w.Over()
+}

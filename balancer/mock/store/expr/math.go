@@ -1,0 +1,382 @@
+package expr
+
+import (
+	"math"
+	"math/big"
+	"math/rand/v2"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/quad"
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/value"
+)
+
+var mathFunctions = map[string]function{
+	"$round": {1, 2, rounding("$round", value.RoundHalfEven)},
+	"$trunc": {1, 2, rounding("$trunc", value.RoundCut)},
+	"$pow":   {2, 2, exprPow},
+	"$sqrt":  {1, 1, exprSqrt},
+	"$exp":   {1, 1, real("$exp", math.Exp, quad.Exp)},
+	"$ln":    {1, 1, logarithm("$ln", 28766, math.Log, quad.Ln)},
+	"$log10": {1, 1, logarithm("$log10", 28761, math.Log10, quad.Log10)},
+	"$log":   {2, 2, exprLog},
+
+	"$sin":  {1, 1, bounded("$sin", math.Sin, quad.Sin, finiteOnly)},
+	"$cos":  {1, 1, bounded("$cos", math.Cos, quad.Cos, finiteOnly)},
+	"$tan":  {1, 1, bounded("$tan", math.Tan, quad.Tan, finiteOnly)},
+	"$asin": {1, 1, bounded("$asin", math.Asin, quad.Asin, unit)},
+	"$acos": {1, 1, bounded("$acos", math.Acos, quad.Acos, unit)},
+	"$atan": {1, 1, real("$atan", math.Atan, quad.Atan)}, "$atan2": {2, 2, exprAtan2},
+	"$sinh":  {1, 1, real("$sinh", math.Sinh, quad.Sinh)},
+	"$cosh":  {1, 1, real("$cosh", math.Cosh, quad.Cosh)},
+	"$tanh":  {1, 1, real("$tanh", math.Tanh, quad.Tanh)},
+	"$asinh": {1, 1, real("$asinh", math.Asinh, quad.Asinh)},
+	"$acosh": {1, 1, bounded("$acosh", math.Acosh, quad.Acosh, interval{1, math.Inf(1)})},
+	"$atanh": {1, 1, bounded("$atanh", math.Atanh, quad.Atanh, unit)},
+
+	"$degreesToRadians": {1, 1, scale("$degreesToRadians", math.Pi/180, radiansOfDegree)},
+	"$radiansToDegrees": {1, 1, scale("$radiansToDegrees", 180/math.Pi, degreesOfRadian)},
+}
+
+// π/180 and 180/π, to the 34 digits of a decimal. Two of the manual's examples of
+// $radiansToDegrees differ from what comes of these in their last digit.
+var (
+	radiansOfDegree = value.MustDecimal("0.01745329251994329576923690768488613")
+	degreesOfRadian = value.MustDecimal("57.29577951308232087679815481410517")
+)
+
+// Random is in [0, 1).
+func (c *Evaluation) Random() float64 {
+	if c.Rand != nil {
+		return c.Rand()
+	}
+	return rand.Float64()
+}
+
+func real(op string, f func(float64) float64, wide quad.Function,
+) func(*Evaluation, []value.Value) (value.Value, error) {
+	return ofNumber(op, func(v value.Value) value.Value {
+		if v.Type == bson.TypeDecimal128 {
+			return value.Decimal(value.DecimalReal(value.DecimalAt(v.Value), f, wide))
+		}
+		return value.Double(f(value.ToDouble(v)))
+	})
+}
+
+// scale multiplies by a constant.
+func scale(op string, by float64, decimal bson.Decimal128) func(*Evaluation, []value.Value) (value.Value, error) {
+	return ofNumber(op, func(v value.Value) value.Value {
+		if v.Type == bson.TypeDecimal128 {
+			return value.Decimal(value.DecimalMultiply(value.DecimalAt(v.Value), decimal))
+		}
+		return value.Double(value.ToDouble(v) * by)
+	})
+}
+
+func ofNumber(op string, f func(value.Value) value.Value) func(*Evaluation, []value.Value) (value.Value, error) {
+	return func(_ *Evaluation, args []value.Value) (value.Value, error) {
+		if value.IsNullish(args[0]) {
+			return value.Null(), nil
+		}
+		if err := numeric(op, args[0]); err != nil {
+			return value.Value{}, err
+		}
+		return f(args[0]), nil
+	}
+}
+
+type interval struct{ low, high float64 }
+
+var (
+	unit       = interval{-1, 1}
+	finiteOnly = interval{-math.MaxFloat64, math.MaxFloat64}
+)
+
+func bounded(op string, f func(float64) float64, wide quad.Function, in interval,
+) func(*Evaluation, []value.Value) (value.Value, error) {
+	inner := real(op, f, wide)
+	return func(c *Evaluation, args []value.Value) (value.Value, error) {
+		if v := args[0]; value.IsNumber(v) {
+			if x := value.ToDouble(v); !math.IsNaN(x) && (x < in.low || x > in.high) {
+				return value.Value{}, refusal.Of(50989, "cannot apply %s to %s, value must be in [%v,%v]", op, v, in.low, in.high)
+			}
+		}
+		return inner(c, args)
+	}
+}
+
+func exprAtan2(_ *Evaluation, args []value.Value) (value.Value, error) {
+	y, x := args[0], args[1]
+	if value.IsNullish(y) || value.IsNumber(y) && value.IsNullish(x) {
+		return value.Null(), nil
+	}
+	if !value.IsNumber(y) {
+		return value.Value{}, refusal.Of(51044, "$atan2 only supports numeric types, not %s", value.TypeName(y))
+	}
+	if !value.IsNumber(x) {
+		return value.Value{}, refusal.Of(51045, "$atan2 only supports numeric types, not %s", value.TypeName(x))
+	}
+	return value.RealOfTwo(y, x, math.Atan2, quad.Atan2), nil
+}
+
+func logarithm(op string, code int32, f func(float64) float64, wide quad.Function,
+) func(*Evaluation, []value.Value) (value.Value, error) {
+	inner := real(op, f, wide)
+	return func(c *Evaluation, args []value.Value) (value.Value, error) {
+		if v := args[0]; value.IsNumber(v) && notPositive(v) {
+			return value.Value{}, refusal.Of(code, "%s's argument must be a positive number, but is %s", op, v)
+		}
+		return inner(c, args)
+	}
+}
+
+func exprLog(_ *Evaluation, args []value.Value) (value.Value, error) {
+	v, base := args[0], args[1]
+	switch {
+	case value.IsNullish(v) || value.IsNullish(base):
+		return value.Null(), nil
+	case !value.IsNumber(v):
+		return value.Value{}, refusal.Of(28756, "$log's argument must be numeric, not %s", value.TypeName(v))
+	case !value.IsNumber(base):
+		return value.Value{}, refusal.Of(28757, "$log's base must be numeric, not %s", value.TypeName(base))
+	}
+	switch {
+	case notPositive(v):
+		return value.Value{}, refusal.Of(28758, "$log's argument must be a positive number, but is %s", v)
+	case notPositive(base) || value.Compare(base, value.Int32(1)) == 0:
+		return value.Value{}, refusal.Of(28759, "$log's base must be a positive number not equal to 1, but is %s", base)
+	}
+	return value.RealOfTwo(v, base, func(x, b float64) float64 { return math.Log(x) / math.Log(b) }, logTo), nil
+}
+
+// logTo has ways of its own to the bases 2 and 10, in which whole results are whole.
+func logTo(x, base *big.Float) *big.Float {
+	switch n, exact := base.Int64(); {
+	case exact == big.Exact && n == 2:
+		return quad.Log2(x)
+	case exact == big.Exact && n == 10:
+		return quad.Log10(x)
+	}
+	return new(big.Float).Quo(quad.Ln(x), quad.Ln(base))
+}
+
+// notPositive: NaN is neither.
+func notPositive(v value.Value) bool {
+	return !math.IsNaN(value.ToDouble(v)) && value.Compare(v, value.Int32(0)) <= 0
+}
+
+func exprSqrt(_ *Evaluation, args []value.Value) (value.Value, error) {
+	v := args[0]
+	if value.IsNullish(v) {
+		return value.Null(), nil
+	}
+	if err := numeric("$sqrt", v); err != nil {
+		return value.Value{}, err
+	}
+	if value.ToDouble(v) < 0 {
+		return value.Value{}, refusal.Of(28714, "$sqrt's argument must be greater than or equal to 0")
+	}
+	if v.Type != bson.TypeDecimal128 {
+		return value.Double(math.Sqrt(value.ToDouble(v))), nil
+	}
+	d := value.DecimalAt(v.Value)
+	if d.IsNaN() || d.IsInf() != 0 || value.DecimalIsZero(d) {
+		return v, nil
+	}
+	c, exp := value.DecimalParts(d)
+	shift := 2 * value.DecimalDigits
+	if (exp-shift)%2 != 0 {
+		shift++
+	}
+	c.Mul(c, value.TenTo(shift))
+	return value.Decimal(trimmed(new(big.Int).Sqrt(c), (exp-shift)/2)), nil
+}
+
+// trimmed makes a decimal without needless zeros behind the point.
+func trimmed(c *big.Int, exp int) bson.Decimal128 {
+	ten := big.NewInt(10)
+	for exp < 0 {
+		q, r := new(big.Int).QuoRem(c, ten, new(big.Int))
+		if r.Sign() != 0 {
+			break
+		}
+		c, exp = q, exp+1
+	}
+	return value.MakeDecimal(c, exp)
+}
+
+// exprPow stays with integers as long as the result is one.
+func exprPow(_ *Evaluation, args []value.Value) (value.Value, error) {
+	base, exp := args[0], args[1]
+	switch {
+	case value.IsNullish(base) || value.IsNullish(exp):
+		return value.Null(), nil
+	case !value.IsNumber(base):
+		return value.Value{}, refusal.Of(28762, "$pow's base must be numeric, not %s", value.TypeName(base))
+	case !value.IsNumber(exp):
+		return value.Value{}, refusal.Of(28763, "$pow's exponent must be numeric, not %s", value.TypeName(exp))
+	case !value.Truthy(base) && value.ToDouble(exp) < 0:
+		return value.Value{}, refusal.Of(28764, "$pow cannot take a base of 0 and a negative exponent")
+	case base.Type == bson.TypeDecimal128 || exp.Type == bson.TypeDecimal128:
+		return value.Decimal(decimalPow(value.ToDecimal(base), value.ToDecimal(exp))), nil
+	case base.Type == bson.TypeDouble || exp.Type == bson.TypeDouble:
+		return value.Double(math.Pow(value.ToDouble(base), value.ToDouble(exp))), nil
+	}
+	n, ok := powInt64(value.ToInteger(base), value.ToInteger(exp))
+	switch {
+	case !ok:
+		return value.Double(math.Pow(value.ToDouble(base), value.ToDouble(exp))), nil
+	case base.Type == bson.TypeInt32 && exp.Type == bson.TypeInt32:
+		return value.SmallestInt(n), nil
+	}
+	return value.Int64(n), nil
+}
+
+func powInt64(base, exp int64) (int64, bool) {
+	switch {
+	case base == 1 || exp == 0:
+		return 1, true
+	case base == -1:
+		if exp%2 == 0 {
+			return 1, true
+		}
+		return -1, true
+	case base == 0:
+		return 0, true
+	case exp < 0 || exp > 63:
+		return 0, false
+	}
+	n := int64(1)
+	for range exp {
+		var ok bool
+		if n, ok = value.MultiplyInt64(n, base); !ok {
+			return 0, false
+		}
+	}
+	return n, true
+}
+
+func decimalPow(base, exp bson.Decimal128) bson.Decimal128 {
+	n, whole := value.WholeInteger(value.Decimal(exp))
+	if !whole || n < -10000 || n > 10000 || base.IsNaN() || base.IsInf() != 0 {
+		return value.DecimalRealOfTwo(base, exp, math.Pow, quad.Pow)
+	}
+	result, square := value.DecimalOfInt(1), base
+	for left := max(n, -n); left > 0; left /= 2 {
+		if left%2 == 1 {
+			result = value.DecimalMultiply(result, square)
+		}
+		if left > 1 {
+			square = value.DecimalMultiply(square, square)
+		}
+	}
+	if n < 0 {
+		return value.DecimalDivide(value.DecimalOfInt(1), result)
+	}
+	return result
+}
+
+// rounding is $round and $trunc, to an optional number of places.
+func rounding(op string, mode value.RoundMode) func(*Evaluation, []value.Value) (value.Value, error) {
+	return func(_ *Evaluation, args []value.Value) (value.Value, error) {
+		v := args[0]
+		if !value.IsNullish(v) && !value.IsNumber(v) {
+			return value.Value{}, refusal.Of(51081, "%s only supports numeric types, not %s", op, value.TypeName(v))
+		}
+		places := 0
+		if len(args) > 1 {
+			p := args[1]
+			if value.IsNullish(p) || value.IsNullish(v) {
+				return value.Null(), nil
+			}
+			if !value.IsNumber(p) {
+				return value.Value{}, refusal.Of(16004, "can't convert from BSON type %s to long", value.TypeName(p))
+			}
+			n, ok := value.WholeInteger(p)
+			if !ok {
+				return value.Value{}, refusal.Of(51082, "precision argument to  %s must be a integral value", op)
+			}
+			if n < -20 || n > 100 {
+				return value.Value{}, refusal.Of(51083, "cannot apply %s with precision value %d value must be in [-20, 100]", op,
+					n)
+			}
+			places = int(n)
+		}
+		if value.IsNullish(v) {
+			return value.Null(), nil
+		}
+		switch v.Type {
+		case bson.TypeDouble:
+			return value.Double(roundDouble(value.DoubleAt(v.Value), places, mode)), nil
+		case bson.TypeDecimal128:
+			return value.Decimal(value.DecimalRound(value.DecimalAt(v.Value), places, mode)), nil
+		}
+		return roundInteger(v, places, mode)
+	}
+}
+
+func roundInteger(v value.Value, places int, mode value.RoundMode) (value.Value, error) {
+	if places >= 0 {
+		return v, nil
+	}
+	n := big.NewInt(value.ToInteger(v))
+	if mode == value.RoundCut {
+		n.Quo(n, value.TenTo(-places))
+	} else {
+		n = value.RoundedShift(n, -places)
+	}
+	n.Mul(n, value.TenTo(-places))
+	if !n.IsInt64() {
+		return value.Value{}, refusal.Of(51080,
+			"invalid conversion from Decimal128 result in $round resulting from arguments: [%s, %d]",
+			v, places)
+	}
+	if v.Type == bson.TypeInt32 {
+		return value.SmallestInt(n.Int64()), nil
+	}
+	return value.Int64(n.Int64()), nil
+}
+
+// roundDouble rounds the exact binary value.
+func roundDouble(f float64, places int, mode value.RoundMode) float64 {
+	switch {
+	case math.IsNaN(f) || math.IsInf(f, 0):
+		return f
+	case places == 0 && mode == value.RoundCut:
+		return math.Trunc(f)
+	case places == 0:
+		return math.RoundToEven(f)
+	}
+	d, ok := new(big.Rat).SetString(bigFloatText(f))
+	if !ok {
+		return f
+	}
+	scale := new(big.Rat).SetInt(value.TenTo(max(places, -places)))
+	if places > 0 {
+		d.Mul(d, scale)
+	} else {
+		d.Quo(d, scale)
+	}
+	q, r := new(big.Int).QuoRem(d.Num(), d.Denom(), new(big.Int))
+	if mode == value.RoundHalfEven {
+		r.Abs(r).Lsh(r, 1)
+		if c := r.Cmp(d.Denom()); c > 0 || c == 0 && q.Bit(0) == 1 {
+			q.Add(q, big.NewInt(int64(d.Sign())))
+		}
+	}
+	out := new(big.Rat).SetInt(q)
+	if places > 0 {
+		out.Quo(out, scale)
+	} else {
+		out.Mul(out, scale)
+	}
+	rounded, _ := out.Float64()
+	return math.Copysign(rounded, f)
+}
+
+// bigFloatText returns the number to the 34 digits the server rounds it to
+// first.
+func bigFloatText(f float64) string {
+	return new(big.Float).SetFloat64(f).Text('e', value.DecimalDigits-1)
+}

@@ -1,0 +1,127 @@
+package expr
+
+import (
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/value"
+)
+
+var objectFunctions = map[string]function{
+	"$mergeObjects": {0, -1, mergeObjects},
+}
+
+func mergeObjects(c *Evaluation, args []value.Value) (value.Value, error) {
+	if len(args) == 1 && value.IsArray(args[0]) {
+		args = c.Work.Items(args[0])
+	}
+	return gather(c.Work, newMergedObject(), args)
+}
+
+// getField takes {field, input} or a field name alone, of the current document
+// then.
+func (c *Compiler) getField(name string, arg value.Value, sc *Scope) (Expression, error) {
+	raw := []value.Value{arg, value.Absent}
+	if value.IsObject(arg) && !document.IsExpression(arg.Value) {
+		var err error
+		raw, err = NamedValues(name, arg, Named{Args: []string{"field", "input"}, Unknown: 3041701,
+			Missing: []int32{3041702, 3041703}})
+		if err != nil {
+			return nil, err
+		}
+	}
+	key, err := c.fieldName(name, raw[0], sc, 5654600, 5654601, 3041704)
+	if err != nil {
+		return nil, err
+	}
+	var input Expression = Root{}
+	if slot, ok := sc.slot("CURRENT"); ok {
+		input = variable(slot)
+	}
+	if !value.IsAbsent(raw[1]) {
+		if input, err = c.untouched(raw[1], sc); err != nil {
+			return nil, err
+		}
+	}
+	return Func(func(c *Evaluation) (value.Value, error) {
+		k, err := key.Eval(c)
+		if err != nil {
+			return value.Value{}, err
+		}
+		if !value.IsString(k) {
+			return value.Value{}, refusal.Of(3041704, "$getField requires 'field' to evaluate to type String, but got %s",
+				value.TypeName(k))
+		}
+		in, err := input.Eval(c)
+		switch {
+		case err != nil:
+			return value.Value{}, err
+		case value.IsObject(in):
+			return document.Lookup(in.Value, value.TextAt(k.Value)), nil
+		case value.IsNullish(in) && !value.IsMissing(in):
+			return value.Null(), nil
+		}
+		return value.Value{}, nil
+	}), nil
+}
+
+// fieldName compiles a field name, which may not be a path into the document
+// but may be computed.
+func (c *Compiler) fieldName(op string, v value.Value, sc *Scope, pathCode, _, typeCode int32) (Expression, error) {
+	e, err := c.Compile(v, sc)
+	if err != nil {
+		return nil, err
+	}
+	if _, isPath := e.(Path); isPath {
+		return nil, refusal.Of(pathCode,
+			"'%s' is a field path reference which is not allowed in this context. Did you mean {$literal: '%s'}?",
+			value.TextAt(v.Value), value.TextAt(v.Value))
+	}
+	if l, ok := e.(Literal); ok && !value.IsString(value.Value(l)) {
+		return nil, refusal.Of(typeCode, "%s requires 'field' to evaluate to type String, but got %s", op,
+			value.TypeName(value.Value(l)))
+	}
+	return e, nil
+}
+
+// setField is $setField and $unsetField.
+func (c *Compiler) setField(name string, arg value.Value, sc *Scope) (Expression, error) {
+	spec := Named{Args: []string{"field", "input", "value"}, NotObject: 4161100, Unknown: 4161101,
+		Missing: []int32{4161102, 4161109, 4161103}}
+	if name == "$unsetField" {
+		spec.Args, spec.Missing = spec.Args[:2], spec.Missing[:2]
+	}
+	raw, err := NamedValues(name, arg, spec)
+	if err != nil {
+		return nil, err
+	}
+	key, err := c.fieldName(name, raw[0], sc, 4161108, 4161106, 4161107)
+	if err != nil {
+		return nil, err
+	}
+	l, ok := key.(Literal)
+	if !ok {
+		return nil, refusal.Of(4161106, "%s requires 'field' to evaluate to a constant", name)
+	}
+	input, err := c.untouched(raw[1], sc)
+	if err != nil {
+		return nil, err
+	}
+	var set Expression = Literal{}
+	if name == "$setField" {
+		if set, err = c.untouched(raw[2], sc); err != nil {
+			return nil, err
+		}
+	}
+	field := value.TextAt(l.Value)
+	return Func(func(c *Evaluation) (value.Value, error) {
+		in, err := input.Eval(c)
+		if err != nil || value.IsNullish(in) {
+			return value.Null(), err
+		}
+		if !value.IsObject(in) {
+			return value.Value{}, refusal.Of(4161105, "%s requires 'input' to evaluate to type Object", name)
+		}
+		v, err := set.Eval(c)
+		return value.Object(document.With(in.Value, field, v)), err
+	}), nil
+}

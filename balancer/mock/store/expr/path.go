@@ -1,0 +1,163 @@
+package expr
+
+import (
+	"strings"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/paths"
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/value"
+)
+
+// Path is "$a.b" or "$$name.a.b".
+type Path struct {
+	base Expression // nil for the document itself
+	Path []string
+}
+
+// compilePath compiles a field path or a variable.
+func compilePath(text string, sc *Scope) (Expression, error) {
+	if !strings.HasPrefix(text, "$$") {
+		if text == "$" {
+			return nil, refusal.Of(16872, "'$' by itself is not a valid FieldPath")
+		}
+		path, err := paths.Parse(text[1:])
+		if err != nil {
+			return nil, err
+		}
+		if slot, ok := sc.slot("CURRENT"); ok {
+			return Path{base: variable(slot), Path: path}, nil
+		}
+		return Path{Path: path}, nil
+	}
+	name, rest, dotted := strings.Cut(text[2:], ".")
+	base, err := compileVariable(name, sc)
+	if err != nil || !dotted {
+		return base, err
+	}
+	path, err := paths.Parse(rest)
+	if err != nil {
+		return nil, err
+	}
+	return Path{base, path}, nil
+}
+
+// CheckVariable refuses names of user variables: they begin with a lower case
+// letter and go on with letters, digits and '_' (or lie beyond ASCII).
+func CheckVariable(name string) error {
+	if name == "" {
+		return refusal.FailedToParse("empty variable names are not allowed")
+	}
+	if c := name[0]; (c < 'a' || c > 'z') && c < 0x80 && name != "CURRENT" {
+		return refusal.FailedToParse("'%s' starts with an invalid character for a user variable name", name)
+	}
+	for _, c := range []byte(name) {
+		if c < 0x80 && c != '_' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {
+			return refusal.FailedToParse("'%s' contains an invalid character for a variable name: '%c'", name, c)
+		}
+	}
+	return nil
+}
+
+func compileVariable(name string, sc *Scope) (Expression, error) {
+	if slot, ok := sc.slot(name); ok {
+		return variable(slot), nil
+	}
+	switch name {
+	case "ROOT", "CURRENT":
+		return Root{}, nil
+	case "REMOVE":
+		return Literal{}, nil
+	case "NOW":
+		return nowVariable{}, nil
+	case "CLUSTER_TIME":
+		return clusterTimeVariable{}, nil
+	case "KEEP", "PRUNE", "DESCEND":
+		return Literal(value.String(strings.ToLower(name))), nil
+	case "USER_ROLES":
+		return Literal(document.Array(nil)), nil
+	}
+	if name == "" {
+		return nil, refusal.FailedToParse("empty variable names are not allowed")
+	}
+	for _, c := range []byte(name) {
+		if c < 0x80 && c != '_' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {
+			return nil, refusal.FailedToParse("'%s' contains an invalid character for a variable name: '%c'", name, c)
+		}
+	}
+	return nil, refusal.Of(17276, "Use of undefined variable: %s", name)
+}
+
+// Root is $$ROOT.
+type Root struct{}
+
+// Eval returns the document.
+func (Root) Eval(c *Evaluation) (value.Value, error) { return c.Root, nil }
+
+type nowVariable struct{}
+
+func (nowVariable) Eval(c *Evaluation) (value.Value, error) {
+	if c.Now.IsZero() {
+		return value.Date(time.Now().UnixMilli()), nil
+	}
+	return value.Date(c.Now.UnixMilli()), nil
+}
+
+type clusterTimeVariable struct{}
+
+func (clusterTimeVariable) Eval(c *Evaluation) (value.Value, error) {
+	now := c.Now
+	if now.IsZero() {
+		now = time.Now()
+	}
+	return value.Timestamp(uint32(now.Unix()), 1), nil
+}
+
+type variable int
+
+func (v variable) Eval(c *Evaluation) (value.Value, error) {
+	if int(v) >= len(c.Vars) {
+		return value.Value{}, nil
+	}
+	return c.Vars[v], nil
+}
+
+// Eval follows the path, through arrays element by element.
+func (p Path) Eval(c *Evaluation) (value.Value, error) {
+	base := c.Root
+	if p.base != nil {
+		var err error
+		if base, err = p.base.Eval(c); err != nil {
+			return value.Value{}, err
+		}
+	}
+	return c.descend(base, p.Path), nil
+}
+
+// descend follows an expression path: an array on the way gives the array of
+// what its elements give, leaving out those that give nothing.
+func (c *Evaluation) descend(v value.Value, path []string) value.Value {
+	for i, part := range path {
+		switch v.Type {
+		case bson.TypeEmbeddedDocument:
+			v = c.at.Find(c.Work, v.Value, part)
+		case bson.TypeArray:
+			var out []value.Value
+			for _, e := range c.Work.Fields(v.Value) {
+				if !value.IsObject(e) {
+					continue // arrays directly in arrays are not looked into
+				}
+				if found := c.descend(e, path[i:]); !value.IsMissing(found) {
+					out = append(out, found)
+				}
+			}
+			return document.Array(out)
+		default:
+			return value.Value{}
+		}
+	}
+	return v
+}

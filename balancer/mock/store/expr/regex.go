@@ -1,0 +1,150 @@
+package expr
+
+import (
+	"unicode/utf8"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/regex"
+	"shardsh/balancer/mock/store/value"
+	"shardsh/balancer/mock/store/work"
+)
+
+// regex is $regexMatch, $regexFind and $regexFindAll. A constant pattern is
+// compiled once.
+func (c *Compiler) regex(name string, arg value.Value, sc *Scope) (Expression, error) {
+	args, err := c.named(name, arg, sc, Named{
+		Args: []string{"input", "regex", "options"}, NotObject: 51103, Unknown: 31024, Missing: []int32{31022, 31023},
+	})
+	if err != nil {
+		return nil, err
+	}
+	var constant *regex.Pattern
+	re, isConstant := args[1].(Literal)
+	var options value.Value = value.Absent
+	if args[2] != nil {
+		o, ok := args[2].(Literal)
+		options, isConstant = value.Value(o), isConstant && ok
+	}
+	if isConstant && !c.asIs && !value.IsNullish(value.Value(re)) {
+		if constant, err = regexOf(name, value.Value(re), options); err != nil {
+			return nil, err
+		}
+	}
+	give := map[string]func(*work.Work, string, *regex.Pattern) (value.Value, error){
+		"$regexMatch": regexMatch, "$regexFind": regexFind, "$regexFindAll": regexFindAll,
+	}[name]
+	none := map[string]value.Value{"$regexMatch": value.Bool(false), "$regexFind": value.Null(),
+		"$regexFindAll": document.Array(nil)}[name]
+	return Func(func(c *Evaluation) (value.Value, error) {
+		vs, err := EvalAll(args, c)
+		if err != nil {
+			return value.Value{}, err
+		}
+		if !value.IsNullish(vs[0]) && !value.IsString(vs[0]) {
+			return value.Value{}, refusal.Of(51104, "%s needs 'input' to be of type string", name)
+		}
+		p := constant
+		if p == nil && !value.IsNullish(vs[1]) {
+			if p, err = regexOf(name, vs[1], vs[2]); err != nil {
+				return value.Value{}, err
+			}
+		}
+		if value.IsNullish(vs[0]) || p == nil {
+			return none, nil
+		}
+		return give(c.Work, value.TextAt(vs[0].Value), p)
+	}), nil
+}
+
+func regexOf(op string, re, options value.Value) (*regex.Pattern, error) {
+	var source, flags string
+	switch re.Type {
+	case bson.TypeString:
+		source = value.TextAt(re.Value)
+	case bson.TypeRegex:
+		source, flags = value.RegexAt(re.Value)
+	default:
+		return nil, refusal.Of(51105, "%s needs 'regex' to be of type string or regex", op)
+	}
+	if !value.IsNullish(options) {
+		if !value.IsString(options) {
+			return nil, refusal.Of(51106, "%s needs 'options' to be of type string", op)
+		}
+		if flags != "" {
+			return nil, refusal.Of(51107, "%s: found regex option(s) specified in both 'regex' and 'option' fields", op)
+		}
+		flags = value.TextAt(options.Value)
+	}
+	p, err := regex.Compile(source, flags)
+	if code, ok := codeIn(err); ok && code == 51091 {
+		return nil, refusal.Of(51111, "Invalid Regex in %s: %s", op, err)
+	}
+	return p, err
+}
+
+func regexMatch(w *work.Work, s string, p *regex.Pattern) (value.Value, error) {
+	ok, err := p.Match(w, s)
+	return value.Bool(ok), err
+}
+
+func regexFind(w *work.Work, s string, p *regex.Pattern) (value.Value, error) {
+	found, err := p.FindAll(w, s, 1)
+	if err != nil || len(found) == 0 {
+		return value.Null(), err
+	}
+	return regexFound(s, found[0], utf8.RuneCountInString(s[:found[0][0]])), nil
+}
+
+// foundSize is what a match takes in the result at least: {match: "", idx: 0,
+// captures: []}.
+const (
+	foundSize      = 41
+	foundGroupSize = 4 // a group that did not match
+)
+
+func regexFindAll(w *work.Work, s string, p *regex.Pattern) (value.Value, error) {
+	found, err := p.FindAll(w, s, maxValueSize/(foundSize+p.Groups()*foundGroupSize)+1)
+	var out []value.Value
+	size := 0
+	counted, at := 0, 0 // the characters up to a byte
+	next := 0           // where the next search begins
+	for _, places := range found {
+		if next > 0 && next == len(s) { // from there the server no longer looks
+			break
+		}
+		if next = places[1]; places[0] == places[1] {
+			_, length := utf8.DecodeRuneInString(s[next:])
+			next += length
+		}
+		counted, at = counted+utf8.RuneCountInString(s[at:places[0]]), places[0]
+		one := regexFound(s, places, counted)
+		if size += len(one.Value); size > maxValueSize {
+			return value.Value{}, refusal.Of(51151, "$regexFindAll: the size of buffer to store output exceeded the 64MB limit")
+		}
+		out = append(out, one)
+		if err := w.Step(1); err != nil {
+			return value.Value{}, err
+		}
+	}
+	return document.Array(out), err
+}
+
+// regexFound is {match, idx, captures}; idx counts characters.
+func regexFound(s string, places []int, idx int) value.Value {
+	var captures []value.Value
+	for i := 2; i+1 < len(places); i += 2 {
+		if places[i] < 0 {
+			captures = append(captures, value.Null())
+			continue
+		}
+		captures = append(captures, value.String(s[places[i]:places[i+1]]))
+	}
+	return value.Object(document.Of(
+		document.Field{Name: "match", Value: value.String(s[places[0]:places[1]])},
+		document.Field{Name: "idx", Value: value.Int32(int32(idx))},
+		document.Field{Name: "captures", Value: document.Array(captures)},
+	))
+}

@@ -1,0 +1,181 @@
+package expr
+
+import (
+	"cmp"
+	"slices"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/value"
+	"shardsh/balancer/mock/store/work"
+)
+
+var setFunctions = map[string]function{
+	"$setUnion":        {0, -1, exprSetUnion},
+	"$setIntersection": {0, -1, exprSetIntersection},
+	"$setDifference":   {2, 2, exprSetDifference},
+	"$setEquals":       {2, -1, exprSetEquals},
+	"$setIsSubset":     {2, 2, exprSetIsSubset},
+	"$anyElementTrue":  {1, 1, exprAnyElementTrue},
+	"$allElementsTrue": {1, 1, exprAllElementsTrue},
+}
+
+// Set is the values of an array by their encoding.
+type Set map[string]value.Value
+
+// SetOf returns the set of an array's values, the first of equal ones.
+func SetOf(w *work.Work, arr value.Value) Set {
+	s := Set{}
+	for _, v := range w.Fields(arr.Value) {
+		if key := value.Encoded(v); value.IsMissing(s[key]) {
+			s[key] = v
+		}
+	}
+	return s
+}
+
+// sorted returns the members in the order of values, as the server does.
+func (s Set) sorted(w *work.Work) value.Value {
+	type member struct {
+		key string
+		v   value.Value
+	}
+	list := make([]member, 0, len(s))
+	for key, v := range s {
+		list = append(list, member{key, v})
+	}
+	work.SortStable(w, list, func(a, b member) int { return cmp.Compare(a.key, b.key) })
+	out := make([]value.Value, len(list))
+	for i, m := range list {
+		out[i] = m.v
+	}
+	return document.Array(out)
+}
+
+func exprSetUnion(c *Evaluation, args []value.Value) (value.Value, error) {
+	all := Set{}
+	for _, v := range args {
+		if value.IsNullish(v) {
+			return value.Null(), nil
+		}
+		if !value.IsArray(v) {
+			return value.Value{}, refusal.Of(17043, "All operands of $setUnion must be arrays. One argument is of type: %s",
+				value.TypeName(v))
+		}
+		for _, e := range c.Work.Fields(v.Value) {
+			if key := value.Encoded(e); value.IsMissing(all[key]) {
+				all[key] = e
+			}
+		}
+	}
+	return all.sorted(c.Work), nil
+}
+
+func exprSetIntersection(c *Evaluation, args []value.Value) (value.Value, error) {
+	var all Set
+	for i, v := range args {
+		if value.IsNullish(v) {
+			return value.Null(), nil
+		}
+		if !value.IsArray(v) {
+			return value.Value{}, refusal.Of(17047,
+				"All operands of $setIntersection must be arrays. One argument is of type: %s",
+				value.TypeName(v))
+		}
+		other := SetOf(c.Work, v)
+		if i == 0 {
+			all = other
+			continue
+		}
+		for key := range all {
+			if _, ok := other[key]; !ok {
+				delete(all, key)
+			}
+		}
+	}
+	return all.sorted(c.Work), nil
+}
+
+// exprSetDifference keeps the order of the first array.
+func exprSetDifference(c *Evaluation, args []value.Value) (value.Value, error) {
+	a, b := args[0], args[1]
+	switch {
+	case value.IsNullish(a) || value.IsNullish(b):
+		return value.Null(), nil
+	case !value.IsArray(a):
+		return value.Value{}, refusal.Of(17048,
+			"both operands of $setDifference must be arrays. First argument is of type: %s",
+			value.TypeName(a))
+	case !value.IsArray(b):
+		return value.Value{}, refusal.Of(17049,
+			"both operands of $setDifference must be arrays. Second argument is of type: %s",
+			value.TypeName(b))
+	}
+	seen := SetOf(c.Work, b)
+	var out []value.Value
+	for _, v := range c.Work.Fields(a.Value) {
+		if key := value.Encoded(v); value.IsMissing(seen[key]) {
+			seen[key] = v
+			out = append(out, v)
+		}
+	}
+	return document.Array(out), nil
+}
+
+func exprSetEquals(c *Evaluation, args []value.Value) (value.Value, error) {
+	var one Set
+	for i, v := range args {
+		if !value.IsArray(v) {
+			return value.Value{}, refusal.Of(17044, "All operands of $setEquals must be arrays. One argument is of type: %s",
+				value.TypeName(v))
+		}
+		other := SetOf(c.Work, v)
+		if i == 0 {
+			one = other
+			continue
+		}
+		if len(one) != len(other) || !one.within(other) {
+			return value.Bool(false), nil
+		}
+	}
+	return value.Bool(true), nil
+}
+
+func (s Set) within(other Set) bool {
+	for key := range s {
+		if _, ok := other[key]; !ok {
+			return false
+		}
+	}
+	return true
+}
+
+func exprSetIsSubset(c *Evaluation, args []value.Value) (value.Value, error) {
+	switch {
+	case !value.IsArray(args[0]):
+		return value.Value{}, refusal.Of(17046, "both operands of $setIsSubset must be arrays. First argument is of type: %s",
+			value.TypeName(args[0]))
+	case !value.IsArray(args[1]):
+		return value.Value{}, refusal.Of(17042,
+			"both operands of $setIsSubset must be arrays. Second argument is of type: %s",
+			value.TypeName(args[1]))
+	}
+	return value.Bool(SetOf(c.Work, args[0]).within(SetOf(c.Work, args[1]))), nil
+}
+
+func exprAnyElementTrue(c *Evaluation, args []value.Value) (value.Value, error) {
+	if !value.IsArray(args[0]) {
+		return value.Value{}, refusal.Of(17041, "$anyElementTrue's argument must be an array, but is %s",
+			value.TypeName(args[0]))
+	}
+	return value.Bool(slices.ContainsFunc(c.Work.Items(args[0]), value.Truthy)), nil
+}
+
+func exprAllElementsTrue(c *Evaluation, args []value.Value) (value.Value, error) {
+	if !value.IsArray(args[0]) {
+		return value.Value{}, refusal.Of(17040, "$allElementsTrue's argument must be an array, but is %s",
+			value.TypeName(args[0]))
+	}
+	return value.Bool(!slices.ContainsFunc(c.Work.Items(args[0]), func(v value.Value) bool { return !value.Truthy(v) })),
+		nil
+}

@@ -1,0 +1,137 @@
+package filter
+
+import (
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/value"
+)
+
+// sizeTest is $size.
+type sizeTest int
+
+func newSizeTest(v value.Value) (sizeTest, error) {
+	n, ok := value.WholeInteger(v)
+	switch {
+	case !value.IsNumber(v):
+		return 0, refusal.BadValue("Failed to parse $size. Expected a number in: $size: %s", v)
+	case !ok:
+		return 0, refusal.BadValue("Failed to parse $size. Expected an integer: $size: %s", v)
+	case n < 0:
+		return 0, refusal.BadValue("Failed to parse $size. Expected a non-negative number in: $size: %s", v)
+	case n > document.MaxSize:
+		n = document.MaxSize
+	}
+	return sizeTest(n), nil
+}
+
+func (t sizeTest) Test(v value.Value, _ *Matching) bool {
+	return value.IsArray(v) && document.Count(v.Value) == int(t)
+}
+
+// all compiles $all: a conjunction of equalities, regular expressions and
+// $elemMatch.
+func (c *Compiler) all(name string, v value.Value) (predicate, error) {
+	if !value.IsArray(v) {
+		return predicate{}, refusal.BadValue("$all needs an array")
+	}
+	var ps []predicate
+	for i, item := range document.Items(v) {
+		op, arg, ok := "", value.Value{}, false
+		if value.IsObject(item) {
+			op, arg, ok = document.First(item.Value)
+		}
+		switch {
+		case ok && op == "$elemMatch":
+			p, err := c.ElemMatch(name, arg)
+			if err != nil {
+				return predicate{}, err
+			}
+			ps = append(ps, p)
+			continue
+		case i > 0 && len(ps) > 0 && isElemMatch(ps[0]):
+			return predicate{}, refusal.BadValue("$all/$elemMatch has to be consistent")
+		case ok && document.IsOperator(op) && !document.IsReference(op):
+			return predicate{}, refusal.BadValue("no $ expressions in $all")
+		}
+		p, err := c.Predicate(name, item)
+		if err != nil {
+			return predicate{}, err
+		}
+		ps = append(ps, p)
+	}
+	if len(ps) == 0 {
+		return leaf(matchesNothing{}), nil
+	}
+	p := allOf(ps)
+	p.every = everyValues(ps)
+	return p, nil
+}
+
+func isElemMatch(p predicate) bool {
+	switch p.Leaf.(type) {
+	case elementDocument, elementValue:
+		return true
+	}
+	return false
+}
+
+type matchesNothing struct{}
+
+func (matchesNothing) Test(value.Value, *Matching) bool { return false }
+
+// ElemMatch compiles $elemMatch: a query on elements that are documents, or
+// operators on the elements themselves.
+func (c *Compiler) ElemMatch(name string, v value.Value) (predicate, error) {
+	if !value.IsObject(v) {
+		return predicate{}, refusal.BadValue("$elemMatch needs an Object")
+	}
+	op, _, ok := document.First(v.Value)
+	if ok && document.IsOperator(op) && !document.IsReference(op) && !TopLevelOnly[op] {
+		ps, err := c.operators(name, v.Value)
+		return whole(elementValue{allOf(ps)}), err
+	}
+	was := c.below
+	c.below = true
+	defer func() { c.below = was }()
+	n, err := c.Document(v.Value)
+	return whole(elementDocument{n}), err
+}
+
+// TopLevelOnly are the operators that begin a query on documents, not on
+// values.
+var TopLevelOnly = map[string]bool{
+	"$and": true, "$or": true, "$nor": true, "$where": true, "$expr": true, "$comment": true,
+	"$jsonSchema": true, "$alwaysTrue": true, "$alwaysFalse": true,
+}
+
+type elementDocument struct{ query node }
+
+func (t elementDocument) Test(v value.Value, m *Matching) bool {
+	return anyElement(v, m, func(e value.Value) bool {
+		return (value.IsObject(e) || e.Type == bson.TypeArray) && t.query.Match(e.Value, m)
+	})
+}
+
+type elementValue struct{ want predicate }
+
+func (t elementValue) Test(v value.Value, m *Matching) bool {
+	return anyElement(v, m, func(e value.Value) bool { return t.want.Test(e, m) })
+}
+
+// anyElement reports whether an element matches, and keeps its place.
+func anyElement(v value.Value, m *Matching, ok func(value.Value) bool) bool {
+	if !value.IsArray(v) {
+		return false
+	}
+	i := 0
+	for _, e := range document.Fields(v.Value) {
+		if m.goOn(0) && ok(e) {
+			m.Index = i
+			return true
+		}
+		i++
+	}
+	return false
+}

@@ -1,0 +1,334 @@
+// Package filter answers which documents match a query: the operators of find
+// and $match, $jsonSchema, why a document fails a validator, and the conditions
+// that planning looks at. The rules are those of the query operators' manual
+// pages and of what the server (8.0) replied, in testdata of the store.
+package filter
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/expr"
+	"shardsh/balancer/mock/store/paths"
+	"shardsh/balancer/mock/store/value"
+	"shardsh/balancer/mock/store/work"
+)
+
+// Filter is a compiled query. A nil Filter matches everything.
+type Filter struct {
+	root  node
+	Scope *expr.Scope
+	now   time.Time
+	fails bool
+	// Clauses are what planning looks at.
+	Clauses []Clause
+}
+
+// Options are what a query may refer to besides the document.
+type Options struct {
+	// Let holds the variables of $expr, name to value.
+	Let bson.Raw
+	// Now is $$NOW; the zero value stands for the time of the call.
+	Now time.Time
+	// Plain is a query inside an update, in which $expr, $jsonSchema, $where and $text
+	// are not allowed.
+	Plain bool
+}
+
+// node decides about a document.
+type node interface {
+	Match(doc []byte, m *Matching) bool
+}
+
+// ValueTest decides about a single value; missing is one too.
+type ValueTest interface {
+	Test(v value.Value, m *Matching) bool
+}
+
+// Matching is the state of one match.
+type Matching struct {
+	// Evaluation is the evaluation for expressions; nil until one needs it.
+	Evaluation *expr.Evaluation
+	Filter     *Filter
+	// Index is the place in the outermost array of the element that made the
+	// last array predicate true; -1 when none did. Updates with the positional
+	// operator use it.
+	Index int
+	Err   error
+	// Work is what matching costs; nil where nothing can end it, or where ctx
+	// says it.
+	Work *work.Work
+	at   paths.Finder // of the document's fields
+}
+
+func (m *Matching) work() *work.Work {
+	switch {
+	case m == nil:
+		return nil
+	case m.Evaluation != nil:
+		return m.Evaluation.Work
+	}
+	return m.Work
+}
+
+// goOn takes a step, and reports whether matching is to go on: an expression
+// or a pattern has failed, or the work has ended.
+func (m *Matching) goOn(bytes int) bool {
+	if m.Err == nil {
+		m.Err = m.work().Handle(bytes)
+	}
+	return m.Err == nil
+}
+
+// Compile compiles a query. Errors have the server's codes: mostly
+// BadValue.
+func Compile(filter bson.Raw) (*Filter, error) {
+	return CompileWith(filter, Options{})
+}
+
+// CompileWith is Compile for a query with variables.
+func CompileWith(filter bson.Raw, o Options) (*Filter, error) {
+	sc, err := expr.NewScope(o.Let)
+	if err != nil {
+		return nil, err
+	}
+	failed := sc.Collecting()
+	f, err := (&Compiler{Scope: sc, Plain: o.Plain}).compile(filter, o.Now)
+	if err == nil {
+		err = failed()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// CompileIn compiles a query inside of what has variables of its own: a pipeline.
+func CompileIn(filter bson.Raw, sc *expr.Scope, now time.Time) (*Filter, error) {
+	return (&Compiler{Scope: sc}).compile(filter, now)
+}
+
+func (c *Compiler) compile(filter bson.Raw, now time.Time) (*Filter, error) {
+	root, err := c.Document(filter)
+	if err != nil {
+		return nil, err
+	}
+	return &Filter{root: root, Scope: c.Scope, now: now, fails: c.fails, Clauses: clausesOf(filter)}, nil
+}
+
+// CanFail reports whether matching may end in an error: the filter has a $expr.
+// For such a filter Test says more than Match.
+func (f *Filter) CanFail() bool { return f != nil && f.fails }
+
+// Match reports whether a document matches. A filter whose $expr fails on the
+// document does not match it; Test tells why.
+func (f *Filter) Match(doc bson.Raw) bool {
+	ok, err := f.Test(doc)
+	return ok && err == nil
+}
+
+// Test is Match with the error of an expression that failed.
+func (f *Filter) Test(doc bson.Raw) (bool, error) { return f.TestWith(nil, doc) }
+
+// Tester returns Test for many documents, which fails with the cause of ctx
+// when that ends.
+func (f *Filter) Tester(ctx context.Context) func(doc bson.Raw) (bool, error) {
+	w := work.New(ctx)
+	return func(doc bson.Raw) (bool, error) { return f.TestWith(w, doc) }
+}
+
+// TestWith is Test of a run: matching ends when the work does.
+func (f *Filter) TestWith(w *work.Work, doc []byte) (bool, error) {
+	if f == nil {
+		return true, w.Step(1)
+	}
+	return f.run(&Matching{Work: w, Filter: f, Index: -1}, doc)
+}
+
+// TestIn matches within an evaluation that is under way, for its variables.
+func (f *Filter) TestIn(ctx *expr.Evaluation, doc []byte) (bool, error) {
+	return f.run(&Matching{Evaluation: ctx, Filter: f, Index: -1}, doc)
+}
+
+func (f *Filter) run(m *Matching, doc []byte) (bool, error) {
+	ok := f.root.Match(doc, m)
+	if m.Err == nil {
+		m.Err = m.work().Step(1)
+	}
+	return ok && m.Err == nil, m.Err
+}
+
+// Position returns the place of the array element that made the document match,
+// for the positional operator.
+func (f *Filter) Position(w *work.Work, doc bson.Raw) (int, bool) {
+	if f == nil {
+		return 0, false
+	}
+	m := Matching{Work: w, Filter: f, Index: -1}
+	ok := f.root.Match(doc, &m)
+	return m.Index, ok && m.Err == nil && m.Index >= 0
+}
+
+// Equality returns the value that a document must have at path, when the filter
+// demands one: by {path: value}, $eq, an $in of one, or an $and of these; also
+// as a part of a whole value that it demands, as {a: {b: value}} does for a.b.
+func (f *Filter) Equality(path string) (bson.RawValue, bool) {
+	if f == nil {
+		return bson.RawValue{}, false
+	}
+	for p, v := range f.Equalities() {
+		if p == path {
+			return v, true
+		}
+		if rest, inside := strings.CutPrefix(path, p+"."); inside {
+			if v, ok := insideOf(v, paths.Split(rest)); ok {
+				return v, true
+			}
+		}
+	}
+	return bson.RawValue{}, false
+}
+
+// Point returns the field and the value of a filter that asks for one value of one
+// field, of a type that only equals itself.
+func (f *Filter) Point() (field string, v value.Value, ok bool) {
+	if f == nil {
+		return "", v, false
+	}
+	n, isPath := f.root.(*pathNode)
+	if !isPath {
+		return "", v, false
+	}
+	c, isComparison := n.test.(*comparison)
+	if !isComparison || c.op != opEqual {
+		return "", v, false
+	}
+	switch c.to.Type {
+	case bson.TypeInt32, bson.TypeInt64, bson.TypeDouble, bson.TypeString, bson.TypeObjectID, bson.TypeDateTime,
+		bson.TypeBoolean, bson.TypeBinary:
+		return n.name, c.to, true
+	}
+	return "", v, false
+}
+
+// insideOf returns what a value that is a document has at a path without arrays.
+func insideOf(v value.Value, path []string) (value.Value, bool) {
+	for _, name := range path {
+		if !value.IsObject(v) {
+			return v, false
+		}
+		if v = document.Lookup(v.Value, name); value.IsMissing(v) {
+			return v, false
+		}
+	}
+	return v, !value.IsArray(v)
+}
+
+// Equalities walks the (path, value) pairs that every match has.
+func (f *Filter) Equalities() func(yield func(string, value.Value) bool) {
+	return func(yield func(string, value.Value) bool) { eachEquality(f.root, yield) }
+}
+
+func eachEquality(n node, yield func(string, value.Value) bool) bool {
+	switch n := n.(type) {
+	case allNode:
+		for _, child := range n {
+			if !eachEquality(child, yield) {
+				return false
+			}
+		}
+	case *anyNode:
+		if len(n.of) == 1 {
+			return eachEquality(n.of[0], yield)
+		}
+	case *everyNode:
+		for _, v := range n.values {
+			if !yield(n.name, v) {
+				return false
+			}
+		}
+	case *pathNode:
+		switch t := n.test.(type) {
+		case *comparison:
+			if t.op == opEqual {
+				return yield(n.name, t.to)
+			}
+		case *membership:
+			if t.single != nil {
+				return yield(n.name, *t.single)
+			}
+		}
+	}
+	return true
+}
+
+type allNode []node
+
+func (n allNode) Match(doc []byte, m *Matching) bool {
+	for _, child := range n {
+		if !child.Match(doc, m) {
+			return false
+		}
+	}
+	return true
+}
+
+type constantNode bool
+
+func (n constantNode) Match([]byte, *Matching) bool { return bool(n) }
+
+// pathNode tests the values at a path.
+type pathNode struct {
+	name   string
+	path   []string
+	test   ValueTest
+	expand bool // arrays at the end stand for their elements too
+}
+
+func (n *pathNode) Match(doc []byte, m *Matching) bool {
+	matches := false
+	paths.Walker{Work: m.work(), At: &m.at}.Walk(doc, n.path, n.expand, func(v value.Value, index int) bool {
+		if !m.goOn(0) {
+			return true
+		}
+		if !n.test.Test(v, m) {
+			return false
+		}
+		if matches = true; index >= 0 {
+			m.Index = index
+		}
+		return true
+	})
+	return matches
+}
+
+// exprNode is $expr.
+type exprNode struct{ expr expr.Expression }
+
+func (n exprNode) Match(doc []byte, m *Matching) bool {
+	if m.Evaluation == nil {
+		m.Evaluation = expr.NewEvaluation(m.Filter.Scope, m.Filter.now, m.Work)
+	}
+	root := m.Evaluation.Root
+	m.Evaluation.Root = value.Object(doc)
+	v, err := n.expr.Eval(m.Evaluation)
+	m.Evaluation.Root = root
+	if err != nil && m.Err == nil {
+		m.Err = err
+	}
+	return err == nil && value.Truthy(v)
+}
+
+// WholeKey reports whether the query gives every field of a shard key exactly
+// one value, so that no document found can belong to another shard.
+func (f *Filter) WholeKey(names []string) bool {
+	return f != nil && !slices.ContainsFunc(names, func(name string) bool {
+		v, ok := f.Equality(name)
+		return !ok || value.IsNullish(v) || value.IsArray(v) || v.Type == bson.TypeRegex
+	})
+}

@@ -1,0 +1,140 @@
+package filter
+
+import (
+	"math/big"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/value"
+)
+
+// modTest is $mod: the number, cut to an integer, leaves this remainder.
+type modTest struct{ divisor, remainder int64 }
+
+func newModTest(v value.Value) (modTest, error) {
+	if !value.IsArray(v) {
+		return modTest{}, refusal.BadValue("malformed mod, needs to be an array")
+	}
+	parts := document.Items(v)
+	switch {
+	case len(parts) < 2:
+		return modTest{}, refusal.BadValue("malformed mod, not enough elements")
+	case len(parts) > 2:
+		return modTest{}, refusal.BadValue("malformed mod, too many elements")
+	case !value.IsNumber(parts[0]):
+		return modTest{}, refusal.BadValue("malformed mod, divisor not a number")
+	case !value.IsNumber(parts[1]):
+		return modTest{}, refusal.BadValue("malformed mod, remainder not a number")
+	case !value.IsFinite(parts[0]):
+		return modTest{}, refusal.BadValue("malformed mod, divisor value is invalid")
+	case !value.IsFinite(parts[1]):
+		return modTest{}, refusal.BadValue("malformed mod, remainder value is invalid")
+	}
+	t := modTest{value.ToInteger(parts[0]), value.ToInteger(parts[1])}
+	if t.divisor == 0 {
+		return t, refusal.BadValue("divisor cannot be 0")
+	}
+	return t, nil
+}
+
+func (t modTest) Test(v value.Value, _ *Matching) bool {
+	if !value.IsNumber(v) || !value.IsFinite(v) {
+		return false
+	}
+	n := value.ToInteger(v)
+	if t.divisor == -1 {
+		return t.remainder == 0
+	}
+	return n%t.divisor == t.remainder
+}
+
+// bitMode says which bits of the mask must be how.
+type bitMode struct{ set, all bool }
+
+var bitModes = map[string]bitMode{
+	"$bitsAllSet": {set: true, all: true}, "$bitsAnySet": {set: true},
+	"$bitsAllClear": {all: true}, "$bitsAnyClear": {},
+}
+
+// bitTest is $bitsAllSet and its kin, on integers and binary data.
+type bitTest struct {
+	mode bitMode
+	mask *big.Int // bit positions
+}
+
+func newBitTest(op string, mode bitMode, v value.Value) (bitTest, error) {
+	t := bitTest{mode: mode, mask: new(big.Int)}
+	switch {
+	case value.IsNumber(v):
+		n, ok := value.WholeInteger(v)
+		if !ok {
+			return t, refusal.FailedToParse("Expected an integer: %s: %s", op, v)
+		}
+		if n < 0 {
+			return t, refusal.FailedToParse("Expected a non-negative number in: %s: %s", op, v)
+		}
+		t.mask.SetInt64(n)
+	case value.IsArray(v):
+		for _, item := range document.Fields(v.Value) {
+			n, ok := value.WholeInt32(item)
+			if !value.IsNumber(item) {
+				return t, refusal.BadValue("bit positions must be an integer but got: %s", item)
+			}
+			if !ok {
+				return t, refusal.BadValue("bit positions cannot be represented as a 32-bit signed integer: %s", item)
+			}
+			if n < 0 {
+				return t, refusal.BadValue("bit positions must be >= 0 but got: %s", item)
+			}
+			if n > 8*document.MaxSize {
+				n = 8 * document.MaxSize // beyond any stored value
+			}
+			t.mask.SetBit(t.mask, n, 1)
+		}
+	case v.Type == bson.TypeBinary:
+		_, data := value.BinaryAt(v.Value)
+		t.mask = littleEndian(data)
+	default:
+		return t, refusal.BadValue("%s takes an Array, a number, or a BinData but received: %s", op, v)
+	}
+	return t, nil
+}
+
+// littleEndian reads binary data as a set of bits: bit 0 is the lowest of the
+// first byte.
+func littleEndian(data []byte) *big.Int {
+	reversed := make([]byte, len(data))
+	for i, b := range data {
+		reversed[len(data)-1-i] = b
+	}
+	return new(big.Int).SetBytes(reversed)
+}
+
+func (t bitTest) Test(v value.Value, _ *Matching) bool {
+	bits := new(big.Int)
+	switch {
+	case value.IsNumber(v):
+		n, ok := value.WholeInteger(v)
+		if !ok {
+			return false
+		}
+		bits.SetInt64(n) // negative numbers have all high bits set
+	case v.Type == bson.TypeBinary:
+		_, data := value.BinaryAt(v.Value)
+		bits = littleEndian(data)
+	default:
+		return false
+	}
+	hit := new(big.Int)
+	if t.mode.set {
+		hit.And(bits, t.mask)
+	} else {
+		hit.AndNot(t.mask, bits)
+	}
+	if t.mode.all {
+		return hit.Cmp(t.mask) == 0
+	}
+	return hit.Sign() != 0
+}

@@ -1,0 +1,258 @@
+package filter
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/expr"
+	"shardsh/balancer/mock/store/paths"
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/value"
+)
+
+// maxFilterDepth is how deep $and, $or and the like may nest.
+const maxFilterDepth = 100
+
+// Compiler compiles queries.
+type Compiler struct {
+	Scope *expr.Scope
+	depth int
+	fails bool // there is an expression
+	below bool // inside $elemMatch
+	Plain bool // without what goes beyond a document's values: queries in updates
+	top   map[string]topOperator
+	ops   map[string]pathOperator
+}
+
+// Document compiles a whole query or a part of one with fields at the top.
+func (c *Compiler) Document(doc []byte) (node, error) {
+	if c.depth++; c.depth > maxFilterDepth {
+		return nil, refusal.BadValue("exceeded maximum query tree depth of %d at %s", maxFilterDepth, bson.Raw(doc))
+	}
+	defer func() { c.depth-- }()
+	var all allNode
+	for name, v := range document.Fields(doc) {
+		n, err := c.entry(string(name), v)
+		if err != nil {
+			return nil, err
+		}
+		if n != nil {
+			all = append(all, n)
+		}
+	}
+	if len(all) == 1 {
+		return all[0], nil
+	}
+	return c.ordered(all, true), nil
+}
+
+// ordered puts clauses in the order in which the server asks them, where that makes
+// a difference: an expression may fail, and is asked last. Conjunctions and
+// disjunctions come before clauses on one path, negations after them; and is
+// whether they are a conjunction, into which those inside melt.
+func (c *Compiler) ordered(list allNode, and bool) allNode {
+	if !c.fails {
+		return list
+	}
+	var flat allNode
+	for _, n := range list {
+		if inner, isAnd := n.(allNode); and && isAnd {
+			flat = append(flat, inner...)
+			continue
+		}
+		flat = append(flat, n)
+	}
+	slices.SortStableFunc(flat, func(a, b node) int { return cmp.Compare(turnOf(a), turnOf(b)) })
+	return flat
+}
+
+func turnOf(n node) int {
+	switch n.(type) {
+	case allNode:
+		return 0
+	case *anyNode:
+		return 1
+	case noneNode:
+		return 3
+	case exprNode:
+		return 4
+	}
+	return 2
+}
+
+func (c *Compiler) entry(name string, v value.Value) (node, error) {
+	if !strings.HasPrefix(name, "$") {
+		p, err := c.Predicate(name, v)
+		if err != nil {
+			return nil, err
+		}
+		return p.node(name, paths.Split(name)), nil
+	}
+	if c.top == nil {
+		c.top = c.topOperators()
+	}
+	if err := c.checkPlace(name); err != nil {
+		return nil, err
+	}
+	if f, ok := c.top[name]; ok {
+		return f(name, v)
+	}
+	return nil, refusal.BadValue(
+		"unknown top level operator: %s. If you have a field name that starts with a '$' symbol, "+
+			"consider using $getField or $setField.", name)
+}
+
+func (c *Compiler) clauses(name string, v value.Value) ([]node, error) {
+	if !value.IsArray(v) {
+		return nil, refusal.BadValue("%s must be an array", name)
+	}
+	var list []node
+	for _, item := range document.Fields(v.Value) {
+		if !value.IsObject(item) {
+			return nil, refusal.BadValue("$or/$and/$nor entries need to be full objects")
+		}
+		n, err := c.Document(item.Value)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, n)
+	}
+	if len(list) == 0 {
+		return nil, refusal.BadValue("$and/$or/$nor must be a nonempty array")
+	}
+	return list, nil
+}
+
+// predicate is what a query says about one path: a test, or a conjunction of
+// predicates that may be negated. The same predicate can be put on a path or,
+// inside $elemMatch, on a single value.
+type predicate struct {
+	Leaf   ValueTest
+	expand bool
+	all    []predicate
+	negate bool
+	every  *everyNode // the same as all, for many values at a path
+}
+
+func (p predicate) node(name string, path []string) node {
+	if p.Leaf != nil {
+		return &pathNode{name: name, path: path, test: p.Leaf, expand: p.expand}
+	}
+	if p.every != nil {
+		return &everyNode{name: name, path: path, values: p.every.values, known: p.every.known}
+	}
+	all := make(allNode, len(p.all))
+	for i, child := range p.all {
+		all[i] = child.node(name, path)
+	}
+	switch {
+	case p.negate:
+		return noneNode{newAnyNode([]node{all})}
+	case len(all) == 1:
+		return all[0]
+	}
+	return all
+}
+
+func (p predicate) Test(v value.Value, m *Matching) bool {
+	if p.Leaf != nil {
+		return p.Leaf.Test(v, m)
+	}
+	for _, child := range p.all {
+		if !child.Test(v, m) {
+			return p.negate
+		}
+	}
+	return !p.negate
+}
+
+func leaf(t ValueTest) predicate     { return predicate{Leaf: t, expand: true} }
+func whole(t ValueTest) predicate    { return predicate{Leaf: t} }
+func not(ps ...predicate) predicate  { return predicate{all: ps, negate: true} }
+func allOf(ps []predicate) predicate { return predicate{all: ps} }
+
+// Predicate compiles the value beside a field name.
+func (c *Compiler) Predicate(name string, v value.Value) (predicate, error) {
+	switch v.Type {
+	case bson.TypeEmbeddedDocument:
+		if op, _, ok := document.First(v.Value); ok && document.IsOperator(op) && !document.IsReference(op) {
+			ps, err := c.operators(name, v.Value)
+			if err != nil {
+				return predicate{}, err
+			}
+			return allOf(ps), nil
+		}
+	case bson.TypeRegex:
+		pattern, options := value.RegexAt(v.Value)
+		t, err := newRegexTest(pattern, options)
+		return leaf(t), err
+	case bson.TypeUndefined:
+		return predicate{}, refusal.BadValue("cannot compare to undefined")
+	}
+	return leaf(&comparison{op: opEqual, to: v}), nil
+}
+
+// operators compiles {$op: ..., $op: ...}.
+func (c *Compiler) operators(name string, doc []byte) ([]predicate, error) {
+	if c.depth++; c.depth > maxFilterDepth {
+		return nil, refusal.BadValue("exceeded maximum query tree depth of %d at %s", maxFilterDepth, bson.Raw(doc))
+	}
+	defer func() { c.depth-- }()
+	var ps []predicate
+	for op, v := range document.Fields(doc) {
+		switch string(op) {
+		case "$regex":
+			t, err := regexOperator(v, document.Lookup(doc, "$options"))
+			if err != nil {
+				return nil, err
+			}
+			ps = append(ps, leaf(t))
+			continue
+		case "$options":
+			if value.IsMissing(document.Lookup(doc, "$regex")) {
+				return nil, refusal.BadValue("$options needs a $regex")
+			}
+			continue
+		}
+		p, err := c.operator(name, string(op), v)
+		if err != nil {
+			return nil, err
+		}
+		ps = append(ps, p)
+	}
+	return ps, nil
+}
+
+// ComparisonOps are the operators that compare with one value.
+var ComparisonOps = map[string]comparisonOp{
+	"$eq": opEqual, "$gt": opGreater, "$gte": opGreaterEqual, "$lt": opLess, "$lte": opLessEqual,
+}
+
+func (c *Compiler) operator(name, op string, v value.Value) (predicate, error) {
+	if c.ops == nil {
+		c.ops = c.pathOperators()
+	}
+	if f, ok := c.ops[op]; ok {
+		return f(name, op, v)
+	}
+	return predicate{}, refusal.BadValue("unknown operator: %s", op)
+}
+
+func (c *Compiler) negation(name string, v value.Value) (predicate, error) {
+	if v.Type == bson.TypeRegex {
+		p, err := c.Predicate(name, v)
+		return not(p), err
+	}
+	if !value.IsObject(v) {
+		return predicate{}, refusal.BadValue("$not needs a regex or a document")
+	}
+	if document.IsEmpty(v.Value) {
+		return predicate{}, refusal.BadValue("$not cannot be empty")
+	}
+	ps, err := c.operators(name, v.Value)
+	return not(ps...), err
+}

@@ -1,0 +1,66 @@
+package filter
+
+import (
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/regex"
+	"shardsh/balancer/mock/store/value"
+)
+
+// regexTest matches strings by pattern, and regular expressions that are the
+// same one.
+type regexTest struct {
+	source, options string
+	compiled        *regex.Pattern
+}
+
+func newRegexTest(source, options string) (*regexTest, error) {
+	p, err := regex.Compile(source, options)
+	if err != nil {
+		return nil, err
+	}
+	return &regexTest{source, options, p}, nil
+}
+
+func (t *regexTest) Test(v value.Value, m *Matching) bool {
+	switch v.Type {
+	case bson.TypeString, bson.TypeSymbol:
+		ok, err := t.compiled.Match(m.work(), value.TextAt(v.Value))
+		if m != nil && m.Err == nil {
+			m.Err = err
+		}
+		return ok && err == nil
+	case bson.TypeRegex:
+		source, options := value.RegexAt(v.Value)
+		return source == t.source && options == t.options
+	}
+	return false
+}
+
+// regexOperator compiles {$regex: ..., $options: ...}.
+func regexOperator(v, options value.Value) (*regexTest, error) {
+	var source, flags string
+	switch v.Type {
+	case bson.TypeString:
+		source = value.TextAt(v.Value)
+	case bson.TypeRegex:
+		source, flags = value.RegexAt(v.Value)
+	default:
+		return nil, refusal.BadValue("$regex has to be a string")
+	}
+	switch {
+	case value.IsMissing(options):
+	case !value.IsString(options):
+		return nil, refusal.BadValue("$options has to be a string")
+	case flags != "":
+		return nil, refusal.Of(51074, "options set in both $regex and $options")
+	default:
+		flags = value.TextAt(options.Value)
+	}
+	t, err := newRegexTest(source, flags)
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}

@@ -1,0 +1,280 @@
+package filter
+
+import (
+	"maps"
+	"slices"
+	"unicode/utf8"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/expr"
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/regex"
+	"shardsh/balancer/mock/store/value"
+	"shardsh/balancer/mock/store/work"
+)
+
+// schema is one level of $jsonSchema: a conjunction of checks, each of which
+// passes for values it does not concern.
+type schema []schemaCheck
+
+type schemaCheck func(w *work.Work, v value.Value) bool
+
+func (s schema) valid(w *work.Work, v value.Value) bool {
+	for _, check := range s {
+		if w.Step(1) != nil || !check(w, v) {
+			return false
+		}
+	}
+	return true
+}
+
+// schemaNode is $jsonSchema on the whole document.
+type schemaNode schema
+
+func (n schemaNode) Match(doc []byte, m *Matching) bool {
+	return schema(n).valid(m.work(), value.Object(doc))
+}
+
+func (c *Compiler) schema(v value.Value) (node, error) {
+	if !value.IsObject(v) {
+		return nil, refusal.TypeMismatch("$jsonSchema must be an object")
+	}
+	s, err := (&schemaCompiler{}).compile(v)
+	return schemaNode(s), err
+}
+
+type schemaCompiler struct{ depth int }
+
+// keyword compiles one keyword; the whole schema is there for those that go in
+// pairs.
+type keyword func(c *schemaCompiler, name string, arg value.Value, whole []byte) (schemaCheck, error)
+
+func (c *schemaCompiler) keywords() map[string]keyword {
+	return map[string]keyword{
+		"type": schemaType, "bsonType": schemaType, "enum": schemaEnum,
+		"minimum": schemaBound, "maximum": schemaBound, "exclusiveMinimum": schemaExclusive,
+		"exclusiveMaximum": schemaExclusive,
+		"multipleOf":       schemaMultiple, "minLength": schemaCount, "maxLength": schemaCount, "pattern": schemaPattern,
+		"minItems": schemaCount, "maxItems": schemaCount, "uniqueItems": schemaUnique, "items": schemaItems,
+		"additionalItems": schemaMoreItems,
+		"minProperties":   schemaCount, "maxProperties": schemaCount, "required": schemaRequired,
+		"properties": schemaProperties, "patternProperties": schemaMoreProperties,
+		"additionalProperties": schemaMoreProperties,
+		"dependencies":         schemaDependencies,
+		"allOf":                schemaCombination, "anyOf": schemaCombination, "oneOf": schemaCombination, "not": schemaNot,
+		"title": schemaText, "description": schemaText,
+	}
+}
+
+func (c *schemaCompiler) compile(v value.Value) (schema, error) {
+	if !value.IsObject(v) {
+		return nil, refusal.TypeMismatch("$jsonSchema: a schema must be an object, but got %s", value.TypeName(v))
+	}
+	if c.depth++; c.depth > maxFilterDepth {
+		return nil, refusal.FailedToParse("$jsonSchema nests too deeply")
+	}
+	defer func() { c.depth-- }()
+	known := c.keywords()
+	if err := checkKeywords(known, v.Value); err != nil {
+		return nil, err
+	}
+	var s schema
+	for n, arg := range document.Fields(v.Value) {
+		name := string(n)
+		check, err := known[name](c, name, arg, v.Value)
+		if err != nil {
+			return nil, err
+		}
+		if check != nil {
+			s = append(s, check)
+		}
+	}
+	return s, nil
+}
+
+// checkKeywords looks at the names before anything is made of them.
+func checkKeywords(known map[string]keyword, doc []byte) error {
+	seen := map[string]bool{}
+	for n := range document.Fields(doc) {
+		name := string(n)
+		switch {
+		case slices.Contains([]string{"$ref", "$schema", "default", "definitions", "format", "id"}, name):
+			return refusal.FailedToParse("$jsonSchema keyword '%s' is not currently supported", name)
+		case known[name] == nil:
+			return refusal.FailedToParse("Unknown $jsonSchema keyword: %s", name)
+		case seen[name]:
+			return refusal.FailedToParse("Duplicate $jsonSchema keyword: %s", name)
+		}
+		seen[name] = true
+	}
+	if seen["type"] && seen["bsonType"] {
+		return refusal.FailedToParse("Cannot specify both $jsonSchema keywords 'type' and 'bsonType'")
+	}
+	return nil
+}
+
+// jsonTypes are the names of the keyword type; bsonType has the server's.
+var jsonTypes = map[string]bson.Type{
+	"object": bson.TypeEmbeddedDocument, "array": bson.TypeArray, "string": bson.TypeString,
+	"boolean": bson.TypeBoolean, "null": bson.TypeNull,
+}
+
+func schemaType(_ *schemaCompiler, name string, arg value.Value, _ []byte) (schemaCheck, error) {
+	list := []value.Value{arg}
+	if value.IsArray(arg) {
+		if list = document.Items(arg); len(list) == 0 {
+			return nil, refusal.FailedToParse("$jsonSchema keyword '%s' must name at least one type", name)
+		}
+	}
+	t := typeTest{types: map[bson.Type]bool{}}
+	seen := map[string]bool{}
+	for _, v := range list {
+		if !value.IsString(v) {
+			return nil, refusal.TypeMismatch("$jsonSchema keyword '%s' must be either a string or an array of strings", name)
+		}
+		alias := value.TextAt(v.Value)
+		switch {
+		case alias == "integer":
+			return nil, refusal.FailedToParse("$jsonSchema type 'integer' is not currently supported")
+		case seen[alias]:
+			return nil, refusal.FailedToParse("$jsonSchema keyword '%s' has duplicate value: '%s'", name, alias)
+		}
+		seen[alias] = true
+		if name == "bsonType" || alias == "number" {
+			if err := t.add(v); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		typ, ok := jsonTypes[alias]
+		if !ok {
+			return nil, refusal.BadValue("Unknown type name alias: %s", alias)
+		}
+		t.types[typ] = true
+	}
+	return func(_ *work.Work, v value.Value) bool { return t.Test(v, nil) }, nil
+}
+
+func schemaEnum(_ *schemaCompiler, _ string, arg value.Value, _ []byte) (schemaCheck, error) {
+	if !value.IsArray(arg) {
+		return nil, refusal.TypeMismatch("$jsonSchema keyword 'enum' must be an array, but found %s", value.TypeName(arg))
+	}
+	list := document.Items(arg)
+	if len(list) == 0 {
+		return nil, refusal.FailedToParse("$jsonSchema keyword 'enum' cannot be an empty array")
+	}
+	known := expr.Set{}
+	for _, e := range list {
+		if !value.IsMissing(known[value.Encoded(e)]) {
+			return nil, refusal.FailedToParse("$jsonSchema keyword 'enum' array cannot contain duplicate values")
+		}
+		known[value.Encoded(e)] = e
+	}
+	return func(_ *work.Work, v value.Value) bool { return !value.IsMissing(known[value.Encoded(v)]) }, nil
+}
+
+func schemaBound(_ *schemaCompiler, name string, arg value.Value, whole []byte) (schemaCheck, error) {
+	if !value.IsNumber(arg) {
+		return nil, refusal.TypeMismatch("$jsonSchema keyword '%s' must be a number", name)
+	}
+	exclusive := "exclusiveMinimum"
+	sign := 1
+	if name == "maximum" {
+		exclusive, sign = "exclusiveMaximum", -1
+	}
+	strict := value.Truthy(document.Lookup(whole, exclusive))
+	return func(_ *work.Work, v value.Value) bool {
+		if !value.IsNumber(v) {
+			return true
+		}
+		if value.IsNaN(v) || value.IsNaN(arg) {
+			return value.IsNaN(v) && value.IsNaN(arg) && !strict
+		}
+		c := value.Compare(v, arg) * sign
+		return c > 0 || c == 0 && !strict
+	}, nil
+}
+
+func schemaExclusive(_ *schemaCompiler, name string, arg value.Value, whole []byte) (schemaCheck, error) {
+	if arg.Type != bson.TypeBoolean {
+		return nil, refusal.TypeMismatch("$jsonSchema keyword '%s' must be a boolean", name)
+	}
+	partner := map[string]string{"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"}[name]
+	if value.IsMissing(document.Lookup(whole, partner)) {
+		return nil, refusal.FailedToParse("$jsonSchema keyword '%s' must be a present if %s is present", partner, name)
+	}
+	return nil, nil
+}
+
+func schemaMultiple(_ *schemaCompiler, _ string, arg value.Value, _ []byte) (schemaCheck, error) {
+	if !value.IsNumber(arg) {
+		return nil, refusal.TypeMismatch("$jsonSchema keyword 'multipleOf' must be a number, but found %s",
+			value.TypeName(arg))
+	}
+	if value.Compare(arg, value.Int32(0)) <= 0 {
+		return nil, refusal.FailedToParse("$jsonSchema keyword 'multipleOf' must have a positive value")
+	}
+	divisor := value.ToDecimal(arg)
+	return func(_ *work.Work, v value.Value) bool {
+		if !value.IsNumber(v) {
+			return true
+		}
+		return value.DecimalIsZero(value.DecimalMod(value.ToDecimal(v), divisor))
+	}, nil
+}
+
+// schemaCount returns the keywords that bound a length, by what they measure.
+func schemaCount(_ *schemaCompiler, name string, arg value.Value, _ []byte) (schemaCheck, error) {
+	n, ok := value.WholeInteger(arg)
+	if !value.IsNumber(arg) {
+		return nil, refusal.TypeMismatch("$jsonSchema keyword '%s' must be a number", name)
+	}
+	if !ok || n < 0 {
+		return nil, refusal.FailedToParse("$jsonSchema keyword '%s' must be a non-negative integer", name)
+	}
+	size := map[string]func(v value.Value) (int, bool){
+		"Length": func(v value.Value) (int, bool) {
+			return utf8.RuneCountInString(value.TextAt(v.Value)), value.IsString(v)
+		},
+		"Items":      func(v value.Value) (int, bool) { return document.Count(v.Value), value.IsArray(v) },
+		"Properties": func(v value.Value) (int, bool) { return document.Count(v.Value), value.IsObject(v) },
+	}[name[3:]]
+	least := name[:3] == "min"
+	return func(_ *work.Work, v value.Value) bool {
+		if !value.IsString(v) && !value.IsArray(v) && !value.IsObject(v) {
+			return true
+		}
+		have, concerned := size(v)
+		return !concerned || least && int64(have) >= n || !least && int64(have) <= n
+	}, nil
+}
+
+func schemaPattern(_ *schemaCompiler, name string, arg value.Value, _ []byte) (schemaCheck, error) {
+	if !value.IsString(arg) {
+		return nil, refusal.TypeMismatch("$jsonSchema keyword '%s' must be a string", name)
+	}
+	p, err := regex.Compile(value.TextAt(arg.Value), "")
+	if err != nil {
+		return nil, err
+	}
+	return func(w *work.Work, v value.Value) bool {
+		return !value.IsString(v) || p.Matches(w, value.TextAt(v.Value))
+	}, nil
+}
+
+func schemaUnique(_ *schemaCompiler, _ string, arg value.Value, _ []byte) (schemaCheck, error) {
+	if arg.Type != bson.TypeBoolean {
+		return nil, refusal.TypeMismatch("$jsonSchema keyword 'uniqueItems' must be a boolean")
+	}
+	if !value.Truthy(arg) {
+		return nil, nil
+	}
+	return func(w *work.Work, v value.Value) bool {
+		return !value.IsArray(v) || len(expr.SetOf(w, v)) == document.Count(v.Value)
+	}, nil
+}
+
+// SchemaKeywords lists the keywords of $jsonSchema, in order.
+func SchemaKeywords() []string { return slices.Sorted(maps.Keys((&schemaCompiler{}).keywords())) }

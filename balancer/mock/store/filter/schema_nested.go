@@ -1,0 +1,271 @@
+package filter
+
+import (
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/paths"
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/regex"
+	"shardsh/balancer/mock/store/value"
+	"shardsh/balancer/mock/store/work"
+)
+
+// The keywords of $jsonSchema that hold schemas or names of their own.
+
+func schemaItems(c *schemaCompiler, _ string, arg value.Value, _ []byte) (schemaCheck, error) {
+	if value.IsArray(arg) {
+		var each []schema
+		for _, item := range document.Fields(arg.Value) {
+			s, err := c.compile(item)
+			if err != nil {
+				return nil, err
+			}
+			each = append(each, s)
+		}
+		return func(w *work.Work, v value.Value) bool {
+			if !value.IsArray(v) {
+				return true
+			}
+			for i, e := range w.Items(v) {
+				if i < len(each) && !each[i].valid(w, e) {
+					return false
+				}
+			}
+			return true
+		}, nil
+	}
+	s, err := c.compile(arg)
+	return func(w *work.Work, v value.Value) bool {
+		return !value.IsArray(v) || !slices.ContainsFunc(w.Items(v), func(e value.Value) bool { return !s.valid(w, e) })
+	}, err
+}
+
+func schemaMoreItems(c *schemaCompiler, _ string, arg value.Value, whole []byte) (schemaCheck, error) {
+	s, err := c.boolOrSchema(arg)
+	listed := document.Lookup(whole, "items")
+	if err != nil || !value.IsArray(listed) {
+		return nil, err
+	}
+	from := document.Count(listed.Value)
+	return func(w *work.Work, v value.Value) bool {
+		if !value.IsArray(v) {
+			return true
+		}
+		list := w.Items(v)
+		return len(list) <= from || !slices.ContainsFunc(list[from:], func(e value.Value) bool { return !s.valid(w, e) })
+	}, nil
+}
+
+// boolOrSchema reads a schema or a boolean: true allows anything, false
+// nothing.
+func (c *schemaCompiler) boolOrSchema(v value.Value) (schema, error) {
+	if v.Type == bson.TypeBoolean {
+		if value.Truthy(v) {
+			return nil, nil
+		}
+		return schema{func(*work.Work, value.Value) bool { return false }}, nil
+	}
+	return c.compile(v)
+}
+
+func schemaRequired(_ *schemaCompiler, _ string, arg value.Value, _ []byte) (schemaCheck, error) {
+	names, err := stringList("required", arg)
+	if distinct := slices.Compact(slices.Sorted(slices.Values(names))); err == nil && len(distinct) < len(names) {
+		return nil, refusal.FailedToParse("$jsonSchema keyword 'required' array cannot contain duplicate values")
+	}
+	return func(w *work.Work, v value.Value) bool {
+		if !value.IsObject(v) {
+			return true
+		}
+		at := paths.Finder{}
+		return !slices.ContainsFunc(names, func(n string) bool {
+			return w.Step(1) != nil || value.IsMissing(at.Find(w, v.Value, n))
+		})
+	}, err
+}
+
+func stringList(name string, arg value.Value) ([]string, error) {
+	if !value.IsArray(arg) {
+		return nil, refusal.TypeMismatch("$jsonSchema keyword '%s' must be an array, but found %s", name, value.TypeName(arg))
+	}
+	var names []string
+	for _, v := range document.Fields(arg.Value) {
+		if !value.IsString(v) {
+			return nil, refusal.TypeMismatch(
+				"$jsonSchema keyword '%s' must be an array of strings, but found an element of type: %s",
+				name, value.TypeName(v))
+		}
+		names = append(names, value.TextAt(v.Value))
+	}
+	if len(names) == 0 {
+		return nil, refusal.FailedToParse("$jsonSchema keyword '%s' cannot be an empty array", name)
+	}
+	return names, nil
+}
+
+func schemaProperties(c *schemaCompiler, name string, arg value.Value, _ []byte) (schemaCheck, error) {
+	each, err := c.schemas(name, arg)
+	return func(w *work.Work, v value.Value) bool {
+		if !value.IsObject(v) {
+			return true
+		}
+		for n, f := range w.Fields(v.Value) {
+			if s, ok := each[string(n)]; ok && !s.valid(w, f) {
+				return false
+			}
+		}
+		return true
+	}, err
+}
+
+// schemas compiles an object of schemas.
+func (c *schemaCompiler) schemas(name string, arg value.Value) (map[string]schema, error) {
+	if !value.IsObject(arg) {
+		return nil, refusal.TypeMismatch("$jsonSchema keyword '%s' must be an object", name)
+	}
+	each := map[string]schema{}
+	for n, v := range document.Fields(arg.Value) {
+		s, err := c.compile(v)
+		if err != nil {
+			return nil, err
+		}
+		each[string(n)] = s
+	}
+	return each, nil
+}
+
+// schemaMoreProperties is patternProperties and additionalProperties: what
+// concerns the properties that are not listed.
+func schemaMoreProperties(c *schemaCompiler, name string, arg value.Value, whole []byte) (schemaCheck, error) {
+	var patterns []*regex.Pattern
+	var schemas []schema
+	for n, v := range document.Fields(document.Lookup(whole, "patternProperties").Value) {
+		p, err := regex.Compile(string(n), "")
+		if err != nil {
+			return nil, err
+		}
+		s, err := c.compile(v)
+		if err != nil {
+			return nil, err
+		}
+		patterns, schemas = append(patterns, p), append(schemas, s)
+	}
+	if name == "patternProperties" {
+		if !value.IsObject(arg) {
+			return nil, refusal.TypeMismatch("$jsonSchema keyword 'patternProperties' must be an object")
+		}
+		return everyProperty(func(w *work.Work, n string, v value.Value) bool {
+			for i, p := range patterns {
+				if p.Matches(w, n) && !schemas[i].valid(w, v) {
+					return false
+				}
+			}
+			return true
+		}), nil
+	}
+	rest, err := c.boolOrSchema(arg)
+	listed := map[string]bool{}
+	for n := range document.Fields(document.Lookup(whole, "properties").Value) {
+		listed[string(n)] = true
+	}
+	return everyProperty(func(w *work.Work, n string, v value.Value) bool {
+		if listed[n] || slices.ContainsFunc(patterns, func(p *regex.Pattern) bool { return p.Matches(w, n) }) {
+			return true
+		}
+		return rest.valid(w, v)
+	}), err
+}
+
+func everyProperty(ok func(w *work.Work, name string, v value.Value) bool) schemaCheck {
+	return func(w *work.Work, v value.Value) bool {
+		if !value.IsObject(v) {
+			return true
+		}
+		for n, f := range w.Fields(v.Value) {
+			if !ok(w, string(n), f) {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+func schemaDependencies(c *schemaCompiler, _ string, arg value.Value, _ []byte) (schemaCheck, error) {
+	if !value.IsObject(arg) {
+		return nil, refusal.TypeMismatch("$jsonSchema keyword 'dependencies' must be an object")
+	}
+	when := map[string]schemaCheck{}
+	for n, v := range document.Fields(arg.Value) {
+		if value.IsArray(v) {
+			check, err := schemaRequired(c, "dependencies", v, nil)
+			if err != nil {
+				return nil, err
+			}
+			when[string(n)] = check
+			continue
+		}
+		s, err := c.compile(v)
+		if err != nil {
+			return nil, err
+		}
+		when[string(n)] = s.valid
+	}
+	return func(w *work.Work, v value.Value) bool {
+		if !value.IsObject(v) {
+			return true
+		}
+		for n := range w.Fields(v.Value) {
+			if check := when[string(n)]; check != nil && !check(w, v) {
+				return false
+			}
+		}
+		return true
+	}, nil
+}
+
+func schemaCombination(c *schemaCompiler, name string, arg value.Value, _ []byte) (schemaCheck, error) {
+	if !value.IsArray(arg) {
+		return nil, refusal.TypeMismatch("$jsonSchema keyword '%s' must be an array", name)
+	}
+	var each []schema
+	for _, item := range document.Fields(arg.Value) {
+		s, err := c.compile(item)
+		if err != nil {
+			return nil, err
+		}
+		each = append(each, s)
+	}
+	if len(each) == 0 {
+		return nil, refusal.BadValue("$jsonSchema keyword '%s' must be a non-empty array", name)
+	}
+	return func(w *work.Work, v value.Value) bool {
+		n := 0
+		for _, s := range each {
+			if s.valid(w, v) {
+				n++
+			}
+		}
+		switch name {
+		case "allOf":
+			return n == len(each)
+		case "anyOf":
+			return n > 0
+		}
+		return n == 1
+	}, nil
+}
+
+func schemaNot(c *schemaCompiler, _ string, arg value.Value, _ []byte) (schemaCheck, error) {
+	s, err := c.compile(arg)
+	return func(w *work.Work, v value.Value) bool { return !s.valid(w, v) }, err
+}
+
+func schemaText(_ *schemaCompiler, name string, arg value.Value, _ []byte) (schemaCheck, error) {
+	if !value.IsString(arg) {
+		return nil, refusal.TypeMismatch("$jsonSchema keyword '%s' must be of type string", name)
+	}
+	return nil, nil
+}

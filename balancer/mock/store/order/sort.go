@@ -1,0 +1,197 @@
+// Package order answers which of two documents comes first: sort patterns of
+// find, $sort, $push and $sortArray, by the server's rules for arrays and
+// missing fields.
+package order
+
+import (
+	"bytes"
+	"context"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/keyorder"
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/paths"
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/value"
+	"shardsh/balancer/mock/store/work"
+)
+
+// Sort is a compiled sort pattern. A nil Sort, and one made from an empty
+// pattern, finds all documents equal.
+type Sort struct {
+	Keys []Key
+}
+
+// Key is one field of a sort.
+type Key struct {
+	Path       []string
+	Descending bool
+	meta       string
+}
+
+// Compile compiles {field: 1 | -1, ...}. Errors have the codes of the
+// find command; stages check more.
+func Compile(pattern bson.Raw) (*Sort, error) {
+	s := &Sort{}
+	for name, v := range document.Fields(pattern) {
+		if value.IsObject(v) {
+			op, kind, _ := document.First(v.Value)
+			if op != "$meta" {
+				return nil, refusal.Of(17312, "$meta is the only expression supported by $sort right now")
+			}
+			if err := checkMetaSort(kind); err != nil {
+				return nil, err
+			}
+			s.Keys = append(s.Keys, Key{meta: value.TextAt(kind.Value)})
+			continue
+		}
+		if !value.IsNumber(v) {
+			return nil, refusal.Of(15974, "Illegal key in $sort specification: %s: %s", name, v)
+		}
+		direction, ok := value.WholeInteger(v)
+		if !ok || direction != 1 && direction != -1 {
+			return nil, refusal.Of(15975, "$sort key ordering must be 1 (for ascending) or -1 (for descending)")
+		}
+		path, err := paths.Parse(string(name))
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(s.Keys, func(k Key) bool { return slices.Equal(k.Path, path) }) {
+			return nil, refusal.Of(7472500, "$sort key must not contain duplicate keys (duplicate: '%s')", name)
+		}
+		s.Keys = append(s.Keys, Key{Path: path, Descending: direction < 0})
+		if len(s.Keys) > 32 {
+			return nil, refusal.New(13103, "too many compound keys")
+		}
+	}
+	return s, nil
+}
+
+// checkMetaSort refuses what is not there without a search: of what $meta knows
+// all but random numbers.
+func checkMetaSort(kind value.Value) error {
+	switch name := value.TextAt(kind.Value); name {
+	case "randVal":
+		return nil
+	case "textScore", "searchScore", "vectorSearchScore", "geoNearDistance":
+		return refusal.Of(40218, "query requires %s metadata, but it is not available", name)
+	}
+	return refusal.Of(31138, "Illegal $meta sort: $meta: %s", kind)
+}
+
+// IsEmpty reports whether the sort leaves any order as it is.
+func (s *Sort) IsEmpty() bool { return s == nil || len(s.Keys) == 0 }
+
+// Compare orders two documents: -1, 0 or 1. Missing counts as null; an array
+// counts as its smallest element, or its largest for a descending key, and an
+// empty one comes before null.
+func (s *Sort) Compare(a, b bson.Raw) int {
+	if s == nil {
+		return 0
+	}
+	for _, k := range s.Keys {
+		if c := value.Compare(k.In(nil, a), k.In(nil, b)); c != 0 {
+			if k.Descending {
+				return -c
+			}
+			return c
+		}
+	}
+	return 0
+}
+
+// Documents sorts a list in place; equal documents keep their order.
+func (s *Sort) Documents(docs []bson.Raw) {
+	s.SortIn(nil, docs)
+}
+
+// DocumentsIn is Documents that fails with the cause of ctx when that ends.
+func (s *Sort) DocumentsIn(ctx context.Context, docs []bson.Raw) error {
+	w := work.New(ctx)
+	s.SortIn(w, docs)
+	return w.Over()
+}
+
+// SortIn is Documents that stops in the middle when the work ends.
+func (s *Sort) SortIn(w *work.Work, docs []bson.Raw) {
+	if s.IsEmpty() {
+		return
+	}
+	type keyed struct {
+		key []byte
+		doc bson.Raw
+	}
+	list := make([]keyed, len(docs))
+	for i, d := range docs {
+		if w.Handle(len(d)) != nil {
+			return
+		}
+		list[i] = keyed{s.KeyIn(w, d), d}
+	}
+	work.SortStable(w, list, func(a, b keyed) int { return bytes.Compare(a.key, b.key) })
+	for i, k := range list {
+		docs[i] = k.doc
+	}
+}
+
+// Key returns a document's place in the order: comparing keys byte by byte
+// gives the order of Compare. It suits merging sorted streams.
+func (s *Sort) Key(doc bson.Raw) []byte { return s.KeyIn(nil, doc) }
+
+// KeyIn is Key of a run: it stops in the middle when the work ends.
+func (s *Sort) KeyIn(w *work.Work, doc bson.Raw) []byte {
+	var key []byte
+	for _, k := range s.Keys {
+		from := len(key)
+		key = keyorder.Append(key, k.In(w, doc))
+		if k.Descending {
+			for i := from; i < len(key); i++ {
+				key[i] = ^key[i]
+			}
+		}
+	}
+	return key
+}
+
+// In finds the value that stands for a document in the order.
+func (k Key) In(w *work.Work, doc []byte) value.Value {
+	if k.meta != "" {
+		return value.Null()
+	}
+	v := document.Lookup(doc, k.Path[0])
+	if len(k.Path) == 1 && !value.IsArray(v) {
+		if value.IsMissing(v) {
+			return value.Null()
+		}
+		return v
+	}
+	at := []paths.Position{{Value: value.Object(doc), Rest: k.Path}}
+	best := value.Value{Type: 0xf1}
+	k.collect(w, at[0], func(v value.Value) {
+		if best.Type == 0xf1 || k.Descending == (value.Compare(v, best) > 0) && value.Compare(v, best) != 0 {
+			best = v
+		}
+	})
+	return best
+}
+
+// collect gives every value the key has in a document, as an index would.
+func (k Key) collect(w *work.Work, p paths.Position, add func(value.Value)) {
+	p.Follow()
+	if p.Done || !value.IsArray(p.Value) {
+		if value.IsMissing(p.Value) {
+			p.Value = value.Null()
+		}
+		add(p.Value)
+		return
+	}
+	elements := w.Items(p.Value)
+	if len(elements) == 0 {
+		k.collect(w, p.InEmptyArray(), add)
+	}
+	for _, e := range elements {
+		k.collect(w, p.InElement(e), add)
+	}
+}

@@ -1,0 +1,151 @@
+// Package paths follows dotted paths through documents: as filters do, into
+// arrays; as indexes and sorts do, element by element; and by the rules for
+// names of fields that the server's FieldPath has.
+package paths
+
+import (
+	"strconv"
+	"strings"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/value"
+	"shardsh/balancer/mock/store/work"
+)
+
+// Split returns the parts of a path.
+func Split(path string) []string { return strings.Split(path, ".") }
+
+// Walk visits what a match path means in a document, with the server's
+// implicit array traversal: an array on the way stands for its elements that
+// are objects, a number on the way also for the element at that place, and an
+// array at the end for its elements and then itself (expand false: for itself
+// only). A path that leads nowhere outside an array is visited as missing.
+//
+// visit gets the place in the outermost array, or -1. The walk stops when it
+// answers true, and Walk says so.
+func Walk(w *work.Work, doc []byte, path []string, expand bool, visit func(v value.Value, index int) bool) bool {
+	return Walker{Work: w}.Walk(doc, path, expand, visit)
+}
+
+// Walker walks paths, several of one document perhaps.
+type Walker struct {
+	Work *work.Work
+	At   *Finder // nil for one path
+}
+
+func (p Walker) lookup(doc []byte, name string) value.Value {
+	if p.At == nil {
+		return document.Lookup(doc, name)
+	}
+	return p.At.Find(p.Work, doc, name)
+}
+
+// Walk is the function Walk with what the walker knows of the document.
+func (p Walker) Walk(doc []byte, path []string, expand bool, visit func(v value.Value, index int) bool) bool {
+	for {
+		v := p.lookup(doc, path[0])
+		path = path[1:]
+		switch {
+		case value.IsArray(v):
+			return p.array(v, path, expand, visit)
+		case len(path) == 0:
+			return visit(v, -1)
+		case !value.IsObject(v):
+			return visit(value.Value{}, -1)
+		}
+		doc = v.Value
+	}
+}
+
+func (p Walker) array(arr value.Value, path []string, expand bool, visit func(v value.Value, index int) bool) bool {
+	if len(path) == 0 {
+		if expand {
+			i := 0
+			for _, v := range p.Work.Fields(arr.Value) {
+				if visit(v, i) {
+					return true
+				}
+				i++
+			}
+		}
+		return visit(arr, -1)
+	}
+	at, numeric := ArrayIndex(path[0])
+	i := -1
+	for _, v := range p.Work.Fields(arr.Value) {
+		i++
+		inside := func(v value.Value, _ int) bool { return visit(v, i) }
+		if value.IsObject(v) && p.Walk(v.Value, path, expand, inside) {
+			return true
+		}
+		if !numeric || at != i {
+			continue
+		}
+		var stop bool
+		switch {
+		case len(path) == 1:
+			stop = visit(v, i)
+		case value.IsObject(v):
+			stop = p.Walk(v.Value, path[1:], expand, inside)
+		case value.IsArray(v):
+			stop = p.array(v, path[1:], expand, inside)
+		}
+		if stop {
+			return true
+		}
+	}
+	return false
+}
+
+// EachValue gives the values at a path, of an array at the end its elements.
+func EachValue(w *work.Work, doc []byte, path []string, give func(v value.Value)) {
+	Walk(w, doc, path, false, func(v value.Value, _ int) bool {
+		if !value.IsArray(v) {
+			give(v)
+			return false
+		}
+		for _, e := range w.Fields(v.Value) {
+			give(e)
+		}
+		return false
+	})
+}
+
+// ArrayIndex reads a path part as a place in an array: digits without a
+// leading zero.
+func ArrayIndex(part string) (int, bool) {
+	if part == "" || len(part) > 9 || len(part) > 1 && part[0] == '0' {
+		return 0, false
+	}
+	for _, c := range []byte(part) {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+	}
+	n, err := strconv.Atoi(part)
+	return n, err == nil
+}
+
+// IsArrayIndex reports whether a path part may be a place in an array.
+func IsArrayIndex(part string) bool {
+	_, ok := ArrayIndex(part)
+	return ok
+}
+
+// At follows a path through objects only; an array on the way or
+// anything else gives missing.
+func At(doc []byte, path []string) value.Value {
+	for {
+		v := document.Lookup(doc, path[0])
+		if len(path) == 1 {
+			return v
+		}
+		if !value.IsObject(v) {
+			return value.Value{}
+		}
+		doc, path = v.Value, path[1:]
+	}
+}
+
+// Join returns the path of its parts.
+func Join(path []string) string { return strings.Join(path, ".") }

@@ -1,0 +1,59 @@
+package paths
+
+import (
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/value"
+)
+
+// Position is how far one path has been followed through a document.
+type Position struct {
+	Value value.Value
+	Rest  []string // path parts still to follow
+	Done  bool     // Value is final even if it is an array
+}
+
+// Follow goes down through objects, and through arrays where the path names
+// an element by its place.
+func (p *Position) Follow() {
+	for len(p.Rest) > 0 && !p.Done {
+		switch {
+		case value.IsObject(p.Value):
+			p.Value = document.Lookup(p.Value.Value, p.Rest[0])
+		case value.IsArray(p.Value):
+			if _, ok := ArrayIndex(p.Rest[0]); !ok {
+				return
+			}
+			e := document.Lookup(p.Value.Value, p.Rest[0])
+			if value.IsMissing(e) {
+				return
+			}
+			p.Value = e
+		default:
+			p.Value, p.Done = value.Value{}, true
+			return
+		}
+		p.Rest = p.Rest[1:]
+	}
+}
+
+// InEmptyArray returns what an empty array counts as: at the end of the path
+// undefined, before it missing.
+func (p Position) InEmptyArray() Position {
+	if len(p.Rest) == 0 {
+		return Position{Value: value.Value{Type: bson.TypeUndefined}, Done: true}
+	}
+	return Position{Done: true}
+}
+
+// InElement returns the position in an element of the array that it is at.
+func (p Position) InElement(e value.Value) Position {
+	switch {
+	case len(p.Rest) == 0:
+		return Position{Value: e, Done: true}
+	case value.IsObject(e):
+		return Position{Value: e, Rest: p.Rest}
+	}
+	return Position{Done: true}
+}

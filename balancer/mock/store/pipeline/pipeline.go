@@ -1,0 +1,274 @@
+// Package pipeline compiles and runs aggregation pipelines: one file a stage or a
+// family of them, and how stages can be put in another order. The rules
+// are those of the stages' manual pages and of recorded replies (8.0).
+//
+// Stages with sources or targets of their own ($collStats, $currentOp, $out,
+// $merge and the like) belong to the caller.
+package pipeline
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/expr"
+	"shardsh/balancer/mock/store/filter"
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/value"
+	"shardsh/balancer/mock/store/work"
+	"shardsh/balancer/mongoerr"
+)
+
+// Env is what a pipeline needs from outside.
+type Env struct {
+	// Now is the clock of $$NOW; nil for the wall clock.
+	Now func() time.Time
+	// Collection gives the documents of a collection of the same database for
+	// $lookup, $unionWith and $graphLookup; one that does not exist is empty.
+	Collection func(name string) (iter.Seq[bson.Raw], error)
+	// Rand gives numbers in [0, 1) for $sample and $rand; nil for random ones.
+	Rand func() float64
+	// Variables are the command's let.
+	Variables bson.Raw
+	// NoDisk: stages that keep more than a server's 100 MiB fail.
+	NoDisk bool
+}
+
+// stage turns the documents before it into those after it. compute holds the
+// variables of the run.
+type stage interface {
+	run(r *execution, in work.Docs) work.Docs
+}
+
+// execution is a pipeline being run once.
+type execution struct {
+	env  *Env
+	vars []value.Value
+	now  time.Time
+	work *work.Work
+	seen *joined // shared with the pipelines inside
+}
+
+func (r *execution) evaluation() *expr.Evaluation {
+	return &expr.Evaluation{Vars: append([]value.Value(nil), r.vars...), Now: r.now, Rand: r.env.Rand, Work: r.work}
+}
+
+// Pipeline is a compiled aggregation pipeline.
+type Pipeline struct {
+	stages []stage
+	scope  *expr.Scope
+	env    Env
+}
+
+// Compile compiles the stages of an aggregation. Stages that produce
+// documents of their own or write them ($collStats, $out and so on) belong to
+// the caller, who takes them off the ends; here they are out of place.
+func Compile(stages []bson.Raw, env Env) (*Pipeline, error) {
+	sc, err := expr.NewScope(env.Variables)
+	if err != nil {
+		return nil, err
+	}
+	failed := sc.Collecting()
+	c := &compiler{env: &env, scope: sc}
+	all, err := c.stages(stages)
+	if err == nil {
+		err = failed()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Pipeline{all, sc, env}, nil
+}
+
+// Filter returns the query of the first stage when that is a $match, otherwise
+// nil: documents that do not match need not be fed to Run.
+func (p *Pipeline) Filter() *filter.Filter {
+	if len(p.stages) > 0 {
+		if m, ok := p.stages[0].(matchStage); ok {
+			return m.filter
+		}
+	}
+	return nil
+}
+
+// Run executes the pipeline over a stream of documents. The first error ends
+// the result; ctx ends it early with its cause.
+func (p *Pipeline) Run(ctx context.Context, in iter.Seq[bson.Raw]) iter.Seq2[bson.Raw, error] {
+	r := p.execution(ctx)
+	return r.closing(runStages(r, p.stages, r.watched(in)))
+}
+
+// Transform is Run over a stream that may fail, and that ends with ctx.
+func (p *Pipeline) Transform(ctx context.Context, in iter.Seq2[bson.Raw, error]) iter.Seq2[bson.Raw, error] {
+	r := p.execution(ctx)
+	return r.closing(runStages(r, p.stages, in))
+}
+
+func (p *Pipeline) execution(ctx context.Context) *execution {
+	return &execution{env: &p.env, vars: p.scope.Values, now: now(&p.env), work: work.New(ctx), seen: newJoined()}
+}
+
+// RunCounted is Run that counts what each stage gives.
+func (p *Pipeline) RunCounted(ctx context.Context, in iter.Seq[bson.Raw], counts []int64) iter.Seq2[bson.Raw, error] {
+	r := p.execution(ctx)
+	flow := r.watched(in)
+	for i, s := range p.stages {
+		flow = counted(s.run(r, flow), &counts[i])
+	}
+	return r.closing(flow)
+}
+
+// closing gives back what the stages have kept when the stream ends.
+func (r *execution) closing(flow work.Docs) work.Docs {
+	return func(yield func(bson.Raw, error) bool) {
+		defer r.work.End()
+		flow(yield)
+	}
+}
+
+func counted(in work.Docs, n *int64) work.Docs {
+	return func(yield func(bson.Raw, error) bool) {
+		for doc, err := range in {
+			*n++
+			if !yield(doc, err) {
+				return
+			}
+		}
+	}
+}
+
+func now(env *Env) time.Time {
+	if env.Now == nil {
+		return time.Now()
+	}
+	return env.Now()
+}
+
+func runStages(r *execution, stages []stage, in work.Docs) work.Docs {
+	for _, s := range stages {
+		in = s.run(r, in)
+	}
+	return in
+}
+
+// watched stops a stream when the context ends.
+func (r *execution) watched(in iter.Seq[bson.Raw]) work.Docs {
+	return func(yield func(bson.Raw, error) bool) {
+		for doc := range in {
+			if err := r.work.Over(); err != nil {
+				yield(nil, err)
+				return
+			}
+			if !yield(doc, nil) {
+				return
+			}
+		}
+		if err := r.work.Over(); err != nil { // what gives them may have stopped
+			yield(nil, err)
+		}
+	}
+}
+
+// perDocument is a stage that makes one document, or none (nil), of each.
+type perDocument func(r *execution) func(doc bson.Raw) (bson.Raw, error)
+
+func (s perDocument) run(r *execution, in work.Docs) work.Docs {
+	return func(yield func(bson.Raw, error) bool) {
+		f := s(r)
+		for doc, err := range in {
+			if err == nil {
+				doc, err = f(doc)
+			}
+			if err == nil {
+				err = r.work.Step(1)
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if doc != nil && !yield(doc, nil) {
+				return
+			}
+		}
+	}
+}
+
+// blocking is a stage that must see every document before it gives the first.
+type blocking func(r *execution, all work.Docs) ([]bson.Raw, error)
+
+func (s blocking) run(r *execution, in work.Docs) work.Docs {
+	return func(yield func(bson.Raw, error) bool) {
+		out, err := s(r, in)
+		if err == nil {
+			err = r.work.Step(1) // loops stop when the work ends
+		}
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		r.work.Documents(out)(yield)
+	}
+}
+
+// maxPipelineDepth bounds pipelines inside pipelines.
+const maxPipelineDepth = 20
+
+type compiler struct {
+	env   *Env
+	scope *expr.Scope
+	depth int
+	facet bool
+	other bool // the stage is for the other engine (expr/engine.go)
+	table map[string]stageCompiler
+}
+
+type stageCompiler func(name string, arg value.Value) (stage, error)
+
+func (c *compiler) stages(list []bson.Raw) ([]stage, error) {
+	if c.depth > maxPipelineDepth {
+		return nil, refusal.New(mongoerr.MaxSubPipelineDepthExceeded,
+			"Maximum number of nested sub-pipelines exceeded. Limit is %d", maxPipelineDepth)
+	}
+	var out []stage
+	for i, spec := range list {
+		if document.Count(spec) != 1 {
+			return nil, refusal.Of(40323, "A pipeline stage specification object must contain exactly one field.")
+		}
+		name, arg, _ := document.First(spec)
+		c.other = c.depth == 0 && !c.facet && inOther(list[:i], name, arg)
+		s, err := c.stage(name, arg, i, len(list))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+// sub compiles a pipeline inside a stage, with more variables perhaps.
+func (c *compiler) sub(v value.Value, sc *expr.Scope, facet bool) ([]stage, error) {
+	list, err := pipelineList(v)
+	if err != nil {
+		return nil, err
+	}
+	inner := &compiler{env: c.env, scope: sc, depth: c.depth + 1, facet: facet}
+	return inner.stages(list)
+}
+
+// pipelineList checks an array of stages.
+func pipelineList(v value.Value) ([]bson.Raw, error) {
+	if !value.IsArray(v) {
+		return nil, refusal.TypeMismatch("'pipeline' option must be specified as an array")
+	}
+	var list []bson.Raw
+	for _, s := range document.Fields(v.Value) {
+		if !value.IsObject(s) {
+			return nil, refusal.TypeMismatch("Each element of the 'pipeline' array must be an object")
+		}
+		list = append(list, s.Value)
+	}
+	return list, nil
+}

@@ -1,0 +1,146 @@
+package pipeline
+
+import (
+	"math"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/expr"
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/value"
+	"shardsh/balancer/mock/store/work"
+)
+
+// bucketAuto divides the documents into groups of about the same size; equal
+// values stay together.
+func (c *compiler) bucketAuto(name string, arg value.Value) (stage, error) {
+	raw, err := expr.NamedValues(name, arg, expr.Named{
+		Args: []string{"groupBy", "buckets", "output", "granularity"}, NotObject: 40240, Unknown: 40245,
+		Missing: []int32{40246, 40246},
+	})
+	if err != nil {
+		return nil, err
+	}
+	key, err := c.groupByOf(raw[0], 40239)
+	if err != nil {
+		return nil, err
+	}
+	n, ok := value.WholeInt32(raw[1])
+	switch {
+	case !value.IsNumber(raw[1]):
+		return nil, refusal.Of(40241, "The $bucketAuto 'buckets' field must be a numeric value, but found type: %s",
+			value.TypeName(raw[1]))
+	case !ok:
+		return nil, refusal.Of(40242,
+			"The $bucketAuto 'buckets' field must be representable as a 32-bit integer, but found %s",
+			raw[1])
+	case n <= 0:
+		return nil, refusal.Of(40243, "The $bucketAuto 'buckets' field must be greater than 0, but found: %d", n)
+	}
+	round, err := newGranularity(raw[3])
+	if err != nil {
+		return nil, err
+	}
+	out, err := c.bucketOutput(raw[2], 40244)
+	if err != nil {
+		return nil, err
+	}
+	g := &groupStage{fields: out}
+	return blocking(func(r *execution, in work.Docs) ([]bson.Raw, error) { return g.autoBuckets(r, in, key, n, round) }),
+		nil
+}
+
+// keyedDocument is a document with what it is grouped by.
+type keyedDocument struct {
+	key value.Value
+	doc bson.Raw
+}
+
+func (g *groupStage) autoBuckets(r *execution, in work.Docs, key expr.Expression, n int,
+	round granularity) ([]bson.Raw, error) {
+	ctx := r.evaluation()
+	held := r.spilling(sortTooLarge)
+	all, err := sortedByKey(ctx, in, key, held)
+	if err != nil {
+		return nil, err
+	}
+	size := max(int(math.Round(float64(len(all))/float64(n))), 1)
+	var out []bson.Raw
+	var below value.Value // the upper bound of the bucket before, where bounds are rounded
+	for i := 0; i < len(all); {
+		end := min(i+size, len(all))
+		if len(out) == n-1 {
+			end = len(all)
+		}
+		end, least, most, err := bucketBounds(all, i, end, below, round)
+		if err != nil {
+			return nil, err
+		}
+		below = most
+		one, err := g.start(ctx, value.Object(document.Of(document.Field{Name: "min", Value: least},
+			document.Field{Name: "max", Value: most})))
+		if err != nil {
+			return nil, err
+		}
+		for ; i < end; i++ {
+			ctx.Root = value.Object(all[i].doc)
+			if err := g.add(ctx, one, held); err != nil {
+				return nil, err
+			}
+		}
+		out = append(out, g.document(ctx.Work, one))
+	}
+	return out, nil
+}
+
+func sortedByKey(ctx *expr.Evaluation, in work.Docs, key expr.Expression, held *work.Memory) ([]keyedDocument, error) {
+	var all []keyedDocument
+	for doc, err := range in {
+		if err != nil {
+			return nil, err
+		}
+		ctx.Root = value.Object(doc)
+		v, err := key.Eval(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if err := held.Keep(len(doc) + len(v.Value) + 2*work.ItemBytes); err != nil {
+			return nil, err
+		}
+		all = append(all, keyedDocument{expr.OrNull(v), doc})
+	}
+	work.SortStable(ctx.Work, all, func(a, b keyedDocument) int { return value.Compare(a.key, b.key) })
+	return all, nil
+}
+
+// bucketBounds returns the bounds of a bucket that begins at i, and its end:
+// what belongs below the upper bound comes into it.
+func bucketBounds(all []keyedDocument, i, end int, below value.Value,
+	round granularity) (last int, least, most value.Value, err error) {
+	if round == nil {
+		for end < len(all) && value.Compare(all[end].key, all[end-1].key) == 0 {
+			end++
+		}
+		most = all[len(all)-1].key
+		if end < len(all) {
+			most = all[end].key
+		}
+		return end, all[i].key, most, nil
+	}
+	if least = below; value.IsMissing(below) {
+		if least, err = round.down(all[i].key); err != nil {
+			return 0, least, most, err
+		}
+	}
+	if most, err = round.next(all[end-1].key); err != nil {
+		return 0, least, most, err
+	}
+	for end < len(all) && value.Compare(most, all[end].key) > 0 {
+		end++
+	}
+	if end < len(all) && value.ToDouble(most) == 0 {
+		most, err = round.down(all[end].key)
+	}
+	return end, least, most, err
+}

@@ -1,0 +1,239 @@
+package pipeline
+
+import (
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/expr"
+	"shardsh/balancer/mock/store/order"
+	"shardsh/balancer/mock/store/paths"
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/value"
+	"shardsh/balancer/mock/store/work"
+	"shardsh/balancer/mongoerr"
+)
+
+// maxDensified is how many documents $densify may make.
+const maxDensified = 500_000
+
+// densifyStage fills gaps in the sequence of a field.
+type densifyStage struct {
+	field     []string
+	partition [][]string
+	step      value.Value
+	unit      *expr.TimeUnit
+	full      bool          // from the least to the greatest of all documents
+	bounds    []value.Value // or these
+}
+
+func (c *compiler) densify(name string, arg value.Value) (stage, error) {
+	raw, err := expr.NamedValues(name, arg, expr.Named{
+		Args: []string{"field", "range", "partitionByFields"}, NotObject: 5733402, Unknown: 40415,
+		Missing: []int32{40414, 40414},
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := ofTypes("$densify", raw, []typedOption{
+		{"field", []bson.Type{bson.TypeString}}, {}, {"partitionByFields", []bson.Type{bson.TypeArray}},
+	}); err != nil {
+		return nil, err
+	}
+	s := &densifyStage{}
+	if s.field, err = paths.Parse(value.TextAt(raw[0].Value)); err != nil {
+		return nil, err
+	}
+	if !value.IsAbsent(raw[2]) {
+		for _, v := range document.Fields(raw[2].Value) {
+			path, err := paths.Parse(value.TextAt(v.Value))
+			if err != nil {
+				return nil, err
+			}
+			s.partition = append(s.partition, path)
+		}
+	}
+	return s, s.parseRange(raw[1])
+}
+
+func (s *densifyStage) parseRange(v value.Value) error {
+	raw, err := expr.NamedValues("$densify.range", v, expr.Named{
+		Args: []string{"step", "bounds", "unit"}, NotObject: 14, Unknown: 40415, Missing: []int32{40414, 40414},
+	})
+	if err != nil {
+		return err
+	}
+	s.step = raw[0]
+	if !value.IsNumber(s.step) || value.ToDouble(s.step) <= 0 {
+		return refusal.Of(5733401, "the step parameter in a range statement must be a strictly positive numeric value")
+	}
+	if !value.IsAbsent(raw[2]) {
+		u, _, err := expr.UnitOf(raw[2], "$densify", 14)
+		if err != nil {
+			return err
+		}
+		if _, whole := value.WholeInteger(s.step); !whole {
+			return refusal.Of(6586400,
+				"The step parameter in a range statement must be a whole number when densifying a date range")
+		}
+		s.unit = &u
+	}
+	switch bounds := raw[1]; {
+	case value.IsString(bounds) && value.TextAt(bounds.Value) == "full":
+		s.full = true
+	case value.IsString(bounds) && value.TextAt(bounds.Value) == "partition":
+		if s.partition == nil {
+			return refusal.Of(5733408, "one may not specify the bounds as 'partition' without specifying a non-empty array of "+
+				"partitionByFields.")
+		}
+	case value.IsString(bounds):
+		return refusal.Of(5946802, "the bounds parameter must be 'full', 'partition' or an array")
+	case value.IsArray(bounds):
+		if s.bounds = document.Items(bounds); len(s.bounds) != 2 {
+			return refusal.Of(5733403, "a bounding array in a range statement must have exactly two elements")
+		}
+		if value.Compare(s.bounds[0], s.bounds[1]) > 0 {
+			return refusal.Of(5733402, "the bounds in a range statement must be in ascending order")
+		}
+		for _, b := range s.bounds {
+			if s.unit == nil && !value.IsNumber(b) || s.unit != nil && b.Type != bson.TypeDateTime {
+				return refusal.Of(5733406, "a bounding array must contain either both dates or both numeric types")
+			}
+		}
+	default:
+		return refusal.Of(5733404, "the bounds parameter in a range statement must be a string or an array")
+	}
+	return nil
+}
+
+func (s *densifyStage) run(r *execution, in work.Docs) work.Docs {
+	return blocking(func(r *execution, in work.Docs) ([]bson.Raw, error) {
+		held := r.spilling(sortTooLarge)
+		all, err := held.Drain(in)
+		if err != nil {
+			return nil, err
+		}
+		order := &order.Sort{Keys: []order.Key{{Path: s.field}}}
+		order.SortIn(r.work, all)
+		var key expr.Expression
+		if s.partition != nil {
+			var list expr.Array
+			for _, path := range s.partition {
+				list = append(list, expr.Path{Path: path})
+			}
+			// An object, since partitions may not be arrays.
+			key = expr.Object{{Name: "k", Expr: list}}
+		}
+		parts, err := partitioned(r.evaluation(), key, all)
+		if err != nil {
+			return nil, err
+		}
+		bounds := s.bounds
+		if s.full {
+			bounds = s.extent(all)
+		}
+		var out []bson.Raw
+		for _, part := range parts {
+			within := bounds
+			if !s.full && s.bounds == nil {
+				within = s.extent(part)
+			}
+			if out, err = s.fill(out, part, within, held); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	}).run(r, in)
+}
+
+// extent returns the least and the greatest value of the field.
+func (s *densifyStage) extent(docs []bson.Raw) []value.Value {
+	var bounds []value.Value
+	for _, d := range docs {
+		v := paths.At(d, s.field)
+		if value.IsNullish(v) {
+			continue
+		}
+		if bounds == nil {
+			bounds = []value.Value{v, v}
+		}
+		bounds[1] = v // they come in order
+	}
+	return bounds
+}
+
+// fill appends the documents of a partition, with new ones in the gaps.
+func (s *densifyStage) fill(out, part []bson.Raw, bounds []value.Value, held *work.Memory) ([]bson.Raw, error) {
+	if bounds == nil {
+		return append(out, part...), nil
+	}
+	model := document.Empty
+	if len(part) > 0 {
+		for _, path := range s.partition {
+			model = replaceAt(model, path, paths.At(part[0], path))
+		}
+	}
+	next, n := bounds[0], int64(0)
+	advance := func() error {
+		n++
+		var err error
+		next, err = s.at(bounds[0], n)
+		return err
+	}
+	add := func(limit value.Value, inclusive bool) error {
+		for value.Compare(next, bounds[1]) < 0 && (value.Compare(next, limit) < 0 || inclusive && value.Compare(next,
+			limit) == 0) {
+			if value.Compare(next, limit) < 0 {
+				made := replaceAt(model, s.field, next)
+				if err := held.Keep(len(made) + work.ItemBytes); err != nil {
+					return err
+				}
+				out = append(out, made)
+			}
+			if len(out) > maxDensified+len(part) {
+				return refusal.Of(5897900, "Generated %d documents in $densify, which is over the limit of %d.", len(out),
+					maxDensified)
+			}
+			if err := advance(); err != nil {
+				return err
+			}
+			if err := held.Work.Handle(len(model)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for _, doc := range part {
+		v := paths.At(doc, s.field)
+		if value.IsNullish(v) {
+			out = append(out, doc)
+			continue
+		}
+		if s.unit == nil && !value.IsNumber(v) || s.unit != nil && v.Type != bson.TypeDateTime {
+			return nil, refusal.Of(5733201, "Densify field type must be numeric or, with a unit, a date, but it was %s",
+				value.TypeName(v))
+		}
+		if err := add(v, true); err != nil {
+			return nil, err
+		}
+		out = append(out, doc)
+	}
+	err := add(bounds[1], false)
+	return out, err
+}
+
+// at returns the n-th value of the sequence.
+func (s *densifyStage) at(from value.Value, n int64) (value.Value, error) {
+	if s.unit != nil {
+		step, ok := value.MultiplyInt64(value.ToInteger(s.step), n)
+		if !ok {
+			return value.Value{}, refusal.New(mongoerr.Overflow, "date overflow in $densify")
+		}
+		t, err := expr.AddUnits(time.UnixMilli(value.Int64At(from.Value)).UTC(), *s.unit, step)
+		return value.Date(t.UnixMilli()), err
+	}
+	by, _ := value.Multiply(s.step, value.SmallestInt(n))
+	v, _ := value.Add(from, by)
+	return v, nil
+}

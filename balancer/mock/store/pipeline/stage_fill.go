@@ -1,0 +1,271 @@
+package pipeline
+
+import (
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/expr"
+	"shardsh/balancer/mock/store/order"
+	"shardsh/balancer/mock/store/paths"
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/value"
+	"shardsh/balancer/mock/store/work"
+)
+
+// fillStage is $fill: it replaces null and missing by a value, by the last
+// value before, or by the line between the values around.
+type fillStage struct {
+	partition expr.Expression
+	order     *order.Sort
+	outputs   []fillOutput
+}
+
+type fillOutput struct {
+	path   []string
+	value  expr.Expression
+	method string
+}
+
+func (c *compiler) fill(name string, arg value.Value) (stage, error) {
+	raw, err := expr.NamedValues(name, arg, expr.Named{
+		Args: []string{"sortBy", "partitionBy", "partitionByFields", "output"}, NotObject: 9, Unknown: 40415,
+		Missing: []int32{0, 0, 0, 40414},
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := ofTypes("$fill", raw, []typedOption{
+		{"sortBy", []bson.Type{bson.TypeEmbeddedDocument}},
+		{"partitionBy", []bson.Type{bson.TypeString, bson.TypeEmbeddedDocument}},
+		{"partitionByFields", []bson.Type{bson.TypeArray}}, {"output", []bson.Type{bson.TypeEmbeddedDocument}},
+	}); err != nil {
+		return nil, err
+	}
+	if document.IsEmpty(raw[3].Value) {
+		return nil, refusal.Of(6050203, "The output field in '$fill' must contain an object with at least one element")
+	}
+	s := &fillStage{}
+	if !value.IsAbsent(raw[0]) {
+		if s.order, err = order.Compile(raw[0].Value); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case !value.IsAbsent(raw[1]) && !value.IsAbsent(raw[2]):
+		return nil, refusal.Of(6050204, "Maximum one of 'partitionBy' and 'partitionByFields can be specified in '$fill'")
+	case !value.IsAbsent(raw[1]):
+		if s.partition, err = expr.Compile(raw[1], c.scope); err != nil {
+			return nil, err
+		}
+	case !value.IsAbsent(raw[2]):
+		var list expr.Array
+		for _, v := range document.Fields(raw[2].Value) {
+			path, err := paths.Parse(value.TextAt(v.Value))
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, expr.Path{Path: path})
+		}
+		s.partition = expr.Object{{Name: "k", Expr: list}}
+	}
+	for path, v := range document.Fields(raw[3].Value) {
+		o, err := c.fillOutput(string(path), v, s.order != nil && len(s.order.Keys) == 1)
+		if err != nil {
+			return nil, err
+		}
+		s.outputs = append(s.outputs, o)
+	}
+	return s, nil
+}
+
+// typedOption is an option of a stage, and what it may be.
+type typedOption struct {
+	name  string
+	types []bson.Type
+}
+
+// ofTypes refuses options of a stage that are of another type.
+func ofTypes(stage string, raw []value.Value, options []typedOption) error {
+	for i, o := range options {
+		if !value.IsAbsent(raw[i]) && o.types != nil && !slices.Contains(o.types, raw[i].Type) {
+			return refusal.TypeMismatch("BSON field '%s.%s' is the wrong type '%s', expected type '%s'", stage, o.name,
+				value.TypeName(raw[i]), value.TypeName(value.Value{Type: o.types[0]}))
+		}
+	}
+	return nil
+}
+
+func (c *compiler) fillOutput(name string, v value.Value, sortedByOne bool) (o fillOutput, err error) {
+	if o.path, err = paths.Parse(name); err != nil {
+		return o, err
+	}
+	raw, err := expr.NamedValues("$fill", v, expr.Named{Args: []string{"value", "method"}, NotObject: 9, Unknown: 40415})
+	if err != nil {
+		return o, err
+	}
+	if value.IsAbsent(raw[0]) == value.IsAbsent(raw[1]) {
+		return o, refusal.Of(6050202, "Each fill output specification must have exactly one of 'method' or 'value' fields")
+	}
+	if !value.IsAbsent(raw[0]) {
+		o.value, err = expr.Compile(raw[0], c.scope)
+		return o, err
+	}
+	o.method = value.TextAt(raw[1].Value)
+	switch {
+	case o.method != "locf" && o.method != "linear":
+		return o, refusal.BadValue("Method must be either locf or linear")
+	case o.method == "linear" && !sortedByOne:
+		return o, refusal.Of(605001,
+			"$linearFill must be specified with a top level sortBy expression with exactly one element")
+	}
+	return o, nil
+}
+
+// run gives document after document: what comes before one that fails goes on to the
+// stages that follow, which may fail on it first.
+func (s *fillStage) run(r *execution, in work.Docs) work.Docs {
+	return func(yield func(bson.Raw, error) bool) {
+		all, err := r.spilling(windowsTooLarge).Drain(in)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		ctx := r.evaluation()
+		s.order.SortIn(r.work, all)
+		parts, err := partitioned(ctx, s.partition, all)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for _, part := range parts {
+			if !s.fillPart(ctx, part, yield) {
+				return
+			}
+		}
+	}
+}
+
+func (s *fillStage) fillPart(ctx *expr.Evaluation, part []bson.Raw, yield func(bson.Raw, error) bool) bool {
+	filled := make([]filling, len(s.outputs))
+	for i, o := range s.outputs {
+		filled[i] = filling{o: o, sorted: s.order, part: part, last: -1}
+	}
+	for i, doc := range part {
+		err := ctx.Work.Handle(len(doc))
+		for k := range filled {
+			if err == nil {
+				doc, err = filled[k].fill(ctx, i, doc)
+			}
+		}
+		if err != nil {
+			yield(nil, err)
+			return false
+		}
+		if !yield(doc, nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// filling is an output of $fill on its way through a partition.
+type filling struct {
+	o      fillOutput
+	sorted *order.Sort
+	part   []bson.Raw // as they came
+	last   int        // the place of the last value that was there; -1 for none
+	next   int        // the place of the first one after that, once it was looked for
+	line   fillLine
+}
+
+// fill returns a document with what its output fills in.
+func (f *filling) fill(ctx *expr.Evaluation, i int, doc bson.Raw) (bson.Raw, error) {
+	linear := f.o.method == "linear"
+	if linear {
+		if err := f.line.step(f.sorted, f.part[i]); err != nil {
+			return nil, err
+		}
+	}
+	v := paths.At(f.part[i], f.o.path)
+	switch {
+	case !value.IsNullish(v):
+		f.last = i
+		return doc, f.line.check(linear, v)
+	case f.o.value != nil:
+		ctx.Root = value.Object(doc)
+		fill, err := f.o.value.Eval(ctx)
+		return replaceAt(doc, f.o.path, fill), err
+	case f.last < 0:
+		return replaceAt(doc, f.o.path, value.Null()), nil
+	case !linear:
+		return replaceAt(doc, f.o.path, paths.At(f.part[f.last], f.o.path)), nil
+	}
+	v, err := f.between(ctx.Work, i)
+	return replaceAt(doc, f.o.path, v), err
+}
+
+// between returns what lies on the line between the values around a place; null after
+// the last one.
+func (f *filling) between(w *work.Work, i int) (value.Value, error) {
+	for f.next = max(f.next, i+1); f.next < len(f.part); f.next++ {
+		if err := w.Step(1); err != nil {
+			return value.Value{}, err
+		}
+		if !value.IsNullish(paths.At(f.part[f.next], f.o.path)) {
+			break
+		}
+	}
+	if f.next == len(f.part) {
+		return value.Null(), nil
+	}
+	end := paths.At(f.part[f.next], f.o.path)
+	if err := f.line.check(true, end); err != nil {
+		return value.Value{}, err
+	}
+	var at [3]float64
+	for k, doc := range []bson.Raw{f.part[f.last], f.part[i], f.part[f.next]} {
+		var err error
+		if at[k], err = linePlace(f.sorted, doc); err != nil {
+			return value.Value{}, err
+		}
+	}
+	y0, y1 := value.ToDouble(paths.At(f.part[f.last], f.o.path)), value.ToDouble(end)
+	return value.Double(y0 + (y1-y0)*(at[1]-at[0])/(at[2]-at[0])), nil
+}
+
+// fillLine checks documents that a line is drawn through, one after the other.
+type fillLine struct {
+	any   bool
+	place float64 // of the last document
+}
+
+// step refuses a document without a place of its own.
+func (l *fillLine) step(order *order.Sort, doc bson.Raw) error {
+	place, err := linePlace(order, doc)
+	if err == nil && l.any && place == l.place {
+		err = refusal.Of(6050106, "There can be no repeated values in the sort field")
+	}
+	l.any, l.place = true, place
+	return err
+}
+
+func (*fillLine) check(linear bool, v value.Value) error {
+	if linear && !value.IsNumber(v) {
+		return refusal.TypeMismatch("Value to be filled must be numeric or nullish, but found %s", value.TypeName(v))
+	}
+	return nil
+}
+
+// linePlace returns a document's sort key as a number: dates in milliseconds.
+func linePlace(order *order.Sort, doc bson.Raw) (float64, error) {
+	switch k := order.Keys[0].In(nil, doc); {
+	case k.Type == bson.TypeDateTime:
+		return float64(value.Int64At(k.Value)), nil
+	case value.IsNumber(k):
+		return value.ToDouble(k), nil
+	default:
+		return 0, refusal.TypeMismatch("'sortBy' value must be numeric or a date, but found %s", value.TypeName(k))
+	}
+}

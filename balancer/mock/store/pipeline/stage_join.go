@@ -1,0 +1,343 @@
+package pipeline
+
+import (
+	"cmp"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/expr"
+	"shardsh/balancer/mock/store/paths"
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/value"
+	"shardsh/balancer/mock/store/work"
+)
+
+// The stages that read other collections: $lookup, $unionWith, $graphLookup.
+
+// joined is what an execution has read of other collections. A stage inside
+// another runs once for each document, and reads but once.
+type joined struct {
+	docs    map[string][]bson.Raw
+	byKey   map[stage]joinIndex
+	results map[*lookupStage]value.Value // that are the same for every document
+	reached map[*graphStage][]bson.Raw
+}
+
+func newJoined() *joined {
+	return &joined{
+		docs: map[string][]bson.Raw{}, byKey: map[stage]joinIndex{}, results: map[*lookupStage]value.Value{},
+		reached: map[*graphStage][]bson.Raw{},
+	}
+}
+
+// foreign reads a whole collection. What it returns must not be changed.
+func (r *execution) foreign(name string) ([]bson.Raw, error) {
+	if r.env.Collection == nil || name == "" {
+		return nil, nil
+	}
+	if docs, ok := r.seen.docs[name]; ok {
+		return docs, nil
+	}
+	in, err := r.env.Collection(name)
+	if err != nil {
+		return nil, err
+	}
+	docs, err := (&work.Memory{Work: r.work}).Drain(r.watched(in))
+	if err == nil {
+		r.seen.docs[name] = docs
+	}
+	return docs, err
+}
+
+// index returns the places of documents by what a stage joins by.
+func (r *execution) index(s stage, docs []bson.Raw, path []string) joinIndex {
+	ix, ok := r.seen.byKey[s]
+	if !ok {
+		ix = indexDocuments(r.work, docs, path)
+		r.seen.byKey[s] = ix
+	}
+	return ix
+}
+
+type lookupStage struct {
+	from           string
+	as             []string
+	local, foreign []string
+	let            []expr.Expression
+	slots          []int
+	stages         []stage // nil without a pipeline
+	correlated     bool
+}
+
+func (c *compiler) lookup(_ string, arg value.Value) (stage, error) {
+	if !value.IsObject(arg) {
+		return nil, refusal.FailedToParse("the $lookup stage specification must be an object, but found %s",
+			value.TypeName(arg))
+	}
+	s := &lookupStage{}
+	var pipeline, let value.Value
+	for name, v := range document.Fields(arg.Value) {
+		switch string(name) {
+		case "pipeline":
+			pipeline = v
+			continue
+		case "let":
+			if !value.IsObject(v) {
+				return nil, refusal.FailedToParse("$lookup argument 'let: %s' must be an object, is type %s", v, value.TypeName(v))
+			}
+			let = v
+			continue
+		}
+		if !value.IsString(v) {
+			return nil, refusal.FailedToParse("$lookup argument '%s: %s' must be a string, is type %s", name, v,
+				value.TypeName(v))
+		}
+		text := value.TextAt(v.Value)
+		var err error
+		switch string(name) {
+		case "from":
+			s.from = text
+		case "as":
+			s.as, err = paths.Parse(text)
+		case "localField":
+			s.local, err = paths.Parse(text)
+		case "foreignField":
+			s.foreign, err = paths.Parse(text)
+		default:
+			return nil, refusal.FailedToParse("unknown argument to $lookup: %s", name)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return s, c.finishLookup(s, pipeline, let)
+}
+
+// makesDocuments reports whether a pipeline needs no collection.
+func makesDocuments(pipeline value.Value) bool {
+	if !value.IsArray(pipeline) {
+		return false
+	}
+	_, stage, _ := document.First(pipeline.Value)
+	name, _, _ := document.First(stage.Value)
+	return value.IsObject(stage) && name == "$documents"
+}
+
+func (c *compiler) finishLookup(s *lookupStage, pipeline, let value.Value) error {
+	switch {
+	case s.as == nil:
+		return refusal.FailedToParse("must specify 'as' field for a $lookup")
+	case s.from == "" && value.IsMissing(pipeline):
+		return refusal.FailedToParse("must specify 'pipeline' when 'from' is empty")
+	case s.from == "" && !makesDocuments(pipeline):
+		return refusal.FailedToParse(
+			"$lookup stage without explicit collection must have a pipeline with $documents as first stage")
+	case (s.local == nil) != (s.foreign == nil):
+		return refusal.FailedToParse("$lookup requires both or neither of 'localField' and 'foreignField' to be specified")
+	case value.IsMissing(pipeline) && s.local == nil:
+		return refusal.FailedToParse(
+			"$lookup requires either 'pipeline' or both 'localField' and 'foreignField' to be specified")
+	case value.IsMissing(pipeline) && !value.IsMissing(let):
+		return refusal.FailedToParse("$lookup with a 'let' argument must also specify 'pipeline'")
+	case value.IsMissing(pipeline):
+		s.correlated = true
+		return nil
+	}
+	var names []string
+	for name, v := range document.Fields(let.Value) {
+		if err := expr.CheckVariable(string(name)); err != nil {
+			return err
+		}
+		e, err := expr.Compile(v, c.scope)
+		if err != nil {
+			return err
+		}
+		names, s.let = append(names, string(name)), append(s.let, e)
+	}
+	inner, slots := c.scope.With(names...)
+	s.slots = slots
+	stages, err := c.sub(pipeline, inner, false)
+	if stages == nil {
+		stages = []stage{}
+	}
+	s.stages, s.correlated = stages, len(names) > 0 || s.local != nil
+	return err
+}
+
+func (s *lookupStage) run(r *execution, in work.Docs) work.Docs {
+	return perDocument(func(r *execution) func(bson.Raw) (bson.Raw, error) {
+		ctx := r.evaluation()
+		return func(doc bson.Raw) (bson.Raw, error) {
+			if same, ok := r.seen.results[s]; ok {
+				return replaceAt(doc, s.as, same), nil
+			}
+			candidates, err := r.foreign(s.from)
+			if err != nil {
+				return nil, err
+			}
+			if s.foreign != nil {
+				byKey := r.index(s, candidates, s.foreign)
+				candidates = byKey.find(r.work, candidates, localValues(r.work, doc, s.local))
+			}
+			joined, err := s.join(r, ctx, doc, candidates)
+			if err != nil {
+				return nil, err
+			}
+			if !s.correlated {
+				r.seen.results[s] = joined
+			}
+			return replaceAt(doc, s.as, joined), nil
+		}
+	}).run(r, in)
+}
+
+// join puts the candidates through the pipeline, with the document's
+// variables.
+func (s *lookupStage) join(r *execution, ctx *expr.Evaluation, doc bson.Raw, candidates []bson.Raw,
+) (value.Value, error) {
+	held := &work.Memory{Work: r.work, Refuse: joinTooLarge(s.from)}
+	defer held.Free()
+	if s.stages == nil {
+		return held.Values(r.work.Documents(candidates))
+	}
+	inner := *r
+	inner.vars = slices.Clone(r.vars)
+	ctx.Root = value.Object(doc)
+	vs, err := expr.EvalAll(s.let, ctx)
+	if err != nil {
+		return value.Value{}, err
+	}
+	for i, slot := range s.slots {
+		for len(inner.vars) <= slot {
+			inner.vars = append(inner.vars, value.Value{})
+		}
+		inner.vars[slot] = vs[i]
+	}
+	return held.Values(runStages(&inner, s.stages, r.work.Documents(candidates)))
+}
+
+// joinIndex has the places of documents by the values at a path.
+type joinIndex map[string][]int
+
+func indexDocuments(w *work.Work, docs []bson.Raw, path []string) joinIndex {
+	ix := joinIndex{}
+	for i, doc := range docs {
+		paths.Walk(w, doc, path, true, func(v value.Value, _ int) bool {
+			if w.Step(1) != nil {
+				return true
+			}
+			key := value.Encoded(joinKey(v))
+			if at := ix[key]; len(at) == 0 || at[len(at)-1] != i {
+				ix[key] = append(at, i)
+			}
+			return false
+		})
+	}
+	return ix
+}
+
+// joinKey lets null, undefined and missing meet.
+func joinKey(v value.Value) value.Value {
+	if value.IsNullish(v) {
+		return value.Null()
+	}
+	return v
+}
+
+// find returns the documents with one of the values, in their own order.
+func (ix joinIndex) find(w *work.Work, docs []bson.Raw, vs []value.Value) []bson.Raw {
+	var at []int
+	for _, v := range vs {
+		if w.Step(1) != nil {
+			return nil
+		}
+		at = append(at, ix[value.Encoded(joinKey(v))]...)
+	}
+	if len(vs) > 1 {
+		work.SortStable(w, at, cmp.Compare[int])
+		at = slices.Compact(at)
+	}
+	out := make([]bson.Raw, len(at))
+	for i, j := range at {
+		out[i] = docs[j]
+	}
+	return out
+}
+
+// localValues returns the values a document is joined by: an array by its
+// elements.
+func localValues(w *work.Work, doc bson.Raw, path []string) []value.Value {
+	var out []value.Value
+	paths.EachValue(w, doc, path, func(v value.Value) { out = append(out, v) })
+	if len(out) == 0 { // an empty array meets what has none
+		out = append(out, value.Null())
+	}
+	return out
+}
+
+func (c *compiler) unionWith(_ string, arg value.Value) (stage, error) {
+	var coll string
+	var pipeline value.Value
+	switch {
+	case value.IsString(arg):
+		coll = value.TextAt(arg.Value)
+	case value.IsObject(arg):
+		for name, v := range document.Fields(arg.Value) {
+			switch string(name) {
+			case "coll":
+				if !value.IsString(v) {
+					return nil, refusal.TypeMismatch("BSON field '$unionWith.coll' is the wrong type '%s', expected type 'string'",
+						value.TypeName(v))
+				}
+				coll = value.TextAt(v.Value)
+			case "pipeline":
+				pipeline = v
+			default:
+				return nil, refusal.Of(40415, "BSON field '$unionWith.%s' is an unknown field.", name)
+			}
+		}
+	default:
+		return nil, refusal.FailedToParse("the $unionWith stage specification must be an object or string, but found %s",
+			value.TypeName(arg))
+	}
+	if coll == "" && !makesDocuments(pipeline) {
+		return nil, refusal.FailedToParse(
+			"$unionWith stage without explicit collection must have a pipeline with $documents as " +
+				"first stage")
+	}
+	var stages []stage
+	if !value.IsMissing(pipeline) {
+		var err error
+		if stages, err = c.sub(pipeline, c.scope, false); err != nil {
+			return nil, err
+		}
+	}
+	return unionStage{coll, stages}, nil
+}
+
+type unionStage struct {
+	coll   string
+	stages []stage
+}
+
+func (s unionStage) run(r *execution, in work.Docs) work.Docs {
+	return func(yield func(bson.Raw, error) bool) {
+		for doc, err := range in {
+			if !yield(doc, err) || err != nil {
+				return
+			}
+		}
+		all, err := r.foreign(s.coll)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for doc, err := range runStages(r, s.stages, r.work.Documents(all)) {
+			if !yield(doc, err) || err != nil {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,332 @@
+package pipeline
+
+import (
+	"math/rand/v2"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/expr"
+	"shardsh/balancer/mock/store/paths"
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/value"
+	"shardsh/balancer/mock/store/work"
+)
+
+// The stages that give more or fewer documents than they get: $unwind,
+// $facet, $sample, $redact, $documents.
+
+type unwindStage struct {
+	path     []string
+	index    []string
+	preserve bool
+}
+
+func (c *compiler) unwind(_ string, arg value.Value) (stage, error) {
+	s := &unwindStage{}
+	path := arg
+	switch {
+	case value.IsObject(arg):
+		path = value.Value{}
+		for name, v := range document.Fields(arg.Value) {
+			switch string(name) {
+			case "path":
+				path = v
+				if !value.IsString(v) {
+					return nil, refusal.Of(28808, "expected a string as the path for $unwind stage, got %s", value.TypeName(v))
+				}
+			case "preserveNullAndEmptyArrays":
+				if v.Type != bson.TypeBoolean {
+					return nil, refusal.Of(28809,
+						"expected a boolean for the preserveNullAndEmptyArrays option to $unwind stage, got %s",
+						value.TypeName(v))
+				}
+				s.preserve = value.Truthy(v)
+			case "includeArrayIndex":
+				name := value.TextAt(v.Value)
+				if !value.IsString(v) || name == "" {
+					return nil, refusal.Of(28810,
+						"expected a non-empty string for the includeArrayIndex  option to $unwind stage, got %s",
+						value.TypeName(v))
+				}
+				if document.IsOperator(name) {
+					return nil, refusal.Of(28822, "includeArrayIndex option to $unwind stage should not be prefixed with a '$': %s",
+						name)
+				}
+				s.index = paths.Split(name)
+			default:
+				return nil, refusal.Of(28811, "unrecognized option to $unwind stage: %s", name)
+			}
+		}
+	case !value.IsString(arg):
+		return nil, refusal.Of(15981, "expected either a string or an object as specification for $unwind stage, got %s",
+			value.TypeName(arg))
+	}
+	text := value.TextAt(path.Value)
+	if value.IsMissing(path) || text == "" {
+		return nil, refusal.Of(28812, "no path specified to $unwind stage")
+	}
+	text, ok := strings.CutPrefix(text, "$")
+	if !ok {
+		return nil, refusal.Of(28818, "path option to $unwind stage should be prefixed with a '$': %s", text)
+	}
+	var err error
+	s.path, err = paths.Parse(text)
+	return s, err
+}
+
+func (s *unwindStage) run(r *execution, in work.Docs) work.Docs {
+	return func(yield func(bson.Raw, error) bool) {
+		for doc, err := range in {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			enough := false
+			s.each(r.work, doc, func(d bson.Raw) bool {
+				enough = !yield(d, nil)
+				return !enough
+			})
+			if enough {
+				return
+			}
+			if err := r.work.Step(1); err != nil {
+				yield(nil, err)
+				return
+			}
+		}
+	}
+}
+
+func (s *unwindStage) each(w *work.Work, doc bson.Raw, yield func(bson.Raw) bool) bool {
+	v := paths.At(doc, s.path)
+	with := func(v, index value.Value) bson.Raw {
+		out := replaceAt(doc, s.path, v)
+		if s.index != nil {
+			out = replaceAt(out, s.index, index)
+		}
+		return out
+	}
+	if !value.IsArray(v) {
+		if value.IsNullish(v) && !s.preserve {
+			return true
+		}
+		return yield(with(v, value.Null()))
+	}
+	i := int64(0)
+	for _, e := range w.Fields(v.Value) {
+		if !yield(with(e, value.Int64(i))) {
+			return false
+		}
+		i++
+	}
+	if i == 0 && s.preserve {
+		return yield(with(value.Value{}, value.Null()))
+	}
+	return w.Step(1) == nil
+}
+
+// replaceAt sets the value at a path through objects, making those that are
+// missing; a missing value removes the field.
+func replaceAt(doc []byte, path []string, v value.Value) bson.Raw {
+	if len(path) > 1 {
+		below := document.Lookup(doc, path[0])
+		if !value.IsObject(below) {
+			if value.IsMissing(v) {
+				return doc
+			}
+			below = value.Object(document.Empty)
+		}
+		v = value.Object(replaceAt(below.Value, path[1:], v))
+	}
+	return document.With(doc, path[0], v)
+}
+
+// facetStage runs several pipelines over the same documents.
+func (c *compiler) facetStage(_ string, arg value.Value) (stage, error) {
+	if !value.IsObject(arg) || document.IsEmpty(arg.Value) {
+		return nil, refusal.Of(40169, "the $facet specification must be a non-empty object")
+	}
+	type branch struct {
+		name   string
+		stages []stage
+	}
+	var branches []branch
+	for name, v := range document.Fields(arg.Value) {
+		if !value.IsArray(v) {
+			return nil, refusal.Of(40170, "arguments to $facet must be arrays, %s is type %s", name, value.TypeName(v))
+		}
+		if err := checkFacetName(string(name)); err != nil {
+			return nil, err
+		}
+		stages, err := c.sub(v, c.scope, true)
+		if err != nil {
+			return nil, err
+		}
+		branches = append(branches, branch{string(name), stages})
+	}
+	return blocking(func(r *execution, in work.Docs) ([]bson.Raw, error) {
+		all, err := (&work.Memory{Work: r.work}).Drain(in)
+		if err != nil {
+			return nil, err
+		}
+		var out []document.Field
+		made := &work.Memory{Work: r.work, Refuse: facetTooLarge}
+		for _, b := range branches {
+			list, err := made.Values(runStages(r, b.stages, r.work.Documents(all)))
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, document.Field{Name: b.name, Value: list})
+		}
+		return []bson.Raw{document.Of(out...)}, nil
+	}), nil
+}
+
+func checkFacetName(name string) error {
+	if name == "" || document.IsOperator(name) || strings.Contains(name, ".") {
+		return refusal.Of(16410, "FieldPath field names may not start with '$' or contain '.'.")
+	}
+	return nil
+}
+
+// sample picks documents at random, each at most once.
+func (c *compiler) sample(_ string, arg value.Value) (stage, error) {
+	if !value.IsObject(arg) {
+		return nil, refusal.Of(28745, "the $sample stage specification must be an object")
+	}
+	size := int64(-1)
+	for name, v := range document.Fields(arg.Value) {
+		if string(name) != "size" {
+			return nil, refusal.Of(28748, "unrecognized option to $sample: %s", name)
+		}
+		if !value.IsNumber(v) {
+			return nil, refusal.Of(28746, "size argument to $sample must be a number")
+		}
+		if value.ToDouble(v) < 0 {
+			return nil, refusal.Of(28747, "size argument to $sample must not be negative")
+		}
+		size = value.ToInteger(v)
+	}
+	if size < 0 {
+		return nil, refusal.Of(28749, "$sample stage must specify a size")
+	}
+	return blocking(func(r *execution, in work.Docs) ([]bson.Raw, error) {
+		if size == 0 {
+			return nil, nil // nobody reads what comes before
+		}
+		all, err := (&work.Memory{Work: r.work}).Drain(in)
+		random := r.env.Rand
+		if random == nil {
+			random = rand.Float64
+		}
+		n := int(min(size, int64(len(all))))
+		for i := range n {
+			j := i + int(random()*float64(len(all)-i))
+			all[i], all[j] = all[j], all[i]
+		}
+		return all[:n], err
+	}), nil
+}
+
+// redact keeps or drops each level of a document.
+func (c *compiler) redact(_ string, arg value.Value) (stage, error) {
+	inner, slots := c.scope.With("CURRENT")
+	e, err := expr.Compile(arg, inner)
+	if err != nil {
+		return nil, err
+	}
+	var level func(ctx *expr.Evaluation, doc value.Value) (value.Value, error)
+	var below func(ctx *expr.Evaluation, v value.Value) (value.Value, error)
+	level = func(ctx *expr.Evaluation, doc value.Value) (value.Value, error) {
+		ctx.Set(slots[0], doc)
+		verdict, err := e.Eval(ctx)
+		if err != nil {
+			return value.Value{}, err
+		}
+		switch {
+		case value.IsString(verdict) && value.TextAt(verdict.Value) == "keep":
+			return doc, nil
+		case value.IsString(verdict) && value.TextAt(verdict.Value) == "prune":
+			return value.Value{}, nil
+		case value.IsString(verdict) && value.TextAt(verdict.Value) == "descend":
+		default:
+			return value.Value{}, refusal.Of(17053,
+				"$redact's expression should not return anything aside from the variables $$KEEP, $$DESCEND, and $$PRUNE, but "+
+					"returned %s", verdict)
+		}
+		b, start := document.Open(nil)
+		for name, v := range ctx.Work.Fields(doc.Value) {
+			got, err := below(ctx, v)
+			if err != nil {
+				return value.Value{}, err
+			}
+			b = document.Append(b, name, got)
+		}
+		return value.Object(document.Close(b, start)), ctx.Work.Step(1)
+	}
+	below = func(ctx *expr.Evaluation, v value.Value) (value.Value, error) {
+		switch {
+		case value.IsObject(v):
+			return level(ctx, v)
+		case value.IsArray(v):
+			var kept []value.Value
+			for _, item := range ctx.Work.Fields(v.Value) {
+				got, err := below(ctx, item)
+				if err != nil {
+					return value.Value{}, err
+				}
+				if !value.IsMissing(got) {
+					kept = append(kept, got)
+				}
+			}
+			return document.Array(kept), ctx.Work.Step(1)
+		}
+		return v, nil
+	}
+	return perDocument(func(r *execution) func(bson.Raw) (bson.Raw, error) {
+		ctx := r.evaluation()
+		return func(doc bson.Raw) (bson.Raw, error) {
+			ctx.Root = value.Object(doc)
+			v, err := level(ctx, ctx.Root)
+			if value.IsMissing(v) {
+				return nil, err
+			}
+			return v.Value, err
+		}
+	}), nil
+}
+
+// documents returns a source of its own: what comes before it is not read.
+func (c *compiler) documents(_ string, arg value.Value) (stage, error) {
+	e, err := expr.Compile(arg, c.scope)
+	if err != nil {
+		return nil, err
+	}
+	return documentsStage{e}, nil
+}
+
+type documentsStage struct{ list expr.Expression }
+
+func (s documentsStage) run(r *execution, _ work.Docs) work.Docs {
+	return func(yield func(bson.Raw, error) bool) {
+		v, err := s.list.Eval(r.evaluation())
+		if err == nil && !value.IsArray(v) {
+			err = refusal.Of(5858203, "an array is expected")
+		}
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for _, d := range r.work.Fields(v.Value) {
+			if !value.IsObject(d) {
+				yield(nil, refusal.Of(40228, "'newRoot' expression  must evaluate to an object, but resulting value was: %s", d))
+				return
+			}
+			if !yield(d.Value, nil) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,240 @@
+package pipeline
+
+import (
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/expr"
+	"shardsh/balancer/mock/store/filter"
+	"shardsh/balancer/mock/store/order"
+	"shardsh/balancer/mock/store/projection"
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/value"
+	"shardsh/balancer/mock/store/work"
+	"shardsh/balancer/mongoerr"
+)
+
+func (c *compiler) match(_ string, arg value.Value) (stage, error) {
+	if !value.IsObject(arg) {
+		return nil, refusal.Of(15959, "the match filter must be an expression in an object")
+	}
+	f, err := filter.CompileIn(arg.Value, c.scope, now(c.env))
+	if err != nil {
+		return nil, err
+	}
+	return matchStage{f}, nil
+}
+
+type matchStage struct{ filter *filter.Filter }
+
+func (s matchStage) run(r *execution, in work.Docs) work.Docs {
+	return perDocument(func(r *execution) func(bson.Raw) (bson.Raw, error) {
+		ctx := r.evaluation()
+		return func(doc bson.Raw) (bson.Raw, error) {
+			ok, err := s.filter.TestIn(ctx, doc)
+			if !ok {
+				return nil, err
+			}
+			return doc, err
+		}
+	}).run(r, in)
+}
+
+func (c *compiler) project(_ string, arg value.Value) (stage, error) {
+	if !value.IsObject(arg) {
+		return nil, refusal.Of(15969, "$project specification must be an object")
+	}
+	if document.IsEmpty(arg.Value) {
+		return nil, refusal.Of(51272,
+			"Invalid $project :: caused by :: projection specification must have at least one field")
+	}
+	return c.projection("$project", &projection.Parser{Scope: c.scope}, arg.Value)
+}
+
+func (c *compiler) addFields(name string, arg value.Value) (stage, error) {
+	if !value.IsObject(arg) {
+		return nil, refusal.Of(40272, "%s specification stage must be an object, got %s", name, value.TypeName(arg))
+	}
+	return c.projection(name, &projection.Parser{Scope: c.scope, Add: true}, arg.Value)
+}
+
+func (c *compiler) projection(name string, p *projection.Parser, spec []byte) (stage, error) {
+	if err := p.Parse(spec); err != nil {
+		return nil, mongoerr.Wrap(err, "Invalid "+name)
+	}
+	proj := &projection.Projection{Root: p.Root, Mode: p.Mode(), Scope: c.scope}
+	return perDocument(func(r *execution) func(bson.Raw) (bson.Raw, error) {
+		ctx := r.evaluation()
+		return func(doc bson.Raw) (bson.Raw, error) { return proj.ApplyIn(ctx, doc) }
+	}), nil
+}
+
+func (c *compiler) unset(_ string, arg value.Value) (stage, error) {
+	names := []value.Value{arg}
+	switch {
+	case value.IsArray(arg):
+		if names = document.Items(arg); len(names) == 0 {
+			return nil, refusal.Of(31119, "$unset specification must be a string or an array with at least one field")
+		}
+	case !value.IsString(arg):
+		return nil, refusal.Of(31002, "$unset specification must be a string or an array")
+	}
+	var spec []document.Field
+	for _, n := range names {
+		if !value.IsString(n) {
+			return nil, refusal.Of(31120, "$unset specification must be a string or an array containing only string values")
+		}
+		spec = append(spec, document.Field{Name: value.TextAt(n.Value), Value: value.Bool(false)})
+	}
+	return c.projection("$unset", &projection.Parser{Scope: c.scope}, document.Of(spec...))
+}
+
+func (c *compiler) sort(_ string, arg value.Value) (stage, error) {
+	if !value.IsObject(arg) {
+		return nil, refusal.Of(15973, "the $sort key specification must be an object")
+	}
+	if document.IsEmpty(arg.Value) {
+		return nil, refusal.Of(15976, "$sort stage must have at least one sort key")
+	}
+	s, err := order.Compile(arg.Value)
+	if err != nil {
+		return nil, err
+	}
+	return sorting(s), nil
+}
+
+// wholeArgument checks the argument of $limit and $skip, each of which has a code of its
+// own for all that is wrong with it.
+func wholeArgument(name string, code int32, arg value.Value) (int64, error) {
+	if !value.IsNumber(arg) {
+		return 0, refusal.Of(code, "invalid argument to %s stage: Expected a number in: %s: %s", name, name, arg)
+	}
+	n, ok := value.WholeInteger(arg)
+	if !ok {
+		return 0, refusal.Of(code, "invalid argument to %s stage: Expected an integer: %s: %s", name, name, arg)
+	}
+	if n < 0 {
+		return 0, refusal.Of(code, "invalid argument to %s stage: Expected a non-negative number in: %s: %d", name, name, n)
+	}
+	return n, nil
+}
+
+type limitStage int64
+
+func (c *compiler) limit(name string, arg value.Value) (stage, error) {
+	n, err := wholeArgument(name, 5107201, arg)
+	if err != nil {
+		return nil, err
+	}
+	if n == 0 {
+		return nil, refusal.Of(15958, "the limit must be positive")
+	}
+	return limitStage(n), nil
+}
+
+func (s limitStage) run(_ *execution, in work.Docs) work.Docs {
+	return func(yield func(bson.Raw, error) bool) {
+		left := int64(s)
+		for doc, err := range in {
+			left--
+			if !yield(doc, err) || left == 0 {
+				return
+			}
+		}
+	}
+}
+
+type skipStage int64
+
+func (c *compiler) skip(name string, arg value.Value) (stage, error) {
+	n, err := wholeArgument(name, 5107200, arg)
+	return skipStage(n), err
+}
+
+func (s skipStage) run(_ *execution, in work.Docs) work.Docs {
+	return func(yield func(bson.Raw, error) bool) {
+		left := int64(s)
+		for doc, err := range in {
+			if err == nil && left > 0 {
+				left--
+				continue
+			}
+			if !yield(doc, err) {
+				return
+			}
+		}
+	}
+}
+
+func (c *compiler) count(_ string, arg value.Value) (stage, error) {
+	if !value.IsString(arg) {
+		return nil, refusal.Of(40156, "the count field must be a non-empty string")
+	}
+	name := value.TextAt(arg.Value)
+	switch {
+	case name == "":
+		return nil, refusal.Of(40157, "the count field must be a non-empty string")
+	case name[0] == '$':
+		return nil, refusal.Of(40158, "the count field cannot be a $-prefixed path")
+	case strings.ContainsRune(name, 0):
+		return nil, refusal.Of(40159, "the count field cannot contain a null byte")
+	case strings.Contains(name, "."):
+		return nil, refusal.Of(40160, "the count field cannot contain '.'")
+	case name == "_id": // $count is a $group that has one already
+		return nil, refusal.Of(15948, "a group's _id may only be specified once")
+	}
+	return blocking(func(_ *execution, in work.Docs) ([]bson.Raw, error) {
+		n := int64(0)
+		for _, err := range in {
+			if err != nil {
+				return nil, err
+			}
+			n++
+		}
+		if n == 0 {
+			return nil, nil
+		}
+		return []bson.Raw{document.Of(document.Field{Name: name, Value: value.SmallestInt(n)})}, nil
+	}), nil
+}
+
+func (c *compiler) replaceRoot(name string, arg value.Value) (stage, error) {
+	what := "'replacement document'"
+	if name == "$replaceRoot" {
+		what = "'newRoot' expression"
+		if !value.IsObject(arg) {
+			return nil, refusal.Of(40229, "expected an object as specification for $replaceRoot stage, got %s",
+				value.TypeName(arg))
+		}
+		spec := arg.Value
+		for key, v := range document.Fields(spec) {
+			if string(key) != "newRoot" {
+				return nil, refusal.Of(40415, "BSON field '$replaceRoot.%s' is an unknown field.", key)
+			}
+			arg = v
+		}
+		if document.IsEmpty(spec) {
+			return nil, refusal.Of(40414, "BSON field '$replaceRoot.newRoot' is missing but a required field")
+		}
+	}
+	e, err := expr.Compile(arg, c.scope)
+	if err != nil {
+		return nil, err
+	}
+	return perDocument(func(r *execution) func(bson.Raw) (bson.Raw, error) {
+		ctx := r.evaluation()
+		return func(doc bson.Raw) (bson.Raw, error) {
+			ctx.Root = value.Object(doc)
+			v, err := e.Eval(ctx)
+			if err == nil && !value.IsObject(v) {
+				err = refusal.Of(40228,
+					"%s must evaluate to an object, but resulting value was: %s. Type of resulting value: '%s'. "+
+						"Input document: %s",
+					what, v, value.TypeName(v), doc)
+			}
+			return v.Value, err
+		}
+	}), nil
+}

@@ -1,0 +1,114 @@
+// Package regex runs regular expressions as the server's, which are those of
+// PCRE2: by Go's engine where that knows the pattern, otherwise by one that
+// backtracks, within a limit of time.
+package regex
+
+import (
+	"regexp"
+	"regexp/syntax"
+	"strings"
+
+	"github.com/dlclark/regexp2/v2"
+
+	"shardsh/balancer/mock/store/refusal"
+)
+
+// Pattern is a compiled regular expression. Most compile to Go's own; those
+// with lookaround or back references go to a backtracking engine.
+type Pattern struct {
+	source string
+	size   int // of the program, about
+	fast   *regexp.Regexp
+	slow   *regexp2.Regexp
+}
+
+// maxProgram is how large the program of a pattern may get: that of a server
+// is bounded, too.
+const maxProgram = 1 << 16
+
+// Compile takes the server's options i, m, s, x and u.
+func Compile(source, options string) (*Pattern, error) {
+	if strings.ContainsRune(source, 0) {
+		return nil, refusal.BadValue("Regular expression cannot contain an embedded null byte")
+	}
+	var flags strings.Builder
+	for _, o := range options {
+		switch o {
+		case 'i', 'm', 's':
+			if !strings.ContainsRune(flags.String(), o) {
+				flags.WriteRune(o)
+			}
+		case 'x':
+			source = withoutSpace(source)
+		case 'u':
+		default:
+			return nil, refusal.Of(51108, "invalid flag in regex options: %c", o)
+		}
+	}
+	if flags.Len() > 0 {
+		source = "(?" + flags.String() + ")" + source
+	}
+	size := len(source)
+	if tree, err := syntax.Parse(source, syntax.Perl); err == nil {
+		size = programSize(tree)
+	}
+	if size > maxProgram {
+		return nil, refusal.Of(51091, "Regular expression is invalid: regular expression is too large")
+	}
+	fast, err := regexp.Compile(source)
+	if err == nil {
+		return &Pattern{source: source, size: size, fast: fast}, nil
+	}
+	slow, err2 := regexp2.Compile(source, regexp2.None)
+	if err2 != nil {
+		return nil, refusal.Of(51091, "Regular expression is invalid: %s", reason(err))
+	}
+	return &Pattern{source: source, size: size, slow: slow}, nil
+}
+
+// programSize returns about how many instructions a pattern makes: repetitions
+// are written out.
+func programSize(tree *syntax.Regexp) int {
+	n := 1 + len(tree.Rune)/2
+	for _, sub := range tree.Sub {
+		n += programSize(sub)
+	}
+	if tree.Op == syntax.OpRepeat {
+		n *= max(tree.Min, tree.Max, 1)
+	}
+	return n
+}
+
+// reason returns the message of a pattern error without Go's prefix.
+func reason(err error) string {
+	return strings.TrimPrefix(err.Error(), "error parsing regexp: ")
+}
+
+// withoutSpace drops what the option x ignores: white space and comments
+// outside character classes.
+func withoutSpace(source string) string {
+	var out strings.Builder
+	class, comment, escaped := false, false, false
+	for _, c := range source {
+		switch {
+		case comment:
+			comment = c != '\n'
+			continue
+		case escaped:
+			escaped = false
+		case c == '\\':
+			escaped = true
+		case c == '[':
+			class = true
+		case c == ']':
+			class = false
+		case !class && c == '#':
+			comment = true
+			continue
+		case !class && strings.ContainsRune(" \t\n\r\v\f", c):
+			continue
+		}
+		out.WriteRune(c)
+	}
+	return out.String()
+}

@@ -1,0 +1,49 @@
+// Package storetest holds what the tests of the store's rooms share: documents
+// written as extended JSON, codes of errors, generators. It is no part of the
+// program.
+package storetest
+
+import (
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mongoerr"
+)
+
+// Raw reads a document in extended JSON.
+func Raw(t testing.TB, text string) bson.Raw {
+	t.Helper()
+	var d bson.D
+	if err := bson.UnmarshalExtJSON([]byte(text), false, &d); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	b, err := bson.Marshal(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// CodeOf returns the code of an error, 0 for none, -1 for one without a code.
+func CodeOf(err error) int32 {
+	if err == nil {
+		return 0
+	}
+	code, ok := mongoerr.CodeOf(err)
+	if !ok {
+		return -1
+	}
+	return int32(code)
+}
+
+// List reads a list of documents in extended JSON.
+func List(t testing.TB, text string) []bson.Raw {
+	t.Helper()
+	var out []bson.Raw
+	for _, v := range document.Items(document.Lookup(Raw(t, `{"v":`+text+`}`), "v")) {
+		out = append(out, v.Value)
+	}
+	return out
+}

@@ -1,0 +1,313 @@
+package update
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/expr"
+	"shardsh/balancer/mock/store/filter"
+	"shardsh/balancer/mock/store/paths"
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/value"
+	"shardsh/balancer/mock/store/work"
+	"shardsh/balancer/mongoerr"
+)
+
+// change is one modifier at one path.
+type change struct {
+	text     string
+	path     []string
+	mod      modifier
+	onInsert bool
+	from     []string // the source of $rename
+}
+
+// modifier computes the new value at a path from the old one; missing in and
+// out stand for no field.
+type modifier struct {
+	op      string
+	creates bool // makes the path when it is missing
+	lenient bool // a path that cannot be is no error
+	appends bool // an array only grows at its end
+	apply   func(old value.Value, u *updating) (value.Value, error)
+}
+
+// updating is the state of one application.
+type updating struct {
+	doc    bson.Raw
+	update *Update
+	insert bool
+	work   *work.Work
+	// position is the place of the element that the positional operator means.
+	position int
+}
+
+// idText names the document in messages.
+func (u *updating) idText() string {
+	return "{_id: " + document.Text(document.Lookup(u.doc, "_id")) + "}"
+}
+
+// modifierMakers compile one argument of an operator.
+var modifierMakers = map[string]func(path string, arg value.Value) (modifier, error){
+	"$set": makeSet, "$setOnInsert": makeSet, "$unset": makeUnset,
+	"$inc": makeInc, "$mul": makeMul, "$min": makeMin, "$max": makeMax, "$bit": makeBit,
+	"$currentDate": makeCurrentDate,
+	"$push":        makePush, "$addToSet": makeAddToSet, "$pop": makePop, "$pull": makePull, "$pullAll": makePullAll,
+}
+
+func (u *Update) compileOperators(doc []byte) error {
+	u.changes = []change{}
+	for opName, arg := range document.Fields(doc) {
+		op := string(opName)
+		maker, ok := modifierMakers[op]
+		if !ok && op != "$rename" {
+			return refusal.FailedToParse(
+				"Unknown modifier: %s. Expected a valid update modifier or pipeline-style update specified "+
+					"as an array", op)
+		}
+		if !value.IsObject(arg) {
+			return refusal.FailedToParse(
+				"Modifiers operate on fields but we found type %s instead. For example: {$mod: {<field>: "+
+					"...}} not {%s: %s}",
+				value.TypeName(arg), op, arg)
+		}
+		for name, v := range document.Fields(arg.Value) {
+			ch := change{text: string(name), onInsert: op == "$setOnInsert"}
+			var err error
+			if ch.path, err = updatePath(ch.text); err != nil {
+				return err
+			}
+			if op == "$rename" {
+				var renamed change
+				if renamed, err = makeRename(ch, v); err != nil {
+					return cmp.Or(u.conflictOf(ch), err)
+				}
+				ch = renamed
+			} else {
+				ch.mod, err = maker(ch.text, v)
+				ch.mod.op = op
+			}
+			if err != nil {
+				return err
+			}
+			u.changes = append(u.changes, ch)
+		}
+	}
+	slices.SortStableFunc(u.changes, func(a, b change) int { return slices.CompareFunc(a.path, b.path, comparePathParts) })
+	if err := u.checkConflicts(); err != nil {
+		return err
+	}
+	return u.checkArrayFilters()
+}
+
+// comparePathParts orders the parts of paths as the server applies them:
+// numbers by value, then names by their bytes.
+func comparePathParts(a, b string) int {
+	m, aNumeric := paths.ArrayIndex(a)
+	n, bNumeric := paths.ArrayIndex(b)
+	if aNumeric && bNumeric {
+		return m - n
+	}
+	return strings.Compare(a, b)
+}
+
+// updatePath splits a path and refuses empty parts (56), $-prefixed names (52)
+// and misplaced positional operators (2).
+func updatePath(text string) ([]string, error) {
+	if text == "" {
+		return nil, refusal.New(mongoerr.EmptyFieldName, "An empty update path is not valid.")
+	}
+	path := paths.Split(text)
+	if len(path) > expr.MaxDepth {
+		return nil, refusal.New(mongoerr.Overflow, "The update path has %d parts, more than the maximum depth of %d",
+			len(path), expr.MaxDepth)
+	}
+	positional := 0
+	for i, part := range path {
+		switch {
+		case part == "":
+			return nil, refusal.New(mongoerr.EmptyFieldName,
+				"The update path '%s' contains an empty field name, which is not allowed.", text)
+		case part == "$":
+			positional++
+			if i == 0 {
+				return nil, refusal.BadValue("Cannot have positional (i.e. '$') element in the first position in path '%s'", text)
+			}
+			if positional > 1 {
+				return nil, refusal.BadValue("Too many positional (i.e. '$') elements found in path '%s'", text)
+			}
+		case isArrayPlaceholder(part):
+			if i == 0 {
+				return nil, refusal.BadValue("Cannot have array filter identifier (i.e. '$[<id>]') element in the first position "+
+					"in path '%s'", text)
+			}
+		case part[0] == '$' && !document.IsReference(part):
+			return nil, dollarPrefixed(part, text)
+		}
+	}
+	return path, nil
+}
+
+func isArrayPlaceholder(part string) bool {
+	return strings.HasPrefix(part, "$[") && strings.HasSuffix(part, "]")
+}
+
+// conflictOf refuses the source of $rename that meets what stands before it (40),
+// at which the server looks before it looks at where it goes to.
+func (u *Update) conflictOf(ch change) error {
+	before := &Update{changes: append(slices.Clone(u.changes), ch)}
+	return before.checkConflicts()
+}
+
+// checkConflicts refuses two changes of which one touches what the other does
+// (40).
+func (u *Update) checkConflicts() error {
+	type touched struct {
+		text string
+		path []string
+	}
+	var all []touched
+	for _, ch := range u.changes {
+		all = append(all, touched{ch.text, ch.path})
+		if ch.from != nil {
+			all = append(all, touched{strings.Join(ch.from, "."), ch.from})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b touched) int { return slices.CompareFunc(a.path, b.path, comparePathParts) })
+	root := &touchedPart{}
+	for _, t := range all {
+		if n, ok := root.touch(t.path); !ok {
+			return conflict(t.text, strings.Join(t.path[:n], "."))
+		}
+	}
+	return nil
+}
+
+// touchedPart is what changes do below one part of their paths.
+type touchedPart struct {
+	changed      bool // itself
+	names        bool // it has parts that are names,
+	placeholders bool // or stand for elements
+	below        map[string]*touchedPart
+}
+
+// touch adds a path; false when it meets another one after n parts.
+func (p *touchedPart) touch(path []string) (n int, ok bool) {
+	for n, part := range path {
+		placeholder := isArrayPlaceholder(part)
+		if p.changed || n > 0 && (placeholder && p.names || !placeholder && p.placeholders) {
+			return n, false
+		}
+		p.names, p.placeholders = p.names || !placeholder, p.placeholders || placeholder
+		if p.below == nil {
+			p.below = map[string]*touchedPart{}
+		}
+		next := p.below[part]
+		if next == nil {
+			next = &touchedPart{}
+			p.below[part] = next
+		}
+		p = next
+	}
+	if p.changed || p.below != nil {
+		return len(path), false
+	}
+	p.changed = true
+	return 0, true
+}
+
+func conflict(path, at string) error {
+	return refusal.New(mongoerr.ConflictingUpdateOperators, "Updating the path '%s' would create a conflict at '%s'", path,
+		at)
+}
+
+func (u *Update) compileArrayFilters() error {
+	u.filters = map[string]*filter.Filter{}
+	for _, raw := range u.options.ArrayFilters {
+		f, err := filter.CompileWith(raw, filter.Options{Let: u.options.Let, Now: u.options.Now, Plain: true})
+		if err != nil {
+			return mongoerr.Wrap(err, "Error parsing array filter")
+		}
+		name, err := arrayFilterName(raw)
+		if err != nil {
+			return err
+		}
+		if _, dup := u.filters[name]; dup {
+			return refusal.FailedToParse("Found multiple array filters with the same top-level field name %s", name)
+		}
+		u.filters[name] = f
+	}
+	return nil
+}
+
+// arrayFilterName returns the one identifier that all fields of an array filter
+// begin with.
+func arrayFilterName(raw bson.Raw) (string, error) {
+	found := ""
+	var collect func(doc []byte) error
+	collect = func(doc []byte) error {
+		for n, v := range document.Fields(doc) {
+			name := string(n)
+			if name == "$and" || name == "$or" || name == "$nor" {
+				for _, clause := range document.Fields(v.Value) {
+					if err := collect(clause.Value); err != nil {
+						return err
+					}
+				}
+				continue
+			}
+			name, _, _ = strings.Cut(name, ".")
+			if found != "" && found != name {
+				return refusal.FailedToParse(
+					"Error parsing array filter :: caused by :: Expected a single top-level field name, found "+
+						"'%s' and '%s'", found, name)
+			}
+			found = name
+		}
+		return nil
+	}
+	if err := collect(raw); err != nil {
+		return "", err
+	}
+	if found == "" {
+		return "", refusal.FailedToParse("Cannot use an expression without a top-level field name in arrayFilters")
+	}
+	if c := found[0]; c < 'a' || c > 'z' {
+		return "", refusal.BadValue(
+			"Error parsing array filter :: caused by :: The top-level field name must be an alphanumeric "+
+				"string beginning with a lowercase letter, found '%s'", found)
+	}
+	return found, nil
+}
+
+// checkArrayFilters demands a filter for every identifier (2) and a use for
+// every filter (9).
+func (u *Update) checkArrayFilters() error {
+	used := map[string]bool{}
+	for _, ch := range u.changes {
+		for _, part := range ch.path {
+			if !isArrayPlaceholder(part) || part == "$[]" {
+				continue
+			}
+			name := part[2 : len(part)-1]
+			if u.filters[name] == nil {
+				return refusal.BadValue("No array filter found for identifier '%s' in path '%s'", name, ch.text)
+			}
+			used[name] = true
+		}
+	}
+	for name := range u.filters {
+		if !used[name] {
+			return refusal.FailedToParse("The array filter for identifier '%s' was not used in the update", name)
+		}
+	}
+	return nil
+}
+
+// Operators lists the operators of updates, in order.
+func Operators() []string { return slices.Sorted(maps.Keys(modifierMakers)) }

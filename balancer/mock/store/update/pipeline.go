@@ -1,0 +1,64 @@
+package update
+
+import (
+	"context"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/pipeline"
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/value"
+	"shardsh/balancer/mongoerr"
+)
+
+func fixedClock(t time.Time) func() time.Time { return func() time.Time { return t } }
+
+// runPipeline puts one document through a pipeline update. An _id that got
+// lost comes back.
+func (u *Update) runPipeline(ctx context.Context, doc bson.Raw, id value.Value) (bson.Raw, error) {
+	one := func(yield func(bson.Raw) bool) { yield(doc) }
+	for out, err := range u.pipeline.Run(ctx, one) {
+		if err != nil {
+			return nil, err
+		}
+		if value.IsMissing(document.Lookup(out, "_id")) && !value.IsMissing(id) {
+			b, start := document.Open(make([]byte, 0, len(out)+20))
+			b = document.Append(b, "_id", id)
+			for name, v := range document.Fields(out) {
+				b = document.Append(b, name, v)
+			}
+			out = document.Close(b, start)
+		}
+		return out, nil
+	}
+	return doc, nil
+}
+
+// updateStages may make up an update.
+var updateStages = map[string]bool{
+	"$set": true, "$addFields": true, "$unset": true, "$project": true, "$replaceWith": true, "$replaceRoot": true,
+}
+
+func compileUpdatePipeline(list []value.Value, o Options) (*pipeline.Pipeline, error) {
+	if len(o.ArrayFilters) > 0 {
+		return nil, refusal.FailedToParse("Cannot specify arrayFilters and a pipeline update")
+	}
+	var stages []bson.Raw
+	for _, s := range list {
+		if !value.IsObject(s) {
+			return nil, refusal.TypeMismatch("Each element of the 'pipeline' array must be an object")
+		}
+		name, _, _ := document.First(s.Value)
+		if document.IsOperator(name) && !updateStages[name] {
+			return nil, refusal.New(mongoerr.InvalidOptions, "%s is not allowed to be used within an update", name)
+		}
+		stages = append(stages, s.Value)
+	}
+	env := pipeline.Env{Variables: o.Let}
+	if !o.Now.IsZero() {
+		env.Now = fixedClock(o.Now)
+	}
+	return pipeline.Compile(stages, env)
+}

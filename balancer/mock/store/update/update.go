@@ -1,0 +1,205 @@
+// Package update answers what becomes of a document: update operators,
+// replacements and pipelines, upserts, and what of a document an insert refuses.
+// The rules are those of the update operators' manual pages and of recorded
+// replies (8.0).
+package update
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/filter"
+	"shardsh/balancer/mock/store/paths"
+	"shardsh/balancer/mock/store/pipeline"
+	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/value"
+	"shardsh/balancer/mock/store/work"
+	"shardsh/balancer/mongoerr"
+)
+
+// Update is a compiled update: operators, a replacement document or a
+// pipeline.
+type Update struct {
+	changes     []change
+	replacement bson.Raw
+	pipeline    *pipeline.Pipeline
+	options     Options
+	filters     map[string]*filter.Filter // array filters by identifier
+}
+
+// Options are what an update needs besides its own document.
+type Options struct {
+	// ArrayFilters is the list of that option, or empty.
+	ArrayFilters []bson.Raw
+	// Filter is the query of the update: the positional operator takes its
+	// place from it.
+	Filter *filter.Filter
+	// Now is what $currentDate and $$NOW give; zero means the time of the call.
+	Now time.Time
+	// Let holds the variables of a pipeline update.
+	Let bson.Raw
+	// NewID makes the _id of an upserted document; nil for random ones.
+	NewID func() bson.ObjectID
+	// Stamp, if there is one, fills in what a document of the client's own
+	// making left empty: document.StampEmpty with a clock.
+	Stamp func(bson.Raw) bson.Raw
+}
+
+// Compile compiles an update: a document, or an array for a pipeline.
+func Compile(u bson.RawValue, o Options) (*Update, error) {
+	up := &Update{options: o}
+	if u.Type == bson.TypeArray {
+		p, err := compileUpdatePipeline(document.Items(u), o)
+		up.pipeline = p
+		return up, err
+	}
+	if u.Type != bson.TypeEmbeddedDocument {
+		return nil, refusal.FailedToParse("Update argument must be either an object or an array")
+	}
+	if !document.IsExpression(u.Value) {
+		for name := range document.Fields(u.Value) {
+			if len(name) > 0 && name[0] == '$' {
+				return nil, dollarPrefixed(string(name), string(name))
+			}
+		}
+		up.replacement = u.Value
+		if o.Stamp != nil {
+			up.replacement = o.Stamp(up.replacement)
+		}
+		return up, nil
+	}
+	if err := up.compileArrayFilters(); err != nil {
+		return nil, err
+	}
+	return up, up.compileOperators(u.Value)
+}
+
+func dollarPrefixed(part, path string) error {
+	return refusal.New(mongoerr.DollarPrefixedFieldName, "The dollar ($) prefixed field '%s' in '%s' is not allowed in "+
+		"the context of an update's replacement document. Consider using an aggregation pipeline with $replaceWith.", part,
+		path)
+}
+
+// IsReplacement reports whether the update is a whole new document.
+func (u *Update) IsReplacement() bool { return u.replacement != nil }
+
+// IsPipeline reports whether the update is an aggregation pipeline.
+func (u *Update) IsPipeline() bool { return u.pipeline != nil }
+
+// Apply returns the updated document. The _id cannot be changed (66).
+func (u *Update) Apply(doc bson.Raw) (out bson.Raw, changed bool, err error) {
+	return u.ApplyIn(context.Background(), doc)
+}
+
+// ApplyIn is Apply that fails with the cause of ctx when that ends.
+func (u *Update) ApplyIn(ctx context.Context, doc bson.Raw) (out bson.Raw, changed bool, err error) {
+	out, err = u.applyTo(ctx, doc, false)
+	if err != nil {
+		return nil, false, err
+	}
+	if len(out) > document.MaxSize {
+		return nil, false, refusal.Of(17419, "Resulting document after update is larger than %d", document.MaxSize)
+	}
+	return out, !bytes.Equal(out, doc), nil
+}
+
+// Upsert returns the document to insert when nothing matched: the equalities of
+// the filter with the update applied, _id first.
+func (u *Update) Upsert(ctx context.Context, query bson.Raw) (bson.Raw, error) {
+	f, err := filter.CompileWith(query, filter.Options{Let: u.options.Let, Now: u.options.Now})
+	if err != nil {
+		return nil, err
+	}
+	doc, err := documentOfEqualities(f, u.IsReplacement())
+	if err != nil {
+		return nil, err
+	}
+	out, err := u.applyTo(ctx, doc, true)
+	if err != nil {
+		return nil, err
+	}
+	return PrepareInsert(out, u.options.NewID)
+}
+
+func (u *Update) applyTo(ctx context.Context, doc bson.Raw, insert bool) (bson.Raw, error) {
+	id := document.Lookup(doc, "_id")
+	var out bson.Raw
+	var err error
+	switch {
+	case u.replacement != nil:
+		out = u.replace(id)
+	case u.pipeline != nil:
+		out, err = u.runPipeline(ctx, doc, id)
+	default:
+		out, err = u.applyOperators(work.New(ctx), doc, insert)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if is := document.Lookup(out, "_id"); !value.IsMissing(id) &&
+		(is.Type != id.Type || !bytes.Equal(is.Value, id.Value)) {
+		if u.changes != nil {
+			return nil, refusal.New(mongoerr.ImmutableField,
+				"Performing an update on the path '_id' would modify the immutable field '_id'")
+		}
+		// An _id that compares equal stays what it was.
+		if value.Compare(is, id) == 0 {
+			return document.With(out, "_id", id), nil
+		}
+		return nil, refusal.New(mongoerr.ImmutableField,
+			"After applying the update, the (immutable) field '_id' was found to have been altered to _id: %s", is)
+	}
+	return out, nil
+}
+
+// replace puts the _id in front of the replacement.
+func (u *Update) replace(id value.Value) bson.Raw {
+	if own := document.Lookup(u.replacement, "_id"); !value.IsMissing(own) {
+		id = own
+	}
+	b, start := document.Open(make([]byte, 0, len(u.replacement)+20))
+	b = document.Append(b, "_id", id)
+	for name, v := range document.Fields(u.replacement) {
+		if string(name) != "_id" {
+			b = document.Append(b, name, v)
+		}
+	}
+	return document.Close(b, start)
+}
+
+// documentOfEqualities returns the start of an upserted document. A replacement
+// takes only the _id.
+func documentOfEqualities(f *filter.Filter, idOnly bool) (bson.Raw, error) {
+	root := newBranch(document.Empty)
+	var set []string
+	var failure error
+	add := func(path string, v value.Value) bool {
+		if idOnly && path != "_id" {
+			return true
+		}
+		for _, p := range set {
+			if p == path || strings.HasPrefix(p, path+".") || strings.HasPrefix(path, p+".") {
+				failure = refusal.New(mongoerr.NotSingleValueField,
+					"cannot infer query fields to set, path '%s' is matched twice", path)
+				return false
+			}
+		}
+		set = append(set, path)
+		failure = root.create(nil, paths.Split(path), v)
+		return failure == nil
+	}
+	for _, wantID := range []bool{true, false} { // _id goes first
+		for path, v := range f.Equalities() {
+			isID := path == "_id" || strings.HasPrefix(path, "_id.")
+			if isID == wantID && !add(path, v) {
+				return nil, failure
+			}
+		}
+	}
+	return root.document(nil), nil
+}

@@ -1,0 +1,311 @@
+package value
+
+import (
+	"math"
+	"math/big"
+	"strconv"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// Decimal128 arithmetic: exact on integers of any size, then rounded half to
+// even to 34 digits (IEEE 754-2008 §4.3).
+
+// A decimal has 34 digits and these exponents.
+const (
+	DecimalDigits      = 34
+	decimalMinExponent = -6176
+	decimalMaxExponent = 6111
+)
+
+var (
+	decimalNaN      = MustDecimal("NaN")
+	decimalInfinity = MustDecimal("Infinity")
+	decimalMinusInf = MustDecimal("-Infinity")
+	decimalZero     = MustDecimal("0")
+)
+
+// MustDecimal reads a decimal that is written in the program.
+func MustDecimal(s string) bson.Decimal128 {
+	d, err := bson.ParseDecimal128(s)
+	if err != nil {
+		panic(err) // a constant that is no number
+	}
+	return d
+}
+
+// ToDecimal turns a number into a decimal. Doubles keep 15 digits, as on the
+// server.
+func ToDecimal(v Value) bson.Decimal128 {
+	switch v.Type {
+	case bson.TypeDecimal128:
+		return DecimalAt(v.Value)
+	case bson.TypeDouble:
+		return DecimalOfDouble(DoubleAt(v.Value))
+	}
+	return DecimalOfInt(ToInteger(v))
+}
+
+// DecimalOfInt returns an integer as a decimal.
+func DecimalOfInt(n int64) bson.Decimal128 { return MakeDecimal(big.NewInt(n), 0) }
+
+// DecimalOfDouble returns a double as a decimal of 15 digits, as the server converts it.
+func DecimalOfDouble(f float64) bson.Decimal128 {
+	switch {
+	case math.IsNaN(f):
+		return decimalNaN
+	case math.IsInf(f, 1):
+		return decimalInfinity
+	case math.IsInf(f, -1):
+		return decimalMinusInf
+	case f == 0:
+		return zeroSigned(decimalZero, math.Signbit(f))
+	}
+	d, err := bson.ParseDecimal128(strconv.FormatFloat(f, 'e', 14, 64))
+	if err != nil {
+		return decimalNaN
+	}
+	return d
+}
+
+// ExactDecimal has all digits of a double that a decimal has room for.
+func ExactDecimal(f float64) bson.Decimal128 {
+	digits, exponent, _ := strings.Cut(strconv.FormatFloat(f, 'e', 33, 64), "e")
+	d, err := bson.ParseDecimal128(strings.TrimSuffix(strings.TrimRight(digits, "0"), ".") + "e" + exponent)
+	if err != nil {
+		return DecimalOfDouble(f)
+	}
+	return d
+}
+
+// MakeDecimal rounds coefficient · 10^exponent into the format.
+func MakeDecimal(coefficient *big.Int, exponent int) bson.Decimal128 {
+	c := new(big.Int).Set(coefficient)
+	if drop := digitCount(c) - DecimalDigits; drop > 0 {
+		c = RoundedShift(c, drop)
+		exponent += drop
+		if digitCount(c) > DecimalDigits { // 999… became 1000…
+			c = RoundedShift(c, 1)
+			exponent++
+		}
+	}
+	if exponent < decimalMinExponent {
+		c = RoundedShift(c, decimalMinExponent-exponent)
+		exponent = decimalMinExponent
+	}
+	negative := coefficient.Sign() < 0
+	for exponent > decimalMaxExponent && c.Sign() != 0 && digitCount(c) < DecimalDigits {
+		c.Mul(c, big.NewInt(10))
+		exponent--
+	}
+	if exponent > decimalMaxExponent {
+		switch c.Sign() {
+		case 0:
+			exponent = decimalMaxExponent
+		case 1:
+			return decimalInfinity
+		default:
+			return decimalMinusInf
+		}
+	}
+	d, ok := bson.ParseDecimal128FromBigInt(c, exponent)
+	if !ok {
+		return decimalNaN
+	}
+	return zeroSigned(d, negative)
+}
+
+func isNegative(d bson.Decimal128) bool {
+	hi, _ := d.GetBytes()
+	return hi>>63 != 0
+}
+
+// zeroSigned gives a zero its sign, which integers don't keep (IEEE 754-2008 §6.3).
+func zeroSigned(d bson.Decimal128, negative bool) bson.Decimal128 {
+	if negative && !isNegative(d) && DecimalIsZero(d) {
+		return decimalNegate(d)
+	}
+	return d
+}
+
+func digitCount(n *big.Int) int {
+	if n.Sign() == 0 {
+		return 1
+	}
+	return len(new(big.Int).Abs(n).String())
+}
+
+// RoundedShift divides by 10^drop, half to even.
+func RoundedShift(n *big.Int, drop int) *big.Int {
+	if drop > 2*DecimalDigits+DecimalDigits*4 && digitCount(n) < drop {
+		return new(big.Int)
+	}
+	divisor := TenTo(drop)
+	q, r := new(big.Int).QuoRem(n, divisor, new(big.Int))
+	twice := new(big.Int).Abs(r)
+	twice.Lsh(twice, 1)
+	if c := twice.Cmp(divisor); c > 0 || c == 0 && q.Bit(0) == 1 {
+		q.Add(q, big.NewInt(int64(n.Sign())))
+	}
+	return q
+}
+
+// special handles operands that are not finite: ok is false when both are.
+func special(a, b bson.Decimal128, f func(x, y float64) float64) (bson.Decimal128, bool) {
+	if !a.IsNaN() && !b.IsNaN() && a.IsInf() == 0 && b.IsInf() == 0 {
+		return bson.Decimal128{}, false
+	}
+	return DecimalOfDouble(f(decimalToDouble(a), decimalToDouble(b))), true
+}
+
+// DecimalParts returns a finite decimal's coefficient and exponent.
+func DecimalParts(d bson.Decimal128) (*big.Int, int) {
+	c, exp, err := d.BigInt()
+	if err != nil {
+		return new(big.Int), 0
+	}
+	return c, exp
+}
+
+// DecimalAdd returns the sum, rounded to 34 digits.
+func DecimalAdd(a, b bson.Decimal128) bson.Decimal128 {
+	if d, ok := special(a, b, func(x, y float64) float64 { return x + y }); ok {
+		return d
+	}
+	x, m := DecimalParts(a)
+	y, n := DecimalParts(b)
+	if m < n {
+		x, m, y, n = y, n, x, m
+	}
+	// Beyond this distance the smaller operand only decides the rounding.
+	if m-n > 3*DecimalDigits && x.Sign() != 0 && y.Sign() != 0 {
+		y, n = big.NewInt(int64(y.Sign())), m-3*DecimalDigits
+	}
+	if x.Sign() == 0 && m-n > 3*DecimalDigits {
+		return MakeDecimal(y, n)
+	}
+	x.Mul(x, TenTo(m-n))
+	return MakeDecimal(x.Add(x, y), n)
+}
+
+func decimalNegate(d bson.Decimal128) bson.Decimal128 {
+	hi, lo := d.GetBytes()
+	return bson.NewDecimal128(hi^1<<63, lo)
+}
+
+// DecimalSubtract returns the difference, rounded to 34 digits.
+func DecimalSubtract(a, b bson.Decimal128) bson.Decimal128 { return DecimalAdd(a, decimalNegate(b)) }
+
+// DecimalMultiply returns the product, rounded to 34 digits.
+func DecimalMultiply(a, b bson.Decimal128) bson.Decimal128 {
+	if d, ok := special(a, b, func(x, y float64) float64 { return x * y }); ok {
+		return d
+	}
+	x, m := DecimalParts(a)
+	y, n := DecimalParts(b)
+	return zeroSigned(MakeDecimal(x.Mul(x, y), m+n), isNegative(a) != isNegative(b))
+}
+
+// DecimalDivide expects a divisor that is not zero. An exact quotient keeps as
+// few digits as its operands allow.
+func DecimalDivide(a, b bson.Decimal128) bson.Decimal128 {
+	if d, ok := special(a, b, func(x, y float64) float64 { return x / y }); ok {
+		return d
+	}
+	x, m := DecimalParts(a)
+	y, n := DecimalParts(b)
+	if y.Sign() == 0 {
+		return decimalNaN
+	}
+	shift := 2*DecimalDigits + digitCount(y)
+	x.Mul(x, TenTo(shift))
+	q, r := new(big.Int).QuoRem(x, y, new(big.Int))
+	exponent, ideal := m-n-shift, m-n
+	if r.Sign() != 0 {
+		// A further digit keeps the rounding right.
+		q.Mul(q, big.NewInt(10))
+		q.Add(q, big.NewInt(int64(q.Sign())))
+		exponent--
+		return MakeDecimal(q, exponent)
+	}
+	ten := big.NewInt(10)
+	for exponent < ideal {
+		next, rest := new(big.Int).QuoRem(q, ten, new(big.Int))
+		if rest.Sign() != 0 {
+			break
+		}
+		q = next
+		exponent++
+	}
+	return zeroSigned(MakeDecimal(q, exponent), isNegative(a) != isNegative(b))
+}
+
+// DecimalMod returns the remainder with the sign of the dividend.
+func DecimalMod(a, b bson.Decimal128) bson.Decimal128 {
+	switch {
+	case a.IsNaN() || b.IsNaN() || a.IsInf() != 0 || DecimalIsZero(b):
+		return decimalNaN
+	case b.IsInf() != 0:
+		return a
+	}
+	x, m := DecimalParts(a)
+	y, n := DecimalParts(b)
+	low := min(m, n)
+	if m-low > 2000 || n-low > 2000 { // too far apart to align: the exact sizes decide nothing sensible
+		if n > m {
+			return a
+		}
+		return zeroSigned(decimalZero, isNegative(a))
+	}
+	x.Mul(x, TenTo(m-low))
+	y.Mul(y, TenTo(n-low))
+	return zeroSigned(MakeDecimal(x.Rem(x, y), low), isNegative(a))
+}
+
+// DecimalRound rounds to so many places after the point, half to even or, with
+// cut, towards zero.
+func DecimalRound(d bson.Decimal128, places int, mode RoundMode) bson.Decimal128 {
+	if d.IsNaN() || d.IsInf() != 0 {
+		return d
+	}
+	c, exp := DecimalParts(d)
+	drop := -places - exp
+	if drop <= 0 {
+		return d
+	}
+	drop = min(drop, 7000)
+	switch mode {
+	case RoundCut:
+		c.Quo(c, TenTo(drop))
+	case RoundHalfEven:
+		c = RoundedShift(c, drop)
+	case RoundUp, RoundDown:
+		q, r := new(big.Int).QuoRem(c, TenTo(drop), new(big.Int))
+		if r.Sign() > 0 && mode == RoundUp {
+			q.Add(q, big.NewInt(1))
+		}
+		if r.Sign() < 0 && mode == RoundDown {
+			q.Sub(q, big.NewInt(1))
+		}
+		c = q
+	}
+	return zeroSigned(MakeDecimal(c, exp+drop), isNegative(d))
+}
+
+// RoundMode says what becomes of digits for which there is no room.
+type RoundMode uint8
+
+// To the nearest, of two the even one; toward zero; up and down.
+const (
+	RoundHalfEven RoundMode = iota
+	RoundCut
+	RoundUp
+	RoundDown
+)
+
+// DecimalIsZero reports whether the value is a zero of any sign and exponent.
+func DecimalIsZero(d bson.Decimal128) bool {
+	c, _, err := d.BigInt()
+	return err == nil && c.Sign() == 0
+}

@@ -1,0 +1,353 @@
+// Package value answers what one BSON value is: its type and truth, how it
+// orders, what sums, products and decimals come of numbers. What follows from a
+// type is the BSON specification's; conversions, arithmetic and the order are
+// the server's (8.0), as its manual states them and testdata of the store has
+// recorded them.
+package value
+
+import (
+	"encoding/binary"
+	"math"
+	"math/big"
+	"strconv"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/keyorder"
+)
+
+// Value is one BSON value; the zero value stands for "missing", which orders
+// like Undefined and is dropped when a document is built.
+type Value = bson.RawValue
+
+// Absent marks an optional argument that was not given at all, which some
+// operators tell from one that evaluates to missing.
+var Absent = Value{Type: 0xf0}
+
+// IsAbsent reports whether an optional argument was not given.
+func IsAbsent(v Value) bool { return v.Type == Absent.Type }
+
+// IsMissing reports whether the value is not there.
+func IsMissing(v Value) bool { return v.Type == 0 || v.Type == Absent.Type }
+
+// IsNullish reports whether the value is null, undefined or missing.
+func IsNullish(v Value) bool {
+	return v.Type == bson.TypeNull || v.Type == bson.TypeUndefined || IsMissing(v)
+}
+
+// IsNumber reports whether the value is an int, a long, a double or a decimal.
+func IsNumber(v Value) bool {
+	switch v.Type {
+	case bson.TypeInt32, bson.TypeInt64, bson.TypeDouble, bson.TypeDecimal128:
+		return true
+	}
+	return false
+}
+
+// IsObject reports whether the value is a document.
+func IsObject(v Value) bool { return v.Type == bson.TypeEmbeddedDocument }
+
+// IsArray reports whether the value is an array.
+func IsArray(v Value) bool { return v.Type == bson.TypeArray }
+
+// IsString reports whether the value is a string; a symbol is none.
+func IsString(v Value) bool { return v.Type == bson.TypeString }
+
+// IsRegex reports whether the value is a regular expression.
+func IsRegex(v Value) bool { return v.Type == bson.TypeRegex }
+
+// Int32 makes an int.
+func Int32(n int32) Value {
+	return Value{Type: bson.TypeInt32, Value: binary.LittleEndian.AppendUint32(nil, uint32(n))}
+}
+
+// Int64 makes a long.
+func Int64(n int64) Value {
+	return Value{Type: bson.TypeInt64, Value: binary.LittleEndian.AppendUint64(nil, uint64(n))}
+}
+
+// SmallestInt returns an int32 where the number fits, otherwise an int64.
+func SmallestInt(n int64) Value {
+	if n == int64(int32(n)) {
+		return Int32(int32(n))
+	}
+	return Int64(n)
+}
+
+// Double makes a double.
+func Double(f float64) Value {
+	return Value{Type: bson.TypeDouble, Value: binary.LittleEndian.AppendUint64(nil, math.Float64bits(f))}
+}
+
+// Decimal makes a decimal.
+func Decimal(d bson.Decimal128) Value {
+	hi, lo := d.GetBytes()
+	b := binary.LittleEndian.AppendUint64(make([]byte, 0, 16), lo)
+	return Value{Type: bson.TypeDecimal128, Value: binary.LittleEndian.AppendUint64(b, hi)}
+}
+
+// String makes a string.
+func String(s string) Value {
+	b := binary.LittleEndian.AppendUint32(make([]byte, 0, len(s)+5), uint32(len(s)+1))
+	return Value{Type: bson.TypeString, Value: append(append(b, s...), 0)}
+}
+
+// Bool makes a boolean.
+func Bool(b bool) Value {
+	if b {
+		return Value{Type: bson.TypeBoolean, Value: []byte{1}}
+	}
+	return Value{Type: bson.TypeBoolean, Value: []byte{0}}
+}
+
+// Null makes null.
+func Null() Value { return Value{Type: bson.TypeNull} }
+
+// Date makes a date of milliseconds since 1970.
+func Date(ms int64) Value {
+	return Value{Type: bson.TypeDateTime, Value: binary.LittleEndian.AppendUint64(nil, uint64(ms))}
+}
+
+// Timestamp makes a timestamp of seconds since 1970 and a number within them.
+func Timestamp(seconds, increment uint32) Value {
+	return Value{Type: bson.TypeTimestamp, Value: binary.LittleEndian.AppendUint64(nil,
+		uint64(seconds)<<32|uint64(increment))}
+}
+
+// ObjectID makes an object id.
+func ObjectID(id bson.ObjectID) Value {
+	return Value{Type: bson.TypeObjectID, Value: append([]byte(nil), id[:]...)}
+}
+
+// Object makes a value of a document's bytes, which it keeps.
+func Object(doc []byte) Value { return Value{Type: bson.TypeEmbeddedDocument, Value: doc} }
+
+// Array makes a value of an array's bytes, which it keeps.
+func Array(arr []byte) Value { return Value{Type: bson.TypeArray, Value: arr} }
+
+// The readers never fail: a value cut short reads as zero.
+
+// Int32At reads an int.
+func Int32At(b []byte) int32 {
+	if len(b) < 4 {
+		return 0
+	}
+	return int32(binary.LittleEndian.Uint32(b))
+}
+
+// Int64At reads a long, or the milliseconds of a date.
+func Int64At(b []byte) int64 {
+	if len(b) < 8 {
+		return 0
+	}
+	return int64(binary.LittleEndian.Uint64(b))
+}
+
+// DoubleAt reads a double.
+func DoubleAt(b []byte) float64 { return math.Float64frombits(uint64(Int64At(b))) }
+
+// DecimalAt reads a decimal.
+func DecimalAt(b []byte) bson.Decimal128 {
+	if len(b) < 16 {
+		return bson.Decimal128{}
+	}
+	return bson.NewDecimal128(binary.LittleEndian.Uint64(b[8:]), binary.LittleEndian.Uint64(b))
+}
+
+// TextAt returns the content of a string, symbol or code.
+func TextAt(b []byte) string {
+	n := int(Int32At(b))
+	if n < 1 || len(b) < 4+n {
+		return ""
+	}
+	return string(b[4 : 4+n-1])
+}
+
+// BoolAt reads a boolean.
+func BoolAt(b []byte) bool { return len(b) > 0 && b[0] != 0 }
+
+// BinaryAt reads binary data; what is cut short has none.
+func BinaryAt(b []byte) (subtype byte, data []byte) {
+	n := int(Int32At(b))
+	if len(b) < 5 || n < 0 || n > len(b)-5 {
+		return 0, nil
+	}
+	return b[4], b[5 : 5+n]
+}
+
+// RegexAt splits a regular expression into pattern and options.
+func RegexAt(b []byte) (pattern, options string) {
+	for i, c := range b {
+		if c != 0 {
+			continue
+		}
+		pattern, b = string(b[:i]), b[i+1:]
+		for j, c := range b {
+			if c == 0 {
+				return pattern, string(b[:j])
+			}
+		}
+		return pattern, ""
+	}
+	return "", ""
+}
+
+// TimestampAt reads a timestamp.
+func TimestampAt(b []byte) (seconds, increment uint32) {
+	n := uint64(Int64At(b))
+	return uint32(n >> 32), uint32(n)
+}
+
+// TimeOf returns a date's time, in UTC.
+func TimeOf(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
+
+// Truthy reports the value as a condition: false, null, undefined, missing and
+// zero are false, everything else is true.
+func Truthy(v Value) bool {
+	switch v.Type {
+	case bson.TypeBoolean:
+		return BoolAt(v.Value)
+	case bson.TypeInt32:
+		return Int32At(v.Value) != 0
+	case bson.TypeInt64:
+		return Int64At(v.Value) != 0
+	case bson.TypeDouble:
+		return DoubleAt(v.Value) != 0
+	case bson.TypeDecimal128:
+		return !DecimalIsZero(DecimalAt(v.Value))
+	}
+	return !IsNullish(v)
+}
+
+// ToDouble returns the nearest double of a number, zero for anything else.
+func ToDouble(v Value) float64 {
+	switch v.Type {
+	case bson.TypeInt32:
+		return float64(Int32At(v.Value))
+	case bson.TypeInt64:
+		return float64(Int64At(v.Value))
+	case bson.TypeDouble:
+		return DoubleAt(v.Value)
+	case bson.TypeDecimal128:
+		return decimalToDouble(DecimalAt(v.Value))
+	}
+	return 0
+}
+
+func decimalToDouble(d bson.Decimal128) float64 {
+	switch {
+	case d.IsNaN():
+		return math.NaN()
+	case d.IsInf() != 0:
+		return math.Inf(d.IsInf())
+	}
+	f, _ := strconv.ParseFloat(d.String(), 64)
+	return f
+}
+
+// ToInteger returns the number cut to an integer and clamped to 64 bits; NaN
+// and what is no number give zero.
+func ToInteger(v Value) int64 {
+	switch v.Type {
+	case bson.TypeInt32:
+		return int64(Int32At(v.Value))
+	case bson.TypeInt64:
+		return Int64At(v.Value)
+	case bson.TypeDouble:
+		f := DoubleAt(v.Value)
+		switch {
+		case math.IsNaN(f):
+			return 0
+		case f >= 1<<63:
+			return math.MaxInt64
+		case f < -1<<63:
+			return math.MinInt64
+		}
+		return int64(f)
+	case bson.TypeDecimal128:
+		d := DecimalAt(v.Value)
+		switch {
+		case d.IsNaN():
+			return 0
+		case d.IsInf() > 0:
+			return math.MaxInt64
+		case d.IsInf() < 0:
+			return math.MinInt64
+		}
+		n, _ := decimalInteger(d)
+		switch {
+		case n.IsInt64():
+			return n.Int64()
+		case n.Sign() > 0:
+			return math.MaxInt64
+		}
+		return math.MinInt64
+	}
+	return 0
+}
+
+// decimalInteger cuts a finite decimal to an integer; whole is false when a
+// fraction fell off. Beyond 64 bits the size is all that can be relied on.
+func decimalInteger(d bson.Decimal128) (n *big.Int, whole bool) {
+	coefficient, exp, err := d.BigInt()
+	if err != nil {
+		return new(big.Int), false
+	}
+	if exp >= 0 {
+		return coefficient.Mul(coefficient, TenTo(min(exp, 40))), true
+	}
+	if -exp > 40 {
+		return new(big.Int), coefficient.Sign() == 0
+	}
+	q, r := new(big.Int).QuoRem(coefficient, TenTo(-exp), new(big.Int))
+	return q, r.Sign() == 0
+}
+
+// TenTo returns a power of ten.
+func TenTo(n int) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil) }
+
+// WholeInteger returns the number as an int64 when it is exactly one.
+func WholeInteger(v Value) (int64, bool) {
+	switch v.Type {
+	case bson.TypeInt32, bson.TypeInt64:
+		return ToInteger(v), true
+	case bson.TypeDouble:
+		f := DoubleAt(v.Value)
+		if f != math.Trunc(f) || f < -1<<63 || f >= 1<<63 {
+			return 0, false
+		}
+		return int64(f), true
+	case bson.TypeDecimal128:
+		d := DecimalAt(v.Value)
+		if d.IsNaN() || d.IsInf() != 0 {
+			return 0, false
+		}
+		n, whole := decimalInteger(d)
+		return n.Int64(), whole && n.IsInt64()
+	}
+	return 0, false
+}
+
+// WholeInt32 returns the number when it is exactly a 32-bit integer.
+func WholeInt32(v Value) (int, bool) {
+	n, ok := WholeInteger(v)
+	return int(n), ok && n == int64(int32(n))
+}
+
+// IsNaN reports whether the value is a double or decimal that is no number.
+func IsNaN(v Value) bool {
+	switch v.Type {
+	case bson.TypeDouble:
+		return math.IsNaN(DoubleAt(v.Value))
+	case bson.TypeDecimal128:
+		return DecimalAt(v.Value).IsNaN()
+	}
+	return false
+}
+
+// Compare orders two values as the server does: -1, 0 or 1.
+func Compare(a, b Value) int { return keyorder.Compare(a, b) }
+
+// Encoded returns the comparable form of a value, for sets and groups.
+func Encoded(v Value) string { return string(keyorder.Append(nil, v)) }
