@@ -97,7 +97,7 @@ func zoneOffset(zone string) (time.Duration, bool) {
 func (w *World) makeBSONSize() goja.Value {
 	return w.function("bsonsize", func(call goja.FunctionCall) goja.Value {
 		v := call.Argument(0)
-		w.checkTypes("bsonsize", call.Arguments, []string{"object"})
+		callee{w, "bsonsize"}.checkTypes(call.Arguments, []string{"object"})
 		if goja.IsNull(v) {
 			w.throwType("Cannot convert undefined or null to object")
 		}

@@ -158,7 +158,7 @@ const (
 // newObjectIDFrom is ObjectId(x) (spec 04 §4.7).
 func newObjectIDFrom(w *World, args []goja.Value) payload {
 	v := arg(args, 0)
-	w.checkTypes("ObjectId", args, []string{"string", "number", "object", optional})
+	callee{w, "ObjectId"}.checkTypes(args, []string{"string", "number", "object", optional})
 	if isMissing(v) {
 		return &objectID{w: w, id: bson.NewObjectIDFromTimestamp(w.opts.Now())}
 	}

@@ -39,10 +39,9 @@ type World struct {
 	inspecting *goja.Object // util.inspect; nil before the first look
 	printers   weakPrinters
 
-	fields    objectFields
-	spare     spare
-	settling  settling
-	lazyProto *goja.Object // nil before the first lazy document
+	fields   objectFields
+	spare    spare
+	settling settling
 }
 
 // Install defines the BSON constructors and EJSON on the runtime's global
@@ -75,9 +74,9 @@ func Install(rt *goja.Runtime, opts Options) *World {
 		})
 	}
 	w.exactBigInt()
-	w.settling = newSettling(rt.NewObject())
+	w.settling = newSettling(rt, &w.js)
 	w.fields = objectFields{rt: rt, js: &w.js, inside: newInside(rt)}
-	w.guardLazy()
+	w.settling.guard()
 	return w
 }
 
