@@ -170,27 +170,18 @@ func (r *jsonReader) date(v goja.Value) goja.Value {
 	}
 	switch {
 	case goja.IsNumber(v):
-		return r.w.newDate(v)
+		return r.w.js.newDate(v)
 	case isString(v):
-		return r.w.newDate(r.w.dateText(v))
+		return r.w.js.newDate(r.w.js.dateText(v))
 	}
 	if p, ok := payloadOf(v); ok {
 		switch p.(type) {
 		case *int32Value, *doubleValue:
-			return r.w.newDate(r.w.rt.ToValue(v.ToFloat()))
+			return r.w.js.newDate(r.w.rt.ToValue(v.ToFloat()))
 		}
 	}
 	r.w.Throw("BSONRuntimeError", "Unrecognized type for EJSON date: "+typeOf(v), nil)
 	return nil
-}
-
-// dateText is Date.parse.
-func (w *World) dateText(v goja.Value) goja.Value {
-	ms, err := w.js.dateParse(nil, v)
-	if err != nil {
-		panic(err)
-	}
-	return ms
 }
 
 // dbRef turns {$ref, $id[, $db], …} and {$dbPointer: …} into a DBRef.

@@ -17,15 +17,15 @@ func (w *World) makeISODate() goja.Value {
 		v := arg(args, 0)
 		switch {
 		case goja.IsUndefined(v):
-			return w.newDate(w.rt.ToValue(w.opts.Now().UnixMilli()))
+			return w.js.newDate(w.rt.ToValue(w.opts.Now().UnixMilli()))
 		case isString(v):
 			t, ok := parseISODate(v.String())
 			if !ok {
 				w.throwInput(fmt.Sprintf("%s is not a valid ISODate", quoteJSON(v.String())))
 			}
-			return w.newDate(w.rt.ToValue(t.UnixMilli()))
+			return w.js.newDate(w.rt.ToValue(t.UnixMilli()))
 		default:
-			return w.newDate(v)
+			return w.js.newDate(v)
 		}
 	}
 	f := w.rt.ToValue(func(call goja.ConstructorCall) *goja.Object {

@@ -66,7 +66,7 @@ func objectIDClass() classSpec {
 				on(w, "toJSON", text),
 				on(w, "valueOf", text),
 				on(w, "getTimestamp", func(o *objectID, _ []goja.Value) goja.Value {
-					return w.newDate(w.rt.ToValue(int64(binary.BigEndian.Uint32(o.id[:4])) * 1000))
+					return w.js.newDate(w.rt.ToValue(int64(binary.BigEndian.Uint32(o.id[:4])) * 1000))
 				}),
 				on(w, "equals", func(o *objectID, args []goja.Value) goja.Value {
 					return w.rt.ToValue(o.equals(arg(args, 0)))
