@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/dop251/goja"
+
+	"shardsh/bindings/values"
 )
 
 // known is what completion knows of an expression without evaluating it: its
@@ -19,7 +21,7 @@ func (s *Completer) knownValue(v goja.Value) known {
 	case v == nil || goja.IsUndefined(v) || goja.IsNull(v):
 		return known{}
 	case isObject:
-		s.JS.World.Settle(o)
+		values.Settle(o)
 		return known{value: v, proto: o.Prototype()}
 	default:
 		return known{value: v, proto: v.ToObject(s.JS.Runtime).Prototype()}

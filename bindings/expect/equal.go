@@ -4,6 +4,7 @@ import (
 	"github.com/dop251/goja"
 
 	"shardsh/bindings/script"
+	"shardsh/bindings/values"
 )
 
 // equality compares as toEqual does: fields that are undefined do not count, and
@@ -55,8 +56,8 @@ func (q *equality) sameFields(a, b *goja.Object) bool {
 	if a.ClassName() == "Array" && len(a.Keys()) != len(b.Keys()) {
 		return false
 	}
-	q.js.World.Settle(a)
-	q.js.World.Settle(b)
+	values.Settle(a)
+	values.Settle(b)
 	if q.strict && !sameClass(a, b) {
 		return false
 	}

@@ -3,12 +3,11 @@ package script
 import (
 	"errors"
 	"fmt"
-	"math"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/dop251/goja"
 	"pgregory.net/rapid"
@@ -76,27 +75,22 @@ func TestOwnScopeOfAnything(t *testing.T) {
 }
 
 // Ten times as many functions and variables take about ten times as long: a hundred
-// times, if each is looked for among all. The best of some runs says what a run takes.
-func TestOwnScopeOfMany(t *testing.T) {
-	best := func(n int) time.Duration {
-		least := time.Duration(math.MaxInt64)
-		for range 5 {
+// times, if each is looked for among all.
+func BenchmarkOwnScope(b *testing.B) {
+	for _, n := range []int{400, 4000} {
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
 			var source strings.Builder
 			for i := range n {
 				fmt.Fprintf(&source, "function f%d() { }\nvar v%d\n", i, i)
 			}
-			p, err := parseProgram("f.js", source.String())
-			if err != nil {
-				t.Fatal(err)
+			for b.Loop() {
+				p, err := parseProgram("f.js", source.String())
+				if err != nil {
+					b.Fatal(err)
+				}
+				p.inOwnScope()
 			}
-			start := time.Now()
-			p.inOwnScope()
-			least = min(least, time.Since(start))
-		}
-		return least
-	}
-	if few, many := best(400), best(4000); many > 25*few {
-		t.Errorf("400 take %v and 4,000 %v", few, many)
+		})
 	}
 }
 

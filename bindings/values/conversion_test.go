@@ -179,3 +179,35 @@ func TestServerDocumentsAreShownWhole(t *testing.T) {
 		t.Errorf("a copy is not cut: %s", got)
 	}
 }
+
+// A document is a DBRef when it starts with $ref and $id and no other name of its
+// fields starts with a dollar, but for $db in third place.
+func TestDBRefOfServer(t *testing.T) {
+	w := Install(goja.New(), Options{})
+	for _, c := range []struct {
+		d    bson.D
+		want string
+	}{
+		{bson.D{{Key: "$ref", Value: "c"}, {Key: "$id", Value: 1}}, "DBRef('c', 1)"},
+		{bson.D{{Key: "$ref", Value: "c"}, {Key: "$id", Value: 1}, {Key: "$db", Value: "d"}}, "DBRef('c', 1, 'd')"},
+		{bson.D{{Key: "$ref", Value: "c"}, {Key: "$id", Value: 1}, {Key: "x", Value: 2}}, "DBRef('c', 1, { x: 2 })"},
+		{bson.D{{Key: "$ref", Value: "c"}}, "{ '$ref': 'c' }"},
+		{bson.D{{Key: "$ref", Value: "c"}, {Key: "$id", Value: nil}}, "{ '$ref': 'c', '$id': null }"},
+		{bson.D{{Key: "$ref", Value: "c"}, {Key: "x", Value: 1}}, "{ '$ref': 'c', x: 1 }"},
+		{bson.D{{Key: "$ref", Value: "c"}, {Key: "$id", Value: 1}, {Key: "$db", Value: ""}},
+			"{ '$ref': 'c', '$id': 1, '$db': '' }"},
+		{bson.D{{Key: "$ref", Value: "c"}, {Key: "$id", Value: 1}, {Key: "$db", Value: 3}},
+			"{ '$ref': 'c', '$id': 1, '$db': 3 }"},
+		{bson.D{{Key: "$ref", Value: "c"}, {Key: "$id", Value: 1}, {Key: "x", Value: 2}, {Key: "$db", Value: "d"}},
+			"{ '$ref': 'c', '$id': 1, x: 2, '$db': 'd' }"},
+	} {
+		raw := marshal(t, c.d)
+		for how, v := range map[string]goja.Value{
+			"at once": w.ToJS(bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: raw}), "lazily": w.LazyDoc(raw),
+		} {
+			if got := w.Inspect(v, DefaultInspect()); got != c.want {
+				t.Errorf("%v read %s is %s, want %s", c.d, how, got, c.want)
+			}
+		}
+	}
+}

@@ -146,7 +146,7 @@ func (r *jsonReader) object() goja.Value {
 			r.w.throwBSON("BSON Document field names cannot contain null bytes, found: " + quoteJSON(key))
 		}
 		r.expect(':')
-		r.w.setField(o, key, r.value())
+		setField(o, key, r.value())
 		order.saw(key)
 		names = append(names, key)
 		special = special || strings.HasPrefix(key, "$")
@@ -160,7 +160,7 @@ func (r *jsonReader) object() goja.Value {
 		return r.special(o)
 	}
 	if order.broken {
-		r.w.keepOrder(o, names)
+		r.w.fields.keepOrder(o, names)
 	}
 	return o
 }

@@ -219,7 +219,7 @@ func (r *jsonReader) dbRef(o *goja.Object) goja.Value {
 			if ref.fields == nil {
 				ref.fields = r.w.rt.NewObject()
 			}
-			r.w.setField(ref.fields, key, d.Get(key))
+			setField(ref.fields, key, d.Get(key))
 		}
 	}
 	ref.splitNamespace()

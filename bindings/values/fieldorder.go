@@ -46,15 +46,6 @@ func arrayIndex(key string) (int64, bool) {
 	return n, err == nil && n < 1<<32-1
 }
 
-// keepOrder notes the order of fields on the object made of them.
-func (w *World) keepOrder(o *goja.Object, names []string) {
-	if w.fieldOrder == nil {
-		w.fieldOrder = goja.NewSymbol("shardsh.fieldOrder")
-	}
-	must(o.DefineDataPropertySymbol(w.fieldOrder, w.rt.ToValue(&fieldOrder{names: names}), goja.FLAG_FALSE, goja.FLAG_TRUE,
-		goja.FLAG_FALSE))
-}
-
 // namesOf returns the names of the elements in body.
 func namesOf(body []byte) (names []string) {
 	for len(body) > 0 {
@@ -79,33 +70,8 @@ func (w *World) KeepsOrder(v goja.Value) bool {
 	if isMap(o) {
 		return true
 	}
-	order := w.orderOf(o)
+	order := w.fields.orderOf(o)
 	return order != nil && len(order.arrange(o.Keys())) == len(order.names)
-}
-
-func (w *World) orderOf(o *goja.Object) *fieldOrder {
-	if l := lazyOf(o); l != nil && l.indexed() {
-		return nil
-	}
-	if w.fieldOrder == nil || isProxy(o) {
-		return nil
-	}
-	kept, ok := o.GetSymbol(w.fieldOrder).(*goja.Object)
-	if !ok {
-		return nil
-	}
-	order, _ := kept.Export().(*fieldOrder)
-	return order
-}
-
-// keys returns an object's own enumerable names: those of a server's document
-// in the document's order, what a script added after them.
-func (w *World) keys(o *goja.Object) []string {
-	order := w.orderOf(o)
-	if order == nil {
-		return o.Keys()
-	}
-	return order.arrange(o.Keys())
 }
 
 func (order *fieldOrder) arrange(names []string) []string {

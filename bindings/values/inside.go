@@ -2,8 +2,6 @@ package values
 
 import (
 	"reflect"
-	"slices"
-	"strconv"
 	"unsafe"
 
 	"github.com/dop251/goja"
@@ -101,63 +99,5 @@ func (in *inside) fieldsOf(o *goja.Object, names []unistring.String) ([]unistrin
 	return append(names, own...), *(*ownValues)(unsafe.Add(data, in.values)), true
 }
 
-// lacks reports whether an object is sure to have no field of that name: it is a plain
-// one or an array, has none of its own, and inherits from the language alone, which
-// has none.
-func (w *World) lacks(o *goja.Object, name unistring.String) bool {
-	kind, data := w.inside.behind(o)
-	var names uintptr
-	var from *goja.Object
-	switch kind {
-	case nil:
-		return false
-	case w.inside.object:
-		names, from = w.inside.names, w.js.objectProto
-	case w.inside.array:
-		names, from = w.inside.others, w.js.arrayProto
-	default:
-		return false
-	}
-	return !slices.Contains(*(*[]unistring.String)(unsafe.Add(data, names)), name) && o.Prototype() == from
-}
-
 // ownValues holds the values of an object's fields.
 type ownValues = map[unistring.String]goja.Value
-
-// eachField gives the names and values of an object's own enumerable fields. The names
-// are those there are now; each value is the one there is when its turn comes: that of
-// Object.prototype, as a rule none, for a field that is gone by then. A plain object's
-// field that is hidden by then is left out.
-func (w *World) eachField(o *goja.Object, each func(name string, v goja.Value)) {
-	from := len(w.names)
-	names, values, ok := w.inside.fieldsOf(o, w.names)
-	if !ok || w.fieldOrder != nil && w.orderOf(o) != nil {
-		for _, name := range w.keys(o) {
-			each(name, o.Get(name))
-		}
-		return
-	}
-	w.names = names
-	defer func() { w.names = w.names[:from] }()
-	for _, key := range names[from:] {
-		name, v := key.String(), values[key]
-		if !w.inside.plain(v) { // gone by now, or an accessor, hidden, or not to be changed
-			if v != nil && w.inside.hidden(v) {
-				continue
-			}
-			v = o.Get(name)
-		}
-		each(name, v)
-	}
-}
-
-// item returns an item of an array.
-func (w *World) item(o *goja.Object, i int) goja.Value {
-	if kind, data := w.inside.behind(o); kind == w.inside.array && kind != nil {
-		items := *(*[]goja.Value)(unsafe.Add(data, w.inside.items))
-		if i < len(items) && w.inside.plain(items[i]) {
-			return items[i]
-		}
-	}
-	return o.Get(strconv.Itoa(i))
-}

@@ -16,11 +16,11 @@ func TestInside(t *testing.T) {
 	write := func(source string, asked bool) string {
 		rt := goja.New()
 		w := Install(rt, Options{})
-		if w.inside.object == nil || w.inside.array == nil {
+		if w.fields.inside.object == nil || w.fields.inside.array == nil {
 			t.Fatal("this release of the engine is not known")
 		}
 		if asked {
-			w.inside = inside{}
+			w.fields.inside = inside{}
 		}
 		v, err := rt.RunString("(" + source + ")")
 		if err != nil {

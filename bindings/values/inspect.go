@@ -199,7 +199,7 @@ func symbolText(s *goja.Symbol) string { return "Symbol(" + s.String() + ")" }
 
 // object shows everything that is not a primitive.
 func (in *inspector) object(o *goja.Object, level int) string {
-	in.w.settleBehind(o)
+	settleBehind(o)
 	if text, ok := in.printed(o); ok {
 		return text
 	}

@@ -147,7 +147,7 @@ func (in *inspector) shapeOf(o *goja.Object, name string, known bool) shape {
 
 // plainShape is shapeOf for what is neither a collection nor a function.
 func (in *inspector) plainShape(o *goja.Object, s *shape, name string, known bool, tag string) {
-	s.keys = in.w.keys(o)
+	s.keys = in.w.fields.keys(o)
 	switch class := o.ClassName(); {
 	case class == "RegExp":
 		// The engine writes a slash as its code.

@@ -25,7 +25,7 @@ func (w *World) InspectFunction() *goja.Object {
 		return w.inspecting
 	}
 	f := w.function("inspect", func(call goja.FunctionCall) goja.Value {
-		in := newInspector(w, w.inspectArguments(call.Arguments))
+		in := newInspector(w, inspectArguments(call.Arguments))
 		return w.rt.ToValue(in.value(call.Argument(0), 0, false))
 	})
 	must(f.Set("custom", w.customSymbol()))
@@ -36,7 +36,7 @@ func (w *World) InspectFunction() *goja.Object {
 
 // inspectArguments reads what stands behind the value: an object of options, or
 // showHidden, depth and colors.
-func (w *World) inspectArguments(args []goja.Value) InspectOptions {
+func inspectArguments(args []goja.Value) InspectOptions {
 	o := NodeInspect()
 	if given, ok := arg(args, 1).(*goja.Object); ok {
 		for name, set := range inspectSettings() {

@@ -211,7 +211,7 @@ func (j *jsonWriter) container(o *goja.Object) {
 	if l := lazyOf(o); l != nil && j.lazy(l) {
 		return
 	}
-	if v, other := j.w.inBSON(o, j.natural); other {
+	if v, other := j.w.fields.inBSON(o, j.natural); other {
 		j.value(v)
 		return
 	}
@@ -230,7 +230,7 @@ func (j *jsonWriter) container(o *goja.Object) {
 	}
 }
 
-func (j *jsonWriter) fields(o *goja.Object) { j.w.eachField(o, j.member) }
+func (j *jsonWriter) fields(o *goja.Object) { j.w.fields.each(o, j.member) }
 
 func (j *jsonWriter) member(key string, v goja.Value) {
 	if j.absent(v) {
@@ -266,7 +266,7 @@ func (j *jsonWriter) element(i int, v goja.Value) {
 func (j *jsonWriter) array(o *goja.Object) {
 	j.open('[')
 	for i := range arrayLength(o) {
-		j.element(i, j.w.item(o, i))
+		j.element(i, j.w.fields.item(o, i))
 	}
 	j.close(']')
 }

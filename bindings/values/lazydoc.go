@@ -51,7 +51,7 @@ var typeOfLazy = reflect.TypeFor[*lazyDoc]()
 
 // LazyDoc makes an object of a document that looks to scripts as DocToJS's does,
 // at the price of what they look at.
-func (w *World) LazyDoc(d bson.Raw) goja.Value { return w.lazy(w.keep(d), 0) }
+func (w *World) LazyDoc(d bson.Raw) goja.Value { return w.lazy(w.spare.keep(d), 0) }
 
 // lazy is LazyDoc for bytes that stay as they are.
 func (w *World) lazy(d []byte, level int) goja.Value {
@@ -72,23 +72,6 @@ func (w *World) LazyObject(fields bson.Raw) goja.Value { return w.lazy(fields, o
 
 // ownLevel is the level of an object of ours around documents.
 const ownLevel = -1
-
-// slabSize is how much memory documents share: one that a script keeps holds on to
-// so much, rather than to a batch.
-const slabSize = 16 << 10
-
-// keep copies a document.
-func (w *World) keep(d []byte) []byte {
-	if len(d) > slabSize/8 {
-		return append([]byte(nil), d...)
-	}
-	if len(d) > cap(w.slab)-len(w.slab) {
-		w.slab = make([]byte, 0, slabSize)
-	}
-	start := len(w.slab)
-	w.slab = append(w.slab, d...)
-	return w.slab[start:len(w.slab):len(w.slab)]
-}
 
 // lazyOf returns the lazy document that an object is; nil when it is none, or none
 // any more.
@@ -147,7 +130,7 @@ func (l *lazyDoc) Keys() []string {
 // Set changes or adds a field.
 func (l *lazyDoc) Set(key string, v goja.Value) bool {
 	l.settle()
-	l.w.setField(l.o, key, v)
+	setField(l.o, key, v)
 	return true
 }
 
@@ -298,7 +281,7 @@ func (w *World) decodeLazy(t bson.Type, value []byte, level int) goja.Value {
 		items = append(items, w.decodeLazy(t, value, level+1))
 	}
 	o := w.rt.NewArray(items...)
-	w.mark(o, w.extentOf(bson.TypeArray, value, level), level)
+	w.mark(o, extentOf(bson.TypeArray, value, level), level)
 	return o
 }
 
@@ -325,14 +308,14 @@ func (l *lazyDoc) settle() {
 			v = l.decode(t, value)
 		}
 		name := string(key)
-		w.defineField(o, name, v)
+		defineField(o, name, v)
 		order.saw(name)
 	}
 	if order.broken {
-		w.keepOrder(o, namesOf(l.body))
+		w.fields.keepOrder(o, namesOf(l.body))
 	}
 	if l.level != ownLevel {
-		ext, _ := w.extentOfItems(l.body, l.level)
+		ext, _ := extentOfItems(l.body, l.level)
 		w.mark(o, ext, l.level)
 	}
 	if p := l.o.Prototype(); p != w.lazyProto {

@@ -44,7 +44,7 @@ func (s settling) become(o, fresh *goja.Object) {
 
 // Settle makes a lazy document an object like any other, for what looks at it
 // otherwise than scripts do. It returns v.
-func (w *World) Settle(v goja.Value) goja.Value {
+func Settle(v goja.Value) goja.Value {
 	if o, ok := v.(*goja.Object); ok {
 		if l := lazyOf(o); l != nil {
 			l.settle()
@@ -54,13 +54,13 @@ func (w *World) Settle(v goja.Value) goja.Value {
 }
 
 // settleBehind settles a document, or the one behind a script's proxies.
-func (w *World) settleBehind(v goja.Value) {
+func settleBehind(v goja.Value) {
 	o, _ := v.(*goja.Object)
 	for o != nil && isProxy(o) {
 		o = o.Export().(goja.Proxy).Target()
 	}
 	if o != nil {
-		w.Settle(o)
+		Settle(o)
 	}
 }
 
@@ -77,7 +77,7 @@ func (w *World) lazyPrototype() *goja.Object {
 				o = o.Export().(goja.Proxy).Target()
 				continue
 			}
-			w.Settle(o)
+			Settle(o)
 			o = o.Prototype()
 		}
 		done, err := w.js.reflectSet(nil, w.js.objectProto, name, v, receiver)
@@ -122,7 +122,7 @@ func (w *World) settlingFirst(v goja.Value, of func(goja.FunctionCall) goja.Valu
 	original := v.(*goja.Object)
 	run := callable(original)
 	f := w.rt.ToValue(func(call goja.FunctionCall) goja.Value {
-		w.settleBehind(of(call))
+		settleBehind(of(call))
 		v, err := run(call.This, call.Arguments...)
 		must(err)
 		return v

@@ -85,7 +85,7 @@ func objectIDClass() classSpec {
 
 func objectIDStatics(w *World, c *class) {
 	w.static(c, "isValid", func(args []goja.Value) goja.Value {
-		return w.rt.ToValue(w.validObjectID(arg(args, 0)))
+		return w.rt.ToValue(validObjectID(arg(args, 0)))
 	})
 	w.static(c, "createFromTime", func(args []goja.Value) goja.Value {
 		var id bson.ObjectID
@@ -136,7 +136,7 @@ func objectIDFromHex(s string) (bson.ObjectID, bool) {
 	return id, err == nil
 }
 
-func (w *World) validObjectID(v goja.Value) bool {
+func validObjectID(v goja.Value) bool {
 	if isMissing(v) {
 		return false
 	}
@@ -162,7 +162,7 @@ func newObjectIDFrom(w *World, args []goja.Value) payload {
 	if isMissing(v) {
 		return &objectID{w: w, id: bson.NewObjectIDFromTimestamp(w.opts.Now())}
 	}
-	id, problem := w.objectIDOf(v)
+	id, problem := objectIDOf(v)
 	if problem != "" {
 		w.throwBSON(problem)
 	}
@@ -171,7 +171,7 @@ func newObjectIDFrom(w *World, args []goja.Value) payload {
 
 // objectIDOf reads an id out of what ObjectId accepts; problem is the message
 // of the BSONError if it cannot.
-func (w *World) objectIDOf(v goja.Value) (id bson.ObjectID, problem string) {
+func objectIDOf(v goja.Value) (id bson.ObjectID, problem string) {
 	switch typeOf(v) {
 	case "string":
 		id, ok := objectIDFromHex(v.String())
@@ -186,13 +186,13 @@ func (w *World) objectIDOf(v goja.Value) (id bson.ObjectID, problem string) {
 		}
 		return bson.NewObjectIDFromTimestamp(time.Unix(int64(seconds), 0)), ""
 	case "object":
-		return w.objectIDOfObject(v.(*goja.Object))
+		return objectIDOfObject(v.(*goja.Object))
 	default:
 		return id, badObjectIDType
 	}
 }
 
-func (w *World) objectIDOfObject(o *goja.Object) (id bson.ObjectID, problem string) {
+func objectIDOfObject(o *goja.Object) (id bson.ObjectID, problem string) {
 	if p, ok := payloadOf(o); ok {
 		if other, ok := p.(*objectID); ok {
 			return other.id, ""
@@ -220,7 +220,7 @@ func (w *World) objectIDOfObject(o *goja.Object) (id bson.ObjectID, problem stri
 	case inner == nil:
 		return id, badObjectIDType
 	case isString(inner):
-		return w.objectIDOf(inner)
+		return objectIDOf(inner)
 	default:
 		if data, ok := bytesOf(inner); ok && len(data) == len(id) {
 			return bson.ObjectID(data), ""

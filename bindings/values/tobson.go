@@ -35,57 +35,20 @@ func (w *World) ToBSON(v goja.Value) (bson.RawValue, error) {
 // DocFromJS converts an object to a document. What BSON does not hold as a
 // document (arrays, dates, ids, functions, primitives) is an error.
 func (w *World) DocFromJS(v goja.Value) (bson.Raw, error) {
-	e := w.takeEncoder()
+	e := w.spare.takeEncoder(w)
 	if ex := w.rt.Try(func() { e.root(v) }); ex != nil {
 		return nil, ex
 	}
-	doc := w.keep(e.buf)
-	w.giveEncoder(e)
+	doc := w.spare.keep(e.buf)
+	w.spare.giveEncoder(e)
 	return doc, nil
-}
-
-// takeEncoder returns an empty encoder, of which there is one, as of buffers.
-func (w *World) takeEncoder() *encoder {
-	e := w.encoder
-	if e == nil {
-		return &encoder{w: w}
-	}
-	w.encoder = nil
-	return e
-}
-
-// giveEncoder returns an encoder of which nothing is needed any more. It holds on to
-// none of the objects it has seen.
-func (w *World) giveEncoder(e *encoder) {
-	if cap(e.buf) <= mostRoom {
-		*e = encoder{w: w, buf: e.buf[:0]}
-		w.encoder = e
-	}
-}
-
-// mostRoom is how large a buffer is kept for the next value.
-const mostRoom = 64 << 10
-
-// takeRoom returns an empty buffer, of which there is one: what is written may run a
-// script that has something else written.
-func (w *World) takeRoom() []byte {
-	room := w.room
-	w.room = nil
-	return room[:0]
-}
-
-// giveRoom returns a buffer of which nothing is needed any more.
-func (w *World) giveRoom(room []byte) {
-	if cap(room) <= mostRoom {
-		w.room = room
-	}
 }
 
 // encoder appends BSON to buf. value leaves the type of what it appended in
 // typ, 0 if the value has no place in BSON.
 type encoder struct {
 	w       *World
-	natural bool // see World.natural
+	natural bool // see objectFields.natural
 	buf     []byte
 	typ     bson.Type
 	stack   []*goja.Object  // the containers being written
@@ -93,7 +56,7 @@ type encoder struct {
 }
 
 func (e *encoder) begin(v goja.Value) {
-	e.natural = e.w.natural()
+	e.natural = e.w.fields.natural()
 	e.value(v)
 }
 
@@ -211,40 +174,11 @@ func (e *encoder) object(o *goja.Object) {
 // replaced appends what an object says that it is in BSON; false when that is
 // itself, or nothing.
 func (e *encoder) replaced(o *goja.Object) bool {
-	v, other := e.w.inBSON(o, e.natural)
+	v, other := e.w.fields.inBSON(o, e.natural)
 	if other {
 		e.value(v)
 	}
 	return other
-}
-
-// natural reports whether objects and arrays have no toBSON unless somebody gave them
-// one of their own. It is asked once for all that is written at a time.
-func (w *World) natural() bool {
-	return w.js.arrayProto.Get("toBSON") == nil && // which is that of objects, as a rule
-		(w.js.arrayProto.Prototype() == w.js.objectProto || w.js.objectProto.Get("toBSON") == nil)
-}
-
-// inBSON returns what an object says that it is in BSON; other is false when that
-// is itself, or nothing.
-func (w *World) inBSON(o *goja.Object, natural bool) (v goja.Value, other bool) {
-	if natural && w.lacks(o, "toBSON") {
-		return nil, false
-	}
-	method := o.Get("toBSON")
-	if method == nil {
-		return nil, false
-	}
-	toBSON, ok := goja.AssertFunction(method)
-	if !ok {
-		return nil, false
-	}
-	v, err := toBSON(o)
-	if err != nil {
-		panic(err)
-	}
-	inner, isObject := v.(*goja.Object)
-	return v, !isObject || inner != o
 }
 
 // unboxed returns the primitive inside new Number(5) and the like.
@@ -328,7 +262,7 @@ func (e *encoder) end(start int32) {
 
 func (e *encoder) fields(o *goja.Object) {
 	e.enter(o)
-	e.w.eachField(o, e.element)
+	e.w.fields.each(o, e.element)
 	e.leave()
 }
 
@@ -363,7 +297,7 @@ func (e *encoder) array(o *goja.Object) {
 	e.buf = buf
 	n := arrayLength(o)
 	for i := range n {
-		e.item(strconv.Itoa(i), e.w.item(o, i))
+		e.item(strconv.Itoa(i), e.w.fields.item(o, i))
 	}
 	e.end(start)
 	e.leave()

@@ -54,10 +54,8 @@ func (w *World) decodeDocument(d []byte, level int) (goja.Value, extent) {
 	if !ok {
 		return o, ext
 	}
-	if looksLikeDBRef(body) {
-		if ref, ok := w.decodeDBRef(body, level); ok {
-			return ref, ext
-		}
+	if isDBRef(body) {
+		return w.decodeDBRef(body, level), ext
 	}
 	order := orderWatch{highest: -1}
 	for left := body; len(left) > 0; {
@@ -70,11 +68,11 @@ func (w *World) decodeDocument(d []byte, level int) (goja.Value, extent) {
 		ext.height = max(ext.height, inner.height)
 		ext.long = ext.long || inner.long
 		name := string(key)
-		w.setField(o, name, v)
+		setField(o, name, v)
 		order.saw(name)
 	}
 	if order.broken {
-		w.keepOrder(o, namesOf(body))
+		w.fields.keepOrder(o, namesOf(body))
 	}
 	ext.height++
 	w.mark(o, ext, level)
@@ -82,23 +80,23 @@ func (w *World) decodeDocument(d []byte, level int) (goja.Value, extent) {
 }
 
 // setField sets an own field whatever its name.
-func (w *World) setField(o *goja.Object, key string, v goja.Value) {
+func setField(o *goja.Object, key string, v goja.Value) {
 	if key == "__proto__" {
-		w.defineField(o, key, v)
+		defineField(o, key, v)
 		return
 	}
 	if o.Set(key, v) != nil { // a script has frozen Object.prototype
-		w.defineField(o, key, v)
+		defineField(o, key, v)
 	}
 }
 
 // defineField makes a field an object's own whatever it inherits.
-func (w *World) defineField(o *goja.Object, key string, v goja.Value) {
+func defineField(o *goja.Object, key string, v goja.Value) {
 	must(o.DefineDataProperty(key, v, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_TRUE))
 }
 
 // extentOf tells of a value what decode does.
-func (w *World) extentOf(t bson.Type, value []byte, level int) extent {
+func extentOf(t bson.Type, value []byte, level int) extent {
 	switch {
 	case level > maxNesting:
 		return extent{}
@@ -112,25 +110,23 @@ func (w *World) extentOf(t bson.Type, value []byte, level int) extent {
 	if !ok {
 		return extent{}
 	}
-	if t == bson.TypeEmbeddedDocument && looksLikeDBRef(body) {
-		if _, ok := w.decodeDBRef(body, level); ok {
-			return extent{}
-		}
+	if t == bson.TypeEmbeddedDocument && isDBRef(body) {
+		return extent{}
 	}
-	ext, n := w.extentOfItems(body, level)
+	ext, n := extentOfItems(body, level)
 	ext.long = ext.long || t == bson.TypeArray && n > defaultMaxItems
 	return ext
 }
 
 // extentOfItems is extentOf for the elements of a document or array, of which n
 // are its own.
-func (w *World) extentOfItems(body []byte, level int) (ext extent, n int) {
+func extentOfItems(body []byte, level int) (ext extent, n int) {
 	for ; len(body) > 0; n++ {
 		t, _, value, rest, ok := rawdoc.Next(body)
 		if !ok {
 			break
 		}
-		inner := w.extentOf(t, value, level+1)
+		inner := extentOf(t, value, level+1)
 		ext.height = max(ext.height, inner.height)
 		ext.long = ext.long || inner.long
 		body = rest
@@ -272,42 +268,58 @@ func looksLikeDBRef(body []byte) bool {
 	return len(body) > 6 && body[0] == byte(bson.TypeString) && string(body[1:6]) == "$ref\x00"
 }
 
-// decodeDBRef reads {$ref, $id[, $db], …}. Any other field that starts with a
-// dollar, or another order, makes it an ordinary document.
-func (w *World) decodeDBRef(body []byte, level int) (goja.Value, bool) {
-	ref := &dbRef{w: w}
-	for position := 0; len(body) > 0; position++ {
+// isDBRef reports whether a document's fields are {$ref, $id[, $db], …}. With any
+// other field that starts with a dollar, or in another order, it is an ordinary one.
+func isDBRef(body []byte) bool {
+	if !looksLikeDBRef(body) {
+		return false
+	}
+	position := 0
+	for ; len(body) > 0; position++ {
 		t, key, value, rest, ok := rawdoc.Next(body)
 		if !ok {
-			return nil, false
+			return false
 		}
 		body = rest
-		switch k := string(key); {
+		switch {
 		case position == 0:
-			s, _, _ := bsoncore.ReadString(value)
-			ref.collection = s
 		case position == 1:
-			if k != "$id" || t == bson.TypeNull || t == bson.TypeUndefined {
-				return nil, false
+			if string(key) != "$id" || t == bson.TypeNull || t == bson.TypeUndefined {
+				return false
 			}
+		case position == 2 && t == bson.TypeString && string(key) == "$db":
+			if name, _, _ := bsoncore.ReadString(value); name == "" {
+				return false
+			}
+		case len(key) > 0 && key[0] == '$':
+			return false
+		}
+	}
+	return position > 1
+}
+
+// decodeDBRef reads what isDBRef finds to be one.
+func (w *World) decodeDBRef(body []byte, level int) goja.Value {
+	ref := &dbRef{w: w}
+	for position := 0; len(body) > 0; position++ {
+		t, key, value, rest, _ := rawdoc.Next(body)
+		body = rest
+		switch name := string(key); {
+		case position == 0:
+			ref.collection, _, _ = bsoncore.ReadString(value)
+		case position == 1:
 			ref.oid, _ = w.decode(t, value, level+1)
-		case position == 2 && k == "$db" && t == bson.TypeString:
-			s, _, _ := bsoncore.ReadString(value)
-			if s == "" {
-				return nil, false
-			}
-			ref.db = s
-		case k != "" && k[0] == '$':
-			return nil, false
+		case position == 2 && name == "$db":
+			ref.db, _, _ = bsoncore.ReadString(value)
 		default:
 			if ref.fields == nil {
 				ref.fields = w.rt.NewObject()
 			}
 			v, _ := w.decode(t, value, level+1)
-			w.setField(ref.fields, k, v)
+			setField(ref.fields, name, v)
 		}
 	}
-	return w.wrap(ref), ref.oid != nil
+	return w.wrap(ref)
 }
 
 // wholeInt32 reports whether f is what JavaScript writes back as int32.

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/dop251/goja"
-	"github.com/dop251/goja/unistring"
 )
 
 // Options are what a World needs from its surroundings. The zero value works.
@@ -36,18 +35,14 @@ type World struct {
 	printer    *goja.Symbol // on objects with a text of their own
 	line       *goja.Symbol // on objects that are shown on one line
 	original   *goja.Symbol // on dates and regular expressions that JavaScript cannot hold exactly
-	fieldOrder *goja.Symbol // on documents whose order JavaScript cannot keep; nil before the first
 	custom     *goja.Symbol // util.inspect.custom; nil before the first look
 	inspecting *goja.Object // util.inspect; nil before the first look
 	printers   weakPrinters
 
-	inside    inside
-	names     []unistring.String // of fields that are being written
-	room      []byte             // to write a value in; nil while that is under way
-	encoder   *encoder           // to make a document with; likewise
+	fields    objectFields
+	spare     spare
 	settling  settling
 	lazyProto *goja.Object // nil before the first lazy document
-	slab      []byte       // what lazy documents read from; full ones belong to them alone
 }
 
 // Install defines the BSON constructors and EJSON on the runtime's global
@@ -81,7 +76,7 @@ func Install(rt *goja.Runtime, opts Options) *World {
 	}
 	w.exactBigInt()
 	w.settling = newSettling(rt.NewObject())
-	w.inside = newInside(rt)
+	w.fields = objectFields{rt: rt, js: &w.js, inside: newInside(rt)}
 	w.guardLazy()
 	return w
 }

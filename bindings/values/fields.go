@@ -1,0 +1,140 @@
+package values
+
+import (
+	"slices"
+	"strconv"
+	"unsafe"
+
+	"github.com/dop251/goja"
+	"github.com/dop251/goja/unistring"
+)
+
+// objectFields reads the fields that objects have, on the way out of JavaScript.
+type objectFields struct {
+	rt     *goja.Runtime
+	js     *intrinsics
+	inside inside
+	order  *goja.Symbol       // on documents whose order JavaScript cannot keep; nil before the first
+	names  []unistring.String // of fields that are being written
+}
+
+// each gives the names and values of an object's own enumerable fields. The names
+// are those there are now; each value is the one there is when its turn comes: that of
+// Object.prototype, as a rule none, for a field that is gone by then. A plain object's
+// field that is hidden by then is left out.
+func (f *objectFields) each(o *goja.Object, each func(name string, v goja.Value)) {
+	from := len(f.names)
+	names, values, ok := f.inside.fieldsOf(o, f.names)
+	if !ok || f.order != nil && f.orderOf(o) != nil {
+		for _, name := range f.keys(o) {
+			each(name, o.Get(name))
+		}
+		return
+	}
+	f.names = names
+	defer func() { f.names = f.names[:from] }()
+	for _, key := range names[from:] {
+		name, v := key.String(), values[key]
+		if !f.inside.plain(v) { // gone by now, or an accessor, hidden, or not to be changed
+			if v != nil && f.inside.hidden(v) {
+				continue
+			}
+			v = o.Get(name)
+		}
+		each(name, v)
+	}
+}
+
+// item returns an item of an array.
+func (f *objectFields) item(o *goja.Object, i int) goja.Value {
+	if kind, data := f.inside.behind(o); kind == f.inside.array && kind != nil {
+		items := *(*[]goja.Value)(unsafe.Add(data, f.inside.items))
+		if i < len(items) && f.inside.plain(items[i]) {
+			return items[i]
+		}
+	}
+	return o.Get(strconv.Itoa(i))
+}
+
+// keepOrder notes the order of fields on the object made of them.
+func (f *objectFields) keepOrder(o *goja.Object, names []string) {
+	if f.order == nil {
+		f.order = goja.NewSymbol("shardsh.fieldOrder")
+	}
+	must(o.DefineDataPropertySymbol(f.order, f.rt.ToValue(&fieldOrder{names: names}), goja.FLAG_FALSE, goja.FLAG_TRUE,
+		goja.FLAG_FALSE))
+}
+
+func (f *objectFields) orderOf(o *goja.Object) *fieldOrder {
+	if l := lazyOf(o); l != nil && l.indexed() {
+		return nil
+	}
+	if f.order == nil || isProxy(o) {
+		return nil
+	}
+	kept, ok := o.GetSymbol(f.order).(*goja.Object)
+	if !ok {
+		return nil
+	}
+	order, _ := kept.Export().(*fieldOrder)
+	return order
+}
+
+// keys returns an object's own enumerable names: those of a server's document
+// in the document's order, what a script added after them.
+func (f *objectFields) keys(o *goja.Object) []string {
+	order := f.orderOf(o)
+	if order == nil {
+		return o.Keys()
+	}
+	return order.arrange(o.Keys())
+}
+
+// lacks reports whether an object is sure to have no field of that name: it is a plain
+// one or an array, has none of its own, and inherits from the language alone, which
+// has none.
+func (f *objectFields) lacks(o *goja.Object, name unistring.String) bool {
+	kind, data := f.inside.behind(o)
+	var names uintptr
+	var from *goja.Object
+	switch kind {
+	case nil:
+		return false
+	case f.inside.object:
+		names, from = f.inside.names, f.js.objectProto
+	case f.inside.array:
+		names, from = f.inside.others, f.js.arrayProto
+	default:
+		return false
+	}
+	return !slices.Contains(*(*[]unistring.String)(unsafe.Add(data, names)), name) && o.Prototype() == from
+}
+
+// natural reports whether objects and arrays have no toBSON unless somebody gave them
+// one of their own. It is asked once for all that is written at a time.
+func (f *objectFields) natural() bool {
+	return f.js.arrayProto.Get("toBSON") == nil && // which is that of objects, as a rule
+		(f.js.arrayProto.Prototype() == f.js.objectProto || f.js.objectProto.Get("toBSON") == nil)
+}
+
+// inBSON returns what an object says that it is in BSON; other is false when that
+// is itself, or nothing.
+func (f *objectFields) inBSON(o *goja.Object, natural bool) (v goja.Value, other bool) {
+	if natural && f.lacks(o, "toBSON") {
+		return nil, false
+	}
+	method := o.Get("toBSON")
+	if method == nil {
+		return nil, false
+	}
+	toBSON, ok := goja.AssertFunction(method)
+	if !ok {
+		return nil, false
+	}
+	v, err := toBSON(o)
+	if err != nil {
+		panic(err)
+	}
+	inner, isObject := v.(*goja.Object)
+	return v, !isObject || inner != o
+}
