@@ -110,16 +110,35 @@ func onShaky(t *testing.T, cfg mock.Config, patience time.Duration) (*connected,
 	server := &wire.Server{Handler: s}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(context.Background(), s) }()
+	t.Cleanup(func() {
+		_ = server.Close()
+		<-served
+	})
+	c, client := s.shell(t, cluster, patient)
+	run(t, c,
+		step{"sh.enableSharding('shop', 'shard0').ok && sh.shardCollection('shop.orders', {k: 1}).ok", "1"},
+		step{"sh.splitAt('shop.orders', {k: 50}).ok && sh.stopBalancer().ok", "1"},
+		step{"mock.fill('shop.orders', {bytes: '20MB'}).ok", "1"},
+	)
+	_ = client.Disconnect(context.Background())
+	c, client = s.shell(t, cluster, patience)
+	for tries := 0; client.Ping(context.Background(), nil) != nil; tries++ {
+		if tries == 100 {
+			t.Fatal("there is no connection")
+		}
+	}
+	return c, s
+}
+
+// shell returns one whose driver waits so long for the router.
+func (s *shaky) shell(t *testing.T, cluster *mock.Cluster, patience time.Duration) (*connected, *mongo.Client) {
+	t.Helper()
 	client, err := mongo.Connect(options.Client().ApplyURI("mongodb://mock:27017/?directConnection=true").SetDialer(s).
 		SetServerMonitoringMode("poll").SetServerSelectionTimeout(patience))
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		_ = client.Disconnect(context.Background())
-		_ = server.Close()
-		<-served
-	})
+	t.Cleanup(func() { _ = client.Disconnect(context.Background()) })
 	c := &connected{out: &bytes.Buffer{}, errs: &bytes.Buffer{}}
 	c.Shell, err = New(Config{
 		Client: client, Address: "mongodb://mock:27017/", Deployment: "mock: mongos", Clock: cluster.Clock(),
@@ -128,12 +147,7 @@ func onShaky(t *testing.T, cfg mock.Config, patience time.Duration) (*connected,
 	if err != nil {
 		t.Fatal(err)
 	}
-	run(t, c,
-		step{"sh.enableSharding('shop', 'shard0').ok && sh.shardCollection('shop.orders', {k: 1}).ok", "1"},
-		step{"sh.splitAt('shop.orders', {k: 50}).ok && sh.stopBalancer().ok", "1"},
-		step{"mock.fill('shop.orders', {bytes: '20MB'}).ok", "1"},
-	)
-	return c, s
+	return c, client
 }
 
 // What became of a move whose connection broke is asked before anything is said.
