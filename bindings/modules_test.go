@@ -219,15 +219,11 @@ func TestPlacesInTranslatedFiles(t *testing.T) {
 }
 
 func TestIncompleteModules(t *testing.T) {
-	s, err := New(Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	for source, want := range map[string]bool{
 		"import {": true, "import fs from 'fs'": false, "for await (const x of y) {": true, "for await (const x of y) 1": false,
 		"async function* g() {": true, "import x fom": false,
 	} {
-		if got := s.JS.Incomplete(source); got != want {
+		if got := script.Incomplete(source); got != want {
 			t.Errorf("Incomplete(%q) is %v", source, got)
 		}
 	}

@@ -76,16 +76,12 @@ func TestDirectCommands(t *testing.T) {
 }
 
 func TestIncomplete(t *testing.T) {
-	s, err := New(Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	for source, want := range map[string]bool{
 		"if (true) {": true, "f(": true, "[1,": true, "`abc": true, "/* x": true, "x = ": true, "a.": true, "() => {": true,
 		"1": false, "": false, "'abc": false, "let x = ;": false, "}": false, "f(]": false, "use x": false, "await f(": true, "await f()": false,
 		"// x": false, "if (a)": true, "do {} while": true,
 	} {
-		if got := s.JS.Incomplete(source); got != want {
+		if got := script.Incomplete(source); got != want {
 			t.Errorf("Incomplete(%q) is %v", source, got)
 		}
 	}

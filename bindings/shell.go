@@ -121,4 +121,4 @@ func (s *Shell) Close(ctx context.Context) error {
 
 // Incomplete reports whether source stops in the middle of a program, so that a
 // REPL should ask for another line (spec 04 §2.3).
-func (s *Shell) Incomplete(source string) bool { return s.JS.Incomplete(source) }
+func (s *Shell) Incomplete(source string) bool { return script.Incomplete(source) }

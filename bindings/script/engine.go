@@ -105,14 +105,14 @@ type Engine struct {
 	builtins map[string]goja.Value
 	sources  texts
 	warned   map[string]bool
-	patterns map[string]string // of regular expressions as written, by what the engine got
-	covered  []func()          // by the numbers of the statements that Options.Cover watches
-	midLine  atomic.Bool       // what was written last has no line end
+	regexps  regexps
+	covered  []func()    // by the numbers of the statements that Options.Cover watches
+	midLine  atomic.Bool // what was written last has no line end
 
 	loop     eventLoop
 	Modules  *Modules
-	rejected []*goja.Promise // and not handled yet
-	awaited  *goja.Promise   // the result of the running input
+	rejected rejections
+	awaited  *goja.Promise // the result of the running input
 	exits    []goja.Callable
 }
 
@@ -140,7 +140,7 @@ func NewEngine(o Options) *Engine {
 	}
 	s.Runtime.SetMaxCallStackSize(maxCallDepth)
 	s.Runtime.SetTimeSource(s.Clock.Now)
-	s.Runtime.SetPromiseRejectionTracker(s.trackRejection)
+	s.Runtime.SetPromiseRejectionTracker(s.rejected.track)
 	s.World = values.Install(s.Runtime, values.Options{
 		Now: s.Clock.Now, Warn: func(text string) { s.WarnOnce("Warning: " + text) }, Made: o.Made,
 	})
@@ -148,7 +148,8 @@ func NewEngine(o Options) *Engine {
 	s.defineTimers()
 	s.defineImports()
 	s.definePolyfills()
-	s.defineRegExp()
+	s.regexps = regexps{js: s}
+	s.regexps.define()
 	limits{s}.define()
 	return s
 }
@@ -255,10 +256,6 @@ func (s *Engine) Stdin() io.Reader {
 	}
 	return os.Stdin
 }
-
-// Incomplete reports whether source stops in the middle of a program, so that a
-// REPL should ask for another line (spec 04 §2.3).
-func (s *Engine) Incomplete(source string) bool { return incomplete(source) }
 
 // Within returns the frame around everything that may run JavaScript: it lets
 // ctx stop it and turns whatever went wrong into an error of this package.

@@ -160,7 +160,7 @@ func (s *Engine) interruption(err *goja.InterruptedError) error {
 	if s.cause != nil {
 		return s.cause
 	}
-	if e := s.outOfMemory(err); e != nil {
+	if e := s.sources.outOfMemory(err); e != nil {
 		return e
 	}
 	if cause := errors.Unwrap(err); cause != nil {
@@ -204,7 +204,7 @@ func (s *Engine) describeThrown(thrown goja.Value) *Error {
 	e := &Error{Name: "Error", value: thrown}
 	obj, ok := thrown.(*goja.Object)
 	if !ok {
-		e.Message = s.World.InspectResult(thrown, s.inspectOptions(), false)
+		e.Message = s.World.InspectResult(thrown, s.cfg.inspectOptions(), false)
 		return e
 	}
 	s.wording().clarify(obj)
@@ -223,10 +223,10 @@ func (s *Engine) describeThrown(thrown goja.Value) *Error {
 		e.Name, e.Message = "MongoshInternalError", OptionalText(obj.Get("errmsg"))
 	default:
 		e.CodeName, e.Code = "", 0
-		e.Message, e.shown = s.World.Inspect(thrown, s.inspectOptions()), true
+		e.Message, e.shown = s.World.Inspect(thrown, s.cfg.inspectOptions()), true
 		return e
 	}
-	_, e.Details, _ = strings.Cut(s.World.ErrorText(thrown, s.inspectOptions()), plaintext.Visible(e.Message)+"\n")
+	_, e.Details, _ = strings.Cut(s.World.ErrorText(thrown, s.cfg.inspectOptions()), plaintext.Visible(e.Message)+"\n")
 	return e
 }
 
@@ -338,9 +338,9 @@ func (s *Engine) stopped(err error) error {
 }
 
 // inspectOptions returns how values look in messages.
-func (s *Engine) inspectOptions() values.InspectOptions {
-	if s.cfg.Inspect == nil {
+func (o *Options) inspectOptions() values.InspectOptions {
+	if o.Inspect == nil {
 		return values.DefaultInspect()
 	}
-	return s.cfg.Inspect()
+	return o.Inspect()
 }

@@ -32,7 +32,7 @@ func (s *Engine) prepare(name, text string) (*program, error) {
 	}
 	s.sources[name] = p.text
 	s.cover(p.tree)
-	if err := s.expandRegexps(p.tree); err != nil {
+	if err := s.regexps.expand(p.tree); err != nil {
 		return nil, err
 	}
 	p.bareCommands(s.builtin)
@@ -134,10 +134,10 @@ func (s *Engine) Settle(v goja.Value) (goja.Value, error) {
 		return nil, err
 	}
 	if ok && promise.State() == goja.PromiseStateRejected {
-		s.forgive(promise)
+		s.rejected.forgive(promise)
 		return nil, &rejection{promise.Result()}
 	}
-	if err := s.unhandled(); err != nil {
+	if err := s.rejected.unhandled(); err != nil {
 		return nil, err
 	}
 	if ok && promise.State() == goja.PromiseStateFulfilled {

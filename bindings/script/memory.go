@@ -27,7 +27,7 @@ func (s *Engine) watchMemory() (stop func()) {
 	watching.Add(1)
 	start := time.AfterFunc(memoryGrace, func() {
 		defer watching.Done()
-		limit := s.memoryLimit()
+		limit := s.cfg.memoryLimit()
 		if limit > 0 && outgrows(limit, done) {
 			s.Runtime.Interrupt(&memoryError{limit})
 		}
@@ -41,9 +41,9 @@ func (s *Engine) watchMemory() (stop func()) {
 }
 
 // memoryLimit is how large the heap may grow, in bytes; 0 when that is unknown.
-func (s *Engine) memoryLimit() uint64 {
-	if s.cfg.MemoryLimit != 0 {
-		return s.cfg.MemoryLimit
+func (o *Options) memoryLimit() uint64 {
+	if o.MemoryLimit != 0 {
+		return o.MemoryLimit
 	}
 	return memoryOfMachine()
 }
@@ -83,12 +83,12 @@ func (e *memoryError) Error() string {
 
 // outOfMemory describes a program that watchMemory stopped; nil when something
 // else did.
-func (s *Engine) outOfMemory(err *goja.InterruptedError) *Error {
+func (s texts) outOfMemory(err *goja.InterruptedError) *Error {
 	var cause *memoryError
 	if !errors.As(errors.Unwrap(err), &cause) {
 		return nil
 	}
 	e := &Error{Name: "RangeError", Message: cause.Error()}
-	s.sources.locate(e, err.Stack())
+	s.locate(e, err.Stack())
 	return e
 }

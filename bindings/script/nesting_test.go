@@ -100,7 +100,7 @@ func TestNestedProgramsAreRangeErrors(t *testing.T) {
 	if !errors.As(err, &thrown) || thrown.Name != "RangeError" {
 		t.Error(err)
 	}
-	if e.Incomplete(strings.Repeat("(", 1e6)) {
+	if Incomplete(strings.Repeat("(", 1e6)) {
 		t.Error("more is asked for")
 	}
 }

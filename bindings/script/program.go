@@ -249,9 +249,10 @@ func (p *program) lineOf(n ast.Node) int {
 	return p.tree.File.Position(int(n.Idx0()) - p.tree.File.Base()).Line
 }
 
-// incomplete reports whether text stops in the middle of a program: whether the
-// parser met the end and wanted more.
-func incomplete(text string) bool {
+// Incomplete reports whether text stops in the middle of a program, so that a REPL
+// should ask for another line (spec 04 §2.3): whether the parser met the end and wanted
+// more.
+func Incomplete(text string) bool {
 	if nestsTooDeep(text) { // running it says so
 		return false
 	}

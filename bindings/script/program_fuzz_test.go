@@ -12,7 +12,7 @@ func FuzzParseProgram(f *testing.F) {
 	}
 	f.Fuzz(func(_ *testing.T, text string) {
 		p, err := parseProgram("fuzz", text)
-		incomplete(text)
+		Incomplete(text)
 		if err != nil {
 			return
 		}

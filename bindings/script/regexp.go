@@ -14,61 +14,66 @@ func hasUnicodeClass(pattern, flags string) bool {
 	return strings.Contains(flags, "u") && (strings.Contains(pattern, `\p`) || strings.Contains(pattern, `\P`))
 }
 
-// defineRegExp makes the engine understand \p{…}, which it takes for the letter
-// p (spec 04 §4.3): RegExp expands the classes, and source shows what was
-// written.
-func (s *Engine) defineRegExp() {
-	global := s.Runtime.GlobalObject()
+// regexps makes the engine understand \p{…}, which it takes for the letter p
+// (spec 04 §4.3); their source shows what was written.
+type regexps struct {
+	js      *Engine
+	written map[string]string // patterns as written, by what the engine got; nil before the first
+}
+
+// define has RegExp expand the classes.
+func (r *regexps) define() {
+	global := r.js.Runtime.GlobalObject()
 	original := global.Get("RegExp").(*goja.Object)
 	expand := func(args []goja.Value) []goja.Value {
 		if len(args) < 2 || !goja.IsString(args[0]) || !hasUnicodeClass(args[0].String(), args[1].String()) {
 			return args
 		}
-		pattern, err := s.expandPattern(args[0].String())
+		pattern, err := r.pattern(args[0].String())
 		if err != nil {
-			s.Throw("SyntaxError", "%s", err)
+			r.js.Throw("SyntaxError", "%s", err)
 		}
-		return append([]goja.Value{s.Runtime.ToValue(pattern)}, args[1:]...)
+		return append([]goja.Value{r.js.Runtime.ToValue(pattern)}, args[1:]...)
 	}
 	construct, _ := goja.AssertConstructor(original)
-	class := s.Runtime.ToValue(func(call goja.ConstructorCall) *goja.Object {
+	class := r.js.Runtime.ToValue(func(call goja.ConstructorCall) *goja.Object {
 		newTarget := call.NewTarget
 		if newTarget == nil {
 			newTarget = original
 		}
 		o, err := construct(newTarget, expand(call.Arguments)...)
 		if err != nil {
-			s.Rethrow(err)
+			r.js.Rethrow(err)
 		}
 		return o
 	}).(*goja.Object)
 	proto := original.Get("prototype").(*goja.Object)
 	Must(class.DefineDataProperty("prototype", proto, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE))
-	Must(class.DefineDataProperty("name", s.Runtime.ToValue("RegExp"), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+	Must(class.DefineDataProperty("name", r.js.Runtime.ToValue("RegExp"), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE))
 	Must(class.SetPrototype(original)) // for what is static
 	Define(proto, "constructor", class)
 	Define(global, "RegExp", class)
 }
 
-// expandPattern is expandClasses that makes source tell what was written.
-func (s *Engine) expandPattern(pattern string) (string, error) {
+// pattern is expandClasses that makes source tell what was written.
+func (r *regexps) pattern(pattern string) (string, error) {
 	expanded, err := expandClasses(pattern)
 	if err != nil {
 		return "", err
 	}
-	if s.patterns == nil {
-		s.patterns = map[string]string{}
-		if err := s.defineSource(); err != nil {
+	if r.written == nil {
+		r.written = map[string]string{}
+		if err := r.defineSource(); err != nil {
 			return "", err
 		}
 	}
-	s.patterns[expanded] = pattern
+	r.written[expanded] = pattern
 	return expanded, nil
 }
 
 // defineSource replaces the accessor of a regular expression's text.
-func (s *Engine) defineSource() error {
-	v, err := s.Runtime.RunScript("<regexp>", `(written => {
+func (r *regexps) defineSource() error {
+	v, err := r.js.Runtime.RunScript("<regexp>", `(written => {
   const get = Object.getOwnPropertyDescriptor(RegExp.prototype, "source").get;
   Object.defineProperty(RegExp.prototype, "source", {get() { return written(get.call(this)) }, configurable: true});
   RegExp.prototype.toString = function toString() { return "/" + this.source + "/" + this.flags };
@@ -78,17 +83,17 @@ func (s *Engine) defineSource() error {
 		return err
 	}
 	install, _ := goja.AssertFunction(v)
-	_, err = install(goja.Undefined(), s.Runtime.ToValue(func(fc goja.FunctionCall) goja.Value {
-		if pattern, ok := s.patterns[fc.Argument(0).String()]; ok {
-			return s.Runtime.ToValue(pattern)
+	_, err = install(goja.Undefined(), r.js.Runtime.ToValue(func(fc goja.FunctionCall) goja.Value {
+		if pattern, ok := r.written[fc.Argument(0).String()]; ok {
+			return r.js.Runtime.ToValue(pattern)
 		}
 		return fc.Argument(0)
 	}))
 	return err
 }
 
-// expandRegexps gives every literal with a Unicode class its meaning.
-func (s *Engine) expandRegexps(tree *ast.Program) (failed error) {
+// expand gives every literal with a Unicode class its meaning.
+func (r *regexps) expand(tree *ast.Program) (failed error) {
 	if text := tree.File.Source(); !strings.Contains(text, `\p{`) && !strings.Contains(text, `\P{`) {
 		return nil
 	}
@@ -97,7 +102,7 @@ func (s *Engine) expandRegexps(tree *ast.Program) (failed error) {
 		if !ok || !hasUnicodeClass(re.Pattern, re.Flags) {
 			return
 		}
-		expanded, err := s.expandPattern(re.Pattern)
+		expanded, err := r.pattern(re.Pattern)
 		if err != nil {
 			at := tree.File.Position(int(re.Idx) - tree.File.Base())
 			failed = &transpileError{message: err.Error(), file: at.Filename, line: at.Line, column: at.Column}

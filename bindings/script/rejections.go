@@ -6,21 +6,30 @@ import (
 	"github.com/dop251/goja"
 )
 
-func (s *Engine) trackRejection(p *goja.Promise, op goja.PromiseRejectionOperation) {
+// rejections are the promises that were rejected, which nobody handled yet.
+type rejections []*goja.Promise
+
+// track notes what becomes of a promise.
+func (r *rejections) track(p *goja.Promise, op goja.PromiseRejectionOperation) {
 	if op == goja.PromiseRejectionReject {
-		s.rejected = append(s.rejected, p)
+		*r = append(*r, p)
 		return
 	}
-	s.forgive(p)
+	r.forgive(p)
 }
 
-// unhandled returns the first rejection nobody handled. The others are left.
-func (s *Engine) unhandled() error {
-	if len(s.rejected) == 0 {
+// forgive takes a promise out of those that nobody handled.
+func (r *rejections) forgive(p *goja.Promise) {
+	*r = slices.DeleteFunc(*r, func(q *goja.Promise) bool { return q == p })
+}
+
+// unhandled returns the first rejection, and leaves the others; nil when there is none.
+func (r *rejections) unhandled() error {
+	if len(*r) == 0 {
 		return nil
 	}
-	first := s.rejected[0]
-	s.rejected = s.rejected[1:]
+	first := (*r)[0]
+	*r = (*r)[1:]
 	return &rejection{first.Result()}
 }
 
@@ -32,23 +41,18 @@ func (s *Engine) tellRejections() error {
 		s.rejected = nil
 		return nil
 	}
-	var kept []*goja.Promise
+	var kept rejections
 	for len(s.rejected) > 0 {
 		if s.rejected[0] == s.awaited {
 			kept, s.rejected = s.rejected[:1], s.rejected[1:]
 			continue
 		}
-		if err := s.unhandled(); !s.tell(err) {
+		if err := s.rejected.unhandled(); !s.tell(err) {
 			return err
 		}
 	}
 	s.rejected = kept
 	return nil
-}
-
-// forgive takes a promise out of those that nobody handled.
-func (s *Engine) forgive(p *goja.Promise) {
-	s.rejected = slices.DeleteFunc(s.rejected, func(q *goja.Promise) bool { return q == p })
 }
 
 // awaitable returns a promise of what a thenable will be; anything else is

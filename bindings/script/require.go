@@ -257,7 +257,7 @@ func (s *Modules) module(name string) goja.Value {
 func (s *Modules) moduleFunction(tree *ast.Program) (goja.Callable, error) {
 	prepareTree(tree)
 	s.js.cover(tree)
-	if err := s.js.expandRegexps(tree); err != nil {
+	if err := s.js.regexps.expand(tree); err != nil {
 		return nil, err
 	}
 	compiled, err := goja.CompileAST(tree, false)

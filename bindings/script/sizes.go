@@ -34,7 +34,7 @@ func (s limits) hasRoom(bytes float64) bool {
 	if bytes <= freely {
 		return true
 	}
-	limit := s.memoryLimit()
+	limit := s.cfg.memoryLimit()
 	return limit == 0 || float64(heapSize())+bytes <= float64(limit)
 }
 
