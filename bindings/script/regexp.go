@@ -49,7 +49,8 @@ func (r *regexps) define() {
 	}).(*goja.Object)
 	proto := original.Get("prototype").(*goja.Object)
 	Must(class.DefineDataProperty("prototype", proto, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE))
-	Must(class.DefineDataProperty("name", r.js.Runtime.ToValue("RegExp"), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+	Must(class.DefineDataProperty("name", r.js.Runtime.ToValue("RegExp"), goja.FLAG_FALSE, goja.FLAG_TRUE,
+		goja.FLAG_FALSE))
 	Must(class.SetPrototype(original)) // for what is static
 	Define(proto, "constructor", class)
 	Define(global, "RegExp", class)
