@@ -25,16 +25,26 @@ func parameterNames(constructor string) []string {
 	return []string{"value"}
 }
 
+// callee is the constructor or function that has been called: arguments are read and
+// refused in its name.
+type callee struct {
+	w    *World
+	name string
+}
+
+// refuse throws the shell's complaint about an argument.
+func (c callee) refuse(problem string) { c.w.throwInput(problem + " (" + c.name + ")") }
+
 // checkTypes is the shell's check of positional arguments: types[i] lists what
 // position i may be, by JavaScript's typeof or by the name of a BSON class.
-func (w *World) checkTypes(name string, args []goja.Value, types ...[]string) {
+func (c callee) checkTypes(args []goja.Value, types ...[]string) {
 	for i, allowed := range types {
 		v := arg(args, i)
 		if goja.IsUndefined(v) {
 			if slices.Contains(allowed, optional) {
 				continue
 			}
-			w.throwInput(fmt.Sprintf("Missing required argument %s (%s)", parameterNames(name)[i], name))
+			c.refuse("Missing required argument " + parameterNames(c.name)[i])
 		}
 		got := typeOf(v)
 		if slices.Contains(allowed, got) {
@@ -43,8 +53,8 @@ func (w *World) checkTypes(name string, args []goja.Value, types ...[]string) {
 		if p, ok := payloadOf(v); ok && slices.Contains(allowed, specOf(p.kind()).bsontype) {
 			continue
 		}
-		w.throwInput(fmt.Sprintf("Argument %s must be of type %s, got %s instead (%s)", parameterNames(name)[i],
-			alternatives(allowed), got, name))
+		c.refuse(fmt.Sprintf("Argument %s must be of type %s, got %s instead", parameterNames(c.name)[i],
+			alternatives(allowed), got))
 	}
 }
 

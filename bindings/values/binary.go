@@ -161,11 +161,11 @@ func (b *binaryValue) text(encoding goja.Value) string {
 func binaryStatics(w *World, c *class) {
 	w.static(c, "createFromBase64", func(args []goja.Value) goja.Value {
 		data, _ := decodeBase64(arg(args, 0).String())
-		return w.newBinary(w.subtype(arg(args, 1), "Binary.createFromBase64"), data)
+		return w.newBinary(callee{w, "Binary.createFromBase64"}.subtype(arg(args, 1)), data)
 	})
 	w.static(c, "createFromHexString", func(args []goja.Value) goja.Value {
-		return w.newBinary(w.subtype(arg(args, 1), "Binary.createFromHexString"),
-			w.hexBytes(arg(args, 0).String(), "Binary.createFromHexString"))
+		c := callee{w, "Binary.createFromHexString"}
+		return w.newBinary(c.subtype(arg(args, 1)), c.hexBytes(arg(args, 0).String()))
 	})
 	for _, v := range []struct {
 		name string
@@ -183,14 +183,13 @@ func binaryStatics(w *World, c *class) {
 }
 
 // subtype reads a binary subtype; beyond 0–255 it is refused.
-func (w *World) subtype(v goja.Value, name string) byte {
+func (c callee) subtype(v goja.Value) byte {
 	if isMissing(v) {
 		return 0
 	}
 	f := v.ToFloat()
 	if !(f >= 0 && f <= 255) || f != float64(int(f)) {
-		w.throwInput(fmt.Sprintf("Binary subtype must be an integer between 0 and 255, got %s instead (%s)", v.String(),
-			name))
+		c.refuse("Binary subtype must be an integer between 0 and 255, got " + v.String() + " instead")
 	}
 	return byte(f)
 }
@@ -198,7 +197,7 @@ func (w *World) subtype(v goja.Value, name string) byte {
 // newBinaryFrom is Binary(bytes[, subtype]).
 func newBinaryFrom(w *World, args []goja.Value) payload {
 	v := arg(args, 0)
-	sub := w.subtype(arg(args, 1), "Binary")
+	sub := callee{w, "Binary"}.subtype(arg(args, 1))
 	if isMissing(v) {
 		return &binaryValue{w: w, sub: sub}
 	}
@@ -244,27 +243,30 @@ func arrayLength(o *goja.Object) int {
 
 // newBinData is BinData(subtype, base64).
 func newBinData(w *World, args []goja.Value) payload {
-	w.checkTypes("BinData", args, []string{"number"}, []string{"string"})
+	c := callee{w, "BinData"}
+	c.checkTypes(args, []string{"number"}, []string{"string"})
 	data, _ := decodeBase64(args[1].String())
-	return &binaryValue{w: w, sub: w.subtype(args[0], "BinData"), data: data}
+	return &binaryValue{w: w, sub: c.subtype(args[0]), data: data}
 }
 
 // newHexData is HexData(subtype, hex).
 func newHexData(w *World, args []goja.Value) payload {
-	w.checkTypes("HexData", args, []string{"number"}, []string{"string"})
-	return &binaryValue{w: w, sub: w.subtype(args[0], "HexData"), data: w.hexBytes(args[1].String(), "HexData")}
+	c := callee{w, "HexData"}
+	c.checkTypes(args, []string{"number"}, []string{"string"})
+	return &binaryValue{w: w, sub: c.subtype(args[0]), data: c.hexBytes(args[1].String())}
 }
 
 // newMD5 is MD5(hex).
 func newMD5(w *World, args []goja.Value) payload {
-	w.checkTypes("MD5", args, []string{"string"})
-	return &binaryValue{w: w, sub: bson.TypeBinaryMD5, data: w.hexBytes(args[0].String(), "MD5")}
+	c := callee{w, "MD5"}
+	c.checkTypes(args, []string{"string"})
+	return &binaryValue{w: w, sub: bson.TypeBinaryMD5, data: c.hexBytes(args[0].String())}
 }
 
-func (w *World) hexBytes(text, name string) []byte {
+func (c callee) hexBytes(text string) []byte {
 	data, err := hex.DecodeString(text)
 	if err != nil {
-		w.throwInput(fmt.Sprintf("%s is not a valid hex string (%s)", quoteJSON(text), name))
+		c.refuse(quoteJSON(text) + " is not a valid hex string")
 	}
 	return data
 }

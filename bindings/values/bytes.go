@@ -19,16 +19,7 @@ func (w *World) bytes(data []byte) goja.Value {
 			}
 		}
 	}
-	return w.typedArray("Uint8Array", array)
-}
-
-// typedArray makes a typed array of the given class over a buffer.
-func (w *World) typedArray(class string, buffer goja.Value) goja.Value {
-	o, err := w.js.typedArrays[class](nil, buffer)
-	if err != nil {
-		panic(err)
-	}
-	return o
+	return w.js.typedArray("Uint8Array", array)
 }
 
 // bytesOf returns the memory of a Uint8Array, Buffer or ArrayBuffer.

@@ -84,7 +84,7 @@ func codeClass() classSpec {
 
 // newCode is Code(text or function[, scope]).
 func newCode(w *World, args []goja.Value) payload {
-	w.checkTypes("Code", args, []string{"string", "function", optional}, []string{"object", optional})
+	callee{w, "Code"}.checkTypes(args, []string{"string", "function", optional}, []string{"object", optional})
 	c := &code{w: w}
 	if v := arg(args, 0); !goja.IsUndefined(v) {
 		c.text = v.String()

@@ -147,15 +147,16 @@ func (d *dbRef) splitNamespace() {
 
 // newDBRef is DBRef(collection, id[, db[, fields]]).
 func newDBRef(w *World, args []goja.Value) payload {
+	c := callee{w, "DBRef"}
 	if len(args) < 2 {
 		any := []string{"string", "number", "object", "boolean", "bigint", "function", "symbol"}
-		w.checkTypes("DBRef", args, []string{"string"}, any)
+		c.checkTypes(args, []string{"string"}, any)
 	}
-	w.checkTypes("DBRef", args, []string{"string"})
+	c.checkTypes(args, []string{"string"})
 	d := &dbRef{w: w, collection: args[0].String(), oid: args[1]}
 	if v := arg(args, 2); !isMissing(v) {
 		if !isString(v) {
-			w.throwInput("Argument db must be of type string, got " + typeOf(v) + " instead (DBRef)")
+			c.refuse("Argument db must be of type string, got " + typeOf(v) + " instead")
 		}
 		d.db = v.String()
 	}

@@ -182,7 +182,7 @@ func newNumberDecimal(w *World, args []goja.Value) payload {
 	if goja.IsUndefined(v) {
 		return &decimal128{w: w, d: w.parseDecimal("0")}
 	}
-	w.checkTypes("NumberDecimal", args, []string{"string", "number", "Long", "Int32", "Decimal128"})
+	callee{w, "NumberDecimal"}.checkTypes(args, []string{"string", "number", "Long", "Int32", "Decimal128"})
 	if p, ok := payloadOf(v); ok {
 		if d, ok := p.(*decimal128); ok {
 			return &decimal128{w: w, d: d.d}

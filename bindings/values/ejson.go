@@ -54,7 +54,7 @@ func (w *World) makeEJSON() goja.Value {
 		return w.parseEJSON(arg(args, 0).String(), relaxed, legacy)
 	})
 	define("serialize", func(args []goja.Value) goja.Value {
-		text, ok := w.jsonWriter(arg(args, 1), "").write(arg(args, 0))
+		text, ok := newJSONWriter(w, arg(args, 1), "").write(arg(args, 0))
 		if !ok {
 			return goja.Undefined()
 		}
@@ -74,7 +74,7 @@ func (w *World) makeEJSON() goja.Value {
 	return o
 }
 
-func (w *World) jsonWriter(options goja.Value, gap string) *jsonWriter {
+func newJSONWriter(w *World, options goja.Value, gap string) *jsonWriter {
 	relaxed, legacy := readOptions(options)
 	j := &jsonWriter{w: w, canonical: !relaxed, legacy: legacy, gap: gap}
 	if o, ok := options.(*goja.Object); ok {
@@ -110,13 +110,13 @@ func (w *World) ejsonStringify(args []goja.Value) goja.Value {
 		options, replacer, space = o, goja.Undefined(), goja.Undefined()
 	}
 	if _, ok := replacer.(*goja.Object); !ok {
-		text, ok := w.jsonWriter(options, gapOf(space)).write(arg(args, 0))
+		text, ok := newJSONWriter(w, options, gapOf(space)).write(arg(args, 0))
 		if !ok {
 			return goja.Undefined()
 		}
 		return w.rt.ToValue(text)
 	}
-	text, ok := w.jsonWriter(options, "").write(arg(args, 0))
+	text, ok := newJSONWriter(w, options, "").write(arg(args, 0))
 	if !ok {
 		return goja.Undefined()
 	}

@@ -80,7 +80,7 @@ func (r *jsonReader) oid(_ *goja.Object, v goja.Value) goja.Value {
 }
 
 func (r *jsonReader) uuid(_ *goja.Object, v goja.Value) goja.Value {
-	return r.w.newBinary(bson.TypeBinaryUUID, r.w.uuidBytes(v.String(), "UUID"))
+	return r.w.newBinary(bson.TypeBinaryUUID, callee{r.w, "UUID"}.uuidBytes(v.String()))
 }
 
 func (r *jsonReader) binary(o *goja.Object, v goja.Value) goja.Value {
@@ -109,7 +109,7 @@ func subtypeOf(v goja.Value) byte {
 }
 
 func (r *jsonReader) numberInt(_ *goja.Object, v goja.Value) goja.Value {
-	n := r.w.integerFrom(v, 32, "$numberInt")
+	n := callee{r.w, "$numberInt"}.integerFrom(v, 32)
 	if r.relaxed || r.legacy {
 		return r.w.rt.ToValue(n)
 	}
@@ -119,7 +119,7 @@ func (r *jsonReader) numberInt(_ *goja.Object, v goja.Value) goja.Value {
 // numberLong stays a Long where a plain number would not be exact (spec 04
 // §4.10, fix).
 func (r *jsonReader) numberLong(_ *goja.Object, v goja.Value) goja.Value {
-	n := r.w.integerFrom(v, 64, "$numberLong")
+	n := callee{r.w, "$numberLong"}.integerFrom(v, 64)
 	if r.relaxed && safe(n) {
 		return r.w.rt.ToValue(n)
 	}
@@ -170,27 +170,18 @@ func (r *jsonReader) date(v goja.Value) goja.Value {
 	}
 	switch {
 	case goja.IsNumber(v):
-		return r.w.newDate(v)
+		return r.w.js.newDate(v)
 	case isString(v):
-		return r.w.newDate(r.w.dateText(v))
+		return r.w.js.newDate(r.w.js.dateText(v))
 	}
 	if p, ok := payloadOf(v); ok {
 		switch p.(type) {
 		case *int32Value, *doubleValue:
-			return r.w.newDate(r.w.rt.ToValue(v.ToFloat()))
+			return r.w.js.newDate(r.w.rt.ToValue(v.ToFloat()))
 		}
 	}
 	r.w.Throw("BSONRuntimeError", "Unrecognized type for EJSON date: "+typeOf(v), nil)
 	return nil
-}
-
-// dateText is Date.parse.
-func (w *World) dateText(v goja.Value) goja.Value {
-	ms, err := w.js.dateParse(nil, v)
-	if err != nil {
-		panic(err)
-	}
-	return ms
 }
 
 // dbRef turns {$ref, $id[, $db], …} and {$dbPointer: …} into a DBRef.

@@ -206,7 +206,7 @@ func (in *inspector) object(o *goja.Object, level int) string {
 	if p, ok := payloadOf(o); ok {
 		return p.show(in)
 	}
-	if in.w.isOneLine(o) {
+	if in.w.printers.isOneLine(o) {
 		return in.oneLine(o)
 	}
 	if isProxy(o) {
@@ -249,7 +249,7 @@ func (in *inspector) object(o *goja.Object, level int) string {
 // printed returns the text of an object that has one. A printer may have used
 // the shell's colours.
 func (in *inspector) printed(o *goja.Object) (string, bool) {
-	text, ok := in.w.printed(o)
+	text, ok := in.w.printers.printed(o)
 	if in.o.Color {
 		return plaintext.VisibleStyled(text), ok
 	}

@@ -24,7 +24,7 @@ func (w *World) constructorCall(p payload) string {
 		if p.scope == nil {
 			return callText("Code", quoteJSON(p.text))
 		}
-		return callText("Code", quoteJSON(p.text), w.json(p.scope))
+		return callText("Code", quoteJSON(p.text), w.js.json(p.scope))
 	case *dbRef:
 		args := []string{quoteJSON(p.collection), `new ObjectId("` + p.oid.String() + `")`}
 		if p.db != "" {
@@ -41,11 +41,5 @@ func (w *World) constructorCall(p payload) string {
 }
 
 func (w *World) shown(p payload) string { return p.show(&inspector{w: w, o: DefaultInspect()}) }
-
-func (w *World) json(v goja.Value) string {
-	text, err := w.js.stringify(nil, v)
-	must(err)
-	return text.String()
-}
 
 func callText(name string, args ...string) string { return name + "(" + strings.Join(args, ", ") + ")" }

@@ -16,7 +16,7 @@ const numberWarning = ": specifying a number as argument is deprecated and may l
 // integerText reads the text of an integer of the given number of bits. Digits
 // after a decimal point are dropped; what is not a number or does not fit is
 // refused in the name of the constructor (spec 04 §4.7, fixes).
-func (w *World) integerText(text string, bits int, name string) int64 {
+func (c callee) integerText(text string, bits int) int64 {
 	t := strings.TrimSpace(text)
 	if n, err := strconv.ParseInt(t, 10, bits); err == nil && !strings.HasPrefix(t, "_") {
 		return n
@@ -26,7 +26,7 @@ func (w *World) integerText(text string, bits int, name string) int64 {
 			return n
 		}
 	}
-	w.notInteger(text, bits, name)
+	c.notInteger(text, bits)
 	return 0
 }
 
@@ -37,47 +37,47 @@ func isDigits(s string) bool {
 // integerNumber returns the same for a JavaScript number. 2^63 is taken for the
 // greatest long: that is the number which 9223372036854775807 stands for in
 // JavaScript, and scripts write it.
-func (w *World) integerNumber(f float64, bits int, name string) int64 {
+func (c callee) integerNumber(f float64, bits int) int64 {
 	limit := math.Ldexp(1, bits-1)
 	t := math.Trunc(f)
 	if bits == 64 && t == limit {
 		return math.MaxInt64
 	}
 	if math.IsNaN(f) || t >= limit || t < -limit {
-		w.notInteger(w.rt.ToValue(f).String(), bits, name)
+		c.notInteger(c.w.rt.ToValue(f).String(), bits)
 	}
 	return int64(t)
 }
 
-func (w *World) notInteger(text string, bits int, name string) {
-	w.throwInput(fmt.Sprintf("%s is not a valid %d-bit integer (%s)", quoteJSON(text), bits, name))
+func (c callee) notInteger(text string, bits int) {
+	c.refuse(fmt.Sprintf("%s is not a valid %d-bit integer", quoteJSON(text), bits))
 }
 
 // integerFrom reads an integer argument of any accepted type.
-func (w *World) integerFrom(v goja.Value, bits int, name string) int64 {
+func (c callee) integerFrom(v goja.Value, bits int) int64 {
 	if p, ok := payloadOf(v); ok {
 		switch p := p.(type) {
 		case *long:
-			return w.integerText(p.text(10), bits, name)
+			return c.integerText(p.text(10), bits)
 		case *int32Value:
 			return int64(p.n)
 		case *doubleValue:
-			return w.integerNumber(p.f, bits, name)
+			return c.integerNumber(p.f, bits)
 		case *timestamp:
 			return p.bits()
 		}
 	}
 	switch typeOf(v) {
 	case "number":
-		return w.integerNumber(v.ToFloat(), bits, name)
+		return c.integerNumber(v.ToFloat(), bits)
 	case "bigint":
-		return w.integerText(v.Export().(*big.Int).String(), bits, name)
+		return c.integerText(v.Export().(*big.Int).String(), bits)
 	case "boolean":
 		return v.ToInteger()
 	case "undefined":
 		return 0
 	default:
-		return w.integerText(v.String(), bits, name)
+		return c.integerText(v.String(), bits)
 	}
 }
 
@@ -87,11 +87,12 @@ func newNumberLong(w *World, args []goja.Value) payload {
 	if goja.IsUndefined(v) {
 		return &long{w: w}
 	}
-	w.checkTypes("NumberLong", args, []string{"string", "number", "Long", "Int32"})
+	c := callee{w, "NumberLong"}
+	c.checkTypes(args, []string{"string", "number", "Long", "Int32"})
 	if goja.IsNumber(v) {
 		w.warnOnce("NumberLong" + numberWarning)
 	}
-	return &long{w: w, n: w.integerFrom(v, 64, "NumberLong")}
+	return &long{w: w, n: c.integerFrom(v, 64)}
 }
 
 // newLongFrom is Long(x) and Long(low, high[, unsigned]).
@@ -100,18 +101,19 @@ func newLongFrom(w *World, args []goja.Value) payload {
 	if goja.IsNumber(first) && goja.IsNumber(second) {
 		return &long{w: w, n: fromBits(first, second), unsigned: arg(args, 2).ToBoolean()}
 	}
+	c := callee{w, "Long"}
 	unsigned := typeOf(second) == "boolean" && second.ToBoolean()
 	if unsigned && isString(first) {
 		n, err := strconv.ParseUint(strings.TrimSpace(first.String()), 10, 64)
 		if err != nil {
-			w.notInteger(first.String(), 64, "Long")
+			c.notInteger(first.String(), 64)
 		}
 		return &long{w: w, n: int64(n), unsigned: true}
 	}
 	if p, ok := payloadOf(first); ok && isLong(p) {
 		return &long{w: w, n: p.(*long).n, unsigned: unsigned || p.(*long).unsigned}
 	}
-	return &long{w: w, n: w.integerFrom(first, 64, "Long"), unsigned: unsigned}
+	return &long{w: w, n: c.integerFrom(first, 64), unsigned: unsigned}
 }
 
 func isLong(p payload) bool {
@@ -125,11 +127,12 @@ func newNumberInt(w *World, args []goja.Value) payload {
 	if goja.IsUndefined(v) {
 		return &int32Value{w: w}
 	}
-	w.checkTypes("NumberInt", args, []string{"string", "number", "Long", "Int32"})
-	return &int32Value{w: w, n: int32(w.integerFrom(v, 32, "NumberInt"))}
+	c := callee{w, "NumberInt"}
+	c.checkTypes(args, []string{"string", "number", "Long", "Int32"})
+	return &int32Value{w: w, n: int32(c.integerFrom(v, 32))}
 }
 
 // newInt32From is Int32(x).
 func newInt32From(w *World, args []goja.Value) payload {
-	return &int32Value{w: w, n: int32(w.integerFrom(arg(args, 0), 32, "Int32"))}
+	return &int32Value{w: w, n: int32(callee{w, "Int32"}.integerFrom(arg(args, 0), 32))}
 }

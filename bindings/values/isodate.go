@@ -17,15 +17,15 @@ func (w *World) makeISODate() goja.Value {
 		v := arg(args, 0)
 		switch {
 		case goja.IsUndefined(v):
-			return w.newDate(w.rt.ToValue(w.opts.Now().UnixMilli()))
+			return w.js.newDate(w.rt.ToValue(w.opts.Now().UnixMilli()))
 		case isString(v):
 			t, ok := parseISODate(v.String())
 			if !ok {
 				w.throwInput(fmt.Sprintf("%s is not a valid ISODate", quoteJSON(v.String())))
 			}
-			return w.newDate(w.rt.ToValue(t.UnixMilli()))
+			return w.js.newDate(w.rt.ToValue(t.UnixMilli()))
 		default:
-			return w.newDate(v)
+			return w.js.newDate(v)
 		}
 	}
 	f := w.rt.ToValue(func(call goja.ConstructorCall) *goja.Object {
@@ -97,7 +97,7 @@ func zoneOffset(zone string) (time.Duration, bool) {
 func (w *World) makeBSONSize() goja.Value {
 	return w.function("bsonsize", func(call goja.FunctionCall) goja.Value {
 		v := call.Argument(0)
-		w.checkTypes("bsonsize", call.Arguments, []string{"object"})
+		callee{w, "bsonsize"}.checkTypes(call.Arguments, []string{"object"})
 		if goja.IsNull(v) {
 			w.throwType("Cannot convert undefined or null to object")
 		}

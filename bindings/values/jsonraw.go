@@ -18,7 +18,7 @@ const maxRawDepth = 100
 // lazy writes a document from its bytes; false when its object may be more than
 // those.
 func (j *jsonWriter) lazy(l *lazyDoc) bool {
-	if l.handed || l.o.Prototype() != j.w.lazyProto {
+	if l.handed || l.o.Prototype() != j.w.settling.proto {
 		return false
 	}
 	if _, ok := goja.AssertFunction(j.w.js.objectProto.Get("toBSON")); ok {

@@ -15,7 +15,7 @@ import (
 // what the bytes can't stand for, such as names in an order that JavaScript
 // doesn't keep, and when it is looked at so often that reading bytes is dearer.
 //
-// Until then its object differs from others in two ways that guardLazy hides: in
+// Until then its object differs from others in two ways that settling.guard hides: in
 // what it inherits from, and in what functions such as Object.freeze can do to it.
 type lazyDoc struct {
 	w       *World
@@ -62,7 +62,7 @@ func (w *World) lazy(d []byte, level int) goja.Value {
 	}
 	l := &lazyDoc{w: w, body: body, level: level}
 	l.o = w.rt.NewDynamicObject(l)
-	must(l.o.SetPrototype(w.lazyPrototype()))
+	must(l.o.SetPrototype(w.settling.prototype()))
 	return l.o
 }
 
@@ -318,7 +318,7 @@ func (l *lazyDoc) settle() {
 		ext, _ := extentOfItems(l.body, l.level)
 		w.mark(o, ext, l.level)
 	}
-	if p := l.o.Prototype(); p != w.lazyProto {
+	if p := l.o.Prototype(); p != w.settling.proto {
 		must(o.SetPrototype(p))
 	}
 	w.settling.become(l.o, o)

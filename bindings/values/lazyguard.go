@@ -13,30 +13,35 @@ import (
 // no name outside; objects of the common kind know the Object they belong to, which
 // is the receiver of their accessors.
 type settling struct {
-	self, owner []int // the fields of Object and of the kind behind it
+	rt          *goja.Runtime
+	js          *intrinsics
+	self, owner []int        // the fields of Object and of the kind behind it; nil for unknown
+	proto       *goja.Object // of lazy documents; nil before the first
 }
 
-func newSettling(sample *goja.Object) settling {
+func newSettling(rt *goja.Runtime, js *intrinsics) settling {
+	s := settling{rt: rt, js: js}
 	self, ok := reflect.TypeFor[goja.Object]().FieldByName("self")
 	if !ok || self.Type.Kind() != reflect.Interface {
-		return settling{}
+		return s
 	}
-	kind := reflect.ValueOf(sample).Elem().FieldByIndex(self.Index).Elem().Type()
+	kind := reflect.ValueOf(rt.NewObject()).Elem().FieldByIndex(self.Index).Elem().Type()
 	if kind.Kind() != reflect.Pointer || kind.Elem().Kind() != reflect.Struct {
-		return settling{}
+		return s
 	}
 	owner, ok := kind.Elem().FieldByName("val")
 	if !ok || owner.Type != reflect.TypeFor[*goja.Object]() {
-		return settling{}
+		return s
 	}
-	return settling{self: self.Index, owner: owner.Index}
+	s.self, s.owner = self.Index, owner.Index
+	return s
 }
 
 // possible reports whether this release of goja is known.
-func (s settling) possible() bool { return s.owner != nil }
+func (s *settling) possible() bool { return s.owner != nil }
 
 // become makes o what fresh is, which nobody else holds.
-func (s settling) become(o, fresh *goja.Object) {
+func (s *settling) become(o, fresh *goja.Object) {
 	owner := reflect.ValueOf(fresh).Elem().FieldByIndex(s.self).Elem().Elem().FieldByIndex(s.owner)
 	*(**goja.Object)(unsafe.Pointer(owner.UnsafeAddr())) = o
 	*o = *fresh
@@ -64,12 +69,12 @@ func settleBehind(v goja.Value) {
 	}
 }
 
-// lazyPrototype returns what lazy documents inherit from: all of Object.prototype,
+// prototype returns what lazy documents inherit from: all of Object.prototype,
 // and that they settle when a script gives them, or what inherits from them, a
 // property whose name is a symbol.
-func (w *World) lazyPrototype() *goja.Object {
-	if w.lazyProto != nil {
-		return w.lazyProto
+func (s *settling) prototype() *goja.Object {
+	if s.proto != nil {
+		return s.proto
 	}
 	set := func(_ *goja.Object, name *goja.Symbol, v, receiver goja.Value) bool {
 		for o, _ := receiver.(*goja.Object); o != nil; {
@@ -80,14 +85,14 @@ func (w *World) lazyPrototype() *goja.Object {
 			Settle(o)
 			o = o.Prototype()
 		}
-		done, err := w.js.reflectSet(nil, w.js.objectProto, name, v, receiver)
+		done, err := s.js.reflectSet(nil, s.js.objectProto, name, v, receiver)
 		must(err)
 		return done.ToBoolean()
 	}
-	target := w.rt.CreateObject(w.js.objectProto)
-	proxy := w.rt.NewProxy(target, &goja.ProxyTrapConfig{SetSym: set})
-	w.lazyProto = w.rt.ToValue(proxy).(*goja.Object)
-	return w.lazyProto
+	target := s.rt.CreateObject(s.js.objectProto)
+	proxy := s.rt.NewProxy(target, &goja.ProxyTrapConfig{SetSym: set})
+	s.proto = s.rt.ToValue(proxy).(*goja.Object)
+	return s.proto
 }
 
 // settlers are the engine's functions that do to an object what a lazy document
@@ -99,29 +104,29 @@ func settlers() map[string]string {
 	}
 }
 
-// guardLazy has lazy documents settle before one of the settlers sees them.
-func (w *World) guardLazy() {
+// guard has lazy documents settle before one of the settlers sees them.
+func (s *settling) guard() {
 	for owner, names := range settlers() {
-		of := w.rt.GlobalObject().Get(owner).(*goja.Object)
+		of := s.rt.GlobalObject().Get(owner).(*goja.Object)
 		for name := range strings.FieldsSeq(names) {
-			hidden(of, name, w.settlingFirst(of.Get(name), func(call goja.FunctionCall) goja.Value { return call.Argument(0) }))
+			hidden(of, name, s.before(of.Get(name), func(call goja.FunctionCall) goja.Value { return call.Argument(0) }))
 		}
 	}
-	d, err := w.js.getOwn(nil, w.js.objectProto, w.rt.ToValue("__proto__"))
+	d, err := s.js.getOwn(nil, s.js.objectProto, s.rt.ToValue("__proto__"))
 	must(err)
 	if accessor, ok := d.(*goja.Object); ok {
 		this := func(call goja.FunctionCall) goja.Value { return call.This }
-		must(w.js.objectProto.DefineAccessorProperty("__proto__", w.settlingFirst(accessor.Get("get"), this),
-			w.settlingFirst(accessor.Get("set"), this), goja.FLAG_TRUE, goja.FLAG_FALSE))
+		must(s.js.objectProto.DefineAccessorProperty("__proto__", s.before(accessor.Get("get"), this),
+			s.before(accessor.Get("set"), this), goja.FLAG_TRUE, goja.FLAG_FALSE))
 	}
 }
 
-// settlingFirst returns a function that does what another does, after what it does
+// before returns a function that does what another does, after what it does
 // that to has settled.
-func (w *World) settlingFirst(v goja.Value, of func(goja.FunctionCall) goja.Value) goja.Value {
+func (s *settling) before(v goja.Value, of func(goja.FunctionCall) goja.Value) goja.Value {
 	original := v.(*goja.Object)
 	run := callable(original)
-	f := w.rt.ToValue(func(call goja.FunctionCall) goja.Value {
+	f := s.rt.ToValue(func(call goja.FunctionCall) goja.Value {
 		settleBehind(of(call))
 		v, err := run(call.This, call.Arguments...)
 		must(err)

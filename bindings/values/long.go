@@ -319,7 +319,7 @@ func (w *World) longOf(v goja.Value) *long {
 		b := v.Export().(*big.Int)
 		return &long{w: w, n: wrapBig(b)}
 	case "string":
-		return &long{w: w, n: w.integerText(v.String(), 64, "Long")}
+		return &long{w: w, n: callee{w, "Long"}.integerText(v.String(), 64)}
 	case "object":
 		if o, ok := v.(*goja.Object); ok {
 			low, high := o.Get("low"), o.Get("high")

@@ -81,9 +81,9 @@ func (w *World) parseLong(args []goja.Value, strict bool) goja.Value {
 		sign := map[bool]string{true: "a signed", false: "an unsigned"}[signed]
 		w.throwBSON(fmt.Sprintf("Input: %s is not representable as %s 64-bit Long with radix: %d", text, sign, radix))
 	case radix == 10 && signed:
-		return w.newLong(w.integerText(text, 64, "Long"))
+		return w.newLong(callee{w, "Long"}.integerText(text, 64))
 	default:
-		w.notInteger(text, 64, "Long")
+		callee{w, "Long"}.notInteger(text, 64)
 	}
 	return nil
 }

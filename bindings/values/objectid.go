@@ -66,7 +66,7 @@ func objectIDClass() classSpec {
 				on(w, "toJSON", text),
 				on(w, "valueOf", text),
 				on(w, "getTimestamp", func(o *objectID, _ []goja.Value) goja.Value {
-					return w.newDate(w.rt.ToValue(int64(binary.BigEndian.Uint32(o.id[:4])) * 1000))
+					return w.js.newDate(w.rt.ToValue(int64(binary.BigEndian.Uint32(o.id[:4])) * 1000))
 				}),
 				on(w, "equals", func(o *objectID, args []goja.Value) goja.Value {
 					return w.rt.ToValue(o.equals(arg(args, 0)))
@@ -158,7 +158,7 @@ const (
 // newObjectIDFrom is ObjectId(x) (spec 04 §4.7).
 func newObjectIDFrom(w *World, args []goja.Value) payload {
 	v := arg(args, 0)
-	w.checkTypes("ObjectId", args, []string{"string", "number", "object", optional})
+	callee{w, "ObjectId"}.checkTypes(args, []string{"string", "number", "object", optional})
 	if isMissing(v) {
 		return &objectID{w: w, id: bson.NewObjectIDFromTimestamp(w.opts.Now())}
 	}

@@ -10,9 +10,11 @@ import (
 // text of their own; for other objects there is SetPrinter.
 type Printer interface{ PrintText() string }
 
-// weakPrinters holds the printers of objects that take no properties.
-type weakPrinters struct {
-	m        *goja.Object
+// printers knows the objects that are shown otherwise than their properties say.
+type printers struct {
+	text     *goja.Symbol // on objects with a text of their own
+	line     *goja.Symbol // on objects that are shown on one line
+	weak     *goja.Object // the printers of objects that take no properties; nil before the first
 	get, set goja.Callable
 }
 
@@ -21,51 +23,52 @@ type weakPrinters struct {
 // leaves nothing on obj that a script would meet, and lives as long as obj. The
 // text may have the shell's colours: names in it are f's to make visible.
 func (w *World) SetPrinter(obj *goja.Object, f func() string) {
+	p := &w.printers
 	value := w.rt.ToValue(func(goja.FunctionCall) goja.Value { return w.rt.ToValue(f()) })
-	if !isProxy(obj) && obj.DefineDataPropertySymbol(w.printer, value, goja.FLAG_TRUE, goja.FLAG_TRUE,
+	if !isProxy(obj) && obj.DefineDataPropertySymbol(p.text, value, goja.FLAG_TRUE, goja.FLAG_TRUE,
 		goja.FLAG_FALSE) == nil {
 		return
 	}
-	p := &w.printers
-	if p.m == nil {
+	if p.weak == nil {
 		m, err := w.js.weakMap(nil)
 		must(err)
-		p.m, p.get, p.set = m, callable(m.Get("get")), callable(m.Get("set"))
+		p.weak, p.get, p.set = m, callable(m.Get("get")), callable(m.Get("set"))
 	}
-	_, err := p.set(p.m, obj, value)
+	_, err := p.set(p.weak, obj, value)
 	must(err)
 }
 
 // SetOneLine makes Inspect show obj on one line however long that is, as
 // sh.status() shows chunks (spec 04 §5.4).
 func (w *World) SetOneLine(obj *goja.Object) {
-	must(obj.DefineDataPropertySymbol(w.line, w.rt.ToValue(true), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+	must(obj.DefineDataPropertySymbol(w.printers.line, w.rt.ToValue(true), goja.FLAG_TRUE, goja.FLAG_TRUE,
+		goja.FLAG_FALSE))
 }
 
-func (w *World) isOneLine(o *goja.Object) bool {
+func (p *printers) isOneLine(o *goja.Object) bool {
 	if isProxy(o) {
 		return false
 	}
-	v := o.GetSymbol(w.line)
+	v := o.GetSymbol(p.line)
 	return v != nil && v.ToBoolean()
 }
 
 // printed returns the text of an object that has one.
-func (w *World) printed(o *goja.Object) (string, bool) {
+func (p *printers) printed(o *goja.Object) (string, bool) {
 	if !isProxy(o) {
-		if f, ok := goja.AssertFunction(o.GetSymbol(w.printer)); ok {
+		if f, ok := goja.AssertFunction(o.GetSymbol(p.text)); ok {
 			return callPrinter(f)
 		}
 	}
 	if t := o.ExportType(); t != nil && t.Kind() == reflect.Pointer {
-		if p, ok := o.Export().(Printer); ok {
-			return p.PrintText(), true
+		if own, ok := o.Export().(Printer); ok {
+			return own.PrintText(), true
 		}
 	}
-	if w.printers.m == nil {
+	if p.weak == nil {
 		return "", false
 	}
-	v, err := w.printers.get(w.printers.m, o)
+	v, err := p.get(p.weak, o)
 	must(err)
 	if f, ok := goja.AssertFunction(v); ok {
 		return callPrinter(f)

@@ -43,7 +43,7 @@ func regExpClass() classSpec {
 		name: "BSONRegExp", bsontype: "BSONRegExp", parent: kindCount,
 		construct: func(w *World, args []goja.Value) payload {
 			pattern, options := arg(args, 0), arg(args, 1)
-			w.checkTypes("BSONRegExp", args, []string{"string"})
+			callee{w, "BSONRegExp"}.checkTypes(args, []string{"string"})
 			r := &bsonRegExp{w: w, pattern: pattern.String()}
 			if !isMissing(options) {
 				r.options = sortedOptions(options.String())

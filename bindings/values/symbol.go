@@ -39,7 +39,7 @@ func symbolClass() classSpec {
 	return classSpec{
 		name: "BSONSymbol", bsontype: "BSONSymbol", parent: kindCount,
 		construct: func(w *World, args []goja.Value) payload {
-			w.checkTypes("BSONSymbol", args, []string{"string"})
+			callee{w, "BSONSymbol"}.checkTypes(args, []string{"string"})
 			return &bsonSymbol{w: w, text: args[0].String()}
 		},
 		methods: func(w *World) []method {

@@ -92,7 +92,7 @@ func timestampClass() classSpec {
 			w.static(c, "fromString", func(args []goja.Value) goja.Value {
 				n, err := strconv.ParseUint(arg(args, 0).String(), radixOf(w, arg(args, 1)), 64)
 				if err != nil {
-					w.notInteger(arg(args, 0).String(), 64, "Timestamp")
+					callee{w, "Timestamp"}.notInteger(arg(args, 0).String(), 64)
 				}
 				return of(int64(n))
 			})
@@ -107,7 +107,7 @@ func newTimestampFrom(w *World, args []goja.Value) payload {
 		n := w.longOf(first).n
 		return &timestamp{w: w, t: uint32(uint64(n) >> 32), i: uint32(n)}
 	}
-	w.checkTypes("Timestamp", args, []string{"number", "object", optional}, []string{"number", optional})
+	callee{w, "Timestamp"}.checkTypes(args, []string{"number", "object", optional}, []string{"number", optional})
 	if p, ok := payloadOf(first); ok {
 		switch p.(type) {
 		case *long, *timestamp:

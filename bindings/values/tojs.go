@@ -245,9 +245,9 @@ const maxDate = 8_640_000_000_000_000
 // invalid Date that remembers what it was, so that it is written back as read.
 func (w *World) dateFromMillis(ms int64) goja.Value {
 	if ms >= -maxDate && ms <= maxDate {
-		return w.newDate(w.rt.ToValue(ms))
+		return w.js.newDate(w.rt.ToValue(ms))
 	}
-	o := w.newDate(goja.NaN())
+	o := w.js.newDate(goja.NaN())
 	must(o.DefineDataPropertySymbol(w.original, w.rt.ToValue(strconv.FormatInt(ms, 10)), goja.FLAG_FALSE, goja.FLAG_FALSE,
 		goja.FLAG_FALSE))
 	return o

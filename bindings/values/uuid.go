@@ -3,7 +3,6 @@ package values
 import (
 	"crypto/rand"
 	"encoding/hex"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -23,11 +22,12 @@ func uuidClass() classSpec {
 	return classSpec{
 		name: "UUID", bsontype: "Binary", parent: kindBinary,
 		construct: func(w *World, args []goja.Value) payload {
-			w.checkTypes("UUID", args, []string{"string", optional})
+			c := callee{w, "UUID"}
+			c.checkTypes(args, []string{"string", optional})
 			if goja.IsUndefined(arg(args, 0)) {
 				return &binaryValue{w: w, sub: bson.TypeBinaryUUID, data: randomUUID()}
 			}
-			return &binaryValue{w: w, sub: bson.TypeBinaryUUID, data: w.uuidBytes(args[0].String(), "UUID")}
+			return &binaryValue{w: w, sub: bson.TypeBinaryUUID, data: c.uuidBytes(args[0].String())}
 		},
 		methods: func(w *World) []method {
 			dashed := func(b *binaryValue, _ []goja.Value) goja.Value { return w.rt.ToValue(uuidText(b.data)) }
@@ -72,7 +72,7 @@ func uuidClass() classSpec {
 				return w.rt.ToValue(isString(v) && ok)
 			})
 			w.static(c, "createFromHexString", func(args []goja.Value) goja.Value {
-				return w.newBinary(bson.TypeBinaryUUID, w.uuidBytes(arg(args, 0).String(), "UUID.createFromHexString"))
+				return w.newBinary(bson.TypeBinaryUUID, callee{w, "UUID.createFromHexString"}.uuidBytes(arg(args, 0).String()))
 			})
 		},
 	}
@@ -91,10 +91,10 @@ func parseUUID(text string) ([]byte, bool) {
 	return data, err == nil && len(data) == 16
 }
 
-func (w *World) uuidBytes(text, name string) []byte {
+func (c callee) uuidBytes(text string) []byte {
 	data, ok := parseUUID(text)
 	if !ok {
-		w.throwInput(fmt.Sprintf("%s is not a valid UUID (%s)", quoteJSON(text), name))
+		c.refuse(quoteJSON(text) + " is not a valid UUID")
 	}
 	return data
 }
@@ -120,10 +120,11 @@ func csharpOrder(data []byte) {
 // newLegacyUUID is LegacyJavaUUID([hex]) and its siblings: subtype 3.
 func newLegacyUUID(name string, order byteOrder) func(*World, []goja.Value) payload {
 	return func(w *World, args []goja.Value) payload {
-		w.checkTypes(name, args, []string{"string", optional})
+		c := callee{w, name}
+		c.checkTypes(args, []string{"string", optional})
 		data := randomUUID()
 		if v := arg(args, 0); !goja.IsUndefined(v) {
-			data = w.uuidBytes(strings.Trim(v.String(), "{}"), name)
+			data = c.uuidBytes(strings.Trim(v.String(), "{}"))
 		}
 		order(data)
 		return &binaryValue{w: w, sub: bson.TypeBinaryUUIDOld, data: data}

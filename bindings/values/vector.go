@@ -73,7 +73,7 @@ func (b *binaryValue) typedVector(want byte, array string) goja.Value {
 		b.w.throwBSON("Binary datatype field is not " + array)
 	}
 	items := append([]byte(nil), b.data[2:]...)
-	return b.w.typedArray(array, b.w.rt.ToValue(b.w.rt.NewArrayBuffer(items)))
+	return b.w.js.typedArray(array, b.w.rt.ToValue(b.w.rt.NewArrayBuffer(items)))
 }
 
 // newVector is Binary.fromInt8Array(items) and its siblings.

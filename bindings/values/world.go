@@ -32,17 +32,14 @@ type World struct {
 	js      intrinsics
 
 	fromServer *goja.Symbol // on documents that came out of BSON
-	printer    *goja.Symbol // on objects with a text of their own
-	line       *goja.Symbol // on objects that are shown on one line
 	original   *goja.Symbol // on dates and regular expressions that JavaScript cannot hold exactly
 	custom     *goja.Symbol // util.inspect.custom; nil before the first look
 	inspecting *goja.Object // util.inspect; nil before the first look
-	printers   weakPrinters
+	printers   printers
 
-	fields    objectFields
-	spare     spare
-	settling  settling
-	lazyProto *goja.Object // nil before the first lazy document
+	fields   objectFields
+	spare    spare
+	settling settling
 }
 
 // Install defines the BSON constructors and EJSON on the runtime's global
@@ -59,8 +56,7 @@ func Install(rt *goja.Runtime, opts Options) *World {
 		rt:         rt,
 		opts:       opts,
 		fromServer: goja.NewSymbol("shardsh.fromServer"),
-		printer:    goja.NewSymbol("shardsh.printer"),
-		line:       goja.NewSymbol("shardsh.line"),
+		printers:   printers{text: goja.NewSymbol("shardsh.printer"), line: goja.NewSymbol("shardsh.line")},
 		original:   goja.NewSymbol("shardsh.original"),
 	}
 	w.js = intrinsicsOf(rt)
@@ -75,9 +71,9 @@ func Install(rt *goja.Runtime, opts Options) *World {
 		})
 	}
 	w.exactBigInt()
-	w.settling = newSettling(rt.NewObject())
+	w.settling = newSettling(rt, &w.js)
 	w.fields = objectFields{rt: rt, js: &w.js, inside: newInside(rt)}
-	w.guardLazy()
+	w.settling.guard()
 	return w
 }
 
@@ -119,15 +115,6 @@ func (w *World) warnOnce(text string) {
 	}
 	w.warned[text] = true
 	w.opts.Warn(text)
-}
-
-// newDate makes a Date of milliseconds since 1970; NaN makes an invalid one.
-func (w *World) newDate(ms goja.Value) *goja.Object {
-	o, err := w.js.date(nil, ms)
-	if err != nil {
-		panic(err)
-	}
-	return o
 }
 
 // function makes a JavaScript function with a name of its own.
