@@ -142,14 +142,14 @@ func (env environment) carryOut(ctx context.Context, conn *connection, o carryLi
 	}
 	report := applying.ReportOf(result, err, journal, o.dryRun)
 	if e.aims && !o.dryRun && ctx.Err() == nil {
-		report.Collections = env.counted(ctx, turn, e.plan)
+		report.Collections = counted(ctx, turn, e.plan)
 	}
 	return errors.Join(env.carried(ctx, o, e, report, err), closed)
 }
 
 // counted compares numbers of chunks with those of the plan. Who can't be asked any
 // more has nothing to compare: the report is there without.
-func (env environment) counted(ctx context.Context, t *applying.Turn, p *plan.Plan) (list []applying.Chunks) {
+func counted(ctx context.Context, t *applying.Turn, p *plan.Plan) (list []applying.Chunks) {
 	var names []string
 	for _, c := range p.Basis.Collections {
 		names = append(names, c.Namespace)

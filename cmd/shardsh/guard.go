@@ -16,7 +16,7 @@ import (
 )
 
 // guard makes --read-only: nil when it is not on.
-func (environment) guard(o commandLine) bindings.Guard {
+func guard(o commandLine) bindings.Guard {
 	if !o.readOnly {
 		return nil
 	}

@@ -32,17 +32,17 @@ func (env environment) pages(shell *bindings.Shell, editor repl.LineEditor) func
 		if !wanted || !tallerThan(text, columns, rows-1) { // the prompt has a row, too
 			return false
 		}
-		program := env.pager(set)
+		program := pager(set, env.getenv)
 		return len(program) > 0 && env.page(ctx, program, text, editor)
 	}
 }
 
 // pager returns the program and its arguments: the one that is set, $PAGER, or
 // what there is. An empty $PAGER, and cat, are none.
-func (env environment) pager(set string) []string {
+func pager(set string, getenv func(string) (string, bool)) []string {
 	program := strings.Fields(set)
 	if len(program) == 0 {
-		text, isSet := env.getenv("PAGER")
+		text, isSet := getenv("PAGER")
 		program = strings.Fields(text)
 		if isSet && len(program) == 0 {
 			return nil
@@ -64,7 +64,7 @@ func (env environment) pager(set string) []string {
 func (env environment) page(ctx context.Context, program []string, text string, editor repl.LineEditor) bool {
 	cmd := exec.CommandContext(ctx, program[0], program[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(text+"\n"), env.stdout, env.stderr
-	cmd.Env = append(os.Environ(), env.pagerOptions()...)
+	cmd.Env = append(os.Environ(), pagerOptions(env.getenv)...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // it has to leave the terminal in order
 	cmd.WaitDelay = pagerPatience
 	err := editor.Lend(cmd.Run)
@@ -74,8 +74,8 @@ func (env environment) page(ctx context.Context, program []string, text string, 
 
 // pagerOptions have less show colours and leave what it has shown on the screen,
 // unless the user's own options say otherwise.
-func (env environment) pagerOptions() []string {
-	if _, own := env.getenv("LESS"); own {
+func pagerOptions(getenv func(string) (string, bool)) []string {
+	if _, own := getenv("LESS"); own {
 		return nil
 	}
 	return []string{"LESS=FRX"}

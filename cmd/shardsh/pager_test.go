@@ -47,14 +47,14 @@ func TestPagerProgram(t *testing.T) {
 		{"", map[string]string{"PAGER": ""}, nil},
 		{"", map[string]string{"PAGER": "cat"}, nil},
 	} {
-		env := environment{getenv: func(name string) (string, bool) { text, ok := c.env[name]; return text, ok }}
-		if got := env.pager(c.set); !slices.Equal(got, c.want) {
+		getenv := func(name string) (string, bool) { text, ok := c.env[name]; return text, ok }
+		if got := pager(c.set, getenv); !slices.Equal(got, c.want) {
 			t.Errorf("set %q, %v: %q, want %q", c.set, c.env, got, c.want)
 		}
 	}
 	t.Setenv("PATH", t.TempDir())
-	env := environment{getenv: func(string) (string, bool) { return "", false }}
-	if got := env.pager(""); len(got) > 0 {
+	unset := func(string) (string, bool) { return "", false }
+	if got := pager("", unset); len(got) > 0 {
 		t.Errorf("without less and more: %q", got)
 	}
 }

@@ -128,7 +128,7 @@ func (env environment) shell(ctx context.Context, o commandLine) error {
 		Clock: conn.clock, Color: env.color(), Terminal: isTerminal(env.stdout), Columns: env.columns,
 		Interactive: interactive,
 		Args:        o.args, Executable: os.Args[0], Version: built.Version(),
-		Guard: env.guard(o), Confirm: asking, Scripts: scripts.Files,
+		Guard: guard(o), Confirm: asking, Scripts: scripts.Files,
 		SetName: conn.setName, ReadPreference: conn.readPreference, NoRetryWrites: conn.noRetryWrites,
 		Settings: conn.settings, Routers: conn.routers,
 		Stuck:  env.endStuck,
