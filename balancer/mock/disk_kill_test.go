@@ -18,6 +18,7 @@ import (
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/router"
 	"shardsh/balancer/mock/wire"
+	"shardsh/balancer/mongoerr"
 )
 
 var kills = flag.Int("kills", 30, "how often TestKill kills a process that writes")
@@ -303,12 +304,26 @@ func (l *ledger) retry(t *testing.T, v *victim) {
 				t.Errorf("the increment can't be tried again: %s", reply)
 			}
 		case was.value < 0:
-			v.apply(was.id, -1, 0)
+			l.again(t, v, was)
 			delete(l.values, was.id)
 		default:
-			v.apply(was.id, was.value, 0)
+			l.again(t, v, was)
 			l.values[was.id] = was.value
 		}
+	}
+}
+
+// again does a write, which may have to wait for the end of an orphan with its _id.
+func (l *ledger) again(t *testing.T, v *victim, was *intent) {
+	reply, ok := v.apply(was.id, was.value, 0)
+	if code, _ := reply.Lookup("writeErrors", "0", "code").AsInt64OK(); code == int64(mongoerr.DuplicateKey) {
+		if err := v.cluster.Clock().Sleep(context.Background(), time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		reply, ok = v.apply(was.id, was.value, 0)
+	}
+	if !ok {
+		t.Errorf("the write of %d can't be tried again: %s", was.id, reply)
 	}
 }
 
