@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/wire"
@@ -48,6 +49,26 @@ func (f *numbersServer) note(r wire.Request, n int64) {
 	f.newest[id] = n
 }
 
+// awaitPooling returns when the driver gives a session that has ended to the next who
+// asks: as long as it has not heard how long sessions last it makes new ones, and it
+// hears of that beside the commands.
+func awaitPooling(t *testing.T, client *mongo.Client) {
+	t.Helper()
+	id := func() string {
+		s, err := client.StartSession()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.EndSession(t.Context())
+		return s.ID().String()
+	}
+	for was, is := id(), id(); was != is; was, is = is, id() {
+		if err := client.Ping(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestNumbersOfSessions: writes of a script's own session carry numbers as those
 // outside do; they and the driver's transactions share them, and a session whose
 // id comes back goes on counting.
@@ -55,6 +76,7 @@ func TestNumbersOfSessions(t *testing.T) {
 	c := connect(t)
 	server := &numbersServer{fixture: c.fixture, newest: map[string]int64{}}
 	c.cfg.Client = dial(t, server)
+	awaitPooling(t, c.cfg.Client)
 	c.renew(t)
 	c.script(map[string]bsonDoc{"commitTransaction": ok(), "abortTransaction": ok()})
 	_, failed := c.show(`
