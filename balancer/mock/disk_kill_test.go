@@ -316,7 +316,7 @@ func (l *ledger) retry(t *testing.T, v *victim) {
 // again does a write, which may have to wait for the end of an orphan with its _id.
 func (l *ledger) again(t *testing.T, v *victim, was *intent) {
 	reply, ok := v.apply(was.id, was.value, 0)
-	if code, _ := reply.Lookup("writeErrors", "0", "code").AsInt64OK(); code == int64(mongoerr.DuplicateKey) {
+	if writeErrorCode(reply) == int64(mongoerr.DuplicateKey) {
 		if err := v.cluster.Clock().Sleep(context.Background(), time.Hour); err != nil {
 			t.Fatal(err)
 		}

@@ -31,7 +31,7 @@ func TestLoadWhileOthersWork(t *testing.T) {
 	}
 	expected := func(reply bson.Raw) bool {
 		top, _ := reply.Lookup("code").AsInt64OK()
-		first, _ := reply.Lookup("writeErrors", "0", "code").AsInt64OK()
+		first := writeErrorCode(reply)
 		return top == int64(mongoerr.Interrupted) || first == int64(mongoerr.Interrupted) ||
 			first == int64(mongoerr.DuplicateKey)
 	}

@@ -65,7 +65,7 @@ func TestCrashedShard(t *testing.T) {
 		d("delete", "c", "deletes", bson.A{d("q", d("a", 50), "limit", 1)}),
 	} {
 		reply, _ := m.run("db", write)
-		if code, _ := reply.Lookup("writeErrors", "0", "code").AsInt64OK(); code != hostUnreachable {
+		if writeErrorCode(reply) != hostUnreachable {
 			t.Errorf("%s answered %s", write[0].Key, reply)
 		}
 	}

@@ -106,6 +106,12 @@ func (x *meeting) entries() []string {
 	return list
 }
 
+// writeErrorCode returns the code of a reply's first write error; 0 for none.
+func writeErrorCode(reply bson.Raw) int64 {
+	code, _ := reply.Lookup("writeErrors", "0", "code").AsInt64OK()
+	return code
+}
+
 func codeOf(t testing.TB, err error) int32 {
 	t.Helper()
 	if err == nil {

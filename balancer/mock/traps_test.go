@@ -227,7 +227,7 @@ func TestTrap19SecondaryThrottleAloneDoesNothing(t *testing.T) {
 	}
 	m := newCluster(t, topologyOf(t, 2, 8, "1MB", 10), mock.Config{})
 	reply, _ := m.run("config", m.setting("balancer", d("_secondaryThrottle", true, "writeConcern", d("w", 2))))
-	if code, _ := reply.Lookup("writeErrors", "0", "code").AsInt64OK(); code != 121 {
+	if writeErrorCode(reply) != 121 {
 		t.Errorf("a writeConcern beside it: %s, want code 121", reply)
 	}
 }

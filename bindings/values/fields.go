@@ -132,9 +132,7 @@ func (f *objectFields) inBSON(o *goja.Object, natural bool) (v goja.Value, other
 		return nil, false
 	}
 	v, err := toBSON(o)
-	if err != nil {
-		panic(err)
-	}
+	must(err)
 	inner, isObject := v.(*goja.Object)
 	return v, !isObject || inner != o
 }

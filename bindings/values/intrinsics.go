@@ -70,27 +70,21 @@ func intrinsicsOf(rt *goja.Runtime) intrinsics {
 // newDate makes a Date of milliseconds since 1970; NaN makes an invalid one.
 func (js *intrinsics) newDate(ms goja.Value) *goja.Object {
 	o, err := js.date(nil, ms)
-	if err != nil {
-		panic(err)
-	}
+	must(err)
 	return o
 }
 
 // dateText is Date.parse.
 func (js *intrinsics) dateText(v goja.Value) goja.Value {
 	ms, err := js.dateParse(nil, v)
-	if err != nil {
-		panic(err)
-	}
+	must(err)
 	return ms
 }
 
 // typedArray makes a typed array of the given class over a buffer.
 func (js *intrinsics) typedArray(class string, buffer goja.Value) goja.Value {
 	o, err := js.typedArrays[class](nil, buffer)
-	if err != nil {
-		panic(err)
-	}
+	must(err)
 	return o
 }
 

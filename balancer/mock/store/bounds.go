@@ -421,7 +421,7 @@ func negatedBounds(path string, arg value.Value) (b bounds, exact, ok bool) {
 // elementBounds returns those of {$elemMatch: {$gt: 1, $lt: 5}}.
 func elementBounds(path string, arg value.Value) (b bounds, exact, ok bool) {
 	op, _, _ := document.First(arg.Value)
-	if _, comparing := filter.ComparisonOps[op]; !comparing && op != "$in" {
+	if !filter.Compares(op) && op != "$in" {
 		return nil, false, false
 	}
 	var all []bounds

@@ -56,6 +56,21 @@ func variableName(v value.Value) (string, error) {
 	return name, CheckVariable(name)
 }
 
+// perItem compiles what is done with each item of a list: from the list, what is done,
+// and the optional name of the variable that the item is in, whose slot it returns.
+func (c *Compiler) perItem(raw []value.Value, sc *Scope) (list, each Expression, slot int, err error) {
+	as, err := variableName(raw[2])
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	if list, err = c.Compile(raw[0], sc); err != nil {
+		return nil, nil, 0, err
+	}
+	inner, slots := sc.With(as)
+	each, err = c.Compile(raw[1], inner)
+	return list, each, slots[0], err
+}
+
 func (c *Compiler) mapForm(name string, arg value.Value, sc *Scope) (Expression, error) {
 	raw, err := NamedValues(name, arg, Named{
 		Args: []string{"input", "in", "as"}, NotObject: 16878, Unknown: 16879, Missing: []int32{16880, 16882},
@@ -63,16 +78,7 @@ func (c *Compiler) mapForm(name string, arg value.Value, sc *Scope) (Expression,
 	if err != nil {
 		return nil, err
 	}
-	as, err := variableName(raw[2])
-	if err != nil {
-		return nil, err
-	}
-	input, err := c.Compile(raw[0], sc)
-	if err != nil {
-		return nil, err
-	}
-	inner, slots := sc.With(as)
-	body, err := c.Compile(raw[1], inner)
+	input, body, slot, err := c.perItem(raw, sc)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +93,7 @@ func (c *Compiler) mapForm(name string, arg value.Value, sc *Scope) (Expression,
 		list := c.Work.Items(in)
 		size := 0
 		for i, v := range list {
-			c.Set(slots[0], v)
+			c.Set(slot, v)
 			if list[i], err = body.Eval(c); err != nil {
 				return value.Value{}, err
 			}
@@ -107,16 +113,7 @@ func (c *Compiler) filter(name string, arg value.Value, sc *Scope) (Expression, 
 	if err != nil {
 		return nil, err
 	}
-	as, err := variableName(raw[2])
-	if err != nil {
-		return nil, err
-	}
-	input, err := c.Compile(raw[0], sc)
-	if err != nil {
-		return nil, err
-	}
-	inner, slots := sc.With(as)
-	cond, err := c.Compile(raw[1], inner)
+	input, cond, slot, err := c.perItem(raw, sc)
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +143,7 @@ func (c *Compiler) filter(name string, arg value.Value, sc *Scope) (Expression, 
 			if most >= 0 && len(kept) == most {
 				break
 			}
-			c.Set(slots[0], v)
+			c.Set(slot, v)
 			ok, err := cond.Eval(c)
 			if err != nil {
 				return value.Value{}, err

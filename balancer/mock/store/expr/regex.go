@@ -3,8 +3,6 @@ package expr
 import (
 	"unicode/utf8"
 
-	"go.mongodb.org/mongo-driver/v2/bson"
-
 	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mock/store/refusal"
 	"shardsh/balancer/mock/store/regex"
@@ -60,13 +58,8 @@ func (c *Compiler) regex(name string, arg value.Value, sc *Scope) (Expression, e
 }
 
 func regexOf(op string, re, options value.Value) (*regex.Pattern, error) {
-	var source, flags string
-	switch re.Type {
-	case bson.TypeString:
-		source = value.TextAt(re.Value)
-	case bson.TypeRegex:
-		source, flags = value.RegexAt(re.Value)
-	default:
+	source, flags, ok := value.PatternOf(re)
+	if !ok {
 		return nil, refusal.Of(51105, "%s needs 'regex' to be of type string or regex", op)
 	}
 	if !value.IsNullish(options) {

@@ -123,7 +123,7 @@ func (c *Compiler) pathOperators() map[string]pathOperator {
 			return whole(t), err
 		},
 	}
-	for op, kind := range ComparisonOps {
+	for op, kind := range comparisonOps {
 		all[op] = func(name, _ string, v value.Value) (predicate, error) {
 			t, err := newComparison(name, kind, v)
 			return leaf(t), err

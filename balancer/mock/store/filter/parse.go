@@ -227,8 +227,13 @@ func (c *Compiler) operators(name string, doc []byte) ([]predicate, error) {
 	return ps, nil
 }
 
-// ComparisonOps are the operators that compare with one value.
-var ComparisonOps = map[string]comparisonOp{
+// Compares reports whether an operator compares with one value.
+func Compares(op string) bool {
+	_, is := comparisonOps[op]
+	return is
+}
+
+var comparisonOps = map[string]comparisonOp{
 	"$eq": opEqual, "$gt": opGreater, "$gte": opGreaterEqual, "$lt": opLess, "$lte": opLessEqual,
 }
 

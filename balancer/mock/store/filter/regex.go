@@ -40,13 +40,8 @@ func (t *regexTest) Test(v value.Value, m *Matching) bool {
 
 // regexOperator compiles {$regex: ..., $options: ...}.
 func regexOperator(v, options value.Value) (*regexTest, error) {
-	var source, flags string
-	switch v.Type {
-	case bson.TypeString:
-		source = value.TextAt(v.Value)
-	case bson.TypeRegex:
-		source, flags = value.RegexAt(v.Value)
-	default:
+	source, flags, ok := value.PatternOf(v)
+	if !ok {
 		return nil, refusal.BadValue("$regex has to be a string")
 	}
 	switch {

@@ -15,15 +15,23 @@ import (
 
 // The keywords of $jsonSchema that hold schemas or names of their own.
 
+// compileEach compiles the schemas in an array.
+func (c *schemaCompiler) compileEach(list value.Value) (each []schema, err error) {
+	for _, item := range document.Fields(list.Value) {
+		s, err := c.compile(item)
+		if err != nil {
+			return nil, err
+		}
+		each = append(each, s)
+	}
+	return each, nil
+}
+
 func schemaItems(c *schemaCompiler, _ string, arg value.Value, _ []byte) (schemaCheck, error) {
 	if value.IsArray(arg) {
-		var each []schema
-		for _, item := range document.Fields(arg.Value) {
-			s, err := c.compile(item)
-			if err != nil {
-				return nil, err
-			}
-			each = append(each, s)
+		each, err := c.compileEach(arg)
+		if err != nil {
+			return nil, err
 		}
 		return func(w *work.Work, v value.Value) bool {
 			if !value.IsArray(v) {
@@ -230,13 +238,9 @@ func schemaCombination(c *schemaCompiler, name string, arg value.Value, _ []byte
 	if !value.IsArray(arg) {
 		return nil, refusal.TypeMismatch("$jsonSchema keyword '%s' must be an array", name)
 	}
-	var each []schema
-	for _, item := range document.Fields(arg.Value) {
-		s, err := c.compile(item)
-		if err != nil {
-			return nil, err
-		}
-		each = append(each, s)
+	each, err := c.compileEach(arg)
+	if err != nil {
+		return nil, err
 	}
 	if len(each) == 0 {
 		return nil, refusal.BadValue("$jsonSchema keyword '%s' must be a non-empty array", name)

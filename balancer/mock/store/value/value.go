@@ -176,6 +176,19 @@ func BinaryAt(b []byte) (subtype byte, data []byte) {
 	return b[4], b[5 : 5+n]
 }
 
+// PatternOf returns the pattern of a text, or pattern and options of a regular
+// expression; false for all else.
+func PatternOf(v Value) (pattern, options string, ok bool) {
+	switch v.Type {
+	case bson.TypeString:
+		return TextAt(v.Value), "", true
+	case bson.TypeRegex:
+		pattern, options = RegexAt(v.Value)
+		return pattern, options, true
+	}
+	return "", "", false
+}
+
 // RegexAt splits a regular expression into pattern and options.
 func RegexAt(b []byte) (pattern, options string) {
 	for i, c := range b {
