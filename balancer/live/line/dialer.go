@@ -9,12 +9,15 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"shardsh/balancer/awake"
 )
 
 // dialer knows the connections that it has dialled by their names. All that the driver
 // shows of what a connection was dialled as is the local address, so that is the name.
 type dialer struct {
-	to options.ContextDialer
+	to      options.ContextDialer
+	lookout awake.Lookout
 
 	mu    sync.Mutex
 	last  int
@@ -37,7 +40,8 @@ func (d *dialer) DialContext(ctx context.Context, network, address string) (net.
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.last++
-	c := &conn{Conn: nc, name: name(fmt.Sprintf("%s/%d", nc.LocalAddr(), d.last)), in: bufio.NewReaderSize(nc, aheadBytes)}
+	c := &conn{Conn: nc, name: name(fmt.Sprintf("%s/%d", nc.LocalAddr(), d.last)),
+		in: bufio.NewReaderSize(d.lookout.Reader(nc), aheadBytes)}
 	c.forget = sync.OnceFunc(func() { d.forget(c.name) })
 	d.conns[c.name] = c
 	return c, nil

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"shardsh/balancer/awake"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -51,6 +52,9 @@ type Server struct {
 	// Logger hears of connections closed for cause; nil means silence.
 	Logger *slog.Logger
 	Limits Limits
+	// Lookout looks for the commands of clients in other processes, so that the server
+	// does not sleep between two of them; nil: it does.
+	Lookout *awake.Lookout
 
 	open      atomic.Int64 // connections now
 	clients   atomic.Int32 // connections ever
