@@ -112,7 +112,7 @@ func (e engine) StartMove(m policy.Migration, done func(error)) {
 	settings := e.c.balancer.loop.Settings()
 	req := MoveRequest{
 		Namespace: m.Namespace, From: m.From, To: m.To, Min: coll.Pattern.Bound(m.Min),
-		keys: boundKeys{coll.Pattern, m.Min, m.Max},
+		keys:  boundKeys{coll.Pattern, m.Min, m.Max},
 		Force: m.Force, MaxChunkSizeBytes: m.MaxChunkSizeBytes, WaitForDelete: settings.WaitForDelete,
 	}
 	req.SecondaryThrottle, req.WriteConcern = settings.SecondaryThrottle.Sent()
