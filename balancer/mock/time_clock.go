@@ -39,6 +39,9 @@ type clock struct {
 	// passing is called before time goes by: somebody wants to know what there was
 	// until then. It is nil for nobody, as nearly always.
 	passing func()
+	// turns counts when time may go by, and others may have the lock: while it stays
+	// the same, only its holder changes the cluster.
+	turns uint64
 	// ran is called when an event has run, or some have: what they have changed
 	// may have to be written. eachRun wants it called for each one.
 	ran     func()
@@ -55,7 +58,7 @@ func newClock(start time.Time, realTime bool, logger *slog.Logger) *clock {
 	k := &clock{
 		panics: logger, realTime: realTime,
 		queue: balancer.NewQueue(start.Truncate(time.Millisecond)), kick: make(chan struct{}, 1),
-		ran: func() {}, away: func() bool { return false },
+		ran: func() {}, away: func() bool { return false }, turns: 1,
 	}
 	k.cond = sync.NewCond(&k.mu)
 	k.started = k.now()
@@ -135,6 +138,7 @@ func (k *clock) pass() {
 	if k.passing != nil {
 		k.passing()
 	}
+	k.turns++
 }
 
 // every calls f in d, and again and again, whatever becomes of it, as long as it

@@ -156,7 +156,7 @@ func checkBulkUUIDs(c *call) error {
 }
 
 func bulkInsert(c *call, ns string, op bson.Raw) (*outcome, error) {
-	return insertOne(c, ns, op.Lookup("document").Document())
+	return c.insertOne(ns, op.Lookup("document").Document(), c.insertion())
 }
 
 func bulkUpdate(c *call, ns string, op bson.Raw) (*outcome, error) {

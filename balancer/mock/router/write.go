@@ -167,27 +167,37 @@ func writeError(index int, err error) bson.D {
 // inserted is what every insert does.
 var inserted = &outcome{matched: 1, modified: 1}
 
-func insertOne(c *call, ns string, doc bson.Raw) (*outcome, error) {
-	doc = c.stamped(doc, c.cluster.Tick)
-	if err := c.request.InsertChecked(ns, doc, !args.Truth(c.body.Lookup("bypassDocumentValidation"))); err != nil {
+// insertion is how a command wants its documents to be inserted.
+type insertion struct {
+	unchecked bool // by the collection's validator
+	unstamped bool
+}
+
+func (c *call) insertion() insertion {
+	return insertion{args.Truth(c.body.Lookup("bypassDocumentValidation")), c.unstamped()}
+}
+
+func (c *call) insertOne(ns string, doc bson.Raw, how insertion) (*outcome, error) {
+	if !how.unstamped {
+		doc = document.StampEmpty(doc, c.cluster.Tick)
+	}
+	if err := c.request.InsertChecked(ns, doc, !how.unchecked); err != nil {
 		return nil, err
 	}
 	return inserted, nil
 }
 
-// stamped returns a document, or an update's new one, with the time in place of
-// its empty timestamps, unless the client wants them as they are: what is copied
-// from elsewhere keeps them.
-func (c *call) stamped(doc bson.Raw, tick func() bson.Timestamp) bson.Raw {
-	if args.Truth(c.body.Lookup("bypassEmptyTsReplacement")) {
+// unstamped reports whether the client wants empty timestamps as they are, and not the
+// time in their place: what is copied from elsewhere keeps them.
+func (c *call) unstamped() bool { return args.Truth(c.body.Lookup("bypassEmptyTsReplacement")) }
+
+// stampedOutside returns an update's new document, which is computed without the lock,
+// with the time in place of its empty timestamps.
+func (c *call) stampedOutside(doc bson.Raw) bson.Raw {
+	if c.unstamped() {
 		return doc
 	}
-	return document.StampEmpty(doc, tick)
-}
-
-// stampedOutside is stamped for what is computed without the lock.
-func (c *call) stampedOutside(doc bson.Raw) bson.Raw {
-	return c.stamped(doc, func() bson.Timestamp {
+	return document.StampEmpty(doc, func() bson.Timestamp {
 		c.cluster.Lock()
 		defer c.cluster.Unlock()
 		return c.cluster.Tick()
@@ -203,7 +213,8 @@ func insert(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := c.batch(len(docs), func(i int) (*outcome, error) { return insertOne(c, ns, docs[i]) })
+	how := c.insertion()
+	b, err := c.batch(len(docs), func(i int) (*outcome, error) { return c.insertOne(ns, docs[i], how) })
 	if err != nil {
 		return nil, err
 	}
