@@ -151,8 +151,8 @@ func countTargets(cmd *command, c *call) {
 	if by == nil || !isText {
 		return
 	}
-	coll, err := c.cluster.ConfigDB().Sharded(c.db + "." + name)
-	if err != nil || coll.Unsplittable {
+	coll, tracked, err := c.cluster.ConfigDB().Tracked(c.db + "." + name)
+	if err != nil || !tracked || coll.Unsplittable {
 		by[toUnsharded].Add(1)
 		return
 	}

@@ -134,7 +134,7 @@ func (r *Router) handle(ctx context.Context, req wire.Request) bson.Raw {
 		}
 		return r.reply(r.runOutside(cmd, c))
 	}
-	if v := req.Body.Lookup("lsid"); !v.IsZero() {
+	if v := c.body.Lookup("lsid"); !v.IsZero() {
 		c.lsid, c.lsidErr = c.readSessionID("OperationSessionInfo.lsid", v)
 	}
 	if r.cluster.RealTime() {
@@ -191,7 +191,6 @@ func (r *Router) run(cmd *command, c *call) (bson.D, error) {
 			return nil, err
 		}
 	}
-	c.request = r.cluster.Background()
 	limitReads(cmd, c)
 	if err := checkDisk(cmd, c); err != nil {
 		return nil, err
@@ -199,6 +198,7 @@ func (r *Router) run(cmd *command, c *call) (bson.D, error) {
 	if !cmd.Mock && r.member == nil {
 		return r.runFaulty(cmd, c)
 	}
+	c.request = r.cluster.Background()
 	return cmd.run(c)
 }
 
