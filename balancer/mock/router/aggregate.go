@@ -28,6 +28,7 @@ type initialStage struct {
 	run   func(c *call, ns string, spec bson.RawValue) ([]bson.Raw, error)
 }
 
+// initialStages returns those of servers, which every node answers or refuses.
 func initialStages() map[string]initialStage {
 	return map[string]initialStage{
 		"$collStats":               {run: collStatsStage},
@@ -68,10 +69,8 @@ type output interface {
 	write(c *call, results []bson.Raw) error
 }
 
+// aggregate runs a pipeline.
 func aggregate(c *call) (bson.D, error) {
-	if args.Truth(c.body.Lookup("explain")) {
-		return explainAggregate(c, planOnly)
-	}
 	size, err := c.cursorSize()
 	if err != nil {
 		return nil, err
@@ -249,7 +248,7 @@ func readStages(c *call) ([]bson.Raw, error) {
 	if _, err := c.let(); err != nil {
 		return nil, err
 	}
-	return stages, checkInitialStages(stages)
+	return stages, checkInitialStages(c, stages)
 }
 
 // compile checks the stages, and finds what a query does of them and what else
@@ -290,7 +289,7 @@ func takeSource(c *call, a *aggregation, stages []bson.Raw) ([]bson.Raw, error) 
 			return nil, err
 		}
 	}
-	if src, known := initialStages()[name]; known {
+	if src, known := c.node.stages[name]; known {
 		if src.since != (catalog.Release{}) && !c.cluster.Release().AtLeast(src.since) {
 			return nil, mongoerr.New(mongoerr.UnknownStage, "Unrecognized pipeline stage name: '%s'", name)
 		}
@@ -388,10 +387,10 @@ func (q *query) take(c *call, name string, spec bson.RawValue) (bool, error) {
 }
 
 // checkInitialStages: a stage that makes documents must be the first.
-func checkInitialStages(stages []bson.Raw) error {
+func checkInitialStages(c *call, stages []bson.Raw) error {
 	for _, s := range stages[min(1, len(stages)):] {
 		name, _, err := stage(s)
-		if _, isSource := initialStages()[name]; err == nil && isSource {
+		if _, isSource := c.node.stages[name]; err == nil && isSource {
 			return mongoerr.New(mongoerr.StageNotFirst, "%s is only valid as the first stage in a pipeline", name)
 		}
 	}

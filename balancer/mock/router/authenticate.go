@@ -52,8 +52,8 @@ func peerOf(c *wire.Client) *peer {
 
 // authorize refuses what a connection may not ask before it has said who it
 // is.
-func (r *Router) authorize(cmd *command, c *call) error {
-	if !r.authRequired || cmd.Anyone || r.node.user(c.peer) != nil {
+func (n *node) authorize(cmd *command, c *call) error {
+	if !n.authRequired || cmd.Anyone || n.user(c.peer) != nil {
 		return nil
 	}
 	return mongoerr.New(mongoerr.Unauthorized, "Command %s requires authentication", cmd.Name)

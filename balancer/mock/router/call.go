@@ -147,7 +147,7 @@ func (c *call) outside(compute func(ctx context.Context) error) error {
 		return err
 	}
 	c.replaced = c.cluster.Replaced() // another state, with other users
-	return (&Router{c.node}).checkPrivileges(c.cmd, c)
+	return c.node.checkPrivileges(c.cmd, c)
 }
 
 // noDisk reports whether the command's stages may not go to a server's disk.

@@ -79,8 +79,8 @@ func watch(c *call, v bson.RawValue, rest []bson.Raw, size int) (bson.D, error) 
 	if s.at, err = startOf(spec, now); err != nil {
 		return nil, err
 	}
-	open := &cursor{ns: ns, stream: s}
-	if err := readChanges(c, open); err != nil {
+	open := &cursor{ns: ns, more: s}
+	if err := s.readChanges(c, open); err != nil {
 		return nil, err
 	}
 	first, err := openCursor(c, open, size, false)
@@ -88,7 +88,7 @@ func watch(c *call, v bson.RawValue, rest []bson.Raw, size int) (bson.D, error) 
 		return nil, err
 	}
 	return bson.D{{Key: "cursor",
-		Value: open.resumable(bson.D{{Key: "id", Value: first.id}, {Key: "ns", Value: ns},
+		Value: resumableFrom(open, bson.D{{Key: "id", Value: first.id}, {Key: "ns", Value: ns},
 			{Key: "firstBatch", Value: first.batch}})}}, nil
 }
 
@@ -195,23 +195,28 @@ func timeOfToken(token bson.Raw) (bson.Timestamp, error) {
 	return bson.Timestamp{T: binary.BigEndian.Uint32(b[1:]), I: binary.BigEndian.Uint32(b[5:])}, nil
 }
 
-// resumable adds to a cursor, as a reply shows it, where a stream that resumes
+// resumableFrom adds to a cursor, as a reply shows it, where a stream that resumes
 // goes on.
-func (c *cursor) resumable(shown bson.D) bson.D {
-	if c.stream == nil {
+func resumableFrom(open *cursor, shown bson.D) bson.D {
+	s, is := open.more.(*changeStream)
+	if !is {
 		return shown
 	}
-	return append(shown, bson.E{Key: "postBatchResumeToken", Value: tokenOf(c.stream.at)})
+	return append(shown, bson.E{Key: "postBatchResumeToken", Value: tokenOf(s.at)})
 }
 
-// moreChanges reads what has changed, and waits for it until a time.
-func moreChanges(c *call, open *cursor, deadline time.Time) error {
+func (s *changeStream) awaits() bool { return true }
+
+func (s *changeStream) streams() bool { return true }
+
+// read takes what has changed, and waits for it until a time.
+func (s *changeStream) read(c *call, open *cursor, deadline time.Time) error {
 	for {
-		if err := readChanges(c, open); err != nil || len(open.left) > 0 || open.stream == nil ||
+		if err := s.readChanges(c, open); err != nil || len(open.left) > 0 || open.more == nil ||
 			!c.cluster.Now().Before(deadline) {
 			return err
 		}
-		changed := func() bool { return c.cluster.Changes().Any(open.stream.at) }
+		changed := func() bool { return c.cluster.Changes().Any(s.at) }
 		if over, err := waitIsOver(c.cluster.Await(c.ctx, deadline, changed)); over {
 			return err
 		}
@@ -220,8 +225,7 @@ func moreChanges(c *call, open *cursor, deadline time.Time) error {
 
 // readChanges takes the changes that have come into the cursor. The end of what
 // is watched ends the stream.
-func readChanges(c *call, open *cursor) error {
-	s := open.stream
+func (s *changeStream) readChanges(c *call, open *cursor) error {
 	list, err := c.cluster.Changes().After(s.at)
 	if err != nil {
 		return err
@@ -238,7 +242,7 @@ func readChanges(c *call, open *cursor) error {
 		}
 		docs := []bson.D{event}
 		if s.ends(ch) {
-			open.stream = nil
+			open.more = nil
 			docs = append(docs, eventHead(ch, "invalidate"))
 		}
 		for _, doc := range docs {
@@ -248,7 +252,7 @@ func readChanges(c *call, open *cursor) error {
 			}
 			events = append(events, raw)
 		}
-		if open.stream == nil {
+		if open.more == nil {
 			break
 		}
 	}

@@ -59,13 +59,6 @@ func (c *counters) greet(client *wire.Client) {
 	}
 }
 
-// Leave is called at the end of a connection.
-func (r *Router) Leave(client *wire.Client) {
-	if client.State != nil {
-		r.counters.connections.Add(-1)
-	}
-}
-
 // begin counts a request; what it gives counts the reply.
 func (c *counters) begin(req wire.Request) func(reply bson.Raw) {
 	c.greet(req.Client)
@@ -142,26 +135,4 @@ func lengthOf(v bson.RawValue) int64 {
 		return 0
 	}
 	return int64(args.Length(array))
-}
-
-// countTargets counts how far a request went. The cluster's lock is held.
-func countTargets(cmd *command, c *call) {
-	by := c.node.counters.targeted[cmd.Name]
-	name, isText := c.body.Lookup(c.invoked).StringValueOK()
-	if by == nil || !isText {
-		return
-	}
-	coll, err := c.cluster.ConfigDB().Sharded(c.db + "." + name)
-	if err != nil || coll.Unsplittable {
-		by[toUnsharded].Add(1)
-		return
-	}
-	switch n := c.request.Reached(); {
-	case n <= 1:
-		by[toOneShard].Add(1)
-	case n >= len(c.cluster.ConfigDB().Table(coll.Namespace).Owners()):
-		by[toAllShards].Add(1)
-	default:
-		by[toManyShards].Add(1)
-	}
 }

@@ -25,6 +25,16 @@ const (
 // cursorLife is how long a cursor that nobody reads stays open, in real time.
 const cursorLife = 10 * time.Minute
 
+// more is what a cursor that has given everything goes on with.
+type more interface {
+	// read puts what has come meanwhile into the cursor. It may wait for it until a time.
+	read(c *call, open *cursor, deadline time.Time) error
+	// awaits reports whether it waits where nothing has come.
+	awaits() bool
+	// streams reports whether it gives changes, and not documents.
+	streams() bool
+}
+
 // cursor is what a query has still to give: a stream of what it captured, so
 // that later writes do not show, or documents at hand.
 type cursor struct {
@@ -41,10 +51,8 @@ type cursor struct {
 	lsid *sessionID
 	// owner is who made it; nil without a login.
 	owner *access.User
-	// tail gives what comes later; nil but for tailable cursors.
-	tail *tail
-	// stream gives the changes that come later; nil but for change streams.
-	stream *changeStream
+	// more gives what comes later; nil but for tailable cursors and change streams.
+	more more
 	// patient cursors are not closed when nobody reads them.
 	patient bool
 	// busy: a getMore waits for more, or reads.
@@ -57,8 +65,14 @@ type cursor struct {
 
 // over: there is nothing left to give, now or later.
 func (c *cursor) over() bool {
-	return len(c.left) == 0 && c.rest == nil && c.tail == nil && c.stream == nil
+	return len(c.left) == 0 && c.rest == nil && c.more == nil
 }
+
+// awaits reports whether getMore waits at the end.
+func (c *cursor) awaits() bool { return c.more != nil && c.more.awaits() }
+
+// streams reports whether the cursor gives changes.
+func (c *cursor) streams() bool { return c.more != nil && c.more.streams() }
 
 // close ends what the cursor reads. Who is reading is told, and ends it.
 func (c *cursor) close() {
@@ -356,7 +370,7 @@ func getMore(c *call) (bson.D, error) {
 		c.node.cursors.kill(id)
 		id = 0
 	}
-	return bson.D{{Key: "cursor", Value: open.resumable(bson.D{
+	return bson.D{{Key: "cursor", Value: resumableFrom(open, bson.D{
 		{Key: "nextBatch", Value: batch},
 		{Key: "id", Value: id},
 		{Key: "ns", Value: open.ns},

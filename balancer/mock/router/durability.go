@@ -36,7 +36,7 @@ func readsDurably(c *call) bool {
 	}
 	if id, ok := c.body.Lookup("getMore").AsInt64OK(); ok {
 		open := c.node.cursors.open[id]
-		return open != nil && open.stream != nil
+		return open != nil && open.streams()
 	}
 	if _, _, streams := c.watches(); streams || commands.WritesResults(c.body.Raw) {
 		return true

@@ -22,8 +22,17 @@ import (
 
 func explainHandlers() map[string]handler {
 	return map[string]handler{
-		"explain": explain,
+		"aggregate": aggregateOrExplain,
+		"explain":   explain,
 	}
+}
+
+// aggregateOrExplain is aggregate, which explains itself where its own option says so.
+func aggregateOrExplain(c *call) (bson.D, error) {
+	if args.Truth(c.body.Lookup("explain")) {
+		return explainAggregate(c, planOnly)
+	}
+	return aggregate(c)
 }
 
 // explainers returns the commands that can be explained.

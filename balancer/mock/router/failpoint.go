@@ -11,6 +11,7 @@ import (
 
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/commands"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -61,7 +62,7 @@ func (p *failPoint) isOn() bool {
 
 // strike counts a command that matches and tells what happens to it, if
 // anything.
-func (p *failPoint) strike(cmd *command, appName, namespace string) *commandFailure {
+func (p *failPoint) strike(cmd *commands.Command, appName, namespace string) *commandFailure {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.active || !p.failure.matches(cmd, appName, namespace) {
@@ -84,7 +85,7 @@ func (p *failPoint) strike(cmd *command, appName, namespace string) *commandFail
 }
 
 // matches: a command may be listed by any of its names.
-func (f *commandFailure) matches(cmd *command, appName, namespace string) bool {
+func (f *commandFailure) matches(cmd *commands.Command, appName, namespace string) bool {
 	listed := func(name string) bool { return slices.Contains(f.commands, name) }
 	return (listed(cmd.Name) || slices.ContainsFunc(cmd.Aliases, listed)) &&
 		(f.appName == "" || f.appName == appName) && (f.namespace == "" || f.namespace == namespace)
@@ -110,7 +111,7 @@ func failPointOf(point *failPoint, cmd *command, c *call) *commandFailure {
 		app = args.Text(c.body.Lookup("client", "application", "name"))
 	}
 	namespace := c.db + "." + args.Text(c.body.Lookup(c.invoked))
-	return point.strike(cmd, app, namespace)
+	return point.strike(cmd.Command, app, namespace)
 }
 
 // failBefore does what a failure does before the command runs; done tells that
@@ -179,7 +180,7 @@ func failOn(open *cursor, c *call) error {
 		return errCrashed()
 	}
 	err := mongoerr.New(f.code, "Hit the '%s' failpoint", failGetMore)
-	if open.stream != nil && resumable(f.code) {
+	if open.streams() && resumable(f.code) {
 		err.Extra = bson.D{{Key: "errorLabels", Value: bson.A{"ResumableChangeStreamError"}}}
 	}
 	return err

@@ -80,7 +80,7 @@ func (r *Router) runUnless(failure *mock.Failure, cmd *command, c *call) (bson.D
 	forgetRoutes(cmd, c)
 	reply = c.withSnapshotTime(reply)
 	countTargets(cmd, c)
-	r.analyzers.noteQuery(cmd, c)
+	sampleQuery(cmd, c)
 	if err != nil {
 		return reply, err
 	}
@@ -88,6 +88,24 @@ func (r *Router) runUnless(failure *mock.Failure, cmd *command, c *call) (bson.D
 		reply = append(reply, bson.E{Key: "writeConcernError", Value: concern})
 	}
 	return reply, nil
+}
+
+// sampleQuery samples a command, if its collection's queries are sampled and it is
+// time. The cluster's lock is held.
+func sampleQuery(cmd *command, c *call) {
+	all := c.node.analyzers
+	if len(all) == 0 {
+		return
+	}
+	name, isText := c.body.Lookup(c.invoked).StringValueOK()
+	a := all.of(c.db + "." + name)
+	if !isText || a == nil {
+		return
+	}
+	list, err := outside(c, func(context.Context) ([]sampledQuery, error) { return sampleable(cmd.Name, c.body.Raw), nil })
+	if err == nil {
+		a.note(list, c.cluster.Now())
+	}
 }
 
 // concernError returns the write concern error of a command that was applied:
@@ -204,4 +222,26 @@ func (c *call) subject(cmd *command) string {
 		return name
 	}
 	return c.db + "." + name
+}
+
+// countTargets counts how far a request went. The cluster's lock is held.
+func countTargets(cmd *command, c *call) {
+	by := c.node.counters.targeted[cmd.Name]
+	name, isText := c.body.Lookup(c.invoked).StringValueOK()
+	if by == nil || !isText {
+		return
+	}
+	coll, err := c.cluster.ConfigDB().Sharded(c.db + "." + name)
+	if err != nil || coll.Unsplittable {
+		by[toUnsharded].Add(1)
+		return
+	}
+	switch n := c.request.Reached(); {
+	case n <= 1:
+		by[toOneShard].Add(1)
+	case n >= len(c.cluster.ConfigDB().Table(coll.Namespace).Owners()):
+		by[toAllShards].Add(1)
+	default:
+		by[toManyShards].Add(1)
+	}
 }

@@ -52,13 +52,7 @@ func hello(c *call) (bson.D, error) {
 		c.node.topologyVersion(),
 	}
 	if c.node.member != nil {
-		lag := time.Duration(0)
-		if c.cluster.Faults().MayBeSlow() {
-			c.cluster.Lock()
-			lag = c.lag()
-			c.cluster.Unlock()
-		}
-		reply = append(bson.D{c.node.topologyVersion()}, c.node.member.hello(c, role, lag)...)
+		reply = append(bson.D{c.node.topologyVersion()}, c.node.own.hello(c, role)...)
 	}
 	if common := c.compressors(); common != nil {
 		reply = append(bson.D{{Key: "compression", Value: common}}, reply...)

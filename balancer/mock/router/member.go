@@ -29,7 +29,9 @@ func (m Member) Of(r *Router) *Router {
 		cluster:  r.cluster,
 		logger:   r.logger,
 		commands: tableOf(memberHandlers(), r.cluster.Release()),
+		stages:   r.stages,
 		member:   &m,
+		own:      self{&m},
 		process:  bson.NewObjectID(),
 		started:  time.Now(),
 		budget:   r.budget,
@@ -83,37 +85,6 @@ func refuseDirect(c *call) (bson.D, error) {
 			"connect to the cluster via a router (mongos).", c.invoked)
 }
 
-// hello returns what a primary says of its set, in place of a mongos's role.
-func (m *Member) hello(c *call, role string, lag time.Duration) bson.D {
-	at := c.cluster.GossipTime()
-	hosts, majority := bson.A{m.Address}, at
-	if lag > 0 {
-		hosts, majority = append(hosts, m.secondary()), before(at, lag)
-	}
-	return bson.D{
-		{Key: "hosts", Value: hosts},
-		{Key: "setName", Value: m.Set},
-		{Key: "setVersion", Value: int32(1)},
-		{Key: role, Value: true},
-		{Key: "secondary", Value: false},
-		{Key: "primary", Value: m.Address},
-		{Key: "me", Value: m.Address},
-		{Key: "lastWrite", Value: bson.D{
-			{Key: "opTime", Value: opTime(at, c.term())}, {Key: "lastWriteDate", Value: dateOf(at)},
-			{Key: "majorityOpTime", Value: opTime(majority, c.term())}, {Key: "majorityWriteDate", Value: dateOf(majority)},
-		}},
-		{Key: "isImplicitDefaultMajorityWC", Value: true},
-	}
-}
-
-// services are the roles of the member.
-func (m *Member) services() bson.A {
-	if m.ID == mock.ConfigServerID {
-		return bson.A{"config"}
-	}
-	return bson.A{"shard"}
-}
-
 // reads captures what a query is about: on the member alone where this is one.
 func reads(c *call, ns string, filter *filter.Filter) ([]mock.Read, error) {
 	nodes, special, err := c.nodes()
@@ -125,13 +96,12 @@ func reads(c *call, ns string, filter *filter.Filter) ([]mock.Read, error) {
 	case c.node.member == nil:
 		return c.request.Reads(ns, filter)
 	}
-	o, isOwn := own(c, ns)
-	if !isOwn {
-		return c.request.MemberReads(c.node.member.ID, ns, filter)
-	}
-	docs, err := o.read(c)
-	if err != nil {
+	docs, isOwn, err := c.node.own.read(c, ns)
+	switch {
+	case err != nil:
 		return nil, err
+	case !isOwn:
+		return c.request.MemberReads(c.node.member.ID, ns, filter)
 	}
 	return []mock.Read{c.request.OwnRead(c.node.member.ID, docs)}, nil
 }
@@ -142,7 +112,7 @@ func stats(c *call, ns string) []mock.LocalStats {
 	if c.node.member == nil {
 		return c.cluster.Statistics().Collection(ns)
 	}
-	if s, ok := memberStats(c, ns); ok {
+	if s, ok := c.node.own.stats(c, ns); ok {
 		return []mock.LocalStats{s}
 	}
 	return nil
@@ -152,13 +122,12 @@ func indexes(c *call, ns string) ([]store.IndexSpec, bool) {
 	if c.node.member == nil {
 		return c.cluster.Indexes().List(ns)
 	}
-	o, isOwn := own(c, ns)
-	if !isOwn {
-		return c.cluster.Statistics().MemberIndexes(c.node.member.ID, ns)
-	}
-	docs, err := o.read(c)
-	if err != nil {
+	docs, isOwn, err := c.node.own.read(c, ns)
+	switch {
+	case err != nil:
 		return nil, false
+	case !isOwn:
+		return c.cluster.Statistics().MemberIndexes(c.node.member.ID, ns)
 	}
 	return docs.Indexes(), true
 }

@@ -32,7 +32,7 @@ func memberNamespaces(c *call, db string) []string {
 // memberStats returns the counters of a collection on the member; false when it
 // has no such collection.
 func memberStats(c *call, ns string) (mock.LocalStats, bool) {
-	if o, isOwn := own(c, ns); isOwn {
+	if o, isOwn := ownCollectionOf(c, ns); isOwn {
 		s, err := o.stats(c)
 		return s, err == nil
 	}

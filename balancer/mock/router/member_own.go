@@ -84,8 +84,8 @@ func memberCollectionsOf(id catalog.ShardID) []ownCollection {
 	return own
 }
 
-// own finds a collection that the member keeps for itself.
-func own(c *call, ns string) (ownCollection, bool) {
+// ownCollectionOf finds a collection that the member keeps for itself.
+func ownCollectionOf(c *call, ns string) (ownCollection, bool) {
 	if db, _, _ := strings.Cut(ns, "."); db != "local" && db != "config" && db != "admin" {
 		return ownCollection{}, false
 	}

@@ -87,7 +87,7 @@ func globalLock(c *call) any {
 
 // replicationStatus is hello as serverStatus shows it.
 func replicationStatus(c *call) bson.D {
-	status := append(bson.D{c.node.topologyVersion()}, c.node.member.hello(c, "isWritablePrimary", c.lag())...)
+	status := append(bson.D{c.node.topologyVersion()}, helloBehind(c, "isWritablePrimary", c.lag())...)
 	services := bson.D{}
 	names := []string{"MultiUpdateCoordinatorService", "RenameCollectionParticipantService", "ReshardingDonorService",
 		"ReshardingRecipientService", "ShardingDDLCoordinator"}

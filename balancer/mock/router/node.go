@@ -9,6 +9,7 @@ import (
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/access"
 	"shardsh/balancer/mock/routing"
+	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mock/store/work"
 )
 
@@ -18,8 +19,12 @@ type node struct {
 	cluster  *mock.Cluster
 	logger   *slog.Logger
 	commands map[string]*command
-	// member is the shard or config server that this is instead of a mongos.
+	// stages are the first stages of pipelines that make documents.
+	stages map[string]initialStage
+	// member is the shard or config server that this is instead of a mongos, and own
+	// what it answers otherwise; nil on a mongos.
 	member  *Member
+	own     own
 	process bson.ObjectID
 	started time.Time
 	// entry is that of a mongos in config.mongos.
@@ -41,6 +46,25 @@ type node struct {
 	given        *access.Directory // users of before those that the cluster kept
 	authRequired bool
 	snapshots    SnapshotFile // nil refuses all
+}
+
+// own is what a member of the cluster has for itself, and shows in place of what a
+// mongos would.
+type own interface {
+	// read makes the documents of a collection of its own; false where ns is none.
+	read(c *call, ns string) (docs *store.Collection, isOwn bool, err error)
+	// stats are the counters of a collection as the member holds it.
+	stats(c *call, ns string) (mock.LocalStats, bool)
+	// parameter returns the value of one that only members have.
+	parameter(c *call, name string) (value any, known bool)
+	parameterNames() []string
+	// sections are those of serverStatus, and services the roles it shows.
+	sections() []section
+	services() bson.A
+	// operations are those that $currentOp shows.
+	operations(c *call, allUsers bool) ([]bson.Raw, error)
+	// hello is what a primary says of its set, in place of a mongos's role.
+	hello(c *call, role string) bson.D
 }
 
 // up is how long the node has been running, in real time.

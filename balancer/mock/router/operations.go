@@ -192,7 +192,7 @@ func currentOpStage(c *call, _ string, spec bson.RawValue) ([]bson.Raw, error) {
 		return nil, err
 	}
 	if c.node.member != nil {
-		return memberOps(c, options.allUsers)
+		return c.node.own.operations(c, options.allUsers)
 	}
 	if options.localOps {
 		return localOps(c, options.allUsers)

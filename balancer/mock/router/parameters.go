@@ -61,7 +61,7 @@ func ownParameters() map[string]*ownParameter {
 // parameter returns one that this node has, and how it can be set.
 func parameter(c *call, name string) (value any, runtime, startup, known bool) {
 	if c.node.member != nil {
-		if value, known = memberParameter(c, name); known {
+		if value, known = c.node.own.parameter(c, name); known {
 			return value, false, false, true
 		}
 		value, runtime, known = c.cluster.Parameters().Value(name)
@@ -79,7 +79,7 @@ func parameter(c *call, name string) (value any, runtime, startup, known bool) {
 
 func parameterNames(c *call) []string {
 	if c.node.member != nil {
-		return slices.Sorted(slices.Values(append(c.cluster.Parameters().Names(), memberParameterNames()...)))
+		return slices.Sorted(slices.Values(append(c.cluster.Parameters().Names(), c.node.own.parameterNames()...)))
 	}
 	return slices.Sorted(maps.Keys(c.node.parameters))
 }

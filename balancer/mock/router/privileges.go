@@ -47,11 +47,11 @@ func (n *node) grants(p *peer) *access.Grants {
 }
 
 // checkPrivileges refuses what the caller's roles do not allow.
-func (r *Router) checkPrivileges(cmd *command, c *call) error {
-	if !r.authRequired || cmd.Anyone {
+func (n *node) checkPrivileges(cmd *command, c *call) error {
+	if !n.authRequired || cmd.Anyone {
 		return nil
 	}
-	if err := r.authorize(cmd, c); err != nil {
+	if err := n.authorize(cmd, c); err != nil {
 		return err // the user has gone since the command came
 	}
 	if cmd.Privilege != nil && cmd.Privilege(c.asked()) {

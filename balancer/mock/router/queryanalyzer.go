@@ -1,7 +1,6 @@
 package router
 
 import (
-	"context"
 	"maps"
 	"slices"
 	"sort"
@@ -113,10 +112,9 @@ func analyzersStatus(c *call) any {
 			active++
 		}
 		for _, sample := range a.samples {
-			switch sample.command {
-			case "update", "delete", "findAndModify":
+			if sample.writes() {
 				writes++
-			default:
+			} else {
 				reads++
 			}
 		}
@@ -125,6 +123,11 @@ func analyzersStatus(c *call) any {
 		{Key: "activeCollections", Value: active}, {Key: "totalCollections", Value: int64(len(c.node.analyzers))},
 		{Key: "totalSampledReadsCount", Value: reads}, {Key: "totalSampledWritesCount", Value: writes},
 	}
+}
+
+// writes reports whether the query is a write's.
+func (q sampledQuery) writes() bool {
+	return slices.Contains([]string{"update", "delete", "findAndModify"}, q.command)
 }
 
 // add keeps a query, in the place of the oldest where there are enough.
@@ -142,23 +145,18 @@ func (all analyzers) forgetIdle() {
 	maps.DeleteFunc(all, func(_ string, a *analyzer) bool { return a.perSecond == 0 })
 }
 
-// noteQuery samples a command, if its collection's queries are sampled and it
-// is time. The cluster's lock is held.
-func (all analyzers) noteQuery(cmd *command, c *call) {
-	if len(all) == 0 {
-		return
+// of returns the analyzer of a collection whose queries are sampled; nil of others.
+func (all analyzers) of(ns string) *analyzer {
+	if a := all[ns]; a != nil && a.perSecond > 0 {
+		return a
 	}
-	name, isText := c.body.Lookup(c.invoked).StringValueOK()
-	a := all[c.db+"."+name]
-	if !isText || a == nil || a.perSecond == 0 {
-		return
-	}
-	list, err := outside(c, func(context.Context) ([]sampledQuery, error) { return sampleable(cmd.Name, c.body.Raw), nil })
-	if err != nil {
-		return
-	}
+	return nil
+}
+
+// note keeps queries that came now, if it is time.
+func (a *analyzer) note(list []sampledQuery, now time.Time) {
 	for _, one := range list {
-		if now := c.cluster.Now(); !now.Before(a.next) {
+		if !now.Before(a.next) {
 			one.at = now
 			a.next = now.Add(time.Duration(float64(time.Second) / a.perSecond))
 			a.add(one)

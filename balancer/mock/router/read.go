@@ -21,7 +21,6 @@ func readHandlers() map[string]handler {
 		"find":        find,
 		"getMore":     getMore,
 		"killCursors": killCursors,
-		"aggregate":   aggregate,
 		"count":       count,
 		"distinct":    distinct,
 	}
@@ -224,13 +223,11 @@ func findFirst(c *call, q query, size int) (opened, error) {
 	open := &cursor{ns: q.ns, patient: c.args.Truth("noCursorTimeout"), held: new(weight)}
 	q.held = open.held
 	tailable := c.args.Truth("tailable")
-	var err error
 	if tailable {
 		// What comes later is read from where the find ended: nothing may come in between.
-		open.tail, err = tailOf(c, q)
-	}
-	if err != nil {
-		return opened{}, err
+		if err := startTail(c, open, q); err != nil {
+			return opened{}, err
+		}
 	}
 	results, err := queried(c, q)
 	switch {
@@ -240,7 +237,7 @@ func findFirst(c *call, q query, size int) (opened, error) {
 		if open.left, err = outside(c, results.all); err != nil {
 			return opened{}, err
 		}
-		open.limitTail(q, len(open.left))
+		limitTail(open, q, len(open.left))
 	case c.args.Truth("singleBatch") || q.few() && size != 0:
 		var batch bson.A
 		whole := false

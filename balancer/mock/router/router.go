@@ -74,6 +74,7 @@ func New(c *mock.Cluster, logger *slog.Logger, options ...Option) *Router {
 		cluster:    c,
 		logger:     logger,
 		commands:   commandTable(c.Release()),
+		stages:     initialStages(),
 		process:    bson.NewObjectID(),
 		started:    time.Now(),
 		cursors:    cursors{rand: rand.New(rand.NewPCG(1, 2)), life: cursorLife},
@@ -100,6 +101,13 @@ func (r *Router) Handle(ctx context.Context, req wire.Request) (reply bson.Raw) 
 	counted := r.counters.begin(req)
 	defer func() { counted(reply) }() // of one that panics, too
 	return r.handle(ctx, req)
+}
+
+// Leave is called at the end of a connection.
+func (r *Router) Leave(client *wire.Client) {
+	if client.State != nil {
+		r.counters.connections.Add(-1)
+	}
 }
 
 // command returns what there is to know of a command; nil where there is none of that

@@ -26,12 +26,12 @@ func (r *Router) Beside(name string) (*Router, error) {
 		return nil, fmt.Errorf("router %s: %w", name, err)
 	}
 	another := &Router{&node{
-		cluster:  r.cluster,
-		logger:   r.logger,
-		commands: r.commands,
-		process:  bson.NewObjectID(),
-		started:  time.Now(),
-		entry:    entry,
+		cluster: r.cluster,
+		logger:  r.logger,
+		stages:  r.stages, commands: r.commands,
+		process: bson.NewObjectID(),
+		started: time.Now(),
+		entry:   entry,
 		cursors: cursors{
 			rand: rand.New(rand.NewPCG(1, r.cursors.rand.Uint64())), life: r.cursors.life, most: r.cursors.most,
 		},

@@ -57,8 +57,8 @@ func statusSections() []section {
 // out, none: 1 leaves out all that are not named.
 func serverStatus(c *call) (bson.D, error) {
 	process, service, sections := "mongos", bson.A{"router"}, statusSections
-	if m := c.node.member; m != nil {
-		process, service, sections = "mongod", m.services(), func() []section { return memberSections(m.ID) }
+	if c.node.member != nil {
+		process, service, sections = "mongod", c.node.own.services(), c.node.own.sections
 	}
 	up := c.node.up()
 	reply := bson.D{

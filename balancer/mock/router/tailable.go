@@ -22,8 +22,9 @@ type tail struct {
 	wanted int64
 }
 
-// awaits reports whether getMore waits at the end.
-func (c *cursor) awaits() bool { return c.tail != nil && c.tail.await || c.stream != nil }
+func (t *tail) awaits() bool { return t.await }
+
+func (t *tail) streams() bool { return false }
 
 // checkTailable checks the arguments of find that go with tailable.
 func (c *call) checkTailable() error {
@@ -44,43 +45,43 @@ func (c *call) checkTailable() error {
 	return nil
 }
 
-// tailOf opens the end of a capped collection as it is now; nil where there is none.
-func tailOf(c *call, q query) (*tail, error) {
+// startTail lets a cursor go on from the end of a capped collection as it is now, where
+// there is one.
+func startTail(c *call, open *cursor, q query) error {
 	place, err := c.cluster.Collections().StartTail(q.ns)
-	if err != nil || place == nil {
-		return nil, err
+	if err == nil && place != nil {
+		open.more = &tail{place: place, query: q, await: c.args.Truth("awaitData"), wanted: -1}
 	}
-	return &tail{place: place, query: q, await: c.args.Truth("awaitData"), wanted: -1}, nil
+	return err
 }
 
 // limitTail takes off the limit of a tailable cursor what the find gave.
-func (c *cursor) limitTail(q query, found int) {
-	if c.tail == nil || q.limit == 0 {
+func limitTail(open *cursor, q query, found int) {
+	t, is := open.more.(*tail)
+	if !is || q.limit == 0 {
 		return
 	}
-	if c.tail.wanted = q.limit - int64(found); c.tail.wanted <= 0 {
-		c.tail = nil
+	if t.wanted = q.limit - int64(found); t.wanted <= 0 {
+		open.more = nil
 	}
 }
 
-// more adds to a tailable cursor that has nothing left what has come
-// meanwhile. Without documents it waits for some, where it was asked to, until
-// maxTimeMS is over.
+// readMore adds to a cursor that has nothing left what has come meanwhile, and waits
+// for that until maxTimeMS is over.
 func readMore(c *call, open *cursor) error {
-	t := open.tail
-	if len(open.left) > 0 || open.rest != nil {
+	if len(open.left) > 0 || open.rest != nil || open.more == nil {
 		return nil
 	}
 	deadline := c.deadline
 	if deadline.IsZero() {
 		deadline = c.cluster.Now().Add(awaitDefault)
 	}
-	if open.stream != nil {
-		return moreChanges(c, open, deadline)
-	}
-	if t == nil {
-		return nil
-	}
+	return open.more.read(c, open, deadline)
+}
+
+// read takes the documents that have come. Without any it waits for some, where it was
+// asked to.
+func (t *tail) read(c *call, open *cursor, deadline time.Time) error {
 	for {
 		docs, err := c.request.ReadTail(t.place, t.query.filter)
 		if err != nil {
@@ -89,7 +90,7 @@ func readMore(c *call, open *cursor) error {
 		if len(docs) > 0 || !t.await || !c.cluster.Now().Before(deadline) {
 			open.left, err = t.give(docs)
 			if t.wanted == 0 {
-				open.tail = nil
+				open.more = nil
 			}
 			return err
 		}
