@@ -7,7 +7,6 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
-	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mock/store/filter"
@@ -16,22 +15,19 @@ import (
 
 // Member is a node of the cluster that is no router: the primary, and only
 // member, of a shard's replica set or of the config server's.
-type Member struct {
-	ID catalog.ShardID
-	// Set is the replica set's name, Address its host:port.
-	Set, Address string
-}
+type Member member
 
 // Of makes the node of a cluster's member beside its router. It shows what the
 // member holds itself, orphans included, and takes no writes.
 func (m Member) Of(r *Router) *Router {
+	is := member(m)
 	return &Router{&node{
 		cluster:  r.cluster,
 		logger:   r.logger,
 		commands: tableOf(memberHandlers(), r.cluster.Release()),
 		stages:   r.stages,
-		member:   &m,
-		own:      self{&m},
+		member:   &is,
+		own:      self{&is},
 		process:  bson.NewObjectID(),
 		started:  time.Now(),
 		budget:   r.budget,

@@ -165,7 +165,7 @@ func (c *call) lag() time.Duration {
 }
 
 // secondary is the address of the second node, where nobody listens.
-func (m *Member) secondary() string {
+func (m *member) secondary() string {
 	host, _, _ := net.SplitHostPort(m.Address)
 	return net.JoinHostPort(host, "1")
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // self is what a member has for itself, and shows in place of what a mongos would.
-type self struct{ *Member }
+type self struct{ *member }
 
 var _ own = self{}
 

@@ -6,6 +6,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/access"
 	"shardsh/balancer/mock/routing"
@@ -23,7 +24,7 @@ type node struct {
 	stages map[string]initialStage
 	// member is the shard or config server that this is instead of a mongos, and own
 	// what it answers otherwise; nil on a mongos.
-	member  *Member
+	member  *member
 	own     own
 	process bson.ObjectID
 	started time.Time
@@ -45,7 +46,15 @@ type node struct {
 	users        *access.Directory
 	given        *access.Directory // users of before those that the cluster kept
 	authRequired bool
-	snapshots    SnapshotFile // nil refuses all
+	// snapshots finds the file that a name stands for; nil refuses all.
+	snapshots func(name string, write bool) (path string, err error)
+}
+
+// member is a shard or the config server as one of its nodes knows it.
+type member struct {
+	ID catalog.ShardID
+	// Set is the replica set's name, Address its host:port.
+	Set, Address string
 }
 
 // own is what a member of the cluster has for itself, and shows in place of what a

@@ -291,7 +291,8 @@ func updateRequest(c *call, q, u bson.RawValue, options bson.Raw) (mock.UpdateRe
 		return req, err
 	}
 	update, err := update.Compile(u, update.Options{
-		ArrayFilters: arrayFilters, Filter: filter, Let: let, Now: c.now, NewID: c.newID, Stamp: c.stampedOutside,
+		ArrayFilters: arrayFilters, Filter: filter, Let: let, Now: c.now, NewID: func() bson.ObjectID { return c.newID() },
+		Stamp: func(doc bson.Raw) bson.Raw { return c.stampedOutside(doc) },
 	})
 	if err != nil {
 		return req, err
