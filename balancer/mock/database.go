@@ -234,6 +234,9 @@ func checkNewCollection(ns string) error {
 	if err != nil {
 		return err
 	}
+	if strings.Contains(coll, "$") {
+		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid collection name: %s", coll)
+	}
 	known := []string{"system.js", "system.profile", "system.views"}
 	if strings.HasPrefix(coll, "system.") && !onConfigServer(db) && !slices.Contains(known, coll) {
 		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid system namespace: %s", ns)

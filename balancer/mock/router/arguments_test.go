@@ -67,6 +67,7 @@ func TestRefusedArguments(t *testing.T) {
 
 		{d("find", "e", "sort", d("k", d("$meta", "textScore"))), 40218, "query requires textScore metadata, but it is not available"},
 		{d("find", "e", "projection", d("k", d("$meta", "nope"))), 17308, "Unsupported argument to $meta: nope"},
+		{d("find", "e", "projection", d("k", d("$meta", 1))), 17307, "$meta only supports string arguments"},
 		{d("count", "e", "readConcern", d("level", "snapshot")), 72,
 			`Command count does not support { readConcern: { level: "snapshot", provenance: "clientSupplied" } } :: caused by :: read concern snapshot not supported`},
 		{d("insert", ".x", "documents", bson.A{d()}), 73, "Invalid namespace specified 'doc1..x'"},
@@ -76,6 +77,8 @@ func TestRefusedArguments(t *testing.T) {
 		{d("aggregate", 1, "pipeline", bson.A{d("$match", d())}, "cursor", d()), 73, "{aggregate: 1} is not valid for '$match'; a collection is required."},
 		{d("aggregate", "e", "pipeline", bson.A{d("$changeStream", d("nope", 1))}, "cursor", d()), 40415, "BSON field '$changeStream.nope' is an unknown field."},
 		{d("create", "x", "timeseries", d("timeField", "t")), 238, "the mock does not support collections with timeseries"},
+		{d("distinct", "e", "key", "a\x00b"), 31032, "Key field cannot contain an embedded null byte"},
+		{d("create", "a$b"), 73, "Invalid collection name: a$b"},
 		{d("create", "system.x"), 73, "Invalid system namespace: doc1.system.x"},
 		{d("create", strings.Repeat("x", 251)), 73, "Fully qualified namespace is too long. Namespace: doc1." + strings.Repeat("x", 251) + " Max: 255"},
 		{d("createIndexes", "e", "indexes", bson.A{d("key", d("a", 1))}), 9,

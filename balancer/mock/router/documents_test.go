@@ -310,6 +310,11 @@ func TestValidators(t *testing.T) {
 	}
 }
 
+// partialIndex is an index of what matches.
+func partialIndex(matches bson.D) bson.D {
+	return d("key", d("m", 1), "name", "m", "partialFilterExpression", matches)
+}
+
 func TestIndexOptions(t *testing.T) {
 	x := newRecordedState(t)
 	create := func(index bson.D) bson.D { return d("createIndexes", "p", "indexes", bson.A{index}) }
@@ -343,10 +348,23 @@ func TestIndexOptions(t *testing.T) {
 		{d("key", d("_id", 1), "name", "a", "expireAfterSeconds", 1), 197},
 		{d("key", d("a", "hashed"), "name", "a", "unique", true), 16764},
 		{d("key", d("a", "nope"), "name", "a"), 67},
+		{partialIndex(d("n", d("$ne", 5))), 67},
+		{partialIndex(d("n", d("$exists", false))), 67},
+		{partialIndex(d("n", d("$not", d("$gt", 5)))), 67},
+		{partialIndex(d("n", bson.Regex{Pattern: "x"})), 67},
+		{partialIndex(d("n", 5, "$or", bson.A{d("a", 1), d("a", d("$size", 5))})), 67},
+		{partialIndex(d("n", d("$nope", 5))), 2},
 	} {
 		if code := x.code("doc1", create(tt.index)); code != tt.code {
 			t.Errorf("%v: code %d, want %d", tt.index, code, tt.code)
 		}
+	}
+	for _, allowed := range []bson.D{
+		{}, d("n", 5), d("n", d("$exists", true)), d("n", d("$gt", 5, "$lte", 9)), d("n", d("$type", "string")),
+		d("n", d("$in", bson.A{1, 2})), d("$and", bson.A{d("n", 5), d("$or", bson.A{d("a", 1), d("b", 2)})}),
+	} {
+		x.ok("doc1", create(partialIndex(allowed)))
+		x.ok("doc1", d("dropIndexes", "p", "index", "m"))
 	}
 }
 

@@ -3,6 +3,7 @@ package router
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -440,6 +441,9 @@ func distinct(c *call) (bson.D, error) {
 	key, err := c.text("key")
 	if err != nil {
 		return nil, err
+	}
+	if strings.Contains(key, "\x00") {
+		return nil, mongoerr.New(31032, "Key field cannot contain an embedded null byte")
 	}
 	results, err := queried(c, q)
 	if err != nil {

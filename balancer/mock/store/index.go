@@ -99,9 +99,31 @@ func newIndex(spec IndexSpec) (*Index, error) {
 		if err != nil {
 			return nil, err
 		}
+		if c, found := unfit(f.Clauses); found {
+			return nil, refusal.New(mongoerr.CannotCreateIndex, "Expression not supported in partial index: %s",
+				value.Object(filter.QueryOf([]filter.Clause{c})))
+		}
 		ix.partial = f
 	}
 	return ix, nil
+}
+
+// partialOps are the conditions that a partial index may be of, as MongoDB's manual lists them.
+var partialOps = []string{"$eq", "$exists", "$gt", "$gte", "$lt", "$lte", "$type", "$in", "$or"}
+
+// unfit returns a condition that a partial index cannot be of.
+func unfit(list []filter.Clause) (filter.Clause, bool) {
+	for _, c := range list {
+		if !slices.Contains(partialOps, c.Op) {
+			return c, true
+		}
+		for _, branch := range c.Or {
+			if c, found := unfit(branch); found {
+				return c, true
+			}
+		}
+	}
+	return filter.Clause{}, false
 }
 
 // checkIndexField refuses key patterns as the server does (67).

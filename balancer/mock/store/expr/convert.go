@@ -265,7 +265,8 @@ func convertString(v value.Value, format string) (value.Value, error) {
 	case bson.TypeBinary:
 		return binaryText(v, format)
 	case bson.TypeInt32, bson.TypeInt64, bson.TypeDouble, bson.TypeDecimal128, bson.TypeDateTime:
-		return value.String(plainText(v)), nil
+		text, err := plainText(v)
+		return value.String(text), err
 	case bson.TypeSymbol, bson.TypeJavaScript:
 		return value.String(value.TextAt(v.Value)), nil
 	}
@@ -273,16 +274,17 @@ func convertString(v value.Value, format string) (value.Value, error) {
 }
 
 // plainText returns a number or date as the server writes it.
-func plainText(v value.Value) string {
+func plainText(v value.Value) (string, error) {
 	switch v.Type {
 	case bson.TypeDouble:
-		return value.DoubleText(value.DoubleAt(v.Value))
+		return value.DoubleText(value.DoubleAt(v.Value)), nil
 	case bson.TypeDecimal128:
-		return value.DecimalAt(v.Value).String()
+		return value.DecimalAt(v.Value).String(), nil
 	case bson.TypeDateTime:
-		return value.TimeOf(value.Int64At(v.Value)).Format("2006-01-02T15:04:05.000Z")
+		t := value.TimeOf(value.Int64At(v.Value))
+		return t.Format("2006-01-02T15:04:05.000Z"), checkYear(t)
 	}
-	return strconv.FormatInt(value.ToInteger(v), 10)
+	return strconv.FormatInt(value.ToInteger(v), 10), nil
 }
 
 func timestampText(v value.Value) string {

@@ -42,11 +42,19 @@ func exprDateToString(_ *Evaluation, args []value.Value) (value.Value, error) {
 			format += "Z"
 		}
 	}
-	if t.Year() < 0 || t.Year() > 9999 {
-		return value.Value{}, refusal.Of(18537, "$dateToString is only defined on year 0-9999, tried to use year %d",
-			t.Year())
+	if err := checkYear(t); err != nil {
+		return value.Value{}, err
 	}
 	return value.String(formatDate(t, format)), nil
+}
+
+// checkYear refuses years that have no four digits.
+func checkYear(t time.Time) error {
+	if year := t.Year(); year < 0 || year > 9999 {
+		return refusal.Of(18537, "Could not convert date to string: date component was outside the supported range of "+
+			"0-9999: %d", year)
+	}
+	return nil
 }
 
 func checkDateFormat(format string) error {

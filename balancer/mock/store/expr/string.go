@@ -66,7 +66,7 @@ func coerced(v value.Value) (string, error) {
 	case bson.TypeString, bson.TypeSymbol, bson.TypeJavaScript:
 		return value.TextAt(v.Value), nil
 	case bson.TypeInt32, bson.TypeInt64, bson.TypeDouble, bson.TypeDecimal128, bson.TypeDateTime:
-		return plainText(v), nil
+		return plainText(v)
 	case bson.TypeTimestamp:
 		return timestampText(v), nil
 	}

@@ -100,6 +100,8 @@ func (p *Parser) field(name string, v value.Value, prefix []string) error {
 		return p.slice(path, arg)
 	case p.find && op == "$elemMatch":
 		return p.elemMatch(path, arg)
+	case op == "$meta" && !value.IsString(arg):
+		return refusal.Of(17307, "$meta only supports string arguments")
 	case op == "$meta" && !slices.Contains(metaNames, value.TextAt(arg.Value)):
 		return refusal.Of(17308, "Unsupported argument to $meta: %s", value.TextAt(arg.Value))
 	case op == "$meta":
