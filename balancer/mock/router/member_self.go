@@ -6,15 +6,16 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mock/store"
 )
 
 // self is what a member has for itself, and shows in place of what a mongos would.
-type self struct{ *member }
+type self struct{ *call.Member }
 
-var _ own = self{}
+var _ call.Own = self{}
 
-func (self) read(c *call, ns string) (*store.Collection, bool, error) {
+func (self) Read(c *call.Call, ns string) (*store.Collection, bool, error) {
 	o, isOwn := ownCollectionOf(c, ns)
 	if !isOwn {
 		return nil, false, nil
@@ -23,29 +24,31 @@ func (self) read(c *call, ns string) (*store.Collection, bool, error) {
 	return docs, true, err
 }
 
-func (self) stats(c *call, ns string) (mock.LocalStats, bool) { return memberStats(c, ns) }
+func (self) Stats(c *call.Call, ns string) (mock.LocalStats, bool) { return memberStats(c, ns) }
 
-func (self) parameter(c *call, name string) (any, bool) { return memberParameter(c, name) }
+func (self) Parameter(c *call.Call, name string) (any, bool) { return memberParameter(c, name) }
 
-func (self) parameterNames() []string { return memberParameterNames() }
+func (self) ParameterNames() []string { return memberParameterNames() }
 
-func (m self) sections() []section { return memberSections(m.ID) }
+func (m self) Sections() []call.Section { return memberSections(m.ID) }
 
-func (self) operations(c *call, allUsers bool) ([]bson.Raw, error) { return memberOps(c, allUsers) }
+func (self) Operations(c *call.Call, allUsers bool) ([]bson.Raw, error) {
+	return memberOps(c, allUsers)
+}
 
-// hello is asked without the cluster's lock.
-func (self) hello(c *call, role string) bson.D {
+// Hello is asked without the cluster's lock.
+func (self) Hello(c *call.Call, role string) bson.D {
 	lag := time.Duration(0)
-	if c.cluster.Faults().MayBeSlow() {
-		c.cluster.Lock()
-		lag = c.lag()
-		c.cluster.Unlock()
+	if c.Cluster.Faults().MayBeSlow() {
+		c.Cluster.Lock()
+		lag = lagOf(c)
+		c.Cluster.Unlock()
 	}
 	return helloBehind(c, role, lag)
 }
 
-// services are the roles of the member.
-func (m self) services() bson.A {
+// Services are the roles of the member.
+func (m self) Services() bson.A {
 	if m.ID == mock.ConfigServerID {
 		return bson.A{"config"}
 	}
@@ -54,12 +57,12 @@ func (m self) services() bson.A {
 
 // helloBehind returns what a primary says of its set, in place of a mongos's role, with a
 // secondary that is so long behind.
-func helloBehind(c *call, role string, lag time.Duration) bson.D {
-	m := c.node.member
-	at := c.cluster.GossipTime()
+func helloBehind(c *call.Call, role string, lag time.Duration) bson.D {
+	m := c.Node.Member
+	at := c.Cluster.GossipTime()
 	hosts, majority := bson.A{m.Address}, at
 	if lag > 0 {
-		hosts, majority = append(hosts, m.secondary()), before(at, lag)
+		hosts, majority = append(hosts, secondary(m)), before(at, lag)
 	}
 	return bson.D{
 		{Key: "hosts", Value: hosts},
@@ -70,8 +73,8 @@ func helloBehind(c *call, role string, lag time.Duration) bson.D {
 		{Key: "primary", Value: m.Address},
 		{Key: "me", Value: m.Address},
 		{Key: "lastWrite", Value: bson.D{
-			{Key: "opTime", Value: opTime(at, c.term())}, {Key: "lastWriteDate", Value: dateOf(at)},
-			{Key: "majorityOpTime", Value: opTime(majority, c.term())}, {Key: "majorityWriteDate", Value: dateOf(majority)},
+			{Key: "opTime", Value: opTime(at, term(c))}, {Key: "lastWriteDate", Value: dateOf(at)},
+			{Key: "majorityOpTime", Value: opTime(majority, term(c))}, {Key: "majorityWriteDate", Value: dateOf(majority)},
 		}},
 		{Key: "isImplicitDefaultMajorityWC", Value: true},
 	}

@@ -13,57 +13,57 @@ import (
 // its place. Users that are there stay. The caller holds the lock.
 func (r *Router) restore() {
 	r.restoreSecret()
-	r.given = r.users.Clone()
-	r.restoreUsers(r.users)
-	for _, w := range r.cluster.TakeWrites() {
-		if !r.restoreWrites(w.Session, w.Write) {
-			r.cluster.KeepWrite(w.Session, nil)
+	r.Given = r.Users.Clone()
+	r.restoreUsers(r.Users)
+	for _, w := range r.Cluster.TakeWrites() {
+		if !r.RestoreWrites(w.Session, w.Write) {
+			r.Cluster.KeepWrite(w.Session, nil)
 		}
 	}
-	r.cluster.OnReplaced(r.follow)
+	r.Cluster.OnReplaced(r.follow)
 }
 
 // follow takes over what another state has of users, as a router would that
 // began with it, and forgets what it lacks. The caller holds the lock.
 func (r *Router) follow() {
-	users := r.given.Clone()
+	users := r.Given.Clone()
 	r.restoreUsers(users)
-	r.users.Become(users)
+	r.Users.Become(users)
 	r.keepSecret()
-	r.sessions.forgetWrites()
-	r.routes.Forget("")
+	r.Sessions.ForgetWrites()
+	r.Routes.Forget("")
 }
 
 // restoreSecret takes over the secret that the cluster kept for what strangers
 // hear of users, or gives it one to keep.
 func (r *Router) restoreSecret() {
-	secret, known := access.RestoreSecret(r.cluster.KeptUsers()[access.SecretName])
+	secret, known := access.RestoreSecret(r.Cluster.KeptUsers()[access.SecretName])
 	if !known {
 		secret = access.NewSecret()
 	}
-	if err := r.users.UseSecret(secret); err != nil {
-		r.logger.Error("users not made", "error", err)
+	if err := r.Users.UseSecret(secret); err != nil {
+		r.Logger.Error("users not made", "error", err)
 	}
 	r.keepSecret()
 }
 
 // keepSecret keeps the secret with the cluster where clients have to log in.
 func (r *Router) keepSecret() {
-	if !r.authRequired {
+	if !r.AuthRequired {
 		return
 	}
-	stored, err := r.users.StoredSecret()
+	stored, err := r.Users.StoredSecret()
 	if err != nil {
-		r.logger.Error("secret not kept", "error", err)
+		r.Logger.Error("secret not kept", "error", err)
 		return
 	}
-	r.cluster.KeepUser(access.SecretName, stored)
+	r.Cluster.KeepUser(access.SecretName, stored)
 }
 
 // restoreUsers puts the users and roles that the cluster kept into a directory,
 // besides those that are there.
 func (r *Router) restoreUsers(into *access.Directory) {
-	for name, kept := range r.cluster.KeptUsers() {
+	for name, kept := range r.Cluster.KeptUsers() {
 		if name == access.SecretName {
 			continue
 		}
@@ -72,7 +72,7 @@ func (r *Router) restoreUsers(into *access.Directory) {
 			restore = func() error { return into.RestoreRole(kept) }
 		}
 		if err := restore(); err != nil {
-			r.logger.Error("user not restored", "user", name, "error", err)
+			r.Logger.Error("user not restored", "user", name, "error", err)
 		}
 	}
 }
