@@ -1,6 +1,7 @@
 package mock_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -85,4 +86,73 @@ func TestReachedIsTheRequestsOwn(t *testing.T) {
 	if got := fmt.Sprint(before, insert.Reached(), find.Reached()); got != "0 1 2" {
 		t.Errorf("reached %s shards, want 0 1 2", got)
 	}
+}
+
+// What others do between two documents of one insert, who have the lock then, counts
+// for the second.
+func TestInsertSeesWhatOthersDo(t *testing.T) {
+	const ns = "app.plain"
+	tests := map[string]struct {
+		between func(c *mock.Cluster) error
+		code    mongoerr.Code // of the second document
+		want    string        // where documents are then, and how many
+	}{
+		"nothing": {between: func(*mock.Cluster) error { return nil }, want: "a 2"},
+		"drop": {between: func(c *mock.Cluster) error {
+			if !c.Collections().Drop(ns) {
+				return errors.New("nothing to drop")
+			}
+			return nil
+		}, want: "a 1"},
+		"movePrimary": {between: func(c *mock.Cluster) error { return c.Databases().MovePrimary("app", "b") }, want: "b 2"},
+		"view": {between: func(c *mock.Cluster) error {
+			c.Collections().Drop(ns)
+			return c.Background().CreateView(ns, "app", mock.View{On: "other"})
+		}, code: mongoerr.CommandNotSupportedOnView},
+		"crash":  {between: func(c *mock.Cluster) error { return c.Faults().Crash("a") }, code: mongoerr.HostUnreachable},
+		"failed": {between: failInserts, code: mongoerr.HostNotFound},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t, `{"shards":[{"id":"a"},{"id":"b"}],"databases":[{"name":"app","primary":"a"}],
+				"settings":{"balancer":{"mode":"off"}}}`, mock.Config{}).cluster
+			c.Lock()
+			defer c.Unlock()
+			insert, _ := c.BeginRequest("insert")
+			if err := insert.Insert(ns, raw(t, d("_id", 1))); err != nil {
+				t.Fatal(err)
+			}
+			err := c.Outside(func() error {
+				c.Lock()
+				defer c.Unlock()
+				return tt.between(c)
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = insert.Insert(ns, raw(t, d("_id", 2)))
+			if tt.want == "" {
+				if !mongoerr.Is(err, tt.code) {
+					t.Errorf("the second document: %v, want code %d", err, tt.code)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			find := c.Background()
+			reads, err := find.Reads(ns, nil)
+			if err != nil || len(reads) != 1 {
+				t.Fatalf("%d reads, %v", len(reads), err)
+			}
+			if got := fmt.Sprint(reads[0].Shard, " ", find.CountOn(reads[0], ns)); got != tt.want {
+				t.Errorf("shard and documents %s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+// failInserts lets one shard refuse inserts that come to it from now on.
+func failInserts(c *mock.Cluster) error {
+	return c.Faults().FailNext(mock.Failure{Command: "insert", Shard: "a", Times: 1, Code: mongoerr.HostNotFound})
 }

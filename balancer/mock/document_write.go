@@ -22,18 +22,17 @@ func (rq *Request) Insert(ns string, doc bson.Raw) error { return rq.InsertCheck
 // InsertChecked is Insert that asks the collection's validator only if check is
 // true.
 func (rq *Request) InsertChecked(ns string, doc bson.Raw, check bool) error {
-	if err := rq.c.collections.refuseView(ns); err != nil {
-		return err
+	known := rq.landsIn(ns)
+	if !known {
+		if err := rq.c.collections.checkInsert(ns); err != nil {
+			return err
+		}
 	}
-	db, _, err := catalog.SplitNamespace(ns)
+	doc, err := update.PrepareInsert(doc, rq.c.NewObjectID)
 	if err != nil {
 		return err
 	}
-	doc, err = update.PrepareInsert(doc, rq.c.NewObjectID)
-	if err != nil {
-		return err
-	}
-	if rq.c.config.holds(ns) {
+	if !known && rq.c.config.holds(ns) {
 		if err := rq.AskConfig(); err != nil {
 			return err
 		}
@@ -42,7 +41,7 @@ func (rq *Request) InsertChecked(ns string, doc bson.Raw, check bool) error {
 	if err := rq.awaitWritable(ns); err != nil {
 		return err
 	}
-	s, local, err := rq.admitted(ns, db, doc, check)
+	s, local, err := rq.admitted(ns, doc, check)
 	if err != nil {
 		return err
 	}
@@ -59,18 +58,47 @@ func (rq *Request) InsertChecked(ns string, doc bson.Raw, check bool) error {
 	return nil
 }
 
+// checkInsert refuses new documents for views, and for what is no namespace.
+func (cs *Collections) checkInsert(ns string) error {
+	if err := cs.refuseView(ns); err != nil {
+		return err
+	}
+	_, _, err := catalog.SplitNamespace(ns)
+	return err
+}
+
+// landing is where a new document of a collection that is not tracked has gone. The
+// next one goes there, too, with nothing to look up or to ask, as long as the request
+// has the cluster for itself.
+type landing struct {
+	ns    string
+	turn  uint64
+	shard *shard
+	local *localCollection
+}
+
+// landsIn reports whether it is known where new documents of a collection go.
+func (rq *Request) landsIn(ns string) bool {
+	return rq.landing.shard != nil && rq.landing.turn == rq.c.turns && rq.landing.ns == ns
+}
+
+// land notes where a new document goes, unless the next one's way may be another: the
+// router is to learn something by it, or its shard key decides.
+func (rq *Request) land(ns string, s *shard, local *localCollection) {
+	if rq.c.config.tables[ns] == nil && (rq.routes == nil || rq.routes.Fresh(ns, rq.c.config)) {
+		rq.landing = landing{ns, rq.c.turns, s, local}
+	}
+}
+
 // admitted finds where a new document goes, and asks the shard and, if check is
 // true, the validator. That one computes outside the lock, and the place is
 // looked for again.
-func (rq *Request) admitted(ns, db string, doc bson.Raw, check bool) (*shard, *localCollection, error) {
+func (rq *Request) admitted(ns string, doc bson.Raw, check bool) (*shard, *localCollection, error) {
 	var asked *filter.Filter
 	for {
-		s, local, err := rq.destination(ns, db, doc)
+		s, local, err := rq.reach(ns, doc)
 		if err != nil {
 			return nil, nil, err
-		}
-		if err := rq.ask(s.id); err != nil {
-			return nil, nil, unacknowledged(s.id, err)
 		}
 		if !check || local.validator == asked {
 			return s, local, nil
@@ -81,6 +109,22 @@ func (rq *Request) admitted(ns, db string, doc bson.Raw, check bool) (*shard, *l
 			return nil, nil, err
 		}
 	}
+}
+
+// reach finds where a new document goes, and asks the shard.
+func (rq *Request) reach(ns string, doc bson.Raw) (*shard, *localCollection, error) {
+	if rq.landsIn(ns) {
+		return rq.landing.shard, rq.landing.local, nil
+	}
+	s, local, err := rq.destination(ns, doc)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := rq.ask(s.id); err != nil {
+		return nil, nil, unacknowledged(s.id, err)
+	}
+	rq.land(ns, s, local)
+	return s, local, nil
 }
 
 // validate asks a collection's validator of a new document.
@@ -95,12 +139,13 @@ func (rq *Request) validate(rules validation, doc bson.Raw) error {
 
 // destination returns the shard and its local collection that a new document
 // belongs to.
-func (rq *Request) destination(ns, db string, doc bson.Raw) (*shard, *localCollection, error) {
+func (rq *Request) destination(ns string, doc bson.Raw) (*shard, *localCollection, error) {
 	coll, tracked, err := rq.c.config.Tracked(ns)
 	if err != nil {
 		return nil, nil, err
 	}
 	if !tracked {
+		db := databaseOf(ns)
 		primary, there := rq.c.config.Primary(db)
 		if s := rq.c.shards[primary]; there && s != nil && s.colls[ns] != nil {
 			rq.routeKey(ns, nil)
@@ -274,11 +319,7 @@ func (rq *Request) replace(ns string, p place, after bson.Raw, check bool) error
 	if p.shard == nil {
 		return rq.c.Background().replaceConfig(ns, p, after)
 	}
-	db, _, err := catalog.SplitNamespace(ns)
-	if err != nil {
-		return err
-	}
-	s, local, err := rq.destination(ns, db, after)
+	s, local, err := rq.destination(ns, after)
 	if err != nil {
 		return err
 	}

@@ -114,6 +114,8 @@ type Request struct {
 	routes *routing.Cache
 	// key is the newest document's shard key, and room for the next one's.
 	key []byte
+	// landing is where its newest new document went.
+	landing landing
 }
 
 // BeginRequest begins a client's command; the failure armed for it, if any, is

@@ -39,6 +39,9 @@ type clock struct {
 	// passing is called before time goes by: somebody wants to know what there was
 	// until then. It is nil for nobody, as nearly always.
 	passing func()
+	// turns counts when time may go by, and others may have the lock: while it stays
+	// the same, only its holder changes the cluster.
+	turns uint64
 	// ran is called when an event has run, or some have: what they have changed
 	// may have to be written. eachRun wants it called for each one.
 	ran     func()
@@ -132,6 +135,7 @@ func (k *clock) runUntil(t time.Time, each func()) {
 
 // pass tells that time is about to go by.
 func (k *clock) pass() {
+	k.turns++
 	if k.passing != nil {
 		k.passing()
 	}

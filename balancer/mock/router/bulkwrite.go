@@ -157,7 +157,7 @@ func checkBulkUUIDs(c *call.Call) error {
 }
 
 func bulkInsert(c *call.Call, ns string, op bson.Raw) (*call.Outcome, error) {
-	return insertOne(c, ns, op.Lookup("document").Document())
+	return insertOne(c, ns, op.Lookup("document").Document(), insertionOf(c))
 }
 
 func bulkUpdate(c *call.Call, ns string, op bson.Raw) (*call.Outcome, error) {

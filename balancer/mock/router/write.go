@@ -168,27 +168,37 @@ func writeError(index int, err error) bson.D {
 // inserted is what every insert does.
 var inserted = &call.Outcome{Matched: 1, Modified: 1}
 
-func insertOne(c *call.Call, ns string, doc bson.Raw) (*call.Outcome, error) {
-	doc = stamped(c, doc, c.Cluster.Tick)
-	if err := c.Request.InsertChecked(ns, doc, !args.Truth(c.Body.Lookup("bypassDocumentValidation"))); err != nil {
+// insertion is how a command wants its documents to be inserted.
+type insertion struct {
+	unchecked bool // by the collection's validator
+	unstamped bool
+}
+
+func insertionOf(c *call.Call) insertion {
+	return insertion{args.Truth(c.Body.Lookup("bypassDocumentValidation")), unstamped(c)}
+}
+
+func insertOne(c *call.Call, ns string, doc bson.Raw, how insertion) (*call.Outcome, error) {
+	if !how.unstamped {
+		doc = document.StampEmpty(doc, c.Cluster.Tick)
+	}
+	if err := c.Request.InsertChecked(ns, doc, !how.unchecked); err != nil {
 		return nil, err
 	}
 	return inserted, nil
 }
 
-// stamped returns a document, or an update's new one, with the time in place of
-// its empty timestamps, unless the client wants them as they are: what is copied
-// from elsewhere keeps them.
-func stamped(c *call.Call, doc bson.Raw, tick func() bson.Timestamp) bson.Raw {
-	if args.Truth(c.Body.Lookup("bypassEmptyTsReplacement")) {
+// unstamped reports whether the client wants empty timestamps as they are, and not the
+// time in their place: what is copied from elsewhere keeps them.
+func unstamped(c *call.Call) bool { return args.Truth(c.Body.Lookup("bypassEmptyTsReplacement")) }
+
+// stampedOutside returns an update's new document, which is computed without the lock,
+// with the time in place of its empty timestamps.
+func stampedOutside(c *call.Call, doc bson.Raw) bson.Raw {
+	if unstamped(c) {
 		return doc
 	}
-	return document.StampEmpty(doc, tick)
-}
-
-// stampedOutside is stamped for what is computed without the lock.
-func stampedOutside(c *call.Call, doc bson.Raw) bson.Raw {
-	return stamped(c, doc, func() bson.Timestamp {
+	return document.StampEmpty(doc, func() bson.Timestamp {
 		c.Cluster.Lock()
 		defer c.Cluster.Unlock()
 		return c.Cluster.Tick()
@@ -204,7 +214,8 @@ func insert(c *call.Call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := runBatch(c, len(docs), func(i int) (*call.Outcome, error) { return insertOne(c, ns, docs[i]) })
+	how := insertionOf(c)
+	b, err := runBatch(c, len(docs), func(i int) (*call.Outcome, error) { return insertOne(c, ns, docs[i], how) })
 	if err != nil {
 		return nil, err
 	}

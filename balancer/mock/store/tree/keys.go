@@ -74,6 +74,9 @@ func (t *Keys) own(at **node) *node {
 
 // Record returns the first record that has exactly this key; false without one.
 func (t *Keys) Record(key []byte) (record uint64, ok bool) {
+	if t.behind(key) {
+		return 0, false
+	}
 	n := t.root
 	for n.children != nil {
 		n = n.children[n.child(key, 0)]
@@ -95,9 +98,20 @@ func (t *Keys) recordBehind(key []byte) (uint64, bool) {
 	return 0, false
 }
 
+// behind reports whether a key comes after all there are, as nearly every new one
+// does: no node on the way to its place has to be searched.
+func (t *Keys) behind(key []byte) bool {
+	n := t.root
+	for n.children != nil {
+		n = n.children[len(n.children)-1]
+	}
+	last := n.len() - 1
+	return last >= 0 && bytes.Compare(n.keyAt(last), key) < 0
+}
+
 // Set adds an entry, if it is not there.
 func (t *Keys) Set(key []byte, record uint64) {
-	grown, right, first := t.set(t.own(&t.root), key, record)
+	grown, right, first := t.set(t.own(&t.root), entry{key, record}, t.behind(key))
 	if grown {
 		t.count++
 	}
@@ -115,14 +129,26 @@ type entry struct {
 	record uint64
 }
 
-// set adds an entry below a node that may be changed. If the node had to be cut,
-// right is its other half, and first the first entry of that.
-func (t *Keys) set(n *node, key []byte, record uint64) (grown bool, right *node, first entry) {
+// set adds an entry below a node that may be changed; last says that it comes after
+// all others. If the node had to be cut, right is its other half, and first the
+// first entry of that.
+func (t *Keys) set(n *node, e entry, last bool) (grown bool, right *node, first entry) {
+	i := n.len()
 	if n.children == nil {
-		return t.setInLeaf(n, key, record)
+		found := false
+		if !last {
+			i, found = n.search(e.key, e.record)
+		}
+		if found {
+			return false, nil, entry{}
+		}
+		right, first = t.setInLeaf(n, i, e)
+		return true, right, first
 	}
-	i := n.child(key, record)
-	grown, half, first := t.set(t.own(&n.children[i]), key, record)
+	if !last {
+		i = n.child(e.key, e.record)
+	}
+	grown, half, first := t.set(t.own(&n.children[i]), e, last)
 	if half == nil {
 		return grown, nil, entry{}
 	}
@@ -143,31 +169,28 @@ func (t *Keys) set(n *node, key []byte, record uint64) (grown bool, right *node,
 	return grown, right, entry{bytes.Clone(first.key), first.record}
 }
 
-func (t *Keys) setInLeaf(n *node, key []byte, record uint64) (grown bool, right *node, first entry) {
-	i, found := n.search(key, record)
-	switch {
-	case found:
-		return false, nil, entry{}
-	case !n.full():
-		n.insert(i, key, record)
-		return true, nil, entry{}
+// setInLeaf adds an entry to a leaf that may be changed, at its place.
+func (t *Keys) setInLeaf(n *node, i int, e entry) (right *node, first entry) {
+	if !n.full() {
+		n.insert(i, e.key, e.record)
+		return nil, entry{}
 	}
 	right = &node{edition: t.mine}
 	if i == n.len() { // keys that ascend leave full leaves behind
 		n.entries = n.from(0)
-		right.insert(0, key, record)
+		right.insert(0, e.key, e.record)
 	} else {
 		cut := n.len() / 2
 		right.entries = n.from(cut)
 		n.truncate(cut)
 		if i <= cut {
-			n.insert(i, key, record)
+			n.insert(i, e.key, e.record)
 		} else {
-			right.insert(i-cut, key, record)
+			right.insert(i-cut, e.key, e.record)
 		}
 	}
 	first.key, first.record = right.at(0)
-	return true, right, first
+	return right, first
 }
 
 // Delete takes an entry away, if it is there.
