@@ -9,36 +9,25 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mock/store/order"
 	"shardsh/balancer/mock/store/pipeline"
 	"shardsh/balancer/mongoerr"
 )
 
-// initialStage is a first stage that makes documents instead of changing them.
-type initialStage struct {
-	// database: run with {aggregate: 1}.
-	database bool
-	// adminOnly stages answer on admin only.
-	adminOnly bool
-	// anywhere: it refuses the wrong place itself, with a code of its own.
-	anywhere bool
-	// since is the first release that has it; zero is all of them.
-	since catalog.Release
-	run   func(c *call, ns string, spec bson.RawValue) ([]bson.Raw, error)
-}
-
-func initialStages() map[string]initialStage {
-	return map[string]initialStage{
-		"$collStats":               {run: collStatsStage},
-		"$indexStats":              {run: indexStatsStage},
-		"$currentOp":               {database: true, adminOnly: true, run: currentOpStage},
-		"$listSessions":            {run: sessionsStage},
-		"$listLocalSessions":       {database: true, run: sessionsStage},
-		"$shardedDataDistribution": {database: true, anywhere: true, since: catalog.Release60, run: dataDistribution},
-		"$listClusterCatalog":      {database: true, anywhere: true, run: clusterCatalogStage},
-		"$planCacheStats":          {run: planCacheStage},
-		"$listSampledQueries":      {database: true, adminOnly: true, run: sampledQueriesStage},
+// initialStages returns those of servers, which every node answers or refuses.
+func initialStages() map[string]call.InitialStage {
+	return map[string]call.InitialStage{
+		"$collStats":               {Run: collStatsStage},
+		"$indexStats":              {Run: indexStatsStage},
+		"$currentOp":               {Database: true, AdminOnly: true, Run: currentOpStage},
+		"$listSessions":            {Run: sessionsStage},
+		"$listLocalSessions":       {Database: true, Run: sessionsStage},
+		"$shardedDataDistribution": {Database: true, Anywhere: true, Since: catalog.Release60, Run: dataDistribution},
+		"$listClusterCatalog":      {Database: true, Anywhere: true, Run: clusterCatalogStage},
+		"$planCacheStats":          {Run: planCacheStage},
+		"$listSampledQueries":      {Database: true, AdminOnly: true, Run: sampledQueriesStage},
 	}
 }
 
@@ -53,7 +42,7 @@ type aggregation struct {
 	// source makes the documents; nil where a query reads them.
 	source func() ([]bson.Raw, error)
 	// query is what the first stages amount to.
-	query query
+	query call.Query
 	// pushed are those stages.
 	pushed []bson.Raw
 	// stages are those after the source or query, without the output.
@@ -65,18 +54,16 @@ type aggregation struct {
 
 // output writes an aggregation's results: $out or $merge.
 type output interface {
-	write(c *call, results []bson.Raw) error
+	write(c *call.Call, results []bson.Raw) error
 }
 
-func aggregate(c *call) (bson.D, error) {
-	if args.Truth(c.body.Lookup("explain")) {
-		return explainAggregate(c, planOnly)
-	}
-	size, err := c.cursorSize()
+// aggregate runs a pipeline.
+func aggregate(c *call.Call) (bson.D, error) {
+	size, err := cursorSize(c)
 	if err != nil {
 		return nil, err
 	}
-	if spec, rest, is := c.watches(); is && c.node.member == nil {
+	if spec, rest, is := c.Watches(); is && c.Node.Member == nil {
 		return watch(c, spec, rest, size)
 	}
 	a, err := readAggregate(c)
@@ -88,19 +75,19 @@ func aggregate(c *call) (bson.D, error) {
 		return nil, err
 	}
 	if a.output == nil {
-		return answerWith(c, &cursor{ns: a.ns, rest: results.start(c)}, size)
+		return call.AnswerWith(c, &call.Cursor{NS: a.ns, Rest: results.Start(c)}, size)
 	}
-	docs, err := outside(c, func(ctx context.Context) ([]bson.Raw, error) {
-		return kept(results(ctx), c.node.cursors.limit())
+	docs, err := call.Outside(c, func(ctx context.Context) ([]bson.Raw, error) {
+		return kept(results(ctx), c.Node.Cursors.Limit())
 	})
 	if err != nil {
 		return nil, err
 	}
-	c.mergesNow = true
+	c.MergesNow = true
 	if err := a.output.write(c, docs); err != nil {
 		return nil, mongoerr.Wrap(err, "PlanExecutor error during aggregation")
 	}
-	return firstBatch(c, a.ns, nil, size)
+	return call.FirstBatch(c, a.ns, nil, size)
 }
 
 // kept keeps all results of a pipeline that writes them, if they are not too many.
@@ -122,8 +109,8 @@ func kept(results iter.Seq2[bson.Raw, error], most int64) ([]bson.Raw, error) {
 }
 
 // cursorSize reads the cursor option, which must be there.
-func (c *call) cursorSize() (int, error) {
-	v := c.body.Lookup("cursor")
+func cursorSize(c *call.Call) (int, error) {
+	v := c.Body.Lookup("cursor")
 	if v.IsZero() {
 		return 0, mongoerr.New(mongoerr.FailedToParse,
 			"The 'cursor' option is required, except for aggregate with the explain argument")
@@ -132,18 +119,7 @@ func (c *call) cursorSize() (int, error) {
 	if !isDoc {
 		return 0, mongoerr.New(mongoerr.TypeMismatch, "cursor field must be missing or an object")
 	}
-	return c.sizeIn(spec)
-}
-
-// sizeIn reads the option cursor, in which there is nothing but batchSize.
-func (c *call) sizeIn(cursor bson.Raw) (int, error) {
-	if cursor == nil {
-		return c.batchSize(bson.RawValue{})
-	}
-	if err := args.Check("cursor", []args.Field{args.Optional("batchSize", args.Count)}, cursor); err != nil {
-		return 0, err
-	}
-	return c.batchSize(cursor.Lookup("batchSize"))
+	return c.SizeIn(spec)
 }
 
 func pipelineError(v bson.RawValue) error {
@@ -155,7 +131,7 @@ func pipelineError(v bson.RawValue) error {
 
 // aggregated captures what a pipeline reads, and returns its results without the
 // output's.
-func aggregated(c *call, a aggregation) (source, error) {
+func aggregated(c *call.Call, a aggregation) (call.Source, error) {
 	counted := countedChunks(c, &a)
 	input, err := input(c, a, counted)
 	if err != nil {
@@ -194,10 +170,10 @@ func checkResult(doc bson.Raw) error {
 }
 
 // input captures what a pipeline begins with.
-func input(c *call, a aggregation, counted bool) (source, error) {
+func input(c *call.Call, a aggregation, counted bool) (call.Source, error) {
 	switch {
 	case counted:
-		return countedInput(c, a.query.filter)
+		return countedInput(c, a.query.Filter)
 	case a.source != nil:
 		docs, err := a.source()
 		return documents(docs), err
@@ -209,22 +185,22 @@ func input(c *call, a aggregation, counted bool) (source, error) {
 
 // readAggregate checks the whole command before anything runs. What may take long
 // is done with the lock given back.
-func readAggregate(c *call) (aggregation, error) {
+func readAggregate(c *call.Call) (aggregation, error) {
 	var a aggregation
 	var err error
-	if a.ns, a.database, err = c.aggregateNamespace(); err != nil {
+	if a.ns, a.database, err = c.AggregateNamespace(); err != nil {
 		return a, err
 	}
-	stages, err := outside(c, func(context.Context) ([]bson.Raw, error) { return readStages(c) })
+	stages, err := call.Outside(c, func(context.Context) ([]bson.Raw, error) { return readStages(c) })
 	if err != nil {
 		return a, err
 	}
-	let, err := c.let() // which readStages has evaluated
+	let, err := c.Let() // which readStages has evaluated
 	if err != nil {
 		return a, err
 	}
-	a.joins, a.env = environment(c, c.db, let)
-	if on, first, isView := c.cluster.Collections().ViewOf(a.ns, c.db); isView {
+	a.joins, a.env = environment(c, c.DB, let)
+	if on, first, isView := c.Cluster.Collections().ViewOf(a.ns, c.DB); isView {
 		a.ns, stages = on, append(first, stages...)
 	}
 	if stages, err = takeSource(c, &a, stages); err != nil {
@@ -234,27 +210,27 @@ func readAggregate(c *call) (aggregation, error) {
 		return a, err
 	}
 	a.stages = stages
-	return a, c.outside(func(context.Context) error { return a.compile(c) })
+	return a, c.Outside(func(context.Context) error { return a.compile(c) })
 }
 
 // readStages reads the pipeline as far as nothing of the cluster is asked.
-func readStages(c *call) ([]bson.Raw, error) {
-	stages, err := args.Documents(c.body.Lookup("pipeline"))
+func readStages(c *call.Call) ([]bson.Raw, error) {
+	stages, err := args.Documents(c.Body.Lookup("pipeline"))
 	if err != nil {
-		return nil, pipelineError(c.body.Lookup("pipeline"))
+		return nil, pipelineError(c.Body.Lookup("pipeline"))
 	}
-	if err := c.simpleCollation(c.body.Raw); err != nil {
+	if err := c.SimpleCollation(c.Body.Raw); err != nil {
 		return nil, err
 	}
-	if _, err := c.let(); err != nil {
+	if _, err := c.Let(); err != nil {
 		return nil, err
 	}
-	return stages, checkInitialStages(stages)
+	return stages, checkInitialStages(c, stages)
 }
 
 // compile checks the stages, and finds what a query does of them and what else
 // they read.
-func (a *aggregation) compile(c *call) error {
+func (a *aggregation) compile(c *call.Call) error {
 	if _, err := pipeline.Compile(a.stages, a.env); err != nil {
 		return err
 	}
@@ -266,41 +242,27 @@ func (a *aggregation) compile(c *call) error {
 	return nil
 }
 
-// aggregateNamespace: a collection's, or <db>.$cmd.aggregate for {aggregate: 1}.
-func (c *call) aggregateNamespace() (ns string, database bool, err error) {
-	v := c.body.Lookup("aggregate")
-	if n, isNumber := v.AsInt64OK(); isNumber {
-		if n != 1 {
-			return "", false, mongoerr.New(mongoerr.FailedToParse,
-				"Invalid command format: the 'aggregate' field must specify a collection name or 1")
-		}
-		return c.db + ".$cmd.aggregate", true, nil
-	}
-	ns, err = c.namespace()
-	return ns, false, err
-}
-
 // takeSource takes a first stage off that makes documents.
-func takeSource(c *call, a *aggregation, stages []bson.Raw) ([]bson.Raw, error) {
+func takeSource(c *call.Call, a *aggregation, stages []bson.Raw) ([]bson.Raw, error) {
 	var name string
 	var spec bson.RawValue
 	if len(stages) > 0 {
 		var err error
-		if name, spec, err = stage(stages[0]); err != nil {
+		if name, spec, err = call.Stage(stages[0]); err != nil {
 			return nil, err
 		}
 	}
-	if src, known := initialStages()[name]; known {
-		if src.since != (catalog.Release{}) && !c.cluster.Release().AtLeast(src.since) {
+	if src, known := c.Node.Stages[name]; known {
+		if src.Since != (catalog.Release{}) && !c.Cluster.Release().AtLeast(src.Since) {
 			return nil, mongoerr.New(mongoerr.UnknownStage, "Unrecognized pipeline stage name: '%s'", name)
 		}
-		if src.adminOnly && c.db != "admin" || src.database != a.database && !src.anywhere {
+		if src.AdminOnly && c.DB != "admin" || src.Database != a.database && !src.Anywhere {
 			return nil, mongoerr.New(mongoerr.InvalidNamespace, "%s is not allowed on %s", name, a.ns)
 		}
 		if err := checkMemberStage(c, name); err != nil {
 			return nil, err
 		}
-		a.source = func() ([]bson.Raw, error) { return src.run(c, a.ns, spec) }
+		a.source = func() ([]bson.Raw, error) { return src.Run(c, a.ns, spec) }
 		return stages[1:], nil
 	}
 	if name == "$changeStream" {
@@ -319,15 +281,15 @@ func takeSource(c *call, a *aggregation, stages []bson.Raw) ([]bson.Raw, error) 
 
 // pushDown makes a query of the first stages: $match, $sort and $limit in this
 // order, each at most once.
-func pushDown(c *call, a *aggregation) error {
-	q := query{ns: a.ns}
+func pushDown(c *call.Call, a *aggregation) error {
+	q := call.Query{NS: a.ns}
 	var err error
-	if q.hint, err = c.hint(c.body.Raw); err != nil {
+	if q.Hint, err = c.Hint(c.Body.Raw); err != nil {
 		return err
 	}
 	order := []string{"$match", "$sort", "$limit"}
 	for len(a.stages) > 0 {
-		name, spec, err := stage(a.stages[0])
+		name, spec, err := call.Stage(a.stages[0])
 		if err != nil {
 			return err
 		}
@@ -336,7 +298,7 @@ func pushDown(c *call, a *aggregation) error {
 			break
 		}
 		order = order[at+1:]
-		taken, err := q.take(c, name, spec)
+		taken, err := takeStage(&q, c, name, spec)
 		if err != nil {
 			return err
 		}
@@ -350,8 +312,8 @@ func pushDown(c *call, a *aggregation) error {
 	return nil
 }
 
-// take makes one stage a part of the query, if it can be.
-func (q *query) take(c *call, name string, spec bson.RawValue) (bool, error) {
+// takeStage makes one stage a part of the query, if it can be.
+func takeStage(q *call.Query, c *call.Call, name string, spec bson.RawValue) (bool, error) {
 	var err error
 	switch name {
 	case "$match":
@@ -359,7 +321,7 @@ func (q *query) take(c *call, name string, spec bson.RawValue) (bool, error) {
 		if !isDoc {
 			return false, nil
 		}
-		q.filter, err = c.filter(filter)
+		q.Filter, err = c.Filter(filter)
 	case "$sort":
 		pattern, isDoc := spec.DocumentOK()
 		if !isDoc {
@@ -374,50 +336,26 @@ func (q *query) take(c *call, name string, spec bson.RawValue) (bool, error) {
 				return false, nil
 			}
 		}
-		q.order = pattern
-		q.sort, err = order.Compile(pattern)
+		q.Order = pattern
+		q.Sort, err = order.Compile(pattern)
 		return err == nil, err
 	case "$limit":
 		n, isNumber := spec.AsInt64OK()
 		if !isNumber {
 			return false, nil
 		}
-		q.limit = n
+		q.Limit = n
 	}
 	return err == nil, err
 }
 
 // checkInitialStages: a stage that makes documents must be the first.
-func checkInitialStages(stages []bson.Raw) error {
+func checkInitialStages(c *call.Call, stages []bson.Raw) error {
 	for _, s := range stages[min(1, len(stages)):] {
-		name, _, err := stage(s)
-		if _, isSource := initialStages()[name]; err == nil && isSource {
+		name, _, err := call.Stage(s)
+		if _, isSource := c.Node.Stages[name]; err == nil && isSource {
 			return mongoerr.New(mongoerr.StageNotFirst, "%s is only valid as the first stage in a pipeline", name)
 		}
 	}
 	return nil
-}
-
-func stage(doc bson.Raw) (name string, spec bson.RawValue, err error) {
-	elems, err := doc.Elements()
-	if err != nil || len(elems) != 1 {
-		return "", spec, mongoerr.New(mongoerr.UnknownStage-1,
-			"A pipeline stage specification object must contain exactly one field.")
-	}
-	return elems[0].Key(), elems[0].Value(), nil
-}
-
-// stageNames returns those of a pipeline as far as it is one. What is wrong
-// with it shows when it is compiled.
-func stageNames(pipeline bson.RawValue) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		array, _ := pipeline.ArrayOK()
-		values, _ := array.Values()
-		for _, v := range values {
-			doc, _ := v.DocumentOK()
-			if name, _, err := stage(doc); err == nil && !yield(name) {
-				return
-			}
-		}
-	}
 }

@@ -6,11 +6,12 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mongoerr"
 )
 
-func analyzerHandlers() map[string]handler {
-	return map[string]handler{
+func analyzerHandlers() map[string]call.Handler {
+	return map[string]call.Handler{
 		"analyzeShardKey":        analyzeShardKey,
 		"configureQueryAnalyzer": configureQueryAnalyzer,
 	}
@@ -18,11 +19,11 @@ func analyzerHandlers() map[string]handler {
 
 // analyzeShardKey says how good a shard key would be: from the documents, and
 // from the queries that configureQueryAnalyzer sampled.
-func analyzeShardKey(c *call) (bson.D, error) {
-	ns := c.args.Text("analyzeShardKey")
-	wanted := func(name string) bool { return !c.args.Has(name) || c.args.Truth(name) }
+func analyzeShardKey(c *call.Call) (bson.D, error) {
+	ns := c.Args.Text("analyzeShardKey")
+	wanted := func(name string) bool { return !c.Args.Has(name) || c.Args.Truth(name) }
 	characteristics, distribution := wanted("keyCharacteristics"), wanted("readWriteDistribution")
-	rate, err := c.sampleRate(characteristics)
+	rate, err := sampleRate(c, characteristics)
 	if err != nil {
 		return nil, err
 	}
@@ -33,12 +34,12 @@ func analyzeShardKey(c *call) (bson.D, error) {
 	if err := analyzable(c, ns, "analyzeShardKey"); err != nil {
 		return nil, err
 	}
-	if _, err := catalog.ParseKeyPattern(c.args.Object("key")); err != nil {
+	if _, err := catalog.ParseKeyPattern(c.Args.Object("key")); err != nil {
 		return nil, err
 	}
 	reply := bson.D{}
 	if characteristics {
-		k, err := c.cluster.Statistics().AnalyzeKey(ns, c.args.Object("key"), rate)
+		k, err := c.Cluster.Statistics().AnalyzeKey(ns, c.Args.Object("key"), rate)
 		if err != nil {
 			return nil, err
 		}
@@ -53,32 +54,32 @@ func analyzeShardKey(c *call) (bson.D, error) {
 	if !distribution {
 		return reply, nil
 	}
-	d, err := c.node.analyzers.distribution(c.cluster, ns, c.args.Object("key"))
+	d, err := c.Node.Analyzers.Distribution(c.Cluster, ns, c.Args.Object("key"))
 	return append(reply, d...), err
 }
 
 // sampleRate reads how many documents to look at: all by default.
-func (c *call) sampleRate(characteristics bool) (func(docs int64) float64, error) {
-	rate, hasRate := 1.0, c.args.Has("sampleRate")
+func sampleRate(c *call.Call, characteristics bool) (func(docs int64) float64, error) {
+	rate, hasRate := 1.0, c.Args.Has("sampleRate")
 	if hasRate {
 		var isNumber bool
-		if rate, isNumber = args.Number(c.args["sampleRate"]); !isNumber {
+		if rate, isNumber = args.Number(c.Args["sampleRate"]); !isNumber {
 			return nil, mongoerr.New(mongoerr.TypeMismatch,
 				"BSON field 'analyzeShardKey.sampleRate' is the wrong type '%s', expected types '[double, decimal, int, long]'",
-				args.TypeName(c.args["sampleRate"].Type))
+				args.TypeName(c.Args["sampleRate"].Type))
 		}
 		if !(rate > 0 && rate <= 1) {
 			return nil, mongoerr.New(mongoerr.BadValue,
 				"BSON field 'sampleRate' value must be > 0 and <= 1, actual value '%v'", rate)
 		}
 	}
-	if !c.args.Has("sampleSize") {
+	if !c.Args.Has("sampleSize") {
 		if hasRate && !characteristics {
 			return nil, errSampleWithout("sampleRate")
 		}
 		return func(int64) float64 { return rate }, nil
 	}
-	size := c.args.Number("sampleSize")
+	size := c.Args.Number("sampleSize")
 	switch {
 	case size <= 0:
 		return nil, mongoerr.New(mongoerr.BadValue, "BSON field 'sampleSize' value must be > 0, actual value '%d'", size)
@@ -95,16 +96,16 @@ func errSampleWithout(name string) error {
 }
 
 // analyzable refuses what is no collection of a user.
-func analyzable(c *call, ns, command string) error {
+func analyzable(c *call.Call, ns, command string) error {
 	db, _, err := catalog.SplitNamespace(ns)
 	switch {
 	case err != nil:
 		return err
 	case db == "config" || db == "admin" || db == "local":
 		return mongoerr.New(mongoerr.IllegalOperation, "Cannot run '%s' against an internal collection", command)
-	case isView(c, ns):
+	case call.IsView(c, ns):
 		return mongoerr.New(mongoerr.CommandNotSupportedOnView, "Operation not supported for a view")
-	case !c.cluster.Collections().Exists(ns):
+	case !c.Cluster.Collections().Exists(ns):
 		return mongoerr.New(mongoerr.NamespaceNotFound, "Cannot run '%s': collection %s does not exist", command, ns)
 	}
 	return nil

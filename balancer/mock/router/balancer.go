@@ -5,11 +5,12 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mongoerr"
 )
 
-func balancerHandlers() map[string]handler {
-	return map[string]handler{
+func balancerHandlers() map[string]call.Handler {
+	return map[string]call.Handler{
 		"balancerStart":                balancerStart,
 		"balancerStop":                 balancerStop,
 		"balancerStatus":               balancerStatus,
@@ -19,31 +20,31 @@ func balancerHandlers() map[string]handler {
 	}
 }
 
-func balancerStart(c *call) (bson.D, error) {
-	return bson.D{}, c.cluster.Balancer().Start()
+func balancerStart(c *call.Call) (bson.D, error) {
+	return bson.D{}, c.Cluster.Balancer().Start()
 }
 
-func balancerStop(c *call) (bson.D, error) {
-	return bson.D{}, c.cluster.Balancer().Stop(c.ctx, c.deadline)
+func balancerStop(c *call.Call) (bson.D, error) {
+	return bson.D{}, c.Cluster.Balancer().Stop(c.Ctx, c.Deadline)
 }
 
 // balancerStatus shows the last good settings when they can't be read.
-func balancerStatus(c *call) (bson.D, error) {
-	settings, _ := c.cluster.Balancer().RefreshSettings()
-	status := c.cluster.Balancer().Status()
+func balancerStatus(c *call.Call) (bson.D, error) {
+	settings, _ := c.Cluster.Balancer().RefreshSettings()
+	status := c.Cluster.Balancer().Status()
 	reply := bson.D{
 		{Key: "mode", Value: string(settings.Mode)},
 		{Key: "inBalancerRound", Value: status.InRound},
 		{Key: "numBalancerRounds", Value: status.Rounds},
 	}
-	if c.cluster.Release().AtLeast(catalog.Release60) {
-		reply = append(reply, bson.E{Key: "term", Value: c.cluster.Term()})
+	if c.Cluster.Release().AtLeast(catalog.Release60) {
+		reply = append(reply, bson.E{Key: "term", Value: c.Cluster.Term()})
 	}
 	return reply, nil
 }
 
-func balancerCollectionStatus(c *call) (bson.D, error) {
-	status, err := c.cluster.Balancer().Compliance(c.args.Text("balancerCollectionStatus"))
+func balancerCollectionStatus(c *call.Call) (bson.D, error) {
+	status, err := c.Cluster.Balancer().Compliance(c.Args.Text("balancerCollectionStatus"))
 	if err != nil {
 		return nil, err
 	}
@@ -56,32 +57,32 @@ const (
 	mostChunkMB  = 1024
 )
 
-func configureCollectionBalancing(c *call) (bson.D, error) {
-	ns := c.args.Text("configureCollectionBalancing")
-	if !c.args.Has("chunkSize") && !c.args.Has("defragmentCollection") && !c.args.Has("enableAutoMerger") &&
-		!c.args.Has("enableBalancing") {
+func configureCollectionBalancing(c *call.Call) (bson.D, error) {
+	ns := c.Args.Text("configureCollectionBalancing")
+	if !c.Args.Has("chunkSize") && !c.Args.Has("defragmentCollection") && !c.Args.Has("enableAutoMerger") &&
+		!c.Args.Has("enableBalancing") {
 		return bson.D{}, nil
 	}
 	var change mock.BalancingChange
-	if c.args.Has("chunkSize") {
-		size := c.args.Number("chunkSize")
+	if c.Args.Has("chunkSize") {
+		size := c.Args.Number("chunkSize")
 		if size != 0 && (size < leastChunkMB || size > mostChunkMB) {
 			return nil, mongoerr.New(mongoerr.InvalidOptions, "Chunk size '%d' out of range [1MB, 1GB]", size)
 		}
 		change.ChunkSizeMB = &size
 	}
-	change.Defragment = c.args.Flag("defragmentCollection")
-	change.AutoMerge = c.args.Flag("enableAutoMerger")
-	change.Balance = c.args.Flag("enableBalancing")
-	return bson.D{}, c.cluster.Balancer().Configure(ns, change)
+	change.Defragment = c.Args.Flag("defragmentCollection")
+	change.AutoMerge = c.Args.Flag("enableAutoMerger")
+	change.Balance = c.Args.Flag("enableBalancing")
+	return bson.D{}, c.Cluster.Balancer().Configure(ns, change)
 }
 
-func setAllowMigrations(c *call) (bson.D, error) {
-	ns := c.args.Text("setAllowMigrations")
-	if err := knownDatabase(c.cluster, ns); err != nil {
+func setAllowMigrations(c *call.Call) (bson.D, error) {
+	ns := c.Args.Text("setAllowMigrations")
+	if err := knownDatabase(c.Cluster, ns); err != nil {
 		return nil, err
 	}
-	return bson.D{}, c.cluster.Balancer().PermitMigrations(ns, c.args.Truth("allowMigrations"))
+	return bson.D{}, c.Cluster.Balancer().PermitMigrations(ns, c.Args.Truth("allowMigrations"))
 }
 
 // knownDatabase returns the first routing error: 26 for an unknown database.

@@ -8,11 +8,12 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mongoerr"
 )
 
-func bulkWriteHandlers() map[string]handler {
-	return map[string]handler{
+func bulkWriteHandlers() map[string]call.Handler {
+	return map[string]call.Handler{
 		"bulkWrite": bulkWrite,
 	}
 }
@@ -20,7 +21,7 @@ func bulkWriteHandlers() map[string]handler {
 // bulkOp is one kind of operation of bulkWrite.
 type bulkOp struct {
 	fields []args.Field
-	run    func(c *call, ns string, op bson.Raw) (*outcome, error)
+	run    func(c *call.Call, ns string, op bson.Raw) (*call.Outcome, error)
 }
 
 func bulkOps() map[string]bulkOp {
@@ -46,23 +47,23 @@ type bulkStatement struct {
 }
 
 // bulkWrite runs writes on several collections (MongoDB 8.0).
-func bulkWrite(c *call) (bson.D, error) {
-	ops, err := c.bulkStatements()
+func bulkWrite(c *call.Call) (bson.D, error) {
+	ops, err := bulkStatements(c)
 	if err != nil {
 		return nil, err
 	}
 	if err := checkBulkUUIDs(c); err != nil {
 		return nil, err
 	}
-	size, err := c.sizeIn(c.args.Object("cursor"))
+	size, err := c.SizeIn(c.Args.Object("cursor"))
 	if err != nil {
 		return nil, err
 	}
-	if c.args.Object("cursor").Lookup("batchSize").IsZero() {
+	if c.Args.Object("cursor").Lookup("batchSize").IsZero() {
 		size = -1
 	}
 	kinds := bulkOps()
-	b, err := c.batch(len(ops), func(i int) (*outcome, error) {
+	b, err := runBatch(c, len(ops), func(i int) (*call.Outcome, error) {
 		return kinds[ops[i].kind].run(c, ops[i].ns, ops[i].doc)
 	})
 	if err != nil {
@@ -72,15 +73,15 @@ func bulkWrite(c *call) (bson.D, error) {
 }
 
 // bulkStatements checks the whole command before anything is written.
-func (c *call) bulkStatements() ([]bulkStatement, error) {
-	docs, err := args.DocumentsAt("bulkWrite.ops", c.args["ops"])
+func bulkStatements(c *call.Call) ([]bulkStatement, error) {
+	docs, err := args.DocumentsAt("bulkWrite.ops", c.Args["ops"])
 	if err != nil {
 		return nil, err
 	}
 	if err := checkBatchSize(len(docs)); err != nil {
 		return nil, err
 	}
-	namespaces, err := c.bulkNamespaces()
+	namespaces, err := bulkNamespaces(c)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +103,7 @@ func (c *call) bulkStatements() ([]bulkStatement, error) {
 		if at < 0 || int(at) >= len(namespaces) {
 			return nil, mongoerr.New(mongoerr.BadValue, "BulkWrite ops entry %s has an invalid nsInfo index.", doc)
 		}
-		if err := c.notMany(args.Truth(doc.Lookup("multi")), "multi=true"); err != nil {
+		if err := refuseMany(c, args.Truth(doc.Lookup("multi")), "multi=true"); err != nil {
 			return nil, err
 		}
 		ops[i] = bulkStatement{first.Key(), namespaces[int(at)], doc}
@@ -110,8 +111,8 @@ func (c *call) bulkStatements() ([]bulkStatement, error) {
 	return ops, nil
 }
 
-func (c *call) bulkNamespaces() ([]string, error) {
-	infos, err := args.DocumentsAt("bulkWrite.nsInfo", c.args["nsInfo"])
+func bulkNamespaces(c *call.Call) ([]string, error) {
+	infos, err := args.DocumentsAt("bulkWrite.nsInfo", c.Args["nsInfo"])
 	if err != nil {
 		return nil, err
 	}
@@ -140,14 +141,14 @@ func (c *call) bulkNamespaces() ([]string, error) {
 }
 
 // checkBulkUUIDs refuses namespaces whose collections have other UUIDs.
-func checkBulkUUIDs(c *call) error {
-	infos, err := args.Documents(c.args["nsInfo"])
+func checkBulkUUIDs(c *call.Call) error {
+	infos, err := args.Documents(c.Args["nsInfo"])
 	if err != nil {
 		return err
 	}
 	for _, info := range infos {
 		if uuid := info.Lookup("collectionUUID"); uuid.Type == bson.TypeBinary {
-			if err := checkUUID(c.cluster, info.Lookup("ns").StringValue(), uuid); err != nil {
+			if err := checkUUID(c.Cluster, info.Lookup("ns").StringValue(), uuid); err != nil {
 				return err
 			}
 		}
@@ -155,15 +156,15 @@ func checkBulkUUIDs(c *call) error {
 	return nil
 }
 
-func bulkInsert(c *call, ns string, op bson.Raw) (*outcome, error) {
-	return c.insertOne(ns, op.Lookup("document").Document(), c.insertion())
+func bulkInsert(c *call.Call, ns string, op bson.Raw) (*call.Outcome, error) {
+	return insertOne(c, ns, op.Lookup("document").Document(), insertionOf(c))
 }
 
-func bulkUpdate(c *call, ns string, op bson.Raw) (*outcome, error) {
+func bulkUpdate(c *call.Call, ns string, op bson.Raw) (*call.Outcome, error) {
 	return updateOne(c, ns, op.Lookup("filter"), op.Lookup("updateMods"), op)
 }
 
-func bulkDelete(c *call, ns string, op bson.Raw) (*outcome, error) {
+func bulkDelete(c *call.Call, ns string, op bson.Raw) (*call.Outcome, error) {
 	return deleteMatching(c, ns, op.Lookup("filter").Document(), !args.Truth(op.Lookup("multi")), op)
 }
 
@@ -177,19 +178,19 @@ func (t *bulkTotals) add(kind string, e ended) {
 	if e.done == nil {
 		return
 	}
-	n := int32(e.done.matched)
+	n := int32(e.done.Matched)
 	switch kind {
 	case "insert":
 		t.inserted += n
 	case "delete":
 		t.deleted += n
 	case "update":
-		if !e.done.upserted.IsZero() {
+		if !e.done.Upserted.IsZero() {
 			t.upserted++
 			n--
 		}
 		t.matched += n
-		t.modified += int32(e.done.modified)
+		t.modified += int32(e.done.Modified)
 	}
 }
 
@@ -202,22 +203,22 @@ func bulkItem(kind string, e ended) bson.D {
 	}
 	done := e.done
 	if done == nil {
-		done = &outcome{}
+		done = &call.Outcome{}
 	}
-	item = append(item, bson.E{Key: "n", Value: int32(done.matched)})
+	item = append(item, bson.E{Key: "n", Value: int32(done.Matched)})
 	if kind == "update" {
-		item = append(item, bson.E{Key: "nModified", Value: int32(done.modified)})
+		item = append(item, bson.E{Key: "nModified", Value: int32(done.Modified)})
 	}
-	if !done.upserted.IsZero() {
-		item = append(item, bson.E{Key: "upserted", Value: bson.D{{Key: "_id", Value: done.upserted}}})
+	if !done.Upserted.IsZero() {
+		item = append(item, bson.E{Key: "upserted", Value: bson.D{{Key: "_id", Value: done.Upserted}}})
 	}
 	return item
 }
 
-func bulkReply(c *call, ops []bulkStatement, b *batch, size int) (bson.D, error) {
+func bulkReply(c *call.Call, ops []bulkStatement, b *batch, size int) (bson.D, error) {
 	var totals bulkTotals
 	var items []bson.Raw
-	onlyErrors := c.args.Truth("errorsOnly")
+	onlyErrors := c.Args.Truth("errorsOnly")
 	for _, e := range b.ended {
 		kind := ops[e.index].kind
 		totals.add(kind, e)
@@ -231,12 +232,12 @@ func bulkReply(c *call, ops []bulkStatement, b *batch, size int) (bson.D, error)
 		items = append(items, raw)
 	}
 	const ns = "admin.$cmd.bulkWrite"
-	cursor, err := openCursor(c, &cursor{ns: ns, left: items}, size, false)
+	cursor, err := call.OpenCursor(c, &call.Cursor{NS: ns, Left: items}, size, false)
 	if err != nil {
 		return nil, err
 	}
 	reply := b.statements.note(bson.D{
-		{Key: "cursor", Value: bson.D{{Key: "id", Value: cursor.id}, {Key: "firstBatch", Value: cursor.batch},
+		{Key: "cursor", Value: bson.D{{Key: "id", Value: cursor.ID}, {Key: "firstBatch", Value: cursor.Batch},
 			{Key: "ns", Value: ns}}},
 		{Key: "nErrors", Value: totals.errors}, {Key: "nInserted", Value: totals.inserted},
 		{Key: "nMatched", Value: totals.matched}, {Key: "nModified", Value: totals.modified},

@@ -4,11 +4,14 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/access"
+	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mongoerr"
 )
 
-func catalogHandlers() map[string]handler {
-	return map[string]handler{
+func catalogHandlers() map[string]call.Handler {
+	return map[string]call.Handler{
 		"listDatabases":   listDatabases,
 		"listCollections": listCollections,
 		"create":          create,
@@ -17,10 +20,10 @@ func catalogHandlers() map[string]handler {
 	}
 }
 
-func listDatabases(c *call) (bson.D, error) {
+func listDatabases(c *call.Call) (bson.D, error) {
 	var list []listedDatabase
 	shows := showsDatabase(c)
-	for _, db := range c.cluster.Statistics().Databases() {
+	for _, db := range c.Cluster.Statistics().Databases() {
 		if !shows(db.Name) {
 			continue
 		}
@@ -43,7 +46,7 @@ type listedDatabase struct {
 }
 
 // shownDatabases lists those that the command asks for.
-func shownDatabases(c *call, databases []listedDatabase) (bson.D, error) {
+func shownDatabases(c *call.Call, databases []listedDatabase) (bson.D, error) {
 	raws := make([]bson.Raw, len(databases))
 	for i, db := range databases {
 		var err error
@@ -51,7 +54,7 @@ func shownDatabases(c *call, databases []listedDatabase) (bson.D, error) {
 			return nil, err
 		}
 	}
-	matches, err := c.matches(c.args.Object("filter"), raws)
+	matches, err := c.Matches(c.Args.Object("filter"), raws)
 	if err != nil {
 		return nil, err
 	}
@@ -62,24 +65,24 @@ func shownDatabases(c *call, databases []listedDatabase) (bson.D, error) {
 			continue
 		}
 		total += db.bytes
-		if c.args.Truth("nameOnly") {
+		if c.Args.Truth("nameOnly") {
 			db.doc = db.doc[:1]
 		}
 		list = append(list, db.doc)
 	}
-	if c.args.Truth("nameOnly") {
+	if c.Args.Truth("nameOnly") {
 		return bson.D{{Key: "databases", Value: list}}, nil
 	}
 	return bson.D{{Key: "databases", Value: list}, {Key: "totalSize", Value: total},
 		{Key: "totalSizeMb", Value: total >> 20}}, nil
 }
 
-func listCollections(c *call) (bson.D, error) {
-	return shownCollections(c, c.cluster.Statistics().Collections(c.db))
+func listCollections(c *call.Call) (bson.D, error) {
+	return shownCollections(c, c.Cluster.Statistics().Collections(c.DB))
 }
 
 // shownCollections lists those that the command asks for and the client may see.
-func shownCollections(c *call, infos []mock.CollectionInfo) (bson.D, error) {
+func shownCollections(c *call.Call, infos []mock.CollectionInfo) (bson.D, error) {
 	var list, whole []bson.Raw
 	shows := showsCollection(c)
 	for _, info := range infos {
@@ -92,14 +95,14 @@ func shownCollections(c *call, infos []mock.CollectionInfo) (bson.D, error) {
 			return nil, err
 		}
 		whole = append(whole, raw)
-		if c.args.Truth("nameOnly") {
+		if c.Args.Truth("nameOnly") {
 			if raw, err = bson.Marshal(doc[:2]); err != nil {
 				return nil, err
 			}
 		}
 		list = append(list, raw)
 	}
-	matches, err := c.matches(c.args.Object("filter"), whole)
+	matches, err := c.Matches(c.Args.Object("filter"), whole)
 	if err != nil {
 		return nil, err
 	}
@@ -109,11 +112,11 @@ func shownCollections(c *call, infos []mock.CollectionInfo) (bson.D, error) {
 			shown = append(shown, raw)
 		}
 	}
-	size, err := c.sizeIn(c.args.Object("cursor"))
+	size, err := c.SizeIn(c.Args.Object("cursor"))
 	if err != nil {
 		return nil, err
 	}
-	return firstBatch(c, c.db+".$cmd.listCollections", shown, size)
+	return call.FirstBatch(c, c.DB+".$cmd.listCollections", shown, size)
 }
 
 // listedCollection returns a collection as listCollections shows it: name and
@@ -131,26 +134,45 @@ func listedCollection(info mock.CollectionInfo) bson.D {
 			{Key: "key", Value: bson.D{{Key: "_id", Value: int32(1)}}}, {Key: "name", Value: "_id_"}}})
 }
 
-func drop(c *call) (bson.D, error) {
-	ns, err := c.namespace()
+func drop(c *call.Call) (bson.D, error) {
+	ns, err := c.Namespace()
 	if err != nil {
 		return nil, err
 	}
-	if c.db == "config" || c.db == "admin" {
-		return nil, mongoerr.New(mongoerr.IllegalOperation, "Cannot drop collection in %s database", c.db)
+	if c.DB == "config" || c.DB == "admin" {
+		return nil, mongoerr.New(mongoerr.IllegalOperation, "Cannot drop collection in %s database", c.DB)
 	}
 	// Dropping what does not exist is a success since 7.0.
-	c.cluster.Collections().Drop(ns)
+	c.Cluster.Collections().Drop(ns)
 	return bson.D{}, nil
 }
 
-func dropDatabase(c *call) (bson.D, error) {
-	switch c.db {
+func dropDatabase(c *call.Call) (bson.D, error) {
+	switch c.DB {
 	case "admin", "config", "local":
-		return nil, mongoerr.New(mongoerr.IllegalOperation, "Cannot drop the %s database", c.db)
+		return nil, mongoerr.New(mongoerr.IllegalOperation, "Cannot drop the %s database", c.DB)
 	}
-	if !c.cluster.Databases().Drop(c.db) {
+	if !c.Cluster.Databases().Drop(c.DB) {
 		return bson.D{}, nil
 	}
-	return bson.D{{Key: "dropped", Value: c.db}}, nil
+	return bson.D{{Key: "dropped", Value: c.DB}}, nil
+}
+
+// showsDatabase reports whether listDatabases may show one to the caller.
+func showsDatabase(c *call.Call) func(name string) bool {
+	may := c.Node.Grants(c.Peer)
+	only := c.Body.Lookup("authorizedDatabases")
+	if !c.Node.AuthRequired || !args.Truth(only) && may.Allows(access.TheCluster(), "listDatabases") {
+		return func(string) bool { return true }
+	}
+	return may.AllowsSomeIn
+}
+
+// showsCollection reports whether listCollections may show one to the caller.
+func showsCollection(c *call.Call) func(name string) bool {
+	if !c.Node.AuthRequired || !args.Truth(c.Body.Lookup("authorizedCollections")) {
+		return func(string) bool { return true }
+	}
+	may := c.Node.Grants(c.Peer)
+	return func(name string) bool { return may.AllowsSome(access.On(c.DB, name)) }
 }

@@ -7,6 +7,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -17,7 +18,7 @@ const maxEvent = 16 << 20
 // place where it may stand.
 func splits(stages []bson.Raw) (rest []bson.Raw, split bool, err error) {
 	for i, s := range stages {
-		name, spec, err := stage(s)
+		name, spec, err := call.Stage(s)
 		if err != nil || name != "$changeStreamSplitLargeEvent" {
 			continue
 		}

@@ -12,6 +12,7 @@ import (
 
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mock/store/pipeline"
 	"shardsh/balancer/mongoerr"
 )
@@ -25,16 +26,6 @@ type changeStream struct {
 	expanded bool   // showExpandedEvents
 	pipeline *pipeline.Pipeline
 	split    bool // large events
-}
-
-// watches reports whether an aggregation begins with $changeStream.
-func (c *call) watches() (spec bson.RawValue, rest []bson.Raw, is bool) {
-	stages, err := args.Documents(c.body.Lookup("pipeline"))
-	if err != nil || len(stages) == 0 {
-		return spec, nil, false
-	}
-	name, spec, err := stage(stages[0])
-	return spec, stages[1:], err == nil && name == "$changeStream"
 }
 
 func changeStreamFields() []args.Field {
@@ -51,7 +42,7 @@ var streamStages = []string{"$addFields", "$match", "$project", "$replaceRoot", 
 	"$unset"}
 
 // watch opens a change stream.
-func watch(c *call, v bson.RawValue, rest []bson.Raw, size int) (bson.D, error) {
+func watch(c *call.Call, v bson.RawValue, rest []bson.Raw, size int) (bson.D, error) {
 	spec, isDoc := v.DocumentOK()
 	if !isDoc {
 		return nil, mongoerr.New(mongoerr.TypeMismatch, "the $changeStream stage specification must be an object, found %s",
@@ -75,21 +66,21 @@ func watch(c *call, v bson.RawValue, rest []bson.Raw, size int) (bson.D, error) 
 	if s.pipeline, err = streamPipeline(c, rest); err != nil {
 		return nil, err
 	}
-	now := c.cluster.Changes().Start()
+	now := c.Cluster.Changes().Start()
 	if s.at, err = startOf(spec, now); err != nil {
 		return nil, err
 	}
-	open := &cursor{ns: ns, stream: s}
-	if err := readChanges(c, open); err != nil {
+	open := &call.Cursor{NS: ns, More: s}
+	if err := s.readChanges(c, open); err != nil {
 		return nil, err
 	}
-	first, err := openCursor(c, open, size, false)
+	first, err := call.OpenCursor(c, open, size, false)
 	if err != nil {
 		return nil, err
 	}
 	return bson.D{{Key: "cursor",
-		Value: open.resumable(bson.D{{Key: "id", Value: first.id}, {Key: "ns", Value: ns},
-			{Key: "firstBatch", Value: first.batch}})}}, nil
+		Value: resumableFrom(open, bson.D{{Key: "id", Value: first.ID}, {Key: "ns", Value: ns},
+			{Key: "firstBatch", Value: first.Batch}})}}, nil
 }
 
 func checkStreamOptions(spec bson.Raw) error {
@@ -107,43 +98,43 @@ func checkStreamOptions(spec bson.Raw) error {
 }
 
 // watched reads what a stream is about, and returns the cursor's namespace.
-func watched(c *call, s *changeStream, everything bool) (string, error) {
-	ns, database, err := c.aggregateNamespace()
+func watched(c *call.Call, s *changeStream, everything bool) (string, error) {
+	ns, database, err := c.AggregateNamespace()
 	switch {
 	case err != nil:
 		return "", err
-	case everything && (c.db != "admin" || !database):
+	case everything && (c.DB != "admin" || !database):
 		return "", mongoerr.New(mongoerr.InvalidOptions,
 			"A $changeStream with 'allChangesForCluster:true' may only be opened on the 'admin' database, and with no "+
 				"collection name; found %s", ns)
 	case everything:
 		return ns, nil
-	case c.db == "admin" || c.db == "config":
+	case c.DB == "admin" || c.DB == "config":
 		return "", mongoerr.New(mongoerr.InvalidNamespace, "$changeStream may not be opened on the internal %s database",
-			c.db)
+			c.DB)
 	}
-	s.db = c.db
+	s.db = c.DB
 	if !database {
 		_, s.coll, _ = strings.Cut(ns, ".")
-		if isView(c, ns) {
+		if call.IsView(c, ns) {
 			return "", mongoerr.New(mongoerr.CommandNotSupportedOnView, "$changeStream is not supported on views: %s", ns)
 		}
 	}
 	return ns, nil
 }
 
-func streamPipeline(c *call, stages []bson.Raw) (*pipeline.Pipeline, error) {
+func streamPipeline(c *call.Call, stages []bson.Raw) (*pipeline.Pipeline, error) {
 	for _, s := range stages {
-		if name, _, err := stage(s); err == nil && !slices.Contains(streamStages, name) {
+		if name, _, err := call.Stage(s); err == nil && !slices.Contains(streamStages, name) {
 			return nil, mongoerr.New(mongoerr.IllegalOperation, "%s is not permitted in a $changeStream pipeline", name)
 		}
 	}
-	let, err := outside(c, func(context.Context) (bson.Raw, error) { return c.let() })
+	let, err := call.Outside(c, func(context.Context) (bson.Raw, error) { return c.Let() })
 	if err != nil {
 		return nil, err
 	}
-	_, env := environment(c, c.db, let)
-	return outside(c, func(context.Context) (*pipeline.Pipeline, error) { return pipeline.Compile(stages, env) })
+	_, env := environment(c, c.DB, let)
+	return call.Outside(c, func(context.Context) (*pipeline.Pipeline, error) { return pipeline.Compile(stages, env) })
 }
 
 // startOf returns the time after which a stream gives changes.
@@ -195,24 +186,29 @@ func timeOfToken(token bson.Raw) (bson.Timestamp, error) {
 	return bson.Timestamp{T: binary.BigEndian.Uint32(b[1:]), I: binary.BigEndian.Uint32(b[5:])}, nil
 }
 
-// resumable adds to a cursor, as a reply shows it, where a stream that resumes
+// resumableFrom adds to a cursor, as a reply shows it, where a stream that resumes
 // goes on.
-func (c *cursor) resumable(shown bson.D) bson.D {
-	if c.stream == nil {
+func resumableFrom(open *call.Cursor, shown bson.D) bson.D {
+	s, is := open.More.(*changeStream)
+	if !is {
 		return shown
 	}
-	return append(shown, bson.E{Key: "postBatchResumeToken", Value: tokenOf(c.stream.at)})
+	return append(shown, bson.E{Key: "postBatchResumeToken", Value: tokenOf(s.at)})
 }
 
-// moreChanges reads what has changed, and waits for it until a time.
-func moreChanges(c *call, open *cursor, deadline time.Time) error {
+func (s *changeStream) Awaits() bool { return true }
+
+func (s *changeStream) Streams() bool { return true }
+
+// Read takes what has changed, and waits for it until a time.
+func (s *changeStream) Read(c *call.Call, open *call.Cursor, deadline time.Time) error {
 	for {
-		if err := readChanges(c, open); err != nil || len(open.left) > 0 || open.stream == nil ||
-			!c.cluster.Now().Before(deadline) {
+		if err := s.readChanges(c, open); err != nil || len(open.Left) > 0 || open.More == nil ||
+			!c.Cluster.Now().Before(deadline) {
 			return err
 		}
-		changed := func() bool { return c.cluster.Changes().Any(open.stream.at) }
-		if over, err := waitIsOver(c.cluster.Await(c.ctx, deadline, changed)); over {
+		changed := func() bool { return c.Cluster.Changes().Any(s.at) }
+		if over, err := waitIsOver(c.Cluster.Await(c.Ctx, deadline, changed)); over {
 			return err
 		}
 	}
@@ -220,9 +216,8 @@ func moreChanges(c *call, open *cursor, deadline time.Time) error {
 
 // readChanges takes the changes that have come into the cursor. The end of what
 // is watched ends the stream.
-func readChanges(c *call, open *cursor) error {
-	s := open.stream
-	list, err := c.cluster.Changes().After(s.at)
+func (s *changeStream) readChanges(c *call.Call, open *call.Cursor) error {
+	list, err := c.Cluster.Changes().After(s.at)
 	if err != nil {
 		return err
 	}
@@ -232,13 +227,13 @@ func readChanges(c *call, open *cursor) error {
 		if !s.concerns(ch) {
 			continue
 		}
-		event, err := event(c.cluster, s, ch)
+		event, err := event(c.Cluster, s, ch)
 		if err != nil {
 			return err
 		}
 		docs := []bson.D{event}
 		if s.ends(ch) {
-			open.stream = nil
+			open.More = nil
 			docs = append(docs, eventHead(ch, "invalidate"))
 		}
 		for _, doc := range docs {
@@ -248,14 +243,14 @@ func readChanges(c *call, open *cursor) error {
 			}
 			events = append(events, raw)
 		}
-		if open.stream == nil {
+		if open.More == nil {
 			break
 		}
 	}
 	if len(events) == 0 {
 		return nil
 	}
-	open.left, err = outside(c, func(ctx context.Context) ([]bson.Raw, error) { return s.shown(ctx, events) })
+	open.Left, err = call.Outside(c, func(ctx context.Context) ([]bson.Raw, error) { return s.shown(ctx, events) })
 	return err
 }
 
@@ -303,7 +298,7 @@ func resumable(code mongoerr.Code) bool {
 		staleShardVersion, mongoerr.FailedToSatisfyReadPreference, mongoerr.StaleEpoch, mongoerr.RetryChangeStream,
 		mongoerr.StaleConfig,
 	}
-	return slices.Contains(append(more, retryableCodes()...), code)
+	return slices.Contains(append(more, call.RetryableCodes()...), code)
 }
 
 func (s *changeStream) concerns(ch mock.Change) bool {

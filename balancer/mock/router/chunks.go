@@ -10,12 +10,13 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/policy"
 )
 
-func chunkHandlers() map[string]handler {
-	return map[string]handler{
+func chunkHandlers() map[string]call.Handler {
+	return map[string]call.Handler{
 		"split":                 splitChunk,
 		"mergeChunks":           mergeChunks,
 		"mergeAllChunksOnShard": mergeAllChunksOnShard,
@@ -78,26 +79,26 @@ func (a splitArgs) exactlyOne() error {
 	return nil
 }
 
-func splitChunk(c *call) (bson.D, error) {
-	coll, err := c.cluster.ConfigDB().Sharded(c.args.Text("split"))
+func splitChunk(c *call.Call) (bson.D, error) {
+	coll, err := c.Cluster.ConfigDB().Sharded(c.Args.Text("split"))
 	if err != nil {
 		return nil, err
 	}
-	a, err := readSplitArgs(c.body.Raw)
+	a, err := readSplitArgs(c.Body.Raw)
 	if err != nil {
 		return nil, err
 	}
-	chunk, point, err := splitPlace(c.cluster, coll, a)
+	chunk, point, err := splitPlace(c.Cluster, coll, a)
 	if err != nil {
 		return nil, err
 	}
-	if c.cluster.Migrations().Donating(coll.Namespace, chunk.Shard) {
-		if err := c.cluster.Migrations().AwaitDonation(c.ctx, c.deadline, coll.Namespace, chunk.Shard); err != nil {
+	if c.Cluster.Migrations().Donating(coll.Namespace, chunk.Shard) {
+		if err := c.Cluster.Migrations().AwaitDonation(c.Ctx, c.Deadline, coll.Namespace, chunk.Shard); err != nil {
 			return nil, err
 		}
 		return splitChunk(c) // all may have changed
 	}
-	return bson.D{}, c.cluster.Chunks().Split(coll, chunk, []catalog.Key{point})
+	return bson.D{}, c.Cluster.Chunks().Split(coll, chunk, []catalog.Key{point})
 }
 
 // splitPlace finds the chunk and the point.
@@ -164,12 +165,12 @@ func exactChunk(cluster *mock.Cluster, coll catalog.Collection, bounds []bson.Ra
 	return chunk, nil
 }
 
-func mergeChunks(c *call) (bson.D, error) {
-	bounds, err := mergeBounds(c.body.Lookup("bounds"))
+func mergeChunks(c *call.Call) (bson.D, error) {
+	bounds, err := mergeBounds(c.Body.Lookup("bounds"))
 	if err != nil {
 		return nil, err
 	}
-	coll, err := c.cluster.ConfigDB().Sharded(c.args.Text("mergeChunks"))
+	coll, err := c.Cluster.ConfigDB().Sharded(c.Args.Text("mergeChunks"))
 	if err != nil {
 		return nil, err
 	}
@@ -181,14 +182,14 @@ func mergeChunks(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, errOld(err)
 	}
-	owner := c.cluster.ConfigDB().Table(coll.Namespace).Find(lower).Shard
-	if lower.Less(upper) && c.cluster.Migrations().Donating(coll.Namespace, owner) {
-		if err := c.cluster.Migrations().AwaitDonation(c.ctx, c.deadline, coll.Namespace, owner); err != nil {
+	owner := c.Cluster.ConfigDB().Table(coll.Namespace).Find(lower).Shard
+	if lower.Less(upper) && c.Cluster.Migrations().Donating(coll.Namespace, owner) {
+		if err := c.Cluster.Migrations().AwaitDonation(c.Ctx, c.Deadline, coll.Namespace, owner); err != nil {
 			return nil, err
 		}
 		return mergeChunks(c) // all may have changed
 	}
-	return bson.D{}, c.cluster.Chunks().MergeRange(coll, lower, upper)
+	return bson.D{}, c.Cluster.Chunks().MergeRange(coll, lower, upper)
 }
 
 func mergeBounds(v bson.RawValue) ([]bson.Raw, error) {
@@ -199,13 +200,13 @@ func mergeBounds(v bson.RawValue) ([]bson.Raw, error) {
 	return docs, nil
 }
 
-func mergeAllChunksOnShard(c *call) (bson.D, error) {
-	shard, err := c.cluster.ConfigDB().ShardByID(c.args.Text("shard"))
+func mergeAllChunksOnShard(c *call.Call) (bson.D, error) {
+	shard, err := c.Cluster.ConfigDB().ShardByID(c.Args.Text("shard"))
 	if err != nil {
 		return nil, err
 	}
-	ns := c.args.Text("mergeAllChunksOnShard")
-	coll, tracked, err := c.cluster.ConfigDB().Tracked(ns)
+	ns := c.Args.Text("mergeAllChunksOnShard")
+	coll, tracked, err := c.Cluster.ConfigDB().Tracked(ns)
 	if err != nil {
 		return nil, err
 	}
@@ -216,39 +217,39 @@ func mergeAllChunksOnShard(c *call) (bson.D, error) {
 		return nil, mongoerr.New(mongoerr.NamespaceNotSharded, "Namespace %s is not sharded", ns)
 	}
 	limits := policy.MergeLimits{Chunks: math.MaxInt32, Time: math.MaxInt32 * time.Millisecond}
-	if c.args.Has("maxNumberOfChunksToMerge") {
-		limits.Chunks = int(c.args.Number("maxNumberOfChunksToMerge"))
+	if c.Args.Has("maxNumberOfChunksToMerge") {
+		limits.Chunks = int(c.Args.Number("maxNumberOfChunksToMerge"))
 	}
-	if c.args.Has("maxTimeProcessingChunksMS") {
-		limits.Time = time.Duration(c.args.Number("maxTimeProcessingChunksMS")) * time.Millisecond
+	if c.Args.Has("maxTimeProcessingChunksMS") {
+		limits.Time = time.Duration(c.Args.Number("maxTimeProcessingChunksMS")) * time.Millisecond
 	}
-	_, err = c.cluster.Chunks().MergeAll(coll, shard.ID, limits)
+	_, err = c.Cluster.Chunks().MergeAll(coll, shard.ID, limits)
 	return bson.D{}, err
 }
 
-func clearJumboFlag(c *call) (bson.D, error) {
-	ns := c.args.Text("clearJumboFlag")
+func clearJumboFlag(c *call.Call) (bson.D, error) {
+	ns := c.Args.Text("clearJumboFlag")
 	if !strings.Contains(ns, ".") {
 		return nil, mongoerr.New(mongoerr.NamespaceNotSharded, "%s is not sharded: it is a database", ns)
 	}
-	coll, err := c.cluster.ConfigDB().Sharded(ns)
+	coll, err := c.Cluster.ConfigDB().Sharded(ns)
 	if err != nil {
 		return nil, err
 	}
-	bounds, err := chunkChoice(c.args)
+	bounds, err := chunkChoice(c.Args)
 	if err != nil {
 		return nil, err
 	}
 	var chunk catalog.Chunk
 	if bounds == nil {
-		key, found := coll.Pattern.QueryKey(c.args.Object("find"))
+		key, found := coll.Pattern.QueryKey(c.Args.Object("find"))
 		if !found {
 			return nil, mongoerr.New(mongoerr.ClearJumboFindWithoutKey, "no shard key found in chunk query %s",
-				c.args.Object("find"))
+				c.Args.Object("find"))
 		}
-		chunk = c.cluster.ConfigDB().Table(coll.Namespace).Find(key)
-	} else if chunk, err = exactChunk(c.cluster, coll, bounds); err != nil {
+		chunk = c.Cluster.ConfigDB().Table(coll.Namespace).Find(key)
+	} else if chunk, err = exactChunk(c.Cluster, coll, bounds); err != nil {
 		return nil, mongoerr.New(mongoerr.ClearJumboNoSuchChunk, "%s", err)
 	}
-	return bson.D{}, c.cluster.ConfigDB().ClearJumbo(coll, chunk.Min, chunk.Max)
+	return bson.D{}, c.Cluster.ConfigDB().ClearJumbo(coll, chunk.Min, chunk.Max)
 }

@@ -6,6 +6,7 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -42,8 +43,8 @@ func readClusterCatalogOptions(spec bson.RawValue) (clusterCatalogOptions, error
 
 // clusterCatalogStage is $listClusterCatalog (spec 03 §2.3): a document for
 // each collection and view of the database, and of all databases on admin.
-func clusterCatalogStage(c *call, _ string, spec bson.RawValue) ([]bson.Raw, error) {
-	if _, isName := c.body.Lookup("aggregate").StringValueOK(); isName {
+func clusterCatalogStage(c *call.Call, _ string, spec bson.RawValue) ([]bson.Raw, error) {
+	if _, isName := c.Body.Lookup("aggregate").StringValueOK(); isName {
 		return nil, mongoerr.New(mongoerr.ClusterCatalogOnCollection,
 			"$listClusterCatalog must be run against the database with {aggregate: 1}")
 	}
@@ -51,14 +52,14 @@ func clusterCatalogStage(c *call, _ string, spec bson.RawValue) ([]bson.Raw, err
 	if err != nil {
 		return nil, err
 	}
-	databases := []string{c.db}
-	if c.db == "admin" {
-		databases = c.cluster.ConfigDB().DatabaseNames()
+	databases := []string{c.DB}
+	if c.DB == "admin" {
+		databases = c.Cluster.ConfigDB().DatabaseNames()
 	}
 	var docs []bson.Raw
 	for _, db := range databases {
-		for _, info := range c.cluster.Statistics().Collections(db) {
-			doc, err := clusterCatalogDoc(c.cluster, db, info, options)
+		for _, info := range c.Cluster.Statistics().Collections(db) {
+			doc, err := clusterCatalogDoc(c.Cluster, db, info, options)
 			if err != nil {
 				return nil, err
 			}
@@ -107,7 +108,7 @@ func clusterCatalogDoc(cluster *mock.Cluster, db string, info mock.CollectionInf
 func shardsOf(cluster *mock.Cluster, ns, db string) bson.A {
 	table := cluster.ConfigDB().Table(ns)
 	if table == nil {
-		return bson.A{primaryOf(cluster, db)}
+		return bson.A{call.PrimaryOf(cluster, db)}
 	}
 	ids := bson.A{}
 	for _, id := range table.Owners() {

@@ -8,11 +8,12 @@ import (
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/commands"
+	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mongoerr"
 )
 
-func clusterParameterHandlers() map[string]handler {
-	return map[string]handler{
+func clusterParameterHandlers() map[string]call.Handler {
+	return map[string]call.Handler{
 		"getClusterParameter": getClusterParameter,
 		"setClusterParameter": setClusterParameter,
 	}
@@ -20,14 +21,14 @@ func clusterParameterHandlers() map[string]handler {
 
 // getClusterParameter shows one by its name, some, or all with "*" (spec 03
 // §1.10).
-func getClusterParameter(c *call) (bson.D, error) {
-	names, err := clusterParametersAsked(c.cluster, c.body.Lookup("getClusterParameter"))
+func getClusterParameter(c *call.Call) (bson.D, error) {
+	names, err := clusterParametersAsked(c.Cluster, c.Body.Lookup("getClusterParameter"))
 	if err != nil {
 		return nil, err
 	}
 	shown := bson.A{}
 	for _, name := range names {
-		doc, err := c.cluster.ClusterParameters().Get(name)
+		doc, err := c.Cluster.ClusterParameters().Get(name)
 		if err != nil {
 			return nil, err
 		}
@@ -67,8 +68,8 @@ func clusterParametersAsked(cluster *mock.Cluster, v bson.RawValue) ([]string, e
 }
 
 // setClusterParameter takes {name: {field: value}}, one parameter at a time.
-func setClusterParameter(c *call) (bson.D, error) {
-	elems, err := c.args.Object("setClusterParameter").Elements()
+func setClusterParameter(c *call.Call) (bson.D, error) {
+	elems, err := c.Args.Object("setClusterParameter").Elements()
 	switch {
 	case err != nil:
 		return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
@@ -82,20 +83,20 @@ func setClusterParameter(c *call) (bson.D, error) {
 	if !isDoc {
 		return nil, mongoerr.New(mongoerr.IllegalOperation, "Cluster parameter value must be an object")
 	}
-	return bson.D{}, c.cluster.ClusterParameters().Set(elems[0].Key(), value)
+	return bson.D{}, c.Cluster.ClusterParameters().Set(elems[0].Key(), value)
 }
 
 // limitReads gives a read that says nothing of its time the cluster's default.
 // A pipeline that writes is no read.
-func limitReads(cmd *command, c *call) {
+func limitReads(cmd *call.Command, c *call.Call) {
 	switch cmd.Name {
 	case "find", "count", "distinct", "aggregate":
 	default:
 		return
 	}
-	most := c.cluster.ClusterParameters().DefaultMaxTime()
-	if most == 0 || c.node.member != nil || !c.body.Lookup("maxTimeMS").IsZero() || commands.WritesResults(c.body.Raw) {
+	most := c.Cluster.ClusterParameters().DefaultMaxTime()
+	if most == 0 || c.Node.Member != nil || !c.Body.Lookup("maxTimeMS").IsZero() || commands.WritesResults(c.Body.Raw) {
 		return
 	}
-	c.limitTime(c.cluster.Now(), most)
+	c.LimitTime(c.Cluster.Now(), most)
 }

@@ -8,23 +8,24 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
 )
 
 // collectionCommands change or check collections that are there.
-func collectionHandlers() map[string]handler {
-	return map[string]handler{
-		"renameCollection": func(c *call) (bson.D, error) {
-			return bson.D{}, c.request.RenameCollection(c.args.Text("renameCollection"), c.args.Text("to"),
-				c.args.Truth("dropTarget"))
+func collectionHandlers() map[string]call.Handler {
+	return map[string]call.Handler{
+		"renameCollection": func(c *call.Call) (bson.D, error) {
+			return bson.D{}, c.Request.RenameCollection(c.Args.Text("renameCollection"), c.Args.Text("to"),
+				c.Args.Truth("dropTarget"))
 		},
 		"convertToCapped": convertToCapped,
 		"collMod":         collMod,
 		"validate":        validate,
 		"splitVector":     splitVector,
-		"untrackUnshardedCollection": func(c *call) (bson.D, error) {
-			return bson.D{}, c.cluster.Collections().Untrack(c.args.Text("untrackUnshardedCollection"))
+		"untrackUnshardedCollection": func(c *call.Call) (bson.D, error) {
+			return bson.D{}, c.Cluster.Collections().Untrack(c.Args.Text("untrackUnshardedCollection"))
 		},
 	}
 }
@@ -35,12 +36,12 @@ var collModFields = []string{"validator", "validationLevel", "validationAction",
 
 // collMod changes a validator, a view, a capped collection's limits, or an
 // index. A mongos before 5.0 shows what each shard says, a later one what they all say.
-func collMod(c *call) (bson.D, error) {
-	ns, err := c.namespace()
+func collMod(c *call.Call) (bson.D, error) {
+	ns, err := c.Namespace()
 	if err != nil {
 		return nil, err
 	}
-	elems, err := c.body.Elements()
+	elems, err := c.Body.Elements()
 	if err != nil {
 		return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
 	}
@@ -53,39 +54,39 @@ func collMod(c *call) (bson.D, error) {
 		}
 		return nil, mongoerr.New(mongoerr.IDLUnknownField, "BSON field 'collMod.%s' is an unknown field.", e.Key())
 	}
-	if !c.cluster.Collections().Exists(ns) {
+	if !c.Cluster.Collections().Exists(ns) {
 		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "ns does not exist")
 	}
-	if isView(c, ns) {
+	if call.IsView(c, ns) {
 		return modifyView(c, ns)
 	}
-	if !c.body.Lookup("viewOn").IsZero() || !c.body.Lookup("pipeline").IsZero() {
+	if !c.Body.Lookup("viewOn").IsZero() || !c.Body.Lookup("pipeline").IsZero() {
 		return nil, mongoerr.New(mongoerr.InvalidOptions,
 			"option not supported on a collection: viewOn and pipeline are a view's")
 	}
-	changes, err := c.modifiedOptions()
+	changes, err := modifiedOptions(c)
 	if err != nil {
 		return nil, err
 	}
 	if limits := slices.ContainsFunc(changes, func(o bson.E) bool {
 		return o.Key == "size" ||
 			o.Key == "max"
-	}); limits && !isCapped(c.cluster, ns) {
+	}); limits && !isCapped(c.Cluster, ns) {
 		return nil, mongoerr.New(mongoerr.InvalidOptions, "collection must be capped.")
 	}
 	index, err := modifyIndex(c, ns)
 	if err != nil {
 		return nil, err
 	}
-	if !args.Truth(c.body.Lookup("dryRun")) {
-		c.cluster.Collections().Modify(ns, changes, described(elems[1:], index), index)
+	if !args.Truth(c.Body.Lookup("dryRun")) {
+		c.Cluster.Collections().Modify(ns, changes, described(elems[1:], index), index)
 	}
 	result := indexReply(index)
-	if c.cluster.Release().AtLeast(catalog.Release50) {
+	if c.Cluster.Release().AtLeast(catalog.Release50) {
 		return result, nil
 	}
 	raw := bson.D{}
-	for _, host := range c.cluster.Statistics().HostsOf(ns) {
+	for _, host := range c.Cluster.Statistics().HostsOf(ns) {
 		raw = append(raw, bson.E{Key: host, Value: append(slices.Clone(result), bson.E{Key: "ok", Value: 1.0})})
 	}
 	return bson.D{{Key: "raw", Value: raw}}, nil
@@ -127,29 +128,29 @@ func isCapped(cluster *mock.Cluster, ns string) bool {
 	return len(parts) > 0 && parts[0].Capped
 }
 
-func modifyView(c *call, ns string) (bson.D, error) {
-	on := c.body.Lookup("viewOn")
-	if on.IsZero() || c.body.Lookup("pipeline").IsZero() {
+func modifyView(c *call.Call, ns string) (bson.D, error) {
+	on := c.Body.Lookup("viewOn")
+	if on.IsZero() || c.Body.Lookup("pipeline").IsZero() {
 		return nil, mongoerr.New(mongoerr.InvalidOptions, "Must specify both 'viewOn' and 'pipeline' when modifying a view")
 	}
 	view, err := readView(c, ns, on)
 	if err != nil {
 		return nil, err
 	}
-	return bson.D{}, c.cluster.Collections().ModifyView(ns, c.db, view)
+	return bson.D{}, c.Cluster.Collections().ModifyView(ns, c.DB, view)
 }
 
 // modifiedOptions reads the validator and limits; nil takes an option away.
-func (c *call) modifiedOptions() (bson.D, error) {
-	changes, err := c.validationOptions(bson.D{})
+func modifiedOptions(c *call.Call) (bson.D, error) {
+	changes, err := validationOptions(c, bson.D{})
 	if err != nil {
 		return nil, err
 	}
-	if doc, isDoc := c.body.Lookup("validator").DocumentOK(); isDoc && len(doc) <= 5 {
+	if doc, isDoc := c.Body.Lookup("validator").DocumentOK(); isDoc && len(doc) <= 5 {
 		changes = append(changes, bson.E{Key: "validator"})
 	}
 	for option, kept := range map[string]string{"cappedSize": "size", "cappedMax": "max"} {
-		v := c.body.Lookup(option)
+		v := c.Body.Lookup(option)
 		if v.IsZero() {
 			continue
 		}
@@ -168,8 +169,8 @@ func (c *call) modifiedOptions() (bson.D, error) {
 }
 
 // modifyIndex changes one index; nil where the command is not about one.
-func modifyIndex(c *call, ns string) (*mock.IndexChange, error) {
-	v := c.body.Lookup("index")
+func modifyIndex(c *call.Call, ns string) (*mock.IndexChange, error) {
+	v := c.Body.Lookup("index")
 	if v.IsZero() {
 		return nil, nil
 	}
@@ -178,10 +179,10 @@ func modifyIndex(c *call, ns string) (*mock.IndexChange, error) {
 		return nil, mongoerr.New(mongoerr.TypeMismatch,
 			"BSON field 'collMod.index' is the wrong type '%s', expected type 'object'", args.TypeName(v.Type))
 	}
-	if err := c.cluster.Indexes().Changeable(ns); err != nil {
+	if err := c.Cluster.Indexes().Changeable(ns); err != nil {
 		return nil, err
 	}
-	spec, err := indexMeant(c.cluster, ns, doc)
+	spec, err := indexMeant(c.Cluster, ns, doc)
 	if err != nil {
 		return nil, err
 	}
@@ -191,12 +192,12 @@ func modifyIndex(c *call, ns string) (*mock.IndexChange, error) {
 }
 
 // modifyOption changes one option of an index, and tells what it was and is.
-func modifyOption(c *call, ns string, spec store.IndexSpec, doc bson.Raw) (was, is bson.D, err error) {
+func modifyOption(c *call.Call, ns string, spec store.IndexSpec, doc bson.Raw) (was, is bson.D, err error) {
 	if was, is, meant, err := modifyUnique(c, ns, spec, doc); meant {
 		return was, is, err
 	}
 	if seconds := doc.Lookup("expireAfterSeconds"); !seconds.IsZero() && doc.Lookup("hidden").IsZero() {
-		return modifyExpiry(c.cluster, ns, spec, seconds)
+		return modifyExpiry(c.Cluster, ns, spec, seconds)
 	}
 	hidden := doc.Lookup("hidden")
 	if hidden.Type != bson.TypeBoolean {
@@ -206,7 +207,7 @@ func modifyOption(c *call, ns string, spec store.IndexSpec, doc bson.Raw) (was, 
 	if spec.Name == "_id_" {
 		return nil, nil, mongoerr.New(mongoerr.BadValue, "can't hide _id index")
 	}
-	before, err := c.cluster.Indexes().Hide(ns, spec.Name, hidden.Boolean())
+	before, err := c.Cluster.Indexes().Hide(ns, spec.Name, hidden.Boolean())
 	was, is = switched("hidden", before, hidden.Boolean())
 	return was, is, err
 }
@@ -236,27 +237,27 @@ func indexMeant(cluster *mock.Cluster, ns string, doc bson.Raw) (store.IndexSpec
 }
 
 // validate finds every collection in order: the mock's can't be otherwise.
-func validate(c *call) (bson.D, error) {
-	ns, err := c.namespace()
+func validate(c *call.Call) (bson.D, error) {
+	ns, err := c.Namespace()
 	if err != nil {
 		return nil, err
 	}
-	if isView(c, ns) {
+	if call.IsView(c, ns) {
 		return nil, mongoerr.New(mongoerr.CommandNotSupportedOnView, "Cannot validate a view")
 	}
-	parts := c.cluster.Statistics().Collection(ns)
+	parts := c.Cluster.Statistics().Collection(ns)
 	if len(parts) == 0 {
 		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "Collection '%s' does not exist to validate.", ns)
 	}
 	raw := bson.D{}
 	for _, p := range parts {
-		uuid, entries := c.cluster.Statistics().IndexEntries(ns, p.Shard)
+		uuid, entries := c.Cluster.Statistics().IndexEntries(ns, p.Shard)
 		keys, details := bson.D{}, bson.D{}
 		for _, name := range p.Indexes {
 			keys = append(keys, bson.E{Key: name, Value: entries[name]})
 			details = append(details, bson.E{Key: name, Value: bson.D{{Key: "valid", Value: true}}})
 		}
-		raw = append(raw, bson.E{Key: c.cluster.HostOf(p.Shard), Value: bson.D{
+		raw = append(raw, bson.E{Key: c.Cluster.HostOf(p.Shard), Value: bson.D{
 			{Key: "ns", Value: ns},
 			{Key: "uuid", Value: uuid},
 			{Key: "nInvalidDocuments", Value: int64(0)},
@@ -272,7 +273,7 @@ func validate(c *call) (bson.D, error) {
 			{Key: "extraIndexEntries", Value: bson.A{}},
 			{Key: "missingIndexEntries", Value: bson.A{}},
 			{Key: "corruptRecords", Value: bson.A{}},
-			{Key: "readTimestamp", Value: c.cluster.GossipTime()},
+			{Key: "readTimestamp", Value: c.Cluster.GossipTime()},
 			{Key: "ok", Value: 1.0},
 		}})
 	}

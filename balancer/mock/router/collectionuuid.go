@@ -7,19 +7,20 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mongoerr"
 )
 
 // checkNamed refuses a command that expects its collection to have another
 // UUID, or to be encrypted.
-func checkNamed(cmd *command, c *call) error {
-	if c.args.Has("encryptionInformation") {
+func checkNamed(cmd *call.Command, c *call.Call) error {
+	if c.Args.Has("encryptionInformation") {
 		return errEncrypted()
 	}
-	if !c.args.Has("collectionUUID") {
+	if !c.Args.Has("collectionUUID") {
 		return nil
 	}
-	return checkUUID(c.cluster, c.subject(cmd), c.args["collectionUUID"])
+	return checkUUID(c.Cluster, c.Subject(cmd), c.Args["collectionUUID"])
 }
 
 func errEncrypted() error {

@@ -4,65 +4,66 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mongoerr"
 )
 
 // storageDoc returns one shard's statistics (spec 03 §1.8), sizes divided by
 // scale.
 func storageDoc(s mock.LocalStats, scale int64) bson.D {
-	doc := bson.D{{Key: "size", Value: smallest(s.Bytes / scale)}, {Key: "count", Value: smallest(s.Docs)}}
+	doc := bson.D{{Key: "size", Value: call.Smallest(s.Bytes / scale)}, {Key: "count", Value: call.Smallest(s.Docs)}}
 	if s.Docs > 0 {
-		doc = append(doc, bson.E{Key: "avgObjSize", Value: smallest(s.Bytes / s.Docs)})
+		doc = append(doc, bson.E{Key: "avgObjSize", Value: call.Smallest(s.Bytes / s.Docs)})
 	}
 	indexes := bson.D{}
 	for _, name := range s.Indexes {
-		indexes = append(indexes, bson.E{Key: name, Value: smallest(mock.StorageUnit / scale)})
+		indexes = append(indexes, bson.E{Key: name, Value: call.Smallest(mock.StorageUnit / scale)})
 	}
 	doc = append(doc,
-		bson.E{Key: "numOrphanDocs", Value: smallest(s.Orphans)},
-		bson.E{Key: "storageSize", Value: smallest(s.Stored() / scale)},
+		bson.E{Key: "numOrphanDocs", Value: call.Smallest(s.Orphans)},
+		bson.E{Key: "storageSize", Value: call.Smallest(s.Stored() / scale)},
 		bson.E{Key: "freeStorageSize", Value: int32(0)},
 		bson.E{Key: "capped", Value: s.Capped})
 	if s.Capped {
-		doc = append(doc, bson.E{Key: "max", Value: smallest(s.MaxDocs)},
-			bson.E{Key: "maxSize", Value: smallest(s.MaxBytes / scale)})
+		doc = append(doc, bson.E{Key: "max", Value: call.Smallest(s.MaxDocs)},
+			bson.E{Key: "maxSize", Value: call.Smallest(s.MaxBytes / scale)})
 	}
 	return append(doc,
 		bson.E{Key: "nindexes", Value: int32(len(s.Indexes))},
 		bson.E{Key: "indexBuilds", Value: bson.A{}},
-		bson.E{Key: "totalIndexSize", Value: smallest(s.IndexBytes() / scale)},
+		bson.E{Key: "totalIndexSize", Value: call.Smallest(s.IndexBytes() / scale)},
 		bson.E{Key: "indexSizes", Value: indexes},
-		bson.E{Key: "totalSize", Value: smallest((s.Stored() + s.IndexBytes()) / scale)},
-		bson.E{Key: "scaleFactor", Value: smallest(scale)},
+		bson.E{Key: "totalSize", Value: call.Smallest((s.Stored() + s.IndexBytes()) / scale)},
+		bson.E{Key: "scaleFactor", Value: call.Smallest(scale)},
 	)
 }
 
 // collStats adds up what the shards that own chunks say. An unknown database
 // is made.
-func collStats(c *call) (bson.D, error) {
-	ns, err := c.namespace()
+func collStats(c *call.Call) (bson.D, error) {
+	ns, err := c.Namespace()
 	if err != nil {
 		return nil, err
 	}
-	scale, err := scaleOf(c.body.Lookup("scale"))
+	scale, err := scaleOf(c.Body.Lookup("scale"))
 	if err != nil {
 		return nil, err
 	}
-	if isView(c, ns) {
+	if call.IsView(c, ns) {
 		return nil, mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s is a view, not a collection", ns)
 	}
-	if err := makeDatabase(c, c.db); err != nil {
+	if err := makeDatabase(c, c.DB); err != nil {
 		return nil, err
 	}
-	coll, tracked, err := c.cluster.ConfigDB().Tracked(ns)
+	coll, tracked, err := c.Cluster.ConfigDB().Tracked(ns)
 	if err != nil {
 		return nil, err
 	}
-	parts := c.cluster.Statistics().Collection(ns)
+	parts := c.Cluster.Statistics().Collection(ns)
 	sharded := tracked && !coll.Unsplittable
 	reply := bson.D{{Key: "sharded", Value: sharded}}
 	if !sharded {
-		reply = append(reply, bson.E{Key: "primary", Value: primaryOf(c.cluster, c.db)})
+		reply = append(reply, bson.E{Key: "primary", Value: call.PrimaryOf(c.Cluster, c.DB)})
 	}
 	reply = append(reply, cappedOf(parts)...)
 	if indexesDiffer(parts) {
@@ -70,7 +71,7 @@ func collStats(c *call) (bson.D, error) {
 	}
 	reply = append(append(reply, bson.E{Key: "ns", Value: ns}), sumOfShards(parts, scale)...)
 	chunks := int32(1)
-	if table := c.cluster.ConfigDB().Table(ns); sharded && table != nil {
+	if table := c.Cluster.ConfigDB().Table(ns); sharded && table != nil {
 		chunks = int32(table.Len())
 	}
 	shards := bson.D{}
@@ -82,20 +83,11 @@ func collStats(c *call) (bson.D, error) {
 }
 
 // makeDatabase makes a database that is not there, as some reads do.
-func makeDatabase(c *call, db string) error {
+func makeDatabase(c *call.Call, db string) error {
 	if db == "admin" || db == "config" {
 		return nil
 	}
-	return c.request.CreateDatabase(db, "")
-}
-
-// primaryOf names a database's primary; the config server is that of its own.
-func primaryOf(cluster *mock.Cluster, db string) string {
-	if db == "admin" || db == "config" {
-		return string(mock.ConfigServerID)
-	}
-	primary, _ := cluster.ConfigDB().Primary(db)
-	return string(primary)
+	return c.Request.CreateDatabase(db, "")
 }
 
 // cappedOf returns what the first shard says of the limits; nothing without one.
@@ -106,7 +98,7 @@ func cappedOf(parts []mock.LocalStats) bson.D {
 	if !parts[0].Capped {
 		return bson.D{{Key: "capped", Value: false}}
 	}
-	return bson.D{{Key: "capped", Value: true}, {Key: "max", Value: smallest(parts[0].MaxDocs)}}
+	return bson.D{{Key: "capped", Value: true}, {Key: "max", Value: call.Smallest(parts[0].MaxDocs)}}
 }
 
 func indexesDiffer(parts []mock.LocalStats) bool {
@@ -137,11 +129,11 @@ func sumOfShards(parts []mock.LocalStats, scale int64) bson.D {
 		average = float64(weighted) / float64(total.docs)
 	}
 	return bson.D{
-		{Key: "count", Value: smallest(total.docs)},
-		{Key: "size", Value: smallest(total.bytes / scale)},
-		{Key: "storageSize", Value: smallest(total.stored / scale)},
-		{Key: "totalIndexSize", Value: smallest(total.indexBytes / scale)},
-		{Key: "totalSize", Value: smallest((total.stored + total.indexBytes) / scale)},
+		{Key: "count", Value: call.Smallest(total.docs)},
+		{Key: "size", Value: call.Smallest(total.bytes / scale)},
+		{Key: "storageSize", Value: call.Smallest(total.stored / scale)},
+		{Key: "totalIndexSize", Value: call.Smallest(total.indexBytes / scale)},
+		{Key: "totalSize", Value: call.Smallest((total.stored + total.indexBytes) / scale)},
 		{Key: "indexSizes", Value: indexSizes(parts, scale)},
 		{Key: "avgObjSize", Value: average},
 		{Key: "maxSize", Value: capBytes / scale},
@@ -160,8 +152,8 @@ func indexSizes(parts []mock.LocalStats, scale int64) bson.D {
 	}
 	sizes := bson.D{}
 	for name, sum := range sums {
-		sizes = append(sizes, bson.E{Key: name, Value: smallest(sum / scale)})
+		sizes = append(sizes, bson.E{Key: name, Value: call.Smallest(sum / scale)})
 	}
-	sortFields(sizes)
+	call.SortFields(sizes)
 	return sizes
 }

@@ -7,25 +7,17 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/commands"
+	"shardsh/balancer/mock/router/call"
 )
-
-// handler answers a command.
-type handler func(*call) (bson.D, error)
-
-// command is a command with what answers it.
-type command struct {
-	*commands.Command
-	run handler
-}
 
 // commandTable has every command of a mongos of the release under its name and
 // aliases. A command that is not here answers CommandNotFound.
-func commandTable(r catalog.Release) map[string]*command { return tableOf(mongosHandlers(), r) }
+func commandTable(r catalog.Release) map[string]*call.Command { return tableOf(mongosHandlers(), r) }
 
 // mongosHandlers returns what a mongos does, by the commands' names.
-func mongosHandlers() map[string]handler {
-	all := map[string]handler{}
-	for _, family := range []map[string]handler{
+func mongosHandlers() map[string]call.Handler {
+	all := map[string]call.Handler{}
+	for _, family := range []map[string]call.Handler{
 		handshakeHandlers(), authenticationHandlers(), accountHandlers(), sessionHandlers(),
 		diagnosticHandlers(), nodeHandlers(), parameterHandlers(), operationHandlers(),
 		readHandlers(), writeHandlers(), bulkWriteHandlers(), explainHandlers(),
@@ -46,21 +38,21 @@ func mongosHandlers() map[string]handler {
 }
 
 // refused answers a command that the mock does not do, once it is well-formed.
-func refused(cmd commands.Command) handler {
-	return func(c *call) (bson.D, error) {
+func refused(cmd commands.Command) call.Handler {
+	return func(c *call.Call) (bson.D, error) {
 		if cmd.OnCollection() {
-			if _, err := c.namespace(); err != nil {
+			if _, err := c.Namespace(); err != nil {
 				return nil, err
 			}
 		}
-		return nil, cmd.Refused.Err(c.invoked)
+		return nil, cmd.Refused.Err(c.Invoked)
 	}
 }
 
 // tableOf joins handlers to what the table says of their commands in a release,
 // by names and aliases.
-func tableOf(handlers map[string]handler, r catalog.Release) map[string]*command {
-	table := map[string]*command{}
+func tableOf(handlers map[string]call.Handler, r catalog.Release) map[string]*call.Command {
+	table := map[string]*call.Command{}
 	for _, cmd := range commands.All() {
 		run := handlers[cmd.Name]
 		if run == nil || !cmd.In(r) {
@@ -68,10 +60,10 @@ func tableOf(handlers map[string]handler, r catalog.Release) map[string]*command
 		}
 		cmd = cmd.At(r)
 		for _, name := range cmd.Names() {
-			table[name] = &command{&cmd, run}
+			table[name] = &call.Command{Command: &cmd, Run: run}
 		}
 	}
 	return table
 }
 
-func ok(*call) (bson.D, error) { return bson.D{}, nil }
+func ok(*call.Call) (bson.D, error) { return bson.D{}, nil }

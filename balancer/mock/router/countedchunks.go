@@ -8,6 +8,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mock/store/filter"
 )
@@ -22,8 +23,8 @@ const chunksField = "chunks"
 
 // countedChunks rewrites an aggregation over config.chunks that only counts by
 // what the routing tables sum up; false leaves it as it is.
-func countedChunks(c *call, a *aggregation) bool {
-	if a.ns != "config.chunks" || a.source != nil || a.database || c.node.member != nil || !a.query.hint.IsZero() {
+func countedChunks(c *call.Call, a *aggregation) bool {
+	if a.ns != "config.chunks" || a.source != nil || a.database || c.Node.Member != nil || !a.query.Hint.IsZero() {
 		return false
 	}
 	if len(a.pushed) > 1 || len(a.pushed) == 1 && !countedMatch(a.pushed[0]) || len(a.stages) == 0 {
@@ -38,11 +39,11 @@ func countedChunks(c *call, a *aggregation) bool {
 }
 
 // countedInput returns the documents that stand for the chunks that match.
-func countedInput(c *call, filter *filter.Filter) (source, error) {
-	if err := c.request.AskConfig(); err != nil {
+func countedInput(c *call.Call, filter *filter.Filter) (call.Source, error) {
+	if err := c.Request.AskConfig(); err != nil {
 		return nil, err
 	}
-	counts := c.cluster.ConfigDB().ChunkCounts()
+	counts := c.Cluster.ConfigDB().ChunkCounts()
 	return func(ctx context.Context) iter.Seq2[bson.Raw, error] {
 		var docs []bson.Raw
 		for _, count := range counts(filter) {

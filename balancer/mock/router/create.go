@@ -8,6 +8,7 @@ import (
 
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mock/store/filter"
 	"shardsh/balancer/mock/store/pipeline"
 	"shardsh/balancer/mongoerr"
@@ -18,49 +19,49 @@ func refusedOptions() []string {
 	return []string{"timeseries", "clusteredIndex", "encryptedFields"}
 }
 
-func (c *call) refuseOptions() error {
+func refuseOptions(c *call.Call) error {
 	for _, name := range refusedOptions() {
-		v := c.body.Lookup(name)
+		v := c.Body.Lookup(name)
 		off := v.Type == bson.TypeBoolean && !v.Boolean()
 		if !v.IsZero() && v.Type != bson.TypeNull && !off {
 			return mongoerr.New(mongoerr.NotImplemented, "the mock does not support collections with %s", name)
 		}
 	}
-	if c.args.Has("expireAfterSeconds") {
+	if c.Args.Has("expireAfterSeconds") {
 		return mongoerr.New(mongoerr.InvalidOptions,
 			"'expireAfterSeconds' is only supported on time-series collections or when the 'clusteredIndex' option is specified")
 	}
 	return nil
 }
 
-func create(c *call) (bson.D, error) {
-	ns, err := c.namespace()
+func create(c *call.Call) (bson.D, error) {
+	ns, err := c.Namespace()
 	if err != nil {
 		return nil, err
 	}
-	if err := c.refuseOptions(); err != nil {
+	if err := refuseOptions(c); err != nil {
 		return nil, err
 	}
-	if c.db == "config" {
+	if c.DB == "config" {
 		return nil, mongoerr.New(mongoerr.IllegalOperation, "can't create collections in config")
 	}
-	if err := c.simpleCollation(c.body.Raw); err != nil {
+	if err := c.SimpleCollation(c.Body.Raw); err != nil {
 		return nil, err
 	}
-	if on := c.body.Lookup("viewOn"); !on.IsZero() {
+	if on := c.Body.Lookup("viewOn"); !on.IsZero() {
 		return bson.D{}, createView(c, ns, on)
 	}
-	if !c.body.Lookup("pipeline").IsZero() {
+	if !c.Body.Lookup("pipeline").IsZero() {
 		return nil, mongoerr.New(mongoerr.InvalidOptions, "'pipeline' requires 'viewOn' to also be specified")
 	}
-	if err := checkIDIndex(c.args.Object("idIndex")); err != nil {
+	if err := checkIDIndex(c.Args.Object("idIndex")); err != nil {
 		return nil, err
 	}
-	options, err := c.collectionOptions()
+	options, err := collectionOptions(c)
 	if err != nil {
 		return nil, err
 	}
-	return bson.D{}, c.request.Create(ns, options)
+	return bson.D{}, c.Request.Create(ns, options)
 }
 
 // checkIDIndex refuses an index of _id that is none.
@@ -88,10 +89,10 @@ const (
 )
 
 // collectionOptions reads how a collection is limited and what it admits.
-func (c *call) collectionOptions() (bson.D, error) {
+func collectionOptions(c *call.Call) (bson.D, error) {
 	options := bson.D{}
-	capped := args.Truth(c.body.Lookup("capped"))
-	size, max := c.body.Lookup("size"), c.body.Lookup("max")
+	capped := args.Truth(c.Body.Lookup("capped"))
+	size, max := c.Body.Lookup("size"), c.Body.Lookup("max")
 	switch {
 	case capped && size.IsZero():
 		return nil, mongoerr.New(mongoerr.InvalidOptions, "the 'size' field is required when 'capped' is true")
@@ -114,22 +115,22 @@ func (c *call) collectionOptions() (bson.D, error) {
 		}
 	}
 	for _, name := range []string{"storageEngine", "indexOptionDefaults"} { // shown, and nothing more
-		if doc, given := c.body.Lookup(name).DocumentOK(); given {
+		if doc, given := c.Body.Lookup(name).DocumentOK(); given {
 			options = append(options, bson.E{Key: name, Value: doc})
 		}
 	}
-	options, err := c.validationOptions(options)
+	options, err := validationOptions(c, options)
 	return slices.DeleteFunc(options, func(o bson.E) bool { return o.Value == nil }), err
 }
 
-func (c *call) validationOptions(options bson.D) (bson.D, error) {
-	validator, err := c.document("validator")
+func validationOptions(c *call.Call, options bson.D) (bson.D, error) {
+	validator, err := c.Document("validator")
 	if err != nil {
 		return nil, err
 	}
 	if len(validator) > 5 {
 		compile := func(context.Context) (*filter.Filter, error) { return filter.Compile(validator) }
-		if _, err := outside(c, compile); err != nil {
+		if _, err := call.Outside(c, compile); err != nil {
 			return nil, err
 		}
 		options = append(options, bson.E{Key: "validator", Value: validator})
@@ -138,32 +139,32 @@ func (c *call) validationOptions(options bson.D) (bson.D, error) {
 		name    string
 		allowed []string
 	}{{"validationLevel", []string{"strict", "moderate", "off"}}, {"validationAction", []string{"error", "warn"}}} {
-		v := c.body.Lookup(choice.name)
+		v := c.Body.Lookup(choice.name)
 		if v.IsZero() {
 			continue
 		}
 		text, _ := v.StringValueOK()
 		if !slices.Contains(choice.allowed, text) {
 			return nil, mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field '%s.%s' is not a valid value.", text,
-				c.invoked, choice.name)
+				c.Invoked, choice.name)
 		}
 		options = append(options, bson.E{Key: choice.name, Value: text})
 	}
-	return c.imagesOption(options)
+	return imagesOption(c, options)
 }
 
 // imagesOption reads whether change streams shall show documents before and
 // after a change.
-func (c *call) imagesOption(options bson.D) (bson.D, error) {
+func imagesOption(c *call.Call, options bson.D) (bson.D, error) {
 	const name = "changeStreamPreAndPostImages"
-	v := c.body.Lookup(name)
+	v := c.Body.Lookup(name)
 	if v.IsZero() || v.Type == bson.TypeNull {
 		return options, nil
 	}
 	doc, isDoc := v.DocumentOK()
 	if !isDoc {
 		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s' is the wrong type '%s', expected type 'object'",
-			c.invoked, name, args.TypeName(v.Type))
+			c.Invoked, name, args.TypeName(v.Type))
 	}
 	elems, err := doc.Elements()
 	if err != nil {
@@ -171,7 +172,7 @@ func (c *call) imagesOption(options bson.D) (bson.D, error) {
 	}
 	for _, e := range elems {
 		if e.Key() != "enabled" {
-			return nil, mongoerr.New(mongoerr.IDLUnknownField, "BSON field '%s.%s.%s' is an unknown field.", c.invoked, name,
+			return nil, mongoerr.New(mongoerr.IDLUnknownField, "BSON field '%s.%s.%s' is an unknown field.", c.Invoked, name,
 				e.Key())
 		}
 	}
@@ -179,10 +180,10 @@ func (c *call) imagesOption(options bson.D) (bson.D, error) {
 	switch {
 	case enabled.IsZero():
 		return nil, mongoerr.New(mongoerr.IDLFailedToParse, "BSON field '%s.%s.enabled' is missing but a required field",
-			c.invoked, name)
+			c.Invoked, name)
 	case enabled.Type != bson.TypeBoolean:
 		return nil, mongoerr.New(mongoerr.TypeMismatch,
-			"BSON field '%s.%s.enabled' is the wrong type '%s', expected type 'bool'", c.invoked, name,
+			"BSON field '%s.%s.enabled' is the wrong type '%s', expected type 'bool'", c.Invoked, name,
 			args.TypeName(enabled.Type))
 	case !enabled.Boolean():
 		return append(options, bson.E{Key: name}), nil
@@ -190,38 +191,38 @@ func (c *call) imagesOption(options bson.D) (bson.D, error) {
 	return append(options, bson.E{Key: name, Value: doc}), nil
 }
 
-func createView(c *call, ns string, on bson.RawValue) error {
+func createView(c *call.Call, ns string, on bson.RawValue) error {
 	view, err := readView(c, ns, on)
 	if err != nil {
 		return err
 	}
-	return c.request.CreateView(ns, c.db, view)
+	return c.Request.CreateView(ns, c.DB, view)
 }
 
 // readView checks what a view is made of.
-func readView(c *call, ns string, on bson.RawValue) (mock.View, error) {
+func readView(c *call.Call, ns string, on bson.RawValue) (mock.View, error) {
 	name, isText := on.StringValueOK()
 	if !isText || name == "" {
 		return mock.View{}, mongoerr.New(mongoerr.BadValue, "'viewOn' cannot be empty")
 	}
-	if args.Truth(c.body.Lookup("capped")) || !c.body.Lookup("validator").IsZero() {
+	if args.Truth(c.Body.Lookup("capped")) || !c.Body.Lookup("validator").IsZero() {
 		return mock.View{}, mongoerr.New(mongoerr.InvalidOptions,
 			"Cannot specify 'capped' or 'validator' together with 'viewOn'")
 	}
 	var stages []bson.Raw
-	if v := c.body.Lookup("pipeline"); !v.IsZero() {
+	if v := c.Body.Lookup("pipeline"); !v.IsZero() {
 		var err error
 		if stages, err = args.Documents(v); err != nil {
 			return mock.View{}, mongoerr.New(mongoerr.TypeMismatch, "'pipeline' must be an array of objects")
 		}
 	}
 	for _, s := range stages {
-		if name, _, err := stage(s); err == nil && (name == "$out" || name == "$merge") {
+		if name, _, err := call.Stage(s); err == nil && (name == "$out" || name == "$merge") {
 			return mock.View{}, mongoerr.New(167,
 				"The aggregation stage %s in location %d of the pipeline cannot be used in a view definition", name, len(stages))
 		}
 	}
-	_, err := outside(c, func(context.Context) (*pipeline.Pipeline, error) {
+	_, err := call.Outside(c, func(context.Context) (*pipeline.Pipeline, error) {
 		return pipeline.Compile(stages, pipeline.Env{})
 	})
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mock/store/document"
 )
 
@@ -15,15 +16,15 @@ func TestBatchOfSmallDocumentsFits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &cursor{left: make([]bson.Raw, 1_500_000)}
-	for i := range c.left {
-		c.left[i] = doc
+	c := &call.Cursor{Left: make([]bson.Raw, 1_500_000)}
+	for i := range c.Left {
+		c.Left[i] = doc
 	}
-	reply, err := document.Encode(bson.D{{Key: "nextBatch", Value: c.cut(-1)}})
+	reply, err := document.Encode(bson.D{{Key: "nextBatch", Value: c.Cut(-1)}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(reply) > batchBytes+1<<10 || len(reply) < batchBytes/2 {
+	if len(reply) > call.BatchBytes+1<<10 || len(reply) < call.BatchBytes/2 {
 		t.Errorf("a reply of %d bytes", len(reply))
 	}
 }

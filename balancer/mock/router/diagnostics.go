@@ -8,11 +8,12 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mongoerr"
 )
 
-func diagnosticHandlers() map[string]handler {
-	return map[string]handler{
+func diagnosticHandlers() map[string]call.Handler {
+	return map[string]call.Handler{
 		"buildInfo":          buildInfo,
 		"getLog":             getLog,
 		"hostInfo":           hostInfo,
@@ -32,15 +33,15 @@ func diagnosticHandlers() map[string]handler {
 // gitVersion stands where a server names the commit it was built from.
 const gitVersion = "0000000000000000000000000000000000000000"
 
-func buildInfo(c *call) (bson.D, error) {
+func buildInfo(c *call.Call) (bson.D, error) {
 	return bson.D{
-		{Key: "version", Value: c.cluster.Version()},
+		{Key: "version", Value: c.Cluster.Version()},
 		{Key: "gitVersion", Value: gitVersion},
 		{Key: "modules", Value: bson.A{}},
 		{Key: "allocator", Value: "system"},
 		{Key: "javascriptEngine", Value: "none"},
 		{Key: "sysInfo", Value: "deprecated"},
-		{Key: "versionArray", Value: c.cluster.VersionArray()},
+		{Key: "versionArray", Value: c.Cluster.VersionArray()},
 		{Key: "openssl", Value: bson.D{{Key: "running", Value: "disabled"}, {Key: "compiled", Value: "disabled"}}},
 		{Key: "buildEnvironment", Value: bson.D{{Key: "target_arch", Value: runtime.GOARCH},
 			{Key: "target_os", Value: runtime.GOOS}}},
@@ -50,8 +51,8 @@ func buildInfo(c *call) (bson.D, error) {
 	}, nil
 }
 
-func getLog(c *call) (bson.D, error) {
-	name, isText := c.body.Lookup("getLog").StringValueOK()
+func getLog(c *call.Call) (bson.D, error) {
+	name, isText := c.Body.Lookup("getLog").StringValueOK()
 	switch {
 	case !isText:
 		return nil, mongoerr.New(mongoerr.TypeMismatch, "Argument to getLog must be of type String")
@@ -63,11 +64,11 @@ func getLog(c *call) (bson.D, error) {
 	return nil, mongoerr.New(mongoerr.OperationFailed, "No log named '%s'", name)
 }
 
-func hostInfo(c *call) (bson.D, error) {
+func hostInfo(c *call.Call) (bson.D, error) {
 	name, _ := os.Hostname()
 	return bson.D{
 		{Key: "system", Value: bson.D{
-			{Key: "currentTime", Value: bson.NewDateTimeFromTime(c.cluster.Now())},
+			{Key: "currentTime", Value: bson.NewDateTimeFromTime(c.Cluster.Now())},
 			{Key: "hostname", Value: name},
 			{Key: "cpuAddrSize", Value: int32(64)},
 			{Key: "memSizeMB", Value: hostMegabytes},
@@ -106,18 +107,18 @@ func systemName() string {
 	return runtime.GOOS
 }
 
-func getCmdLineOpts(c *call) (bson.D, error) {
+func getCmdLineOpts(c *call.Call) (bson.D, error) {
 	return bson.D{
-		{Key: "argv", Value: bson.A{"mongos", "--configdb", c.cluster.ConfigServer()}},
-		{Key: "parsed", Value: bson.D{{Key: "sharding", Value: bson.D{{Key: "configDB", Value: c.cluster.ConfigServer()}}}}},
+		{Key: "argv", Value: bson.A{"mongos", "--configdb", c.Cluster.ConfigServer()}},
+		{Key: "parsed", Value: bson.D{{Key: "sharding", Value: bson.D{{Key: "configDB", Value: c.Cluster.ConfigServer()}}}}},
 	}, nil
 }
 
 // listCommands lists the command table.
-func listCommands(c *call) (bson.D, error) {
+func listCommands(c *call.Call) (bson.D, error) {
 	list := bson.D{}
-	for name, cmd := range c.node.commands {
-		if name != cmd.Name || c.node.command(name) == nil {
+	for name, cmd := range c.Node.Commands {
+		if name != cmd.Name || c.Node.Command(name) == nil {
 			continue
 		}
 		versions := bson.A{}
@@ -130,23 +131,23 @@ func listCommands(c *call) (bson.D, error) {
 			{Key: "apiVersions", Value: versions}, {Key: "deprecatedApiVersions", Value: bson.A{}},
 		}})
 	}
-	sortFields(list)
+	call.SortFields(list)
 	return bson.D{{Key: "commands", Value: list}}, nil
 }
 
-func isDBGrid(c *call) (bson.D, error) {
-	host, _, _ := strings.Cut(c.node.host(), ":")
+func isDBGrid(c *call.Call) (bson.D, error) {
+	host, _, _ := strings.Cut(c.Node.Host(), ":")
 	return bson.D{{Key: "isdbgrid", Value: int32(1)}, {Key: "hostname", Value: host}}, nil
 }
 
-func netstat(c *call) (bson.D, error) {
-	return bson.D{{Key: "configserver", Value: c.cluster.ConfigServer()}, {Key: "isdbgrid", Value: int32(1)}}, nil
+func netstat(c *call.Call) (bson.D, error) {
+	return bson.D{{Key: "configserver", Value: c.Cluster.ConfigServer()}, {Key: "isdbgrid", Value: int32(1)}}, nil
 }
 
 // getShardMap has the shards by id, then the config server, as recorded (spec
 // 03's example E95 has it first).
-func getShardMap(c *call) (bson.D, error) {
-	shards, err := c.cluster.ConfigDB().Shards()
+func getShardMap(c *call.Call) (bson.D, error) {
+	shards, err := c.Cluster.ConfigDB().Shards()
 	if err != nil {
 		return nil, err
 	}
@@ -164,6 +165,6 @@ func getShardMap(c *call) (bson.D, error) {
 			add(string(s.ID), s.Host)
 		}
 	}
-	add(string(mock.ConfigServerID), c.cluster.ConfigServer())
+	add(string(mock.ConfigServerID), c.Cluster.ConfigServer())
 	return bson.D{{Key: "map", Value: names}, {Key: "hosts", Value: hosts}, {Key: "connStrings", Value: strs}}, nil
 }

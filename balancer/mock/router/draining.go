@@ -5,23 +5,24 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mongoerr"
 )
 
 // drainingCommands are the steps of a removal one by one, as servers since 8.3
 // have them, and the same of a config server that is a shard (spec 03 §1.5). No
 // reply of them was recorded: fields are named as removeShard's are.
-func drainingHandlers() map[string]handler {
-	start := func(c *call, s catalog.Shard) (bson.D, error) {
-		return bson.D{}, c.cluster.Membership().StartDraining(s)
+func drainingHandlers() map[string]call.Handler {
+	start := func(c *call.Call, s catalog.Shard) (bson.D, error) {
+		return bson.D{}, c.Cluster.Membership().StartDraining(s)
 	}
-	stop := func(c *call, s catalog.Shard) (bson.D, error) {
-		return bson.D{}, c.cluster.Membership().StopDraining(s)
+	stop := func(c *call.Call, s catalog.Shard) (bson.D, error) {
+		return bson.D{}, c.Cluster.Membership().StopDraining(s)
 	}
-	commit := func(c *call, s catalog.Shard) (bson.D, error) {
-		return bson.D{}, c.cluster.Membership().CommitRemoval(s)
+	commit := func(c *call.Call, s catalog.Shard) (bson.D, error) {
+		return bson.D{}, c.Cluster.Membership().CommitRemoval(s)
 	}
-	return map[string]handler{
+	return map[string]call.Handler{
 		"startShardDraining":  onShard(namedShard, start),
 		"stopShardDraining":   onShard(namedShard, stop),
 		"commitShardRemoval":  onShard(namedShard, commit),
@@ -36,10 +37,10 @@ func drainingHandlers() map[string]handler {
 
 // onShard runs a step on the shard that a command is about.
 func onShard(
-	find func(*call, bson.RawValue) (catalog.Shard, error), run func(*call, catalog.Shard) (bson.D, error),
-) handler {
-	return func(c *call) (bson.D, error) {
-		shard, err := find(c, c.subjectArg())
+	find func(*call.Call, bson.RawValue) (catalog.Shard, error), run func(*call.Call, catalog.Shard) (bson.D, error),
+) call.Handler {
+	return func(c *call.Call) (bson.D, error) {
+		shard, err := find(c, c.SubjectArg())
 		if err != nil {
 			return nil, err
 		}
@@ -49,16 +50,16 @@ func onShard(
 
 // namedShard returns the shard that a command's value names. A shell asks with
 // 1 for the status of all that are draining.
-func namedShard(c *call, value bson.RawValue) (catalog.Shard, error) {
+func namedShard(c *call.Call, value bson.RawValue) (catalog.Shard, error) {
 	name, isText := value.StringValueOK()
 	if !isText {
 		return catalog.Shard{}, mongoerr.New(mongoerr.NotImplemented, "the mock does this for one shard: name it")
 	}
-	return c.cluster.Membership().ShardToDrain(name)
+	return c.Cluster.Membership().ShardToDrain(name)
 }
 
-func configShard(c *call, _ bson.RawValue) (catalog.Shard, error) {
-	return c.cluster.Membership().ConfigShardToDrain()
+func configShard(c *call.Call, _ bson.RawValue) (catalog.Shard, error) {
+	return c.Cluster.Membership().ConfigShardToDrain()
 }
 
 // The states of a draining.
@@ -68,11 +69,11 @@ const (
 	drainingComplete = "drainingComplete"
 )
 
-func drainingStatus(c *call, shard catalog.Shard) (bson.D, error) {
+func drainingStatus(c *call.Call, shard catalog.Shard) (bson.D, error) {
 	if !shard.Draining {
 		return bson.D{{Key: "state", Value: notDraining}}, nil
 	}
-	status := c.cluster.Membership().DrainingStatus(shard)
+	status := c.Cluster.Membership().DrainingStatus(shard)
 	if status.Cleaning {
 		return removalDoc(status), nil
 	}

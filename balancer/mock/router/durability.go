@@ -4,49 +4,50 @@ import (
 	"context"
 
 	"shardsh/balancer/mock/commands"
+	"shardsh/balancer/mock/router/call"
 )
 
 // whenWritten hands what a command has changed over to be written, and returns a
 // function that waits until the reply may be sent. A read waits for nothing,
 // unless it must not show what a crash could take back.
-func whenWritten(cmd *command, c *call) (wait func(context.Context) error) {
+func whenWritten(cmd *call.Command, c *call.Call) (wait func(context.Context) error) {
 	if cmd != nil && (cmd.Effect == commands.Writes || readsDurably(c)) {
-		return c.cluster.Written()
+		return c.Cluster.Written()
 	}
-	c.cluster.HandOver()
+	c.Cluster.HandOver()
 	return func(context.Context) error { return nil }
 }
 
 // checkDisk refuses what changes something once the disk has failed: it would
 // not be kept. Reads go on.
-func checkDisk(cmd *command, c *call) error {
-	if cmd.Effect != commands.Writes && !commands.WritesResults(c.body.Raw) {
+func checkDisk(cmd *call.Command, c *call.Call) error {
+	if cmd.Effect != commands.Writes && !commands.WritesResults(c.Body.Raw) {
 		return nil
 	}
-	return c.cluster.DiskError()
+	return c.Cluster.DiskError()
 }
 
 // readsDurably reports whether a reading command shows only what is on disk:
 // one with the read concern majority, linearizable or snapshot, given or by
 // default, and one that reads a change stream. An aggregation that writes its
 // results is no read.
-func readsDurably(c *call) bool {
-	if !c.cluster.KeepsWrites() {
+func readsDurably(c *call.Call) bool {
+	if !c.Cluster.KeepsWrites() {
 		return false
 	}
-	if id, ok := c.body.Lookup("getMore").AsInt64OK(); ok {
-		open := c.node.cursors.open[id]
-		return open != nil && open.stream != nil
+	if id, ok := c.Body.Lookup("getMore").AsInt64OK(); ok {
+		open := c.Node.Cursors.Open[id]
+		return open != nil && open.Streams()
 	}
-	if _, _, streams := c.watches(); streams || commands.WritesResults(c.body.Raw) {
+	if _, _, streams := c.Watches(); streams || commands.WritesResults(c.Body.Raw) {
 		return true
 	}
-	level, err := c.readConcern()
+	level, err := c.ReadConcern()
 	if err != nil {
 		return false // and refused
 	}
 	if level == "" {
-		level = c.cluster.ClusterParameters().DefaultReadLevel()
+		level = c.Cluster.ClusterParameters().DefaultReadLevel()
 	}
 	return level != "local" && level != "available"
 }

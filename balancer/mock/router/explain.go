@@ -15,20 +15,30 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mock/store/pipeline"
 	"shardsh/balancer/mongoerr"
 )
 
-func explainHandlers() map[string]handler {
-	return map[string]handler{
-		"explain": explain,
+func explainHandlers() map[string]call.Handler {
+	return map[string]call.Handler{
+		"aggregate": aggregateOrExplain,
+		"explain":   explain,
 	}
 }
 
+// aggregateOrExplain is aggregate, which explains itself where its own option says so.
+func aggregateOrExplain(c *call.Call) (bson.D, error) {
+	if args.Truth(c.Body.Lookup("explain")) {
+		return explainAggregate(c, planOnly)
+	}
+	return aggregate(c)
+}
+
 // explainers returns the commands that can be explained.
-func explainers() map[string]func(*call, verbosity) (bson.D, error) {
-	return map[string]func(*call, verbosity) (bson.D, error){
+func explainers() map[string]func(*call.Call, verbosity) (bson.D, error) {
+	return map[string]func(*call.Call, verbosity) (bson.D, error){
 		"find": explainFind, "count": explainCount, "distinct": explainDistinct,
 		"aggregate": explainAggregate, "update": explainUpdate, "delete": explainDelete,
 		"findAndModify": explainFindAndModify, "findandmodify": explainFindAndModify,
@@ -67,20 +77,20 @@ func readVerbosity(v bson.RawValue) (verbosity, error) {
 
 // explain tells how a command would be run, which shards it goes to and, beyond
 // queryPlanner, what it takes. Nothing is changed.
-func explain(c *call) (bson.D, error) {
-	inner, isDoc := c.body.Lookup("explain").DocumentOK()
+func explain(c *call.Call) (bson.D, error) {
+	inner, isDoc := c.Body.Lookup("explain").DocumentOK()
 	if !isDoc {
 		return nil, mongoerr.New(mongoerr.TypeMismatch,
 			"BSON field 'explain.explain' is the wrong type '%s', expected type 'object'",
-			args.TypeName(c.body.Lookup("explain").Type))
+			args.TypeName(c.Body.Lookup("explain").Type))
 	}
-	level, err := readVerbosity(c.body.Lookup("verbosity"))
+	level, err := readVerbosity(c.Body.Lookup("verbosity"))
 	if err != nil {
 		return nil, err
 	}
-	if db, ok := inner.Lookup("$db").StringValueOK(); ok && db != c.db {
+	if db, ok := inner.Lookup("$db").StringValueOK(); ok && db != c.DB {
 		return nil, mongoerr.New(mongoerr.InvalidNamespace, "Mismatched $db in explain command. Expected %s but got %s",
-			c.db, db)
+			c.DB, db)
 	}
 	elems, err := inner.Elements()
 	if err != nil || len(elems) == 0 {
@@ -89,8 +99,8 @@ func explain(c *call) (bson.D, error) {
 	return explained(c, elems[0].Key(), inner, level)
 }
 
-func explained(c *call, name string, inner bson.Raw, level verbosity) (bson.D, error) {
-	cmd := c.node.commands[name]
+func explained(c *call.Call, name string, inner bson.Raw, level verbosity) (bson.D, error) {
+	cmd := c.Node.Commands[name]
 	if cmd == nil {
 		return nil, mongoerr.New(mongoerr.CommandNotFound, "Explain failed due to unknown command: %s", name)
 	}
@@ -103,15 +113,15 @@ func explained(c *call, name string, inner bson.Raw, level verbosity) (bson.D, e
 		return nil, err
 	}
 	of := *c
-	of.body, of.args, of.invoked, of.settled = bodyOf(inner, nil), parsed, name, nil
+	of.Body, of.Args, of.Invoked, of.Settled = call.BodyOf(inner, nil), parsed, name, nil
 	return run(&of, level)
 }
 
 // explainTail returns the fields that end every explanation but the
 // aggregation's.
-func explainTail(c *call) bson.D {
+func explainTail(c *call.Call) bson.D {
 	command := bson.D{}
-	if elems, err := c.body.Elements(); err == nil {
+	if elems, err := c.Body.Elements(); err == nil {
 		for _, e := range elems {
 			if e.Key() != "$db" {
 				command = append(command, bson.E{Key: e.Key(), Value: e.Value()})
@@ -119,9 +129,9 @@ func explainTail(c *call) bson.D {
 		}
 	}
 	return bson.D{
-		{Key: "serverInfo", Value: serverInfo(c.cluster, "localhost", 27017)},
+		{Key: "serverInfo", Value: serverInfo(c.Cluster, "localhost", 27017)},
 		{Key: "serverParameters", Value: explainParameters()},
-		{Key: "command", Value: append(command, bson.E{Key: "$db", Value: c.db})},
+		{Key: "command", Value: append(command, bson.E{Key: "$db", Value: c.DB})},
 	}
 }
 
@@ -172,7 +182,7 @@ type shardPlan struct {
 // explanation is what the shards explain together.
 type explanation struct {
 	ns    string
-	query query
+	query call.Query
 	top   string // the stage of the merging
 	parts []shardPlan
 }
@@ -189,7 +199,7 @@ func mergeStage(shards int, sorted bool) string {
 
 // plans turns what the shards did into stages; wrap puts the command's own
 // stage on top.
-func plans(h home, q query, parts []part, wrap func(p part, shape store.Shape) (*store.Stage,
+func plans(h home, q call.Query, parts []part, wrap func(p part, shape store.Shape) (*store.Stage,
 	store.Totals)) []shardPlan {
 	var plans []shardPlan
 	for _, p := range parts {
@@ -205,12 +215,12 @@ func plans(h home, q query, parts []part, wrap func(p part, shape store.Shape) (
 
 // shape: of several shards each gives as much as the whole result may need, and
 // the skipping is left to the router.
-func (p part) shape(q query, shards int) store.Shape {
-	shape := store.Shape{ShardKey: p.read.ShardKey, Projection: q.projected, Skip: q.skip, Limit: q.limit}
-	if shards > 1 && q.skip > 0 {
+func (p part) shape(q call.Query, shards int) store.Shape {
+	shape := store.Shape{ShardKey: p.read.ShardKey, Projection: q.Projected, Skip: q.Skip, Limit: q.Limit}
+	if shards > 1 && q.Skip > 0 {
 		shape.Skip = 0
-		if q.limit > 0 {
-			shape.Limit = q.limit + q.skip
+		if q.Limit > 0 {
+			shape.Limit = q.Limit + q.Skip
 		}
 	}
 	return shape
@@ -244,7 +254,7 @@ func (e explanation) planner(p shardPlan) bson.D {
 	shape, key := e.hashes(p)
 	return bson.D{
 		{Key: "namespace", Value: e.ns},
-		{Key: "parsedQuery", Value: e.query.filter.Parsed()},
+		{Key: "parsedQuery", Value: e.query.Filter.Parsed()},
 		{Key: "indexFilterSet", Value: false},
 		{Key: "queryHash", Value: shape},
 		{Key: "planCacheShapeHash", Value: shape},
@@ -263,7 +273,7 @@ func (e explanation) planner(p shardPlan) bson.D {
 // queries that differ in their values only. They are not the server's numbers.
 func (e explanation) hashes(p shardPlan) (shape, key string) {
 	h := fnv.New32a()
-	fmt.Fprint(h, e.query.filter.Shape(), e.query.order, e.query.projected)
+	fmt.Fprint(h, e.query.Filter.Shape(), e.query.Order, e.query.Projected)
 	shape = fmt.Sprintf("%08X", h.Sum32())
 	fmt.Fprint(h, p.stage.Name, len(p.others))
 	return shape, fmt.Sprintf("%08X", h.Sum32())
@@ -271,8 +281,8 @@ func (e explanation) hashes(p shardPlan) (shape, key string) {
 
 // shapeHash is queryShapeHash: alike for queries that differ in their values
 // only.
-func (q query) shapeHash(command string) bson.E {
-	sum := sha256.Sum256(fmt.Append(nil, command, q.ns, q.filter.Shape(), q.order, q.projected))
+func shapeHash(q call.Query, command string) bson.E {
+	sum := sha256.Sum256(fmt.Append(nil, command, q.NS, q.Filter.Shape(), q.Order, q.Projected))
 	return bson.E{Key: "queryShapeHash", Value: strings.ToUpper(hex.EncodeToString(sum[:]))}
 }
 
@@ -305,24 +315,25 @@ func (p shardPlan) executed() bson.D {
 
 func sums(returned int64, totals store.Totals) bson.D {
 	return bson.D{
-		{Key: "nReturned", Value: smallest(returned)}, {Key: "executionTimeMillis", Value: int32(0)},
-		{Key: "totalKeysExamined", Value: smallest(totals.Keys)}, {Key: "totalDocsExamined", Value: smallest(totals.Docs)},
+		{Key: "nReturned", Value: call.Smallest(returned)}, {Key: "executionTimeMillis", Value: int32(0)},
+		{Key: "totalKeysExamined", Value: call.Smallest(totals.Keys)},
+		{Key: "totalDocsExamined", Value: call.Smallest(totals.Docs)},
 	}
 }
 
 // explaining captures what a query is about and explains it with the lock given
 // back: how gets the shards' parts, run unless only the plan is asked for, and
 // where the collection would be.
-func explaining(c *call, q query, level verbosity,
+func explaining(c *call.Call, q call.Query, level verbosity,
 	how func(ctx context.Context, parts []part, h home) (bson.D, error)) (bson.D, error) {
 	reads, err := reached(c, q)
 	if err != nil {
 		return nil, err
 	}
 	var h home
-	h.shard, h.host = c.cluster.Statistics().Home(q.ns)
-	return outside(c, func(ctx context.Context) (bson.D, error) {
-		planned, err := mock.Planned(reads, q.request())
+	h.shard, h.host = c.Cluster.Statistics().Home(q.NS)
+	return call.Outside(c, func(ctx context.Context) (bson.D, error) {
+		planned, err := mock.Planned(reads, q.Request())
 		if err != nil {
 			return nil, err
 		}
@@ -332,7 +343,7 @@ func explaining(c *call, q query, level verbosity,
 			if level == planOnly {
 				continue
 			}
-			if err := parts[i].gather(ctx, q, pipeline.NewGathered(ctx, q.noDisk)); err != nil {
+			if err := parts[i].gather(ctx, q, pipeline.NewGathered(ctx, q.NoDisk)); err != nil {
 				return nil, err
 			}
 		}
@@ -346,39 +357,39 @@ type home struct {
 	host  string
 }
 
-func explainFind(c *call, level verbosity) (bson.D, error) {
-	q, err := outside(c, func(context.Context) (query, error) { return findQuery(c) })
+func explainFind(c *call.Call, level verbosity) (bson.D, error) {
+	q, err := call.Outside(c, func(context.Context) (call.Query, error) { return call.FindQuery(c) })
 	if err != nil {
 		return nil, err
 	}
-	if isView(c, q.ns) {
-		return explainOnView(c, q, level, q.pipeline(c.args.Object("filter")))
+	if call.IsView(c, q.NS) {
+		return explainOnView(c, q, level, pipelineOf(q, c.Args.Object("filter")))
 	}
 	return explaining(c, q, level, func(_ context.Context, parts []part, h home) (bson.D, error) {
-		e := explanation{ns: q.ns, query: q, parts: plans(h, q, parts, stages)}
-		e.top = mergeStage(len(e.parts), !q.sort.IsEmpty())
-		reply := e.reply(c.cluster, level)
+		e := explanation{ns: q.NS, query: q, parts: plans(h, q, parts, stages)}
+		e.top = mergeStage(len(e.parts), !q.Sort.IsEmpty())
+		reply := e.reply(c.Cluster, level)
 		if !isExpress(e.parts[0].stage) { // which has no plan cache, nor statistics of its shape
-			reply = append(reply, q.shapeHash("find"))
+			reply = append(reply, shapeHash(q, "find"))
 		}
 		return append(reply, explainTail(c)...), nil
 	})
 }
 
-func explainCount(c *call, level verbosity) (bson.D, error) {
-	q, err := outside(c, func(context.Context) (query, error) { return c.readQuery("query") })
+func explainCount(c *call.Call, level verbosity) (bson.D, error) {
+	q, err := call.Outside(c, func(context.Context) (call.Query, error) { return c.ReadQuery("query") })
 	if err != nil {
 		return nil, err
 	}
-	if isView(c, q.ns) {
-		return explainOnView(c, q, level, q.countPipeline(c.args.Object("query")))
+	if call.IsView(c, q.NS) {
+		return explainOnView(c, q, level, countPipeline(q, c.Args.Object("query")))
 	}
 	return explaining(c, q, level, func(_ context.Context, parts []part, h home) (bson.D, error) {
 		plans := plans(h, q, parts, func(p part, shape store.Shape) (*store.Stage, store.Totals) {
 			return countStages(q, p, shape)
 		})
-		e := explanation{ns: q.ns, query: q, parts: plans, top: mergeStage(len(plans), false)}
-		return append(e.reply(c.cluster, level), explainTail(c)...), nil
+		e := explanation{ns: q.NS, query: q, parts: plans, top: mergeStage(len(plans), false)}
+		return append(e.reply(c.Cluster, level), explainTail(c)...), nil
 	})
 }
 
@@ -387,11 +398,11 @@ func isExpress(s *store.Stage) bool { return s.Name == "EXPRESS_IXSCAN" }
 
 // countStages: without a query the shard's own counter answers, and a query
 // that one stretch of an index settles needs no documents.
-func countStages(q query, p part, shape store.Shape) (*store.Stage, store.Totals) {
+func countStages(q call.Query, p part, shape store.Shape) (*store.Stage, store.Totals) {
 	n := p.ran.Returned
-	count := &store.Stage{Name: "COUNT", Works: n + 1, Done: bson.D{{Key: "nCounted", Value: smallest(n)},
-		{Key: "nSkipped", Value: smallest(min(q.skip, n))}}}
-	if len(q.filter.Parsed()) <= 5 && q.hint.IsZero() {
+	count := &store.Stage{Name: "COUNT", Works: n + 1, Done: bson.D{{Key: "nCounted", Value: call.Smallest(n)},
+		{Key: "nSkipped", Value: call.Smallest(min(q.Skip, n))}}}
+	if len(q.Filter.Parsed()) <= 5 && q.Hint.IsZero() {
 		count.Name = "RECORD_STORE_FAST_COUNT"
 		return count, store.Totals{}
 	}
@@ -405,17 +416,17 @@ func countStages(q query, p part, shape store.Shape) (*store.Stage, store.Totals
 	return count.Over(stage), totals
 }
 
-func explainDistinct(c *call, level verbosity) (bson.D, error) {
-	q, err := outside(c, func(context.Context) (query, error) { return c.readQuery("query") })
+func explainDistinct(c *call.Call, level verbosity) (bson.D, error) {
+	q, err := call.Outside(c, func(context.Context) (call.Query, error) { return c.ReadQuery("query") })
 	if err != nil {
 		return nil, err
 	}
-	key, err := c.text("key")
+	key, err := c.Text("key")
 	if err != nil {
 		return nil, err
 	}
-	if isView(c, q.ns) {
-		return explainOnView(c, q, level, q.distinctPipeline(c.args.Object("query"), key))
+	if call.IsView(c, q.NS) {
+		return explainOnView(c, q, level, distinctPipeline(q, c.Args.Object("query"), key))
 	}
 	return explaining(c, q, level, func(ctx context.Context, parts []part, h home) (bson.D, error) {
 		plans := plans(h, q, parts, func(p part, shape store.Shape) (*store.Stage, store.Totals) {
@@ -424,8 +435,8 @@ func explainDistinct(c *call, level verbosity) (bson.D, error) {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		e := explanation{ns: q.ns, query: q, parts: plans, top: mergeStage(len(plans), false)}
-		return append(append(e.reply(c.cluster, level), q.shapeHash("distinct")), explainTail(c)...), nil
+		e := explanation{ns: q.NS, query: q, parts: plans, top: mergeStage(len(plans), false)}
+		return append(append(e.reply(c.Cluster, level), shapeHash(q, "distinct")), explainTail(c)...), nil
 	})
 }
 

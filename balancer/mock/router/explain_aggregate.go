@@ -8,6 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mock/store/pipeline"
 	"shardsh/balancer/mongoerr"
@@ -27,7 +28,7 @@ var splitStages = map[string]bool{"$group": true, "$sort": true, "$limit": true}
 // what they give.
 func split(stages []bson.Raw) (shards, merger []bson.Raw) {
 	for i, s := range stages {
-		name, spec, err := stage(s)
+		name, spec, err := call.Stage(s)
 		if err == nil && shardStages[name] {
 			continue
 		}
@@ -72,8 +73,8 @@ func mergingGroup(spec bson.RawValue) bson.Raw {
 
 // explainAggregate shows the plan of each shard's query and the stages after
 // it, and where the pipeline is split.
-func explainAggregate(c *call, level verbosity) (bson.D, error) {
-	if !c.body.Lookup("writeConcern").IsZero() {
+func explainAggregate(c *call.Call, level verbosity) (bson.D, error) {
+	if !c.Body.Lookup("writeConcern").IsZero() {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "Aggregation explain does not support the'writeConcern' option")
 	}
 	a, err := readAggregate(c)
@@ -82,7 +83,7 @@ func explainAggregate(c *call, level verbosity) (bson.D, error) {
 	}
 	all := a.stages
 	if a.output != nil {
-		pipeline, err := args.Documents(c.body.Lookup("pipeline"))
+		pipeline, err := args.Documents(c.Body.Lookup("pipeline"))
 		if err != nil {
 			return nil, err
 		}
@@ -102,20 +103,21 @@ func explainAggregate(c *call, level verbosity) (bson.D, error) {
 }
 
 // explainParts explains a pipeline of which all stages are left after its query.
-func explainParts(ctx context.Context, c *call, a aggregation, all []bson.Raw, parts []part, h home, level verbosity) (
+func explainParts(ctx context.Context, c *call.Call, a aggregation, all []bson.Raw, parts []part, h home,
+	level verbosity) (
 	bson.D, error) {
-	head := bson.D{{Key: "serverInfo", Value: serverInfo(c.cluster, "localhost", 27017)},
+	head := bson.D{{Key: "serverInfo", Value: serverInfo(c.Cluster, "localhost", 27017)},
 		{Key: "serverParameters", Value: explainParameters()}}
 	mine := all
 	if len(parts) > 1 {
 		shards, merger := split(desugared(all))
-		if a.query.limit > 0 { // what comes next is of the limited whole
+		if a.query.Limit > 0 { // what comes next is of the limited whole
 			shards, merger = nil, desugared(all)
 		}
 		mine = shards
 		merging, where := bson.A{mergeCursors(a.query)}, a.mergesOn(merger, h)
-		if a.query.limit > 0 { // each shard gives as many as the whole result may need
-			merging = append(merging, bson.D{{Key: "$limit", Value: a.query.limit}})
+		if a.query.Limit > 0 { // each shard gives as many as the whole result may need
+			merging = append(merging, bson.D{{Key: "$limit", Value: a.query.Limit}})
 		}
 		head = append(head, bson.E{Key: "mergeType", Value: "mongos"})
 		if where != "" {
@@ -123,7 +125,7 @@ func explainParts(ctx context.Context, c *call, a aggregation, all []bson.Raw, p
 			head = append(head, bson.E{Key: "mergeShardId", Value: string(where)})
 		}
 		head = append(head, bson.E{Key: "splitPipeline", Value: bson.D{
-			{Key: "shardsPart", Value: append(append(a.query.asStages(), rawList(mine)...), needed(mine, merger)...)},
+			{Key: "shardsPart", Value: append(append(asStages(a.query), rawList(mine)...), needed(mine, merger)...)},
 			{Key: "mergerPart", Value: append(merging, rawList(merger)...)},
 		}})
 	} else {
@@ -142,7 +144,7 @@ func explainParts(ctx context.Context, c *call, a aggregation, all []bson.Raw, p
 		}
 		shards = append(shards, bson.E{Key: string(p.shard), Value: one})
 	}
-	return append(head, bson.E{Key: "shards", Value: shards}, a.query.shapeHash("aggregate"),
+	return append(head, bson.E{Key: "shards", Value: shards}, shapeHash(a.query, "aggregate"),
 		bson.E{Key: "command", Value: aggregateCommand(c)}), nil
 }
 
@@ -192,7 +194,7 @@ func explainShard(ctx context.Context, a aggregation, e explanation, p shardPlan
 // planned returns the stage of a plan that does what a stage of a pipeline says: the
 // server's queries project and group.
 func planned(s bson.Raw, returned int64, input *store.Stage) *store.Stage {
-	name, spec, err := stage(s)
+	name, spec, err := call.Stage(s)
 	if err != nil {
 		return input
 	}
@@ -207,12 +209,12 @@ func planned(s bson.Raw, returned int64, input *store.Stage) *store.Stage {
 }
 
 func stageName(s bson.Raw) string {
-	name, _, _ := stage(s)
+	name, _, _ := call.Stage(s)
 	return name
 }
 
 func explainedStage(s bson.Raw, returned int64, level verbosity) bson.D {
-	name, spec, err := stage(s)
+	name, spec, err := call.Stage(s)
 	if err != nil {
 		return nil
 	}
@@ -232,7 +234,7 @@ func explainedStage(s bson.Raw, returned int64, level verbosity) bson.D {
 // stage that writes is not run.
 func countStagesOf(ctx context.Context, a aggregation, mine, docs []bson.Raw, counts []int64) error {
 	if a.output != nil {
-		if name, _, err := stage(mine[len(mine)-1]); err == nil && (name == "$out" || name == "$merge") {
+		if name, _, err := call.Stage(mine[len(mine)-1]); err == nil && (name == "$out" || name == "$merge") {
 			mine = mine[:len(mine)-1]
 		}
 	}
@@ -249,13 +251,13 @@ func countStagesOf(ctx context.Context, a aggregation, mine, docs []bson.Raw, co
 }
 
 // explainSource explains a pipeline whose first stage makes its documents.
-func explainSource(c *call, a aggregation, rest []bson.Raw) bson.D {
+func explainSource(c *call.Call, a aggregation, rest []bson.Raw) bson.D {
 	shown := rawList(rest)
-	if first, err := args.Documents(c.body.Lookup("pipeline")); err == nil && a.source != nil {
+	if first, err := args.Documents(c.Body.Lookup("pipeline")); err == nil && a.source != nil {
 		shown = append(bson.A{first[0]}, shown...)
 	}
 	return bson.D{
-		{Key: "serverInfo", Value: serverInfo(c.cluster, "localhost", 27017)}, {Key: "serverParameters",
+		{Key: "serverInfo", Value: serverInfo(c.Cluster, "localhost", 27017)}, {Key: "serverParameters",
 			Value: explainParameters()},
 		{Key: "mongos", Value: bson.D{{Key: "host", Value: "localhost:27017"}, {Key: "stages", Value: shown}}},
 		{Key: "command", Value: aggregateCommand(c)},
@@ -263,28 +265,28 @@ func explainSource(c *call, a aggregation, rest []bson.Raw) bson.D {
 }
 
 // asStages writes the part of a pipeline that became a query.
-func (q query) asStages() bson.A {
+func asStages(q call.Query) bson.A {
 	list := bson.A{}
-	if q.filter != nil {
-		list = append(list, bson.D{{Key: "$match", Value: q.filter.Parsed()}})
+	if q.Filter != nil {
+		list = append(list, bson.D{{Key: "$match", Value: q.Filter.Parsed()}})
 	}
-	if len(q.order) > 5 {
-		sort := bson.D{{Key: "sortKey", Value: q.order}}
-		if q.limit > 0 {
-			sort = append(sort, bson.E{Key: "limit", Value: q.limit})
+	if len(q.Order) > 5 {
+		sort := bson.D{{Key: "sortKey", Value: q.Order}}
+		if q.Limit > 0 {
+			sort = append(sort, bson.E{Key: "limit", Value: q.Limit})
 		}
 		return append(list, bson.D{{Key: "$sort", Value: sort}})
 	}
-	if q.limit > 0 {
-		list = append(list, bson.D{{Key: "$limit", Value: q.limit}})
+	if q.Limit > 0 {
+		list = append(list, bson.D{{Key: "$limit", Value: q.Limit}})
 	}
 	return list
 }
 
-func mergeCursors(q query) bson.D {
+func mergeCursors(q call.Query) bson.D {
 	options := bson.D{}
-	if len(q.order) > 5 {
-		options = append(options, bson.E{Key: "sort", Value: q.order})
+	if len(q.Order) > 5 {
+		options = append(options, bson.E{Key: "sort", Value: q.Order})
 	}
 	return bson.D{{Key: "$mergeCursors", Value: append(options, bson.E{Key: "compareWholeSortKey", Value: false})}}
 }
@@ -298,14 +300,14 @@ func rawList(stages []bson.Raw) bson.A {
 }
 
 // aggregateCommand returns the command as it is shown.
-func aggregateCommand(c *call) bson.D {
+func aggregateCommand(c *call.Call) bson.D {
 	shown := bson.D{}
-	for _, name := range []string{c.invoked, "pipeline", "cursor", "let", "hint"} {
-		if v := c.body.Lookup(name); !v.IsZero() {
+	for _, name := range []string{c.Invoked, "pipeline", "cursor", "let", "hint"} {
+		if v := c.Body.Lookup(name); !v.IsZero() {
 			shown = append(shown, bson.E{Key: name, Value: v})
 		}
 	}
-	if c.body.Lookup("cursor").IsZero() {
+	if c.Body.Lookup("cursor").IsZero() {
 		shown = append(shown, bson.E{Key: "cursor", Value: bson.D{}})
 	}
 	return shown

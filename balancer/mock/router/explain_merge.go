@@ -8,6 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mock/store"
 )
 
@@ -16,7 +17,7 @@ import (
 // writes; "" for the router.
 func (a aggregation) mergesOn(merger []bson.Raw, h home) catalog.ShardID {
 	for _, s := range merger {
-		switch name, spec, _ := stage(s); name {
+		switch name, spec, _ := call.Stage(s); name {
 		case "$lookup", "$graphLookup":
 			from, _ := spec.Document().Lookup("from").StringValueOK()
 			reads := a.joins.of[from].reads
@@ -68,7 +69,7 @@ func (n *need) stages(list []bson.Raw) bool { return slices.ContainsFunc(list, n
 // only adds what a stage looks at, and reports whether those after it see only what
 // it makes.
 func (n *need) only(s bson.Raw) bool {
-	name, spec, err := stage(s)
+	name, spec, err := call.Stage(s)
 	switch {
 	case err != nil:
 		n.whole = true
@@ -142,19 +143,19 @@ func (n *need) expression(v bson.RawValue) {
 }
 
 // writesToSharded reports whether an aggregation writes into a sharded collection.
-func writesToSharded(c *call, o output) bool {
+func writesToSharded(c *call.Call, o output) bool {
 	merge, isMerge := o.(mergeOutput)
 	if !isMerge {
 		return false
 	}
-	_, err := c.cluster.ConfigDB().Sharded(merge.ns)
+	_, err := c.Cluster.ConfigDB().Sharded(merge.ns)
 	return err == nil
 }
 
 // desugared writes the stages that stand for two others as these.
 func desugared(stages []bson.Raw) (list []bson.Raw) {
 	for _, s := range stages {
-		name, spec, _ := stage(s)
+		name, spec, _ := call.Stage(s)
 		var two []bson.D
 		switch name {
 		case "$count":

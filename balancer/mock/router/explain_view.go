@@ -4,15 +4,17 @@ import (
 	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/router/call"
 )
 
 // A mongos makes aggregations of the queries on a view, and explains these.
 
-func explainOnView(c *call, q query, level verbosity, pipeline bson.A) (bson.D, error) {
-	_, name, _ := strings.Cut(q.ns, ".")
+func explainOnView(c *call.Call, q call.Query, level verbosity, pipeline bson.A) (bson.D, error) {
+	_, name, _ := strings.Cut(q.NS, ".")
 	body := bson.D{{Key: "aggregate", Value: name}, {Key: "pipeline", Value: pipeline}, {Key: "cursor", Value: bson.D{}}}
 	for _, option := range []string{"hint", "let", "collation"} {
-		if v := c.body.Lookup(option); !v.IsZero() {
+		if v := c.Body.Lookup(option); !v.IsZero() {
 			body = append(body, bson.E{Key: option, Value: v})
 		}
 	}
@@ -21,42 +23,42 @@ func explainOnView(c *call, q query, level verbosity, pipeline bson.A) (bson.D, 
 		return nil, err
 	}
 	of := *c
-	of.body, of.invoked, of.settled = bodyOf(raw, nil), "aggregate", nil
-	if of.args, err = c.node.commands["aggregate"].Parse(raw); err != nil {
+	of.Body, of.Invoked, of.Settled = call.BodyOf(raw, nil), "aggregate", nil
+	if of.Args, err = c.Node.Commands["aggregate"].Parse(raw); err != nil {
 		return nil, err
 	}
 	return explainAggregate(&of, level)
 }
 
-// pipeline returns a find as an aggregation.
-func (q query) pipeline(filter bson.Raw) bson.A {
+// pipelineOf returns a find as an aggregation.
+func pipelineOf(q call.Query, filter bson.Raw) bson.A {
 	stages := bson.A{}
 	add := func(name string, spec any) { stages = append(stages, bson.D{{Key: name, Value: spec}}) }
 	if len(filter) > 5 {
 		add("$match", filter)
 	}
-	if len(q.order) > 5 && q.order.Lookup("$natural").IsZero() {
-		add("$sort", q.order)
+	if len(q.Order) > 5 && q.Order.Lookup("$natural").IsZero() {
+		add("$sort", q.Order)
 	}
-	if q.skip > 0 {
-		add("$skip", q.skip)
+	if q.Skip > 0 {
+		add("$skip", q.Skip)
 	}
-	if q.limit > 0 {
-		add("$limit", q.limit)
+	if q.Limit > 0 {
+		add("$limit", q.Limit)
 	}
-	if len(q.projected) > 5 {
-		add("$project", q.projected)
+	if len(q.Projected) > 5 {
+		add("$project", q.Projected)
 	}
 	return stages
 }
 
-func (q query) countPipeline(filter bson.Raw) bson.A {
-	return append(q.pipeline(filter), bson.D{{Key: "$count", Value: "count"}})
+func countPipeline(q call.Query, filter bson.Raw) bson.A {
+	return append(pipelineOf(q, filter), bson.D{{Key: "$count", Value: "count"}})
 }
 
 // distinctPipeline takes every array on the way to the key apart.
-func (q query) distinctPipeline(filter bson.Raw, key string) bson.A {
-	stages := q.pipeline(filter)
+func distinctPipeline(q call.Query, filter bson.Raw, key string) bson.A {
+	stages := pipelineOf(q, filter)
 	path := ""
 	for part := range strings.SplitSeq(key, ".") {
 		path = strings.TrimPrefix(path+"."+part, ".")

@@ -8,6 +8,7 @@ import (
 
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
 )
@@ -29,8 +30,8 @@ func writeStage(name string, quick bool, input *store.Stage, done bson.D) *store
 }
 
 // statement returns the one statement of a write command that may be explained.
-func (c *call) statement(field string) (bson.Raw, error) {
-	docs, err := args.Documents(c.body.Lookup(field))
+func statement(c *call.Call, field string) (bson.Raw, error) {
+	docs, err := args.Documents(c.Body.Lookup(field))
 	if err != nil {
 		return nil, err
 	}
@@ -40,27 +41,27 @@ func (c *call) statement(field string) (bson.Raw, error) {
 	return docs[0], nil
 }
 
-func explainUpdate(c *call, level verbosity) (bson.D, error) {
-	ns, err := c.namespace()
+func explainUpdate(c *call.Call, level verbosity) (bson.D, error) {
+	ns, err := c.Namespace()
 	if err != nil {
 		return nil, err
 	}
-	statement, err := c.statement("updates")
+	statement, err := statement(c, "updates")
 	if err != nil {
 		return nil, err
 	}
 	if err := args.Check("update.updates", updateStatementFields(), statement); err != nil {
 		return nil, err
 	}
-	req, err := outside(c, func(context.Context) (mock.UpdateRequest, error) {
+	req, err := call.Outside(c, func(context.Context) (mock.UpdateRequest, error) {
 		return updateRequest(c, statement.Lookup("q"), statement.Lookup("u"), statement)
 	})
 	if err != nil {
 		return nil, err
 	}
-	q := query{ns: ns, filter: req.Filter, hint: req.Hint}
+	q := call.Query{NS: ns, Filter: req.Filter, Hint: req.Hint}
 	if !req.Multi {
-		q.limit = 1
+		q.Limit = 1
 	}
 	return explainWrite(c, q, level, "SHARD_WRITE",
 		func(ctx context.Context, p part, input *store.Stage) *store.Stage {
@@ -79,7 +80,7 @@ func updateStage(ctx context.Context, req mock.UpdateRequest, p part, input *sto
 		upserted = 1
 	}
 	return writeStage("UPDATE", !req.Multi && !req.Upsert, input, bson.D{
-		{Key: "nMatched", Value: smallest(int64(len(p.docs)))}, {Key: "nWouldModify",
+		{Key: "nMatched", Value: call.Smallest(int64(len(p.docs)))}, {Key: "nWouldModify",
 			Value: int32(modified)}, {Key: "nWouldUpsert", Value: int32(upserted)},
 	})
 }
@@ -93,45 +94,45 @@ func deleteStages(_ context.Context, p part, input *store.Stage) *store.Stage {
 }
 
 func deletes(name string, quick bool, p part, input *store.Stage) *store.Stage {
-	return writeStage(name, quick, input, bson.D{{Key: "nWouldDelete", Value: smallest(int64(len(p.docs)))}})
+	return writeStage(name, quick, input, bson.D{{Key: "nWouldDelete", Value: call.Smallest(int64(len(p.docs)))}})
 }
 
-func explainDelete(c *call, level verbosity) (bson.D, error) {
-	ns, err := c.namespace()
+func explainDelete(c *call.Call, level verbosity) (bson.D, error) {
+	ns, err := c.Namespace()
 	if err != nil {
 		return nil, err
 	}
-	statement, err := c.statement("deletes")
+	statement, err := statement(c, "deletes")
 	if err != nil {
 		return nil, err
 	}
 	if err := checkDelete(statement); err != nil {
 		return nil, err
 	}
-	q, err := outside(c, func(context.Context) (query, error) {
-		return c.deleteQuery(ns, statement.Lookup("q").Document(), args.Truth(statement.Lookup("limit")), statement)
+	q, err := call.Outside(c, func(context.Context) (call.Query, error) {
+		return deleteQuery(c, ns, statement.Lookup("q").Document(), args.Truth(statement.Lookup("limit")), statement)
 	})
 	if err != nil {
 		return nil, err
 	}
 	stage := deleteStages
-	if q.limit == 1 {
+	if q.Limit == 1 {
 		stage = deleteStage
 	}
 	return explainWrite(c, q, level, "SHARD_WRITE", stage)
 }
 
-func explainFindAndModify(c *call, level verbosity) (bson.D, error) {
-	ns, err := c.namespace()
+func explainFindAndModify(c *call.Call, level verbosity) (bson.D, error) {
+	ns, err := c.Namespace()
 	if err != nil {
 		return nil, err
 	}
-	req, err := outside(c, func(context.Context) (mock.FindOneRequest, error) { return findOneRequest(c) })
+	req, err := call.Outside(c, func(context.Context) (mock.FindOneRequest, error) { return findOneRequest(c) })
 	if err != nil {
 		return nil, err
 	}
-	q := query{ns: ns, filter: req.Filter, sort: req.Sort, hint: req.Hint, limit: 1}
-	if q.order, err = c.document("sort"); err != nil {
+	q := call.Query{NS: ns, Filter: req.Filter, Sort: req.Sort, Hint: req.Hint, Limit: 1}
+	if q.Order, err = c.Document("sort"); err != nil {
 		return nil, err
 	}
 	if req.Remove {
@@ -142,14 +143,14 @@ func explainFindAndModify(c *call, level verbosity) (bson.D, error) {
 	})
 }
 
-func explainWrite(c *call, q query, level verbosity, top string, write func(context.Context, part,
+func explainWrite(c *call.Call, q call.Query, level verbosity, top string, write func(context.Context, part,
 	*store.Stage) *store.Stage) (bson.D, error) {
-	if isView(c, q.ns) {
-		return nil, mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s is a view, not a collection", q.ns)
+	if call.IsView(c, q.NS) {
+		return nil, mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s is a view, not a collection", q.NS)
 	}
 	return explaining(c, q, level, func(ctx context.Context, parts []part, h home) (bson.D, error) {
 		plans := plans(h, q, parts, func(p part, shape store.Shape) (*store.Stage, store.Totals) {
-			if q.sort.IsEmpty() {
+			if q.Sort.IsEmpty() {
 				shape.Limit = 0
 			}
 			shape.ShardKey = nil // a write looks at each document itself, whether the shard owns it
@@ -162,7 +163,7 @@ func explainWrite(c *call, q query, level verbosity, top string, write func(cont
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		e := explanation{ns: q.ns, query: q, parts: plans, top: top}
-		return append(e.reply(c.cluster, level), explainTail(c)...), nil
+		e := explanation{ns: q.NS, query: q, parts: plans, top: top}
+		return append(e.reply(c.Cluster, level), explainTail(c)...), nil
 	})
 }

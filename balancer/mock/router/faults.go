@@ -2,8 +2,6 @@ package router
 
 import (
 	"context"
-	"errors"
-	"slices"
 	"strings"
 	"time"
 
@@ -11,7 +9,8 @@ import (
 
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/commands"
-	"shardsh/balancer/mongoerr"
+	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mock/router/sampling"
 )
 
 // lateness is how much later than the command ran its answer is due, on real
@@ -32,40 +31,40 @@ func (l lateness) sleep(ctx context.Context) {
 
 // runFaulty runs a command on a cluster whose nodes may be away or slow, or
 // that was told to fail it.
-func (r *Router) runFaulty(cmd *command, c *call) (bson.D, error) {
+func (r *Router) runFaulty(cmd *call.Command, c *call.Call) (bson.D, error) {
 	var failure *mock.Failure
-	c.request, failure = r.cluster.BeginRequest(cmd.Name)
-	c.request.Under(c.ctx, c.deadline, c.outside)
-	c.request.Through(r.entry.Node, r.routes)
+	c.Request, failure = r.Cluster.BeginRequest(cmd.Name)
+	c.Request.Under(c.Ctx, c.Deadline, c.Outside)
+	c.Request.Through(r.Entry.Node, r.Routes)
 	reply, err := r.runUnless(failure, cmd, c)
-	c.slow = c.request.Slow()
-	return reply, c.labelled(err)
+	c.Slow = c.Request.Slow()
+	return reply, c.Labelled(err)
 }
 
 // delayed returns what becomes of a reply where nodes are slow, and how much later
 // than now it is due on real time.
-func (r *Router) delayed(c *call, raw bson.Raw) (bson.Raw, lateness) {
-	if !c.slow {
+func (r *Router) delayed(c *call.Call, raw bson.Raw) (bson.Raw, lateness) {
+	if !c.Slow {
 		return raw, 0
 	}
-	r.cluster.Lock()
-	defer r.cluster.Unlock()
-	took := c.request.End(int64(len(c.body.Raw) + len(raw)))
-	if late := r.cluster.Now().Add(took); !c.deadline.IsZero() && late.After(c.deadline) {
-		took = max(0, c.deadline.Sub(r.cluster.Now()))
-		raw = r.reply(nil, errMaxTime())
+	r.Cluster.Lock()
+	defer r.Cluster.Unlock()
+	took := c.Request.End(int64(len(c.Body.Raw) + len(raw)))
+	if late := r.Cluster.Now().Add(took); !c.Deadline.IsZero() && late.After(c.Deadline) {
+		took = max(0, c.Deadline.Sub(r.Cluster.Now()))
+		raw = r.reply(nil, call.ErrMaxTime())
 	}
-	if r.cluster.RealTime() {
+	if r.Cluster.RealTime() {
 		return raw, lateness(took)
 	}
-	r.cluster.Spend(took)
+	r.Cluster.Spend(took)
 	return raw, 0
 }
 
-func (r *Router) runUnless(failure *mock.Failure, cmd *command, c *call) (bson.D, error) {
+func (r *Router) runUnless(failure *mock.Failure, cmd *call.Command, c *call.Call) (bson.D, error) {
 	if failure != nil && failure.CloseConnection {
-		c.drop()
-		return nil, errCrashed()
+		c.Drop()
+		return nil, call.ErrCrashed()
 	}
 	if failure != nil && failure.Code != 0 {
 		return nil, failure.Err()
@@ -76,11 +75,11 @@ func (r *Router) runUnless(failure *mock.Failure, cmd *command, c *call) (bson.D
 	if err := checkNamed(cmd, c); err != nil {
 		return nil, err
 	}
-	reply, err := cmd.run(c)
+	reply, err := cmd.Run(c)
 	forgetRoutes(cmd, c)
-	reply = c.withSnapshotTime(reply)
+	reply = withSnapshotTime(c, reply)
 	countTargets(cmd, c)
-	r.analyzers.noteQuery(cmd, c)
+	sampleQuery(cmd, c)
 	if err != nil {
 		return reply, err
 	}
@@ -90,31 +89,51 @@ func (r *Router) runUnless(failure *mock.Failure, cmd *command, c *call) (bson.D
 	return reply, nil
 }
 
+// sampleQuery samples a command, if its collection's queries are sampled and it is
+// time. The cluster's lock is held.
+func sampleQuery(cmd *call.Command, c *call.Call) {
+	all := c.Node.Analyzers
+	if len(all) == 0 {
+		return
+	}
+	name, isText := c.Body.Lookup(c.Invoked).StringValueOK()
+	a := all.Of(c.DB + "." + name)
+	if !isText || a == nil {
+		return
+	}
+	list, err := call.Outside(c, func(context.Context) ([]sampling.Query, error) {
+		return sampling.Queries(cmd.Name, c.Body.Raw), nil
+	})
+	if err == nil {
+		a.Note(list, c.Cluster.Now())
+	}
+}
+
 // concernError returns the write concern error of a command that was applied:
 // what it, or one of the shards it asked, was made to fail with, or a concern
 // that the cluster can't satisfy. It is nil for none.
-func (r *Router) concernError(failure *mock.Failure, cmd *command, c *call) bson.D {
+func (r *Router) concernError(failure *mock.Failure, cmd *call.Command, c *call.Call) bson.D {
 	if failure != nil && failure.WriteConcernError != nil {
 		return failure.WriteConcernError
 	}
-	if concern := c.request.WriteConcernError(); concern != nil {
+	if concern := c.Request.WriteConcernError(); concern != nil {
 		return concern
 	}
 	return unsatisfied(cmd, c)
 }
 
 // failOutside fails a command that needs no cluster where it was told to.
-func (r *Router) failOutside(cmd *command, c *call) error {
+func (r *Router) failOutside(cmd *call.Command, c *call.Call) error {
 	if cmd.Mock {
 		return nil
 	}
-	failure := r.cluster.Faults().FailureOf(cmd.Name)
+	failure := r.Cluster.Faults().FailureOf(cmd.Name)
 	if failure == nil {
 		return nil
 	}
 	if failure.CloseConnection {
-		c.drop()
-		return errCrashed()
+		c.Drop()
+		return call.ErrCrashed()
 	}
 	return failure.Err()
 }
@@ -122,69 +141,31 @@ func (r *Router) failOutside(cmd *command, c *call) error {
 // crashed reports whether this is a member of the cluster that has crashed: it
 // drops who talks to it.
 func (r *Router) crashed() bool {
-	if r.member == nil {
+	if r.Member == nil {
 		return false
 	}
-	r.cluster.Lock()
-	defer r.cluster.Unlock()
-	return r.cluster.Faults().Crashed(r.member.ID)
-}
-
-// drop closes the connection of the call in place of an answer.
-func (c *call) drop() {
-	if c.client != nil {
-		c.client.Drop()
-	}
-}
-
-// errCrashed returns what a client without a connection gets.
-func errCrashed() error {
-	return mongoerr.New(mongoerr.HostUnreachable, "the connection is closed")
-}
-
-// retryableCodes returns the errors after which a driver may send a retryable
-// write again.
-func retryableCodes() []mongoerr.Code {
-	return []mongoerr.Code{
-		mongoerr.HostUnreachable, mongoerr.HostNotFound, mongoerr.NetworkTimeout, mongoerr.ShutdownInProgress,
-		mongoerr.PrimarySteppedDown, mongoerr.ExceededTimeLimit, mongoerr.SocketException, mongoerr.NotWritablePrimary,
-		mongoerr.InterruptedAtShutdown, mongoerr.InterruptedDueToReplStateChange, mongoerr.NotPrimaryNoSecondaryOk,
-		mongoerr.NotPrimaryOrSecondary,
-	}
-}
-
-// labelled adds the label that tells drivers they may try a write again.
-func (c *call) labelled(err error) error {
-	code, known := mongoerr.CodeOf(err)
-	if !known || c.body.Lookup("txnNumber").IsZero() || !slices.Contains(retryableCodes(), code) ||
-		mongoerr.HasExtra(err, "errorLabels") {
-		return err
-	}
-	var server *mongoerr.ServerError
-	errors.As(err, &server)
-	labelled := *server
-	labelled.Message = err.Error()
-	labelled.Extra = append(slices.Clone(server.Extra), bson.E{Key: "errorLabels", Value: bson.A{"RetryableWriteError"}})
-	return &labelled
+	r.Cluster.Lock()
+	defer r.Cluster.Unlock()
+	return r.Cluster.Faults().Crashed(r.Member.ID)
 }
 
 // askParticipants fails when a node that the command asks, whatever it is about,
 // can't be reached.
-func askParticipants(cmd *command, c *call) error {
+func askParticipants(cmd *call.Command, c *call.Call) error {
 	needs := cmd.Asks
 	if needs == 0 {
 		return nil
 	}
-	ns := c.subject(cmd)
+	ns := c.Subject(cmd)
 	db, _, _ := strings.Cut(ns, ".")
 	for _, need := range []struct {
 		of  commands.Nodes
 		ask func() error
 	}{
-		{commands.ConfigServer, c.request.AskConfig},
-		{commands.EveryShard, c.request.AskShards},
-		{commands.Owners, func() error { return c.request.Ask(ns, nil) }},
-		{commands.Primary, func() error { return c.request.AskPrimary(db) }},
+		{commands.ConfigServer, c.Request.AskConfig},
+		{commands.EveryShard, c.Request.AskShards},
+		{commands.Owners, func() error { return c.Request.Ask(ns, nil) }},
+		{commands.Primary, func() error { return c.Request.AskPrimary(db) }},
 	} {
 		if needs&need.of == 0 {
 			continue
@@ -196,12 +177,24 @@ func askParticipants(cmd *command, c *call) error {
 	return nil
 }
 
-// subject returns the namespace that a command is about: commands on admin name
-// all of it.
-func (c *call) subject(cmd *command) string {
-	name, _ := c.body.Lookup(c.invoked).StringValueOK()
-	if cmd.AdminOnly || cmd.Name == "dataSize" {
-		return name
+// countTargets counts how far a request went. The cluster's lock is held.
+func countTargets(cmd *call.Command, c *call.Call) {
+	by := c.Node.Counters.Targeted[cmd.Name]
+	name, isText := c.Body.Lookup(c.Invoked).StringValueOK()
+	if by == nil || !isText {
+		return
 	}
-	return c.db + "." + name
+	coll, tracked, err := c.Cluster.ConfigDB().Tracked(c.DB + "." + name)
+	if err != nil || !tracked || coll.Unsplittable {
+		by[call.ToUnsharded].Add(1)
+		return
+	}
+	switch n := c.Request.Reached(); {
+	case n <= 1:
+		by[call.ToOneShard].Add(1)
+	case n >= len(c.Cluster.ConfigDB().Table(coll.Namespace).Owners()):
+		by[call.ToAllShards].Add(1)
+	default:
+		by[call.ToManyShards].Add(1)
+	}
 }

@@ -3,29 +3,30 @@ package router
 import (
 	"cmp"
 	"context"
-	"crypto/md5" //nolint:gosec // it is the hash that the command returns
+	"crypto/md5"
 	"encoding/hex"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mongoerr"
 )
 
 // fileMD5 hashes a file of GridFS, which is the data of its chunks in their order.
 // A file that is not there is an empty one.
-func fileMD5(c *call) (bson.D, error) {
+func fileMD5(c *call.Call) (bson.D, error) {
 	find, err := bson.Marshal(bson.D{
-		{Key: "find", Value: cmp.Or(args.Text(c.body.Lookup("root")), "fs") + ".chunks"},
-		{Key: "filter", Value: bson.D{{Key: "files_id", Value: bson.D{{Key: "$eq", Value: c.body.Lookup(c.invoked)}}}}},
+		{Key: "find", Value: cmp.Or(args.Text(c.Body.Lookup("root")), "fs") + ".chunks"},
+		{Key: "filter", Value: bson.D{{Key: "files_id", Value: bson.D{{Key: "$eq", Value: c.Body.Lookup(c.Invoked)}}}}},
 		{Key: "sort", Value: bson.D{{Key: "n", Value: 1}}},
 	})
 	if err != nil {
 		return nil, err
 	}
 	of := *c
-	of.body, of.invoked = bodyOf(find, nil), "find"
-	q, err := outside(c, func(context.Context) (query, error) { return findQuery(&of) })
+	of.Body, of.Invoked = call.BodyOf(find, nil), "find"
+	q, err := call.Outside(c, func(context.Context) (call.Query, error) { return call.FindQuery(&of) })
 	if err != nil {
 		return nil, err
 	}
@@ -33,8 +34,8 @@ func fileMD5(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	return outside(c, func(ctx context.Context) (bson.D, error) {
-		chunks, err := found.all(ctx)
+	return call.Outside(c, func(ctx context.Context) (bson.D, error) {
+		chunks, err := found.All(ctx)
 		if err != nil {
 			return nil, err
 		}

@@ -8,42 +8,43 @@ import (
 
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mock/store/projection"
 	"shardsh/balancer/mongoerr"
 )
 
 // findAndModify of a retryable write gives its first reply again.
-func findAndModify(c *call) (bson.D, error) {
-	statements, err := c.beginRetryable(1)
+func findAndModify(c *call.Call) (bson.D, error) {
+	statements, err := beginRetryable(c, 1)
 	if err != nil {
 		return nil, err
 	}
-	done, err := statements.once(0, func() (*outcome, error) { return findAndModifyOnce(c) })
+	done, err := statements.once(0, func() (*call.Outcome, error) { return findAndModifyOnce(c) })
 	if err != nil {
 		return nil, err
 	}
-	reply := slices.Clone(done.reply)
+	reply := slices.Clone(done.Reply)
 	if len(statements.retried) > 0 {
 		reply = append(reply, bson.E{Key: "retriedStmtId", Value: statements.id(0)})
 	}
 	return reply, nil
 }
 
-func findAndModifyOnce(c *call) (*outcome, error) {
-	ns, err := c.namespace()
+func findAndModifyOnce(c *call.Call) (*call.Outcome, error) {
+	ns, err := c.Namespace()
 	if err != nil {
 		return nil, err
 	}
-	req, err := outside(c, func(context.Context) (mock.FindOneRequest, error) { return findOneRequest(c) })
+	req, err := call.Outside(c, func(context.Context) (mock.FindOneRequest, error) { return findOneRequest(c) })
 	if err != nil {
 		return nil, err
 	}
-	result, err := c.request.FindAndModify(ns, req)
+	result, err := c.Request.FindAndModify(ns, req)
 	if err != nil {
 		return nil, whileExecuting("findAndModify", err)
 	}
-	return &outcome{matched: result.Matched, modified: result.Modified, upserted: result.UpsertedID,
-		removed: req.Remove && result.Matched > 0, reply: modified(result, req.Remove)}, nil
+	return &call.Outcome{Matched: result.Matched, Modified: result.Modified, Upserted: result.UpsertedID,
+		Removed: req.Remove && result.Matched > 0, Reply: modified(result, req.Remove)}, nil
 }
 
 // whileExecuting says of an error that arose at a document that it did, as the
@@ -57,20 +58,21 @@ func whileExecuting(command string, err error) error {
 	return mongoerr.Wrap(err, "Plan executor error during "+command)
 }
 
-// shown returns how a findAndModify shows its document, which is made before
+// shownImage returns how a findAndModify shows its document, which is made before
 // anything is written: it may fail, or take long.
-func (c *call) shown(remove bool) (func(ctx context.Context, before, after bson.Raw) (bson.Raw, error), error) {
-	fields, err := c.document("fields")
+func shownImage(c *call.Call, remove bool) (
+	func(ctx context.Context, before, after bson.Raw) (bson.Raw, error), error) {
+	fields, err := c.Document("fields")
 	if err != nil {
 		return nil, err
 	}
 	var projection *projection.Projection
 	if len(fields) > 5 {
-		if projection, err = c.projection(fields, nil); err != nil {
+		if projection, err = c.Projection(fields, nil); err != nil {
 			return nil, err
 		}
 	}
-	isNew := args.Truth(c.body.Lookup("new")) && !remove
+	isNew := args.Truth(c.Body.Lookup("new")) && !remove
 	return func(ctx context.Context, before, after bson.Raw) (bson.Raw, error) {
 		doc := before
 		if isNew {
@@ -84,46 +86,46 @@ func (c *call) shown(remove bool) (func(ctx context.Context, before, after bson.
 }
 
 // findOneRequest reads a findAndModify.
-func findOneRequest(c *call) (mock.FindOneRequest, error) {
-	req := mock.FindOneRequest{Remove: args.Truth(c.body.Lookup("remove"))}
-	query, err := c.document("query")
+func findOneRequest(c *call.Call) (mock.FindOneRequest, error) {
+	req := mock.FindOneRequest{Remove: args.Truth(c.Body.Lookup("remove"))}
+	query, err := c.Document("query")
 	if err != nil {
 		return req, err
 	}
 	if query == nil {
 		query = bson.Raw{5, 0, 0, 0, 0}
 	}
-	update := c.body.Lookup("update")
+	update := c.Body.Lookup("update")
 	switch {
 	case req.Remove && !update.IsZero():
 		return req, mongoerr.New(mongoerr.FailedToParse, "Cannot specify both an update and remove=true")
-	case req.Remove && args.Truth(c.body.Lookup("upsert")):
+	case req.Remove && args.Truth(c.Body.Lookup("upsert")):
 		return req, mongoerr.New(mongoerr.FailedToParse, "Cannot specify both upsert=true and remove=true")
-	case req.Remove && args.Truth(c.body.Lookup("new")):
+	case req.Remove && args.Truth(c.Body.Lookup("new")):
 		return req, mongoerr.New(mongoerr.FailedToParse,
 			"Cannot specify both new=true and remove=true; 'remove' always returns the deleted document")
-	case req.Remove && !c.body.Lookup("arrayFilters").IsZero():
+	case req.Remove && !c.Body.Lookup("arrayFilters").IsZero():
 		return req, mongoerr.New(mongoerr.FailedToParse, "Cannot specify arrayFilters and remove=true")
 	case !req.Remove && update.IsZero():
 		return req, mongoerr.New(mongoerr.FailedToParse, "Either an update or remove=true must be specified")
 	case req.Remove:
-		if req.Filter, err = c.filter(query); err != nil {
+		if req.Filter, err = c.Filter(query); err != nil {
 			return req, err
 		}
-		req.Sort, req.Hint, err = c.pick(c.body.Raw)
+		req.Sort, req.Hint, err = pick(c, c.Body.Raw)
 	default:
 		_, q, marshalErr := bson.MarshalValue(query)
 		if marshalErr != nil {
 			return req, marshalErr
 		}
 		filter := bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: q}
-		req.UpdateRequest, err = updateRequest(c, filter, update, c.body.Raw)
+		req.UpdateRequest, err = updateRequest(c, filter, update, c.Body.Raw)
 	}
 	if err != nil {
 		return req, err
 	}
-	req.Retryable = c.retryable()
-	req.Show, err = c.shown(req.Remove)
+	req.Retryable = isRetryable(c)
+	req.Show, err = shownImage(c, req.Remove)
 	return req, err
 }
 

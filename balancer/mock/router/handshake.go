@@ -9,6 +9,7 @@ import (
 
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mock/wire"
 	"shardsh/balancer/mongoerr"
 )
@@ -20,8 +21,8 @@ const (
 	maxWriteBatch    = 100_000
 )
 
-func handshakeHandlers() map[string]handler {
-	return map[string]handler{
+func handshakeHandlers() map[string]call.Handler {
+	return map[string]call.Handler{
 		"hello":      hello,
 		"isMaster":   hello,
 		"ping":       ok,
@@ -31,11 +32,11 @@ func handshakeHandlers() map[string]handler {
 
 // hello answers the handshake, and the driver's monitor, which may ask to be
 // answered only when something changes: nothing ever does here.
-func hello(c *call) (bson.D, error) {
+func hello(c *call.Call) (bson.D, error) {
 	if err := awaitChange(c); err != nil {
 		return nil, err
 	}
-	if err := c.readMetadata(); err != nil {
+	if err := readMetadata(c); err != nil {
 		return nil, err
 	}
 	mechanisms, err := mechanismsOf(c)
@@ -43,40 +44,34 @@ func hello(c *call) (bson.D, error) {
 		return nil, err
 	}
 	role := "ismaster"
-	if c.invoked == "hello" {
+	if c.Invoked == "hello" {
 		role = "isWritablePrimary"
 	}
 	reply := bson.D{
 		{Key: role, Value: true},
 		{Key: "msg", Value: "isdbgrid"},
-		c.node.topologyVersion(),
+		c.Node.TopologyVersion(),
 	}
-	if c.node.member != nil {
-		lag := time.Duration(0)
-		if c.cluster.Faults().MayBeSlow() {
-			c.cluster.Lock()
-			lag = c.lag()
-			c.cluster.Unlock()
-		}
-		reply = append(bson.D{c.node.topologyVersion()}, c.node.member.hello(c, role, lag)...)
+	if c.Node.Member != nil {
+		reply = append(bson.D{c.Node.TopologyVersion()}, c.Node.Own.Hello(c, role)...)
 	}
-	if common := c.compressors(); common != nil {
+	if common := compressors(c); common != nil {
 		reply = append(bson.D{{Key: "compression", Value: common}}, reply...)
 	}
-	if args.Truth(c.body.Lookup("helloOk")) {
+	if args.Truth(c.Body.Lookup("helloOk")) {
 		reply = append(reply, bson.E{Key: "helloOk", Value: true})
 	}
 	reply = append(reply,
 		bson.E{Key: "maxBsonObjectSize", Value: int32(maxDocumentBytes)},
 		bson.E{Key: "maxMessageSizeBytes", Value: int32(maxMessageBytes)},
 		bson.E{Key: "maxWriteBatchSize", Value: int32(maxWriteBatch)},
-		bson.E{Key: "localTime", Value: bson.NewDateTimeFromTime(c.cluster.LastNow())},
+		bson.E{Key: "localTime", Value: bson.NewDateTimeFromTime(c.Cluster.LastNow())},
 		bson.E{Key: "logicalSessionTimeoutMinutes", Value: int32(30)},
-		bson.E{Key: "connectionId", Value: c.client.ID},
-		bson.E{Key: "maxWireVersion", Value: c.cluster.MaxWireVersion()},
+		bson.E{Key: "connectionId", Value: c.Client.ID},
+		bson.E{Key: "maxWireVersion", Value: c.Cluster.MaxWireVersion()},
 		bson.E{Key: "minWireVersion", Value: int32(0)},
 	)
-	if m := c.node.member; m != nil {
+	if m := c.Node.Member; m != nil {
 		reply = append(reply, bson.E{Key: "readOnly", Value: false})
 		if m.ID == mock.ConfigServerID {
 			reply = append(reply, bson.E{Key: "configsvr", Value: int32(2)})
@@ -92,8 +87,8 @@ func hello(c *call) (bson.D, error) {
 }
 
 // compressors returns those that the client and this server have in common.
-func (c *call) compressors() []string {
-	array, _ := c.body.Lookup("compression").ArrayOK()
+func compressors(c *call.Call) []string {
+	array, _ := c.Body.Lookup("compression").ArrayOK()
 	values, err := array.Values()
 	if err != nil {
 		return nil
@@ -113,8 +108,8 @@ const (
 )
 
 // readMetadata keeps what the client says of itself, once.
-func (c *call) readMetadata() error {
-	v := c.body.Lookup("client")
+func readMetadata(c *call.Call) error {
+	v := c.Body.Lookup("client")
 	if v.IsZero() {
 		return nil
 	}
@@ -124,7 +119,7 @@ func (c *call) readMetadata() error {
 	case !isDoc:
 		return mongoerr.New(mongoerr.TypeMismatch,
 			"The client metadata document must be a document in the hello command, not %s", args.TypeName(v.Type))
-	case c.peer.metadata != nil && !bytes.Equal(c.peer.metadata, doc):
+	case c.Peer.Metadata != nil && !bytes.Equal(c.Peer.Metadata, doc):
 		return mongoerr.New(mongoerr.ClientMetadataCannotBeMutated,
 			"The client metadata document may only be sent in the first hello")
 	case len(doc) > maxMetadataBytes:
@@ -134,14 +129,14 @@ func (c *call) readMetadata() error {
 		return mongoerr.New(mongoerr.ClientMetadataAppNameTooLarge,
 			"The 'application.name' field must be less then or equal to %d bytes", maxAppNameBytes)
 	}
-	c.peer.metadata = doc
+	c.Peer.Metadata = doc
 	return nil
 }
 
 // awaitChange delays an awaitable hello by the time it asks for. News of
 // another process there is at once.
-func awaitChange(c *call) error {
-	version, wait := c.body.Lookup("topologyVersion"), c.body.Lookup("maxAwaitTimeMS")
+func awaitChange(c *call.Call) error {
+	version, wait := c.Body.Lookup("topologyVersion"), c.Body.Lookup("maxAwaitTimeMS")
 	if version.IsZero() && wait.IsZero() {
 		return nil
 	}
@@ -153,19 +148,19 @@ func awaitChange(c *call) error {
 		return mongoerr.New(mongoerr.HelloNegativeWait, "maxAwaitTimeMS must be a non-negative integer")
 	}
 	if doc, isDoc := version.DocumentOK(); isDoc {
-		if process, isID := doc.Lookup("processId").ObjectIDOK(); isID && process != c.node.process {
+		if process, isID := doc.Lookup("processId").ObjectIDOK(); isID && process != c.Node.Process {
 			return nil
 		}
 		if counter, isLong := doc.Lookup("counter").AsInt64OK(); isLong && counter < 0 {
 			return mongoerr.New(mongoerr.HelloNegativeCounter, "topologyVersion must have a non-negative counter")
 		}
 	}
-	ctx, cancel := context.WithTimeout(c.ctx, time.Duration(ms)*time.Millisecond)
+	ctx, cancel := context.WithTimeout(c.Ctx, time.Duration(ms)*time.Millisecond)
 	defer cancel()
 	<-ctx.Done()
 	return nil
 }
 
-func whatsMyURI(c *call) (bson.D, error) {
-	return bson.D{{Key: "you", Value: c.client.Remote}}, nil
+func whatsMyURI(c *call.Call) (bson.D, error) {
+	return bson.D{{Key: "you", Value: c.Client.Remote}}, nil
 }

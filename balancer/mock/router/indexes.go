@@ -5,24 +5,25 @@ import (
 
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
 )
 
-func indexHandlers() map[string]handler {
-	return map[string]handler{
+func indexHandlers() map[string]call.Handler {
+	return map[string]call.Handler{
 		"createIndexes": createIndexes,
 		"listIndexes":   listIndexes,
 		"dropIndexes":   dropIndexes,
 	}
 }
 
-func createIndexes(c *call) (bson.D, error) {
-	ns, err := c.namespace()
+func createIndexes(c *call.Call) (bson.D, error) {
+	ns, err := c.Namespace()
 	if err != nil {
 		return nil, err
 	}
-	docs, err := args.DocumentsAt("createIndexes.indexes", c.body.Lookup("indexes"))
+	docs, err := args.DocumentsAt("createIndexes.indexes", c.Body.Lookup("indexes"))
 	if err != nil {
 		return nil, err
 	}
@@ -31,14 +32,14 @@ func createIndexes(c *call) (bson.D, error) {
 	}
 	specs := make([]store.IndexSpec, len(docs))
 	for i, doc := range docs {
-		if c.args.Truth("ignoreUnknownIndexOptions") {
+		if c.Args.Truth("ignoreUnknownIndexOptions") {
 			doc = withoutUnknown(doc)
 		}
 		if specs[i], err = readIndex(doc); err != nil {
 			return nil, mongoerr.Wrap(err, "Error in specification "+mongoerr.Text(doc))
 		}
 	}
-	results, err := c.request.CreateIndexes(ns, specs)
+	results, err := c.Request.CreateIndexes(ns, specs)
 	if err != nil {
 		return nil, err
 	}
@@ -182,13 +183,13 @@ func isSimple(collation bson.RawValue) bool {
 	return isDoc && locale == "simple"
 }
 
-func listIndexes(c *call) (bson.D, error) {
-	ns, err := c.namespace()
+func listIndexes(c *call.Call) (bson.D, error) {
+	ns, err := c.Namespace()
 	if err != nil {
 		return nil, err
 	}
-	if c.node.member == nil {
-		if err := makeDatabase(c, c.db); err != nil {
+	if c.Node.Member == nil {
+		if err := makeDatabase(c, c.DB); err != nil {
 			return nil, err
 		}
 	}
@@ -204,31 +205,31 @@ func listIndexes(c *call) (bson.D, error) {
 		}
 		list = append(list, raw)
 	}
-	cursorSpec, err := c.document("cursor")
+	cursorSpec, err := c.Document("cursor")
 	if err != nil {
 		return nil, err
 	}
-	size, err := c.sizeIn(cursorSpec)
+	size, err := c.SizeIn(cursorSpec)
 	if err != nil {
 		return nil, err
 	}
-	return firstBatch(c, ns, list, size)
+	return call.FirstBatch(c, ns, list, size)
 }
 
-func dropIndexes(c *call) (bson.D, error) {
-	ns, err := c.namespace()
+func dropIndexes(c *call.Call) (bson.D, error) {
+	ns, err := c.Namespace()
 	if err != nil {
 		return nil, err
 	}
-	if err := c.cluster.Indexes().Changeable(ns); err != nil {
+	if err := c.Cluster.Indexes().Changeable(ns); err != nil {
 		return nil, err
 	}
-	which := c.body.Lookup("index")
-	names, err := indexesToDrop(c.cluster, ns, which)
+	which := c.Body.Lookup("index")
+	names, err := indexesToDrop(c.Cluster, ns, which)
 	if err != nil {
 		return nil, err
 	}
-	results, err := c.cluster.Indexes().Drop(ns, names)
+	results, err := c.Cluster.Indexes().Drop(ns, names)
 	if err != nil {
 		return nil, err
 	}
@@ -236,7 +237,7 @@ func dropIndexes(c *call) (bson.D, error) {
 	for _, done := range results {
 		one := bson.D{{Key: "nIndexesWas", Value: int32(done.Before)}}
 		if text, _ := which.StringValueOK(); text == "*" {
-			one = append(one, bson.E{Key: "msg", Value: droppedAll(c.cluster, ns)})
+			one = append(one, bson.E{Key: "msg", Value: droppedAll(c.Cluster, ns)})
 		}
 		raw = append(raw, bson.E{Key: done.Host, Value: append(one, bson.E{Key: "ok", Value: 1.0})})
 	}

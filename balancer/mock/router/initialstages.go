@@ -5,11 +5,12 @@ import (
 
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mongoerr"
 )
 
 // collStatsStage returns one document a shard that owns chunks (spec 03 §2.2).
-func collStatsStage(c *call, ns string, spec bson.RawValue) ([]bson.Raw, error) {
+func collStatsStage(c *call.Call, ns string, spec bson.RawValue) ([]bson.Raw, error) {
 	options, isDoc := spec.DocumentOK()
 	if !isDoc {
 		return nil, mongoerr.New(mongoerr.CollStatsSpec, "$collStats must take a nested object but found: %s", spec)
@@ -28,7 +29,7 @@ func collStatsStage(c *call, ns string, spec bson.RawValue) ([]bson.Raw, error) 
 				"BSON field '$collStats.%s' is the wrong type '%s', expected type 'object'", e.Key(), args.TypeName(e.Value().Type))
 		}
 	}
-	if err := c.request.Ask(ns, nil); err != nil {
+	if err := c.Request.Ask(ns, nil); err != nil {
 		return nil, err
 	}
 	parts := stats(c, ns)
@@ -46,7 +47,7 @@ func collStatsStage(c *call, ns string, spec bson.RawValue) ([]bson.Raw, error) 
 			{Key: "ns", Value: ns},
 			{Key: "shard", Value: string(p.Shard)},
 			{Key: "host", Value: p.Host},
-			{Key: "localTime", Value: bson.NewDateTimeFromTime(c.cluster.Now())},
+			{Key: "localTime", Value: bson.NewDateTimeFromTime(c.Cluster.Now())},
 		}
 		if asked("latencyStats") {
 			doc = append(doc, bson.E{Key: "latencyStats",
@@ -56,11 +57,11 @@ func collStatsStage(c *call, ns string, spec bson.RawValue) ([]bson.Raw, error) 
 			doc = append(doc, bson.E{Key: "storageStats", Value: storageDoc(p, scale)})
 		}
 		if asked("count") {
-			doc = append(doc, bson.E{Key: "count", Value: smallest(p.Docs)})
+			doc = append(doc, bson.E{Key: "count", Value: call.Smallest(p.Docs)})
 		}
 		if asked("queryExecStats") {
 			doc = append(doc, bson.E{Key: "queryExecStats",
-				Value: bson.D{{Key: "collectionScans", Value: longs("total", "nonTailable")}}})
+				Value: bson.D{{Key: "collectionScans", Value: call.Longs("total", "nonTailable")}}})
 		}
 		raw, err := bson.Marshal(doc)
 		if err != nil {
@@ -88,22 +89,22 @@ func latencyDoc(p mock.LocalStats, histograms bool) bson.D {
 	return doc
 }
 
-func indexStatsStage(c *call, ns string, spec bson.RawValue) ([]bson.Raw, error) {
+func indexStatsStage(c *call.Call, ns string, spec bson.RawValue) ([]bson.Raw, error) {
 	if doc, isDoc := spec.DocumentOK(); !isDoc || len(doc) > 5 {
 		return nil, mongoerr.New(28803, "The $indexStats stage specification must be an empty object")
 	}
-	if err := c.request.Ask(ns, nil); err != nil {
+	if err := c.Request.Ask(ns, nil); err != nil {
 		return nil, err
 	}
 	var docs []bson.Raw
 	for _, p := range stats(c, ns) {
-		for _, index := range c.cluster.Indexes().On(ns, p.Shard) {
+		for _, index := range c.Cluster.Indexes().On(ns, p.Shard) {
 			raw, err := bson.Marshal(bson.D{
 				{Key: "name", Value: index.Name},
 				{Key: "key", Value: index.Key},
 				{Key: "host", Value: p.Host},
 				{Key: "accesses", Value: bson.D{{Key: "ops", Value: int64(0)},
-					{Key: "since", Value: bson.NewDateTimeFromTime(c.cluster.Started())}}},
+					{Key: "since", Value: bson.NewDateTimeFromTime(c.Cluster.Started())}}},
 				{Key: "shard", Value: string(p.Shard)},
 				{Key: "spec", Value: index.Doc()},
 			})
@@ -117,36 +118,36 @@ func indexStatsStage(c *call, ns string, spec bson.RawValue) ([]bson.Raw, error)
 }
 
 // dataDistribution is $shardedDataDistribution (spec 03 §2.1).
-func dataDistribution(c *call, _ string, spec bson.RawValue) ([]bson.Raw, error) {
+func dataDistribution(c *call.Call, _ string, spec bson.RawValue) ([]bson.Raw, error) {
 	if doc, isDoc := spec.DocumentOK(); !isDoc || len(doc) > 5 {
 		return nil, mongoerr.New(mongoerr.DataDistributionSpec,
 			"The $shardedDataDistribution stage specification must be an empty object")
 	}
-	if _, isNumber := c.body.Lookup("aggregate").AsInt64OK(); c.db != "admin" || !isNumber {
+	if _, isNumber := c.Body.Lookup("aggregate").AsInt64OK(); c.DB != "admin" || !isNumber {
 		return nil, mongoerr.New(mongoerr.DataDistributionNotAdmin,
 			"$shardedDataDistribution must be run against the 'admin' database with {aggregate: 1}")
 	}
-	if err := c.request.AskShards(); err != nil {
+	if err := c.Request.AskShards(); err != nil {
 		return nil, err
 	}
-	colls, err := c.cluster.ConfigDB().ShardedCollections()
+	colls, err := c.Cluster.ConfigDB().ShardedCollections()
 	if err != nil {
 		return nil, err
 	}
 	var docs []bson.Raw
 	for _, coll := range colls {
 		shards := bson.A{}
-		for _, p := range c.cluster.Statistics().Distribution(coll.Namespace) {
+		for _, p := range c.Cluster.Statistics().Distribution(coll.Namespace) {
 			average, owned := int64(0), max(0, p.Docs-p.Orphans)
 			if p.Docs > 0 {
 				average = p.Bytes / p.Docs
 			}
 			shards = append(shards, bson.D{
 				{Key: "shardName", Value: string(p.Shard)},
-				{Key: "numOrphanedDocs", Value: smallest(p.Orphans)},
-				{Key: "numOwnedDocuments", Value: smallest(owned)},
-				{Key: "ownedSizeBytes", Value: smallest(average * owned)},
-				{Key: "orphanedSizeBytes", Value: smallest(average * p.Orphans)},
+				{Key: "numOrphanedDocs", Value: call.Smallest(p.Orphans)},
+				{Key: "numOwnedDocuments", Value: call.Smallest(owned)},
+				{Key: "ownedSizeBytes", Value: call.Smallest(average * owned)},
+				{Key: "orphanedSizeBytes", Value: call.Smallest(average * p.Orphans)},
 			})
 		}
 		raw, err := bson.Marshal(bson.D{{Key: "ns", Value: coll.Namespace}, {Key: "shards", Value: shards}})
@@ -159,7 +160,7 @@ func dataDistribution(c *call, _ string, spec bson.RawValue) ([]bson.Raw, error)
 }
 
 // planCacheStage is $planCacheStats: the mock keeps no plans.
-func planCacheStage(_ *call, _ string, spec bson.RawValue) ([]bson.Raw, error) {
+func planCacheStage(_ *call.Call, _ string, spec bson.RawValue) ([]bson.Raw, error) {
 	if _, isDoc := spec.DocumentOK(); !isDoc {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "$planCacheStats value must be an object. Found: %s",
 			args.TypeName(spec.Type))

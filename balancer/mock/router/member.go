@@ -7,8 +7,8 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
-	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mock/store/filter"
 	"shardsh/balancer/mongoerr"
@@ -16,36 +16,35 @@ import (
 
 // Member is a node of the cluster that is no router: the primary, and only
 // member, of a shard's replica set or of the config server's.
-type Member struct {
-	ID catalog.ShardID
-	// Set is the replica set's name, Address its host:port.
-	Set, Address string
-}
+type Member call.Member
 
 // Of makes the node of a cluster's member beside its router. It shows what the
 // member holds itself, orphans included, and takes no writes.
 func (m Member) Of(r *Router) *Router {
-	return &Router{&node{
-		cluster:  r.cluster,
-		logger:   r.logger,
-		commands: tableOf(memberHandlers(), r.cluster.Release()),
-		member:   &m,
-		process:  bson.NewObjectID(),
-		started:  time.Now(),
-		budget:   r.budget,
-		cursors:  cursors{rand: r.cursors.rand, life: r.cursors.life, most: r.cursors.most},
-		counters: newCounters(),
-		sessions: &sessions{},
+	is := call.Member(m)
+	return &Router{&call.Node{
+		Cluster:  r.Cluster,
+		Logger:   r.Logger,
+		Commands: tableOf(memberHandlers(), r.Cluster.Release()),
+		Stages:   r.Stages,
+		Member:   &is,
+		Own:      self{&is},
+		Process:  bson.NewObjectID(),
+		Started:  time.Now(),
+		Budget:   r.Budget,
+		Cursors:  call.Cursors{Rand: r.Cursors.Rand, Life: r.Cursors.Life, Most: r.Cursors.Most},
+		Counters: call.NewCounters(),
+		Sessions: &call.Sessions{},
 
-		users: r.users, authRequired: r.authRequired,
+		Users: r.Users, AuthRequired: r.AuthRequired,
 	}}
 }
 
 // memberHandlers returns what a shard or config server does, by the commands'
 // names.
-func memberHandlers() map[string]handler {
+func memberHandlers() map[string]call.Handler {
 	all := maps.Clone(sessionHandlers())
-	for _, family := range []map[string]handler{
+	for _, family := range []map[string]call.Handler{
 		handshakeHandlers(), authenticationHandlers(), parameterHandlers(), failPointHandlers(), replicaSetHandlers(),
 		memberShardingHandlers(), memberDiagnosticHandlers(), memberStatisticsHandlers(),
 	} {
@@ -68,7 +67,7 @@ func memberHandlers() map[string]handler {
 	} {
 		all[name] = refuseDirect
 	}
-	maps.Copy(all, map[string]handler{
+	maps.Copy(all, map[string]call.Handler{
 		"count": memberCount, "listDatabases": memberDatabases, "listCollections": memberCollections,
 		"cleanupOrphaned": cleanupOrphaned,
 	})
@@ -77,116 +76,83 @@ func memberHandlers() map[string]handler {
 
 // refuseDirect: what is written to a shard past the router would be lost to
 // the cluster.
-func refuseDirect(c *call) (bson.D, error) {
+func refuseDirect(c *call.Call) (bson.D, error) {
 	return nil, mongoerr.New(mongoerr.Unauthorized,
 		"%s is refused: you are connecting to a sharded cluster improperly by connecting directly to a shard. Please "+
-			"connect to the cluster via a router (mongos).", c.invoked)
-}
-
-// hello returns what a primary says of its set, in place of a mongos's role.
-func (m *Member) hello(c *call, role string, lag time.Duration) bson.D {
-	at := c.cluster.GossipTime()
-	hosts, majority := bson.A{m.Address}, at
-	if lag > 0 {
-		hosts, majority = append(hosts, m.secondary()), before(at, lag)
-	}
-	return bson.D{
-		{Key: "hosts", Value: hosts},
-		{Key: "setName", Value: m.Set},
-		{Key: "setVersion", Value: int32(1)},
-		{Key: role, Value: true},
-		{Key: "secondary", Value: false},
-		{Key: "primary", Value: m.Address},
-		{Key: "me", Value: m.Address},
-		{Key: "lastWrite", Value: bson.D{
-			{Key: "opTime", Value: opTime(at, c.term())}, {Key: "lastWriteDate", Value: dateOf(at)},
-			{Key: "majorityOpTime", Value: opTime(majority, c.term())}, {Key: "majorityWriteDate", Value: dateOf(majority)},
-		}},
-		{Key: "isImplicitDefaultMajorityWC", Value: true},
-	}
-}
-
-// services are the roles of the member.
-func (m *Member) services() bson.A {
-	if m.ID == mock.ConfigServerID {
-		return bson.A{"config"}
-	}
-	return bson.A{"shard"}
+			"connect to the cluster via a router (mongos).", c.Invoked)
 }
 
 // reads captures what a query is about: on the member alone where this is one.
-func reads(c *call, ns string, filter *filter.Filter) ([]mock.Read, error) {
-	nodes, special, err := c.nodes()
+func reads(c *call.Call, ns string, filter *filter.Filter) ([]mock.Read, error) {
+	nodes, special, err := c.Nodes()
 	switch {
 	case err != nil:
 		return nil, err
 	case special:
-		return c.request.ReadsFrom(nodes, ns, filter)
-	case c.node.member == nil:
-		return c.request.Reads(ns, filter)
+		return c.Request.ReadsFrom(nodes, ns, filter)
+	case c.Node.Member == nil:
+		return c.Request.Reads(ns, filter)
 	}
-	o, isOwn := own(c, ns)
-	if !isOwn {
-		return c.request.MemberReads(c.node.member.ID, ns, filter)
-	}
-	docs, err := o.read(c)
-	if err != nil {
+	docs, isOwn, err := c.Node.Own.Read(c, ns)
+	switch {
+	case err != nil:
 		return nil, err
+	case !isOwn:
+		return c.Request.MemberReads(c.Node.Member.ID, ns, filter)
 	}
-	return []mock.Read{c.request.OwnRead(c.node.member.ID, docs)}, nil
+	return []mock.Read{c.Request.OwnRead(c.Node.Member.ID, docs)}, nil
 }
 
 // stats returns a collection's counters on the shards that own chunks, or on
 // the member.
-func stats(c *call, ns string) []mock.LocalStats {
-	if c.node.member == nil {
-		return c.cluster.Statistics().Collection(ns)
+func stats(c *call.Call, ns string) []mock.LocalStats {
+	if c.Node.Member == nil {
+		return c.Cluster.Statistics().Collection(ns)
 	}
-	if s, ok := memberStats(c, ns); ok {
+	if s, ok := c.Node.Own.Stats(c, ns); ok {
 		return []mock.LocalStats{s}
 	}
 	return nil
 }
 
-func indexes(c *call, ns string) ([]store.IndexSpec, bool) {
-	if c.node.member == nil {
-		return c.cluster.Indexes().List(ns)
+func indexes(c *call.Call, ns string) ([]store.IndexSpec, bool) {
+	if c.Node.Member == nil {
+		return c.Cluster.Indexes().List(ns)
 	}
-	o, isOwn := own(c, ns)
-	if !isOwn {
-		return c.cluster.Statistics().MemberIndexes(c.node.member.ID, ns)
-	}
-	docs, err := o.read(c)
-	if err != nil {
+	docs, isOwn, err := c.Node.Own.Read(c, ns)
+	switch {
+	case err != nil:
 		return nil, false
+	case !isOwn:
+		return c.Cluster.Statistics().MemberIndexes(c.Node.Member.ID, ns)
 	}
 	return docs.Indexes(), true
 }
 
 // checkMemberStage refuses on a member the stages that speak of the whole cluster.
-func checkMemberStage(c *call, name string) error {
+func checkMemberStage(c *call.Call, name string) error {
 	switch name {
 	case "$collStats", "$indexStats", "$currentOp", "$listLocalSessions", "$planCacheStats":
 		return nil
 	}
-	if c.node.member == nil {
+	if c.Node.Member == nil {
 		return nil
 	}
 	return mongoerr.New(mongoerr.NotImplemented, "the mock answers %s on its mongos only", name)
 }
 
 // memberCount without a query is the fast count, orphans included.
-func memberCount(c *call) (bson.D, error) {
-	q, err := outside(c, func(context.Context) (query, error) { return c.readQuery("query") })
+func memberCount(c *call.Call) (bson.D, error) {
+	q, err := call.Outside(c, func(context.Context) (call.Query, error) { return c.ReadQuery("query") })
 	if err != nil {
 		return nil, err
 	}
-	if query, _ := c.document("query"); len(query) <= 5 && q.skip == 0 && q.limit == 0 {
+	if query, _ := c.Document("query"); len(query) <= 5 && q.Skip == 0 && q.Limit == 0 {
 		n := int64(0)
-		for _, part := range stats(c, q.ns) {
+		for _, part := range stats(c, q.NS) {
 			n += part.Docs
 		}
-		return bson.D{{Key: "n", Value: smallest(n)}}, nil
+		return bson.D{{Key: "n", Value: call.Smallest(n)}}, nil
 	}
 	return countMatching(c, q)
 }

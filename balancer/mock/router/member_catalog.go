@@ -6,14 +6,15 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/router/call"
 )
 
 // What a member has: its databases and collections, and how much is in them.
 
 // memberNamespaces lists the collections of a database on the member, its own
 // ones included; of all databases for "".
-func memberNamespaces(c *call, db string) []string {
-	list := c.cluster.Statistics().MemberNamespaces(c.node.member.ID)
+func memberNamespaces(c *call.Call, db string) []string {
+	list := c.Cluster.Statistics().MemberNamespaces(c.Node.Member.ID)
 	for _, o := range ownCollections(c) {
 		list = append(list, o.ns)
 	}
@@ -31,16 +32,16 @@ func memberNamespaces(c *call, db string) []string {
 
 // memberStats returns the counters of a collection on the member; false when it
 // has no such collection.
-func memberStats(c *call, ns string) (mock.LocalStats, bool) {
-	if o, isOwn := own(c, ns); isOwn {
+func memberStats(c *call.Call, ns string) (mock.LocalStats, bool) {
+	if o, isOwn := ownCollectionOf(c, ns); isOwn {
 		s, err := o.stats(c)
 		return s, err == nil
 	}
-	return c.cluster.Statistics().OnMember(c.node.member.ID, ns)
+	return c.Cluster.Statistics().OnMember(c.Node.Member.ID, ns)
 }
 
 // memberDatabases lists the databases that the member has something of.
-func memberDatabases(c *call) (bson.D, error) {
+func memberDatabases(c *call.Call) (bson.D, error) {
 	sizes := map[string]int64{}
 	for _, ns := range memberNamespaces(c, "") {
 		db, _, _ := strings.Cut(ns, ".")
@@ -53,7 +54,7 @@ func memberDatabases(c *call) (bson.D, error) {
 			entries = append(entries, bson.E{Key: db, Value: size})
 		}
 	}
-	sortFields(entries)
+	call.SortFields(entries)
 	var list []listedDatabase
 	for _, e := range entries {
 		list = append(list, listedDatabase{e.Value.(int64), bson.D{{Key: "name", Value: e.Key},
@@ -62,26 +63,26 @@ func memberDatabases(c *call) (bson.D, error) {
 	return shownDatabases(c, list)
 }
 
-func memberCollections(c *call) (bson.D, error) {
+func memberCollections(c *call.Call) (bson.D, error) {
 	var infos []mock.CollectionInfo
-	for _, ns := range c.cluster.Statistics().MemberNamespaces(c.node.member.ID) {
-		name, ok := strings.CutPrefix(ns, c.db+".")
+	for _, ns := range c.Cluster.Statistics().MemberNamespaces(c.Node.Member.ID) {
+		name, ok := strings.CutPrefix(ns, c.DB+".")
 		if !ok {
 			continue
 		}
-		uuid, options, _ := c.cluster.Statistics().MemberOptions(c.node.member.ID, ns)
+		uuid, options, _ := c.Cluster.Statistics().MemberOptions(c.Node.Member.ID, ns)
 		infos = append(infos, mock.CollectionInfo{Name: name, UUID: uuid, Options: options})
 	}
 	for _, o := range ownCollections(c) {
-		if strings.HasPrefix(o.ns, c.db+".") {
+		if strings.HasPrefix(o.ns, c.DB+".") {
 			infos = append(infos, o.info(c))
 		}
 	}
 	return shownCollections(c, infos)
 }
 
-func memberStatisticsHandlers() map[string]handler {
-	return map[string]handler{
+func memberStatisticsHandlers() map[string]call.Handler {
+	return map[string]call.Handler{
 		"collStats": memberCollStats,
 		"dbStats":   memberDBStats,
 		"top":       top,
@@ -89,12 +90,12 @@ func memberStatisticsHandlers() map[string]handler {
 }
 
 // memberCollStats: a collection that is not there has nothing in it.
-func memberCollStats(c *call) (bson.D, error) {
-	ns, err := c.namespace()
+func memberCollStats(c *call.Call) (bson.D, error) {
+	ns, err := c.Namespace()
 	if err != nil {
 		return nil, err
 	}
-	scale, err := scaleOf(c.body.Lookup("scale"))
+	scale, err := scaleOf(c.Body.Lookup("scale"))
 	if err != nil {
 		return nil, err
 	}
@@ -108,31 +109,31 @@ func memberCollStats(c *call) (bson.D, error) {
 		reply = append(reply, bson.E{Key: name, Value: int32(0)})
 	}
 	return append(reply, bson.E{Key: "indexDetails", Value: bson.D{}}, bson.E{Key: "indexSizes", Value: bson.D{}},
-		bson.E{Key: "scaleFactor", Value: smallest(scale)}), nil
+		bson.E{Key: "scaleFactor", Value: call.Smallest(scale)}), nil
 }
 
-func memberDBStats(c *call) (bson.D, error) {
+func memberDBStats(c *call.Call) (bson.D, error) {
 	scale, err := databaseScale(c)
 	if err != nil {
 		return nil, err
 	}
 	var total databaseTotals
-	for _, ns := range memberNamespaces(c, c.db) {
+	for _, ns := range memberNamespaces(c, c.DB) {
 		s, _ := memberStats(c, ns)
 		total.add(s)
 	}
 	long := func(n int64) any { return n }
-	return append(bson.D{{Key: "db", Value: c.db}}, total.doc(scale, long, c.args.Truth("freeStorage"))...), nil
+	return append(bson.D{{Key: "db", Value: c.DB}}, total.doc(scale, long, c.Args.Truth("freeStorage"))...), nil
 }
 
 // top shows the time of each collection's operations, which the mock's members
 // do not measure.
-func top(c *call) (bson.D, error) {
+func top(c *call.Call) (bson.D, error) {
 	totals := bson.D{{Key: "note", Value: "all times in microseconds"}}
 	usage := bson.D{}
 	for _, kind := range []string{"total", "readLock", "writeLock", "queries", "getmore", "insert", "update", "remove",
 		"commands"} {
-		usage = append(usage, bson.E{Key: kind, Value: longs("time", "count")})
+		usage = append(usage, bson.E{Key: kind, Value: call.Longs("time", "count")})
 	}
 	for _, ns := range memberNamespaces(c, "") {
 		totals = append(totals, bson.E{Key: ns, Value: usage})

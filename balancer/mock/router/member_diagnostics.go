@@ -9,11 +9,12 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mongoerr"
 )
 
-func memberDiagnosticHandlers() map[string]handler {
-	return map[string]handler{
+func memberDiagnosticHandlers() map[string]call.Handler {
+	return map[string]call.Handler{
 		"getCmdLineOpts":    memberCommandLine,
 		"getDiagnosticData": memberDiagnosticData,
 		"killOp":            memberKillOp,
@@ -24,16 +25,16 @@ func memberDiagnosticHandlers() map[string]handler {
 // sample is a command that a node runs every second for its diagnostics.
 type sample struct {
 	name string
-	take handler
+	take call.Handler
 }
 
 // samples runs them now, with the times around each and around all.
-func samples(c *call, list ...sample) (bson.D, error) {
-	now := func() bson.DateTime { return bson.NewDateTimeFromTime(c.cluster.Now()) }
+func samples(c *call.Call, list ...sample) (bson.D, error) {
+	now := func() bson.DateTime { return bson.NewDateTimeFromTime(c.Cluster.Now()) }
 	data := bson.D{{Key: "start", Value: now()}}
 	for _, s := range list {
 		begun := now()
-		doc, err := s.take(c.inner(c.db, s.name, bson.Raw{5, 0, 0, 0, 0}))
+		doc, err := s.take(c.Inner(c.DB, s.name, bson.Raw{5, 0, 0, 0, 0}))
 		if err != nil {
 			return nil, err
 		}
@@ -45,10 +46,10 @@ func samples(c *call, list ...sample) (bson.D, error) {
 }
 
 // memberDiagnosticData sorts the samples by service, since 8.0.
-func memberDiagnosticData(c *call) (bson.D, error) {
+func memberDiagnosticData(c *call.Call) (bson.D, error) {
 	own := []sample{{"serverStatus", serverStatus}, {"replSetGetStatus", replicaSetStatus}}
 	pools := sample{"connPoolStats", connPoolStats}
-	if !c.cluster.Release().AtLeast(catalog.Release80) {
+	if !c.Cluster.Release().AtLeast(catalog.Release80) {
 		data, err := samples(c, append(own, pools)...)
 		return bson.D{{Key: "data", Value: data}}, err
 	}
@@ -71,20 +72,20 @@ func memberDiagnosticData(c *call) (bson.D, error) {
 
 // memberOps shows the member's operations: what clients ask of it, and its parts
 // of migrations.
-func memberOps(c *call, allUsers bool) ([]bson.Raw, error) {
+func memberOps(c *call.Call, allUsers bool) ([]bson.Raw, error) {
 	ops, err := localOps(c, allUsers)
-	if err != nil || c.node.authRequired && !allUsers {
+	if err != nil || c.Node.AuthRequired && !allUsers {
 		return ops, err
 	}
 	var docs []bson.D
-	for _, m := range c.cluster.Migrations().List() {
-		for _, op := range migrationOps(c.cluster, m) {
-			if op[0].Value == string(c.node.member.ID) {
+	for _, m := range c.Cluster.Migrations().List() {
+		for _, op := range migrationOps(c.Cluster, m) {
+			if op[0].Value == string(c.Node.Member.ID) {
 				docs = append(docs, asLocalOp(op))
 			}
 		}
 	}
-	raws, err := marshalAll(docs)
+	raws, err := call.MarshalAll(docs)
 	return append(ops, raws...), err
 }
 
@@ -113,8 +114,8 @@ func localOpID(text string) (int32, error) {
 }
 
 // memberKillOp ends an operation by its number.
-func memberKillOp(c *call) (bson.D, error) {
-	v := c.body.Lookup("op")
+func memberKillOp(c *call.Call) (bson.D, error) {
+	v := c.Body.Lookup("op")
 	n, isNumber := args.Number(v)
 	switch {
 	case v.IsZero():
@@ -127,19 +128,19 @@ func memberKillOp(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.node.operations.kill(id)
-	c.cluster.Migrations().Kill(c.node.member.ID, id)
+	c.Node.Operations.Kill(id)
+	c.Cluster.Migrations().Kill(c.Node.Member.ID, id)
 	return bson.D{{Key: "info", Value: "attempting to kill op"}}, nil
 }
 
 // memberProfile shows that nothing is profiled. There is no profiler to switch on.
-func memberProfile(c *call) (bson.D, error) {
-	level, isNumber := args.Number(c.body.Lookup("profile"))
+func memberProfile(c *call.Call) (bson.D, error) {
+	level, isNumber := args.Number(c.Body.Lookup("profile"))
 	switch {
 	case !isNumber:
 		return nil, mongoerr.New(mongoerr.TypeMismatch,
 			"BSON field 'profile.profile' is the wrong type '%s', expected types '[long, int, decimal, double']",
-			args.TypeName(c.body.Lookup("profile").Type))
+			args.TypeName(c.Body.Lookup("profile").Type))
 	case level == 1 || level == 2:
 		return nil, mongoerr.New(mongoerr.NotImplemented, "the mock's shards have no profiler: currentOp shows what runs")
 	}
@@ -179,15 +180,15 @@ func memberParameterNames() []string {
 }
 
 // memberParameter returns a parameter that can't be set.
-func memberParameter(c *call, name string) (any, bool) {
+func memberParameter(c *call.Call, name string) (any, bool) {
 	if name == compatibilityParameter {
-		return bson.D{{Key: "version", Value: c.cluster.Release().String()}}, true
+		return bson.D{{Key: "version", Value: c.Cluster.Release().String()}}, true
 	}
 	if name == "authSchemaVersion" {
 		return authSchema, true
 	}
 	flag, known := featureFlags()[name]
-	if !known || !c.cluster.Release().AtLeast(catalog.Release80) {
+	if !known || !c.Cluster.Release().AtLeast(catalog.Release80) {
 		return nil, false
 	}
 	shown := bson.D{{Key: "value", Value: flag.on}}

@@ -9,6 +9,7 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mock/store/document"
 )
@@ -18,7 +19,7 @@ import (
 // the cluster when they are read.
 type ownCollection struct {
 	ns   string
-	docs func(*call) ([]bson.D, error)
+	docs func(*call.Call) ([]bson.D, error)
 	// capped is its limit in bytes; zero is none.
 	capped int64
 	// log: its documents have no _id and it has no index.
@@ -27,20 +28,20 @@ type ownCollection struct {
 
 // nothing: a server makes the collection at its start, and nothing gets into it
 // here.
-func nothing(*call) ([]bson.D, error) { return nil, nil }
+func nothing(*call.Call) ([]bson.D, error) { return nil, nil }
 
 // ownCollections lists those of the member, by namespace.
-func ownCollections(c *call) []ownCollection {
-	own := slices.Concat(localCollections(), memberCollectionsOf(c.node.member.ID))
+func ownCollections(c *call.Call) []ownCollection {
+	own := slices.Concat(localCollections(), memberCollectionsOf(c.Node.Member.ID))
 	for _, ns := range cachedCollections(c) {
 		if ns == sessionsCollection {
 			continue // as recorded
 		}
 		own = append(own, ownCollection{
-			ns: cachedChunks + ns, docs: func(c *call) ([]bson.D, error) { return cacheChunks(c, ns), nil },
+			ns: cachedChunks + ns, docs: func(c *call.Call) ([]bson.D, error) { return cacheChunks(c, ns), nil },
 		})
 	}
-	kept := c.cluster.Statistics().MemberNamespaces(c.node.member.ID)
+	kept := c.Cluster.Statistics().MemberNamespaces(c.Node.Member.ID)
 	own = slices.DeleteFunc(own, func(o ownCollection) bool { return slices.Contains(kept, o.ns) })
 	slices.SortFunc(own, func(a, b ownCollection) int { return strings.Compare(a.ns, b.ns) })
 	return own
@@ -84,8 +85,8 @@ func memberCollectionsOf(id catalog.ShardID) []ownCollection {
 	return own
 }
 
-// own finds a collection that the member keeps for itself.
-func own(c *call, ns string) (ownCollection, bool) {
+// ownCollectionOf finds a collection that the member keeps for itself.
+func ownCollectionOf(c *call.Call, ns string) (ownCollection, bool) {
 	if db, _, _ := strings.Cut(ns, "."); db != "local" && db != "config" && db != "admin" {
 		return ownCollection{}, false
 	}
@@ -98,7 +99,7 @@ func own(c *call, ns string) (ownCollection, bool) {
 }
 
 // read makes the documents.
-func (o ownCollection) read(c *call) (*store.Collection, error) {
+func (o ownCollection) read(c *call.Call) (*store.Collection, error) {
 	docs, err := o.docs(c)
 	if err != nil {
 		return nil, err
@@ -121,13 +122,13 @@ func (o ownCollection) read(c *call) (*store.Collection, error) {
 }
 
 // stats are the counters of a collection of the member's own.
-func (o ownCollection) stats(c *call) (mock.LocalStats, error) {
+func (o ownCollection) stats(c *call.Call) (mock.LocalStats, error) {
 	docs, err := o.read(c)
 	if err != nil {
 		return mock.LocalStats{}, err
 	}
 	s := mock.LocalStats{
-		Shard: c.node.member.ID, Host: c.node.member.Address, Docs: docs.Count(), Bytes: docs.Bytes(),
+		Shard: c.Node.Member.ID, Host: c.Node.Member.Address, Docs: docs.Count(), Bytes: docs.Bytes(),
 		Capped: o.capped > 0, MaxBytes: o.capped,
 	}
 	for _, spec := range docs.Indexes() {
@@ -137,19 +138,19 @@ func (o ownCollection) stats(c *call) (mock.LocalStats, error) {
 }
 
 // info shows the collection as listCollections does.
-func (o ownCollection) info(c *call) mock.CollectionInfo {
+func (o ownCollection) info(c *call.Call) mock.CollectionInfo {
 	_, name, _ := strings.Cut(o.ns, ".")
-	_, options, _ := c.cluster.Statistics().MemberOptions(c.node.member.ID, o.ns)
+	_, options, _ := c.Cluster.Statistics().MemberOptions(c.Node.Member.ID, o.ns)
 	if o.capped > 0 {
 		options = bson.D{{Key: "capped", Value: true}, {Key: "size", Value: o.capped}}
 	}
-	return mock.CollectionInfo{Name: name, UUID: c.identity("collection", o.ns), Options: options}
+	return mock.CollectionInfo{Name: name, UUID: identity(c, "collection", o.ns), Options: options}
 }
 
 // identity returns a UUID that something of this member always has.
-func (c *call) identity(parts ...string) bson.Binary {
+func identity(c *call.Call, parts ...string) bson.Binary {
 	cluster := clusterID(c)
-	text := string(cluster[:]) + string(c.node.member.ID) + "\x00" + strings.Join(parts, "\x00")
+	text := string(cluster[:]) + string(c.Node.Member.ID) + "\x00" + strings.Join(parts, "\x00")
 	sum := sha256.Sum256([]byte(text))
 	id := sum[:16]
 	id[6], id[8] = id[6]&0x0f|0x40, id[8]&0x3f|0x80
@@ -157,8 +158,8 @@ func (c *call) identity(parts ...string) bson.Binary {
 }
 
 // clusterID returns that of config.version.
-func clusterID(c *call) bson.ObjectID {
-	for _, doc := range c.cluster.ConfigDB().Collection("version").Scan() {
+func clusterID(c *call.Call) bson.ObjectID {
+	for _, doc := range c.Cluster.ConfigDB().Collection("version").Scan() {
 		id, _ := doc.Lookup("clusterId").ObjectIDOK()
 		return id
 	}
@@ -167,23 +168,23 @@ func clusterID(c *call) bson.ObjectID {
 
 // systemVersion tells a shard what it is, and each member the version that it
 // keeps to.
-func systemVersion(c *call) ([]bson.D, error) {
+func systemVersion(c *call.Call) ([]bson.D, error) {
 	docs := []bson.D{{
-		{Key: "_id", Value: "featureCompatibilityVersion"}, {Key: "version", Value: c.cluster.Release().String()},
+		{Key: "_id", Value: "featureCompatibilityVersion"}, {Key: "version", Value: c.Cluster.Release().String()},
 	}}
-	if m := c.node.member; m.ID != mock.ConfigServerID {
+	if m := c.Node.Member; m.ID != mock.ConfigServerID {
 		docs = append(docs, bson.D{
 			{Key: "_id", Value: "shardIdentity"}, {Key: "shardName", Value: string(m.ID)},
 			{Key: "clusterId", Value: clusterID(c)},
-			{Key: "configsvrConnectionString", Value: c.cluster.ConfigServer()},
+			{Key: "configsvrConnectionString", Value: c.Cluster.ConfigServer()},
 		})
 	}
 	return docs, nil
 }
 
-func vectorClock(c *call) ([]bson.D, error) {
+func vectorClock(c *call.Call) ([]bson.D, error) {
 	return []bson.D{{
-		{Key: "_id", Value: "vectorClockState"}, {Key: "configTime", Value: c.cluster.GossipTime()},
-		{Key: "topologyTime", Value: c.cluster.ConfigDB().TopologyTime()},
+		{Key: "_id", Value: "vectorClockState"}, {Key: "configTime", Value: c.Cluster.GossipTime()},
+		{Key: "topologyTime", Value: c.Cluster.ConfigDB().TopologyTime()},
 	}}, nil
 }

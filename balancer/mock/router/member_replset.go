@@ -9,6 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/router/call"
 )
 
 // The replica set of a member, of which it is the primary and has been since its
@@ -33,14 +34,16 @@ func localCollections() []ownCollection {
 		{ns: "local.replset.minvalid", docs: nothing},
 		{ns: "local.replset.oplogTruncateAfterPoint", docs: nothing},
 		{ns: "local.startup_log", docs: startupLog, capped: startupLogBytes},
-		{ns: "local.system.replset", docs: func(c *call) ([]bson.D, error) { return []bson.D{replicaSetConfig(c)}, nil }},
+		{ns: "local.system.replset", docs: func(c *call.Call) ([]bson.D, error) {
+			return []bson.D{replicaSetConfig(c)}, nil
+		}},
 		{ns: "local.system.rollback.id", docs: rollbackID},
 	}
 }
 
-func replicaSetHandlers() map[string]handler {
-	return map[string]handler{
-		"replSetGetConfig": func(c *call) (bson.D, error) {
+func replicaSetHandlers() map[string]call.Handler {
+	return map[string]call.Handler{
+		"replSetGetConfig": func(c *call.Call) (bson.D, error) {
 			return bson.D{{Key: "config", Value: replicaSetConfig(c)}}, nil
 		},
 		"replSetGetStatus": replicaSetStatus,
@@ -48,15 +51,15 @@ func replicaSetHandlers() map[string]handler {
 }
 
 // term is how often the set has elected its primary.
-func (c *call) term() int64 {
-	if c.node.member.ID == mock.ConfigServerID {
-		return c.cluster.Term()
+func term(c *call.Call) int64 {
+	if c.Node.Member.ID == mock.ConfigServerID {
+		return c.Cluster.Term()
 	}
 	return 1
 }
 
 // elected is when the member became the primary.
-func (c *call) elected() time.Time { return c.cluster.Started() }
+func elected(c *call.Call) time.Time { return c.Cluster.Started() }
 
 func opTime(at bson.Timestamp, term int64) bson.D {
 	return bson.D{{Key: "ts", Value: at}, {Key: "t", Value: term}}
@@ -68,13 +71,13 @@ func stampOf(at time.Time) bson.Timestamp { return bson.Timestamp{T: uint32(at.U
 func dateOf(at bson.Timestamp) bson.DateTime { return bson.DateTime(int64(at.T) * 1000) }
 
 // replicaSetID returns that of the member's set.
-func replicaSetID(c *call) bson.ObjectID {
+func replicaSetID(c *call.Call) bson.ObjectID {
 	var id bson.ObjectID
-	copy(id[:], c.identity("replica set").Data)
+	copy(id[:], identity(c, "replica set").Data)
 	return id
 }
 
-func replicaSetConfig(c *call) bson.D {
+func replicaSetConfig(c *call.Call) bson.D {
 	member := func(id int32, host string) bson.D {
 		return bson.D{
 			{Key: "_id", Value: id}, {Key: "host", Value: host},
@@ -83,15 +86,16 @@ func replicaSetConfig(c *call) bson.D {
 			{Key: "votes", Value: int32(1)},
 		}
 	}
-	members := bson.A{member(0, c.node.member.Address)}
-	if c.lag() > 0 {
-		members = append(members, member(1, c.node.member.secondary()))
+	members := bson.A{member(0, c.Node.Member.Address)}
+	if lagOf(c) > 0 {
+		members = append(members, member(1, secondary(c.Node.Member)))
 	}
 	config := bson.D{
-		{Key: "_id", Value: c.node.member.Set}, {Key: "version", Value: int32(1)}, {Key: "term", Value: smallest(c.term())},
+		{Key: "_id", Value: c.Node.Member.Set}, {Key: "version", Value: int32(1)},
+		{Key: "term", Value: call.Smallest(term(c))},
 		{Key: "members", Value: members},
 	}
-	if c.node.member.ID == mock.ConfigServerID {
+	if c.Node.Member.ID == mock.ConfigServerID {
 		config = append(config, bson.E{Key: "configsvr", Value: true})
 	}
 	return append(config,
@@ -112,22 +116,22 @@ const (
 	electionMillis  = 10000
 )
 
-func replicaSetStatus(c *call) (bson.D, error) {
-	at, term := c.cluster.GossipTime(), c.term()
+func replicaSetStatus(c *call.Call) (bson.D, error) {
+	at, term := c.Cluster.GossipTime(), term(c)
 	now, date := opTime(at, term), dateOf(at)
-	elected := stampOf(c.elected())
+	elected := stampOf(elected(c))
 	nodes, committed := bson.A{replicaSetMember(c, now, date, elected)}, at
-	if lag := c.lag(); lag > 0 {
+	if lag := lagOf(c); lag > 0 {
 		committed = before(at, lag)
 		nodes = append(nodes, secondaryMember(c, committed))
 	}
 	count := int32(len(nodes)) // of which two are a majority of two
 	status := bson.D{
-		{Key: "set", Value: c.node.member.Set}, {Key: "date", Value: bson.NewDateTimeFromTime(c.cluster.Now())},
+		{Key: "set", Value: c.Node.Member.Set}, {Key: "date", Value: bson.NewDateTimeFromTime(c.Cluster.Now())},
 		{Key: "myState", Value: int32(1)}, {Key: "term", Value: term}, {Key: "syncSourceHost", Value: ""},
 		{Key: "syncSourceId", Value: int32(-1)},
 	}
-	if c.node.member.ID == mock.ConfigServerID {
+	if c.Node.Member.ID == mock.ConfigServerID {
 		status = append(status, bson.E{Key: "configsvr", Value: true})
 	}
 	return append(status,
@@ -157,15 +161,15 @@ func replicaSetStatus(c *call) (bson.D, error) {
 	), nil
 }
 
-// lag is how far the member's secondary is behind that mockSlow gives it, or has it tell
+// lagOf is how far the member's secondary is behind that mockSlow gives it, or has it tell
 // of; 0 is where there is none. The lock is held.
-func (c *call) lag() time.Duration {
-	slow := c.cluster.Faults().Slowness(c.node.member.ID)
+func lagOf(c *call.Call) time.Duration {
+	slow := c.Cluster.Faults().Slowness(c.Node.Member.ID)
 	return max(slow.Lag, slow.Secondary)
 }
 
 // secondary is the address of the second node, where nobody listens.
-func (m *Member) secondary() string {
+func secondary(m *call.Member) string {
 	host, _, _ := net.SplitHostPort(m.Address)
 	return net.JoinHostPort(host, "1")
 }
@@ -175,97 +179,97 @@ func before(at bson.Timestamp, d time.Duration) bson.Timestamp {
 	return bson.Timestamp{T: at.T - uint32(d.Seconds()), I: 1}
 }
 
-func secondaryMember(c *call, has bson.Timestamp) bson.D {
-	now, date := opTime(has, c.term()), dateOf(has)
+func secondaryMember(c *call.Call, has bson.Timestamp) bson.D {
+	now, date := opTime(has, term(c)), dateOf(has)
 	return bson.D{
-		{Key: "_id", Value: int32(1)}, {Key: "name", Value: c.node.member.secondary()}, {Key: "health", Value: 1.0},
+		{Key: "_id", Value: int32(1)}, {Key: "name", Value: secondary(c.Node.Member)}, {Key: "health", Value: 1.0},
 		{Key: "state", Value: int32(2)}, {Key: "stateStr", Value: "SECONDARY"},
-		{Key: "uptime", Value: int32(c.node.up().Seconds())},
+		{Key: "uptime", Value: int32(c.Node.Up().Seconds())},
 		{Key: "optime", Value: now}, {Key: "optimeDurable", Value: now}, {Key: "optimeWritten", Value: now},
 		{Key: "optimeDate", Value: date}, {Key: "optimeDurableDate", Value: date}, {Key: "optimeWrittenDate", Value: date},
 		{Key: "lastAppliedWallTime", Value: date}, {Key: "lastDurableWallTime", Value: date},
 		{Key: "lastWrittenWallTime", Value: date},
-		{Key: "syncSourceHost", Value: c.node.member.Address}, {Key: "syncSourceId", Value: int32(0)},
+		{Key: "syncSourceHost", Value: c.Node.Member.Address}, {Key: "syncSourceId", Value: int32(0)},
 		{Key: "infoMessage", Value: ""}, {Key: "configVersion", Value: int32(1)},
-		{Key: "configTerm", Value: smallest(c.term())},
+		{Key: "configTerm", Value: call.Smallest(term(c))},
 	}
 }
 
-func replicaSetMember(c *call, now bson.D, date bson.DateTime, elected bson.Timestamp) bson.D {
+func replicaSetMember(c *call.Call, now bson.D, date bson.DateTime, elected bson.Timestamp) bson.D {
 	return bson.D{
-		{Key: "_id", Value: int32(0)}, {Key: "name", Value: c.node.member.Address}, {Key: "health", Value: 1.0},
+		{Key: "_id", Value: int32(0)}, {Key: "name", Value: c.Node.Member.Address}, {Key: "health", Value: 1.0},
 		{Key: "state", Value: int32(1)}, {Key: "stateStr", Value: "PRIMARY"},
-		{Key: "uptime", Value: int32(c.node.up().Seconds())},
+		{Key: "uptime", Value: int32(c.Node.Up().Seconds())},
 		{Key: "optime", Value: now}, {Key: "optimeDate", Value: date}, {Key: "optimeWritten", Value: now},
 		{Key: "optimeWrittenDate", Value: date}, {Key: "lastAppliedWallTime", Value: date},
 		{Key: "lastDurableWallTime", Value: date}, {Key: "lastWrittenWallTime", Value: date},
 		{Key: "syncSourceHost", Value: ""}, {Key: "syncSourceId", Value: int32(-1)}, {Key: "infoMessage", Value: ""},
 		{Key: "electionTime", Value: elected}, {Key: "electionDate", Value: dateOf(elected)},
-		{Key: "configVersion", Value: int32(1)}, {Key: "configTerm", Value: smallest(c.term())},
+		{Key: "configVersion", Value: int32(1)}, {Key: "configTerm", Value: call.Smallest(term(c))},
 		{Key: "self", Value: true}, {Key: "lastHeartbeatMessage", Value: ""},
 	}
 }
 
 // oplog has the entry of the set's beginning and the one that a primary without
 // writes makes every few seconds. What is written shows in change streams only.
-func oplog(c *call) ([]bson.D, error) {
+func oplog(c *call.Call) ([]bson.D, error) {
 	entry := func(message string, at bson.Timestamp) bson.D {
 		return bson.D{
 			{Key: "op", Value: "n"}, {Key: "ns", Value: ""}, {Key: "o", Value: bson.D{{Key: "msg", Value: message}}},
-			{Key: "ts", Value: at}, {Key: "t", Value: c.term()}, {Key: "v", Value: oplogVersion},
+			{Key: "ts", Value: at}, {Key: "t", Value: term(c)}, {Key: "v", Value: oplogVersion},
 			{Key: "wall", Value: dateOf(at)},
 		}
 	}
 	return []bson.D{
-		entry("initiating set", stampOf(c.elected())), entry("periodic noop", c.cluster.GossipTime()),
+		entry("initiating set", stampOf(elected(c))), entry("periodic noop", c.Cluster.GossipTime()),
 	}, nil
 }
 
-func lastElection(c *call) ([]bson.D, error) {
+func lastElection(c *call.Call) ([]bson.D, error) {
 	return []bson.D{{
-		{Key: "_id", Value: "lastVote"}, {Key: "term", Value: c.term()}, {Key: "candidateIndex", Value: int64(0)},
+		{Key: "_id", Value: "lastVote"}, {Key: "term", Value: term(c)}, {Key: "candidateIndex", Value: int64(0)},
 	}}, nil
 }
 
-func rollbackID(*call) ([]bson.D, error) {
+func rollbackID(*call.Call) ([]bson.D, error) {
 	return []bson.D{{{Key: "_id", Value: "rollbackId"}, {Key: "rollbackId", Value: int32(1)}}}, nil
 }
 
-func startupLog(c *call) ([]bson.D, error) {
+func startupLog(c *call.Call) ([]bson.D, error) {
 	build, err := buildInfo(c)
 	if err != nil {
 		return nil, err
 	}
 	name, _ := os.Hostname()
 	return []bson.D{{
-		{Key: "_id", Value: name + "-" + strconv.FormatInt(c.node.started.UnixMilli(), 10)}, {Key: "hostname", Value: name},
-		{Key: "startTime", Value: bson.NewDateTimeFromTime(c.node.started)},
-		{Key: "startTimeLocal", Value: c.node.started.Format("Mon Jan _2 15:04:05.000")},
+		{Key: "_id", Value: name + "-" + strconv.FormatInt(c.Node.Started.UnixMilli(), 10)}, {Key: "hostname", Value: name},
+		{Key: "startTime", Value: bson.NewDateTimeFromTime(c.Node.Started)},
+		{Key: "startTimeLocal", Value: c.Node.Started.Format("Mon Jan _2 15:04:05.000")},
 		{Key: "cmdLine", Value: memberOptions(c)}, {Key: "pid", Value: int64(os.Getpid())}, {Key: "buildinfo", Value: build},
 	}}, nil
 }
 
 // memberCommandLine is how a server would have been started to be this member.
-func memberCommandLine(c *call) (bson.D, error) {
-	argv := bson.A{"mongod", "--replSet", c.node.member.Set, "--" + clusterRole(c)}
+func memberCommandLine(c *call.Call) (bson.D, error) {
+	argv := bson.A{"mongod", "--replSet", c.Node.Member.Set, "--" + clusterRole(c)}
 	return bson.D{{Key: "argv", Value: argv}, {Key: "parsed", Value: memberOptions(c)}}, nil
 }
 
-func clusterRole(c *call) string {
-	if c.node.member.ID == mock.ConfigServerID {
+func clusterRole(c *call.Call) string {
+	if c.Node.Member.ID == mock.ConfigServerID {
 		return "configsvr"
 	}
 	return "shardsvr"
 }
 
-func memberOptions(c *call) bson.D {
-	host, port, _ := net.SplitHostPort(c.node.member.Address)
+func memberOptions(c *call.Call) bson.D {
+	host, port, _ := net.SplitHostPort(c.Node.Member.Address)
 	number, _ := strconv.ParseInt(port, 10, 32)
 	options := bson.D{
 		{Key: "net", Value: bson.D{{Key: "bindIp", Value: host}, {Key: "port", Value: int32(number)}}},
-		{Key: "replication", Value: bson.D{{Key: "replSet", Value: c.node.member.Set}}},
+		{Key: "replication", Value: bson.D{{Key: "replSet", Value: c.Node.Member.Set}}},
 	}
-	if c.node.authRequired {
+	if c.Node.AuthRequired {
 		options = append(options, bson.E{Key: "security", Value: bson.D{{Key: "authorization", Value: "enabled"}}})
 	}
 	return append(options, bson.E{Key: "sharding", Value: bson.D{{Key: "clusterRole", Value: clusterRole(c)}}})

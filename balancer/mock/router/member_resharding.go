@@ -4,6 +4,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/router/call"
 )
 
 // reshardingStates are the states that coordinators, donors and recipients are
@@ -32,7 +33,7 @@ var (
 
 // reshardingStatistics returns the three sections of shardingStatistics about
 // operations that the config server coordinates; shards show none.
-func reshardingStatistics(c *call) bson.D {
+func reshardingStatistics(c *call.Call) bson.D {
 	var stats bson.D
 	for _, kind := range []struct {
 		name string
@@ -40,19 +41,19 @@ func reshardingStatistics(c *call) bson.D {
 	}{{"resharding", mock.ByReshard}, {"moveCollection", mock.ByMove}, {"unshardCollection", mock.ByUnshard}} {
 		doc := bson.D{}
 		if kind.by == mock.ByReshard {
-			doc = longs("countSameKeyStarted", "countSameKeySucceeded", "countSameKeyFailed", "countSameKeyCanceled")
+			doc = call.Longs("countSameKeyStarted", "countSameKeySucceeded", "countSameKeyFailed", "countSameKeyCanceled")
 		}
 		stats = append(stats, bson.E{Key: kind.name, Value: append(doc, reshardingCounts(c, kind.by)...)})
 	}
 	return stats
 }
 
-func reshardingCounts(c *call, by mock.Provenance) bson.D {
+func reshardingCounts(c *call.Call, by mock.Provenance) bson.D {
 	var n mock.ReshardingCounts
 	running := map[string]int64{}
-	if c.node.member.ID == mock.ConfigServerID {
-		n = c.cluster.Reshardings().Counts(by)
-		for _, op := range c.cluster.Reshardings().List() {
+	if c.Node.Member.ID == mock.ConfigServerID {
+		n = c.Cluster.Reshardings().Counts(by)
+		for _, op := range c.Cluster.Reshardings().List() {
 			if op.Provenance == by {
 				running[op.State]++
 			}
@@ -66,19 +67,19 @@ func reshardingCounts(c *call, by mock.Provenance) bson.D {
 		{Key: "countStarted", Value: n.Started}, {Key: "countSucceeded", Value: n.Succeeded},
 		{Key: "countFailed", Value: n.Failed}, {Key: "countCanceled", Value: n.Canceled},
 		{Key: "lastOpEndingChunkImbalance", Value: int64(0)},
-		{Key: "active", Value: longs("documentsCopied", "bytesCopied", "countWritesToStashCollections",
+		{Key: "active", Value: call.Longs("documentsCopied", "bytesCopied", "countWritesToStashCollections",
 			"countWritesDuringCriticalSection", "countReadsDuringCriticalSection", "oplogEntriesFetched", "oplogEntriesApplied",
 			"insertsApplied", "updatesApplied", "deletesApplied")},
-		{Key: "oldestActive", Value: longs("coordinatorAllShardsHighestRemainingOperationTimeEstimatedMillis",
+		{Key: "oldestActive", Value: call.Longs("coordinatorAllShardsHighestRemainingOperationTimeEstimatedMillis",
 			"coordinatorAllShardsLowestRemainingOperationTimeEstimatedMillis",
 			"recipientRemainingOperationTimeEstimatedMillis")},
-		{Key: "latencies", Value: longs("collectionCloningTotalRemoteBatchRetrievalTimeMillis",
+		{Key: "latencies", Value: call.Longs("collectionCloningTotalRemoteBatchRetrievalTimeMillis",
 			"collectionCloningTotalRemoteBatchesRetrieved", "collectionCloningTotalLocalInsertTimeMillis",
 			"collectionCloningTotalLocalInserts", "oplogFetchingTotalRemoteBatchRetrievalTimeMillis",
 			"oplogFetchingTotalRemoteBatchesRetrieved", "oplogFetchingTotalLocalInsertTimeMillis",
 			"oplogFetchingTotalLocalInserts", "oplogApplyingTotalLocalBatchRetrievalTimeMillis",
 			"oplogApplyingTotalLocalBatchesRetrieved", "oplogApplyingTotalLocalBatchApplyTimeMillis",
 			"oplogApplyingTotalLocalBatchesApplied")},
-		{Key: "currentInSteps", Value: append(steps, longs(participantStates...)...)},
+		{Key: "currentInSteps", Value: append(steps, call.Longs(participantStates...)...)},
 	}
 }

@@ -9,41 +9,45 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mock/routing"
 )
 
 // memberSections returns the parts of a member's serverStatus in the server's
 // order: by name, but for mem. Those that a mock has nothing to say on are
 // missing; docs/boundary.md lists them.
-func memberSections(id catalog.ShardID) []section {
-	ofRouters := func(s section) bool { return s.name == "health" || s.name == "globalLock" } // the latter has more below
+func memberSections(id catalog.ShardID) []call.Section {
+	// The latter has more below.
+	ofRouters := func(s call.Section) bool { return s.Name == "health" || s.Name == "globalLock" }
 	sections := slices.DeleteFunc(append(idleSections(), sharedSections()...), ofRouters)
-	sections = append(sections, []section{
-		{"catalogStats", catalogCounts},
-		{"featureCompatibilityVersion", compatibilityStatus},
-		{"globalLock", globalLock},
-		{"opcountersRepl", func(*call) any { return longs("insert", "query", "update", "delete", "getmore", "command") }},
-		{"repl", func(c *call) any { return replicationStatus(c) }},
-		{"sharding", memberSharding},
-		{"shardingStatistics", memberShardingStatistics},
-		{"storageEngine", func(*call) any {
+	sections = append(sections, []call.Section{
+		{Name: "catalogStats", Show: catalogCounts},
+		{Name: "featureCompatibilityVersion", Show: compatibilityStatus},
+		{Name: "globalLock", Show: globalLock},
+		{Name: "opcountersRepl", Show: func(*call.Call) any {
+			return call.Longs("insert", "query", "update", "delete", "getmore", "command")
+		}},
+		{Name: "repl", Show: func(c *call.Call) any { return replicationStatus(c) }},
+		{Name: "sharding", Show: memberSharding},
+		{Name: "shardingStatistics", Show: memberShardingStatistics},
+		{Name: "storageEngine", Show: func(*call.Call) any {
 			return bson.D{{Key: "name", Value: "mock"}, {Key: "supportsCommittedReads", Value: true},
 				{Key: "readOnly", Value: false}, {Key: "persistent", Value: false}}
 		}},
 	}...)
 	if id == mock.ConfigServerID {
-		sections = append(sections, section{"defaultRWConcern", concernStatus},
-			section{"shardedIndexConsistency", indexConsistency})
+		sections = append(sections, call.Section{Name: "defaultRWConcern", Show: concernStatus},
+			call.Section{Name: "shardedIndexConsistency", Show: indexConsistency})
 	}
-	slices.SortFunc(sections, func(a, b section) int { return cmp.Compare(a.name, b.name) })
-	return append(sections, section{"mem", func(*call) any { return memoryStatus() }})
+	slices.SortFunc(sections, func(a, b call.Section) int { return cmp.Compare(a.Name, b.Name) })
+	return append(sections, call.Section{Name: "mem", Show: func(*call.Call) any { return memoryStatus() }})
 }
 
 // catalogCounts counts the collections of the member, by kind.
-func catalogCounts(c *call) any {
+func catalogCounts(c *call.Call) any {
 	count, capped := int32(0), int32(0)
-	for _, ns := range c.cluster.Statistics().MemberNamespaces(c.node.member.ID) {
-		s, _ := c.cluster.Statistics().OnMember(c.node.member.ID, ns)
+	for _, ns := range c.Cluster.Statistics().MemberNamespaces(c.Node.Member.ID) {
+		s, _ := c.Cluster.Statistics().OnMember(c.Node.Member.ID, ns)
 		if count++; s.Capped {
 			capped++
 		}
@@ -57,41 +61,41 @@ func catalogCounts(c *call) any {
 
 // indexConsistency counts the sharded collections whose shards have other indexes
 // than one another.
-func indexConsistency(c *call) any {
-	colls, _ := c.cluster.ConfigDB().ShardedCollections() // none where the catalog makes no sense
+func indexConsistency(c *call.Call) any {
+	colls, _ := c.Cluster.ConfigDB().ShardedCollections() // none where the catalog makes no sense
 	differ := int64(0)
 	for _, coll := range colls {
-		if indexesDiffer(c.cluster.Statistics().Collection(coll.Namespace)) {
+		if indexesDiffer(c.Cluster.Statistics().Collection(coll.Namespace)) {
 			differ++
 		}
 	}
 	return bson.D{{Key: "numShardedCollectionsWithInconsistentIndexes", Value: differ}}
 }
 
-func compatibilityStatus(c *call) any {
+func compatibilityStatus(c *call.Call) any {
 	var major, minor int32
-	_, _ = fmt.Sscanf(c.cluster.Release().String(), "%d.%d", &major, &minor) // always has this form
+	_, _ = fmt.Sscanf(c.Cluster.Release().String(), "%d.%d", &major, &minor) // always has this form
 	return bson.D{{Key: "major", Value: major}, {Key: "minor", Value: minor}, {Key: "transitioning", Value: int32(0)}}
 }
 
-func globalLock(c *call) any {
+func globalLock(c *call.Call) any {
 	queue := func(active int32) bson.D {
 		return bson.D{{Key: "total", Value: active}, {Key: "readers", Value: int32(0)}, {Key: "writers", Value: int32(0)}}
 	}
 	return bson.D{
-		{Key: "totalTime", Value: c.node.up().Microseconds()},
-		{Key: "currentQueue", Value: queue(c.cluster.Faults().Slowness(c.node.member.ID).Queue)},
-		{Key: "activeClients", Value: queue(int32(c.node.counters.active.Load()))},
+		{Key: "totalTime", Value: c.Node.Up().Microseconds()},
+		{Key: "currentQueue", Value: queue(c.Cluster.Faults().Slowness(c.Node.Member.ID).Queue)},
+		{Key: "activeClients", Value: queue(int32(c.Node.Counters.Active.Load()))},
 	}
 }
 
 // replicationStatus is hello as serverStatus shows it.
-func replicationStatus(c *call) bson.D {
-	status := append(bson.D{c.node.topologyVersion()}, c.node.member.hello(c, "isWritablePrimary", c.lag())...)
+func replicationStatus(c *call.Call) bson.D {
+	status := append(bson.D{c.Node.TopologyVersion()}, helloBehind(c, "isWritablePrimary", lagOf(c))...)
 	services := bson.D{}
 	names := []string{"MultiUpdateCoordinatorService", "RenameCollectionParticipantService", "ReshardingDonorService",
 		"ReshardingRecipientService", "ShardingDDLCoordinator"}
-	if c.node.member.ID == mock.ConfigServerID {
+	if c.Node.Member.ID == mock.ConfigServerID {
 		names = append(names, "ConfigsvrCoordinatorService", "ReshardingCoordinatorService")
 	}
 	for _, name := range names {
@@ -102,20 +106,20 @@ func replicationStatus(c *call) bson.D {
 		bson.E{Key: "userWriteBlockMode", Value: int32(1)})
 }
 
-func memberSharding(c *call) any {
+func memberSharding(c *call.Call) any {
 	sharding := bson.D{
-		{Key: "configsvrConnectionString", Value: c.cluster.ConfigServer()},
-		{Key: "lastSeenConfigServerOpTime", Value: opTime(c.cluster.GossipTime(), c.cluster.Term())},
+		{Key: "configsvrConnectionString", Value: c.Cluster.ConfigServer()},
+		{Key: "lastSeenConfigServerOpTime", Value: opTime(c.Cluster.GossipTime(), c.Cluster.Term())},
 	}
-	if migration := c.cluster.Migrations().Section(c.node.member.ID); migration != nil {
+	if migration := c.Cluster.Migrations().Section(c.Node.Member.ID); migration != nil {
 		sharding = append(sharding, bson.E{Key: "migrations", Value: migration})
 	}
 	return sharding
 }
 
-func memberShardingStatistics(c *call) any {
-	id := c.node.member.ID
-	stats := append(c.cluster.Statistics().Migrations(id), longs("countTransitionToDedicatedConfigServerStarted",
+func memberShardingStatistics(c *call.Call) any {
+	id := c.Node.Member.ID
+	stats := append(c.Cluster.Statistics().Migrations(id), call.Longs("countTransitionToDedicatedConfigServerStarted",
 		"countTransitionToDedicatedConfigServerCompleted", "countTransitionFromDedicatedConfigServerCompleted")...)
 	databases, _ := cacheDatabases(c) // of the config server's own documents
 	stats = append(stats, bson.E{Key: "catalogCache",
@@ -126,7 +130,7 @@ func memberShardingStatistics(c *call) any {
 		stats = append(stats, bson.E{Key: "catalogCache::ConfigServerRoutingInfo", Value: catalogCache(routing.Stats{})})
 	}
 	stats = append(stats,
-		bson.E{Key: "rangeDeleterTasks", Value: smallest(int64(c.cluster.Statistics().RangeDeletions(id)))},
-		bson.E{Key: "configServerInShardCache", Value: slices.Contains(c.cluster.ShardIDs(), mock.ConfigServerID)})
+		bson.E{Key: "rangeDeleterTasks", Value: call.Smallest(int64(c.Cluster.Statistics().RangeDeletions(id)))},
+		bson.E{Key: "configServerInShardCache", Value: slices.Contains(c.Cluster.ShardIDs(), mock.ConfigServerID)})
 	return append(stats, reshardingStatistics(c)...)
 }

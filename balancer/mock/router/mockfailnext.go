@@ -7,43 +7,44 @@ import (
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/commands"
+	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mongoerr"
 )
 
 // mockFailNext arms a failure of a command by its name, or one of its aliases.
-func mockFailNext(c *call) (bson.D, error) {
-	name, err := c.name("a command's name")
+func mockFailNext(c *call.Call) (bson.D, error) {
+	name, err := nameOf(c, "a command's name")
 	if err != nil {
 		return nil, err
 	}
-	cmd := c.node.commands[name]
+	cmd := c.Node.Commands[name]
 	switch {
 	case mock.BetweenNodes(name) && (cmd == nil || cmd.Outside):
-		cmd = &command{Command: &commands.Command{Name: name}} // of a node to another
+		cmd = &call.Command{Command: &commands.Command{Name: name}} // of a node to another
 	case cmd == nil:
 		return nil, mongoerr.New(mongoerr.BadValue, "mockFailNext: there is no command '%s'", name)
 	case cmd.Mock:
 		return nil, mongoerr.New(mongoerr.BadValue, "mockFailNext: %s is the mock's own and can't be made to fail", name)
-	case cmd.Outside && (c.args.Has("shard") || c.args.Has("writeConcernError")):
+	case cmd.Outside && (c.Args.Has("shard") || c.Args.Has("writeConcernError")):
 		return nil, mongoerr.New(mongoerr.InvalidOptions,
 			"mockFailNext: %s asks no shard and writes nothing: give a code or closeConnection", name)
 	}
-	f := mock.Failure{Command: cmd.Name, Times: 1, Shard: catalog.ShardID(c.args.Text("shard")),
-		CloseConnection: c.args.Truth("closeConnection")}
-	if err := c.readCounts(&f); err != nil {
+	f := mock.Failure{Command: cmd.Name, Times: 1, Shard: catalog.ShardID(c.Args.Text("shard")),
+		CloseConnection: c.Args.Truth("closeConnection")}
+	if err := readCounts(c, &f); err != nil {
 		return nil, err
 	}
-	if err := c.readFailure(&f); err != nil {
+	if err := readFailure(c, &f); err != nil {
 		return nil, err
 	}
-	return bson.D{}, c.cluster.Faults().FailNext(f)
+	return bson.D{}, c.Cluster.Faults().FailNext(f)
 }
 
-func (c *call) readCounts(f *mock.Failure) error {
-	if c.args.Has("times") {
-		f.Times = c.args.Number("times")
+func readCounts(c *call.Call, f *mock.Failure) error {
+	if c.Args.Has("times") {
+		f.Times = c.Args.Number("times")
 	}
-	f.After = c.args.Number("after")
+	f.After = c.Args.Number("after")
 	if f.Times < 1 || f.After < 0 {
 		return mongoerr.New(mongoerr.BadValue, "mockFailNext: times is at least 1 and after not below 0")
 	}
@@ -52,10 +53,10 @@ func (c *call) readCounts(f *mock.Failure) error {
 
 // readFailure reads what happens: an error, a closed connection, or a write
 // concern error.
-func (c *call) readFailure(f *mock.Failure) error {
-	concern := c.args.Object("writeConcernError")
+func readFailure(c *call.Call, f *mock.Failure) error {
+	concern := c.Args.Object("writeConcernError")
 	kinds := 0
-	for _, given := range []bool{c.args.Has("code"), f.CloseConnection, concern != nil} {
+	for _, given := range []bool{c.Args.Has("code"), f.CloseConnection, concern != nil} {
 		if given {
 			kinds++
 		}
@@ -70,21 +71,21 @@ func (c *call) readFailure(f *mock.Failure) error {
 		return nil
 	}
 	f.Code = mongoerr.HostUnreachable
-	if c.args.Has("code") {
-		f.Code = mongoerr.Code(c.args.Number("code"))
+	if c.Args.Has("code") {
+		f.Code = mongoerr.Code(c.Args.Number("code"))
 	}
 	if f.Code <= 0 {
 		return mongoerr.New(mongoerr.BadValue, "mockFailNext: %d is no error code", f.Code)
 	}
 	f.Message = "Failing command via mockFailNext"
-	if c.args.Has("errmsg") {
-		f.Message = c.args.Text("errmsg")
+	if c.Args.Has("errmsg") {
+		f.Message = c.Args.Text("errmsg")
 	}
-	if !c.args.Has("errorLabels") {
+	if !c.Args.Has("errorLabels") {
 		return nil
 	}
 	var err error
-	f.Labels, err = c.texts("errorLabels", c.args["errorLabels"])
+	f.Labels, err = textsOf(c, "errorLabels", c.Args["errorLabels"])
 	return err
 }
 

@@ -10,6 +10,7 @@ import (
 	"shardsh/balancer/keyorder"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/policy"
 )
@@ -18,46 +19,46 @@ import (
 // a stale routing table (spec 03 §0.7).
 const staleAttempts = 10
 
-func moveHandlers() map[string]handler {
-	return map[string]handler{
+func moveHandlers() map[string]call.Handler {
+	return map[string]call.Handler{
 		"moveChunk": moveChunk,
 		"moveRange": moveRange,
 	}
 }
 
 // moveChunk moves one whole chunk, named by a key in it or by its bounds.
-func moveChunk(c *call) (bson.D, error) {
-	started := c.cluster.Now()
+func moveChunk(c *call.Call) (bson.D, error) {
+	started := c.Cluster.Now()
 	if err := move(c, chunkMove); err != nil {
 		return nil, err
 	}
-	return bson.D{{Key: "millis", Value: int32(c.cluster.Now().Sub(started) / time.Millisecond)}}, nil
+	return bson.D{{Key: "millis", Value: int32(c.Cluster.Now().Sub(started) / time.Millisecond)}}, nil
 }
 
 // chunkMove returns what a moveChunk asks of the donor.
-func chunkMove(c *call) (req mock.MoveRequest, err error) {
-	ns := c.args.Text("moveChunk")
-	coll, err := c.cluster.ConfigDB().Sharded(ns)
+func chunkMove(c *call.Call) (req mock.MoveRequest, err error) {
+	ns := c.Args.Text("moveChunk")
+	coll, err := c.Cluster.ConfigDB().Sharded(ns)
 	if err != nil {
 		return req, err
 	}
-	bounds, err := chunkChoice(c.args)
+	bounds, err := chunkChoice(c.Args)
 	if err != nil {
 		return req, err
 	}
-	to, err := c.cluster.ConfigDB().FindShard(c.args.Text("to"))
+	to, err := c.Cluster.ConfigDB().FindShard(c.Args.Text("to"))
 	if err != nil {
 		return req, err
 	}
-	chunk, err := chooseChunk(c.cluster, coll, c.args.Object("find"), bounds)
+	chunk, err := chooseChunk(c.Cluster, coll, c.Args.Object("find"), bounds)
 	if err != nil {
 		return req, err
 	}
-	throttle := c.args["secondaryThrottle"]
+	throttle := c.Args["secondaryThrottle"]
 	if throttle.IsZero() {
-		throttle = c.args["_secondaryThrottle"]
+		throttle = c.Args["_secondaryThrottle"]
 	}
-	concern := c.body.Lookup("writeConcern")
+	concern := c.Body.Lookup("writeConcern")
 	if args.Truth(throttle) && concern.IsZero() {
 		return req, mongoerr.New(mongoerr.FailedToParse, "secondaryThrottle needs a writeConcern")
 	}
@@ -69,9 +70,9 @@ func chunkMove(c *call) (req mock.MoveRequest, err error) {
 		SecondaryThrottle: req.SecondaryThrottle, WriteConcern: req.WriteConcern,
 		Namespace: ns, From: chunk.Shard, To: to.ID,
 		Min: coll.Pattern.Bound(chunk.Min), Max: coll.Pattern.Bound(chunk.Max),
-		WaitForDelete:     c.args.Truth("waitForDelete") || c.args.Truth("_waitForDelete"),
-		Force:             manualForce(c.args),
-		MaxChunkSizeBytes: c.cluster.Balancer().MaxChunkSizeBytes(coll),
+		WaitForDelete:     c.Args.Truth("waitForDelete") || c.Args.Truth("_waitForDelete"),
+		Force:             manualForce(c.Args),
+		MaxChunkSizeBytes: c.Cluster.Balancer().MaxChunkSizeBytes(coll),
 	}, nil
 }
 
@@ -131,22 +132,22 @@ func chooseChunk(cluster *mock.Cluster, coll catalog.Collection, find bson.Raw, 
 
 // moveRange moves a range within one chunk; the donor computes a bound that
 // was left out.
-func moveRange(c *call) (bson.D, error) {
+func moveRange(c *call.Call) (bson.D, error) {
 	return bson.D{}, move(c, rangeMove)
 }
 
 // rangeMove returns what a moveRange asks of the donor.
-func rangeMove(c *call) (req mock.MoveRequest, err error) {
-	ns := c.args.Text("moveRange")
-	lower, upper := c.args.Object("min"), c.args.Object("max")
+func rangeMove(c *call.Call) (req mock.MoveRequest, err error) {
+	ns := c.Args.Text("moveRange")
+	lower, upper := c.Args.Object("min"), c.Args.Object("max")
 	if lower == nil && upper == nil {
 		return req, mongoerr.New(mongoerr.InvalidOptions, "Need to specify at least one of min and max")
 	}
-	to, err := c.cluster.ConfigDB().ShardByID(c.args.Text("toShard"))
+	to, err := c.Cluster.ConfigDB().ShardByID(c.Args.Text("toShard"))
 	if err != nil {
 		return req, err
 	}
-	coll, tracked, err := c.cluster.ConfigDB().Tracked(ns)
+	coll, tracked, err := c.Cluster.ConfigDB().Tracked(ns)
 	if err != nil {
 		return req, err
 	}
@@ -157,10 +158,10 @@ func rangeMove(c *call) (req mock.MoveRequest, err error) {
 		return req, mongoerr.New(mongoerr.NamespaceNotSharded, "Collection %s is not sharded", ns)
 	}
 	return mock.MoveRequest{
-		Namespace: ns, From: donorOf(c.cluster, coll, lower, upper), To: to.ID, Min: lower, Max: upper,
-		WaitForDelete:     c.args.Truth("waitForDelete"),
-		Force:             manualForce(c.args),
-		MaxChunkSizeBytes: c.cluster.Balancer().MaxChunkSizeBytes(coll),
+		Namespace: ns, From: donorOf(c.Cluster, coll, lower, upper), To: to.ID, Min: lower, Max: upper,
+		WaitForDelete:     c.Args.Truth("waitForDelete"),
+		Force:             manualForce(c.Args),
+		MaxChunkSizeBytes: c.Cluster.Balancer().MaxChunkSizeBytes(coll),
 	}, nil
 }
 
@@ -211,17 +212,17 @@ func looseKey(p catalog.KeyPattern, bound bson.Raw) catalog.Key {
 
 // move sends a request to the donor, made anew when the donor finds the
 // routing stale.
-func move(c *call, request func(*call) (mock.MoveRequest, error)) error {
+func move(c *call.Call, request func(*call.Call) (mock.MoveRequest, error)) error {
 	for attempt := 1; ; attempt++ {
 		req, err := request(c)
 		if err != nil {
 			return err
 		}
-		err = c.cluster.Migrations().Move(c.ctx, req, c.deadline)
+		err = c.Cluster.Migrations().Move(c.Ctx, req, c.Deadline)
 		if !mongoerr.Is(err, mongoerr.StaleConfig) {
 			return err
 		}
-		if c.node.routes.Refused(req.Namespace, c.cluster.ConfigDB()); attempt == staleAttempts {
+		if c.Node.Routes.Refused(req.Namespace, c.Cluster.ConfigDB()); attempt == staleAttempts {
 			return err
 		}
 	}

@@ -8,46 +8,49 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mongoerr"
 )
 
 // nodeCommands are about the mongos as a process: what monitoring asks, and
 // what an administrator tells it.
-func nodeHandlers() map[string]handler {
-	return map[string]handler{
+func nodeHandlers() map[string]call.Handler {
+	return map[string]call.Handler{
 		"connPoolStats":   connPoolStats,
 		"connPoolSync":    ok,
 		"dropConnections": ok,
-		"echo":            func(c *call) (bson.D, error) { return bson.D{{Key: "echo", Value: c.body.Raw}}, nil },
+		"echo":            func(c *call.Call) (bson.D, error) { return bson.D{{Key: "echo", Value: c.Body.Raw}}, nil },
 		"filemd5":         fileMD5,
 		"fsync":           fsync,
-		"fsyncUnlock": func(*call) (bson.D, error) {
+		"fsyncUnlock": func(*call.Call) (bson.D, error) {
 			return nil, mongoerr.New(mongoerr.IllegalOperation, "fsyncUnlock called when not locked")
 		},
 		"getDiagnosticData":     getDiagnosticData,
 		"invalidateUserCache":   ok,
-		"lockInfo":              func(*call) (bson.D, error) { return bson.D{{Key: "lockInfo", Value: bson.A{}}}, nil },
+		"lockInfo":              func(*call.Call) (bson.D, error) { return bson.D{{Key: "lockInfo", Value: bson.A{}}}, nil },
 		"logRotate":             logRotate,
 		"planCacheListFilters":  onOwners(bson.D{{Key: "filters", Value: bson.A{}}}),
 		"planCacheClearFilters": onOwners(bson.D{}),
 		"rotateFTDC":            ok, // it keeps no diagnostic files
-		"_isSelf":               func(c *call) (bson.D, error) { return bson.D{{Key: "id", Value: c.node.process}}, nil },
+		"_isSelf": func(c *call.Call) (bson.D, error) {
+			return bson.D{{Key: "id", Value: c.Node.Process}}, nil
+		},
 	}
 }
 
 // onOwners is a command that every shard with chunks of a collection answers alike,
 // and the mongos with what one said. Without chunks the database's primary is asked.
-func onOwners(reply bson.D) handler {
-	return func(c *call) (bson.D, error) {
-		ns, err := c.namespace()
-		if err != nil || c.node.member != nil {
+func onOwners(reply bson.D) call.Handler {
+	return func(c *call.Call) (bson.D, error) {
+		ns, err := c.Namespace()
+		if err != nil || c.Node.Member != nil {
 			return reply, err
 		}
 		shards := []string{}
-		for _, part := range c.cluster.Statistics().Collection(ns) {
+		for _, part := range c.Cluster.Statistics().Collection(ns) {
 			shards = append(shards, string(part.Shard))
 		}
-		if primary := primaryOf(c.cluster, c.db); len(shards) == 0 && primary != "" {
+		if primary := call.PrimaryOf(c.Cluster, c.DB); len(shards) == 0 && primary != "" {
 			shards = []string{primary}
 		}
 		all := bson.D{}
@@ -60,8 +63,8 @@ func onOwners(reply bson.D) handler {
 
 // connPoolStats shows the replica sets a mongos watches. The mock's router
 // calls its shards without connections, so it has no pools.
-func connPoolStats(c *call) (bson.D, error) {
-	shards, err := c.cluster.ConfigDB().Shards()
+func connPoolStats(c *call.Call) (bson.D, error) {
+	shards, err := c.Cluster.ConfigDB().Shards()
 	if err != nil {
 		return nil, err
 	}
@@ -70,22 +73,22 @@ func connPoolStats(c *call) (bson.D, error) {
 		name, members, _ := strings.Cut(connection, "/")
 		hosts := bson.A{}
 		for i, address := range strings.Split(members, ",") {
-			up := !c.cluster.Faults().Crashed(id)
+			up := !c.Cluster.Faults().Crashed(id)
 			hosts = append(hosts, bson.D{
 				{Key: "addr", Value: address}, {Key: "ok", Value: up}, {Key: "ismaster", Value: up && i == 0},
 				{Key: "hidden", Value: false}, {Key: "secondary", Value: up && i > 0},
-				{Key: "pingTimeMillis", Value: int32(c.cluster.Faults().Ping(id).Milliseconds())},
+				{Key: "pingTimeMillis", Value: int32(c.Cluster.Faults().Ping(id).Milliseconds())},
 			})
 		}
 		sets = append(sets, bson.E{Key: name, Value: bson.D{{Key: "hosts", Value: hosts}}})
 	}
-	watch("config", c.cluster.ConfigServer())
+	watch("config", c.Cluster.ConfigServer())
 	for _, s := range shards {
-		if s.Host != c.cluster.ConfigServer() {
+		if s.Host != c.Cluster.ConfigServer() {
 			watch(s.ID, s.Host)
 		}
 	}
-	sortFields(sets)
+	call.SortFields(sets)
 	reply := bson.D{
 		{Key: "numClientConnections", Value: int32(0)},
 		{Key: "numAScopedConnections", Value: int32(0)},
@@ -105,28 +108,28 @@ func connPoolStats(c *call) (bson.D, error) {
 }
 
 // getDiagnosticData returns what a server samples every second, as of now.
-func getDiagnosticData(c *call) (bson.D, error) {
+func getDiagnosticData(c *call.Call) (bson.D, error) {
 	data, err := samples(c, sample{"serverStatus", serverStatus}, sample{"connPoolStats", connPoolStats})
 	return bson.D{{Key: "data", Value: data}}, err
 }
 
 // fsync has nothing to flush: what is kept on a disk is there when a command
 // is answered. It can't lock the cluster.
-func fsync(c *call) (bson.D, error) {
-	if args.Truth(c.body.Lookup("lock")) {
+func fsync(c *call.Call) (bson.D, error) {
+	if args.Truth(c.Body.Lookup("lock")) {
 		return nil, mongoerr.New(mongoerr.NotImplemented,
 			"the mock can't lock the cluster for a backup: use mock.save() for a snapshot")
 	}
 	all := bson.D{}
-	for _, id := range c.cluster.ShardIDs() {
+	for _, id := range c.Cluster.ShardIDs() {
 		all = append(all, bson.E{Key: string(id), Value: bson.D{{Key: "numFiles", Value: int32(1)}, {Key: "ok", Value: 1.0}}})
 	}
 	return bson.D{{Key: "numFiles", Value: int32(len(all))}, {Key: "all", Value: all}}, nil
 }
 
 // logRotate has no log file to rotate; it checks what it is told.
-func logRotate(c *call) (bson.D, error) {
-	v := c.body.Lookup("logRotate")
+func logRotate(c *call.Call) (bson.D, error) {
+	v := c.Body.Lookup("logRotate")
 	_, isNumber := args.Number(v)
 	text, isText := v.StringValueOK()
 	switch {

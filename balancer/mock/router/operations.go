@@ -2,97 +2,26 @@ package router
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mongoerr"
 )
 
-func operationHandlers() map[string]handler {
-	return map[string]handler{
+func operationHandlers() map[string]call.Handler {
+	return map[string]call.Handler{
 		"currentOp": currentOp,
 		"killOp":    killOp,
 	}
-}
-
-// operations are the commands under way, by the numbers that killOp takes.
-// killSessions ends those of its sessions.
-type operations struct {
-	mu    sync.Mutex
-	last  int32
-	under map[int32]operation
-}
-
-// operation is one command under way. The cluster's lock guards the call's
-// time.
-type operation struct {
-	id   int32
-	call *call
-	name string
-	kill context.CancelCauseFunc
-}
-
-// begin numbers a command and makes it one that killOp ends, until its end.
-func (o *operations) begin(name string, c *call, kill context.CancelCauseFunc) (end func()) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.under == nil {
-		o.under = map[int32]operation{}
-	}
-	o.last = max(1, o.last+1)
-	id := o.last
-	c.opid = id
-	o.under[id] = operation{id: id, call: c, name: name, kill: kill}
-	return func() {
-		kill(nil)
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		delete(o.under, id)
-	}
-}
-
-func (o *operations) list() []operation {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	var list []operation
-	for _, op := range o.under {
-		list = append(list, op)
-	}
-	slices.SortFunc(list, func(a, b operation) int { return cmp.Compare(a.id, b.id) })
-	return list
-}
-
-func (o *operations) kill(id int32) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if op, ok := o.under[id]; ok {
-		op.interrupt()
-	}
-}
-
-// killWhere ends the commands of some sessions.
-func (o *operations) killWhere(of func(sessionID) bool) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for _, op := range o.under {
-		if op.call.lsid != nil && of(*op.call.lsid) {
-			op.interrupt()
-		}
-	}
-}
-
-func (o operation) interrupt() {
-	o.kill(mongoerr.New(mongoerr.Interrupted, "operation was interrupted"))
 }
 
 // opTypes are the kinds of operations that are no mere commands.
@@ -101,32 +30,32 @@ var opTypes = map[string]string{
 	"killCursors": "killcursors",
 }
 
-// document shows a command of the mongos in $currentOp.
-func (o operation) document(cluster *mock.Cluster) bson.D {
-	c := o.call
-	running := c.now
+// operationDoc shows a command of the mongos in $currentOp.
+func operationDoc(o call.Operation, cluster *mock.Cluster) bson.D {
+	c := o.Call
+	running := c.Now
 	if running.IsZero() { // waits for others
 		running = cluster.Now()
 	}
 	elapsed := max(0, cluster.Now().Sub(running))
-	kind, known := opTypes[o.name]
+	kind, known := opTypes[o.Name]
 	if !known {
 		kind = "command"
 	}
-	ns := c.db + ".$cmd"
-	if name, isText := c.body.Lookup(c.invoked).StringValueOK(); isText && !strings.Contains(name, ".") && name != "" {
-		ns = c.db + "." + name
-	} else if o.name == "aggregate" {
+	ns := c.DB + ".$cmd"
+	if name, isText := c.Body.Lookup(c.Invoked).StringValueOK(); isText && !strings.Contains(name, ".") && name != "" {
+		ns = c.DB + "." + name
+	} else if o.Name == "aggregate" {
 		ns += ".aggregate"
 	}
 	doc := bson.D{
 		{Key: "type", Value: "op"},
-		{Key: "host", Value: c.node.host()},
-		{Key: "desc", Value: "conn" + strconv.Itoa(int(c.client.ID))},
-		{Key: "connectionId", Value: c.client.ID},
-		{Key: "client", Value: c.client.Remote},
+		{Key: "host", Value: c.Node.Host()},
+		{Key: "desc", Value: "conn" + strconv.Itoa(int(c.Client.ID))},
+		{Key: "connectionId", Value: c.Client.ID},
+		{Key: "client", Value: c.Client.Remote},
 	}
-	if metadata := c.peer.metadata; metadata != nil {
+	if metadata := c.Peer.Metadata; metadata != nil {
 		if app := args.Text(metadata.Lookup("application", "name")); app != "" {
 			doc = append(doc, bson.E{Key: "appName", Value: app})
 		}
@@ -135,10 +64,10 @@ func (o operation) document(cluster *mock.Cluster) bson.D {
 	doc = append(doc,
 		bson.E{Key: "active", Value: true},
 		bson.E{Key: "currentOpTime", Value: cluster.Now().Format("2006-01-02T15:04:05.000-07:00")},
-		bson.E{Key: "opid", Value: o.id},
+		bson.E{Key: "opid", Value: o.ID},
 	)
-	if c.lsid != nil {
-		doc = append(doc, bson.E{Key: "lsid", Value: c.lsid.doc()})
+	if c.LSID != nil {
+		doc = append(doc, bson.E{Key: "lsid", Value: c.LSID.Doc()})
 	}
 	return append(doc,
 		bson.E{Key: "secs_running", Value: int64(elapsed.Seconds())},
@@ -146,7 +75,7 @@ func (o operation) document(cluster *mock.Cluster) bson.D {
 		bson.E{Key: "op", Value: kind},
 		bson.E{Key: "ns", Value: ns},
 		bson.E{Key: "redacted", Value: false},
-		bson.E{Key: "command", Value: c.body.Raw},
+		bson.E{Key: "command", Value: c.Body.Raw},
 	)
 }
 
@@ -186,45 +115,45 @@ func readCurrentOpOptions(spec bson.RawValue) (o currentOpOptions, err error) {
 
 // currentOpStage shows the mongos's own operations, or those of the shards:
 // migrations and reshardings under way, and the stage itself on each shard.
-func currentOpStage(c *call, _ string, spec bson.RawValue) ([]bson.Raw, error) {
+func currentOpStage(c *call.Call, _ string, spec bson.RawValue) ([]bson.Raw, error) {
 	options, err := readCurrentOpOptions(spec)
 	if err != nil {
 		return nil, err
 	}
-	if c.node.member != nil {
-		return memberOps(c, options.allUsers)
+	if c.Node.Member != nil {
+		return c.Node.Own.Operations(c, options.allUsers)
 	}
 	if options.localOps {
 		return localOps(c, options.allUsers)
 	}
 	docs := stageOnShards(c)
-	if c.node.authRequired && !options.allUsers { // what the shards do is nobody's own
-		return marshalAll(docs)
+	if c.Node.AuthRequired && !options.allUsers { // what the shards do is nobody's own
+		return call.MarshalAll(docs)
 	}
-	for _, m := range c.cluster.Migrations().List() {
-		docs = append(docs, migrationOps(c.cluster, m)...)
+	for _, m := range c.Cluster.Migrations().List() {
+		docs = append(docs, migrationOps(c.Cluster, m)...)
 	}
-	raws, err := marshalAll(docs)
+	raws, err := call.MarshalAll(docs)
 	if err != nil {
 		return nil, err
 	}
-	resharding, err := reshardingOps(c.cluster)
+	resharding, err := reshardingOps(c.Cluster)
 	return append(raws, resharding...), err
 }
 
-func localOps(c *call, allUsers bool) ([]bson.Raw, error) {
+func localOps(c *call.Call, allUsers bool) ([]bson.Raw, error) {
 	var docs []bson.D
-	for _, op := range c.node.operations.list() {
-		if allUsers || op.call.peer.name() == c.peer.name() {
-			docs = append(docs, op.document(c.cluster))
+	for _, op := range c.Node.Operations.List() {
+		if allUsers || op.Call.Peer.Name() == c.Peer.Name() {
+			docs = append(docs, operationDoc(op, c.Cluster))
 		}
 	}
-	return marshalAll(docs)
+	return call.MarshalAll(docs)
 }
 
 // stageOnShards returns the asking itself, which each shard runs and shows.
-func stageOnShards(c *call) []bson.D {
-	shards, err := c.cluster.ConfigDB().Shards()
+func stageOnShards(c *call.Call) []bson.D {
+	shards, err := c.Cluster.ConfigDB().Shards()
 	if err != nil {
 		return nil
 	}
@@ -233,19 +162,19 @@ func stageOnShards(c *call) []bson.D {
 		docs = append(docs, bson.D{
 			{Key: "shard", Value: string(s.ID)},
 			{Key: "type", Value: "op"},
-			{Key: "host", Value: c.cluster.FirstMember(s.ID)},
-			{Key: "desc", Value: "conn" + strconv.Itoa(int(c.client.ID))},
-			{Key: "connectionId", Value: c.client.ID},
-			{Key: "client_s", Value: c.client.Remote},
+			{Key: "host", Value: c.Cluster.FirstMember(s.ID)},
+			{Key: "desc", Value: "conn" + strconv.Itoa(int(c.Client.ID))},
+			{Key: "connectionId", Value: c.Client.ID},
+			{Key: "client_s", Value: c.Client.Remote},
 			{Key: "active", Value: true},
-			{Key: "currentOpTime", Value: c.cluster.Now().Format("2006-01-02T15:04:05.000-07:00")},
-			{Key: "opid", Value: fmt.Sprintf("%s:%d", s.ID, c.opid)},
+			{Key: "currentOpTime", Value: c.Cluster.Now().Format("2006-01-02T15:04:05.000-07:00")},
+			{Key: "opid", Value: fmt.Sprintf("%s:%d", s.ID, c.OpID)},
 			{Key: "secs_running", Value: int64(0)},
 			{Key: "microsecs_running", Value: int64(1)},
 			{Key: "op", Value: "command"},
 			{Key: "ns", Value: "admin.$cmd.aggregate"},
 			{Key: "redacted", Value: false},
-			{Key: "command", Value: c.body.Raw},
+			{Key: "command", Value: c.Body.Raw},
 			{Key: "numYields", Value: int32(0)},
 			{Key: "waitingForLock", Value: false},
 		})
@@ -253,23 +182,12 @@ func stageOnShards(c *call) []bson.D {
 	return docs
 }
 
-func marshalAll(docs []bson.D) ([]bson.Raw, error) {
-	raws := make([]bson.Raw, len(docs))
-	for i, doc := range docs {
-		var err error
-		if raws[i], err = bson.Marshal(doc); err != nil {
-			return nil, err
-		}
-	}
-	return raws, nil
-}
-
 // currentOp returns the stage as a command: the fields that begin with $ are
 // options, the others a filter (spec 03 §1.7).
-func currentOp(c *call) (bson.D, error) {
-	options := bson.D{{Key: "allUsers", Value: !args.Truth(c.body.Lookup("$ownOps"))},
-		{Key: "idleConnections", Value: args.Truth(c.body.Lookup("$all"))}}
-	elems, err := c.body.Elements()
+func currentOp(c *call.Call) (bson.D, error) {
+	options := bson.D{{Key: "allUsers", Value: !args.Truth(c.Body.Lookup("$ownOps"))},
+		{Key: "idleConnections", Value: args.Truth(c.Body.Lookup("$all"))}}
+	elems, err := c.Body.Elements()
 	if err != nil {
 		return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
 	}
@@ -287,7 +205,7 @@ func currentOp(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	if docs, err = c.matching(bson.Raw(raw).Lookup("f").Document(), docs); err != nil {
+	if docs, err = c.Matching(bson.Raw(raw).Lookup("f").Document(), docs); err != nil {
 		return nil, err
 	}
 	slices.SortStableFunc(docs, func(a, b bson.Raw) int {
@@ -302,13 +220,13 @@ func currentOp(c *call) (bson.D, error) {
 
 // killOp ends a command of the mongos by its number, or an operation of a shard
 // by "<shard>:<number>". Success does not mean that there was one.
-func killOp(c *call) (bson.D, error) {
-	v := c.body.Lookup("op")
+func killOp(c *call.Call) (bson.D, error) {
+	v := c.Body.Lookup("op")
 	if v.IsZero() {
 		return nil, mongoerr.New(50759, "did not provide \"op\" field")
 	}
 	if text, isText := v.StringValueOK(); isText {
-		return killOnShard(c.cluster, text)
+		return killOnShard(c.Cluster, text)
 	}
 	n, isNumber := args.Number(v)
 	if !isNumber {
@@ -318,7 +236,7 @@ func killOp(c *call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.node.operations.kill(id)
+	c.Node.Operations.Kill(id)
 	return bson.D{}, nil
 }
 

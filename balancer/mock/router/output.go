@@ -7,15 +7,16 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mongoerr"
 )
 
 // takeOutput takes $out or $merge off the end of a pipeline.
-func takeOutput(c *call, stages []bson.Raw) (output, []bson.Raw, error) {
+func takeOutput(c *call.Call, stages []bson.Raw) (output, []bson.Raw, error) {
 	if len(stages) == 0 {
 		return nil, stages, nil
 	}
-	name, spec, err := stage(stages[len(stages)-1])
+	name, spec, err := call.Stage(stages[len(stages)-1])
 	if err != nil {
 		return nil, stages, err
 	}
@@ -28,7 +29,7 @@ func takeOutput(c *call, stages []bson.Raw) (output, []bson.Raw, error) {
 	default:
 		return nil, stages, nil
 	}
-	if level, _ := c.body.Lookup("readConcern", "level").StringValueOK(); level == "linearizable" && err == nil {
+	if level, _ := c.Body.Lookup("readConcern", "level").StringValueOK(); level == "linearizable" && err == nil {
 		err = mongoerr.New(mongoerr.InvalidOptions,
 			"Aggregate command cannot run with a readConcern other than 'local' or 'majority', or in a multi-document "+
 				"transaction, with %s", name)
@@ -39,8 +40,8 @@ func takeOutput(c *call, stages []bson.Raw) (output, []bson.Raw, error) {
 // outStage replaces a collection by the results.
 type outStage struct{ ns string }
 
-func readOut(c *call, spec bson.RawValue) (output, error) {
-	db, coll := c.db, ""
+func readOut(c *call.Call, spec bson.RawValue) (output, error) {
+	db, coll := c.DB, ""
 	switch spec.Type {
 	case bson.TypeString:
 		coll = spec.StringValue()
@@ -80,7 +81,7 @@ func readOut(c *call, spec bson.RawValue) (output, error) {
 	if strings.HasPrefix(coll, "system.") {
 		return nil, mongoerr.New(17385, "Can't $out to special collection: %s", ns)
 	}
-	if c.cluster.ConfigDB().Table(ns) != nil {
+	if c.Cluster.ConfigDB().Table(ns) != nil {
 		return nil, mongoerr.New(28769, "namespace '%s' is sharded so it can't be used for $out'", ns)
 	}
 	return outStage{ns}, nil
@@ -96,6 +97,6 @@ func outputNamespace(stage, db, coll string, internal mongoerr.Code) (string, er
 	return db + "." + coll, nil
 }
 
-func (o outStage) write(c *call, results []bson.Raw) error {
-	return c.request.ReplaceCollection(o.ns, results)
+func (o outStage) write(c *call.Call, results []bson.Raw) error {
+	return c.Request.ReplaceCollection(o.ns, results)
 }

@@ -9,6 +9,7 @@ import (
 
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mock/store/expr"
 	"shardsh/balancer/mock/store/filter"
 	"shardsh/balancer/mock/store/update"
@@ -25,7 +26,7 @@ type mergeOutput struct {
 	notMatched string // insert, discard or fail
 }
 
-func readMerge(c *call, spec bson.RawValue) (output, error) {
+func readMerge(c *call.Call, spec bson.RawValue) (output, error) {
 	m := mergeOutput{matched: "merge", notMatched: "insert"}
 	options, isDoc := spec.DocumentOK()
 	into := spec
@@ -47,7 +48,7 @@ func readMerge(c *call, spec bson.RawValue) (output, error) {
 	if into.IsZero() {
 		return nil, mongoerr.New(mongoerr.IDLFailedToParse, "BSON field '$merge.into' is missing but a required field")
 	}
-	if m.ns, err = mergeTarget(c.db, into); err != nil {
+	if m.ns, err = mergeTarget(c.DB, into); err != nil {
 		return nil, err
 	}
 	if !slices.Contains(mergeModes, m.matched+" "+m.notMatched) {
@@ -57,7 +58,7 @@ func readMerge(c *call, spec bson.RawValue) (output, error) {
 	if m.let != nil && m.matched != "pipeline" {
 		return nil, mongoerr.New(51199, "Cannot use 'let' variables with 'whenMatched: %s' mode", m.matched)
 	}
-	return m, m.checkFields(c.cluster)
+	return m, m.checkFields(c.Cluster)
 }
 
 // mergeModes are the pairs of whenMatched and whenNotMatched there are.
@@ -195,7 +196,7 @@ func (m *mergeOutput) checkFields(cluster *mock.Cluster) error {
 	return mongoerr.New(51183, "Cannot find index to verify that join fields will be unique")
 }
 
-func (m mergeOutput) write(c *call, results []bson.Raw) error {
+func (m mergeOutput) write(c *call.Call, results []bson.Raw) error {
 	for _, doc := range results {
 		if err := m.writeOne(c, doc); err != nil {
 			return err
@@ -204,26 +205,26 @@ func (m mergeOutput) write(c *call, results []bson.Raw) error {
 	return nil
 }
 
-func (m mergeOutput) writeOne(c *call, doc bson.Raw) error {
+func (m mergeOutput) writeOne(c *call.Call, doc bson.Raw) error {
 	if slices.Contains(m.on, "_id") {
 		var err error
-		if doc, err = update.PrepareInsert(doc, c.cluster.NewObjectID); err != nil {
+		if doc, err = update.PrepareInsert(doc, c.Cluster.NewObjectID); err != nil {
 			return err
 		}
 	}
 	if m.matched == "fail" {
-		return c.request.Insert(m.ns, doc)
+		return c.Request.Insert(m.ns, doc)
 	}
-	req, err := outside(c, func(ctx context.Context) (mock.UpdateRequest, error) { return m.request(ctx, c, doc) })
+	req, err := call.Outside(c, func(ctx context.Context) (mock.UpdateRequest, error) { return m.request(ctx, c, doc) })
 	if err != nil {
 		return err
 	}
 	var matched bool
 	if m.matched == "keepExisting" {
-		matched, err = c.exists(m.ns, req.Filter)
+		matched, err = documentExists(c, m.ns, req.Filter)
 	} else {
 		var result mock.UpdateResult
-		result, err = c.request.Update(m.ns, req)
+		result, err = c.Request.Update(m.ns, req)
 		matched = result.Matched > 0
 	}
 	switch {
@@ -236,11 +237,11 @@ func (m mergeOutput) writeOne(c *call, doc bson.Raw) error {
 			"$merge could not find a matching document in the target collection for at least one document in the source "+
 				"collection")
 	}
-	return c.request.Insert(m.ns, doc)
+	return c.Request.Insert(m.ns, doc)
 }
 
 // request returns how a result is merged.
-func (m mergeOutput) request(ctx context.Context, c *call, doc bson.Raw) (mock.UpdateRequest, error) {
+func (m mergeOutput) request(ctx context.Context, c *call.Call, doc bson.Raw) (mock.UpdateRequest, error) {
 	req := mock.UpdateRequest{Retryable: true}
 	var err error
 	if req.Query, err = m.where(doc); err != nil {
@@ -253,13 +254,13 @@ func (m mergeOutput) request(ctx context.Context, c *call, doc bson.Raw) (mock.U
 	return req, err
 }
 
-// exists reports whether there is a document that matches.
-func (c *call) exists(ns string, filter *filter.Filter) (bool, error) {
-	results, err := queried(c, query{ns: ns, filter: filter, limit: 1})
+// documentExists reports whether there is a document that matches.
+func documentExists(c *call.Call, ns string, filter *filter.Filter) (bool, error) {
+	results, err := queried(c, call.Query{NS: ns, Filter: filter, Limit: 1})
 	if err != nil {
 		return false, err
 	}
-	docs, err := outside(c, results.all)
+	docs, err := call.Outside(c, results.All)
 	return len(docs) > 0, err
 }
 
@@ -281,8 +282,9 @@ func (m mergeOutput) where(doc bson.Raw) (bson.Raw, error) {
 }
 
 // update returns what becomes of a document that a result is merged with.
-func (m mergeOutput) update(ctx context.Context, c *call, doc bson.Raw, filter *filter.Filter) (*update.Update, error) {
-	options := update.Options{Filter: filter, Now: c.now}
+func (m mergeOutput) update(ctx context.Context, c *call.Call, doc bson.Raw, filter *filter.Filter) (
+	*update.Update, error) {
+	options := update.Options{Filter: filter, Now: c.Now}
 	how := bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: doc}
 	switch m.matched {
 	case "merge":
@@ -296,7 +298,7 @@ func (m mergeOutput) update(ctx context.Context, c *call, doc bson.Raw, filter *
 		options.Let = expr.LetLiteral("new", doc)
 	case "pipeline":
 		how = bson.RawValue{Type: bson.TypeArray, Value: m.pipeline}
-		let, err := expr.LetOf(ctx, m.let, doc, c.now)
+		let, err := expr.LetOf(ctx, m.let, doc, c.Now)
 		if err != nil {
 			return nil, err
 		}

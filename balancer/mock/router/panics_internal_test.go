@@ -8,6 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mock/wire"
 	"shardsh/balancer/mongoerr"
 )
@@ -34,24 +35,24 @@ func TestAPanickingHandlerCostsItsCommandOnly(t *testing.T) {
 		})
 	}
 	panicked := 0
-	for name, cmd := range r.commands {
+	for name, cmd := range r.Commands {
 		broken := *cmd
-		broken.run = func(*call) (bson.D, error) { panic("boom") }
-		r.commands[name] = &broken
+		broken.Run = func(*call.Call) (bson.D, error) { panic("boom") }
+		r.Commands[name] = &broken
 		for _, value := range []any{1, "db.c"} {
 			if mongoerr.Is(run(name, value), mongoerr.InternalError) {
 				panicked++
 			}
 		}
-		r.commands[name] = cmd
+		r.Commands[name] = cmd
 		if err := run("listShards", 1); err != nil { // takes the lock
 			t.Fatalf("after %s: %v", name, err)
 		}
 	}
-	if panicked < len(r.commands)/2 {
+	if panicked < len(r.Commands)/2 {
 		t.Errorf("only %d commands came to their handlers", panicked)
 	}
-	if active, running := r.counters.active.Load(), len(r.operations.under); active != 0 || running != 0 {
+	if active, running := r.Counters.Active.Load(), len(r.Operations.Under); active != 0 || running != 0 {
 		t.Errorf("%d commands are active and %d run for good", active, running)
 	}
 }

@@ -9,11 +9,12 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mongoerr"
 )
 
-func parameterHandlers() map[string]handler {
-	return map[string]handler{
+func parameterHandlers() map[string]call.Handler {
+	return map[string]call.Handler{
 		"getParameter": getParameter,
 		"setParameter": setParameter,
 	}
@@ -22,32 +23,24 @@ func parameterHandlers() map[string]handler {
 // authSchema is the form in which servers keep users, which tools for dumps ask.
 const authSchema = int32(5)
 
-// ownParameter is a parameter that a mongos has itself. Those of the balancer
-// and of migrations live on the config server and the shards.
-type ownParameter struct {
-	value   any // bool, int32, int64, string or bson.A
-	runtime bool
-	startup bool
-}
-
 // ownParameters returns those of a mongos that tools ask for, with their
 // defaults. Setting them is remembered; only cursorTimeoutMillis changes
 // anything here.
-func ownParameters() map[string]*ownParameter {
-	fixed := func(v any) *ownParameter { return &ownParameter{value: v, startup: true} }
-	free := func(v any) *ownParameter { return &ownParameter{value: v, runtime: true, startup: true} }
-	return map[string]*ownParameter{
-		"authSchemaVersion":                 {value: authSchema},
+func ownParameters() map[string]*call.Parameter {
+	fixed := func(v any) *call.Parameter { return &call.Parameter{Value: v, Startup: true} }
+	free := func(v any) *call.Parameter { return &call.Parameter{Value: v, Runtime: true, Startup: true} }
+	return map[string]*call.Parameter{
+		"authSchemaVersion":                 {Value: authSchema},
 		"authenticationMechanisms":          fixed(bson.A{"MONGODB-X509", "SCRAM-SHA-1", "SCRAM-SHA-256"}),
 		"connPoolMaxConnsPerHost":           fixed(int32(200)),
-		"cursorTimeoutMillis":               free(int64(cursorLife / time.Millisecond)),
+		"cursorTimeoutMillis":               free(int64(call.CursorLife / time.Millisecond)),
 		"disableLogicalSessionCacheRefresh": fixed(false),
 		"enableTestCommands":                fixed(false),
 		"loadBalancerPort":                  fixed(int32(0)),
-		"localLogicalSessionTimeoutMinutes": fixed(int32(sessionLife / time.Minute)),
+		"localLogicalSessionTimeoutMinutes": fixed(int32(call.SessionLife / time.Minute)),
 		"logLevel":                          free(int32(0)),
 		"logicalSessionRefreshMillis":       fixed(int32(300000)),
-		"maxSessions":                       fixed(int32(maxSessions)),
+		"maxSessions":                       fixed(int32(call.MaxSessions)),
 		"maxTimeMSForHedgedReads":           free(int32(10)),
 		"quiet":                             free(false),
 		"readHedgingMode":                   free("off"),
@@ -59,29 +52,29 @@ func ownParameters() map[string]*ownParameter {
 }
 
 // parameter returns one that this node has, and how it can be set.
-func parameter(c *call, name string) (value any, runtime, startup, known bool) {
-	if c.node.member != nil {
-		if value, known = memberParameter(c, name); known {
+func parameter(c *call.Call, name string) (value any, runtime, startup, known bool) {
+	if c.Node.Member != nil {
+		if value, known = c.Node.Own.Parameter(c, name); known {
 			return value, false, false, true
 		}
-		value, runtime, known = c.cluster.Parameters().Value(name)
+		value, runtime, known = c.Cluster.Parameters().Value(name)
 		return value, runtime, true, known
 	}
-	own := c.node.parameters[name]
+	own := c.Node.Parameters[name]
 	if own == nil {
 		return nil, false, false, false
 	}
 	if name == "enableTestCommands" {
-		return testCommands(c.cluster), false, true, true
+		return call.TestCommands(c.Cluster), false, true, true
 	}
-	return own.value, own.runtime, own.startup, true
+	return own.Value, own.Runtime, own.Startup, true
 }
 
-func parameterNames(c *call) []string {
-	if c.node.member != nil {
-		return slices.Sorted(slices.Values(append(c.cluster.Parameters().Names(), memberParameterNames()...)))
+func parameterNames(c *call.Call) []string {
+	if c.Node.Member != nil {
+		return slices.Sorted(slices.Values(append(c.Cluster.Parameters().Names(), c.Node.Own.ParameterNames()...)))
 	}
-	return slices.Sorted(maps.Keys(c.node.parameters))
+	return slices.Sorted(maps.Keys(c.Node.Parameters))
 }
 
 // parameterQuery is what getParameter asks for besides names.
@@ -117,15 +110,15 @@ func readParameterQuery(v bson.RawValue) (parameterQuery, error) {
 
 // getParameter shows parameters by name, or all of them (spec 03 §1.10). Names
 // that the node does not know are left out.
-func getParameter(c *call) (bson.D, error) {
-	q, err := readParameterQuery(c.body.Lookup("getParameter"))
+func getParameter(c *call.Call) (bson.D, error) {
+	q, err := readParameterQuery(c.Body.Lookup("getParameter"))
 	if err != nil {
 		return nil, err
 	}
 	reply := bson.D{}
 	for _, name := range parameterNames(c) {
 		value, runtime, startup, _ := parameter(c, name)
-		if !q.all && c.body.Lookup(name).IsZero() || q.runtime && !runtime || q.start && !startup {
+		if !q.all && c.Body.Lookup(name).IsZero() || q.runtime && !runtime || q.start && !startup {
 			continue
 		}
 		if q.details {
@@ -142,8 +135,8 @@ func getParameter(c *call) (bson.D, error) {
 
 // setParameter sets parameters in their order and answers with what the first
 // one was. All are checked before the first is set.
-func setParameter(c *call) (bson.D, error) {
-	elems, err := c.body.Elements()
+func setParameter(c *call.Call) (bson.D, error) {
+	elems, err := c.Body.Elements()
 	if err != nil {
 		return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
 	}
@@ -178,23 +171,23 @@ func setParameter(c *call) (bson.D, error) {
 	return bson.D{{Key: "was", Value: was}}, nil
 }
 
-func assignParameter(c *call, name string, v bson.RawValue) (was any, err error) {
-	if c.node.member != nil {
+func assignParameter(c *call.Call, name string, v bson.RawValue) (was any, err error) {
+	if c.Node.Member != nil {
 		var value any
 		if err := v.Unmarshal(&value); err != nil {
 			return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
 		}
-		return c.cluster.Parameters().Set(name, value)
+		return c.Cluster.Parameters().Set(name, value)
 	}
-	own := c.node.parameters[name]
-	value, err := likeParameter(name, own.value, v)
+	own := c.Node.Parameters[name]
+	value, err := likeParameter(name, own.Value, v)
 	if err != nil {
 		return nil, err
 	}
-	was, own.value = own.value, value
+	was, own.Value = own.Value, value
 	if name == "cursorTimeoutMillis" {
 		ms := value.(int64)
-		c.node.cursors.life = time.Duration(ms) * time.Millisecond
+		c.Node.Cursors.Life = time.Duration(ms) * time.Millisecond
 	}
 	return was, nil
 }

@@ -7,100 +7,101 @@ import (
 
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mongoerr"
 )
 
 // reshardingCommands give collections another key or another place (spec 03
 // §1.4). They answer when all is done.
-func reshardingHandlers() map[string]handler {
-	return map[string]handler{
+func reshardingHandlers() map[string]call.Handler {
+	return map[string]call.Handler{
 		"reshardCollection":      reshardCollection,
 		"abortReshardCollection": aborting("abortReshardCollection", mock.ByReshard),
-		"commitReshardCollection": func(c *call) (bson.D, error) {
-			return bson.D{}, c.cluster.Reshardings().Commit(c.args.Text("commitReshardCollection"))
+		"commitReshardCollection": func(c *call.Call) (bson.D, error) {
+			return bson.D{}, c.Cluster.Reshardings().Commit(c.Args.Text("commitReshardCollection"))
 		},
 		"cleanupReshardCollection": cleanupReshardCollection,
-		"moveCollection": func(c *call) (bson.D, error) {
-			return bson.D{}, c.cluster.Reshardings().Move(c.ctx, c.deadline, c.args.Text("moveCollection"),
-				c.args.Text("toShard"))
+		"moveCollection": func(c *call.Call) (bson.D, error) {
+			return bson.D{}, c.Cluster.Reshardings().Move(c.Ctx, c.Deadline, c.Args.Text("moveCollection"),
+				c.Args.Text("toShard"))
 		},
 		"abortMoveCollection": aborting("abortMoveCollection", mock.ByMove),
-		"unshardCollection": func(c *call) (bson.D, error) {
-			return bson.D{}, c.cluster.Reshardings().Unshard(c.ctx, c.deadline, c.args.Text("unshardCollection"),
-				c.args.Text("toShard"))
+		"unshardCollection": func(c *call.Call) (bson.D, error) {
+			return bson.D{}, c.Cluster.Reshardings().Unshard(c.Ctx, c.Deadline, c.Args.Text("unshardCollection"),
+				c.Args.Text("toShard"))
 		},
 		"abortUnshardCollection":   aborting("abortUnshardCollection", mock.ByUnshard),
 		"refineCollectionShardKey": refineKey,
 	}
 }
 
-func refineKey(c *call) (bson.D, error) {
-	unique := c.args["enforceUniquenessCheck"]
-	return bson.D{}, c.cluster.Collections().RefineKey(mock.RefineRequest{
-		Namespace: c.args.Text("refineCollectionShardKey"), Key: c.args.Object("key"), UUID: c.args.Binary("collectionUUID"),
+func refineKey(c *call.Call) (bson.D, error) {
+	unique := c.Args["enforceUniquenessCheck"]
+	return bson.D{}, c.Cluster.Collections().RefineKey(mock.RefineRequest{
+		Namespace: c.Args.Text("refineCollectionShardKey"), Key: c.Args.Object("key"), UUID: c.Args.Binary("collectionUUID"),
 		AcceptNonUnique: !unique.IsZero() && !args.Truth(unique),
 	})
 }
 
-func aborting(name string, by mock.Provenance) handler {
-	return func(c *call) (bson.D, error) {
-		return bson.D{}, c.cluster.Reshardings().Abort(c.ctx, c.deadline, c.args.Text(name), by)
+func aborting(name string, by mock.Provenance) call.Handler {
+	return func(c *call.Call) (bson.D, error) {
+		return bson.D{}, c.Cluster.Reshardings().Abort(c.Ctx, c.Deadline, c.Args.Text(name), by)
 	}
 }
 
 // cleanupReshardCollection has nothing to do: an operation that failed leaves
 // nothing behind here.
-func cleanupReshardCollection(c *call) (bson.D, error) {
-	ns := c.args.Text("cleanupReshardCollection")
-	_, tracked, err := c.cluster.ConfigDB().Tracked(ns)
+func cleanupReshardCollection(c *call.Call) (bson.D, error) {
+	ns := c.Args.Text("cleanupReshardCollection")
+	_, tracked, err := c.Cluster.ConfigDB().Tracked(ns)
 	if err == nil && !tracked {
 		err = mongoerr.New(mongoerr.NamespaceNotFound, "Namespace %s not found", ns)
 	}
 	return bson.D{}, err
 }
 
-func reshardCollection(c *call) (bson.D, error) {
-	ns := c.args.Text("reshardCollection")
+func reshardCollection(c *call.Call) (bson.D, error) {
+	ns := c.Args.Text("reshardCollection")
 	switch {
-	case c.args.Truth("unique"):
+	case c.Args.Truth("unique"):
 		return nil, mongoerr.New(mongoerr.BadValue, "Resharding doesn't support unique: true")
-	case c.args.Has("_presetReshardedChunks"):
+	case c.Args.Has("_presetReshardedChunks"):
 		return nil, mongoerr.New(mongoerr.BadValue,
 			"Test commands must be enabled when a value is provided for field: _presetReshardedChunks")
 	}
 	if err := simpleCollation(c, "reshardCollection"); err != nil {
 		return nil, err
 	}
-	if err := c.cluster.Collections().CheckUUID(ns, c.args.Binary("collectionUUID")); err != nil {
+	if err := c.Cluster.Collections().CheckUUID(ns, c.Args.Binary("collectionUUID")); err != nil {
 		return nil, err
 	}
 	req := mock.ReshardRequest{
-		Namespace: ns, Key: c.args.Object("key"), InitialChunks: c.args.Number("numInitialChunks"),
-		Force: c.args.Truth("forceRedistribution"),
-		UUID:  c.args.Binary("reshardingUUID"),
+		Namespace: ns, Key: c.Args.Object("key"), InitialChunks: c.Args.Number("numInitialChunks"),
+		Force: c.Args.Truth("forceRedistribution"),
+		UUID:  c.Args.Binary("reshardingUUID"),
 	}
-	if c.args.Has("numInitialChunks") && req.InitialChunks <= 0 {
+	if c.Args.Has("numInitialChunks") && req.InitialChunks <= 0 {
 		return nil, mongoerr.New(mongoerr.BadValue, "numInitialChunks must be greater than 0")
 	}
 	var err error
-	if c.args.Has("zones") {
-		if req.Zones, err = zoneRequests(c.args["zones"]); err != nil {
+	if c.Args.Has("zones") {
+		if req.Zones, err = zoneRequests(c.Args["zones"]); err != nil {
 			return nil, err
 		}
 	}
-	if c.args.Has("shardDistribution") {
-		if req.Distribution, err = shardRanges(c.args["shardDistribution"]); err != nil {
+	if c.Args.Has("shardDistribution") {
+		if req.Distribution, err = shardRanges(c.Args["shardDistribution"]); err != nil {
 			return nil, err
 		}
 	}
-	return bson.D{}, c.cluster.Reshardings().Reshard(c.ctx, c.deadline, req)
+	return bson.D{}, c.Cluster.Reshardings().Reshard(c.Ctx, c.Deadline, req)
 }
 
-func simpleCollation(c *call, command string) error {
-	if !c.args.Has("collation") {
+func simpleCollation(c *call.Call, command string) error {
+	if !c.Args.Has("collation") {
 		return nil
 	}
-	if locale, _ := c.args.Object("collation").Lookup("locale").StringValueOK(); locale != "simple" {
+	if locale, _ := c.Args.Object("collation").Lookup("locale").StringValueOK(); locale != "simple" {
 		return mongoerr.New(mongoerr.BadValue, "the collation for %s must be {locale: 'simple'}", command)
 	}
 	return nil

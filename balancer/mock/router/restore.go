@@ -1,117 +1,69 @@
 package router
 
 import (
-	"crypto/sha256"
 	"strings"
-	"time"
-
-	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock/access"
 )
 
 // What the router knows and the cluster keeps: users and roles, and what retryable
-// writes have done, so that one whose reply was lost with the process is not
-// done twice.
-
-// storedWrites is a session's newest retryable write.
-type storedWrites struct {
-	Number int64           `bson:"number"`
-	User   string          `bson:"user"`
-	Used   time.Time       `bson:"used"`
-	Done   []storedOutcome `bson:"done"`
-}
-
-type storedOutcome struct {
-	ID       int32         `bson:"id"`
-	Matched  int           `bson:"matched"`
-	Modified int           `bson:"modified"`
-	Upserted bson.RawValue `bson:"upserted,omitempty"`
-	Removed  bool          `bson:"removed,omitempty"`
-	Reply    bson.D        `bson:"reply,omitempty"`
-}
-
-// key is what the cluster keeps the writes of a session under.
-func (s sessionID) key() string { return string(s.id[:]) + string(s.user[:]) }
-
-// storeWrites keeps what a retryable command has done, and nothing more of
-// sessions that have ended.
-func (n *node) storeWrites(c *call) {
-	for _, id := range n.sessions.takeOver() {
-		n.cluster.KeepWrite(id.key(), nil)
-	}
-	if c.txnNumber == nil || !n.cluster.KeepsWrites() || c.session.writes == nil || !c.session.writes.fresh {
-		return
-	}
-	w := c.session.writes
-	w.fresh = false
-	kept := storedWrites{Number: w.number, User: c.session.user, Used: time.Now()}
-	for id, o := range w.done {
-		kept.Done = append(kept.Done, storedOutcome{id, o.matched, o.modified, o.upserted, o.removed, o.reply})
-	}
-	raw, err := bson.Marshal(kept)
-	if err != nil {
-		n.logger.Error("retryable write not kept", "error", err)
-		return
-	}
-	n.cluster.KeepWrite(c.lsid.key(), raw)
-}
+// writes have done.
 
 // restore takes over what the cluster kept, now and whenever another state takes
 // its place. Users that are there stay. The caller holds the lock.
-func (n *node) restore() {
-	n.restoreSecret()
-	n.given = n.users.Clone()
-	n.restoreUsers(n.users)
-	for _, w := range n.cluster.TakeWrites() {
-		if !n.restoreWrites(w.Session, w.Write) {
-			n.cluster.KeepWrite(w.Session, nil)
+func (r *Router) restore() {
+	r.restoreSecret()
+	r.Given = r.Users.Clone()
+	r.restoreUsers(r.Users)
+	for _, w := range r.Cluster.TakeWrites() {
+		if !r.RestoreWrites(w.Session, w.Write) {
+			r.Cluster.KeepWrite(w.Session, nil)
 		}
 	}
-	n.cluster.OnReplaced(n.follow)
+	r.Cluster.OnReplaced(r.follow)
 }
 
 // follow takes over what another state has of users, as a router would that
 // began with it, and forgets what it lacks. The caller holds the lock.
-func (n *node) follow() {
-	users := n.given.Clone()
-	n.restoreUsers(users)
-	n.users.Become(users)
-	n.keepSecret()
-	n.sessions.forgetWrites()
-	n.routes.Forget("")
+func (r *Router) follow() {
+	users := r.Given.Clone()
+	r.restoreUsers(users)
+	r.Users.Become(users)
+	r.keepSecret()
+	r.Sessions.ForgetWrites()
+	r.Routes.Forget("")
 }
 
 // restoreSecret takes over the secret that the cluster kept for what strangers
 // hear of users, or gives it one to keep.
-func (n *node) restoreSecret() {
-	secret, known := access.RestoreSecret(n.cluster.KeptUsers()[access.SecretName])
+func (r *Router) restoreSecret() {
+	secret, known := access.RestoreSecret(r.Cluster.KeptUsers()[access.SecretName])
 	if !known {
 		secret = access.NewSecret()
 	}
-	if err := n.users.UseSecret(secret); err != nil {
-		n.logger.Error("users not made", "error", err)
+	if err := r.Users.UseSecret(secret); err != nil {
+		r.Logger.Error("users not made", "error", err)
 	}
-	n.keepSecret()
+	r.keepSecret()
 }
 
 // keepSecret keeps the secret with the cluster where clients have to log in.
-func (n *node) keepSecret() {
-	if !n.authRequired {
+func (r *Router) keepSecret() {
+	if !r.AuthRequired {
 		return
 	}
-	stored, err := n.users.StoredSecret()
+	stored, err := r.Users.StoredSecret()
 	if err != nil {
-		n.logger.Error("secret not kept", "error", err)
+		r.Logger.Error("secret not kept", "error", err)
 		return
 	}
-	n.cluster.KeepUser(access.SecretName, stored)
+	r.Cluster.KeepUser(access.SecretName, stored)
 }
 
 // restoreUsers puts the users and roles that the cluster kept into a directory,
 // besides those that are there.
-func (n *node) restoreUsers(into *access.Directory) {
-	for name, kept := range n.cluster.KeptUsers() {
+func (r *Router) restoreUsers(into *access.Directory) {
+	for name, kept := range r.Cluster.KeptUsers() {
 		if name == access.SecretName {
 			continue
 		}
@@ -120,29 +72,7 @@ func (n *node) restoreUsers(into *access.Directory) {
 			restore = func() error { return into.RestoreRole(kept) }
 		}
 		if err := restore(); err != nil {
-			n.logger.Error("user not restored", "user", name, "error", err)
+			r.Logger.Error("user not restored", "user", name, "error", err)
 		}
 	}
-}
-
-// restoreWrites is false for a session that is over.
-func (n *node) restoreWrites(session string, raw bson.Raw) bool {
-	var id sessionID
-	var kept storedWrites
-	if len(session) != len(id.id)+sha256.Size || bson.Unmarshal(raw, &kept) != nil || time.Since(kept.Used) > sessionLife {
-		return false
-	}
-	copy(id.id[:], session)
-	copy(id.user[:], session[len(id.id):])
-	s, err := n.sessions.use(id, kept.User)
-	if err != nil {
-		return false
-	}
-	s.used = kept.Used
-	s.writes = &retryableWrite{number: kept.Number, done: map[int32]*outcome{}}
-	for _, o := range kept.Done {
-		s.writes.done[o.ID] = &outcome{matched: o.Matched, modified: o.Modified, upserted: o.Upserted, removed: o.Removed,
-			reply: o.Reply}
-	}
-	return true
 }

@@ -7,38 +7,14 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mongoerr"
 )
-
-// outcome is what one write statement did.
-type outcome struct {
-	matched, modified int
-	upserted          bson.RawValue
-	removed           bool
-	// reply is the whole reply of a findAndModify.
-	reply bson.D
-}
-
-// changed: only what has changed something is remembered. The rest may as
-// well run again.
-func (o *outcome) changed() bool {
-	return o.modified > 0 || o.removed || !o.upserted.IsZero()
-}
-
-// retryableWrite is a session's newest write that may come again, when its
-// client has lost the reply.
-type retryableWrite struct {
-	number int64
-	// done holds what each statement did, by its id.
-	done map[int32]*outcome
-	// fresh: something was done that has not been kept yet.
-	fresh bool
-}
 
 // statementIDs are the ids of a retryable command's statements, and the ids of
 // those that had been done before.
 type statementIDs struct {
-	write   *retryableWrite // nil unless the command is retryable
+	write   *call.RetryableWrite // nil unless the command is retryable
 	first   int32
 	ids     []int32 // instead of first, first+1, …
 	retried map[int32]bool
@@ -46,48 +22,48 @@ type statementIDs struct {
 
 // beginRetryable opens the session's write under the command's txnNumber. An
 // older number than the newest is refused with TransactionTooOld.
-func (c *call) beginRetryable(statements int) (*statementIDs, error) {
+func beginRetryable(c *call.Call, statements int) (*statementIDs, error) {
 	s := &statementIDs{}
-	if err := c.readStatementIDs(s, statements); err != nil {
+	if err := readStatementIDs(c, s, statements); err != nil {
 		return nil, err
 	}
-	if c.txnNumber == nil {
+	if c.TxnNumber == nil {
 		return s, nil
 	}
-	newest := c.session.writes
+	newest := c.Session.Writes
 	switch {
-	case newest == nil || newest.number < *c.txnNumber:
-		newest = &retryableWrite{number: *c.txnNumber, done: make(map[int32]*outcome, statements)}
-		c.session.writes = newest
-	case newest.number > *c.txnNumber:
+	case newest == nil || newest.Number < *c.TxnNumber:
+		newest = &call.RetryableWrite{Number: *c.TxnNumber, Done: make(map[int32]*call.Outcome, statements)}
+		c.Session.Writes = newest
+	case newest.Number > *c.TxnNumber:
 		return nil, mongoerr.New(mongoerr.TransactionTooOld,
 			"Retryable write with txnNumber %d is prohibited on session %s because a newer retryable write with txnNumber %d "+
 				"has already started on this session.",
-			*c.txnNumber, c.body.Lookup("lsid"), newest.number)
+			*c.TxnNumber, c.Body.Lookup("lsid"), newest.Number)
 	}
 	s.write = newest
 	return s, nil
 }
 
-func (c *call) readStatementIDs(s *statementIDs, statements int) error {
-	if v := c.body.Lookup("stmtId"); !v.IsZero() {
+func readStatementIDs(c *call.Call, s *statementIDs, statements int) error {
+	if v := c.Body.Lookup("stmtId"); !v.IsZero() {
 		n, isInt := v.Int32OK()
 		if !isInt {
 			return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.stmtId' is the wrong type '%s', expected type 'int'",
-				c.invoked, args.TypeName(v.Type))
+				c.Invoked, args.TypeName(v.Type))
 		}
 		s.first = n
 	}
-	v := c.body.Lookup("stmtIds")
+	v := c.Body.Lookup("stmtIds")
 	if v.IsZero() {
 		return nil
 	}
 	array, isArray := v.ArrayOK()
 	if !isArray {
 		return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.stmtIds' is the wrong type '%s', expected type 'array'",
-			c.invoked, args.TypeName(v.Type))
+			c.Invoked, args.TypeName(v.Type))
 	}
-	if !c.body.Lookup("stmtId").IsZero() {
+	if !c.Body.Lookup("stmtId").IsZero() {
 		return mongoerr.New(mongoerr.InvalidOptions, "May not specify both stmtId and stmtIds in write command")
 	}
 	values, err := array.Values()
@@ -102,7 +78,7 @@ func (c *call) readStatementIDs(s *statementIDs, statements int) error {
 	for _, v := range values {
 		n, isInt := v.Int32OK()
 		if !isInt {
-			return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.stmtIds' holds a %s, expected type 'int'", c.invoked,
+			return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.stmtIds' holds a %s, expected type 'int'", c.Invoked,
 				args.TypeName(v.Type))
 		}
 		s.ids = append(s.ids, n)
@@ -118,12 +94,12 @@ func (s *statementIDs) id(i int) int32 {
 }
 
 // once runs the i-th statement, or gives what it did before.
-func (s *statementIDs) once(i int, run func() (*outcome, error)) (*outcome, error) {
+func (s *statementIDs) once(i int, run func() (*call.Outcome, error)) (*call.Outcome, error) {
 	if s.write == nil {
 		return run()
 	}
 	id := s.id(i)
-	if before, done := s.write.done[id]; done {
+	if before, done := s.write.Done[id]; done {
 		if s.retried == nil {
 			s.retried = map[int32]bool{}
 		}
@@ -131,9 +107,9 @@ func (s *statementIDs) once(i int, run func() (*outcome, error)) (*outcome, erro
 		return before, nil
 	}
 	result, err := run()
-	if err == nil && result.changed() {
-		s.write.done[id] = result
-		s.write.fresh = true
+	if err == nil && result.Changed() {
+		s.write.Done[id] = result
+		s.write.Fresh = true
 	}
 	return result, err
 }
@@ -150,10 +126,10 @@ func (s *statementIDs) note(reply bson.D) bson.D {
 	return append(reply, bson.E{Key: "retriedStmtIds", Value: ids})
 }
 
-// notMany refuses a statement that may touch many documents in a retryable
+// refuseMany refuses a statement that may touch many documents in a retryable
 // write, where it could not be told what a lost one had done.
-func (c *call) notMany(many bool, what string) error {
-	if !many || c.txnNumber == nil {
+func refuseMany(c *call.Call, many bool, what string) error {
+	if !many || c.TxnNumber == nil {
 		return nil
 	}
 	return mongoerr.New(mongoerr.InvalidOptions, "Cannot use (or request) retryable writes with %s", what)

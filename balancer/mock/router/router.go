@@ -17,6 +17,8 @@ import (
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/access"
 	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mock/router/sampling"
 	"shardsh/balancer/mock/routing"
 	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mock/store/work"
@@ -29,7 +31,7 @@ const commandTime = time.Millisecond
 
 // Router answers commands as a mongos in front of the mock cluster, or as one
 // of its members: it checks each command, runs its handler and ends the reply.
-type Router struct{ *node }
+type Router struct{ *call.Node }
 
 var _ wire.Handler = (*Router)(nil)
 
@@ -40,9 +42,9 @@ type Option func(*Router)
 // required, a client that has not may ask nothing but how.
 func WithUsers(d *access.Directory, required bool) Option {
 	return func(r *Router) {
-		r.authRequired = required
+		r.AuthRequired = required
 		if d != nil {
-			r.users = d
+			r.Users = d
 		}
 	}
 }
@@ -50,19 +52,19 @@ func WithUsers(d *access.Directory, required bool) Option {
 // WithIdleCursors sets how long a cursor stays open that nobody reads, in real
 // time.
 func WithIdleCursors(d time.Duration) Option {
-	return func(r *Router) { r.cursors.life = d }
+	return func(r *Router) { r.Cursors.Life = d }
 }
 
 // WithCursorBytes sets how many bytes open cursors may hold together before the
 // one that nobody has read for longest is closed.
 func WithCursorBytes(n int64) Option {
-	return func(r *Router) { r.cursors.most = n }
+	return func(r *Router) { r.Cursors.Most = n }
 }
 
 // WithBudget bounds what commands keep in memory, together with those of others
 // that have the same budget.
 func WithBudget(b *work.Budget) Option {
-	return func(r *Router) { r.budget = b }
+	return func(r *Router) { r.Budget = b }
 }
 
 // New makes a router. A nil logger discards.
@@ -70,57 +72,56 @@ func New(c *mock.Cluster, logger *slog.Logger, options ...Option) *Router {
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
 	}
-	r := &Router{&node{
-		cluster:    c,
-		logger:     logger,
-		commands:   commandTable(c.Release()),
-		process:    bson.NewObjectID(),
-		started:    time.Now(),
-		cursors:    cursors{rand: rand.New(rand.NewPCG(1, 2)), life: cursorLife},
-		counters:   newCounters(),
-		parameters: ownParameters(),
-		users:      access.NewDirectory(),
-		budget:     work.NewBudget(0),
-		sessions:   &sessions{},
-		analyzers:  analyzers{},
-		routes:     &routing.Cache{},
+	r := &Router{&call.Node{
+		Cluster:    c,
+		Logger:     logger,
+		Commands:   commandTable(c.Release()),
+		Stages:     initialStages(),
+		Process:    bson.NewObjectID(),
+		Started:    time.Now(),
+		Cursors:    call.Cursors{Rand: rand.New(rand.NewPCG(1, 2)), Life: call.CursorLife},
+		Counters:   call.NewCounters(),
+		Parameters: ownParameters(),
+		Users:      access.NewDirectory(),
+		Budget:     work.NewBudget(0),
+		Sessions:   &call.Sessions{},
+		Analyzers:  sampling.Analyzers{},
+		Routes:     &routing.Cache{},
 	}}
 	for _, change := range options {
 		change(r)
 	}
 	c.Lock()
 	defer c.Unlock()
-	r.entry = c.ConfigDB().Routers()[0]
+	r.Entry = c.ConfigDB().Routers()[0]
 	r.restore()
 	return r
 }
 
 // Handle answers one command.
 func (r *Router) Handle(ctx context.Context, req wire.Request) (reply bson.Raw) {
-	counted := r.counters.begin(req)
+	counted := r.Counters.Begin(req)
 	defer func() { counted(reply) }() // of one that panics, too
 	return r.handle(ctx, req)
 }
 
-// command returns what there is to know of a command; nil where there is none of that
-// name.
-func (n *node) command(name string) *command {
-	if cmd := n.commands[name]; cmd != nil && (!cmd.Test || testCommands(n.cluster)) {
-		return cmd
+// Leave is called at the end of a connection.
+func (r *Router) Leave(client *wire.Client) {
+	if client.State != nil {
+		r.Counters.Connections.Add(-1)
 	}
-	return nil
 }
 
 func (r *Router) handle(ctx context.Context, req wire.Request) bson.Raw {
-	cmd := r.command(req.Command)
-	c := r.begin(ctx, req)
-	r.forgetGone(c.peer)
+	cmd := r.Command(req.Command)
+	c := r.Begin(ctx, req)
+	r.ForgetGone(c.Peer)
 	if r.crashed() {
-		c.drop()
-		return r.reply(nil, errCrashed())
+		c.Drop()
+		return r.reply(nil, call.ErrCrashed())
 	}
 	if cmd != nil {
-		if err := r.authorize(cmd, c); err != nil {
+		if err := r.Authorize(cmd, c); err != nil {
 			return r.reply(nil, err)
 		}
 	}
@@ -134,18 +135,18 @@ func (r *Router) handle(ctx context.Context, req wire.Request) bson.Raw {
 		}
 		return r.reply(r.runOutside(cmd, c))
 	}
-	if v := c.body.Lookup("lsid"); !v.IsZero() {
-		c.lsid, c.lsidErr = c.readSessionID("OperationSessionInfo.lsid", v)
+	if v := c.Body.Lookup("lsid"); !v.IsZero() {
+		c.LSID, c.LSIDErr = c.ReadSessionID("OperationSessionInfo.lsid", v)
 	}
-	if r.cluster.RealTime() {
-		c.now = r.cluster.LastNow()
+	if r.Cluster.RealTime() {
+		c.Now = r.Cluster.LastNow()
 	}
 	ctx, kill := context.WithCancelCause(ctx)
-	defer r.operations.begin(req.Command, c, kill)()
-	ctx, account := r.budget.OpenUnder(ctx, kill)
+	defer r.Operations.Begin(req.Command, c, kill)()
+	ctx, account := r.Budget.OpenUnder(ctx, kill)
 	defer account.Close()
-	c.ctx = ctx
-	defer c.end()
+	c.Ctx = ctx
+	defer c.End()
 	release, err := r.checkOut(c)
 	if err != nil {
 		return r.reply(nil, err)
@@ -157,37 +158,38 @@ func (r *Router) handle(ctx context.Context, req wire.Request) bson.Raw {
 		return r.reply(nil, err)
 	}
 	late.sleep(ctx)
-	return fault.failAfter(reply)
+	return fault.FailAfter(reply)
 }
 
 // perform runs a command with the cluster's lock held, but for what only computes.
 // The reply may be sent when what the command has changed is written. On real time
 // no lock is needed to know when a command came, and so to check it.
-func (r *Router) perform(cmd *command, c *call) (fields bson.D, written func(context.Context) error, err error) {
-	if !c.now.IsZero() {
+func (r *Router) perform(cmd *call.Command, c *call.Call) (
+	fields bson.D, written func(context.Context) error, err error) {
+	if !c.Now.IsZero() {
 		if err = r.check(cmd, c); err == nil {
-			c.find.prepare(cmd, c)
+			c.Find.Prepare(cmd, c)
 		}
 	}
-	r.cluster.Lock()
-	defer r.cluster.Unlock()
-	if c.now.IsZero() {
-		r.cluster.Spend(commandTime)
-		c.now = r.cluster.Now()
+	r.Cluster.Lock()
+	defer r.Cluster.Unlock()
+	if c.Now.IsZero() {
+		r.Cluster.Spend(commandTime)
+		c.Now = r.Cluster.Now()
 		err = r.check(cmd, c)
 	}
 	if err == nil {
 		fields, err = r.run(cmd, c)
 	}
-	r.storeWrites(c)
+	r.StoreWrites(c)
 	return fields, whenWritten(cmd, c), err
 }
 
 // run runs a command that has been checked.
-func (r *Router) run(cmd *command, c *call) (bson.D, error) {
-	if c.replaced != r.cluster.Replaced() {
-		c.replaced = r.cluster.Replaced() // another state, with other users
-		if err := r.checkPrivileges(cmd, c); err != nil {
+func (r *Router) run(cmd *call.Command, c *call.Call) (bson.D, error) {
+	if c.Replaced != r.Cluster.Replaced() {
+		c.Replaced = r.Cluster.Replaced() // another state, with other users
+		if err := r.CheckPrivileges(cmd, c); err != nil {
 			return nil, err
 		}
 	}
@@ -195,90 +197,90 @@ func (r *Router) run(cmd *command, c *call) (bson.D, error) {
 	if err := checkDisk(cmd, c); err != nil {
 		return nil, err
 	}
-	if !cmd.Mock && r.member == nil {
+	if !cmd.Mock && r.Member == nil {
 		return r.runFaulty(cmd, c)
 	}
-	c.request = r.cluster.Background()
-	return cmd.run(c)
+	c.Request = r.Cluster.Background()
+	return cmd.Run(c)
 }
 
 // runOutside runs a command that needs no cluster.
-func (r *Router) runOutside(cmd *command, c *call) (bson.D, error) {
-	c.now = r.cluster.LastNow()
+func (r *Router) runOutside(cmd *call.Command, c *call.Call) (bson.D, error) {
+	c.Now = r.Cluster.LastNow()
 	if err := r.checkFirst(cmd, c); err != nil {
 		return nil, err
 	}
-	if err := args.CheckOnce(c.body.Raw); err != nil {
+	if err := args.CheckOnce(c.Body.Raw); err != nil {
 		return nil, err
 	}
-	if err := r.checkPrivileges(cmd, c); err != nil {
+	if err := r.CheckPrivileges(cmd, c); err != nil {
 		return nil, err
 	}
-	if err := c.parseRest(cmd); err != nil {
+	if err := parseRest(c, cmd); err != nil {
 		return nil, err
 	}
-	return cmd.run(c)
+	return cmd.Run(c)
 }
 
 // check rejects a request in the server's order (spec 03 §0.4).
-func (r *Router) check(cmd *command, c *call) error {
+func (r *Router) check(cmd *call.Command, c *call.Call) error {
 	if cmd == nil {
-		return mongoerr.New(mongoerr.CommandNotFound, "no such command: '%s'", c.invoked)
+		return mongoerr.New(mongoerr.CommandNotFound, "no such command: '%s'", c.Invoked)
 	}
-	c.cmd, c.replaced = cmd, r.cluster.Replaced()
+	c.Cmd, c.Replaced = cmd, r.Cluster.Replaced()
 	if err := r.checkFirst(cmd, c); err != nil {
 		return err
 	}
-	if err := c.readSnapshot(cmd); err != nil {
+	if err := readSnapshot(c, cmd); err != nil {
 		return err
 	}
-	if c.db == "local" && r.member == nil {
+	if c.DB == "local" && r.Member == nil {
 		return mongoerr.New(mongoerr.IllegalOperation, "Can't use 'local' database through mongos")
 	}
-	if !catalog.ValidDatabaseName(c.db) {
-		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid database name: '%s'", c.db)
+	if !catalog.ValidDatabaseName(c.DB) {
+		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid database name: '%s'", c.DB)
 	}
-	if err := args.CheckOnce(c.body.Raw); err != nil {
+	if err := args.CheckOnce(c.Body.Raw); err != nil {
 		return err
 	}
-	if cmd.AdminOnly && c.db != "admin" {
+	if cmd.AdminOnly && c.DB != "admin" {
 		return mongoerr.New(mongoerr.Unauthorized, "%s may only be run against the admin database.", cmd.Name)
 	}
-	if err := r.checkPrivileges(cmd, c); err != nil {
+	if err := r.CheckPrivileges(cmd, c); err != nil {
 		return err
 	}
-	if err := c.checkGossip(); err != nil {
+	if err := checkGossip(c); err != nil {
 		return err
 	}
 	if err := r.readOperation(cmd, c); err != nil {
 		return err
 	}
-	return c.parseRest(cmd)
+	return parseRest(c, cmd)
 }
 
 // checkFirst checks what a server looks at whatever the command is about: the
 // fields that it reads at once, then the arguments that every command takes.
-func (r *Router) checkFirst(cmd *command, c *call) error {
-	if err := c.checkOption(); err != nil {
+func (r *Router) checkFirst(cmd *call.Command, c *call.Call) error {
+	if err := checkOption(c); err != nil {
 		return err
 	}
-	first, err := cmd.ParseFirst(c.body.Raw)
+	first, err := cmd.ParseFirst(c.Body.Raw)
 	if err != nil {
 		return err
 	}
-	c.args = first
-	if err := c.readMaxTime(c.now); err != nil {
+	c.Args = first
+	if err := readMaxTime(c, c.Now); err != nil {
 		return err
 	}
-	if err := c.checkAPIVersion(cmd); err != nil {
+	if err := checkAPIVersion(c, cmd); err != nil {
 		return err
 	}
-	return c.checkConcerns(cmd)
+	return checkConcerns(c, cmd)
 }
 
 // parseRest reads the fields that have not been read.
-func (c *call) parseRest(cmd *command) (err error) {
-	c.args, err = cmd.ParseRest(c.body.Raw, c.args)
+func parseRest(c *call.Call, cmd *call.Command) (err error) {
+	c.Args, err = cmd.ParseRest(c.Body.Raw, c.Args)
 	return err
 }
 
@@ -289,7 +291,7 @@ func (r *Router) reply(fields bson.D, err error) bson.Raw {
 		fields = mongoerr.Reply(err)
 		var known *mongoerr.ServerError
 		if !errors.As(err, &known) {
-			r.logger.Error("command failed inside the mock", "error", err)
+			r.Logger.Error("command failed inside the mock", "error", err)
 		}
 	} else if !hasOK(fields) {
 		fields = append(fields, bson.E{Key: "ok", Value: 1.0})
@@ -297,7 +299,7 @@ func (r *Router) reply(fields bson.D, err error) bson.Raw {
 	var room [gossipBytes]byte
 	raw, marshalErr := document.EncodeWith(fields, r.appendGossip(room[:0]))
 	if marshalErr != nil {
-		r.logger.Error("reply not encoded", "error", marshalErr)
+		r.Logger.Error("reply not encoded", "error", marshalErr)
 		raw, _ = bson.Marshal(mongoerr.Reply(mongoerr.New(mongoerr.InternalError, "reply not encoded: %s", marshalErr)))
 	}
 	return raw
@@ -317,7 +319,7 @@ const gossipBytes = 128
 
 // appendGossip appends the fields that tell clients the time.
 func (r *Router) appendGossip(dst []byte) []byte {
-	at := r.cluster.GossipTime()
+	at := r.Cluster.GossipTime()
 	start, dst := bsoncore.AppendDocumentElementStart(dst, "$clusterTime")
 	dst = bsoncore.AppendTimestampElement(dst, "clusterTime", at.T, at.I)
 	signature, dst := bsoncore.AppendDocumentElementStart(dst, "signature")

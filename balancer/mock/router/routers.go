@@ -11,6 +11,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mock/routing"
 	"shardsh/balancer/mock/wire"
 )
@@ -19,41 +20,41 @@ import (
 // has cursors, counters and parameters of its own, and knows of the catalog what it
 // has read itself. Users, sessions and what was sampled are those of all routers.
 func (r *Router) Beside(name string) (*Router, error) {
-	r.cluster.Lock()
-	defer r.cluster.Unlock()
-	entry, err := r.cluster.ConfigDB().AddRouter(name)
+	r.Cluster.Lock()
+	defer r.Cluster.Unlock()
+	entry, err := r.Cluster.ConfigDB().AddRouter(name)
 	if err != nil {
 		return nil, fmt.Errorf("router %s: %w", name, err)
 	}
-	another := &Router{&node{
-		cluster:  r.cluster,
-		logger:   r.logger,
-		commands: r.commands,
-		process:  bson.NewObjectID(),
-		started:  time.Now(),
-		entry:    entry,
-		cursors: cursors{
-			rand: rand.New(rand.NewPCG(1, r.cursors.rand.Uint64())), life: r.cursors.life, most: r.cursors.most,
+	another := &Router{&call.Node{
+		Cluster: r.Cluster,
+		Logger:  r.Logger,
+		Stages:  r.Stages, Commands: r.Commands,
+		Process: bson.NewObjectID(),
+		Started: time.Now(),
+		Entry:   entry,
+		Cursors: call.Cursors{
+			Rand: rand.New(rand.NewPCG(1, r.Cursors.Rand.Uint64())), Life: r.Cursors.Life, Most: r.Cursors.Most,
 		},
-		counters:   newCounters(),
-		parameters: ownParameters(),
-		routes:     &routing.Cache{},
-		budget:     r.budget,
-		sessions:   r.sessions,
-		analyzers:  r.analyzers,
-		snapshots:  r.snapshots,
+		Counters:   call.NewCounters(),
+		Parameters: ownParameters(),
+		Routes:     &routing.Cache{},
+		Budget:     r.Budget,
+		Sessions:   r.Sessions,
+		Analyzers:  r.Analyzers,
+		Snapshots:  r.Snapshots,
 
-		users: r.users, authRequired: r.authRequired,
+		Users: r.Users, AuthRequired: r.AuthRequired,
 	}}
-	r.cluster.OnReplaced(func() { another.routes.Forget("") })
+	r.Cluster.OnReplaced(func() { another.Routes.Forget("") })
 	return another, nil
 }
 
 // ListensAt says where clients reach the first router of its cluster.
 func (r *Router) ListensAt(address string) {
-	r.cluster.Lock()
-	defer r.cluster.Unlock()
-	r.cluster.ConfigDB().FirstRouterAt(address)
+	r.Cluster.Lock()
+	defer r.Cluster.Unlock()
+	r.Cluster.ConfigDB().FirstRouterAt(address)
 }
 
 // Routers are routers of one cluster behind one listener: the address that a client
@@ -83,7 +84,7 @@ func Several(first *Router, n int) (Routers, error) {
 
 // Names returns where to dial each of them.
 func (rs Routers) Names() []string {
-	names := []string{rs.first.entry.Name}
+	names := []string{rs.first.Entry.Name}
 	return append(names, slices.Sorted(maps.Keys(rs.others))...)
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -14,20 +15,20 @@ import (
 
 // routedVersion is the version of a collection, or of a database, that the router
 // knows (spec 03 §1.7).
-func routedVersion(c *call) (bson.D, error) {
-	name, isText := c.body.Lookup(c.invoked).StringValueOK()
+func routedVersion(c *call.Call) (bson.D, error) {
+	name, isText := c.Body.Lookup(c.Invoked).StringValueOK()
 	if !isText {
 		return nil, mongoerr.New(mongoerr.BadValue, "getShardVersion takes a namespace")
 	}
 	if !strings.Contains(name, ".") {
-		entry, known := c.databaseEntry(name)
+		entry, known := databaseEntry(c, name)
 		if !known {
 			return nil, mongoerr.New(mongoerr.NamespaceNotFound, "database %s not found", name)
 		}
 		return bson.D{{Key: "primaryShard", Value: entry.Lookup("primary")},
 			{Key: "version", Value: entry.Lookup("version")}}, nil
 	}
-	table := c.node.routes.Table(name, c.cluster.ConfigDB())
+	table := c.Node.Routes.Table(name, c.Cluster.ConfigDB())
 	if table == nil {
 		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "Collection %s is not sharded.", name)
 	}
@@ -36,7 +37,7 @@ func routedVersion(c *call) (bson.D, error) {
 		{Key: "versionEpoch", Value: table.Epoch()},
 		{Key: "versionTimestamp", Value: table.Timestamp()},
 	}
-	if !args.TrueValue(c.body.Lookup("fullMetadata")) {
+	if !args.TrueValue(c.Body.Lookup("fullMetadata")) {
 		return reply, nil
 	}
 	return append(reply, allBounds(table)), nil
@@ -48,7 +49,7 @@ func allBounds(table *catalog.RoutingTable) bson.E {
 	size := 0
 	for chunk := range table.All() {
 		lower, upper := table.Pattern().Bound(chunk.Min), table.Pattern().Bound(chunk.Max)
-		if size += len(lower) + len(upper) + 32; size > batchBytes {
+		if size += len(lower) + len(upper) + 32; size > call.BatchBytes {
 			return bson.E{Key: "exceededSize", Value: true}
 		}
 		bounds = append(bounds, bson.A{lower, upper})
@@ -56,32 +57,32 @@ func allBounds(table *catalog.RoutingTable) bson.E {
 	return bson.E{Key: "chunks", Value: bounds}
 }
 
-func getDatabaseVersion(c *call) (bson.D, error) {
-	entry, known := c.databaseEntry(c.args.Text("getDatabaseVersion"))
+func getDatabaseVersion(c *call.Call) (bson.D, error) {
+	entry, known := databaseEntry(c, c.Args.Text("getDatabaseVersion"))
 	if !known {
-		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "database %s not found", c.args.Text("getDatabaseVersion"))
+		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "database %s not found", c.Args.Text("getDatabaseVersion"))
 	}
 	return bson.D{{Key: "primaryShard", Value: entry.Lookup("primary")},
 		{Key: "dbVersion", Value: entry.Lookup("version")}}, nil
 }
 
 // databaseEntry is a database's entry as the router knows it, or as it is to a member.
-func (c *call) databaseEntry(db string) (bson.Raw, bool) {
-	if c.node.routes == nil {
-		return c.cluster.ConfigDB().DatabaseEntry(db)
+func databaseEntry(c *call.Call, db string) (bson.Raw, bool) {
+	if c.Node.Routes == nil {
+		return c.Cluster.ConfigDB().DatabaseEntry(db)
 	}
-	return c.node.routes.Database(db, c.cluster.ConfigDB())
+	return c.Node.Routes.Database(db, c.Cluster.ConfigDB())
 }
 
 // flushRouterConfig lets the router read again what it knows of a collection, of a
 // database with all its collections, or of everything. Names of any kind are fine.
-func flushRouterConfig(c *call) (bson.D, error) {
-	v := c.body.Lookup(c.invoked)
+func flushRouterConfig(c *call.Call) (bson.D, error) {
+	v := c.Body.Lookup(c.Invoked)
 	name, isText := v.StringValueOK()
 	if _, isNumber := args.Number(v); !isNumber && v.Type != bson.TypeBoolean && !isText {
 		return nil, mongoerr.New(mongoerr.WrongFieldType, "flushRouterConfig takes a number, a bool or a name")
 	}
-	c.node.routes.Forget(name)
+	c.Node.Routes.Forget(name)
 	return bson.D{{Key: "flushed", Value: true}}, nil
 }
 
@@ -96,16 +97,16 @@ var outdated = map[string]bool{
 }
 
 // forgetRoutes follows a command that has changed where its subject lies.
-func forgetRoutes(cmd *command, c *call) {
-	if !outdated[cmd.Name] || c.node.member != nil {
+func forgetRoutes(cmd *call.Command, c *call.Call) {
+	if !outdated[cmd.Name] || c.Node.Member != nil {
 		return
 	}
 	if cmd.Name == "dropDatabase" {
-		c.node.routes.Forget(c.db)
+		c.Node.Routes.Forget(c.DB)
 		return
 	}
-	c.node.routes.Forget(c.subject(cmd))
-	if to, isText := c.body.Lookup("to").StringValueOK(); isText && cmd.Name == "renameCollection" {
-		c.node.routes.Forget(to)
+	c.Node.Routes.Forget(c.Subject(cmd))
+	if to, isText := c.Body.Lookup("to").StringValueOK(); isText && cmd.Name == "renameCollection" {
+		c.Node.Routes.Forget(to)
 	}
 }

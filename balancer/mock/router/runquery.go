@@ -9,16 +9,13 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mock/store/pipeline"
 )
 
-// source makes a stream of documents of what was captured. It needs no lock, and
-// ends with ctx.
-type source func(ctx context.Context) iter.Seq2[bson.Raw, error]
-
 // documents is a source of documents at hand.
-func documents(docs []bson.Raw) source {
+func documents(docs []bson.Raw) call.Source {
 	return func(context.Context) iter.Seq2[bson.Raw, error] {
 		return func(yield func(bson.Raw, error) bool) {
 			for _, doc := range docs {
@@ -31,8 +28,8 @@ func documents(docs []bson.Raw) source {
 }
 
 // queried captures what a query reads.
-func queried(c *call, q query) (source, error) {
-	if isView(c, q.ns) {
+func queried(c *call.Call, q call.Query) (call.Source, error) {
+	if call.IsView(c, q.NS) {
 		return viewed(c, q)
 	}
 	reads, err := reached(c, q)
@@ -41,56 +38,56 @@ func queried(c *call, q query) (source, error) {
 	}
 	return func(ctx context.Context) iter.Seq2[bson.Raw, error] {
 		return func(yield func(bson.Raw, error) bool) {
-			planned, err := mock.Planned(reads, q.request())
+			planned, err := mock.Planned(reads, q.Request())
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			q.run(ctx, planned)(yield)
+			runQuery(ctx, q, planned)(yield)
 		}
 	}, nil
 }
 
 // reached captures the reads of a query; of one that is content with partial
 // results, those of the shards that can be reached.
-func reached(c *call, q query) ([]mock.Read, error) {
-	if _, special, err := c.nodes(); q.partial == nil || c.node.member != nil || special || err != nil {
-		return reads(c, q.ns, q.filter)
+func reached(c *call.Call, q call.Query) ([]mock.Read, error) {
+	if _, special, err := c.Nodes(); q.Partial == nil || c.Node.Member != nil || special || err != nil {
+		return reads(c, q.NS, q.Filter)
 	}
-	reads, partial, err := c.request.PartialReads(q.ns, q.filter)
-	*q.partial = partial
+	reads, partial, err := c.Request.PartialReads(q.NS, q.Filter)
+	*q.Partial = partial
 	return reads, err
 }
 
-// run gives the results of a query: the shards' documents in order, the part of
+// runQuery gives the results of a query: the shards' documents in order, the part of
 // them that is asked for, each as it is to be shown.
-func (q query) run(ctx context.Context, reads []mock.Read) iter.Seq2[bson.Raw, error] {
+func runQuery(ctx context.Context, q call.Query, reads []mock.Read) iter.Seq2[bson.Raw, error] {
 	m := marks{}
 	parts := make([]iter.Seq2[bson.Raw, error], len(reads))
 	for i, r := range reads {
 		p := &part{read: r}
-		if q.marks() {
+		if isMarked(q) {
 			p.marks = m
 		}
 		if parts[i] = p.documents(ctx); !r.Plan.Sorted() {
 			parts[i] = p.gathered(ctx, q)
 		}
 	}
-	return q.shown(ctx, m, q.cut(q.merged(parts)))
+	return shownResults(ctx, q, m, cut(q, merged(q, parts)))
 }
 
 // cut leaves skip and limit.
-func (q query) cut(in iter.Seq2[bson.Raw, error]) iter.Seq2[bson.Raw, error] {
-	if q.skip == 0 && q.limit == 0 {
+func cut(q call.Query, in iter.Seq2[bson.Raw, error]) iter.Seq2[bson.Raw, error] {
+	if q.Skip == 0 && q.Limit == 0 {
 		return in
 	}
 	return func(yield func(bson.Raw, error) bool) {
 		n := int64(0)
 		for doc, err := range in {
-			if n++; err == nil && n <= q.skip {
+			if n++; err == nil && n <= q.Skip {
 				continue
 			}
-			if !yield(doc, err) || err != nil || q.limit > 0 && n == q.skip+q.limit {
+			if !yield(doc, err) || err != nil || q.Limit > 0 && n == q.Skip+q.Limit {
 				return
 			}
 		}
@@ -98,14 +95,14 @@ func (q query) cut(in iter.Seq2[bson.Raw, error]) iter.Seq2[bson.Raw, error] {
 }
 
 // merged puts the shards' documents in one order.
-func (q query) merged(parts []iter.Seq2[bson.Raw, error]) iter.Seq2[bson.Raw, error] {
+func merged(q call.Query, parts []iter.Seq2[bson.Raw, error]) iter.Seq2[bson.Raw, error] {
 	switch {
 	case len(parts) == 1:
 		return parts[0]
-	case q.sort.IsEmpty():
+	case q.Sort.IsEmpty():
 		return concatenated(parts)
 	}
-	return mergeSorted(parts, q.sort.Key)
+	return mergeSorted(parts, q.Sort.Key)
 }
 
 func concatenated(parts []iter.Seq2[bson.Raw, error]) iter.Seq2[bson.Raw, error] {
@@ -175,24 +172,25 @@ type mark struct {
 	plan *store.Plan
 }
 
-// marks reports whether results say where they were found.
-func (q query) marks() bool { return q.returnKey || q.showRecord }
+// isMarked reports whether results say where they were found.
+func isMarked(q call.Query) bool { return q.ReturnKey || q.ShowRecord }
 
-// shown projects the results, or marks them: returnKey leaves nothing but the key
+// shownResults projects the results, or marks them: returnKey leaves nothing but the key
 // of the index, and showRecordId adds the record.
-func (q query) shown(ctx context.Context, m marks, in iter.Seq2[bson.Raw, error]) iter.Seq2[bson.Raw, error] {
-	if q.projection == nil && !q.marks() {
+func shownResults(ctx context.Context, q call.Query, m marks, in iter.Seq2[bson.Raw, error],
+) iter.Seq2[bson.Raw, error] {
+	if q.Projection == nil && !isMarked(q) {
 		return in
 	}
 	return func(yield func(bson.Raw, error) bool) {
-		project := q.projection.Projector(ctx)
+		project := q.Projection.Projector(ctx)
 		for doc, err := range in {
 			var out bson.Raw
 			if err == nil {
 				out, err = project(doc)
 			}
-			if err == nil && q.marks() {
-				out = q.mark(m, doc, out)
+			if err == nil && isMarked(q) {
+				out = markedAs(q, m, doc, out)
 			}
 			if !yield(out, err) || err != nil {
 				return
@@ -201,10 +199,10 @@ func (q query) shown(ctx context.Context, m marks, in iter.Seq2[bson.Raw, error]
 	}
 }
 
-func (q query) mark(m marks, doc, out bson.Raw) bson.Raw {
+func markedAs(q call.Query, m marks, doc, out bson.Raw) bson.Raw {
 	at := m[&doc[0]]
 	delete(m, &doc[0])
-	if q.returnKey { // and nothing else, whatever is shown
+	if q.ReturnKey { // and nothing else, whatever is shown
 		return at.plan.KeyOf(at.Found)
 	}
 	return store.WithRecordID(out, at.ID)
@@ -233,9 +231,9 @@ func (p *part) documents(ctx context.Context) iter.Seq2[bson.Raw, error] {
 }
 
 // gathered gives what the shard finds when it has been put in order.
-func (p *part) gathered(ctx context.Context, q query) iter.Seq2[bson.Raw, error] {
+func (p *part) gathered(ctx context.Context, q call.Query) iter.Seq2[bson.Raw, error] {
 	return func(yield func(bson.Raw, error) bool) {
-		held := pipeline.NewGathered(ctx, q.noDisk)
+		held := pipeline.NewGathered(ctx, q.NoDisk)
 		defer held.Free()
 		if err := p.gather(ctx, q, held); err != nil {
 			yield(nil, err)
@@ -247,10 +245,10 @@ func (p *part) gathered(ctx context.Context, q query) iter.Seq2[bson.Raw, error]
 
 // gather collects what the shard gives: at most as many documents as the whole
 // result may have.
-func (p *part) gather(ctx context.Context, q query, held *pipeline.Gathered) error {
+func (p *part) gather(ctx context.Context, q call.Query, held *pipeline.Gathered) error {
 	wanted := int64(-1)
-	if q.limit > 0 {
-		wanted = q.skip + q.limit
+	if q.Limit > 0 {
+		wanted = q.Skip + q.Limit
 	}
 	for doc, err := range p.documents(ctx) {
 		if err != nil {
@@ -258,7 +256,7 @@ func (p *part) gather(ctx context.Context, q query, held *pipeline.Gathered) err
 		}
 		p.docs = append(p.docs, doc)
 		p.ran.Bytes += int64(len(doc))
-		q.held.add(doc)
+		q.Held.Add(doc)
 		if err := held.Add(doc); err != nil {
 			return err
 		}
@@ -267,7 +265,7 @@ func (p *part) gather(ctx context.Context, q query, held *pipeline.Gathered) err
 		}
 	}
 	if !p.read.Plan.Sorted() {
-		if err := q.sort.DocumentsIn(ctx, p.docs); err != nil {
+		if err := q.Sort.DocumentsIn(ctx, p.docs); err != nil {
 			return err
 		}
 	}
@@ -279,12 +277,12 @@ func (p *part) gather(ctx context.Context, q query, held *pipeline.Gathered) err
 }
 
 // countMatching counts without keeping the documents.
-func countMatching(c *call, q query) (bson.D, error) {
+func countMatching(c *call.Call, q call.Query) (bson.D, error) {
 	results, err := queried(c, q)
 	if err != nil {
 		return nil, err
 	}
-	return outside(c, func(ctx context.Context) (bson.D, error) {
+	return call.Outside(c, func(ctx context.Context) (bson.D, error) {
 		n := int64(0)
 		for _, err := range results(ctx) {
 			if err != nil {
@@ -292,6 +290,6 @@ func countMatching(c *call, q query) (bson.D, error) {
 			}
 			n++
 		}
-		return bson.D{{Key: "n", Value: smallest(n)}}, nil
+		return bson.D{{Key: "n", Value: call.Smallest(n)}}, nil
 	})
 }

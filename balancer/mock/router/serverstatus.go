@@ -11,91 +11,77 @@ import (
 
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mock/routing"
 )
 
-// section is one part of serverStatus, made when it is asked for.
-type section struct {
-	name string
-	show func(*call) any
-}
-
 // sharedSections returns those that a mongos and the members have.
-func sharedSections() []section {
-	return []section{
-		{"asserts", assertStatus},
-		{"connections", connectionsStatus},
-		{"extra_info", func(*call) any { return extraInfo() }},
-		{"logicalSessionRecordCache", sessionStatus},
-		{"network", networkStatus},
-		{"opLatencies", latencyStatus},
-		{"opWorkingTime", latencyStatus},
-		{"opcounters", opcounterStatus},
-		{"trafficRecording", func(*call) any { return bson.D{{Key: "running", Value: false}} }},
-		{"transactions", func(*call) any { return transactionStatus() }},
+func sharedSections() []call.Section {
+	return []call.Section{
+		{Name: "asserts", Show: assertStatus},
+		{Name: "connections", Show: connectionsStatus},
+		{Name: "extra_info", Show: func(*call.Call) any { return extraInfo() }},
+		{Name: "logicalSessionRecordCache", Show: sessionStatus},
+		{Name: "network", Show: networkStatus},
+		{Name: "opLatencies", Show: latencyStatus},
+		{Name: "opWorkingTime", Show: latencyStatus},
+		{Name: "opcounters", Show: opcounterStatus},
+		{Name: "trafficRecording", Show: func(*call.Call) any { return bson.D{{Key: "running", Value: false}} }},
+		{Name: "transactions", Show: func(*call.Call) any { return transactionStatus() }},
 	}
 }
 
 // statusSections returns those of a mongos in the server's order: by name, but
 // for mem.
-func statusSections() []section {
-	sections := slices.Concat(idleSections(), sharedSections(), []section{
-		{"defaultRWConcern", concernStatus},
-		{"hedgingMetrics", func(*call) any {
-			return longs("numTotalOperations", "numTotalHedgedOperations", "numAdvantageouslyHedgedOperations")
+func statusSections() []call.Section {
+	sections := slices.Concat(idleSections(), sharedSections(), []call.Section{
+		{Name: "defaultRWConcern", Show: concernStatus},
+		{Name: "hedgingMetrics", Show: func(*call.Call) any {
+			return call.Longs("numTotalOperations", "numTotalHedgedOperations", "numAdvantageouslyHedgedOperations")
 		}},
-		{"metrics", metricsStatus},
-		{"queryAnalyzers", analyzersStatus},
-		{"sharding", shardingStatus},
-		{"shardingStatistics", shardingStatistics},
+		{Name: "metrics", Show: metricsStatus},
+		{Name: "queryAnalyzers", Show: analyzersStatus},
+		{Name: "sharding", Show: shardingStatus},
+		{Name: "shardingStatistics", Show: shardingStatistics},
 	})
-	slices.SortFunc(sections, func(a, b section) int { return cmp.Compare(a.name, b.name) })
-	return append(sections, section{"mem", func(*call) any { return memoryStatus() }})
+	slices.SortFunc(sections, func(a, b call.Section) int { return cmp.Compare(a.Name, b.Name) })
+	return append(sections, call.Section{Name: "mem", Show: func(*call.Call) any { return memoryStatus() }})
 }
 
 // serverStatus shows the node's counters. A section's name with 0 leaves it
 // out, none: 1 leaves out all that are not named.
-func serverStatus(c *call) (bson.D, error) {
+func serverStatus(c *call.Call) (bson.D, error) {
 	process, service, sections := "mongos", bson.A{"router"}, statusSections
-	if m := c.node.member; m != nil {
-		process, service, sections = "mongod", m.services(), func() []section { return memberSections(m.ID) }
+	if c.Node.Member != nil {
+		process, service, sections = "mongod", c.Node.Own.Services(), c.Node.Own.Sections
 	}
-	up := c.node.up()
+	up := c.Node.Up()
 	reply := bson.D{
-		{Key: "host", Value: c.node.host()},
-		{Key: "version", Value: c.cluster.Version()},
+		{Key: "host", Value: c.Node.Host()},
+		{Key: "version", Value: c.Cluster.Version()},
 		{Key: "process", Value: process},
 		{Key: "service", Value: service},
 		{Key: "pid", Value: int64(os.Getpid())},
 		{Key: "uptime", Value: up.Truncate(time.Second).Seconds()}, // tools read it as a whole number
 		{Key: "uptimeMillis", Value: up.Milliseconds()},
 		{Key: "uptimeEstimate", Value: int64(up.Seconds())},
-		{Key: "localTime", Value: bson.NewDateTimeFromTime(c.cluster.Now())},
+		{Key: "localTime", Value: bson.NewDateTimeFromTime(c.Cluster.Now())},
 	}
-	none := args.Truth(c.body.Lookup("none"))
+	none := args.Truth(c.Body.Lookup("none"))
 	for _, s := range sections() {
-		asked := c.body.Lookup(s.name)
+		asked := c.Body.Lookup(s.Name)
 		_, isDoc := asked.DocumentOK()
 		if asked.IsZero() && none || !asked.IsZero() && !isDoc && !args.Truth(asked) {
 			continue
 		}
-		reply = append(reply, bson.E{Key: s.name, Value: s.show(c)})
+		reply = append(reply, bson.E{Key: s.Name, Value: s.Show(c)})
 	}
 	return reply, nil
 }
 
-// longs are counters that never move here.
-func longs(names ...string) bson.D {
-	doc := make(bson.D, len(names))
-	for i, name := range names {
-		doc[i] = bson.E{Key: name, Value: int64(0)}
-	}
-	return doc
-}
-
 // metricsStatus has the one metric that the mock keeps: the cursors that are open.
-func metricsStatus(c *call) any {
-	open := int64(len(c.node.cursors.open))
+func metricsStatus(c *call.Call) any {
+	open := int64(len(c.Node.Cursors.Open))
 	return bson.D{{Key: "cursor", Value: bson.D{
 		{Key: "moreThanOneBatch", Value: int64(0)}, {Key: "timedOut", Value: int64(0)},
 		{Key: "totalOpened", Value: int64(0)},
@@ -106,10 +92,10 @@ func metricsStatus(c *call) any {
 	}}}
 }
 
-func assertStatus(c *call) any {
+func assertStatus(c *call.Call) any {
 	return bson.D{
 		{Key: "regular", Value: int32(0)}, {Key: "warning", Value: int32(0)}, {Key: "msg", Value: int32(0)},
-		{Key: "user", Value: int32(c.node.counters.userErrors.Load())},
+		{Key: "user", Value: int32(c.Node.Counters.UserErrors.Load())},
 		{Key: "tripwire", Value: int32(0)}, {Key: "rollovers", Value: int32(0)},
 	}
 }
@@ -117,92 +103,92 @@ func assertStatus(c *call) any {
 // maxConnections is what a mongos shows as its limit.
 const maxConnections = 16000
 
-func connectionsStatus(c *call) any {
-	open := int32(c.node.counters.connections.Load())
+func connectionsStatus(c *call.Call) any {
+	open := int32(c.Node.Counters.Connections.Load())
 	return append(bson.D{
 		{Key: "current", Value: open},
 		{Key: "available", Value: maxConnections - open},
-		{Key: "totalCreated", Value: int32(c.node.counters.connected.Load())},
+		{Key: "totalCreated", Value: int32(c.Node.Counters.Connected.Load())},
 		{Key: "rejected", Value: int32(0)},
-		{Key: "active", Value: int32(c.node.counters.active.Load())},
+		{Key: "active", Value: int32(c.Node.Counters.Active.Load())},
 		{Key: "threaded", Value: open},
-	}, longs("exhaustIsMaster", "exhaustHello", "awaitingTopologyChanges", "loadBalanced")...)
+	}, call.Longs("exhaustIsMaster", "exhaustHello", "awaitingTopologyChanges", "loadBalanced")...)
 }
 
-func concernStatus(c *call) any {
-	return append(c.cluster.ClusterParameters().DefaultConcerns(),
-		bson.E{Key: "localUpdateWallClockTime", Value: bson.NewDateTimeFromTime(c.cluster.Now())})
+func concernStatus(c *call.Call) any {
+	return append(c.Cluster.ClusterParameters().DefaultConcerns(),
+		bson.E{Key: "localUpdateWallClockTime", Value: bson.NewDateTimeFromTime(c.Cluster.Now())})
 }
 
 func extraInfo() bson.D {
 	return bson.D{{Key: "note", Value: "fields vary by platform"}, {Key: "threads", Value: int64(runtime.NumGoroutine())}}
 }
 
-func sessionStatus(c *call) any {
+func sessionStatus(c *call.Call) any {
 	return bson.D{
-		{Key: "activeSessionsCount", Value: int32(len(c.node.sessions.list()))},
+		{Key: "activeSessionsCount", Value: int32(len(c.Node.Sessions.List()))},
 		{Key: "sessionCatalogSize", Value: int32(0)},
 	}
 }
 
-func networkStatus(c *call) any {
-	in, out := c.node.counters.bytesIn.Load(), c.node.counters.bytesOut.Load()
+func networkStatus(c *call.Call) any {
+	in, out := c.Node.Counters.BytesIn.Load(), c.Node.Counters.BytesOut.Load()
 	return bson.D{
 		{Key: "bytesIn", Value: in}, {Key: "bytesOut", Value: out},
 		{Key: "physicalBytesIn", Value: in}, {Key: "physicalBytesOut", Value: out},
 		{Key: "numSlowDNSOperations", Value: int64(0)}, {Key: "numSlowSSLOperations", Value: int64(0)},
-		{Key: "numRequests", Value: c.node.counters.requests()},
+		{Key: "numRequests", Value: c.Node.Counters.Requests()},
 	}
 }
 
-func latencyStatus(c *call) any {
-	show := func(l *latency) bson.D {
+func latencyStatus(c *call.Call) any {
+	show := func(l *call.Latency) bson.D {
 		return bson.D{
-			{Key: "latency", Value: l.micros.Load()}, {Key: "ops", Value: l.count.Load()},
+			{Key: "latency", Value: l.Micros.Load()}, {Key: "ops", Value: l.Count.Load()},
 			{Key: "queryableEncryptionLatencyMicros", Value: int64(0)},
 		}
 	}
 	return bson.D{
-		{Key: "commands", Value: show(&c.node.counters.others)}, {Key: "reads", Value: show(&c.node.counters.reads)},
-		{Key: "writes", Value: show(&c.node.counters.writes)}, {Key: "transactions", Value: show(&latency{})},
+		{Key: "commands", Value: show(&c.Node.Counters.Others)}, {Key: "reads", Value: show(&c.Node.Counters.Reads)},
+		{Key: "writes", Value: show(&c.Node.Counters.Writes)}, {Key: "transactions", Value: show(&call.Latency{})},
 	}
 }
 
-func opcounterStatus(c *call) any {
-	n := c.node.counters
+func opcounterStatus(c *call.Call) any {
+	n := c.Node.Counters
 	return bson.D{
-		{Key: "insert", Value: n.inserted.Load()}, {Key: "query", Value: n.queried.Load()},
-		{Key: "update", Value: n.updated.Load()}, {Key: "delete", Value: n.deleted.Load()},
-		{Key: "getmore", Value: n.gotMore.Load()}, {Key: "command", Value: n.commanded.Load()},
+		{Key: "insert", Value: n.Inserted.Load()}, {Key: "query", Value: n.Queried.Load()},
+		{Key: "update", Value: n.Updated.Load()}, {Key: "delete", Value: n.Deleted.Load()},
+		{Key: "getmore", Value: n.GotMore.Load()}, {Key: "command", Value: n.Commanded.Load()},
 	}
 }
 
-func shardingStatus(c *call) any {
-	settings, _ := c.cluster.Balancer().RefreshSettings()
+func shardingStatus(c *call.Call) any {
+	settings, _ := c.Cluster.Balancer().RefreshSettings()
 	return bson.D{
 		{Key: "routerServiceEnabled", Value: true},
-		{Key: "configsvrConnectionString", Value: c.cluster.ConfigServer()},
-		{Key: "lastSeenConfigServerOpTime", Value: opTime(c.cluster.GossipTime(), -1)},
-		{Key: "lastSeenTopologyOpTime", Value: opTime(c.cluster.ConfigDB().TopologyTime(), -1)},
+		{Key: "configsvrConnectionString", Value: c.Cluster.ConfigServer()},
+		{Key: "lastSeenConfigServerOpTime", Value: opTime(c.Cluster.GossipTime(), -1)},
+		{Key: "lastSeenTopologyOpTime", Value: opTime(c.Cluster.ConfigDB().TopologyTime(), -1)},
 		{Key: "maxChunkSizeInBytes", Value: settings.MaxChunkSizeBytes},
 	}
 }
 
-func shardingStatistics(c *call) any {
+func shardingStatistics(c *call.Call) any {
 	targeted := bson.D{}
-	for _, name := range targetedCommands() {
-		by := c.node.counters.targeted[name]
+	for _, name := range call.TargetedCommands() {
+		by := c.Node.Counters.Targeted[name]
 		targeted = append(targeted, bson.E{Key: name, Value: bson.D{
-			{Key: "allShards", Value: smallest(by[toAllShards].Load())}, {Key: "manyShards",
-				Value: smallest(by[toManyShards].Load())},
-			{Key: "oneShard", Value: smallest(by[toOneShard].Load())}, {Key: "unsharded",
-				Value: smallest(by[toUnsharded].Load())},
+			{Key: "allShards", Value: call.Smallest(by[call.ToAllShards].Load())}, {Key: "manyShards",
+				Value: call.Smallest(by[call.ToManyShards].Load())},
+			{Key: "oneShard", Value: call.Smallest(by[call.ToOneShard].Load())}, {Key: "unsharded",
+				Value: call.Smallest(by[call.ToUnsharded].Load())},
 		}})
 	}
 	return bson.D{
 		{Key: "numHostsTargeted", Value: targeted},
-		{Key: "catalogCache", Value: catalogCache(c.node.routes.Stats())},
-		{Key: "configServerInShardCache", Value: slices.Contains(c.cluster.ShardIDs(), mock.ConfigServerID)},
+		{Key: "catalogCache", Value: catalogCache(c.Node.Routes.Stats())},
+		{Key: "configServerInShardCache", Value: slices.Contains(c.Cluster.ShardIDs(), mock.ConfigServerID)},
 	}
 }
 
@@ -212,7 +198,7 @@ func catalogCache(s routing.Stats) bson.D {
 	cache := append(bson.D{
 		{Key: "numDatabaseEntries", Value: s.Databases}, {Key: "numCollectionEntries", Value: s.Collections},
 		{Key: "numIndexEntries", Value: int64(0)}, {Key: "countStaleConfigErrors", Value: s.Stale},
-	}, longs("totalRefreshWaitTimeMicros", "numActiveIncrementalRefreshes")...)
+	}, call.Longs("totalRefreshWaitTimeMicros", "numActiveIncrementalRefreshes")...)
 	return append(cache,
 		bson.E{Key: "countIncrementalRefreshesStarted", Value: s.Incremental},
 		bson.E{Key: "numActiveFullRefreshes", Value: int64(0)}, bson.E{Key: "countFullRefreshesStarted", Value: s.Full},
@@ -220,13 +206,13 @@ func catalogCache(s routing.Stats) bson.D {
 }
 
 func transactionStatus() bson.D {
-	doc := longs("currentOpen", "currentActive", "currentInactive", "totalStarted", "totalCommitted", "totalAborted")
+	doc := call.Longs("currentOpen", "currentActive", "currentInactive", "totalStarted", "totalCommitted", "totalAborted")
 	doc = append(doc, bson.E{Key: "abortCause", Value: bson.D{}})
-	doc = append(doc, longs("totalContactedParticipants", "totalParticipantsAtCommit", "totalRequestsTargeted")...)
+	doc = append(doc, call.Longs("totalContactedParticipants", "totalParticipantsAtCommit", "totalRequestsTargeted")...)
 	types := bson.D{}
 	for _, name := range []string{"noShards", "singleShard", "singleWriteShard", "readOnly", "twoPhaseCommit",
 		"recoverWithToken"} {
-		types = append(types, bson.E{Key: name, Value: longs("initiated", "successful", "successfulDurationMicros")})
+		types = append(types, bson.E{Key: name, Value: call.Longs("initiated", "successful", "successfulDurationMicros")})
 	}
 	return append(doc, bson.E{Key: "commitTypes", Value: types})
 }

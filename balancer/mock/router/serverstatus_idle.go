@@ -1,39 +1,45 @@
 package router
 
-import "go.mongodb.org/mongo-driver/v2/bson"
+import (
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/router/call"
+)
 
 // idleSections returns the sections of serverStatus about what the mock does
 // not have or does not measure: they stand at their beginnings, so that
 // monitoring finds the fields it knows.
-func idleSections() []section {
-	return []section{
-		{"batchedDeletes", func(*call) any {
+func idleSections() []call.Section {
+	return []call.Section{
+		{Name: "batchedDeletes", Show: func(*call.Call) any {
 			return ints("batches", "docs", "stagedSizeBytes", "timeInBatchMillis", "refetchesDueToYield")
 		}},
-		{"collectionCatalog", func(*call) any { return longs("numScansDueToMissingMapping") }},
-		{"globalLock", func(c *call) any {
+		{Name: "collectionCatalog", Show: func(*call.Call) any { return call.Longs("numScansDueToMissingMapping") }},
+		{Name: "globalLock", Show: func(c *call.Call) any {
 			nobody := func() bson.D { return ints("total", "readers", "writers") }
-			return bson.D{{Key: "totalTime", Value: c.node.up().Microseconds()},
+			return bson.D{{Key: "totalTime", Value: c.Node.Up().Microseconds()},
 				{Key: "currentQueue", Value: nobody()}, {Key: "activeClients", Value: nobody()}}
 		}},
-		{"health", func(c *call) any {
+		{Name: "health", Show: func(c *call.Call) any {
 			return bson.D{{Key: "state", Value: "Ok"}, {Key: "enteredStateAtTime",
-				Value: bson.NewDateTimeFromTime(c.node.started)}}
+				Value: bson.NewDateTimeFromTime(c.Node.Started)}}
 		}},
-		{"indexBulkBuilder", func(*call) any {
-			return longs("count", "resumed", "filesOpenedForExternalSort", "filesClosedForExternalSort", "spilledRanges",
+		{Name: "indexBulkBuilder", Show: func(*call.Call) any {
+			return call.Longs("count", "resumed", "filesOpenedForExternalSort", "filesClosedForExternalSort", "spilledRanges",
 				"bytesSpilledUncompressed", "bytesSpilled", "numSorted", "bytesSorted", "memUsage")
 		}},
-		{"indexStats", func(*call) any { return indexFeatures() }},
-		{"internalTransactions",
-			func(*call) any { return longs("started", "retriedTransactions", "retriedCommits", "succeeded") }},
-		{"locks", func(*call) any { return bson.D{} }},
-		{"querySettings", func(*call) any { return ints("count", "size", "rejectCount") }},
-		{"scramCache", func(*call) any {
-			return bson.D{{Key: "SCRAM-SHA-1", Value: longs("count", "hits", "misses")},
-				{Key: "SCRAM-SHA-256", Value: longs("count", "hits", "misses")}}
+		{Name: "indexStats", Show: func(*call.Call) any { return indexFeatures() }},
+		{Name: "internalTransactions",
+			Show: func(*call.Call) any {
+				return call.Longs("started", "retriedTransactions", "retriedCommits", "succeeded")
+			}},
+		{Name: "locks", Show: func(*call.Call) any { return bson.D{} }},
+		{Name: "querySettings", Show: func(*call.Call) any { return ints("count", "size", "rejectCount") }},
+		{Name: "scramCache", Show: func(*call.Call) any {
+			return bson.D{{Key: "SCRAM-SHA-1", Value: call.Longs("count", "hits", "misses")},
+				{Key: "SCRAM-SHA-256", Value: call.Longs("count", "hits", "misses")}}
 		}},
-		{"security", func(*call) any { return authenticationCounts() }},
+		{Name: "security", Show: func(*call.Call) any { return authenticationCounts() }},
 	}
 }
 
@@ -51,9 +57,9 @@ func indexFeatures() bson.D {
 	for _, name := range []string{"2d", "2dsphere", "2dsphere_bucket", "collation", "columnstore", "compound", "hashed",
 		"id", "normal",
 		"partial", "prepareUnique", "single", "sparse", "text", "ttl", "unique", "wildcard"} {
-		features = append(features, bson.E{Key: name, Value: longs("count", "accesses")})
+		features = append(features, bson.E{Key: name, Value: call.Longs("count", "accesses")})
 	}
-	return append(longs("count"), bson.E{Key: "features", Value: features})
+	return append(call.Longs("count"), bson.E{Key: "features", Value: features})
 }
 
 func authenticationCounts() bson.D {
@@ -61,11 +67,11 @@ func authenticationCounts() bson.D {
 	for _, name := range []string{"MONGODB-X509", "SCRAM-SHA-1", "SCRAM-SHA-256"} {
 		kinds := bson.D{}
 		for _, kind := range []string{"speculativeAuthenticate", "clusterAuthenticate", "authenticate"} {
-			kinds = append(kinds, bson.E{Key: kind, Value: longs("received", "successful")})
+			kinds = append(kinds, bson.E{Key: kind, Value: call.Longs("received", "successful")})
 		}
 		mechanisms = append(mechanisms, bson.E{Key: name, Value: kinds})
 	}
 	return bson.D{{Key: "authentication",
-		Value: append(append(longs("saslSupportedMechsReceived"), bson.E{Key: "mechanisms", Value: mechanisms}),
-			longs("totalAuthenticationTimeMicros")...)}}
+		Value: append(append(call.Longs("saslSupportedMechsReceived"), bson.E{Key: "mechanisms", Value: mechanisms}),
+			call.Longs("totalAuthenticationTimeMicros")...)}}
 }

@@ -1,17 +1,15 @@
 package router
 
 import (
-	"cmp"
-	"slices"
-
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mongoerr"
 )
 
-func shardHandlers() map[string]handler {
-	return map[string]handler{
+func shardHandlers() map[string]call.Handler {
+	return map[string]call.Handler{
 		"listShards":               listShards,
 		"addShard":                 addShard,
 		"removeShard":              removeShard,
@@ -20,8 +18,8 @@ func shardHandlers() map[string]handler {
 	}
 }
 
-func addShard(c *call) (bson.D, error) {
-	address, isText := c.body.Lookup(c.invoked).StringValueOK()
+func addShard(c *call.Call) (bson.D, error) {
+	address, isText := c.Body.Lookup(c.Invoked).StringValueOK()
 	if !isText {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "addShard takes a connection string")
 	}
@@ -30,24 +28,24 @@ func addShard(c *call) (bson.D, error) {
 		return nil, err
 	}
 	name := ""
-	if v := c.body.Lookup("name"); !v.IsZero() {
-		if name, err = c.text("name"); err != nil {
+	if v := c.Body.Lookup("name"); !v.IsZero() {
+		if name, err = c.Text("name"); err != nil {
 			return nil, err
 		}
 	}
-	if !c.body.Lookup("maxSize").IsZero() {
+	if !c.Body.Lookup("maxSize").IsZero() {
 		return nil, mongoerr.New(mongoerr.InvalidOptions, "maxSize is not supported any more")
 	}
-	if name == "" && !c.body.Lookup("name").IsZero() {
+	if name == "" && !c.Body.Lookup("name").IsZero() {
 		return nil, mongoerr.New(mongoerr.BadValue, "shard name cannot be empty")
 	}
-	id, err := c.cluster.Membership().Add(set, name)
+	id, err := c.Cluster.Membership().Add(set, name)
 	return bson.D{{Key: "shardAdded", Value: string(id)}}, err
 }
 
 // removeShard tells how far the removal is.
-func removeShard(c *call) (bson.D, error) {
-	removal, err := c.cluster.Membership().Remove(c.args.Text("removeShard"))
+func removeShard(c *call.Call) (bson.D, error) {
+	removal, err := c.Cluster.Membership().Remove(c.Args.Text("removeShard"))
 	if err != nil {
 		return nil, err
 	}
@@ -76,14 +74,14 @@ func removalDoc(removal mock.Removal) bson.D {
 		{Key: "remaining", Value: remainingDoc(removal)}}, left...)
 }
 
-func movePrimary(c *call) (bson.D, error) {
-	return bson.D{}, c.cluster.Databases().MovePrimary(c.args.Text("movePrimary"), c.args.Text("to"))
+func movePrimary(c *call.Call) (bson.D, error) {
+	return bson.D{}, c.Cluster.Databases().MovePrimary(c.Args.Text("movePrimary"), c.Args.Text("to"))
 }
 
 // listShards shows the documents in the field order of spec 03 §1.5.
-func listShards(c *call) (bson.D, error) {
+func listShards(c *call.Call) (bson.D, error) {
 	shards := bson.A{}
-	for _, raw := range c.cluster.ConfigDB().Collection("shards").Scan() {
+	for _, raw := range c.Cluster.ConfigDB().Collection("shards").Scan() {
 		doc := bson.D{}
 		for _, name := range []string{"_id", "host", "draining", "tags", "state", "topologyTime", "replSetConfigVersion"} {
 			if v := raw.Lookup(name); !v.IsZero() {
@@ -93,8 +91,4 @@ func listShards(c *call) (bson.D, error) {
 		shards = append(shards, doc)
 	}
 	return bson.D{{Key: "shards", Value: shards}}, nil
-}
-
-func sortFields(doc bson.D) {
-	slices.SortFunc(doc, func(a, b bson.E) int { return cmp.Compare(a.Key, b.Key) })
 }

@@ -4,19 +4,20 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mongoerr"
 )
 
 // readSnapshot notes the time that a read with the level snapshot is about. The
 // mock keeps no older versions of documents: it can show the newest state, and
 // an older one as long as nothing has changed since.
-func (c *call) readSnapshot(cmd *command) error {
-	if level := args.Text(c.body.Lookup("readConcern", "level")); level != "snapshot" || !cmd.ReadConcern {
+func readSnapshot(c *call.Call, cmd *call.Command) error {
+	if level := args.Text(c.Body.Lookup("readConcern", "level")); level != "snapshot" || !cmd.ReadConcern {
 		return nil
 	}
-	now := c.cluster.GossipTime()
-	c.snapshot = &now
-	v := c.body.Lookup("readConcern", "atClusterTime")
+	now := c.Cluster.GossipTime()
+	c.Snapshot = &now
+	v := c.Body.Lookup("readConcern", "atClusterTime")
 	if v.IsZero() {
 		return nil
 	}
@@ -42,11 +43,11 @@ func (c *call) readSnapshot(cmd *command) error {
 
 // withSnapshotTime adds to a reply which state was read, for later reads of the
 // same.
-func (c *call) withSnapshotTime(reply bson.D) bson.D {
-	if c.snapshot == nil || len(reply) == 0 {
+func withSnapshotTime(c *call.Call, reply bson.D) bson.D {
+	if c.Snapshot == nil || len(reply) == 0 {
 		return reply
 	}
-	at := bson.E{Key: "atClusterTime", Value: *c.snapshot}
+	at := bson.E{Key: "atClusterTime", Value: *c.Snapshot}
 	for i, f := range reply {
 		if cursor, isDoc := f.Value.(bson.D); f.Key == "cursor" && isDoc {
 			reply[i].Value = append(cursor, at)

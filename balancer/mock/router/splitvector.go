@@ -8,17 +8,18 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mongoerr"
 )
 
 // splitVector returns the points at which the shard that owns a range would cut
 // it, or this shard what it has of it (spec 03 §1.8).
-func splitVector(c *call) (bson.D, error) {
-	req, err := c.vectorRequest()
+func splitVector(c *call.Call) (bson.D, error) {
+	req, err := vectorRequest(c)
 	if err != nil {
 		return nil, err
 	}
-	points, err := c.cluster.Chunks().SplitVector(req)
+	points, err := c.Cluster.Chunks().SplitVector(req)
 	if err != nil {
 		return nil, err
 	}
@@ -28,20 +29,20 @@ func splitVector(c *call) (bson.D, error) {
 	return bson.D{{Key: "splitKeys", Value: points}}, nil
 }
 
-func (c *call) vectorRequest() (req mock.VectorRequest, err error) {
-	if req.Namespace, err = c.text("splitVector"); err != nil {
+func vectorRequest(c *call.Call) (req mock.VectorRequest, err error) {
+	if req.Namespace, err = c.Text("splitVector"); err != nil {
 		return req, err
 	}
 	if _, _, err := catalog.SplitNamespace(req.Namespace); err != nil {
 		return req, err
 	}
-	if m := c.node.member; m != nil {
+	if m := c.Node.Member; m != nil {
 		req.On = m.ID
-	} else if db, _, _ := strings.Cut(req.Namespace, "."); db != c.db {
+	} else if db, _, _ := strings.Cut(req.Namespace, "."); db != c.DB {
 		return req, mongoerr.New(mongoerr.IllegalOperation, "Performing splitVector across dbs isn't supported via mongos")
 	}
 	for name, into := range map[string]*bson.Raw{"keyPattern": &req.Key, "min": &req.Min, "max": &req.Max} {
-		if doc, isDoc := c.body.Lookup(name).DocumentOK(); isDoc && len(doc) > 5 {
+		if doc, isDoc := c.Body.Lookup(name).DocumentOK(); isDoc && len(doc) > 5 {
 			*into = doc
 		}
 	}
@@ -51,22 +52,22 @@ func (c *call) vectorRequest() (req mock.VectorRequest, err error) {
 	case (req.Min == nil) != (req.Max == nil):
 		return req, mongoerr.New(mongoerr.UnknownError, "either provide both min and max or leave both empty")
 	}
-	return req, c.vectorLimits(&req)
+	return req, vectorLimits(c, &req)
 }
 
-func (c *call) vectorLimits(req *mock.VectorRequest) error {
-	req.Force = args.Truth(c.body.Lookup("force"))
-	points, _ := args.Number(c.body.Lookup("maxSplitPoints"))
+func vectorLimits(c *call.Call, req *mock.VectorRequest) error {
+	req.Force = args.Truth(c.Body.Lookup("force"))
+	points, _ := args.Number(c.Body.Lookup("maxSplitPoints"))
 	req.MaxPoints = int64(points)
-	if v := c.body.Lookup("maxChunkObjects"); !v.IsZero() {
+	if v := c.Body.Lookup("maxChunkObjects"); !v.IsZero() {
 		n, isNumber := args.Number(v)
 		if !isNumber || n <= 0 {
 			return mongoerr.New(mongoerr.InvalidOptions, "maxChunkObjects must be greater than 0")
 		}
 		req.MaxKeys = int64(n)
 	}
-	megabytes, hasMB := args.Number(c.body.Lookup("maxChunkSize"))
-	size, hasBytes := args.Number(c.body.Lookup("maxChunkSizeBytes"))
+	megabytes, hasMB := args.Number(c.Body.Lookup("maxChunkSize"))
+	size, hasBytes := args.Number(c.Body.Lookup("maxChunkSizeBytes"))
 	if hasMB {
 		size = megabytes * (1 << 20)
 	}

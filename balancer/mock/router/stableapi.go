@@ -4,13 +4,14 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mongoerr"
 )
 
 // checkAPIVersion checks the three parameters of the stable API.
-func (c *call) checkAPIVersion(cmd *command) error {
-	version, strict := c.body.Lookup("apiVersion"), c.body.Lookup("apiStrict")
-	deprecation := c.body.Lookup("apiDeprecationErrors")
+func checkAPIVersion(c *call.Call, cmd *call.Command) error {
+	version, strict := c.Body.Lookup("apiVersion"), c.Body.Lookup("apiStrict")
+	deprecation := c.Body.Lookup("apiDeprecationErrors")
 	if version.IsZero() && strict.IsZero() && deprecation.IsZero() {
 		return nil
 	}
@@ -36,7 +37,7 @@ func (c *call) checkAPIVersion(cmd *command) error {
 		return mongoerr.New(mongoerr.APIStrictError, "Provided apiStrict:true, but the command %s is not in API Version 1",
 			cmd.Name)
 	case args.Truth(strict) && cmd.Name == "aggregate":
-		return checkStableStages(c.body.Lookup("pipeline"))
+		return checkStableStages(c.Body.Lookup("pipeline"))
 	}
 	return nil
 }
@@ -54,7 +55,7 @@ var unstableStages = map[string]bool{
 // checkStableStages refuses a pipeline under apiStrict with stages that may
 // change between releases.
 func checkStableStages(pipeline bson.RawValue) error {
-	for name := range stageNames(pipeline) {
+	for name := range call.StageNames(pipeline) {
 		if unstableStages[name] {
 			return mongoerr.New(mongoerr.APIStrictError, "stage %s is not allowed with 'apiStrict: true' in API Version 1", name)
 		}

@@ -8,11 +8,12 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mongoerr"
 )
 
-func statisticsHandlers() map[string]handler {
-	return map[string]handler{
+func statisticsHandlers() map[string]call.Handler {
+	return map[string]call.Handler{
 		"collStats": collStats,
 		"dbStats":   dbStats,
 		"dataSize":  dataSize,
@@ -38,23 +39,23 @@ func scaleOf(v bson.RawValue) (int64, error) {
 }
 
 // databaseScale reads the scale of dbStats.
-func databaseScale(c *call) (int64, error) {
-	if !c.args.Has("scale") {
+func databaseScale(c *call.Call) (int64, error) {
+	if !c.Args.Has("scale") {
 		return 1, nil
 	}
-	scale := c.args.Number("scale")
+	scale := c.Args.Number("scale")
 	if scale < 1 {
 		return 0, mongoerr.New(mongoerr.BadValue, "BSON field 'scale' value must be > 0, actual value '%d'", scale)
 	}
 	return scale, nil
 }
 
-func dbStats(c *call) (bson.D, error) {
+func dbStats(c *call.Call) (bson.D, error) {
 	scale, err := databaseScale(c)
 	if err != nil {
 		return nil, err
 	}
-	shards, err := c.cluster.ConfigDB().Shards()
+	shards, err := c.Cluster.ConfigDB().Shards()
 	if err != nil {
 		return nil, err
 	}
@@ -63,26 +64,27 @@ func dbStats(c *call) (bson.D, error) {
 		byShard[s.ID] = &databaseTotals{}
 	}
 	var total databaseTotals
-	for _, ns := range c.cluster.Databases().Namespaces(c.db) {
-		for _, p := range c.cluster.Statistics().Collection(ns) {
+	for _, ns := range c.Cluster.Databases().Namespaces(c.DB) {
+		for _, p := range c.Cluster.Statistics().Collection(ns) {
 			total.add(p)
 			if t := byShard[p.Shard]; t != nil {
 				t.add(p)
 			}
 		}
 	}
-	total.views = c.cluster.Statistics().CountViews(c.db)
-	if primary, known := c.cluster.ConfigDB().Primary(c.db); known && byShard[primary] != nil {
+	total.views = c.Cluster.Statistics().CountViews(c.DB)
+	if primary, known := c.Cluster.ConfigDB().Primary(c.DB); known && byShard[primary] != nil {
 		byShard[primary].views = total.views // the primary keeps them
 	}
-	free := c.args.Truth("freeStorage")
+	free := c.Args.Truth("freeStorage")
 	long := func(n int64) any { return n }
 	raw := bson.D{}
 	for _, s := range shards {
-		doc := append(bson.D{{Key: "db", Value: c.db}}, byShard[s.ID].doc(scale, long, free)...)
+		doc := append(bson.D{{Key: "db", Value: c.DB}}, byShard[s.ID].doc(scale, long, free)...)
 		raw = append(raw, bson.E{Key: s.Host, Value: append(doc, bson.E{Key: "ok", Value: 1.0})})
 	}
-	return append(bson.D{{Key: "raw", Value: raw}, {Key: "db", Value: c.db}}, total.doc(scale, smallest, free)...), nil
+	return append(bson.D{{Key: "raw", Value: raw}, {Key: "db", Value: c.DB}},
+		total.doc(scale, call.Smallest, free)...), nil
 }
 
 // databaseTotals sums what shards say of collections.
@@ -142,17 +144,17 @@ func orNothing(doc bson.Raw) bson.Raw {
 }
 
 // dataSize counts what the owning shards hold of a range, orphans included.
-func dataSize(c *call) (bson.D, error) {
-	ns := c.args.Text("dataSize")
-	if err := knownDatabase(c.cluster, ns); err != nil {
+func dataSize(c *call.Call) (bson.D, error) {
+	ns := c.Args.Text("dataSize")
+	if err := knownDatabase(c.Cluster, ns); err != nil {
 		return nil, err
 	}
-	lower, upper := orNothing(c.args.Object("min")), orNothing(c.args.Object("max"))
+	lower, upper := orNothing(c.Args.Object("min")), orNothing(c.Args.Object("max"))
 	if (lower == nil) != (upper == nil) {
 		return nil, mongoerr.New(mongoerr.BadValue, "min or max parameters must both be provided, or neither")
 	}
-	docs, bytes, err := c.cluster.Statistics().RangeSize(mock.SizeRequest{
-		Namespace: ns, KeyPattern: c.args.Object("keyPattern"), Min: lower, Max: upper, Estimate: c.args.Truth("estimate"),
+	docs, bytes, err := c.Cluster.Statistics().RangeSize(mock.SizeRequest{
+		Namespace: ns, KeyPattern: c.Args.Object("keyPattern"), Min: lower, Max: upper, Estimate: c.Args.Truth("estimate"),
 	})
 	if err != nil {
 		return nil, err

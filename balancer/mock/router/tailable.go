@@ -7,94 +7,61 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mongoerr"
 )
-
-// awaitDefault is how long a getMore waits for documents when it does not say.
-const awaitDefault = time.Second
 
 // tail is what a tailable cursor goes on with at its end.
 type tail struct {
 	place *mock.Tail
-	query query
+	query call.Query
 	await bool
 	// wanted is how many documents the limit leaves; negative without one.
 	wanted int64
 }
 
-// awaits reports whether getMore waits at the end.
-func (c *cursor) awaits() bool { return c.tail != nil && c.tail.await || c.stream != nil }
+func (t *tail) Awaits() bool { return t.await }
 
-// checkTailable checks the arguments of find that go with tailable.
-func (c *call) checkTailable() error {
-	if !c.args.Truth("tailable") {
-		if c.args.Truth("awaitData") {
-			return mongoerr.New(mongoerr.FailedToParse, "Cannot set 'awaitData' without also setting 'tailable'")
-		}
-		return nil
-	}
-	if c.args.Truth("singleBatch") {
-		return mongoerr.New(mongoerr.BadValue, "cannot use tailable option with the 'singleBatch' option")
-	}
-	sort := c.args.Object("sort")
-	elems, _ := sort.Elements()
-	if natural, _ := sort.Lookup("$natural").AsInt64OK(); len(elems) > 0 && natural != 1 {
-		return mongoerr.New(mongoerr.BadValue, "cannot use tailable option with a sort other than {$natural: 1}")
-	}
-	return nil
-}
+func (t *tail) Streams() bool { return false }
 
-// tailOf opens the end of a capped collection as it is now; nil where there is none.
-func tailOf(c *call, q query) (*tail, error) {
-	place, err := c.cluster.Collections().StartTail(q.ns)
-	if err != nil || place == nil {
-		return nil, err
+// startTail lets a cursor go on from the end of a capped collection as it is now, where
+// there is one.
+func startTail(c *call.Call, open *call.Cursor, q call.Query) error {
+	place, err := c.Cluster.Collections().StartTail(q.NS)
+	if err == nil && place != nil {
+		open.More = &tail{place: place, query: q, await: c.Args.Truth("awaitData"), wanted: -1}
 	}
-	return &tail{place: place, query: q, await: c.args.Truth("awaitData"), wanted: -1}, nil
+	return err
 }
 
 // limitTail takes off the limit of a tailable cursor what the find gave.
-func (c *cursor) limitTail(q query, found int) {
-	if c.tail == nil || q.limit == 0 {
+func limitTail(open *call.Cursor, q call.Query, found int) {
+	t, is := open.More.(*tail)
+	if !is || q.Limit == 0 {
 		return
 	}
-	if c.tail.wanted = q.limit - int64(found); c.tail.wanted <= 0 {
-		c.tail = nil
+	if t.wanted = q.Limit - int64(found); t.wanted <= 0 {
+		open.More = nil
 	}
 }
 
-// more adds to a tailable cursor that has nothing left what has come
-// meanwhile. Without documents it waits for some, where it was asked to, until
-// maxTimeMS is over.
-func readMore(c *call, open *cursor) error {
-	t := open.tail
-	if len(open.left) > 0 || open.rest != nil {
-		return nil
-	}
-	deadline := c.deadline
-	if deadline.IsZero() {
-		deadline = c.cluster.Now().Add(awaitDefault)
-	}
-	if open.stream != nil {
-		return moreChanges(c, open, deadline)
-	}
-	if t == nil {
-		return nil
-	}
+// Read takes the documents that have come. Without any it waits for some, where it was
+// asked to.
+func (t *tail) Read(c *call.Call, open *call.Cursor, deadline time.Time) error {
 	for {
-		docs, err := c.request.ReadTail(t.place, t.query.filter)
+		docs, err := c.Request.ReadTail(t.place, t.query.Filter)
 		if err != nil {
 			return err
 		}
-		if len(docs) > 0 || !t.await || !c.cluster.Now().Before(deadline) {
-			open.left, err = t.give(docs)
+		if len(docs) > 0 || !t.await || !c.Cluster.Now().Before(deadline) {
+			open.Left, err = t.give(docs)
 			if t.wanted == 0 {
-				open.tail = nil
+				open.More = nil
 			}
 			return err
 		}
-		grown := func() bool { return c.cluster.Collections().TailGrown(t.place) }
-		if over, err := waitIsOver(c.cluster.Await(c.ctx, deadline, grown)); over {
+		grown := func() bool { return c.Cluster.Collections().TailGrown(t.place) }
+		if over, err := waitIsOver(c.Cluster.Await(c.Ctx, deadline, grown)); over {
 			return err
 		}
 	}
@@ -120,7 +87,7 @@ func (t *tail) give(docs []bson.Raw) ([]bson.Raw, error) {
 	}
 	docs = slices.Clone(docs)
 	for i, doc := range docs {
-		out, err := t.query.projection.Apply(doc)
+		out, err := t.query.Projection.Apply(doc)
 		if err != nil {
 			return nil, err
 		}

@@ -4,25 +4,26 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mongoerr"
 )
 
 // readOperation checks what a command says of its session and its transaction,
 // and notes that the session is in use.
-func (r *Router) readOperation(cmd *command, c *call) error {
-	if c.lsidErr != nil {
-		return c.lsidErr
+func (r *Router) readOperation(cmd *call.Command, c *call.Call) error {
+	if c.LSIDErr != nil {
+		return c.LSIDErr
 	}
-	if c.lsid != nil {
+	if c.LSID != nil {
 		var err error
-		if c.session, err = r.sessions.use(*c.lsid, c.peer.name()); err != nil {
+		if c.Session, err = r.Sessions.Use(*c.LSID, c.Peer.Name()); err != nil {
 			return err
 		}
 	}
-	if err := c.checkTransaction(); err != nil {
+	if err := checkTransaction(c); err != nil {
 		return err
 	}
-	v := c.body.Lookup("txnNumber")
+	v := c.Body.Lookup("txnNumber")
 	if v.IsZero() {
 		return nil
 	}
@@ -31,7 +32,7 @@ func (r *Router) readOperation(cmd *command, c *call) error {
 	case !isLong:
 		return mongoerr.New(mongoerr.TypeMismatch,
 			"BSON field 'OperationSessionInfo.txnNumber' is the wrong type '%s', expected type 'long'", args.TypeName(v.Type))
-	case c.session == nil:
+	case c.Session == nil:
 		return mongoerr.New(mongoerr.InvalidOptions, "Transaction number requires a session ID to also be specified")
 	case n < 0:
 		return mongoerr.New(mongoerr.InvalidOptions, "Transaction number cannot be negative")
@@ -40,23 +41,23 @@ func (r *Router) readOperation(cmd *command, c *call) error {
 			"txnNumber may only be provided for multi-document transactions and retryable write commands. "+
 				"autocommit:false was not provided, and %s is not a retryable write command.", cmd.Name)
 	}
-	c.txnNumber = &n
+	c.TxnNumber = &n
 	return nil
 }
 
 // checkOut keeps a session's retryable writes apart: one that comes again while
 // the first is under way waits for it, and finds what it has done.
-func (r *Router) checkOut(c *call) (release func(), err error) {
-	if c.lsid == nil || c.body.Lookup("txnNumber").IsZero() {
+func (r *Router) checkOut(c *call.Call) (release func(), err error) {
+	if c.LSID == nil || c.Body.Lookup("txnNumber").IsZero() {
 		return func() {}, nil
 	}
-	return r.sessions.checkOut(c.ctx, *c.lsid)
+	return r.Sessions.CheckOut(c.Ctx, *c.LSID)
 }
 
 // checkTransaction refuses transactions: without them a part of one would take
 // effect at once and for good.
-func (c *call) checkTransaction() error {
-	autocommit, start := c.body.Lookup("autocommit"), c.body.Lookup("startTransaction")
+func checkTransaction(c *call.Call) error {
+	autocommit, start := c.Body.Lookup("autocommit"), c.Body.Lookup("startTransaction")
 	if autocommit.IsZero() && start.IsZero() {
 		return nil
 	}
@@ -72,7 +73,7 @@ func (c *call) checkTransaction() error {
 			args.TypeName(autocommit.Type))
 	case on:
 		return mongoerr.New(mongoerr.InvalidOptions, "Specifying autocommit=true is not allowed.")
-	case c.body.Lookup("txnNumber").IsZero():
+	case c.Body.Lookup("txnNumber").IsZero():
 		return mongoerr.New(mongoerr.InvalidOptions, "'autocommit' field requires a transaction number to also be specified")
 	case !start.IsZero() && (!startIsBool || !begins):
 		return mongoerr.New(mongoerr.InvalidOptions, "Specifying startTransaction=false is not allowed.")
@@ -82,8 +83,8 @@ func (c *call) checkTransaction() error {
 
 // checkGossip looks at the $clusterTime that clients send back. The mock is
 // the only keeper of its time, so there is nothing to learn from it.
-func (c *call) checkGossip() error {
-	v := c.body.Lookup("$clusterTime")
+func checkGossip(c *call.Call) error {
+	v := c.Body.Lookup("$clusterTime")
 	if v.IsZero() {
 		return nil
 	}

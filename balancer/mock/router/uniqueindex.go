@@ -5,6 +5,7 @@ import (
 
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
 )
@@ -12,7 +13,7 @@ import (
 // modifyUnique is collMod of an index on its way to a unique one: prepareUnique
 // refuses new duplicates, unique then makes it one when none are left. meant is
 // false where the command is about something else. What is unique stays so.
-func modifyUnique(c *call, ns string, spec store.IndexSpec, doc bson.Raw) (was, is bson.D, meant bool, err error) {
+func modifyUnique(c *call.Call, ns string, spec store.IndexSpec, doc bson.Raw) (was, is bson.D, meant bool, err error) {
 	for _, name := range []string{"unique", "prepareUnique", "forceNonUnique"} {
 		v := doc.Lookup(name)
 		_, isNumber := args.Number(v)
@@ -30,7 +31,7 @@ func modifyUnique(c *call, ns string, spec store.IndexSpec, doc bson.Raw) (was, 
 		case name == "unique":
 			is, err = makeUnique(c, ns, spec, args.Truth(v))
 		default:
-			was, is, err = prepareUnique(c.cluster, ns, spec, args.Truth(v))
+			was, is, err = prepareUnique(c.Cluster, ns, spec, args.Truth(v))
 		}
 		return was, is, true, err
 	}
@@ -46,7 +47,7 @@ func prepareUnique(cluster *mock.Cluster, ns string, spec store.IndexSpec, on bo
 	return was, is, err
 }
 
-func makeUnique(c *call, ns string, spec store.IndexSpec, on bool) (bson.D, error) {
+func makeUnique(c *call.Call, ns string, spec store.IndexSpec, on bool) (bson.D, error) {
 	switch {
 	case !on:
 		return nil, mongoerr.New(mongoerr.BadValue, "'unique: false' is not supported")
@@ -56,8 +57,8 @@ func makeUnique(c *call, ns string, spec store.IndexSpec, on bool) (bson.D, erro
 		return nil, mongoerr.New(mongoerr.InvalidOptions,
 			"Cannot make index unique with 'prepareUnique=false'. Run collMod to set it first.")
 	}
-	trial := args.Truth(c.body.Lookup("dryRun"))
-	if err := c.cluster.Indexes().MakeUnique(ns, spec.Name, trial); err != nil || trial {
+	trial := args.Truth(c.Body.Lookup("dryRun"))
+	if err := c.Cluster.Indexes().MakeUnique(ns, spec.Name, trial); err != nil || trial {
 		return nil, err
 	}
 	return bson.D{{Key: "unique", Value: true}}, nil

@@ -9,6 +9,7 @@ import (
 
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/commands"
+	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -17,23 +18,23 @@ import (
 // not to wait as long as a secondary is behind (secondary of mockSlow); nil for all others. Where
 // none is behind, what can be met is met at once: the nodes hold the same. One that does not
 // say how many nodes waits for those of the default.
-func unsatisfied(cmd *command, c *call) bson.D {
+func unsatisfied(cmd *call.Command, c *call.Call) bson.D {
 	if !cmd.WriteConcern || cmd.AdminOnly && cmd.Name != "bulkWrite" {
 		return nil
 	}
-	concern, isDoc := c.body.Lookup("writeConcern").DocumentOK()
-	behind := c.request.Behind()
-	if !isDoc && (behind == 0 || cmd.Effect != commands.Writes && !commands.WritesResults(c.body.Raw)) {
+	concern, isDoc := c.Body.Lookup("writeConcern").DocumentOK()
+	behind := c.Request.Behind()
+	if !isDoc && (behind == 0 || cmd.Effect != commands.Writes && !commands.WritesResults(c.Body.Raw)) {
 		return nil
 	}
-	shard, host := c.cluster.Statistics().Home(c.subject(cmd))
+	shard, host := c.Cluster.Statistics().Home(c.Subject(cmd))
 	members := 1 + strings.Count(host, ",")
 	if behind > 0 {
 		members = max(members, 2)
 	}
 	w, source := concern.Lookup("w"), "clientSupplied"
 	if w.IsZero() {
-		concern, source = c.cluster.ClusterParameters().DefaultWriteConcern(concern)
+		concern, source = c.Cluster.ClusterParameters().DefaultWriteConcern(concern)
 		w = concern.Lookup("w")
 	}
 	n, _ := args.Number(w)
@@ -53,7 +54,7 @@ func unsatisfied(cmd *command, c *call) bson.D {
 	if failed.late {
 		behind = limit
 	}
-	if err := c.request.AwaitSecondaries(behind); err == nil && !failed.late {
+	if err := c.Request.AwaitSecondaries(behind); err == nil && !failed.late {
 		return nil
 	}
 	return failed.doc(mongoerr.WriteConcernFailed, "waiting for replication timed out")

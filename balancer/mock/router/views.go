@@ -10,20 +10,11 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mock/store/pipeline"
 	"shardsh/balancer/mongoerr"
 )
-
-// isView reports whether a namespace is a view. A member shows none: its router
-// has them.
-func isView(c *call, ns string) bool {
-	if c.node.member != nil {
-		return false
-	}
-	_, _, isView := c.cluster.Collections().ViewOf(ns, "")
-	return isView
-}
 
 // foreign are the collections and views of a database that a pipeline reads, as
 // they were when it was captured.
@@ -45,8 +36,8 @@ type foreignCollection struct {
 
 // environment is what pipelines of a database need from outside. The collections
 // they read are to be captured.
-func environment(c *call, db string, let bson.Raw) (*foreign, pipeline.Env) {
-	f := &foreign{db: db, let: let, now: c.now, ctx: c.ctx, noDisk: c.noDisk(), of: map[string]foreignCollection{}}
+func environment(c *call.Call, db string, let bson.Raw) (*foreign, pipeline.Env) {
+	f := &foreign{db: db, let: let, now: c.Now, ctx: c.Ctx, noDisk: c.NoDisk(), of: map[string]foreignCollection{}}
 	return f, f.env()
 }
 
@@ -56,15 +47,15 @@ func (f *foreign) env() pipeline.Env {
 
 // capture captures collections and what they stand on, as far as that is views.
 // The lock is held.
-func (f *foreign) capture(c *call, names []string) error {
+func (f *foreign) capture(c *call.Call, names []string) error {
 	for _, name := range names {
 		if _, known := f.of[name]; known || name == "" {
 			continue
 		}
 		ns := f.db + "." + name
 		var stages []bson.Raw
-		if c.node.member == nil {
-			ns, stages, _ = c.cluster.Collections().ViewOf(ns, f.db)
+		if c.Node.Member == nil {
+			ns, stages, _ = c.Cluster.Collections().ViewOf(ns, f.db)
 		}
 		reads, err := reads(c, ns, nil)
 		if err != nil {
@@ -155,14 +146,14 @@ func appendJoined(names []string, doc bson.Raw) []string {
 }
 
 // viewed captures what a query on a view reads.
-func viewed(c *call, q query) (source, error) {
-	db, name, err := catalog.SplitNamespace(q.ns)
+func viewed(c *call.Call, q call.Query) (call.Source, error) {
+	db, name, err := catalog.SplitNamespace(q.NS)
 	if err != nil {
 		return nil, err
 	}
-	if q.marks() {
+	if isMarked(q) {
 		return nil, mongoerr.New(mongoerr.InvalidPipelineOperator,
-			"returnKey and showRecordId are not supported on views: %s", q.ns)
+			"returnKey and showRecordId are not supported on views: %s", q.NS)
 	}
 	f, _ := environment(c, db, nil)
 	if err := f.capture(c, []string{name}); err != nil {
@@ -171,24 +162,24 @@ func viewed(c *call, q query) (source, error) {
 	return func(ctx context.Context) iter.Seq2[bson.Raw, error] {
 		return func(yield func(bson.Raw, error) bool) {
 			f.ctx = ctx
-			docs, err := q.ofView(f, name)
+			docs, err := ofView(q, f, name)
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			q.shown(ctx, nil, q.cut(documents(docs)(ctx)))(yield)
+			shownResults(ctx, q, nil, cut(q, documents(docs)(ctx)))(yield)
 		}
 	}, nil
 }
 
 // ofView returns the documents of a view that match, in the order asked for.
-func (q query) ofView(f *foreign, name string) ([]bson.Raw, error) {
+func ofView(q call.Query, f *foreign, name string) ([]bson.Raw, error) {
 	docs, err := f.read(name)
 	if err != nil {
 		return nil, err
 	}
 	var list []bson.Raw
-	test := q.filter.Tester(f.ctx)
+	test := q.Filter.Tester(f.ctx)
 	for doc := range docs {
 		ok, err := test(doc)
 		if err != nil {
@@ -198,5 +189,5 @@ func (q query) ofView(f *foreign, name string) ([]bson.Raw, error) {
 			list = append(list, doc)
 		}
 	}
-	return list, q.sort.DocumentsIn(f.ctx, list)
+	return list, q.Sort.DocumentsIn(f.ctx, list)
 }

@@ -9,6 +9,7 @@ import (
 
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mock/store/order"
 	"shardsh/balancer/mock/store/pipeline"
@@ -16,8 +17,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-func writeHandlers() map[string]handler {
-	return map[string]handler{
+func writeHandlers() map[string]call.Handler {
+	return map[string]call.Handler{
 		"insert":        insert,
 		"update":        updateDocuments,
 		"delete":        deleteDocuments,
@@ -38,16 +39,16 @@ type batch struct {
 // ended is one statement that has been run: what it did, or why it failed.
 type ended struct {
 	index int
-	done  *outcome
+	done  *call.Outcome
 	err   error
 }
 
 // statements reads the documents of a batch of writes: 1 to 100,000.
-func (c *call) statements(field string) ([]bson.Raw, error) {
-	if c.body.Lookup(field).IsZero() {
-		return nil, args.Missing(c.invoked, field)
+func statements(c *call.Call, field string) ([]bson.Raw, error) {
+	if c.Body.Lookup(field).IsZero() {
+		return nil, args.Missing(c.Invoked, field)
 	}
-	docs, err := args.DocumentsAt(c.invoked+"."+field, c.body.Lookup(field))
+	docs, err := args.DocumentsAt(c.Invoked+"."+field, c.Body.Lookup(field))
 	if err != nil {
 		return nil, err
 	}
@@ -66,8 +67,8 @@ func checkBatchSize(n int) error {
 const statementsAtOnce = 64
 
 // letOthers gives the lock away and takes it again, unless the command is to end.
-func (c *call) letOthers() error {
-	return c.outside(func(ctx context.Context) error {
+func letOthers(c *call.Call) error {
+	return c.Outside(func(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -76,25 +77,25 @@ func (c *call) letOthers() error {
 	})
 }
 
-// batch runs statements one by one. An ordered batch ends at the first that
+// runBatch runs statements one by one. An ordered batch ends at the first that
 // fails.
-func (c *call) batch(n int, each func(i int) (*outcome, error)) (*batch, error) {
+func runBatch(c *call.Call, n int, each func(i int) (*call.Outcome, error)) (*batch, error) {
 	ordered := true
-	if v := c.body.Lookup("ordered"); !v.IsZero() {
+	if v := c.Body.Lookup("ordered"); !v.IsZero() {
 		ordered = args.Truth(v)
 	}
 	b := &batch{upserted: bson.A{}, failures: bson.A{}, ended: make([]ended, 0, n)}
 	var err error
-	if b.statements, err = c.beginRetryable(n); err != nil {
+	if b.statements, err = beginRetryable(c, n); err != nil {
 		return nil, err
 	}
 	for i := range n {
 		if i%statementsAtOnce == statementsAtOnce-1 {
-			if err := c.letOthers(); err != nil {
+			if err := letOthers(c); err != nil {
 				return nil, err
 			}
 		}
-		done, err := b.statements.once(i, func() (*outcome, error) { return each(i) })
+		done, err := b.statements.once(i, func() (*call.Outcome, error) { return each(i) })
 		b.ended = append(b.ended, ended{i, done, err})
 		if done != nil {
 			b.add(i, done)
@@ -123,11 +124,11 @@ func interrupts(err error) bool {
 		mongoerr.InterruptedAtShutdown, mongoerr.ClientDisconnect}, code)
 }
 
-func (b *batch) add(i int, done *outcome) {
-	b.matched += done.matched
-	b.modified += done.modified
-	if !done.upserted.IsZero() {
-		b.upserted = append(b.upserted, bson.D{{Key: "index", Value: int32(i)}, {Key: "_id", Value: done.upserted}})
+func (b *batch) add(i int, done *call.Outcome) {
+	b.matched += done.Matched
+	b.modified += done.Modified
+	if !done.Upserted.IsZero() {
+		b.upserted = append(b.upserted, bson.D{{Key: "index", Value: int32(i)}, {Key: "_id", Value: done.Upserted}})
 	}
 }
 
@@ -165,7 +166,7 @@ func writeError(index int, err error) bson.D {
 }
 
 // inserted is what every insert does.
-var inserted = &outcome{matched: 1, modified: 1}
+var inserted = &call.Outcome{Matched: 1, Modified: 1}
 
 // insertion is how a command wants its documents to be inserted.
 type insertion struct {
@@ -173,15 +174,15 @@ type insertion struct {
 	unstamped bool
 }
 
-func (c *call) insertion() insertion {
-	return insertion{args.Truth(c.body.Lookup("bypassDocumentValidation")), c.unstamped()}
+func insertionOf(c *call.Call) insertion {
+	return insertion{args.Truth(c.Body.Lookup("bypassDocumentValidation")), unstamped(c)}
 }
 
-func (c *call) insertOne(ns string, doc bson.Raw, how insertion) (*outcome, error) {
+func insertOne(c *call.Call, ns string, doc bson.Raw, how insertion) (*call.Outcome, error) {
 	if !how.unstamped {
-		doc = document.StampEmpty(doc, c.cluster.Tick)
+		doc = document.StampEmpty(doc, c.Cluster.Tick)
 	}
-	if err := c.request.InsertChecked(ns, doc, !how.unchecked); err != nil {
+	if err := c.Request.InsertChecked(ns, doc, !how.unchecked); err != nil {
 		return nil, err
 	}
 	return inserted, nil
@@ -189,44 +190,44 @@ func (c *call) insertOne(ns string, doc bson.Raw, how insertion) (*outcome, erro
 
 // unstamped reports whether the client wants empty timestamps as they are, and not the
 // time in their place: what is copied from elsewhere keeps them.
-func (c *call) unstamped() bool { return args.Truth(c.body.Lookup("bypassEmptyTsReplacement")) }
+func unstamped(c *call.Call) bool { return args.Truth(c.Body.Lookup("bypassEmptyTsReplacement")) }
 
 // stampedOutside returns an update's new document, which is computed without the lock,
 // with the time in place of its empty timestamps.
-func (c *call) stampedOutside(doc bson.Raw) bson.Raw {
-	if c.unstamped() {
+func stampedOutside(c *call.Call, doc bson.Raw) bson.Raw {
+	if unstamped(c) {
 		return doc
 	}
 	return document.StampEmpty(doc, func() bson.Timestamp {
-		c.cluster.Lock()
-		defer c.cluster.Unlock()
-		return c.cluster.Tick()
+		c.Cluster.Lock()
+		defer c.Cluster.Unlock()
+		return c.Cluster.Tick()
 	})
 }
 
-func insert(c *call) (bson.D, error) {
-	ns, err := c.namespace()
+func insert(c *call.Call) (bson.D, error) {
+	ns, err := c.Namespace()
 	if err != nil {
 		return nil, err
 	}
-	docs, err := c.statements("documents")
+	docs, err := statements(c, "documents")
 	if err != nil {
 		return nil, err
 	}
-	how := c.insertion()
-	b, err := c.batch(len(docs), func(i int) (*outcome, error) { return c.insertOne(ns, docs[i], how) })
+	how := insertionOf(c)
+	b, err := runBatch(c, len(docs), func(i int) (*call.Outcome, error) { return insertOne(c, ns, docs[i], how) })
 	if err != nil {
 		return nil, err
 	}
 	return b.reply(bson.D{{Key: "n", Value: int32(b.matched)}}), nil
 }
 
-func updateDocuments(c *call) (bson.D, error) {
-	ns, err := c.namespace()
+func updateDocuments(c *call.Call) (bson.D, error) {
+	ns, err := c.Namespace()
 	if err != nil {
 		return nil, err
 	}
-	statements, err := c.statements("updates")
+	statements, err := statements(c, "updates")
 	if err != nil {
 		return nil, err
 	}
@@ -238,7 +239,7 @@ func updateDocuments(c *call) (bson.D, error) {
 			return nil, err
 		}
 	}
-	b, err := c.batch(len(statements), func(i int) (*outcome, error) {
+	b, err := runBatch(c, len(statements), func(i int) (*call.Outcome, error) {
 		s := statements[i]
 		return updateOne(c, ns, s.Lookup("q"), s.Lookup("u"), s)
 	})
@@ -253,56 +254,59 @@ func updateDocuments(c *call) (bson.D, error) {
 }
 
 // updateOne runs one statement of an update.
-func updateOne(c *call, ns string, q, u bson.RawValue, statement bson.Raw) (*outcome, error) {
-	req, err := outside(c, func(context.Context) (mock.UpdateRequest, error) { return updateRequest(c, q, u, statement) })
+func updateOne(c *call.Call, ns string, q, u bson.RawValue, statement bson.Raw) (*call.Outcome, error) {
+	req, err := call.Outside(c, func(context.Context) (mock.UpdateRequest, error) {
+		return updateRequest(c, q, u, statement)
+	})
 	if err != nil {
 		return nil, err
 	}
-	if err := c.notMany(req.Multi, "multi=true"); err != nil {
+	if err := refuseMany(c, req.Multi, "multi=true"); err != nil {
 		return nil, err
 	}
-	req.Retryable = c.retryable()
-	result, err := c.request.Update(ns, req)
+	req.Retryable = isRetryable(c)
+	result, err := c.Request.Update(ns, req)
 	if err != nil {
 		return nil, whileExecuting("update", err)
 	}
-	done := &outcome{matched: result.Matched, modified: result.Modified, upserted: result.UpsertedID}
-	if !done.upserted.IsZero() {
-		done.matched++
+	done := &call.Outcome{Matched: result.Matched, Modified: result.Modified, Upserted: result.UpsertedID}
+	if !done.Upserted.IsZero() {
+		done.Matched++
 	}
 	return done, nil
 }
 
-// retryable reports whether the command is a retryable write.
-func (c *call) retryable() bool { return c.txnNumber != nil }
+// isRetryable reports whether the command is a retryable write.
+func isRetryable(c *call.Call) bool { return c.TxnNumber != nil }
 
 // updateRequest compiles one update; options are the statement that carries
 // multi, upsert and arrayFilters.
-func updateRequest(c *call, q, u bson.RawValue, options bson.Raw) (mock.UpdateRequest, error) {
+func updateRequest(c *call.Call, q, u bson.RawValue, options bson.Raw) (mock.UpdateRequest, error) {
 	var req mock.UpdateRequest
 	query, isDoc := q.DocumentOK()
 	if !isDoc {
 		return req, mongoerr.New(mongoerr.TypeMismatch, "the query of an update must be an object")
 	}
-	filter, err := c.filter(query)
+	filter, err := c.Filter(query)
 	if err != nil {
 		return req, err
 	}
-	let, err := c.let()
+	let, err := c.Let()
 	if err != nil {
 		return req, err
 	}
 	var arrayFilters []bson.Raw
 	if v := options.Lookup("arrayFilters"); !v.IsZero() {
-		if arrayFilters, err = args.DocumentsAt(c.invoked+".arrayFilters", v); err != nil {
+		if arrayFilters, err = args.DocumentsAt(c.Invoked+".arrayFilters", v); err != nil {
 			return req, err
 		}
 	}
-	if let, err = c.withConstants(let, u, options); err != nil {
+	if let, err = withConstants(c, let, u, options); err != nil {
 		return req, err
 	}
 	update, err := update.Compile(u, update.Options{
-		ArrayFilters: arrayFilters, Filter: filter, Let: let, Now: c.now, NewID: c.newID, Stamp: c.stampedOutside,
+		ArrayFilters: arrayFilters, Filter: filter, Let: let, Now: c.Now, NewID: func() bson.ObjectID { return newID(c) },
+		Stamp: func(doc bson.Raw) bson.Raw { return stampedOutside(c, doc) },
 	})
 	if err != nil {
 		return req, err
@@ -310,9 +314,9 @@ func updateRequest(c *call, q, u bson.RawValue, options bson.Raw) (mock.UpdateRe
 	req = mock.UpdateRequest{
 		Filter: filter, Query: query, Update: update,
 		Multi: args.Truth(options.Lookup("multi")), Upsert: args.Truth(options.Lookup("upsert")),
-		Unchecked: args.Truth(c.body.Lookup("bypassDocumentValidation")),
+		Unchecked: args.Truth(c.Body.Lookup("bypassDocumentValidation")),
 	}
-	if req.Sort, req.Hint, err = c.pick(options); err != nil {
+	if req.Sort, req.Hint, err = pick(c, options); err != nil {
 		return req, err
 	}
 	if req.Multi && !req.Sort.IsEmpty() {
@@ -325,14 +329,14 @@ func updateRequest(c *call, q, u bson.RawValue, options bson.Raw) (mock.UpdateRe
 }
 
 // newID makes the _id of an upserted document, which is computed without the lock.
-func (c *call) newID() bson.ObjectID {
-	c.cluster.Lock()
-	defer c.cluster.Unlock()
-	return c.cluster.NewObjectID()
+func newID(c *call.Call) bson.ObjectID {
+	c.Cluster.Lock()
+	defer c.Cluster.Unlock()
+	return c.Cluster.NewObjectID()
 }
 
 // withConstants adds an update's own variables, which pipelines may use.
-func (c *call) withConstants(let bson.Raw, u bson.RawValue, options bson.Raw) (bson.Raw, error) {
+func withConstants(c *call.Call, let bson.Raw, u bson.RawValue, options bson.Raw) (bson.Raw, error) {
 	v := options.Lookup("c")
 	if v.IsZero() {
 		v = options.Lookup("constants")
@@ -355,16 +359,16 @@ func (c *call) withConstants(let bson.Raw, u bson.RawValue, options bson.Raw) (b
 	if err != nil {
 		return nil, err
 	}
-	return c.settle(raw)
+	return c.Settle(raw)
 }
 
 // pick reads what decides which document a write takes: sort and hint.
-func (c *call) pick(options bson.Raw) (*order.Sort, bson.RawValue, error) {
-	hint, err := c.hint(options)
+func pick(c *call.Call, options bson.Raw) (*order.Sort, bson.RawValue, error) {
+	hint, err := c.Hint(options)
 	if err != nil {
 		return nil, hint, err
 	}
-	if err := c.simpleCollation(options); err != nil {
+	if err := c.SimpleCollation(options); err != nil {
 		return nil, hint, err
 	}
 	by := options.Lookup("sort")
@@ -374,7 +378,7 @@ func (c *call) pick(options bson.Raw) (*order.Sort, bson.RawValue, error) {
 	doc, isDoc := by.DocumentOK()
 	if !isDoc {
 		return nil, hint, mongoerr.New(mongoerr.TypeMismatch,
-			"BSON field '%s.sort' is the wrong type '%s', expected type 'object'", c.invoked, args.TypeName(by.Type))
+			"BSON field '%s.sort' is the wrong type '%s', expected type 'object'", c.Invoked, args.TypeName(by.Type))
 	}
 	sort, err := order.Compile(doc)
 	return sort, hint, err
@@ -393,36 +397,38 @@ func checkDelete(statement bson.Raw) error {
 }
 
 // deleteQuery reads one statement of a delete.
-func (c *call) deleteQuery(ns string, filter bson.Raw, justOne bool, statement bson.Raw) (query, error) {
-	q := query{ns: ns}
+func deleteQuery(c *call.Call, ns string, filter bson.Raw, justOne bool, statement bson.Raw) (call.Query, error) {
+	q := call.Query{NS: ns}
 	if justOne {
-		q.limit = 1
+		q.Limit = 1
 	}
 	var err error
-	if q.filter, err = c.filter(filter); err == nil {
-		_, q.hint, err = c.pick(statement)
+	if q.Filter, err = c.Filter(filter); err == nil {
+		_, q.Hint, err = pick(c, statement)
 	}
 	return q, err
 }
 
-func deleteMatching(c *call, ns string, filter bson.Raw, justOne bool, statement bson.Raw) (*outcome, error) {
-	q, err := outside(c, func(context.Context) (query, error) { return c.deleteQuery(ns, filter, justOne, statement) })
+func deleteMatching(c *call.Call, ns string, filter bson.Raw, justOne bool, statement bson.Raw) (*call.Outcome, error) {
+	q, err := call.Outside(c, func(context.Context) (call.Query, error) {
+		return deleteQuery(c, ns, filter, justOne, statement)
+	})
 	if err != nil {
 		return nil, err
 	}
-	if err := c.notMany(!justOne, "limit=0"); err != nil {
+	if err := refuseMany(c, !justOne, "limit=0"); err != nil {
 		return nil, err
 	}
-	deleted, err := c.request.Delete(ns, q.request(), justOne)
-	return &outcome{matched: deleted, modified: deleted}, err
+	deleted, err := c.Request.Delete(ns, q.Request(), justOne)
+	return &call.Outcome{Matched: deleted, Modified: deleted}, err
 }
 
-func deleteDocuments(c *call) (bson.D, error) {
-	ns, err := c.namespace()
+func deleteDocuments(c *call.Call) (bson.D, error) {
+	ns, err := c.Namespace()
 	if err != nil {
 		return nil, err
 	}
-	statements, err := c.statements("deletes")
+	statements, err := statements(c, "deletes")
 	if err != nil {
 		return nil, err
 	}
@@ -431,7 +437,7 @@ func deleteDocuments(c *call) (bson.D, error) {
 			return nil, err
 		}
 	}
-	b, err := c.batch(len(statements), func(i int) (*outcome, error) {
+	b, err := runBatch(c, len(statements), func(i int) (*call.Outcome, error) {
 		s := statements[i]
 		return deleteMatching(c, ns, s.Lookup("q").Document(), args.Truth(s.Lookup("limit")), s)
 	})
@@ -445,7 +451,7 @@ func deleteDocuments(c *call) (bson.D, error) {
 // that is none; what else is wrong with it fails its statement.
 func knownStages(u bson.RawValue) error {
 	known := pipeline.Stages()
-	for name := range stageNames(u) {
+	for name := range call.StageNames(u) {
 		if !slices.Contains(known, name) {
 			return mongoerr.New(mongoerr.UnknownStage, "Unrecognized pipeline stage name: '%s'", name)
 		}

@@ -1,4 +1,4 @@
-package router
+package call
 
 import (
 	"context"
@@ -30,20 +30,21 @@ type stream struct {
 // documents of the collection: its stack.
 const streamBytes = 16 << 10
 
-// weight is how many bytes documents take that somebody keeps. Nil counts nothing.
-type weight int64
+// Weight is how many bytes documents take that somebody keeps. Nil counts nothing.
+type Weight int64
 
-func (w *weight) add(doc bson.Raw) {
+// Add counts a document.
+func (w *Weight) Add(doc bson.Raw) {
 	const sliceBytes = 24
 	if w != nil {
-		*w += weight(len(doc) + sliceBytes)
+		*w += Weight(len(doc) + sliceBytes)
 	}
 }
 
-// start begins to read a source for a command. What ends the command ends the
+// Start begins to read a source for a command. What ends the command ends the
 // stream only while it reads.
-func (s source) start(c *call) *stream {
-	ctx, account := c.node.budget.Open(context.WithoutCancel(c.ctx))
+func (s Source) Start(c *Call) *stream {
+	ctx, account := c.Node.Budget.Open(context.WithoutCancel(c.Ctx))
 	ctx, cancel := context.WithCancelCause(ctx)
 	batches := &batchContext{Context: ctx}
 	next, stop := iter.Pull2(s(batches))
@@ -91,8 +92,8 @@ func (s *stream) batch(ctx context.Context, n int) (bson.A, error) {
 	return b.docs, nil
 }
 
-// first reads one batch and no more; whole tells that this is all there is.
-func (s source) first(ctx context.Context, n int) (batch bson.A, whole bool, err error) {
+// First reads one batch and no more; whole tells that this is all there is.
+func (s Source) First(ctx context.Context, n int) (batch bson.A, whole bool, err error) {
 	b := batcher{most: n, docs: bson.A{}}
 	if n == 0 {
 		return b.docs, false, nil
@@ -108,8 +109,8 @@ func (s source) first(ctx context.Context, n int) (batch bson.A, whole bool, err
 	return b.docs, true, nil
 }
 
-// all reads everything.
-func (s source) all(ctx context.Context) ([]bson.Raw, error) {
+// All reads everything.
+func (s Source) All(ctx context.Context) ([]bson.Raw, error) {
 	var list []bson.Raw
 	for doc, err := range s(ctx) {
 		if err != nil {
@@ -150,9 +151,13 @@ type batcher struct {
 // add takes a document, unless the batch is full.
 func (b *batcher) add(doc bson.Raw) bool {
 	size := b.size + len(doc) + itemOverhead
-	if len(b.docs) == b.most || size > batchBytes && len(b.docs) > 0 {
+	if len(b.docs) == b.most || size > BatchBytes && len(b.docs) > 0 {
 		return false
 	}
 	b.size, b.docs = size, append(b.docs, doc)
 	return true
 }
+
+// Source makes a stream of documents of what was captured. It needs no lock, and
+// ends with ctx.
+type Source func(ctx context.Context) iter.Seq2[bson.Raw, error]

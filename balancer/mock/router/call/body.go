@@ -1,4 +1,4 @@
-package router
+package call
 
 import (
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -6,9 +6,9 @@ import (
 	"shardsh/balancer/keyorder"
 )
 
-// body is the document of a command. Its fields are asked for time and again: where
+// Body is the document of a command. Its fields are asked for time and again: where
 // they are is noted once.
-type body struct {
+type Body struct {
 	bson.Raw
 	spots []spot
 }
@@ -16,9 +16,9 @@ type body struct {
 // spot is where a field's name, its value and its end are in a document.
 type spot struct{ name, value, end uint32 }
 
-// bodyOf notes where a document's fields are, in room as far as that goes.
-func bodyOf(doc bson.Raw, room []spot) body {
-	b := body{Raw: doc, spots: room[:0]}
+// BodyOf notes where a document's fields are, in room as far as that goes.
+func BodyOf(doc bson.Raw, room []spot) Body {
+	b := Body{Raw: doc, spots: room[:0]}
 	at := uint32(len("size"))
 	for w := keyorder.WalkOf(doc); w.Next(); {
 		m := spot{name: at + 1}
@@ -31,7 +31,7 @@ func bodyOf(doc bson.Raw, room []spot) body {
 }
 
 // Lookup returns what lies at a path; the zero value for nothing.
-func (b body) Lookup(path ...string) bson.RawValue {
+func (b Body) Lookup(path ...string) bson.RawValue {
 	for _, m := range b.spots {
 		if string(b.Raw[m.name:m.value-1]) != path[0] {
 			continue

@@ -1,0 +1,45 @@
+package call
+
+import (
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/commands"
+)
+
+// InitialStage is a first stage that makes documents instead of changing them.
+type InitialStage struct {
+	// Database: run with {aggregate: 1}.
+	Database bool
+	// AdminOnly stages answer on admin only.
+	AdminOnly bool
+	// Anywhere: it refuses the wrong place itself, with a code of its own.
+	Anywhere bool
+	// Since is the first release that has it; zero is all of them.
+	Since catalog.Release
+	Run   func(c *Call, ns string, spec bson.RawValue) ([]bson.Raw, error)
+}
+
+// Handler answers a command.
+type Handler func(*Call) (bson.D, error)
+
+// Command is a command with what answers it.
+type Command struct {
+	*commands.Command
+	Run Handler
+}
+
+// Command returns what there is to know of a command; nil where there is none of that
+// name.
+func (n *Node) Command(name string) *Command {
+	if cmd := n.Commands[name]; cmd != nil && (!cmd.Test || TestCommands(n.Cluster)) {
+		return cmd
+	}
+	return nil
+}
+
+// Section is one part of serverStatus, made when it is asked for.
+type Section struct {
+	Name string
+	Show func(*Call) any
+}

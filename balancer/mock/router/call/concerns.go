@@ -1,0 +1,101 @@
+package call
+
+import (
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mongoerr"
+)
+
+// ReadConcern reads the level asked for; "" when none is.
+func (c *Call) ReadConcern() (string, error) {
+	v := c.Body.Lookup("readConcern")
+	if v.IsZero() {
+		return "", nil
+	}
+	doc, isDoc := v.DocumentOK()
+	if !isDoc {
+		return "", mongoerr.New(mongoerr.TypeMismatch, "\"readConcern\" had the wrong type. Expected object, found %s",
+			args.TypeName(v.Type))
+	}
+	v = doc.Lookup("level")
+	if v.IsZero() {
+		return "", nil
+	}
+	level, isText := v.StringValueOK()
+	if !isText {
+		return "", mongoerr.New(mongoerr.TypeMismatch,
+			"\"readConcern.level\" had the wrong type. Expected string, found %s", args.TypeName(v.Type))
+	}
+	switch level {
+	case "local", "available", "majority", "linearizable", "snapshot":
+		return level, nil
+	}
+	return "", mongoerr.New(mongoerr.FailedToParse,
+		"readConcern.level must be either 'local', 'majority', 'linearizable', 'available', or 'snapshot'")
+}
+
+// readsAvailable reports whether a read asks for what shards have, whoever owns it. From
+// secondaries that was the default up to 4.4.
+func (c *Call) readsAvailable() bool {
+	level, err := c.ReadConcern()
+	if level == "" && err == nil && c.Cmd.ReadConcern {
+		level = c.Cluster.ClusterParameters().DefaultReadLevel()
+		if level == "local" && c.Prefers.Secondaries() && c.Cluster.Release().SecondariesGiveAll() {
+			return true
+		}
+	}
+	return level == "available"
+}
+
+// Nodes returns which nodes a read goes to. special is false for the primaries that
+// check what they are sent, as nearly always.
+func (c *Call) Nodes() (n mock.Node, special bool, err error) {
+	if c.Node.Member != nil || c.MergesNow {
+		return n, false, nil
+	}
+	n.Available = c.readsAvailable()
+	if !c.Prefers.Secondaries() || !c.Cluster.Faults().Lags() || c.Snapshot != nil {
+		return n, n.Available, nil
+	}
+	concern, _ := c.Body.Lookup("readConcern").DocumentOK()
+	if args.Text(concern.Lookup("level")) == "linearizable" {
+		return n, false, mongoerr.New(mongoerr.NotWritablePrimary,
+			"cannot satisfy linearizable read concern on non-primary node")
+	}
+	n.Secondary, n.Only, n.Most = true, c.Prefers.Mode == args.Secondary, c.Prefers.MaxStaleness
+	n.After.T, n.After.I, _ = concern.Lookup("afterClusterTime").TimestampOK()
+	return n, true, nil
+}
+
+// maxWriteConcern is the largest number of nodes that can be waited for.
+const maxWriteConcern = 50
+
+// CheckWriteConcernField checks one field of a write concern.
+func CheckWriteConcernField(name string, v bson.RawValue) error {
+	n, isNumber := args.Number(v)
+	switch name {
+	case "w":
+		_, isTags := v.DocumentOK()
+		_, isText := v.StringValueOK()
+		if !isNumber && !isText && !isTags {
+			return mongoerr.New(mongoerr.FailedToParse, "w has to be a number, string, or object; found: %s",
+				args.TypeName(v.Type))
+		}
+		if isNumber && (n < 0 || n > maxWriteConcern) {
+			return mongoerr.New(mongoerr.FailedToParse, "w has to be a non-negative number and not greater than %d; found: %v",
+				maxWriteConcern, n)
+		}
+	case "j", "fsync":
+		if !isNumber && v.Type != bson.TypeBoolean {
+			return mongoerr.New(mongoerr.TypeMismatch,
+				"BSON field 'writeConcern.%s' is the wrong type '%s', expected types '[bool, long, int, decimal, double]'", name,
+				args.TypeName(v.Type))
+		}
+	case "wtimeout", "provenance", "getLastError":
+	default:
+		return mongoerr.New(mongoerr.IDLUnknownField, "BSON field 'writeConcern.%s' is an unknown field.", name)
+	}
+	return nil
+}

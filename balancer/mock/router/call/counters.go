@@ -1,0 +1,140 @@
+package call
+
+import (
+	"sync/atomic"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/wire"
+	"shardsh/balancer/mongoerr"
+)
+
+// Counters are what a mongos counts of its work since it began. They are safe
+// for any number of connections at once.
+type Counters struct {
+	Inserted, Queried, Updated, Deleted, GotMore, Commanded atomic.Int64
+	UserErrors                                              atomic.Int64
+	BytesIn, BytesOut                                       atomic.Int64
+	Connections, Connected                                  atomic.Int64 // open now; ever
+	Active                                                  atomic.Int64
+	Reads, Writes, Others                                   Latency
+	// Targeted counts the requests that went to all shards, many, one, or were
+	// of collections that are not sharded, by command.
+	Targeted map[string]*[4]atomic.Int64
+}
+
+// Latency sums what operations took, in real time.
+type Latency struct{ Micros, Count atomic.Int64 }
+
+func (l *Latency) add(d time.Duration) {
+	l.Micros.Add(d.Microseconds())
+	l.Count.Add(1)
+}
+
+// Where a request went.
+const (
+	ToAllShards = iota
+	ToManyShards
+	ToOneShard
+	ToUnsharded
+)
+
+// NewCounters makes counters that stand at 0.
+func NewCounters() *Counters {
+	c := &Counters{Targeted: map[string]*[4]atomic.Int64{}}
+	for _, name := range TargetedCommands() {
+		c.Targeted[name] = new([4]atomic.Int64)
+	}
+	return c
+}
+
+// TargetedCommands are those whose requests are counted by how far they went.
+func TargetedCommands() []string { return []string{"find", "insert", "update", "delete", "aggregate"} }
+
+// greet counts a connection at its first command.
+func (c *Counters) greet(client *wire.Client) {
+	if client != nil && client.State == nil {
+		c.Connections.Add(1)
+		c.Connected.Add(1)
+	}
+}
+
+// Begin counts a request; what it gives counts the reply.
+func (c *Counters) Begin(req wire.Request) func(reply bson.Raw) {
+	c.greet(req.Client)
+	c.Active.Add(1)
+	c.BytesIn.Add(int64(len(req.Body)))
+	began := time.Now()
+	return func(reply bson.Raw) {
+		c.Active.Add(-1)
+		c.BytesOut.Add(int64(len(reply)))
+		if code, isNumber := reply.Lookup("code").AsInt64OK(); isNumber && mongoerr.Code(code) != mongoerr.CommandNotFound {
+			c.UserErrors.Add(1)
+		}
+		took := time.Since(began)
+		switch req.Command {
+		case "find", "getMore", "aggregate", "count", "distinct":
+			c.Reads.add(took)
+		case "insert", "update", "delete", "bulkWrite", "findAndModify", "findandmodify":
+			c.Writes.add(took)
+		default:
+			c.Others.add(took)
+		}
+		c.operation(req)
+	}
+}
+
+// Requests returns how many have been answered.
+func (c *Counters) Requests() int64 {
+	return c.Reads.Count.Load() + c.Writes.Count.Load() + c.Others.Count.Load()
+}
+
+// operation counts what a request did by kind: inserts by document, updates
+// and deletes by statement.
+func (c *Counters) operation(req wire.Request) {
+	switch req.Command {
+	case "insert":
+		c.Inserted.Add(lengthOf(req.Body.Lookup("documents")))
+	case "update":
+		c.Updated.Add(lengthOf(req.Body.Lookup("updates")))
+	case "delete":
+		c.Deleted.Add(lengthOf(req.Body.Lookup("deletes")))
+	case "bulkWrite":
+		c.bulk(req.Body.Lookup("ops"))
+	case "find":
+		c.Queried.Add(1)
+	case "getMore":
+		c.GotMore.Add(1)
+	default:
+		c.Commanded.Add(1)
+	}
+}
+
+// bulk counts the operations of a bulkWrite.
+func (c *Counters) bulk(v bson.RawValue) {
+	ops, _ := args.Documents(v)
+	for _, op := range ops {
+		first, err := op.IndexErr(0)
+		if err != nil {
+			continue
+		}
+		switch first.Key() {
+		case "insert":
+			c.Inserted.Add(1)
+		case "update":
+			c.Updated.Add(1)
+		case "delete":
+			c.Deleted.Add(1)
+		}
+	}
+}
+
+func lengthOf(v bson.RawValue) int64 {
+	array, isArray := v.ArrayOK()
+	if !isArray {
+		return 0
+	}
+	return int64(args.Length(array))
+}

@@ -1,0 +1,346 @@
+package call
+
+import (
+	"context"
+	"maps"
+	"math/rand/v2"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/access"
+	"shardsh/balancer/mongoerr"
+)
+
+// Limits of a batch: the size of a reply, and the first batch's length when
+// none is asked for.
+const (
+	BatchBytes        = 16 << 20
+	firstBatchDefault = 101
+)
+
+// CursorLife is how long a cursor that nobody reads stays open, in real time.
+const CursorLife = 10 * time.Minute
+
+// More is what a cursor that has given everything goes on with.
+type More interface {
+	// Read puts what has come meanwhile into the cursor. It may wait for it until a time.
+	Read(c *Call, open *Cursor, deadline time.Time) error
+	// Awaits reports whether it waits where nothing has come.
+	Awaits() bool
+	// Streams reports whether it gives changes, and not documents.
+	Streams() bool
+}
+
+// Cursor is what a query has still to give: a stream of what it captured, so
+// that later writes do not show, or documents at hand.
+type Cursor struct {
+	NS   string
+	Left []bson.Raw
+	Rest *stream // nil when there is none, or it is at its end
+	// unwatch ends the watch of what it keeps; nil without.
+	unwatch func() bool
+	used    time.Time
+	// time is what is left of the maxTimeMS of the command that made it, for all
+	// that is still to be computed; 0 without a limit.
+	time time.Duration
+	// LSID is the session it was made in; nil without one.
+	LSID *SessionID
+	// Owner is who made it; nil without a login.
+	Owner *access.User
+	// More gives what comes later; nil but for tailable cursors and change streams.
+	More More
+	// Patient cursors are not closed when nobody reads them.
+	Patient bool
+	// Busy: a getMore waits for more, or reads.
+	Busy bool
+	// Held is what its stream keeps to put it in order; nil without.
+	Held *Weight
+	// bytes are what it holds at most.
+	bytes int64
+}
+
+// Over reports whether there is nothing left to give, now or later.
+func (c *Cursor) Over() bool {
+	return len(c.Left) == 0 && c.Rest == nil && c.More == nil
+}
+
+// Awaits reports whether getMore waits at the end.
+func (c *Cursor) Awaits() bool { return c.More != nil && c.More.Awaits() }
+
+// Streams reports whether the cursor gives changes.
+func (c *Cursor) Streams() bool { return c.More != nil && c.More.Streams() }
+
+// close ends what the cursor reads. Who is reading is told, and ends it.
+func (c *Cursor) close() {
+	if c.unwatch != nil {
+		c.unwatch()
+	}
+	switch {
+	case c.Rest == nil:
+	case c.Busy:
+		c.Rest.cancel(mongoerr.New(mongoerr.CursorKilled, "the cursor was killed"))
+	default:
+		c.Rest.end()
+		c.Rest = nil
+	}
+}
+
+// Cursors are the open cursors by id. The cluster's lock guards them.
+type Cursors struct {
+	Rand *rand.Rand
+	Open map[int64]*Cursor
+	Life time.Duration
+	// swept is when idle cursors were looked for.
+	swept time.Time
+	// bytes are those of all cursors, and most how many they may be.
+	bytes, Most int64
+}
+
+// itemOverhead is what a document in an array takes besides its own bytes, at
+// most: type, position and its end.
+const itemOverhead = 10
+
+// take cuts the next batch off: at most n documents (any number when n is
+// negative) and 16 MiB, but always one if there is one. A stream is read with
+// the lock given back.
+func (c *Cursor) take(call *Call, n int) (bson.A, error) {
+	if c.Rest == nil {
+		return c.Cut(n), nil
+	}
+	var batch bson.A
+	err := call.Outside(func(ctx context.Context) (err error) {
+		batch, err = c.Rest.batch(ctx, n)
+		return err
+	})
+	if c.Rest.over {
+		if c.unwatch != nil {
+			c.unwatch()
+		}
+		c.Rest.end()
+		c.Rest = nil
+	}
+	return batch, err
+}
+
+// Cut takes documents at hand.
+func (c *Cursor) Cut(n int) bson.A {
+	b := batcher{most: n, docs: bson.A{}}
+	for len(c.Left) > 0 && b.add(c.Left[0]) {
+		c.Left[0] = nil // the cursor may live long
+		c.Left = c.Left[1:]
+	}
+	return b.docs
+}
+
+// maxCursors is how many cursors may be open at once.
+const maxCursors = 10_000
+
+// keepCursor stores a cursor until it is closed, or the cluster is, and returns
+// its id.
+func (n *Node) keepCursor(c *Cursor) (int64, error) {
+	if n.Cursors.Open == nil {
+		n.Cursors.Open = map[int64]*Cursor{}
+		n.Cluster.OnClose(func() { n.Cursors.killIf(func(*Cursor) bool { return true }) })
+	}
+	return n.Cursors.keep(c)
+}
+
+func (cs *Cursors) keep(c *Cursor) (int64, error) {
+	now := time.Now()
+	cs.sweep(now)
+	if len(cs.Open) >= maxCursors {
+		return 0, mongoerr.New(mongoerr.TemporarilyUnavailable,
+			"%d cursors are open: close some, or wait %v until they time out", len(cs.Open), cs.Life)
+	}
+	c.used = now
+	c.weigh()
+	for cs.bytes+c.bytes > cs.Limit() && cs.forgetOldest() {
+	}
+	id := cs.Rand.Int64()
+	for id == 0 || cs.Open[id] != nil {
+		id = cs.Rand.Int64()
+	}
+	cs.Open[id] = c
+	cs.bytes += c.bytes
+	return id, nil
+}
+
+// cursorBytes is how much the open cursors may hold back from being freed. One
+// alone may hold more.
+const cursorBytes = 1 << 30
+
+// Limit is how many bytes the open cursors may hold.
+func (cs *Cursors) Limit() int64 {
+	if cs.Most > 0 {
+		return cs.Most
+	}
+	return cursorBytes
+}
+
+// weigh notes what a cursor holds at most: it may share documents with the
+// collection.
+func (c *Cursor) weigh() {
+	var w Weight
+	if c.Rest != nil {
+		w = streamBytes
+		w.Add(c.Rest.ahead)
+	}
+	if c.Held != nil {
+		w += *c.Held
+	}
+	for _, doc := range c.Left {
+		w.Add(doc)
+	}
+	c.bytes = int64(w)
+}
+
+// forgetOldest closes the cursor that nobody has read for longest; false where
+// there is none, or somebody reads each.
+func (cs *Cursors) forgetOldest() bool {
+	var oldest int64
+	for id, c := range cs.Open {
+		if !c.Busy && (oldest == 0 || c.used.Before(cs.Open[oldest].used)) {
+			oldest = id
+		}
+	}
+	return cs.Kill(oldest)
+}
+
+// sweep closes the cursors that nobody has read for too long. It looks for them
+// ten times in their life, and when there is no more room.
+func (cs *Cursors) sweep(now time.Time) {
+	if now.Sub(cs.swept) < cs.Life/10 && len(cs.Open) < maxCursors {
+		return
+	}
+	cs.swept = now
+	cs.killIf(func(c *Cursor) bool { return !c.Patient && now.Sub(c.used) > cs.Life })
+}
+
+// Kill closes a cursor; false where there is none.
+func (cs *Cursors) Kill(id int64) bool {
+	c, ok := cs.Open[id]
+	if ok {
+		c.close()
+		cs.bytes -= c.bytes
+		delete(cs.Open, id)
+	}
+	return ok
+}
+
+func (cs *Cursors) killIf(of func(*Cursor) bool) {
+	maps.DeleteFunc(cs.Open, func(_ int64, c *Cursor) bool {
+		if !of(c) {
+			return false
+		}
+		c.close()
+		cs.bytes -= c.bytes
+		return true
+	})
+}
+
+// KillWhere closes the cursors of some sessions.
+func (cs *Cursors) KillWhere(of func(SessionID) bool) {
+	cs.killIf(func(c *Cursor) bool { return c.LSID != nil && of(*c.LSID) })
+}
+
+// Opened is a cursor as a reply shows it.
+type Opened struct {
+	ID    int64
+	Batch bson.A
+}
+
+// OpenCursor makes a cursor in the session of a call and takes its first batch. One
+// that has nothing left is not kept, unless the first batch was to be empty.
+func OpenCursor(call *Call, c *Cursor, size int, single bool) (Opened, error) {
+	c.LSID, c.Owner = call.LSID, call.Peer.User
+	kept := false
+	defer func() {
+		if !kept {
+			c.close()
+		}
+	}()
+	batch, err := c.take(call, size)
+	if err != nil || single || c.Over() && size != 0 {
+		return Opened{Batch: batch}, err
+	}
+	if !c.Awaits() {
+		c.time = call.timeLeft()
+	}
+	id, err := call.Node.keepCursor(c)
+	if kept = err == nil; kept && c.Rest != nil {
+		call.Node.watchRefusal(id, c)
+	}
+	return Opened{ID: id, Batch: batch}, err
+}
+
+// watchRefusal gives back what a cursor keeps when the budget refuses it and
+// nobody reads it.
+func (n *Node) watchRefusal(id int64, c *Cursor) {
+	rest := c.Rest
+	c.unwatch = context.AfterFunc(rest.ctx, func() {
+		n.Cluster.Lock()
+		defer n.Cluster.Unlock()
+		if n.Cursors.Open[id] == c && c.Rest == rest && !c.Busy {
+			rest.refused(context.Cause(rest.ctx))
+		}
+	})
+}
+
+// FirstBatch answers with documents at hand.
+func FirstBatch(call *Call, ns string, results []bson.Raw, size int) (bson.D, error) {
+	return AnswerWith(call, &Cursor{NS: ns, Left: results}, size)
+}
+
+// AnswerWith answers with a cursor, its fields in the order of all commands but
+// find.
+func AnswerWith(call *Call, open *Cursor, size int) (bson.D, error) {
+	ns := open.NS
+	c, err := OpenCursor(call, open, size, false)
+	if err != nil {
+		return nil, err
+	}
+	return bson.D{{Key: "cursor", Value: bson.D{
+		{Key: "id", Value: c.ID},
+		{Key: "ns", Value: ns},
+		{Key: "firstBatch", Value: c.Batch},
+	}}}, nil
+}
+
+// Read takes the next batch for a getMore, and closes a cursor that fails.
+func (c *Cursor) Read(call *Call, id int64, size int) (batch bson.A, err error) {
+	c.Busy, err = true, mongoerr.New(mongoerr.InternalError, "cursor id %d failed", id) // if what follows panics
+	defer func() {
+		c.Busy = false
+		switch {
+		case call.Node.Cursors.Open[id] != c:
+			c.close()
+			err = mongoerr.New(mongoerr.CursorKilled, "cursor id %d was killed", id)
+		case err != nil:
+			call.Node.Cursors.Kill(id)
+		}
+		c.used = time.Now()
+	}()
+	call.limit = c.time // a getMore has none of its own
+	if err = readMore(call, c); err == nil {
+		batch, err = c.take(call, size)
+	}
+	c.time = call.timeLeft()
+	return batch, err
+}
+
+// awaitDefault is how long a getMore waits for documents when it does not say.
+const awaitDefault = time.Second
+
+// readMore adds to a cursor that has nothing left what has come meanwhile, and waits
+// for that until maxTimeMS is over.
+func readMore(c *Call, open *Cursor) error {
+	if len(open.Left) > 0 || open.Rest != nil || open.More == nil {
+		return nil
+	}
+	deadline := c.Deadline
+	if deadline.IsZero() {
+		deadline = c.Cluster.Now().Add(awaitDefault)
+	}
+	return open.More.Read(c, open, deadline)
+}

@@ -1,0 +1,78 @@
+package call
+
+import (
+	"errors"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/failpoint"
+	"shardsh/balancer/mongoerr"
+)
+
+// ErrMaxTime returns what becomes of a command whose time is up.
+func ErrMaxTime() error {
+	return mongoerr.New(mongoerr.MaxTimeMSExpired, "operation exceeded time limit")
+}
+
+// FailPointOf returns what a fail point does to a command; nil for nothing.
+func FailPointOf(point *failpoint.Point, cmd *Command, c *Call) *failpoint.Failure {
+	if !point.IsOn() {
+		return nil
+	}
+	app := ""
+	if c.Peer != nil {
+		app = args.Text(c.Peer.Metadata.Lookup("application", "name"))
+	}
+	if app == "" { // the first hello brings it along
+		app = args.Text(c.Body.Lookup("client", "application", "name"))
+	}
+	namespace := c.DB + "." + args.Text(c.Body.Lookup(c.Invoked))
+	return point.Strike(cmd.Command, app, namespace)
+}
+
+// TestCommands reports whether the cluster was started with the commands that
+// are there for tests only.
+func TestCommands(cluster *mock.Cluster) bool {
+	return cluster.Parameters().Int("enableTestCommands") != 0
+}
+
+// Drop closes the connection of the call in place of an answer.
+func (c *Call) Drop() {
+	if c.Client != nil {
+		c.Client.Drop()
+	}
+}
+
+// ErrCrashed returns what a client without a connection gets.
+func ErrCrashed() error {
+	return mongoerr.New(mongoerr.HostUnreachable, "the connection is closed")
+}
+
+// RetryableCodes returns the errors after which a driver may send a retryable
+// write again.
+func RetryableCodes() []mongoerr.Code {
+	return []mongoerr.Code{
+		mongoerr.HostUnreachable, mongoerr.HostNotFound, mongoerr.NetworkTimeout, mongoerr.ShutdownInProgress,
+		mongoerr.PrimarySteppedDown, mongoerr.ExceededTimeLimit, mongoerr.SocketException, mongoerr.NotWritablePrimary,
+		mongoerr.InterruptedAtShutdown, mongoerr.InterruptedDueToReplStateChange, mongoerr.NotPrimaryNoSecondaryOk,
+		mongoerr.NotPrimaryOrSecondary,
+	}
+}
+
+// Labelled adds the label that tells drivers they may try a write again.
+func (c *Call) Labelled(err error) error {
+	code, known := mongoerr.CodeOf(err)
+	if !known || c.Body.Lookup("txnNumber").IsZero() || !slices.Contains(RetryableCodes(), code) ||
+		mongoerr.HasExtra(err, "errorLabels") {
+		return err
+	}
+	var server *mongoerr.ServerError
+	errors.As(err, &server)
+	labelled := *server
+	labelled.Message = err.Error()
+	labelled.Extra = append(slices.Clone(server.Extra), bson.E{Key: "errorLabels", Value: bson.A{"RetryableWriteError"}})
+	return &labelled
+}

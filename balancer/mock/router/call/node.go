@@ -1,0 +1,104 @@
+package call
+
+import (
+	"log/slog"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/access"
+	"shardsh/balancer/mock/router/failpoint"
+	"shardsh/balancer/mock/router/sampling"
+	"shardsh/balancer/mock/routing"
+	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/work"
+)
+
+// Node is the server that commands come to, a mongos or a member of the
+// cluster, and what it keeps from one command to the next.
+type Node struct {
+	Cluster  *mock.Cluster
+	Logger   *slog.Logger
+	Commands map[string]*Command
+	// Stages are the first stages of pipelines that make documents.
+	Stages map[string]InitialStage
+	// Member is the shard or config server that this is instead of a mongos, and own
+	// what it answers otherwise; nil on a mongos.
+	Member  *Member
+	Own     Own
+	Process bson.ObjectID
+	Started time.Time
+	// Entry is that of a mongos in config.mongos.
+	Entry mock.RouterEntry
+
+	Budget     *work.Budget
+	Cursors    Cursors
+	Sessions   *Sessions // all routers have the same
+	Operations Operations
+	Counters   *Counters
+	FailPoints failpoint.Points
+	Analyzers  sampling.Analyzers // all routers have the same
+	// Routes are what a mongos knows of the catalog; nil on a member.
+	Routes *routing.Cache
+	// Parameters are the mongos's own; nil on a member.
+	Parameters map[string]*Parameter
+
+	Users        *access.Directory
+	Given        *access.Directory // users of before those that the cluster kept
+	AuthRequired bool
+	// Snapshots finds the file that a name stands for; nil refuses all.
+	Snapshots func(name string, write bool) (path string, err error)
+}
+
+// Member is a shard or the config server as one of its nodes knows it.
+type Member struct {
+	ID catalog.ShardID
+	// Set is the replica set's name, Address its host:port.
+	Set, Address string
+}
+
+// Own is what a member of the cluster has for itself, and shows in place of what a
+// mongos would.
+type Own interface {
+	// Read makes the documents of a collection of its own; false where ns is none.
+	Read(c *Call, ns string) (docs *store.Collection, isOwn bool, err error)
+	// Stats are the counters of a collection as the member holds it.
+	Stats(c *Call, ns string) (mock.LocalStats, bool)
+	// Parameter returns the value of one that only members have.
+	Parameter(c *Call, name string) (value any, known bool)
+	ParameterNames() []string
+	// Sections are those of serverStatus, and services the roles it shows.
+	Sections() []Section
+	Services() bson.A
+	// Operations are those that $currentOp shows.
+	Operations(c *Call, allUsers bool) ([]bson.Raw, error)
+	// Hello is what a primary says of its set, in place of a mongos's role.
+	Hello(c *Call, role string) bson.D
+}
+
+// Up is how long the node has been running, in real time.
+func (n *Node) Up() time.Duration { return time.Since(n.Started) }
+
+// Host is the address that the node shows.
+func (n *Node) Host() string {
+	if n.Member != nil {
+		return n.Member.Address
+	}
+	return n.Entry.Name
+}
+
+// TopologyVersion tells this process from the one before it.
+func (n *Node) TopologyVersion() bson.E {
+	return bson.E{Key: "topologyVersion",
+		Value: bson.D{{Key: "processId", Value: n.Process}, {Key: "counter", Value: int64(0)}}}
+}
+
+// Parameter is a parameter that a mongos has itself. Those of the balancer
+// and of migrations live on the config server and the shards.
+type Parameter struct {
+	Value   any // bool, int32, int64, string or bson.A
+	Runtime bool
+	Startup bool
+}

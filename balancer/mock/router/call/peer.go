@@ -1,0 +1,66 @@
+package call
+
+import (
+	"crypto/sha256"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/access"
+	"shardsh/balancer/mock/wire"
+	"shardsh/balancer/mongoerr"
+)
+
+// Peer is what the router knows of a connection.
+type Peer struct {
+	User         *access.User
+	Conversation *Conversation
+	// Metadata is the client document of the handshake.
+	Metadata bson.Raw
+}
+
+// Conversation is an authentication under way and its number.
+type Conversation struct {
+	*access.Conversation
+	ID       int32
+	Database string
+}
+
+// peerOf returns a connection's state. A request without a client is one of its
+// own.
+func peerOf(c *wire.Client) *Peer {
+	if c == nil {
+		return &Peer{}
+	}
+	if p, ok := c.State.(*Peer); ok {
+		return p
+	}
+	p := &Peer{}
+	c.State = p
+	return p
+}
+
+// Authorize refuses what a connection may not ask before it has said who it
+// is.
+func (n *Node) Authorize(cmd *Command, c *Call) error {
+	if !n.AuthRequired || cmd.Anyone || n.User(c.Peer) != nil {
+		return nil
+	}
+	return mongoerr.New(mongoerr.Unauthorized, "Command %s requires authentication", cmd.Name)
+}
+
+// Digest tells the sessions of one user from those of another: the uid of a
+// session's id.
+func (p *Peer) Digest() [sha256.Size]byte {
+	if p.User == nil {
+		return sha256.Sum256(nil)
+	}
+	return sha256.Sum256([]byte(p.User.Name + "@" + p.User.Database))
+}
+
+// Name returns the user of a connection as name@db; empty without one.
+func (p *Peer) Name() string {
+	if p.User == nil {
+		return ""
+	}
+	return p.User.Name + "@" + p.User.Database
+}

@@ -1,0 +1,59 @@
+package call
+
+import (
+	"cmp"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock"
+)
+
+// PrimaryOf names a database's primary; the config server is that of its own.
+func PrimaryOf(cluster *mock.Cluster, db string) string {
+	if db == "admin" || db == "config" {
+		return string(mock.ConfigServerID)
+	}
+	primary, _ := cluster.ConfigDB().Primary(db)
+	return string(primary)
+}
+
+// MarshalAll encodes documents.
+func MarshalAll(docs []bson.D) ([]bson.Raw, error) {
+	raws := make([]bson.Raw, len(docs))
+	for i, doc := range docs {
+		var err error
+		if raws[i], err = bson.Marshal(doc); err != nil {
+			return nil, err
+		}
+	}
+	return raws, nil
+}
+
+// Smallest returns the server's "append as smallest number": Int32 where it
+// fits.
+func Smallest(n int64) any {
+	if n == int64(int32(n)) {
+		return int32(n)
+	}
+	return n
+}
+
+// Longs are counters that never move here.
+func Longs(names ...string) bson.D {
+	doc := make(bson.D, len(names))
+	for i, name := range names {
+		doc[i] = bson.E{Key: name, Value: int64(0)}
+	}
+	return doc
+}
+
+// Embedded is a document as a value.
+func Embedded(doc bson.Raw) bson.RawValue {
+	return bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: doc}
+}
+
+// SortFields puts fields in the order of their names.
+func SortFields(doc bson.D) {
+	slices.SortFunc(doc, func(a, b bson.E) int { return cmp.Compare(a.Key, b.Key) })
+}

@@ -1,0 +1,256 @@
+package call
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mongoerr"
+)
+
+// Outcome is what one write statement did.
+type Outcome struct {
+	Matched, Modified int
+	Upserted          bson.RawValue
+	Removed           bool
+	// Reply is the whole reply of a findAndModify.
+	Reply bson.D
+}
+
+// Changed reports whether a statement changed something. Only then it is remembered: the
+// rest may as well run again.
+func (o *Outcome) Changed() bool {
+	return o.Modified > 0 || o.Removed || !o.Upserted.IsZero()
+}
+
+// RetryableWrite is a session's newest write that may come again, when its
+// client has lost the reply.
+type RetryableWrite struct {
+	Number int64
+	// Done holds what each statement did, by its id.
+	Done map[int32]*Outcome
+	// Fresh: something was done that has not been kept yet.
+	Fresh bool
+}
+
+const (
+	// SessionLife is how long a session lives that nobody uses, in real time:
+	// logicalSessionTimeoutMinutes of hello.
+	SessionLife = 30 * time.Minute
+	// MaxSessions is the default of the server parameter of that name.
+	MaxSessions = 1_000_000
+)
+
+// SessionID is an lsid: what the client chose, and whose it is.
+type SessionID struct {
+	ID   [16]byte
+	User [sha256.Size]byte
+}
+
+// Doc is the id as commands and replies have it.
+func (s SessionID) Doc() bson.D {
+	return bson.D{
+		{Key: "id", Value: bson.Binary{Subtype: bson.TypeBinaryUUID, Data: s.ID[:]}},
+		{Key: "uid", Value: bson.Binary{Data: s.User[:]}},
+	}
+}
+
+// Session is what the router remembers of a client's session.
+type Session struct {
+	used time.Time
+	user string // "name@db", empty without authentication
+	// Writes is the newest retryable write; nil before the first.
+	Writes *RetryableWrite
+}
+
+// Sessions are the sessions in use. Unlike the rest of the router they have a
+// lock of their own, as clients end them without the cluster's.
+type Sessions struct {
+	Mu   sync.Mutex
+	Open map[SessionID]*Session
+	// out are those whose retryable write is under way; each channel closes when it
+	// ends.
+	out map[SessionID]chan struct{}
+	// over are sessions that have ended and had a retryable write.
+	over []SessionID
+}
+
+// CheckOut waits until nobody else has a session, and takes it.
+func (s *Sessions) CheckOut(ctx context.Context, id SessionID) (release func(), err error) {
+	for {
+		held, release := s.tryOut(id)
+		if release != nil {
+			return release, nil
+		}
+		select {
+		case <-held:
+		case <-ctx.Done():
+			return nil, mongoerr.New(mongoerr.Interrupted, "operation was interrupted: %s", context.Cause(ctx))
+		}
+	}
+}
+
+func (s *Sessions) tryOut(id SessionID) (held <-chan struct{}, release func()) {
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	if held := s.out[id]; held != nil {
+		return held, nil
+	}
+	if s.out == nil {
+		s.out = map[SessionID]chan struct{}{}
+	}
+	over := make(chan struct{})
+	s.out[id] = over
+	return nil, func() {
+		s.Mu.Lock()
+		defer s.Mu.Unlock()
+		delete(s.out, id)
+		close(over)
+	}
+}
+
+// Use notes that a session is in use and makes it where it is new.
+func (s *Sessions) Use(id SessionID, user string) (*Session, error) {
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	now := time.Now()
+	known := s.Open[id]
+	if known == nil {
+		if err := s.makeRoom(now); err != nil {
+			return nil, err
+		}
+		known = &Session{user: user}
+		s.Open[id] = known
+	}
+	known.used = now
+	return known, nil
+}
+
+// makeRoom forgets the sessions that have timed out, each time their number
+// has doubled.
+func (s *Sessions) makeRoom(now time.Time) error {
+	if s.Open == nil {
+		s.Open = map[SessionID]*Session{}
+	}
+	if n := len(s.Open); n >= 1024 && n&(n-1) == 0 || n >= MaxSessions {
+		for id, open := range s.Open {
+			if now.Sub(open.used) > SessionLife {
+				s.forget(id)
+			}
+		}
+	}
+	if len(s.Open) >= MaxSessions {
+		return mongoerr.New(mongoerr.TooManyLogicalSessions,
+			"Unable to add session into the cache because the number of active sessions is too high")
+	}
+	return nil
+}
+
+// End forgets sessions.
+func (s *Sessions) End(ids []SessionID) {
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	for _, id := range ids {
+		s.forget(id)
+	}
+}
+
+// forget ends a session. The caller holds the lock.
+func (s *Sessions) forget(id SessionID) {
+	if open := s.Open[id]; open != nil && open.Writes != nil {
+		s.over = append(s.over, id)
+	}
+	delete(s.Open, id)
+}
+
+// takeOver returns the sessions with retryable writes that have ended since it
+// was called last, but for those that have begun anew.
+func (s *Sessions) takeOver() []SessionID {
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	over := slices.DeleteFunc(s.over, func(id SessionID) bool { return s.Open[id] != nil })
+	s.over = nil
+	return over
+}
+
+// List returns the sessions that are alive, in the order of their ids.
+func (s *Sessions) List() []bson.Raw {
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	ids := slices.SortedFunc(maps.Keys(s.Open), func(a, b SessionID) int {
+		return cmp.Or(slices.Compare(a.ID[:], b.ID[:]), slices.Compare(a.User[:], b.User[:]))
+	})
+	now := time.Now()
+	var docs []bson.Raw
+	for _, id := range ids {
+		open := s.Open[id]
+		if now.Sub(open.used) > SessionLife {
+			continue
+		}
+		doc := bson.D{{Key: "_id", Value: id.Doc()}, {Key: "lastUse", Value: bson.NewDateTimeFromTime(open.used)}}
+		if open.user != "" {
+			doc = append(doc, bson.E{Key: "user", Value: bson.D{{Key: "name", Value: open.user}}})
+		}
+		raw, err := bson.Marshal(doc)
+		if err != nil {
+			continue // ids, times and names always encode
+		}
+		docs = append(docs, raw)
+	}
+	return docs
+}
+
+// ReadSessionID reads an lsid. where names it in errors.
+func (c *Call) ReadSessionID(where string, v bson.RawValue) (*SessionID, error) {
+	doc, isDoc := v.DocumentOK()
+	if !isDoc {
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s' is the wrong type '%s', expected type 'object'",
+			where, args.TypeName(v.Type))
+	}
+	elems, err := doc.Elements()
+	if err != nil {
+		return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
+	}
+	for _, e := range elems {
+		if name := e.Key(); name != "id" && name != "uid" {
+			return nil, mongoerr.New(mongoerr.IDLUnknownField, "BSON field '%s.%s' is an unknown field.", where, name)
+		}
+	}
+	id := doc.Lookup("id")
+	subtype, data, isBinary := id.BinaryOK()
+	switch {
+	case id.IsZero():
+		return nil, mongoerr.New(mongoerr.IDLFailedToParse, "BSON field '%s.id' is missing but a required field", where)
+	case !isBinary:
+		return nil, mongoerr.New(mongoerr.TypeMismatch,
+			"BSON field '%s.id' is the wrong type '%s', expected type 'binData'", where, args.TypeName(id.Type))
+	case subtype != bson.TypeBinaryUUID:
+		return nil, mongoerr.New(mongoerr.TypeMismatch,
+			"BSON field '%s.id' is the wrong binData type '%d', expected type 'UUID'", where, subtype)
+	case len(data) != 16:
+		return nil, mongoerr.New(mongoerr.InvalidUUID, "uuid must be a 16-byte binary field with UUID (4) subtype")
+	}
+	s := &SessionID{ID: [16]byte(data), User: c.Peer.Digest()}
+	if _, uid, ok := doc.Lookup("uid").BinaryOK(); ok && len(uid) == len(s.User) {
+		if [sha256.Size]byte(uid) != s.User {
+			return nil, mongoerr.New(mongoerr.Unauthorized, "Unauthorized to set user digest in LogicalSessionId")
+		}
+	}
+	return s, nil
+}
+
+// ForgetWrites forgets what retryable writes did: it is not in the cluster's state any more.
+func (s *Sessions) ForgetWrites() {
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	for _, open := range s.Open {
+		open.Writes = nil
+	}
+}

@@ -1,0 +1,229 @@
+package failpoint
+
+import (
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/commands"
+	"shardsh/balancer/mongoerr"
+)
+
+// The fail points of a mongos that drivers' tests use.
+const (
+	Command = "failCommand"
+	// GetMore fails a getMore when its cursor is in hand.
+	GetMore = "failGetMoreAfterCursorCheckout"
+)
+
+// Points are those of a node.
+type Points struct {
+	Command Point
+	// GetMore strikes when a cursor is in hand.
+	GetMore Point
+}
+
+// Point is the server's failCommand: chosen commands fail, whoever sends
+// them, before they are looked at. It counts only commands that match.
+// Zero is off.
+type Point struct {
+	mu      sync.Mutex
+	active  bool
+	skip    int64   // so many go through first
+	times   int64   // then so many fail; below 0 there is no end
+	chance  float64 // of a command to fail; 0 is certainty
+	entered int64   // how often it has struck
+	failure Failure
+}
+
+// Failure is what happens to a command.
+type Failure struct {
+	commands           []string
+	appName, namespace string // empty is any
+	Block              time.Duration
+	CloseConnection    bool
+	Code               mongoerr.Code
+	Labels             bson.A // nil means those that the server would add
+	writeConcernError  bson.Raw
+}
+
+// IsOn saves the look at commands where nothing is to fail.
+func (p *Point) IsOn() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.active
+}
+
+// Strike counts a command that matches and tells what happens to it, if
+// anything.
+func (p *Point) Strike(cmd *commands.Command, appName, namespace string) *Failure {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.active || !p.failure.matches(cmd, appName, namespace) {
+		return nil
+	}
+	if p.skip > 0 {
+		p.skip--
+		return nil
+	}
+	if p.chance > 0 && rand.Float64() >= p.chance {
+		return nil
+	}
+	p.entered++
+	if p.times > 0 {
+		p.times--
+		p.active = p.times > 0
+	}
+	failure := p.failure
+	return &failure
+}
+
+// matches: a command may be listed by any of its names.
+func (f *Failure) matches(cmd *commands.Command, appName, namespace string) bool {
+	listed := func(name string) bool { return slices.Contains(f.commands, name) }
+	return (listed(cmd.Name) || slices.ContainsFunc(cmd.Aliases, listed)) &&
+		(f.appName == "" || f.appName == appName) && (f.namespace == "" || f.namespace == namespace)
+}
+
+// FailAfter adds the write concern error to the reply of a command that was
+// carried out.
+func (f *Failure) FailAfter(reply bson.Raw) bson.Raw {
+	if f == nil || f.writeConcernError == nil {
+		return reply
+	}
+	var fields bson.D
+	if err := bson.Unmarshal(reply, &fields); err != nil {
+		return reply
+	}
+	fields = append(fields, bson.E{Key: "writeConcernError", Value: f.writeConcernError})
+	if len(f.Labels) > 0 {
+		fields = append(fields, bson.E{Key: "errorLabels", Value: f.Labels})
+	}
+	changed, err := bson.Marshal(fields)
+	if err != nil {
+		return reply
+	}
+	return changed
+}
+
+// Replace sets a fail point and tells how often the one before it struck.
+func (p *Point) Replace(next *Point) int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.active, p.skip, p.times, p.chance, p.failure = next.active, next.skip, next.times, next.chance, next.failure
+	return p.entered
+}
+
+// Read reads what configureFailPoint takes for a fail point of that name.
+func Read(body bson.Raw, name string) (*Point, error) {
+	p := &Point{active: true, times: -1}
+	if err := p.readMode(body.Lookup("mode")); err != nil || !p.active {
+		return p, err
+	}
+	data, isDoc := body.Lookup("data").DocumentOK()
+	if !isDoc {
+		return nil, mongoerr.New(mongoerr.TypeMismatch,
+			"failCommand needs data, like {failCommands: [\"insert\"], errorCode: 91}")
+	}
+	if name == GetMore {
+		p.failure.commands = []string{"getMore"}
+		return p, p.failure.readOutcome(data)
+	}
+	return p, p.failure.read(data)
+}
+
+func (p *Point) readMode(v bson.RawValue) error {
+	if word, isText := v.StringValueOK(); isText {
+		switch word {
+		case "off":
+			p.active = false
+			return nil
+		case "alwaysOn":
+			return nil
+		}
+		return mongoerr.New(mongoerr.BadValue, "unknown mode: %s", word)
+	}
+	mode, isDoc := v.DocumentOK()
+	if !isDoc {
+		return mongoerr.New(mongoerr.TypeMismatch, "'mode' must be a string or JSON object")
+	}
+	times, skip, chance := mode.Lookup("times"), mode.Lookup("skip"), mode.Lookup("activationProbability")
+	switch {
+	case !times.IsZero():
+		p.times = Int(times)
+		p.active = p.times > 0
+		return countMode("times", times)
+	case !skip.IsZero():
+		p.skip = Int(skip)
+		return countMode("skip", skip)
+	case !chance.IsZero():
+		f, isNumber := chance.AsFloat64OK()
+		if !isNumber || f < 0 || f > 1 {
+			return mongoerr.New(mongoerr.BadValue, "activationProbability must be between 0.0 and 1.0")
+		}
+		p.chance, p.active = f, f > 0
+		return nil
+	}
+	return mongoerr.New(mongoerr.BadValue,
+		"'mode' must be one of {times: n}, {skip: n}, {activationProbability: p}, 'alwaysOn' and 'off'")
+}
+
+func countMode(field string, v bson.RawValue) error {
+	n, isNumber := v.AsInt64OK()
+	switch {
+	case !isNumber:
+		return mongoerr.New(mongoerr.TypeMismatch, "'%s' option to 'mode' must be a number", field)
+	case n < 0 || n > 1<<31-1:
+		return mongoerr.New(mongoerr.BadValue, "'%s' option to 'mode' must be between 0 and 2147483647", field)
+	}
+	return nil
+}
+
+func (f *Failure) read(data bson.Raw) error {
+	names, isArray := data.Lookup("failCommands").ArrayOK()
+	if !isArray {
+		return mongoerr.New(mongoerr.TypeMismatch, "data.failCommands is an array of commands' names")
+	}
+	values, err := names.Values()
+	if err != nil {
+		return mongoerr.New(mongoerr.InvalidBSON, "%s", err)
+	}
+	for _, v := range values {
+		f.commands = append(f.commands, args.Text(v))
+	}
+	return f.readOutcome(data)
+}
+
+// readOutcome reads what happens, and to whom.
+func (f *Failure) readOutcome(data bson.Raw) error {
+	f.appName, f.namespace = args.Text(data.Lookup("appName")), args.Text(data.Lookup("namespace"))
+	f.CloseConnection = args.Truth(data.Lookup("closeConnection"))
+	f.Code = mongoerr.Code(Int(data.Lookup("errorCode")))
+	if args.Truth(data.Lookup("blockConnection")) {
+		f.Block = time.Duration(Int(data.Lookup("blockTimeMS"))) * time.Millisecond
+	}
+	if labels, given := data.Lookup("errorLabels").ArrayOK(); given {
+		f.Labels = bson.A{}
+		values, err := labels.Values()
+		if err != nil {
+			return mongoerr.New(mongoerr.InvalidBSON, "%s", err)
+		}
+		for _, v := range values {
+			f.Labels = append(f.Labels, args.Text(v))
+		}
+	}
+	if doc, given := data.Lookup("writeConcernError").DocumentOK(); given {
+		f.writeConcernError = slices.Clone(doc)
+	}
+	return nil
+}
+
+// Int returns a number as a whole one, 0 for what is none.
+func Int(v bson.RawValue) int64 {
+	n, _ := v.AsInt64OK()
+	return n
+}

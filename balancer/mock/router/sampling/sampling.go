@@ -1,0 +1,157 @@
+package sampling
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/store/filter"
+)
+
+// Analyzers are the samplers of queries by namespace. The cluster's lock guards
+// them.
+type Analyzers map[string]*Analyzer
+
+// Analyzer samples the queries of one collection.
+type Analyzer struct {
+	PerSecond float64
+	next      time.Time
+	Samples   []Query
+	oldest    int // of the samples, once there are enough
+}
+
+// Query is what is kept of a query: how far it would go.
+type Query struct {
+	command string // find, aggregate, count, distinct; update, delete, findAndModify
+	filter  *filter.Filter
+	multi   bool
+	// changed are the fields that an update sets.
+	changed []string
+	shown   bson.D // by $listSampledQueries
+	at      time.Time
+}
+
+// maxSamples bounds what is kept of one collection's queries: the newest. A
+// server keeps them for a week, on its disk.
+const maxSamples = 5000
+
+// maxAnalyzed bounds of how many collections queries are kept.
+const maxAnalyzed = 100
+
+// Sample switches sampling on or off; what was sampled stays.
+func (all Analyzers) Sample(ns, mode string, rate float64) {
+	a := all[ns]
+	if a == nil {
+		a = &Analyzer{}
+		if len(all) >= maxAnalyzed {
+			all.forgetIdle()
+		}
+		all[ns] = a
+	}
+	if a.PerSecond = 0; mode == "full" {
+		a.PerSecond = rate
+	}
+}
+
+// Writes reports whether the query is a write's.
+func (q Query) Writes() bool {
+	return slices.Contains([]string{"update", "delete", "findAndModify"}, q.command)
+}
+
+// add keeps a query, in the place of the oldest where there are enough.
+func (a *Analyzer) add(one Query) {
+	if len(a.Samples) < maxSamples {
+		a.Samples = append(a.Samples, one)
+		return
+	}
+	a.Samples[a.oldest] = one
+	a.oldest = (a.oldest + 1) % maxSamples
+}
+
+// forgetIdle drops what was sampled where nothing is sampled any more.
+func (all Analyzers) forgetIdle() {
+	maps.DeleteFunc(all, func(_ string, a *Analyzer) bool { return a.PerSecond == 0 })
+}
+
+// Of returns the analyzer of a collection whose queries are sampled; nil of others.
+func (all Analyzers) Of(ns string) *Analyzer {
+	if a := all[ns]; a != nil && a.PerSecond > 0 {
+		return a
+	}
+	return nil
+}
+
+// Note keeps queries that came now, if it is time.
+func (a *Analyzer) Note(list []Query, now time.Time) {
+	for _, one := range list {
+		if !now.Before(a.next) {
+			one.at = now
+			a.next = now.Add(time.Duration(float64(time.Second) / a.PerSecond))
+			a.add(one)
+		}
+	}
+}
+
+// Queries returns the queries that a command makes.
+func Queries(name string, body bson.Raw) []Query {
+	of := func(query, update bson.RawValue, multi bool) Query {
+		doc, _ := query.DocumentOK()
+		filter, err := filter.Compile(doc)
+		if err != nil {
+			filter = nil
+		}
+		return Query{command: name, filter: filter, multi: multi, changed: changedFields(update),
+			shown: shownQuery(name, doc, multi)}
+	}
+	var none bson.RawValue
+	switch name {
+	case "find":
+		return []Query{of(body.Lookup("filter"), none, true)}
+	case "count", "distinct":
+		return []Query{of(body.Lookup("query"), none, true)}
+	case "aggregate":
+		return []Query{of(body.Lookup("pipeline", "0", "$match"), none, true)}
+	case "findAndModify":
+		return []Query{of(body.Lookup("query"), body.Lookup("update"), false)}
+	}
+	list := map[string]string{"update": "updates", "delete": "deletes"}[name]
+	statements, err := args.Documents(body.Lookup(list))
+	if list == "" || err != nil {
+		return nil
+	}
+	var queries []Query
+	for _, s := range statements {
+		multi := args.Truth(s.Lookup("multi")) || name == "delete" && !args.Truth(s.Lookup("limit"))
+		queries = append(queries, of(s.Lookup("q"), s.Lookup("u"), multi))
+	}
+	return queries
+}
+
+// changedFields returns the fields that the operators of an update name.
+func changedFields(update bson.RawValue) []string {
+	doc, isDoc := update.DocumentOK()
+	if !isDoc {
+		return nil
+	}
+	elems, err := doc.Elements()
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, e := range elems {
+		inner, isDoc := e.Value().DocumentOK()
+		if !isDoc || !strings.HasPrefix(e.Key(), "$") {
+			continue
+		}
+		if fields, err := inner.Elements(); err == nil {
+			for _, f := range fields {
+				names = append(names, f.Key())
+			}
+		}
+	}
+	return names
+}
