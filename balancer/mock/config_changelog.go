@@ -103,8 +103,8 @@ func (cl *changeLog) append(log string, limit int64, e logEntry) {
 
 // unread are the newest entries of a log: documents that become those of its
 // collection when somebody looks at that. A busy cluster drops nearly all of them
-// before. What is beyond the limit goes when a new room is needed, and before somebody
-// looks.
+// before. Rooms that lie beyond the limit go when a new one is needed, and the rest that
+// does before somebody looks.
 type unread struct {
 	limit int64 // bytes of the log that are kept
 	// rooms have the documents one after the other. The oldest one begins at begin in
