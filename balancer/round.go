@@ -93,7 +93,7 @@ func (l *Loop) steps(details *roundDetails) (logged bool, sleep time.Duration, e
 	}
 	details.selection = l.now.Sub(selecting)
 	details.unsharded.candidates, details.candidates = len(unsharded), len(candidates)
-	candidates = append(unsharded, candidates...)
+	candidates = joined(unsharded, candidates)
 	if len(candidates) == 0 { // step 14
 		l.movedLast = false
 		return false, pause.idle, nil

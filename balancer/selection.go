@@ -34,7 +34,7 @@ func (l *Loop) selectMigrations(shards []catalog.Shard, available *policy.Availa
 			if err != nil {
 				return nil, err
 			}
-			candidates = append(candidates, chosen...)
+			candidates = joined(candidates, chosen)
 			if available.Len() < 2 {
 				l.passedOver(policy.Decision{Code: policy.TooFewShards, Count: available.Len()}, rest[i+1:])
 				return candidates, nil
@@ -50,7 +50,15 @@ func (l *Loop) selectMigrations(shards []catalog.Shard, available *policy.Availa
 		return candidates, nil
 	}
 	chosen, err := l.processBatch(batch, shards, available)
-	return append(candidates, chosen...), err
+	return joined(candidates, chosen), err
+}
+
+// joined is append, without a copy where there is nothing before, as nearly always.
+func joined(list, more []policy.Migration) []policy.Migration {
+	if len(list) == 0 {
+		return more
+	}
+	return append(list, more...)
 }
 
 // firstBatch starts with the collections remembered as imbalanced; members
@@ -117,7 +125,7 @@ func (l *Loop) processBatch(batch []*catalog.Collection, shards []catalog.Shard,
 			l.cfg.Logger.Warn("collection left out of this round", "id", 21853, "ns", coll.Namespace, "error", err)
 			continue
 		}
-		candidates = append(candidates, chosen...)
+		candidates = joined(candidates, chosen)
 		if len(chosen) == 0 {
 			l.cache.remove(coll.Namespace)
 		} else {
