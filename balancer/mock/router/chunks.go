@@ -18,6 +18,7 @@ import (
 func chunkHandlers() map[string]call.Handler {
 	return map[string]call.Handler{
 		"split":                 splitChunk,
+		"splitVector":           splitVector,
 		"mergeChunks":           mergeChunks,
 		"mergeAllChunksOnShard": mergeAllChunksOnShard,
 		"clearJumboFlag":        clearJumboFlag,

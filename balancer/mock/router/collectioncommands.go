@@ -6,6 +6,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/keyorder"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/router/call"
@@ -23,7 +24,6 @@ func collectionHandlers() map[string]call.Handler {
 		"convertToCapped": convertToCapped,
 		"collMod":         collMod,
 		"validate":        validate,
-		"splitVector":     splitVector,
 		"untrackUnshardedCollection": func(c *call.Call) (bson.D, error) {
 			return bson.D{}, c.Cluster.Collections().Untrack(c.Args.Text("untrackUnshardedCollection"))
 		},
@@ -228,7 +228,7 @@ func indexMeant(cluster *mock.Cluster, ns string, doc bson.Raw) (store.IndexSpec
 	}
 	specs, _ := cluster.Indexes().List(ns)
 	at := slices.IndexFunc(specs, func(s store.IndexSpec) bool {
-		return byName && s.Name == name || byKey && sameDocument(s.Key, key)
+		return byName && s.Name == name || byKey && keyorder.CompareDocuments(s.Key, key) == 0
 	})
 	if at < 0 {
 		return store.IndexSpec{}, mongoerr.New(mongoerr.IndexNotFound, "cannot find index %s for ns %s", doc, ns)

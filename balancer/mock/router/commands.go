@@ -66,4 +66,5 @@ func tableOf(handlers map[string]call.Handler, r catalog.Release) map[string]*ca
 	return table
 }
 
+// ok answers a command that has nothing to say and nothing to do.
 func ok(*call.Call) (bson.D, error) { return bson.D{}, nil }

@@ -326,14 +326,14 @@ func sums(returned int64, totals store.Totals) bson.D {
 // where the collection would be.
 func explaining(c *call.Call, q call.Query, level verbosity,
 	how func(ctx context.Context, parts []part, h home) (bson.D, error)) (bson.D, error) {
-	reads, err := reached(c, q)
+	captured, err := reached(c, q)
 	if err != nil {
 		return nil, err
 	}
 	var h home
 	h.shard, h.host = c.Cluster.Statistics().Home(q.NS)
 	return call.Outside(c, func(ctx context.Context) (bson.D, error) {
-		planned, err := mock.Planned(reads, q.Request())
+		planned, err := mock.Planned(captured, q.Request())
 		if err != nil {
 			return nil, err
 		}

@@ -3,6 +3,7 @@ package router
 import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/keyorder"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/router/call"
@@ -266,7 +267,7 @@ func indexesToDrop(cluster *mock.Cluster, ns string, v bson.RawValue) ([]string,
 	}
 	if key, isDoc := v.DocumentOK(); isDoc {
 		for _, s := range specs {
-			if sameDocument(s.Key, key) {
+			if keyorder.CompareDocuments(s.Key, key) == 0 {
 				return []string{s.Name}, nil
 			}
 		}

@@ -47,8 +47,8 @@ func samples(c *call.Call, list ...sample) (bson.D, error) {
 
 // memberDiagnosticData sorts the samples by service, since 8.0.
 func memberDiagnosticData(c *call.Call) (bson.D, error) {
-	own := []sample{{"serverStatus", serverStatus}, {"replSetGetStatus", replicaSetStatus}}
-	pools := sample{"connPoolStats", connPoolStats}
+	own := []sample{{name: "serverStatus", take: serverStatus}, {name: "replSetGetStatus", take: replicaSetStatus}}
+	pools := sample{name: "connPoolStats", take: connPoolStats}
 	if !c.Cluster.Release().AtLeast(catalog.Release80) {
 		data, err := samples(c, append(own, pools)...)
 		return bson.D{{Key: "data", Value: data}}, err

@@ -7,7 +7,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
-	"shardsh/balancer/keyorder"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/router/call"
@@ -236,5 +235,3 @@ func errOld(err error) error {
 	}
 	return mongoerr.NewNoCode("%s", err)
 }
-
-func sameDocument(a, b bson.Raw) bool { return keyorder.CompareDocuments(a, b) == 0 }
