@@ -19,6 +19,7 @@ import (
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mock/router/sampling"
+	"shardsh/balancer/mock/router/servers"
 	"shardsh/balancer/mock/routing"
 	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mock/store/work"
@@ -81,7 +82,7 @@ func New(c *mock.Cluster, logger *slog.Logger, options ...Option) *Router {
 		Started:    time.Now(),
 		Cursors:    call.Cursors{Rand: rand.New(rand.NewPCG(1, 2)), Life: call.CursorLife},
 		Counters:   call.NewCounters(),
-		Parameters: ownParameters(),
+		Parameters: servers.OwnParameters(),
 		Users:      access.NewDirectory(),
 		Budget:     work.NewBudget(0),
 		Sessions:   &call.Sessions{},
