@@ -10,6 +10,7 @@ type Queue struct {
 	from time.Time // what dues are measured from
 	heap eventHeap
 	seq  uint64
+	room []Event // for those to come
 }
 
 // NewQueue returns an empty queue whose time is start.
@@ -25,7 +26,12 @@ func (q *Queue) At(due time.Time, run func()) *Event {
 		due = q.now
 	}
 	q.seq++
-	e := &Event{due: due, run: run}
+	if len(q.room) == 0 {
+		q.room = make([]Event, eventRoom)
+	}
+	e := &q.room[0]
+	q.room = q.room[1:]
+	*e = Event{due: due, run: run}
 	q.heap.push(entry{due.Sub(q.from), q.seq, e})
 	return e
 }
@@ -52,7 +58,9 @@ func (q *Queue) RunNext() bool {
 	if e.due.After(q.now) {
 		q.now = e.due
 	}
-	e.run()
+	run := e.run
+	e.run = nil // as others in its room may last much longer
+	run()
 	return true
 }
 
@@ -83,10 +91,13 @@ func (q *Queue) dropCancelled() {
 	}
 }
 
+// eventRoom is how many events are made at a time: a busy cluster has millions.
+const eventRoom = 32
+
 // Event is one that waits in a Queue, or has run.
 type Event struct {
 	due time.Time
-	run func() // nil when it is cancelled
+	run func() // nil when it is cancelled, or has run
 }
 
 // Cancel takes the event out of its queue, if it is still there. Nil is no event.

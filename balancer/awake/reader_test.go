@@ -41,14 +41,14 @@ func pairs(t *testing.T) map[string][2]net.Conn {
 	return all
 }
 
-// looking returns a reader that looks, as after a quick answer.
+// looking returns a reader that looks.
 func looking(t *testing.T, nc net.Conn) *reader {
 	t.Helper()
 	r, ok := new(Lookout).Reader(nc).(*reader)
 	if !ok {
 		t.Skip("a single CPU has nothing to look with")
 	}
-	r.waited(0)
+	r.lookout.last.Store(r)
 	return r
 }
 
@@ -132,46 +132,23 @@ func TestNothingLeftToRead(t *testing.T) {
 	}
 }
 
-// TestWhoLooks: a connection looks after a quick answer, as long as no other one has
-// been read from since.
-func TestWhoLooks(t *testing.T) {
+// TestAlone: a connection looks as long as no other one has been read from.
+func TestAlone(t *testing.T) {
+	ends := pairs(t)
 	l := new(Lookout)
-	first, second := &reader{lookout: l}, &reader{lookout: l}
-	for _, step := range []struct {
-		name          string
-		reader        *reader
-		took          time.Duration
-		first, second bool
-	}{
-		{"a slow answer", first, soon, false, false},
-		{"a quick one", first, soon - 1, true, false},
-		{"another connection", second, 0, false, true},
-		{"and back", first, 0, true, false},
-		{"a slow one again", first, time.Second, false, false},
-	} {
-		step.reader.waited(step.took)
-		if first.looks() != step.first || second.looks() != step.second {
-			t.Errorf("%s: %v and %v, want %v and %v", step.name, first.looks(), second.looks(), step.first, step.second)
-		}
-	}
-}
-
-// TestReadsAreNoted: what was there at once, and was read, is a quick answer of this
-// connection.
-func TestReadsAreNoted(t *testing.T) {
-	for network, ends := range pairs(t) {
-		r, ok := new(Lookout).Reader(ends[0]).(*reader)
+	for _, network := range []string{"tcp", "unix", "tcp", "tcp"} {
+		r, ok := l.Reader(ends[network][0]).(*reader)
 		if !ok {
 			t.Skip("a single CPU has nothing to look with")
 		}
-		if r.looks() {
-			t.Errorf("%s: nobody has answered yet", network)
+		if r.alone() {
+			t.Errorf("%s: nothing has been read from it", network)
 		}
-		if _, err := ends[1].Write([]byte("x")); err != nil {
+		if _, err := ends[network][1].Write([]byte("x")); err != nil {
 			t.Fatal(err)
 		}
-		if n, err := r.Read(make([]byte, 1)); n != 1 || err != nil || r.lookout.last.Load() != r {
-			t.Errorf("%s: %d bytes, error %v, noted %v", network, n, err, r.lookout.last.Load() == r)
+		if n, err := r.Read(make([]byte, 1)); n != 1 || err != nil || !r.alone() {
+			t.Errorf("%s: %d bytes, error %v, alone %v", network, n, err, r.alone())
 		}
 	}
 }

@@ -36,15 +36,13 @@ type reader struct {
 	lookout *Lookout
 	nc      net.Conn
 	raw     syscall.RawConn
-	// quick: the last bytes came soon after they were waited for.
-	quick bool
+	habit   habit
 
 	// Of the read that goes on.
-	look  func(fd uintptr) bool
-	into  []byte
-	began time.Time
-	n     int
-	err   error
+	look func(fd uintptr) bool
+	into []byte
+	n    int
+	err  error
 }
 
 // Read reads what is there.
@@ -52,10 +50,10 @@ func (r *reader) Read(b []byte) (int, error) {
 	if len(b) == 0 {
 		return r.nc.Read(b)
 	}
-	r.into, r.began = b, time.Now()
+	r.into = b
 	err := r.raw.Read(r.look)
 	r.into = nil
-	r.waited(time.Since(r.began))
+	r.lookout.last.Store(r)
 	switch {
 	case err != nil:
 		var its *net.OpError
@@ -71,16 +69,6 @@ func (r *reader) Read(b []byte) (int, error) {
 	return r.n, nil
 }
 
-// waited notes how long a read took.
-func (r *reader) waited(took time.Duration) {
-	r.quick = took < soon
-	r.lookout.last.Store(r)
-}
-
-// looks reports whether to look for bytes: the last ones came soon, and no other
-// connection has been read from since.
-func (r *reader) looks() bool { return r.quick && r.lookout.last.Load() == r }
-
 // failed is an error as connections have them.
 func (r *reader) failed(err error) error {
 	return &net.OpError{Op: "read", Net: r.nc.LocalAddr().Network(), Source: r.nc.LocalAddr(), Addr: r.nc.RemoteAddr(),
@@ -93,14 +81,23 @@ func (r *reader) lookFor(fd uintptr) bool {
 	if r.read(fd) {
 		return true
 	}
-	for r.looks() && time.Since(r.began) < patience {
+	began := time.Now()
+	if !r.alone() || !r.habit.looks(began) {
+		return false
+	}
+	for now := began; r.alone() && now.Sub(began) < patience; now = time.Now() {
 		runtime.Gosched() // others come first
 		if r.read(fd) {
+			r.habit.tried(true, now)
 			return true
 		}
 	}
+	r.habit.tried(false, time.Now())
 	return false
 }
+
+// alone reports whether no other connection has been read from since this one was.
+func (r *reader) alone() bool { return r.lookout.last.Load() == r }
 
 // read reports whether there was something to read, or an error.
 func (r *reader) read(fd uintptr) bool {

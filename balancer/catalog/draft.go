@@ -190,6 +190,9 @@ func (d *Draft) Count(s ShardID) int { return d.table.Count(s) + d.more[s] }
 // last chunk.
 func (d *Draft) Find(k Key) Chunk { return d.find(k, &historySlab{}) }
 
+// Place is Find without the history, for who does not look at that.
+func (d *Draft) Place(k Key) Chunk { return d.find(k, nil) }
+
 // find is Find with a history cut from slab, perhaps without one if that is nil.
 func (d *Draft) find(k Key, slab *historySlab) (c Chunk) {
 	if c, ok := d.newAt(k); ok {

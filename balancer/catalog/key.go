@@ -66,6 +66,18 @@ func (k Key) Values() []bson.RawValue {
 	return values
 }
 
+// Len returns how many values there are.
+func (k Key) Len() (n int) {
+	for rest := k.order; rest != ""; n++ {
+		size := keyorder.Size(rest)
+		if size == 0 {
+			break
+		}
+		rest = rest[size:]
+	}
+	return n
+}
+
 // String shows the values for logs and test failures, without field names.
 func (k Key) String() string {
 	var b strings.Builder

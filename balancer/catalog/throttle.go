@@ -31,11 +31,11 @@ func (t Throttle) Sent() (secondaryThrottle bool, writeConcern bson.Raw) {
 	if t.State == ThrottleOn && t.WriteConcern != nil {
 		return true, t.WriteConcern
 	}
-	start, one := bsoncore.AppendDocumentStart(make([]byte, 0, 32)) // each migration asks
-	one = bsoncore.AppendInt32Element(bsoncore.AppendInt32Element(one, "w", 1), "wtimeout", 0)
-	one, _ = bsoncore.AppendDocumentEnd(one, start)
-	return t.State == ThrottleOn, one
+	return t.State == ThrottleOn, oneNode
 }
+
+// oneNode is {w: 1, wtimeout: 0}: each migration asks for it. It must not be changed.
+var oneNode = bson.Raw(bsoncore.NewDocumentBuilder().AppendInt32("w", 1).AppendInt32("wtimeout", 0).Build())
 
 // ParseThrottle reads the _secondaryThrottle field: a bool, or a write concern
 // document, where a number w of at most 1 means off. The zero RawValue (field

@@ -15,7 +15,15 @@ import (
 
 // engine is the cluster as the balancer sees it, for a caller that holds the
 // lock: the event driver, the status command, and a sharedEngine.
-type engine struct{ c *Cluster }
+type engine struct {
+	c *Cluster
+	// sizes are what DataSizes gave last, to be filled anew. Only the event driver has
+	// them: its loop is done with sizes before anything else happens.
+	sizes *dataSizes
+}
+
+// dataSizes has the bytes that shards own of collections.
+type dataSizes map[string]map[catalog.ShardID]int64
 
 var _ balancer.EventCluster = engine{}
 
@@ -34,7 +42,7 @@ func (e engine) Shards(context.Context) ([]catalog.Shard, error) {
 }
 
 func (e engine) Collections(context.Context) ([]catalog.Collection, error) {
-	return e.c.config.ShardedCollections()
+	return e.c.config.shardedCollections()
 }
 
 func (e engine) Routing(_ context.Context, ns string) (balancer.Routing, error) {
@@ -53,9 +61,13 @@ func (e engine) DataSizes(_ context.Context, colls []catalog.Collection) (map[st
 	if err := e.c.faults.reachShards(configShard); err != nil {
 		return nil, err
 	}
-	sizes := make(map[string]map[catalog.ShardID]int64, len(colls))
+	var last dataSizes
+	sizes := make(dataSizes, len(colls))
+	if e.sizes != nil {
+		last, *e.sizes = *e.sizes, sizes
+	}
 	for _, coll := range colls {
-		sizes[coll.Namespace] = e.c.Statistics().ownedBytes(coll)
+		sizes[coll.Namespace] = e.c.Statistics().ownedBytes(coll, last[coll.Namespace])
 	}
 	return sizes, nil
 }
@@ -100,6 +112,7 @@ func (e engine) StartMove(m policy.Migration, done func(error)) {
 	settings := e.c.balancer.loop.Settings()
 	req := MoveRequest{
 		Namespace: m.Namespace, From: m.From, To: m.To, Min: coll.Pattern.Bound(m.Min),
+		keys:  boundKeys{coll.Pattern, m.Min, m.Max},
 		Force: m.Force, MaxChunkSizeBytes: m.MaxChunkSizeBytes, WaitForDelete: settings.WaitForDelete,
 	}
 	req.SecondaryThrottle, req.WriteConcern = settings.SecondaryThrottle.Sent()
@@ -119,7 +132,7 @@ func (e engine) chosen(m policy.Migration) (catalog.Collection, error) {
 	if !ok || !coll.UUID.Equal(m.UUID) {
 		return coll, mongoerr.New(mongoerr.NamespaceNotFound, "collection %s not found", m.Namespace)
 	}
-	if len(m.Min.Values()) != coll.Pattern.Len() {
+	if m.Min.Len() != coll.Pattern.Len() {
 		return coll, e.c.config.staleConfig(m.Namespace, m.From, "the shard key of %s has changed", m.Namespace)
 	}
 	return coll, nil
@@ -193,15 +206,15 @@ func (s sharedEngine) With(exchange func(balancer.Cluster)) {
 	s.c.Lock()
 	defer s.c.Unlock()
 	defer s.c.persist()
-	exchange(engine(s))
+	exchange(engine{c: s.c})
 }
 
 func (s sharedEngine) Move(ctx context.Context, m policy.Migration) (err error) {
-	s.With(func(balancer.Cluster) { err = engine(s).Move(ctx, m) })
+	s.With(func(balancer.Cluster) { err = engine{c: s.c}.Move(ctx, m) })
 	return err
 }
 
 func (s sharedEngine) Act(ctx context.Context, a policy.Action) (result policy.ActionResult) {
-	s.With(func(balancer.Cluster) { result = engine(s).Act(ctx, a) })
+	s.With(func(balancer.Cluster) { result = engine{c: s.c}.Act(ctx, a) })
 	return result
 }

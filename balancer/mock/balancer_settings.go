@@ -36,7 +36,7 @@ func (c *Cluster) Balancer() *Balancer { return c.balancer }
 // RefreshSettings reads config.settings for the engine and the status
 // commands; what could be read takes effect even when it fails.
 func (b *Balancer) RefreshSettings() (catalog.Settings, error) {
-	settings, err := balancer.LoadSettings(context.Background(), engine{b.c}, b.loop.Settings())
+	settings, err := balancer.LoadSettings(context.Background(), engine{c: b.c}, b.loop.Settings())
 	b.loop.SetSettings(settings)
 	return settings, err
 }
@@ -84,7 +84,7 @@ func (b *Balancer) set(mode string, stopped bool) error {
 		}
 	}
 	_, err = b.RefreshSettings()
-	b.loop.SettingsChanged(context.Background(), engine{b.c}, b.c.now())
+	b.loop.SettingsChanged(context.Background(), engine{c: b.c}, b.c.now())
 	return err
 }
 
@@ -105,7 +105,7 @@ func (b *Balancer) Compliance(ns string) (policy.Compliance, error) {
 	if err != nil {
 		return policy.Compliance{}, err
 	}
-	routing, err := engine{b.c}.Routing(context.Background(), ns)
+	routing, err := engine{c: b.c}.Routing(context.Background(), ns)
 	if err != nil {
 		return policy.Compliance{}, err
 	}
@@ -126,7 +126,7 @@ func (b *Balancer) Compliance(ns string) (policy.Compliance, error) {
 	if err := b.c.faults.reachShards(configShard); err != nil {
 		return policy.Compliance{}, err
 	}
-	situation.Sizes.ByShard = b.c.Statistics().ownedBytes(coll)
+	situation.Sizes.ByShard = b.c.Statistics().ownedBytes(coll, nil)
 	return policy.CollectionStatus(situation, defragmentation)
 }
 
@@ -201,7 +201,7 @@ func (b *Balancer) Configure(ns string, change BalancingChange) error {
 	if err := b.c.config.BumpVersion(ns); err != nil {
 		return err
 	}
-	b.loop.SettingsChanged(context.Background(), engine{b.c}, b.c.now())
+	b.loop.SettingsChanged(context.Background(), engine{c: b.c}, b.c.now())
 	return nil
 }
 

@@ -62,7 +62,7 @@ func (b *Balancer) begin() {
 	}
 	if !b.c.realTime {
 		b.loop = balancer.NewLoop(cfg)
-		driver := balancer.NewEventDriver(b.c.queue, b.loop, engine{b.c})
+		driver := balancer.NewEventDriver(b.c.queue, b.loop, engine{b.c, &dataSizes{}})
 		b.driver = driver
 		b.joinMigrations(driver.Start)
 		return

@@ -281,6 +281,7 @@ type ids struct {
 	counter uint32
 
 	lastStamp bson.Timestamp
+	stamped   uint64        // the clock's turn in which it was made: the second is known in that
 	gossip    atomic.Uint64 // lastStamp, for readers without the lock
 }
 
@@ -315,11 +316,12 @@ func (i *ids) NewUUID() bson.Binary {
 
 // Tick moves the cluster's logical time on and returns it. It never goes back.
 func (i *ids) Tick() bson.Timestamp {
-	seconds := uint32(i.clock.now().Unix())
-	if seconds > i.lastStamp.T {
-		i.lastStamp = bson.Timestamp{T: seconds, I: 1}
-	} else {
-		i.lastStamp.I++
+	i.lastStamp.I++
+	if i.stamped != i.clock.turns {
+		i.stamped = i.clock.turns
+		if seconds := uint32(i.clock.now().Unix()); seconds > i.lastStamp.T {
+			i.lastStamp = bson.Timestamp{T: seconds, I: 1}
+		}
 	}
 	i.gossip.Store(uint64(i.lastStamp.T)<<32 | uint64(i.lastStamp.I))
 	return i.lastStamp

@@ -12,6 +12,7 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/value"
 )
 
 // Sizes of the capped logs, in bytes: those that they are said to have (spec 03
@@ -132,24 +133,37 @@ func (cfg *ConfigDB) queue(ns string, limit int64, e logEntry, id []byte, now ti
 	q.limit = limit
 	takes := entryBytes + len(id) + len(e.by) + len(e.what) + len(e.ns) + len(e.details)
 	if !q.hasRoom(takes) {
-		q.trim(cfg.collections[ns])
+		q.trimRooms(cfg.collections[ns])
 		q.addRoom(takes)
 	}
 	room := &q.rooms[len(q.rooms)-1]
 	start, dst := bsoncore.AppendDocumentStart(*room)
-	dst = bsoncore.AppendHeader(dst, bsoncore.TypeString, "_id")
-	dst = append(bsoncore.AppendInt32(dst, int32(len(id)+1)), id...)
-	dst = append(dst, 0)
-	dst = bsoncore.AppendStringElement(dst, "server", hostName)
-	dst = bsoncore.AppendStringElement(dst, "shard", string(e.by))
-	dst = bsoncore.AppendStringElement(dst, "clientAddr", "")
-	dst = bsoncore.AppendDateTimeElement(dst, "time", now.UnixMilli())
-	dst = bsoncore.AppendStringElement(dst, "what", e.what)
-	dst = bsoncore.AppendStringElement(dst, "ns", e.ns)
-	dst = bsoncore.AppendDocumentElement(dst, "details", bsoncore.Document(e.details))
+	dst = appendText(dst, "_id", id)
+	dst = appendText(dst, "server", hostName)
+	dst = appendText(dst, "shard", e.by)
+	dst = appendText(dst, "clientAddr", "")
+	dst = bsoncore.AppendDateTime(appendHead(dst, bson.TypeDateTime, "time"), now.UnixMilli())
+	dst = appendText(dst, "what", e.what)
+	dst = appendText(dst, "ns", e.ns)
+	dst = appendDocument(dst, "details", e.details)
 	q.bytes -= int64(len(*room))
 	*room = closeDocument(dst, start)
 	q.bytes += int64(len(*room))
+}
+
+// appendHead begins a field of an entry. The driver would look for a zero byte in each
+// name, which no name that is written here has.
+func appendHead(dst []byte, t bson.Type, name string) []byte {
+	return append(append(append(dst, byte(t)), name...), 0)
+}
+
+func appendText[S ~string | ~[]byte](dst []byte, name string, text S) []byte {
+	dst = bsoncore.AppendInt32(appendHead(dst, bson.TypeString, name), int32(len(text)+1))
+	return append(append(dst, text...), 0)
+}
+
+func appendDocument(dst []byte, name string, doc bson.Raw) []byte {
+	return append(appendHead(dst, bson.TypeEmbeddedDocument, name), doc...)
 }
 
 // hasRoom reports whether the last room has some for a document of a size.
@@ -177,24 +191,43 @@ func (q *unread) take() bson.Raw {
 	doc := bson.Raw(first[:size:size])
 	q.bytes -= int64(size)
 	if q.begin += len(doc); len(doc) == len(first) {
-		if cap(q.rooms[0]) == roomBytes {
-			q.spare = append(q.spare, q.rooms[0][:0])
-		}
-		q.rooms[0] = nil
-		q.rooms, q.begin = q.rooms[1:], 0
+		q.dropRoom()
 	}
 	return doc
+}
+
+// dropRoom takes the first room away, whose documents are gone.
+func (q *unread) dropRoom() {
+	if cap(q.rooms[0]) == roomBytes {
+		q.spare = append(q.spare, q.rooms[0][:0])
+	}
+	q.rooms[0] = nil
+	q.rooms, q.begin = q.rooms[1:], 0
 }
 
 // trim drops the oldest entries of a log beyond its limit: read are those that
 // somebody has looked at.
 func (q *unread) trim(read *store.Collection) {
+	q.trimRooms(read)
+	for q.bytes > 0 && read.Bytes()+q.bytes > q.limit {
+		q.take()
+	}
+}
+
+// trimRooms is trim but for what lies in one room with entries that stay: nothing is
+// read.
+func (q *unread) trimRooms(read *store.Collection) {
 	for read.Count() > 0 && read.Bytes()+q.bytes > q.limit {
 		oldest, _, _ := read.First()
 		read.Delete(oldest)
 	}
-	for q.bytes > 0 && read.Bytes()+q.bytes > q.limit {
-		q.take()
+	for len(q.rooms) > 0 {
+		left := int64(len(q.rooms[0]) - q.begin)
+		if read.Bytes()+q.bytes-left < q.limit {
+			return
+		}
+		q.bytes -= left
+		q.dropRoom()
 	}
 }
 
@@ -274,11 +307,14 @@ func (c *Cluster) ping() (again bool) {
 		if c.faults.reach(r.Node, configShard) != nil {
 			continue
 		}
-		_, err := c.config.modify(configMongos, r.Name, func(doc *bson.D) {
-			set(doc, "ping", bson.NewDateTimeFromTime(now))
-			set(doc, "up", int64(now.Sub(c.started)/time.Second))
-		})
-		if err != nil {
+		routers := c.config.Collection(configMongos)
+		record, doc, ok := routers.ByID(textValue(r.Name))
+		if !ok {
+			continue
+		}
+		doc = document.With(doc, "ping", value.Date(now.UnixMilli()))
+		doc = document.With(doc, "up", value.Int64(int64(now.Sub(c.started)/time.Second)))
+		if err := routers.Update(record, doc); err != nil {
 			c.logger.Warn("ping not written", "router", r.Name, "error", err)
 		}
 	}

@@ -79,7 +79,7 @@ type landing struct {
 
 // landsIn reports whether it is known where new documents of a collection go.
 func (rq *Request) landsIn(ns string) bool {
-	return rq.landing.shard != nil && rq.landing.turn == rq.c.turns && rq.landing.ns == ns
+	return rq.landing.turn == rq.c.turns && rq.landing.ns == ns
 }
 
 // land notes where a new document goes, unless the next one's way may be another: the

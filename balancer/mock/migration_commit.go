@@ -1,6 +1,8 @@
 package mock
 
 import (
+	"context"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -197,7 +199,7 @@ func (m *migration) commitUnless(failure *Failure) error {
 		return mongoerr.New(mongoerr.ShardNotFound, "a shard of the migration was removed")
 	}
 	reply, err := m.commitCatalog(m.c.Tick)
-	if err == nil {
+	if err == nil && m.c.logger.Enabled(context.Background(), slog.LevelDebug) {
 		m.c.logger.Debug("migration committed", "ns", m.req.Namespace, "shardVersion", reply)
 	}
 	return err
@@ -220,11 +222,11 @@ func (m *migration) conclude() {
 		return
 	}
 	m.logRange(m.donor.id, "moveChunk.commit", func(dst []byte) []byte {
-		start, dst := bsoncore.AppendDocumentElementStart(dst, "counts")
-		dst = bsoncore.AppendInt64Element(dst, "cloned", m.cloned)
-		dst = bsoncore.AppendInt64Element(dst, "clonedBytes", m.clonedSize)
-		dst = bsoncore.AppendInt64Element(dst, "catchup", 0)
-		return closeDocument(bsoncore.AppendInt64Element(dst, "steady", 0), start)
+		start, dst := bsoncore.ReserveLength(appendHead(dst, bson.TypeEmbeddedDocument, "counts"))
+		dst = bsoncore.AppendInt64(appendHead(dst, bson.TypeInt64, "cloned"), m.cloned)
+		dst = bsoncore.AppendInt64(appendHead(dst, bson.TypeInt64, "clonedBytes"), m.clonedSize)
+		dst = bsoncore.AppendInt64(appendHead(dst, bson.TypeInt64, "catchup"), 0)
+		return closeDocument(bsoncore.AppendInt64(appendHead(dst, bson.TypeInt64, "steady"), 0), start)
 	})
 	if !m.req.WaitForDelete {
 		m.settle(nil)
@@ -385,18 +387,18 @@ func (m *migration) logSteps(by catalog.ShardID, what string, times []time.Durat
 	log := m.c.log
 	start, dst := bsoncore.AppendDocumentStart(log.scratch[:0])
 	for i, d := range times {
-		dst = bsoncore.AppendInt32Element(dst, stepNames[steps][i], int32(d.Milliseconds()))
+		dst = bsoncore.AppendInt32(appendHead(dst, bson.TypeInt32, stepNames[steps][i]), int32(d.Milliseconds()))
 	}
 	min, max := m.req.Min, m.req.Max
 	if min == nil || max == nil {
 		// The bounds were never computed.
 		min, max = emptyDoc(), emptyDoc()
 	}
-	dst = bsoncore.AppendDocumentElement(dst, "min", bsoncore.Document(min))
-	dst = bsoncore.AppendDocumentElement(dst, "max", bsoncore.Document(max))
-	dst = bsoncore.AppendStringElement(dst, "to", string(m.req.To))
-	dst = bsoncore.AppendStringElement(dst, "from", string(m.req.From))
-	log.scratch = closeDocument(bsoncore.AppendStringElement(dst, "note", note), start)
+	dst = appendDocument(dst, "min", min)
+	dst = appendDocument(dst, "max", max)
+	dst = appendText(dst, "to", m.req.To)
+	dst = appendText(dst, "from", m.req.From)
+	log.scratch = closeDocument(appendText(dst, "note", note), start)
 	log.changeEncoded(by, what, m.req.Namespace, log.scratch)
 }
 

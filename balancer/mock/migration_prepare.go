@@ -47,6 +47,21 @@ type MoveRequest struct {
 	// shards have nothing to wait for.
 	SecondaryThrottle bool
 	WriteConcern      bson.Raw
+	// keys are what Min and Max are by the pattern they were made of, if that is known.
+	keys boundKeys
+}
+
+type boundKeys struct {
+	of       catalog.KeyPattern
+	min, max catalog.Key
+}
+
+// key returns a bound of the request as a key: known is it by the pattern of keys.
+func (r *MoveRequest) key(p catalog.KeyPattern, bound bson.Raw, known catalog.Key) (catalog.Key, error) {
+	if bound == nil || !known.IsZero() && p.Equal(r.keys.of) {
+		return known, nil
+	}
+	return p.Key(bound)
 }
 
 // Migrations are the chunk migrations of a cluster: at most one for each shard.
@@ -328,7 +343,7 @@ func (m *migration) checkRange() error {
 	if m.local(m.donor) == nil {
 		return errDropped()
 	}
-	chunk := m.c.config.tables[ns].Find(m.min)
+	chunk := m.c.config.tables[ns].Place(m.min)
 	if chunk.Shard != m.donor.id || m.max.Compare(chunk.Max) > 0 {
 		return m.c.config.staleConfig(ns, m.donor.id, "the range is not inside one chunk of shard %s", m.donor.id)
 	}
@@ -340,20 +355,16 @@ func (m *migration) checkRange() error {
 // (spec 02 §5.8).
 func (m *migration) resolveBounds() (min, max catalog.Key, err error) {
 	p, table := m.coll.Pattern, m.c.config.tables[m.req.Namespace]
-	if m.req.Min != nil {
-		if min, err = p.Key(m.req.Min); err != nil {
-			return min, max, m.badBound(m.req.Min, err)
-		}
+	if min, err = m.req.key(p, m.req.Min, m.req.keys.min); err != nil {
+		return min, max, m.badBound(m.req.Min, err)
 	}
-	if m.req.Max != nil {
-		if max, err = p.Key(m.req.Max); err != nil {
-			return min, max, m.badBound(m.req.Max, err)
-		}
+	if max, err = m.req.key(p, m.req.Max, m.req.keys.max); err != nil {
+		return min, max, m.badBound(m.req.Max, err)
 	}
 	local := m.local(m.donor)
 	switch {
 	case m.req.Max == nil:
-		max = table.Find(min).Max
+		max = table.Place(min).Max
 		if point, ok := local.splitPoint(p, min, max, m.req.MaxChunkSizeBytes, forward); ok {
 			max = point
 		}
@@ -449,10 +460,10 @@ func (m *migration) contains(key catalog.Key) bool {
 func (m *migration) logRange(by catalog.ShardID, what string, more func(dst []byte) []byte) {
 	log := m.c.log
 	start, dst := bsoncore.AppendDocumentStart(log.scratch[:0])
-	dst = bsoncore.AppendDocumentElement(dst, "min", bsoncore.Document(m.req.Min))
-	dst = bsoncore.AppendDocumentElement(dst, "max", bsoncore.Document(m.req.Max))
-	dst = bsoncore.AppendStringElement(dst, "from", string(m.req.From))
-	dst = bsoncore.AppendStringElement(dst, "to", string(m.req.To))
+	dst = appendDocument(dst, "min", m.req.Min)
+	dst = appendDocument(dst, "max", m.req.Max)
+	dst = appendText(dst, "from", m.req.From)
+	dst = appendText(dst, "to", m.req.To)
 	if more != nil {
 		dst = more(dst)
 	}

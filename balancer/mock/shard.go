@@ -127,11 +127,11 @@ func (l *localCollection) newKeyIndex(p catalog.KeyPattern) (*store.Index, bool)
 // inRange walks the documents whose shard key is in [min, max), with the key and
 // in its order, orphans included. The range of the last chunk includes its upper bound.
 func (l *localCollection) inRange(p catalog.KeyPattern, min, max catalog.Key) iter.Seq2[store.RecordID, []byte] {
-	index, ok := l.keyIndex(p)
-	switch {
-	case l.docs.Count() == 0:
+	if l.docs.Count() == 0 {
 		return func(func(store.RecordID, []byte) bool) {} // all of its data may be virtual
-	case !ok:
+	}
+	index, ok := l.keyIndex(p)
+	if !ok {
 		return l.scanRange(p, min, max)
 	}
 	to := max.Bytes()

@@ -253,15 +253,27 @@ func (s *shard) order() *deletionOrder {
 
 func (o *deletionOrder) add(task *rangeDeletion) {
 	keys := task.keys()
-	i, found := slices.BinarySearchFunc(o.tasks, keys, (*rangeDeletion).begins)
+	i, found := o.find(keys)
 	o.apart = o.apart && !found && (i == 0 || !o.tasks[i-1].overlaps(keys)) &&
 		(i == len(o.tasks) || !o.tasks[i].overlaps(keys))
 	o.tasks = slices.Insert(o.tasks, i, task)
 }
 
+// find returns the place of a task that begins where a range does, and whether there
+// is one. Shards give their chunks away in key order: nearly always it comes last.
+func (o *deletionOrder) find(r deletionRange) (i int, found bool) {
+	if n := len(o.tasks); n == 0 || o.tasks[n-1].begins(r) < 0 {
+		return n, false
+	}
+	return slices.BinarySearchFunc(o.tasks, r, (*rangeDeletion).begins)
+}
+
 func (o *deletionOrder) remove(task *rangeDeletion) {
-	i, _ := slices.BinarySearchFunc(o.tasks, task.keys(), (*rangeDeletion).begins)
-	if o.apart && i < len(o.tasks) && o.tasks[i] == task {
+	if o.apart && o.tasks[0] == task { // nearly always: nothing has to move
+		o.tasks[0], o.tasks = nil, o.tasks[1:]
+		return
+	}
+	if i, _ := o.find(task.keys()); o.apart && i < len(o.tasks) && o.tasks[i] == task {
 		o.tasks = slices.Delete(o.tasks, i, i+1)
 		return
 	}
@@ -283,7 +295,7 @@ func (s *shard) overlappingDeletion(asked deletionRange) *rangeDeletion {
 		return nil
 	}
 	// The last one that begins below the end of the range.
-	i, _ := slices.BinarySearchFunc(o.tasks, deletionRange{uuid: asked.uuid, min: asked.max}, (*rangeDeletion).begins)
+	i, _ := o.find(deletionRange{uuid: asked.uuid, min: asked.max})
 	if i > 0 && o.tasks[i-1].overlaps(asked) {
 		return o.tasks[i-1]
 	}

@@ -296,9 +296,12 @@ func orEmpty(doc bson.Raw) bson.Raw {
 	return doc
 }
 
-// ownedBytes asks every shard for the bytes it owns of a collection.
-func (st Statistics) ownedBytes(coll catalog.Collection) map[catalog.ShardID]int64 {
-	sizes := make(map[catalog.ShardID]int64, len(st.c.shards))
+// ownedBytes asks every shard for the bytes it owns of a collection. The answer takes
+// the place of another one, if there is one.
+func (st Statistics) ownedBytes(coll catalog.Collection, sizes map[catalog.ShardID]int64) map[catalog.ShardID]int64 {
+	if clear(sizes); sizes == nil {
+		sizes = make(map[catalog.ShardID]int64, len(st.c.shards))
+	}
 	for id, s := range st.c.shards {
 		sizes[id] = s.ownedBytes(coll.Namespace, coll.UUID)
 	}

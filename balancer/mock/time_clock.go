@@ -58,7 +58,7 @@ func newClock(start time.Time, realTime bool, logger *slog.Logger) *clock {
 	k := &clock{
 		panics: logger, realTime: realTime,
 		queue: balancer.NewQueue(start.Truncate(time.Millisecond)), kick: make(chan struct{}, 1),
-		ran: func() {}, away: func() bool { return false },
+		ran: func() {}, away: func() bool { return false }, turns: 1,
 	}
 	k.cond = sync.NewCond(&k.mu)
 	k.started = k.now()
@@ -135,10 +135,10 @@ func (k *clock) runUntil(t time.Time, each func()) {
 
 // pass tells that time is about to go by.
 func (k *clock) pass() {
-	k.turns++
 	if k.passing != nil {
 		k.passing()
 	}
+	k.turns++
 }
 
 // every calls f in d, and again and again, whatever becomes of it, as long as it

@@ -113,8 +113,14 @@ func (f *objectFields) lacks(o *goja.Object, name unistring.String) bool {
 // natural reports whether objects and arrays have no toBSON unless somebody gave them
 // one of their own. It is asked once for all that is written at a time.
 func (f *objectFields) natural() bool {
-	return f.js.arrayProto.Get("toBSON") == nil && // which is that of objects, as a rule
-		(f.js.arrayProto.Prototype() == f.js.objectProto || f.js.objectProto.Get("toBSON") == nil)
+	const name = "toBSON"
+	if f.inside.bare(f.js.arrayProto, f.inside.arrayProto, name) &&
+		f.inside.bare(f.js.objectProto, f.inside.objectProto, name) &&
+		f.js.arrayProto.Prototype() == f.js.objectProto && f.js.objectProto.Prototype() == nil {
+		return true
+	}
+	return f.js.arrayProto.Get(name) == nil && // which is that of objects, as a rule
+		(f.js.arrayProto.Prototype() == f.js.objectProto || f.js.objectProto.Get(name) == nil)
 }
 
 // inBSON returns what an object says that it is in BSON; other is false when that

@@ -16,7 +16,8 @@ func TestInside(t *testing.T) {
 	write := func(source string, asked bool) string {
 		rt := goja.New()
 		w := Install(rt, Options{})
-		if w.fields.inside.object == nil || w.fields.inside.array == nil {
+		if in := w.fields.inside; in.object == nil || in.array == nil || in.date == nil || in.objectProto.kind == nil ||
+			in.arrayProto.kind == nil {
 			t.Fatal("this release of the engine is not known")
 		}
 		if asked {
@@ -68,6 +69,13 @@ func TestInside(t *testing.T) {
 		`(() => { Object.defineProperty(Object.prototype, "toBSON", {get() { throw new Error("no") }}); return {a: 1} })()`,
 		`(() => { const o = {a: 1, b: {toBSON() { Object.defineProperty(o, "c", {get() { return 7 }}) }}, c: 3};
 			return o })()`,
+		`{zero: new Date(0), last: new Date(8.64e15), first: new Date(-8.64e15)}`,
+		`{set: (d => { d.setTime(7); return d })(new Date())}`,
+		`{a: Object.assign(new Date(5), {toBSON() { return "none" }, x: 1}), b: new (class Day extends Date {})(6)}`,
+		`{a: new Date(8.64e15 + 1)}`, `new Date(5)`, `{list: [new Date(NaN)]}`,
+		`(() => { delete Array.prototype.at; Array.prototype.toBSON = () => "arrays"; return {a: [1], b: new Date(1)} })()`,
+		`(() => { Object.setPrototypeOf(Array.prototype, {toBSON() { return "far" }}); return {a: {x: 1}, b: [2]} })()`,
+		`(() => { Object.freeze(Array.prototype); Object.freeze(Object.prototype); return {a: {x: 1}, b: [2]} })()`,
 		`{a: {toBSON() { return JSON.parse(EJSON.stringify({inner: [1, {x: "y"}]})) }}, b: "after"}`,
 	} {
 		if got, want := write(source, false), write(source, true); got != want {

@@ -121,6 +121,10 @@ func (e *encoder) number(v goja.Value) {
 }
 
 func (e *encoder) object(o *goja.Object) {
+	if ms, ok := e.w.fields.inside.dateOf(o); ok {
+		e.dateAt(ms)
+		return
+	}
 	switch kindOf(o) {
 	case plainObject:
 		if !e.replaced(o) {
@@ -200,16 +204,19 @@ func (e *encoder) function(o *goja.Object) {
 }
 
 func (e *encoder) date(o *goja.Object) {
-	t, ok := o.Export().(time.Time)
-	if !ok {
-		if ms, kept := e.w.keptDate(o); kept {
-			e.buf = bsoncore.AppendDateTime(e.buf, ms)
-			e.typ = bson.TypeDateTime
-			return
-		}
+	if t, ok := o.Export().(time.Time); ok {
+		e.dateAt(t.UnixMilli())
+		return
+	}
+	ms, kept := e.w.keptDate(o)
+	if !kept {
 		e.w.throwBSON("Invalid Date cannot be converted to BSON")
 	}
-	e.buf = bsoncore.AppendDateTime(e.buf, t.UnixMilli())
+	e.dateAt(ms)
+}
+
+func (e *encoder) dateAt(ms int64) {
+	e.buf = bsoncore.AppendDateTime(e.buf, ms)
 	e.typ = bson.TypeDateTime
 }
 

@@ -72,7 +72,7 @@ func Install(rt *goja.Runtime, opts Options) *World {
 	}
 	w.exactBigInt()
 	w.settling = newSettling(rt, &w.js)
-	w.fields = objectFields{rt: rt, js: &w.js, inside: newInside(rt)}
+	w.fields = objectFields{rt: rt, js: &w.js, inside: newInside(rt, &w.js)}
 	w.settling.guard()
 	return w
 }

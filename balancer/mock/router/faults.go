@@ -184,8 +184,8 @@ func countTargets(cmd *call.Command, c *call.Call) {
 	if by == nil || !isText {
 		return
 	}
-	coll, err := c.Cluster.ConfigDB().Sharded(c.DB + "." + name)
-	if err != nil || coll.Unsplittable {
+	coll, tracked, err := c.Cluster.ConfigDB().Tracked(c.DB + "." + name)
+	if err != nil || !tracked || coll.Unsplittable {
 		by[call.ToUnsharded].Add(1)
 		return
 	}

@@ -136,7 +136,7 @@ func (r *Router) handle(ctx context.Context, req wire.Request) bson.Raw {
 		}
 		return r.reply(r.runOutside(cmd, c))
 	}
-	if v := req.Body.Lookup("lsid"); !v.IsZero() {
+	if v := c.Body.Lookup("lsid"); !v.IsZero() {
 		c.LSID, c.LSIDErr = c.ReadSessionID("OperationSessionInfo.lsid", v)
 	}
 	if r.Cluster.RealTime() {
@@ -194,7 +194,6 @@ func (r *Router) run(cmd *call.Command, c *call.Call) (bson.D, error) {
 			return nil, err
 		}
 	}
-	c.Request = r.Cluster.Background()
 	limitReads(cmd, c)
 	if err := checkDisk(cmd, c); err != nil {
 		return nil, err
@@ -202,6 +201,7 @@ func (r *Router) run(cmd *call.Command, c *call.Call) (bson.D, error) {
 	if !cmd.Mock && r.Member == nil {
 		return r.runFaulty(cmd, c)
 	}
+	c.Request = r.Cluster.Background()
 	return cmd.Run(c)
 }
 
