@@ -8,9 +8,7 @@ import (
 
 	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mock/router/clients"
-	"shardsh/balancer/mock/router/controls"
 	"shardsh/balancer/mock/router/members"
-	"shardsh/balancer/mock/router/servers"
 	"shardsh/balancer/mongoerr"
 )
 

@@ -22,6 +22,7 @@ func CheckNamed(cmd *Command, c *Call) error {
 	return CheckUUID(c.Cluster, c.Subject(cmd), c.Args["collectionUUID"])
 }
 
+// ErrEncrypted refuses collections that clients encrypt.
 func ErrEncrypted() error {
 	return mongoerr.New(mongoerr.NotImplemented, "the mock does not support encrypted collections")
 }

@@ -72,6 +72,7 @@ func KnownDatabase(cluster *mock.Cluster, ns string) error {
 	return nil
 }
 
+// OpTime is a time of the oplog, in a term of its primary.
 func OpTime(at bson.Timestamp, term int64) bson.D {
 	return bson.D{{Key: "ts", Value: at}, {Key: "t", Value: term}}
 }

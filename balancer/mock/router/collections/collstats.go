@@ -101,6 +101,7 @@ func cappedOf(parts []mock.LocalStats) bson.D {
 	return bson.D{{Key: "capped", Value: true}, {Key: "max", Value: call.Smallest(parts[0].MaxDocs)}}
 }
 
+// IndexesDiffer reports whether the shards of a collection have other indexes than one another.
 func IndexesDiffer(parts []mock.LocalStats) bool {
 	for _, p := range parts {
 		if len(p.Indexes) != len(parts[0].Indexes) {

@@ -90,6 +90,7 @@ func dbStats(c *call.Call) (bson.D, error) {
 // DatabaseTotals sums what shards say of collections.
 type DatabaseTotals struct{ collections, views, docs, bytes, stored, indexes, indexBytes int64 }
 
+// Add counts a collection on one shard.
 func (t *DatabaseTotals) Add(p mock.LocalStats) {
 	t.collections++
 	t.docs += p.Docs

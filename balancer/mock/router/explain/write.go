@@ -140,7 +140,8 @@ func explainFindAndModify(c *call.Call, level verbosity) (bson.D, error) {
 	if req.Remove {
 		return explainWrite(c, q, level, "SINGLE_SHARD", deleteStage)
 	}
-	return explainWrite(c, q, level, "SINGLE_SHARD", func(ctx context.Context, p reads.Part, input *store.Stage) *store.Stage {
+	return explainWrite(c, q, level, "SINGLE_SHARD", func(ctx context.Context, p reads.Part, input *store.Stage,
+	) *store.Stage {
 		return updateStage(ctx, req.UpdateRequest, p, input)
 	})
 }

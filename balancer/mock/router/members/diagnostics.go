@@ -25,7 +25,8 @@ func memberDiagnosticHandlers() map[string]call.Handler {
 
 // memberDiagnosticData sorts the samples by service, since 8.0.
 func memberDiagnosticData(c *call.Call) (bson.D, error) {
-	own := []servers.Sample{{Name: "serverStatus", Take: servers.ServerStatus}, {Name: "replSetGetStatus", Take: replicaSetStatus}}
+	own := []servers.Sample{{Name: "serverStatus", Take: servers.ServerStatus},
+		{Name: "replSetGetStatus", Take: replicaSetStatus}}
 	pools := servers.Sample{Name: "connPoolStats", Take: servers.ConnPoolStats}
 	if !c.Cluster.Release().AtLeast(catalog.Release80) {
 		data, err := servers.Samples(c, append(own, pools)...)

@@ -129,7 +129,8 @@ func memberShardingStatistics(c *call.Call) any {
 			Databases: int64(len(databases)), Collections: int64(len(cachedCollections(c))),
 		})})
 	if id == mock.ConfigServerID {
-		stats = append(stats, bson.E{Key: "catalogCache::ConfigServerRoutingInfo", Value: servers.CatalogCache(routing.Stats{})})
+		stats = append(stats,
+			bson.E{Key: "catalogCache::ConfigServerRoutingInfo", Value: servers.CatalogCache(routing.Stats{})})
 	}
 	stats = append(stats,
 		bson.E{Key: "rangeDeleterTasks", Value: call.Smallest(int64(c.Cluster.Statistics().RangeDeletions(id)))},

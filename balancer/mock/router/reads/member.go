@@ -41,6 +41,8 @@ func Stats(c *call.Call, ns string) []mock.LocalStats {
 	return nil
 }
 
+// Indexes returns a collection's indexes, or on a member those that it has; false where there
+// is no such collection.
 func Indexes(c *call.Call, ns string) ([]store.IndexSpec, bool) {
 	if c.Node.Member == nil {
 		return c.Cluster.Indexes().List(ns)

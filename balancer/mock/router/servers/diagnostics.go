@@ -33,6 +33,7 @@ func diagnosticHandlers() map[string]call.Handler {
 // GitVersion stands where a server names the commit it was built from.
 const GitVersion = "0000000000000000000000000000000000000000"
 
+// BuildInfo tells the release and how the server was built.
 func BuildInfo(c *call.Call) (bson.D, error) {
 	return bson.D{
 		{Key: "version", Value: c.Cluster.Version()},

@@ -141,6 +141,7 @@ func currentOpStage(c *call.Call, _ string, spec bson.RawValue) ([]bson.Raw, err
 	return append(raws, resharding...), err
 }
 
+// LocalOps shows the commands under way on this node, all or the caller's own.
 func LocalOps(c *call.Call, allUsers bool) ([]bson.Raw, error) {
 	var docs []bson.D
 	for _, op := range c.Node.Operations.List() {
@@ -240,6 +241,7 @@ func killOp(c *call.Call) (bson.D, error) {
 	return bson.D{}, nil
 }
 
+// OpNumber checks the number of an operation.
 func OpNumber(n int64) (int32, error) {
 	if n < math.MinInt32 || n > math.MaxInt32 {
 		return 0, mongoerr.New(26823, "invalid op : %d. Op ID cannot be represented with 32 bits", n)

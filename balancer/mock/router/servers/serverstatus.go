@@ -115,6 +115,7 @@ func connectionsStatus(c *call.Call) any {
 	}, call.Longs("exhaustIsMaster", "exhaustHello", "awaitingTopologyChanges", "loadBalanced")...)
 }
 
+// ConcernStatus shows the default concerns.
 func ConcernStatus(c *call.Call) any {
 	return append(c.Cluster.ClusterParameters().DefaultConcerns(),
 		bson.E{Key: "localUpdateWallClockTime", Value: bson.NewDateTimeFromTime(c.Cluster.Now())})
@@ -217,6 +218,7 @@ func transactionStatus() bson.D {
 	return append(doc, bson.E{Key: "commitTypes", Value: types})
 }
 
+// MemoryStatus shows what the process keeps in memory.
 func MemoryStatus() bson.D {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)

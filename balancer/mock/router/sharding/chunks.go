@@ -166,6 +166,7 @@ func exactChunk(cluster *mock.Cluster, coll catalog.Collection, bounds []bson.Ra
 	return chunk, nil
 }
 
+// MergeChunks joins neighbouring chunks.
 func MergeChunks(c *call.Call) (bson.D, error) {
 	bounds, err := mergeBounds(c.Body.Lookup("bounds"))
 	if err != nil {

@@ -27,7 +27,7 @@ func clusterHandlers() map[string]call.Handler {
 			return removalDoc(removal), nil
 		},
 		"setFeatureCompatibilityVersion": setCompatibility,
-		"getDefaultRWConcern":            func(c *call.Call) (bson.D, error) { return servers.ConcernStatus(c).(bson.D), nil },
+		"getDefaultRWConcern":            getDefaultConcerns,
 		"setDefaultRWConcern":            setDefaultConcerns,
 		"features":                       features,
 		"profile":                        profile,
@@ -43,6 +43,8 @@ func clusterHandlers() map[string]call.Handler {
 		"planCacheClear":             servers.OnOwners(bson.D{}),
 	}
 }
+
+func getDefaultConcerns(c *call.Call) (bson.D, error) { return servers.ConcernStatus(c).(bson.D), nil }
 
 // setCompatibility wants to be told that it is meant.
 func setCompatibility(c *call.Call) (bson.D, error) {

@@ -8,6 +8,7 @@ import (
 
 // What statements of writes take, which are documents in commands.
 
+// UpdateStatementFields are those of one statement of an update.
 func UpdateStatementFields() []args.Field {
 	return slices.Concat([]args.Field{
 		args.Required("q", args.Object), args.Required("u", args.Any), args.Optional("c", args.Object),

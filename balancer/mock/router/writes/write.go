@@ -384,7 +384,7 @@ func pick(c *call.Call, options bson.Raw) (*order.Sort, bson.RawValue, error) {
 	return sort, hint, err
 }
 
-// CheckDelete: a delete says how many it may delete, all or one.
+// CheckDelete checks one statement of a delete, which says how many it may delete: all or one.
 func CheckDelete(statement bson.Raw) error {
 	if err := args.Check("delete.deletes", deleteStatementFields(), statement); err != nil {
 		return err
