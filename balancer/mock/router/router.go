@@ -1,6 +1,6 @@
-// Package router is the mock cluster's mongos: what each command checks, does
-// and answers (spec 03). One command, or one family, a file; the command table
-// is in commands.go.
+// Package router is the mock cluster's mongos, or one of its members: what every
+// command has to pass before it runs and on its way back (spec 03). What commands do is
+// in the rooms below, one family of them a room; commands.go makes the table of them.
 package router
 
 import (

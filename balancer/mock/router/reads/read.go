@@ -124,7 +124,7 @@ func count(c *call.Call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	query, _ := c.Document("query") // readQuery has found it well-formed
+	query, _ := c.Document("query") // ReadQuery has found it well-formed
 	if q.NS == "config.chunks" {
 		if err := c.Request.AskConfig(); err != nil {
 			return nil, err
