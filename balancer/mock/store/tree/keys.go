@@ -142,7 +142,7 @@ func (t *Keys) set(n *node, e entry, last bool) (grown bool, right *node, first 
 		if found {
 			return false, nil, entry{}
 		}
-		right, first = t.setInLeaf(n, i, e)
+		right, first = t.setInLeaf(n, i, e, last)
 		return true, right, first
 	}
 	if !last {
@@ -170,14 +170,19 @@ func (t *Keys) set(n *node, e entry, last bool) (grown bool, right *node, first 
 }
 
 // setInLeaf adds an entry to a leaf that may be changed, at its place.
-func (t *Keys) setInLeaf(n *node, i int, e entry) (right *node, first entry) {
+func (t *Keys) setInLeaf(n *node, i int, e entry, last bool) (right *node, first entry) {
 	if !n.full() {
 		n.insert(i, e.key, e.record)
 		return nil, entry{}
 	}
 	right = &node{edition: t.mine}
 	if i == n.len() { // keys that ascend leave full leaves behind
-		n.entries = n.from(0)
+		was := n.entries
+		n.entries = was.from(0)
+		if last { // it will be as full
+			was.truncate(0)
+			right.entries = was
+		}
 		right.insert(0, e.key, e.record)
 	} else {
 		cut := n.len() / 2
