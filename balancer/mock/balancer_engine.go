@@ -112,14 +112,20 @@ func (e engine) StartMove(m policy.Migration, done func(error)) {
 	settings := e.c.balancer.loop.Settings()
 	req := MoveRequest{
 		Namespace: m.Namespace, From: m.From, To: m.To, Min: coll.Pattern.Bound(m.Min),
-		keys:  boundKeys{coll.Pattern, m.Min, m.Max},
 		Force: m.Force, MaxChunkSizeBytes: m.MaxChunkSizeBytes, WaitForDelete: settings.WaitForDelete,
 	}
 	req.SecondaryThrottle, req.WriteConcern = settings.SecondaryThrottle.Sent()
 	if !m.Max.IsZero() {
 		req.Max = coll.Pattern.Bound(m.Max)
 	}
-	e.c.migrations.Start(req, done)
+	e.c.migrations.start(req, boundKeys{coll.Pattern, m.Min, m.Max}, done)
+}
+
+// boundKeys are the bounds of a request by the pattern that they were made of; zero if
+// they are not known.
+type boundKeys struct {
+	of       catalog.KeyPattern
+	min, max catalog.Key
 }
 
 // chosen returns the collection that a migration was chosen for. It may have

@@ -32,6 +32,10 @@ const (
 	configMongos      = "mongos"
 
 	chunksNamespace = "config." + configChunks
+	// Every step of every migration asks for these.
+	shardsNamespace      = "config." + configShards
+	collectionsNamespace = "config." + configCollections
+	tagsNamespace        = "config." + configTags
 )
 
 // ConfigDB is what the config server holds: the collections of its databases,
@@ -102,7 +106,9 @@ func (cfg *ConfigDB) Collection(name string) *store.Collection {
 
 // held returns a collection that the config server holds, nil when there is none.
 func (cfg *ConfigDB) held(ns string) *store.Collection {
-	cfg.enterUnread(ns)
+	if ns == "config."+configChangelog || ns == "config."+configActionlog { // no other has any
+		cfg.enterUnread(ns)
+	}
 	return cfg.collections[ns]
 }
 

@@ -48,7 +48,7 @@ type shardList struct {
 
 // shardList is config.shards, not to be changed.
 func (cfg *ConfigDB) shardList() ([]catalog.Shard, error) {
-	docs, known := cfg.Collection(configShards), &cfg.entries.shards
+	docs, known := cfg.data(shardsNamespace), &cfg.entries.shards
 	if !known.outdated(docs) {
 		return known.list, known.err
 	}
@@ -122,7 +122,7 @@ func (cfg *ConfigDB) collectionEntry(ns string) (catalog.Collection, bool, error
 
 func (cfg *ConfigDB) collectionEntries() *collectionEntries {
 	known := &cfg.entries.colls
-	if known.outdated(cfg.Collection(configCollections)) {
+	if known.outdated(cfg.data(collectionsNamespace)) {
 		known.byNamespace = map[string]collectionEntry{}
 		known.sharded, known.listed = nil, false
 	}
@@ -174,7 +174,7 @@ type zoneSets struct {
 // zonesOf returns the zone ranges of a collection, not to be changed.
 func (cfg *ConfigDB) zonesOf(coll catalog.Collection) (*catalog.ZoneSet, error) {
 	known := &cfg.entries.zones
-	if known.outdated(cfg.Collection(configTags)) {
+	if known.outdated(cfg.data(tagsNamespace)) {
 		known.byNamespace = map[string]*catalog.ZoneSet{}
 	}
 	zones := known.byNamespace[coll.Namespace]

@@ -47,21 +47,6 @@ type MoveRequest struct {
 	// shards have nothing to wait for.
 	SecondaryThrottle bool
 	WriteConcern      bson.Raw
-	// keys are what Min and Max are by the pattern they were made of, if that is known.
-	keys boundKeys
-}
-
-type boundKeys struct {
-	of       catalog.KeyPattern
-	min, max catalog.Key
-}
-
-// key returns a bound of the request as a key: known is it by the pattern of keys.
-func (r *MoveRequest) key(p catalog.KeyPattern, bound bson.Raw, known catalog.Key) (catalog.Key, error) {
-	if bound == nil || !known.IsZero() && p.Equal(r.keys.of) {
-		return known, nil
-	}
-	return p.Key(bound)
 }
 
 // Migrations are the chunk migrations of a cluster: at most one for each shard.
@@ -124,8 +109,11 @@ type migration struct {
 	req                MoveRequest
 	askedMin, askedMax bson.Raw
 
-	coll     catalog.Collection
+	coll catalog.Collection
+	// min and max are what keysOf made of the request, or zero, until the collection is
+	// looked at.
 	min, max catalog.Key
+	keysOf   catalog.KeyPattern
 	donor    *shard
 	receiver *shard
 	before   catalog.ChunkVersion // version of the chunk when the migration began
@@ -197,7 +185,9 @@ func (r MoveRequest) same(o MoveRequest) bool {
 
 // Start begins a migration, or joins the one that the same request began.
 // done is called once, by an event, with the lock held.
-func (ms *Migrations) Start(req MoveRequest, done func(error)) {
+func (ms *Migrations) Start(req MoveRequest, done func(error)) { ms.start(req, boundKeys{}, done) }
+
+func (ms *Migrations) start(req MoveRequest, keys boundKeys, done func(error)) {
 	if err := ms.c.balancer.sendMove(req); err != nil {
 		ms.c.after(batchTime, func() { done(err) })
 		return
@@ -206,7 +196,8 @@ func (ms *Migrations) Start(req MoveRequest, done func(error)) {
 		donor.busy.done = append(donor.busy.done, done)
 		return
 	}
-	m := &migration{c: ms.c, req: req, askedMin: req.Min, askedMax: req.Max, done: []func(error){done}}
+	m := &migration{c: ms.c, req: req, askedMin: req.Min, askedMax: req.Max, done: []func(error){done},
+		min: keys.min, max: keys.max, keysOf: keys.of}
 	m.started, m.stepEnd = ms.c.now(), ms.c.now()
 	m.donorTime, m.recvTime = m.times[:0:donorSteps], m.times[donorSteps:donorSteps]
 	m.at = ms.c.GossipTime()
@@ -318,11 +309,12 @@ func (m *migration) donated() (catalog.Collection, error) {
 	if err != nil {
 		return coll, err
 	}
-	if !ok || m.c.config.tables[ns].Count(m.donor.id) == 0 {
+	table := m.c.config.tables[ns]
+	if !ok || table.Count(m.donor.id) == 0 {
 		return coll, m.c.config.staleConfig(ns, m.donor.id, "shard %s owns no chunk of %s", m.donor.id, ns)
 	}
-	heard := m.c.config.banned[ns] != m.c.config.tables[ns].Version()
-	if !coll.AllowMigrations || !coll.PermitMigrations && heard {
+	heard := func() bool { return m.c.config.banned[ns] != table.Version() }
+	if !coll.AllowMigrations || !coll.PermitMigrations && heard() {
 		return coll, mongoerr.New(mongoerr.ConflictingOperationInProgress, "Collection %s does not allow migrations", ns)
 	}
 	return coll, nil
@@ -355,10 +347,10 @@ func (m *migration) checkRange() error {
 // (spec 02 §5.8).
 func (m *migration) resolveBounds() (min, max catalog.Key, err error) {
 	p, table := m.coll.Pattern, m.c.config.tables[m.req.Namespace]
-	if min, err = m.req.key(p, m.req.Min, m.req.keys.min); err != nil {
+	if min, err = m.key(m.req.Min, m.min); err != nil {
 		return min, max, m.badBound(m.req.Min, err)
 	}
-	if max, err = m.req.key(p, m.req.Max, m.req.keys.max); err != nil {
+	if max, err = m.key(m.req.Max, m.max); err != nil {
 		return min, max, m.badBound(m.req.Max, err)
 	}
 	local := m.local(m.donor)
@@ -377,6 +369,19 @@ func (m *migration) resolveBounds() (min, max catalog.Key, err error) {
 		m.req.Min = p.Bound(min)
 	}
 	return min, max, nil
+}
+
+// key returns a bound of the request as a key, zero for none; known is what keysOf made
+// of it.
+func (m *migration) key(bound bson.Raw, known catalog.Key) (catalog.Key, error) {
+	switch p := m.coll.Pattern; {
+	case bound == nil:
+		return catalog.Key{}, nil
+	case !known.IsZero() && p.Equal(m.keysOf):
+		return known, nil
+	default:
+		return p.Key(bound)
+	}
 }
 
 // badBound returns the refusal of a bound that is no shard key. Where the other

@@ -61,7 +61,7 @@ func (s *shard) addDeletion(m *migration, when whenToDelete) *rangeDeletion {
 func (s *shard) removeDeletion(task *rangeDeletion) {
 	if i := slices.Index(s.deletions, task); i >= 0 {
 		s.order().remove(task)
-		if i == 0 { // as nearly always: nothing has to move
+		if i == 0 && len(s.deletions) > 1 { // as nearly always: nothing has to move
 			s.deletions[0], s.deletions = nil, s.deletions[1:]
 		} else {
 			s.deletions = slices.Delete(s.deletions, i, i+1)
@@ -269,7 +269,7 @@ func (o *deletionOrder) find(r deletionRange) (i int, found bool) {
 }
 
 func (o *deletionOrder) remove(task *rangeDeletion) {
-	if o.apart && o.tasks[0] == task { // nearly always: nothing has to move
+	if o.apart && len(o.tasks) > 1 && o.tasks[0] == task { // as nearly always: nothing has to move
 		o.tasks[0], o.tasks = nil, o.tasks[1:]
 		return
 	}
