@@ -91,68 +91,72 @@ func TestReachedIsTheRequestsOwn(t *testing.T) {
 // What others do between two documents of one insert, who have the lock then, counts
 // for the second.
 func TestInsertSeesWhatOthersDo(t *testing.T) {
-	const ns = "app.plain"
 	tests := map[string]struct {
-		between func(c *mock.Cluster) error
-		code    mongoerr.Code // of the second document
-		want    string        // where documents are then, and how many
+		between        func(c *mock.Cluster, ns string) error
+		code           mongoerr.Code // of the second document
+		plain, sharded string        // where documents are then, and how many
 	}{
-		"nothing": {between: func(*mock.Cluster) error { return nil }, want: "a 2"},
-		"drop": {between: func(c *mock.Cluster) error {
+		"nothing": {between: func(*mock.Cluster, string) error { return nil }, plain: "a 2", sharded: "a 2"},
+		"drop": {between: func(c *mock.Cluster, ns string) error {
 			if !c.Collections().Drop(ns) {
 				return errors.New("nothing to drop")
 			}
 			return nil
-		}, want: "a 1"},
-		"movePrimary": {between: func(c *mock.Cluster) error { return c.Databases().MovePrimary("app", "b") }, want: "b 2"},
-		"view": {between: func(c *mock.Cluster) error {
+		}, plain: "a 1", sharded: "a 1"},
+		"movePrimary": {between: func(c *mock.Cluster, _ string) error { return c.Databases().MovePrimary("app", "b") },
+			plain: "b 2", sharded: "a 2"},
+		"view": {between: func(c *mock.Cluster, ns string) error {
 			c.Collections().Drop(ns)
 			return c.Background().CreateView(ns, "app", mock.View{On: "other"})
 		}, code: mongoerr.CommandNotSupportedOnView},
-		"crash":  {between: func(c *mock.Cluster) error { return c.Faults().Crash("a") }, code: mongoerr.HostUnreachable},
+		"crash": {between: func(c *mock.Cluster, _ string) error { return c.Faults().Crash("a") },
+			code: mongoerr.HostUnreachable},
 		"failed": {between: failInserts, code: mongoerr.HostNotFound},
 	}
 	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			c := newCluster(t, `{"shards":[{"id":"a"},{"id":"b"}],"databases":[{"name":"app","primary":"a"}],
-				"settings":{"balancer":{"mode":"off"}}}`, mock.Config{}).cluster
-			c.Lock()
-			defer c.Unlock()
-			insert, _ := c.BeginRequest("insert")
-			if err := insert.Insert(ns, raw(t, d("_id", 1))); err != nil {
-				t.Fatal(err)
-			}
-			err := c.Outside(func() error {
+		for ns, want := range map[string]string{"app.plain": tt.plain, "app.sharded": tt.sharded} {
+			t.Run(name+" "+ns, func(t *testing.T) {
+				c := newCluster(t, `{"shards":[{"id":"a"},{"id":"b"}],"databases":[{"name":"app","primary":"a"}],
+					"collections":[{"ns":"app.sharded","key":{"_id":1},"chunks":[{"shard":"a"}]}],
+					"settings":{"balancer":{"mode":"off"}}}`, mock.Config{}).cluster
 				c.Lock()
 				defer c.Unlock()
-				return tt.between(c)
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			err = insert.Insert(ns, raw(t, d("_id", 2)))
-			if tt.want == "" {
-				if !mongoerr.Is(err, tt.code) {
-					t.Errorf("the second document: %v, want code %d", err, tt.code)
+				insert, _ := c.BeginRequest("insert")
+				if err := insert.Insert(ns, raw(t, d("_id", 1))); err != nil {
+					t.Fatal(err)
 				}
-				return
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			find := c.Background()
-			reads, err := find.Reads(ns, nil)
-			if err != nil || len(reads) != 1 {
-				t.Fatalf("%d reads, %v", len(reads), err)
-			}
-			if got := fmt.Sprint(reads[0].Shard, " ", find.CountOn(reads[0], ns)); got != tt.want {
-				t.Errorf("shard and documents %s, want %s", got, tt.want)
-			}
-		})
+				err := c.Outside(func() error {
+					c.Lock()
+					defer c.Unlock()
+					return tt.between(c, ns)
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				err = insert.Insert(ns, raw(t, d("_id", 2)))
+				if want == "" {
+					if !mongoerr.Is(err, tt.code) {
+						t.Errorf("the second document: %v, want code %d", err, tt.code)
+					}
+					return
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				find := c.Background()
+				reads, err := find.Reads(ns, nil)
+				if err != nil || len(reads) != 1 {
+					t.Fatalf("%d reads, %v", len(reads), err)
+				}
+				if got := fmt.Sprint(reads[0].Shard, " ", find.CountOn(reads[0], ns)); got != want {
+					t.Errorf("shard and documents %s, want %s", got, want)
+				}
+			})
+		}
 	}
 }
 
 // failInserts lets one shard refuse inserts that come to it from now on.
-func failInserts(c *mock.Cluster) error {
+func failInserts(c *mock.Cluster, _ string) error {
 	return c.Faults().FailNext(mock.Failure{Command: "insert", Shard: "a", Times: 1, Code: mongoerr.HostNotFound})
 }

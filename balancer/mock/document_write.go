@@ -67,13 +67,14 @@ func (cs *Collections) checkInsert(ns string) error {
 	return err
 }
 
-// landing is where a new document of a collection that is not tracked has gone. The
-// next one goes there, too, with nothing to look up or to ask, as long as the request
-// has the cluster for itself.
+// landing is what is known of where new documents of a collection go, as long as the
+// request has the cluster for itself: to a shard, and to no view. Where the collection
+// is not tracked, the next one goes to the same shard, with nothing to look up or to
+// ask.
 type landing struct {
 	ns    string
 	turn  uint64
-	shard *shard
+	shard *shard // nil where each document is looked at
 	local *localCollection
 }
 
@@ -82,11 +83,12 @@ func (rq *Request) landsIn(ns string) bool {
 	return rq.landing.turn == rq.c.turns && rq.landing.ns == ns
 }
 
-// land notes where a new document goes, unless the next one's way may be another: the
-// router is to learn something by it, or its shard key decides.
+// land notes where a new document goes. The next one is looked at, too, if its shard key
+// decides, or the router is to learn something by it.
 func (rq *Request) land(ns string, s *shard, local *localCollection) {
+	rq.landing = landing{ns: ns, turn: rq.c.turns}
 	if rq.c.config.tables[ns] == nil && (rq.routes == nil || rq.routes.Fresh(ns, rq.c.config)) {
-		rq.landing = landing{ns, rq.c.turns, s, local}
+		rq.landing.shard, rq.landing.local = s, local
 	}
 }
 
@@ -113,7 +115,8 @@ func (rq *Request) admitted(ns string, doc bson.Raw, check bool) (*shard, *local
 
 // reach finds where a new document goes, and asks the shard.
 func (rq *Request) reach(ns string, doc bson.Raw) (*shard, *localCollection, error) {
-	if rq.landsIn(ns) {
+	known := rq.landsIn(ns)
+	if known && rq.landing.shard != nil {
 		return rq.landing.shard, rq.landing.local, nil
 	}
 	s, local, err := rq.destination(ns, doc)
@@ -123,7 +126,9 @@ func (rq *Request) reach(ns string, doc bson.Raw) (*shard, *localCollection, err
 	if err := rq.ask(s.id); err != nil {
 		return nil, nil, unacknowledged(s.id, err)
 	}
-	rq.land(ns, s, local)
+	if !known {
+		rq.land(ns, s, local)
+	}
 	return s, local, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"math"
 	"time"
 
+	"shardsh/balancer/mock/commands"
 	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mongoerr"
 )
@@ -32,4 +33,19 @@ func readMaxTime(c *call.Call, now time.Time) error {
 		c.LimitTime(now, time.Duration(ms)*time.Millisecond)
 	}
 	return nil
+}
+
+// limitReads gives a read that says nothing of its time the cluster's default.
+// A pipeline that writes is no read.
+func limitReads(cmd *call.Command, c *call.Call) {
+	switch cmd.Name {
+	case "find", "count", "distinct", "aggregate":
+	default:
+		return
+	}
+	most := c.Cluster.ClusterParameters().DefaultMaxTime()
+	if most == 0 || c.Node.Member != nil || !c.Body.Lookup("maxTimeMS").IsZero() || commands.WritesResults(c.Body.Raw) {
+		return
+	}
+	c.LimitTime(c.Cluster.Now(), most)
 }

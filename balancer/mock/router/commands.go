@@ -1,13 +1,19 @@
 package router
 
 import (
-	"maps"
-
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/commands"
 	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mock/router/clients"
+	"shardsh/balancer/mock/router/collections"
+	"shardsh/balancer/mock/router/controls"
+	"shardsh/balancer/mock/router/explain"
+	"shardsh/balancer/mock/router/reads"
+	"shardsh/balancer/mock/router/servers"
+	"shardsh/balancer/mock/router/sharding"
+	"shardsh/balancer/mock/router/writes"
 )
 
 // commandTable has every command of a mongos of the release under its name and
@@ -16,25 +22,22 @@ func commandTable(r catalog.Release) map[string]*call.Command { return tableOf(m
 
 // mongosHandlers returns what a mongos does, by the commands' names.
 func mongosHandlers() map[string]call.Handler {
-	all := map[string]call.Handler{}
-	for _, family := range []map[string]call.Handler{
-		handshakeHandlers(), authenticationHandlers(), accountHandlers(), sessionHandlers(),
-		diagnosticHandlers(), nodeHandlers(), parameterHandlers(), operationHandlers(),
-		readHandlers(), writeHandlers(), bulkWriteHandlers(), explainHandlers(),
-		catalogHandlers(), collectionHandlers(), indexHandlers(), statisticsHandlers(),
-		balancerHandlers(), moveHandlers(), chunkHandlers(), zoneHandlers(),
-		shardingHandlers(), reshardingHandlers(), analyzerHandlers(),
-		shardHandlers(), drainingHandlers(), clusterHandlers(), clusterParameterHandlers(),
-		mockHandlers(), failPointHandlers(), snapshotHandlers(),
-	} {
-		maps.Copy(all, family)
-	}
+	all := call.Join(
+		reads.Handlers(), writes.Handlers(), explain.Handlers(), collections.Handlers(), sharding.Handlers(),
+		servers.Handlers(), clients.Handlers(), clients.Accounts(), controls.Handlers(),
+	)
 	for _, cmd := range commands.All() {
 		if cmd.Refused != nil {
 			all[cmd.Name] = refused(cmd)
 		}
 	}
 	return all
+}
+
+// initialStages returns the first stages of pipelines that make documents instead of
+// changing them, which every node answers or refuses.
+func initialStages() map[string]call.InitialStage {
+	return call.Join(collections.Stages(), servers.Stages(), clients.Stages(), sharding.Stages())
 }
 
 // refused answers a command that the mock does not do, once it is well-formed.
@@ -65,5 +68,3 @@ func tableOf(handlers map[string]call.Handler, r catalog.Release) map[string]*ca
 	}
 	return table
 }
-
-func ok(*call.Call) (bson.D, error) { return bson.D{}, nil }

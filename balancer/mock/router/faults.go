@@ -72,7 +72,7 @@ func (r *Router) runUnless(failure *mock.Failure, cmd *call.Command, c *call.Cal
 	if err := askParticipants(cmd, c); err != nil {
 		return nil, err
 	}
-	if err := checkNamed(cmd, c); err != nil {
+	if err := call.CheckNamed(cmd, c); err != nil {
 		return nil, err
 	}
 	reply, err := cmd.Run(c)
@@ -196,5 +196,30 @@ func countTargets(cmd *call.Command, c *call.Call) {
 		by[call.ToAllShards].Add(1)
 	default:
 		by[call.ToManyShards].Add(1)
+	}
+}
+
+// outdated are the commands after which a router reads again what it knows of the
+// collection, or of the database, that they were about. After others, such as
+// moveRange, it goes on with what it knows until a shard refuses a request.
+var outdated = map[string]bool{
+	"clearJumboFlag": true, "create": true, "drop": true, "dropDatabase": true, "enableSharding": true,
+	"mergeChunks": true, "moveChunk": true,
+	"moveCollection": true, "movePrimary": true, "refineCollectionShardKey": true, "renameCollection": true,
+	"reshardCollection": true, "shardCollection": true, "split": true, "unshardCollection": true,
+}
+
+// forgetRoutes follows a command that has changed where its subject lies.
+func forgetRoutes(cmd *call.Command, c *call.Call) {
+	if !outdated[cmd.Name] || c.Node.Member != nil {
+		return
+	}
+	if cmd.Name == "dropDatabase" {
+		c.Node.Routes.Forget(c.DB)
+		return
+	}
+	c.Node.Routes.Forget(c.Subject(cmd))
+	if to, isText := c.Body.Lookup("to").StringValueOK(); isText && cmd.Name == "renameCollection" {
+		c.Node.Routes.Forget(to)
 	}
 }

@@ -1,16 +1,14 @@
 package router
 
 import (
-	"context"
 	"maps"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
-	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/router/call"
-	"shardsh/balancer/mock/store"
-	"shardsh/balancer/mock/store/filter"
+	"shardsh/balancer/mock/router/clients"
+	"shardsh/balancer/mock/router/members"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -28,7 +26,7 @@ func (m Member) Of(r *Router) *Router {
 		Commands: tableOf(memberHandlers(), r.Cluster.Release()),
 		Stages:   r.Stages,
 		Member:   &is,
-		Own:      self{&is},
+		Own:      members.Of(&is),
 		Process:  bson.NewObjectID(),
 		Started:  time.Now(),
 		Budget:   r.Budget,
@@ -41,15 +39,9 @@ func (m Member) Of(r *Router) *Router {
 }
 
 // memberHandlers returns what a shard or config server does, by the commands'
-// names.
+// names: what it shares with a mongos, and what only members have.
 func memberHandlers() map[string]call.Handler {
-	all := maps.Clone(sessionHandlers())
-	for _, family := range []map[string]call.Handler{
-		handshakeHandlers(), authenticationHandlers(), parameterHandlers(), failPointHandlers(), replicaSetHandlers(),
-		memberShardingHandlers(), memberDiagnosticHandlers(), memberStatisticsHandlers(),
-	} {
-		maps.Copy(all, family)
-	}
+	all := clients.Handlers()
 	mongos := mongosHandlers()
 	for _, name := range []string{
 		"buildInfo", "getLog", "hostInfo", "listCommands", "features", "listIndexes", "serverStatus",
@@ -58,6 +50,7 @@ func memberHandlers() map[string]call.Handler {
 		"getShardMap", "getDatabaseVersion", "flushRouterConfig", "getDefaultRWConcern", "getClusterParameter",
 		"planCacheClear", "planCacheListFilters", "planCacheClearFilters",
 		"refreshLogicalSessionCacheNow", "reapLogicalSessionCacheNow",
+		"getParameter", "setParameter", "configureFailPoint",
 	} {
 		all[name] = mongos[name]
 	}
@@ -67,10 +60,7 @@ func memberHandlers() map[string]call.Handler {
 	} {
 		all[name] = refuseDirect
 	}
-	maps.Copy(all, map[string]call.Handler{
-		"count": memberCount, "listDatabases": memberDatabases, "listCollections": memberCollections,
-		"cleanupOrphaned": cleanupOrphaned,
-	})
+	maps.Copy(all, members.Handlers())
 	return all
 }
 
@@ -80,79 +70,4 @@ func refuseDirect(c *call.Call) (bson.D, error) {
 	return nil, mongoerr.New(mongoerr.Unauthorized,
 		"%s is refused: you are connecting to a sharded cluster improperly by connecting directly to a shard. Please "+
 			"connect to the cluster via a router (mongos).", c.Invoked)
-}
-
-// reads captures what a query is about: on the member alone where this is one.
-func reads(c *call.Call, ns string, filter *filter.Filter) ([]mock.Read, error) {
-	nodes, special, err := c.Nodes()
-	switch {
-	case err != nil:
-		return nil, err
-	case special:
-		return c.Request.ReadsFrom(nodes, ns, filter)
-	case c.Node.Member == nil:
-		return c.Request.Reads(ns, filter)
-	}
-	docs, isOwn, err := c.Node.Own.Read(c, ns)
-	switch {
-	case err != nil:
-		return nil, err
-	case !isOwn:
-		return c.Request.MemberReads(c.Node.Member.ID, ns, filter)
-	}
-	return []mock.Read{c.Request.OwnRead(c.Node.Member.ID, docs)}, nil
-}
-
-// stats returns a collection's counters on the shards that own chunks, or on
-// the member.
-func stats(c *call.Call, ns string) []mock.LocalStats {
-	if c.Node.Member == nil {
-		return c.Cluster.Statistics().Collection(ns)
-	}
-	if s, ok := c.Node.Own.Stats(c, ns); ok {
-		return []mock.LocalStats{s}
-	}
-	return nil
-}
-
-func indexes(c *call.Call, ns string) ([]store.IndexSpec, bool) {
-	if c.Node.Member == nil {
-		return c.Cluster.Indexes().List(ns)
-	}
-	docs, isOwn, err := c.Node.Own.Read(c, ns)
-	switch {
-	case err != nil:
-		return nil, false
-	case !isOwn:
-		return c.Cluster.Statistics().MemberIndexes(c.Node.Member.ID, ns)
-	}
-	return docs.Indexes(), true
-}
-
-// checkMemberStage refuses on a member the stages that speak of the whole cluster.
-func checkMemberStage(c *call.Call, name string) error {
-	switch name {
-	case "$collStats", "$indexStats", "$currentOp", "$listLocalSessions", "$planCacheStats":
-		return nil
-	}
-	if c.Node.Member == nil {
-		return nil
-	}
-	return mongoerr.New(mongoerr.NotImplemented, "the mock answers %s on its mongos only", name)
-}
-
-// memberCount without a query is the fast count, orphans included.
-func memberCount(c *call.Call) (bson.D, error) {
-	q, err := call.Outside(c, func(context.Context) (call.Query, error) { return c.ReadQuery("query") })
-	if err != nil {
-		return nil, err
-	}
-	if query, _ := c.Document("query"); len(query) <= 5 && q.Skip == 0 && q.Limit == 0 {
-		n := int64(0)
-		for _, part := range stats(c, q.NS) {
-			n += part.Docs
-		}
-		return bson.D{{Key: "n", Value: call.Smallest(n)}}, nil
-	}
-	return countMatching(c, q)
 }

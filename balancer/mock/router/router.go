@@ -1,6 +1,6 @@
-// Package router is the mock cluster's mongos: what each command checks, does
-// and answers (spec 03). One command, or one family, a file; the command table
-// is in commands.go.
+// Package router is the mock cluster's mongos, or one of its members: what every
+// command has to pass before it runs and on its way back (spec 03). What commands do is
+// in the rooms below, one family of them a room; commands.go makes the table of them.
 package router
 
 import (
@@ -19,6 +19,7 @@ import (
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mock/router/sampling"
+	"shardsh/balancer/mock/router/servers"
 	"shardsh/balancer/mock/routing"
 	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mock/store/work"
@@ -81,7 +82,7 @@ func New(c *mock.Cluster, logger *slog.Logger, options ...Option) *Router {
 		Started:    time.Now(),
 		Cursors:    call.Cursors{Rand: rand.New(rand.NewPCG(1, 2)), Life: call.CursorLife},
 		Counters:   call.NewCounters(),
-		Parameters: ownParameters(),
+		Parameters: servers.OwnParameters(),
 		Users:      access.NewDirectory(),
 		Budget:     work.NewBudget(0),
 		Sessions:   &call.Sessions{},

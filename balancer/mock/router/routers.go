@@ -12,6 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mock/router/servers"
 	"shardsh/balancer/mock/routing"
 	"shardsh/balancer/mock/wire"
 )
@@ -37,7 +38,7 @@ func (r *Router) Beside(name string) (*Router, error) {
 			Rand: rand.New(rand.NewPCG(1, r.Cursors.Rand.Uint64())), Life: r.Cursors.Life, Most: r.Cursors.Most,
 		},
 		Counters:   call.NewCounters(),
-		Parameters: ownParameters(),
+		Parameters: servers.OwnParameters(),
 		Routes:     &routing.Cache{},
 		Budget:     r.Budget,
 		Sessions:   r.Sessions,

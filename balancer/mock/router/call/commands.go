@@ -1,6 +1,8 @@
 package call
 
 import (
+	"maps"
+
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
@@ -42,4 +44,16 @@ func (n *Node) Command(name string) *Command {
 type Section struct {
 	Name string
 	Show func(*Call) any
+}
+
+// OK answers a command that has nothing to say and nothing to do.
+func OK(*Call) (bson.D, error) { return bson.D{}, nil }
+
+// Join puts families of commands, or of stages, together.
+func Join[V any](families ...map[string]V) map[string]V {
+	all := map[string]V{}
+	for _, family := range families {
+		maps.Copy(all, family)
+	}
+	return all
 }

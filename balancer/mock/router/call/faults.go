@@ -76,3 +76,13 @@ func (c *Call) Labelled(err error) error {
 	labelled.Extra = append(slices.Clone(server.Extra), bson.E{Key: "errorLabels", Value: bson.A{"RetryableWriteError"}})
 	return &labelled
 }
+
+// Resumable reports whether a client may open a stream again after an error.
+func Resumable(code mongoerr.Code) bool {
+	const staleShardVersion mongoerr.Code = 63 // of old releases
+	more := []mongoerr.Code{
+		staleShardVersion, mongoerr.FailedToSatisfyReadPreference, mongoerr.StaleEpoch, mongoerr.RetryChangeStream,
+		mongoerr.StaleConfig,
+	}
+	return slices.Contains(append(more, RetryableCodes()...), code)
+}

@@ -6,7 +6,9 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mongoerr"
 )
 
 // PrimaryOf names a database's primary; the config server is that of its own.
@@ -56,4 +58,21 @@ func Embedded(doc bson.Raw) bson.RawValue {
 // SortFields puts fields in the order of their names.
 func SortFields(doc bson.D) {
 	slices.SortFunc(doc, func(a, b bson.E) int { return cmp.Compare(a.Key, b.Key) })
+}
+
+// KnownDatabase returns the first routing error: 26 for an unknown database.
+func KnownDatabase(cluster *mock.Cluster, ns string) error {
+	db, _, err := catalog.SplitNamespace(ns)
+	if err != nil {
+		return err
+	}
+	if _, known := cluster.ConfigDB().Primary(db); !known && db != "config" && db != "admin" {
+		return mongoerr.New(mongoerr.NamespaceNotFound, "database %s not found", db)
+	}
+	return nil
+}
+
+// OpTime is a time of the oplog, in a term of its primary.
+func OpTime(at bson.Timestamp, term int64) bson.D {
+	return bson.D{{Key: "ts", Value: at}, {Key: "t", Value: term}}
 }

@@ -1,0 +1,50 @@
+package call
+
+import (
+	"bytes"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mongoerr"
+)
+
+// CheckNamed refuses a command that expects its collection to have another
+// UUID, or to be encrypted.
+func CheckNamed(cmd *Command, c *Call) error {
+	if c.Args.Has("encryptionInformation") {
+		return ErrEncrypted()
+	}
+	if !c.Args.Has("collectionUUID") {
+		return nil
+	}
+	return CheckUUID(c.Cluster, c.Subject(cmd), c.Args["collectionUUID"])
+}
+
+// ErrEncrypted refuses collections that clients encrypt.
+func ErrEncrypted() error {
+	return mongoerr.New(mongoerr.NotImplemented, "the mock does not support encrypted collections")
+}
+
+// CheckUUID fails with CollectionUUIDMismatch, and tells which collection of the
+// database has the UUID, if one has.
+func CheckUUID(cluster *mock.Cluster, ns string, expected bson.RawValue) error {
+	db, name, _ := strings.Cut(ns, ".")
+	_, want, isBinary := expected.BinaryOK()
+	var actual any
+	for _, info := range cluster.Statistics().Collections(db) {
+		if isBinary && !info.View && bytes.Equal(info.UUID.Data, want) {
+			if info.Name == name {
+				return nil
+			}
+			actual = info.Name
+		}
+	}
+	err := mongoerr.New(mongoerr.CollectionUUIDMismatch, "Collection UUID does not match that specified")
+	err.Extra = bson.D{
+		{Key: "db", Value: db}, {Key: "collectionUUID", Value: expected},
+		{Key: "expectedCollection", Value: name}, {Key: "actualCollection", Value: actual},
+	}
+	return err
+}

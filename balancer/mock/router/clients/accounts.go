@@ -1,0 +1,21 @@
+package clients
+
+import (
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/access"
+	"shardsh/balancer/mock/router/call"
+)
+
+// accountHandlers returns the commands on users and roles, which access
+// answers.
+func accountHandlers() map[string]call.Handler {
+	handlers := map[string]call.Handler{}
+	for name, run := range access.Commands() {
+		handlers[name] = func(c *call.Call) (bson.D, error) {
+			accounts := &access.Accounts{Directory: c.Node.Users, Keep: c.Cluster.KeepUser, Log: c.Node.Logger}
+			return run(accounts, c.Asked())
+		}
+	}
+	return handlers
+}

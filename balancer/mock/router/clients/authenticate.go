@@ -1,0 +1,179 @@
+package clients
+
+import (
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/access"
+	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mongoerr"
+)
+
+func authenticationHandlers() map[string]call.Handler {
+	return map[string]call.Handler{
+		"saslStart":        saslStart,
+		"saslContinue":     saslContinue,
+		"logout":           logout,
+		"connectionStatus": connectionStatus,
+	}
+}
+
+// conversationID is the number of every conversation: a connection has one at
+// a time.
+const conversationID = 1
+
+func saslStart(c *call.Call) (bson.D, error) {
+	c.Peer.Conversation = nil
+	mechanism, err := c.Text("mechanism")
+	if err != nil {
+		return nil, err
+	}
+	payload, err := payload(c)
+	if err != nil {
+		return nil, err
+	}
+	inner, err := c.Node.Users.Begin(access.Mechanism(mechanism), c.DB,
+		args.Truth(c.Body.Lookup("options", "skipEmptyExchange")))
+	if err != nil {
+		return nil, err
+	}
+	c.Peer.Conversation = &call.Conversation{Conversation: inner, ID: conversationID, Database: c.DB}
+	return converse(c, payload)
+}
+
+func saslContinue(c *call.Call) (bson.D, error) {
+	under := c.Peer.Conversation
+	if under == nil {
+		return nil, mongoerr.New(mongoerr.ProtocolError, "No SASL session state found")
+	}
+	if id, ok := c.Body.Lookup("conversationId").AsInt64OK(); !ok || id != int64(under.ID) {
+		return nil, mongoerr.New(mongoerr.ProtocolError, "sasl: Mismatched conversation id")
+	}
+	if c.DB != under.Database {
+		return nil, mongoerr.New(mongoerr.ProtocolError, "Attempt to switch database target during SASL authentication.")
+	}
+	payload, err := payload(c)
+	if err != nil {
+		return nil, err
+	}
+	return converse(c, payload)
+}
+
+// converse takes the conversation a step further.
+func converse(c *call.Call, payload []byte) (bson.D, error) {
+	under := c.Peer.Conversation
+	answer, done, err := under.Step(payload)
+	if err != nil {
+		c.Peer.Conversation = nil
+		c.Node.Logger.Warn("authentication failed", "client", c.Client.ID, "remote", c.Client.Remote,
+			"user", under.Who(), "db", under.Database, "reason", under.Why())
+		return nil, err
+	}
+	if done {
+		c.Peer.Conversation = nil
+		if err := become(c.Peer, under.User()); err != nil {
+			return nil, err
+		}
+		c.Client.Trust()
+		c.Node.Logger.Debug("authenticated", "client", c.Client.ID, "user", under.User().Name, "db", under.Database)
+	}
+	return bson.D{
+		{Key: "conversationId", Value: under.ID},
+		{Key: "done", Value: done},
+		{Key: "payload", Value: bson.Binary{Data: answer}},
+	}, nil
+}
+
+// become makes a user the connection's only one.
+func become(p *call.Peer, u *access.User) error {
+	if was := p.User; was != nil && !was.Is(u) {
+		return mongoerr.New(mongoerr.AlreadyAuthenticated,
+			"Each client connection may only be authenticated once. Previously authenticated as: %s@%s", was.Name, was.Database)
+	}
+	p.User = u
+	return nil
+}
+
+// payload reads the message of a SASL step: bytes, or base64 in text, which no
+// driver has sent for long.
+func payload(c *call.Call) ([]byte, error) {
+	v := c.Body.Lookup("payload")
+	_, data, ok := v.BinaryOK()
+	if !ok {
+		return nil, mongoerr.New(mongoerr.TypeMismatch,
+			"BSON field '%s.payload' is the wrong type '%s', expected type 'binData'", c.Invoked, args.TypeName(v.Type))
+	}
+	return data, nil
+}
+
+// speculate returns the first step of an authentication that came with hello.
+// What fails there is left out of the reply: the client then begins anew.
+func speculate(c *call.Call) bson.D {
+	start, isDoc := c.Body.Lookup("speculativeAuthenticate").DocumentOK()
+	if !isDoc {
+		return nil
+	}
+	db, ok := start.Lookup("db").StringValueOK()
+	if !ok {
+		db = c.DB
+	}
+	inner := c.Inner(db, "saslStart", start)
+	reply, err := saslStart(inner)
+	if err != nil {
+		return nil
+	}
+	return reply
+}
+
+// mechanismsOf answers saslSupportedMechs, also for a user that is not there:
+// who may not ask for the users can't find them out one by one.
+func mechanismsOf(c *call.Call) (bson.A, error) {
+	v := c.Body.Lookup("saslSupportedMechs")
+	if v.IsZero() {
+		return nil, nil
+	}
+	full, isText := v.StringValueOK()
+	if !isText {
+		return nil, mongoerr.New(mongoerr.BadValue, "saslSupportedMechs must be a string \"db.user\"")
+	}
+	db, name, ok := cutUserName(full)
+	if !ok {
+		return nil, mongoerr.New(mongoerr.BadValue, "UserName must contain a '.' separated database.user pair")
+	}
+	list := bson.A{}
+	for _, m := range c.Node.Users.Advertised(db, name) {
+		list = append(list, string(m))
+	}
+	return list, nil
+}
+
+// cutUserName takes "db.user" apart. Database names have no dot, and drivers
+// leave the database empty where none was given.
+func cutUserName(full string) (db, name string, ok bool) {
+	db, name, ok = strings.Cut(full, ".")
+	return db, name, ok
+}
+
+func logout(c *call.Call) (bson.D, error) {
+	if c.Peer.User != nil && c.Peer.User.Database == c.DB {
+		c.Peer.User = nil
+	}
+	return bson.D{}, nil
+}
+
+func connectionStatus(c *call.Call) (bson.D, error) {
+	names, roles := bson.A{}, []access.Role{}
+	if u := c.Node.User(c.Peer); u != nil {
+		names = append(names, bson.D{{Key: "user", Value: u.Name}, {Key: "db", Value: u.Database}})
+		roles = c.Node.Users.Inherited(u.Roles)
+	}
+	info := bson.D{{Key: "authenticatedUsers", Value: names}, {Key: "authenticatedUserRoles",
+		Value: access.RoleDocuments(roles)}}
+	if args.Truth(c.Body.Lookup("showPrivileges")) {
+		info = append(info, bson.E{Key: "authenticatedUserPrivileges",
+			Value: access.PrivilegeDocuments(c.Node.Grants(c.Peer).Privileges())})
+	}
+	return bson.D{{Key: "authInfo", Value: info}}, nil
+}

@@ -1,0 +1,150 @@
+package clients
+
+import (
+	"crypto/sha256"
+	"maps"
+	"slices"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mongoerr"
+)
+
+func sessionHandlers() map[string]call.Handler {
+	return map[string]call.Handler{
+		"startSession":      startSession,
+		"endSessions":       endSessions,
+		"refreshSessions":   refreshSessions,
+		"killSessions":      killSessions,
+		"killAllSessions":   killAllSessions,
+		"commitTransaction": noTransaction,
+		"abortTransaction":  noTransaction,
+	}
+}
+
+// readSessionIDs reads the array that is the command's value.
+func readSessionIDs(c *call.Call) ([]call.SessionID, error) {
+	v, has := c.Args[c.Invoked]
+	if !has {
+		return nil, nil
+	}
+	docs, err := args.Documents(v)
+	if err != nil {
+		return nil, err
+	}
+	var ids []call.SessionID
+	for _, doc := range docs {
+		id, err := c.ReadSessionID("KillSessionsCmd."+c.Invoked, call.Embedded(doc))
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, *id)
+	}
+	return ids, nil
+}
+
+func startSession(c *call.Call) (bson.D, error) {
+	id := c.Cluster.NewUUID()
+	made := call.SessionID{ID: [16]byte(id.Data), User: c.Peer.Digest()}
+	if _, err := c.Node.Sessions.Use(made, c.Peer.Name()); err != nil {
+		return nil, err
+	}
+	return bson.D{
+		{Key: "id", Value: bson.D{{Key: "id", Value: id}}},
+		{Key: "timeoutMinutes", Value: int32(call.SessionLife / time.Minute)},
+	}, nil
+}
+
+// endSessions forgets sessions. Their cursors go when nobody reads them.
+func endSessions(c *call.Call) (bson.D, error) {
+	ids, err := readSessionIDs(c)
+	if err != nil {
+		return nil, err
+	}
+	c.Node.Sessions.End(ids)
+	return bson.D{}, nil
+}
+
+func refreshSessions(c *call.Call) (bson.D, error) {
+	ids, err := readSessionIDs(c)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range ids {
+		if _, err := c.Node.Sessions.Use(id, c.Peer.Name()); err != nil {
+			return nil, err
+		}
+	}
+	return bson.D{}, nil
+}
+
+// killSessions ends sessions, what runs in them and their cursors; without ids,
+// those of the connection's user.
+func killSessions(c *call.Call) (bson.D, error) {
+	ids, err := readSessionIDs(c)
+	if err != nil {
+		return nil, err
+	}
+	if len(ids) == 0 {
+		mine := c.Peer.Digest()
+		killWhere(c, func(id call.SessionID) bool { return id.User == mine })
+		return bson.D{}, nil
+	}
+	killWhere(c, func(id call.SessionID) bool { return slices.Contains(ids, id) })
+	return bson.D{}, nil
+}
+
+// killAllSessions takes users; none means everybody's sessions.
+func killAllSessions(c *call.Call) (bson.D, error) {
+	docs, err := args.Documents(c.Body.Lookup(c.Invoked))
+	if err != nil {
+		return nil, err
+	}
+	var whose [][sha256.Size]byte
+	for _, doc := range docs {
+		user, db := args.Text(doc.Lookup("user")), args.Text(doc.Lookup("db"))
+		if user == "" || db == "" {
+			return nil, mongoerr.New(mongoerr.IDLFailedToParse,
+				"BSON field 'KillAllSessionsCmd.killAllSessions' takes documents {user, db}")
+		}
+		whose = append(whose, sha256.Sum256([]byte(user+"@"+db)))
+	}
+	killWhere(c, func(id call.SessionID) bool { return len(whose) == 0 || slices.Contains(whose, id.User) })
+	return bson.D{}, nil
+}
+
+func killWhere(c *call.Call, of func(call.SessionID) bool) {
+	c.Node.Sessions.Mu.Lock()
+	maps.DeleteFunc(c.Node.Sessions.Open, func(id call.SessionID, _ *call.Session) bool { return of(id) })
+	c.Node.Sessions.Mu.Unlock()
+	// What runs holds the cluster's lock and gives it back soon after.
+	c.Node.Operations.KillWhere(of)
+	c.Cluster.Lock()
+	defer c.Cluster.Unlock()
+	c.Node.Cursors.KillWhere(of)
+}
+
+// sessionsStage is $listSessions and $listLocalSessions: the mock's only
+// router knows all sessions, and none waits to be written to config.
+func sessionsStage(c *call.Call, _ string, spec bson.RawValue) ([]bson.Raw, error) {
+	options, isDoc := spec.DocumentOK()
+	if !isDoc {
+		return nil, mongoerr.New(mongoerr.TypeMismatch,
+			"$listSessions options must be specified in an object, but found: %s", args.TypeName(spec.Type))
+	}
+	all, mine := c.Node.Sessions.List(), c.Peer.Digest()
+	if args.Truth(options.Lookup("allUsers")) {
+		return all, nil
+	}
+	return slices.DeleteFunc(all, func(doc bson.Raw) bool {
+		_, uid, _ := doc.Lookup("_id", "uid").BinaryOK()
+		return !slices.Equal(uid, mine[:])
+	}), nil
+}
+
+func noTransaction(*call.Call) (bson.D, error) {
+	return nil, mongoerr.New(mongoerr.NoSuchTransaction, "Transaction isn't in progress")
+}

@@ -1,0 +1,285 @@
+package collections
+
+import (
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/keyorder"
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mongoerr"
+)
+
+// collectionCommands change or check collections that are there.
+func collectionHandlers() map[string]call.Handler {
+	return map[string]call.Handler{
+		"renameCollection": func(c *call.Call) (bson.D, error) {
+			return bson.D{}, c.Request.RenameCollection(c.Args.Text("renameCollection"), c.Args.Text("to"),
+				c.Args.Truth("dropTarget"))
+		},
+		"convertToCapped": convertToCapped,
+		"collMod":         collMod,
+		"validate":        validate,
+		"untrackUnshardedCollection": func(c *call.Call) (bson.D, error) {
+			return bson.D{}, c.Cluster.Collections().Untrack(c.Args.Text("untrackUnshardedCollection"))
+		},
+	}
+}
+
+// collModFields are the changes that the mock can make.
+var collModFields = []string{"validator", "validationLevel", "validationAction", "index", "viewOn", "pipeline",
+	"cappedSize", "cappedMax", "changeStreamPreAndPostImages", "dryRun"}
+
+// collMod changes a validator, a view, a capped collection's limits, or an
+// index. A mongos before 5.0 shows what each shard says, a later one what they all say.
+func collMod(c *call.Call) (bson.D, error) {
+	ns, err := c.Namespace()
+	if err != nil {
+		return nil, err
+	}
+	elems, err := c.Body.Elements()
+	if err != nil {
+		return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
+	}
+	for _, e := range elems[1:] {
+		if args.Generic(e.Key()) || slices.Contains(collModFields, e.Key()) {
+			continue
+		}
+		if slices.Contains(refusedOptions(), e.Key()) {
+			return nil, mongoerr.New(mongoerr.NotImplemented, "the mock does not support collections with %s", e.Key())
+		}
+		return nil, mongoerr.New(mongoerr.IDLUnknownField, "BSON field 'collMod.%s' is an unknown field.", e.Key())
+	}
+	if !c.Cluster.Collections().Exists(ns) {
+		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "ns does not exist")
+	}
+	if call.IsView(c, ns) {
+		return modifyView(c, ns)
+	}
+	if !c.Body.Lookup("viewOn").IsZero() || !c.Body.Lookup("pipeline").IsZero() {
+		return nil, mongoerr.New(mongoerr.InvalidOptions,
+			"option not supported on a collection: viewOn and pipeline are a view's")
+	}
+	changes, err := modifiedOptions(c)
+	if err != nil {
+		return nil, err
+	}
+	if limits := slices.ContainsFunc(changes, func(o bson.E) bool {
+		return o.Key == "size" ||
+			o.Key == "max"
+	}); limits && !isCapped(c.Cluster, ns) {
+		return nil, mongoerr.New(mongoerr.InvalidOptions, "collection must be capped.")
+	}
+	index, err := modifyIndex(c, ns)
+	if err != nil {
+		return nil, err
+	}
+	if !args.Truth(c.Body.Lookup("dryRun")) {
+		c.Cluster.Collections().Modify(ns, changes, described(elems[1:], index), index)
+	}
+	result := indexReply(index)
+	if c.Cluster.Release().AtLeast(catalog.Release50) {
+		return result, nil
+	}
+	raw := bson.D{}
+	for _, host := range c.Cluster.Statistics().HostsOf(ns) {
+		raw = append(raw, bson.E{Key: host, Value: append(slices.Clone(result), bson.E{Key: "ok", Value: 1.0})})
+	}
+	return bson.D{{Key: "raw", Value: raw}}, nil
+}
+
+// described returns a collMod as change streams tell it: all that was asked for, and of
+// an index what has changed.
+func described(asked []bson.RawElement, index *mock.IndexChange) bson.D {
+	list := bson.D{}
+	for _, e := range asked {
+		switch name := e.Key(); {
+		case name == "index":
+			list = append(list, bson.E{Key: name, Value: append(bson.D{{Key: "name", Value: index.Name}}, index.Is...)})
+		case name != "dryRun" && slices.Contains(collModFields, name):
+			list = append(list, bson.E{Key: name, Value: e.Value()})
+		}
+	}
+	return list
+}
+
+// indexReply is the reply of collMod: what an index was before, as far as it was
+// anything, and what it is.
+func indexReply(index *mock.IndexChange) bson.D {
+	reply := bson.D{}
+	if index == nil {
+		return reply
+	}
+	for _, o := range index.Was {
+		reply = append(reply, bson.E{Key: o.Key + "_old", Value: o.Value})
+	}
+	for _, o := range index.Is {
+		reply = append(reply, bson.E{Key: o.Key + "_new", Value: o.Value})
+	}
+	return reply
+}
+
+func isCapped(cluster *mock.Cluster, ns string) bool {
+	parts := cluster.Statistics().Collection(ns)
+	return len(parts) > 0 && parts[0].Capped
+}
+
+func modifyView(c *call.Call, ns string) (bson.D, error) {
+	on := c.Body.Lookup("viewOn")
+	if on.IsZero() || c.Body.Lookup("pipeline").IsZero() {
+		return nil, mongoerr.New(mongoerr.InvalidOptions, "Must specify both 'viewOn' and 'pipeline' when modifying a view")
+	}
+	view, err := readView(c, ns, on)
+	if err != nil {
+		return nil, err
+	}
+	return bson.D{}, c.Cluster.Collections().ModifyView(ns, c.DB, view)
+}
+
+// modifiedOptions reads the validator and limits; nil takes an option away.
+func modifiedOptions(c *call.Call) (bson.D, error) {
+	changes, err := validationOptions(c, bson.D{})
+	if err != nil {
+		return nil, err
+	}
+	if doc, isDoc := c.Body.Lookup("validator").DocumentOK(); isDoc && len(doc) <= 5 {
+		changes = append(changes, bson.E{Key: "validator"})
+	}
+	for option, kept := range map[string]string{"cappedSize": "size", "cappedMax": "max"} {
+		v := c.Body.Lookup(option)
+		if v.IsZero() {
+			continue
+		}
+		n, isNumber := args.Number(v)
+		if !isNumber {
+			return nil, mongoerr.New(mongoerr.TypeMismatch,
+				"BSON field 'collMod.%s' is the wrong type '%s', expected types '[long, int, decimal, double]'", option,
+				args.TypeName(v.Type))
+		}
+		if n <= 0 && kept == "size" {
+			return nil, mongoerr.New(mongoerr.BadValue, "BSON field 'cappedSize' value must be > 0, actual value '%v'", n)
+		}
+		changes = append(changes, bson.E{Key: kept, Value: mock.LimitOption(int64(max(0, n)))})
+	}
+	return changes, nil
+}
+
+// modifyIndex changes one index; nil where the command is not about one.
+func modifyIndex(c *call.Call, ns string) (*mock.IndexChange, error) {
+	v := c.Body.Lookup("index")
+	if v.IsZero() {
+		return nil, nil
+	}
+	doc, isDoc := v.DocumentOK()
+	if !isDoc {
+		return nil, mongoerr.New(mongoerr.TypeMismatch,
+			"BSON field 'collMod.index' is the wrong type '%s', expected type 'object'", args.TypeName(v.Type))
+	}
+	if err := c.Cluster.Indexes().Changeable(ns); err != nil {
+		return nil, err
+	}
+	spec, err := indexMeant(c.Cluster, ns, doc)
+	if err != nil {
+		return nil, err
+	}
+	change := &mock.IndexChange{Name: spec.Name}
+	change.Was, change.Is, err = modifyOption(c, ns, spec, doc)
+	return change, err
+}
+
+// modifyOption changes one option of an index, and tells what it was and is.
+func modifyOption(c *call.Call, ns string, spec store.IndexSpec, doc bson.Raw) (was, is bson.D, err error) {
+	if was, is, meant, err := modifyUnique(c, ns, spec, doc); meant {
+		return was, is, err
+	}
+	if seconds := doc.Lookup("expireAfterSeconds"); !seconds.IsZero() && doc.Lookup("hidden").IsZero() {
+		return modifyExpiry(c.Cluster, ns, spec, seconds)
+	}
+	hidden := doc.Lookup("hidden")
+	if hidden.Type != bson.TypeBoolean {
+		return nil, nil, mongoerr.New(mongoerr.InvalidOptions,
+			"no expireAfterSeconds, hidden, unique, or prepareUnique field")
+	}
+	if spec.Name == "_id_" {
+		return nil, nil, mongoerr.New(mongoerr.BadValue, "can't hide _id index")
+	}
+	before, err := c.Cluster.Indexes().Hide(ns, spec.Name, hidden.Boolean())
+	was, is = switched("hidden", before, hidden.Boolean())
+	return was, is, err
+}
+
+// switched tells of an option that was off or on, if it has changed.
+func switched(option string, before, now bool) (was, is bson.D) {
+	if before == now {
+		return nil, nil
+	}
+	return bson.D{{Key: option, Value: before}}, bson.D{{Key: option, Value: now}}
+}
+
+func indexMeant(cluster *mock.Cluster, ns string, doc bson.Raw) (store.IndexSpec, error) {
+	name, byName := doc.Lookup("name").StringValueOK()
+	key, byKey := doc.Lookup("keyPattern").DocumentOK()
+	if byName == byKey {
+		return store.IndexSpec{}, mongoerr.New(mongoerr.InvalidOptions, "must specify either index name or key pattern")
+	}
+	specs, _ := cluster.Indexes().List(ns)
+	at := slices.IndexFunc(specs, func(s store.IndexSpec) bool {
+		return byName && s.Name == name || byKey && keyorder.CompareDocuments(s.Key, key) == 0
+	})
+	if at < 0 {
+		return store.IndexSpec{}, mongoerr.New(mongoerr.IndexNotFound, "cannot find index %s for ns %s", doc, ns)
+	}
+	return specs[at], nil
+}
+
+// validate finds every collection in order: the mock's can't be otherwise.
+func validate(c *call.Call) (bson.D, error) {
+	ns, err := c.Namespace()
+	if err != nil {
+		return nil, err
+	}
+	if call.IsView(c, ns) {
+		return nil, mongoerr.New(mongoerr.CommandNotSupportedOnView, "Cannot validate a view")
+	}
+	parts := c.Cluster.Statistics().Collection(ns)
+	if len(parts) == 0 {
+		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "Collection '%s' does not exist to validate.", ns)
+	}
+	raw := bson.D{}
+	for _, p := range parts {
+		uuid, entries := c.Cluster.Statistics().IndexEntries(ns, p.Shard)
+		keys, details := bson.D{}, bson.D{}
+		for _, name := range p.Indexes {
+			keys = append(keys, bson.E{Key: name, Value: entries[name]})
+			details = append(details, bson.E{Key: name, Value: bson.D{{Key: "valid", Value: true}}})
+		}
+		raw = append(raw, bson.E{Key: c.Cluster.HostOf(p.Shard), Value: bson.D{
+			{Key: "ns", Value: ns},
+			{Key: "uuid", Value: uuid},
+			{Key: "nInvalidDocuments", Value: int64(0)},
+			{Key: "nNonCompliantDocuments", Value: int64(0)},
+			{Key: "nrecords", Value: p.Docs},
+			{Key: "nIndexes", Value: int32(len(p.Indexes))},
+			{Key: "keysPerIndex", Value: keys},
+			{Key: "indexDetails", Value: details},
+			{Key: "valid", Value: true},
+			{Key: "repaired", Value: false},
+			{Key: "warnings", Value: bson.A{}},
+			{Key: "errors", Value: bson.A{}},
+			{Key: "extraIndexEntries", Value: bson.A{}},
+			{Key: "missingIndexEntries", Value: bson.A{}},
+			{Key: "corruptRecords", Value: bson.A{}},
+			{Key: "readTimestamp", Value: c.Cluster.GossipTime()},
+			{Key: "ok", Value: 1.0},
+		}})
+	}
+	if len(raw) == 1 { // a mongos says what the only shard said, too
+		only, _ := raw[0].Value.(bson.D)
+		return append(bson.D{{Key: "raw", Value: raw}}, only...), nil
+	}
+	return bson.D{{Key: "valid", Value: true}, {Key: "raw", Value: raw}}, nil
+}

@@ -1,0 +1,160 @@
+package collections
+
+import (
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mongoerr"
+)
+
+// StorageDoc returns one shard's statistics (spec 03 §1.8), sizes divided by
+// scale.
+func StorageDoc(s mock.LocalStats, scale int64) bson.D {
+	doc := bson.D{{Key: "size", Value: call.Smallest(s.Bytes / scale)}, {Key: "count", Value: call.Smallest(s.Docs)}}
+	if s.Docs > 0 {
+		doc = append(doc, bson.E{Key: "avgObjSize", Value: call.Smallest(s.Bytes / s.Docs)})
+	}
+	indexes := bson.D{}
+	for _, name := range s.Indexes {
+		indexes = append(indexes, bson.E{Key: name, Value: call.Smallest(mock.StorageUnit / scale)})
+	}
+	doc = append(doc,
+		bson.E{Key: "numOrphanDocs", Value: call.Smallest(s.Orphans)},
+		bson.E{Key: "storageSize", Value: call.Smallest(s.Stored() / scale)},
+		bson.E{Key: "freeStorageSize", Value: int32(0)},
+		bson.E{Key: "capped", Value: s.Capped})
+	if s.Capped {
+		doc = append(doc, bson.E{Key: "max", Value: call.Smallest(s.MaxDocs)},
+			bson.E{Key: "maxSize", Value: call.Smallest(s.MaxBytes / scale)})
+	}
+	return append(doc,
+		bson.E{Key: "nindexes", Value: int32(len(s.Indexes))},
+		bson.E{Key: "indexBuilds", Value: bson.A{}},
+		bson.E{Key: "totalIndexSize", Value: call.Smallest(s.IndexBytes() / scale)},
+		bson.E{Key: "indexSizes", Value: indexes},
+		bson.E{Key: "totalSize", Value: call.Smallest((s.Stored() + s.IndexBytes()) / scale)},
+		bson.E{Key: "scaleFactor", Value: call.Smallest(scale)},
+	)
+}
+
+// collStats adds up what the shards that own chunks say. An unknown database
+// is made.
+func collStats(c *call.Call) (bson.D, error) {
+	ns, err := c.Namespace()
+	if err != nil {
+		return nil, err
+	}
+	scale, err := ScaleOf(c.Body.Lookup("scale"))
+	if err != nil {
+		return nil, err
+	}
+	if call.IsView(c, ns) {
+		return nil, mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s is a view, not a collection", ns)
+	}
+	if err := makeDatabase(c, c.DB); err != nil {
+		return nil, err
+	}
+	coll, tracked, err := c.Cluster.ConfigDB().Tracked(ns)
+	if err != nil {
+		return nil, err
+	}
+	parts := c.Cluster.Statistics().Collection(ns)
+	sharded := tracked && !coll.Unsplittable
+	reply := bson.D{{Key: "sharded", Value: sharded}}
+	if !sharded {
+		reply = append(reply, bson.E{Key: "primary", Value: call.PrimaryOf(c.Cluster, c.DB)})
+	}
+	reply = append(reply, cappedOf(parts)...)
+	if IndexesDiffer(parts) {
+		reply = append(reply, bson.E{Key: "warning", Value: "indexes don't all match - ok if ensureIndex is running"})
+	}
+	reply = append(append(reply, bson.E{Key: "ns", Value: ns}), sumOfShards(parts, scale)...)
+	chunks := int32(1)
+	if table := c.Cluster.ConfigDB().Table(ns); sharded && table != nil {
+		chunks = int32(table.Len())
+	}
+	shards := bson.D{}
+	for _, p := range parts {
+		doc := append(bson.D{{Key: "ns", Value: ns}}, StorageDoc(p, scale)...)
+		shards = append(shards, bson.E{Key: string(p.Shard), Value: append(doc, bson.E{Key: "ok", Value: 1.0})})
+	}
+	return append(reply, bson.E{Key: "nchunks", Value: chunks}, bson.E{Key: "shards", Value: shards}), nil
+}
+
+// makeDatabase makes a database that is not there, as some reads do.
+func makeDatabase(c *call.Call, db string) error {
+	if db == "admin" || db == "config" {
+		return nil
+	}
+	return c.Request.CreateDatabase(db, "")
+}
+
+// cappedOf returns what the first shard says of the limits; nothing without one.
+func cappedOf(parts []mock.LocalStats) bson.D {
+	if len(parts) == 0 {
+		return nil
+	}
+	if !parts[0].Capped {
+		return bson.D{{Key: "capped", Value: false}}
+	}
+	return bson.D{{Key: "capped", Value: true}, {Key: "max", Value: call.Smallest(parts[0].MaxDocs)}}
+}
+
+// IndexesDiffer reports whether the shards of a collection have other indexes than one another.
+func IndexesDiffer(parts []mock.LocalStats) bool {
+	for _, p := range parts {
+		if len(p.Indexes) != len(parts[0].Indexes) {
+			return true
+		}
+	}
+	return false
+}
+
+// sumOfShards returns the fields of collStats that are sums over the shards.
+// The average document is that of the shards' truncated ones.
+func sumOfShards(parts []mock.LocalStats, scale int64) bson.D {
+	var total DatabaseTotals
+	var weighted, capBytes int64
+	nindexes := 0
+	for _, p := range parts {
+		total.Add(p)
+		nindexes = max(nindexes, len(p.Indexes))
+		capBytes = max(capBytes, p.MaxBytes)
+		if p.Docs > 0 {
+			weighted += p.Bytes / p.Docs * p.Docs
+		}
+	}
+	average := 0.0
+	if total.docs > 0 {
+		average = float64(weighted) / float64(total.docs)
+	}
+	return bson.D{
+		{Key: "count", Value: call.Smallest(total.docs)},
+		{Key: "size", Value: call.Smallest(total.bytes / scale)},
+		{Key: "storageSize", Value: call.Smallest(total.stored / scale)},
+		{Key: "totalIndexSize", Value: call.Smallest(total.indexBytes / scale)},
+		{Key: "totalSize", Value: call.Smallest((total.stored + total.indexBytes) / scale)},
+		{Key: "indexSizes", Value: indexSizes(parts, scale)},
+		{Key: "avgObjSize", Value: average},
+		{Key: "maxSize", Value: capBytes / scale},
+		{Key: "nindexes", Value: int32(nindexes)},
+		{Key: "scaleFactor", Value: int32(scale)},
+	}
+}
+
+// indexSizes sums each index over the shards that have it, by name.
+func indexSizes(parts []mock.LocalStats, scale int64) bson.D {
+	sums := map[string]int64{}
+	for _, p := range parts {
+		for _, name := range p.Indexes {
+			sums[name] += mock.StorageUnit
+		}
+	}
+	sizes := bson.D{}
+	for name, sum := range sums {
+		sizes = append(sizes, bson.E{Key: name, Value: call.Smallest(sum / scale)})
+	}
+	call.SortFields(sizes)
+	return sizes
+}

@@ -1,0 +1,232 @@
+package collections
+
+import (
+	"context"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mock/store/filter"
+	"shardsh/balancer/mock/store/pipeline"
+	"shardsh/balancer/mongoerr"
+)
+
+// refusedOptions would change what a collection does in ways the mock can't.
+func refusedOptions() []string {
+	return []string{"timeseries", "clusteredIndex", "encryptedFields"}
+}
+
+func refuseOptions(c *call.Call) error {
+	for _, name := range refusedOptions() {
+		v := c.Body.Lookup(name)
+		off := v.Type == bson.TypeBoolean && !v.Boolean()
+		if !v.IsZero() && v.Type != bson.TypeNull && !off {
+			return mongoerr.New(mongoerr.NotImplemented, "the mock does not support collections with %s", name)
+		}
+	}
+	if c.Args.Has("expireAfterSeconds") {
+		return mongoerr.New(mongoerr.InvalidOptions,
+			"'expireAfterSeconds' is only supported on time-series collections or when the 'clusteredIndex' option is specified")
+	}
+	return nil
+}
+
+func create(c *call.Call) (bson.D, error) {
+	ns, err := c.Namespace()
+	if err != nil {
+		return nil, err
+	}
+	if err := refuseOptions(c); err != nil {
+		return nil, err
+	}
+	if c.DB == "config" {
+		return nil, mongoerr.New(mongoerr.IllegalOperation, "can't create collections in config")
+	}
+	if err := c.SimpleCollation(c.Body.Raw); err != nil {
+		return nil, err
+	}
+	if on := c.Body.Lookup("viewOn"); !on.IsZero() {
+		return bson.D{}, createView(c, ns, on)
+	}
+	if !c.Body.Lookup("pipeline").IsZero() {
+		return nil, mongoerr.New(mongoerr.InvalidOptions, "'pipeline' requires 'viewOn' to also be specified")
+	}
+	if err := checkIDIndex(c.Args.Object("idIndex")); err != nil {
+		return nil, err
+	}
+	options, err := collectionOptions(c)
+	if err != nil {
+		return nil, err
+	}
+	return bson.D{}, c.Request.Create(ns, options)
+}
+
+// checkIDIndex refuses an index of _id that is none.
+func checkIDIndex(spec bson.Raw) error {
+	if spec == nil {
+		return nil
+	}
+	for _, name := range []string{"key", "name"} {
+		if spec.Lookup(name).IsZero() {
+			return mongoerr.New(mongoerr.FailedToParse, "The '%s' field is a required property of an index specification", name)
+		}
+	}
+	key, _ := spec.Lookup("key").DocumentOK()
+	if n, _ := args.Number(key.Lookup("_id")); n != 1 || len(key) == 0 || args.Length(bson.RawArray(key)) != 1 {
+		return mongoerr.New(mongoerr.BadValue, "The field 'key' for an _id index must be {_id: 1}, but got %s", key)
+	}
+	return nil
+}
+
+// maxCapped is the largest size and the largest number of documents of a capped
+// collection.
+const (
+	maxCappedBytes = 1 << 50
+	maxCappedDocs  = 1 << 31
+)
+
+// collectionOptions reads how a collection is limited and what it admits.
+func collectionOptions(c *call.Call) (bson.D, error) {
+	options := bson.D{}
+	capped := args.Truth(c.Body.Lookup("capped"))
+	size, max := c.Body.Lookup("size"), c.Body.Lookup("max")
+	switch {
+	case capped && size.IsZero():
+		return nil, mongoerr.New(mongoerr.InvalidOptions, "the 'size' field is required when 'capped' is true")
+	case !capped && (!size.IsZero() || !max.IsZero()):
+		return nil, mongoerr.New(mongoerr.InvalidOptions,
+			"the 'capped' field needs to be true when either the 'size' or 'max' fields are present")
+	case capped:
+		n, isNumber := size.AsInt64OK()
+		if !isNumber || n <= 0 || n > maxCappedBytes {
+			return nil, mongoerr.New(mongoerr.BadValue,
+				"BSON field 'create.size' value must be > 0 and <= %d, actual value '%s'", int64(maxCappedBytes), size)
+		}
+		n = (n + 255) / 256 * 256 // as the server rounds it
+		options = append(options, bson.E{Key: "capped", Value: true}, bson.E{Key: "size", Value: mock.LimitOption(n)})
+		if most, isNumber := max.AsInt64OK(); isNumber && most > 0 {
+			if most >= maxCappedDocs {
+				return nil, mongoerr.New(mongoerr.BadValue, "max in a capped collection has to be < 2^31")
+			}
+			options = append(options, bson.E{Key: "max", Value: mock.LimitOption(most)})
+		}
+	}
+	for _, name := range []string{"storageEngine", "indexOptionDefaults"} { // shown, and nothing more
+		if doc, given := c.Body.Lookup(name).DocumentOK(); given {
+			options = append(options, bson.E{Key: name, Value: doc})
+		}
+	}
+	options, err := validationOptions(c, options)
+	return slices.DeleteFunc(options, func(o bson.E) bool { return o.Value == nil }), err
+}
+
+func validationOptions(c *call.Call, options bson.D) (bson.D, error) {
+	validator, err := c.Document("validator")
+	if err != nil {
+		return nil, err
+	}
+	if len(validator) > 5 {
+		compile := func(context.Context) (*filter.Filter, error) { return filter.Compile(validator) }
+		if _, err := call.Outside(c, compile); err != nil {
+			return nil, err
+		}
+		options = append(options, bson.E{Key: "validator", Value: validator})
+	}
+	for _, choice := range []struct {
+		name    string
+		allowed []string
+	}{{"validationLevel", []string{"strict", "moderate", "off"}}, {"validationAction", []string{"error", "warn"}}} {
+		v := c.Body.Lookup(choice.name)
+		if v.IsZero() {
+			continue
+		}
+		text, _ := v.StringValueOK()
+		if !slices.Contains(choice.allowed, text) {
+			return nil, mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field '%s.%s' is not a valid value.", text,
+				c.Invoked, choice.name)
+		}
+		options = append(options, bson.E{Key: choice.name, Value: text})
+	}
+	return imagesOption(c, options)
+}
+
+// imagesOption reads whether change streams shall show documents before and
+// after a change.
+func imagesOption(c *call.Call, options bson.D) (bson.D, error) {
+	const name = "changeStreamPreAndPostImages"
+	v := c.Body.Lookup(name)
+	if v.IsZero() || v.Type == bson.TypeNull {
+		return options, nil
+	}
+	doc, isDoc := v.DocumentOK()
+	if !isDoc {
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s' is the wrong type '%s', expected type 'object'",
+			c.Invoked, name, args.TypeName(v.Type))
+	}
+	elems, err := doc.Elements()
+	if err != nil {
+		return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
+	}
+	for _, e := range elems {
+		if e.Key() != "enabled" {
+			return nil, mongoerr.New(mongoerr.IDLUnknownField, "BSON field '%s.%s.%s' is an unknown field.", c.Invoked, name,
+				e.Key())
+		}
+	}
+	enabled := doc.Lookup("enabled")
+	switch {
+	case enabled.IsZero():
+		return nil, mongoerr.New(mongoerr.IDLFailedToParse, "BSON field '%s.%s.enabled' is missing but a required field",
+			c.Invoked, name)
+	case enabled.Type != bson.TypeBoolean:
+		return nil, mongoerr.New(mongoerr.TypeMismatch,
+			"BSON field '%s.%s.enabled' is the wrong type '%s', expected type 'bool'", c.Invoked, name,
+			args.TypeName(enabled.Type))
+	case !enabled.Boolean():
+		return append(options, bson.E{Key: name}), nil
+	}
+	return append(options, bson.E{Key: name, Value: doc}), nil
+}
+
+func createView(c *call.Call, ns string, on bson.RawValue) error {
+	view, err := readView(c, ns, on)
+	if err != nil {
+		return err
+	}
+	return c.Request.CreateView(ns, c.DB, view)
+}
+
+// readView checks what a view is made of.
+func readView(c *call.Call, ns string, on bson.RawValue) (mock.View, error) {
+	name, isText := on.StringValueOK()
+	if !isText || name == "" {
+		return mock.View{}, mongoerr.New(mongoerr.BadValue, "'viewOn' cannot be empty")
+	}
+	if args.Truth(c.Body.Lookup("capped")) || !c.Body.Lookup("validator").IsZero() {
+		return mock.View{}, mongoerr.New(mongoerr.InvalidOptions,
+			"Cannot specify 'capped' or 'validator' together with 'viewOn'")
+	}
+	var stages []bson.Raw
+	if v := c.Body.Lookup("pipeline"); !v.IsZero() {
+		var err error
+		if stages, err = args.Documents(v); err != nil {
+			return mock.View{}, mongoerr.New(mongoerr.TypeMismatch, "'pipeline' must be an array of objects")
+		}
+	}
+	for _, s := range stages {
+		if name, _, err := call.Stage(s); err == nil && (name == "$out" || name == "$merge") {
+			return mock.View{}, mongoerr.New(167,
+				"The aggregation stage %s in location %d of the pipeline cannot be used in a view definition", name, len(stages))
+		}
+	}
+	_, err := call.Outside(c, func(context.Context) (*pipeline.Pipeline, error) {
+		return pipeline.Compile(stages, pipeline.Env{})
+	})
+	if err != nil {
+		return mock.View{}, mongoerr.Wrap(err, "Invalid pipeline for view "+ns)
+	}
+	return mock.View{On: name, Pipeline: stages}, nil
+}

@@ -1,0 +1,294 @@
+package collections
+
+import (
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/keyorder"
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mock/router/reads"
+	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mongoerr"
+)
+
+func indexHandlers() map[string]call.Handler {
+	return map[string]call.Handler{
+		"createIndexes": createIndexes,
+		"listIndexes":   listIndexes,
+		"dropIndexes":   dropIndexes,
+	}
+}
+
+func createIndexes(c *call.Call) (bson.D, error) {
+	ns, err := c.Namespace()
+	if err != nil {
+		return nil, err
+	}
+	docs, err := args.DocumentsAt("createIndexes.indexes", c.Body.Lookup("indexes"))
+	if err != nil {
+		return nil, err
+	}
+	if len(docs) == 0 {
+		return nil, mongoerr.New(mongoerr.BadValue, "Must specify at least one index to create")
+	}
+	specs := make([]store.IndexSpec, len(docs))
+	for i, doc := range docs {
+		if c.Args.Truth("ignoreUnknownIndexOptions") {
+			doc = withoutUnknown(doc)
+		}
+		if specs[i], err = readIndex(doc); err != nil {
+			return nil, mongoerr.Wrap(err, "Error in specification "+mongoerr.Text(doc))
+		}
+	}
+	results, err := c.Request.CreateIndexes(ns, specs)
+	if err != nil {
+		return nil, err
+	}
+	raw := bson.D{}
+	for _, done := range results {
+		one := bson.D{{Key: "numIndexesBefore", Value: int32(done.Before)},
+			{Key: "numIndexesAfter", Value: int32(done.After)}}
+		if done.Before == done.After && !done.Created {
+			one = append(one, bson.E{Key: "note", Value: "all indexes already exist"})
+		} else {
+			one = append(one, bson.E{Key: "createdCollectionAutomatically", Value: done.Created},
+				bson.E{Key: "commitQuorum", Value: "votingMembers"})
+		}
+		raw = append(raw, bson.E{Key: done.Host, Value: append(one, bson.E{Key: "ok", Value: 1.0})})
+	}
+	return bson.D{{Key: "raw", Value: raw}}, nil
+}
+
+func readIndex(doc bson.Raw) (store.IndexSpec, error) {
+	var spec store.IndexSpec
+	key, name, err := keyAndName(doc)
+	if err != nil {
+		return spec, err
+	}
+	spec = store.IndexSpec{Name: name, Key: key, Unique: args.Truth(doc.Lookup("unique")),
+		Sparse: args.Truth(doc.Lookup("sparse"))}
+	return spec, readIndexOptions(&spec, doc)
+}
+
+// keyAndName returns the two properties that an index must have.
+func keyAndName(doc bson.Raw) (key bson.Raw, name string, err error) {
+	k, n := doc.Lookup("key"), doc.Lookup("name")
+	key, isDoc := k.DocumentOK()
+	name, isText := n.StringValueOK()
+	switch {
+	case k.IsZero():
+		return nil, "", mongoerr.New(mongoerr.FailedToParse,
+			"The 'key' field is a required property of an index specification")
+	case !isDoc:
+		return nil, "", mongoerr.New(mongoerr.TypeMismatch, "The field 'key' must be an object, but got %s",
+			args.TypeName(k.Type))
+	case len(key) <= 5:
+		return nil, "", mongoerr.New(mongoerr.CannotCreateIndex, "Index keys cannot be empty.")
+	case n.IsZero():
+		return nil, "", mongoerr.New(mongoerr.FailedToParse,
+			"The 'name' field is a required property of an index specification")
+	case !isText:
+		return nil, "", mongoerr.New(mongoerr.TypeMismatch, "The field 'name' must be a string, but got %s",
+			args.TypeName(n.Type))
+	case name == "":
+		return nil, "", mongoerr.New(mongoerr.CannotCreateIndex, "The index name cannot be empty")
+	case name == "*":
+		return nil, "", mongoerr.New(mongoerr.BadValue, "The index name '*' is not valid.")
+	}
+	if v, isNumber := doc.Lookup("v").AsInt64OK(); isNumber && v != 1 && v != 2 {
+		return nil, "", mongoerr.New(mongoerr.CannotCreateIndex,
+			"Invalid index specification %s; cannot create an index with v=%d", doc, v)
+	}
+	for _, option := range []string{"unique", "sparse", "hidden"} {
+		v := doc.Lookup(option)
+		if _, isNumber := args.Number(v); !v.IsZero() && !isNumber && v.Type != bson.TypeBoolean {
+			return nil, "", mongoerr.New(mongoerr.TypeMismatch,
+				"The field '%s' has value %s: %s, which is not convertible to bool", option, option, v)
+		}
+	}
+	return key, name, nil
+}
+
+// keptOptions change what an index holds or is used for.
+var keptOptions = map[string]bool{"partialFilterExpression": true, "hidden": true, "prepareUnique": true}
+
+// idleOptions change nothing here.
+var idleOptions = map[string]bool{
+	"key": true, "name": true, "unique": true, "sparse": true, "v": true, "background": true, "ns": true,
+	"storageEngine": true, "clustered": true,
+}
+
+// withoutUnknown returns an index without the options that there are not.
+func withoutUnknown(doc bson.Raw) bson.Raw {
+	kept := bson.D{}
+	elems, _ := doc.Elements()
+	for _, e := range elems {
+		name := e.Key()
+		if idleOptions[name] || keptOptions[name] || kindOptions[name] != "" || name == "expireAfterSeconds" ||
+			name == "collation" {
+			kept = append(kept, bson.E{Key: name, Value: e.Value()})
+		}
+	}
+	raw, err := bson.Marshal(kept)
+	if err != nil {
+		return doc
+	}
+	return raw
+}
+
+func readIndexOptions(spec *store.IndexSpec, doc bson.Raw) error {
+	elems, err := doc.Elements()
+	if err != nil {
+		return mongoerr.New(mongoerr.InvalidBSON, "%s", err)
+	}
+	kept, ofKind := bson.D{}, bson.D{}
+	for _, e := range elems {
+		v := e.Value()
+		switch name := e.Key(); {
+		case name == "collation" && !isSimple(v):
+			return mongoerr.New(mongoerr.NotImplemented, "the mock does not support indexes with %s", name)
+		case name == "collation" || idleOptions[name]:
+		case name == "partialFilterExpression" && v.Type != bson.TypeEmbeddedDocument:
+			return mongoerr.New(mongoerr.TypeMismatch, "The field 'partialFilterExpression' must be an object, but got %s",
+				args.TypeName(v.Type))
+		case name == "expireAfterSeconds":
+			if err := checkExpiry(spec, v); err != nil {
+				return err
+			}
+			seconds, _ := args.Number(v)
+			kept = append(kept, bson.E{Key: name, Value: int32(seconds)})
+		case keptOptions[name]:
+			kept = append(kept, bson.E{Key: name, Value: v})
+		case kindOptions[name] != "":
+			ofKind = append(ofKind, bson.E{Key: name, Value: v})
+		default:
+			return mongoerr.New(mongoerr.InvalidIndexSpecificationOption,
+				"The field '%s' is not valid for an index specification. Specification: %s", name, doc)
+		}
+	}
+	if spec.Sparse && !doc.Lookup("partialFilterExpression").IsZero() {
+		return mongoerr.New(mongoerr.CannotCreateIndex, "cannot mix \"partialFilterExpression\" and \"sparse\" options")
+	}
+	if ofKind, err = completeKind(spec, ofKind); err != nil {
+		return err
+	}
+	if kept = append(kept, ofKind...); len(kept) > 0 {
+		spec.Options, err = bson.Marshal(kept)
+	}
+	return err
+}
+
+func isSimple(collation bson.RawValue) bool {
+	doc, isDoc := collation.DocumentOK()
+	locale, _ := doc.Lookup("locale").StringValueOK()
+	return isDoc && locale == "simple"
+}
+
+func listIndexes(c *call.Call) (bson.D, error) {
+	ns, err := c.Namespace()
+	if err != nil {
+		return nil, err
+	}
+	if c.Node.Member == nil {
+		if err := makeDatabase(c, c.DB); err != nil {
+			return nil, err
+		}
+	}
+	specs, found := reads.Indexes(c, ns)
+	if !found {
+		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "ns does not exist: %s", ns)
+	}
+	var list []bson.Raw
+	for _, s := range specs {
+		raw, err := bson.Marshal(s.Doc())
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, raw)
+	}
+	cursorSpec, err := c.Document("cursor")
+	if err != nil {
+		return nil, err
+	}
+	size, err := c.SizeIn(cursorSpec)
+	if err != nil {
+		return nil, err
+	}
+	return call.FirstBatch(c, ns, list, size)
+}
+
+func dropIndexes(c *call.Call) (bson.D, error) {
+	ns, err := c.Namespace()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Cluster.Indexes().Changeable(ns); err != nil {
+		return nil, err
+	}
+	which := c.Body.Lookup("index")
+	names, err := indexesToDrop(c.Cluster, ns, which)
+	if err != nil {
+		return nil, err
+	}
+	results, err := c.Cluster.Indexes().Drop(ns, names)
+	if err != nil {
+		return nil, err
+	}
+	raw := bson.D{}
+	for _, done := range results {
+		one := bson.D{{Key: "nIndexesWas", Value: int32(done.Before)}}
+		if text, _ := which.StringValueOK(); text == "*" {
+			one = append(one, bson.E{Key: "msg", Value: droppedAll(c.Cluster, ns)})
+		}
+		raw = append(raw, bson.E{Key: done.Host, Value: append(one, bson.E{Key: "ok", Value: 1.0})})
+	}
+	return bson.D{{Key: "raw", Value: raw}}, nil
+}
+
+// droppedAll returns what dropIndexes says of "*".
+func droppedAll(cluster *mock.Cluster, ns string) string {
+	if coll, err := cluster.ConfigDB().Sharded(ns); err == nil && !coll.Unsplittable {
+		return "non-_id and non-shard key indexes dropped for collection"
+	}
+	return "non-_id indexes dropped for collection"
+}
+
+// indexesToDrop reads "*", a name, a list of names, or a key.
+func indexesToDrop(cluster *mock.Cluster, ns string, v bson.RawValue) ([]string, error) {
+	specs, found := cluster.Indexes().List(ns)
+	if !found {
+		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "ns not found %s", ns)
+	}
+	if text, isText := v.StringValueOK(); isText {
+		if text != "*" {
+			return []string{text}, nil
+		}
+		return cluster.Indexes().Droppable(ns), nil
+	}
+	if key, isDoc := v.DocumentOK(); isDoc {
+		for _, s := range specs {
+			if keyorder.CompareDocuments(s.Key, key) == 0 {
+				return []string{s.Name}, nil
+			}
+		}
+		return nil, mongoerr.New(mongoerr.IndexNotFound, "can't find index with key: %s", key)
+	}
+	array, isArray := v.ArrayOK()
+	if !isArray {
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "index must be a name, a list of names or a key")
+	}
+	values, err := array.Values()
+	if err != nil {
+		return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
+	}
+	var names []string
+	for _, v := range values {
+		name, isText := v.StringValueOK()
+		if !isText {
+			return nil, mongoerr.New(mongoerr.TypeMismatch, "index names must be strings")
+		}
+		names = append(names, name)
+	}
+	return names, nil
+}

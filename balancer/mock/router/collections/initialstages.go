@@ -1,0 +1,170 @@
+package collections
+
+import (
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mock/router/reads"
+	"shardsh/balancer/mongoerr"
+)
+
+// collStatsStage returns one document a shard that owns chunks (spec 03 §2.2).
+func collStatsStage(c *call.Call, ns string, spec bson.RawValue) ([]bson.Raw, error) {
+	options, isDoc := spec.DocumentOK()
+	if !isDoc {
+		return nil, mongoerr.New(mongoerr.CollStatsSpec, "$collStats must take a nested object but found: %s", spec)
+	}
+	elems, err := options.Elements()
+	if err != nil {
+		return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
+	}
+	known := map[string]bool{"latencyStats": true, "storageStats": true, "count": true, "queryExecStats": true}
+	for _, e := range elems {
+		if !known[e.Key()] {
+			return nil, mongoerr.New(mongoerr.IDLUnknownField, "BSON field '$collStats.%s' is an unknown field.", e.Key())
+		}
+		if _, isDoc := e.Value().DocumentOK(); !isDoc {
+			return nil, mongoerr.New(mongoerr.TypeMismatch,
+				"BSON field '$collStats.%s' is the wrong type '%s', expected type 'object'", e.Key(), args.TypeName(e.Value().Type))
+		}
+	}
+	if err := c.Request.Ask(ns, nil); err != nil {
+		return nil, err
+	}
+	parts := reads.Stats(c, ns)
+	asked := func(name string) bool { return !options.Lookup(name).IsZero() }
+	if len(parts) == 0 && (asked("storageStats") || asked("count")) {
+		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "Collection [%s] not found.", ns)
+	}
+	scale, err := ScaleOf(options.Lookup("storageStats", "scale"))
+	if err != nil {
+		return nil, err
+	}
+	var docs []bson.Raw
+	for _, p := range parts {
+		doc := bson.D{
+			{Key: "ns", Value: ns},
+			{Key: "shard", Value: string(p.Shard)},
+			{Key: "host", Value: p.Host},
+			{Key: "localTime", Value: bson.NewDateTimeFromTime(c.Cluster.Now())},
+		}
+		if asked("latencyStats") {
+			doc = append(doc, bson.E{Key: "latencyStats",
+				Value: latencyDoc(p, args.Truth(options.Lookup("latencyStats", "histograms")))})
+		}
+		if asked("storageStats") {
+			doc = append(doc, bson.E{Key: "storageStats", Value: StorageDoc(p, scale)})
+		}
+		if asked("count") {
+			doc = append(doc, bson.E{Key: "count", Value: call.Smallest(p.Docs)})
+		}
+		if asked("queryExecStats") {
+			doc = append(doc, bson.E{Key: "queryExecStats",
+				Value: bson.D{{Key: "collectionScans", Value: call.Longs("total", "nonTailable")}}})
+		}
+		raw, err := bson.Marshal(doc)
+		if err != nil {
+			return nil, err
+		}
+		docs = append(docs, raw)
+	}
+	return docs, nil
+}
+
+// latencyDoc is $collStats.latencyStats: shards of the mock count operations, and do
+// not measure how long they take.
+func latencyDoc(p mock.LocalStats, histograms bool) bson.D {
+	operations := map[string]int64{"reads": p.Reads, "writes": p.Writes}
+	doc := bson.D{}
+	for _, kind := range []string{"reads", "writes", "commands", "transactions"} {
+		of := bson.D{}
+		if histograms {
+			of = append(of, bson.E{Key: "histogram", Value: bson.A{}})
+		}
+		doc = append(doc,
+			bson.E{Key: kind, Value: append(of, bson.E{Key: "latency", Value: int64(0)},
+				bson.E{Key: "ops", Value: operations[kind]}, bson.E{Key: "queryableEncryptionLatencyMicros", Value: int64(0)})})
+	}
+	return doc
+}
+
+func indexStatsStage(c *call.Call, ns string, spec bson.RawValue) ([]bson.Raw, error) {
+	if doc, isDoc := spec.DocumentOK(); !isDoc || len(doc) > 5 {
+		return nil, mongoerr.New(28803, "The $indexStats stage specification must be an empty object")
+	}
+	if err := c.Request.Ask(ns, nil); err != nil {
+		return nil, err
+	}
+	var docs []bson.Raw
+	for _, p := range reads.Stats(c, ns) {
+		for _, index := range c.Cluster.Indexes().On(ns, p.Shard) {
+			raw, err := bson.Marshal(bson.D{
+				{Key: "name", Value: index.Name},
+				{Key: "key", Value: index.Key},
+				{Key: "host", Value: p.Host},
+				{Key: "accesses", Value: bson.D{{Key: "ops", Value: int64(0)},
+					{Key: "since", Value: bson.NewDateTimeFromTime(c.Cluster.Started())}}},
+				{Key: "shard", Value: string(p.Shard)},
+				{Key: "spec", Value: index.Doc()},
+			})
+			if err != nil {
+				return nil, err
+			}
+			docs = append(docs, raw)
+		}
+	}
+	return docs, nil
+}
+
+// dataDistribution is $shardedDataDistribution (spec 03 §2.1).
+func dataDistribution(c *call.Call, _ string, spec bson.RawValue) ([]bson.Raw, error) {
+	if doc, isDoc := spec.DocumentOK(); !isDoc || len(doc) > 5 {
+		return nil, mongoerr.New(mongoerr.DataDistributionSpec,
+			"The $shardedDataDistribution stage specification must be an empty object")
+	}
+	if _, isNumber := c.Body.Lookup("aggregate").AsInt64OK(); c.DB != "admin" || !isNumber {
+		return nil, mongoerr.New(mongoerr.DataDistributionNotAdmin,
+			"$shardedDataDistribution must be run against the 'admin' database with {aggregate: 1}")
+	}
+	if err := c.Request.AskShards(); err != nil {
+		return nil, err
+	}
+	colls, err := c.Cluster.ConfigDB().ShardedCollections()
+	if err != nil {
+		return nil, err
+	}
+	var docs []bson.Raw
+	for _, coll := range colls {
+		shards := bson.A{}
+		for _, p := range c.Cluster.Statistics().Distribution(coll.Namespace) {
+			average, owned := int64(0), max(0, p.Docs-p.Orphans)
+			if p.Docs > 0 {
+				average = p.Bytes / p.Docs
+			}
+			shards = append(shards, bson.D{
+				{Key: "shardName", Value: string(p.Shard)},
+				{Key: "numOrphanedDocs", Value: call.Smallest(p.Orphans)},
+				{Key: "numOwnedDocuments", Value: call.Smallest(owned)},
+				{Key: "ownedSizeBytes", Value: call.Smallest(average * owned)},
+				{Key: "orphanedSizeBytes", Value: call.Smallest(average * p.Orphans)},
+			})
+		}
+		raw, err := bson.Marshal(bson.D{{Key: "ns", Value: coll.Namespace}, {Key: "shards", Value: shards}})
+		if err != nil {
+			return nil, err
+		}
+		docs = append(docs, raw)
+	}
+	return docs, nil
+}
+
+// planCacheStage is $planCacheStats: the mock keeps no plans.
+func planCacheStage(_ *call.Call, _ string, spec bson.RawValue) ([]bson.Raw, error) {
+	if _, isDoc := spec.DocumentOK(); !isDoc {
+		return nil, mongoerr.New(mongoerr.FailedToParse, "$planCacheStats value must be an object. Found: %s",
+			args.TypeName(spec.Type))
+	}
+	return nil, nil
+}

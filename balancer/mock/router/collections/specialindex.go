@@ -1,0 +1,115 @@
+package collections
+
+import (
+	"slices"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mongoerr"
+)
+
+// Text, geo and wildcard indexes are kept as definitions, so that programs that
+// create their indexes at the start run on the mock. No query uses them: what
+// can be answered without is, and $text and geo queries are refused.
+
+// indexKind returns what an index is besides a sorted one: "" or one of these.
+func indexKind(key bson.Raw) string {
+	elems, err := key.Elements()
+	if err != nil {
+		return ""
+	}
+	for _, e := range elems {
+		word, _ := e.Value().StringValueOK()
+		if slices.Contains([]string{"text", "2d", "2dsphere"}, word) {
+			return word
+		}
+	}
+	for _, e := range elems {
+		if e.Key() == "$**" || strings.HasSuffix(e.Key(), ".$**") {
+			return "wildcard"
+		}
+	}
+	return ""
+}
+
+// kindOptions are the options that mean something for indexes of a kind. Others may
+// have them too, but for two.
+var kindOptions = map[string]string{
+	"weights": "text", "default_language": "text", "language_override": "text", "textIndexVersion": "text",
+	"2dsphereIndexVersion": "2dsphere", "bits": "2d", "min": "2d", "max": "2d", "wildcardProjection": "wildcard",
+}
+
+// completeKind returns the definition of a text, geo or wildcard index what a
+// server adds to it. The options are those of the kind that were asked for.
+func completeKind(spec *store.IndexSpec, asked bson.D) (bson.D, error) {
+	kind := indexKind(spec.Key)
+	for _, o := range asked {
+		if kindOptions[o.Key] != kind && (o.Key == "weights" || o.Key == "wildcardProjection") {
+			return nil, mongoerr.New(mongoerr.CannotCreateIndex, "The field '%s' is only for indexes of type %s", o.Key,
+				kindOptions[o.Key])
+		}
+	}
+	if spec.Unique && (kind == "text" || kind == "wildcard") {
+		return nil, mongoerr.New(mongoerr.CannotCreateIndex, "Index type '%s' does not support the unique option", kind)
+	}
+	switch kind {
+	case "text":
+		return completeText(spec, asked)
+	case "2dsphere":
+		return withDefaults(asked, bson.D{{Key: "2dsphereIndexVersion", Value: int32(3)}}), nil
+	}
+	return asked, nil
+}
+
+// completeText stores the text fields as weights, and the key as the server
+// does: its words and their weight in place of the first text field.
+func completeText(spec *store.IndexSpec, asked bson.D) (bson.D, error) {
+	elems, err := spec.Key.Elements()
+	if err != nil {
+		return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
+	}
+	key, weights := bson.D{}, bson.D{}
+	for _, e := range elems {
+		if word, _ := e.Value().StringValueOK(); word != "text" {
+			key = append(key, bson.E{Key: e.Key(), Value: e.Value()})
+			continue
+		}
+		if len(weights) == 0 {
+			key = append(key, bson.E{Key: "_fts", Value: "text"}, bson.E{Key: "_ftsx", Value: int32(1)})
+		}
+		if e.Key() != "_fts" {
+			weights = append(weights, bson.E{Key: e.Key(), Value: int32(1)})
+		}
+	}
+	for _, o := range asked {
+		if given, isDoc := o.Value.(bson.RawValue).DocumentOK(); o.Key == "weights" && isDoc {
+			var heavier bson.D
+			if err := bson.Unmarshal(given, &heavier); err != nil {
+				return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
+			}
+			weights = withDefaults(heavier, weights)
+		}
+	}
+	slices.SortFunc(weights, func(a, b bson.E) int { return strings.Compare(a.Key, b.Key) })
+	spec.Key, err = bson.Marshal(key)
+	if err != nil {
+		return nil, err
+	}
+	asked = slices.DeleteFunc(asked, func(e bson.E) bool { return e.Key == "weights" })
+	return append(bson.D{{Key: "weights", Value: weights}}, withDefaults(asked, bson.D{
+		{Key: "default_language", Value: "english"}, {Key: "language_override",
+			Value: "language"}, {Key: "textIndexVersion", Value: int32(3)},
+	})...), nil
+}
+
+// withDefaults adds the fields that doc has not.
+func withDefaults(doc, defaults bson.D) bson.D {
+	for _, e := range defaults {
+		if !slices.ContainsFunc(doc, func(have bson.E) bool { return have.Key == e.Key }) {
+			doc = append(doc, e)
+		}
+	}
+	return doc
+}

@@ -1,0 +1,164 @@
+package collections
+
+import (
+	"math"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mongoerr"
+)
+
+func statisticsHandlers() map[string]call.Handler {
+	return map[string]call.Handler{
+		"collStats": collStats,
+		"dbStats":   dbStats,
+		"dataSize":  dataSize,
+	}
+}
+
+// ScaleOf reads a scale of at least 1.
+func ScaleOf(v bson.RawValue) (int64, error) {
+	if v.IsZero() || v.Type == bson.TypeNull {
+		return 1, nil
+	}
+	if b, isBool := v.BooleanOK(); isBool && !b {
+		return 1, nil
+	}
+	n, isNumber := args.Number(v)
+	if !isNumber {
+		return 0, mongoerr.New(mongoerr.CollStatsScaleType, "scale has to be a number")
+	}
+	if !(n >= 1) { // nor is it NaN
+		return 0, mongoerr.New(mongoerr.CollStatsScale, "scale has to be >= 1")
+	}
+	return int64(min(n, math.MaxInt32)), nil
+}
+
+// DatabaseScale reads the scale of dbStats.
+func DatabaseScale(c *call.Call) (int64, error) {
+	if !c.Args.Has("scale") {
+		return 1, nil
+	}
+	scale := c.Args.Number("scale")
+	if scale < 1 {
+		return 0, mongoerr.New(mongoerr.BadValue, "BSON field 'scale' value must be > 0, actual value '%d'", scale)
+	}
+	return scale, nil
+}
+
+func dbStats(c *call.Call) (bson.D, error) {
+	scale, err := DatabaseScale(c)
+	if err != nil {
+		return nil, err
+	}
+	shards, err := c.Cluster.ConfigDB().Shards()
+	if err != nil {
+		return nil, err
+	}
+	byShard := map[catalog.ShardID]*DatabaseTotals{}
+	for _, s := range shards {
+		byShard[s.ID] = &DatabaseTotals{}
+	}
+	var total DatabaseTotals
+	for _, ns := range c.Cluster.Databases().Namespaces(c.DB) {
+		for _, p := range c.Cluster.Statistics().Collection(ns) {
+			total.Add(p)
+			if t := byShard[p.Shard]; t != nil {
+				t.Add(p)
+			}
+		}
+	}
+	total.views = c.Cluster.Statistics().CountViews(c.DB)
+	if primary, known := c.Cluster.ConfigDB().Primary(c.DB); known && byShard[primary] != nil {
+		byShard[primary].views = total.views // the primary keeps them
+	}
+	free := c.Args.Truth("freeStorage")
+	long := func(n int64) any { return n }
+	raw := bson.D{}
+	for _, s := range shards {
+		doc := append(bson.D{{Key: "db", Value: c.DB}}, byShard[s.ID].Doc(scale, long, free)...)
+		raw = append(raw, bson.E{Key: s.Host, Value: append(doc, bson.E{Key: "ok", Value: 1.0})})
+	}
+	return append(bson.D{{Key: "raw", Value: raw}, {Key: "db", Value: c.DB}},
+		total.Doc(scale, call.Smallest, free)...), nil
+}
+
+// DatabaseTotals sums what shards say of collections.
+type DatabaseTotals struct{ collections, views, docs, bytes, stored, indexes, indexBytes int64 }
+
+// Add counts a collection on one shard.
+func (t *DatabaseTotals) Add(p mock.LocalStats) {
+	t.collections++
+	t.docs += p.Docs
+	t.bytes += p.Bytes
+	t.stored += p.Stored()
+	t.indexes += int64(len(p.Indexes))
+	t.indexBytes += p.IndexBytes()
+}
+
+// Doc shows the totals; count says how numbers of things are encoded: shards
+// answer longs, mongos the smallest number. Nothing that is stored is free.
+func (t *DatabaseTotals) Doc(scale int64, count func(int64) any, free bool) bson.D {
+	average := 0.0
+	if t.docs > 0 {
+		average = float64(t.bytes) / float64(t.docs)
+	}
+	size := func(n int64) float64 { return float64(n / scale) }
+	doc := bson.D{
+		{Key: "collections", Value: count(t.collections)},
+		{Key: "views", Value: count(t.views)},
+		{Key: "objects", Value: count(t.docs)},
+		{Key: "avgObjSize", Value: average},
+		{Key: "dataSize", Value: size(t.bytes)},
+		{Key: "storageSize", Value: size(t.stored)},
+	}
+	noneFree := func(names ...string) {
+		for _, name := range names {
+			if free {
+				doc = append(doc, bson.E{Key: name, Value: 0.0})
+			}
+		}
+	}
+	noneFree("freeStorageSize")
+	doc = append(doc,
+		bson.E{Key: "indexes", Value: count(t.indexes)},
+		bson.E{Key: "indexSize", Value: size(t.indexBytes)})
+	noneFree("indexFreeStorageSize")
+	doc = append(doc, bson.E{Key: "totalSize", Value: size(t.stored + t.indexBytes)})
+	noneFree("totalFreeStorageSize")
+	return append(doc,
+		bson.E{Key: "scaleFactor", Value: count(scale)},
+		bson.E{Key: "fsUsedSize", Value: 0.0},
+		bson.E{Key: "fsTotalSize", Value: 0.0})
+}
+
+// orNothing takes an empty document for none.
+func orNothing(doc bson.Raw) bson.Raw {
+	if len(doc) <= len(bson.Raw{5, 0, 0, 0, 0}) {
+		return nil
+	}
+	return doc
+}
+
+// dataSize counts what the owning shards hold of a range, orphans included.
+func dataSize(c *call.Call) (bson.D, error) {
+	ns := c.Args.Text("dataSize")
+	if err := call.KnownDatabase(c.Cluster, ns); err != nil {
+		return nil, err
+	}
+	lower, upper := orNothing(c.Args.Object("min")), orNothing(c.Args.Object("max"))
+	if (lower == nil) != (upper == nil) {
+		return nil, mongoerr.New(mongoerr.BadValue, "min or max parameters must both be provided, or neither")
+	}
+	docs, bytes, err := c.Cluster.Statistics().RangeSize(mock.SizeRequest{
+		Namespace: ns, KeyPattern: c.Args.Object("keyPattern"), Min: lower, Max: upper, Estimate: c.Args.Truth("estimate"),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return bson.D{{Key: "size", Value: bytes}, {Key: "numObjects", Value: docs}, {Key: "millis", Value: int64(0)}}, nil
+}

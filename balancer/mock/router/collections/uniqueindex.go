@@ -1,0 +1,65 @@
+package collections
+
+import (
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mongoerr"
+)
+
+// modifyUnique is collMod of an index on its way to a unique one: prepareUnique
+// refuses new duplicates, unique then makes it one when none are left. meant is
+// false where the command is about something else. What is unique stays so.
+func modifyUnique(c *call.Call, ns string, spec store.IndexSpec, doc bson.Raw) (was, is bson.D, meant bool, err error) {
+	for _, name := range []string{"unique", "prepareUnique", "forceNonUnique"} {
+		v := doc.Lookup(name)
+		_, isNumber := args.Number(v)
+		if v.IsZero() {
+			continue
+		}
+		switch {
+		case v.Type != bson.TypeBoolean && !isNumber:
+			err = mongoerr.New(mongoerr.TypeMismatch,
+				"BSON field 'collMod.index.%s' is the wrong type '%s', expected types '[bool, long, int, decimal, double]'", name,
+				args.TypeName(v.Type))
+		case name == "forceNonUnique":
+			err = mongoerr.New(mongoerr.NotImplemented,
+				"the mock's collMod does not take forceNonUnique: drop the index and create another")
+		case name == "unique":
+			is, err = makeUnique(c, ns, spec, args.Truth(v))
+		default:
+			was, is, err = prepareUnique(c.Cluster, ns, spec, args.Truth(v))
+		}
+		return was, is, true, err
+	}
+	return nil, nil, false, nil
+}
+
+func prepareUnique(cluster *mock.Cluster, ns string, spec store.IndexSpec, on bool) (was, is bson.D, err error) {
+	if spec.Unique {
+		return nil, nil, nil
+	}
+	before, err := cluster.Indexes().PrepareUnique(ns, spec, on)
+	was, is = switched("prepareUnique", before, on)
+	return was, is, err
+}
+
+func makeUnique(c *call.Call, ns string, spec store.IndexSpec, on bool) (bson.D, error) {
+	switch {
+	case !on:
+		return nil, mongoerr.New(mongoerr.BadValue, "'unique: false' is not supported")
+	case spec.Unique:
+		return nil, nil
+	case !args.Truth(spec.Options.Lookup("prepareUnique")):
+		return nil, mongoerr.New(mongoerr.InvalidOptions,
+			"Cannot make index unique with 'prepareUnique=false'. Run collMod to set it first.")
+	}
+	trial := args.Truth(c.Body.Lookup("dryRun"))
+	if err := c.Cluster.Indexes().MakeUnique(ns, spec.Name, trial); err != nil || trial {
+		return nil, err
+	}
+	return bson.D{{Key: "unique", Value: true}}, nil
+}

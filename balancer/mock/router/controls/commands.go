@@ -1,0 +1,383 @@
+package controls
+
+import (
+	"slices"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mongoerr"
+	"shardsh/balancer/timespan"
+)
+
+// mockCommands are the mock's own: time, faults and virtual data. A server
+// answers them with CommandNotFound. docs/mock.md describes each.
+func mockHandlers() map[string]call.Handler {
+	return map[string]call.Handler{
+		"mockStatus":        mockStatus,
+		"mockNow":           mockNow,
+		"mockAdvance":       mockAdvance,
+		"mockAddShard":      mockAddShard,
+		"mockCrash":         mockCrash,
+		"mockRestart":       mockRestart,
+		"mockPartition":     mockPartition,
+		"mockHeal":          mockHeal,
+		"mockSlow":          mockSlow,
+		"mockFailNext":      mockFailNext,
+		"mockSameMachineId": mockSameMachineID,
+		"mockStepDown":      mockStepDown,
+		"mockFill":          mockFill,
+		"mockInvariants":    mockInvariants,
+	}
+}
+
+func mistyped(c *call.Call, field string, v bson.RawValue, expected string) error {
+	return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s' is the wrong type '%s', expected %s", c.Invoked,
+		field, args.TypeName(v.Type), expected)
+}
+
+// nameOf returns the command's own value as the name of a node or a namespace.
+func nameOf(c *call.Call, what string) (string, error) {
+	v := c.SubjectArg()
+	name, isText := v.StringValueOK()
+	if !isText {
+		return "", mistyped(c, c.Invoked, v, what)
+	}
+	return name, nil
+}
+
+// durationOf reads a text like "2h", "30d" or "20ms", or a number of milliseconds.
+func durationOf(c *call.Call, field string) (time.Duration, error) {
+	v := c.Args[field]
+	if text, isText := v.StringValueOK(); isText {
+		d, err := timespan.Parse(text)
+		if err != nil {
+			return 0, mongoerr.New(mongoerr.BadValue,
+				"BSON field '%s.%s': %q is not a duration like \"2h\", \"1d12h\" or \"20ms\"", c.Invoked, field, text)
+		}
+		return d, nil
+	}
+	ms, isNumber := args.Number(v)
+	if !isNumber {
+		return 0, mistyped(c, field, v, "a duration like \"2h\" or a number of milliseconds")
+	}
+	if ms < 0 || ms > float64(timespan.Longest/time.Millisecond) {
+		return 0, mongoerr.New(mongoerr.BadValue, "BSON field '%s.%s': %v milliseconds are out of range", c.Invoked, field,
+			ms)
+	}
+	return time.Duration(ms * float64(time.Millisecond)), nil
+}
+
+// sizeOf reads a text like "10GB", or a number of bytes.
+func sizeOf(c *call.Call, field string) (int64, error) {
+	v := c.Args[field]
+	if text, isText := v.StringValueOK(); isText {
+		n, err := catalog.ParseSize(text)
+		if err != nil {
+			return 0, mongoerr.New(mongoerr.BadValue, "BSON field '%s.%s': %s", c.Invoked, field, err)
+		}
+		return n, nil
+	}
+	n, isNumber := args.Number(v)
+	if !isNumber {
+		return 0, mistyped(c, field, v, "a size like \"10GB\" or a number of bytes")
+	}
+	if !(n >= 0 && n < 1<<62) {
+		return 0, mongoerr.New(mongoerr.BadValue, "BSON field '%s.%s': %v bytes are out of range", c.Invoked, field, n)
+	}
+	return int64(n), nil
+}
+
+func mockNow(c *call.Call) (bson.D, error) {
+	return bson.D{{Key: "now", Value: bson.NewDateTimeFromTime(c.Cluster.Now())}}, nil
+}
+
+func mockAdvance(c *call.Call) (bson.D, error) {
+	d, err := durationOf(c, c.Invoked)
+	if err != nil {
+		return nil, err
+	}
+	if d > timespan.Longest {
+		return nil, mongoerr.New(mongoerr.BadValue, "time jumps by at most %v at once", timespan.Longest)
+	}
+	if err := c.Cluster.Advance(d); err != nil {
+		return nil, err
+	}
+	return mockNow(c)
+}
+
+// mockAddShard adds an empty shard: {name, host, zones}, all of which may be
+// left out.
+func mockAddShard(c *call.Call) (bson.D, error) {
+	options, isDoc := c.SubjectArg().DocumentOK()
+	if n, isNumber := args.Number(c.SubjectArg()); !isDoc && (!isNumber || n != 1) {
+		return nil, mistyped(c, c.Invoked, c.SubjectArg(), "an object {name, host, zones} or 1")
+	}
+	var shard mock.NewShard
+	elems, err := options.Elements()
+	if err != nil && isDoc {
+		return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
+	}
+	for _, e := range elems {
+		isText := e.Value().Type == bson.TypeString
+		switch key := e.Key(); {
+		case key == "name" && isText:
+			shard.Name = e.Value().StringValue()
+		case key == "host" && isText:
+			shard.Host = e.Value().StringValue()
+		case key == "zones":
+			if shard.Zones, err = textsOf(c, "zones", e.Value()); err != nil {
+				return nil, err
+			}
+		default:
+			return nil, mongoerr.New(mongoerr.BadValue,
+				"mockAddShard takes {name: text, host: text, zones: [text]}, not %s: %s", key, e.Value())
+		}
+	}
+	id, err := c.Cluster.Membership().Grow(shard)
+	if err != nil {
+		return nil, err
+	}
+	return bson.D{{Key: "shardAdded", Value: string(id)}}, nil
+}
+
+// textsOf reads an array of strings.
+func textsOf(c *call.Call, field string, v bson.RawValue) ([]string, error) {
+	array, isArray := v.ArrayOK()
+	if !isArray {
+		return nil, mistyped(c, field, v, "an array of strings")
+	}
+	values, err := array.Values()
+	if err != nil {
+		return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
+	}
+	list := make([]string, len(values))
+	for i, v := range values {
+		text, isText := v.StringValueOK()
+		if !isText {
+			return nil, mistyped(c, field, v, "an array of strings")
+		}
+		list[i] = text
+	}
+	return list, nil
+}
+
+func mockCrash(c *call.Call) (bson.D, error) {
+	name, err := nameOf(c, "a shard's id or \"config\"")
+	if err != nil {
+		return nil, err
+	}
+	return bson.D{}, c.Cluster.Faults().Crash(name)
+}
+
+// mockRestart takes a node, or 1 for all that are down.
+func mockRestart(c *call.Call) (bson.D, error) {
+	if n, isNumber := args.Number(c.SubjectArg()); isNumber && n == 1 {
+		return bson.D{}, c.Cluster.Faults().Restart("")
+	}
+	name, err := nameOf(c, "a shard's id, \"config\", or 1 for all")
+	if err != nil {
+		return nil, err
+	}
+	if name == "" {
+		return nil, mongoerr.New(mongoerr.BadValue, "mockRestart takes a shard's id, \"config\", or 1 for all that are down")
+	}
+	return bson.D{}, c.Cluster.Faults().Restart(name)
+}
+
+func mockPartition(c *call.Call) (bson.D, error) {
+	nodes, err := textsOf(c, c.Invoked, c.SubjectArg())
+	if err != nil {
+		return nil, err
+	}
+	if len(nodes) != 2 {
+		return nil, mongoerr.New(mongoerr.BadValue, "mockPartition takes two nodes, [a, b], not %d", len(nodes))
+	}
+	return bson.D{}, c.Cluster.Faults().Partition(nodes[0], nodes[1])
+}
+
+// mockSameMachineID takes the number of the first of two shards for the other.
+func mockSameMachineID(c *call.Call) (bson.D, error) {
+	shards, err := textsOf(c, c.Invoked, c.SubjectArg())
+	if err != nil {
+		return nil, err
+	}
+	if len(shards) != 2 {
+		return nil, mongoerr.New(mongoerr.BadValue, "mockSameMachineId takes two shards, [a, b], not %d", len(shards))
+	}
+	return bson.D{}, c.Cluster.ShareMachineID(shards[0], shards[1])
+}
+
+// mockHeal takes two nodes, one, or 1 for everything.
+func mockHeal(c *call.Call) (bson.D, error) {
+	v := c.SubjectArg()
+	if n, isNumber := args.Number(v); isNumber && n == 1 {
+		return bson.D{}, c.Cluster.Faults().Heal()
+	}
+	if name, isText := v.StringValueOK(); isText {
+		return bson.D{}, c.Cluster.Faults().Heal(name)
+	}
+	nodes, err := textsOf(c, c.Invoked, v)
+	if err != nil {
+		return nil, err
+	}
+	if len(nodes) != 2 {
+		return nil, mongoerr.New(mongoerr.BadValue, "mockHeal takes two nodes, [a, b], one, or 1 for everything")
+	}
+	return bson.D{}, c.Cluster.Faults().Heal(nodes...)
+}
+
+// mockSlow without figures gives a node its speed back.
+func mockSlow(c *call.Call) (bson.D, error) {
+	name, err := nameOf(c, "a shard's id, \"config\" or \"router\"")
+	if err != nil {
+		return nil, err
+	}
+	var s mock.Slowness
+	if c.Args.Has("bandwidth") {
+		if s.Bandwidth, err = sizeOf(c, "bandwidth"); err != nil {
+			return nil, err
+		}
+		if s.Bandwidth == 0 {
+			return nil, mongoerr.New(mongoerr.BadValue,
+				"a bandwidth of 0 lets nothing through: use mockPartition, or leave bandwidth out for no limit")
+		}
+	}
+	for _, d := range []struct {
+		name string
+		into *time.Duration
+	}{{"latency", &s.Latency}, {"lag", &s.Lag}, {"secondary", &s.Secondary}} {
+		if !c.Args.Has(d.name) {
+			continue
+		}
+		if *d.into, err = durationOf(c, d.name); err != nil {
+			return nil, err
+		}
+	}
+	if c.Args.Has("queue") {
+		n, isNumber := args.Number(c.Args["queue"])
+		if !isNumber || n != float64(int32(n)) {
+			return nil, mistyped(c, "queue", c.Args["queue"], "a number of operations")
+		}
+		s.Queue = int32(n)
+	}
+	return bson.D{}, c.Cluster.Faults().Slow(name, s)
+}
+
+func mockStepDown(c *call.Call) (bson.D, error) {
+	if err := c.Cluster.Balancer().StepDown(); err != nil {
+		return nil, err
+	}
+	return bson.D{{Key: "term", Value: c.Cluster.Term()}}, nil
+}
+
+func mockInvariants(c *call.Call) (bson.D, error) {
+	broken := bson.A{}
+	for _, text := range c.Cluster.Broken() {
+		broken = append(broken, text)
+	}
+	return bson.D{{Key: "holds", Value: len(broken) == 0}, {Key: "broken", Value: broken}}, nil
+}
+
+func mockStatus(c *call.Call) (bson.D, error) {
+	state := c.Cluster.Faults().State()
+	nodes := bson.A{}
+	for _, id := range c.Cluster.ServerIDs() {
+		nodes = append(nodes, bson.D{{Key: "node", Value: id}, {Key: "up", Value: !slices.Contains(state.Down, id)}})
+	}
+	partitions, slow, failures := bson.A{}, bson.D{}, bson.A{}
+	for _, p := range state.Partitions {
+		partitions = append(partitions, bson.A{p[0], p[1]})
+	}
+	for id, s := range state.Slow {
+		slow = append(slow,
+			bson.E{Key: id, Value: bson.D{{Key: "bandwidth", Value: s.Bandwidth},
+				{Key: "latencyMillis", Value: s.Latency.Milliseconds()},
+				{Key: "lagMillis", Value: s.Lag.Milliseconds()}, {Key: "queue", Value: s.Queue},
+				{Key: "secondaryMillis", Value: s.Secondary.Milliseconds()}}})
+	}
+	call.SortFields(slow)
+	for _, f := range state.Failures {
+		failures = append(failures, failureDoc(f))
+	}
+	clock := "virtual"
+	if c.Cluster.RealTime() {
+		clock = "real"
+	}
+	routers := bson.A{}
+	for _, r := range c.Cluster.ConfigDB().Routers() {
+		routers = append(routers, r.Address)
+	}
+	return bson.D{
+		{Key: "now", Value: bson.NewDateTimeFromTime(c.Cluster.Now())},
+		{Key: "time", Value: clock},
+		{Key: "term", Value: c.Cluster.Term()},
+		{Key: "routers", Value: routers},
+		{Key: "nodes", Value: nodes},
+		{Key: "partitions", Value: partitions},
+		{Key: "slow", Value: slow},
+		{Key: "failures", Value: failures},
+		{Key: "migrations", Value: int32(len(c.Cluster.Migrations().List()))},
+		{Key: "unfinishedMigrations", Value: int32(state.Unfinished)},
+	}, nil
+}
+
+// mockFill lays virtual data over a collection's chunks.
+func mockFill(c *call.Call) (bson.D, error) {
+	ns, err := nameOf(c, "a namespace")
+	if err != nil {
+		return nil, err
+	}
+	f := mock.Fill{}
+	if f.Bytes, err = sizeOf(c, "bytes"); err != nil {
+		return nil, err
+	}
+	if v, given := c.Args["docs"]; given {
+		n, _ := args.Number(v)
+		if !(n >= 1 && n < 1<<62) {
+			return nil, mongoerr.New(mongoerr.BadValue, "BSON field 'mockFill.docs': %v is not a number of documents", n)
+		}
+		f.Docs = int64(n)
+	}
+	if err := readDistribution(c, &f); err != nil {
+		return nil, err
+	}
+	return bson.D{}, c.Cluster.Collections().SpreadVirtual(ns, f)
+}
+
+func readDistribution(c *call.Call, f *mock.Fill) error {
+	v, given := c.Args["distribution"]
+	if !given {
+		return nil
+	}
+	switch text, _ := v.StringValueOK(); {
+	case text == "even":
+		return nil
+	case text == "skewed":
+		f.Skewed = true
+		return nil
+	}
+	doc, isDoc := v.DocumentOK()
+	if !isDoc {
+		return mongoerr.New(mongoerr.BadValue,
+			"BSON field 'mockFill.distribution': %s is neither \"even\" nor \"skewed\" nor shares like {shard0: 0.7, shard1: "+
+				"0.3}", v)
+	}
+	elems, err := doc.Elements()
+	if err != nil {
+		return mongoerr.New(mongoerr.InvalidBSON, "%s", err)
+	}
+	f.Shares = map[catalog.ShardID]float64{}
+	for _, e := range elems {
+		share, isNumber := args.Number(e.Value())
+		if !isNumber {
+			return mistyped(c, "distribution."+e.Key(), e.Value(), "a share from 0 to 1")
+		}
+		f.Shares[catalog.ShardID(e.Key())] = share
+	}
+	return nil
+}

@@ -1,0 +1,10 @@
+// Package controls answers how a mock is made to do what a server never would: its time,
+// crashes, partitions, failures, data, and snapshots; and fail points.
+package controls
+
+import "shardsh/balancer/mock/router/call"
+
+// Handlers returns the commands of this room, by their names.
+func Handlers() map[string]call.Handler {
+	return call.Join(mockHandlers(), failPointHandlers(), snapshotHandlers())
+}

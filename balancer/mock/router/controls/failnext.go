@@ -1,0 +1,121 @@
+package controls
+
+import (
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/commands"
+	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mongoerr"
+)
+
+// mockFailNext arms a failure of a command by its name, or one of its aliases.
+func mockFailNext(c *call.Call) (bson.D, error) {
+	name, err := nameOf(c, "a command's name")
+	if err != nil {
+		return nil, err
+	}
+	cmd := c.Node.Commands[name]
+	switch {
+	case mock.BetweenNodes(name) && (cmd == nil || cmd.Outside):
+		cmd = &call.Command{Command: &commands.Command{Name: name}} // of a node to another
+	case cmd == nil:
+		return nil, mongoerr.New(mongoerr.BadValue, "mockFailNext: there is no command '%s'", name)
+	case cmd.Mock:
+		return nil, mongoerr.New(mongoerr.BadValue, "mockFailNext: %s is the mock's own and can't be made to fail", name)
+	case cmd.Outside && (c.Args.Has("shard") || c.Args.Has("writeConcernError")):
+		return nil, mongoerr.New(mongoerr.InvalidOptions,
+			"mockFailNext: %s asks no shard and writes nothing: give a code or closeConnection", name)
+	}
+	f := mock.Failure{Command: cmd.Name, Times: 1, Shard: catalog.ShardID(c.Args.Text("shard")),
+		CloseConnection: c.Args.Truth("closeConnection")}
+	if err := readCounts(c, &f); err != nil {
+		return nil, err
+	}
+	if err := readFailure(c, &f); err != nil {
+		return nil, err
+	}
+	return bson.D{}, c.Cluster.Faults().FailNext(f)
+}
+
+func readCounts(c *call.Call, f *mock.Failure) error {
+	if c.Args.Has("times") {
+		f.Times = c.Args.Number("times")
+	}
+	f.After = c.Args.Number("after")
+	if f.Times < 1 || f.After < 0 {
+		return mongoerr.New(mongoerr.BadValue, "mockFailNext: times is at least 1 and after not below 0")
+	}
+	return nil
+}
+
+// readFailure reads what happens: an error, a closed connection, or a write
+// concern error.
+func readFailure(c *call.Call, f *mock.Failure) error {
+	concern := c.Args.Object("writeConcernError")
+	kinds := 0
+	for _, given := range []bool{c.Args.Has("code"), f.CloseConnection, concern != nil} {
+		if given {
+			kinds++
+		}
+	}
+	switch {
+	case kinds > 1:
+		return mongoerr.New(mongoerr.InvalidOptions,
+			"mockFailNext: only one of code, closeConnection and writeConcernError can happen to a command")
+	case concern != nil:
+		return readConcernError(f, concern)
+	case f.CloseConnection:
+		return nil
+	}
+	f.Code = mongoerr.HostUnreachable
+	if c.Args.Has("code") {
+		f.Code = mongoerr.Code(c.Args.Number("code"))
+	}
+	if f.Code <= 0 {
+		return mongoerr.New(mongoerr.BadValue, "mockFailNext: %d is no error code", f.Code)
+	}
+	f.Message = "Failing command via mockFailNext"
+	if c.Args.Has("errmsg") {
+		f.Message = c.Args.Text("errmsg")
+	}
+	if !c.Args.Has("errorLabels") {
+		return nil
+	}
+	var err error
+	f.Labels, err = textsOf(c, "errorLabels", c.Args["errorLabels"])
+	return err
+}
+
+func readConcernError(f *mock.Failure, given bson.Raw) error {
+	code, isNumber := args.Number(given.Lookup("code"))
+	if !isNumber || code < 1 {
+		return mongoerr.New(mongoerr.BadValue,
+			"mockFailNext: writeConcernError needs a code, like {code: 64, errmsg: \"waiting for replication timed out\"}")
+	}
+	text, isText := given.Lookup("errmsg").StringValueOK()
+	if !isText {
+		text = "Failing write concern via mockFailNext"
+	}
+	f.WriteConcernError = bson.D{
+		{Key: "code", Value: int32(code)}, {Key: "codeName", Value: mongoerr.Code(int32(code)).Name()}, {Key: "errmsg",
+			Value: text},
+	}
+	return nil
+}
+
+func failureDoc(f mock.Failure) bson.D {
+	doc := bson.D{{Key: "command", Value: f.Command}, {Key: "after", Value: f.After}, {Key: "times", Value: f.Times}}
+	if f.Shard != "" {
+		doc = append(doc, bson.E{Key: "shard", Value: string(f.Shard)})
+	}
+	switch {
+	case f.CloseConnection:
+		return append(doc, bson.E{Key: "closeConnection", Value: true})
+	case f.WriteConcernError != nil:
+		return append(doc, bson.E{Key: "writeConcernError", Value: f.WriteConcernError})
+	}
+	return append(doc, bson.E{Key: "code", Value: int32(f.Code)})
+}

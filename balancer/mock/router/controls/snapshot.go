@@ -1,0 +1,71 @@
+package controls
+
+import (
+	"errors"
+	"io/fs"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mongoerr"
+)
+
+func snapshotHandlers() map[string]call.Handler {
+	return map[string]call.Handler{"mockSave": mockSave, "mockLoad": mockLoad}
+}
+
+func snapshotPath(c *call.Call, write bool) (string, error) {
+	if c.DB != "admin" {
+		return "", mongoerr.New(mongoerr.Unauthorized, "%s may only be run against the admin database.", c.Invoked)
+	}
+	name, err := nameOf(c, "the name of a file")
+	if err != nil {
+		return "", err
+	}
+	switch {
+	case name == "":
+		return "", mongoerr.New(mongoerr.BadValue, "%s takes the name of a file, not an empty one", c.Invoked)
+	case c.Node.Snapshots == nil:
+		return "", mongoerr.New(mongoerr.IllegalOperation,
+			"this mock has no place for snapshots: serve it with --dbpath, which is where they go")
+	}
+	path, err := c.Node.Snapshots(name, write)
+	if err != nil {
+		return "", mongoerr.New(mongoerr.IllegalOperation, "%s", err)
+	}
+	return path, nil
+}
+
+func mockSave(c *call.Call) (bson.D, error) {
+	path, err := snapshotPath(c, true)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Cluster.Save(path); err != nil {
+		return nil, fileError(err)
+	}
+	return bson.D{{Key: "file", Value: path}}, nil
+}
+
+func mockLoad(c *call.Call) (bson.D, error) {
+	path, err := snapshotPath(c, false)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Cluster.Load(path); err != nil {
+		return nil, fileError(err)
+	}
+	c.Cluster.Lock()
+	written := c.Cluster.Written()
+	c.Cluster.Unlock()
+	return bson.D{{Key: "file", Value: path}}, written(c.Ctx)
+}
+
+func fileError(err error) error {
+	code := mongoerr.FailedToParse
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		code = mongoerr.OperationFailed
+	}
+	return mongoerr.New(code, "%s", err)
+}

@@ -1,0 +1,457 @@
+package explain
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mock/router/reads"
+	"shardsh/balancer/mock/router/servers"
+	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/pipeline"
+	"shardsh/balancer/mongoerr"
+)
+
+func explainHandlers() map[string]call.Handler {
+	return map[string]call.Handler{
+		"aggregate": aggregateOrExplain,
+		"explain":   explain,
+	}
+}
+
+// aggregateOrExplain is aggregate, which explains itself where its own option says so.
+func aggregateOrExplain(c *call.Call) (bson.D, error) {
+	if args.Truth(c.Body.Lookup("explain")) {
+		return explainAggregate(c, planOnly)
+	}
+	return reads.Aggregate(c)
+}
+
+// explainers returns the commands that can be explained.
+func explainers() map[string]func(*call.Call, verbosity) (bson.D, error) {
+	return map[string]func(*call.Call, verbosity) (bson.D, error){
+		"find": explainFind, "count": explainCount, "distinct": explainDistinct,
+		"aggregate": explainAggregate, "update": explainUpdate, "delete": explainDelete,
+		"findAndModify": explainFindAndModify, "findandmodify": explainFindAndModify,
+	}
+}
+
+// verbosity is how much is explained; each level has what those before it have.
+type verbosity int
+
+const (
+	planOnly verbosity = iota
+	withExecution
+	withAllPlans
+)
+
+func readVerbosity(v bson.RawValue) (verbosity, error) {
+	if v.IsZero() {
+		return withAllPlans, nil
+	}
+	name, isText := v.StringValueOK()
+	if !isText {
+		return 0, mongoerr.New(mongoerr.TypeMismatch,
+			"BSON field 'explain.verbosity' is the wrong type '%s', expected type 'string'", args.TypeName(v.Type))
+	}
+	switch name {
+	case "queryPlanner":
+		return planOnly, nil
+	case "executionStats":
+		return withExecution, nil
+	case "allPlansExecution":
+		return withAllPlans, nil
+	}
+	return 0, mongoerr.New(mongoerr.BadValue,
+		"Enumeration value '%s' for field 'explain.verbosity' is not a valid value.", name)
+}
+
+// explain tells how a command would be run, which shards it goes to and, beyond
+// queryPlanner, what it takes. Nothing is changed.
+func explain(c *call.Call) (bson.D, error) {
+	inner, isDoc := c.Body.Lookup("explain").DocumentOK()
+	if !isDoc {
+		return nil, mongoerr.New(mongoerr.TypeMismatch,
+			"BSON field 'explain.explain' is the wrong type '%s', expected type 'object'",
+			args.TypeName(c.Body.Lookup("explain").Type))
+	}
+	level, err := readVerbosity(c.Body.Lookup("verbosity"))
+	if err != nil {
+		return nil, err
+	}
+	if db, ok := inner.Lookup("$db").StringValueOK(); ok && db != c.DB {
+		return nil, mongoerr.New(mongoerr.InvalidNamespace, "Mismatched $db in explain command. Expected %s but got %s",
+			c.DB, db)
+	}
+	elems, err := inner.Elements()
+	if err != nil || len(elems) == 0 {
+		return nil, mongoerr.New(mongoerr.CommandNotFound, "Explain failed due to unknown command: ")
+	}
+	return explained(c, elems[0].Key(), inner, level)
+}
+
+func explained(c *call.Call, name string, inner bson.Raw, level verbosity) (bson.D, error) {
+	cmd := c.Node.Commands[name]
+	if cmd == nil {
+		return nil, mongoerr.New(mongoerr.CommandNotFound, "Explain failed due to unknown command: %s", name)
+	}
+	run := explainers()[name]
+	if run == nil {
+		return nil, mongoerr.New(mongoerr.IllegalOperation, "Cannot explain cmd: %s", name)
+	}
+	parsed, err := cmd.Parse(inner)
+	if err != nil {
+		return nil, err
+	}
+	of := *c
+	of.Body, of.Args, of.Invoked, of.Settled = call.BodyOf(inner, nil), parsed, name, nil
+	return run(&of, level)
+}
+
+// explainTail returns the fields that end every explanation but the
+// aggregation's.
+func explainTail(c *call.Call) bson.D {
+	command := bson.D{}
+	if elems, err := c.Body.Elements(); err == nil {
+		for _, e := range elems {
+			if e.Key() != "$db" {
+				command = append(command, bson.E{Key: e.Key(), Value: e.Value()})
+			}
+		}
+	}
+	return bson.D{
+		{Key: "serverInfo", Value: serverInfo(c.Cluster, "localhost", 27017)},
+		{Key: "serverParameters", Value: explainParameters()},
+		{Key: "command", Value: append(command, bson.E{Key: "$db", Value: c.DB})},
+	}
+}
+
+func serverInfo(cluster *mock.Cluster, host string, port int32) bson.D {
+	return bson.D{
+		{Key: "host", Value: host}, {Key: "port", Value: port}, {Key: "version", Value: cluster.Version()},
+		{Key: "gitVersion", Value: servers.GitVersion},
+	}
+}
+
+// shardInfo returns a shard's server as its connection string names it first.
+func shardInfo(cluster *mock.Cluster, connection string) bson.D {
+	_, members, _ := strings.Cut(connection, "/")
+	member, _, _ := strings.Cut(members, ",")
+	host, port, _ := strings.Cut(member, ":")
+	n, _ := strconv.ParseInt(port, 10, 32)
+	return serverInfo(cluster, host, int32(n))
+}
+
+// explainParameters returns the server's settings of its query engine. The
+// mock's plans are those of the classic one.
+func explainParameters() bson.D {
+	const memory = int32(100 << 20)
+	return bson.D{
+		{Key: "internalQueryFacetBufferSizeBytes", Value: memory},
+		{Key: "internalQueryFacetMaxOutputDocSizeBytes", Value: memory},
+		{Key: "internalLookupStageIntermediateDocumentMaxSizeBytes", Value: memory},
+		{Key: "internalDocumentSourceGroupMaxMemoryBytes", Value: memory},
+		{Key: "internalQueryMaxBlockingSortMemoryUsageBytes", Value: memory},
+		{Key: "internalQueryProhibitBlockingMergeOnMongoS", Value: int32(0)},
+		{Key: "internalQueryMaxAddToSetBytes", Value: memory},
+		{Key: "internalDocumentSourceSetWindowFieldsMaxMemoryBytes", Value: memory},
+		{Key: "internalQueryFrameworkControl", Value: "forceClassicEngine"},
+		{Key: "internalQueryPlannerIgnoreIndexWithCollationForRegex", Value: int32(1)},
+	}
+}
+
+// shardPlan is what one shard explains.
+type shardPlan struct {
+	shard  catalog.ShardID
+	host   string
+	stage  *store.Stage
+	totals store.Totals
+	others bson.A // rejected plans
+	ran    store.Ran
+}
+
+// explanation is what the shards explain together.
+type explanation struct {
+	ns    string
+	query call.Query
+	top   string // the stage of the merging
+	parts []shardPlan
+}
+
+func mergeStage(shards int, sorted bool) string {
+	switch {
+	case shards == 1:
+		return "SINGLE_SHARD"
+	case sorted:
+		return "SHARD_MERGE_SORT"
+	}
+	return "SHARD_MERGE"
+}
+
+// plans turns what the shards did into stages; wrap puts the command's own
+// stage on top.
+func plans(h home, q call.Query, parts []reads.Part, wrap func(p reads.Part, shape store.Shape) (*store.Stage,
+	store.Totals)) []shardPlan {
+	var plans []shardPlan
+	for _, p := range parts {
+		shape := shape(p, q, len(parts))
+		stage, totals := wrap(p, shape)
+		plans = append(plans, shardPlan{p.Read.Shard, p.Read.Host, stage, totals, p.Read.Plan.Rejected(shape), p.Ran})
+	}
+	if len(plans) == 0 { // there is no such collection
+		plans = []shardPlan{{shard: h.shard, host: h.host, stage: &store.Stage{Name: "EOF", Works: 1}, others: bson.A{}}}
+	}
+	return plans
+}
+
+// shape: of several shards each gives as much as the whole result may need, and
+// the skipping is left to the router.
+func shape(p reads.Part, q call.Query, shards int) store.Shape {
+	shape := store.Shape{ShardKey: p.Read.ShardKey, Projection: q.Projected, Skip: q.Skip, Limit: q.Limit}
+	if shards > 1 && q.Skip > 0 {
+		shape.Skip = 0
+		if q.Limit > 0 {
+			shape.Limit = q.Limit + q.Skip
+		}
+	}
+	return shape
+}
+
+func stages(p reads.Part, shape store.Shape) (*store.Stage, store.Totals) {
+	return p.Read.Plan.Stages(shape, p.Ran)
+}
+
+// reply shows an explanation.
+func (e explanation) reply(cluster *mock.Cluster, level verbosity) bson.D {
+	shards := bson.A{}
+	for _, p := range e.parts {
+		shards = append(shards, append(bson.D{
+			{Key: "explainVersion", Value: "1"},
+			{Key: "shardName", Value: string(p.shard)},
+			{Key: "connectionString", Value: p.host},
+			{Key: "serverInfo", Value: shardInfo(cluster, p.host)},
+		}, e.planner(p)...))
+	}
+	doc := bson.D{{Key: "queryPlanner",
+		Value: bson.D{{Key: "winningPlan", Value: bson.D{{Key: "stage", Value: e.top}, {Key: "shards", Value: shards}}}}}}
+	if level == planOnly {
+		return doc
+	}
+	return append(doc, bson.E{Key: "executionStats", Value: e.execution(level)})
+}
+
+// planner returns one shard's plan.
+func (e explanation) planner(p shardPlan) bson.D {
+	shape, key := e.hashes(p)
+	return bson.D{
+		{Key: "namespace", Value: e.ns},
+		{Key: "parsedQuery", Value: e.query.Filter.Parsed()},
+		{Key: "indexFilterSet", Value: false},
+		{Key: "queryHash", Value: shape},
+		{Key: "planCacheShapeHash", Value: shape},
+		{Key: "planCacheKey", Value: key},
+		{Key: "optimizationTimeMillis", Value: int32(0)},
+		{Key: "maxIndexedOrSolutionsReached", Value: false},
+		{Key: "maxIndexedAndSolutionsReached", Value: false},
+		{Key: "maxScansToExplodeReached", Value: false},
+		{Key: "prunedSimilarIndexes", Value: false},
+		{Key: "winningPlan", Value: append(bson.D{{Key: "isCached", Value: false}}, p.stage.Planned()...)},
+		{Key: "rejectedPlans", Value: p.others},
+	}
+}
+
+// hashes name the shape of a query, and the shape with its plan: alike for
+// queries that differ in their values only. They are not the server's numbers.
+func (e explanation) hashes(p shardPlan) (shape, key string) {
+	h := fnv.New32a()
+	fmt.Fprint(h, e.query.Filter.Shape(), e.query.Order, e.query.Projected)
+	shape = fmt.Sprintf("%08X", h.Sum32())
+	fmt.Fprint(h, p.stage.Name, len(p.others))
+	return shape, fmt.Sprintf("%08X", h.Sum32())
+}
+
+// shapeHash is queryShapeHash: alike for queries that differ in their values
+// only.
+func shapeHash(q call.Query, command string) bson.E {
+	sum := sha256.Sum256(fmt.Append(nil, command, q.NS, q.Filter.Shape(), q.Order, q.Projected))
+	return bson.E{Key: "queryShapeHash", Value: strings.ToUpper(hex.EncodeToString(sum[:]))}
+}
+
+// execution is executionStats: the sums, then each shard's.
+func (e explanation) execution(level verbosity) bson.D {
+	var total store.Totals
+	var returned int64
+	shards, all := bson.A{}, bson.A{}
+	for _, p := range e.parts {
+		returned += p.stage.Returned
+		total.Keys += p.totals.Keys
+		total.Docs += p.totals.Docs
+		shards = append(shards,
+			append(append(bson.D{{Key: "shardName", Value: string(p.shard)}, {Key: "executionSuccess", Value: true}},
+				sums(p.stage.Returned, p.totals)...), bson.E{Key: "executionStages", Value: p.executed()}))
+		all = append(all, bson.D{{Key: "shardName", Value: string(p.shard)}, {Key: "allPlans", Value: bson.A{}}})
+	}
+	stages := append(bson.D{{Key: "stage", Value: e.top}}, sums(returned, total)...)
+	stages = append(stages, bson.E{Key: "totalChildMillis", Value: int64(0)}, bson.E{Key: "shards", Value: shards})
+	doc := append(sums(returned, total), bson.E{Key: "executionStages", Value: stages})
+	if level == withAllPlans {
+		doc = append(doc, bson.E{Key: "allPlansExecution", Value: all})
+	}
+	return doc
+}
+
+func (p shardPlan) executed() bson.D {
+	return append(bson.D{{Key: "isCached", Value: false}}, p.stage.Executed()...)
+}
+
+func sums(returned int64, totals store.Totals) bson.D {
+	return bson.D{
+		{Key: "nReturned", Value: call.Smallest(returned)}, {Key: "executionTimeMillis", Value: int32(0)},
+		{Key: "totalKeysExamined", Value: call.Smallest(totals.Keys)},
+		{Key: "totalDocsExamined", Value: call.Smallest(totals.Docs)},
+	}
+}
+
+// explaining captures what a query is about and explains it with the lock given
+// back: how gets the shards' parts, run unless only the plan is asked for, and
+// where the collection would be.
+func explaining(c *call.Call, q call.Query, level verbosity,
+	how func(ctx context.Context, parts []reads.Part, h home) (bson.D, error)) (bson.D, error) {
+	captured, err := reads.Reached(c, q)
+	if err != nil {
+		return nil, err
+	}
+	var h home
+	h.shard, h.host = c.Cluster.Statistics().Home(q.NS)
+	return call.Outside(c, func(ctx context.Context) (bson.D, error) {
+		planned, err := mock.Planned(captured, q.Request())
+		if err != nil {
+			return nil, err
+		}
+		parts := make([]reads.Part, len(planned))
+		for i, r := range planned {
+			parts[i].Read = r
+			if level == planOnly {
+				continue
+			}
+			if err := parts[i].Gather(ctx, q, pipeline.NewGathered(ctx, q.NoDisk)); err != nil {
+				return nil, err
+			}
+		}
+		return how(ctx, parts, h)
+	})
+}
+
+// home is the shard that explains a collection that does not exist.
+type home struct {
+	shard catalog.ShardID
+	host  string
+}
+
+func explainFind(c *call.Call, level verbosity) (bson.D, error) {
+	q, err := call.Outside(c, func(context.Context) (call.Query, error) { return call.FindQuery(c) })
+	if err != nil {
+		return nil, err
+	}
+	if call.IsView(c, q.NS) {
+		return explainOnView(c, q, level, pipelineOf(q, c.Args.Object("filter")))
+	}
+	return explaining(c, q, level, func(_ context.Context, parts []reads.Part, h home) (bson.D, error) {
+		e := explanation{ns: q.NS, query: q, parts: plans(h, q, parts, stages)}
+		e.top = mergeStage(len(e.parts), !q.Sort.IsEmpty())
+		reply := e.reply(c.Cluster, level)
+		if !isExpress(e.parts[0].stage) { // which has no plan cache, nor statistics of its shape
+			reply = append(reply, shapeHash(q, "find"))
+		}
+		return append(reply, explainTail(c)...), nil
+	})
+}
+
+func explainCount(c *call.Call, level verbosity) (bson.D, error) {
+	q, err := call.Outside(c, func(context.Context) (call.Query, error) { return c.ReadQuery("query") })
+	if err != nil {
+		return nil, err
+	}
+	if call.IsView(c, q.NS) {
+		return explainOnView(c, q, level, countPipeline(q, c.Args.Object("query")))
+	}
+	return explaining(c, q, level, func(_ context.Context, parts []reads.Part, h home) (bson.D, error) {
+		plans := plans(h, q, parts, func(p reads.Part, shape store.Shape) (*store.Stage, store.Totals) {
+			return countStages(q, p, shape)
+		})
+		e := explanation{ns: q.NS, query: q, parts: plans, top: mergeStage(len(plans), false)}
+		return append(e.reply(c.Cluster, level), explainTail(c)...), nil
+	})
+}
+
+// isExpress reports whether a stage is the short way to a document by its _id.
+func isExpress(s *store.Stage) bool { return s.Name == "EXPRESS_IXSCAN" }
+
+// countStages: without a query the shard's own counter answers, and a query
+// that one stretch of an index settles needs no documents.
+func countStages(q call.Query, p reads.Part, shape store.Shape) (*store.Stage, store.Totals) {
+	n := p.Ran.Returned
+	count := &store.Stage{Name: "COUNT", Works: n + 1, Done: bson.D{{Key: "nCounted", Value: call.Smallest(n)},
+		{Key: "nSkipped", Value: call.Smallest(min(q.Skip, n))}}}
+	if len(q.Filter.Parsed()) <= 5 && q.Hint.IsZero() {
+		count.Name = "RECORD_STORE_FAST_COUNT"
+		return count, store.Totals{}
+	}
+	if shape.ShardKey == nil {
+		if scan, ok := p.Read.Plan.CountScan(p.Ran); ok {
+			return count.Over(scan), store.Totals{Keys: p.Ran.Keys}
+		}
+	}
+	shape.Counting, shape.Skip, shape.Limit, shape.Projection = true, 0, 0, nil
+	stage, totals := p.Read.Plan.Stages(shape, p.Ran)
+	return count.Over(stage), totals
+}
+
+func explainDistinct(c *call.Call, level verbosity) (bson.D, error) {
+	q, err := call.Outside(c, func(context.Context) (call.Query, error) { return c.ReadQuery("query") })
+	if err != nil {
+		return nil, err
+	}
+	key, err := c.Text("key")
+	if err != nil {
+		return nil, err
+	}
+	if call.IsView(c, q.NS) {
+		return explainOnView(c, q, level, distinctPipeline(q, c.Args.Object("query"), key))
+	}
+	return explaining(c, q, level, func(ctx context.Context, parts []reads.Part, h home) (bson.D, error) {
+		plans := plans(h, q, parts, func(p reads.Part, shape store.Shape) (*store.Stage, store.Totals) {
+			return distinctStages(ctx, key, p, shape)
+		})
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		e := explanation{ns: q.NS, query: q, parts: plans, top: mergeStage(len(plans), false)}
+		return append(append(e.reply(c.Cluster, level), shapeHash(q, "distinct")), explainTail(c)...), nil
+	})
+}
+
+// distinctStages: where an index begins with the field, its values are enough, and
+// nobody looks whether the shard owns them.
+func distinctStages(ctx context.Context, key string, p reads.Part, shape store.Shape) (*store.Stage, store.Totals) {
+	values, err := store.Distinct(ctx, key, slices.Values(p.Docs))
+	if err != nil {
+		values = nil // the command itself is refused for it
+	}
+	n := int64(len(values))
+	if s, ok := p.Read.Plan.DistinctScan(key, n); ok {
+		return s, store.Totals{Keys: n}
+	}
+	return stages(p, shape)
+}

@@ -1,0 +1,187 @@
+package explain
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mock/router/reads"
+	"shardsh/balancer/mock/store"
+)
+
+// mergesOn returns the shard that puts together what the shards give: the one with
+// the collection that is not sharded and that the rest of the pipeline reads or
+// writes; "" for the router.
+func mergesOn(a reads.Aggregation, merger []bson.Raw, h home) catalog.ShardID {
+	for _, s := range merger {
+		switch name, spec, _ := call.Stage(s); name {
+		case "$lookup", "$graphLookup":
+			from, _ := spec.Document().Lookup("from").StringValueOK()
+			reads := a.Joins.Of[from].Reads
+			switch {
+			case from == "":
+			case len(reads) == 0:
+				return h.shard
+			case len(reads) == 1 && reads[0].ShardKey == nil:
+				return reads[0].Shard
+			}
+		case "$out", "$merge":
+			if !a.OutputSharded {
+				return h.shard
+			}
+		}
+	}
+	return ""
+}
+
+// needed returns the stage that has shards give only the fields that the rest of a
+// pipeline looks at, if it does not need the whole documents.
+func needed(shards, merger []bson.Raw) bson.A {
+	n := need{fields: map[string]bool{}}
+	if slices.ContainsFunc(shards, (&need{fields: map[string]bool{}}).only) || !n.stages(merger) || n.whole {
+		return bson.A{}
+	}
+	if len(n.fields) == 0 {
+		n.fields["_id"] = true
+	}
+	project := bson.D{{Key: "_id", Value: n.fields["_id"]}}
+	for _, name := range slices.Sorted(maps.Keys(n.fields)) {
+		if name != "_id" {
+			project = append(project, bson.E{Key: name, Value: true})
+		}
+	}
+	return bson.A{bson.D{{Key: "$project", Value: project}}}
+}
+
+// need is which fields stages look at.
+type need struct {
+	fields map[string]bool
+	whole  bool // all of them
+}
+
+// stages reports whether it is known, after some stage, that no later one sees any
+// other field.
+func (n *need) stages(list []bson.Raw) bool { return slices.ContainsFunc(list, n.only) }
+
+// only adds what a stage looks at, and reports whether those after it see only what
+// it makes.
+func (n *need) only(s bson.Raw) bool {
+	name, spec, err := call.Stage(s)
+	switch {
+	case err != nil:
+		n.whole = true
+	case name == "$limit", name == "$skip", name == "$sample":
+	case name == "$sort":
+		elems, _ := spec.Document().Elements()
+		for _, e := range elems {
+			n.fields[e.Key()] = true
+		}
+	case name == "$unwind" && spec.Type == bson.TypeString, name == "$group", name == "$sortByCount":
+		n.expression(spec)
+		return name != "$unwind"
+	case name == "$count":
+		return true
+	case name == "$project" && store.IsInclusion(spec.Document()):
+		elems, _ := spec.Document().Elements()
+		for _, e := range elems {
+			n.fields[e.Key()] = true
+		}
+		return true
+	case name == "$facet":
+		return n.facet(spec.Document())
+	default:
+		n.whole = true
+	}
+	return false
+}
+
+func (n *need) facet(parts bson.Raw) bool {
+	values, _ := parts.Values()
+	for _, v := range values {
+		list, _ := v.Array().Values()
+		var inner []bson.Raw
+		for _, s := range list {
+			doc, isDoc := s.DocumentOK()
+			if !isDoc {
+				return false
+			}
+			inner = append(inner, doc)
+		}
+		if !n.stages(inner) {
+			return false
+		}
+	}
+	return true
+}
+
+// expression adds the paths in an expression.
+func (n *need) expression(v bson.RawValue) {
+	if text, isText := v.StringValueOK(); isText {
+		switch {
+		case strings.HasPrefix(text, "$$ROOT"), strings.HasPrefix(text, "$$CURRENT"):
+			n.whole = true
+		case strings.HasPrefix(text, "$") && !strings.HasPrefix(text, "$$"):
+			n.fields[text[1:]] = true
+		}
+		return
+	}
+	var values []bson.RawValue
+	if doc, isDoc := v.DocumentOK(); isDoc {
+		if !doc.Lookup("$literal").IsZero() {
+			return
+		}
+		values, _ = doc.Values()
+	} else if list, isArray := v.ArrayOK(); isArray {
+		values, _ = list.Values()
+	}
+	for _, inner := range values {
+		n.expression(inner)
+	}
+}
+
+// writesToSharded reports whether an aggregation writes into a sharded collection.
+func writesToSharded(c *call.Call, o reads.Output) bool {
+	merge, isMerge := o.(reads.MergeOutput)
+	if !isMerge {
+		return false
+	}
+	_, err := c.Cluster.ConfigDB().Sharded(merge.NS)
+	return err == nil
+}
+
+// desugared writes the stages that stand for two others as these.
+func desugared(stages []bson.Raw) (list []bson.Raw) {
+	for _, s := range stages {
+		name, spec, _ := call.Stage(s)
+		var two []bson.D
+		switch name {
+		case "$count":
+			two = []bson.D{
+				{{Key: "$group", Value: bson.D{{Key: "_id", Value: nil},
+					{Key: spec.StringValue(), Value: bson.D{{Key: "$sum", Value: int32(1)}}}}}},
+				{{Key: "$project", Value: bson.D{{Key: spec.StringValue(), Value: true}, {Key: "_id", Value: false}}}},
+			}
+		case "$sortByCount":
+			two = []bson.D{
+				{{Key: "$group", Value: bson.D{{Key: "_id", Value: spec},
+					{Key: "count", Value: bson.D{{Key: "$sum", Value: int32(1)}}}}}},
+				{{Key: "$sort", Value: bson.D{{Key: "count", Value: int32(-1)}}}},
+			}
+		}
+		if two == nil {
+			list = append(list, s)
+		}
+		for _, one := range two {
+			raw, err := bson.Marshal(one)
+			if err != nil {
+				return stages
+			}
+			list = append(list, raw)
+		}
+	}
+	return list
+}

@@ -1,0 +1,72 @@
+package explain
+
+import (
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/router/call"
+)
+
+// A mongos makes aggregations of the queries on a view, and explains these.
+
+func explainOnView(c *call.Call, q call.Query, level verbosity, pipeline bson.A) (bson.D, error) {
+	_, name, _ := strings.Cut(q.NS, ".")
+	body := bson.D{{Key: "aggregate", Value: name}, {Key: "pipeline", Value: pipeline}, {Key: "cursor", Value: bson.D{}}}
+	for _, option := range []string{"hint", "let", "collation"} {
+		if v := c.Body.Lookup(option); !v.IsZero() {
+			body = append(body, bson.E{Key: option, Value: v})
+		}
+	}
+	raw, err := bson.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	of := *c
+	of.Body, of.Invoked, of.Settled = call.BodyOf(raw, nil), "aggregate", nil
+	if of.Args, err = c.Node.Commands["aggregate"].Parse(raw); err != nil {
+		return nil, err
+	}
+	return explainAggregate(&of, level)
+}
+
+// pipelineOf returns a find as an aggregation.
+func pipelineOf(q call.Query, filter bson.Raw) bson.A {
+	stages := bson.A{}
+	add := func(name string, spec any) { stages = append(stages, bson.D{{Key: name, Value: spec}}) }
+	if len(filter) > 5 {
+		add("$match", filter)
+	}
+	if len(q.Order) > 5 && q.Order.Lookup("$natural").IsZero() {
+		add("$sort", q.Order)
+	}
+	if q.Skip > 0 {
+		add("$skip", q.Skip)
+	}
+	if q.Limit > 0 {
+		add("$limit", q.Limit)
+	}
+	if len(q.Projected) > 5 {
+		add("$project", q.Projected)
+	}
+	return stages
+}
+
+func countPipeline(q call.Query, filter bson.Raw) bson.A {
+	return append(pipelineOf(q, filter), bson.D{{Key: "$count", Value: "count"}})
+}
+
+// distinctPipeline takes every array on the way to the key apart.
+func distinctPipeline(q call.Query, filter bson.Raw, key string) bson.A {
+	stages := pipelineOf(q, filter)
+	path := ""
+	for part := range strings.SplitSeq(key, ".") {
+		path = strings.TrimPrefix(path+"."+part, ".")
+		stages = append(stages,
+			bson.D{{Key: "$unwind", Value: bson.D{{Key: "path", Value: "$" + path},
+				{Key: "preserveNullAndEmptyArrays", Value: true}}}})
+	}
+	return append(stages,
+		bson.D{{Key: "$group", Value: bson.D{{Key: "_id", Value: nil},
+			{Key: "distinct", Value: bson.D{{Key: "$addToSet", Value: "$" + key}}}}}})
+}

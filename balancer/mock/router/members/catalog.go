@@ -1,0 +1,161 @@
+package members
+
+import (
+	"context"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mock/router/collections"
+	"shardsh/balancer/mock/router/reads"
+)
+
+// What a member has: its databases and collections, and how much is in them.
+
+// memberNamespaces lists the collections of a database on the member, its own
+// ones included; of all databases for "".
+func memberNamespaces(c *call.Call, db string) []string {
+	list := c.Cluster.Statistics().MemberNamespaces(c.Node.Member.ID)
+	for _, o := range ownCollections(c) {
+		list = append(list, o.ns)
+	}
+	if db == "" {
+		return list
+	}
+	var of []string
+	for _, ns := range list {
+		if strings.HasPrefix(ns, db+".") {
+			of = append(of, ns)
+		}
+	}
+	return of
+}
+
+// memberStats returns the counters of a collection on the member; false when it
+// has no such collection.
+func memberStats(c *call.Call, ns string) (mock.LocalStats, bool) {
+	if o, isOwn := ownCollectionOf(c, ns); isOwn {
+		s, err := o.stats(c)
+		return s, err == nil
+	}
+	return c.Cluster.Statistics().OnMember(c.Node.Member.ID, ns)
+}
+
+// memberDatabases lists the databases that the member has something of.
+func memberDatabases(c *call.Call) (bson.D, error) {
+	sizes := map[string]int64{}
+	for _, ns := range memberNamespaces(c, "") {
+		db, _, _ := strings.Cut(ns, ".")
+		s, _ := memberStats(c, ns)
+		sizes[db] += s.Stored() + s.IndexBytes()
+	}
+	entries, shows := bson.D{}, collections.ShowsDatabase(c)
+	for db, size := range sizes {
+		if shows(db) {
+			entries = append(entries, bson.E{Key: db, Value: size})
+		}
+	}
+	call.SortFields(entries)
+	var list []collections.ListedDatabase
+	for _, e := range entries {
+		list = append(list, collections.ListedDatabase{Bytes: e.Value.(int64), Doc: bson.D{{Key: "name", Value: e.Key},
+			{Key: "sizeOnDisk", Value: e.Value}, {Key: "empty", Value: false}}})
+	}
+	return collections.ShownDatabases(c, list)
+}
+
+func memberCollections(c *call.Call) (bson.D, error) {
+	var infos []mock.CollectionInfo
+	for _, ns := range c.Cluster.Statistics().MemberNamespaces(c.Node.Member.ID) {
+		name, ok := strings.CutPrefix(ns, c.DB+".")
+		if !ok {
+			continue
+		}
+		uuid, options, _ := c.Cluster.Statistics().MemberOptions(c.Node.Member.ID, ns)
+		infos = append(infos, mock.CollectionInfo{Name: name, UUID: uuid, Options: options})
+	}
+	for _, o := range ownCollections(c) {
+		if strings.HasPrefix(o.ns, c.DB+".") {
+			infos = append(infos, o.info(c))
+		}
+	}
+	return collections.ShownCollections(c, infos)
+}
+
+func memberStatisticsHandlers() map[string]call.Handler {
+	return map[string]call.Handler{
+		"collStats": memberCollStats,
+		"dbStats":   memberDBStats,
+		"top":       top,
+	}
+}
+
+// memberCollStats: a collection that is not there has nothing in it.
+func memberCollStats(c *call.Call) (bson.D, error) {
+	ns, err := c.Namespace()
+	if err != nil {
+		return nil, err
+	}
+	scale, err := collections.ScaleOf(c.Body.Lookup("scale"))
+	if err != nil {
+		return nil, err
+	}
+	reply := bson.D{{Key: "ns", Value: ns}}
+	s, found := memberStats(c, ns)
+	if found {
+		return append(reply, collections.StorageDoc(s, scale)...), nil
+	}
+	for _, name := range []string{"size", "count", "numOrphanDocs", "storageSize", "totalSize", "nindexes",
+		"totalIndexSize"} {
+		reply = append(reply, bson.E{Key: name, Value: int32(0)})
+	}
+	return append(reply, bson.E{Key: "indexDetails", Value: bson.D{}}, bson.E{Key: "indexSizes", Value: bson.D{}},
+		bson.E{Key: "scaleFactor", Value: call.Smallest(scale)}), nil
+}
+
+func memberDBStats(c *call.Call) (bson.D, error) {
+	scale, err := collections.DatabaseScale(c)
+	if err != nil {
+		return nil, err
+	}
+	var total collections.DatabaseTotals
+	for _, ns := range memberNamespaces(c, c.DB) {
+		s, _ := memberStats(c, ns)
+		total.Add(s)
+	}
+	long := func(n int64) any { return n }
+	return append(bson.D{{Key: "db", Value: c.DB}}, total.Doc(scale, long, c.Args.Truth("freeStorage"))...), nil
+}
+
+// top shows the time of each collection's operations, which the mock's members
+// do not measure.
+func top(c *call.Call) (bson.D, error) {
+	totals := bson.D{{Key: "note", Value: "all times in microseconds"}}
+	usage := bson.D{}
+	for _, kind := range []string{"total", "readLock", "writeLock", "queries", "getmore", "insert", "update", "remove",
+		"commands"} {
+		usage = append(usage, bson.E{Key: kind, Value: call.Longs("time", "count")})
+	}
+	for _, ns := range memberNamespaces(c, "") {
+		totals = append(totals, bson.E{Key: ns, Value: usage})
+	}
+	return bson.D{{Key: "totals", Value: totals}}, nil
+}
+
+// memberCount without a query is the fast count, orphans included.
+func memberCount(c *call.Call) (bson.D, error) {
+	q, err := call.Outside(c, func(context.Context) (call.Query, error) { return c.ReadQuery("query") })
+	if err != nil {
+		return nil, err
+	}
+	if query, _ := c.Document("query"); len(query) <= 5 && q.Skip == 0 && q.Limit == 0 {
+		n := int64(0)
+		for _, part := range reads.Stats(c, q.NS) {
+			n += part.Docs
+		}
+		return bson.D{{Key: "n", Value: call.Smallest(n)}}, nil
+	}
+	return reads.CountMatching(c, q)
+}

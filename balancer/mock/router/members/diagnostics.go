@@ -1,0 +1,178 @@
+package members
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mock/router/servers"
+	"shardsh/balancer/mongoerr"
+)
+
+func memberDiagnosticHandlers() map[string]call.Handler {
+	return map[string]call.Handler{
+		"getCmdLineOpts":    memberCommandLine,
+		"getDiagnosticData": memberDiagnosticData,
+		"killOp":            memberKillOp,
+		"profile":           memberProfile,
+	}
+}
+
+// memberDiagnosticData sorts the samples by service, since 8.0.
+func memberDiagnosticData(c *call.Call) (bson.D, error) {
+	own := []servers.Sample{{Name: "serverStatus", Take: servers.ServerStatus},
+		{Name: "replSetGetStatus", Take: replicaSetStatus}}
+	pools := servers.Sample{Name: "connPoolStats", Take: servers.ConnPoolStats}
+	if !c.Cluster.Release().AtLeast(catalog.Release80) {
+		data, err := servers.Samples(c, append(own, pools)...)
+		return bson.D{{Key: "data", Value: data}}, err
+	}
+	data, err := servers.Samples(c)
+	if err != nil {
+		return nil, err
+	}
+	for _, service := range []struct {
+		name    string
+		samples []servers.Sample
+	}{{"shard", own}, {"router", []servers.Sample{pools}}, {"common", nil}} {
+		part, err := servers.Samples(c, service.samples...)
+		if err != nil {
+			return nil, err
+		}
+		data = slices.Insert(data, len(data)-1, bson.E{Key: service.name, Value: part})
+	}
+	return bson.D{{Key: "data", Value: data}}, nil
+}
+
+// memberOps shows the member's operations: what clients ask of it, and its parts
+// of migrations.
+func memberOps(c *call.Call, allUsers bool) ([]bson.Raw, error) {
+	ops, err := servers.LocalOps(c, allUsers)
+	if err != nil || c.Node.AuthRequired && !allUsers {
+		return ops, err
+	}
+	var docs []bson.D
+	for _, m := range c.Cluster.Migrations().List() {
+		for _, op := range servers.MigrationOps(c.Cluster, m) {
+			if op[0].Value == string(c.Node.Member.ID) {
+				docs = append(docs, asLocalOp(op))
+			}
+		}
+	}
+	raws, err := call.MarshalAll(docs)
+	return append(ops, raws...), err
+}
+
+// asLocalOp turns an operation that a router shows into what the shard itself
+// does: without the shard's name.
+func asLocalOp(op bson.D) bson.D {
+	op = slices.Clone(op[1:])
+	for i, e := range op {
+		if text, isText := e.Value.(string); e.Key == "opid" && isText {
+			id, _ := localOpID(text)
+			op[i].Value = id
+		}
+	}
+	return op
+}
+
+// localOpID cuts the number off "<shard>:<number>".
+func localOpID(text string) (int32, error) {
+	for i := len(text) - 1; i >= 0; i-- {
+		if text[i] == ':' {
+			n, err := strconv.ParseInt(text[i+1:], 10, 32)
+			return int32(n), err
+		}
+	}
+	return 0, strconv.ErrSyntax
+}
+
+// memberKillOp ends an operation by its number.
+func memberKillOp(c *call.Call) (bson.D, error) {
+	v := c.Body.Lookup("op")
+	n, isNumber := args.Number(v)
+	switch {
+	case v.IsZero():
+		return nil, mongoerr.New(mongoerr.NoSuchKey, "Missing expected field \"op\"")
+	case !isNumber:
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "Expected field \"op\" to have numeric type, but found %s",
+			args.TypeName(v.Type))
+	}
+	id, err := servers.OpNumber(int64(n))
+	if err != nil {
+		return nil, err
+	}
+	c.Node.Operations.Kill(id)
+	c.Cluster.Migrations().Kill(c.Node.Member.ID, id)
+	return bson.D{{Key: "info", Value: "attempting to kill op"}}, nil
+}
+
+// memberProfile shows that nothing is profiled. There is no profiler to switch on.
+func memberProfile(c *call.Call) (bson.D, error) {
+	level, isNumber := args.Number(c.Body.Lookup("profile"))
+	switch {
+	case !isNumber:
+		return nil, mongoerr.New(mongoerr.TypeMismatch,
+			"BSON field 'profile.profile' is the wrong type '%s', expected types '[long, int, decimal, double']",
+			args.TypeName(c.Body.Lookup("profile").Type))
+	case level == 1 || level == 2:
+		return nil, mongoerr.New(mongoerr.NotImplemented, "the mock's shards have no profiler: currentOp shows what runs")
+	}
+	return bson.D{{Key: "was", Value: int32(0)}, {Key: "slowms", Value: int32(100)}, {Key: "sampleRate", Value: 1.0}}, nil
+}
+
+// featureFlag is one that servers of 8.0 answer for: whether it is on, and since
+// which version. One without a version does not wait for the compatibility
+// version.
+type featureFlag struct {
+	on      bool
+	version string
+}
+
+// featureFlags returns those about sharding that a shard or config server has by
+// default.
+func featureFlags() map[string]featureFlag {
+	return map[string]featureFlag{
+		"featureFlag80CollectionCreationPath":                    {true, "8.0"},
+		"featureFlagBalanceUnshardedCollections":                 {false, ""},
+		"featureFlagCheckForDirectShardOperations":               {true, "7.0"},
+		"featureFlagClusterFsyncLock":                            {true, "7.1"},
+		"featureFlagConcurrencyInChunkMigration":                 {true, "6.3"},
+		"featureFlagMoveCollection":                              {true, "8.0"},
+		"featureFlagReshardingImprovements":                      {true, "7.2"},
+		"featureFlagTrackUnshardedCollectionsUponCreation":       {false, ""},
+		"featureFlagTrackUnshardedCollectionsUponMoveCollection": {true, "8.0"},
+		"featureFlagUnshardCollection":                           {true, "8.0"},
+	}
+}
+
+// compatibilityParameter is how a member shows the version that it keeps to.
+const compatibilityParameter = "featureCompatibilityVersion"
+
+func memberParameterNames() []string {
+	return append(slices.Collect(maps.Keys(featureFlags())), compatibilityParameter, "authSchemaVersion")
+}
+
+// memberParameter returns a parameter that can't be set.
+func memberParameter(c *call.Call, name string) (any, bool) {
+	if name == compatibilityParameter {
+		return bson.D{{Key: "version", Value: c.Cluster.Release().String()}}, true
+	}
+	if name == "authSchemaVersion" {
+		return servers.AuthSchema, true
+	}
+	flag, known := featureFlags()[name]
+	if !known || !c.Cluster.Release().AtLeast(catalog.Release80) {
+		return nil, false
+	}
+	shown := bson.D{{Key: "value", Value: flag.on}}
+	if flag.on {
+		shown = append(shown, bson.E{Key: "version", Value: flag.version})
+	}
+	return append(shown, bson.E{Key: "shouldBeFCVGated", Value: true}), true
+}

@@ -1,0 +1,36 @@
+package members
+
+import (
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mongoerr"
+)
+
+// cleanupOrphaned waits, on a shard, until it has no range to delete of a
+// collection. Where it starts is only checked (spec 03 §1.7).
+func cleanupOrphaned(c *call.Call) (bson.D, error) {
+	ns, err := c.Text("cleanupOrphaned")
+	if err != nil {
+		return nil, err
+	}
+	if _, _, err := catalog.SplitNamespace(ns); err != nil {
+		return nil, err
+	}
+	from, err := c.Document("startingFromKey")
+	if err != nil {
+		return nil, err
+	}
+	coll, tracked, err := c.Cluster.ConfigDB().Tracked(ns)
+	if err != nil || !tracked || coll.Unsplittable {
+		return bson.D{}, err
+	}
+	if len(from) > 5 {
+		if _, err := coll.Pattern.Key(from); err != nil {
+			return nil, mongoerr.New(mongoerr.OrphanedRangeCleanUpFailed,
+				"could not cleanup orphaned data, start value %s does not match shard key pattern %s", from, coll.Pattern.Doc())
+		}
+	}
+	return bson.D{}, c.Cluster.RangeDeleter().Await(c.Ctx, c.Deadline, c.Node.Member.ID, ns)
+}

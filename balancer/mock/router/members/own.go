@@ -1,0 +1,190 @@
+package members
+
+import (
+	"crypto/sha256"
+	"slices"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/document"
+)
+
+// ownCollection is one that a member keeps for itself, in its databases local,
+// config and admin. The mock has no such documents: they are made of the state of
+// the cluster when they are read.
+type ownCollection struct {
+	ns   string
+	docs func(*call.Call) ([]bson.D, error)
+	// capped is its limit in bytes; zero is none.
+	capped int64
+	// log: its documents have no _id and it has no index.
+	log bool
+}
+
+// nothing: a server makes the collection at its start, and nothing gets into it
+// here.
+func nothing(*call.Call) ([]bson.D, error) { return nil, nil }
+
+// ownCollections lists those of the member, by namespace.
+func ownCollections(c *call.Call) []ownCollection {
+	own := slices.Concat(localCollections(), memberCollectionsOf(c.Node.Member.ID))
+	for _, ns := range cachedCollections(c) {
+		if ns == sessionsCollection {
+			continue // as recorded
+		}
+		own = append(own, ownCollection{
+			ns: cachedChunks + ns, docs: func(c *call.Call) ([]bson.D, error) { return cacheChunks(c, ns), nil },
+		})
+	}
+	kept := c.Cluster.Statistics().MemberNamespaces(c.Node.Member.ID)
+	own = slices.DeleteFunc(own, func(o ownCollection) bool { return slices.Contains(kept, o.ns) })
+	slices.SortFunc(own, func(a, b ownCollection) int { return strings.Compare(a.ns, b.ns) })
+	return own
+}
+
+// sessionsCollection is a sharded one of the config database, of whose routing
+// table shards keep no copy.
+const sessionsCollection = "config.system.sessions"
+
+// emptyOnMembers are collections of the config database that shards and the
+// config server make at their start.
+var emptyOnMembers = []string{
+	"analyzeShardKeySplitPoints", "clusterParameters", "image_collection", "sampledQueries", "sampledQueriesDiff",
+	"system.indexBuilds", "system.preimages", "system.sharding_ddl_coordinators", "transactions",
+}
+
+var emptyOnShards = []string{
+	"collection_critical_sections", "localRenameParticipants", "localReshardingOperations.donor",
+	"localReshardingOperations.recipient", "localReshardingOperations.recipient.progress_applier",
+	"localReshardingResumeData.recipient", "migrationCoordinators", "migrationRecipients", "transaction_coordinators",
+}
+
+var emptyOnConfigServer = []string{"queryAnalyzers", "reshardingOperations", "sharding_configsvr_coordinators"}
+
+// memberCollectionsOf returns the collections of the databases config and admin.
+func memberCollectionsOf(id catalog.ShardID) []ownCollection {
+	empty := slices.Concat(emptyOnMembers, emptyOnShards)
+	if id == mock.ConfigServerID {
+		empty = slices.Concat(emptyOnMembers, emptyOnConfigServer)
+	}
+	own := []ownCollection{
+		{ns: "admin.system.version", docs: systemVersion},
+		{ns: "config.cache.collections", docs: cacheCollections},
+		{ns: "config.cache.databases", docs: cacheDatabases},
+		{ns: "config.rangeDeletions", docs: rangeDeletions},
+		{ns: "config.vectorClock", docs: vectorClock},
+	}
+	for _, name := range empty {
+		own = append(own, ownCollection{ns: "config." + name, docs: nothing})
+	}
+	return own
+}
+
+// ownCollectionOf finds a collection that the member keeps for itself.
+func ownCollectionOf(c *call.Call, ns string) (ownCollection, bool) {
+	if db, _, _ := strings.Cut(ns, "."); db != "local" && db != "config" && db != "admin" {
+		return ownCollection{}, false
+	}
+	all := ownCollections(c)
+	i, found := slices.BinarySearchFunc(all, ns, func(o ownCollection, ns string) int { return strings.Compare(o.ns, ns) })
+	if !found {
+		return ownCollection{}, false
+	}
+	return all[i], true
+}
+
+// read makes the documents.
+func (o ownCollection) read(c *call.Call) (*store.Collection, error) {
+	docs, err := o.docs(c)
+	if err != nil {
+		return nil, err
+	}
+	coll := store.New()
+	if o.log {
+		coll = store.NewLog()
+	}
+	coll.Namespace = o.ns
+	for _, doc := range docs {
+		raw, err := document.Encode(doc)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := coll.Insert(raw); err != nil {
+			return nil, err
+		}
+	}
+	return coll, nil
+}
+
+// stats are the counters of a collection of the member's own.
+func (o ownCollection) stats(c *call.Call) (mock.LocalStats, error) {
+	docs, err := o.read(c)
+	if err != nil {
+		return mock.LocalStats{}, err
+	}
+	s := mock.LocalStats{
+		Shard: c.Node.Member.ID, Host: c.Node.Member.Address, Docs: docs.Count(), Bytes: docs.Bytes(),
+		Capped: o.capped > 0, MaxBytes: o.capped,
+	}
+	for _, spec := range docs.Indexes() {
+		s.Indexes = append(s.Indexes, spec.Name)
+	}
+	return s, nil
+}
+
+// info shows the collection as listCollections does.
+func (o ownCollection) info(c *call.Call) mock.CollectionInfo {
+	_, name, _ := strings.Cut(o.ns, ".")
+	_, options, _ := c.Cluster.Statistics().MemberOptions(c.Node.Member.ID, o.ns)
+	if o.capped > 0 {
+		options = bson.D{{Key: "capped", Value: true}, {Key: "size", Value: o.capped}}
+	}
+	return mock.CollectionInfo{Name: name, UUID: identity(c, "collection", o.ns), Options: options}
+}
+
+// identity returns a UUID that something of this member always has.
+func identity(c *call.Call, parts ...string) bson.Binary {
+	cluster := clusterID(c)
+	text := string(cluster[:]) + string(c.Node.Member.ID) + "\x00" + strings.Join(parts, "\x00")
+	sum := sha256.Sum256([]byte(text))
+	id := sum[:16]
+	id[6], id[8] = id[6]&0x0f|0x40, id[8]&0x3f|0x80
+	return bson.Binary{Subtype: bson.TypeBinaryUUID, Data: id}
+}
+
+// clusterID returns that of config.version.
+func clusterID(c *call.Call) bson.ObjectID {
+	for _, doc := range c.Cluster.ConfigDB().Collection("version").Scan() {
+		id, _ := doc.Lookup("clusterId").ObjectIDOK()
+		return id
+	}
+	return bson.ObjectID{}
+}
+
+// systemVersion tells a shard what it is, and each member the version that it
+// keeps to.
+func systemVersion(c *call.Call) ([]bson.D, error) {
+	docs := []bson.D{{
+		{Key: "_id", Value: "featureCompatibilityVersion"}, {Key: "version", Value: c.Cluster.Release().String()},
+	}}
+	if m := c.Node.Member; m.ID != mock.ConfigServerID {
+		docs = append(docs, bson.D{
+			{Key: "_id", Value: "shardIdentity"}, {Key: "shardName", Value: string(m.ID)},
+			{Key: "clusterId", Value: clusterID(c)},
+			{Key: "configsvrConnectionString", Value: c.Cluster.ConfigServer()},
+		})
+	}
+	return docs, nil
+}
+
+func vectorClock(c *call.Call) ([]bson.D, error) {
+	return []bson.D{{
+		{Key: "_id", Value: "vectorClockState"}, {Key: "configTime", Value: c.Cluster.GossipTime()},
+		{Key: "topologyTime", Value: c.Cluster.ConfigDB().TopologyTime()},
+	}}, nil
+}

@@ -1,0 +1,273 @@
+package members
+
+import (
+	"net"
+	"os"
+	"strconv"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mock/router/servers"
+)
+
+// The replica set of a member, of which it is the primary and has been since its
+// start. Reading it changes nothing; there is nobody else in it.
+
+// oplogBytes is the size that a member's oplog shows, startupLogBytes that of its
+// list of starts.
+const (
+	oplogBytes      = 990 << 20
+	startupLogBytes = 10 << 20
+)
+
+// oplogVersion is the version of entries of the oplog.
+const oplogVersion = int64(2)
+
+// localCollections returns those of the database local.
+func localCollections() []ownCollection {
+	return []ownCollection{
+		{ns: "local.oplog.rs", docs: oplog, capped: oplogBytes, log: true},
+		{ns: "local.replset.election", docs: lastElection},
+		{ns: "local.replset.initialSyncId", docs: nothing},
+		{ns: "local.replset.minvalid", docs: nothing},
+		{ns: "local.replset.oplogTruncateAfterPoint", docs: nothing},
+		{ns: "local.startup_log", docs: startupLog, capped: startupLogBytes},
+		{ns: "local.system.replset", docs: func(c *call.Call) ([]bson.D, error) {
+			return []bson.D{replicaSetConfig(c)}, nil
+		}},
+		{ns: "local.system.rollback.id", docs: rollbackID},
+	}
+}
+
+func replicaSetHandlers() map[string]call.Handler {
+	return map[string]call.Handler{
+		"replSetGetConfig": func(c *call.Call) (bson.D, error) {
+			return bson.D{{Key: "config", Value: replicaSetConfig(c)}}, nil
+		},
+		"replSetGetStatus": replicaSetStatus,
+	}
+}
+
+// term is how often the set has elected its primary.
+func term(c *call.Call) int64 {
+	if c.Node.Member.ID == mock.ConfigServerID {
+		return c.Cluster.Term()
+	}
+	return 1
+}
+
+// elected is when the member became the primary.
+func elected(c *call.Call) time.Time { return c.Cluster.Started() }
+
+// stampOf returns the first timestamp of a second.
+func stampOf(at time.Time) bson.Timestamp { return bson.Timestamp{T: uint32(at.Unix()), I: 1} }
+
+func dateOf(at bson.Timestamp) bson.DateTime { return bson.DateTime(int64(at.T) * 1000) }
+
+// replicaSetID returns that of the member's set.
+func replicaSetID(c *call.Call) bson.ObjectID {
+	var id bson.ObjectID
+	copy(id[:], identity(c, "replica set").Data)
+	return id
+}
+
+func replicaSetConfig(c *call.Call) bson.D {
+	member := func(id int32, host string) bson.D {
+		return bson.D{
+			{Key: "_id", Value: id}, {Key: "host", Value: host},
+			{Key: "arbiterOnly", Value: false}, {Key: "buildIndexes", Value: true}, {Key: "hidden", Value: false},
+			{Key: "priority", Value: 1.0}, {Key: "tags", Value: bson.D{}}, {Key: "secondaryDelaySecs", Value: int64(0)},
+			{Key: "votes", Value: int32(1)},
+		}
+	}
+	members := bson.A{member(0, c.Node.Member.Address)}
+	if lagOf(c) > 0 {
+		members = append(members, member(1, secondary(c.Node.Member)))
+	}
+	config := bson.D{
+		{Key: "_id", Value: c.Node.Member.Set}, {Key: "version", Value: int32(1)},
+		{Key: "term", Value: call.Smallest(term(c))},
+		{Key: "members", Value: members},
+	}
+	if c.Node.Member.ID == mock.ConfigServerID {
+		config = append(config, bson.E{Key: "configsvr", Value: true})
+	}
+	return append(config,
+		bson.E{Key: "protocolVersion", Value: int64(1)}, bson.E{Key: "writeConcernMajorityJournalDefault", Value: true},
+		bson.E{Key: "settings", Value: bson.D{
+			{Key: "chainingAllowed", Value: true}, {Key: "heartbeatIntervalMillis", Value: int32(heartbeatMillis)},
+			{Key: "heartbeatTimeoutSecs", Value: int32(10)}, {Key: "electionTimeoutMillis", Value: int32(electionMillis)},
+			{Key: "catchUpTimeoutMillis", Value: int32(-1)}, {Key: "catchUpTakeoverDelayMillis", Value: int32(30000)},
+			{Key: "getLastErrorModes", Value: bson.D{}},
+			{Key: "getLastErrorDefaults", Value: bson.D{{Key: "w", Value: int32(1)}, {Key: "wtimeout", Value: int32(0)}}},
+			{Key: "replicaSetId", Value: replicaSetID(c)},
+		}})
+}
+
+// The settings of a new replica set.
+const (
+	heartbeatMillis = 2000
+	electionMillis  = 10000
+)
+
+func replicaSetStatus(c *call.Call) (bson.D, error) {
+	at, term := c.Cluster.GossipTime(), term(c)
+	now, date := call.OpTime(at, term), dateOf(at)
+	elected := stampOf(elected(c))
+	nodes, committed := bson.A{replicaSetMember(c, now, date, elected)}, at
+	if lag := lagOf(c); lag > 0 {
+		committed = before(at, lag)
+		nodes = append(nodes, secondaryMember(c, committed))
+	}
+	count := int32(len(nodes)) // of which two are a majority of two
+	status := bson.D{
+		{Key: "set", Value: c.Node.Member.Set}, {Key: "date", Value: bson.NewDateTimeFromTime(c.Cluster.Now())},
+		{Key: "myState", Value: int32(1)}, {Key: "term", Value: term}, {Key: "syncSourceHost", Value: ""},
+		{Key: "syncSourceId", Value: int32(-1)},
+	}
+	if c.Node.Member.ID == mock.ConfigServerID {
+		status = append(status, bson.E{Key: "configsvr", Value: true})
+	}
+	return append(status,
+		bson.E{Key: "heartbeatIntervalMillis", Value: int64(heartbeatMillis)},
+		bson.E{Key: "majorityVoteCount", Value: count}, bson.E{Key: "writeMajorityCount", Value: count},
+		bson.E{Key: "votingMembersCount", Value: count}, bson.E{Key: "writableVotingMembersCount", Value: count},
+		bson.E{Key: "optimes", Value: bson.D{
+			{Key: "lastCommittedOpTime", Value: call.OpTime(committed, term)},
+			{Key: "lastCommittedWallTime", Value: dateOf(committed)},
+			{Key: "readConcernMajorityOpTime", Value: call.OpTime(committed, term)}, {Key: "appliedOpTime", Value: now},
+			{Key: "durableOpTime", Value: now}, {Key: "writtenOpTime", Value: now},
+			{Key: "lastAppliedWallTime", Value: date}, {Key: "lastDurableWallTime", Value: date},
+			{Key: "lastWrittenWallTime", Value: date},
+		}},
+		bson.E{Key: "lastStableRecoveryTimestamp", Value: committed},
+		bson.E{Key: "electionCandidateMetrics", Value: bson.D{
+			{Key: "lastElectionReason", Value: "electionTimeout"},
+			{Key: "lastElectionDate", Value: dateOf(elected)}, {Key: "electionTerm", Value: term},
+			{Key: "lastCommittedOpTimeAtElection", Value: call.OpTime(elected, -1)},
+			{Key: "lastSeenWrittenOpTimeAtElection", Value: call.OpTime(elected, -1)},
+			{Key: "lastSeenOpTimeAtElection", Value: call.OpTime(elected, -1)},
+			{Key: "numVotesNeeded", Value: int32(1)}, {Key: "priorityAtElection", Value: 1.0},
+			{Key: "electionTimeoutMillis", Value: int64(electionMillis)}, {Key: "newTermStartDate", Value: dateOf(elected)},
+			{Key: "wMajorityWriteAvailabilityDate", Value: dateOf(elected)},
+		}},
+		bson.E{Key: "members", Value: nodes},
+	), nil
+}
+
+// lagOf is how far the member's secondary is behind that mockSlow gives it, or has it tell
+// of; 0 is where there is none. The lock is held.
+func lagOf(c *call.Call) time.Duration {
+	slow := c.Cluster.Faults().Slowness(c.Node.Member.ID)
+	return max(slow.Lag, slow.Secondary)
+}
+
+// secondary is the address of the second node, where nobody listens.
+func secondary(m *call.Member) string {
+	host, _, _ := net.SplitHostPort(m.Address)
+	return net.JoinHostPort(host, "1")
+}
+
+// before returns a logical time some time before another.
+func before(at bson.Timestamp, d time.Duration) bson.Timestamp {
+	return bson.Timestamp{T: at.T - uint32(d.Seconds()), I: 1}
+}
+
+func secondaryMember(c *call.Call, has bson.Timestamp) bson.D {
+	now, date := call.OpTime(has, term(c)), dateOf(has)
+	return bson.D{
+		{Key: "_id", Value: int32(1)}, {Key: "name", Value: secondary(c.Node.Member)}, {Key: "health", Value: 1.0},
+		{Key: "state", Value: int32(2)}, {Key: "stateStr", Value: "SECONDARY"},
+		{Key: "uptime", Value: int32(c.Node.Up().Seconds())},
+		{Key: "optime", Value: now}, {Key: "optimeDurable", Value: now}, {Key: "optimeWritten", Value: now},
+		{Key: "optimeDate", Value: date}, {Key: "optimeDurableDate", Value: date}, {Key: "optimeWrittenDate", Value: date},
+		{Key: "lastAppliedWallTime", Value: date}, {Key: "lastDurableWallTime", Value: date},
+		{Key: "lastWrittenWallTime", Value: date},
+		{Key: "syncSourceHost", Value: c.Node.Member.Address}, {Key: "syncSourceId", Value: int32(0)},
+		{Key: "infoMessage", Value: ""}, {Key: "configVersion", Value: int32(1)},
+		{Key: "configTerm", Value: call.Smallest(term(c))},
+	}
+}
+
+func replicaSetMember(c *call.Call, now bson.D, date bson.DateTime, elected bson.Timestamp) bson.D {
+	return bson.D{
+		{Key: "_id", Value: int32(0)}, {Key: "name", Value: c.Node.Member.Address}, {Key: "health", Value: 1.0},
+		{Key: "state", Value: int32(1)}, {Key: "stateStr", Value: "PRIMARY"},
+		{Key: "uptime", Value: int32(c.Node.Up().Seconds())},
+		{Key: "optime", Value: now}, {Key: "optimeDate", Value: date}, {Key: "optimeWritten", Value: now},
+		{Key: "optimeWrittenDate", Value: date}, {Key: "lastAppliedWallTime", Value: date},
+		{Key: "lastDurableWallTime", Value: date}, {Key: "lastWrittenWallTime", Value: date},
+		{Key: "syncSourceHost", Value: ""}, {Key: "syncSourceId", Value: int32(-1)}, {Key: "infoMessage", Value: ""},
+		{Key: "electionTime", Value: elected}, {Key: "electionDate", Value: dateOf(elected)},
+		{Key: "configVersion", Value: int32(1)}, {Key: "configTerm", Value: call.Smallest(term(c))},
+		{Key: "self", Value: true}, {Key: "lastHeartbeatMessage", Value: ""},
+	}
+}
+
+// oplog has the entry of the set's beginning and the one that a primary without
+// writes makes every few seconds. What is written shows in change streams only.
+func oplog(c *call.Call) ([]bson.D, error) {
+	entry := func(message string, at bson.Timestamp) bson.D {
+		return bson.D{
+			{Key: "op", Value: "n"}, {Key: "ns", Value: ""}, {Key: "o", Value: bson.D{{Key: "msg", Value: message}}},
+			{Key: "ts", Value: at}, {Key: "t", Value: term(c)}, {Key: "v", Value: oplogVersion},
+			{Key: "wall", Value: dateOf(at)},
+		}
+	}
+	return []bson.D{
+		entry("initiating set", stampOf(elected(c))), entry("periodic noop", c.Cluster.GossipTime()),
+	}, nil
+}
+
+func lastElection(c *call.Call) ([]bson.D, error) {
+	return []bson.D{{
+		{Key: "_id", Value: "lastVote"}, {Key: "term", Value: term(c)}, {Key: "candidateIndex", Value: int64(0)},
+	}}, nil
+}
+
+func rollbackID(*call.Call) ([]bson.D, error) {
+	return []bson.D{{{Key: "_id", Value: "rollbackId"}, {Key: "rollbackId", Value: int32(1)}}}, nil
+}
+
+func startupLog(c *call.Call) ([]bson.D, error) {
+	build, err := servers.BuildInfo(c)
+	if err != nil {
+		return nil, err
+	}
+	name, _ := os.Hostname()
+	return []bson.D{{
+		{Key: "_id", Value: name + "-" + strconv.FormatInt(c.Node.Started.UnixMilli(), 10)}, {Key: "hostname", Value: name},
+		{Key: "startTime", Value: bson.NewDateTimeFromTime(c.Node.Started)},
+		{Key: "startTimeLocal", Value: c.Node.Started.Format("Mon Jan _2 15:04:05.000")},
+		{Key: "cmdLine", Value: memberOptions(c)}, {Key: "pid", Value: int64(os.Getpid())}, {Key: "buildinfo", Value: build},
+	}}, nil
+}
+
+// memberCommandLine is how a server would have been started to be this member.
+func memberCommandLine(c *call.Call) (bson.D, error) {
+	argv := bson.A{"mongod", "--replSet", c.Node.Member.Set, "--" + clusterRole(c)}
+	return bson.D{{Key: "argv", Value: argv}, {Key: "parsed", Value: memberOptions(c)}}, nil
+}
+
+func clusterRole(c *call.Call) string {
+	if c.Node.Member.ID == mock.ConfigServerID {
+		return "configsvr"
+	}
+	return "shardsvr"
+}
+
+func memberOptions(c *call.Call) bson.D {
+	host, port, _ := net.SplitHostPort(c.Node.Member.Address)
+	number, _ := strconv.ParseInt(port, 10, 32)
+	options := bson.D{
+		{Key: "net", Value: bson.D{{Key: "bindIp", Value: host}, {Key: "port", Value: int32(number)}}},
+		{Key: "replication", Value: bson.D{{Key: "replSet", Value: c.Node.Member.Set}}},
+	}
+	if c.Node.AuthRequired {
+		options = append(options, bson.E{Key: "security", Value: bson.D{{Key: "authorization", Value: "enabled"}}})
+	}
+	return append(options, bson.E{Key: "sharding", Value: bson.D{{Key: "clusterRole", Value: clusterRole(c)}}})
+}

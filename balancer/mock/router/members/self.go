@@ -1,0 +1,81 @@
+package members
+
+import (
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mock/store"
+)
+
+// self is what a member has for itself, and shows in place of what a mongos would.
+type self struct{ *call.Member }
+
+var _ call.Own = self{}
+
+func (self) Read(c *call.Call, ns string) (*store.Collection, bool, error) {
+	o, isOwn := ownCollectionOf(c, ns)
+	if !isOwn {
+		return nil, false, nil
+	}
+	docs, err := o.read(c)
+	return docs, true, err
+}
+
+func (self) Stats(c *call.Call, ns string) (mock.LocalStats, bool) { return memberStats(c, ns) }
+
+func (self) Parameter(c *call.Call, name string) (any, bool) { return memberParameter(c, name) }
+
+func (self) ParameterNames() []string { return memberParameterNames() }
+
+func (m self) Sections() []call.Section { return memberSections(m.ID) }
+
+func (self) Operations(c *call.Call, allUsers bool) ([]bson.Raw, error) {
+	return memberOps(c, allUsers)
+}
+
+// Hello is asked without the cluster's lock.
+func (self) Hello(c *call.Call, role string) bson.D {
+	lag := time.Duration(0)
+	if c.Cluster.Faults().MayBeSlow() {
+		c.Cluster.Lock()
+		lag = lagOf(c)
+		c.Cluster.Unlock()
+	}
+	return helloBehind(c, role, lag)
+}
+
+// Services are the roles of the member.
+func (m self) Services() bson.A {
+	if m.ID == mock.ConfigServerID {
+		return bson.A{"config"}
+	}
+	return bson.A{"shard"}
+}
+
+// helloBehind returns what a primary says of its set, in place of a mongos's role, with a
+// secondary that is so long behind.
+func helloBehind(c *call.Call, role string, lag time.Duration) bson.D {
+	m := c.Node.Member
+	at := c.Cluster.GossipTime()
+	hosts, majority := bson.A{m.Address}, at
+	if lag > 0 {
+		hosts, majority = append(hosts, secondary(m)), before(at, lag)
+	}
+	return bson.D{
+		{Key: "hosts", Value: hosts},
+		{Key: "setName", Value: m.Set},
+		{Key: "setVersion", Value: int32(1)},
+		{Key: role, Value: true},
+		{Key: "secondary", Value: false},
+		{Key: "primary", Value: m.Address},
+		{Key: "me", Value: m.Address},
+		{Key: "lastWrite", Value: bson.D{
+			{Key: "opTime", Value: call.OpTime(at, term(c))}, {Key: "lastWriteDate", Value: dateOf(at)},
+			{Key: "majorityOpTime", Value: call.OpTime(majority, term(c))}, {Key: "majorityWriteDate", Value: dateOf(majority)},
+		}},
+		{Key: "isImplicitDefaultMajorityWC", Value: true},
+	}
+}

@@ -1,0 +1,139 @@
+package members
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mock/router/collections"
+	"shardsh/balancer/mock/router/servers"
+	"shardsh/balancer/mock/routing"
+)
+
+// memberSections returns the parts of a member's serverStatus in the server's
+// order: by name, but for mem. Those that a mock has nothing to say on are
+// missing; docs/boundary.md lists them.
+func memberSections(id catalog.ShardID) []call.Section {
+	// The latter has more below.
+	ofRouters := func(s call.Section) bool { return s.Name == "health" || s.Name == "globalLock" }
+	sections := slices.DeleteFunc(append(servers.IdleSections(), servers.SharedSections()...), ofRouters)
+	sections = append(sections, []call.Section{
+		{Name: "catalogStats", Show: catalogCounts},
+		{Name: "featureCompatibilityVersion", Show: compatibilityStatus},
+		{Name: "globalLock", Show: globalLock},
+		{Name: "opcountersRepl", Show: func(*call.Call) any {
+			return call.Longs("insert", "query", "update", "delete", "getmore", "command")
+		}},
+		{Name: "repl", Show: func(c *call.Call) any { return replicationStatus(c) }},
+		{Name: "sharding", Show: memberSharding},
+		{Name: "shardingStatistics", Show: memberShardingStatistics},
+		{Name: "storageEngine", Show: func(*call.Call) any {
+			return bson.D{{Key: "name", Value: "mock"}, {Key: "supportsCommittedReads", Value: true},
+				{Key: "readOnly", Value: false}, {Key: "persistent", Value: false}}
+		}},
+	}...)
+	if id == mock.ConfigServerID {
+		sections = append(sections, call.Section{Name: "defaultRWConcern", Show: servers.ConcernStatus},
+			call.Section{Name: "shardedIndexConsistency", Show: indexConsistency})
+	}
+	slices.SortFunc(sections, func(a, b call.Section) int { return cmp.Compare(a.Name, b.Name) })
+	return append(sections, call.Section{Name: "mem", Show: func(*call.Call) any { return servers.MemoryStatus() }})
+}
+
+// catalogCounts counts the collections of the member, by kind.
+func catalogCounts(c *call.Call) any {
+	count, capped := int32(0), int32(0)
+	for _, ns := range c.Cluster.Statistics().MemberNamespaces(c.Node.Member.ID) {
+		s, _ := c.Cluster.Statistics().OnMember(c.Node.Member.ID, ns)
+		if count++; s.Capped {
+			capped++
+		}
+	}
+	return bson.D{
+		{Key: "collections", Value: count}, {Key: "capped", Value: capped}, {Key: "clustered", Value: int32(0)},
+		{Key: "timeseries", Value: int32(0)}, {Key: "views", Value: int32(0)},
+		{Key: "internalCollections", Value: int32(len(ownCollections(c)))}, {Key: "internalViews", Value: int32(0)},
+	}
+}
+
+// indexConsistency counts the sharded collections whose shards have other indexes
+// than one another.
+func indexConsistency(c *call.Call) any {
+	colls, _ := c.Cluster.ConfigDB().ShardedCollections() // none where the catalog makes no sense
+	differ := int64(0)
+	for _, coll := range colls {
+		if collections.IndexesDiffer(c.Cluster.Statistics().Collection(coll.Namespace)) {
+			differ++
+		}
+	}
+	return bson.D{{Key: "numShardedCollectionsWithInconsistentIndexes", Value: differ}}
+}
+
+func compatibilityStatus(c *call.Call) any {
+	var major, minor int32
+	_, _ = fmt.Sscanf(c.Cluster.Release().String(), "%d.%d", &major, &minor) // always has this form
+	return bson.D{{Key: "major", Value: major}, {Key: "minor", Value: minor}, {Key: "transitioning", Value: int32(0)}}
+}
+
+func globalLock(c *call.Call) any {
+	queue := func(active int32) bson.D {
+		return bson.D{{Key: "total", Value: active}, {Key: "readers", Value: int32(0)}, {Key: "writers", Value: int32(0)}}
+	}
+	return bson.D{
+		{Key: "totalTime", Value: c.Node.Up().Microseconds()},
+		{Key: "currentQueue", Value: queue(c.Cluster.Faults().Slowness(c.Node.Member.ID).Queue)},
+		{Key: "activeClients", Value: queue(int32(c.Node.Counters.Active.Load()))},
+	}
+}
+
+// replicationStatus is hello as serverStatus shows it.
+func replicationStatus(c *call.Call) bson.D {
+	status := append(bson.D{c.Node.TopologyVersion()}, helloBehind(c, "isWritablePrimary", lagOf(c))...)
+	services := bson.D{}
+	names := []string{"MultiUpdateCoordinatorService", "RenameCollectionParticipantService", "ReshardingDonorService",
+		"ReshardingRecipientService", "ShardingDDLCoordinator"}
+	if c.Node.Member.ID == mock.ConfigServerID {
+		names = append(names, "ConfigsvrCoordinatorService", "ReshardingCoordinatorService")
+	}
+	for _, name := range names {
+		services = append(services, bson.E{Key: name,
+			Value: bson.D{{Key: "state", Value: "running"}, {Key: "numInstances", Value: int32(0)}}})
+	}
+	return append(status, bson.E{Key: "primaryOnlyServices", Value: services}, bson.E{Key: "rbid", Value: int32(1)},
+		bson.E{Key: "userWriteBlockMode", Value: int32(1)})
+}
+
+func memberSharding(c *call.Call) any {
+	sharding := bson.D{
+		{Key: "configsvrConnectionString", Value: c.Cluster.ConfigServer()},
+		{Key: "lastSeenConfigServerOpTime", Value: call.OpTime(c.Cluster.GossipTime(), c.Cluster.Term())},
+	}
+	if migration := c.Cluster.Migrations().Section(c.Node.Member.ID); migration != nil {
+		sharding = append(sharding, bson.E{Key: "migrations", Value: migration})
+	}
+	return sharding
+}
+
+func memberShardingStatistics(c *call.Call) any {
+	id := c.Node.Member.ID
+	stats := append(c.Cluster.Statistics().Migrations(id), call.Longs("countTransitionToDedicatedConfigServerStarted",
+		"countTransitionToDedicatedConfigServerCompleted", "countTransitionFromDedicatedConfigServerCompleted")...)
+	databases, _ := cacheDatabases(c) // of the config server's own documents
+	stats = append(stats, bson.E{Key: "catalogCache",
+		Value: servers.CatalogCache(routing.Stats{
+			Databases: int64(len(databases)), Collections: int64(len(cachedCollections(c))),
+		})})
+	if id == mock.ConfigServerID {
+		stats = append(stats,
+			bson.E{Key: "catalogCache::ConfigServerRoutingInfo", Value: servers.CatalogCache(routing.Stats{})})
+	}
+	stats = append(stats,
+		bson.E{Key: "rangeDeleterTasks", Value: call.Smallest(int64(c.Cluster.Statistics().RangeDeletions(id)))},
+		bson.E{Key: "configServerInShardCache", Value: slices.Contains(c.Cluster.ShardIDs(), mock.ConfigServerID)})
+	return append(stats, reshardingStatistics(c)...)
+}

@@ -1,0 +1,346 @@
+package reads
+
+import (
+	"context"
+	"iter"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/order"
+	"shardsh/balancer/mock/store/pipeline"
+	"shardsh/balancer/mongoerr"
+)
+
+// Aggregation is an aggregate command, read and checked.
+type Aggregation struct {
+	NS       string
+	Database bool // {aggregate: 1}
+	Env      pipeline.Env
+	// Joins are the collections that the stages read, and reads their names.
+	Joins *foreign
+	Reads []string
+	// Source makes the documents; nil where a query reads them.
+	Source func() ([]bson.Raw, error)
+	// Query is what the first stages amount to.
+	Query call.Query
+	// pushed are those stages.
+	pushed []bson.Raw
+	// Stages are those after the source or query, without the output.
+	Stages []bson.Raw
+	Output Output
+	// OutputSharded: what output writes to is sharded; only explain asks for it.
+	OutputSharded bool
+}
+
+// Output writes an aggregation's results: $out or $merge.
+type Output interface {
+	write(c *call.Call, results []bson.Raw) error
+}
+
+// Aggregate runs a pipeline.
+func Aggregate(c *call.Call) (bson.D, error) {
+	size, err := cursorSize(c)
+	if err != nil {
+		return nil, err
+	}
+	if spec, rest, is := c.Watches(); is && c.Node.Member == nil {
+		return watch(c, spec, rest, size)
+	}
+	a, err := ReadAggregate(c)
+	if err != nil {
+		return nil, err
+	}
+	results, err := aggregated(c, a)
+	if err != nil {
+		return nil, err
+	}
+	if a.Output == nil {
+		return call.AnswerWith(c, &call.Cursor{NS: a.NS, Rest: results.Start(c)}, size)
+	}
+	docs, err := call.Outside(c, func(ctx context.Context) ([]bson.Raw, error) {
+		return kept(results(ctx), c.Node.Cursors.Limit())
+	})
+	if err != nil {
+		return nil, err
+	}
+	c.MergesNow = true
+	if err := a.Output.write(c, docs); err != nil {
+		return nil, mongoerr.Wrap(err, "PlanExecutor error during aggregation")
+	}
+	return call.FirstBatch(c, a.NS, nil, size)
+}
+
+// kept keeps all results of a pipeline that writes them, if they are not too many.
+func kept(results iter.Seq2[bson.Raw, error], most int64) ([]bson.Raw, error) {
+	var docs []bson.Raw
+	held := int64(0)
+	for doc, err := range results {
+		if err != nil {
+			return nil, err
+		}
+		if held += int64(len(doc)); held > most {
+			return nil, mongoerr.New(mongoerr.ExceededMemoryLimit,
+				"PlanExecutor error during aggregation :: caused by :: the mock keeps all results of a pipeline that writes "+
+					"them, and these are more than %d bytes: narrow the pipeline down", most)
+		}
+		docs = append(docs, doc)
+	}
+	return docs, nil
+}
+
+// cursorSize reads the cursor option, which must be there.
+func cursorSize(c *call.Call) (int, error) {
+	v := c.Body.Lookup("cursor")
+	if v.IsZero() {
+		return 0, mongoerr.New(mongoerr.FailedToParse,
+			"The 'cursor' option is required, except for aggregate with the explain argument")
+	}
+	spec, isDoc := v.DocumentOK()
+	if !isDoc {
+		return 0, mongoerr.New(mongoerr.TypeMismatch, "cursor field must be missing or an object")
+	}
+	return c.SizeIn(spec)
+}
+
+func pipelineError(v bson.RawValue) error {
+	if v.Type != bson.TypeArray {
+		return mongoerr.New(mongoerr.TypeMismatch, "'pipeline' option must be specified as an array")
+	}
+	return mongoerr.New(mongoerr.TypeMismatch, "Each element of the 'pipeline' array must be an object")
+}
+
+// aggregated captures what a pipeline reads, and returns its results without the
+// output's.
+func aggregated(c *call.Call, a Aggregation) (call.Source, error) {
+	counted := countedChunks(c, &a)
+	input, err := input(c, a, counted)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.Joins.Capture(c, a.Reads); err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) iter.Seq2[bson.Raw, error] {
+		return func(yield func(bson.Raw, error) bool) {
+			pipeline, err := pipeline.Compile(a.Stages, a.Env)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			a.Joins.Ctx = ctx
+			for doc, err := range pipeline.Transform(ctx, input(ctx)) {
+				if err == nil {
+					err = checkResult(doc)
+				}
+				if !yield(doc, err) || err != nil {
+					return
+				}
+			}
+		}
+	}, nil
+}
+
+func checkResult(doc bson.Raw) error {
+	if len(doc) <= document.MaxSize+16<<10 {
+		return nil
+	}
+	return mongoerr.New(mongoerr.BSONObjectTooLarge,
+		"PlanExecutor error during aggregation :: caused by :: BSONObj size: %d is invalid. Size must be between 0 and "+
+			"%d(16MB)", len(doc), document.MaxSize+16<<10)
+}
+
+// input captures what a pipeline begins with.
+func input(c *call.Call, a Aggregation, counted bool) (call.Source, error) {
+	switch {
+	case counted:
+		return countedInput(c, a.Query.Filter)
+	case a.Source != nil:
+		docs, err := a.Source()
+		return documents(docs), err
+	case a.Database:
+		return documents(nil), nil
+	}
+	return Queried(c, a.Query)
+}
+
+// ReadAggregate checks the whole command before anything runs. What may take long
+// is done with the lock given back.
+func ReadAggregate(c *call.Call) (Aggregation, error) {
+	var a Aggregation
+	var err error
+	if a.NS, a.Database, err = c.AggregateNamespace(); err != nil {
+		return a, err
+	}
+	stages, err := call.Outside(c, func(context.Context) ([]bson.Raw, error) { return readStages(c) })
+	if err != nil {
+		return a, err
+	}
+	let, err := c.Let() // which readStages has evaluated
+	if err != nil {
+		return a, err
+	}
+	a.Joins, a.Env = environment(c, c.DB, let)
+	if on, first, isView := c.Cluster.Collections().ViewOf(a.NS, c.DB); isView {
+		a.NS, stages = on, append(first, stages...)
+	}
+	if stages, err = takeSource(c, &a, stages); err != nil {
+		return a, err
+	}
+	if a.Output, stages, err = takeOutput(c, stages); err != nil {
+		return a, err
+	}
+	a.Stages = stages
+	return a, c.Outside(func(context.Context) error { return a.compile(c) })
+}
+
+// readStages reads the pipeline as far as nothing of the cluster is asked.
+func readStages(c *call.Call) ([]bson.Raw, error) {
+	stages, err := args.Documents(c.Body.Lookup("pipeline"))
+	if err != nil {
+		return nil, pipelineError(c.Body.Lookup("pipeline"))
+	}
+	if err := c.SimpleCollation(c.Body.Raw); err != nil {
+		return nil, err
+	}
+	if _, err := c.Let(); err != nil {
+		return nil, err
+	}
+	return stages, checkInitialStages(c, stages)
+}
+
+// compile checks the stages, and finds what a query does of them and what else
+// they read.
+func (a *Aggregation) compile(c *call.Call) error {
+	if _, err := pipeline.Compile(a.Stages, a.Env); err != nil {
+		return err
+	}
+	a.Stages = pipeline.Ordered(a.Stages)
+	a.Reads = joined(a.Stages)
+	if a.Source == nil && !a.Database {
+		return pushDown(c, a)
+	}
+	return nil
+}
+
+// takeSource takes a first stage off that makes documents.
+func takeSource(c *call.Call, a *Aggregation, stages []bson.Raw) ([]bson.Raw, error) {
+	var name string
+	var spec bson.RawValue
+	if len(stages) > 0 {
+		var err error
+		if name, spec, err = call.Stage(stages[0]); err != nil {
+			return nil, err
+		}
+	}
+	if src, known := c.Node.Stages[name]; known {
+		if src.Since != (catalog.Release{}) && !c.Cluster.Release().AtLeast(src.Since) {
+			return nil, mongoerr.New(mongoerr.UnknownStage, "Unrecognized pipeline stage name: '%s'", name)
+		}
+		if src.AdminOnly && c.DB != "admin" || src.Database != a.Database && !src.Anywhere {
+			return nil, mongoerr.New(mongoerr.InvalidNamespace, "%s is not allowed on %s", name, a.NS)
+		}
+		if err := checkMemberStage(c, name); err != nil {
+			return nil, err
+		}
+		a.Source = func() ([]bson.Raw, error) { return src.Run(c, a.NS, spec) }
+		return stages[1:], nil
+	}
+	if name == "$changeStream" {
+		return nil, mongoerr.New(mongoerr.NotImplemented,
+			"the mock runs change streams only as the first stage of an aggregation, and does not explain them")
+	}
+	if a.Database && name != "$documents" {
+		if name == "" {
+			return nil, mongoerr.New(mongoerr.InvalidNamespace, "{aggregate: 1} is not valid for an empty pipeline.")
+		}
+		return nil, mongoerr.New(mongoerr.InvalidNamespace,
+			"{aggregate: 1} is not valid for '%s'; a collection is required.", name)
+	}
+	return stages, nil
+}
+
+// pushDown makes a query of the first stages: $match, $sort and $limit in this
+// order, each at most once.
+func pushDown(c *call.Call, a *Aggregation) error {
+	q := call.Query{NS: a.NS}
+	var err error
+	if q.Hint, err = c.Hint(c.Body.Raw); err != nil {
+		return err
+	}
+	order := []string{"$match", "$sort", "$limit"}
+	for len(a.Stages) > 0 {
+		name, spec, err := call.Stage(a.Stages[0])
+		if err != nil {
+			return err
+		}
+		at := slices.Index(order, name)
+		if at < 0 {
+			break
+		}
+		order = order[at+1:]
+		taken, err := takeStage(&q, c, name, spec)
+		if err != nil {
+			return err
+		}
+		if !taken {
+			break
+		}
+		a.pushed = append(a.pushed, a.Stages[0])
+		a.Stages = a.Stages[1:]
+	}
+	a.Query = q
+	return nil
+}
+
+// takeStage makes one stage a part of the query, if it can be.
+func takeStage(q *call.Query, c *call.Call, name string, spec bson.RawValue) (bool, error) {
+	var err error
+	switch name {
+	case "$match":
+		filter, isDoc := spec.DocumentOK()
+		if !isDoc {
+			return false, nil
+		}
+		q.Filter, err = c.Filter(filter)
+	case "$sort":
+		pattern, isDoc := spec.DocumentOK()
+		if !isDoc {
+			return false, nil
+		}
+		elems, err := pattern.Elements()
+		if err != nil {
+			return false, err
+		}
+		for _, e := range elems {
+			if _, isMeta := e.Value().DocumentOK(); isMeta || e.Key() == "$natural" {
+				return false, nil
+			}
+		}
+		q.Order = pattern
+		q.Sort, err = order.Compile(pattern)
+		return err == nil, err
+	case "$limit":
+		n, isNumber := spec.AsInt64OK()
+		if !isNumber {
+			return false, nil
+		}
+		q.Limit = n
+	}
+	return err == nil, err
+}
+
+// checkInitialStages: a stage that makes documents must be the first.
+func checkInitialStages(c *call.Call, stages []bson.Raw) error {
+	for _, s := range stages[min(1, len(stages)):] {
+		name, _, err := call.Stage(s)
+		if _, isSource := c.Node.Stages[name]; err == nil && isSource {
+			return mongoerr.New(mongoerr.StageNotFirst, "%s is only valid as the first stage in a pipeline", name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,73 @@
+package reads
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mongoerr"
+)
+
+// maxEvent is how large a document of a change stream may be.
+const maxEvent = 16 << 20
+
+// splits takes $changeStreamSplitLargeEvent off the end of a pipeline, the only
+// place where it may stand.
+func splits(stages []bson.Raw) (rest []bson.Raw, split bool, err error) {
+	for i, s := range stages {
+		name, spec, err := call.Stage(s)
+		if err != nil || name != "$changeStreamSplitLargeEvent" {
+			continue
+		}
+		if doc, isDoc := spec.DocumentOK(); !isDoc || len(doc) > 5 {
+			return nil, false, mongoerr.New(7182800, "$changeStreamSplitLargeEvent spec should be an empty object")
+		}
+		if i < len(stages)-1 {
+			return nil, false, mongoerr.New(7182802, "$changeStreamSplitLargeEvent must be the last stage in the pipeline")
+		}
+		return stages[:i], true, nil
+	}
+	return stages, false, nil
+}
+
+// fragments cuts an event that is too large into several, which together have its
+// fields; the smallest come first.
+func fragments(event bson.Raw) ([]bson.Raw, error) {
+	if len(event) <= maxEvent {
+		return []bson.Raw{event}, nil
+	}
+	fields, err := event.Elements()
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(fields, func(a, b bson.RawElement) int { return cmp.Compare(len(a), len(b)) })
+	const head = 1 << 10 // the token, and which fragment it is
+	var parts []bson.D
+	size := maxEvent
+	for _, f := range fields {
+		if f.Key() == "_id" {
+			continue
+		}
+		if size += len(f); size > maxEvent-head {
+			parts, size = append(parts, nil), len(f)
+		}
+		last := len(parts) - 1
+		parts[last] = append(parts[last], bson.E{Key: f.Key(), Value: f.Value()})
+	}
+	token, _ := event.Lookup("_id", "_data").StringValueOK()
+	var list []bson.Raw
+	for i, part := range parts {
+		own := token + strings.Repeat("00", i) // where it resumes is the same for all
+		raw, err := bson.Marshal(append(bson.D{{Key: "_id", Value: bson.D{{Key: "_data", Value: own}}},
+			{Key: "splitEvent", Value: bson.D{{Key: "fragment", Value: int32(i + 1)}, {Key: "of", Value: int32(len(parts))}}}},
+			part...))
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, raw)
+	}
+	return list, nil
+}

@@ -1,0 +1,314 @@
+package reads
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/hex"
+	"slices"
+	"strings"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mock/store/pipeline"
+	"shardsh/balancer/mongoerr"
+)
+
+// changeStream is a cursor that goes on with what is changed.
+type changeStream struct {
+	db, coll string // what is watched: all databases, one, or a collection of it
+	at       bson.Timestamp
+	full     string // fullDocument
+	before   string // fullDocumentBeforeChange
+	expanded bool   // showExpandedEvents
+	pipeline *pipeline.Pipeline
+	split    bool // large events
+}
+
+func changeStreamFields() []args.Field {
+	return []args.Field{
+		args.Optional("fullDocument", args.String), args.Optional("fullDocumentBeforeChange", args.String),
+		args.Optional("resumeAfter", args.Object),
+		args.Optional("startAfter", args.Object), args.Optional("startAtOperationTime", args.Any),
+		args.Optional("allChangesForCluster", args.Bool), args.Optional("showExpandedEvents", args.Bool),
+	}
+}
+
+// streamStages may follow $changeStream.
+var streamStages = []string{"$addFields", "$match", "$project", "$replaceRoot", "$replaceWith", "$redact", "$set",
+	"$unset"}
+
+// watch opens a change stream.
+func watch(c *call.Call, v bson.RawValue, rest []bson.Raw, size int) (bson.D, error) {
+	spec, isDoc := v.DocumentOK()
+	if !isDoc {
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "the $changeStream stage specification must be an object, found %s",
+			args.TypeName(v.Type))
+	}
+	if err := args.Check("$changeStream", changeStreamFields(), spec); err != nil {
+		return nil, err
+	}
+	if err := checkStreamOptions(spec); err != nil {
+		return nil, err
+	}
+	s := &changeStream{full: args.Text(spec.Lookup("fullDocument")),
+		before: args.Text(spec.Lookup("fullDocumentBeforeChange")), expanded: args.Truth(spec.Lookup("showExpandedEvents"))}
+	ns, err := watched(c, s, args.Truth(spec.Lookup("allChangesForCluster")))
+	if err != nil {
+		return nil, err
+	}
+	if rest, s.split, err = splits(rest); err != nil {
+		return nil, err
+	}
+	if s.pipeline, err = streamPipeline(c, rest); err != nil {
+		return nil, err
+	}
+	now := c.Cluster.Changes().Start()
+	if s.at, err = startOf(spec, now); err != nil {
+		return nil, err
+	}
+	open := &call.Cursor{NS: ns, More: s}
+	if err := s.readChanges(c, open); err != nil {
+		return nil, err
+	}
+	first, err := call.OpenCursor(c, open, size, false)
+	if err != nil {
+		return nil, err
+	}
+	return bson.D{{Key: "cursor",
+		Value: resumableFrom(open, bson.D{{Key: "id", Value: first.ID}, {Key: "ns", Value: ns},
+			{Key: "firstBatch", Value: first.Batch}})}}, nil
+}
+
+func checkStreamOptions(spec bson.Raw) error {
+	for name, known := range map[string][]string{
+		"fullDocument":             {"default", "updateLookup", "whenAvailable", "required"},
+		"fullDocumentBeforeChange": {"off", "whenAvailable", "required"},
+	} {
+		mode, given := spec.Lookup(name).StringValueOK()
+		if given && !slices.Contains(known, mode) {
+			return mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field '$changeStream.%s' is not a valid value.",
+				mode, name)
+		}
+	}
+	return nil
+}
+
+// watched reads what a stream is about, and returns the cursor's namespace.
+func watched(c *call.Call, s *changeStream, everything bool) (string, error) {
+	ns, database, err := c.AggregateNamespace()
+	switch {
+	case err != nil:
+		return "", err
+	case everything && (c.DB != "admin" || !database):
+		return "", mongoerr.New(mongoerr.InvalidOptions,
+			"A $changeStream with 'allChangesForCluster:true' may only be opened on the 'admin' database, and with no "+
+				"collection name; found %s", ns)
+	case everything:
+		return ns, nil
+	case c.DB == "admin" || c.DB == "config":
+		return "", mongoerr.New(mongoerr.InvalidNamespace, "$changeStream may not be opened on the internal %s database",
+			c.DB)
+	}
+	s.db = c.DB
+	if !database {
+		_, s.coll, _ = strings.Cut(ns, ".")
+		if call.IsView(c, ns) {
+			return "", mongoerr.New(mongoerr.CommandNotSupportedOnView, "$changeStream is not supported on views: %s", ns)
+		}
+	}
+	return ns, nil
+}
+
+func streamPipeline(c *call.Call, stages []bson.Raw) (*pipeline.Pipeline, error) {
+	for _, s := range stages {
+		if name, _, err := call.Stage(s); err == nil && !slices.Contains(streamStages, name) {
+			return nil, mongoerr.New(mongoerr.IllegalOperation, "%s is not permitted in a $changeStream pipeline", name)
+		}
+	}
+	let, err := call.Outside(c, func(context.Context) (bson.Raw, error) { return c.Let() })
+	if err != nil {
+		return nil, err
+	}
+	_, env := environment(c, c.DB, let)
+	return call.Outside(c, func(context.Context) (*pipeline.Pipeline, error) { return pipeline.Compile(stages, env) })
+}
+
+// startOf returns the time after which a stream gives changes.
+func startOf(spec bson.Raw, now bson.Timestamp) (bson.Timestamp, error) {
+	after, isAfter := spec.Lookup("startAfter").DocumentOK()
+	token, isToken := spec.Lookup("resumeAfter").DocumentOK()
+	if isAfter && isToken {
+		return now, mongoerr.New(50865, "Do not specify both 'resumeAfter' and 'startAfter' in a $changeStream stage.")
+	}
+	at := spec.Lookup("startAtOperationTime")
+	if !at.IsZero() && at.Type != bson.TypeTimestamp {
+		return now, mongoerr.New(mongoerr.TypeMismatch,
+			"BSON field '$changeStream.startAtOperationTime' is the wrong type '%s', expected type 'timestamp'",
+			args.TypeName(at.Type))
+	}
+	switch {
+	case (isAfter || isToken) && !at.IsZero():
+		return now, mongoerr.New(40674, "Only one type of resume option is allowed, but multiple were found.")
+	case isAfter:
+		return timeOfToken(after)
+	case isToken:
+		return timeOfToken(token)
+	case !at.IsZero():
+		t, i := at.Timestamp()
+		before := uint64(t)<<32 | uint64(i) - 1 // the time itself is included
+		return bson.Timestamp{T: uint32(before >> 32), I: uint32(before)}, nil
+	}
+	return now, nil
+}
+
+// tokenEnd ends the tokens, which begin with 82 and a time.
+const tokenEnd = "2B0229296E04"
+
+func tokenOf(at bson.Timestamp) bson.D {
+	b := binary.BigEndian.AppendUint32([]byte{0x82}, at.T)
+	return bson.D{{Key: "_data",
+		Value: strings.ToUpper(hex.EncodeToString(binary.BigEndian.AppendUint32(b, at.I))) + tokenEnd}}
+}
+
+func timeOfToken(token bson.Raw) (bson.Timestamp, error) {
+	text, _ := token.Lookup("_data").StringValueOK()
+	b, err := hex.DecodeString(text)
+	if err != nil {
+		return bson.Timestamp{}, mongoerr.New(mongoerr.FailedToParse, "Resume token %s is no hexadecimal text", token)
+	}
+	if len(b) < 9 || b[0] != 0x82 {
+		return bson.Timestamp{}, mongoerr.New(mongoerr.InvalidResumeToken, "Resume token %s is not valid", token)
+	}
+	return bson.Timestamp{T: binary.BigEndian.Uint32(b[1:]), I: binary.BigEndian.Uint32(b[5:])}, nil
+}
+
+// resumableFrom adds to a cursor, as a reply shows it, where a stream that resumes
+// goes on.
+func resumableFrom(open *call.Cursor, shown bson.D) bson.D {
+	s, is := open.More.(*changeStream)
+	if !is {
+		return shown
+	}
+	return append(shown, bson.E{Key: "postBatchResumeToken", Value: tokenOf(s.at)})
+}
+
+func (s *changeStream) Awaits() bool { return true }
+
+func (s *changeStream) Streams() bool { return true }
+
+// Read takes what has changed, and waits for it until a time.
+func (s *changeStream) Read(c *call.Call, open *call.Cursor, deadline time.Time) error {
+	for {
+		if err := s.readChanges(c, open); err != nil || len(open.Left) > 0 || open.More == nil ||
+			!c.Cluster.Now().Before(deadline) {
+			return err
+		}
+		changed := func() bool { return c.Cluster.Changes().Any(s.at) }
+		if over, err := waitIsOver(c.Cluster.Await(c.Ctx, deadline, changed)); over {
+			return err
+		}
+	}
+}
+
+// readChanges takes the changes that have come into the cursor. The end of what
+// is watched ends the stream.
+func (s *changeStream) readChanges(c *call.Call, open *call.Cursor) error {
+	list, err := c.Cluster.Changes().After(s.at)
+	if err != nil {
+		return err
+	}
+	var events []bson.Raw
+	for _, ch := range list {
+		s.at = ch.At
+		if !s.concerns(ch) {
+			continue
+		}
+		event, err := event(c.Cluster, s, ch)
+		if err != nil {
+			return err
+		}
+		docs := []bson.D{event}
+		if s.ends(ch) {
+			open.More = nil
+			docs = append(docs, eventHead(ch, "invalidate"))
+		}
+		for _, doc := range docs {
+			raw, err := bson.Marshal(doc)
+			if err != nil {
+				return err
+			}
+			events = append(events, raw)
+		}
+		if open.More == nil {
+			break
+		}
+	}
+	if len(events) == 0 {
+		return nil
+	}
+	open.Left, err = call.Outside(c, func(ctx context.Context) ([]bson.Raw, error) { return s.shown(ctx, events) })
+	return err
+}
+
+// shown puts events through the stream's pipeline, which keeps their order.
+func (s *changeStream) shown(ctx context.Context, events []bson.Raw) ([]bson.Raw, error) {
+	var list []bson.Raw
+	rest := events
+	for doc, err := range s.pipeline.Run(ctx, slices.Values(events)) {
+		if err != nil {
+			return nil, err
+		}
+		if rest, err = afterToken(doc, rest); err != nil {
+			return nil, err
+		}
+		if !s.split {
+			list = append(list, doc)
+			continue
+		}
+		parts, err := fragments(doc)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, parts...)
+	}
+	return list, nil
+}
+
+// afterToken returns the events from the one that doc was made of. A pipeline
+// leaves an event the token to resume from it.
+func afterToken(doc bson.Raw, events []bson.Raw) ([]bson.Raw, error) {
+	token := doc.Lookup("_id")
+	if i := slices.IndexFunc(events, func(e bson.Raw) bool { return token.Equal(e.Lookup("_id")) }); i >= 0 {
+		return events[i:], nil
+	}
+	return nil, mongoerr.New(mongoerr.ChangeStreamFatalError,
+		"Encountered an event whose _id field, which contains the resume token, was modified by the pipeline. "+
+			"Modifying the _id field of an event makes it impossible to resume the stream from that point. "+
+			"Only transformations that retain the unmodified _id field are allowed. Found: %s", doc)
+}
+
+func (s *changeStream) concerns(ch mock.Change) bool {
+	db, coll, _ := strings.Cut(ch.Namespace, ".")
+	if ch.Expanded() && !s.expanded {
+		return false
+	}
+	if s.coll != "" {
+		return db == s.db && (coll == s.coll || ch.To == s.db+"."+s.coll) && ch.Kind != mock.ChangeDropDatabase
+	}
+	return (s.db == "" || db == s.db) && !strings.HasPrefix(coll, "system.")
+}
+
+// ends: the watched collection, or database, is gone.
+func (s *changeStream) ends(ch mock.Change) bool {
+	switch ch.Kind {
+	case mock.ChangeDrop, mock.ChangeRename:
+		return s.coll != ""
+	case mock.ChangeDropDatabase:
+		return s.db != ""
+	}
+	return false
+}

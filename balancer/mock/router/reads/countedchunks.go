@@ -1,0 +1,199 @@
+package reads
+
+import (
+	"context"
+	"iter"
+	"math"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/filter"
+)
+
+// Tools count the chunks of a shard, a collection or both with a $group over
+// config.chunks, and sh.status() does so often. Such an aggregation reads one
+// document for each count of the routing tables in place of a million chunks,
+// and multiplies: {$sum: 1} becomes {$sum: {$multiply: [1, "$chunks"]}}.
+
+// chunksField has the number of chunks that a counted document stands for.
+const chunksField = "chunks"
+
+// countedChunks rewrites an aggregation over config.chunks that only counts by
+// what the routing tables sum up; false leaves it as it is.
+func countedChunks(c *call.Call, a *Aggregation) bool {
+	if a.NS != "config.chunks" || a.Source != nil || a.Database || c.Node.Member != nil || !a.Query.Hint.IsZero() {
+		return false
+	}
+	if len(a.pushed) > 1 || len(a.pushed) == 1 && !countedMatch(a.pushed[0]) || len(a.Stages) == 0 {
+		return false
+	}
+	group, ok := countedGroup(a.Stages[0])
+	if !ok {
+		return false
+	}
+	a.Stages = append([]bson.Raw{group}, a.Stages[1:]...)
+	return true
+}
+
+// countedInput returns the documents that stand for the chunks that match.
+func countedInput(c *call.Call, filter *filter.Filter) (call.Source, error) {
+	if err := c.Request.AskConfig(); err != nil {
+		return nil, err
+	}
+	counts := c.Cluster.ConfigDB().ChunkCounts()
+	return func(ctx context.Context) iter.Seq2[bson.Raw, error] {
+		var docs []bson.Raw
+		for _, count := range counts(filter) {
+			fields := bson.D{count.Of, {Key: "shard", Value: string(count.Shard)}}
+			if count.Jumbo {
+				fields = append(fields, bson.E{Key: "jumbo", Value: true})
+			}
+			doc, err := document.Encode(append(fields, bson.E{Key: chunksField, Value: int32(count.Chunks)}))
+			if err == nil && (filter == nil || filter.Match(doc)) {
+				docs = append(docs, doc)
+			}
+		}
+		return documents(docs)(ctx)
+	}, nil
+}
+
+// countedMatch reports whether a $match asks for nothing but collection, shard
+// and whether chunks are flagged jumbo.
+func countedMatch(stage bson.Raw) bool {
+	elems, err := stage.Lookup("$match").Document().Elements()
+	if err != nil {
+		return false
+	}
+	for _, e := range elems {
+		switch e.Key() {
+		case "uuid", "ns", "shard":
+		case "jumbo":
+			if flagged, isBool := e.Value().BooleanOK(); !isBool || !flagged {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// countedGroup returns a $group that multiplies; false when it needs more than
+// the counts.
+func countedGroup(stage bson.Raw) (bson.Raw, bool) {
+	group, ok := stage.Lookup("$group").DocumentOK()
+	if !ok {
+		return nil, false
+	}
+	elems, err := group.Elements()
+	if err != nil {
+		return nil, false
+	}
+	var counted bson.D
+	for _, e := range elems {
+		if e.Key() == "_id" {
+			if !countedExpression(e.Value()) {
+				return nil, false
+			}
+			counted = append(counted, bson.E{Key: "_id", Value: e.Value()})
+			continue
+		}
+		addend, ok := countedSum(e.Value())
+		if !ok {
+			return nil, false
+		}
+		counted = append(counted, bson.E{Key: e.Key(),
+			Value: bson.D{{Key: "$sum", Value: bson.D{{Key: "$multiply", Value: bson.A{addend, "$" + chunksField}}}}}})
+	}
+	rewritten, err := document.Encode(bson.D{{Key: "$group", Value: counted}})
+	return rewritten, err == nil
+}
+
+// countedSum returns what an accumulator adds for one chunk: a whole number, by
+// a condition or without one.
+func countedSum(accumulator bson.RawValue) (any, bool) {
+	doc, _ := accumulator.DocumentOK()
+	elems, err := doc.Elements()
+	if err != nil || len(elems) != 1 {
+		return nil, false
+	}
+	of := elems[0].Value()
+	switch elems[0].Key() {
+	case "$count":
+		return int32(1), true
+	case "$sum":
+		return of, isWhole(of) || isCountedCondition(of)
+	}
+	return nil, false
+}
+
+func isCountedCondition(v bson.RawValue) bool {
+	doc, _ := v.DocumentOK()
+	elems, err := doc.Elements()
+	if err != nil || len(elems) != 1 || elems[0].Key() != "$cond" {
+		return false
+	}
+	list, isArray := elems[0].Value().ArrayOK()
+	if !isArray {
+		return false
+	}
+	parts, err := list.Values()
+	return err == nil && len(parts) == 3 && countedExpression(parts[0]) && isWhole(parts[1]) && isWhole(parts[2])
+}
+
+// isWhole reports whether sums of a number are exact, however they are made.
+func isWhole(v bson.RawValue) bool {
+	if v.Type == bson.TypeDecimal128 {
+		return false
+	}
+	x, isNumber := v.AsFloat64OK()
+	return isNumber && x == math.Trunc(x) && math.Abs(x) <= 1<<20
+}
+
+// countedExpression reports whether an expression is made of constants, the
+// fields that counts have (or that chunks never have), and {$eq: ["$jumbo",
+// true]}.
+func countedExpression(v bson.RawValue) bool {
+	switch v.Type {
+	case bson.TypeString:
+		text := v.StringValue()
+		return !strings.HasPrefix(text, "$") || text == "$uuid" || text == "$shard" || text == "$ns"
+	case bson.TypeEmbeddedDocument:
+		doc := v.Document()
+		if asksJumbo(doc) {
+			return true
+		}
+		elems, err := doc.Elements()
+		for _, e := range elems {
+			if strings.HasPrefix(e.Key(), "$") || !countedExpression(e.Value()) {
+				return false
+			}
+		}
+		return err == nil
+	case bson.TypeNull, bson.TypeInt32, bson.TypeInt64, bson.TypeDouble, bson.TypeBoolean:
+		return true
+	}
+	return false
+}
+
+// asksJumbo is {$eq: ["$jumbo", true]}, and nothing else.
+func asksJumbo(expression bson.Raw) bool {
+	elems, err := expression.Elements()
+	if err != nil || len(elems) != 1 || elems[0].Key() != "$eq" {
+		return false
+	}
+	list, isArray := elems[0].Value().ArrayOK()
+	if !isArray {
+		return false
+	}
+	sides, err := list.Values()
+	if err != nil || len(sides) != 2 {
+		return false
+	}
+	field, _ := sides[0].StringValueOK()
+	flagged, isBool := sides[1].BooleanOK()
+	return field == "$jumbo" && isBool && flagged
+}

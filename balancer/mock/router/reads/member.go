@@ -1,0 +1,70 @@
+package reads
+
+import (
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/filter"
+	"shardsh/balancer/mongoerr"
+)
+
+// reads captures what a query is about: on the member alone where this is one.
+func reads(c *call.Call, ns string, filter *filter.Filter) ([]mock.Read, error) {
+	nodes, special, err := c.Nodes()
+	switch {
+	case err != nil:
+		return nil, err
+	case special:
+		return c.Request.ReadsFrom(nodes, ns, filter)
+	case c.Node.Member == nil:
+		return c.Request.Reads(ns, filter)
+	}
+	docs, isOwn, err := c.Node.Own.Read(c, ns)
+	switch {
+	case err != nil:
+		return nil, err
+	case !isOwn:
+		return c.Request.MemberReads(c.Node.Member.ID, ns, filter)
+	}
+	return []mock.Read{c.Request.OwnRead(c.Node.Member.ID, docs)}, nil
+}
+
+// Stats returns a collection's counters on the shards that own chunks, or on
+// the member.
+func Stats(c *call.Call, ns string) []mock.LocalStats {
+	if c.Node.Member == nil {
+		return c.Cluster.Statistics().Collection(ns)
+	}
+	if s, ok := c.Node.Own.Stats(c, ns); ok {
+		return []mock.LocalStats{s}
+	}
+	return nil
+}
+
+// Indexes returns a collection's indexes, or on a member those that it has; false where there
+// is no such collection.
+func Indexes(c *call.Call, ns string) ([]store.IndexSpec, bool) {
+	if c.Node.Member == nil {
+		return c.Cluster.Indexes().List(ns)
+	}
+	docs, isOwn, err := c.Node.Own.Read(c, ns)
+	switch {
+	case err != nil:
+		return nil, false
+	case !isOwn:
+		return c.Cluster.Statistics().MemberIndexes(c.Node.Member.ID, ns)
+	}
+	return docs.Indexes(), true
+}
+
+// checkMemberStage refuses on a member the stages that speak of the whole cluster.
+func checkMemberStage(c *call.Call, name string) error {
+	switch name {
+	case "$collStats", "$indexStats", "$currentOp", "$listLocalSessions", "$planCacheStats":
+		return nil
+	}
+	if c.Node.Member == nil {
+		return nil
+	}
+	return mongoerr.New(mongoerr.NotImplemented, "the mock answers %s on its mongos only", name)
+}

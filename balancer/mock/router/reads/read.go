@@ -1,0 +1,210 @@
+package reads
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/keyorder"
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mongoerr"
+)
+
+func readHandlers() map[string]call.Handler {
+	return map[string]call.Handler{
+		"find":        find,
+		"getMore":     getMore,
+		"killCursors": killCursors,
+		"count":       count,
+		"distinct":    distinct,
+	}
+}
+
+func find(c *call.Call) (bson.D, error) {
+	q, err := c.Find.Of(c)
+	if err != nil {
+		return nil, err
+	}
+	size, err := c.BatchSize(c.Body.Lookup("batchSize"))
+	if err != nil {
+		return nil, err
+	}
+	if c.Args.Truth("allowPartialResults") {
+		q.Partial = new(bool)
+	}
+	if docs, ok, err := pointed(q, c, size); ok || err != nil {
+		return bson.D{{Key: "cursor", Value: bson.D{{Key: "firstBatch", Value: docs}, {Key: "id", Value: int64(0)},
+			{Key: "ns", Value: q.NS}}}}, err
+	}
+	cursor, err := findFirst(c, q, size)
+	if err != nil {
+		return nil, err
+	}
+	first := bson.D{{Key: "firstBatch", Value: cursor.Batch}}
+	if q.Partial != nil && *q.Partial {
+		first = append(first, bson.E{Key: "partialResultsReturned", Value: true})
+	}
+	return bson.D{{Key: "cursor", Value: append(first, bson.E{Key: "id", Value: cursor.ID},
+		bson.E{Key: "ns", Value: q.NS})}}, nil
+}
+
+// hasFew reports whether a query has hardly more results than one: they are read at
+// once, and a stream is not worth its while.
+func hasFew(q call.Query) bool {
+	_, one := q.Filter.Equality("_id")
+	return q.Limit == 1 || one && q.Sort.IsEmpty()
+}
+
+// pointed finds the documents of a query for one value of one field with a look at an
+// index, for which the lock need not be given back; ok is false where it takes more.
+func pointed(q call.Query, c *call.Call, size int) (docs []bson.Raw, ok bool, err error) {
+	if !q.Plain() || !q.Sort.IsEmpty() || len(q.Order) > 5 || len(q.Min) > 5 || len(q.Max) > 5 || q.Projection != nil ||
+		q.Partial != nil || c.Args.Truth("tailable") || c.Node.Member != nil || call.IsView(c, q.NS) {
+		return nil, false, nil
+	}
+	if _, special, err := c.Nodes(); special || err != nil {
+		return nil, false, err
+	}
+	docs, ok, err = c.Request.Point(q.NS, q.Filter)
+	if q.Limit > 0 {
+		docs = docs[:min(int64(len(docs)), q.Limit)]
+	}
+	var w call.Weight
+	for _, doc := range docs {
+		w.Add(doc)
+	}
+	return docs, ok && len(docs) < size && w < call.BatchBytes, err
+}
+
+// findFirst runs a find as far as its first batch.
+func findFirst(c *call.Call, q call.Query, size int) (call.Opened, error) {
+	open := &call.Cursor{NS: q.NS, Patient: c.Args.Truth("noCursorTimeout"), Held: new(call.Weight)}
+	q.Held = open.Held
+	tailable := c.Args.Truth("tailable")
+	if tailable {
+		// What comes later is read from where the find ended: nothing may come in between.
+		if err := startTail(c, open, q); err != nil {
+			return call.Opened{}, err
+		}
+	}
+	results, err := Queried(c, q)
+	switch {
+	case err != nil:
+		return call.Opened{}, err
+	case tailable:
+		if open.Left, err = call.Outside(c, results.All); err != nil {
+			return call.Opened{}, err
+		}
+		limitTail(open, q, len(open.Left))
+	case c.Args.Truth("singleBatch") || hasFew(q) && size != 0:
+		var batch bson.A
+		whole := false
+		err := c.Outside(func(ctx context.Context) (err error) {
+			batch, whole, err = results.First(ctx, size)
+			return err
+		})
+		if err != nil || whole || c.Args.Truth("singleBatch") {
+			return call.Opened{Batch: batch}, err
+		}
+	}
+	if !tailable {
+		open.Rest = results.Start(c)
+	}
+	return call.OpenCursor(c, open, size, c.Args.Truth("singleBatch"))
+}
+
+// count without a query sums the shards' fast counts, orphans included, as
+// the server does (spec 03 §2.5).
+func count(c *call.Call) (bson.D, error) {
+	q, err := call.Outside(c, func(context.Context) (call.Query, error) { return c.ReadQuery("query") })
+	if err != nil {
+		return nil, err
+	}
+	query, _ := c.Document("query") // ReadQuery has found it well-formed
+	if q.NS == "config.chunks" {
+		if err := c.Request.AskConfig(); err != nil {
+			return nil, err
+		}
+	}
+	if n, ok := c.Cluster.ConfigDB().CountChunks(q.NS, query); ok && len(query) > 5 && q.Skip == 0 && q.Limit == 0 {
+		return bson.D{{Key: "n", Value: call.Smallest(n)}}, nil
+	}
+	if len(query) <= 5 && q.Skip == 0 && q.Limit == 0 && !call.IsView(c, q.NS) {
+		if err := c.Request.Ask(q.NS, nil); err != nil {
+			return nil, err
+		}
+		nodes, _, err := c.Nodes()
+		if err != nil {
+			return nil, err
+		}
+		if nodes.Secondary {
+			return secondaryCount(c, nodes, q.NS)
+		}
+		total := int64(0)
+		byShard := bson.D{}
+		for _, part := range c.Cluster.Statistics().Collection(q.NS) {
+			byShard = append(byShard, bson.E{Key: string(part.Shard), Value: call.Smallest(part.Docs)})
+			total += part.Docs
+		}
+		if primary := call.PrimaryOf(c.Cluster, c.DB); len(byShard) == 0 && primary != "" {
+			byShard = bson.D{{Key: primary, Value: int32(0)}}
+		}
+		return bson.D{{Key: "shards", Value: byShard}, {Key: "n", Value: call.Smallest(total)}}, nil
+	}
+	return CountMatching(c, q)
+}
+
+// secondaryCount sums the fast counts of secondaries.
+func secondaryCount(c *call.Call, nodes mock.Node, ns string) (bson.D, error) {
+	parts, err := c.Request.ReadsFrom(nodes, ns, nil)
+	if err != nil {
+		return nil, err
+	}
+	total, byShard := int64(0), bson.D{}
+	for _, part := range parts {
+		n := c.Request.CountOn(part, ns)
+		byShard = append(byShard, bson.E{Key: string(part.Shard), Value: call.Smallest(n)})
+		total += n
+	}
+	return bson.D{{Key: "shards", Value: byShard}, {Key: "n", Value: call.Smallest(total)}}, nil
+}
+
+func distinct(c *call.Call) (bson.D, error) {
+	q, err := call.Outside(c, func(context.Context) (call.Query, error) { return c.ReadQuery("query") })
+	if err != nil {
+		return nil, err
+	}
+	key, err := c.Text("key")
+	if err != nil {
+		return nil, err
+	}
+	if strings.Contains(key, "\x00") {
+		return nil, mongoerr.New(31032, "Key field cannot contain an embedded null byte")
+	}
+	results, err := Queried(c, q)
+	if err != nil {
+		return nil, err
+	}
+	return call.Outside(c, func(ctx context.Context) (bson.D, error) {
+		docs, err := results.All(ctx)
+		if err != nil {
+			return nil, err
+		}
+		found, err := store.Distinct(ctx, key, slices.Values(docs))
+		if err != nil {
+			return nil, err
+		}
+		if c.Node.Member == nil { // a mongos puts together what shards found
+			slices.SortStableFunc(found, keyorder.Compare)
+		}
+		values := bson.A{}
+		for _, v := range found {
+			values = append(values, v)
+		}
+		return bson.D{{Key: "values", Value: values}}, nil
+	})
+}

@@ -1,0 +1,295 @@
+package reads
+
+import (
+	"bytes"
+	"context"
+	"iter"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/pipeline"
+)
+
+// documents is a source of documents at hand.
+func documents(docs []bson.Raw) call.Source {
+	return func(context.Context) iter.Seq2[bson.Raw, error] {
+		return func(yield func(bson.Raw, error) bool) {
+			for _, doc := range docs {
+				if !yield(doc, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Queried captures what a query reads.
+func Queried(c *call.Call, q call.Query) (call.Source, error) {
+	if call.IsView(c, q.NS) {
+		return viewed(c, q)
+	}
+	reads, err := Reached(c, q)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) iter.Seq2[bson.Raw, error] {
+		return func(yield func(bson.Raw, error) bool) {
+			planned, err := mock.Planned(reads, q.Request())
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			runQuery(ctx, q, planned)(yield)
+		}
+	}, nil
+}
+
+// Reached captures the reads of a query; of one that is content with partial
+// results, those of the shards that can be reached.
+func Reached(c *call.Call, q call.Query) ([]mock.Read, error) {
+	if _, special, err := c.Nodes(); q.Partial == nil || c.Node.Member != nil || special || err != nil {
+		return reads(c, q.NS, q.Filter)
+	}
+	reads, partial, err := c.Request.PartialReads(q.NS, q.Filter)
+	*q.Partial = partial
+	return reads, err
+}
+
+// runQuery gives the results of a query: the shards' documents in order, the part of
+// them that is asked for, each as it is to be shown.
+func runQuery(ctx context.Context, q call.Query, reads []mock.Read) iter.Seq2[bson.Raw, error] {
+	m := marks{}
+	parts := make([]iter.Seq2[bson.Raw, error], len(reads))
+	for i, r := range reads {
+		p := &Part{Read: r}
+		if isMarked(q) {
+			p.marks = m
+		}
+		if parts[i] = p.documents(ctx); !r.Plan.Sorted() {
+			parts[i] = p.gathered(ctx, q)
+		}
+	}
+	return shownResults(ctx, q, m, cut(q, merged(q, parts)))
+}
+
+// cut leaves skip and limit.
+func cut(q call.Query, in iter.Seq2[bson.Raw, error]) iter.Seq2[bson.Raw, error] {
+	if q.Skip == 0 && q.Limit == 0 {
+		return in
+	}
+	return func(yield func(bson.Raw, error) bool) {
+		n := int64(0)
+		for doc, err := range in {
+			if n++; err == nil && n <= q.Skip {
+				continue
+			}
+			if !yield(doc, err) || err != nil || q.Limit > 0 && n == q.Skip+q.Limit {
+				return
+			}
+		}
+	}
+}
+
+// merged puts the shards' documents in one order.
+func merged(q call.Query, parts []iter.Seq2[bson.Raw, error]) iter.Seq2[bson.Raw, error] {
+	switch {
+	case len(parts) == 1:
+		return parts[0]
+	case q.Sort.IsEmpty():
+		return concatenated(parts)
+	}
+	return mergeSorted(parts, q.Sort.Key)
+}
+
+func concatenated(parts []iter.Seq2[bson.Raw, error]) iter.Seq2[bson.Raw, error] {
+	return func(yield func(bson.Raw, error) bool) {
+		for _, p := range parts {
+			for doc, err := range p {
+				if !yield(doc, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+// mergeSorted merges streams; of documents that are equal the earlier stream's
+// comes first.
+func mergeSorted(parts []iter.Seq2[bson.Raw, error], key func(doc bson.Raw) []byte) iter.Seq2[bson.Raw, error] {
+	type head struct {
+		doc  bson.Raw
+		key  []byte
+		next func() (bson.Raw, error, bool)
+	}
+	return func(yield func(bson.Raw, error) bool) {
+		var heads []*head
+		for _, p := range parts {
+			next, stop := iter.Pull2(p)
+			defer stop()
+			heads = append(heads, &head{next: next})
+		}
+		advance := func(h *head) (ok bool) {
+			doc, err, more := h.next()
+			if err != nil {
+				yield(nil, err)
+				return false
+			}
+			if !more {
+				heads = slices.DeleteFunc(heads, func(other *head) bool { return other == h })
+				return true
+			}
+			h.doc, h.key = doc, key(doc)
+			return true
+		}
+		for _, h := range slices.Clone(heads) {
+			if !advance(h) {
+				return
+			}
+		}
+		for len(heads) > 0 {
+			least := heads[0]
+			for _, h := range heads[1:] {
+				if bytes.Compare(h.key, least.key) < 0 {
+					least = h
+				}
+			}
+			if !yield(least.doc, nil) || !advance(least) {
+				return
+			}
+		}
+	}
+}
+
+// marks are where documents were found whose query asks for that.
+type marks map[*byte]mark
+
+type mark struct {
+	store.Found
+	plan *store.Plan
+}
+
+// isMarked reports whether results say where they were found.
+func isMarked(q call.Query) bool { return q.ReturnKey || q.ShowRecord }
+
+// shownResults projects the results, or marks them: returnKey leaves nothing but the key
+// of the index, and showRecordId adds the record.
+func shownResults(ctx context.Context, q call.Query, m marks, in iter.Seq2[bson.Raw, error],
+) iter.Seq2[bson.Raw, error] {
+	if q.Projection == nil && !isMarked(q) {
+		return in
+	}
+	return func(yield func(bson.Raw, error) bool) {
+		project := q.Projection.Projector(ctx)
+		for doc, err := range in {
+			var out bson.Raw
+			if err == nil {
+				out, err = project(doc)
+			}
+			if err == nil && isMarked(q) {
+				out = markedAs(q, m, doc, out)
+			}
+			if !yield(out, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+func markedAs(q call.Query, m marks, doc, out bson.Raw) bson.Raw {
+	at := m[&doc[0]]
+	delete(m, &doc[0])
+	if q.ReturnKey { // and nothing else, whatever is shown
+		return at.plan.KeyOf(at.Found)
+	}
+	return store.WithRecordID(out, at.ID)
+}
+
+// Part is what one shard does for a query.
+type Part struct {
+	Read  mock.Read
+	Ran   store.Ran
+	Docs  []bson.Raw
+	marks marks // nil unless the query asks for them
+}
+
+// documents gives what the shard finds, as it comes.
+func (p *Part) documents(ctx context.Context) iter.Seq2[bson.Raw, error] {
+	return func(yield func(bson.Raw, error) bool) {
+		for found, err := range p.Read.Documents(ctx, &p.Ran.Counts) {
+			if err == nil && p.marks != nil {
+				p.marks[&found.Doc[0]] = mark{found, p.Read.Plan}
+			}
+			if !yield(found.Doc, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// gathered gives what the shard finds when it has been put in order.
+func (p *Part) gathered(ctx context.Context, q call.Query) iter.Seq2[bson.Raw, error] {
+	return func(yield func(bson.Raw, error) bool) {
+		held := pipeline.NewGathered(ctx, q.NoDisk)
+		defer held.Free()
+		if err := p.Gather(ctx, q, held); err != nil {
+			yield(nil, err)
+			return
+		}
+		documents(p.Docs)(ctx)(yield)
+	}
+}
+
+// Gather collects what the shard gives: at most as many documents as the whole
+// result may have.
+func (p *Part) Gather(ctx context.Context, q call.Query, held *pipeline.Gathered) error {
+	wanted := int64(-1)
+	if q.Limit > 0 {
+		wanted = q.Skip + q.Limit
+	}
+	for doc, err := range p.documents(ctx) {
+		if err != nil {
+			return err
+		}
+		p.Docs = append(p.Docs, doc)
+		p.Ran.Bytes += int64(len(doc))
+		q.Held.Add(doc)
+		if err := held.Add(doc); err != nil {
+			return err
+		}
+		if p.Read.Plan.Sorted() && int64(len(p.Docs)) == wanted {
+			break
+		}
+	}
+	if !p.Read.Plan.Sorted() {
+		if err := q.Sort.DocumentsIn(ctx, p.Docs); err != nil {
+			return err
+		}
+	}
+	if wanted >= 0 {
+		p.Docs = p.Docs[:min(wanted, int64(len(p.Docs)))]
+	}
+	p.Ran.Returned = int64(len(p.Docs))
+	return nil
+}
+
+// CountMatching counts without keeping the documents.
+func CountMatching(c *call.Call, q call.Query) (bson.D, error) {
+	results, err := Queried(c, q)
+	if err != nil {
+		return nil, err
+	}
+	return call.Outside(c, func(ctx context.Context) (bson.D, error) {
+		n := int64(0)
+		for _, err := range results(ctx) {
+			if err != nil {
+				return nil, err
+			}
+			n++
+		}
+		return bson.D{{Key: "n", Value: call.Smallest(n)}}, nil
+	})
+}

@@ -1,0 +1,97 @@
+package reads
+
+import (
+	"slices"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mongoerr"
+)
+
+// tail is what a tailable cursor goes on with at its end.
+type tail struct {
+	place *mock.Tail
+	query call.Query
+	await bool
+	// wanted is how many documents the limit leaves; negative without one.
+	wanted int64
+}
+
+func (t *tail) Awaits() bool { return t.await }
+
+func (t *tail) Streams() bool { return false }
+
+// startTail lets a cursor go on from the end of a capped collection as it is now, where
+// there is one.
+func startTail(c *call.Call, open *call.Cursor, q call.Query) error {
+	place, err := c.Cluster.Collections().StartTail(q.NS)
+	if err == nil && place != nil {
+		open.More = &tail{place: place, query: q, await: c.Args.Truth("awaitData"), wanted: -1}
+	}
+	return err
+}
+
+// limitTail takes off the limit of a tailable cursor what the find gave.
+func limitTail(open *call.Cursor, q call.Query, found int) {
+	t, is := open.More.(*tail)
+	if !is || q.Limit == 0 {
+		return
+	}
+	if t.wanted = q.Limit - int64(found); t.wanted <= 0 {
+		open.More = nil
+	}
+}
+
+// Read takes the documents that have come. Without any it waits for some, where it was
+// asked to.
+func (t *tail) Read(c *call.Call, open *call.Cursor, deadline time.Time) error {
+	for {
+		docs, err := c.Request.ReadTail(t.place, t.query.Filter)
+		if err != nil {
+			return err
+		}
+		if len(docs) > 0 || !t.await || !c.Cluster.Now().Before(deadline) {
+			open.Left, err = t.give(docs)
+			if t.wanted == 0 {
+				open.More = nil
+			}
+			return err
+		}
+		grown := func() bool { return c.Cluster.Collections().TailGrown(t.place) }
+		if over, err := waitIsOver(c.Cluster.Await(c.Ctx, deadline, grown)); over {
+			return err
+		}
+	}
+}
+
+// waitIsOver reports whether a wait has ended without what it was for. That its
+// time is over, or that nothing can happen any more, is no error.
+func waitIsOver(err error) (over bool, failure error) {
+	if err == nil {
+		return false, nil
+	}
+	if code, known := mongoerr.CodeOf(err); known && code != mongoerr.MaxTimeMSExpired {
+		return true, err
+	}
+	return true, nil
+}
+
+// give projects documents, and keeps to the limit.
+func (t *tail) give(docs []bson.Raw) ([]bson.Raw, error) {
+	if t.wanted >= 0 {
+		docs = docs[:min(t.wanted, int64(len(docs)))]
+		t.wanted -= int64(len(docs))
+	}
+	docs = slices.Clone(docs)
+	for i, doc := range docs {
+		out, err := t.query.Projection.Apply(doc)
+		if err != nil {
+			return nil, err
+		}
+		docs[i] = out
+	}
+	return docs, nil
+}

@@ -1,0 +1,193 @@
+package reads
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/pipeline"
+	"shardsh/balancer/mongoerr"
+)
+
+// foreign are the collections and views of a database that a pipeline reads, as
+// they were when it was captured.
+type foreign struct {
+	db  string
+	let bson.Raw
+	now time.Time
+	Ctx context.Context // of who reads now
+	// noDisk: stages that keep more than a server would are refused.
+	noDisk bool
+	Of     map[string]foreignCollection
+}
+
+// foreignCollection is a collection, or a view and the collection it stands on.
+type foreignCollection struct {
+	Reads  []mock.Read
+	stages []bson.Raw // of a view; nil without
+}
+
+// environment is what pipelines of a database need from outside. The collections
+// they read are to be captured.
+func environment(c *call.Call, db string, let bson.Raw) (*foreign, pipeline.Env) {
+	f := &foreign{db: db, let: let, now: c.Now, Ctx: c.Ctx, noDisk: c.NoDisk(), Of: map[string]foreignCollection{}}
+	return f, f.env()
+}
+
+func (f *foreign) env() pipeline.Env {
+	return pipeline.Env{Now: func() time.Time { return f.now }, Variables: f.let, Collection: f.read, NoDisk: f.noDisk}
+}
+
+// Capture captures collections and what they stand on, as far as that is views.
+// The lock is held.
+func (f *foreign) Capture(c *call.Call, names []string) error {
+	for _, name := range names {
+		if _, known := f.Of[name]; known || name == "" {
+			continue
+		}
+		ns := f.db + "." + name
+		var stages []bson.Raw
+		if c.Node.Member == nil {
+			ns, stages, _ = c.Cluster.Collections().ViewOf(ns, f.db)
+		}
+		reads, err := reads(c, ns, nil)
+		if err != nil {
+			return err
+		}
+		f.Of[name] = foreignCollection{reads, stages}
+		if err := f.Capture(c, joined(stages)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// read gives all documents of a collection or view that was captured.
+func (f *foreign) read(name string) (iter.Seq[bson.Raw], error) {
+	of := f.Of[name]
+	docs, err := all(f.Ctx, of.Reads)
+	if err != nil || of.stages == nil {
+		return docs, err
+	}
+	view := *f
+	view.let = nil
+	pipeline, err := pipeline.Compile(of.stages, view.env())
+	if err != nil {
+		return nil, err
+	}
+	var list []bson.Raw
+	for doc, err := range pipeline.Run(f.Ctx, docs) {
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, doc)
+	}
+	return slices.Values(list), nil
+}
+
+// all walks the documents that reads without a query give. It ends with ctx,
+// which whoever walks looks at.
+func all(ctx context.Context, reads []mock.Read) (iter.Seq[bson.Raw], error) {
+	planned, err := mock.Planned(reads, store.Query{})
+	if err != nil {
+		return nil, err
+	}
+	return func(yield func(bson.Raw) bool) {
+		for _, r := range planned {
+			for found, err := range r.Documents(ctx, &store.Counts{}) {
+				if err != nil || !yield(found.Doc) {
+					return
+				}
+			}
+		}
+	}, nil
+}
+
+// joined returns the names of the collections that stages read, wherever they
+// stand in them.
+func joined(stages []bson.Raw) []string {
+	var names []string
+	for _, s := range stages {
+		names = appendJoined(names, s)
+	}
+	return names
+}
+
+func appendJoined(names []string, doc bson.Raw) []string {
+	elems, err := doc.Elements()
+	if err != nil {
+		return names
+	}
+	for _, e := range elems {
+		v := e.Value()
+		if inner, isArray := v.ArrayOK(); isArray {
+			names = appendJoined(names, bson.Raw(inner))
+		}
+		inner, isDoc := v.DocumentOK()
+		switch e.Key() {
+		case "$lookup", "$graphLookup", "$unionWith":
+			text, _ := v.StringValueOK()
+			from, _ := inner.Lookup("from").StringValueOK()
+			coll, _ := inner.Lookup("coll").StringValueOK()
+			names = append(names, text, from, coll)
+		}
+		if isDoc {
+			names = appendJoined(names, inner)
+		}
+	}
+	return names
+}
+
+// viewed captures what a query on a view reads.
+func viewed(c *call.Call, q call.Query) (call.Source, error) {
+	db, name, err := catalog.SplitNamespace(q.NS)
+	if err != nil {
+		return nil, err
+	}
+	if isMarked(q) {
+		return nil, mongoerr.New(mongoerr.InvalidPipelineOperator,
+			"returnKey and showRecordId are not supported on views: %s", q.NS)
+	}
+	f, _ := environment(c, db, nil)
+	if err := f.Capture(c, []string{name}); err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) iter.Seq2[bson.Raw, error] {
+		return func(yield func(bson.Raw, error) bool) {
+			f.Ctx = ctx
+			docs, err := ofView(q, f, name)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			shownResults(ctx, q, nil, cut(q, documents(docs)(ctx)))(yield)
+		}
+	}, nil
+}
+
+// ofView returns the documents of a view that match, in the order asked for.
+func ofView(q call.Query, f *foreign, name string) ([]bson.Raw, error) {
+	docs, err := f.read(name)
+	if err != nil {
+		return nil, err
+	}
+	var list []bson.Raw
+	test := q.Filter.Tester(f.Ctx)
+	for doc := range docs {
+		ok, err := test(doc)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			list = append(list, doc)
+		}
+	}
+	return list, q.Sort.DocumentsIn(f.Ctx, list)
+}

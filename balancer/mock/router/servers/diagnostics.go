@@ -1,0 +1,171 @@
+package servers
+
+import (
+	"os"
+	"runtime"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mongoerr"
+)
+
+func diagnosticHandlers() map[string]call.Handler {
+	return map[string]call.Handler{
+		"buildInfo":          BuildInfo,
+		"getLog":             getLog,
+		"hostInfo":           hostInfo,
+		"getCmdLineOpts":     getCmdLineOpts,
+		"listCommands":       listCommands,
+		"testVersion2":       call.OK, // drivers' tests send it, as it is not in version 1 of the stable API
+		"serverStatus":       ServerStatus,
+		"isdbgrid":           isDBGrid,
+		"netstat":            netstat,
+		"getShardMap":        getShardMap,
+		"getShardVersion":    routedVersion,
+		"getDatabaseVersion": getDatabaseVersion,
+		"flushRouterConfig":  flushRouterConfig,
+	}
+}
+
+// GitVersion stands where a server names the commit it was built from.
+const GitVersion = "0000000000000000000000000000000000000000"
+
+// BuildInfo tells the release and how the server was built.
+func BuildInfo(c *call.Call) (bson.D, error) {
+	return bson.D{
+		{Key: "version", Value: c.Cluster.Version()},
+		{Key: "gitVersion", Value: GitVersion},
+		{Key: "modules", Value: bson.A{}},
+		{Key: "allocator", Value: "system"},
+		{Key: "javascriptEngine", Value: "none"},
+		{Key: "sysInfo", Value: "deprecated"},
+		{Key: "versionArray", Value: c.Cluster.VersionArray()},
+		{Key: "openssl", Value: bson.D{{Key: "running", Value: "disabled"}, {Key: "compiled", Value: "disabled"}}},
+		{Key: "buildEnvironment", Value: bson.D{{Key: "target_arch", Value: runtime.GOARCH},
+			{Key: "target_os", Value: runtime.GOOS}}},
+		{Key: "bits", Value: int32(64)},
+		{Key: "debug", Value: false},
+		{Key: "maxBsonObjectSize", Value: int32(call.MaxDocumentBytes)},
+	}, nil
+}
+
+func getLog(c *call.Call) (bson.D, error) {
+	name, isText := c.Body.Lookup("getLog").StringValueOK()
+	switch {
+	case !isText:
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "Argument to getLog must be of type String")
+	case name == "*":
+		return bson.D{{Key: "names", Value: bson.A{"global", "startupWarnings"}}}, nil
+	case name == "global" || name == "startupWarnings":
+		return bson.D{{Key: "totalLinesWritten", Value: int32(0)}, {Key: "log", Value: bson.A{}}}, nil
+	}
+	return nil, mongoerr.New(mongoerr.OperationFailed, "No log named '%s'", name)
+}
+
+func hostInfo(c *call.Call) (bson.D, error) {
+	name, _ := os.Hostname()
+	return bson.D{
+		{Key: "system", Value: bson.D{
+			{Key: "currentTime", Value: bson.NewDateTimeFromTime(c.Cluster.Now())},
+			{Key: "hostname", Value: name},
+			{Key: "cpuAddrSize", Value: int32(64)},
+			{Key: "memSizeMB", Value: hostMegabytes},
+			{Key: "memLimitMB", Value: hostMegabytes},
+			{Key: "numCores", Value: int32(runtime.NumCPU())},
+			{Key: "numCoresAvailableToProcess", Value: int32(runtime.NumCPU())},
+			{Key: "numPhysicalCores", Value: int32(runtime.NumCPU())},
+			{Key: "numCpuSockets", Value: int32(1)},
+			{Key: "cpuArch", Value: architecture()},
+			{Key: "numaEnabled", Value: false},
+			{Key: "numNumaNodes", Value: int32(1)},
+		}},
+		{Key: "os", Value: bson.D{{Key: "type", Value: systemName()}, {Key: "name", Value: "mock"},
+			{Key: "version", Value: ""}}},
+		{Key: "extra", Value: bson.D{}},
+	}, nil
+}
+
+// hostMegabytes stands where a server tells the memory of its machine.
+const hostMegabytes = int64(4096)
+
+// architecture and systemName are what a server calls the machine's processor
+// and system.
+func architecture() string {
+	if name, differs := map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH]; differs {
+		return name
+	}
+	return runtime.GOARCH
+}
+
+func systemName() string {
+	if name, differs := map[string]string{"linux": "Linux", "windows": "Windows",
+		"darwin": "Darwin"}[runtime.GOOS]; differs {
+		return name
+	}
+	return runtime.GOOS
+}
+
+func getCmdLineOpts(c *call.Call) (bson.D, error) {
+	return bson.D{
+		{Key: "argv", Value: bson.A{"mongos", "--configdb", c.Cluster.ConfigServer()}},
+		{Key: "parsed", Value: bson.D{{Key: "sharding", Value: bson.D{{Key: "configDB", Value: c.Cluster.ConfigServer()}}}}},
+	}, nil
+}
+
+// listCommands lists the command table.
+func listCommands(c *call.Call) (bson.D, error) {
+	list := bson.D{}
+	for name, cmd := range c.Node.Commands {
+		if name != cmd.Name || c.Node.Command(name) == nil {
+			continue
+		}
+		versions := bson.A{}
+		if cmd.Stable {
+			versions = bson.A{"1"}
+		}
+		list = append(list, bson.E{Key: name, Value: bson.D{
+			{Key: "help", Value: ""}, {Key: "requiresAuth", Value: !cmd.Anyone},
+			{Key: "secondaryOk", Value: true}, {Key: "adminOnly", Value: cmd.AdminOnly},
+			{Key: "apiVersions", Value: versions}, {Key: "deprecatedApiVersions", Value: bson.A{}},
+		}})
+	}
+	call.SortFields(list)
+	return bson.D{{Key: "commands", Value: list}}, nil
+}
+
+func isDBGrid(c *call.Call) (bson.D, error) {
+	host, _, _ := strings.Cut(c.Node.Host(), ":")
+	return bson.D{{Key: "isdbgrid", Value: int32(1)}, {Key: "hostname", Value: host}}, nil
+}
+
+func netstat(c *call.Call) (bson.D, error) {
+	return bson.D{{Key: "configserver", Value: c.Cluster.ConfigServer()}, {Key: "isdbgrid", Value: int32(1)}}, nil
+}
+
+// getShardMap has the shards by id, then the config server, as recorded (spec
+// 03's example E95 has it first).
+func getShardMap(c *call.Call) (bson.D, error) {
+	shards, err := c.Cluster.ConfigDB().Shards()
+	if err != nil {
+		return nil, err
+	}
+	names, hosts, strs := bson.D{}, bson.D{}, bson.D{}
+	add := func(id, host string) {
+		names = append(names, bson.E{Key: id, Value: host})
+		strs = append(strs, bson.E{Key: host, Value: id})
+		_, members, _ := strings.Cut(host, "/")
+		for m := range strings.SplitSeq(members, ",") {
+			hosts = append(hosts, bson.E{Key: m, Value: id})
+		}
+	}
+	for _, s := range shards {
+		if s.ID != mock.ConfigServerID {
+			add(string(s.ID), s.Host)
+		}
+	}
+	add(string(mock.ConfigServerID), c.Cluster.ConfigServer())
+	return bson.D{{Key: "map", Value: names}, {Key: "hosts", Value: hosts}, {Key: "connStrings", Value: strs}}, nil
+}

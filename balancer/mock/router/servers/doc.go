@@ -1,0 +1,17 @@
+// Package servers answers how a server is: serverStatus, parameters, operations under way,
+// logs, and what a router knows of where collections lie.
+package servers
+
+import "shardsh/balancer/mock/router/call"
+
+// Handlers returns the commands of this room, by their names.
+func Handlers() map[string]call.Handler {
+	return call.Join(diagnosticHandlers(), nodeHandlers(), parameterHandlers(), operationHandlers())
+}
+
+// Stages returns the first stages of pipelines that this room makes documents for.
+func Stages() map[string]call.InitialStage {
+	return map[string]call.InitialStage{
+		"$currentOp": {Database: true, AdminOnly: true, Run: currentOpStage},
+	}
+}

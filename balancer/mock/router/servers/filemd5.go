@@ -1,0 +1,59 @@
+package servers
+
+import (
+	"cmp"
+	"context"
+	"crypto/md5"
+	"encoding/hex"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mock/router/reads"
+	"shardsh/balancer/mongoerr"
+)
+
+// fileMD5 hashes a file of GridFS, which is the data of its chunks in their order.
+// A file that is not there is an empty one.
+func fileMD5(c *call.Call) (bson.D, error) {
+	find, err := bson.Marshal(bson.D{
+		{Key: "find", Value: cmp.Or(args.Text(c.Body.Lookup("root")), "fs") + ".chunks"},
+		{Key: "filter", Value: bson.D{{Key: "files_id", Value: bson.D{{Key: "$eq", Value: c.Body.Lookup(c.Invoked)}}}}},
+		{Key: "sort", Value: bson.D{{Key: "n", Value: 1}}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	of := *c
+	of.Body, of.Invoked = call.BodyOf(find, nil), "find"
+	q, err := call.Outside(c, func(context.Context) (call.Query, error) { return call.FindQuery(&of) })
+	if err != nil {
+		return nil, err
+	}
+	found, err := reads.Queried(&of, q)
+	if err != nil {
+		return nil, err
+	}
+	return call.Outside(c, func(ctx context.Context) (bson.D, error) {
+		chunks, err := found.All(ctx)
+		if err != nil {
+			return nil, err
+		}
+		hash := md5.New() //nolint:gosec // see above
+		for i, chunk := range chunks {
+			n, _ := args.Number(chunk.Lookup("n"))
+			_, data, isBinary := chunk.Lookup("data").BinaryOK()
+			if !isBinary || n != float64(i) {
+				return nil, mongoerr.New(fileChunkMissing, "chunk %d of the file is not there", i)
+			}
+			hash.Write(data)
+		}
+		return bson.D{
+			{Key: "numChunks", Value: int32(len(chunks))}, {Key: "md5", Value: hex.EncodeToString(hash.Sum(nil))},
+		}, nil
+	})
+}
+
+// fileChunkMissing is the code where the numbers of chunks have a gap.
+const fileChunkMissing mongoerr.Code = 10040

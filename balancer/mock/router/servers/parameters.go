@@ -1,0 +1,224 @@
+package servers
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mongoerr"
+)
+
+func parameterHandlers() map[string]call.Handler {
+	return map[string]call.Handler{
+		"getParameter": getParameter,
+		"setParameter": setParameter,
+	}
+}
+
+// AuthSchema is the form in which servers keep users, which tools for dumps ask.
+const AuthSchema = int32(5)
+
+// OwnParameters returns those of a mongos that tools ask for, with their
+// defaults. Setting them is remembered; only cursorTimeoutMillis changes
+// anything here.
+func OwnParameters() map[string]*call.Parameter {
+	fixed := func(v any) *call.Parameter { return &call.Parameter{Value: v, Startup: true} }
+	free := func(v any) *call.Parameter { return &call.Parameter{Value: v, Runtime: true, Startup: true} }
+	return map[string]*call.Parameter{
+		"authSchemaVersion":                 {Value: AuthSchema},
+		"authenticationMechanisms":          fixed(bson.A{"MONGODB-X509", "SCRAM-SHA-1", "SCRAM-SHA-256"}),
+		"connPoolMaxConnsPerHost":           fixed(int32(200)),
+		"cursorTimeoutMillis":               free(int64(call.CursorLife / time.Millisecond)),
+		"disableLogicalSessionCacheRefresh": fixed(false),
+		"enableTestCommands":                fixed(false),
+		"loadBalancerPort":                  fixed(int32(0)),
+		"localLogicalSessionTimeoutMinutes": fixed(int32(call.SessionLife / time.Minute)),
+		"logLevel":                          free(int32(0)),
+		"logicalSessionRefreshMillis":       fixed(int32(300000)),
+		"maxSessions":                       fixed(int32(call.MaxSessions)),
+		"maxTimeMSForHedgedReads":           free(int32(10)),
+		"quiet":                             free(false),
+		"readHedgingMode":                   free("off"),
+		"scramIterationCount":               free(int32(10000)),
+		"scramSHA256IterationCount":         free(int32(15000)),
+		"tlsMode":                           free("disabled"),
+		"traceExceptions":                   free(false),
+	}
+}
+
+// parameter returns one that this node has, and how it can be set.
+func parameter(c *call.Call, name string) (value any, runtime, startup, known bool) {
+	if c.Node.Member != nil {
+		if value, known = c.Node.Own.Parameter(c, name); known {
+			return value, false, false, true
+		}
+		value, runtime, known = c.Cluster.Parameters().Value(name)
+		return value, runtime, true, known
+	}
+	own := c.Node.Parameters[name]
+	if own == nil {
+		return nil, false, false, false
+	}
+	if name == "enableTestCommands" {
+		return call.TestCommands(c.Cluster), false, true, true
+	}
+	return own.Value, own.Runtime, own.Startup, true
+}
+
+func parameterNames(c *call.Call) []string {
+	if c.Node.Member != nil {
+		return slices.Sorted(slices.Values(append(c.Cluster.Parameters().Names(), c.Node.Own.ParameterNames()...)))
+	}
+	return slices.Sorted(maps.Keys(c.Node.Parameters))
+}
+
+// parameterQuery is what getParameter asks for besides names.
+type parameterQuery struct {
+	all, details   bool
+	runtime, start bool // only those that can be set then
+}
+
+func readParameterQuery(v bson.RawValue) (parameterQuery, error) {
+	if text, isText := v.StringValueOK(); isText && text == "*" {
+		return parameterQuery{all: true}, nil
+	}
+	doc, isDoc := v.DocumentOK()
+	if !isDoc {
+		return parameterQuery{}, nil
+	}
+	q := parameterQuery{all: args.Truth(doc.Lookup("allParameters")), details: args.Truth(doc.Lookup("showDetails"))}
+	at := doc.Lookup("setAt")
+	if at.IsZero() {
+		return q, nil
+	}
+	switch text, _ := at.StringValueOK(); text {
+	case "runtime":
+		q.runtime = true
+	case "startup":
+		q.start = true
+	default:
+		return q, mongoerr.New(mongoerr.BadValue,
+			"Enumeration value '%s' for field 'getParameter.setAt' is not a valid value.", text)
+	}
+	return q, nil
+}
+
+// getParameter shows parameters by name, or all of them (spec 03 §1.10). Names
+// that the node does not know are left out.
+func getParameter(c *call.Call) (bson.D, error) {
+	q, err := readParameterQuery(c.Body.Lookup("getParameter"))
+	if err != nil {
+		return nil, err
+	}
+	reply := bson.D{}
+	for _, name := range parameterNames(c) {
+		value, runtime, startup, _ := parameter(c, name)
+		if !q.all && c.Body.Lookup(name).IsZero() || q.runtime && !runtime || q.start && !startup {
+			continue
+		}
+		if q.details {
+			value = bson.D{{Key: "value", Value: value}, {Key: "settableAtRuntime", Value: runtime},
+				{Key: "settableAtStartup", Value: startup}}
+		}
+		reply = append(reply, bson.E{Key: name, Value: value})
+	}
+	if len(reply) == 0 {
+		return nil, mongoerr.New(mongoerr.InvalidOptions, "no option found to get")
+	}
+	return reply, nil
+}
+
+// setParameter sets parameters in their order and answers with what the first
+// one was. All are checked before the first is set.
+func setParameter(c *call.Call) (bson.D, error) {
+	elems, err := c.Body.Elements()
+	if err != nil {
+		return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
+	}
+	var asked []bson.RawElement
+	for _, e := range elems {
+		if e.Key() == "setParameter" || args.Generic(e.Key()) {
+			continue
+		}
+		_, runtime, _, known := parameter(c, e.Key())
+		switch {
+		case !known:
+			return nil, mongoerr.New(mongoerr.InvalidOptions,
+				"attempted to set unrecognized parameter [%s], use help:true to see options ", e.Key())
+		case !runtime:
+			return nil, mongoerr.New(mongoerr.IllegalOperation, "not allowed to change [%s] at runtime", e.Key())
+		}
+		asked = append(asked, e)
+	}
+	if len(asked) == 0 {
+		return nil, mongoerr.New(mongoerr.InvalidOptions, "no option found to set, use help:true to see options ")
+	}
+	var was any
+	for i, e := range asked {
+		old, err := assignParameter(c, e.Key(), e.Value())
+		if err != nil {
+			return nil, err
+		}
+		if i == 0 {
+			was = old
+		}
+	}
+	return bson.D{{Key: "was", Value: was}}, nil
+}
+
+func assignParameter(c *call.Call, name string, v bson.RawValue) (was any, err error) {
+	if c.Node.Member != nil {
+		var value any
+		if err := v.Unmarshal(&value); err != nil {
+			return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
+		}
+		return c.Cluster.Parameters().Set(name, value)
+	}
+	own := c.Node.Parameters[name]
+	value, err := likeParameter(name, own.Value, v)
+	if err != nil {
+		return nil, err
+	}
+	was, own.Value = own.Value, value
+	if name == "cursorTimeoutMillis" {
+		ms := value.(int64)
+		c.Node.Cursors.Life = time.Duration(ms) * time.Millisecond
+	}
+	return was, nil
+}
+
+// likeParameter reads a value of the type that a parameter has: numbers that
+// are not negative, bools, and texts.
+func likeParameter(name string, is any, v bson.RawValue) (any, error) {
+	n, isNumber := args.Number(v)
+	text, isText := v.StringValueOK()
+	bad := func() error {
+		return mongoerr.New(mongoerr.BadValue, "Invalid value for parameter %s: %s", name, v)
+	}
+	switch is.(type) {
+	case bool:
+		if !isNumber && v.Type != bson.TypeBoolean {
+			return nil, bad()
+		}
+		return args.Truth(v), nil
+	case string:
+		if name == "readHedgingMode" && !slices.Contains([]string{"on", "off"}, text) || !isText {
+			return nil, bad()
+		}
+		return text, nil
+	case int64:
+		if !isNumber || cmp.Compare(n, 0) < 0 {
+			return nil, bad()
+		}
+		return int64(n), nil
+	}
+	if !isNumber || cmp.Compare(n, 0) < 0 || n > 1<<31-1 {
+		return nil, bad()
+	}
+	return int32(n), nil
+}

@@ -1,0 +1,87 @@
+package servers
+
+import (
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mongoerr"
+)
+
+// What a router knows of where collections lie, and the commands about it.
+
+// routedVersion is the version of a collection, or of a database, that the router
+// knows (spec 03 §1.7).
+func routedVersion(c *call.Call) (bson.D, error) {
+	name, isText := c.Body.Lookup(c.Invoked).StringValueOK()
+	if !isText {
+		return nil, mongoerr.New(mongoerr.BadValue, "getShardVersion takes a namespace")
+	}
+	if !strings.Contains(name, ".") {
+		entry, known := databaseEntry(c, name)
+		if !known {
+			return nil, mongoerr.New(mongoerr.NamespaceNotFound, "database %s not found", name)
+		}
+		return bson.D{{Key: "primaryShard", Value: entry.Lookup("primary")},
+			{Key: "version", Value: entry.Lookup("version")}}, nil
+	}
+	table := c.Node.Routes.Table(name, c.Cluster.ConfigDB())
+	if table == nil {
+		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "Collection %s is not sharded.", name)
+	}
+	reply := bson.D{
+		{Key: "version", Value: table.Version().ChunkVersion.Timestamp()},
+		{Key: "versionEpoch", Value: table.Epoch()},
+		{Key: "versionTimestamp", Value: table.Timestamp()},
+	}
+	if !args.TrueValue(c.Body.Lookup("fullMetadata")) {
+		return reply, nil
+	}
+	return append(reply, allBounds(table)), nil
+}
+
+// allBounds lists the chunks' bounds, unless they would not fit in a reply.
+func allBounds(table *catalog.RoutingTable) bson.E {
+	bounds := bson.A{}
+	size := 0
+	for chunk := range table.All() {
+		lower, upper := table.Pattern().Bound(chunk.Min), table.Pattern().Bound(chunk.Max)
+		if size += len(lower) + len(upper) + 32; size > call.BatchBytes {
+			return bson.E{Key: "exceededSize", Value: true}
+		}
+		bounds = append(bounds, bson.A{lower, upper})
+	}
+	return bson.E{Key: "chunks", Value: bounds}
+}
+
+func getDatabaseVersion(c *call.Call) (bson.D, error) {
+	entry, known := databaseEntry(c, c.Args.Text("getDatabaseVersion"))
+	if !known {
+		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "database %s not found", c.Args.Text("getDatabaseVersion"))
+	}
+	return bson.D{{Key: "primaryShard", Value: entry.Lookup("primary")},
+		{Key: "dbVersion", Value: entry.Lookup("version")}}, nil
+}
+
+// databaseEntry is a database's entry as the router knows it, or as it is to a member.
+func databaseEntry(c *call.Call, db string) (bson.Raw, bool) {
+	if c.Node.Routes == nil {
+		return c.Cluster.ConfigDB().DatabaseEntry(db)
+	}
+	return c.Node.Routes.Database(db, c.Cluster.ConfigDB())
+}
+
+// flushRouterConfig lets the router read again what it knows of a collection, of a
+// database with all its collections, or of everything. Names of any kind are fine.
+func flushRouterConfig(c *call.Call) (bson.D, error) {
+	v := c.Body.Lookup(c.Invoked)
+	name, isText := v.StringValueOK()
+	if _, isNumber := args.Number(v); !isNumber && v.Type != bson.TypeBoolean && !isText {
+		return nil, mongoerr.New(mongoerr.WrongFieldType, "flushRouterConfig takes a number, a bool or a name")
+	}
+	c.Node.Routes.Forget(name)
+	return bson.D{{Key: "flushed", Value: true}}, nil
+}

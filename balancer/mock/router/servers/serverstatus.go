@@ -1,0 +1,252 @@
+package servers
+
+import (
+	"cmp"
+	"os"
+	"runtime"
+	"slices"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mock/routing"
+)
+
+// SharedSections returns those that a mongos and the members have.
+func SharedSections() []call.Section {
+	return []call.Section{
+		{Name: "asserts", Show: assertStatus},
+		{Name: "connections", Show: connectionsStatus},
+		{Name: "extra_info", Show: func(*call.Call) any { return extraInfo() }},
+		{Name: "logicalSessionRecordCache", Show: sessionStatus},
+		{Name: "network", Show: networkStatus},
+		{Name: "opLatencies", Show: latencyStatus},
+		{Name: "opWorkingTime", Show: latencyStatus},
+		{Name: "opcounters", Show: opcounterStatus},
+		{Name: "trafficRecording", Show: func(*call.Call) any { return bson.D{{Key: "running", Value: false}} }},
+		{Name: "transactions", Show: func(*call.Call) any { return transactionStatus() }},
+	}
+}
+
+// statusSections returns those of a mongos in the server's order: by name, but
+// for mem.
+func statusSections() []call.Section {
+	sections := slices.Concat(IdleSections(), SharedSections(), []call.Section{
+		{Name: "defaultRWConcern", Show: ConcernStatus},
+		{Name: "hedgingMetrics", Show: func(*call.Call) any {
+			return call.Longs("numTotalOperations", "numTotalHedgedOperations", "numAdvantageouslyHedgedOperations")
+		}},
+		{Name: "metrics", Show: metricsStatus},
+		{Name: "queryAnalyzers", Show: analyzersStatus},
+		{Name: "sharding", Show: shardingStatus},
+		{Name: "shardingStatistics", Show: shardingStatistics},
+	})
+	slices.SortFunc(sections, func(a, b call.Section) int { return cmp.Compare(a.Name, b.Name) })
+	return append(sections, call.Section{Name: "mem", Show: func(*call.Call) any { return MemoryStatus() }})
+}
+
+// ServerStatus shows the node's counters. A section's name with 0 leaves it
+// out, none: 1 leaves out all that are not named.
+func ServerStatus(c *call.Call) (bson.D, error) {
+	process, service, sections := "mongos", bson.A{"router"}, statusSections
+	if c.Node.Member != nil {
+		process, service, sections = "mongod", c.Node.Own.Services(), c.Node.Own.Sections
+	}
+	up := c.Node.Up()
+	reply := bson.D{
+		{Key: "host", Value: c.Node.Host()},
+		{Key: "version", Value: c.Cluster.Version()},
+		{Key: "process", Value: process},
+		{Key: "service", Value: service},
+		{Key: "pid", Value: int64(os.Getpid())},
+		{Key: "uptime", Value: up.Truncate(time.Second).Seconds()}, // tools read it as a whole number
+		{Key: "uptimeMillis", Value: up.Milliseconds()},
+		{Key: "uptimeEstimate", Value: int64(up.Seconds())},
+		{Key: "localTime", Value: bson.NewDateTimeFromTime(c.Cluster.Now())},
+	}
+	none := args.Truth(c.Body.Lookup("none"))
+	for _, s := range sections() {
+		asked := c.Body.Lookup(s.Name)
+		_, isDoc := asked.DocumentOK()
+		if asked.IsZero() && none || !asked.IsZero() && !isDoc && !args.Truth(asked) {
+			continue
+		}
+		reply = append(reply, bson.E{Key: s.Name, Value: s.Show(c)})
+	}
+	return reply, nil
+}
+
+// metricsStatus has the one metric that the mock keeps: the cursors that are open.
+func metricsStatus(c *call.Call) any {
+	open := int64(len(c.Node.Cursors.Open))
+	return bson.D{{Key: "cursor", Value: bson.D{
+		{Key: "moreThanOneBatch", Value: int64(0)}, {Key: "timedOut", Value: int64(0)},
+		{Key: "totalOpened", Value: int64(0)},
+		{Key: "open", Value: bson.D{
+			{Key: "multiTarget", Value: int64(0)}, {Key: "singleTarget", Value: int64(0)},
+			{Key: "pinned", Value: int64(0)}, {Key: "total", Value: open},
+		}},
+	}}}
+}
+
+func assertStatus(c *call.Call) any {
+	return bson.D{
+		{Key: "regular", Value: int32(0)}, {Key: "warning", Value: int32(0)}, {Key: "msg", Value: int32(0)},
+		{Key: "user", Value: int32(c.Node.Counters.UserErrors.Load())},
+		{Key: "tripwire", Value: int32(0)}, {Key: "rollovers", Value: int32(0)},
+	}
+}
+
+// maxConnections is what a mongos shows as its limit.
+const maxConnections = 16000
+
+func connectionsStatus(c *call.Call) any {
+	open := int32(c.Node.Counters.Connections.Load())
+	return append(bson.D{
+		{Key: "current", Value: open},
+		{Key: "available", Value: maxConnections - open},
+		{Key: "totalCreated", Value: int32(c.Node.Counters.Connected.Load())},
+		{Key: "rejected", Value: int32(0)},
+		{Key: "active", Value: int32(c.Node.Counters.Active.Load())},
+		{Key: "threaded", Value: open},
+	}, call.Longs("exhaustIsMaster", "exhaustHello", "awaitingTopologyChanges", "loadBalanced")...)
+}
+
+// ConcernStatus shows the default concerns.
+func ConcernStatus(c *call.Call) any {
+	return append(c.Cluster.ClusterParameters().DefaultConcerns(),
+		bson.E{Key: "localUpdateWallClockTime", Value: bson.NewDateTimeFromTime(c.Cluster.Now())})
+}
+
+func extraInfo() bson.D {
+	return bson.D{{Key: "note", Value: "fields vary by platform"}, {Key: "threads", Value: int64(runtime.NumGoroutine())}}
+}
+
+func sessionStatus(c *call.Call) any {
+	return bson.D{
+		{Key: "activeSessionsCount", Value: int32(len(c.Node.Sessions.List()))},
+		{Key: "sessionCatalogSize", Value: int32(0)},
+	}
+}
+
+func networkStatus(c *call.Call) any {
+	in, out := c.Node.Counters.BytesIn.Load(), c.Node.Counters.BytesOut.Load()
+	return bson.D{
+		{Key: "bytesIn", Value: in}, {Key: "bytesOut", Value: out},
+		{Key: "physicalBytesIn", Value: in}, {Key: "physicalBytesOut", Value: out},
+		{Key: "numSlowDNSOperations", Value: int64(0)}, {Key: "numSlowSSLOperations", Value: int64(0)},
+		{Key: "numRequests", Value: c.Node.Counters.Requests()},
+	}
+}
+
+func latencyStatus(c *call.Call) any {
+	show := func(l *call.Latency) bson.D {
+		return bson.D{
+			{Key: "latency", Value: l.Micros.Load()}, {Key: "ops", Value: l.Count.Load()},
+			{Key: "queryableEncryptionLatencyMicros", Value: int64(0)},
+		}
+	}
+	return bson.D{
+		{Key: "commands", Value: show(&c.Node.Counters.Others)}, {Key: "reads", Value: show(&c.Node.Counters.Reads)},
+		{Key: "writes", Value: show(&c.Node.Counters.Writes)}, {Key: "transactions", Value: show(&call.Latency{})},
+	}
+}
+
+func opcounterStatus(c *call.Call) any {
+	n := c.Node.Counters
+	return bson.D{
+		{Key: "insert", Value: n.Inserted.Load()}, {Key: "query", Value: n.Queried.Load()},
+		{Key: "update", Value: n.Updated.Load()}, {Key: "delete", Value: n.Deleted.Load()},
+		{Key: "getmore", Value: n.GotMore.Load()}, {Key: "command", Value: n.Commanded.Load()},
+	}
+}
+
+func shardingStatus(c *call.Call) any {
+	settings, _ := c.Cluster.Balancer().RefreshSettings()
+	return bson.D{
+		{Key: "routerServiceEnabled", Value: true},
+		{Key: "configsvrConnectionString", Value: c.Cluster.ConfigServer()},
+		{Key: "lastSeenConfigServerOpTime", Value: call.OpTime(c.Cluster.GossipTime(), -1)},
+		{Key: "lastSeenTopologyOpTime", Value: call.OpTime(c.Cluster.ConfigDB().TopologyTime(), -1)},
+		{Key: "maxChunkSizeInBytes", Value: settings.MaxChunkSizeBytes},
+	}
+}
+
+func shardingStatistics(c *call.Call) any {
+	targeted := bson.D{}
+	for _, name := range call.TargetedCommands() {
+		by := c.Node.Counters.Targeted[name]
+		targeted = append(targeted, bson.E{Key: name, Value: bson.D{
+			{Key: "allShards", Value: call.Smallest(by[call.ToAllShards].Load())}, {Key: "manyShards",
+				Value: call.Smallest(by[call.ToManyShards].Load())},
+			{Key: "oneShard", Value: call.Smallest(by[call.ToOneShard].Load())}, {Key: "unsharded",
+				Value: call.Smallest(by[call.ToUnsharded].Load())},
+		}})
+	}
+	return bson.D{
+		{Key: "numHostsTargeted", Value: targeted},
+		{Key: "catalogCache", Value: CatalogCache(c.Node.Routes.Stats())},
+		{Key: "configServerInShardCache", Value: slices.Contains(c.Cluster.ShardIDs(), mock.ConfigServerID)},
+	}
+}
+
+// CatalogCache is what a node knows of the catalog, and how often it was out of
+// date and read it again.
+func CatalogCache(s routing.Stats) bson.D {
+	cache := append(bson.D{
+		{Key: "numDatabaseEntries", Value: s.Databases}, {Key: "numCollectionEntries", Value: s.Collections},
+		{Key: "numIndexEntries", Value: int64(0)}, {Key: "countStaleConfigErrors", Value: s.Stale},
+	}, call.Longs("totalRefreshWaitTimeMicros", "numActiveIncrementalRefreshes")...)
+	return append(cache,
+		bson.E{Key: "countIncrementalRefreshesStarted", Value: s.Incremental},
+		bson.E{Key: "numActiveFullRefreshes", Value: int64(0)}, bson.E{Key: "countFullRefreshesStarted", Value: s.Full},
+		bson.E{Key: "countFailedRefreshes", Value: int64(0)})
+}
+
+func transactionStatus() bson.D {
+	doc := call.Longs("currentOpen", "currentActive", "currentInactive", "totalStarted", "totalCommitted", "totalAborted")
+	doc = append(doc, bson.E{Key: "abortCause", Value: bson.D{}})
+	doc = append(doc, call.Longs("totalContactedParticipants", "totalParticipantsAtCommit", "totalRequestsTargeted")...)
+	types := bson.D{}
+	for _, name := range []string{"noShards", "singleShard", "singleWriteShard", "readOnly", "twoPhaseCommit",
+		"recoverWithToken"} {
+		types = append(types, bson.E{Key: name, Value: call.Longs("initiated", "successful", "successfulDurationMicros")})
+	}
+	return append(doc, bson.E{Key: "commitTypes", Value: types})
+}
+
+// MemoryStatus shows what the process keeps in memory.
+func MemoryStatus() bson.D {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	megabytes := int32(m.Sys >> 20)
+	return bson.D{
+		{Key: "bits", Value: int32(64)}, {Key: "resident", Value: megabytes}, {Key: "virtual", Value: megabytes},
+		{Key: "supported", Value: true}, {Key: "secureAllocByteCount", Value: int32(0)}, {Key: "secureAllocBytesInPages",
+			Value: int32(0)},
+	}
+}
+
+// analyzersStatus counts what is sampled.
+func analyzersStatus(c *call.Call) any {
+	var active, reads, writes int64
+	for _, a := range c.Node.Analyzers {
+		if a.PerSecond > 0 {
+			active++
+		}
+		for _, sample := range a.Samples {
+			if sample.Writes() {
+				writes++
+			} else {
+				reads++
+			}
+		}
+	}
+	return bson.D{
+		{Key: "activeCollections", Value: active}, {Key: "totalCollections", Value: int64(len(c.Node.Analyzers))},
+		{Key: "totalSampledReadsCount", Value: reads}, {Key: "totalSampledWritesCount", Value: writes},
+	}
+}

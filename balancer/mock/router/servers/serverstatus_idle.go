@@ -1,0 +1,77 @@
+package servers
+
+import (
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/router/call"
+)
+
+// IdleSections returns the sections of serverStatus about what the mock does
+// not have or does not measure: they stand at their beginnings, so that
+// monitoring finds the fields it knows.
+func IdleSections() []call.Section {
+	return []call.Section{
+		{Name: "batchedDeletes", Show: func(*call.Call) any {
+			return ints("batches", "docs", "stagedSizeBytes", "timeInBatchMillis", "refetchesDueToYield")
+		}},
+		{Name: "collectionCatalog", Show: func(*call.Call) any { return call.Longs("numScansDueToMissingMapping") }},
+		{Name: "globalLock", Show: func(c *call.Call) any {
+			nobody := func() bson.D { return ints("total", "readers", "writers") }
+			return bson.D{{Key: "totalTime", Value: c.Node.Up().Microseconds()},
+				{Key: "currentQueue", Value: nobody()}, {Key: "activeClients", Value: nobody()}}
+		}},
+		{Name: "health", Show: func(c *call.Call) any {
+			return bson.D{{Key: "state", Value: "Ok"}, {Key: "enteredStateAtTime",
+				Value: bson.NewDateTimeFromTime(c.Node.Started)}}
+		}},
+		{Name: "indexBulkBuilder", Show: func(*call.Call) any {
+			return call.Longs("count", "resumed", "filesOpenedForExternalSort", "filesClosedForExternalSort", "spilledRanges",
+				"bytesSpilledUncompressed", "bytesSpilled", "numSorted", "bytesSorted", "memUsage")
+		}},
+		{Name: "indexStats", Show: func(*call.Call) any { return indexFeatures() }},
+		{Name: "internalTransactions",
+			Show: func(*call.Call) any {
+				return call.Longs("started", "retriedTransactions", "retriedCommits", "succeeded")
+			}},
+		{Name: "locks", Show: func(*call.Call) any { return bson.D{} }},
+		{Name: "querySettings", Show: func(*call.Call) any { return ints("count", "size", "rejectCount") }},
+		{Name: "scramCache", Show: func(*call.Call) any {
+			return bson.D{{Key: "SCRAM-SHA-1", Value: call.Longs("count", "hits", "misses")},
+				{Key: "SCRAM-SHA-256", Value: call.Longs("count", "hits", "misses")}}
+		}},
+		{Name: "security", Show: func(*call.Call) any { return authenticationCounts() }},
+	}
+}
+
+// ints are counters of 32 bits that never move here.
+func ints(names ...string) bson.D {
+	doc := make(bson.D, len(names))
+	for i, name := range names {
+		doc[i] = bson.E{Key: name, Value: int32(0)}
+	}
+	return doc
+}
+
+func indexFeatures() bson.D {
+	features := bson.D{}
+	for _, name := range []string{"2d", "2dsphere", "2dsphere_bucket", "collation", "columnstore", "compound", "hashed",
+		"id", "normal",
+		"partial", "prepareUnique", "single", "sparse", "text", "ttl", "unique", "wildcard"} {
+		features = append(features, bson.E{Key: name, Value: call.Longs("count", "accesses")})
+	}
+	return append(call.Longs("count"), bson.E{Key: "features", Value: features})
+}
+
+func authenticationCounts() bson.D {
+	mechanisms := bson.D{}
+	for _, name := range []string{"MONGODB-X509", "SCRAM-SHA-1", "SCRAM-SHA-256"} {
+		kinds := bson.D{}
+		for _, kind := range []string{"speculativeAuthenticate", "clusterAuthenticate", "authenticate"} {
+			kinds = append(kinds, bson.E{Key: kind, Value: call.Longs("received", "successful")})
+		}
+		mechanisms = append(mechanisms, bson.E{Key: name, Value: kinds})
+	}
+	return bson.D{{Key: "authentication",
+		Value: append(append(call.Longs("saslSupportedMechsReceived"), bson.E{Key: "mechanisms", Value: mechanisms}),
+			call.Longs("totalAuthenticationTimeMicros")...)}}
+}

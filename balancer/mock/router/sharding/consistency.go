@@ -1,0 +1,54 @@
+package sharding
+
+import (
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mongoerr"
+)
+
+// checkMetadataConsistency compares the catalog with what the shards hold: of
+// the cluster on admin, of a database, or of one collection (spec 03 §1.7).
+func checkMetadataConsistency(c *call.Call) (bson.D, error) {
+	db, ns, coll := c.DB, c.DB+".$cmd.aggregate", ""
+	v := c.Args["checkMetadataConsistency"]
+	name, isText := v.StringValueOK()
+	if n, isNumber := args.Number(v); !isText && !(isNumber && n == 1) {
+		return nil, mongoerr.New(mongoerr.TypeMismatch,
+			"BSON field 'checkMetadataConsistency.checkMetadataConsistency' is the wrong type '%s', expected a collection "+
+				"name or 1", args.TypeName(v.Type))
+	}
+	switch {
+	case c.DB == "admin" && isText || isText && name == "":
+		return nil, mongoerr.New(mongoerr.InvalidNamespace,
+			"Collection level mode command cannot be run on the admin database or without a name")
+	case c.DB == "admin":
+		db = ""
+	case isText:
+		coll, ns = name, c.DB+"."+name
+	}
+	if db != "" && db != "config" {
+		if err := call.KnownDatabase(c.Cluster, db+".x"); err != nil {
+			return nil, err
+		}
+	}
+	size, err := c.SizeIn(c.Args.Object("cursor"))
+	if err != nil {
+		return nil, err
+	}
+	found, err := c.Cluster.Inconsistencies(db, coll, c.Args.Truth("checkIndexes"))
+	if err != nil {
+		return nil, err
+	}
+	var docs []bson.D
+	for _, one := range found {
+		docs = append(docs, bson.D{{Key: "type", Value: one.Type}, {Key: "description", Value: one.Description},
+			{Key: "details", Value: one.Details}})
+	}
+	list, err := call.MarshalAll(docs)
+	if err != nil {
+		return nil, err
+	}
+	return call.FirstBatch(c, ns, list, size)
+}

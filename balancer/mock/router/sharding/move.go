@@ -1,0 +1,237 @@
+package sharding
+
+import (
+	"errors"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mongoerr"
+	"shardsh/balancer/policy"
+)
+
+// staleAttempts is how often mongos sends a command that a shard refuses for
+// a stale routing table (spec 03 §0.7).
+const staleAttempts = 10
+
+func moveHandlers() map[string]call.Handler {
+	return map[string]call.Handler{
+		"moveChunk": moveChunk,
+		"moveRange": moveRange,
+	}
+}
+
+// moveChunk moves one whole chunk, named by a key in it or by its bounds.
+func moveChunk(c *call.Call) (bson.D, error) {
+	started := c.Cluster.Now()
+	if err := move(c, chunkMove); err != nil {
+		return nil, err
+	}
+	return bson.D{{Key: "millis", Value: int32(c.Cluster.Now().Sub(started) / time.Millisecond)}}, nil
+}
+
+// chunkMove returns what a moveChunk asks of the donor.
+func chunkMove(c *call.Call) (req mock.MoveRequest, err error) {
+	ns := c.Args.Text("moveChunk")
+	coll, err := c.Cluster.ConfigDB().Sharded(ns)
+	if err != nil {
+		return req, err
+	}
+	bounds, err := chunkChoice(c.Args)
+	if err != nil {
+		return req, err
+	}
+	to, err := c.Cluster.ConfigDB().FindShard(c.Args.Text("to"))
+	if err != nil {
+		return req, err
+	}
+	chunk, err := chooseChunk(c.Cluster, coll, c.Args.Object("find"), bounds)
+	if err != nil {
+		return req, err
+	}
+	throttle := c.Args["secondaryThrottle"]
+	if throttle.IsZero() {
+		throttle = c.Args["_secondaryThrottle"]
+	}
+	concern := c.Body.Lookup("writeConcern")
+	if args.Truth(throttle) && concern.IsZero() {
+		return req, mongoerr.New(mongoerr.FailedToParse, "secondaryThrottle needs a writeConcern")
+	}
+	if args.Truth(throttle) { // a write concern without it is ignored
+		req.SecondaryThrottle = true
+		req.WriteConcern, _ = concern.DocumentOK()
+	}
+	return mock.MoveRequest{
+		SecondaryThrottle: req.SecondaryThrottle, WriteConcern: req.WriteConcern,
+		Namespace: ns, From: chunk.Shard, To: to.ID,
+		Min: coll.Pattern.Bound(chunk.Min), Max: coll.Pattern.Bound(chunk.Max),
+		WaitForDelete:     c.Args.Truth("waitForDelete") || c.Args.Truth("_waitForDelete"),
+		Force:             manualForce(c.Args),
+		MaxChunkSizeBytes: c.Cluster.Balancer().MaxChunkSizeBytes(coll),
+	}, nil
+}
+
+func manualForce(a args.Values) policy.ForceJumbo {
+	if a.Truth("forceJumbo") {
+		return policy.ForceManual
+	}
+	return policy.ForceNone
+}
+
+// chunkChoice checks that exactly one of find and bounds is given.
+func chunkChoice(a args.Values) ([]bson.Raw, error) {
+	var bounds []bson.Raw
+	if a.Has("bounds") {
+		var err error
+		if bounds, err = args.Documents(a["bounds"]); err != nil {
+			return nil, err
+		}
+		if len(bounds) != 2 {
+			return nil, mongoerr.New(mongoerr.InvalidOptions, "bounds must have two elements")
+		}
+	}
+	if a.Has("find") == a.Has("bounds") {
+		return nil, mongoerr.New(mongoerr.InvalidOptions, "exactly one of find and bounds must be given")
+	}
+	return bounds, nil
+}
+
+// chooseChunk finds the chunk a moveChunk means.
+func chooseChunk(cluster *mock.Cluster, coll catalog.Collection, find bson.Raw, bounds []bson.Raw) (catalog.Chunk,
+	error) {
+	table := cluster.ConfigDB().Table(coll.Namespace)
+	if bounds == nil {
+		key, found := coll.Pattern.QueryKey(find)
+		if !found {
+			return catalog.Chunk{}, mongoerr.New(mongoerr.MoveChunkFindWithoutKey, "no shard key found in chunk query %s", find)
+		}
+		return table.Find(key), nil
+	}
+	lower, err := coll.Pattern.Key(bounds[0])
+	if err != nil {
+		return catalog.Chunk{}, mongoerr.New(mongoerr.MoveChunkBadBound, "shard key bounds [%s,%s) are not valid",
+			bounds[0], bounds[1])
+	}
+	upper, err := coll.Pattern.Key(bounds[1])
+	if err != nil {
+		return catalog.Chunk{}, mongoerr.New(mongoerr.MoveChunkBadBound, "shard key bounds [%s,%s) are not valid",
+			bounds[0], bounds[1])
+	}
+	chunk := table.Find(lower)
+	if !chunk.Min.Equal(lower) || !chunk.Max.Equal(upper) {
+		return catalog.Chunk{}, mongoerr.New(mongoerr.MoveChunkNoSuchChunk,
+			"no chunk found with the shard key bounds [%s,%s)", bounds[0], bounds[1])
+	}
+	return chunk, nil
+}
+
+// moveRange moves a range within one chunk; the donor computes a bound that
+// was left out.
+func moveRange(c *call.Call) (bson.D, error) {
+	return bson.D{}, move(c, rangeMove)
+}
+
+// rangeMove returns what a moveRange asks of the donor.
+func rangeMove(c *call.Call) (req mock.MoveRequest, err error) {
+	ns := c.Args.Text("moveRange")
+	lower, upper := c.Args.Object("min"), c.Args.Object("max")
+	if lower == nil && upper == nil {
+		return req, mongoerr.New(mongoerr.InvalidOptions, "Need to specify at least one of min and max")
+	}
+	to, err := c.Cluster.ConfigDB().ShardByID(c.Args.Text("toShard"))
+	if err != nil {
+		return req, err
+	}
+	coll, tracked, err := c.Cluster.ConfigDB().Tracked(ns)
+	if err != nil {
+		return req, err
+	}
+	if !tracked {
+		return req, mongoerr.New(mongoerr.NamespaceNotFound, "Collection %s is not sharded", ns)
+	}
+	if coll.Unsplittable {
+		return req, mongoerr.New(mongoerr.NamespaceNotSharded, "Collection %s is not sharded", ns)
+	}
+	return mock.MoveRequest{
+		Namespace: ns, From: donorOf(c.Cluster, coll, lower, upper), To: to.ID, Min: lower, Max: upper,
+		WaitForDelete:     c.Args.Truth("waitForDelete"),
+		Force:             manualForce(c.Args),
+		MaxChunkSizeBytes: c.Cluster.Balancer().MaxChunkSizeBytes(coll),
+	}, nil
+}
+
+// donorOf returns the owner of the chunk that a bound lies in. The bound is
+// only compared by its values: one that does not fit the key is refused by the
+// shard that the request goes to.
+func donorOf(cluster *mock.Cluster, coll catalog.Collection, lower, upper bson.Raw) catalog.ShardID {
+	table := cluster.ConfigDB().Table(coll.Namespace)
+	if lower != nil {
+		key, err := coll.Pattern.Key(lower)
+		if err != nil {
+			key = looseKey(coll.Pattern, lower)
+		}
+		return table.Find(key).Shard
+	}
+	key, err := coll.Pattern.Key(upper)
+	if err != nil {
+		key = looseKey(coll.Pattern, upper)
+	}
+	return mock.EndingAt(table, key).Shard
+}
+
+// looseKey reads a bound's values in order, whatever their names are; a bound
+// that is too short goes on with MinKey.
+func looseKey(p catalog.KeyPattern, bound bson.Raw) catalog.Key {
+	elems, err := bound.Elements()
+	if err != nil {
+		return p.GlobalMin()
+	}
+	renamed := bson.D{}
+	for i, name := range p.Fields() {
+		if i < len(elems) {
+			renamed = append(renamed, bson.E{Key: name, Value: elems[i].Value()})
+		} else {
+			renamed = append(renamed, bson.E{Key: name, Value: bson.MinKey{}})
+		}
+	}
+	raw, err := bson.Marshal(renamed)
+	if err != nil {
+		return p.GlobalMin()
+	}
+	key, err := p.Key(raw)
+	if err != nil {
+		return p.GlobalMin()
+	}
+	return key
+}
+
+// move sends a request to the donor, made anew when the donor finds the
+// routing stale.
+func move(c *call.Call, request func(*call.Call) (mock.MoveRequest, error)) error {
+	for attempt := 1; ; attempt++ {
+		req, err := request(c)
+		if err != nil {
+			return err
+		}
+		err = c.Cluster.Migrations().Move(c.Ctx, req, c.Deadline)
+		if !mongoerr.Is(err, mongoerr.StaleConfig) {
+			return err
+		}
+		if c.Node.Routes.Refused(req.Namespace, c.Cluster.ConfigDB()); attempt == staleAttempts {
+			return err
+		}
+	}
+}
+
+// errOld makes an error into an old-style one, without a code.
+func errOld(err error) error {
+	var server *mongoerr.ServerError
+	if errors.As(err, &server) {
+		return mongoerr.NewNoCode("%s", server.Message)
+	}
+	return mongoerr.NewNoCode("%s", err)
+}

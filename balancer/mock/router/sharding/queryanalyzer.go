@@ -1,0 +1,51 @@
+package sharding
+
+import (
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mongoerr"
+)
+
+// maxSampleRate is the largest samplesPerSecond.
+const maxSampleRate = 50
+
+// configureQueryAnalyzer begins or ends the sampling of a collection's queries.
+func configureQueryAnalyzer(c *call.Call) (bson.D, error) {
+	ns, mode := c.Args.Text("configureQueryAnalyzer"), c.Args.Text("mode")
+	rate, hasRate := args.Number(c.Args["samplesPerSecond"])
+	switch {
+	case mode != "full" && mode != "off":
+		return nil, mongoerr.New(mongoerr.BadValue,
+			"Enumeration value '%s' for field 'configureQueryAnalyzer.mode' is not a valid value.", mode)
+	case c.Args.Has("samplesPerSecond") && !hasRate:
+		return nil, mongoerr.New(mongoerr.TypeMismatch,
+			"BSON field 'configureQueryAnalyzer.samplesPerSecond' is the wrong type '%s', expected types '[double, decimal, "+
+				"int, long]'", args.TypeName(c.Args["samplesPerSecond"].Type))
+	case mode == "off" && hasRate:
+		return nil, mongoerr.New(mongoerr.InvalidOptions, "Cannot specify 'samplesPerSecond' when 'mode' is \"off\"")
+	case mode == "full" && !hasRate:
+		return nil, mongoerr.New(mongoerr.InvalidOptions, "'samplesPerSecond' must be specified when 'mode' is \"full\"")
+	case hasRate && (rate <= 0 || rate > maxSampleRate):
+		return nil, mongoerr.New(mongoerr.InvalidOptions,
+			"'samplesPerSecond' must be greater than 0 and less than or equal to %d", maxSampleRate)
+	}
+	if err := analyzable(c, ns, "configureQueryAnalyzer"); err != nil {
+		return nil, err
+	}
+	is := bson.D{{Key: "mode", Value: mode}}
+	if hasRate {
+		is = append(is, bson.E{Key: "samplesPerSecond", Value: rate})
+	}
+	was, err := c.Cluster.Statistics().ConfigureAnalyzer(ns, is)
+	if err != nil {
+		return nil, err
+	}
+	c.Node.Analyzers.Sample(ns, mode, rate)
+	reply := bson.D{}
+	if was != nil {
+		reply = append(reply, bson.E{Key: "oldConfiguration", Value: was})
+	}
+	return append(reply, bson.E{Key: "newConfiguration", Value: is}), nil
+}

@@ -1,0 +1,156 @@
+package sharding
+
+import (
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mongoerr"
+)
+
+// reshardingCommands give collections another key or another place (spec 03
+// §1.4). They answer when all is done.
+func reshardingHandlers() map[string]call.Handler {
+	return map[string]call.Handler{
+		"reshardCollection":      reshardCollection,
+		"abortReshardCollection": aborting("abortReshardCollection", mock.ByReshard),
+		"commitReshardCollection": func(c *call.Call) (bson.D, error) {
+			return bson.D{}, c.Cluster.Reshardings().Commit(c.Args.Text("commitReshardCollection"))
+		},
+		"cleanupReshardCollection": cleanupReshardCollection,
+		"moveCollection": func(c *call.Call) (bson.D, error) {
+			return bson.D{}, c.Cluster.Reshardings().Move(c.Ctx, c.Deadline, c.Args.Text("moveCollection"),
+				c.Args.Text("toShard"))
+		},
+		"abortMoveCollection": aborting("abortMoveCollection", mock.ByMove),
+		"unshardCollection": func(c *call.Call) (bson.D, error) {
+			return bson.D{}, c.Cluster.Reshardings().Unshard(c.Ctx, c.Deadline, c.Args.Text("unshardCollection"),
+				c.Args.Text("toShard"))
+		},
+		"abortUnshardCollection":   aborting("abortUnshardCollection", mock.ByUnshard),
+		"refineCollectionShardKey": refineKey,
+	}
+}
+
+func refineKey(c *call.Call) (bson.D, error) {
+	unique := c.Args["enforceUniquenessCheck"]
+	return bson.D{}, c.Cluster.Collections().RefineKey(mock.RefineRequest{
+		Namespace: c.Args.Text("refineCollectionShardKey"), Key: c.Args.Object("key"), UUID: c.Args.Binary("collectionUUID"),
+		AcceptNonUnique: !unique.IsZero() && !args.Truth(unique),
+	})
+}
+
+func aborting(name string, by mock.Provenance) call.Handler {
+	return func(c *call.Call) (bson.D, error) {
+		return bson.D{}, c.Cluster.Reshardings().Abort(c.Ctx, c.Deadline, c.Args.Text(name), by)
+	}
+}
+
+// cleanupReshardCollection has nothing to do: an operation that failed leaves
+// nothing behind here.
+func cleanupReshardCollection(c *call.Call) (bson.D, error) {
+	ns := c.Args.Text("cleanupReshardCollection")
+	_, tracked, err := c.Cluster.ConfigDB().Tracked(ns)
+	if err == nil && !tracked {
+		err = mongoerr.New(mongoerr.NamespaceNotFound, "Namespace %s not found", ns)
+	}
+	return bson.D{}, err
+}
+
+func reshardCollection(c *call.Call) (bson.D, error) {
+	ns := c.Args.Text("reshardCollection")
+	switch {
+	case c.Args.Truth("unique"):
+		return nil, mongoerr.New(mongoerr.BadValue, "Resharding doesn't support unique: true")
+	case c.Args.Has("_presetReshardedChunks"):
+		return nil, mongoerr.New(mongoerr.BadValue,
+			"Test commands must be enabled when a value is provided for field: _presetReshardedChunks")
+	}
+	if err := simpleCollation(c, "reshardCollection"); err != nil {
+		return nil, err
+	}
+	if err := c.Cluster.Collections().CheckUUID(ns, c.Args.Binary("collectionUUID")); err != nil {
+		return nil, err
+	}
+	req := mock.ReshardRequest{
+		Namespace: ns, Key: c.Args.Object("key"), InitialChunks: c.Args.Number("numInitialChunks"),
+		Force: c.Args.Truth("forceRedistribution"),
+		UUID:  c.Args.Binary("reshardingUUID"),
+	}
+	if c.Args.Has("numInitialChunks") && req.InitialChunks <= 0 {
+		return nil, mongoerr.New(mongoerr.BadValue, "numInitialChunks must be greater than 0")
+	}
+	var err error
+	if c.Args.Has("zones") {
+		if req.Zones, err = zoneRequests(c.Args["zones"]); err != nil {
+			return nil, err
+		}
+	}
+	if c.Args.Has("shardDistribution") {
+		if req.Distribution, err = shardRanges(c.Args["shardDistribution"]); err != nil {
+			return nil, err
+		}
+	}
+	return bson.D{}, c.Cluster.Reshardings().Reshard(c.Ctx, c.Deadline, req)
+}
+
+func simpleCollation(c *call.Call, command string) error {
+	if !c.Args.Has("collation") {
+		return nil
+	}
+	if locale, _ := c.Args.Object("collation").Lookup("locale").StringValueOK(); locale != "simple" {
+		return mongoerr.New(mongoerr.BadValue, "the collation for %s must be {locale: 'simple'}", command)
+	}
+	return nil
+}
+
+func zoneRequests(list bson.RawValue) ([]mock.ZoneRequest, error) {
+	docs, err := args.Documents(list)
+	if err != nil {
+		return nil, err
+	}
+	zones := []mock.ZoneRequest{}
+	for _, doc := range docs {
+		zone, isText := doc.Lookup("zone").StringValueOK()
+		min, hasMin := doc.Lookup("min").DocumentOK()
+		max, hasMax := doc.Lookup("max").DocumentOK()
+		if !isText || !hasMin || !hasMax {
+			return nil, missingIn("zones", map[string]bool{"zone": isText, "min": hasMin, "max": hasMax})
+		}
+		zones = append(zones, mock.ZoneRequest{Zone: zone, Min: min, Max: max})
+	}
+	return zones, nil
+}
+
+func shardRanges(list bson.RawValue) ([]mock.ShardRange, error) {
+	docs, err := args.Documents(list)
+	if err != nil {
+		return nil, err
+	}
+	var ranges []mock.ShardRange
+	for _, doc := range docs {
+		shard, isText := doc.Lookup("shard").StringValueOK()
+		if !isText {
+			return nil, missingIn("shardDistribution", map[string]bool{"shard": false})
+		}
+		r := mock.ShardRange{Shard: shard}
+		r.Min, _ = doc.Lookup("min").DocumentOK()
+		r.Max, _ = doc.Lookup("max").DocumentOK()
+		ranges = append(ranges, r)
+	}
+	return ranges, nil
+}
+
+func missingIn(list string, there map[string]bool) error {
+	var lacking []string
+	for _, name := range []string{"zone", "shard", "min", "max"} {
+		if present, asked := there[name]; asked && !present {
+			lacking = append(lacking, name)
+		}
+	}
+	return mongoerr.New(mongoerr.IDLFailedToParse,
+		"BSON field 'reshardCollection.%s.%s' is missing but a required field", list, strings.Join(lacking, ", "))
+}

@@ -1,0 +1,42 @@
+package sharding
+
+import (
+	"maps"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mongoerr"
+)
+
+// sampledQueriesStage is $listSampledQueries: what configureQueryAnalyzer had sampled,
+// of a collection or of all.
+func sampledQueriesStage(c *call.Call, _ string, spec bson.RawValue) ([]bson.Raw, error) {
+	doc, isDoc := spec.DocumentOK()
+	if !isDoc {
+		return nil, mongoerr.New(mongoerr.BadValue,
+			"$listSampledQueries must take a nested object but found: %s", spec)
+	}
+	ns, isText := doc.Lookup("namespace").StringValueOK()
+	if !isText && !doc.Lookup("namespace").IsZero() {
+		return nil, mongoerr.New(mongoerr.TypeMismatch,
+			"BSON field '$listSampledQueries.namespace' is the wrong type '%s', expected type 'string'",
+			args.TypeName(doc.Lookup("namespace").Type))
+	}
+	var docs []bson.Raw
+	for _, of := range slices.Sorted(maps.Keys(c.Node.Analyzers)) {
+		if isText && of != ns {
+			continue
+		}
+		for i, one := range c.Node.Analyzers[of].Samples {
+			raw, err := bson.Marshal(one.Doc(of, i))
+			if err != nil {
+				return nil, err
+			}
+			docs = append(docs, raw)
+		}
+	}
+	return docs, nil
+}

@@ -1,0 +1,48 @@
+package sharding
+
+import (
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mongoerr"
+)
+
+func shardingHandlers() map[string]call.Handler {
+	return map[string]call.Handler{
+		"enableSharding":  enableSharding,
+		"shardCollection": shardCollection,
+	}
+}
+
+func enableSharding(c *call.Call) (bson.D, error) {
+	name, primary := c.Args.Text("enableSharding"), c.Args.Text("primaryShard")
+	if primary != "" || !c.Args.Has("primaryShard") {
+		return bson.D{}, c.Request.EnableSharding(name, primary)
+	}
+	there, err := c.Cluster.Databases().CheckName(name)
+	if err == nil && !there {
+		err = mongoerr.New(mongoerr.BadValue, "invalid shard name: it is empty")
+	}
+	return bson.D{}, mongoerr.Wrap(err, "Database "+name+" could not be created")
+}
+
+func shardCollection(c *call.Call) (bson.D, error) {
+	ns := c.Args.Text("shardCollection")
+	if c.Args.Has("timeseries") {
+		return nil, mongoerr.New(mongoerr.NotImplemented, "the mock has no time-series collections")
+	}
+	create, allow := c.Args["implicitlyCreateIndex"], c.Args["enforceUniquenessCheck"]
+	err := c.Request.ShardCollection(mock.ShardRequest{
+		Namespace:       ns,
+		Key:             c.Args.Object("key"),
+		Unique:          c.Args.Truth("unique"),
+		NoIndex:         !create.IsZero() && !args.Truth(create),
+		UUID:            c.Args.Binary("collectionUUID"),
+		AcceptNonUnique: !allow.IsZero() && !args.Truth(allow),
+		PresplitZones:   c.Args.Truth("presplitHashedZones"),
+		OtherCollation:  simpleCollation(c, "shardCollection") != nil,
+	})
+	return bson.D{{Key: "collectionsharded", Value: ns}}, err
+}

@@ -1,0 +1,86 @@
+package sharding
+
+import (
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mongoerr"
+)
+
+// SplitVector returns the points at which the shard that owns a range would cut
+// it, or this shard what it has of it (spec 03 §1.8).
+func SplitVector(c *call.Call) (bson.D, error) {
+	req, err := vectorRequest(c)
+	if err != nil {
+		return nil, err
+	}
+	points, err := c.Cluster.Chunks().SplitVector(req)
+	if err != nil {
+		return nil, err
+	}
+	if points == nil {
+		points = []bson.Raw{}
+	}
+	return bson.D{{Key: "splitKeys", Value: points}}, nil
+}
+
+func vectorRequest(c *call.Call) (req mock.VectorRequest, err error) {
+	if req.Namespace, err = c.Text("splitVector"); err != nil {
+		return req, err
+	}
+	if _, _, err := catalog.SplitNamespace(req.Namespace); err != nil {
+		return req, err
+	}
+	if m := c.Node.Member; m != nil {
+		req.On = m.ID
+	} else if db, _, _ := strings.Cut(req.Namespace, "."); db != c.DB {
+		return req, mongoerr.New(mongoerr.IllegalOperation, "Performing splitVector across dbs isn't supported via mongos")
+	}
+	for name, into := range map[string]*bson.Raw{"keyPattern": &req.Key, "min": &req.Min, "max": &req.Max} {
+		if doc, isDoc := c.Body.Lookup(name).DocumentOK(); isDoc && len(doc) > 5 {
+			*into = doc
+		}
+	}
+	switch {
+	case req.Key == nil:
+		return req, mongoerr.New(mongoerr.UnknownError, "no key pattern found in splitVector")
+	case (req.Min == nil) != (req.Max == nil):
+		return req, mongoerr.New(mongoerr.UnknownError, "either provide both min and max or leave both empty")
+	}
+	return req, vectorLimits(c, &req)
+}
+
+func vectorLimits(c *call.Call, req *mock.VectorRequest) error {
+	req.Force = args.Truth(c.Body.Lookup("force"))
+	points, _ := args.Number(c.Body.Lookup("maxSplitPoints"))
+	req.MaxPoints = int64(points)
+	if v := c.Body.Lookup("maxChunkObjects"); !v.IsZero() {
+		n, isNumber := args.Number(v)
+		if !isNumber || n <= 0 {
+			return mongoerr.New(mongoerr.InvalidOptions, "maxChunkObjects must be greater than 0")
+		}
+		req.MaxKeys = int64(n)
+	}
+	megabytes, hasMB := args.Number(c.Body.Lookup("maxChunkSize"))
+	size, hasBytes := args.Number(c.Body.Lookup("maxChunkSizeBytes"))
+	if hasMB {
+		size = megabytes * (1 << 20)
+	}
+	switch {
+	case !hasMB && !hasBytes && !req.Force:
+		return mongoerr.New(mongoerr.InvalidOptions,
+			"need to specify the desired max chunk size (maxChunkSize or maxChunkSizeBytes)")
+	case !hasMB && !hasBytes:
+		return nil
+	case size < leastChunkMB<<20 || size > mostChunkMB<<20:
+		return mongoerr.New(mongoerr.InvalidOptions, "the max chunk size must be between %d and %d MB", leastChunkMB,
+			mostChunkMB)
+	}
+	req.ChunkBytes = int64(size)
+	return nil
+}

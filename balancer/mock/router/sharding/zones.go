@@ -1,0 +1,90 @@
+package sharding
+
+import (
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/keyorder"
+	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mongoerr"
+)
+
+// The aliases look for the canonical field name and so always fail with
+// NoSuchKey (spec 03 §1.6).
+func zoneHandlers() map[string]call.Handler {
+	return map[string]call.Handler{
+		"addShardToZone":      addShardToZone,
+		"removeShardFromZone": removeShardFromZone,
+		"updateZoneKeyRange":  updateZoneKeyRange,
+	}
+}
+
+func addShardToZone(c *call.Call) (bson.D, error) {
+	shard, zone, err := shardAndZone(c, "addShardToZone")
+	if err != nil {
+		return nil, err
+	}
+	return bson.D{}, c.Cluster.ConfigDB().AddShardToZone(shard, zone)
+}
+
+func removeShardFromZone(c *call.Call) (bson.D, error) {
+	shard, zone, err := shardAndZone(c, "removeShardFromZone")
+	if err != nil {
+		return nil, err
+	}
+	return bson.D{}, c.Cluster.ConfigDB().RemoveShardFromZone(shard, zone)
+}
+
+func shardAndZone(c *call.Call, command string) (shard, zone string, err error) {
+	if shard, err = c.Text(command); err != nil {
+		return "", "", err
+	}
+	zone, err = c.Text("zone")
+	return shard, zone, err
+}
+
+func updateZoneKeyRange(c *call.Call) (bson.D, error) {
+	ns, err := c.Text("updateZoneKeyRange")
+	if err != nil {
+		return nil, err
+	}
+	if _, _, err := catalog.SplitNamespace(ns); err != nil {
+		return nil, err
+	}
+	lower, err := boundOf(c, "min")
+	if err != nil {
+		return nil, err
+	}
+	upper, err := boundOf(c, "max")
+	if err != nil {
+		return nil, err
+	}
+	if keyorder.CompareDocuments(lower, upper) >= 0 {
+		return nil, mongoerr.New(mongoerr.FailedToParse, "min: %s should be less than max: %s", lower, upper)
+	}
+	if v := c.Body.Lookup("zone"); v.Type == bson.TypeNull {
+		return bson.D{}, c.Cluster.ConfigDB().UnassignZone(ns, lower, upper)
+	}
+	zone, err := c.Text("zone")
+	if err != nil {
+		return nil, err
+	}
+	return bson.D{}, c.Cluster.ConfigDB().AssignZone(ns, lower, upper, zone)
+}
+
+func boundOf(c *call.Call, name string) (bson.Raw, error) {
+	v := c.Body.Lookup(name)
+	if v.IsZero() {
+		return nil, mongoerr.New(mongoerr.NoSuchKey, "Missing expected field \"%s\"", name)
+	}
+	doc, isDoc := v.DocumentOK()
+	if !isDoc {
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "\"%s\" had the wrong type. Expected object, found %s", name,
+			args.TypeName(v.Type))
+	}
+	if len(doc) <= 5 {
+		return nil, mongoerr.New(mongoerr.BadValue, "%s must not be empty", name)
+	}
+	return doc, nil
+}

@@ -1,0 +1,149 @@
+package writes
+
+import (
+	"context"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mock/store/projection"
+	"shardsh/balancer/mongoerr"
+)
+
+// findAndModify of a retryable write gives its first reply again.
+func findAndModify(c *call.Call) (bson.D, error) {
+	statements, err := beginRetryable(c, 1)
+	if err != nil {
+		return nil, err
+	}
+	done, err := statements.once(0, func() (*call.Outcome, error) { return findAndModifyOnce(c) })
+	if err != nil {
+		return nil, err
+	}
+	reply := slices.Clone(done.Reply)
+	if len(statements.retried) > 0 {
+		reply = append(reply, bson.E{Key: "retriedStmtId", Value: statements.id(0)})
+	}
+	return reply, nil
+}
+
+func findAndModifyOnce(c *call.Call) (*call.Outcome, error) {
+	ns, err := c.Namespace()
+	if err != nil {
+		return nil, err
+	}
+	req, err := call.Outside(c, func(context.Context) (mock.FindOneRequest, error) { return FindOneRequest(c) })
+	if err != nil {
+		return nil, err
+	}
+	result, err := c.Request.FindAndModify(ns, req)
+	if err != nil {
+		return nil, whileExecuting("findAndModify", err)
+	}
+	return &call.Outcome{Matched: result.Matched, Modified: result.Modified, Upserted: result.UpsertedID,
+		Removed: req.Remove && result.Matched > 0, Reply: modified(result, req.Remove)}, nil
+}
+
+// whileExecuting says of an error that arose at a document that it did, as the
+// server does for updates.
+func whileExecuting(command string, err error) error {
+	code, known := mongoerr.CodeOf(err)
+	if !known || code == mongoerr.BadValue || code == mongoerr.CommandNotSupportedOnView ||
+		code == mongoerr.HostUnreachable {
+		return err
+	}
+	return mongoerr.Wrap(err, "Plan executor error during "+command)
+}
+
+// shownImage returns how a findAndModify shows its document, which is made before
+// anything is written: it may fail, or take long.
+func shownImage(c *call.Call, remove bool) (
+	func(ctx context.Context, before, after bson.Raw) (bson.Raw, error), error) {
+	fields, err := c.Document("fields")
+	if err != nil {
+		return nil, err
+	}
+	var projection *projection.Projection
+	if len(fields) > 5 {
+		if projection, err = c.Projection(fields, nil); err != nil {
+			return nil, err
+		}
+	}
+	isNew := args.Truth(c.Body.Lookup("new")) && !remove
+	return func(ctx context.Context, before, after bson.Raw) (bson.Raw, error) {
+		doc := before
+		if isNew {
+			doc = after
+		}
+		if doc == nil {
+			return nil, nil
+		}
+		return projection.Projector(ctx)(doc)
+	}, nil
+}
+
+// FindOneRequest reads a findAndModify.
+func FindOneRequest(c *call.Call) (mock.FindOneRequest, error) {
+	req := mock.FindOneRequest{Remove: args.Truth(c.Body.Lookup("remove"))}
+	query, err := c.Document("query")
+	if err != nil {
+		return req, err
+	}
+	if query == nil {
+		query = bson.Raw{5, 0, 0, 0, 0}
+	}
+	update := c.Body.Lookup("update")
+	switch {
+	case req.Remove && !update.IsZero():
+		return req, mongoerr.New(mongoerr.FailedToParse, "Cannot specify both an update and remove=true")
+	case req.Remove && args.Truth(c.Body.Lookup("upsert")):
+		return req, mongoerr.New(mongoerr.FailedToParse, "Cannot specify both upsert=true and remove=true")
+	case req.Remove && args.Truth(c.Body.Lookup("new")):
+		return req, mongoerr.New(mongoerr.FailedToParse,
+			"Cannot specify both new=true and remove=true; 'remove' always returns the deleted document")
+	case req.Remove && !c.Body.Lookup("arrayFilters").IsZero():
+		return req, mongoerr.New(mongoerr.FailedToParse, "Cannot specify arrayFilters and remove=true")
+	case !req.Remove && update.IsZero():
+		return req, mongoerr.New(mongoerr.FailedToParse, "Either an update or remove=true must be specified")
+	case req.Remove:
+		if req.Filter, err = c.Filter(query); err != nil {
+			return req, err
+		}
+		req.Sort, req.Hint, err = pick(c, c.Body.Raw)
+	default:
+		_, q, marshalErr := bson.MarshalValue(query)
+		if marshalErr != nil {
+			return req, marshalErr
+		}
+		filter := bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: q}
+		req.UpdateRequest, err = UpdateRequest(c, filter, update, c.Body.Raw)
+	}
+	if err != nil {
+		return req, err
+	}
+	req.Retryable = isRetryable(c)
+	req.Show, err = shownImage(c, req.Remove)
+	return req, err
+}
+
+// modified returns the reply of findAndModify.
+func modified(result mock.UpdateResult, remove bool) bson.D {
+	n := result.Matched
+	last := bson.D{}
+	if !remove {
+		last = append(last, bson.E{Key: "updatedExisting", Value: result.Matched > 0})
+		if !result.UpsertedID.IsZero() {
+			n = 1
+			last = append(last, bson.E{Key: "upserted", Value: result.UpsertedID})
+		}
+	}
+	last = append(bson.D{{Key: "n", Value: int32(n)}}, last...)
+	reply := bson.D{{Key: "lastErrorObject", Value: last}}
+	if result.Shown == nil {
+		return append(reply, bson.E{Key: "value", Value: nil})
+	}
+	return append(reply, bson.E{Key: "value", Value: result.Shown})
+}

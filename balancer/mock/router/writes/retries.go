@@ -1,0 +1,136 @@
+package writes
+
+import (
+	"maps"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mongoerr"
+)
+
+// statementIDs are the ids of a retryable command's statements, and the ids of
+// those that had been done before.
+type statementIDs struct {
+	write   *call.RetryableWrite // nil unless the command is retryable
+	first   int32
+	ids     []int32 // instead of first, first+1, …
+	retried map[int32]bool
+}
+
+// beginRetryable opens the session's write under the command's txnNumber. An
+// older number than the newest is refused with TransactionTooOld.
+func beginRetryable(c *call.Call, statements int) (*statementIDs, error) {
+	s := &statementIDs{}
+	if err := readStatementIDs(c, s, statements); err != nil {
+		return nil, err
+	}
+	if c.TxnNumber == nil {
+		return s, nil
+	}
+	newest := c.Session.Writes
+	switch {
+	case newest == nil || newest.Number < *c.TxnNumber:
+		newest = &call.RetryableWrite{Number: *c.TxnNumber, Done: make(map[int32]*call.Outcome, statements)}
+		c.Session.Writes = newest
+	case newest.Number > *c.TxnNumber:
+		return nil, mongoerr.New(mongoerr.TransactionTooOld,
+			"Retryable write with txnNumber %d is prohibited on session %s because a newer retryable write with txnNumber %d "+
+				"has already started on this session.",
+			*c.TxnNumber, c.Body.Lookup("lsid"), newest.Number)
+	}
+	s.write = newest
+	return s, nil
+}
+
+func readStatementIDs(c *call.Call, s *statementIDs, statements int) error {
+	if v := c.Body.Lookup("stmtId"); !v.IsZero() {
+		n, isInt := v.Int32OK()
+		if !isInt {
+			return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.stmtId' is the wrong type '%s', expected type 'int'",
+				c.Invoked, args.TypeName(v.Type))
+		}
+		s.first = n
+	}
+	v := c.Body.Lookup("stmtIds")
+	if v.IsZero() {
+		return nil
+	}
+	array, isArray := v.ArrayOK()
+	if !isArray {
+		return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.stmtIds' is the wrong type '%s', expected type 'array'",
+			c.Invoked, args.TypeName(v.Type))
+	}
+	if !c.Body.Lookup("stmtId").IsZero() {
+		return mongoerr.New(mongoerr.InvalidOptions, "May not specify both stmtId and stmtIds in write command")
+	}
+	values, err := array.Values()
+	if err != nil {
+		return mongoerr.New(mongoerr.InvalidBSON, "%s", err)
+	}
+	if len(values) != statements {
+		return mongoerr.New(mongoerr.InvalidLength,
+			"Number of statement ids must match the number of batch entries. Got %d statement ids but %d operations.",
+			len(values), statements)
+	}
+	for _, v := range values {
+		n, isInt := v.Int32OK()
+		if !isInt {
+			return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.stmtIds' holds a %s, expected type 'int'", c.Invoked,
+				args.TypeName(v.Type))
+		}
+		s.ids = append(s.ids, n)
+	}
+	return nil
+}
+
+func (s *statementIDs) id(i int) int32 {
+	if s.ids != nil {
+		return s.ids[i]
+	}
+	return s.first + int32(i)
+}
+
+// once runs the i-th statement, or gives what it did before.
+func (s *statementIDs) once(i int, run func() (*call.Outcome, error)) (*call.Outcome, error) {
+	if s.write == nil {
+		return run()
+	}
+	id := s.id(i)
+	if before, done := s.write.Done[id]; done {
+		if s.retried == nil {
+			s.retried = map[int32]bool{}
+		}
+		s.retried[id] = true
+		return before, nil
+	}
+	result, err := run()
+	if err == nil && result.Changed() {
+		s.write.Done[id] = result
+		s.write.Fresh = true
+	}
+	return result, err
+}
+
+// note adds to a reply which statements had been done before.
+func (s *statementIDs) note(reply bson.D) bson.D {
+	if len(s.retried) == 0 {
+		return reply
+	}
+	ids := bson.A{}
+	for _, id := range slices.Sorted(maps.Keys(s.retried)) {
+		ids = append(ids, id)
+	}
+	return append(reply, bson.E{Key: "retriedStmtIds", Value: ids})
+}
+
+// refuseMany refuses a statement that may touch many documents in a retryable
+// write, where it could not be told what a lost one had done.
+func refuseMany(c *call.Call, many bool, what string) error {
+	if !many || c.TxnNumber == nil {
+		return nil
+	}
+	return mongoerr.New(mongoerr.InvalidOptions, "Cannot use (or request) retryable writes with %s", what)
+}
