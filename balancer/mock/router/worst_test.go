@@ -265,7 +265,7 @@ func TestBatchesLetOthersIn(t *testing.T) {
 	}
 	inserted := x.start(t.Context(), 7, "app", d("insert", "many", "documents", docs))
 	_, waits := x.beside(inserted)
-	if len(waits) < 20 {
+	if len(waits) < 4 { // the first may come before, and one after the batch
 		t.Errorf("%d finds beside 100,000 inserts", len(waits))
 	}
 	if n := x.ok("app", d("count", "many")).Lookup("n").AsInt64(); n != int64(len(docs)) {
