@@ -3,17 +3,18 @@
 package bench
 
 import (
+	"bufio"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
-
-	"shardsh/balancer/mock/mocktest"
 )
 
 // shells are the two programs, and the mock that both talk to.
@@ -39,9 +40,38 @@ func newShells(b *testing.B) *shells {
 			s.mongosh = mongosh
 		}
 	}
-	s.uri = mocktest.Start(b, 2) + "bench"
+	s.uri = s.serve(b) + "bench"
 	s.run(b, s.shardsh, s.uri, "--eval", fill("docs", 100_000))
 	return s
+}
+
+// serve starts a mock with two shards in a process of its own, and returns its
+// connection string.
+func (s *shells) serve(b *testing.B) string {
+	b.Helper()
+	cmd := exec.Command(s.shardsh, "serve", "--port", "0", "--shards", "2", "--log-level", "error", "--until-eof")
+	cmd.Stderr = os.Stderr
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		if err := errors.Join(stdin.Close(), cmd.Wait()); err != nil {
+			b.Error(err)
+		}
+	})
+	uri, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil {
+		b.Fatal(err)
+	}
+	return strings.TrimSpace(uri)
 }
 
 // run runs a shell until it ends. Its costs are those of the process.
