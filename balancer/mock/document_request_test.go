@@ -1,8 +1,10 @@
 package mock_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -152,6 +154,33 @@ func TestInsertSeesWhatOthersDo(t *testing.T) {
 					t.Errorf("shard and documents %s, want %s", got, want)
 				}
 			})
+		}
+	}
+}
+
+// A view that is made while the validator looks at a document refuses it, and the next one.
+func TestInsertSeesAViewMadeMeanwhile(t *testing.T) {
+	const ns = "app.plain"
+	c := newCluster(t, `{"shards":[{"id":"a"},{"id":"b"}],"databases":[{"name":"app","primary":"a"}],
+		"settings":{"balancer":{"mode":"off"}}}`, mock.Config{}).cluster
+	c.Lock()
+	defer c.Unlock()
+	if err := c.Background().Create(ns, bson.D{{Key: "validator", Value: raw(t, d("a", 1))}}); err != nil {
+		t.Fatal(err)
+	}
+	insert, _ := c.BeginRequest("insert")
+	makeView := sync.OnceValue(func() error {
+		c.Lock()
+		defer c.Unlock()
+		c.Collections().Drop(ns)
+		return c.Background().CreateView(ns, "app", mock.View{On: "other"})
+	})
+	insert.Under(t.Context(), time.Time{}, func(compute func(context.Context) error) error {
+		return c.Outside(func() error { return errors.Join(compute(t.Context()), makeView()) })
+	})
+	for i := range 3 {
+		if err := insert.Insert(ns, raw(t, d("_id", i, "a", 1))); !mongoerr.Is(err, mongoerr.CommandNotSupportedOnView) {
+			t.Errorf("document %d: %v, want code %d", i, err, mongoerr.CommandNotSupportedOnView)
 		}
 	}
 }

@@ -119,6 +119,11 @@ func (rq *Request) reach(ns string, doc bson.Raw) (*shard, *localCollection, err
 	if known && rq.landing.shard != nil {
 		return rq.landing.shard, rq.landing.local, nil
 	}
+	if !known { // whoever had the lock since the document was looked at may have made a view
+		if err := rq.c.collections.refuseView(ns); err != nil {
+			return nil, nil, err
+		}
+	}
 	s, local, err := rq.destination(ns, doc)
 	if err != nil {
 		return nil, nil, err

@@ -51,9 +51,9 @@ func ErrCrashed() error {
 	return mongoerr.New(mongoerr.HostUnreachable, "the connection is closed")
 }
 
-// RetryableCodes returns the errors after which a driver may send a retryable
+// retryableCodes returns the errors after which a driver may send a retryable
 // write again.
-func RetryableCodes() []mongoerr.Code {
+func retryableCodes() []mongoerr.Code {
 	return []mongoerr.Code{
 		mongoerr.HostUnreachable, mongoerr.HostNotFound, mongoerr.NetworkTimeout, mongoerr.ShutdownInProgress,
 		mongoerr.PrimarySteppedDown, mongoerr.ExceededTimeLimit, mongoerr.SocketException, mongoerr.NotWritablePrimary,
@@ -65,7 +65,7 @@ func RetryableCodes() []mongoerr.Code {
 // Labelled adds the label that tells drivers they may try a write again.
 func (c *Call) Labelled(err error) error {
 	code, known := mongoerr.CodeOf(err)
-	if !known || c.Body.Lookup("txnNumber").IsZero() || !slices.Contains(RetryableCodes(), code) ||
+	if !known || c.Body.Lookup("txnNumber").IsZero() || !slices.Contains(retryableCodes(), code) ||
 		mongoerr.HasExtra(err, "errorLabels") {
 		return err
 	}
@@ -84,5 +84,5 @@ func Resumable(code mongoerr.Code) bool {
 		staleShardVersion, mongoerr.FailedToSatisfyReadPreference, mongoerr.StaleEpoch, mongoerr.RetryChangeStream,
 		mongoerr.StaleConfig,
 	}
-	return slices.Contains(append(more, RetryableCodes()...), code)
+	return slices.Contains(append(more, retryableCodes()...), code)
 }

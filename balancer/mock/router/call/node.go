@@ -69,7 +69,7 @@ type Own interface {
 	// Parameter returns the value of one that only members have.
 	Parameter(c *Call, name string) (value any, known bool)
 	ParameterNames() []string
-	// Sections are those of serverStatus, and services the roles it shows.
+	// Sections are those of serverStatus, and Services the roles it shows.
 	Sections() []Section
 	Services() bson.A
 	// Operations are those that $currentOp shows.

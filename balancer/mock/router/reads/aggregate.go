@@ -21,7 +21,7 @@ type Aggregation struct {
 	NS       string
 	Database bool // {aggregate: 1}
 	Env      pipeline.Env
-	// Joins are the collections that the stages read, and reads their names.
+	// Joins are the collections that the stages read, and Reads their names.
 	Joins *foreign
 	Reads []string
 	// Source makes the documents; nil where a query reads them.

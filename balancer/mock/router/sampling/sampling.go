@@ -85,10 +85,10 @@ func (all Analyzers) Of(ns string) *Analyzer {
 	return nil
 }
 
-// Note keeps queries that came now, if it is time.
+// Note keeps queries that came now, if it is time, and nobody has ended it meanwhile.
 func (a *Analyzer) Note(list []Query, now time.Time) {
 	for _, one := range list {
-		if !now.Before(a.next) {
+		if a.PerSecond > 0 && !now.Before(a.next) {
 			one.at = now
 			a.next = now.Add(time.Duration(float64(time.Second) / a.PerSecond))
 			a.add(one)

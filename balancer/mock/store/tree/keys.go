@@ -179,7 +179,7 @@ func (t *Keys) setInLeaf(n *node, i int, e entry, last bool) (right *node, first
 	if i == n.len() { // keys that ascend leave full leaves behind
 		was := n.entries
 		n.entries = was.from(0)
-		if last { // it will be as full
+		if last && cap(was.data) <= 2*mostBytes { // it will be as full; large keys are rare
 			was.truncate(0)
 			right.entries = was
 		}

@@ -231,6 +231,30 @@ func TestKeysOfCopiesStay(t *testing.T) {
 	}
 }
 
+// The last leaf does not keep the room of large keys that are long gone.
+func TestRoomOfLargeKeysGoes(t *testing.T) {
+	k := NewKeys()
+	large := func(i byte) []byte { return append([]byte{0, i}, bytes.Repeat([]byte{1}, 1<<20)...) }
+	small := func(i uint64) []byte { return binary.BigEndian.AppendUint64([]byte{1}, i) }
+	for i := range byte(4) {
+		k.Set(large(i), uint64(i))
+	}
+	k.Set(small(0), 0)
+	for i := range byte(4) {
+		k.Delete(large(i), uint64(i))
+	}
+	for i := range uint64(10_000) {
+		k.Set(small(i+1), 0)
+	}
+	n := k.root
+	for n.children != nil {
+		n = n.children[len(n.children)-1]
+	}
+	if cap(n.data) > 4*mostBytes {
+		t.Errorf("the last leaf has %d entries of %d bytes in room for %d", n.len(), len(n.data), cap(n.data))
+	}
+}
+
 // Keys that come in order, from below or above, or at random, leave nodes that
 // are not mostly empty.
 func TestKeysAreDense(t *testing.T) {
