@@ -106,9 +106,7 @@ func (cfg *ConfigDB) Collection(name string) *store.Collection {
 
 // held returns a collection that the config server holds, nil when there is none.
 func (cfg *ConfigDB) held(ns string) *store.Collection {
-	if ns == "config."+configChangelog || ns == "config."+configActionlog { // no other has any
-		cfg.enterUnread(ns)
-	}
+	cfg.enterUnread(ns)
 	return cfg.collections[ns]
 }
 

@@ -77,6 +77,7 @@ func TestRefusedArguments(t *testing.T) {
 		{d("aggregate", 1, "pipeline", bson.A{d("$match", d())}, "cursor", d()), 73, "{aggregate: 1} is not valid for '$match'; a collection is required."},
 		{d("aggregate", "e", "pipeline", bson.A{d("$changeStream", d("nope", 1))}, "cursor", d()), 40415, "BSON field '$changeStream.nope' is an unknown field."},
 		{d("create", "x", "timeseries", d("timeField", "t")), 238, "the mock does not support collections with timeseries"},
+		{d("explain", d("distinct", "e", "key", "a\x00b")), 31032, "Key field cannot contain an embedded null byte"},
 		{d("distinct", "e", "key", "a\x00b"), 31032, "Key field cannot contain an embedded null byte"},
 		{d("create", "a$b"), 73, "Invalid collection name: a$b"},
 		{d("create", "system.x"), 73, "Invalid system namespace: doc1.system.x"},

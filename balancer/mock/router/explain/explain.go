@@ -419,11 +419,7 @@ func countStages(q call.Query, p reads.Part, shape store.Shape) (*store.Stage, s
 }
 
 func explainDistinct(c *call.Call, level verbosity) (bson.D, error) {
-	q, err := call.Outside(c, func(context.Context) (call.Query, error) { return c.ReadQuery("query") })
-	if err != nil {
-		return nil, err
-	}
-	key, err := c.Text("key")
+	q, key, err := reads.DistinctQuery(c)
 	if err != nil {
 		return nil, err
 	}

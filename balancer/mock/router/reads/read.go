@@ -173,17 +173,26 @@ func secondaryCount(c *call.Call, nodes mock.Node, ns string) (bson.D, error) {
 	return bson.D{{Key: "shards", Value: byShard}, {Key: "n", Value: call.Smallest(total)}}, nil
 }
 
-func distinct(c *call.Call) (bson.D, error) {
-	q, err := call.Outside(c, func(context.Context) (call.Query, error) { return c.ReadQuery("query") })
+// DistinctQuery returns which documents a distinct reads, and the field whose values it
+// wants.
+func DistinctQuery(c *call.Call) (q call.Query, key string, err error) {
+	q, err = call.Outside(c, func(context.Context) (call.Query, error) { return c.ReadQuery("query") })
 	if err != nil {
-		return nil, err
+		return q, "", err
 	}
-	key, err := c.Text("key")
-	if err != nil {
-		return nil, err
+	if key, err = c.Text("key"); err != nil {
+		return q, "", err
 	}
 	if strings.Contains(key, "\x00") {
-		return nil, mongoerr.New(31032, "Key field cannot contain an embedded null byte")
+		return q, "", mongoerr.New(31032, "Key field cannot contain an embedded null byte")
+	}
+	return q, key, nil
+}
+
+func distinct(c *call.Call) (bson.D, error) {
+	q, key, err := DistinctQuery(c)
+	if err != nil {
+		return nil, err
 	}
 	results, err := Queried(c, q)
 	if err != nil {
