@@ -49,8 +49,11 @@ type Node struct {
 	Given        *access.Directory // users of before those that the cluster kept
 	AuthRequired bool
 	// Snapshots finds the file that a name stands for; nil refuses all.
-	Snapshots func(name string, write bool) (path string, err error)
+	Snapshots SnapshotFile
 }
+
+// SnapshotFile finds the file that a name stands for, or refuses it.
+type SnapshotFile func(name string, write bool) (path string, err error)
 
 // Member is a shard or the config server as one of its nodes knows it.
 type Member struct {
