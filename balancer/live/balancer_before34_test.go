@@ -13,7 +13,7 @@ import (
 )
 
 // Before 3.4 the catalog tells of the balancer what balancerStatus tells later, to
-// the reader, to a Look and to who is about to carry a plan out (spec 01 §9.5).
+// the reader, to a Look and to who is about to carry a plan out (rules/01-selection §9.5).
 func TestBalancerBefore34(t *testing.T) {
 	c := served(t, catalog.Release24, `{"shards": [{"id": "a"}, {"id": "b"}], "collections": [
 	  {"ns": "x.y", "key": {"k": 1}, "chunks": [{"shard": "a", "max": {"k": 0}}, {"shard": "b"}]}]}`, asItIs)

@@ -10,7 +10,7 @@ import (
 )
 
 // Since 8.3 draining has commands of its own; before, removeShard does all of it,
-// step by step (spec 03 §1.5). The config servers, if they are a shard, leave by
+// step by step (rules/03-commands §1.5). The config servers, if they are a shard, leave by
 // commands of their own.
 
 // StartDrainCommand returns what marks a shard as draining.

@@ -136,8 +136,8 @@ func (d *Executor) measure(ctx context.Context, coll catalog.Collection, a polic
 	return policy.ActionResult{Size: size, MaxReached: size > a.MaxBytes || isSet(reply.Lookup("maxReached"))}
 }
 
-// autoMergeMost is how many chunks the balancer lets one command merge (spec 02
-// §3.5).
+// autoMergeMost is how many chunks the balancer lets one command merge
+// (rules/02-defragmentation-and-merging §3.5).
 const autoMergeMost = 1000
 
 // mergeAll sends mergeAllChunksOnShard. A mongos does not say how many chunks

@@ -280,7 +280,7 @@ func (o *overview) statuses() error {
 	return nil
 }
 
-// reportedStatus reads the reply of balancerCollectionStatus (spec 01 §7).
+// reportedStatus reads the reply of balancerCollectionStatus (rules/01-selection §7).
 func reportedStatus(reply bson.Raw) *catalog.ReportedStatus {
 	r := &catalog.ReportedStatus{
 		Compliant: isSet(reply.Lookup("balancerCompliant")), Violation: text(reply, "firstComplianceViolation"),

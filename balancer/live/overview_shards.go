@@ -32,7 +32,7 @@ func shard(doc bson.Raw) catalog.Shard {
 }
 
 // configShard is the shard that the config servers are, if they are one. It is
-// asked for by a command of its own (spec 03 §1.5).
+// asked for by a command of its own (rules/03-commands §1.5).
 const configShard = "config"
 
 // drains asks for the state of the shards that drain, or of the one that the Look

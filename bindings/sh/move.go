@@ -18,7 +18,7 @@ import (
 // went away.
 const movePatience = 10 * time.Minute
 
-// shMoveRange leaves absent bounds out: servers refuse null there (spec 04 §5.3).
+// shMoveRange leaves absent bounds out: servers refuse null there (rules/04-objects §5.3).
 func shMoveRange(c *call, sh *Helpers) goja.Value {
 	body := bson.D{{Key: "moveRange", Value: c.Text(0)}, {Key: "toShard", Value: c.Text(1)}}
 	for i, name := range []string{"min", "max"} {
