@@ -110,7 +110,7 @@ func (env environment) symptoms(ctx context.Context, o doctorLine) ([]doctor.Lin
 	defer target.Disconnect(client)
 	seen := doctor.Cluster{Commands: live.NewCommandRunner(client), Kind: greeting.Kind(),
 		Member: greeting.Member(ctx, client),
-		Now: time.Now}
+		Now:    time.Now}
 	return append(lines, seen.Lines(ctx)...), stopped(ctx)
 }
 

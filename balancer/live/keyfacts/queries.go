@@ -27,10 +27,10 @@ func (r *reading) queries(ctx context.Context) error {
 	}
 	docs, err := live.NewCommandRunner(r.client).RunCursorCommand(ctx, "admin", bson.D{
 		{Key: "aggregate", Value: 1}, {Key: "pipeline",
-		Value: bson.A{
-			bson.D{{Key: "$listSampledQueries", Value: bson.D{{Key: "namespace", Value: r.facts.Namespace}}}},
-			bson.D{{Key: "$limit", Value: mostQueries}},
-		}}, {Key: "cursor", Value: bson.D{}}, r.limit()})
+			Value: bson.A{
+				bson.D{{Key: "$listSampledQueries", Value: bson.D{{Key: "namespace", Value: r.facts.Namespace}}}},
+				bson.D{{Key: "$limit", Value: mostQueries}},
+			}}, {Key: "cursor", Value: bson.D{}}, r.limit()})
 	if err != nil {
 		return r.note(ctx, "which queries were sampled", err)
 	}
