@@ -1,7 +1,7 @@
 // Package spectests holds the mock to the specification tests that all drivers of
 // MongoDB share, and to the other tests that the Go driver has for a real cluster:
 //
-//	SPECTESTS=1 go test ./spectests
+//	SPECTESTS=1 go test ./test/spectests
 //
 // .ci/spectests fetches and builds them. They run against a mock cluster with two
 // routers. Those that fail stand in testdata/failures.tsv with the reason: a feature

@@ -30,7 +30,7 @@ func newShells(b *testing.B) *shells {
 	s := &shells{shardsh: *program, home: b.TempDir()}
 	if s.shardsh == "" {
 		s.shardsh = filepath.Join(b.TempDir(), "shardsh")
-		if out, err := exec.Command("go", "build", "-o", s.shardsh, "../cmd/shardsh").CombinedOutput(); err != nil {
+		if out, err := exec.Command("go", "build", "-o", s.shardsh, "../../cmd/shardsh").CombinedOutput(); err != nil {
 			b.Fatalf("%v\n%s", err, out)
 		}
 	}

@@ -37,9 +37,9 @@ var suites = []suite{
 // TestSpecifications runs the driver's tests.
 func TestSpecifications(t *testing.T) {
 	if os.Getenv("SPECTESTS") != "1" {
-		t.Skip("only when asked for: SPECTESTS=1 go test ./spectests")
+		t.Skip("only when asked for: SPECTESTS=1 go test ./test/spectests")
 	}
-	fetch := exec.CommandContext(t.Context(), "../.ci/spectests")
+	fetch := exec.CommandContext(t.Context(), "../../.ci/spectests")
 	fetch.Stderr = os.Stderr
 	out, err := fetch.Output()
 	if err != nil {
@@ -189,7 +189,7 @@ func knownFailures(t *testing.T) map[string]failure {
 
 // Each failure has one of the reasons that the docs give.
 func TestReasons(t *testing.T) {
-	boundary, err := os.ReadFile("../docs/boundary.md")
+	boundary, err := os.ReadFile("../../docs/boundary.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/forecast"
 	"shardsh/balancer/report"
-	"shardsh/watch"
+	"shardsh/repl/watch"
 )
 
 // grown is a cluster ten seconds later: a shard has so much more of a collection.

@@ -14,7 +14,7 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/catalog/snaptest"
-	"shardsh/watch"
+	"shardsh/repl/watch"
 )
 
 // bubble is the time of a test, which passes when all wait.

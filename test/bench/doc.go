@@ -1,6 +1,6 @@
 // Package bench measures how quick the program is, in one table:
 //
-//	go test -run '^$' -bench . ./bench
+//	go test -run '^$' -bench . ./test/bench
 //
 // Each work is done several times, and between any two of them a packed pass: a fixed
 // amount of plain work. What a work takes is given in CPU time of passes, so that
