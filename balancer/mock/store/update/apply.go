@@ -14,7 +14,7 @@ import (
 )
 
 // applyOperators makes the changes in the order of their paths, so that new
-// fields are appended in that order (spec 03 §3.6).
+// fields are appended in that order (rules/03-catalog-and-keys §3.6).
 func (u *Update) applyOperators(w *work.Work, doc bson.Raw, insert bool) (bson.Raw, error) {
 	state := &updating{doc: doc, update: u, insert: insert, work: w, position: unknownPosition}
 	root := newBranch(doc)
