@@ -150,7 +150,7 @@ func trapExplicitFalse(t *testing.T) {
 func trapOrphansCount(t *testing.T) {
 	c := exampleCluster(t, 900, catalog.Release80)
 	local := &localCollection{docs: newDocs(exampleNS)}
-	m := &migration{c: c, req: MoveRequest{MaxChunkSizeBytes: 1 << 20}}
+	m := &migration{ms: c.migrations, req: MoveRequest{MaxChunkSizeBytes: 1 << 20}}
 	local.virtual.docs, local.virtual.bytes, m.virtualDocs = 100, 100*(100<<10), 20
 	if err := m.checkSize(local); err != nil {
 		t.Errorf("20 documents of 100 KiB: %v", err)

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"math/rand/v2"
 	"strconv"
@@ -18,6 +19,7 @@ import (
 
 	"shardsh/balancer"
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/store/filter"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -70,23 +72,28 @@ type Cluster struct {
 	cancel     context.CancelFunc
 	background sync.WaitGroup
 
-	configHost string
-	// addresses are where members listen, as far as they do.
-	addresses map[catalog.ShardID]string
-	// term is the replication term of the config server.
-	term int64
+	config    *ConfigDB
+	shards    shardSet
+	addresses *addresses
+	locator   *locator
 
-	config      *ConfigDB
-	shards      map[catalog.ShardID]*shard
-	membership  *Membership
-	collections *Collections
-	migrations  *Migrations
-	reshardings *Reshardings
-	balancer    *Balancer
-	faults      *Faults
-	log         *changeLog
-	changes     *ChangeFeed
-	ttl         *ttlMonitor
+	machineIDs        *MachineIDs
+	membership        *Membership
+	clusterParameters *ClusterParameters
+	databases         *Databases
+	collections       *Collections
+	indexes           *Indexes
+	chunks            *Chunks
+	migrations        *Migrations
+	deleter           *RangeDeleter
+	reshardings       *Reshardings
+	balancer          *Balancer
+	stats             *Statistics
+	faults            *Faults
+	log               *changeLog
+	changes           *ChangeFeed
+	ttl               *ttlMonitor
+	env               *environment
 
 	// users are those of the router, by database and name.
 	users map[string][]byte
@@ -137,25 +144,23 @@ func newCluster(cfg Config) *Cluster {
 		release = catalog.Release80
 	}
 	c := &Cluster{
-		clock:      newClock(start, cfg.RealTime, logger),
-		setup:      &setup{release: release, parameters: NewParameters(release), logger: logger},
-		configHost: cmp.Or(cfg.ConfigServer, DefaultConfigServer),
-		seed:       cfg.Seed,
-		term:       1,
+		clock: newClock(start, cfg.RealTime, logger),
+		setup: &setup{release: release, parameters: NewParameters(release), logger: logger},
+		seed:  cfg.Seed,
+		users: map[string][]byte{},
 	}
 	c.held = cfg.Held
 	c.ids = newIDs(c.clock, cfg.Seed)
-	c.config = newConfigDB(c.clock, c.ids, c.setup)
-	c.shards = map[catalog.ShardID]*shard{}
-	c.membership = &Membership{c: c, removed: map[string]*shard{}}
-	c.collections = &Collections{c: c}
-	c.migrations, c.reshardings = newMigrations(c), newReshardings(c)
-	c.balancer = &Balancer{c: c}
-	c.faults = &Faults{c: c}
-	c.log, c.changes, c.ttl = newChangeLog(c), &ChangeFeed{c: c}, &ttlMonitor{c: c}
-	c.users = map[string][]byte{}
+	c.makeParts(cmp.Or(cfg.ConfigServer, DefaultConfigServer))
 	c.ran, c.away = c.persist, c.faults.nodesAway
 	return c
+}
+
+// Documents yields the documents of a namespace that a router returns, as they
+// are now: each from the shard that owns it, orphans never. A nil filter gives
+// all. No node is asked for them.
+func (c *Cluster) Documents(ns string, filter *filter.Filter) iter.Seq[bson.Raw] {
+	return c.locator.documents(ns, filter)
 }
 
 // adjust lets what was asked for now take the place of what was kept.
@@ -218,6 +223,7 @@ func (c *Cluster) Parameters() *Parameters { return c.parameters }
 // pings, the balancer.
 func (c *Cluster) start(pace float64) {
 	c.ctx, c.cancel = context.WithCancel(context.Background())
+	c.balancer.ctx = c.ctx
 	c.every(pingInterval, c.ping)
 	c.every(sessionsInterval, c.collections.watchSessions)
 	c.ttl.watch()
@@ -230,18 +236,18 @@ func (c *Cluster) start(pace float64) {
 	}
 }
 
-func (b *Balancer) parameters() balancer.Parameters {
+func (b *Balancer) engineParameters() balancer.Parameters {
 	return balancer.Parameters{
-		MigrationsThrottling: b.c.parameters.Milliseconds("balancerMigrationsThrottlingMs"),
-		SelectionTimeout:     b.c.parameters.Milliseconds("balancerChunksSelectionTimeoutMs"),
+		MigrationsThrottling: b.parameters.Milliseconds("balancerMigrationsThrottlingMs"),
+		SelectionTimeout:     b.parameters.Milliseconds("balancerChunksSelectionTimeoutMs"),
 
-		DefragmentationThrottling: b.c.parameters.Milliseconds("chunkDefragmentationThrottlingMS"),
-		AutoMergerThrottling:      b.c.parameters.Milliseconds("autoMergerThrottlingMS"),
-		AutoMergerInterval:        b.c.parameters.Seconds("autoMergerIntervalSecs"),
+		DefragmentationThrottling: b.parameters.Milliseconds("chunkDefragmentationThrottlingMS"),
+		AutoMergerThrottling:      b.parameters.Milliseconds("autoMergerThrottlingMS"),
+		AutoMergerInterval:        b.parameters.Seconds("autoMergerIntervalSecs"),
 
-		SessionsChunks:     int(b.c.parameters.Int("minNumChunksForSessionsCollection")),
-		RandomMigrations:   b.c.parameters.Int(randomMigrations) != 0,
-		ReshardingDuration: b.c.parameters.Milliseconds("reshardingMinimumOperationDurationMillis"),
+		SessionsChunks:     int(b.parameters.Int("minNumChunksForSessionsCollection")),
+		RandomMigrations:   b.parameters.Int(randomMigrations) != 0,
+		ReshardingDuration: b.parameters.Milliseconds("reshardingMinimumOperationDurationMillis"),
 	}
 }
 
@@ -265,7 +271,7 @@ func (c *Cluster) Close() {
 func (c *Cluster) OnClose(let func()) { c.onClose = append(c.onClose, let) }
 
 // Term returns the replication term of the config server.
-func (c *Cluster) Term() int64 { return c.term }
+func (c *Cluster) Term() int64 { return c.balancer.term }
 
 // Status returns what the engine reports of itself.
 func (b *Balancer) Status() balancer.Status { return b.loop.Status() }

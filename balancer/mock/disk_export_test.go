@@ -80,7 +80,7 @@ func (s Stored) Describe() (string, error) {
 	if err := c.load(s.memory(), newTracker(true)); err != nil {
 		return "", err
 	}
-	c.term-- // loading is an election
+	c.balancer.term-- // loading is an election
 	return c.Describe(), nil
 }
 
@@ -123,7 +123,7 @@ func (c *Cluster) Describe() string {
 		add("user %s %s", name, bson.Raw(user))
 	}
 	add("parameters %v", c.parameters.values())
-	add("state %v %d %x %v %d", c.lastStamp, c.counter, c.process, c.membership.hadTwo, c.term)
+	add("state %v %d %x %v %d", c.lastStamp, c.counter, c.process, c.membership.hadTwo, c.balancer.term)
 	slices.Sort(lines)
 	return strings.Join(lines, "\n")
 }

@@ -64,7 +64,7 @@ func (l *loading) meta(key, value []byte) error {
 func (c *Cluster) storedState() disk.State {
 	chance, _ := c.chance.MarshalBinary() // never fails
 	return disk.State{
-		Time: c.now().UnixNano(), Stamp: c.lastStamp, IDs: int64(c.counter), Term: c.term,
+		Time: c.now().UnixNano(), Stamp: c.lastStamp, IDs: int64(c.counter), Term: c.balancer.term,
 		Process: c.process[:], Chance: chance, HadTwo: c.membership.hadTwo, Release: c.release.String(),
 	}
 }
@@ -81,7 +81,7 @@ func (c *Cluster) restoreState(s disk.State) error {
 		return err
 	}
 	copy(c.process[:], s.Process)
-	c.counter, c.term, c.membership.hadTwo = uint32(s.IDs), s.Term+1, s.HadTwo
+	c.counter, c.balancer.term, c.membership.hadTwo = uint32(s.IDs), s.Term+1, s.HadTwo
 	if c.lastStamp.Before(s.Stamp) {
 		c.lastStamp = s.Stamp
 		c.gossip.Store(uint64(s.Stamp.T)<<32 | uint64(s.Stamp.I))

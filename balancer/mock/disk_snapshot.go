@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"maps"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -338,7 +339,7 @@ func (c *Cluster) Load(path string) error {
 	for _, follow := range c.onReplaced {
 		follow()
 	}
-	if err := c.takeAddresses(); err != nil {
+	if err := c.addresses.enter(); err != nil {
 		return err
 	}
 	c.rollBack()
@@ -375,11 +376,13 @@ func (c *Cluster) replaceState(by *Cluster) error {
 	c.config.collections, c.config.tables = by.config.collections, by.config.tables
 	c.config.unread = by.config.unread
 	c.collections.views, c.users = by.collections.views, by.users
-	c.shards, c.membership.removed, c.membership.hadTwo = by.shards, by.membership.removed, by.membership.hadTwo
+	clear(c.shards)
+	maps.Copy(c.shards, by.shards)
+	c.membership.removed, c.membership.hadTwo = by.membership.removed, by.membership.hadTwo
 	c.migrations.reset()
 	c.reshardings.reset()
 	*c.chance = *by.chance
-	c.process, c.counter, c.term = by.process, by.counter, by.term
+	c.process, c.counter, c.balancer.term = by.process, by.counter, by.balancer.term
 	if c.lastStamp.Before(by.lastStamp) {
 		c.lastStamp = by.lastStamp
 		c.gossip.Store(by.gossip.Load())
