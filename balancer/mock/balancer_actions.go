@@ -31,8 +31,8 @@ func (e engine) StartAction(a policy.Action, done func(policy.ActionResult)) {
 	takes := timeOf[a.Kind]
 	var act func()
 	after := func(d time.Duration) {
-		e.b.clock.after(d, func() {
-			e.b.clock.attempt("an action of the balancer", act, func(err error) { done(policy.ActionResult{Err: err}) })
+		e.b.clock.After(d, func() {
+			e.b.clock.Attempt("an action of the balancer", act, func(err error) { done(policy.ActionResult{Err: err}) })
 		})
 	}
 	act = func() {

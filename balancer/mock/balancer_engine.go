@@ -74,7 +74,7 @@ func (e engine) DataSizes(_ context.Context, colls []catalog.Collection) (map[st
 
 // Split waits on real time for a migration off the shard. An event must not.
 func (e engine) Split(ctx context.Context, s policy.Split) error {
-	if e.b.clock.realTime {
+	if e.b.clock.RealTime() {
 		if err := e.b.migrations.AwaitDonation(ctx, time.Time{}, s.Namespace, s.Shard); err != nil {
 			return err
 		}
@@ -211,7 +211,7 @@ func (c *Cluster) Engine() balancer.SharedCluster { return sharedEngine{c.balanc
 func (s sharedEngine) With(exchange func(balancer.Cluster)) {
 	s.b.clock.Lock()
 	defer s.b.clock.Unlock()
-	defer func() { s.b.clock.ran() }()
+	defer func() { s.b.clock.Ran() }()
 	exchange(engine{b: s.b})
 }
 

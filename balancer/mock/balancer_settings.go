@@ -10,6 +10,7 @@ import (
 
 	"shardsh/balancer"
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/clock"
 	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/policy"
 )
@@ -26,7 +27,7 @@ type Balancer struct {
 	*setup
 	background  *sync.WaitGroup
 	chunks      *Chunks
-	clock       *clock
+	clock       *clock.Clock
 	config      *ConfigDB
 	ctx         context.Context
 	faults      *Faults
@@ -99,7 +100,7 @@ func (b *Balancer) set(mode string, stopped bool) error {
 		}
 	}
 	_, err = b.RefreshSettings()
-	b.loop.SettingsChanged(context.Background(), engine{b: b}, b.clock.now())
+	b.loop.SettingsChanged(context.Background(), engine{b: b}, b.clock.Now())
 	return err
 }
 
@@ -216,7 +217,7 @@ func (b *Balancer) Configure(ns string, change BalancingChange) error {
 	if err := b.config.BumpVersion(ns); err != nil {
 		return err
 	}
-	b.loop.SettingsChanged(context.Background(), engine{b: b}, b.clock.now())
+	b.loop.SettingsChanged(context.Background(), engine{b: b}, b.clock.Now())
 	return nil
 }
 

@@ -31,7 +31,7 @@ func (b *Balancer) StepDown() error {
 	b.end()
 	b.term++
 	b.begin()
-	b.clock.cond.Broadcast()
+	b.clock.Wake()
 	return nil
 }
 
@@ -50,7 +50,7 @@ func (b *Balancer) end() {
 // the goroutine driver on real time. Both begin when the migrations of the term
 // before have ended.
 func (b *Balancer) begin() {
-	if b.clock.closed {
+	if b.clock.IsClosed() {
 		return
 	}
 	cfg := balancer.Config{
@@ -60,17 +60,15 @@ func (b *Balancer) begin() {
 		Logger:     b.logger,
 		Location:   time.Local, // the config server's zone is this machine's
 	}
-	if !b.clock.realTime {
+	if !b.clock.RealTime() {
 		b.loop = balancer.NewLoop(cfg)
-		driver := balancer.NewEventDriver(b.clock.queue, b.loop, engine{b, &dataSizes{}})
+		driver := balancer.NewEventDriver(b.clock.Events(), b.loop, engine{b, &dataSizes{}})
 		b.driver = driver
 		b.joinMigrations(driver.Start)
 		return
 	}
 	cfg.Changed = func() {
-		b.clock.mu.Lock()
-		b.clock.cond.Broadcast()
-		b.clock.mu.Unlock()
+		b.clock.WithLock(b.clock.Wake)
 	}
 	b.loop = balancer.NewLoop(cfg)
 	b.run(b.loop)
@@ -99,13 +97,13 @@ func (b *Balancer) run(loop *balancer.Loop) {
 // turn runs a loop on real time. Should the program panic where the loop itself
 // can't go on, the config server steps down.
 func (b *Balancer) turn(ctx context.Context, loop *balancer.Loop) {
-	b.clock.attempt("the balancer", func() { balancer.Run(ctx, loop, sharedEngine{b}) }, func(error) {
-		b.clock.mu.Lock()
-		defer b.clock.mu.Unlock()
-		b.clock.after(balancer.RoundInterval, func() {
-			if b.loop == loop {
-				_ = b.StepDown() // only a config server that is down refuses: it begins a term when it is back
-			}
+	b.clock.Attempt("the balancer", func() { balancer.Run(ctx, loop, sharedEngine{b}) }, func(error) {
+		b.clock.WithLock(func() {
+			b.clock.After(balancer.RoundInterval, func() {
+				if b.loop == loop {
+					_ = b.StepDown() // only a config server that is down refuses: it begins a term when it is back
+				}
+			})
 		})
 	})
 }
@@ -120,13 +118,13 @@ func (b *Balancer) joinMigrations(then func()) {
 	look = func() {
 		for _, m := range joined {
 			if !m.over {
-				b.clock.after(joinPoll, look)
+				b.clock.After(joinPoll, look)
 				return
 			}
 		}
 		if b.term == term && b.scheduler == schedulerRecovering {
 			b.scheduler = schedulerRunning
-			b.clock.cond.Broadcast()
+			b.clock.Wake()
 		}
 		then()
 	}
@@ -163,7 +161,7 @@ func (cfg *ConfigDB) lockFields(state int32, process string) bson.D {
 		{Key: "state", Value: state},
 		{Key: "process", Value: process},
 		{Key: "ts", Value: cfg.ids.NewObjectID()},
-		{Key: "when", Value: bson.NewDateTimeFromTime(cfg.clock.now())},
+		{Key: "when", Value: bson.NewDateTimeFromTime(cfg.clock.Now())},
 		{Key: "who", Value: process + ":Balancer"},
 		{Key: "why", Value: why},
 	}

@@ -7,6 +7,8 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/mock/clock"
+	"shardsh/balancer/mock/ids"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mock/store/update"
 	"shardsh/balancer/mongoerr"
@@ -73,9 +75,9 @@ const (
 // ChangeFeed is what change streams read. Changes are noted from the first
 // stream on.
 type ChangeFeed struct {
-	clock   *clock
+	clock   *clock.Clock
 	config  *ConfigDB
-	ids     *ids
+	ids     *ids.Source
 	locator *locator
 
 	on    bool
@@ -98,9 +100,9 @@ func (cf *ChangeFeed) reset() {
 func (cf *ChangeFeed) Start() bson.Timestamp {
 	if !cf.on {
 		cf.reset()
-		cf.on, cf.gone = true, cf.ids.lastStamp
+		cf.on, cf.gone = true, cf.ids.LastStamp
 	}
-	return cf.ids.lastStamp
+	return cf.ids.LastStamp
 }
 
 // After returns what has changed since. It fails with
@@ -129,7 +131,7 @@ func (cf *ChangeFeed) note(ch Change) {
 	if !cf.on || onConfigServer(databaseOf(ch.Namespace)) {
 		return
 	}
-	ch.At, ch.Wall = cf.ids.Tick(), cf.clock.now()
+	ch.At, ch.Wall = cf.ids.Tick(), cf.clock.Now()
 	if ch.UUID == nil {
 		if l := cf.local(ch.Namespace); l != nil {
 			ch.UUID = &l.uuid
@@ -142,7 +144,7 @@ func (cf *ChangeFeed) note(ch Change) {
 		oldest := log.list[0]
 		log.gone, log.bytes, log.list = oldest.At, log.bytes-len(oldest.Before)-len(oldest.After), log.list[1:]
 	}
-	cf.clock.cond.Broadcast()
+	cf.clock.Wake()
 }
 
 // noteDocument notes that one document has come, or is gone.

@@ -154,7 +154,7 @@ func (cks *Chunks) mergeRuns(
 // historyCutoff returns the time before which a chunk must have come to its
 // shard to be merged (rules/02-defragmentation-and-merging §3.3).
 func (cks *Chunks) historyCutoff() bson.Timestamp {
-	return bson.Timestamp{T: uint32(cks.clock.now().Add(-cks.historyWindow()).Unix())}
+	return bson.Timestamp{T: uint32(cks.clock.Now().Add(-cks.historyWindow()).Unix())}
 }
 
 func (cks *Chunks) historyWindow() time.Duration {

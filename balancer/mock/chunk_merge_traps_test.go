@@ -172,19 +172,19 @@ func TestTrapOfMigrations56TheDonorWaitsForItsOwnDeletions(t *testing.T) {
 	var ended error
 	begin := func() time.Time {
 		ended = nil
-		began := c.now()
+		began := c.clock.Now()
 		over := false
 		c.migrations.Start(MoveRequest{
 			Namespace: exampleNS, From: "A", To: "B", MaxChunkSizeBytes: 1 << 20,
 			Min: coll.Pattern.Bound(key("1")), Max: coll.Pattern.Bound(key("10")),
 		}, func(err error) { ended, over = err, true })
-		if err := c.Await(t.Context(), time.Time{}, func() bool { return over }); err != nil {
+		if err := c.clock.Await(t.Context(), time.Time{}, func() bool { return over }); err != nil {
 			t.Fatal(err)
 		}
 		return began
 	}
 	began := begin()
-	if took := c.now().Sub(began); !mongoerr.Is(ended, mongoerr.ExceededTimeLimit) || took < 10*time.Second ||
+	if took := c.clock.Now().Sub(began); !mongoerr.Is(ended, mongoerr.ExceededTimeLimit) || took < 10*time.Second ||
 		took > 11*time.Second {
 		t.Errorf("ended with %v after %v, want ExceededTimeLimit after 10 s", ended, took)
 	}

@@ -7,6 +7,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/clock"
+	"shardsh/balancer/mock/ids"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/policy"
@@ -16,11 +18,11 @@ import (
 type Chunks struct {
 	*setup
 	balancer    *Balancer
-	clock       *clock
+	clock       *clock.Clock
 	collections *Collections
 	config      *ConfigDB
 	faults      *Faults
-	ids         *ids
+	ids         *ids.Source
 	log         *changeLog
 	migrations  *Migrations
 	shards      shardSet

@@ -175,7 +175,7 @@ func (cks *Chunks) autoSplit(s *shard, ns string, doc bson.Raw) {
 		return
 	}
 	settings := cks.balancer.loop.Settings()
-	if !settings.ShouldAutoSplit(cks.clock.now().Local()) {
+	if !settings.ShouldAutoSplit(cks.clock.Now().Local()) {
 		return
 	}
 	coll, ok, err := cks.config.Tracked(ns)

@@ -164,6 +164,6 @@ func (cs *Collections) TailGrown(t *Tail) bool {
 // wakeTails lets those look again who wait for a capped collection to grow.
 func (cs *Collections) wakeTails(l *localCollection) {
 	if l.maxBytes > 0 {
-		cs.clock.cond.Broadcast()
+		cs.clock.Wake()
 	}
 }

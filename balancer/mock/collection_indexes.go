@@ -8,6 +8,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/clock"
+	"shardsh/balancer/mock/ids"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mock/store/filter"
 	"shardsh/balancer/mongoerr"
@@ -20,7 +22,7 @@ type Indexes struct {
 	addresses  *addresses
 	changes    *ChangeFeed
 	config     *ConfigDB
-	ids        *ids
+	ids        *ids.Source
 	migrations *Migrations
 	shards     shardSet
 	stats      *Statistics
@@ -264,7 +266,7 @@ func (ix *Indexes) lastForShardKey(ns, name string, going []string) bool {
 // index never does.
 type ttlMonitor struct {
 	*setup
-	clock   *clock
+	clock   *clock.Clock
 	env     *environment
 	locator *locator
 	shards  shardSet
@@ -279,7 +281,7 @@ func (tm *ttlMonitor) watch() {
 		return
 	}
 	tm.planned = true
-	tm.clock.after(tm.parameters.Seconds("ttlMonitorSleepSecs"), tm.look)
+	tm.clock.After(tm.parameters.Seconds("ttlMonitorSleepSecs"), tm.look)
 }
 
 // expiry is one TTL index.
@@ -329,7 +331,7 @@ func (tm *ttlMonitor) look() {
 // deleteBy deletes what one index says has expired, on the shards that can be
 // reached. Orphans are left to the range deleter.
 func (tm *ttlMonitor) deleteBy(e expiry) error {
-	filter, err := e.filter(tm.clock.now())
+	filter, err := e.filter(tm.clock.Now())
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/clock"
+	"shardsh/balancer/mock/ids"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mock/store/filter"
 	"shardsh/balancer/mock/store/update"
@@ -127,9 +129,9 @@ func (l *localCollection) rules() bson.Raw {
 type Collections struct {
 	*setup
 	changes     *ChangeFeed
-	clock       *clock
+	clock       *clock.Clock
 	config      *ConfigDB
-	ids         *ids
+	ids         *ids.Source
 	locator     *locator
 	log         *changeLog
 	migrations  *Migrations

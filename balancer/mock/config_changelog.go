@@ -10,6 +10,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/clock"
+	"shardsh/balancer/mock/ids"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mock/store/value"
@@ -42,10 +44,10 @@ const configShard catalog.ShardID = "config"
 // config.changelog, config.actionlog and config.placementHistory.
 type changeLog struct {
 	*setup
-	clock  *clock
+	clock  *clock.Clock
 	config *ConfigDB
 	faults *Faults
-	ids    *ids
+	ids    *ids.Source
 
 	// changes and actions are how many bytes of each log are kept, placements how
 	// many rows.
@@ -88,7 +90,7 @@ func (cl *changeLog) append(log string, limit int64, e logEntry) {
 		cl.logger.Warn("log entry not written", "log", log, "what", e.what, "error", err)
 		return
 	}
-	now := cl.clock.now()
+	now := cl.clock.Now()
 	if now != cl.stamped {
 		cl.stamp, cl.stamped = now.AppendFormat(append(cl.stamp[:0], hostName+"-"...), "2006-01-02T15:04:05.000-07:00-"), now
 		cl.stamp = slices.Grow(cl.stamp, hex.EncodedLen(len(bson.ObjectID{}))) // so that ids take no memory
@@ -289,7 +291,7 @@ func (cfg *ConfigDB) AddRouter(name string) (RouterEntry, error) {
 func (cfg *ConfigDB) FirstRouterAt(address string) { cfg.routers[0].Address = address }
 
 func (cfg *ConfigDB) insertRouter(name string) error {
-	now := bson.NewDateTimeFromTime(cfg.clock.now())
+	now := bson.NewDateTimeFromTime(cfg.clock.Now())
 	return cfg.insert(configMongos, bson.D{
 		{Key: "_id", Value: name},
 		{Key: "advisoryHostFQDNs", Value: bson.A{}},
@@ -303,7 +305,7 @@ func (cfg *ConfigDB) insertRouter(name string) error {
 
 // ping renews the routers' documents in config.mongos, for good.
 func (c *Cluster) ping() (again bool) {
-	now := c.now()
+	now := c.clock.Now()
 	for _, r := range c.config.routers {
 		if c.faults.reach(r.Node, configShard) != nil {
 			continue
@@ -314,7 +316,7 @@ func (c *Cluster) ping() (again bool) {
 			continue
 		}
 		doc = document.With(doc, "ping", value.Date(now.UnixMilli()))
-		doc = document.With(doc, "up", value.Int64(int64(now.Sub(c.started)/time.Second)))
+		doc = document.With(doc, "up", value.Int64(int64(now.Sub(c.clock.Started())/time.Second)))
 		if err := routers.Update(record, doc); err != nil {
 			c.logger.Warn("ping not written", "router", r.Name, "error", err)
 		}

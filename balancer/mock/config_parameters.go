@@ -8,15 +8,17 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/clock"
+	"shardsh/balancer/mock/ids"
 	"shardsh/balancer/mongoerr"
 )
 
 // ClusterParameters are what setClusterParameter and setDefaultRWConcern set for the whole cluster.
 type ClusterParameters struct {
 	*setup
-	clock  *clock
+	clock  *clock.Clock
 	config *ConfigDB
-	ids    *ids
+	ids    *ids.Source
 	log    *changeLog
 }
 
@@ -277,7 +279,7 @@ func (cp *ClusterParameters) SetDefaultConcerns(read, write bson.Raw) error {
 	}
 	at := cp.ids.Tick()
 	fields := bson.D{{Key: "updateOpTime", Value: at}, {Key: "updateWallClockTime",
-		Value: bson.NewDateTimeFromTime(cp.clock.now())}}
+		Value: bson.NewDateTimeFromTime(cp.clock.Now())}}
 	for name, doc := range map[string]bson.Raw{"defaultReadConcern": read, "defaultWriteConcern": write} {
 		if len(doc) > 5 {
 			fields = append(fields, bson.E{Key: name, Value: doc})

@@ -9,6 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/ids"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -18,7 +19,7 @@ type Databases struct {
 	collections *Collections
 	config      *ConfigDB
 	faults      *Faults
-	ids         *ids
+	ids         *ids.Source
 	log         *changeLog
 	membership  *Membership
 	shards      shardSet

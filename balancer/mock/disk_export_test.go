@@ -122,8 +122,8 @@ func (c *Cluster) Describe() string {
 	for name, user := range c.users {
 		add("user %s %s", name, bson.Raw(user))
 	}
-	add("parameters %v", c.parameters.values())
-	add("state %v %d %x %v %d", c.lastStamp, c.counter, c.process, c.membership.hadTwo, c.balancer.term)
+	add("parameters %v", c.parameters.Values())
+	add("state %v %d %x %v %d", c.ids.LastStamp, c.ids.Made(), c.ids.State().Process, c.membership.hadTwo, c.balancer.term)
 	slices.Sort(lines)
 	return strings.Join(lines, "\n")
 }

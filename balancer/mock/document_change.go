@@ -8,6 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/clock"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mock/store/order"
 )
@@ -35,7 +36,7 @@ func (rq *Request) compute(f func(ctx context.Context) error) error {
 		return err
 	}
 	if rq.env.clock.Replaced() != replaced {
-		return errReplaced()
+		return clock.ErrReplaced()
 	}
 	return nil
 }

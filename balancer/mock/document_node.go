@@ -53,7 +53,7 @@ func (rq *Request) ReadsFrom(n Node, ns string, filter *filter.Filter) ([]Read, 
 		case l.until.IsZero():
 			return rq.capture(l.targets), nil
 		default:
-			if err := rq.AwaitSecondaries(l.until.Sub(rq.env.clock.now())); err != nil {
+			if err := rq.AwaitSecondaries(l.until.Sub(rq.env.clock.Now())); err != nil {
 				return nil, err
 			}
 		}
@@ -76,7 +76,7 @@ func (rq *Request) look(n Node, ns string, filter *filter.Filter) (l looked, err
 	if err := rq.askAll(ids); err != nil {
 		return l, err
 	}
-	now := rq.env.clock.now()
+	now := rq.env.clock.Now()
 	for _, id := range ids {
 		m, err := rq.suits(n, id)
 		if err != nil {

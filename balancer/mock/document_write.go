@@ -80,13 +80,13 @@ type landing struct {
 
 // landsIn reports whether it is known where new documents of a collection go.
 func (rq *Request) landsIn(ns string) bool {
-	return rq.landing.turn == rq.env.clock.turns && rq.landing.ns == ns
+	return rq.landing.turn == rq.env.clock.Turn() && rq.landing.ns == ns
 }
 
 // land notes where a new document goes. The next one is looked at, too, if its shard key
 // decides, or the router is to learn something by it.
 func (rq *Request) land(ns string, s *shard, local *localCollection) {
-	rq.landing = landing{ns: ns, turn: rq.env.clock.turns}
+	rq.landing = landing{ns: ns, turn: rq.env.clock.Turn()}
 	if rq.env.config.tables[ns] == nil && (rq.routes == nil || rq.routes.Fresh(ns, rq.env.config)) {
 		rq.landing.shard, rq.landing.local = s, local
 	}

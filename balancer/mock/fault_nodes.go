@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/clock"
+	"shardsh/balancer/mock/ids"
 	"shardsh/balancer/mock/secondary"
 	"shardsh/balancer/mongoerr"
 )
@@ -21,9 +23,9 @@ const routerNode catalog.ShardID = "router"
 // reaches which, and how fast.
 type Faults struct {
 	addresses *addresses
-	clock     *clock
+	clock     *clock.Clock
 	config    *ConfigDB
-	ids       *ids
+	ids       *ids.Source
 	locator   *locator
 	affected  affected
 	shards    shardSet
@@ -46,7 +48,7 @@ func (c *Cluster) Faults() *Faults { return c.faults }
 // heal takes all faults away but for crashes.
 func (fs *Faults) heal() {
 	fs.cut, fs.slow, fs.failures = nil, nil, nil
-	fs.secondaries, fs.clock.passing = nil, nil
+	fs.secondaries, fs.clock.Passing = nil, nil
 }
 
 // affected is what runs on the nodes, and feels that they come and go.
@@ -241,7 +243,7 @@ func (fs *Faults) nodesAway() bool {
 // felt lets everything under way see that nodes came or went.
 func (fs *Faults) felt() {
 	fs.affected.nodesChanged()
-	fs.clock.cond.Broadcast() // whoever waits on real time
+	fs.clock.Wake() // whoever waits on real time
 }
 
 // FaultState is what is wrong with the cluster on purpose.
@@ -339,7 +341,7 @@ func (fs *Faults) Slow(name string, s Slowness) error {
 
 // fallBehind lets a shard's secondary be behind, or catch up at once.
 func (fs *Faults) fallBehind(id catalog.ShardID, lag time.Duration) {
-	m, now := fs.secondaries[id], fs.clock.now()
+	m, now := fs.secondaries[id], fs.clock.Now()
 	switch {
 	case lag == 0 || fs.shards[id] == nil:
 		delete(fs.secondaries, id)
@@ -353,9 +355,9 @@ func (fs *Faults) fallBehind(id catalog.ShardID, lag time.Duration) {
 		fs.secondaries[id] = secondary.Behind(lag, now)
 		fs.noteSecondaries(now)
 	}
-	fs.clock.passing = nil
+	fs.clock.Passing = nil
 	if len(fs.secondaries) > 0 {
-		fs.clock.passing = func() { fs.noteSecondaries(fs.clock.now()) }
+		fs.clock.Passing = func() { fs.noteSecondaries(fs.clock.Now()) }
 	}
 }
 

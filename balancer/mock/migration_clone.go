@@ -21,7 +21,7 @@ func errDropped() error {
 
 // startClone logs the start, applies the size rule and asks the recipient.
 func (m *migration) startClone() {
-	m.endDonorStep(m.ms.clock.now())                                   // step 2: checks done
+	m.endDonorStep(m.ms.clock.Now())                                   // step 2: checks done
 	if err := m.ms.faults.reach(m.donor.id, configShard); err != nil { // the start can't be logged
 		m.finish(err)
 		return
@@ -40,7 +40,7 @@ func (m *migration) startClone() {
 	// From here on writes are tracked: the list of records is as of now, however
 	// long the recipient takes to begin.
 	m.cloning = true
-	m.cloneBegan = m.ms.clock.now()
+	m.cloneBegan = m.ms.clock.Now()
 	m.donor.counters.donorStarted++
 	m.mods = modifications{}
 	for record := range local.inRange(m.coll.Pattern, m.min, m.max) {
@@ -117,8 +117,8 @@ func (m *migration) beginCopy() {
 		return
 	}
 	m.recvTask = m.receiver.addDeletion(m, deletionNow)
-	m.endRecvStep(m.ms.clock.now(), 3)
-	m.endDonorStep(m.ms.clock.now()) // step 3: clone started
+	m.endRecvStep(m.ms.clock.Now(), 3)
+	m.endDonorStep(m.ms.clock.Now()) // step 3: clone started
 	m.after(batchTime+m.lag(), (*migration).copyBatch)
 }
 
@@ -127,7 +127,7 @@ const catchUpLimit = 6 * time.Hour
 
 // afterClone goes on in d, unless the limit passes before.
 func (m *migration) afterClone(d time.Duration, then func(*migration)) {
-	left := m.cloneBegan.Add(catchUpLimit).Sub(m.ms.clock.now())
+	left := m.cloneBegan.Add(catchUpLimit).Sub(m.ms.clock.Now())
 	if d <= left {
 		m.after(d, then)
 		return
@@ -249,7 +249,7 @@ func (m *migration) copyBatch() {
 		if !m.cloning {
 			return
 		}
-		m.endRecvStep(m.ms.clock.now(), 4)
+		m.endRecvStep(m.ms.clock.Now(), 4)
 		m.catchUp()
 	})
 }

@@ -73,7 +73,7 @@ func (m *migration) catchUp() {
 		m.after(batchTime+m.lag(), (*migration).catchUp)
 		return
 	}
-	m.endRecvStep(m.ms.clock.now(), 5)
+	m.endRecvStep(m.ms.clock.Now(), 5)
 	behind := m.ms.faults.behind(m.receiver.id)
 	m.after(catchUpTime+m.lag()+min(behind, mostBehindAtCommit), func(m *migration) {
 		if !m.cloning {
@@ -83,8 +83,8 @@ func (m *migration) catchUp() {
 			m.fail(recipientError("WriteConcernFailed: waiting for replication timed out"))
 			return
 		}
-		m.endRecvStep(m.ms.clock.now(), 6)
-		m.endDonorStep(m.ms.clock.now()) // step 4: caught up
+		m.endRecvStep(m.ms.clock.Now(), 6)
+		m.endDonorStep(m.ms.clock.Now()) // step 4: caught up
 		m.after(commitTime+m.lag(), (*migration).commit)
 	})
 }
@@ -163,8 +163,8 @@ func (m *migration) commit() {
 		m.fail(err)
 		return
 	}
-	m.endDonorStep(m.ms.clock.now()) // step 5: the recipient has everything
-	m.endRecvStep(m.ms.clock.now(), 7)
+	m.endDonorStep(m.ms.clock.Now()) // step 5: the recipient has everything
+	m.endRecvStep(m.ms.clock.Now(), 7)
 	failure := m.ms.faults.takeFailureOf(commitsMigration, configShard)
 	if err := m.commitUnless(failure); err != nil {
 		m.rejected = true
@@ -176,7 +176,7 @@ func (m *migration) commit() {
 	m.decision = committed
 	from, to := m.local(m.donor), m.local(m.receiver)
 	to.virtual.merge(from.virtual.take(m.coll.Pattern, m.min, m.max))
-	m.endRecvStep(m.ms.clock.now(), 8)
+	m.endRecvStep(m.ms.clock.Now(), 8)
 	m.logReceiver("success")
 	// An event of its own: a shard may crash before it knows the decision.
 	m.after(0, func(m *migration) {
@@ -315,7 +315,7 @@ func (m *migration) fail(err error) {
 		note := "aborted"
 		if m.rejected {
 			// Its critical section is released in order all the same.
-			m.endRecvStep(m.ms.clock.now(), 8)
+			m.endRecvStep(m.ms.clock.Now(), 8)
 			note = "success"
 		}
 		m.logReceiver(note)
@@ -333,10 +333,10 @@ func (m *migration) finish(err error) {
 	}
 	note := "aborted"
 	if err == nil {
-		m.endDonorStep(m.ms.clock.now()) // step 6
+		m.endDonorStep(m.ms.clock.Now()) // step 6
 		note = "success"
 	}
-	m.countEnd(m.ms.clock.now(), err)
+	m.countEnd(m.ms.clock.Now(), err)
 	m.logSteps(m.donor.id, "moveChunk.from", m.donorTime, donorSteps, note)
 	m.free()
 	m.tell(err)
@@ -347,7 +347,7 @@ func (m *migration) finish(err error) {
 	if err != nil {
 		event = "failed"
 	}
-	m.ms.clock.after(0, func() { m.reached(event) })
+	m.ms.clock.After(0, func() { m.reached(event) })
 }
 
 // tell tells those who wait how the migration ended, once.

@@ -10,6 +10,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/clock"
+	"shardsh/balancer/mock/ids"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/policy"
@@ -54,11 +56,11 @@ type Migrations struct {
 	*setup
 	balancer   *Balancer
 	chunks     *Chunks
-	clock      *clock
+	clock      *clock.Clock
 	config     *ConfigDB
 	deleter    *RangeDeleter
 	faults     *Faults
-	ids        *ids
+	ids        *ids.Source
 	log        *changeLog
 	membership *Membership
 	shards     shardSet
@@ -196,7 +198,7 @@ func (ms *Migrations) Start(req MoveRequest, done func(error)) { ms.start(req, b
 
 func (ms *Migrations) start(req MoveRequest, keys boundKeys, done func(error)) {
 	if err := ms.balancer.sendMove(req); err != nil {
-		ms.clock.after(batchTime, func() { done(err) })
+		ms.clock.After(batchTime, func() { done(err) })
 		return
 	}
 	if donor := ms.shards[req.From]; donor != nil && donor.busy != nil && donor.busy.asked().same(req) {
@@ -205,23 +207,23 @@ func (ms *Migrations) start(req MoveRequest, keys boundKeys, done func(error)) {
 	}
 	m := &migration{ms: ms, req: req, askedMin: req.Min, askedMax: req.Max, done: []func(error){done},
 		min: keys.min, max: keys.max, keysOf: keys.of}
-	m.started, m.stepEnd = ms.clock.now(), ms.clock.now()
+	m.started, m.stepEnd = ms.clock.Now(), ms.clock.Now()
 	m.donorTime, m.recvTime = m.times[:0:donorSteps], m.times[donorSteps:donorSteps]
 	m.at = ms.ids.GossipTime()
 	if err := m.admit(); err != nil {
 		// Refused before it registered: nothing is logged.
-		ms.clock.after(batchTime, func() { done(err) })
+		ms.clock.After(batchTime, func() { done(err) })
 		return
 	}
 	if req.From == req.To {
-		ms.clock.after(0, func() { done(nil) })
+		ms.clock.After(0, func() { done(nil) })
 		return
 	}
 	m.donor.busy = m
 	ms.underWay[m] = true
 	ms.lastOp += opsOfMigration
 	m.op = ms.lastOp
-	m.endDonorStep(ms.clock.now()) // step 1: accepted
+	m.endDonorStep(ms.clock.Now()) // step 1: accepted
 	m.after(prepareTime+ms.faults.lag(m.req.From), (*migration).prepare)
 }
 
@@ -235,14 +237,14 @@ func (m *migration) asked() MoveRequest {
 // after takes the next step in d. One that panics ends the migration as one
 // whose donor can't decide: its recovery will, by what the catalog says.
 func (m *migration) after(d time.Duration, step func(*migration)) {
-	m.ms.clock.after(d, func() { m.ms.clock.attempt("a migration", func() { step(m) }, m.crash) })
+	m.ms.clock.After(d, func() { m.ms.clock.Attempt("a migration", func() { step(m) }, m.crash) })
 }
 
 func (m *migration) crash(err error) {
 	if m.over {
 		return
 	}
-	m.ms.clock.attempt("the end of a migration", func() { m.breakOff(err) }, func(error) {
+	m.ms.clock.Attempt("the end of a migration", func() { m.breakOff(err) }, func(error) {
 		m.free()
 		m.tell(err)
 	})
@@ -425,7 +427,7 @@ func (cfg *ConfigDB) staleConfig(ns string, id catalog.ShardID, format string, a
 // overlaps its range, for the server's 10 seconds.
 func (m *migration) waitForDeletions(s *shard, then func(*migration)) {
 	limit := m.ms.parameters.Milliseconds("receiveChunkWaitForRangeDeleterTimeoutMS")
-	m.waitForDeletionsUntil(m.ms.clock.now().Add(limit), limit, s, then)
+	m.waitForDeletionsUntil(m.ms.clock.Now().Add(limit), limit, s, then)
 }
 
 func (m *migration) waitForDeletionsUntil(deadline time.Time, limit time.Duration, s *shard, then func(*migration)) {
@@ -436,7 +438,7 @@ func (m *migration) waitForDeletionsUntil(deadline time.Time, limit time.Duratio
 	case m.ms.parameters.Int("disableResumableRangeDeleter") != 0:
 		m.refuseOn(s, mongoerr.New(mongoerr.ResumableRangeDeleterDisabled,
 			"an overlapping range deletion on shard %s will not run: disableResumableRangeDeleter is set", s.id))
-	case !m.ms.clock.now().Before(deadline):
+	case !m.ms.clock.Now().Before(deadline):
 		m.refuseOn(s, mongoerr.New(mongoerr.ExceededTimeLimit,
 			"Exceeded time limit waiting for an overlapping range deletion on shard %s", s.id))
 	default:

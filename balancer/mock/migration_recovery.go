@@ -71,7 +71,7 @@ func (m *migration) leave() {
 		return
 	}
 	m.ms.unfinished = append(m.ms.unfinished, m)
-	m.ms.clock.every(recoveryPoll, m.keepRecovering)
+	m.ms.clock.Every(recoveryPoll, m.keepRecovering)
 }
 
 func (m *migration) keepRecovering() (again bool) {

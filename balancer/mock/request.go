@@ -7,6 +7,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/clock"
+	"shardsh/balancer/mock/ids"
 	"shardsh/balancer/mock/routing"
 	"shardsh/balancer/mock/store/filter"
 	"shardsh/balancer/mongoerr"
@@ -18,12 +20,12 @@ type environment struct {
 	addresses   *addresses
 	changes     *ChangeFeed
 	chunks      *Chunks
-	clock       *clock
+	clock       *clock.Clock
 	collections *Collections
 	config      *ConfigDB
 	databases   *Databases
 	faults      *Faults
-	ids         *ids
+	ids         *ids.Source
 	indexes     *Indexes
 	locator     *locator
 	log         *changeLog
@@ -147,7 +149,7 @@ func (rq *Request) Behind() time.Duration {
 // AwaitSecondaries waits until those have what the request has written.
 func (rq *Request) AwaitSecondaries(d time.Duration) error {
 	over := false
-	defer rq.env.clock.after(d, func() { over = true }).Cancel()
+	defer rq.env.clock.After(d, func() { over = true }).Cancel()
 	return rq.env.clock.Await(rq.ctx, rq.deadline, func() bool { return over })
 }
 

@@ -132,12 +132,12 @@ func (rs *Reshardings) List() []ReshardingInfo {
 	for _, op := range rs.underWay {
 		info := ReshardingInfo{
 			Namespace: op.request.Namespace, State: string(op.state), Provenance: op.request.Provenance, ID: op.id,
-			Key: op.request.Pattern.Doc(), Elapsed: rs.clock.now().Sub(op.started), BytesToCopy: op.bytes,
+			Key: op.request.Pattern.Doc(), Elapsed: rs.clock.Now().Sub(op.started), BytesToCopy: op.bytes,
 			Coordinator: string(configShard),
 		}
 		switch op.state {
 		case reshardCloning:
-			info.Remaining = max(0, op.cloneEnds.Sub(rs.clock.now()))
+			info.Remaining = max(0, op.cloneEnds.Sub(rs.clock.Now()))
 			info.Copied = op.bytes - min(op.bytes, int64(info.Remaining.Seconds()*cloneRate))
 		case reshardApplying, reshardBlocking, reshardCommitting:
 			info.Copied = op.bytes
@@ -196,7 +196,7 @@ func (rs *Reshardings) ended(plan reshardPlan) (quiesced, bool) {
 // of the collection begins. Its document shows it.
 func (op *resharding) keepResult(err error) {
 	op.rs.results[op.request.Namespace] = quiesced{op, err}
-	op.rs.clock.after(quiescePeriod, func() {
+	op.rs.clock.After(quiescePeriod, func() {
 		if op.rs.results[op.request.Namespace].op == op {
 			op.rs.dropResult(op.request.Namespace)
 		}

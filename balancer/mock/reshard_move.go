@@ -165,7 +165,7 @@ func (e engine) Unsharded(context.Context) ([]policy.Unsharded, error) {
 func (rs *Reshardings) startMove(m policy.Migration, done func(error)) {
 	plan, err := rs.planUnsharded(m)
 	if err != nil {
-		rs.clock.after(batchTime, func() { done(err) })
+		rs.clock.After(batchTime, func() { done(err) })
 		return
 	}
 	rs.start(plan, done)

@@ -7,6 +7,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/clock"
+	"shardsh/balancer/mock/ids"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -50,12 +52,12 @@ const configReshardings = "reshardingOperations"
 type Reshardings struct {
 	*setup
 	changes     *ChangeFeed
-	clock       *clock
+	clock       *clock.Clock
 	collections *Collections
 	config      *ConfigDB
 	databases   *Databases
 	faults      *Faults
-	ids         *ids
+	ids         *ids.Source
 	locator     *locator
 	log         *changeLog
 	membership  *Membership
@@ -123,11 +125,11 @@ type reshardPlan struct {
 // began; done is called once, by an event.
 func (rs *Reshardings) start(plan reshardPlan, done func(error)) {
 	if err := rs.faults.reachShards(configShard); err != nil {
-		rs.clock.after(0, func() { done(err) })
+		rs.clock.After(0, func() { done(err) })
 		return
 	}
 	if kept, ended := rs.ended(plan); ended {
-		rs.clock.after(0, func() { done(kept.err) })
+		rs.clock.After(0, func() { done(kept.err) })
 		return
 	}
 	if running := rs.underWay[plan.Namespace]; running != nil {
@@ -137,18 +139,18 @@ func (rs *Reshardings) start(plan reshardPlan, done func(error)) {
 		}
 		err := mongoerr.New(mongoerr.ReshardCollectionInProgress,
 			"Only one resharding operation is allowed to be active at a time, aborting resharding op for %s", plan.Namespace)
-		rs.clock.after(0, func() { done(err) })
+		rs.clock.After(0, func() { done(err) })
 		return
 	}
 	coll, _, err := rs.config.Tracked(plan.Namespace)
 	if err != nil {
-		rs.clock.after(0, func() { done(err) })
+		rs.clock.After(0, func() { done(err) })
 		return
 	}
 	op := &resharding{
 		rs: rs,
 		id: rs.ids.NewUUID(), request: plan, before: coll, uuid: coll.UUID, donors: rs.config.table(plan.Namespace).Owners(),
-		state: reshardUnused, started: rs.clock.now(), done: []func(error){done},
+		state: reshardUnused, started: rs.clock.Now(), done: []func(error){done},
 	}
 	for _, part := range rs.stats.Collection(plan.Namespace) {
 		op.bytes += part.Bytes
@@ -180,7 +182,7 @@ func (op *resharding) after(d time.Duration, step func()) {
 		}
 		step()
 	}
-	op.rs.clock.after(d, func() { op.rs.clock.attempt("a resharding", run, op.crash) })
+	op.rs.clock.After(d, func() { op.rs.clock.Attempt("a resharding", run, op.crash) })
 }
 
 // crash ends an operation one of whose steps has panicked.
@@ -190,7 +192,7 @@ func (op *resharding) crash(err error) {
 		return
 	}
 	op.aborted = err
-	op.rs.clock.attempt("the end of a resharding", op.abandon, func(error) {
+	op.rs.clock.Attempt("the end of a resharding", op.abandon, func(error) {
 		if rs.underWay[ns] == op {
 			delete(rs.underWay, ns)
 		}
@@ -228,7 +230,7 @@ func (op *resharding) clone() {
 	}
 	op.enter(reshardCloning)
 	takes := reshardStep + op.rs.faults.transferTime(op.bytes, op.rs.shards.ids()...)
-	op.cloneEnds = op.rs.clock.now().Add(takes)
+	op.cloneEnds = op.rs.clock.Now().Add(takes)
 	op.after(takes, op.apply)
 }
 
@@ -242,7 +244,7 @@ func (op *resharding) apply() {
 		op.enter(reshardApplying)
 	}
 	least := op.started.Add(op.rs.parameters.Milliseconds("reshardingMinimumOperationDurationMillis"))
-	if wait := least.Sub(op.rs.clock.now()); wait > 0 && !op.forced {
+	if wait := least.Sub(op.rs.clock.Now()); wait > 0 && !op.forced {
 		op.after(min(wait, time.Second), op.apply)
 		return
 	}

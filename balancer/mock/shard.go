@@ -331,7 +331,7 @@ func (c *Cluster) ShardIDs() []catalog.ShardID { return c.shards.ids() }
 
 // ShardCount returns the number of shards. It takes the lock.
 func (c *Cluster) ShardCount() int {
-	c.Lock()
-	defer c.Unlock()
+	c.clock.Lock()
+	defer c.clock.Unlock()
 	return len(c.shards)
 }

@@ -13,6 +13,7 @@ import (
 
 	"shardsh/balancer"
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/ids"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -23,7 +24,7 @@ type Membership struct {
 	clusterParameters *ClusterParameters
 	config            *ConfigDB
 	faults            *Faults
-	ids               *ids
+	ids               *ids.Source
 	log               *changeLog
 	reshardings       *Reshardings
 	shards            shardSet

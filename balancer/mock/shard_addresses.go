@@ -50,8 +50,8 @@ func firstMember(host string) string {
 // They are found there from now on, also when the state is replaced by another
 // with such shards. Each keeps the name of its replica set. It takes the lock.
 func (c *Cluster) ListenAt(addresses map[catalog.ShardID]string) error {
-	c.Lock()
-	defer c.Unlock()
+	c.clock.Lock()
+	defer c.clock.Unlock()
 	c.addresses.listening = addresses
 	return c.addresses.enter()
 }

@@ -5,11 +5,12 @@ import (
 	"hash/fnv"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/ids"
 )
 
 // MachineIDs are the numbers that nodes put into the ObjectIds they make.
 type MachineIDs struct {
-	ids       *ids
+	ids       *ids.Source
 	config    *ConfigDB
 	shards    shardSet
 	addresses *addresses
@@ -32,7 +33,7 @@ func (m *MachineIDs) Of(id catalog.ShardID) int32 {
 // Reset lets a shard draw another number.
 func (m *MachineIDs) Reset(id catalog.ShardID) {
 	if s := m.shards[id]; s != nil {
-		m.set(s, int32(m.ids.rand.Uint32()>>8))
+		m.set(s, m.ids.NewMachineID())
 	}
 }
 

@@ -3,12 +3,14 @@ package mock
 import (
 	"bytes"
 	"context"
+	"math"
 	"slices"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/clock"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
 )
@@ -16,7 +18,7 @@ import (
 // RangeDeleter deletes what shards hold and do not own.
 type RangeDeleter struct {
 	*setup
-	clock  *clock
+	clock  *clock.Clock
 	faults *Faults
 	shards shardSet
 }
@@ -97,8 +99,8 @@ const deletionRetry = time.Minute
 // after deletes the next batch in d. Should that panic, whoever waits goes on,
 // and the task is tried again later.
 func (rd *RangeDeleter) after(d time.Duration, s *shard, task *rangeDeletion, then func()) {
-	rd.clock.after(d, func() {
-		rd.clock.attempt("a range deletion", func() { rd.deleteBatch(s, task, then) }, func(error) {
+	rd.clock.After(d, func() {
+		rd.clock.Attempt("a range deletion", func() { rd.deleteBatch(s, task, then) }, func(error) {
 			rd.after(deletionRetry, s, task, nil)
 			if then != nil {
 				then()
@@ -125,7 +127,7 @@ func (rd *RangeDeleter) deleteBatch(s *shard, task *rangeDeletion, then func()) 
 	}
 	// The task goes when a majority of the shard's nodes has deleted the range.
 	if behind := rd.faults.behind(s.id); behind > 0 {
-		rd.clock.after(behind, func() { s.endDeletion(task, then) })
+		rd.clock.After(behind, func() { s.endDeletion(task, then) })
 		return
 	}
 	s.endDeletion(task, then)
@@ -179,7 +181,7 @@ func (rd *RangeDeleter) Tasks(id catalog.ShardID) []PendingDeletion {
 func (rd *RangeDeleter) deleteSome(s *shard, local *localCollection, task *rangeDeletion) int {
 	limit := int(rd.parameters.Int("rangeDeleterBatchSize"))
 	if limit == 0 {
-		limit = maxInt32
+		limit = math.MaxInt32
 	}
 	if local.docs.Count() == 0 {
 		return 0 // as where its data are virtual

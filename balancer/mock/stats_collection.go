@@ -10,6 +10,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/clock"
+	"shardsh/balancer/mock/ids"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mock/store/filter"
 	"shardsh/balancer/mongoerr"
@@ -19,11 +21,11 @@ import (
 type Statistics struct {
 	*setup
 	addresses   *addresses
-	clock       *clock
+	clock       *clock.Clock
 	collections *Collections
 	config      *ConfigDB
 	databases   *Databases
-	ids         *ids
+	ids         *ids.Source
 	indexes     *Indexes
 	locator     *locator
 	shards      shardSet

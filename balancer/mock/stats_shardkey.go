@@ -228,7 +228,7 @@ func (st *Statistics) ConfigureAnalyzer(ns string, is bson.D) (was bson.D, err e
 	for _, p := range st.Collection(ns) {
 		uuid = st.shards.member(p.Shard, ns).uuid
 	}
-	now := bson.NewDateTimeFromTime(st.clock.now())
+	now := bson.NewDateTimeFromTime(st.clock.Now())
 	entry := append(bson.D{{Key: "_id", Value: ns}, {Key: "collUuid", Value: uuid}}, is...)
 	if is[0].Value == "off" {
 		entry = append(entry, bson.E{Key: "stopTime", Value: now})
