@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"shardsh/balancer/action"
 	"shardsh/balancer/plan"
-	"shardsh/bindings/applying"
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/script"
 
@@ -14,7 +14,7 @@ import (
 
 // presplitOption reads {presplit: {chunks, perShard, fromSample, points}}; nil when the
 // goal is another one.
-func (c *call) presplitOption(h helperOptions, names []string) *applying.Presplit {
+func (c *call) presplitOption(h helperOptions, names []string) *action.Cuts {
 	goal, _ := h.get("goal").(*goja.Object)
 	if script.Property(goal, string(plan.Presplit)) == nil {
 		return nil
@@ -30,7 +30,7 @@ func (c *call) presplitOption(h helperOptions, names []string) *applying.Prespli
 	if len(names) != 1 {
 		c.JS.ThrowInvalid("the goal presplit is for one collection")
 	}
-	p := &applying.Presplit{
+	p := &action.Cuts{
 		Namespace: names[0], Chunks: int(h.count("chunks")), PerShard: int(h.count("perShard")),
 		FromSample: int(h.count("fromSample")),
 	}
@@ -39,7 +39,7 @@ func (c *call) presplitOption(h helperOptions, names []string) *applying.Prespli
 			p.Points = append(p.Points, c.JS.Document(list.Get(i)))
 		}
 	}
-	if err := p.Check(); err != nil {
+	if err := p.Validate(); err != nil {
 		c.JS.ThrowInvalid("%s", err)
 	}
 	return p

@@ -22,7 +22,7 @@ func topics() []topic {
 			{"plan", `sh.plan("shop.orders", { goal: { drain: "shard2" }, maxBytes: "10GB" })`},
 			{"apply", `sh.apply(sh.plan("shop.orders"), { dryRun: true }).commands`},
 			{"undo", `sh.undo("orders.journal").text()`},
-			{"balance", `sh.balance("shop.orders", { takeOver: true, maxMoves: 1 })`},
+			{"balance", `sh.balance("shop.orders", { pauseBalancing: true, maxMoves: 1 })`},
 			{"whatIf", `sh.whatIf(c => { c.addShard(2); c.chunkSize("shop.orders", 256) }, c => c.drain("shard2"))`},
 			{"balancerSummary", `sh.balancerSummary().problems`},
 			{"balancerCollectionStatus", `sh.balancerCollectionStatus("shop.orders")`},

@@ -7,40 +7,29 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"shardsh/balancer/plan"
+	"shardsh/balancer/action"
 	"shardsh/cmd/shardsh/cmdline"
 )
 
-// defragmentLine is the command line of "shardsh defragment".
-type defragmentLine struct {
-	carryLine
+// defragmentFlags are the options of "shardsh defragment".
+type defragmentFlags struct {
+	actionFlags
 	namespaces []string
 }
 
-func (o *defragmentLine) groups() []cmdline.Group {
-	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
+func (o *defragmentFlags) groups() []cmdline.Group {
+	return o.groupsWith("ID of the plan", func(f *pflag.FlagSet) {
 		f.StringArrayVar(&o.namespaces, "ns", nil, "`DB.COLLECTION` defragment these; wildcards; repeat to add")
-		o.flags(f, "ID of the plan")
-	}), o.paceGroup()}
-	return append(groups, o.server.Flags()...)
+	})
 }
 
-func (o *defragmentLine) settle(environment) error {
-	if len(o.namespaces) == 0 && o.resume == "" {
-		return usagef("defragment needs --ns DB.COLLECTION, which collections")
-	}
-	return nil
-}
-
-func (o *defragmentLine) kind() plan.GoalKind { return plan.Defragment }
-
-func (o *defragmentLine) goal(context.Context, *connection, *snapshotOf, *plan.Plan) (plan.Goal, error) {
-	return plan.Goal{Kind: plan.Defragment, Namespaces: o.namespaces}, nil
+func (o *defragmentFlags) action(e action.Execution) planAction {
+	return action.Defragment{Namespaces: o.namespaces, Execution: e}
 }
 
 // defragment is "shardsh defragment": small chunks merged, by our engine.
 func (env environment) defragment(ctx context.Context) error {
-	return env.reach(ctx, &defragmentLine{}, printDefragmentHelp)
+	return env.reach(ctx, &defragmentFlags{}, printDefragmentHelp)
 }
 
 func printDefragmentHelp(w io.Writer, groups []cmdline.Group) {
@@ -65,7 +54,7 @@ Exit codes: 0 it is done, or a limit is reached; 1 it is not: the reason is told
 
 Examples:
   shardsh defragment mongodb://host:27017 --ns shop.orders
-  shardsh defragment mongodb://host:27017 --ns 'shop.*' --yes --take-over --window 22:00-06:00
-  shardsh defragment mongodb://host:27017 --resume plan-7c1d.journal --yes --take-over
+  shardsh defragment mongodb://host:27017 --ns 'shop.*' --yes --pause-balancing --window 22:00-06:00
+  shardsh defragment mongodb://host:27017 --resume plan-7c1d.journal --yes --pause-balancing
 `, cmdline.Usage(groups))
 }

@@ -10,46 +10,39 @@ import (
 	"github.com/spf13/pflag"
 	"go.mongodb.org/mongo-driver/v2/bson"
 
-	"shardsh/balancer/plan"
-	"shardsh/bindings/applying"
+	"shardsh/balancer/action"
 	"shardsh/cmd/shardsh/cmdline"
 )
 
-// presplitLine is the command line of "shardsh presplit".
-type presplitLine struct {
-	carryLine
-	presplit applying.Presplit
-	points   string
+// presplitFlags are the options of "shardsh presplit".
+type presplitFlags struct {
+	actionFlags
+	cuts   action.Cuts
+	points string
 }
 
-func (o *presplitLine) groups() []cmdline.Group {
-	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
-		f.StringVar(&o.presplit.Namespace, "ns", "", "`DB.COLLECTION` cut this one")
-		f.IntVar(&o.presplit.Chunks, "chunks", 0, "`N` cut all hashes into so many even parts")
-		f.IntVar(&o.presplit.PerShard, "per-shard", 0, "`N` the same, so many for each shard")
+func (o *presplitFlags) groups() []cmdline.Group {
+	return o.groupsWith("ID of the plan", func(f *pflag.FlagSet) {
+		f.StringVar(&o.cuts.Namespace, "ns", "", "`DB.COLLECTION` cut this one")
+		f.IntVar(&o.cuts.Chunks, "chunks", 0, "`N` cut all hashes into so many even parts")
+		f.IntVar(&o.cuts.PerShard, "per-shard", 0, "`N` the same, so many for each shard")
 		f.StringVar(&o.points, "points", "",
 			"`FILE` cut at these keys: documents of extended JSON, a line each; - is standard input")
-		f.IntVar(&o.presplit.FromSample, "from-sample", 0, "`N` cut into so many chunks by a sample of the documents")
-		o.flags(f, "ID of the plan")
-	}), o.paceGroup()}
-	return append(groups, o.server.Flags()...)
+		f.IntVar(&o.cuts.FromSample, "from-sample", 0, "`N` cut into so many chunks by a sample of the documents")
+	})
 }
 
-func (o *presplitLine) settle(env environment) (err error) {
-	switch {
-	case o.resume != "":
-		return nil
-	case o.presplit.Namespace == "":
-		return usagef("presplit needs --ns DB.COLLECTION, which collection")
-	case o.points != "":
-		if o.presplit.Points, err = env.keys(o.points); err != nil {
+func (o *presplitFlags) take(env environment, words []string) (err error) {
+	if o.points != "" && o.resume == "" {
+		if o.cuts.Points, err = env.keys(o.points); err != nil {
 			return err
 		}
 	}
-	if err := o.presplit.Check(); err != nil {
-		return usagef("%w", err)
-	}
-	return nil
+	return o.actionFlags.take(env, words)
+}
+
+func (o *presplitFlags) action(e action.Execution) planAction {
+	return action.Presplit{Cuts: o.cuts, Execution: e}
 }
 
 // keys reads a file of keys, or the standard input.
@@ -69,7 +62,7 @@ func (env environment) keys(path string) (list []bson.Raw, err error) {
 		}
 		var key bson.Raw
 		if err := bson.UnmarshalExtJSON(line, false, &key); err != nil {
-			return nil, usagef("--points %s: line %d is no document: %w", path, i+1, err)
+			return nil, usagef("--points %s: line %d is not a document: %w", path, i+1, err)
 		}
 		list = append(list, key)
 	}
@@ -79,18 +72,9 @@ func (env environment) keys(path string) (list []bson.Raw, err error) {
 	return list, nil
 }
 
-func (o *presplitLine) kind() plan.GoalKind { return plan.Presplit }
-
-func (o *presplitLine) goal(ctx context.Context, conn *connection, s *snapshotOf, begun *plan.Plan) (plan.Goal, error) {
-	if begun != nil {
-		return begun.Goal, nil
-	}
-	return o.presplit.Goal(ctx, conn.client, s)
-}
-
 // presplitCollection is "shardsh presplit": chunks for what is to come.
 func (env environment) presplitCollection(ctx context.Context) error {
-	return env.reach(ctx, &presplitLine{}, printPresplitHelp)
+	return env.reach(ctx, &presplitFlags{}, printPresplitHelp)
 }
 
 func printPresplitHelp(w io.Writer, groups []cmdline.Group) {
@@ -119,7 +103,7 @@ Exit codes: 0 it is done, or a limit is reached; 1 it is not: the reason is told
 
 Examples:
   shardsh presplit mongodb://host:27017 --ns shop.events --per-shard 8
-  shardsh presplit mongodb://host:27017 --ns shop.orders --points keys.json --yes --take-over
+  shardsh presplit mongodb://host:27017 --ns shop.orders --points keys.json --yes --pause-balancing
   shardsh presplit mongodb://host:27017 --ns shop.orders --from-sample 100 --dry-run
 `, cmdline.Usage(groups))
 }
