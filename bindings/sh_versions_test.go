@@ -34,7 +34,7 @@ func (c *connected) changes() string {
 }
 
 // TestHelpersByVersion: each helper sends what the server's version has, or says
-// which version it needs (spec 03 §1.5).
+// which version it needs (rules/03-commands §1.5).
 func TestHelpersByVersion(t *testing.T) {
 	const majority30 = `"writeConcern":{"w":"majority","wtimeout":30000}`
 	settings := func(id, update string) string {
@@ -112,7 +112,7 @@ func TestVersionIsAskedOnce(t *testing.T) {
 }
 
 // TestChunksAreMatchedByWhatTheServerHas: by uuid since 5.0, by name before
-// (spec 04 §5.4).
+// (rules/04-objects §5.4).
 func TestChunksAreMatchedByWhatTheServerHas(t *testing.T) {
 	c := connect(t)
 	run(t, c, step{`sh.chunks("app.users").map(c => c.shard).toArray().join()`, "sh0,sh1"})
@@ -145,7 +145,7 @@ func TestWrongArgumentsAreNamed(t *testing.T) {
 		{`sh.chunkSize(NaN)`, `from 1 to 1024, got NaN`},
 		{`sh.chunkSize("app.orders", "64")`, `Argument mb must be a whole number of MB from 1 to 1024, got '64' instead (Shard.chunkSize)`},
 		{`sh.defragment("app.x", {chunkSize: 2048})`, `Argument options.chunkSize must be a whole number of MB from 1 to 1024, got 2048 instead (Shard.defragment)`},
-		{`sh.defragment("app.x", {chunksize: 1})`, `sh.defragment has no option chunksize (it knows chunkSize, wait, timeout, interval, progress, takeOver, parallel, journal, dryRun, maxMoves, maxBytes, for, pauseBetween, window, pauseWhen); did you mean chunkSize?`},
+		{`sh.defragment("app.x", {chunksize: 1})`, `sh.defragment has no option chunksize (it knows chunkSize, wait, timeout, interval, progress, pauseBalancing, parallel, journal, dryRun, maxMoves, maxBytes, for, pauseBetween, window, pauseWhen); did you mean chunkSize?`},
 		{`sh.drain("sh0", {wait: 1})`, `Argument options.wait must be of type boolean, got number instead (Shard.drain)`},
 		{`sh.drain("sh0", {timeout: "x"})`, `Argument options.timeout must be a number of milliseconds, or a time such as "90s" or "1h30m", got "x" instead (Shard.drain)`},
 		{`sh.waitForBalance("app.orders", {timeout: -1})`, `Argument options.timeout must be a number of milliseconds, or a time such as "90s" or "1h30m", got -1 instead`},

@@ -21,7 +21,7 @@ type Apply struct {
 	// OnChange is what becomes of the run when the cluster has moved on; empty is
 	// apply.Refuse.
 	OnChange apply.OnChange
-	Execution
+	RunOptions
 }
 
 // Validate refuses options that exclude each other.
@@ -38,7 +38,7 @@ func (a Apply) Validate() error {
 	case a.OnChange != "" && a.OnChange != apply.Refuse && a.OnChange != apply.Replan:
 		return refuse("{onChange} takes refuse or replan, not %q", a.OnChange)
 	}
-	return a.Execution.validate()
+	return a.RunOptions.validate()
 }
 
 // Run carries the plan out.
@@ -53,16 +53,16 @@ func (a Apply) Run(ctx context.Context, c Cluster, r Reporter) (PlanResult, erro
 		a.Journal = strings.TrimSuffix(a.PlanFile, filepath.Ext(a.PlanFile)) + ".journal"
 	}
 	return job{
-		verb: "apply", Execution: a.Execution, onChange: a.OnChange, open: func() (*apply.Work, error) { return a.open(c) },
+		verb: "apply", RunOptions: a.RunOptions, onChange: a.OnChange, open: func() (*apply.Execution, error) { return a.open(c) },
 	}.run(ctx, c, &serial{next: r})
 }
 
-func (a Apply) open(c Cluster) (*apply.Work, error) {
+func (a Apply) open(c Cluster) (*apply.Execution, error) {
 	switch {
 	case a.Resume != "":
 		return apply.Resume(a.Resume)
 	case a.Undo != "":
-		return apply.TakeBack(a.Undo)
+		return apply.PrepareUndo(a.Undo)
 	}
 	return a.begin(c, a.Plan)
 }

@@ -95,7 +95,7 @@ func (b Balance) Run(ctx context.Context, c Cluster, r Reporter) (BalanceResult,
 
 // askGuard has a guard look at the first thing that a run writes.
 func (c Cluster) askGuard(ctx context.Context) error {
-	_, err := c.runner().Ask(ctx, live.LeaseDatabase, bson.D{
+	_, err := c.runner().RunCommand(ctx, live.LeaseDatabase, bson.D{
 		{Key: "findAndModify", Value: live.LeaseCollection}, {Key: "query", Value: bson.D{{Key: "_id", Value: "engine"}}},
 		{Key: "update", Value: bson.D{}},
 	})
@@ -166,7 +166,7 @@ func (b Balance) plan(s *catalog.Snapshot) (*plan.Plan, error) {
 func (b Balance) balance(ctx context.Context, c Cluster, p *plan.Plan, r *serial) (BalanceResult, error) {
 	rules := b.rules()
 	rules.CoolDown = b.CoolDown
-	var lease atomic.Pointer[live.Turn]
+	var lease atomic.Pointer[live.LeasedCluster]
 	gate, leave, err := b.gate(ctx, c, rules, false, r, holder(&lease))
 	if err != nil {
 		return BalanceResult{}, err
@@ -190,7 +190,7 @@ func (b Balance) balance(ctx context.Context, c Cluster, p *plan.Plan, r *serial
 }
 
 func (b Balance) whileLeased(
-	ctx context.Context, c Cluster, taken *atomic.Pointer[live.Turn], r *serial, o runner.Options,
+	ctx context.Context, c Cluster, taken *atomic.Pointer[live.LeasedCluster], r *serial, o runner.Options,
 ) (runner.Result, error) {
 	lease, err := b.acquire(ctx, c, r)
 	if err != nil {
@@ -220,7 +220,7 @@ func (b Balance) whileLeased(
 }
 
 // acquire waits for the lease, if that is asked for.
-func (b Balance) acquire(ctx context.Context, c Cluster, r *serial) (*live.Turn, error) {
+func (b Balance) acquire(ctx context.Context, c Cluster, r *serial) (*live.LeasedCluster, error) {
 	doing := "balance all collections"
 	if len(b.Namespaces) > 0 {
 		doing = "balance " + strings.Join(b.Namespaces, " ")

@@ -20,7 +20,7 @@ type Load struct {
 
 // load counts the operations of the collections of a run for a time.
 func (b Balance) load(ctx context.Context, c Cluster) (Load, error) {
-	steps, err := live.NewSteps(ctx, live.AskerOf(c.Client))
+	steps, err := live.NewSteps(ctx, live.NewCommandRunner(c.Client))
 	if err != nil {
 		return Load{}, &AccessError{err}
 	}

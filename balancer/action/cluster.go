@@ -23,7 +23,7 @@ type Cluster struct {
 	// them. Nil reaches none.
 	Settings *options.ClientOptions
 	// Runner sends commands that change something; nil is by Client.
-	Runner live.Asker
+	Runner live.CommandRunner
 	// Guarded says that Runner answers those commands in place of the cluster: every
 	// run is a dry run.
 	Guarded bool
@@ -32,11 +32,11 @@ type Cluster struct {
 	Computing func(compute func() (*plan.Plan, error)) (*plan.Plan, error)
 }
 
-func (c Cluster) runner() live.Asker {
+func (c Cluster) runner() live.CommandRunner {
 	if c.Runner != nil {
 		return c.Runner
 	}
-	return live.AskerOf(c.Client)
+	return live.NewCommandRunner(c.Client)
 }
 
 func (c Cluster) compute(make func() (*plan.Plan, error)) (*plan.Plan, error) {
@@ -110,15 +110,15 @@ func (c Command) MarshalJSON() ([]byte, error) { return bson.MarshalExtJSON(c.Bo
 
 // recorder keeps the commands that change something in place of sending them.
 type recorder struct {
-	live.Asker
+	live.CommandRunner
 	report *serial
 	sent   []Command
 }
 
-// Ask answers what changes something by itself.
-func (r *recorder) Ask(ctx context.Context, database string, command bson.D) (bson.Raw, error) {
+// RunCommand answers what changes something by itself.
+func (r *recorder) RunCommand(ctx context.Context, database string, command bson.D) (bson.Raw, error) {
 	if !live.Changes(command[0].Key) {
-		return r.Asker.Ask(ctx, database, command)
+		return r.CommandRunner.RunCommand(ctx, database, command)
 	}
 	raw, err := bson.Marshal(command)
 	if err != nil {

@@ -12,15 +12,15 @@ import (
 type Defragment struct {
 	// Namespaces are the collections, by name or pattern; Resume has its own.
 	Namespaces []string
-	Execution
+	RunOptions
 }
 
 // Validate refuses options that exclude each other.
 func (d Defragment) Validate() error {
 	if len(d.Namespaces) == 0 && d.Resume == "" {
-		return refuse("{ns} is required: the collections to defragment")
+		return refuse("defragment needs {ns}: the collections")
 	}
-	return d.Execution.validate()
+	return d.RunOptions.validate()
 }
 
 // Run makes a plan and carries it out.
@@ -29,7 +29,7 @@ func (d Defragment) Run(ctx context.Context, c Cluster, r Reporter) (PlanResult,
 		return PlanResult{}, err
 	}
 	return aim{
-		kind: plan.Defragment, Execution: d.Execution, namespaces: d.Namespaces,
+		kind: plan.Defragment, RunOptions: d.RunOptions, namespaces: d.Namespaces,
 		goal: func(context.Context, *catalog.Snapshot) (plan.Goal, error) {
 			return plan.Goal{Kind: plan.Defragment, Namespaces: d.Namespaces}, nil
 		},

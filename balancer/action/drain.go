@@ -26,15 +26,15 @@ type Drain struct {
 	// MovePrimaries moves the databases whose primary the shard is, and the
 	// unsharded collections on it.
 	MovePrimaries bool
-	Execution
+	RunOptions
 }
 
 // Validate refuses options that exclude each other.
 func (d Drain) Validate() error {
 	if d.Shard == "" && d.Resume == "" {
-		return refuse("{shard} is required: the shard to empty")
+		return refuse("drain needs {shard}: the shard to empty")
 	}
-	return d.Execution.validate()
+	return d.RunOptions.validate()
 }
 
 // alreadyError says that a goal was reached before there was a plan.
@@ -50,7 +50,7 @@ func (d Drain) Run(ctx context.Context, c Cluster, r Reporter) (PlanResult, erro
 	}
 	reporter := &serial{next: r}
 	result, err := aim{
-		kind: plan.Drain, Execution: d.Execution,
+		kind: plan.Drain, RunOptions: d.RunOptions,
 		goal: func(ctx context.Context, s *catalog.Snapshot) (plan.Goal, error) { return d.goal(ctx, c, s) },
 		fits: (&d).fits,
 		around: func(l *leased, p *plan.Plan) (before, after func(context.Context) error) {

@@ -12,7 +12,7 @@ import (
 // aim is a goal that a plan is made for when it is to be carried out.
 type aim struct {
 	kind plan.GoalKind
-	Execution
+	RunOptions
 	// namespaces are the collections that it is about; none is all.
 	namespaces []string
 	// goal says what is to be reached on a cluster.
@@ -26,20 +26,20 @@ type aim struct {
 // run plans, unless a journal has the plan, and carries it out. When the cluster moves
 // on another plan takes over.
 func (a aim) run(ctx context.Context, c Cluster, r *serial) (PlanResult, error) {
-	open := func() (*apply.Work, error) { return a.resume() }
+	open := func() (*apply.Execution, error) { return a.resume() }
 	if a.Resume == "" {
 		p, err := a.plan(ctx, c, r)
 		if err != nil {
 			return PlanResult{}, err
 		}
-		open = func() (*apply.Work, error) { return a.begin(c, p) }
+		open = func() (*apply.Execution, error) { return a.begin(c, p) }
 	}
 	return job{
-		verb: string(a.kind), Execution: a.Execution, onChange: apply.Replan, open: open, goal: true, around: a.around,
+		verb: string(a.kind), RunOptions: a.RunOptions, onChange: apply.Replan, open: open, goal: true, around: a.around,
 	}.run(ctx, c, r)
 }
 
-func (a aim) resume() (*apply.Work, error) {
+func (a aim) resume() (*apply.Execution, error) {
 	work, err := apply.Resume(a.Resume)
 	if err != nil {
 		return nil, err

@@ -14,10 +14,10 @@ import (
 // job is a plan to carry out, with what belongs to it besides its steps.
 type job struct {
 	verb string
-	Execution
+	RunOptions
 	onChange apply.OnChange
 	// open opens the journal, with its lock, and the plan that it is of.
-	open func() (*apply.Work, error)
+	open func() (*apply.Execution, error)
 	// goal says that there is a goal to reach, and not only steps.
 	goal bool
 	// around returns what is done before the first step and after the last one; nil
@@ -47,13 +47,13 @@ func (j job) run(ctx context.Context, c Cluster, r *serial) (result PlanResult, 
 			return result, err
 		}
 	}
-	var lease atomic.Pointer[live.Turn]
+	var lease atomic.Pointer[live.LeasedCluster]
 	gate, leave, err := j.gate(ctx, c, j.rules(), dryRun, r, holder(&lease))
 	if err != nil {
 		return result, err
 	}
 	defer leave()
-	recorded := &recorder{Asker: c.runner(), report: r}
+	recorded := &recorder{CommandRunner: c.runner(), report: r}
 	runner := c.runner()
 	if j.DryRun {
 		runner = recorded
@@ -79,7 +79,7 @@ func (j job) run(ctx context.Context, c Cluster, r *serial) (result PlanResult, 
 	return result, err
 }
 
-func (j job) options(l *leased, work *apply.Work, gate *pace.Gate, r *serial) apply.Options {
+func (j job) options(l *leased, work *apply.Execution, gate *pace.Gate, r *serial) apply.Options {
 	o := apply.Options{
 		DryRun: l.lease == nil, OnChange: j.onChange, PauseBalancing: j.PauseBalancing, Parallel: j.Parallel,
 		Clock: l.Clock, Pace: gate, Hard: j.Hard, Tick: j.Tick,
@@ -97,7 +97,7 @@ func (j job) options(l *leased, work *apply.Work, gate *pace.Gate, r *serial) ap
 }
 
 // begin opens a new journal of a plan, where one is kept.
-func (e Execution) begin(c Cluster, p *plan.Plan) (*apply.Work, error) {
+func (e RunOptions) begin(c Cluster, p *plan.Plan) (*apply.Execution, error) {
 	path := e.Journal
 	switch {
 	case e.NoJournal, e.DryRun, c.Guarded:

@@ -21,18 +21,18 @@ import (
 type leased struct {
 	Cluster
 	steps apply.Cluster
-	lease *live.Turn // nil in a dry run
+	lease *live.LeasedCluster // nil in a dry run
 }
 
 // acquire takes the lease, to do what a few words say. The error is a *live.HeldError
 // while somebody else has it.
-func (c Cluster) acquire(ctx context.Context, runner live.Asker, doing string, dryRun bool) (*leased, error) {
+func (c Cluster) acquire(ctx context.Context, runner live.CommandRunner, doing string, dryRun bool) (*leased, error) {
 	l := &leased{Cluster: c}
 	var err error
 	if dryRun {
 		l.steps, err = live.NewSteps(ctx, runner)
 	} else {
-		l.lease, err = live.TakeTurn(ctx, c.Client, runner, live.Self(doing))
+		l.lease, err = live.Acquire(ctx, c.Client, runner, live.Self(doing))
 		l.steps = l.lease
 	}
 	if err != nil && !errors.As(err, new(*live.HeldError)) {
@@ -60,7 +60,7 @@ func (c Cluster) releaseLeftover(ctx context.Context) error {
 
 // run carries work out, and gives the lease back. New plans are made from the cluster
 // as it is. Once the lease is lost nothing is sent any more, and the error says so.
-func (l *leased) run(ctx context.Context, work *apply.Work, o apply.Options, insist <-chan struct{}, r *serial) (
+func (l *leased) run(ctx context.Context, work *apply.Execution, o apply.Options, insist <-chan struct{}, r *serial) (
 	apply.Result, error) {
 	o.Replan = l.replan
 	if l.lease == nil {
@@ -103,7 +103,7 @@ func (l *leased) replan(ctx context.Context, g plan.Goal, limits plan.Limits, pa
 }
 
 // holder says who holds a lease, once it is ours; metrics are asked before that.
-func holder(lease *atomic.Pointer[live.Turn]) func() (live.Holder, bool) {
+func holder(lease *atomic.Pointer[live.LeasedCluster]) func() (live.Holder, bool) {
 	return func() (live.Holder, bool) {
 		if l := lease.Load(); l != nil {
 			return l.Holder(), true
@@ -114,7 +114,7 @@ func holder(lease *atomic.Pointer[live.Turn]) func() (live.Holder, bool) {
 
 // interruptOn has the servers stop what is under way when insist is closed, until
 // done is called.
-func interruptOn(insist <-chan struct{}, hard context.Context, lease *live.Turn, r *serial) (done func()) {
+func interruptOn(insist <-chan struct{}, hard context.Context, lease *live.LeasedCluster, r *serial) (done func()) {
 	over, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -135,7 +135,7 @@ const interruptTimeout = 30 * time.Second
 
 // interrupt has the servers stop the moves of a lease that are under way, and notes
 // what came of it; nothing when hard has ended, as nobody waits for it any more.
-func interrupt(hard context.Context, lease *live.Turn, r *serial) {
+func interrupt(hard context.Context, lease *live.LeasedCluster, r *serial) {
 	ctx, cancel := context.WithTimeout(hard, interruptTimeout)
 	defer cancel()
 	switch n, err := lease.Interrupt(ctx); {
@@ -150,12 +150,12 @@ func interrupt(hard context.Context, lease *live.Turn, r *serial) {
 }
 
 // goesOn says that what was under way was left to the servers, and how to look.
-func goesOn(lease *live.Turn) string {
+func goesOn(lease *live.LeasedCluster) string {
 	return "The servers go on with what was under way. To see it: " + lookFor(lease)
 }
 
 // lookFor is the command that shows the moves of a lease.
-func lookFor(lease *live.Turn) string {
+func lookFor(lease *live.LeasedCluster) string {
 	return fmt.Sprintf(`db.getSiblingDB("admin").aggregate([{ $currentOp: { allUsers: true, localOps: true } }, `+
 		`{ $match: { "command.comment": %q } }])`, lease.Comment())
 }

@@ -80,7 +80,7 @@ func TestMetrics(t *testing.T) {
 	if code, _, _ := ask("/"); code != http.StatusNotFound {
 		t.Errorf("another page answers %d", code)
 	}
-	if _, _, err := serveMetrics(t.Context(), at, vitals); err == nil || !strings.HasPrefix(err.Error(), "--metrics: ") {
+	if _, _, err := serveMetrics(t.Context(), at, run); err == nil || !strings.HasPrefix(err.Error(), "--metrics: ") {
 		t.Errorf("a port that is taken: %v", err)
 	}
 	stop()

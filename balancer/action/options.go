@@ -85,8 +85,8 @@ func (p Pace) rules() pace.Rules {
 	}
 }
 
-// Execution says how a plan is carried out.
-type Execution struct {
+// RunOptions says how a plan is carried out.
+type RunOptions struct {
 	Pace
 	Control
 	// PauseBalancing switches the cluster's own balancing of the collections off
@@ -103,7 +103,7 @@ type Execution struct {
 	Resume string
 }
 
-func (e Execution) validate() error {
+func (e RunOptions) validate() error {
 	if e.Journal != "" && e.Resume != "" {
 		return refuse("{resume} names its journal: leave {journal} out")
 	}

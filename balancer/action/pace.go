@@ -23,14 +23,14 @@ func (p Pace) gate(
 		rules.PauseWhen = nil
 	}
 	wait := func(e pace.Event) { r.Report(Wait{e}) }
-	now := func(ctx context.Context) (time.Time, error) { return live.Now(ctx, live.AskerOf(c.Client)) }
+	now := func(ctx context.Context) (time.Time, error) { return live.Now(ctx, live.NewCommandRunner(c.Client)) }
 	given := []pace.Option{pace.Time(now), pace.Tell(wait)}
 	leave := func() {}
 	if rules.PauseWhen != nil {
 		if c.Settings == nil {
 			return nil, nil, refuse("{pauseWhen} is not possible here: the shards' members can't be reached")
 		}
-		m := live.NewMembers(live.AskerOf(c.Client), c.Settings, rules.PauseWhen.Quantities())
+		m := live.NewMembers(live.NewCommandRunner(c.Client), c.Settings, rules.PauseWhen.Quantities())
 		leave = func() {
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closing)
 			defer cancel()

@@ -10,20 +10,20 @@ import (
 // Presplit cuts a collection and spreads its chunks over the shards.
 type Presplit struct {
 	Cuts
-	Execution
+	RunOptions
 }
 
 // Validate refuses options that exclude each other.
 func (p Presplit) Validate() error {
 	if p.Resume == "" {
 		if p.Namespace == "" {
-			return refuse("{ns} is required: the collection to cut")
+			return refuse("presplit needs {ns}: the collection to cut")
 		}
 		if err := p.Cuts.Validate(); err != nil {
 			return err
 		}
 	}
-	return p.Execution.validate()
+	return p.RunOptions.validate()
 }
 
 // Run makes a plan and carries it out.
@@ -32,7 +32,7 @@ func (p Presplit) Run(ctx context.Context, c Cluster, r Reporter) (PlanResult, e
 		return PlanResult{}, err
 	}
 	return aim{
-		kind: plan.Presplit, Execution: p.Execution, namespaces: []string{p.Namespace},
+		kind: plan.Presplit, RunOptions: p.RunOptions, namespaces: []string{p.Namespace},
 		goal: func(ctx context.Context, s *catalog.Snapshot) (plan.Goal, error) { return p.Goal(ctx, c.Client, s) },
 	}.run(ctx, c, &serial{next: r})
 }

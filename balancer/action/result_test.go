@@ -19,7 +19,7 @@ func TestResultOfADryRun(t *testing.T) {
 
 // Each face has the names of options in its own spelling.
 func TestSpelling(t *testing.T) {
-	err := Apply{Execution: Execution{Resume: "j", Pace: Pace{Parallel: 1}}, Undo: "j"}.Validate()
+	err := Apply{RunOptions: RunOptions{Resume: "j", Pace: Pace{Parallel: 1}}, Undo: "j"}.Validate()
 	wrong, is := err.(*OptionError)
 	if !is || wrong.Error() != "resume and undo exclude each other" ||
 		wrong.Spelled(Flag) != "--resume and --undo exclude each other" || Flag("pauseBetween") != "--pause-between" {

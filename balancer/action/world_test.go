@@ -116,7 +116,7 @@ func (w *world) actionCluster() Cluster { return Cluster{Client: w.client, Clock
 // reach carries a plan to a goal out.
 func (w *world) reach(goal plan.Goal, change func(*apply.Options, *leased)) (apply.Result, error) {
 	w.Helper()
-	l, err := w.actionCluster().acquire(w.Context(), live.AskerOf(w.client), string(goal.Kind), false)
+	l, err := w.actionCluster().acquire(w.Context(), live.NewCommandRunner(w.client), string(goal.Kind), false)
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -92,7 +92,7 @@ func stepLine(e apply.Event) string {
 	case apply.Again:
 		return fmt.Sprintf("Tried again: %s.", strings.TrimSuffix(e.Err.Error(), "."))
 	case apply.Deleting:
-		return fmt.Sprintf("Step %d waits until shard %s has deleted what it gave away of the range.",
+		return fmt.Sprintf("Step %d: waiting for range deletion on %s.",
 			e.Step.Number, e.Step.To)
 	case apply.Replanned:
 		if e.Err == nil {

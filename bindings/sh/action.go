@@ -24,8 +24,8 @@ import (
 // paceNames are the options of helpers that move something, all at a pace.
 const paceNames = "maxMoves,maxBytes,for,pauseBetween,window,pauseWhen"
 
-// executionNames are the options of helpers that carry a plan out.
-const executionNames = "pauseBalancing,parallel,journal,dryRun," + paceNames
+// runOptionNames are the options of helpers that carry a plan out.
+const runOptionNames = "pauseBalancing,parallel,journal,dryRun," + paceNames
 
 // pacedHelp is what the help of a helper that has the cluster's balancer do something
 // says of these options.
@@ -36,7 +36,7 @@ const pacedHelp = "With one of {pauseBalancing, parallel, maxMoves, maxBytes, fo
 // the balancer alone are a mistake then.
 func (h helperOptions) paced(others ...string) bool {
 	var given string
-	for _, name := range strings.Split(executionNames, ",") {
+	for _, name := range strings.Split(runOptionNames, ",") {
 		if h.given(name) {
 			given = name
 		}
@@ -76,10 +76,10 @@ func (h helperOptions) pace() action.Pace {
 	return p
 }
 
-// execution reads the options that say how a plan is carried out. Scripts that may
+// runOptions reads the options that say how a plan is carried out. Scripts that may
 // not write files keep no journal.
-func (c *call) execution(h helperOptions) action.Execution {
-	e := action.Execution{
+func (c *call) runOptions(h helperOptions) action.RunOptions {
+	e := action.RunOptions{
 		Pace: h.pace(), PauseBalancing: h.flag("pauseBalancing", false), DryRun: h.flag("dryRun", false),
 		Journal: h.text("journal"), Resume: h.text("resume"),
 	}
@@ -96,17 +96,17 @@ func (c *call) execution(h helperOptions) action.Execution {
 func (c *call) cluster(sh *Helpers) action.Cluster {
 	conn := sh.current().Conn
 	return action.Cluster{
-		Client: conn.Client, Settings: conn.Settings, Runner: c.s.runner(sh), Guarded: c.s.Gateway.Guarded(), Clock: c.JS.Clock,
+		Client: conn.Client, Settings: conn.Settings, Runner: c.s.commandRunner(sh), Guarded: c.s.Gateway.Guarded(), Clock: c.JS.Clock,
 	}
 }
 
-// runner sends commands past the guard where there is one; else by the driver's
+// commandRunner sends commands past the guard where there is one; else by the driver's
 // client, which several steps may use at once.
-func (s *Host) runner(sh *Helpers) live.Asker {
+func (s *Host) commandRunner(sh *Helpers) live.CommandRunner {
 	if s.Gateway.Guarded() {
-		return sh.asker()
+		return sh.commandRunner()
 	}
-	return s.Gateway.Confirmed(live.AskerOf(sh.current().Conn.Client))
+	return s.Gateway.Confirmed(live.NewCommandRunner(sh.current().Conn.Client))
 }
 
 // reporter shows what an action does, and control has Ctrl-C end it, until leave.
@@ -115,7 +115,7 @@ func (c *call) reporter(h helperOptions) (r *actiontext.Reporter, control action
 	tick, still := actiontext.Ticks(r.Progress, c.JS.OnWallClock())
 	control.Tick = tick
 	ctx, end := c.JS.Context(), func() {}
-	if control.Insist = script.Insisted(ctx); control.Insist == nil {
+	if control.Insist = script.SecondInterrupt(ctx); control.Insist == nil {
 		control.Hard, end = grace(ctx)
 	}
 	return r, control, func() {
@@ -146,8 +146,8 @@ type planAction interface {
 }
 
 // act runs an action and returns how it ended. It is about some collections.
-func (c *call) act(sh *Helpers, h helperOptions, about []string, of func(action.Execution) planAction) *goja.Object {
-	e := c.execution(h)
+func (c *call) act(sh *Helpers, h helperOptions, about []string, of func(action.RunOptions) planAction) *goja.Object {
+	e := c.runOptions(h)
 	r, control, leave := c.reporter(h)
 	defer leave()
 	e.Control = control

@@ -75,8 +75,8 @@ func shApply(c *call, sh *Helpers) goja.Value {
 	case !journal:
 		c.JS.ThrowInvalid("sh.apply needs a plan of sh.plan(), the file of one, or { resume: journal } or { undo: journal }")
 	}
-	return c.act(sh, o, nil, func(e action.Execution) planAction {
-		a.Execution = e
+	return c.act(sh, o, nil, func(e action.RunOptions) planAction {
+		a.RunOptions = e
 		return a
 	})
 }

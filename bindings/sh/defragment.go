@@ -22,7 +22,7 @@ var withDefragmentation = server.Version{5, 3, 0}
 // shardDefragmentMethods() merge the small chunks of a collection.
 func shardDefragmentMethods() []helper {
 	return []helper{
-		{"defragment", "ns:string|object options?:object{chunkSize,wait," + waitOptions + "," + executionNames + "}",
+		{"defragment", "ns:string|object options?:object{chunkSize,wait," + waitOptions + "," + runOptionNames + "}",
 			checked(shDefragment),
 			"Starts merging a collection's small chunks; {chunkSize: MB, wait: true, timeout, interval, progress}. " +
 				pacedHelp},
@@ -47,8 +47,8 @@ func shDefragment(c *call, sh *Helpers) goja.Value {
 	ns := c.namespaceArgument(0)
 	o := c.options("defragment", 1)
 	if o.paced("chunkSize", "wait", "timeout", "interval") {
-		return c.act(sh, o, []string{ns}, func(e action.Execution) planAction {
-			return action.Defragment{Namespaces: []string{ns}, Execution: e}
+		return c.act(sh, o, []string{ns}, func(e action.RunOptions) planAction {
+			return action.Defragment{Namespaces: []string{ns}, RunOptions: e}
 		})
 	}
 	sh.need("defragment", withDefragmentation, "With {pauseBalancing: true} the engine of shardsh does it")

@@ -19,13 +19,13 @@ import (
 )
 
 // Since 8.3 draining has commands of its own; before, removeShard does all of it,
-// step by step (spec 03 §1.5).
+// step by step (rules/03-commands §1.5).
 var withDrainCommands = server.Version{8, 3, 0}
 
 // shardDrainMethods() empty a shard.
 func shardDrainMethods() []helper {
 	return []helper{
-		{"drain", "shard:string options?:object{wait,remove,movePrimaries," + waitOptions + "," + executionNames + "}", shDrain,
+		{"drain", "shard:string options?:object{wait,remove,movePrimaries," + waitOptions + "," + runOptionNames + "}", shDrain,
 			"Starts emptying a shard; {wait: true} waits until it is empty, {remove: true} then removes it; {movePrimaries: " +
 				"true} moves the databases and unsharded collections that the balancer does not; timeout, interval, progress. " +
 				pacedHelp},
@@ -73,8 +73,8 @@ func shDrain(c *call, sh *Helpers) goja.Value {
 	case paced && entry == nil && !gone:
 		sh.noShard(id)
 	case paced:
-		return c.act(sh, o, nil, func(e action.Execution) planAction {
-			return action.Drain{Shard: catalog.ShardID(id), Remove: remove, MovePrimaries: primaries, Execution: e}
+		return c.act(sh, o, nil, func(e action.RunOptions) planAction {
+			return action.Drain{Shard: catalog.ShardID(id), Remove: remove, MovePrimaries: primaries, RunOptions: e}
 		})
 	case gone:
 		return c.JS.NewObject("drained", true, "shard", id, "removed", true, "waitedMS", 0)

@@ -89,7 +89,7 @@ func (sh *Helpers) needCatalog(s *catalog.Snapshot, names []string) {
 	}
 }
 
-// planOptions reads the arguments: what to plan for, or nothing, and options. The goal
+// runOptions reads the arguments: what to plan for, or nothing, and options. The goal
 // of cuts depends on the cluster.
 func (c *call) planOptions() (o plan.Options, cuts *action.Cuts) {
 	names, at := c.namespacesArgument("plan")

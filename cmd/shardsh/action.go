@@ -32,7 +32,7 @@ type planVerb interface {
 	// take reads the words that are no options.
 	take(env environment, words []string) error
 	// action returns the options of the action.
-	action(e action.Execution) planAction
+	action(e action.RunOptions) planAction
 }
 
 func (o *actionFlags) take(env environment, words []string) error {
@@ -63,7 +63,7 @@ func (env environment) parseAction(v planVerb, help func(io.Writer, []cmdline.Gr
 	if err := o.check(env.name()); err != nil {
 		return false, err
 	}
-	return true, wrongOptions(v.action(o.execution()).Validate())
+	return true, wrongOptions(v.action(o.runOptions()).Validate())
 }
 
 // reach is a subcommand that makes a plan for a goal and carries it out. Where nobody
@@ -100,7 +100,7 @@ func (env environment) act(ctx context.Context, v planVerb, showPlan bool) error
 	r.WouldSend = func(c action.WouldSend) {
 		fmt.Fprintf(o.shown(env), "would send to %s\n", secret.Redact(changes.Line(c.Database, c.Command)))
 	}
-	e := o.execution()
+	e := o.runOptions()
 	if !o.yes {
 		e.Confirm = env.agreed
 	}
@@ -110,13 +110,13 @@ func (env environment) act(ctx context.Context, v planVerb, showPlan bool) error
 	var still func()
 	e.Tick, still = actiontext.Ticks(r.Progress, js.OnWallClock())
 	defer still()
-	result, err := v.action(e).Run(ctx, conn.cluster(js.Clock), r)
+	result, err := v.action(e).Run(ctx, conn.actionCluster(js.Clock), r)
 	r.Progress.End()
 	return env.showPlanResult(ctx, o, result, spelled(err))
 }
 
-// cluster is what actions work on.
-func (c *connection) cluster(clock script.Clock) action.Cluster {
+// actionCluster is what actions work on.
+func (c *connection) actionCluster(clock script.Clock) action.Cluster {
 	return action.Cluster{
 		Client: c.client, Settings: c.settings, Clock: clock,
 		Computing: func(compute func() (*plan.Plan, error)) (*plan.Plan, error) { return collecting(often, compute) },

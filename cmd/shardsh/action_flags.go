@@ -87,9 +87,9 @@ func (o *actionFlags) check(name string) error {
 	return o.commandLine.check()
 }
 
-// execution returns what the options say.
-func (o *actionFlags) execution() action.Execution {
-	return action.Execution{
+// runOptions returns what the options say.
+func (o *actionFlags) runOptions() action.RunOptions {
+	return action.RunOptions{
 		Pace: o.pace.pace(), PauseBalancing: o.pauseBalancing, DryRun: o.dryRun, Journal: o.journal, Resume: o.resume,
 	}
 }

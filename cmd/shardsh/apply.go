@@ -46,8 +46,8 @@ func (o *applyFlags) take(env environment, words []string) error {
 	return o.actionFlags.take(env, words)
 }
 
-func (o *applyFlags) action(e action.Execution) planAction {
-	a := action.Apply{Plan: o.plan, Undo: o.undo, OnChange: apply.OnChange(o.onChange), Execution: e}
+func (o *applyFlags) action(e action.RunOptions) planAction {
+	a := action.Apply{Plan: o.plan, Undo: o.undo, OnChange: apply.OnChange(o.onChange), RunOptions: e}
 	if o.planFile != "-" {
 		a.PlanFile = o.planFile
 	}

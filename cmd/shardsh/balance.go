@@ -142,7 +142,7 @@ func (env environment) balance(ctx context.Context) error {
 		control.Confirm = env.agreed
 	}
 	r := env.balanceReporter(ctx, &o, js)
-	result, err := o.action(control).Run(ctx, conn.cluster(js.Clock), r)
+	result, err := o.action(control).Run(ctx, conn.actionCluster(js.Clock), r)
 	r.end()
 	return env.showBalanceResult(ctx, &o, result, spelled(err))
 }

@@ -23,8 +23,8 @@ func (o *defragmentFlags) groups() []cmdline.Group {
 	})
 }
 
-func (o *defragmentFlags) action(e action.Execution) planAction {
-	return action.Defragment{Namespaces: o.namespaces, Execution: e}
+func (o *defragmentFlags) action(e action.RunOptions) planAction {
+	return action.Defragment{Namespaces: o.namespaces, RunOptions: e}
 }
 
 // defragment is "shardsh defragment": small chunks merged, by our engine.

@@ -28,9 +28,9 @@ func (o *drainFlags) groups() []cmdline.Group {
 	})
 }
 
-func (o *drainFlags) action(e action.Execution) planAction {
+func (o *drainFlags) action(e action.RunOptions) planAction {
 	return action.Drain{
-		Shard: catalog.ShardID(o.shard), Remove: o.remove, MovePrimaries: o.movePrimaries, Execution: e,
+		Shard: catalog.ShardID(o.shard), Remove: o.remove, MovePrimaries: o.movePrimaries, RunOptions: e,
 	}
 }
 

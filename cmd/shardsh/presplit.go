@@ -41,8 +41,8 @@ func (o *presplitFlags) take(env environment, words []string) (err error) {
 	return o.actionFlags.take(env, words)
 }
 
-func (o *presplitFlags) action(e action.Execution) planAction {
-	return action.Presplit{Cuts: o.cuts, Execution: e}
+func (o *presplitFlags) action(e action.RunOptions) planAction {
+	return action.Presplit{Cuts: o.cuts, RunOptions: e}
 }
 
 // keys reads a file of keys, or the standard input.
