@@ -97,7 +97,7 @@ func TestComplete(t *testing.T) {
 		{"sh.enableSharding('sho", nil},
 		{"db.adminCommand({moveChunk: 'app.orders', find: {k: 1}, to: 's", []string{"sh0", "sh1"}},
 		{"sh.drain('sh0', {", []string{"dryRun", "for", "interval", "journal", "maxBytes", "maxMoves", "movePrimaries", "parallel",
-			"pauseBalancing", "pauseBetween", "pauseWhen", "progress", "remove", "timeout", "wait", "window"}},
+			"pauseBalancing", "pauseBetween", "pauseWhen", "progress", "remove", "resume", "timeout", "wait", "window"}},
 		{"sh.drain('sh0', { wait: true, ti", []string{"timeout"}},
 		{"sh.drain('sh0', { timeout: 5, \"p", []string{"parallel", "pauseBalancing", "pauseBetween", "pauseWhen", "progress"}},
 		{"sh.defragment('app.orders', { ma", []string{"maxBytes", "maxMoves"}},

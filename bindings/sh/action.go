@@ -25,12 +25,12 @@ import (
 const paceNames = "maxMoves,maxBytes,for,pauseBetween,window,pauseWhen"
 
 // runOptionNames are the options of helpers that carry a plan out.
-const runOptionNames = "pauseBalancing,parallel,journal,dryRun," + paceNames
+const runOptionNames = "pauseBalancing,parallel,journal,resume,dryRun," + paceNames
 
 // pacedHelp is what the help of a helper that has the cluster's balancer do something
 // says of these options.
 const pacedHelp = "With one of {pauseBalancing, parallel, maxMoves, maxBytes, for, pauseBetween, window, pauseWhen, " +
-	"journal, dryRun} the engine of shardsh does it by plan, at that pace, and returns how it ended, as sh.apply() does."
+	"journal, resume, dryRun} the engine of shardsh does it by plan, at that pace, and returns how it ended, as sh.apply() does."
 
 // paced reports whether one of the options of a pace was given. Others that are for
 // the balancer alone are a mistake then.
@@ -155,7 +155,12 @@ func (c *call) act(sh *Helpers, h helperOptions, about []string, of func(action.
 	leave()
 	again := ""
 	if result.Journal != "" && !result.Finished {
-		again = fmt.Sprintf(" To go on: sh.apply({ resume: %q }); to take it back: sh.apply(sh.undo(%[1]q)).", result.Journal)
+		of := ""
+		if h.helper != "apply" {
+			of = fmt.Sprintf("%q, ", c.Arg(0).String())
+		}
+		again = fmt.Sprintf(" To go on: sh.%s(%s{ resume: %q }); to undo it: sh.apply({ undo: %[3]q }).", h.helper, of,
+			result.Journal)
 	}
 	switch {
 	case err != nil:

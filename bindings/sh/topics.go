@@ -91,6 +91,7 @@ func topics() []topic {
 			{"clearJumbo", `sh.clearJumbo("shop.orders", { customer: 50 })`},
 			{"defragment", `sh.defragment("shop.orders", { chunkSize: 64 })`},
 			{"defragmentStatus", `sh.defragmentStatus("shop.orders").running`},
+			{"presplit", `sh.presplit("shop.orders", { points: [{ customer: 50 }], pauseBalancing: true })`},
 			{"stopDefragment", `sh.stopDefragment("shop.orders")`},
 			{"startAutoMerger", `sh.startAutoMerger()`},
 			{"stopAutoMerger", `sh.stopAutoMerger()`},
