@@ -72,9 +72,9 @@ func DrainOf(look func(Look) (*catalog.Snapshot, error), r catalog.Release, id c
 }
 
 // Drain returns how far a shard's draining is; false when there is no such shard.
-func (t *Turn) Drain(ctx context.Context, id catalog.ShardID) (diagnosis.Drain, bool, error) {
+func (t *LeasedCluster) Drain(ctx context.Context, id catalog.ShardID) (diagnosis.Drain, bool, error) {
 	return DrainOf(func(l Look) (*catalog.Snapshot, error) {
-		seen, err := l.Read(ctx, t.doer.asker)
+		seen, err := l.Read(ctx, t.executor.commands)
 		if err != nil {
 			return nil, ServerError(err)
 		}

@@ -46,7 +46,7 @@ func (o *overview) drains() error {
 		if o.Shard == "" && !s.Draining || o.Shard != "" && o.Shard != s.ID {
 			continue
 		}
-		reply, err := o.asker.Ask(o.ctx, "admin", DrainStatusCommand(s.ID))
+		reply, err := o.commands.RunCommand(o.ctx, "admin", DrainStatusCommand(s.ID))
 		if err != nil {
 			return err
 		}
@@ -68,7 +68,7 @@ func reportedDrain(reply bson.Raw) *catalog.ReportedDrain {
 
 // reach finds the shards of which the router knows no primary.
 func (o *overview) reach() error {
-	reply, err := o.asker.Ask(o.ctx, "admin", bson.D{{Key: "connPoolStats", Value: int32(1)}})
+	reply, err := o.commands.RunCommand(o.ctx, "admin", bson.D{{Key: "connPoolStats", Value: int32(1)}})
 	if err != nil {
 		return o.lenient(catalog.Gap{What: "reach"}, err)
 	}

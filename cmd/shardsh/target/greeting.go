@@ -96,7 +96,7 @@ func (g Greeting) Kind() string {
 }
 
 func ask(ctx context.Context, client *mongo.Client, command string, reply any) error {
-	raw, err := live.AskerOf(client).Ask(ctx, "admin", bson.D{{Key: command, Value: 1}})
+	raw, err := live.NewCommandRunner(client).RunCommand(ctx, "admin", bson.D{{Key: command, Value: 1}})
 	if err != nil {
 		return err
 	}

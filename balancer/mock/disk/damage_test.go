@@ -1,4 +1,4 @@
-package salvage_test
+package disk_test
 
 import (
 	"bytes"
@@ -18,7 +18,6 @@ import (
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/disk"
 	"shardsh/balancer/mock/router"
-	"shardsh/balancer/mock/salvage"
 	"shardsh/balancer/mock/wire"
 )
 
@@ -161,8 +160,7 @@ func harms() map[string]func(r *rand.Rand, data []byte) []byte {
 }
 
 // Whatever happens to a file: the cluster opens with every document in it, or
-// is refused in one line, and nothing panics. What is saved of it are documents
-// as they were written.
+// is refused in one line that says where it is damaged, and nothing panics.
 func TestDamage(t *testing.T) {
 	whole := sample(t)
 	runs := 25
@@ -171,16 +169,15 @@ func TestDamage(t *testing.T) {
 	}
 	for name, harm := range harms() {
 		t.Run(name, func(t *testing.T) {
-			r, refused, saved := rand.New(rand.NewPCG(11, 4)), 0, 0
+			r, refused := rand.New(rand.NewPCG(11, 4)), 0
 			for range runs {
 				dir := t.TempDir()
 				put(t, dir, harm(r, bytes.Clone(whole)))
-				if refuses(t, dir) {
+				if refusal(t, dir) != nil {
 					refused++
-					saved += saves(t, dir)
 				}
 			}
-			t.Logf("%d of %d refused; of those %d documents saved on average", refused, runs, saved/max(1, refused))
+			t.Logf("%d of %d refused", refused, runs)
 			if refused == 0 {
 				t.Error("none was noticed")
 			}
@@ -188,82 +185,50 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// refuses opens a directory, and reports whether that is refused. If not, no
+// refusal opens a directory, and returns why that is refused. If it is not, no
 // document is missing.
-func refuses(t *testing.T, dir string) bool {
+func refusal(t *testing.T, dir string) error {
 	t.Helper()
-	before := read(t, filepath.Join(dir, disk.FileName))
+	path := filepath.Join(dir, disk.FileName)
+	before := read(t, path)
 	c, err := mock.New(mock.Config{DBPath: dir})
 	if err != nil {
-		if strings.Contains(err.Error(), "\n") {
-			t.Errorf("more than a line: %v", err)
+		if strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), path) {
+			t.Errorf("not a line that names the file: %v", err)
 		}
-		if !bytes.Equal(before, read(t, filepath.Join(dir, disk.FileName))) {
+		if !bytes.Equal(before, read(t, path)) {
 			t.Error("the file was changed")
 		}
-		return true
+		return err
 	}
 	opened := &cluster{t, c, router.New(c, nil)}
 	if n := len(opened.found()); n != documents {
 		t.Errorf("it opens with %d of %d documents", n, documents)
 	}
 	c.Close()
-	return false
+	return nil
 }
 
-// saves makes a cluster of what can be read of a directory, and returns how many
-// documents it has. A file nothing of which can be read is left alone.
-func saves(t *testing.T, dir string) int {
-	t.Helper()
-	path := filepath.Join(dir, disk.FileName)
-	before := read(t, path)
-	report, err := salvage.Salvage(dir)
-	if err != nil {
-		if !bytes.Equal(before, read(t, path)) {
-			t.Error("the file was changed")
-		}
-		return 0
-	}
-	if !bytes.Equal(before, read(t, report.Damaged)) {
-		t.Error("the damaged file is not kept as it was")
-	}
-	if len(report.Damages) == 0 {
-		t.Errorf("nothing is said to be damaged: %+v", report)
-	}
-	again, err := salvage.Verify(dir)
-	if err != nil {
-		t.Fatalf("what was saved can't be read: %v, after %q", err, report.Damages)
-	}
-	if len(again.Damages)+len(again.Losses) > 0 {
-		t.Errorf("what was saved is damaged: %q, %q", again.Damages, again.Losses)
-	}
-	c := open(t, dir)
-	defer c.Close()
-	return len(c.found())
-}
-
-// A document whose bytes have changed is named, and all others are saved.
-func TestLostDocument(t *testing.T) {
+// A document whose bytes have changed is named, with the place where it lies and
+// with what can be done.
+func TestDamagedDocument(t *testing.T) {
 	data := sample(t)
 	at := bytes.LastIndex(data, []byte(text(77)))
 	data[at+100] ^= 1
 	dir := t.TempDir()
 	put(t, dir, data)
-	report, err := salvage.Verify(dir)
-	if err != nil || len(report.Damages) != 1 {
-		t.Fatalf("%+v, %v", report, err)
-	}
-	want := `of the documents of app.c on shard1 (its _id reads {"$numberInt":"77"}): its checksum is wrong`
-	if !strings.Contains(report.Damages[0], want) {
-		t.Errorf("it says %q", report.Damages[0])
-	}
-	if _, err := salvage.Salvage(dir); err != nil {
+	err := refusal(t, dir)
+	var damage *disk.DamageError
+	if !errors.As(err, &damage) || damage.More != 0 {
 		t.Fatal(err)
 	}
-	c := open(t, dir)
-	defer c.Close()
-	if found := c.found(); len(found) != documents-1 || found[77] {
-		t.Errorf("%d documents are saved, number 77: %v", len(found), found[77])
+	for _, want := range []string{
+		fmt.Sprintf("page %d, ", at/4096), "documents of app.c on shard1", `(its _id reads {"$numberInt":"77"})`,
+		"its checksum is wrong", "put back a copy of the file, or remove it",
+	} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("it does not say %q: %v", want, err)
+		}
 	}
 }
 
@@ -282,25 +247,17 @@ func TestOldState(t *testing.T) {
 	}
 	clear(data[newer : newer+4096])
 	put(t, dir, data)
-	if !refuses(t, dir) {
+	if refusal(t, dir) == nil {
 		t.Error("the state before the last change counts as the newest")
 	}
 }
 
-// An empty file where a cluster was is not the beginning of a new one; nor is a
-// directory where only what was set aside is left.
+// An empty file where a cluster was is not the beginning of a new one.
 func TestEmptyFile(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, nil)
-	if _, err := mock.New(mock.Config{DBPath: dir}); !errors.Is(err, disk.ErrEmpty) {
+	if err := refusal(t, dir); !errors.Is(err, disk.ErrEmpty) {
 		t.Errorf("an empty file: %v", err)
-	}
-	path := filepath.Join(dir, disk.FileName)
-	if err := os.Rename(path, path+".damaged"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := mock.New(mock.Config{DBPath: dir}); err == nil || !strings.Contains(err.Error(), "is not there, but") {
-		t.Errorf("only a damaged file: %v", err)
 	}
 }
 
@@ -345,7 +302,7 @@ func TestFormat1(t *testing.T) {
 	stored := read(t, filepath.Join(dir, disk.FileName))
 	stored[bytes.LastIndex(stored, []byte("order 42"))+7] = '3'
 	put(t, dir, stored)
-	if !refuses(t, dir) {
+	if refusal(t, dir) == nil {
 		t.Error("the upgraded file has no checksums")
 	}
 }

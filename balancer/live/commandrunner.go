@@ -13,29 +13,31 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Asker sends commands that change nothing to a cluster.
-type Asker interface {
-	// Ask returns the reply of a command to a database.
-	Ask(ctx context.Context, database string, command bson.D) (bson.Raw, error)
-	// List returns all documents of a command that answers with a cursor.
-	List(ctx context.Context, database string, command bson.D) ([]bson.Raw, error)
+// CommandRunner sends commands that change nothing to a cluster.
+type CommandRunner interface {
+	// RunCommand returns the reply of a command to a database.
+	RunCommand(ctx context.Context, database string, command bson.D) (bson.Raw, error)
+	// RunCursorCommand returns all documents of a command that answers with a cursor.
+	RunCursorCommand(ctx context.Context, database string, command bson.D) ([]bson.Raw, error)
 }
 
-// AskerOf returns the Asker that sends through a driver's client. What only reads is
+// NewCommandRunner returns the command runner that sends through a driver's client. What only reads is
 // sent once more when the connection breaks.
-func AskerOf(client *mongo.Client) Asker { return clientAsker{client} }
+func NewCommandRunner(client *mongo.Client) CommandRunner { return clientRunner{client} }
 
-// Behind has commands pass a check first, which may answer in place of the cluster.
-func Behind(a Asker, check func(database string, command bson.Raw) (reply bson.Raw, err error)) Asker {
-	return checked{a, check}
+// WithCheck has commands pass a check first, which may answer in place of the cluster.
+func WithCheck(
+	a CommandRunner, check func(database string, command bson.Raw) (reply bson.Raw, err error),
+) CommandRunner {
+	return checkedRunner{a, check}
 }
 
-type checked struct {
-	Asker
+type checkedRunner struct {
+	CommandRunner
 	check func(database string, command bson.Raw) (bson.Raw, error)
 }
 
-func (c checked) Ask(ctx context.Context, database string, command bson.D) (bson.Raw, error) {
+func (c checkedRunner) RunCommand(ctx context.Context, database string, command bson.D) (bson.Raw, error) {
 	raw, err := bson.Marshal(command)
 	if err != nil {
 		return nil, err
@@ -43,12 +45,12 @@ func (c checked) Ask(ctx context.Context, database string, command bson.D) (bson
 	if reply, err := c.check(database, raw); reply != nil || err != nil {
 		return reply, err
 	}
-	return c.Asker.Ask(ctx, database, command)
+	return c.CommandRunner.RunCommand(ctx, database, command)
 }
 
-type clientAsker struct{ client *mongo.Client }
+type clientRunner struct{ client *mongo.Client }
 
-func (a clientAsker) Ask(ctx context.Context, database string, command bson.D) (bson.Raw, error) {
+func (a clientRunner) RunCommand(ctx context.Context, database string, command bson.D) (bson.Raw, error) {
 	ask := func() (bson.Raw, error) { return a.client.Database(database).RunCommand(ctx, command).Raw() }
 	if len(command) == 0 || !slices.Contains(repeatable, command[0].Key) {
 		return ask()
@@ -56,12 +58,12 @@ func (a clientAsker) Ask(ctx context.Context, database string, command bson.D) (
 	return onceMore(ctx, ask)
 }
 
-func (a clientAsker) List(ctx context.Context, database string, command bson.D) ([]bson.Raw, error) {
+func (a clientRunner) RunCursorCommand(ctx context.Context, database string, command bson.D) ([]bson.Raw, error) {
 	return rows(ctx, func() (*mongo.Cursor, error) { return a.client.Database(database).RunCommandCursor(ctx, command) })
 }
 
 // repeatable are the commands, of those that are asked here, that change nothing. Steps
-// and the Doer send others by Ask, too: no answer to them is a question for whoever
+// and the Executor send others by Ask, too: no answer to them is a question for whoever
 // sent them.
 var repeatable = []string{
 	"balancerCollectionStatus", "balancerStatus", "buildInfo", "connPoolStats", "count", "dataSize", "dbStats",
@@ -102,7 +104,7 @@ func rows(ctx context.Context, open func() (*mongo.Cursor, error)) ([]bson.Raw, 
 }
 
 // Now returns what time it is on the mongos that answers.
-func Now(ctx context.Context, a Asker) (time.Time, error) {
+func Now(ctx context.Context, a CommandRunner) (time.Time, error) {
 	hello, err := greet(ctx, a)
 	if err != nil {
 		return time.Time{}, ServerError(err)
@@ -118,7 +120,7 @@ func Now(ctx context.Context, a Asker) (time.Time, error) {
 var ErrNotSharded = errors.New("the server is not a mongos: there is no balancer to ask")
 
 // CheckSharded returns ErrNotSharded when the server is no mongos.
-func CheckSharded(ctx context.Context, a Asker) error {
+func CheckSharded(ctx context.Context, a CommandRunner) error {
 	_, err := greet(ctx, a)
 	return err
 }

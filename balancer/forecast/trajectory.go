@@ -12,8 +12,8 @@ import (
 	"shardsh/balancer/sim"
 )
 
-// course is how a simulation went, without windows.
-type course struct {
+// trajectory is how a simulation went, without windows.
+type trajectory struct {
 	// work are the times in which something moved, in order, apart.
 	work []span
 	// done is when the goal was reached, or the last thing done for it.
@@ -31,10 +31,10 @@ type course struct {
 }
 
 // idle reports whether nothing had to be done.
-func (c course) idle(start time.Time) bool { return c.moves == 0 && !c.done.After(start) }
+func (c trajectory) idle(start time.Time) bool { return c.moves == 0 && !c.done.After(start) }
 
 // working returns how long something moved.
-func (c course) working() (sum time.Duration) {
+func (c trajectory) working() (sum time.Duration) {
 	for _, s := range c.work {
 		if !s.began.After(c.done) {
 			sum += s.ended.Sub(s.began)
@@ -44,7 +44,7 @@ func (c course) working() (sum time.Duration) {
 }
 
 // unused returns the share of the time of moves on links that are not known.
-func (c course) unused(l links) float64 {
+func (c trajectory) unused(l links) float64 {
 	var unused, all float64
 	for pair, took := range c.links {
 		all += took.Seconds()
@@ -63,13 +63,13 @@ const (
 )
 
 // simulate runs the balancer to a goal.
-func simulate(s *catalog.Snapshot, goal plan.Goal, cfg sim.Config) (course, error) {
+func simulate(s *catalog.Snapshot, goal plan.Goal, cfg sim.Config) (trajectory, error) {
 	r, err := sim.New(s, cfg)
 	if err != nil {
-		return course{}, err
+		return trajectory{}, err
 	}
 	defer r.Close()
-	c := course{done: s.Time(), links: map[[2]catalog.ShardID]time.Duration{}}
+	c := trajectory{done: s.Time(), links: map[[2]catalog.ShardID]time.Duration{}}
 	last := s.Time()
 	check := func(e sim.Event) bool { return c.note(r, goal, e) }
 	events := r.EventsToRest(s.Time().Add(longest))
@@ -88,7 +88,7 @@ func simulate(s *catalog.Snapshot, goal plan.Goal, cfg sim.Config) (course, erro
 		}
 	}
 	if err := r.Err(); err != nil {
-		return course{}, err
+		return trajectory{}, err
 	}
 	c.atRest = r.AtRest()
 	if goal.Kind == plan.Drain {
@@ -100,7 +100,7 @@ func simulate(s *catalog.Snapshot, goal plan.Goal, cfg sim.Config) (course, erro
 }
 
 // note takes an event down, and reports whether the goal is reached.
-func (c *course) note(r *sim.Run, goal plan.Goal, e sim.Event) bool {
+func (c *trajectory) note(r *sim.Run, goal plan.Goal, e sim.Event) bool {
 	switch e.Kind {
 	case sim.MoveFailed:
 		c.failed++
@@ -147,7 +147,7 @@ func serves(goal plan.Goal, e sim.Event) bool {
 }
 
 // join makes one span of those that overlap.
-func (c *course) join() {
+func (c *trajectory) join() {
 	slices.SortFunc(c.work, func(a, b span) int {
 		return cmp.Or(a.began.Compare(b.began), a.ended.Compare(b.ended))
 	})
@@ -170,10 +170,10 @@ type clock struct {
 	in       *time.Location
 }
 
-// take returns how long the course takes when all that moves takes a multiple of
+// take returns how long the trajectory takes when all that moves takes a multiple of
 // the time, and rounds begin only while the window is open; pauses stay as they
 // are. It reports false when the window never opens.
-func (k clock) take(c course, start time.Time, factor float64) (time.Duration, bool) {
+func (k clock) take(c trajectory, start time.Time, factor float64) (time.Duration, bool) {
 	at, last := start, start
 	for _, s := range c.work {
 		if s.began.After(c.done) {

@@ -12,7 +12,7 @@ import (
 
 // Split sends one split for each point, the last first: what fails leaves the
 // points above it split. The chunk has to be as the caller knows it.
-func (d *Doer) Split(ctx context.Context, s policy.Split) error {
+func (d *Executor) Split(ctx context.Context, s policy.Split) error {
 	coll, err := d.collection(ctx, s.Namespace)
 	switch {
 	case mongoerr.Is(err, mongoerr.NamespaceNotFound):
@@ -43,7 +43,7 @@ func splitAt(p catalog.KeyPattern, ns string, point catalog.Key) bson.D {
 
 // SplitPoint asks splitVector, which cuts into pieces of half the size. The
 // shard's autoSplitVector cuts elsewhere, and is not for the users of a mongos.
-func (d *Doer) SplitPoint(ctx context.Context, m policy.Migration) (split policy.Split, err error) {
+func (d *Executor) SplitPoint(ctx context.Context, m policy.Migration) (split policy.Split, err error) {
 	coll, err := d.chosen(ctx, m.Namespace, m.UUID)
 	if err != nil {
 		return split, err
@@ -67,7 +67,8 @@ func (d *Doer) SplitPoint(ctx context.Context, m policy.Migration) (split policy
 
 // splitVector returns where the donor would cut a range into pieces of half the
 // size; none where it is empty.
-func (d *Doer) splitVector(ctx context.Context, p catalog.KeyPattern, ns string, lower, upper catalog.Key, size int64,
+func (d *Executor) splitVector(ctx context.Context, p catalog.KeyPattern, ns string, lower, upper catalog.Key,
+	size int64,
 	once bool) ([]catalog.Key, error) {
 	db, _, err := catalog.SplitNamespace(ns)
 	if err != nil {
@@ -105,7 +106,7 @@ func splitKeys(p catalog.KeyPattern, reply bson.Raw) (points []catalog.Key, err 
 	return points, err
 }
 
-func (d *Doer) newestChunk(ctx context.Context, coll catalog.Collection) (catalog.Chunk, error) {
+func (d *Executor) newestChunk(ctx context.Context, coll catalog.Collection) (catalog.Chunk, error) {
 	docs, err := d.find(ctx, "chunks", bson.D{coll.ChunkFilter()}, sorted("lastmod", -1), bson.E{Key: "limit", Value: 1})
 	if err != nil || len(docs) == 0 {
 		return catalog.Chunk{}, err
@@ -114,17 +115,17 @@ func (d *Doer) newestChunk(ctx context.Context, coll catalog.Collection) (catalo
 }
 
 // MarkJumbo can't be done.
-func (d *Doer) MarkJumbo(context.Context, string, catalog.Key) error {
+func (d *Executor) MarkJumbo(context.Context, string, catalog.Key) error {
 	return &UnsupportedError{"flagging a chunk jumbo", noCommand}
 }
 
 // SwitchOffBalancing sets noBalance as mongosh's sh.disableBalancing documents
 // it: a write to config.collections.
-func (d *Doer) SwitchOffBalancing(ctx context.Context, ns string) error {
+func (d *Executor) SwitchOffBalancing(ctx context.Context, ns string) error {
 	return d.setBalancing(ctx, ns, false)
 }
 
-func (d *Doer) setBalancing(ctx context.Context, ns string, on bool) error {
+func (d *Executor) setBalancing(ctx context.Context, ns string, on bool) error {
 	reply, err := d.ask(ctx, "config", bson.D{
 		{Key: "update", Value: "collections"},
 		{Key: "updates", Value: bson.A{bson.D{
@@ -151,27 +152,27 @@ func writeError(reply bson.Raw) error {
 }
 
 // LogAction can't be done: an engine of ours keeps a journal of its own.
-func (d *Doer) LogAction(context.Context, string, bson.D) error {
+func (d *Executor) LogAction(context.Context, string, bson.D) error {
 	return &UnsupportedError{"writing the action log", noCommand}
 }
 
 // LogChange can't be done: an engine of ours keeps a journal of its own.
-func (d *Doer) LogChange(context.Context, string) error {
+func (d *Executor) LogChange(context.Context, string) error {
 	return &UnsupportedError{"writing the change log", noCommand}
 }
 
 // SetEstimate can't be done.
-func (d *Doer) SetEstimate(context.Context, string, bson.Binary, policy.Measurement) error {
+func (d *Executor) SetEstimate(context.Context, string, bson.Binary, policy.Measurement) error {
 	return &UnsupportedError{"storing the size of a chunk", noCommand}
 }
 
 // SetDefragmentationPhase can't be done.
-func (d *Doer) SetDefragmentationPhase(context.Context, string, bson.Binary, policy.PhaseName) error {
+func (d *Executor) SetDefragmentationPhase(context.Context, string, bson.Binary, policy.PhaseName) error {
 	return &UnsupportedError{"storing the phase of a defragmentation", noCommand}
 }
 
 // EndDefragmentation can't be done: configureCollectionBalancing only asks the
 // cluster's own balancer to come to an end.
-func (d *Doer) EndDefragmentation(context.Context, string, bson.Binary) error {
+func (d *Executor) EndDefragmentation(context.Context, string, bson.Binary) error {
 	return &UnsupportedError{"ending a defragmentation", noCommand}
 }

@@ -12,7 +12,7 @@ import (
 // A range whose time has come, and that a round has not chosen since, is not waited
 // for: the move whose answer got lost was carried out.
 func TestLedgerNext(t *testing.T) {
-	var l ledger
+	var l skippedRanges
 	doc, err := bson.Marshal(bson.D{{Key: "k", Value: 1}})
 	if err != nil {
 		t.Fatal(err)

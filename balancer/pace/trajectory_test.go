@@ -24,7 +24,7 @@ func TestTimeToGoHolds(t *testing.T) {
 			at += sizes[i] / 8 * load * math.Exp(0.3*random.NormFloat64())
 			ends[i], total = at, total+sizes[i]
 		}
-		var c course
+		var c trajectory
 		left := total
 		for i := range moves - 1 {
 			now := span(ends[i])
@@ -49,7 +49,7 @@ func TestTimeToGoHolds(t *testing.T) {
 
 // What is said does not hang on how long a run is, and a step that does not end is seen.
 func TestCourse(t *testing.T) {
-	var c course
+	var c trajectory
 	for i := range 1000 {
 		c.add(time.Duration(i+1)*time.Second, 10)
 		if len(c.marks) > mostMarks {
@@ -66,7 +66,7 @@ func TestCourse(t *testing.T) {
 	if _, known := c.toGo(0, 1000*time.Second); known {
 		t.Error("nothing takes time")
 	}
-	var still course
+	var still trajectory
 	for i := range 10 {
 		still.add(time.Duration(i)*time.Second, 0)
 	}

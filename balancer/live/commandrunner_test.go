@@ -105,7 +105,7 @@ func TestReadingOutlivesACut(t *testing.T) {
 		live.Counts | live.Sizes | live.Switches | live.Zones | live.Databases | live.Migrations}
 	for name, read := range map[string]func(context.Context, *mongo.Client) ([]string, error){
 		"look": func(ctx context.Context, c *mongo.Client) ([]string, error) {
-			s, err := look.Read(ctx, live.AskerOf(c))
+			s, err := look.Read(ctx, live.NewCommandRunner(c))
 			if err != nil {
 				return nil, err
 			}
@@ -163,7 +163,7 @@ func TestChangingIsNeverRepeated(t *testing.T) {
 	} {
 		for _, answer := range []bool{false, true} {
 			cable := &line{cut: command[0].Key, answer: answer}
-			_, err := live.AskerOf(connect(t, cable)).Ask(t.Context(), "admin", command)
+			_, err := live.NewCommandRunner(connect(t, cable)).RunCommand(t.Context(), "admin", command)
 			if !errors.As(live.ServerError(err), new(*mongoerr.UnansweredError)) || cable.count(command[0].Key) != 1 {
 				t.Errorf("%s: sent %d times, %v", command[0].Key, cable.count(command[0].Key), err)
 			}
@@ -175,14 +175,14 @@ func TestChangingIsNeverRepeated(t *testing.T) {
 func TestReadingGivesUp(t *testing.T) {
 	cable := &line{}
 	client := onLine(t, variety)(t, cable)
-	asker := live.AskerOf(client)
-	if _, err := asker.Ask(t.Context(), "admin", bson.D{{Key: "balancerStatus", Value: 1}}); err != nil {
+	commands := live.NewCommandRunner(client)
+	if _, err := commands.RunCommand(t.Context(), "admin", bson.D{{Key: "balancerStatus", Value: 1}}); err != nil {
 		t.Fatal(err)
 	}
 	cable.mu.Lock()
 	cable.cut, cable.always = "balancerStatus", true
 	cable.mu.Unlock()
-	_, err := asker.Ask(t.Context(), "admin", bson.D{{Key: "balancerStatus", Value: 1}})
+	_, err := commands.RunCommand(t.Context(), "admin", bson.D{{Key: "balancerStatus", Value: 1}})
 	if !errors.As(live.ServerError(err), new(*mongoerr.UnansweredError)) || cable.count("balancerStatus") != 3 {
 		t.Errorf("sent %d times, %v", cable.count("balancerStatus"), err)
 	}

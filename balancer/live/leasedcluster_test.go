@@ -19,8 +19,8 @@ import (
 // of it and switches them on again.
 func TestTurnAfterAKill(t *testing.T) {
 	c := served(t, catalog.Release80, variety, asItIs)
-	take := func(doing string) (*live.Turn, error) {
-		return live.TakeTurn(t.Context(), c.client, live.AskerOf(c.client), live.Holder{Host: "ops1", PID: 42, Doing: doing})
+	take := func(doing string) (*live.LeasedCluster, error) {
+		return live.Acquire(t.Context(), c.client, live.NewCommandRunner(c.client), live.Holder{Host: "ops1", PID: 42, Doing: doing})
 	}
 	off := func() bool {
 		t.Helper()

@@ -11,8 +11,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// AskedMove is a move that a router was asked for and whose answer was lost.
-type AskedMove struct {
+// UnansweredMove is a move that a router was asked for and whose answer was lost.
+type UnansweredMove struct {
 	Namespace string
 	To        catalog.ShardID
 	// Min and Max are the bounds that were given, Find the query in their place; nil
@@ -23,43 +23,43 @@ type AskedMove struct {
 	Ago time.Duration
 }
 
-// Fate is what became of a move.
-type Fate string
+// MoveState is what became of a move.
+type MoveState string
 
 // The fates.
 const (
-	MoveDone     Fate = "done"
-	MoveFailed   Fate = "failed"
-	MoveGoesOn   Fate = "still going on"
-	MoveNotBegun Fate = "not begun"
+	MoveDone       MoveState = "done"
+	MoveFailed     MoveState = "failed"
+	MoveRunning    MoveState = "still going on"
+	MoveNotStarted MoveState = "not begun"
 )
 
-// MoveFate is a Fate with what there is to say of it.
-type MoveFate struct {
-	Fate  Fate
+// MoveOutcome is a Fate with what there is to say of it.
+type MoveOutcome struct {
+	State MoveState
 	Owner catalog.ShardID // of the range, now
 	Error string          // of one that failed, as the donor wrote it down
 }
 
-// FateOf finds out what became of a move: who owns the range, what runs, and what
+// OutcomeOfMove finds out what became of a move: who owns the range, what runs, and what
 // the donor wrote down in config.changelog.
-func FateOf(ctx context.Context, a Asker, m AskedMove) (MoveFate, error) {
-	d, err := newDoer(ctx, a)
+func OutcomeOfMove(ctx context.Context, a CommandRunner, m UnansweredMove) (MoveOutcome, error) {
+	d, err := newExecutor(ctx, a)
 	if err != nil {
-		return MoveFate{}, err
+		return MoveOutcome{}, err
 	}
 	coll, err := d.collection(ctx, m.Namespace)
 	if mongoerr.Is(err, mongoerr.NamespaceNotFound) {
-		return MoveFate{Fate: MoveFailed, Error: m.Namespace + " is not sharded any more"}, nil
+		return MoveOutcome{State: MoveFailed, Error: m.Namespace + " is not sharded any more"}, nil
 	}
 	if err != nil {
-		return MoveFate{}, err
+		return MoveOutcome{}, err
 	}
 	chunk, err := d.chunkOfMove(ctx, coll, m)
 	if err != nil {
-		return MoveFate{}, err
+		return MoveOutcome{}, err
 	}
-	is := MoveFate{Fate: MoveDone, Owner: chunk.Shard}
+	is := MoveOutcome{State: MoveDone, Owner: chunk.Shard}
 	if chunk.Shard == m.To {
 		return is, nil
 	}
@@ -72,16 +72,16 @@ func FateOf(ctx context.Context, a Asker, m AskedMove) (MoveFate, error) {
 		return is, err
 	}
 	if running {
-		is.Fate = MoveGoesOn
+		is.State = MoveRunning
 		return is, nil
 	}
-	is.Fate, is.Error, err = d.loggedFate(ctx, coll, chunk, m, now)
+	is.State, is.Error, err = d.loggedOutcome(ctx, coll, chunk, m, now)
 	return is, err
 }
 
 // chunkOfMove returns the chunk with a key that the move takes along, whatever it
 // chooses.
-func (d *Doer) chunkOfMove(ctx context.Context, coll catalog.Collection, m AskedMove) (catalog.Chunk, error) {
+func (d *Executor) chunkOfMove(ctx context.Context, coll catalog.Collection, m UnansweredMove) (catalog.Chunk, error) {
 	if m.Min == nil && m.Find == nil {
 		return d.chunkBelow(ctx, coll, m.Max)
 	}
@@ -99,7 +99,7 @@ func (d *Doer) chunkOfMove(ctx context.Context, coll catalog.Collection, m Asked
 }
 
 // chunkBelow returns the chunk that ends at a bound, or has it inside.
-func (d *Doer) chunkBelow(ctx context.Context, coll catalog.Collection, bound bson.Raw) (catalog.Chunk, error) {
+func (d *Executor) chunkBelow(ctx context.Context, coll catalog.Collection, bound bson.Raw) (catalog.Chunk, error) {
 	key, err := coll.Pattern.ExtendBound(bound)
 	if err != nil {
 		return catalog.Chunk{}, err
@@ -118,9 +118,9 @@ func (d *Doer) chunkBelow(ctx context.Context, coll catalog.Collection, bound bs
 
 // movesNow reports whether a shard, or in old releases the config server, says that
 // the move runs.
-func (d *Doer) movesNow(ctx context.Context, coll catalog.Collection, chunk catalog.Chunk, m AskedMove,
+func (d *Executor) movesNow(ctx context.Context, coll catalog.Collection, chunk catalog.Chunk, m UnansweredMove,
 	now time.Time) (bool, error) {
-	seen, err := Look{Parts: Migrations, Now: now, Release: d.release, Tolerant: true}.Read(ctx, d.asker)
+	seen, err := Look{Parts: Migrations, Now: now, Release: d.release, Tolerant: true}.Read(ctx, d.commands)
 	if err != nil {
 		return false, ServerError(err)
 	}
@@ -143,9 +143,9 @@ func within(coll catalog.Collection, chunk catalog.Chunk, bound bson.Raw) bool {
 // clocks is how far the clocks of a cluster's members may be apart.
 const clocks = 5 * time.Second
 
-// loggedFate reads what the donor wrote down since the move was asked for.
-func (d *Doer) loggedFate(ctx context.Context, coll catalog.Collection, chunk catalog.Chunk, m AskedMove,
-	now time.Time) (Fate, string, error) {
+// loggedOutcome reads what the donor wrote down since the move was asked for.
+func (d *Executor) loggedOutcome(ctx context.Context, coll catalog.Collection, chunk catalog.Chunk, m UnansweredMove,
+	now time.Time) (MoveState, string, error) {
 	docs, err := d.list(ctx, "config", bson.D{{Key: "find", Value: "changelog"}, {Key: "filter", Value: bson.D{
 		{Key: "ns", Value: m.Namespace}, {Key: "details.to", Value: string(m.To)},
 		{Key: "what", Value: bson.D{{Key: "$in", Value: bson.A{"moveChunk.start", "moveChunk.from", "moveChunk.commit"}}}},
@@ -161,7 +161,7 @@ func (d *Doer) loggedFate(ctx context.Context, coll catalog.Collection, chunk ca
 		}
 		switch text(doc, "what") {
 		case "moveChunk.start":
-			return MoveGoesOn, "", nil
+			return MoveRunning, "", nil
 		case "moveChunk.from":
 			if note := text(doc, "details", "note"); note == "success" {
 				return MoveDone, "", nil // and went on from there
@@ -169,5 +169,5 @@ func (d *Doer) loggedFate(ctx context.Context, coll catalog.Collection, chunk ca
 			return MoveFailed, cmp.Or(text(doc, "details", "errmsg"), "the donor gave it up"), nil
 		}
 	}
-	return MoveNotBegun, "", nil
+	return MoveNotStarted, "", nil
 }

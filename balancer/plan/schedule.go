@@ -9,10 +9,10 @@ import (
 	"shardsh/balancer/sim"
 )
 
-// lay takes steps that were chosen without the engine, in an order in which each
+// schedule takes steps that were chosen without the engine, in an order in which each
 // can be done. A step begins in the first round after all before it that touch one
 // of its shards.
-func (b *builder) lay(steps []Step) {
+func (b *builder) schedule(steps []Step) {
 	b.rest, b.end = true, b.scope.start
 	after := map[catalog.ShardID]int{}
 	for i := range steps {

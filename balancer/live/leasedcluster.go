@@ -19,12 +19,12 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// Turn is a cluster for the one process whose turn it is to change it: it holds the
+// LeasedCluster is a cluster for the one process whose turn it is to change it: it holds the
 // lease of the cluster's engine. Every command that changes something comes right
 // after a renewal of the lease, so that who stood still for too long does nothing
 // any more. Collections are switched off with a note in the lease, which outlives
 // the process.
-type Turn struct {
+type LeasedCluster struct {
 	*Steps
 	lease *Lease
 	held  context.Context
@@ -38,8 +38,8 @@ type Turn struct {
 }
 
 var (
-	_ apply.Cluster          = (*Turn)(nil)
-	_ balancer.SharedCluster = (*Turn)(nil)
+	_ apply.Cluster          = (*LeasedCluster)(nil)
+	_ balancer.SharedCluster = (*LeasedCluster)(nil)
 )
 
 // engineLease is the name of the one lease of a cluster: a shard takes part in one
@@ -58,13 +58,13 @@ func Self(doing string) Holder {
 	return Holder{Host: host, PID: os.Getpid(), Doing: doing, Process: thisProcess()}
 }
 
-// TakeTurn takes the lease of the cluster behind a client, and waits for nobody: the
-// error is a *HeldError while somebody else has it. Commands go through the Asker.
-func TakeTurn(ctx context.Context, client *mongo.Client, a Asker, h Holder) (*Turn, error) {
-	return takeTurn(ctx, client, a, LeaseOptions{Name: engineLease, For: leaseLasts, Holder: h})
+// Acquire takes the lease of the cluster behind a client, and waits for nobody: the
+// error is a *HeldError while somebody else has it. Commands go through the command runner.
+func Acquire(ctx context.Context, client *mongo.Client, a CommandRunner, h Holder) (*LeasedCluster, error) {
+	return acquire(ctx, client, a, LeaseOptions{Name: engineLease, For: leaseLasts, Holder: h})
 }
 
-func takeTurn(ctx context.Context, client *mongo.Client, a Asker, o LeaseOptions) (*Turn, error) {
+func acquire(ctx context.Context, client *mongo.Client, a CommandRunner, o LeaseOptions) (*LeasedCluster, error) {
 	steps, err := NewSteps(ctx, a)
 	if err != nil {
 		return nil, err
@@ -73,17 +73,17 @@ func takeTurn(ctx context.Context, client *mongo.Client, a Asker, o LeaseOptions
 	if err != nil {
 		return nil, err
 	}
-	steps.doer.asker = sureAsker{a, lease}
-	steps.doer.comment = "shardsh " + lease.token.Hex()
-	t := &Turn{Steps: steps, lease: lease}
-	steps.doer.ready = t.renew
+	steps.executor.commands = leasedRunner{a, lease}
+	steps.executor.comment = "shardsh " + lease.token.Hex()
+	t := &LeasedCluster{Steps: steps, lease: lease}
+	steps.executor.ready = t.renew
 	t.held, t.leave = lease.Keep(context.WithoutCancel(ctx))
 	t.held, t.lose = context.WithCancelCause(t.held)
 	return t, nil
 }
 
 // renew makes sure that it is our turn yet. Once it is not, everything in Held ends.
-func (t *Turn) renew(ctx context.Context) error {
+func (t *LeasedCluster) renew(ctx context.Context) error {
 	if err := context.Cause(t.held); err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (t *Turn) renew(ctx context.Context) error {
 }
 
 // lost returns an error of the lease, after which it may not be our turn any more.
-func (t *Turn) lost(err error) error {
+func (t *LeasedCluster) lost(err error) error {
 	if errors.Is(err, ErrLeaseLost) {
 		t.lose(err)
 	}
@@ -99,10 +99,10 @@ func (t *Turn) lost(err error) error {
 }
 
 // Holder is this process, with the times of its lease on the cluster's clock.
-func (t *Turn) Holder() Holder { return t.lease.Holder() }
+func (t *LeasedCluster) Holder() Holder { return t.lease.Holder() }
 
 // Held ends when somebody else has the lease, with ErrLeaseLost for its cause.
-func (t *Turn) Held() context.Context { return t.held }
+func (t *LeasedCluster) Held() context.Context { return t.held }
 
 // PausedByUs returns the collections that are noted in the cluster's lease as switched
 // off by an engine of ours, which is at work or has been killed. Whoever may not read
@@ -117,7 +117,7 @@ func PausedByUs(ctx context.Context, client *mongo.Client) []string {
 
 // Leftover returns the collections that are switched off by this turn, or by one
 // before it that ended without switching them on.
-func (t *Turn) Leftover() []string {
+func (t *LeasedCluster) Leftover() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.lease.Paused()
@@ -133,7 +133,7 @@ const (
 
 // Leave ends the turn after a run, whose ctx may have ended, as may have hard, which
 // is nil or ends what is under way.
-func (t *Turn) Leave(ctx, hard context.Context) error {
+func (t *LeasedCluster) Leave(ctx, hard context.Context) error {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	timer := time.AfterFunc(ending, cancel)
@@ -146,7 +146,7 @@ func (t *Turn) Leave(ctx, hard context.Context) error {
 
 // End switches on what is still switched off, and gives the lease back. What was
 // lost is the business of who has it now.
-func (t *Turn) End(ctx context.Context) error {
+func (t *LeasedCluster) End(ctx context.Context) error {
 	var errs []error
 	for _, ns := range t.Leftover() {
 		if t.held.Err() != nil {
@@ -160,7 +160,7 @@ func (t *Turn) End(ctx context.Context) error {
 }
 
 // Do sends one command while it is our turn.
-func (t *Turn) Do(ctx context.Context, c apply.Command) error {
+func (t *LeasedCluster) Do(ctx context.Context, c apply.Command) error {
 	if err := t.renew(ctx); err != nil {
 		return err
 	}
@@ -171,20 +171,20 @@ func (t *Turn) Do(ctx context.Context, c apply.Command) error {
 }
 
 // Release is that of the mongos.
-func (t *Turn) Release() catalog.Release { return t.doer.release }
+func (t *LeasedCluster) Release() catalog.Release { return t.executor.release }
 
 // Admin sends a command that changes something to the database admin while it is
 // our turn.
-func (t *Turn) Admin(ctx context.Context, command bson.D) (bson.Raw, error) {
+func (t *LeasedCluster) Admin(ctx context.Context, command bson.D) (bson.Raw, error) {
 	if err := t.renew(ctx); err != nil {
 		return nil, err
 	}
-	return t.doer.ask(ctx, "admin", command)
+	return t.executor.ask(ctx, "admin", command)
 }
 
 // SetBalancing switches the balancing of a collection, with a note in the lease as
 // long as it is off.
-func (t *Turn) SetBalancing(ctx context.Context, ns string, on bool) error {
+func (t *LeasedCluster) SetBalancing(ctx context.Context, ns string, on bool) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	noted := slices.DeleteFunc(t.lease.Paused(), func(n string) bool { return n == ns })
@@ -202,35 +202,37 @@ func (t *Turn) SetBalancing(ctx context.Context, ns string, on bool) error {
 }
 
 // With gives the cluster to an exchange of the engine.
-func (t *Turn) With(exchange func(balancer.Cluster)) { exchange(turnDoer{t.doer, t}) }
+func (t *LeasedCluster) With(exchange func(balancer.Cluster)) {
+	exchange(leasedExecutor{t.executor, t})
+}
 
 // Move is the engine's, while it is our turn.
-func (t *Turn) Move(ctx context.Context, m policy.Migration) error {
+func (t *LeasedCluster) Move(ctx context.Context, m policy.Migration) error {
 	if err := t.renew(ctx); err != nil {
 		return err
 	}
 	defer t.begun(m)()
-	return t.doer.Move(ctx, m)
+	return t.executor.Move(ctx, m)
 }
 
 // Act is the engine's, while it is our turn.
-func (t *Turn) Act(ctx context.Context, a policy.Action) policy.ActionResult {
+func (t *LeasedCluster) Act(ctx context.Context, a policy.Action) policy.ActionResult {
 	if err := t.renew(ctx); err != nil {
 		return policy.ActionResult{Err: err}
 	}
-	return t.doer.Act(ctx, a)
+	return t.executor.Act(ctx, a)
 }
 
-// turnDoer has the splits of an exchange renew the lease, too.
-type turnDoer struct {
-	*Doer
-	turn *Turn
+// leasedExecutor has the splits of an exchange renew the lease, too.
+type leasedExecutor struct {
+	*Executor
+	cluster *LeasedCluster
 }
 
 // Split splits while it is our turn.
-func (t turnDoer) Split(ctx context.Context, s policy.Split) error {
-	if err := t.turn.renew(ctx); err != nil {
+func (t leasedExecutor) Split(ctx context.Context, s policy.Split) error {
+	if err := t.cluster.renew(ctx); err != nil {
 		return err
 	}
-	return t.Doer.Split(ctx, s)
+	return t.Executor.Split(ctx, s)
 }

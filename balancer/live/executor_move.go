@@ -15,7 +15,7 @@ import (
 // collection that is not sharded moves with moveCollection, from 8.0 on. How
 // much a command that forces jumbo chunks moves is the donor's choice: a mongos
 // does not tell it that the balancer asks.
-func (d *Doer) Move(ctx context.Context, m policy.Migration) error {
+func (d *Executor) Move(ctx context.Context, m policy.Migration) error {
 	if m.Reason == policy.ReasonUnsharded {
 		return d.moveCollection(ctx, m)
 	}
@@ -49,7 +49,7 @@ func (d *Doer) Move(ctx context.Context, m policy.Migration) error {
 
 // moving adds to a move what the cluster's settings ask of all, and by what it is
 // known among the operations of the servers.
-func (d *Doer) moving(command bson.D, settings catalog.Settings, force bool) bson.D {
+func (d *Executor) moving(command bson.D, settings catalog.Settings, force bool) bson.D {
 	if d.comment != "" && d.release.AtLeast(catalog.Release44) {
 		command = append(command, bson.E{Key: "comment", Value: d.comment})
 	}
@@ -65,7 +65,7 @@ func (d *Doer) moving(command bson.D, settings catalog.Settings, force bool) bso
 	return command
 }
 
-func (d *Doer) moveRange(coll catalog.Collection, m policy.Migration) bson.D {
+func (d *Executor) moveRange(coll catalog.Collection, m policy.Migration) bson.D {
 	command := bson.D{
 		{Key: "moveRange", Value: m.Namespace}, {Key: "toShard", Value: string(m.To)},
 		{Key: "min", Value: coll.Pattern.Bound(m.Min)},
@@ -83,7 +83,7 @@ func moveChunk(p catalog.KeyPattern, ns string, to catalog.ShardID, lower, upper
 	}
 }
 
-func (d *Doer) moveCollection(ctx context.Context, m policy.Migration) error {
+func (d *Executor) moveCollection(ctx context.Context, m policy.Migration) error {
 	if !d.release.AtLeast(catalog.Release80) {
 		return &UnsupportedError{"moving a collection that is not sharded", "moveCollection is there from 8.0 on"}
 	}
@@ -93,7 +93,7 @@ func (d *Doer) moveCollection(ctx context.Context, m policy.Migration) error {
 }
 
 // Act runs a merge or a measurement to its end.
-func (d *Doer) Act(ctx context.Context, a policy.Action) policy.ActionResult {
+func (d *Executor) Act(ctx context.Context, a policy.Action) policy.ActionResult {
 	if a.Kind == policy.MergeAll {
 		return d.mergeAll(ctx, a)
 	}
@@ -119,7 +119,7 @@ func mergeChunks(p catalog.KeyPattern, ns string, lower, upper catalog.Key) bson
 
 // measure is dataSize with an estimate. Unlike the shard, a mongos tells no
 // maxReached before 8.0: a size above the limit says it.
-func (d *Doer) measure(ctx context.Context, coll catalog.Collection, a policy.Action) policy.ActionResult {
+func (d *Executor) measure(ctx context.Context, coll catalog.Collection, a policy.Action) policy.ActionResult {
 	db, _, err := catalog.SplitNamespace(a.Namespace)
 	if err != nil {
 		return policy.ActionResult{Err: err}
@@ -142,7 +142,7 @@ const autoMergeMost = 1000
 
 // mergeAll sends mergeAllChunksOnShard. A mongos does not say how many chunks
 // were merged: they are counted before and after, which others may disturb.
-func (d *Doer) mergeAll(ctx context.Context, a policy.Action) (result policy.ActionResult) {
+func (d *Executor) mergeAll(ctx context.Context, a policy.Action) (result policy.ActionResult) {
 	if !d.release.AutoMerges() {
 		result.Err = &UnsupportedError{"merging all chunks of a shard", "mergeAllChunksOnShard is there from 7.0 on"}
 		return result
@@ -174,7 +174,7 @@ func (d *Doer) mergeAll(ctx context.Context, a policy.Action) (result policy.Act
 	return result
 }
 
-func (d *Doer) countChunks(ctx context.Context, coll catalog.Collection, shard catalog.ShardID) (int64, error) {
+func (d *Executor) countChunks(ctx context.Context, coll catalog.Collection, shard catalog.ShardID) (int64, error) {
 	reply, err := d.ask(ctx, "config", bson.D{
 		{Key: "count", Value: "chunks"},
 		{Key: "query", Value: bson.D{coll.ChunkFilter(), {Key: "shard", Value: string(shard)}}},

@@ -8,10 +8,10 @@ import (
 	"shardsh/balancer/diagnosis"
 )
 
-// Given makes a plan of steps that are known already, in their order. It numbers
+// FromSteps makes a plan of steps that are known already, in their order. It numbers
 // them, lays neighbours that touch different shards into one round, adds up and
 // names the plan. What shards hold besides, it does not know.
-func Given(p Plan, steps []Step) (*Plan, error) {
+func FromSteps(p Plan, steps []Step) (*Plan, error) {
 	p.Format, p.Steps, p.Totals, p.Shards = Format, []Step{}, Totals{}, []ShardChange{}
 	p.Reached, p.Left = true, []diagnosis.Finding{}
 	var touched []catalog.ShardID

@@ -9,8 +9,8 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// Work is a plan and the journal of its carrying out.
-type Work struct {
+// Execution is a plan and the journal of its carrying out.
+type Execution struct {
 	// Plan is what is to be carried out.
 	Plan *plan.Plan
 	// Journal is nil where nothing is written down.
@@ -24,16 +24,16 @@ type Work struct {
 // Begin prepares a plan for its first run, with a new journal; an empty path
 // keeps none. A plan with the goal Undo goes into the journal of what it takes
 // back.
-func Begin(p *plan.Plan, path string) (*Work, error) {
+func Begin(p *plan.Plan, path string) (*Execution, error) {
 	if p.Goal.Kind == plan.Undo {
-		w, err := TakeBack(p.Undoes)
+		w, err := PrepareUndo(p.Undoes)
 		if err == nil && w.Plan.ID != p.ID {
 			err = fmt.Errorf("%s has gone on since this was made of it: make the undoing again", p.Undoes)
 			return nil, errors.Join(err, w.Close())
 		}
 		return w, err
 	}
-	w := &Work{Plan: p}
+	w := &Execution{Plan: p}
 	if path == "" {
 		return w, nil
 	}
@@ -44,17 +44,17 @@ func Begin(p *plan.Plan, path string) (*Work, error) {
 }
 
 // Resume prepares the next run of what a journal tells of.
-func Resume(path string) (*Work, error) {
+func Resume(path string) (*Execution, error) {
 	j, err := OpenJournal(path)
 	if err != nil {
 		return nil, err
 	}
-	return &Work{Plan: j.History.Plan(), Journal: j, history: j.History}, nil
+	return &Execution{Plan: j.History.Plan(), Journal: j, history: j.History}, nil
 }
 
-// TakeBack prepares the undoing of what a journal tells of, which goes into the
+// PrepareUndo prepares the undoing of what a journal tells of, which goes into the
 // same journal. What was begun there already goes on.
-func TakeBack(path string) (*Work, error) {
+func PrepareUndo(path string) (*Execution, error) {
 	w, err := Resume(path)
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func TakeBack(path string) (*Work, error) {
 }
 
 // Left is how many steps are to be done.
-func (w *Work) Left() int {
+func (w *Execution) Left() int {
 	if w.history == nil || w.undo {
 		return len(w.Plan.Steps)
 	}
@@ -78,7 +78,7 @@ func (w *Work) Left() int {
 }
 
 // Run carries the plan out.
-func (w *Work) Run(ctx context.Context, c Cluster, o Options) (Result, error) {
+func (w *Execution) Run(ctx context.Context, c Cluster, o Options) (Result, error) {
 	o.Resume, o.Undo = w.history, w.undo
 	if w.Journal != nil && !o.DryRun {
 		o.Log = w.Journal
@@ -87,7 +87,7 @@ func (w *Work) Run(ctx context.Context, c Cluster, o Options) (Result, error) {
 }
 
 // Path is where the journal lies; empty without one.
-func (w *Work) Path() string {
+func (w *Execution) Path() string {
 	if w.Journal == nil {
 		return ""
 	}
@@ -96,7 +96,7 @@ func (w *Work) Path() string {
 
 // Close ends the work with the journal. A new one that tells of nothing is taken
 // away: the plan can be carried out later as if nothing had been.
-func (w *Work) Close() error {
+func (w *Execution) Close() error {
 	if w.Journal == nil {
 		return nil
 	}
@@ -108,4 +108,4 @@ func (w *Work) Close() error {
 }
 
 // Acted reports whether there is a journal that tells of something.
-func (w *Work) Acted() bool { return w.Journal != nil && (!w.fresh || w.Journal.acted) }
+func (w *Execution) Acted() bool { return w.Journal != nil && (!w.fresh || w.Journal.acted) }

@@ -16,16 +16,16 @@ const (
 	mostDelay  = 10 * time.Minute
 )
 
-// ledger keeps what this run leaves alone. The engine sees such ranges as flagged
+// skippedRanges keeps what this run leaves alone. The engine sees such ranges as flagged
 // jumbo, which nothing moves.
-type ledger struct {
+type skippedRanges struct {
 	mu          sync.Mutex
-	ranges      []*aside
+	ranges      []*skippedRange
 	collections map[string]string // why, by namespace
 }
 
-// aside is a range that is left alone: the chunk in which min lies.
-type aside struct {
+// skippedRange is a range that is left alone: the chunk in which min lies.
+type skippedRange struct {
 	ns    string
 	min   catalog.Key
 	until time.Time // zero: for good
@@ -39,26 +39,26 @@ type aside struct {
 	tooBig catalog.ChunkVersion
 }
 
-func (l *ledger) find(ns string, lower catalog.Key) *aside {
+func (l *skippedRanges) find(ns string, lower catalog.Key) *skippedRange {
 	for _, a := range l.ranges {
 		if a.ns == ns && a.min.Equal(lower) {
 			return a
 		}
 	}
-	a := &aside{ns: ns, min: lower}
+	a := &skippedRange{ns: ns, min: lower}
 	l.ranges = append(l.ranges, a)
 	return a
 }
 
 // rest leaves a range alone for a time that is no failure.
-func (l *ledger) rest(ns string, lower catalog.Key, until time.Time, why string) {
+func (l *skippedRanges) rest(ns string, lower catalog.Key, until time.Time, why string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	*l.find(ns, lower) = aside{ns: ns, min: lower, until: until, why: why}
+	*l.find(ns, lower) = skippedRange{ns: ns, min: lower, until: until, why: why}
 }
 
 // skip leaves a range alone for the rest of the run.
-func (l *ledger) skip(ns string, lower catalog.Key, why string) {
+func (l *skippedRanges) skip(ns string, lower catalog.Key, why string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a := l.find(ns, lower)
@@ -67,7 +67,9 @@ func (l *ledger) skip(ns string, lower catalog.Key, why string) {
 
 // later leaves a range alone until it is tried again, if it is. It returns for how
 // long.
-func (l *ledger) later(ns string, lower catalog.Key, now time.Time, why string) (delay time.Duration, again bool) {
+func (l *skippedRanges) later(
+	ns string, lower catalog.Key, now time.Time, why string,
+) (delay time.Duration, again bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a := l.find(ns, lower)
@@ -83,7 +85,7 @@ func (l *ledger) later(ns string, lower catalog.Key, now time.Time, why string) 
 
 // tooBig notes a chunk that was too big to be moved, and reports whether it was
 // already: splitting it has not helped.
-func (l *ledger) tooBig(ns string, lower catalog.Key, v catalog.ChunkVersion) bool {
+func (l *skippedRanges) tooBig(ns string, lower catalog.Key, v catalog.ChunkVersion) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a := l.find(ns, lower)
@@ -96,7 +98,7 @@ func (l *ledger) tooBig(ns string, lower catalog.Key, v catalog.ChunkVersion) bo
 const mostRaces = 3
 
 // raced reports whether a range is to be tried again at once.
-func (l *ledger) raced(ns string, lower catalog.Key) bool {
+func (l *skippedRanges) raced(ns string, lower catalog.Key) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a := l.find(ns, lower)
@@ -105,14 +107,14 @@ func (l *ledger) raced(ns string, lower catalog.Key) bool {
 }
 
 // moved forgets the failures of a range.
-func (l *ledger) moved(ns string, lower catalog.Key) {
+func (l *skippedRanges) moved(ns string, lower catalog.Key) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.ranges = slices.DeleteFunc(l.ranges, func(a *aside) bool { return a.ns == ns && a.min.Equal(lower) })
+	l.ranges = slices.DeleteFunc(l.ranges, func(a *skippedRange) bool { return a.ns == ns && a.min.Equal(lower) })
 }
 
 // hold leaves a collection alone.
-func (l *ledger) hold(ns, why string) {
+func (l *skippedRanges) hold(ns, why string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.collections == nil {
@@ -121,7 +123,7 @@ func (l *ledger) hold(ns, why string) {
 	l.collections[ns] = why
 }
 
-func (l *ledger) held(ns string) (why string, is bool) {
+func (l *skippedRanges) held(ns string) (why string, is bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	why, is = l.collections[ns]
@@ -130,7 +132,7 @@ func (l *ledger) held(ns string) (why string, is bool) {
 
 // at returns why ranges of a collection are left alone at a time, by where they
 // begin.
-func (l *ledger) at(ns string, now time.Time) (list []aside) {
+func (l *skippedRanges) at(ns string, now time.Time) (list []skippedRange) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, a := range l.ranges {
@@ -143,7 +145,7 @@ func (l *ledger) at(ns string, now time.Time) (list []aside) {
 
 // next returns when the first range is to be tried again of those that were left alone
 // at a time. The others could have been chosen since: where they are is fine.
-func (l *ledger) next(since time.Time) (at time.Time, waits bool) {
+func (l *skippedRanges) next(since time.Time) (at time.Time, waits bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, a := range l.ranges {
@@ -155,7 +157,7 @@ func (l *ledger) next(since time.Time) (at time.Time, waits bool) {
 }
 
 // flagged returns a table in which the chunks that are left alone are flagged.
-func (l *ledger) flagged(ns string, t *catalog.RoutingTable, now time.Time) (*catalog.RoutingTable, error) {
+func (l *skippedRanges) flagged(ns string, t *catalog.RoutingTable, now time.Time) (*catalog.RoutingTable, error) {
 	var changed []catalog.Chunk
 	seen := map[int]bool{}
 	for _, a := range l.at(ns, now) {

@@ -15,37 +15,37 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// Doer is a sharded cluster as an engine of ours sees and changes it, through a
+// Executor is a sharded cluster as an engine of ours sees and changes it, through a
 // mongos. What the cluster's own balancer says to shards and to the config
 // server directly, it says with the commands that a mongos has, by release; what
 // no command can do is an UnsupportedError. It writes nothing to config but what
 // MongoDB documents: noBalance of a collection.
 //
 // A mongos takes no routing version from its callers. Where the balancer would
-// send one, to be refused when it is old, a Doer looks first whether the chunk
+// send one, to be refused when it is old, a Executor looks first whether the chunk
 // is still what the caller thinks; between that and the command it may change.
-type Doer struct {
-	asker   Asker
-	release catalog.Release
-	comment string // of moves, where there is one
+type Executor struct {
+	commands CommandRunner
+	release  catalog.Release
+	comment  string // of moves, where there is one
 	// ready is asked right before a move is sent; nil lets all be sent.
 	ready func(context.Context) error
 }
 
 var (
-	_ balancer.SharedCluster = (*Doer)(nil)
-	_ balancer.Cluster       = (*Doer)(nil)
+	_ balancer.SharedCluster = (*Executor)(nil)
+	_ balancer.Cluster       = (*Executor)(nil)
 )
 
-// NewDoer returns a Doer for the release that the server tells. The error is
+// NewExecutor returns a Executor for the release that the server tells. The error is
 // ErrNotSharded when it is no mongos.
-func NewDoer(ctx context.Context, client *mongo.Client) (*Doer, error) {
-	return newDoer(ctx, AskerOf(client))
+func NewExecutor(ctx context.Context, client *mongo.Client) (*Executor, error) {
+	return newExecutor(ctx, NewCommandRunner(client))
 }
 
-func newDoer(ctx context.Context, asker Asker) (*Doer, error) {
-	d := &Doer{asker: asker}
-	if err := CheckSharded(ctx, d.asker); err != nil {
+func newExecutor(ctx context.Context, commands CommandRunner) (*Executor, error) {
+	d := &Executor{commands: commands}
+	if err := CheckSharded(ctx, d.commands); err != nil {
 		return nil, ServerError(err)
 	}
 	info, err := d.ask(ctx, "admin", bson.D{{Key: "buildInfo", Value: 1}})
@@ -61,10 +61,10 @@ func newDoer(ctx context.Context, asker Asker) (*Doer, error) {
 }
 
 // With gives the cluster to an exchange. Several may run at once.
-func (d *Doer) With(exchange func(balancer.Cluster)) { exchange(d) }
+func (d *Executor) With(exchange func(balancer.Cluster)) { exchange(d) }
 
 // Release is that of the mongos.
-func (d *Doer) Release() catalog.Release { return d.release }
+func (d *Executor) Release() catalog.Release { return d.release }
 
 // UnsupportedError is the answer to what no command of a mongos can do. It is an
 // errors.ErrUnsupported.
@@ -85,19 +85,19 @@ func (e *UnsupportedError) Failure() policy.Failure { return policy.Ask }
 const noCommand = "no command of a mongos does it"
 
 // ask sends one command; its error is a ServerError.
-func (d *Doer) ask(ctx context.Context, db string, command bson.D) (bson.Raw, error) {
-	reply, err := d.asker.Ask(ctx, db, command)
+func (d *Executor) ask(ctx context.Context, db string, command bson.D) (bson.Raw, error) {
+	reply, err := d.commands.RunCommand(ctx, db, command)
 	return reply, ServerError(err)
 }
 
 // list returns the documents of a cursor; its error is a ServerError.
-func (d *Doer) list(ctx context.Context, db string, command bson.D) ([]bson.Raw, error) {
-	docs, err := d.asker.List(ctx, db, command)
+func (d *Executor) list(ctx context.Context, db string, command bson.D) ([]bson.Raw, error) {
+	docs, err := d.commands.RunCursorCommand(ctx, db, command)
 	return docs, ServerError(err)
 }
 
 // find returns documents of config that can't be rolled back.
-func (d *Doer) find(ctx context.Context, collection string, filter bson.D, more ...bson.E) ([]bson.Raw, error) {
+func (d *Executor) find(ctx context.Context, collection string, filter bson.D, more ...bson.E) ([]bson.Raw, error) {
 	command := bson.D{{Key: "find", Value: collection}, {Key: "filter", Value: filter}, majority}
 	return d.list(ctx, "config", append(command, more...))
 }
@@ -112,7 +112,7 @@ func sorted(field string, direction int) bson.E {
 
 // collection returns the entry of a tracked collection; NamespaceNotFound when
 // it is gone.
-func (d *Doer) collection(ctx context.Context, ns string) (catalog.Collection, error) {
+func (d *Executor) collection(ctx context.Context, ns string) (catalog.Collection, error) {
 	docs, err := d.find(ctx, "collections", bson.D{{Key: "_id", Value: ns}, notDropped})
 	if err != nil {
 		return catalog.Collection{}, err
@@ -128,7 +128,7 @@ var notDropped = bson.E{Key: "dropped", Value: bson.D{{Key: "$ne", Value: true}}
 
 // chosen returns the collection that something was chosen for. It may have been
 // dropped since, and another one made under its name.
-func (d *Doer) chosen(ctx context.Context, ns string, uuid bson.Binary) (catalog.Collection, error) {
+func (d *Executor) chosen(ctx context.Context, ns string, uuid bson.Binary) (catalog.Collection, error) {
 	coll, err := d.collection(ctx, ns)
 	if err == nil && !coll.UUID.Equal(uuid) {
 		return coll, mongoerr.New(mongoerr.NamespaceNotFound, "collection %s not found: another has its name", ns)
@@ -137,7 +137,7 @@ func (d *Doer) chosen(ctx context.Context, ns string, uuid bson.Binary) (catalog
 }
 
 // chunkAt returns the chunk that a key lies in.
-func (d *Doer) chunkAt(ctx context.Context, coll catalog.Collection, key catalog.Key) (catalog.Chunk, error) {
+func (d *Executor) chunkAt(ctx context.Context, coll catalog.Collection, key catalog.Key) (catalog.Chunk, error) {
 	if key.IsZero() || len(key.Values()) != coll.Pattern.Len() {
 		return catalog.Chunk{}, stale("the shard key of %s has changed", coll.Namespace)
 	}
@@ -153,7 +153,7 @@ func (d *Doer) chunkAt(ctx context.Context, coll catalog.Collection, key catalog
 }
 
 // owned is chunkAt for a chunk that a shard is taken for the owner of.
-func (d *Doer) owned(ctx context.Context, coll catalog.Collection, key catalog.Key,
+func (d *Executor) owned(ctx context.Context, coll catalog.Collection, key catalog.Key,
 	by catalog.ShardID) (catalog.Chunk, error) {
 	chunk, err := d.chunkAt(ctx, coll, key)
 	if err == nil && chunk.Shard != by {
@@ -168,8 +168,8 @@ func stale(format string, args ...any) error {
 
 // now returns the time of the mongos, which anybody may ask. The logical time in
 // replies stands still while nothing is written.
-func (d *Doer) now(ctx context.Context) (time.Time, error) {
-	hello, err := greet(ctx, d.asker)
+func (d *Executor) now(ctx context.Context) (time.Time, error) {
+	hello, err := greet(ctx, d.commands)
 	if err != nil {
 		return time.Time{}, ServerError(err)
 	}

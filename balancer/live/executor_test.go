@@ -80,14 +80,14 @@ func TestEngineOverTheWire(t *testing.T) {
 		t.Run(release.String(), func(t *testing.T) {
 			enginetest.TestCluster(t, func(t *testing.T) enginetest.Subject {
 				s, _, client := subject(t, release)
-				doer, err := live.NewDoer(t.Context(), client)
+				executor, err := live.NewExecutor(t.Context(), client)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if doer.Release() != release {
-					t.Fatalf("release %s, want %s", doer.Release(), release)
+				if executor.Release() != release {
+					t.Fatalf("release %s, want %s", executor.Release(), release)
 				}
-				s.Cluster, s.Unsupported = doer, unsupported(release)
+				s.Cluster, s.Unsupported = executor, unsupported(release)
 				return s
 			})
 		})
@@ -95,7 +95,7 @@ func TestEngineOverTheWire(t *testing.T) {
 }
 
 func TestDoerNeedsAMongos(t *testing.T) {
-	if _, err := live.NewDoer(t.Context(), mocktest.Connect(t, standalone{})); !errors.Is(err, live.ErrNotSharded) {
+	if _, err := live.NewExecutor(t.Context(), mocktest.Connect(t, standalone{})); !errors.Is(err, live.ErrNotSharded) {
 		t.Errorf("got %v, want ErrNotSharded", err)
 	}
 }

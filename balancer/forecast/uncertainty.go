@@ -34,7 +34,7 @@ func loadOf(spells map[int64]ratio) float64 {
 	return math.Sqrt(squares / (n - 1 + doubt))
 }
 
-// unsure returns the standard deviation of the logarithm of the time of a course
+// unsure returns the standard deviation of the logarithm of the time of a trajectory
 // that works for so long, with a share of it on links that were never used.
 func (r rates) unsure(work time.Duration, unused float64) float64 {
 	if r.known == 0 {

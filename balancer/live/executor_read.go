@@ -14,7 +14,7 @@ import (
 )
 
 // Setting reads one document of config.settings.
-func (d *Doer) Setting(ctx context.Context, id string) (bson.Raw, error) {
+func (d *Executor) Setting(ctx context.Context, id string) (bson.Raw, error) {
 	docs, err := d.find(ctx, "settings", bson.D{{Key: "_id", Value: id}})
 	if err != nil || len(docs) == 0 {
 		return nil, err
@@ -23,7 +23,7 @@ func (d *Doer) Setting(ctx context.Context, id string) (bson.Raw, error) {
 }
 
 // Shards lists config.shards in its order.
-func (d *Doer) Shards(ctx context.Context) ([]catalog.Shard, error) {
+func (d *Executor) Shards(ctx context.Context) ([]catalog.Shard, error) {
 	docs, err := d.find(ctx, "shards", bson.D{})
 	if err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func (d *Doer) Shards(ctx context.Context) ([]catalog.Shard, error) {
 }
 
 // fillSizes adds up what each shard with a limit stores.
-func (d *Doer) fillSizes(ctx context.Context, shards []catalog.Shard) error {
+func (d *Executor) fillSizes(ctx context.Context, shards []catalog.Shard) error {
 	reply, err := d.ask(ctx, "admin", bson.D{{Key: "listDatabases", Value: 1}})
 	if err != nil {
 		return err
@@ -71,7 +71,7 @@ func (d *Doer) fillSizes(ctx context.Context, shards []catalog.Shard) error {
 }
 
 // Collections lists the sharded collections by namespace.
-func (d *Doer) Collections(ctx context.Context) ([]catalog.Collection, error) {
+func (d *Executor) Collections(ctx context.Context) ([]catalog.Collection, error) {
 	docs, err := d.find(ctx, "collections",
 		bson.D{notDropped, {Key: "unsplittable", Value: bson.D{{Key: "$ne", Value: true}}}}, sorted("_id", 1))
 	if err != nil {
@@ -92,7 +92,7 @@ func (d *Doer) Collections(ctx context.Context) ([]catalog.Collection, error) {
 const readAttempts = 5
 
 // Routing reads a collection, its chunks and its zones.
-func (d *Doer) Routing(ctx context.Context, ns string) (balancer.Routing, error) {
+func (d *Executor) Routing(ctx context.Context, ns string) (balancer.Routing, error) {
 	for attempt := 1; ; attempt++ {
 		r, err := d.routing(ctx, ns)
 		if attempt == readAttempts || !mongoerr.Is(err, mongoerr.ConflictingOperationInProgress) {
@@ -101,7 +101,7 @@ func (d *Doer) Routing(ctx context.Context, ns string) (balancer.Routing, error)
 	}
 }
 
-func (d *Doer) routing(ctx context.Context, ns string) (r balancer.Routing, err error) {
+func (d *Executor) routing(ctx context.Context, ns string) (r balancer.Routing, err error) {
 	if r.Collection, err = d.collection(ctx, ns); err != nil {
 		return r, err
 	}
@@ -124,7 +124,7 @@ func (d *Doer) routing(ctx context.Context, ns string) (r balancer.Routing, err 
 	return r, err
 }
 
-func (d *Doer) zones(ctx context.Context, coll catalog.Collection) (*catalog.ZoneSet, error) {
+func (d *Executor) zones(ctx context.Context, coll catalog.Collection) (*catalog.ZoneSet, error) {
 	docs, err := d.find(ctx, "tags", bson.D{{Key: "ns", Value: coll.Namespace}}, sorted("min", 1))
 	if err != nil {
 		return nil, err
@@ -143,7 +143,7 @@ func (d *Doer) zones(ctx context.Context, coll catalog.Collection) (*catalog.Zon
 }
 
 // DataSizes asks for $shardedDataDistribution, which is there from 6.0.3 on.
-func (d *Doer) DataSizes(ctx context.Context, colls []catalog.Collection) (
+func (d *Executor) DataSizes(ctx context.Context, colls []catalog.Collection) (
 	map[string]map[catalog.ShardID]int64, error,
 ) {
 	if !d.release.BalancesBySize() {
@@ -186,13 +186,13 @@ func aggregate(collection any, stages ...bson.D) bson.D {
 }
 
 // Unsharded is for the server's tests of itself.
-func (d *Doer) Unsharded(context.Context) ([]policy.Unsharded, error) {
+func (d *Executor) Unsharded(context.Context) ([]policy.Unsharded, error) {
 	return nil, &UnsupportedError{"moving collections at random", "that is for the server's tests of itself"}
 }
 
 // Mergeable lists what the auto-merger could look at, with the default history
 // window. Releases before 7.0 merge nothing by themselves.
-func (d *Doer) Mergeable(ctx context.Context) ([]policy.MergeWork, error) {
+func (d *Executor) Mergeable(ctx context.Context) ([]policy.MergeWork, error) {
 	if !d.release.AutoMerges() {
 		return nil, nil
 	}

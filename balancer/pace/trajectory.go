@@ -14,11 +14,11 @@ type Left struct {
 	Steps int   // where it is no bytes that take the time
 }
 
-// course is what was done by when. What the rest takes is reckoned from it: each run
+// trajectory is what was done by when. What the rest takes is reckoned from it: each run
 // measures itself, at the pace that its own rules, the load of these hours and these
 // links leave. A forecast knows the balancer's rounds and pauses instead, which an
 // engine of ours does not keep.
-type course struct {
+type trajectory struct {
 	marks []mark
 }
 
@@ -28,10 +28,10 @@ type mark struct {
 	amount float64       // since then
 }
 
-// mostMarks is how many are kept of a course, however long it is.
+// mostMarks is how many are kept of a trajectory, however long it is.
 const mostMarks = 128
 
-func (c *course) add(at time.Duration, amount float64) {
+func (c *trajectory) add(at time.Duration, amount float64) {
 	if n := len(c.marks); n > 0 {
 		amount += c.marks[n-1].amount
 	}
@@ -44,14 +44,14 @@ func (c *course) add(at time.Duration, amount float64) {
 	c.marks = append(c.marks, mark{at, amount})
 }
 
-// What a course has to be before anything is said of the rest.
+// What a trajectory has to be before anything is said of the rest.
 const (
 	fewestMarks = 4
 	shortest    = 5 * time.Second
 )
 
 const (
-	// assumedSpread is what the logarithm of the pace of parts of a course varies by as
+	// assumedSpread is what the logarithm of the pace of parts of a trajectory varies by as
 	// long as few were seen, doubt how many of those that were seen it counts as.
 	assumedSpread = 0.5
 	doubt         = 3
@@ -59,12 +59,12 @@ const (
 	surprise = 0.25
 	// nineInTen lie within so many standard deviations.
 	nineInTen = 1.645
-	// mostParts are those that a course is cut into, to see how they differ.
+	// mostParts are those that a trajectory is cut into, to see how they differ.
 	mostParts = 16
 )
 
-// toGo returns how long an amount takes, as seen at a time of the course.
-func (c *course) toGo(left float64, now time.Duration) (Range, bool) {
+// toGo returns how long an amount takes, as seen at a time of the trajectory.
+func (c *trajectory) toGo(left float64, now time.Duration) (Range, bool) {
 	if len(c.marks) < fewestMarks || now < shortest || left <= 0 {
 		return Range{}, false
 	}
@@ -82,8 +82,8 @@ func (c *course) toGo(left float64, now time.Duration) (Range, bool) {
 }
 
 // spread returns the standard deviation of the logarithm of the pace of parts of the
-// course, and how many there are.
-func (c *course) spread(rate float64) (float64, int) {
+// trajectory, and how many there are.
+func (c *trajectory) spread(rate float64) (float64, int) {
 	parts := min(mostParts, len(c.marks))
 	squares, seen := doubt*assumedSpread*assumedSpread, 0.0
 	var before mark
