@@ -108,8 +108,9 @@ func (env environment) symptoms(ctx context.Context, o doctorLine) ([]doctor.Lin
 		return append(lines, noWay(err, "the hosts answer: is it a server of MongoDB, and does it want TLS?")), stopped(ctx)
 	}
 	defer target.Disconnect(client)
-	seen := doctor.Cluster{Asker: live.AskerOf(client), Kind: greeting.Kind(), Member: greeting.Member(ctx, client),
-		Now: time.Now}
+	seen := doctor.Cluster{Commands: live.NewCommandRunner(client), Kind: greeting.Kind(),
+		Member: greeting.Member(ctx, client),
+		Now:    time.Now}
 	return append(lines, seen.Lines(ctx)...), stopped(ctx)
 }
 
@@ -131,7 +132,7 @@ func (env environment) mockSymptoms(ctx context.Context, o doctorLine, lines []d
 		return nil, err
 	}
 	defer conn.close()
-	seen := doctor.Cluster{Asker: live.AskerOf(conn.client), Mock: true, Kind: "mongos", Now: time.Now}
+	seen := doctor.Cluster{Commands: live.NewCommandRunner(conn.client), Mock: true, Kind: "mongos", Now: time.Now}
 	return append(lines, seen.Lines(ctx)...), stopped(ctx)
 }
 

@@ -68,7 +68,7 @@ func (env environment) repl(ctx context.Context, o commandLine, conn *connection
 		Color:   env.color(),
 		Exit:    askedToLeave,
 		Explain: explain, Page: env.pages(shell, editor), Suggestion: shell.Suggestion, MidLine: shell.JS.MidLine,
-		Timers: timers, Screen: screen, Insistent: script.Insistent,
+		Timers: timers, Screen: screen, Insistent: script.WithSecondInterrupt,
 	})
 	if err != nil {
 		return err

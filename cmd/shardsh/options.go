@@ -195,8 +195,8 @@ func (o commandLine) usesMock() bool { return !o.nodb && !o.server.Named() }
 // keeps reports whether the mock cluster may have come from somewhere.
 func (o commandLine) keeps() bool { return o.dbpath != "" || o.snapshot != "" }
 
-// wantsNotices reports whether notices are shown: the quiet option decides,
-// then --verbose, then whether there is anybody to read them (spec 04 §1.5).
+// wantsNotices reports whether notices are shown: the quiet option decides, then --verbose, then
+// whether there is anybody to read them (rules/04-command-line-and-prompt §1.5).
 func (o commandLine) wantsNotices(interactive bool) bool {
 	switch {
 	case o.quietChoice.Given:
@@ -228,8 +228,8 @@ func (o commandLine) shards() (int, bool, error) {
 
 var scriptSuffixes = []string{".js", ".cjs", ".mjs", ".ts", ".mongodb"}
 
-// isScript reports whether a word is a script and no address (spec 04 §1.2): an
-// existing file, -, or a name that ends like one.
+// isScript reports whether a word is a script and no address (rules/04-command-line-and-prompt §1.2):
+// an existing file, -, or a name that ends like one.
 func isScript(arg string) bool {
 	if arg == "-" || arg == "/dev/stdin" {
 		return true

@@ -34,7 +34,7 @@ func (env environment) print(ctx context.Context, o commandLine, shell *bindings
 func (o commandLine) wantsJSON() bool { return o.json != "" || o.jsonl }
 
 // report tells about an error as a document, where JSON was asked for
-// (spec 04 §1.8): a script's, and one from before there was a script.
+// (rules/04-command-line-and-prompt §1.8): a script's, and one from before there was a script.
 func (env environment) report(ctx context.Context, o commandLine, err error) error {
 	var quit *script.ExitError
 	if err == nil || !o.wantsJSON() || ctx.Err() != nil || errors.As(err, &quit) || errors.As(err, new(signalError)) {

@@ -13,7 +13,7 @@ import (
 	"shardsh/balancer/live"
 	"shardsh/cmd/shardsh/cmdline"
 	"shardsh/cmd/shardsh/metadata"
-	"shardsh/watch"
+	"shardsh/repl/watch"
 )
 
 // watchLine is the command line of "shardsh watch".
