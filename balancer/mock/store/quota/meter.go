@@ -1,7 +1,7 @@
-// Package work bounds what a command spends: steps, after which it looks whether
+// Package quota bounds what a command spends: steps, after which it looks whether
 // its context has ended, and memory, up to what the server lets one stage keep
 // (100 MiB) and to the budget of this process.
-package work
+package quota
 
 import (
 	"context"
@@ -14,18 +14,18 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// Work is what one run of a query, an update or a pipeline spends. Every loop
+// Meter is what one run of a query, an update or a pipeline spends. Every loop
 // over documents, elements and expressions takes steps of it; once in a while
-// it looks at the context of the run, and when that has ended so does the work:
+// it looks at the context of the run, and when that has ended so does the run:
 // loops stop, and whoever evaluates or matches returns the cause.
 //
-// A work belongs to one goroutine. Nil never ends.
-type Work struct {
+// A meter belongs to one goroutine. Nil never ends.
+type Meter struct {
 	Context context.Context
 	left    int       // steps until the next look
 	every   int       // steps between two looks
 	last    time.Time // of the last look
-	err     error     // why the work has ended
+	err     error     // why the run has ended
 
 	account        *Account // nil without a budget
 	held, reserved int64    // what is kept, and what of it the account knows
@@ -35,7 +35,7 @@ type Work struct {
 const reserveBytes = 1 << 20
 
 // Hold notes that n bytes more are kept.
-func (w *Work) Hold(n int) error {
+func (w *Meter) Hold(n int) error {
 	if w == nil || w.account == nil {
 		return nil
 	}
@@ -51,7 +51,7 @@ func (w *Work) Hold(n int) error {
 }
 
 // Release notes that n bytes are not kept any longer.
-func (w *Work) Release(n int64) {
+func (w *Meter) Release(n int64) {
 	if w == nil || w.account == nil {
 		return
 	}
@@ -63,7 +63,7 @@ func (w *Work) Release(n int64) {
 }
 
 // End gives back all that is held.
-func (w *Work) End() {
+func (w *Meter) End() {
 	if w != nil && w.account != nil {
 		w.account.Release(w.reserved)
 		w.held, w.reserved = 0, 0
@@ -83,16 +83,16 @@ const (
 // bytesPerStep is how much of a string or a document counts as one step.
 const bytesPerStep = 64
 
-// New begins the work of a run, which ends with its context; nil for a nil one.
-func New(ctx context.Context) *Work {
+// New begins the meter of a run, which ends with its context; nil for a nil one.
+func New(ctx context.Context) *Meter {
 	if ctx == nil {
 		return nil
 	}
-	return &Work{Context: ctx, left: firstSteps, every: firstSteps, last: time.Now(), account: accountOf(ctx)}
+	return &Meter{Context: ctx, left: firstSteps, every: firstSteps, last: time.Now(), account: accountOf(ctx)}
 }
 
-// Step takes n steps, and returns why the work has ended if it has.
-func (w *Work) Step(n int) error {
+// Step takes n steps, and returns why the run has ended if it has.
+func (w *Meter) Step(n int) error {
 	if w == nil {
 		return nil
 	}
@@ -103,7 +103,7 @@ func (w *Work) Step(n int) error {
 }
 
 // look asks the context.
-func (w *Work) look() error {
+func (w *Meter) look() error {
 	now := time.Now()
 	switch took := now.Sub(w.last); {
 	case took > lookMost:
@@ -118,8 +118,8 @@ func (w *Work) look() error {
 	return w.err
 }
 
-// Over looks at once, and returns why the work has ended if it has.
-func (w *Work) Over() error {
+// Over looks at once, and returns why the run has ended if it has.
+func (w *Meter) Over() error {
 	if w == nil {
 		return nil
 	}
@@ -127,10 +127,10 @@ func (w *Work) Over() error {
 }
 
 // Handle takes the steps of going through so many bytes.
-func (w *Work) Handle(bytes int) error { return w.Step(1 + bytes/bytesPerStep) }
+func (w *Meter) Handle(bytes int) error { return w.Step(1 + bytes/bytesPerStep) }
 
-// Fields walks a document or array; the walk ends early when the work does.
-func (w *Work) Fields(doc []byte) iter.Seq2[[]byte, value.Value] {
+// Fields walks a document or array; the walk ends early when the run does.
+func (w *Meter) Fields(doc []byte) iter.Seq2[[]byte, value.Value] {
 	return func(yield func([]byte, value.Value) bool) {
 		for name, v := range document.Fields(doc) {
 			if w.Handle(len(v.Value)) != nil || !yield(name, v) {
@@ -140,8 +140,8 @@ func (w *Work) Fields(doc []byte) iter.Seq2[[]byte, value.Value] {
 	}
 }
 
-// Items returns the elements of an array, or some of them when the work ends.
-func (w *Work) Items(arr value.Value) []value.Value {
+// Items returns the elements of an array, or some of them when the run ends.
+func (w *Meter) Items(arr value.Value) []value.Value {
 	var out []value.Value
 	for _, v := range w.Fields(arr.Value) {
 		out = append(out, v)
@@ -149,8 +149,8 @@ func (w *Work) Items(arr value.Value) []value.Value {
 	return out
 }
 
-// Documents walks documents at hand; the walk ends with the work.
-func (w *Work) Documents(all []bson.Raw) Docs {
+// Documents walks documents at hand; the walk ends with the run.
+func (w *Meter) Documents(all []bson.Raw) Docs {
 	return func(yield func(bson.Raw, error) bool) {
 		for _, d := range all {
 			if err := w.Step(1); err != nil {
@@ -165,8 +165,8 @@ func (w *Work) Documents(all []bson.Raw) Docs {
 }
 
 // SortStable sorts a list in place; what is equal keeps its order. It stops in the
-// middle when the work ends.
-func SortStable[T any](w *Work, list []T, compare func(a, b T) int) {
+// middle when the run ends.
+func SortStable[T any](w *Meter, list []T, compare func(a, b T) int) {
 	other := make([]T, len(list))
 	from, to := list, other
 	for width := 1; width < len(list); width *= 2 {
@@ -183,7 +183,7 @@ func SortStable[T any](w *Work, list []T, compare func(a, b T) int) {
 }
 
 // merge appends two sorted lists to dst as one.
-func merge[T any](w *Work, dst, a, b []T, compare func(a, b T) int) bool {
+func merge[T any](w *Meter, dst, a, b []T, compare func(a, b T) int) bool {
 	for len(a) > 0 && len(b) > 0 {
 		if w.Step(1) != nil {
 			return false

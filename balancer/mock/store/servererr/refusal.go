@@ -1,6 +1,6 @@
 // Package refusal makes the errors that the server answers with: by a code with
 // a name, or by one of the numbers that its source gives to a single message.
-package refusal
+package servererr
 
 import (
 	"shardsh/balancer/mock/store/document"

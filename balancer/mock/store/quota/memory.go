@@ -1,4 +1,4 @@
-package work
+package quota
 
 import (
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -16,8 +16,8 @@ const StageMemory = 100 << 20
 // Memory is what one stage keeps. It is given back when the pipeline ends, at
 // the latest.
 type Memory struct {
-	Work *Work
-	used int64
+	Meter *Meter
+	used  int64
 	// Refuse returns the error of a stage that keeps too much; nil where it may.
 	Refuse func(used int64) error
 }
@@ -33,12 +33,12 @@ func (m *Memory) Keep(n int) error {
 			return err
 		}
 	}
-	return m.Work.Hold(n)
+	return m.Meter.Hold(n)
 }
 
 // Free gives all back.
 func (m *Memory) Free() {
-	m.Work.Release(m.used)
+	m.Meter.Release(m.used)
 	m.used = 0
 }
 
@@ -67,5 +67,5 @@ func (m *Memory) Values(in Docs) (value.Value, error) {
 	for i, doc := range all {
 		list[i] = value.Object(doc)
 	}
-	return document.Array(list), m.Work.Step(len(list))
+	return document.Array(list), m.Meter.Step(len(list))
 }
