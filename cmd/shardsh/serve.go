@@ -230,23 +230,6 @@ func (o *serveLine) groups() []cmdline.Group {
 	return []cmdline.Group{{Title: "Options", Flags: serveFlags(o)}}
 }
 
-func printServeHelp(to io.Writer, groups []cmdline.Group) error {
-	_, err := fmt.Fprintf(to, `Serves a mock cluster on a port, for drivers, mongosh and other tools. Prints
-one line, the connection string, for each router when it is ready, and logs to
-stderr.
-
-Usage:
-  shardsh serve [options]
-
-%s
-Without --dbpath nothing is stored: when the server ends, so does the cluster.
-SIGINT and SIGTERM stop it: commands may finish, and the exit code is 0. Others:
-1 it can't listen, or the dbpath is damaged or could not be written; 2 wrong
-command line.
-`, cmdline.Usage(groups))
-	return err
-}
-
 // listenError makes an error of the network one that says what to do.
 func listenError(address string, err error) error {
 	var op *net.OpError
