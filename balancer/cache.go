@@ -2,7 +2,7 @@ package balancer
 
 import "iter"
 
-// Limits of one selection (spec 01 §1.8).
+// Limits of one selection (rules/01-rounds-and-settings §1.8).
 const (
 	// statsBatchSize is how many collections are measured by one command.
 	statsBatchSize = 100
@@ -11,7 +11,7 @@ const (
 )
 
 // imbalancedCache remembers collections that had candidates, so that the next
-// round is sure to measure them (spec 01 §3.5). The zero value is empty. It
+// round is sure to measure them (rules/01-rounds-and-settings §3.5). The zero value is empty. It
 // keeps insertion order only to make runs repeatable; the order has no effect.
 type imbalancedCache struct {
 	order []string

@@ -11,8 +11,8 @@ import (
 )
 
 // selectByCount returns the chunk selection of releases that count chunks: all
-// collections one after the other, without sizes, batches and memory (spec 01
-// §3.4 and §9.2).
+// collections one after the other, without sizes, batches and memory
+// (rules/01-rounds-and-settings §3.4 and rules/01-selection §9.2).
 func (l *Loop) selectByCount(shards []catalog.Shard) ([]policy.Migration, error) {
 	if len(shards) < 2 {
 		l.why.Add(policy.Decision{Code: policy.TooFewShards, Count: len(shards)})

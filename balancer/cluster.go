@@ -42,7 +42,7 @@ type SharedCluster interface {
 
 // MachineIDs is a Cluster whose nodes tell the numbers that they put into the
 // ObjectIds they make: no two shards should have the same. A round begins with
-// that check where the Cluster is one (spec 01 §1.4).
+// that check where the Cluster is one (rules/01-rounds-and-settings §1.4).
 type MachineIDs interface {
 	// MachineID is false when the shard does not tell its number.
 	MachineID(ctx context.Context, id catalog.ShardID) (number int64, tells bool, err error)
@@ -54,7 +54,7 @@ type MachineIDs interface {
 }
 
 // RoundLock is the lock "balancer" of config.locks, for clusters of releases
-// whose routers take it for each round (spec 01 §9.5). A Cluster that also is
+// whose routers take it for each round (rules/01-selection §9.5). A Cluster that also is
 // one is asked for it there.
 type RoundLock interface {
 	// LockRound is false while somebody else holds the lock.

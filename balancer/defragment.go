@@ -47,7 +47,7 @@ type defragmentation struct {
 }
 
 // startDefragmentations picks up the collections flagged since the last round
-// (spec 02 §2.2). A collection that fails is tried again in the next one.
+// (rules/02-defragmentation-and-merging §2.2). A collection that fails is tried again in the next one.
 func (l *Loop) startDefragmentations() error {
 	colls, err := l.collections()
 	if err != nil {
@@ -135,7 +135,7 @@ func (l *Loop) buildPhase(t *thread, ns string, uuid bson.Binary, name policy.Ph
 }
 
 // defragmentationMoves takes one migration after the other from the
-// collections in turn, as long as shards are available (spec 02 §2.5).
+// collections in turn, as long as shards are available (rules/02-defragmentation-and-merging §2.5).
 func (l *Loop) defragmentationMoves(available *policy.Available) []policy.Migration {
 	left := l.defragmentations.all()
 	l.shuffle(len(left), func(i, j int) { left[i], left[j] = left[j], left[i] })
@@ -159,7 +159,7 @@ func (l *Loop) defragmentationMoves(available *policy.Available) []policy.Migrat
 }
 
 // AbortDefragmentation tells the defragmentation of a collection, if one is
-// under way, to end as soon as nothing of it is (spec 02 §2.9).
+// under way, to end as soon as nothing of it is (rules/02-defragmentation-and-merging §2.9).
 func (l *Loop) AbortDefragmentation(uuid bson.Binary) {
 	l.defragmentations.do(uuid, func(p policy.Phase) { p.Abort(policy.PhaseFinished) })
 	l.streams.wake()

@@ -1,6 +1,6 @@
 // Package balancer is the engine of a sharded cluster's balancer: it decides
 // when a round runs, what the round reads, and which splits and migrations it
-// asks for (spec 01).
+// asks for (docs/rules, part 01).
 //
 // The round loop (Loop) is a state machine. It is told the time and fed the
 // results of what it asked for; it touches no clock, starts no goroutine and

@@ -4,7 +4,7 @@ import "shardsh/balancer/catalog"
 
 // warnDraining looks, at most every ten minutes, for shards whose draining
 // can't get on: the balancer is off, or a collection may not be balanced
-// (spec 01 §1.5).
+// (rules/01-rounds-and-settings §1.5).
 func (l *Loop) warnDraining() error {
 	if !l.lastDrainCheck.IsZero() && l.now.Sub(l.lastDrainCheck) < DrainWarningInterval {
 		return nil

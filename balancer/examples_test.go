@@ -10,7 +10,7 @@ import (
 	"shardsh/balancer/examples"
 )
 
-// Every worked example of spec 02 §9 has a case in a data file, which the test
+// Every worked example of rules/02-examples-and-traps §9 has a case in a data file, which the test
 // beside the file plays.
 func TestEveryWorkedExampleHasACase(t *testing.T) {
 	files, err := filepath.Glob("*/testdata/*.jsonl")

@@ -21,7 +21,7 @@ type Journal interface {
 	LogChange(ctx context.Context, what string) error
 }
 
-// roundDetails is the record of one round (spec 01 §1.7).
+// roundDetails is the record of one round (rules/01-rounds-and-settings §1.7).
 type roundDetails struct {
 	started    time.Time
 	candidates int

@@ -12,7 +12,7 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// Timings of the main thread (spec 01 §1.8).
+// Timings of the main thread (rules/01-rounds-and-settings §1.8).
 const (
 	// RoundInterval is the sleep after an idle, skipped or failed round and
 	// the back-off when settings can't be read.
@@ -25,7 +25,7 @@ const (
 var errTerminated = errors.New("the balancer is terminating")
 
 // Parameters are the server parameters the loop obeys, under the meaning of
-// spec 01 §1.8.
+// rules/01-rounds-and-settings §1.8.
 type Parameters struct {
 	// MigrationsThrottling is the least gap between the end of one batch of
 	// migrations and the start of the next (balancerMigrationsThrottlingMs).
@@ -46,7 +46,7 @@ type Parameters struct {
 	SessionsChunks int
 	// RandomMigrations is the server's fail point for tests of itself
 	// (balancerShouldReturnRandomMigrations): chunks and unsharded collections
-	// move at random (spec 01 §6.10 and §8).
+	// move at random (rules/01-selection §6.10 and §8).
 	RandomMigrations bool
 	// ReshardingDuration is the least time a resharding takes
 	// (reshardingMinimumOperationDurationMillis).
@@ -70,7 +70,7 @@ type Config struct {
 	// means the defaults.
 	Parameters func() Parameters
 	// Rand is the one source of chance: the order of shards and collections.
-	// Nil keeps catalog order (spec 01 §6.9, the unshuffled mode).
+	// Nil keeps catalog order (rules/01-selection §6.9, the unshuffled mode).
 	Rand *rand.Rand
 	// Logger gets the log events of the spec, with their id as attribute.
 	Logger *slog.Logger
@@ -150,7 +150,7 @@ type Loop struct {
 	merger           policy.AutoMerger
 }
 
-// NewLoop returns a loop that begins with the start-up sequence (spec 01 §1.2).
+// NewLoop returns a loop that begins with the start-up sequence (rules/01-rounds-and-settings §1.2).
 // It panics without a Location, which is a mistake of the program.
 func NewLoop(cfg Config) *Loop {
 	if cfg.Location == nil {
@@ -202,7 +202,7 @@ func (l *Loop) Settings() catalog.Settings {
 }
 
 // SetSettings makes settings that a command has just read take effect, so
-// that a round in progress sees balancerStop at once (spec 01 §1.6).
+// that a round in progress sees balancerStop at once (rules/01-rounds-and-settings §1.6).
 func (l *Loop) SetSettings(s catalog.Settings) {
 	l.mu.Lock()
 	l.settings = s
@@ -246,7 +246,7 @@ func (l *Loop) inForce() catalog.Settings {
 	return s
 }
 
-// main is the life of the main thread (spec 01 §1.2).
+// main is the life of the main thread (rules/01-rounds-and-settings §1.2).
 func (l *Loop) main() {
 	for !l.terminated() {
 		if err := l.refreshSettings(); err == nil {
@@ -262,7 +262,7 @@ func (l *Loop) main() {
 }
 
 // refreshSettings reads the three documents in order. What parsed before a
-// failure stays in effect (spec 01 §2.1).
+// failure stays in effect (rules/01-rounds-and-settings §2.1).
 func (l *Loop) refreshSettings() error { return l.refreshSettingsBy(&l.thread) }
 
 func (l *Loop) refreshSettingsBy(t *thread) error {
@@ -281,8 +281,8 @@ func (l *Loop) refreshSettingsBy(t *thread) error {
 	}
 }
 
-// logSettings tells of a mode nobody knows and of a new chunk size (spec 01
-// §2.2 and §2.6).
+// logSettings tells of a mode nobody knows and of a new chunk size
+// (rules/01-rounds-and-settings §2.2 and §2.6).
 func (l *Loop) logSettings(before, now catalog.Settings) {
 	if now.UnknownMode != "" {
 		l.cfg.Logger.Warn("unknown balancer mode, taken for off", "id", 7575700,

@@ -15,7 +15,7 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// Q01 of spec 01 §11.4: four rounds, then none.
+// Q01 of rules/01-examples-and-traps §11.4: four rounds, then none.
 func TestRoundsEvenOutACollection(t *testing.T) {
 	f := newFake("a", "b", "c")
 	coll := f.add(t, "db.c", 1000, 0, 0)
@@ -36,7 +36,7 @@ func TestRoundsEvenOutACollection(t *testing.T) {
 }
 
 // A round with candidates is followed at once by the next, whose migrations
-// wait for the throttle; an idle one by ten seconds (spec 01 §1.3).
+// wait for the throttle; an idle one by ten seconds (rules/01-rounds-and-settings §1.3).
 func TestTimesBetweenRounds(t *testing.T) {
 	f := newFake("a", "b", "c")
 	f.add(t, "db.c", 1000, 0, 0)

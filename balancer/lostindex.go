@@ -10,7 +10,7 @@ import (
 
 // lostHashedIndex deals with a migration that failed with IndexNotFound. From
 // 8.0 on a collection with a hashed shard key may lose the index of it: then
-// its balancing is switched off, as nothing could move (spec 01 §1.6). It is
+// its balancing is switched off, as nothing could move (rules/01-rounds-and-settings §1.6). It is
 // false for every other collection.
 func (l *Loop) lostHashedIndex(m policy.Migration) bool {
 	if !l.cfg.Version.AtLeast(catalog.Release80) {

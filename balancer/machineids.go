@@ -9,7 +9,7 @@ import (
 
 // checkMachineIDs fails the round when two shards put the same number into the
 // ObjectIds they make; both get another one, so that the next round passes
-// (spec 01 §1.4).
+// (rules/01-rounds-and-settings §1.4).
 func (l *Loop) checkMachineIDs(shards []catalog.Shard) error {
 	return run(&l.thread, "machineIds", func(ctx context.Context, c Cluster) error {
 		nodes, tells := c.(MachineIDs)

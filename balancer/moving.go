@@ -11,16 +11,16 @@ import (
 
 // Mover runs what takes long, and waits for it.
 type Mover interface {
-	// Move runs one migration to its end (spec 01 §1.6). It blocks. One with
+	// Move runs one migration to its end (rules/01-rounds-and-settings §1.6). It blocks. One with
 	// ReasonUnsharded moves a whole collection that is not sharded.
 	Move(ctx context.Context, m policy.Migration) error
 
-	// Act runs one streaming action to its end (spec 02 §4.2). It blocks.
+	// Act runs one streaming action to its end (rules/02-defragmentation-and-merging §4.2). It blocks.
 	Act(ctx context.Context, a policy.Action) policy.ActionResult
 }
 
 // migrate runs the chosen migrations side by side, in releases of old one
-// after the other, and counts those that moved something (spec 01 §1.6).
+// after the other, and counts those that moved something (rules/01-rounds-and-settings §1.6).
 func (l *Loop) migrate(candidates []policy.Migration, details *roundDetails) error {
 	batch := len(candidates)
 	if !l.cfg.Version.HasModes() {
@@ -85,7 +85,7 @@ func (l *Loop) migrated(m policy.Migration, moveErr error, details *roundDetails
 		// The phase decides what becomes of it.
 		l.cache.remove(m.Namespace)
 	case m.Reason != policy.ReasonUnsharded && policy.TooBig(moveErr):
-		// Handled counts as moved whatever became of it (spec 01 §10.1).
+		// Handled counts as moved whatever became of it (rules/01-selection §10.1).
 		l.cfg.Logger.Info("too much to move, the chunk is split or flagged", "id", 21871, "ns", m.Namespace,
 			"from", m.From, "to", m.To, "error", moveErr)
 		if err := l.handleTooBig(m); err != nil {

@@ -6,7 +6,7 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// pauses are the sleeps of the main thread after a round (spec 01 §1.8).
+// pauses are the sleeps of the main thread after a round (rules/01-rounds-and-settings §1.8).
 type pauses struct {
 	moved, nothingMoved    time.Duration // there were candidates
 	idle, disabled, failed time.Duration

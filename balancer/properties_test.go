@@ -97,7 +97,7 @@ func TestBalancingMovesLittleMoreThanItMust(t *testing.T) {
 			}
 		}
 		// The fair share counts draining shards too, until they are removed: a
-		// shard that has it receives nothing (spec 01 §12, trap 4).
+		// shard that has it receives nothing (rules/01-examples-and-traps §12, trap 4).
 		if share := s.total() / int64(len(s.shards)); high-low >= 3*smallChunkSize && high > share && low < share {
 			rt.Fatalf("shards are %d bytes apart, sizes %v", high-low, s.coll.sizes)
 		}

@@ -11,8 +11,8 @@ import (
 
 // SettingReader reads config.settings.
 type SettingReader interface {
-	// Setting reads one document; nil without an error when there is none (spec
-	// 01 §2.1).
+	// Setting reads one document; nil without an error when there is none
+	// (rules/01-rounds-and-settings §2.1).
 	Setting(ctx context.Context, id string) (bson.Raw, error)
 }
 
@@ -34,7 +34,7 @@ type Reader interface {
 	Routing(ctx context.Context, ns string) (Routing, error)
 
 	// DataSizes asks every shard for the bytes it owns of each collection,
-	// orphans excluded (spec 01 §3.2). A shard that does not exist any more is
+	// orphans excluded (rules/01-rounds-and-settings §3.2). A shard that does not exist any more is
 	// left out of the maps; any other failing shard fails the call.
 	DataSizes(ctx context.Context, colls []catalog.Collection) (map[string]map[catalog.ShardID]int64, error)
 
@@ -43,8 +43,8 @@ type Reader interface {
 	// Parameters.RandomMigrations is on.
 	Unsharded(ctx context.Context) ([]policy.Unsharded, error)
 
-	// Mergeable lists, by shard in ascending order, the collections the
-	// auto-merger may work on that have a chunk old enough there (spec 02 §3.3).
+	// Mergeable lists, by shard in ascending order, the collections the auto-merger may work on that
+	// have a chunk old enough there (rules/02-defragmentation-and-merging §3.3).
 	Mergeable(ctx context.Context) ([]policy.MergeWork, error)
 }
 
@@ -63,7 +63,7 @@ func LoadSettings(ctx context.Context, r SettingReader, known catalog.Settings) 
 }
 
 // shards reads and shuffles config.shards: each call draws a new order
-// (spec 01 §3.1). The list is good until the next call.
+// (rules/01-rounds-and-settings §3.1). The list is good until the next call.
 func (l *Loop) shards() ([]catalog.Shard, error) {
 	shards, err := readShards(&l.thread)
 	if err != nil || l.cfg.Rand == nil {

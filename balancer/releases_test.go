@@ -53,7 +53,7 @@ func (f *fakeCluster) addChunks(t testing.TB, ns string, owners ...string) *fake
 	return coll
 }
 
-// Spec 01 §1.8, the sleeps of each release. Migrations take 2 s and move
+// rules/01-rounds-and-settings §1.8, the sleeps of each release. Migrations take 2 s and move
 // nothing that the counts would show, so that every round has a candidate.
 func TestSleepsOfReleases(t *testing.T) {
 	for _, tt := range []struct {
@@ -118,7 +118,7 @@ func TestSleepsOfReleases(t *testing.T) {
 	}
 }
 
-// Spec 01 §12, trap 38: 3.4 chooses for each collection on its own, later
+// rules/01-examples-and-traps §12, trap 38: 3.4 chooses for each collection on its own, later
 // releases do not.
 func TestTrap38ConflictingMigrationsOf34(t *testing.T) {
 	for release, want := range map[catalog.Release][]string{
@@ -140,7 +140,7 @@ func TestTrap38ConflictingMigrationsOf34(t *testing.T) {
 	}
 }
 
-// Spec 01 §9.3: up to 3.2 the migrations of a round run one after the other.
+// rules/01-selection §9.3: up to 3.2 the migrations of a round run one after the other.
 func TestMigrationsOf24RunOneByOne(t *testing.T) {
 	f := newFake("a", "b")
 	f.addChunks(t, "db.c", "a", "a", "a")
@@ -159,7 +159,7 @@ func TestMigrationsOf24RunOneByOne(t *testing.T) {
 	}
 }
 
-// Spec 01 §2.8: which switches of a collection a release knows.
+// rules/01-rounds-and-settings §2.8: which switches of a collection a release knows.
 func TestSwitchesOfCollections(t *testing.T) {
 	for _, tt := range []struct {
 		release catalog.Release
@@ -182,7 +182,7 @@ func TestSwitchesOfCollections(t *testing.T) {
 	}
 }
 
-// A shard's maxSize must not be negative (spec 01 §3.1).
+// A shard's maxSize must not be negative (rules/01-rounds-and-settings §3.1).
 func TestNegativeMaxSizeFailsTheRound(t *testing.T) {
 	f := newFake("a", "b")
 	f.addChunks(t, "db.c", "a", "a", "a")
@@ -194,7 +194,7 @@ func TestNegativeMaxSizeFailsTheRound(t *testing.T) {
 	}
 }
 
-// Spec 01 §1.3, step 13: the move of an unsharded collection comes first and
+// rules/01-rounds-and-settings §1.3, step 13: the move of an unsharded collection comes first and
 // takes its shards from the others.
 func TestUnshardedMovesGoFirst(t *testing.T) {
 	f := newFake("a", "b", "c")
@@ -234,7 +234,7 @@ func (w warned) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// W06 and spec 01 §2.6: an unknown mode and a new chunk size are logged.
+// W06 and rules/01-rounds-and-settings §2.6: an unknown mode and a new chunk size are logged.
 func TestW06SettingsThatAreLogged(t *testing.T) {
 	var ids []string
 	f := newFake("a", "b")

@@ -10,7 +10,7 @@ import (
 )
 
 // round runs one round and returns the sleep that follows it. Its steps are
-// numbered as the table of spec 01 §1.3.
+// numbered as the table of rules/01-rounds-and-settings §1.3.
 func (l *Loop) round() time.Duration {
 	details := roundDetails{started: l.now}
 	l.beginRound()

@@ -16,14 +16,14 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// The rules of spec 01 §1 that are no trap, by section.
+// The rules of rules/01-rounds-and-settings §1 that are no trap, by section.
 
 // logging is a configuration that collects the ids of log events.
 func logging(ids *[]string) balancer.Config {
 	return balancer.Config{Logger: slog.New(warned{slog.DiscardHandler, ids})}
 }
 
-// Spec 01 §1.2: nothing but settings is asked for until they can be read.
+// rules/01-rounds-and-settings §1.2: nothing but settings is asked for until they can be read.
 func TestStartWaitsForSettings(t *testing.T) {
 	var ids []string
 	f := newFake("a", "b")
@@ -41,7 +41,7 @@ func TestStartWaitsForSettings(t *testing.T) {
 	}
 }
 
-// Spec 01 §1.3: the steps of a round in their order.
+// rules/01-rounds-and-settings §1.3: the steps of a round in their order.
 func TestOrderOfARound(t *testing.T) {
 	f := newFake("a", "b")
 	f.add(t, "db.c", 1000, 0)
@@ -60,7 +60,7 @@ func TestOrderOfARound(t *testing.T) {
 	}
 }
 
-// Spec 01 §1.4.
+// rules/01-rounds-and-settings §1.4.
 func TestMachineIDs(t *testing.T) {
 	t.Run("two the same", func(t *testing.T) {
 		var ids []string
@@ -104,7 +104,7 @@ func TestMachineIDs(t *testing.T) {
 	})
 }
 
-// Spec 01 §1.5.
+// rules/01-rounds-and-settings §1.5.
 func TestDrainWarnings(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
@@ -157,7 +157,7 @@ func TestDrainWarnings(t *testing.T) {
 	}
 }
 
-// Spec 01 §1.6: how the failures of migrations are dealt with, case by case.
+// rules/01-rounds-and-settings §1.6: how the failures of migrations are dealt with, case by case.
 func TestFailuresOfMigrations(t *testing.T) {
 	noIndex := mongoerr.New(mongoerr.IndexNotFound, "no index")
 	for _, tt := range []struct {
@@ -200,9 +200,9 @@ func TestFailuresOfMigrations(t *testing.T) {
 	}
 }
 
-// Spec 01 §1.6 and §10.1: a collection that vanished while a range was too big
-// fails the round; results not looked at yet are dropped, the time of the last
-// batch stays.
+// rules/01-rounds-and-settings §1.6 and rules/01-selection §10.1: a collection that vanished while a
+// range was too big fails the round; results not looked at yet are dropped, the time of the last batch
+// stays.
 func TestVanishedCollectionOfATooBigRange(t *testing.T) {
 	for name, vanish := range map[string]func(f *fakeCluster){
 		"dropped":   func(f *fakeCluster) { f.colls = f.colls[1:] },
@@ -238,7 +238,7 @@ func TestVanishedCollectionOfATooBigRange(t *testing.T) {
 	}
 }
 
-// Spec 01 §10.1: what goes wrong once the chunk was looked up is swallowed.
+// rules/01-selection §10.1: what goes wrong once the chunk was looked up is swallowed.
 func TestSplitOfATooBigRangeMayFail(t *testing.T) {
 	f := newFake("a", "b")
 	f.add(t, "db.c", 1000, 0)
@@ -252,7 +252,7 @@ func TestSplitOfATooBigRangeMayFail(t *testing.T) {
 	}
 }
 
-// Spec 01 §1.6: termination or the end of balancing between the selection and
+// rules/01-rounds-and-settings §1.6: termination or the end of balancing between the selection and
 // the migrations sends nothing. The window is W17.
 func TestSwitchedOffBeforeTheMoves(t *testing.T) {
 	f := newFake("a", "b")
@@ -279,7 +279,7 @@ func TestSwitchedOffBeforeTheMoves(t *testing.T) {
 	}
 }
 
-// Spec 01 §1.8: the throttle may change, be zero, or be negative; the limit of
+// rules/01-rounds-and-settings §1.8: the throttle may change, be zero, or be negative; the limit of
 // the selection strikes only above it.
 func TestParametersHaveEffect(t *testing.T) {
 	for throttle, want := range map[time.Duration]time.Duration{
@@ -318,7 +318,7 @@ func TestParametersHaveEffect(t *testing.T) {
 	}
 }
 
-// Spec 01 §5.2 and §5.3: what ends the splits, and what does not.
+// rules/01-rounds-and-settings §5.2 and §5.3: what ends the splits, and what does not.
 func TestFailuresOfZoneSplits(t *testing.T) {
 	f := newFake("a", "b")
 	for _, ns := range []string{"db.c", "db.d", "db.e"} {
@@ -353,7 +353,7 @@ func TestFailuresOfZoneSplits(t *testing.T) {
 	}
 }
 
-// Spec 01 §3.4: what a failure does to the memory of imbalanced collections.
+// rules/01-rounds-and-settings §3.4: what a failure does to the memory of imbalanced collections.
 func TestFailuresOfTheSelection(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -417,7 +417,7 @@ func TestW18WindowClosesWhileMigrationsRun(t *testing.T) {
 	}
 }
 
-// Spec 01 §1.6: whatever chose first, a batch is sent in the order whole
+// rules/01-rounds-and-settings §1.6: whatever chose first, a batch is sent in the order whole
 // collections, ranges of the balancing, ranges of defragmentations.
 func TestOrderOfABatch(t *testing.T) {
 	f := newFake("A", "B", "C", "D", "E", "F")
@@ -452,7 +452,7 @@ func TestOrderOfABatch(t *testing.T) {
 	}
 }
 
-// Spec 01 §5.1 and §5.4: zones of the sessions cause a warning and no splits;
+// rules/01-rounds-and-settings §5.1 and §5.4: zones of the sessions cause a warning and no splits;
 // up to 7.0 they are split all the same, into equal parts.
 func TestZonesOfSessions(t *testing.T) {
 	for release, points := range map[catalog.Release]int{catalog.Release80: 0, catalog.Release50: 3} {
@@ -498,7 +498,7 @@ func TestZonesOfSessions(t *testing.T) {
 	}
 }
 
-// Spec 01 §2.1: a round reads the settings at its beginning and with each batch
+// rules/01-rounds-and-settings §2.1: a round reads the settings at its beginning and with each batch
 // of sizes. What changes in between counts from the next reading on.
 func TestSettingsChangeDuringARound(t *testing.T) {
 	for _, tt := range []struct {

@@ -9,7 +9,7 @@ import (
 )
 
 // selectMigrations returns the chunk selection of one round over all
-// collections, in measured batches (spec 01 §3.4). It takes shards out of
+// collections, in measured batches (rules/01-rounds-and-settings §3.4). It takes shards out of
 // available.
 func (l *Loop) selectMigrations(shards []catalog.Shard, available *policy.Available) ([]policy.Migration, error) {
 	if available.Len() < 2 {
@@ -158,7 +158,7 @@ func (m *measuring) measure() error {
 	return m.loop.refreshSettings()
 }
 
-// candidatesFor prepares one collection (spec 01 §6.1) and runs the policy.
+// candidatesFor prepares one collection (rules/01-selection §6.1) and runs the policy.
 func (l *Loop) candidatesFor(coll *catalog.Collection, sizes map[catalog.ShardID]int64, shards []catalog.Shard,
 	available *policy.Available) ([]policy.Migration, error) {
 	routing, err := l.routing(coll.Namespace)

@@ -11,11 +11,11 @@ import (
 
 // Splitter splits chunks, and marks what can't be split or moved.
 type Splitter interface {
-	// Split asks the owning shard to split a chunk (spec 01 §5.3).
+	// Split asks the owning shard to split a chunk (rules/01-rounds-and-settings §5.3).
 	Split(ctx context.Context, s policy.Split) error
 
 	// SplitPoint asks the owner of the chunk containing the migration's lower
-	// bound where to split the whole chunk (spec 01 §10.1): the chunk, and one
+	// bound where to split the whole chunk (rules/01-selection §10.1): the chunk, and one
 	// point; before 6.0 as many as cut it into pieces of half a chunk size. No
 	// point when it can't be split.
 	SplitPoint(ctx context.Context, m policy.Migration) (policy.Split, error)
@@ -23,13 +23,13 @@ type Splitter interface {
 	// MarkJumbo flags the chunk with this lower bound, without a new version.
 	MarkJumbo(ctx context.Context, ns string, min catalog.Key) error
 
-	// SwitchOffBalancing sets noBalance in the entry of a collection (spec 01
-	// §1.6).
+	// SwitchOffBalancing sets noBalance in the entry of a collection
+	// (rules/01-rounds-and-settings §1.6).
 	SwitchOffBalancing(ctx context.Context, ns string) error
 }
 
 // splitAtZones splits chunks at zone boundaries, for every sharded collection
-// whatever its switches say (spec 01 §5.2 and §5.3). Refusals are warnings;
+// whatever its switches say (rules/01-rounds-and-settings §5.2 and §5.3). Refusals are warnings;
 // only termination and what fails the round come back.
 func (l *Loop) splitAtZones() error {
 	splits, err := l.selectSplits()
@@ -95,7 +95,7 @@ func (l *Loop) selectSplits() ([]policy.Split, error) {
 }
 
 // splitsOf returns the splits at the zones of a collection. The sessions have
-// their own instead, up to 7.0 (spec 01 §5.4).
+// their own instead, up to 7.0 (rules/01-rounds-and-settings §5.4).
 func (l *Loop) splitsOf(r Routing) []policy.Split {
 	if l.splitsSessions(r) {
 		return policy.SplitsOfSessions(r.Table, l.cfg.Parameters().SessionsChunks)
@@ -109,12 +109,13 @@ func (l *Loop) splitsSessions(r Routing) bool {
 
 // failsRound tells apart the errors that the server throws, which end the round for
 // all collections, from those it returns, which concern the collection alone:
-// zone bounds that do not fit the shard key (spec 01 §4.1).
+// zone bounds that do not fit the shard key (rules/01-rounds-and-settings §4.1).
 func failsRound(err error) bool {
 	return mongoerr.Is(err, mongoerr.BoundFieldMismatch) || mongoerr.Is(err, mongoerr.KeyPatternShorterThanBound)
 }
 
-// mostSplitPoints is how many points one split command takes (spec 02 §4.3).
+// mostSplitPoints is how many points one split command takes (rules/02-defragmentation-and-merging
+// §4.3).
 const mostSplitPoints = 8192
 
 // split sends one split to the owner of the chunk, around the scheduler. Points
@@ -133,7 +134,7 @@ func (l *Loop) split(s policy.Split) error {
 }
 
 // handleTooBig deals with a range that was too big to move: split its chunk,
-// or flag it jumbo when it can't be split (spec 01 §10.1). Only a failing
+// or flag it jumbo when it can't be split (rules/01-selection §10.1). Only a failing
 // refresh comes back, which is also that of a collection made anew; everything
 // after it is swallowed.
 func (l *Loop) handleTooBig(m policy.Migration) error {

@@ -14,7 +14,7 @@ import (
 type Step interface{ step() }
 
 // Sleep asks to be resumed at Until, or earlier only to terminate. Settings
-// changes do not shorten it (spec 01 §1.3, sleep rule). Its result is nil.
+// changes do not shorten it (rules/01-rounds-and-settings §1.3, sleep rule). Its result is nil.
 type Sleep struct{ Until time.Time }
 
 // Moves asks for migrations that run side by side; no shard takes part in two

@@ -11,8 +11,8 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// Spec 02 §1.2: a stream that fails counts as an error of the iteration also
-// when the other one has an action, so that the back-off goes on.
+// rules/02-defragmentation-and-merging §1.2: a stream that fails counts as an error of the iteration
+// also when the other one has an action, so that the back-off goes on.
 func TestStreamThatFailsBesideAnAction(t *testing.T) {
 	f := newFake("A")
 	for _, ns := range []string{"db.a", "db.b", "db.c"} {
@@ -33,8 +33,8 @@ func TestStreamThatFailsBesideAnAction(t *testing.T) {
 	}
 }
 
-// Spec 02 §1.4: the switch of the auto-merger alone ends its stream, with the
-// next settings read, and leaves the policy enabled.
+// rules/02-defragmentation-and-merging §1.4: the switch of the auto-merger alone ends its stream, with
+// the next settings read, and leaves the policy enabled.
 func TestAutoMergeSwitchedOffByHand(t *testing.T) {
 	f := newFake("A")
 	f.run(t)
@@ -51,8 +51,8 @@ func TestAutoMergeSwitchedOffByHand(t *testing.T) {
 	}
 }
 
-// Spec 02 §2.4: a size that could not be stored is not asked for again at once.
-// The second phase misses it, and the first one measures what is missing.
+// rules/02-defragmentation-and-merging §2.4: a size that could not be stored is not asked for again at
+// once. The second phase misses it, and the first one measures what is missing.
 func TestSizeThatIsNotStored(t *testing.T) {
 	f := newFake("A", "B")
 	f.settings["automerge"] = bson.D{{Key: "enabled", Value: false}}

@@ -11,11 +11,11 @@ import (
 )
 
 // maxOutstanding is the number of streaming actions under way above which no
-// other is handed out; the server compares so that one more can be (spec 02
-// §1.2).
+// other is handed out; the server compares so that one more can be
+// (rules/02-defragmentation-and-merging §1.2).
 const maxOutstanding = 50
 
-// The pauses of the streams after an error (spec 02 §1.2).
+// The pauses of the streams after an error (rules/02-defragmentation-and-merging §1.2).
 const (
 	firstBackoff = time.Millisecond
 	longBackoff  = time.Second
@@ -224,7 +224,7 @@ func (s *Streams) actionOf(d *defragmentation) (policy.Action, bool, error) {
 }
 
 // throttle sleeps before an action that has to keep a distance from the last
-// one that had to; all collections share one clock (spec 02 §1.3).
+// one that had to; all collections share one clock (rules/02-defragmentation-and-merging §1.3).
 func (s *Streams) throttle(a policy.Action) {
 	var distance time.Duration
 	switch p := s.loop.cfg.Parameters(); {
@@ -263,7 +263,7 @@ func (s *Streams) takeOver(ctx context.Context, store DefragmentationStore, a po
 	s.loop.defragmentations.do(a.UUID, func(p policy.Phase) { measured = p.ActionDone(a, r) })
 	if measured != nil {
 		if err := store.SetEstimate(ctx, a.Namespace, a.UUID, *measured); err != nil {
-			// Phase 2 will notice, and nobody is woken (spec 02 §2.4).
+			// Phase 2 will notice, and nobody is woken (rules/02-defragmentation-and-merging §2.4).
 			s.loop.cfg.Logger.Warn("the size of a chunk was not stored", "id", 6172703, "ns", a.Namespace, "error", err)
 			s.notify()
 			return

@@ -105,7 +105,7 @@ func TestTH01MergeAllIsThrottledBetweenShards(t *testing.T) {
 	}
 }
 
-// streamsCase is a worked example of spec 02 §9.4.
+// streamsCase is a worked example of rules/02-examples-and-traps §9.4.
 type streamsCase struct {
 	ID string
 	// Always is how many actions there are at any time, without replies.

@@ -14,7 +14,7 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// The traps of spec 02 §11 about the secondary thread. Trap 1 is a subtest of
+// The traps of rules/02-examples-and-traps §11 about the secondary thread. Trap 1 is a subtest of
 // the worked examples of the streams, trap 2 lies beside the throttle, trap 8 is
 // tested with the mock's scheduler.
 
@@ -152,8 +152,8 @@ func TestDefragmentationTrap25OrdinaryMovesAreSuspended(t *testing.T) {
 	}
 }
 
-// Spec 02 §4.3: a split command takes 8192 points; the rest follows with the
-// next round.
+// rules/02-defragmentation-and-merging §4.3: a split command takes 8192 points; the rest follows with
+// the next round.
 func TestSplitPointsOfOneCommand(t *testing.T) {
 	f := newFake("A")
 	c := f.add(t, "db.c", 0)

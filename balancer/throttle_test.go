@@ -9,7 +9,7 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// throttleCase is a worked example of spec 02 §9.4, in milliseconds.
+// throttleCase is a worked example of rules/02-examples-and-traps §9.4, in milliseconds.
 type throttleCase struct {
 	ID    string
 	Trace []struct {

@@ -17,7 +17,7 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// The traps of spec 01 §12 that concern the round, by their number. Those of
+// The traps of rules/01-examples-and-traps §12 that concern the round, by their number. Those of
 // the deciders are in balancer/policy, those of settings in balancer/catalog,
 // those that need shards with documents in balancer/mock.
 
@@ -405,7 +405,7 @@ func TestTrap40ZoneThatDoesNotFitTheKeyFailsTheRound(t *testing.T) {
 			}
 		}
 	}
-	// Ranges that overlap concern their own collection only (spec 01 §4.2).
+	// Ranges that overlap concern their own collection only (rules/01-rounds-and-settings §4.2).
 	f := newFake("a", "b")
 	f.add(t, "db.c", 1000, 0)
 	f.add(t, "db.d", 1000, 0)

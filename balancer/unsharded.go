@@ -8,7 +8,7 @@ import (
 )
 
 // selectUnsharded returns the policy for collections that are not sharded. It
-// chooses something only for the server's tests of itself (spec 01 §8).
+// chooses something only for the server's tests of itself (rules/01-selection §8).
 func (l *Loop) selectUnsharded(shards []catalog.Shard, available *policy.Available) ([]policy.Migration, error) {
 	random := l.random()
 	if random == nil || !l.cfg.Version.AtLeast(catalog.Release80) {

@@ -12,7 +12,7 @@ import (
 )
 
 // newAssert makes assert: Node's members and the old shell's together
-// (spec 04 §4.4, §4.11).
+// (rules/04-values-and-language §4.4, §4.11).
 func (s *Shell) newAssert() goja.Value {
 	o := s.function("assert", func(c *call) goja.Value { return c.assertTrue() })
 	for _, table := range []map[string]func(*call) goja.Value{nodeAsserts(), oldAsserts(), moreAsserts()} {

@@ -9,9 +9,9 @@ import (
 	"shardsh/bindings/plaintext"
 )
 
-// collectionCalled returns what went wrong when a method that does not exist
-// was called: its name is that of a collection then (spec 04 §4.11). Empty when
-// the message is about something else.
+// collectionCalled returns what went wrong when a method that does not exist was called: its name is
+// that of a collection then (rules/04-values-and-language §4.11). Empty when the message is about
+// something else.
 func (s *Shell) collectionCalled(message string) string {
 	ns, ok := strings.CutPrefix(message, "Not a function: ")
 	if !ok || s.db == nil {

@@ -123,7 +123,7 @@ func (c *call) stageArguments() (pipeline, options goja.Value) {
 }
 
 // aggregate makes the cursor of a pipeline. One that writes runs at once
-// (spec 04 §6.2); {explain} gives the plan instead.
+// (rules/04-objects §6.2); {explain} gives the plan instead.
 func (c *call) aggregate(d *database, on any, pipeline, options goja.Value) goja.Value {
 	stages := c.JS.Value(pipeline)
 	if stages.Type != bson.TypeArray {

@@ -36,7 +36,7 @@ func shardingMethods() []method[*collection] {
 }
 
 // collConfigureQueryAnalyzer sends sampleRate as a double: the server takes
-// nothing else (spec 04 §4.9).
+// nothing else (rules/04-values-and-language §4.9).
 func collConfigureQueryAnalyzer(c *call, coll *collection) goja.Value {
 	body := c.JS.Merge(bson.D{{Key: "configureQueryAnalyzer", Value: coll.Namespace()}}, c.Arg(0))
 	for i := range body {
@@ -74,7 +74,7 @@ type shardShare struct {
 	data, docs, orphans, average, chunks float64
 }
 
-// collShardDistribution follows spec 04 §6.4, with the shards sorted by name.
+// collShardDistribution follows rules/04-objects §6.4, with the shards sorted by name.
 func collShardDistribution(c *call, coll *collection) goja.Value {
 	config := coll.d.Sibling("config")
 	docs, err := coll.d.TryAggregate(coll.name, bson.D{{Key: "$collStats",

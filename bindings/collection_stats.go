@@ -56,7 +56,7 @@ func collStats(c *call, coll *collection) goja.Value {
 }
 
 // Fields of storageStats that are taken as they are from the first shard that
-// has them, and those that are summed (spec 04 §6.4).
+// has them, and those that are summed (rules/04-objects §6.4).
 var (
 	firstStats = []string{"userFlags", "capped", "max", "paddingFactorNote", "indexDetails", "wiredTiger"}
 	sumStats   = []string{"size", "count", "storageSize", "totalIndexSize", "totalSize", "numOrphanDocs"}

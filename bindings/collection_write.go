@@ -144,7 +144,7 @@ func collSave(c *call, coll *collection) goja.Value {
 }
 
 // updateValue returns an update document or pipeline; a document without
-// operators is refused as the driver would (spec 04 §6.3).
+// operators is refused as the driver would (rules/04-objects §6.3).
 func (s *Shell) updateValue(v goja.Value) *bson.RawValue {
 	raw := s.JS.Value(v)
 	if !hasOperators(raw) {

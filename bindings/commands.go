@@ -116,7 +116,7 @@ func (s *Shell) defineIt() {
 		goja.FLAG_TRUE, goja.FLAG_FALSE))
 }
 
-// showCommand is show (spec 04 §2.5).
+// showCommand is show (rules/04-command-line-and-prompt §2.5).
 func (c *call) showCommand() goja.Value {
 	d := c.s.requireDB()
 	word := "undefined"

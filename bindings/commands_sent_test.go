@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestMethodsSend is the column "sends" of spec 04 §6.1 to §6.5.
+// TestMethodsSend is the column "sends" of rules/04-objects §6.1 to §6.5.
 func TestMethodsSend(t *testing.T) {
 	c := connect(t)
 	for _, tc := range []struct{ call, want string }{

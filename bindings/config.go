@@ -64,7 +64,7 @@ type Config struct {
 	// Limit is how many documents of a cursor a script's result shows; 0 is all.
 	Limit int
 	// Compat makes helpers that differ between the old shell and mongosh answer
-	// like the old shell (spec 04 §5.3).
+	// like the old shell (rules/04-objects §5.3).
 	Compat bool
 
 	// Args is process.argv after the script; Executable comes first in it.

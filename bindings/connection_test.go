@@ -73,7 +73,7 @@ func TestServerMonitoringMode(t *testing.T) {
 	}
 }
 
-// TestConnectionOptions is db.getMongo() of spec 04 §6.1.
+// TestConnectionOptions is db.getMongo() of rules/04-objects §6.1.
 func TestConnectionOptions(t *testing.T) {
 	m := "db.getMongo()."
 	check(t, connect(t), []caseOf{

@@ -49,7 +49,7 @@ type cursor struct {
 	closed bool
 }
 
-// newCursor makes a cursor and the one "it" goes on with (spec 04 §2.6).
+// newCursor makes a cursor and the one "it" goes on with (rules/04-command-line-and-prompt §2.6).
 func (s *Shell) newCursor(d *database, kind cursorKind, body bson.D) *cursor {
 	cur := &cursor{s: s, d: d, kind: kind, body: body, reads: true}
 	cur.object = s.JS.Runtime.NewDynamicObject(cur)
@@ -240,5 +240,5 @@ func (cur *cursor) page(n int) []any {
 	return items
 }
 
-// mayHaveMore is the shell's idea of whether to offer "it" (spec 04 §2.6).
+// mayHaveMore is the shell's idea of whether to offer "it" (rules/04-command-line-and-prompt §2.6).
 func (cur *cursor) mayHaveMore() bool { return !cur.done() || cur.buffered() > 0 }

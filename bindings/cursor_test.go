@@ -2,7 +2,7 @@ package bindings
 
 import "testing"
 
-// TestCursorMethods is the table of spec 04 §6.5: what reaches the server, and
+// TestCursorMethods is the table of rules/04-objects §6.5: what reaches the server, and
 // what is refused before.
 func TestCursorMethods(t *testing.T) {
 	find := func(more string) string { return `app {"find":"orders","filter":{}` + more + `}` }

@@ -43,7 +43,7 @@ func (s *Shell) databasePrototype() *goja.Object {
 }
 
 // Get answers names that are no method of databases: they are collections
-// (spec 04 §6.1).
+// (rules/04-objects §6.1).
 func (d *database) Get(name string) goja.Value {
 	if c := d.collections[name]; c != nil {
 		return c.object

@@ -120,7 +120,7 @@ func dbListCommands(c *call, d *database) goja.Value {
 	return commands
 }
 
-// dbCurrentOp lists operations through $currentOp (spec 04 §6.1). Some keys of
+// dbCurrentOp lists operations through $currentOp (rules/04-objects §6.1). Some keys of
 // the filter are options.
 func dbCurrentOp(c *call, d *database) goja.Value {
 	spec := bson.D{{Key: "allUsers", Value: true}, {Key: "idleConnections", Value: false},

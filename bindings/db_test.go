@@ -52,7 +52,7 @@ func TestUsersAndRoles(t *testing.T) {
 	check(t, c, []caseOf{{`db.createUser({user: "u", roles: []})`, "", missing("pwd")}})
 }
 
-// TestDatabaseAdministration is the rest of spec 04 §6.1.
+// TestDatabaseAdministration is the rest of rules/04-objects §6.1.
 func TestDatabaseAdministration(t *testing.T) {
 	c := connect(t)
 	c.script(map[string]bsonDoc{

@@ -8,7 +8,7 @@
 //   - display shows values, complete finishes inputs,
 //   - node has what scripts know from Node, and sh the helpers for sharded clusters.
 //
-// Calls block: there is nothing to await (spec 04 §4.2).
+// Calls block: there is nothing to await (rules/04-values-and-language §4.2).
 //
 // A [Shell] belongs to one goroutine. What ends a running script from outside is
 // the context given to [Shell.Eval] and its relatives.

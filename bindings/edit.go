@@ -14,8 +14,8 @@ import (
 // editable is what edit takes for a name rather than for code.
 var editable = regexp.MustCompile(`^[A-Za-z_$][\w$]*(\.[A-Za-z_$][\w$]*)*$`)
 
-// edit opens the user's editor on a text and puts what comes back into the next
-// line (spec 04 §2.12): the text of last time, the given code, or what a name
+// edit opens the user's editor on a text and puts what comes back into the next line
+// (rules/04-command-line-and-prompt §2.12): the text of last time, the given code, or what a name
 // stands for.
 func (c *call) edit() goja.Value {
 	words := make([]string, len(c.Args))

@@ -21,7 +21,7 @@ import (
 	"shardsh/bindings/rawdoc"
 )
 
-// fixture is the scripted server of spec 04, Appendix B: enough of a mongos to
+// fixture is the scripted server of rules/04-outputs-and-traps, Appendix B: enough of a mongos to
 // answer the observed pairs. It notes every command it gets.
 type fixture struct {
 	mu   sync.Mutex

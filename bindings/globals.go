@@ -34,7 +34,7 @@ func (s *Shell) defineGlobals() {
 	s.defineIt()
 }
 
-// defineDB makes db a global that only takes databases (spec 04 §6.1). Scripts
+// defineDB makes db a global that only takes databases (rules/04-objects §6.1). Scripts
 // that say "const db = …" at their top level reach this setter too.
 func (s *Shell) defineDB() {
 	get := func(goja.FunctionCall) goja.Value {

@@ -7,8 +7,8 @@ import (
 	"shardsh/bindings/script"
 )
 
-// Everything has a help, with and without parentheses, in the layout of spec 04
-// §2.13.
+// Everything has a help, with and without parentheses, in the layout of
+// rules/04-command-line-and-prompt §2.13.
 func TestEverythingHasAHelp(t *testing.T) {
 	c := connect(t)
 	for object, heading := range map[string]string{

@@ -22,7 +22,7 @@ type JSONStyle struct {
 	Limit int
 }
 
-// WriteJSON writes a result as extended JSON (spec 04 §1.8), nothing for
+// WriteJSON writes a result as extended JSON (rules/04-command-line-and-prompt §1.8), nothing for
 // undefined. A cursor's documents are written as they come.
 func (s *Shell) WriteJSON(ctx context.Context, w io.Writer, r script.Result, style JSONStyle) error {
 	if r.Undefined() {

@@ -13,7 +13,7 @@ import (
 	"shardsh/bindings/sh"
 )
 
-// legacyGlobals() are functions of the old shell (spec 04 §4.11).
+// legacyGlobals() are functions of the old shell (rules/04-values-and-language §4.11).
 func legacyGlobals() []global {
 	return []global{
 		{"tojson", "", func(c *call) goja.Value { return c.JS.Runtime.ToValue(c.toJSONArgument(c.Arg(2).ToBoolean())) },
@@ -70,7 +70,7 @@ func refused(name string) func(*call) goja.Value {
 	}
 }
 
-// hashed returns the hash of a shard key value, computed here (spec 03 §4.6).
+// hashed returns the hash of a shard key value, computed here (rules/03-catalog-and-keys §4.6).
 func (c *call) hashed(v goja.Value) goja.Value {
 	return c.JS.GoValue(keyorder.Hash(c.JS.Value(v)))
 }

@@ -60,7 +60,7 @@ func (s *Shell) classOf(name, signature string, proto *goja.Object, build func(c
 }
 
 // classStub returns a global class without a use of its own: instanceof and
-// patched prototypes work (spec 04 §4.11).
+// patched prototypes work (rules/04-values-and-language §4.11).
 func (s *Shell) classStub(name string, proto *goja.Object) goja.Value {
 	return s.newClass(name, proto, func([]goja.Value) *goja.Object {
 		s.JS.ThrowType("%s cannot be constructed", name)

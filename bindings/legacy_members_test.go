@@ -8,7 +8,7 @@ import (
 	"shardsh/balancer/mock"
 )
 
-// TestMembersOfTheOldShell: what spec 04 §4.11 and the old shell's documentation
+// TestMembersOfTheOldShell: what rules/04-values-and-language §4.11 and the old shell's documentation
 // name is there.
 func TestMembersOfTheOldShell(t *testing.T) {
 	for object, members := range map[string]string{

@@ -43,7 +43,7 @@ func (m *mongoObject) js() *goja.Object {
 	return m.object
 }
 
-// database returns the one object for a name: identity holds (spec 04 §6.1).
+// database returns the one object for a name: identity holds (rules/04-objects §6.1).
 func (m *mongoObject) database(name string) *database {
 	d := m.databases[name]
 	if d == nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// pair is one observed input and output of spec 04, Appendix A.
+// pair is one observed input and output of rules/04-outputs-and-traps, Appendix A.
 type pair struct {
 	group, kind, input, want string
 }
@@ -41,7 +41,7 @@ var pairsLeftOut = map[string]string{
 	"sh.startBalancer('x')": "times may be texts, and one that is none is named",
 }
 
-// TestObservedPairs runs every pair of spec 04, Appendix A in order:
+// TestObservedPairs runs every pair of rules/04-outputs-and-traps, Appendix A in order:
 // state carries over.
 func TestObservedPairs(t *testing.T) {
 	pairs := readPairs(t)

@@ -25,7 +25,7 @@ const (
 
 var errNoPassword = errors.New("no password was given: the input has ended")
 
-// passwordPrompt asks for a password (spec 04 §2.12). It is never part of an
+// passwordPrompt asks for a password (rules/04-command-line-and-prompt §2.12). It is never part of an
 // input, so the history does not see it.
 func (c *call) passwordPrompt() goja.Value {
 	c.JS.Write("Enter password\n")

@@ -279,8 +279,8 @@ show collections
 	}
 }
 
-// TestPipe: standard input is a script whose expressions are shown (spec 04
-// §1.9).
+// TestPipe: standard input is a script whose expressions are shown
+// (rules/04-command-line-and-prompt §1.9).
 func TestPipe(t *testing.T) {
 	c := connect(t, func(cfg *Config) {
 		cfg.Interactive = false

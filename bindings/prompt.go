@@ -12,7 +12,7 @@ import (
 	"shardsh/bindings/server"
 )
 
-// Prompt returns what a REPL shows before an input (spec 04 §2.2). A global
+// Prompt returns what a REPL shows before an input (rules/04-command-line-and-prompt §2.2). A global
 // named prompt, a string or a function that gives one, replaces it.
 func (s *Shell) Prompt() string {
 	if text, ok := s.ownPrompt(); ok {

@@ -10,8 +10,8 @@ import (
 	"shardsh/bindings/script"
 )
 
-// TestJSON: results as extended JSON; cursors are drained, wrappers bare (spec
-// 04 §1.8, fix).
+// TestJSON: results as extended JSON; cursors are drained, wrappers bare
+// (rules/04-command-line-and-prompt §1.8, fix).
 func TestJSON(t *testing.T) {
 	c := connect(t)
 	for _, tc := range []struct {

@@ -10,7 +10,7 @@ import (
 	"shardsh/bindings/values"
 )
 
-// Render returns a result as the shell shows it (spec 04 §3.1), without a line
+// Render returns a result as the shell shows it (rules/04-values-and-language §3.1), without a line
 // end after it; empty for undefined. An interactive shell shows a cursor's
 // first page, any other all of its documents.
 func (s *Shell) Render(ctx context.Context, r script.Result) (string, error) {

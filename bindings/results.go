@@ -11,7 +11,7 @@ import (
 	"shardsh/bindings/script"
 )
 
-// What writes return, in the shapes of spec 04 §6.6. Members of the old shell's
+// What writes return, in the shapes of rules/04-objects §6.6. Members of the old shell's
 // results are there too, hidden.
 
 func (s *Shell) insertOneResult(w *writeResult, id bson.RawValue) *goja.Object {

@@ -11,7 +11,7 @@ import (
 )
 
 // settings are what config.set changes. An interactive session keeps them; a
-// script leaves nothing behind in the home directory (spec 04 §10, trap 37).
+// script leaves nothing behind in the home directory (rules/04-outputs-and-traps §10, trap 37).
 type settings struct {
 	displayBatchSize      int
 	maxTimeMS             int64 // 0: none
@@ -144,7 +144,7 @@ func optionNamed(name string) *option {
 }
 
 // newSettings makes config. Its methods answer sentences rather than throw
-// (spec 04 §2.10).
+// (rules/04-command-line-and-prompt §2.10).
 func (s *Shell) newSettings() goja.Value {
 	o := s.JS.Runtime.NewObject()
 	add := func(name, signature, help string, f func(c *call) goja.Value) {
@@ -256,5 +256,5 @@ func (s *Shell) newDBQuery() goja.Value {
 }
 
 // LoadsMongoshRC reports whether mongosh's rc file is to be run where there is
-// none of our own (spec 04 §2.11).
+// none of our own (rules/04-command-line-and-prompt §2.11).
 func (s *Shell) LoadsMongoshRC() bool { return s.settings.loadMongoshrc }

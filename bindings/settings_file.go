@@ -16,7 +16,7 @@ import (
 )
 
 // loadSettings reads what sessions before have kept: one line of extended JSON
-// that holds only what is not at its default (spec 04 §2.10).
+// that holds only what is not at its default (rules/04-command-line-and-prompt §2.10).
 func (s *Shell) loadSettings(path string) error {
 	kept, err := readSettings(path)
 	if err != nil {

@@ -29,7 +29,7 @@ func uneven(t *testing.T) *mock.Topology {
 }
 
 // Before 3.4 the balancer is switched in config.settings, and its lock in
-// config.locks tells whether it is at work (spec 01 §9.5): there are no commands.
+// config.locks tells whether it is at work (rules/01-selection §9.5): there are no commands.
 func TestBalancerBefore34(t *testing.T) {
 	c := onMock(t, mock.Config{Version: catalog.Release24, Topology: uneven(t)})
 	const lock = `db.getSiblingDB("config").locks.findOne({_id: "balancer"})`

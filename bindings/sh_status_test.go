@@ -137,7 +137,7 @@ func TestStatusAsJSON(t *testing.T) {
 	}
 }
 
-// TestOldStatusText is the layout of spec 04 §7.4, for the fixture.
+// TestOldStatusText is the layout of rules/04-outputs-and-traps §7.4, for the fixture.
 func TestOldStatusText(t *testing.T) {
 	const want = `--- Sharding Status --- 
   sharding version: {
@@ -279,7 +279,7 @@ func TestChunksIsLazy(t *testing.T) {
 }
 
 // TestRunningAsACondition: the line is named, once for each place; what only
-// looks like it is left alone (spec 04 §5.3).
+// looks like it is left alone (rules/04-objects §5.3).
 func TestRunningAsACondition(t *testing.T) {
 	const warning = "sh.isBalancerRunning() returns a document, which is always true; use sh.isBalancerInRound()"
 	for program, want := range map[string]string{

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestHelpersSend is spec 04 §5.2, column "sends", with the changes of §5.3.
+// TestHelpersSend is rules/04-objects §5.2, column "sends", with the changes of §5.3.
 func TestHelpersSend(t *testing.T) {
 	const (
 		majority60 = `"writeConcern":{"w":"majority","wtimeout":60000}`
@@ -112,7 +112,7 @@ func TestHelpersRefuseBeforeSending(t *testing.T) {
 	}
 }
 
-// TestStatus is the whole output of spec 04 §7.1.
+// TestStatus is the whole output of rules/04-outputs-and-traps §7.1.
 func TestStatus(t *testing.T) {
 	want, err := os.ReadFile("testdata/status.txt")
 	if err != nil {

@@ -34,7 +34,7 @@ func (c *connected) changes() string {
 }
 
 // TestHelpersByVersion: each helper sends what the server's version has, or says
-// which version it needs (spec 03 §1.5).
+// which version it needs (rules/03-commands §1.5).
 func TestHelpersByVersion(t *testing.T) {
 	const majority30 = `"writeConcern":{"w":"majority","wtimeout":30000}`
 	settings := func(id, update string) string {
@@ -112,7 +112,7 @@ func TestVersionIsAskedOnce(t *testing.T) {
 }
 
 // TestChunksAreMatchedByWhatTheServerHas: by uuid since 5.0, by name before
-// (spec 04 §5.4).
+// (rules/04-objects §5.4).
 func TestChunksAreMatchedByWhatTheServerHas(t *testing.T) {
 	c := connect(t)
 	run(t, c, step{`sh.chunks("app.users").map(c => c.shard).toArray().join()`, "sh0,sh1"})

@@ -120,5 +120,5 @@ func (s *Shell) Close(ctx context.Context) error {
 }
 
 // Incomplete reports whether source stops in the middle of a program, so that a
-// REPL should ask for another line (spec 04 §2.3).
+// REPL should ask for another line (rules/04-command-line-and-prompt §2.3).
 func (s *Shell) Incomplete(source string) bool { return script.Incomplete(source) }

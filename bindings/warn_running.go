@@ -14,7 +14,7 @@ var conditionOnRunning = regexp.MustCompile(`(?:!\s*|\b(?:while|if)\s*\(\s*|&&` 
 	`|sh\.isBalancerRunning\(\s*\)\s*(?:&&|\|\|)`)
 
 // warnAboutRunning tells, once, about conditions that are always true: the
-// helper returns a document (spec 04 §5.3).
+// helper returns a document (rules/04-objects §5.3).
 func (s *Shell) warnAboutRunning(name, text string) {
 	if s.cfg.Compat || !strings.Contains(text, "isBalancerRunning") {
 		return

@@ -3,7 +3,7 @@ package bindings
 import "testing"
 
 // TestNodeGlobals: what scripts use of Node's globals and of newer JavaScript
-// (spec 04 §4.3, §4.4).
+// (rules/04-values-and-language §4.3, §4.4).
 func TestNodeGlobals(t *testing.T) {
 	run(t, connect(t),
 		step{`new URL("https://u:p@h.example:8080/a/b?x=1&y=2#f").searchParams.get("y")`, "2"},

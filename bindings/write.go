@@ -38,7 +38,7 @@ type writeOptions struct {
 	extra        bson.D   // fields that go into each command: let, comment, …
 }
 
-// Limits of one command (spec 04 has none; these are the server's): operations,
+// Limits of one command, which are the server's: operations,
 // and bytes of the document that carries them.
 const (
 	maxBatchOps   = 100_000
@@ -73,7 +73,7 @@ func (w *writeResult) failed(index int) bool {
 }
 
 // write sends operations: consecutive ones of a kind together when ordered, all
-// of a kind together when not (spec 04 §6.3). It throws only what stopped a
+// of a kind together when not (rules/04-objects §6.3). It throws only what stopped a
 // command as a whole; write errors are in the result.
 func (coll *collection) write(ops []writeOp, opts writeOptions) *writeResult {
 	result := &writeResult{unordered: opts.unordered}

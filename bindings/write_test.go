@@ -67,7 +67,7 @@ func TestLabelsAndHints(t *testing.T) {
 	})
 }
 
-// TestFieldOrderSurvives is trap 8 of spec 04 §10.
+// TestFieldOrderSurvives is trap 8 of rules/04-outputs-and-traps §10.
 func TestFieldOrderSurvives(t *testing.T) {
 	c := connect(t)
 	doc := bson.D{field("b", int32(1)), field("1", int32(1)), field("_id", int32(77))}

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// rules are the targets of citations: by part of docs/rules its sections, and
+// rules are the targets of citations: by page of docs/rules its sections, and
 // by section the numbers of its list or table.
 type rules map[string]map[string]map[string]bool
 
@@ -20,11 +20,10 @@ var (
 	entry   = regexp.MustCompile(`^(?:(\d+)\. |\| (\d+) \|)`)
 )
 
-// add reads a file of a part. A section that is there twice is an error.
-func (r rules) add(part, text string) error {
-	if r[part] == nil {
-		r[part] = map[string]map[string]bool{}
-	}
+// add reads a page. A section must not be twice in the pages of a part, which
+// are those that begin with the same number.
+func (r rules) add(page, text string) error {
+	part := page[:2]
 	section, code := "", false
 	for line := range strings.Lines(text) {
 		if strings.HasPrefix(line, "```") {
@@ -35,12 +34,26 @@ func (r rules) add(part, text string) error {
 		}
 		if m := heading.FindStringSubmatch(line); m != nil {
 			section = m[1] + m[2]
-			if r[part][section] != nil {
-				return fmt.Errorf("spec %s has §%s twice", part, section)
+			if r.has(part, section) {
+				return fmt.Errorf("part %s has §%s twice", part, section)
 			}
-			r[part][section] = map[string]bool{}
+			if r[page] == nil {
+				r[page] = map[string]map[string]bool{}
+			}
+			r[page][section] = map[string]bool{}
 		} else if m := entry.FindStringSubmatch(line); m != nil && section != "" {
-			r[part][section][m[1]+m[2]] = true
+			r[page][section][m[1]+m[2]] = true
+		}
+	}
+	return nil
+}
+
+// section returns the entries of a section, nil when it is not there. The scope
+// is a page, or a part: all its pages.
+func (r rules) section(scope, section string) map[string]bool {
+	for page, sections := range r {
+		if scope != "" && strings.HasPrefix(page, scope) && sections[section] != nil {
+			return sections[section]
 		}
 	}
 	return nil
@@ -48,45 +61,46 @@ func (r rules) add(part, text string) error {
 
 // has reports whether there is such a section. The last number of "6.1.3" is
 // that of an entry in 6.1.
-func (r rules) has(part, section string) bool {
-	if r[part][section] != nil {
+func (r rules) has(scope, section string) bool {
+	if r.section(scope, section) != nil {
 		return true
 	}
 	dot := strings.LastIndexByte(section, '.')
-	return dot > 0 && r[part][section[:dot]][section[dot+1:]]
+	return dot > 0 && r.section(scope, section[:dot])[section[dot+1:]]
 }
 
 var (
-	citation = regexp.MustCompile(`\bspec (0\d)\b|§(\d+(?:\.\d+)*)(?:, (?:trap|row) (\d+))?|\b(Appendix [A-Z])\b`)
-	short    = regexp.MustCompile(`\b(0[1-9]) §`)               // "spec 01 §9, 02 §12"
+	citation = regexp.MustCompile(`\brules/(0\d-[a-z-]+)|§(\d+(?:\.\d+)*)(?:, (?:trap|row) (\d+))?|\b(Appendix [A-Z])\b`)
 	foreign  = regexp.MustCompile(`IEEE 754-2008 §[\d.]+`)      // other texts that have sections
-	joined   = regexp.MustCompile(`^(?:,|,? and| to|,? or)? $`) // "spec 01 §6.10 and §8"
+	joined   = regexp.MustCompile(`^(?:,|,? and| to|,? or)? $`) // "rules/01-selection §6.10 and §8"
+	old      = regexp.MustCompile(`\b[sS]pec 0\d`)              // which says no page
 )
 
 // check returns the citations of a text that lead nowhere. A section without a
-// part is of the one that was named last in its line; in the rules themselves,
+// page is on the page that was named last in its line; in the rules themselves,
 // and in files that are about one part, it is of their own part.
 func (r rules) check(text, own string) (wrong []string) {
-	text = short.ReplaceAllString(foreign.ReplaceAllString(text, ""), "spec $1 §")
+	text = foreign.ReplaceAllString(text, "")
+	wrong = append(wrong, old.FindAllString(text, -1)...)
 	for line := range strings.Lines(text) {
-		part, end := own, 0
+		scope, end := own, 0
 		for _, at := range citation.FindAllStringSubmatchIndex(line, -1) {
 			between := line[end:at[0]]
 			end = at[1]
 			if at[2] >= 0 {
-				if part = line[at[2]:at[3]]; r[part] == nil {
-					wrong = append(wrong, "spec "+part)
+				if scope = line[at[2]:at[3]]; r[scope] == nil {
+					wrong = append(wrong, "rules/"+scope)
 				}
 				continue
 			}
 			if own != "" && !joined.MatchString(between) {
-				part = own
+				scope = own
 			}
-			var section string
-			if section = line[max(at[4], at[8]):max(at[5], at[9])]; !r.has(part, section) {
-				wrong = append(wrong, fmt.Sprintf("spec %s §%s", part, section))
-			} else if at[6] >= 0 && !r[part][section][line[at[6]:at[7]]] {
-				wrong = append(wrong, fmt.Sprintf("spec %s §%s, no. %s", part, section, line[at[6]:at[7]]))
+			section := line[max(at[4], at[8]):max(at[5], at[9])]
+			if !r.has(scope, section) {
+				wrong = append(wrong, fmt.Sprintf("rules/%s §%s", scope, section))
+			} else if at[6] >= 0 && !r.section(scope, section)[line[at[6]:at[7]]] {
+				wrong = append(wrong, fmt.Sprintf("rules/%s §%s, no. %s", scope, section, line[at[6]:at[7]]))
 			}
 		}
 	}
@@ -106,7 +120,7 @@ func readRules(t *testing.T) rules {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := r.add(filepath.Base(file)[:2], string(text)); err != nil {
+		if err := r.add(strings.TrimSuffix(filepath.Base(file), ".md"), string(text)); err != nil {
 			t.Error(err)
 		}
 	}
@@ -188,38 +202,42 @@ func TestEveryCitationHasATarget(t *testing.T) {
 
 func TestCitations(t *testing.T) {
 	r := rules{}
-	for part, text := range map[string]string{
-		"01": "## 1. One\n### 1.2 Two\n\n1. a\n2. b\n```\n## 9. no heading\n```\n## 12. Traps\n7. c\n## Appendix A. Pairs\n",
-		"02": "## 2. Two\n| 3 | row |\n",
+	for _, page := range []struct{ name, text string }{
+		{"01-one", "## 1. One\n### 1.2 Two\n\n1. a\n2. b\n```\n## 9. no heading\n```\n"},
+		{"01-traps", "## 12. Traps\n7. c\n## Appendix A. Pairs\n"},
+		{"02-two", "## 2. Two\n| 3 | row |\n"},
 	} {
-		if err := r.add(part, text); err != nil {
+		if err := r.add(page.name, page.text); err != nil {
 			t.Fatal(err)
 		}
 	}
 	tests := []struct{ text, own, wrong string }{
-		{"as spec 01 §1.2 says", "", ""},
-		{"(spec 01)", "", ""},
-		{"spec 01 §1.2.2 and §12, trap 7", "", ""},
-		{"spec 01 §1, 02 §2, row 3", "", ""},
-		{"spec 01, Appendix A; IEEE 754-2008 §4.3", "", ""},
-		{"§2, and spec 01 §1", "02", ""},
-		{"spec 01 §1.2; see §2", "02", ""},
-		{"spec 01 §1.3", "", "spec 01 §1.3"},
-		{"spec 01 §9", "", "spec 01 §9"},
-		{"spec 07", "", "spec 07"},
-		{"spec 01 §1.2.3", "", "spec 01 §1.2.3"},
-		{"spec 01 §12, trap 8", "", "spec 01 §12, no. 8"},
-		{"spec 01 §1 and §2", "", "spec 01 §2"},
-		{"spec 02 §2 to §1.2", "01", "spec 02 §1.2"},
-		{"spec 02, Appendix A", "", "spec 02 §Appendix A"},
-		{"see §1", "", "spec  §1"},
+		{"as rules/01-one §1.2 says", "", ""},
+		{"(docs/rules/01-one.md §1)", "", ""},
+		{"rules/01-one §1.2.2 and rules/01-traps §12, trap 7", "", ""},
+		{"rules/01-one §1, rules/02-two §2, row 3", "", ""},
+		{"rules/01-traps, Appendix A; IEEE 754-2008 §4.3", "", ""},
+		{"§2, and rules/01-one §1", "02", ""},
+		{"rules/01-one §1.2; see §2", "02", ""},
+		{"§1 and §12", "01", ""},
+		{"rules/01-one §1.3", "", "rules/01-one §1.3"},
+		{"rules/01-one §12", "", "rules/01-one §12"},
+		{"rules/01-one §9", "", "rules/01-one §9"},
+		{"rules/07-seven", "", "rules/07-seven"},
+		{"rules/01-one §1.2.3", "", "rules/01-one §1.2.3"},
+		{"rules/01-traps §12, trap 8", "", "rules/01-traps §12, no. 8"},
+		{"rules/01-one §1 and §2", "", "rules/01-one §2"},
+		{"rules/02-two §2 to §1.2", "01", "rules/02-two §1.2"},
+		{"rules/02-two, Appendix A", "", "rules/02-two §Appendix A"},
+		{"see §1", "", "rules/ §1"},
+		{"Spec 01 says", "", "Spec 01"},
 	}
 	for _, tt := range tests {
 		if got := strings.Join(r.check(tt.text, tt.own), "; "); got != tt.wrong {
 			t.Errorf("%s: %q, want %q", tt.text, got, tt.wrong)
 		}
 	}
-	if err := r.add("02", "## 2. Two again\n"); err == nil {
-		t.Error("a section twice is no error")
+	if err := r.add("01-more", "## 12. Traps again\n"); err == nil {
+		t.Error("a section twice in a part is accepted")
 	}
 }

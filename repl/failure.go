@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Failure is an error of an input, taken apart for printing (spec 04 §3.5). All
+// Failure is an error of an input, taken apart for printing (rules/04-values-and-language §3.5). All
 // fields but Message may be empty.
 type Failure struct {
 	// Name is the error's class, such as MongoServerError.

@@ -7,7 +7,7 @@ import (
 	"shardsh/repl"
 )
 
-// How errors look: spec 04 §3.5 with its fixes.
+// How errors look: rules/04-values-and-language §3.5 with its fixes.
 func TestFailures(t *testing.T) {
 	for _, tt := range []struct {
 		name string

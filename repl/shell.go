@@ -1,6 +1,6 @@
 // Package repl is the interactive loop of the shell: it reads lines from a
 // terminal until they make one input, has the shell evaluate it, and prints the
-// result (spec 04 §2).
+// result (rules/04-command-line-and-prompt §2).
 //
 // Input that comes from a file or a pipe is a script and no concern of this
 // package.

@@ -49,7 +49,7 @@ func Undo(h *History) (*plan.Plan, error) {
 			p.Goal.Namespaces = append(p.Goal.Namespaces, ns)
 		}
 	}
-	return plan.Given(p, u.steps)
+	return plan.FromSteps(p, u.steps)
 }
 
 // undoing collects the steps back.

@@ -40,7 +40,7 @@ func newWorld(t testing.TB, topology string, release catalog.Release, seed uint6
 	w := &world{TB: t}
 	w.cluster, w.client = mocktest.New(t, topology, mock.Config{Version: release, Start: noon, Seed: seed})
 	var err error
-	if w.steps, err = live.NewSteps(t.Context(), live.AskerOf(w.client)); err != nil {
+	if w.steps, err = live.NewSteps(t.Context(), live.NewCommandRunner(w.client)); err != nil {
 		t.Fatal(err)
 	}
 	return w

@@ -12,7 +12,7 @@ import (
 
 var uuid = bson.Binary{Subtype: 4, Data: []byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}}
 
-func TestSplitNamespace(t *testing.T) { // spec 03 §0.6
+func TestSplitNamespace(t *testing.T) { // rules/03-commands §0.6
 	for _, c := range []struct{ ns, db, coll string }{
 		{"shop.orders", "shop", "orders"},
 		{"shop.orders.2024", "shop", "orders.2024"},
@@ -35,7 +35,7 @@ func TestSplitNamespace(t *testing.T) { // spec 03 §0.6
 	}
 }
 
-func TestParseShard(t *testing.T) { // spec 01 §3.1, 03 §3.1
+func TestParseShard(t *testing.T) { // rules/01-rounds-and-settings §3.1, rules/03-catalog-and-keys §3.1
 	full := bson.D{e("_id", "shardA"), e("host", "rsA/h:1,h:2"), e("draining", true), e("tags", bson.A{"EU", "ssd"}),
 		e("state", int32(1)),
 		e("topologyTime", bson.Timestamp{T: 1}), e("replSetConfigVersion", int64(3)), e("maxSize", 5)}
@@ -66,7 +66,7 @@ func TestParseShard(t *testing.T) { // spec 01 §3.1, 03 §3.1
 	}
 }
 
-func TestParseCollection(t *testing.T) { // spec 03 §3.3
+func TestParseCollection(t *testing.T) { // rules/03-catalog-and-keys §3.3
 	at := time.Date(2024, 5, 1, 10, 0, 0, 0, time.UTC)
 	least := bson.D{e("_id", "shop.orders"), e("lastmodEpoch", bson.ObjectID{1}), e("lastmod", at),
 		e("timestamp", bson.Timestamp{T: 9, I: 1}),
@@ -126,7 +126,7 @@ func TestParseCollection(t *testing.T) { // spec 03 §3.3
 	}
 }
 
-// Spec 02 §6.1: the document of a chunk, field by field.
+// rules/02-migration-and-metadata §6.1: the document of a chunk, field by field.
 func TestChunkDocument(t *testing.T) {
 	p := keyOf(t, "x")
 	c := Chunk{
@@ -286,7 +286,7 @@ func TestNewRoutingTableRefuses(t *testing.T) {
 	}
 }
 
-func TestVersions(t *testing.T) { // spec 02 §6.1
+func TestVersions(t *testing.T) { // rules/02-migration-and-metadata §6.1
 	order := []Version{
 		{Timestamp: bson.Timestamp{T: 1}, ChunkVersion: ChunkVersion{9, 9}},
 		{Timestamp: bson.Timestamp{T: 2}, ChunkVersion: ChunkVersion{1, 0}},

@@ -27,7 +27,7 @@ type ChunkHistory struct {
 }
 
 // Chunk is the range [Min, Max) of a collection on one shard: a config.chunks
-// document (spec 02 §6.1).
+// document (rules/02-migration-and-metadata §6.1).
 type Chunk struct {
 	ID                  bson.ObjectID
 	Min, Max            Key
@@ -169,7 +169,7 @@ func (s *storedChunk) take(e *keyorder.Element) error {
 		}
 		s.shard = v.Value[4 : len(v.Value)-1]
 	case "lastmod":
-		// A date is what very old versions wrote (spec 02 §6.1).
+		// A date is what very old versions wrote (rules/02-migration-and-metadata §6.1).
 		if v.Type != bson.TypeTimestamp && v.Type != bson.TypeDateTime {
 			return field{"lastmod", *v}.mismatch("a timestamp")
 		}

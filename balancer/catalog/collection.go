@@ -9,10 +9,10 @@ import (
 )
 
 // DefaultMaxChunkSizeBytes is the chunk size where nothing else is set: 128
-// MiB (spec 01 §2.6).
+// MiB (rules/01-rounds-and-settings §2.6).
 const DefaultMaxChunkSizeBytes = 128 << 20
 
-// Collection is an entry of config.collections (spec 03 §3.3).
+// Collection is an entry of config.collections (rules/03-catalog-and-keys §3.3).
 type Collection struct {
 	Namespace            string
 	UUID                 bson.Binary
@@ -100,7 +100,7 @@ func ParseCollection(raw bson.Raw) (Collection, error) {
 }
 
 // Balanceable reports whether the balancer may choose migrations of the
-// collection (spec 01 §2.8). Zone-boundary splits happen all the same.
+// collection (rules/01-rounds-and-settings §2.8). Zone-boundary splits happen all the same.
 func (c Collection) Balanceable() bool {
 	return !c.NoBalance && !c.Defragment && c.AllowMigrations && c.PermitMigrations
 }
@@ -117,7 +117,7 @@ func (c Collection) BalanceableIn(r Release) bool {
 	return !c.NoBalance
 }
 
-// Doc returns the config.collections document in the order of spec 03 §3.3;
+// Doc returns the config.collections document in the order of rules/03-catalog-and-keys §3.3;
 // flags at their default are left out, except unique and noBalance.
 func (c Collection) Doc() bson.D {
 	d := bson.D{

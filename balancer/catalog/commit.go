@@ -16,9 +16,9 @@ type Chunks interface {
 	FirstOther(s ShardID, than Key) (Chunk, bool)
 }
 
-// Commit makes the chunks that the config server writes for a migration, a
-// split or a merge: bounds, versions, history and flags (spec 02 §6.3 to §6.6).
-// Whether the change is allowed is for the caller to have checked.
+// Commit makes the chunks that the config server writes for a migration, a split or a merge: bounds,
+// versions, history and flags (rules/02-migration-and-metadata §6.3 to §6.6). Whether the change is
+// allowed is for the caller to have checked.
 type Commit struct {
 	Release Release
 	// NewID makes the _id of chunks that did not exist before.
@@ -42,7 +42,7 @@ func (c Commit) Move(t Chunks, chunk Chunk, lower, upper Key, to ShardID,
 	moved.Min, moved.Max, moved.Shard, moved.Version = lower, upper, to, version
 	moved.OnCurrentShardSince = at
 	if !c.Release.AtLeast(Release50) {
-		moved.Jumbo = JumboUnset // a forced migration clears it (spec 01 §10.2)
+		moved.Jumbo = JumboUnset // a forced migration clears it (rules/01-selection §10.2)
 	}
 	kept := c.trimHistory(chunk.History, at)
 	moved.History = append(make([]ChunkHistory, 0, 1+len(kept)), ChunkHistory{ValidAfter: at, Shard: to})
@@ -79,7 +79,7 @@ func (c Commit) trimHistory(history []ChunkHistory, at bson.Timestamp) []ChunkHi
 // Split returns the chunks that a chunk is cut into at points, which ascend and
 // lie inside of it. The first keeps the id; each gets the next minor version
 // after that of the collection, and an explicit jumbo: false, but 5.0 keeps the
-// flag (spec 01 §10.2, 02 §6.3 and §6.4).
+// flag (rules/01-selection §10.2, rules/02-migration-and-metadata §6.3 and §6.4).
 func (c Commit) Split(t Chunks, chunk Chunk, points []Key) []Chunk {
 	version := t.Version().ChunkVersion
 	bounds := append(slices.Clone(points), chunk.Max)
@@ -103,8 +103,8 @@ func (c Commit) Split(t Chunks, chunk Chunk, points []Key) []Chunk {
 	return pieces
 }
 
-// Merge returns the chunk that mergeChunks makes of neighbours on one shard,
-// in key order: it keeps the id and the flag of the first (spec 02 §3.6).
+// Merge returns the chunk that mergeChunks makes of neighbours on one shard, in key order: it keeps
+// the id and the flag of the first (rules/02-defragmentation-and-merging §3.6).
 func (c Commit) Merge(t Chunks, chunks []Chunk) Chunk {
 	merged := chunks[0]
 	merged.Max = chunks[len(chunks)-1].Max
@@ -122,7 +122,7 @@ func (c Commit) Merge(t Chunks, chunks []Chunk) Chunk {
 }
 
 // MergeRuns returns the chunks that the auto-merger makes of runs of neighbours,
-// one for each run, with new ids and no flags (spec 02 §3.5).
+// one for each run, with new ids and no flags (rules/02-defragmentation-and-merging §3.5).
 func (c Commit) MergeRuns(t Chunks, runs [][]Chunk) []Chunk {
 	version := t.Version().ChunkVersion
 	merged := make([]Chunk, len(runs))

@@ -9,7 +9,7 @@ import (
 )
 
 // DayWindow is the time of activity on one day of the week: an entry of
-// activeWindowDOW, which 8.3 reads (spec 01 §2.4).
+// activeWindowDOW, which 8.3 reads (rules/01-rounds-and-settings §2.4).
 type DayWindow struct {
 	Day time.Weekday
 	Window
@@ -63,7 +63,7 @@ func parseDayWindow(entry bson.RawValue) (DayWindow, error) {
 
 // Contains reports whether now lies in the window on its day. A window over
 // midnight has both its parts on that day: it does not go on in the morning
-// after (spec 01 §12, trap 18).
+// after (rules/01-examples-and-traps §12, trap 18).
 func (d DayWindow) Contains(now time.Time) bool {
 	return now.Weekday() == d.Day && d.Window.Contains(now)
 }

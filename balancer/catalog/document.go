@@ -10,7 +10,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// DocumentKey returns the shard key of a document to be stored (spec 03 §4.3):
+// DocumentKey returns the shard key of a document to be stored (rules/03-catalog-and-keys §4.3):
 // every path is looked up, a missing field is null, the hashed field is hashed.
 // An array as value or on the way is ShardKeyNotFound.
 func (p KeyPattern) DocumentKey(doc bson.Raw) (Key, error) {
@@ -86,7 +86,7 @@ func lookup(doc []byte, path []string) (bson.RawValue, bool) {
 }
 
 // QueryKey returns the shard key a filter asks for: an equality on every field,
-// as {a: 1}, {a: {$eq: 1}} or inside $and (spec 03 §4.3). The hashed field is
+// as {a: 1}, {a: {$eq: 1}} or inside $and (rules/03-catalog-and-keys §4.3). The hashed field is
 // hashed. It reports false when a field has no equality, or two that differ, or one
 // with an array or a regular expression.
 func (p KeyPattern) QueryKey(filter bson.Raw) (Key, bool) {

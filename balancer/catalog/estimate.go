@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Estimate is the size of a chunk that a defragmentation measured
-// (estimatedDataSizeBytes, spec 02 §2.1). The zero value is not measured,
-// which is something else than measured and empty.
+// Estimate is the size of a chunk that a defragmentation measured (estimatedDataSizeBytes,
+// rules/02-defragmentation-and-merging §2.1). The zero value is not measured, which is something else
+// than measured and empty.
 type Estimate int64
 
 // TooBig is the size of a chunk that is known not to be small, however large

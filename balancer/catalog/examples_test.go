@@ -14,7 +14,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// The worked examples of spec 01 §11.5 and §11.6 are lines of data files; ids
+// The worked examples of rules/01-examples-and-traps §11.5 and §11.6 are lines of data files; ids
 // that begin with a section or a trap are of the spec's rules without an
 // example of their own.
 
@@ -264,7 +264,7 @@ func TestZoneExamples(t *testing.T) {
 	}
 }
 
-// The traps of spec 01 §12 about settings; 18 is in release_test.go.
+// The traps of rules/01-examples-and-traps §12 about settings; 18 is in release_test.go.
 
 func TestTrap16UnknownModeIsOffNowAndWasAnError(t *testing.T) {
 	playSettings(t, "W04", "W06", "W06 5.0", "W06 4.4", "W06 hidden 4.4")

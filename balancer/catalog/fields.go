@@ -28,7 +28,7 @@ func eachField(doc bson.Raw, read func(field) error) error {
 }
 
 // absent reports whether the field counts as not there, where null does so
-// (spec 03 §0.5).
+// (rules/03-commands §0.5).
 func (f field) absent() bool {
 	return f.value.Type == bson.TypeNull || f.value.Type == bson.TypeUndefined
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // ErrNotShardKey says that a document is no full shard key: a field is
-// missing, too many or an array (spec 03 §4.3). Commands answer it with codes
+// missing, too many or an array (rules/03-catalog-and-keys §4.3). Commands answer it with codes
 // of their own.
 var ErrNotShardKey = errors.New("not a full shard key")
 
@@ -29,7 +29,7 @@ type Key struct {
 // IsZero reports whether this is no key at all.
 func (k Key) IsZero() bool { return k.order == "" }
 
-// Compare orders keys field by field (spec 03 §4.2). Values that the server
+// Compare orders keys field by field (rules/03-catalog-and-keys §4.2). Values that the server
 // finds equal, such as 1 and 1.0, are equal.
 func (k Key) Compare(o Key) int { return strings.Compare(k.order, o.order) }
 

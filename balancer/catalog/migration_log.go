@@ -14,7 +14,7 @@ const (
 )
 
 // EndedMigration is a migration that has ended, well or not, as its donor's last
-// entry in the change log tells it (spec 03 §6.1, rows 12 and 13).
+// entry in the change log tells it (rules/03-helpers-examples-traps §6.1, rows 12 and 13).
 type EndedMigration struct {
 	LogEntry
 	From, To ShardID

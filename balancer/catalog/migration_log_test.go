@@ -23,7 +23,7 @@ func logEntry(t *testing.T, what, ns, from, to string, low int, more ...bson.E) 
 }
 
 // Two migrations of the same donor, one of which fails, and one between others at
-// the same time: each has the counts of its own commit (spec 03 §6.1).
+// the same time: each has the counts of its own commit (rules/03-helpers-examples-traps §6.1).
 func TestMigrationLog(t *testing.T) {
 	counts := func(bytes int64) bson.E {
 		return bson.E{Key: "counts", Value: bson.D{{Key: "cloned", Value: bytes / 10}, {Key: "clonedBytes", Value: bytes}}}

@@ -6,7 +6,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Limits on the length of names, in bytes (spec 03 §0.6).
+// Limits on the length of names, in bytes (rules/03-commands §0.6).
 const (
 	MaxDatabaseNameBytes     = 63
 	MaxShardedNamespaceBytes = 235

@@ -26,7 +26,7 @@ type pattern struct {
 	max    Key
 }
 
-// ParseKeyPattern checks a pattern by the rules of spec 03 §4.1; every
+// ParseKeyPattern checks a pattern by the rules of rules/03-catalog-and-keys §4.1; every
 // violation is BadValue.
 func ParseKeyPattern(doc bson.Raw) (KeyPattern, error) {
 	p := &pattern{doc: bytes.Clone(doc), hashed: -1}
@@ -155,7 +155,7 @@ func (p KeyPattern) Extends(o KeyPattern) bool {
 // String returns the pattern as extended JSON.
 func (p KeyPattern) String() string { return p.Doc().String() }
 
-// GlobalMin returns the smallest key: MinKey in every field (spec 03 §4.2).
+// GlobalMin returns the smallest key: MinKey in every field (rules/03-catalog-and-keys §4.2).
 func (p KeyPattern) GlobalMin() Key {
 	if p.p == nil {
 		return Key{}
@@ -226,7 +226,7 @@ func (b keyBuilder) key() Key {
 }
 
 // ExtendBound reads a zone bound: the first fields of the key in key order,
-// the rest filled up with MinKey, in upper bounds too (spec 03 §4.5). A bound
+// the rest filled up with MinKey, in upper bounds too (rules/03-catalog-and-keys §4.5). A bound
 // that is no prefix is ShardKeyNotFound.
 func (p KeyPattern) ExtendBound(prefix bson.Raw) (Key, error) {
 	return p.extend(prefix, mongoerr.ShardKeyNotFound, mongoerr.ShardKeyNotFound)
@@ -274,7 +274,7 @@ func (p KeyPattern) Bound(k Key) bson.Raw {
 }
 
 // CheckHashed refuses a bound whose hashed field is neither a 64-bit integer
-// nor MinKey nor MaxKey: InvalidOptions, as for zones (spec 03 §4.7); a split
+// nor MinKey nor MaxKey: InvalidOptions, as for zones (rules/03-catalog-and-keys §4.7); a split
 // point like that is CannotSplit to the shard.
 func (p KeyPattern) CheckHashed(k Key) error {
 	if p.HashedField() < 0 {

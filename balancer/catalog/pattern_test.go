@@ -20,7 +20,7 @@ func parsePattern(t testing.TB, fields bson.D) KeyPattern {
 	return p
 }
 
-func TestParseKeyPattern(t *testing.T) { // spec 03 §4.1
+func TestParseKeyPattern(t *testing.T) { // rules/03-catalog-and-keys §4.1
 	decimal, _ := bson.ParseDecimal128("1")
 	good := []bson.D{
 		{e("x", 1)}, {e("x", 1.0)}, {e("x", 1.9)}, {e("x", int64(1))}, {e("x", decimal)}, {e("x", "hashed")},
@@ -95,7 +95,7 @@ func TestKeyPatternProperties(t *testing.T) {
 	}
 }
 
-func TestFullShardKey(t *testing.T) { // spec 03 §4.3
+func TestFullShardKey(t *testing.T) { // rules/03-catalog-and-keys §4.3
 	p := keyOf(t, "a.b", "c")
 	for _, c := range []struct {
 		doc bson.D
@@ -164,7 +164,7 @@ func TestBoundKeepsTypes(t *testing.T) {
 	}
 }
 
-func TestDocumentKey(t *testing.T) { // spec 03 §4.3
+func TestDocumentKey(t *testing.T) { // rules/03-catalog-and-keys §4.3
 	p := parsePattern(t, bson.D{e("a.b", 1), e("h", "hashed")})
 	hash := func(v any) int64 { return keyorder.Hash(value(t, v)) }
 	for _, c := range []struct {
@@ -193,7 +193,7 @@ func TestDocumentKey(t *testing.T) { // spec 03 §4.3
 	}
 }
 
-func TestQueryKey(t *testing.T) { // spec 03 §4.3
+func TestQueryKey(t *testing.T) { // rules/03-catalog-and-keys §4.3
 	p := parsePattern(t, bson.D{e("a.b", 1), e("h", "hashed")})
 	want := bson.D{e("a.b", 7), e("h", keyorder.Hash(value(t, "x")))}
 	h := e("h", "x")
@@ -229,7 +229,7 @@ func TestQueryKey(t *testing.T) { // spec 03 §4.3
 	}
 }
 
-func TestCheckHashed(t *testing.T) { // spec 03 §4.7
+func TestCheckHashed(t *testing.T) { // rules/03-catalog-and-keys §4.7
 	p := parsePattern(t, bson.D{e("a", 1), e("h", "hashed")})
 	for _, c := range []struct {
 		value any
@@ -249,7 +249,7 @@ func TestCheckHashed(t *testing.T) { // spec 03 §4.7
 	checkCode(t, "no key", p.CheckHashed(Key{}), mongoerr.InvalidOptions)
 }
 
-func TestCheckStorable(t *testing.T) { // spec 03 §4.3
+func TestCheckStorable(t *testing.T) { // rules/03-catalog-and-keys §4.3
 	for _, c := range []struct {
 		value any
 		code  mongoerr.Code

@@ -83,7 +83,7 @@ func (r Release) AtLeast(other Release) bool {
 }
 
 // The switches below name what changed between releases, so that callers ask
-// for the thing and not for a number (spec 01 §9, 02 §12).
+// for the thing and not for a number (rules/01-selection §9, rules/02-examples-and-traps §12).
 
 // BalancesBySize reports whether sizes in bytes count; before that numbers of chunks.
 func (r Release) BalancesBySize() bool { return r.AtLeast(Release60) }

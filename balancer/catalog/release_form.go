@@ -11,7 +11,7 @@ import (
 	"shardsh/balancer/keyorder"
 )
 
-// The switches below name what changed in the documents of config (spec 03 §3).
+// The switches below name what changed in the documents of config (rules/03-catalog-and-keys §3).
 
 // ChunksByNamespace reports whether chunks carry the namespace and the epoch of
 // their collection in place of its uuid. The metadata of these releases have no

@@ -32,7 +32,7 @@ func TestParseRelease(t *testing.T) {
 	}
 }
 
-// What the balancer document means in the releases (spec 01 §2.2 and §2.3).
+// What the balancer document means in the releases (rules/01-rounds-and-settings §2.2 and §2.3).
 func TestBalancerSettingsOfReleases(t *testing.T) {
 	badWindow := bson.D{e("activeWindow", bson.D{e("start", "4"), e("stop", "5:00")})}
 	for _, c := range []struct {
@@ -98,7 +98,7 @@ func TestSettingsOfReleases(t *testing.T) {
 	}
 }
 
-// Spec 01 §2.4 and §12, trap 18.
+// rules/01-rounds-and-settings §2.4 and rules/01-examples-and-traps §12, trap 18.
 func TestTrap18WindowsOfDays(t *testing.T) {
 	monday := func(day string) bson.D { return bson.D{e("day", day), e("start", "22:00"), e("stop", "6:00")} }
 	at := func(day, clock string) time.Time { // 2026-03-02 is a Monday

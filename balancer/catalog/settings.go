@@ -29,7 +29,7 @@ const (
 	SettingAutoSplit = "autosplit"
 )
 
-// Settings are the balancer's settings (spec 01 §2). Start from
+// Settings are the balancer's settings (rules/01-rounds-and-settings §2). Start from
 // SettingsOf a release.
 type Settings struct {
 	// Release decides how the documents are read; it is none of their fields.
@@ -86,7 +86,7 @@ func (r Release) groups() []settingsGroup {
 
 // Load reads the documents with get, which gives nil for a missing one.
 // It stops at the first failure: what was read before is in effect, the rest
-// keeps its values (spec 01 §2.1).
+// keeps its values (rules/01-rounds-and-settings §2.1).
 func (s *Settings) Load(get func(id string) (bson.Raw, error)) error {
 	for _, group := range s.Release.groups() {
 		raw, err := get(group.id)
@@ -148,7 +148,7 @@ func (s *Settings) LoadBalancer(raw bson.Raw) error {
 }
 
 // loadMode takes an unknown text for off, which is worth a warning and no
-// error; up to 5.0 it is an error (spec 01 §2.2).
+// error; up to 5.0 it is an error (rules/01-rounds-and-settings §2.2).
 func (s *Settings) loadMode(f field) error {
 	if f.value.Type == 0 || !s.Release.HasModes() {
 		return nil

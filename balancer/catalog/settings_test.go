@@ -33,7 +33,7 @@ func TestSettingsWithoutDocuments(t *testing.T) { // W01
 	}
 }
 
-// Spec 01 §2.1: what was read before a failure is in effect, the rest stays.
+// rules/01-rounds-and-settings §2.1: what was read before a failure is in effect, the rest stays.
 func TestLoadStopsAtFirstFailure(t *testing.T) { // W15
 	s := DefaultSettings()
 	s.MaxChunkSizeBytes, s.AutoMerge = 7, false

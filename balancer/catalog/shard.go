@@ -11,8 +11,8 @@ import (
 // ShardID is the _id of a shard.
 type ShardID string
 
-// Shard is an entry of config.shards as far as balancing needs it (spec 01
-// §3.1, 03 §3.1).
+// Shard is an entry of config.shards as far as balancing needs it
+// (rules/01-rounds-and-settings §3.1, rules/03-catalog-and-keys §3.1).
 type Shard struct {
 	ID       ShardID
 	Host     string // "<replica set>/<host:port>,..."
@@ -20,8 +20,8 @@ type Shard struct {
 	Zones    []string // the tags; nil when the field is absent
 	State    int32    // 1 = shard aware
 
-	// MaxSizeMB is the limit of releases up to 5.0, in MiB; 0 = none. SizeMB is
-	// what the shard holds then, in MiB; it is not in the document (spec 01 §3.1).
+	// MaxSizeMB is the limit of releases up to 5.0, in MiB; 0 = none. SizeMB is what the shard holds
+	// then, in MiB; it is not in the document (rules/01-rounds-and-settings §3.1).
 	MaxSizeMB, SizeMB int64
 }
 
@@ -65,7 +65,7 @@ func ParseShard(raw bson.Raw) (Shard, error) {
 // HasZone reports whether the shard belongs to the zone.
 func (s Shard) HasZone(zone string) bool { return slices.Contains(s.Zones, zone) }
 
-// Doc returns the config.shards document in the order of spec 03 §3.1; what
+// Doc returns the config.shards document in the order of rules/03-catalog-and-keys §3.1; what
 // Shard does not know is for the caller to append.
 func (s Shard) Doc() bson.D {
 	d := bson.D{{Key: "_id", Value: string(s.ID)}, {Key: "host", Value: s.Host}}
@@ -79,7 +79,7 @@ func (s Shard) Doc() bson.D {
 }
 
 // DataSizes has the bytes each shard owns of a collection, orphans left out,
-// and the collection's chunk size (spec 01 §3.3). A shard that could not be
+// and the collection's chunk size (rules/01-rounds-and-settings §3.3). A shard that could not be
 // asked has no entry.
 type DataSizes struct {
 	ByShard           map[ShardID]int64

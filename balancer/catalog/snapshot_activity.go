@@ -7,7 +7,7 @@ import (
 )
 
 // RangeDeletion is a document of config.rangeDeletions on the shard that has to
-// delete (spec 02 §6).
+// delete (rules/02-migration-and-metadata §6).
 type RangeDeletion struct {
 	Shard     ShardID
 	Namespace string
@@ -52,7 +52,7 @@ type ActiveResharding struct {
 	Remaining time.Duration
 }
 
-// ReportedDrain is the server's own account of a draining (spec 03 §1.5).
+// ReportedDrain is the server's own account of a draining (rules/03-commands §1.5).
 type ReportedDrain struct {
 	// State is notDraining, ongoing, drainingComplete or pendingDataCleanup.
 	State string
@@ -95,7 +95,7 @@ func (e LogEntry) Detail(name ...string) bson.RawValue {
 }
 
 // Inconsistency is where the catalog and the shards contradict each other, as
-// checkMetadataConsistency tells it (spec 03 §1.7). Namespace and Shard are empty
+// checkMetadataConsistency tells it (rules/03-commands §1.7). Namespace and Shard are empty
 // where it does not say.
 type Inconsistency struct {
 	Type, Description string

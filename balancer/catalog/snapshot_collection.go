@@ -84,7 +84,7 @@ type ChunkSize struct {
 	First, Last Key
 }
 
-// ReportedStatus is the server's own verdict on a collection (spec 01 §7).
+// ReportedStatus is the server's own verdict on a collection (rules/01-selection §7).
 type ReportedStatus struct {
 	Compliant bool
 	// Violation is the first thing that the balancer would mend; empty when

@@ -6,7 +6,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// ParseDatabase reads a config.databases document (spec 03 §3.2).
+// ParseDatabase reads a config.databases document (rules/03-catalog-and-keys §3.2).
 func ParseDatabase(raw bson.Raw) (Database, error) {
 	var d Database
 	err := eachField(raw, func(f field) error {
@@ -27,7 +27,7 @@ func ParseDatabase(raw bson.Raw) (Database, error) {
 	return d, nil
 }
 
-// ParseRouter reads a config.mongos document (spec 03 §3.8). Only its _id must
+// ParseRouter reads a config.mongos document (rules/03-catalog-and-keys §3.8). Only its _id must
 // be there.
 func ParseRouter(raw bson.Raw) (Router, error) {
 	var r Router
@@ -51,8 +51,8 @@ func ParseRouter(raw bson.Raw) (Router, error) {
 	return r, nil
 }
 
-// ParseLogEntry reads a document of config.changelog or config.actionlog (spec
-// 03 §3.7), and keeps it. Fields of other types than usual count as missing.
+// ParseLogEntry reads a document of config.changelog or config.actionlog (rules/03-catalog-and-keys
+// §3.7), and keeps it. Fields of other types than usual count as missing.
 func ParseLogEntry(raw bson.Raw) LogEntry {
 	e := LogEntry{Raw: raw}
 	// An entry is only looked at, so that none is too odd to be kept.
@@ -74,7 +74,7 @@ func ParseLogEntry(raw bson.Raw) LogEntry {
 
 // ChunkDoc returns the config.chunks document of a chunk in the form of the
 // collection's release: since 5.0 with the uuid of the collection, before with
-// its namespace and epoch (spec 03 §3.4).
+// its namespace and epoch (rules/03-catalog-and-keys §3.4).
 func (c Collection) ChunkDoc(chunk Chunk) bson.D {
 	doc := chunk.Doc(c.Pattern, c.UUID)
 	if c.ChunksByUUID() {

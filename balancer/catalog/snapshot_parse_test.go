@@ -7,7 +7,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-func TestParseSmallDocuments(t *testing.T) { // spec 03 §3.2, §3.7, §3.8
+func TestParseSmallDocuments(t *testing.T) { // rules/03-catalog-and-keys §3.2, §3.7, §3.8
 	ping := time.UnixMilli(1_700_000_000_000).UTC()
 	if d, err := ParseDatabase(doc(t,
 		bson.D{e("_id", "shop"), e("primary", "a"), e("version", bson.D{})})); err != nil || d != (Database{"shop", "a"}) {
@@ -40,7 +40,7 @@ func TestParseSmallDocuments(t *testing.T) { // spec 03 §3.2, §3.7, §3.8
 }
 
 // Up to 4.4 chunks carry the namespace and the epoch of their collection.
-func TestChunkDocumentOfOldReleases(t *testing.T) { // spec 03 §3.4
+func TestChunkDocumentOfOldReleases(t *testing.T) { // rules/03-catalog-and-keys §3.4
 	p := keyOf(t, "x")
 	c := Collection{Namespace: "a.b", UUID: uuid, Epoch: bson.ObjectID{5}, Pattern: p}
 	chunk := Chunk{ID: bson.ObjectID{1}, Min: p.GlobalMin(), Max: p.GlobalMax(), Shard: "s", Version: ChunkVersion{3, 4},

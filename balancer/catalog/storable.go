@@ -9,7 +9,7 @@ import (
 
 // CheckStorable refuses bounds that must not be kept in the catalog, zone
 // bounds and split points: those with a regular expression, or with an object
-// that has names beginning with $ (BadValue, spec 03 §4.3).
+// that has names beginning with $ (BadValue, rules/03-catalog-and-keys §4.3).
 func CheckStorable(bound bson.Raw) error {
 	for e := keyorder.WalkOf(bound); e.Next(); {
 		if e.Value.Type == bson.TypeRegex || dollarNames(e.Value, 0) {

@@ -18,7 +18,7 @@ const (
 	ThrottleOn
 )
 
-// Throttle is the _secondaryThrottle setting (spec 01 §2.5). The zero value is
+// Throttle is the _secondaryThrottle setting (rules/01-rounds-and-settings §2.5). The zero value is
 // the default.
 type Throttle struct {
 	State        ThrottleState

@@ -7,9 +7,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// ChunkVersion is the M|m part of a version. Migrations raise the major
-// number, splits and merges the minor one (spec 02 §6.3). 0|0 stands for "owns
-// nothing".
+// ChunkVersion is the M|m part of a version. Migrations raise the major number, splits and merges the
+// minor one (rules/02-migration-and-metadata §6.3). 0|0 stands for "owns nothing".
 type ChunkVersion struct{ Major, Minor uint32 }
 
 // Compare orders by major, then minor number.
@@ -38,7 +37,7 @@ type Version struct {
 	ChunkVersion
 }
 
-// Compare orders by timestamp, then major, then minor number (spec 02 §6.1).
+// Compare orders by timestamp, then major, then minor number (rules/02-migration-and-metadata §6.1).
 func (v Version) Compare(o Version) int {
 	return cmp.Or(v.Timestamp.Compare(o.Timestamp), v.ChunkVersion.Compare(o.ChunkVersion))
 }
@@ -53,7 +52,7 @@ func (v Version) String() string {
 	return fmt.Sprintf("%s||%s||Timestamp(%d, %d)", v.ChunkVersion, v.Epoch.Hex(), v.Timestamp.T, v.Timestamp.I)
 }
 
-// Doc returns the wire form {e, t, v} (spec 02 §6.1).
+// Doc returns the wire form {e, t, v} (rules/02-migration-and-metadata §6.1).
 func (v Version) Doc() bson.D {
 	return bson.D{{Key: "e", Value: v.Epoch}, {Key: "t", Value: v.Timestamp},
 		{Key: "v", Value: v.ChunkVersion.Timestamp()}}

@@ -12,7 +12,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Window is the daily time of activity of the balancer (spec 01 §2.3). A nil
+// Window is the daily time of activity of the balancer (rules/01-rounds-and-settings §2.3). A nil
 // window is always open.
 type Window struct{ Start, Stop TimeOfDay }
 
@@ -35,7 +35,7 @@ func (w *Window) String() string {
 // is BadValue.
 //
 // Unlike the server, which lets "-1:30" mean yesterday, negative hours and
-// minutes are refused (spec 01 §13).
+// minutes are refused (rules/01-examples-and-traps §13).
 func ParseWindow(v bson.RawValue) (*Window, error) {
 	if v.Type == 0 {
 		return nil, nil

@@ -13,7 +13,7 @@ import (
 const NoZone = ""
 
 // ZoneRange assigns the keys [Min, Max) of a collection to a zone: an entry of
-// config.tags (spec 03 §3.5).
+// config.tags (rules/03-catalog-and-keys §3.5).
 type ZoneRange struct {
 	ID       bson.ObjectID // zero when the document has an _id of the old form
 	Min, Max Key
@@ -22,7 +22,7 @@ type ZoneRange struct {
 
 // ParseZone reads a config.tags document of a sharded collection. Bounds that
 // name only the first fields are extended with MinKey; bounds with other
-// fields fail with 16634, longer ones with 349 (spec 01 §4.1).
+// fields fail with 16634, longer ones with 349 (rules/01-rounds-and-settings §4.1).
 func ParseZone(p KeyPattern, raw bson.Raw) (ZoneRange, error) {
 	var z ZoneRange
 	var lower, upper bson.Raw
@@ -71,8 +71,8 @@ func (z ZoneRange) Doc(p KeyPattern, ns string) bson.D {
 	}
 }
 
-// ZoneSet has the zone ranges of one collection, which never overlap (spec 01
-// §4.2). Adding and reading must not happen at the same time.
+// ZoneSet has the zone ranges of one collection, which never overlap
+// (rules/01-rounds-and-settings §4.2). Adding and reading must not happen at the same time.
 type ZoneSet struct {
 	pattern KeyPattern
 	ranges  []ZoneRange // by key
@@ -142,7 +142,7 @@ func (z *ZoneSet) Len() int {
 }
 
 // ZoneOf returns the zone whose range contains all of [lower, upper), NoZone
-// when none does (spec 01 §4.3).
+// when none does (rules/01-rounds-and-settings §4.3).
 func (z *ZoneSet) ZoneOf(lower, upper Key) string {
 	if z == nil {
 		return NoZone

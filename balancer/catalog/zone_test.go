@@ -13,7 +13,7 @@ func zoneRange(t testing.TB, from, to any, zone string) ZoneRange {
 	return ZoneRange{Min: x(t, from), Max: x(t, to), Zone: zone}
 }
 
-// northAndSouth returns the ranges the cases of spec 01 §11.6 begin with.
+// northAndSouth returns the ranges the cases of rules/01-examples-and-traps §11.6 begin with.
 func northAndSouth(t testing.TB) *ZoneSet {
 	z := NewZoneSet(keyOf(t, "x"))
 	for _, r := range []ZoneRange{zoneRange(t, 300, 400, "south"), zoneRange(t, 100, 200, "north")} {
@@ -24,7 +24,7 @@ func northAndSouth(t testing.TB) *ZoneSet {
 	return z
 }
 
-// Spec 03 §4.5 and 01 §4.1.
+// rules/03-catalog-and-keys §4.5 and rules/01-rounds-and-settings §4.1.
 func TestZoneBoundsGivenAsPrefix(t *testing.T) {
 	p := keyOf(t, "a", "b", "c")
 	low, high := bson.MinKey{}, bson.MaxKey{}

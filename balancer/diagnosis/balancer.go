@@ -31,7 +31,7 @@ type Rounds struct {
 }
 
 // RoundsOf looks at the newest five rounds. Servers write errorOccurred, once it
-// was errorOccured; both count (spec 04 §5.4).
+// was errorOccured; both count (rules/04-objects §5.4).
 func RoundsOf(s *catalog.Snapshot) Rounds {
 	var r Rounds
 	log := s.Parts().Actions

@@ -7,7 +7,8 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// Defragmentation is how far a collection's defragmentation is (spec 02 §2.8).
+// Defragmentation is how far a collection's defragmentation is (rules/02-defragmentation-and-merging
+// §2.8).
 type Defragmentation struct {
 	Running bool
 	// Phase is the phase in progress; empty or "none" while the balancer has not

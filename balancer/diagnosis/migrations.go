@@ -15,8 +15,8 @@ import (
 const FailureSpan = 10 * time.Minute
 
 // OutcomesSince counts how the migrations after a moment ended, successes first
-// (spec 03 §6.1, rows 12 and 13). A Snapshot with counts in place of the change
-// log has one moment only, and answers for that.
+// (rules/03-helpers-examples-traps §6.1, rows 12 and 13). A Snapshot with counts in place of the
+// change log has one moment only, and answers for that.
 func OutcomesSince(s *catalog.Snapshot, since time.Time) []catalog.Outcome {
 	if of := s.Parts().Outcomes; of != nil {
 		return of.Counts

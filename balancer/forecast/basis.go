@@ -8,11 +8,11 @@ import (
 
 // basis is what the times come from.
 type basis struct {
-	rates  rates
-	past   evidence
-	clock  clock
-	course course
-	asked  Options
+	rates      rates
+	past       evidence
+	clock      clock
+	trajectory trajectory
+	asked      Options
 }
 
 // words returns the basis as sentences without a full stop, the weightiest first.

@@ -29,16 +29,16 @@ func Of(s *catalog.Snapshot, o Options) (Forecast, error) {
 	}
 	prepared, changed := o.prepare(s)
 	r := ratesOf(e, sim.CostsOf(s))
-	courses, err := o.courses(prepared, r)
+	trajectories, err := o.trajectories(prepared, r)
 	if err != nil {
 		return Forecast{}, err
 	}
-	likely := middle(courses)
+	likely := middle(trajectories)
 	f := Forecast{
 		Goal: o.Goal, At: s.Time().In(k.in), Windowed: k.settings.Window != nil || len(k.settings.Days) > 0,
 		Moves: likely.moves, Bytes: likely.bytes, Left: likely.left,
 	}
-	opens := f.span(k, courses, r, e.round)
+	opens := f.span(k, trajectories, r, e.round)
 	f.blocked(s, likely, opens)
 	f.Done = likely.idle(s.Time()) && len(f.Because) == 0
 	f.Basis = append(changed, basis{r, e, k, likely, o}.words()...)
@@ -53,15 +53,15 @@ const (
 	fewChunks = 200_000
 )
 
-// courses simulates the goal under several models of what chunks hold, the
+// trajectories simulates the goal under several models of what chunks hold, the
 // likeliest first.
-func (o Options) courses(s *catalog.Snapshot, r rates) ([]course, error) {
+func (o Options) trajectories(s *catalog.Snapshot, r rates) ([]trajectory, error) {
 	settings := s.Settings()
 	settings.Window, settings.Days = nil, nil // the clock has them
 	parts := s.WithSettings(settings).Parts()
 	parts.Deletions, parts.DeletionsKnown = diagnosis.PendingDeletions(s), true
 	open := resumed(catalog.NewSnapshot(parts))
-	run := func(contents sim.Contents, seed uint64) (course, error) {
+	run := func(contents sim.Contents, seed uint64) (trajectory, error) {
 		return simulate(open, o.Goal, sim.Config{
 			Location: time.UTC, IgnoreMode: true, Contents: sim.Estimated(contents), Costs: r.costs,
 			GoesOn: true, Watch: o.Watch, Link: r.links.between, Seed: seed, Rand: rand.New(rand.NewPCG(seed, 1)),
@@ -73,9 +73,9 @@ func (o Options) courses(s *catalog.Snapshot, r rates) ([]course, error) {
 		chunks += c.Table.Len()
 	}
 	if err != nil || first.moves+first.failed == 0 || first.moves > fewMoves || chunks > fewChunks {
-		return []course{first}, err
+		return []trajectory{first}, err
 	}
-	list := []course{first}
+	list := []trajectory{first}
 	more := uint64(2)
 	if o.Goal.Kind == plan.Defragment {
 		more = 8 // what moves when hangs on little
@@ -102,9 +102,9 @@ func likeliest(s *catalog.Snapshot) sim.Contents {
 // start is how long a round that is due may take to begin.
 const start = 10 * time.Second
 
-// middle returns the course that takes neither the longest nor the shortest.
-func middle(courses []course) course {
-	list := slices.SortedFunc(slices.Values(courses), func(a, b course) int { return a.done.Compare(b.done) })
+// middle returns the trajectory that takes neither the longest nor the shortest.
+func middle(trajectories []trajectory) trajectory {
+	list := slices.SortedFunc(slices.Values(trajectories), func(a, b trajectory) int { return a.done.Compare(b.done) })
 	return list[len(list)/2]
 }
 
@@ -117,14 +117,14 @@ func grid() (list []float64) {
 	return list
 }
 
-// span sets the times to what nine in ten of the courses, each with what is not
+// span sets the times to what nine in ten of the trajectories, each with what is not
 // known of its speeds, keep within; it reports false when the window never opens.
-func (f *Forecast) span(k clock, courses []course, r rates, round time.Duration) (ok bool) {
-	if middle(courses).idle(f.At) {
+func (f *Forecast) span(k clock, trajectories []trajectory, r rates, round time.Duration) (ok bool) {
+	if middle(trajectories).idle(f.At) {
 		return true
 	}
 	var all []time.Duration
-	for _, c := range courses {
+	for _, c := range trajectories {
 		unsure := r.unsure(c.working(), c.unused(r.links))
 		for _, z := range grid() {
 			took, ok := k.take(c, f.At, math.Exp(unsure*z))
@@ -150,7 +150,7 @@ func (f *Forecast) span(k clock, courses []course, r rates, round time.Duration)
 }
 
 // blocked says what keeps the goal from being reached.
-func (f *Forecast) blocked(s *catalog.Snapshot, c course, opens bool) {
+func (f *Forecast) blocked(s *catalog.Snapshot, c trajectory, opens bool) {
 	d := diagnosis.Of(s)
 	f.Because = append(f.Because, d.About(diagnosis.SettingsUnreadable)...)
 	if s.Settings().Mode != catalog.ModeFull || diagnosis.ModeOf(s) == catalog.ModeOff {
@@ -166,7 +166,7 @@ func (f *Forecast) blocked(s *catalog.Snapshot, c course, opens bool) {
 }
 
 // stuck finds what is in the way where the simulation ended.
-func (f *Forecast) stuck(c course) (list []diagnosis.Finding) {
+func (f *Forecast) stuck(c trajectory) (list []diagnosis.Finding) {
 	switch f.Goal.Kind {
 	case plan.Drain:
 		end := c.end

@@ -9,7 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// Compare orders two values: -1, 0 or 1 (spec 03 §4.4). Values of different
+// Compare orders two values: -1, 0 or 1 (rules/03-catalog-and-keys §4.4). Values of different
 // numeric types compare by their exact value.
 func Compare(a, b bson.RawValue) int { return compareAt(a, b, 0) }
 

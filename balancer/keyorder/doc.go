@@ -1,5 +1,5 @@
-// Package keyorder puts BSON values in the server's order (spec 03 §4.4) and
-// hashes them as hashed shard keys and hashed indexes do (spec 03 §4.6).
+// Package keyorder puts BSON values in the server's order (rules/03-catalog-and-keys §4.4) and
+// hashes them as hashed shard keys and hashed indexes do (rules/03-catalog-and-keys §4.6).
 //
 // There are two independent implementations of the order: Compare walks two
 // values side by side, and Append turns one value into bytes whose plain

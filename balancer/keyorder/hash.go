@@ -10,7 +10,7 @@ import (
 )
 
 // Hash returns the 64-bit hash of a hashed index or shard key: the first eight
-// bytes of an MD5 over the value (spec 03 §4.6). Numbers hash by their integer
+// bytes of an MD5 over the value (rules/03-catalog-and-keys §4.6). Numbers hash by their integer
 // part, so 1, 1.0 and 1.7 hash alike. A missing field hashes as null.
 func Hash(v bson.RawValue) int64 {
 	var room [128]byte                                   // enough for most values without a heap allocation

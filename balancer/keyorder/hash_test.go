@@ -34,7 +34,7 @@ func objectID(t testing.TB, s string) bson.ObjectID {
 	return id
 }
 
-// The table of spec 03 §4.6, values taken from a server.
+// The table of rules/03-catalog-and-keys §4.6, values taken from a server.
 func TestHashTable(t *testing.T) {
 	uuid := bson.Binary{Subtype: 4, Data: []byte{0, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0, 0x11, 0x22, 0x33, 0x44,
 		0x55, 0x66, 0x77}}
@@ -88,7 +88,7 @@ func TestHashTable(t *testing.T) {
 	}
 }
 
-// Spec 03 §4.6, the row on numbers: what is hashed is an integer, and which
+// rules/03-catalog-and-keys §4.6, the row on numbers: what is hashed is an integer, and which
 // one depends on the type.
 func TestHashOfNumbersIsHashOfAnInteger(t *testing.T) {
 	for _, c := range []struct {

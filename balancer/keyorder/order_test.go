@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Spec 03 §4.4: each line is one place in the order, and the values on a line
+// rules/03-catalog-and-keys §4.4: each line is one place in the order, and the values on a line
 // are equal.
 func TestOrderAcrossTypes(t *testing.T) {
 	d := func(s string) bson.Decimal128 { return decimal128(t, s) }

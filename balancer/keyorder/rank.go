@@ -2,7 +2,7 @@ package keyorder
 
 import "go.mongodb.org/mongo-driver/v2/bson"
 
-// Rank returns the place of a type in the order of types (spec 03 §4.4), -1 for
+// Rank returns the place of a type in the order of types (rules/03-catalog-and-keys §4.4), -1 for
 // MinKey to 127 for MaxKey. Types of one rank compare by value.
 func Rank(t bson.Type) int {
 	if t == bson.TypeMinKey {

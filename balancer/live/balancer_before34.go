@@ -7,8 +7,8 @@ import (
 )
 
 // Before 3.4 there is no command for the balancer: each mongos has one, which
-// obeys config.settings and holds a lock in config.locks during a round (spec 01
-// §9.5).
+// obeys config.settings and holds a lock in config.locks during a round
+// (rules/01-selection §9.5).
 
 // noJudgement is what is not known of a collection where nobody can be asked.
 func noJudgement(ns string) catalog.Gap {

@@ -13,11 +13,11 @@ import (
 )
 
 // Before 3.4 the catalog tells of the balancer what balancerStatus tells later, to
-// the reader, to a Look and to who is about to carry a plan out (spec 01 §9.5).
+// the reader, to a Look and to who is about to carry a plan out (rules/01-selection §9.5).
 func TestBalancerBefore34(t *testing.T) {
 	c := served(t, catalog.Release24, `{"shards": [{"id": "a"}, {"id": "b"}], "collections": [
 	  {"ns": "x.y", "key": {"k": 1}, "chunks": [{"shard": "a", "max": {"k": 0}}, {"shard": "b"}]}]}`, asItIs)
-	asker := live.AskerOf(c.client)
+	commands := live.NewCommandRunner(c.client)
 	set := func(collection string, change bson.D) {
 		c.ok(t, "config", e("update", collection), e("updates", bson.A{
 			bson.D{e("q", bson.D{e("_id", "balancer")}), e("u", bson.D{e("$set", change)}), e("upsert", true)}}))
@@ -39,7 +39,7 @@ func TestBalancerBefore34(t *testing.T) {
 		if got := whole.Parts().Balancer; got != tt.want || len(whole.Parts().Source.Gaps) > 0 {
 			t.Errorf("the reader has %+v, want %+v; gaps %v", got, tt.want, whole.Parts().Source.Gaps)
 		}
-		look, err := live.Look{Parts: live.Identity | live.Balancer, Now: time.Now()}.Read(t.Context(), asker)
+		look, err := live.Look{Parts: live.Identity | live.Balancer, Now: time.Now()}.Read(t.Context(), commands)
 		if err != nil || look.Parts().Balancer != tt.want {
 			t.Errorf("a look has %+v, %v", look.Parts().Balancer, err)
 		}

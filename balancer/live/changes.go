@@ -19,7 +19,7 @@ type Position struct {
 }
 
 // EndOfChanges returns the end of config.changelog.
-func EndOfChanges(ctx context.Context, a Asker) (Position, error) {
+func EndOfChanges(ctx context.Context, a CommandRunner) (Position, error) {
 	docs, err := newestChanges(ctx, a, 1)
 	return Position{}.behind(docs), err
 }
@@ -27,7 +27,7 @@ func EndOfChanges(ctx context.Context, a Asker) (Position, error) {
 // ChangesSince returns what was written behind a position, the oldest first, and
 // the end of it. Where the log has lost the position (it is capped), entries count
 // that are younger than the one that stood there.
-func ChangesSince(ctx context.Context, a Asker, from Position) ([]catalog.LogEntry, Position, error) {
+func ChangesSince(ctx context.Context, a CommandRunner, from Position) ([]catalog.LogEntry, Position, error) {
 	const page = 100
 	for limit := page; ; limit *= page {
 		docs, err := newestChanges(ctx, a, limit)
@@ -51,8 +51,9 @@ func ChangesSince(ctx context.Context, a Asker, from Position) ([]catalog.LogEnt
 }
 
 // newestChanges reads the log from its end.
-func newestChanges(ctx context.Context, a Asker, limit int) ([]bson.Raw, error) {
-	docs, err := a.List(ctx, "config", bson.D{{Key: "find", Value: "changelog"}, {Key: "filter", Value: bson.D{}},
+func newestChanges(ctx context.Context, a CommandRunner, limit int) ([]bson.Raw, error) {
+	docs, err := a.RunCursorCommand(ctx, "config", bson.D{
+		{Key: "find", Value: "changelog"}, {Key: "filter", Value: bson.D{}},
 		sorted("$natural", -1), {Key: "limit", Value: int64(limit)}})
 	return docs, err
 }

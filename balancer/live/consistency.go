@@ -11,8 +11,8 @@ import (
 // Inconsistencies has a cluster from 7.0 on compare its metadata with what the
 // shards have, indexes included. It needs the right to checkMetadataConsistency,
 // which clusterManager has and clusterMonitor has not.
-func Inconsistencies(ctx context.Context, a Asker) ([]catalog.Inconsistency, error) {
-	docs, err := a.List(ctx, "admin", bson.D{
+func Inconsistencies(ctx context.Context, a CommandRunner) ([]catalog.Inconsistency, error) {
+	docs, err := a.RunCursorCommand(ctx, "admin", bson.D{
 		{Key: "checkMetadataConsistency", Value: int32(1)}, {Key: "checkIndexes", Value: true},
 	})
 	var list []catalog.Inconsistency

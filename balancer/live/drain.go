@@ -10,7 +10,7 @@ import (
 )
 
 // Since 8.3 draining has commands of its own; before, removeShard does all of it,
-// step by step (spec 03 §1.5). The config servers, if they are a shard, leave by
+// step by step (rules/03-commands §1.5). The config servers, if they are a shard, leave by
 // commands of their own.
 
 // StartDrainCommand returns what marks a shard as draining.
@@ -72,9 +72,9 @@ func DrainOf(look func(Look) (*catalog.Snapshot, error), r catalog.Release, id c
 }
 
 // Drain returns how far a shard's draining is; false when there is no such shard.
-func (t *Turn) Drain(ctx context.Context, id catalog.ShardID) (diagnosis.Drain, bool, error) {
+func (t *LeasedCluster) Drain(ctx context.Context, id catalog.ShardID) (diagnosis.Drain, bool, error) {
 	return DrainOf(func(l Look) (*catalog.Snapshot, error) {
-		seen, err := l.Read(ctx, t.doer.asker)
+		seen, err := l.Read(ctx, t.executor.commands)
 		if err != nil {
 			return nil, ServerError(err)
 		}

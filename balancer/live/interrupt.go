@@ -14,21 +14,21 @@ import (
 // the mongos that we talk to and on shards; and on donors, which are not told it, by
 // the collection: a donor has one migration at a time. One that is past its copy is
 // not stopped any more.
-func (t *Turn) Interrupt(ctx context.Context) (found int, err error) {
+func (t *LeasedCluster) Interrupt(ctx context.Context) (found int, err error) {
 	moves := t.underWay()
 	for _, onMongos := range []bool{false, true} {
-		where := bson.A{bson.D{{Key: "command.comment", Value: t.doer.comment}}}
+		where := bson.A{bson.D{{Key: "command.comment", Value: t.executor.comment}}}
 		if !onMongos {
 			where = append(where, donors(moves)...)
 		}
-		ops, err := t.doer.list(ctx, "admin", aggregate(1,
+		ops, err := t.executor.list(ctx, "admin", aggregate(1,
 			bson.D{{Key: "$currentOp", Value: bson.D{{Key: "allUsers", Value: true}, {Key: "localOps", Value: onMongos}}}},
 			bson.D{{Key: "$match", Value: bson.D{{Key: "$or", Value: where}}}}))
 		if err != nil {
 			return found, err
 		}
 		for _, op := range ops {
-			_, err := t.doer.ask(ctx, "admin", bson.D{{Key: "killOp", Value: 1}, {Key: "op", Value: op.Lookup("opid")}})
+			_, err := t.executor.ask(ctx, "admin", bson.D{{Key: "killOp", Value: 1}, {Key: "op", Value: op.Lookup("opid")}})
 			if err != nil {
 				return found, err
 			}
@@ -50,7 +50,7 @@ func donors(moves []policy.Migration) (where bson.A) {
 }
 
 // begun notes a move until ended is called.
-func (t *Turn) begun(m policy.Migration) (ended func()) {
+func (t *LeasedCluster) begun(m policy.Migration) (ended func()) {
 	t.moving.Lock()
 	defer t.moving.Unlock()
 	t.moves = append(t.moves, &m)
@@ -61,7 +61,7 @@ func (t *Turn) begun(m policy.Migration) (ended func()) {
 	}
 }
 
-func (t *Turn) underWay() (list []policy.Migration) {
+func (t *LeasedCluster) underWay() (list []policy.Migration) {
 	t.moving.Lock()
 	defer t.moving.Unlock()
 	for _, m := range t.moves {
@@ -71,4 +71,4 @@ func (t *Turn) underWay() (list []policy.Migration) {
 }
 
 // Comment is what moves of this turn are known by among the operations of servers.
-func (t *Turn) Comment() string { return t.doer.comment }
+func (t *LeasedCluster) Comment() string { return t.executor.comment }

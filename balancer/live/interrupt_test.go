@@ -32,7 +32,7 @@ func TestInterrupt(t *testing.T) {
 			}
 			t.Cleanup(made.Close)
 			client := mocktest.Connect(t, router.New(made, nil))
-			turn, err := live.TakeTurn(t.Context(), client, live.AskerOf(client), live.Self("balance"))
+			turn, err := live.Acquire(t.Context(), client, live.NewCommandRunner(client), live.Self("balance"))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -111,24 +111,26 @@ func unless(ctx, silent context.Context, do func(context.Context) error) error {
 	return err
 }
 
-// sureAsker asks as long as the lease holds for certain: who is not answered any more
+// leasedRunner asks as long as the lease holds for certain: who is not answered any more
 // learns that, and does not wait for a connection that hangs.
-type sureAsker struct {
-	Asker
+type leasedRunner struct {
+	CommandRunner
 	lease *Lease
 }
 
-func (a sureAsker) Ask(ctx context.Context, database string, command bson.D) (reply bson.Raw, err error) {
+func (a leasedRunner) RunCommand(ctx context.Context, database string, command bson.D) (reply bson.Raw, err error) {
 	err = unless(ctx, a.lease.Sure(), func(ctx context.Context) error {
-		reply, err = a.Asker.Ask(ctx, database, command)
+		reply, err = a.CommandRunner.RunCommand(ctx, database, command)
 		return err
 	})
 	return reply, err
 }
 
-func (a sureAsker) List(ctx context.Context, database string, command bson.D) (docs []bson.Raw, err error) {
+func (a leasedRunner) RunCursorCommand(
+	ctx context.Context, database string, command bson.D,
+) (docs []bson.Raw, err error) {
 	err = unless(ctx, a.lease.Sure(), func(ctx context.Context) error {
-		docs, err = a.Asker.List(ctx, database, command)
+		docs, err = a.CommandRunner.RunCursorCommand(ctx, database, command)
 		return err
 	})
 	return docs, err

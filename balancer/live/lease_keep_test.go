@@ -86,11 +86,11 @@ func TestDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Lease{o: LeaseOptions{For: time.Minute}, asked: time.Now()}
 		l.sure, l.unsure = context.WithCancel(context.Background())
-		a := sureAsker{hanging{}, l}
+		a := leasedRunner{hanging{}, l}
 		ended := func() <-chan error {
 			done := make(chan error, 1)
 			go func() {
-				_, err := a.Ask(t.Context(), "admin", nil)
+				_, err := a.RunCommand(t.Context(), "admin", nil)
 				done <- err
 			}()
 			return done
@@ -120,9 +120,9 @@ func TestDoubt(t *testing.T) {
 }
 
 // hanging never answers.
-type hanging struct{ Asker }
+type hanging struct{ CommandRunner }
 
-func (hanging) Ask(ctx context.Context, _ string, _ bson.D) (bson.Raw, error) {
+func (hanging) RunCommand(ctx context.Context, _ string, _ bson.D) (bson.Raw, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
 }

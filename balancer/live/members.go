@@ -25,7 +25,7 @@ import (
 // primaries, which know how far their secondaries are. There is one client a
 // shard, from when it is first asked on.
 type Members struct {
-	cluster  Asker
+	cluster  CommandRunner
 	settings *options.ClientOptions
 	wanted   []pace.Quantity
 
@@ -83,7 +83,7 @@ func isLogin(err error) bool {
 
 // NewMembers returns the members of a cluster's shards, of which some quantities are
 // wanted. They are reached as the cluster is: with the same user, TLS and all.
-func NewMembers(cluster Asker, settings *options.ClientOptions, wanted []pace.Quantity) *Members {
+func NewMembers(cluster CommandRunner, settings *options.ClientOptions, wanted []pace.Quantity) *Members {
 	return &Members{cluster: cluster, settings: settings, wanted: wanted, clients: map[catalog.ShardID]*member{}}
 }
 
@@ -144,7 +144,7 @@ func (m *Members) Check(ctx context.Context) error {
 }
 
 func (m *Members) shards(ctx context.Context) (ids []catalog.ShardID, err error) {
-	docs, err := m.cluster.List(ctx, "config", bson.D{{Key: "find", Value: "shards"}})
+	docs, err := m.cluster.RunCursorCommand(ctx, "config", bson.D{{Key: "find", Value: "shards"}})
 	for _, doc := range docs {
 		ids = append(ids, catalog.ShardID(text(doc, "_id")))
 	}
@@ -153,7 +153,7 @@ func (m *Members) shards(ctx context.Context) (ids []catalog.ShardID, err error)
 
 // of returns the client of a shard, a new one where its hosts have changed.
 func (m *Members) of(ctx context.Context, id catalog.ShardID) (*member, error) {
-	docs, err := m.cluster.List(ctx, "config", bson.D{
+	docs, err := m.cluster.RunCursorCommand(ctx, "config", bson.D{
 		{Key: "find", Value: "shards"}, {Key: "filter", Value: bson.D{{Key: "_id", Value: string(id)}}},
 	})
 	if err != nil {

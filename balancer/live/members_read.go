@@ -14,8 +14,8 @@ import (
 
 // ask reads what is wanted of the replica set of a shard.
 func (m *Members) ask(ctx context.Context, id catalog.ShardID, c *member) ([]pace.Reading, error) {
-	a := AskerOf(c.client)
-	status, err := a.Ask(ctx, "admin", bson.D{
+	a := NewCommandRunner(c.client)
+	status, err := a.RunCommand(ctx, "admin", bson.D{
 		{Key: "serverStatus", Value: 1}, {Key: "metrics", Value: 0}, {Key: "locks", Value: 0}, {Key: "repl", Value: 1},
 	})
 	if err != nil {
@@ -27,7 +27,7 @@ func (m *Members) ask(ctx context.Context, id catalog.ShardID, c *member) ([]pac
 	}
 	list := []pace.Reading{own}
 	if m.wants(pace.Lag) {
-		set, err := a.Ask(ctx, "admin", bson.D{{Key: "replSetGetStatus", Value: 1}})
+		set, err := a.RunCommand(ctx, "admin", bson.D{{Key: "replSetGetStatus", Value: 1}})
 		switch err = ServerError(err); {
 		case mongoerr.Is(err, mongoerr.NoReplicationEnabled): // there are no secondaries
 		case err != nil:
@@ -112,8 +112,8 @@ func lags(id catalog.ShardID, status bson.Raw, late map[string]bool) (list []pac
 
 // delayed are the members that are late on purpose. Who may not read the
 // configuration counts none.
-func delayed(ctx context.Context, a Asker) map[string]bool {
-	config, err := a.Ask(ctx, "admin", bson.D{{Key: "replSetGetConfig", Value: 1}})
+func delayed(ctx context.Context, a CommandRunner) map[string]bool {
+	config, err := a.RunCommand(ctx, "admin", bson.D{{Key: "replSetGetConfig", Value: 1}})
 	if err != nil {
 		return nil
 	}
@@ -130,10 +130,10 @@ func delayed(ctx context.Context, a Asker) map[string]bool {
 }
 
 // oplogWindow is how long the oplog reaches back, where it may be read.
-func oplogWindow(ctx context.Context, a Asker) (time.Duration, bool) {
+func oplogWindow(ctx context.Context, a CommandRunner) (time.Duration, bool) {
 	var ends [2]time.Time
 	for i, direction := range []int{1, -1} {
-		docs, err := a.List(ctx, "local", bson.D{
+		docs, err := a.RunCursorCommand(ctx, "local", bson.D{
 			{Key: "find", Value: "oplog.rs"}, {Key: "sort", Value: bson.D{{Key: "$natural", Value: direction}}},
 			{Key: "limit", Value: 1}, {Key: "projection", Value: bson.D{{Key: "ts", Value: 1}}},
 		})
@@ -160,7 +160,7 @@ const between = time.Second
 
 // busy is the share of its processors that a server has used since the last look;
 // the first one tells nothing.
-func (c *member) busy(ctx context.Context, a Asker, status bson.Raw) (float64, bool) {
+func (c *member) busy(ctx context.Context, a CommandRunner, status bson.Raw) (float64, bool) {
 	user, ok := status.Lookup("extra_info", "user_time_us").AsFloat64OK() // on Linux
 	system, _ := status.Lookup("extra_info", "system_time_us").AsFloat64OK()
 	at, timed := status.Lookup("localTime").TimeOK()
@@ -168,7 +168,7 @@ func (c *member) busy(ctx context.Context, a Asker, status bson.Raw) (float64, b
 		return 0, false
 	}
 	if c.cores == 0 {
-		host, err := a.Ask(ctx, "admin", bson.D{{Key: "hostInfo", Value: 1}})
+		host, err := a.RunCommand(ctx, "admin", bson.D{{Key: "hostInfo", Value: 1}})
 		if err != nil {
 			return 0, false
 		}

@@ -16,8 +16,8 @@ import (
 
 // Members that can't be reached are told of, with what to do.
 func TestMembersThatCantBeReached(t *testing.T) {
-	asker := onMock(t, catalog.Release80, `{"shards": [{"id": "shard0"}]}`) // which listens nowhere
-	m := live.NewMembers(asker, options.Client(), []pace.Quantity{pace.Lag})
+	commands := onMock(t, catalog.Release80, `{"shards": [{"id": "shard0"}]}`) // which listens nowhere
+	m := live.NewMembers(commands, options.Client(), []pace.Quantity{pace.Lag})
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	err := m.Check(ctx)

@@ -17,7 +17,7 @@ func (s *Steps) Operations(ctx context.Context, namespaces []string) (map[string
 		if err != nil {
 			return nil, err
 		}
-		docs, err := s.doer.list(ctx, db, aggregate(name,
+		docs, err := s.executor.list(ctx, db, aggregate(name,
 			bson.D{{Key: "$collStats", Value: bson.D{{Key: "latencyStats", Value: bson.D{}}}}}))
 		if err != nil {
 			return nil, err

@@ -79,7 +79,7 @@ type Overview struct {
 	Distribution []bson.Raw
 }
 
-// PartError says which part of a Look failed. Err is the Asker's.
+// PartError says which part of a Look failed. Err is the command runner's.
 type PartError struct {
 	What string
 	Err  error
@@ -88,12 +88,12 @@ type PartError struct {
 // Error names the part.
 func (e *PartError) Error() string { return e.What + ": " + e.Err.Error() }
 
-// Unwrap returns the Asker's error.
+// Unwrap returns the command runner's error.
 func (e *PartError) Unwrap() error { return e.Err }
 
 // Read looks at the cluster. Its error is a *PartError.
-func (l Look) Read(ctx context.Context, a Asker) (*Overview, error) {
-	o := &overview{Look: l, ctx: ctx, asker: a, parts: catalog.SnapshotParts{
+func (l Look) Read(ctx context.Context, a CommandRunner) (*Overview, error) {
+	o := &overview{Look: l, ctx: ctx, commands: a, parts: catalog.SnapshotParts{
 		Source: l.Source, Config: map[string][]bson.Raw{},
 	}}
 	o.parts.Source.Kind = cmp.Or(l.Source.Kind, catalog.SourceLive)
@@ -126,7 +126,7 @@ func partError(what string, err error) error {
 type overview struct {
 	Look
 	ctx          context.Context
-	asker        Asker
+	commands     CommandRunner
 	parts        catalog.SnapshotParts
 	distribution []bson.Raw
 }
@@ -166,7 +166,7 @@ func (o *overview) steps() []step {
 // find returns all documents of a query on the config database.
 func (o *overview) find(collection string, filter bson.D, more ...bson.E) ([]bson.Raw, error) {
 	command := bson.D{{Key: "find", Value: collection}, {Key: "filter", Value: filter}}
-	return o.asker.List(o.ctx, "config", append(command, more...))
+	return o.commands.RunCursorCommand(o.ctx, "config", append(command, more...))
 }
 
 // aggregate returns all documents of a pipeline; the collection 1 stands for the
@@ -176,7 +176,7 @@ func (o *overview) aggregate(database string, collection any, stages ...bson.D) 
 	for i, stage := range stages {
 		pipeline[i] = stage
 	}
-	return o.asker.List(o.ctx, database, bson.D{
+	return o.commands.RunCursorCommand(o.ctx, database, bson.D{
 		{Key: "aggregate", Value: collection}, {Key: "pipeline", Value: pipeline}, {Key: "cursor", Value: bson.D{}},
 	})
 }
@@ -216,7 +216,7 @@ func (o *overview) balancer() error {
 	if !o.Release.HasModes() {
 		return o.balancerBefore34()
 	}
-	reply, err := o.asker.Ask(o.ctx, "admin", bson.D{{Key: "balancerStatus", Value: int32(1)}})
+	reply, err := o.commands.RunCommand(o.ctx, "admin", bson.D{{Key: "balancerStatus", Value: int32(1)}})
 	if err != nil {
 		return o.lenient(catalog.Gap{What: "balancer"}, err)
 	}
@@ -268,7 +268,7 @@ func (o *overview) statuses() error {
 			o.parts.Source.Gaps = append(o.parts.Source.Gaps, noJudgement(c.Namespace))
 			continue
 		}
-		reply, err := o.asker.Ask(o.ctx, "admin", bson.D{{Key: "balancerCollectionStatus", Value: c.Namespace}})
+		reply, err := o.commands.RunCommand(o.ctx, "admin", bson.D{{Key: "balancerCollectionStatus", Value: c.Namespace}})
 		if err != nil {
 			if err := o.lenient(catalog.Gap{What: "balance", Namespace: c.Namespace}, err); err != nil {
 				return &PartError{"status of " + c.Namespace, err}
@@ -280,7 +280,7 @@ func (o *overview) statuses() error {
 	return nil
 }
 
-// reportedStatus reads the reply of balancerCollectionStatus (spec 01 §7).
+// reportedStatus reads the reply of balancerCollectionStatus (rules/01-selection §7).
 func reportedStatus(reply bson.Raw) *catalog.ReportedStatus {
 	r := &catalog.ReportedStatus{
 		Compliant: isSet(reply.Lookup("balancerCompliant")), Violation: text(reply, "firstComplianceViolation"),

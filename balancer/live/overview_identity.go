@@ -14,14 +14,14 @@ import (
 // identity learns who answers, which cluster it belongs to, and what time it is
 // there.
 func (o *overview) identity() error {
-	hello, err := greet(o.ctx, o.asker)
+	hello, err := greet(o.ctx, o.commands)
 	if err != nil {
 		return err
 	}
 	if ms, ok := hello.Lookup("localTime").DateTimeOK(); ok {
 		o.Now = time.UnixMilli(ms).UTC()
 	}
-	info, err := o.asker.Ask(o.ctx, "admin", bson.D{{Key: "buildInfo", Value: int32(1)}})
+	info, err := o.commands.RunCommand(o.ctx, "admin", bson.D{{Key: "buildInfo", Value: int32(1)}})
 	if err != nil {
 		return err
 	}
@@ -49,10 +49,10 @@ func (o *overview) identity() error {
 }
 
 // greet returns what a router says of itself; another server is ErrNotSharded.
-func greet(ctx context.Context, a Asker) (bson.Raw, error) {
-	hello, err := a.Ask(ctx, "admin", bson.D{{Key: "hello", Value: int32(1)}})
+func greet(ctx context.Context, a CommandRunner) (bson.Raw, error) {
+	hello, err := a.RunCommand(ctx, "admin", bson.D{{Key: "hello", Value: int32(1)}})
 	if mongoerr.Is(ServerError(err), mongoerr.CommandNotFound) { // before 4.4.2
-		hello, err = a.Ask(ctx, "admin", bson.D{{Key: "isMaster", Value: int32(1)}})
+		hello, err = a.RunCommand(ctx, "admin", bson.D{{Key: "isMaster", Value: int32(1)}})
 	}
 	if err != nil {
 		return nil, err

@@ -52,7 +52,7 @@ func (o *overview) moves() error {
 }
 
 // outcomes has the server count what the donors wrote about migrations
-// (spec 03 §6.1, rows 12 and 13).
+// (rules/03-helpers-examples-traps §6.1, rows 12 and 13).
 func (o *overview) outcomes() error {
 	since := o.Now.Add(-o.Span)
 	of := bson.D{
@@ -92,7 +92,7 @@ func (o *overview) outcomes() error {
 }
 
 // underWay asks for the operations of donors, recipients and coordinators, and the
-// config server for what it has listed (spec 03 §1.7). Who may not look sees none.
+// config server for what it has listed (rules/03-commands §1.7). Who may not look sees none.
 func (o *overview) underWay() error {
 	ops, err := o.aggregate("admin", int32(1), operationStages()...)
 	if err != nil {

@@ -32,7 +32,7 @@ func shard(doc bson.Raw) catalog.Shard {
 }
 
 // configShard is the shard that the config servers are, if they are one. It is
-// asked for by a command of its own (spec 03 §1.5).
+// asked for by a command of its own (rules/03-commands §1.5).
 const configShard = "config"
 
 // drains asks for the state of the shards that drain, or of the one that the Look
@@ -46,7 +46,7 @@ func (o *overview) drains() error {
 		if o.Shard == "" && !s.Draining || o.Shard != "" && o.Shard != s.ID {
 			continue
 		}
-		reply, err := o.asker.Ask(o.ctx, "admin", DrainStatusCommand(s.ID))
+		reply, err := o.commands.RunCommand(o.ctx, "admin", DrainStatusCommand(s.ID))
 		if err != nil {
 			return err
 		}
@@ -68,7 +68,7 @@ func reportedDrain(reply bson.Raw) *catalog.ReportedDrain {
 
 // reach finds the shards of which the router knows no primary.
 func (o *overview) reach() error {
-	reply, err := o.asker.Ask(o.ctx, "admin", bson.D{{Key: "connPoolStats", Value: int32(1)}})
+	reply, err := o.commands.RunCommand(o.ctx, "admin", bson.D{{Key: "connPoolStats", Value: int32(1)}})
 	if err != nil {
 		return o.lenient(catalog.Gap{What: "reach"}, err)
 	}

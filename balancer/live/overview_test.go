@@ -23,10 +23,10 @@ import (
 	"shardsh/balancer/mock/wire"
 )
 
-// onMock gives an Asker of a mock with a topology.
-func onMock(t *testing.T, release catalog.Release, topology string) live.Asker {
+// onMock gives a command runner of a mock with a topology.
+func onMock(t *testing.T, release catalog.Release, topology string) live.CommandRunner {
 	t.Helper()
-	return live.AskerOf(clientOfMock(t, release, topology))
+	return live.NewCommandRunner(clientOfMock(t, release, topology))
 }
 
 func clientOfMock(t *testing.T, release catalog.Release, topology string) *mongo.Client {
@@ -56,7 +56,7 @@ func TestOverviewAgreesWithTheReader(t *testing.T) {
 			Parts: live.Settings | live.Balancer | live.Shards | live.Drains | live.Databases | live.Collections |
 				live.Unsharded | live.Statuses | live.Counts | live.Zones | live.Rounds | live.Outcomes | live.Migrations,
 			Now: whole.Time(), Span: diagnosis.FailureSpan, Release: release,
-		}.Read(t.Context(), live.AskerOf(client))
+		}.Read(t.Context(), live.NewCommandRunner(client))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -181,11 +181,11 @@ func (s *scripted) answer(database string, command bson.D) ([]bson.Raw, error) {
 	return s.docs[what], nil
 }
 
-func (s *scripted) List(_ context.Context, database string, command bson.D) ([]bson.Raw, error) {
+func (s *scripted) RunCursorCommand(_ context.Context, database string, command bson.D) ([]bson.Raw, error) {
 	return s.answer(database, command)
 }
 
-func (s *scripted) Ask(_ context.Context, database string, command bson.D) (bson.Raw, error) {
+func (s *scripted) RunCommand(_ context.Context, database string, command bson.D) (bson.Raw, error) {
 	docs, err := s.answer(database, command)
 	if len(docs) == 0 {
 		return bson.Raw{5, 0, 0, 0, 0}, err
@@ -410,7 +410,7 @@ func (standalone) Handle(context.Context, wire.Request) bson.Raw {
 }
 
 func TestNotAMongos(t *testing.T) {
-	if err := live.CheckSharded(t.Context(), live.AskerOf(mocktest.Connect(t, standalone{}))); !errors.Is(err, live.ErrNotSharded) {
+	if err := live.CheckSharded(t.Context(), live.NewCommandRunner(mocktest.Connect(t, standalone{}))); !errors.Is(err, live.ErrNotSharded) {
 		t.Errorf("error %v, want %v", err, live.ErrNotSharded)
 	}
 }

@@ -12,7 +12,7 @@ func BenchmarkPictureOfAMillion(b *testing.B) {
 	s := snaptest.Large(b, snaptest.Million())
 	peak := peakHeap()
 	for b.Loop() {
-		c, err := mock.New(mock.Config{Picture: s})
+		c, err := mock.New(mock.Config{Metadata: s})
 		if err != nil {
 			b.Fatal(err)
 		}

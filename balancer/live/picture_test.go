@@ -28,7 +28,7 @@ func played(t *testing.T, s *catalog.Snapshot) *catalog.Snapshot {
 // playedBy is played, by a mock of another release.
 func playedBy(t *testing.T, s *catalog.Snapshot, release catalog.Release) *catalog.Snapshot {
 	t.Helper()
-	c, err := mock.New(mock.Config{Picture: s, Version: release})
+	c, err := mock.New(mock.Config{Metadata: s, Version: release})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,7 +244,7 @@ func TestPictureGoesOn(t *testing.T) {
 	p := s.Parts()
 	p.Deletions = []catalog.RangeDeletion{{Shard: "s000", Namespace: "db.c0", UUID: coll.UUID,
 		Min: coll.Pattern.Bound(first.Min), Max: coll.Pattern.Bound(first.Max), Delayed: true}}
-	c, err := mock.New(mock.Config{Picture: catalog.NewSnapshot(p)})
+	c, err := mock.New(mock.Config{Metadata: catalog.NewSnapshot(p)})
 	if err != nil {
 		t.Fatal(err)
 	}

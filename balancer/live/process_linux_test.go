@@ -34,11 +34,11 @@ func TestLeaseOfADeadProcess(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			h := self
 			h.Process = tc.process
-			dead, err := live.TakeTurn(t.Context(), c.client, live.AskerOf(c.client), h)
+			dead, err := live.Acquire(t.Context(), c.client, live.NewCommandRunner(c.client), h)
 			if err != nil {
 				t.Fatal(err)
 			}
-			next, err := live.TakeTurn(t.Context(), c.client, live.AskerOf(c.client), self)
+			next, err := live.Acquire(t.Context(), c.client, live.NewCommandRunner(c.client), self)
 			if tc.gone == errors.As(err, new(*live.HeldError)) {
 				t.Errorf("taken: %t, %v", next != nil, err)
 			}

@@ -222,7 +222,7 @@ func (r *reading) sameCluster() {
 
 // run runs a command on admin.
 func (r *reading) run(ctx context.Context, command bson.D) (bson.Raw, error) {
-	return AskerOf(r.client).Ask(ctx, "admin", command)
+	return NewCommandRunner(r.client).RunCommand(ctx, "admin", command)
 }
 
 // closeTime is how long a reading that has ended waits for a server to forget a

@@ -15,7 +15,7 @@ import (
 
 // activity reads what is under way. Since 5.0 the donors' operations are all
 // that a router can see of migrations; before, config.migrations and the locks
-// of config.locks tell of them (spec 03 §1.7).
+// of config.locks tell of them (rules/03-commands §1.7).
 func (r *reading) activity(ctx context.Context) error {
 	var list activity
 	ops, err := r.operations(ctx)
@@ -157,7 +157,7 @@ func (a *activity) resharding(op bson.Raw, now time.Time) {
 	of.TotalBytes += integer(op, "approxBytesToCopy")
 }
 
-// reshardingEntry adds what config.reshardingOperations tells (spec 03 §3.11).
+// reshardingEntry adds what config.reshardingOperations tells (rules/03-catalog-and-keys §3.11).
 // Those that are over stay for a while.
 func (a *activity) reshardingEntry(doc bson.Raw) {
 	state := text(doc, "state")

@@ -11,7 +11,7 @@ import (
 )
 
 // What several operations and documents tell of one migration, or of one
-// resharding, is one (spec 03 §1.7, §3.11).
+// resharding, is one (rules/03-commands §1.7, rules/03-catalog-and-keys §3.11).
 func TestActivity(t *testing.T) {
 	now := time.UnixMilli(1_700_000_000_000).UTC()
 	raw := func(d bson.D) bson.Raw {

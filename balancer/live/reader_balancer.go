@@ -8,7 +8,7 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// balancer asks what the balancer says of itself (spec 03 §1.2).
+// balancer asks what the balancer says of itself (rules/03-commands §1.2).
 func (r *reading) balancer(ctx context.Context) error {
 	if !r.parts.Release.HasModes() {
 		return r.balancerBefore34(ctx)

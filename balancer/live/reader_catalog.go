@@ -108,7 +108,7 @@ func (r *reading) shards(ctx context.Context, docs []bson.Raw) error {
 }
 
 // shardSizes sums up what the databases take on each shard, for the limits of
-// shards that releases up to 5.0 know (spec 01 §3.1).
+// shards that releases up to 5.0 know (rules/01-rounds-and-settings §3.1).
 func (r *reading) shardSizes(ctx context.Context) error {
 	reply, err := r.run(ctx, bson.D{{Key: "listDatabases", Value: 1}})
 	if err != nil {
@@ -176,7 +176,7 @@ func (r *reading) zones(context.Context) error {
 		ns := text(doc, "ns")
 		c := byNamespace[ns]
 		if c == nil {
-			continue // zones may wait for their collection (spec 03 §3.5)
+			continue // zones may wait for their collection (rules/03-catalog-and-keys §3.5)
 		}
 		zone, err := catalog.ParseZone(c.Pattern, doc)
 		if err == nil {

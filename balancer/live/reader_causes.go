@@ -128,7 +128,7 @@ func (r *reading) unsharded(ctx context.Context) error {
 	}
 	list := []catalog.UnshardedData{}
 	for _, d := range r.parts.Databases {
-		reply, err := AskerOf(r.client).Ask(ctx, d.Name, bson.D{{Key: "dbStats", Value: 1}})
+		reply, err := NewCommandRunner(r.client).RunCommand(ctx, d.Name, bson.D{{Key: "dbStats", Value: 1}})
 		if err != nil {
 			return err
 		}

@@ -95,7 +95,7 @@ func (r *reading) chunks(ctx context.Context, t *tracked, which bson.E,
 
 // flags looks for what changes without a version: chunks that were flagged jumbo
 // (or unflagged by hand), and sizes that a defragmentation noted or took away
-// (spec 02 §6.3).
+// (rules/02-migration-and-metadata §6.3).
 func (r *reading) flags(ctx context.Context, t *tracked) error {
 	flagged, err := r.chunks(ctx, t, bson.E{Key: "jumbo", Value: true})
 	if err != nil {

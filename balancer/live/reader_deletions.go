@@ -11,7 +11,7 @@ import (
 )
 
 // deletions reads the range deletions that the shards have still to do, from the
-// shards (spec 03 §3.14).
+// shards (rules/03-catalog-and-keys §3.14).
 func (r *reading) deletions(ctx context.Context) error {
 	if r.options.ShardClient == nil {
 		return nil

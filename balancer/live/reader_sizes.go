@@ -14,7 +14,7 @@ import (
 const unknownStage mongoerr.Code = 40324
 
 // sizes reads what each shard has of the collections: from
-// $shardedDataDistribution since 6.0.3 (spec 03 §2.1), from $collStats before,
+// $shardedDataDistribution since 6.0.3 (rules/03-catalog-and-keys §2.1), from $collStats before,
 // and for collections that are tracked and not sharded.
 func (r *reading) sizes(ctx context.Context) error {
 	defer r.noSizes()
@@ -70,7 +70,7 @@ func (r *reading) distribution(ctx context.Context) (map[string]map[catalog.Shar
 
 // collStats asks the shards that own a collection's chunks for its size there.
 // Orphans are told since 6.0, as documents: what they take is reckoned from the
-// average document (spec 03 §2.1).
+// average document (rules/03-catalog-and-keys §2.1).
 func (r *reading) collStats(ctx context.Context, ns string) (map[catalog.ShardID]catalog.ShardData, error) {
 	db, name, err := catalog.SplitNamespace(ns)
 	if err != nil {

@@ -132,7 +132,7 @@ type silence struct {
 	testing.TB
 	router *muted
 	direct *mongo.Client
-	turn   *Turn
+	turn   *LeasedCluster
 	plan   *plan.Plan
 }
 
@@ -158,7 +158,7 @@ func newSilence(t *testing.T, after, stolen bool) *silence {
 		t.Fatalf("%d steps, %v", len(w.plan.Steps), err)
 	}
 	client := mocktest.Connect(t, m)
-	w.turn, err = takeTurn(t.Context(), client, AskerOf(client),
+	w.turn, err = acquire(t.Context(), client, NewCommandRunner(client),
 		LeaseOptions{Name: engineLease, For: lasts, Holder: Holder{Host: "h", PID: 1}})
 	if err != nil {
 		t.Fatal(err)

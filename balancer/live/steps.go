@@ -15,31 +15,31 @@ import (
 
 // Steps is a sharded cluster that the steps of plans are carried out on, through
 // a mongos.
-type Steps struct{ doer *Doer }
+type Steps struct{ executor *Executor }
 
 var _ apply.Cluster = (*Steps)(nil)
 
 // NewSteps returns the cluster that answers. The error is ErrNotSharded when it is
 // no mongos. Commands that change something are given to Ask like all others.
-func NewSteps(ctx context.Context, a Asker) (*Steps, error) {
-	d, err := newDoer(ctx, a)
+func NewSteps(ctx context.Context, a CommandRunner) (*Steps, error) {
+	d, err := newExecutor(ctx, a)
 	return &Steps{d}, err
 }
 
 // Look reads all that a step depends on but chunks.
 func (s *Steps) Look(ctx context.Context, namespaces []string) (*catalog.Snapshot, error) {
-	now, err := s.doer.now(ctx)
+	now, err := s.executor.now(ctx)
 	if err != nil {
 		return nil, err
 	}
-	docs, err := s.doer.find(ctx, "version", bson.D{})
+	docs, err := s.executor.find(ctx, "version", bson.D{})
 	if err != nil {
 		return nil, err
 	}
 	seen, err := Look{
 		Parts: Settings | Balancer | Shards | Collections | Zones, Namespaces: namespaces,
-		Now: now, Release: s.doer.release,
-	}.Read(ctx, s.doer.asker)
+		Now: now, Release: s.executor.release,
+	}.Read(ctx, s.executor.commands)
 	if err != nil {
 		return nil, ServerError(err)
 	}
@@ -50,7 +50,7 @@ func (s *Steps) Look(ctx context.Context, namespaces []string) (*catalog.Snapsho
 		}
 	}
 	for _, c := range parts.Collections {
-		if c.Zones, err = s.doer.zones(ctx, c.Collection); err != nil {
+		if c.Zones, err = s.executor.zones(ctx, c.Collection); err != nil {
 			return nil, err
 		}
 	}
@@ -76,7 +76,7 @@ func (s *Steps) chunks(ctx context.Context, c catalog.Collection, lower, upper c
 	above := bson.D{}
 	var chunks []catalog.Chunk
 	if !lower.IsZero() {
-		first, err := s.doer.chunkAt(ctx, c, lower)
+		first, err := s.executor.chunkAt(ctx, c, lower)
 		if err != nil {
 			return nil, err
 		}
@@ -91,7 +91,7 @@ func (s *Steps) chunks(ctx context.Context, c catalog.Collection, lower, upper c
 	if len(above) > 0 {
 		filter = append(filter, bson.E{Key: "min", Value: above})
 	}
-	docs, err := s.doer.find(ctx, "chunks", filter, sorted("min", 1))
+	docs, err := s.executor.find(ctx, "chunks", filter, sorted("min", 1))
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func (s *Steps) chunks(ctx context.Context, c catalog.Collection, lower, upper c
 
 // Cuts asks splitVector, which cuts into pieces of half the chunk size.
 func (s *Steps) Cuts(ctx context.Context, c apply.Command) ([]catalog.Key, error) {
-	return s.doer.splitVector(ctx, c.Pattern, c.Namespace, c.Min, c.Max, c.MaxBytes, false)
+	return s.executor.splitVector(ctx, c.Pattern, c.Namespace, c.Min, c.Max, c.MaxBytes, false)
 }
 
 // Do sends the command of the server's release.
@@ -120,23 +120,23 @@ func (s *Steps) Do(ctx context.Context, c apply.Command) error {
 		command = mergeChunks(c.Pattern, c.Namespace, c.Min, c.Max)
 	case plan.Move:
 		command = moveChunk(c.Pattern, c.Namespace, c.To, c.Min, c.Max)
-		if s.doer.release.AtLeast(catalog.Release60) {
+		if s.executor.release.AtLeast(catalog.Release60) {
 			command = bson.D{
 				{Key: "moveRange", Value: c.Namespace}, {Key: "toShard", Value: string(c.To)},
 				{Key: "min", Value: c.Pattern.Bound(c.Min)}, {Key: "max", Value: c.Pattern.Bound(c.Max)},
 			}
 		}
-		command = s.doer.moving(command, c.Settings, c.Force)
+		command = s.executor.moving(command, c.Settings, c.Force)
 	default:
 		return &UnsupportedError{"a step of the kind " + string(c.Kind), noCommand}
 	}
-	_, err := s.doer.ask(ctx, "admin", command)
+	_, err := s.executor.ask(ctx, "admin", command)
 	return err
 }
 
 // SetBalancing writes what sh.enableBalancing and sh.disableBalancing write.
 func (s *Steps) SetBalancing(ctx context.Context, ns string, on bool) error {
-	return s.doer.setBalancing(ctx, ns, on)
+	return s.executor.setBalancing(ctx, ns, on)
 }
 
 // Changes reports whether a command of Steps with this name changes something.
@@ -145,15 +145,15 @@ func Changes(name string) bool {
 }
 
 // Release is that of the mongos.
-func (s *Steps) Release() catalog.Release { return s.doer.release }
+func (s *Steps) Release() catalog.Release { return s.executor.release }
 
 // Sizes returns what each shard has of collections in bytes, without orphans as far
 // as the server tells them, whatever its release. Shards that have nothing of one
 // have 0.
 func (s *Steps) Sizes(ctx context.Context, namespaces []string) (map[string]map[catalog.ShardID]int64, error) {
 	seen, err := Look{
-		Parts: Shards | Collections | Sizes | OldSizes, Namespaces: namespaces, Release: s.doer.release,
-	}.Read(ctx, s.doer.asker)
+		Parts: Shards | Collections | Sizes | OldSizes, Namespaces: namespaces, Release: s.executor.release,
+	}.Read(ctx, s.executor.commands)
 	if err != nil {
 		return nil, ServerError(err)
 	}

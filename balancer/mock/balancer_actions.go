@@ -23,7 +23,7 @@ var timeOf = map[policy.ActionKind]time.Duration{
 }
 
 // autoMergeMost is how many chunks one action of the auto-merger merges at
-// most (spec 02 §3.5).
+// most (rules/02-defragmentation-and-merging §3.5).
 const autoMergeMost = 1000
 
 // StartAction begins a merge or a measurement; done is called by an event.
@@ -91,7 +91,7 @@ func (b *Balancer) mergeWhole(coll catalog.Collection, a policy.Action) error {
 
 // measure is dataSize with an estimate: the truncated average document for
 // every key of the range, until there are more bytes than asked for
-// (spec 02 §4.4).
+// (rules/02-defragmentation-and-merging §4.4).
 func (b *Balancer) measure(coll catalog.Collection, a policy.Action) policy.ActionResult {
 	l := b.c.shards[a.Shard].colls[a.Namespace]
 	if l == nil {

@@ -95,7 +95,7 @@ func TestAutoMergerRound(t *testing.T) {
 	}
 }
 
-// Spec 01 §1.9: balancerStop ends the auto-merger at once, not with the next
+// rules/01-rounds-and-settings §1.9: balancerStop ends the auto-merger at once, not with the next
 // round; the order of its log entries is that of its steps.
 func TestBalancerStopDisablesTheAutoMergerAtOnce(t *testing.T) {
 	m := newCluster(t, threeShards, mock.Config{})

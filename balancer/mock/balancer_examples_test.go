@@ -15,7 +15,7 @@ import (
 	"shardsh/balancer/mock"
 )
 
-// balancingCase is a worked example of spec 02 that goes by commands: db.c lies
+// balancingCase is a worked example of rules/02-examples-and-traps §9 that goes by commands: db.c lies
 // on the shards A, from 0 on, and B, with the balancer off.
 type balancingCase struct {
 	ID          string

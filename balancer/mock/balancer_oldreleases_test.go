@@ -24,7 +24,7 @@ func (m *model) chunkCounts(t *testing.T, ns string) map[string]int64 {
 	return counts
 }
 
-// Spec 01 §9.1: numbers of chunks even out, whatever they hold. Where much is to be
+// rules/01-selection §9.1: numbers of chunks even out, whatever they hold. Where much is to be
 // moved all variants end alike: while rounds move something their thresholds
 // are the smallest.
 func TestChunkCountsEvenOut(t *testing.T) {
@@ -45,7 +45,7 @@ func TestChunkCountsEvenOut(t *testing.T) {
 	}
 }
 
-// Spec 01 §9.1: a cluster that is at rest stays so up to a difference that is
+// rules/01-selection §9.1: a cluster that is at rest stays so up to a difference that is
 // another one in each variant: below 8 between two shards of 80 chunks and more
 // up to 3.2, below 2 above the ideal up to 4.0, none since.
 func TestChunkCountsAtRest(t *testing.T) {
@@ -100,7 +100,7 @@ func countedTopology(counts map[string]int64) string {
 		strings.Join(chunks, ",") + `]}]}`
 }
 
-// Spec 01 §9.1: up to 3.2 migrations ran one after the other, under the lock.
+// rules/01-selection §9.1: up to 3.2 migrations ran one after the other, under the lock.
 func TestOneMigrationAtATime(t *testing.T) {
 	m := newCluster(t, topologyOf(t, 6, 40, "30MB", 300), mock.Config{Version: catalog.Release24})
 	held := 0
@@ -138,7 +138,7 @@ func TestOneMigrationAtATime(t *testing.T) {
 	}
 }
 
-// Spec 01 §9.4.
+// rules/01-selection §9.4.
 func TestMaxSize(t *testing.T) {
 	topology := strings.Replace(topologyOf(t, 3, 30, "40MB", 300),
 		`{"id":"s01","host":"","zones":null,"draining":false,"maxSizeMB":0}`,
@@ -164,7 +164,7 @@ func TestMaxSize(t *testing.T) {
 	}
 }
 
-// Spec 01 §1.9: up to 5.0 a move by hand must be one that the balancer could
+// rules/01-rounds-and-settings §1.9: up to 5.0 a move by hand must be one that the balancer could
 // make.
 func TestMovesByHandOfOld(t *testing.T) {
 	for _, tt := range []struct {
@@ -189,7 +189,7 @@ func TestMovesByHandOfOld(t *testing.T) {
 	}
 }
 
-// And spec 01 §10.2.
+// And rules/01-selection §10.2.
 func TestTrap32JumboFlagOfReleases(t *testing.T) {
 	for _, tt := range []struct {
 		release               catalog.Release
@@ -257,7 +257,7 @@ func TestAutoSplit(t *testing.T) {
 	}
 }
 
-// Spec 01 §8: with the fail point on, the balancer moves collections that are
+// rules/01-selection §8: with the fail point on, the balancer moves collections that are
 // not sharded, and the round's entry counts them.
 func TestBalancerMovesUnshardedCollections(t *testing.T) {
 	run := func(parameters map[string]any) *model {
@@ -294,7 +294,7 @@ func TestBalancerMovesUnshardedCollections(t *testing.T) {
 	}
 }
 
-// Spec 01 §5.4: the balancer of 4.2 to 6.0 cuts the collection of the sessions.
+// rules/01-rounds-and-settings §5.4: the balancer of 4.2 to 6.0 cuts the collection of the sessions.
 // In 7.0 its auto-merger would undo that for ever: see SERVER-78657.
 func TestSessionsAreCutUpTo60(t *testing.T) {
 	for release, want := range map[catalog.Release]int{

@@ -12,7 +12,7 @@ import (
 )
 
 // pickedCase is about the collections that the auto-merger looks at: AM-01 of
-// spec 02 §9.2. A chunk is a shard and since when it is there.
+// rules/02-examples-and-traps §9.2. A chunk is a shard and since when it is there.
 type pickedCase struct {
 	ID          string
 	Collections map[string]struct {

@@ -17,9 +17,9 @@ import (
 
 // The commands scheduler of the config server sends each command to one shard,
 // once, and waits for the answer as long as it takes: it keeps no two commands
-// apart, tries nothing again and has no timeout (spec 02 §4.1).
+// apart, tries nothing again and has no timeout (rules/02-defragmentation-and-merging §4.1).
 
-// schedulerState is the scheduler's life cycle (spec 02 §4.5).
+// schedulerState is the scheduler's life cycle (rules/02-defragmentation-and-merging §4.5).
 type schedulerState uint8
 
 const (
@@ -115,7 +115,7 @@ func (b *Balancer) awaitScheduler(ctx context.Context, deadline time.Time) error
 	return err
 }
 
-// moveCommand returns what a donor is sent (spec 02 §4.2).
+// moveCommand returns what a donor is sent (rules/02-defragmentation-and-merging §4.2).
 func moveCommand(req MoveRequest, epoch bson.ObjectID, timestamp bson.Timestamp) bson.D {
 	doc := bson.D{{Key: sendsMove, Value: req.Namespace}, {Key: "toShard", Value: string(req.To)}}
 	if req.Min != nil {
@@ -181,7 +181,7 @@ var actionNames = map[policy.ActionKind]string{
 }
 
 // splitCommand returns what the owner of a chunk is sent to split it, around
-// the scheduler (spec 02 §4.3).
+// the scheduler (rules/02-defragmentation-and-merging §4.3).
 func splitCommand(coll catalog.Collection, s policy.Split) bson.D {
 	return bson.D{
 		{Key: sendsSplit, Value: s.Namespace},
@@ -196,7 +196,7 @@ func splitCommand(coll catalog.Collection, s policy.Split) bson.D {
 }
 
 // pointsCommand asks the owner of a chunk that was too large to move where to
-// split it (spec 02 §4.3).
+// split it (rules/02-defragmentation-and-merging §4.3).
 func pointsCommand(coll catalog.Collection, s policy.Split, maxChunkSizeBytes int64) bson.D {
 	_, name, _ := strings.Cut(s.Namespace, ".")
 	return bson.D{

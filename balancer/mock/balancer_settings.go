@@ -41,7 +41,7 @@ func (b *Balancer) RefreshSettings() (catalog.Settings, error) {
 	return settings, err
 }
 
-// Start turns balancing and auto-merging on (spec 03 §1.2).
+// Start turns balancing and auto-merging on (rules/03-commands §1.2).
 func (b *Balancer) Start() error {
 	if err := b.set("full", false); err != nil {
 		return err
@@ -88,7 +88,7 @@ func (b *Balancer) set(mode string, stopped bool) error {
 	return err
 }
 
-// Compliance is balancerCollectionStatus (spec 01 §7): what the balancer
+// Compliance is balancerCollectionStatus (rules/01-selection §7): what the balancer
 // would do to the collection now, with every shard available.
 func (b *Balancer) Compliance(ns string) (policy.Compliance, error) {
 	if _, _, err := catalog.SplitNamespace(ns); err != nil {
@@ -152,7 +152,7 @@ type BalancingChange struct {
 	Balance     *bool
 }
 
-// Configure changes a collection's entry (spec 03 §1.2).
+// Configure changes a collection's entry (rules/03-commands §1.2).
 func (b *Balancer) Configure(ns string, change BalancingChange) error {
 	if !b.c.config.isTracked(ns) {
 		if change.Defragment != nil && !*change.Defragment {
@@ -211,7 +211,7 @@ func (b BalancingChange) onlyAborts() bool {
 }
 
 // abortDefragmentation lets a defragmentation under way end; without one there
-// is nothing to do (spec 02 §2.9).
+// is nothing to do (rules/02-defragmentation-and-merging §2.9).
 func (b *Balancer) abortDefragmentation(ns string) error {
 	coll, ok, err := b.c.config.Tracked(ns)
 	if err != nil || !ok || !coll.Defragment {
@@ -224,7 +224,7 @@ func (b *Balancer) abortDefragmentation(ns string) error {
 	return err
 }
 
-// PermitMigrations is setAllowMigrations (spec 03 §1.2).
+// PermitMigrations is setAllowMigrations (rules/03-commands §1.2).
 func (b *Balancer) PermitMigrations(ns string, permit bool) error {
 	found, err := b.c.config.modify(configCollections, ns, func(doc *bson.D) {
 		if permit {

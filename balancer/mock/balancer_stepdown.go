@@ -23,7 +23,7 @@ type runner struct {
 // StepDown lets another member of the config server become primary: the
 // balancer ends and a new one starts in a new term. It reads settings and
 // phases from the catalog and waits for the migrations under way, which end by
-// themselves (spec 02 §1.4, §2.10, §4.5).
+// themselves (rules/02-defragmentation-and-merging §1.4, §2.10, §4.5).
 func (b *Balancer) StepDown() error {
 	if b.c.faults.configDown {
 		return mongoerr.New(mongoerr.HostUnreachable, "the config server is down: restart it")
@@ -133,7 +133,7 @@ func (b *Balancer) joinMigrations(then func()) {
 	look()
 }
 
-// The lock "balancer" of config.locks (spec 01 §9.5).
+// The lock "balancer" of config.locks (rules/01-selection §9.5).
 const (
 	configLocks  = "locks"
 	balancerLock = "balancer"

@@ -12,7 +12,7 @@ import (
 
 // A defragmentation ends whenever the balancer is off for a second in between:
 // also when its migrations are chosen and not yet sent, which takes the throttle
-// of a second (spec 01 §1.6 no. 1).
+// of a second (rules/01-rounds-and-settings §1.6 no. 1).
 func TestDefragmentationSurvivesTheSwitch(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine, for long")

@@ -13,7 +13,7 @@ import (
 )
 
 // MergeRange merges the chunks that exactly tile [min, max) on the shard that
-// owns min (spec 02 §3.6). One chunk is a success without change.
+// owns min (rules/02-defragmentation-and-merging §3.6). One chunk is a success without change.
 func (cks Chunks) MergeRange(coll catalog.Collection, min, max catalog.Key) error {
 	if min.Compare(max) >= 0 {
 		// The shard finds this without a code, and mongos raises it again.
@@ -94,8 +94,8 @@ func (cks Chunks) logMerge(what string, coll catalog.Collection, before catalog.
 // changed before they could be merged.
 const mergeAllAttempts = 5
 
-// MergeAll merges every run of mergeable chunks of a shard (spec 02 §3.5) and
-// returns the number of chunks that went into merged ones.
+// MergeAll merges every run of mergeable chunks of a shard (rules/02-defragmentation-and-merging §3.5)
+// and returns the number of chunks that went into merged ones.
 func (cks Chunks) MergeAll(coll catalog.Collection, id catalog.ShardID, limits policy.MergeLimits) (int, error) {
 	if err := cks.c.faults.reach(configShard, id); err != nil {
 		return 0, err
@@ -150,7 +150,7 @@ func (cks Chunks) mergeRuns(coll catalog.Collection, table *catalog.RoutingTable
 }
 
 // historyCutoff returns the time before which a chunk must have come to its
-// shard to be merged (spec 02 §3.3).
+// shard to be merged (rules/02-defragmentation-and-merging §3.3).
 func (cks Chunks) historyCutoff() bson.Timestamp {
 	return bson.Timestamp{T: uint32(cks.c.now().Add(-cks.historyWindow()).Unix())}
 }

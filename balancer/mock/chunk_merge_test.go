@@ -14,7 +14,7 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// mergeCase is a worked example of spec 02 §9.1.
+// mergeCase is a worked example of rules/02-examples-and-traps §9.1.
 type mergeCase struct {
 	ID    string
 	Given []string

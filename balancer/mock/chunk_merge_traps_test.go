@@ -12,7 +12,7 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// The traps of spec 02 §11 about merging and metadata, by their number; each
+// The traps of rules/02-examples-and-traps §11 about merging and metadata, by their number; each
 // plays the worked examples that tell.
 
 func mergesOf(id string, why ...string) func(*testing.T) {

@@ -22,7 +22,7 @@ func (c *Cluster) Chunks() Chunks { return Chunks{c} }
 const maxSplitPoints = 8192
 
 // SplitOnShard is a split as the balancer asks the owner for it: the shard
-// looks at the points itself before it asks the config server (spec 01 §5.3).
+// looks at the points itself before it asks the config server (rules/01-rounds-and-settings §5.3).
 func (cks Chunks) SplitOnShard(coll catalog.Collection, chunk catalog.Chunk, points []catalog.Key) error {
 	if len(points) > maxSplitPoints {
 		cks.c.logger.Warn("too many split points, the first ones are used", "ns", coll.Namespace, "points", len(points),
@@ -38,7 +38,7 @@ func (cks Chunks) SplitOnShard(coll catalog.Collection, chunk catalog.Chunk, poi
 }
 
 // Split cuts a chunk at the given points, in ascending order: the shard's
-// part, then the config server's (spec 02 §6.6).
+// part, then the config server's (rules/02-migration-and-metadata §6.6).
 func (cks Chunks) Split(coll catalog.Collection, chunk catalog.Chunk, points []catalog.Key) error {
 	for _, point := range points {
 		if err := coll.Pattern.CheckHashed(point); err != nil {
@@ -154,9 +154,9 @@ func EndingAt(t *catalog.RoutingTable, max catalog.Key) catalog.Chunk {
 	return t.At(i - 1)
 }
 
-// splitPoint searches [min, max) for the first point that cuts off about one
-// chunk size ("auto split vector" with limit 1, spec 02 §5.8). Sizes are those
-// of the whole local collection, orphans included.
+// splitPoint searches [min, max) for the first point that cuts off about one chunk size ("auto split
+// vector" with limit 1, rules/02-migration-and-metadata §5.8). Sizes are those of the whole local
+// collection, orphans included.
 func (l *localCollection) splitPoint(p catalog.KeyPattern, min, max catalog.Key, maxChunkBytes int64,
 	dir direction) (catalog.Key, bool) {
 	if l == nil {
@@ -268,8 +268,8 @@ func (l *localCollection) virtualPoint(p catalog.KeyPattern, min, max catalog.Ke
 	return l.virtual.pointAfter(p, min, max, n)
 }
 
-// Median returns the split point of a chunk for split by find or bounds (spec
-// 03 §1.3): key number floor(N/2)+1, or the next different key when that equals
+// Median returns the split point of a chunk for split by find or bounds
+// (rules/03-commands §1.3): key number floor(N/2)+1, or the next different key when that equals
 // the first.
 func (cks Chunks) Median(coll catalog.Collection, chunk catalog.Chunk) (catalog.Key, error) {
 	local := cks.c.shards[chunk.Shard].colls[coll.Namespace]

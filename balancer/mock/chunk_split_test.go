@@ -9,7 +9,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Spec 01 §5.3: what the shard checks of a split.
+// rules/01-rounds-and-settings §5.3: what the shard checks of a split.
 func TestSplitPointsThatAShardTakes(t *testing.T) {
 	for _, tt := range []struct {
 		name         string

@@ -13,7 +13,7 @@ func keysOf(n int) [][]byte {
 	return keys
 }
 
-// The table of spec 01 §6.8: M = 100 documents a chunk, one point.
+// The table of rules/01-selection §6.8: M = 100 documents a chunk, one point.
 func TestRangeThatMoves(t *testing.T) {
 	for _, tt := range []struct{ docs, moved int }{
 		{50, 50}, {132, 132}, {133, 66}, {134, 66}, {140, 69}, {150, 74}, {179, 89}, {180, 99}, {1000, 99},

@@ -10,8 +10,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// VectorRequest asks for the split points of a range (splitVector, spec 03
-// §1.8). Bounds may be left out together.
+// VectorRequest asks for the split points of a range (splitVector,
+// rules/03-commands §1.8). Bounds may be left out together.
 type VectorRequest struct {
 	Namespace  string
 	Key        bson.Raw

@@ -53,10 +53,10 @@ type Config struct {
 	Held func(time.Duration)
 	// Snapshot is a file, made by Save, to begin with instead of a Topology.
 	Snapshot string
-	// Picture is a cluster to play, another thing to begin with instead of a
+	// Metadata is a cluster to play, another thing to begin with instead of a
 	// Topology: its metadata, and virtual data of its sizes. Virtual time begins at
 	// its time, whatever Start says.
-	Picture *catalog.Snapshot
+	Metadata *catalog.Snapshot
 }
 
 // Cluster is a mock sharded cluster.
@@ -187,14 +187,14 @@ func (c *Cluster) furnish(cfg Config) error {
 }
 
 // begins reports whether the cluster is to begin as another one was.
-func (cfg Config) begins() bool { return cfg.Snapshot != "" || cfg.Picture != nil }
+func (cfg Config) begins() bool { return cfg.Snapshot != "" || cfg.Metadata != nil }
 
 // begin gives the empty cluster what a new one is to hold.
 func (c *Cluster) begin(cfg Config) error {
 	switch {
 	case cfg.Snapshot != "":
 		return c.openSnapshot(cfg)
-	case cfg.Picture != nil:
+	case cfg.Metadata != nil:
 		return c.openPicture(cfg)
 	}
 	return c.buildNew(cfg)

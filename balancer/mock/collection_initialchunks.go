@@ -9,7 +9,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// initialTable makes the first chunks (spec 03 §1.4, initial chunks).
+// initialTable makes the first chunks (rules/03-commands §1.4, initial chunks).
 func (cs *Collections) initialTable(pattern catalog.KeyPattern, zones *catalog.ZoneSet, epoch bson.ObjectID,
 	at bson.Timestamp, primary catalog.ShardID, empty, presplit bool) (*catalog.RoutingTable, error) {
 	chunks, err := cs.initialChunks(pattern, zones, primary, empty, presplit)
@@ -101,7 +101,7 @@ func hashedChunks(pattern catalog.KeyPattern, n int, open []catalog.Shard) ([]ca
 	return append(chunks, catalog.Chunk{Min: min, Max: pattern.GlobalMax(), Shard: last}), nil
 }
 
-// The server's codes for what presplitHashedZones demands (spec 03 §1.4).
+// The server's codes for what presplitHashedZones demands (rules/03-commands §1.4).
 const (
 	presplitNeedsHashedZones mongoerr.Code = 31387
 	presplitOpenPrefix       mongoerr.Code = 31388

@@ -10,10 +10,9 @@ import (
 	"shardsh/balancer/mock"
 )
 
-// Split points are told apart by the shard key alone, without what an index
-// adds to it (spec 02 §5.8: keys equal to the previous point are skipped). A
-// chunk of one value can't be cut and gets its flag; it is not tried for ever
-// with an empty range.
+// Split points are told apart by the shard key alone, without what an index adds to it
+// (rules/02-migration-and-metadata §5.8: keys equal to the previous point are skipped). A chunk of one
+// value can't be cut and gets its flag; it is not tried for ever with an empty range.
 func TestOneValueIsNotCutUnderALongerIndex(t *testing.T) {
 	m := newCluster(t, `{"shards": [{"id": "a"}, {"id": "b"}]}`, mock.Config{})
 	m.ok(t, "config", d("update", "settings", "updates",

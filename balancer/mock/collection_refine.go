@@ -20,7 +20,7 @@ type RefineRequest struct {
 }
 
 // RefineKey adds fields to the end of a collection's shard key. Chunks and
-// zones get the new fields in their bounds, and no document moves (spec 03 §1.4).
+// zones get the new fields in their bounds, and no document moves (rules/03-commands §1.4).
 func (cs *Collections) RefineKey(req RefineRequest) error {
 	ns, key := req.Namespace, req.Key
 	coll, err := cs.c.config.Sharded(ns)

@@ -14,7 +14,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// ShardRequest are the options of shardCollection (spec 03 §1.4).
+// ShardRequest are the options of shardCollection (rules/03-commands §1.4).
 type ShardRequest struct {
 	Namespace string
 	Key       bson.Raw
@@ -370,7 +370,7 @@ func (cs *Collections) emptyLike(ns string, like *localCollection, id catalog.Sh
 }
 
 // sessionsNamespace is the one collection of the config database that shards
-// hold (spec 03 §3.12).
+// hold (rules/03-catalog-and-keys §3.12).
 const sessionsNamespace = "config.system.sessions"
 
 const (

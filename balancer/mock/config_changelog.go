@@ -15,9 +15,9 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// Sizes of the capped logs, in bytes: those that they are said to have (spec 03
-// §3), and those that they have. A server has them on its disk; here they lie in
-// memory, and 16 MiB are some ten thousand migrations.
+// Sizes of the capped logs, in bytes: those that they are said to have (rules/03-catalog-and-keys §3),
+// and those that they have. A server has them on its disk; here they lie in memory, and 16 MiB are
+// some ten thousand migrations.
 const (
 	changelogBytes = 200 << 20
 	actionlogBytes = 20 << 20
@@ -80,8 +80,8 @@ type logEntry struct {
 	err      error
 }
 
-// append adds an entry in the form of spec 03 §3.7 to a log that keeps so many bytes.
-// A failure to write is a warning, as on the server.
+// append adds an entry in the form of rules/03-catalog-and-keys §3.7 to a log that keeps so many
+// bytes. A failure to write is a warning, as on the server.
 func (cl *changeLog) append(log string, limit int64, e logEntry) {
 	if err := cl.c.faults.reach(e.by, configShard); err != nil {
 		cl.c.logger.Warn("log entry not written", "log", log, "what", e.what, "error", err)
@@ -254,7 +254,7 @@ func (cfg *ConfigDB) enterAllUnread() {
 	}
 }
 
-// pingInterval is how often a mongos tells that it is alive (spec 03 §3.8).
+// pingInterval is how often a mongos tells that it is alive (rules/03-catalog-and-keys §3.8).
 const pingInterval = 10 * time.Second
 
 // MostRouters is how many routers a cluster may have.
@@ -336,7 +336,7 @@ func chunkDoc(t *catalog.RoutingTable, chunk catalog.Chunk, v catalog.ChunkVersi
 }
 
 // placement records which shards have data of a namespace from now on
-// (spec 03 §3.10).
+// (rules/03-catalog-and-keys §3.10).
 func (cl *changeLog) placement(ns string, uuid *bson.Binary, at bson.Timestamp, shards []catalog.ShardID) {
 	doc := bson.D{{Key: "_id", Value: cl.c.NewObjectID()}, {Key: "nss", Value: ns}}
 	if uuid != nil {

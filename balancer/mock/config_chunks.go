@@ -372,7 +372,7 @@ func (cfg *ConfigDB) setJumbo(ns string, min catalog.Key, flag catalog.Jumbo) er
 }
 
 // ClearJumbo removes a chunk's jumbo flag and gives it a new major version
-// (spec 02 §6.7); a chunk without the flag stays as it is. coll is the
+// (rules/02-migration-and-metadata §6.7); a chunk without the flag stays as it is. coll is the
 // collection as the router knows it.
 func (cfg *ConfigDB) ClearJumbo(known catalog.Collection, min, max catalog.Key) error {
 	ns := known.Namespace
@@ -399,7 +399,7 @@ func (cfg *ConfigDB) ClearJumbo(known catalog.Collection, min, max catalog.Key) 
 }
 
 // BumpVersion gives the newest chunk the next minor version, as metadata
-// writes do (spec 02 §6.3).
+// writes do (rules/02-migration-and-metadata §6.3).
 func (cfg *ConfigDB) BumpVersion(ns string) error {
 	table := cfg.table(ns)
 	if table == nil {

@@ -16,7 +16,7 @@ import (
 )
 
 // Inconsistency is where the catalog and the shards contradict each other
-// (checkMetadataConsistency, spec 03 §1.7).
+// (checkMetadataConsistency, rules/03-commands §1.7).
 type Inconsistency struct {
 	Type, Description string
 	Details           bson.D

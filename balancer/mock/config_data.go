@@ -16,7 +16,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Collections of the config database (spec 03 §3). Their documents are the
+// Collections of the config database (rules/03-catalog-and-keys §3). Their documents are the
 // truth, but for config.chunks, which is a view on the routing tables.
 const (
 	configShards      = "shards"
@@ -205,7 +205,7 @@ func unset(doc *bson.D, name string) {
 }
 
 // setSetting upserts fields of a config.settings document. The fields an
-// upsert adds come in lexicographic order (spec 03 §3.6).
+// upsert adds come in lexicographic order (rules/03-catalog-and-keys §3.6).
 func (cfg *ConfigDB) setSetting(id string, fields bson.D) error {
 	slices.SortFunc(fields, func(a, b bson.E) int { return cmp.Compare(a.Key, b.Key) })
 	found, err := cfg.modify(configSettings, id, func(doc *bson.D) {
@@ -226,7 +226,7 @@ func (cfg *ConfigDB) Shards() ([]catalog.Shard, error) {
 }
 
 // FindShard looks a shard up by _id, connection string or member host
-// (spec 03 §0.6).
+// (rules/03-commands §0.6).
 func (cfg *ConfigDB) FindShard(name string) (catalog.Shard, error) {
 	shards, err := cfg.shardList()
 	if err != nil {
@@ -268,7 +268,7 @@ func (cfg *ConfigDB) Tracked(ns string) (catalog.Collection, bool, error) {
 }
 
 // Sharded reads a sharded collection's entry, with the routing errors of
-// spec 03 §0.7: 26 for an unknown database, 118 for an unsharded collection.
+// rules/03-commands §0.7: 26 for an unknown database, 118 for an unsharded collection.
 func (cfg *ConfigDB) Sharded(ns string) (catalog.Collection, error) {
 	db, _, err := catalog.SplitNamespace(ns)
 	if err != nil {
@@ -314,7 +314,7 @@ func (cfg *ConfigDB) allTables() iter.Seq2[string, *catalog.RoutingTable] {
 }
 
 // Zones reads the zone ranges of a collection. A stored range that does not
-// fit fails (spec 01 §4.1).
+// fit fails (rules/01-rounds-and-settings §4.1).
 func (cfg *ConfigDB) Zones(coll catalog.Collection) (*catalog.ZoneSet, error) {
 	zones := catalog.NewZoneSet(coll.Pattern)
 	for _, raw := range cfg.Collection(configTags).Scan() {
@@ -332,7 +332,7 @@ func (cfg *ConfigDB) Zones(coll catalog.Collection) (*catalog.ZoneSet, error) {
 	return zones, nil
 }
 
-// CheckSettings is the validator of config.settings (spec 01 §2.2): there
+// CheckSettings is the validator of config.settings (rules/01-rounds-and-settings §2.2): there
 // is none up to 5.0, and up to 7.0 it takes anything for the balancer.
 func (cfg *ConfigDB) CheckSettings(doc bson.Raw) error {
 	balancerDoc := validBalancer

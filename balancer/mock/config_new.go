@@ -28,8 +28,8 @@ func configFromStart80() []string {
 	}
 }
 
-// config puts into the config server what a new cluster's has (spec 03
-// §3).
+// config puts into the config server what a new cluster's has
+// (rules/03-catalog-and-keys §3).
 func (tb topologyBuilder) config() error {
 	for _, name := range configFromStart() {
 		tb.c.config.Collection(name)
@@ -84,7 +84,7 @@ func configIndex(name string, unique bool, fields ...string) store.IndexSpec {
 	return store.IndexSpec{Name: name, Key: bson.Raw(key.Build()), Unique: unique}
 }
 
-// indexes returns those of config.chunks (spec 03 §3; of namespaces, SERVER-53255).
+// indexes returns those of config.chunks (rules/03-catalog-and-keys §3; of namespaces, SERVER-53255).
 func (f chunkForm) indexes() []store.IndexSpec {
 	owner := f.owner()
 	list := []store.IndexSpec{
@@ -175,7 +175,7 @@ func placementIndex() store.IndexSpec {
 	return store.IndexSpec{Name: "nss_1_timestamp_-1", Key: bson.Raw(key.Build()), Unique: true}
 }
 
-// createIndexes makes the indexes of the stored collections (spec 03 §3).
+// createIndexes makes the indexes of the stored collections (rules/03-catalog-and-keys §3).
 func (cfg *ConfigDB) createIndexes() error {
 	for name, specs := range map[string][]store.IndexSpec{
 		configShards: {configIndex("host_1", true, "host")},

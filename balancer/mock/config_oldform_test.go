@@ -26,7 +26,7 @@ type oldForm struct {
 	index                                  string
 }
 
-// Spec 03 §3.1 to §3.5; the form up to 4.4 is that of the manual's examples and of
+// rules/03-catalog-and-keys §3.1 to §3.5; the form up to 4.4 is that of the manual's examples and of
 // SERVER-52767 and SERVER-53255; names in place of ids up to 4.2, SERVER-42299.
 func TestMetadataOfReleases(t *testing.T) {
 	const chunk34 = "_id ns min max shard lastmod lastmodEpoch"
@@ -87,7 +87,7 @@ func (tt oldForm) check(t *testing.T, m *model) {
 	}
 }
 
-// Scripts written for 4.4 and older ask for chunks by namespace (spec 03, trap 48).
+// Scripts written for 4.4 and older ask for chunks by namespace (rules/03-helpers-examples-traps §8, trap 48).
 func TestChunksByNamespace(t *testing.T) {
 	for _, release := range []catalog.Release{catalog.Release34, catalog.Release42, catalog.Release44} {
 		m := newCluster(t, oldFormTopology, mock.Config{Version: release})
@@ -185,7 +185,7 @@ func TestDroppedCollectionsStayInTheCatalog(t *testing.T) {
 	}
 }
 
-// Spec 03 §3.2: up to 5.x a database must be enabled before a collection is sharded.
+// rules/03-catalog-and-keys §3.2: up to 5.x a database must be enabled before a collection is sharded.
 func TestSharding50AsksForTheDatabase(t *testing.T) {
 	for release, code := range map[catalog.Release]int64{catalog.Release44: 20, catalog.Release50: 20, catalog.Release60: 0} {
 		m := newCluster(t, `{"shards":[{"id":"a"},{"id":"b"}]}`, mock.Config{Version: release})

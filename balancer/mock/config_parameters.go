@@ -20,7 +20,7 @@ func (c *Cluster) ClusterParameters() ClusterParameters { return ClusterParamete
 // configParameters keeps the cluster parameters that somebody has set.
 const configParameters = "clusterParameters"
 
-// Cluster parameters (spec 03 §1.10).
+// Cluster parameters (rules/03-commands §1.10).
 const (
 	parameterTwoShards    = "shardedClusterCardinalityForDirectConns"
 	parameterShardsChange = "addOrRemoveShardInProgress"

@@ -13,7 +13,7 @@ import (
 	"shardsh/balancer/mock"
 )
 
-// Spec 01 §2.2: what config.settings takes, by release; up to 5.0 everything.
+// rules/01-rounds-and-settings §2.2: what config.settings takes, by release; up to 5.0 everything.
 // A line names the releases that take the document, out of 6.0, 8.0 and 8.3.
 func TestSettingsValidator(t *testing.T) {
 	clusters := map[string]*model{}
@@ -50,7 +50,7 @@ func TestSettingsValidator(t *testing.T) {
 	}
 }
 
-// Spec 01 §3.1: a shard's document that does not parse fails every round.
+// rules/01-rounds-and-settings §3.1: a shard's document that does not parse fails every round.
 func TestBadShardDocumentFailsTheRound(t *testing.T) {
 	for name, change := range map[string]bson.D{"draining": d("draining", "yes"), "tags": d("tags", bson.A{"A", 1}),
 		"host": d("host", "")} {
@@ -70,7 +70,7 @@ func TestBadShardDocumentFailsTheRound(t *testing.T) {
 	}
 }
 
-// Spec 01 §10.2: nothing else clears the flag of a chunk.
+// rules/01-selection §10.2: nothing else clears the flag of a chunk.
 func TestJumboFlagStays(t *testing.T) {
 	m := newCluster(t, `{"shards":[{"id":"a"},{"id":"b"}],"databases":[{"name":"db","primary":"a"}],"settings":{"chunkSizeMB":1},"collections":[{"ns":"db.c","key":{"k":1},
 		"chunks":[{"shard":"a","jumbo":true},{"min":{"k":0},"shard":"b"}]}]}`, mock.Config{})

@@ -10,7 +10,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// AddShardToZone adds a zone to a shard's tags, as a set (spec 03 §1.6).
+// AddShardToZone adds a zone to a shard's tags, as a set (rules/03-commands §1.6).
 func (cfg *ConfigDB) AddShardToZone(id, zone string) error {
 	shard, err := cfg.ShardByID(id)
 	if err != nil {
@@ -74,7 +74,7 @@ func (cfg *ConfigDB) anyTag(field, text string) bool {
 	return false
 }
 
-// AssignZone gives a range to a zone; spec 03 §4.7 has the order of checks.
+// AssignZone gives a range to a zone; rules/03-catalog-and-keys §4.7 has the order of checks.
 func (cfg *ConfigDB) AssignZone(ns string, min, max bson.Raw, zone string) error {
 	for _, bound := range []bson.Raw{min, max} {
 		if err := catalog.CheckStorable(bound); err != nil {

@@ -18,7 +18,7 @@ type Databases struct{ c *Cluster }
 // Databases returns those of the cluster.
 func (c *Cluster) Databases() Databases { return Databases{c} }
 
-// CreateDatabase makes a database's entry (enableSharding, spec 03 §1.4). An
+// CreateDatabase makes a database's entry (enableSharding, rules/03-commands §1.4). An
 // empty primary lets the cluster choose the least loaded shard.
 func (rq *Request) CreateDatabase(name, primary string) error {
 	return rq.createDatabase(name, primary, false)
@@ -404,7 +404,7 @@ func (cfg *ConfigDB) isPrimary(db string, id catalog.ShardID) bool {
 func (cfg *ConfigDB) DatabaseEntry(db string) (bson.Raw, bool) { return cfg.doc(configDatabases, db) }
 
 // MovePrimary gives a database another primary and moves its untracked
-// collections there (spec 03 §1.4).
+// collections there (rules/03-commands §1.4).
 func (ds Databases) MovePrimary(db, to string) error {
 	switch {
 	case onConfigServer(db) || db == "local":

@@ -312,7 +312,7 @@ func (l *loading) user(key, value []byte) error {
 }
 
 // rollBack ends what was under way when the state was written, as a shard does
-// when it starts after a crash (spec 02 §5.5).
+// when it starts after a crash (rules/02-migration-and-metadata §5.5).
 func (c *Cluster) rollBack() {
 	c.rollBackReshardings()
 	for _, id := range c.ShardIDs() {

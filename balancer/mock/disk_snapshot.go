@@ -50,7 +50,7 @@ func (c *Cluster) openSnapshot(cfg Config) error {
 // told of. What no metadata tell is missing: documents, orphans, collections that
 // are not tracked, and what was under way.
 func (c *Cluster) openPicture(cfg Config) error {
-	p := cfg.Picture.Parts()
+	p := cfg.Metadata.Parts()
 	state := c.storedState()
 	state.Term = 0 // its first election is yet to come
 	state.Time, state.Stamp, state.Release, state.HadTwo =
@@ -61,7 +61,7 @@ func (c *Cluster) openPicture(cfg Config) error {
 	if err := c.adjust(cfg); err != nil {
 		return err
 	}
-	pb := pictureBuilder{c, cfg.Picture}
+	pb := metadataBuilder{c, cfg.Metadata}
 	for _, part := range []func() error{pb.config, pb.logs, pb.collections} {
 		if err := part(); err != nil {
 			return fmt.Errorf("snapshot: %w", err)
@@ -75,14 +75,14 @@ func (c *Cluster) openPicture(cfg Config) error {
 	return nil
 }
 
-// pictureBuilder puts a catalog.Snapshot into an empty cluster.
-type pictureBuilder struct {
+// metadataBuilder puts a catalog.Snapshot into an empty cluster.
+type metadataBuilder struct {
 	c    *Cluster
 	from *catalog.Snapshot
 }
 
 // config puts the documents of the config database in.
-func (pb pictureBuilder) config() error {
+func (pb metadataBuilder) config() error {
 	if err := pb.c.builder().config(); err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func (pb pictureBuilder) config() error {
 
 // entry returns a document as the mock has it: none of a collection whose chunks
 // are not known.
-func (pb pictureBuilder) entry(of string, doc bson.Raw) bson.Raw {
+func (pb metadataBuilder) entry(of string, doc bson.Raw) bson.Raw {
 	if of != configCollections {
 		return doc
 	}
@@ -197,7 +197,7 @@ func timestampOf(coll *catalog.CollectionState) bson.Timestamp {
 }
 
 // logs puts in what the logs tell of the time before.
-func (pb pictureBuilder) logs() error {
+func (pb metadataBuilder) logs() error {
 	p := pb.from.Parts()
 	for name, entries := range map[string][]catalog.LogEntry{configChangelog: p.Changes, configActionlog: p.Actions} {
 		for _, e := range entries {
@@ -210,7 +210,7 @@ func (pb pictureBuilder) logs() error {
 }
 
 // collections gives the shards their collections, with virtual data.
-func (pb pictureBuilder) collections() error {
+func (pb metadataBuilder) collections() error {
 	for _, coll := range pb.from.Collections() {
 		if coll.Table == nil {
 			continue
@@ -241,7 +241,7 @@ func (pb pictureBuilder) collections() error {
 
 // table is the routing table of a collection as the mock has it, whatever the
 // release: with a timestamp, and chunks that say since when they are where they are.
-func (pb pictureBuilder) table(coll *catalog.CollectionState) (*catalog.RoutingTable, error) {
+func (pb metadataBuilder) table(coll *catalog.CollectionState) (*catalog.RoutingTable, error) {
 	if pb.from.Release().AutoMerges() {
 		return coll.Table, nil
 	}
@@ -264,7 +264,7 @@ func (pb pictureBuilder) table(coll *catalog.CollectionState) (*catalog.RoutingT
 // fill lays virtual data over the chunks: on each shard as much as it has, each
 // chunk with what was measured or else as much as the shard's others. Chunks of
 // shards that did not tell hold what a simulation takes them to hold.
-func (pb pictureBuilder) fill(coll *catalog.CollectionState) {
+func (pb metadataBuilder) fill(coll *catalog.CollectionState) {
 	contents := sim.Measured(coll, cmp.Or(coll.MaxChunkSizeBytes, pb.from.Settings().MaxChunkSizeBytes))
 	for _, id := range coll.Table.Owners() {
 		left, known := coll.Sizes[id]
@@ -286,7 +286,7 @@ func (pb pictureBuilder) fill(coll *catalog.CollectionState) {
 
 // deletions gives the shards the ranges that they have still to delete, which hold
 // nothing here.
-func (pb pictureBuilder) deletions(list []catalog.RangeDeletion) {
+func (pb metadataBuilder) deletions(list []catalog.RangeDeletion) {
 	for _, d := range list {
 		s, coll := pb.c.shards[d.Shard], pb.from.Collection(d.Namespace)
 		if s == nil || coll == nil || s.colls[d.Namespace] == nil {
@@ -303,33 +303,6 @@ func (pb pictureBuilder) deletions(list []catalog.RangeDeletion) {
 		}
 		s.deletions, s.deletionsChanged = append(s.deletions, task), true
 	}
-}
-
-// Restored loads a stored state into a cluster that does not run, and returns
-// all that is to be written of it, and what in it contradicts itself.
-func Restored(from disk.Source) (all func(emit func(disk.Entry)), broken []string, err error) {
-	c := newCluster(Config{})
-	if err := c.load(from, newTracker(true)); err != nil {
-		return nil, nil, err
-	}
-	all = func(emit func(disk.Entry)) {
-		newTracker(true).capture(c, true, emit)
-		for session, write := range from.Each(disk.BucketWrites) {
-			emit(disk.Entry{Bucket: disk.BucketWrites, Key: session, Value: write})
-		}
-	}
-	return all, c.Broken(), nil
-}
-
-// FreshState returns what a new cluster writes of its clocks, counters and
-// parameters.
-func FreshState() (entries []disk.Entry) {
-	newTracker(true).capture(newCluster(Config{}), true, func(e disk.Entry) {
-		if e.Bucket == disk.BucketMeta {
-			entries = append(entries, e)
-		}
-	})
-	return entries
 }
 
 // Load replaces the whole cluster by what a file holds that Save has made. A

@@ -169,9 +169,9 @@ type trouble struct {
 	begin func(*testing.T, *model)
 }
 
-// troubles are a step-down of the config server, a crash of each node, each
-// partition between nodes, and, for each class of spec 02 §2.7, an error of the
-// balancer's next command.
+// troubles are a step-down of the config server, a crash of each node, each partition between nodes,
+// and, for each class of rules/02-defragmentation-and-merging §2.7, an error of the balancer's next
+// command.
 func troubles() []trouble {
 	command := func(name string, doc bson.D) trouble {
 		return trouble{name, func(t *testing.T, m *model) { m.ok(t, "admin", doc) }}

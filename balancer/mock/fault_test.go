@@ -112,7 +112,7 @@ const virtualTopology = `{
     {"shard": "shard0"}]}]
 }`
 
-// Spec 02 §5.6: what a migration ends as when a node goes away, by the moment,
+// rules/02-migration-and-metadata §5.6: what a migration ends as when a node goes away, by the moment,
 // and what is left for later.
 func TestMigrationMeetsFaults(t *testing.T) {
 	copying := 30 * time.Millisecond

@@ -13,7 +13,7 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// The worked examples of spec 02 about what becomes of chunks lie in testdata. A
+// The worked examples of rules/02-examples-and-traps §9 about what becomes of chunks lie in testdata. A
 // chunk is written as "id min max shard major|minor since", followed by jumbo,
 // split (a flag that says false), est=bytes and hist=seconds:shard,… where there
 // are any. since is seconds of the config server's time, with .n for an

@@ -10,7 +10,7 @@ import (
 )
 
 // What changes a collection's indexes ends a migration that copies documents:
-// the recipient would miss the change (spec 02 §8).
+// the recipient would miss the change (rules/02-migration-and-metadata §8).
 func TestIndexOperationsAbortMigrations(t *testing.T) {
 	const interrupted = 11601
 	index := func(name string) bson.D {

@@ -10,7 +10,7 @@ import (
 )
 
 // recipientError returns how a donor reports whatever went wrong on the
-// recipient before the commit (spec 02 §5.4).
+// recipient before the commit (rules/02-migration-and-metadata §5.4).
 func recipientError(cause string) error {
 	return mongoerr.New(mongoerr.OperationFailed, "Data transfer error: migrate failed: %s", cause)
 }
@@ -73,7 +73,7 @@ func (m *migration) startClone() {
 	m.waitForDeletions(m.receiver, (*migration).beginCopy)
 }
 
-// checkSize is the rule of spec 02 §5.7: at most twice as many documents
+// checkSize is the rule of rules/02-migration-and-metadata §5.7: at most twice as many documents
 // as a chunk of average ones may hold, unless forced. A user's force lets
 // writes wait for the whole clone.
 func (m *migration) checkSize(local *localCollection) error {
@@ -193,8 +193,8 @@ func indexesByName(docs *store.Collection) map[string]store.IndexSpec {
 }
 
 // throttle is how long each batch of the clone waits for the recipient's secondary:
-// with a write concern of more than one node, which a server takes for none (spec 02
-// §5.9).
+// with a write concern of more than one node, which a server takes for none
+// (rules/02-migration-and-metadata §5.9).
 func (m *migration) throttle() time.Duration {
 	w := m.req.WriteConcern.Lookup("w")
 	n, _ := w.AsInt64OK()

@@ -37,7 +37,7 @@ func (ms *Migrations) noteWrite(s *shard, ns string, before, after bson.Raw) {
 }
 
 // mostTracked is the memory that tracked modifications may take, over the whole
-// clone; a migration that blocks writes has no such limit (spec 02 §5.5).
+// clone; a migration that blocks writes has no such limit (rules/02-migration-and-metadata §5.5).
 const mostTracked = 500 << 20
 
 func trackedBytes(doc bson.Raw) int64 { return int64(len(doc.Lookup("_id").Value)) + 5 }
@@ -90,7 +90,7 @@ func (m *migration) catchUp() {
 }
 
 // mostBehindAtCommit is how long a recipient waits until a majority of its nodes has
-// everything (spec 02 §5.4, step 5).
+// everything (rules/02-migration-and-metadata §5.4, step 5).
 const mostBehindAtCommit = time.Minute
 
 // transferMods brings the recipient up to date: deletes first, then upserts.
@@ -239,7 +239,7 @@ func (m *migration) conclude() {
 	}
 }
 
-// commitCatalog returns the config server's part (spec 02 §6.5): checks,
+// commitCatalog returns the config server's part (rules/02-migration-and-metadata §6.5): checks,
 // versions, history, placement. It answers with the version of the control
 // chunk, or 0|0 when there is none, also while the donor keeps remainders.
 func (m *migration) commitCatalog(tick func() bson.Timestamp) (reply catalog.ChunkVersion, err error) {
@@ -286,7 +286,7 @@ func (m *migration) commitCatalog(tick func() bson.Timestamp) (reply catalog.Chu
 }
 
 // applyMove writes the moved chunk, the remainders and the control chunk
-// (spec 02 §6.3 and §6.4).
+// (rules/02-migration-and-metadata §6.3 and §6.4).
 func (m *migration) applyMove(table *catalog.Draft, chunk catalog.Chunk,
 	at bson.Timestamp) (catalog.ChunkVersion, error) {
 	changed, reply := m.c.Chunks().commits().Move(table, chunk, m.min, m.max, m.req.To, at)

@@ -16,7 +16,7 @@ import (
 )
 
 // commitCase is a migration whose data has been copied, as it comes to the
-// config server: the worked examples VR-01 to VR-06 of spec 02 §9.5.
+// config server: the worked examples VR-01 to VR-06 of rules/02-examples-and-traps §9.5.
 type commitCase struct {
 	ID    string
 	Now   string // of the commit

@@ -15,7 +15,7 @@ import (
 	"shardsh/balancer/mock"
 )
 
-// migrationCase is a worked example of spec 02 §9.6: db.c with the shard key x
+// migrationCase is a worked example of rules/02-examples-and-traps §9.6: db.c with the shard key x
 // on the shards A, B and C, and what happens to it step by step.
 type migrationCase struct {
 	ID     string

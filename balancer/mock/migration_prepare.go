@@ -32,7 +32,7 @@ const (
 )
 
 // MoveRequest asks a donor for a migration. Bounds are documents as they were
-// given; one may be missing, then the donor computes it (spec 02 §5.8).
+// given; one may be missing, then the donor computes it (rules/02-migration-and-metadata §5.8).
 type MoveRequest struct {
 	Namespace     string
 	To            catalog.ShardID
@@ -42,9 +42,9 @@ type MoveRequest struct {
 	WaitForDelete bool
 	// MaxChunkSizeBytes is the size the donor cuts by.
 	MaxChunkSizeBytes int64
-	// SecondaryThrottle and WriteConcern say how each batch of the clone waits
-	// for replication (spec 02 §5.9); no write concern is {w: 1}. The mock's
-	// shards have nothing to wait for.
+	// SecondaryThrottle and WriteConcern say how each batch of the clone waits for replication
+	// (rules/02-migration-and-metadata §5.9); no write concern is {w: 1}. The mock's shards have
+	// nothing to wait for.
 	SecondaryThrottle bool
 	WriteConcern      bson.Raw
 }
@@ -100,7 +100,7 @@ func (ms *Migrations) reset() { ms.underWay, ms.unfinished = map[*migration]bool
 // Migrations returns those of the cluster.
 func (c *Cluster) Migrations() *Migrations { return c.migrations }
 
-// migration is one chunk migration under way (spec 02 §5).
+// migration is one chunk migration under way (rules/02-migration-and-metadata §5).
 type migration struct {
 	c *Cluster
 
@@ -241,7 +241,7 @@ func (m *migration) crash(err error) {
 	})
 }
 
-// admit is what the donor checks before it registers (spec 02 §5.3 #1-#5).
+// admit is what the donor checks before it registers (rules/02-migration-and-metadata §5.3 #1-#5).
 func (m *migration) admit() error {
 	if !m.c.membership.hadTwo {
 		return mongoerr.New(mongoerr.IllegalOperation, "Cannot move chunks in a cluster that has never had two shards")
@@ -262,7 +262,7 @@ func busyError(s *shard) error {
 		s.id, s.busy.req.Namespace)
 }
 
-// prepare is the rest of the donor's work before cloning (spec 02 §5.3 #6 to
+// prepare is the rest of the donor's work before cloning (rules/02-migration-and-metadata §5.3 #6 to
 // #12): identity, bounds, range deletions, and the chunk around the range.
 func (m *migration) prepare() {
 	m.reached("start")
@@ -344,7 +344,7 @@ func (m *migration) checkRange() error {
 }
 
 // resolveBounds returns full keys, and computes the bound that was left out
-// (spec 02 §5.8).
+// (rules/02-migration-and-metadata §5.8).
 func (m *migration) resolveBounds() (min, max catalog.Key, err error) {
 	p, table := m.coll.Pattern, m.c.config.tables[m.req.Namespace]
 	if min, err = m.key(m.req.Min, m.min); err != nil {
@@ -385,8 +385,8 @@ func (m *migration) key(bound bson.Raw, known catalog.Key) (catalog.Key, error) 
 }
 
 // badBound returns the refusal of a bound that is no shard key. Where the other
-// one was to be computed, the walk along the index finds it first (spec 03
-// §1.3).
+// one was to be computed, the walk along the index finds it first
+// (rules/03-commands §1.3).
 func (m *migration) badBound(bound bson.Raw, err error) error {
 	names, fields := fieldNames(bound), m.coll.Pattern.Fields()
 	switch {
@@ -402,7 +402,7 @@ func (m *migration) badBound(bound bson.Raw, err error) error {
 }
 
 // staleConfig returns a shard's refusal of a request routed by a table it does
-// not share; mongos tries again (spec 03 §0.7).
+// not share; mongos tries again (rules/03-commands §0.7).
 func (cfg *ConfigDB) staleConfig(ns string, id catalog.ShardID, format string, args ...any) error {
 	err := mongoerr.New(mongoerr.StaleConfig, "%s", fmt.Sprintf(format, args...))
 	err.Extra = bson.D{{Key: "ns", Value: ns}}

@@ -11,7 +11,7 @@ import (
 )
 
 // decision is what becomes of a migration's range, as the coordinator document
-// has it (spec 02 §5.4).
+// has it (rules/02-migration-and-metadata §5.4).
 type decision uint8
 
 const (
@@ -79,7 +79,7 @@ func (m *migration) keepRecovering() (again bool) {
 	return slices.Contains(m.c.migrations.unfinished, m)
 }
 
-// recover is the donor's recovery of an unfinished migration (spec 02 §5.6).
+// recover is the donor's recovery of an unfinished migration (rules/02-migration-and-metadata §5.6).
 func (m *migration) recover() {
 	if m.delivered || m.decide() && m.deliver(nil) {
 		m.c.migrations.unfinished = slices.DeleteFunc(m.c.migrations.unfinished, func(u *migration) bool { return u == m })
@@ -128,7 +128,7 @@ func (cfg *ConfigDB) fence(ns string, min, max catalog.Key, version catalog.Chun
 	}
 }
 
-// deliver carries the decision out on both shards (spec 02 §5.6); false when
+// deliver carries the decision out on both shards (rules/02-migration-and-metadata §5.6); false when
 // one of them can't be reached. A shard that left the cluster counts as told.
 func (m *migration) deliver(then func()) bool {
 	donor, receiver := m.c.belongs(m.donor), m.c.belongs(m.receiver)
@@ -160,7 +160,7 @@ func (m *migration) deliver(then func()) bool {
 }
 
 // checkRecovered refuses a new donation while an older one is unfinished
-// (spec 02 §5.3 #6).
+// (rules/02-migration-and-metadata §5.3 #6).
 func (ms *Migrations) checkRecovered(donor *shard) error {
 	for _, m := range ms.unfinished {
 		if m.donor == donor {
@@ -174,7 +174,7 @@ func (ms *Migrations) checkRecovered(donor *shard) error {
 
 // abort ends the migrations of a collection that copy documents just
 // now: an index that is made or dropped meanwhile would be missed on the
-// recipient, and disallowing migrations goes the same way (spec 02 §8,
+// recipient, and disallowing migrations goes the same way (rules/02-migration-and-metadata §8,
 // countDonorMoveChunkAbortConflictingIndexOperation).
 // One that is committed stays so.
 func (ms *Migrations) abort(ns string) {
@@ -188,7 +188,7 @@ func (ms *Migrations) abort(ns string) {
 }
 
 // checkManualMove returns what config servers up to 5.0 refuse to do by hand:
-// to move a chunk where the balancer would not (spec 01 §1.9).
+// to move a chunk where the balancer would not (rules/01-rounds-and-settings §1.9).
 func (ms *Migrations) checkManualMove(req MoveRequest) error {
 	if ms.c.release.BalancesBySize() {
 		return nil
@@ -249,7 +249,7 @@ func (ms *Migrations) Move(ctx context.Context, req MoveRequest, deadline time.T
 }
 
 // outcome makes a failure a success when the range is on the recipient all
-// the same (spec 02 §4.6).
+// the same (rules/02-defragmentation-and-merging §4.6).
 func (ms *Migrations) outcome(req MoveRequest, err error) error {
 	table := ms.c.config.table(req.Namespace)
 	if err == nil || table == nil || mongoerr.Is(err, mongoerr.BalancerInterrupted) {
@@ -272,7 +272,7 @@ func (ms *Migrations) Donating(ns string, id catalog.ShardID) bool {
 }
 
 // AwaitDonation blocks until the shard gives nothing of the collection away:
-// splits and merges wait for that (spec 02 §5.2).
+// splits and merges wait for that (rules/02-migration-and-metadata §5.2).
 func (ms *Migrations) AwaitDonation(ctx context.Context, deadline time.Time, ns string, id catalog.ShardID) error {
 	return ms.c.Await(ctx, deadline, func() bool { return !ms.Donating(ns, id) })
 }

@@ -38,8 +38,8 @@ func movable(t *testing.T) (c *Cluster, move func(MoveRequest) (took time.Durati
 	}
 }
 
-// Spec 02 §5.3 #10 and §5.4 step 1: with the range deleter off there is nothing
-// to wait for.
+// rules/02-migration-and-metadata §5.3 #10 and §5.4 step 1: with the range deleter off there is
+// nothing to wait for.
 func TestMoveWithoutTheRangeDeleter(t *testing.T) {
 	for shard, code := range map[catalog.ShardID]mongoerr.Code{"A": mongoerr.ResumableRangeDeleterDisabled,
 		"B": mongoerr.OperationFailed} {
@@ -56,7 +56,7 @@ func TestMoveWithoutTheRangeDeleter(t *testing.T) {
 	}
 }
 
-// Spec 02 §5.5: six hours for the clone and the catch-up.
+// rules/02-migration-and-metadata §5.5: six hours for the clone and the catch-up.
 func TestCloneHasALimitOfTime(t *testing.T) {
 	for _, tt := range []struct {
 		bytes int64
@@ -79,7 +79,7 @@ func TestCloneHasALimitOfTime(t *testing.T) {
 	}
 }
 
-// Spec 02 §5.4 step 2: indexes are created only where there are no documents.
+// rules/02-migration-and-metadata §5.4 step 2: indexes are created only where there are no documents.
 func TestRecipientWithDocumentsLacksAnIndex(t *testing.T) {
 	for _, docs := range []int{0, 1} {
 		c, move := movable(t)
@@ -104,7 +104,7 @@ func TestRecipientWithDocumentsLacksAnIndex(t *testing.T) {
 	}
 }
 
-// Spec 02 §5.4: the donor's deletion is due at once with waitForDelete, also
+// rules/02-migration-and-metadata §5.4: the donor's deletion is due at once with waitForDelete, also
 // when it is found by recovery, and delayed without.
 func TestDeletionOfTheDonorIsDue(t *testing.T) {
 	for wait, when := range map[bool]whenToDelete{true: deletionNow, false: deletionDelayed} {
@@ -124,7 +124,7 @@ func TestDeletionOfTheDonorIsDue(t *testing.T) {
 	}
 }
 
-// Spec 02 §7, field by field, in order: the entries of a migration that ends
+// rules/02-migration-and-metadata §7, field by field, in order: the entries of a migration that ends
 // well, of one that is refused before its clone, and of one that fails later.
 func TestChangeLogOfAMigration(t *testing.T) {
 	steps := func(n, of int) (names []string) {

@@ -144,7 +144,7 @@ func (x *meeting) orphaned() (n int64) {
 	return n
 }
 
-// Spec 02 §5.6, outcome by failure point: who owns the range afterwards, what
+// rules/02-migration-and-metadata §5.6, outcome by failure point: who owns the range afterwards, what
 // the caller gets, which entries the change log has.
 func TestMigrationOutcomes(t *testing.T) {
 	tests := []struct {
@@ -290,8 +290,8 @@ func TestMigrationOutcomes(t *testing.T) {
 	}
 }
 
-// A split or merge of a collection that the shard gives away waits (spec 02
-// §5.2).
+// A split or merge of a collection that the shard gives away waits
+// (rules/02-migration-and-metadata §5.2).
 func TestSplitWaitsForDonation(t *testing.T) {
 	for name, command := range map[string]bson.D{
 		"split": d("split", ns, "middle", d("k", 50)),
@@ -314,7 +314,7 @@ func TestSplitWaitsForDonation(t *testing.T) {
 }
 
 // The same request again joins the migration under way; another one is
-// refused (spec 02 §5.2).
+// refused (rules/02-migration-and-metadata §5.2).
 func TestSameRequestJoins(t *testing.T) {
 	x := newMeeting(t, nil)
 	x.start(mock.MoveRequest{})
@@ -393,7 +393,7 @@ func TestRangeDeleterBatches(t *testing.T) {
 	}
 }
 
-// The balancer's migrations obey _waitForDelete (spec 01 §1.6).
+// The balancer's migrations obey _waitForDelete (rules/01-rounds-and-settings §1.6).
 func TestBalancerWaitsForDelete(t *testing.T) {
 	m := newCluster(t, topologyOf(t, 2, 8, "200MB", 1000), mock.Config{})
 	m.ok(t, "admin", d("balancerStop", 1))

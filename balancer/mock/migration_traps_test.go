@@ -13,7 +13,7 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// The traps of spec 02 §11 about migrations and commands, by their number; most
+// The traps of rules/02-examples-and-traps §11 about migrations and commands, by their number; most
 // play the worked examples that tell.
 
 func migrationsOf(id string, why ...string) func(*testing.T) {

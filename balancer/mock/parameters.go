@@ -14,7 +14,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// parameter is one server parameter (spec 03 §1.10).
+// parameter is one server parameter (rules/03-commands §1.10).
 type parameter struct {
 	value   int64
 	least   int64

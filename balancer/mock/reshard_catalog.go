@@ -176,7 +176,7 @@ func (op *resharding) record() (*store.Collection, store.RecordID, bool) {
 }
 
 // quiescePeriod is how long the result of a resharding is kept that was asked
-// for with a UUID of the user's (spec 03 §1.4).
+// for with a UUID of the user's (rules/03-commands §1.4).
 const quiescePeriod = 15 * time.Minute
 
 // quiesced is a resharding that has ended and whose result is kept: the same

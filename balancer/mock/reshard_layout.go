@@ -14,10 +14,10 @@ import (
 )
 
 // defaultReshardChunks is how many chunks a resharded collection gets
-// (spec 03 §1.4).
+// (rules/03-commands §1.4).
 const defaultReshardChunks = 90
 
-// ReshardRequest are the options of reshardCollection (spec 03 §1.4).
+// ReshardRequest are the options of reshardCollection (rules/03-commands §1.4).
 type ReshardRequest struct {
 	Namespace     string
 	Key           bson.Raw
@@ -45,7 +45,7 @@ type ShardRange struct {
 }
 
 // Reshard gives a collection another key or spreads it anew, and waits for
-// the end (spec 03 §1.4). The caller holds the lock.
+// the end (rules/03-commands §1.4). The caller holds the lock.
 func (rs *Reshardings) Reshard(ctx context.Context, deadline time.Time, req ReshardRequest) error {
 	coll, err := rs.reshardable(req.Namespace)
 	if err != nil {

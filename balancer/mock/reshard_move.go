@@ -15,7 +15,7 @@ import (
 )
 
 // Move moves a collection that is not sharded to a shard, and waits
-// for the end; the collection is tracked from then on (spec 03 §1.4).
+// for the end; the collection is tracked from then on (rules/03-commands §1.4).
 func (rs *Reshardings) Move(ctx context.Context, deadline time.Time, ns, to string) error {
 	db, _, err := catalog.SplitNamespace(ns)
 	if err != nil {
@@ -52,7 +52,7 @@ func (rs *Reshardings) Move(ctx context.Context, deadline time.Time, ns, to stri
 }
 
 // Unshard gathers a sharded collection on one shard, the emptiest
-// one when none is named, and waits for the end (spec 03 §1.4).
+// one when none is named, and waits for the end (rules/03-commands §1.4).
 func (rs *Reshardings) Unshard(ctx context.Context, deadline time.Time, ns, to string) error {
 	coll, ok, err := rs.c.config.Tracked(ns)
 	switch {

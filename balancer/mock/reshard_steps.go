@@ -10,7 +10,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Provenance is the command a resharding came from (spec 03 §3.11).
+// Provenance is the command a resharding came from (rules/03-catalog-and-keys §3.11).
 type Provenance string
 
 // The commands that reshard.
@@ -23,7 +23,7 @@ const (
 )
 
 // reshardState is a state of the coordinator, as the change log has it
-// (spec 03 §1.4).
+// (rules/03-commands §1.4).
 type reshardState string
 
 // The states in their order.

@@ -57,7 +57,7 @@ func (m *model) entry(t *testing.T, ns string) bson.Raw {
 	return docs[0].Document()
 }
 
-// The refusals of spec 03 §1.4 and its examples E73 to E76.
+// The refusals of rules/03-commands §1.4 and its examples E73 to E76.
 func TestReshardingRefusals(t *testing.T) {
 	m := orders(t)
 	for _, c := range []struct {

@@ -11,7 +11,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Spec 02 §10: names, defaults and bounds.
+// rules/02-examples-and-traps §10: names, defaults and bounds.
 func TestParametersOfDefragmentationAndMigrations(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -57,7 +57,7 @@ func TestParametersOfDefragmentationAndMigrations(t *testing.T) {
 	}
 }
 
-// Spec 05, table of A2: since 8.2 orphans stay for an hour.
+// Since 8.2 orphans stay for an hour.
 func TestCleanupDelayOfReleases(t *testing.T) {
 	for release, want := range map[catalog.Release]int32{
 		catalog.Release44: 900, catalog.Release80: 900, catalog.Release81: 900, catalog.Release82: 3600, catalog.Release83: 3600,
@@ -69,7 +69,7 @@ func TestCleanupDelayOfReleases(t *testing.T) {
 	}
 }
 
-// Spec 02 §5.10, row by row: the codes and their names.
+// rules/02-migration-and-metadata §5.10, row by row: the codes and their names.
 func TestErrorCodesOfMigrations(t *testing.T) {
 	for code, name := range map[mongoerr.Code]string{
 		2: "BadValue", 9: "FailedToParse", 20: "IllegalOperation", 24: "LockTimeout", 26: "NamespaceNotFound",
@@ -105,7 +105,8 @@ func defragmented(t *testing.T) (*model, undertaking) {
 	return m, u
 }
 
-// Spec 02 §2.10: what a defragmentation does not look at, and what holds it up.
+// rules/02-defragmentation-and-merging §2.10: what a defragmentation does not look at, and what holds
+// it up.
 func TestDefragmentationAndOtherThings(t *testing.T) {
 	t.Run("noBalance is ignored", func(t *testing.T) {
 		m, u := defragmented(t)

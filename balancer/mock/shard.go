@@ -19,7 +19,7 @@ type shard struct {
 	id    catalog.ShardID
 	colls map[string]*localCollection
 	// busy is the migration the shard takes part in, as donor or recipient:
-	// at most one, over all collections (spec 02 §5.2).
+	// at most one, over all collections (rules/02-migration-and-metadata §5.2).
 	busy *migration
 	// down: the shard has crashed and answers nothing. What it holds stays.
 	down bool
@@ -61,7 +61,7 @@ func newShard(id catalog.ShardID) *shard {
 }
 
 // orphans counts the documents in ranges that wait for deletion
-// (numOrphanDocs of spec 02 §5.4).
+// (numOrphanDocs of rules/02-migration-and-metadata §5.4).
 func (s *shard) orphans(ns string) int64 {
 	if !s.orphaned {
 		return 0
@@ -94,8 +94,8 @@ func (l *localCollection) counts() (docs, bytes int64) {
 }
 
 // ownedBytes returns the estimate that statistics for balancing use: the
-// truncated average document times the documents that are not orphans (spec 01
-// §3.2).
+// truncated average document times the documents that are not orphans
+// (rules/01-rounds-and-settings §3.2).
 func (s *shard) ownedBytes(ns string, uuid bson.Binary) int64 {
 	l := s.colls[ns]
 	if l == nil || !l.uuid.Equal(uuid) {
@@ -209,7 +209,7 @@ func (c *Cluster) ShardCount() int {
 }
 
 // shardCounters are what a shard counts of its migrations since it began
-// (shardingStatistics of serverStatus, spec 02 §8).
+// (shardingStatistics of serverStatus, rules/02-migration-and-metadata §8).
 type shardCounters struct {
 	donorStarted, donorCommitted, donorAborted   int64
 	donorTime, cloneTime, criticalTime           time.Duration

@@ -268,7 +268,7 @@ func (mb *Membership) AddConfigShard() error {
 }
 
 // MachineID returns the number that a node puts into the ObjectIds it makes; a
-// balancer wants each shard to have its own (spec 01 §1.4).
+// balancer wants each shard to have its own (rules/01-rounds-and-settings §1.4).
 func (c *Cluster) MachineID(id catalog.ShardID) int32 {
 	if s := c.shards[id]; s != nil && s.machineID != 0 {
 		return s.machineID

@@ -10,7 +10,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Removal is where the removal of a shard stands (spec 03 §1.5).
+// Removal is where the removal of a shard stands (rules/03-commands §1.5).
 type Removal struct {
 	Shard catalog.ShardID
 	// Started: this call has begun it. Completed: the shard is gone.
@@ -111,7 +111,7 @@ func (mb *Membership) finishRemoval(shard catalog.Shard) error {
 	return err
 }
 
-// Where the time of the last removal is kept (spec 03 §3.13).
+// Where the time of the last removal is kept (rules/03-catalog-and-keys §3.13).
 const (
 	configRemovals = "shardRemovalLog"
 	lastRemoval    = "latestShardRemovalLog"
@@ -141,7 +141,7 @@ func (mb *Membership) cleanConfigShard(r *Removal) {
 	r.Cleaning = r.PendingDeletions > 0 || r.FirstNonEmpty != ""
 }
 
-// Since 8.3 the steps of a removal have commands of their own (spec 03 §1.5): each of
+// Since 8.3 the steps of a removal have commands of their own (rules/03-commands §1.5): each of
 // these is one. They take a shard that ShardToDrain or ConfigShardToDrain gave.
 
 // ShardToDrain finds a shard by its id, connection string or host. The config

@@ -9,7 +9,7 @@ import (
 	"shardsh/balancer/mock"
 )
 
-// Spec 01 §1.4: a shard with the machine id of another one costs one round.
+// rules/01-rounds-and-settings §1.4: a shard with the machine id of another one costs one round.
 func TestSameMachineIDFailsOneRound(t *testing.T) {
 	m := newCluster(t, topologyOf(t, 3, 12, "200MB", 1000), mock.Config{})
 	clash := func(times int64) {

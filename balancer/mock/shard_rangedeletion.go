@@ -26,7 +26,7 @@ const (
 	deletionNow
 )
 
-// rangeDeletion is a range deletion task (spec 02 §5.4 and §5.6): documents
+// rangeDeletion is a range deletion task (rules/02-migration-and-metadata §5.4 and §5.6): documents
 // in a range that a shard does not own, or will not.
 type rangeDeletion struct {
 	coll     deletedFrom

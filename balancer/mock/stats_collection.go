@@ -308,7 +308,7 @@ func (st Statistics) ownedBytes(coll catalog.Collection, sizes map[catalog.Shard
 	return sizes
 }
 
-// markFull fills in what shards with a limit hold (spec 01 §3.1).
+// markFull fills in what shards with a limit hold (rules/01-rounds-and-settings §3.1).
 func (st Statistics) markFull(shards []catalog.Shard) {
 	for i, s := range shards {
 		if local := st.c.shards[s.ID]; s.MaxSizeMB > 0 && local != nil {

@@ -122,7 +122,7 @@ type SizeRequest struct {
 }
 
 // RangeSize counts documents and bytes on the shards that own chunks; orphans
-// count too (spec 03 §1.8).
+// count too (rules/03-commands §1.8).
 func (st Statistics) RangeSize(req SizeRequest) (docs, bytes int64, err error) {
 	pattern, err := st.sizePattern(req)
 	if err != nil {

@@ -21,7 +21,7 @@ func sized(t *testing.T, docs, bytes int64) (*Cluster, catalog.Collection) {
 	return c, coll
 }
 
-// Spec 01 §3.2: every row of the computation.
+// rules/01-rounds-and-settings §3.2: every row of the computation.
 func TestTrap27AverageIsTruncated(t *testing.T) {
 	for _, tt := range []struct {
 		name                 string

@@ -12,7 +12,7 @@ import (
 	"shardsh/balancer/mock"
 )
 
-// The traps of spec 01 §12 that need shards with documents, by their number.
+// The traps of rules/01-examples-and-traps §12 that need shards with documents, by their number.
 // The others are in balancer, balancer/policy and balancer/catalog.
 
 // setting changes a document of config.settings by hand.

@@ -23,7 +23,7 @@ type shape struct {
 	lock     string // holder of the balancer lock
 }
 
-// Spec 01 §1.7, §1.9, §7 and §9.5.
+// rules/01-rounds-and-settings §1.7, §1.9, rules/01-selection §7 and §9.5.
 func TestReleases(t *testing.T) {
 	const old = "executionTimeMillis errorOccured candidateChunks chunksMoved"
 	const now = "executionTimeMillis errorOccurred candidateChunks chunksMoved candidateUnshardedCollections " +

@@ -168,7 +168,7 @@ func TestMigrationTime(t *testing.T) {
 	}
 }
 
-// Spec 02 §5.7: more than twice the documents of a chunk are too big to move.
+// rules/02-migration-and-metadata §5.7: more than twice the documents of a chunk are too big to move.
 func TestChunkTooBig(t *testing.T) {
 	m := newCluster(t, topologyOf(t, 2, 1, "1GB", 1_000_000), mock.Config{})
 	m.ok(t, "admin", d("balancerStop", 1))

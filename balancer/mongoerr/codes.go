@@ -1,6 +1,7 @@
 package mongoerr
 
-// The codes of spec 03 §5.1 and a few of the table in spec 02 §5.10.
+// The codes of rules/03-catalog-and-keys §5.1 and a few of the table in
+// rules/02-migration-and-metadata §5.10.
 const (
 	InternalError                                               Code = 1
 	BadValue                                                    Code = 2
@@ -196,7 +197,7 @@ const (
 	CannotConvertIndexToUnique                                  Code = 359
 )
 
-// Codes without a name of their own (spec 03 §5.2); the server shows them as
+// Codes without a name of their own (rules/03-catalog-and-keys §5.2); the server shows them as
 // Location<code>. The names here are ours.
 const (
 	WrongFieldType            Code = 13111

@@ -1,6 +1,6 @@
 // Package mongoerr holds errors that carry MongoDB's own code and code name,
 // so that whoever decides, in any room, answers a client as the server would
-// (spec 03 §0.2 and §5).
+// (rules/03-commands §0.2 and rules/03-catalog-and-keys §5).
 package mongoerr
 
 import (
@@ -19,7 +19,7 @@ type ServerError struct {
 	Code    Code
 	Message string
 	// NoCode marks the old-style failures of split and mergeChunks, which
-	// answer without code and codeName (spec 03 §0.2).
+	// answer without code and codeName (rules/03-commands §0.2).
 	NoCode bool
 	// Extra holds further fields of the reply, after codeName.
 	Extra bson.D

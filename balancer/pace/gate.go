@@ -40,7 +40,7 @@ type Gate struct {
 
 	first        time.Time // step that began; how long a window was shut before it
 	shutBefore   time.Duration
-	bytes, steps course
+	bytes, steps trajectory
 	left         *Left // to do; nil where nobody knows
 }
 

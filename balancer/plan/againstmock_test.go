@@ -101,7 +101,7 @@ func carriedOut(
 	t *testing.T, p *plan.Plan, text string, release catalog.Release, seed uint64,
 ) *catalog.Snapshot {
 	cluster, client := newMock(t, text, release, seed)
-	steps, err := live.NewSteps(t.Context(), live.AskerOf(client))
+	steps, err := live.NewSteps(t.Context(), live.NewCommandRunner(client))
 	if err != nil {
 		t.Fatal(err)
 	}

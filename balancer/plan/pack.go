@@ -20,7 +20,7 @@ func (b *builder) pack() {
 	for _, c := range b.scope.colls {
 		steps = append(steps, b.packed(c)...)
 	}
-	b.lay(steps)
+	b.schedule(steps)
 }
 
 // packing is a collection whose chunks become fewer.

@@ -50,7 +50,7 @@ func (b *builder) presplit() error {
 			})
 		}
 	}
-	b.lay(steps)
+	b.schedule(steps)
 	return nil
 }
 

@@ -9,7 +9,7 @@ import (
 // ActionKind is what a streaming action does.
 type ActionKind uint8
 
-// The actions of the secondary thread (spec 02 §1.1).
+// The actions of the secondary thread (rules/02-defragmentation-and-merging §1.1).
 const (
 	// MergeRange merges the chunks that tile [Min, Max) on Shard.
 	MergeRange ActionKind = iota

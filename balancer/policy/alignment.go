@@ -9,7 +9,7 @@ import (
 
 // CheckAligned returns IllegalOperation, naming the first offender, when a zone
 // boundary lies inside a chunk. Then nothing of the collection moves this
-// round, not even off a draining shard (spec 01 §6.1.3).
+// round, not even off a draining shard (rules/01-selection §6.1.3).
 func CheckAligned(t *catalog.RoutingTable, z *catalog.ZoneSet) error {
 	for point, zone := range cuts(t, z) {
 		c := t.Find(point)

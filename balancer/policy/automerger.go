@@ -10,11 +10,11 @@ import (
 )
 
 // maxOutstandingMergeAll is how many merges the auto-merger has under way at
-// most (spec 02 §3.4).
+// most (rules/02-defragmentation-and-merging §3.4).
 const maxOutstandingMergeAll = 10
 
 // MergerEvent is an entry of the change log about the auto-merger; its
-// namespace and details are empty (spec 02 §3.2).
+// namespace and details are empty (rules/02-defragmentation-and-merging §3.2).
 type MergerEvent string
 
 // The events.
@@ -26,7 +26,7 @@ const (
 )
 
 // AutoMerger merges, round by round, what may be merged on every shard
-// (spec 02 §3). The zero value is disabled. Events it returns are to be
+// (rules/02-defragmentation-and-merging §3). The zero value is disabled. Events it returns are to be
 // logged in their order.
 type AutoMerger struct {
 	enabled     bool

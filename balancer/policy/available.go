@@ -3,7 +3,7 @@ package policy
 import "shardsh/balancer/catalog"
 
 // Available are the shards no migration of the round uses yet. All
-// collections of a round share one (spec 01 §6.11).
+// collections of a round share one (rules/01-selection §6.11).
 type Available struct {
 	*numbering
 	free []bool // by number

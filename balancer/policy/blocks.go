@@ -21,7 +21,7 @@ func Shut(s catalog.Settings, now time.Time, why *Report) bool {
 }
 
 // Blocked reports whether the flags of a collection keep its chunks where they
-// are, whatever they hold (spec 01 §2.8), by the flags that a release knows.
+// are, whatever they hold (rules/01-rounds-and-settings §2.8), by the flags that a release knows.
 func Blocked(c catalog.Collection, r catalog.Release, why *Report) bool {
 	if c.BalanceableIn(r) {
 		return false

@@ -14,7 +14,7 @@ type CountSituation struct {
 }
 
 // SelectByCount chooses the chunks of one collection that move this round by
-// the rules before 6.0, which count chunks (spec 01 §9): away from draining
+// the rules before 6.0, which count chunks (rules/01-selection §9): away from draining
 // shards, then into their zones, then from shards with many chunks to those
 // with few. It takes both shards of every migration out of avail. Whole chunks
 // move. What was not chosen, and why, goes to the report, if there is one.
@@ -45,7 +45,7 @@ func SelectByCount(s CountSituation, avail *Available, why *Report) ([]Migration
 }
 
 // CountStatus is CollectionStatus by the rules before 6.0, which know nothing
-// of chunk sizes and defragmentation (spec 01 §7).
+// of chunk sizes and defragmentation (rules/01-selection §7).
 func CountStatus(s CountSituation) (Compliance, error) { return ExplainCountStatus(s, nil) }
 
 // ExplainCountStatus is CountStatus with a report of what would be chosen and
@@ -213,8 +213,8 @@ func (sel *countSelection) balance() {
 }
 
 // ideal returns the number of chunks of a zone that each of its shards should
-// have. For NoZone all chunks of the collection count, those of zones too (spec
-// 01 §12, trap 36).
+// have. For NoZone all chunks of the collection count, those of zones too
+// (rules/01-examples-and-traps §12, trap 36).
 func (sel *countSelection) ideal(zone int) (ideal int, ok bool) {
 	chunks, shards := 0, 0
 	for i := range sel.members {

@@ -68,7 +68,7 @@ func counted(t *testing.T, kind, line string, change ...func(*CountSituation)) (
 	return choices(got), logged(&why)
 }
 
-// Spec 01 §9.1: the thresholds and ideals of each set of rules.
+// rules/01-selection §9.1: the thresholds and ideals of each set of rules.
 func TestThresholdsOfTheRules(t *testing.T) {
 	for _, tt := range []struct {
 		rules  Rules
@@ -111,7 +111,7 @@ func TestRulesOfReleases(t *testing.T) {
 	}
 }
 
-// Spec 01 §9.2: forceJumbo came with 4.4.
+// rules/01-selection §9.2: forceJumbo came with 4.4.
 func TestForceJumboByCount(t *testing.T) {
 	const drained = `{"shards":[{"id":"g","draining":true},{"id":"p"}],"layout":[["g",1],["p",1]]}`
 	const uneven = `{"shards":[{"id":"a"},{"id":"b"}],"layout":[["a",4]]}`
@@ -135,7 +135,7 @@ func TestForceJumboByCount(t *testing.T) {
 	}
 }
 
-// Spec 01 §9.2: a draining shard without chunks is passed over silently, and
+// rules/01-selection §9.2: a draining shard without chunks is passed over silently, and
 // too few shards left end no phase.
 func TestDrainByCount(t *testing.T) {
 	got, log := counted(t, "chunkCount-4.4", `{"shards":[{"id":"g","draining":true},{"id":"p"},{"id":"q"}],"layout":[["p",2],["q",2]]}`)
@@ -153,7 +153,7 @@ func TestDrainByCount(t *testing.T) {
 	same(t, "migrations", got, []string{"g→p at 0, force 2"})
 }
 
-// Spec 01 §9.3: one migration a collection; no receiver ends the collection,
+// rules/01-selection §9.3: one migration a collection; no receiver ends the collection,
 // a small difference only the zone.
 func TestOneMoveARound(t *testing.T) {
 	got, _ := counted(t, "chunkCount-2.2", `{"shards":[{"id":"g","draining":true},{"id":"h","draining":true},{"id":"p"},{"id":"q"}],
@@ -170,7 +170,7 @@ func TestOneMoveARound(t *testing.T) {
 	same(t, "zone A comes last", got, []string{"b→c at 10, force 0"})
 }
 
-// Spec 01 §12, traps 36 and 37.
+// rules/01-examples-and-traps §12, traps 36 and 37.
 func TestTrap36NoZoneIdealUsesAllChunks(t *testing.T) {
 	workedExample(t, "L18").playCount(t)
 

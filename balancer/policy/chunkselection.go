@@ -40,12 +40,12 @@ func (s Situation) may(reason Reason) bool {
 }
 
 // ImbalanceFactor is how many chunk sizes two shards must at least differ by
-// before data moves between them (spec 01 §6.5).
+// before data moves between them (rules/01-selection §6.5).
 const ImbalanceFactor = 3
 
 // SelectMigrations chooses the ranges of one collection that move this round:
 // away from draining shards, then into their zones, then from large shards to
-// small ones (spec 01 §6.3 to §6.5). It takes both shards of every migration
+// small ones (rules/01-selection §6.3 to §6.5). It takes both shards of every migration
 // out of avail. The reason returned is that of the first migration.
 //
 // The table must be aligned with the zones (CheckAligned). The only error is
@@ -123,7 +123,7 @@ func newSelection(s Situation, avail *Available, why *Report) *selection {
 }
 
 // drain empties draining shards: one chunk from each, whatever the sizes
-// (spec 01 §6.3). It is false when the round has too few shards left.
+// (rules/01-selection §6.3). It is false when the round has too few shards left.
 func (sel *selection) drain() bool {
 	for i := range sel.members {
 		donor := &sel.members[i]
@@ -156,7 +156,7 @@ func (sel *selection) drainShard(donor *member) {
 }
 
 // repairZones moves chunks to a shard of their zone: one from each shard that
-// holds some it should not (spec 01 §6.4). It is false when the round has too
+// holds some it should not (rules/01-selection §6.4). It is false when the round has too
 // few shards left.
 func (sel *selection) repairZones() bool {
 	if sel.Zones.Len() == 0 {
@@ -296,7 +296,7 @@ func (sel *selection) exhausted(step Reason) bool {
 }
 
 // balanceSizes evens out the sizes zone by zone, in ascending order with
-// NoZone last (spec 01 §6.5). What stops one zone does not stop the next.
+// NoZone last (rules/01-selection §6.5). What stops one zone does not stop the next.
 func (sel *selection) balanceSizes() error {
 	for zone := range sel.layout.names {
 		ideal, err := sel.ideal(zone)
@@ -342,7 +342,7 @@ func (sel *selection) ideal(zone int) (int64, error) {
 // one of the zone, if they differ enough.
 //
 // The donor is sought without regard to the zone: a larger shard outside the
-// zone keeps the zone from being balanced (spec 01 §12, trap 2).
+// zone keeps the zone from being balanced (rules/01-examples-and-traps §12, trap 2).
 func (sel *selection) pair(zone int, ideal int64) bool {
 	name := sel.layout.names[zone]
 	donor := sel.most()
@@ -404,7 +404,7 @@ func (sel *selection) rejectPair(code Code, donor, recipient *member, zone int, 
 }
 
 // most returns the largest free shard, the first of equals; nil if there is
-// none. Zones and draining play no part (spec 01 §6.2).
+// none. Zones and draining play no part (rules/01-selection §6.2).
 func (sel *selection) most() *member {
 	var best *member
 	for i := range sel.members {
@@ -416,7 +416,7 @@ func (sel *selection) most() *member {
 }
 
 // least returns the smallest free shard that may receive chunks of a zone, the
-// first of equals; nil if there is none (spec 01 §6.2).
+// first of equals; nil if there is none (rules/01-selection §6.2).
 func (sel *selection) least(zone int) *member {
 	var best *member
 	for i := range sel.members {

@@ -10,7 +10,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// workedExamples reads the lines of spec 01 §11.2, as they stand there.
+// workedExamples reads the lines of rules/01-examples-and-traps §11.2, as they stand there.
 func workedExamples(t testing.TB) []scene {
 	t.Helper()
 	var scenes []scene
@@ -31,7 +31,7 @@ func workedExample(t testing.TB, id string) scene {
 	return scene{}
 }
 
-// Spec 01 §11.2.
+// rules/01-examples-and-traps §11.2.
 func TestWorkedExamples(t *testing.T) {
 	scenes := workedExamples(t)
 	if len(scenes) != 72 {
@@ -121,7 +121,7 @@ func (s scene) play(t *testing.T) {
 	sameChoices(t, &why, got)
 }
 
-// Spec 01 §11.6, iteration order.
+// rules/01-examples-and-traps §11.6, iteration order.
 func TestZoneVisitingOrder(t *testing.T) {
 	sit := stage(t, `{"shards":[{"id":"p"},{"id":"q"}],
 		"chunks":[["p","Min",100],["q",100,150],["p",150,200],["q",200,300],["q",300,350],["p",350,400],["q",400,"Max"]],

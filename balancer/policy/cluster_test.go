@@ -11,7 +11,7 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// scene is one collection in the notation of spec 01 §11.1.
+// scene is one collection in the notation of rules/01-examples-and-traps §11.1.
 type scene struct {
 	ID          string            `json:"id"`
 	Kind        string            `json:"kind"`

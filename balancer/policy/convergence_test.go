@@ -15,7 +15,7 @@ import (
 // without a size entry, and collections with ranges of zones, flagged chunks,
 // chunks of a single key that can't be split, and chunks of many chunk sizes.
 // All collections of a cluster share the shards of a round. A donor moves what
-// spec 01 §6.8 says, not a whole chunk.
+// rules/01-selection §6.8 says, not a whole chunk.
 //
 // That the migrations end is checked round by round: each makes a measure
 // smaller that can't fall for ever (toRest).
@@ -96,7 +96,7 @@ func play(t testing.TB, seed uint64, kind features) (list []outcome) {
 	return list
 }
 
-// checkRest checks what a collection at rest must be like (spec 01 §6.3 to §6.5).
+// checkRest checks what a collection at rest must be like (rules/01-selection §6.3 to §6.5).
 func (p *populace) checkRest(t testing.TB, w *world, seed uint64, kind features) {
 	t.Helper()
 	h := newHaul(w.shards, w.unmeasured, nil)

@@ -19,7 +19,7 @@ type Decision struct {
 	Recipient catalog.ShardID
 	Zone      string
 	// Min and Max are the bounds of the chunk. Of a chosen one the donor may
-	// move less (spec 01 §6.8).
+	// move less (rules/01-selection §6.8).
 	Min, Max catalog.Key
 
 	Numbers    Numbers

@@ -16,7 +16,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// The worked examples of spec 02 §9.2 and §9.3, one a line of a data file: a
+// The worked examples of rules/02-examples-and-traps §9.2 and §9.3, one a line of a data file: a
 // scene, and a trace of what a policy is asked and told.
 
 // phaseCase is a worked example of a defragmentation.

@@ -12,7 +12,7 @@ import (
 )
 
 // PhaseName is a phase of a defragmentation, as config.collections keeps it
-// (spec 02 §2.1).
+// (rules/02-defragmentation-and-merging §2.1).
 type PhaseName string
 
 // The phases in their order.
@@ -25,9 +25,9 @@ const (
 	PhaseFinished PhaseName = "finished"
 )
 
-// Phase is one phase of one collection's defragmentation (spec 02 §2.3). It
-// hands out work, is told how it ended, and is complete when nothing is left
-// and nothing is under way.
+// Phase is one phase of one collection's defragmentation (rules/02-defragmentation-and-merging §2.3).
+// It hands out work, is told how it ended, and is complete when nothing is left and nothing is under
+// way.
 type Phase interface {
 	Name() PhaseName
 	// NextAction is the next merge or measurement.
@@ -46,7 +46,7 @@ type Phase interface {
 	// Next is the phase that follows, once this one is complete.
 	Next() PhaseName
 	// Remaining counts what is left to do, as the status command reports it
-	// (spec 02 §2.8).
+	// (rules/02-defragmentation-and-merging §2.8).
 	Remaining() int64
 }
 
@@ -57,7 +57,7 @@ type Measurement struct {
 }
 
 // smallChunk returns the size up to which a chunk is small: a quarter of the
-// chunk size, with the server's integer division (spec 02 §2.4).
+// chunk size, with the server's integer division (rules/02-defragmentation-and-merging §2.4).
 func smallChunk(maxChunkSize int64) int64 { return maxChunkSize / 100 * 25 }
 
 // NewPhase begins a phase with the collection as it is now. A phase may be
@@ -143,7 +143,7 @@ func (s subject) measure(shard catalog.ShardID, r span) Action {
 }
 
 // retriable are the errors after which a defragmentation tries the same again
-// (spec 02 §2.7).
+// (rules/02-defragmentation-and-merging §2.7).
 var retriable = []mongoerr.Code{
 	mongoerr.HostUnreachable, mongoerr.HostNotFound, mongoerr.NetworkTimeout, mongoerr.ShutdownInProgress,
 	mongoerr.ReadConcernMajorityNotAvailableYet, mongoerr.PrimarySteppedDown, mongoerr.ExceededTimeLimit,

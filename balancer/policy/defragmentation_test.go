@@ -29,7 +29,7 @@ func (s Situation) withSizes(sizes map[catalog.ShardID]int64) Situation {
 	return s
 }
 
-// shown is an action or a migration in the notation of spec 02 §9.3.
+// shown is an action or a migration in the notation of rules/02-examples-and-traps §9.3.
 func shown(what any) string {
 	switch a := what.(type) {
 	case Action:

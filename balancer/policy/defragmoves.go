@@ -9,7 +9,7 @@ import (
 )
 
 // movePhase brings small chunks beside a neighbour in key order and merges the
-// two: the second phase (spec 02 §2.5).
+// two: the second phase (rules/02-defragmentation-and-merging §2.5).
 type movePhase struct {
 	subject
 	ending

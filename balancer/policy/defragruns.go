@@ -10,7 +10,7 @@ import (
 
 // runsPhase merges runs of neighbouring chunks that lie on one shard and in
 // one zone: the first phase, which also measures what comes out, and the last
-// (spec 02 §2.4, §2.6).
+// (rules/02-defragmentation-and-merging §2.4, §2.6).
 type runsPhase struct {
 	subject
 	ending

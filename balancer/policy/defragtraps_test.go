@@ -11,7 +11,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// The traps of spec 02 §11 that concern the deciders, by their number.
+// The traps of rules/02-examples-and-traps §11 that concern the deciders, by their number.
 
 // played is a subtest that plays worked examples.
 func played(id string, why ...string) func(*testing.T) {
@@ -163,7 +163,7 @@ func mergerExample(t *testing.T, id, why string) {
 	}
 }
 
-// The errors of spec 02 §2.7, by their numbers.
+// The errors of rules/02-defragmentation-and-merging §2.7, by their numbers.
 func TestRetriableErrors(t *testing.T) {
 	for _, code := range []mongoerr.Code{
 		6, 7, 89, 91, 134, 189, 262, 317, 358, 384, 402, 407, 412, 9001, 10107, 11600, 11602, 13435, 13436, 50915, 91331,
@@ -181,7 +181,7 @@ func TestRetriableErrors(t *testing.T) {
 	want(t, "an error without a code", retry(fmt.Errorf("broken")), false)
 }
 
-// Spec 02 §2.1: an unknown phase, and the one of older releases, end it.
+// rules/02-defragmentation-and-merging §2.1: an unknown phase, and the one of older releases, end it.
 func TestUnknownPhasesAreFinished(t *testing.T) {
 	s := defragmenting(t, 25, []tuple{{"A", "Min", "Max"}})
 	for _, name := range []PhaseName{"splitChunks", "whatever", PhaseFinished} {
@@ -191,8 +191,8 @@ func TestUnknownPhasesAreFinished(t *testing.T) {
 	}
 }
 
-// Spec 02 §2.6: the third phase tries again what may pass, and is built anew
-// after anything else; it measures nothing.
+// rules/02-defragmentation-and-merging §2.6: the third phase tries again what may pass, and is built
+// anew after anything else; it measures nothing.
 func TestThirdPhase(t *testing.T) {
 	s := defragmenting(t, 25, []tuple{{"A", "Min", 0, 30}, {"A", 0, 5, 40}, {"B", 5, "Max"}})
 	p := NewPhase(PhaseMerge, s)
@@ -209,8 +209,8 @@ func TestThirdPhase(t *testing.T) {
 	want(t, "after a lasting error", p.Next(), PhaseMerge)
 }
 
-// Spec 02 §2.5, replies of merges: a passing error puts the pair at the end of
-// the queue, any other throws the phase back to the first.
+// rules/02-defragmentation-and-merging §2.5, replies of merges: a passing error puts the pair at the
+// end of the queue, any other throws the phase back to the first.
 func TestMergesOfTheSecondPhase(t *testing.T) {
 	s := defragmenting(t, 25, []tuple{{"A", "Min", 0, 10}, {"B", 0, 5, 100}, {"C", 5, 9, 100}, {"D", 9, "Max", 10}})
 	begin := func() (Phase, Action) {

@@ -5,7 +5,7 @@ import "shardsh/balancer/catalog"
 // DocumentsToCut returns how many documents of a chunk its donor gives, for a
 // chunk that holds so many and a chunk size that holds perPiece: one chunk size
 // from 1.8 of them up, half of the chunk between 1.33 and 1.8. It reports false
-// below that, where the whole chunk moves (spec 01 §6.8).
+// below that, where the whole chunk moves (rules/01-selection §6.8).
 func DocumentsToCut(documents, perPiece int64) (n int64, cut bool) {
 	perPiece = max(perPiece, 1)
 	switch pieces := float64(documents) / float64(perPiece); {
@@ -19,8 +19,8 @@ func DocumentsToCut(documents, perPiece int64) (n int64, cut bool) {
 
 // MostDocuments returns how many documents a range may have that nobody forces
 // to move, where the donor has so many documents of the collection with so many
-// bytes: twice those of a chunk of average ones, up to 4.4 1.3 times (spec 02
-// §5.7).
+// bytes: twice those of a chunk of average ones, up to 4.4 1.3 times
+// (rules/02-migration-and-metadata §5.7).
 func MostDocuments(r catalog.Release, documents, bytes, maxChunkSize int64) int64 {
 	if documents == 0 {
 		return 250001

@@ -10,7 +10,7 @@ import (
 // EventID is the server's stable number of a log event.
 type EventID int
 
-// The log events of the selection (spec 01 §6). The server logs the two debug
+// The log events of the selection (rules/01-selection §6). The server logs the two debug
 // ones for every chunk; here they come once for all chunks a shard owns in a
 // zone.
 const (

@@ -48,9 +48,9 @@ func Failures() []FailureInfo {
 	return slices.Concat(raceFailures, laterFailures, rangeFailures, askFailures)
 }
 
-// FailureOf returns what to do after an error (spec 02 §5.10). Those that no server
-// sent are of the way there, unless they say otherwise themselves: with a method
-// Failure() Failure.
+// FailureOf returns what to do after an error (rules/02-migration-and-metadata §5.10). Those that no
+// server sent are of the way there, unless they say otherwise themselves: with a method Failure()
+// Failure.
 func FailureOf(err error) Failure { return FailureInfoOf(err).Class }
 
 // FailureInfoOf returns the row that an error is of.
@@ -88,7 +88,7 @@ var onTheWay = FailureInfo{Class: AgainLater,
 	Remedy:  "Nothing, unless it goes on: see whether all members run."}
 
 // noCode is for old checks of split and mergeChunks, which answer without a code,
-// or through a mongos with UnknownError (spec 03 §0.2). All of them are about
+// or through a mongos with UnknownError (rules/03-commands §0.2). All of them are about
 // the range.
 var noCode = FailureInfo{Class: SkipRange,
 	Meaning: "The server refuses this range, and gives its reason only in words.", Remedy: "Read the message."}

@@ -110,8 +110,8 @@ func TestEveryCodeIsClassified(t *testing.T) {
 	}
 }
 
-// Those that the rules call retriable for a defragmentation are so here (spec 02
-// §2.7).
+// Those that the rules call retriable for a defragmentation are so here
+// (rules/02-defragmentation-and-merging §2.7).
 func TestWhatServersCallRetriable(t *testing.T) {
 	for _, code := range mongoerr.Codes() {
 		if code.In("RetriableError") && !FailureOf(mongoerr.New(code, "x")).Passes() {

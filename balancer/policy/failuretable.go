@@ -2,9 +2,9 @@ package policy
 
 import "shardsh/balancer/mongoerr"
 
-// The table of failures: the codes of spec 02 §5.10, and of what is on the way to
-// the shards. It is the one place where an error of a move, a split or a merge is
-// explained: docs/failures.md and the tests are made from it.
+// The table of failures: the codes of rules/02-migration-and-metadata §5.10, and of what is on the way
+// to the shards. It is the one place where an error of a move, a split or a merge is explained:
+// docs/failures.md and the tests are made from it.
 
 const (
 	readAnew    = "Nothing: the catalog is read anew, and what is still to be done is done."

@@ -8,7 +8,7 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// MergeLimits end the reading of chunks to merge early (spec 02 §3.5).
+// MergeLimits end the reading of chunks to merge early (rules/02-defragmentation-and-merging §3.5).
 type MergeLimits struct {
 	// Chunks is how many are read into ranges at most.
 	Chunks int
@@ -37,7 +37,7 @@ const chunkReadTime = 2 * time.Microsecond
 
 // MergeableRuns returns the runs of neighbouring chunks of a shard that the
 // auto-merger makes one chunk of: old enough, not jumbo, and within one zone
-// interval. Runs of one are left out (spec 02 §3.3 and §3.5).
+// interval. Runs of one are left out (rules/02-defragmentation-and-merging §3.3 and §3.5).
 func MergeableRuns(s MergeSearch) [][]catalog.Chunk {
 	var runs [][]catalog.Chunk
 	var run []catalog.Chunk
@@ -90,7 +90,7 @@ func MergeableRuns(s MergeSearch) [][]catalog.Chunk {
 }
 
 // OwnsOlder reports whether a shard has a chunk that came there before a time,
-// which is what gives the auto-merger work (spec 02 §3.3).
+// which is what gives the auto-merger work (rules/02-defragmentation-and-merging §3.3).
 func OwnsOlder(t *catalog.RoutingTable, id catalog.ShardID, cutoff bson.Timestamp) bool {
 	for chunk := range t.Owned(id, catalog.Key{}, catalog.Key{}) {
 		if since := chunk.OnCurrentShardSince; !since.IsZero() && since.Before(cutoff) {

@@ -7,11 +7,11 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// SessionsNamespace is the collection whose zones cause no splits (spec 01
-// §5.1).
+// SessionsNamespace is the collection whose zones cause no splits
+// (rules/01-rounds-and-settings §5.1).
 const SessionsNamespace = "config.system.sessions"
 
-// Reason is why a range moves (spec 01 §6.7), and the part of the selection
+// Reason is why a range moves (rules/01-selection §6.7), and the part of the selection
 // that chose it.
 type Reason string
 
@@ -30,7 +30,7 @@ const (
 )
 
 // ForceJumbo tells the donor what to do with a range larger than the limit
-// (spec 01 §6.6). A chunk flagged jumbo is never chosen, whatever the value.
+// (rules/01-selection §6.6). A chunk flagged jumbo is never chosen, whatever the value.
 type ForceJumbo int
 
 const (
@@ -50,7 +50,7 @@ type Migration struct {
 	UUID      bson.Binary
 
 	// Min is where the range begins. A zero Max lets the donor decide how
-	// much it moves (spec 01 §6.8).
+	// much it moves (rules/01-selection §6.8).
 	Min, Max     catalog.Key
 	ChunkVersion catalog.ChunkVersion
 

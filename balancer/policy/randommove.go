@@ -9,7 +9,7 @@ import (
 // randomMove returns what the fail point for random migrations chooses for a
 // collection, whatever its sizes, zones and flags: a whole chunk of the first
 // available shard, in an order drawn, that owns any, for the shard after it
-// (spec 01 §6.10).
+// (rules/01-selection §6.10).
 func randomMove(s Situation, avail *Available, why *Report) (Migration, bool) {
 	if strings.HasPrefix(s.Namespace, "config.") {
 		return Migration{}, false

@@ -40,7 +40,7 @@ func checkChoice(t interface{ Fatalf(string, ...any) }, sit Situation, migration
 // A cluster nobody else changes comes to rest: every round does some of the
 // finite work of draining and zones, or brings two sizes closer together. The
 // chunk size here is 10 bytes, and no chunk has more than 13: a donor moves
-// those whole (spec 01 §6.8).
+// those whole (rules/01-selection §6.8).
 func TestBalancingComesToRest(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		sit := cluster(rt, t)

@@ -9,7 +9,7 @@ import (
 	"shardsh/balancer/examples"
 )
 
-// roundExample is one of spec 01 §11.3, several collections in one round, or of
+// roundExample is one of rules/01-examples-and-traps §11.3, several collections in one round, or of
 // §11.4, one collection in several rounds.
 type roundExample struct {
 	ID string

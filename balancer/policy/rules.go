@@ -5,7 +5,7 @@ import "shardsh/balancer/catalog"
 // Rules are what a balancer evens out, and when it begins.
 type Rules uint8
 
-// The rules, newest first (spec 01 §6 and §9.1).
+// The rules, newest first (rules/01-selection §6 and §9.1).
 const (
 	// RulesDataSize evens out bytes: 6.0 and later.
 	RulesDataSize Rules = iota

@@ -12,7 +12,7 @@ import (
 // SplitsOfSessions cuts the collection of the sessions, up to 7.0, into equal
 // parts of the UUIDs in _id.id: as many as least, rounded up to a power of two,
 // as long as it has fewer chunks than least. Points that are chunk boundaries
-// already are left out (spec 01 §5.4).
+// already are left out (rules/01-rounds-and-settings §5.4).
 func SplitsOfSessions(t *catalog.RoutingTable, least int) []Split {
 	if t.Len() >= least {
 		return nil

@@ -44,7 +44,7 @@ func sessions(t *testing.T, begins ...byte) *catalog.RoutingTable {
 	return table
 }
 
-// Spec 01 §5.4.
+// rules/01-rounds-and-settings §5.4.
 func TestSplitsOfSessions(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

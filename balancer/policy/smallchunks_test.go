@@ -11,8 +11,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// moveByHand is the migration that the rule of spec 02 §2.5 leads to: all small
-// chunks of the shards, the fullest first, are looked at by rank.
+// moveByHand is the migration that the rule of rules/02-defragmentation-and-merging §2.5 leads to: all
+// small chunks of the shards, the fullest first, are looked at by rank.
 func (p *movePhase) moveByHand(avail *Available) (pair, bool) {
 	for _, n := range p.order {
 		if !avail.Has(p.shards[n].id) {

@@ -11,7 +11,7 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// spelledOut is spec 01 §6.3 to §6.5 word for word, chunk by chunk, with no
+// spelledOut is rules/01-selection §6.3 to §6.5 word for word, chunk by chunk, with no
 // thought of speed: what SelectMigrations is compared with.
 type spelledOut struct {
 	Situation

@@ -35,7 +35,7 @@ type Defragmentation struct {
 }
 
 // Compliance is whether the balancer would leave a collection as it is: the
-// answer of balancerCollectionStatus (spec 01 §7).
+// answer of balancerCollectionStatus (rules/01-selection §7).
 //
 // A compliant collection is not always in order. Chunks that can't move, such
 // as flagged ones on a draining shard, and zones without shards are compliant

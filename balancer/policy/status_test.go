@@ -8,7 +8,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Spec 01 §7 and W19.
+// rules/01-selection §7 and W19.
 func TestChunkSizeRoundsUpToTwoDecimals(t *testing.T) {
 	for bytes, want := range map[int64]float64{
 		200000:         0.2,

@@ -10,7 +10,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// The traps of spec 01 §12 that concern the deciders, by their number.
+// The traps of rules/01-examples-and-traps §12 that concern the deciders, by their number.
 
 // selected runs a scene with all its shards and gives what it chose, the first
 // reason and the log.

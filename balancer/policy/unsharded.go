@@ -43,7 +43,7 @@ type UnshardedSituation struct {
 
 // SelectUnsharded moves one collection that is not sharded to another shard at
 // random, at most. The server does this only to test itself, while the fail
-// point for random migrations is on (spec 01 §8); callers ask only then. It
+// point for random migrations is on (rules/01-selection §8); callers ask only then. It
 // takes both shards out of avail.
 func SelectUnsharded(s UnshardedSituation, avail *Available, chance Chance) (Migration, bool) {
 	if avail.Len() < 2 || s.LeastDuration > longestResharding {

@@ -19,7 +19,7 @@ func (f *fixed) IntN(int) int {
 
 func (*fixed) Shuffle(int, func(i, j int)) {}
 
-// Spec 01 §8.
+// rules/01-selection §8.
 func TestMovesOfUnshardedCollections(t *testing.T) {
 	shards := func(draining ...catalog.ShardID) []catalog.Shard {
 		list := []catalog.Shard{{ID: "a"}, {ID: "b"}, {ID: "c"}}
@@ -88,7 +88,7 @@ func TestMovesOfUnshardedCollections(t *testing.T) {
 	}
 }
 
-// Spec 01 §6.10.
+// rules/01-selection §6.10.
 func TestRandomMigrations(t *testing.T) {
 	const even = `{"shards":[{"id":"a","size":1},{"id":"b","size":1},{"id":"c","size":1}],
 		"chunks":[["b","Min",0,"jumbo"],["b",0,10],["c",10,"Max"]],"zones":[["Min",0,"Z"]]}`

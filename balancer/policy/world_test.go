@@ -175,7 +175,7 @@ func (w *world) round(t testing.TB) bool {
 	return busy
 }
 
-// move is the work of a donor (spec 01 §6.8): the whole of a small chunk, half
+// move is the work of a donor (rules/01-selection §6.8): the whole of a small chunk, half
 // of a middling one, a chunk size of a large one. A range of one key is refused
 // when it has more than two chunk sizes, unless forced, and then flagged.
 func (p *populace) move(t testing.TB, m Migration) {

@@ -7,7 +7,7 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// zoneLayout are the normalised zones of a collection (spec 01 §4.4): the zone
+// zoneLayout are the normalised zones of a collection (rules/01-rounds-and-settings §4.4): the zone
 // ranges in key order with every gap filled by a stretch of NoZone. Zones are
 // numbers here: their place in the ascending list of names, and the last
 // number for NoZone, which is also the order they are balanced in.

@@ -3,7 +3,7 @@ package policy
 import "shardsh/balancer/catalog"
 
 // Split asks the owner of one chunk to cut it at points in ascending order
-// (spec 01 §5.1).
+// (rules/01-rounds-and-settings §5.1).
 type Split struct {
 	Namespace    string
 	Shard        catalog.ShardID
@@ -14,7 +14,7 @@ type Split struct {
 }
 
 // SplitsAtZones returns the chunks that zone boundaries cut: one split a chunk,
-// in key order, empty when everything is aligned (spec 01 §5.1). The zones of
+// in key order, empty when everything is aligned (rules/01-rounds-and-settings §5.1). The zones of
 // config.system.sessions cause no splits.
 func SplitsAtZones(ns string, t *catalog.RoutingTable, z *catalog.ZoneSet) []Split {
 	if ns == SessionsNamespace {

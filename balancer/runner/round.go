@@ -130,7 +130,7 @@ func (r *run) remains(decisions []policy.Decision) (list []Left) {
 			list = append(list, l)
 		}
 	}
-	aside := func(ns string, a aside) {
+	aside := func(ns string, a skippedRange) {
 		add(Left{Code: policy.JumboFlag, Namespace: ns,
 			Text: fmt.Sprintf("The chunk of %s at %s is left alone: %s.", ns, a.min, a.why)})
 	}
@@ -138,7 +138,7 @@ func (r *run) remains(decisions []policy.Decision) (list []Left) {
 		if d.Chosen() || slices.Contains(settled, d.Code) && (d.Code != policy.NoData || r.o.Goal != Ops) {
 			continue
 		}
-		if a, is := r.asideOf(d); is {
+		if a, is := r.skippedOf(d); is {
 			aside(d.Namespace, a)
 			continue
 		}
@@ -164,14 +164,14 @@ func (r *run) remains(decisions []policy.Decision) (list []Left) {
 	return list
 }
 
-// asideOf returns the range that a chunk counts as flagged for, which is only left
+// skippedOf returns the range that a chunk counts as flagged for, which is only left
 // alone.
-func (r *run) asideOf(d policy.Decision) (a aside, is bool) {
+func (r *run) skippedOf(d policy.Decision) (a skippedRange, is bool) {
 	if d.Code != policy.JumboFlag || d.Min.IsZero() {
 		return a, false
 	}
 	list := r.ledger.at(d.Namespace, r.o.Clock.Now())
-	i := slices.IndexFunc(list, func(a aside) bool { return !a.min.Less(d.Min) && a.min.Less(d.Max) })
+	i := slices.IndexFunc(list, func(a skippedRange) bool { return !a.min.Less(d.Min) && a.min.Less(d.Max) })
 	if i < 0 {
 		return a, false
 	}

@@ -65,7 +65,7 @@ type run struct {
 	cluster Cluster
 	o       Options
 	hard    context.Context
-	ledger  ledger
+	ledger  skippedRanges
 	spread  map[string]spread // of operations, by collection
 
 	namespaces []string        // of the run

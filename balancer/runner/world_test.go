@@ -66,15 +66,15 @@ func (w *world) command(c bson.D) bson.Raw {
 // free is the cluster without a lease: nobody else wants a turn of it.
 func (w *world) free() *free {
 	w.Helper()
-	steps, err := live.NewSteps(w.Context(), live.AskerOf(w.client))
+	steps, err := live.NewSteps(w.Context(), live.NewCommandRunner(w.client))
 	if err != nil {
 		w.Fatal(err)
 	}
-	doer, err := live.NewDoer(w.Context(), w.client)
+	executor, err := live.NewExecutor(w.Context(), w.client)
 	if err != nil {
 		w.Fatal(err)
 	}
-	return &free{Doer: doer, steps: steps}
+	return &free{Executor: executor, steps: steps}
 }
 
 // set writes a document of config.settings.
@@ -108,12 +108,12 @@ func (w *world) moves(what string) (list []string) {
 }
 
 // take takes the turn.
-func (w *world) take() (*live.Turn, error) {
-	return live.TakeTurn(w.Context(), w.client, live.AskerOf(w.client),
+func (w *world) take() (*live.LeasedCluster, error) {
+	return live.Acquire(w.Context(), w.client, live.NewCommandRunner(w.client),
 		live.Holder{Host: "ops1", PID: 42, Doing: "balance"})
 }
 
-func (w *world) mustTake() *live.Turn {
+func (w *world) mustTake() *live.LeasedCluster {
 	w.Helper()
 	turn, err := w.take()
 	if err != nil {
@@ -155,7 +155,7 @@ func (w *world) counts(ns string) map[catalog.ShardID]int {
 
 // free is a cluster that nobody else wants a turn of.
 type free struct {
-	*live.Doer
+	*live.Executor
 	steps *live.Steps
 }
 

@@ -64,7 +64,7 @@ func (c *cluster) merge(coll *collection, a policy.Action) error {
 }
 
 // autoMergeMost is how many chunks one action of the auto-merger reads into
-// ranges (spec 02 §3.5).
+// ranges (rules/02-defragmentation-and-merging §3.5).
 const autoMergeMost = 1000
 
 func (c *cluster) mergeAll(coll *collection, id catalog.ShardID) policy.ActionResult {
@@ -117,7 +117,7 @@ func (c *cluster) Split(_ context.Context, s policy.Split) error {
 
 // SplitPoint returns the chunk of a migration that was too big, with a point to
 // split it at, if there is one; before 6.0 with as many as cut it into pieces of
-// half a chunk size (spec 01 §10.1).
+// half a chunk size (rules/01-selection §10.1).
 func (c *cluster) SplitPoint(_ context.Context, m policy.Migration) (policy.Split, error) {
 	coll, err := c.find(m.Namespace)
 	if err != nil {
@@ -139,7 +139,7 @@ func (c *cluster) SplitPoint(_ context.Context, m policy.Migration) (policy.Spli
 const keysOfPiece = 250_000
 
 // halves returns the points that cut a chunk into pieces of half a chunk size, as
-// splitVector does for the balancers before 6.0 (spec 01 §10.1): a point is the key
+// splitVector does for the balancers before 6.0 (rules/01-selection §10.1): a point is the key
 // after so many.
 func (c *cluster) halves(coll *collection, chunk catalog.Chunk, chunkSize int64) (points []catalog.Key) {
 	local := coll.local[chunk.Shard]

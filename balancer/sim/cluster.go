@@ -169,7 +169,7 @@ func (c *cluster) Mergeable(context.Context) ([]policy.MergeWork, error) {
 func byID(a, b catalog.Shard) int { return cmp.Compare(a.ID, b.ID) }
 
 // historyCutoff returns the time before which a chunk must have come to its
-// shard to be merged (spec 02 §3.3).
+// shard to be merged (rules/02-defragmentation-and-merging §3.3).
 func (c *cluster) historyCutoff() bson.Timestamp {
 	return bson.Timestamp{T: uint32(c.queue.Now().Add(-c.costs.HistoryWindow).Unix())}
 }

@@ -87,7 +87,7 @@ func (coll *collection) deletionsOf(id catalog.ShardID) *deletions {
 
 // deletionWait returns how long a migration waits for range deletions of its
 // two shards that overlap its range. With an error it fails after that time
-// (spec 02 §5.3 and §5.4).
+// (rules/02-migration-and-metadata §5.3 and §5.4).
 func (c *cluster) deletionWait(coll *collection, m policy.Migration, lower, upper catalog.Key) (time.Duration, error) {
 	now := c.queue.Now()
 	var wait time.Duration

@@ -96,7 +96,7 @@ func (m *move) end(err error) {
 }
 
 // donated returns the range that the donor gives: since 6.0 about one chunk size of
-// a chunk that holds more, before that the whole chunk (spec 01 §6.8).
+// a chunk that holds more, before that the whole chunk (rules/01-selection §6.8).
 func (c *cluster) donated(
 	coll *collection, chunk catalog.Chunk, m policy.Migration,
 ) (lower, upper catalog.Key, amount Amount) {
@@ -111,8 +111,8 @@ func (c *cluster) donated(
 	return lower, upper, coll.extents.sum(lower, upper)
 }
 
-// splitPoint returns the first point that cuts off about one chunk size (spec 01
-// §6.8).
+// splitPoint returns the first point that cuts off about one chunk size
+// (rules/01-selection §6.8).
 func (c *cluster) splitPoint(coll *collection, chunk catalog.Chunk, chunkSize int64) (catalog.Key, bool) {
 	local := coll.local[chunk.Shard]
 	if local.Documents == 0 || local.Bytes < chunkSize || local.Bytes/local.Documents == 0 {

@@ -96,7 +96,7 @@ func TestBytesAreEvenedOut(t *testing.T) {
 }
 
 // Since 6.0 the donor gives about one chunk size of a chunk that holds more; up to
-// 5.0 it gives whole chunks (spec 01 §6.8).
+// 5.0 it gives whole chunks (rules/01-selection §6.8).
 func TestDonorsCutLargeChunks(t *testing.T) {
 	for name, c := range map[string]struct {
 		release catalog.Release

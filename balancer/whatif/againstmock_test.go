@@ -193,9 +193,9 @@ func TestAsOnAnotherMock(t *testing.T) {
 				r := rand.New(rand.NewPCG(seed, 5))
 				topology := uneven(r, 3+r.IntN(3), 20+r.IntN(30), 1)
 				before := serve(t, topology, mock.Config{}).read()
-				cfg := mock.Config{Picture: before, Version: c.release}
+				cfg := mock.Config{Metadata: before, Version: c.release}
 				if c.release == (catalog.Release{}) {
-					cfg.Picture = changedBy(t, before, c.text)
+					cfg.Metadata = changedBy(t, before, c.text)
 				}
 				goOn(t, cfg, before, c.text)
 			})
@@ -216,16 +216,16 @@ func (change real) hold(t *testing.T, seed uint64) {
 	change.do(s)
 	after := s.read()
 	same(t, changed, after)
-	goOn(t, mock.Config{Picture: after}, before, change.text)
+	goOn(t, mock.Config{Metadata: after}, before, change.text)
 }
 
 // goOn has a mock begin with the changed cluster, its balancer on, and compares what
 // comes of it with what was said of the change. Its lots are drawn from the start.
 func goOn(t *testing.T, cfg mock.Config, before *catalog.Snapshot, text string) {
 	t.Helper()
-	on := changedBy(t, cfg.Picture, "balancer on").Parts()
+	on := changedBy(t, cfg.Metadata, "balancer on").Parts()
 	on.Config = nil // which tells that it is off
-	cfg.Picture = catalog.NewSnapshot(on)
+	cfg.Metadata = catalog.NewSnapshot(on)
 	s := serve(t, "", cfg)
 	out, err := whatif.Of(before, []whatif.Alternative{{Changes: []whatif.Change{parse(t, text)}}}, whatif.Options{Seed: 7})
 	if err != nil {

@@ -98,7 +98,7 @@ func besideTheAutoMerger(t *testing.T, w *world, goal plan.Goal, stops bool, see
 	if stops {
 		w.admin(bson.D{{Key: "balancerStop", Value: 1}})
 	}
-	steps, err := live.NewSteps(t.Context(), live.AskerOf(w.client))
+	steps, err := live.NewSteps(t.Context(), live.NewCommandRunner(w.client))
 	if err != nil {
 		t.Fatal(err)
 	}

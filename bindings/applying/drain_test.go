@@ -87,7 +87,7 @@ func TestTidyUp(t *testing.T) {
 	if err := applying.TidyUp(t.Context(), w.client); err != nil || leases() != 0 {
 		t.Errorf("%d leases where none was, %v", leases(), err)
 	}
-	_, err := live.TakeTurn(t.Context(), w.client, live.AskerOf(w.client), live.Holder{Host: "ops1", PID: 42, Doing: "drain s0"})
+	_, err := live.Acquire(t.Context(), w.client, live.NewCommandRunner(w.client), live.Holder{Host: "ops1", PID: 42, Doing: "drain s0"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 func Pace(
 	client *mongo.Client, r pace.Rules, clock pace.Clock, tell func(pace.Event), more ...pace.Option,
 ) *pace.Gate {
-	now := func(ctx context.Context) (time.Time, error) { return live.Now(ctx, live.AskerOf(client)) }
+	now := func(ctx context.Context) (time.Time, error) { return live.Now(ctx, live.NewCommandRunner(client)) }
 	return pace.NewGate(r, clock, append([]pace.Option{pace.Time(now), pace.Tell(tell)}, more...)...)
 }
 
@@ -33,7 +33,7 @@ func Members(
 	if r.PauseWhen == nil {
 		return func(*pace.Gate) {}, func() {}, nil
 	}
-	m := live.NewMembers(live.AskerOf(client), settings, r.PauseWhen.Quantities())
+	m := live.NewMembers(live.NewCommandRunner(client), settings, r.PauseWhen.Quantities())
 	leave = func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closing)
 		defer cancel()

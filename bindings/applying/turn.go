@@ -19,20 +19,22 @@ import (
 type Turn struct {
 	client  *mongo.Client
 	cluster apply.Cluster
-	turn    *live.Turn // nil in a dry run, which needs none
+	turn    *live.LeasedCluster // nil in a dry run, which needs none
 }
 
 // TakeTurn takes the turn on the cluster behind a client, to do what a few words
 // say. A dry run changes nothing, not even a lease. The error is a *live.HeldError
 // while somebody else is at work.
-func TakeTurn(ctx context.Context, client *mongo.Client, a live.Asker, doing string, dryRun bool) (*Turn, error) {
+func TakeTurn(
+	ctx context.Context, client *mongo.Client, a live.CommandRunner, doing string, dryRun bool,
+) (*Turn, error) {
 	t := &Turn{client: client}
 	var err error
 	if dryRun {
 		t.cluster, err = live.NewSteps(ctx, a)
 		return t, err
 	}
-	t.turn, err = live.TakeTurn(ctx, client, a, live.Self(doing))
+	t.turn, err = live.Acquire(ctx, client, a, live.Self(doing))
 	t.cluster = t.turn
 	return t, err
 }
@@ -44,7 +46,7 @@ func TidyUp(ctx context.Context, client *mongo.Client) error {
 	if n, _ := live.LeaseCollectionOf(client).CountDocuments(ctx, bson.D{}); n == 0 {
 		return nil
 	}
-	t, err := TakeTurn(ctx, client, live.AskerOf(client), "tidying up", false)
+	t, err := TakeTurn(ctx, client, live.NewCommandRunner(client), "tidying up", false)
 	if errors.As(err, new(*live.HeldError)) {
 		return nil
 	}
@@ -64,7 +66,7 @@ func (t *Turn) Holder() (live.Holder, bool) {
 
 // Errand is what is to be done in a turn.
 type Errand struct {
-	Work    *apply.Work
+	Work    *apply.Execution
 	Options apply.Options
 	// Insist is closed when the move under way is not to be waited for: the servers
 	// are asked to stop it. Nil never is.
@@ -126,7 +128,7 @@ func (t *Turn) insist(hard context.Context, e Errand) (done func()) {
 // Counts returns how many chunks collections have.
 func (t *Turn) Counts(ctx context.Context, namespaces []string) (map[string]int64, error) {
 	s, err := live.Look{
-		Parts: live.Collections | live.Counts, Namespaces: namespaces}.Read(ctx, live.AskerOf(t.client))
+		Parts: live.Collections | live.Counts, Namespaces: namespaces}.Read(ctx, live.NewCommandRunner(t.client))
 	if err != nil {
 		return nil, err
 	}

@@ -115,7 +115,7 @@ func (w *world) plan(goal plan.Goal) *plan.Plan {
 // reach carries a plan to a goal out.
 func (w *world) reach(goal plan.Goal, change func(*apply.Options, *applying.Turn)) (apply.Result, error) {
 	w.Helper()
-	turn, err := applying.TakeTurn(w.Context(), w.client, live.AskerOf(w.client), string(goal.Kind), false)
+	turn, err := applying.TakeTurn(w.Context(), w.client, live.NewCommandRunner(w.client), string(goal.Kind), false)
 	if err != nil {
 		w.Fatal(err)
 	}

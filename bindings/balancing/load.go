@@ -24,7 +24,7 @@ type Load struct {
 }
 
 // CountLoad counts the operations of the collections of a run for a time.
-func CountLoad(ctx context.Context, a live.Asker, clock pace.Clock, o runner.Options) (Load, error) {
+func CountLoad(ctx context.Context, a live.CommandRunner, clock pace.Clock, o runner.Options) (Load, error) {
 	steps, err := live.NewSteps(ctx, a)
 	if err != nil {
 		return Load{}, err

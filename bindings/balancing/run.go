@@ -32,7 +32,7 @@ type Options struct {
 	// Note tells people something in a line.
 	Note func(text string)
 	// Taken is called with the turn, once it is ours; nil does nothing.
-	Taken func(*live.Turn)
+	Taken func(*live.LeasedCluster)
 }
 
 // doing is what the lease says of a run.
@@ -46,7 +46,7 @@ func (o Options) doing() string {
 
 // Run takes the turn, balances, and gives the turn back. The error is a
 // *live.HeldError while somebody else has the turn.
-func Run(ctx context.Context, client *mongo.Client, a live.Asker, o Options) (runner.Result, error) {
+func Run(ctx context.Context, client *mongo.Client, a live.CommandRunner, o Options) (runner.Result, error) {
 	turn, err := takeTurn(ctx, client, a, o)
 	if err != nil {
 		return runner.Result{}, err
@@ -84,10 +84,10 @@ func Run(ctx context.Context, client *mongo.Client, a live.Asker, o Options) (ru
 }
 
 // takeTurn waits for the turn, if that is asked for.
-func takeTurn(ctx context.Context, client *mongo.Client, a live.Asker, o Options) (*live.Turn, error) {
+func takeTurn(ctx context.Context, client *mongo.Client, a live.CommandRunner, o Options) (*live.LeasedCluster, error) {
 	const between = 5 * time.Second
 	for waited := time.Duration(0); ; waited += between {
-		turn, err := live.TakeTurn(ctx, client, a, live.Self(o.doing()))
+		turn, err := live.Acquire(ctx, client, a, live.Self(o.doing()))
 		if !errors.As(err, new(*live.HeldError)) || waited >= o.WaitForTurn {
 			return turn, err
 		}
@@ -105,7 +105,7 @@ const asking = 30 * time.Second
 
 // Interrupt has the servers stop the moves of a turn that are under way, and tells
 // what came of it; nothing when hard has ended, as nobody waits for it any more.
-func Interrupt(hard context.Context, turn *live.Turn, note func(string)) {
+func Interrupt(hard context.Context, turn *live.LeasedCluster, note func(string)) {
 	ctx, cancel := context.WithTimeout(hard, asking)
 	defer cancel()
 	switch n, err := turn.Interrupt(ctx); {
@@ -120,12 +120,12 @@ func Interrupt(hard context.Context, turn *live.Turn, note func(string)) {
 }
 
 // GoesOn tells that what was under way was left to the servers, and how to look.
-func GoesOn(turn *live.Turn) string {
+func GoesOn(turn *live.LeasedCluster) string {
 	return "The servers go on with what was under way. To see it: " + lookFor(turn)
 }
 
 // lookFor is the command that shows the moves of a turn.
-func lookFor(turn *live.Turn) string {
+func lookFor(turn *live.LeasedCluster) string {
 	return fmt.Sprintf(`db.getSiblingDB("admin").aggregate([{ $currentOp: { allUsers: true, localOps: true } }, `+
 		`{ $match: { "command.comment": %q } }])`, turn.Comment())
 }

@@ -88,10 +88,10 @@ func (s *Completer) Methods(expression string) []string {
 	})
 }
 
-// Complete offers ways to finish an input: each completion is to be put behind
-// head (spec 04 §2.9). Names that start with an underscore are offered only once
-// one is typed. It runs no code of scripts, and waits only a moment for names
-// that the server has to tell.
+// Complete offers ways to finish an input: each completion is to be put behind head
+// (rules/04-command-line-and-prompt §2.9). Names that start with an underscore are offered only once
+// one is typed. It runs no code of scripts, and waits only a moment for names that the server has to
+// tell.
 func (s *Completer) Complete(input string) (head string, completions []string) {
 	defer func() {
 		if p := recover(); p != nil { // an object that is not what it seems

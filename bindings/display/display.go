@@ -68,7 +68,7 @@ func (s *Display) Columns() int {
 	return Width
 }
 
-// Render returns a result as the shell shows it (spec 04 §3.1), without a line
+// Render returns a result as the shell shows it (rules/04-values-and-language §3.1), without a line
 // end after it. It may throw.
 func (s *Display) Render(v goja.Value) string {
 	if text, ok := s.renderTables(v); ok {
@@ -101,11 +101,11 @@ func (s *Display) InspectOptions() values.InspectOptions {
 	return o
 }
 
-// Gossip are the fields a cluster adds to every reply (spec 03 §0.3).
+// Gossip are the fields a cluster adds to every reply (rules/03-commands §0.3).
 var Gossip = []string{"$clusterTime", "operationTime"}
 
 // Reply shows a command's reply to the script. Gossip stays readable but is not
-// printed (spec 04 §5.1).
+// printed (rules/04-objects §5.1).
 func (s *Display) Reply(raw bson.Raw) goja.Value {
 	return s.markReply(s.JS.World.DocToJS(raw))
 }
@@ -143,7 +143,7 @@ func (s *Display) replyMark() *goja.Symbol {
 }
 
 // WithoutGossip returns a reply as it is shown: the fields every reply has are
-// left out (spec 04 §5.1). Scripts can still read and list them.
+// left out (rules/04-objects §5.1). Scripts can still read and list them.
 func (s *Display) WithoutGossip(v goja.Value) goja.Value {
 	o, ok := v.(*goja.Object)
 	if !ok || s.replies == nil || o.GetSymbol(s.replies) == nil {
@@ -158,7 +158,7 @@ func (s *Display) WithoutGossip(v goja.Value) goja.Value {
 	return shown
 }
 
-// StatsResult makes an object print as sections (spec 04 §3.1). The wrapper
+// StatsResult makes an object print as sections (rules/04-values-and-language §3.1). The wrapper
 // mongosh puts around such results is there as hidden members.
 func (s *Display) StatsResult(value *goja.Object) goja.Value {
 	script.Define(value, "type", s.JS.Runtime.ToValue("StatsResult"))
@@ -195,7 +195,7 @@ func (s *Display) OnOneLine(o *goja.Object) *goja.Object {
 	return o
 }
 
-// Print writes values as print() does: no format strings (spec 04 §2.12).
+// Print writes values as print() does: no format strings (rules/04-command-line-and-prompt §2.12).
 func (s *Display) Print(args []goja.Value) {
 	texts := make([]string, len(args))
 	for i, v := range args {

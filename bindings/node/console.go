@@ -14,7 +14,7 @@ import (
 const nodeDepth = 2
 
 // newConsole makes console. All of it writes to standard output, as mongosh's
-// does (spec 04 §1.7).
+// does (rules/04-command-line-and-prompt §1.7).
 func (s *World) newConsole() goja.Value {
 	o := s.JS.Runtime.NewObject()
 	indent := ""

@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// SizeText returns a size of show dbs (spec 04 §3.8).
+// SizeText returns a size of show dbs (rules/04-values-and-language §3.8).
 func SizeText(bytes float64) string {
 	units := []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB"}
 	i := 0

@@ -90,7 +90,7 @@ func (r *Rehearsal) begin(ctx context.Context, from *source) (*stage, error) {
 			"the dry run can't go on: a mock of the cluster is needed from the first change on, and its metadata can't be "+
 				"read: %v", err)
 	}
-	cluster, err := mock.New(mock.Config{Picture: s, Pace: r.o.Pace, Seed: r.o.Seed})
+	cluster, err := mock.New(mock.Config{Metadata: s, Pace: r.o.Pace, Seed: r.o.Seed})
 	if err != nil {
 		return nil, mongoerr.New(mongoerr.OperationFailed, "the dry run can't go on: no mock of the cluster: %v", err)
 	}

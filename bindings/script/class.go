@@ -21,7 +21,7 @@ import (
 //
 // Its signature lists the arguments by name and type, "ns:string key:object
 // unique?:boolean|object": they are checked in this order before the function
-// runs (spec 04 §5.1). A question mark makes an argument optional; the type any
+// runs (rules/04-objects §5.1). A question mark makes an argument optional; the type any
 // only asks for presence. Braces list the fields that an object may have, for
 // completion and help, as in "options?:object{wait,remove}"; @name stands for
 // those of a command.
@@ -370,7 +370,7 @@ func (c *Call) DurationOf(label, name string, v goja.Value) time.Duration {
 	return d
 }
 
-// Quit ends the script; nothing in it can hold that up (spec 04 §1.7).
+// Quit ends the script; nothing in it can hold that up (rules/04-command-line-and-prompt §1.7).
 func (c *Call) Quit() goja.Value {
 	c.Check("exit", ParseSignature("code?:number")) // mongosh's quit says so, too
 	code := 0

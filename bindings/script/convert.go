@@ -142,7 +142,7 @@ func Items(list *goja.Object) []goja.Value {
 }
 
 // CheckKeyOrder refuses keys whose order JavaScript may have changed:
-// integer-like fields come first in any object (spec 04 §4.9).
+// integer-like fields come first in any object (rules/04-values-and-language §4.9).
 func (s *Engine) CheckKeyOrder(given goja.Value, key bson.Raw) {
 	elems, err := key.Elements()
 	if err != nil || len(elems) < 2 || s.World.KeepsOrder(given) {

@@ -210,7 +210,7 @@ func (s *Engine) Eval(ctx context.Context, name, source string) (Result, error) 
 }
 
 // remember keeps the last result and the last error of a REPL under the names
-// they have there (spec 04 §2.3).
+// they have there (rules/04-command-line-and-prompt §2.3).
 func (s *Engine) remember(v goja.Value, err error) {
 	if !s.cfg.Interactive {
 		return
@@ -226,7 +226,7 @@ func (s *Engine) remember(v goja.Value, err error) {
 }
 
 // RunFile runs a script. "-" is Config.Stdin, whose top-level expressions are
-// shown as they come, as heredocs expect (spec 04 §1.9).
+// shown as they come, as heredocs expect (rules/04-command-line-and-prompt §1.9).
 func (s *Engine) RunFile(ctx context.Context, path string) (Result, error) {
 	if path == "-" {
 		text, err := io.ReadAll(s.Stdin())

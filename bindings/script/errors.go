@@ -40,7 +40,7 @@ type Error struct {
 	SourceLine string // the text of that line
 
 	// Details are the lines a REPL shows under the first: additional
-	// information, results and causes (spec 04 §3.5). May be empty.
+	// information, results and causes (rules/04-values-and-language §3.5). May be empty.
 	Details string
 	// Stack lists the calls the error came from, innermost first, one a line.
 	Stack string
@@ -192,7 +192,7 @@ func (s *Engine) Here() string {
 }
 
 // Thrown describes a thrown value. Values that are no errors get the name
-// the shell gives them (spec 04 §3.5).
+// the shell gives them (rules/04-values-and-language §3.5).
 func (s *Engine) Thrown(thrown goja.Value) (e *Error) {
 	if ex := s.Runtime.Try(func() { e = s.describeThrown(thrown) }); ex != nil {
 		e = &Error{Name: "Error", Message: "a value was thrown that cannot be looked at", value: thrown}

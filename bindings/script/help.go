@@ -18,7 +18,7 @@ type Help struct {
 }
 
 // HelpColumn is where explanations start, and go on in the lines that follow
-// (spec 04 §2.13); helpWidth is where they end.
+// (rules/04-command-line-and-prompt §2.13); helpWidth is where they end.
 const (
 	HelpColumn = 47
 	helpWidth  = 80
@@ -72,7 +72,7 @@ func (s *Engine) helpObject(text func() string) goja.Value {
 func (s *Engine) shownHelp(text string) goja.Value { return s.instanceOfShown(&shown{text: text}) }
 
 // HelpFunction returns a help that works with and without call parentheses
-// (spec 04 §2.4).
+// (rules/04-command-line-and-prompt §2.4).
 func (s *Engine) HelpFunction(text func() string) goja.Value {
 	f := s.Function("help", func(c *Call) goja.Value { return c.JS.helpObject(text) })
 	s.World.SetPrinter(f, func() string { return text() })

@@ -84,7 +84,7 @@ func (s *Modules) loaded(path string) {
 
 // scriptPath returns where a file named by a script is: next to the script that
 // names it when the name starts with a dot, else under the working directory,
-// else in the libraries (spec 04 §4.6).
+// else in the libraries (rules/04-values-and-language §4.6).
 func (s *Modules) scriptPath(name string) string {
 	if filepath.IsAbs(name) {
 		return name

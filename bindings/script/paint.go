@@ -2,7 +2,7 @@ package script
 
 import "shardsh/bindings/plaintext"
 
-// Colours of words the shell writes around values (spec 04 §3.7).
+// Colours of words the shell writes around values (rules/04-values-and-language §3.7).
 const (
 	HeadingColor = "1;33"
 	NameColor    = "1"

@@ -11,7 +11,7 @@ import (
 var polyfillSource string
 
 // polyfillNames() are members the engine or the language lacks and scripts use
-// (spec 04 §4.3, §4.11), by the object that has them. polyfills.js defines all
+// (rules/04-values-and-language §4.3, §4.11), by the object that has them. polyfills.js defines all
 // of them; it is read when the first is.
 func polyfillNames() map[string]string {
 	return map[string]string{

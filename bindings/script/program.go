@@ -25,13 +25,13 @@ type program struct {
 	taken map[unistring.String]bool
 }
 
-// parseProgram reads one input: direct commands on lines of their own become
-// calls, a program that only lacks a function around it gets one (top-level
-// await and return, spec 04 §4.1), and program-level let, const and class become
-// var so that a later input can declare them again.
+// parseProgram reads one input: direct commands on lines of their own become calls, a program that
+// only lacks a function around it gets one (top-level await and return, rules/04-values-and-language
+// §4.1), and program-level let, const and class become var so that a later input can declare them
+// again.
 //
 // What the engine does not know — TypeScript, import, for await — is translated
-// first (spec 04 §4.3).
+// first (rules/04-values-and-language §4.3).
 func parseProgram(name, text string) (*program, error) {
 	if nestsTooDeep(text) {
 		return nil, errNesting(name)
@@ -195,7 +195,7 @@ func assignments(st *ast.VariableStatement) []ast.Statement {
 
 // compile makes the whole program runnable. A program that ends in a declaration
 // of a function or class has it as its value, unlike in the language
-// (spec 04 §4.1).
+// (rules/04-values-and-language §4.1).
 func (p *program) compile() (*goja.Program, error) {
 	if name := declaredLast(p.tree.Body); name != nil && !p.async {
 		p.tree.Body = append(p.tree.Body, &ast.ExpressionStatement{Expression: name})
@@ -231,7 +231,7 @@ func declaredLast(body []ast.Statement) *ast.Identifier {
 }
 
 // parts cuts the program into its statements, for runs that show the value of
-// each (spec 04 §1.9). The first part declares everything.
+// each (rules/04-command-line-and-prompt §1.9). The first part declares everything.
 func (p *program) parts() []*ast.Program {
 	head := &ast.Program{File: p.tree.File, DeclarationList: p.tree.DeclarationList}
 	list := []*ast.Program{head}
@@ -249,8 +249,8 @@ func (p *program) lineOf(n ast.Node) int {
 	return p.tree.File.Position(int(n.Idx0()) - p.tree.File.Base()).Line
 }
 
-// Incomplete reports whether text stops in the middle of a program, so that a REPL
-// should ask for another line (spec 04 §2.3): whether the parser met the end and wanted
+// Incomplete reports whether text stops in the middle of a program, so that a REPL should ask for
+// another line (rules/04-command-line-and-prompt §2.3): whether the parser met the end and wanted
 // more.
 func Incomplete(text string) bool {
 	if nestsTooDeep(text) { // running it says so

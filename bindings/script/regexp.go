@@ -15,7 +15,7 @@ func hasUnicodeClass(pattern, flags string) bool {
 }
 
 // regexps makes the engine understand \p{…}, which it takes for the letter p
-// (spec 04 §4.3); their source shows what was written.
+// (rules/04-values-and-language §4.3); their source shows what was written.
 type regexps struct {
 	js      *Engine
 	written map[string]string // patterns as written, by what the engine got; nil before the first

@@ -20,7 +20,7 @@ type Modules struct {
 
 // NewRequire makes require for code of a directory; empty for whatever file is
 // running. It gives built-in modules, and files that see the shell's globals
-// (spec 04 §4.6).
+// (rules/04-values-and-language §4.6).
 func (s *Modules) NewRequire(dir string) *goja.Object {
 	in := func(f func()) {
 		if dir != "" {

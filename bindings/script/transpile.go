@@ -32,7 +32,7 @@ type transpileError struct {
 func (e *transpileError) Error() string { return e.message }
 
 // engineLacks() are the parts of the language that the engine cannot run
-// (spec 04 §4.3).
+// (rules/04-values-and-language §4.3).
 func engineLacks() map[string]bool {
 	return map[string]bool{
 		"for-await": false, "async-generator": false, "dynamic-import": false, "import-meta": false,

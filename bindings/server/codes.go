@@ -1,6 +1,6 @@
 package server
 
-// Codes of server errors that helpers act on (spec 03 §5).
+// Codes of server errors that helpers act on (rules/03-catalog-and-keys §5).
 const (
 	FailedToParse               = 9
 	NamespaceNotFound           = 26

@@ -21,7 +21,7 @@ import (
 	"shardsh/bindings/script"
 )
 
-// Throw throws what the driver returned as scripts know it (spec 04 §3.5).
+// Throw throws what the driver returned as scripts know it (rules/04-values-and-language §3.5).
 func (s *Gateway) Throw(err error) { panic(s.ErrorOf(err)) }
 
 // ErrorOf makes the JavaScript error for an error of the driver.
@@ -120,7 +120,7 @@ func (s *Gateway) AddLabels(e *goja.Object, labels []string) {
 }
 
 // ConnectionError names and words an error of the driver that is no server's
-// answer, in one line and without credentials (spec 04 §1.11).
+// answer, in one line and without credentials (rules/04-command-line-and-prompt §1.11).
 func ConnectionError(err error) (name, message string) {
 	var (
 		server    driver.Error

@@ -69,9 +69,9 @@ func NewGateway(js *script.Engine, checks Checks, noRetryWrites bool) *Gateway {
 // the script's alone then.
 func (s *Gateway) Asks() bool { return s.checks.Confirm != nil }
 
-// Confirmed has somebody asked about what an Asker sends.
-func (s *Gateway) Confirmed(a live.Asker) live.Asker {
-	return live.Behind(a, Checks{Confirm: s.checks.Confirm}.Pass)
+// Confirmed has somebody asked about what a command runner sends.
+func (s *Gateway) Confirmed(a live.CommandRunner) live.CommandRunner {
+	return live.WithCheck(a, Checks{Confirm: s.checks.Confirm}.Pass)
 }
 
 // Guarded reports whether a command may be kept from being sent.

@@ -64,7 +64,7 @@ func shApply(c *call, sh *Helpers) goja.Value {
 	rules := o.pace()
 	rules.For = o.duration("maxTime", rules.For)
 	return c.carryOut(sh, o, errand{
-		options: options, rules: rules, open: func() *apply.Work { return c.work(o, at, options.DryRun) },
+		options: options, rules: rules, open: func() *apply.Execution { return c.work(o, at, options.DryRun) },
 	})
 }
 
@@ -73,7 +73,7 @@ type errand struct {
 	options apply.Options
 	rules   pace.Rules
 	// open opens the work and its journal.
-	open func() *apply.Work
+	open func() *apply.Execution
 	// besides returns what is done before the first step and after the last one; nil
 	// does nothing.
 	besides func(*applying.Turn) (before, after func(context.Context) error)
@@ -99,7 +99,7 @@ func (c *call) carryOut(sh *Helpers, o helperOptions, e errand) *goja.Object {
 	defer still()
 	options.Tick = tick
 	work := e.open()
-	seen := &commands{Asker: c.s.asker(sh), keep: o.flag("dryRun", false)}
+	seen := &commands{CommandRunner: c.s.commandRunner(sh), keep: o.flag("dryRun", false)}
 	ctx := c.JS.Context()
 	doing := "sh." + o.helper + " " + work.Plan.ID
 	turn, err := applying.TakeTurn(ctx, sh.current().Conn.Client, seen, doing, options.DryRun)
@@ -160,7 +160,7 @@ func (c *call) grace(ctx context.Context) (hard context.Context, leave func()) {
 }
 
 // work is what the arguments ask for: a journal to go on with, or a plan.
-func (c *call) work(o helperOptions, at int, dry bool) *apply.Work {
+func (c *call) work(o helperOptions, at int, dry bool) *apply.Execution {
 	if path := o.text("resume"); path != "" {
 		if at > 0 && c.Has(0) && !goja.IsNull(c.Arg(0)) {
 			c.JS.ThrowInvalid("sh.apply takes a plan, or { resume: journal } alone: the journal has its plan")
@@ -172,7 +172,7 @@ func (c *call) work(o helperOptions, at int, dry bool) *apply.Work {
 }
 
 // begun opens the journal of a plan, where one is to be kept.
-func (c *call) begun(o helperOptions, p *plan.Plan, dry bool) *apply.Work {
+func (c *call) begun(o helperOptions, p *plan.Plan, dry bool) *apply.Execution {
 	path := o.text("journal")
 	switch none := o.o != nil && goja.IsNull(o.o.Get("journal")); {
 	case p.Goal.Kind == plan.Undo:
@@ -187,7 +187,7 @@ func (c *call) begun(o helperOptions, p *plan.Plan, dry bool) *apply.Work {
 	return c.opened(apply.Begin(p, path))
 }
 
-func (c *call) opened(w *apply.Work, err error) *apply.Work {
+func (c *call) opened(w *apply.Execution, err error) *apply.Execution {
 	if err != nil {
 		c.JS.Throw(script.RuntimeError, "%s", err)
 	}
@@ -238,27 +238,27 @@ func (c *call) applyOptions(o helperOptions) apply.Options {
 	}
 }
 
-// asker sends commands past the guard where there is one; else by the driver's
+// commandRunner sends commands past the guard where there is one; else by the driver's
 // client, which several steps may use at once.
-func (s *Host) asker(sh *Helpers) live.Asker {
+func (s *Host) commandRunner(sh *Helpers) live.CommandRunner {
 	if s.Gateway.Guarded() {
-		return sh.asker()
+		return sh.commandRunner()
 	}
-	return s.Gateway.Confirmed(live.AskerOf(sh.current().Conn.Client))
+	return s.Gateway.Confirmed(live.NewCommandRunner(sh.current().Conn.Client))
 }
 
 // commands keeps what would be sent in place of sending it, in a dry run that
 // nobody else makes one.
 type commands struct {
-	live.Asker
+	live.CommandRunner
 	keep bool
 	sent []bson.Raw
 }
 
 // Ask answers what changes something by itself.
-func (a *commands) Ask(ctx context.Context, database string, command bson.D) (bson.Raw, error) {
+func (a *commands) RunCommand(ctx context.Context, database string, command bson.D) (bson.Raw, error) {
 	if !a.keep || !live.Changes(command[0].Key) {
-		return a.Asker.Ask(ctx, database, command)
+		return a.CommandRunner.RunCommand(ctx, database, command)
 	}
 	raw, err := bson.Marshal(command)
 	if err != nil {

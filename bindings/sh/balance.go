@@ -166,7 +166,7 @@ type moveWatch struct {
 }
 
 func (sh *Helpers) watchMoves(ns string) *moveWatch {
-	at, err := live.EndOfChanges(sh.s.JS.Context(), sh.asker())
+	at, err := live.EndOfChanges(sh.s.JS.Context(), sh.commandRunner())
 	if err != nil {
 		sh.s.Gateway.Throw(err)
 	}
@@ -181,7 +181,7 @@ func (m *moveWatch) moves() any {
 
 // read counts what the log tells of since the last reading.
 func (m *moveWatch) read() {
-	entries, at, err := live.ChangesSince(m.sh.s.JS.Context(), m.sh.asker(), m.at)
+	entries, at, err := live.ChangesSince(m.sh.s.JS.Context(), m.sh.commandRunner(), m.at)
 	if err != nil {
 		m.sh.s.Gateway.Throw(err)
 	}

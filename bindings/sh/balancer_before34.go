@@ -12,7 +12,7 @@ import (
 
 // Servers before 3.4 have no command for the balancer. Their shell wrote
 // config.settings, which each mongos obeys, and looked at the lock that a balancer
-// holds in config.locks during a round (spec 01 §9.5).
+// holds in config.locks during a round (rules/01-selection §9.5).
 
 // isBefore34 reports whether a command for the balancer failed because the server
 // is too old for it. Servers that are no mongos lack the command, too.

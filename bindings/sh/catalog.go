@@ -9,7 +9,7 @@ import (
 )
 
 // Collections in the catalog that are sharded are neither dropped nor
-// unsplittable (spec 03 §6.1).
+// unsplittable (rules/03-helpers-examples-traps §6.1).
 var (
 	NotDropped      = bson.E{Key: "dropped", Value: bson.D{{Key: "$ne", Value: true}}}
 	NotUnsplittable = bson.E{Key: "unsplittable", Value: bson.D{{Key: "$ne", Value: true}}}

@@ -13,7 +13,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// What a chunk size may be, in MiB (spec 03 §3.6).
+// What a chunk size may be, in MiB (rules/03-catalog-and-keys §3.6).
 const (
 	minChunkSize = 1
 	maxChunkSize = 1024

@@ -1,5 +1,5 @@
 // Package sh is the object sh of scripts: the helpers for the administrators of
-// sharded clusters (spec 04 §5), and what show and printShardingStatus say of
+// sharded clusters (rules/04-objects §5), and what show and printShardingStatus say of
 // shards. A helper turns arguments into commands and their answers into objects and
 // tables; what it needs of the shell around it is [Host].
 //

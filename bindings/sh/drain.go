@@ -17,7 +17,7 @@ import (
 )
 
 // Since 8.3 draining has commands of its own; before, removeShard does all of it,
-// step by step (spec 03 §1.5).
+// step by step (rules/03-commands §1.5).
 var withDrainCommands = server.Version{8, 3, 0}
 
 // shardDrainMethods() empty a shard.

@@ -7,7 +7,7 @@ import (
 )
 
 // shardExtraMethods() are helpers mongosh lacks, each for a command an
-// administrator else writes out (spec 04 §5.2, §8).
+// administrator else writes out (rules/04-objects §5.2, rules/04-outputs-and-traps §8).
 func shardExtraMethods() []helper {
 	return []helper{
 		{"chunks", "ns:string|object options?:object{shard,zone,jumbo,limit}", shChunks,

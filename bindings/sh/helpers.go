@@ -11,7 +11,7 @@ import (
 )
 
 // Helpers is the object sh: helpers for the administrators of sharded clusters
-// (spec 04 §5). It works on the connection of the current db.
+// (rules/04-objects §5). It works on the connection of the current db.
 type Helpers struct {
 	script.Hidden
 	s  *Host
@@ -55,7 +55,7 @@ func (sh *Helpers) limited(body bson.D) bson.D {
 func (sh *Helpers) config() *server.Database { return sh.current().Sibling("config") }
 
 // checkMongos warns when the connection is no mongos: once for each database
-// object, and the helper goes on (spec 04 §5.1).
+// object, and the helper goes on (rules/04-objects §5.1).
 func (sh *Helpers) checkMongos() {
 	d := sh.current()
 	if sh.s.askOnce(d) && !d.Conn.IsMongos() {
@@ -92,7 +92,7 @@ func routed(lists ...[]helper) [][]helper {
 
 // simple returns a helper that sends its arguments under the given names;
 // arguments that are missing are left out. One argument more than there are
-// names is a document of further fields (spec 04 §5.3).
+// names is a document of further fields (rules/04-objects §5.3).
 func simple(names ...string) func(*call, *Helpers) goja.Value {
 	return func(c *call, sh *Helpers) goja.Value {
 		var body bson.D

@@ -18,7 +18,7 @@ type Host struct {
 	Display *display.Display
 	Gateway *server.Gateway
 	// Compat makes helpers that differ between the old shell and mongosh answer
-	// like the old shell (spec 04 §5.3).
+	// like the old shell (rules/04-objects §5.3).
 	Compat bool
 	// MaxTimeMS is the limit of the settings; 0 is none.
 	MaxTimeMS func() int64

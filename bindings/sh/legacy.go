@@ -22,7 +22,7 @@ const (
 	waitInterval = 200 * time.Millisecond
 )
 
-// shardLegacyMethods() are helpers of the old shell (spec 04 §5.5).
+// shardLegacyMethods() are helpers of the old shell (rules/04-objects §5.5).
 func shardLegacyMethods() []helper {
 	return []helper{
 		{"waitForBalancer", "onOrNot?:any timeout?:number|string interval?:number|string", shWaitForBalancer,

@@ -14,14 +14,14 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// asker sends what a reader of the cluster asks for the way all commands of the
+// shellRunner sends what a reader of the cluster asks for the way all commands of the
 // shell go: past its guard, in its session, to the connection of a database.
-type asker struct {
+type shellRunner struct {
 	gateway       *server.Gateway
 	admin, config *server.Database
 }
 
-func (a asker) request(database string, command bson.D) server.Request {
+func (a shellRunner) request(database string, command bson.D) server.Request {
 	d := a.admin
 	if database == "config" {
 		d = a.config
@@ -30,18 +30,18 @@ func (a asker) request(database string, command bson.D) server.Request {
 }
 
 // Ask sends a command. The shell's own context bounds it.
-func (a asker) Ask(_ context.Context, database string, command bson.D) (bson.Raw, error) {
+func (a shellRunner) RunCommand(_ context.Context, database string, command bson.D) (bson.Raw, error) {
 	return a.gateway.Send(a.request(database, command))
 }
 
 // List returns the documents of a cursor.
-func (a asker) List(_ context.Context, database string, command bson.D) ([]bson.Raw, error) {
+func (a shellRunner) RunCursorCommand(_ context.Context, database string, command bson.D) ([]bson.Raw, error) {
 	return a.gateway.TryAll(a.request(database, command))
 }
 
-// asker sends on the connection of the current db.
-func (sh *Helpers) asker() asker {
-	return asker{sh.s.Gateway, sh.current().Sibling("admin"), sh.config()}
+// shellRunner sends on the connection of the current db.
+func (sh *Helpers) commandRunner() shellRunner {
+	return shellRunner{sh.s.Gateway, sh.current().Sibling("admin"), sh.config()}
 }
 
 // look reads parts of the cluster that a database belongs to; another config
@@ -61,7 +61,7 @@ func (s *Host) look(d, config *server.Database, l live.Look) *live.Overview {
 // tryLook is look for those who can do without.
 func (s *Host) tryLook(d, config *server.Database, l live.Look) (*live.Overview, error) {
 	l.Now = s.JS.Clock.Now()
-	ask := asker{s.Gateway, d.Sibling("admin"), config}
+	ask := shellRunner{s.Gateway, d.Sibling("admin"), config}
 	seen, err := l.Read(s.JS.Context(), ask)
 	if l.Parts&live.Balancer == 0 || l.Release != (catalog.Release{}) || !lacksBalancer(seen, err) {
 		return seen, err

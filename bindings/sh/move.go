@@ -18,7 +18,7 @@ import (
 // went away.
 const movePatience = 10 * time.Minute
 
-// shMoveRange leaves absent bounds out: servers refuse null there (spec 04 §5.3).
+// shMoveRange leaves absent bounds out: servers refuse null there (rules/04-objects §5.3).
 func shMoveRange(c *call, sh *Helpers) goja.Value {
 	body := bson.D{{Key: "moveRange", Value: c.Text(0)}, {Key: "toShard", Value: c.Text(1)}}
 	for i, name := range []string{"min", "max"} {
@@ -59,15 +59,15 @@ func (sh *Helpers) move(c *call, body bson.D) goja.Value {
 	return m.end()
 }
 
-func askedMove(body bson.Raw) live.AskedMove {
+func askedMove(body bson.Raw) live.UnansweredMove {
 	document := func(path ...string) bson.Raw {
 		doc, _ := body.Lookup(path...).DocumentOK()
 		return doc
 	}
-	m := live.AskedMove{Namespace: rawdoc.Text(body, "moveRange"), To: catalog.ShardID(rawdoc.Text(body, "toShard")),
+	m := live.UnansweredMove{Namespace: rawdoc.Text(body, "moveRange"), To: catalog.ShardID(rawdoc.Text(body, "toShard")),
 		Min: document("min"), Max: document("max")}
 	if m.Namespace == "" {
-		m = live.AskedMove{Namespace: rawdoc.Text(body, "moveChunk"), To: catalog.ShardID(rawdoc.Text(body, "to")),
+		m = live.UnansweredMove{Namespace: rawdoc.Text(body, "moveChunk"), To: catalog.ShardID(rawdoc.Text(body, "to")),
 			Find: document("find"), Min: document("bounds", "0"), Max: document("bounds", "1")}
 	}
 	return m
@@ -79,7 +79,7 @@ type lostMove struct {
 	sh    *Helpers
 	began time.Time
 	lost  *goja.Object // the error
-	asked live.AskedMove
+	asked live.UnansweredMove
 }
 
 // end waits until it is known what became of the move, and returns what the
@@ -91,24 +91,24 @@ func (m *lostMove) end() goja.Value {
 		timeout: longWait, interval: time.Second, patience: movePatience,
 		progress: m.c.s.Display.Progress(true),
 	}
-	var is live.MoveFate
+	var is live.MoveOutcome
 	w.until(func() standing {
 		is = m.look()
-		if is.Fate == live.MoveGoesOn && !w.told {
+		if is.State == live.MoveRunning && !w.told {
 			w.told = true
 			m.c.JS.Warn(fmt.Sprintf("The connection was lost (%s); %s goes on, waiting for its end.", m.message(), what))
 			w.goesOn = what + " goes on"
 		}
-		return standing{done: is.Fate != live.MoveGoesOn, why: what + " is still going on: show migrations"}
+		return standing{done: is.State != live.MoveRunning, why: what + " is still going on: show migrations"}
 	})
 	switch {
-	case is.Fate == live.MoveDone:
+	case is.State == live.MoveDone:
 		if !w.told {
 			m.c.JS.Warn(fmt.Sprintf("The connection was lost (%s); %s was done all the same.", m.message(), what))
 		}
 		return m.c.s.Display.Reply(rawdoc.Of(bson.D{{Key: "ok", Value: 1.0}}))
 	case script.Property(m.lost, "codeName") != nil: // what a server said stays as it is
-	case is.Fate == live.MoveFailed:
+	case is.State == live.MoveFailed:
 		m.c.JS.Throw(script.RuntimeError, "the connection was lost (%s), and %s failed: %s", m.message(), what, is.Error)
 	default:
 		script.Define(m.lost, "message", m.c.JS.Runtime.ToValue(fmt.Sprintf(
@@ -120,9 +120,9 @@ func (m *lostMove) end() goja.Value {
 func (m *lostMove) message() string { return script.OptionalText(m.lost.Get("message")) }
 
 // look asks what became of the move; what fails is thrown.
-func (m *lostMove) look() live.MoveFate {
+func (m *lostMove) look() live.MoveOutcome {
 	m.asked.Ago = m.c.JS.Clock.Now().Sub(m.began)
-	is, err := live.FateOf(m.c.JS.Context(), m.sh.asker(), m.asked)
+	is, err := live.OutcomeOfMove(m.c.JS.Context(), m.sh.commandRunner(), m.asked)
 	if err != nil {
 		m.c.s.Gateway.Throw(err)
 	}

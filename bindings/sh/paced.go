@@ -61,7 +61,7 @@ func (c *call) reach(
 	case err != nil:
 		c.JS.Throw(script.RuntimeError, "%s", err)
 	}
-	e.open = func() *apply.Work { return c.begun(o, p, e.options.DryRun) }
+	e.open = func() *apply.Execution { return c.begun(o, p, e.options.DryRun) }
 	return c.carryOut(sh, o, e)
 }
 

@@ -39,7 +39,7 @@ func shBalance(c *call, sh *Helpers) goja.Value {
 	o.Rand = balancing.Lots(seed)
 	if given.flag("dryRun", false) || c.mayNotBalance(sh) {
 		if o.Goal == runner.Ops {
-			load, err := balancing.CountLoad(c.JS.Context(), c.s.asker(sh), o.Clock, o.Options)
+			load, err := balancing.CountLoad(c.JS.Context(), c.s.commandRunner(sh), o.Clock, o.Options)
 			sh.mustRun(names, err, "")
 			return c.s.shown(load, load.Text())
 		}
@@ -56,12 +56,12 @@ func shBalance(c *call, sh *Helpers) goja.Value {
 	defer away()
 	o.Gate = gate
 	ctx := c.JS.Context()
-	if o.Insist = script.Insisted(ctx); o.Insist == nil {
+	if o.Insist = script.SecondInterrupt(ctx); o.Insist == nil {
 		hard, leave := c.grace(ctx)
 		defer leave()
 		o.Hard = hard
 	}
-	result, err := balancing.Run(ctx, client, c.s.asker(sh), o)
+	result, err := balancing.Run(ctx, client, c.s.commandRunner(sh), o)
 	report := balancing.ReportOf(result, err)
 	done := ""
 	if result.Rounds > 0 {
@@ -93,7 +93,7 @@ func (c *call) mayNotBalance(sh *Helpers) bool {
 	if !c.s.Gateway.Guarded() {
 		return false
 	}
-	_, err := c.s.asker(sh).Ask(c.JS.Context(), live.LeaseDatabase, bson.D{
+	_, err := c.s.commandRunner(sh).RunCommand(c.JS.Context(), live.LeaseDatabase, bson.D{
 		{Key: "findAndModify", Value: live.LeaseCollection}, {Key: "query", Value: bson.D{{Key: "_id", Value: "engine"}}},
 		{Key: "update", Value: bson.D{}},
 	})

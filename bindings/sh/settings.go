@@ -146,8 +146,8 @@ func (c *call) updateSetting(config *server.Database, id string, update bson.D) 
 
 // shSetCollection sets a field of a collection's entry in the catalog. A name
 // that is not there changes nothing, which is said on the error stream: the
-// result alone is easily overlooked, and recorded clusters answer it (spec 04
-// §5.3 would have an error).
+// result alone is easily overlooked, and recorded clusters answer it
+// (rules/04-objects §5.3 would have an error).
 func shSetCollection(field, operator string, value any) func(*call, *Helpers) goja.Value {
 	return func(c *call, sh *Helpers) goja.Value {
 		ns := c.namespaceArgument(0)

@@ -25,7 +25,7 @@ const (
 	tooManyText     = "too many %s to print, use verbose if you want to force print"
 )
 
-// statusReport collects the sections of sh.status() (spec 04 §5.4).
+// statusReport collects the sections of sh.status() (rules/04-objects §5.4).
 type statusReport struct {
 	s       *Host
 	d       *server.Database // where commands go

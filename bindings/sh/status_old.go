@@ -17,7 +17,7 @@ import (
 )
 
 // PrintStatus returns what printShardingStatus does: the same as sh.status(),
-// or with Compat the old shell's text, printed, and nil (spec 04 §7.4).
+// or with Compat the old shell's text, printed, and nil (rules/04-outputs-and-traps §7.4).
 func (s *Host) PrintStatus(d, config *server.Database, o StatusOptions) goja.Value {
 	if !s.Compat {
 		return s.shardingStatus(d, config, o)

@@ -18,7 +18,7 @@ import (
 )
 
 // balancerSummary answers "is it balanced, and is something moving?"
-// (spec 04 §8, row 15).
+// (rules/04-outputs-and-traps §8, row 15).
 type balancerSummary struct {
 	*diagnosis.Diagnosis
 	settings bson.Raw

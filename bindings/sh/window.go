@@ -16,10 +16,10 @@ import (
 )
 
 // Windows by weekday are in servers since 8.3, where a list of them replaces the
-// daily window (spec 01 §2.4).
+// daily window (rules/01-rounds-and-settings §2.4).
 var withWeekdayWindows = server.Version{8, 3, 0}
 
-// windowClock is the clock the balancer's window is read on (spec 01 §2.3).
+// windowClock is the clock the balancer's window is read on (rules/01-rounds-and-settings §2.3).
 const windowClock = "config primary's local time"
 
 var timeOfDay = regexp.MustCompile(`^([01]?[0-9]|2[0-3]):[0-5][0-9]$`)

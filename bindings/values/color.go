@@ -6,7 +6,7 @@ import (
 	"shardsh/bindings/plaintext"
 )
 
-// style is what a piece of text is, for its colour (spec 04 §3.7).
+// style is what a piece of text is, for its colour (rules/04-values-and-language §3.7).
 type style uint8
 
 const (

@@ -2,7 +2,7 @@ package values
 
 import "testing"
 
-// Beyond the observed pairs: the rest of spec 04 §4.7, its fixes, and what
+// Beyond the observed pairs: the rest of rules/04-values-and-language §4.7, its fixes, and what
 // js-bson 7.3 does with the same arguments.
 func TestConstructors(t *testing.T) {
 	check(t, []expectation{
@@ -186,7 +186,7 @@ func TestDBRefIsSet(t *testing.T) {
 	})
 }
 
-// Spec 04 §4.8.
+// rules/04-values-and-language §4.8.
 func TestArithmetic(t *testing.T) {
 	check(t, []expectation{
 		{`NumberLong('9223372036854775807') > NumberLong('9223372036854773759')`, `true`}, // the next number below

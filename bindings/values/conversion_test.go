@@ -8,7 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// Spec 04 §4.9, as the driver reads what was written.
+// rules/04-values-and-language §4.9, as the driver reads what was written.
 func TestToBSON(t *testing.T) {
 	for _, c := range []struct{ script, want string }{
 		{`({a: 1, b: -2147483648, c: 2147483647})`,
@@ -99,7 +99,7 @@ func marshal(t *testing.T, v any) bson.Raw {
 	return raw
 }
 
-// Spec 04 §3.6.
+// rules/04-values-and-language §3.6.
 func TestDocumentsInJavaScript(t *testing.T) {
 	rt := goja.New()
 	w := Install(rt, Options{})
@@ -146,7 +146,7 @@ func TestDocumentsCanBeChanged(t *testing.T) {
 	}
 }
 
-// Limits never apply to what came from a server (spec 04 §3.6, fix), also not
+// Limits never apply to what came from a server (rules/04-values-and-language §3.6, fix), also not
 // to a part of it or inside a script's own objects.
 func TestServerDocumentsAreShownWhole(t *testing.T) {
 	rt := goja.New()

@@ -66,7 +66,7 @@ func TestOneLine(t *testing.T) {
 	}
 }
 
-// Spec 04 §3.4 and §3.5.
+// rules/04-values-and-language §3.4 and §3.5.
 func TestErrors(t *testing.T) {
 	rt := goja.New()
 	w := Install(rt, Options{})
@@ -119,7 +119,7 @@ func TestErrors(t *testing.T) {
 	w.ErrorText(v, DefaultInspect()) // must come back
 }
 
-// Spec 04 §3.7.
+// rules/04-values-and-language §3.7.
 func TestColours(t *testing.T) {
 	rt := goja.New()
 	w := Install(rt, Options{})

@@ -1,7 +1,7 @@
 // Package values is one JavaScript runtime's view of BSON: the constructors a
 // script calls (ObjectId, NumberLong, ISODate, …), conversion between BSON and
 // JavaScript values in both directions, extended JSON, and the text in which a
-// value is shown (spec 04 §3.2–3.4, §3.6, §4.7–4.10).
+// value is shown (rules/04-values-and-language §3.2–3.4, §3.6, §4.7–4.10).
 //
 // BSON types that JavaScript lacks are small host objects: a shared prototype
 // per type carries the methods, the payload is a Go value, and what other

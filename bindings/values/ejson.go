@@ -6,7 +6,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// EJSON writes v as extended JSON (spec 04 §4.10), relaxed or canonical. With
+// EJSON writes v as extended JSON (rules/04-values-and-language §4.10), relaxed or canonical. With
 // an indent every member stands on a line of its own. A function or symbol on
 // its own, which JSON cannot hold, gives "". Errors are *goja.Exception: a
 // BSONError for cycles, or what a getter threw.

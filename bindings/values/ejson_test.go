@@ -63,7 +63,7 @@ func TestEJSONStringify(t *testing.T) {
 		// js-bson writes {} and {"0":1}: what they hold would be lost
 		{`EJSON.stringify([new Set([1]), new Uint8Array([1]), new Number(5), new String('a')])`,
 			`[[1],{"$binary":{"base64":"AQ==","subType":"00"}},5,"a"]`},
-		// spec 04 §4.10: relaxed Longs beyond 2^53 keep their type
+		// rules/04-values-and-language §4.10: relaxed Longs beyond 2^53 keep their type
 		{`EJSON.stringify([NumberLong('9007199254740993'), NumberLong('-9007199254740991')])`,
 			`[{"$numberLong":"9007199254740993"},-9007199254740991]`},
 		// g is no option of the server: left out instead of refused
@@ -115,7 +115,7 @@ func TestEJSONParse(t *testing.T) {
 		{` {"__proto__": 1, "é\n😀": [true, false, null, "\ud800"]} `,
 			`{ ['__proto__']: 1, 'é\n😀': [ true, false, null, '\ud800' ] }`,
 			`{ ['__proto__']: Int32(1), 'é\n😀': [ true, false, null, '\ud800' ] }`},
-		// spec 04 §4.10: exact instead of rounded
+		// rules/04-values-and-language §4.10: exact instead of rounded
 		{`{"$numberLong":"9007199254740993"}`, `Long('9007199254740993')`, `Long('9007199254740993')`},
 		{`{"$date":{"$numberLong":"9223372036854775807"}}`, `Invalid Date`, `Invalid Date`},
 		// js-bson makes these NaN and 0

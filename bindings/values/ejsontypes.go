@@ -116,8 +116,8 @@ func (r *jsonReader) numberInt(_ *goja.Object, v goja.Value) goja.Value {
 	return r.w.wrap(&int32Value{w: r.w, n: int32(n)})
 }
 
-// numberLong stays a Long where a plain number would not be exact (spec 04
-// §4.10, fix).
+// numberLong stays a Long where a plain number would not be exact
+// (rules/04-values-and-language §4.10, fix).
 func (r *jsonReader) numberLong(_ *goja.Object, v goja.Value) goja.Value {
 	n := callee{r.w, "$numberLong"}.integerFrom(v, 64)
 	if r.relaxed && safe(n) {

@@ -11,7 +11,7 @@ import (
 
 // fieldOrder is the order a server's document had its fields in. JavaScript moves
 // integer-like names to the front of any object, which would reorder index keys
-// and compound shard keys (spec 04 §10, trap 8).
+// and compound shard keys (rules/04-outputs-and-traps §10, trap 8).
 type fieldOrder struct {
 	names []string
 }

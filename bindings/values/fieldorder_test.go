@@ -6,7 +6,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// Trap 8 of spec 04 §10: JavaScript puts integer-like names first, a document
+// Trap 8 of rules/04-outputs-and-traps §10: JavaScript puts integer-like names first, a document
 // from a server keeps its order all the same until it is spread into a new one.
 func TestFieldOrder(t *testing.T) {
 	s := newShell(t)

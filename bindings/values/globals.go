@@ -8,7 +8,7 @@ type globalSpec struct {
 	make func(w *World) goja.Value
 }
 
-// globals returns the names of spec 04 §4.7.
+// globals returns the names of rules/04-values-and-language §4.7.
 func globals() []globalSpec {
 	classOf := func(name string, k kind) globalSpec {
 		return globalSpec{name, func(w *World) goja.Value { return w.class(k).ctor }}

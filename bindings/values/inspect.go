@@ -10,7 +10,7 @@ import (
 	"shardsh/bindings/plaintext"
 )
 
-// Limits of spec 04 §3.2.
+// Limits of rules/04-values-and-language §3.2.
 const (
 	defaultDepth     = 6
 	defaultMaxItems  = 100
@@ -29,14 +29,14 @@ const (
 
 // InspectOptions say how much of a value is shown, and how. In each field 0
 // stands for print()'s default; negative limits are none. The limits do not
-// apply to documents that came from a server (spec 04 §3.6).
+// apply to documents that came from a server (rules/04-values-and-language §3.6).
 type InspectOptions struct {
 	Depth     int  // levels below the value that are shown, default 6; TopLevel for none
 	MaxItems  int  // items of an array, Set or Map, default 100
 	MaxString int  // UTF-16 units of a string, default 10,000
 	Width     int  // columns of a line, default 80 whatever the terminal has
 	Compact   int  // levels that may share a line, default 3; MultiLine, CompactFull
-	Color     bool // SGR colour codes (spec 04 §3.7)
+	Color     bool // SGR colour codes (rules/04-values-and-language §3.7)
 	Stacks    bool // errors inside values with their stack and fields
 	Hidden    bool // properties that are not enumerable too, in brackets
 	Plain     bool // an object's own way of showing itself does not count
@@ -59,14 +59,14 @@ func UnlimitedInspect() InspectOptions {
 	return InspectOptions{Depth: Unlimited, MaxItems: Unlimited, MaxString: Unlimited}
 }
 
-// Inspect shows a value as it looks inside another one (spec 04 §3.2–3.4):
+// Inspect shows a value as it looks inside another one (rules/04-values-and-language §3.2–3.4):
 // strings are quoted. Objects with a printer show its text.
 func (w *World) Inspect(v goja.Value, o InspectOptions) string {
 	return w.inspect(v, newInspector(w, o))
 }
 
 // InspectResult shows a value as the result of an input or, with result unset,
-// as an argument of print() (spec 04 §3.1). Strings are raw, but in a result
+// as an argument of print() (rules/04-values-and-language §3.1). Strings are raw, but in a result
 // not those with control characters; an error is the text of ErrorText in a
 // result and [Name: message] in print(); undefined is nothing.
 func (w *World) InspectResult(v goja.Value, o InspectOptions, result bool) string {

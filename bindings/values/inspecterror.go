@@ -40,7 +40,7 @@ func (in *inspector) errorStack(o *goja.Object) string {
 	return strings.ReplaceAll(plaintext.Visible(text), "\n", "\n"+strings.Repeat(" ", in.indent))
 }
 
-// ErrorText returns an error as the shell reports it (spec 04 §3.5), without
+// ErrorText returns an error as the shell reports it (rules/04-values-and-language §3.5), without
 // "Uncaught": the name, the code's name in brackets, the message, then what the
 // server added and the cause. A thrown value that is no Error is reported as
 // one.

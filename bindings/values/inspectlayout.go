@@ -11,7 +11,7 @@ import (
 )
 
 // layout joins the entries: on one line if the nesting and the width allow it,
-// in columns for long arrays, else one to a line (spec 04 §3.2, rules 7–10).
+// in columns for long arrays, else one to a line (rules/04-values-and-language §3.2, rules 7–10).
 func (in *inspector) layout(output []string, s shape, level int, o *goja.Object) string {
 	if in.o.Compact == CompactFull {
 		return in.layoutFull(output, s)

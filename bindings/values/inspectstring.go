@@ -10,7 +10,7 @@ import (
 )
 
 // string shows a string inside a value: quoted, cut at the limit, split at its
-// line ends if it is long (spec 04 §3.2, rule 2).
+// line ends if it is long (rules/04-values-and-language §3.2, rule 2).
 func (in *inspector) string(s goja.String, single bool) string {
 	text, trailer := s.String(), ""
 	length := s.Length()

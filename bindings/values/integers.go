@@ -15,7 +15,7 @@ const numberWarning = ": specifying a number as argument is deprecated and may l
 
 // integerText reads the text of an integer of the given number of bits. Digits
 // after a decimal point are dropped; what is not a number or does not fit is
-// refused in the name of the constructor (spec 04 §4.7, fixes).
+// refused in the name of the constructor (rules/04-values-and-language §4.7, fixes).
 func (c callee) integerText(text string, bits int) int64 {
 	t := strings.TrimSpace(text)
 	if n, err := strconv.ParseInt(t, 10, bits); err == nil && !strings.HasPrefix(t, "_") {
@@ -81,7 +81,7 @@ func (c callee) integerFrom(v goja.Value, bits int) int64 {
 	}
 }
 
-// newNumberLong is NumberLong([x]) (spec 04 §4.7).
+// newNumberLong is NumberLong([x]) (rules/04-values-and-language §4.7).
 func newNumberLong(w *World, args []goja.Value) payload {
 	v := arg(args, 0)
 	if goja.IsUndefined(v) {

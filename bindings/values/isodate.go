@@ -45,7 +45,7 @@ var isoPattern = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // parseISODate reads what ISODate accepts. Without a zone the time is UTC;
-// days that the month does not have are refused (spec 04 §4.7, fixes).
+// days that the month does not have are refused (rules/04-values-and-language §4.7, fixes).
 func parseISODate(s string) (time.Time, bool) {
 	m := isoPattern().FindStringSubmatch(s)
 	if m == nil {

@@ -142,7 +142,7 @@ const (
 )
 
 // number writes f as js-bson does: a whole plain number is $numberInt or, out
-// of its range, $numberLong, although it is sent as a double (spec 04 §4.10).
+// of its range, $numberLong, although it is sent as a double (rules/04-values-and-language §4.10).
 func (j *jsonWriter) number(f float64, form numberForm) {
 	finite := !math.IsNaN(f) && !math.IsInf(f, 0)
 	text := j.w.rt.ToValue(f).String()

@@ -91,7 +91,7 @@ func (l *long) float() float64 {
 func (l *long) decimal() string { return l.text(10) }
 
 // primitive returns the value in arithmetic and comparison: the nearest number
-// (spec 04 §4.8).
+// (rules/04-values-and-language §4.8).
 func (l *long) primitive() goja.Value { return l.w.rt.ToValue(l.float()) }
 
 func (l *long) exactly() bool { return safe(l.n) && !(l.unsigned && l.n < 0) }

@@ -56,7 +56,7 @@ func boundClass(name, extended string, max bool) classSpec {
 				on(w, "toString", func(*bound, []goja.Value) goja.Value { return w.rt.ToValue(name + "()") }),
 			}
 		},
-		// The function itself stands for the value too (spec 04 §10, trap 10).
+		// The function itself stands for the value too (rules/04-outputs-and-traps §10, trap 10).
 		statics: func(w *World, c *class) { hidden(c.ctor, "_bsontype", w.rt.ToValue(name)) },
 	}
 }

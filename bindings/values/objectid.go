@@ -155,7 +155,7 @@ const (
 	badObjectIDType = "Argument passed in does not match the accepted types"
 )
 
-// newObjectIDFrom is ObjectId(x) (spec 04 §4.7).
+// newObjectIDFrom is ObjectId(x) (rules/04-values-and-language §4.7).
 func newObjectIDFrom(w *World, args []goja.Value) payload {
 	v := arg(args, 0)
 	callee{w, "ObjectId"}.checkTypes(args, []string{"string", "number", "object", optional})

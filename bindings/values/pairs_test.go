@@ -13,7 +13,7 @@ import (
 //go:embed testdata/pairs.txt
 var pairsText string
 
-// pair is one observed input and output of spec 04, Appendix A.
+// pair is one observed input and output of rules/04-outputs-and-traps, Appendix A.
 type pair struct {
 	group, kind, input, want string
 }

@@ -19,7 +19,7 @@ type printers struct {
 }
 
 // SetPrinter makes Inspect show obj as the text that f returns, whatever its
-// properties are: for db, collections, sh and the like (spec 04 §3.1). It
+// properties are: for db, collections, sh and the like (rules/04-values-and-language §3.1). It
 // leaves nothing on obj that a script would meet, and lives as long as obj. The
 // text may have the shell's colours: names in it are f's to make visible.
 func (w *World) SetPrinter(obj *goja.Object, f func() string) {
@@ -39,7 +39,7 @@ func (w *World) SetPrinter(obj *goja.Object, f func() string) {
 }
 
 // SetOneLine makes Inspect show obj on one line however long that is, as
-// sh.status() shows chunks (spec 04 §5.4).
+// sh.status() shows chunks (rules/04-objects §5.4).
 func (w *World) SetOneLine(obj *goja.Object) {
 	must(obj.DefineDataPropertySymbol(w.printers.line, w.rt.ToValue(true), goja.FLAG_TRUE, goja.FLAG_TRUE,
 		goja.FLAG_FALSE))

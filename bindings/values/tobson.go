@@ -16,7 +16,7 @@ import (
 // JavaScript; the server stops at 100 and long before this.
 const maxNesting = 2000
 
-// ToBSON converts a JavaScript value (spec 04 §4.9): whole numbers within 32
+// ToBSON converts a JavaScript value (rules/04-values-and-language §4.9): whole numbers within 32
 // bits become int32, all other numbers double, BigInt int64, undefined null,
 // functions code, Map and class instances documents. Errors are what a script
 // would see thrown: *goja.Exception with a BSONError, or what a getter or

@@ -11,7 +11,7 @@ import (
 	"shardsh/bindings/rawdoc"
 )
 
-// ToJS converts a value that came from a server (spec 04 §3.6): int32 and
+// ToJS converts a value that came from a server (rules/04-values-and-language §3.6): int32 and
 // double are numbers, int64 is a Long, dates are Dates, regular expressions
 // RegExps where JavaScript can hold them, everything else its wrapper. The
 // result shares no memory with v. Malformed BSON ends the document it is in,
@@ -39,7 +39,7 @@ type extent struct {
 }
 
 // mark notes on an object from a server that display limits do not apply to
-// it (spec 04 §3.6, fix). Only objects that a limit could touch get the note:
+// it (rules/04-values-and-language §3.6, fix). Only objects that a limit could touch get the note:
 // it costs as much as two fields.
 func (w *World) mark(o *goja.Object, ext extent, level int) {
 	if ext.long || ext.height > 2 || level == 0 && ext.height > 1 {

@@ -21,7 +21,7 @@ const (
 	vectorBits    byte = 0x10
 )
 
-// showVector returns the call that makes the vector (spec 04 §3.3).
+// showVector returns the call that makes the vector (rules/04-values-and-language §3.3).
 func (b *binaryValue) showVector(in *inspector) (string, bool) {
 	if len(b.data) < 2 {
 		return "", false

@@ -81,7 +81,7 @@ func Install(rt *goja.Runtime, opts Options) *World {
 func (w *World) Runtime() *goja.Runtime { return w.rt }
 
 // DefineLazy puts an accessor on target that becomes a plain writable value
-// when first read or assigned (spec 04 §10, trap 31).
+// when first read or assigned (rules/04-outputs-and-traps §10, trap 31).
 func (w *World) DefineLazy(target *goja.Object, name string, create func() goja.Value) {
 	settle := func(v goja.Value) {
 		must(target.DefineDataProperty(name, v, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))

@@ -41,7 +41,7 @@ func (env environment) apply(ctx context.Context) error {
 	}
 	defer conn.close()
 	return env.carryOut(ctx, conn, o.carryLine, errand{
-		plan: given, work: func() (*apply.Work, error) { return o.work(given) }, onChange: apply.OnChange(o.onChange),
+		plan: given, work: func() (*apply.Execution, error) { return o.work(given) }, onChange: apply.OnChange(o.onChange),
 		undoes: o.undo != "",
 	})
 }
@@ -77,12 +77,12 @@ func (env environment) givenPlan(o applyLine) (*plan.Plan, error) {
 }
 
 // work opens the journal. A dry run has none.
-func (o applyLine) work(p *plan.Plan) (*apply.Work, error) {
+func (o applyLine) work(p *plan.Plan) (*apply.Execution, error) {
 	switch {
 	case o.resume != "":
 		return apply.Resume(o.resume)
 	case o.undo != "":
-		return apply.TakeBack(o.undo)
+		return apply.PrepareUndo(o.undo)
 	case o.dryRun && p.Goal.Kind != plan.Undo:
 		return apply.Begin(p, "")
 	}

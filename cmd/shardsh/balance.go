@@ -68,7 +68,7 @@ func (env environment) balance(ctx context.Context) error {
 func (env environment) balanceOperations(
 	ctx context.Context, conn *connection, js *script.Engine, o balanceLine,
 ) error {
-	load, err := balancing.CountLoad(ctx, live.AskerOf(conn.client), js.Clock, o.runs(js.Clock))
+	load, err := balancing.CountLoad(ctx, live.NewCommandRunner(conn.client), js.Clock, o.runs(js.Clock))
 	if err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func (env environment) balances(
 			notice(env.stderr, o.quiet, "%s", text)
 		},
 	}
-	var turn atomic.Pointer[live.Turn]
+	var turn atomic.Pointer[live.LeasedCluster]
 	options.Taken = turn.Store
 	gate, away, err := o.pace.gate(ctx, conn, js.Clock, false,
 		applying.Teller{Progress: teller.Progress, Note: options.Note}.Waits, holderOf(&turn))
@@ -159,7 +159,7 @@ func (env environment) balances(
 		defer close(noted)
 		notice(env.stderr, o.quiet, "Stopping after what is under way. Ctrl-C again asks the servers to stop it.")
 	})
-	result, err := balancing.Run(ctx, conn.client, live.AskerOf(conn.client), options)
+	result, err := balancing.Run(ctx, conn.client, live.NewCommandRunner(conn.client), options)
 	if !stopNote() {
 		<-noted
 	}
@@ -168,7 +168,7 @@ func (env environment) balances(
 }
 
 // holderOf is who holds the lease of a turn, once it was taken.
-func holderOf(turn *atomic.Pointer[live.Turn]) func() (live.Holder, bool) {
+func holderOf(turn *atomic.Pointer[live.LeasedCluster]) func() (live.Holder, bool) {
 	return func() (live.Holder, bool) {
 		if t := turn.Load(); t != nil {
 			return t.Holder(), true

@@ -15,7 +15,7 @@ import (
 const bannerWidth = 80
 
 // banner asks a live cluster for its version, size and startup warnings; what
-// it does not tell is left out (spec 04 §2.1).
+// it does not tell is left out (rules/04-command-line-and-prompt §2.1).
 func banner(ctx context.Context, o *shellFlags, conn *connection) string {
 	if !o.wantsNotices(true) {
 		return ""
@@ -64,8 +64,8 @@ func startupWarnings(ctx context.Context, admin *mongo.Database) []string {
 	return lines
 }
 
-// sessionBanner is what a session begins with (spec 04 §2.1): one line on the cluster,
-// one on help, and the server's warnings if it has any.
+// sessionBanner is what a session begins with (rules/04-command-line-and-prompt §2.1): one line on the
+// cluster, one on help, and the server's warnings if it has any.
 type sessionBanner struct {
 	// Address is the connection string without credentials; empty when there
 	// is no connection.

@@ -84,7 +84,7 @@ func (o *carryLine) check(name string, more ...rule) error {
 type errand struct {
 	plan *plan.Plan
 	// work opens the journal.
-	work func() (*apply.Work, error)
+	work func() (*apply.Execution, error)
 	// onChange says what becomes of it when the cluster has moved on.
 	onChange apply.OnChange
 	// besides returns what is done before the first step and after the last one.
@@ -96,11 +96,11 @@ type errand struct {
 
 // carryOut takes the turn, carries a plan out and tells how it ended.
 func (env environment) carryOut(ctx context.Context, conn *connection, o carryLine, e errand) error {
-	asker := live.AskerOf(conn.client)
+	commands := live.NewCommandRunner(conn.client)
 	if o.dryRun {
-		asker = live.Behind(asker, env.dryGuard(o.json))
+		commands = live.WithCheck(commands, env.dryGuard(o.json))
 	}
-	turn, err := applying.TakeTurn(ctx, conn.client, asker, env.name()+" "+e.plan.ID, o.dryRun)
+	turn, err := applying.TakeTurn(ctx, conn.client, commands, env.name()+" "+e.plan.ID, o.dryRun)
 	if err != nil {
 		return because(ctx, err)
 	}
@@ -293,7 +293,7 @@ func (env environment) reach(ctx context.Context, o aimed, help func(io.Writer, 
 	}
 	err = env.carryOut(ctx, conn, *line, errand{
 		plan: p, onChange: apply.Replan, aims: true, besides: o.besides,
-		work: func() (*apply.Work, error) { return line.open(p) },
+		work: func() (*apply.Execution, error) { return line.open(p) },
 	})
 	if unasked && err == nil {
 		notice(env.stderr, line.quiet, "Nothing was done: --yes has it done.")

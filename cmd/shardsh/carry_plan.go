@@ -50,7 +50,7 @@ func (env environment) planFor(ctx context.Context, conn *connection, o aimed, b
 }
 
 // open opens the journal. A dry run has none.
-func (o *carryLine) open(p *plan.Plan) (*apply.Work, error) {
+func (o *carryLine) open(p *plan.Plan) (*apply.Execution, error) {
 	switch {
 	case o.resume != "":
 		return apply.Resume(o.resume)

@@ -233,14 +233,14 @@ func (a *asking) cluster(ctx context.Context) (c check.Cluster, err error) {
 			return c, err
 		}
 	}
-	asker := live.AskerOf(a.conn.client)
-	s, err := a.snapshot(ctx, asker, needs)
+	commands := live.NewCommandRunner(a.conn.client)
+	s, err := a.snapshot(ctx, commands, needs)
 	if err != nil {
 		return c, err
 	}
 	c.Diagnosis = diagnosis.Of(s)
 	if needs.Has(check.Metadata) {
-		err = askMetadata(ctx, asker, &c)
+		err = askMetadata(ctx, commands, &c)
 	}
 	return c, err
 }
@@ -273,7 +273,9 @@ var parts = []struct {
 }
 
 // snapshot looks at the cluster, and reads all of it where that is needed.
-func (a *asking) snapshot(ctx context.Context, asker live.Asker, needs check.Need) (*catalog.Snapshot, error) {
+func (a *asking) snapshot(
+	ctx context.Context, commands live.CommandRunner, needs check.Need,
+) (*catalog.Snapshot, error) {
 	source := a.conn.source(a.flags.usesMock())
 	look := live.Look{
 		Parts:  live.Identity | live.Settings | live.Balancer | live.Shards | live.Collections,
@@ -284,7 +286,7 @@ func (a *asking) snapshot(ctx context.Context, asker live.Asker, needs check.Nee
 			look.Parts |= p.parts
 		}
 	}
-	seen, err := look.Read(ctx, asker)
+	seen, err := look.Read(ctx, commands)
 	if err != nil {
 		return nil, err
 	}
@@ -312,12 +314,12 @@ func silentAboutBalance(s *catalog.Snapshot) bool {
 }
 
 // askMetadata has the cluster compare its metadata.
-func askMetadata(ctx context.Context, asker live.Asker, c *check.Cluster) (err error) {
+func askMetadata(ctx context.Context, commands live.CommandRunner, c *check.Cluster) (err error) {
 	if release := c.Release(); !release.AtLeast(catalog.Release70) {
 		c.Unasked = fmt.Sprintf("servers of release %s don't look, 7.0 is the first that does", release)
 		return nil
 	}
-	c.Inconsistencies, err = live.Inconsistencies(ctx, asker)
+	c.Inconsistencies, err = live.Inconsistencies(ctx, commands)
 	if err != nil && ctx.Err() == nil {
 		c.Refused = err.Error()
 		return nil

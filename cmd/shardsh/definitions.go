@@ -9,8 +9,8 @@ import (
 
 var identifier = regexp.MustCompile(`^[\p{L}_$][\p{L}\p{N}_$]*$`)
 
-// define makes the globals of --set and --setJSON, and scriptArgs (spec 04
-// §4.5).
+// define makes the globals of --set and --setJSON, and scriptArgs
+// (rules/04-values-and-language §4.5).
 func (o *shellFlags) define(shell *bindings.Shell) error {
 	if err := shell.JS.Set("scriptArgs", o.args); err != nil {
 		return err

@@ -100,8 +100,9 @@ func (o *doctorFlags) symptoms(ctx context.Context, env environment) ([]doctor.L
 		return append(lines, noWay(err, "the hosts answer: check that they are MongoDB servers, and whether they need --tls")), stopped(ctx)
 	}
 	defer target.Disconnect(client)
-	seen := doctor.Cluster{Asker: live.AskerOf(client), Kind: greeting.Kind(), Member: greeting.Member(ctx, client),
-		Now: time.Now}
+	seen := doctor.Cluster{Commands: live.NewCommandRunner(client), Kind: greeting.Kind(),
+		Member: greeting.Member(ctx, client),
+		Now:    time.Now}
 	return append(lines, seen.Lines(ctx)...), stopped(ctx)
 }
 
@@ -123,7 +124,7 @@ func (o *doctorFlags) mockSymptoms(ctx context.Context, env environment, lines [
 		return nil, err
 	}
 	defer conn.close()
-	seen := doctor.Cluster{Asker: live.AskerOf(conn.client), Mock: true, Kind: "mongos", Now: time.Now}
+	seen := doctor.Cluster{Commands: live.NewCommandRunner(conn.client), Mock: true, Kind: "mongos", Now: time.Now}
 	return append(lines, seen.Lines(ctx)...), stopped(ctx)
 }
 

@@ -90,7 +90,7 @@ func TestGoalsAfterAKill(t *testing.T) {
 				t.Fatal(err)
 			}
 			if tt.noted {
-				killed, err := live.TakeTurn(t.Context(), client, live.AskerOf(client), live.Holder{Host: "elsewhere"})
+				killed, err := live.Acquire(t.Context(), client, live.NewCommandRunner(client), live.Holder{Host: "elsewhere"})
 				if err == nil {
 					err = killed.SetBalancing(t.Context(), "shop.orders", false)
 				}

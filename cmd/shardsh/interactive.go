@@ -68,7 +68,7 @@ func runREPL(ctx context.Context, env environment, o *shellFlags, conn *connecti
 		Color:   env.color(),
 		Exit:    askedToLeave,
 		Explain: explain, Page: pages(env, shell, editor), Suggestion: shell.Suggestion, MidLine: shell.JS.MidLine,
-		Timers: timers, Screen: screen, Insistent: script.Insistent,
+		Timers: timers, Screen: screen, Insistent: script.WithSecondInterrupt,
 	})
 	if err != nil {
 		return err

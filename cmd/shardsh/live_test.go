@@ -147,9 +147,9 @@ func TestAnAddressIsALiveCluster(t *testing.T) {
 	}
 }
 
-// A one-liner costs the driver's handshakes, one hello, the wanted command,
-// and the end of the session (spec 04 §1.12). The driver watches a server on a
-// connection of its own: that makes two.
+// A one-liner costs the driver's handshakes, one hello, the wanted command, and the end of the session
+// (rules/04-command-line-and-prompt §1.12). The driver watches a server on a connection of its own:
+// that makes two.
 func TestWhatAOneLinerSends(t *testing.T) {
 	cluster := serve(t, unbalanced)
 	code, stdout, stderr := runProgram(t, "", cluster.address+"/shop", "--eval", "db.even.countDocuments()")

@@ -153,8 +153,8 @@ func (o *scriptFlags) scripted() bool { return len(o.evals)+len(o.files) > 0 }
 
 func (o *resultFlags) wantsJSON() bool { return o.json != "" || o.jsonl }
 
-// wantsNotices reports whether notices are shown: the quiet option decides,
-// then --verbose, then whether there is anybody to read them (spec 04 §1.5).
+// wantsNotices reports whether notices are shown: the quiet option decides, then --verbose, then
+// whether there is anybody to read them (rules/04-command-line-and-prompt §1.5).
 func (o *shellFlags) wantsNotices(interactive bool) bool {
 	switch {
 	case o.quietChoice.Given:
@@ -167,8 +167,8 @@ func (o *shellFlags) wantsNotices(interactive bool) bool {
 
 var scriptSuffixes = []string{".js", ".cjs", ".mjs", ".ts", ".mongodb"}
 
-// isScript reports whether a word is a script and no address (spec 04 §1.2): an
-// existing file, -, or a name that ends like one.
+// isScript reports whether a word is a script and no address (rules/04-command-line-and-prompt §1.2):
+// an existing file, -, or a name that ends like one.
 func isScript(arg string) bool {
 	if arg == "-" || arg == "/dev/stdin" {
 		return true

@@ -21,7 +21,7 @@ func TestHelpFitsATerminal(t *testing.T) {
 	}
 }
 
-// Spellings, values and mistakes of options (spec 04 §1.1).
+// Spellings, values and mistakes of options (rules/04-command-line-and-prompt §1.1).
 func TestOptions(t *testing.T) {
 	rc := writeFile(t, "a.js", "1")
 	tests := []struct {
@@ -125,7 +125,7 @@ func TestTimeoutOfASilentPipe(t *testing.T) {
 	}
 }
 
-// The shell on a pipe (spec 04 §1.9): prompts, errors are shown and the run
+// The shell on a pipe (rules/04-command-line-and-prompt §1.9): prompts, errors are shown and the run
 // goes on, and it ends with 0.
 func TestInteractiveOnAPipe(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
@@ -150,7 +150,7 @@ func TestInteractiveOnAPipe(t *testing.T) {
 	}
 }
 
-// The file of the user's own helpers (spec 04 §2.11).
+// The file of the user's own helpers (rules/04-command-line-and-prompt §2.11).
 func TestRCFile(t *testing.T) {
 	run := func(t *testing.T, stdin, rc string, args ...string) (int, string) {
 		t.Helper()

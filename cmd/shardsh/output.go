@@ -29,8 +29,8 @@ func printResult(ctx context.Context, env environment, o *shellFlags, shell *bin
 	return err
 }
 
-// reportError tells about an error as a document, where JSON was asked for
-// (spec 04 §1.8): a script's, and one from before there was a script.
+// reportError prints an error as a document, where JSON was asked for
+// (rules/04-command-line-and-prompt §1.8): a script's, and one from before there was a script.
 func reportError(ctx context.Context, env environment, o *shellFlags, err error) error {
 	var quit *script.ExitError
 	if err == nil || !o.wantsJSON() || ctx.Err() != nil || errors.As(err, &quit) || errors.As(err, new(signalError)) {

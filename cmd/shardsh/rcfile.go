@@ -12,9 +12,9 @@ import (
 	"shardsh/cmd/shardsh/secret"
 )
 
-// runRC runs the file of the user's own helpers before the first prompt (spec
-// 04 §2.11). What goes wrong in it is shown, and the shell opens. The error is
-// that of a quit() in the file.
+// runRC runs the file of the user's own helpers before the first prompt
+// (rules/04-command-line-and-prompt §2.11). What goes wrong in it is shown, and the shell opens. The
+// error is that of a quit() in the file.
 func runRC(ctx context.Context, env environment, o *shellFlags, shell *bindings.Shell) error {
 	home := homeDirectory()
 	if o.norc || home == "" {

@@ -26,9 +26,9 @@ func clientOf(t *testing.T, address string) *mongo.Client {
 }
 
 // turnOf has somebody else take the turn.
-func turnOf(t *testing.T, client *mongo.Client, doing string) *live.Turn {
+func turnOf(t *testing.T, client *mongo.Client, doing string) *live.LeasedCluster {
 	t.Helper()
-	turn, err := live.TakeTurn(t.Context(), client, live.AskerOf(client), live.Holder{Host: "ops1", PID: 42, Doing: doing})
+	turn, err := live.Acquire(t.Context(), client, live.NewCommandRunner(client), live.Holder{Host: "ops1", PID: 42, Doing: doing})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"shardsh/balancer/live"
 	"shardsh/cmd/shardsh/cmdline"
 	"shardsh/cmd/shardsh/metadata"
-	"shardsh/watch"
+	"shardsh/repl/watch"
 )
 
 // watchFlags are those of "shardsh watch".

@@ -2,11 +2,11 @@ package history
 
 import "regexp"
 
-// What makes an input one that may hold a password (spec 04 §2.8, and more): the
-// functions and commands that take one, as whole words; names that say so and get
-// a value, as a field, a variable or an option; the texts of keys and of logins;
-// and a connection string, or what is meant for one, with a user in it. All of it
-// is generous: a password that is not escaped may hold nearly anything.
+// What makes an input one that may hold a password (rules/04-command-line-and-prompt §2.8, and more):
+// the functions and commands that take one, as whole words; names that say so and get a value, as a
+// field, a variable or an option; the texts of keys and of logins; and a connection string, or what is
+// meant for one, with a user in it. All of it is generous: a password that is not escaped may hold
+// nearly anything.
 var (
 	secretWords = regexp.MustCompile(`\b(?:createUser|addUser|auth|authenticate|updateUser|changeUserPassword|connect|` +
 		`Mongo|saslStart|saslContinue|copydb)\b`)

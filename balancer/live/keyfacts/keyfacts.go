@@ -179,7 +179,7 @@ func (r *reading) all(ctx context.Context) error {
 
 // list returns all documents of a command of the collection's database.
 func (r *reading) list(ctx context.Context, command bson.D) ([]bson.Raw, error) {
-	return live.AskerOf(r.client).List(ctx, r.database, command)
+	return live.NewCommandRunner(r.client).RunCursorCommand(ctx, r.database, command)
 }
 
 // aggregate is an aggregation of the collection that ends after a while.

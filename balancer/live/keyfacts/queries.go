@@ -25,11 +25,12 @@ func (r *reading) queries(ctx context.Context) error {
 	case !r.facts.Release.AtLeast(catalog.Release70):
 		return nil
 	}
-	docs, err := live.AskerOf(r.client).List(ctx, "admin", bson.D{{Key: "aggregate", Value: 1}, {Key: "pipeline",
-		Value: bson.A{
-			bson.D{{Key: "$listSampledQueries", Value: bson.D{{Key: "namespace", Value: r.facts.Namespace}}}},
-			bson.D{{Key: "$limit", Value: mostQueries}},
-		}}, {Key: "cursor", Value: bson.D{}}, r.limit()})
+	docs, err := live.NewCommandRunner(r.client).RunCursorCommand(ctx, "admin", bson.D{
+		{Key: "aggregate", Value: 1}, {Key: "pipeline",
+			Value: bson.A{
+				bson.D{{Key: "$listSampledQueries", Value: bson.D{{Key: "namespace", Value: r.facts.Namespace}}}},
+				bson.D{{Key: "$limit", Value: mostQueries}},
+			}}, {Key: "cursor", Value: bson.D{}}, r.limit()})
 	if err != nil {
 		return r.note(ctx, "which queries were sampled", err)
 	}
@@ -113,7 +114,7 @@ func (r *reading) analyze(ctx context.Context, k keyadvice.Key) (m keyadvice.Mea
 	if indexed {
 		command = append(command, bson.E{Key: "sampleSize", Value: min(measuredDocs, r.facts.Docs)})
 	}
-	reply, err := live.AskerOf(r.client).Ask(ctx, "admin", command)
+	reply, err := live.NewCommandRunner(r.client).RunCommand(ctx, "admin", command)
 	if err != nil {
 		return m, err
 	}

@@ -1,6 +1,6 @@
 // Package args reads the fields of commands as servers do: what types a field
-// takes, how values are converted, and what is refused with which error (spec
-// 03 §0.5).
+// takes, how values are converted, and what is refused with which error
+// (rules/03-commands §0.5).
 package args
 
 import (

@@ -11,7 +11,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Kind is what a declared field takes (spec 03 §0.5).
+// Kind is what a declared field takes (rules/03-commands §0.5).
 type Kind uint8
 
 // The kinds; those without a word are of the BSON type of their name.

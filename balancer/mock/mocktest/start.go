@@ -58,7 +58,7 @@ func WithSnapshot(path string) Option {
 		case err != nil:
 			s.err = errors.Join(s.err, err)
 		default:
-			s.config.Picture = picture
+			s.config.Metadata = picture
 		}
 	}
 }

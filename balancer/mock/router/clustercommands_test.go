@@ -7,7 +7,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// Spec 03 §1.5: the config server becomes a shard, and a dedicated one again.
+// rules/03-commands §1.5: the config server becomes a shard, and a dedicated one again.
 func TestConfigShard(t *testing.T) {
 	x := newS0(t)
 	to := d("transitionToDedicatedConfigServer", 1)

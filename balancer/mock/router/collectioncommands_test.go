@@ -176,7 +176,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// Spec 03 §1.8.
+// rules/03-commands §1.8.
 func TestSplitVector(t *testing.T) {
 	x := newS0(t)
 	var docs bson.A

@@ -36,7 +36,7 @@ func TestEveryCommandHasItsEntry(t *testing.T) {
 	}
 }
 
-// Spec 03 §1.1; draining by steps came with 8.3, and no release lacks find.
+// rules/03-commands §1.1; draining by steps came with 8.3, and no release lacks find.
 func TestCommandsOfReleases(t *testing.T) {
 	for _, tt := range []struct {
 		release catalog.Release

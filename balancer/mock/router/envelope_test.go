@@ -13,7 +13,7 @@ import (
 	"shardsh/balancer/mock/wire"
 )
 
-// The order in which a mongos rejects a request (spec 03 §0.4) and its parse
+// The order in which a mongos rejects a request (rules/03-commands §0.4) and its parse
 // rules (§0.5): each command breaks several rules, the first one counts.
 func TestOrderOfRejections(t *testing.T) {
 	null := bson.Null{}
@@ -95,7 +95,7 @@ func decimal(t *testing.T, text string) bson.Decimal128 {
 	return v
 }
 
-// An error reply has its fields in the order of spec 03 §0.2, then gossip.
+// An error reply has its fields in the order of rules/03-commands §0.2, then gossip.
 func TestErrorReplyFields(t *testing.T) {
 	x := newS0(t)
 	for name, tt := range map[string]struct {

@@ -7,7 +7,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// stateS0 is the state S0 of spec 03 §7, but for the version numbers, which
+// stateS0 is the state S0 of rules/03-helpers-examples-traps §7, but for the version numbers, which
 // begin at 1|0 here.
 const stateS0 = `{
   "shards": [

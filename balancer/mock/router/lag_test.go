@@ -117,7 +117,7 @@ func TestWritesWaitByDefault(t *testing.T) {
 
 // A migration waits until the recipient's secondary has all, with the throttle after each
 // batch besides; a deletion that is waited for until the donor's has deleted all. After a
-// minute the recipient gives up (spec 02 §5.4, step 5).
+// minute the recipient gives up (rules/02-migration-and-metadata §5.4, step 5).
 func TestMigrationsWaitForTheSecondary(t *testing.T) {
 	throttle := d("_secondaryThrottle", true, "writeConcern", d("w", 2))
 	for _, tt := range []struct {

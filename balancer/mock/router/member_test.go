@@ -111,7 +111,7 @@ func TestShardsShowTheirOwnDocuments(t *testing.T) {
 	}
 }
 
-// Spec 03 §1.7: cleanupOrphaned waits on a shard until nothing of the collection
+// rules/03-commands §1.7: cleanupOrphaned waits on a shard until nothing of the collection
 // is to be deleted there.
 func TestCleanupOrphanedWaits(t *testing.T) {
 	x := newS0(t)

@@ -52,7 +52,7 @@ func (x *tester) await(filter bson.D) bson.Raw {
 	return nil
 }
 
-// Spec 03 §1.7: a migration shows as the donor's command and both workers.
+// rules/03-commands §1.7: a migration shows as the donor's command and both workers.
 func TestCurrentOpOfAMigration(t *testing.T) {
 	x, moved := newMoving(t)
 	recipient := x.await(d("desc", "migrateThread"))

@@ -9,7 +9,7 @@ import (
 	"shardsh/balancer/mock/router"
 )
 
-// Spec 03 §1.10: what a mongos has of its own, and what it has not.
+// rules/03-commands §1.10: what a mongos has of its own, and what it has not.
 func TestParametersOfAMongos(t *testing.T) {
 	x := newS0(t)
 	if n := x.ok("admin", d("getParameter", 1, "cursorTimeoutMillis", 1)).Lookup("cursorTimeoutMillis").Int64(); n != 600000 {

@@ -67,7 +67,7 @@ func unauthorized(reply bson.Raw) bool {
 }
 
 // Who may do what, by the built-in roles of MongoDB's documentation and the
-// privileges of spec 03 §1.1.
+// privileges of rules/03-commands §1.1.
 func TestRoles(t *testing.T) {
 	roles := []string{
 		"read@app", "readWrite@app", "dbAdmin@app", "userAdmin@app", "dbOwner@app",

@@ -1,5 +1,5 @@
 // Package router is the mock cluster's mongos, or one of its members: what every
-// command has to pass before it runs and on its way back (spec 03). What commands do is
+// command has to pass before it runs and on its way back (docs/rules, part 03). What commands do is
 // in the rooms below, one family of them a room; commands.go makes the table of them.
 package router
 
@@ -22,7 +22,7 @@ import (
 	"shardsh/balancer/mock/router/servers"
 	"shardsh/balancer/mock/routing"
 	"shardsh/balancer/mock/store/document"
-	"shardsh/balancer/mock/store/work"
+	"shardsh/balancer/mock/store/quota"
 	"shardsh/balancer/mock/wire"
 	"shardsh/balancer/mongoerr"
 )
@@ -64,7 +64,7 @@ func WithCursorBytes(n int64) Option {
 
 // WithBudget bounds what commands keep in memory, together with those of others
 // that have the same budget.
-func WithBudget(b *work.Budget) Option {
+func WithBudget(b *quota.Budget) Option {
 	return func(r *Router) { r.Budget = b }
 }
 
@@ -84,7 +84,7 @@ func New(c *mock.Cluster, logger *slog.Logger, options ...Option) *Router {
 		Counters:   call.NewCounters(),
 		Parameters: servers.OwnParameters(),
 		Users:      access.NewDirectory(),
-		Budget:     work.NewBudget(0),
+		Budget:     quota.NewBudget(0),
 		Sessions:   &call.Sessions{},
 		Analyzers:  sampling.Analyzers{},
 		Routes:     &routing.Cache{},
@@ -223,7 +223,7 @@ func (r *Router) runOutside(cmd *call.Command, c *call.Call) (bson.D, error) {
 	return cmd.Run(c)
 }
 
-// check rejects a request in the server's order (spec 03 §0.4).
+// check rejects a request in the server's order (rules/03-commands §0.4).
 func (r *Router) check(cmd *call.Command, c *call.Call) error {
 	if cmd == nil {
 		return mongoerr.New(mongoerr.CommandNotFound, "no such command: '%s'", c.Invoked)
@@ -286,7 +286,7 @@ func parseRest(c *call.Call, cmd *call.Command) (err error) {
 }
 
 // reply returns the whole answer: the command's fields or the error, then the
-// gossip fields that every reply carries (spec 03 §0.3).
+// gossip fields that every reply carries (rules/03-commands §0.3).
 func (r *Router) reply(fields bson.D, err error) bson.Raw {
 	if err != nil {
 		fields = mongoerr.Reply(err)

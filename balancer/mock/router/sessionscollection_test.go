@@ -7,7 +7,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// Spec 03 §3.12: the one sharded collection of config. It is made after some
+// rules/03-catalog-and-keys §3.12: the one sharded collection of config. It is made after some
 // minutes, with one chunk, and counts wherever chunks count.
 func TestSystemSessions(t *testing.T) {
 	x := newS0(t)

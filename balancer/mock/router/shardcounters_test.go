@@ -10,7 +10,7 @@ import (
 	"shardsh/balancer/mock/router"
 )
 
-// Spec 02 §8: what the shards count of migrations.
+// rules/02-migration-and-metadata §8: what the shards count of migrations.
 func TestShardsCountMigrations(t *testing.T) {
 	x := newS0(t)
 	shard := func(id string) bson.Raw {

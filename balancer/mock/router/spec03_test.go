@@ -20,9 +20,9 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// specCase is one line of testdata/spec03-*.jsonl: on the state S0 of spec 03
-// §7, a command and what it must answer. A refused command changes nothing, and
-// nor does one that says so.
+// specCase is one line of testdata/spec03-*.jsonl: on the state S0 of rules/03-helpers-examples-traps
+// §7, a command and what it must answer. A refused command changes nothing, and nor does one that says
+// so.
 type specCase struct {
 	ID      string `bson:"id"`
 	Why     string `bson:"why"`     // the rule, where the id does not name an example
@@ -58,7 +58,7 @@ type specStep struct {
 	Sleep string `bson:"sleep"`
 }
 
-// Every line of every file of spec 03's rules and examples.
+// Every line of every file of the rules and examples in part 03 of docs/rules.
 func TestSpec03(t *testing.T) {
 	files, err := filepath.Glob("testdata/spec03-*.jsonl")
 	if err != nil || len(files) == 0 {

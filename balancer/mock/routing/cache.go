@@ -1,6 +1,6 @@
 // Package routing is what a router of the mock knows of where collections lie. It
 // keeps to what it has read of the catalog until a shard refuses a request that was
-// sent by it (StaleConfig, spec 03 §0.7), and reads it again then. Nothing here has
+// sent by it (StaleConfig, rules/03-commands §0.7), and reads it again then. Nothing here has
 // a lock: who has a Cache holds the cluster's.
 package routing
 
@@ -46,7 +46,7 @@ type database struct {
 }
 
 // Stats are what a router counts of its cache since it began (catalogCache of
-// serverStatus, spec 03 §1.8).
+// serverStatus, rules/03-commands §1.8).
 type Stats struct {
 	Databases, Collections int64 // known now
 	// Stale counts the refusals of shards. After one of a collection that is still the

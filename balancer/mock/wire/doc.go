@@ -4,7 +4,7 @@
 // means.
 //
 // OP_MSG carries every command. OP_QUERY is understood for the handshake of
-// older clients only (spec 03 §1.9), OP_COMPRESSED and the rest are refused. A
+// older clients only (rules/03-commands §1.9), OP_COMPRESSED and the rest are refused. A
 // message that breaks the protocol closes the connection it came on and
 // nothing else.
 //

@@ -8,7 +8,7 @@ import (
 )
 
 // DefaultMessageBytes is the largest message a server takes: maxMessageSizeBytes
-// of hello (spec 03 §1.9).
+// of hello (rules/03-commands §1.9).
 const DefaultMessageBytes = 48_000_000
 
 const (

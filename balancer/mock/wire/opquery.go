@@ -17,7 +17,7 @@ const (
 )
 
 // handshakeCommand reports whether a client may send the command by OP_QUERY
-// (spec 03 §1.9).
+// (rules/03-commands §1.9).
 func handshakeCommand(name string) bool {
 	switch name {
 	case "hello", "isMaster", "ismaster", "_isSelf", "authenticate",

@@ -53,7 +53,7 @@ func (c *Client) Trust() { c.trusted.Store(true) }
 // Handler answers commands.
 type Handler interface {
 	// Handle returns the reply, always a whole document with its ok field;
-	// failures are documents too (spec 03 §0.2).
+	// failures are documents too (rules/03-commands §0.2).
 	//
 	// Commands of one connection come one at a time and in order, those of
 	// different connections at the same time. ctx ends when the peer is gone or

@@ -1,5 +1,5 @@
 // Writes random JavaScript expressions and what Node's inspector makes of them,
-// with the parameters of spec 04 §3.2: node testdata/generate.js COUNT SEED > inspected.json
+// with the parameters of rules/04-values-and-language §3.2: node testdata/generate.js COUNT SEED > inspected.json
 const util = require('util');
 let seed = Number(process.argv[3] || 1);
 const random = () => { seed = (seed + 0x6D2B79F5) | 0; let t = Math.imul(seed ^ seed >>> 15, 1 | seed); t = t + Math.imul(t ^ t >>> 7, 61 | t) ^ t; return ((t ^ t >>> 14) >>> 0) / 4294967296; };

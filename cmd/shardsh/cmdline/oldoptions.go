@@ -5,7 +5,7 @@ import "strings"
 // renamed is an option that has another name now.
 type renamed struct{ old, instead string }
 
-// deprecatedOptions are mongosh's old names (spec 04 §1.4), by their folded
+// deprecatedOptions are mongosh's old names (rules/04-command-line-and-prompt §1.4), by their folded
 // form.
 func deprecatedOptions() map[string]renamed {
 	list := []renamed{

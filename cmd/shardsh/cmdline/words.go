@@ -11,7 +11,7 @@ import (
 	"shardsh/bindings/plaintext"
 )
 
-// Parse reads a command line (spec 04 §1.1): options in camelCase or
+// Parse reads a command line (rules/04-command-line-and-prompt §1.1): options in camelCase or
 // with dashes, --x=y or --x y, --no-x and --x=false for what is on or off.
 // It returns the words before -- that are no options, those after it, and
 // warnings about old names. Values are taken as they are.

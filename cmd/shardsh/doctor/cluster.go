@@ -14,7 +14,7 @@ import (
 
 // Cluster is one that has been connected to.
 type Cluster struct {
-	Asker live.Asker
+	Commands live.CommandRunner
 	// Mock is for the one inside the program, whose time is its own and which has
 	// nothing to hide.
 	Mock   bool
@@ -38,7 +38,7 @@ func (c Cluster) Lines(ctx context.Context) []Line {
 }
 
 func (c Cluster) ask(ctx context.Context, command string, into any, more ...bson.E) error {
-	raw, err := c.Asker.Ask(ctx, "admin", append(bson.D{{Key: command, Value: 1}}, more...))
+	raw, err := c.Commands.RunCommand(ctx, "admin", append(bson.D{{Key: command, Value: 1}}, more...))
 	if err != nil {
 		return err
 	}

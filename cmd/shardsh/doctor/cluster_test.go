@@ -15,24 +15,24 @@ import (
 
 // watched notes what is asked.
 type watched struct {
-	live.Asker
+	live.CommandRunner
 	asked []bson.Raw
 }
 
-func (w *watched) Ask(ctx context.Context, database string, command bson.D) (bson.Raw, error) {
+func (w *watched) RunCommand(ctx context.Context, database string, command bson.D) (bson.Raw, error) {
 	body, err := bson.Marshal(command)
 	if err != nil {
 		return nil, err
 	}
 	w.asked = append(w.asked, body)
-	return w.Asker.Ask(ctx, database, command)
+	return w.CommandRunner.RunCommand(ctx, database, command)
 }
 
 // Nothing that is asked changes anything.
 func TestClusterIsOnlyRead(t *testing.T) {
 	_, client := mocktest.New(t, "", mock.Config{})
-	w := &watched{Asker: live.AskerOf(client)}
-	lines := Cluster{Asker: w, Mock: true, Kind: "mongos", Now: time.Now}.Lines(t.Context())
+	w := &watched{CommandRunner: live.NewCommandRunner(client)}
+	lines := Cluster{Commands: w, Mock: true, Kind: "mongos", Now: time.Now}.Lines(t.Context())
 	want(t, lines, "version", OK, "8.0")
 	want(t, lines, "mongos", OK, "yes")
 	want(t, lines, "features", OK, "moveCollection")
@@ -50,11 +50,11 @@ func TestClusterIsOnlyRead(t *testing.T) {
 
 // fixed answers hello with a time of its own.
 type fixed struct {
-	live.Asker
+	live.CommandRunner
 	local time.Time
 }
 
-func (f fixed) Ask(context.Context, string, bson.D) (bson.Raw, error) {
+func (f fixed) RunCommand(context.Context, string, bson.D) (bson.Raw, error) {
 	return bson.Marshal(bson.D{{Key: "localTime", Value: f.local}})
 }
 
@@ -74,7 +74,7 @@ func TestClocks(t *testing.T) {
 		now := start
 		tick := func() time.Time { now = now.Add(c.step); return now }
 		s := &section{}
-		Cluster{Asker: fixed{local: start.Add(c.server + c.step)}, Now: tick}.times(t.Context(), s)
+		Cluster{Commands: fixed{local: start.Add(c.server + c.step)}, Now: tick}.times(t.Context(), s)
 		t.Run(name, func(t *testing.T) {
 			want(t, s.lines, "latency", c.latency, "")
 			want(t, s.lines, "clock", c.clock, c.part)

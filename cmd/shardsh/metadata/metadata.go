@@ -66,7 +66,7 @@ func Begin(cfg *mock.Config, path string) (*catalog.Snapshot, error) {
 	case err != nil:
 		return nil, cmdline.Usagef("--snapshot: %w", err)
 	}
-	cfg.Picture = s
+	cfg.Metadata = s
 	return s, nil
 }
 
@@ -89,7 +89,7 @@ func beginning(path string) string {
 // clock on the wall, where time would be that of the wall. It reports whether it is
 // so.
 func OwnTime(cfg *mock.Config) bool {
-	if cfg.Picture == nil || !cfg.RealTime {
+	if cfg.Metadata == nil || !cfg.RealTime {
 		return false
 	}
 	cfg.RealTime, cfg.Pace = false, 1

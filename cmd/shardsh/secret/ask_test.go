@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// What is typed, what is read, and what is shown of it (spec 04 §1.10).
+// What is typed, what is read, and what is shown of it (rules/04-command-line-and-prompt §1.10).
 func TestReadSecret(t *testing.T) {
 	tests := []struct {
 		name, typed  string

@@ -12,12 +12,12 @@ const (
 	defaultHost = "127.0.0.1"
 	defaultPort = "27017"
 	// localSelectionTimeout is how long the driver looks for a server on this
-	// machine (spec 04 §1.3); elsewhere its own default holds.
+	// machine (rules/04-command-line-and-prompt §1.3); elsewhere its own default holds.
 	localSelectionTimeout = "2000"
 )
 
-// ConnectionString returns what the address and the options say together (spec
-// 04 §1.3 and §1.4).
+// ConnectionString returns what the address and the options say together
+// (rules/04-command-line-and-prompt §1.3 and §1.4).
 func (s Server) ConnectionString() (*ConnectionString, error) {
 	c, err := s.base()
 	if err != nil {

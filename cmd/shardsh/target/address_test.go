@@ -19,7 +19,7 @@ func parsed(args []string) (s Server, err error) {
 	return s, s.Check()
 }
 
-// From address and options to a connection string (spec 04 §1.3 and §1.4).
+// From address and options to a connection string (rules/04-command-line-and-prompt §1.3 and §1.4).
 func TestConnectionString(t *testing.T) {
 	const (
 		direct = "directConnection=true"

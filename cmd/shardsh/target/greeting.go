@@ -13,7 +13,7 @@ import (
 
 // Open connects to the servers of a connection string, and waits for the greeting of
 // one, but no longer than there is hope. On the wire that is the driver's handshakes
-// and one hello (spec 04 §1.12).
+// and one hello (rules/04-command-line-and-prompt §1.12).
 func Open(ctx context.Context, c *ConnectionString, settings *options.ClientOptions) (*mongo.Client, Greeting, error) {
 	dialing, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -77,7 +77,7 @@ func (g Greeting) Member(ctx context.Context, client *mongo.Client) string {
 	return "a member of shard " + state.Shard
 }
 
-// Kind returns what the prompt says of the server (spec 04 §2.2); nothing for
+// Kind returns what the prompt says of the server (rules/04-command-line-and-prompt §2.2); nothing for
 // one that stands alone.
 func (g Greeting) Kind() string {
 	switch {
@@ -96,7 +96,7 @@ func (g Greeting) Kind() string {
 }
 
 func ask(ctx context.Context, client *mongo.Client, command string, reply any) error {
-	raw, err := live.AskerOf(client).Ask(ctx, "admin", bson.D{{Key: command, Value: 1}})
+	raw, err := live.NewCommandRunner(client).RunCommand(ctx, "admin", bson.D{{Key: command, Value: 1}})
 	if err != nil {
 		return err
 	}

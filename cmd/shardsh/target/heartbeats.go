@@ -14,7 +14,7 @@ import (
 )
 
 // heartbeats ends the wait for a first connection as soon as there is no hope
-// (spec 04 §1.11): the driver itself would go on trying until it runs out of
+// (rules/04-command-line-and-prompt §1.11): the driver itself would go on trying until it runs out of
 // time.
 type heartbeats struct {
 	hosts []string

@@ -24,7 +24,7 @@ type Shell struct {
 	Monitor *event.CommandMonitor
 }
 
-// FillPassword completes the credentials of a connection string (spec 04
+// FillPassword completes the credentials of a connection string (rules/04-command-line-and-prompt
 // §1.10): from --passwordFile, from the environment, or by asking.
 func (sh Shell) FillPassword(ctx context.Context, s Server, c *ConnectionString) error {
 	switch {

@@ -1,6 +1,6 @@
 package call
 
-// Limits that hello announces (spec 03 §1.9).
+// Limits that hello announces (rules/03-commands §1.9).
 const (
 	MaxDocumentBytes = 16 << 20
 	MaxMessageBytes  = 48_000_000

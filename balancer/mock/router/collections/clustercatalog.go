@@ -41,7 +41,7 @@ func readClusterCatalogOptions(spec bson.RawValue) (clusterCatalogOptions, error
 	return o, nil
 }
 
-// clusterCatalogStage is $listClusterCatalog (spec 03 §2.3): a document for
+// clusterCatalogStage is $listClusterCatalog (rules/03-catalog-and-keys §2.3): a document for
 // each collection and view of the database, and of all databases on admin.
 func clusterCatalogStage(c *call.Call, _ string, spec bson.RawValue) ([]bson.Raw, error) {
 	if _, isName := c.Body.Lookup("aggregate").StringValueOK(); isName {

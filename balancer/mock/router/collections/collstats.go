@@ -8,7 +8,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// StorageDoc returns one shard's statistics (spec 03 §1.8), sizes divided by
+// StorageDoc returns one shard's statistics (rules/03-commands §1.8), sizes divided by
 // scale.
 func StorageDoc(s mock.LocalStats, scale int64) bson.D {
 	doc := bson.D{{Key: "size", Value: call.Smallest(s.Bytes / scale)}, {Key: "count", Value: call.Smallest(s.Docs)}}

@@ -10,7 +10,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// collStatsStage returns one document a shard that owns chunks (spec 03 §2.2).
+// collStatsStage returns one document a shard that owns chunks (rules/03-catalog-and-keys §2.2).
 func collStatsStage(c *call.Call, ns string, spec bson.RawValue) ([]bson.Raw, error) {
 	options, isDoc := spec.DocumentOK()
 	if !isDoc {
@@ -118,7 +118,7 @@ func indexStatsStage(c *call.Call, ns string, spec bson.RawValue) ([]bson.Raw, e
 	return docs, nil
 }
 
-// dataDistribution is $shardedDataDistribution (spec 03 §2.1).
+// dataDistribution is $shardedDataDistribution (rules/03-catalog-and-keys §2.1).
 func dataDistribution(c *call.Call, _ string, spec bson.RawValue) ([]bson.Raw, error) {
 	if doc, isDoc := spec.DocumentOK(); !isDoc || len(doc) > 5 {
 		return nil, mongoerr.New(mongoerr.DataDistributionSpec,

@@ -118,7 +118,7 @@ func findFirst(c *call.Call, q call.Query, size int) (call.Opened, error) {
 }
 
 // count without a query sums the shards' fast counts, orphans included, as
-// the server does (spec 03 §2.5).
+// the server does (rules/03-catalog-and-keys §2.5).
 func count(c *call.Call) (bson.D, error) {
 	q, err := call.Outside(c, func(context.Context) (call.Query, error) { return c.ReadQuery("query") })
 	if err != nil {

@@ -145,8 +145,8 @@ func netstat(c *call.Call) (bson.D, error) {
 	return bson.D{{Key: "configserver", Value: c.Cluster.ConfigServer()}, {Key: "isdbgrid", Value: int32(1)}}, nil
 }
 
-// getShardMap has the shards by id, then the config server, as recorded (spec
-// 03's example E95 has it first).
+// getShardMap has the shards by id, then the config server, as recorded
+// (example E95 in rules/03-helpers-examples-traps §7 has it first).
 func getShardMap(c *call.Call) (bson.D, error) {
 	shards, err := c.Cluster.ConfigDB().Shards()
 	if err != nil {

@@ -79,7 +79,7 @@ func operationDoc(o call.Operation, cluster *mock.Cluster) bson.D {
 	)
 }
 
-// currentOpOptions are the fields of the stage (spec 03 §1.7).
+// currentOpOptions are the fields of the stage (rules/03-commands §1.7).
 type currentOpOptions struct{ allUsers, localOps bool }
 
 func readCurrentOpOptions(spec bson.RawValue) (o currentOpOptions, err error) {
@@ -184,7 +184,7 @@ func stageOnShards(c *call.Call) []bson.D {
 }
 
 // currentOp returns the stage as a command: the fields that begin with $ are
-// options, the others a filter (spec 03 §1.7).
+// options, the others a filter (rules/03-commands §1.7).
 func currentOp(c *call.Call) (bson.D, error) {
 	options := bson.D{{Key: "allUsers", Value: !args.Truth(c.Body.Lookup("$ownOps"))},
 		{Key: "idleConnections", Value: args.Truth(c.Body.Lookup("$all"))}}

@@ -9,7 +9,7 @@ import (
 )
 
 // MigrationOps returns what a migration under way shows in $currentOp: the
-// donor's command, the donor's worker and the recipient's (spec 03 §1.7).
+// donor's command, the donor's worker and the recipient's (rules/03-commands §1.7).
 func MigrationOps(cluster *mock.Cluster, m mock.MigrationInfo) []bson.D {
 	seconds := int64(cluster.Now().Sub(m.Started).Seconds())
 	command := append(
@@ -29,8 +29,8 @@ func MigrationOps(cluster *mock.Cluster, m mock.MigrationInfo) []bson.D {
 	return ops
 }
 
-// reshardingOps returns the operations under way as $currentOp shows them (spec
-// 03 §1.7).
+// reshardingOps returns the operations under way as $currentOp shows them
+// (rules/03-commands §1.7).
 func reshardingOps(cluster *mock.Cluster) ([]bson.Raw, error) {
 	var docs []bson.Raw
 	for _, op := range cluster.Reshardings().List() {

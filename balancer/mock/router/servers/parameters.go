@@ -108,7 +108,7 @@ func readParameterQuery(v bson.RawValue) (parameterQuery, error) {
 	return q, nil
 }
 
-// getParameter shows parameters by name, or all of them (spec 03 §1.10). Names
+// getParameter shows parameters by name, or all of them (rules/03-commands §1.10). Names
 // that the node does not know are left out.
 func getParameter(c *call.Call) (bson.D, error) {
 	q, err := readParameterQuery(c.Body.Lookup("getParameter"))

@@ -14,7 +14,7 @@ import (
 // What a router knows of where collections lie, and the commands about it.
 
 // routedVersion is the version of a collection, or of a database, that the router
-// knows (spec 03 §1.7).
+// knows (rules/03-commands §1.7).
 func routedVersion(c *call.Call) (bson.D, error) {
 	name, isText := c.Body.Lookup(c.Invoked).StringValueOK()
 	if !isText {

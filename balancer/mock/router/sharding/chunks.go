@@ -26,7 +26,7 @@ func chunkHandlers() map[string]call.Handler {
 }
 
 // splitArgs are the three ways to say where to split; empty ones count as
-// absent (spec 03 §1.3).
+// absent (rules/03-commands §1.3).
 type splitArgs struct {
 	find, middle bson.Raw
 	bounds       []bson.RawValue

@@ -96,9 +96,9 @@ func setDefaultConcerns(c *call.Call) (bson.D, error) {
 	return servers.ConcernStatus(c).(bson.D), nil
 }
 
-// features tells the number that a node puts into the ObjectIds it makes: the
-// balancer looks whether two shards have the same (spec 01 §1.4). With oidReset
-// a shard takes another one.
+// features tells the number that a node puts into the ObjectIds it makes: the balancer looks whether
+// two shards have the same (rules/01-rounds-and-settings §1.4). With oidReset a shard takes another
+// one.
 func features(c *call.Call) (bson.D, error) {
 	id := catalog.ShardID(c.Node.Host())
 	if c.Node.Member != nil {

@@ -18,8 +18,8 @@ func clusterParameterHandlers() map[string]call.Handler {
 	}
 }
 
-// getClusterParameter shows one by its name, some, or all with "*" (spec 03
-// §1.10).
+// getClusterParameter shows one by its name, some, or all with "*"
+// (rules/03-commands §1.10).
 func getClusterParameter(c *call.Call) (bson.D, error) {
 	names, err := clusterParametersAsked(c.Cluster, c.Body.Lookup("getClusterParameter"))
 	if err != nil {

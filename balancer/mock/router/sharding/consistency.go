@@ -9,7 +9,7 @@ import (
 )
 
 // checkMetadataConsistency compares the catalog with what the shards hold: of
-// the cluster on admin, of a database, or of one collection (spec 03 §1.7).
+// the cluster on admin, of a database, or of one collection (rules/03-commands §1.7).
 func checkMetadataConsistency(c *call.Call) (bson.D, error) {
 	db, ns, coll := c.DB, c.DB+".$cmd.aggregate", ""
 	v := c.Args["checkMetadataConsistency"]

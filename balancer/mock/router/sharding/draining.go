@@ -10,7 +10,7 @@ import (
 )
 
 // drainingCommands are the steps of a removal one by one, as servers since 8.3
-// have them, and the same of a config server that is a shard (spec 03 §1.5). No
+// have them, and the same of a config server that is a shard (rules/03-commands §1.5). No
 // reply of them was recorded: fields are named as removeShard's are.
 func drainingHandlers() map[string]call.Handler {
 	start := func(c *call.Call, s catalog.Shard) (bson.D, error) {

@@ -15,7 +15,7 @@ import (
 )
 
 // staleAttempts is how often mongos sends a command that a shard refuses for
-// a stale routing table (spec 03 §0.7).
+// a stale routing table (rules/03-commands §0.7).
 const staleAttempts = 10
 
 func moveHandlers() map[string]call.Handler {

@@ -11,8 +11,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// reshardingCommands give collections another key or another place (spec 03
-// §1.4). They answer when all is done.
+// reshardingCommands give collections another key or another place
+// (rules/03-commands §1.4). They answer when all is done.
 func reshardingHandlers() map[string]call.Handler {
 	return map[string]call.Handler{
 		"reshardCollection":      reshardCollection,

@@ -78,7 +78,7 @@ func movePrimary(c *call.Call) (bson.D, error) {
 	return bson.D{}, c.Cluster.Databases().MovePrimary(c.Args.Text("movePrimary"), c.Args.Text("to"))
 }
 
-// listShards shows the documents in the field order of spec 03 §1.5.
+// listShards shows the documents in the field order of rules/03-commands §1.5.
 func listShards(c *call.Call) (bson.D, error) {
 	shards := bson.A{}
 	for _, raw := range c.Cluster.ConfigDB().Collection("shards").Scan() {

@@ -13,7 +13,7 @@ import (
 )
 
 // SplitVector returns the points at which the shard that owns a range would cut
-// it, or this shard what it has of it (spec 03 §1.8).
+// it, or this shard what it has of it (rules/03-commands §1.8).
 func SplitVector(c *call.Call) (bson.D, error) {
 	req, err := vectorRequest(c)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // The aliases look for the canonical field name and so always fail with
-// NoSuchKey (spec 03 §1.6).
+// NoSuchKey (rules/03-commands §1.6).
 func zoneHandlers() map[string]call.Handler {
 	return map[string]call.Handler{
 		"addShardToZone":      addShardToZone,

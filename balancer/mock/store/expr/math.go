@@ -8,7 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock/store/quad"
-	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
 )
 
@@ -99,7 +99,7 @@ func bounded(op string, f func(float64) float64, wide quad.Function, in interval
 	return func(c *Evaluation, args []value.Value) (value.Value, error) {
 		if v := args[0]; value.IsNumber(v) {
 			if x := value.ToDouble(v); !math.IsNaN(x) && (x < in.low || x > in.high) {
-				return value.Value{}, refusal.Of(50989, "cannot apply %s to %s, value must be in [%v,%v]", op, v, in.low, in.high)
+				return value.Value{}, servererr.Of(50989, "cannot apply %s to %s, value must be in [%v,%v]", op, v, in.low, in.high)
 			}
 		}
 		return inner(c, args)
@@ -112,10 +112,10 @@ func exprAtan2(_ *Evaluation, args []value.Value) (value.Value, error) {
 		return value.Null(), nil
 	}
 	if !value.IsNumber(y) {
-		return value.Value{}, refusal.Of(51044, "$atan2 only supports numeric types, not %s", value.TypeName(y))
+		return value.Value{}, servererr.Of(51044, "$atan2 only supports numeric types, not %s", value.TypeName(y))
 	}
 	if !value.IsNumber(x) {
-		return value.Value{}, refusal.Of(51045, "$atan2 only supports numeric types, not %s", value.TypeName(x))
+		return value.Value{}, servererr.Of(51045, "$atan2 only supports numeric types, not %s", value.TypeName(x))
 	}
 	return value.RealOfTwo(y, x, math.Atan2, quad.Atan2), nil
 }
@@ -125,7 +125,7 @@ func logarithm(op string, code int32, f func(float64) float64, wide quad.Functio
 	inner := real(op, f, wide)
 	return func(c *Evaluation, args []value.Value) (value.Value, error) {
 		if v := args[0]; value.IsNumber(v) && notPositive(v) {
-			return value.Value{}, refusal.Of(code, "%s's argument must be a positive number, but is %s", op, v)
+			return value.Value{}, servererr.Of(code, "%s's argument must be a positive number, but is %s", op, v)
 		}
 		return inner(c, args)
 	}
@@ -137,15 +137,15 @@ func exprLog(_ *Evaluation, args []value.Value) (value.Value, error) {
 	case value.IsNullish(v) || value.IsNullish(base):
 		return value.Null(), nil
 	case !value.IsNumber(v):
-		return value.Value{}, refusal.Of(28756, "$log's argument must be numeric, not %s", value.TypeName(v))
+		return value.Value{}, servererr.Of(28756, "$log's argument must be numeric, not %s", value.TypeName(v))
 	case !value.IsNumber(base):
-		return value.Value{}, refusal.Of(28757, "$log's base must be numeric, not %s", value.TypeName(base))
+		return value.Value{}, servererr.Of(28757, "$log's base must be numeric, not %s", value.TypeName(base))
 	}
 	switch {
 	case notPositive(v):
-		return value.Value{}, refusal.Of(28758, "$log's argument must be a positive number, but is %s", v)
+		return value.Value{}, servererr.Of(28758, "$log's argument must be a positive number, but is %s", v)
 	case notPositive(base) || value.Compare(base, value.Int32(1)) == 0:
-		return value.Value{}, refusal.Of(28759, "$log's base must be a positive number not equal to 1, but is %s", base)
+		return value.Value{}, servererr.Of(28759, "$log's base must be a positive number not equal to 1, but is %s", base)
 	}
 	return value.RealOfTwo(v, base, func(x, b float64) float64 { return math.Log(x) / math.Log(b) }, logTo), nil
 }
@@ -175,7 +175,7 @@ func exprSqrt(_ *Evaluation, args []value.Value) (value.Value, error) {
 		return value.Value{}, err
 	}
 	if value.ToDouble(v) < 0 {
-		return value.Value{}, refusal.Of(28714, "$sqrt's argument must be greater than or equal to 0")
+		return value.Value{}, servererr.Of(28714, "$sqrt's argument must be greater than or equal to 0")
 	}
 	if v.Type != bson.TypeDecimal128 {
 		return value.Double(math.Sqrt(value.ToDouble(v))), nil
@@ -213,11 +213,11 @@ func exprPow(_ *Evaluation, args []value.Value) (value.Value, error) {
 	case value.IsNullish(base) || value.IsNullish(exp):
 		return value.Null(), nil
 	case !value.IsNumber(base):
-		return value.Value{}, refusal.Of(28762, "$pow's base must be numeric, not %s", value.TypeName(base))
+		return value.Value{}, servererr.Of(28762, "$pow's base must be numeric, not %s", value.TypeName(base))
 	case !value.IsNumber(exp):
-		return value.Value{}, refusal.Of(28763, "$pow's exponent must be numeric, not %s", value.TypeName(exp))
+		return value.Value{}, servererr.Of(28763, "$pow's exponent must be numeric, not %s", value.TypeName(exp))
 	case !value.Truthy(base) && value.ToDouble(exp) < 0:
-		return value.Value{}, refusal.Of(28764, "$pow cannot take a base of 0 and a negative exponent")
+		return value.Value{}, servererr.Of(28764, "$pow cannot take a base of 0 and a negative exponent")
 	case base.Type == bson.TypeDecimal128 || exp.Type == bson.TypeDecimal128:
 		return value.Decimal(decimalPow(value.ToDecimal(base), value.ToDecimal(exp))), nil
 	case base.Type == bson.TypeDouble || exp.Type == bson.TypeDouble:
@@ -282,7 +282,7 @@ func rounding(op string, mode value.RoundMode) func(*Evaluation, []value.Value) 
 	return func(_ *Evaluation, args []value.Value) (value.Value, error) {
 		v := args[0]
 		if !value.IsNullish(v) && !value.IsNumber(v) {
-			return value.Value{}, refusal.Of(51081, "%s only supports numeric types, not %s", op, value.TypeName(v))
+			return value.Value{}, servererr.Of(51081, "%s only supports numeric types, not %s", op, value.TypeName(v))
 		}
 		places := 0
 		if len(args) > 1 {
@@ -291,14 +291,14 @@ func rounding(op string, mode value.RoundMode) func(*Evaluation, []value.Value) 
 				return value.Null(), nil
 			}
 			if !value.IsNumber(p) {
-				return value.Value{}, refusal.Of(16004, "can't convert from BSON type %s to long", value.TypeName(p))
+				return value.Value{}, servererr.Of(16004, "can't convert from BSON type %s to long", value.TypeName(p))
 			}
 			n, ok := value.WholeInteger(p)
 			if !ok {
-				return value.Value{}, refusal.Of(51082, "precision argument to  %s must be a integral value", op)
+				return value.Value{}, servererr.Of(51082, "precision argument to  %s must be a integral value", op)
 			}
 			if n < -20 || n > 100 {
-				return value.Value{}, refusal.Of(51083, "cannot apply %s with precision value %d value must be in [-20, 100]", op,
+				return value.Value{}, servererr.Of(51083, "cannot apply %s with precision value %d value must be in [-20, 100]", op,
 					n)
 			}
 			places = int(n)
@@ -328,7 +328,7 @@ func roundInteger(v value.Value, places int, mode value.RoundMode) (value.Value,
 	}
 	n.Mul(n, value.TenTo(-places))
 	if !n.IsInt64() {
-		return value.Value{}, refusal.Of(51080,
+		return value.Value{}, servererr.Of(51080,
 			"invalid conversion from Decimal128 result in $round resulting from arguments: [%s, %d]",
 			v, places)
 	}

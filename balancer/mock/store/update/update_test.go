@@ -25,7 +25,8 @@ func TestUpdateOperators(t *testing.T) {
 	for _, tc := range []struct {
 		update, doc, want string
 	}{
-		// New fields come in the order of their names, old ones stay in place (spec 03 §3.6).
+		// New fields come in the order of their names, old ones stay in place
+		// (rules/03-catalog-and-keys §3.6).
 		{`{"$set": {"z": 1, "b": 2, "a": 3}}`, `{"_id": 1, "m": 0}`, `{"_id": 1, "m": 0, "a": 3, "b": 2, "z": 1}`},
 		{`{"$set": {"z": 1}, "$inc": {"c": 2}, "$push": {"b": 3}}`, `{"_id": 1, "z": 0}`,
 			`{"_id": 1, "z": 1, "b": [3], "c": 2}`},
@@ -222,7 +223,7 @@ func TestUpsert(t *testing.T) {
 		{filter: `{"_id": 9, "a.b": 3, "c": {"$gt": 1}, "e": {"$eq": 4}}`,
 			update: `{"$set": {"f": 1}, "$setOnInsert": {"g": 2}}`,
 			want:   `{"_id": 9, "a": {"b": 3}, "e": 4, "f": 1, "g": 2}`},
-		// What balancerStop leaves in an empty config.settings (spec 03 §3.6).
+		// What balancerStop leaves in an empty config.settings (rules/03-catalog-and-keys §3.6).
 		{filter: `{"_id": "balancer"}`, update: `{"$set": {"stopped": true, "mode": "off"}}`,
 			want: `{"_id": "balancer", "mode": "off", "stopped": true}`},
 		{filter: `{"a": 1}`, update: `{"$set": {"b": 2}}`, want: `{"_id": ` + generated + `, "a": 1, "b": 2}`},

@@ -1,0 +1,111 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"shardsh/balancer/plan"
+)
+
+// Execution is a plan and the journal of its carrying out.
+type Execution struct {
+	// Plan is what is to be carried out.
+	Plan *plan.Plan
+	// Journal is nil where nothing is written down.
+	Journal *Journal
+
+	history *History
+	fresh   bool // this made the journal
+	undo    bool
+}
+
+// Begin prepares a plan for its first run, with a new journal; an empty path
+// keeps none. A plan with the goal Undo goes into the journal of what it takes
+// back.
+func Begin(p *plan.Plan, path string) (*Execution, error) {
+	if p.Goal.Kind == plan.Undo {
+		w, err := PrepareUndo(p.Undoes)
+		if err == nil && w.Plan.ID != p.ID {
+			err = fmt.Errorf("%s has gone on since this was made of it: make the undoing again", p.Undoes)
+			return nil, errors.Join(err, w.Close())
+		}
+		return w, err
+	}
+	w := &Execution{Plan: p}
+	if path == "" {
+		return w, nil
+	}
+	var err error
+	w.Journal, err = CreateJournal(path)
+	w.fresh = true
+	return w, err
+}
+
+// Resume prepares the next run of what a journal tells of.
+func Resume(path string) (*Execution, error) {
+	j, err := OpenJournal(path)
+	if err != nil {
+		return nil, err
+	}
+	return &Execution{Plan: j.History.Plan(), Journal: j, history: j.History}, nil
+}
+
+// PrepareUndo prepares the undoing of what a journal tells of, which goes into the
+// same journal. What was begun there already goes on.
+func PrepareUndo(path string) (*Execution, error) {
+	w, err := Resume(path)
+	if err != nil {
+		return nil, err
+	}
+	if w.Plan.Goal.Kind == plan.Undo && !w.history.Finished() {
+		return w, nil
+	}
+	w.undo = true
+	if w.Plan, err = Undo(w.history); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), w.Journal.Close())
+	}
+	return w, nil
+}
+
+// Left is how many steps are to be done.
+func (w *Execution) Left() int {
+	if w.history == nil || w.undo {
+		return len(w.Plan.Steps)
+	}
+	return len(w.Plan.Steps) - w.history.Done()
+}
+
+// Run carries the plan out.
+func (w *Execution) Run(ctx context.Context, c Cluster, o Options) (Result, error) {
+	o.Resume, o.Undo = w.history, w.undo
+	if w.Journal != nil && !o.DryRun {
+		o.Log = w.Journal
+	}
+	return Run(ctx, c, w.Plan, o)
+}
+
+// Path is where the journal lies; empty without one.
+func (w *Execution) Path() string {
+	if w.Journal == nil {
+		return ""
+	}
+	return w.Journal.Path()
+}
+
+// Close ends the work with the journal. A new one that tells of nothing is taken
+// away: the plan can be carried out later as if nothing had been.
+func (w *Execution) Close() error {
+	if w.Journal == nil {
+		return nil
+	}
+	err := w.Journal.Close()
+	if w.fresh && !w.Journal.acted {
+		err = errors.Join(err, os.Remove(w.Path()))
+	}
+	return err
+}
+
+// Acted reports whether there is a journal that tells of something.
+func (w *Execution) Acted() bool { return w.Journal != nil && (!w.fresh || w.Journal.acted) }

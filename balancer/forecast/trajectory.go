@@ -1,0 +1,195 @@
+package forecast
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/plan"
+	"shardsh/balancer/policy"
+	"shardsh/balancer/sim"
+)
+
+// trajectory is how a simulation went, without windows.
+type trajectory struct {
+	// work are the times in which something moved, in order, apart.
+	work []span
+	// done is when the goal was reached, or the last thing done for it.
+	done    time.Time
+	reached bool
+	// atRest: the balancer had nothing more to do.
+	atRest, stalled bool
+	moves           int
+	bytes           int64
+	failed          int
+	left            int // chunks on a shard that drains
+	end             *catalog.Snapshot
+	// links is what moves between two shards took altogether.
+	links map[[2]catalog.ShardID]time.Duration
+}
+
+// idle reports whether nothing had to be done.
+func (c trajectory) idle(start time.Time) bool { return c.moves == 0 && !c.done.After(start) }
+
+// working returns how long something moved.
+func (c trajectory) working() (sum time.Duration) {
+	for _, s := range c.work {
+		if !s.began.After(c.done) {
+			sum += s.ended.Sub(s.began)
+		}
+	}
+	return sum
+}
+
+// unused returns the share of the time of moves on links that are not known.
+func (c trajectory) unused(l links) float64 {
+	var unused, all float64
+	for pair, took := range c.links {
+		all += took.Seconds()
+		unused += took.Seconds() * l.unknown(pair[0], pair[1])
+	}
+	return unused / math.Max(1, all)
+}
+
+// span is a time in which something moved.
+type span struct{ began, ended time.Time }
+
+// longest is how long a simulation goes on, without anything done since stalled.
+const (
+	longest  = 10 * 365 * 24 * time.Hour
+	patience = 6 * time.Hour
+)
+
+// simulate runs the balancer to a goal.
+func simulate(s *catalog.Snapshot, goal plan.Goal, cfg sim.Config) (trajectory, error) {
+	r, err := sim.New(s, cfg)
+	if err != nil {
+		return trajectory{}, err
+	}
+	defer r.Close()
+	c := trajectory{done: s.Time(), links: map[[2]catalog.ShardID]time.Duration{}}
+	last := s.Time()
+	check := func(e sim.Event) bool { return c.note(r, goal, e) }
+	events := r.EventsToRest(s.Time().Add(longest))
+	if goal.Kind == plan.Drain && r.Chunks(goal.Shard, goal.Namespaces...) == 0 {
+		c.reached = true
+	}
+	if !c.reached {
+		for e := range events {
+			if e.Kind != sim.MoveFailed {
+				last = e.Ended
+			}
+			if check(e) || e.Ended.Sub(last) > patience {
+				c.stalled = !c.reached
+				break
+			}
+		}
+	}
+	if err := r.Err(); err != nil {
+		return trajectory{}, err
+	}
+	c.atRest = r.AtRest()
+	if goal.Kind == plan.Drain {
+		c.left = r.Chunks(goal.Shard, goal.Namespaces...)
+	}
+	c.end = r.Snapshot()
+	c.join()
+	return c, nil
+}
+
+// note takes an event down, and reports whether the goal is reached.
+func (c *trajectory) note(r *sim.Run, goal plan.Goal, e sim.Event) bool {
+	switch e.Kind {
+	case sim.MoveFailed:
+		c.failed++
+		c.work = append(c.work, span{e.Began, e.Ended})
+		return false
+	case sim.Moved, sim.Merged, sim.Defragmented:
+		c.work = append(c.work, span{e.Began, e.Ended})
+	}
+	if e.Kind == sim.Moved {
+		c.links[[2]catalog.ShardID{e.From, e.To}] += e.Ended.Sub(e.Began)
+	}
+	if !serves(goal, e) {
+		return false
+	}
+	c.done = e.Ended
+	if e.Kind == sim.Moved {
+		c.moves++
+		c.bytes += e.Bytes
+	}
+	switch goal.Kind {
+	case plan.Drain:
+		c.reached = r.Chunks(goal.Shard, goal.Namespaces...) == 0
+	case plan.Defragment:
+		c.reached = !r.Defragmenting(goal.Namespaces...)
+	}
+	return c.reached
+}
+
+// serves reports whether an event brings a goal nearer. The merges of the
+// auto-merger bring none.
+func serves(goal plan.Goal, e sim.Event) bool {
+	if len(goal.Namespaces) > 0 && !slices.Contains(goal.Namespaces, e.Namespace) {
+		return false
+	}
+	switch goal.Kind {
+	case plan.Drain:
+		return e.Kind == sim.Moved && e.From == goal.Shard
+	case plan.Zones:
+		return e.Kind == sim.Moved && e.Reason == policy.ReasonZoneViolation
+	case plan.Defragment:
+		return e.Kind == sim.Defragmented || e.Kind == sim.Moved && e.Reason == policy.ReasonDefragmentation
+	}
+	return e.Kind == sim.Moved || e.Kind == sim.Defragmented
+}
+
+// join makes one span of those that overlap.
+func (c *trajectory) join() {
+	slices.SortFunc(c.work, func(a, b span) int {
+		return cmp.Or(a.began.Compare(b.began), a.ended.Compare(b.ended))
+	})
+	joined := c.work[:0]
+	for _, s := range c.work {
+		if n := len(joined); n > 0 && !s.began.After(joined[n-1].ended) {
+			if s.ended.After(joined[n-1].ended) {
+				joined[n-1].ended = s.ended
+			}
+			continue
+		}
+		joined = append(joined, s)
+	}
+	c.work = joined
+}
+
+// clock is when the balancer works.
+type clock struct {
+	settings catalog.Settings
+	in       *time.Location
+}
+
+// take returns how long the trajectory takes when all that moves takes a multiple of
+// the time, and rounds begin only while the window is open; pauses stay as they
+// are. It reports false when the window never opens.
+func (k clock) take(c trajectory, start time.Time, factor float64) (time.Duration, bool) {
+	at, last := start, start
+	for _, s := range c.work {
+		if s.began.After(c.done) {
+			break
+		}
+		opens, ok := k.settings.NextOpen(at.Add(s.began.Sub(last)).In(k.in))
+		if !ok {
+			return 0, false
+		}
+		ended := s.ended
+		if c.done.Before(ended) {
+			ended = c.done
+		}
+		spent := time.Duration(math.Round(float64(ended.Sub(s.began)) * factor))
+		at = opens.Add(spent)
+		last = s.ended
+	}
+	return at.Sub(start), true
+}

@@ -1,0 +1,126 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
+
+	"shardsh/balancer/mongoerr"
+)
+
+// CommandRunner sends commands that change nothing to a cluster.
+type CommandRunner interface {
+	// RunCommand returns the reply of a command to a database.
+	RunCommand(ctx context.Context, database string, command bson.D) (bson.Raw, error)
+	// RunCursorCommand returns all documents of a command that answers with a cursor.
+	RunCursorCommand(ctx context.Context, database string, command bson.D) ([]bson.Raw, error)
+}
+
+// NewCommandRunner returns the command runner that sends through a driver's client. What only reads is
+// sent once more when the connection breaks.
+func NewCommandRunner(client *mongo.Client) CommandRunner { return clientRunner{client} }
+
+// WithCheck has commands pass a check first, which may answer in place of the cluster.
+func WithCheck(
+	a CommandRunner, check func(database string, command bson.Raw) (reply bson.Raw, err error),
+) CommandRunner {
+	return checkedRunner{a, check}
+}
+
+type checkedRunner struct {
+	CommandRunner
+	check func(database string, command bson.Raw) (bson.Raw, error)
+}
+
+func (c checkedRunner) RunCommand(ctx context.Context, database string, command bson.D) (bson.Raw, error) {
+	raw, err := bson.Marshal(command)
+	if err != nil {
+		return nil, err
+	}
+	if reply, err := c.check(database, raw); reply != nil || err != nil {
+		return reply, err
+	}
+	return c.CommandRunner.RunCommand(ctx, database, command)
+}
+
+type clientRunner struct{ client *mongo.Client }
+
+func (a clientRunner) RunCommand(ctx context.Context, database string, command bson.D) (bson.Raw, error) {
+	ask := func() (bson.Raw, error) { return a.client.Database(database).RunCommand(ctx, command).Raw() }
+	if len(command) == 0 || !slices.Contains(repeatable, command[0].Key) {
+		return ask()
+	}
+	return onceMore(ctx, ask)
+}
+
+func (a clientRunner) RunCursorCommand(ctx context.Context, database string, command bson.D) ([]bson.Raw, error) {
+	return rows(ctx, func() (*mongo.Cursor, error) { return a.client.Database(database).RunCommandCursor(ctx, command) })
+}
+
+// repeatable are the commands, of those that are asked here, that change nothing. Steps
+// and the Executor send others by Ask, too: no answer to them is a question for whoever
+// sent them.
+var repeatable = []string{
+	"balancerCollectionStatus", "balancerStatus", "buildInfo", "connPoolStats", "count", "dataSize", "dbStats",
+	"getParameter", "getTransitionToDedicatedConfigServerStatus", "hello", "hostInfo", "isMaster", "listDatabases",
+	"replSetGetConfig", "replSetGetStatus", "serverStatus", "shardDrainingStatus", "shardingState", "splitVector",
+}
+
+// onceMore reads, and does so once more when the connection broke meanwhile: a router
+// that was restarted, or a firewall that had forgotten the connection, is no reason to
+// know nothing. Who had no answer in time, or found no server, has waited already.
+func onceMore[T any](ctx context.Context, read func() (T, error)) (T, error) {
+	v, err := read()
+	if err != nil && ctx.Err() == nil && broke(err) {
+		return read()
+	}
+	return v, err
+}
+
+// broke reports whether a connection was lost.
+func broke(err error) bool {
+	return !mongo.IsTimeout(err) && !errors.As(err, new(topology.ServerSelectionError)) &&
+		errors.As(ServerError(err), new(*mongoerr.UnansweredError))
+}
+
+// rows reads all that a cursor has.
+func rows(ctx context.Context, open func() (*mongo.Cursor, error)) ([]bson.Raw, error) {
+	return onceMore(ctx, func() (docs []bson.Raw, err error) {
+		cursor, err := open()
+		if err != nil {
+			return nil, err
+		}
+		err = each(ctx, cursor, func(doc bson.Raw) error {
+			docs = append(docs, slices.Clone(doc))
+			return nil
+		})
+		return docs, err
+	})
+}
+
+// Now returns what time it is on the mongos that answers.
+func Now(ctx context.Context, a CommandRunner) (time.Time, error) {
+	hello, err := greet(ctx, a)
+	if err != nil {
+		return time.Time{}, ServerError(err)
+	}
+	now, ok := hello.Lookup("localTime").TimeOK()
+	if !ok {
+		return now, errors.New("hello tells no localTime")
+	}
+	return now, nil
+}
+
+// ErrNotSharded says that the server is not a mongos.
+var ErrNotSharded = errors.New("the server is not a mongos: there is no balancer to ask")
+
+// CheckSharded returns ErrNotSharded when the server is no mongos.
+func CheckSharded(ctx context.Context, a CommandRunner) error {
+	_, err := greet(ctx, a)
+	return err
+}

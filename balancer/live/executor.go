@@ -1,0 +1,185 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"shardsh/balancer"
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
+	"shardsh/balancer/policy"
+)
+
+// Executor is a sharded cluster as an engine of ours sees and changes it, through a
+// mongos. What the cluster's own balancer says to shards and to the config
+// server directly, it says with the commands that a mongos has, by release; what
+// no command can do is an UnsupportedError. It writes nothing to config but what
+// MongoDB documents: noBalance of a collection.
+//
+// A mongos takes no routing version from its callers. Where the balancer would
+// send one, to be refused when it is old, a Executor looks first whether the chunk
+// is still what the caller thinks; between that and the command it may change.
+type Executor struct {
+	commands CommandRunner
+	release  catalog.Release
+	comment  string // of moves, where there is one
+	// ready is asked right before a move is sent; nil lets all be sent.
+	ready func(context.Context) error
+}
+
+var (
+	_ balancer.SharedCluster = (*Executor)(nil)
+	_ balancer.Cluster       = (*Executor)(nil)
+)
+
+// NewExecutor returns a Executor for the release that the server tells. The error is
+// ErrNotSharded when it is no mongos.
+func NewExecutor(ctx context.Context, client *mongo.Client) (*Executor, error) {
+	return newExecutor(ctx, NewCommandRunner(client))
+}
+
+func newExecutor(ctx context.Context, commands CommandRunner) (*Executor, error) {
+	d := &Executor{commands: commands}
+	if err := CheckSharded(ctx, d.commands); err != nil {
+		return nil, ServerError(err)
+	}
+	info, err := d.ask(ctx, "admin", bson.D{{Key: "buildInfo", Value: 1}})
+	if err != nil {
+		return nil, err
+	}
+	version := text(info, "version")
+	var known bool
+	if d.release, known = catalog.ReleaseOf(version); !known {
+		return nil, fmt.Errorf("the server's version is %q", version)
+	}
+	return d, nil
+}
+
+// With gives the cluster to an exchange. Several may run at once.
+func (d *Executor) With(exchange func(balancer.Cluster)) { exchange(d) }
+
+// Release is that of the mongos.
+func (d *Executor) Release() catalog.Release { return d.release }
+
+// UnsupportedError is the answer to what no command of a mongos can do. It is an
+// errors.ErrUnsupported.
+type UnsupportedError struct {
+	// What can't be done, Why in a few words.
+	What, Why string
+}
+
+// Error is "storing estimates: no command does it".
+func (e *UnsupportedError) Error() string { return e.What + ": " + e.Why }
+
+// Is reports whether target is errors.ErrUnsupported.
+func (e *UnsupportedError) Is(target error) bool { return target == errors.ErrUnsupported }
+
+// Failure says that no trying again helps.
+func (e *UnsupportedError) Failure() policy.Failure { return policy.Ask }
+
+const noCommand = "no command of a mongos does it"
+
+// ask sends one command; its error is a ServerError.
+func (d *Executor) ask(ctx context.Context, db string, command bson.D) (bson.Raw, error) {
+	reply, err := d.commands.RunCommand(ctx, db, command)
+	return reply, ServerError(err)
+}
+
+// list returns the documents of a cursor; its error is a ServerError.
+func (d *Executor) list(ctx context.Context, db string, command bson.D) ([]bson.Raw, error) {
+	docs, err := d.commands.RunCursorCommand(ctx, db, command)
+	return docs, ServerError(err)
+}
+
+// find returns documents of config that can't be rolled back.
+func (d *Executor) find(ctx context.Context, collection string, filter bson.D, more ...bson.E) ([]bson.Raw, error) {
+	command := bson.D{{Key: "find", Value: collection}, {Key: "filter", Value: filter}, majority}
+	return d.list(ctx, "config", append(command, more...))
+}
+
+// majority is the read concern for what is decided on.
+var majority = bson.E{Key: "readConcern", Value: bson.D{{Key: "level", Value: "majority"}}}
+
+// sorted asks for an order by one field.
+func sorted(field string, direction int) bson.E {
+	return bson.E{Key: "sort", Value: bson.D{{Key: field, Value: direction}}}
+}
+
+// collection returns the entry of a tracked collection; NamespaceNotFound when
+// it is gone.
+func (d *Executor) collection(ctx context.Context, ns string) (catalog.Collection, error) {
+	docs, err := d.find(ctx, "collections", bson.D{{Key: "_id", Value: ns}, notDropped})
+	if err != nil {
+		return catalog.Collection{}, err
+	}
+	if len(docs) == 0 {
+		return catalog.Collection{}, mongoerr.New(mongoerr.NamespaceNotFound, "collection %s not found", ns)
+	}
+	return catalog.ParseCollection(docs[0])
+}
+
+// notDropped leaves out what releases up to 4.4 keep of dropped collections.
+var notDropped = bson.E{Key: "dropped", Value: bson.D{{Key: "$ne", Value: true}}}
+
+// chosen returns the collection that something was chosen for. It may have been
+// dropped since, and another one made under its name.
+func (d *Executor) chosen(ctx context.Context, ns string, uuid bson.Binary) (catalog.Collection, error) {
+	coll, err := d.collection(ctx, ns)
+	if err == nil && !coll.UUID.Equal(uuid) {
+		return coll, mongoerr.New(mongoerr.NamespaceNotFound, "collection %s not found: another has its name", ns)
+	}
+	return coll, err
+}
+
+// chunkAt returns the chunk that a key lies in.
+func (d *Executor) chunkAt(ctx context.Context, coll catalog.Collection, key catalog.Key) (catalog.Chunk, error) {
+	if key.IsZero() || len(key.Values()) != coll.Pattern.Len() {
+		return catalog.Chunk{}, stale("the shard key of %s has changed", coll.Namespace)
+	}
+	filter := bson.D{coll.ChunkFilter(), {Key: "min", Value: bson.D{{Key: "$lte", Value: coll.Pattern.Bound(key)}}}}
+	docs, err := d.find(ctx, "chunks", filter, sorted("min", -1), bson.E{Key: "limit", Value: 1})
+	if err != nil {
+		return catalog.Chunk{}, err
+	}
+	if len(docs) == 0 {
+		return catalog.Chunk{}, mongoerr.New(mongoerr.NamespaceNotFound, "collection %s has no chunks", coll.Namespace)
+	}
+	return catalog.ParseChunk(coll.Pattern, docs[0])
+}
+
+// owned is chunkAt for a chunk that a shard is taken for the owner of.
+func (d *Executor) owned(ctx context.Context, coll catalog.Collection, key catalog.Key,
+	by catalog.ShardID) (catalog.Chunk, error) {
+	chunk, err := d.chunkAt(ctx, coll, key)
+	if err == nil && chunk.Shard != by {
+		return chunk, stale("the chunk of %s belongs to shard %s and not to %s", coll.Namespace, chunk.Shard, by)
+	}
+	return chunk, err
+}
+
+func stale(format string, args ...any) error {
+	return mongoerr.New(mongoerr.StaleConfig, format, args...)
+}
+
+// now returns the time of the mongos, which anybody may ask. The logical time in
+// replies stands still while nothing is written.
+func (d *Executor) now(ctx context.Context) (time.Time, error) {
+	hello, err := greet(ctx, d.commands)
+	if err != nil {
+		return time.Time{}, ServerError(err)
+	}
+	now, ok := hello.Lookup("localTime").TimeOK()
+	if !ok {
+		return now, fmt.Errorf("hello tells no localTime")
+	}
+	return now.UTC(), nil
+}
+
+// historyWindow is how long shards keep history of chunks, by default
+// (minSnapshotHistoryWindowInSeconds); a mongos does not tell theirs.
+const historyWindow = 5 * time.Minute

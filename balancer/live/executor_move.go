@@ -1,0 +1,184 @@
+package live
+
+import (
+	"context"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer"
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
+	"shardsh/balancer/policy"
+)
+
+// Move sends moveRange, before 6.0 moveChunk, and waits for its end; a whole
+// collection that is not sharded moves with moveCollection, from 8.0 on. How
+// much a command that forces jumbo chunks moves is the donor's choice: a mongos
+// does not tell it that the balancer asks.
+func (d *Executor) Move(ctx context.Context, m policy.Migration) error {
+	if m.Reason == policy.ReasonUnsharded {
+		return d.moveCollection(ctx, m)
+	}
+	coll, err := d.chosen(ctx, m.Namespace, m.UUID)
+	if err != nil {
+		return err
+	}
+	chunk, err := d.owned(ctx, coll, m.Min, m.From)
+	if err != nil {
+		return err
+	}
+	settings, err := balancer.LoadSettings(ctx, d, catalog.SettingsOf(d.release))
+	if err != nil {
+		return err
+	}
+	command := d.moveRange(coll, m)
+	if !d.release.AtLeast(catalog.Release60) {
+		if !chunk.Min.Equal(m.Min) || !m.Max.IsZero() && !chunk.Max.Equal(m.Max) {
+			return stale("no chunk of %s with these bounds", m.Namespace)
+		}
+		command = moveChunk(coll.Pattern, m.Namespace, m.To, chunk.Min, chunk.Max)
+	}
+	if d.ready != nil {
+		if err := d.ready(ctx); err != nil {
+			return err
+		}
+	}
+	_, err = d.ask(ctx, "admin", d.moving(command, settings, m.Force != policy.ForceNone))
+	return err
+}
+
+// moving adds to a move what the cluster's settings ask of all, and by what it is
+// known among the operations of the servers.
+func (d *Executor) moving(command bson.D, settings catalog.Settings, force bool) bson.D {
+	if d.comment != "" && d.release.AtLeast(catalog.Release44) {
+		command = append(command, bson.E{Key: "comment", Value: d.comment})
+	}
+	if force {
+		command = append(command, bson.E{Key: "forceJumbo", Value: true})
+	}
+	if settings.WaitForDelete {
+		command = append(command, bson.E{Key: "waitForDelete", Value: true})
+	}
+	if throttled, concern := settings.SecondaryThrottle.Sent(); throttled && concern != nil {
+		command = append(command, bson.E{Key: "secondaryThrottle", Value: true}, bson.E{Key: "writeConcern", Value: concern})
+	}
+	return command
+}
+
+func (d *Executor) moveRange(coll catalog.Collection, m policy.Migration) bson.D {
+	command := bson.D{
+		{Key: "moveRange", Value: m.Namespace}, {Key: "toShard", Value: string(m.To)},
+		{Key: "min", Value: coll.Pattern.Bound(m.Min)},
+	}
+	if !m.Max.IsZero() {
+		command = append(command, bson.E{Key: "max", Value: coll.Pattern.Bound(m.Max)})
+	}
+	return command
+}
+
+func moveChunk(p catalog.KeyPattern, ns string, to catalog.ShardID, lower, upper catalog.Key) bson.D {
+	return bson.D{
+		{Key: "moveChunk", Value: ns}, {Key: "to", Value: string(to)},
+		{Key: "bounds", Value: bson.A{p.Bound(lower), p.Bound(upper)}},
+	}
+}
+
+func (d *Executor) moveCollection(ctx context.Context, m policy.Migration) error {
+	if !d.release.AtLeast(catalog.Release80) {
+		return &UnsupportedError{"moving a collection that is not sharded", "moveCollection is there from 8.0 on"}
+	}
+	_, err := d.ask(ctx, "admin", bson.D{{Key: "moveCollection", Value: m.Namespace},
+		{Key: "toShard", Value: string(m.To)}})
+	return err
+}
+
+// Act runs a merge or a measurement to its end.
+func (d *Executor) Act(ctx context.Context, a policy.Action) policy.ActionResult {
+	if a.Kind == policy.MergeAll {
+		return d.mergeAll(ctx, a)
+	}
+	coll, err := d.chosen(ctx, a.Namespace, a.UUID)
+	if err == nil {
+		_, err = d.owned(ctx, coll, a.Min, a.Shard)
+	}
+	if err != nil {
+		return policy.ActionResult{Err: err}
+	}
+	if a.Kind == policy.MeasureRange {
+		return d.measure(ctx, coll, a)
+	}
+	_, err = d.ask(ctx, "admin", mergeChunks(coll.Pattern, a.Namespace, a.Min, a.Max))
+	return policy.ActionResult{Err: err}
+}
+
+func mergeChunks(p catalog.KeyPattern, ns string, lower, upper catalog.Key) bson.D {
+	return bson.D{
+		{Key: "mergeChunks", Value: ns}, {Key: "bounds", Value: bson.A{p.Bound(lower), p.Bound(upper)}},
+	}
+}
+
+// measure is dataSize with an estimate. Unlike the shard, a mongos tells no
+// maxReached before 8.0: a size above the limit says it.
+func (d *Executor) measure(ctx context.Context, coll catalog.Collection, a policy.Action) policy.ActionResult {
+	db, _, err := catalog.SplitNamespace(a.Namespace)
+	if err != nil {
+		return policy.ActionResult{Err: err}
+	}
+	reply, err := d.ask(ctx, db, bson.D{
+		{Key: "dataSize", Value: a.Namespace}, {Key: "keyPattern", Value: coll.Pattern.Doc()},
+		{Key: "min", Value: coll.Pattern.Bound(a.Min)}, {Key: "max", Value: coll.Pattern.Bound(a.Max)},
+		{Key: "estimate", Value: true}, {Key: "maxSize", Value: a.MaxBytes},
+	})
+	if err != nil {
+		return policy.ActionResult{Err: err}
+	}
+	size := integer(reply, "size")
+	return policy.ActionResult{Size: size, MaxReached: size > a.MaxBytes || isSet(reply.Lookup("maxReached"))}
+}
+
+// autoMergeMost is how many chunks the balancer lets one command merge
+// (rules/02-defragmentation-and-merging §3.5).
+const autoMergeMost = 1000
+
+// mergeAll sends mergeAllChunksOnShard. A mongos does not say how many chunks
+// were merged: they are counted before and after, which others may disturb.
+func (d *Executor) mergeAll(ctx context.Context, a policy.Action) (result policy.ActionResult) {
+	if !d.release.AutoMerges() {
+		result.Err = &UnsupportedError{"merging all chunks of a shard", "mergeAllChunksOnShard is there from 7.0 on"}
+		return result
+	}
+	coll, err := d.collection(ctx, a.Namespace)
+	if err != nil {
+		if mongoerr.Is(err, mongoerr.NamespaceNotFound) {
+			err = mongoerr.New(mongoerr.ConflictingOperationInProgress, "collection %s is gone", a.Namespace)
+		}
+		result.Err = err
+		return result
+	}
+	before, err := d.countChunks(ctx, coll, a.Shard)
+	if err == nil {
+		_, err = d.ask(ctx, "admin", bson.D{
+			{Key: "mergeAllChunksOnShard", Value: a.Namespace}, {Key: "shard", Value: string(a.Shard)},
+			{Key: "maxNumberOfChunksToMerge", Value: int32(autoMergeMost)},
+		})
+	}
+	if err != nil {
+		result.Err = err
+		return result
+	}
+	after, err := d.countChunks(ctx, coll, a.Shard)
+	result.Err = err
+	if gone := before - after; gone > 0 {
+		result.Merged = int(gone) + 1 // at least: each merged chunk takes one more
+	}
+	return result
+}
+
+func (d *Executor) countChunks(ctx context.Context, coll catalog.Collection, shard catalog.ShardID) (int64, error) {
+	reply, err := d.ask(ctx, "config", bson.D{
+		{Key: "count", Value: "chunks"},
+		{Key: "query", Value: bson.D{coll.ChunkFilter(), {Key: "shard", Value: string(shard)}}},
+		majority,
+	})
+	return integer(reply, "n"), err
+}

@@ -1,0 +1,243 @@
+package live
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer"
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
+	"shardsh/balancer/policy"
+)
+
+// Setting reads one document of config.settings.
+func (d *Executor) Setting(ctx context.Context, id string) (bson.Raw, error) {
+	docs, err := d.find(ctx, "settings", bson.D{{Key: "_id", Value: id}})
+	if err != nil || len(docs) == 0 {
+		return nil, err
+	}
+	return docs[0], nil
+}
+
+// Shards lists config.shards in its order.
+func (d *Executor) Shards(ctx context.Context) ([]catalog.Shard, error) {
+	docs, err := d.find(ctx, "shards", bson.D{})
+	if err != nil {
+		return nil, err
+	}
+	shards := make([]catalog.Shard, 0, len(docs))
+	for _, doc := range docs {
+		s, err := catalog.ParseShard(doc)
+		if err != nil {
+			return nil, err
+		}
+		shards = append(shards, s)
+	}
+	if d.release.LimitsShards() && slices.ContainsFunc(shards, func(s catalog.Shard) bool { return s.MaxSizeMB > 0 }) {
+		return shards, d.fillSizes(ctx, shards)
+	}
+	return shards, nil
+}
+
+// fillSizes adds up what each shard with a limit stores.
+func (d *Executor) fillSizes(ctx context.Context, shards []catalog.Shard) error {
+	reply, err := d.ask(ctx, "admin", bson.D{{Key: "listDatabases", Value: 1}})
+	if err != nil {
+		return err
+	}
+	databases, _ := reply.Lookup("databases").ArrayOK()
+	values, err := databases.Values()
+	if err != nil {
+		return err
+	}
+	bytes := map[catalog.ShardID]int64{}
+	for _, db := range values {
+		doc, _ := db.DocumentOK()
+		parts, _ := doc.Lookup("shards").DocumentOK()
+		elements, _ := parts.Elements()
+		for _, e := range elements {
+			bytes[catalog.ShardID(e.Key())] += integer(parts, e.Key())
+		}
+	}
+	for i, s := range shards {
+		if s.MaxSizeMB > 0 {
+			shards[i].SizeMB = bytes[s.ID] >> 20
+		}
+	}
+	return nil
+}
+
+// Collections lists the sharded collections by namespace.
+func (d *Executor) Collections(ctx context.Context) ([]catalog.Collection, error) {
+	docs, err := d.find(ctx, "collections",
+		bson.D{notDropped, {Key: "unsplittable", Value: bson.D{{Key: "$ne", Value: true}}}}, sorted("_id", 1))
+	if err != nil {
+		return nil, err
+	}
+	colls := make([]catalog.Collection, 0, len(docs))
+	for _, doc := range docs {
+		coll, err := catalog.ParseCollection(doc)
+		if err != nil {
+			return nil, err
+		}
+		colls = append(colls, coll)
+	}
+	return colls, nil
+}
+
+// readAttempts is how often chunks that change meanwhile are read.
+const readAttempts = 5
+
+// Routing reads a collection, its chunks and its zones.
+func (d *Executor) Routing(ctx context.Context, ns string) (balancer.Routing, error) {
+	for attempt := 1; ; attempt++ {
+		r, err := d.routing(ctx, ns)
+		if attempt == readAttempts || !mongoerr.Is(err, mongoerr.ConflictingOperationInProgress) {
+			return r, err
+		}
+	}
+}
+
+func (d *Executor) routing(ctx context.Context, ns string) (r balancer.Routing, err error) {
+	if r.Collection, err = d.collection(ctx, ns); err != nil {
+		return r, err
+	}
+	docs, err := d.find(ctx, "chunks", bson.D{r.Collection.ChunkFilter()}, sorted("min", 1))
+	if err != nil {
+		return r, err
+	}
+	chunks := make([]catalog.Chunk, len(docs))
+	for i, doc := range docs {
+		if chunks[i], err = catalog.ParseChunk(r.Collection.Pattern, doc); err != nil {
+			return r, err
+		}
+	}
+	r.Table, err = catalog.NewRoutingTable(r.Collection.Pattern, r.Collection.Epoch, r.Collection.Timestamp,
+		slices.Values(chunks))
+	if err != nil {
+		return r, err
+	}
+	r.Zones, err = d.zones(ctx, r.Collection)
+	return r, err
+}
+
+func (d *Executor) zones(ctx context.Context, coll catalog.Collection) (*catalog.ZoneSet, error) {
+	docs, err := d.find(ctx, "tags", bson.D{{Key: "ns", Value: coll.Namespace}}, sorted("min", 1))
+	if err != nil {
+		return nil, err
+	}
+	zones := catalog.NewZoneSet(coll.Pattern)
+	for _, doc := range docs {
+		r, err := catalog.ParseZone(coll.Pattern, doc)
+		if err != nil {
+			return nil, err
+		}
+		if err := zones.Add(r); err != nil {
+			return nil, err
+		}
+	}
+	return zones, nil
+}
+
+// DataSizes asks for $shardedDataDistribution, which is there from 6.0.3 on.
+func (d *Executor) DataSizes(ctx context.Context, colls []catalog.Collection) (
+	map[string]map[catalog.ShardID]int64, error,
+) {
+	if !d.release.BalancesBySize() {
+		return nil, &UnsupportedError{"sizes without orphans", "releases before 6.0 do not tell them"}
+	}
+	shards, err := d.Shards(ctx)
+	if err != nil {
+		return nil, err
+	}
+	sizes := make(map[string]map[catalog.ShardID]int64, len(colls))
+	names := make(bson.A, 0, len(colls))
+	for _, coll := range colls {
+		names = append(names, coll.Namespace)
+		sizes[coll.Namespace] = make(map[catalog.ShardID]int64, len(shards))
+		for _, s := range shards {
+			sizes[coll.Namespace][s.ID] = 0 // a shard without a part of it is not in the answer
+		}
+	}
+	docs, err := d.list(ctx, "admin", aggregate(1,
+		bson.D{{Key: "$shardedDataDistribution", Value: bson.D{}}},
+		bson.D{{Key: "$match", Value: bson.D{{Key: "ns", Value: bson.D{{Key: "$in", Value: names}}}}}}))
+	if err != nil {
+		return nil, err
+	}
+	for _, doc := range docs {
+		parts, _ := doc.Lookup("shards").ArrayOK()
+		values, _ := parts.Values()
+		for _, v := range values {
+			part, _ := v.DocumentOK()
+			sizes[text(doc, "ns")][catalog.ShardID(text(part, "shardName"))] = integer(part, "ownedSizeBytes")
+		}
+	}
+	return sizes, nil
+}
+
+func aggregate(collection any, stages ...bson.D) bson.D {
+	return bson.D{
+		{Key: "aggregate", Value: collection}, {Key: "pipeline", Value: stages}, {Key: "cursor", Value: bson.D{}},
+	}
+}
+
+// Unsharded is for the server's tests of itself.
+func (d *Executor) Unsharded(context.Context) ([]policy.Unsharded, error) {
+	return nil, &UnsupportedError{"moving collections at random", "that is for the server's tests of itself"}
+}
+
+// Mergeable lists what the auto-merger could look at, with the default history
+// window. Releases before 7.0 merge nothing by themselves.
+func (d *Executor) Mergeable(ctx context.Context) ([]policy.MergeWork, error) {
+	if !d.release.AutoMerges() {
+		return nil, nil
+	}
+	colls, err := d.Collections(ctx)
+	if err != nil {
+		return nil, err
+	}
+	now, err := d.now(ctx)
+	if err != nil {
+		return nil, err
+	}
+	cutoff := bson.Timestamp{T: uint32(now.Add(-historyWindow).Unix())}
+	byUUID := make(map[string]string, len(colls))
+	for _, coll := range colls {
+		if !coll.Defragment && coll.EnableAutoMerge {
+			byUUID[string(coll.UUID.Data)] = coll.Namespace
+		}
+	}
+	groups, err := d.list(ctx, "config", append(aggregate("chunks",
+		bson.D{{Key: "$match", Value: bson.D{{Key: "onCurrentShardSince", Value: bson.D{{Key: "$lt", Value: cutoff}}}}}},
+		bson.D{{Key: "$group", Value: bson.D{
+			{Key: "_id", Value: bson.D{{Key: "shard", Value: "$shard"}, {Key: "uuid", Value: "$uuid"}}},
+		}}}), majority))
+	if err != nil {
+		return nil, err
+	}
+	return mergeWork(groups, byUUID), nil
+}
+
+// mergeWork puts pairs of a shard and a collection into the order that the
+// auto-merger wants.
+func mergeWork(groups []bson.Raw, byUUID map[string]string) []policy.MergeWork {
+	byShard := map[string][]string{}
+	for _, g := range groups {
+		_, uuid, _ := g.Lookup("_id", "uuid").BinaryOK()
+		if ns, ok := byUUID[string(uuid)]; ok {
+			shard := text(g, "_id", "shard")
+			byShard[shard] = append(byShard[shard], ns)
+		}
+	}
+	var work []policy.MergeWork
+	for shard, namespaces := range byShard {
+		slices.Sort(namespaces)
+		work = append(work, policy.MergeWork{Shard: catalog.ShardID(shard), Namespaces: namespaces})
+	}
+	slices.SortFunc(work, func(a, b policy.MergeWork) int { return cmp.Compare(a.Shard, b.Shard) })
+	return work
+}

@@ -1,0 +1,178 @@
+package live
+
+import (
+	"context"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
+	"shardsh/balancer/policy"
+)
+
+// Split sends one split for each point, the last first: what fails leaves the
+// points above it split. The chunk has to be as the caller knows it.
+func (d *Executor) Split(ctx context.Context, s policy.Split) error {
+	coll, err := d.collection(ctx, s.Namespace)
+	switch {
+	case mongoerr.Is(err, mongoerr.NamespaceNotFound):
+		return mongoerr.New(mongoerr.ConflictingOperationInProgress, "collection %s is gone", s.Namespace)
+	case err != nil:
+		return err
+	case coll.Epoch != s.Version.Epoch:
+		return mongoerr.New(mongoerr.StaleEpoch, "The epoch of collection %s has changed", s.Namespace)
+	}
+	chunk, err := d.owned(ctx, coll, s.Min, s.Shard)
+	if err != nil {
+		return err
+	}
+	if !chunk.Min.Equal(s.Min) || !chunk.Max.Equal(s.Max) {
+		return stale("no chunk of %s with these bounds", s.Namespace)
+	}
+	for i := len(s.Points) - 1; i >= 0; i-- {
+		if _, err := d.ask(ctx, "admin", splitAt(coll.Pattern, s.Namespace, s.Points[i])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func splitAt(p catalog.KeyPattern, ns string, point catalog.Key) bson.D {
+	return bson.D{{Key: "split", Value: ns}, {Key: "middle", Value: p.Bound(point)}}
+}
+
+// SplitPoint asks splitVector, which cuts into pieces of half the size. The
+// shard's autoSplitVector cuts elsewhere, and is not for the users of a mongos.
+func (d *Executor) SplitPoint(ctx context.Context, m policy.Migration) (split policy.Split, err error) {
+	coll, err := d.chosen(ctx, m.Namespace, m.UUID)
+	if err != nil {
+		return split, err
+	}
+	chunk, err := d.chunkAt(ctx, coll, m.Min)
+	if err != nil {
+		return split, err
+	}
+	newest, err := d.newestChunk(ctx, coll)
+	if err != nil {
+		return split, err
+	}
+	split = policy.Split{
+		Namespace: m.Namespace, Shard: chunk.Shard, ChunkVersion: chunk.Version, Min: chunk.Min, Max: chunk.Max,
+		Version: catalog.Version{Epoch: coll.Epoch, Timestamp: coll.Timestamp, ChunkVersion: newest.Version},
+	}
+	split.Points, err = d.splitVector(ctx, coll.Pattern, m.Namespace, chunk.Min, chunk.Max, m.MaxChunkSizeBytes,
+		d.release.BalancesBySize())
+	return split, err
+}
+
+// splitVector returns where the donor would cut a range into pieces of half the
+// size; none where it is empty.
+func (d *Executor) splitVector(ctx context.Context, p catalog.KeyPattern, ns string, lower, upper catalog.Key,
+	size int64,
+	once bool) ([]catalog.Key, error) {
+	db, _, err := catalog.SplitNamespace(ns)
+	if err != nil {
+		return nil, err
+	}
+	command := bson.D{
+		{Key: "splitVector", Value: ns}, {Key: "keyPattern", Value: p.Doc()},
+		{Key: "min", Value: p.Bound(lower)}, {Key: "max", Value: p.Bound(upper)},
+		{Key: "maxChunkSizeBytes", Value: size},
+	}
+	if once {
+		command = append(command, bson.E{Key: "maxSplitPoints", Value: 1})
+	}
+	reply, err := d.ask(ctx, db, command)
+	if mongoerr.Is(err, mongoerr.OperationFailed) {
+		return nil, nil // the range is empty
+	}
+	if err != nil {
+		return nil, err
+	}
+	return splitKeys(p, reply)
+}
+
+func splitKeys(p catalog.KeyPattern, reply bson.Raw) (points []catalog.Key, err error) {
+	keys, _ := reply.Lookup("splitKeys").ArrayOK()
+	values, err := keys.Values()
+	for _, v := range values {
+		doc, _ := v.DocumentOK()
+		point, err := p.Key(doc)
+		if err != nil {
+			return nil, err
+		}
+		points = append(points, point)
+	}
+	return points, err
+}
+
+func (d *Executor) newestChunk(ctx context.Context, coll catalog.Collection) (catalog.Chunk, error) {
+	docs, err := d.find(ctx, "chunks", bson.D{coll.ChunkFilter()}, sorted("lastmod", -1), bson.E{Key: "limit", Value: 1})
+	if err != nil || len(docs) == 0 {
+		return catalog.Chunk{}, err
+	}
+	return catalog.ParseChunk(coll.Pattern, docs[0])
+}
+
+// MarkJumbo can't be done.
+func (d *Executor) MarkJumbo(context.Context, string, catalog.Key) error {
+	return &UnsupportedError{"flagging a chunk jumbo", noCommand}
+}
+
+// SwitchOffBalancing sets noBalance as mongosh's sh.disableBalancing documents
+// it: a write to config.collections.
+func (d *Executor) SwitchOffBalancing(ctx context.Context, ns string) error {
+	return d.setBalancing(ctx, ns, false)
+}
+
+func (d *Executor) setBalancing(ctx context.Context, ns string, on bool) error {
+	reply, err := d.ask(ctx, "config", bson.D{
+		{Key: "update", Value: "collections"},
+		{Key: "updates", Value: bson.A{bson.D{
+			{Key: "q", Value: bson.D{{Key: "_id", Value: ns}}},
+			{Key: "u", Value: bson.D{{Key: "$set", Value: bson.D{{Key: "noBalance", Value: !on}}}}},
+		}}},
+		{Key: "writeConcern", Value: bson.D{{Key: "w", Value: "majority"}}},
+	})
+	if err != nil {
+		return err
+	}
+	return writeError(reply)
+}
+
+// writeError returns the error of a write inside a reply that is ok.
+func writeError(reply bson.Raw) error {
+	list, _ := reply.Lookup("writeErrors").ArrayOK()
+	values, _ := list.Values()
+	for _, v := range values {
+		doc, _ := v.DocumentOK()
+		return mongoerr.New(mongoerr.Code(integer(doc, "code")), "%s", text(doc, "errmsg"))
+	}
+	return nil
+}
+
+// LogAction can't be done: an engine of ours keeps a journal of its own.
+func (d *Executor) LogAction(context.Context, string, bson.D) error {
+	return &UnsupportedError{"writing the action log", noCommand}
+}
+
+// LogChange can't be done: an engine of ours keeps a journal of its own.
+func (d *Executor) LogChange(context.Context, string) error {
+	return &UnsupportedError{"writing the change log", noCommand}
+}
+
+// SetEstimate can't be done.
+func (d *Executor) SetEstimate(context.Context, string, bson.Binary, policy.Measurement) error {
+	return &UnsupportedError{"storing the size of a chunk", noCommand}
+}
+
+// SetDefragmentationPhase can't be done.
+func (d *Executor) SetDefragmentationPhase(context.Context, string, bson.Binary, policy.PhaseName) error {
+	return &UnsupportedError{"storing the phase of a defragmentation", noCommand}
+}
+
+// EndDefragmentation can't be done: configureCollectionBalancing only asks the
+// cluster's own balancer to come to an end.
+func (d *Executor) EndDefragmentation(context.Context, string, bson.Binary) error {
+	return &UnsupportedError{"ending a defragmentation", noCommand}
+}

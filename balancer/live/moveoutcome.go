@@ -1,0 +1,173 @@
+package live
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
+)
+
+// UnansweredMove is a move that a router was asked for and whose answer was lost.
+type UnansweredMove struct {
+	Namespace string
+	To        catalog.ShardID
+	// Min and Max are the bounds that were given, Find the query in their place; nil
+	// where there was none.
+	Min, Max, Find bson.Raw
+	// Ago is how long ago that was. It is a span of the caller's clock: the moment
+	// is reckoned by the cluster's.
+	Ago time.Duration
+}
+
+// MoveState is what became of a move.
+type MoveState string
+
+// The fates.
+const (
+	MoveDone       MoveState = "done"
+	MoveFailed     MoveState = "failed"
+	MoveRunning    MoveState = "still going on"
+	MoveNotStarted MoveState = "not begun"
+)
+
+// MoveOutcome is a Fate with what there is to say of it.
+type MoveOutcome struct {
+	State MoveState
+	Owner catalog.ShardID // of the range, now
+	Error string          // of one that failed, as the donor wrote it down
+}
+
+// OutcomeOfMove finds out what became of a move: who owns the range, what runs, and what
+// the donor wrote down in config.changelog.
+func OutcomeOfMove(ctx context.Context, a CommandRunner, m UnansweredMove) (MoveOutcome, error) {
+	d, err := newExecutor(ctx, a)
+	if err != nil {
+		return MoveOutcome{}, err
+	}
+	coll, err := d.collection(ctx, m.Namespace)
+	if mongoerr.Is(err, mongoerr.NamespaceNotFound) {
+		return MoveOutcome{State: MoveFailed, Error: m.Namespace + " is not sharded any more"}, nil
+	}
+	if err != nil {
+		return MoveOutcome{}, err
+	}
+	chunk, err := d.chunkOfMove(ctx, coll, m)
+	if err != nil {
+		return MoveOutcome{}, err
+	}
+	is := MoveOutcome{State: MoveDone, Owner: chunk.Shard}
+	if chunk.Shard == m.To {
+		return is, nil
+	}
+	now, err := d.now(ctx)
+	if err != nil {
+		return is, err
+	}
+	running, err := d.movesNow(ctx, coll, chunk, m, now)
+	if err != nil {
+		return is, err
+	}
+	if running {
+		is.State = MoveRunning
+		return is, nil
+	}
+	is.State, is.Error, err = d.loggedOutcome(ctx, coll, chunk, m, now)
+	return is, err
+}
+
+// chunkOfMove returns the chunk with a key that the move takes along, whatever it
+// chooses.
+func (d *Executor) chunkOfMove(ctx context.Context, coll catalog.Collection, m UnansweredMove) (catalog.Chunk, error) {
+	if m.Min == nil && m.Find == nil {
+		return d.chunkBelow(ctx, coll, m.Max)
+	}
+	key, err := coll.Pattern.ExtendBound(m.Min)
+	if m.Find != nil {
+		var known bool
+		if key, known = coll.Pattern.QueryKey(m.Find); !known {
+			err = mongoerr.New(mongoerr.InvalidOptions, "the query %s does not have the shard key %s", m.Find, coll.Pattern)
+		}
+	}
+	if err != nil {
+		return catalog.Chunk{}, err
+	}
+	return d.chunkAt(ctx, coll, key)
+}
+
+// chunkBelow returns the chunk that ends at a bound, or has it inside.
+func (d *Executor) chunkBelow(ctx context.Context, coll catalog.Collection, bound bson.Raw) (catalog.Chunk, error) {
+	key, err := coll.Pattern.ExtendBound(bound)
+	if err != nil {
+		return catalog.Chunk{}, err
+	}
+	docs, err := d.find(ctx, "chunks",
+		bson.D{coll.ChunkFilter(), {Key: "min", Value: bson.D{{Key: "$lt", Value: coll.Pattern.Bound(key)}}}},
+		sorted("min", -1), bson.E{Key: "limit", Value: 1})
+	if err != nil {
+		return catalog.Chunk{}, err
+	}
+	if len(docs) == 0 {
+		return catalog.Chunk{}, mongoerr.New(mongoerr.InvalidOptions, "no chunk of %s lies below %s", coll.Namespace, bound)
+	}
+	return catalog.ParseChunk(coll.Pattern, docs[0])
+}
+
+// movesNow reports whether a shard, or in old releases the config server, says that
+// the move runs.
+func (d *Executor) movesNow(ctx context.Context, coll catalog.Collection, chunk catalog.Chunk, m UnansweredMove,
+	now time.Time) (bool, error) {
+	seen, err := Look{Parts: Migrations, Now: now, Release: d.release, Tolerant: true}.Read(ctx, d.commands)
+	if err != nil {
+		return false, ServerError(err)
+	}
+	for _, running := range seen.Parts().Migrations {
+		if running.Namespace == m.Namespace && cmp.Or(running.To, m.To) == m.To &&
+			(running.Min == nil || within(coll, chunk, running.Min)) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// within reports whether a bound lies in a chunk: moves begin inside of the chunk
+// that they take from.
+func within(coll catalog.Collection, chunk catalog.Chunk, bound bson.Raw) bool {
+	key, err := coll.Pattern.ExtendBound(bound)
+	return err == nil && !key.Less(chunk.Min) && key.Less(chunk.Max)
+}
+
+// clocks is how far the clocks of a cluster's members may be apart.
+const clocks = 5 * time.Second
+
+// loggedOutcome reads what the donor wrote down since the move was asked for.
+func (d *Executor) loggedOutcome(ctx context.Context, coll catalog.Collection, chunk catalog.Chunk, m UnansweredMove,
+	now time.Time) (MoveState, string, error) {
+	docs, err := d.list(ctx, "config", bson.D{{Key: "find", Value: "changelog"}, {Key: "filter", Value: bson.D{
+		{Key: "ns", Value: m.Namespace}, {Key: "details.to", Value: string(m.To)},
+		{Key: "what", Value: bson.D{{Key: "$in", Value: bson.A{"moveChunk.start", "moveChunk.from", "moveChunk.commit"}}}},
+		{Key: "time", Value: bson.D{{Key: "$gte", Value: now.Add(-m.Ago - clocks)}}},
+	}}, sorted("$natural", -1), {Key: "limit", Value: 50}})
+	if err != nil {
+		return "", "", err
+	}
+	for _, doc := range docs {
+		lower := document(doc, "details", "min") // empty when the donor refused it early
+		if bounds, _ := lower.Elements(); len(bounds) > 0 && !within(coll, chunk, lower) {
+			continue
+		}
+		switch text(doc, "what") {
+		case "moveChunk.start":
+			return MoveRunning, "", nil
+		case "moveChunk.from":
+			if note := text(doc, "details", "note"); note == "success" {
+				return MoveDone, "", nil // and went on from there
+			}
+			return MoveFailed, cmp.Or(text(doc, "details", "errmsg"), "the donor gave it up"), nil
+		}
+	}
+	return MoveNotStarted, "", nil
+}

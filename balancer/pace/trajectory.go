@@ -1,0 +1,155 @@
+package pace
+
+import (
+	"math"
+	"time"
+)
+
+// Range is how long something takes at least and at most, nine times in ten.
+type Range struct{ Low, High time.Duration }
+
+// Left is what a run still has to do, as far as whoever planned it knows.
+type Left struct {
+	Bytes int64 // that are to be moved
+	Steps int   // where it is no bytes that take the time
+}
+
+// trajectory is what was done by when. What the rest takes is reckoned from it: each run
+// measures itself, at the pace that its own rules, the load of these hours and these
+// links leave. A forecast knows the balancer's rounds and pauses instead, which an
+// engine of ours does not keep.
+type trajectory struct {
+	marks []mark
+}
+
+// mark is how much was done when a step ended.
+type mark struct {
+	at     time.Duration // since the first step began, without the time of a shut window
+	amount float64       // since then
+}
+
+// mostMarks is how many are kept of a trajectory, however long it is.
+const mostMarks = 128
+
+func (c *trajectory) add(at time.Duration, amount float64) {
+	if n := len(c.marks); n > 0 {
+		amount += c.marks[n-1].amount
+	}
+	if len(c.marks) == mostMarks {
+		for i := range mostMarks / 2 {
+			c.marks[i] = c.marks[2*i+1]
+		}
+		c.marks = c.marks[:mostMarks/2]
+	}
+	c.marks = append(c.marks, mark{at, amount})
+}
+
+// What a trajectory has to be before anything is said of the rest.
+const (
+	fewestMarks = 4
+	shortest    = 5 * time.Second
+)
+
+const (
+	// assumedSpread is what the logarithm of the pace of parts of a trajectory varies by as
+	// long as few were seen, doubt how many of those that were seen it counts as.
+	assumedSpread = 0.5
+	doubt         = 3
+	// surprise remains however much was seen: the load of the next hour is another.
+	surprise = 0.25
+	// nineInTen lie within so many standard deviations.
+	nineInTen = 1.645
+	// mostParts are those that a trajectory is cut into, to see how they differ.
+	mostParts = 16
+)
+
+// toGo returns how long an amount takes, as seen at a time of the trajectory.
+func (c *trajectory) toGo(left float64, now time.Duration) (Range, bool) {
+	if len(c.marks) < fewestMarks || now < shortest || left <= 0 {
+		return Range{}, false
+	}
+	last := c.marks[len(c.marks)-1]
+	rate := last.amount / last.at.Seconds()
+	if last.amount <= 0 || math.IsInf(rate, 0) {
+		return Range{}, false
+	}
+	spread, parts := c.spread(rate)
+	future := math.Max(1, left/last.amount*float64(parts))
+	sigma := math.Sqrt(surprise*surprise + spread*spread*(1/float64(parts)+1/future))
+	factor := math.Exp(nineInTen * sigma)
+	slow := math.Min(rate/factor, last.amount/now.Seconds()) // of a step that does not end
+	return Range{Low: span(left / (rate * factor)), High: span(left / slow)}, true
+}
+
+// spread returns the standard deviation of the logarithm of the pace of parts of the
+// trajectory, and how many there are.
+func (c *trajectory) spread(rate float64) (float64, int) {
+	parts := min(mostParts, len(c.marks))
+	squares, seen := doubt*assumedSpread*assumedSpread, 0.0
+	var before mark
+	for i := range parts {
+		here := c.marks[(i+1)*len(c.marks)/parts-1]
+		amount, took := here.amount-before.amount, (here.at - before.at).Seconds()
+		if before = here; amount <= 0 || took <= 0 {
+			continue // steps that ended at once, or moved nothing
+		}
+		d := math.Log(amount / took / rate)
+		seen, squares = seen+1, squares+d*d
+	}
+	return math.Sqrt(squares / (math.Max(1, seen) - 1 + doubt)), parts
+}
+
+func span(s float64) time.Duration {
+	return time.Duration(math.Min(s, math.MaxInt64/float64(time.Second)/2) * float64(time.Second))
+}
+
+// Expect tells what is left to do. Where it is not told, nobody knows how long the rest
+// takes.
+func (g *Gate) Expect(l Left) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.left = &l
+}
+
+// mark notes that a step has ended well.
+func (g *Gate) mark(m Move) {
+	at := g.worked()
+	if !m.Stays {
+		g.bytes.add(at, float64(m.Bytes))
+	}
+	g.steps.add(at, 1)
+}
+
+// worked is how long it is since the first step began, without the time of a shut
+// window.
+func (g *Gate) worked() time.Duration {
+	worked := g.clock.Now().Sub(g.first)
+	if w := g.waits[Shut]; w != nil {
+		worked -= w.spent(g.clock.Now()) - g.shutBefore
+	}
+	return worked
+}
+
+// toGo is how long the rest takes, or what of it the limits of this run let in; nil
+// where that is not known yet.
+func (g *Gate) toGo() *Range {
+	if g.left == nil || g.first.IsZero() {
+		return nil
+	}
+	left, c := float64(g.left.Bytes), &g.bytes
+	switch most := g.rules.MaxBytes; {
+	case left == 0:
+		left, c = float64(g.left.Steps), &g.steps
+	case most > 0:
+		left = min(left, float64(max(0, most-g.done.Bytes)))
+	}
+	r, known := c.toGo(left, g.worked())
+	if !known {
+		return nil
+	}
+	if f := g.rules.For; f > 0 {
+		ends := max(0, f-g.clock.Now().Sub(g.began))
+		r.Low, r.High = min(r.Low, ends), min(r.High, ends)
+	}
+	return &r
+}

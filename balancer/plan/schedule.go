@@ -1,0 +1,53 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/sim"
+)
+
+// schedule takes steps that were chosen without the engine, in an order in which each
+// can be done. A step begins in the first round after all before it that touch one
+// of its shards.
+func (b *builder) schedule(steps []Step) {
+	b.rest, b.end = true, b.scope.start
+	after := map[catalog.ShardID]int{}
+	for i := range steps {
+		s := &steps[i]
+		for _, id := range s.shards() {
+			s.Round = max(s.Round, after[id]+1)
+		}
+		for _, id := range s.shards() {
+			after[id] = s.Round
+		}
+	}
+	slices.SortStableFunc(steps, func(x, y Step) int { return cmp.Compare(x.Round, y.Round) })
+	at, until := b.scope.start.Time(), b.scope.start.Time()
+	for i, s := range steps {
+		if i > 0 && s.Round != steps[i-1].Round {
+			at = until
+			b.round++
+		}
+		ended := at.Add(b.takes(s))
+		if until.Before(ended) {
+			until = ended
+		}
+		b.step(s, sim.Event{
+			Began: at, Ended: ended, Namespace: s.Namespace, From: s.From, Min: s.Min, Max: s.Max,
+		})
+	}
+}
+
+// takes is how long a step takes.
+func (b *builder) takes(s Step) time.Duration {
+	switch s.Kind {
+	case Move:
+		return b.o.Costs.MoveTime(s.Bytes)
+	case Merge:
+		return b.o.Costs.Merge
+	}
+	return 0
+}

@@ -1,0 +1,38 @@
+package runner
+
+import (
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+)
+
+// A range whose time has come, and that a round has not chosen since, is not waited
+// for: the move whose answer got lost was carried out.
+func TestLedgerNext(t *testing.T) {
+	var l skippedRanges
+	doc, err := bson.Marshal(bson.D{{Key: "k", Value: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pattern, err := catalog.ParseKeyPattern(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	delay, again := l.later("shop.orders", pattern.GlobalMin(), now, "the connection broke")
+	if !again || delay <= 0 {
+		t.Fatalf("tried again: %t, after %v", again, delay)
+	}
+	for _, tc := range []struct {
+		since time.Duration
+		waits bool
+	}{{0, true}, {delay - 1, true}, {delay, false}, {delay + time.Hour, false}} {
+		at, waits := l.next(now.Add(tc.since))
+		if waits != tc.waits || waits && !at.Equal(now.Add(delay)) {
+			t.Errorf("%v after it failed: waits %t until %v", tc.since, waits, at)
+		}
+	}
+}

@@ -1,0 +1,195 @@
+package watch_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/olekukonko/tablewriter/pkg/twwidth"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/catalog/snaptest"
+	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/forecast"
+	"shardsh/balancer/report"
+	"shardsh/repl/watch"
+)
+
+// grown is a cluster ten seconds later: a shard has so much more of a collection.
+func grown(s *catalog.Snapshot, ns string, id catalog.ShardID, bytes int64) *catalog.Snapshot {
+	c := s.Collection(ns)
+	data := c.Sizes[id]
+	data.Bytes += bytes
+	p := s.WithCollection(c.WithSize(id, data)).Parts()
+	p.Time = p.Time.Add(10 * time.Second)
+	return catalog.NewSnapshot(p)
+}
+
+// Every frame fits the screen and says what it has to, at any size.
+func TestFrame(t *testing.T) {
+	for _, shards := range []int{3, 100} {
+		before := snaptest.Large(t, snaptest.Scale{Shards: shards, Chunks: 2000, Collections: 3, Empty: 1, Jumbo: 500})
+		now := grown(before, "db.c0", "s001", 100<<20)
+		v := watch.View{Now: report.Of(now), Before: report.Of(before), Every: 2 * time.Second, Keys: true}
+		v.Forecasts = []forecast.Forecast{{
+			At: now.Time(), Low: time.Hour, Likely: 2 * time.Hour, High: 3 * time.Hour, Moves: 5, Bytes: 1 << 30,
+		}}
+		for _, size := range []watch.Size{
+			{Width: 80, Height: 24}, {Width: 200, Height: 50}, {Width: 40, Height: 8}, {Width: 3, Height: 2}, {},
+		} {
+			for tab := watch.All; tab <= watch.Moves; tab++ {
+				v.Tab = tab
+				name := fmt.Sprintf("%d shards, %v, tab %d", shards, size, tab)
+				lines := watch.Frame(v, size)
+				fits(t, name, lines, size)
+				if size.Width < 80 {
+					continue
+				}
+				text := strings.Join(lines, "\n")
+				wants := []string{
+					"mongodb://large:27017/ MongoDB 8.0.10 every 2s", "2026-03-02 12:00:10 UTC", "Balancer full, 1000 rounds.",
+					"db.c0 is not balanced", "Balanced in 1h00m to 3h00m, likely by Mon 14:00, 1 GiB in 5 moves", "q quit  p pause",
+				}
+				if size.Width >= 200 { // 2000 chunks of 32 MiB, and 100 MiB; 4 in 2000 are jumbo
+					wants = append(wants, "62.6 GiB in 2000 chunks on "+fmt.Sprint(shards)+" shards, 4 jumbo")
+				}
+				for _, want := range wants {
+					if !strings.Contains(text, want) {
+						t.Errorf("%s: no %q in\n%s", name, want, text)
+					}
+				}
+				if tab == watch.Shards && !strings.Contains(text, "s001") {
+					t.Errorf("%s: no shard in\n%s", name, text)
+				}
+				if shards == 3 && (tab == watch.All || tab == watch.Shards) && !strings.Contains(text, "+10 MiB/s") {
+					t.Errorf("%s: no rate in\n%s", name, text)
+				}
+			}
+		}
+	}
+}
+
+func fits(t *testing.T, name string, lines []string, size watch.Size) {
+	t.Helper()
+	if len(lines) > max(1, size.Height) {
+		t.Errorf("%s: %d lines", name, len(lines))
+	}
+	for _, line := range lines {
+		if w := twwidth.Width(line); w > max(1, size.Width) || !utf8.ValidString(line) {
+			t.Errorf("%s: %d columns: %q", name, w, line)
+		}
+	}
+}
+
+// A wide screen has shards in columns, a tall one all of them: the worst first.
+func TestFrameOfManyShards(t *testing.T) {
+	s := snaptest.Large(t, snaptest.Scale{Shards: 100, Chunks: 5000})
+	v := watch.View{Now: report.Of(s), Tab: watch.Shards, Keys: true}
+	for _, c := range []struct {
+		size    watch.Size
+		visible int
+		hidden  string
+	}{
+		{watch.Size{Width: 80, Height: 24}, 19, "81 more"}, {watch.Size{Width: 200, Height: 24}, 38, "31 more"},
+		{watch.Size{Width: 200, Height: 60}, 100, ""},
+	} {
+		text := strings.Join(watch.Frame(v, c.size), "\n")
+		if n := strings.Count(text, " chunks") - 1; n != c.visible || !strings.Contains(text, c.hidden) {
+			t.Errorf("%v: %d shards in sight, want %d, and %q\n%s", c.size, n, c.visible, c.hidden, text)
+		}
+		if first := v.Now.Shards[0].ID; !strings.Contains(text, string(first)) {
+			t.Errorf("%v: not the fullest, %s, first", c.size, first)
+		}
+	}
+	v.Offset = 90
+	text := strings.Join(watch.Frame(v, watch.Size{Width: 80, Height: 24}), "\n")
+	if strings.Count(text, " chunks")-1 != 10 {
+		t.Errorf("scrolled:\n%s", text)
+	}
+}
+
+// What the screen does not have to obey is spelled out, and colours are there only
+// where they are wanted.
+func TestFrameShowsNamesAsText(t *testing.T) {
+	hostile := "a\x1b[2J\u202e\nb\xff"
+	w := snaptest.Large(t, snaptest.Scale{Shards: 3})
+	p := w.Parts()
+	p.Source.Name, p.Version = "mongodb://"+hostile, hostile
+	p.Shards[0].ID, p.Shards[0].Unreachable = catalog.ShardID(hostile), hostile
+	p.Collections[0].Namespace = "db." + hostile
+	p.Migrations = []catalog.ActiveMigration{{Namespace: hostile, From: catalog.ShardID(hostile), Since: p.Time}}
+	p.Reshardings = []catalog.ActiveResharding{{Namespace: hostile, Kind: hostile, State: hostile}}
+	v := watch.View{Now: report.Of(catalog.NewSnapshot(p)), Trouble: hostile, Keys: true}
+	for v.Tab = range watch.Moves + 1 {
+		size := watch.Size{Width: 120, Height: 40}
+		lines := watch.Frame(v, size)
+		fits(t, "plain", lines, size)
+		if text := strings.Join(lines, ""); strings.ContainsAny(text, "\x1b\u202e\n\t") {
+			t.Errorf("tab %d: %q", v.Tab, text)
+		}
+	}
+	v.Color, v.Tab = true, watch.All
+	if text := strings.Join(watch.Frame(v, watch.Size{Width: 120, Height: 40}), ""); !strings.Contains(text, "\x1b[31m") ||
+		strings.Contains(text, "\x1b[2J") {
+		t.Errorf("coloured: %q", text)
+	}
+}
+
+func TestPressed(t *testing.T) {
+	for sent, want := range map[string]string{
+		"q": "[1]", "\x03": "[1]", "p\t": "[2 3]", "\x1b[A\x1b[B": "[5 6]", "\x1bOC\x1b[Z": "[3 4]",
+		"\x1b[5~\x1b[6~": "[7 8]", "": "[]", "xyz": "[]", "\x1b": "[]", "\x1b[200~q": "[1]", "\x1b[1;5A": "[]",
+		"\x1b[": "[]", "\x1a": "[9]", "éq": "[1]",
+	} {
+		if got := fmt.Sprint(watch.Pressed(sent)); got != want {
+			t.Errorf("%q is %s, want %s", sent, got, want)
+		}
+	}
+}
+
+// The page, its JSON and a frame tell the same of one Snapshot.
+func TestFrameSaysWhatThePageSays(t *testing.T) {
+	o := report.Of(snaptest.Large(t, snaptest.Scale{Shards: 5, Chunks: 1234, Collections: 2, Empty: 1, Jumbo: 100}))
+	frame := strings.Join(watch.Frame(watch.View{Now: o}, watch.Size{Width: 200, Height: 60}), "\n")
+	var page strings.Builder
+	if err := report.Page(&page, o); err != nil {
+		t.Fatal(err)
+	}
+	raw, err := json.Marshal(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc struct {
+		Totals struct{ Bytes, Chunks, JumboChunks, NotBalanced int64 }
+		Shards []struct {
+			ID            string
+			Bytes, Chunks int64
+		}
+		Why struct{ Headline string }
+	}
+	if err := json.Unmarshal(raw, &doc); err != nil {
+		t.Fatal(err)
+	}
+	size := diagnosis.BytesText
+	if doc.Totals.Chunks != 1234 || doc.Totals.Bytes != 1234*32<<20 || doc.Totals.JumboChunks != 14 {
+		t.Errorf("totals %+v", doc.Totals)
+	}
+	both := []string{size(doc.Totals.Bytes), doc.Why.Headline}
+	for _, s := range doc.Shards {
+		both = append(both, s.ID, size(s.Bytes))
+		if want := fmt.Sprintf("%d chunks", s.Chunks); !strings.Contains(frame, want) {
+			t.Errorf("no %q in\n%s", want, frame)
+		}
+		if want := fmt.Sprintf(`data-v="%d">%d<`, s.Chunks, s.Chunks); !strings.Contains(page.String(), want) {
+			t.Errorf("no %q on the page", want)
+		}
+	}
+	for _, want := range both {
+		if !strings.Contains(frame, want) || !strings.Contains(page.String(), want) {
+			t.Errorf("%q is not on both the page and\n%s", want, frame)
+		}
+	}
+}

@@ -1,0 +1,248 @@
+package watch_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/catalog/snaptest"
+	"shardsh/repl/watch"
+)
+
+// bubble is the time of a test, which passes when all wait.
+type bubble struct{}
+
+func (bubble) Now() time.Time                         { return time.Now() }
+func (bubble) After(d time.Duration) <-chan time.Time { return time.After(d) }
+
+// screen is one in memory.
+type screen struct {
+	keys    chan watch.Key
+	resized chan struct{}
+	mu      sync.Mutex
+	size    watch.Size
+	frames  []string
+}
+
+func (s *screen) Keys() <-chan watch.Key   { return s.keys }
+func (s *screen) Resized() <-chan struct{} { return s.resized }
+func (s *screen) Size() watch.Size {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.size
+}
+
+func (s *screen) resize(size watch.Size) {
+	s.mu.Lock()
+	s.size = size
+	s.mu.Unlock()
+	s.resized <- struct{}{}
+}
+
+func (s *screen) Draw(lines []string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.frames = append(s.frames, strings.Join(lines, "\n"))
+	return nil
+}
+
+func (s *screen) last() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.frames[len(s.frames)-1]
+}
+
+func newScreen() *screen {
+	return &screen{keys: make(chan watch.Key), resized: make(chan struct{}), size: watch.Size{Width: 80, Height: 24}}
+}
+
+// reader reads a cluster that grows, and takes its time.
+type reader struct {
+	t       testing.TB
+	takes   time.Duration
+	reads   atomic.Int32
+	olds    atomic.Int32 // of the reads that had something to go on from
+	failing atomic.Bool
+	s       *catalog.Snapshot
+}
+
+var errNoRoute = errors.New("no route to host")
+
+func (r *reader) read(ctx context.Context, old *catalog.Snapshot) (*catalog.Snapshot, error) {
+	r.reads.Add(1)
+	if old != nil {
+		r.olds.Add(1)
+	}
+	select {
+	case <-time.After(r.takes):
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if r.failing.Load() {
+		return nil, errNoRoute
+	}
+	if r.s == nil {
+		r.s = snaptest.Large(r.t, snaptest.Scale{Shards: 3})
+	} else {
+		r.s = grown(r.s, "db.c0", "s001", 10<<20)
+	}
+	return r.s, nil
+}
+
+// run runs a loop in a bubble of time, on a screen if it is to have one, with what
+// else happens meanwhile.
+func run(t *testing.T, c watch.Config, onScreen bool, meanwhile func(*screen)) (err error) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		c.Clock = bubble{}
+		s := newScreen() // its channels belong to the bubble
+		if onScreen {
+			c.Screen = s
+		}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			err = watch.Run(ctx, c)
+		}()
+		meanwhile(s)
+		cancel()
+		<-done
+	})
+	return err
+}
+
+func TestLoopReadsAndDraws(t *testing.T) {
+	r := &reader{t: t, takes: 10 * time.Millisecond}
+	err := run(t, watch.Config{Read: r.read, Every: 2 * time.Second}, true, func(s *screen) {
+		time.Sleep(21 * time.Second)
+		synctest.Wait()
+		if r.reads.Load() != 11 || r.olds.Load() != 10 {
+			t.Errorf("%d reads in 21 s, %d of them of changes", r.reads.Load(), r.olds.Load())
+		}
+		if !strings.Contains(s.last(), "+1 MiB/s") { // 10 MiB each 10 s of the cluster's time
+			t.Errorf("no rate:\n%s", s.last())
+		}
+		s.keys <- watch.KeyNext
+		synctest.Wait()
+		if text := s.last(); !strings.Contains(text, "Shards  ") || strings.Contains(text, "Findings\n") {
+			t.Errorf("the next tab:\n%s", text)
+		}
+		s.resize(watch.Size{Width: 120, Height: 10})
+		synctest.Wait()
+		if n := strings.Count(s.last(), "\n") + 1; n != 10 {
+			t.Errorf("%d lines on a screen of 10", n)
+		}
+		s.keys <- watch.KeyPause
+		synctest.Wait()
+		before := r.reads.Load()
+		if !strings.Contains(s.last(), " paused") {
+			t.Errorf("pausing does not show:\n%s", s.last())
+		}
+		time.Sleep(time.Minute)
+		if r.reads.Load() != before {
+			t.Errorf("%d reads while pausing", r.reads.Load()-before)
+		}
+		s.keys <- watch.KeyPause
+		time.Sleep(5 * time.Second)
+		if r.reads.Load() < before+2 {
+			t.Error("it does not go on after a pause")
+		}
+		s.keys <- watch.KeyQuit
+	})
+	if err != nil {
+		t.Errorf("quitting is no error: %v", err)
+	}
+}
+
+// A cluster that takes long to read is read less often: a fifth of the time.
+func TestLoopIsNoLoad(t *testing.T) {
+	r := &reader{t: t, takes: 3 * time.Second}
+	_ = run(t, watch.Config{Read: r.read, Every: 2 * time.Second}, true, func(*screen) {
+		time.Sleep(149 * time.Second)
+		if r.reads.Load() != 10 {
+			t.Errorf("%d reads of 3 s in 149 s, not one each 15", r.reads.Load())
+		}
+	})
+}
+
+// A cluster that can't be read for a while is told, and looked at again.
+func TestLoopOutlivesTrouble(t *testing.T) {
+	r := &reader{t: t}
+	err := run(t, watch.Config{Read: r.read, Every: 2 * time.Second}, true, func(s *screen) {
+		time.Sleep(time.Second)
+		r.failing.Store(true)
+		time.Sleep(4 * time.Second)
+		if !strings.Contains(s.last(), "The last look failed: no route to host") {
+			t.Errorf("trouble is not told:\n%s", s.last())
+		}
+		r.failing.Store(false)
+		time.Sleep(4 * time.Second)
+		if strings.Contains(s.last(), "no route") {
+			t.Errorf("trouble stays:\n%s", s.last())
+		}
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	failing := &reader{t: t}
+	failing.failing.Store(true)
+	err = run(t, watch.Config{Read: failing.read, Every: time.Second}, true, func(*screen) { time.Sleep(time.Minute) })
+	if err == nil || failing.reads.Load() != 1 {
+		t.Errorf("at the beginning it is an error: %v after %d reads", err, failing.reads.Load())
+	}
+}
+
+// A terminal that is gone ends it.
+func TestLoopEndsWithItsKeys(t *testing.T) {
+	err := run(t, watch.Config{Read: (&reader{t: t}).read, Every: time.Second}, true, func(s *screen) {
+		close(s.keys)
+		time.Sleep(time.Minute)
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestLoopOnce(t *testing.T) {
+	var out bytes.Buffer
+	r := &reader{t: t}
+	err := run(t, watch.Config{Read: r.read, Every: time.Second, Out: &out, Once: true}, false,
+		func(*screen) { time.Sleep(time.Minute) })
+	if err != nil || r.reads.Load() != 1 {
+		t.Errorf("%v after %d reads", err, r.reads.Load())
+	}
+	if text := out.String(); !strings.Contains(text, "Balanced") || strings.Contains(text, "quit") ||
+		strings.Count(text, "MongoDB 8.0.10") != 1 {
+		t.Error(text)
+	}
+}
+
+func TestLoopWritesLinesOfJSON(t *testing.T) {
+	var out bytes.Buffer
+	_ = run(t, watch.Config{Read: (&reader{t: t}).read, Every: time.Second, Out: &out, JSON: true}, false,
+		func(*screen) { time.Sleep(2500 * time.Millisecond) })
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	if len(lines) != 3 {
+		t.Fatalf("%d lines in 2.5 s", len(lines))
+	}
+	var sums []int64
+	for _, line := range lines {
+		var doc struct{ Totals struct{ Bytes int64 } }
+		if err := json.Unmarshal([]byte(line), &doc); err != nil {
+			t.Fatal(err)
+		}
+		sums = append(sums, doc.Totals.Bytes)
+	}
+	if sums[1]-sums[0] != 10<<20 || sums[2]-sums[1] != 10<<20 {
+		t.Errorf("sums %v", sums)
+	}
+}
