@@ -150,7 +150,7 @@ looks for keys itself.`,
 		Usage: []string{"shardsh advise --ns DB.COLLECTION [options] [address]"},
 		Examples: []string{
 			"shardsh advise mongodb://host:27017 --ns shop.orders",
-			"shardsh advise mongodb://host:27017 --ns shop.orders --key '{\"customer\": 1}' --key '{\"_id\": \"hashed\"}'",
+			"shardsh advise mongodb://host:27017 --ns shop.orders --key '{\"customer\": 1}' --key '{\"_id\": 1}'",
 			"shardsh advise mongodb://host:27017 --ns shop.orders --query '{\"customer\": 7}' --expect 500GB",
 			"shardsh advise mongodb://host:27017 --ns shop.orders --about chunk-size",
 		},

@@ -93,8 +93,7 @@ type mockFlags struct {
 	demo          bool   // a mock that no file describes has something to do
 	serverVersion cmdline.Release
 	parameters    map[string]string
-	seed          uint64
-	seeded        bool
+	seed          cmdline.Seed
 	dbpath        string
 	snapshot      string
 	memory        cmdline.Size
@@ -120,23 +119,22 @@ func (o *mockFlags) mockFlag(f *pflag.FlagSet) {
 
 func (o *mockFlags) timeFlag(f *pflag.FlagSet) {
 	f.StringVar(&o.mockTime, "mock-time", "",
-		"`real|virtual|60x` clock of the mock: the real time, jumps while a script waits, or a pace")
+		"`real|virtual|60x` real time, jumps while a script waits, or a pace")
 }
 
 func (o *mockFlags) snapshotFlag(f *pflag.FlagSet) {
-	f.StringVar(&o.snapshot, "snapshot", "", "`FILE` mock the cluster in this file, from shardsh snapshot or mock.save()")
+	f.StringVar(&o.snapshot, "snapshot", "", "`FILE` mock the cluster in a file of shardsh snapshot or mock.save()")
 }
 
 // otherFlags are those that the shell alone has.
 func (o *mockFlags) otherFlags(f *pflag.FlagSet) {
-	f.IntVar(&o.routers, "routers", 0,
-		"`N` number of mongos of the mock (1, or what the topology says); mock.status() names them")
-	f.StringVar(&o.dbpath, "dbpath", "", "`DIR` store the mock in this directory, or open the one that is there")
+	f.IntVar(&o.routers, "routers", 0, "`N` number of mongos (1, or what the topology says)")
+	f.StringVar(&o.dbpath, "dbpath", "", "`DIR` store the mock here, or open the one that is there")
 	f.Var(&o.serverVersion, "server-version",
-		"`VERSION` MongoDB release to mock: 2.4, 3.4, 3.6, 4.0, 4.2, 4.4, 5.0, 6.0, 7.0, 8.0 (default), 8.1, 8.2, 8.3")
+		"`VERSION` MongoDB release to mock: 2.4, 3.4 to 8.3 (8.0)")
 	f.StringToStringVar(&o.parameters, "set-parameter", nil, "`NAME=VALUE` set a server parameter; repeat to add")
-	f.Var(&o.memory, "memory", "`SIZE` memory limit of the mock's commands (1GiB; 0: no limit)")
-	f.Uint64Var(&o.seed, "seed", 0, "`N` random seed: runs with the same seed repeat exactly, from 2026-01-01 on")
+	f.Var(&o.memory, "memory", "`SIZE` memory limit of all commands (1GiB; 0: no limit)")
+	f.Var(&o.seed, "seed", "`N` random seed; with one, virtual time begins on 2026-01-01")
 }
 
 // keeps reports whether the mock cluster may have come from somewhere.
@@ -144,7 +142,7 @@ func (o *mockFlags) keeps() bool { return o.dbpath != "" || o.snapshot != "" }
 
 // describes reports whether anything says what the mock is like.
 func (o *mockFlags) describes() bool {
-	return o.mockTime != "" || len(o.parameters) > 0 || o.seeded || o.serverVersion.Given || o.memory.Given || o.routers != 0
+	return o.mockTime != "" || len(o.parameters) > 0 || o.seed.Given || o.serverVersion.Given || o.memory.Given || o.routers != 0
 }
 
 func (o *mockFlags) check() error {

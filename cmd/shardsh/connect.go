@@ -102,7 +102,7 @@ func connectMock(env environment, o *clusterFlags, s session) (*connection, erro
 		Topology:   topology,
 		RealTime:   o.mockTime == "real" || o.mockTime == "" && s.interactive,
 		Pace:       pace,
-		Seed:       o.seed,
+		Seed:       o.seed.N,
 		Version:    o.serverVersion.Release,
 		Parameters: map[string]any{},
 		DBPath:     o.dbpath,
@@ -118,7 +118,7 @@ func connectMock(env environment, o *clusterFlags, s session) (*connection, erro
 	if o.mock == "" && o.keeps() {
 		cfg.Topology = nil
 	}
-	if o.seeded {
+	if o.seed.Given {
 		cfg.Start = mockEpoch
 	}
 	for name, value := range o.parameters {

@@ -70,7 +70,7 @@ func (o *doctorFlags) run(ctx context.Context, env environment) error {
 // symptoms looks at this machine, then at the way to the cluster, then at the cluster.
 // The error is that of a signal, or of a command line that makes no sense.
 func (o *doctorFlags) symptoms(ctx context.Context, env environment) ([]doctor.Line, error) {
-	lines := machine(env).Lines()
+	lines := thisMachine(env).Lines()
 	if o.usesMock() {
 		return o.mockSymptoms(ctx, env, lines)
 	}
@@ -162,8 +162,8 @@ func noWay(err error, remedy string) doctor.Line {
 		Text: secret.Redact(live.Plainly(err.Error())), Remedy: remedy}
 }
 
-// machine is what there is to know of this side.
-func machine(env environment) doctor.Machine {
+// thisMachine is what there is to know of this side.
+func thisMachine(env environment) doctor.Machine {
 	columns, rows := env.screen()
 	home := homeDirectory()
 	m := doctor.Machine{Version: built.This().Line(), Terminal: isTerminal(env.stdout), Columns: columns, Rows: rows,

@@ -46,7 +46,7 @@ func (o *libraryFlags) groups() []cmdline.Group {
 	return groups
 }
 
-func (o *libraryFlags) complete(environment, []string) error { return nil } // runWords does
+func (o *libraryFlags) complete(environment, []string) error   { return nil } // runWords does
 func (o *libraryFlags) run(context.Context, environment) error { return nil }
 
 // runWords is "shardsh run": a script of the library, or of a file, with options of
@@ -116,7 +116,7 @@ func (o *libraryFlags) read(args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	o.quiet, o.seeded = o.quietChoice.On, cmdline.All(groups).Changed("seed")
+	o.quiet = o.quietChoice.On
 	return o.check()
 }
 

@@ -47,7 +47,7 @@ func rehearse(
 	r.options = rehearsal.Options{
 		Tell:  func(database string, command bson.Raw) { tellChange(env, json, database, command) },
 		Note:  func(text string) { notice(env.stderr, o.quiet, "%s", plaintext.VisibleLine(text)) },
-		Clock: conn.clock, Seed: o.seed,
+		Clock: conn.clock, Seed: o.seed.N,
 	}
 	if r.options.Clock == nil {
 		r.options.Clock = script.WallClock()

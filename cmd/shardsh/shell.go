@@ -54,7 +54,7 @@ func runShell(ctx context.Context, env environment) error {
 	case o.buildInfo:
 		return printBuildInfo(env)
 	}
-	o.args, o.warnings, o.seeded = rest, warnings, cmdline.All(usage.Groups).Changed("seed")
+	o.args, o.warnings = rest, warnings
 	if err := o.complete(words); err != nil {
 		return err
 	}

@@ -35,56 +35,56 @@ type command interface {
 type section string
 
 const (
-	looks   section = "Look at a cluster, and change nothing"
-	changes section = "Change a cluster"
-	others  section = "Scripts, the mock cluster, and this program"
+	looking  section = "Look at a cluster, and change nothing"
+	changing section = "Change a cluster"
+	helping  section = "Scripts, the mock cluster, and this program"
 )
 
 // verbs are in the order of the help.
 func verbs() []verb {
 	return []verb{
-		{looks, "check", "[options] ADDRESS...", "check that clusters are healthy, for CI and monitoring", checkText(),
+		{looking, "check", "[options] ADDRESS...", "check that clusters are healthy, for CI and monitoring", checkText(),
 			func() command { return new(checkFlags) }},
-		{looks, "why", "[options] [address]", "what is wrong, why, and what to do", whyText(),
+		{looking, "why", "[options] [address]", "what is wrong, why, and what to do", whyText(),
 			func() command { return new(whyFlags) }},
-		{looks, "doctor", "[options] [address]", "check that you can work on a cluster from here", doctorText(),
+		{looking, "doctor", "[options] [address]", "check that you can work on a cluster from here", doctorText(),
 			func() command { return new(doctorFlags) }},
-		{looks, "watch", "[options] [address]", "live view of migrations and findings", watchText(),
+		{looking, "watch", "[options] [address]", "live view of migrations and findings", watchText(),
 			func() command { return new(watchFlags) }},
-		{looks, "map", "--ns NS [options] [address]", "draw the chunks of a collection", mapText(),
+		{looking, "map", "--ns NS [options] [address]", "draw the chunks of a collection", mapText(),
 			func() command { return new(mapFlags) }},
-		{looks, "plan", "[options] [address]", "the steps that would reach a goal", planText(),
+		{looking, "plan", "[options] [address]", "the steps that would reach a goal", planText(),
 			func() command { return new(planFlags) }},
-		{looks, "forecast", "[options] [address]", "how long balancing or draining will take", forecastText(),
+		{looking, "forecast", "[options] [address]", "how long balancing or draining will take", forecastText(),
 			func() command { return new(forecastFlags) }},
-		{looks, "simulate", "--change CHANGE [options] [address]", "what changes to the cluster would lead to",
+		{looking, "simulate", "--change CHANGE [options] [address]", "what changes to the cluster would lead to",
 			simulateText(), func() command { return new(simulateFlags) }},
-		{looks, "advise", "--ns NS [options] [address]", "which shard key, chunk size or presplit suits a collection",
+		{looking, "advise", "--ns NS [options] [address]", "which shard key, chunk size or presplit suits a collection",
 			adviseText(), func() command { return new(adviseFlags) }},
-		{looks, "report", "[options] [address] -o FILE", "an HTML report about a cluster", reportText(),
+		{looking, "report", "[options] [address] -o FILE", "an HTML report about a cluster", reportText(),
 			func() command { return new(reportFlags) }},
-		{looks, "snapshot", "[options] [address] -o FILE", "save the metadata of a cluster to a file", snapshotText(),
+		{looking, "snapshot", "[options] [address] -o FILE", "save the metadata of a cluster to a file", snapshotText(),
 			func() command { return new(snapshotFlags) }},
-		{changes, "apply", "[options] plan.json [address]", "apply a plan, resume it, or undo it", cmdline.Text{},
+		{changing, "apply", "[options] plan.json [address]", "apply a plan, resume it, or undo it", cmdline.Text{},
 			func() command { return legacy{new(applyLine).groups, environment.apply} }},
-		{changes, "balance", "--ns NS [options] [address]", "balance collections with shardsh's own engine", cmdline.Text{},
+		{changing, "balance", "--ns NS [options] [address]", "balance collections with shardsh's own engine", cmdline.Text{},
 			func() command { return legacy{new(balanceLine).groups, environment.balance} }},
-		{changes, "drain", "--shard ID [options] [address]", "empty a shard, and remove it", cmdline.Text{},
+		{changing, "drain", "--shard ID [options] [address]", "empty a shard, and remove it", cmdline.Text{},
 			func() command { return legacy{new(drainLine).groups, environment.drain} }},
-		{changes, "defragment", "--ns NS [options] [address]", "merge small chunks", cmdline.Text{},
+		{changing, "defragment", "--ns NS [options] [address]", "merge small chunks", cmdline.Text{},
 			func() command { return legacy{new(defragmentLine).groups, environment.defragment} }},
-		{changes, "presplit", "--ns NS [options] [address]", "split a collection and distribute its chunks", cmdline.Text{},
+		{changing, "presplit", "--ns NS [options] [address]", "split a collection and distribute its chunks", cmdline.Text{},
 			func() command { return legacy{new(presplitLine).groups, environment.presplitCollection} }},
-		{others, "run", "NAME [address] [options]", "run a maintenance script of the library", runText(),
+		{helping, "run", "NAME [address] [options]", "run a maintenance script of the library", runText(),
 			func() command { return new(libraryFlags) }},
-		{others, "test", "[options] [path...]", "run tests of scripts, with injected faults", testText(),
+		{helping, "test", "[options] [path...]", "run tests of scripts, with injected faults", testText(),
 			func() command { return new(testFlags) }},
-		{others, "serve", "[options]", "serve the mock cluster on a port", serveText(),
+		{helping, "serve", "[options]", "serve the mock cluster on a port", serveText(),
 			func() command { return new(serveFlags) }},
-		{others, "completion", "bash|zsh|fish", "print the completion script of your shell", completionText(),
+		{helping, "completion", "bash|zsh|fish", "print the completion script of your shell", completionText(),
 			func() command { return new(completionFlags) }},
-		{others, "man", "", "print the manual page", manText(), func() command { return new(manFlags) }},
-		{others, "version", "[options]", "print the version and how it was built", versionText(),
+		{helping, "man", "", "print the manual page", manText(), func() command { return new(manFlags) }},
+		{helping, "version", "[options]", "print the version and how it was built", versionText(),
 			func() command { return new(versionFlags) }},
 	}
 }
@@ -99,6 +99,9 @@ func (l legacy) groups() []cmdline.Group                { return l.list() }
 func (l legacy) complete(environment, []string) error   { return nil }
 func (l legacy) run(context.Context, environment) error { return nil }
 func (l legacy) runWords(ctx context.Context, env environment) (bool, error) {
+	if slices.Contains(env.args, "--help-all") {
+		env.args = []string{"--help"}
+	}
 	return true, l.do(env, ctx)
 }
 
@@ -127,7 +130,7 @@ func (v verb) usage(c command, ask *helpFlags) cmdline.Command {
 func (v verb) execute(ctx context.Context, env environment) error {
 	c, ask := v.new(), new(helpFlags)
 	if raw, ok := c.(interface {
-		// runWords runs a command line whose words are not all options and operands of the verb, and reports whether it is one.
+		// runWords runs a command line that is not all options of the verb; false if it is.
 		runWords(ctx context.Context, env environment) (bool, error)
 	}); ok {
 		if done, err := raw.runWords(ctx, env); done {
@@ -215,4 +218,4 @@ func verbUsage() (list []cmdline.Command) {
 }
 
 // sections returns the verbs by section.
-func sections() []section { return slices.Clone([]section{looks, changes, others}) }
+func sections() []section { return []section{looking, changing, helping} }
