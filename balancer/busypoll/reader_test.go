@@ -1,6 +1,6 @@
 //go:build unix
 
-package awake
+package busypoll
 
 import (
 	"bytes"
@@ -41,14 +41,14 @@ func pairs(t *testing.T) map[string][2]net.Conn {
 	return all
 }
 
-// looking returns a reader that looks.
-func looking(t *testing.T, nc net.Conn) *reader {
+// polling returns a reader that polls.
+func polling(t *testing.T, nc net.Conn) *reader {
 	t.Helper()
-	r, ok := new(Lookout).Reader(nc).(*reader)
+	r, ok := new(Group).Reader(nc).(*reader)
 	if !ok {
-		t.Skip("a single CPU has nothing to look with")
+		t.Skip("with a single CPU nothing polls")
 	}
-	r.lookout.last.Store(r)
+	r.group.last.Store(r)
 	return r
 }
 
@@ -72,12 +72,12 @@ func TestAllComesAsItWas(t *testing.T) {
 						return
 					}
 					left = left[n:]
-					for pause := time.Now().Add(time.Duration(rand.IntN(int(2 * patience)))); time.Now().Before(pause); {
+					for pause := time.Now().Add(time.Duration(rand.IntN(int(2 * pollTime)))); time.Now().Before(pause); {
 						runtime.Gosched()
 					}
 				}
 			})
-			got, err := io.ReadAll(looking(t, ends[0]))
+			got, err := io.ReadAll(polling(t, ends[0]))
 			if err != nil || !bytes.Equal(got, sent) {
 				t.Errorf("%d of %d bytes, the same: %v, error %v", len(got), len(sent), bytes.Equal(got, sent), err)
 			}
@@ -103,7 +103,7 @@ func TestReadsEndAsThoseOfConnections(t *testing.T) {
 			for network, ends := range watched {
 				c.end(plain[network][0], plain[network][1])
 				_, want := plain[network][0].Read(make([]byte, 1))
-				r := looking(t, ends[0])
+				r := polling(t, ends[0])
 				c.end(ends[0], ends[1])
 				n, err := r.Read(make([]byte, 1))
 				if n != 0 || !errors.Is(err, c.want) {
@@ -126,20 +126,20 @@ func unnamed(err error, ends [2]net.Conn) string {
 // TestNothingLeftToRead: an empty slice reads nothing, and is no end.
 func TestNothingLeftToRead(t *testing.T) {
 	for network, ends := range pairs(t) {
-		if n, err := looking(t, ends[0]).Read(nil); n != 0 || err != nil {
+		if n, err := polling(t, ends[0]).Read(nil); n != 0 || err != nil {
 			t.Errorf("%s: %d, %v", network, n, err)
 		}
 	}
 }
 
-// TestAlone: a connection looks as long as no other one has been read from.
+// TestAlone: a connection polls as long as no other one has been read from.
 func TestAlone(t *testing.T) {
 	ends := pairs(t)
-	l := new(Lookout)
+	g := new(Group)
 	for _, network := range []string{"tcp", "unix", "tcp", "tcp"} {
-		r, ok := l.Reader(ends[network][0]).(*reader)
+		r, ok := g.Reader(ends[network][0]).(*reader)
 		if !ok {
-			t.Skip("a single CPU has nothing to look with")
+			t.Skip("with a single CPU nothing polls")
 		}
 		if r.alone() {
 			t.Errorf("%s: nothing has been read from it", network)
@@ -160,11 +160,11 @@ func TestWhatIsReadPlainly(t *testing.T) {
 	wrapped := struct{ net.Conn }{ends[0]}
 	pipe, _ := net.Pipe()
 	for _, nc := range []net.Conn{wrapped, pipe} {
-		if got := new(Lookout).Reader(nc); got != io.Reader(nc) {
+		if got := new(Group).Reader(nc); got != io.Reader(nc) {
 			t.Errorf("%T is read by %T", nc, got)
 		}
 	}
-	if got := (*Lookout)(nil).Reader(ends[0]); got != io.Reader(ends[0]) {
-		t.Errorf("read by %T without a lookout", got)
+	if got := (*Group)(nil).Reader(ends[0]); got != io.Reader(ends[0]) {
+		t.Errorf("read by %T without a group", got)
 	}
 }

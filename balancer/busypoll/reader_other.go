@@ -1,6 +1,6 @@
 //go:build !unix
 
-package awake
+package busypoll
 
 import (
 	"io"
@@ -8,6 +8,6 @@ import (
 )
 
 // Reader returns nc itself: systems other than Unix have other ways to wait.
-func (l *Lookout) Reader(nc net.Conn) io.Reader { return nc }
+func (g *Group) Reader(nc net.Conn) io.Reader { return nc }
 
 type reader struct{}

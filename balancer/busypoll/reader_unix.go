@@ -1,6 +1,6 @@
 //go:build unix
 
-package awake
+package busypoll
 
 import (
 	"errors"
@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// Reader returns a reader of nc, which is nc itself where there is nothing to be gained:
-// with a single CPU, and for connections that are not the system's own. What holds for
-// nc's Read, deadlines too, holds for the reader's, but that one at a time may read.
-func (l *Lookout) Reader(nc net.Conn) io.Reader {
+// Reader returns a reader of nc that polls. It is nc itself where polling would not help:
+// with a single CPU, and for connections that are not the system's own. The reader behaves
+// as nc's Read does, deadlines included, but only one goroutine at a time may read.
+func (g *Group) Reader(nc net.Conn) io.Reader {
 	var raw syscall.RawConn
 	var err error
 	switch its := nc.(type) { // and nothing around them, which may read in a way of its own
@@ -24,22 +24,22 @@ func (l *Lookout) Reader(nc net.Conn) io.Reader {
 	case *net.UnixConn:
 		raw, err = its.SyscallConn()
 	}
-	if l == nil || raw == nil || err != nil || runtime.GOMAXPROCS(0) < 2 {
+	if g == nil || raw == nil || err != nil || runtime.GOMAXPROCS(0) < 2 {
 		return nc
 	}
-	r := &reader{lookout: l, nc: nc, raw: raw}
-	r.look = r.lookFor
+	r := &reader{group: g, nc: nc, raw: raw}
+	r.poll = r.pollOnce
 	return r
 }
 
 type reader struct {
-	lookout *Lookout
+	group   *Group
 	nc      net.Conn
 	raw     syscall.RawConn
-	habit   habit
+	backoff backoff
 
-	// Of the read that goes on.
-	look func(fd uintptr) bool
+	// Of the read under way.
+	poll func(fd uintptr) bool
 	into []byte
 	n    int
 	err  error
@@ -51,9 +51,9 @@ func (r *reader) Read(b []byte) (int, error) {
 		return r.nc.Read(b)
 	}
 	r.into = b
-	err := r.raw.Read(r.look)
+	err := r.raw.Read(r.poll)
 	r.into = nil
-	r.lookout.last.Store(r)
+	r.group.last.Store(r)
 	switch {
 	case err != nil:
 		var its *net.OpError
@@ -75,29 +75,29 @@ func (r *reader) failed(err error) error {
 		Err: err}
 }
 
-// lookFor reads what is there, and reports whether there was something: false has the
-// runtime wait, and call again. It looks for a moment if that may help.
-func (r *reader) lookFor(fd uintptr) bool {
+// pollOnce reads what is there, and reports whether there was something: after false the
+// runtime waits for the connection and calls again. It polls for a moment if that may help.
+func (r *reader) pollOnce(fd uintptr) bool {
 	if r.read(fd) {
 		return true
 	}
 	began := time.Now()
-	if !r.alone() || !r.habit.looks(began) {
+	if !r.alone() || !r.backoff.allows(began) {
 		return false
 	}
-	for now := began; r.alone() && now.Sub(began) < patience; now = time.Now() {
+	for now := began; r.alone() && now.Sub(began) < pollTime; now = time.Now() {
 		runtime.Gosched() // others come first
 		if r.read(fd) {
-			r.habit.tried(true, now)
+			r.backoff.record(true, now)
 			return true
 		}
 	}
-	r.habit.tried(false, time.Now())
+	r.backoff.record(false, time.Now())
 	return false
 }
 
-// alone reports whether no other connection has been read from since this one was.
-func (r *reader) alone() bool { return r.lookout.last.Load() == r }
+// alone reports whether no other connection of the group has been read from since.
+func (r *reader) alone() bool { return r.group.last.Load() == r }
 
 // read reports whether there was something to read, or an error.
 func (r *reader) read(fd uintptr) bool {
