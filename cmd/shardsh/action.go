@@ -11,11 +11,9 @@ import (
 	"shardsh/balancer/action"
 	"shardsh/balancer/plan"
 	"shardsh/bindings/actiontext"
-	"shardsh/bindings/changes"
 	"shardsh/bindings/display"
 	"shardsh/bindings/findings"
 	"shardsh/bindings/script"
-	"shardsh/cmd/shardsh/cmdline"
 	"shardsh/cmd/shardsh/secret"
 )
 
@@ -25,57 +23,20 @@ type planAction interface {
 	Run(ctx context.Context, c action.Cluster, r action.Reporter) (action.PlanResult, error)
 }
 
-// planVerb is a subcommand that is a face of such an action.
+// planVerb is a verb that is a face of such an action.
 type planVerb interface {
-	groups() []cmdline.Group
 	shared() *actionFlags
-	// take reads the words that are no options.
-	take(env environment, words []string) error
 	// action returns the options of the action.
-	action(e action.RunOptions) planAction
+	action(o action.RunOptions) planAction
 }
 
-func (o *actionFlags) take(env environment, words []string) error {
-	if len(words) > 1 {
-		return usagef("%s takes one address, not also %q", env.name(), secret.Redact(words[1]))
-	}
-	if len(words) == 0 {
-		return nil
-	}
-	return o.takeAddress(words[0])
-}
-
-// parseAction reads the command line of a subcommand; false when that was its help.
-func (env environment) parseAction(v planVerb, help func(io.Writer, []cmdline.Group)) (bool, error) {
-	groups, o := v.groups(), v.shared()
-	words, err := env.parseWords(groups)
-	if err != nil {
-		return false, err
-	}
-	if o.help {
-		help(env.stdout, groups)
-		return false, nil
-	}
-	if err := v.take(env, words); err != nil {
-		return false, err
-	}
-	o.quiet = o.quietChoice.On
-	if err := o.check(env.name()); err != nil {
-		return false, err
-	}
-	return true, wrongOptions(v.action(o.runOptions()).Validate())
-}
-
-// reach is a subcommand that makes a plan for a goal and carries it out. Where nobody
-// can be asked it is a dry run.
-func (env environment) reach(ctx context.Context, v planVerb, help func(io.Writer, []cmdline.Group)) error {
-	if ok, err := env.parseAction(v, help); !ok || err != nil {
-		return err
-	}
+// reach makes a plan for a goal and carries it out. Without a terminal to confirm on it
+// is a dry run.
+func reach(ctx context.Context, env environment, v planVerb) error {
 	o := v.shared()
 	unasked := !o.yes && !o.dryRun && !isTerminal(env.stdin)
 	o.dryRun = o.dryRun || unasked
-	err := env.act(ctx, v, !o.yes)
+	err := act(ctx, env, v, !o.yes)
 	if unasked && err == nil {
 		notice(env.stderr, o.quiet, "Nothing done; pass --yes to run.")
 	}
@@ -83,26 +44,24 @@ func (env environment) reach(ctx context.Context, v planVerb, help func(io.Write
 }
 
 // act connects, runs the action and shows how it ended.
-func (env environment) act(ctx context.Context, v planVerb, showPlan bool) error {
+func act(ctx context.Context, env environment, v planVerb, showPlan bool) error {
 	o := v.shared()
 	ctx, cancel := o.bounded(ctx)
 	defer cancel()
-	conn, err := env.connect(ctx, o.commandLine, false)
+	conn, err := o.connect(ctx, env)
 	if err != nil {
 		return because(ctx, err)
 	}
 	defer conn.close()
-	js := script.NewEngine(script.Options{Clock: conn.clock, Stdout: env.stderr, Stderr: env.warned()})
-	r := env.reporter(js, !o.quiet && !o.dryRun, o.quiet)
+	js := script.NewEngine(script.Options{Clock: conn.clock, Stdout: env.stderr, Stderr: env.errOut()})
+	r := actionReporter(env, js, !o.quiet && !o.dryRun, o.quiet)
 	if showPlan {
 		r.Plan = func(p *plan.Plan) { fmt.Fprint(o.shown(env), findings.PlanText(p, false)) }
 	}
-	r.WouldSend = func(c action.WouldSend) {
-		fmt.Fprintf(o.shown(env), "would send to %s\n", secret.Redact(changes.Line(c.Database, c.Command)))
-	}
+	r.WouldSend = func(c action.WouldSend) { tellChange(env, o.json, c.Database, c.Command) }
 	e := o.runOptions()
 	if !o.yes {
-		e.Confirm = env.agreed
+		e.Confirm = func(ctx context.Context, question string) error { return confirm(ctx, env, question) }
 	}
 	stages := listenForMore(ctx)
 	defer stages.end()
@@ -112,7 +71,7 @@ func (env environment) act(ctx context.Context, v planVerb, showPlan bool) error
 	defer still()
 	result, err := v.action(e).Run(ctx, conn.actionCluster(js.Clock), r)
 	r.Progress.End()
-	return env.showPlanResult(ctx, o, result, spelled(err))
+	return o.showResult(ctx, env, result, spelled(err))
 }
 
 // actionCluster is what actions work on.
@@ -123,8 +82,8 @@ func (c *connection) actionCluster(clock script.Clock) action.Cluster {
 	}
 }
 
-// reporter shows what an action does on the standard error.
-func (env environment) reporter(js *script.Engine, progress, quiet bool) *actiontext.Reporter {
+// actionReporter shows what an action does on the standard error.
+func actionReporter(env environment, js *script.Engine, progress, quiet bool) *actiontext.Reporter {
 	d := display.New(display.Options{Terminal: isTerminal(env.stderr)})
 	d.JS = js
 	return &actiontext.Reporter{
@@ -133,20 +92,20 @@ func (env environment) reporter(js *script.Engine, progress, quiet bool) *action
 	}
 }
 
-// showPlanResult shows how a run ended, and how to go on.
-func (env environment) showPlanResult(ctx context.Context, o *actionFlags, r action.PlanResult, err error) error {
+// showResult shows how a run ended, and how to go on.
+func (o *actionFlags) showResult(ctx context.Context, env environment, r action.PlanResult, err error) error {
 	if r.Plan == "" && r.Already == "" { // nothing began
 		return because(ctx, err)
 	}
-	to := env.told()
+	to := env.out()
 	if o.json {
 		if err != nil {
 			r.Error = secret.Redact(err.Error())
 		}
-		if err := writeJSON(env.toldJSON(), r); err != nil {
+		if err := writeJSON(env.jsonOut(), r); err != nil {
 			return err
 		}
-		to = env.warned()
+		to = env.errOut()
 	}
 	if !o.json || !r.Finished && !r.Possible {
 		fmt.Fprintln(to, actiontext.PlanResult(r))
@@ -165,7 +124,7 @@ func (env environment) showPlanResult(ctx context.Context, o *actionFlags, r act
 			next = append(next, fmt.Sprintf("to take it back: shardsh apply --undo %s", r.Journal))
 		}
 		if len(next) > 0 {
-			fmt.Fprintln(env.warned(), strings.Join(next, "; "))
+			fmt.Fprintln(env.errOut(), strings.Join(next, "; "))
 		}
 	}
 	if err == nil && r.Stopped != "" && ctx.Err() != nil {
@@ -199,8 +158,8 @@ func spelled(err error) error {
 	return spelledError{err, strings.ReplaceAll(err.Error(), wrong.Error(), wrong.Spelled(action.Flag))}
 }
 
-// agreed asks a question, and returns an error unless the answer is yes.
-func (env environment) agreed(ctx context.Context, question string) error {
+// confirm asks a question, and returns an error unless the answer is yes.
+func confirm(ctx context.Context, env environment, question string) error {
 	fmt.Fprint(env.stdout, question+" [y/N] ")
 	answer, err := bufio.NewReader(interruptible{ctx, env.stdin}).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {

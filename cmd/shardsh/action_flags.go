@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"io"
 	"time"
 
@@ -8,83 +9,87 @@ import (
 
 	"shardsh/balancer/action"
 	"shardsh/cmd/shardsh/cmdline"
+	"shardsh/cmd/shardsh/secret"
 )
 
-// actionFlags are the options of the subcommands that carry a plan out.
-type actionFlags struct {
-	commandLine
+// changeFlags are those of the verbs that change a cluster.
+type changeFlags struct {
+	clusterFlags
+	runFlags
+	safetyFlags
 	pace                      paceFlags
 	json, yes, pauseBalancing bool
-	journal, resume           string
+}
+
+func (o *changeFlags) flags(f *pflag.FlagSet, dryRun, json string) {
+	f.BoolVarP(&o.yes, "yes", "y", false, "don't ask")
+	f.BoolVar(&o.pauseBalancing, "pause-balancing", false, "disable the cluster's own balancing of them meanwhile")
+	cmdline.Alias(f, "take-over", "pause-balancing")
+	f.BoolVar(&o.dryRun, "dry-run", false, dryRun)
+	f.BoolVar(&o.readOnly, "read-only", false, "refuse to change anything")
+	f.BoolVar(&o.json, "json", false, json)
+	o.transcriptFlag(f)
+	f.Var(&o.timeout, "timeout", "`TIME` stop after 90, 30s, 5m; a step under way is left to the cluster")
+	cmdline.ChoiceVar(f, &o.quietChoice, "quiet", "no notices, no progress")
+}
+
+// sharedGroups returns the options that have pages of their own.
+func (o *changeFlags) sharedGroups(more ...func(*pflag.FlagSet)) []cmdline.Group {
+	groups := append([]cmdline.Group{o.pace.group(more...)}, o.server.Flags()...)
+	return append(groups, mockGroup(o.mockFlag, o.snapshotFlag))
+}
+
+// takeWords reads the words of the command line, which can be one address.
+func (o *changeFlags) takeWords(env environment, words []string, hint string) error {
+	if len(words) > 1 {
+		return usagef("%s takes one address, not also %q%s", env.name(), secret.Redact(words[1]), hint)
+	}
+	if len(words) == 1 {
+		if err := o.takeAddress(words[0]); err != nil {
+			return err
+		}
+	}
+	o.quiet = o.quietChoice.On
+	if o.mock == "" && o.snapshot == "" && !o.server.Named() {
+		return usagef("%s needs the address of a cluster, --mock, or --snapshot FILE", env.name())
+	}
+	return o.clusterFlags.check()
+}
+
+func (o *changeFlags) connect(ctx context.Context, env environment) (*connection, error) {
+	return connect(ctx, env, &o.clusterFlags,
+		session{mode: o.mode(), quiet: !o.quietChoice.Given || o.quietChoice.On})
+}
+
+// actionFlags are those of the verbs that carry a plan out.
+type actionFlags struct {
+	changeFlags
+	journal, resume string
+}
+
+// groupsWith returns the options: those that a verb alone has, and those that all of
+// them have. The journal is where the name says, unless it is named.
+func (o *actionFlags) groupsWith(journal string, own func(f *pflag.FlagSet)) []cmdline.Group {
+	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
+		own(f)
+		f.StringVar(&o.journal, "journal", "", "`FILE` write down there what is done ("+journal+".journal)")
+		f.StringVar(&o.resume, "resume", "", "`JOURNAL` go on with the run of this journal")
+		o.flags(f, "print the commands, don't send them", "print how it ended as JSON")
+	})}
+	return append(groups, o.sharedGroups()...)
 }
 
 func (o *actionFlags) shared() *actionFlags { return o }
 
-// groups returns the options: those that a subcommand alone has, and those that all of
-// them have. The journal is where the name in the parentheses says, unless it is named.
-func (o *actionFlags) groupsWith(journal string, own func(f *pflag.FlagSet)) []cmdline.Group {
-	groups := []cmdline.Group{
-		cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
-			own(f)
-			f.BoolVarP(&o.yes, "yes", "y", false, "don't ask")
-			f.StringVar(&o.journal, "journal", "", "`FILE` write down there what is done ("+journal+".journal)")
-			f.StringVar(&o.resume, "resume", "", "`JOURNAL` go on with the run of this journal")
-			pauseBalancingFlag(f, &o.pauseBalancing)
-			f.BoolVar(&o.dryRun, "dry-run", false, "print the commands, don't send them")
-			f.BoolVar(&o.readOnly, "read-only", false, "refuse to change anything")
-			f.BoolVar(&o.json, "json", false, "print how it ended as JSON")
-			f.StringVar(&o.mock, "mock", "", "`N|FILE` a mock cluster: number of shards, or a topology file")
-			f.Lookup("mock").NoOptDefVal = mockGiven
-			f.StringVar(&o.snapshot, "snapshot", "", "`FILE` a mock of the cluster in this file: a rehearsal")
-			transcriptFlag(f, &o.transcript)
-			f.Var(&o.timeout, "timeout", "`TIME` stop after 90, 30s, 5m; a step under way is left to the cluster")
-			cmdline.ChoiceVar(f, &o.quietChoice, "quiet", "no notices, no progress")
-			f.BoolVarP(&o.help, "help", "h", false, "print this help")
-		}),
-		cmdline.NewGroup("Pace", func(f *pflag.FlagSet) {
-			o.pace.flags(f)
-			hiddenAlias(f, "max-time", "for")
-		}),
-	}
-	return append(groups, o.server.Flags()...)
-}
-
-func pauseBalancingFlag(f *pflag.FlagSet, to *bool) {
-	f.BoolVar(to, "pause-balancing", false, "switch the cluster's own balancing of them off meanwhile")
-	hiddenAlias(f, "take-over", "pause-balancing")
-}
-
-// hiddenAlias defines an older name of an option, which works and is not shown.
-func hiddenAlias(f *pflag.FlagSet, old, name string) {
-	now := f.Lookup(name)
-	f.AddFlag(&pflag.Flag{Name: old, Value: now.Value, DefValue: now.DefValue, NoOptDefVal: now.NoOptDefVal, Hidden: true})
-}
-
-// rule is something that a command line must not say.
-type rule struct {
-	broken bool
-	text   string
-}
-
-func obey(rules ...rule) error {
-	for _, r := range rules {
-		if r.broken {
-			return usagef("%s", r.text)
-		}
-	}
-	return nil
-}
-
-func (o *actionFlags) check(name string) error {
+// check refuses what the verb of a name must not be asked for.
+func (o *actionFlags) check(name string, a planAction) error {
 	if err := obey(
 		rule{o.readOnly, "--read-only and " + name + " exclude each other: --dry-run shows what would be sent"},
 		rule{o.dryRun && o.yes && name != "apply", "--dry-run and --yes exclude each other"},
-		rule{o.mock == "" && o.snapshot == "" && !o.server.Named(),
-			name + " needs the address of a cluster, --mock, or --snapshot FILE"},
 	); err != nil {
 		return err
 	}
-	return o.commandLine.check()
+	return wrongOptions(a.Validate())
 }
 
 // runOptions returns what the options say.
@@ -95,12 +100,7 @@ func (o *actionFlags) runOptions() action.RunOptions {
 }
 
 // shown is where plans go that are shown before they are carried out.
-func (o *actionFlags) shown(env environment) io.Writer {
-	if o.json {
-		return env.warned()
-	}
-	return env.told()
-}
+func (o *actionFlags) shown(env environment) io.Writer { return changesOut(env, o.json) }
 
 // paceFlags are the options that say at which pace something moves.
 type paceFlags struct {
@@ -113,19 +113,25 @@ type paceFlags struct {
 	metrics             string
 }
 
-// flags returns the options of a pace.
-func (o *paceFlags) flags(f *pflag.FlagSet) {
-	f.IntVar(&o.moves, "max-moves", 0, "`N` end this run after so many moves")
-	f.Var(&o.bytes, "max-bytes", "`SIZE` end this run before more than 10GB have moved")
-	f.Var(&o.time, "for", "`TIME` begin nothing after 90, 30m, 4h; waits count")
-	f.Var(&o.between, "pause-between", "`TIME` wait so long after each step")
-	f.Var(&o.window, "window", "`22:00-06:00 [ZONE]` begin only then, by the cluster's clock; ZONE is UTC, +02:00, "+
-		"Europe/Berlin (that of this machine)")
-	f.Var(&o.pauseWhen, "pause-when",
-		"`\"lag > 10s or queue > 50 or cpu > 0.8\"` begin nothing meanwhile: lag, oplog, queue, "+
-			"active, connections, cache, dirty, cpu of the shards' members")
-	f.StringVar(&o.metrics, "metrics", "", "`[HOST:]PORT` answer Prometheus there; without a host this machine alone")
-	f.IntVar(&o.parallel, "parallel", action.DefaultParallel, "`N` moves at once, a shard in one at a time")
+// group returns the options of a pace, and more of them.
+func (o *paceFlags) group(more ...func(*pflag.FlagSet)) cmdline.Group {
+	return cmdline.NewGroup("Pace", func(f *pflag.FlagSet) {
+		f.IntVar(&o.moves, "max-moves", 0, "`N` stop after N moves")
+		f.Var(&o.bytes, "max-bytes", "`SIZE` stop before more than 10GB have moved")
+		f.Var(&o.time, "for", "`TIME` begin nothing after 90, 30m, 4h; waits count")
+		cmdline.Alias(f, "max-time", "for")
+		f.Var(&o.between, "pause-between", "`TIME` wait after each step")
+		f.Var(&o.window, "window", "`22:00-06:00 [ZONE]` begin only then, by the cluster's clock; ZONE is UTC, +02:00, "+
+			"Europe/Berlin (that of this machine)")
+		f.Var(&o.pauseWhen, "pause-when",
+			"`\"lag > 10s or queue > 50 or cpu > 0.8\"` begin nothing meanwhile: lag, oplog, queue, "+
+				"active, connections, cache, dirty, cpu of the shards' members")
+		f.StringVar(&o.metrics, "metrics", "", "`[HOST:]PORT` serve metrics for Prometheus; without a host on this machine only")
+		f.IntVar(&o.parallel, "parallel", action.DefaultParallel, "`N` moves at once; a shard takes part in one at a time")
+		for _, add := range more {
+			add(f)
+		}
+	}).On("pace", "Pace")
 }
 
 func (o *paceFlags) coolDownFlag(f *pflag.FlagSet) {

@@ -17,11 +17,11 @@ import (
 // twoFaces is an action as its subcommand and as its helper. In both DIR is a directory
 // of its own; in the helper's call the options stand as they are.
 type twoFaces struct {
-	name         string
-	line, call   string
-	prepare      string // in the shell, on both clusters
-	topology     string
-	reason       string // what it fails with
+	name       string
+	line, call string
+	prepare    string // in the shell, on both clusters
+	topology   string
+	reason     string // what it fails with
 }
 
 // bothFaces runs each face on a cluster of its own, of the same topology.

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 
 	"github.com/spf13/pflag"
@@ -31,9 +30,9 @@ func (o *applyFlags) groups() []cmdline.Group {
 	})
 }
 
-// take reads the words: the plan comes first, unless a journal has it, then perhaps an
-// address.
-func (o *applyFlags) take(env environment, words []string) error {
+// complete reads the words: the plan comes first, unless a journal has it, then perhaps
+// an address.
+func (o *applyFlags) complete(env environment, words []string) error {
 	if o.resume == "" && o.undo == "" {
 		if len(words) == 0 {
 			return usagef("apply needs the file of a plan, or --resume or --undo with a journal")
@@ -43,7 +42,10 @@ func (o *applyFlags) take(env environment, words []string) error {
 		}
 		o.planFile, words = words[0], words[1:]
 	}
-	return o.actionFlags.take(env, words)
+	if err := o.takeWords(env, words, ""); err != nil {
+		return err
+	}
+	return o.check("apply", o.action(o.runOptions()))
 }
 
 func (o *applyFlags) action(e action.RunOptions) planAction {
@@ -54,24 +56,19 @@ func (o *applyFlags) action(e action.RunOptions) planAction {
 	return a
 }
 
-// apply is "shardsh apply": a plan, carried out.
-func (env environment) apply(ctx context.Context) error {
-	var o applyFlags
-	if ok, err := env.parseAction(&o, printApplyHelp); !ok || err != nil {
-		return err
-	}
+// run is "shardsh apply": a plan, carried out.
+func (o *applyFlags) run(ctx context.Context, env environment) (err error) {
 	if !o.yes && !o.dryRun && (!isTerminal(env.stdin) || o.planFile == "-") {
 		return usagef("no terminal to confirm on: use --yes, or --dry-run to see the commands")
 	}
-	var err error
-	if o.plan, err = env.readPlan(o.planFile); err != nil {
+	if o.plan, err = readPlan(env, o.planFile); err != nil {
 		return err
 	}
-	return env.act(ctx, &o, !o.yes && !o.dryRun)
+	return act(ctx, env, o, !o.yes && !o.dryRun)
 }
 
 // readPlan reads a plan from a file or the standard input; nil without a name.
-func (env environment) readPlan(path string) (*plan.Plan, error) {
+func readPlan(env environment, path string) (*plan.Plan, error) {
 	switch path {
 	case "":
 		return nil, nil //nolint:nilnil // a journal has it
@@ -90,36 +87,37 @@ func (env environment) readPlan(path string) (*plan.Plan, error) {
 	return p, nil
 }
 
-func printApplyHelp(w io.Writer, groups []cmdline.Group) {
-	fmt.Fprintf(w, `Carries out a plan of "shardsh plan --json" or sh.plan(). Whether all of it still
-fits the cluster is found out before the first command, and of each step again
-right before it; a step that the cluster shows as done already counts as done.
-
-The journal, beside the plan unless named, has each step before its command is
-sent. It is enough to go on, whatever moment the run ended at (--resume), and to
-take back what was done (--undo): ranges go back to their shards, chunks get
-their bounds back. The data that donors keep for a while after a move must be
-deleted before their ranges come back, by default after 15 minutes; that is
-waited for. Neither the history of chunks nor flags come back. Ctrl-C ends the
-run after the step under way, a second one at once.
+func applyText() cmdline.Text {
+	return cmdline.Text{
+		Intro: `Carries out a plan of "shardsh plan --json" or sh.plan(), and writes each step to
+a journal before it is sent: --resume goes on with a run, --undo undoes it. Each
+step is checked right before it is sent. At the prompt, sh.apply() does the same.`,
+		Usage: []string{
+			"shardsh apply [options] plan.json [address]",
+			"shardsh apply [options] --resume|--undo JOURNAL [address]",
+		},
+		Examples: []string{
+			"shardsh apply plan.json mongodb://host:27017 --dry-run",
+			"shardsh apply plan.json mongodb://host:27017 --pause-balancing --for 4h",
+			"shardsh apply --resume plan.journal mongodb://host:27017 --yes",
+			"shardsh apply --undo plan.journal mongodb://host:27017",
+			"shardsh apply plan.json --snapshot cluster.snap --yes",
+		},
+		More: `Whether all steps still fit the cluster is found out before the first command; a
+step that the cluster shows as done already counts as done. The journal, beside
+the plan unless named, is enough to resume or undo the run, whatever moment it
+ended at. Undoing moves ranges back to their shards and gives chunks their bounds
+back; neither the history of chunks nor flags come back. The data that donors keep
+for a while after a move must be deleted first, by default after 15 minutes; that
+is waited for.
 
 The cluster's balancer must not work on the same collections: stop it, switch it
 off for them, or give --pause-balancing, which switches it on again at the end.
 
-Usage:
-  shardsh apply [options] plan.json [address]
-  shardsh apply [options] --resume|--undo JOURNAL [address]
+Ctrl-C ends the run after the step under way; a second one asks the servers to
+stop that step; a third one leaves it to them.
 
-%s
-Exit codes: 0 it is done, or a limit is reached; 1 it is not: the reason is told;
-2 wrong command line; 130 stopped by Ctrl-C.
-
-Examples:
-  shardsh apply plan.json mongodb://host:27017 --dry-run
-  shardsh apply plan.json mongodb://host:27017 --pause-balancing --for 4h
-  shardsh apply plan.json mongodb://host:27017 --yes --window "22:00-06:00 Europe/Berlin" --pause-between 1m
-  shardsh apply --resume plan.journal mongodb://host:27017 --yes
-  shardsh apply --undo plan.journal mongodb://host:27017
-  shardsh apply plan.json --snapshot cluster.snap --yes
-`, cmdline.Usage(groups))
+Exit codes: 0 done, or a limit is reached; 1 not done: the reason is printed;
+2 wrong command line; 130, 143 interrupted.`,
+	}
 }

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"io"
 
 	"github.com/spf13/pflag"
 
@@ -28,42 +26,44 @@ func (o *drainFlags) groups() []cmdline.Group {
 	})
 }
 
+func (o *drainFlags) complete(env environment, words []string) error {
+	if err := o.takeWords(env, words, ""); err != nil {
+		return err
+	}
+	return o.check("drain", o.action(o.runOptions()))
+}
+
 func (o *drainFlags) action(e action.RunOptions) planAction {
 	return action.Drain{
 		Shard: catalog.ShardID(o.shard), Remove: o.remove, MovePrimaries: o.movePrimaries, RunOptions: e,
 	}
 }
 
-// drain is "shardsh drain": a shard emptied by our engine.
-func (env environment) drain(ctx context.Context) error {
-	return env.reach(ctx, &drainFlags{}, printDrainHelp)
-}
+// run is "shardsh drain": a shard emptied by our engine.
+func (o *drainFlags) run(ctx context.Context, env environment) error { return reach(ctx, env, o) }
 
-func printDrainHelp(w io.Writer, groups []cmdline.Group) {
-	fmt.Fprintf(w, `Empties a shard by moves of its own and at its own pace: all ranges of sharded
-collections, jumbo chunks too. With --remove it marks the shard as draining before
-the first move, and takes it out of the cluster when it is empty; without, the
-shard stays, and the cluster's balancer fills it again as soon as it may.
+func drainText() cmdline.Text {
+	return cmdline.Text{
+		Intro: `Empties a shard with shardsh's own engine: moves all ranges of sharded
+collections, also jumbo chunks. With --remove it marks the shard as draining
+first, and removes it when it is empty; without, the shard stays, and the
+balancer may fill it again. At the prompt, sh.drain() does the same.`,
+		Examples: []string{
+			"shardsh drain mongodb://host:27017 --shard shard3 --dry-run",
+			"shardsh drain mongodb://host:27017 --shard shard3 --remove --move-primaries --pause-balancing",
+			"shardsh drain mongodb://host:27017 --shard shard3 --yes --max-bytes 100GB --window 22:00-06:00",
+		},
+		More: `Databases whose primary the shard is, and unsharded collections on it, move only
+with --move-primaries: with movePrimary, during which an application must not
+write to them up to 7.0, and with moveCollection. Without that option they are
+printed, with the commands.
 
-What is not a range of a sharded collection moves only with --move-primaries:
-databases whose primary the shard is, with movePrimary, during which an
-application must not write to them up to 7.0; unsharded collections that lie on
-it, with moveCollection. Without that option they are named, with the command.
+Without a terminal nothing is done unless --yes is given: the plan and its
+commands are printed. When the cluster changes meanwhile a new plan takes over.
+Everything is written to a journal: --resume goes on, "shardsh apply --undo"
+undoes it.
 
-Without a terminal nothing is done unless --yes is given: what would be sent is
-printed. Everything is written down in a journal: --resume goes on, "shardsh apply
---undo" takes the moves back. It can be run again at any time.
-
-Usage:
-  shardsh drain [options] --shard ID [address]
-
-%s
-Exit codes: 0 it is done, or a limit is reached; 1 it is not: the reason is told;
-2 wrong command line; 130, 143 interrupted.
-
-Examples:
-  shardsh drain mongodb://host:27017 --shard shard3 --dry-run
-  shardsh drain mongodb://host:27017 --shard shard3 --remove --move-primaries --pause-balancing
-  shardsh drain mongodb://host:27017 --shard shard3 --yes --pause-balancing --max-bytes 100GB --window 22:00-06:00
-`, cmdline.Usage(groups))
+Exit codes: 0 done, or a limit is reached; 1 not done: the reason is printed;
+2 wrong command line; 130, 143 interrupted.`,
+	}
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"os"
 
@@ -32,21 +31,24 @@ func (o *presplitFlags) groups() []cmdline.Group {
 	})
 }
 
-func (o *presplitFlags) take(env environment, words []string) (err error) {
+func (o *presplitFlags) complete(env environment, words []string) (err error) {
+	if err := o.takeWords(env, words, ""); err != nil {
+		return err
+	}
 	if o.points != "" && o.resume == "" {
-		if o.cuts.Points, err = env.keys(o.points); err != nil {
+		if o.cuts.Points, err = readKeys(env, o.points); err != nil {
 			return err
 		}
 	}
-	return o.actionFlags.take(env, words)
+	return o.check("presplit", o.action(o.runOptions()))
 }
 
 func (o *presplitFlags) action(e action.RunOptions) planAction {
 	return action.Presplit{Cuts: o.cuts, RunOptions: e}
 }
 
-// keys reads a file of keys, or the standard input.
-func (env environment) keys(path string) (list []bson.Raw, err error) {
+// readKeys reads a file of keys, or the standard input.
+func readKeys(env environment, path string) (list []bson.Raw, err error) {
 	var text []byte
 	if path == "-" {
 		text, err = io.ReadAll(env.stdin)
@@ -72,38 +74,31 @@ func (env environment) keys(path string) (list []bson.Raw, err error) {
 	return list, nil
 }
 
-// presplitCollection is "shardsh presplit": chunks for what is to come.
-func (env environment) presplitCollection(ctx context.Context) error {
-	return env.reach(ctx, &presplitFlags{}, printPresplitHelp)
-}
+// run is "shardsh presplit": chunks for what is to come.
+func (o *presplitFlags) run(ctx context.Context, env environment) error { return reach(ctx, env, o) }
 
-func printPresplitHelp(w io.Writer, groups []cmdline.Group) {
-	fmt.Fprintf(w, `Cuts a sharded collection, empty or filled, and spreads its chunks over the shards
-so that each has as many as any other, give or take one. Chunks are cut at the
-bounds of zones first; those in a zone go to its shards only. What is spread
-evenly stays where it is. It can be run again at any time: where nothing is left
-to do it says so.
+func presplitText() cmdline.Text {
+	return cmdline.Text{
+		Intro: `Splits a sharded collection, empty or filled, and distributes its chunks evenly
+over the shards, within zones where there are any. At the prompt, sh.presplit()
+does the same.`,
+		Examples: []string{
+			"shardsh presplit mongodb://host:27017 --ns shop.events --per-shard 8",
+			"shardsh presplit mongodb://host:27017 --ns shop.orders --points keys.json --yes --pause-balancing",
+			"shardsh presplit mongodb://host:27017 --ns shop.orders --from-sample 100 --dry-run",
+		},
+		More: `Where to split: --chunks and --per-shard for keys that begin with a hash; --points
+for any; --from-sample for collections with documents. Chunks are split at the
+bounds of zones first. What is spread evenly stays where it is. Neighbours go to
+different shards where that is possible: from 7.0 on the auto-merger merges those
+on the same shard (sh.disableAutoMerger).
 
-Where to cut: --chunks and --per-shard for keys that begin with a hash; --points
-for any; --from-sample for collections with documents.
+Without a terminal nothing is done unless --yes is given: the plan and its
+commands are printed. When the cluster changes meanwhile a new plan takes over.
+Everything is written to a journal: --resume goes on, "shardsh apply --undo"
+undoes it.
 
-Neighbours go to different shards where that is possible: from 7.0 on the
-auto-merger makes one chunk of those on the same shard (sh.disableAutoMerger).
-
-Without a terminal nothing is done unless --yes is given: what would be sent is
-printed. Everything is written down in a journal: --resume goes on, "shardsh apply
---undo" takes it back.
-
-Usage:
-  shardsh presplit [options] --ns DB.COLLECTION [address]
-
-%s
-Exit codes: 0 it is done, or a limit is reached; 1 it is not: the reason is told;
-2 wrong command line; 130, 143 interrupted.
-
-Examples:
-  shardsh presplit mongodb://host:27017 --ns shop.events --per-shard 8
-  shardsh presplit mongodb://host:27017 --ns shop.orders --points keys.json --yes --pause-balancing
-  shardsh presplit mongodb://host:27017 --ns shop.orders --from-sample 100 --dry-run
-`, cmdline.Usage(groups))
+Exit codes: 0 done, or a limit is reached; 1 not done: the reason is printed;
+2 wrong command line; 130, 143 interrupted.`,
+	}
 }
