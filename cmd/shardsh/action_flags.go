@@ -135,7 +135,7 @@ func (o *paceFlags) group(more ...func(*pflag.FlagSet)) cmdline.Group {
 }
 
 func (o *paceFlags) coolDownFlag(f *pflag.FlagSet) {
-	f.Var(&o.cool, "cool-down", "`TIME` leave a range that was moved alone for 10m, 24h")
+	f.Var(&o.cool, "cool-down", "`TIME` balance: leave a range that was moved alone for 10m, 24h")
 }
 
 func (o *paceFlags) pace() action.Pace {

@@ -93,7 +93,8 @@ window, and while the condition of --pause-when does not hold.
 // printPage prints one of these pages.
 func printPage(to io.Writer, page, intro string) error {
 	var groups []cmdline.Group
-	for _, g := range append(new(shellFlags).groups(), new(paceFlags).group()) {
+	pace := new(paceFlags)
+	for _, g := range append(new(shellFlags).groups(), pace.group(pace.coolDownFlag)) {
 		if g.Page == page {
 			groups = append(groups, g)
 		}
