@@ -11,7 +11,7 @@ import (
 
 // callbacks lets the functions of a test run that something else calls: a command of a
 // script, an event of a migration. They run on the goroutine of the server while the
-// test's own waits for it. When the time of the test is up the stage closes first, so
+// test's own waits for it. When the time of the test is up it closes first, so
 // that the two never run at once.
 type callbacks struct {
 	runtime *goja.Runtime
@@ -81,9 +81,9 @@ func (e timeoutError) Error() string {
 // after a while of real time.
 func (f *file) bounded(parent context.Context, limit time.Duration) (ctx context.Context, end func()) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(parent))
-	stage := f.callbacks
+	calls := f.callbacks
 	finish := func(cause error) {
-		stage.close(cause)
+		calls.close(cause)
 		cancel(cause)
 	}
 	stop := context.AfterFunc(parent, func() { finish(context.Cause(parent)) })

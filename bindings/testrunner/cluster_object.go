@@ -1,6 +1,7 @@
 package testrunner
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -45,16 +46,17 @@ func (f *file) position(c *script.Call, name string) int {
 // now on.
 func (f *file) atCommand(c *script.Call) goja.Value {
 	what := f.action(c.Arg(1), "atCommand")
-	stage := f.callbacks
+	calls := f.callbacks
 	f.testCluster.recorder.add(&trigger{at: f.position(c, "atCommand"), text: "cluster.atCommand(" + c.Text(0) + ")",
-		before: func() { stage.call(what) }})
+		before: func() { calls.call(what) }})
 	return nil
 }
 
 // cutAfter cuts the connection when the n-th command was carried out, so that its
 // reply is lost.
 func (f *file) cutAfter(c *script.Call) goja.Value {
-	f.testCluster.recorder.add(&trigger{at: f.position(c, "cutAfter"), text: "cluster.cutAfter(" + c.Text(0) + ")", cut: true})
+	f.testCluster.recorder.add(&trigger{at: f.position(c, "cutAfter"), text: "cluster.cutAfter(" + c.Text(0) + ")",
+		cut: true})
 	return nil
 }
 
@@ -100,8 +102,8 @@ type migrationTrigger struct {
 	action goja.Callable
 }
 
-// onMigration adds an ambush. The functions run without the cluster's lock.
-func (w *testCluster) onMigration(stage *callbacks, a *migrationTrigger) {
+// onMigration adds a trigger. The functions run without the cluster's lock.
+func (w *testCluster) onMigration(calls *callbacks, a *migrationTrigger) {
 	w.cluster.Lock()
 	defer w.cluster.Unlock()
 	w.migrations = append(w.migrations, a)
@@ -112,7 +114,7 @@ func (w *testCluster) onMigration(stage *callbacks, a *migrationTrigger) {
 			}
 			a.fired++
 			_ = w.cluster.Outside(func() error {
-				stage.call(a.action, stage.runtime.ToValue(map[string]any{
+				calls.call(a.action, calls.runtime.ToValue(map[string]any{
 					"event": e.Name, "ns": e.Namespace, "from": string(e.From), "to": string(e.To)}))
 				return nil
 			})
@@ -166,16 +168,17 @@ func argumentsOf(v goja.Value) []goja.Value {
 // reportPending fails a test whose faults did not come to pass: what it shows is
 // something else than it says.
 func (f *file) reportPending() {
-	for _, a := range f.testCluster.recorder.pending() {
-		f.attempt.notes = append(f.attempt.notes, Problem{Text: a.text + " did not happen: the scripts of the test sent too " +
-			"few commands after it"})
+	note := func(format string, args ...any) {
+		f.attempt.notes = append(f.attempt.notes, Problem{Text: fmt.Sprintf(format, args...)})
+	}
+	for _, t := range f.testCluster.recorder.pending() {
+		note("%s did not happen: the scripts of the test sent too few commands after it", t.text)
 	}
 	f.testCluster.cluster.Lock()
 	defer f.testCluster.cluster.Unlock()
-	for _, a := range f.testCluster.migrations {
-		if a.fired == 0 {
-			f.attempt.notes = append(f.attempt.notes, Problem{Text: "cluster.onMigration(\"" + a.event + "\") did not happen: no " +
-				"migration has come to it"})
+	for _, t := range f.testCluster.migrations {
+		if t.fired == 0 {
+			note("cluster.onMigration(%q) did not happen: no migration has come to it", t.event)
 		}
 	}
 }

@@ -13,8 +13,9 @@ import (
 type fault struct {
 	// run is which script of the test, and command which of its commands, from 1.
 	run, command int
-	name         string // of the command
-	cut          bool   // the connection after it; otherwise it fails
+	name         string        // of the command
+	without      balancerState // after the script without a fault
+	cut          bool          // the connection after it; otherwise it fails
 	// met: the script has come to the command, and ended with exitCode.
 	reached  bool
 	exitCode int
@@ -31,13 +32,13 @@ func (x *fault) String() string {
 // tryFaults repeats a test that has passed, with a fault at each command that its
 // scripts have sent. It stops at the first fault with problems.
 func (f *file) tryFaults(ctx context.Context, clean *attempt, from startPoint, tried *int) []Problem {
-	for i, names := range clean.sent {
-		for k, name := range names {
+	for i, clear := range clean.runs {
+		for k, name := range clear.commands {
 			for _, cut := range []bool{false, true} {
 				if ctx.Err() != nil {
 					return nil
 				}
-				x := &fault{run: i + 1, command: k + 1, name: name, cut: cut}
+				x := &fault{run: i + 1, command: k + 1, name: name, without: clear.left, cut: cut}
 				problems := f.try(ctx, &attempt{test: clean.test, seed: clean.seed, fault: x}, from)
 				*tried++
 				f.options.OnTest(f.path, clean.test.title(), *tried)
@@ -74,28 +75,33 @@ func (f *file) runFaulted(r scriptRun) scriptResult {
 	if x == nil || x.run != number {
 		result := f.runScript(r)
 		if x == nil {
-			a.sent = append(a.sent, namesOf(result.commands))
+			a.runs = append(a.runs, cleanRun{namesOf(result.commands), w.balancerState()})
 		}
 		return result
 	}
-	was := w.balancerState()
-	trap := &trigger{at: x.command, cut: x.cut, text: x.String()}
+	before := w.balancerState()
+	trigger := &trigger{at: x.command, cut: x.cut, text: x.String()}
 	if !x.cut {
-		trap.fail = mongoerr.New(mongoerr.OperationFailed, "made to fail by shardsh test --every-fault")
+		trigger.fail = mongoerr.New(mongoerr.OperationFailed, "made to fail by shardsh test --every-fault")
 	}
-	w.recorder.add(trap)
+	w.recorder.add(trigger)
 	result := f.runScript(r)
-	w.recorder.remove(trap)
-	x.reached, x.exitCode = trap.name != "", result.exitCode
+	w.recorder.remove(trigger)
+	x.reached, x.exitCode = trigger.name != "", result.exitCode
 	if result.exitCode == 0 {
 		return result
 	}
-	if wrong := w.leftBehind(was, result); len(wrong) > 0 {
-		a.notes = append(a.notes, Problem{Text: strings.Join(wrong, "\n")})
+	note := func(wrong []string) {
+		if len(wrong) > 0 {
+			a.notes = append(a.notes, Problem{Text: strings.Join(wrong, "\n")})
+		}
 	}
+	note(w.leftBehind(before, x.without, result))
 	w.runs--
 	again := f.runScript(r)
-	if again.exitCode != 0 && len(a.notes) > 0 {
+	if again.exitCode == 0 {
+		note(w.leftDraining(before, x.without, result))
+	} else if len(a.notes) > 0 {
 		return result
 	}
 	return again
@@ -109,7 +115,7 @@ func namesOf(list []*Command) []string {
 	return names
 }
 
-// remove takes an ambush away that no command has come to.
+// remove takes a trigger away that no command has come to.
 func (t *recorder) remove(a *trigger) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

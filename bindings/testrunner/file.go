@@ -21,7 +21,6 @@ type file struct {
 	options *Options
 	path    string
 	release catalog.Release // the zero value where none was asked for
-	first   bool            // of the releases
 	bail    func()
 
 	shell   *bindings.Shell
@@ -29,9 +28,8 @@ type file struct {
 	output  string // while the file was read
 	dir     string // for states; empty until there is one
 
-	root    *suite
-	current *suite // that is being read; nil when all are
-	onlySet bool
+	definitions *definitions
+	selection   selection
 
 	// Of the test that runs:
 	testCluster *testCluster
@@ -46,9 +44,9 @@ type file struct {
 	snapshots *snapshots
 }
 
-func newFile(o *Options, path string, release catalog.Release) *file {
-	f := &file{options: o, path: path, release: release, root: &suite{}, read: map[string]bool{}}
-	f.current = f.root
+func newFile(o *Options, path string, release catalog.Release, first bool) *file {
+	f := &file{options: o, path: path, release: release, read: map[string]bool{},
+		selection: selection{filter: o.Filter, first: first}}
 	f.note(path)
 	f.snapshots = newSnapshots(path, o.Snapshots)
 	return f
@@ -91,7 +89,7 @@ func (f *file) run(ctx context.Context) {
 	bounded, end := f.bounded(ctx, f.options.Timeout)
 	_, err := f.shell.RunFile(bounded, f.path)
 	end()
-	f.current = nil
+	f.definitions.current = nil
 	f.output = f.takeOutput()
 	if err != nil {
 		if ctx.Err() == nil {
@@ -99,8 +97,11 @@ func (f *file) run(ctx context.Context) {
 		}
 		return
 	}
-	f.choose()
-	f.runSuite(ctx, f.root, startPoint{start: &clusterOptions{release: f.release}})
+	root := f.definitions.root
+	for _, t := range root.tests() {
+		f.selection.only = f.selection.only || t.is(modeOnly)
+	}
+	f.runSuite(ctx, root, startPoint{start: &clusterOptions{release: f.release}, release: f.release})
 	if f.problem == nil {
 		f.problem = f.snapshots.finish(f.complete(ctx))
 	}
@@ -132,7 +133,8 @@ func (f *file) open() error {
 	if err != nil {
 		return err
 	}
-	f.defineGlobals()
+	f.definitions = newDefinitions(f.shell.JS, f.path, f.note)
+	f.definitions.defineGlobals()
 	f.defineCluster()
 	f.defineRun()
 	expect.Define(f.shell.JS, expect.Options{Matchers: append(f.clusterMatchers(), f.snapshotMatcher())})
@@ -147,26 +149,6 @@ func (f *file) cleanUp() {
 	if f.dir != "" {
 		_ = os.RemoveAll(f.dir)
 	}
-}
-
-// choose leaves out what is not to run.
-func (f *file) choose() {
-	for _, t := range f.root.tests() {
-		f.onlySet = f.onlySet || t.is(modeOnly)
-	}
-}
-
-// is reports whether a test, or a suite around it, was written down so.
-func (t *test) is(m mode) bool {
-	if t.mode == m {
-		return true
-	}
-	for s := t.suite; s != nil; s = s.parent {
-		if s.mode == m {
-			return true
-		}
-	}
-	return false
 }
 
 // takeOutput returns what was printed since it was called last.

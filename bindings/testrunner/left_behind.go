@@ -1,9 +1,7 @@
 package testrunner
 
 import (
-	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -14,8 +12,8 @@ import (
 	"shardsh/bindings/plaintext"
 )
 
-// balancerState is how a cluster stands in what a script must not leave behind changed
-// without a word.
+// balancerState is whether a cluster balances, and what it drains: what a script that
+// fails must not leave changed.
 type balancerState struct {
 	balancer bool
 	// paused are the collections that are not balanced.
@@ -56,10 +54,11 @@ func truth(doc bson.Raw, field string) bool {
 	return v
 }
 
-// leftBehind lists what a script that did not get over a fault must not have left: a
-// cluster that contradicts itself, anything lost, a lease, and, unless its output
-// says so, balancing that is off and shards that drain.
-func (w *testCluster) leftBehind(was balancerState, r scriptResult) (wrong []string) {
+// leftBehind lists what a script that a fault ended must not have left: a cluster that
+// contradicts itself, lost data, a lease, and balancing that is off, unless it was off
+// before or is off after the script without the fault. Shards may drain until the script
+// has run again: a drain that has begun goes on.
+func (w *testCluster) leftBehind(before, without balancerState, r scriptResult) (wrong []string) {
 	wrong = append(wrong, w.inconsistencies()...)
 	for _, lost := range w.lost {
 		wrong = append(wrong, "lost: "+lost)
@@ -67,41 +66,36 @@ func (w *testCluster) leftBehind(was balancerState, r scriptResult) (wrong []str
 	for _, lease := range w.leases() {
 		wrong = append(wrong, "a lease is left: "+lease)
 	}
-	now, said := w.balancerState(), strings.TrimRight(r.output, "\n")+"\n"+r.errors
-	if was.balancer && !now.balancer && !says(said, "balanc", off) {
-		wrong = append(wrong, "the balancer is off, which the script's output does not say")
+	now := w.balancerState()
+	if before.balancer && without.balancer && !now.balancer {
+		wrong = append(wrong, "the balancer is off")
 	}
 	for _, ns := range slices.Sorted(maps.Keys(now.paused)) {
-		if !was.paused[ns] && !says(said, ns, off) {
-			wrong = append(wrong, fmt.Sprintf("%s is not balanced any more, which the script's output does not say", ns))
+		if !before.paused[ns] && !without.paused[ns] {
+			wrong = append(wrong, ns+" is not balanced any more")
 		}
 	}
-	for _, id := range slices.Sorted(maps.Keys(now.draining)) {
-		if !was.draining[id] && !says(said, id, drains) {
-			wrong = append(wrong, fmt.Sprintf("%s is draining, which the script's output does not say", id))
-		}
-	}
-	if len(wrong) > 0 {
-		wrong = append(wrong, "The script has said:\n"+quoted(said))
-	}
-	return wrong
+	return withOutput(wrong, r)
 }
 
-// What tells people that something is left off, or drains.
-var (
-	off = regexp.MustCompile(`(?i)\b(off|stopped|disabled|paused|not (running|enabled|balanced)|startBalancer|` +
-		`enableBalanc)`)
-	drains = regexp.MustCompile(`(?i)drain`)
-)
-
-// says reports whether a line names something and says what of it.
-func says(text, name string, what *regexp.Regexp) bool {
-	for line := range strings.Lines(text) {
-		if strings.Contains(strings.ToLower(line), strings.ToLower(name)) && what.MatchString(line) {
-			return true
+// leftDraining lists the shards that still drain after the script has run again without a
+// fault, unless they drained before or do so after the script without a fault.
+func (w *testCluster) leftDraining(before, without balancerState, r scriptResult) (wrong []string) {
+	for _, id := range slices.Sorted(maps.Keys(w.balancerState().draining)) {
+		if !before.draining[id] && !without.draining[id] {
+			wrong = append(wrong, id+" is still draining after the script has run again")
 		}
 	}
-	return false
+	return withOutput(wrong, r)
+}
+
+// withOutput adds what the script has printed to a list of what is wrong, if there is any.
+func withOutput(wrong []string, r scriptResult) []string {
+	if len(wrong) == 0 {
+		return nil
+	}
+	said := strings.TrimRight(r.output, "\n") + "\n" + r.errors
+	return append(wrong, "The script has said:\n"+quoted(said))
 }
 
 // mostQuoted is how much of a script's output a problem shows.

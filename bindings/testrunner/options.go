@@ -40,9 +40,9 @@ var optionNames = []string{
 
 // readOptions returns what a suite or a test begins with, on top of what is
 // around it.
-func (f *file) readOptions(o *goja.Object, word string, t *test) *clusterOptions {
-	js := f.shell.JS
-	s := *f.startOf(f.current)
+func (d *definitions) readOptions(o *goja.Object, word string, t *test) *clusterOptions {
+	js := d.js
+	s := *startOf(d.current)
 	s.fixture, s.fresh = "", false
 	for _, name := range o.Keys() {
 		if !slices.Contains(optionNames, name) {
@@ -51,7 +51,7 @@ func (f *file) readOptions(o *goja.Object, word string, t *test) *clusterOptions
 		}
 	}
 	get := func(name string) goja.Value { return script.Property(o, name) }
-	f.readCluster(&s, get, word)
+	d.readCluster(&s, get, word)
 	if v := get("serverVersion"); v != nil {
 		release, err := catalog.ParseRelease(v.String())
 		if err != nil {
@@ -86,8 +86,8 @@ func (f *file) readOptions(o *goja.Object, word string, t *test) *clusterOptions
 
 // readCluster reads which cluster it is: one of topology, shards and snapshot, and
 // a fixture on top.
-func (f *file) readCluster(s *clusterOptions, get func(string) goja.Value, word string) {
-	js := f.shell.JS
+func (d *definitions) readCluster(s *clusterOptions, get func(string) goja.Value, word string) {
+	js := d.js
 	given := 0
 	for _, name := range []string{"topology", "shards", "snapshot"} {
 		if get(name) != nil {
@@ -101,7 +101,7 @@ func (f *file) readCluster(s *clusterOptions, get func(string) goja.Value, word 
 		s.topology, s.snapshot, s.fixtures, s.fresh = nil, "", nil, true
 	}
 	if v := get("topology"); v != nil {
-		s.topology = f.readTopology(v, word)
+		s.topology = d.readTopology(v, word)
 	}
 	if v := get("shards"); v != nil {
 		n := v.ToInteger()
@@ -111,8 +111,8 @@ func (f *file) readCluster(s *clusterOptions, get func(string) goja.Value, word 
 		s.topology = mock.DefaultTopology(int(n))
 	}
 	if v := get("snapshot"); v != nil {
-		s.snapshot = f.beside(v.String())
-		f.note(s.snapshot)
+		s.snapshot = besideFile(d.path, v.String())
+		d.note(s.snapshot)
 	}
 	if v := get("fixture"); v != nil {
 		s.fixture = v.String()
@@ -120,11 +120,11 @@ func (f *file) readCluster(s *clusterOptions, get func(string) goja.Value, word 
 	}
 }
 
-func (f *file) readTopology(v goja.Value, word string) *mock.Topology {
-	js := f.shell.JS
+func (d *definitions) readTopology(v goja.Value, word string) *mock.Topology {
+	js := d.js
 	if goja.IsString(v) {
-		path := f.beside(v.String())
-		f.note(path)
+		path := besideFile(d.path, v.String())
+		d.note(path)
 		t, err := mock.ReadTopology(path)
 		if err != nil {
 			js.Throw("Error", "%s: topology: %s", word, err)
@@ -147,7 +147,7 @@ func (f *file) readTopology(v goja.Value, word string) *mock.Topology {
 }
 
 // startOf returns what clusters of a suite begin with.
-func (f *file) startOf(s *suite) *clusterOptions {
+func startOf(s *suite) *clusterOptions {
 	for ; s != nil; s = s.parent {
 		if s.start != nil {
 			return s.start
@@ -156,10 +156,10 @@ func (f *file) startOf(s *suite) *clusterOptions {
 	return &clusterOptions{}
 }
 
-// beside returns the path of a file that a test names: relative to its own.
-func (f *file) beside(name string) string {
+// besideFile returns the path of a file that a test names: relative to its own.
+func besideFile(path, name string) string {
 	if filepath.IsAbs(name) || strings.HasPrefix(name, script.ShippedPrefix) {
 		return name
 	}
-	return filepath.Join(filepath.Dir(f.path), name)
+	return filepath.Join(filepath.Dir(path), name)
 }

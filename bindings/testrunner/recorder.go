@@ -30,7 +30,7 @@ type Command struct {
 
 // trigger is something that happens at a command.
 type trigger struct {
-	// at counts commands from when the ambush was laid, from 1.
+	// at counts commands from when it was added, from 1.
 	at int
 	// before is called before the command is carried out.
 	before func()
@@ -153,7 +153,7 @@ func (t *recorder) answer(ctx context.Context, r wire.Request, met []*trigger) b
 	return t.to.Handle(ctx, r)
 }
 
-// add adds an ambush.
+// add adds a trigger.
 func (t *recorder) add(a *trigger) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -169,7 +169,7 @@ func (t *recorder) takeCommands() []*Command {
 	return sent
 }
 
-// pending returns the ambushes that no command has come to.
+// pending returns the triggers that no command has come to.
 func (t *recorder) pending() (list []*trigger) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -71,7 +71,7 @@ func (r *FileResult) add(f *file) {
 	if r.Problem == nil {
 		r.Problem = f.problem
 	}
-	if f.first {
+	if f.selection.first {
 		r.Output = f.output
 	}
 	r.Snapshots.add(f.snapshots.counts)

@@ -148,8 +148,7 @@ func (r *scheduler) runFile(ctx context.Context, path string) FileResult {
 		if ctx.Err() != nil {
 			break
 		}
-		f := newFile(r.options, path, release)
-		f.first = i == 0
+		f := newFile(r.options, path, release, i == 0)
 		f.bail = r.bail
 		f.run(ctx)
 		result.add(f)

@@ -131,7 +131,7 @@ func (f *file) runScript(r scriptRun) scriptResult {
 func (f *file) runShell(ctx context.Context, client *mongo.Client, r scriptRun, out, errs *capture) (int, error) {
 	path := r.name
 	if !strings.HasPrefix(path, script.ShippedPrefix) {
-		path = f.beside(path)
+		path = besideFile(f.path, path)
 		f.note(path) // one that is not there, too
 	}
 	var cover func([]script.Line) func(int)

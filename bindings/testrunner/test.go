@@ -5,18 +5,16 @@ import (
 	"time"
 
 	"github.com/dop251/goja"
-
-	"shardsh/balancer/catalog"
 )
 
 // runTest runs one test as often as it is to be, and notes what came of it.
 func (f *file) runTest(ctx context.Context, t *test, from startPoint) {
-	if !f.wants(t) {
+	if !f.selection.wants(t) {
 		f.pass(t)
 		return
 	}
-	own := f.ofTest(t, from)
-	r := Result{Suites: t.suite.names(), Name: t.name, Release: f.releaseName(own.start), Status: Passed}
+	own := from.with(t.start)
+	r := Result{Suites: t.suite.names(), Name: t.name, Release: releaseName(own.start.release), Status: Passed}
 	if f.options.List {
 		r.Status = Listed
 		f.results = append(f.results, r)
@@ -49,34 +47,6 @@ func (f *file) runTest(ctx context.Context, t *test, from startPoint) {
 	f.results = append(f.results, r)
 }
 
-// title is the whole name of a test.
-func (t *test) title() string { return Result{Suites: t.suite.names(), Name: t.name}.Title() }
-
-// faultless reports whether a test, or a suite around it, is not for faults.
-func (t *test) faultless() bool {
-	if t.start != nil {
-		return t.start.unfaulted
-	}
-	for s := t.suite; s != nil; s = s.parent {
-		if s.start != nil {
-			return s.start.unfaulted
-		}
-	}
-	return false
-}
-
-// ofTest returns where a test begins, by its own options.
-func (f *file) ofTest(t *test, from startPoint) startPoint {
-	switch {
-	case t.start == nil:
-	case t.start.fresh:
-		from = startPoint{start: f.released(t.start)}
-	default:
-		from.start = f.released(t.start)
-	}
-	return from
-}
-
 // try runs a test once and returns what is wrong.
 func (f *file) try(ctx context.Context, a *attempt, from startPoint) (problems []Problem) {
 	f.attempt = a
@@ -92,7 +62,7 @@ func (f *file) try(ctx context.Context, a *attempt, from startPoint) (problems [
 		var err error
 		during := ""
 		if a.test.start != nil {
-			for _, name := range f.fixturesOf(a.test.start, from) {
+			for _, name := range from.fixtures(a.test.start) {
 				if err == nil {
 					err = f.runFixture(run, name)
 				}
@@ -118,26 +88,4 @@ func (f *file) try(ctx context.Context, a *attempt, from startPoint) (problems [
 		return nil
 	}))
 	return append(a.notes, problems...)
-}
-
-// hooks returns those of a suite and of those around it, from the outside in or
-// from the inside out.
-func (s *suite) hooks(of func(*suite) []goja.Callable, inwards bool) (list []goja.Callable) {
-	for ; s != nil; s = s.parent {
-		if inwards {
-			list = append(append([]goja.Callable(nil), of(s)...), list...)
-		} else {
-			list = append(list, of(s)...)
-		}
-	}
-	return list
-}
-
-// releaseName returns how a result calls the release it was on; empty for the
-// present one that nobody asked for.
-func (f *file) releaseName(s *clusterOptions) string {
-	if s.release == (catalog.Release{}) {
-		return ""
-	}
-	return s.release.String()
 }
