@@ -8,10 +8,13 @@ import (
 	"slices"
 	"strings"
 
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
 	"shardsh/balancer/live"
 	"shardsh/bindings"
 	"shardsh/bindings/script"
 	"shardsh/cmd/shardsh/built"
+	"shardsh/cmd/shardsh/cmdline"
 	"shardsh/cmd/shardsh/secret"
 	"shardsh/repl"
 	"shardsh/scripts"
@@ -19,28 +22,47 @@ import (
 
 // run does what the command line says and returns the exit code.
 func (env environment) run(ctx context.Context) int {
-	if command, env, ok := env.subcommand(); ok {
-		return env.finish(ctx, command.run(env, ctx))
+	if v, env, ok := verbOf(env); ok {
+		return finish(ctx, env, v.execute(ctx, env))
 	}
-	o, err := parseOptions(env.args)
+	return finish(ctx, env, runShell(ctx, env))
+}
+
+// runShell is the program without a verb.
+func runShell(ctx context.Context, env environment) error {
+	if len(env.args) > 0 && env.args[0] == "help" {
+		if len(env.args) > 1 {
+			if intro, ok := helpPages()[env.args[1]]; ok {
+				return printPage(env.stdout, env.args[1], intro)
+			}
+		}
+		return printTopHelp(env.stdout)
+	}
+	o, ask := new(shellFlags), new(helpFlags)
+	usage := shellUsage(o, ask)
+	words, rest, warnings, err := cmdline.Parse(usage.Groups, env.args)
 	switch {
-	case env.asksForHelp():
-		err = printHelp(env.stdout)
 	case err != nil:
-	case o.help:
-		err = printHelp(env.stdout)
+		return err
+	case ask.all:
+		return ask.print(env.stdout, usage)
+	case ask.help:
+		return printTopHelp(env.stdout)
 	case o.version:
-		fmt.Fprintln(env.stdout, built.Version())
+		_, err := fmt.Fprintln(env.stdout, built.Version())
+		return err
 	case o.buildInfo:
-		err = env.printBuildInfo()
-	default:
-		err = env.report(ctx, o, env.shell(ctx, o))
+		return printBuildInfo(env)
 	}
-	return env.finish(ctx, err)
+	o.args, o.warnings = rest, warnings
+	if err := o.complete(words); err != nil {
+		return err
+	}
+	return reportError(ctx, env, o, runScripts(ctx, env, o))
 }
 
 // finish tells about an error, once, and returns the exit code.
-func (env environment) finish(ctx context.Context, err error) int {
+func finish(ctx context.Context, env environment, err error) int {
 	code := exitCode(ctx, err)
 	var usage usageError
 	var quit *script.ExitError
@@ -51,9 +73,9 @@ func (env environment) finish(ctx context.Context, err error) int {
 	case code == exitSIGINT || code == exitSIGTERM:
 		fmt.Fprintln(env.stderr, "Stopping execution...")
 	case errors.As(err, &usage):
-		fmt.Fprintf(env.warned(), "shardsh: %s\nSee shardsh%s --help.\n", secret.Redact(err.Error()), env.command)
+		fmt.Fprintf(env.errOut(), "shardsh: %s\nSee shardsh%s --help.\n", secret.Redact(err.Error()), env.command)
 	default:
-		fmt.Fprintln(env.stderr, env.shown(secret.Redact(errorText(err))))
+		fmt.Fprintln(env.stderr, env.visible(secret.Redact(errorText(err))))
 	}
 	return code
 }
@@ -75,8 +97,8 @@ func errorText(err error) string {
 	return text
 }
 
-// shell runs evals and scripts, then the REPL where one is wanted.
-func (env environment) shell(ctx context.Context, o commandLine) error {
+// runScripts runs evals and scripts, then the REPL where one is wanted.
+func runScripts(ctx context.Context, env environment, o *shellFlags) error {
 	scripted := o.scripted()
 	if !scripted && !o.shell && !o.interactive && !isTerminal(env.stdin) {
 		// A pipe is a script.
@@ -86,23 +108,25 @@ func (env environment) shell(ctx context.Context, o commandLine) error {
 	interactive := !scripted || o.shell || o.interactive
 	env.stdinIsScript = interactive || slices.Contains(o.files, "-") || slices.Contains(o.files, "/dev/stdin")
 	for _, w := range o.warnings {
-		fmt.Fprintln(env.warned(), w)
+		fmt.Fprintln(env.errOut(), w)
 	}
 	bounded, cancel := o.bounded(ctx)
 	defer cancel()
 	defer collectingForScripts()()
-	may, asking, err := env.confirmation(o)
+	may, asking, err := confirmation(env, o.confirm)
 	if err != nil {
 		return err
 	}
 	o.rehearses = o.dryRun && !o.readOnly
-	conn, err := env.connect(bounded, o, interactive)
+	conn, err := connect(bounded, env, &o.clusterFlags, session{
+		interactive: interactive, quiet: !o.wantsNotices(interactive), mode: o.mode(), rehearses: o.rehearses, rules: o.rules(),
+	})
 	if err != nil {
 		return because(bounded, err)
 	}
 	defer conn.close()
 	screen := new(repl.Screen)
-	rehearsing, err := env.rehearse(bounded, o, conn, screen, interactive)
+	rehearsing, err := rehearse(bounded, env, o, conn, screen, interactive)
 	if err != nil {
 		return because(bounded, err)
 	}
@@ -124,16 +148,19 @@ func (env environment) shell(ctx context.Context, o commandLine) error {
 	shell, err := bindings.New(bindings.Config{
 		Client: conn.client, Address: conn.address, Database: conn.database, Deployment: conn.deployment,
 		Mode:  o.mode(),
-		Stdin: env.scriptInput(bounded, interactive), Stdout: screen.Writer(env.stdout), Stderr: screen.Writer(env.stderr),
+		Stdin: scriptInput(bounded, env, interactive), Stdout: screen.Writer(env.stdout), Stderr: screen.Writer(env.stderr),
 		Clock: conn.clock, Color: env.color(), Terminal: isTerminal(env.stdout), Columns: env.columns,
 		Interactive: interactive,
 		Args:        o.args, Executable: os.Args[0], Version: built.Version(),
-		Guard: guard(o), Confirm: asking, Scripts: scripts.Files,
+		Guard: guard(o.readOnly), Confirm: asking, Scripts: scripts.Files,
 		SetName: conn.setName, ReadPreference: conn.readPreference, NoRetryWrites: conn.noRetryWrites,
 		Settings: conn.settings, Routers: conn.routers,
-		Stuck:  env.endStuck,
+		Stuck:  func(cause error) { endStuck(env, cause) },
 		Compat: o.compat, Sandbox: o.rules(), Limit: o.limit, Shallow: o.deepInspect.Given && !o.deepInspect.On,
-		ClientOptions: env.scriptClientOptions, Connect: rehearsing.connect,
+		ClientOptions: func(ctx context.Context, uri string) (*options.ClientOptions, error) {
+			return scriptClientOptions(ctx, env, uri)
+		},
+		Connect: rehearsing.connect,
 	})
 	if err != nil {
 		return err
@@ -142,10 +169,10 @@ func (env environment) shell(ctx context.Context, o commandLine) error {
 	if err := o.define(shell); err != nil {
 		return err
 	}
-	err = env.runScripts(bounded, o, shell, interactive)
+	err = runAll(bounded, env, o, shell, interactive)
 	if err == nil && interactive {
 		cancel()
-		err = env.repl(ctx, o, conn, shell, screen, may)
+		err = runREPL(ctx, env, o, conn, shell, screen, may)
 	}
 	// What scripts left to do at the end is done however they ended.
 	if closeErr := shell.Close(ctx); err == nil && closeErr != nil {
@@ -169,9 +196,9 @@ func because(ctx context.Context, err error) error {
 	return err
 }
 
-// runScripts runs the evals, prints the last one's result, then the files.
-func (env environment) runScripts(ctx context.Context, o commandLine, shell *bindings.Shell, interactive bool) error {
-	err := env.runEvals(ctx, o, shell, interactive)
+// runAll runs the evals, prints the last one's result, then the files.
+func runAll(ctx context.Context, env environment, o *shellFlags, shell *bindings.Shell, interactive bool) error {
+	err := runEvals(ctx, env, o, shell, interactive)
 	for i, path := range o.files {
 		if err != nil {
 			break
@@ -181,13 +208,13 @@ func (env environment) runScripts(ctx context.Context, o commandLine, shell *bin
 		shell.JS.Ending = !interactive && i == len(o.files)-1
 		result, err = shell.RunFile(ctx, path)
 		if err == nil && o.wantsJSON() && i == len(o.files)-1 {
-			err = env.print(ctx, o, shell, result)
+			err = printResult(ctx, env, o, shell, result)
 		}
 	}
 	return because(ctx, err)
 }
 
-func (env environment) runEvals(ctx context.Context, o commandLine, shell *bindings.Shell, interactive bool) error {
+func runEvals(ctx context.Context, env environment, o *shellFlags, shell *bindings.Shell, interactive bool) error {
 	var last script.Result
 	for i, source := range o.evals {
 		shell.JS.Ending = !interactive && i == len(o.evals)-1 && len(o.files) == 0
@@ -200,5 +227,5 @@ func (env environment) runEvals(ctx context.Context, o commandLine, shell *bindi
 	if len(o.evals) == 0 || o.wantsJSON() && len(o.files) > 0 {
 		return nil
 	}
-	return env.print(ctx, o, shell, last)
+	return printResult(ctx, env, o, shell, last)
 }

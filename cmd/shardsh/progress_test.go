@@ -73,11 +73,11 @@ func uninterrupted() (context.Context, context.CancelFunc) {
 // trace.
 func TestComputingTells(t *testing.T) {
 	var errs bytes.Buffer
-	c := environment{stderr: &errs}.computing(t.Context(), false)
-	c.tells = true // as on a terminal
+	c := newProgress(t.Context(), &errs, false)
+	c.on = true // as on a terminal
 	p := sim.Progress{Rounds: 412, Moves: 9000, At: snaptest.Noon()}
 	for _, said := range []time.Duration{time.Hour, -time.Second, time.Hour} {
-		c.said = time.Now().Add(said)
+		c.latest = time.Now().Add(said)
 		if err := c.watch(p); err != nil {
 			t.Fatal(err)
 		}
@@ -88,7 +88,7 @@ func TestComputingTells(t *testing.T) {
 	if errs.String() != line {
 		t.Errorf("it told %q, not %q", &errs, line)
 	}
-	if quiet := (environment{stderr: os.Stderr}).computing(t.Context(), true); quiet.tells {
+	if quiet := newProgress(t.Context(), os.Stderr, true); quiet.on {
 		t.Error("--quiet tells")
 	}
 }
