@@ -363,7 +363,9 @@ func (c *Cluster) OnReplaced(follow func()) { c.onReplaced = append(c.onReplaced
 func (c *Cluster) empty() (*Cluster, error) {
 	c.clock.Lock()
 	defer c.clock.Unlock()
-	fresh := newCluster(Config{RealTime: c.clock.RealTime(), Start: c.clock.Now(), Seed: c.seed, Logger: c.logger, Version: c.release})
+	fresh := newCluster(Config{
+		RealTime: c.clock.RealTime(), Start: c.clock.Now(), Seed: c.seed, Logger: c.logger, Version: c.release,
+	})
 	return fresh, fresh.parameters.Restore(encode(c.parameters.Values()))
 }
 

@@ -115,7 +115,8 @@ func TestDeletionOfTheDonorIsDue(t *testing.T) {
 			Namespace: exampleNS, From: "A", To: "B", Min: bound("1"), Max: bound("10"), MaxChunkSizeBytes: 1 << 20,
 			WaitForDelete: wait,
 		}, func(error) {})
-		if err := c.clock.Await(t.Context(), time.Time{}, func() bool { return len(c.shards["A"].deletions) > 0 }); err != nil {
+		waits := func() bool { return len(c.shards["A"].deletions) > 0 }
+		if err := c.clock.Await(t.Context(), time.Time{}, waits); err != nil {
 			t.Fatal(err)
 		}
 		if got := c.shards["A"].deletions[0].when; got != when {
