@@ -186,7 +186,7 @@ func WasRemoved(ctx context.Context, client *mongo.Client, id catalog.ShardID) b
 // left reads what is on a shard, and how many databases the shards have that stay.
 func (t *Turn) left(ctx context.Context, id catalog.ShardID) (
 	left diagnosis.Drain, others Takers, err error) {
-	s, err := live.NewReader(t.client, live.ReaderOptions{SkipLogs: true}).Read(ctx)
+	s, err := live.NewReader(t.client, live.ReaderOptions{Parts: live.Current}).Read(ctx)
 	if err != nil {
 		return left, nil, err
 	}

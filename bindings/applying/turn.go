@@ -127,8 +127,9 @@ func (t *Turn) insist(hard context.Context, e Errand) (done func()) {
 
 // Counts returns how many chunks collections have.
 func (t *Turn) Counts(ctx context.Context, namespaces []string) (map[string]int64, error) {
-	s, err := live.Look{
-		Parts: live.Collections | live.Counts, Namespaces: namespaces}.Read(ctx, live.NewCommandRunner(t.client))
+	s, err := live.NewCommandReader(live.NewCommandRunner(t.client), live.ReaderOptions{
+		Parts: live.Collections | live.Counts, Required: live.All, Namespaces: namespaces,
+	}).Read(ctx)
 	if err != nil {
 		return nil, err
 	}

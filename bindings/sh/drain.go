@@ -132,8 +132,9 @@ func (sh *Helpers) draining(id string) bson.Raw {
 // drainOf returns how far a shard's draining is.
 func (sh *Helpers) drainOf(id string) diagnosis.Drain {
 	release, _ := sh.release()
-	d, found, _ := live.DrainOf(func(l live.Look) (*catalog.Snapshot, error) { return sh.look(l).Snapshot, nil }, release,
-		catalog.ShardID(id))
+	d, found, _ := live.DrainOf(func(o live.ReaderOptions) (*catalog.Snapshot, error) {
+		return sh.look(o).Snapshot, nil
+	}, release, catalog.ShardID(id))
 	if !found {
 		sh.noShard(id)
 	}

@@ -14,7 +14,7 @@ import (
 // moveRest moves what is left on a shard that has no chunks that the balancer would
 // move: unsharded collections and databases, each to the shard with fewest databases.
 func (sh *Helpers) moveRest(d diagnosis.Drain) {
-	takers := applying.TakersOf(sh.look(live.Look{Parts: live.Shards | live.Databases}).Snapshot, d.Shard)
+	takers := applying.TakersOf(sh.look(live.ReaderOptions{Parts: live.Shards | live.Databases}).Snapshot, d.Shard)
 	move := func(kind, name string, command func(to string) bson.D) {
 		to := string(takers.Next())
 		if to == "" {

@@ -51,7 +51,7 @@ func (c *call) reach(
 ) *goja.Object {
 	e := errand{options: c.applyOptions(o), rules: o.pace(), besides: besides, aims: true}
 	e.options.OnChange = apply.Replan
-	s := sh.snapshot(live.ReaderOptions{SkipLogs: true})
+	s := sh.snapshot(live.ReaderOptions{Parts: live.Current})
 	sh.needCatalog(s, goal.Namespaces)
 	p, err := plan.Make(apply.Resumed(s, live.PausedByUs(c.JS.Context(), sh.current().Conn.Client)),
 		plan.Options{Goal: goal, IgnoreWindow: true})

@@ -44,7 +44,7 @@ func shBalance(c *call, sh *Helpers) goja.Value {
 			return c.s.shown(load, load.Text())
 		}
 		limits := plan.Limits{Moves: rules.MaxMoves, Bytes: rules.MaxBytes, Time: rules.For}
-		p, err := balancing.Plan(sh.snapshot(live.ReaderOptions{SkipLogs: true}), o.Options, seed, limits)
+		p, err := balancing.Plan(sh.snapshot(live.ReaderOptions{Parts: live.Current}), o.Options, seed, limits)
 		sh.mustRun(names, err, "")
 		return c.s.planObject(p)
 	}

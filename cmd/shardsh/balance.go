@@ -92,7 +92,7 @@ func (env environment) whatToBalance(ctx context.Context, conn *connection, o ba
 	if o.yes && ((o.quiet || o.json) && o.pace.metrics == "" || o.goal == string(runner.Ops)) {
 		return nil, nil //nolint:nilnil // nobody asks for it
 	}
-	s, err := live.NewReader(conn.client, live.ReaderOptions{SkipLogs: true}).Read(ctx)
+	s, err := live.NewReader(conn.client, live.ReaderOptions{Parts: live.Current}).Read(ctx)
 	if err != nil {
 		return nil, err
 	}

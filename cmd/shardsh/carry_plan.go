@@ -34,7 +34,7 @@ func (env environment) planFor(ctx context.Context, conn *connection, o aimed, b
 	var s *catalog.Snapshot
 	var err error
 	if begun == nil {
-		if s, err = live.NewReader(conn.client, live.ReaderOptions{SkipLogs: true}).Read(ctx); err != nil {
+		if s, err = live.NewReader(conn.client, live.ReaderOptions{Parts: live.Current}).Read(ctx); err != nil {
 			return nil, err
 		}
 		env.tellGaps(s)

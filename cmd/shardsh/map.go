@@ -43,7 +43,7 @@ func (o *mapLine) settle(environment) error {
 }
 
 func (o *mapLine) reads() live.ReaderOptions {
-	return live.ReaderOptions{Namespaces: []string{o.ns}, SkipLogs: true}
+	return live.ReaderOptions{Parts: live.Current, Namespaces: []string{o.ns}}
 }
 
 // drawMap is "shardsh map": the chunks of a collection.

@@ -44,7 +44,7 @@ func (o *reportLine) settle(env environment) error {
 	return nil
 }
 
-func (o *reportLine) reads() live.ReaderOptions { return live.ReaderOptions{Compliance: true} }
+func (o *reportLine) reads() live.ReaderOptions { return live.ReaderOptions{Parts: live.WithStatus} }
 
 // writeReport is "shardsh report": a cluster as one page for a browser.
 func (env environment) writeReport(ctx context.Context) error {

@@ -44,7 +44,7 @@ func (o *snapshotLine) settle(env environment) error {
 }
 
 func (o *snapshotLine) reads() live.ReaderOptions {
-	return live.ReaderOptions{Compliance: true, Causes: true}
+	return live.ReaderOptions{Parts: live.WithStatus | live.Causes}
 }
 
 // takeSnapshot is "shardsh snapshot": the metadata of a cluster, in a file.

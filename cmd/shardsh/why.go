@@ -54,7 +54,7 @@ func (o *whyLine) settle(environment) error {
 }
 
 func (o *whyLine) reads() live.ReaderOptions {
-	return live.ReaderOptions{Compliance: true, Causes: true}
+	return live.ReaderOptions{Parts: live.WithStatus | live.Causes}
 }
 
 // why is "shardsh why": what is wrong, and everything that keeps it so.
