@@ -305,33 +305,6 @@ func (pb metadataBuilder) deletions(list []catalog.RangeDeletion) {
 	}
 }
 
-// Restored loads a stored state into a cluster that does not run, and returns
-// all that is to be written of it, and what in it contradicts itself.
-func Restored(from disk.Source) (all func(emit func(disk.Entry)), broken []string, err error) {
-	c := newCluster(Config{})
-	if err := c.load(from, newTracker(true)); err != nil {
-		return nil, nil, err
-	}
-	all = func(emit func(disk.Entry)) {
-		newTracker(true).capture(c, true, emit)
-		for session, write := range from.Each(disk.BucketWrites) {
-			emit(disk.Entry{Bucket: disk.BucketWrites, Key: session, Value: write})
-		}
-	}
-	return all, c.Broken(), nil
-}
-
-// FreshState returns what a new cluster writes of its clocks, counters and
-// parameters.
-func FreshState() (entries []disk.Entry) {
-	newTracker(true).capture(newCluster(Config{}), true, func(e disk.Entry) {
-		if e.Bucket == disk.BucketMeta {
-			entries = append(entries, e)
-		}
-	})
-	return entries
-}
-
 // Load replaces the whole cluster by what a file holds that Save has made. A
 // file that can't be read changes nothing. Migrations and reshardings under way
 // end, in the cluster as in the file, and so do faults; whoever waits is

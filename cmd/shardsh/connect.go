@@ -11,7 +11,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 
-	"shardsh/balancer/live/line"
+	"shardsh/balancer/live"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/router"
 	"shardsh/balancer/mock/wire"
@@ -149,7 +149,7 @@ func (env environment) connectMock(o commandLine, interactive bool) (*connection
 		return nil, err
 	}
 	settings.SetDialer(pipe)
-	client, err := line.Connect(settings)
+	client, err := live.Connect(settings)
 	if err != nil {
 		stop()
 		return nil, err

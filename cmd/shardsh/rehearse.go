@@ -8,7 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
-	"shardsh/balancer/live/line"
+	"shardsh/balancer/live"
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rehearsal"
 	"shardsh/bindings/script"
@@ -78,7 +78,7 @@ func (env environment) rehearse(
 func (r *rehearsing) open(ctx context.Context, settings *options.ClientOptions) (*mongo.Client, error) {
 	behind := *settings
 	behind.Monitor = nil
-	client, err := line.Connect(&behind)
+	client, err := live.Connect(&behind)
 	if err != nil {
 		return nil, err
 	}

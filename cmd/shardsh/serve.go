@@ -29,8 +29,6 @@ type serveLine struct {
 	shardPorts bool
 	routers    int
 	dbpath     string
-	verify     bool
-	salvage    bool
 	snapshot   string
 
 	auth    []string // user:file
@@ -66,9 +64,6 @@ func serveFlags(o *serveLine) *pflag.FlagSet {
 	flags.IntVar(&o.shards, "shards", 3, "`N` so many empty shards (3)")
 	flags.StringVar(&o.topology, "topology", "", "`FILE` a topology that describes the cluster instead")
 	flags.StringVar(&o.dbpath, "dbpath", "", "`DIR` keep the cluster here, and go on with the one that is there")
-	flags.BoolVar(&o.verify, "verify", false, "read all of the dbpath, tell what is damaged, and end: 0 if nothing is")
-	flags.BoolVar(&o.salvage, "salvage", false,
-		"put what can be read of a damaged dbpath in its place, tell what is lost, and end; the damaged file is kept")
 	flags.StringVar(&o.snapshot, "snapshot", "",
 		"`FILE` play the cluster in it, made by shardsh snapshot, or go on with that of mock.save()")
 	flags.BoolVar(&o.shardPorts, "shard-ports", false,
@@ -125,9 +120,6 @@ func (env environment) serve(ctx context.Context) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	if o.verify || o.salvage {
-		return env.repair(o)
-	}
 	logger := o.logger(env.stderr)
 	c, err := o.open(ctx, logger)
 	if err != nil {
@@ -172,10 +164,6 @@ func (o serveLine) check() error {
 		return usagef("--grace takes a time such as 5s, not %v", o.grace)
 	case o.snapshot != "" && o.described:
 		return usagef("--snapshot excludes --shards and --topology: it has shards of its own")
-	case (o.verify || o.salvage) && o.dbpath == "":
-		return usagef("--verify and --salvage need --dbpath: the directory to look at")
-	case o.verify && o.salvage:
-		return usagef("--verify and --salvage exclude each other: --salvage tells what is damaged, too")
 	case o.tlsKey != "" && o.tlsCert == "":
 		return usagef("--tls-key needs --tls-cert")
 	case len(o.bind) == 0:

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"shardsh/balancer/awake"
+	"shardsh/balancer/busypoll"
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/router"
@@ -87,14 +87,14 @@ func (o serveLine) open(ctx context.Context, logger *slog.Logger) (*served, erro
 	if len(o.auth) > 0 {
 		limits.StrangerBytes = strangerBytes
 	}
-	lookout := new(awake.Lookout)
+	poll := new(busypoll.Group)
 	for i, n := range c.nodes {
 		handler, err := n.handler(front, i == 0)
 		if err != nil {
 			c.close()
 			return nil, err
 		}
-		n.server = &wire.Server{Handler: handler, Logger: logger.With("node", n.name), Limits: limits, Lookout: lookout}
+		n.server = &wire.Server{Handler: handler, Logger: logger.With("node", n.name), Limits: limits, Poll: poll}
 	}
 	for _, host := range o.bind {
 		if c.tls == nil && !loopback(host) {

@@ -22,7 +22,7 @@ var (
 	exitCode = regexp.MustCompile(`(?:#|//).*\bexit code (\d+)`)
 	asks     = regexp.MustCompile(`#.*\basks\b`)
 	endless  = regexp.MustCompile(`^shardsh (?:serve|watch)\b|^shardsh test.* --watch\b`)
-	ends     = regexp.MustCompile(` (?:--once|--until-eof|--verify|--salvage|--help)\b|&$`)
+	ends     = regexp.MustCompile(` (?:--once|--until-eof|--help)\b|&$`)
 	prompt   = regexp.MustCompile(`(?m)\A((?:\[[^\]]+\] )+\w+> |\.\.\. )(.*)$`)
 	anyHost  = regexp.MustCompile(`\b(?:host|h\d|a|b|localhost|127\.0\.0\.1):270\d\d\b`)
 )

@@ -18,12 +18,8 @@ import (
 // FileName is the file of a directory that holds the state.
 const FileName = "mock.db"
 
-// What follows FileName in the names of other files of a directory.
-const (
-	newSuffix      = ".new"      // a state that is being written
-	salvagedSuffix = ".salvaged" // what was saved, until it takes the place of what is damaged
-	damagedSuffix  = ".damaged"
-)
+// newSuffix follows FileName in the name of a state that is being written.
+const newSuffix = ".new"
 
 const (
 	// lockWait is how long another process may take to give the file back.
@@ -80,8 +76,7 @@ func openError(dir, path string, err error) error {
 		errors.Is(err, bolterrors.ErrVersionMismatch):
 		return fmt.Errorf("dbpath: %s is no state of a mock cluster: %w", path, err)
 	case errors.As(err, &damage):
-		return fmt.Errorf("dbpath: %s: %w. \"shardsh serve --dbpath %s --verify\" tells all of it, "+
-			"with --salvage what can be read is saved", path, err, dir)
+		return fmt.Errorf("dbpath: %s: %w; %s", path, err, remedy)
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("dbpath: %s can't be opened for writing: %w", path, err)
 	}

@@ -3,7 +3,7 @@
 // directory that every change goes to (bolt.go) through a queue that nobody who
 // fills it waits for (writer.go), the checksums in it (checksum.go, change.go)
 // and how it is looked at before it is used (examine.go, inspect.go, pages.go,
-// salvage.go), and snapshots, which are a whole state in one file (snapshot.go).
+// damage.go), and snapshots, which are a whole state in one file (snapshot.go).
 // It knows these as values and does the input and output; what a cluster writes into them and makes of them again is
 // package mock's.
 //

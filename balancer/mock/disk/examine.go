@@ -21,10 +21,10 @@ func (d *Disk) examine() (begun bool, err error) {
 		if err != nil {
 			return err
 		}
-		if err := checkFormat("it", found.Format, FormatVersion); err != nil {
+		if err := checkFormat("it", found.format, FormatVersion); err != nil {
 			return err
 		}
-		if err := found.Err(); err != nil || found.Format == FormatVersion {
+		if err := found.err(); err != nil || found.format == FormatVersion {
 			return err
 		}
 		old = true
@@ -39,18 +39,21 @@ func (d *Disk) examine() (begun bool, err error) {
 // ErrEmpty says that a file has nothing in it.
 var ErrEmpty = errors.New("is empty: the cluster that it held is lost")
 
+// remedy is what can be done about a file that can't be used.
+const remedy = "put back a copy of the file, or remove it to begin a new cluster"
+
 // withFile hands the file of a directory to read, while nobody else writes it.
 // It does nothing in a directory that has held no state yet.
 func withFile(dir, path string, read func(*os.File) error) error {
 	switch info, err := os.Stat(path); {
 	case errors.Is(err, fs.ErrNotExist):
-		return neverHeld(path)
+		return nil
 	case err != nil:
 		return fmt.Errorf("dbpath: %w", err)
 	case !info.Mode().IsRegular():
 		return fmt.Errorf("dbpath: %s is no file", path)
 	case info.Size() == 0:
-		return fmt.Errorf("dbpath: %s %w; put back a copy of the file, or remove it to begin a new cluster", path, ErrEmpty)
+		return fmt.Errorf("dbpath: %s %w; %s", path, ErrEmpty, remedy)
 	}
 	unlock, err := lock(path)
 	if err == nil {
@@ -63,18 +66,6 @@ func withFile(dir, path string, read func(*os.File) error) error {
 	}
 	if err != nil {
 		return openError(dir, path, err)
-	}
-	return nil
-}
-
-// neverHeld fails where a state has been, which is no place for a new one.
-func neverHeld(path string) error {
-	for _, suffix := range []string{salvagedSuffix, damagedSuffix} {
-		found, err := filepath.Glob(path + suffix + "*")
-		if err == nil && len(found) > 0 {
-			return fmt.Errorf("dbpath: %s is not there, but %s is: rename it to go on with it, or give another directory",
-				path, found[0])
-		}
 	}
 	return nil
 }
@@ -130,15 +121,4 @@ func replace(from, to string) error {
 	}
 	_ = dir.Sync() // not every system can
 	return dir.Close()
-}
-
-// aside renames a file to a name that is not taken.
-func aside(path string) (string, error) {
-	to := path + damagedSuffix
-	for n := 2; ; n++ {
-		if _, err := os.Lstat(to); errors.Is(err, fs.ErrNotExist) {
-			return to, os.Rename(path, to)
-		}
-		to = fmt.Sprintf("%s%s-%d", path, damagedSuffix, n)
-	}
 }

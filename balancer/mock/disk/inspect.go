@@ -10,46 +10,34 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// Inspection is what was found in the file of a directory.
-type Inspection struct {
-	Format  int
-	Entries int
-	Bytes   int64 // of keys and values
-	// Damages are in the order in which they were found; none in a file that is
-	// as it was written.
-	Damages []Damage
+// inspection is what was found in the file of a directory.
+type inspection struct {
+	format  int
+	names   names
+	damages []damage // in the order in which they were found
 }
 
-// Err returns a *DamageError if the file is not as it was written.
-func (i *Inspection) Err() error {
-	if len(i.Damages) == 0 {
+// err returns a *DamageError if the file is not as it was written.
+func (i *inspection) err() error {
+	if len(i.damages) == 0 {
 		return nil
 	}
-	return &DamageError{i.Damages}
-}
-
-// DamageError says that a file is not as it was written.
-type DamageError struct{ Damages []Damage }
-
-func (e *DamageError) Error() string {
-	if n := len(e.Damages); n > 1 {
-		return fmt.Sprintf("it is damaged: %v (and %d more)", e.Damages[0], n-1)
-	}
-	return fmt.Sprintf("it is damaged: %v", e.Damages[0])
+	first := i.damages[0]
+	return &DamageError{i.names.describe(first), len(i.damages) - 1, first.err}
 }
 
 // inspect reads a whole file and hands every entry that is as it was written to
 // keep.
-func inspect(file *os.File, keep func(Entry)) (*Inspection, error) {
+func inspect(file *os.File, keep func(Entry)) (*inspection, error) {
 	info, err := file.Stat()
 	if err != nil {
 		return nil, err
 	}
-	in := &inspector{totals: map[string]total{}, told: map[string]total{}, keep: keep}
-	if in.found.Format, err = formatOf(file, info.Size()); err != nil {
+	in := &inspector{found: inspection{names: newNames()}, totals: map[string]total{}, told: map[string]total{}, keep: keep}
+	if in.found.format, err = formatOf(file, info.Size()); err != nil {
 		return nil, err
 	}
-	in.sealed = in.found.Format != formatWithoutSums
+	in.sealed = in.found.format != formatWithoutSums
 	p := &pages{file: file, entry: in.entry, damage: in.damage}
 	if err := p.read(info.Size()); err != nil {
 		return nil, err
@@ -62,7 +50,7 @@ func inspect(file *os.File, keep func(Entry)) (*Inspection, error) {
 // read. One that does not say so has the one of today.
 func formatOf(file io.ReaderAt, size int64) (format int, err error) {
 	format = FormatVersion
-	p := &pages{file: file, only: BucketMeta, damage: func(Damage) {}, entry: func(_ string, key, stored []byte) {
+	p := &pages{file: file, only: BucketMeta, damage: func(damage) {}, entry: func(_ uint64, _ string, key, stored []byte) {
 		if string(key) != MetaFormat || len(stored) < 8 {
 			return
 		}
@@ -75,16 +63,16 @@ func formatOf(file io.ReaderAt, size int64) (format int, err error) {
 
 // inspector compares what a file holds with what it says that it holds.
 type inspector struct {
-	found        Inspection
+	found        inspection
 	sealed       bool
 	totals, told map[string]total
 	meta         map[string]bool
 	keep         func(Entry)
 }
 
-func (in *inspector) damage(d Damage) { in.found.Damages = append(in.found.Damages, d) }
+func (in *inspector) damage(d damage) { in.found.damages = append(in.found.damages, d) }
 
-func (in *inspector) entry(bucket string, key, stored []byte) {
+func (in *inspector) entry(page uint64, bucket string, key, stored []byte) {
 	value := stored
 	if in.sealed {
 		sum := in.totals[bucket]
@@ -92,17 +80,16 @@ func (in *inspector) entry(bucket string, key, stored []byte) {
 		in.totals[bucket] = sum
 		var err error
 		if value, err = unseal(bucket, key, stored); err != nil {
-			in.damage(Damage{Bucket: bucket, Key: key, Value: stored[:max(0, len(stored)-checksumBytes)], Err: err})
+			in.damage(damage{page: page, bucket: bucket, key: key, value: stored[:max(0, len(stored)-checksumBytes)], err: err})
 			return
 		}
 	} else if isFormat := bucket == BucketMeta && string(key) == MetaFormat; !isFormat {
 		if err := bson.Raw(value).Validate(); err != nil {
-			in.damage(Damage{Bucket: bucket, Key: key, Value: value, Err: err})
+			in.damage(damage{page: page, bucket: bucket, key: key, value: value, err: err})
 			return
 		}
 	}
-	in.found.Entries++
-	in.found.Bytes += int64(len(key) + len(value))
+	in.found.names.note(bucket, key, value)
 	switch {
 	case bucket == BucketSums:
 		in.tell(string(key), value)
@@ -119,7 +106,7 @@ func (in *inspector) entry(bucket string, key, stored []byte) {
 func (in *inspector) tell(bucket string, value []byte) {
 	t, err := totalOf(value)
 	if err != nil {
-		in.damage(Damage{Bucket: bucket, Err: err})
+		in.damage(damage{bucket: bucket, err: err})
 		return
 	}
 	in.told[bucket] = t
@@ -140,7 +127,7 @@ func (in *inspector) compare() {
 	}
 	for _, key := range needed {
 		if !in.meta[key] {
-			in.damage(Damage{Bucket: BucketMeta, Key: []byte(key), Err: errors.New("it is missing")})
+			in.damage(damage{bucket: BucketMeta, key: []byte(key), err: errors.New("it is missing")})
 		}
 	}
 	if !in.sealed {
@@ -161,8 +148,8 @@ func (in *inspector) difference(bucket string, there, told total) {
 	switch {
 	case there == told:
 	case there.entries != told.entries:
-		in.damage(Damage{Bucket: bucket, Err: fmt.Errorf("%d of its %d entries are there", there.entries, told.entries)})
+		in.damage(damage{bucket: bucket, err: fmt.Errorf("%d of its %d entries are there", there.entries, told.entries)})
 	default:
-		in.damage(Damage{Bucket: bucket, Err: errors.New("some of its entries are not the newest")})
+		in.damage(damage{bucket: bucket, err: errors.New("some of its entries are not the newest")})
 	}
 }

@@ -37,27 +37,6 @@ const (
 // errNoState says that a file is nothing that bbolt has written.
 var errNoState = errors.New("it is no state of a mock cluster")
 
-// Damage is a place in a file that can't be read, or is not as it was written.
-type Damage struct {
-	Bucket string // none where a page of no known bucket is damaged
-	Key    []byte // of an entry
-	Value  []byte // as it is now
-	Page   uint64 // where no entry is named
-	Err    error
-}
-
-func (d Damage) String() string {
-	switch {
-	case d.Key != nil:
-		return (&RecordError{d.Bucket, d.Key, d.Err}).Error()
-	case d.Page == 0 && d.Bucket != "":
-		return fmt.Sprintf("%s: %v", d.Bucket, d.Err)
-	case d.Bucket != "":
-		return fmt.Sprintf("page %d, of %s: %v", d.Page, d.Bucket, d.Err)
-	}
-	return fmt.Sprintf("page %d: %v", d.Page, d.Err)
-}
-
 // meta is what the first two pages say, one of which is the newer.
 type meta struct{ pageSize, root, high, transaction uint64 }
 
@@ -88,8 +67,8 @@ type pages struct {
 	meta   meta
 	only   string // the one bucket that is wanted; all if empty
 	seen   []bool
-	damage func(Damage)
-	entry  func(bucket string, key, stored []byte)
+	damage func(damage)
+	entry  func(page uint64, bucket string, key, stored []byte)
 }
 
 // read hands all entries of a file of some size to entry, and what is damaged
@@ -129,11 +108,11 @@ func (p *pages) begin(size uint64) error {
 	}
 	for page, err := range []error{errFirst, errSecond} {
 		if err != nil {
-			p.damage(Damage{Page: uint64(page), Err: fmt.Errorf("%w; the newest change may be lost with it", err)})
+			p.damage(damage{page: uint64(page), err: fmt.Errorf("%w; the newest change may be lost with it", err)})
 		}
 	}
 	if there := size / p.meta.pageSize; p.meta.high > there {
-		p.damage(Damage{Page: there, Err: fmt.Errorf("the file is cut short: it has %d of %d pages", there, p.meta.high)})
+		p.damage(damage{page: there, err: fmt.Errorf("the file is cut short: it has %d of %d pages", there, p.meta.high)})
 		p.meta.high = there
 	}
 	return nil
@@ -152,10 +131,10 @@ func (p *pages) metaAt(offset uint64) (meta, error) {
 func (p *pages) tree(bucket string, id uint64, min, max []byte, depth int) {
 	raw, err := p.page(id, depth)
 	if err == nil {
-		err = p.elements(bucket, raw, min, max, depth)
+		err = p.elements(bucket, id, raw, min, max, depth)
 	}
 	if err != nil {
-		p.damage(Damage{Bucket: bucket, Page: id, Err: err})
+		p.damage(damage{bucket: bucket, page: id, err: err})
 	}
 }
 
@@ -192,7 +171,7 @@ func (p *pages) page(id uint64, depth int) ([]byte, error) {
 	return raw, nil
 }
 
-func (p *pages) elements(bucket string, raw []byte, min, max []byte, depth int) error {
+func (p *pages) elements(bucket string, id uint64, raw []byte, min, max []byte, depth int) error {
 	order := binary.NativeEndian
 	flags, count := order.Uint16(raw[8:]), int(order.Uint16(raw[10:]))
 	if flags != flagBranch && flags != flagLeaf {
@@ -212,11 +191,11 @@ func (p *pages) elements(bucket string, raw []byte, min, max []byte, depth int) 
 			p.tree(bucket, e.child, e.key, upTo, depth+1)
 		case bucket == "" && e.bucket && p.only != "" && p.only != string(e.key):
 		case bucket == "" && e.bucket:
-			p.bucket(string(e.key), e.value, depth)
+			p.bucket(string(e.key), id, e.value, depth)
 		case bucket == "" || e.bucket:
 			return fmt.Errorf("the element %x is of the wrong kind", e.key)
 		default:
-			p.entry(bucket, e.key, e.value)
+			p.entry(id, bucket, e.key, e.value)
 		}
 	}
 	return err
@@ -259,10 +238,10 @@ func (p *pages) list(raw []byte, flags uint16, count int, min, max []byte) (list
 }
 
 // bucket reads a bucket: it has a root page, or is small and lies where it is
-// named.
-func (p *pages) bucket(name string, value []byte, depth int) {
+// named, on page id.
+func (p *pages) bucket(name string, id uint64, value []byte, depth int) {
 	if len(value) < bucketHead {
-		p.damage(Damage{Bucket: name, Err: errors.New("it has no root")})
+		p.damage(damage{bucket: name, page: id, err: errors.New("it has no root")})
 		return
 	}
 	if root := binary.NativeEndian.Uint64(value); root != 0 {
@@ -271,10 +250,10 @@ func (p *pages) bucket(name string, value []byte, depth int) {
 	}
 	inside := value[bucketHead:]
 	if len(inside) < pageHeader || binary.NativeEndian.Uint16(inside[8:]) != flagLeaf {
-		p.damage(Damage{Bucket: name, Err: errors.New("it has no entries of its own")})
+		p.damage(damage{bucket: name, page: id, err: errors.New("it has no entries of its own")})
 		return
 	}
-	if err := p.elements(name, inside, nil, nil, depth); err != nil {
-		p.damage(Damage{Bucket: name, Err: err})
+	if err := p.elements(name, id, inside, nil, nil, depth); err != nil {
+		p.damage(damage{bucket: name, page: id, err: err})
 	}
 }

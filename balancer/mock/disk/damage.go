@@ -1,0 +1,112 @@
+package disk
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// damage is a place in a file that can't be read, or is not as it was written.
+type damage struct {
+	bucket string // none where a page of no known bucket is damaged
+	key    []byte // of an entry
+	value  []byte // as it is now
+	page   uint64 // 0 where it is not a page that is damaged, or holds the entry
+	err    error
+}
+
+// DamageError says that a file is not as it was written.
+type DamageError struct {
+	// First says where the file is damaged and how, and More how many other
+	// places are.
+	First string
+	More  int
+	err   error
+}
+
+func (e *DamageError) Error() string {
+	if e.More > 0 {
+		return fmt.Sprintf("it is damaged: %s (and %d more)", e.First, e.More)
+	}
+	return "it is damaged: " + e.First
+}
+
+func (e *DamageError) Unwrap() error { return e.err }
+
+// names finds out what the numbers in a file stand for.
+type names struct {
+	shards      map[uint64]string
+	collections map[uint64]Collection
+	tables      map[uint64]string // namespaces
+}
+
+func newNames() names {
+	return names{map[uint64]string{ConfigNumber: "config"}, map[uint64]Collection{}, map[uint64]string{}}
+}
+
+func (n names) note(bucket string, key, value []byte) {
+	number, err := KeyNumber(key)
+	switch bucket {
+	case BucketShards:
+		var form Shard
+		if err == nil && bson.Unmarshal(value, &form) == nil {
+			n.shards[number] = form.ID
+		}
+	case BucketCollections:
+		var form Collection
+		if err == nil && bson.Unmarshal(value, &form) == nil {
+			n.collections[number] = form
+		}
+	case BucketTables:
+		var form Table
+		if bson.Unmarshal(value, &form) == nil {
+			n.tables[uint64(form.Number)] = string(key)
+		}
+	}
+}
+
+// bucket says what a bucket holds.
+func (n names) bucket(name string) string {
+	kind, rest, numbered := strings.Cut(name, "/")
+	if !numbered {
+		return name
+	}
+	number, _ := strconv.ParseUint(rest, 10, 64)
+	coll, known := n.collections[number]
+	ns := n.tables[number]
+	switch {
+	case kind+"/" == BucketChunks && ns != "":
+		return "chunks of " + ns
+	case kind+"/" != BucketChunks && known && n.shards[uint64(coll.Shard)] != "":
+		return fmt.Sprintf("%s of %s on %s", kind, coll.Namespace, n.shards[uint64(coll.Shard)])
+	case kind+"/" != BucketChunks && known:
+		return fmt.Sprintf("%s of %s", kind, coll.Namespace)
+	}
+	return name
+}
+
+// describe says what is damaged, and where.
+func (n names) describe(d damage) string {
+	var at []string
+	if d.page != 0 || d.bucket == "" {
+		at = append(at, fmt.Sprintf("page %d", d.page))
+	}
+	if d.bucket != "" {
+		at = append(at, n.bucket(d.bucket))
+	}
+	if d.key != nil {
+		key := fmt.Sprintf("%q", d.key)
+		if number, err := KeyNumber(d.key); err == nil {
+			key = strconv.FormatUint(number, 10)
+		} else if strings.Contains(d.bucket, "/") {
+			key = fmt.Sprintf("%x", d.key)
+		}
+		if id, err := bson.Raw(d.value).LookupErr("_id"); err == nil && strings.HasPrefix(d.bucket, BucketDocuments) {
+			key += fmt.Sprintf(" (its _id reads %s)", id)
+		}
+		at = append(at, "record "+key)
+	}
+	return fmt.Sprintf("%s: %v", strings.Join(at, ", "), d.err)
+}
