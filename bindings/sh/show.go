@@ -115,7 +115,8 @@ func chunkRows(chunks []bson.Raw) (header []string, rows [][]string) {
 
 // showChunkCounts counts the chunks of all collections.
 func (c *call) showChunkCounts(d *server.Database) goja.Value {
-	collections := c.s.look(d, d.Sibling("config"), live.ReaderOptions{Parts: live.Collections | live.Counts}).Collections()
+	seen := c.s.look(d, d.Sibling("config"), live.ReaderOptions{Parts: live.Collections | live.Counts})
+	collections := seen.Collections()
 	if c.s.Display.ShowsTables() {
 		return c.s.Display.ShowTables(func(t *display.Tables) {
 			t.Top([]string{"collection", "shard", "chunks#", "jumbo#"}, chunkCountRows(collections), 0,

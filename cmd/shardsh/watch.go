@@ -100,7 +100,9 @@ func (env environment) watched(ctx context.Context, o watchLine) (
 	if o.usesMock() {
 		source.Kind = catalog.SourceMock
 	}
-	reader := live.NewReader(conn.client, live.ReaderOptions{Parts: live.Whole &^ live.Flags, Source: source, LogEntries: 20_000})
+	reader := live.NewReader(conn.client, live.ReaderOptions{
+		Parts: live.Whole &^ live.Flags, Source: source, LogEntries: 20_000,
+	})
 	return reader.ReadSince, conn.close, nil
 }
 
