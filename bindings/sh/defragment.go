@@ -29,12 +29,12 @@ func shardDefragmentMethods() []helper {
 			func(c *call, sh *Helpers) goja.Value {
 				return c.s.Display.Reply(sh.configureBalancing(c.namespaceArgument(0),
 					bson.E{Key: "defragmentCollection", Value: false}))
-			}), "Stops it; what is merged stays merged."},
+			}), "Stops a defragmentation; what is merged stays merged."},
 		{"defragmentStatus", "ns:string|object", needing("defragmentStatus", withDefragmentation,
 			func(c *call, sh *Helpers) goja.Value {
 				ns := c.namespaceArgument(0)
 				return c.defragmentationObject(ns, sh.defragmentation(ns))
-			}), "Tells whether a collection is being defragmented, in which phase, and how many chunks are left."},
+			}), "Returns whether a collection is being defragmented, its phase, and the remaining chunks."},
 	}
 }
 

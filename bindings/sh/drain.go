@@ -30,7 +30,7 @@ func shardDrainMethods() []helper {
 		{"drainStatus", "shard:string", func(c *call, sh *Helpers) goja.Value {
 			return c.s.Display.Reply(sh.draining(c.Text(0)))
 		}, "Returns how far draining is and what must be moved by hand; changes nothing."},
-		{"stopDrain", "shard:string", shStopDrain, "Ends draining; the shard stays. Servers since 8.3."},
+		{"stopDrain", "shard:string", shStopDrain, "Stops draining; the shard stays. From 8.3 on."},
 		{"waitForDrain", "shard:string options?:object{" + waitOptions + "}", func(c *call, sh *Helpers) goja.Value {
 			o := c.options("waitForDrain", 1)
 			return sh.waitForDrain(c, o.waitForDrain(c.Text(0)), c.Text(0), drainEnd{})

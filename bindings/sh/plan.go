@@ -23,7 +23,7 @@ const planOptions = "goal,maxBytes,maxMoves,maxRounds,maxTime,model,seed,ignoreW
 func shardPlanMethods() []helper {
 	return []helper{
 		{"plan", "ns?:string|object options?:object{" + planOptions + "}", checked(shPlan),
-			"Says what the balancer would do if it were on, step by step: for a collection, [collections] or all; {goal} is " +
+			"Plans what the balancer would do if it were on, step by step: for a collection, [collections] or all; {goal} is " +
 				"balance, {drain: shard}, zones, defragment, consolidate or {presplit: {chunks|perShard|fromSample|points}}; " +
 				"{maxBytes, maxMoves, maxRounds, maxTime}."},
 	}

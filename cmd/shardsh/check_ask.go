@@ -226,7 +226,7 @@ func (a *asking) cluster(ctx context.Context) (c check.Cluster, err error) {
 		if err != nil {
 			return c, err
 		}
-		return check.Cluster{Diagnosis: diagnosis.Of(s), Unasked: "a file does not tell"}, nil
+		return check.Cluster{Diagnosis: diagnosis.Of(s), Unasked: "the file does not record it"}, nil
 	}
 	if a.conn == nil {
 		if a.conn, err = connect(ctx, a.env, &a.flags, session{quiet: a.o.quiet}); err != nil {
@@ -321,7 +321,7 @@ func silentAboutBalance(s *catalog.Snapshot) bool {
 // askMetadata has the cluster compare its metadata.
 func askMetadata(ctx context.Context, commands live.CommandRunner, c *check.Cluster) (err error) {
 	if release := c.Release(); !release.AtLeast(catalog.Release70) {
-		c.Unasked = fmt.Sprintf("servers of release %s don't look, 7.0 is the first that does", release)
+		c.Unasked = fmt.Sprintf("release %s has no such check, 7.0 is the first that has", release)
 		return nil
 	}
 	c.Inconsistencies, err = live.Inconsistencies(ctx, commands)

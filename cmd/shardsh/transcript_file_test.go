@@ -116,7 +116,7 @@ func TestConfirmNeedsATerminal(t *testing.T) {
 		t.Skip("there is a terminal")
 	}
 	code, _, stderr := runProgram(t, "", "--confirm", "--eval", "db.c.insertOne({})")
-	if code != exitUsage || !strings.Contains(stderr, "no terminal to ask on: --dry-run shows") {
+	if code != exitUsage || !strings.Contains(stderr, "no terminal to confirm on: --dry-run shows") {
 		t.Errorf("exit code %d, %s", code, stderr)
 	}
 	if code, _, stderr := runProgram(t, "", "--confirm", "--dry-run", "--eval", "1"); code != exitUsage ||

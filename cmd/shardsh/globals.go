@@ -37,7 +37,7 @@ func (o *shellFlags) define(shell *bindings.Shell) error {
 			return err
 		}
 		if err := shell.JS.SetEJSON(name, value); err != nil {
-			return usagef("--setJSON %s: the value is no extended JSON: %w", name, err)
+			return usagef("--setJSON %s: the value is not valid extended JSON: %w", name, err)
 		}
 	}
 	return nil

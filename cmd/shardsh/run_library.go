@@ -96,7 +96,7 @@ func scriptNamed(name string) (file string, shipped bool, err error) {
 		return name, false, nil
 	}
 	if isPath || isScript(name) {
-		return "", false, fmt.Errorf("no script %s", plaintext.Visible(name))
+		return "", false, fmt.Errorf("no such script: %s", plaintext.Visible(name))
 	}
 	return "", false, usagef("no script %q in the library%s; shardsh run --list has them, and ./%s is a file", name,
 		plaintext.DidYouMean(plain, scripts.Names()), plaintext.Visible(name))

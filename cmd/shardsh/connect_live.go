@@ -21,7 +21,7 @@ func connectLive(ctx context.Context, env environment, s target.Server) (*connec
 		return nil, err
 	}
 	if ignored := target.Ignored(c); len(ignored) > 0 {
-		notice(env.stderr, false, "shardsh: of no effect in the connection string: %s", strings.Join(ignored, ", "))
+		notice(env.stderr, false, "shardsh: ignored in the connection string: %s", strings.Join(ignored, ", "))
 	}
 	settings, err := dialer(env).Settings(ctx, s, c)
 	if err != nil {
