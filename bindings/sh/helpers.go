@@ -24,8 +24,8 @@ func tables() [][]helper {
 	return slices.Concat(
 		[][]helper{shardMethods(), shardSettingMethods(), shardReshardMethods()},
 		routed(
-			shardBalanceMethods(), shardDrainMethods(), shardDefragmentMethods(), shardMergeMethods(), shardWindowMethods(),
-			shardWhyMethods(),
+			shardBalanceMethods(), shardDrainMethods(), shardDefragmentMethods(), shardPresplitMethods(), shardMergeMethods(),
+			shardWindowMethods(), shardWhyMethods(),
 			shardPlanMethods(), shardApplyMethods(), shardRunMethods(), shardForecastMethods(), shardWhatIfMethods(),
 			shardExtraMethods(), shardMapMethods(), shardSnapshotMethods(), shardAdviseMethods(),
 		),

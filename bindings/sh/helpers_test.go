@@ -49,7 +49,7 @@ func returned() map[string]string {
 		cursor:  "chunks getShardedDataDistribution checkMetadataConsistency",
 		finding: "why",
 		none:    "waitForBalancer waitForBalancerOff awaitBalancerRound awaitCollectionBalance",
-		"`finished`, `stopped`, `moves`, … of the run":                  "apply",
+		"`finished`, `stopped`, `moves`, … of the run":                  "apply presplit",
 		"`reached`, `stopped`, `moves`, `left`, … of the run":           "balance",
 		"the server's reply; of a wait, or of a run at a pace, its end": "drain defragment",
 	} {
