@@ -142,7 +142,8 @@ func (o *mockFlags) keeps() bool { return o.dbpath != "" || o.snapshot != "" }
 
 // describes reports whether anything says what the mock is like.
 func (o *mockFlags) describes() bool {
-	return o.mockTime != "" || len(o.parameters) > 0 || o.seed.Given || o.serverVersion.Given || o.memory.Given || o.routers != 0
+	return o.mockTime != "" || len(o.parameters) > 0 || o.seed.Given || o.serverVersion.Given ||
+		o.memory.Given || o.routers != 0
 }
 
 func (o *mockFlags) check() error {

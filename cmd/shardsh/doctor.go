@@ -97,7 +97,8 @@ func (o *doctorFlags) symptoms(ctx context.Context, env environment) ([]doctor.L
 	}
 	client, greeting, err := target.Open(ctx, c, settings)
 	if err != nil {
-		return append(lines, noWay(err, "the hosts answer: check that they are MongoDB servers, and whether they need --tls")), stopped(ctx)
+		remedy := "the hosts answer: check that they are MongoDB servers, and whether they need --tls"
+		return append(lines, noWay(err, remedy)), stopped(ctx)
 	}
 	defer target.Disconnect(client)
 	seen := doctor.Cluster{Commands: live.NewCommandRunner(client), Kind: greeting.Kind(),

@@ -29,7 +29,7 @@ func (o *forecastFlags) groups() []cmdline.Group {
 	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
 		f.Var(&o.goal, "goal", "`balance|drain=SHARD|zones|defragment` goal to forecast")
 		f.StringArrayVar(&o.namespaces, "ns", nil, "`DB.COLLECTION` only this collection; repeat to add")
-		f.StringVar(&o.zone, "time-zone", "", "`NAME` time zone of the config servers, such as Europe/Berlin (default: by their logs)")
+		zoneFlag(f, &o.zone)
 		f.Uint64Var(&o.seed, "seed", 0, "`N` random seed for what is not known")
 		o.flags(f, "text", "json")
 	})}
@@ -51,6 +51,11 @@ func (o *forecastFlags) complete(env environment, words []string) error {
 		return usagef("--goal consolidate has no forecast: the balancer does not do that; see shardsh plan")
 	}
 	return o.checkFormat("text", "json")
+}
+
+func zoneFlag(f *pflag.FlagSet, zone *string) {
+	f.StringVar(zone, "time-zone", "",
+		"`NAME` time zone of the config servers, such as Europe/Berlin (default: by their logs)")
 }
 
 // location returns the time zone with a name, nil for no name.

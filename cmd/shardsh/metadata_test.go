@@ -66,7 +66,7 @@ func TestSnapshotThatLacks(t *testing.T) {
 	if code != exitOK || !strings.Contains(stdout, "db.c0") || strings.Contains(stdout, "db.c1") {
 		t.Errorf("exit code %d, stdout %q", code, stdout)
 	}
-	for _, want := range []string{"db.c1 is missing", "the sizes of db.c0 are not known on 2 shards: chunks"} {
+	for _, want := range []string{"db.c1 is missing", "sizes of db.c0 are not known on 2 shards: chunks"} {
 		if !strings.Contains(stderr, want) {
 			t.Errorf("stderr %q does not say that %s", stderr, want)
 		}

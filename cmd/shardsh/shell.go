@@ -119,7 +119,8 @@ func runScripts(ctx context.Context, env environment, o *shellFlags) error {
 	}
 	o.rehearses = o.dryRun && !o.readOnly
 	conn, err := connect(bounded, env, &o.clusterFlags, session{
-		interactive: interactive, quiet: !o.wantsNotices(interactive), mode: o.mode(), rehearses: o.rehearses, rules: o.rules(),
+		interactive: interactive, quiet: !o.wantsNotices(interactive), mode: o.mode(),
+		rehearses: o.rehearses, rules: o.rules(),
 	})
 	if err != nil {
 		return because(bounded, err)
@@ -142,8 +143,8 @@ func runScripts(ctx context.Context, env environment, o *shellFlags) error {
 		notice(env.stderr, !o.wantsNotices(interactive), "Connected to %s", conn.address)
 	}
 	if conn.member != "" {
-		notice(env.stderr, o.quiet, "Warning: this is %s, not a mongos: it has only its own part of the data, with orphans, and "+
-			"the helpers of sh need a mongos.", conn.member)
+		notice(env.stderr, o.quiet, "Warning: this is %s, not a mongos: it has only its own part of the data, with orphans, "+
+			"and the helpers of sh need a mongos.", conn.member)
 	}
 	shell, err := bindings.New(bindings.Config{
 		Client: conn.client, Address: conn.address, Database: conn.database, Deployment: conn.deployment,

@@ -26,7 +26,8 @@ type sourceFlags struct {
 
 // flags adds the options of a source to those of a verb.
 func (o *sourceFlags) flags(f *pflag.FlagSet) {
-	f.StringVar(&o.from, "from", "", "`FILE` read a file of shardsh snapshot, or a mongodump of config, instead of a cluster")
+	f.StringVar(&o.from, "from", "",
+		"`FILE` read a file of shardsh snapshot, or a mongodump of config, instead of a cluster")
 	o.runFlags.flags(f)
 }
 

@@ -201,14 +201,6 @@ func (o *helpFlags) print(to io.Writer, c cmdline.Command) error {
 	return err
 }
 
-// noWords refuses words that are no options, for a verb that has none.
-func noWords(words []string, format string) error {
-	if len(words) == 0 {
-		return nil
-	}
-	return usagef(format, words[0])
-}
-
 // verbUsage is the help of each verb.
 func verbUsage() (list []cmdline.Command) {
 	for _, v := range verbs() {

@@ -67,8 +67,8 @@ const toRouter = "connect to a mongos; config.mongos lists them"
 func (c Cluster) kind(s *section) {
 	switch {
 	case c.Member != "":
-		s.add(Fail, "mongos", toRouter, "no: this is %s. It has only its own part of the data, with orphans, and the helpers "+
-			"of sh need a mongos", c.Member)
+		s.add(Fail, "mongos", toRouter, "no: this is %s. It has only its own part of the data, with orphans, and "+
+			"the helpers of sh need a mongos", c.Member)
 	case c.Kind == "mongos":
 		s.ok("mongos", "yes")
 	case c.Kind == "":
