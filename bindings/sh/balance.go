@@ -23,7 +23,7 @@ func shardBalanceMethods() []helper {
 	return []helper{
 		{"isBalancerInRound", "", func(c *call, sh *Helpers) goja.Value {
 			return c.JS.Runtime.ToValue(sh.balancer().InRound)
-		}, "Tells whether the balancer is in a round right now; between two rounds there may still be work."},
+		}, "Returns whether the balancer is in a round; between rounds there may still be work."},
 		{"balancerSummary", "", shBalancerSummary,
 			"Returns what the balancer does and what is out of balance, and why."},
 		{"waitForBalance", "ns?:string|object options?:object{" + waitOptions + "}", shWaitForBalance,

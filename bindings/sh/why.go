@@ -21,7 +21,7 @@ func shardWhyMethods() []helper {
 	const signature = "ns?:string|object{shard,zone} key?:object"
 	return []helper{
 		{"why", signature, shWhy,
-			"Tells what is wrong, and everything that keeps it so, with what to do: of the cluster, a collection, {shard} or " +
+			"Explains what is wrong, its causes, and what to do: for the cluster, a collection, {shard} or " +
 				"{zone}; with a key, of one chunk."},
 		{"explain", signature, shWhy, "Another name of why."},
 	}
