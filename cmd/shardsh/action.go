@@ -58,7 +58,7 @@ func act(ctx context.Context, env environment, v planVerb, showPlan bool) error 
 	if showPlan {
 		r.Plan = func(p *plan.Plan) { fmt.Fprint(o.shown(env), findings.PlanText(p, false)) }
 	}
-	r.WouldSend = func(c action.WouldSend) { tellChange(env, o.json, c.Database, c.Command) }
+	r.WouldSend = func(c action.WouldSend) { printChange(env, o.json, c.Database, c.Command) }
 	e := o.runOptions()
 	if !o.yes {
 		e.Confirm = func(ctx context.Context, question string) error { return confirm(ctx, env, question) }

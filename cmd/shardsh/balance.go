@@ -26,19 +26,20 @@ type balanceFlags struct {
 	script                    bool
 	namespaces                []string
 	goal, order               string
-	lots                      uint64
+	seed                      uint64
 	waitForLease, opsInterval cmdline.Duration
 }
 
 func (o *balanceFlags) groups() []cmdline.Group {
 	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
-		f.StringArrayVar(&o.namespaces, "ns", nil, "`DB.COLLECTION` balance these; wildcards; repeat to add")
-		f.StringVar(&o.goal, "goal", string(runner.Size), "`"+names(runner.Goals())+"` what is evened out")
+		f.StringArrayVar(&o.namespaces, "ns", nil, "`DB.COLLECTION` balance these, * is a wildcard; repeat to add")
+		f.StringVar(&o.goal, "goal", string(runner.Size),
+			"`"+names(runner.Goals())+"` what to balance: bytes, chunks or operations")
 		f.StringVar(&o.order, "order", string(runner.AsChosen),
-			"`"+names(runner.Orders())+"` which move of a round begins first")
+			"`"+names(runner.Orders())+"` order of the moves in a round")
 		f.Var(&o.opsInterval, "ops-interval", "`TIME` how long to count operations before each round (1m)")
 		f.Var(&o.waitForLease, "wait-for-lease", "`TIME` how long to wait while another run has the lease")
-		f.Uint64Var(&o.lots, "seed", 0, "`N` random seed, as of a mock; else catalog order")
+		f.Uint64Var(&o.seed, "seed", 0, "`N` random seed, as of a mock; else catalog order")
 		f.BoolVar(&o.script, "script", false, "with --dry-run: print commands for mongosh")
 		o.flags(f, "print what would be done, and do nothing",
 			"print JSON, a document a line: events, and the result as the last one")
@@ -73,7 +74,7 @@ func (o *balanceFlags) complete(env environment, words []string) error {
 // action returns the options of the action.
 func (o *balanceFlags) action(c action.Control) action.Balance {
 	return action.Balance{
-		Namespaces: o.namespaces, Goal: runner.Goal(o.goal), Order: runner.Order(o.order), Seed: o.lots,
+		Namespaces: o.namespaces, Goal: runner.Goal(o.goal), Order: runner.Order(o.order), Seed: o.seed,
 		OpsInterval: time.Duration(o.opsInterval), CoolDown: time.Duration(o.pace.cool),
 		WaitForLease: time.Duration(o.waitForLease), Foresee: !o.quiet && !o.json || o.pace.metrics != "",
 		Pace: o.pace.pace(), Control: c, PauseBalancing: o.pauseBalancing, DryRun: o.dryRun,

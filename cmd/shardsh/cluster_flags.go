@@ -108,7 +108,7 @@ func mockGroup(add ...func(f *pflag.FlagSet)) cmdline.Group {
 		for _, each := range add {
 			each(f)
 		}
-	}).On("mock", "Mock cluster")
+	}).On("mock", "Mock")
 }
 
 func (o *mockFlags) mockFlag(f *pflag.FlagSet) {

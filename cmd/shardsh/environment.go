@@ -97,7 +97,3 @@ func (env environment) color() bool {
 	terminal, _ := env.getenv("TERM")
 	return isTerminal(env.stdout) && noColor == "" && terminal != "dumb"
 }
-
-func (env environment) told() io.Writer     { return env.out() }
-func (env environment) warned() io.Writer   { return env.errOut() }
-func (env environment) toldJSON() io.Writer { return env.jsonOut() }

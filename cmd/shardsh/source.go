@@ -88,7 +88,7 @@ func (o *sourceFlags) read(ctx context.Context, env environment, r live.ReaderOp
 	if o.from != "" {
 		s, err := metadata.Open(o.from)
 		if err == nil {
-			env.tellGaps(s)
+			printGaps(env, s)
 		}
 		return s, err
 	}
@@ -104,7 +104,7 @@ func (o *sourceFlags) read(ctx context.Context, env environment, r live.ReaderOp
 		return nil, because(ctx, err)
 	}
 	notice(env.stderr, o.quiet, "Read %s in %s.", conn.address, time.Since(began).Round(time.Millisecond))
-	env.tellGaps(s)
+	printGaps(env, s)
 	return s, nil
 }
 
@@ -116,8 +116,8 @@ func (c *connection) source(isMock bool) catalog.Source {
 	return catalog.Source{Kind: catalog.SourceLive, Name: c.address}
 }
 
-// tellGaps says what could not be read, which is no reason to stop.
-func (env environment) tellGaps(s *catalog.Snapshot) {
+// printGaps says what could not be read, which is no reason to stop.
+func printGaps(env environment, s *catalog.Snapshot) {
 	for _, gap := range s.Parts().Source.Gaps {
 		what := gap.What
 		for _, of := range []string{gap.Namespace, string(gap.Shard)} {

@@ -121,7 +121,7 @@ func (v verb) execute(ctx context.Context, env environment) error {
 		}
 	}
 	usage := v.usage(c, ask)
-	words, err := env.parseWords(usage.Groups)
+	words, err := parseWords(env, usage.Groups)
 	switch {
 	case err == nil && ask.asked():
 		return ask.print(env.stdout, usage)
@@ -142,7 +142,7 @@ func (v verb) execute(ctx context.Context, env environment) error {
 
 // parseWords reads a command line, and returns the words of it that are no
 // options.
-func (env environment) parseWords(groups []cmdline.Group) ([]string, error) {
+func parseWords(env environment, groups []cmdline.Group) ([]string, error) {
 	positional, rest, warnings, err := cmdline.Parse(groups, env.args)
 	for _, w := range warnings {
 		fmt.Fprintln(env.errOut(), w)

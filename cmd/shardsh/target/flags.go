@@ -43,6 +43,6 @@ func (s *Server) Flags() []cmdline.Group {
 			f.StringVar(&s.APIVersion, "apiVersion", "", "`1` version of the Stable API to request")
 			f.BoolVar(&s.apiStrict, "apiStrict", false, "refuse commands that are not part of it")
 			f.BoolVar(&s.apiDeprecationErrors, "apiDeprecationErrors", false, "refuse commands that it deprecates")
-		}).On("connection", "Stable API"),
+		}).On("connection", ""),
 	}
 }
