@@ -23,7 +23,8 @@ type changeFlags struct {
 
 func (o *changeFlags) flags(f *pflag.FlagSet, dryRun, json string) {
 	f.BoolVarP(&o.yes, "yes", "y", false, "don't ask for confirmation")
-	f.BoolVar(&o.pauseBalancing, "pause-balancing", false, "disable the cluster's balancing of these collections meanwhile")
+	f.BoolVar(&o.pauseBalancing, "pause-balancing", false,
+		"disable the cluster's balancing of these collections meanwhile")
 	cmdline.Alias(f, "take-over", "pause-balancing")
 	f.BoolVar(&o.dryRun, "dry-run", false, dryRun)
 	f.BoolVar(&o.readOnly, "read-only", false, "refuse to change anything")
@@ -126,8 +127,10 @@ func (o *paceFlags) group(more ...func(*pflag.FlagSet)) cmdline.Group {
 		f.Var(&o.pauseWhen, "pause-when",
 			"`\"lag > 10s or queue > 50 or cpu > 0.8\"` start no step while this holds: lag, oplog, queue, "+
 				"active, connections, cache, dirty, cpu of the shards' members")
-		f.StringVar(&o.metrics, "metrics", "", "`[HOST:]PORT` serve metrics for Prometheus; without a host on this machine only")
-		f.IntVar(&o.parallel, "parallel", action.DefaultParallel, "`N` parallel moves; each shard takes part in one at a time")
+		f.StringVar(&o.metrics, "metrics", "",
+			"`[HOST:]PORT` serve metrics for Prometheus; without a host on this machine only")
+		f.IntVar(&o.parallel, "parallel", action.DefaultParallel,
+			"`N` parallel moves; each shard takes part in one at a time")
 		for _, add := range more {
 			add(f)
 		}

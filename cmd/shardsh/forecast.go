@@ -74,7 +74,7 @@ func location(zone string) (*time.Location, error) {
 func (o *forecastFlags) run(ctx context.Context, env environment) error {
 	return o.about(ctx, env, live.ReaderOptions{}, func(s *catalog.Snapshot) error {
 		o.options.Watch = o.progress.watch
-		f, err := collecting(seldom, func() (forecast.Forecast, error) { return forecast.Of(s, o.options) })
+		f, err := withGC(rareGC, func() (forecast.Forecast, error) { return forecast.Of(s, o.options) })
 		o.progress.end()
 		if err != nil {
 			return suggesting(err)

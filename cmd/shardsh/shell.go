@@ -112,7 +112,7 @@ func runScripts(ctx context.Context, env environment, o *shellFlags) error {
 	}
 	bounded, cancel := o.bounded(ctx)
 	defer cancel()
-	defer collectingForScripts()()
+	defer tuneGCForScripts()()
 	may, asking, err := confirmation(env, o.confirm)
 	if err != nil {
 		return err
