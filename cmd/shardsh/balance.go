@@ -59,7 +59,7 @@ func (o *balanceFlags) complete(env environment, words []string) error {
 	if err := o.takeWords(env, words, ": collections are named by --ns"); err != nil {
 		return err
 	}
-	if err := obey(
+	if err := firstBroken(
 		rule{o.readOnly && !o.dryRun, "--read-only and balance exclude each other: --dry-run shows what would be done"},
 		rule{o.script && o.goal == string(runner.Ops), "--goal ops has no --script: each round counts anew"},
 		rule{o.script && o.json, "--script and --json exclude each other"},
@@ -88,7 +88,7 @@ func (o *balanceFlags) run(ctx context.Context, env environment) error {
 	defer cancel()
 	conn, err := o.connect(ctx, env)
 	if err != nil {
-		return because(ctx, err)
+		return orTimeout(ctx, err)
 	}
 	defer conn.close()
 	js := script.NewEngine(script.Options{Clock: conn.clock, Stdout: env.stderr, Stderr: env.errOut()})
@@ -160,7 +160,7 @@ func (o *balanceFlags) showResult(ctx context.Context, env environment, r action
 	case err == nil && o.dryRun:
 		return o.showDryRun(env, r)
 	case r.Event == "": // nothing began
-		return because(ctx, err)
+		return orTimeout(ctx, err)
 	case o.json:
 		if err != nil {
 			r.Error = secret.Redact(err.Error())
@@ -174,7 +174,7 @@ func (o *balanceFlags) showResult(ctx context.Context, env environment, r action
 	if err == nil && r.Stopped != "" && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	return because(ctx, err)
+	return orTimeout(ctx, err)
 }
 
 func (o *balanceFlags) showDryRun(env environment, r action.BalanceResult) error {

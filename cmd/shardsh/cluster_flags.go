@@ -54,8 +54,8 @@ type rule struct {
 	text   string
 }
 
-// obey returns a usage error for the first rule that is broken.
-func obey(rules ...rule) error {
+// firstBroken returns a usage error for the first rule that is broken.
+func firstBroken(rules ...rule) error {
 	for _, r := range rules {
 		if r.broken {
 			return usagef("%s", r.text)
@@ -65,7 +65,7 @@ func obey(rules ...rule) error {
 }
 
 func (o *clusterFlags) check() error {
-	if err := obey(
+	if err := firstBroken(
 		rule{o.nodb && o.mock != "", "--nodb and --mock exclude each other"},
 		rule{o.nodb && o.server.Named(), "--nodb needs no host, user or TLS; leave those options out"},
 		rule{o.mock != "" && o.server.Address != "",
@@ -146,7 +146,7 @@ func (o *mockFlags) describes() bool {
 }
 
 func (o *mockFlags) check() error {
-	if err := obey(
+	if err := firstBroken(
 		rule{o.mock != "" && o.snapshot != "", "--mock and --snapshot exclude each other: a snapshot has its own shards"},
 	); err != nil {
 		return err

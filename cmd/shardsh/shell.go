@@ -61,7 +61,7 @@ func runShell(ctx context.Context, env environment) error {
 	return reportError(ctx, env, o, runScripts(ctx, env, o))
 }
 
-// finish tells about an error, once, and returns the exit code.
+// finish prints an error, once, and returns the exit code.
 func finish(ctx context.Context, env environment, err error) int {
 	code := exitCode(ctx, err)
 	var usage usageError
@@ -123,13 +123,13 @@ func runScripts(ctx context.Context, env environment, o *shellFlags) error {
 		rehearses: o.rehearses, rules: o.rules(),
 	})
 	if err != nil {
-		return because(bounded, err)
+		return orTimeout(bounded, err)
 	}
 	defer conn.close()
 	screen := new(repl.Screen)
 	rehearsing, err := rehearse(bounded, env, o, conn, screen, interactive)
 	if err != nil {
-		return because(bounded, err)
+		return orTimeout(bounded, err)
 	}
 	defer rehearsing.close()
 	env.transcript = conn.transcript
@@ -185,8 +185,8 @@ func runScripts(ctx context.Context, env environment, o *shellFlags) error {
 	return err
 }
 
-// because names what stopped a run instead of what it was doing then.
-func because(ctx context.Context, err error) error {
+// orTimeout names what stopped a run instead of what it was doing then.
+func orTimeout(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -212,7 +212,7 @@ func runAll(ctx context.Context, env environment, o *shellFlags, shell *bindings
 			err = printResult(ctx, env, o, shell, result)
 		}
 	}
-	return because(ctx, err)
+	return orTimeout(ctx, err)
 }
 
 func runEvals(ctx context.Context, env environment, o *shellFlags, shell *bindings.Shell, interactive bool) error {

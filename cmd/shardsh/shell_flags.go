@@ -128,7 +128,7 @@ func (o *shellFlags) check() error {
 	if err := o.clusterFlags.check(); err != nil {
 		return err
 	}
-	if err := obey(
+	if err := firstBroken(
 		rule{o.wantsJSON() && !o.scripted(), "--json and --jsonl need --eval or a script"},
 		rule{o.wantsJSON() && slices.Contains(o.files, "-"),
 			"--json and --jsonl need a script in a file, not on standard input"},

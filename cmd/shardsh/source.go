@@ -94,14 +94,14 @@ func (o *sourceFlags) read(ctx context.Context, env environment, r live.ReaderOp
 	}
 	conn, err := o.connect(ctx, env)
 	if err != nil {
-		return nil, because(ctx, err)
+		return nil, orTimeout(ctx, err)
 	}
 	defer conn.close()
 	r.Source = conn.source(o.usesMock())
 	began := time.Now()
 	s, err := live.NewReader(conn.client, r).Read(ctx)
 	if err != nil {
-		return nil, because(ctx, err)
+		return nil, orTimeout(ctx, err)
 	}
 	notice(env.stderr, o.quiet, "Read %s in %s.", conn.address, time.Since(began).Round(time.Millisecond))
 	printGaps(env, s)

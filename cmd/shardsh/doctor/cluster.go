@@ -80,7 +80,7 @@ func (c Cluster) kind(s *section) {
 
 const (
 	samples = 5
-	// slow is when a session is no joy any more: a command takes that long on the way.
+	// slow is a round trip that makes a session tedious.
 	slow = 200 * time.Millisecond
 	// skewed is when times that are compared, as those of leases and windows are, can
 	// come out wrong.

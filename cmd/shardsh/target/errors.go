@@ -16,7 +16,7 @@ import (
 	"shardsh/cmd/shardsh/secret"
 )
 
-// refusedInWords reports whether a login was refused by an error that only tells of
+// refusedInWords reports whether a login was refused by an error that only has
 // it: the driver's, of a pool of connections that another login has closed.
 func refusedInWords(err error, refused *driver.Error) bool {
 	_, message, found := strings.Cut(err.Error(), "(AuthenticationFailed) ")
