@@ -39,7 +39,7 @@ func checkGuarded(path string, mode fs.FileMode) error {
 	return fmt.Errorf("others may read %s (mode %#o): chmod 600 it", path, mode.Perm())
 }
 
-// readBounded reads a file of at most limit bytes, and returns its mode.
+// readBounded reads a file of at most most bytes, and returns its mode.
 func readBounded(path string, most int64) ([]byte, fs.FileMode, error) {
 	f, err := os.Open(path)
 	if err != nil {
