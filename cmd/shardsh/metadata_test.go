@@ -124,9 +124,9 @@ func TestDumpOfConfig(t *testing.T) {
 		t.Errorf("exit code %d, stdout %q, stderr %q", code, stdout, stderr)
 	}
 	for path, want := range map[string]string{
-		filepath.Join(dir, "chunks.bson"): "of a mongodump give the directory",
+		filepath.Join(dir, "chunks.bson"): "of a mongodump, name the directory",
 		t.TempDir():                       "no mongodump of a config database",
-		writeFile(t, "a.archive", "\x6d\xe2\x99\x81rest"): "an archive of mongodump, which has to be a directory",
+		writeFile(t, "a.archive", "\x6d\xe2\x99\x81rest"): "mongodump archives can't be read, directories can",
 		writeFile(t, "m.snap", "\x1f\x8brest"):            "--snapshot takes those of mock.save()",
 	} {
 		if code, _, stderr := runProgram(t, "", "why", "--from", path); code != exitFailure || !strings.Contains(stderr, want) {
