@@ -103,7 +103,7 @@ func (s *Shell) legacyMembers(o *goja.Object, w *writeResult) {
 // resultPrototype holds what results of the old shell can do. It does not name
 // its class when it is printed.
 func (s *Shell) resultPrototype() *goja.Object {
-	return s.JS.Cached("result", func() *goja.Object {
+	return s.JS.Classes.Cached("result", func() *goja.Object {
 		base := s.JS.Runtime.NewObject().Prototype()
 		p := s.JS.Runtime.CreateObject(base)
 		for name, f := range oldResultMethods() {
@@ -266,7 +266,7 @@ func (s *Shell) writeErrorObject(f writeFailure) *goja.Object {
 
 // namedPrototype makes objects print under a class name.
 func (s *Shell) namedPrototype(class string) *goja.Object {
-	return s.JS.Cached("class "+class, func() *goja.Object {
+	return s.JS.Classes.Cached("class "+class, func() *goja.Object {
 		p := s.JS.Runtime.NewObject()
 		ctor := s.function(class, func(*call) goja.Value { return nil })
 		script.Define(ctor, "prototype", p)

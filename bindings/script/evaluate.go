@@ -112,7 +112,7 @@ func (s *Engine) Try(f func() string) (text string, err error) {
 // value is a promise, waits for that. An interactive shell waits for nothing
 // else: its timers go on between the inputs.
 func (s *Engine) Settle(v goja.Value) (goja.Value, error) {
-	v, err := s.awaitable(v)
+	v, err := awaitable(s.Runtime, v)
 	if err != nil {
 		return nil, err
 	}

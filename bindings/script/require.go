@@ -53,7 +53,9 @@ func (s *Modules) NewRequire(dir string) *goja.Object {
 }
 
 // moduleCache holds the modules that were read from files, by path.
-func (s *Modules) moduleCache() *goja.Object { return s.js.Cached("modules", s.js.Runtime.NewObject) }
+func (s *Modules) moduleCache() *goja.Object {
+	return s.js.Classes.Cached("modules", s.js.Runtime.NewObject)
+}
 
 func builtinName(id string) string { return strings.TrimPrefix(id, "node:") }
 

@@ -125,10 +125,10 @@ func (s *Engine) runNext() error {
 // caller to pass on.
 func (s *Engine) tell(err error) bool {
 	var script *Error
-	if !errors.As(s.publicError(err), &script) {
+	if !errors.As(s.Errors.public(err), &script) {
 		return false
 	}
-	s.Warn("Uncaught " + script.Text())
+	s.Out.Warn("Uncaught " + script.Text())
 	return true
 }
 

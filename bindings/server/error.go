@@ -101,7 +101,7 @@ func (s *Gateway) AddLabels(e *goja.Object, labels []string) {
 		}
 	}
 	script.Must(e.Set("errorLabelSet", set))
-	label := s.JS.Cached("hasErrorLabel", func() *goja.Object {
+	label := s.JS.Classes.Cached("hasErrorLabel", func() *goja.Object {
 		return s.JS.Function("hasErrorLabel", func(c *script.Call) goja.Value {
 			e, _ := c.This.(*goja.Object)
 			set, _ := e.Get("errorLabelSet").(*goja.Object)

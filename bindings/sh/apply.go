@@ -86,7 +86,7 @@ func (c *call) carryOut(sh *Helpers, o helperOptions, e errand) *goja.Object {
 	progress := c.s.Display.Progress(o.flag("progress", true))
 	defer progress.End()
 	options, rules := e.options, e.rules
-	teller := applying.Teller{Progress: progress, Note: c.JS.Warn}
+	teller := applying.Teller{Progress: progress, Note: c.JS.Out.Warn}
 	if options.DryRun {
 		rules.PauseWhen = nil // nothing waits
 	}
@@ -95,7 +95,7 @@ func (c *call) carryOut(sh *Helpers, o helperOptions, e errand) *goja.Object {
 	defer away()
 	teller.Gate = options.Pace
 	options.Tell = teller.Tell
-	tick, still := applying.Ticks(progress, c.JS.OnWallClock())
+	tick, still := applying.Ticks(progress, script.OnWallClock(c.JS.Clock))
 	defer still()
 	options.Tick = tick
 	work := e.open()
@@ -116,7 +116,7 @@ func (c *call) carryOut(sh *Helpers, o helperOptions, e errand) *goja.Object {
 	if e.besides != nil {
 		options.Ready, options.Finish = e.besides(turn)
 	}
-	result, err := turn.Run(ctx, applying.Errand{Work: work, Options: options, Note: c.JS.Warn})
+	result, err := turn.Run(ctx, applying.Errand{Work: work, Options: options, Note: c.JS.Out.Warn})
 	if closed := work.Close(); err == nil {
 		err = closed
 	}
@@ -136,7 +136,7 @@ func (c *call) carryOut(sh *Helpers, o helperOptions, e errand) *goja.Object {
 	case err != nil:
 		c.JS.Throw(script.RuntimeError, "%s%s", err, again)
 	case ctx.Err() != nil:
-		c.JS.Warn(report.Text() + again)
+		c.JS.Out.Warn(report.Text() + again)
 	}
 	object := c.s.fromJSON(report)
 	if seen.keep {

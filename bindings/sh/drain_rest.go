@@ -21,7 +21,7 @@ func (sh *Helpers) moveRest(d diagnosis.Drain) {
 			sh.s.JS.Throw(script.RuntimeError, "no other shard could take the %s %s: all are draining", kind, name)
 		}
 		sh.admin(command(to))
-		sh.s.JS.Warn(fmt.Sprintf("The %s %s is on %s now.", kind, name, to))
+		sh.s.JS.Out.Warn(fmt.Sprintf("The %s %s is on %s now.", kind, name, to))
 	}
 	for _, ns := range d.Collections {
 		move("collection", ns, func(to string) bson.D {

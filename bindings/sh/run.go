@@ -52,7 +52,7 @@ func shBalance(c *call, sh *Helpers) goja.Value {
 	defer progress.End()
 	o.Tell = balancing.Teller{Progress: progress}.Tell
 	client := sh.current().Conn.Client
-	gate, away := c.gate(sh.current().Conn, rules, applying.Teller{Progress: progress, Note: c.JS.Warn})
+	gate, away := c.gate(sh.current().Conn, rules, applying.Teller{Progress: progress, Note: c.JS.Out.Warn})
 	defer away()
 	o.Gate = gate
 	ctx := c.JS.Context()
@@ -68,7 +68,7 @@ func shBalance(c *call, sh *Helpers) goja.Value {
 		done = " " + report.Text()
 	}
 	if err == nil && ctx.Err() != nil {
-		c.JS.Warn(report.Text())
+		c.JS.Out.Warn(report.Text())
 	}
 	sh.mustRun(names, err, done)
 	return c.s.shown(report, report.Text())
@@ -106,7 +106,7 @@ func (c *call) mayNotBalance(sh *Helpers) bool {
 // runOptions reads what a runner has to know, but for its collections.
 func (c *call) runOptions(h helperOptions) (balancing.Options, pace.Rules) {
 	rules := h.pace()
-	o := balancing.Options{WaitForTurn: h.duration("waitForLease", 0), Note: c.JS.Warn}
+	o := balancing.Options{WaitForTurn: h.duration("waitForLease", 0), Note: c.JS.Out.Warn}
 	o.TakeOver, o.Parallel, o.Clock = h.flag("takeOver", false), int(h.count("parallel")), c.JS.Clock
 	o.For, o.CoolDown, o.OpsInterval = rules.For, rules.CoolDown, h.duration("opsInterval", 0)
 	var err error

@@ -104,7 +104,7 @@ func (env environment) carryOut(ctx context.Context, conn *connection, o carryLi
 	}
 	js := script.NewEngine(script.Options{Clock: conn.clock, Stdout: env.stderr, Stderr: env.warned()})
 	teller := env.teller(o, js)
-	tick, still := applying.Ticks(teller.Progress, js.OnWallClock())
+	tick, still := applying.Ticks(teller.Progress, script.OnWallClock(js.Clock))
 	defer still()
 	stages := listenForMore(ctx)
 	defer stages.end()
