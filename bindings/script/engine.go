@@ -107,7 +107,7 @@ type Engine struct {
 	builtins map[string]goja.Value
 	sources  texts
 	regexps  regexps
-	covered  []func() // by the numbers of the statements that Options.Cover watches
+	coverage coverage
 
 	loop     eventLoop
 	Modules  *Modules
@@ -148,6 +148,8 @@ func NewEngine(o Options) *Engine {
 		Now: s.Clock.Now, Warn: func(text string) { s.Out.WarnOnce("Warning: " + text) }, Made: o.Made,
 		SafeMemory: o.SafeMemory,
 	})
+	s.loop.now, s.loop.sleep, s.loop.ran = s.Clock.Now, s.sleep, s.timerRan
+	s.coverage = coverage{rt: s.Runtime, sources: s.sources, watch: o.Cover}
 	s.Errors = ErrorDescriber{rt: s.Runtime, world: s.World, sources: s.sources, options: &s.cfg}
 	limitGenerators(s.Runtime)
 	s.defineTimers()

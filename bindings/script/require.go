@@ -258,7 +258,7 @@ func (s *Modules) module(name string) goja.Value {
 // moduleFunction makes a module, parsed as one function expression, callable.
 func (s *Modules) moduleFunction(tree *ast.Program) (goja.Callable, error) {
 	prepareTree(tree)
-	s.js.cover(tree)
+	s.js.coverage.mark(tree)
 	if err := s.js.regexps.expand(tree); err != nil {
 		return nil, err
 	}

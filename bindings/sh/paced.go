@@ -78,7 +78,8 @@ func (c *call) drainPaced(sh *Helpers, o helperOptions, id string, end drainEnd)
 	removed := func() bool { return sh.shardEntry(id) == nil }
 	result := c.reach(sh, o, goal, func(t *applying.Turn) (before, after func(context.Context) error) {
 		d := applying.Draining{
-			Turn: t, Shard: goal.Shard, Remove: end.remove, MovePrimaries: end.movePrimaries, Clock: c.JS.Clock, Tell: c.JS.Out.Warn,
+			Turn: t, Shard: goal.Shard, Remove: end.remove, MovePrimaries: end.movePrimaries, Clock: c.JS.Clock,
+			Tell: c.JS.Out.Warn,
 		}
 		return d.Start, d.Finish
 	})

@@ -70,7 +70,8 @@ func shReshard(c *call, sh *Helpers) goja.Value {
 	}
 	// Nobody waits on the mock's virtual time; a session is for one command at a
 	// time; and a guard, or who is asked, may keep the command from being sent.
-	if p == nil || !script.OnWallClock(c.JS.Clock) || c.s.Gateway.Guarded() || c.s.Gateway.Asks() || sh.current().Session != nil {
+	if p == nil || !script.OnWallClock(c.JS.Clock) || c.s.Gateway.Guarded() || c.s.Gateway.Asks() ||
+		sh.current().Session != nil {
 		return c.s.Display.Reply(sh.admin(kept))
 	}
 	return c.s.Display.Reply(sh.adminTelling(kept, c.Text(0), p))
