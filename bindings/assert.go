@@ -81,7 +81,7 @@ func (c *call) comparison(operator, format string) string {
 func (c *call) throwAssertion(text string) { panic(c.assertion(text)) }
 
 func (c *call) assertion(text string) *goja.Object {
-	e := c.JS.World.NewError("AssertionError", text)
+	e := c.JS.World.Errors.New("AssertionError", text)
 	script.Must(e.Set("generatedMessage", false))
 	script.Must(e.Set("code", "ERR_ASSERTION"))
 	return e

@@ -189,7 +189,7 @@ func (s *Shell) throwFailures(w *writeResult, ops []writeOp, bulk bool) {
 		panic(s.bulkError(w, ops, w.concern))
 	case w.concern != nil:
 		e := s.gateway.ServerError(w.concern, nil)
-		script.Must(e.SetPrototype(s.JS.World.NewError("MongoWriteConcernError", "").Prototype()))
+		script.Must(e.SetPrototype(s.JS.World.Errors.New("MongoWriteConcernError", "").Prototype()))
 		script.Must(e.Set("result", s.JS.World.DocToJS(w.reply)))
 		panic(e)
 	}
@@ -198,7 +198,7 @@ func (s *Shell) throwFailures(w *writeResult, ops []writeOp, bulk bool) {
 // bulkError returns the error of a list of writes, worded and numbered after
 // its first cause.
 func (s *Shell) bulkError(w *writeResult, ops []writeOp, cause bson.Raw) *goja.Object {
-	e := s.JS.World.NewError("MongoBulkWriteError", rawdoc.Text(cause, "errmsg"))
+	e := s.JS.World.Errors.New("MongoBulkWriteError", rawdoc.Text(cause, "errmsg"))
 	s.gateway.AddLabels(e, nil)
 	script.Must(e.Set("errorResponse", s.JS.World.DocToJS(cause)))
 	script.Must(e.Set("code", s.JS.World.ToJS(cause.Lookup("code"))))

@@ -272,13 +272,13 @@ const (
 
 // Throw ends the running Go code with a JavaScript error.
 func (s *Engine) Throw(name, format string, args ...any) {
-	panic(s.World.NewError(name, fmt.Sprintf(format, args...)))
+	panic(s.World.Errors.New(name, fmt.Sprintf(format, args...)))
 }
 
 // ThrowCoded throws one of the shell's own errors, whose messages start with
 // their code.
 func (s *Engine) ThrowCoded(name, code, format string, args ...any) {
-	e := s.World.NewError(name, "["+code+"] "+fmt.Sprintf(format, args...))
+	e := s.World.Errors.New(name, "["+code+"] "+fmt.Sprintf(format, args...))
 	Must(e.Set("code", code))
 	panic(e)
 }
@@ -308,7 +308,7 @@ func (s *Engine) Rethrow(err error) {
 	}
 	var file *missingFileError
 	if errors.As(err, &file) {
-		e := s.World.NewError("Error", file.text)
+		e := s.World.Errors.New("Error", file.text)
 		for name, v := range map[string]string{"code": file.code, "syscall": file.syscall, "path": file.path} {
 			if v != "" {
 				Must(e.Set(name, v))
