@@ -99,7 +99,8 @@ func (c Cluster) chunkCounts(ctx context.Context, p *plan.Plan) (list []Chunks) 
 	for _, of := range p.Basis.Collections {
 		names = append(names, of.Namespace)
 	}
-	s, err := live.Look{Parts: live.Collections | live.Counts, Namespaces: names}.Read(ctx, live.NewCommandRunner(c.Client))
+	look := live.Look{Parts: live.Collections | live.Counts, Namespaces: names}
+	s, err := look.Read(ctx, live.NewCommandRunner(c.Client))
 	if err != nil {
 		return nil
 	}
