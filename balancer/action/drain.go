@@ -153,7 +153,7 @@ func (d drainEnd) finish(ctx context.Context) error {
 
 // left reads what is on the shard, and which shards can take it.
 func (d drainEnd) left(ctx context.Context) (left diagnosis.Drain, others Takers, err error) {
-	s, err := live.NewReader(d.Client, live.ReaderOptions{SkipLogs: true}).Read(ctx)
+	s, err := live.NewReader(d.Client, live.ReaderOptions{Parts: live.Current}).Read(ctx)
 	if err != nil {
 		return left, nil, err
 	}

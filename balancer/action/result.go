@@ -99,8 +99,9 @@ func (c Cluster) chunkCounts(ctx context.Context, p *plan.Plan) (list []Chunks) 
 	for _, of := range p.Basis.Collections {
 		names = append(names, of.Namespace)
 	}
-	look := live.Look{Parts: live.Collections | live.Counts, Namespaces: names}
-	s, err := look.Read(ctx, live.NewCommandRunner(c.Client))
+	s, err := live.NewCommandReader(live.NewCommandRunner(c.Client), live.ReaderOptions{
+		Parts: live.Collections | live.Counts, Required: live.All, Namespaces: names,
+	}).Read(ctx)
 	if err != nil {
 		return nil
 	}

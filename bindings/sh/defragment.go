@@ -81,7 +81,7 @@ func shDefragment(c *call, sh *Helpers) goja.Value {
 
 // defragmentation returns how far a collection's is.
 func (sh *Helpers) defragmentation(ns string) diagnosis.Defragmentation {
-	seen := sh.look(live.Look{Parts: live.Statuses, Namespaces: []string{ns}})
+	seen := sh.look(live.ReaderOptions{Parts: live.Statuses, Namespaces: []string{ns}})
 	return diagnosis.DefragmentationOf(seen.Collection(ns))
 }
 

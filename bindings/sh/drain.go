@@ -134,8 +134,9 @@ func (sh *Helpers) draining(id string) bson.Raw {
 // drainOf returns how far a shard's draining is.
 func (sh *Helpers) drainOf(id string) diagnosis.Drain {
 	release, _ := sh.release()
-	d, found, _ := live.DrainOf(func(l live.Look) (*catalog.Snapshot, error) { return sh.look(l).Snapshot, nil }, release,
-		catalog.ShardID(id))
+	d, found, _ := live.DrainOf(func(o live.ReaderOptions) (*catalog.Snapshot, error) {
+		return sh.look(o).Snapshot, nil
+	}, release, catalog.ShardID(id))
 	if !found {
 		sh.noShard(id)
 	}
@@ -191,7 +192,7 @@ func (sh *Helpers) removeDrained(id string) {
 // moveRest moves what is left on a shard that has no chunks that the balancer would
 // move.
 func (sh *Helpers) moveRest(d diagnosis.Drain) {
-	takers := action.TakersOf(sh.look(live.Look{Parts: live.Shards | live.Databases}).Snapshot, d.Shard)
+	takers := action.TakersOf(sh.look(live.ReaderOptions{Parts: live.Shards | live.Databases}).Snapshot, d.Shard)
 	admin := func(_ context.Context, command bson.D) (bson.Raw, error) { return sh.admin(command), nil }
 	if err := action.MoveUnsharded(sh.s.JS.Context(), admin, d, takers, sh.s.JS.Warn); err != nil {
 		sh.s.JS.Throw(script.RuntimeError, "%s", err)

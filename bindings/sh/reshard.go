@@ -111,7 +111,7 @@ func (sh *Helpers) adminTelling(body bson.D, ns string, p *display.Progress) bso
 // resharding returns what the cluster tells of the resharding of a collection now;
 // only its name where it tells nothing.
 func (sh *Helpers) resharding(ns string) catalog.ActiveResharding {
-	seen, err := sh.s.tryLook(sh.current(), sh.config(), live.Look{Parts: live.Reshardings, Tolerant: true})
+	seen, err := sh.s.tryLook(sh.current(), sh.config(), live.ReaderOptions{Parts: live.Reshardings})
 	if err == nil {
 		if r, found := diagnosis.ReshardingOf(seen.Snapshot, ns); found {
 			return r

@@ -96,7 +96,9 @@ func (o *watchFlags) reader(ctx context.Context, env environment) (
 		return nil, nil, because(ctx, err)
 	}
 	source := conn.source(o.usesMock())
-	reader := live.NewReader(conn.client, live.ReaderOptions{Source: source, SkipFlags: true, LogEntries: 20_000})
+	reader := live.NewReader(conn.client, live.ReaderOptions{
+		Parts: live.Whole &^ live.Flags, Source: source, LogEntries: 20_000,
+	})
 	return reader.ReadSince, conn.close, nil
 }
 
