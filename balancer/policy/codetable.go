@@ -1,6 +1,10 @@
 package policy
 
-import "fmt"
+import (
+	"fmt"
+
+	"shardsh/balancer/humanize"
+)
 
 // The table of codes. It is the one place where a code is explained: sentences,
 // docs/codes.md and the tests are made from it.
@@ -80,7 +84,9 @@ var roundCodes = []CodeInfo{
 	{Throttled, SubjectCluster, false,
 		"The migrations of the round are chosen and wait until the last ones are long enough ago.",
 		"Lower the server parameter balancerMigrationsThrottlingMs of the config server.",
-		func(d Decision) string { return fmt.Sprintf("The migrations of the round wait for %v.", d.Wait) }},
+		func(d Decision) string {
+			return fmt.Sprintf("The migrations of the round wait for %s.", humanize.Duration(d.Wait))
+		}},
 	{BalancingOff, SubjectCollection, false,
 		"Balancing is switched off for the collection (noBalance).",
 		"sh.enableBalancing(namespace)",

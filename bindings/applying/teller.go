@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"shardsh/balancer/humanize"
+
 	"shardsh/balancer/apply"
 	"shardsh/balancer/pace"
 	"shardsh/bindings/balancing"
@@ -52,7 +54,7 @@ func Ticks(p *display.Progress, wall bool) (tick <-chan time.Time, stop func()) 
 func what(e apply.Event) string {
 	text := fmt.Sprintf("step %d of %d, %s of %s", e.Step.Number, e.Progress.Steps, e.Step.Kind, e.Step.Namespace)
 	if e.Kind == apply.Going {
-		text += " for " + display.DurationText(e.Age)
+		text += " for " + humanize.Duration(e.Age)
 	}
 	return text
 }

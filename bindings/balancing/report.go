@@ -5,8 +5,9 @@ import (
 	"strings"
 	"time"
 
+	"shardsh/balancer/humanize"
+
 	"shardsh/balancer/catalog"
-	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/policy"
 	"shardsh/balancer/runner"
 	"shardsh/bindings/plaintext"
@@ -69,7 +70,7 @@ func (r Report) Text() string {
 	}
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s; %s, %s in %s", how, counted(r.Moves, "move"), size(r.Bytes),
-		diagnosis.SpanText(time.Duration(r.MS)*time.Millisecond))
+		humanize.Duration(time.Duration(r.MS)*time.Millisecond))
 	if r.Failed > 0 {
 		fmt.Fprintf(&text, ", %d failed", r.Failed)
 	}

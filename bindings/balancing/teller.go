@@ -5,7 +5,8 @@ import (
 	"math"
 	"time"
 
-	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/humanize"
+
 	"shardsh/balancer/forecast"
 	"shardsh/balancer/pace"
 	"shardsh/balancer/plan"
@@ -76,7 +77,7 @@ func Foresee(a *display.Amount, g *pace.Gate) {
 	}
 	a.Unforeseen = true
 	if r := g.Stats().ToGo; r != nil {
-		a.ToGo = fmt.Sprintf("%s to %s to go", forecast.Span(r.Low), forecast.Span(r.High))
+		a.ToGo = fmt.Sprintf("%s to %s to go", forecast.Text(r.Low), forecast.Text(r.High))
 		if g.Windowed() {
 			a.ToGo += " while the window is open"
 		}
@@ -113,7 +114,7 @@ func Line(e runner.Event) string {
 		}
 		return fmt.Sprintf("%s left alone: %s at %s: %s", at, e.Namespace, e.Min, e.Why)
 	case runner.Waiting:
-		return fmt.Sprintf("%s waiting for %s: %s", at, diagnosis.SpanText(e.For), e.Why)
+		return fmt.Sprintf("%s waiting for %s: %s", at, humanize.Duration(e.For), e.Why)
 	}
 	return ""
 }
