@@ -12,7 +12,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/connstring"
 
 	"shardsh/balancer/live"
-	"shardsh/balancer/live/line"
 	"shardsh/bindings/script"
 	"shardsh/bindings/server"
 )
@@ -197,7 +196,7 @@ func (s *Shell) connect(settings *options.ClientOptions) *mongoObject {
 func (s *Shell) openClient(settings *options.ClientOptions) *mongo.Client {
 	open := s.cfg.Connect
 	if open == nil {
-		open = func(_ context.Context, o *options.ClientOptions) (*mongo.Client, error) { return line.Connect(o) }
+		open = func(_ context.Context, o *options.ClientOptions) (*mongo.Client, error) { return live.Connect(o) }
 	}
 	client, err := open(s.JS.Context(), settings)
 	if err == nil {

@@ -15,7 +15,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 
 	"shardsh/balancer/catalog"
-	"shardsh/balancer/live/line"
 	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/pace"
 	"shardsh/balancer/policy"
@@ -170,7 +169,7 @@ func (m *Members) of(ctx context.Context, id catalog.ShardID) (*member, error) {
 		_ = Disconnect(ctx, c.client) // it was only read
 		delete(m.clients, id)
 	}
-	client, err := line.Connect(memberSettings(m.settings, hosts))
+	client, err := Connect(memberSettings(m.settings, hosts))
 	if err != nil {
 		return nil, &MembersError{id, hosts, err}
 	}

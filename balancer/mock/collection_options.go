@@ -105,11 +105,11 @@ func (l validation) validate(ctx context.Context, before, doc bson.Raw) (invalid
 	if good {
 		return nil, nil
 	}
-	refusal := mongoerr.New(mongoerr.DocumentValidationFailure, "Document failed validation")
-	refusal.Extra = bson.D{{Key: "errInfo", Value: bson.D{
+	failed := mongoerr.New(mongoerr.DocumentValidationFailure, "Document failed validation")
+	failed.Extra = bson.D{{Key: "errInfo", Value: bson.D{
 		{Key: "failingDocumentId", Value: doc.Lookup("_id")}, {Key: "details", Value: filter.Mismatch(l.rules, doc)},
 	}}}
-	return refusal, nil
+	return failed, nil
 }
 
 // rules returns the validator as it was given.

@@ -40,30 +40,64 @@ func TestFailuresPage(t *testing.T) {
 
 func pageOfFailures() string {
 	var page strings.Builder
-	page.WriteString("# What becomes of a failure\n\n" +
-		"When a move, a split or a merge of `shardsh balance`, `apply`, `defragment`, `presplit` or `drain` fails, the\n" +
-		"server's error says what to do: try it again now, again later, leave the range alone, or stop and ask. What has\n" +
-		"no code, such as a connection that broke, is tried again later; a code that is not here asks, unless the server\n" +
-		"calls it retriable. This page is written from the table in `balancer/policy/failuretable.go`.\n")
+	page.WriteString("# Errors of moves, splits and merges\n\n" +
+		"What does shardsh do when a command of `apply`, `balance`, `defragment`, `presplit` or `drain` fails? The error code\n" +
+		"decides: retry now, retry later, skip the range, or stop. Errors without a code, such as a broken connection, are\n" +
+		"retried later; codes that are not listed stop the run, unless the server calls them retriable. This page is written\n" +
+		"from the table in `balancer/policy/failuretable.go`.\n")
 	for _, section := range []struct {
 		title string
 		class Failure
 	}{
-		{"Again now", AgainNow}, {"Again later", AgainLater}, {"Skip the range", SkipRange}, {"Stop and ask", Ask},
+		{"Retry now", AgainNow}, {"Retry later", AgainLater}, {"Skip the range", SkipRange}, {"Stop", Ask},
 	} {
-		fmt.Fprintf(&page, "\n## %s\n\n| code | meaning | what to do |\n|---|---|---|\n", section.title)
+		fmt.Fprintf(&page, "\n## %s\n", section.title)
+		var single, shared strings.Builder
+		rows := map[string][]FailureInfo{}
+		var remedies []string
 		for _, row := range Failures() {
-			if row.Class != section.class {
+			if row.Class == section.class {
+				if rows[row.Remedy] == nil {
+					remedies = append(remedies, row.Remedy)
+				}
+				rows[row.Remedy] = append(rows[row.Remedy], row)
+			}
+		}
+		for _, remedy := range remedies {
+			if list := rows[remedy]; len(list) == 1 {
+				fmt.Fprintf(&single, "| %s | %s | %s |\n", failureName(list[0]), list[0].Meaning, remedy)
 				continue
 			}
-			name := fmt.Sprintf("%d %s", row.Code, row.Code.Name())
-			if row.Text != "" {
-				name += fmt.Sprintf(", with “%s” in its message", row.Text)
+			fmt.Fprintf(&shared, "\n%s\n\n| code | meaning |\n|---|---|\n", remedy)
+			names := map[string][]string{}
+			for _, row := range rows[remedy] {
+				names[row.Meaning] = append(names[row.Meaning], failureName(row))
 			}
-			fmt.Fprintf(&page, "| %s | %s | %s |\n", name, row.Meaning, row.Remedy)
+			for _, row := range rows[remedy] {
+				if list := names[row.Meaning]; list != nil {
+					fmt.Fprintf(&shared, "| %s | %s |\n", strings.Join(list, ", "), row.Meaning)
+					delete(names, row.Meaning)
+				}
+			}
+		}
+		page.WriteString(shared.String())
+		if single.Len() > 0 {
+			page.WriteString("\n| code | meaning | what to do |\n|---|---|---|\n" + single.String())
 		}
 	}
 	return page.String()
+}
+
+// failureName is how the page names a code, and the text that tells it from others of the same code.
+func failureName(row FailureInfo) string {
+	name := strconv.Itoa(int(row.Code))
+	if !strings.HasPrefix(row.Code.Name(), "Location") {
+		name += " " + row.Code.Name()
+	}
+	if row.Text != "" {
+		name += fmt.Sprintf(" (“%s”)", row.Text)
+	}
+	return name
 }
 
 // section cuts a page of the rules between two lines that begin so.

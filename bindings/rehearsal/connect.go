@@ -7,7 +7,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
-	"shardsh/balancer/live/line"
 	"shardsh/balancer/mock/wire"
 )
 
@@ -42,7 +41,7 @@ func (r *Rehearsal) Connect(
 		// Serve ends with an error when Close stops the server: nothing to say.
 		_ = w.server.Serve(context.Background(), w.pipe)
 	}()
-	w.Client, err = line.Connect(inMemory(settings).SetDialer(w.pipe))
+	w.Client, err = mongo.Connect(inMemory(settings).SetDialer(w.pipe))
 	if err != nil {
 		w.Close()
 		return nil, err

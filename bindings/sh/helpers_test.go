@@ -73,6 +73,7 @@ func (m helper) shown() string {
 		case isCommand && name == "options":
 			name = "{ fields of " + command + " }"
 		case options != "" && !isCommand && name == "options":
+			options = strings.Replace(options, paceOptions, "options of pace", 1)
 			name = "{ " + strings.ReplaceAll(strings.ReplaceAll(options, "@", "fields of "), ",", ", ") + " }"
 		}
 		if p[2] != "" {
@@ -81,6 +82,17 @@ func (m helper) shown() string {
 		list = append(list, name)
 	}
 	return m.name + "(" + strings.Join(list, ", ") + ")"
+}
+
+// paceOptions are shared by all that moves data step by step; docs/pace.md has them.
+const paceOptions = "maxMoves,maxBytes,for,pauseBetween,window,pauseWhen"
+
+// details is where a line of help begins to name options, which the call shows.
+var details = regexp.MustCompile(`[;:,]? *\{.*|\. .*|: for c =>.*`)
+
+// line is what a helper does, without its options.
+func (m helper) line() string {
+	return strings.ReplaceAll(strings.TrimRight(details.ReplaceAllString(m.help, ""), ".,;:"), "|", "\\|")
 }
 
 const (
@@ -96,21 +108,18 @@ func reference() string {
 	}
 	var b strings.Builder
 	for _, topic := range topics() {
-		fmt.Fprintf(&b, "\n**%s**\n\n| call | example | returns |\n| --- | --- | --- |\n", topic.title)
+		fmt.Fprintf(&b, "\n### %s\n\n| call | what it does | returns | example |\n| --- | --- | --- | --- |\n", topic.title)
 		for _, e := range topic.examples {
-			what := returns[e.helper]
-			if what == "" {
-				what = "the server's reply"
-			}
-			fmt.Fprintf(&b, "| `%s` | `%s` | %s |\n", byName[e.helper].shown(), e.call, what)
+			m := byName[e.helper]
+			fmt.Fprintf(&b, "| `%s` | %s | %s | `%s` |\n", m.shown(), m.line(), returns[e.helper], e.call)
 		}
 	}
 	return b.String() + "\n"
 }
 
-// TestReference: docs/sh.md has every helper with its parameters, its options, an
-// example (which TestEveryExampleRuns of bindings runs) and what it returns, and a line
-// of its own about each; and nothing that is no helper.
+// TestReference: docs/sh.md has every helper with its parameters, its options, a line of
+// help, what it returns, and an example (which TestEveryExampleRuns of bindings runs);
+// and no name that is not a helper's.
 func TestReference(t *testing.T) {
 	text, err := os.ReadFile(shPage)
 	if err != nil {
@@ -122,7 +131,8 @@ func TestReference(t *testing.T) {
 	if !found || !ended {
 		t.Fatal("docs/sh.md has no place for the list")
 	}
-	if want := reference(); is != want {
+	want := reference()
+	if is != want {
 		if *update {
 			if err := os.WriteFile(shPage, []byte(before+listBegins+want+listEnds+after), 0o600); err != nil {
 				t.Fatal(err)
@@ -134,7 +144,7 @@ func TestReference(t *testing.T) {
 	known := map[string]bool{}
 	for _, m := range slices.Concat(tables()...) {
 		known[m.name] = true
-		if m.help != "" && !strings.Contains(before+after, "`"+m.name+"`") {
+		if m.help != "" && !strings.Contains(want, "| `"+m.name+"(") {
 			t.Errorf("docs/sh.md lacks %s", m.name)
 		}
 		if m.help != "" && exampleOf(m.name) == "" {
@@ -148,7 +158,7 @@ func TestReference(t *testing.T) {
 	}
 	for _, m := range regexp.MustCompile(`\bsh\.(\w+)\(`).FindAllStringSubmatch(page, -1) {
 		if !known[m[1]] && m[1] != "help" {
-			t.Errorf("docs/sh.md has sh.%s, which is no helper", m[1])
+			t.Errorf("docs/sh.md has sh.%s, which is not a helper", m[1])
 		}
 	}
 }

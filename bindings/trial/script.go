@@ -12,7 +12,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
-	"shardsh/balancer/live/line"
 	"shardsh/bindings"
 	"shardsh/bindings/script"
 	"shardsh/bindings/server"
@@ -109,7 +108,7 @@ func (f *file) runScript(r scriptRun) ran {
 	ctx := js.Context()
 	var out, errs capture
 	var code int
-	client, err := line.Connect(w.settings(scriptHost))
+	client, err := mongo.Connect(w.settings(scriptHost))
 	if err == nil {
 		code, err = f.runShell(ctx, client, r, &out, &errs)
 		_ = client.Disconnect(context.WithoutCancel(ctx))

@@ -10,7 +10,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
-	"shardsh/balancer/live/line"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/router"
 	"shardsh/balancer/mock/wire"
@@ -91,7 +90,7 @@ func newWorld(o *Options, s state, seed uint64) (*world, error) {
 		_ = server.Shutdown(ctx)
 		<-served
 	}
-	if w.client, err = line.Connect(w.settings(testHost)); err != nil {
+	if w.client, err = mongo.Connect(w.settings(testHost)); err != nil {
 		w.stop()
 		return nil, err
 	}

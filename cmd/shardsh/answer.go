@@ -12,25 +12,24 @@ import (
 	"shardsh/balancer/foreign"
 )
 
-// answerLine is the part of a subcommand's command line that says how to show
-// what it found out.
-type answerLine struct {
-	sourceLine
+// answerFlags say how to print what a verb found out.
+type answerFlags struct {
+	sourceFlags
 	format string // text, json or what else the subcommand knows
 	json   bool
 	file   string
 }
 
-// flags returns the options of an answer in some formats, the usual one first.
-func (o *answerLine) flags(f *pflag.FlagSet, formats ...string) {
+// flags adds the options of an answer in some formats, the default first.
+func (o *answerFlags) flags(f *pflag.FlagSet, formats ...string) {
 	f.StringVar(&o.format, "output", formats[0], "`"+strings.Join(formats, "|")+"` how to print it")
-	f.BoolVar(&o.json, "json", false, "the same as --output json")
-	f.StringVarP(&o.file, "out-file", "o", "", "`FILE` write it there")
-	o.sourceLine.flags(f)
+	f.BoolVar(&o.json, "json", false, "short for --output json")
+	f.StringVarP(&o.file, "out-file", "o", "", "`FILE` write to this file")
+	o.sourceFlags.flags(f)
 }
 
-// checkFormat refuses a format that the subcommand does not know.
-func (o *answerLine) checkFormat(formats ...string) error {
+// checkFormat refuses a format that the verb does not know.
+func (o *answerFlags) checkFormat(formats ...string) error {
 	switch {
 	case o.json && o.format != formats[0] && o.format != "json":
 		return usagef("--json and --output %s exclude each other", o.format)
@@ -44,20 +43,20 @@ func (o *answerLine) checkFormat(formats ...string) error {
 
 // write has show write the answer where it is to go. A file is there as a whole
 // or not at all; what is no file, such as /dev/null, is not replaced by one.
-func (env environment) write(o answerLine, show func(io.Writer) error) error {
+func (o *answerFlags) write(env environment, show func(io.Writer) error) error {
 	if o.file == "" || o.file == "-" {
-		to := env.told()
+		to := env.out()
 		if o.format == "json" {
-			to = env.toldJSON()
+			to = env.jsonOut()
 		}
 		return buffered(to, show)
 	}
 	return foreign.Replace(o.file, show)
 }
 
-// answer writes an answer as JSON, or its text.
-func (env environment) answer(o answerLine, value any, text func() string) error {
-	return env.write(o, func(to io.Writer) error {
+// print writes an answer as JSON, or its text.
+func (o *answerFlags) print(env environment, value any, text func() string) error {
+	return o.write(env, func(to io.Writer) error {
 		if o.format == "json" {
 			return writeJSON(to, value)
 		}

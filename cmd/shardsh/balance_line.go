@@ -48,9 +48,9 @@ func (o *balanceLine) groups() []cmdline.Group {
 			f.BoolVar(&o.readOnly, "read-only", false, "refuse")
 			f.BoolVar(&o.json, "json", false, "a document of JSON a line: one an event, the last one the result")
 			f.StringVar(&o.mock, "mock", "", "`N|FILE` a mock cluster: number of shards, or a topology file")
-			f.Lookup("mock").NoOptDefVal = mockGiven
+			f.Lookup("mock").NoOptDefVal = bareMock
 			f.StringVar(&o.snapshot, "snapshot", "", "`FILE` a mock of the cluster in this file: a rehearsal")
-			transcriptFlag(f, &o.transcript)
+			o.transcriptFlag(f)
 			f.Var(&o.timeout, "timeout", "`TIME` stop after 90, 30s, 5m, as Ctrl-C does")
 			cmdline.ChoiceVar(f, &o.quietChoice, "quiet", "no notices, no progress")
 			f.BoolVarP(&o.help, "help", "h", false, "print this help")

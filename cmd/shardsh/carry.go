@@ -40,9 +40,9 @@ func (o *carryLine) flags(f *pflag.FlagSet, journal string) {
 	f.BoolVar(&o.readOnly, "read-only", false, "refuse")
 	f.BoolVar(&o.json, "json", false, "print how it ended as JSON")
 	f.StringVar(&o.mock, "mock", "", "`N|FILE` a mock cluster: number of shards, or a topology file")
-	f.Lookup("mock").NoOptDefVal = mockGiven
+	f.Lookup("mock").NoOptDefVal = bareMock
 	f.StringVar(&o.snapshot, "snapshot", "", "`FILE` a mock of the cluster in this file: a rehearsal")
-	transcriptFlag(f, &o.transcript)
+	o.transcriptFlag(f)
 	f.Var(&o.timeout, "timeout", "`TIME` stop after 90, 30s, 5m; a step under way is left to the cluster")
 	cmdline.ChoiceVar(f, &o.quietChoice, "quiet", "no notices, no progress")
 	f.BoolVarP(&o.help, "help", "h", false, "print this help")
@@ -55,12 +55,6 @@ func (o *carryLine) paceGroup() cmdline.Group {
 		o.pace.flags(f)
 		f.Var(&o.pace.time, "max-time", "`TIME` the same as --for")
 	})
-}
-
-// rule is something that a command line must not say.
-type rule struct {
-	broken bool
-	text   string
 }
 
 func (o *carryLine) check(name string, more ...rule) error {

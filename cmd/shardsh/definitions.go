@@ -11,7 +11,7 @@ var identifier = regexp.MustCompile(`^[\p{L}_$][\p{L}\p{N}_$]*$`)
 
 // define makes the globals of --set and --setJSON, and scriptArgs
 // (rules/04-values-and-language §4.5).
-func (o commandLine) define(shell *bindings.Shell) error {
+func (o *shellFlags) define(shell *bindings.Shell) error {
 	if err := shell.JS.Set("scriptArgs", o.args); err != nil {
 		return err
 	}

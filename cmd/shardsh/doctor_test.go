@@ -61,7 +61,7 @@ func TestDoctorOfTheMock(t *testing.T) {
 func TestDoctorOfNobody(t *testing.T) {
 	lines := examined(t, exitFailure, nil, "--port", "1")
 	wantLines(t, lines, map[string]string{"hosts": "127.0.0.1:1 (from --port", "127.0.0.1:1": "fail: no connection",
-		"connection": "fail: not tried, as no host answers", "directConnection": "true (from the default)"})
+		"connection": "fail: not tried: no host answers", "directConnection": "true (from the default)"})
 }
 
 // As whom: each user sees which roles are met, and what is missing.

@@ -18,37 +18,63 @@ import (
 	"shardsh/scripts"
 )
 
-// runLibrary is "shardsh run": a script of the library, or of a file, with options of
+// libraryFlags are those of "shardsh run": the ones of the shell that scripts of the
+// library don't have themselves.
+type libraryFlags struct{ shellFlags }
+
+func (o *libraryFlags) groups() []cmdline.Group {
+	of := map[string]func(name string) bool{
+		"Scripts": func(name string) bool { return name == "timeout" },
+		"Output":  func(name string) bool { return name == "quiet" || name == "verbose" },
+		"Safety":  func(name string) bool { return name != "dry-run" },
+		"About":   func(string) bool { return false },
+	}
+	own := cmdline.NewGroup("Options", func(*pflag.FlagSet) {})
+	groups := []cmdline.Group{own}
+	for _, g := range o.shellFlags.groups() {
+		mine, some := of[g.Title]
+		if !some {
+			groups = append(groups, g)
+			continue
+		}
+		g.Flags.VisitAll(func(flag *pflag.Flag) {
+			if mine(flag.Name) {
+				own.Flags.AddFlag(flag)
+			}
+		})
+	}
+	return groups
+}
+
+func (o *libraryFlags) complete(environment, []string) error   { return nil } // runWords does
+func (o *libraryFlags) run(context.Context, environment) error { return nil }
+
+// runWords is "shardsh run": a script of the library, or of a file, with options of
 // its own.
-func runLibrary(ctx context.Context, env environment) error {
+func (o *libraryFlags) runWords(ctx context.Context, env environment) (bool, error) {
 	if len(env.args) == 0 {
 		printLibrary(env.stdout)
-		return usagef("run needs the name of a script, or the path of one")
+		return true, usagef("run needs the name of a script, or the path of one")
 	}
 	name := env.args[0]
 	switch {
-	case slices.Contains([]string{"--help", "-h"}, name):
-		printLibraryHelp(env.stdout)
-		return nil
+	case slices.Contains([]string{"--help", "-h", "--help-all"}, name):
+		return false, nil
 	case strings.HasPrefix(name, "-"):
-		return listLibrary(env)
+		return true, listLibrary(env)
 	}
 	file, shipped, err := scriptNamed(name)
 	if err != nil {
-		return err
+		return true, err
 	}
-	o, err := libraryLine(env.args[1:])
-	if err != nil {
-		return err
-	}
-	if err := o.check(); err != nil {
-		return err
+	if err := o.read(env.args[1:]); err != nil {
+		return true, err
 	}
 	// A script of ours that promises to change nothing is held to it.
 	o.readOnly = o.readOnly || shipped && dryRuns(o.args)
 	o.nodb = o.nodb || shipped && (slices.Contains(o.args, "--help") || slices.Contains(o.args, "-h"))
 	o.files = []string{file}
-	return env.shell(ctx, o)
+	return true, runScripts(ctx, env, &o.shellFlags)
 }
 
 // dryRuns reports whether the arguments of a script ask for a dry run.
@@ -76,10 +102,10 @@ func scriptNamed(name string) (file string, shipped bool, err error) {
 		plaintext.DidYouMean(plain, scripts.Names()), plaintext.Visible(name))
 }
 
-// libraryLine tells what is for shardsh, the address and how to reach it, from what
-// is for the script, which is the rest.
-func libraryLine(args []string) (o commandLine, err error) {
-	groups, named := libraryFlags(&o), false
+// read separates what is for shardsh, the address and how to reach it, from what is
+// for the script, which is the rest.
+func (o *libraryFlags) read(args []string) (err error) {
+	groups, named := o.groups(), false
 	o.args, o.warnings, err = cmdline.Sift(groups, args, func(word string, before []string) (bool, error) {
 		if named || !target.IsURI(word) && (len(before) > 0 || isScript(word)) {
 			return false, nil
@@ -87,34 +113,11 @@ func libraryLine(args []string) (o commandLine, err error) {
 		named = true
 		return true, o.takeAddress(word)
 	})
-	o.quiet, o.seeded = o.quietChoice.On, cmdline.All(groups).Changed("seed")
-	return o, err
-}
-
-// libraryGroups are those of "shardsh run" itself, for the help and completion.
-func libraryGroups() []cmdline.Group { return libraryFlags(&commandLine{}) }
-
-// libraryFlags returns the options of "shardsh run" that are for shardsh: all that
-// scripts of the library don't have themselves.
-func libraryFlags(o *commandLine) []cmdline.Group {
-	of := map[string]func(name string) bool{
-		"Scripts": func(name string) bool { return name == "timeout" },
-		"Output":  func(name string) bool { return name == "quiet" || name == "verbose" },
-		"Safety":  func(name string) bool { return name != "dry-run" },
-		"About":   func(string) bool { return false },
+	if err != nil {
+		return err
 	}
-	groups := shellFlags(o)
-	for i, g := range groups {
-		mine, some := of[g.Title]
-		groups[i] = cmdline.NewGroup(g.Title, func(f *pflag.FlagSet) {
-			g.Flags.VisitAll(func(flag *pflag.Flag) {
-				if !some || mine(flag.Name) {
-					f.AddFlag(flag)
-				}
-			})
-		})
-	}
-	return slices.DeleteFunc(groups, func(g cmdline.Group) bool { return !g.Flags.HasFlags() })
+	o.quiet = o.quietChoice.On
+	return o.check()
 }
 
 // listLibrary is "shardsh run --list".
@@ -147,29 +150,26 @@ func printLibrary(out io.Writer) {
 	}
 }
 
-func printLibraryHelp(to io.Writer) {
-	fmt.Fprint(to, `Runs a script of the library, or of a file. What says how to reach the cluster
-is for shardsh, everything else for the script; after -- all is. The address is
-the first word after the name, or a connection string anywhere. Scripts of the
-library have --help, --dry-run, which nothing can change under, and --json.
-
-Usage:
-  shardsh run NAME [address] [options] [options of the script]
-  shardsh run --list [--json]
-
-Scripts:
-`)
-	printLibrary(to)
-	fmt.Fprintf(to, `
-%s
-Exit codes: 0 it is done; 1 it is not: the reason is told; 2 wrong command line;
-3 the script found something; 130 Ctrl-C, 143 SIGTERM.
-
-Examples:
-  shardsh run drain --help
-  shardsh run drain mongodb://host:27017 --shard shard3 --dry-run
-  shardsh run audit --host h1 --username joe --json
-  shardsh run ./mine.js mongodb://host:27017 --whatever it takes
-  shardsh run even-zones --mock --help
-`, cmdline.Usage(libraryGroups()))
+func runText() cmdline.Text {
+	var library strings.Builder
+	printLibrary(&library)
+	return cmdline.Text{
+		Intro: `Runs a script of the library, or of a file. The options below are for shardsh, all
+others for the script, and so is everything after --. The address is the first word
+after the name, or a connection string anywhere. Scripts of the library have --help,
+--json and --dry-run, under which nothing can be changed.`,
+		Usage: []string{
+			"shardsh run NAME [address] [options] [options of the script]",
+			"shardsh run --list [--json]                      # lists the library",
+		},
+		Examples: []string{
+			"shardsh run drain --help",
+			"shardsh run drain mongodb://host:27017 --shard shard3 --dry-run",
+			"shardsh run audit --host h1 --username joe --json",
+			"shardsh run ./mine.js mongodb://host:27017 --mine 5",
+		},
+		More: "Scripts:\n" + library.String() + `
+Exit codes: 0 success; 1 failure, with the reason; 2 wrong command line; 3 the
+script found something; 130 Ctrl-C, 143 SIGTERM.`,
+	}
 }

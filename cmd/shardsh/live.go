@@ -12,18 +12,18 @@ import (
 )
 
 // connectLive opens a cluster that has an address.
-func (env environment) connectLive(ctx context.Context, s target.Server) (*connection, error) {
+func connectLive(ctx context.Context, env environment, s target.Server) (*connection, error) {
 	c, err := s.ConnectionString()
 	if err != nil {
 		return nil, err
 	}
-	if err := env.way().FillPassword(ctx, s, c); err != nil {
+	if err := dialer(env).FillPassword(ctx, s, c); err != nil {
 		return nil, err
 	}
 	if ignored := target.Ignored(c); len(ignored) > 0 {
 		notice(env.stderr, false, "shardsh: of no effect in the connection string: %s", strings.Join(ignored, ", "))
 	}
-	settings, err := env.way().Settings(ctx, s, c)
+	settings, err := dialer(env).Settings(ctx, s, c)
 	if err != nil {
 		return nil, err
 	}
@@ -47,9 +47,12 @@ func (env environment) connectLive(ctx context.Context, s target.Server) (*conne
 	return conn, nil
 }
 
-// way is how this program goes to a cluster.
-func (env environment) way() target.Shell {
-	way := target.Shell{Name: "shardsh " + built.Version(), Getenv: env.getenv, Ask: env.askSecret}
+// dialer is how this program connects to a cluster.
+func dialer(env environment) target.Shell {
+	way := target.Shell{Name: "shardsh " + built.Version(), Getenv: env.getenv,
+		Ask: func(ctx context.Context, question, remedy string) (string, error) {
+			return askSecret(ctx, env, question, remedy)
+		}}
 	if env.transcript != nil {
 		way.Monitor = env.transcript.Monitor()
 	}
@@ -59,10 +62,10 @@ func (env environment) way() target.Shell {
 // scriptClientOptions reads an address that a script gives to Mongo() or
 // connect() as the command line reads one. The options of the command line
 // are not for it, and nobody is asked for the password of a user.
-func (env environment) scriptClientOptions(ctx context.Context, uri string) (*options.ClientOptions, error) {
+func scriptClientOptions(ctx context.Context, env environment, uri string) (*options.ClientOptions, error) {
 	c, err := target.Parse(uri)
 	if err != nil {
 		return nil, err
 	}
-	return env.way().Settings(ctx, target.Server{}, c)
+	return dialer(env).Settings(ctx, target.Server{}, c)
 }

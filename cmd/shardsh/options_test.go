@@ -7,20 +7,6 @@ import (
 	"testing"
 )
 
-func TestHelpFitsATerminal(t *testing.T) {
-	for _, args := range [][]string{{"--help"}, {"check", "--help"}} {
-		_, stdout, _ := runProgram(t, "", args...)
-		for line := range strings.Lines(stdout) {
-			if line = strings.TrimSuffix(line, "\n"); len(line) > 80 {
-				t.Errorf("%v: %d columns: %s", args, len(line), line)
-			}
-		}
-		if !strings.Contains(stdout, "--tlsCAFile FILE") {
-			t.Errorf("%v lacks --tlsCAFile", args)
-		}
-	}
-}
-
 // Spellings, values and mistakes of options (rules/04-command-line-and-prompt §1.1).
 func TestOptions(t *testing.T) {
 	rc := writeFile(t, "a.js", "1")

@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"golang.org/x/term"
 
 	"shardsh/balancer/live"
 	"shardsh/balancer/mongoerr"
@@ -17,8 +15,8 @@ import (
 	"shardsh/cmd/shardsh/target"
 )
 
-// print shows a result as the shell does, or as extended JSON.
-func (env environment) print(ctx context.Context, o commandLine, shell *bindings.Shell, result script.Result) error {
+// printResult shows a result as the shell does, or as extended JSON.
+func printResult(ctx context.Context, env environment, o *shellFlags, shell *bindings.Shell, result script.Result) error {
 	if o.wantsJSON() {
 		return shell.WriteJSON(ctx, env.stdout, result, bindings.JSONStyle{Canonical: o.json == "canonical", Lines: o.jsonl,
 			Limit: o.limit})
@@ -31,11 +29,9 @@ func (env environment) print(ctx context.Context, o commandLine, shell *bindings
 	return err
 }
 
-func (o commandLine) wantsJSON() bool { return o.json != "" || o.jsonl }
-
-// report tells about an error as a document, where JSON was asked for
+// reportError prints an error as a document, where JSON was asked for
 // (rules/04-command-line-and-prompt §1.8): a script's, and one from before there was a script.
-func (env environment) report(ctx context.Context, o commandLine, err error) error {
+func reportError(ctx context.Context, env environment, o *shellFlags, err error) error {
 	var quit *script.ExitError
 	if err == nil || !o.wantsJSON() || ctx.Err() != nil || errors.As(err, &quit) || errors.As(err, new(signalError)) {
 		return err
@@ -48,7 +44,7 @@ func (env environment) report(ctx context.Context, o commandLine, err error) err
 	if marshalErr != nil {
 		return err
 	}
-	fmt.Fprintln(env.toldJSON(), string(text))
+	fmt.Fprintln(env.jsonOut(), string(text))
 	return reportedError{err}
 }
 
@@ -89,36 +85,4 @@ func codeFields(code int32, name, message string) bson.D {
 	return bson.D{
 		{Key: "code", Value: code}, {Key: "codeName", Value: name}, {Key: "errmsg", Value: secret.Redact(message)},
 	}
-}
-
-func isTerminal(r any) bool {
-	f, ok := r.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
-}
-
-// columns returns the width of the terminal; 0 where there is none.
-func (env environment) columns() int {
-	columns, _ := env.screen()
-	return columns
-}
-
-// screen returns the size of the terminal; zero where there is none.
-func (env environment) screen() (columns, rows int) {
-	f, ok := env.stdout.(*os.File)
-	if !ok {
-		return 0, 0
-	}
-	columns, rows, err := term.GetSize(int(f.Fd()))
-	if err != nil {
-		return 0, 0
-	}
-	return columns, rows
-}
-
-// color reports whether to colour: only on a terminal that has it, and not
-// where NO_COLOR forbids it.
-func (env environment) color() bool {
-	noColor, _ := env.getenv("NO_COLOR")
-	terminal, _ := env.getenv("TERM")
-	return isTerminal(env.stdout) && noColor == "" && terminal != "dumb"
 }

@@ -8,7 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
-	"shardsh/balancer/live/line"
+	"shardsh/balancer/live"
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rehearsal"
 	"shardsh/bindings/script"
@@ -35,8 +35,8 @@ type run struct {
 
 // rehearse puts a rehearsal between the program and its cluster, where it is a dry
 // run.
-func (env environment) rehearse(
-	ctx context.Context, o commandLine, conn *connection, screen *repl.Screen, interactive bool,
+func rehearse(
+	ctx context.Context, env environment, o *shellFlags, conn *connection, screen *repl.Screen, interactive bool,
 ) (*rehearsing, error) {
 	r := new(rehearsing)
 	if !o.rehearses {
@@ -45,9 +45,9 @@ func (env environment) rehearse(
 	json := o.wantsJSON()
 	env.stdout, env.stderr = screen.Writer(env.stdout), screen.Writer(env.stderr)
 	r.options = rehearsal.Options{
-		Tell:  func(database string, command bson.Raw) { env.tellChange(json, database, command) },
+		Tell:  func(database string, command bson.Raw) { tellChange(env, json, database, command) },
 		Note:  func(text string) { notice(env.stderr, o.quiet, "%s", plaintext.VisibleLine(text)) },
-		Clock: conn.clock, Seed: o.seed,
+		Clock: conn.clock, Seed: o.seed.N,
 	}
 	if r.options.Clock == nil {
 		r.options.Clock = script.WallClock()
@@ -78,7 +78,7 @@ func (env environment) rehearse(
 func (r *rehearsing) open(ctx context.Context, settings *options.ClientOptions) (*mongo.Client, error) {
 	behind := *settings
 	behind.Monitor = nil
-	client, err := line.Connect(&behind)
+	client, err := live.Connect(&behind)
 	if err != nil {
 		return nil, err
 	}

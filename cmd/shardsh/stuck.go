@@ -11,7 +11,7 @@ import (
 // endStuck ends the process when a script goes on after --timeout, SIGTERM or
 // Ctrl-C: it is in a call of the JavaScript engine that nothing can stop. What
 // Ctrl-C does at a prompt is for the prompt.
-func (env environment) endStuck(cause error) {
+func endStuck(env environment, cause error) {
 	var timeout timeoutError
 	var signal signalError
 	if env.exit == nil || !errors.As(cause, &timeout) && !errors.As(cause, &signal) {

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// terminal opens the process's own terminal, which is there for questions whatever
+// openTerminal opens the process's own terminal, which is there for questions whatever
 // input and output are.
-func (env environment) terminal() (io.ReadWriteCloser, error) {
+func openTerminal(env environment) (io.ReadWriteCloser, error) {
 	if env.openTerminal != nil {
 		return env.openTerminal()
 	}

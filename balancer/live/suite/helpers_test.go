@@ -49,7 +49,7 @@ func (c *target) script(name string) string {
 	return lines[len(lines)-1]
 }
 
-var word = regexp.MustCompile("`([a-zA-Z]+)`")
+var word = regexp.MustCompile("`([a-zA-Z]+)\\(")
 
 // documented are the helpers of docs/sh.md: the first column of the tables that
 // have examples.
@@ -64,7 +64,7 @@ func documented(t *testing.T) (names []string) {
 		if !strings.HasPrefix(line, "| `") || len(columns) < 3 {
 			continue
 		}
-		for _, found := range word.FindAllStringSubmatch(columns[0], -1) {
+		for _, found := range word.FindAllStringSubmatch(columns[0], 1) {
 			names = append(names, found[1])
 		}
 	}

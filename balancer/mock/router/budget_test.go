@@ -10,11 +10,11 @@ import (
 
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/router"
-	"shardsh/balancer/mock/store/work"
+	"shardsh/balancer/mock/store/quota"
 )
 
 // budgeted is a tester with 40 documents of a megabyte, and a budget.
-func budgeted(t *testing.T, budget *work.Budget) *tester {
+func budgeted(t *testing.T, budget *quota.Budget) *tester {
 	c, err := mock.New(mock.Config{})
 	if err != nil {
 		t.Fatal(err)
@@ -38,7 +38,7 @@ func aggregation(batch int, stages ...bson.D) bson.D {
 // What commands keep counts to the budget as long as they keep it, which is as
 // long as their cursors are open.
 func TestCommandsCountToTheBudget(t *testing.T) {
-	budget := work.NewBudget(100 << 20)
+	budget := quota.NewBudget(100 << 20)
 	x := budgeted(t, budget)
 	inOrder := d("$sort", d("pad", 1, "k", 1))
 	open := x.ok("app", aggregation(1, d("$set", d("a", 1)), inOrder)).Lookup("cursor", "id").Int64()
@@ -59,7 +59,7 @@ func TestCommandsCountToTheBudget(t *testing.T) {
 // The largest is refused: a newcomer that is larger than the rest, or a cursor
 // that nobody reads. Who is small goes on.
 func TestTheLargestIsRefused(t *testing.T) {
-	budget := work.NewBudget(60 << 20)
+	budget := quota.NewBudget(60 << 20)
 	x := budgeted(t, budget)
 	sorted := aggregation(1, d("$set", d("a", 1)), d("$sort", d("k", 1)))
 	few := aggregation(1, d("$limit", 5), d("$set", d("a", 1)), d("$sort", d("k", 1)))
@@ -87,7 +87,7 @@ func TestAllowDiskUse(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine, for long")
 	}
-	x := budgeted(t, work.NewBudget(0))
+	x := budgeted(t, quota.NewBudget(0))
 	for i := range 70 {
 		x.ok("app", d("insert", "big", "documents", bson.A{d("_id", 100+i, "k", -i, "pad", strings.Repeat("x", 1<<20))}))
 	}

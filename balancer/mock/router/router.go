@@ -22,7 +22,7 @@ import (
 	"shardsh/balancer/mock/router/servers"
 	"shardsh/balancer/mock/routing"
 	"shardsh/balancer/mock/store/document"
-	"shardsh/balancer/mock/store/work"
+	"shardsh/balancer/mock/store/quota"
 	"shardsh/balancer/mock/wire"
 	"shardsh/balancer/mongoerr"
 )
@@ -64,7 +64,7 @@ func WithCursorBytes(n int64) Option {
 
 // WithBudget bounds what commands keep in memory, together with those of others
 // that have the same budget.
-func WithBudget(b *work.Budget) Option {
+func WithBudget(b *quota.Budget) Option {
 	return func(r *Router) { r.Budget = b }
 }
 
@@ -84,7 +84,7 @@ func New(c *mock.Cluster, logger *slog.Logger, options ...Option) *Router {
 		Counters:   call.NewCounters(),
 		Parameters: servers.OwnParameters(),
 		Users:      access.NewDirectory(),
-		Budget:     work.NewBudget(0),
+		Budget:     quota.NewBudget(0),
 		Sessions:   &call.Sessions{},
 		Analyzers:  sampling.Analyzers{},
 		Routes:     &routing.Cache{},

@@ -11,7 +11,7 @@ import (
 	"shardsh/balancer/keyorder"
 	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mock/store/filter"
-	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/tree"
 	"shardsh/balancer/mock/store/value"
 	"shardsh/balancer/mongoerr"
@@ -118,7 +118,7 @@ func (c *Collection) insert(doc bson.Raw, before bool) (RecordID, error) {
 func (c *Collection) Update(id RecordID, doc bson.Raw) error {
 	old, ok := c.records.Get(uint64(id))
 	if !ok {
-		return refusal.New(mongoerr.NoSuchKey, "no record %d", id)
+		return servererr.New(mongoerr.NoSuchKey, "no record %d", id)
 	}
 	type change struct {
 		ix      *Index

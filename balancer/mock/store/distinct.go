@@ -7,14 +7,14 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock/store/paths"
+	"shardsh/balancer/mock/store/quota"
 	"shardsh/balancer/mock/store/value"
-	"shardsh/balancer/mock/store/work"
 )
 
 // Distinct returns the different values at a path, in the order they are first
 // met. An array counts as its elements.
 func Distinct(ctx context.Context, path string, docs iter.Seq[bson.Raw]) ([]bson.RawValue, error) {
-	w := work.New(ctx)
+	w := quota.New(ctx)
 	parts := paths.Split(path)
 	seen := map[string]bool{}
 	var out []bson.RawValue

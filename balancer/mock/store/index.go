@@ -13,7 +13,7 @@ import (
 	"shardsh/balancer/mock/store/expr"
 	"shardsh/balancer/mock/store/filter"
 	"shardsh/balancer/mock/store/paths"
-	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/tree"
 	"shardsh/balancer/mock/store/value"
 	"shardsh/balancer/mongoerr"
@@ -79,19 +79,19 @@ func newIndex(spec IndexSpec) (*Index, error) {
 		hashed := value.IsString(v) && value.TextAt(v.Value) == "hashed"
 		ix.special = ix.special || value.IsString(v) && !hashed || strings.Contains(string(name), "$**")
 		if hashed && slices.ContainsFunc(ix.fields, func(f indexField) bool { return f.hashed }) {
-			return nil, refusal.Of(31303, "A maximum of one index field is allowed to be hashed but found 2 for 'key' %s",
+			return nil, servererr.Of(31303, "A maximum of one index field is allowed to be hashed but found 2 for 'key' %s",
 				spec.Key)
 		}
 		ix.fields = append(ix.fields, indexField{string(name), paths.Split(string(name)), hashed})
 	}
 	if len(ix.fields) == 0 {
-		return nil, refusal.New(mongoerr.CannotCreateIndex, "Index keys cannot be empty.")
+		return nil, servererr.New(mongoerr.CannotCreateIndex, "Index keys cannot be empty.")
 	}
 	if spec.Unique && slices.ContainsFunc(ix.fields, func(f indexField) bool { return f.hashed }) {
-		return nil, refusal.Of(16764, "Currently hashed indexes cannot guarantee uniqueness. Use a regular index.")
+		return nil, servererr.Of(16764, "Currently hashed indexes cannot guarantee uniqueness. Use a regular index.")
 	}
 	if len(ix.fields) > 32 {
-		return nil, refusal.New(mongoerr.CannotCreateIndex, "Index key contains too many fields")
+		return nil, servererr.New(mongoerr.CannotCreateIndex, "Index key contains too many fields")
 	}
 	ix.hidden = value.Truthy(document.Lookup(spec.Options, "hidden"))
 	if p := document.Lookup(spec.Options, "partialFilterExpression"); value.IsObject(p) {
@@ -100,7 +100,7 @@ func newIndex(spec IndexSpec) (*Index, error) {
 			return nil, err
 		}
 		if c, found := unfit(f.Clauses); found {
-			return nil, refusal.New(mongoerr.CannotCreateIndex, "Expression not supported in partial index: %s",
+			return nil, servererr.New(mongoerr.CannotCreateIndex, "Expression not supported in partial index: %s",
 				value.Object(filter.QueryOf([]filter.Clause{c})))
 		}
 		ix.partial = f
@@ -129,7 +129,7 @@ func unfit(list []filter.Clause) (filter.Clause, bool) {
 // checkIndexField refuses key patterns as the server does (67).
 func checkIndexField(name string, v value.Value) error {
 	refuse := func(format string, args ...any) error {
-		return refusal.New(mongoerr.CannotCreateIndex, format, args...)
+		return servererr.New(mongoerr.CannotCreateIndex, format, args...)
 	}
 	parts := paths.Split(name)
 	if len(parts) > expr.MaxDepth {
@@ -198,11 +198,11 @@ func (c *Collection) CreateIndex(spec IndexSpec) error {
 // _id.
 func (c *Collection) DropIndex(name string) error {
 	if name == "_id_" {
-		return refusal.New(mongoerr.InvalidOptions, "cannot drop _id index")
+		return servererr.New(mongoerr.InvalidOptions, "cannot drop _id index")
 	}
 	i := slices.IndexFunc(c.indexes, func(ix *Index) bool { return ix.spec.Name == name })
 	if i < 0 {
-		return refusal.New(mongoerr.IndexNotFound, "index not found with name [%s]", name)
+		return servererr.New(mongoerr.IndexNotFound, "index not found with name [%s]", name)
 	}
 	c.indexes = slices.Delete(c.indexes, i, i+1)
 	c.noteIndexes()

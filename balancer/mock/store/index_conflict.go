@@ -4,7 +4,7 @@ import (
 	"bytes"
 
 	"shardsh/balancer/mock/store/document"
-	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
 	"shardsh/balancer/mongoerr"
 )
@@ -21,7 +21,7 @@ func (s IndexSpec) sameKind(o IndexSpec) bool {
 func (s IndexSpec) sameAs(there IndexSpec) (bool, error) {
 	named, equal := s.Name == there.Name, bytes.Equal(s.Options, there.Options)
 	both := func(text string) error {
-		return refusal.New(mongoerr.IndexOptionsConflict, text+" Requested index: %s, existing index: %s", s.text(),
+		return servererr.New(mongoerr.IndexOptionsConflict, text+" Requested index: %s, existing index: %s", s.text(),
 			there.text())
 	}
 	switch kind := s.sameKind(there); {
@@ -30,11 +30,11 @@ func (s IndexSpec) sameAs(there IndexSpec) (bool, error) {
 	case kind && named:
 		return false, both("An equivalent index already exists with the same name but different options.")
 	case kind && equal:
-		return false, refusal.New(mongoerr.IndexOptionsConflict, "Index already exists with a different name: %s", there.Name)
+		return false, servererr.New(mongoerr.IndexOptionsConflict, "Index already exists with a different name: %s", there.Name)
 	case kind:
 		return false, both("An equivalent index already exists with a different name and options.")
 	case named:
-		return false, refusal.New(mongoerr.IndexKeySpecsConflict,
+		return false, servererr.New(mongoerr.IndexKeySpecsConflict,
 			"An existing index has the same name as the requested index. When index names are not specified, they are auto "+
 				"generated and can cause conflicts. Please refer to our documentation. Requested index: %s, existing index: %s",
 			s.text(), there.text())

@@ -6,7 +6,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
-	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -75,7 +75,7 @@ func (c *Collection) MakeUnique(name string) error {
 func (c *Collection) index(name string) (*Index, error) {
 	at := slices.IndexFunc(c.indexes, func(ix *Index) bool { return ix.spec.Name == name })
 	if at < 0 {
-		return nil, refusal.New(mongoerr.IndexNotFound, "cannot find index %s", name)
+		return nil, servererr.New(mongoerr.IndexNotFound, "cannot find index %s", name)
 	}
 	return c.indexes[at], nil
 }

@@ -10,7 +10,7 @@ import (
 	"shardsh/balancer/keyorder"
 	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mock/store/paths"
-	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
 	"shardsh/balancer/mongoerr"
 )
@@ -124,11 +124,11 @@ func (x *keyExtraction) expand(at []paths.Position) error {
 			continue
 		}
 		if x.ix.fields[i].hashed {
-			return refusal.Of(16766, "hashed indexes do not currently support array values. Found array at path: %s",
+			return servererr.Of(16766, "hashed indexes do not currently support array values. Found array at path: %s",
 				x.ix.fields[i].name)
 		}
 		if !value.IsMissing(arr) && &arr.Value[0] != &v.Value[0] {
-			return refusal.New(171, "cannot index parallel arrays [%s] [%s]", x.ix.fields[i].name, through)
+			return servererr.New(171, "cannot index parallel arrays [%s] [%s]", x.ix.fields[i].name, through)
 		}
 		arr, through = v, x.ix.fields[i].name
 	}
@@ -199,8 +199,8 @@ func (ix *Index) duplicate(ns string, doc bson.Raw) error {
 		shown.WriteString(f.name + ": " + document.Text(v))
 		keyValue = append(keyValue, bson.E{Key: f.name, Value: v})
 	}
-	refusal := mongoerr.New(mongoerr.DuplicateKey, "E11000 duplicate key error collection: %s index: %s dup key: { %s }",
+	duplicate := mongoerr.New(mongoerr.DuplicateKey, "E11000 duplicate key error collection: %s index: %s dup key: { %s }",
 		ns, ix.spec.Name, shown.String())
-	refusal.Extra = bson.D{{Key: "keyPattern", Value: ix.spec.Key}, {Key: "keyValue", Value: keyValue}}
-	return refusal
+	duplicate.Extra = bson.D{{Key: "keyPattern", Value: ix.spec.Key}, {Key: "keyValue", Value: keyValue}}
+	return duplicate
 }

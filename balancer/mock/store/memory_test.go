@@ -11,8 +11,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock/store/pipeline"
+	"shardsh/balancer/mock/store/quota"
 	"shardsh/balancer/mock/store/storetest"
-	"shardsh/balancer/mock/store/work"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -114,7 +114,7 @@ func TestStagesCountToTheBudget(t *testing.T) {
 				use = strings.ReplaceAll(use, `"localField": "k", "foreignField": "_id"`, `"pipeline": [{"$sort": {"k": 1}}]`)
 			}
 			stages := fmt.Sprintf(`[{%q: %s}]`, name, use)
-			budget := work.NewBudget(8 << 20)
+			budget := quota.NewBudget(8 << 20)
 			ctx, account := budget.Open(t.Context())
 			err := runOver(ctx, t, stages, pipeline.Env{}, docs)
 			if code, _ := mongoerr.CodeOf(err); (code == mongoerr.ExceededMemoryLimit) == slices.Contains(streaming, name) {
@@ -124,7 +124,7 @@ func TestStagesCountToTheBudget(t *testing.T) {
 			if used := budget.Used(); used != 0 {
 				t.Errorf("%d bytes are kept in the end", used)
 			}
-			budget = work.NewBudget(0)
+			budget = quota.NewBudget(0)
 			ctx, account = budget.Open(t.Context())
 			defer account.Close()
 			if err := runOver(ctx, t, stages, pipeline.Env{}, docs); err != nil {
@@ -156,9 +156,9 @@ func TestBudgetRefusesTheLargest(t *testing.T) {
 		{"itself, when nobody else can make room", []int64{10, 5, 5}, 0, 200, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			budget := work.NewBudget(100)
+			budget := quota.NewBudget(100)
 			var contexts []context.Context
-			var accounts []*work.Account
+			var accounts []*quota.Account
 			for _, held := range tc.held {
 				ctx, account := budget.Open(t.Context())
 				if err := account.Reserve(held); err != nil {
@@ -189,7 +189,7 @@ func TestBudgetRefusesTheLargest(t *testing.T) {
 // A command whose expressions make large values on their way keeps them in
 // mind.
 func TestArgumentsCountToTheBudget(t *testing.T) {
-	budget := work.NewBudget(30 << 20)
+	budget := quota.NewBudget(30 << 20)
 	large := slices.Repeat([]string{`{"$concat": ["$pad", "$pad", "$pad", "$pad"]}`}, 10)
 	for op, fits := range map[string]bool{"$concat": false, "$size": true} {
 		ctx, account := budget.Open(t.Context()) // each is a command of its own

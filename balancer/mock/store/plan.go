@@ -11,7 +11,7 @@ import (
 	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mock/store/filter"
 	"shardsh/balancer/mock/store/paths"
-	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
 )
 
@@ -67,7 +67,7 @@ func (c *Collection) Plan(q Query) (*Plan, error) {
 		return p.hinted()
 	}
 	if len(q.Min) > len(document.Empty) || len(q.Max) > len(document.Empty) {
-		return nil, refusal.Of(51173, "min and max operations require a hint")
+		return nil, servererr.Of(51173, "min and max operations require a hint")
 	}
 	return p.best(), nil
 }
@@ -100,7 +100,7 @@ func (p *Plan) hinted() (*Plan, error) {
 			return p, p.limit()
 		}
 	}
-	return nil, refusal.BadValue(
+	return nil, servererr.BadValue(
 		"error processing query: ns=%s: planner returned error :: caused by :: hint provided does not "+
 			"correspond to an existing index", p.coll.Namespace)
 }
@@ -120,13 +120,13 @@ func (p *Plan) limit() error {
 		}
 		key, ok := p.index.boundKey(bound.doc)
 		if !ok {
-			return refusal.Of(51174, "The index chosen is not compatible with min/max: the fields of %s are not those of %s",
+			return servererr.Of(51174, "The index chosen is not compatible with min/max: the fields of %s are not those of %s",
 				bound.doc, p.index.spec.Key)
 		}
 		*bound.into, p.limited = key, true
 	}
 	if p.from != nil && p.to != nil && bytes.Compare(p.from, p.to) >= 0 {
-		return refusal.Of(51175, "The value provided for min does not come before the value provided for max in the index's "+
+		return servererr.Of(51175, "The value provided for min does not come before the value provided for max in the index's "+
 			"order: %s, %s", p.query.Min, p.query.Max)
 	}
 	return nil

@@ -11,8 +11,8 @@ import (
 	"shardsh/balancer/keyorder"
 	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mock/store/paths"
+	"shardsh/balancer/mock/store/quota"
 	"shardsh/balancer/mock/store/value"
-	"shardsh/balancer/mock/store/work"
 )
 
 // keyRange is a stretch of entries: from <= key < to; a nil to is open.
@@ -162,7 +162,7 @@ type Counts struct {
 func (p *Plan) Run(ctx context.Context, counts *Counts) iter.Seq2[Found, error] {
 	return func(yield func(Found, error) bool) {
 		var key []byte
-		w := work.New(ctx)
+		w := quota.New(ctx)
 		for id, doc := range p.keyed(w, counts, &key) {
 			counts.Found++
 			ok, err := p.query.Filter.TestWith(w, doc)
@@ -237,7 +237,7 @@ func (p *Plan) candidates(counts *Counts) iter.Seq2[RecordID, bson.Raw] {
 
 // keyed is candidates that leaves the key of the entry in key, and ends with the
 // work.
-func (p *Plan) keyed(w *work.Work, counts *Counts, key *[]byte) iter.Seq2[RecordID, bson.Raw] {
+func (p *Plan) keyed(w *quota.Meter, counts *Counts, key *[]byte) iter.Seq2[RecordID, bson.Raw] {
 	records := &p.coll.records
 	switch {
 	case p.branches != nil:
@@ -288,7 +288,7 @@ func (p *Plan) keyed(w *work.Work, counts *Counts, key *[]byte) iter.Seq2[Record
 	}
 }
 
-func (p *Plan) fromBranches(w *work.Work, counts *Counts) iter.Seq2[RecordID, bson.Raw] {
+func (p *Plan) fromBranches(w *quota.Meter, counts *Counts) iter.Seq2[RecordID, bson.Raw] {
 	seen := map[RecordID]bool{}
 	return func(yield func(RecordID, bson.Raw) bool) {
 		for _, b := range p.branches {

@@ -68,7 +68,7 @@ func newConn(s *service, nc net.Conn) *conn {
 		service:  s,
 		nc:       nc,
 		reading:  newBaton(),
-		in:       bufio.NewReaderSize(s.server.Lookout.Reader(nc), readBufferBytes),
+		in:       bufio.NewReaderSize(s.server.Poll.Reader(nc), readBufferBytes),
 		handling: newBaton(),
 	}
 	c.client = &Client{

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"shardsh/balancer/awake"
+	"shardsh/balancer/busypoll"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -52,9 +52,9 @@ type Server struct {
 	// Logger hears of connections closed for cause; nil means silence.
 	Logger *slog.Logger
 	Limits Limits
-	// Lookout looks for the commands of clients in other processes, so that the server
-	// does not sleep between two of them; nil: it does.
-	Lookout *awake.Lookout
+	// Poll has connections of clients in other processes poll for the next command before
+	// they sleep; nil has them sleep at once.
+	Poll *busypoll.Group
 
 	open      atomic.Int64 // connections now
 	clients   atomic.Int32 // connections ever

@@ -10,7 +10,7 @@ import (
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/disk"
 	"shardsh/balancer/mock/router"
-	"shardsh/balancer/mock/store/work"
+	"shardsh/balancer/mock/store/quota"
 	"shardsh/bindings/sandbox"
 	"shardsh/cmd/shardsh/cmdline"
 )
@@ -33,11 +33,11 @@ func New(cfg mock.Config, newOnly string) (*mock.Cluster, error) {
 const defaultMemory = 1 << 30
 
 // Budget is what they share; 0 has no bound.
-func Budget(memory cmdline.Size) *work.Budget {
+func Budget(memory cmdline.Size) *quota.Budget {
 	if !memory.Given {
-		return work.NewBudget(defaultMemory)
+		return quota.NewBudget(defaultMemory)
 	}
-	return work.NewBudget(memory.Bytes)
+	return quota.NewBudget(memory.Bytes)
 }
 
 // SnapshotsIn keeps the snapshots of a served mock in its dbpath, since its

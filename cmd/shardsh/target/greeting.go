@@ -8,7 +8,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"shardsh/balancer/live"
-	"shardsh/balancer/live/line"
 )
 
 // Open connects to the servers of a connection string, and waits for the greeting of
@@ -18,7 +17,7 @@ func Open(ctx context.Context, c *ConnectionString, settings *options.ClientOpti
 	dialing, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	watch := &heartbeats{hosts: settings.Hosts, fail: fail}
-	client, err := line.Connect(settings.SetServerMonitor(watch.monitor()))
+	client, err := live.Connect(settings.SetServerMonitor(watch.monitor()))
 	if err != nil {
 		return nil, Greeting{}, connectError(c, err)
 	}

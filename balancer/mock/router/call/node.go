@@ -13,7 +13,7 @@ import (
 	"shardsh/balancer/mock/router/sampling"
 	"shardsh/balancer/mock/routing"
 	"shardsh/balancer/mock/store"
-	"shardsh/balancer/mock/store/work"
+	"shardsh/balancer/mock/store/quota"
 )
 
 // Node is the server that commands come to, a mongos or a member of the
@@ -33,7 +33,7 @@ type Node struct {
 	// Entry is that of a mongos in config.mongos.
 	Entry mock.RouterEntry
 
-	Budget     *work.Budget
+	Budget     *quota.Budget
 	Cursors    Cursors
 	Sessions   *Sessions // all routers have the same
 	Operations Operations

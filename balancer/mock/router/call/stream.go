@@ -7,7 +7,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
-	"shardsh/balancer/mock/store/work"
+	"shardsh/balancer/mock/store/quota"
 )
 
 // stream is a source being read batch by batch, each time by another command.
@@ -19,7 +19,7 @@ type stream struct {
 	cancel context.CancelCauseFunc
 	ctx    *batchContext
 	// account is what it keeps between batches.
-	account *work.Account
+	account *quota.Account
 	// ahead is what was read to know whether the batch before was the last.
 	ahead  bson.Raw
 	failed error

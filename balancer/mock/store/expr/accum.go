@@ -6,16 +6,16 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock/store/document"
-	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/quota"
+	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
-	"shardsh/balancer/mock/store/work"
 	"shardsh/balancer/mongoerr"
 )
 
 // Accumulator gathers the values of a group, or of a list.
 type Accumulator interface {
-	Add(w *work.Work, args []value.Value) error
-	Result(w *work.Work) value.Value
+	Add(w *quota.Meter, args []value.Value) error
+	Result(w *quota.Meter) value.Value
 }
 
 // KeepsValues is an accumulator that keeps what it is given, in bytes.
@@ -30,7 +30,7 @@ type kept struct {
 func (k *kept) Keeps() int { return k.bytes }
 
 func (k *kept) keep(n int) error {
-	if k.bytes += n; k.bytes > work.StageMemory {
+	if k.bytes += n; k.bytes > quota.StageMemory {
 		return accumulatorTooLarge(k.op)
 	}
 	return nil
@@ -79,7 +79,7 @@ type SumOf struct {
 }
 
 // Add takes a number; what is none does not count.
-func (s *SumOf) Add(_ *work.Work, args []value.Value) error {
+func (s *SumOf) Add(_ *quota.Meter, args []value.Value) error {
 	v := args[0]
 	if !value.IsNumber(v) {
 		return nil
@@ -141,7 +141,7 @@ func (s *SumOf) exact() bson.Decimal128 {
 }
 
 // Result returns the sum so far.
-func (s *SumOf) Result(*work.Work) value.Value {
+func (s *SumOf) Result(*quota.Meter) value.Value {
 	switch {
 	case s.decimal != nil:
 		d := *s.decimal
@@ -162,7 +162,7 @@ func (s *SumOf) Result(*work.Work) value.Value {
 
 type average struct{ SumOf }
 
-func (a *average) Result(*work.Work) value.Value {
+func (a *average) Result(*quota.Meter) value.Value {
 	switch {
 	case a.count == 0:
 		return value.Null()
@@ -178,7 +178,7 @@ type extreme struct {
 	best value.Value
 }
 
-func (e *extreme) Add(_ *work.Work, args []value.Value) error {
+func (e *extreme) Add(_ *quota.Meter, args []value.Value) error {
 	v := args[0]
 	if !value.IsNullish(v) && (value.IsMissing(e.best) || value.Compare(v, e.best)*e.sign > 0) {
 		e.best = v
@@ -188,7 +188,7 @@ func (e *extreme) Add(_ *work.Work, args []value.Value) error {
 
 func (e *extreme) Keeps() int { return len(e.best.Value) }
 
-func (e *extreme) Result(*work.Work) value.Value { return OrNull(e.best) }
+func (e *extreme) Result(*quota.Meter) value.Value { return OrNull(e.best) }
 
 // OrNull returns null for what is missing.
 func OrNull(v value.Value) value.Value {
@@ -205,7 +205,7 @@ type deviation struct {
 	mean, m2 float64
 }
 
-func (d *deviation) Add(_ *work.Work, args []value.Value) error {
+func (d *deviation) Add(_ *quota.Meter, args []value.Value) error {
 	if v := args[0]; value.IsNumber(v) {
 		f := value.ToDouble(v)
 		d.n++
@@ -218,7 +218,7 @@ func (d *deviation) Add(_ *work.Work, args []value.Value) error {
 	return nil
 }
 
-func (d *deviation) Result(*work.Work) value.Value {
+func (d *deviation) Result(*quota.Meter) value.Value {
 	n := d.n
 	if d.sample {
 		n--
@@ -234,7 +234,7 @@ type firstOf struct {
 	any bool
 }
 
-func (f *firstOf) Add(_ *work.Work, args []value.Value) error {
+func (f *firstOf) Add(_ *quota.Meter, args []value.Value) error {
 	if !f.any {
 		f.v, f.any = args[0], true
 	}
@@ -243,28 +243,28 @@ func (f *firstOf) Add(_ *work.Work, args []value.Value) error {
 
 func (f *firstOf) Keeps() int { return len(f.v.Value) }
 
-func (f *firstOf) Result(*work.Work) value.Value { return OrNull(f.v) }
+func (f *firstOf) Result(*quota.Meter) value.Value { return OrNull(f.v) }
 
 type lastOf struct{ v value.Value }
 
-func (l *lastOf) Add(_ *work.Work, args []value.Value) error { l.v = args[0]; return nil }
-func (l *lastOf) Keeps() int                                 { return len(l.v.Value) }
-func (l *lastOf) Result(*work.Work) value.Value              { return OrNull(l.v) }
+func (l *lastOf) Add(_ *quota.Meter, args []value.Value) error { l.v = args[0]; return nil }
+func (l *lastOf) Keeps() int                                   { return len(l.v.Value) }
+func (l *lastOf) Result(*quota.Meter) value.Value              { return OrNull(l.v) }
 
 type pushAll struct {
 	kept
 	list []value.Value
 }
 
-func (p *pushAll) Add(_ *work.Work, args []value.Value) error {
+func (p *pushAll) Add(_ *quota.Meter, args []value.Value) error {
 	if value.IsMissing(args[0]) {
 		return nil
 	}
 	p.list = append(p.list, args[0])
-	return p.keep(len(args[0].Value) + work.ItemBytes)
+	return p.keep(len(args[0].Value) + quota.ItemBytes)
 }
 
-func (p *pushAll) Result(*work.Work) value.Value { return document.Array(p.list) }
+func (p *pushAll) Result(*quota.Meter) value.Value { return document.Array(p.list) }
 
 type setOf struct {
 	kept
@@ -272,7 +272,7 @@ type setOf struct {
 	list []value.Value
 }
 
-func (s *setOf) Add(_ *work.Work, args []value.Value) error {
+func (s *setOf) Add(_ *quota.Meter, args []value.Value) error {
 	v := args[0]
 	if value.IsMissing(v) {
 		return nil
@@ -283,10 +283,10 @@ func (s *setOf) Add(_ *work.Work, args []value.Value) error {
 	}
 	s.seen[key] = true
 	s.list = append(s.list, v)
-	return s.keep(len(key) + len(v.Value) + work.ItemBytes)
+	return s.keep(len(key) + len(v.Value) + quota.ItemBytes)
 }
 
-func (s *setOf) Result(*work.Work) value.Value { return document.Array(s.list) }
+func (s *setOf) Result(*quota.Meter) value.Value { return document.Array(s.list) }
 
 type mergedObject struct {
 	fields []document.Field
@@ -296,13 +296,13 @@ type mergedObject struct {
 
 func newMergedObject() Accumulator { return &mergedObject{at: map[string]int{}} }
 
-func (m *mergedObject) Add(w *work.Work, args []value.Value) error {
+func (m *mergedObject) Add(w *quota.Meter, args []value.Value) error {
 	v := args[0]
 	if value.IsNullish(v) {
 		return nil
 	}
 	if !value.IsObject(v) {
-		return refusal.Of(40400, "$mergeObjects requires object inputs, but input %s is of type %s", v, value.TypeName(v))
+		return servererr.Of(40400, "$mergeObjects requires object inputs, but input %s is of type %s", v, value.TypeName(v))
 	}
 	for name, f := range w.Fields(v.Value) {
 		if i, ok := m.at[string(name)]; ok {
@@ -312,16 +312,18 @@ func (m *mergedObject) Add(w *work.Work, args []value.Value) error {
 		}
 		m.at[string(name)] = len(m.fields)
 		m.fields = append(m.fields, document.Field{Name: string(name), Value: f})
-		m.bytes += 2*len(name) + len(f.Value) + work.ItemBytes
+		m.bytes += 2*len(name) + len(f.Value) + quota.ItemBytes
 	}
 	return nil
 }
 
 func (m *mergedObject) Keeps() int { return m.bytes }
 
-func (m *mergedObject) Result(*work.Work) value.Value { return value.Object(document.Of(m.fields...)) }
+func (m *mergedObject) Result(*quota.Meter) value.Value {
+	return value.Object(document.Of(m.fields...))
+}
 
 func accumulatorTooLarge(op string) error {
-	return refusal.New(mongoerr.ExceededMemoryLimit,
-		"%s used too much memory and cannot spill to disk. Memory limit: %d bytes", op, work.StageMemory)
+	return servererr.New(mongoerr.ExceededMemoryLimit,
+		"%s used too much memory and cannot spill to disk. Memory limit: %d bytes", op, quota.StageMemory)
 }

@@ -11,9 +11,9 @@ import (
 
 	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mock/store/order"
-	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/quota"
+	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
-	"shardsh/balancer/mock/store/work"
 )
 
 // countAccumulators keep some of the values: the first, the last, the least or
@@ -32,7 +32,7 @@ type endN struct {
 	list []value.Value
 }
 
-func (e *endN) Add(_ *work.Work, args []value.Value) error {
+func (e *endN) Add(_ *quota.Meter, args []value.Value) error {
 	switch {
 	case len(e.list) < e.n || e.last && len(e.list) < 2*e.n:
 	case e.last:
@@ -44,7 +44,7 @@ func (e *endN) Add(_ *work.Work, args []value.Value) error {
 	return e.keep(sizeOfValue(args[0]))
 }
 
-func (e *endN) Result(*work.Work) value.Value {
+func (e *endN) Result(*quota.Meter) value.Value {
 	if e.last {
 		return document.Array(e.list[max(len(e.list)-e.n, 0):])
 	}
@@ -57,7 +57,7 @@ type extremeN struct {
 	list    []value.Value
 }
 
-func (e *extremeN) Add(w *work.Work, args []value.Value) error {
+func (e *extremeN) Add(w *quota.Meter, args []value.Value) error {
 	if value.IsNullish(args[0]) {
 		return nil
 	}
@@ -70,12 +70,12 @@ func (e *extremeN) Add(w *work.Work, args []value.Value) error {
 }
 
 // cut leaves the n best, in order; equal values keep theirs.
-func (e *extremeN) cut(w *work.Work) {
-	work.SortStable(w, e.list, func(a, b value.Value) int { return value.Compare(a, b) * e.sign })
+func (e *extremeN) cut(w *quota.Meter) {
+	quota.SortStable(w, e.list, func(a, b value.Value) int { return value.Compare(a, b) * e.sign })
 	e.list = cutTo(&e.kept, e.list, 0, min(e.n, len(e.list)), sizeOfValue)
 }
 
-func sizeOfValue(v value.Value) int { return len(v.Value) + work.ItemBytes }
+func sizeOfValue(v value.Value) int { return len(v.Value) + quota.ItemBytes }
 
 // cutTo leaves a part of a list that an accumulator keeps.
 func cutTo[T any](k *kept, list []T, from, to int, size func(T) int) []T {
@@ -91,7 +91,7 @@ func cutTo[T any](k *kept, list []T, from, to int, size func(T) int) []T {
 // more than adding what it drops did.
 func roomFor(n int) int { return 2*n + 6 }
 
-func (e *extremeN) Result(w *work.Work) value.Value {
+func (e *extremeN) Result(w *quota.Meter) value.Value {
 	e.cut(w)
 	return document.Array(e.list)
 }
@@ -110,7 +110,7 @@ type topItem struct {
 	output value.Value
 }
 
-func (t *topN) Add(w *work.Work, args []value.Value) error {
+func (t *topN) Add(w *quota.Meter, args []value.Value) error {
 	_, key := value.BinaryAt(args[1].Value)
 	item := topItem{key, OrNull(args[0])}
 	t.list = append(t.list, item)
@@ -121,11 +121,11 @@ func (t *topN) Add(w *work.Work, args []value.Value) error {
 	return err
 }
 
-func (i topItem) size() int { return len(i.key) + len(i.output.Value) + work.ItemBytes }
+func (i topItem) size() int { return len(i.key) + len(i.output.Value) + quota.ItemBytes }
 
 // cut leaves the first n, or the last.
-func (t *topN) cut(w *work.Work) {
-	work.SortStable(w, t.list, func(a, b topItem) int { return bytes.Compare(a.key, b.key) })
+func (t *topN) cut(w *quota.Meter) {
+	quota.SortStable(w, t.list, func(a, b topItem) int { return bytes.Compare(a.key, b.key) })
 	from, to := 0, min(t.n, len(t.list))
 	if t.bottom {
 		from, to = len(t.list)-to, len(t.list)
@@ -133,7 +133,7 @@ func (t *topN) cut(w *work.Work) {
 	t.list = cutTo(&t.kept, t.list, from, to, topItem.size)
 }
 
-func (t *topN) Result(w *work.Work) value.Value {
+func (t *topN) Result(w *quota.Meter) value.Value {
 	t.cut(w)
 	var out []value.Value
 	for _, item := range t.list {
@@ -157,7 +157,7 @@ type quantile struct {
 	list   []float64
 }
 
-func (q *quantile) Add(_ *work.Work, args []value.Value) error {
+func (q *quantile) Add(_ *quota.Meter, args []value.Value) error {
 	if value.IsNumber(args[0]) && !value.IsNaN(args[0]) {
 		q.list = append(q.list, value.ToDouble(args[0]))
 		q.bytes += 8
@@ -165,8 +165,8 @@ func (q *quantile) Add(_ *work.Work, args []value.Value) error {
 	return nil
 }
 
-func (q *quantile) Result(w *work.Work) value.Value {
-	work.SortStable(w, q.list, cmp.Compare[float64])
+func (q *quantile) Result(w *quota.Meter) value.Value {
+	quota.SortStable(w, q.list, cmp.Compare[float64])
 	var out []value.Value
 	for _, p := range q.ps {
 		if len(q.list) == 0 {
@@ -207,7 +207,7 @@ func (c *Compiler) CompileAccumulator(name string, arg value.Value, sc *Scope) (
 	switch {
 	case name == "$count":
 		if !value.IsObject(arg) || !document.IsEmpty(arg.Value) {
-			return acc, true, refusal.TypeMismatch("$count takes no arguments, i.e. $count:{}")
+			return acc, true, servererr.TypeMismatch("$count takes no arguments, i.e. $count:{}")
 		}
 		acc = Accumulation{
 			Args:  []Expression{Literal(value.Int32(1))},
@@ -227,7 +227,7 @@ func (c *Compiler) CompileAccumulator(name string, arg value.Value, sc *Scope) (
 func (c *Compiler) oneArgument(name string, arg value.Value, sc *Scope, start func() Accumulator,
 ) (Accumulation, error) {
 	if value.IsArray(arg) {
-		return Accumulation{}, refusal.Of(40237, "The %s accumulator is a unary operator", name)
+		return Accumulation{}, servererr.Of(40237, "The %s accumulator is a unary operator", name)
 	}
 	e, err := c.Compile(arg, sc)
 	return Accumulation{
@@ -265,11 +265,11 @@ func sizeOf(n Expression, c *Evaluation) (int, error) {
 	size, ok := value.WholeInteger(v)
 	switch {
 	case !value.IsNumber(v):
-		return 0, refusal.Of(5787902, "Value for 'n' must be of integral type, but found %s", v)
+		return 0, servererr.Of(5787902, "Value for 'n' must be of integral type, but found %s", v)
 	case !ok:
-		return 0, refusal.Of(5787903, "Value for 'n' must be of integral type, but found %s", v)
+		return 0, servererr.Of(5787903, "Value for 'n' must be of integral type, but found %s", v)
 	case size <= 0:
-		return 0, refusal.Of(5787908, "'n' must be greater than 0, found %d", size)
+		return 0, servererr.Of(5787908, "'n' must be greater than 0, found %d", size)
 	}
 	return int(min(size, math.MaxInt32)), nil
 }
@@ -286,7 +286,7 @@ func (c *Compiler) top(name string, arg value.Value, sc *Scope) (Accumulation, e
 		return Accumulation{}, err
 	}
 	if !value.IsObject(raw[0]) {
-		return Accumulation{}, refusal.Of(5788604, "expected 'sortBy' to already be an object in the arguments to %s", name)
+		return Accumulation{}, servererr.Of(5788604, "expected 'sortBy' to already be an object in the arguments to %s", name)
 	}
 	order, err := order.Compile(raw[0].Value)
 	if err != nil {
@@ -302,7 +302,7 @@ func (c *Compiler) top(name string, arg value.Value, sc *Scope) (Accumulation, e
 			return Accumulation{}, err
 		}
 	}
-	key := Func(func(c *Evaluation) (value.Value, error) { return bytesValue(order.KeyIn(c.Work, c.Root.Value)), nil })
+	key := Func(func(c *Evaluation) (value.Value, error) { return bytesValue(order.KeyIn(c.Meter, c.Root.Value)), nil })
 	bottom := name == "$bottom" || name == "$bottomN"
 	return Accumulation{Args: []Expression{output, key}, Start: func(c *Evaluation) (Accumulator, error) {
 		size, err := sizeOf(n, c)
@@ -329,7 +329,7 @@ func (c *Compiler) quantile(name string, arg value.Value,
 		return nil, nil, err
 	}
 	if m := value.TextAt(raw[1].Value); !value.IsString(raw[1]) || m != "approximate" {
-		return nil, nil, refusal.BadValue("Currently only 'approximate' can be used as percentile 'method'.")
+		return nil, nil, servererr.BadValue("Currently only 'approximate' can be used as percentile 'method'.")
 	}
 	ps := []float64{0.5}
 	if !single {
@@ -339,16 +339,16 @@ func (c *Compiler) quantile(name string, arg value.Value,
 		}
 		constant, ok := p.(Literal)
 		if !ok || !value.IsArray(value.Value(constant)) || document.IsEmpty(constant.Value) {
-			return nil, nil, refusal.Of(7750300, "The $percentile 'p' field must be a non-empty array of constant numbers")
+			return nil, nil, servererr.Of(7750300, "The $percentile 'p' field must be a non-empty array of constant numbers")
 		}
 		ps = nil
 		for _, v := range document.Fields(constant.Value) {
 			f := value.ToDouble(v)
 			if !value.IsNumber(v) {
-				return nil, nil, refusal.Of(7750302, "The $percentile 'p' field must be an array of numbers, but found %s", v)
+				return nil, nil, servererr.Of(7750302, "The $percentile 'p' field must be an array of numbers, but found %s", v)
 			}
 			if f < 0 || f > 1 {
-				return nil, nil, refusal.Of(7750303,
+				return nil, nil, servererr.Of(7750303,
 					"The $percentile 'p' field must be an array of numbers from [0.0, 1.0] range, but found %s", v)
 			}
 			ps = append(ps, f)
@@ -374,9 +374,9 @@ func (c *Compiler) accumulate(name string, arg value.Value, sc *Scope) (Expressi
 			return value.Value{}, err
 		}
 		if len(vs) == 1 && value.IsArray(vs[0]) {
-			vs = c.Work.Items(vs[0])
+			vs = c.Meter.Items(vs[0])
 		}
-		return gather(c.Work, start(), vs)
+		return gather(c.Meter, start(), vs)
 	}), args, sc)
 }
 
@@ -397,9 +397,9 @@ func (c *Compiler) accumulateN(name string, arg value.Value, sc *Scope) (Express
 			return value.Value{}, err
 		}
 		if !value.IsArray(in) {
-			return value.Value{}, refusal.Of(5788200, "Input must be an array")
+			return value.Value{}, servererr.Of(5788200, "Input must be an array")
 		}
-		return gather(c.Work, start(n), c.Work.Items(in))
+		return gather(c.Meter, start(n), c.Meter.Items(in))
 	}), args, sc)
 }
 
@@ -420,13 +420,13 @@ func (c *Compiler) quantileOf(name string, arg value.Value, sc *Scope) (Expressi
 			return value.Value{}, err
 		}
 		if !value.IsArray(in) {
-			return gather(c.Work, acc, []value.Value{in})
+			return gather(c.Meter, acc, []value.Value{in})
 		}
-		return gather(c.Work, acc, c.Work.Items(in))
+		return gather(c.Meter, acc, c.Meter.Items(in))
 	}), args, sc)
 }
 
-func gather(w *work.Work, acc Accumulator, vs []value.Value) (value.Value, error) {
+func gather(w *quota.Meter, acc Accumulator, vs []value.Value) (value.Value, error) {
 	for i := range vs {
 		if err := w.Step(1); err != nil {
 			return value.Value{}, err

@@ -6,7 +6,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock/store/document"
-	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
 	"shardsh/balancer/mongoerr"
 )
@@ -39,12 +39,12 @@ func exprAdd(_ *Evaluation, args []value.Value) (value.Value, error) {
 			return value.Null(), nil
 		case v.Type == bson.TypeDateTime:
 			if date {
-				return value.Value{}, refusal.Of(16612, "only one date allowed in an $add expression")
+				return value.Value{}, servererr.Of(16612, "only one date allowed in an $add expression")
 			}
 			date = true
 			v = value.Int64(value.Int64At(v.Value))
 		case !value.IsNumber(v):
-			return value.Value{}, refusal.TypeMismatch("$add only supports numeric or date types, not %s", value.TypeName(v))
+			return value.Value{}, servererr.TypeMismatch("$add only supports numeric or date types, not %s", value.TypeName(v))
 		}
 		sum, _ = value.Add(sum, v)
 	}
@@ -58,7 +58,7 @@ func exprAdd(_ *Evaluation, args []value.Value) (value.Value, error) {
 func dateOf(ms value.Value) (value.Value, error) {
 	f := value.ToDouble(ms)
 	if math.IsNaN(f) || f >= 1<<63 || f < -1<<63 {
-		return value.Value{}, refusal.New(mongoerr.Overflow, "date overflow")
+		return value.Value{}, servererr.New(mongoerr.Overflow, "date overflow")
 	}
 	if ms.Type == bson.TypeDouble {
 		return value.Date(int64(math.Round(f))), nil
@@ -74,14 +74,14 @@ func exprSubtract(_ *Evaluation, args []value.Value) (value.Value, error) {
 	case a.Type == bson.TypeDateTime && b.Type == bson.TypeDateTime:
 		d, ok := value.SubtractInt64(value.Int64At(a.Value), value.Int64At(b.Value))
 		if !ok {
-			return value.Value{}, refusal.New(mongoerr.Overflow, "date overflow in $subtract")
+			return value.Value{}, servererr.New(mongoerr.Overflow, "date overflow in $subtract")
 		}
 		return value.Int64(d), nil
 	case a.Type == bson.TypeDateTime && value.IsNumber(b):
 		d, _ := value.Subtract(value.Int64(value.Int64At(a.Value)), b)
 		return dateOf(d)
 	case !value.IsNumber(a) || !value.IsNumber(b):
-		return value.Value{}, refusal.TypeMismatch("can't $subtract %s from %s", value.TypeName(b), value.TypeName(a))
+		return value.Value{}, servererr.TypeMismatch("can't $subtract %s from %s", value.TypeName(b), value.TypeName(a))
 	}
 	d, _ := value.Subtract(a, b)
 	return d, nil
@@ -94,7 +94,7 @@ func exprMultiply(_ *Evaluation, args []value.Value) (value.Value, error) {
 		case value.IsNullish(v):
 			return value.Null(), nil
 		case !value.IsNumber(v):
-			return value.Value{}, refusal.TypeMismatch("$multiply only supports numeric types, not %s", value.TypeName(v))
+			return value.Value{}, servererr.TypeMismatch("$multiply only supports numeric types, not %s", value.TypeName(v))
 		}
 		product, _ = value.Multiply(product, v)
 	}
@@ -107,10 +107,10 @@ func exprDivide(_ *Evaluation, args []value.Value) (value.Value, error) {
 	case value.IsNullish(a) || value.IsNullish(b):
 		return value.Null(), nil
 	case !value.IsNumber(a) || !value.IsNumber(b):
-		return value.Value{}, refusal.TypeMismatch("$divide only supports numeric types, not %s and %s", value.TypeName(a),
+		return value.Value{}, servererr.TypeMismatch("$divide only supports numeric types, not %s and %s", value.TypeName(a),
 			value.TypeName(b))
 	case !value.Truthy(b):
-		return value.Value{}, refusal.BadValue("can't $divide by zero")
+		return value.Value{}, servererr.BadValue("can't $divide by zero")
 	case a.Type == bson.TypeDecimal128 || b.Type == bson.TypeDecimal128:
 		return value.Decimal(value.DecimalDivide(value.ToDecimal(a), value.ToDecimal(b))), nil
 	}
@@ -123,10 +123,10 @@ func exprMod(_ *Evaluation, args []value.Value) (value.Value, error) {
 	case value.IsNullish(a) || value.IsNullish(b):
 		return value.Null(), nil
 	case !value.IsNumber(a) || !value.IsNumber(b):
-		return value.Value{}, refusal.Of(16611, "$mod only supports numeric types, not %s and %s", value.TypeName(a),
+		return value.Value{}, servererr.Of(16611, "$mod only supports numeric types, not %s and %s", value.TypeName(a),
 			value.TypeName(b))
 	case !value.Truthy(b):
-		return value.Value{}, refusal.Of(16610, "can't $mod by zero")
+		return value.Value{}, servererr.Of(16610, "can't $mod by zero")
 	case a.Type == bson.TypeDecimal128 || b.Type == bson.TypeDecimal128:
 		return value.Decimal(value.DecimalMod(value.ToDecimal(a), value.ToDecimal(b))), nil
 	case a.Type == bson.TypeDouble || b.Type == bson.TypeDouble:
@@ -145,7 +145,7 @@ func exprMod(_ *Evaluation, args []value.Value) (value.Value, error) {
 
 func numeric(op string, v value.Value) error {
 	if !value.IsNumber(v) {
-		return refusal.Of(28765, "%s only supports numeric types, not %s", op, value.TypeName(v))
+		return servererr.Of(28765, "%s only supports numeric types, not %s", op, value.TypeName(v))
 	}
 	return nil
 }
@@ -167,7 +167,7 @@ func exprAbs(_ *Evaluation, args []value.Value) (value.Value, error) {
 	}
 	n := value.ToInteger(v)
 	if n == math.MinInt64 {
-		return value.Value{}, refusal.Of(28680, "can't take $abs of long long min")
+		return value.Value{}, servererr.Of(28680, "can't take $abs of long long min")
 	}
 	if n < 0 {
 		n = -n
@@ -199,7 +199,7 @@ func toWhole(op string, double func(float64) float64, mode value.RoundMode,
 // compileRand takes {} and [] for no arguments.
 func compileRand(_ string, arg value.Value, _ *Scope) (Expression, error) {
 	if !value.IsObject(arg) && !value.IsArray(arg) || !document.IsEmpty(arg.Value) {
-		return nil, refusal.Of(3040501, "$rand does not currently accept arguments")
+		return nil, servererr.Of(3040501, "$rand does not currently accept arguments")
 	}
 	return Func(func(c *Evaluation) (value.Value, error) { return value.Double(c.Random()), nil }), nil
 }
@@ -213,7 +213,7 @@ func bitwise(op string, identity int32, f func(a, b int64) int64,
 			case value.IsNullish(v):
 				return value.Null(), nil
 			case v.Type != bson.TypeInt32 && v.Type != bson.TypeInt64:
-				return value.Value{}, refusal.TypeMismatch("%s only supports int and long operands.", op)
+				return value.Value{}, servererr.TypeMismatch("%s only supports int and long operands.", op)
 			}
 			long = long || v.Type == bson.TypeInt64
 			acc = f(acc, value.ToInteger(v))
@@ -235,6 +235,6 @@ func exprBitNot(_ *Evaluation, args []value.Value) (value.Value, error) {
 		if value.IsNullish(v) {
 			return value.Null(), nil
 		}
-		return value.Value{}, refusal.Of(28765, "$bitNot only supports int and long, not %s", value.TypeName(v))
+		return value.Value{}, servererr.Of(28765, "$bitNot only supports int and long, not %s", value.TypeName(v))
 	}
 }

@@ -2,7 +2,7 @@ package expr
 
 import (
 	"shardsh/balancer/mock/store/document"
-	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
 )
 
@@ -16,7 +16,7 @@ func (c *Compiler) let(name string, arg value.Value, sc *Scope) (Expression, err
 		return nil, err
 	}
 	if !value.IsObject(raw[0]) {
-		return nil, refusal.New(10065, "invalid parameter: expected an object (vars)")
+		return nil, servererr.New(10065, "invalid parameter: expected an object (vars)")
 	}
 	var names []string
 	var exprs []Expression
@@ -88,9 +88,9 @@ func (c *Compiler) mapForm(name string, arg value.Value, sc *Scope) (Expression,
 			return value.Null(), err
 		}
 		if !value.IsArray(in) {
-			return value.Value{}, refusal.Of(16883, "input to $map must be an array not %s", value.TypeName(in))
+			return value.Value{}, servererr.Of(16883, "input to $map must be an array not %s", value.TypeName(in))
 		}
-		list := c.Work.Items(in)
+		list := c.Meter.Items(in)
 		size := 0
 		for i, v := range list {
 			c.Set(slot, v)
@@ -129,7 +129,7 @@ func (c *Compiler) filter(name string, arg value.Value, sc *Scope) (Expression, 
 			return value.Null(), err
 		}
 		if !value.IsArray(in) {
-			return value.Value{}, refusal.Of(28651, "input to $filter must be an array not %s", value.TypeName(in))
+			return value.Value{}, servererr.Of(28651, "input to $filter must be an array not %s", value.TypeName(in))
 		}
 		if document.IsEmpty(in.Value) { // before the limit is looked at
 			return in, nil
@@ -139,7 +139,7 @@ func (c *Compiler) filter(name string, arg value.Value, sc *Scope) (Expression, 
 			return value.Value{}, err
 		}
 		var kept []value.Value
-		for _, v := range c.Work.Fields(in.Value) {
+		for _, v := range c.Meter.Fields(in.Value) {
 			if most >= 0 && len(kept) == most {
 				break
 			}
@@ -167,10 +167,10 @@ func filterLimit(limit Expression, c *Evaluation) (int, error) {
 	}
 	n, ok := value.WholeInt32(v)
 	if !ok {
-		return 0, refusal.Of(327391, "$filter: limit must be represented as a 32-bit integral value: %s", v)
+		return 0, servererr.Of(327391, "$filter: limit must be represented as a 32-bit integral value: %s", v)
 	}
 	if n < 1 {
-		return 0, refusal.Of(327392, "$filter: limit must be greater than 0: %d", n)
+		return 0, servererr.Of(327392, "$filter: limit must be greater than 0: %d", n)
 	}
 	return n, nil
 }
@@ -202,10 +202,10 @@ func (c *Compiler) reduce(name string, arg value.Value, sc *Scope) (Expression, 
 			return value.Null(), err
 		}
 		if !value.IsArray(in) {
-			return value.Value{}, refusal.Of(40080, "$reduce requires that 'input' be an array, found: %s", in)
+			return value.Value{}, servererr.Of(40080, "$reduce requires that 'input' be an array, found: %s", in)
 		}
 		acc, err := initial.Eval(c)
-		for _, v := range c.Work.Fields(in.Value) {
+		for _, v := range c.Meter.Fields(in.Value) {
 			if err != nil {
 				break
 			}

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"shardsh/balancer/mock/store/document"
-	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
 )
 
@@ -56,7 +56,7 @@ func (e *callExpression) Eval(c *Evaluation) (value.Value, error) {
 	var room [4]value.Value
 	args := room[:0]
 	size, held := 0, 0
-	defer func() { c.Work.Release(int64(held)) }()
+	defer func() { c.Meter.Release(int64(held)) }()
 	for _, a := range e.args {
 		if a == nil {
 			args = append(args, value.Absent)
@@ -69,7 +69,7 @@ func (e *callExpression) Eval(c *Evaluation) (value.Value, error) {
 		args, size = append(args, v), size+len(v.Value)
 		if more := size - held; more > largeArguments {
 			held = size
-			if err := c.Work.Hold(more); err != nil {
+			if err := c.Meter.Hold(more); err != nil {
 				return value.Value{}, err
 			}
 		}
@@ -80,7 +80,7 @@ func (e *callExpression) Eval(c *Evaluation) (value.Value, error) {
 			break
 		}
 	}
-	if err := c.Work.Handle(size); err != nil {
+	if err := c.Meter.Handle(size); err != nil {
 		return value.Value{}, err
 	}
 	v, err := e.call(c, args)
@@ -88,7 +88,7 @@ func (e *callExpression) Eval(c *Evaluation) (value.Value, error) {
 		err = checkSize(len(v.Value))
 	}
 	if err == nil {
-		err = c.Work.Handle(len(v.Value)) // the call stops when the work ends
+		err = c.Meter.Handle(len(v.Value)) // the call stops when the work ends
 	}
 	return v, err
 }
@@ -101,7 +101,7 @@ const maxValueSize = 64 << 20
 
 func checkSize(n int) error {
 	if n > maxValueSize {
-		return refusal.Of(13548, "BufBuilder attempted to grow() to %d bytes, past the 64MB limit.", n)
+		return servererr.Of(13548, "BufBuilder attempted to grow() to %d bytes, past the 64MB limit.", n)
 	}
 	return nil
 }
@@ -155,13 +155,13 @@ func (c *Compiler) arguments(name string, least, most int, arg value.Value, sc *
 	case n >= least && (most < 0 || n <= most):
 		return args, nil
 	case name == "$setEquals":
-		return nil, refusal.Of(17045, "$setEquals needs at least two arguments had: %d", n)
+		return nil, servererr.Of(17045, "$setEquals needs at least two arguments had: %d", n)
 	case least == most:
-		return nil, refusal.Of(16020, "Expression %s takes exactly %d arguments. %d were passed in.", name, least, n)
+		return nil, servererr.Of(16020, "Expression %s takes exactly %d arguments. %d were passed in.", name, least, n)
 	case most < 0:
-		return nil, refusal.Of(16020, "Expression %s takes at least %d arguments. %d were passed in.", name, least, n)
+		return nil, servererr.Of(16020, "Expression %s takes at least %d arguments. %d were passed in.", name, least, n)
 	}
-	return nil, refusal.Of(28667, "Expression %s takes at least %d arguments, and at most %d, but %d were passed in.",
+	return nil, servererr.Of(28667, "Expression %s takes at least %d arguments, and at most %d, but %d were passed in.",
 		name,
 		least, most, n)
 }
@@ -176,7 +176,7 @@ func (c *Compiler) callNamed(name string, f namedFunction, arg value.Value, sc *
 		if value.IsArray(arg) {
 			list := document.Items(arg)
 			if len(list) != 1 {
-				return nil, refusal.Of(40536, "%s accepts exactly one argument if given an array, but was given %d", name,
+				return nil, servererr.Of(40536, "%s accepts exactly one argument if given an array, but was given %d", name,
 					len(list))
 			}
 			arg = list[0]
@@ -190,13 +190,13 @@ func (c *Compiler) callNamed(name string, f namedFunction, arg value.Value, sc *
 		return c.folded(&callExpression{args: args, call: f.call}, args, sc)
 	}
 	if !value.IsObject(arg) {
-		return nil, refusal.Of(f.notObject, "%s requires an object as an argument, found: %s", name, value.TypeName(arg))
+		return nil, servererr.Of(f.notObject, "%s requires an object as an argument, found: %s", name, value.TypeName(arg))
 	}
 	args := make([]Expression, len(f.args))
 	for key, v := range document.Fields(arg.Value) {
 		i := slices.Index(f.args, string(key))
 		if i < 0 {
-			return nil, refusal.Of(f.unknown, "%s found an unknown argument: %s", name, key)
+			return nil, servererr.Of(f.unknown, "%s found an unknown argument: %s", name, key)
 		}
 		e, err := c.Compile(v, sc)
 		if err != nil {
@@ -206,7 +206,7 @@ func (c *Compiler) callNamed(name string, f namedFunction, arg value.Value, sc *
 	}
 	for i := range f.required {
 		if args[i] == nil {
-			return nil, refusal.Of(f.notGiven, "%s requires '%s' to be specified", name, f.args[i])
+			return nil, servererr.Of(f.notGiven, "%s requires '%s' to be specified", name, f.args[i])
 		}
 	}
 	if !c.asIs {

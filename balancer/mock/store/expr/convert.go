@@ -12,7 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock/store/document"
-	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
 	"shardsh/balancer/mongoerr"
 )
@@ -55,17 +55,17 @@ func exprConvert(_ *Evaluation, args []value.Value) (value.Value, error) {
 	case value.IsString(to):
 		var ok bool
 		if t, ok = value.TypeByName(value.TextAt(to.Value)); !ok {
-			return value.Value{}, refusal.BadValue("Unknown type name: %s", value.TextAt(to.Value))
+			return value.Value{}, servererr.BadValue("Unknown type name: %s", value.TextAt(to.Value))
 		}
 	case value.IsNumber(to):
 		n, whole := value.WholeInteger(to)
 		var ok bool
 		if t, ok = value.TypeByNumber(n); !ok || !whole {
-			return value.Value{}, refusal.FailedToParse(
+			return value.Value{}, servererr.FailedToParse(
 				"In $convert, numeric value for 'to' does not correspond to a BSON type: %s", to)
 		}
 	default:
-		return value.Value{}, refusal.FailedToParse("$convert's 'to' argument must be a string or number, but is %s",
+		return value.Value{}, servererr.FailedToParse("$convert's 'to' argument must be a string or number, but is %s",
 			value.TypeName(to))
 	}
 	if value.IsNullish(in) {
@@ -79,7 +79,7 @@ func exprConvert(_ *Evaluation, args []value.Value) (value.Value, error) {
 	}
 	if (in.Type == bson.TypeBinary && t == bson.TypeString || value.IsString(in) && t == bson.TypeBinary) &&
 		value.IsNullish(format) {
-		return value.Value{}, refusal.Of(4341115, "Format must be specified when converting from '%s' to '%s'",
+		return value.Value{}, servererr.Of(4341115, "Format must be specified when converting from '%s' to '%s'",
 			value.TypeName(in),
 			value.TypeName(value.Value{Type: t}))
 	}
@@ -93,7 +93,7 @@ func exprConvert(_ *Evaluation, args []value.Value) (value.Value, error) {
 func codeIn(err error) (mongoerr.Code, bool) { return mongoerr.CodeOf(err) }
 
 func noConversion(format string, args ...any) (value.Value, error) {
-	return value.Value{}, refusal.New(conversionFailure, format, args...)
+	return value.Value{}, servererr.New(conversionFailure, format, args...)
 }
 
 // convert turns a value into another type, as $convert does.

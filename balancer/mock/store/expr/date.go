@@ -8,7 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock/store/document"
-	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
 )
 
@@ -101,7 +101,7 @@ func dateMillis(v value.Value) (int64, error) {
 		d, err := convertDate(v)
 		return value.Int64At(d.Value), err
 	}
-	return 0, refusal.Of(16006, "can't convert from BSON type %s to Date", value.TypeName(v))
+	return 0, servererr.Of(16006, "can't convert from BSON type %s to Date", value.TypeName(v))
 }
 
 // zoneOf reads a time zone argument: an offset or an Olson name. Absent is UTC.
@@ -112,7 +112,7 @@ func zoneOf(v value.Value) (loc *time.Location, ok bool, err error) {
 	case value.IsNullish(v):
 		return nil, false, nil
 	case !value.IsString(v):
-		return nil, false, refusal.Of(40517, "timezone must evaluate to a string, found %s", value.TypeName(v))
+		return nil, false, servererr.Of(40517, "timezone must evaluate to a string, found %s", value.TypeName(v))
 	}
 	loc, err = parseZone(value.TextAt(v.Value))
 	return loc, true, err
@@ -126,11 +126,11 @@ func parseZone(name string) (*time.Location, error) {
 	case "UTC", "GMT", "Z", "utc":
 		return time.UTC, nil
 	case "", "Local":
-		return nil, refusal.Of(40485, "unrecognized time zone identifier: %q", name)
+		return nil, servererr.Of(40485, "unrecognized time zone identifier: %q", name)
 	}
 	loc, err := time.LoadLocation(name)
 	if err != nil {
-		return nil, refusal.Of(40485, "unrecognized time zone identifier: %q", name)
+		return nil, servererr.Of(40485, "unrecognized time zone identifier: %q", name)
 	}
 	return loc, nil
 }
@@ -162,7 +162,7 @@ func exprDateToParts(_ *Evaluation, args []value.Value) (value.Value, error) {
 			return value.Null(), nil
 		}
 		if args[2].Type != bson.TypeBoolean {
-			return value.Value{}, refusal.Of(40521, "iso8601 must evaluate to a bool, found %s", value.TypeName(args[2]))
+			return value.Value{}, servererr.Of(40521, "iso8601 must evaluate to a bool, found %s", value.TypeName(args[2]))
 		}
 		iso = value.Truthy(args[2])
 	}
@@ -197,11 +197,11 @@ func exprDateFromParts(_ *Evaluation, args []value.Value) (value.Value, error) {
 	year, isoYear := args[0], args[8]
 	switch {
 	case value.IsAbsent(year) && value.IsAbsent(isoYear):
-		return value.Value{}, refusal.Of(40516, "$dateFromParts requires either 'year' or 'isoWeekYear' to be present")
+		return value.Value{}, servererr.Of(40516, "$dateFromParts requires either 'year' or 'isoWeekYear' to be present")
 	case !value.IsAbsent(isoYear) && !(value.IsAbsent(year) && value.IsAbsent(args[1]) && value.IsAbsent(args[2])):
-		return value.Value{}, refusal.Of(40489, "$dateFromParts does not allow mixing natural dates with ISO dates")
+		return value.Value{}, servererr.Of(40489, "$dateFromParts does not allow mixing natural dates with ISO dates")
 	case value.IsAbsent(isoYear) && !(value.IsAbsent(args[9]) && value.IsAbsent(args[10])):
-		return value.Value{}, refusal.Of(40525, "$dateFromParts does not allow mixing natural dates with ISO dates")
+		return value.Value{}, servererr.Of(40525, "$dateFromParts does not allow mixing natural dates with ISO dates")
 	}
 	loc, ok, err := zoneOf(args[7])
 	if err != nil || !ok {
@@ -217,17 +217,17 @@ func exprDateFromParts(_ *Evaluation, args []value.Value) (value.Value, error) {
 		}
 		whole, ok := value.WholeInt32(v)
 		if !ok {
-			return value.Value{}, refusal.Of(40515, "'%s' must evaluate to an integer, found %s with value %s", datePartNames[i],
+			return value.Value{}, servererr.Of(40515, "'%s' must evaluate to an integer, found %s with value %s", datePartNames[i],
 				value.TypeName(v), v)
 		}
 		if i == 0 || i == 8 {
 			if whole < 1 || whole > 9999 {
-				return value.Value{}, refusal.Of(40523, "'%s' must evaluate to an integer in the range 1 to 9999, found %d",
+				return value.Value{}, servererr.Of(40523, "'%s' must evaluate to an integer in the range 1 to 9999, found %d",
 					datePartNames[i],
 					whole)
 			}
 		} else if i < 5 && (whole < -32768 || whole > 32767) || i > 8 && (whole < -32768 || whole > 32767) {
-			return value.Value{}, refusal.Of(31034,
+			return value.Value{}, servererr.Of(31034,
 				"'%s' must evaluate to a value in the range [-32768, 32767]; value %d is not in range",
 				datePartNames[i], whole)
 		}

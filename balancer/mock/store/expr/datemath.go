@@ -4,7 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
 	"shardsh/balancer/mongoerr"
 )
@@ -25,12 +25,12 @@ var timeUnits = map[string]TimeUnit{
 // UnitOf reads the unit argument of an operator on dates.
 func UnitOf(v value.Value, op string, typeCode int32) (TimeUnit, string, error) {
 	if !value.IsString(v) {
-		return TimeUnit{}, "", refusal.Of(typeCode, "%s requires 'unit' to be a string, but got %s", op, value.TypeName(v))
+		return TimeUnit{}, "", servererr.Of(typeCode, "%s requires 'unit' to be a string, but got %s", op, value.TypeName(v))
 	}
 	name := value.TextAt(v.Value)
 	u, ok := timeUnits[name]
 	if !ok {
-		return u, name, refusal.FailedToParse("unknown time unit value: %s", name)
+		return u, name, servererr.FailedToParse("unknown time unit value: %s", name)
 	}
 	return u, name, nil
 }
@@ -43,7 +43,7 @@ func weekStart(v value.Value, op string) (day time.Weekday, ok bool, err error) 
 	case value.IsNullish(v):
 		return 0, false, nil
 	case !value.IsString(v):
-		return 0, false, refusal.Of(5439015, "%s requires 'startOfWeek' to be a string, but got %s", op, value.TypeName(v))
+		return 0, false, servererr.Of(5439015, "%s requires 'startOfWeek' to be a string, but got %s", op, value.TypeName(v))
 	}
 	name := strings.ToLower(value.TextAt(v.Value))
 	for d := time.Sunday; d <= time.Saturday; d++ {
@@ -52,7 +52,7 @@ func weekStart(v value.Value, op string) (day time.Weekday, ok bool, err error) 
 			return d, true, nil
 		}
 	}
-	return 0, false, refusal.FailedToParse("unknown day of week value: %s", value.TextAt(v.Value))
+	return 0, false, servererr.FailedToParse("unknown day of week value: %s", value.TextAt(v.Value))
 }
 
 func dateArithmetic(op string, sign int64) namedFunction {
@@ -68,11 +68,11 @@ func dateArithmetic(op string, sign int64) namedFunction {
 				return value.Value{}, err
 			}
 			if _, err := dateMillis(args[0]); err != nil {
-				return value.Value{}, refusal.Of(5166403, "%s requires startDate to be convertible to a date", op)
+				return value.Value{}, servererr.Of(5166403, "%s requires startDate to be convertible to a date", op)
 			}
 			amount, ok := value.WholeInteger(args[2])
 			if !ok {
-				return value.Value{}, refusal.Of(5166405, "%s expects integer amount of time units", op)
+				return value.Value{}, servererr.Of(5166405, "%s expects integer amount of time units", op)
 			}
 			t, ok, err := localTime(args[0], args[3])
 			if err != nil || !ok {
@@ -81,7 +81,7 @@ func dateArithmetic(op string, sign int64) namedFunction {
 			const most = 1 << 40 // years and milliseconds alike lie within
 			if amount > most || amount < -most {
 				if u.Millis != 1 {
-					return value.Value{}, refusal.Of(5976500, "%s overflowed", op)
+					return value.Value{}, servererr.Of(5976500, "%s overflowed", op)
 				}
 			}
 			out, err := AddUnits(t, u, sign*amount)
@@ -99,7 +99,7 @@ func AddUnits(t time.Time, u TimeUnit, n int64) (time.Time, error) {
 	case u.Months > 0:
 		months := int64(u.Months) * n
 		if months > 12*1e6 || months < -12*1e6 {
-			return t, refusal.New(mongoerr.Overflow, "date overflow")
+			return t, servererr.New(mongoerr.Overflow, "date overflow")
 		}
 		first := time.Date(t.Year(), t.Month()+time.Month(months), 1, 0, 0, 0, 0, time.UTC)
 		last := first.AddDate(0, 1, -1).Day()
@@ -108,7 +108,7 @@ func AddUnits(t time.Time, u TimeUnit, n int64) (time.Time, error) {
 	case u.local:
 		days := u.Millis / 86400000 * n
 		if days > 1e9 || days < -1e9 {
-			return t, refusal.New(mongoerr.Overflow, "date overflow")
+			return t, servererr.New(mongoerr.Overflow, "date overflow")
 		}
 		return t.AddDate(0, 0, int(days)), nil
 	}
@@ -117,7 +117,7 @@ func AddUnits(t time.Time, u TimeUnit, n int64) (time.Time, error) {
 		ms, ok = value.AddInt64(t.UnixMilli(), ms)
 	}
 	if !ok {
-		return t, refusal.New(mongoerr.Overflow, "date overflow")
+		return t, servererr.New(mongoerr.Overflow, "date overflow")
 	}
 	return time.UnixMilli(ms).In(t.Location()), nil
 }
@@ -140,7 +140,7 @@ func exprDateDiff(_ *Evaluation, args []value.Value) (value.Value, error) {
 	}
 	for _, v := range args[:2] {
 		if _, err := dateMillis(v); err != nil {
-			return value.Value{}, refusal.Of(5166307, "$dateDiff requires '%s' to be a date, but got %s", "startDate",
+			return value.Value{}, servererr.Of(5166307, "$dateDiff requires '%s' to be a date, but got %s", "startDate",
 				value.TypeName(v))
 		}
 	}
@@ -197,7 +197,7 @@ func exprDateTrunc(_ *Evaluation, args []value.Value) (value.Value, error) {
 			return value.Value{}, err
 		}
 		if size > 1e11 {
-			return value.Value{}, refusal.Of(5439006, "dateTrunc overflowed")
+			return value.Value{}, servererr.Of(5439006, "dateTrunc overflowed")
 		}
 	}
 	start := time.Sunday
@@ -208,7 +208,7 @@ func exprDateTrunc(_ *Evaluation, args []value.Value) (value.Value, error) {
 		}
 	}
 	if _, err := dateMillis(args[0]); err != nil {
-		return value.Value{}, refusal.Of(5439012, "$dateTrunc requires 'date' to be a date, but got %s",
+		return value.Value{}, servererr.Of(5439012, "$dateTrunc requires 'date' to be a date, but got %s",
 			value.TypeName(args[0]))
 	}
 	t, ok, err := localTime(args[0], args[3])
@@ -221,12 +221,12 @@ func exprDateTrunc(_ *Evaluation, args []value.Value) (value.Value, error) {
 func binSize(v value.Value) (int64, error) {
 	n, ok := value.WholeInteger(v)
 	if !ok {
-		return 0, refusal.Of(5439017, "$dateTrunc requires 'binSize' to be a 64-bit integer, but got value '%s' of type %s",
+		return 0, servererr.Of(5439017, "$dateTrunc requires 'binSize' to be a 64-bit integer, but got value '%s' of type %s",
 			v,
 			value.TypeName(v))
 	}
 	if n <= 0 {
-		return 0, refusal.Of(5439018, "$dateTrunc requires 'binSize' to be greater than 0, but got value %d", n)
+		return 0, servererr.Of(5439018, "$dateTrunc requires 'binSize' to be greater than 0, but got value %d", n)
 	}
 	return n, nil
 }

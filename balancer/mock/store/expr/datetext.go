@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
 )
 
@@ -17,7 +17,7 @@ func exprDateToString(_ *Evaluation, args []value.Value) (value.Value, error) {
 			return value.Null(), nil
 		}
 		if !value.IsString(v) {
-			return value.Value{}, refusal.Of(18533,
+			return value.Value{}, servererr.Of(18533,
 				"$dateToString requires that 'format' be a string, found: %s with value %s", value.TypeName(v),
 				v)
 		}
@@ -51,7 +51,7 @@ func exprDateToString(_ *Evaluation, args []value.Value) (value.Value, error) {
 // checkYear refuses years that have no four digits.
 func checkYear(t time.Time) error {
 	if year := t.Year(); year < 0 || year > 9999 {
-		return refusal.Of(18537, "Could not convert date to string: date component was outside the supported range of "+
+		return servererr.Of(18537, "Could not convert date to string: date component was outside the supported range of "+
 			"0-9999: %d", year)
 	}
 	return nil
@@ -63,10 +63,10 @@ func checkDateFormat(format string) error {
 			continue
 		}
 		if i++; i == len(format) {
-			return refusal.Of(18535, "Unmatched '%%' at end of format string")
+			return servererr.Of(18535, "Unmatched '%%' at end of format string")
 		}
 		if !strings.ContainsRune("dGHjLmMSuUVwYzZ%bB", rune(format[i])) {
-			return refusal.Of(18536, "Invalid format character '%%%c' in format string", format[i])
+			return servererr.Of(18536, "Invalid format character '%%%c' in format string", format[i])
 		}
 	}
 	return nil
@@ -158,7 +158,7 @@ func exprDateFromString(_ *Evaluation, args []value.Value) (value.Value, error) 
 		t, err = parseDate(value.TextAt(text.Value), loc)
 	} else {
 		if !value.IsString(format) {
-			return value.Value{}, refusal.Of(40684,
+			return value.Value{}, servererr.Of(40684,
 				"$dateFromString requires that 'format' be a string, found: %s with value %s",
 				value.TypeName(format), format)
 		}

@@ -6,7 +6,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
-	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
 )
 
@@ -56,13 +56,13 @@ var constantChecks = map[string]func(args []Expression) error{
 		if !ok || value.IsArray(v) || value.IsNullish(v) || !slices.ContainsFunc(args, isVariable) {
 			return nil
 		}
-		return refusal.Of(50809, "First operand of $indexOfArray must be an array. First argument is of type: %s",
+		return servererr.Of(50809, "First operand of $indexOfArray must be an array. First argument is of type: %s",
 			value.TypeName(v))
 	},
 	"$setEquals": func(args []Expression) error {
 		for i := range args {
 			if v, ok := constantAt(args, i); ok && !value.IsArray(v) {
-				return refusal.Of(5887502, "All operands of $setEquals must be arrays. %d-th argument is of type: %s", i+1,
+				return servererr.Of(5887502, "All operands of $setEquals must be arrays. %d-th argument is of type: %s", i+1,
 					value.TypeName(v))
 			}
 		}

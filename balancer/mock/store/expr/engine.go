@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"shardsh/balancer/mock/store/document"
-	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
 	"shardsh/balancer/mongoerr"
 )
@@ -136,5 +136,5 @@ func Recoded(err error, codes map[mongoerr.Code]int32) error {
 	if err == nil || !errors.As(err, &failure) || codes[failure.Code] == 0 {
 		return err
 	}
-	return refusal.Of(codes[failure.Code], "%s", failure.Message)
+	return servererr.Of(codes[failure.Code], "%s", failure.Message)
 }

@@ -12,9 +12,9 @@ import (
 
 	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mock/store/paths"
-	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/quota"
+	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
-	"shardsh/balancer/mock/store/work"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -50,7 +50,7 @@ func (s *Scope) slot(name string) (int, bool) {
 // NewScope makes a scope of constant variables: those of a command's let.
 func NewScope(let bson.Raw) (*Scope, error) { return newScopeIn(nil, let) }
 
-func newScopeIn(w *work.Work, let bson.Raw) (*Scope, error) {
+func newScopeIn(w *quota.Meter, let bson.Raw) (*Scope, error) {
 	if document.IsEmpty(let) {
 		return &Scope{}, nil
 	}
@@ -88,17 +88,17 @@ func (s *Scope) With(names ...string) (inner *Scope, slots []int) {
 
 // Evaluation is what an expression sees while it is evaluated.
 type Evaluation struct {
-	Root value.Value
-	Vars []value.Value // by slot
-	Now  time.Time
-	Rand func() float64
-	Work *work.Work // nil where nothing can end it
-	at   paths.Finder
+	Root  value.Value
+	Vars  []value.Value // by slot
+	Now   time.Time
+	Rand  func() float64
+	Meter *quota.Meter // nil where nothing can end it
+	at    paths.Finder
 }
 
 // NewEvaluation begins to evaluate the expressions of a scope, at a time and within a run.
-func NewEvaluation(sc *Scope, now time.Time, w *work.Work) *Evaluation {
-	return &Evaluation{Vars: append([]value.Value(nil), sc.Values...), Now: now, Work: w}
+func NewEvaluation(sc *Scope, now time.Time, w *quota.Meter) *Evaluation {
+	return &Evaluation{Vars: append([]value.Value(nil), sc.Values...), Now: now, Meter: w}
 }
 
 // Set gives a variable its value.
@@ -139,7 +139,7 @@ func Compile(v value.Value, sc *Scope) (Expression, error) {
 // Compile is the function Compile with what the compiler is for.
 func (c *Compiler) Compile(v value.Value, sc *Scope) (Expression, error) {
 	if c.depth++; c.depth > MaxDepth {
-		return nil, refusal.New(mongoerr.Overflow, "expression exceeds depth limit of %d", MaxDepth)
+		return nil, servererr.New(mongoerr.Overflow, "expression exceeds depth limit of %d", MaxDepth)
 	}
 	defer func() { c.depth-- }()
 	switch v.Type {
@@ -188,7 +188,7 @@ func (c *Compiler) List(v value.Value, sc *Scope) ([]Expression, error) {
 func (c *Compiler) object(doc []byte, sc *Scope) (Expression, error) {
 	if name, arg, ok := document.First(doc); ok && document.IsOperator(name) {
 		if document.Count(doc) > 1 {
-			return nil, refusal.Of(15983, "an object representing an expression must have exactly one field: %s", bson.Raw(doc))
+			return nil, servererr.Of(15983, "an object representing an expression must have exactly one field: %s", bson.Raw(doc))
 		}
 		return c.operator(name, arg, sc)
 	}
@@ -210,11 +210,11 @@ func (c *Compiler) object(doc []byte, sc *Scope) (Expression, error) {
 func checkFieldName(name string) error {
 	switch {
 	case strings.HasPrefix(name, "$"):
-		return refusal.Of(16410, "FieldPath field names may not start with '$'. Consider using $getField or $setField.")
+		return servererr.Of(16410, "FieldPath field names may not start with '$'. Consider using $getField or $setField.")
 	case strings.Contains(name, "."):
-		return refusal.Of(16405, "dotted field names are only allowed at the top level")
+		return servererr.Of(16405, "dotted field names are only allowed at the top level")
 	case strings.ContainsRune(name, 0):
-		return refusal.Of(16411, "FieldPath field names may not contain '\\0'.")
+		return servererr.Of(16411, "FieldPath field names may not contain '\\0'.")
 	}
 	return nil
 }
@@ -243,7 +243,7 @@ func (c *Compiler) usualOperator(name string, arg value.Value, sc *Scope) (Expre
 	if f, ok := c.forms[name]; ok {
 		return f(name, arg, sc)
 	}
-	return nil, refusal.New(mongoerr.InvalidPipelineOperator, "Unrecognized expression '%s'", name)
+	return nil, servererr.New(mongoerr.InvalidPipelineOperator, "Unrecognized expression '%s'", name)
 }
 
 // Known reports whether there is an operator of that name.
@@ -279,7 +279,7 @@ func (a Array) Eval(c *Evaluation) (value.Value, error) {
 			return value.Value{}, err
 		}
 	}
-	return document.Array(vs), c.Work.Handle(size)
+	return document.Array(vs), c.Meter.Handle(size)
 }
 
 // EvalAll evaluates a list of expressions.
@@ -296,7 +296,7 @@ func EvalAll(list []Expression, c *Evaluation) ([]value.Value, error) {
 		}
 		vs[i] = v
 	}
-	return vs, c.Work.Step(1)
+	return vs, c.Meter.Step(1)
 }
 
 type namedExpression struct {
@@ -320,5 +320,5 @@ func (o Object) Eval(c *Evaluation) (value.Value, error) {
 			return value.Value{}, err
 		}
 	}
-	return value.Object(document.Close(b, start)), c.Work.Handle(len(b))
+	return value.Object(document.Close(b, start)), c.Meter.Handle(len(b))
 }

@@ -2,7 +2,7 @@ package expr
 
 import (
 	"shardsh/balancer/mock/store/document"
-	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
 )
 
@@ -13,7 +13,7 @@ type Func func(c *Evaluation) (value.Value, error)
 func (f Func) Eval(c *Evaluation) (value.Value, error) {
 	v, err := f(c)
 	if err == nil {
-		err = c.Work.Step(1) // loops stop when the work ends
+		err = c.Meter.Step(1) // loops stop when the work ends
 	}
 	return v, err
 }
@@ -21,7 +21,7 @@ func (f Func) Eval(c *Evaluation) (value.Value, error) {
 // noJavaScript refuses what runs in the server's own JavaScript, as a server
 // does where that is switched off.
 func noJavaScript(string, value.Value, *Scope) (Expression, error) {
-	return nil, refusal.Of(31264, "Cannot run server-side javascript without the javascript engine enabled")
+	return nil, servererr.Of(31264, "Cannot run server-side javascript without the javascript engine enabled")
 }
 
 // specialForms returns the operators that do not simply look at all their
@@ -155,7 +155,7 @@ func (c *Compiler) named(name string, arg value.Value, sc *Scope, spec Named) ([
 // NamedValues reads the arguments of a form without compiling them.
 func NamedValues(name string, arg value.Value, spec Named) ([]value.Value, error) {
 	if !value.IsObject(arg) {
-		return nil, refusal.Of(spec.NotObject, "%s only supports an object as its argument, not %s", name,
+		return nil, servererr.Of(spec.NotObject, "%s only supports an object as its argument, not %s", name,
 			value.TypeName(arg))
 	}
 	out := make([]value.Value, len(spec.Args))
@@ -170,11 +170,11 @@ next:
 				continue next
 			}
 		}
-		return nil, refusal.Of(spec.Unknown, "Unrecognized parameter to %s: %s", name, key)
+		return nil, servererr.Of(spec.Unknown, "Unrecognized parameter to %s: %s", name, key)
 	}
 	for i, code := range spec.Missing {
 		if code != 0 && value.IsAbsent(out[i]) {
-			return nil, refusal.Of(code, "Missing '%s' parameter to %s", spec.Args[i], name)
+			return nil, servererr.Of(code, "Missing '%s' parameter to %s", spec.Args[i], name)
 		}
 	}
 	return out, nil
@@ -186,7 +186,7 @@ func (c *Compiler) ifNull(name string, arg value.Value, sc *Scope) (Expression, 
 		return nil, err
 	}
 	if len(args) < 2 {
-		return nil, refusal.Of(1257300, "$ifNull needs at least two arguments, had: %d", len(args))
+		return nil, servererr.Of(1257300, "$ifNull needs at least two arguments, had: %d", len(args))
 	}
 	if v, ok := constantAt(args, 0); ok && !c.asIs && !value.IsNullish(v) {
 		return args[0], nil

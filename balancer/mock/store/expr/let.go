@@ -7,8 +7,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/quota"
 	"shardsh/balancer/mock/store/value"
-	"shardsh/balancer/mock/store/work"
 )
 
 // LetLiteral makes a command's let of one variable that stands for a document as
@@ -28,7 +28,7 @@ func Settled(ctx context.Context, let bson.Raw) (bson.Raw, error) {
 	if document.IsEmpty(let) {
 		return let, nil
 	}
-	w := work.New(ctx)
+	w := quota.New(ctx)
 	sc, err := newScopeIn(w, let)
 	if err == nil {
 		err = w.Over()
@@ -62,7 +62,7 @@ func LetOf(ctx context.Context, let, doc bson.Raw, now time.Time) (bson.Raw, err
 	if err != nil {
 		return nil, err
 	}
-	w := work.New(ctx)
+	w := quota.New(ctx)
 	of := NewEvaluation(sc, now, w)
 	of.Root = value.Object(doc)
 	var out []document.Field

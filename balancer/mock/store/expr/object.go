@@ -2,7 +2,7 @@ package expr
 
 import (
 	"shardsh/balancer/mock/store/document"
-	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
 )
 
@@ -12,9 +12,9 @@ var objectFunctions = map[string]function{
 
 func mergeObjects(c *Evaluation, args []value.Value) (value.Value, error) {
 	if len(args) == 1 && value.IsArray(args[0]) {
-		args = c.Work.Items(args[0])
+		args = c.Meter.Items(args[0])
 	}
-	return gather(c.Work, newMergedObject(), args)
+	return gather(c.Meter, newMergedObject(), args)
 }
 
 // getField takes {field, input} or a field name alone, of the current document
@@ -48,7 +48,7 @@ func (c *Compiler) getField(name string, arg value.Value, sc *Scope) (Expression
 			return value.Value{}, err
 		}
 		if !value.IsString(k) {
-			return value.Value{}, refusal.Of(3041704, "$getField requires 'field' to evaluate to type String, but got %s",
+			return value.Value{}, servererr.Of(3041704, "$getField requires 'field' to evaluate to type String, but got %s",
 				value.TypeName(k))
 		}
 		in, err := input.Eval(c)
@@ -72,12 +72,12 @@ func (c *Compiler) fieldName(op string, v value.Value, sc *Scope, pathCode, _, t
 		return nil, err
 	}
 	if _, isPath := e.(Path); isPath {
-		return nil, refusal.Of(pathCode,
+		return nil, servererr.Of(pathCode,
 			"'%s' is a field path reference which is not allowed in this context. Did you mean {$literal: '%s'}?",
 			value.TextAt(v.Value), value.TextAt(v.Value))
 	}
 	if l, ok := e.(Literal); ok && !value.IsString(value.Value(l)) {
-		return nil, refusal.Of(typeCode, "%s requires 'field' to evaluate to type String, but got %s", op,
+		return nil, servererr.Of(typeCode, "%s requires 'field' to evaluate to type String, but got %s", op,
 			value.TypeName(value.Value(l)))
 	}
 	return e, nil
@@ -100,7 +100,7 @@ func (c *Compiler) setField(name string, arg value.Value, sc *Scope) (Expression
 	}
 	l, ok := key.(Literal)
 	if !ok {
-		return nil, refusal.Of(4161106, "%s requires 'field' to evaluate to a constant", name)
+		return nil, servererr.Of(4161106, "%s requires 'field' to evaluate to a constant", name)
 	}
 	input, err := c.untouched(raw[1], sc)
 	if err != nil {
@@ -119,7 +119,7 @@ func (c *Compiler) setField(name string, arg value.Value, sc *Scope) (Expression
 			return value.Null(), err
 		}
 		if !value.IsObject(in) {
-			return value.Value{}, refusal.Of(4161105, "%s requires 'input' to evaluate to type Object", name)
+			return value.Value{}, servererr.Of(4161105, "%s requires 'input' to evaluate to type Object", name)
 		}
 		v, err := set.Eval(c)
 		return value.Object(document.With(in.Value, field, v)), err

@@ -8,7 +8,7 @@ import (
 
 	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mock/store/paths"
-	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
 )
 
@@ -22,7 +22,7 @@ type Path struct {
 func compilePath(text string, sc *Scope) (Expression, error) {
 	if !strings.HasPrefix(text, "$$") {
 		if text == "$" {
-			return nil, refusal.Of(16872, "'$' by itself is not a valid FieldPath")
+			return nil, servererr.Of(16872, "'$' by itself is not a valid FieldPath")
 		}
 		path, err := paths.Parse(text[1:])
 		if err != nil {
@@ -49,14 +49,14 @@ func compilePath(text string, sc *Scope) (Expression, error) {
 // letter and go on with letters, digits and '_' (or lie beyond ASCII).
 func CheckVariable(name string) error {
 	if name == "" {
-		return refusal.FailedToParse("empty variable names are not allowed")
+		return servererr.FailedToParse("empty variable names are not allowed")
 	}
 	if c := name[0]; (c < 'a' || c > 'z') && c < 0x80 && name != "CURRENT" {
-		return refusal.FailedToParse("'%s' starts with an invalid character for a user variable name", name)
+		return servererr.FailedToParse("'%s' starts with an invalid character for a user variable name", name)
 	}
 	for _, c := range []byte(name) {
 		if c < 0x80 && c != '_' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {
-			return refusal.FailedToParse("'%s' contains an invalid character for a variable name: '%c'", name, c)
+			return servererr.FailedToParse("'%s' contains an invalid character for a variable name: '%c'", name, c)
 		}
 	}
 	return nil
@@ -81,14 +81,14 @@ func compileVariable(name string, sc *Scope) (Expression, error) {
 		return Literal(document.Array(nil)), nil
 	}
 	if name == "" {
-		return nil, refusal.FailedToParse("empty variable names are not allowed")
+		return nil, servererr.FailedToParse("empty variable names are not allowed")
 	}
 	for _, c := range []byte(name) {
 		if c < 0x80 && c != '_' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {
-			return nil, refusal.FailedToParse("'%s' contains an invalid character for a variable name: '%c'", name, c)
+			return nil, servererr.FailedToParse("'%s' contains an invalid character for a variable name: '%c'", name, c)
 		}
 	}
-	return nil, refusal.Of(17276, "Use of undefined variable: %s", name)
+	return nil, servererr.Of(17276, "Use of undefined variable: %s", name)
 }
 
 // Root is $$ROOT.
@@ -143,10 +143,10 @@ func (c *Evaluation) descend(v value.Value, path []string) value.Value {
 	for i, part := range path {
 		switch v.Type {
 		case bson.TypeEmbeddedDocument:
-			v = c.at.Find(c.Work, v.Value, part)
+			v = c.at.Find(c.Meter, v.Value, part)
 		case bson.TypeArray:
 			var out []value.Value
-			for _, e := range c.Work.Fields(v.Value) {
+			for _, e := range c.Meter.Fields(v.Value) {
 				if !value.IsObject(e) {
 					continue // arrays directly in arrays are not looked into
 				}

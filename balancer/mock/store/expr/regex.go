@@ -4,10 +4,10 @@ import (
 	"unicode/utf8"
 
 	"shardsh/balancer/mock/store/document"
-	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/quota"
 	"shardsh/balancer/mock/store/regex"
+	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
-	"shardsh/balancer/mock/store/work"
 )
 
 // regex is $regexMatch, $regexFind and $regexFindAll. A constant pattern is
@@ -31,7 +31,7 @@ func (c *Compiler) regex(name string, arg value.Value, sc *Scope) (Expression, e
 			return nil, err
 		}
 	}
-	give := map[string]func(*work.Work, string, *regex.Pattern) (value.Value, error){
+	give := map[string]func(*quota.Meter, string, *regex.Pattern) (value.Value, error){
 		"$regexMatch": regexMatch, "$regexFind": regexFind, "$regexFindAll": regexFindAll,
 	}[name]
 	none := map[string]value.Value{"$regexMatch": value.Bool(false), "$regexFind": value.Null(),
@@ -42,7 +42,7 @@ func (c *Compiler) regex(name string, arg value.Value, sc *Scope) (Expression, e
 			return value.Value{}, err
 		}
 		if !value.IsNullish(vs[0]) && !value.IsString(vs[0]) {
-			return value.Value{}, refusal.Of(51104, "%s needs 'input' to be of type string", name)
+			return value.Value{}, servererr.Of(51104, "%s needs 'input' to be of type string", name)
 		}
 		p := constant
 		if p == nil && !value.IsNullish(vs[1]) {
@@ -53,37 +53,37 @@ func (c *Compiler) regex(name string, arg value.Value, sc *Scope) (Expression, e
 		if value.IsNullish(vs[0]) || p == nil {
 			return none, nil
 		}
-		return give(c.Work, value.TextAt(vs[0].Value), p)
+		return give(c.Meter, value.TextAt(vs[0].Value), p)
 	}), nil
 }
 
 func regexOf(op string, re, options value.Value) (*regex.Pattern, error) {
 	source, flags, ok := value.PatternOf(re)
 	if !ok {
-		return nil, refusal.Of(51105, "%s needs 'regex' to be of type string or regex", op)
+		return nil, servererr.Of(51105, "%s needs 'regex' to be of type string or regex", op)
 	}
 	if !value.IsNullish(options) {
 		if !value.IsString(options) {
-			return nil, refusal.Of(51106, "%s needs 'options' to be of type string", op)
+			return nil, servererr.Of(51106, "%s needs 'options' to be of type string", op)
 		}
 		if flags != "" {
-			return nil, refusal.Of(51107, "%s: found regex option(s) specified in both 'regex' and 'option' fields", op)
+			return nil, servererr.Of(51107, "%s: found regex option(s) specified in both 'regex' and 'option' fields", op)
 		}
 		flags = value.TextAt(options.Value)
 	}
 	p, err := regex.Compile(source, flags)
 	if code, ok := codeIn(err); ok && code == 51091 {
-		return nil, refusal.Of(51111, "Invalid Regex in %s: %s", op, err)
+		return nil, servererr.Of(51111, "Invalid Regex in %s: %s", op, err)
 	}
 	return p, err
 }
 
-func regexMatch(w *work.Work, s string, p *regex.Pattern) (value.Value, error) {
+func regexMatch(w *quota.Meter, s string, p *regex.Pattern) (value.Value, error) {
 	ok, err := p.Match(w, s)
 	return value.Bool(ok), err
 }
 
-func regexFind(w *work.Work, s string, p *regex.Pattern) (value.Value, error) {
+func regexFind(w *quota.Meter, s string, p *regex.Pattern) (value.Value, error) {
 	found, err := p.FindAll(w, s, 1)
 	if err != nil || len(found) == 0 {
 		return value.Null(), err
@@ -98,7 +98,7 @@ const (
 	foundGroupSize = 4 // a group that did not match
 )
 
-func regexFindAll(w *work.Work, s string, p *regex.Pattern) (value.Value, error) {
+func regexFindAll(w *quota.Meter, s string, p *regex.Pattern) (value.Value, error) {
 	found, err := p.FindAll(w, s, maxValueSize/(foundSize+p.Groups()*foundGroupSize)+1)
 	var out []value.Value
 	size := 0
@@ -115,7 +115,7 @@ func regexFindAll(w *work.Work, s string, p *regex.Pattern) (value.Value, error)
 		counted, at = counted+utf8.RuneCountInString(s[at:places[0]]), places[0]
 		one := regexFound(s, places, counted)
 		if size += len(one.Value); size > maxValueSize {
-			return value.Value{}, refusal.Of(51151, "$regexFindAll: the size of buffer to store output exceeded the 64MB limit")
+			return value.Value{}, servererr.Of(51151, "$regexFindAll: the size of buffer to store output exceeded the 64MB limit")
 		}
 		out = append(out, one)
 		if err := w.Step(1); err != nil {

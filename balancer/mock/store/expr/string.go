@@ -7,7 +7,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock/store/document"
-	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
 )
 
@@ -47,7 +47,7 @@ func exprConcat(_ *Evaluation, args []value.Value) (value.Value, error) {
 			return value.Null(), nil
 		}
 		if !value.IsString(v) {
-			return value.Value{}, refusal.Of(16702, "$concat only supports strings, not %s", value.TypeName(v))
+			return value.Value{}, servererr.Of(16702, "$concat only supports strings, not %s", value.TypeName(v))
 		}
 		if err := checkSize(out.Len() + len(v.Value)); err != nil {
 			return value.Value{}, err
@@ -70,7 +70,7 @@ func coerced(v value.Value) (string, error) {
 	case bson.TypeTimestamp:
 		return timestampText(v), nil
 	}
-	return "", refusal.Of(16007, "can't convert from BSON type %s to String", value.TypeName(v))
+	return "", servererr.Of(16007, "can't convert from BSON type %s to String", value.TypeName(v))
 }
 
 func mapText(f func(string) string) func(*Evaluation, []value.Value) (value.Value, error) {
@@ -98,7 +98,7 @@ func stringLength(op string, code int32, length func(string) int,
 ) func(*Evaluation, []value.Value) (value.Value, error) {
 	return func(_ *Evaluation, args []value.Value) (value.Value, error) {
 		if !value.IsString(args[0]) {
-			return value.Value{}, refusal.Of(code, "%s requires a string argument, found: %s", op, value.TypeName(args[0]))
+			return value.Value{}, servererr.Of(code, "%s requires a string argument, found: %s", op, value.TypeName(args[0]))
 		}
 		return value.Int32(int32(length(value.TextAt(args[0].Value)))), nil
 	}
@@ -111,19 +111,19 @@ func exprSubstrBytes(_ *Evaluation, args []value.Value) (value.Value, error) {
 		return value.Value{}, err
 	}
 	if !value.IsNumber(args[1]) {
-		return value.Value{}, refusal.Of(16034, "$substrBytes:  starting index must be a numeric type (is BSON type %s)",
+		return value.Value{}, servererr.Of(16034, "$substrBytes:  starting index must be a numeric type (is BSON type %s)",
 			value.TypeName(args[1]))
 	}
 	if !value.IsNumber(args[2]) {
-		return value.Value{}, refusal.Of(16035, "$substrBytes:  length must be a numeric type (is BSON type %s)",
+		return value.Value{}, servererr.Of(16035, "$substrBytes:  length must be a numeric type (is BSON type %s)",
 			value.TypeName(args[2]))
 	}
 	from, length := value.ToInteger(args[1]), value.ToInteger(args[2])
 	switch {
 	case from < 0:
-		return value.Value{}, refusal.Of(50752, "$substrBytes:  starting index must be non-negative (got: %d)", from)
+		return value.Value{}, servererr.Of(50752, "$substrBytes:  starting index must be non-negative (got: %d)", from)
 	case from < int64(len(s)) && !utf8.RuneStart(s[from]):
-		return value.Value{}, refusal.Of(28656, "$substrBytes:  Invalid range, starting index is a UTF-8 continuation byte.")
+		return value.Value{}, servererr.Of(28656, "$substrBytes:  Invalid range, starting index is a UTF-8 continuation byte.")
 	case from >= int64(len(s)):
 		return value.String(""), nil
 	}
@@ -132,7 +132,7 @@ func exprSubstrBytes(_ *Evaluation, args []value.Value) (value.Value, error) {
 		to = from + length
 	}
 	if to < int64(len(s)) && !utf8.RuneStart(s[to]) {
-		return value.Value{}, refusal.Of(28657,
+		return value.Value{}, servererr.Of(28657,
 			"$substrBytes:  Invalid range, ending index is in the middle of a UTF-8 character.")
 	}
 	return value.String(s[from:to]), nil
@@ -144,27 +144,27 @@ func exprSubstrCP(_ *Evaluation, args []value.Value) (value.Value, error) {
 		return value.Value{}, err
 	}
 	if !value.IsNumber(args[1]) {
-		return value.Value{}, refusal.Of(34450, "$substrCP: starting index must be a numeric type (is BSON type %s)",
+		return value.Value{}, servererr.Of(34450, "$substrCP: starting index must be a numeric type (is BSON type %s)",
 			value.TypeName(args[1]))
 	}
 	from, ok := value.WholeInt32(args[1])
 	if !ok {
-		return value.Value{}, refusal.Of(34451,
+		return value.Value{}, servererr.Of(34451,
 			"$substrCP: starting index cannot be represented as a 32-bit integral value: %s", args[1])
 	}
 	if !value.IsNumber(args[2]) {
-		return value.Value{}, refusal.Of(34452, "$substrCP: length must be a numeric type (is BSON type %s)",
+		return value.Value{}, servererr.Of(34452, "$substrCP: length must be a numeric type (is BSON type %s)",
 			value.TypeName(args[2]))
 	}
 	length, ok := value.WholeInt32(args[2])
 	switch {
 	case !ok:
-		return value.Value{}, refusal.Of(34453, "$substrCP: length cannot be represented as a 32-bit integral value: %s",
+		return value.Value{}, servererr.Of(34453, "$substrCP: length cannot be represented as a 32-bit integral value: %s",
 			args[2])
 	case length < 0:
-		return value.Value{}, refusal.Of(34454, "$substrCP: length must be a nonnegative integer.")
+		return value.Value{}, servererr.Of(34454, "$substrCP: length must be a nonnegative integer.")
 	case from < 0:
-		return value.Value{}, refusal.Of(34455, "$substrCP: the starting index must be nonnegative integer.")
+		return value.Value{}, servererr.Of(34455, "$substrCP: the starting index must be nonnegative integer.")
 	}
 	runes := []rune(s)
 	from = min(from, len(runes))
@@ -179,11 +179,11 @@ func indexOfText(op string, code int32, points bool) func(*Evaluation, []value.V
 			return value.Null(), nil
 		}
 		if !value.IsString(args[0]) {
-			return value.Value{}, refusal.Of(code, "%s requires a string as the first argument, found: %s", op,
+			return value.Value{}, servererr.Of(code, "%s requires a string as the first argument, found: %s", op,
 				value.TypeName(args[0]))
 		}
 		if !value.IsString(args[1]) {
-			return value.Value{}, refusal.Of(code+1, "%s requires a string as the second argument, found: %s", op,
+			return value.Value{}, servererr.Of(code+1, "%s requires a string as the second argument, found: %s", op,
 				value.TypeName(args[1]))
 		}
 		s, sub := value.TextAt(args[0].Value), value.TextAt(args[1].Value)
@@ -223,10 +223,10 @@ func indexRange(op string, args []value.Value, size int) (from, to int, err erro
 		what := [2]string{"starting", "ending"}[i]
 		switch {
 		case !ok:
-			return 0, 0, refusal.Of(40096, "%s requires an integral %s index, found a value of type: %s", op, what,
+			return 0, 0, servererr.Of(40096, "%s requires an integral %s index, found a value of type: %s", op, what,
 				value.TypeName(v))
 		case n < 0:
-			return 0, 0, refusal.Of(40097, "%s requires a nonnegative %s index, found: %d", op, what, n)
+			return 0, 0, servererr.Of(40097, "%s requires a nonnegative %s index, found: %d", op, what, n)
 		case i == 0:
 			from = n
 		default:
@@ -242,20 +242,20 @@ func exprSplit(c *Evaluation, args []value.Value) (value.Value, error) {
 		return value.Null(), nil
 	}
 	if !value.IsString(s) {
-		return value.Value{}, refusal.Of(40085,
+		return value.Value{}, servererr.Of(40085,
 			"$split requires an expression that evaluates to a string as a first argument, found: %s",
 			value.TypeName(s))
 	}
 	if !value.IsString(sep) {
-		return value.Value{}, refusal.Of(40086,
+		return value.Value{}, servererr.Of(40086,
 			"$split requires an expression that evaluates to a string as a second argument, found: %s", value.TypeName(sep))
 	}
 	if value.TextAt(sep.Value) == "" {
-		return value.Value{}, refusal.Of(40087, "$split requires a non-empty separator")
+		return value.Value{}, servererr.Of(40087, "$split requires a non-empty separator")
 	}
 	var out []value.Value
 	for part := range strings.SplitSeq(value.TextAt(s.Value), value.TextAt(sep.Value)) {
-		if err := c.Work.Step(1); err != nil {
+		if err := c.Meter.Step(1); err != nil {
 			return value.Value{}, err
 		}
 		out = append(out, value.String(part))
@@ -283,7 +283,7 @@ func trimFunction(op string, left, right bool) namedFunction {
 				return value.Null(), nil
 			}
 			if !value.IsString(args[0]) {
-				return value.Value{}, refusal.Of(50699, "%s requires its input to be a string, got %s (of type %s) instead.", op,
+				return value.Value{}, servererr.Of(50699, "%s requires its input to be a string, got %s (of type %s) instead.", op,
 					args[0],
 					value.TypeName(args[0]))
 			}
@@ -293,7 +293,7 @@ func trimFunction(op string, left, right bool) namedFunction {
 			chars := trimSpace
 			if !value.IsAbsent(args[1]) {
 				if !value.IsString(args[1]) {
-					return value.Value{}, refusal.Of(50700, "%s requires 'chars' to be a string, got %s (of type %s) instead.", op,
+					return value.Value{}, servererr.Of(50700, "%s requires 'chars' to be a string, got %s (of type %s) instead.", op,
 						args[1],
 						value.TypeName(args[1]))
 				}
@@ -317,7 +317,7 @@ func replaceText(op string, n int) func(*Evaluation, []value.Value) (value.Value
 		null := false
 		for i, v := range args {
 			if !value.IsNullish(v) && !value.IsString(v) {
-				return value.Value{}, refusal.Of(codes[i], "%s requires that '%s' be a string, found: %s", op, names[i], v)
+				return value.Value{}, servererr.Of(codes[i], "%s requires that '%s' be a string, found: %s", op, names[i], v)
 			}
 			null = null || value.IsNullish(v)
 		}

@@ -2,7 +2,7 @@ package expr
 
 import (
 	"shardsh/balancer/mock/store/document"
-	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
 )
 
@@ -55,7 +55,7 @@ func (c *Compiler) switchForm(name string, arg value.Value, sc *Scope) (Expressi
 			}
 		}
 		if otherwise == nil {
-			return value.Value{}, refusal.Of(40066,
+			return value.Value{}, servererr.Of(40066,
 				"$switch could not find a matching branch for an input, and no default was specified.")
 		}
 		return otherwise.Eval(c)
@@ -64,7 +64,7 @@ func (c *Compiler) switchForm(name string, arg value.Value, sc *Scope) (Expressi
 
 func (c *Compiler) branches(list value.Value, sc *Scope) ([]switchBranch, error) {
 	if !value.IsAbsent(list) && !value.IsArray(list) {
-		return nil, refusal.Of(40061, "$switch expected an array for 'branches', found: %s", value.TypeName(list))
+		return nil, servererr.Of(40061, "$switch expected an array for 'branches', found: %s", value.TypeName(list))
 	}
 	var branches []switchBranch
 	for _, v := range document.Fields(list.Value) {
@@ -84,7 +84,7 @@ func (c *Compiler) branches(list value.Value, sc *Scope) ([]switchBranch, error)
 		branches = append(branches, b)
 	}
 	if len(branches) == 0 {
-		return nil, refusal.Of(40068, "$switch requires at least one branch.")
+		return nil, servererr.Of(40068, "$switch requires at least one branch.")
 	}
 	return branches, nil
 }
@@ -110,7 +110,7 @@ func decided(branches []switchBranch, otherwise Expression, sc *Scope) ([]switch
 		left = append(left, b)
 	}
 	if len(left) == 0 && otherwise == nil {
-		return nil, nil, sc.constantFails(refusal.Of(40069,
+		return nil, nil, sc.constantFails(servererr.Of(40069,
 			"Cannot execute a switch statement where all the cases evaluate to false without a default."))
 	}
 	return left, otherwise, nil

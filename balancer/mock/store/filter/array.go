@@ -4,7 +4,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock/store/document"
-	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
 )
 
@@ -15,11 +15,11 @@ func newSizeTest(v value.Value) (sizeTest, error) {
 	n, ok := value.WholeInteger(v)
 	switch {
 	case !value.IsNumber(v):
-		return 0, refusal.BadValue("Failed to parse $size. Expected a number in: $size: %s", v)
+		return 0, servererr.BadValue("Failed to parse $size. Expected a number in: $size: %s", v)
 	case !ok:
-		return 0, refusal.BadValue("Failed to parse $size. Expected an integer: $size: %s", v)
+		return 0, servererr.BadValue("Failed to parse $size. Expected an integer: $size: %s", v)
 	case n < 0:
-		return 0, refusal.BadValue("Failed to parse $size. Expected a non-negative number in: $size: %s", v)
+		return 0, servererr.BadValue("Failed to parse $size. Expected a non-negative number in: $size: %s", v)
 	case n > document.MaxSize:
 		n = document.MaxSize
 	}
@@ -34,7 +34,7 @@ func (t sizeTest) Test(v value.Value, _ *Matching) bool {
 // $elemMatch.
 func (c *Compiler) all(name string, v value.Value) (predicate, error) {
 	if !value.IsArray(v) {
-		return predicate{}, refusal.BadValue("$all needs an array")
+		return predicate{}, servererr.BadValue("$all needs an array")
 	}
 	var ps []predicate
 	for i, item := range document.Items(v) {
@@ -51,9 +51,9 @@ func (c *Compiler) all(name string, v value.Value) (predicate, error) {
 			ps = append(ps, p)
 			continue
 		case i > 0 && len(ps) > 0 && isElemMatch(ps[0]):
-			return predicate{}, refusal.BadValue("$all/$elemMatch has to be consistent")
+			return predicate{}, servererr.BadValue("$all/$elemMatch has to be consistent")
 		case ok && document.IsOperator(op) && !document.IsReference(op):
-			return predicate{}, refusal.BadValue("no $ expressions in $all")
+			return predicate{}, servererr.BadValue("no $ expressions in $all")
 		}
 		p, err := c.Predicate(name, item)
 		if err != nil {
@@ -85,7 +85,7 @@ func (matchesNothing) Test(value.Value, *Matching) bool { return false }
 // operators on the elements themselves.
 func (c *Compiler) ElemMatch(name string, v value.Value) (predicate, error) {
 	if !value.IsObject(v) {
-		return predicate{}, refusal.BadValue("$elemMatch needs an Object")
+		return predicate{}, servererr.BadValue("$elemMatch needs an Object")
 	}
 	op, _, ok := document.First(v.Value)
 	if ok && document.IsOperator(op) && !document.IsReference(op) && !TopLevelOnly[op] {

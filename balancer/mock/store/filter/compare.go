@@ -5,7 +5,7 @@ import (
 
 	"shardsh/balancer/keyorder"
 	"shardsh/balancer/mock/store/document"
-	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
 )
 
@@ -29,10 +29,10 @@ type comparison struct {
 
 func newComparison(name string, op comparisonOp, to value.Value) (*comparison, error) {
 	if to.Type == bson.TypeUndefined {
-		return nil, refusal.BadValue("cannot compare to undefined")
+		return nil, servererr.BadValue("cannot compare to undefined")
 	}
 	if to.Type == bson.TypeRegex && op != opEqual {
-		return nil, refusal.BadValue("Can't have RegEx as arg to predicate over field '%s'.", name)
+		return nil, servererr.BadValue("Can't have RegEx as arg to predicate over field '%s'.", name)
 	}
 	return &comparison{op, to}, nil
 }
@@ -80,14 +80,14 @@ type membership struct {
 
 func newMembership(op string, v value.Value) (*membership, error) {
 	if !value.IsArray(v) {
-		return nil, refusal.BadValue("%s needs an array", op)
+		return nil, servererr.BadValue("%s needs an array", op)
 	}
 	m := &membership{values: map[string]struct{}{}}
 	list := document.Items(v)
 	for _, item := range list {
 		switch item.Type {
 		case bson.TypeUndefined:
-			return nil, refusal.BadValue("InMatchExpression equality cannot be undefined")
+			return nil, servererr.BadValue("InMatchExpression equality cannot be undefined")
 		case bson.TypeRegex:
 			pattern, options := value.RegexAt(item.Value)
 			r, err := newRegexTest(pattern, options)
@@ -100,7 +100,7 @@ func newMembership(op string, v value.Value) (*membership, error) {
 			m.null = true
 		case bson.TypeEmbeddedDocument:
 			if name, _, ok := document.First(item.Value); ok && document.IsOperator(name) && !document.IsReference(name) {
-				return nil, refusal.BadValue("cannot nest $ under %s", op)
+				return nil, servererr.BadValue("cannot nest $ under %s", op)
 			}
 		}
 		m.values[value.Encoded(item)] = struct{}{}
@@ -142,7 +142,7 @@ func newTypeTest(name string, v value.Value) (typeTest, error) {
 	list := []value.Value{v}
 	if value.IsArray(v) {
 		if list = document.Items(v); len(list) == 0 {
-			return t, refusal.FailedToParse("%s must match at least one type", name)
+			return t, servererr.FailedToParse("%s must match at least one type", name)
 		}
 	}
 	for _, item := range list {
@@ -162,18 +162,18 @@ func (t *typeTest) add(v value.Value) error {
 		}
 		typ, ok := value.TypeByName(alias)
 		if !ok {
-			return refusal.BadValue("Unknown type name alias: %s", alias)
+			return servererr.BadValue("Unknown type name alias: %s", alias)
 		}
 		t.types[typ] = true
 		return nil
 	}
 	if !value.IsNumber(v) {
-		return refusal.TypeMismatch("type must be represented as a number or a string")
+		return servererr.TypeMismatch("type must be represented as a number or a string")
 	}
 	n, ok := value.WholeInteger(v)
 	typ, known := value.TypeByNumber(n)
 	if !ok || !known {
-		return refusal.BadValue("Invalid numerical type code: %s", v)
+		return servererr.BadValue("Invalid numerical type code: %s", v)
 	}
 	t.types[typ] = true
 	return nil

@@ -15,8 +15,8 @@ import (
 	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mock/store/expr"
 	"shardsh/balancer/mock/store/paths"
+	"shardsh/balancer/mock/store/quota"
 	"shardsh/balancer/mock/store/value"
-	"shardsh/balancer/mock/store/work"
 )
 
 // Filter is a compiled query. A nil Filter matches everything.
@@ -60,20 +60,20 @@ type Matching struct {
 	// operator use it.
 	Index int
 	Err   error
-	// Work is what matching costs; nil where nothing can end it, or where ctx
+	// Meter is what matching costs; nil where nothing can end it, or where ctx
 	// says it.
-	Work *work.Work
-	at   paths.Finder // of the document's fields
+	Meter *quota.Meter
+	at    paths.Finder // of the document's fields
 }
 
-func (m *Matching) work() *work.Work {
+func (m *Matching) work() *quota.Meter {
 	switch {
 	case m == nil:
 		return nil
 	case m.Evaluation != nil:
-		return m.Evaluation.Work
+		return m.Evaluation.Meter
 	}
-	return m.Work
+	return m.Meter
 }
 
 // goOn takes a step, and reports whether matching is to go on: an expression
@@ -138,16 +138,16 @@ func (f *Filter) Test(doc bson.Raw) (bool, error) { return f.TestWith(nil, doc) 
 // Tester returns Test for many documents, which fails with the cause of ctx
 // when that ends.
 func (f *Filter) Tester(ctx context.Context) func(doc bson.Raw) (bool, error) {
-	w := work.New(ctx)
+	w := quota.New(ctx)
 	return func(doc bson.Raw) (bool, error) { return f.TestWith(w, doc) }
 }
 
 // TestWith is Test of a run: matching ends when the work does.
-func (f *Filter) TestWith(w *work.Work, doc []byte) (bool, error) {
+func (f *Filter) TestWith(w *quota.Meter, doc []byte) (bool, error) {
 	if f == nil {
 		return true, w.Step(1)
 	}
-	return f.run(&Matching{Work: w, Filter: f, Index: -1}, doc)
+	return f.run(&Matching{Meter: w, Filter: f, Index: -1}, doc)
 }
 
 // TestIn matches within an evaluation that is under way, for its variables.
@@ -165,11 +165,11 @@ func (f *Filter) run(m *Matching, doc []byte) (bool, error) {
 
 // Position returns the place of the array element that made the document match,
 // for the positional operator.
-func (f *Filter) Position(w *work.Work, doc bson.Raw) (int, bool) {
+func (f *Filter) Position(w *quota.Meter, doc bson.Raw) (int, bool) {
 	if f == nil {
 		return 0, false
 	}
-	m := Matching{Work: w, Filter: f, Index: -1}
+	m := Matching{Meter: w, Filter: f, Index: -1}
 	ok := f.root.Match(doc, &m)
 	return m.Index, ok && m.Err == nil && m.Index >= 0
 }
@@ -292,7 +292,7 @@ type pathNode struct {
 
 func (n *pathNode) Match(doc []byte, m *Matching) bool {
 	matches := false
-	paths.Walker{Work: m.work(), At: &m.at}.Walk(doc, n.path, n.expand, func(v value.Value, index int) bool {
+	paths.Walker{Meter: m.work(), At: &m.at}.Walk(doc, n.path, n.expand, func(v value.Value, index int) bool {
 		if !m.goOn(0) {
 			return true
 		}
@@ -312,7 +312,7 @@ type exprNode struct{ expr expr.Expression }
 
 func (n exprNode) Match(doc []byte, m *Matching) bool {
 	if m.Evaluation == nil {
-		m.Evaluation = expr.NewEvaluation(m.Filter.Scope, m.Filter.now, m.Work)
+		m.Evaluation = expr.NewEvaluation(m.Filter.Scope, m.Filter.now, m.Meter)
 	}
 	root := m.Evaluation.Root
 	m.Evaluation.Root = value.Object(doc)

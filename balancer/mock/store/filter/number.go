@@ -6,7 +6,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock/store/document"
-	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
 )
 
@@ -15,26 +15,26 @@ type modTest struct{ divisor, remainder int64 }
 
 func newModTest(v value.Value) (modTest, error) {
 	if !value.IsArray(v) {
-		return modTest{}, refusal.BadValue("malformed mod, needs to be an array")
+		return modTest{}, servererr.BadValue("malformed mod, needs to be an array")
 	}
 	parts := document.Items(v)
 	switch {
 	case len(parts) < 2:
-		return modTest{}, refusal.BadValue("malformed mod, not enough elements")
+		return modTest{}, servererr.BadValue("malformed mod, not enough elements")
 	case len(parts) > 2:
-		return modTest{}, refusal.BadValue("malformed mod, too many elements")
+		return modTest{}, servererr.BadValue("malformed mod, too many elements")
 	case !value.IsNumber(parts[0]):
-		return modTest{}, refusal.BadValue("malformed mod, divisor not a number")
+		return modTest{}, servererr.BadValue("malformed mod, divisor not a number")
 	case !value.IsNumber(parts[1]):
-		return modTest{}, refusal.BadValue("malformed mod, remainder not a number")
+		return modTest{}, servererr.BadValue("malformed mod, remainder not a number")
 	case !value.IsFinite(parts[0]):
-		return modTest{}, refusal.BadValue("malformed mod, divisor value is invalid")
+		return modTest{}, servererr.BadValue("malformed mod, divisor value is invalid")
 	case !value.IsFinite(parts[1]):
-		return modTest{}, refusal.BadValue("malformed mod, remainder value is invalid")
+		return modTest{}, servererr.BadValue("malformed mod, remainder value is invalid")
 	}
 	t := modTest{value.ToInteger(parts[0]), value.ToInteger(parts[1])}
 	if t.divisor == 0 {
-		return t, refusal.BadValue("divisor cannot be 0")
+		return t, servererr.BadValue("divisor cannot be 0")
 	}
 	return t, nil
 }
@@ -70,23 +70,23 @@ func newBitTest(op string, mode bitMode, v value.Value) (bitTest, error) {
 	case value.IsNumber(v):
 		n, ok := value.WholeInteger(v)
 		if !ok {
-			return t, refusal.FailedToParse("Expected an integer: %s: %s", op, v)
+			return t, servererr.FailedToParse("Expected an integer: %s: %s", op, v)
 		}
 		if n < 0 {
-			return t, refusal.FailedToParse("Expected a non-negative number in: %s: %s", op, v)
+			return t, servererr.FailedToParse("Expected a non-negative number in: %s: %s", op, v)
 		}
 		t.mask.SetInt64(n)
 	case value.IsArray(v):
 		for _, item := range document.Fields(v.Value) {
 			n, ok := value.WholeInt32(item)
 			if !value.IsNumber(item) {
-				return t, refusal.BadValue("bit positions must be an integer but got: %s", item)
+				return t, servererr.BadValue("bit positions must be an integer but got: %s", item)
 			}
 			if !ok {
-				return t, refusal.BadValue("bit positions cannot be represented as a 32-bit signed integer: %s", item)
+				return t, servererr.BadValue("bit positions cannot be represented as a 32-bit signed integer: %s", item)
 			}
 			if n < 0 {
-				return t, refusal.BadValue("bit positions must be >= 0 but got: %s", item)
+				return t, servererr.BadValue("bit positions must be >= 0 but got: %s", item)
 			}
 			if n > 8*document.MaxSize {
 				n = 8 * document.MaxSize // beyond any stored value
@@ -97,7 +97,7 @@ func newBitTest(op string, mode bitMode, v value.Value) (bitTest, error) {
 		_, data := value.BinaryAt(v.Value)
 		t.mask = littleEndian(data)
 	default:
-		return t, refusal.BadValue("%s takes an Array, a number, or a BinData but received: %s", op, v)
+		return t, servererr.BadValue("%s takes an Array, a number, or a BinData but received: %s", op, v)
 	}
 	return t, nil
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"shardsh/balancer/mock/store/expr"
-	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
 	"shardsh/balancer/mongoerr"
 )
@@ -22,10 +22,10 @@ func (c *Compiler) topOperators() map[string]topOperator {
 		"$alwaysTrue":  constant(true),
 		"$alwaysFalse": constant(false),
 		"$where": func(string, value.Value) (node, error) {
-			return nil, refusal.BadValue("no globalScriptEngine in $where parsing")
+			return nil, servererr.BadValue("no globalScriptEngine in $where parsing")
 		},
 		"$text": func(string, value.Value) (node, error) {
-			return nil, refusal.New(mongoerr.IndexNotFound, "text index required for $text query")
+			return nil, servererr.New(mongoerr.IndexNotFound, "text index required for $text query")
 		},
 		"$ref": c.reference, "$id": c.reference, "$db": c.reference,
 	}
@@ -41,13 +41,13 @@ func (c *Compiler) checkPlace(name string) error {
 	}
 	switch {
 	case c.below:
-		return refusal.BadValue("%s can only be applied to the top-level document", name)
+		return servererr.BadValue("%s can only be applied to the top-level document", name)
 	case !c.Plain:
 		return nil
 	case name == "$expr" || name == "$jsonSchema":
-		return refusal.New(mongoerr.QueryFeatureNotAllowed, "%s is not allowed in this context", name)
+		return servererr.New(mongoerr.QueryFeatureNotAllowed, "%s is not allowed in this context", name)
 	}
-	return refusal.BadValue("%s is not allowed in this context", name)
+	return servererr.BadValue("%s is not allowed in this context", name)
 }
 
 func (c *Compiler) junction(name string, v value.Value) (node, error) {
@@ -75,7 +75,7 @@ func (c *Compiler) expr(_ string, v value.Value) (node, error) {
 func constant(b bool) topOperator {
 	return func(name string, v value.Value) (node, error) {
 		if !value.IsNumber(v) || value.Compare(v, value.Int32(1)) != 0 {
-			return nil, refusal.FailedToParse("%s must be an integer value of 1", name)
+			return nil, servererr.FailedToParse("%s must be an integer value of 1", name)
 		}
 		return constantNode(b), nil
 	}
@@ -84,7 +84,7 @@ func constant(b bool) topOperator {
 func sampleRate(_ string, v value.Value) (node, error) {
 	rate := value.ToDouble(v)
 	if !value.IsNumber(v) || !(rate >= 0 && rate <= 1) {
-		return nil, refusal.BadValue("numeric argument to $sampleRate must be in [0, 1]")
+		return nil, servererr.BadValue("numeric argument to $sampleRate must be in [0, 1]")
 	}
 	return exprNode{expr.Func(func(c *expr.Evaluation) (value.Value, error) {
 		return value.Bool(c.Random() < rate),
@@ -137,12 +137,12 @@ func (c *Compiler) pathOperators() map[string]pathOperator {
 	}
 	for _, op := range []string{"$geoWithin", "$geoIntersects", "$within"} {
 		all[op] = func(_, op string, _ value.Value) (predicate, error) {
-			return predicate{}, refusal.BadValue("geo predicates are not available: %s", op)
+			return predicate{}, servererr.BadValue("geo predicates are not available: %s", op)
 		}
 	}
 	for _, op := range []string{"$near", "$nearSphere", "$geoNear"} {
 		all[op] = func(_, _ string, _ value.Value) (predicate, error) {
-			return predicate{}, refusal.New(mongoerr.NoQueryExecutionPlans,
+			return predicate{}, servererr.New(mongoerr.NoQueryExecutionPlans,
 				"error processing query: unable to find index for $geoNear query")
 		}
 	}
@@ -151,7 +151,7 @@ func (c *Compiler) pathOperators() map[string]pathOperator {
 
 func notEqual(name, _ string, v value.Value) (predicate, error) {
 	if value.IsRegex(v) {
-		return predicate{}, refusal.BadValue("Can't have regex as arg to $ne.")
+		return predicate{}, servererr.BadValue("Can't have regex as arg to $ne.")
 	}
 	t, err := newComparison(name, opEqual, v)
 	return not(leaf(t)), err

@@ -10,7 +10,7 @@ import (
 	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mock/store/expr"
 	"shardsh/balancer/mock/store/paths"
-	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
 )
 
@@ -31,7 +31,7 @@ type Compiler struct {
 // Document compiles a whole query or a part of one with fields at the top.
 func (c *Compiler) Document(doc []byte) (node, error) {
 	if c.depth++; c.depth > maxFilterDepth {
-		return nil, refusal.BadValue("exceeded maximum query tree depth of %d at %s", maxFilterDepth, bson.Raw(doc))
+		return nil, servererr.BadValue("exceeded maximum query tree depth of %d at %s", maxFilterDepth, bson.Raw(doc))
 	}
 	defer func() { c.depth-- }()
 	var all allNode
@@ -101,19 +101,19 @@ func (c *Compiler) entry(name string, v value.Value) (node, error) {
 	if f, ok := c.top[name]; ok {
 		return f(name, v)
 	}
-	return nil, refusal.BadValue(
+	return nil, servererr.BadValue(
 		"unknown top level operator: %s. If you have a field name that starts with a '$' symbol, "+
 			"consider using $getField or $setField.", name)
 }
 
 func (c *Compiler) clauses(name string, v value.Value) ([]node, error) {
 	if !value.IsArray(v) {
-		return nil, refusal.BadValue("%s must be an array", name)
+		return nil, servererr.BadValue("%s must be an array", name)
 	}
 	var list []node
 	for _, item := range document.Fields(v.Value) {
 		if !value.IsObject(item) {
-			return nil, refusal.BadValue("$or/$and/$nor entries need to be full objects")
+			return nil, servererr.BadValue("$or/$and/$nor entries need to be full objects")
 		}
 		n, err := c.Document(item.Value)
 		if err != nil {
@@ -122,7 +122,7 @@ func (c *Compiler) clauses(name string, v value.Value) ([]node, error) {
 		list = append(list, n)
 	}
 	if len(list) == 0 {
-		return nil, refusal.BadValue("$and/$or/$nor must be a nonempty array")
+		return nil, servererr.BadValue("$and/$or/$nor must be a nonempty array")
 	}
 	return list, nil
 }
@@ -191,7 +191,7 @@ func (c *Compiler) Predicate(name string, v value.Value) (predicate, error) {
 		t, err := newRegexTest(pattern, options)
 		return leaf(t), err
 	case bson.TypeUndefined:
-		return predicate{}, refusal.BadValue("cannot compare to undefined")
+		return predicate{}, servererr.BadValue("cannot compare to undefined")
 	}
 	return leaf(&comparison{op: opEqual, to: v}), nil
 }
@@ -199,7 +199,7 @@ func (c *Compiler) Predicate(name string, v value.Value) (predicate, error) {
 // operators compiles {$op: ..., $op: ...}.
 func (c *Compiler) operators(name string, doc []byte) ([]predicate, error) {
 	if c.depth++; c.depth > maxFilterDepth {
-		return nil, refusal.BadValue("exceeded maximum query tree depth of %d at %s", maxFilterDepth, bson.Raw(doc))
+		return nil, servererr.BadValue("exceeded maximum query tree depth of %d at %s", maxFilterDepth, bson.Raw(doc))
 	}
 	defer func() { c.depth-- }()
 	var ps []predicate
@@ -214,7 +214,7 @@ func (c *Compiler) operators(name string, doc []byte) ([]predicate, error) {
 			continue
 		case "$options":
 			if value.IsMissing(document.Lookup(doc, "$regex")) {
-				return nil, refusal.BadValue("$options needs a $regex")
+				return nil, servererr.BadValue("$options needs a $regex")
 			}
 			continue
 		}
@@ -244,7 +244,7 @@ func (c *Compiler) operator(name, op string, v value.Value) (predicate, error) {
 	if f, ok := c.ops[op]; ok {
 		return f(name, op, v)
 	}
-	return predicate{}, refusal.BadValue("unknown operator: %s", op)
+	return predicate{}, servererr.BadValue("unknown operator: %s", op)
 }
 
 func (c *Compiler) negation(name string, v value.Value) (predicate, error) {
@@ -253,10 +253,10 @@ func (c *Compiler) negation(name string, v value.Value) (predicate, error) {
 		return not(p), err
 	}
 	if !value.IsObject(v) {
-		return predicate{}, refusal.BadValue("$not needs a regex or a document")
+		return predicate{}, servererr.BadValue("$not needs a regex or a document")
 	}
 	if document.IsEmpty(v.Value) {
-		return predicate{}, refusal.BadValue("$not cannot be empty")
+		return predicate{}, servererr.BadValue("$not cannot be empty")
 	}
 	ps, err := c.operators(name, v.Value)
 	return not(ps...), err

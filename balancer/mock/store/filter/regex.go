@@ -3,8 +3,8 @@ package filter
 import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
-	"shardsh/balancer/mock/store/refusal"
 	"shardsh/balancer/mock/store/regex"
+	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
 )
 
@@ -42,14 +42,14 @@ func (t *regexTest) Test(v value.Value, m *Matching) bool {
 func regexOperator(v, options value.Value) (*regexTest, error) {
 	source, flags, ok := value.PatternOf(v)
 	if !ok {
-		return nil, refusal.BadValue("$regex has to be a string")
+		return nil, servererr.BadValue("$regex has to be a string")
 	}
 	switch {
 	case value.IsMissing(options):
 	case !value.IsString(options):
-		return nil, refusal.BadValue("$options has to be a string")
+		return nil, servererr.BadValue("$options has to be a string")
 	case flags != "":
-		return nil, refusal.Of(51074, "options set in both $regex and $options")
+		return nil, servererr.Of(51074, "options set in both $regex and $options")
 	default:
 		flags = value.TextAt(options.Value)
 	}

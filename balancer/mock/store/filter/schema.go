@@ -9,19 +9,19 @@ import (
 
 	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mock/store/expr"
-	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/quota"
 	"shardsh/balancer/mock/store/regex"
+	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
-	"shardsh/balancer/mock/store/work"
 )
 
 // schema is one level of $jsonSchema: a conjunction of checks, each of which
 // passes for values it does not concern.
 type schema []schemaCheck
 
-type schemaCheck func(w *work.Work, v value.Value) bool
+type schemaCheck func(w *quota.Meter, v value.Value) bool
 
-func (s schema) valid(w *work.Work, v value.Value) bool {
+func (s schema) valid(w *quota.Meter, v value.Value) bool {
 	for _, check := range s {
 		if w.Step(1) != nil || !check(w, v) {
 			return false
@@ -39,7 +39,7 @@ func (n schemaNode) Match(doc []byte, m *Matching) bool {
 
 func (c *Compiler) schema(v value.Value) (node, error) {
 	if !value.IsObject(v) {
-		return nil, refusal.TypeMismatch("$jsonSchema must be an object")
+		return nil, servererr.TypeMismatch("$jsonSchema must be an object")
 	}
 	s, err := (&schemaCompiler{}).compile(v)
 	return schemaNode(s), err
@@ -70,10 +70,10 @@ func (c *schemaCompiler) keywords() map[string]keyword {
 
 func (c *schemaCompiler) compile(v value.Value) (schema, error) {
 	if !value.IsObject(v) {
-		return nil, refusal.TypeMismatch("$jsonSchema: a schema must be an object, but got %s", value.TypeName(v))
+		return nil, servererr.TypeMismatch("$jsonSchema: a schema must be an object, but got %s", value.TypeName(v))
 	}
 	if c.depth++; c.depth > maxFilterDepth {
-		return nil, refusal.FailedToParse("$jsonSchema nests too deeply")
+		return nil, servererr.FailedToParse("$jsonSchema nests too deeply")
 	}
 	defer func() { c.depth-- }()
 	known := c.keywords()
@@ -101,16 +101,16 @@ func checkKeywords(known map[string]keyword, doc []byte) error {
 		name := string(n)
 		switch {
 		case slices.Contains([]string{"$ref", "$schema", "default", "definitions", "format", "id"}, name):
-			return refusal.FailedToParse("$jsonSchema keyword '%s' is not currently supported", name)
+			return servererr.FailedToParse("$jsonSchema keyword '%s' is not currently supported", name)
 		case known[name] == nil:
-			return refusal.FailedToParse("Unknown $jsonSchema keyword: %s", name)
+			return servererr.FailedToParse("Unknown $jsonSchema keyword: %s", name)
 		case seen[name]:
-			return refusal.FailedToParse("Duplicate $jsonSchema keyword: %s", name)
+			return servererr.FailedToParse("Duplicate $jsonSchema keyword: %s", name)
 		}
 		seen[name] = true
 	}
 	if seen["type"] && seen["bsonType"] {
-		return refusal.FailedToParse("Cannot specify both $jsonSchema keywords 'type' and 'bsonType'")
+		return servererr.FailedToParse("Cannot specify both $jsonSchema keywords 'type' and 'bsonType'")
 	}
 	return nil
 }
@@ -125,21 +125,21 @@ func schemaType(_ *schemaCompiler, name string, arg value.Value, _ []byte) (sche
 	list := []value.Value{arg}
 	if value.IsArray(arg) {
 		if list = document.Items(arg); len(list) == 0 {
-			return nil, refusal.FailedToParse("$jsonSchema keyword '%s' must name at least one type", name)
+			return nil, servererr.FailedToParse("$jsonSchema keyword '%s' must name at least one type", name)
 		}
 	}
 	t := typeTest{types: map[bson.Type]bool{}}
 	seen := map[string]bool{}
 	for _, v := range list {
 		if !value.IsString(v) {
-			return nil, refusal.TypeMismatch("$jsonSchema keyword '%s' must be either a string or an array of strings", name)
+			return nil, servererr.TypeMismatch("$jsonSchema keyword '%s' must be either a string or an array of strings", name)
 		}
 		alias := value.TextAt(v.Value)
 		switch {
 		case alias == "integer":
-			return nil, refusal.FailedToParse("$jsonSchema type 'integer' is not currently supported")
+			return nil, servererr.FailedToParse("$jsonSchema type 'integer' is not currently supported")
 		case seen[alias]:
-			return nil, refusal.FailedToParse("$jsonSchema keyword '%s' has duplicate value: '%s'", name, alias)
+			return nil, servererr.FailedToParse("$jsonSchema keyword '%s' has duplicate value: '%s'", name, alias)
 		}
 		seen[alias] = true
 		if name == "bsonType" || alias == "number" {
@@ -150,34 +150,34 @@ func schemaType(_ *schemaCompiler, name string, arg value.Value, _ []byte) (sche
 		}
 		typ, ok := jsonTypes[alias]
 		if !ok {
-			return nil, refusal.BadValue("Unknown type name alias: %s", alias)
+			return nil, servererr.BadValue("Unknown type name alias: %s", alias)
 		}
 		t.types[typ] = true
 	}
-	return func(_ *work.Work, v value.Value) bool { return t.Test(v, nil) }, nil
+	return func(_ *quota.Meter, v value.Value) bool { return t.Test(v, nil) }, nil
 }
 
 func schemaEnum(_ *schemaCompiler, _ string, arg value.Value, _ []byte) (schemaCheck, error) {
 	if !value.IsArray(arg) {
-		return nil, refusal.TypeMismatch("$jsonSchema keyword 'enum' must be an array, but found %s", value.TypeName(arg))
+		return nil, servererr.TypeMismatch("$jsonSchema keyword 'enum' must be an array, but found %s", value.TypeName(arg))
 	}
 	list := document.Items(arg)
 	if len(list) == 0 {
-		return nil, refusal.FailedToParse("$jsonSchema keyword 'enum' cannot be an empty array")
+		return nil, servererr.FailedToParse("$jsonSchema keyword 'enum' cannot be an empty array")
 	}
 	known := expr.Set{}
 	for _, e := range list {
 		if !value.IsMissing(known[value.Encoded(e)]) {
-			return nil, refusal.FailedToParse("$jsonSchema keyword 'enum' array cannot contain duplicate values")
+			return nil, servererr.FailedToParse("$jsonSchema keyword 'enum' array cannot contain duplicate values")
 		}
 		known[value.Encoded(e)] = e
 	}
-	return func(_ *work.Work, v value.Value) bool { return !value.IsMissing(known[value.Encoded(v)]) }, nil
+	return func(_ *quota.Meter, v value.Value) bool { return !value.IsMissing(known[value.Encoded(v)]) }, nil
 }
 
 func schemaBound(_ *schemaCompiler, name string, arg value.Value, whole []byte) (schemaCheck, error) {
 	if !value.IsNumber(arg) {
-		return nil, refusal.TypeMismatch("$jsonSchema keyword '%s' must be a number", name)
+		return nil, servererr.TypeMismatch("$jsonSchema keyword '%s' must be a number", name)
 	}
 	exclusive := "exclusiveMinimum"
 	sign := 1
@@ -185,7 +185,7 @@ func schemaBound(_ *schemaCompiler, name string, arg value.Value, whole []byte) 
 		exclusive, sign = "exclusiveMaximum", -1
 	}
 	strict := value.Truthy(document.Lookup(whole, exclusive))
-	return func(_ *work.Work, v value.Value) bool {
+	return func(_ *quota.Meter, v value.Value) bool {
 		if !value.IsNumber(v) {
 			return true
 		}
@@ -199,25 +199,25 @@ func schemaBound(_ *schemaCompiler, name string, arg value.Value, whole []byte) 
 
 func schemaExclusive(_ *schemaCompiler, name string, arg value.Value, whole []byte) (schemaCheck, error) {
 	if arg.Type != bson.TypeBoolean {
-		return nil, refusal.TypeMismatch("$jsonSchema keyword '%s' must be a boolean", name)
+		return nil, servererr.TypeMismatch("$jsonSchema keyword '%s' must be a boolean", name)
 	}
 	partner := map[string]string{"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"}[name]
 	if value.IsMissing(document.Lookup(whole, partner)) {
-		return nil, refusal.FailedToParse("$jsonSchema keyword '%s' must be a present if %s is present", partner, name)
+		return nil, servererr.FailedToParse("$jsonSchema keyword '%s' must be a present if %s is present", partner, name)
 	}
 	return nil, nil
 }
 
 func schemaMultiple(_ *schemaCompiler, _ string, arg value.Value, _ []byte) (schemaCheck, error) {
 	if !value.IsNumber(arg) {
-		return nil, refusal.TypeMismatch("$jsonSchema keyword 'multipleOf' must be a number, but found %s",
+		return nil, servererr.TypeMismatch("$jsonSchema keyword 'multipleOf' must be a number, but found %s",
 			value.TypeName(arg))
 	}
 	if value.Compare(arg, value.Int32(0)) <= 0 {
-		return nil, refusal.FailedToParse("$jsonSchema keyword 'multipleOf' must have a positive value")
+		return nil, servererr.FailedToParse("$jsonSchema keyword 'multipleOf' must have a positive value")
 	}
 	divisor := value.ToDecimal(arg)
-	return func(_ *work.Work, v value.Value) bool {
+	return func(_ *quota.Meter, v value.Value) bool {
 		if !value.IsNumber(v) {
 			return true
 		}
@@ -229,10 +229,10 @@ func schemaMultiple(_ *schemaCompiler, _ string, arg value.Value, _ []byte) (sch
 func schemaCount(_ *schemaCompiler, name string, arg value.Value, _ []byte) (schemaCheck, error) {
 	n, ok := value.WholeInteger(arg)
 	if !value.IsNumber(arg) {
-		return nil, refusal.TypeMismatch("$jsonSchema keyword '%s' must be a number", name)
+		return nil, servererr.TypeMismatch("$jsonSchema keyword '%s' must be a number", name)
 	}
 	if !ok || n < 0 {
-		return nil, refusal.FailedToParse("$jsonSchema keyword '%s' must be a non-negative integer", name)
+		return nil, servererr.FailedToParse("$jsonSchema keyword '%s' must be a non-negative integer", name)
 	}
 	size := map[string]func(v value.Value) (int, bool){
 		"Length": func(v value.Value) (int, bool) {
@@ -242,7 +242,7 @@ func schemaCount(_ *schemaCompiler, name string, arg value.Value, _ []byte) (sch
 		"Properties": func(v value.Value) (int, bool) { return document.Count(v.Value), value.IsObject(v) },
 	}[name[3:]]
 	least := name[:3] == "min"
-	return func(_ *work.Work, v value.Value) bool {
+	return func(_ *quota.Meter, v value.Value) bool {
 		if !value.IsString(v) && !value.IsArray(v) && !value.IsObject(v) {
 			return true
 		}
@@ -253,25 +253,25 @@ func schemaCount(_ *schemaCompiler, name string, arg value.Value, _ []byte) (sch
 
 func schemaPattern(_ *schemaCompiler, name string, arg value.Value, _ []byte) (schemaCheck, error) {
 	if !value.IsString(arg) {
-		return nil, refusal.TypeMismatch("$jsonSchema keyword '%s' must be a string", name)
+		return nil, servererr.TypeMismatch("$jsonSchema keyword '%s' must be a string", name)
 	}
 	p, err := regex.Compile(value.TextAt(arg.Value), "")
 	if err != nil {
 		return nil, err
 	}
-	return func(w *work.Work, v value.Value) bool {
+	return func(w *quota.Meter, v value.Value) bool {
 		return !value.IsString(v) || p.Matches(w, value.TextAt(v.Value))
 	}, nil
 }
 
 func schemaUnique(_ *schemaCompiler, _ string, arg value.Value, _ []byte) (schemaCheck, error) {
 	if arg.Type != bson.TypeBoolean {
-		return nil, refusal.TypeMismatch("$jsonSchema keyword 'uniqueItems' must be a boolean")
+		return nil, servererr.TypeMismatch("$jsonSchema keyword 'uniqueItems' must be a boolean")
 	}
 	if !value.Truthy(arg) {
 		return nil, nil
 	}
-	return func(w *work.Work, v value.Value) bool {
+	return func(w *quota.Meter, v value.Value) bool {
 		return !value.IsArray(v) || len(expr.SetOf(w, v)) == document.Count(v.Value)
 	}, nil
 }

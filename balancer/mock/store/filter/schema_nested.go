@@ -7,10 +7,10 @@ import (
 
 	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mock/store/paths"
-	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/quota"
 	"shardsh/balancer/mock/store/regex"
+	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
-	"shardsh/balancer/mock/store/work"
 )
 
 // The keywords of $jsonSchema that hold schemas or names of their own.
@@ -33,7 +33,7 @@ func schemaItems(c *schemaCompiler, _ string, arg value.Value, _ []byte) (schema
 		if err != nil {
 			return nil, err
 		}
-		return func(w *work.Work, v value.Value) bool {
+		return func(w *quota.Meter, v value.Value) bool {
 			if !value.IsArray(v) {
 				return true
 			}
@@ -46,7 +46,7 @@ func schemaItems(c *schemaCompiler, _ string, arg value.Value, _ []byte) (schema
 		}, nil
 	}
 	s, err := c.compile(arg)
-	return func(w *work.Work, v value.Value) bool {
+	return func(w *quota.Meter, v value.Value) bool {
 		return !value.IsArray(v) || !slices.ContainsFunc(w.Items(v), func(e value.Value) bool { return !s.valid(w, e) })
 	}, err
 }
@@ -58,7 +58,7 @@ func schemaMoreItems(c *schemaCompiler, _ string, arg value.Value, whole []byte)
 		return nil, err
 	}
 	from := document.Count(listed.Value)
-	return func(w *work.Work, v value.Value) bool {
+	return func(w *quota.Meter, v value.Value) bool {
 		if !value.IsArray(v) {
 			return true
 		}
@@ -74,7 +74,7 @@ func (c *schemaCompiler) boolOrSchema(v value.Value) (schema, error) {
 		if value.Truthy(v) {
 			return nil, nil
 		}
-		return schema{func(*work.Work, value.Value) bool { return false }}, nil
+		return schema{func(*quota.Meter, value.Value) bool { return false }}, nil
 	}
 	return c.compile(v)
 }
@@ -82,9 +82,9 @@ func (c *schemaCompiler) boolOrSchema(v value.Value) (schema, error) {
 func schemaRequired(_ *schemaCompiler, _ string, arg value.Value, _ []byte) (schemaCheck, error) {
 	names, err := stringList("required", arg)
 	if distinct := slices.Compact(slices.Sorted(slices.Values(names))); err == nil && len(distinct) < len(names) {
-		return nil, refusal.FailedToParse("$jsonSchema keyword 'required' array cannot contain duplicate values")
+		return nil, servererr.FailedToParse("$jsonSchema keyword 'required' array cannot contain duplicate values")
 	}
-	return func(w *work.Work, v value.Value) bool {
+	return func(w *quota.Meter, v value.Value) bool {
 		if !value.IsObject(v) {
 			return true
 		}
@@ -97,26 +97,26 @@ func schemaRequired(_ *schemaCompiler, _ string, arg value.Value, _ []byte) (sch
 
 func stringList(name string, arg value.Value) ([]string, error) {
 	if !value.IsArray(arg) {
-		return nil, refusal.TypeMismatch("$jsonSchema keyword '%s' must be an array, but found %s", name, value.TypeName(arg))
+		return nil, servererr.TypeMismatch("$jsonSchema keyword '%s' must be an array, but found %s", name, value.TypeName(arg))
 	}
 	var names []string
 	for _, v := range document.Fields(arg.Value) {
 		if !value.IsString(v) {
-			return nil, refusal.TypeMismatch(
+			return nil, servererr.TypeMismatch(
 				"$jsonSchema keyword '%s' must be an array of strings, but found an element of type: %s",
 				name, value.TypeName(v))
 		}
 		names = append(names, value.TextAt(v.Value))
 	}
 	if len(names) == 0 {
-		return nil, refusal.FailedToParse("$jsonSchema keyword '%s' cannot be an empty array", name)
+		return nil, servererr.FailedToParse("$jsonSchema keyword '%s' cannot be an empty array", name)
 	}
 	return names, nil
 }
 
 func schemaProperties(c *schemaCompiler, name string, arg value.Value, _ []byte) (schemaCheck, error) {
 	each, err := c.schemas(name, arg)
-	return func(w *work.Work, v value.Value) bool {
+	return func(w *quota.Meter, v value.Value) bool {
 		if !value.IsObject(v) {
 			return true
 		}
@@ -132,7 +132,7 @@ func schemaProperties(c *schemaCompiler, name string, arg value.Value, _ []byte)
 // schemas compiles an object of schemas.
 func (c *schemaCompiler) schemas(name string, arg value.Value) (map[string]schema, error) {
 	if !value.IsObject(arg) {
-		return nil, refusal.TypeMismatch("$jsonSchema keyword '%s' must be an object", name)
+		return nil, servererr.TypeMismatch("$jsonSchema keyword '%s' must be an object", name)
 	}
 	each := map[string]schema{}
 	for n, v := range document.Fields(arg.Value) {
@@ -163,9 +163,9 @@ func schemaMoreProperties(c *schemaCompiler, name string, arg value.Value, whole
 	}
 	if name == "patternProperties" {
 		if !value.IsObject(arg) {
-			return nil, refusal.TypeMismatch("$jsonSchema keyword 'patternProperties' must be an object")
+			return nil, servererr.TypeMismatch("$jsonSchema keyword 'patternProperties' must be an object")
 		}
-		return everyProperty(func(w *work.Work, n string, v value.Value) bool {
+		return everyProperty(func(w *quota.Meter, n string, v value.Value) bool {
 			for i, p := range patterns {
 				if p.Matches(w, n) && !schemas[i].valid(w, v) {
 					return false
@@ -179,7 +179,7 @@ func schemaMoreProperties(c *schemaCompiler, name string, arg value.Value, whole
 	for n := range document.Fields(document.Lookup(whole, "properties").Value) {
 		listed[string(n)] = true
 	}
-	return everyProperty(func(w *work.Work, n string, v value.Value) bool {
+	return everyProperty(func(w *quota.Meter, n string, v value.Value) bool {
 		if listed[n] || slices.ContainsFunc(patterns, func(p *regex.Pattern) bool { return p.Matches(w, n) }) {
 			return true
 		}
@@ -187,8 +187,8 @@ func schemaMoreProperties(c *schemaCompiler, name string, arg value.Value, whole
 	}), err
 }
 
-func everyProperty(ok func(w *work.Work, name string, v value.Value) bool) schemaCheck {
-	return func(w *work.Work, v value.Value) bool {
+func everyProperty(ok func(w *quota.Meter, name string, v value.Value) bool) schemaCheck {
+	return func(w *quota.Meter, v value.Value) bool {
 		if !value.IsObject(v) {
 			return true
 		}
@@ -203,7 +203,7 @@ func everyProperty(ok func(w *work.Work, name string, v value.Value) bool) schem
 
 func schemaDependencies(c *schemaCompiler, _ string, arg value.Value, _ []byte) (schemaCheck, error) {
 	if !value.IsObject(arg) {
-		return nil, refusal.TypeMismatch("$jsonSchema keyword 'dependencies' must be an object")
+		return nil, servererr.TypeMismatch("$jsonSchema keyword 'dependencies' must be an object")
 	}
 	when := map[string]schemaCheck{}
 	for n, v := range document.Fields(arg.Value) {
@@ -221,7 +221,7 @@ func schemaDependencies(c *schemaCompiler, _ string, arg value.Value, _ []byte) 
 		}
 		when[string(n)] = s.valid
 	}
-	return func(w *work.Work, v value.Value) bool {
+	return func(w *quota.Meter, v value.Value) bool {
 		if !value.IsObject(v) {
 			return true
 		}
@@ -236,16 +236,16 @@ func schemaDependencies(c *schemaCompiler, _ string, arg value.Value, _ []byte) 
 
 func schemaCombination(c *schemaCompiler, name string, arg value.Value, _ []byte) (schemaCheck, error) {
 	if !value.IsArray(arg) {
-		return nil, refusal.TypeMismatch("$jsonSchema keyword '%s' must be an array", name)
+		return nil, servererr.TypeMismatch("$jsonSchema keyword '%s' must be an array", name)
 	}
 	each, err := c.compileEach(arg)
 	if err != nil {
 		return nil, err
 	}
 	if len(each) == 0 {
-		return nil, refusal.BadValue("$jsonSchema keyword '%s' must be a non-empty array", name)
+		return nil, servererr.BadValue("$jsonSchema keyword '%s' must be a non-empty array", name)
 	}
-	return func(w *work.Work, v value.Value) bool {
+	return func(w *quota.Meter, v value.Value) bool {
 		n := 0
 		for _, s := range each {
 			if s.valid(w, v) {
@@ -264,12 +264,12 @@ func schemaCombination(c *schemaCompiler, name string, arg value.Value, _ []byte
 
 func schemaNot(c *schemaCompiler, _ string, arg value.Value, _ []byte) (schemaCheck, error) {
 	s, err := c.compile(arg)
-	return func(w *work.Work, v value.Value) bool { return !s.valid(w, v) }, err
+	return func(w *quota.Meter, v value.Value) bool { return !s.valid(w, v) }, err
 }
 
 func schemaText(_ *schemaCompiler, name string, arg value.Value, _ []byte) (schemaCheck, error) {
 	if !value.IsString(arg) {
-		return nil, refusal.TypeMismatch("$jsonSchema keyword '%s' must be of type string", name)
+		return nil, servererr.TypeMismatch("$jsonSchema keyword '%s' must be of type string", name)
 	}
 	return nil, nil
 }

@@ -13,9 +13,9 @@ import (
 	"shardsh/balancer/keyorder"
 	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mock/store/paths"
-	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/quota"
+	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
-	"shardsh/balancer/mock/store/work"
 )
 
 // Sort is a compiled sort pattern. A nil Sort, and one made from an empty
@@ -39,7 +39,7 @@ func Compile(pattern bson.Raw) (*Sort, error) {
 		if value.IsObject(v) {
 			op, kind, _ := document.First(v.Value)
 			if op != "$meta" {
-				return nil, refusal.Of(17312, "$meta is the only expression supported by $sort right now")
+				return nil, servererr.Of(17312, "$meta is the only expression supported by $sort right now")
 			}
 			if err := checkMetaSort(kind); err != nil {
 				return nil, err
@@ -48,22 +48,22 @@ func Compile(pattern bson.Raw) (*Sort, error) {
 			continue
 		}
 		if !value.IsNumber(v) {
-			return nil, refusal.Of(15974, "Illegal key in $sort specification: %s: %s", name, v)
+			return nil, servererr.Of(15974, "Illegal key in $sort specification: %s: %s", name, v)
 		}
 		direction, ok := value.WholeInteger(v)
 		if !ok || direction != 1 && direction != -1 {
-			return nil, refusal.Of(15975, "$sort key ordering must be 1 (for ascending) or -1 (for descending)")
+			return nil, servererr.Of(15975, "$sort key ordering must be 1 (for ascending) or -1 (for descending)")
 		}
 		path, err := paths.Parse(string(name))
 		if err != nil {
 			return nil, err
 		}
 		if slices.ContainsFunc(s.Keys, func(k Key) bool { return slices.Equal(k.Path, path) }) {
-			return nil, refusal.Of(7472500, "$sort key must not contain duplicate keys (duplicate: '%s')", name)
+			return nil, servererr.Of(7472500, "$sort key must not contain duplicate keys (duplicate: '%s')", name)
 		}
 		s.Keys = append(s.Keys, Key{Path: path, Descending: direction < 0})
 		if len(s.Keys) > 32 {
-			return nil, refusal.New(13103, "too many compound keys")
+			return nil, servererr.New(13103, "too many compound keys")
 		}
 	}
 	return s, nil
@@ -76,9 +76,9 @@ func checkMetaSort(kind value.Value) error {
 	case "randVal":
 		return nil
 	case "textScore", "searchScore", "vectorSearchScore", "geoNearDistance":
-		return refusal.Of(40218, "query requires %s metadata, but it is not available", name)
+		return servererr.Of(40218, "query requires %s metadata, but it is not available", name)
 	}
-	return refusal.Of(31138, "Illegal $meta sort: $meta: %s", kind)
+	return servererr.Of(31138, "Illegal $meta sort: $meta: %s", kind)
 }
 
 // IsEmpty reports whether the sort leaves any order as it is.
@@ -109,13 +109,13 @@ func (s *Sort) Documents(docs []bson.Raw) {
 
 // DocumentsIn is Documents that fails with the cause of ctx when that ends.
 func (s *Sort) DocumentsIn(ctx context.Context, docs []bson.Raw) error {
-	w := work.New(ctx)
+	w := quota.New(ctx)
 	s.SortIn(w, docs)
 	return w.Over()
 }
 
 // SortIn is Documents that stops in the middle when the work ends.
-func (s *Sort) SortIn(w *work.Work, docs []bson.Raw) {
+func (s *Sort) SortIn(w *quota.Meter, docs []bson.Raw) {
 	if s.IsEmpty() {
 		return
 	}
@@ -130,7 +130,7 @@ func (s *Sort) SortIn(w *work.Work, docs []bson.Raw) {
 		}
 		list[i] = keyed{s.KeyIn(w, d), d}
 	}
-	work.SortStable(w, list, func(a, b keyed) int { return bytes.Compare(a.key, b.key) })
+	quota.SortStable(w, list, func(a, b keyed) int { return bytes.Compare(a.key, b.key) })
 	for i, k := range list {
 		docs[i] = k.doc
 	}
@@ -141,7 +141,7 @@ func (s *Sort) SortIn(w *work.Work, docs []bson.Raw) {
 func (s *Sort) Key(doc bson.Raw) []byte { return s.KeyIn(nil, doc) }
 
 // KeyIn is Key of a run: it stops in the middle when the work ends.
-func (s *Sort) KeyIn(w *work.Work, doc bson.Raw) []byte {
+func (s *Sort) KeyIn(w *quota.Meter, doc bson.Raw) []byte {
 	var key []byte
 	for _, k := range s.Keys {
 		from := len(key)
@@ -156,7 +156,7 @@ func (s *Sort) KeyIn(w *work.Work, doc bson.Raw) []byte {
 }
 
 // In finds the value that stands for a document in the order.
-func (k Key) In(w *work.Work, doc []byte) value.Value {
+func (k Key) In(w *quota.Meter, doc []byte) value.Value {
 	if k.meta != "" {
 		return value.Null()
 	}
@@ -178,7 +178,7 @@ func (k Key) In(w *work.Work, doc []byte) value.Value {
 }
 
 // collect gives every value the key has in a document, as an index would.
-func (k Key) collect(w *work.Work, p paths.Position, add func(value.Value)) {
+func (k Key) collect(w *quota.Meter, p paths.Position, add func(value.Value)) {
 	p.Follow()
 	if p.Done || !value.IsArray(p.Value) {
 		if value.IsMissing(p.Value) {

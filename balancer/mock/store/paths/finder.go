@@ -2,8 +2,8 @@ package paths
 
 import (
 	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/quota"
 	"shardsh/balancer/mock/store/value"
-	"shardsh/balancer/mock/store/work"
 )
 
 // Finder finds fields of the same documents many times: a walk for each would
@@ -30,7 +30,7 @@ const (
 )
 
 // Find returns the first field of that name, or missing.
-func (f *Finder) Find(w *work.Work, doc []byte, name string) value.Value {
+func (f *Finder) Find(w *quota.Meter, doc []byte, name string) value.Value {
 	if len(doc) < indexedSize {
 		return document.Lookup(doc, name)
 	}
@@ -65,7 +65,7 @@ func (f *Finder) know(doc []byte) *walkedDocument {
 	return d
 }
 
-func indexFields(w *work.Work, doc []byte) map[string]value.Value {
+func indexFields(w *quota.Meter, doc []byte) map[string]value.Value {
 	index := map[string]value.Value{}
 	for n, v := range w.Fields(doc) {
 		if _, twice := index[string(n)]; !twice {

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/quota"
 	"shardsh/balancer/mock/store/value"
-	"shardsh/balancer/mock/store/work"
 )
 
 // Split returns the parts of a path.
@@ -23,21 +23,21 @@ func Split(path string) []string { return strings.Split(path, ".") }
 //
 // visit gets the place in the outermost array, or -1. The walk stops when it
 // answers true, and Walk says so.
-func Walk(w *work.Work, doc []byte, path []string, expand bool, visit func(v value.Value, index int) bool) bool {
-	return Walker{Work: w}.Walk(doc, path, expand, visit)
+func Walk(w *quota.Meter, doc []byte, path []string, expand bool, visit func(v value.Value, index int) bool) bool {
+	return Walker{Meter: w}.Walk(doc, path, expand, visit)
 }
 
 // Walker walks paths, several of one document perhaps.
 type Walker struct {
-	Work *work.Work
-	At   *Finder // nil for one path
+	Meter *quota.Meter
+	At    *Finder // nil for one path
 }
 
 func (p Walker) lookup(doc []byte, name string) value.Value {
 	if p.At == nil {
 		return document.Lookup(doc, name)
 	}
-	return p.At.Find(p.Work, doc, name)
+	return p.At.Find(p.Meter, doc, name)
 }
 
 // Walk is the function Walk with what the walker knows of the document.
@@ -61,7 +61,7 @@ func (p Walker) array(arr value.Value, path []string, expand bool, visit func(v 
 	if len(path) == 0 {
 		if expand {
 			i := 0
-			for _, v := range p.Work.Fields(arr.Value) {
+			for _, v := range p.Meter.Fields(arr.Value) {
 				if visit(v, i) {
 					return true
 				}
@@ -72,7 +72,7 @@ func (p Walker) array(arr value.Value, path []string, expand bool, visit func(v 
 	}
 	at, numeric := ArrayIndex(path[0])
 	i := -1
-	for _, v := range p.Work.Fields(arr.Value) {
+	for _, v := range p.Meter.Fields(arr.Value) {
 		i++
 		inside := func(v value.Value, _ int) bool { return visit(v, i) }
 		if value.IsObject(v) && p.Walk(v.Value, path, expand, inside) {
@@ -98,7 +98,7 @@ func (p Walker) array(arr value.Value, path []string, expand bool, visit func(v 
 }
 
 // EachValue gives the values at a path, of an array at the end its elements.
-func EachValue(w *work.Work, doc []byte, path []string, give func(v value.Value)) {
+func EachValue(w *quota.Meter, doc []byte, path []string, give func(v value.Value)) {
 	Walk(w, doc, path, false, func(v value.Value, _ int) bool {
 		if !value.IsArray(v) {
 			give(v)

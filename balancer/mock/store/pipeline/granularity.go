@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
 )
 
@@ -58,12 +58,12 @@ func newGranularity(v value.Value) (granularity, error) {
 		return nil, nil
 	}
 	if !value.IsString(v) {
-		return nil, refusal.Of(40261, "The $bucketAuto 'granularity' field must be a string, but found type: %s",
+		return nil, servererr.Of(40261, "The $bucketAuto 'granularity' field must be a string, but found type: %s",
 			value.TypeName(v))
 	}
 	g, known := preferredNumbers()[value.TextAt(v.Value)]
 	if !known {
-		return nil, refusal.Of(40257, "Unknown rounding granularity '%s'", value.TextAt(v.Value))
+		return nil, servererr.Of(40257, "Unknown rounding granularity '%s'", value.TextAt(v.Value))
 	}
 	return g, nil
 }
@@ -71,12 +71,12 @@ func newGranularity(v value.Value) (granularity, error) {
 func (g granularity) check(v value.Value) error {
 	switch {
 	case !value.IsNumber(v):
-		return refusal.Of(40258, "$bucketAuto can specify a 'granularity' with numeric boundaries only, but found a value "+
+		return servererr.Of(40258, "$bucketAuto can specify a 'granularity' with numeric boundaries only, but found a value "+
 			"with type: %s", value.TypeName(v))
 	case value.IsNaN(v):
-		return refusal.Of(40259, "$bucketAuto can specify a 'granularity' with numeric boundaries only, but found a NaN")
+		return servererr.Of(40259, "$bucketAuto can specify a 'granularity' with numeric boundaries only, but found a NaN")
 	case value.ToDouble(v) < 0:
-		return refusal.Of(40260, "$bucketAuto can specify a 'granularity' with non-negative numbers only, but found a "+
+		return servererr.Of(40260, "$bucketAuto can specify a 'granularity' with non-negative numbers only, but found a "+
 			"negative number: %s", v)
 	}
 	return nil

@@ -16,9 +16,9 @@ import (
 	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mock/store/expr"
 	"shardsh/balancer/mock/store/filter"
-	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/quota"
+	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
-	"shardsh/balancer/mock/store/work"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -40,20 +40,20 @@ type Env struct {
 // stage turns the documents before it into those after it. compute holds the
 // variables of the run.
 type stage interface {
-	run(r *execution, in work.Docs) work.Docs
+	run(r *execution, in quota.Docs) quota.Docs
 }
 
 // execution is a pipeline being run once.
 type execution struct {
-	env  *Env
-	vars []value.Value
-	now  time.Time
-	work *work.Work
-	seen *joined // shared with the pipelines inside
+	env   *Env
+	vars  []value.Value
+	now   time.Time
+	meter *quota.Meter
+	seen  *joined // shared with the pipelines inside
 }
 
 func (r *execution) evaluation() *expr.Evaluation {
-	return &expr.Evaluation{Vars: append([]value.Value(nil), r.vars...), Now: r.now, Rand: r.env.Rand, Work: r.work}
+	return &expr.Evaluation{Vars: append([]value.Value(nil), r.vars...), Now: r.now, Rand: r.env.Rand, Meter: r.meter}
 }
 
 // Pipeline is a compiled aggregation pipeline.
@@ -108,7 +108,7 @@ func (p *Pipeline) Transform(ctx context.Context, in iter.Seq2[bson.Raw, error])
 }
 
 func (p *Pipeline) execution(ctx context.Context) *execution {
-	return &execution{env: &p.env, vars: p.scope.Values, now: now(&p.env), work: work.New(ctx), seen: newJoined()}
+	return &execution{env: &p.env, vars: p.scope.Values, now: now(&p.env), meter: quota.New(ctx), seen: newJoined()}
 }
 
 // RunCounted is Run that counts what each stage gives.
@@ -122,14 +122,14 @@ func (p *Pipeline) RunCounted(ctx context.Context, in iter.Seq[bson.Raw], counts
 }
 
 // closing gives back what the stages have kept when the stream ends.
-func (r *execution) closing(flow work.Docs) work.Docs {
+func (r *execution) closing(flow quota.Docs) quota.Docs {
 	return func(yield func(bson.Raw, error) bool) {
-		defer r.work.End()
+		defer r.meter.End()
 		flow(yield)
 	}
 }
 
-func counted(in work.Docs, n *int64) work.Docs {
+func counted(in quota.Docs, n *int64) quota.Docs {
 	return func(yield func(bson.Raw, error) bool) {
 		for doc, err := range in {
 			*n++
@@ -147,7 +147,7 @@ func now(env *Env) time.Time {
 	return env.Now()
 }
 
-func runStages(r *execution, stages []stage, in work.Docs) work.Docs {
+func runStages(r *execution, stages []stage, in quota.Docs) quota.Docs {
 	for _, s := range stages {
 		in = s.run(r, in)
 	}
@@ -155,10 +155,10 @@ func runStages(r *execution, stages []stage, in work.Docs) work.Docs {
 }
 
 // watched stops a stream when the context ends.
-func (r *execution) watched(in iter.Seq[bson.Raw]) work.Docs {
+func (r *execution) watched(in iter.Seq[bson.Raw]) quota.Docs {
 	return func(yield func(bson.Raw, error) bool) {
 		for doc := range in {
-			if err := r.work.Over(); err != nil {
+			if err := r.meter.Over(); err != nil {
 				yield(nil, err)
 				return
 			}
@@ -166,7 +166,7 @@ func (r *execution) watched(in iter.Seq[bson.Raw]) work.Docs {
 				return
 			}
 		}
-		if err := r.work.Over(); err != nil { // what gives them may have stopped
+		if err := r.meter.Over(); err != nil { // what gives them may have stopped
 			yield(nil, err)
 		}
 	}
@@ -175,7 +175,7 @@ func (r *execution) watched(in iter.Seq[bson.Raw]) work.Docs {
 // perDocument is a stage that makes one document, or none (nil), of each.
 type perDocument func(r *execution) func(doc bson.Raw) (bson.Raw, error)
 
-func (s perDocument) run(r *execution, in work.Docs) work.Docs {
+func (s perDocument) run(r *execution, in quota.Docs) quota.Docs {
 	return func(yield func(bson.Raw, error) bool) {
 		f := s(r)
 		for doc, err := range in {
@@ -183,7 +183,7 @@ func (s perDocument) run(r *execution, in work.Docs) work.Docs {
 				doc, err = f(doc)
 			}
 			if err == nil {
-				err = r.work.Step(1)
+				err = r.meter.Step(1)
 			}
 			if err != nil {
 				yield(nil, err)
@@ -197,19 +197,19 @@ func (s perDocument) run(r *execution, in work.Docs) work.Docs {
 }
 
 // blocking is a stage that must see every document before it gives the first.
-type blocking func(r *execution, all work.Docs) ([]bson.Raw, error)
+type blocking func(r *execution, all quota.Docs) ([]bson.Raw, error)
 
-func (s blocking) run(r *execution, in work.Docs) work.Docs {
+func (s blocking) run(r *execution, in quota.Docs) quota.Docs {
 	return func(yield func(bson.Raw, error) bool) {
 		out, err := s(r, in)
 		if err == nil {
-			err = r.work.Step(1) // loops stop when the work ends
+			err = r.meter.Step(1) // loops stop when the work ends
 		}
 		if err != nil {
 			yield(nil, err)
 			return
 		}
-		r.work.Documents(out)(yield)
+		r.meter.Documents(out)(yield)
 	}
 }
 
@@ -229,13 +229,13 @@ type stageCompiler func(name string, arg value.Value) (stage, error)
 
 func (c *compiler) stages(list []bson.Raw) ([]stage, error) {
 	if c.depth > maxPipelineDepth {
-		return nil, refusal.New(mongoerr.MaxSubPipelineDepthExceeded,
+		return nil, servererr.New(mongoerr.MaxSubPipelineDepthExceeded,
 			"Maximum number of nested sub-pipelines exceeded. Limit is %d", maxPipelineDepth)
 	}
 	var out []stage
 	for i, spec := range list {
 		if document.Count(spec) != 1 {
-			return nil, refusal.Of(40323, "A pipeline stage specification object must contain exactly one field.")
+			return nil, servererr.Of(40323, "A pipeline stage specification object must contain exactly one field.")
 		}
 		name, arg, _ := document.First(spec)
 		c.other = c.depth == 0 && !c.facet && inOther(list[:i], name, arg)
@@ -261,12 +261,12 @@ func (c *compiler) sub(v value.Value, sc *expr.Scope, facet bool) ([]stage, erro
 // pipelineList checks an array of stages.
 func pipelineList(v value.Value) ([]bson.Raw, error) {
 	if !value.IsArray(v) {
-		return nil, refusal.TypeMismatch("'pipeline' option must be specified as an array")
+		return nil, servererr.TypeMismatch("'pipeline' option must be specified as an array")
 	}
 	var list []bson.Raw
 	for _, s := range document.Fields(v.Value) {
 		if !value.IsObject(s) {
-			return nil, refusal.TypeMismatch("Each element of the 'pipeline' array must be an object")
+			return nil, servererr.TypeMismatch("Each element of the 'pipeline' array must be an object")
 		}
 		list = append(list, s.Value)
 	}

@@ -7,9 +7,9 @@ import (
 
 	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mock/store/expr"
-	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/quota"
+	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
-	"shardsh/balancer/mock/store/work"
 )
 
 // bucketAuto divides the documents into groups of about the same size; equal
@@ -29,14 +29,14 @@ func (c *compiler) bucketAuto(name string, arg value.Value) (stage, error) {
 	n, ok := value.WholeInt32(raw[1])
 	switch {
 	case !value.IsNumber(raw[1]):
-		return nil, refusal.Of(40241, "The $bucketAuto 'buckets' field must be a numeric value, but found type: %s",
+		return nil, servererr.Of(40241, "The $bucketAuto 'buckets' field must be a numeric value, but found type: %s",
 			value.TypeName(raw[1]))
 	case !ok:
-		return nil, refusal.Of(40242,
+		return nil, servererr.Of(40242,
 			"The $bucketAuto 'buckets' field must be representable as a 32-bit integer, but found %s",
 			raw[1])
 	case n <= 0:
-		return nil, refusal.Of(40243, "The $bucketAuto 'buckets' field must be greater than 0, but found: %d", n)
+		return nil, servererr.Of(40243, "The $bucketAuto 'buckets' field must be greater than 0, but found: %d", n)
 	}
 	round, err := newGranularity(raw[3])
 	if err != nil {
@@ -47,7 +47,7 @@ func (c *compiler) bucketAuto(name string, arg value.Value) (stage, error) {
 		return nil, err
 	}
 	g := &groupStage{fields: out}
-	return blocking(func(r *execution, in work.Docs) ([]bson.Raw, error) { return g.autoBuckets(r, in, key, n, round) }),
+	return blocking(func(r *execution, in quota.Docs) ([]bson.Raw, error) { return g.autoBuckets(r, in, key, n, round) }),
 		nil
 }
 
@@ -57,7 +57,7 @@ type keyedDocument struct {
 	doc bson.Raw
 }
 
-func (g *groupStage) autoBuckets(r *execution, in work.Docs, key expr.Expression, n int,
+func (g *groupStage) autoBuckets(r *execution, in quota.Docs, key expr.Expression, n int,
 	round granularity) ([]bson.Raw, error) {
 	ctx := r.evaluation()
 	held := r.spilling(sortTooLarge)
@@ -89,12 +89,12 @@ func (g *groupStage) autoBuckets(r *execution, in work.Docs, key expr.Expression
 				return nil, err
 			}
 		}
-		out = append(out, g.document(ctx.Work, one))
+		out = append(out, g.document(ctx.Meter, one))
 	}
 	return out, nil
 }
 
-func sortedByKey(ctx *expr.Evaluation, in work.Docs, key expr.Expression, held *work.Memory) ([]keyedDocument, error) {
+func sortedByKey(ctx *expr.Evaluation, in quota.Docs, key expr.Expression, held *quota.Memory) ([]keyedDocument, error) {
 	var all []keyedDocument
 	for doc, err := range in {
 		if err != nil {
@@ -105,12 +105,12 @@ func sortedByKey(ctx *expr.Evaluation, in work.Docs, key expr.Expression, held *
 		if err != nil {
 			return nil, err
 		}
-		if err := held.Keep(len(doc) + len(v.Value) + 2*work.ItemBytes); err != nil {
+		if err := held.Keep(len(doc) + len(v.Value) + 2*quota.ItemBytes); err != nil {
 			return nil, err
 		}
 		all = append(all, keyedDocument{expr.OrNull(v), doc})
 	}
-	work.SortStable(ctx.Work, all, func(a, b keyedDocument) int { return value.Compare(a.key, b.key) })
+	quota.SortStable(ctx.Meter, all, func(a, b keyedDocument) int { return value.Compare(a.key, b.key) })
 	return all, nil
 }
 

@@ -9,9 +9,9 @@ import (
 	"shardsh/balancer/mock/store/expr"
 	"shardsh/balancer/mock/store/order"
 	"shardsh/balancer/mock/store/paths"
-	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/quota"
+	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
-	"shardsh/balancer/mock/store/work"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -66,7 +66,7 @@ func (s *densifyStage) parseRange(v value.Value) error {
 	}
 	s.step = raw[0]
 	if !value.IsNumber(s.step) || value.ToDouble(s.step) <= 0 {
-		return refusal.Of(5733401, "the step parameter in a range statement must be a strictly positive numeric value")
+		return servererr.Of(5733401, "the step parameter in a range statement must be a strictly positive numeric value")
 	}
 	if !value.IsAbsent(raw[2]) {
 		u, _, err := expr.UnitOf(raw[2], "$densify", 14)
@@ -74,7 +74,7 @@ func (s *densifyStage) parseRange(v value.Value) error {
 			return err
 		}
 		if _, whole := value.WholeInteger(s.step); !whole {
-			return refusal.Of(6586400,
+			return servererr.Of(6586400,
 				"The step parameter in a range statement must be a whole number when densifying a date range")
 		}
 		s.unit = &u
@@ -84,38 +84,38 @@ func (s *densifyStage) parseRange(v value.Value) error {
 		s.full = true
 	case value.IsString(bounds) && value.TextAt(bounds.Value) == "partition":
 		if s.partition == nil {
-			return refusal.Of(5733408, "one may not specify the bounds as 'partition' without specifying a non-empty array of "+
+			return servererr.Of(5733408, "one may not specify the bounds as 'partition' without specifying a non-empty array of "+
 				"partitionByFields.")
 		}
 	case value.IsString(bounds):
-		return refusal.Of(5946802, "the bounds parameter must be 'full', 'partition' or an array")
+		return servererr.Of(5946802, "the bounds parameter must be 'full', 'partition' or an array")
 	case value.IsArray(bounds):
 		if s.bounds = document.Items(bounds); len(s.bounds) != 2 {
-			return refusal.Of(5733403, "a bounding array in a range statement must have exactly two elements")
+			return servererr.Of(5733403, "a bounding array in a range statement must have exactly two elements")
 		}
 		if value.Compare(s.bounds[0], s.bounds[1]) > 0 {
-			return refusal.Of(5733402, "the bounds in a range statement must be in ascending order")
+			return servererr.Of(5733402, "the bounds in a range statement must be in ascending order")
 		}
 		for _, b := range s.bounds {
 			if s.unit == nil && !value.IsNumber(b) || s.unit != nil && b.Type != bson.TypeDateTime {
-				return refusal.Of(5733406, "a bounding array must contain either both dates or both numeric types")
+				return servererr.Of(5733406, "a bounding array must contain either both dates or both numeric types")
 			}
 		}
 	default:
-		return refusal.Of(5733404, "the bounds parameter in a range statement must be a string or an array")
+		return servererr.Of(5733404, "the bounds parameter in a range statement must be a string or an array")
 	}
 	return nil
 }
 
-func (s *densifyStage) run(r *execution, in work.Docs) work.Docs {
-	return blocking(func(r *execution, in work.Docs) ([]bson.Raw, error) {
+func (s *densifyStage) run(r *execution, in quota.Docs) quota.Docs {
+	return blocking(func(r *execution, in quota.Docs) ([]bson.Raw, error) {
 		held := r.spilling(sortTooLarge)
 		all, err := held.Drain(in)
 		if err != nil {
 			return nil, err
 		}
 		order := &order.Sort{Keys: []order.Key{{Path: s.field}}}
-		order.SortIn(r.work, all)
+		order.SortIn(r.meter, all)
 		var key expr.Expression
 		if s.partition != nil {
 			var list expr.Array
@@ -164,7 +164,7 @@ func (s *densifyStage) extent(docs []bson.Raw) []value.Value {
 }
 
 // fill appends the documents of a partition, with new ones in the gaps.
-func (s *densifyStage) fill(out, part []bson.Raw, bounds []value.Value, held *work.Memory) ([]bson.Raw, error) {
+func (s *densifyStage) fill(out, part []bson.Raw, bounds []value.Value, held *quota.Memory) ([]bson.Raw, error) {
 	if bounds == nil {
 		return append(out, part...), nil
 	}
@@ -186,19 +186,19 @@ func (s *densifyStage) fill(out, part []bson.Raw, bounds []value.Value, held *wo
 			limit) == 0) {
 			if value.Compare(next, limit) < 0 {
 				made := replaceAt(model, s.field, next)
-				if err := held.Keep(len(made) + work.ItemBytes); err != nil {
+				if err := held.Keep(len(made) + quota.ItemBytes); err != nil {
 					return err
 				}
 				out = append(out, made)
 			}
 			if len(out) > maxDensified+len(part) {
-				return refusal.Of(5897900, "Generated %d documents in $densify, which is over the limit of %d.", len(out),
+				return servererr.Of(5897900, "Generated %d documents in $densify, which is over the limit of %d.", len(out),
 					maxDensified)
 			}
 			if err := advance(); err != nil {
 				return err
 			}
-			if err := held.Work.Handle(len(model)); err != nil {
+			if err := held.Meter.Handle(len(model)); err != nil {
 				return err
 			}
 		}
@@ -211,7 +211,7 @@ func (s *densifyStage) fill(out, part []bson.Raw, bounds []value.Value, held *wo
 			continue
 		}
 		if s.unit == nil && !value.IsNumber(v) || s.unit != nil && v.Type != bson.TypeDateTime {
-			return nil, refusal.Of(5733201, "Densify field type must be numeric or, with a unit, a date, but it was %s",
+			return nil, servererr.Of(5733201, "Densify field type must be numeric or, with a unit, a date, but it was %s",
 				value.TypeName(v))
 		}
 		if err := add(v, true); err != nil {
@@ -228,7 +228,7 @@ func (s *densifyStage) at(from value.Value, n int64) (value.Value, error) {
 	if s.unit != nil {
 		step, ok := value.MultiplyInt64(value.ToInteger(s.step), n)
 		if !ok {
-			return value.Value{}, refusal.New(mongoerr.Overflow, "date overflow in $densify")
+			return value.Value{}, servererr.New(mongoerr.Overflow, "date overflow in $densify")
 		}
 		t, err := expr.AddUnits(time.UnixMilli(value.Int64At(from.Value)).UTC(), *s.unit, step)
 		return value.Date(t.UnixMilli()), err

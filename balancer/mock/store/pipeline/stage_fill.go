@@ -9,9 +9,9 @@ import (
 	"shardsh/balancer/mock/store/expr"
 	"shardsh/balancer/mock/store/order"
 	"shardsh/balancer/mock/store/paths"
-	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/quota"
+	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
-	"shardsh/balancer/mock/store/work"
 )
 
 // fillStage is $fill: it replaces null and missing by a value, by the last
@@ -44,7 +44,7 @@ func (c *compiler) fill(name string, arg value.Value) (stage, error) {
 		return nil, err
 	}
 	if document.IsEmpty(raw[3].Value) {
-		return nil, refusal.Of(6050203, "The output field in '$fill' must contain an object with at least one element")
+		return nil, servererr.Of(6050203, "The output field in '$fill' must contain an object with at least one element")
 	}
 	s := &fillStage{}
 	if !value.IsAbsent(raw[0]) {
@@ -54,7 +54,7 @@ func (c *compiler) fill(name string, arg value.Value) (stage, error) {
 	}
 	switch {
 	case !value.IsAbsent(raw[1]) && !value.IsAbsent(raw[2]):
-		return nil, refusal.Of(6050204, "Maximum one of 'partitionBy' and 'partitionByFields can be specified in '$fill'")
+		return nil, servererr.Of(6050204, "Maximum one of 'partitionBy' and 'partitionByFields can be specified in '$fill'")
 	case !value.IsAbsent(raw[1]):
 		if s.partition, err = expr.Compile(raw[1], c.scope); err != nil {
 			return nil, err
@@ -90,7 +90,7 @@ type typedOption struct {
 func ofTypes(stage string, raw []value.Value, options []typedOption) error {
 	for i, o := range options {
 		if !value.IsAbsent(raw[i]) && o.types != nil && !slices.Contains(o.types, raw[i].Type) {
-			return refusal.TypeMismatch("BSON field '%s.%s' is the wrong type '%s', expected type '%s'", stage, o.name,
+			return servererr.TypeMismatch("BSON field '%s.%s' is the wrong type '%s', expected type '%s'", stage, o.name,
 				value.TypeName(raw[i]), value.TypeName(value.Value{Type: o.types[0]}))
 		}
 	}
@@ -106,7 +106,7 @@ func (c *compiler) fillOutput(name string, v value.Value, sortedByOne bool) (o f
 		return o, err
 	}
 	if value.IsAbsent(raw[0]) == value.IsAbsent(raw[1]) {
-		return o, refusal.Of(6050202, "Each fill output specification must have exactly one of 'method' or 'value' fields")
+		return o, servererr.Of(6050202, "Each fill output specification must have exactly one of 'method' or 'value' fields")
 	}
 	if !value.IsAbsent(raw[0]) {
 		o.value, err = expr.Compile(raw[0], c.scope)
@@ -115,9 +115,9 @@ func (c *compiler) fillOutput(name string, v value.Value, sortedByOne bool) (o f
 	o.method = value.TextAt(raw[1].Value)
 	switch {
 	case o.method != "locf" && o.method != "linear":
-		return o, refusal.BadValue("Method must be either locf or linear")
+		return o, servererr.BadValue("Method must be either locf or linear")
 	case o.method == "linear" && !sortedByOne:
-		return o, refusal.Of(605001,
+		return o, servererr.Of(605001,
 			"$linearFill must be specified with a top level sortBy expression with exactly one element")
 	}
 	return o, nil
@@ -125,7 +125,7 @@ func (c *compiler) fillOutput(name string, v value.Value, sortedByOne bool) (o f
 
 // run gives document after document: what comes before one that fails goes on to the
 // stages that follow, which may fail on it first.
-func (s *fillStage) run(r *execution, in work.Docs) work.Docs {
+func (s *fillStage) run(r *execution, in quota.Docs) quota.Docs {
 	return func(yield func(bson.Raw, error) bool) {
 		all, err := r.spilling(windowsTooLarge).Drain(in)
 		if err != nil {
@@ -133,7 +133,7 @@ func (s *fillStage) run(r *execution, in work.Docs) work.Docs {
 			return
 		}
 		ctx := r.evaluation()
-		s.order.SortIn(r.work, all)
+		s.order.SortIn(r.meter, all)
 		parts, err := partitioned(ctx, s.partition, all)
 		if err != nil {
 			yield(nil, err)
@@ -153,7 +153,7 @@ func (s *fillStage) fillPart(ctx *expr.Evaluation, part []bson.Raw, yield func(b
 		filled[i] = filling{o: o, sorted: s.order, part: part, last: -1}
 	}
 	for i, doc := range part {
-		err := ctx.Work.Handle(len(doc))
+		err := ctx.Meter.Handle(len(doc))
 		for k := range filled {
 			if err == nil {
 				doc, err = filled[k].fill(ctx, i, doc)
@@ -202,13 +202,13 @@ func (f *filling) fill(ctx *expr.Evaluation, i int, doc bson.Raw) (bson.Raw, err
 	case !linear:
 		return replaceAt(doc, f.o.path, paths.At(f.part[f.last], f.o.path)), nil
 	}
-	v, err := f.between(ctx.Work, i)
+	v, err := f.between(ctx.Meter, i)
 	return replaceAt(doc, f.o.path, v), err
 }
 
 // between returns what lies on the line between the values around a place; null after
 // the last one.
-func (f *filling) between(w *work.Work, i int) (value.Value, error) {
+func (f *filling) between(w *quota.Meter, i int) (value.Value, error) {
 	for f.next = max(f.next, i+1); f.next < len(f.part); f.next++ {
 		if err := w.Step(1); err != nil {
 			return value.Value{}, err
@@ -245,7 +245,7 @@ type fillLine struct {
 func (l *fillLine) step(order *order.Sort, doc bson.Raw) error {
 	place, err := linePlace(order, doc)
 	if err == nil && l.any && place == l.place {
-		err = refusal.Of(6050106, "There can be no repeated values in the sort field")
+		err = servererr.Of(6050106, "There can be no repeated values in the sort field")
 	}
 	l.any, l.place = true, place
 	return err
@@ -253,7 +253,7 @@ func (l *fillLine) step(order *order.Sort, doc bson.Raw) error {
 
 func (*fillLine) check(linear bool, v value.Value) error {
 	if linear && !value.IsNumber(v) {
-		return refusal.TypeMismatch("Value to be filled must be numeric or nullish, but found %s", value.TypeName(v))
+		return servererr.TypeMismatch("Value to be filled must be numeric or nullish, but found %s", value.TypeName(v))
 	}
 	return nil
 }
@@ -266,6 +266,6 @@ func linePlace(order *order.Sort, doc bson.Raw) (float64, error) {
 	case value.IsNumber(k):
 		return value.ToDouble(k), nil
 	default:
-		return 0, refusal.TypeMismatch("'sortBy' value must be numeric or a date, but found %s", value.TypeName(k))
+		return 0, servererr.TypeMismatch("'sortBy' value must be numeric or a date, but found %s", value.TypeName(k))
 	}
 }

@@ -7,9 +7,9 @@ import (
 	"shardsh/balancer/mock/store/expr"
 	"shardsh/balancer/mock/store/filter"
 	"shardsh/balancer/mock/store/paths"
-	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/quota"
+	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
-	"shardsh/balancer/mock/store/work"
 )
 
 // graphStage is $graphLookup: it follows connections breadth first.
@@ -26,7 +26,7 @@ type graphStage struct {
 
 func (c *compiler) graphLookup(_ string, arg value.Value) (stage, error) {
 	if !value.IsObject(arg) {
-		return nil, refusal.FailedToParse("the $graphLookup stage specification must be an object, but found %s",
+		return nil, servererr.FailedToParse("the $graphLookup stage specification must be an object, but found %s",
 			value.TypeName(arg))
 	}
 	s := &graphStage{maxDepth: -1}
@@ -44,17 +44,17 @@ func (c *compiler) graphLookup(_ string, arg value.Value) (stage, error) {
 			n, ok := value.WholeInteger(v)
 			switch {
 			case !value.IsNumber(v):
-				return nil, refusal.Of(40100, "maxDepth requires a numeric argument, found type: %s", value.TypeName(v))
+				return nil, servererr.Of(40100, "maxDepth requires a numeric argument, found type: %s", value.TypeName(v))
 			case n < 0:
-				return nil, refusal.Of(40101, "maxDepth requires a nonnegative argument, found: %s", v)
+				return nil, servererr.Of(40101, "maxDepth requires a nonnegative argument, found: %s", v)
 			case !ok:
-				return nil, refusal.Of(40102, "maxDepth could not be represented as a long long: %s", v)
+				return nil, servererr.Of(40102, "maxDepth could not be represented as a long long: %s", v)
 			}
 			s.maxDepth = n
 			continue
 		case "restrictSearchWithMatch":
 			if !value.IsObject(v) {
-				return nil, refusal.Of(40185, "restrictSearchWithMatch must be an object, found %s", value.TypeName(v))
+				return nil, servererr.Of(40185, "restrictSearchWithMatch must be an object, found %s", value.TypeName(v))
 			}
 			f, err := filter.CompileIn(v.Value, c.scope, now(c.env))
 			if err != nil {
@@ -67,10 +67,10 @@ func (c *compiler) graphLookup(_ string, arg value.Value) (stage, error) {
 			"as": &s.as, "connectFromField": &s.connectFrom, "connectToField": &s.connectTo, "depthField": &s.depthField,
 		}[name]
 		if into == nil && name != "from" {
-			return nil, refusal.Of(40104, "Unknown argument to $graphLookup: %s", name)
+			return nil, servererr.Of(40104, "Unknown argument to $graphLookup: %s", name)
 		}
 		if !value.IsString(v) {
-			return nil, refusal.Of(40103, "expected string as argument for %s, found: %s", name, value.TypeName(v))
+			return nil, servererr.Of(40103, "expected string as argument for %s, found: %s", name, value.TypeName(v))
 		}
 		if name == "from" {
 			s.from = value.TextAt(v.Value)
@@ -83,14 +83,14 @@ func (c *compiler) graphLookup(_ string, arg value.Value) (stage, error) {
 		*into = path
 	}
 	if s.from == "" || s.start == nil || s.as == nil || s.connectFrom == nil || s.connectTo == nil {
-		return nil, refusal.Of(40105,
+		return nil, servererr.Of(40105,
 			"$graphLookup requires 'from', 'as', 'startWith', 'connectFromField', and 'connectToField' "+
 				"to be specified.")
 	}
 	return s, nil
 }
 
-func (s *graphStage) run(r *execution, in work.Docs) work.Docs {
+func (s *graphStage) run(r *execution, in quota.Docs) quota.Docs {
 	return perDocument(func(r *execution) func(bson.Raw) (bson.Raw, error) {
 		ctx := r.evaluation()
 		return func(doc bson.Raw) (bson.Raw, error) {
@@ -104,7 +104,7 @@ func (s *graphStage) run(r *execution, in work.Docs) work.Docs {
 			if err != nil {
 				return nil, err
 			}
-			found, err := s.follow(r.work, byKey, others, v)
+			found, err := s.follow(r.meter, byKey, others, v)
 			if err != nil {
 				return nil, err
 			}
@@ -143,12 +143,12 @@ func (s *graphStage) restricted(ctx *expr.Evaluation, doc bson.Raw) (bool, error
 	return s.restrictions.TestIn(ctx, doc)
 }
 
-func (s *graphStage) follow(w *work.Work, byKey joinIndex, others []bson.Raw, start value.Value) (value.Value, error) {
+func (s *graphStage) follow(w *quota.Meter, byKey joinIndex, others []bson.Raw, start value.Value) (value.Value, error) {
 	frontier := []value.Value{start}
 	if value.IsArray(start) {
 		frontier = w.Items(start)
 	}
-	held := &work.Memory{Work: w, Refuse: graphTooLarge}
+	held := &quota.Memory{Meter: w, Refuse: graphTooLarge}
 	defer held.Free()
 	tried := map[string]bool{}
 	found := map[int]bool{}
@@ -164,7 +164,7 @@ func (s *graphStage) follow(w *work.Work, byKey joinIndex, others []bson.Raw, st
 				continue
 			}
 			tried[key] = true
-			if err := held.Keep(len(key) + work.ItemBytes); err != nil {
+			if err := held.Keep(len(key) + quota.ItemBytes); err != nil {
 				return value.Value{}, err
 			}
 			for _, i := range byKey[key] {
@@ -172,7 +172,7 @@ func (s *graphStage) follow(w *work.Work, byKey joinIndex, others []bson.Raw, st
 					continue
 				}
 				found[i] = true
-				if err := held.Keep(len(others[i]) + work.ItemBytes); err != nil {
+				if err := held.Keep(len(others[i]) + quota.ItemBytes); err != nil {
 					return value.Value{}, err
 				}
 				if err := w.Handle(len(others[i])); err != nil {

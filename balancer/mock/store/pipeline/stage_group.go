@@ -9,9 +9,9 @@ import (
 	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mock/store/expr"
 	"shardsh/balancer/mock/store/order"
-	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/quota"
+	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
-	"shardsh/balancer/mock/store/work"
 )
 
 // groupStage gathers documents by a key. Groups come out in the order they
@@ -30,13 +30,13 @@ type groupField struct {
 
 func (c *compiler) group(_ string, arg value.Value) (stage, error) {
 	if !value.IsObject(arg) {
-		return nil, refusal.Of(15947, "a group's fields must be specified in an object")
+		return nil, servererr.Of(15947, "a group's fields must be specified in an object")
 	}
 	g, seen := &groupStage{other: c.other}, map[string]bool{}
 	for name, v := range document.Fields(arg.Value) {
 		if string(name) == "_id" {
 			if g.key != nil {
-				return nil, refusal.Of(15948, "a group's _id may only be specified once")
+				return nil, servererr.Of(15948, "a group's _id may only be specified once")
 			}
 			e, err := c.groupExpression(v)
 			if err != nil {
@@ -46,11 +46,11 @@ func (c *compiler) group(_ string, arg value.Value) (stage, error) {
 			continue
 		}
 		if seen[string(name)] {
-			return nil, refusal.FailedToParse("duplicate field in $group: %s", name)
+			return nil, servererr.FailedToParse("duplicate field in $group: %s", name)
 		}
 		seen[string(name)] = true
 		if string(name) == "$doingMerge" {
-			return nil, refusal.Of(17030, "$doingMerge should be true if present")
+			return nil, servererr.Of(17030, "$doingMerge should be true if present")
 		}
 		f, err := c.groupField(string(name), v)
 		if err != nil {
@@ -59,7 +59,7 @@ func (c *compiler) group(_ string, arg value.Value) (stage, error) {
 		g.fields = append(g.fields, f)
 	}
 	if g.key == nil {
-		return nil, refusal.Of(15955, "a group specification must include an _id")
+		return nil, servererr.Of(15955, "a group specification must include an _id")
 	}
 	return g, nil
 }
@@ -68,21 +68,21 @@ func (c *compiler) groupField(name string, v value.Value) (groupField, error) {
 	none := groupField{}
 	switch {
 	case strings.Contains(name, "."):
-		return none, refusal.Of(40235, "The field name '%s' cannot contain '.'", name)
+		return none, servererr.Of(40235, "The field name '%s' cannot contain '.'", name)
 	case document.IsOperator(name):
-		return none, refusal.Of(40236, "The field name '%s' cannot be an operator name", name)
+		return none, servererr.Of(40236, "The field name '%s' cannot be an operator name", name)
 	case !value.IsObject(v) || document.IsEmpty(v.Value):
-		return none, refusal.Of(40234, "The field '%s' must be an accumulator object", name)
+		return none, servererr.Of(40234, "The field '%s' must be an accumulator object", name)
 	case document.Count(v.Value) > 1:
-		return none, refusal.Of(40238, "The field '%s' must specify one accumulator", name)
+		return none, servererr.Of(40238, "The field '%s' must specify one accumulator", name)
 	}
 	op, arg, _ := document.First(v.Value)
 	if !document.IsOperator(op) {
-		return none, refusal.Of(40234, "The field '%s' must be an accumulator object", name)
+		return none, servererr.Of(40234, "The field '%s' must be an accumulator object", name)
 	}
 	acc, ok, err := (&expr.Compiler{Other: c.other}).CompileAccumulator(op, arg, c.scope)
 	if !ok {
-		return none, refusal.Of(15952, "unknown group operator '%s'", op)
+		return none, servererr.Of(15952, "unknown group operator '%s'", op)
 	}
 	return groupField{name, acc}, err
 }
@@ -93,8 +93,8 @@ type group struct {
 	accs []expr.Accumulator
 }
 
-func (g *groupStage) run(r *execution, in work.Docs) work.Docs {
-	return blocking(func(r *execution, in work.Docs) ([]bson.Raw, error) {
+func (g *groupStage) run(r *execution, in quota.Docs) quota.Docs {
+	return blocking(func(r *execution, in quota.Docs) ([]bson.Raw, error) {
 		index := map[string]*group{}
 		var order []*group
 		ctx := r.evaluation()
@@ -117,7 +117,7 @@ func (g *groupStage) run(r *execution, in work.Docs) work.Docs {
 				}
 				index[id] = one
 				order = append(order, one)
-				if err := held.Keep(len(id) + len(key.Value) + work.ItemBytes*(1+len(g.fields))); err != nil {
+				if err := held.Keep(len(id) + len(key.Value) + quota.ItemBytes*(1+len(g.fields))); err != nil {
 					return nil, err
 				}
 			}
@@ -126,14 +126,14 @@ func (g *groupStage) run(r *execution, in work.Docs) work.Docs {
 			}
 		}
 		if g.sorted {
-			work.SortStable(r.work, order, func(a, b *group) int { return value.Compare(a.key, b.key) })
+			quota.SortStable(r.meter, order, func(a, b *group) int { return value.Compare(a.key, b.key) })
 		}
 		out := make([]bson.Raw, len(order))
 		for i, one := range order {
-			if err := r.work.Step(1); err != nil {
+			if err := r.meter.Step(1); err != nil {
 				return nil, err
 			}
-			out[i] = g.document(r.work, one)
+			out[i] = g.document(r.meter, one)
 		}
 		return out, nil
 	}).run(r, in)
@@ -153,13 +153,13 @@ func (g *groupStage) start(ctx *expr.Evaluation, key value.Value) (*group, error
 	return one, nil
 }
 
-func (g *groupStage) add(ctx *expr.Evaluation, one *group, held *work.Memory) error {
+func (g *groupStage) add(ctx *expr.Evaluation, one *group, held *quota.Memory) error {
 	for i, f := range g.fields {
 		args, err := expr.EvalAll(f.Args, ctx)
 		if err != nil {
 			return err
 		}
-		if err := addTo(one.accs[i], ctx.Work, args, held); err != nil {
+		if err := addTo(one.accs[i], ctx.Meter, args, held); err != nil {
 			if g.other {
 				return expr.Recoded(err, expr.OtherAccumulatorCodes)
 			}
@@ -170,7 +170,7 @@ func (g *groupStage) add(ctx *expr.Evaluation, one *group, held *work.Memory) er
 }
 
 // addTo gives values to an accumulator, and notes what it keeps of them.
-func addTo(acc expr.Accumulator, w *work.Work, args []value.Value, held *work.Memory) error {
+func addTo(acc expr.Accumulator, w *quota.Meter, args []value.Value, held *quota.Memory) error {
 	keeper, keeps := acc.(expr.KeepsValues)
 	if !keeps {
 		return acc.Add(w, args)
@@ -182,7 +182,7 @@ func addTo(acc expr.Accumulator, w *work.Work, args []value.Value, held *work.Me
 	return held.Keep(keeper.Keeps() - before)
 }
 
-func (g *groupStage) document(w *work.Work, one *group) bson.Raw {
+func (g *groupStage) document(w *quota.Meter, one *group) bson.Raw {
 	b, start := document.Open(nil)
 	b = document.Append(b, "_id", g.shown(one.key))
 	for i, f := range g.fields {
@@ -211,16 +211,16 @@ func (c *compiler) sortByCount(_ string, arg value.Value) (stage, error) {
 	switch {
 	case value.IsString(arg):
 		if !document.IsOperator(value.TextAt(arg.Value)) {
-			return nil, refusal.Of(40148, "the sortByCount field must be defined as a $-prefixed path or an expression "+
+			return nil, servererr.Of(40148, "the sortByCount field must be defined as a $-prefixed path or an expression "+
 				"inside an object")
 		}
 	case value.IsObject(arg):
 		if !document.IsExpression(arg.Value) {
-			return nil, refusal.Of(40147, "the sortByCount field must be defined as a $-prefixed path or an expression "+
+			return nil, servererr.Of(40147, "the sortByCount field must be defined as a $-prefixed path or an expression "+
 				"inside an object")
 		}
 	default:
-		return nil, refusal.Of(40149, "the sortByCount field must be specified as a string or as an object")
+		return nil, servererr.Of(40149, "the sortByCount field must be specified as a string or as an object")
 	}
 	key, err := c.groupExpression(arg)
 	if err != nil {
@@ -234,12 +234,12 @@ func (c *compiler) sortByCount(_ string, arg value.Value) (stage, error) {
 // sequenceOf is several stages in one.
 type sequenceOf []stage
 
-func (s sequenceOf) run(r *execution, in work.Docs) work.Docs { return runStages(r, s, in) }
+func (s sequenceOf) run(r *execution, in quota.Docs) quota.Docs { return runStages(r, s, in) }
 
 func sorting(s *order.Sort) stage {
-	return blocking(func(r *execution, in work.Docs) ([]bson.Raw, error) {
+	return blocking(func(r *execution, in quota.Docs) ([]bson.Raw, error) {
 		all, err := r.spilling(sortTooLarge).Drain(in)
-		s.SortIn(r.work, all)
+		s.SortIn(r.meter, all)
 		return all, err
 	})
 }
@@ -249,7 +249,7 @@ func (c *compiler) bucketOutput(v value.Value, code int32) ([]groupField, error)
 		return countOne(), nil
 	}
 	if !value.IsObject(v) {
-		return nil, refusal.Of(code, "The $bucket 'output' field must be an object, but found type: %s", value.TypeName(v))
+		return nil, servererr.Of(code, "The $bucket 'output' field must be an object, but found type: %s", value.TypeName(v))
 	}
 	var out []groupField
 	for name, arg := range document.Fields(v.Value) {
@@ -267,7 +267,7 @@ func (c *compiler) groupByOf(v value.Value, code int32) (expr.Expression, error)
 	ok := value.IsString(v) && document.IsOperator(value.TextAt(v.Value)) || value.IsObject(v) &&
 		document.IsExpression(v.Value)
 	if !ok {
-		return nil, refusal.Of(code,
+		return nil, servererr.Of(code,
 			"The 'groupBy' field must be defined as a $-prefixed path or an expression, but found: %s", v)
 	}
 	return c.groupExpression(v)
@@ -291,7 +291,7 @@ func (c *compiler) bucket(name string, arg value.Value) (stage, error) {
 		return nil, err
 	}
 	if !value.IsArray(raw[1]) {
-		return nil, refusal.Of(40200, "The $bucket 'boundaries' field must be an array, but found type: %s",
+		return nil, servererr.Of(40200, "The $bucket 'boundaries' field must be an array, but found type: %s",
 			value.TypeName(raw[1]))
 	}
 	bounds, err := c.constants(raw[1], 40191)
@@ -299,17 +299,17 @@ func (c *compiler) bucket(name string, arg value.Value) (stage, error) {
 		return nil, err
 	}
 	if len(bounds) < 2 {
-		return nil, refusal.Of(40192, "The $bucket 'boundaries' field must have at least 2 values, but found %d value(s).",
+		return nil, servererr.Of(40192, "The $bucket 'boundaries' field must have at least 2 values, but found %d value(s).",
 			len(bounds))
 	}
 	for i := 1; i < len(bounds); i++ {
 		a, b := bounds[i-1], bounds[i]
 		if value.IsNumber(a) != value.IsNumber(b) || !value.IsNumber(a) && a.Type != b.Type {
-			return nil, refusal.Of(40193, "All values in the 'boundaries' option to $bucket must have the same type. Found "+
+			return nil, servererr.Of(40193, "All values in the 'boundaries' option to $bucket must have the same type. Found "+
 				"conflicting types %s and %s", value.TypeName(a), value.TypeName(b))
 		}
 		if value.Compare(a, b) >= 0 {
-			return nil, refusal.Of(40194,
+			return nil, servererr.Of(40194,
 				"The 'boundaries' option to $bucket must be sorted, but elements %d and %d are not in "+
 					"ascending order (%s is not less than %s).", i-1, i, a, b)
 		}
@@ -322,7 +322,7 @@ func (c *compiler) bucket(name string, arg value.Value) (stage, error) {
 		}
 		other = vs[0]
 		if value.Compare(other, bounds[0]) >= 0 && value.Compare(other, bounds[len(bounds)-1]) < 0 {
-			return nil, refusal.Of(40199,
+			return nil, servererr.Of(40199,
 				"The $bucket 'default' field must be less than the lowest boundary or greater than or "+
 					"equal to the highest boundary.")
 		}
@@ -348,7 +348,7 @@ func (c *compiler) bucket(name string, arg value.Value) (stage, error) {
 		case i > 0 && i < len(bounds):
 			return bounds[i-1], nil
 		case value.IsAbsent(other):
-			return value.Value{}, refusal.Of(40066,
+			return value.Value{}, servererr.Of(40066,
 				"$switch could not find a matching branch for an input, and no default was specified.")
 		}
 		return other, nil
@@ -366,7 +366,7 @@ func (c *compiler) constants(v value.Value, code int32) ([]value.Value, error) {
 	for i, e := range list {
 		switch e.(type) {
 		case expr.Path, expr.Root:
-			return nil, refusal.Of(code, "The $bucket 'boundaries' and 'default' must be constant expressions")
+			return nil, servererr.Of(code, "The $bucket 'boundaries' and 'default' must be constant expressions")
 		}
 		if out[i], err = e.Eval(expr.NewEvaluation(c.scope, now(c.env), nil)); err != nil {
 			return nil, err

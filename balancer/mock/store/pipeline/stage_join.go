@@ -9,9 +9,9 @@ import (
 	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mock/store/expr"
 	"shardsh/balancer/mock/store/paths"
-	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/quota"
+	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
-	"shardsh/balancer/mock/store/work"
 )
 
 // The stages that read other collections: $lookup, $unionWith, $graphLookup.
@@ -44,7 +44,7 @@ func (r *execution) foreign(name string) ([]bson.Raw, error) {
 	if err != nil {
 		return nil, err
 	}
-	docs, err := (&work.Memory{Work: r.work}).Drain(r.watched(in))
+	docs, err := (&quota.Memory{Meter: r.meter}).Drain(r.watched(in))
 	if err == nil {
 		r.seen.docs[name] = docs
 	}
@@ -55,7 +55,7 @@ func (r *execution) foreign(name string) ([]bson.Raw, error) {
 func (r *execution) index(s stage, docs []bson.Raw, path []string) joinIndex {
 	ix, ok := r.seen.byKey[s]
 	if !ok {
-		ix = indexDocuments(r.work, docs, path)
+		ix = indexDocuments(r.meter, docs, path)
 		r.seen.byKey[s] = ix
 	}
 	return ix
@@ -73,7 +73,7 @@ type lookupStage struct {
 
 func (c *compiler) lookup(_ string, arg value.Value) (stage, error) {
 	if !value.IsObject(arg) {
-		return nil, refusal.FailedToParse("the $lookup stage specification must be an object, but found %s",
+		return nil, servererr.FailedToParse("the $lookup stage specification must be an object, but found %s",
 			value.TypeName(arg))
 	}
 	s := &lookupStage{}
@@ -85,13 +85,13 @@ func (c *compiler) lookup(_ string, arg value.Value) (stage, error) {
 			continue
 		case "let":
 			if !value.IsObject(v) {
-				return nil, refusal.FailedToParse("$lookup argument 'let: %s' must be an object, is type %s", v, value.TypeName(v))
+				return nil, servererr.FailedToParse("$lookup argument 'let: %s' must be an object, is type %s", v, value.TypeName(v))
 			}
 			let = v
 			continue
 		}
 		if !value.IsString(v) {
-			return nil, refusal.FailedToParse("$lookup argument '%s: %s' must be a string, is type %s", name, v,
+			return nil, servererr.FailedToParse("$lookup argument '%s: %s' must be a string, is type %s", name, v,
 				value.TypeName(v))
 		}
 		text := value.TextAt(v.Value)
@@ -106,7 +106,7 @@ func (c *compiler) lookup(_ string, arg value.Value) (stage, error) {
 		case "foreignField":
 			s.foreign, err = paths.Parse(text)
 		default:
-			return nil, refusal.FailedToParse("unknown argument to $lookup: %s", name)
+			return nil, servererr.FailedToParse("unknown argument to $lookup: %s", name)
 		}
 		if err != nil {
 			return nil, err
@@ -128,19 +128,19 @@ func makesDocuments(pipeline value.Value) bool {
 func (c *compiler) finishLookup(s *lookupStage, pipeline, let value.Value) error {
 	switch {
 	case s.as == nil:
-		return refusal.FailedToParse("must specify 'as' field for a $lookup")
+		return servererr.FailedToParse("must specify 'as' field for a $lookup")
 	case s.from == "" && value.IsMissing(pipeline):
-		return refusal.FailedToParse("must specify 'pipeline' when 'from' is empty")
+		return servererr.FailedToParse("must specify 'pipeline' when 'from' is empty")
 	case s.from == "" && !makesDocuments(pipeline):
-		return refusal.FailedToParse(
+		return servererr.FailedToParse(
 			"$lookup stage without explicit collection must have a pipeline with $documents as first stage")
 	case (s.local == nil) != (s.foreign == nil):
-		return refusal.FailedToParse("$lookup requires both or neither of 'localField' and 'foreignField' to be specified")
+		return servererr.FailedToParse("$lookup requires both or neither of 'localField' and 'foreignField' to be specified")
 	case value.IsMissing(pipeline) && s.local == nil:
-		return refusal.FailedToParse(
+		return servererr.FailedToParse(
 			"$lookup requires either 'pipeline' or both 'localField' and 'foreignField' to be specified")
 	case value.IsMissing(pipeline) && !value.IsMissing(let):
-		return refusal.FailedToParse("$lookup with a 'let' argument must also specify 'pipeline'")
+		return servererr.FailedToParse("$lookup with a 'let' argument must also specify 'pipeline'")
 	case value.IsMissing(pipeline):
 		s.correlated = true
 		return nil
@@ -166,7 +166,7 @@ func (c *compiler) finishLookup(s *lookupStage, pipeline, let value.Value) error
 	return err
 }
 
-func (s *lookupStage) run(r *execution, in work.Docs) work.Docs {
+func (s *lookupStage) run(r *execution, in quota.Docs) quota.Docs {
 	return perDocument(func(r *execution) func(bson.Raw) (bson.Raw, error) {
 		ctx := r.evaluation()
 		return func(doc bson.Raw) (bson.Raw, error) {
@@ -179,7 +179,7 @@ func (s *lookupStage) run(r *execution, in work.Docs) work.Docs {
 			}
 			if s.foreign != nil {
 				byKey := r.index(s, candidates, s.foreign)
-				candidates = byKey.find(r.work, candidates, localValues(r.work, doc, s.local))
+				candidates = byKey.find(r.meter, candidates, localValues(r.meter, doc, s.local))
 			}
 			joined, err := s.join(r, ctx, doc, candidates)
 			if err != nil {
@@ -197,10 +197,10 @@ func (s *lookupStage) run(r *execution, in work.Docs) work.Docs {
 // variables.
 func (s *lookupStage) join(r *execution, ctx *expr.Evaluation, doc bson.Raw, candidates []bson.Raw,
 ) (value.Value, error) {
-	held := &work.Memory{Work: r.work, Refuse: joinTooLarge(s.from)}
+	held := &quota.Memory{Meter: r.meter, Refuse: joinTooLarge(s.from)}
 	defer held.Free()
 	if s.stages == nil {
-		return held.Values(r.work.Documents(candidates))
+		return held.Values(r.meter.Documents(candidates))
 	}
 	inner := *r
 	inner.vars = slices.Clone(r.vars)
@@ -215,13 +215,13 @@ func (s *lookupStage) join(r *execution, ctx *expr.Evaluation, doc bson.Raw, can
 		}
 		inner.vars[slot] = vs[i]
 	}
-	return held.Values(runStages(&inner, s.stages, r.work.Documents(candidates)))
+	return held.Values(runStages(&inner, s.stages, r.meter.Documents(candidates)))
 }
 
 // joinIndex has the places of documents by the values at a path.
 type joinIndex map[string][]int
 
-func indexDocuments(w *work.Work, docs []bson.Raw, path []string) joinIndex {
+func indexDocuments(w *quota.Meter, docs []bson.Raw, path []string) joinIndex {
 	ix := joinIndex{}
 	for i, doc := range docs {
 		paths.Walk(w, doc, path, true, func(v value.Value, _ int) bool {
@@ -247,7 +247,7 @@ func joinKey(v value.Value) value.Value {
 }
 
 // find returns the documents with one of the values, in their own order.
-func (ix joinIndex) find(w *work.Work, docs []bson.Raw, vs []value.Value) []bson.Raw {
+func (ix joinIndex) find(w *quota.Meter, docs []bson.Raw, vs []value.Value) []bson.Raw {
 	var at []int
 	for _, v := range vs {
 		if w.Step(1) != nil {
@@ -256,7 +256,7 @@ func (ix joinIndex) find(w *work.Work, docs []bson.Raw, vs []value.Value) []bson
 		at = append(at, ix[value.Encoded(joinKey(v))]...)
 	}
 	if len(vs) > 1 {
-		work.SortStable(w, at, cmp.Compare[int])
+		quota.SortStable(w, at, cmp.Compare[int])
 		at = slices.Compact(at)
 	}
 	out := make([]bson.Raw, len(at))
@@ -268,7 +268,7 @@ func (ix joinIndex) find(w *work.Work, docs []bson.Raw, vs []value.Value) []bson
 
 // localValues returns the values a document is joined by: an array by its
 // elements.
-func localValues(w *work.Work, doc bson.Raw, path []string) []value.Value {
+func localValues(w *quota.Meter, doc bson.Raw, path []string) []value.Value {
 	var out []value.Value
 	paths.EachValue(w, doc, path, func(v value.Value) { out = append(out, v) })
 	if len(out) == 0 { // an empty array meets what has none
@@ -288,22 +288,22 @@ func (c *compiler) unionWith(_ string, arg value.Value) (stage, error) {
 			switch string(name) {
 			case "coll":
 				if !value.IsString(v) {
-					return nil, refusal.TypeMismatch("BSON field '$unionWith.coll' is the wrong type '%s', expected type 'string'",
+					return nil, servererr.TypeMismatch("BSON field '$unionWith.coll' is the wrong type '%s', expected type 'string'",
 						value.TypeName(v))
 				}
 				coll = value.TextAt(v.Value)
 			case "pipeline":
 				pipeline = v
 			default:
-				return nil, refusal.Of(40415, "BSON field '$unionWith.%s' is an unknown field.", name)
+				return nil, servererr.Of(40415, "BSON field '$unionWith.%s' is an unknown field.", name)
 			}
 		}
 	default:
-		return nil, refusal.FailedToParse("the $unionWith stage specification must be an object or string, but found %s",
+		return nil, servererr.FailedToParse("the $unionWith stage specification must be an object or string, but found %s",
 			value.TypeName(arg))
 	}
 	if coll == "" && !makesDocuments(pipeline) {
-		return nil, refusal.FailedToParse(
+		return nil, servererr.FailedToParse(
 			"$unionWith stage without explicit collection must have a pipeline with $documents as " +
 				"first stage")
 	}
@@ -322,7 +322,7 @@ type unionStage struct {
 	stages []stage
 }
 
-func (s unionStage) run(r *execution, in work.Docs) work.Docs {
+func (s unionStage) run(r *execution, in quota.Docs) quota.Docs {
 	return func(yield func(bson.Raw, error) bool) {
 		for doc, err := range in {
 			if !yield(doc, err) || err != nil {
@@ -334,7 +334,7 @@ func (s unionStage) run(r *execution, in work.Docs) work.Docs {
 			yield(nil, err)
 			return
 		}
-		for doc, err := range runStages(r, s.stages, r.work.Documents(all)) {
+		for doc, err := range runStages(r, s.stages, r.meter.Documents(all)) {
 			if !yield(doc, err) || err != nil {
 				return
 			}

@@ -9,9 +9,9 @@ import (
 	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mock/store/expr"
 	"shardsh/balancer/mock/store/paths"
-	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/quota"
+	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
-	"shardsh/balancer/mock/store/work"
 )
 
 // The stages that give more or fewer documents than they get: $unwind,
@@ -34,11 +34,11 @@ func (c *compiler) unwind(_ string, arg value.Value) (stage, error) {
 			case "path":
 				path = v
 				if !value.IsString(v) {
-					return nil, refusal.Of(28808, "expected a string as the path for $unwind stage, got %s", value.TypeName(v))
+					return nil, servererr.Of(28808, "expected a string as the path for $unwind stage, got %s", value.TypeName(v))
 				}
 			case "preserveNullAndEmptyArrays":
 				if v.Type != bson.TypeBoolean {
-					return nil, refusal.Of(28809,
+					return nil, servererr.Of(28809,
 						"expected a boolean for the preserveNullAndEmptyArrays option to $unwind stage, got %s",
 						value.TypeName(v))
 				}
@@ -46,37 +46,37 @@ func (c *compiler) unwind(_ string, arg value.Value) (stage, error) {
 			case "includeArrayIndex":
 				name := value.TextAt(v.Value)
 				if !value.IsString(v) || name == "" {
-					return nil, refusal.Of(28810,
+					return nil, servererr.Of(28810,
 						"expected a non-empty string for the includeArrayIndex  option to $unwind stage, got %s",
 						value.TypeName(v))
 				}
 				if document.IsOperator(name) {
-					return nil, refusal.Of(28822, "includeArrayIndex option to $unwind stage should not be prefixed with a '$': %s",
+					return nil, servererr.Of(28822, "includeArrayIndex option to $unwind stage should not be prefixed with a '$': %s",
 						name)
 				}
 				s.index = paths.Split(name)
 			default:
-				return nil, refusal.Of(28811, "unrecognized option to $unwind stage: %s", name)
+				return nil, servererr.Of(28811, "unrecognized option to $unwind stage: %s", name)
 			}
 		}
 	case !value.IsString(arg):
-		return nil, refusal.Of(15981, "expected either a string or an object as specification for $unwind stage, got %s",
+		return nil, servererr.Of(15981, "expected either a string or an object as specification for $unwind stage, got %s",
 			value.TypeName(arg))
 	}
 	text := value.TextAt(path.Value)
 	if value.IsMissing(path) || text == "" {
-		return nil, refusal.Of(28812, "no path specified to $unwind stage")
+		return nil, servererr.Of(28812, "no path specified to $unwind stage")
 	}
 	text, ok := strings.CutPrefix(text, "$")
 	if !ok {
-		return nil, refusal.Of(28818, "path option to $unwind stage should be prefixed with a '$': %s", text)
+		return nil, servererr.Of(28818, "path option to $unwind stage should be prefixed with a '$': %s", text)
 	}
 	var err error
 	s.path, err = paths.Parse(text)
 	return s, err
 }
 
-func (s *unwindStage) run(r *execution, in work.Docs) work.Docs {
+func (s *unwindStage) run(r *execution, in quota.Docs) quota.Docs {
 	return func(yield func(bson.Raw, error) bool) {
 		for doc, err := range in {
 			if err != nil {
@@ -84,14 +84,14 @@ func (s *unwindStage) run(r *execution, in work.Docs) work.Docs {
 				return
 			}
 			enough := false
-			s.each(r.work, doc, func(d bson.Raw) bool {
+			s.each(r.meter, doc, func(d bson.Raw) bool {
 				enough = !yield(d, nil)
 				return !enough
 			})
 			if enough {
 				return
 			}
-			if err := r.work.Step(1); err != nil {
+			if err := r.meter.Step(1); err != nil {
 				yield(nil, err)
 				return
 			}
@@ -99,7 +99,7 @@ func (s *unwindStage) run(r *execution, in work.Docs) work.Docs {
 	}
 }
 
-func (s *unwindStage) each(w *work.Work, doc bson.Raw, yield func(bson.Raw) bool) bool {
+func (s *unwindStage) each(w *quota.Meter, doc bson.Raw, yield func(bson.Raw) bool) bool {
 	v := paths.At(doc, s.path)
 	with := func(v, index value.Value) bson.Raw {
 		out := replaceAt(doc, s.path, v)
@@ -146,7 +146,7 @@ func replaceAt(doc []byte, path []string, v value.Value) bson.Raw {
 // facetStage runs several pipelines over the same documents.
 func (c *compiler) facetStage(_ string, arg value.Value) (stage, error) {
 	if !value.IsObject(arg) || document.IsEmpty(arg.Value) {
-		return nil, refusal.Of(40169, "the $facet specification must be a non-empty object")
+		return nil, servererr.Of(40169, "the $facet specification must be a non-empty object")
 	}
 	type branch struct {
 		name   string
@@ -155,7 +155,7 @@ func (c *compiler) facetStage(_ string, arg value.Value) (stage, error) {
 	var branches []branch
 	for name, v := range document.Fields(arg.Value) {
 		if !value.IsArray(v) {
-			return nil, refusal.Of(40170, "arguments to $facet must be arrays, %s is type %s", name, value.TypeName(v))
+			return nil, servererr.Of(40170, "arguments to $facet must be arrays, %s is type %s", name, value.TypeName(v))
 		}
 		if err := checkFacetName(string(name)); err != nil {
 			return nil, err
@@ -166,15 +166,15 @@ func (c *compiler) facetStage(_ string, arg value.Value) (stage, error) {
 		}
 		branches = append(branches, branch{string(name), stages})
 	}
-	return blocking(func(r *execution, in work.Docs) ([]bson.Raw, error) {
-		all, err := (&work.Memory{Work: r.work}).Drain(in)
+	return blocking(func(r *execution, in quota.Docs) ([]bson.Raw, error) {
+		all, err := (&quota.Memory{Meter: r.meter}).Drain(in)
 		if err != nil {
 			return nil, err
 		}
 		var out []document.Field
-		made := &work.Memory{Work: r.work, Refuse: facetTooLarge}
+		made := &quota.Memory{Meter: r.meter, Refuse: facetTooLarge}
 		for _, b := range branches {
-			list, err := made.Values(runStages(r, b.stages, r.work.Documents(all)))
+			list, err := made.Values(runStages(r, b.stages, r.meter.Documents(all)))
 			if err != nil {
 				return nil, err
 			}
@@ -186,7 +186,7 @@ func (c *compiler) facetStage(_ string, arg value.Value) (stage, error) {
 
 func checkFacetName(name string) error {
 	if name == "" || document.IsOperator(name) || strings.Contains(name, ".") {
-		return refusal.Of(16410, "FieldPath field names may not start with '$' or contain '.'.")
+		return servererr.Of(16410, "FieldPath field names may not start with '$' or contain '.'.")
 	}
 	return nil
 }
@@ -194,29 +194,29 @@ func checkFacetName(name string) error {
 // sample picks documents at random, each at most once.
 func (c *compiler) sample(_ string, arg value.Value) (stage, error) {
 	if !value.IsObject(arg) {
-		return nil, refusal.Of(28745, "the $sample stage specification must be an object")
+		return nil, servererr.Of(28745, "the $sample stage specification must be an object")
 	}
 	size := int64(-1)
 	for name, v := range document.Fields(arg.Value) {
 		if string(name) != "size" {
-			return nil, refusal.Of(28748, "unrecognized option to $sample: %s", name)
+			return nil, servererr.Of(28748, "unrecognized option to $sample: %s", name)
 		}
 		if !value.IsNumber(v) {
-			return nil, refusal.Of(28746, "size argument to $sample must be a number")
+			return nil, servererr.Of(28746, "size argument to $sample must be a number")
 		}
 		if value.ToDouble(v) < 0 {
-			return nil, refusal.Of(28747, "size argument to $sample must not be negative")
+			return nil, servererr.Of(28747, "size argument to $sample must not be negative")
 		}
 		size = value.ToInteger(v)
 	}
 	if size < 0 {
-		return nil, refusal.Of(28749, "$sample stage must specify a size")
+		return nil, servererr.Of(28749, "$sample stage must specify a size")
 	}
-	return blocking(func(r *execution, in work.Docs) ([]bson.Raw, error) {
+	return blocking(func(r *execution, in quota.Docs) ([]bson.Raw, error) {
 		if size == 0 {
 			return nil, nil // nobody reads what comes before
 		}
-		all, err := (&work.Memory{Work: r.work}).Drain(in)
+		all, err := (&quota.Memory{Meter: r.meter}).Drain(in)
 		random := r.env.Rand
 		if random == nil {
 			random = rand.Float64
@@ -252,19 +252,19 @@ func (c *compiler) redact(_ string, arg value.Value) (stage, error) {
 			return value.Value{}, nil
 		case value.IsString(verdict) && value.TextAt(verdict.Value) == "descend":
 		default:
-			return value.Value{}, refusal.Of(17053,
+			return value.Value{}, servererr.Of(17053,
 				"$redact's expression should not return anything aside from the variables $$KEEP, $$DESCEND, and $$PRUNE, but "+
 					"returned %s", verdict)
 		}
 		b, start := document.Open(nil)
-		for name, v := range ctx.Work.Fields(doc.Value) {
+		for name, v := range ctx.Meter.Fields(doc.Value) {
 			got, err := below(ctx, v)
 			if err != nil {
 				return value.Value{}, err
 			}
 			b = document.Append(b, name, got)
 		}
-		return value.Object(document.Close(b, start)), ctx.Work.Step(1)
+		return value.Object(document.Close(b, start)), ctx.Meter.Step(1)
 	}
 	below = func(ctx *expr.Evaluation, v value.Value) (value.Value, error) {
 		switch {
@@ -272,7 +272,7 @@ func (c *compiler) redact(_ string, arg value.Value) (stage, error) {
 			return level(ctx, v)
 		case value.IsArray(v):
 			var kept []value.Value
-			for _, item := range ctx.Work.Fields(v.Value) {
+			for _, item := range ctx.Meter.Fields(v.Value) {
 				got, err := below(ctx, item)
 				if err != nil {
 					return value.Value{}, err
@@ -281,7 +281,7 @@ func (c *compiler) redact(_ string, arg value.Value) (stage, error) {
 					kept = append(kept, got)
 				}
 			}
-			return document.Array(kept), ctx.Work.Step(1)
+			return document.Array(kept), ctx.Meter.Step(1)
 		}
 		return v, nil
 	}
@@ -309,19 +309,19 @@ func (c *compiler) documents(_ string, arg value.Value) (stage, error) {
 
 type documentsStage struct{ list expr.Expression }
 
-func (s documentsStage) run(r *execution, _ work.Docs) work.Docs {
+func (s documentsStage) run(r *execution, _ quota.Docs) quota.Docs {
 	return func(yield func(bson.Raw, error) bool) {
 		v, err := s.list.Eval(r.evaluation())
 		if err == nil && !value.IsArray(v) {
-			err = refusal.Of(5858203, "an array is expected")
+			err = servererr.Of(5858203, "an array is expected")
 		}
 		if err != nil {
 			yield(nil, err)
 			return
 		}
-		for _, d := range r.work.Fields(v.Value) {
+		for _, d := range r.meter.Fields(v.Value) {
 			if !value.IsObject(d) {
-				yield(nil, refusal.Of(40228, "'newRoot' expression  must evaluate to an object, but resulting value was: %s", d))
+				yield(nil, servererr.Of(40228, "'newRoot' expression  must evaluate to an object, but resulting value was: %s", d))
 				return
 			}
 			if !yield(d.Value, nil) {

@@ -10,15 +10,15 @@ import (
 	"shardsh/balancer/mock/store/filter"
 	"shardsh/balancer/mock/store/order"
 	"shardsh/balancer/mock/store/projection"
-	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/quota"
+	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
-	"shardsh/balancer/mock/store/work"
 	"shardsh/balancer/mongoerr"
 )
 
 func (c *compiler) match(_ string, arg value.Value) (stage, error) {
 	if !value.IsObject(arg) {
-		return nil, refusal.Of(15959, "the match filter must be an expression in an object")
+		return nil, servererr.Of(15959, "the match filter must be an expression in an object")
 	}
 	f, err := filter.CompileIn(arg.Value, c.scope, now(c.env))
 	if err != nil {
@@ -29,7 +29,7 @@ func (c *compiler) match(_ string, arg value.Value) (stage, error) {
 
 type matchStage struct{ filter *filter.Filter }
 
-func (s matchStage) run(r *execution, in work.Docs) work.Docs {
+func (s matchStage) run(r *execution, in quota.Docs) quota.Docs {
 	return perDocument(func(r *execution) func(bson.Raw) (bson.Raw, error) {
 		ctx := r.evaluation()
 		return func(doc bson.Raw) (bson.Raw, error) {
@@ -44,10 +44,10 @@ func (s matchStage) run(r *execution, in work.Docs) work.Docs {
 
 func (c *compiler) project(_ string, arg value.Value) (stage, error) {
 	if !value.IsObject(arg) {
-		return nil, refusal.Of(15969, "$project specification must be an object")
+		return nil, servererr.Of(15969, "$project specification must be an object")
 	}
 	if document.IsEmpty(arg.Value) {
-		return nil, refusal.Of(51272,
+		return nil, servererr.Of(51272,
 			"Invalid $project :: caused by :: projection specification must have at least one field")
 	}
 	return c.projection("$project", &projection.Parser{Scope: c.scope}, arg.Value)
@@ -55,7 +55,7 @@ func (c *compiler) project(_ string, arg value.Value) (stage, error) {
 
 func (c *compiler) addFields(name string, arg value.Value) (stage, error) {
 	if !value.IsObject(arg) {
-		return nil, refusal.Of(40272, "%s specification stage must be an object, got %s", name, value.TypeName(arg))
+		return nil, servererr.Of(40272, "%s specification stage must be an object, got %s", name, value.TypeName(arg))
 	}
 	return c.projection(name, &projection.Parser{Scope: c.scope, Add: true}, arg.Value)
 }
@@ -76,15 +76,15 @@ func (c *compiler) unset(_ string, arg value.Value) (stage, error) {
 	switch {
 	case value.IsArray(arg):
 		if names = document.Items(arg); len(names) == 0 {
-			return nil, refusal.Of(31119, "$unset specification must be a string or an array with at least one field")
+			return nil, servererr.Of(31119, "$unset specification must be a string or an array with at least one field")
 		}
 	case !value.IsString(arg):
-		return nil, refusal.Of(31002, "$unset specification must be a string or an array")
+		return nil, servererr.Of(31002, "$unset specification must be a string or an array")
 	}
 	var spec []document.Field
 	for _, n := range names {
 		if !value.IsString(n) {
-			return nil, refusal.Of(31120, "$unset specification must be a string or an array containing only string values")
+			return nil, servererr.Of(31120, "$unset specification must be a string or an array containing only string values")
 		}
 		spec = append(spec, document.Field{Name: value.TextAt(n.Value), Value: value.Bool(false)})
 	}
@@ -93,10 +93,10 @@ func (c *compiler) unset(_ string, arg value.Value) (stage, error) {
 
 func (c *compiler) sort(_ string, arg value.Value) (stage, error) {
 	if !value.IsObject(arg) {
-		return nil, refusal.Of(15973, "the $sort key specification must be an object")
+		return nil, servererr.Of(15973, "the $sort key specification must be an object")
 	}
 	if document.IsEmpty(arg.Value) {
-		return nil, refusal.Of(15976, "$sort stage must have at least one sort key")
+		return nil, servererr.Of(15976, "$sort stage must have at least one sort key")
 	}
 	s, err := order.Compile(arg.Value)
 	if err != nil {
@@ -109,14 +109,14 @@ func (c *compiler) sort(_ string, arg value.Value) (stage, error) {
 // own for all that is wrong with it.
 func wholeArgument(name string, code int32, arg value.Value) (int64, error) {
 	if !value.IsNumber(arg) {
-		return 0, refusal.Of(code, "invalid argument to %s stage: Expected a number in: %s: %s", name, name, arg)
+		return 0, servererr.Of(code, "invalid argument to %s stage: Expected a number in: %s: %s", name, name, arg)
 	}
 	n, ok := value.WholeInteger(arg)
 	if !ok {
-		return 0, refusal.Of(code, "invalid argument to %s stage: Expected an integer: %s: %s", name, name, arg)
+		return 0, servererr.Of(code, "invalid argument to %s stage: Expected an integer: %s: %s", name, name, arg)
 	}
 	if n < 0 {
-		return 0, refusal.Of(code, "invalid argument to %s stage: Expected a non-negative number in: %s: %d", name, name, n)
+		return 0, servererr.Of(code, "invalid argument to %s stage: Expected a non-negative number in: %s: %d", name, name, n)
 	}
 	return n, nil
 }
@@ -129,12 +129,12 @@ func (c *compiler) limit(name string, arg value.Value) (stage, error) {
 		return nil, err
 	}
 	if n == 0 {
-		return nil, refusal.Of(15958, "the limit must be positive")
+		return nil, servererr.Of(15958, "the limit must be positive")
 	}
 	return limitStage(n), nil
 }
 
-func (s limitStage) run(_ *execution, in work.Docs) work.Docs {
+func (s limitStage) run(_ *execution, in quota.Docs) quota.Docs {
 	return func(yield func(bson.Raw, error) bool) {
 		left := int64(s)
 		for doc, err := range in {
@@ -153,7 +153,7 @@ func (c *compiler) skip(name string, arg value.Value) (stage, error) {
 	return skipStage(n), err
 }
 
-func (s skipStage) run(_ *execution, in work.Docs) work.Docs {
+func (s skipStage) run(_ *execution, in quota.Docs) quota.Docs {
 	return func(yield func(bson.Raw, error) bool) {
 		left := int64(s)
 		for doc, err := range in {
@@ -170,22 +170,22 @@ func (s skipStage) run(_ *execution, in work.Docs) work.Docs {
 
 func (c *compiler) count(_ string, arg value.Value) (stage, error) {
 	if !value.IsString(arg) {
-		return nil, refusal.Of(40156, "the count field must be a non-empty string")
+		return nil, servererr.Of(40156, "the count field must be a non-empty string")
 	}
 	name := value.TextAt(arg.Value)
 	switch {
 	case name == "":
-		return nil, refusal.Of(40157, "the count field must be a non-empty string")
+		return nil, servererr.Of(40157, "the count field must be a non-empty string")
 	case name[0] == '$':
-		return nil, refusal.Of(40158, "the count field cannot be a $-prefixed path")
+		return nil, servererr.Of(40158, "the count field cannot be a $-prefixed path")
 	case strings.ContainsRune(name, 0):
-		return nil, refusal.Of(40159, "the count field cannot contain a null byte")
+		return nil, servererr.Of(40159, "the count field cannot contain a null byte")
 	case strings.Contains(name, "."):
-		return nil, refusal.Of(40160, "the count field cannot contain '.'")
+		return nil, servererr.Of(40160, "the count field cannot contain '.'")
 	case name == "_id": // $count is a $group that has one already
-		return nil, refusal.Of(15948, "a group's _id may only be specified once")
+		return nil, servererr.Of(15948, "a group's _id may only be specified once")
 	}
-	return blocking(func(_ *execution, in work.Docs) ([]bson.Raw, error) {
+	return blocking(func(_ *execution, in quota.Docs) ([]bson.Raw, error) {
 		n := int64(0)
 		for _, err := range in {
 			if err != nil {
@@ -205,18 +205,18 @@ func (c *compiler) replaceRoot(name string, arg value.Value) (stage, error) {
 	if name == "$replaceRoot" {
 		what = "'newRoot' expression"
 		if !value.IsObject(arg) {
-			return nil, refusal.Of(40229, "expected an object as specification for $replaceRoot stage, got %s",
+			return nil, servererr.Of(40229, "expected an object as specification for $replaceRoot stage, got %s",
 				value.TypeName(arg))
 		}
 		spec := arg.Value
 		for key, v := range document.Fields(spec) {
 			if string(key) != "newRoot" {
-				return nil, refusal.Of(40415, "BSON field '$replaceRoot.%s' is an unknown field.", key)
+				return nil, servererr.Of(40415, "BSON field '$replaceRoot.%s' is an unknown field.", key)
 			}
 			arg = v
 		}
 		if document.IsEmpty(spec) {
-			return nil, refusal.Of(40414, "BSON field '$replaceRoot.newRoot' is missing but a required field")
+			return nil, servererr.Of(40414, "BSON field '$replaceRoot.newRoot' is missing but a required field")
 		}
 	}
 	e, err := expr.Compile(arg, c.scope)
@@ -229,7 +229,7 @@ func (c *compiler) replaceRoot(name string, arg value.Value) (stage, error) {
 			ctx.Root = value.Object(doc)
 			v, err := e.Eval(ctx)
 			if err == nil && !value.IsObject(v) {
-				err = refusal.Of(40228,
+				err = servererr.Of(40228,
 					"%s must evaluate to an object, but resulting value was: %s. Type of resulting value: '%s'. "+
 						"Input document: %s",
 					what, v, value.TypeName(v), doc)

@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
 	"shardsh/balancer/mongoerr"
 )
@@ -37,17 +37,17 @@ func (c *compiler) stage(name string, arg value.Value, place, of int) (stage, er
 	f, known := c.table[name]
 	switch {
 	case c.facet && (producers[name] || name == "$facet" || name == "$out" || name == "$merge"):
-		return nil, refusal.Of(40600, "%s is not allowed to be used within a $facet stage", name)
+		return nil, servererr.Of(40600, "%s is not allowed to be used within a $facet stage", name)
 	case c.depth > 0 && (name == "$out" || name == "$merge"):
-		return nil, refusal.Of(51047, "%s is not allowed within a $lookup's sub-pipeline", name)
+		return nil, servererr.Of(51047, "%s is not allowed within a $lookup's sub-pipeline", name)
 	case producers[name] && place == 0 && !known:
 		return nil, unavailable(name)
 	case producers[name] && place > 0:
-		return nil, refusal.New(mongoerr.StageNotFirst, "%s is only valid as the first stage in a pipeline.", name)
+		return nil, servererr.New(mongoerr.StageNotFirst, "%s is only valid as the first stage in a pipeline.", name)
 	case (name == "$out" || name == "$merge") && place < of-1:
-		return nil, refusal.Of(40601, "%s can only be the final stage in the pipeline", name)
+		return nil, servererr.Of(40601, "%s can only be the final stage in the pipeline", name)
 	case !known:
-		return nil, refusal.New(mongoerr.UnknownStage, "Unrecognized pipeline stage name: '%s'", name)
+		return nil, servererr.New(mongoerr.UnknownStage, "Unrecognized pipeline stage name: '%s'", name)
 	}
 	return f(name, arg)
 }
@@ -56,13 +56,13 @@ func (c *compiler) stage(name string, arg value.Value, place, of int) (stage, er
 func unavailable(name string) error {
 	switch name {
 	case "$geoNear":
-		return refusal.New(mongoerr.IndexNotFound, "unable to find index for $geoNear query")
+		return servererr.New(mongoerr.IndexNotFound, "unable to find index for $geoNear query")
 	case "$search", "$searchMeta", "$vectorSearch", "$listSearchIndexes":
-		return refusal.New(mongoerr.SearchNotEnabled,
+		return servererr.New(mongoerr.SearchNotEnabled,
 			"Using $search and $vectorSearch aggregation stages requires additional configuration. "+
 				"Please connect to Atlas or an AtlasCLI local deployment to enable.")
 	}
-	return refusal.New(mongoerr.NotImplemented, "the mock does not support the stage %s", name)
+	return servererr.New(mongoerr.NotImplemented, "the mock does not support the stage %s", name)
 }
 
 // Stages returns the names of the stages that a server has.

@@ -12,9 +12,9 @@ import (
 	"shardsh/balancer/mock/store/expr"
 	"shardsh/balancer/mock/store/order"
 	"shardsh/balancer/mock/store/paths"
-	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/quota"
+	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
-	"shardsh/balancer/mock/store/work"
 )
 
 // windowStage is $setWindowFields: for each document, accumulators over the
@@ -57,7 +57,7 @@ func (c *compiler) setWindowFields(name string, arg value.Value) (stage, error) 
 	}
 	if !value.IsAbsent(raw[1]) {
 		if !value.IsObject(raw[1]) {
-			return nil, refusal.TypeMismatch(
+			return nil, servererr.TypeMismatch(
 				"BSON field '$setWindowFields.sortBy' is the wrong type '%s', expected type 'object'",
 				value.TypeName(raw[1]))
 		}
@@ -69,7 +69,7 @@ func (c *compiler) setWindowFields(name string, arg value.Value) (stage, error) 
 		}
 	}
 	if !value.IsObject(raw[2]) {
-		return nil, refusal.TypeMismatch(
+		return nil, servererr.TypeMismatch(
 			"BSON field '$setWindowFields.output' is the wrong type '%s', expected type 'object'",
 			value.TypeName(raw[2]))
 	}
@@ -88,7 +88,7 @@ func (c *compiler) windowOutput(s *windowStage, path string, v value.Value) (o w
 		return o, err
 	}
 	if !value.IsObject(v) {
-		return o, refusal.FailedToParse("The field '%s' must be an object", path)
+		return o, servererr.FailedToParse("The field '%s' must be an object", path)
 	}
 	var op string
 	var arg value.Value
@@ -103,12 +103,12 @@ func (c *compiler) windowOutput(s *windowStage, path string, v value.Value) (o w
 		case document.IsOperator(name) && op == "":
 			op, arg = name, a
 		default:
-			return o, refusal.FailedToParse(
+			return o, servererr.FailedToParse(
 				"'window' must be an object and the only other field of a window function specification")
 		}
 	}
 	if op == "" {
-		return o, refusal.FailedToParse("Expected a $-prefixed window function, found none in %s", v)
+		return o, servererr.FailedToParse("Expected a $-prefixed window function, found none in %s", v)
 	}
 	if err := withoutWindow[op]; windowed && err != nil {
 		return o, err
@@ -119,9 +119,9 @@ func (c *compiler) windowOutput(s *windowStage, path string, v value.Value) (o w
 	}
 	acc, ok, err := (&expr.Compiler{}).CompileAccumulator(op, arg, c.scope)
 	if !ok {
-		return o, refusal.FailedToParse("Unrecognized window function, %s", op)
+		return o, servererr.FailedToParse("Unrecognized window function, %s", op)
 	}
-	o.values = func(ctx *expr.Evaluation, part []bson.Raw, held *work.Memory) ([]value.Value, error) {
+	o.values = func(ctx *expr.Evaluation, part []bson.Raw, held *quota.Memory) ([]value.Value, error) {
 		return s.accumulate(ctx, acc, o.bounds, part, held)
 	}
 	return o, err
@@ -129,14 +129,14 @@ func (c *compiler) windowOutput(s *windowStage, path string, v value.Value) (o w
 
 func parseWindow(s *windowStage, v value.Value) (w window, err error) {
 	if !value.IsObject(v) {
-		return w, refusal.FailedToParse("'window' field must be an object")
+		return w, servererr.FailedToParse("'window' field must be an object")
 	}
 	var bounds value.Value
 	for name, arg := range document.Fields(v.Value) {
 		switch string(name) {
 		case "documents", "range":
 			if !value.IsMissing(bounds) {
-				return w, refusal.FailedToParse("Window bounds can specify either 'documents' or 'range', not both.")
+				return w, servererr.FailedToParse("Window bounds can specify either 'documents' or 'range', not both.")
 			}
 			bounds, w.byRange = arg, string(name) == "range"
 		case "unit":
@@ -146,20 +146,20 @@ func parseWindow(s *windowStage, v value.Value) (w window, err error) {
 			}
 			w.unit = &u
 		default:
-			return w, refusal.FailedToParse(
+			return w, servererr.FailedToParse(
 				"'window' field can only contain 'documents' as the only argument or 'range' with an " +
 					"optional 'unit' field")
 		}
 	}
 	switch {
 	case value.IsMissing(bounds) && w.unit != nil:
-		return w, refusal.FailedToParse("Window bounds can only specify 'unit' with range-based bounds.")
+		return w, servererr.FailedToParse("Window bounds can only specify 'unit' with range-based bounds.")
 	case value.IsMissing(bounds):
 		return w, nil
 	}
 	list := document.Items(bounds)
 	if !value.IsArray(bounds) || len(list) != 2 {
-		return w, refusal.FailedToParse("Window bounds must be a 2-element array: %s", bounds)
+		return w, servererr.FailedToParse("Window bounds must be a 2-element array: %s", bounds)
 	}
 	for i, end := range []**value.Value{&w.lower, &w.high} {
 		if *end, err = windowEnd(list[i], w.byRange); err != nil {
@@ -168,11 +168,11 @@ func parseWindow(s *windowStage, v value.Value) (w window, err error) {
 	}
 	switch {
 	case w.lower != nil && w.high != nil && value.Compare(*w.lower, *w.high) > 0:
-		return w, refusal.Of(5339900, "Lower bound must not exceed upper bound: %s", bounds)
+		return w, servererr.Of(5339900, "Lower bound must not exceed upper bound: %s", bounds)
 	case w.byRange && (s.sortPath == nil || s.order.Keys[0].Descending):
-		return w, refusal.Of(5339902, "Range-based bounds require sortBy a single field in ascending order")
+		return w, servererr.Of(5339902, "Range-based bounds require sortBy a single field in ascending order")
 	case !w.byRange && s.order == nil && (w.lower != nil || w.high != nil):
-		return w, refusal.Of(5339901, "Document-based bounds require a sortBy")
+		return w, servererr.Of(5339901, "Document-based bounds require a sortBy")
 	}
 	return w, nil
 }
@@ -185,22 +185,22 @@ func windowEnd(v value.Value, byRange bool) (*value.Value, error) {
 		zero := value.Int32(0)
 		return &zero, nil
 	case !value.IsNumber(v):
-		return nil, refusal.FailedToParse("Window bounds must be 'unbounded', 'current', or a number.")
+		return nil, servererr.FailedToParse("Window bounds must be 'unbounded', 'current', or a number.")
 	}
 	if _, whole := value.WholeInteger(v); !whole && !byRange {
-		return nil, refusal.FailedToParse("Numeric document-based bounds must be an integer")
+		return nil, servererr.FailedToParse("Numeric document-based bounds must be an integer")
 	}
 	return &v, nil
 }
 
-func (s *windowStage) apply(r *execution, in work.Docs) ([]bson.Raw, error) {
+func (s *windowStage) apply(r *execution, in quota.Docs) ([]bson.Raw, error) {
 	held := r.spilling(windowsTooLarge)
 	all, err := held.Drain(in)
 	if err != nil {
 		return nil, err
 	}
 	ctx := r.evaluation()
-	s.order.SortIn(r.work, all)
+	s.order.SortIn(r.meter, all)
 	parts, err := partitioned(ctx, s.partition, all)
 	if err != nil {
 		return nil, err
@@ -214,7 +214,7 @@ func (s *windowStage) apply(r *execution, in work.Docs) ([]bson.Raw, error) {
 				return nil, err
 			}
 			for i, v := range values {
-				if err := r.work.Handle(len(done[i])); err != nil {
+				if err := r.meter.Handle(len(done[i])); err != nil {
 					return nil, err
 				}
 				done[i] = replaceAt(done[i], o.path, v)
@@ -233,7 +233,7 @@ func partitioned(ctx *expr.Evaluation, key expr.Expression, all []bson.Raw) ([][
 	}
 	index := map[string][]bson.Raw{}
 	for _, doc := range all {
-		if err := ctx.Work.Step(1); err != nil {
+		if err := ctx.Meter.Step(1); err != nil {
 			return nil, err
 		}
 		ctx.Root = value.Object(doc)
@@ -242,7 +242,7 @@ func partitioned(ctx *expr.Evaluation, key expr.Expression, all []bson.Raw) ([][
 			return nil, err
 		}
 		if value.IsArray(v) {
-			return nil, refusal.TypeMismatch("Expected a partition expression to not evaluate to an array")
+			return nil, servererr.TypeMismatch("Expected a partition expression to not evaluate to an array")
 		}
 		id := value.Encoded(expr.OrNull(v))
 		index[id] = append(index[id], doc)
@@ -251,7 +251,7 @@ func partitioned(ctx *expr.Evaluation, key expr.Expression, all []bson.Raw) ([][
 	for id := range index {
 		keys = append(keys, id)
 	}
-	work.SortStable(ctx.Work, keys, strings.Compare)
+	quota.SortStable(ctx.Meter, keys, strings.Compare)
 	parts := make([][]bson.Raw, len(keys))
 	for i, id := range keys {
 		parts[i] = index[id]
@@ -261,20 +261,20 @@ func partitioned(ctx *expr.Evaluation, key expr.Expression, all []bson.Raw) ([][
 
 // accumulate runs an accumulator over each document's window.
 func (s *windowStage) accumulate(ctx *expr.Evaluation, a expr.Accumulation, w window, part []bson.Raw,
-	held *work.Memory) ([]value.Value, error) {
+	held *quota.Memory) ([]value.Value, error) {
 	return s.overWindows(ctx, w, part, held, a.Start, func(i int, acc expr.Accumulator) error {
 		ctx.Root = value.Object(part[i])
 		args, err := expr.EvalAll(a.Args, ctx)
 		if err != nil {
 			return err
 		}
-		return acc.Add(ctx.Work, args)
+		return acc.Add(ctx.Meter, args)
 	})
 }
 
 // overWindows gives each document the result of its window. As long as windows
 // begin at the same place and only grow, one accumulator serves them all.
-func (s *windowStage) overWindows(ctx *expr.Evaluation, w window, part []bson.Raw, held *work.Memory,
+func (s *windowStage) overWindows(ctx *expr.Evaluation, w window, part []bson.Raw, held *quota.Memory,
 	start func(*expr.Evaluation) (expr.Accumulator, error),
 	add func(i int, acc expr.Accumulator) error,
 ) ([]value.Value, error) {
@@ -298,18 +298,18 @@ func (s *windowStage) overWindows(ctx *expr.Evaluation, w window, part []bson.Ra
 			begun, done = from, from
 		}
 		for ; done < to; done++ {
-			if err := ctx.Work.Step(1); err != nil {
+			if err := ctx.Meter.Step(1); err != nil {
 				return nil, err
 			}
 			if err := add(done, acc); err != nil {
 				return nil, err
 			}
 		}
-		out[i] = acc.Result(ctx.Work)
-		if err := held.Keep(len(out[i].Value) + work.ItemBytes); err != nil {
+		out[i] = acc.Result(ctx.Meter)
+		if err := held.Keep(len(out[i].Value) + quota.ItemBytes); err != nil {
 			return nil, err
 		}
-		if err := ctx.Work.Handle(len(out[i].Value)); err != nil {
+		if err := ctx.Meter.Handle(len(out[i].Value)); err != nil {
 			return nil, err
 		}
 	}
@@ -338,7 +338,7 @@ func (s *windowStage) span(w window, part []bson.Raw, i int) (from, to int, err 
 			v, _ := value.Add(here, by)
 			return v, nil
 		}
-		return value.Value{}, refusal.Of(5429414,
+		return value.Value{}, servererr.Of(5429414,
 			"Invalid range: Expected the sortBy field to be a number or, with a unit, a date, but it was %s",
 			value.TypeName(here))
 	}

@@ -9,14 +9,14 @@ import (
 
 	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mock/store/expr"
-	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/quota"
+	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
-	"shardsh/balancer/mock/store/work"
 )
 
 // windowValues gives a window function's value for each document of a
 // partition.
-type windowValues = func(ctx *expr.Evaluation, part []bson.Raw, held *work.Memory) ([]value.Value, error)
+type windowValues = func(ctx *expr.Evaluation, part []bson.Raw, held *quota.Memory) ([]value.Value, error)
 
 // windowFunction compiles one of the functions that are no accumulators.
 type windowFunction func(c *compiler, s *windowStage, op string, arg value.Value, w window) (windowValues, error)
@@ -31,25 +31,25 @@ var windowFunctions = map[string]windowFunction{
 // withoutWindow are the functions that take no bounds, and what they say to some.
 var withoutWindow = map[string]error{
 	"$rank": errNoArguments, "$denseRank": errNoArguments, "$documentNumber": errNoArguments,
-	"$shift":        refusal.FailedToParse("$shift got unexpected argument: window"),
-	"$expMovingAvg": refusal.FailedToParse("'window' field is not allowed in $expMovingAvg"),
+	"$shift":        servererr.FailedToParse("$shift got unexpected argument: window"),
+	"$expMovingAvg": servererr.FailedToParse("'window' field is not allowed in $expMovingAvg"),
 }
 
-var errNoArguments = refusal.Of(5371601, "Rank style window functions take no other arguments")
+var errNoArguments = servererr.Of(5371601, "Rank style window functions take no other arguments")
 
 func rankFunction(_ *compiler, s *windowStage, op string, arg value.Value, _ window) (windowValues, error) {
 	if !value.IsObject(arg) || !document.IsEmpty(arg.Value) {
-		return nil, refusal.Of(5371603, "%s must be specified with '{}' as the value", op)
+		return nil, servererr.Of(5371603, "%s must be specified with '{}' as the value", op)
 	}
 	if s.order == nil || len(s.order.Keys) != 1 {
-		return nil, refusal.Of(5371602, "%s must be specified with a top level sortBy expression with exactly one element",
+		return nil, servererr.Of(5371602, "%s must be specified with a top level sortBy expression with exactly one element",
 			op)
 	}
-	return func(ctx *expr.Evaluation, part []bson.Raw, _ *work.Memory) ([]value.Value, error) {
+	return func(ctx *expr.Evaluation, part []bson.Raw, _ *quota.Memory) ([]value.Value, error) {
 		out := make([]value.Value, len(part))
 		rank := int64(1)
 		for i := range part {
-			if err := ctx.Work.Step(1); err != nil {
+			if err := ctx.Meter.Step(1); err != nil {
 				return nil, err
 			}
 			tied := i > 0 && s.order.Compare(part[i-1], part[i]) == 0
@@ -72,7 +72,7 @@ func rankFunction(_ *compiler, s *windowStage, op string, arg value.Value, _ win
 func valuesOf(ctx *expr.Evaluation, e expr.Expression, part []bson.Raw) ([]value.Value, error) {
 	out := make([]value.Value, len(part))
 	for i, doc := range part {
-		if err := ctx.Work.Step(1); err != nil {
+		if err := ctx.Meter.Step(1); err != nil {
 			return nil, err
 		}
 		ctx.Root = value.Object(doc)
@@ -93,11 +93,11 @@ func shiftFunction(c *compiler, s *windowStage, _ string, arg value.Value, _ win
 		return nil, err
 	}
 	if s.order == nil {
-		return nil, refusal.FailedToParse("'$shift' requires a sortBy")
+		return nil, servererr.FailedToParse("'$shift' requires a sortBy")
 	}
 	by, ok := value.WholeInt32(raw[1])
 	if !ok {
-		return nil, refusal.FailedToParse("'$shift:by' field must be an integer, but found %s", raw[1])
+		return nil, servererr.FailedToParse("'$shift:by' field must be an integer, but found %s", raw[1])
 	}
 	output, err := expr.Compile(raw[0], c.scope)
 	if err != nil {
@@ -109,10 +109,10 @@ func shiftFunction(c *compiler, s *windowStage, _ string, arg value.Value, _ win
 			return nil, err
 		}
 		if !expr.IsConstant(other) {
-			return nil, refusal.FailedToParse("'$shift:default' expression must yield a constant value, but got: %s", raw[2])
+			return nil, servererr.FailedToParse("'$shift:default' expression must yield a constant value, but got: %s", raw[2])
 		}
 	}
-	return func(ctx *expr.Evaluation, part []bson.Raw, _ *work.Memory) ([]value.Value, error) {
+	return func(ctx *expr.Evaluation, part []bson.Raw, _ *quota.Memory) ([]value.Value, error) {
 		all, err := valuesOf(ctx, output, part)
 		if err != nil {
 			return nil, err
@@ -132,7 +132,7 @@ func locfFunction(c *compiler, _ *windowStage, _ string, arg value.Value, _ wind
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx *expr.Evaluation, part []bson.Raw, _ *work.Memory) ([]value.Value, error) {
+	return func(ctx *expr.Evaluation, part []bson.Raw, _ *quota.Memory) ([]value.Value, error) {
 		out, err := valuesOf(ctx, e, part)
 		for i := 1; i < len(out); i++ {
 			if value.IsNullish(out[i]) {
@@ -145,13 +145,13 @@ func locfFunction(c *compiler, _ *windowStage, _ string, arg value.Value, _ wind
 
 func linearFillFunction(c *compiler, s *windowStage, op string, arg value.Value, _ window) (windowValues, error) {
 	if s.order == nil || len(s.order.Keys) != 1 {
-		return nil, refusal.Of(605001, "%s must be specified with a top level sortBy expression with exactly one element", op)
+		return nil, servererr.Of(605001, "%s must be specified with a top level sortBy expression with exactly one element", op)
 	}
 	e, err := expr.Compile(arg, c.scope)
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx *expr.Evaluation, part []bson.Raw, _ *work.Memory) ([]value.Value, error) {
+	return func(ctx *expr.Evaluation, part []bson.Raw, _ *quota.Memory) ([]value.Value, error) {
 		out, err := valuesOf(ctx, e, part)
 		if err != nil {
 			return nil, err
@@ -191,10 +191,10 @@ func slopeFunction(c *compiler, s *windowStage, op string, arg value.Value, w wi
 		return nil, err
 	}
 	if s.order == nil || len(s.order.Keys) != 1 {
-		return nil, refusal.Of(5371801, "%s requires a sortBy with exactly one element", op)
+		return nil, servererr.Of(5371801, "%s requires a sortBy with exactly one element", op)
 	}
 	if op == "$derivative" && w == (window{}) {
-		return nil, refusal.FailedToParse("$derivative requires explicit window bounds")
+		return nil, servererr.FailedToParse("$derivative requires explicit window bounds")
 	}
 	unit := 0.0 // milliseconds, when the sort key is a date
 	if !value.IsAbsent(raw[1]) {
@@ -203,7 +203,7 @@ func slopeFunction(c *compiler, s *windowStage, op string, arg value.Value, w wi
 			return nil, err
 		}
 		if u.Months > 0 {
-			return nil, refusal.Of(5490704, "unit must be 'week' or smaller")
+			return nil, servererr.Of(5490704, "unit must be 'week' or smaller")
 		}
 		unit = float64(u.Millis)
 	}
@@ -211,7 +211,7 @@ func slopeFunction(c *compiler, s *windowStage, op string, arg value.Value, w wi
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx *expr.Evaluation, part []bson.Raw, held *work.Memory) ([]value.Value, error) {
+	return func(ctx *expr.Evaluation, part []bson.Raw, held *quota.Memory) ([]value.Value, error) {
 		ys, err := valuesOf(ctx, input, part)
 		if err != nil {
 			return nil, err
@@ -225,7 +225,7 @@ func slopeFunction(c *compiler, s *windowStage, op string, arg value.Value, w wi
 		if op == "$integral" {
 			begin := func(*expr.Evaluation) (expr.Accumulator, error) { return &area{unit: cmp.Or(unit, 1)}, nil }
 			return s.overWindows(ctx, w, part, held, begin, func(i int, acc expr.Accumulator) error {
-				return acc.Add(ctx.Work, []value.Value{value.Double(xs[i]), ys[i]})
+				return acc.Add(ctx.Meter, []value.Value{value.Double(xs[i]), ys[i]})
 			})
 		}
 		out := make([]value.Value, len(part))
@@ -237,7 +237,7 @@ func slopeFunction(c *compiler, s *windowStage, op string, arg value.Value, w wi
 			if out[i], err = slope(xs[from:to], ys[from:to], cmp.Or(unit, 1)); err != nil {
 				return nil, err
 			}
-			if err := ctx.Work.Step(1); err != nil {
+			if err := ctx.Meter.Step(1); err != nil {
 				return nil, err
 			}
 		}
@@ -252,13 +252,13 @@ func (s *windowStage) across(doc bson.Raw, unit float64) (float64, error) {
 	isDate := k.Type == bson.TypeDateTime
 	switch {
 	case isDate && unit == 0:
-		return 0, refusal.Of(5624901, "$derivative where the sortBy is a Date requires an 'unit'")
+		return 0, servererr.Of(5624901, "$derivative where the sortBy is a Date requires an 'unit'")
 	case !isDate && unit != 0:
-		return 0, refusal.Of(5624900, "Expected the sortBy field to be a Date, but it was %s", value.TypeName(k))
+		return 0, servererr.Of(5624900, "Expected the sortBy field to be a Date, but it was %s", value.TypeName(k))
 	case isDate:
 		return float64(value.Int64At(k.Value)), nil
 	case !value.IsNumber(k):
-		return 0, refusal.Of(5624902, "Expected the sortBy field to be numeric, but it was %s", value.TypeName(k))
+		return 0, servererr.Of(5624902, "Expected the sortBy field to be numeric, but it was %s", value.TypeName(k))
 	}
 	return value.ToDouble(k), nil
 }
@@ -272,7 +272,7 @@ func slope(xs []float64, ys []value.Value, unit float64) (value.Value, error) {
 		return value.Null(), nil
 	}
 	if !value.IsNumber(first) || !value.IsNumber(last) {
-		return value.Value{}, refusal.Of(5624903, "$derivative input must be numbers, but found %s and %s",
+		return value.Value{}, servererr.Of(5624903, "$derivative input must be numbers, but found %s and %s",
 			value.TypeName(first),
 			value.TypeName(last))
 	}
@@ -290,7 +290,7 @@ type area struct {
 	any       bool
 }
 
-func (a *area) Add(_ *work.Work, args []value.Value) error {
+func (a *area) Add(_ *quota.Meter, args []value.Value) error {
 	if !value.IsNumber(args[1]) {
 		return nil
 	}
@@ -302,7 +302,7 @@ func (a *area) Add(_ *work.Work, args []value.Value) error {
 	return nil
 }
 
-func (a *area) Result(*work.Work) value.Value {
+func (a *area) Result(*quota.Meter) value.Value {
 	if !a.any {
 		return value.Null()
 	}
@@ -317,11 +317,11 @@ func movingAverageFunction(c *compiler, s *windowStage, op string, arg value.Val
 	}
 	switch {
 	case w != (window{}):
-		return nil, refusal.FailedToParse("$expMovingAvg does not accept a 'window' field")
+		return nil, servererr.FailedToParse("$expMovingAvg does not accept a 'window' field")
 	case s.order == nil:
-		return nil, refusal.FailedToParse("$expMovingAvg requires an explicit 'sortBy'")
+		return nil, servererr.FailedToParse("$expMovingAvg requires an explicit 'sortBy'")
 	case value.IsAbsent(raw[1]) == value.IsAbsent(raw[2]):
-		return nil, refusal.FailedToParse(
+		return nil, servererr.FailedToParse(
 			"$expMovingAvg sub object must have exactly two fields: an 'input' field, and either an " +
 				"'N' field or an 'alpha' field")
 	}
@@ -329,17 +329,17 @@ func movingAverageFunction(c *compiler, s *windowStage, op string, arg value.Val
 	if !value.IsAbsent(raw[1]) {
 		n, ok := value.WholeInteger(raw[1])
 		if !ok || n <= 0 {
-			return nil, refusal.FailedToParse("'N' field must be a positive integer, but found %s", raw[1])
+			return nil, servererr.FailedToParse("'N' field must be a positive integer, but found %s", raw[1])
 		}
 		alpha = value.DecimalDivide(value.DecimalOfInt(2), value.DecimalOfInt(n+1))
 	} else if a := value.ToDouble(raw[2]); !value.IsNumber(raw[2]) || a <= 0 || a >= 1 {
-		return nil, refusal.FailedToParse("'alpha' must be between 0 and 1 (exclusive), found alpha: %s", raw[2])
+		return nil, servererr.FailedToParse("'alpha' must be between 0 and 1 (exclusive), found alpha: %s", raw[2])
 	}
 	input, err := expr.Compile(raw[0], c.scope)
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx *expr.Evaluation, part []bson.Raw, _ *work.Memory) ([]value.Value, error) {
+	return func(ctx *expr.Evaluation, part []bson.Raw, _ *quota.Memory) ([]value.Value, error) {
 		out, err := valuesOf(ctx, input, part)
 		now, rest := value.Null(), value.DecimalSubtract(value.DecimalOfInt(1), alpha)
 		exact := bson.Decimal128{} // the server computes in decimals
@@ -368,9 +368,9 @@ func covarianceFunction(c *compiler, s *windowStage, op string, arg value.Value,
 		return nil, err
 	}
 	if !value.IsArray(arg) || len(list) != 2 {
-		return nil, refusal.FailedToParse("%s requires an array of exactly two expressions", op)
+		return nil, servererr.FailedToParse("%s requires an array of exactly two expressions", op)
 	}
-	return func(ctx *expr.Evaluation, part []bson.Raw, held *work.Memory) ([]value.Value, error) {
+	return func(ctx *expr.Evaluation, part []bson.Raw, held *quota.Memory) ([]value.Value, error) {
 		xs, err := valuesOf(ctx, list[0], part)
 		if err != nil {
 			return nil, err
@@ -383,7 +383,7 @@ func covarianceFunction(c *compiler, s *windowStage, op string, arg value.Value,
 			return &covariance{sample: op == "$covarianceSamp"}, nil
 		}
 		return s.overWindows(ctx, w, part, held, begin, func(i int, acc expr.Accumulator) error {
-			return acc.Add(ctx.Work, []value.Value{xs[i], ys[i]})
+			return acc.Add(ctx.Meter, []value.Value{xs[i], ys[i]})
 		})
 	}, nil
 }
@@ -394,7 +394,7 @@ type covariance struct {
 	n, meanX, meanY, c float64
 }
 
-func (c *covariance) Add(_ *work.Work, args []value.Value) error {
+func (c *covariance) Add(_ *quota.Meter, args []value.Value) error {
 	if !value.IsNumber(args[0]) || !value.IsNumber(args[1]) {
 		return nil
 	}
@@ -406,7 +406,7 @@ func (c *covariance) Add(_ *work.Work, args []value.Value) error {
 	return nil
 }
 
-func (c *covariance) Result(*work.Work) value.Value {
+func (c *covariance) Result(*quota.Meter) value.Value {
 	n := c.n
 	if c.sample {
 		n--

@@ -10,7 +10,7 @@ import (
 	"shardsh/balancer/mock/store/expr"
 	"shardsh/balancer/mock/store/filter"
 	"shardsh/balancer/mock/store/paths"
-	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
 	"shardsh/balancer/mongoerr"
 )
@@ -62,7 +62,7 @@ func (p *Parser) Parse(spec []byte) error {
 
 func (p *Parser) fields(spec []byte, prefix []string) error {
 	if p.depth++; p.depth > expr.MaxDepth {
-		return refusal.New(mongoerr.Overflow, "projection exceeds depth limit of %d", expr.MaxDepth)
+		return servererr.New(mongoerr.Overflow, "projection exceeds depth limit of %d", expr.MaxDepth)
 	}
 	defer func() { p.depth-- }()
 	for name, v := range document.Fields(spec) {
@@ -75,7 +75,7 @@ func (p *Parser) fields(spec []byte, prefix []string) error {
 
 func (p *Parser) field(name string, v value.Value, prefix []string) error {
 	if name == "" {
-		return refusal.Of(40352, "FieldPath cannot be constructed with empty string")
+		return servererr.Of(40352, "FieldPath cannot be constructed with empty string")
 	}
 	if p.find && strings.HasSuffix(name, ".$") && len(prefix) == 0 {
 		return p.positionalField(strings.TrimSuffix(name, ".$"), v)
@@ -93,7 +93,7 @@ func (p *Parser) field(name string, v value.Value, prefix []string) error {
 	case !ok && p.Add:
 		return p.computed(path, v)
 	case !ok:
-		return refusal.Of(51270, "An empty sub-projection is not a valid value. Found empty object at path")
+		return servererr.Of(51270, "An empty sub-projection is not a valid value. Found empty object at path")
 	case !document.IsOperator(op):
 		return p.fields(v.Value, path)
 	case p.find && op == "$slice" && findSlice(arg):
@@ -101,13 +101,13 @@ func (p *Parser) field(name string, v value.Value, prefix []string) error {
 	case p.find && op == "$elemMatch":
 		return p.elemMatch(path, arg)
 	case op == "$meta" && !value.IsString(arg):
-		return refusal.Of(17307, "$meta only supports string arguments")
+		return servererr.Of(17307, "$meta only supports string arguments")
 	case op == "$meta" && !slices.Contains(metaNames, value.TextAt(arg.Value)):
-		return refusal.Of(17308, "Unsupported argument to $meta: %s", value.TextAt(arg.Value))
+		return servererr.Of(17308, "Unsupported argument to $meta: %s", value.TextAt(arg.Value))
 	case op == "$meta":
-		return refusal.Of(40218, "query requires %s metadata, but it is not available", value.TextAt(arg.Value))
+		return servererr.Of(40218, "query requires %s metadata, but it is not available", value.TextAt(arg.Value))
 	case !p.Add && !expr.Known(op):
-		return refusal.Of(31325, "Unknown expression %s", op)
+		return servererr.Of(31325, "Unknown expression %s", op)
 	}
 	return p.computed(path, v)
 }
@@ -137,9 +137,9 @@ func (p *Parser) simple(path []string, v value.Value) error {
 	}
 	switch {
 	case keep && p.excludes:
-		return refusal.Of(31253, "Cannot do inclusion on field %s in exclusion projection", paths.Join(path))
+		return servererr.Of(31253, "Cannot do inclusion on field %s in exclusion projection", paths.Join(path))
 	case !keep && p.includes:
-		return refusal.Of(31254, "Cannot do exclusion on field %s in inclusion projection", paths.Join(path))
+		return servererr.Of(31254, "Cannot do exclusion on field %s in inclusion projection", paths.Join(path))
 	}
 	p.includes, p.excludes = p.includes || keep, p.excludes || !keep
 	return p.insert(path, &fieldNode{kind: kind})
@@ -148,9 +148,9 @@ func (p *Parser) simple(path []string, v value.Value) error {
 func (p *Parser) computed(path []string, v value.Value) error {
 	if p.excludes {
 		if value.IsObject(v) {
-			return refusal.Of(31252, "Cannot use expression other than $meta in exclusion projection")
+			return servererr.Of(31252, "Cannot use expression other than $meta in exclusion projection")
 		}
-		return refusal.Of(31310, "Cannot use an expression %s in an exclusion projection", v)
+		return servererr.Of(31310, "Cannot use an expression %s in an exclusion projection", v)
 	}
 	p.includes = true
 	e, err := expr.Compile(v, p.Scope)
@@ -176,7 +176,7 @@ func (p *Parser) slice(path []string, arg value.Value) error {
 		list := document.Items(arg)
 		s.skip, s.limit = clamp(list[0]), clamp(list[1])
 		if s.limit <= 0 {
-			return refusal.Of(28724, "First argument to $slice must be an array, but is of type: int")
+			return servererr.Of(28724, "First argument to $slice must be an array, but is of type: int")
 		}
 	} else if s.limit = clamp(arg); s.limit < 0 {
 		s.limit, s.last = -s.limit, true
@@ -186,10 +186,10 @@ func (p *Parser) slice(path []string, arg value.Value) error {
 
 func (p *Parser) elemMatch(path []string, arg value.Value) error {
 	if !value.IsObject(arg) {
-		return refusal.Of(31274, "elemMatch: Invalid argument, object required, but got %s", value.TypeName(arg))
+		return servererr.Of(31274, "elemMatch: Invalid argument, object required, but got %s", value.TypeName(arg))
 	}
 	if len(path) > 1 {
-		return refusal.Of(31275, "Cannot use $elemMatch projection on a nested field.")
+		return servererr.Of(31275, "Cannot use $elemMatch projection on a nested field.")
 	}
 	pr, err := (&filter.Compiler{Scope: p.Scope}).ElemMatch(path[0], arg)
 	if err != nil {
@@ -205,9 +205,9 @@ func (p *Parser) positionalField(name string, v value.Value) error {
 	case err != nil:
 		return err
 	case p.positional != nil:
-		return refusal.Of(31276, "Cannot specify more than one positional projection per query.")
+		return servererr.Of(31276, "Cannot specify more than one positional projection per query.")
 	case p.excludes || !value.Truthy(v):
-		return refusal.Of(31395, "positional projection cannot be used with exclusion")
+		return servererr.Of(31395, "positional projection cannot be used with exclusion")
 	}
 	p.positional, p.includes = path, true
 	return p.insert(path, &fieldNode{kind: keptLeaf})
@@ -232,12 +232,12 @@ func (p *Parser) insert(path []string, leaf *fieldNode) error {
 			n.kids[part] = kid
 			n.order = append(n.order, part)
 		case last && p.Add, kid.kind != noLeaf && p.Add:
-			return refusal.Of(40176, "specification contains two conflicting paths. Cannot specify both '%s' and '%s'",
+			return servererr.Of(40176, "specification contains two conflicting paths. Cannot specify both '%s' and '%s'",
 				paths.Join(path), paths.Join(path[:i+1]))
 		case last:
-			return refusal.Of(31250, "Path collision at %s", paths.Join(path))
+			return servererr.Of(31250, "Path collision at %s", paths.Join(path))
 		case kid.kind != noLeaf:
-			return refusal.Of(31249, "Path collision at %s remaining portion %s", paths.Join(path), paths.Join(path[i+1:]))
+			return servererr.Of(31249, "Path collision at %s remaining portion %s", paths.Join(path), paths.Join(path[i+1:]))
 		}
 		n = kid
 	}

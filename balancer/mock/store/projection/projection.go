@@ -13,9 +13,9 @@ import (
 	"shardsh/balancer/mock/store/expr"
 	"shardsh/balancer/mock/store/filter"
 	"shardsh/balancer/mock/store/paths"
-	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/quota"
+	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
-	"shardsh/balancer/mock/store/work"
 )
 
 // Projection is a compiled projection of find or $project. A nil Projection
@@ -83,7 +83,7 @@ func (p *Projection) Apply(doc bson.Raw) (bson.Raw, error) {
 // Projector returns Apply for many documents, which fails with the cause of ctx
 // when that ends.
 func (p *Projection) Projector(ctx context.Context) func(doc bson.Raw) (bson.Raw, error) {
-	w := work.New(ctx)
+	w := quota.New(ctx)
 	if p == nil {
 		return func(doc bson.Raw) (bson.Raw, error) { return doc, w.Step(1) }
 	}
@@ -96,9 +96,9 @@ func (p *Projection) ApplyIn(ctx *expr.Evaluation, doc bson.Raw) (bson.Raw, erro
 	ctx.Root = value.Object(doc)
 	source := doc
 	if p.positional != nil {
-		at, ok := p.filter.Position(ctx.Work, doc)
+		at, ok := p.filter.Position(ctx.Meter, doc)
 		if !ok {
-			return nil, refusal.Of(51246,
+			return nil, servererr.Of(51246,
 				"Executor error during find command :: caused by :: positional operator '.$' couldn't "+
 					"find a matching element in the array")
 		}
@@ -137,7 +137,7 @@ const (
 // project handles everything but computed fields.
 func (p *Projection) project(ctx *expr.Evaluation, n *fieldNode, doc []byte) (bson.Raw, error) {
 	b, start := document.Open(make([]byte, 0, len(doc)))
-	for name, v := range ctx.Work.Fields(doc) {
+	for name, v := range ctx.Meter.Fields(doc) {
 		kid := n.kids[string(name)]
 		if kid == nil {
 			if p.Mode != including {
@@ -151,7 +151,7 @@ func (p *Projection) project(ctx *expr.Evaluation, n *fieldNode, doc []byte) (bs
 		}
 		b = document.Append(b, name, out)
 	}
-	return document.Close(b, start), ctx.Work.Step(1)
+	return document.Close(b, start), ctx.Meter.Step(1)
 }
 
 func (p *Projection) projectField(ctx *expr.Evaluation, kid *fieldNode, v value.Value) (value.Value, error) {
@@ -181,7 +181,7 @@ func (p *Projection) projectBelow(ctx *expr.Evaluation, n *fieldNode, v value.Va
 		return value.Object(doc), err
 	case value.IsArray(v):
 		var out []value.Value
-		for _, e := range ctx.Work.Fields(v.Value) {
+		for _, e := range ctx.Meter.Fields(v.Value) {
 			got, err := p.projectBelow(ctx, n, e)
 			if err != nil {
 				return value.Value{}, err
@@ -211,19 +211,19 @@ func (p *Projection) compute(ctx *expr.Evaluation, n *fieldNode, doc []byte) (bs
 		if kid.kind == computedLeaf {
 			v, err = kid.expr.Eval(ctx)
 		} else {
-			v, err = p.computeBelow(ctx, kid, was.Find(ctx.Work, doc, name))
+			v, err = p.computeBelow(ctx, kid, was.Find(ctx.Meter, doc, name))
 		}
 		if err != nil {
 			return nil, err
 		}
 		computed[name] = v
 	}
-	return n.with(ctx.Work, doc, computed)
+	return n.with(ctx.Meter, doc, computed)
 }
 
 // with returns a document with what was computed: in place of a field that was
 // there, otherwise at the end, in the order of the specification.
-func (n *fieldNode) with(w *work.Work, doc []byte, computed map[string]value.Value) (bson.Raw, error) {
+func (n *fieldNode) with(w *quota.Meter, doc []byte, computed map[string]value.Value) (bson.Raw, error) {
 	b, start := document.Open(make([]byte, 0, len(doc)+16*len(computed)))
 	for name, old := range w.Fields(doc) {
 		if v, ok := computed[string(name)]; ok {
@@ -241,7 +241,7 @@ func (n *fieldNode) with(w *work.Work, doc []byte, computed map[string]value.Val
 func (p *Projection) computeBelow(ctx *expr.Evaluation, n *fieldNode, v value.Value) (value.Value, error) {
 	switch {
 	case value.IsArray(v):
-		list := ctx.Work.Items(v)
+		list := ctx.Meter.Items(v)
 		for i, e := range list {
 			got, err := p.computeBelow(ctx, n, e)
 			if err != nil {
@@ -284,7 +284,7 @@ func firstElement(ctx *expr.Evaluation, test filter.ValueTest, v value.Value) (v
 	if !value.IsArray(v) {
 		return value.Value{}, nil
 	}
-	for _, e := range ctx.Work.Fields(v.Value) {
+	for _, e := range ctx.Meter.Fields(v.Value) {
 		m := &filter.Matching{Evaluation: ctx, Index: -1}
 		ok := test.Test(document.Array([]value.Value{e}), m)
 		if m.Err != nil {

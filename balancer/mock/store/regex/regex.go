@@ -10,7 +10,7 @@ import (
 
 	"github.com/dlclark/regexp2/v2"
 
-	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/servererr"
 )
 
 // Pattern is a compiled regular expression. Most compile to Go's own; those
@@ -29,7 +29,7 @@ const maxProgram = 1 << 16
 // Compile takes the server's options i, m, s, x and u.
 func Compile(source, options string) (*Pattern, error) {
 	if strings.ContainsRune(source, 0) {
-		return nil, refusal.BadValue("Regular expression cannot contain an embedded null byte")
+		return nil, servererr.BadValue("Regular expression cannot contain an embedded null byte")
 	}
 	var flags strings.Builder
 	for _, o := range options {
@@ -42,7 +42,7 @@ func Compile(source, options string) (*Pattern, error) {
 			source = withoutSpace(source)
 		case 'u':
 		default:
-			return nil, refusal.Of(51108, "invalid flag in regex options: %c", o)
+			return nil, servererr.Of(51108, "invalid flag in regex options: %c", o)
 		}
 	}
 	if flags.Len() > 0 {
@@ -53,7 +53,7 @@ func Compile(source, options string) (*Pattern, error) {
 		size = programSize(tree)
 	}
 	if size > maxProgram {
-		return nil, refusal.Of(51091, "Regular expression is invalid: regular expression is too large")
+		return nil, servererr.Of(51091, "Regular expression is invalid: regular expression is too large")
 	}
 	fast, err := regexp.Compile(source)
 	if err == nil {
@@ -61,7 +61,7 @@ func Compile(source, options string) (*Pattern, error) {
 	}
 	slow, err2 := regexp2.Compile(source, regexp2.None)
 	if err2 != nil {
-		return nil, refusal.Of(51091, "Regular expression is invalid: %s", reason(err))
+		return nil, servererr.Of(51091, "Regular expression is invalid: %s", reason(err))
 	}
 	return &Pattern{source: source, size: size, slow: slow}, nil
 }

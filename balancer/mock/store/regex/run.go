@@ -7,8 +7,8 @@ import (
 
 	"github.com/dlclark/regexp2/v2"
 
-	"shardsh/balancer/mock/store/refusal"
-	"shardsh/balancer/mock/store/work"
+	"shardsh/balancer/mock/store/quota"
+	"shardsh/balancer/mock/store/servererr"
 )
 
 // regexLimit ends a search that needs backtracking, as a server's limit of
@@ -24,7 +24,7 @@ const muchWork = 1 << 20
 func (p *Pattern) heavy(s string) bool { return len(s)*p.size > muchWork }
 
 // Match reports whether a string has a match.
-func (p *Pattern) Match(w *work.Work, s string) (bool, error) {
+func (p *Pattern) Match(w *quota.Meter, s string) (bool, error) {
 	if err := w.Handle(len(s)); err != nil {
 		return false, err
 	}
@@ -40,14 +40,14 @@ func (p *Pattern) Match(w *work.Work, s string) (bool, error) {
 
 // Matches reports what match does; a pattern that is too expensive counts as
 // not matching.
-func (p *Pattern) Matches(w *work.Work, s string) bool {
+func (p *Pattern) Matches(w *quota.Meter, s string) bool {
 	ok, err := p.Match(w, s)
 	return ok && err == nil
 }
 
 // FindAll returns the byte positions of up to n matches (all for n < 0) and of
 // their groups. Of matches of nothing there may be one right after another match.
-func (p *Pattern) FindAll(w *work.Work, s string, n int) ([][]int, error) {
+func (p *Pattern) FindAll(w *quota.Meter, s string, n int) ([][]int, error) {
 	if err := w.Handle(len(s)); err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func (p *Pattern) Groups() int {
 	return len(p.slow.GetGroupNumbers()) - 1
 }
 
-func searchAll(w *work.Work, re *regexp2.Regexp, s string, n int) ([][]int, error) {
+func searchAll(w *quota.Meter, re *regexp2.Regexp, s string, n int) ([][]int, error) {
 	re = limited(w, re, s)
 	var all [][]int
 	m, err := re.FindStringMatch(s)
@@ -122,7 +122,7 @@ func toBytes(s string, all [][]int) {
 
 // limited returns an expression that ends with the work's deadline, or when it
 // has backtracked for too long.
-func limited(w *work.Work, re *regexp2.Regexp, s string) *regexp2.Regexp {
+func limited(w *quota.Meter, re *regexp2.Regexp, s string) *regexp2.Regexp {
 	own := *re
 	own.MatchTimeout = regexLimit(s)
 	if w != nil {
@@ -133,19 +133,19 @@ func limited(w *work.Work, re *regexp2.Regexp, s string) *regexp2.Regexp {
 	return &own
 }
 
-func tooExpensive(w *work.Work, err error) error {
+func tooExpensive(w *quota.Meter, err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case w.Over() != nil:
 		return w.Over()
 	}
-	return refusal.Of(51156, "Error occurred while executing the regular expression. Result code: match limit exceeded")
+	return servererr.Of(51156, "Error occurred while executing the regular expression. Result code: match limit exceeded")
 }
 
 // watchedRunes reads a string until the work ends.
 type watchedRunes struct {
-	w    *work.Work
+	w    *quota.Meter
 	s    string
 	at   int
 	cost int // of a character, in instructions

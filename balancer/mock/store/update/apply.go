@@ -8,15 +8,15 @@ import (
 
 	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mock/store/paths"
-	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/quota"
+	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
-	"shardsh/balancer/mock/store/work"
 )
 
 // applyOperators makes the changes in the order of their paths, so that new
 // fields are appended in that order (rules/03-catalog-and-keys §3.6).
-func (u *Update) applyOperators(w *work.Work, doc bson.Raw, insert bool) (bson.Raw, error) {
-	state := &updating{doc: doc, update: u, insert: insert, work: w, position: unknownPosition}
+func (u *Update) applyOperators(w *quota.Meter, doc bson.Raw, insert bool) (bson.Raw, error) {
+	state := &updating{doc: doc, update: u, insert: insert, meter: w, position: unknownPosition}
 	root := newBranch(doc)
 	root.unfold(w)
 	for _, ch := range u.changes {
@@ -61,13 +61,13 @@ func (u *updating) place(ch change) ([]string, error) {
 		return ch.path, nil
 	}
 	if u.position == unknownPosition {
-		at, ok := u.update.options.Filter.Position(u.work, u.doc)
+		at, ok := u.update.options.Filter.Position(u.meter, u.doc)
 		if u.position = at; !ok || u.insert {
 			u.position = noPosition
 		}
 	}
 	if u.position == noPosition {
-		return nil, refusal.BadValue("The positional operator did not find the match needed from the query.")
+		return nil, servererr.BadValue("The positional operator did not find the match needed from the query.")
 	}
 	path := slices.Clone(ch.path)
 	path[i] = strconv.Itoa(u.position)
@@ -80,7 +80,7 @@ func (u *updating) change(b *branch, path []string, ch change) error {
 	if isArrayPlaceholder(part) {
 		return u.changeElements(b, path, ch)
 	}
-	if !b.unfold(u.work) {
+	if !b.unfold(u.meter) {
 		if ch.mod.lenient {
 			return nil
 		}
@@ -94,7 +94,7 @@ func (u *updating) change(b *branch, path []string, ch change) error {
 			return notViable(part, b)
 		}
 	}
-	kid := b.child(u.work, part)
+	kid := b.child(u.meter, part)
 	switch {
 	case kid == nil && slices.ContainsFunc(path[1:], isArrayPlaceholder):
 		return mustExist(ch)
@@ -105,16 +105,16 @@ func (u *updating) change(b *branch, path []string, ch change) error {
 		if err != nil {
 			return err
 		}
-		return b.create(u.work, path, v)
+		return b.create(u.meter, path, v)
 	case len(path) > 1:
 		return u.change(kid, path[1:], ch)
 	}
-	v, err := ch.mod.apply(kid.value(u.work), u)
+	v, err := ch.mod.apply(kid.value(u.meter), u)
 	if err != nil {
 		return err
 	}
 	if value.IsMissing(v) {
-		b.remove(u.work, part)
+		b.remove(u.meter, part)
 		return nil
 	}
 	kid.set(v)
@@ -122,7 +122,7 @@ func (u *updating) change(b *branch, path []string, ch change) error {
 }
 
 func mustExist(ch change) error {
-	return refusal.BadValue("The path '%s' must exist in the document in order to apply array updates.", ch.text)
+	return servererr.BadValue("The path '%s' must exist in the document in order to apply array updates.", ch.text)
 }
 
 // findElements looks for the first array whose elements a change is about, which
@@ -130,15 +130,15 @@ func mustExist(ch change) error {
 func (u *updating) findElements(b *branch, ch change) error {
 	for _, part := range ch.path {
 		if isArrayPlaceholder(part) {
-			if !b.unfold(u.work) || !b.array {
-				return refusal.BadValue("Cannot apply array updates to non-array element %s: %s", b.name, b.value(u.work))
+			if !b.unfold(u.meter) || !b.array {
+				return servererr.BadValue("Cannot apply array updates to non-array element %s: %s", b.name, b.value(u.meter))
 			}
 			return nil
 		}
-		if !slices.ContainsFunc(ch.path, isArrayPlaceholder) || !b.unfold(u.work) {
+		if !slices.ContainsFunc(ch.path, isArrayPlaceholder) || !b.unfold(u.meter) {
 			return nil
 		}
-		if b = b.child(u.work, part); b == nil {
+		if b = b.child(u.meter, part); b == nil {
 			return mustExist(ch)
 		}
 	}
@@ -147,17 +147,17 @@ func (u *updating) findElements(b *branch, ch change) error {
 
 // changeElements is $[] and $[identifier].
 func (u *updating) changeElements(b *branch, path []string, ch change) error {
-	if !b.unfold(u.work) || !b.array {
-		return refusal.BadValue("Cannot apply array updates to non-array element %s: %s", b.name, b.value(u.work))
+	if !b.unfold(u.meter) || !b.array {
+		return servererr.BadValue("Cannot apply array updates to non-array element %s: %s", b.name, b.value(u.meter))
 	}
 	filter := u.update.filters[path[0][2:len(path[0])-1]]
 	name := path[0][2 : len(path[0])-1]
 	for i, kid := range b.kids {
-		if err := u.work.Step(1); err != nil {
+		if err := u.meter.Step(1); err != nil {
 			return err
 		}
 		if filter != nil {
-			ok, err := filter.TestWith(u.work, document.Of(document.Field{Name: name, Value: kid.value(u.work)}))
+			ok, err := filter.TestWith(u.meter, document.Of(document.Field{Name: name, Value: kid.value(u.meter)}))
 			if err != nil {
 				return err
 			}
@@ -177,7 +177,7 @@ func (u *updating) changeElements(b *branch, path []string, ch change) error {
 func (u *updating) rename(root *branch, ch change) error {
 	b, through := root, (*branch)(nil) // the first array on the way
 	for i, part := range ch.from {
-		if !b.unfold(u.work) {
+		if !b.unfold(u.meter) {
 			return notViable(part, b)
 		}
 		if _, isIndex := paths.ArrayIndex(part); b.array && !isIndex {
@@ -186,7 +186,7 @@ func (u *updating) rename(root *branch, ch change) error {
 		if b.array && through == nil {
 			through = b
 		}
-		kid := b.child(u.work, part)
+		kid := b.child(u.meter, part)
 		if kid == nil {
 			return nil
 		}
@@ -195,17 +195,17 @@ func (u *updating) rename(root *branch, ch change) error {
 			continue
 		}
 		if through != nil {
-			return refusal.BadValue("The source field cannot be an array element, '%s' in doc with _id: %s has an array field "+
+			return servererr.BadValue("The source field cannot be an array element, '%s' in doc with _id: %s has an array field "+
 				"called '%s'", paths.Join(ch.from), document.Lookup(u.doc, "_id"), through.name)
 		}
-		v := kid.value(u.work)
+		v := kid.value(u.meter)
 		if err := u.noArrays(root, ch); err != nil {
 			return err
 		}
-		if err := root.create(u.work, ch.path, v); err != nil {
+		if err := root.create(u.meter, ch.path, v); err != nil {
 			return err
 		}
-		b.remove(u.work, part)
+		b.remove(u.meter, part)
 	}
 	return nil
 }
@@ -213,16 +213,16 @@ func (u *updating) rename(root *branch, ch change) error {
 func (u *updating) noArrays(root *branch, ch change) error {
 	b := root
 	for _, part := range ch.path {
-		if !b.unfold(u.work) {
+		if !b.unfold(u.meter) {
 			return nil // create tells
 		}
 		if b.array {
-			return refusal.BadValue(
+			return servererr.BadValue(
 				"The destination field cannot be an array element, '%s' in doc with _id: %s has an array field "+
 					"called '%s'",
 				ch.text, document.Lookup(u.doc, "_id"), b.name)
 		}
-		if b = b.child(u.work, part); b == nil {
+		if b = b.child(u.meter, part); b == nil {
 			return nil
 		}
 	}

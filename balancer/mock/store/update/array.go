@@ -9,9 +9,9 @@ import (
 	"shardsh/balancer/mock/store/expr"
 	"shardsh/balancer/mock/store/filter"
 	"shardsh/balancer/mock/store/order"
-	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/quota"
+	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
-	"shardsh/balancer/mock/store/work"
 )
 
 // pushClauses are the modifiers of $push.
@@ -32,11 +32,11 @@ func makePush(path string, arg value.Value) (modifier, error) {
 	atEnd := p.slice == nil && p.position == nil && p.order == nil
 	return modifier{creates: true, appends: atEnd, apply: func(old value.Value, u *updating) (value.Value, error) {
 		if !value.IsMissing(old) && !value.IsArray(old) {
-			return value.Value{}, refusal.BadValue("The field '%s' must be an array but is of type %s in document %s", path,
+			return value.Value{}, servererr.BadValue("The field '%s' must be an array but is of type %s in document %s", path,
 				value.TypeName(old),
 				u.idText())
 		}
-		return document.Array(p.apply(u.work, u.work.Items(old))), nil
+		return document.Array(p.apply(u.meter, u.meter.Items(old))), nil
 	}}, nil
 }
 
@@ -45,13 +45,13 @@ func (p *pushClauses) parse(doc []byte) error {
 		switch string(name) {
 		case "$each":
 			if !value.IsArray(v) {
-				return refusal.BadValue("The argument to $each in $push must be an array but it was of type: %s", value.TypeName(v))
+				return servererr.BadValue("The argument to $each in $push must be an array but it was of type: %s", value.TypeName(v))
 			}
 			p.each = document.Items(v)
 		case "$slice", "$position":
 			n, ok := value.WholeInteger(v)
 			if !ok {
-				return refusal.BadValue("The value for %s must be an integer value but was given type: %s", name, value.TypeName(v))
+				return servererr.BadValue("The value for %s must be an integer value but was given type: %s", name, value.TypeName(v))
 			}
 			if string(name) == "$slice" {
 				p.slice = &n
@@ -64,13 +64,13 @@ func (p *pushClauses) parse(doc []byte) error {
 				return err
 			}
 		default:
-			return refusal.BadValue("Unrecognized clause in $push: %s", name)
+			return servererr.BadValue("Unrecognized clause in $push: %s", name)
 		}
 	}
 	return nil
 }
 
-func (p *pushClauses) apply(w *work.Work, list []value.Value) []value.Value {
+func (p *pushClauses) apply(w *quota.Meter, list []value.Value) []value.Value {
 	at := len(list)
 	if p.position != nil {
 		switch n := *p.position; {
@@ -82,7 +82,7 @@ func (p *pushClauses) apply(w *work.Work, list []value.Value) []value.Value {
 	}
 	list = slices.Insert(slices.Clone(list), at, p.each...)
 	if p.order != nil {
-		work.SortStable(w, list, p.order)
+		quota.SortStable(w, list, p.order)
 	}
 	if p.slice != nil {
 		switch n := *p.slice; {
@@ -100,25 +100,25 @@ func makeAddToSet(path string, arg value.Value) (modifier, error) {
 	if value.IsObject(arg) {
 		if name, v, _ := document.First(arg.Value); name == "$each" {
 			if !value.IsArray(v) {
-				return modifier{}, refusal.TypeMismatch("The argument to $each in $addToSet must be an array but it was of type %s",
+				return modifier{}, servererr.TypeMismatch("The argument to $each in $addToSet must be an array but it was of type %s",
 					value.TypeName(v))
 			}
 			if document.Count(arg.Value) > 1 {
-				return modifier{}, refusal.BadValue("Found unexpected fields after $each in $addToSet: %s", bson.Raw(arg.Value))
+				return modifier{}, servererr.BadValue("Found unexpected fields after $each in $addToSet: %s", bson.Raw(arg.Value))
 			}
 			each = document.Items(v)
 		}
 	}
 	return modifier{creates: true, appends: true, apply: func(old value.Value, u *updating) (value.Value, error) {
 		if !value.IsMissing(old) && !value.IsArray(old) {
-			return value.Value{}, refusal.BadValue(
+			return value.Value{}, servererr.BadValue(
 				"Cannot apply $addToSet to non-array field. Field named '%s' has non-array type %s", path,
 				value.TypeName(old))
 		}
-		list := u.work.Items(old)
+		list := u.meter.Items(old)
 		seen := map[string]bool{}
 		for _, v := range list {
-			if err := u.work.Handle(len(v.Value)); err != nil {
+			if err := u.meter.Handle(len(v.Value)); err != nil {
 				return value.Value{}, err
 			}
 			seen[value.Encoded(v)] = true
@@ -141,16 +141,16 @@ func makePop(path string, arg value.Value) (modifier, error) {
 	n, ok := value.WholeInteger(arg)
 	switch {
 	case !value.IsNumber(arg):
-		return modifier{}, refusal.FailedToParse("Expected a number in: %s: %s", path, arg)
+		return modifier{}, servererr.FailedToParse("Expected a number in: %s: %s", path, arg)
 	case !ok || n != 1 && n != -1:
-		return modifier{}, refusal.FailedToParse("$pop expects 1 or -1, found: %s", arg)
+		return modifier{}, servererr.FailedToParse("$pop expects 1 or -1, found: %s", arg)
 	}
 	return modifier{apply: func(old value.Value, u *updating) (value.Value, error) {
 		if !value.IsArray(old) {
-			return value.Value{}, refusal.TypeMismatch("Path '%s' contains an element of non-array type '%s'", path,
+			return value.Value{}, servererr.TypeMismatch("Path '%s' contains an element of non-array type '%s'", path,
 				value.TypeName(old))
 		}
-		list := u.work.Items(old)
+		list := u.meter.Items(old)
 		if len(list) == 0 {
 			return old, nil
 		}
@@ -163,21 +163,21 @@ func makePop(path string, arg value.Value) (modifier, error) {
 
 func makePullAll(_ string, arg value.Value) (modifier, error) {
 	if !value.IsArray(arg) {
-		return modifier{}, refusal.BadValue("$pullAll requires an array argument but was given a %s", value.TypeName(arg))
+		return modifier{}, servererr.BadValue("$pullAll requires an array argument but was given a %s", value.TypeName(arg))
 	}
 	gone := map[string]bool{}
 	for _, v := range document.Fields(arg.Value) {
 		gone[value.Encoded(v)] = true
 	}
-	return removeElements(func(_ *work.Work, v value.Value) (bool, error) { return gone[value.Encoded(v)], nil }), nil
+	return removeElements(func(_ *quota.Meter, v value.Value) (bool, error) { return gone[value.Encoded(v)], nil }), nil
 }
 
 // makePull removes elements by a query on them when they are documents, by
 // operators on their value, or by equality.
 func makePull(path string, arg value.Value) (modifier, error) {
 	c := &filter.Compiler{Scope: &expr.Scope{}, Plain: true}
-	m := func(w *work.Work) *filter.Matching {
-		return &filter.Matching{Work: w, Filter: &filter.Filter{Scope: c.Scope}, Index: -1}
+	m := func(w *quota.Meter) *filter.Matching {
+		return &filter.Matching{Meter: w, Filter: &filter.Filter{Scope: c.Scope}, Index: -1}
 	}
 	name, _, ok := "", value.Value{}, false
 	if value.IsObject(arg) {
@@ -187,33 +187,33 @@ func makePull(path string, arg value.Value) (modifier, error) {
 	case value.IsObject(arg) && (!ok || !document.IsOperator(name) || document.IsReference(name) ||
 		filter.TopLevelOnly[name]):
 		n, err := c.Document(arg.Value)
-		return removeElements(func(w *work.Work, v value.Value) (bool, error) {
+		return removeElements(func(w *quota.Meter, v value.Value) (bool, error) {
 			state := m(w)
 			return value.IsObject(v) && n.Match(v.Value, state), state.Err
 		}), err
 	case value.IsObject(arg) || arg.Type == bson.TypeRegex:
 		p, err := c.Predicate(path, arg)
-		return removeElements(func(w *work.Work, v value.Value) (bool, error) {
+		return removeElements(func(w *quota.Meter, v value.Value) (bool, error) {
 			state := m(w)
 			return p.Test(v, state), state.Err
 		}), err
 	}
-	return removeElements(func(_ *work.Work, v value.Value) (bool, error) { return value.Compare(v, arg) == 0, nil }), nil
+	return removeElements(func(_ *quota.Meter, v value.Value) (bool, error) { return value.Compare(v, arg) == 0, nil }), nil
 }
 
 // removeElements returns a modifier that removes the elements for which gone is true.
-func removeElements(gone func(*work.Work, value.Value) (bool, error)) modifier {
+func removeElements(gone func(*quota.Meter, value.Value) (bool, error)) modifier {
 	return modifier{apply: func(old value.Value, u *updating) (value.Value, error) {
 		if !value.IsArray(old) {
-			return value.Value{}, refusal.BadValue("Cannot apply $pull to a non-array value")
+			return value.Value{}, servererr.BadValue("Cannot apply $pull to a non-array value")
 		}
 		var kept []value.Value
-		all := u.work.Items(old)
+		all := u.meter.Items(old)
 		for _, v := range all {
-			if err := u.work.Handle(len(v.Value)); err != nil {
+			if err := u.meter.Handle(len(v.Value)); err != nil {
 				return value.Value{}, err
 			}
-			drop, err := gone(u.work, v)
+			drop, err := gone(u.meter, v)
 			if err != nil {
 				return value.Value{}, err
 			}

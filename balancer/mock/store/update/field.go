@@ -8,7 +8,7 @@ import (
 
 	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mock/store/paths"
-	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
 )
 
@@ -25,7 +25,7 @@ func makeUnset(string, value.Value) (modifier, error) {
 
 func makeInc(path string, arg value.Value) (modifier, error) {
 	if !value.IsNumber(arg) {
-		return modifier{}, refusal.TypeMismatch("Cannot increment with non-numeric argument: {%s: %s}", path, arg)
+		return modifier{}, servererr.TypeMismatch("Cannot increment with non-numeric argument: {%s: %s}", path, arg)
 	}
 	return modifier{creates: true, apply: func(old value.Value, u *updating) (value.Value, error) {
 		if value.IsMissing(old) {
@@ -37,7 +37,7 @@ func makeInc(path string, arg value.Value) (modifier, error) {
 
 func makeMul(path string, arg value.Value) (modifier, error) {
 	if !value.IsNumber(arg) {
-		return modifier{}, refusal.TypeMismatch("Cannot multiply with non-numeric argument: {%s: %s}", path, arg)
+		return modifier{}, servererr.TypeMismatch("Cannot multiply with non-numeric argument: {%s: %s}", path, arg)
 	}
 	return modifier{creates: true, apply: func(old value.Value, u *updating) (value.Value, error) {
 		if value.IsMissing(old) {
@@ -50,14 +50,14 @@ func makeMul(path string, arg value.Value) (modifier, error) {
 func (u *updating) arithmetic(op, path string, old, arg value.Value,
 	f func(a, b value.Value) (value.Value, bool)) (value.Value, error) {
 	if !value.IsNumber(old) {
-		return value.Value{}, refusal.TypeMismatch(
+		return value.Value{}, servererr.TypeMismatch(
 			"Cannot apply %s to a value of non-numeric type. %s has the field '%s' of "+
 				"non-numeric type %s",
 			op, u.idText(), path, value.TypeName(old))
 	}
 	v, exact := f(old, arg)
 	if !exact {
-		return value.Value{}, refusal.BadValue("Failed to apply %s operations to current value (%s) for document %s", op,
+		return value.Value{}, servererr.BadValue("Failed to apply %s operations to current value (%s) for document %s", op,
 			old, u.idText())
 	}
 	return v, nil
@@ -84,7 +84,7 @@ func makeMax(_ string, arg value.Value) (modifier, error) {
 // makeBit is {$bit: {field: {and|or|xor: integer, ...}}}.
 func makeBit(path string, arg value.Value) (modifier, error) {
 	if !value.IsObject(arg) {
-		return modifier{}, refusal.BadValue(
+		return modifier{}, servererr.BadValue(
 			"The $bit modifier is not compatible with a %s. You must pass in an embedded document: "+
 				"{$bit: {field: {and/or/xor: #}}", value.TypeName(arg))
 	}
@@ -95,19 +95,19 @@ func makeBit(path string, arg value.Value) (modifier, error) {
 	var steps []step
 	for op, v := range document.Fields(arg.Value) {
 		if !slices.Contains([]string{"and", "or", "xor"}, string(op)) {
-			return modifier{}, refusal.BadValue(
+			return modifier{}, servererr.BadValue(
 				"The $bit modifier only supports 'and', 'or', and 'xor', not '%s' which is an unknown "+
 					"operator: {%s: %s}", op, op, v)
 		}
 		if v.Type != bson.TypeInt32 && v.Type != bson.TypeInt64 {
-			return modifier{}, refusal.BadValue(
+			return modifier{}, servererr.BadValue(
 				"The $bit modifier field must be an Integer(32/64 bit); a '%s' is not supported "+
 					"here: {%s: %s}", value.TypeName(v), op, v)
 		}
 		steps = append(steps, step{string(op), v})
 	}
 	if len(steps) == 0 {
-		return modifier{}, refusal.BadValue(
+		return modifier{}, servererr.BadValue(
 			"You must pass in at least one bitwise operation. The format is: {$bit: {field: " +
 				"{and/or/xor: #}}")
 	}
@@ -116,7 +116,7 @@ func makeBit(path string, arg value.Value) (modifier, error) {
 			old = value.Int32(0)
 		}
 		if old.Type != bson.TypeInt32 && old.Type != bson.TypeInt64 {
-			return value.Value{}, refusal.BadValue("Cannot apply $bit to a value of non-integral type.%s has the field %s of "+
+			return value.Value{}, servererr.BadValue("Cannot apply $bit to a value of non-integral type.%s has the field %s of "+
 				"non-integer type %s",
 				u.idText(), path, value.TypeName(old))
 		}
@@ -148,18 +148,18 @@ func makeCurrentDate(_ string, arg value.Value) (modifier, error) {
 	case value.IsObject(arg):
 		for name, v := range document.Fields(arg.Value) {
 			if string(name) != "$type" {
-				return modifier{}, refusal.BadValue("Unrecognized $currentDate option: %s", name)
+				return modifier{}, servererr.BadValue("Unrecognized $currentDate option: %s", name)
 			}
 			kind := value.TextAt(v.Value)
 			if !value.IsString(v) || kind != "date" && kind != "timestamp" {
-				return modifier{}, refusal.BadValue(
+				return modifier{}, servererr.BadValue(
 					"The '$type' string field is required to be 'date' or 'timestamp': {$currentDate: " +
 						"{field : {$type: 'date'}}}")
 			}
 			stamp = kind == "timestamp"
 		}
 	default:
-		return modifier{}, refusal.BadValue(
+		return modifier{}, servererr.BadValue(
 			"%s is not valid type for $currentDate. Please use a boolean ('true') or a $type "+
 				"expression ({$type: 'timestamp/date'}).", value.TypeName(arg))
 	}
@@ -178,7 +178,7 @@ func makeCurrentDate(_ string, arg value.Value) (modifier, error) {
 // makeRename checks both ends; the target becomes the path of the change.
 func makeRename(ch change, arg value.Value) (change, error) {
 	if !value.IsString(arg) {
-		return ch, refusal.BadValue("The 'to' field for $rename must be a string: %s: %s", ch.text, arg)
+		return ch, servererr.BadValue("The 'to' field for $rename must be a string: %s: %s", ch.text, arg)
 	}
 	to := value.TextAt(arg.Value)
 	path, err := updatePath(to)
@@ -187,15 +187,15 @@ func makeRename(ch change, arg value.Value) (change, error) {
 	}
 	for _, p := range [][]string{ch.path, path} {
 		if slices.ContainsFunc(p, func(part string) bool { return part == "$" || isArrayPlaceholder(part) }) {
-			return ch, refusal.BadValue("The source and destination field for $rename may not be dynamic: %s", paths.Join(p))
+			return ch, servererr.BadValue("The source and destination field for $rename may not be dynamic: %s", paths.Join(p))
 		}
 	}
 	if to == ch.text {
-		return ch, refusal.BadValue("The source and target field for $rename must differ: %s: %q", ch.text, to)
+		return ch, servererr.BadValue("The source and target field for $rename must differ: %s: %q", ch.text, to)
 	}
 	shorter := min(len(path), len(ch.path))
 	if slices.Equal(path[:shorter], ch.path[:shorter]) {
-		return ch, refusal.BadValue("The source and target field for $rename must not be on the same path: %s: %q", ch.text,
+		return ch, servererr.BadValue("The source and target field for $rename must not be on the same path: %s: %q", ch.text,
 			to)
 	}
 	return change{text: to, path: path, from: ch.path, mod: modifier{op: "$rename"}}, nil

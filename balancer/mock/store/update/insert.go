@@ -4,7 +4,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock/store/document"
-	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
 	"shardsh/balancer/mongoerr"
 )
@@ -33,17 +33,17 @@ func PrepareInsert(doc bson.Raw, newID func() bson.ObjectID) (bson.Raw, error) {
 	}
 	switch id.Type {
 	case bson.TypeArray, bson.TypeRegex, bson.TypeUndefined:
-		return nil, refusal.New(mongoerr.InvalidIdField, "The '_id' value cannot be of type %s", value.TypeName(id))
+		return nil, servererr.New(mongoerr.InvalidIdField, "The '_id' value cannot be of type %s", value.TypeName(id))
 	case bson.TypeEmbeddedDocument:
 		for n := range document.Fields(id.Value) {
 			if len(n) > 0 && n[0] == '$' {
-				return nil, refusal.New(mongoerr.DollarPrefixedFieldName,
+				return nil, servererr.New(mongoerr.DollarPrefixedFieldName,
 					"_id fields may not contain '$'-prefixed fields: %s is not valid for storage.", n)
 			}
 		}
 	}
 	if len(doc) > document.MaxSize {
-		return nil, refusal.New(mongoerr.BSONObjectTooLarge, "object to insert too large. size in bytes: %d, max size: %d",
+		return nil, servererr.New(mongoerr.BSONObjectTooLarge, "object to insert too large. size in bytes: %d, max size: %d",
 			len(doc), document.MaxSize)
 	}
 	return doc, nil

@@ -12,9 +12,9 @@ import (
 	"shardsh/balancer/mock/store/expr"
 	"shardsh/balancer/mock/store/filter"
 	"shardsh/balancer/mock/store/paths"
-	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/quota"
+	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
-	"shardsh/balancer/mock/store/work"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -42,7 +42,7 @@ type updating struct {
 	doc    bson.Raw
 	update *Update
 	insert bool
-	work   *work.Work
+	meter  *quota.Meter
 	// position is the place of the element that the positional operator means.
 	position int
 }
@@ -66,12 +66,12 @@ func (u *Update) compileOperators(doc []byte) error {
 		op := string(opName)
 		maker, ok := modifierMakers[op]
 		if !ok && op != "$rename" {
-			return refusal.FailedToParse(
+			return servererr.FailedToParse(
 				"Unknown modifier: %s. Expected a valid update modifier or pipeline-style update specified "+
 					"as an array", op)
 		}
 		if !value.IsObject(arg) {
-			return refusal.FailedToParse(
+			return servererr.FailedToParse(
 				"Modifiers operate on fields but we found type %s instead. For example: {$mod: {<field>: "+
 					"...}} not {%s: %s}",
 				value.TypeName(arg), op, arg)
@@ -120,30 +120,30 @@ func comparePathParts(a, b string) int {
 // and misplaced positional operators (2).
 func updatePath(text string) ([]string, error) {
 	if text == "" {
-		return nil, refusal.New(mongoerr.EmptyFieldName, "An empty update path is not valid.")
+		return nil, servererr.New(mongoerr.EmptyFieldName, "An empty update path is not valid.")
 	}
 	path := paths.Split(text)
 	if len(path) > expr.MaxDepth {
-		return nil, refusal.New(mongoerr.Overflow, "The update path has %d parts, more than the maximum depth of %d",
+		return nil, servererr.New(mongoerr.Overflow, "The update path has %d parts, more than the maximum depth of %d",
 			len(path), expr.MaxDepth)
 	}
 	positional := 0
 	for i, part := range path {
 		switch {
 		case part == "":
-			return nil, refusal.New(mongoerr.EmptyFieldName,
+			return nil, servererr.New(mongoerr.EmptyFieldName,
 				"The update path '%s' contains an empty field name, which is not allowed.", text)
 		case part == "$":
 			positional++
 			if i == 0 {
-				return nil, refusal.BadValue("Cannot have positional (i.e. '$') element in the first position in path '%s'", text)
+				return nil, servererr.BadValue("Cannot have positional (i.e. '$') element in the first position in path '%s'", text)
 			}
 			if positional > 1 {
-				return nil, refusal.BadValue("Too many positional (i.e. '$') elements found in path '%s'", text)
+				return nil, servererr.BadValue("Too many positional (i.e. '$') elements found in path '%s'", text)
 			}
 		case isArrayPlaceholder(part):
 			if i == 0 {
-				return nil, refusal.BadValue("Cannot have array filter identifier (i.e. '$[<id>]') element in the first position "+
+				return nil, servererr.BadValue("Cannot have array filter identifier (i.e. '$[<id>]') element in the first position "+
 					"in path '%s'", text)
 			}
 		case part[0] == '$' && !document.IsReference(part):
@@ -222,7 +222,7 @@ func (p *touchedPart) touch(path []string) (n int, ok bool) {
 }
 
 func conflict(path, at string) error {
-	return refusal.New(mongoerr.ConflictingUpdateOperators, "Updating the path '%s' would create a conflict at '%s'", path,
+	return servererr.New(mongoerr.ConflictingUpdateOperators, "Updating the path '%s' would create a conflict at '%s'", path,
 		at)
 }
 
@@ -238,7 +238,7 @@ func (u *Update) compileArrayFilters() error {
 			return err
 		}
 		if _, dup := u.filters[name]; dup {
-			return refusal.FailedToParse("Found multiple array filters with the same top-level field name %s", name)
+			return servererr.FailedToParse("Found multiple array filters with the same top-level field name %s", name)
 		}
 		u.filters[name] = f
 	}
@@ -263,7 +263,7 @@ func arrayFilterName(raw bson.Raw) (string, error) {
 			}
 			name, _, _ = strings.Cut(name, ".")
 			if found != "" && found != name {
-				return refusal.FailedToParse(
+				return servererr.FailedToParse(
 					"Error parsing array filter :: caused by :: Expected a single top-level field name, found "+
 						"'%s' and '%s'", found, name)
 			}
@@ -275,10 +275,10 @@ func arrayFilterName(raw bson.Raw) (string, error) {
 		return "", err
 	}
 	if found == "" {
-		return "", refusal.FailedToParse("Cannot use an expression without a top-level field name in arrayFilters")
+		return "", servererr.FailedToParse("Cannot use an expression without a top-level field name in arrayFilters")
 	}
 	if c := found[0]; c < 'a' || c > 'z' {
-		return "", refusal.BadValue(
+		return "", servererr.BadValue(
 			"Error parsing array filter :: caused by :: The top-level field name must be an alphanumeric "+
 				"string beginning with a lowercase letter, found '%s'", found)
 	}
@@ -296,14 +296,14 @@ func (u *Update) checkArrayFilters() error {
 			}
 			name := part[2 : len(part)-1]
 			if u.filters[name] == nil {
-				return refusal.BadValue("No array filter found for identifier '%s' in path '%s'", name, ch.text)
+				return servererr.BadValue("No array filter found for identifier '%s' in path '%s'", name, ch.text)
 			}
 			used[name] = true
 		}
 	}
 	for name := range u.filters {
 		if !used[name] {
-			return refusal.FailedToParse("The array filter for identifier '%s' was not used in the update", name)
+			return servererr.FailedToParse("The array filter for identifier '%s' was not used in the update", name)
 		}
 	}
 	return nil

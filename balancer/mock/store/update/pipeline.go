@@ -8,7 +8,7 @@ import (
 
 	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mock/store/pipeline"
-	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
 	"shardsh/balancer/mongoerr"
 )
@@ -43,16 +43,16 @@ var updateStages = map[string]bool{
 
 func compileUpdatePipeline(list []value.Value, o Options) (*pipeline.Pipeline, error) {
 	if len(o.ArrayFilters) > 0 {
-		return nil, refusal.FailedToParse("Cannot specify arrayFilters and a pipeline update")
+		return nil, servererr.FailedToParse("Cannot specify arrayFilters and a pipeline update")
 	}
 	var stages []bson.Raw
 	for _, s := range list {
 		if !value.IsObject(s) {
-			return nil, refusal.TypeMismatch("Each element of the 'pipeline' array must be an object")
+			return nil, servererr.TypeMismatch("Each element of the 'pipeline' array must be an object")
 		}
 		name, _, _ := document.First(s.Value)
 		if document.IsOperator(name) && !updateStages[name] {
-			return nil, refusal.New(mongoerr.InvalidOptions, "%s is not allowed to be used within an update", name)
+			return nil, servererr.New(mongoerr.InvalidOptions, "%s is not allowed to be used within an update", name)
 		}
 		stages = append(stages, s.Value)
 	}

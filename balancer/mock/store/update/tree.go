@@ -7,9 +7,9 @@ import (
 
 	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mock/store/paths"
-	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/quota"
+	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
-	"shardsh/balancer/mock/store/work"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -34,7 +34,7 @@ func newBranch(doc bson.Raw) *branch { return &branch{v: value.Object(doc)} }
 
 // unfold turns a document or array into its fields, and reports whether the
 // value is one.
-func (b *branch) unfold(w *work.Work) bool {
+func (b *branch) unfold(w *quota.Meter) bool {
 	if b.open {
 		return true
 	}
@@ -51,7 +51,7 @@ func (b *branch) unfold(w *work.Work) bool {
 func (b *branch) set(v value.Value) { *b = branch{name: b.name, v: v} }
 
 // value folds the branch up again.
-func (b *branch) value(w *work.Work) value.Value {
+func (b *branch) value(w *quota.Meter) value.Value {
 	if !b.open {
 		return b.v
 	}
@@ -75,13 +75,13 @@ func (b *branch) value(w *work.Work) value.Value {
 	return value.Object(buf)
 }
 
-func (b *branch) document(w *work.Work) bson.Raw { return b.value(w).Value }
+func (b *branch) document(w *quota.Meter) bson.Raw { return b.value(w).Value }
 
 // manyKids is when it pays to have an index of them.
 const manyKids = 16
 
 // child finds a field, or an element by its place.
-func (b *branch) child(w *work.Work, part string) *branch {
+func (b *branch) child(w *quota.Meter, part string) *branch {
 	if b.array {
 		if i, ok := paths.ArrayIndex(part); ok && i < len(b.kids) {
 			return b.kids[i]
@@ -116,7 +116,7 @@ func (b *branch) add(kid *branch) {
 }
 
 // remove takes a field away; in an array the element becomes null instead.
-func (b *branch) remove(w *work.Work, part string) {
+func (b *branch) remove(w *quota.Meter, part string) {
 	kid := b.child(w, part)
 	switch {
 	case kid == nil:
@@ -130,7 +130,7 @@ func (b *branch) remove(w *work.Work, part string) {
 
 // create makes the fields of a path below this branch, which must be open or
 // openable, and puts v at the end. Only the part that is missing is made.
-func (b *branch) create(w *work.Work, path []string, v value.Value) error {
+func (b *branch) create(w *quota.Meter, path []string, v value.Value) error {
 	if value.IsMissing(v) {
 		return nil
 	}
@@ -156,7 +156,7 @@ func (b *branch) create(w *work.Work, path []string, v value.Value) error {
 		return notViable(path[0], b)
 	}
 	if at-len(b.kids) > maxPadding {
-		return refusal.New(mongoerr.CannotBackfillArray, "can't backfill more than %d elements", maxPadding)
+		return servererr.New(mongoerr.CannotBackfillArray, "can't backfill more than %d elements", maxPadding)
 	}
 	for len(b.kids) < at {
 		b.kids = append(b.kids, &branch{v: value.Null()})
@@ -168,5 +168,5 @@ func (b *branch) create(w *work.Work, path []string, v value.Value) error {
 // notViable returns the error of a path that leads through something that is no
 // document (28).
 func notViable(part string, b *branch) error {
-	return refusal.New(mongoerr.PathNotViable, "Cannot create field '%s' in element {%s: %s}", part, b.name, b.value(nil))
+	return servererr.New(mongoerr.PathNotViable, "Cannot create field '%s' in element {%s: %s}", part, b.name, b.value(nil))
 }

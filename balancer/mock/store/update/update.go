@@ -16,9 +16,9 @@ import (
 	"shardsh/balancer/mock/store/filter"
 	"shardsh/balancer/mock/store/paths"
 	"shardsh/balancer/mock/store/pipeline"
-	"shardsh/balancer/mock/store/refusal"
+	"shardsh/balancer/mock/store/quota"
+	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
-	"shardsh/balancer/mock/store/work"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -59,7 +59,7 @@ func Compile(u bson.RawValue, o Options) (*Update, error) {
 		return up, err
 	}
 	if u.Type != bson.TypeEmbeddedDocument {
-		return nil, refusal.FailedToParse("Update argument must be either an object or an array")
+		return nil, servererr.FailedToParse("Update argument must be either an object or an array")
 	}
 	if !document.IsExpression(u.Value) {
 		for name := range document.Fields(u.Value) {
@@ -80,7 +80,7 @@ func Compile(u bson.RawValue, o Options) (*Update, error) {
 }
 
 func dollarPrefixed(part, path string) error {
-	return refusal.New(mongoerr.DollarPrefixedFieldName, "The dollar ($) prefixed field '%s' in '%s' is not allowed in "+
+	return servererr.New(mongoerr.DollarPrefixedFieldName, "The dollar ($) prefixed field '%s' in '%s' is not allowed in "+
 		"the context of an update's replacement document. Consider using an aggregation pipeline with $replaceWith.", part,
 		path)
 }
@@ -103,7 +103,7 @@ func (u *Update) ApplyIn(ctx context.Context, doc bson.Raw) (out bson.Raw, chang
 		return nil, false, err
 	}
 	if len(out) > document.MaxSize {
-		return nil, false, refusal.Of(17419, "Resulting document after update is larger than %d", document.MaxSize)
+		return nil, false, servererr.Of(17419, "Resulting document after update is larger than %d", document.MaxSize)
 	}
 	return out, !bytes.Equal(out, doc), nil
 }
@@ -136,7 +136,7 @@ func (u *Update) applyTo(ctx context.Context, doc bson.Raw, insert bool) (bson.R
 	case u.pipeline != nil:
 		out, err = u.runPipeline(ctx, doc, id)
 	default:
-		out, err = u.applyOperators(work.New(ctx), doc, insert)
+		out, err = u.applyOperators(quota.New(ctx), doc, insert)
 	}
 	if err != nil {
 		return nil, err
@@ -144,14 +144,14 @@ func (u *Update) applyTo(ctx context.Context, doc bson.Raw, insert bool) (bson.R
 	if is := document.Lookup(out, "_id"); !value.IsMissing(id) &&
 		(is.Type != id.Type || !bytes.Equal(is.Value, id.Value)) {
 		if u.changes != nil {
-			return nil, refusal.New(mongoerr.ImmutableField,
+			return nil, servererr.New(mongoerr.ImmutableField,
 				"Performing an update on the path '_id' would modify the immutable field '_id'")
 		}
 		// An _id that compares equal stays what it was.
 		if value.Compare(is, id) == 0 {
 			return document.With(out, "_id", id), nil
 		}
-		return nil, refusal.New(mongoerr.ImmutableField,
+		return nil, servererr.New(mongoerr.ImmutableField,
 			"After applying the update, the (immutable) field '_id' was found to have been altered to _id: %s", is)
 	}
 	return out, nil
@@ -184,7 +184,7 @@ func documentOfEqualities(f *filter.Filter, idOnly bool) (bson.Raw, error) {
 		}
 		for _, p := range set {
 			if p == path || strings.HasPrefix(p, path+".") || strings.HasPrefix(path, p+".") {
-				failure = refusal.New(mongoerr.NotSingleValueField,
+				failure = servererr.New(mongoerr.NotSingleValueField,
 					"cannot infer query fields to set, path '%s' is matched twice", path)
 				return false
 			}

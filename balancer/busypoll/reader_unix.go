@@ -1,0 +1,110 @@
+//go:build unix
+
+package busypoll
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"runtime"
+	"syscall"
+	"time"
+)
+
+// Reader returns a reader of nc that polls. It is nc itself where polling would not help:
+// with a single CPU, and for connections that are not the system's own. The reader behaves
+// as nc's Read does, deadlines included, but only one goroutine at a time may read.
+func (g *Group) Reader(nc net.Conn) io.Reader {
+	var raw syscall.RawConn
+	var err error
+	switch its := nc.(type) { // and nothing around them, which may read in a way of its own
+	case *net.TCPConn:
+		raw, err = its.SyscallConn()
+	case *net.UnixConn:
+		raw, err = its.SyscallConn()
+	}
+	if g == nil || raw == nil || err != nil || runtime.GOMAXPROCS(0) < 2 {
+		return nc
+	}
+	r := &reader{group: g, nc: nc, raw: raw}
+	r.poll = r.pollOnce
+	return r
+}
+
+type reader struct {
+	group   *Group
+	nc      net.Conn
+	raw     syscall.RawConn
+	backoff backoff
+
+	// Of the read under way.
+	poll func(fd uintptr) bool
+	into []byte
+	n    int
+	err  error
+}
+
+// Read reads what is there.
+func (r *reader) Read(b []byte) (int, error) {
+	if len(b) == 0 {
+		return r.nc.Read(b)
+	}
+	r.into = b
+	err := r.raw.Read(r.poll)
+	r.into = nil
+	r.group.last.Store(r)
+	switch {
+	case err != nil:
+		var its *net.OpError
+		if errors.As(err, &its) {
+			err = its.Err
+		}
+		return 0, r.failed(err)
+	case r.err != nil:
+		return 0, r.failed(os.NewSyscallError("read", r.err))
+	case r.n == 0:
+		return 0, io.EOF
+	}
+	return r.n, nil
+}
+
+// failed is an error as connections have them.
+func (r *reader) failed(err error) error {
+	return &net.OpError{Op: "read", Net: r.nc.LocalAddr().Network(), Source: r.nc.LocalAddr(), Addr: r.nc.RemoteAddr(),
+		Err: err}
+}
+
+// pollOnce reads what is there, and reports whether there was something: after false the
+// runtime waits for the connection and calls again. It polls for a moment if that may help.
+func (r *reader) pollOnce(fd uintptr) bool {
+	if r.read(fd) {
+		return true
+	}
+	began := time.Now()
+	if !r.alone() || !r.backoff.allows(began) {
+		return false
+	}
+	for now := began; r.alone() && now.Sub(began) < pollTime; now = time.Now() {
+		runtime.Gosched() // others come first
+		if r.read(fd) {
+			r.backoff.record(true, now)
+			return true
+		}
+	}
+	r.backoff.record(false, time.Now())
+	return false
+}
+
+// alone reports whether no other connection of the group has been read from since.
+func (r *reader) alone() bool { return r.group.last.Load() == r }
+
+// read reports whether there was something to read, or an error.
+func (r *reader) read(fd uintptr) bool {
+	for {
+		r.n, r.err = syscall.Read(int(fd), r.into)
+		if !errors.Is(r.err, syscall.EINTR) {
+			return !errors.Is(r.err, syscall.EAGAIN)
+		}
+	}
+}

@@ -1,0 +1,16 @@
+package live
+
+import (
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"shardsh/balancer/busypoll"
+)
+
+// Connect is mongo.Connect with connections that poll for replies for a moment before
+// they sleep. The settings stay as they are.
+func Connect(settings *options.ClientOptions) (*mongo.Client, error) {
+	o := *settings
+	o.Dialer = busypoll.NewDialer(o.Dialer)
+	return mongo.Connect(&o)
+}
