@@ -92,7 +92,7 @@ func (r Report) Text() string {
 		size(r.BytesDone), size(r.Bytes))
 	if r.Finished {
 		what = fmt.Sprintf("%s and %s moved in %s", counted(r.Steps, "step"), size(r.Bytes),
-			humanize.Duration(time.Duration(r.MS)*time.Millisecond))
+			humanize.Duration((time.Duration(r.MS) * time.Millisecond).Truncate(time.Second)))
 	}
 	if r.Replans > 0 {
 		what += fmt.Sprintf(", after %s", counted(r.Replans, "new plan"))

@@ -70,7 +70,7 @@ func (r Report) Text() string {
 	}
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s; %s, %s in %s", how, counted(r.Moves, "move"), size(r.Bytes),
-		humanize.Duration(time.Duration(r.MS)*time.Millisecond))
+		humanize.Duration((time.Duration(r.MS) * time.Millisecond).Truncate(time.Second)))
 	if r.Failed > 0 {
 		fmt.Fprintf(&text, ", %d failed", r.Failed)
 	}
