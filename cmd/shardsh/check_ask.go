@@ -226,7 +226,7 @@ func (a *asking) cluster(ctx context.Context) (c check.Cluster, err error) {
 		if err != nil {
 			return c, err
 		}
-		return check.Cluster{Diagnosis: diagnosis.Of(s), Unasked: "a file does not tell"}, nil
+		return check.Cluster{Diagnosis: diagnosis.Of(s), Unasked: "the file does not record it"}, nil
 	}
 	if a.conn == nil {
 		if a.conn, err = connect(ctx, a.env, &a.flags, session{quiet: a.o.quiet}); err != nil {
@@ -254,7 +254,7 @@ func (a *asking) needs() check.Need {
 	return needs
 }
 
-// parts are what a Look has to read for each need.
+// parts are what has to be read for each need.
 var parts = []struct {
 	need  check.Need
 	parts live.Part
@@ -277,24 +277,29 @@ func (a *asking) snapshot(
 	ctx context.Context, commands live.CommandRunner, needs check.Need,
 ) (*catalog.Snapshot, error) {
 	source := a.conn.source(a.flags.usesMock())
-	look := live.Look{
-		Parts:  live.Identity | live.Settings | live.Balancer | live.Shards | live.Collections,
-		Source: source, Span: a.policy.Span, Tolerant: true, Judge: a.policy.Namespaces.Match,
+	o := live.ReaderOptions{
+		Parts:    live.Identity | live.Settings | live.Balancer | live.Shards | live.Collections,
+		Required: live.Collections,
+		Source:   source, Span: a.policy.Span, Selected: a.policy.Namespaces.Match,
 	}
 	for _, p := range parts {
 		if needs.Has(p.need) {
-			look.Parts |= p.parts
+			o.Parts |= p.parts
 		}
 	}
-	seen, err := look.Read(ctx, commands)
+	s, err := live.NewCommandReader(commands, o).Read(ctx)
 	if err != nil {
 		return nil, err
 	}
-	refused := silentAboutBalance(seen.Snapshot)
-	if !refused && !(needs.Has(check.Tables) && hasWindow(seen.Snapshot)) {
-		return seen.Snapshot, nil
+	refused := silentAboutBalance(s)
+	if !refused && !(needs.Has(check.Tables) && hasWindow(s)) {
+		return s, nil
 	}
-	return live.NewReader(a.conn.client, live.ReaderOptions{Source: source, Compliance: !refused}).Read(ctx)
+	o = live.ReaderOptions{Parts: live.WithStatus, Source: source}
+	if refused {
+		o.Parts = live.Whole
+	}
+	return live.NewReader(a.conn.client, o).Read(ctx)
 }
 
 // hasWindow reports whether there is something to forecast.
@@ -316,7 +321,7 @@ func silentAboutBalance(s *catalog.Snapshot) bool {
 // askMetadata has the cluster compare its metadata.
 func askMetadata(ctx context.Context, commands live.CommandRunner, c *check.Cluster) (err error) {
 	if release := c.Release(); !release.AtLeast(catalog.Release70) {
-		c.Unasked = fmt.Sprintf("servers of release %s don't look, 7.0 is the first that does", release)
+		c.Unasked = fmt.Sprintf("release %s has no such check, 7.0 is the first that has", release)
 		return nil
 	}
 	c.Inconsistencies, err = live.Inconsistencies(ctx, commands)

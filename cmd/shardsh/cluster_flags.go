@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"strconv"
 	"strings"
 
@@ -225,16 +224,4 @@ func (o *safetyFlags) mode() string {
 		}
 	}
 	return ""
-}
-
-// commandLine are the flags of the verbs that change a cluster.
-type commandLine struct {
-	clusterFlags
-	runFlags
-	safetyFlags
-	help bool
-}
-
-func (env environment) connect(ctx context.Context, o commandLine, _ bool) (*connection, error) {
-	return connect(ctx, env, &o.clusterFlags, session{mode: o.mode(), quiet: !o.quietChoice.Given || o.quietChoice.On})
 }

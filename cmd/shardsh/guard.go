@@ -65,8 +65,7 @@ func confirmation(env environment, on bool) (*changes.Confirmation, gateway.Conf
 	}
 	terminal, err := openTerminal(env)
 	if err != nil {
-		return nil, nil, usagef("--confirm: there is no terminal to ask on: --dry-run shows what would be sent, and " +
-			"without --confirm it is sent")
+		return nil, nil, usagef("--confirm: no terminal to confirm on: --dry-run shows what would be sent")
 	}
 	may.Ask = func(ctx context.Context, question string) (string, error) {
 		fmt.Fprint(terminal, question)

@@ -59,7 +59,7 @@ string (mongodb://...), host:port/db, or the name of a database on this machine.
 Examples:
   %s
 
-All options of the shell: shardsh --help-all. More: shardsh help VERB|connection|mock.
+All options of the shell: shardsh --help-all. More: shardsh help VERB|connection|mock|pace.
 `, strings.Join(c.Text.Examples, "\n  "))
 	_, err := io.WriteString(to, b.String())
 	return err
@@ -81,13 +81,20 @@ shell uses it without an address; the verbs take --mock, and some of them a few 
 these options more. "shardsh serve" serves it to other programs.
 
 `,
+		"pace": `The pace of moves: apply, balance, drain, defragment and presplit take these options.
+
+A run ends at a limit, and the next one goes on. Steps begin only within the
+window, and while the condition of --pause-when does not hold.
+
+`,
 	}
 }
 
 // printPage prints one of these pages.
 func printPage(to io.Writer, page, intro string) error {
 	var groups []cmdline.Group
-	for _, g := range new(shellFlags).groups() {
+	pace := new(paceFlags)
+	for _, g := range append(new(shellFlags).groups(), pace.group(pace.coolDownFlag)) {
 		if g.Page == page {
 			groups = append(groups, g)
 		}

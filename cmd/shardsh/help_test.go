@@ -26,9 +26,6 @@ func linesOfHelp(t *testing.T, args ...string) []string {
 // its own options. What all of them have is on pages of its own.
 func TestHelpOfAVerbFitsAScreen(t *testing.T) {
 	for _, v := range verbs() {
-		if _, old := v.new().(legacy); old {
-			continue
-		}
 		lines := linesOfHelp(t, v.name, "--help")
 		if len(lines) > 40 {
 			t.Errorf("%s has %d lines", v.name, len(lines))
@@ -64,7 +61,7 @@ func TestTopHelp(t *testing.T) {
 			t.Errorf("it lacks %s", v.name)
 		}
 	}
-	for page, option := range map[string]string{"connection": "--tlsCAFile", "mock": "--server-version"} {
+	for page, option := range map[string]string{"connection": "--tlsCAFile", "mock": "--server-version", "pace": "--pause-when"} {
 		if lines := linesOfHelp(t, "help", page); len(lines) > 40 || !strings.Contains(strings.Join(lines, "\n"), option) {
 			t.Errorf("help %s has %d lines:\n%s", page, len(lines), strings.Join(lines, "\n"))
 		}

@@ -281,7 +281,7 @@ func TestThePasswordIsNotReadFromTheScript(t *testing.T) {
 	}
 	code, stdout, stderr := runProgram(t, "print(1)\n", "127.0.0.1:1", "-u", "joe")
 	if code != exitUsage || stdout != "" || !strings.Contains(stderr,
-		"no terminal to ask for the password on; use --passwordFile or SHARDSH_PASSWORD") {
+		"no terminal to ask for the password on: use --passwordFile or SHARDSH_PASSWORD") {
 		t.Errorf("exit code %d, stdout %q, stderr %q", code, stdout, stderr)
 	}
 }

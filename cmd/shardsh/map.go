@@ -46,7 +46,7 @@ func (o *mapFlags) complete(env environment, words []string) error {
 
 // run is "shardsh map": the chunks of a collection.
 func (o *mapFlags) run(ctx context.Context, env environment) error {
-	reads := live.ReaderOptions{Namespaces: []string{o.ns}, SkipLogs: true}
+	reads := live.ReaderOptions{Parts: live.Current, Namespaces: []string{o.ns}}
 	return o.about(ctx, env, reads, func(s *catalog.Snapshot) error {
 		if err := diagnosis.Check(s, diagnosis.Scope{Namespace: o.ns}); err != nil {
 			return suggesting(err)

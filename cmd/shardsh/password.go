@@ -23,7 +23,7 @@ func askSecret(ctx context.Context, env environment, question, remedy string) (s
 	if env.stdinIsScript && !isTerminal(in) {
 		tty, err := openTerminal(env)
 		if err != nil {
-			return "", usagef("there is no terminal to ask for the password on; use %s", remedy)
+			return "", usagef("no terminal to ask for the password on: use %s", remedy)
 		}
 		defer func() { _ = tty.Close() }()
 		in, out = tty, tty
@@ -33,7 +33,7 @@ func askSecret(ctx context.Context, env environment, question, remedy string) (s
 	fmt.Fprintln(out)
 	switch {
 	case errors.Is(err, io.EOF):
-		return "", usagef("no password was given; use %s where nobody can be asked", remedy)
+		return "", usagef("no password was given: use %s", remedy)
 	case errors.Is(err, secret.ErrInterrupted):
 		return "", signalError{os.Interrupt}
 	}

@@ -49,7 +49,7 @@ func (o *reportFlags) complete(env environment, words []string) error {
 
 // run is "shardsh report": a cluster as one page for a browser.
 func (o *reportFlags) run(ctx context.Context, env environment) error {
-	return o.about(ctx, env, live.ReaderOptions{Compliance: true}, func(s *catalog.Snapshot) error {
+	return o.about(ctx, env, live.ReaderOptions{Parts: live.WithStatus}, func(s *catalog.Snapshot) error {
 		return o.report(env, s)
 	})
 }

@@ -139,8 +139,8 @@ func (o *serveFlags) check() error {
 			return usagef("--bind takes an address without a port, not %q: use --port", host)
 		}
 		if !loopback(host) && len(o.auth) == 0 {
-			return usagef("%s can be reached from other machines and nobody would have to authenticate: give users with "+
-				"--auth user:file, or leave --bind out to serve this machine only", host)
+			return usagef("%s can be reached from other machines and clients would not have to authenticate: add users with "+
+				"--auth user:file, or omit --bind to serve this machine only", host)
 		}
 	}
 	return nil

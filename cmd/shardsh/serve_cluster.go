@@ -150,7 +150,7 @@ func (o *serveFlags) newCluster(topology *mock.Topology, logger *slog.Logger) (*
 		metadata.OwnTime(&cfg)
 	}
 	if played != nil {
-		logger.Info("playing a cluster of which a file has the metadata", "file", o.snapshot, "time", played.Time())
+		logger.Info("mocking the cluster in a file", "file", o.snapshot, "time", played.Time())
 		for _, lack := range metadata.Lacks(played) {
 			logger.Warn(lack)
 		}

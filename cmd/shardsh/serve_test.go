@@ -171,7 +171,7 @@ func TestServeCommandLine(t *testing.T) {
 		{"a user without a file", []string{"--auth", "me"}, 2, "user:file"},
 		{"a password file that is not there", []string{"--auth", "me:nowhere"}, 2, "nowhere"},
 		{"a password that others may read", []string{"--auth", "me:" + open}, 2, "chmod 600"},
-		{"a password of two lines", []string{"--auth", "me:" + lines}, 2, "after the password there are only lines such as"},
+		{"a password of two lines", []string{"--auth", "me:" + lines}, 2, "after the password, lines must be like"},
 		{"a role that is none", []string{"--auth", "me:" + writeFile(t, "king", "secret\nrole: king\n")}, 2, "line 2 of "},
 		{"a role of another database", []string{"--auth", "me:" + writeFile(t, "far", "secret\nrole: root@app\n")}, 2,
 			"the database app has no built-in role root"},

@@ -142,8 +142,8 @@ func runScripts(ctx context.Context, env environment, o *shellFlags) error {
 		notice(env.stderr, !o.wantsNotices(interactive), "Connected to %s", conn.address)
 	}
 	if conn.member != "" {
-		notice(env.stderr, o.quiet, "Warning: this is %s, not a mongos: it has its own part of the data, orphans too, and "+
-			"helpers of sh that ask the cluster refuse.", conn.member)
+		notice(env.stderr, o.quiet, "Warning: this is %s, not a mongos: it has only its own part of the data, with orphans, and "+
+			"the helpers of sh need a mongos.", conn.member)
 	}
 	shell, err := bindings.New(bindings.Config{
 		Client: conn.client, Address: conn.address, Database: conn.database, Deployment: conn.deployment,

@@ -16,8 +16,8 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/foreign"
 	"shardsh/balancer/mock"
-	"shardsh/bindings/trial"
-	"shardsh/bindings/trial/face"
+	"shardsh/bindings/testrunner"
+	"shardsh/bindings/testrunner/reporter"
 	"shardsh/cmd/shardsh/built"
 	"shardsh/cmd/shardsh/cmdline"
 	"shardsh/cmd/shardsh/metadata"
@@ -40,7 +40,7 @@ type testFlags struct {
 	types      bool
 
 	paths []string
-	trial.Options
+	testrunner.Options
 }
 
 func (o *testFlags) groups() []cmdline.Group {
@@ -103,20 +103,20 @@ func (o *testFlags) complete(env environment, words []string) (err error) {
 		return usagef("--watch excludes --reporter, --list, --coverage and --lcov")
 	}
 	if o.coverage || o.lcov != "" {
-		o.Coverage = trial.NewCoverage()
+		o.Coverage = testrunner.NewCoverage()
 	}
 	ci, _ := env.getenv("CI")
 	switch {
 	case o.update:
-		o.Snapshots = trial.WriteAll
+		o.Snapshots = testrunner.WriteAll
 	case ci != "" && ci != "0" && ci != "false":
-		o.Snapshots = trial.WriteNone
+		o.Snapshots = testrunner.WriteNone
 	}
 	o.Timeout = time.Duration(o.limit)
 	o.EveryFault = o.everyFault
 	o.Scripts, o.Version, o.Executable = scripts.Files, built.Version(), cmp.Or(os.Args[0], "shardsh")
 	o.ErrorText = func(err error) string { return secret.Redact(errorText(err)) }
-	o.BeginWith = func(cfg *mock.Config, path string) error {
+	o.LoadSnapshot = func(cfg *mock.Config, path string) error {
 		_, err := metadata.Begin(cfg, path)
 		return err
 	}
@@ -129,7 +129,7 @@ func (o *testFlags) complete(env environment, words []string) (err error) {
 func (o *testFlags) run(ctx context.Context, env environment) error {
 	switch {
 	case o.types:
-		_, err := io.WriteString(env.stdout, trial.Types)
+		_, err := io.WriteString(env.stdout, testrunner.Types)
 		return err
 	case o.watch:
 		return o.watchFiles(ctx, env, o.paths)
@@ -142,9 +142,9 @@ const lookAgain = 300 * time.Millisecond
 
 // watchFiles is --watch.
 func (o *testFlags) watchFiles(ctx context.Context, env environment, paths []string) error {
-	text := face.Text{To: env.stdout, Color: env.color()}
-	o.Done = text.File
-	return trial.Watch(ctx, o.Options, trial.Watching{
+	text := reporter.Text{To: env.stdout, Color: env.color()}
+	o.OnFile = text.File
+	return testrunner.Watch(ctx, o.Options, testrunner.Watching{
 		Find: func() ([]string, error) { return testFiles(paths) },
 		Wait: func(ctx context.Context) error {
 			select {
@@ -159,7 +159,7 @@ func (o *testFlags) watchFiles(ctx context.Context, env environment, paths []str
 				fmt.Fprint(env.stdout, "\x1b[H\x1b[2J")
 			}
 		},
-		End: func(r trial.Report) {
+		End: func(r testrunner.Report) {
 			text.End(r)
 			notice(env.stderr, false, "waiting for file changes; Ctrl-C exits")
 		},
@@ -171,7 +171,7 @@ func testFiles(paths []string) ([]string, error) {
 	if len(paths) == 0 {
 		paths = []string{"."}
 	}
-	files, err := trial.Find(paths)
+	files, err := testrunner.Find(paths)
 	if err != nil {
 		return nil, usagef("%w", err)
 	}
@@ -183,24 +183,24 @@ func testFiles(paths []string) ([]string, error) {
 }
 
 // reporters write what came of all tests; text is written as it comes.
-func reporters() map[string]func(io.Writer, trial.Report) error {
-	return map[string]func(io.Writer, trial.Report) error{"junit": face.JUnit, "json": face.JSON}
+func reporters() map[string]func(io.Writer, testrunner.Report) error {
+	return map[string]func(io.Writer, testrunner.Report) error{"junit": reporter.JUnit, "json": reporter.JSON}
 }
 
 func (o *testFlags) runTests(ctx context.Context, env environment) error {
-	text := face.Text{To: env.stdout, Color: env.color()}
+	text := reporter.Text{To: env.stdout, Color: env.color()}
 	if o.reporter != "text" && o.file == "" {
 		text.To = io.Discard
 	}
-	progress := face.Progress{To: env.stderr, Now: wallClock{}.Now}
+	progress := reporter.Progress{To: env.stderr, Now: wallClock{}.Now}
 	if isTerminal(env.stderr) {
-		o.Doing = progress.Doing
+		o.OnTest = progress.Doing
 	}
-	o.Done = func(f trial.FileResult) {
+	o.OnFile = func(f testrunner.FileResult) {
 		progress.Clear()
 		text.File(f)
 	}
-	report := trial.Run(ctx, o.Options)
+	report := testrunner.Run(ctx, o.Options)
 	progress.Clear()
 	text.End(report)
 	if err := o.report(env, report); err != nil {
@@ -209,8 +209,8 @@ func (o *testFlags) runTests(ctx context.Context, env environment) error {
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case report.Counts[trial.Failed] > 0:
-		return reportedError{fmt.Errorf("%d tests failed", report.Counts[trial.Failed])}
+	case report.Counts[testrunner.Failed] > 0:
+		return reportedError{fmt.Errorf("%d tests failed", report.Counts[testrunner.Failed])}
 	case o.Filter != nil && len(report.Counts) == 0:
 		return usagef("--filter %s matches no test", o.filter)
 	}
@@ -218,7 +218,7 @@ func (o *testFlags) runTests(ctx context.Context, env environment) error {
 }
 
 // report writes the files that were asked for, or the report in place of text.
-func (o *testFlags) report(env environment, report trial.Report) error {
+func (o *testFlags) report(env environment, report testrunner.Report) error {
 	if write, ok := reporters()[o.reporter]; ok {
 		show := func(to io.Writer) error { return write(to, report) }
 		if err := (&answerFlags{file: o.file, format: o.reporter}).write(env, show); err != nil {
@@ -228,7 +228,7 @@ func (o *testFlags) report(env environment, report trial.Report) error {
 	if o.lcov == "" {
 		return nil
 	}
-	return foreign.Replace(o.lcov, func(to io.Writer) error { return trial.WriteLCOV(to, report.Coverage) })
+	return foreign.Replace(o.lcov, func(to io.Writer) error { return testrunner.WriteLCOV(to, report.Coverage) })
 }
 
 func testText() cmdline.Text {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/spf13/pflag"
 
@@ -65,16 +64,16 @@ func verbs() []verb {
 			func() command { return new(reportFlags) }},
 		{looking, "snapshot", "[options] [address] -o FILE", "save the metadata of a cluster to a file", snapshotText(),
 			func() command { return new(snapshotFlags) }},
-		{changing, "apply", "[options] plan.json [address]", "apply a plan, resume it, or undo it", cmdline.Text{},
-			func() command { return legacy{new(applyLine).groups, environment.apply} }},
-		{changing, "balance", "--ns NS [options] [address]", "balance collections with shardsh's own engine", cmdline.Text{},
-			func() command { return legacy{new(balanceLine).groups, environment.balance} }},
-		{changing, "drain", "--shard ID [options] [address]", "empty a shard, and remove it", cmdline.Text{},
-			func() command { return legacy{new(drainLine).groups, environment.drain} }},
-		{changing, "defragment", "--ns NS [options] [address]", "merge small chunks", cmdline.Text{},
-			func() command { return legacy{new(defragmentLine).groups, environment.defragment} }},
-		{changing, "presplit", "--ns NS [options] [address]", "split a collection and distribute its chunks", cmdline.Text{},
-			func() command { return legacy{new(presplitLine).groups, environment.presplitCollection} }},
+		{changing, "apply", "[options] plan.json [address]", "apply a plan, resume it, or undo it", applyText(),
+			func() command { return new(applyFlags) }},
+		{changing, "balance", "--ns NS [options] [address]", "balance collections with shardsh's own engine", balanceText(),
+			func() command { return new(balanceFlags) }},
+		{changing, "drain", "--shard ID [options] [address]", "empty a shard, and remove it", drainText(),
+			func() command { return new(drainFlags) }},
+		{changing, "defragment", "--ns NS [options] [address]", "merge small chunks", defragmentText(),
+			func() command { return new(defragmentFlags) }},
+		{changing, "presplit", "--ns NS [options] [address]", "split a collection and distribute its chunks", presplitText(),
+			func() command { return new(presplitFlags) }},
 		{helping, "run", "NAME [address] [options]", "run a maintenance script of the library", runText(),
 			func() command { return new(libraryFlags) }},
 		{helping, "test", "[options] [path...]", "run tests of scripts, with injected faults", testText(),
@@ -87,22 +86,6 @@ func verbs() []verb {
 		{helping, "version", "[options]", "print the version and how it was built", versionText(),
 			func() command { return new(versionFlags) }},
 	}
-}
-
-// legacy is a verb that reads its command line itself.
-type legacy struct {
-	list func() []cmdline.Group
-	do   func(env environment, ctx context.Context) error
-}
-
-func (l legacy) groups() []cmdline.Group                { return l.list() }
-func (l legacy) complete(environment, []string) error   { return nil }
-func (l legacy) run(context.Context, environment) error { return nil }
-func (l legacy) runWords(ctx context.Context, env environment) (bool, error) {
-	if slices.Contains(env.args, "--help-all") {
-		env.args = []string{"--help"}
-	}
-	return true, l.do(env, ctx)
 }
 
 // verbOf finds the verb that the command line begins with, and returns the environment

@@ -41,7 +41,7 @@ func (o *watchFlags) complete(env environment, words []string) error {
 		return err
 	}
 	if time.Duration(o.interval) < shortestWatch {
-		return usagef("--interval takes a time from %s on, such as 2s, not %s", shortestWatch, time.Duration(o.interval))
+		return usagef("--interval takes at least %s, such as 2s, not %s", shortestWatch, time.Duration(o.interval))
 	}
 	if o.from != "" && !o.once {
 		return usagef("nothing changes in a file: --from needs --once, or use shardsh report")
@@ -96,7 +96,9 @@ func (o *watchFlags) reader(ctx context.Context, env environment) (
 		return nil, nil, because(ctx, err)
 	}
 	source := conn.source(o.usesMock())
-	reader := live.NewReader(conn.client, live.ReaderOptions{Source: source, SkipFlags: true, LogEntries: 20_000})
+	reader := live.NewReader(conn.client, live.ReaderOptions{
+		Parts: live.Whole &^ live.Flags, Source: source, LogEntries: 20_000,
+	})
 	return reader.ReadSince, conn.close, nil
 }
 

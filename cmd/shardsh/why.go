@@ -57,7 +57,7 @@ func (o *whyFlags) complete(env environment, words []string) error {
 
 // run is "shardsh why": what is wrong, and everything that keeps it so.
 func (o *whyFlags) run(ctx context.Context, env environment) error {
-	return o.about(ctx, env, live.ReaderOptions{Compliance: true, Causes: true}, func(s *catalog.Snapshot) error {
+	return o.about(ctx, env, live.ReaderOptions{Parts: live.WithStatus | live.Causes}, func(s *catalog.Snapshot) error {
 		answer, text, err := o.ask(s)
 		if err != nil {
 			return err

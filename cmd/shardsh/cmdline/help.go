@@ -79,7 +79,7 @@ func (c Command) elsewhere() string {
 	for i, page := range pages {
 		pages[i] = strings.Join(titles[page], ", ") + ": shardsh help " + page
 	}
-	return strings.Join(pages, ". ") + "."
+	return strings.Join(plaintext.Wrapped(strings.Join(pages, ". ")+".", helpWidth), "\n")
 }
 
 // Usage lists options by section.

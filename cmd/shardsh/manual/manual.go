@@ -52,7 +52,7 @@ func (p Page) Write(to io.Writer) error {
 	r.section("FILES")
 	r.terms(p.Files)
 	r.section("SEE ALSO")
-	r.text("mongosh(1), jq(1). The pages in docs of the source tell more.")
+	r.text("mongosh(1), jq(1). More is in docs of the source.")
 	_, err := io.WriteString(to, r.b.String())
 	return err
 }
