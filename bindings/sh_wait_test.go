@@ -147,7 +147,7 @@ func TestProgressOfPhases(t *testing.T) {
 		defragmenting("moveAndMergeChunks", 90), defragmenting("moveAndMergeChunks", 60), defragmenting("mergeChunks", 4), collectionStatus(""),
 	}})
 	_, _ = c.show(`sh.defragment("app.orders", {wait: true, interval: 60000})`)
-	want := "app.orders (moveAndMergeChunks): 30 chunks done, 60 chunks left, 30 chunks/min, 11h00m to go\n" +
+	want := "app.orders (moveAndMergeChunks): 30 chunks done, 60 chunks left, 30 chunks/min, 11h to go\n" +
 		"app.orders (mergeChunks): 0 chunks done, 4 chunks left, 10h59m to go\n"
 	if got := c.errs.String(); got != want {
 		t.Error(got)

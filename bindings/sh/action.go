@@ -30,7 +30,8 @@ const runOptionNames = "pauseBalancing,parallel,journal,resume,dryRun," + paceNa
 // pacedHelp is what the help of a helper that has the cluster's balancer do something
 // says of these options.
 const pacedHelp = "With one of {pauseBalancing, parallel, maxMoves, maxBytes, for, pauseBetween, window, pauseWhen, " +
-	"journal, resume, dryRun} the engine of shardsh does it by plan, at that pace, and returns how it ended, as sh.apply() does."
+	"journal, resume, dryRun} the engine of shardsh does it by plan, at that pace, and returns how it ended, as " +
+	"sh.apply() does."
 
 // paced reports whether one of the options of a pace was given. Others that are for
 // the balancer alone are a mistake then.
@@ -96,7 +97,8 @@ func (c *call) runOptions(h helperOptions) action.RunOptions {
 func (c *call) cluster(sh *Helpers) action.Cluster {
 	conn := sh.current().Conn
 	return action.Cluster{
-		Client: conn.Client, Settings: conn.Settings, Runner: c.s.commandRunner(sh), Guarded: c.s.Gateway.Guarded(), Clock: c.JS.Clock,
+		Client: conn.Client, Settings: conn.Settings, Runner: c.s.commandRunner(sh), Guarded: c.s.Gateway.Guarded(),
+		Clock: c.JS.Clock,
 	}
 }
 

@@ -25,7 +25,8 @@ var withDrainCommands = server.Version{8, 3, 0}
 // shardDrainMethods() empty a shard.
 func shardDrainMethods() []helper {
 	return []helper{
-		{"drain", "shard:string options?:object{wait,remove,movePrimaries," + waitOptions + "," + runOptionNames + "}", shDrain,
+		{"drain", "shard:string options?:object{wait,remove,movePrimaries," + waitOptions + "," + runOptionNames + "}",
+			shDrain,
 			"Starts emptying a shard; {wait: true} waits until it is empty, {remove: true} then removes it; {movePrimaries: " +
 				"true} moves the databases and unsharded collections that the balancer does not; timeout, interval, progress. " +
 				pacedHelp},

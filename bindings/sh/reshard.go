@@ -5,11 +5,12 @@ import (
 	"sync"
 	"time"
 
+	"shardsh/balancer/humanize"
+
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/live"
 	"shardsh/bindings/display"
-	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
 	"shardsh/bindings/server"
@@ -129,13 +130,13 @@ func reshardProgress(r catalog.ActiveResharding) (string, *display.Amount) {
 		text += " (" + r.State + ")"
 	}
 	if r.Remaining > 0 {
-		text += ", servers expect " + display.DurationText(r.Remaining) + " more"
+		text += ", servers expect " + humanize.Duration(r.Remaining) + " more"
 	}
 	if r.TotalBytes == 0 {
 		return text, nil
 	}
 	left := float64(max(0, r.TotalBytes-r.CopiedBytes))
-	return text, &display.Amount{Done: float64(r.CopiedBytes), Left: left, Text: plaintext.SizeText}
+	return text, &display.Amount{Done: float64(r.CopiedBytes), Left: left, Text: humanize.Bytes[float64]}
 }
 
 // shShardAndDistribute shards, then reshards to the same key, which spreads the

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"shardsh/balancer/humanize"
 	"shardsh/bindings/display"
 	"shardsh/bindings/script"
 	"shardsh/bindings/server"
@@ -79,7 +80,7 @@ func (w *wait) until(look func() standing) time.Duration {
 			if now.lost != nil {
 				w.giveUp(now.lost)
 			}
-			w.s.JS.Throw(script.RuntimeError, "after %s: %s", w.timeout, now.why)
+			w.s.JS.Throw(script.RuntimeError, "after %s: %s", humanize.Duration(w.timeout), now.why)
 		}
 		if now.lost == nil && w.progress.Due() {
 			w.tell(now)
@@ -118,7 +119,7 @@ func (w *wait) lostPatience() bool {
 func (w *wait) giveUp(lost *goja.Exception) {
 	if e, isObject := lost.Value().(*goja.Object); isObject {
 		script.Define(e, "message", w.s.JS.Runtime.ToValue(fmt.Sprintf("%s; nobody has answered for %s. Meanwhile %s; %s.",
-			script.OptionalText(e.Get("message")), w.s.JS.Clock.Now().Sub(w.answered), w.goesOn, w.how)))
+			script.OptionalText(e.Get("message")), humanize.Duration(w.s.JS.Clock.Now().Sub(w.answered)), w.goesOn, w.how)))
 	}
 	panic(lost)
 }

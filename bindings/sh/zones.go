@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"shardsh/balancer/humanize"
+
 	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/live"
 	"shardsh/bindings/display"
@@ -129,7 +131,7 @@ func drawZones(t *display.Tables, zones []diagnosis.Zone) {
 func zonesText(zones []diagnosis.Zone) string {
 	var parts []string
 	for _, z := range zones {
-		ranges := counted(len(z.Ranges), "range")
+		ranges := humanize.Count(len(z.Ranges), "range")
 		if len(z.Shards) == 0 {
 			parts = append(parts, fmt.Sprintf("%s (%s, NO SHARD)", z.Name, ranges))
 		} else {
