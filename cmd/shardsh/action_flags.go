@@ -128,7 +128,7 @@ func (o *paceFlags) group(more ...func(*pflag.FlagSet)) cmdline.Group {
 			"`\"lag > 10s or queue > 50 or cpu > 0.8\"` start no step while this holds: lag, oplog, queue, "+
 				"active, connections, cache, dirty, cpu of the shards' members")
 		f.StringVar(&o.metrics, "metrics", "",
-			"`[HOST:]PORT` serve metrics for Prometheus; without a host on this machine only")
+			"`[HOST:]PORT` serve metrics for Prometheus; without HOST on this machine only")
 		f.IntVar(&o.parallel, "parallel", action.DefaultParallel,
 			"`N` parallel moves; each shard takes part in one at a time")
 		for _, add := range more {
