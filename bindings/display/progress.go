@@ -73,11 +73,11 @@ func (p *Progress) Say(what string, a *Amount) {
 		measured = ": " + p.Measure(a, now)
 	}
 	if !p.s.cfg.Terminal {
-		p.s.JS.Warn(what + measured)
+		p.s.JS.Out.Warn(what + measured)
 		return
 	}
 	what = Clip(what, max(10, progressWidth-len(measured)))
-	p.s.JS.WriteOwn(script.ClearLine + Clip(what+measured, progressWidth))
+	p.s.JS.Out.WriteOwn(script.ClearLine + Clip(what+measured, progressWidth))
 	p.onLine = true
 }
 
@@ -112,7 +112,7 @@ func rateText(rate float64, text func(float64) string) string {
 // End leaves the terminal's line empty.
 func (p *Progress) End() {
 	if p != nil && p.onLine {
-		p.s.JS.WriteOwn(script.ClearLine)
+		p.s.JS.Out.WriteOwn(script.ClearLine)
 		p.onLine = false
 	}
 }
