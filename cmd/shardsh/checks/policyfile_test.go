@@ -40,7 +40,7 @@ func TestPolicyFile(t *testing.T) {
 		}
 	}
 	want := "critical 1h0m0s {[shop.* crm.people] [*.tmp_*]} [draining resharding]" +
-		" jumbo:true,5,critical versions:false,0,warning orphans:true,100000,warning uneven:true,10GiB,warning" +
+		" jumbo:true,5,critical versions:false,0,warning orphans:true,100000,warning uneven:true,10 GiB,warning" +
 		" collections:true,0,critical"
 	if got != want {
 		t.Errorf("%s\nwant %s", got, want)
