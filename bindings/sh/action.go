@@ -113,8 +113,8 @@ func (s *Host) commandRunner(sh *Helpers) live.CommandRunner {
 
 // reporter shows what an action does, and control has Ctrl-C end it, until leave.
 func (c *call) reporter(h helperOptions) (r *actiontext.Reporter, control action.Control, leave func()) {
-	r = &actiontext.Reporter{Progress: c.s.Display.Progress(h.flag("progress", true)), Note: c.JS.Warn}
-	tick, still := actiontext.Ticks(r.Progress, c.JS.OnWallClock())
+	r = &actiontext.Reporter{Progress: c.s.Display.Progress(h.flag("progress", true)), Note: c.JS.Out.Warn}
+	tick, still := actiontext.Ticks(r.Progress, script.OnWallClock(c.JS.Clock))
 	control.Tick = tick
 	ctx, end := c.JS.Context(), func() {}
 	if control.Insist = script.SecondInterrupt(ctx); control.Insist == nil {
@@ -168,7 +168,7 @@ func (c *call) act(sh *Helpers, h helperOptions, about []string, of func(action.
 	case err != nil:
 		sh.fail(h.helper, about, err, again, result.Plan != "")
 	case c.JS.Context().Err() != nil:
-		c.JS.Warn(actiontext.PlanResult(result) + again)
+		c.JS.Out.Warn(actiontext.PlanResult(result) + again)
 	}
 	commands := result.Commands
 	result.Commands = nil // which scripts have as documents

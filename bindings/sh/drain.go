@@ -194,7 +194,7 @@ func (sh *Helpers) removeDrained(id string) {
 func (sh *Helpers) moveRest(d diagnosis.Drain) {
 	takers := action.TakersOf(sh.look(live.ReaderOptions{Parts: live.Shards | live.Databases}).Snapshot, d.Shard)
 	admin := func(_ context.Context, command bson.D) (bson.Raw, error) { return sh.admin(command), nil }
-	if err := action.MoveUnsharded(sh.s.JS.Context(), admin, d, takers, sh.s.JS.Warn); err != nil {
+	if err := action.MoveUnsharded(sh.s.JS.Context(), admin, d, takers, sh.s.JS.Out.Warn); err != nil {
 		sh.s.JS.Throw(script.RuntimeError, "%s", err)
 	}
 }
