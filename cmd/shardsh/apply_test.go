@@ -141,8 +141,9 @@ func TestApplyInterrupted(t *testing.T) {
 	address, plan := heaped(t, interruptedAtAMove(cancel))
 	var out, errs strings.Builder
 	env := environment{
-		args: []string{"apply", plan, address, "--yes"}, stdin: strings.NewReader(""), stdout: &out, stderr: &errs,
-		getenv: func(string) (string, bool) { return "", false },
+		args:    []string{"apply", plan, address, "--yes"},
+		streams: streams{stdin: strings.NewReader(""), stdout: &out, stderr: &errs},
+		getenv:  func(string) (string, bool) { return "", false },
 	}
 	code := env.run(ctx)
 	if code != exitSIGINT || !strings.Contains(out.String(), "was stopped: it was interrupted; 1 of 3 steps are done") ||
