@@ -1,6 +1,10 @@
 package policy
 
-import "fmt"
+import (
+	"fmt"
+
+	"shardsh/balancer/humanize"
+)
 
 // The table of codes. It is the one place where a code is explained: sentences,
 // docs/codes.md and the tests are made from it.
@@ -76,7 +80,9 @@ var roundCodes = []CodeInfo{
 	{Throttled, SubjectCluster, false,
 		"The migrations of the round wait for the throttle after the last ones.",
 		"Lower the server parameter balancerMigrationsThrottlingMs of the config server.",
-		func(d Decision) string { return fmt.Sprintf("The migrations of the round wait for %v.", d.Wait) }},
+		func(d Decision) string {
+			return fmt.Sprintf("The migrations of the round wait for %s.", humanize.Duration(d.Wait))
+		}},
 	{BalancingOff, SubjectCollection, false,
 		"Balancing is disabled for the collection (noBalance).",
 		"sh.enableBalancing(namespace)",

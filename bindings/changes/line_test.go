@@ -44,7 +44,7 @@ func TestLine(t *testing.T) {
 		}
 	}
 	long := changes.Line("app", raw(t, bson.D{{Key: "x", Value: strings.Repeat("é", 5000)}}))
-	if !strings.HasSuffix(long, "é… (9.78 KiB)") || len([]rune(long)) > 200 {
+	if !strings.HasSuffix(long, "é… (9.77 KiB)") || len([]rune(long)) > 200 {
 		t.Errorf("of a long command: %s", long)
 	}
 }
