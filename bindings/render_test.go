@@ -161,7 +161,7 @@ func TestHelp(t *testing.T) {
 	if got, _ := c.show("sh.moveChunk.help"); !strings.HasPrefix(got, "\n  sh.moveChunk(ns, query, to, options):\n\n  Moves") {
 		t.Error(got)
 	}
-	text, _ := c.show("sh.help")
+	text, _ := c.show("db.help")
 	for _, line := range strings.Split(text, "\n")[3:] {
 		if len(line) > script.HelpColumn && line[script.HelpColumn-1] != ' ' {
 			t.Errorf("text does not start at column %d: %q", script.HelpColumn, line)

@@ -79,11 +79,11 @@ func TestAdviceIsFollowed(t *testing.T) {
 		step{`sh.stopBalancer().ok && sh.advisePresplit("app.orders", {expect: "100GB"}).chunks`, "24"},
 		step{`const p = sh.advisePresplit("app.orders"); [p.chunks, p.zones.map(z => z.zone)]`, "[ 3, [ 'low', '' ] ]"},
 		step{`const wide = sh.advisePresplit("app.orders", {docs: 1e9}); wide.points.length`, "23"},
-		step{`eval(wide.commands[0].replace("takeOver: true", "journal: null")).finished`, "true"},
+		step{`eval(wide.commands[0].replace("pauseBalancing: true", "journal: null")).finished`, "true"},
 		step{`sh.chunks("app.orders").toArray().length >= 20`, "true"},
 		step{`const hits = sh.advisePresplit("app.hits", {key: {h: "hashed"}, expect: 1e11}); eval(hits.commands[0]).ok`,
 			"1"},
-		step{`eval(hits.commands[1].replace("takeOver: true", "journal: null")).finished`, "true"},
+		step{`eval(hits.commands[1].replace("pauseBalancing: true", "journal: null")).finished`, "true"},
 		step{`sh.chunks("app.hits").toArray().length`, "24"},
 		step{`const s = sh.adviseChunkSize("app.orders", {expect: "2GB"}); [s.mb, s.commands]`,
 			"[ 32, [ 'sh.chunkSize(\"app.orders\", 32)' ] ]"}, // a fifteenth of a third is 42 MB

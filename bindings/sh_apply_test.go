@@ -46,7 +46,7 @@ func TestApply(t *testing.T) {
 		// And all of it back.
 		step{`const back = sh.undo(rest.journal); [back.goal.kind, back.totals.moves == p.totals.moves]`, "[ 'undo', true ]"},
 		step{`sh.apply(back, { progress: false }).finished`,
-			"Step 1 waits until shard a has deleted what it gave away of the range.\ntrue"},
+			"Step 1: waiting for range deletion on a.\ntrue"},
 		step{`layout() == before`, "true"},
 	)
 	if text, failed := c.show(`sh.undo(rest.journal)`); !failed || !strings.Contains(text, "there is nothing to undo") {

@@ -1,6 +1,7 @@
 package bindings
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -22,7 +23,7 @@ func TestEveryExampleRuns(t *testing.T) {
 		if !ok || h.Text == "" {
 			continue
 		}
-		if !strings.Contains(listed, "\n    "+name+" ") {
+		if !regexp.MustCompile(`\b` + name + `\b`).MatchString(listed) {
 			t.Errorf("sh.help() lacks %s", name)
 		}
 		if !strings.Contains(h.Example, "sh."+name+"(") {
@@ -35,8 +36,14 @@ func TestEveryExampleRuns(t *testing.T) {
 			t.Errorf("%s shows %s", h.Example, got)
 		}
 	}
-	if strings.Index(listed, "Is it balanced?") > strings.Index(listed, "  Zones\n") || !strings.Contains(listed, "  Zones\n") {
+	if strings.Index(listed, "Is it balanced?") > strings.Index(listed, "  Zones ") || !strings.Contains(listed, "  Zones ") {
 		t.Errorf("sh.help() has no topics: %s", listed)
+	}
+	if lines := strings.Count(listed, "\n") + 1; lines > 40 {
+		t.Errorf("sh.help() does not fit a screen: %d lines", lines)
+	}
+	if zones, _ := onMock(t, mock.Config{}).show(`sh.help("zones")`); !strings.Contains(zones, "\n  addShardToZone\n    Makes") {
+		t.Errorf("sh.help(\"zones\") shows %s", zones)
 	}
 }
 

@@ -37,6 +37,9 @@ func TestHelpersWhenTheConnectionIsGone(t *testing.T) {
 		for _, p := range helperHelp(t, name) {
 			args = append(args, goodArgument(p))
 		}
+		if name == "presplit" {
+			args[1] = "{perShard: 1}"
+		}
 		call := fmt.Sprintf("sh.%s(%s)", name, strings.Join(args, ", "))
 		if name == "chunks" {
 			call += ".toArray()"

@@ -26,7 +26,7 @@ func TestHelpersReadNoMore(t *testing.T) {
 		{`try { sh.waitForBalance("app.users") } catch (e) {}`, "balancerCollectionStatus app.users, buildInfo, find changelog, find collections"},
 		{`sh.balancerSummary()`, "$currentOp, $shardedDataDistribution, aggregate changelog, aggregate changelog, aggregate chunks, " +
 			"balancerCollectionStatus app.orders, balancerCollectionStatus app.users, balancerStatus, buildInfo, " +
-			"find collections, find locks, find migrations, find reshardingOperations, find settings, find shards, find tags"},
+			"find collections, find reshardingOperations, find settings, find shards, find tags"},
 		{`sh.status()`, "$currentOp, $shardedDataDistribution, aggregate changelog, aggregate changelog, " +
 			"aggregate chunks, aggregate mongos, balancerStatus, find actionlog, find chunks, find chunks, " +
 			"find collections, find databases, find locks, find migrations, find mongos, find settings, find shards, " +

@@ -60,6 +60,8 @@ func TestNamesThatNothingHas(t *testing.T) {
 					args = append(args, `"shop.small"`) // it moves what is not sharded
 				case name == "configureCollectionBalancing" && p == "options":
 					args = append(args, `{chunkSize: 1}`)
+				case name == "presplit" && p == "options":
+					args = append(args, `{perShard: 1}`)
 				case known:
 					args = append(args, a.good)
 				case n < i:

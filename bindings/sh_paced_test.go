@@ -36,7 +36,7 @@ func TestDrainAtAPace(t *testing.T) {
 		`sh.drain("b", { maxMoves: -1 })`:                    "a whole number",
 		`sh.drain("b", { window: "22:00" })`:                 "is no window",
 		`sh.drain("b", { pauseWhen: "lagg > 1s" })`:          "here one of these is compared",
-		`sh.startBalancer(); sh.drain("b", { parallel: 1 })`: `takeOver: true`,
+		`sh.startBalancer(); sh.drain("b", { parallel: 1 })`: `pauseBalancing: true`,
 	} {
 		if text, failed := c.show(input); !failed || !strings.Contains(text, want) {
 			t.Errorf("%s: %s", input, text)
@@ -59,9 +59,9 @@ func TestDefragmentAtAPace(t *testing.T) {
 		run(t, c,
 			step{`const chunks = () => sh.chunks("shop.orders").itcount()`, ""},
 			step{`sh.stopAutoMerger && db.version() >= "7" && sh.stopAutoMerger().modifiedCount; chunks()`, "5"},
-			step{`const dry = sh.defragment("shop.orders", { takeOver: true, dryRun: true }); [dry.possible, dry.commands.length > 0, ` +
+			step{`const dry = sh.defragment("shop.orders", { pauseBalancing: true, dryRun: true }); [dry.possible, dry.commands.length > 0, ` +
 				`chunks()]`, "[ true, true, 5 ]"}, // nothing was switched
-			step{`const r = sh.defragment("shop.orders", { takeOver: true, journal: null }); [r.finished, r.stepsDone > 0, chunks() < 5]`,
+			step{`const r = sh.defragment("shop.orders", { pauseBalancing: true, journal: null }); [r.finished, r.stepsDone > 0, chunks() < 5]`,
 				"The balancing of shop.orders is off meanwhile.\nThe balancing of shop.orders is on again.\n[ true, true, true ]"},
 			step{`db.getSiblingDB("config").collections.findOne({ _id: "shop.orders" }).noBalance`, "false"},
 		)
@@ -76,7 +76,7 @@ func TestDefragmentAtAPace(t *testing.T) {
 	}
 	c := onMock(t, mock.Config{Version: catalog.Release44})
 	if text, failed := c.show(`sh.defragment("shop.orders")`); !failed || !strings.Contains(text,
-		"sh.defragment needs MongoDB 5.3 or newer") || !strings.Contains(text, "takeOver: true") {
+		"sh.defragment needs MongoDB 5.3 or newer") || !strings.Contains(text, "pauseBalancing: true") {
 		t.Error(text)
 	}
 }

@@ -208,6 +208,7 @@ func TestActiveMigrations(t *testing.T) {
 	)
 	// Servers up to 4.4 list them on the config server.
 	c = connect(t)
+	c.script(map[string]bsonDoc{"buildInfo": ok(field("version", "4.4.29"), field("bits", int32(64)))})
 	c.fixture.data["config.migrations"] = []rawDocument{mustMarshal(bsonD(field("_id", "app.users-h_0"), field("ns", "app.users"), field("fromShard", "sh1"), field("toShard", "sh0")))}
 	run(t, c,
 		step{`sh.getActiveMigrations()`, "[ { _id: 'app.users', when: null } ]"},

@@ -77,11 +77,11 @@ func hasHeading(text, fragment string) bool {
 	return false
 }
 
-// The rooms in the picture of docs/architecture.md are there: in the room whose branch they
+// The packages in the picture of docs/architecture.md exist: in the package whose branch they
 // are on, or at the root.
-func TestRooms(t *testing.T) {
-	_, picture, _ := strings.Cut(read(t, "architecture.md"), "## Rooms")
-	found, above := 0, []string{".."} // the rooms that the branch hangs on
+func TestPackages(t *testing.T) {
+	_, picture, _ := strings.Cut(read(t, "architecture.md"), "## Packages")
+	found, above := 0, []string{".."} // the packages that the branch hangs on
 	for _, m := range branch.FindAllStringSubmatch(picture, -1) {
 		depth := utf8.RuneCountInString(m[1]) / 4
 		for name := range strings.SplitSeq(m[2], ", ") {
@@ -91,13 +91,13 @@ func TestRooms(t *testing.T) {
 				path = filepath.Join("..", name)
 			}
 			if !isDir(path) {
-				t.Errorf("the room %s of the picture is not there", name)
+				t.Errorf("the package %s of the picture does not exist", name)
 			}
 			above = append(above[:min(depth+1, len(above))], path)
 		}
 	}
 	if found < 50 {
-		t.Errorf("only %d rooms found", found)
+		t.Errorf("only %d packages found", found)
 	}
 }
 

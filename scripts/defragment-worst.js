@@ -87,7 +87,7 @@ function defragment(run, c, over) {
 /** Before 5.3: what is beside each other on a shard becomes one chunk. */
 function consolidate(run, c) {
   const plan = sh.plan(c.ns, { goal: "consolidate" });
-  if (plan.steps.length > 0) sh.apply(plan, { takeOver: true, journal: null, onChange: "replan" });
+  if (plan.steps.length > 0) sh.apply(plan, { pauseBalancing: true, journal: null, onChange: "replan" });
 }
 
 /** "22:00-06:00", in UTC. */

@@ -112,7 +112,7 @@ function target(run, ns, chunk, min) {
 function moveLoad(run) {
   const { ns, measure, maxMoves } = run.options;
   cli.sharded(run, ns);
-  const options = { goal: "ops", opsInterval: measure, takeOver: true };
+  const options = { goal: "ops", opsInterval: measure, pauseBalancing: true };
   const text = `count operations for ${cli.time(measure)}, and move ranges of ${ns} off the busiest shard`;
   if (run.dryRun) {
     run.say(String(sh.balance(ns, { ...options, dryRun: true })));

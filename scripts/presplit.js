@@ -70,7 +70,7 @@ cli.script(
       `make ${cli.plural(splits, "cut")} and ${cli.plural(moves, "move")}, ` +
         `with the balancing of ${ns} switched off meanwhile`,
       // Without a journal: a plan made anew leaves out what is done.
-      () => sh.apply(plan, { takeOver: true, journal: null, parallel: 4, onChange: "replan" }),
+      () => sh.apply(plan, { pauseBalancing: true, journal: null, parallel: 4, onChange: "replan" }),
     );
     const result = { ns, splits, moves, ...spread(ns) };
     if (!run.dryRun) {

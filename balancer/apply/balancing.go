@@ -43,7 +43,7 @@ func (e *BalancerError) Error() string {
 	}
 	text := e.What() + ": " + remedy[0] + ", or " + strings.Join(remedy[1:], " and ")
 	if len(e.Defragments) == 0 {
-		text += "; or have the balancing of these collections paused meanwhile (--take-over, takeOver: true)"
+		text += "; or have the balancing of these collections paused meanwhile (--pause-balancing, pauseBalancing: true)"
 	}
 	return text
 }

@@ -17,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/policy"
 )
 
 // TestFindings has a cluster for each code, and all that is said about it.
@@ -233,17 +234,23 @@ func TestFindingsPage(t *testing.T) {
 }
 
 func pageOfFindings() string {
-	var page strings.Builder
-	page.WriteString("# Codes of findings\n\n" +
-		"What there is to say about the state of a cluster: each finding carries one of these codes, what it is about,\n" +
-		"its numbers, and the command to enter. Codes are stable: scripts and checks may compare with them. Those that\n" +
-		"keep the balancer from choosing a move are also codes of [decisions](codes.md). This page is written from the\n" +
-		"table in `balancer/diagnosis/codes.go`. A finding can be milder than it says here, never graver.\n\n" +
-		"| code | severity | who acts | meaning | what to do |\n|---|---|---|---|---|\n")
+	var own, shared strings.Builder
 	for _, d := range Definitions() {
-		fmt.Fprintf(&page, "| `%s` | %s | %s | %s | %s |\n", d.Code, d.Severity, d.Actor, d.Meaning, d.Remedy)
+		if slices.ContainsFunc(policy.Codes(), func(i policy.CodeInfo) bool { return i.Code == d.Code }) {
+			fmt.Fprintf(&shared, "| `%s` | %s | %s |\n", d.Code, d.Severity, d.Actor)
+		} else {
+			fmt.Fprintf(&own, "| `%s` | %s | %s | %s | %s |\n", d.Code, d.Severity, d.Actor, d.Meaning, d.Remedy)
+		}
 	}
-	return page.String()
+	return "# Codes of findings\n\n" +
+		"What can be wrong with a cluster, or worth knowing? Each finding has one of these codes, what it is about, its\n" +
+		"numbers, and the command to enter. Codes are stable: scripts and checks may compare with them. A finding can be\n" +
+		"milder than it says here, never more severe. This page is written from the table in\n" +
+		"`balancer/diagnosis/codes.go`.\n\n" +
+		"| code | severity | who acts | meaning | what to do |\n|---|---|---|---|---|\n" + own.String() +
+		"\n## Codes of decisions\n\n" +
+		"These keep the balancer from choosing a move; [codes.md](codes.md) explains them.\n\n" +
+		"| code | severity | who acts |\n|---|---|---|\n" + shared.String()
 }
 
 func TestNumbers(t *testing.T) {

@@ -175,8 +175,8 @@ func (f Facts) planned(a Presplit, goal, flags string) []string {
 	if len(f.Current) == 0 {
 		list = append(list, fmt.Sprintf("sh.shardCollection(%s, %s)", ns, a.Key))
 	}
-	return append(list, fmt.Sprintf("sh.apply(sh.plan(%s, {goal: {presplit: {%s}}}), {takeOver: true})", ns, goal),
-		fmt.Sprintf("shardsh presplit ADDRESS --ns %s %s --take-over   # the same, in a terminal", f.Namespace, flags))
+	return append(list, fmt.Sprintf("sh.apply(sh.plan(%s, {goal: {presplit: {%s}}}), {pauseBalancing: true})", ns, goal),
+		fmt.Sprintf("shardsh presplit ADDRESS --ns %s %s --pause-balancing   # the same, in a terminal", f.Namespace, flags))
 }
 
 // inZones says what lies in the ranges of each zone.

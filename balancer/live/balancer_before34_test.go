@@ -35,11 +35,11 @@ func TestBalancerBefore34(t *testing.T) {
 	} {
 		set("settings", bson.D{e("stopped", tt.stopped)})
 		set("locks", bson.D{e("state", tt.lock)})
-		whole := c.read(t, live.ReaderOptions{Compliance: true}, nil)
+		whole := c.read(t, live.ReaderOptions{Parts: live.WithStatus}, nil)
 		if got := whole.Parts().Balancer; got != tt.want || len(whole.Parts().Source.Gaps) > 0 {
 			t.Errorf("the reader has %+v, want %+v; gaps %v", got, tt.want, whole.Parts().Source.Gaps)
 		}
-		look, err := live.Look{Parts: live.Identity | live.Balancer, Now: time.Now()}.Read(t.Context(), commands)
+		look, err := live.NewCommandReader(commands, live.ReaderOptions{Parts: live.Identity | live.Balancer}).Read(t.Context())
 		if err != nil || look.Parts().Balancer != tt.want {
 			t.Errorf("a look has %+v, %v", look.Parts().Balancer, err)
 		}

@@ -105,7 +105,7 @@ func rows(ctx context.Context, open func() (*mongo.Cursor, error)) ([]bson.Raw, 
 
 // Now returns what time it is on the mongos that answers.
 func Now(ctx context.Context, a CommandRunner) (time.Time, error) {
-	hello, err := greet(ctx, a)
+	hello, err := greet(ctx, a.RunCommand)
 	if err != nil {
 		return time.Time{}, ServerError(err)
 	}
@@ -121,6 +121,6 @@ var ErrNotSharded = errors.New("the server is not a mongos: there is no balancer
 
 // CheckSharded returns ErrNotSharded when the server is no mongos.
 func CheckSharded(ctx context.Context, a CommandRunner) error {
-	_, err := greet(ctx, a)
+	_, err := greet(ctx, a.RunCommand)
 	return err
 }

@@ -101,18 +101,18 @@ func onLine(t *testing.T, topology string) func(*testing.T, *line) *mongo.Client
 // reads from an answer.
 func TestReadingOutlivesACut(t *testing.T) {
 	connect := onLine(t, variety)
-	look := live.Look{Parts: live.Identity | live.Settings | live.Balancer | live.Shards | live.Collections | live.Statuses |
+	look := live.ReaderOptions{Parts: live.Identity | live.Settings | live.Balancer | live.Shards | live.Collections | live.Statuses |
 		live.Counts | live.Sizes | live.Switches | live.Zones | live.Databases | live.Migrations}
 	for name, read := range map[string]func(context.Context, *mongo.Client) ([]string, error){
 		"look": func(ctx context.Context, c *mongo.Client) ([]string, error) {
-			s, err := look.Read(ctx, live.NewCommandRunner(c))
+			s, err := live.NewCommandReader(live.NewCommandRunner(c), look).Read(ctx)
 			if err != nil {
 				return nil, err
 			}
-			return gapsOf(s.Snapshot), nil
+			return gapsOf(s), nil
 		},
 		"reader": func(ctx context.Context, c *mongo.Client) ([]string, error) {
-			s, err := live.NewReader(c, live.ReaderOptions{Compliance: true, Causes: true}).Read(ctx)
+			s, err := live.NewReader(c, live.ReaderOptions{Parts: live.WithStatus | live.Causes}).Read(ctx)
 			if err != nil {
 				return nil, err
 			}

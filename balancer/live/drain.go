@@ -47,12 +47,12 @@ func drainCommand(id catalog.ShardID, name, ofConfigShard string) bson.D {
 	return bson.D{{Key: name, Value: string(id)}}
 }
 
-// DrainOf returns how far a shard's draining is, by what look reads; false when
-// there is no such shard.
-func DrainOf(look func(Look) (*catalog.Snapshot, error), r catalog.Release, id catalog.ShardID) (
+// DrainOf returns how far the draining of a shard is, and whether there is such a shard.
+// It reads with read.
+func DrainOf(read func(ReaderOptions) (*catalog.Snapshot, error), r catalog.Release, id catalog.ShardID) (
 	d diagnosis.Drain, found bool, err error) {
-	l := Look{Parts: Shards | Drains, Shard: id, Release: r}
-	s, err := look(l)
+	o := ReaderOptions{Parts: Shards | Drains, Shard: id, Release: r, Required: All}
+	s, err := read(o)
 	if err != nil {
 		return d, false, err
 	}
@@ -61,8 +61,8 @@ func DrainOf(look func(Look) (*catalog.Snapshot, error), r catalog.Release, id c
 		return d, false, nil
 	}
 	if shard.Draining || shard.Reported != nil {
-		l.Parts = Databases | Collections | Unsharded | Counts
-		rest, err := look(l)
+		o.Parts = Databases | Collections | Unsharded | Counts
+		rest, err := read(o)
 		if err != nil {
 			return d, false, err
 		}
@@ -71,13 +71,10 @@ func DrainOf(look func(Look) (*catalog.Snapshot, error), r catalog.Release, id c
 	return diagnosis.DrainOf(s, shard), true, nil
 }
 
-// Drain returns how far a shard's draining is; false when there is no such shard.
+// Drain returns how far the draining of a shard is, and whether there is such a shard.
 func (t *LeasedCluster) Drain(ctx context.Context, id catalog.ShardID) (diagnosis.Drain, bool, error) {
-	return DrainOf(func(l Look) (*catalog.Snapshot, error) {
-		seen, err := l.Read(ctx, t.executor.commands)
-		if err != nil {
-			return nil, ServerError(err)
-		}
-		return seen.Snapshot, nil
+	return DrainOf(func(o ReaderOptions) (*catalog.Snapshot, error) {
+		s, err := NewCommandReader(t.executor.commands, o).Read(ctx)
+		return s, ServerError(err)
 	}, t.Release(), id)
 }

@@ -169,7 +169,7 @@ func stale(format string, args ...any) error {
 // now returns the time of the mongos, which anybody may ask. The logical time in
 // replies stands still while nothing is written.
 func (d *Executor) now(ctx context.Context) (time.Time, error) {
-	hello, err := greet(ctx, d.commands)
+	hello, err := greet(ctx, d.commands.RunCommand)
 	if err != nil {
 		return time.Time{}, ServerError(err)
 	}

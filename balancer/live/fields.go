@@ -1,6 +1,10 @@
 package live
 
-import "go.mongodb.org/mongo-driver/v2/bson"
+import (
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
 
 // text returns a field that is a string; empty when it is none.
 func text(doc bson.Raw, path ...string) string {
@@ -49,4 +53,25 @@ func isSet(v bson.RawValue) bool {
 func isFalse(v bson.RawValue) bool {
 	b, ok := v.BooleanOK()
 	return ok && !b
+}
+
+// document returns a field that is a document; nil when it is not.
+func document(doc bson.Raw, path ...string) bson.Raw {
+	d, _ := doc.Lookup(path...).DocumentOK()
+	return d
+}
+
+// date returns a field that is a date; the zero time when it is not.
+func date(doc bson.Raw, path ...string) time.Time {
+	ms, ok := doc.Lookup(path...).DateTimeOK()
+	if !ok {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}
+
+// seconds returns a field that is a number of seconds; 0 when it is not.
+func seconds(doc bson.Raw, path ...string) time.Duration {
+	n, _ := doc.Lookup(path...).AsFloat64OK()
+	return time.Duration(n * float64(time.Second))
 }

@@ -120,7 +120,7 @@ func (d *Executor) chunkBelow(ctx context.Context, coll catalog.Collection, boun
 // the move runs.
 func (d *Executor) movesNow(ctx context.Context, coll catalog.Collection, chunk catalog.Chunk, m UnansweredMove,
 	now time.Time) (bool, error) {
-	seen, err := Look{Parts: Migrations, Now: now, Release: d.release, Tolerant: true}.Read(ctx, d.commands)
+	seen, err := NewCommandReader(d.commands, ReaderOptions{Parts: Migrations, Now: now, Release: d.release}).Read(ctx)
 	if err != nil {
 		return false, ServerError(err)
 	}

@@ -47,20 +47,20 @@ func TestOverviewAgreesWithTheReader(t *testing.T) {
 		    {"ns": "x.draining", "key": {"k": 1}, "chunks": [{"shard": "b", "max": {"k": 0}}, {"shard": "a"}],
 		     "zones": [{"zone": "Z", "min": {"k": 0}, "max": {"k": 5}}]}]
 		}`)
-		reader := live.NewReader(client, live.ReaderOptions{Compliance: true})
+		reader := live.NewReader(client, live.ReaderOptions{Parts: live.WithStatus})
 		whole, err := reader.Read(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		seen, err := live.Look{
+		seen, err := live.NewCommandReader(live.NewCommandRunner(client), live.ReaderOptions{
 			Parts: live.Settings | live.Balancer | live.Shards | live.Drains | live.Databases | live.Collections |
 				live.Unsharded | live.Statuses | live.Counts | live.Zones | live.Rounds | live.Outcomes | live.Migrations,
 			Now: whole.Time(), Span: diagnosis.FailureSpan, Release: release,
-		}.Read(t.Context(), live.NewCommandRunner(client))
+		}).Read(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, got := diagnosis.Of(whole), diagnosis.Of(seen.Snapshot)
+		want, got := diagnosis.Of(whole), diagnosis.Of(seen)
 		if !reflect.DeepEqual(got.Balances, want.Balances) {
 			t.Errorf("%s: balances %+v, of the reader %+v", release, got.Balances, want.Balances)
 		}
@@ -88,11 +88,17 @@ func TestOverview(t *testing.T) {
 		      {"shard": "b", "max": {"k": 0}}, {"shard": "a", "max": {"k": 5}, "jumbo": true}, {"shard": "b"}],
 		     "zones": [{"zone": "Z", "min": {"k": 0}, "max": {"k": 5}}]}]
 		}`)
-		seen, err := live.Look{
+		var distribution []bson.Raw
+		seen, err := live.NewCommandReader(a, live.ReaderOptions{
 			Parts: live.Settings | live.Balancer | live.Shards | live.Drains | live.Databases | live.Collections |
 				live.Statuses | live.Counts | live.Zones | live.Sizes | live.Rounds | live.Outcomes | live.Migrations,
 			Now: time.Now(), Span: time.Hour, Release: release,
-		}.Read(t.Context(), a)
+			Documents: func(of string, docs []bson.Raw) {
+				if of == "shardedDataDistribution" {
+					distribution = docs
+				}
+			},
+		}).Read(t.Context())
 		if err != nil {
 			t.Fatal(version, err)
 		}
@@ -115,7 +121,7 @@ func TestOverview(t *testing.T) {
 		if len(p.Databases) != 1 || len(p.Config["tags"]) != 1 {
 			t.Errorf("%s: %+v", version, p)
 		}
-		if known := len(p.Source.Gaps) == 0; known != (seen.Distribution != nil) || known != (c.Sizes != nil) {
+		if known := len(p.Source.Gaps) == 0; known != (distribution != nil) || known != (c.Sizes != nil) {
 			t.Errorf("%s: gaps %v, sizes %v", version, p.Source.Gaps, c.Sizes)
 		}
 	}
@@ -130,10 +136,10 @@ func TestOverviewOfAPart(t *testing.T) {
 		    {"ns": "x.y", "key": {"k": 1}, "chunks": [{"shard": "a", "max": {"k": 0}}, {"shard": "b"}]},
 		    {"ns": "x.z", "key": {"k": 1}, "chunks": [{"shard": "a"}]}]
 		}`)
-		look := live.Look{Parts: live.Collections | live.Counts, Shard: "a", Release: release}
+		look := live.ReaderOptions{Parts: live.Collections | live.Counts, Shard: "a", Release: release}
 		for _, of := range [][]string{nil, {"x.y"}, {"no.thing"}} {
 			look.Namespaces = of
-			seen, err := look.Read(t.Context(), a)
+			seen, err := live.NewCommandReader(a, look).Read(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -205,23 +211,23 @@ func doc(t *testing.T, fields ...bson.E) bson.Raw {
 // TestLooksAskForNoMore: each part sends its own commands and no others.
 func TestLooksAskForNoMore(t *testing.T) {
 	for _, tc := range []struct {
-		look live.Look
+		look live.ReaderOptions
 		want string
 	}{
-		{live.Look{Parts: live.Collections | live.Statuses},
+		{live.ReaderOptions{Parts: live.Collections | live.Statuses},
 			"config.collections, balancerCollectionStatus x.y, balancerCollectionStatus x.z"},
-		{live.Look{Parts: live.Statuses, Namespaces: []string{"x.z"}}, "balancerCollectionStatus x.z"},
-		{live.Look{Parts: live.Collections | live.Counts}, "config.collections, config.chunks"},
-		{live.Look{Parts: live.Shards | live.Drains}, "config.shards"},
-		{live.Look{Parts: live.Shards | live.Drains, Release: catalog.Release83},
+		{live.ReaderOptions{Parts: live.Statuses, Namespaces: []string{"x.z"}}, "balancerCollectionStatus x.z"},
+		{live.ReaderOptions{Parts: live.Collections | live.Counts}, "config.collections, config.chunks"},
+		{live.ReaderOptions{Parts: live.Shards | live.Drains}, "config.shards"},
+		{live.ReaderOptions{Parts: live.Shards | live.Drains, Release: catalog.Release83},
 			"config.shards, shardDrainingStatus, getTransitionToDedicatedConfigServerStatus"},
-		{live.Look{Parts: live.Shards | live.Drains, Release: catalog.Release83, Shard: "a"},
+		{live.ReaderOptions{Parts: live.Shards | live.Drains, Release: catalog.Release83, Shard: "a"},
 			"config.shards, shardDrainingStatus"},
-		{live.Look{Parts: live.Settings | live.Balancer | live.Zones | live.Databases},
+		{live.ReaderOptions{Parts: live.Settings | live.Balancer | live.Zones | live.Databases},
 			"config.settings, balancerStatus, config.databases, config.tags"},
-		{live.Look{Parts: live.Sizes | live.Rounds | live.Outcomes},
+		{live.ReaderOptions{Parts: live.Sizes | live.Rounds | live.Outcomes},
 			"$shardedDataDistribution, config.actionlog, config.changelog, config.changelog"},
-		{live.Look{Parts: live.Migrations}, "$currentOp, config.migrations, config.locks"},
+		{live.ReaderOptions{Parts: live.Migrations}, "$currentOp, config.migrations, config.locks"},
 	} {
 		a := &scripted{docs: map[string][]bson.Raw{
 			"config.collections": {doc(t, bson.E{Key: "_id", Value: "x.y"}), doc(t, bson.E{Key: "_id", Value: "x.z"})},
@@ -231,7 +237,7 @@ func TestLooksAskForNoMore(t *testing.T) {
 				doc(t, bson.E{Key: "_id", Value: "config"}, bson.E{Key: "draining", Value: true}),
 			},
 		}}
-		if _, err := tc.look.Read(t.Context(), a); err != nil {
+		if _, err := live.NewCommandReader(a, tc.look).Read(t.Context()); err != nil {
 			t.Error(err)
 		}
 		if got := strings.Join(a.asked, ", "); got != tc.want {
@@ -245,25 +251,25 @@ func TestLooksAskForNoMore(t *testing.T) {
 func TestErrorsOfALook(t *testing.T) {
 	one := map[string][]bson.Raw{"config.collections": {doc(t, bson.E{Key: "_id", Value: "x.y"})}}
 	for _, tc := range []struct {
-		refused string
-		parts   live.Part
-		lenient bool
-		err     string
-		gaps    []catalog.Gap
+		refused  string
+		parts    live.Part
+		required live.Part
+		err      string
+		gaps     []catalog.Gap
 	}{
-		{"config.collections", live.Collections, true, "reading config.collections: " + errRefused.Error(), nil},
-		{"balancerCollectionStatus x.y", live.Collections | live.Statuses, false, "status of x.y: " + errRefused.Error(), nil},
-		{"balancerCollectionStatus x.y", live.Collections | live.Statuses, true, "",
+		{"config.collections", live.Collections, live.Collections, "reading collections: " + errRefused.Error(), nil},
+		{"balancerCollectionStatus x.y", live.Collections | live.Statuses, live.All, "reading balance of x.y: " + errRefused.Error(), nil},
+		{"balancerCollectionStatus x.y", live.Collections | live.Statuses, live.Collections, "",
 			[]catalog.Gap{{What: "balance", Namespace: "x.y", Reason: errRefused.Error()}}},
-		{"balancerStatus", live.Balancer, false, "status of the balancer: " + errRefused.Error(), nil},
-		{"balancerStatus", live.Balancer, true, "", []catalog.Gap{{What: "balancer", Reason: errRefused.Error()}}},
-		{"$shardedDataDistribution", live.Sizes, false, "", []catalog.Gap{{What: "sizes", Reason: errRefused.Error()}}},
-		{"$currentOp", live.Migrations, false, "", []catalog.Gap{{What: "operations", Reason: errRefused.Error()}}},
-		{"config.locks", live.Migrations, false, "", []catalog.Gap{{What: "locks", Reason: errRefused.Error()}}},
+		{"balancerStatus", live.Balancer, live.All, "reading balancer: " + errRefused.Error(), nil},
+		{"balancerStatus", live.Balancer, 0, "", []catalog.Gap{{What: "balancer", Reason: errRefused.Error()}}},
+		{"$shardedDataDistribution", live.Sizes, 0, "", []catalog.Gap{{What: "sizes", Reason: errRefused.Error()}}},
+		{"$currentOp", live.Migrations, 0, "", []catalog.Gap{{What: "operations", Reason: errRefused.Error()}}},
+		{"config.locks", live.Migrations, 0, "", []catalog.Gap{{What: "locks", Reason: errRefused.Error()}}},
 	} {
-		look := live.Look{Parts: tc.parts, Lenient: tc.lenient}
-		seen, err := look.Read(t.Context(), &scripted{docs: one, refused: tc.refused})
-		var part *live.PartError
+		look := live.ReaderOptions{Parts: tc.parts, Required: tc.required}
+		seen, err := live.NewCommandReader(&scripted{docs: one, refused: tc.refused}, look).Read(t.Context())
+		var part *live.ReadError
 		switch {
 		case tc.err == "" && err == nil:
 			if got := seen.Parts().Source.Gaps; !slices.Equal(got, tc.gaps) {
@@ -291,8 +297,8 @@ func TestGapsTellRefusedFromDown(t *testing.T) {
 		{59, "CommandNotFound", "CommandNotFound", false, false},
 	} {
 		because := mongo.CommandError{Code: tc.code, Name: tc.name, Message: "what it says is no matter"}
-		look := live.Look{Parts: live.Balancer, Lenient: true}
-		seen, err := look.Read(t.Context(), &scripted{refused: "balancerStatus", because: because})
+		look := live.ReaderOptions{Parts: live.Balancer}
+		seen, err := live.NewCommandReader(&scripted{refused: "balancerStatus", because: because}, look).Read(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -306,15 +312,15 @@ func TestGapsTellRefusedFromDown(t *testing.T) {
 // TestOddEntries: documents that nobody parses still say whose chunks they have
 // and whether the balancer may touch them.
 func TestOddEntries(t *testing.T) {
-	look := live.Look{Parts: live.Collections | live.Counts | live.Shards}
-	seen, err := look.Read(t.Context(), &scripted{docs: map[string][]bson.Raw{
+	look := live.ReaderOptions{Parts: live.Collections | live.Counts | live.Shards}
+	seen, err := live.NewCommandReader(&scripted{docs: map[string][]bson.Raw{
 		"config.collections": {doc(t,
 			bson.E{Key: "_id", Value: "x.y"}, bson.E{Key: "key", Value: bson.D{{Key: "k", Value: 1}}},
 			bson.E{Key: "noBalance", Value: "yes"}, bson.E{Key: "permitMigrations", Value: false})},
 		"config.chunks": {doc(t, bson.E{Key: "_id", Value: bson.D{{Key: "ns", Value: "x.y"}, {Key: "shard", Value: "a"}}},
 			bson.E{Key: "n", Value: 3.0}, bson.E{Key: "jumbo", Value: int32(1)})},
 		"config.shards": {doc(t, bson.E{Key: "_id", Value: "a"}, bson.E{Key: "tags", Value: bson.A{"Z", 5}})},
-	}})
+	}}, look).Read(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -335,7 +341,7 @@ func TestMigrationsAreListedOnce(t *testing.T) {
 	lock := func(id string) bson.Raw {
 		return doc(t, bson.E{Key: "_id", Value: id}, bson.E{Key: "when", Value: now.Add(-time.Hour)})
 	}
-	seen, err := live.Look{Parts: live.Migrations, Now: now}.Read(t.Context(), &scripted{docs: map[string][]bson.Raw{
+	seen, err := live.NewCommandReader(&scripted{docs: map[string][]bson.Raw{
 		"$currentOp": {
 			doc(t, bson.E{Key: "desc", Value: "migrateThread"}, bson.E{Key: "ns", Value: "x.y"},
 				bson.E{Key: "secs_running", Value: int64(5)}),
@@ -347,7 +353,7 @@ func TestMigrationsAreListedOnce(t *testing.T) {
 		"config.migrations": {doc(t, bson.E{Key: "ns", Value: "x.y"},
 			bson.E{Key: "fromShard", Value: "c"}, bson.E{Key: "toShard", Value: "d"})},
 		"config.locks": {lock("x.y"), lock("balancer"), lock("x.z")},
-	}})
+	}}, live.ReaderOptions{Parts: live.Migrations, Now: now}).Read(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -374,7 +380,7 @@ func TestReshardingsAlone(t *testing.T) {
 	op := func(fields ...bson.E) bson.Raw {
 		return doc(t, append(fields, e("desc", "ReshardingMetrics"), e("ns", "x.w"))...)
 	}
-	seen, err := live.Look{Parts: live.Reshardings}.Read(t.Context(), &scripted{docs: map[string][]bson.Raw{
+	seen, err := live.NewCommandReader(&scripted{docs: map[string][]bson.Raw{
 		"$currentOp": {
 			op(e("coordinatorState", "cloning"), e("remainingOperationTimeEstimatedSecs", int64(90))),
 			op(e("recipientState", "cloning"), e("bytesCopied", int64(100)), e("approxBytesToCopy", int64(400))),
@@ -382,15 +388,15 @@ func TestReshardingsAlone(t *testing.T) {
 		},
 		"config.reshardingOperations": {doc(t, e("ns", "x.v"), e("state", "applying"))},
 		"config.locks":                {doc(t, e("_id", "x.z"))},
-	}})
+	}}, live.ReaderOptions{Parts: live.Reshardings}).Read(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	list := seen.Parts().Reshardings
-	if len(list) != 2 || len(seen.Parts().Migrations) != 0 || list[1].Namespace != "x.v" || list[1].State != "applying" {
+	if len(list) != 2 || len(seen.Parts().Migrations) != 0 || list[0].Namespace != "x.v" || list[0].State != "applying" {
 		t.Fatalf("%+v, %+v", list, seen.Parts().Migrations)
 	}
-	if r := list[0]; r.State != "cloning" || r.CopiedBytes != 150 || r.TotalBytes != 800 || r.Remaining != 90*time.Second {
+	if r := list[1]; r.State != "cloning" || r.CopiedBytes != 150 || r.TotalBytes != 800 || r.Remaining != 90*time.Second {
 		t.Errorf("%+v", r)
 	}
 }

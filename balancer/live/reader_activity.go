@@ -8,53 +8,48 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"shardsh/balancer/catalog"
 )
 
-// activity reads what is under way. Since 5.0 the donors' operations are all
-// that a router can see of migrations; before, config.migrations and the locks
-// of config.locks tell of them (rules/03-commands §1.7).
+// activity reads what is in progress. Since 5.0 a mongos sees migrations only as
+// operations of their donors; before, they are also in config.migrations and the locks of
+// config.locks (rules/03-commands §1.7).
 func (r *reading) activity(ctx context.Context) error {
 	var list activity
-	ops, err := r.operations(ctx)
-	if err := r.part(ctx, catalog.Gap{What: "operations"}, err); err != nil {
+	ops, err := r.source.list(ctx, query{database: "admin", pipeline: operationStages()})
+	if err := r.check(ctx, Migrations|Reshardings, catalog.Gap{What: "operations"}, err); err != nil {
 		return err
 	}
+	donorsFirst(ops)
 	for _, op := range ops {
 		list.operation(op, r.parts.Time)
 	}
-	reshardings, err := r.documents(ctx, "reshardingOperations", bson.D{})
-	if err := r.part(ctx, catalog.Gap{What: "reshardingOperations"}, err); err != nil {
-		return err
-	}
-	for _, doc := range reshardings {
-		list.reshardingEntry(doc)
-	}
-	if !r.parts.Release.AtLeast(catalog.Release50) {
-		if err := r.oldMigrations(ctx, &list); err != nil {
+	before50 := r.parts.Release == (catalog.Release{}) || !r.parts.Release.AtLeast(catalog.Release50)
+	if r.reads(Migrations) && before50 {
+		if err := r.listedMigrations(ctx, &list); err != nil {
 			return err
 		}
 	}
-	slices.SortFunc(list.migrations, func(a, b catalog.ActiveMigration) int {
+	if r.reads(Reshardings) {
+		docs, err := r.source.list(ctx, find("reshardingOperations", bson.D{}))
+		if err := r.check(ctx, Reshardings, catalog.Gap{What: "reshardingOperations"}, err); err != nil {
+			return err
+		}
+		for _, doc := range docs {
+			list.reshardingEntry(doc)
+		}
+	}
+	slices.SortStableFunc(list.migrations, func(a, b catalog.ActiveMigration) int {
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(string(a.From), string(b.From)))
 	})
-	slices.SortFunc(list.reshardings,
+	slices.SortStableFunc(list.reshardings,
 		func(a, b catalog.ActiveResharding) int { return strings.Compare(a.Namespace, b.Namespace) })
 	r.parts.Migrations, r.parts.Reshardings = list.migrations, list.reshardings
 	return nil
 }
 
-// operations returns those of the shards that belong to migrations and
-// reshardings; of a migration those that name the donor come first.
-func (r *reading) operations(ctx context.Context) ([]bson.Raw, error) {
-	ops, err := rows(ctx, func() (*mongo.Cursor, error) { return r.admin.Aggregate(ctx, operationStages()) })
-	donorsFirst(ops)
-	return ops, err
-}
-
-// operationStages finds the operations of shards that belong to migrations and
+// operationStages selects the operations of shards that belong to migrations and
 // reshardings.
 func operationStages() []bson.D {
 	return []bson.D{
@@ -66,46 +61,43 @@ func operationStages() []bson.D {
 	}
 }
 
-// donorsFirst sorts operations: others of the same migration add nothing to those
-// that name the donor.
+// donorsFirst sorts the operations that name the donor of a migration to the front.
+// Others of the same migration add nothing to them.
 func donorsFirst(ops []bson.Raw) {
 	slices.SortStableFunc(ops, func(a, b bson.Raw) int {
 		return cmp.Compare(len(text(b, "command", "fromShard")), len(text(a, "command", "fromShard")))
 	})
 }
 
-func (r *reading) oldMigrations(ctx context.Context, list *activity) error {
-	docs, err := r.documents(ctx, "migrations", bson.D{})
-	if err := r.part(ctx, catalog.Gap{What: "migrations"}, err); err != nil {
+// listedMigrations adds the migrations that config servers before 5.0 list.
+func (r *reading) listedMigrations(ctx context.Context, list *activity) error {
+	docs, err := r.source.list(ctx, find("migrations", bson.D{}))
+	if err := r.check(ctx, Migrations, catalog.Gap{What: "migrations"}, err); err != nil {
 		return err
 	}
 	for _, doc := range docs {
-		list.migration(listedMigration(doc))
+		list.migration(catalog.ActiveMigration{
+			Namespace: text(doc, "ns"),
+			From:      catalog.ShardID(text(doc, "fromShard")), To: catalog.ShardID(text(doc, "toShard")),
+			Min: document(doc, "min"), Max: document(doc, "max"),
+		})
 	}
-	docs, err = r.documents(ctx, "locks", bson.D{{Key: "state", Value: 2}})
-	if err := r.part(ctx, catalog.Gap{What: "locks"}, err); err != nil {
+	docs, err = r.source.list(ctx, find("locks", bson.D{{Key: "state", Value: bson.D{{Key: "$eq", Value: int32(2)}}}}))
+	if err := r.check(ctx, Migrations, catalog.Gap{What: "locks"}, err); err != nil {
 		return err
 	}
+	r.report("locks", docs)
 	for _, doc := range docs {
-		// Others hold locks too: the balancer, and commands that change a collection.
-		if why := strings.ToLower(text(doc, "why")); strings.Contains(text(doc, "_id"), ".") &&
-			strings.Contains(why, "migrat") {
-			list.migration(catalog.ActiveMigration{Namespace: text(doc, "_id"), Since: date(doc, "when")})
+		// The balancer, and commands that change a collection, have locks, too.
+		ns, why := text(doc, "_id"), strings.ToLower(text(doc, "why"))
+		if strings.Contains(ns, ".") && (why == "" || strings.Contains(why, "migrat")) {
+			list.migration(catalog.ActiveMigration{Namespace: ns, Since: date(doc, "when")})
 		}
 	}
 	return nil
 }
 
-// listedMigration reads a document of config.migrations.
-func listedMigration(doc bson.Raw) catalog.ActiveMigration {
-	return catalog.ActiveMigration{
-		Namespace: text(doc, "ns"),
-		From:      catalog.ShardID(text(doc, "fromShard")), To: catalog.ShardID(text(doc, "toShard")),
-		Min: document(doc, "min"), Max: document(doc, "max"),
-	}
-}
-
-// activity collects what is under way, from sources that tell of the same.
+// activity collects what is in progress, from sources that overlap.
 type activity struct {
 	migrations  []catalog.ActiveMigration
 	reshardings []catalog.ActiveResharding
@@ -139,8 +131,8 @@ func (a *activity) operation(op bson.Raw, now time.Time) {
 	a.migration(m)
 }
 
-// resharding adds a resharding, or what another participant tells of one: the
-// coordinator knows the state, recipients know how much they have copied.
+// resharding adds what a participant of a resharding says: the coordinator knows the
+// state, recipients know how much they have copied.
 func (a *activity) resharding(op bson.Raw, now time.Time) {
 	of := a.of(text(op, "ns"))
 	if state := text(op, "coordinatorState"); state != "" {
@@ -157,8 +149,8 @@ func (a *activity) resharding(op bson.Raw, now time.Time) {
 	of.TotalBytes += integer(op, "approxBytesToCopy")
 }
 
-// reshardingEntry adds what config.reshardingOperations tells (rules/03-catalog-and-keys §3.11).
-// Those that are over stay for a while.
+// reshardingEntry adds a document of config.reshardingOperations (rules/03-catalog-and-keys §3.11), where
+// reshardings that have ended stay for a while.
 func (a *activity) reshardingEntry(doc bson.Raw) {
 	state := text(doc, "state")
 	if state == "quiesced" || state == "done" {
@@ -176,8 +168,8 @@ func (a *activity) reshardingEntry(doc bson.Raw) {
 	}
 }
 
-// of returns the resharding of a collection; one that does not say what it is
-// for is a reshardCollection, as all were before 8.0.
+// of returns the resharding of a collection. Without a provenance it is a
+// reshardCollection, as all were before 8.0.
 func (a *activity) of(ns string) *catalog.ActiveResharding {
 	i := slices.IndexFunc(a.reshardings, func(o catalog.ActiveResharding) bool { return o.Namespace == ns })
 	if i < 0 {
@@ -185,24 +177,4 @@ func (a *activity) of(ns string) *catalog.ActiveResharding {
 		a.reshardings = append(a.reshardings, catalog.ActiveResharding{Namespace: ns, Kind: "reshardCollection"})
 	}
 	return &a.reshardings[i]
-}
-
-// The readers below give the zero value for what is missing, or of another type.
-
-func document(doc bson.Raw, path ...string) bson.Raw {
-	d, _ := doc.Lookup(path...).DocumentOK()
-	return d
-}
-
-func date(doc bson.Raw, path ...string) time.Time {
-	ms, ok := doc.Lookup(path...).DateTimeOK()
-	if !ok {
-		return time.Time{}
-	}
-	return time.UnixMilli(ms).UTC()
-}
-
-func seconds(doc bson.Raw, path ...string) time.Duration {
-	n, _ := doc.Lookup(path...).AsFloat64OK()
-	return time.Duration(n * float64(time.Second))
 }

@@ -2,84 +2,93 @@ package live
 
 import (
 	"context"
+	"errors"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
 )
 
-// balancer asks what the balancer says of itself (rules/03-commands §1.2).
+// balancer reads the state of the balancer (rules/03-commands §1.2).
 func (r *reading) balancer(ctx context.Context) error {
 	if !r.parts.Release.HasModes() {
 		return r.balancerBefore34(ctx)
 	}
-	reply, err := r.run(ctx, bson.D{{Key: "balancerStatus", Value: 1}})
+	reply, err := r.source.run(ctx, "admin", bson.D{{Key: "balancerStatus", Value: int32(1)}})
 	if err == nil {
-		r.parts.Balancer = balancerState(reply)
+		r.parts.Balancer = catalog.BalancerState{
+			Mode: catalog.Mode(text(reply, "mode")), InRound: isSet(reply.Lookup("inBalancerRound")),
+			Rounds: integer(reply, "numBalancerRounds"),
+		}
 	}
-	return r.part(ctx, catalog.Gap{What: "balancer"}, err)
+	return err
 }
 
+// balancerLock is the id of the balancer's lock in config.locks, and of its document in
+// config.settings. Config servers up to 5.0 hold the lock for good.
+const balancerLock = "balancer"
+
+// balancerBefore34 reads the state of the balancer where balancerStatus does not exist:
+// each mongos has a balancer, which obeys config.settings and holds a lock during a round
+// (rules/01-selection §9.5). The number of rounds is unknown.
 func (r *reading) balancerBefore34(ctx context.Context) error {
-	settings, err := r.documents(ctx, "settings", aboutBalancer)
+	filter := bson.D{{Key: "_id", Value: balancerLock}}
+	settings, err := r.source.list(ctx, find("settings", filter))
 	if err != nil {
-		return r.part(ctx, catalog.Gap{What: "balancer"}, err)
+		return err
 	}
-	locks, err := r.documents(ctx, "locks", aboutBalancer)
-	r.parts.Balancer = stateBefore34(settings, locks)
-	return r.part(ctx, catalog.Gap{What: "balancer"}, err)
-}
-
-// balancerState reads the reply of balancerStatus.
-func balancerState(reply bson.Raw) catalog.BalancerState {
-	return catalog.BalancerState{
-		Mode: catalog.Mode(text(reply, "mode")), InRound: isSet(reply.Lookup("inBalancerRound")),
-		Rounds: integer(reply, "numBalancerRounds"),
-	}
-}
-
-// reach asks the router which shards it has a way to.
-func (r *reading) reach(ctx context.Context) error {
-	reply, err := r.run(ctx, bson.D{{Key: "connPoolStats", Value: 1}})
+	locks, err := r.source.list(ctx, find("locks", filter))
 	if err != nil {
-		return r.part(ctx, catalog.Gap{What: "reach"}, err)
+		return err
 	}
-	reachable(r.parts.Shards, reply)
+	state := catalog.BalancerState{Mode: catalog.ModeFull}
+	for _, doc := range settings {
+		if isSet(doc.Lookup("stopped")) {
+			state.Mode = catalog.ModeOff
+		}
+	}
+	for _, doc := range locks {
+		state.InRound = integer(doc, "state") > 0
+	}
+	r.parts.Balancer = state
 	return nil
 }
 
-// compliance asks for the server's verdict on each sharded collection, and on
-// the shards that drain.
-func (r *reading) compliance(ctx context.Context) error {
-	if !r.options.Compliance || !r.parts.Release.JudgesCollections() { // the chunks tell as much
-		return nil
-	}
-	err := inParallel(ctx, r.options.Parallel, r.parts.Collections,
+var errNoStatus = errors.New("servers before 4.4 don't say whether a collection is balanced")
+
+// statuses reads whether the server considers each sharded collection balanced.
+func (r *reading) statuses(ctx context.Context) error {
+	return inParallel(ctx, r.options.Parallel, r.parts.Collections,
 		func(ctx context.Context, c *catalog.CollectionState) error {
-			if c.Unsplittable {
+			if c.Unsplittable || r.options.Selected != nil && !r.options.Selected(c.Namespace) {
 				return nil
 			}
-			reply, err := r.run(ctx, bson.D{{Key: "balancerCollectionStatus", Value: c.Namespace}})
+			gap := catalog.Gap{What: "balance", Namespace: c.Namespace}
+			if !r.parts.Release.JudgesCollections() && r.options.Required&Statuses == 0 {
+				if !r.reads(Chunks) { // the rules can judge instead
+					r.gap(gap, errNoStatus)
+				}
+				return nil
+			}
+			reply, err := r.source.run(ctx, "admin", bson.D{{Key: "balancerCollectionStatus", Value: c.Namespace}})
 			if err == nil {
 				c.Reported = reportedStatus(reply)
 			}
-			return r.part(ctx, catalog.Gap{What: "balance", Namespace: c.Namespace}, err)
+			return r.check(ctx, Statuses, gap, err)
 		})
-	if err != nil || !r.parts.Release.AtLeast(catalog.Release83) {
-		return err
+}
+
+// reportedStatus reads the reply of balancerCollectionStatus (rules/01-selection §7).
+func reportedStatus(reply bson.Raw) *catalog.ReportedStatus {
+	r := &catalog.ReportedStatus{
+		Compliant: isSet(reply.Lookup("balancerCompliant")), Violation: text(reply, "firstComplianceViolation"),
+		Phase: text(reply, "details", "currentPhase"), RemainingChunks: -1,
 	}
-	for i := range r.parts.Shards {
-		s := &r.parts.Shards[i]
-		if !s.Draining {
-			continue
-		}
-		reply, err := r.run(ctx, DrainStatusCommand(s.ID))
-		if err == nil {
-			s.Reported = reportedDrain(reply)
-		}
-		if err := r.part(ctx, catalog.Gap{What: "draining", Shard: s.ID}, err); err != nil {
-			return err
+	r.ChunkSizeMB, _ = reply.Lookup("chunkSize").AsFloat64OK()
+	if left, err := reply.LookupErr("details", "progress", "remainingChunksToProcess"); err == nil {
+		if n, ok := left.AsInt64OK(); ok {
+			r.RemainingChunks = n
 		}
 	}
-	return nil
+	return r
 }

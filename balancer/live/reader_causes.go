@@ -5,26 +5,21 @@ import (
 	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"shardsh/balancer/catalog"
 )
 
-// How much a reading for an explanation looks into collections. What is beyond
-// is not known.
+// Limits of what the part Causes reads.
 const (
 	probedChunks = 10 // jumbo ones, of each collection
 	probedZones  = 50 // ranges, of each collection
 	probedDocs   = 1_000_000
-	probedBases  = 200 // databases
+	probedDBs    = 200
 )
 
-// causes reads what only explanations need: the indexes of shard keys, what jumbo
-// chunks and ranges of zones hold, and how much data is not sharded.
+// causes reads what only explanations need: the indexes for shard keys, the contents of
+// jumbo chunks and of the ranges of zones, and how much data is not sharded.
 func (r *reading) causes(ctx context.Context) error {
-	if !r.options.Causes {
-		return nil
-	}
 	err := inParallel(ctx, r.options.Parallel, r.parts.Collections,
 		func(ctx context.Context, c *catalog.CollectionState) error {
 			if c.Unsplittable || c.Table == nil {
@@ -32,10 +27,10 @@ func (r *reading) causes(ctx context.Context) error {
 			}
 			for _, probe := range []struct {
 				what string
-				look func(context.Context, *catalog.CollectionState) error
+				read func(context.Context, *catalog.CollectionState) error
 			}{{"indexes", r.indexes}, {"jumbo chunks", r.jumboChunks}, {"ranges of zones", r.zoneContents}} {
-				err := probe.look(ctx, c)
-				if err := r.part(ctx, catalog.Gap{What: probe.what, Namespace: c.Namespace}, err); err != nil {
+				err := probe.read(ctx, c)
+				if err := r.check(ctx, Causes, catalog.Gap{What: probe.what, Namespace: c.Namespace}, err); err != nil {
 					return err
 				}
 			}
@@ -44,23 +39,21 @@ func (r *reading) causes(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return r.part(ctx, catalog.Gap{What: "unsharded data"}, r.unsharded(ctx))
+	return r.check(ctx, Causes, catalog.Gap{What: "unsharded data"}, r.unsharded(ctx))
 }
 
-// indexes finds shards that have chunks of a collection and no index that begins
-// with its shard key: nothing can be moved off them.
+// indexes finds shards that have chunks of a collection but no index that begins with its
+// shard key: no chunk can be moved away from them.
 func (r *reading) indexes(ctx context.Context, c *catalog.CollectionState) error {
 	db, name, err := catalog.SplitNamespace(c.Namespace)
 	if err != nil {
 		return err
 	}
-	docs, err := rows(ctx, func() (*mongo.Cursor, error) {
-		return r.client.Database(db).Collection(name).Aggregate(ctx, bson.A{
-			bson.D{{Key: "$indexStats", Value: bson.D{}}},
-			bson.D{{Key: "$project", Value: bson.D{{Key: "shard", Value: 1}, {Key: "key", Value: 1},
-				{Key: "spec.partialFilterExpression", Value: 1}, {Key: "spec.sparse", Value: 1}}}},
-		})
-	})
+	docs, err := r.source.list(ctx, query{database: db, collection: name, pipeline: []bson.D{
+		{{Key: "$indexStats", Value: bson.D{}}},
+		{{Key: "$project", Value: bson.D{{Key: "shard", Value: 1}, {Key: "key", Value: 1},
+			{Key: "spec.partialFilterExpression", Value: 1}, {Key: "spec.sparse", Value: 1}}}},
+	}})
 	var usable, asked []catalog.ShardID
 	for _, doc := range docs {
 		id := catalog.ShardID(text(doc, "shard"))
@@ -75,8 +68,7 @@ func (r *reading) indexes(ctx context.Context, c *catalog.CollectionState) error
 	}
 	c.IndexesKnown = true
 	for _, id := range c.Owners() {
-		// Every collection has an index for its _id: a shard that told of none was
-		// not asked.
+		// Every collection has an index on _id: a shard without any index was not asked.
 		if slices.Contains(asked, id) && !slices.Contains(usable, id) {
 			c.Unindexed = append(c.Unindexed, id)
 		}
@@ -99,17 +91,17 @@ func beginsWith(index, key bson.Raw) bool {
 	return true
 }
 
-// kindOf is what a field of an index is: "hashed" and the like, or ordered.
+// kindOf returns the kind of a field of an index, such as "hashed"; empty if it is ordered.
 func kindOf(v bson.RawValue) string {
 	kind, _ := v.StringValueOK()
 	return kind
 }
 
-// unsharded sums up what shards have of collections that are not sharded: all
-// that they have of a database, without what is sharded.
+// unsharded adds up the data of unsharded collections on each shard: all data of a
+// database, minus that of its sharded collections.
 func (r *reading) unsharded(ctx context.Context) error {
 	if slices.ContainsFunc(r.gaps, func(g catalog.Gap) bool { return g.What == "sizes" }) ||
-		len(r.parts.Databases) > probedBases {
+		len(r.parts.Databases) > probedDBs {
 		return nil
 	}
 	type place struct {
@@ -128,7 +120,7 @@ func (r *reading) unsharded(ctx context.Context) error {
 	}
 	list := []catalog.UnshardedData{}
 	for _, d := range r.parts.Databases {
-		reply, err := NewCommandRunner(r.client).RunCommand(ctx, d.Name, bson.D{{Key: "dbStats", Value: 1}})
+		reply, err := r.source.run(ctx, d.Name, bson.D{{Key: "dbStats", Value: 1}})
 		if err != nil {
 			return err
 		}

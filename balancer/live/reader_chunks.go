@@ -2,34 +2,29 @@ package live
 
 import (
 	"context"
+	"iter"
 	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mongoerr"
 )
 
-// chunkBatch has servers fill their replies of 16 MiB.
+// chunkBatch is a batch size with which servers fill their replies of 16 MiB.
 const chunkBatch = 1 << 20
 
-// readAll reads all chunks of a collection. As chunks that the cursor has passed
-// may change before it ends, those newer than what was newest at the beginning
-// are read again.
+// readAll reads all chunks of a collection. Chunks that the cursor has passed may change
+// before it ends, so those newer than the newest at the beginning are read again.
 func (r *reading) readAll(ctx context.Context, t *tracked) error {
 	newest, err := r.newest(ctx, t)
 	if err != nil {
 		return err
 	}
 	t.table, err = onceMore(ctx, func() (*catalog.RoutingTable, error) {
-		cursor, err := r.config.Collection("chunks").Find(ctx, bson.D{t.ChunkFilter()},
-			options.Find().SetSort(bson.D{{Key: "min", Value: 1}}).SetBatchSize(chunkBatch))
-		if err != nil {
-			return nil, err
-		}
 		builder := catalog.NewBuilder(t.Pattern, t.Epoch, t.Timestamp)
-		if err := each(ctx, cursor, builder.Add); err != nil {
+		q := find("chunks", bson.D{t.ChunkFilter()}).sorted("min", 1).batched(chunkBatch)
+		if err := r.source.each(ctx, q, builder.Add); err != nil {
 			return nil, err
 		}
 		return builder.Table()
@@ -43,8 +38,7 @@ func (r *reading) readAll(ctx context.Context, t *tracked) error {
 
 // newest returns the version of the collection's newest chunk.
 func (r *reading) newest(ctx context.Context, t *tracked) (catalog.ChunkVersion, error) {
-	docs, err := r.documents(ctx, "chunks", bson.D{t.ChunkFilter()},
-		options.Find().SetSort(bson.D{{Key: "lastmod", Value: -1}}).SetLimit(1))
+	docs, err := r.source.list(ctx, find("chunks", bson.D{t.ChunkFilter()}).sorted("lastmod", -1).limited(1))
 	if err != nil {
 		return catalog.ChunkVersion{}, err
 	}
@@ -55,12 +49,12 @@ func (r *reading) newest(ctx context.Context, t *tracked) (catalog.ChunkVersion,
 	return chunk.Version, err
 }
 
-// update reads the chunks with a version or a newer one, and reports whether
-// the table had them all. The order has a server meet again, at their new
-// place, those that change while it goes through them.
+// update reads the chunks of a version or a newer one, and reports whether the table had
+// them all. Sorted by version, a chunk that changes during the read comes again.
 func (r *reading) update(ctx context.Context, t *tracked, from catalog.ChunkVersion) (same bool, err error) {
-	changed, err := r.chunks(ctx, t, bson.E{Key: "lastmod", Value: bson.D{{Key: "$gte", Value: from.Timestamp()}}},
-		options.Find().SetSort(bson.D{{Key: "lastmod", Value: 1}}).SetBatchSize(chunkBatch))
+	changed, err := r.chunks(ctx, t.Pattern, find("chunks", bson.D{t.ChunkFilter(),
+		{Key: "lastmod", Value: bson.D{{Key: "$gte", Value: from.Timestamp()}}},
+	}).sorted("lastmod", 1).batched(chunkBatch))
 	if err != nil {
 		return false, err
 	}
@@ -77,15 +71,10 @@ func (r *reading) update(ctx context.Context, t *tracked, from catalog.ChunkVers
 }
 
 // chunks reads some chunks of a collection.
-func (r *reading) chunks(ctx context.Context, t *tracked, which bson.E,
-	opts ...options.Lister[options.FindOptions]) ([]catalog.Chunk, error) {
+func (r *reading) chunks(ctx context.Context, p catalog.KeyPattern, q query) ([]catalog.Chunk, error) {
 	return onceMore(ctx, func() (list []catalog.Chunk, err error) {
-		cursor, err := r.config.Collection("chunks").Find(ctx, bson.D{t.ChunkFilter(), which}, opts...)
-		if err != nil {
-			return nil, err
-		}
-		err = each(ctx, cursor, func(doc bson.Raw) error {
-			chunk, err := catalog.ParseChunk(t.Pattern, doc)
+		err = r.source.each(ctx, q, func(doc bson.Raw) error {
+			chunk, err := catalog.ParseChunk(p, doc)
 			list = append(list, chunk)
 			return err
 		})
@@ -93,11 +82,11 @@ func (r *reading) chunks(ctx context.Context, t *tracked, which bson.E,
 	})
 }
 
-// flags looks for what changes without a version: chunks that were flagged jumbo
-// (or unflagged by hand), and sizes that a defragmentation noted or took away
-// (rules/02-migration-and-metadata §6.3).
+// flags reads what changes without a new version: jumbo flags, and the sizes that a
+// defragmentation notes or removes (rules/02-migration-and-metadata §6.3). The config server scans all chunks of
+// the collection for them.
 func (r *reading) flags(ctx context.Context, t *tracked) error {
-	flagged, err := r.chunks(ctx, t, bson.E{Key: "jumbo", Value: true})
+	flagged, err := r.chunks(ctx, t.Pattern, find("chunks", bson.D{t.ChunkFilter(), {Key: "jumbo", Value: true}}))
 	if err != nil {
 		return err
 	}
@@ -113,11 +102,39 @@ func (r *reading) flags(ctx context.Context, t *tracked) error {
 	if !t.Defragment && !wasMeasured {
 		return nil
 	}
-	measured, err := r.chunks(ctx, t, bson.E{Key: "estimatedDataSizeBytes", Value: bson.D{{Key: "$gte", Value: int64(0)}}})
+	measured, err := r.chunks(ctx, t.Pattern, find("chunks", bson.D{t.ChunkFilter(),
+		{Key: "estimatedDataSizeBytes", Value: bson.D{{Key: "$gte", Value: int64(0)}}}}))
 	if err != nil {
 		return err
 	}
 	changed = differing(t.table, t.table.Measured, measured, func(c *catalog.Chunk) { c.Estimate = 0 })
 	t.table, err = t.table.Apply(changed)
 	return err
+}
+
+// differing compares the chunks of a table that have a flag with those that have it now,
+// and returns the chunks to change in the table. It leaves out chunks that are newer than
+// the table, or not in it: the next update reads them.
+func differing(
+	t *catalog.RoutingTable, had func() iter.Seq[catalog.Chunk], has []catalog.Chunk, without func(*catalog.Chunk),
+) []catalog.Chunk {
+	var changed []catalog.Chunk
+	still := make(map[catalog.Key]bool, len(has))
+	for _, c := range has {
+		still[c.Min] = true
+		old := t.Find(c.Min)
+		if old.Min != c.Min || old.Max != c.Max || old.Version != c.Version {
+			continue
+		}
+		if old.Jumbo != c.Jumbo || old.Estimate != c.Estimate {
+			changed = append(changed, c)
+		}
+	}
+	for c := range had() {
+		if !still[c.Min] {
+			without(&c)
+			changed = append(changed, c)
+		}
+	}
+	return changed
 }

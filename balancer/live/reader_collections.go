@@ -5,40 +5,88 @@ import (
 	"fmt"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"shardsh/balancer/catalog"
 )
+
+// collections reads config.collections, with the part Chunks also the routing tables.
+func (r *reading) collections(ctx context.Context) error {
+	switch {
+	case !r.reads(Collections):
+		for _, ns := range r.options.Namespaces {
+			r.parts.Collections = append(r.parts.Collections, &catalog.CollectionState{Collection: unreadEntry(ns)})
+		}
+		return nil
+	case r.reads(Chunks):
+		return r.tables(ctx)
+	}
+	docs, err := r.source.list(ctx, r.entries())
+	r.keep("collections", docs)
+	for _, doc := range docs {
+		r.parts.Collections = append(r.parts.Collections, &catalog.CollectionState{Collection: entryOf(doc)})
+	}
+	return err
+}
+
+// entries is the query for the collections.
+func (r *reading) entries() query {
+	filter := bson.D{notDropped}
+	if !r.reads(Unsharded) {
+		filter = append(filter, bson.E{Key: "unsplittable", Value: bson.D{{Key: "$ne", Value: true}}})
+	}
+	if len(r.options.Namespaces) > 0 {
+		filter = append(bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: r.options.Namespaces}}}}, filter...)
+	}
+	return find("collections", filter).sorted("_id", 1)
+}
+
+// unreadEntry returns the entry of a collection of which only the name is known.
+func unreadEntry(ns string) catalog.Collection {
+	return catalog.Collection{Namespace: ns, AllowMigrations: true, PermitMigrations: true, EnableAutoMerge: true}
+}
+
+// entryOf parses a document of config.collections. Where it does not parse, such as
+// those of old servers, the fields that do are enough without routing tables.
+func entryOf(doc bson.Raw) catalog.Collection {
+	c, err := catalog.ParseCollection(doc)
+	if err == nil {
+		return c
+	}
+	c = unreadEntry(text(doc, "_id"))
+	if key, ok := doc.Lookup("key").DocumentOK(); ok {
+		c.Pattern, _ = catalog.ParseKeyPattern(key)
+	}
+	c.NoBalance, c.Unsplittable = isSet(doc.Lookup("noBalance")), isSet(doc.Lookup("unsplittable"))
+	c.AllowMigrations = !isFalse(doc.Lookup("allowMigrations"))
+	c.PermitMigrations = !isFalse(doc.Lookup("permitMigrations"))
+	c.MaxChunkSizeBytes = integer(doc, "maxChunkSizeBytes")
+	c.Defragment, c.DefragmentationPhase = isSet(doc.Lookup("defragmentCollection")), text(doc, "defragmentationPhase")
+	return c
+}
 
 // tracked is a collection while its chunks are read.
 type tracked struct {
 	catalog.Collection
 	table *catalog.RoutingTable
-	// older: the table is that of an older Snapshot, and its flags may be old.
+	// older: the table is that of an older Snapshot, and its flags may be outdated.
 	older bool
-	// settled: the last look found the table as it is. refused: it was the last
-	// one, as the server does not want to be asked.
+	// settled: the last read found no change. refused: the server refused it.
 	settled, refused bool
-	// trouble is why the last look gave no table.
-	trouble error
+	// failure is why the last read has no table.
+	failure error
 }
 
-// collections reads config.collections and the chunks of each, and looks at all
-// of them once more. Whatever has changed since it was read is read again, until
-// nothing has or there were enough tries: each table is what its collection was
-// at one moment after the last one was first read.
-func (r *reading) collections(ctx context.Context) error {
+// tables reads config.collections and the chunks of each collection, then both again.
+// What has changed meanwhile is read again, until nothing has changed or the tries are
+// used up: each table is consistent at a moment after the last one was first read.
+func (r *reading) tables(ctx context.Context) error {
 	known := r.olderTables()
-	filter := bson.D{{Key: "dropped", Value: bson.D{{Key: "$ne", Value: true}}}}
-	if r.options.Namespaces != nil {
-		filter = append(filter, bson.E{Key: "_id", Value: bson.D{{Key: "$in", Value: r.options.Namespaces}}})
-	}
 	for try := 0; ; try++ {
-		docs, err := r.documents(ctx, "collections", filter, options.Find().SetSort(bson.D{{Key: "_id", Value: 1}}))
-		if err := r.part(ctx, catalog.Gap{What: "collections"}, err); err != nil {
+		docs, err := r.source.list(ctx, r.entries())
+		if err != nil {
 			return err
 		}
-		known = r.entries(docs, known, try == 0)
+		known = r.track(docs, known, try == 0)
 		var unsettled []*tracked
 		for _, t := range known {
 			if !t.refused && (try < 2 || !t.settled) {
@@ -46,20 +94,18 @@ func (r *reading) collections(ctx context.Context) error {
 			}
 		}
 		if len(unsettled) > 0 && try <= r.options.Tries {
-			if err := inParallel(ctx, r.options.Parallel, unsettled, r.look); err != nil {
+			if err := inParallel(ctx, r.options.Parallel, unsettled, r.refresh); err != nil {
 				return err
 			}
 			continue
 		}
-		if len(docs) > 0 {
-			r.parts.Config["collections"] = docs
-		}
-		r.keep(known, try)
+		r.keep("collections", docs)
+		r.keepTables(known, try)
 		return nil
 	}
 }
 
-// olderTables returns the tables that the older Snapshot has.
+// olderTables returns the tables of the older Snapshot.
 func (r *reading) olderTables() map[string]*tracked {
 	known := map[string]*tracked{}
 	if r.old == nil {
@@ -73,9 +119,9 @@ func (r *reading) olderTables() map[string]*tracked {
 	return known
 }
 
-// entries returns the collections that the documents tell of, with the tables
-// of those that are still the same. What can't be read is a gap.
-func (r *reading) entries(docs []bson.Raw, known map[string]*tracked, first bool) map[string]*tracked {
+// track returns the collections of some documents, with the known tables of those that
+// were not replaced.
+func (r *reading) track(docs []bson.Raw, known map[string]*tracked, first bool) map[string]*tracked {
 	next := map[string]*tracked{}
 	for _, doc := range docs {
 		entry, err := catalog.ParseCollection(doc)
@@ -99,13 +145,12 @@ func sameIncarnation(a, b catalog.Collection) bool {
 	return a.Epoch == b.Epoch && a.Timestamp == b.Timestamp && a.UUID.Equal(b.UUID) && a.Pattern.Equal(b.Pattern)
 }
 
-// keep takes over what was read.
-func (r *reading) keep(known map[string]*tracked, tries int) {
+func (r *reading) keepTables(known map[string]*tracked, tries int) {
 	for _, t := range known {
 		gap := catalog.Gap{What: "chunks", Namespace: t.Namespace}
 		switch {
-		case t.trouble != nil:
-			r.gap(gap, t.trouble)
+		case t.failure != nil:
+			r.gap(gap, t.failure)
 		case !t.settled:
 			r.gap(gap, fmt.Errorf("they have changed while they were read, %d times: newer changes are missing", tries))
 		}
@@ -113,37 +158,38 @@ func (r *reading) keep(known map[string]*tracked, tries int) {
 	}
 }
 
-// look brings the table of a collection up to date, and notes whether it was.
-func (r *reading) look(ctx context.Context, t *tracked) error {
+// refresh brings the table of a collection up to date, and notes whether it was.
+func (r *reading) refresh(ctx context.Context, t *tracked) error {
 	if t.table != nil {
 		same, err := r.update(ctx, t, t.table.Version().ChunkVersion)
-		if err == nil && t.older && !r.options.SkipFlags {
+		if err == nil && t.older && r.reads(Flags) {
 			err = r.flags(ctx, t)
 		}
 		if err == nil {
 			t.settled, t.older = same, false
 			return nil
 		}
-		if err := r.fatal(ctx, t, err); err != nil || t.refused {
+		if err := r.failed(ctx, t, err); err != nil || t.refused {
 			return err
 		}
 	}
 	t.older, t.settled = false, false
-	return r.fatal(ctx, t, r.readAll(ctx, t))
+	return r.failed(ctx, t, r.readAll(ctx, t))
 }
 
-// fatal sorts the failures of reading chunks: what the server refuses is
-// settled, what makes no sense has changed under our eyes and is read anew, and
-// the rest ends the reading.
-func (r *reading) fatal(ctx context.Context, t *tracked, err error) error {
-	t.trouble = err
+// failed handles the failure to read chunks. What the server refuses is not read again;
+// chunks that make no sense have changed during the read, and are; other failures end
+// the read.
+func (r *reading) failed(ctx context.Context, t *tracked, err error) error {
+	t.failure = err
 	switch {
 	case err == nil:
 		return nil
-	case ctx.Err() == nil && refused(err):
+	case ctx.Err() != nil:
+	case refused(err) && r.options.Required&Chunks == 0:
 		t.table, t.settled, t.refused = nil, true, true
 		return nil
-	case ctx.Err() == nil && senseless(err):
+	case malformed(err):
 		t.table = nil
 		return nil
 	}

@@ -4,13 +4,12 @@ import (
 	"context"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"shardsh/balancer/catalog"
 )
 
-// jumboChunks measures chunks that are flagged jumbo, and looks for the first and
-// the last key in them: a chunk of one key can't be split.
+// jumboChunks measures chunks that are flagged jumbo, and reads their first and last key:
+// a chunk of one key can't be split.
 func (r *reading) jumboChunks(ctx context.Context, c *catalog.CollectionState) error {
 	n := 0
 	for chunk := range c.Table.Flagged() {
@@ -33,7 +32,7 @@ func (r *reading) jumboChunks(ctx context.Context, c *catalog.CollectionState) e
 	return nil
 }
 
-// zoneContents looks for ranges of zones without a document.
+// zoneContents finds ranges of zones that contain no document.
 func (r *reading) zoneContents(ctx context.Context, c *catalog.CollectionState) error {
 	ranges := c.Zones.Ranges()
 	for _, z := range ranges[:min(len(ranges), probedZones)] {
@@ -48,12 +47,11 @@ func (r *reading) zoneContents(ctx context.Context, c *catalog.CollectionState) 
 	return nil
 }
 
-// rangeSize asks how much lies in a range, and has the servers stop counting at
-// some documents.
+// rangeSize measures a range. The servers stop counting at a number of documents.
 func (r *reading) rangeSize(
 	ctx context.Context, c *catalog.CollectionState, lower, upper catalog.Key, most int64,
 ) (documents, bytes int64, err error) {
-	reply, err := r.run(ctx, bson.D{
+	reply, err := r.source.run(ctx, "admin", bson.D{
 		{Key: "dataSize", Value: c.Namespace}, {Key: "keyPattern", Value: c.Pattern.Doc()},
 		{Key: "min", Value: c.Pattern.Bound(lower)}, {Key: "max", Value: c.Pattern.Bound(upper)},
 		{Key: "estimate", Value: true}, {Key: "maxObjects", Value: most},
@@ -64,8 +62,8 @@ func (r *reading) rangeSize(
 	return integer(reply, "numObjects"), integer(reply, "size"), nil
 }
 
-// extreme returns the first key of a chunk's documents, or the last one; none
-// where it has none that can be read.
+// extreme returns the first or the last key of a chunk's documents; no key if there is
+// none, or if the shard key is hashed.
 func (r *reading) extreme(
 	ctx context.Context, c *catalog.CollectionState, chunk catalog.Chunk, direction int,
 ) (catalog.Key, error) {
@@ -91,14 +89,11 @@ func (r *reading) extreme(
 		}
 		order = append(order, bson.E{Key: e.Key(), Value: direction})
 	}
-	cursor, err := r.client.Database(db).Collection(name).Find(ctx, bson.D{}, options.Find().
-		SetMin(c.Pattern.Bound(chunk.Min)).SetMax(c.Pattern.Bound(chunk.Max)).SetHint(c.Pattern.Doc()).
-		SetProjection(fields).SetSort(order).SetLimit(1))
-	if err != nil {
-		return catalog.Key{}, err
-	}
 	var key catalog.Key
-	err = each(ctx, cursor, func(doc bson.Raw) error {
+	err = r.source.each(ctx, query{
+		database: db, collection: name, filter: bson.D{}, sort: order, limit: 1, hint: c.Pattern.Doc(), fields: fields,
+		lower: c.Pattern.Bound(chunk.Min), upper: c.Pattern.Bound(chunk.Max),
+	}, func(doc bson.Raw) error {
 		key, err = c.Pattern.DocumentKey(doc)
 		return err
 	})

@@ -10,8 +10,7 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// deletions reads the range deletions that the shards have still to do, from the
-// shards (rules/03-catalog-and-keys §3.14).
+// deletions reads the pending range deletions from the shards (rules/03-catalog-and-keys §3.14).
 func (r *reading) deletions(ctx context.Context) error {
 	if r.options.ShardClient == nil {
 		return nil
@@ -24,7 +23,7 @@ func (r *reading) deletions(ctx context.Context) error {
 			return &ReadError{What: "rangeDeletions", Err: ctx.Err()}
 		}
 		if err != nil {
-			// A shard that can't be reached is a gap: the router was reached.
+			// It is the shard that can't be reached, not the cluster.
 			s.Unreachable = err.Error()
 			r.parts.DeletionsKnown = false
 			r.gap(catalog.Gap{What: "rangeDeletions", Shard: s.ID}, err)
@@ -33,9 +32,9 @@ func (r *reading) deletions(ctx context.Context) error {
 	return nil
 }
 
-// ofShard learns what a shard says of itself. What it does not say is not known,
-// and no gap.
-func (r *reading) ofShard(ctx context.Context, admin *mongo.Database, s *catalog.ShardState) {
+// describeShard reads the version of a shard and its delay of range deletions. Errors
+// leave them unknown, without a gap.
+func describeShard(ctx context.Context, admin *mongo.Database, s *catalog.ShardState) {
 	if info, err := admin.RunCommand(ctx, bson.D{{Key: "buildInfo", Value: 1}}).Raw(); err == nil {
 		s.Version = text(info, "version")
 	}
@@ -51,7 +50,7 @@ func (r *reading) deletionsOn(ctx context.Context, s *catalog.ShardState) error 
 	if err != nil {
 		return err
 	}
-	r.ofShard(ctx, client.Database("admin"), s)
+	describeShard(ctx, client.Database("admin"), s)
 	cursor, err := client.Database("config").Collection("rangeDeletions").Find(ctx, bson.D{})
 	if err != nil {
 		return err

@@ -6,16 +6,18 @@ import (
 	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"shardsh/balancer/catalog"
 )
 
+// How many entries of a log the parts Rounds and Moves read, the newest ones.
+const (
+	roundsRead = 5
+	movesRead  = 20
+)
+
 // logs reads the last day of config.changelog and config.actionlog.
 func (r *reading) logs(ctx context.Context) error {
-	if r.options.SkipLogs {
-		return nil
-	}
 	var old catalog.SnapshotParts
 	if r.old != nil {
 		old = r.old.Parts()
@@ -29,7 +31,7 @@ func (r *reading) logs(ctx context.Context) error {
 		{"actionlog", old.Actions, &r.parts.Actions},
 	} {
 		entries, err := r.log(ctx, log.name, log.old)
-		if err := r.part(ctx, catalog.Gap{What: log.name}, err); err != nil {
+		if err := r.check(ctx, Logs, catalog.Gap{What: log.name}, err); err != nil {
 			return err
 		}
 		*log.to = entries
@@ -37,33 +39,129 @@ func (r *reading) logs(ctx context.Context) error {
 	return nil
 }
 
-// log reads a log: what is newer than the entries of an older Snapshot, and
-// those of its entries that are not too old by now. A log has no index on the
-// time but its own order, so the newest come first and a limit ends it.
+// log returns those entries of the older Snapshot that are still recent, and reads the
+// newer ones. Logs have no index on the time, so the newest are read first, up to a
+// limit.
 func (r *reading) log(ctx context.Context, name string, old []catalog.LogEntry) ([]catalog.LogEntry, error) {
 	since := r.parts.Time.Add(-catalog.LogSpan)
 	old = slices.Clone(old)
 	old = slices.DeleteFunc(old, func(e catalog.LogEntry) bool { return !e.Time.After(since) })
 	from := since
 	if len(old) > 0 {
-		// Entries of the last moment may not all have been written then.
+		// More entries of the last moment may have been written since.
 		from = old[len(old)-1].Time
 		old = slices.DeleteFunc(old, func(e catalog.LogEntry) bool { return !e.Time.Before(from) })
 		from = from.Add(-1)
 	}
-	docs, err := r.documents(ctx, name, bson.D{{Key: "time", Value: bson.D{{Key: "$gt", Value: from}}}},
-		options.Find().SetSort(bson.D{{Key: "$natural", Value: -1}}).SetLimit(int64(r.options.LogEntries)+1))
+	most := r.options.LogEntries
+	docs, err := r.source.list(ctx, find(name, bson.D{{Key: "time", Value: bson.D{{Key: "$gt", Value: from}}}}).
+		sorted("$natural", -1).limited(int32(most)+1))
 	if err != nil {
 		return nil, err
 	}
-	if len(docs) > r.options.LogEntries {
-		docs, old = docs[:r.options.LogEntries], nil
-		r.gap(catalog.Gap{What: name}, fmt.Errorf("there are more than %d entries: older ones are missing",
-			r.options.LogEntries))
+	if len(docs) > most {
+		docs, old = docs[:most], nil
+		r.gap(catalog.Gap{What: name}, fmt.Errorf("there are more than %d entries: older ones are missing", most))
 	}
 	entries := make([]catalog.LogEntry, len(docs))
 	for i, doc := range docs {
 		entries[len(docs)-1-i] = catalog.ParseLogEntry(doc)
 	}
 	return append(old, entries...), nil
+}
+
+// rounds reads the newest rounds of the balancer.
+func (r *reading) rounds(ctx context.Context) error {
+	docs, err := r.source.list(ctx, find("actionlog", bson.D{{Key: "what", Value: "balancer.round"}}).
+		sorted("time", -1).limited(roundsRead))
+	for _, doc := range slices.Backward(docs) { // in this order if they have the same time
+		r.parts.Actions = append(r.parts.Actions, catalog.ParseLogEntry(doc))
+	}
+	return err
+}
+
+// What the action log calls the commands that switch the balancer.
+const (
+	whatStart = "balancer.start"
+	whatStop  = "balancer.stop"
+)
+
+// switches finds out when the balancer was last switched on or off: from the entries
+// that were read, or from an older one.
+func (r *reading) switches(ctx context.Context) error {
+	for _, e := range slices.Backward(r.parts.Actions) {
+		if e.What == whatStart || e.What == whatStop {
+			r.parts.Balancer.Switched = switchOf(e)
+			return nil
+		}
+	}
+	if slices.ContainsFunc(r.gaps, func(g catalog.Gap) bool { return g.What == "actionlog" }) {
+		return nil
+	}
+	docs, err := r.source.list(ctx,
+		find("actionlog", bson.D{{Key: "what", Value: bson.D{{Key: "$in", Value: bson.A{whatStart, whatStop}}}}}).
+			sorted("$natural", -1).limited(1))
+	if err == nil && len(docs) > 0 {
+		r.parts.Balancer.Switched = switchOf(catalog.ParseLogEntry(docs[0]))
+	}
+	return err
+}
+
+func switchOf(e catalog.LogEntry) *catalog.Switch {
+	return &catalog.Switch{Time: e.Time, On: e.What == whatStart, Client: text(e.Raw, "clientAddr")}
+}
+
+// moves reads the newest entries that donors wrote at the end of migrations, and the
+// earlier ones with what was copied.
+func (r *reading) moves(ctx context.Context) error {
+	what := bson.D{{Key: "$in", Value: bson.A{catalog.MigrationEnded, catalog.MigrationCommitted}}}
+	docs, err := r.source.list(ctx,
+		find("changelog", bson.D{{Key: "what", Value: what}}).sorted("$natural", -1).limited(2*movesRead))
+	for _, doc := range slices.Backward(docs) {
+		r.parts.Changes = append(r.parts.Changes, catalog.ParseLogEntry(doc))
+	}
+	return err
+}
+
+// outcomes has the server count the ends of migrations in the change log (rules/03-helpers-examples-traps §6.1,
+// rows 12 and 13).
+func (r *reading) outcomes(ctx context.Context) error {
+	since := r.parts.Time.Add(-r.options.Span)
+	of := bson.D{
+		{Key: "time", Value: bson.D{{Key: "$gt", Value: since}}}, {Key: "what", Value: catalog.MigrationEnded},
+	}
+	exists := func(yes bool) bson.D { return bson.D{{Key: "$exists", Value: yes}} }
+	count := bson.E{Key: "count", Value: bson.D{{Key: "$sum", Value: int32(1)}}}
+	good, err := r.source.list(ctx, query{collection: "changelog", pipeline: []bson.D{
+		{{Key: "$match", Value: append(of[:2:2],
+			bson.E{Key: "details.errmsg", Value: exists(false)}, bson.E{Key: "details.note", Value: "success"})}},
+		{{Key: "$group", Value: bson.D{{Key: "_id", Value: nil}, count}}},
+	}})
+	if err != nil {
+		return err
+	}
+	failed := bson.A{
+		bson.D{{Key: "details.errmsg", Value: exists(true)}},
+		bson.D{{Key: "details.note", Value: bson.D{{Key: "$ne", Value: "success"}}}},
+	}
+	bad, err := r.source.list(ctx, query{collection: "changelog", pipeline: []bson.D{
+		{{Key: "$match", Value: append(of[:2:2], bson.E{Key: "$or", Value: failed})}},
+		{{Key: "$group", Value: bson.D{
+			{Key: "_id", Value: bson.D{
+				{Key: "msg", Value: bson.D{{Key: "$ifNull", Value: bson.A{"$details.errmsg", "aborted"}}}},
+				{Key: "from", Value: "$details.from"}, {Key: "to", Value: "$details.to"},
+			}}, count,
+		}}},
+	}})
+	if err != nil {
+		return err
+	}
+	r.parts.Outcomes = &catalog.Outcomes{Since: since}
+	for _, doc := range slices.Concat(good, bad) {
+		r.parts.Outcomes.Counts = append(r.parts.Outcomes.Counts, catalog.Outcome{
+			Error: text(doc, "_id", "msg"), From: catalog.ShardID(text(doc, "_id", "from")),
+			To: catalog.ShardID(text(doc, "_id", "to")), Count: integer(doc, "count"),
+		})
+	}
+	return nil
 }

@@ -2,101 +2,119 @@ package live
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mongoerr"
 )
 
-// unknownStage is the code of a stage that a server does not have.
+// unknownStage is the error code for a stage that the server does not have.
 const unknownStage mongoerr.Code = 40324
 
-// sizes reads what each shard has of the collections: from
-// $shardedDataDistribution since 6.0.3 (rules/03-catalog-and-keys §2.1), from $collStats before,
-// and for collections that are tracked and not sharded.
+// sizes reads how much data of the collections each shard has: from
+// $shardedDataDistribution since 6.0.3 (rules/03-catalog-and-keys §2.1), and from $collStats before, for
+// unsharded collections, and while a shard is down.
 func (r *reading) sizes(ctx context.Context) error {
 	defer r.noSizes()
 	left := r.parts.Collections
-	if r.parts.Release.AtLeast(catalog.Release60) {
-		known, err := r.distribution(ctx)
-		// With a shard down the others still tell, collection by collection.
-		if !mongoerr.Is(ServerError(err), unknownStage) && !isDown(err) {
-			if err := r.part(ctx, catalog.Gap{What: "sizes"}, err); err != nil {
+	if !r.reads(OldSizes) || r.parts.Release.AtLeast(catalog.Release60) {
+		err := r.distribution(ctx)
+		old := r.reads(OldSizes) && mongoerr.Is(ServerError(err), unknownStage)
+		if down := r.reads(EachSize) && isDown(err); !old && !down {
+			if err != nil || !r.reads(EachSize) {
 				return err
 			}
-			left = nil
-			for _, c := range r.parts.Collections {
-				if c.Sizes = known[c.Namespace]; c.Unsplittable {
-					left = append(left, c)
-				}
-			}
+			left = slices.DeleteFunc(slices.Clone(left),
+				func(c *catalog.CollectionState) bool { return !c.Unsplittable })
 		}
 	}
 	return inParallel(ctx, r.options.Parallel, left, func(ctx context.Context, c *catalog.CollectionState) error {
-		sizes, err := r.collStats(ctx, c.Namespace)
-		c.Sizes = sizes
-		return r.part(ctx, catalog.Gap{What: "sizes", Namespace: c.Namespace}, err)
+		return r.check(ctx, Sizes, catalog.Gap{What: "sizes", Namespace: c.Namespace}, r.collStats(ctx, c))
 	})
 }
 
-// noSizes notes that shards have nothing of a collection which were not asked, as
-// they have no chunk of it.
+// noSizes notes that shards without chunks of a collection have no data of it: they
+// were not asked.
 func (r *reading) noSizes() {
 	for _, c := range r.parts.Collections {
 		if c.Sizes == nil || c.Table == nil || c.Unsplittable {
 			continue
 		}
 		for _, s := range r.parts.Shards {
-			if _, told := c.Sizes[s.ID]; !told && c.Table.Count(s.ID) == 0 {
+			if _, known := c.Sizes[s.ID]; !known && c.Table.Count(s.ID) == 0 {
 				c.Sizes[s.ID] = catalog.ShardData{}
 			}
 		}
 	}
 }
 
-// distribution asks for the sizes of all sharded collections at once.
-func (r *reading) distribution(ctx context.Context) (map[string]map[catalog.ShardID]catalog.ShardData, error) {
-	docs, err := rows(ctx, func() (*mongo.Cursor, error) {
-		return r.admin.Aggregate(ctx, bson.A{bson.D{{Key: "$shardedDataDistribution", Value: bson.D{}}}})
-	})
-	known := map[string]map[catalog.ShardID]catalog.ShardData{}
-	for _, doc := range docs {
-		known[text(doc, "ns")] = sizesOf(doc)
-	}
-	return known, err
-}
-
-// collStats asks the shards that own a collection's chunks for its size there.
-// Orphans are told since 6.0, as documents: what they take is reckoned from the
-// average document (rules/03-catalog-and-keys §2.1).
-func (r *reading) collStats(ctx context.Context, ns string) (map[catalog.ShardID]catalog.ShardData, error) {
-	db, name, err := catalog.SplitNamespace(ns)
+// distribution reads the sizes of all sharded collections with one command.
+func (r *reading) distribution(ctx context.Context) error {
+	docs, err := r.source.list(ctx, query{database: "admin",
+		pipeline: []bson.D{{{Key: "$shardedDataDistribution", Value: bson.D{}}}}})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	docs, err := rows(ctx, func() (*mongo.Cursor, error) {
-		return r.client.Database(db).Collection(name).Aggregate(ctx, collStatsStages())
-	})
-	sizes := map[catalog.ShardID]catalog.ShardData{}
+	slices.SortStableFunc(docs, func(a, b bson.Raw) int { return strings.Compare(text(a, "ns"), text(b, "ns")) })
+	r.report("shardedDataDistribution", docs)
+	byNamespace := make(map[string]bson.Raw, len(docs))
 	for _, doc := range docs {
-		sizes[catalog.ShardID(text(doc, "shard"))] = collStatsOf(doc)
+		byNamespace[text(doc, "ns")] = doc
 	}
-	return sizes, err
+	for _, c := range r.parts.Collections {
+		if doc := byNamespace[c.Namespace]; doc != nil {
+			c.Sizes = sizesOf(doc)
+		}
+	}
+	return nil
 }
 
-func collStatsStages() []bson.D {
-	return []bson.D{
+func sizesOf(doc bson.Raw) map[catalog.ShardID]catalog.ShardData {
+	sizes := map[catalog.ShardID]catalog.ShardData{}
+	list, _ := doc.Lookup("shards").ArrayOK()
+	values, _ := list.Values()
+	for _, v := range values {
+		shard, ok := v.DocumentOK()
+		if !ok {
+			continue
+		}
+		sizes[catalog.ShardID(text(shard, "shardName"))] = catalog.ShardData{
+			Bytes: integer(shard, "ownedSizeBytes"), Documents: integer(shard, "numOwnedDocuments"),
+			Orphans: integer(shard, "numOrphanedDocs"), OrphanBytes: integer(shard, "orphanedSizeBytes"),
+		}
+	}
+	return sizes
+}
+
+// collStats reads the sizes of a collection on the shards that own its chunks. Since 6.0
+// it includes the number of orphaned documents; their size is estimated from the average
+// document (rules/03-catalog-and-keys §2.1).
+func (r *reading) collStats(ctx context.Context, c *catalog.CollectionState) error {
+	db, name, err := catalog.SplitNamespace(c.Namespace)
+	if err != nil {
+		return err
+	}
+	docs, err := r.source.list(ctx, query{database: db, collection: name, pipeline: []bson.D{
 		{{Key: "$collStats", Value: bson.D{{Key: "storageStats", Value: bson.D{}}}}},
 		{{Key: "$project", Value: bson.D{
 			{Key: "shard", Value: 1}, {Key: "storageStats.size", Value: 1},
 			{Key: "storageStats.count", Value: 1}, {Key: "storageStats.numOrphanDocs", Value: 1},
 		}}},
+	}})
+	if err != nil {
+		return err
 	}
+	c.Sizes = make(map[catalog.ShardID]catalog.ShardData, len(docs))
+	for _, doc := range docs {
+		c.Sizes[catalog.ShardID(text(doc, "shard"))] = collStatsOf(doc)
+	}
+	return nil
 }
 
-// collStatsOf reads what $collStats says of a shard.
+// collStatsOf reads what $collStats says about a shard.
 func collStatsOf(doc bson.Raw) catalog.ShardData {
 	size, count := integer(doc, "storageStats", "size"), integer(doc, "storageStats", "count")
 	data := catalog.ShardData{Orphans: min(integer(doc, "storageStats", "numOrphanDocs"), count)}

@@ -116,7 +116,7 @@ func TestGaps(t *testing.T) {
 				}
 				return nil
 			}
-			got, err := live.NewReader(c.client, live.ReaderOptions{Compliance: true}).Read(t.Context())
+			got, err := live.NewReader(c.client, live.ReaderOptions{Parts: live.WithStatus}).Read(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -450,7 +450,7 @@ func TestReaderOfOneCollection(t *testing.T) {
 		return nil
 	}
 	const ns = "shop.hashed"
-	got := c.read(t, live.ReaderOptions{Namespaces: []string{ns}, SkipLogs: true}, nil)
+	got := c.read(t, live.ReaderOptions{Parts: live.Current, Namespaces: []string{ns}}, nil)
 	if len(got.Collections()) != 1 || len(all.Collections()) < 2 || got.Collection(ns) == nil {
 		t.Fatalf("%d collections of %d", len(got.Collections()), len(all.Collections()))
 	}

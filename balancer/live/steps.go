@@ -36,10 +36,10 @@ func (s *Steps) Look(ctx context.Context, namespaces []string) (*catalog.Snapsho
 	if err != nil {
 		return nil, err
 	}
-	seen, err := Look{
-		Parts: Settings | Balancer | Shards | Collections | Zones, Namespaces: namespaces,
+	seen, err := NewCommandReader(s.executor.commands, ReaderOptions{
+		Parts: Settings | Balancer | Shards | Collections | Zones, Required: All, Namespaces: namespaces,
 		Now: now, Release: s.executor.release,
-	}.Read(ctx, s.executor.commands)
+	}).Read(ctx)
 	if err != nil {
 		return nil, ServerError(err)
 	}
@@ -151,14 +151,17 @@ func (s *Steps) Release() catalog.Release { return s.executor.release }
 // as the server tells them, whatever its release. Shards that have nothing of one
 // have 0.
 func (s *Steps) Sizes(ctx context.Context, namespaces []string) (map[string]map[catalog.ShardID]int64, error) {
-	seen, err := Look{
-		Parts: Shards | Collections | Sizes | OldSizes, Namespaces: namespaces, Release: s.executor.release,
-	}.Read(ctx, s.executor.commands)
+	seen, err := NewCommandReader(s.executor.commands, ReaderOptions{
+		Parts: Shards | Collections | Sizes | OldSizes, Required: Shards | Collections,
+		Namespaces: namespaces, Release: s.executor.release,
+	}).Read(ctx)
 	if err != nil {
 		return nil, ServerError(err)
 	}
 	for _, gap := range seen.Parts().Source.Gaps {
-		return nil, fmt.Errorf("the sizes can't be read: %s", gap.Reason)
+		if gap.What == "sizes" {
+			return nil, fmt.Errorf("the sizes can't be read: %s", gap.Reason)
+		}
 	}
 	sizes := map[string]map[catalog.ShardID]int64{}
 	for _, c := range seen.Collections() {

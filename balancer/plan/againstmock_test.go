@@ -206,7 +206,7 @@ func newMock(t *testing.T, text string, release catalog.Release, seed uint64) (*
 
 func snapshotOf(t *testing.T, client *mongo.Client) *catalog.Snapshot {
 	t.Helper()
-	s, err := live.NewReader(client, live.ReaderOptions{Compliance: true}).Read(t.Context())
+	s, err := live.NewReader(client, live.ReaderOptions{Parts: live.WithStatus}).Read(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

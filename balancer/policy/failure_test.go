@@ -69,8 +69,15 @@ func pageOfFailures() string {
 				continue
 			}
 			fmt.Fprintf(&shared, "\n%s\n\n| code | meaning |\n|---|---|\n", remedy)
+			names := map[string][]string{}
 			for _, row := range rows[remedy] {
-				fmt.Fprintf(&shared, "| %s | %s |\n", failureName(row), row.Meaning)
+				names[row.Meaning] = append(names[row.Meaning], failureName(row))
+			}
+			for _, row := range rows[remedy] {
+				if list := names[row.Meaning]; list != nil {
+					fmt.Fprintf(&shared, "| %s | %s |\n", strings.Join(list, ", "), row.Meaning)
+					delete(names, row.Meaning)
+				}
 			}
 		}
 		page.WriteString(shared.String())

@@ -87,7 +87,7 @@ func collShardDistribution(c *script.Call, coll *Collection) goja.Value {
 		c.JS.ThrowCoded(script.InvalidInput, script.CodeNotSharded, "Collection %s is not sharded", coll.name)
 	}
 	ns := rawdoc.Text(entry, "_id")
-	seen := coll.host.Sharding.Look(coll.d.Database, live.Look{
+	seen := coll.host.Sharding.Look(coll.d.Database, live.ReaderOptions{
 		Parts: live.Shards | live.Collections | live.Counts, Namespaces: []string{ns},
 	})
 	var shares []shardShare

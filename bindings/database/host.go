@@ -7,6 +7,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/live"
 	"shardsh/bindings/sandbox"
 	"shardsh/bindings/script"
@@ -18,7 +19,7 @@ import (
 type Sharding interface {
 	PrintStatus(d, config *server.Database, o sh.StatusOptions) goja.Value
 	StatusArgument(c *script.Call, i int) sh.StatusOptions
-	Look(d *server.Database, l live.Look) *live.Overview
+	Look(d *server.Database, o live.ReaderOptions) *catalog.Snapshot
 }
 
 // Opening says how scripts open connections of their own.

@@ -1,9 +1,7 @@
 package script
 
 import (
-	"reflect"
 	"regexp"
-	"unsafe"
 
 	"github.com/dop251/goja"
 	"github.com/dop251/goja/ast"
@@ -34,93 +32,11 @@ func appendCheaply(tree *ast.Program) {
 	})
 }
 
-// longText is from which length on a text grows in place.
-const longText = 512
-
-// growing is a text with room behind it. Texts that were handed out are its
-// beginnings, which nobody changes: only the longest of them grows where it stands.
-type growing struct {
-	buf  []byte
-	room goja.String // all of the buffer, as it was when it was made: plain ASCII
-}
-
-// texts that grow at the same time do so in place as long as they are no more.
-const growingAtOnce = 2
-
-// grown is what an Engine knows of texts that grow, the latest first.
-type grown [growingAtOnce]growing
-
-// add returns left + right; nil when that is for the engine to do.
-func (g *grown) add(rt *goja.Runtime, left, right goja.Value) goja.Value {
-	text, ok := asciiOf(left)
-	if !ok || len(text) < longText {
-		return nil
-	}
-	more, ok := asciiOf(right)
-	if !ok || !isASCII(more) {
-		return nil
-	}
-	i := g.find(text)
-	if i < 0 {
-		if !isASCII(text) {
-			return nil
-		}
-		i = len(g) - 1
-		g[i] = growing{}
-	}
-	if t := &g[i]; len(t.buf) == 0 || len(t.buf)+len(more) > cap(t.buf) {
-		t.move(rt, text, len(more))
-	}
-	t := g[i]
-	t.buf = append(t.buf, more...)
-	copy(g[1:], g[:i])
-	g[0] = t
-	return t.room.Substring(0, len(t.buf))
-}
-
-// find returns the place of the text that is all of a growing one; less than 0 for
-// none.
-func (g *grown) find(text string) int {
-	for i, t := range g {
-		if len(t.buf) == len(text) && unsafe.SliceData(t.buf) == unsafe.StringData(text) {
-			return i
-		}
-	}
-	return -1
-}
-
-// move gives a text new room, for so much more and as much again as it has.
-func (t *growing) move(rt *goja.Runtime, text string, more int) {
-	all := make([]byte, 2*(len(text)+more))
-	t.buf = all[:copy(all, text)]
-	t.room = rt.ToValue(unsafe.String(unsafe.SliceData(all), len(all))).(goja.String)
-}
-
-// asciiOf returns a text without copying it, unless the engine holds it in another
-// form because it is no ASCII.
-func asciiOf(v goja.Value) (string, bool) {
-	text, ok := v.(goja.String)
-	if !ok || reflect.TypeOf(text).Kind() == reflect.Slice {
-		return "", false
-	}
-	return text.String(), true
-}
-
-func isASCII(text string) bool {
-	for i := range len(text) {
-		if text[i] >= 0x80 {
-			return false
-		}
-	}
-	return true
-}
-
 // defineAppend defines what stands for +=.
 func (s *Engine) defineAppend() {
-	var texts grown
 	Define(s.Runtime.GlobalObject(), appender, s.Runtime.ToValue(func(call goja.FunctionCall) goja.Value {
 		left, right := call.Argument(0), call.Argument(1)
-		if v := texts.add(s.Runtime, left, right); v != nil {
+		if v := s.World.Memory.Append(s.Runtime, left, right); v != nil {
 			return v
 		}
 		a, isText := left.(goja.String)

@@ -2,48 +2,8 @@ package script
 
 import (
 	"fmt"
-	"strings"
 	"testing"
-
-	"github.com/dop251/goja"
-	"pgregory.net/rapid"
 )
-
-// Texts that grow in place are what the engine's own + makes of the same pieces,
-// and so are all earlier ones, whoever goes on with them.
-func TestAppendedTexts(t *testing.T) {
-	rt := goja.New()
-	plus, _ := goja.AssertFunction(must(rt.RunString("(a, b) => a + b")))
-	pieces := rapid.SampledFrom([]string{"", "a", "line\n", "\x00", strings.Repeat("0123456789", 100), "é", "😀"})
-	rapid.Check(t, func(t *rapid.T) {
-		var texts grown
-		long := rapid.SampledFrom([]int{0, longText - 1, longText, 3 * longText}).Draw(t, "long")
-		start := rt.ToValue(strings.Repeat("x", long))
-		got, want := []goja.Value{start}, []goja.Value{start}
-		for range rapid.IntRange(1, 40).Draw(t, "pieces") {
-			i := rapid.IntRange(0, min(3, len(got))-1).Draw(t, "back")
-			piece := rt.ToValue(pieces.Draw(t, "piece"))
-			on := len(got) - 1 - i
-			v := texts.add(rt, got[on], piece)
-			if v == nil {
-				v = must(plus(nil, got[on], piece))
-			}
-			got, want = append(got, v), append(want, must(plus(nil, want[on], piece)))
-		}
-		for i := range got {
-			if !got[i].StrictEquals(want[i]) || got[i].(goja.String).Length() != want[i].(goja.String).Length() {
-				t.Fatalf("text %d is %.99q, want %.99q", i, got[i], want[i])
-			}
-		}
-	})
-}
-
-func must(v goja.Value, err error) goja.Value {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
 
 func TestAppendInPrograms(t *testing.T) {
 	s := NewEngine(Options{})

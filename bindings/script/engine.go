@@ -45,6 +45,9 @@ type Options struct {
 	// MemoryLimit is how large the process's heap may grow, in bytes, before the
 	// running program is stopped; 0 is a large part of the machine's memory.
 	MemoryLimit uint64
+	// SafeMemory has nothing read from the private memory of the JavaScript engine
+	// (package gojamem): slower, and the same to scripts.
+	SafeMemory bool
 	// Stuck is told, from another goroutine, of a program that goes on for
 	// StoppingTime after its context has ended, and why that did: what it does is
 	// inside the engine, where nothing can stop it but the end of the process.
@@ -142,7 +145,7 @@ func NewEngine(o Options) *Engine {
 	s.Runtime.SetTimeSource(s.Clock.Now)
 	s.Runtime.SetPromiseRejectionTracker(s.rejected.track)
 	s.World = values.Install(s.Runtime, values.Options{
-		Now: s.Clock.Now, Warn: func(text string) { s.WarnOnce("Warning: " + text) }, Made: o.Made,
+		Now: s.Clock.Now, Warn: func(text string) { s.WarnOnce("Warning: " + text) }, Made: o.Made, SafeMemory: o.SafeMemory,
 	})
 	s.limitGenerators()
 	s.defineTimers()

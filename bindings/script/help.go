@@ -64,24 +64,35 @@ func helpOf[T any](methods []Method[T]) [][2]string {
 	return rows
 }
 
-// helpObject returns a help text as a value: it prints as the text.
-func (s *Engine) helpObject(text func() string) goja.Value {
-	return s.shownHelp(text())
-}
-
 func (s *Engine) shownHelp(text string) goja.Value { return s.instanceOfShown(&shown{text: text}) }
 
 // HelpFunction returns a help that works with and without call parentheses
 // (rules/04-command-line-and-prompt §2.4).
 func (s *Engine) HelpFunction(text func() string) goja.Value {
-	f := s.Function("help", func(c *Call) goja.Value { return c.JS.helpObject(text) })
-	s.World.SetPrinter(f, func() string { return text() })
+	return s.helpOn(func(string) string { return text() })
+}
+
+// helpOn returns a help that takes the name of a topic; empty for all of them.
+func (s *Engine) helpOn(text func(topic string) string) goja.Value {
+	f := s.Function("help", func(c *Call) goja.Value {
+		topic := ""
+		if c.Has(0) {
+			topic = c.Text(0)
+		}
+		return c.JS.shownHelp(text(topic))
+	})
+	s.World.SetPrinter(f, func() string { return text("") })
 	return f
 }
 
 // HelpProperty gives a class's prototype a help that needs no parentheses.
 func (s *Engine) HelpProperty(proto *goja.Object, text func() string) {
-	s.World.DefineLazy(proto, "help", func() goja.Value { return s.HelpFunction(text) })
+	s.HelpTopics(proto, func(string) string { return text() })
+}
+
+// HelpTopics gives a class's prototype a help of several pages.
+func (s *Engine) HelpTopics(proto *goja.Object, text func(topic string) string) {
+	s.World.DefineLazy(proto, "help", func() goja.Value { return s.helpOn(text) })
 }
 
 // receiver returns how an object of a class is written.

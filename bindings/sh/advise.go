@@ -18,13 +18,13 @@ const adviceOptions = "queries,expect,sampleDocs,sampleBytes,maxTime,analyze"
 func shardAdviseMethods() []helper {
 	return []helper{
 		{"adviseKey", "ns:string|object keys?:object options?:object{" + adviceOptions + "}", shAdviseKey,
-			"Says which shard key suits a collection, and why: of keys, one or an array of them, or of those that it finds; " +
+			"Recommends a shard key, with reasons: of one key, an array of keys, or those that it finds; " +
 				"{queries: [{filter, weight}], expect: \"500GB\", sampleDocs, sampleBytes, maxTime, analyze: false}."},
 		{"adviseChunkSize", "ns:string|object options?:object{expect,sampleDocs,sampleBytes,maxTime}", shAdviseChunkSize,
-			"Says which chunk size suits a collection, and why; {expect: \"500GB\"} is what it will have."},
+			"Recommends a chunk size, with reasons; {expect: \"500GB\"} is the expected size."},
 		{"advisePresplit", "ns:string|object options?:object{expect,docs,key,sampleDocs,sampleBytes,maxTime}",
 			shAdvisePresplit,
-			"Says into how many chunks to cut a collection before it is loaded, where, and how; {expect: \"500GB\", docs, " +
+			"Recommends how to split a collection before a load; {expect: \"500GB\", docs, " +
 				"key}."},
 	}
 }

@@ -23,7 +23,7 @@ func shardBalanceMethods() []helper {
 	return []helper{
 		{"isBalancerInRound", "", func(c *call, sh *Helpers) goja.Value {
 			return c.JS.Runtime.ToValue(sh.balancer().InRound)
-		}, "Tells whether the balancer is in a round right now; between two rounds there may still be work."},
+		}, "Returns whether the balancer is in a round; between rounds there may still be work."},
 		{"balancerSummary", "", shBalancerSummary,
 			"Returns what the balancer does and what is out of balance, and why."},
 		{"waitForBalance", "ns?:string|object options?:object{" + waitOptions + "}", shWaitForBalance,
@@ -33,7 +33,7 @@ func shardBalanceMethods() []helper {
 
 // balancer asks what the balancer says of itself.
 func (sh *Helpers) balancer() catalog.BalancerState {
-	return sh.look(live.Look{Parts: live.Balancer}).Parts().Balancer
+	return sh.look(live.ReaderOptions{Parts: live.Balancer}).Parts().Balancer
 }
 
 // needBalancer throws when the balancer is off: what is waited for will not come.
@@ -53,7 +53,7 @@ func shWaitForBalance(c *call, sh *Helpers) goja.Value {
 	if at == 0 || !c.Has(0) || goja.IsNull(c.Arg(0)) || c.Arg(0).String() == "all" {
 		var list []*catalog.CollectionState
 		var left []string
-		for _, one := range sh.look(live.Look{Parts: live.Collections}).Collections() {
+		for _, one := range sh.look(live.ReaderOptions{Parts: live.Collections}).Collections() {
 			if diagnosis.HoldOf(one.Collection) != diagnosis.NotHeld {
 				left = append(left, one.Namespace)
 			} else {
@@ -71,7 +71,7 @@ func shWaitForBalance(c *call, sh *Helpers) goja.Value {
 
 // shardedCollection returns the catalog's entry of a collection; none throws.
 func (sh *Helpers) shardedCollection(ns string) *catalog.CollectionState {
-	seen := sh.look(live.Look{Parts: live.Collections, Namespaces: []string{ns}})
+	seen := sh.look(live.ReaderOptions{Parts: live.Collections, Namespaces: []string{ns}})
 	c := seen.Collection(ns)
 	if c == nil {
 		sh.notSharded(ns)
@@ -88,7 +88,7 @@ func (sh *Helpers) balances(list []*catalog.CollectionState) []diagnosis.Balance
 	for i, c := range list {
 		names[i] = c.Namespace
 	}
-	balances := diagnosis.Balances(sh.look(live.Look{Parts: live.Statuses, Namespaces: names}).Snapshot)
+	balances := diagnosis.Balances(sh.look(live.ReaderOptions{Parts: live.Statuses, Namespaces: names}).Snapshot)
 	for i, c := range list {
 		balances[i].Hold = diagnosis.HoldOf(c.Collection)
 	}
@@ -204,8 +204,8 @@ func (m *moveWatch) amount(list []diagnosis.Balance) *display.Amount {
 	for i, b := range list {
 		names[i] = b.Namespace
 	}
-	seen := m.sh.look(live.Look{Parts: live.Shards | live.Zones | live.Sizes, Namespaces: names})
-	if seen.Distribution == nil {
+	seen := m.sh.look(live.ReaderOptions{Parts: live.Shards | live.Zones | live.Sizes, Namespaces: names})
+	if !seen.sized() {
 		return nil
 	}
 	m.read()

@@ -12,7 +12,8 @@ import (
 // countedChunks returns a sharded collection with its chunks counted by shard;
 // nil when it is not sharded.
 func (s *Host) countedChunks(d *server.Database, ns string) *catalog.CollectionState {
-	seen := s.look(d, d.Sibling("config"), live.Look{Parts: live.Collections | live.Counts, Namespaces: []string{ns}})
+	seen := s.look(d, d.Sibling("config"),
+		live.ReaderOptions{Parts: live.Collections | live.Counts, Namespaces: []string{ns}})
 	return seen.Collection(ns)
 }
 

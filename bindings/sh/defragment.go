@@ -3,6 +3,7 @@ package sh
 import (
 	"fmt"
 
+	"shardsh/balancer/action"
 	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/live"
 	"shardsh/balancer/plan"
@@ -21,7 +22,7 @@ var withDefragmentation = server.Version{5, 3, 0}
 // shardDefragmentMethods() merge the small chunks of a collection.
 func shardDefragmentMethods() []helper {
 	return []helper{
-		{"defragment", "ns:string|object options?:object{chunkSize,wait," + waitOptions + "," + pacedNames + "}",
+		{"defragment", "ns:string|object options?:object{chunkSize,wait," + waitOptions + "," + runOptionNames + "}",
 			checked(shDefragment),
 			"Starts merging a collection's small chunks; {chunkSize: MB, wait: true, timeout, interval, progress}. " +
 				pacedHelp},
@@ -29,12 +30,12 @@ func shardDefragmentMethods() []helper {
 			func(c *call, sh *Helpers) goja.Value {
 				return c.s.Display.Reply(sh.configureBalancing(c.namespaceArgument(0),
 					bson.E{Key: "defragmentCollection", Value: false}))
-			}), "Stops it; what is merged stays merged."},
+			}), "Stops a defragmentation; what is merged stays merged."},
 		{"defragmentStatus", "ns:string|object", needing("defragmentStatus", withDefragmentation,
 			func(c *call, sh *Helpers) goja.Value {
 				ns := c.namespaceArgument(0)
 				return c.defragmentationObject(ns, sh.defragmentation(ns))
-			}), "Tells whether a collection is being defragmented, in which phase, and how many chunks are left."},
+			}), "Returns whether a collection is being defragmented, its phase, and the remaining chunks."},
 	}
 }
 
@@ -46,9 +47,11 @@ func shDefragment(c *call, sh *Helpers) goja.Value {
 	ns := c.namespaceArgument(0)
 	o := c.options("defragment", 1)
 	if o.paced("chunkSize", "wait", "timeout", "interval") {
-		return c.defragmentPaced(sh, o, ns)
+		return c.act(sh, o, []string{ns}, func(e action.RunOptions) planAction {
+			return action.Defragment{Namespaces: []string{ns}, RunOptions: e}
+		})
 	}
-	sh.need("defragment", withDefragmentation, "With {takeOver: true} the engine of shardsh does it")
+	sh.need("defragment", withDefragmentation, "With {pauseBalancing: true} the engine of shardsh does it")
 	command := []bson.E{{Key: "defragmentCollection", Value: true}}
 	if v := o.get("chunkSize"); v != nil {
 		command = append(command, bson.E{Key: "chunkSize",
@@ -78,7 +81,7 @@ func shDefragment(c *call, sh *Helpers) goja.Value {
 
 // defragmentation returns how far a collection's is.
 func (sh *Helpers) defragmentation(ns string) diagnosis.Defragmentation {
-	seen := sh.look(live.Look{Parts: live.Statuses, Namespaces: []string{ns}})
+	seen := sh.look(live.ReaderOptions{Parts: live.Statuses, Namespaces: []string{ns}})
 	return diagnosis.DefragmentationOf(seen.Collection(ns))
 }
 

@@ -1,8 +1,10 @@
 package sh
 
 import (
+	"context"
 	"fmt"
 
+	"shardsh/balancer/action"
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/live"
@@ -23,14 +25,14 @@ var withDrainCommands = server.Version{8, 3, 0}
 // shardDrainMethods() empty a shard.
 func shardDrainMethods() []helper {
 	return []helper{
-		{"drain", "shard:string options?:object{wait,remove,movePrimaries," + waitOptions + "," + pacedNames + "}", shDrain,
+		{"drain", "shard:string options?:object{wait,remove,movePrimaries," + waitOptions + "," + runOptionNames + "}", shDrain,
 			"Starts emptying a shard; {wait: true} waits until it is empty, {remove: true} then removes it; {movePrimaries: " +
 				"true} moves the databases and unsharded collections that the balancer does not; timeout, interval, progress. " +
 				pacedHelp},
 		{"drainStatus", "shard:string", func(c *call, sh *Helpers) goja.Value {
 			return c.s.Display.Reply(sh.draining(c.Text(0)))
 		}, "Returns how far draining is and what must be moved by hand; changes nothing."},
-		{"stopDrain", "shard:string", shStopDrain, "Ends draining; the shard stays. Servers since 8.3."},
+		{"stopDrain", "shard:string", shStopDrain, "Stops draining; the shard stays. From 8.3 on."},
 		{"waitForDrain", "shard:string options?:object{" + waitOptions + "}", func(c *call, sh *Helpers) goja.Value {
 			o := c.options("waitForDrain", 1)
 			return sh.waitForDrain(c, o.waitForDrain(c.Text(0)), c.Text(0), drainEnd{})
@@ -66,16 +68,16 @@ func shDrain(c *call, sh *Helpers) goja.Value {
 	}
 	var reply bson.Raw
 	entry := sh.shardEntry(id)
+	gone := entry == nil && remove && sh.wasRemoved(id)
 	switch {
-	case remove && entry == nil && sh.wasRemoved(id):
-		if paced && !o.flag("dryRun", false) && !c.s.Gateway.Guarded() {
-			c.tidyUp(sh)
-		}
-		return c.JS.NewObject("drained", true, "shard", id, "removed", true, "waitedMS", 0)
-	case paced && entry == nil:
+	case paced && entry == nil && !gone:
 		sh.noShard(id)
 	case paced:
-		return c.drainPaced(sh, o, id, drainEnd{remove: remove, movePrimaries: primaries})
+		return c.act(sh, o, nil, func(e action.RunOptions) planAction {
+			return action.Drain{Shard: catalog.ShardID(id), Remove: remove, MovePrimaries: primaries, RunOptions: e}
+		})
+	case gone:
+		return c.JS.NewObject("drained", true, "shard", id, "removed", true, "waitedMS", 0)
 	case rawdoc.TruthyAt(entry, "draining"):
 		reply = sh.draining(id)
 	default:
@@ -96,10 +98,9 @@ func shStopDrain(c *call, sh *Helpers) goja.Value {
 	return c.s.Display.Reply(sh.admin(live.StopDrainCommand(catalog.ShardID(id))))
 }
 
-// wasRemoved reports whether the change log tells that a shard was.
+// wasRemoved reports whether the change log says that a shard was.
 func (sh *Helpers) wasRemoved(id string) bool {
-	return sh.config().FindOne("changelog",
-		bson.D{{Key: "what", Value: "removeShard"}, {Key: "details.shard", Value: id}}) != nil
+	return action.WasRemoved(sh.s.JS.Context(), sh.current().Conn.Client, catalog.ShardID(id))
 }
 
 // shardEntry returns the catalog's entry of a shard; nil when it has none.
@@ -132,8 +133,9 @@ func (sh *Helpers) draining(id string) bson.Raw {
 // drainOf returns how far a shard's draining is.
 func (sh *Helpers) drainOf(id string) diagnosis.Drain {
 	release, _ := sh.release()
-	d, found, _ := live.DrainOf(func(l live.Look) (*catalog.Snapshot, error) { return sh.look(l).Snapshot, nil }, release,
-		catalog.ShardID(id))
+	d, found, _ := live.DrainOf(func(o live.ReaderOptions) (*catalog.Snapshot, error) {
+		return sh.look(o).Snapshot, nil
+	}, release, catalog.ShardID(id))
 	if !found {
 		sh.noShard(id)
 	}
@@ -183,5 +185,15 @@ func (sh *Helpers) removeDrained(id string) {
 	reply := sh.commitDrain(id)
 	if !sh.version().AtLeast(withDrainCommands) && rawdoc.Text(reply, "state") != "completed" {
 		sh.s.JS.Throw(script.RuntimeError, "shard %s was not removed: %s", id, rawdoc.Text(reply, "msg"))
+	}
+}
+
+// moveRest moves what is left on a shard that has no chunks that the balancer would
+// move.
+func (sh *Helpers) moveRest(d diagnosis.Drain) {
+	takers := action.TakersOf(sh.look(live.ReaderOptions{Parts: live.Shards | live.Databases}).Snapshot, d.Shard)
+	admin := func(_ context.Context, command bson.D) (bson.Raw, error) { return sh.admin(command), nil }
+	if err := action.MoveUnsharded(sh.s.JS.Context(), admin, d, takers, sh.s.JS.Warn); err != nil {
+		sh.s.JS.Throw(script.RuntimeError, "%s", err)
 	}
 }

@@ -24,8 +24,8 @@ func tables() [][]helper {
 	return slices.Concat(
 		[][]helper{shardMethods(), shardSettingMethods(), shardReshardMethods()},
 		routed(
-			shardBalanceMethods(), shardDrainMethods(), shardDefragmentMethods(), shardMergeMethods(), shardWindowMethods(),
-			shardWhyMethods(),
+			shardBalanceMethods(), shardDrainMethods(), shardDefragmentMethods(), shardPresplitMethods(), shardMergeMethods(),
+			shardWindowMethods(), shardWhyMethods(),
 			shardPlanMethods(), shardApplyMethods(), shardRunMethods(), shardForecastMethods(), shardWhatIfMethods(),
 			shardExtraMethods(), shardMapMethods(), shardSnapshotMethods(), shardAdviseMethods(),
 		),
@@ -109,10 +109,10 @@ func shardMethods() []helper {
 	return []helper{
 		{"enableSharding", "database:string primaryShard?:string options?:object{@enableSharding}",
 			checked(onMongos(simple("enableSharding", "primaryShard"))),
-			"Makes sure that a database exists, on a shard of choice."},
+			"Creates a database if it does not exist, on a shard of choice."},
 		{"commitReshardCollection", "ns:string", onMongos(simple("commitReshardCollection")),
-			"Ends a resharding's copying now."},
-		{"abortReshardCollection", "ns:string", onMongos(simple("abortReshardCollection")), "Gives up a resharding."},
+			"Commits a resharding as soon as possible."},
+		{"abortReshardCollection", "ns:string", onMongos(simple("abortReshardCollection")), "Aborts a resharding."},
 		{"shardCollection", "ns:string key:object unique?:boolean|object{@shardCollection} options?:object{@shardCollection}",
 			checked(onMongos(func(c *call, sh *Helpers) goja.Value {
 				return c.s.Display.Reply(sh.admin(c.shardKeyCommand("shardCollection")))
@@ -127,20 +127,20 @@ func shardMethods() []helper {
 		{"addShard", "url:string options?:object{@addShard}", checked(simple("addShard")),
 			"Adds a replica set to the cluster as a shard."},
 		{"addShardToZone", "shard:string zone:string", checked(simple("addShardToZone", "zone")),
-			"Makes a shard part of a zone."},
+			"Adds a shard to a zone."},
 		{"addShardTag", "shard:string zone:string", checked(simple("addShardToZone", "zone")),
 			"The old name of addShardToZone."},
 		{"updateZoneKeyRange", "ns:string min:object max:object zone:any",
 			checked(shPutIntoZone),
-			"Puts a range of shard keys into a zone; null takes it out."},
+			"Assigns a range of shard keys to a zone; null removes it."},
 		{"addTagRange", "ns:string min:object max:object zone:any",
 			checked(shPutIntoZone),
 			"The old name of updateZoneKeyRange."},
 		{"removeRangeFromZone", "ns:string min:object max:object", checked(shRemoveRange),
-			"Takes a range of shard keys out of its zone."},
+			"Removes a range of shard keys from its zone."},
 		{"removeTagRange", "ns:string min:object max:object", checked(shRemoveRange), "The old name of removeRangeFromZone."},
 		{"removeShardFromZone", "shard:string zone:string", checked(shTakeFromZone),
-			"Takes a shard out of a zone."},
+			"Removes a shard from a zone."},
 		{"removeShardTag", "shard:string zone:string", checked(shTakeFromZone),
 			"The old name of removeShardFromZone."},
 		{"enableAutoSplit", "", checked(shAutoSplit(true)), "Switches splitting on; servers before 6.0.3."},
@@ -155,7 +155,7 @@ func shardMethods() []helper {
 		{"moveRange", "ns:string toShard:string min?:object max?:object options?:object{@moveRange}", checked(shMoveRange),
 			"Moves a range of shard keys to a shard; one of the bounds may be missing."},
 		{"balancerCollectionStatus", "ns:string", simple("balancerCollectionStatus"),
-			"Tells whether a collection is balanced, and if not, why."},
+			"Returns whether a collection is balanced, and if not, why."},
 	}
 }
 

@@ -50,7 +50,7 @@ func returned() map[string]string {
 		cursor:  "chunks getShardedDataDistribution checkMetadataConsistency",
 		finding: "why explain",
 		none:    "waitForBalancer waitForBalancerOff awaitBalancerRound awaitCollectionBalance",
-		"`finished`, `stopped`, `moves`, … of the run":                  "apply",
+		"`finished`, `stopped`, `moves`, … of the run":                  "apply presplit",
 		"`reached`, `stopped`, `moves`, `left`, … of the run":           "balance",
 		"the server's reply; of a wait, or of a run at a pace, its end": "drain defragment",
 	} {

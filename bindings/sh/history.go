@@ -2,11 +2,12 @@ package sh
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/diagnosis"
-	"shardsh/balancer/live"
+	"shardsh/bindings/rawdoc"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -21,7 +22,7 @@ type failedRounds struct {
 	message, when goja.Value // undefined when nothing failed
 }
 
-func (s *Host) failedRounds(seen *live.Overview) failedRounds {
+func (s *Host) failedRounds(seen *overview) failedRounds {
 	of := diagnosis.RoundsOf(seen.Snapshot)
 	if of.Newest == nil {
 		return failedRounds{message: goja.Undefined(), when: goja.Undefined()}
@@ -39,8 +40,8 @@ func (s *Host) lookup(doc bson.Raw, path ...string) goja.Value {
 	return s.JS.World.ToJS(v)
 }
 
-// outcomes returns how the migrations that a Look counted ended.
-func outcomes(seen *live.Overview) []catalog.Outcome {
+// outcomes returns how migrations have ended.
+func outcomes(seen *overview) []catalog.Outcome {
 	return diagnosis.OutcomesSince(seen.Snapshot, seen.Time().Add(-lookBack))
 }
 
@@ -76,13 +77,17 @@ func (s *Host) timeOrNull(t time.Time) goja.Value {
 	return s.JS.GoValue(t)
 }
 
-// listedMigrations returns those under way as mongosh lists them: with the lock
-// that config servers up to 5.0 hold for good.
-func listedMigrations(seen *live.Overview) []catalog.ActiveMigration {
+// listedMigrations returns the migrations in progress as mongosh lists them: with every
+// lock in config.locks, such as the one that config servers up to 5.0 hold for good.
+func listedMigrations(seen *overview) []catalog.ActiveMigration {
 	list := seen.Parts().Migrations
-	if lock := document(seen, "locks", "balancer"); lock != nil {
-		when, _ := lock.Lookup("when").TimeOK()
-		list = append(list[:len(list):len(list)], catalog.ActiveMigration{Namespace: "balancer", Since: when})
+	list = list[:len(list):len(list)]
+	for _, lock := range seen.raw["locks"] {
+		ns := rawdoc.Text(lock, "_id")
+		if !slices.ContainsFunc(list, func(m catalog.ActiveMigration) bool { return m.Namespace == ns }) {
+			when, _ := lock.Lookup("when").TimeOK()
+			list = append(list, catalog.ActiveMigration{Namespace: ns, Since: when})
+		}
 	}
 	return list
 }

@@ -52,14 +52,14 @@ func shardLegacyMethods() []helper {
 		}, "Returns the times between which the balancer works, or null."},
 		{"getActiveMigrations", "configDB?:object", func(c *call, sh *Helpers) goja.Value {
 			var items []any
-			seen := c.s.look(sh.current(), sh.configArgument(c, 0), live.Look{Parts: live.Migrations})
+			seen := c.s.look(sh.current(), sh.configArgument(c, 0), live.ReaderOptions{Parts: live.Migrations})
 			for _, m := range listedMigrations(seen) {
 				items = append(items, c.JS.NewObject("_id", m.Namespace, "when", c.s.timeOrNull(m.Since)))
 			}
 			return c.JS.Runtime.NewArray(items...)
 		}, "Returns the migrations in progress."},
 		{"getRecentFailedRounds", "configDB?:object", func(c *call, sh *Helpers) goja.Value {
-			f := c.s.failedRounds(c.s.look(sh.current(), sh.configArgument(c, 0), live.Look{Parts: live.Rounds}))
+			f := c.s.failedRounds(c.s.look(sh.current(), sh.configArgument(c, 0), live.ReaderOptions{Parts: live.Rounds}))
 			o := c.JS.NewObject("count", f.count, "lastErr", "", "lastTime", goja.Undefined())
 			if f.count > 0 {
 				script.Must(o.Set("lastErr", f.message))
@@ -69,7 +69,7 @@ func shardLegacyMethods() []helper {
 		}, "Returns how many of the last five rounds failed."},
 		{"getRecentMigrations", "configDB?:object", func(c *call, sh *Helpers) goja.Value {
 			var items []any
-			seen := c.s.look(sh.current(), sh.configArgument(c, 0), live.Look{Parts: live.Outcomes, Span: lookBack})
+			seen := c.s.look(sh.current(), sh.configArgument(c, 0), live.ReaderOptions{Parts: live.Outcomes, Span: lookBack})
 			for _, m := range outcomes(seen) {
 				id := m.Error
 				if id == "" {
@@ -208,7 +208,7 @@ func shAwaitCollectionBalance(c *call, sh *Helpers) goja.Value {
 	timeout, interval := c.timeoutAndInterval("awaitCollectionBalance", 1)
 	db, coll, _ := strings.Cut(ns, ".")
 	balanced := c.JS.Poll(timeout, interval, func() bool {
-		seen := sh.look(live.Look{Parts: live.Statuses, Namespaces: []string{ns}})
+		seen := sh.look(live.ReaderOptions{Parts: live.Statuses, Namespaces: []string{ns}})
 		return diagnosis.Balances(seen.Snapshot)[0].Balanced
 	})
 	if !balanced {

@@ -1,6 +1,7 @@
 package sh
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,26 +30,43 @@ func (a shellRunner) request(database string, command bson.D) server.Request {
 	return d.Request(command, server.Reads)
 }
 
-// Ask sends a command. The shell's own context bounds it.
+// RunCommand sends a command. The shell's own context bounds it.
 func (a shellRunner) RunCommand(_ context.Context, database string, command bson.D) (bson.Raw, error) {
 	return a.gateway.Send(a.request(database, command))
 }
 
-// List returns the documents of a cursor.
+// RunCursorCommand returns the documents of a cursor.
 func (a shellRunner) RunCursorCommand(_ context.Context, database string, command bson.D) ([]bson.Raw, error) {
 	return a.gateway.TryAll(a.request(database, command))
 }
 
-// shellRunner sends on the connection of the current db.
+// commandRunner returns the runner on the connection of the current db.
 func (sh *Helpers) commandRunner() shellRunner {
 	return shellRunner{sh.s.Gateway, sh.current().Sibling("admin"), sh.config()}
 }
 
+// overview is a Snapshot of parts of a cluster, with documents that Snapshots do not keep.
+type overview struct {
+	*catalog.Snapshot
+	raw map[string][]bson.Raw
+}
+
+// sized reports whether the server has told the sizes of data, as it does from 6.0.3 on.
+func (o *overview) sized() bool { return o.raw["shardedDataDistribution"] != nil }
+
+// Parts that a helper can't do without: all but those that many users may not read, or
+// many servers don't have; leniently also without the balancer's own words.
+const (
+	strict  = live.All &^ (live.Sizes | live.Migrations | live.Reshardings)
+	lenient = strict &^ (live.Balancer | live.Statuses)
+)
+
 // look reads parts of the cluster that a database belongs to; another config
 // database may stand in for its own. What fails is thrown.
-func (s *Host) look(d, config *server.Database, l live.Look) *live.Overview {
-	seen, err := s.tryLook(d, config, l)
-	var part *live.PartError
+func (s *Host) look(d, config *server.Database, o live.ReaderOptions) *overview {
+	o.Required = cmp.Or(o.Required, strict)
+	seen, err := s.tryLook(d, config, o)
+	var part *live.ReadError
 	switch {
 	case errors.As(err, &part):
 		s.Gateway.Throw(part.Err)
@@ -58,24 +76,29 @@ func (s *Host) look(d, config *server.Database, l live.Look) *live.Overview {
 	return seen
 }
 
-// tryLook is look for those who can do without.
-func (s *Host) tryLook(d, config *server.Database, l live.Look) (*live.Overview, error) {
-	l.Now = s.JS.Clock.Now()
-	ask := shellRunner{s.Gateway, d.Sibling("admin"), config}
-	seen, err := l.Read(s.JS.Context(), ask)
-	if l.Parts&live.Balancer == 0 || l.Release != (catalog.Release{}) || !lacksBalancer(seen, err) {
+// tryLook is look for callers that can do without: nothing is required.
+func (s *Host) tryLook(d, config *server.Database, o live.ReaderOptions) (*overview, error) {
+	o.Now = s.JS.Clock.Now()
+	seen := &overview{raw: map[string][]bson.Raw{}}
+	o.Documents = func(of string, docs []bson.Raw) { seen.raw[of] = append([]bson.Raw{}, docs...) }
+	read := func() (err error) {
+		seen.Snapshot, err = live.NewCommandReader(shellRunner{s.Gateway, d.Sibling("admin"), config}, o).Read(s.JS.Context())
+		return err
+	}
+	err := read()
+	if o.Parts&live.Balancer == 0 || o.Release != (catalog.Release{}) || !lacksBalancer(seen, err) {
 		return seen, err
 	}
 	old, known := catalog.ReleaseOf(d.Conn.Version().String())
 	if !known || old.HasModes() {
 		return seen, err
 	}
-	l.Release = old // which has other places to look at
-	return l.Read(s.JS.Context(), ask)
+	o.Release = old // which has other places to look at
+	return seen, read()
 }
 
 // lacksBalancer reports whether the server has no command that tells of the balancer.
-func lacksBalancer(seen *live.Overview, err error) bool {
+func lacksBalancer(seen *overview, err error) bool {
 	if err != nil {
 		return server.CodeOf(err) == server.CommandNotFound
 	}
@@ -86,11 +109,13 @@ func lacksBalancer(seen *live.Overview, err error) bool {
 
 // Look reads parts of the cluster that a database belongs to. What fails is
 // thrown.
-func (s *Host) Look(d *server.Database, l live.Look) *live.Overview {
-	return s.look(d, d.Sibling("config"), l)
+func (s *Host) Look(d *server.Database, o live.ReaderOptions) *catalog.Snapshot {
+	return s.look(d, d.Sibling("config"), o).Snapshot
 }
 
-func (sh *Helpers) look(l live.Look) *live.Overview { return sh.s.look(sh.current(), sh.config(), l) }
+func (sh *Helpers) look(o live.ReaderOptions) *overview {
+	return sh.s.look(sh.current(), sh.config(), o)
+}
 
 // release returns the line of releases the server belongs to, and whether its
 // version could be read.
@@ -101,7 +126,7 @@ func (sh *Helpers) release() (r catalog.Release, known bool) {
 
 // document returns one of the documents of config's small collections that were
 // read, by its _id; nil when there is none.
-func document(seen *live.Overview, collection, id string) bson.Raw {
+func document(seen *overview, collection, id string) bson.Raw {
 	for _, doc := range seen.Parts().Config[collection] {
 		if rawdoc.Text(doc, "_id") == id {
 			return doc
@@ -111,7 +136,7 @@ func document(seen *live.Overview, collection, id string) bson.Raw {
 }
 
 // unread returns why something was not read; empty when it was.
-func unread(seen *live.Overview, what string) string {
+func unread(seen *overview, what string) string {
 	for _, gap := range seen.Parts().Source.Gaps {
 		if gap.What == what {
 			return gap.Reason

@@ -21,7 +21,7 @@ func shardMapMethods() []helper {
 // shMap answers as an object, which is printed as the drawing, in scripts too.
 func shMap(c *call, sh *Helpers) goja.Value {
 	ns := c.namespaceArgument(0)
-	s := sh.snapshot(live.ReaderOptions{Namespaces: []string{ns}, SkipLogs: true})
+	s := sh.snapshot(live.ReaderOptions{Parts: live.Current, Namespaces: []string{ns}})
 	if err := diagnosis.Check(s, diagnosis.Scope{Namespace: ns}); err != nil {
 		sh.throwUnknown(err)
 	}

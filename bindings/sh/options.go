@@ -28,7 +28,7 @@ func (c *call) options(helper string, i int) helperOptions {
 	}
 	known := optionNames(helper)
 	for _, name := range h.o.Keys() {
-		if !slices.Contains(known, name) {
+		if now, old := oldNames()[name]; !slices.Contains(known, name) && (!old || !slices.Contains(known, now)) {
 			c.JS.ThrowInvalid("sh.%s has no option %s (it knows %s)%s", helper, name, strings.Join(known, ", "),
 				plaintext.DidYouMean(name, known))
 		}
@@ -51,13 +51,40 @@ func optionNames(helper string) []string {
 	return nil
 }
 
+// oldNames returns older names of options, which work and are not shown.
+func oldNames() map[string]string {
+	return map[string]string{"takeOver": "pauseBalancing", "maxTime": "for"}
+}
+
 // get returns an option; nil when it was not given.
 func (h helperOptions) get(name string) goja.Value {
-	v := script.Property(h.o, name)
+	v := h.property(name)
 	if v == nil || goja.IsNull(v) {
 		return nil
 	}
 	return v
+}
+
+// property is get that tells null from what is missing.
+func (h helperOptions) property(name string) goja.Value {
+	if h.o == nil {
+		return nil
+	}
+	v := script.Property(h.o, name)
+	for old, now := range oldNames() {
+		if now == name && v == nil {
+			v = script.Property(h.o, old)
+		}
+	}
+	return v
+}
+
+// given reports whether an option was given, perhaps as null.
+func (h helperOptions) given(name string) bool { return h.property(name) != nil }
+
+func (h helperOptions) isNull(name string) bool {
+	v := h.property(name)
+	return v != nil && goja.IsNull(v)
 }
 
 // refuse throws for an option of a wrong kind.

@@ -4,13 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
-	"slices"
 	"strings"
 
+	"shardsh/balancer/action"
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/live"
 	"shardsh/balancer/plan"
-	"shardsh/bindings/applying"
 	"shardsh/bindings/findings"
 	"shardsh/bindings/script"
 
@@ -23,7 +22,7 @@ const planOptions = "goal,maxBytes,maxMoves,maxRounds,maxTime,model,seed,ignoreW
 func shardPlanMethods() []helper {
 	return []helper{
 		{"plan", "ns?:string|object options?:object{" + planOptions + "}", checked(shPlan),
-			"Says what the balancer would do if it were on, step by step: for a collection, [collections] or all; {goal} is " +
+			"Plans what the balancer would do if it were on, step by step: for a collection, [collections] or all; {goal} is " +
 				"balance, {drain: shard}, zones, defragment, consolidate or {presplit: {chunks|perShard|fromSample|points}}; " +
 				"{maxBytes, maxMoves, maxRounds, maxTime}."},
 	}
@@ -84,21 +83,15 @@ func shPlan(c *call, sh *Helpers) goja.Value {
 // would say that there is nothing to do.
 func (sh *Helpers) needCatalog(s *catalog.Snapshot, names []string) {
 	for _, gap := range s.Parts().Source.Gaps {
-		switch gap.What {
-		case "shards", "collections", "settings", "tags", "zones", "chunks":
-		default:
-			continue
-		}
-		if gap.Namespace == "" || len(names) == 0 || slices.Contains(names, gap.Namespace) {
-			sh.s.JS.Throw(script.RuntimeError, "%s could not be read, and without it there is no plan: %s",
-				strings.TrimSpace(gap.What+" "+gap.Namespace), gap.Reason)
+		if err := action.NeedFor(gap, names); err != nil {
+			sh.s.JS.Throw(script.RuntimeError, "%s", err)
 		}
 	}
 }
 
-// planOptions reads the arguments: what to plan for, or nothing, and options. The goal
+// runOptions reads the arguments: what to plan for, or nothing, and options. The goal
 // of cuts depends on the cluster.
-func (c *call) planOptions() (o plan.Options, cuts *applying.Presplit) {
+func (c *call) planOptions() (o plan.Options, cuts *action.Cuts) {
 	names, at := c.namespacesArgument("plan")
 	given := c.options("plan", at)
 	var goal plan.Goal

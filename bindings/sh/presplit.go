@@ -4,23 +4,44 @@ import (
 	"slices"
 	"strings"
 
+	"shardsh/balancer/action"
 	"shardsh/balancer/plan"
-	"shardsh/bindings/applying"
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/script"
 
 	"github.com/dop251/goja"
 )
 
+const cutNames = "chunks,perShard,points,fromSample"
+
+// shardPresplitMethods() cut a collection for what is to come.
+func shardPresplitMethods() []helper {
+	return []helper{
+		{"presplit", "ns:string|object options:object{" + cutNames + ",progress," + runOptionNames + "}", checked(shPresplit),
+			"Cuts a collection and spreads its chunks evenly over the shards, by plan, as sh.apply() does: {chunks} or " +
+				"{perShard} for a hashed key, {points: [documents]}, or {fromSample: chunks}; {pauseBalancing, parallel, journal, " +
+				"resume, dryRun, maxMoves, maxBytes, for, pauseBetween, window, pauseWhen, progress}."},
+	}
+}
+
+func shPresplit(c *call, sh *Helpers) goja.Value {
+	ns := c.namespaceArgument(0)
+	h := c.options("presplit", 1)
+	cuts := c.cuts(h, ns)
+	return c.act(sh, h, []string{ns}, func(e action.RunOptions) planAction {
+		return action.Presplit{Cuts: cuts, RunOptions: e}
+	})
+}
+
 // presplitOption reads {presplit: {chunks, perShard, fromSample, points}}; nil when the
 // goal is another one.
-func (c *call) presplitOption(h helperOptions, names []string) *applying.Presplit {
+func (c *call) presplitOption(h helperOptions, names []string) *action.Cuts {
 	goal, _ := h.get("goal").(*goja.Object)
 	if script.Property(goal, string(plan.Presplit)) == nil {
 		return nil
 	}
 	h.helper, h.o = "plan.presplit", c.JS.Runtime.ToValue(goal.Get(string(plan.Presplit))).ToObject(c.JS.Runtime)
-	known := []string{"chunks", "perShard", "fromSample", "points"}
+	known := strings.Split(cutNames, ",")
 	for _, name := range h.o.Keys() {
 		if !slices.Contains(known, name) {
 			c.JS.ThrowInvalid("the goal presplit has no %s (it knows %s)%s", name, strings.Join(known, ", "),
@@ -30,17 +51,23 @@ func (c *call) presplitOption(h helperOptions, names []string) *applying.Prespli
 	if len(names) != 1 {
 		c.JS.ThrowInvalid("the goal presplit is for one collection")
 	}
-	p := &applying.Presplit{
-		Namespace: names[0], Chunks: int(h.count("chunks")), PerShard: int(h.count("perShard")),
+	p := c.cuts(h, names[0])
+	if err := p.Validate(); err != nil {
+		c.JS.ThrowInvalid("%s", err)
+	}
+	return &p
+}
+
+// cuts reads where to cut a collection.
+func (c *call) cuts(h helperOptions, ns string) action.Cuts {
+	p := action.Cuts{
+		Namespace: ns, Chunks: int(h.count("chunks")), PerShard: int(h.count("perShard")),
 		FromSample: int(h.count("fromSample")),
 	}
 	if list, is := h.get("points").(*goja.Object); is {
 		for _, i := range list.Keys() {
 			p.Points = append(p.Points, c.JS.Document(list.Get(i)))
 		}
-	}
-	if err := p.Check(); err != nil {
-		c.JS.ThrowInvalid("%s", err)
 	}
 	return p
 }

@@ -30,13 +30,13 @@ func shardReshardMethods() []helper {
 			"Shards a collection and spreads its data at once."},
 		{"moveCollection", "ns:string toShard:string options?:object{@moveCollection}", simple("moveCollection", "toShard"),
 			"Moves an unsharded collection to a shard."},
-		{"abortMoveCollection", "ns:string", simple("abortMoveCollection"), "Gives up a moveCollection."},
+		{"abortMoveCollection", "ns:string", simple("abortMoveCollection"), "Aborts a moveCollection."},
 		{"unshardCollection", "ns:string toShard?:string options?:object{@unshardCollection}",
 			simple("unshardCollection", "toShard"),
-			"Gathers a sharded collection on one shard."},
-		{"abortUnshardCollection", "ns:string", simple("abortUnshardCollection"), "Gives up an unshardCollection."},
+			"Moves a sharded collection to one shard and unshards it."},
+		{"abortUnshardCollection", "ns:string", simple("abortUnshardCollection"), "Aborts an unshardCollection."},
 		{"listShards", "filter?:object", checked(shListShards), "Returns the shards."},
-		{"isConfigShardEnabled", "", checked(shIsConfigShard), "Tells whether the config servers are a shard too."},
+		{"isConfigShardEnabled", "", checked(shIsConfigShard), "Returns whether the config server is a shard, too."},
 		{"shardDrainingStatus", "shard?:string", checked(func(c *call, sh *Helpers) goja.Value {
 			var id any = int32(1)
 			if c.Has(0) {
@@ -111,7 +111,7 @@ func (sh *Helpers) adminTelling(body bson.D, ns string, p *display.Progress) bso
 // resharding returns what the cluster tells of the resharding of a collection now;
 // only its name where it tells nothing.
 func (sh *Helpers) resharding(ns string) catalog.ActiveResharding {
-	seen, err := sh.s.tryLook(sh.current(), sh.config(), live.Look{Parts: live.Reshardings, Tolerant: true})
+	seen, err := sh.s.tryLook(sh.current(), sh.config(), live.ReaderOptions{Parts: live.Reshardings})
 	if err == nil {
 		if r, found := diagnosis.ReshardingOf(seen.Snapshot, ns); found {
 			return r

@@ -15,39 +15,39 @@ import (
 func shardSettingMethods() []helper {
 	return []helper{
 		{"enableBalancing", "ns:string|object", checked(shSetCollection("noBalance", "$set", false)),
-			"Lets the balancer move a collection's chunks again."},
+			"Enables the balancing of a collection."},
 		{"disableBalancing", "ns:string|object", checked(shSetCollection("noBalance", "$set", true)),
-			"Keeps the balancer from moving a collection's chunks."},
+			"Disables the balancing of a collection."},
 		{"enableMigrations", "ns:string|object", checked(shMigrations(true)), "Allows all migrations of a collection again."},
 		{"disableMigrations", "ns:string|object", checked(shMigrations(false)),
 			"Forbids all migrations of a collection, by hand too."},
 		{"getBalancerState", "configDB?:object", checked(func(c *call, sh *Helpers) goja.Value {
 			doc := c.s.setting(sh.configArgument(c, 0), "balancer")
 			return c.JS.Runtime.ToValue(doc == nil || !rawdoc.TruthyAt(doc, "stopped"))
-		}), "Tells whether the balancer is switched on."},
+		}), "Returns whether the balancer is enabled."},
 		{"isBalancerRunning", "configDB?:object", checked(shIsBalancerRunning),
 			"Returns the reply of balancerStatus: a document, which is never false."},
 		{"startBalancer", "timeout?:number|string interval?:number|string", checked(shBalancer(true)),
-			"Switches the balancer on."},
+			"Enables the balancer."},
 		{"stopBalancer", "timeout?:number|string interval?:number|string", checked(shBalancer(false)),
-			"Switches the balancer off and waits for its round to end."},
+			"Disables the balancer and waits for its round to end."},
 		{"setBalancerState", "on:boolean", checked(func(c *call, sh *Helpers) goja.Value {
 			return sh.switchBalancer(c, c.Arg(0).ToBoolean(), balancerTimeout, func() (timeout, interval time.Duration) {
 				return waitTimeout, waitInterval
 			})
-		}), "Switches the balancer on or off."},
+		}), "Enables or disables the balancer."},
 		{"getShardedDataDistribution", "options?:object", shDataDistribution,
 			"Returns data and orphans of each collection on each shard."},
-		{"startAutoMerger", "", checked(shAutoMerger(true)), "Switches the auto-merger on."},
-		{"stopAutoMerger", "", checked(shAutoMerger(false)), "Switches the auto-merger off."},
+		{"startAutoMerger", "", checked(shAutoMerger(true)), "Enables the auto-merger."},
+		{"stopAutoMerger", "", checked(shAutoMerger(false)), "Disables the auto-merger."},
 		{"isAutoMergerEnabled", "", checked(func(c *call, sh *Helpers) goja.Value {
 			doc := c.s.setting(sh.config(), "automerge")
 			return c.JS.Runtime.ToValue(doc == nil || rawdoc.TruthyAt(doc, "enabled"))
-		}), "Tells whether the auto-merger is switched on."},
+		}), "Returns whether the auto-merger is enabled."},
 		{"disableAutoMerger", "ns:string|object", checked(shSetCollection("enableAutoMerge", "$set", false)),
-			"Keeps the auto-merger away from a collection."},
+			"Disables the auto-merger for a collection."},
 		{"enableAutoMerger", "ns:string|object", checked(shSetCollection("enableAutoMerge", "$unset", int32(1))),
-			"Ends disableAutoMerger."},
+			"Enables the auto-merger for a collection."},
 		{"checkMetadataConsistency", "options?:object{@checkMetadataConsistency}",
 			checked(func(c *call, sh *Helpers) goja.Value {
 				object, start := c.s.Objects.Cursor(sh.current().Sibling("admin"),

@@ -48,7 +48,7 @@ func showZones(c *call, d *server.Database) goja.Value {
 		zones := c.s.zones(d, ns)
 		return c.s.Display.ShowTables(func(t *display.Tables) { drawZones(t, zones) })
 	}
-	l := live.Look{Parts: live.Zones}
+	l := live.ReaderOptions{Parts: live.Zones}
 	if ns != "" {
 		l.Namespaces = []string{ns}
 	}
@@ -115,7 +115,8 @@ func chunkRows(chunks []bson.Raw) (header []string, rows [][]string) {
 
 // showChunkCounts counts the chunks of all collections.
 func (c *call) showChunkCounts(d *server.Database) goja.Value {
-	collections := c.s.look(d, d.Sibling("config"), live.Look{Parts: live.Collections | live.Counts}).Collections()
+	seen := c.s.look(d, d.Sibling("config"), live.ReaderOptions{Parts: live.Collections | live.Counts})
+	collections := seen.Collections()
 	if c.s.Display.ShowsTables() {
 		return c.s.Display.ShowTables(func(t *display.Tables) {
 			t.Top([]string{"collection", "shard", "chunks#", "jumbo#"}, chunkCountRows(collections), 0,

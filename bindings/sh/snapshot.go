@@ -33,7 +33,7 @@ func shSnapshot(c *call, sh *Helpers) goja.Value {
 			c.JS.Throw(script.RuntimeError, "%s: %s", path, err)
 		}
 	} else {
-		s = sh.snapshot(live.ReaderOptions{Compliance: true, SkipLogs: true})
+		s = sh.snapshot(live.ReaderOptions{Parts: live.Current | live.Statuses | live.Drains})
 	}
 	parts := s.Parts()
 	collections := report.CollectionsOf(s)

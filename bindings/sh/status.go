@@ -33,7 +33,7 @@ type statusReport struct {
 	verbose bool
 	now     time.Time
 
-	seen *live.Overview
+	seen *overview
 }
 
 // statusParts are what sh.status() is made of, beside the routers, and the first
@@ -44,7 +44,7 @@ const statusParts = live.Settings | live.Balancer | live.Shards | live.Databases
 // statusOf reads parts of a cluster for a report.
 func (s *Host) statusOf(d, config *server.Database, parts live.Part) *statusReport {
 	r := &statusReport{s: s, d: d, config: config, now: s.JS.Clock.Now()}
-	r.seen = s.look(d, config, live.Look{Parts: parts, Span: lookBack, Lenient: true})
+	r.seen = s.look(d, config, live.ReaderOptions{Parts: parts, Span: lookBack, Required: lenient})
 	return r
 }
 
@@ -66,7 +66,7 @@ func (s *Host) shardingStatus(d, config *server.Database, o StatusOptions) goja.
 	value := s.JS.Runtime.NewObject()
 	section := func(name string, v any) { script.Must(value.Set(name, v)) }
 	section("shardingVersion", without(s.JS.World.DocToJS(version), "currentVersion"))
-	section("shards", s.JS.Array(r.documents("shards")))
+	section("shards", s.JS.Array(byID(r.documents("shards"))))
 	name, mongoses := r.mongoses()
 	section(name, mongoses)
 	section("autosplit", r.enabled("autosplit", true))
@@ -87,6 +87,13 @@ func (s *Host) shardingStatus(d, config *server.Database, o StatusOptions) goja.
 // stored.
 func (r *statusReport) documents(collection string) []bson.Raw {
 	return r.seen.Parts().Config[collection]
+}
+
+// byID returns documents sorted by _id.
+func byID(docs []bson.Raw) []bson.Raw {
+	return slices.SortedStableFunc(slices.Values(docs), func(a, b bson.Raw) int {
+		return strings.Compare(rawdoc.Text(a, "_id"), rawdoc.Text(b, "_id"))
+	})
 }
 
 // setting returns one document of config.settings; nil when there is none.
@@ -241,10 +248,10 @@ func (r *statusReport) migrationResults() any {
 }
 
 func (r *statusReport) dataDistribution() goja.Value {
-	if r.seen.Distribution == nil {
+	if !r.seen.sized() {
 		return goja.Undefined()
 	}
-	return r.s.JS.Array(r.seen.Distribution)
+	return r.s.JS.Array(r.seen.raw["shardedDataDistribution"])
 }
 
 // databases lists every database with its sharded collections.

@@ -38,7 +38,7 @@ func (r *statusReport) draw(t *display.Tables) {
 
 // shardTable shows shards, the first ones only where others are shown elsewhere.
 func (r *statusReport) shardTable(t *display.Tables, others string) {
-	known := r.seen.Distribution != nil
+	known := r.seen.sized()
 	shards := report.ShardsOf(r.seen.Snapshot, report.CollectionsOf(r.seen.Snapshot))
 	hosts := func(id string) string {
 		shard, _ := r.seen.Shard(catalog.ShardID(id))
@@ -68,8 +68,8 @@ func (r *statusReport) collectionTables(t *display.Tables) {
 	for i := range names {
 		names[i] = sharded[i].Namespace
 	}
-	asked := r.s.look(r.d, r.config, live.Look{
-		Parts: live.Shards | live.Zones | live.Statuses, Namespaces: names, Lenient: true,
+	asked := r.s.look(r.d, r.config, live.ReaderOptions{
+		Parts: live.Shards | live.Zones | live.Statuses, Namespaces: names, Required: lenient,
 	})
 	all := r.judged(names, asked)
 	ranked := report.CollectionsOf(all)
@@ -88,7 +88,7 @@ func (r *statusReport) collectionTables(t *display.Tables) {
 
 // judged returns a Snapshot of the collections that were asked about: what was
 // seen of them, and what the server says.
-func (r *statusReport) judged(names []string, asked *live.Overview) *catalog.Snapshot {
+func (r *statusReport) judged(names []string, asked *overview) *catalog.Snapshot {
 	all := asked.Snapshot
 	for _, ns := range names {
 		c := *r.seen.Collection(ns)
@@ -208,7 +208,7 @@ func (r *statusReport) databaseLines(t *display.Tables) {
 
 // collectionTable is one collection: what it is, whether it is balanced, and a
 // row a shard.
-func (r *statusReport) collectionTable(t *display.Tables, ns string, asked *live.Overview) {
+func (r *statusReport) collectionTable(t *display.Tables, ns string, asked *overview) {
 	entry := document(r.seen, "collections", ns)
 	c := *r.seen.Collection(ns)
 	c.Reported = asked.Collection(c.Namespace).Reported

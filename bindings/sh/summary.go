@@ -29,14 +29,18 @@ type balancerSummary struct {
 
 func (sh *Helpers) summary() *balancerSummary {
 	release, known := sh.release()
-	seen := sh.look(live.Look{
+	required := strict
+	if known && !release.JudgesCollections() {
+		required = lenient
+	}
+	seen := sh.look(live.ReaderOptions{
 		Parts: live.Settings | live.Balancer | live.Shards | live.Collections | live.Statuses | live.Counts |
 			live.Zones | live.Outcomes | live.Migrations | live.Reshardings | live.Unsharded | live.Sizes,
-		Span: diagnosis.FailureSpan, Release: release, Lenient: known && !release.JudgesCollections(),
+		Span: diagnosis.FailureSpan, Release: release, Required: required,
 	})
 	return &balancerSummary{
 		Diagnosis: diagnosis.Of(seen.Snapshot), settings: document(seen, "settings", "balancer"), policy: sh.policyText(),
-		shards: report.ShardsOf(seen.Snapshot, report.CollectionsOf(seen.Snapshot)), sized: seen.Distribution != nil,
+		shards: report.ShardsOf(seen.Snapshot, report.CollectionsOf(seen.Snapshot)), sized: seen.sized(),
 	}
 }
 

@@ -1,9 +1,17 @@
 package sh
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"shardsh/bindings/plaintext"
+	"shardsh/bindings/script"
+)
 
 // topic is a part of sh.help(): helpers that belong together.
 type topic struct {
+	name     string // sh.help(name) explains its helpers
 	title    string
 	examples []example
 }
@@ -14,7 +22,7 @@ type example struct{ helper, call string }
 // topics returns the helpers in the order of sh.help(), each with an example.
 func topics() []topic {
 	return []topic{
-		{"Is it balanced?", []example{
+		{"balance", "Is it balanced?", []example{
 			{"status", `sh.status()`},
 			{"why", `sh.why("shop.orders")`},
 			{"explain", `sh.explain("shop.orders", { customer: 50 })`},
@@ -22,7 +30,7 @@ func topics() []topic {
 			{"plan", `sh.plan("shop.orders", { goal: { drain: "shard2" }, maxBytes: "10GB" })`},
 			{"apply", `sh.apply(sh.plan("shop.orders"), { dryRun: true }).commands`},
 			{"undo", `sh.undo("orders.journal").text()`},
-			{"balance", `sh.balance("shop.orders", { takeOver: true, maxMoves: 1 })`},
+			{"balance", `sh.balance("shop.orders", { pauseBalancing: true, maxMoves: 1 })`},
 			{"whatIf", `sh.whatIf(c => { c.addShard(2); c.chunkSize("shop.orders", 256) }, c => c.drain("shard2"))`},
 			{"balancerSummary", `sh.balancerSummary().problems`},
 			{"balancerCollectionStatus", `sh.balancerCollectionStatus("shop.orders")`},
@@ -32,7 +40,7 @@ func topics() []topic {
 			{"snapshot", `sh.snapshot().collections.map(c => c.ns)`},
 			{"isBalancerInRound", `while (sh.isBalancerInRound()) sleep(100)`},
 		}},
-		{"The balancer and its settings", []example{
+		{"settings", "The balancer and its settings", []example{
 			{"startBalancer", `sh.startBalancer()`},
 			{"stopBalancer", `sh.stopBalancer(60000)`},
 			{"setBalancerState", `sh.setBalancerState(true)`},
@@ -48,7 +56,7 @@ func topics() []topic {
 			{"enableAutoSplit", `sh.enableAutoSplit()`},
 			{"disableAutoSplit", `sh.disableAutoSplit()`},
 		}},
-		{"Shards", []example{
+		{"shards", "Shards", []example{
 			{"listShards", `sh.listShards().map(s => s._id)`},
 			{"addShard", `sh.addShard("rs9/h9:27018")`},
 			{"drain", `sh.drain("shard2", { wait: true })`},
@@ -62,7 +70,7 @@ func topics() []topic {
 			{"shardDrainingStatus", `sh.shardDrainingStatus("shard2")`},
 			{"getTransitionToDedicatedConfigServerStatus", `sh.getTransitionToDedicatedConfigServerStatus()`},
 		}},
-		{"Databases and collections", []example{
+		{"collections", "Databases and collections", []example{
 			{"enableSharding", `sh.enableSharding("sales", "shard1")`},
 			{"adviseKey", `sh.adviseKey("shop.orders", [{ customer: 1 }, { order: "hashed" }]).verdict`},
 			{"adviseChunkSize", `sh.adviseChunkSize("shop.orders", { expect: "500GB" }).mb`},
@@ -79,7 +87,7 @@ func topics() []topic {
 			{"abortUnshardCollection", `sh.abortUnshardCollection("shop.orders")`},
 			{"checkMetadataConsistency", `sh.checkMetadataConsistency({ checkIndexes: true }).toArray()`},
 		}},
-		{"Chunks", []example{
+		{"chunks", "Chunks", []example{
 			{"map", `sh.map("shop.orders")`},
 			{"chunks", `sh.chunks("shop.orders", { shard: "shard1", limit: 10 }).toArray()`},
 			{"splitAt", `sh.splitAt("shop.orders", { customer: 500 })`},
@@ -91,6 +99,7 @@ func topics() []topic {
 			{"clearJumbo", `sh.clearJumbo("shop.orders", { customer: 50 })`},
 			{"defragment", `sh.defragment("shop.orders", { chunkSize: 64 })`},
 			{"defragmentStatus", `sh.defragmentStatus("shop.orders").running`},
+			{"presplit", `sh.presplit("shop.orders", { points: [{ customer: 50 }], pauseBalancing: true })`},
 			{"stopDefragment", `sh.stopDefragment("shop.orders")`},
 			{"startAutoMerger", `sh.startAutoMerger()`},
 			{"stopAutoMerger", `sh.stopAutoMerger()`},
@@ -98,7 +107,7 @@ func topics() []topic {
 			{"enableAutoMerger", `sh.enableAutoMerger("shop.orders")`},
 			{"disableAutoMerger", `sh.disableAutoMerger("shop.orders")`},
 		}},
-		{"Zones", []example{
+		{"zones", "Zones", []example{
 			{"zones", `sh.zones("shop.orders")`},
 			{"addShardToZone", `sh.addShardToZone("shard1", "EU")`},
 			{"removeShardFromZone", `sh.removeShardFromZone("shard1", "EU")`},
@@ -109,7 +118,7 @@ func topics() []topic {
 			{"addTagRange", `sh.addTagRange("shop.orders", { customer: 0 }, { customer: 100 }, "EU")`},
 			{"removeTagRange", `sh.removeTagRange("shop.orders", { customer: 0 }, { customer: 100 })`},
 		}},
-		{"Of the old shell", []example{
+		{"old", "The old mongo shell", []example{
 			{"waitForBalancer", `sh.waitForBalancer(false, 60000)`},
 			{"waitForBalancerOff", `sh.waitForBalancerOff(60000)`},
 			{"awaitBalancerRound", `sh.awaitBalancerRound(60000)`},
@@ -136,18 +145,44 @@ func exampleOf(helper string) string {
 	return ""
 }
 
-// helpRows returns what sh.help() lists: headings, and what each helper does.
-func helpRows() [][2]string {
+// helpWidth is where the lines of the help end.
+const helpWidth = 80
+
+// helpText returns what sh.help() shows: the helpers by topic, which fits a screen, or
+// the explanations of a topic.
+func helpText(paint func(color, text string) string, name string) string {
+	var b strings.Builder
+	list := topics()
+	if i := slices.IndexFunc(list, func(t topic) bool { return t.name == name }); i >= 0 {
+		list[i].explain(&b, paint)
+		return strings.TrimRight(b.String(), "\n")
+	}
+	b.WriteString("\n  " + paint(script.HeadingColor, "Shard Class:") + "\n\n")
+	for _, t := range list {
+		fmt.Fprintf(&b, "  %s  sh.help(%q)\n", paint(script.HeadingColor, t.title), t.name)
+		var names []string
+		for _, e := range t.examples {
+			names = append(names, e.helper)
+		}
+		for _, line := range plaintext.Wrapped(strings.Join(names, ", "), helpWidth-4) {
+			b.WriteString("    " + line + "\n")
+		}
+	}
+	b.WriteString("\n  sh.why.help() explains one helper, sh.help(\"chunks\") those of a topic.")
+	return b.String()
+}
+
+// explain writes what each helper of a topic does.
+func (t topic) explain(b *strings.Builder, paint func(color, text string) string) {
 	texts := map[string]string{}
 	for _, m := range slices.Concat(tables()...) {
 		texts[m.name] = m.help
 	}
-	var rows [][2]string
-	for _, t := range topics() {
-		rows = append(rows, [2]string{t.title, ""})
-		for _, e := range t.examples {
-			rows = append(rows, [2]string{e.helper, texts[e.helper]})
+	b.WriteString("\n  " + paint(script.HeadingColor, t.title+":") + "\n\n")
+	for _, e := range t.examples {
+		b.WriteString("  " + e.helper + "\n")
+		for _, line := range plaintext.Wrapped(texts[e.helper], helpWidth-4) {
+			b.WriteString("    " + line + "\n")
 		}
 	}
-	return rows
 }

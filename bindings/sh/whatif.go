@@ -21,7 +21,7 @@ import (
 func shardWhatIfMethods() []helper {
 	return []helper{
 		{"whatIf", "changes:function|object alternative?:function|object{model,seed,timeZone}", checked(shWhatIf),
-			"Says what would come of changes, side by side with what is: for c => { c.addShard(2); c.drain(\"s1\") }, each " +
+			"Simulates changes, side by side with the cluster as it is: for c => { c.addShard(2); c.drain(\"s1\") }, each " +
 				"further function another alternative; {name: function} names them. Nothing is changed."},
 	}
 }

@@ -21,7 +21,7 @@ func shardWhyMethods() []helper {
 	const signature = "ns?:string|object{shard,zone} key?:object"
 	return []helper{
 		{"why", signature, shWhy,
-			"Tells what is wrong, and everything that keeps it so, with what to do: of the cluster, a collection, {shard} or " +
+			"Explains what is wrong, its causes, and what to do: for the cluster, a collection, {shard} or " +
 				"{zone}; with a key, of one chunk."},
 		{"explain", signature, shWhy, "Another name of why."},
 	}
@@ -34,7 +34,7 @@ func shWhy(c *call, sh *Helpers) goja.Value {
 	if hasKey && about.Namespace == "" {
 		c.JS.ThrowInvalid("Argument key is the shard key of a chunk of a collection: ns has to name one (Shard.why)")
 	}
-	s := sh.snapshot(live.ReaderOptions{Compliance: true, Causes: true})
+	s := sh.snapshot(live.ReaderOptions{Parts: live.WithStatus | live.Causes})
 	if err := diagnosis.Check(s, about); err != nil {
 		if answer, ok := sh.whyNotSharded(s, about.Namespace); ok && !hasKey {
 			return c.s.shown(answer, findings.Text(answer))

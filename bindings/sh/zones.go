@@ -19,7 +19,7 @@ import (
 // zones returns all zones by name, with the ranges of one collection or, for an
 // empty name, of all.
 func (s *Host) zones(d *server.Database, ns string) []diagnosis.Zone {
-	l := live.Look{Parts: live.Shards | live.Zones}
+	l := live.ReaderOptions{Parts: live.Shards | live.Zones}
 	if ns != "" {
 		l.Namespaces = []string{ns}
 	}

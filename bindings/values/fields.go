@@ -3,17 +3,18 @@ package values
 import (
 	"slices"
 	"strconv"
-	"unsafe"
 
 	"github.com/dop251/goja"
 	"github.com/dop251/goja/unistring"
+
+	"shardsh/bindings/gojamem"
 )
 
 // objectFields reads the fields that objects have, on the way out of JavaScript.
 type objectFields struct {
 	rt     *goja.Runtime
 	js     *intrinsics
-	inside inside
+	memory *gojamem.Memory
 	order  *goja.Symbol       // on documents whose order JavaScript cannot keep; nil before the first
 	names  []unistring.String // of fields that are being written
 }
@@ -24,7 +25,7 @@ type objectFields struct {
 // field that is hidden by then is left out.
 func (f *objectFields) each(o *goja.Object, each func(name string, v goja.Value)) {
 	from := len(f.names)
-	names, values, ok := f.inside.fieldsOf(o, f.names)
+	names, values, ok := f.memory.Fields(o, f.names)
 	if !ok || f.order != nil && f.orderOf(o) != nil {
 		for _, name := range f.keys(o) {
 			each(name, o.Get(name))
@@ -35,8 +36,8 @@ func (f *objectFields) each(o *goja.Object, each func(name string, v goja.Value)
 	defer func() { f.names = f.names[:from] }()
 	for _, key := range names[from:] {
 		name, v := key.String(), values[key]
-		if !f.inside.plain(v) { // gone by now, or an accessor, hidden, or not to be changed
-			if v != nil && f.inside.hidden(v) {
+		if !f.memory.Plain(v) { // gone by now, or an accessor, hidden, or not to be changed
+			if v != nil && f.memory.Hidden(v) {
 				continue
 			}
 			v = o.Get(name)
@@ -47,11 +48,8 @@ func (f *objectFields) each(o *goja.Object, each func(name string, v goja.Value)
 
 // item returns an item of an array.
 func (f *objectFields) item(o *goja.Object, i int) goja.Value {
-	if kind, data := f.inside.behind(o); kind == f.inside.array && kind != nil {
-		items := *(*[]goja.Value)(unsafe.Add(data, f.inside.items))
-		if i < len(items) && f.inside.plain(items[i]) {
-			return items[i]
-		}
+	if v := f.memory.Item(o, i); v != nil {
+		return v
 	}
 	return o.Get(strconv.Itoa(i))
 }
@@ -94,28 +92,22 @@ func (f *objectFields) keys(o *goja.Object) []string {
 // one or an array, has none of its own, and inherits from the language alone, which
 // has none.
 func (f *objectFields) lacks(o *goja.Object, name unistring.String) bool {
-	kind, data := f.inside.behind(o)
-	var names uintptr
-	var from *goja.Object
-	switch kind {
-	case nil:
-		return false
-	case f.inside.object:
-		names, from = f.inside.names, f.js.objectProto
-	case f.inside.array:
-		names, from = f.inside.others, f.js.arrayProto
-	default:
+	names, array, ok := f.memory.Names(o)
+	if !ok {
 		return false
 	}
-	return !slices.Contains(*(*[]unistring.String)(unsafe.Add(data, names)), name) && o.Prototype() == from
+	from := f.js.objectProto
+	if array {
+		from = f.js.arrayProto
+	}
+	return !slices.Contains(names, name) && o.Prototype() == from
 }
 
 // natural reports whether objects and arrays have no toBSON unless somebody gave them
 // one of their own. It is asked once for all that is written at a time.
 func (f *objectFields) natural() bool {
 	const name = "toBSON"
-	if f.inside.bare(f.js.arrayProto, f.inside.arrayProto, name) &&
-		f.inside.bare(f.js.objectProto, f.inside.objectProto, name) &&
+	if f.memory.Lacks(f.js.arrayProto, name) && f.memory.Lacks(f.js.objectProto, name) &&
 		f.js.arrayProto.Prototype() == f.js.objectProto && f.js.objectProto.Prototype() == nil {
 		return true
 	}

@@ -56,7 +56,7 @@ func (w *World) LazyDoc(d bson.Raw) goja.Value { return w.lazy(w.spare.keep(d), 
 // lazy is LazyDoc for bytes that stay as they are.
 func (w *World) lazy(d []byte, level int) goja.Value {
 	body, ok := rawdoc.Body(d)
-	if !ok || looksLikeDBRef(body) || level > maxNesting || !w.settling.possible() {
+	if !ok || looksLikeDBRef(body) || level > maxNesting || !w.Memory.Known() {
 		v, _ := w.decode(bson.TypeEmbeddedDocument, d, level)
 		return v
 	}
@@ -321,6 +321,6 @@ func (l *lazyDoc) settle() {
 	if p := l.o.Prototype(); p != w.settling.proto {
 		must(o.SetPrototype(p))
 	}
-	w.settling.become(l.o, o)
+	w.Memory.Replace(l.o, o)
 	l.body, l.fields = nil, nil
 }

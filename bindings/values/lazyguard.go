@@ -1,50 +1,17 @@
 package values
 
 import (
-	"reflect"
 	"strings"
-	"unsafe"
 
 	"github.com/dop251/goja"
 )
 
-// settling is how a lazy document's object turns into one like any other while
-// scripts hold it. What an object does is behind a field of goja's Object that has
-// no name outside; objects of the common kind know the Object they belong to, which
-// is the receiver of their accessors.
+// settling has a lazy document become an object like any other before a script sees a
+// difference.
 type settling struct {
-	rt          *goja.Runtime
-	js          *intrinsics
-	self, owner []int        // the fields of Object and of the kind behind it; nil for unknown
-	proto       *goja.Object // of lazy documents; nil before the first
-}
-
-func newSettling(rt *goja.Runtime, js *intrinsics) settling {
-	s := settling{rt: rt, js: js}
-	self, ok := reflect.TypeFor[goja.Object]().FieldByName("self")
-	if !ok || self.Type.Kind() != reflect.Interface {
-		return s
-	}
-	kind := reflect.ValueOf(rt.NewObject()).Elem().FieldByIndex(self.Index).Elem().Type()
-	if kind.Kind() != reflect.Pointer || kind.Elem().Kind() != reflect.Struct {
-		return s
-	}
-	owner, ok := kind.Elem().FieldByName("val")
-	if !ok || owner.Type != reflect.TypeFor[*goja.Object]() {
-		return s
-	}
-	s.self, s.owner = self.Index, owner.Index
-	return s
-}
-
-// possible reports whether this release of goja is known.
-func (s *settling) possible() bool { return s.owner != nil }
-
-// become makes o what fresh is, which nobody else holds.
-func (s *settling) become(o, fresh *goja.Object) {
-	owner := reflect.ValueOf(fresh).Elem().FieldByIndex(s.self).Elem().Elem().FieldByIndex(s.owner)
-	*(**goja.Object)(unsafe.Pointer(owner.UnsafeAddr())) = o
-	*o = *fresh
+	rt    *goja.Runtime
+	js    *intrinsics
+	proto *goja.Object // of lazy documents; nil before the first
 }
 
 // Settle makes a lazy document an object like any other, for what looks at it

@@ -121,7 +121,7 @@ func (e *encoder) number(v goja.Value) {
 }
 
 func (e *encoder) object(o *goja.Object) {
-	if ms, ok := e.w.fields.inside.dateOf(o); ok {
+	if ms, ok := e.w.Memory.Date(o); ok {
 		e.dateAt(ms)
 		return
 	}

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/dop251/goja"
+
+	"shardsh/bindings/gojamem"
 )
 
 // Options are what a World needs from its surroundings. The zero value works.
@@ -16,6 +18,9 @@ type Options struct {
 	// Warn receives a one-line notice for the user, without the word
 	// "Warning:" in front; each text is passed once per World. nil drops them.
 	Warn func(text string)
+	// SafeMemory has nothing read from the engine's private memory (package gojamem): slower,
+	// and the same to scripts.
+	SafeMemory bool
 	// Made sees each global object when it is first looked at; nil sees none.
 	Made func(name string, o *goja.Object)
 }
@@ -26,6 +31,8 @@ type Options struct {
 type World struct {
 	rt   *goja.Runtime
 	opts Options
+	// Memory reads the runtime's objects where the engine keeps them.
+	Memory *gojamem.Memory
 
 	classes [kindCount]*class
 	warned  map[string]bool
@@ -71,8 +78,9 @@ func Install(rt *goja.Runtime, opts Options) *World {
 		})
 	}
 	w.exactBigInt()
-	w.settling = newSettling(rt, &w.js)
-	w.fields = objectFields{rt: rt, js: &w.js, inside: newInside(rt, &w.js)}
+	w.Memory = gojamem.New(rt, opts.SafeMemory)
+	w.settling = settling{rt: rt, js: &w.js}
+	w.fields = objectFields{rt: rt, js: &w.js, memory: w.Memory}
 	w.settling.guard()
 	return w
 }

@@ -33,7 +33,7 @@ def refused(text, **options):
     raise AssertionError("not refused")
 
 
-refused("--shards takes 1 to 1000", shards=0)
+refused("takes 1 to 1000 shards", shards=0)
 refused("there is no /nowhere/shardsh", binary="/nowhere/shardsh")
 if sys.argv[1:] == ["leave"]:
     print("left", shardsh.start().uri)  # which ends with this process

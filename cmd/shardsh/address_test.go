@@ -20,7 +20,7 @@ func TestAddressErrors(t *testing.T) {
 		{[]string{"--port", "70000"}, "1 to 65535"},
 		{[]string{"--port", "x"}, "1 to 65535"},
 		{[]string{"--port"}, "--port needs a value"},
-		{[]string{"a:b"}, `"b" is no port`},
+		{[]string{"a:b"}, `"b" is not a port`},
 		{[]string{"/nowhere/script"}, "neither an address nor a script"},
 		{[]string{"a b"}, "neither an address nor a script"},
 		{[]string{"--host", "h", "a$b"}, "neither an address nor a script"},

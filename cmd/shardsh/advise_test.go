@@ -64,18 +64,18 @@ func TestAdviseLine(t *testing.T) {
 		code   int
 		stderr string
 	}{
-		"no collection":    {nil, exitUsage, "--ns says which collection"},
+		"no collection":    {nil, exitUsage, "--ns DB.COLLECTION is required"},
 		"no namespace":     {[]string{"--ns", "orders"}, exitUsage, "--ns takes DB.COLLECTION"},
 		"none there":       {[]string{"--ns", "shop.orders"}, exitFailure, "shop.orders"},
 		"a file":           {[]string{"--ns", "shop.orders", "--from", "c.snap"}, exitUsage, "--from"},
 		"another question": {[]string{"--ns", "shop.orders", "--about", "zones"}, exitUsage, "--about takes key"},
-		"no key":           {[]string{"--ns", "shop.orders", "--key", "{"}, exitUsage, "no extended JSON"},
+		"no key":           {[]string{"--ns", "shop.orders", "--key", "{"}, exitUsage, "not valid extended JSON"},
 		"no shard key":     {[]string{"--ns", "shop.orders", "--key", `{"a": -1}`}, exitUsage, "must be 1 or"},
-		"no query":         {[]string{"--ns", "shop.orders", "--query", "a"}, exitUsage, "no extended JSON"},
+		"no query":         {[]string{"--ns", "shop.orders", "--query", "a"}, exitUsage, "not valid extended JSON"},
 		"no size":          {[]string{"--ns", "shop.orders", "--expect", "lots"}, exitUsage, "--expect takes a size"},
 		"a key for the size": {[]string{"--ns", "a.b", "--about", "chunk-size", "--key", `{"a": 1}`}, exitUsage, "--about " +
 			"chunk-size"},
-		"cut by what":         {[]string{"--ns", "shop.new", "--about", "presplit"}, exitUsage, "give one with --key"},
+		"cut by what":         {[]string{"--ns", "shop.new", "--about", "presplit"}, exitUsage, "name a shard key with --key"},
 		"an unknown format":   {[]string{"--ns", "shop.orders", "--output", "xml"}, exitUsage, "--output takes text, json"},
 		"a query for a split": {[]string{"--ns", "a.b", "--about", "presplit", "--query", "{}"}, exitUsage, "--query is for"},
 	} {

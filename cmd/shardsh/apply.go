@@ -1,115 +1,123 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"os"
-	"strings"
 
+	"github.com/spf13/pflag"
+
+	"shardsh/balancer/action"
 	"shardsh/balancer/apply"
 	"shardsh/balancer/plan"
-	"shardsh/bindings/findings"
+	"shardsh/cmd/shardsh/cmdline"
+	"shardsh/cmd/shardsh/target"
 )
 
-// apply is "shardsh apply": a plan, carried out.
-func (env environment) apply(ctx context.Context) error {
-	var o applyLine
-	groups := o.groups()
-	err := env.parseApply(&o, groups)
-	switch {
-	case err != nil:
-		return err
-	case o.help:
-		printApplyHelp(env.stdout, groups)
-		return nil
-	}
-	given, err := env.givenPlan(o)
-	if err != nil {
-		return err
-	}
-	if err := env.confirm(ctx, o, given); err != nil {
-		return err
-	}
-	ctx, cancel := o.bounded(ctx)
-	defer cancel()
-	conn, err := env.connect(ctx, o.commandLine, false)
-	if err != nil {
-		return because(ctx, err)
-	}
-	defer conn.close()
-	return env.carryOut(ctx, conn, o.carryLine, errand{
-		plan: given, work: func() (*apply.Execution, error) { return o.work(given) }, onChange: apply.OnChange(o.onChange),
-		undoes: o.undo != "",
+// applyFlags are the options of "shardsh apply".
+type applyFlags struct {
+	actionFlags
+	undo, onChange string
+	planFile       string
+	plan           *plan.Plan
+}
+
+func (o *applyFlags) groups() []cmdline.Group {
+	return o.groupsWith("PLAN", func(f *pflag.FlagSet) {
+		f.StringVar(&o.undo, "undo", "", "`JOURNAL` undo the run of this journal")
+		f.StringVar(&o.onChange, "on-change", string(apply.Refuse),
+			"`refuse|replan` when the cluster has moved on: stop, or make a new plan")
 	})
 }
 
-// givenPlan reads what is to be carried out, to be shown before anything happens.
-func (env environment) givenPlan(o applyLine) (*plan.Plan, error) {
-	switch {
-	case o.resume != "":
-		h, err := apply.LoadJournal(o.resume)
-		if err != nil {
-			return nil, err
+// complete reads the words: the plan comes first, unless a journal has it, then perhaps
+// an address.
+func (o *applyFlags) complete(env environment, words []string) error {
+	if o.resume == "" && o.undo == "" {
+		if len(words) == 0 {
+			return usagef("apply needs the file of a plan, or --resume or --undo with a journal")
 		}
-		return h.Plan(), nil
-	case o.undo != "":
-		h, err := apply.LoadJournal(o.undo)
-		if err != nil {
-			return nil, err
+		if target.IsURI(words[0]) {
+			return usagef("apply needs the file of a plan before the address")
 		}
-		return apply.Undo(h)
-	case o.plan == "-":
+		o.planFile, words = words[0], words[1:]
+	}
+	if err := o.takeWords(env, words, ""); err != nil {
+		return err
+	}
+	return o.check("apply", o.action(o.runOptions()))
+}
+
+func (o *applyFlags) action(e action.RunOptions) planAction {
+	a := action.Apply{Plan: o.plan, Undo: o.undo, OnChange: apply.OnChange(o.onChange), RunOptions: e}
+	if o.planFile != "-" {
+		a.PlanFile = o.planFile
+	}
+	return a
+}
+
+// run is "shardsh apply": a plan, carried out.
+func (o *applyFlags) run(ctx context.Context, env environment) (err error) {
+	if !o.yes && !o.dryRun && (!isTerminal(env.stdin) || o.planFile == "-") {
+		return usagef("no terminal to confirm on: use --yes, or --dry-run to see the commands")
+	}
+	if o.plan, err = readPlan(env, o.planFile); err != nil {
+		return err
+	}
+	return act(ctx, env, o, !o.yes && !o.dryRun)
+}
+
+// readPlan reads a plan from a file or the standard input; nil without a name.
+func readPlan(env environment, path string) (*plan.Plan, error) {
+	switch path {
+	case "":
+		return nil, nil //nolint:nilnil // a journal has it
+	case "-":
 		return plan.Read(env.stdin)
 	}
-	file, err := os.Open(o.plan)
+	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = file.Close() }() // it was only read
 	p, err := plan.Read(file)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", o.plan, err)
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return p, nil
 }
 
-// work opens the journal. A dry run has none.
-func (o applyLine) work(p *plan.Plan) (*apply.Execution, error) {
-	switch {
-	case o.resume != "":
-		return apply.Resume(o.resume)
-	case o.undo != "":
-		return apply.PrepareUndo(o.undo)
-	case o.dryRun && p.Goal.Kind != plan.Undo:
-		return apply.Begin(p, "")
-	}
-	return apply.Begin(p, o.journalPath(p))
-}
+func applyText() cmdline.Text {
+	return cmdline.Text{
+		Intro: `Carries out a plan of "shardsh plan --json" or sh.plan(), and writes each step to
+a journal before it is sent: --resume goes on with a run, --undo undoes it. Each
+step is checked right before it is sent. At the prompt, sh.apply() does the same.`,
+		Usage: []string{
+			"shardsh apply [options] plan.json [address]",
+			"shardsh apply [options] --resume|--undo JOURNAL [address]",
+		},
+		Examples: []string{
+			"shardsh apply plan.json mongodb://host:27017 --dry-run",
+			"shardsh apply plan.json mongodb://host:27017 --pause-balancing --for 4h",
+			"shardsh apply --resume plan.journal mongodb://host:27017 --yes",
+			"shardsh apply --undo plan.journal mongodb://host:27017",
+			"shardsh apply plan.json --snapshot cluster.snap --yes",
+		},
+		More: `Whether all steps still fit the cluster is found out before the first command; a
+step that the cluster shows as done already counts as done. The journal, beside
+the plan unless named, is enough to resume or undo the run, whatever moment it
+ended at. Undoing moves ranges back to their shards and gives chunks their bounds
+back; neither the history of chunks nor flags come back. The data that donors keep
+for a while after a move must be deleted first, by default after 15 minutes; that
+is waited for.
 
-// confirm shows a plan and asks whether it is to be carried out.
-func (env environment) confirm(ctx context.Context, o applyLine, p *plan.Plan) error {
-	switch {
-	case o.yes, o.dryRun:
-		return nil
-	case !isTerminal(env.stdin) || o.plan == "-":
-		return usagef("nobody can be asked whether to carry %s out: give --yes, or --dry-run to see its commands", p.ID)
-	}
-	fmt.Fprint(env.told(), findings.PlanText(p, false))
-	return env.agreed(ctx, "Carry it out?")
-}
+The cluster's balancer must not work on the same collections: stop it, switch it
+off for them, or give --pause-balancing, which switches it on again at the end.
 
-// agreed asks a question, and returns an error unless the answer is yes.
-func (env environment) agreed(ctx context.Context, question string) error {
-	fmt.Fprint(env.stdout, question+" [y/N] ")
-	answer, err := bufio.NewReader(interruptible{ctx, env.stdin}).ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
-		return err
+Ctrl-C ends the run after the step under way; a second one asks the servers to
+stop that step; a third one leaves it to them.
+
+Exit codes: 0 done, or a limit is reached; 1 not done: the reason is printed;
+2 wrong command line; 130, 143 interrupted.`,
 	}
-	if a := strings.ToLower(strings.TrimSpace(answer)); a != "y" && a != "yes" {
-		return errors.New("nothing was done")
-	}
-	return nil
 }

@@ -54,7 +54,7 @@ func TestApply(t *testing.T) {
 		owners         string // afterwards
 	}{
 		{[]string{plan, address, "--dry-run"}, exitOK, `would send to admin: {"moveRange":"shop.orders","toShard":"b"`, "", heap},
-		{[]string{plan, address}, exitUsage, "", "nobody can be asked", heap},
+		{[]string{plan, address}, exitUsage, "", "no terminal to confirm on: use --yes", heap},
 		{[]string{plan, address, "--yes", "--max-moves", "1"}, exitOK, "was stopped: the limit of 1 moves is reached; 1 of 3 steps",
 			"shardsh apply --resume " + journal, "baaaaaa"},
 		{[]string{plan, address, "--yes"}, exitFailure, "", "is there already: go on with it (--resume)", "baaaaaa"},

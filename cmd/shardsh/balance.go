@@ -3,196 +3,190 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
-	"sync/atomic"
-	"syscall"
+	"strings"
 	"time"
 
-	"shardsh/balancer/apply"
-	"shardsh/balancer/live"
+	"github.com/spf13/pflag"
+
+	"shardsh/balancer/action"
 	"shardsh/balancer/plan"
 	"shardsh/balancer/runner"
-	"shardsh/bindings/applying"
-	"shardsh/bindings/balancing"
-	"shardsh/bindings/display"
+	"shardsh/bindings/actiontext"
 	"shardsh/bindings/findings"
 	"shardsh/bindings/script"
+	"shardsh/cmd/shardsh/cmdline"
 	"shardsh/cmd/shardsh/secret"
 )
 
-// balance is "shardsh balance": our engine at work on a cluster.
-func (env environment) balance(ctx context.Context) error {
-	var o balanceLine
-	groups := o.groups()
-	err := env.parseBalance(&o, groups)
-	switch {
-	case err != nil:
-		return err
-	case o.help:
-		printBalanceHelp(env.stdout, groups)
-		return nil
+// balanceFlags are those of "shardsh balance".
+type balanceFlags struct {
+	changeFlags
+	script                    bool
+	namespaces                []string
+	goal, order               string
+	lots                      uint64
+	waitForLease, opsInterval cmdline.Duration
+}
+
+func (o *balanceFlags) groups() []cmdline.Group {
+	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
+		f.StringArrayVar(&o.namespaces, "ns", nil, "`DB.COLLECTION` balance these; wildcards; repeat to add")
+		f.StringVar(&o.goal, "goal", string(runner.Size), "`"+names(runner.Goals())+"` what is evened out")
+		f.StringVar(&o.order, "order", string(runner.AsChosen),
+			"`"+names(runner.Orders())+"` which move of a round begins first")
+		f.Var(&o.opsInterval, "ops-interval", "`TIME` how long to count operations before each round (1m)")
+		f.Var(&o.waitForLease, "wait-for-lease", "`TIME` how long to wait while another run has the lease")
+		f.Uint64Var(&o.lots, "seed", 0, "`N` random seed, as of a mock; else catalog order")
+		f.BoolVar(&o.script, "script", false, "with --dry-run: print commands for mongosh")
+		o.flags(f, "print what would be done, and do nothing",
+			"print JSON, a document a line: events, and the result as the last one")
+	})}
+	return append(groups, o.sharedGroups(o.pace.coolDownFlag)...)
+}
+
+func names[T ~string](all []T) string {
+	list := make([]string, len(all))
+	for i, name := range all {
+		list[i] = string(name)
 	}
+	return strings.Join(list, "|")
+}
+
+func (o *balanceFlags) complete(env environment, words []string) error {
+	if err := o.takeWords(env, words, ": collections are named by --ns"); err != nil {
+		return err
+	}
+	if err := obey(
+		rule{o.readOnly && !o.dryRun, "--read-only and balance exclude each other: --dry-run shows what would be done"},
+		rule{o.script && o.goal == string(runner.Ops), "--goal ops has no --script: each round counts anew"},
+		rule{o.script && o.json, "--script and --json exclude each other"},
+		rule{o.script && !o.dryRun, "--script is for --dry-run"},
+		rule{o.dryRun && o.yes, "--dry-run and --yes exclude each other"},
+	); err != nil {
+		return err
+	}
+	return wrongOptions(o.action(action.Control{}).Validate())
+}
+
+// action returns the options of the action.
+func (o *balanceFlags) action(c action.Control) action.Balance {
+	return action.Balance{
+		Namespaces: o.namespaces, Goal: runner.Goal(o.goal), Order: runner.Order(o.order), Seed: o.lots,
+		OpsInterval: time.Duration(o.opsInterval), CoolDown: time.Duration(o.pace.cool),
+		WaitForLease: time.Duration(o.waitForLease), Foresee: !o.quiet && !o.json || o.pace.metrics != "",
+		Pace: o.pace.pace(), Control: c, PauseBalancing: o.pauseBalancing, DryRun: o.dryRun,
+	}
+}
+
+// run is "shardsh balance": collections balanced by our engine.
+func (o *balanceFlags) run(ctx context.Context, env environment) error {
 	o.dryRun = o.dryRun || !o.yes && !isTerminal(env.stdin)
 	ctx, cancel := o.bounded(ctx)
 	defer cancel()
-	conn, err := env.connect(ctx, o.commandLine, false)
+	conn, err := o.connect(ctx, env)
 	if err != nil {
 		return because(ctx, err)
 	}
 	defer conn.close()
-	js := script.NewEngine(script.Options{Clock: conn.clock, Stdout: env.stderr, Stderr: env.warned()})
-	if o.goal == string(runner.Ops) && !o.yes {
-		return because(ctx, env.balanceOperations(ctx, conn, js, o))
-	}
-	p, err := env.whatToBalance(ctx, conn, o)
-	switch {
-	case err != nil:
-		return because(ctx, err)
-	case o.dryRun:
-		return env.showPlan(o, p)
-	case !o.yes:
-		fmt.Fprint(env.told(), findings.PlanText(p, false))
-		if err := env.agreed(ctx, "Carry it out?"); err != nil {
-			return err
-		}
-	}
-	return env.balances(ctx, conn, js, o, p)
-}
-
-// balanceOperations shows what is counted now, which is all that can be told, and asks
-// whether to go on.
-func (env environment) balanceOperations(
-	ctx context.Context, conn *connection, js *script.Engine, o balanceLine,
-) error {
-	load, err := balancing.CountLoad(ctx, live.NewCommandRunner(conn.client), js.Clock, o.runs(js.Clock))
-	if err != nil {
-		return err
-	}
-	if o.dryRun && o.json {
-		return writeJSON(env.toldJSON(), load)
-	}
-	fmt.Fprint(env.told(), load.Text())
-	if o.dryRun {
-		notice(env.stderr, o.quiet, "Nothing was done: --yes has it done.")
-		return nil
-	}
-	if err := env.agreed(ctx, "Even it out?"); err != nil {
-		return err
-	}
-	return env.balances(ctx, conn, js, o, nil)
-}
-
-// whatToBalance plans what a run would do. Where nobody looks at it, it is for the
-// time to go alone.
-func (env environment) whatToBalance(ctx context.Context, conn *connection, o balanceLine) (*plan.Plan, error) {
-	if o.yes && ((o.quiet || o.json) && o.pace.metrics == "" || o.goal == string(runner.Ops)) {
-		return nil, nil //nolint:nilnil // nobody asks for it
-	}
-	s, err := live.NewReader(conn.client, live.ReaderOptions{SkipLogs: true}).Read(ctx)
-	if err != nil {
-		return nil, err
-	}
-	s = apply.Resumed(s, live.PausedByUs(ctx, conn.client))
-	p, err := collecting(often, func() (*plan.Plan, error) { return balancing.Plan(s, o.runs(nil), o.seed, o.limits()) })
-	if err == nil && !o.takeOver && !o.yes {
-		if busy := runner.InTheWay(s, p.Goal.Namespaces, o.pace.rules().For); busy != nil {
-			fmt.Fprintf(env.warned(), "This can't be done yet: %v\n", busy)
-		}
-	}
-	return p, err
-}
-
-// showPlan prints what would be done.
-func (env environment) showPlan(o balanceLine, p *plan.Plan) error {
-	switch {
-	case o.json:
-		return writeJSON(env.toldJSON(), p)
-	case o.script:
-		return p.Script(env.told())
-	}
-	fmt.Fprint(env.told(), findings.PlanText(p, false))
-	notice(env.stderr, o.quiet, "Nothing was done: --yes has it done.")
-	return nil
-}
-
-// balances runs the engine, and tells of it.
-func (env environment) balances(
-	ctx context.Context, conn *connection, js *script.Engine, o balanceLine, p *plan.Plan,
-) error {
-	d := display.New(display.Options{Terminal: isTerminal(env.stderr)})
-	d.JS = js
-	teller := balancing.Teller{
-		Progress: d.Progress(!o.quiet && !o.json),
-		Line:     func(text string) { fmt.Fprintln(env.told(), text) },
-	}
+	js := script.NewEngine(script.Options{Clock: conn.clock, Stdout: env.stderr, Stderr: env.errOut()})
 	stages := listenForMore(ctx)
 	defer stages.end()
-	options := balancing.Options{
-		Options: o.runs(js.Clock), WaitForTurn: time.Duration(o.wait), Insist: stages.insist,
-		Note: func(text string) {
-			teller.Progress.End()
-			notice(env.stderr, o.quiet, "%s", text)
-		},
+	control := action.Control{Insist: stages.insist, Hard: stages.hard}
+	if !o.yes {
+		control.Confirm = func(ctx context.Context, question string) error { return confirm(ctx, env, question) }
 	}
-	var turn atomic.Pointer[live.LeasedCluster]
-	options.Taken = turn.Store
-	gate, away, err := o.pace.gate(ctx, conn, js.Clock, false,
-		applying.Teller{Progress: teller.Progress, Note: options.Note}.Waits, holderOf(&turn))
-	if err != nil {
-		return because(ctx, err)
+	r := newBalanceReporter(ctx, env, o, js)
+	result, err := o.action(control).Run(ctx, conn.actionCluster(js.Clock), r)
+	r.end()
+	return o.showResult(ctx, env, result, spelled(err))
+}
+
+// balanceReporter shows a run line by line, or writes its events as JSON.
+type balanceReporter struct {
+	*actiontext.Reporter
+	start func() // when moves may begin
+	move  func(e runner.Event)
+	end   func()
+}
+
+// Report shows an event.
+func (r *balanceReporter) Report(e action.Event) {
+	switch e := e.(type) {
+	case action.Started:
+		r.start()
+	case action.Move:
+		if r.move != nil {
+			r.move(e.Event)
+			return
+		}
 	}
-	defer away()
-	teller.Plan, teller.Gate = p, gate
-	options.Hard, options.Gate, options.Tell = stages.hard, gate, teller.Tell
+	r.Reporter.Report(e)
+}
+
+func newBalanceReporter(
+	ctx context.Context, env environment, o *balanceFlags, js *script.Engine,
+) *balanceReporter {
+	r := &balanceReporter{Reporter: actionReporter(env, js, !o.quiet && !o.json, o.quiet)}
+	r.Reporter.Move = func(text string) { fmt.Fprintln(env.out(), text) }
+	if !o.yes && !(o.dryRun && (o.json || o.script)) {
+		r.Plan = func(p *plan.Plan) { fmt.Fprint(env.out(), findings.PlanText(p, false)) }
+		r.Load = func(l action.Load) { fmt.Fprint(env.out(), actiontext.Load(l)) }
+	}
 	if o.json {
-		options.Tell = func(e runner.Event) {
-			teller.Expect(e)
-			_ = writeLine(env.toldJSON(), balancing.MomentOf(e))
+		r.move = func(e runner.Event) { _ = writeLine(env.jsonOut(), actiontext.BalanceEventOf(e)) }
+	}
+	stop, noted := func() bool { return true }, make(chan struct{})
+	r.start = func() {
+		stop = context.AfterFunc(ctx, func() {
+			defer close(noted)
+			notice(env.stderr, o.quiet, "Stopping after what is under way. Ctrl-C again asks the servers to stop it.")
+		})
+	}
+	r.end = func() {
+		if !stop() {
+			<-noted
 		}
+		r.Progress.End()
 	}
-	noted := make(chan struct{})
-	stopNote := context.AfterFunc(ctx, func() {
-		defer close(noted)
-		notice(env.stderr, o.quiet, "Stopping after what is under way. Ctrl-C again asks the servers to stop it.")
-	})
-	result, err := balancing.Run(ctx, conn.client, live.NewCommandRunner(conn.client), options)
-	if !stopNote() {
-		<-noted
-	}
-	teller.Progress.End()
-	return env.balanced(ctx, o, result, err)
+	return r
 }
 
-// holderOf is who holds the lease of a turn, once it was taken.
-func holderOf(turn *atomic.Pointer[live.LeasedCluster]) func() (live.Holder, bool) {
-	return func() (live.Holder, bool) {
-		if t := turn.Load(); t != nil {
-			return t.Holder(), true
-		}
-		return live.Holder{}, false
-	}
-}
-
-// balanced tells how it ended.
-func (env environment) balanced(ctx context.Context, o balanceLine, result runner.Result, err error) error {
-	report := balancing.ReportOf(result, err)
+// showResult shows how a run ended, or what it would do.
+func (o *balanceFlags) showResult(ctx context.Context, env environment, r action.BalanceResult, err error) error {
 	switch {
+	case err == nil && o.dryRun:
+		return o.showDryRun(env, r)
+	case r.Event == "": // nothing began
+		return because(ctx, err)
 	case o.json:
-		report.Error = secret.Redact(report.Error)
-		if err := writeLine(env.toldJSON(), report); err != nil {
+		if err != nil {
+			r.Error = secret.Redact(err.Error())
+		}
+		if err := writeLine(env.jsonOut(), r); err != nil {
 			return err
 		}
-	case err == nil || result.Rounds > 0:
-		fmt.Fprintln(env.told(), report.Text())
+	case err == nil || r.Rounds > 0:
+		fmt.Fprintln(env.out(), actiontext.BalanceResult(r))
 	}
-	if err == nil && result.Stopped != "" && ctx.Err() != nil {
+	if err == nil && r.Stopped != "" && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
 	return because(ctx, err)
+}
+
+func (o *balanceFlags) showDryRun(env environment, r action.BalanceResult) error {
+	switch {
+	case o.json && r.Load != nil:
+		return writeJSON(env.jsonOut(), r.Load)
+	case o.json:
+		return writeJSON(env.jsonOut(), r.Plan)
+	case o.script:
+		return r.Plan.Script(env.out())
+	}
+	notice(env.stderr, o.quiet, "Nothing done; pass --yes to run.")
+	return nil
 }
 
 func writeLine(to io.Writer, value any) error {
@@ -204,43 +198,34 @@ func writeLine(to io.Writer, value any) error {
 	return err
 }
 
-// stages are what the signals after the first one ask for. That one ends the
-// context of the program.
-type stages struct {
-	insist chan struct{}   // is closed by the second
-	hard   context.Context // ends with the third, and soon after --timeout and SIGTERM
-	end    func()
-}
+func balanceText() cmdline.Text {
+	return cmdline.Text{
+		Intro: `Balances collections with shardsh's own engine, while the cluster's own balancer
+leaves them alone; one run at a time works on a cluster. Without a terminal
+nothing is done unless --yes is given. At the prompt, sh.balance() does the same.`,
+		Examples: []string{
+			"shardsh balance mongodb://host:27017 --ns shop.orders --dry-run",
+			"shardsh balance mongodb://host:27017 --ns 'shop.*' --pause-balancing --max-bytes 100GB",
+			"shardsh balance mongodb://host:27017 --ns shop.orders --yes --for 2h --json",
+			"shardsh balance mongodb://host:27017 --ns shop.orders --goal chunks --dry-run --script",
+		},
+		More: `Rounds are like those of the server's balancer: shards that drain first, then
+chunks outside of their zones, then what is uneven.
 
-// errLeft says that what is under way was left to the cluster.
-var errLeft = errors.New("left by the user while moves were under way")
+Goals: size evens out bytes, as servers do since 6.0; chunks evens out numbers of
+chunks, as servers did before; ops evens out operations, which are counted before
+each round, to a tenth of a fair share. All work with any server from 4.4 on.
 
-func listenForMore(ctx context.Context) stages {
-	caught := make(chan os.Signal, 3)
-	done := make(chan struct{})
-	signal.Notify(caught, os.Interrupt, syscall.SIGTERM)
-	steps, forget := impatient(ctx)
-	hard, leave := context.WithCancelCause(steps)
-	s := stages{insist: make(chan struct{}), hard: hard, end: func() {
-		signal.Stop(caught)
-		close(done)
-		leave(nil)
-		forget()
-	}}
-	go func() {
-		for n := 1; n <= 3; n++ {
-			select {
-			case <-caught:
-			case <-done:
-				return
-			}
-			switch n {
-			case 2:
-				close(s.insist)
-			case 3:
-				leave(errLeft)
-			}
-		}
-	}()
-	return s
+It refuses while the cluster's own balancer may touch the collections;
+--pause-balancing disables it for them, and enables it again at the end. After a
+kill the next run does that: what is off is noted in shardsh.leases.
+
+It ends when nothing more is to be moved, at a limit (--max-moves, --max-bytes,
+--for), and when an operator has to decide. Ctrl-C lets the moves under way come
+to their end; a second one asks the servers to stop them; a third one leaves them
+to the cluster.
+
+Exit codes: 0 balanced, or stopped by a limit; 1 it can't go on; 2 wrong command
+line; 130, 143 interrupted.`,
+	}
 }

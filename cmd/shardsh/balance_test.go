@@ -21,7 +21,7 @@ func TestBalance(t *testing.T) {
 		stdout, stderr string // parts
 		moved          int    // chunks off a, afterwards
 	}{
-		{nil, exitOK, "moves in", "Nothing was done: --yes has it done.", 0},
+		{nil, exitOK, "moves in", "Nothing done; pass --yes to run.", 0},
 		{[]string{"--dry-run", "--script"}, exitOK, `move(1, "shop.orders", "a", "b"`, "", 0},
 		{[]string{"--dry-run", "--json"}, exitOK, `"kind": "balance"`, "", 0},
 		{[]string{"--dry-run", "--read-only"}, exitOK, "moves in", "", 0},
@@ -29,7 +29,7 @@ func TestBalance(t *testing.T) {
 		{[]string{"--yes", "--ns", "shop.nope"}, exitFailure, "", "shop.nope: no sharded collection of this cluster", 1},
 		{[]string{"-y", "--quiet"}, exitOK, " moved shop.orders ", "", balancedHeap},
 		{[]string{"-y"}, exitOK, "Balanced; 0 moves", "", balancedHeap},
-		{[]string{"--goal", "ops", "--ops-interval", "1"}, exitOK, "shop.orders: ", "Nothing was done", balancedHeap},
+		{[]string{"--goal", "ops", "--ops-interval", "1"}, exitOK, "shop.orders: ", "Nothing done", balancedHeap},
 	} {
 		args := append([]string{"balance", address, "--ns", "shop.orders"}, step.args...)
 		code, stdout, stderr := runProgram(t, "", args...)

@@ -16,7 +16,7 @@ const bannerWidth = 80
 
 // banner asks a live cluster for its version, size and startup warnings; what
 // it does not tell is left out (rules/04-command-line-and-prompt §2.1).
-func banner(ctx context.Context, o commandLine, conn *connection) string {
+func banner(ctx context.Context, o *shellFlags, conn *connection) string {
 	if !o.wantsNotices(true) {
 		return ""
 	}

@@ -133,8 +133,7 @@ func BenchmarkMillionChunks(b *testing.B) {
 
 // One command through the driver and the in-memory connection.
 func BenchmarkCommand(b *testing.B) {
-	env := environment{}
-	conn, err := env.connectMock(commandLine{}, false)
+	conn, err := connectMock(environment{}, new(clusterFlags), session{})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -3,7 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
-	"fmt"
+	"errors"
 	"io"
 	"slices"
 	"time"
@@ -11,100 +11,92 @@ import (
 	"github.com/spf13/pflag"
 
 	"shardsh/balancer/check"
+	"shardsh/balancer/report/machine"
 	"shardsh/cmd/shardsh/checks"
 	"shardsh/cmd/shardsh/cmdline"
+	"shardsh/cmd/shardsh/secret"
 )
 
-// checkLine is the command line of "shardsh check".
-type checkLine struct {
-	answerLine
+// checkFlags are those of "shardsh check".
+type checkFlags struct {
+	answerFlags
 	checks.Options
 	addresses   []string
 	wait, every cmdline.Duration
+
+	policy *check.Policy // what comes of them
 }
 
-// checkFormats are those of check, the usual one first.
+// checkFormats are those of check, the default first.
 var checkFormats = []string{"text", "json", "junit", "prometheus", "github", "nagios"}
 
-func (o *checkLine) groups() []cmdline.Group {
+func (o *checkFlags) groups() []cmdline.Group {
 	groups := append(o.Options.Groups(), cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
-		f.Var(&o.wait, "wait", "`TIME` ask again until all is well, for so long")
-		f.Var(&o.every, "every", "`TIME` with --wait: how often (5s)")
-		o.flags(f, checkFormats...)
+		f.Var(&o.wait, "wait", "`TIME` check again until all is well, for at most this time")
+		f.Var(&o.every, "every", "`TIME` how often to check with --wait (5s)")
+		o.answerFlags.flags(f, checkFormats...)
 	}))
-	return append(groups, o.server.Flags()...)
+	return append(groups, o.sharedGroups()...)
 }
 
-// check is "shardsh check": is the cluster well, yes or no.
-func (env environment) check(ctx context.Context) error {
-	var o checkLine
-	groups := o.groups()
-	policy, err := env.parseCheck(&o, groups)
-	switch {
-	case err == nil && o.help:
-		printCheckHelp(env.stdout, groups)
-		return nil
-	case err != nil && env.wants("nagios"):
-		return env.unknownService(err)
-	case err != nil:
-		return err
-	}
-	reports, err := env.checkAll(ctx, o, policy)
-	if err != nil {
-		return err
-	}
-	if err := env.write(o.answerLine, func(to io.Writer) error { return o.show(to, reports) }); err != nil {
-		return err
-	}
-	return o.verdict(reports)
-}
-
-// parseCheck reads the command line, and the policy that comes of it.
-func (env environment) parseCheck(o *checkLine, groups []cmdline.Group) (*check.Policy, error) {
-	words, err := env.parseWords(groups)
-	if err != nil || o.help {
-		return nil, err
-	}
+// complete reads the command line, and the policy that comes of it.
+func (o *checkFlags) complete(env environment, words []string) (err error) {
 	o.addresses = words
 	if len(words) > 1 && (o.from != "" || o.mock != "") {
-		return nil, usagef("--from and --mock are one cluster, without addresses")
+		return usagef("--from and --mock are one cluster, without addresses")
 	}
-	if err := env.takeSource(&o.sourceLine, words[:min(1, len(words))]); err != nil {
-		return nil, err
+	if err := o.sourceFlags.complete(env, words[:min(1, len(words))]); err != nil {
+		return err
 	}
 	for _, address := range words[min(1, len(words)):] {
-		one := o.commandLine
+		one := o.clusterFlags
 		err := one.takeAddress(address)
 		if err == nil {
 			err = one.check()
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if err := o.checkFormat(checkFormats...); err != nil {
-		return nil, err
+		return err
 	}
 	switch {
 	case o.every != 0 && o.wait == 0:
-		return nil, usagef("--every needs --wait")
+		return usagef("--every needs --wait")
 	case o.wait != 0 && o.from != "":
-		return nil, usagef("--wait asks a cluster again; the file of --from stays as it is")
+		return usagef("--wait checks a cluster again; the file of --from does not change")
 	}
 	o.every = cmp.Or(o.every, cmdline.Duration(5*time.Second))
-	return o.Policy()
+	o.policy, err = o.Policy()
+	return err
 }
 
-// wants reports whether the words of the command line ask for a format, as far as
-// they could be read.
-func (env environment) wants(format string) bool {
+// refuse answers a wrong command line: Nagios reads standard output.
+func (o *checkFlags) refuse(env environment, err error) error {
 	at := slices.Index(env.args, "--output")
-	return slices.Contains(env.args, "--output="+format) || at >= 0 && at+1 < len(env.args) && env.args[at+1] == format
+	if !slices.Contains(env.args, "--output=nagios") && (at < 0 || at+1 >= len(env.args) || env.args[at+1] != "nagios") {
+		return err
+	}
+	reports := []check.Report{{Trouble: check.Trouble{Message: secret.Redact(err.Error())}}}
+	return errors.Join(machine.Nagios(env.out(), reports), serviceState(reports))
+}
+
+// run is "shardsh check": is the cluster well, yes or no.
+func (o *checkFlags) run(ctx context.Context, env environment) error {
+	reports, err := o.checkAll(ctx, env)
+	if err != nil {
+		return err
+	}
+	if err := o.write(env, func(to io.Writer) error { return o.show(to, reports) }); err != nil {
+		return err
+	}
+	return o.verdict(reports)
 }
 
 // verdict turns what was found into an exit code: findings count more than what
-// could not be asked, as there is something to mend for sure.
-func (o checkLine) verdict(reports []check.Report) error {
+// could not be asked, as something is wrong for sure.
+func (o *checkFlags) verdict(reports []check.Report) error {
 	worst := check.Worst(reports)
 	switch {
 	case o.format == "nagios":
@@ -112,7 +104,7 @@ func (o checkLine) verdict(reports []check.Report) error {
 	case worst == check.Failed:
 		return findingsError{}
 	case worst == check.Unknown:
-		return reportedError{fmt.Errorf("not everything could be asked")}
+		return reportedError{errors.New("not everything could be checked")}
 	}
 	return nil
 }

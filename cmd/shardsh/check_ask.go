@@ -23,9 +23,9 @@ import (
 	"shardsh/cmd/shardsh/target"
 )
 
-// at returns the command line for one of several addresses.
-func (o *checkLine) at(address string) commandLine {
-	one := o.commandLine
+// at returns the flags for one of several addresses.
+func (o *checkFlags) at(address string) clusterFlags {
+	one := o.clusterFlags
 	one.server.Address = address
 	return one
 }
@@ -35,12 +35,12 @@ const mostAtOnce = 8
 
 // checkAll asks all clusters, and returns what came of each in the order of the
 // command line.
-func (env environment) checkAll(ctx context.Context, o checkLine, p *check.Policy) ([]check.Report, error) {
+func (o *checkFlags) checkAll(ctx context.Context, env environment) ([]check.Report, error) {
 	addresses := o.addresses
 	if len(addresses) == 0 || o.mock != "" {
 		addresses = []string{o.server.Address}
 	}
-	if err := env.askPasswordOnce(ctx, &o, addresses); err != nil {
+	if err := o.askPasswordOnce(ctx, env, addresses); err != nil {
 		return nil, err
 	}
 	env.stderr = &inTurn{w: env.stderr}
@@ -53,7 +53,7 @@ func (env environment) checkAll(ctx context.Context, o checkLine, p *check.Polic
 			free <- struct{}{}
 			defer func() { <-free }()
 			failures[i] = mongoerr.Guard(nil, "checking", func() (err error) {
-				reports[i], err = env.checkOne(ctx, o, o.at(address), p)
+				reports[i], err = o.checkOne(ctx, env, o.at(address))
 				return err
 			})
 		})
@@ -76,7 +76,7 @@ func (t *inTurn) Write(p []byte) (int, error) {
 
 // askPasswordOnce has the user asked before several clusters want the password at
 // the same time.
-func (env environment) askPasswordOnce(ctx context.Context, o *checkLine, addresses []string) error {
+func (o *checkFlags) askPasswordOnce(ctx context.Context, env environment, addresses []string) error {
 	_, known := env.getenv(target.PasswordVariable)
 	if len(addresses) < 2 || o.server.Username == "" || o.server.Password.Value != "" || o.server.PasswordFile != "" ||
 		known {
@@ -84,7 +84,7 @@ func (env environment) askPasswordOnce(ctx context.Context, o *checkLine, addres
 	}
 	c, err := o.at(addresses[0]).server.ConnectionString()
 	if err == nil {
-		err = env.way().FillPassword(ctx, o.server, c)
+		err = dialer(env).FillPassword(ctx, o.server, c)
 	}
 	if err == nil {
 		o.server.Password = c.Password()
@@ -94,12 +94,10 @@ func (env environment) askPasswordOnce(ctx context.Context, o *checkLine, addres
 
 // checkOne asks one cluster, until all is well where that is to be waited for. The
 // error is a signal's, or one of the command line.
-func (env environment) checkOne(
-	ctx context.Context, o checkLine, line commandLine, p *check.Policy,
-) (check.Report, error) {
-	a := &asking{env: env, o: o, line: line, policy: p}
+func (o *checkFlags) checkOne(ctx context.Context, env environment, cluster clusterFlags) (check.Report, error) {
+	a := &asking{env: env, o: o, flags: cluster, policy: o.policy}
 	defer a.close()
-	bounded, cancel := line.bounded(ctx)
+	bounded, cancel := o.bounded(ctx)
 	defer cancel()
 	began := time.Time{}
 	for told := ""; ; {
@@ -127,8 +125,8 @@ func (env environment) checkOne(
 // asking is one cluster while it is asked.
 type asking struct {
 	env    environment
-	o      checkLine
-	line   commandLine
+	o      *checkFlags
+	flags  clusterFlags
 	policy *check.Policy
 	conn   *connection
 }
@@ -173,14 +171,14 @@ func (a *asking) clock() script.Clock {
 func (a *asking) once(ctx context.Context) (check.Report, error) {
 	report := check.Report{Address: a.address()}
 	cluster, err := a.cluster(ctx)
-	computing := a.env.computing(ctx, a.o.quiet || len(a.o.addresses) > 1) // one line has room for one
-	cluster.Watch = computing.watch
+	progress := newProgress(ctx, a.env.stderr, a.o.quiet || len(a.o.addresses) > 1) // one line has room for one
+	cluster.Watch = progress.watch
 	var usage usageError
 	var caught signalError
 	switch {
 	case err == nil:
 		report = a.policy.Report(a.address(), cluster)
-		computing.end()
+		progress.end()
 		if errors.As(context.Cause(ctx), &caught) {
 			return report, context.Cause(ctx)
 		}
@@ -200,12 +198,12 @@ func (a *asking) address() string {
 	switch {
 	case a.o.from != "":
 		return a.o.from
-	case a.line.usesMock():
+	case a.flags.usesMock():
 		return target.Mock().Place()
 	}
-	c, err := a.line.server.ConnectionString()
+	c, err := a.flags.server.ConnectionString()
 	if err != nil {
-		return secret.Redact(a.line.server.Address)
+		return secret.Redact(a.flags.server.Address)
 	}
 	return c.Place()
 }
@@ -228,10 +226,10 @@ func (a *asking) cluster(ctx context.Context) (c check.Cluster, err error) {
 		if err != nil {
 			return c, err
 		}
-		return check.Cluster{Diagnosis: diagnosis.Of(s), Unasked: "a file does not tell"}, nil
+		return check.Cluster{Diagnosis: diagnosis.Of(s), Unasked: "the file does not record it"}, nil
 	}
 	if a.conn == nil {
-		if a.conn, err = a.env.connect(ctx, a.line, false); err != nil {
+		if a.conn, err = connect(ctx, a.env, &a.flags, session{quiet: a.o.quiet}); err != nil {
 			return c, err
 		}
 	}
@@ -256,7 +254,7 @@ func (a *asking) needs() check.Need {
 	return needs
 }
 
-// parts are what a Look has to read for each need.
+// parts are what has to be read for each need.
 var parts = []struct {
 	need  check.Need
 	parts live.Part
@@ -278,28 +276,30 @@ var parts = []struct {
 func (a *asking) snapshot(
 	ctx context.Context, commands live.CommandRunner, needs check.Need,
 ) (*catalog.Snapshot, error) {
-	source := catalog.Source{Kind: catalog.SourceLive, Name: a.conn.address}
-	if a.line.usesMock() {
-		source.Kind = catalog.SourceMock
-	}
-	look := live.Look{
-		Parts:  live.Identity | live.Settings | live.Balancer | live.Shards | live.Collections,
-		Source: source, Span: a.policy.Span, Tolerant: true, Judge: a.policy.Namespaces.Match,
+	source := a.conn.source(a.flags.usesMock())
+	o := live.ReaderOptions{
+		Parts:    live.Identity | live.Settings | live.Balancer | live.Shards | live.Collections,
+		Required: live.Collections,
+		Source:   source, Span: a.policy.Span, Selected: a.policy.Namespaces.Match,
 	}
 	for _, p := range parts {
 		if needs.Has(p.need) {
-			look.Parts |= p.parts
+			o.Parts |= p.parts
 		}
 	}
-	seen, err := look.Read(ctx, commands)
+	s, err := live.NewCommandReader(commands, o).Read(ctx)
 	if err != nil {
 		return nil, err
 	}
-	refused := silentAboutBalance(seen.Snapshot)
-	if !refused && !(needs.Has(check.Tables) && hasWindow(seen.Snapshot)) {
-		return seen.Snapshot, nil
+	refused := silentAboutBalance(s)
+	if !refused && !(needs.Has(check.Tables) && hasWindow(s)) {
+		return s, nil
 	}
-	return live.NewReader(a.conn.client, live.ReaderOptions{Source: source, Compliance: !refused}).Read(ctx)
+	o = live.ReaderOptions{Parts: live.WithStatus, Source: source}
+	if refused {
+		o.Parts = live.Whole
+	}
+	return live.NewReader(a.conn.client, o).Read(ctx)
 }
 
 // hasWindow reports whether there is something to forecast.
@@ -321,7 +321,7 @@ func silentAboutBalance(s *catalog.Snapshot) bool {
 // askMetadata has the cluster compare its metadata.
 func askMetadata(ctx context.Context, commands live.CommandRunner, c *check.Cluster) (err error) {
 	if release := c.Release(); !release.AtLeast(catalog.Release70) {
-		c.Unasked = fmt.Sprintf("servers of release %s don't look, 7.0 is the first that does", release)
+		c.Unasked = fmt.Sprintf("release %s has no such check, 7.0 is the first that has", release)
 		return nil
 	}
 	c.Inconsistencies, err = live.Inconsistencies(ctx, commands)

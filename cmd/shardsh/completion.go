@@ -2,13 +2,10 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/spf13/pflag"
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/check"
@@ -18,47 +15,58 @@ import (
 	"shardsh/scripts"
 )
 
-// helpOnly is the command line of a subcommand without options.
-type helpOnly struct{ help bool }
+// completionFlags are those of "shardsh completion".
+type completionFlags struct{ script string }
 
-func (o *helpOnly) groups() []cmdline.Group {
-	return []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
-		f.BoolVarP(&o.help, "help", "h", false, "print this help")
-	})}
+func (*completionFlags) groups() []cmdline.Group { return nil }
+
+// runWords answers a completion script, which gives the words up to the cursor, or the
+// line.
+func (*completionFlags) runWords(_ context.Context, env environment) (bool, error) {
+	if len(env.args) == 0 {
+		return false, nil
+	}
+	words := env.args[1:]
+	switch env.args[0] {
+	case "line":
+		words = complete.Split(strings.Join(words, " "))
+	case "words":
+	default:
+		return false, nil
+	}
+	return true, buffered(env.stdout, completions().Next(words).Write)
 }
 
-// completion is "shardsh completion": the script for a shell, or the answer to such
-// a script, which gives the words up to the cursor, or the line.
-func (env environment) completion(context.Context) error {
-	if len(env.args) > 0 {
-		switch rest := env.args[1:]; env.args[0] {
-		case "words":
-			return buffered(env.stdout, completions().Next(rest).Write)
-		case "line":
-			words := complete.Split(strings.Join(rest, " "))
-			return buffered(env.stdout, completions().Next(words).Write)
-		}
-	}
-	var o helpOnly
-	groups := o.groups()
-	words, err := env.parseWords(groups)
-	if err != nil {
-		return err
-	}
-	if o.help {
-		return printCompletionHelp(env.stdout, groups)
-	}
+func (o *completionFlags) complete(_ environment, words []string) (err error) {
 	shells := complete.Shells()
 	names := strings.Join(slices.Sorted(maps.Keys(shells)), ", ")
 	if len(words) != 1 {
 		return usagef("completion takes the name of one shell: %s", names)
 	}
-	script, ok := shells[words[0]]
-	if !ok {
-		return usagef("completion knows %s, not %q", names, words[0])
+	var ok bool
+	if o.script, ok = shells[words[0]]; !ok {
+		return usagef("completion supports %s, not %q", names, words[0])
 	}
-	_, err = io.WriteString(env.stdout, script)
+	return nil
+}
+
+// run is "shardsh completion": the script for a shell.
+func (o *completionFlags) run(_ context.Context, env environment) error {
+	_, err := io.WriteString(env.stdout, o.script)
 	return err
+}
+
+func completionText() cmdline.Text {
+	return cmdline.Text{
+		Intro: `Prints the script that has your shell complete shardsh: verbs, options and their
+values, scripts and other files.`,
+		Usage: []string{"shardsh completion bash|zsh|fish"},
+		Examples: []string{
+			"source <(shardsh completion bash)                # in ~/.bashrc",
+			"source <(shardsh completion zsh)                 # in ~/.zshrc, after compinit",
+			"shardsh completion fish > ~/.config/fish/completions/shardsh.fish",
+		},
+	}
 }
 
 // completions is what completion knows, from the tables that the help is made of.
@@ -71,7 +79,7 @@ func completions() complete.Tables {
 		releases = append(releases, r.String())
 	}
 	return complete.Tables{
-		Shell: shellUsage(), Commands: commandUsage(),
+		Shell: shellUsage(new(shellFlags), new(helpFlags)), Commands: verbUsage(),
 		Operands: map[string]complete.Answer{
 			"":           {Names: complete.KindFiles, Suffixes: scriptSuffixes},
 			"apply":      {Names: complete.KindFiles, Suffixes: []string{".json"}},
@@ -95,34 +103,4 @@ func library() (answer complete.Answer) {
 		answer.Words = append(answer.Words, complete.Word{Text: s.Name, About: s.About})
 	}
 	return answer
-}
-
-// shellUsage is the command line of the shell itself.
-func shellUsage() cmdline.Command {
-	return cmdline.Command{Arguments: "[options] [address] [script.js ...] [-- script arguments]",
-		Groups: shellFlags(&commandLine{})}
-}
-
-// commandUsage is that of each subcommand.
-func commandUsage() (list []cmdline.Command) {
-	for _, c := range subcommands() {
-		list = append(list, cmdline.Command{Name: c.name, Arguments: c.arguments, About: c.about, Groups: c.groups()})
-	}
-	return list
-}
-
-func printCompletionHelp(to io.Writer, groups []cmdline.Group) error {
-	_, err := fmt.Fprintf(to, `Prints the script that has your shell complete shardsh: subcommands, options and
-their values, scripts and other files.
-
-Usage:
-  shardsh completion bash|zsh|fish
-
-%s
-Examples:
-  source <(shardsh completion bash)                # in ~/.bashrc
-  source <(shardsh completion zsh)                 # in ~/.zshrc, after compinit
-  shardsh completion fish > ~/.config/fish/completions/shardsh.fish
-`, cmdline.Usage(groups))
-	return err
 }

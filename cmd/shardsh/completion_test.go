@@ -11,8 +11,8 @@ var optionInHelp = regexp.MustCompile(`(?m)^  (?:-\w,|   ) --([\w-]+)`)
 
 // What completion offers after a command is what the help of the command shows.
 func TestCompletionIsTheHelp(t *testing.T) {
-	for _, c := range append(commandUsage(), shellUsage()) {
-		code, help, stderr := runProgram(t, "", strings.Fields(c.Name+" --help")...)
+	for _, c := range append(verbUsage(), shellUsage(new(shellFlags), new(helpFlags))) {
+		code, help, stderr := runProgram(t, "", strings.Fields(c.Name+" --help-all")...)
 		if code != exitOK || stderr != "" {
 			t.Fatalf("%s: exit code %d, %q", c.Name, code, stderr)
 		}
@@ -46,7 +46,7 @@ func TestCompletionLine(t *testing.T) {
 		"fish":             {[]string{"fish"}, exitOK, "complete -c shardsh", ""},
 		"help":             {[]string{"--help"}, exitOK, "Usage:\n  shardsh completion bash|zsh|fish", ""},
 		"no shell":         {nil, exitUsage, "", "completion takes the name of one shell: bash, fish, zsh"},
-		"another shell":    {[]string{"tcsh"}, exitUsage, "", `completion knows bash, fish, zsh, not "tcsh"`},
+		"another shell":    {[]string{"tcsh"}, exitUsage, "", `completion supports bash, fish, zsh, not "tcsh"`},
 		"releases":         {[]string{"line", "shardsh --server-version 4."}, exitOK, "none\n4.0\t\n4.2\t\n4.4\t\n", ""},
 		"formats of check": {[]string{"line", "shardsh check --output j"}, exitOK, "none\njson\t\njunit\t\n", ""},
 		"goals of balance": {[]string{"line", "shardsh balance --goal "}, exitOK, "none\nsize\t\nchunks\t\nops\t\n", ""},

@@ -16,6 +16,7 @@ import (
 	"shardsh/balancer/mock/router"
 	"shardsh/balancer/mock/wire"
 	"shardsh/bindings/plaintext"
+	"shardsh/bindings/sandbox"
 	"shardsh/bindings/script"
 	"shardsh/bindings/transcript"
 	"shardsh/cmd/shardsh/metadata"
@@ -49,41 +50,47 @@ type connection struct {
 // repeat to the last timestamp.
 var mockEpoch = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
 
+// session is what a connection is made for.
+type session struct {
+	interactive bool
+	quiet       bool   // no notices
+	mode        string // of the safety flags
+	rehearses   bool   // a mock plays the cluster
+	rules       *sandbox.Rules
+}
+
 // connect opens the mock cluster, a live one, or none.
-func (env environment) connect(ctx context.Context, o commandLine, interactive bool) (*connection, error) {
+func connect(ctx context.Context, env environment, o *clusterFlags, s session) (*connection, error) {
 	if o.nodb {
 		return &connection{close: func() {}}, nil
 	}
-	keeps, err := env.openTranscript(o)
+	keeps, err := openTranscript(env, o.transcript, s.mode)
 	if err != nil {
 		return nil, err
 	}
-	if !o.rehearses {
+	if !s.rehearses {
 		env.transcript = keeps
 	}
-	conn, err := env.connectTo(ctx, o, interactive)
+	open := func() (*connection, error) { return connectLive(ctx, env, o.server) }
+	if o.usesMock() {
+		open = func() (*connection, error) { return connectMock(env, o, s) }
+	}
+	conn, err := open()
 	if err != nil {
-		env.closeTranscript(keeps)
+		closeTranscript(env, keeps)
 		return nil, err
 	}
 	leave := conn.close
 	conn.transcript = keeps
 	conn.close = func() {
 		leave()
-		env.closeTranscript(keeps)
+		closeTranscript(env, keeps)
 	}
 	return conn, nil
 }
 
-func (env environment) connectTo(ctx context.Context, o commandLine, interactive bool) (*connection, error) {
-	if o.usesMock() {
-		return env.connectMock(o, interactive)
-	}
-	return env.connectLive(ctx, o.server)
-}
-
-func (env environment) connectMock(o commandLine, interactive bool) (*connection, error) {
-	topology, err := mockTopology(o)
+func connectMock(env environment, o *clusterFlags, s session) (*connection, error) {
+	topology, err := o.topology()
 	if err != nil {
 		return nil, err
 	}
@@ -93,9 +100,9 @@ func (env environment) connectMock(o commandLine, interactive bool) (*connection
 	}
 	cfg := mock.Config{
 		Topology:   topology,
-		RealTime:   o.mockTime == "real" || o.mockTime == "" && interactive,
+		RealTime:   o.mockTime == "real" || o.mockTime == "" && s.interactive,
 		Pace:       pace,
-		Seed:       o.seed,
+		Seed:       o.seed.N,
 		Version:    o.serverVersion.Release,
 		Parameters: map[string]any{},
 		DBPath:     o.dbpath,
@@ -104,13 +111,14 @@ func (env environment) connectMock(o commandLine, interactive bool) (*connection
 	if err != nil {
 		return nil, err
 	}
-	if o.mockTime == "" && metadata.OwnTime(&cfg) {
-		o.mockTime = "1x" // for the banner
+	mockTime := o.mockTime
+	if mockTime == "" && metadata.OwnTime(&cfg) {
+		mockTime = "1x" // for the banner
 	}
 	if o.mock == "" && o.keeps() {
 		cfg.Topology = nil
 	}
-	if o.seeded {
+	if o.seed.Given {
 		cfg.Start = mockEpoch
 	}
 	for name, value := range o.parameters {
@@ -121,7 +129,7 @@ func (env environment) connectMock(o commandLine, interactive bool) (*connection
 		return nil, err
 	}
 	first := router.New(cluster, nil,
-		router.WithSnapshots(mocks.SnapshotsAnywhere(o.rules())), router.WithBudget(mocks.Budget(o.memory)))
+		router.WithSnapshots(mocks.SnapshotsAnywhere(s.rules)), router.WithBudget(mocks.Budget(o.memory)))
 	routers, err := router.Several(first, max(1, cmp.Or(o.routers, topology.Routers)))
 	if err != nil {
 		cluster.Close()
@@ -143,7 +151,7 @@ func (env environment) connectMock(o commandLine, interactive bool) (*connection
 		_ = server.Shutdown(ctx)
 		<-served
 	}
-	settings, err := env.way().Settings(context.Background(), o.server, target.Mock())
+	settings, err := dialer(env).Settings(context.Background(), o.server, target.Mock())
 	if err != nil {
 		stop()
 		return nil, err
@@ -163,7 +171,7 @@ func (env environment) connectMock(o commandLine, interactive bool) (*connection
 		what, deployment = metadata.Name(played), "snapshot: mongos"
 		env.tellGaps(played)
 		for _, lack := range metadata.Lacks(played) {
-			notice(env.stderr, !o.wantsNotices(interactive), "%s", lack)
+			notice(env.stderr, s.quiet, "%s", lack)
 		}
 	}
 	return &connection{
@@ -171,7 +179,7 @@ func (env environment) connectMock(o commandLine, interactive bool) (*connection
 		client: client, address: "mongodb://mock:27017/", database: database, deployment: deployment,
 		serverVersion: cluster.Version(),
 		cluster: fmt.Sprintf("%s, %d shards, %s time", what, cluster.ShardCount(),
-			mocks.TimeName(cfg.RealTime, o.mockTime)),
+			mocks.TimeName(cfg.RealTime, mockTime)),
 		clock:       cluster.Clock(),
 		virtualTime: !cfg.RealTime,
 		settings:    settings,
@@ -181,24 +189,6 @@ func (env environment) connectMock(o commandLine, interactive bool) (*connection
 			stop()
 		},
 	}, nil
-}
-
-func mockTopology(o commandLine) (*mock.Topology, error) {
-	n, isNumber, err := o.shards()
-	if err != nil {
-		return nil, err
-	}
-	switch {
-	case isNumber && o.demo:
-		return mocks.Demo(n), nil
-	case isNumber:
-		return mock.DefaultTopology(n), nil
-	}
-	t, err := mock.ReadTopology(o.mock)
-	if err != nil {
-		return nil, usagef("--mock: %w", err)
-	}
-	return t, nil
 }
 
 // notice writes a line for people, unless they want quiet.

@@ -2,70 +2,59 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"io"
 
 	"github.com/spf13/pflag"
 
-	"shardsh/balancer/plan"
+	"shardsh/balancer/action"
 	"shardsh/cmd/shardsh/cmdline"
 )
 
-// defragmentLine is the command line of "shardsh defragment".
-type defragmentLine struct {
-	carryLine
+// defragmentFlags are the options of "shardsh defragment".
+type defragmentFlags struct {
+	actionFlags
 	namespaces []string
 }
 
-func (o *defragmentLine) groups() []cmdline.Group {
-	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
+func (o *defragmentFlags) groups() []cmdline.Group {
+	return o.groupsWith("ID of the plan", func(f *pflag.FlagSet) {
 		f.StringArrayVar(&o.namespaces, "ns", nil, "`DB.COLLECTION` defragment these; wildcards; repeat to add")
-		o.flags(f, "ID of the plan")
-	}), o.paceGroup()}
-	return append(groups, o.server.Flags()...)
+	})
 }
 
-func (o *defragmentLine) settle(environment) error {
-	if len(o.namespaces) == 0 && o.resume == "" {
-		return usagef("defragment needs --ns DB.COLLECTION, which collections")
+func (o *defragmentFlags) complete(env environment, words []string) error {
+	if err := o.takeWords(env, words, ""); err != nil {
+		return err
 	}
-	return nil
+	return o.check("defragment", o.action(o.runOptions()))
 }
 
-func (o *defragmentLine) kind() plan.GoalKind { return plan.Defragment }
-
-func (o *defragmentLine) goal(context.Context, *connection, *snapshotOf, *plan.Plan) (plan.Goal, error) {
-	return plan.Goal{Kind: plan.Defragment, Namespaces: o.namespaces}, nil
+func (o *defragmentFlags) action(e action.RunOptions) planAction {
+	return action.Defragment{Namespaces: o.namespaces, RunOptions: e}
 }
 
-// defragment is "shardsh defragment": small chunks merged, by our engine.
-func (env environment) defragment(ctx context.Context) error {
-	return env.reach(ctx, &defragmentLine{}, printDefragmentHelp)
-}
+// run is "shardsh defragment": small chunks merged, by our engine.
+func (o *defragmentFlags) run(ctx context.Context, env environment) error { return reach(ctx, env, o) }
 
-func printDefragmentHelp(w io.Writer, groups []cmdline.Group) {
-	fmt.Fprintf(w, `Merges the small chunks of collections, and moves those that need a neighbour, by
-merges and moves of its own and at its own pace. Servers from 6.0 on have a
-defragmentation (sh.defragment); this one is for those that have none, and for
-those who want it paced, bounded and undone. From 6.0 on it makes the server's
-phases; before, chunks become as large as the chunk size at most, as larger ones
-could not be moved any more.
+func defragmentText() cmdline.Text {
+	return cmdline.Text{
+		Intro: `Merges the small chunks of collections with shardsh's own engine, and moves those
+that need a neighbour. Servers from 6.0 on have a defragmentation of their own
+(sh.defragment); this one is for older servers, and to limit, schedule and undo
+it.`,
+		Examples: []string{
+			"shardsh defragment mongodb://host:27017 --ns shop.orders",
+			"shardsh defragment mongodb://host:27017 --ns 'shop.*' --yes --pause-balancing --window 22:00-06:00",
+			"shardsh defragment mongodb://host:27017 --resume plan-7c1d.journal --yes --pause-balancing",
+		},
+		More: `From 6.0 on it has the phases of the server's; before, chunks become as large as
+the chunk size at most, as larger ones could not be moved any more.
 
-Without a terminal nothing is done unless --yes is given: what would be sent is
-printed. When the cluster moves on a new plan takes over. Everything is written
-down in a journal: --resume goes on, "shardsh apply --undo" takes it back. It can
-be run again at any time: where nothing is left to do it says so.
+Without a terminal nothing is done unless --yes is given: the plan and its
+commands are printed. When the cluster changes meanwhile a new plan takes over.
+Everything is written to a journal: --resume goes on, "shardsh apply --undo"
+undoes it.
 
-Usage:
-  shardsh defragment [options] --ns DB.COLLECTION [address]
-
-%s
-Exit codes: 0 it is done, or a limit is reached; 1 it is not: the reason is told;
-2 wrong command line; 130, 143 interrupted.
-
-Examples:
-  shardsh defragment mongodb://host:27017 --ns shop.orders
-  shardsh defragment mongodb://host:27017 --ns 'shop.*' --yes --take-over --window 22:00-06:00
-  shardsh defragment mongodb://host:27017 --resume plan-7c1d.journal --yes --take-over
-`, cmdline.Usage(groups))
+Exit codes: 0 done, or a limit is reached; 1 not done: the reason is printed;
+2 wrong command line; 130, 143 interrupted.`,
+	}
 }

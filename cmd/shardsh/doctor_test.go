@@ -53,7 +53,7 @@ func TestDoctorOfTheMock(t *testing.T) {
 	wantLines(t, lines, map[string]string{"cluster": "ok: the embedded mock", "mongos": "ok: yes", "version": "ok: 8.0",
 		"user": "ok: none: the mock allows everything"})
 	code, stdout, _ := runProgram(t, "", "doctor")
-	if code != exitOK || !strings.HasPrefix(stdout, "This machine\n  ok    shardsh") || !strings.HasSuffix(stdout, " 0 in the way\n") {
+	if code != exitOK || !strings.HasPrefix(stdout, "This machine\n  ok    shardsh") || !strings.HasSuffix(stdout, " 0 fail\n") {
 		t.Errorf("exit code %d, %s", code, stdout)
 	}
 }
@@ -61,7 +61,7 @@ func TestDoctorOfTheMock(t *testing.T) {
 func TestDoctorOfNobody(t *testing.T) {
 	lines := examined(t, exitFailure, nil, "--port", "1")
 	wantLines(t, lines, map[string]string{"hosts": "127.0.0.1:1 (from --port", "127.0.0.1:1": "fail: no connection",
-		"connection": "fail: not tried, as no host answers", "directConnection": "true (from the default)"})
+		"connection": "fail: not tried: no host answers", "directConnection": "true (from the default)"})
 }
 
 // As whom: each user sees which roles are met, and what is missing.
@@ -88,7 +88,7 @@ func TestDoctorOfRights(t *testing.T) {
 		}
 	}
 	nobody := strings.Replace(address("x"), "x:pw@", "", 1)
-	wantLines(t, examined(t, exitFailure, nil, nobody), map[string]string{"user": "fail: none, and the server wants a login"})
+	wantLines(t, examined(t, exitFailure, nil, nobody), map[string]string{"user": "fail: none, but the server requires a login"})
 }
 
 func TestDoctorOfLogins(t *testing.T) {
@@ -132,10 +132,10 @@ func TestDoctorOfTLS(t *testing.T) {
 		host string
 		want string
 	}{
-		"it has none":     {exitFailure, []string{"--tls", plain}, plain, "perhaps it does not use TLS"},
+		"it has none":     {exitFailure, []string{"--tls", plain}, plain, "the server may not use TLS"},
 		"it wants it":     {exitFailure, []string{"mongodb://" + secured + "/?serverSelectionTimeoutMS=200"}, "connection", "perhaps it wants TLS (--tls)"},
 		"who is that":     {exitFailure, []string{"--tls", secured}, secured, "--tlsCAFile"},
-		"well":            {exitOK, []string{"--tlsCAFile", cert, secured}, "tls", "true (from another option of TLS)"},
+		"well":            {exitOK, []string{"--tlsCAFile", cert, secured}, "tls", "true (from another TLS option)"},
 		"ends soon":       {exitOK, []string{"--tlsCAFile", cert, secured}, secured, "warn: TLS 1.3, and its certificate ends on"},
 		"nobody is asked": {exitOK, []string{"--tls", "--tlsAllowInvalidCertificates", secured}, "tlsAllowInvalidCertificates", "warn: "},
 	} {
@@ -157,7 +157,7 @@ func TestDoctorOfAShard(t *testing.T) {
 	_, host, _ := strings.Cut(shards.Shards[0].Host, "/")
 	wantLines(t, examined(t, exitFailure, nil, host), map[string]string{"mongos": "fail: no: this is a member of shard shard0"})
 	wantLines(t, examined(t, exitOK, nil, p.uri), map[string]string{"mongos": "ok: yes", "clock": "ok: within",
-		"user": "warn: none: the server asks nobody"})
+		"user": "warn: none: authorization is off"})
 }
 
 func TestDoctorLine(t *testing.T) {

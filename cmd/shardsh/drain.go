@@ -2,99 +2,68 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"io"
 
 	"github.com/spf13/pflag"
 
+	"shardsh/balancer/action"
 	"shardsh/balancer/catalog"
-	"shardsh/balancer/plan"
-	"shardsh/bindings/applying"
-	"shardsh/bindings/script"
 	"shardsh/cmd/shardsh/cmdline"
 )
 
-// drainLine is the command line of "shardsh drain".
-type drainLine struct {
-	carryLine
+// drainFlags are the options of "shardsh drain".
+type drainFlags struct {
+	actionFlags
 	shard                 string
 	remove, movePrimaries bool
 }
 
-func (o *drainLine) groups() []cmdline.Group {
-	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
+func (o *drainFlags) groups() []cmdline.Group {
+	return o.groupsWith("ID of the plan", func(f *pflag.FlagSet) {
 		f.StringVar(&o.shard, "shard", "", "`ID` empty this one")
 		f.BoolVar(&o.remove, "remove", false, "mark it as draining, and remove it when it is empty")
 		f.BoolVar(&o.movePrimaries, "move-primaries", false,
 			"move the databases whose primary it is, and its unsharded collections")
-		o.flags(f, "ID of the plan")
-	}), o.paceGroup()}
-	return append(groups, o.server.Flags()...)
+	})
 }
 
-func (o *drainLine) settle(environment) error {
-	if o.shard == "" && o.resume == "" {
-		return usagef("drain needs --shard ID, which shard")
+func (o *drainFlags) complete(env environment, words []string) error {
+	if err := o.takeWords(env, words, ""); err != nil {
+		return err
 	}
-	return nil
+	return o.check("drain", o.action(o.runOptions()))
 }
 
-func (o *drainLine) kind() plan.GoalKind { return plan.Drain }
-
-func (o *drainLine) goal(ctx context.Context, conn *connection, s *snapshotOf, begun *plan.Plan) (plan.Goal, error) {
-	if begun != nil {
-		if o.shard != "" && o.shard != string(begun.Goal.Shard) {
-			return plan.Goal{}, usagef("the journal is of shard %s, and not of %s", begun.Goal.Shard, o.shard)
-		}
-		o.shard = string(begun.Goal.Shard)
+func (o *drainFlags) action(e action.RunOptions) planAction {
+	return action.Drain{
+		Shard: catalog.ShardID(o.shard), Remove: o.remove, MovePrimaries: o.movePrimaries, RunOptions: e,
 	}
-	goal := plan.Goal{Kind: plan.Drain, Shard: catalog.ShardID(o.shard)}
-	if begun == nil && o.remove {
-		if _, there := s.Shard(goal.Shard); !there && applying.WasRemoved(ctx, conn.client, goal.Shard) {
-			return goal, &doneError{fmt.Sprintf("Shard %s has been removed already.", o.shard)}
-		}
+}
+
+// run is "shardsh drain": a shard emptied by our engine.
+func (o *drainFlags) run(ctx context.Context, env environment) error { return reach(ctx, env, o) }
+
+func drainText() cmdline.Text {
+	return cmdline.Text{
+		Intro: `Empties a shard with shardsh's own engine: moves all ranges of sharded
+collections, also jumbo chunks. With --remove it marks the shard as draining
+first, and removes it when it is empty; without, the shard stays, and the
+balancer may fill it again. At the prompt, sh.drain() does the same.`,
+		Examples: []string{
+			"shardsh drain mongodb://host:27017 --shard shard3 --dry-run",
+			"shardsh drain mongodb://host:27017 --shard shard3 --remove --move-primaries --pause-balancing",
+			"shardsh drain mongodb://host:27017 --shard shard3 --yes --max-bytes 100GB --window 22:00-06:00",
+		},
+		More: `Databases whose primary the shard is, and unsharded collections on it, move only
+with --move-primaries: with movePrimary, during which an application must not
+write to them up to 7.0, and with moveCollection. Without that option they are
+printed, with the commands.
+
+Without a terminal nothing is done unless --yes is given: the plan and its
+commands are printed. When the cluster changes meanwhile a new plan takes over.
+Everything is written to a journal: --resume goes on, "shardsh apply --undo"
+undoes it.
+
+Exit codes: 0 done, or a limit is reached; 1 not done: the reason is printed;
+2 wrong command line; 130, 143 interrupted.`,
 	}
-	return goal, nil
-}
-
-func (o *drainLine) besides(t *applying.Turn, clock script.Clock, note func(string)) (
-	before, after func(context.Context) error) {
-	d := applying.Draining{
-		Turn: t, Shard: catalog.ShardID(o.shard), Remove: o.remove, MovePrimaries: o.movePrimaries, Clock: clock, Tell: note,
-	}
-	return d.Start, d.Finish
-}
-
-// drain is "shardsh drain": a shard emptied by our engine.
-func (env environment) drain(ctx context.Context) error {
-	return env.reach(ctx, &drainLine{}, printDrainHelp)
-}
-
-func printDrainHelp(w io.Writer, groups []cmdline.Group) {
-	fmt.Fprintf(w, `Empties a shard by moves of its own and at its own pace: all ranges of sharded
-collections, jumbo chunks too. With --remove it marks the shard as draining before
-the first move, and takes it out of the cluster when it is empty; without, the
-shard stays, and the cluster's balancer fills it again as soon as it may.
-
-What is not a range of a sharded collection moves only with --move-primaries:
-databases whose primary the shard is, with movePrimary, during which an
-application must not write to them up to 7.0; unsharded collections that lie on
-it, with moveCollection. Without that option they are named, with the command.
-
-Without a terminal nothing is done unless --yes is given: what would be sent is
-printed. Everything is written down in a journal: --resume goes on, "shardsh apply
---undo" takes the moves back. It can be run again at any time.
-
-Usage:
-  shardsh drain [options] --shard ID [address]
-
-%s
-Exit codes: 0 it is done, or a limit is reached; 1 it is not: the reason is told;
-2 wrong command line; 130, 143 interrupted.
-
-Examples:
-  shardsh drain mongodb://host:27017 --shard shard3 --dry-run
-  shardsh drain mongodb://host:27017 --shard shard3 --remove --move-primaries --take-over
-  shardsh drain mongodb://host:27017 --shard shard3 --yes --take-over --max-bytes 100GB --window 22:00-06:00
-`, cmdline.Usage(groups))
 }

@@ -2,22 +2,21 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"time"
 
 	"github.com/spf13/pflag"
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/forecast"
+	"shardsh/balancer/live"
 	"shardsh/balancer/plan"
 	"shardsh/bindings/findings"
 	"shardsh/cmd/shardsh/cmdline"
 )
 
-// forecastLine is the command line of "shardsh forecast".
-type forecastLine struct {
-	answerLine
+// forecastFlags are those of "shardsh forecast".
+type forecastFlags struct {
+	answerFlags
 	goal       goalFlag
 	namespaces []string
 	zone       string
@@ -26,18 +25,21 @@ type forecastLine struct {
 	options forecast.Options // what comes of them
 }
 
-func (o *forecastLine) groups() []cmdline.Group {
+func (o *forecastFlags) groups() []cmdline.Group {
 	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
-		f.Var(&o.goal, "goal", "`balance|drain=SHARD|zones|defragment` what is to be reached")
-		f.StringArrayVar(&o.namespaces, "ns", nil, "`DB.COLLECTION` only this; repeat to add")
-		f.StringVar(&o.zone, "time-zone", "", "`NAME` of the config servers' clock: Europe/Berlin; else by their logs")
-		f.Uint64Var(&o.seed, "seed", 0, "`N` draw lots of what is not known by this seed")
+		f.Var(&o.goal, "goal", "`balance|drain=SHARD|zones|defragment` goal to forecast")
+		f.StringArrayVar(&o.namespaces, "ns", nil, "`DB.COLLECTION` only this collection; repeat to add")
+		f.StringVar(&o.zone, "time-zone", "", "`NAME` time zone of the config servers, such as Europe/Berlin (default: by their logs)")
+		f.Uint64Var(&o.seed, "seed", 0, "`N` random seed for what is not known")
 		o.flags(f, "text", "json")
 	})}
-	return append(groups, o.server.Flags()...)
+	return append(groups, o.sharedGroups()...)
 }
 
-func (o *forecastLine) settle(environment) error {
+func (o *forecastFlags) complete(env environment, words []string) error {
+	if err := o.answerFlags.complete(env, words); err != nil {
+		return err
+	}
 	o.options = forecast.Options{
 		Goal: plan.Goal{Kind: o.goal.kind, Shard: o.goal.shard, Namespaces: o.namespaces}, Seed: o.seed,
 	}
@@ -63,43 +65,39 @@ func location(zone string) (*time.Location, error) {
 	return in, nil
 }
 
-// forecast is "shardsh forecast": how long the balancer takes to a goal.
-func (env environment) forecast(ctx context.Context) error {
-	var o forecastLine
-	return env.about(ctx, &o, printForecastHelp, func(s *catalog.Snapshot) error {
-		o.options.Watch = o.computing.watch
+// run is "shardsh forecast": how long the balancer takes to a goal.
+func (o *forecastFlags) run(ctx context.Context, env environment) error {
+	return o.about(ctx, env, live.ReaderOptions{}, func(s *catalog.Snapshot) error {
+		o.options.Watch = o.progress.watch
 		f, err := collecting(seldom, func() (forecast.Forecast, error) { return forecast.Of(s, o.options) })
-		o.computing.end()
+		o.progress.end()
 		if err != nil {
 			return suggesting(err)
 		}
-		return env.answer(o.answerLine, f, func() string { return findings.ForecastText(f) })
+		return o.print(env, f, func() string { return findings.ForecastText(f) })
 	})
 }
 
-func printForecastHelp(w io.Writer, groups []cmdline.Group) {
-	fmt.Fprintf(w, `Says how long the balancer takes to reach a goal: a range that holds the truth
-nine times in ten, the latest time as a date, and what both come from. The
-balancer is simulated on what lies where, with the speeds and failures that the
-logs of the last day show, in its windows. Nothing on the cluster changes. At
-the prompt sh.forecast() answers the same.
+func forecastText() cmdline.Text {
+	return cmdline.Text{
+		Intro: `Forecasts how long the balancer takes to reach a goal: a range that is right nine
+times in ten, the latest date, and what both are based on. Nothing on the cluster
+changes. At the prompt, sh.forecast() returns the same.`,
+		Examples: []string{
+			"shardsh forecast mongodb://host:27017",
+			"shardsh forecast mongodb://host:27017 --goal drain=shard3",
+			"shardsh forecast mongodb://host:27017 --goal defragment --ns shop.orders",
+			"shardsh forecast --from cluster.snap --time-zone Europe/Berlin --json",
+		},
+		More: `The balancer is simulated on the present chunks, with the speeds and failures in
+the logs of the last day, within its windows.
 
 Goals: balance, until the balancer rests (the default); drain=SHARD, until the
 shard is empty, as if its draining began now if it has not; zones, until all
 chunks are in theirs; defragment, until it has ended, as if it began now if none
-is under way. With --ns only the collections named count.
+is under way. With --ns only these collections count.
 
-A balancer that is off, or that is kept from the goal, is told of, with how long
-it would take, or what it can do.
-
-Usage:
-  shardsh forecast [options] [address]
-
-%s
-Examples:
-  shardsh forecast mongodb://host:27017
-  shardsh forecast mongodb://host:27017 --goal drain=shard3
-  shardsh forecast mongodb://host:27017 --goal defragment --ns shop.orders
-  shardsh forecast --from cluster.snap --time-zone Europe/Berlin --json
-`, cmdline.Usage(groups))
+Where the balancer is off or blocked, the answer says so, and how long it would
+take otherwise.`,
+	}
 }

@@ -36,7 +36,7 @@ func TestGoalSubcommands(t *testing.T) {
 	}{
 		{"defragment ADDRESS --ns shop.orders", exitFailure, "merge", "the cluster's balancer is on"},
 		{"defragment ADDRESS --ns shop.orders --take-over", exitOK, "would send to admin: {\"mergeChunks\":\"shop.orders\"",
-			"Nothing was done: --yes has it done."},
+			"Nothing done; pass --yes to run."},
 		{"defragment ADDRESS --ns shop.orders --take-over --yes --max-moves 1 --journal j", exitOK, "was stopped: the limit",
 			"To go on: shardsh defragment --resume j"},
 		{"defragment ADDRESS --resume j --take-over --yes", exitOK, "and has 1.", "--undo j"},

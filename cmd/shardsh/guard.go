@@ -16,8 +16,8 @@ import (
 )
 
 // guard makes --read-only: nil when it is not on.
-func guard(o commandLine) bindings.Guard {
-	if !o.readOnly {
+func guard(readOnly bool) bindings.Guard {
+	if !readOnly {
 		return nil
 	}
 	return onChange(func(_ string, command bson.Raw) (bson.Raw, error) {
@@ -28,22 +28,22 @@ func guard(o commandLine) bindings.Guard {
 // dryGuard tells of each command that changes something, and has it not sent.
 func (env environment) dryGuard(json bool) bindings.Guard {
 	return onChange(func(database string, command bson.Raw) (bson.Raw, error) {
-		env.tellChange(json, database, command)
+		tellChange(env, json, database, command)
 		return bson.Marshal(bson.D{{Key: "ok", Value: 1.0}, {Key: "dryRun", Value: true}})
 	})
 }
 
 // tellChange says what a dry run does not send.
-func (env environment) tellChange(json bool, database string, command bson.Raw) {
-	fmt.Fprintf(env.toldChange(json), "would send to %s\n", secret.Redact(changes.Line(database, command)))
+func tellChange(env environment, json bool, database string, command bson.Raw) {
+	fmt.Fprintf(changesOut(env, json), "would send to %s\n", secret.Redact(changes.Line(database, command)))
 }
 
-// toldChange is where the commands of a dry run are shown: not among JSON.
-func (env environment) toldChange(json bool) io.Writer {
+// changesOut is where the commands of a dry run are shown: not among JSON.
+func changesOut(env environment, json bool) io.Writer {
 	if json {
-		return env.warned()
+		return env.errOut()
 	}
-	return env.told()
+	return env.out()
 }
 
 // onChange lets a guard see the commands that change something, and no others.
@@ -58,15 +58,14 @@ func onChange(guard bindings.Guard) bindings.Guard {
 }
 
 // confirmation is who is asked before each change; nobody without --confirm.
-func (env environment) confirmation(o commandLine) (*changes.Confirmation, gateway.Confirm, error) {
+func confirmation(env environment, on bool) (*changes.Confirmation, gateway.Confirm, error) {
 	may := new(changes.Confirmation)
-	if !o.confirm {
+	if !on {
 		return may, nil, nil
 	}
-	terminal, err := env.terminal()
+	terminal, err := openTerminal(env)
 	if err != nil {
-		return nil, nil, usagef("--confirm: there is no terminal to ask on: --dry-run shows what would be sent, and " +
-			"without --confirm it is sent")
+		return nil, nil, usagef("--confirm: no terminal to confirm on: --dry-run shows what would be sent")
 	}
 	may.Ask = func(ctx context.Context, question string) (string, error) {
 		fmt.Fprint(terminal, question)

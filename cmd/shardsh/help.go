@@ -3,31 +3,102 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"shardsh/cmd/shardsh/cmdline"
 )
 
-func printHelp(to io.Writer) error {
-	_, err := fmt.Fprintf(to, `shardsh: a shell for sharded MongoDB clusters, with a mock cluster inside
+const shellIntro = "shardsh: a shell for sharded MongoDB clusters, with a mock cluster inside"
 
-Usage:
-  shardsh [options] [address] [script.js ...] [-- script arguments]
-%s
-Without an address the cluster is the embedded mock. An address is a
-connection string (mongodb://...), host:port/db, or the name of a database on
-this machine. A script is a file that exists, - for stdin, or a name that ends
-in .js. Long options may be written with dashes, too: --tls-ca-file.
+// shellUsage is the help of the shell itself, with all options.
+func shellUsage(o *shellFlags, ask *helpFlags) cmdline.Command {
+	return cmdline.Command{
+		Arguments: "[options] [address] [script.js ...] [-- script arguments]",
+		Text: cmdline.Text{
+			Intro: shellIntro,
+			Usage: []string{
+				"shardsh [options] [address] [script.js ...] [-- script arguments]",
+				"shardsh VERB [options] [address]",
+			},
+			Examples: []string{
+				"shardsh --eval 'sh.listShards()'                 # on the mock",
+				"shardsh mongodb://host:27017/app report.js -- 7  # a script and its argument",
+				"shardsh --host h1 -u joe -p --tls app            # asks for the password",
+				"shardsh check mongodb://host:27017",
+			},
+			More: `Without an address the cluster is the embedded mock. An address is a connection
+string (mongodb://...), host:port/db, or the name of a database on this machine.
+A script is a file that exists, - for stdin, or a name that ends in .js. Long
+options may be written with dashes, too: --tls-ca-file.
 
-%s
-Exit codes: 0 fine; 1 a script failed or the cluster can't be reached; 2 wrong
-command line; 3 check found a collection that is not balanced; 130 Ctrl-C,
-143 SIGTERM; n for quit(n) in a script.
+Exit codes: 0 success; 1 a script failed or the cluster can't be reached; 2 wrong
+command line; 3 check found something; 130 Ctrl-C, 143 SIGTERM; n for quit(n) in
+a script.`,
+		},
+		Groups: ask.in(o.groups()),
+	}
+}
+
+// printTopHelp prints what --help prints without a verb: the verbs.
+func printTopHelp(to io.Writer) error {
+	c := shellUsage(new(shellFlags), new(helpFlags))
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n\nUsage:\n  %s\n", shellIntro, strings.Join(c.Usage(), "\n  "))
+	for _, s := range sections() {
+		fmt.Fprintf(&b, "\n%s:\n", s)
+		for _, v := range verbs() {
+			if v.section == s {
+				fmt.Fprintf(&b, "  %-12s %s\n", v.name, v.about)
+			}
+		}
+	}
+	fmt.Fprintf(&b, `
+Without an address the cluster is the embedded mock. An address is a connection
+string (mongodb://...), host:port/db, or the name of a database on this machine.
 
 Examples:
-  shardsh --eval 'sh.listShards()'                 on the mock
-  shardsh mongodb://host:27017/app report.js -- 7  a script and its argument
-  shardsh --host h1 -u joe -p --tls app            asks for the password
-  SHARDSH_PASSWORD=... shardsh h1:27017 -u joe --json --eval 'sh.status()'
-`, subcommandUsage(), cmdline.Usage(shellFlags(&commandLine{})))
+  %s
+
+All options of the shell: shardsh --help-all. More: shardsh help VERB|connection|mock|pace.
+`, strings.Join(c.Text.Examples, "\n  "))
+	_, err := io.WriteString(to, b.String())
+	return err
+}
+
+// helpPages are the pages of the help about options that many verbs have.
+func helpPages() map[string]string {
+	return map[string]string{
+		"connection": `How to reach a cluster: all verbs and the shell take these options.
+
+An address is a connection string (mongodb://..., mongodb+srv://...), host:port/db,
+or the name of a database on this machine. Options count more than what the
+connection string says. The password is asked for, unless --passwordFile or the
+variable SHARDSH_PASSWORD has it.
+
+`,
+		"mock": `The mock cluster: a sharded cluster inside the program, for trying things out. The
+shell uses it without an address; the verbs take --mock, and some of them a few of
+these options more. "shardsh serve" serves it to other programs.
+
+`,
+		"pace": `The pace of moves: apply, balance, drain, defragment and presplit take these options.
+
+A run ends at a limit, and the next one goes on. Steps begin only within the
+window, and while the condition of --pause-when does not hold.
+
+`,
+	}
+}
+
+// printPage prints one of these pages.
+func printPage(to io.Writer, page, intro string) error {
+	var groups []cmdline.Group
+	pace := new(paceFlags)
+	for _, g := range append(new(shellFlags).groups(), pace.group(pace.coolDownFlag)) {
+		if g.Page == page {
+			groups = append(groups, g)
+		}
+	}
+	_, err := io.WriteString(to, intro+cmdline.Usage(groups))
 	return err
 }

@@ -16,13 +16,13 @@ import (
 	"shardsh/repl/terminal"
 )
 
-// repl runs the interactive loop until the user leaves.
-func (env environment) repl(ctx context.Context, o commandLine, conn *connection, shell *bindings.Shell,
+// runREPL runs the interactive loop until the user leaves.
+func runREPL(ctx context.Context, env environment, o *shellFlags, conn *connection, shell *bindings.Shell,
 	screen *repl.Screen, may *changes.Confirmation) error {
 	var kept *history.File
 	var editor repl.LineEditor
 	console := bindings.Console{
-		Settings: env.settingsFile(o),
+		Settings: settingsFile(env, o),
 		History:  func() []string { return kept.Entries() },
 		Run: func(program *exec.Cmd) error {
 			if editor == nil { // a script before the first prompt
@@ -33,27 +33,27 @@ func (env environment) repl(ctx context.Context, o commandLine, conn *connection
 		Getenv: env.getenv,
 	}
 	if !isTerminal(env.stdin) {
-		editor = env.lineEditor()
+		editor = lineEditor(env)
 		console.ReadLine = func() (string, error) { return editor.ReadLine("") }
 	}
 	if err := shell.Attach(console); err != nil {
-		notice(env.stderr, o.quiet, "Settings are not what they were: %s", err)
+		notice(env.stderr, o.quiet, "Settings could not be loaded: %s", err)
 	}
-	kept, err := history.Open(env.kept(historyPath), func() history.Rules {
+	kept, err := history.Open(lasting(env, historyPath), func() history.Rules {
 		length, redact := shell.HistoryRules()
 		return history.Rules{Limit: length, Redact: history.RedactNamed(redact)}
 	})
 	if err != nil {
-		notice(env.stderr, o.quiet, "The history is not kept: %s", err)
+		notice(env.stderr, o.quiet, "The history is not saved: %s", err)
 	}
-	if err := env.runRC(ctx, o, shell); err != nil {
+	if err := runRC(ctx, env, o, shell); err != nil {
 		return err
 	}
 	if env.releaseInterrupt != nil {
 		env.releaseInterrupt()
 	}
 	if editor == nil {
-		editor = env.lineEditor()
+		editor = lineEditor(env)
 	}
 	may.Within, may.Anew = editor.Lend, true
 	var timers repl.Timers
@@ -67,7 +67,7 @@ func (env environment) repl(ctx context.Context, o commandLine, conn *connection
 		Banner:  plaintext.Visible(banner(ctx, o, conn)),
 		Color:   env.color(),
 		Exit:    askedToLeave,
-		Explain: explain, Page: env.pages(shell, editor), Suggestion: shell.Suggestion, MidLine: shell.JS.MidLine,
+		Explain: explain, Page: pages(env, shell, editor), Suggestion: shell.Suggestion, MidLine: shell.JS.MidLine,
 		Timers: timers, Screen: screen, Insistent: script.WithSecondInterrupt,
 	})
 	if err != nil {
@@ -81,16 +81,16 @@ func (env environment) repl(ctx context.Context, o commandLine, conn *connection
 
 // settingsFile returns the place of the settings; a sandbox keeps none, as they name
 // the editor to start.
-func (env environment) settingsFile(o commandLine) string {
+func settingsFile(env environment, o *shellFlags) string {
 	if o.sandbox {
 		return ""
 	}
-	return env.kept(settingsPath)
+	return lasting(env, settingsPath)
 }
 
-// kept returns the place of a file that lasts between sessions. What a program
+// lasting returns the place of a file that lasts between sessions. What a program
 // types into a pipe is no session of the user's, and leaves nothing behind.
-func (env environment) kept(path func(lookupEnv func(string) (string, bool), home string) string) string {
+func lasting(env environment, path func(lookupEnv func(string) (string, bool), home string) string) string {
 	if !isTerminal(env.stdin) {
 		return ""
 	}
@@ -98,7 +98,7 @@ func (env environment) kept(path func(lookupEnv func(string) (string, bool), hom
 }
 
 // lineEditor edits on a terminal, and reads lines as they come elsewhere.
-func (env environment) lineEditor() repl.LineEditor {
+func lineEditor(env environment) repl.LineEditor {
 	if isTerminal(env.stdin) && isTerminal(env.stdout) {
 		return terminal.New()
 	}

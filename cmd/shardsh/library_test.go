@@ -32,12 +32,14 @@ func TestRunLine(t *testing.T) {
 		"an option of the mock":   {[]string{"--mock=5", "--keys", "-"}, "", []string{"--keys", "-"}},
 		"an unknown short option": {[]string{"-x", "y"}, "", []string{"-x", "y"}},
 	} {
-		o, err := libraryLine(c.args)
+		var o libraryFlags
+		err := o.read(c.args)
 		if err != nil || o.server.Address != c.address || !slices.Equal(o.args, c.script) {
 			t.Errorf("%s: address %q, script %q, %v", name, o.server.Address, o.args, err)
 		}
 	}
-	if o, err := libraryLine([]string{"--username", "joe", "--tls"}); err != nil || o.server.Username != "joe" || o.server.Option() == "" {
+	var o libraryFlags
+	if err := o.read([]string{"--username", "joe", "--tls"}); err != nil || o.server.Username != "joe" || o.server.Option() == "" {
 		t.Errorf("%+v, %v", o.server, err)
 	}
 }

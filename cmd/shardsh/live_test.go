@@ -205,7 +205,7 @@ func TestServerMonitoringMode(t *testing.T) {
 		{"mongodb://h.example/?serverMonitoringMode=poll", "poll"},
 	}
 	for _, tt := range tests {
-		settings, err := environment{}.scriptClientOptions(t.Context(), tt.uri)
+		settings, err := scriptClientOptions(t.Context(), environment{}, tt.uri)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -213,7 +213,7 @@ func TestServerMonitoringMode(t *testing.T) {
 			t.Errorf("%s: %s, want %s", tt.uri, got, tt.want)
 		}
 	}
-	if _, err := (environment{}).scriptClientOptions(t.Context(), "mongodb://h/?serverMonitoringMode=x"); err == nil {
+	if _, err := scriptClientOptions(t.Context(), environment{}, "mongodb://h/?serverMonitoringMode=x"); err == nil {
 		t.Error("the mode x is no error")
 	}
 }
@@ -281,7 +281,7 @@ func TestThePasswordIsNotReadFromTheScript(t *testing.T) {
 	}
 	code, stdout, stderr := runProgram(t, "print(1)\n", "127.0.0.1:1", "-u", "joe")
 	if code != exitUsage || stdout != "" || !strings.Contains(stderr,
-		"no terminal to ask for the password on; use --passwordFile or SHARDSH_PASSWORD") {
+		"no terminal to ask for the password on: use --passwordFile or SHARDSH_PASSWORD") {
 		t.Errorf("exit code %d, stdout %q, stderr %q", code, stdout, stderr)
 	}
 }

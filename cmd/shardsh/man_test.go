@@ -30,12 +30,12 @@ func TestManualPage(t *testing.T) {
 	for part := range strings.SplitSeq(commands, "\n.SS \"shardsh ") {
 		sections[strings.Trim(strings.Fields(part)[0], `"`)] = part
 	}
-	for _, c := range append(commandUsage(), shellUsage()) {
+	for _, c := range append(verbUsage(), shellUsage(new(shellFlags), new(helpFlags))) {
 		section, found := sections[c.Name]
 		if !found && c.Name != "" {
 			t.Errorf("%s has no section", c.Name)
 		}
-		_, help, _ := runProgram(t, "", strings.Fields(c.Name+" --help")...)
+		_, help, _ := runProgram(t, "", strings.Fields(c.Name+" --help-all")...)
 		var documented []string
 		for _, found := range form.FindAllStringSubmatch(section+shared, -1) {
 			documented = append(documented, strings.ReplaceAll(found[1], `\`, ""))
@@ -58,7 +58,7 @@ func TestManualPage(t *testing.T) {
 		}
 	}
 	if code, stdout, stderr := runProgram(t, "", "man", "why"); code != exitUsage || stdout != "" ||
-		!strings.Contains(stderr, "shardsh help why tells about one command") {
+		!strings.Contains(stderr, "shardsh help why is about one verb") {
 		t.Errorf("exit code %d, %q, %q", code, stdout, stderr)
 	}
 	t.Run("lint", func(t *testing.T) {

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"io"
 
 	"github.com/spf13/pflag"
@@ -16,25 +15,28 @@ import (
 	"shardsh/cmd/shardsh/cmdline"
 )
 
-// mapLine is the command line of "shardsh map".
-type mapLine struct {
-	answerLine
+// mapFlags are those of "shardsh map".
+type mapFlags struct {
+	answerFlags
 	ns    string
 	width int
 }
 
-func (o *mapLine) groups() []cmdline.Group {
+func (o *mapFlags) groups() []cmdline.Group {
 	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
-		f.StringVar(&o.ns, "ns", "", "`DB.COLLECTION` the collection to draw")
-		f.IntVar(&o.width, "width", 0, "`COLUMNS` of the drawing; those of the terminal, or 80")
+		f.StringVar(&o.ns, "ns", "", "`DB.COLLECTION` draw this collection")
+		f.IntVar(&o.width, "width", 0, "`COLUMNS` width of the drawing (default: the terminal's, or 80)")
 		o.flags(f, "text", "json")
 	})}
-	return append(groups, o.server.Flags()...)
+	return append(groups, o.sharedGroups()...)
 }
 
-func (o *mapLine) settle(environment) error {
+func (o *mapFlags) complete(env environment, words []string) error {
+	if err := o.answerFlags.complete(env, words); err != nil {
+		return err
+	}
 	if o.ns == "" {
-		return usagef("--ns says which collection to draw: --ns shop.orders")
+		return usagef("--ns DB.COLLECTION is required")
 	}
 	if o.width < 0 {
 		return usagef("--width takes a number of columns, not %d", o.width)
@@ -42,22 +44,18 @@ func (o *mapLine) settle(environment) error {
 	return o.checkFormat("text", "json")
 }
 
-func (o *mapLine) reads() live.ReaderOptions {
-	return live.ReaderOptions{Namespaces: []string{o.ns}, SkipLogs: true}
-}
-
-// drawMap is "shardsh map": the chunks of a collection.
-func (env environment) drawMap(ctx context.Context) error {
-	var o mapLine
-	return env.about(ctx, &o, printMapHelp, func(s *catalog.Snapshot) error {
+// run is "shardsh map": the chunks of a collection.
+func (o *mapFlags) run(ctx context.Context, env environment) error {
+	reads := live.ReaderOptions{Parts: live.Current, Namespaces: []string{o.ns}}
+	return o.about(ctx, env, reads, func(s *catalog.Snapshot) error {
 		if err := diagnosis.Check(s, diagnosis.Scope{Namespace: o.ns}); err != nil {
 			return suggesting(err)
 		}
-		return env.writeMap(o, s)
+		return o.draw(env, s)
 	})
 }
 
-func (env environment) writeMap(o mapLine, s *catalog.Snapshot) error {
+func (o *mapFlags) draw(env environment, s *catalog.Snapshot) error {
 	onScreen := o.file == "" && o.format == "text"
 	look := display.MapOptions{
 		Width: cmp.Or(o.width, env.columns(), display.Width), Color: onScreen && env.color(),
@@ -74,23 +72,20 @@ func (env environment) writeMap(o mapLine, s *catalog.Snapshot) error {
 	if onScreen {
 		return buffered(env.stdout, show) // its names are escaped, and its colours are to stay
 	}
-	return env.write(o.answerLine, show)
+	return o.write(env, show)
 }
 
-func printMapHelp(w io.Writer, groups []cmdline.Group) {
-	fmt.Fprintf(w, `Draws the chunks of a collection in the order of its shard key: each shard has
-a letter and a colour, widths are bytes where their sizes are known. Zones are
-above, jumbo chunks are marked below, and each shard has a line that tells what
-it has and where. Nothing on the cluster changes. At the prompt sh.map(ns) draws
-the same.
-
-Usage:
-  shardsh map --ns DB.COLLECTION [options] [address]
-
-%s
-Examples:
-  shardsh map --ns shop.orders mongodb://host:27017
-  shardsh map --ns shop.orders --from cluster.snap --width 200
-  shardsh map --ns shop.orders --from cluster.snap --json
-`, cmdline.Usage(groups))
+func mapText() cmdline.Text {
+	return cmdline.Text{
+		Intro: `Draws the chunks of a collection in the order of its shard key: each shard has a
+letter and a colour, widths are bytes where sizes are known. Zones are above, jumbo
+chunks are marked below, and each shard has a line that says what it has and where.
+Nothing on the cluster changes. At the prompt, sh.map(ns) draws the same.`,
+		Usage: []string{"shardsh map --ns DB.COLLECTION [options] [address]"},
+		Examples: []string{
+			"shardsh map --ns shop.orders mongodb://host:27017",
+			"shardsh map --ns shop.orders --from cluster.snap --width 200",
+			"shardsh map --ns shop.orders --from cluster.snap --json",
+		},
+	}
 }

@@ -145,7 +145,7 @@ func TestSnapshotThatIsNone(t *testing.T) {
 		t.Fatal(err)
 	}
 	for file, want := range map[string]string{
-		"metadata_test.go": "neither what shardsh snapshot writes nor what mock.save() does",
+		"metadata_test.go": "not a file of shardsh snapshot or mock.save()",
 		"no-such-file":     "no such file",
 		cut:                "damaged snapshot: it is cut short",
 	} {

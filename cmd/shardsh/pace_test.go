@@ -15,7 +15,7 @@ func TestPaceFlags(t *testing.T) {
 		{[]string{"--window", "22:00"}, `"22:00" is no window, such as "22:00-06:00"`},
 		{[]string{"--window", "22:00-06:00 Mars"}, `"Mars" is no time zone`},
 		{[]string{"--pause-when", "lagg > 10s"}, "here one of these is compared: active, cache, connections, cpu"},
-		{[]string{"--for", "-1"}, "is no time above 0"},
+		{[]string{"--for", "-1"}, "is not a time above 0"},
 		{[]string{"--max-moves", "-1"}, "--max-moves is -1, and can't be negative"},
 		{[]string{"--parallel", "0"}, "--parallel is 0, and begins with 1"},
 		{[]string{"--cool-down", "1m"}, "cool-down"},

@@ -21,7 +21,7 @@ const pagerPatience = 2 * time.Second
 
 // pages returns what shows results at the prompt that are taller than the screen;
 // nil where there is no terminal to page on.
-func (env environment) pages(shell *bindings.Shell, editor repl.LineEditor) func(context.Context, string) bool {
+func pages(env environment, shell *bindings.Shell, editor repl.LineEditor) func(context.Context, string) bool {
 	name, _ := env.getenv("TERM")
 	if !isTerminal(env.stdin) || !isTerminal(env.stdout) || name == "dumb" {
 		return nil
@@ -33,7 +33,7 @@ func (env environment) pages(shell *bindings.Shell, editor repl.LineEditor) func
 			return false
 		}
 		program := pager(set, env.getenv)
-		return len(program) > 0 && env.page(ctx, program, text, editor)
+		return len(program) > 0 && page(ctx, env, program, text, editor)
 	}
 }
 
@@ -61,7 +61,7 @@ func pager(set string, getenv func(string) (string, bool)) []string {
 
 // page has a program show a text, and reports whether it was started. How it ends
 // is its own matter: q and Ctrl-C leave the shell as it was.
-func (env environment) page(ctx context.Context, program []string, text string, editor repl.LineEditor) bool {
+func page(ctx context.Context, env environment, program []string, text string, editor repl.LineEditor) bool {
 	cmd := exec.CommandContext(ctx, program[0], program[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(text+"\n"), env.stdout, env.stderr
 	cmd.Env = append(os.Environ(), pagerOptions(env.getenv)...)

@@ -14,16 +14,16 @@ import (
 // of standard input, unless that is the script; then on the process's own
 // terminal. The question goes to stdout when that is a terminal, else to
 // stderr. remedy says how to do without being asked.
-func (env environment) askSecret(ctx context.Context, question, remedy string) (string, error) {
+func askSecret(ctx context.Context, env environment, question, remedy string) (string, error) {
 	out := env.stderr
 	if isTerminal(env.stdout) {
 		out = env.stdout
 	}
 	in := env.stdin
 	if env.stdinIsScript && !isTerminal(in) {
-		tty, err := env.terminal()
+		tty, err := openTerminal(env)
 		if err != nil {
-			return "", usagef("there is no terminal to ask for the password on; use %s", remedy)
+			return "", usagef("no terminal to ask for the password on: use %s", remedy)
 		}
 		defer func() { _ = tty.Close() }()
 		in, out = tty, tty
@@ -33,7 +33,7 @@ func (env environment) askSecret(ctx context.Context, question, remedy string) (
 	fmt.Fprintln(out)
 	switch {
 	case errors.Is(err, io.EOF):
-		return "", usagef("no password was given; use %s where nobody can be asked", remedy)
+		return "", usagef("no password was given: use %s", remedy)
 	case errors.Is(err, secret.ErrInterrupted):
 		return "", signalError{os.Interrupt}
 	}

@@ -15,7 +15,7 @@ import (
 // runRC runs the file of the user's own helpers before the first prompt
 // (rules/04-command-line-and-prompt §2.11). What goes wrong in it is shown, and the shell opens. The
 // error is that of a quit() in the file.
-func (env environment) runRC(ctx context.Context, o commandLine, shell *bindings.Shell) error {
+func runRC(ctx context.Context, env environment, o *shellFlags, shell *bindings.Shell) error {
 	home := homeDirectory()
 	if o.norc || home == "" {
 		return nil
@@ -31,7 +31,7 @@ func (env environment) runRC(ctx context.Context, o commandLine, shell *bindings
 	if err == nil || errors.As(err, &quit) || ctx.Err() != nil {
 		return err
 	}
-	fmt.Fprintf(env.stdout, "Error while running ~/%s:\n%s\n", name, env.shown(secret.Redact(errorText(err))))
+	fmt.Fprintf(env.stdout, "Error while running ~/%s:\n%s\n", name, env.visible(secret.Redact(errorText(err))))
 	return nil
 }
 

@@ -35,8 +35,8 @@ type run struct {
 
 // rehearse puts a rehearsal between the program and its cluster, where it is a dry
 // run.
-func (env environment) rehearse(
-	ctx context.Context, o commandLine, conn *connection, screen *repl.Screen, interactive bool,
+func rehearse(
+	ctx context.Context, env environment, o *shellFlags, conn *connection, screen *repl.Screen, interactive bool,
 ) (*rehearsing, error) {
 	r := new(rehearsing)
 	if !o.rehearses {
@@ -45,9 +45,9 @@ func (env environment) rehearse(
 	json := o.wantsJSON()
 	env.stdout, env.stderr = screen.Writer(env.stdout), screen.Writer(env.stderr)
 	r.options = rehearsal.Options{
-		Tell:  func(database string, command bson.Raw) { env.tellChange(json, database, command) },
+		Tell:  func(database string, command bson.Raw) { tellChange(env, json, database, command) },
 		Note:  func(text string) { notice(env.stderr, o.quiet, "%s", plaintext.VisibleLine(text)) },
-		Clock: conn.clock, Seed: o.seed,
+		Clock: conn.clock, Seed: o.seed.N,
 	}
 	if r.options.Clock == nil {
 		r.options.Clock = script.WallClock()

@@ -77,7 +77,7 @@ func TestReportLine(t *testing.T) {
 		code   int
 		stderr string
 	}{
-		"no file":           {nil, exitUsage, "-o FILE for the page, or -o - for standard output"},
+		"no file":           {nil, exitUsage, "-o FILE, or -o - for standard output"},
 		"an unknown format": {[]string{"--output", "pdf"}, exitUsage, "--output takes html, json"},
 		"a file nowhere":    {[]string{"-o", "/nowhere/x"}, exitFailure, "/nowhere/x"},
 	} {

@@ -99,21 +99,21 @@ func TestAMemberIsNoRouter(t *testing.T) {
 func TestServeRouters(t *testing.T) {
 	p := startServe(t, "--routers", "2", "--shards", "2", "--shard-ports")
 	one := p.driver(p.uri)
-	routers, _ := command(t, one, "mockStatus", 1).Lookup("routers").Array().Values()
+	routers, _ := adminCommand(t, one, "mockStatus", 1).Lookup("routers").Array().Values()
 	if len(routers) != 2 || "mongodb://"+routers[0].StringValue()+"/" != p.uri {
 		t.Fatalf("routers at %v", routers)
 	}
 	second := "mongodb://" + routers[1].StringValue() + "/"
 	two := p.driver(second)
 	version := func(c *mongo.Client) string {
-		return command(t, c, "getShardVersion", "app.c").Lookup("version").String()
+		return adminCommand(t, c, "getShardVersion", "app.c").Lookup("version").String()
 	}
-	command(t, one, "shardCollection", "app.c", "key", document("k", 1))
-	command(t, one, "split", "app.c", "middle", document("k", 0))
+	adminCommand(t, one, "shardCollection", "app.c", "key", document("k", 1))
+	adminCommand(t, one, "split", "app.c", "middle", document("k", 0))
 	was := version(two)
-	owner, _ := command(t, one, "getDatabaseVersion", "app").Lookup("primaryShard").StringValueOK()
+	owner, _ := adminCommand(t, one, "getDatabaseVersion", "app").Lookup("primaryShard").StringValueOK()
 	to := map[string]string{"shard0": "shard1", "shard1": "shard0"}[owner]
-	command(t, one, "moveChunk", "app.c", "find", document("k", 1), "to", to)
+	adminCommand(t, one, "moveChunk", "app.c", "find", document("k", 1), "to", to)
 	if version(one) == was || version(two) != was {
 		t.Errorf("version %s before the move; %s at the router that moved, %s at the other", was, version(one), version(two))
 	}

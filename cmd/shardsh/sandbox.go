@@ -9,7 +9,7 @@ import (
 // rules returns what scripts may do on this machine; nil for everything. The scripts
 // of the command line may be run, and the files beside them that they load; so may
 // what the user keeps for all sessions.
-func (o commandLine) rules() *sandbox.Rules {
+func (o *shellFlags) rules() *sandbox.Rules {
 	if !o.sandbox {
 		return nil
 	}

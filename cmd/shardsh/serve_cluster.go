@@ -63,12 +63,12 @@ func (n *node) address() string {
 }
 
 // open makes the cluster and listens. What fails leaves nothing open.
-func (o serveLine) open(ctx context.Context, logger *slog.Logger) (*served, error) {
+func (o *serveFlags) open(ctx context.Context, logger *slog.Logger) (*served, error) {
 	directory, err := mocks.ReadUsers(o.auth)
 	if err != nil {
 		return nil, err
 	}
-	topology, err := o.readTopology()
+	topology, err := o.topology()
 	if err != nil {
 		return nil, err
 	}
@@ -102,13 +102,13 @@ func (o serveLine) open(ctx context.Context, logger *slog.Logger) (*served, erro
 		}
 	}
 	logger.Info("serving a mock cluster", "version", c.cluster.Version(), "shards", c.cluster.ShardCount(), "time",
-		o.mockTime,
+		cmp.Or(o.mockTime, "real"),
 		"authentication", len(o.auth) > 0, "tls", c.tls != nil)
 	return c, nil
 }
 
 // openCluster listens and makes the cluster or opens the one that was kept.
-func (c *served) openCluster(ctx context.Context, o serveLine, topology *mock.Topology) error {
+func (c *served) openCluster(ctx context.Context, o *serveFlags, topology *mock.Topology) error {
 	for i := range max(1, cmp.Or(o.routers, topology.Routers)) {
 		name := "mongos"
 		if i > 0 {
@@ -126,30 +126,19 @@ func (c *served) openCluster(ctx context.Context, o serveLine, topology *mock.To
 	if !o.shardPorts {
 		return nil
 	}
-	if o.keeps() && !o.described {
+	if o.keeps() && o.mock == "" {
 		topology = nil
 	}
 	return c.listenMembers(ctx, o, topology)
 }
 
-func (o serveLine) readTopology() (*mock.Topology, error) {
-	if o.topology == "" {
-		return mock.DefaultTopology(o.shards), nil
-	}
-	topology, err := mock.ReadTopology(o.topology)
-	if err != nil {
-		return nil, usagef("--topology: %w", err)
-	}
-	return topology, nil
-}
-
-func (o serveLine) newCluster(topology *mock.Topology, logger *slog.Logger) (*mock.Cluster, error) {
+func (o *serveFlags) newCluster(topology *mock.Topology, logger *slog.Logger) (*mock.Cluster, error) {
 	pace, err := mocks.Pace(o.mockTime)
 	if err != nil {
 		return nil, err
 	}
 	cfg := mock.Config{
-		Topology: topology, Pace: pace, RealTime: o.mockTime == "real", Version: o.serverVersion.Release, Seed: o.seed,
+		Topology: topology, Pace: pace, RealTime: o.mockTime == "" || o.mockTime == "real", Version: o.serverVersion.Release, Seed: o.seed.N,
 		Logger: logger, Parameters: map[string]any{},
 		DBPath: o.dbpath,
 	}
@@ -157,32 +146,29 @@ func (o serveLine) newCluster(topology *mock.Topology, logger *slog.Logger) (*mo
 	if err != nil {
 		return nil, err
 	}
-	if !o.timed {
+	if o.mockTime == "" {
 		metadata.OwnTime(&cfg)
 	}
 	if played != nil {
-		logger.Info("playing a cluster of which a file has the metadata", "file", o.snapshot, "time", played.Time())
+		logger.Info("mocking the cluster in a file", "file", o.snapshot, "time", played.Time())
 		for _, lack := range metadata.Lacks(played) {
 			logger.Warn(lack)
 		}
 	}
-	if o.keeps() && !o.described {
+	if o.keeps() && o.mock == "" {
 		cfg.Topology = nil
 	}
-	if o.seeded {
+	if o.seed.Given {
 		cfg.Start = mockEpoch
 	}
 	for name, value := range o.parameters {
 		cfg.Parameters[name] = value
 	}
-	return mocks.New(cfg, "--shards, --topology and --snapshot")
+	return mocks.New(cfg, "--mock and --snapshot")
 }
 
-// keeps reports whether the cluster may have come from somewhere.
-func (o serveLine) keeps() bool { return o.dbpath != "" || o.snapshot != "" }
-
 // portAfter is a port so many after the first; any that is free, where that is one.
-func (o serveLine) portAfter(n int) int {
+func (o *serveFlags) portAfter(n int) int {
 	if o.port == 0 {
 		return 0
 	}
@@ -192,7 +178,7 @@ func (o serveLine) portAfter(n int) int {
 // listenMembers opens the ports of the shards and the config server, after the
 // mongos's. The cluster learns the addresses, but for those that a topology
 // gives its shards itself.
-func (c *served) listenMembers(ctx context.Context, o serveLine, topology *mock.Topology) error {
+func (c *served) listenMembers(ctx context.Context, o *serveFlags, topology *mock.Topology) error {
 	ids, err := c.shardsToServe(topology)
 	if err != nil {
 		return err
@@ -285,7 +271,7 @@ func (n *node) handler(front *router.Router, isFirst bool) (*router.Router, erro
 
 // addNode listens on one port of every address. Where any port will do, the
 // first address chooses for all.
-func (c *served) addNode(ctx context.Context, o serveLine, name string, port int) (*node, error) {
+func (c *served) addNode(ctx context.Context, o *serveFlags, name string, port int) (*node, error) {
 	n := &node{name: name}
 	c.nodes = append(c.nodes, n)
 	for _, host := range o.bind {

@@ -159,7 +159,7 @@ func TestServeCommandLine(t *testing.T) {
 		{"an empty address", []string{"--bind", ""}, 2, "--bind"},
 		{"other machines without users", []string{"--bind", "0.0.0.0"}, 2, "--auth user:file"},
 		{"other machines among several", []string{"--bind", "127.0.0.1,::"}, 2, "--auth user:file"},
-		{"no shards", []string{"--shards", "0"}, 2, "--shards takes 1 to 1000"},
+		{"no shards", []string{"--shards", "0"}, 2, "takes 1 to 1000 shards"},
 		{"shards and a topology", []string{"--shards", "2", "--topology", "x"}, 2, "exclude each other"},
 		{"a topology that is not there", []string{"--topology", "nowhere.json"}, 2, "nowhere.json"},
 		{"a bad time", []string{"--mock-time", "fast"}, 2, "real, virtual, or a pace"},
@@ -171,7 +171,7 @@ func TestServeCommandLine(t *testing.T) {
 		{"a user without a file", []string{"--auth", "me"}, 2, "user:file"},
 		{"a password file that is not there", []string{"--auth", "me:nowhere"}, 2, "nowhere"},
 		{"a password that others may read", []string{"--auth", "me:" + open}, 2, "chmod 600"},
-		{"a password of two lines", []string{"--auth", "me:" + lines}, 2, "after the password there are only lines such as"},
+		{"a password of two lines", []string{"--auth", "me:" + lines}, 2, "after the password, lines must be like"},
 		{"a role that is none", []string{"--auth", "me:" + writeFile(t, "king", "secret\nrole: king\n")}, 2, "line 2 of "},
 		{"a role of another database", []string{"--auth", "me:" + writeFile(t, "far", "secret\nrole: root@app\n")}, 2,
 			"the database app has no built-in role root"},
@@ -229,7 +229,7 @@ func TestServeUsersHaveRoles(t *testing.T) {
 	if n, err := reader.Database("app").Collection("orders").CountDocuments(t.Context(), bson.D{}); err != nil || n != 1 {
 		t.Errorf("%d documents, %v", n, err)
 	}
-	command(t, reader, "listShards", 1)
+	adminCommand(t, reader, "listShards", 1)
 	_, err := reader.Database("app").Collection("orders").InsertOne(t.Context(), document("k", 2))
 	if err == nil || !strings.Contains(err.Error(), "not authorized on app to execute command { insert: \"orders\"") {
 		t.Errorf("an insert of a reader: %v", err)
@@ -389,17 +389,17 @@ func TestServeShardPorts(t *testing.T) {
 		o.SetAuth(options.Credential{Username: "root", Password: "secret"})
 	}
 	client := p.driver(p.uri, auth)
-	command(t, client, "enableSharding", "app", "primaryShard", "shard0")
-	command(t, client, "shardCollection", "app.orders", "key", document("k", 1))
+	adminCommand(t, client, "enableSharding", "app", "primaryShard", "shard0")
+	adminCommand(t, client, "shardCollection", "app.orders", "key", document("k", 1))
 	orders := client.Database("app").Collection("orders")
 	if _, err := orders.InsertMany(t.Context(), []any{document("k", 1), document("k", 2)}); err != nil {
 		t.Fatal(err)
 	}
-	command(t, client, "moveChunk", "app.orders", "find", document("k", 1), "to", "shard1")
+	adminCommand(t, client, "moveChunk", "app.orders", "find", document("k", 1), "to", "shard1")
 	var shards struct {
 		Map map[string]string
 	}
-	if err := bson.Unmarshal(command(t, client, "getShardMap", 1), &shards); err != nil {
+	if err := bson.Unmarshal(adminCommand(t, client, "getShardMap", 1), &shards); err != nil {
 		t.Fatal(err)
 	}
 	for id, want := range map[string]int64{"shard0": 2, "shard1": 2, "config": 0} { // shard0 has orphans
@@ -409,7 +409,7 @@ func TestServeShardPorts(t *testing.T) {
 			n != want {
 			t.Errorf("%s at %s/%s has %d documents, %v, want %d", id, set, host, n, err, want)
 		}
-		config := command(t, member, "replSetGetConfig", 1).Lookup("config").Document()
+		config := adminCommand(t, member, "replSetGetConfig", 1).Lookup("config").Document()
 		if config.Lookup("_id").StringValue() != set || config.Lookup("members", "0", "host").StringValue() != host {
 			t.Errorf("%s at %s/%s says that its set is %s", id, set, host, config)
 		}
@@ -432,7 +432,7 @@ func TestServeShardPortsOfAKeptCluster(t *testing.T) {
 		var shards struct {
 			Map map[string]string
 		}
-		if err := bson.Unmarshal(command(t, client, "getShardMap", 1), &shards); err != nil {
+		if err := bson.Unmarshal(adminCommand(t, client, "getShardMap", 1), &shards); err != nil {
 			t.Fatal(err)
 		}
 		return shards.Map
@@ -449,11 +449,11 @@ func TestServeShardPortsOfAKeptCluster(t *testing.T) {
 	}
 	p := startServe(t, "--shard-ports", "--dbpath", dir, "--shards", "2")
 	client := p.driver(p.uri)
-	command(t, client, "enableSharding", "app", "primaryShard", "shard1")
+	adminCommand(t, client, "enableSharding", "app", "primaryShard", "shard1")
 	if _, err := client.Database("app").Collection("orders").InsertOne(t.Context(), document("k", 1)); err != nil {
 		t.Fatal(err)
 	}
-	command(t, client, "mockSave", "one")
+	adminCommand(t, client, "mockSave", "one")
 	first := members(client)
 	p.stop(syscall.SIGTERM)
 
@@ -472,7 +472,7 @@ func TestServeShardPortsOfAKeptCluster(t *testing.T) {
 			t.Errorf("%v: shard1 has %d documents", args, n)
 		}
 		if len(args) == 2 && args[0] == "--dbpath" {
-			command(t, client, "mockLoad", "one")
+			adminCommand(t, client, "mockLoad", "one")
 			if again := members(client); again["shard1"] != now["shard1"] {
 				t.Errorf("a loaded snapshot moves shard1 from %s to %s", now["shard1"], again["shard1"])
 			}

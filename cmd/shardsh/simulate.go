@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/pflag"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/live"
 	"shardsh/balancer/plan"
 	"shardsh/balancer/whatif"
 	"shardsh/bindings/findings"
@@ -17,9 +17,9 @@ import (
 	"shardsh/cmd/shardsh/cmdline"
 )
 
-// simulateLine is the command line of "shardsh simulate".
-type simulateLine struct {
-	answerLine
+// simulateFlags are those of "shardsh simulate".
+type simulateFlags struct {
+	answerFlags
 	changes      []string
 	alternatives []string
 	model        string
@@ -31,21 +31,24 @@ type simulateLine struct {
 	options whatif.Options
 }
 
-func (o *simulateLine) groups() []cmdline.Group {
+func (o *simulateFlags) groups() []cmdline.Group {
 	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
-		f.StringArrayVar(&o.changes, "change", nil, "`CHANGE` make it, and those of other --change with it; repeat to add")
+		f.StringArrayVar(&o.changes, "change", nil, "`CHANGE` simulate this change; repeat to combine several")
 		f.StringArrayVar(&o.alternatives, "alternative", nil,
-			"`CHANGE;CHANGE…` make these instead, side by side; repeat to add")
-		f.StringVar(&o.model, "model", "", "`measured|even|skewed[=SPREAD]` what chunks hold")
-		f.Uint64Var(&o.seed, "seed", 0, "`N` draw lots as a mock with this seed; else catalog order")
-		f.StringVar(&o.zone, "time-zone", "", "`NAME` of the config servers' clock: Europe/Berlin; else by their logs")
-		f.BoolVar(&o.all, "all", false, "show all shards and links")
+			"`CHANGE;CHANGE…` compare with these changes; repeat to add")
+		f.StringVar(&o.model, "model", "", "`measured|even|skewed[=SPREAD]` how large chunks are")
+		f.Uint64Var(&o.seed, "seed", 0, "`N` random seed, as of a mock; without it ties go by catalog order")
+		f.StringVar(&o.zone, "time-zone", "", "`NAME` time zone of the config servers, such as Europe/Berlin (default: by their logs)")
+		f.BoolVar(&o.all, "all", false, "print all shards and links")
 		o.flags(f, "text", "json")
 	})}
-	return append(groups, o.server.Flags()...)
+	return append(groups, o.sharedGroups()...)
 }
 
-func (o *simulateLine) settle(environment) (err error) {
+func (o *simulateFlags) complete(env environment, words []string) (err error) {
+	if err := o.answerFlags.complete(env, words); err != nil {
+		return err
+	}
 	if err := o.checkFormat("text", "json"); err != nil {
 		return err
 	}
@@ -56,34 +59,33 @@ func (o *simulateLine) settle(environment) (err error) {
 	if o.options.Location, err = location(o.zone); err != nil {
 		return err
 	}
-	o.whatIf, err = o.read()
+	o.whatIf, err = o.alternativesOf()
 	return err
 }
 
-// simulate is "shardsh simulate": what would come of changes.
-func (env environment) simulate(ctx context.Context) error {
-	var o simulateLine
-	return env.about(ctx, &o, printSimulateHelp, func(s *catalog.Snapshot) error {
-		o.options.Watch = o.computing.watch
+// run is "shardsh simulate": what would come of changes.
+func (o *simulateFlags) run(ctx context.Context, env environment) error {
+	return o.about(ctx, env, live.ReaderOptions{}, func(s *catalog.Snapshot) error {
+		o.options.Watch = o.progress.watch
 		out, err := whatif.Of(s, o.whatIf, o.options)
-		o.computing.end()
+		o.progress.end()
 		if err != nil {
 			return suggesting(err)
 		}
-		return env.answer(o.answerLine, out, func() string { return findings.WhatIfText(out, o.all) })
+		return o.print(env, out, func() string { return findings.WhatIfText(out, o.all) })
 	})
 }
 
-// read reads the alternatives. All that --change says is one of them, the first.
-func (o simulateLine) read() (list []whatif.Alternative, err error) {
+// alternativesOf reads the alternatives. All that --change says is one of them, the first.
+func (o *simulateFlags) alternativesOf() (list []whatif.Alternative, err error) {
 	if len(o.changes)+len(o.alternatives) == 0 {
-		return nil, usagef("simulate needs --change or --alternative: what would be done, such as --change 'addShard 2'")
+		return nil, usagef("simulate needs --change or --alternative, such as --change 'addShard 2'")
 	}
 	var together []whatif.Change
 	for _, text := range o.changes {
 		changes, err := whatif.ParseAll(text)
 		if err != nil {
-			return nil, noChange("--change", err)
+			return nil, changeError("--change", err)
 		}
 		together = append(together, changes...)
 	}
@@ -93,16 +95,16 @@ func (o simulateLine) read() (list []whatif.Alternative, err error) {
 	for _, text := range o.alternatives {
 		changes, err := whatif.ParseAll(text)
 		if err != nil {
-			return nil, noChange("--alternative", err)
+			return nil, changeError("--alternative", err)
 		}
 		list = append(list, whatif.Alternative{Changes: changes})
 	}
 	return list, nil
 }
 
-// noChange is the error of words that are no change, with the one that was probably
-// meant.
-func noChange(option string, err error) error {
+// changeError is the error of words that are not a change, with the one that was
+// probably meant.
+func changeError(option string, err error) error {
 	if unknown, ok := errors.AsType[*whatif.UnknownError](err); ok {
 		return usagef("%s: %w%s", option, err, plaintext.DidYouMean(unknown.Name, unknown.Names))
 	}
@@ -118,20 +120,18 @@ func changeUsage() string {
 	return b.String()
 }
 
-func printSimulateHelp(w io.Writer, groups []cmdline.Group) {
-	fmt.Fprintf(w, `Says what would come of changes: what moves then, over which links, how long it
-takes, and what each shard has in the end, beside what comes if nothing is
-changed. Nothing is written anywhere. At the prompt sh.whatIf() answers the same.
-
-Usage:
-  shardsh simulate --change CHANGE [options] [address]
-
-%s
-Changes (documents are extended JSON; a word with blanks is quoted):
-%s
-Examples:
-  shardsh simulate mongodb://host:27017 --change 'addShard 2'
-  shardsh simulate --from cluster.snap --change 'addShard 2' --alternative 'drain shard3; chunkSize 256'
-  shardsh simulate --from cluster.snap --change 'grow shop.orders 50%%' --change 'window 23:00 05:00' --json
-`, cmdline.Usage(groups), changeUsage())
+func simulateText() cmdline.Text {
+	return cmdline.Text{
+		Intro: `Simulates changes to a cluster: what moves then, over which links, how long it
+takes, and what each shard has in the end, beside what comes without the change.
+Nothing is written anywhere. At the prompt, sh.whatIf() returns the same.`,
+		Usage: []string{"shardsh simulate --change CHANGE [options] [address]"},
+		Examples: []string{
+			"shardsh simulate mongodb://host:27017 --change 'addShard 2'",
+			"shardsh simulate --from cluster.snap --change 'addShard 2' --alternative 'drain shard3'",
+			"shardsh simulate --from cluster.snap --change 'grow shop.orders 50%' --json",
+			"shardsh simulate --help-all                      # lists the changes",
+		},
+		More: "Changes (documents are extended JSON; a word with blanks is quoted):\n" + changeUsage(),
+	}
 }

@@ -104,7 +104,7 @@ func TestSimulateLine(t *testing.T) {
 			}
 		})
 	}
-	code, stdout, _ := runProgram(t, "", "simulate", "--help")
+	code, stdout, _ := runProgram(t, "", "simulate", "--help-all")
 	if code != exitOK {
 		t.Errorf("exit code %d", code)
 	}

@@ -17,43 +17,43 @@ import (
 	"shardsh/cmd/shardsh/cmdline"
 )
 
-// snapshotLine is the command line of "shardsh snapshot".
-type snapshotLine struct {
-	sourceLine
+// snapshotFlags are those of "shardsh snapshot".
+type snapshotFlags struct {
+	sourceFlags
 	output string
 	redact bool
 }
 
-func (o *snapshotLine) groups() []cmdline.Group {
+func (o *snapshotFlags) groups() []cmdline.Group {
 	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
-		f.StringVarP(&o.output, "output", "o", "", "`FILE` write it there; - is standard output")
+		f.StringVarP(&o.output, "output", "o", "", "`FILE` write to this file; - is standard output")
 		f.BoolVar(&o.redact, "redact", false, "replace names and key values by random ones of the same order and length")
 		o.flags(f)
 	})}
-	return append(groups, o.server.Flags()...)
+	return append(groups, o.sharedGroups()...)
 }
 
-func (o *snapshotLine) settle(env environment) error {
+func (o *snapshotFlags) complete(env environment, words []string) error {
+	if err := o.sourceFlags.complete(env, words); err != nil {
+		return err
+	}
 	switch {
 	case o.output == "":
 		return usagef("snapshot needs -o FILE, or -o - for standard output")
 	case o.output == "-" && isTerminal(env.stdout):
-		return usagef("a snapshot is not for a terminal: give -o FILE")
+		return usagef("a snapshot is not for a terminal: use -o FILE")
 	}
 	return nil
 }
 
-func (o *snapshotLine) reads() live.ReaderOptions {
-	return live.ReaderOptions{Compliance: true, Causes: true}
+// run is "shardsh snapshot": the metadata of a cluster, in a file.
+func (o *snapshotFlags) run(ctx context.Context, env environment) error {
+	return o.about(ctx, env, live.ReaderOptions{Parts: live.WithStatus | live.Causes}, func(s *catalog.Snapshot) error {
+		return o.save(env, s)
+	})
 }
 
-// takeSnapshot is "shardsh snapshot": the metadata of a cluster, in a file.
-func (env environment) takeSnapshot(ctx context.Context) error {
-	var o snapshotLine
-	return env.about(ctx, &o, printSnapshotHelp, func(s *catalog.Snapshot) error { return env.save(s, o) })
-}
-
-func (env environment) save(s *catalog.Snapshot, o snapshotLine) (err error) {
+func (o *snapshotFlags) save(env environment, s *catalog.Snapshot) (err error) {
 	if o.redact {
 		if s, err = anonymous.Snapshot(s, unpredictable()); err != nil {
 			return fmt.Errorf("--redact: %w", err)
@@ -73,7 +73,7 @@ func (env environment) save(s *catalog.Snapshot, o snapshotLine) (err error) {
 	return nil
 }
 
-// unpredictable is chance that nobody can repeat.
+// unpredictable returns a source of random numbers that nobody can repeat.
 func unpredictable() *rand.Rand {
 	var seed [32]byte
 	_, _ = cryptorand.Read(seed[:]) // never fails
@@ -93,20 +93,16 @@ func contents(s *catalog.Snapshot, path string) string {
 	return text
 }
 
-func printSnapshotHelp(w io.Writer, groups []cmdline.Group) {
-	fmt.Fprintf(w, `Writes the metadata of a cluster to a file: shards, collections, chunks, zones,
-settings, sizes and logs, and no documents. Nothing on the cluster changes.
-
-Usage:
-  shardsh snapshot [options] [address] -o FILE
-
-%s
-With --redact the file may be given away: names and key values are random, and
-the balancer decides as it would on the cluster itself.
-
-Examples:
-  shardsh snapshot mongodb://host:27017 -o cluster.snap
-  shardsh snapshot --from cluster.snap --redact -o share.snap
-  shardsh snapshot --mock -o -
-`, cmdline.Usage(groups))
+func snapshotText() cmdline.Text {
+	return cmdline.Text{
+		Intro: `Saves the metadata of a cluster to a file: shards, collections, chunks, zones,
+settings, sizes and logs, and no documents. With --redact the file may be shared:
+names and key values are random, and the balancer decides as it would on the
+cluster itself. Nothing on the cluster changes.`,
+		Examples: []string{
+			"shardsh snapshot mongodb://host:27017 -o cluster.snap",
+			"shardsh snapshot --from cluster.snap --redact -o share.snap",
+			"shardsh snapshot --mock -o -",
+		},
+	}
 }

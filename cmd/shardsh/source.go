@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -15,105 +14,34 @@ import (
 	"shardsh/cmd/shardsh/secret"
 )
 
-// sourceLine is the part of a subcommand's command line that says where its
-// picture of a cluster comes from: an address, the mock, or a file.
-type sourceLine struct {
-	commandLine
+// sourceFlags say where a verb reads the metadata of a cluster from: an address, the
+// mock, or a file.
+type sourceFlags struct {
+	clusterFlags
+	runFlags
 	from string
 
-	computing *computing // what is computed; begin sets it
+	progress *progress // of what is computed; within sets it
 }
 
-// flags returns the options of a source, before those that connections have.
-func (o *sourceLine) flags(f *pflag.FlagSet) {
-	f.StringVar(&o.from, "from", "", "`FILE` take the snapshot in it, or the mongodump of config, for the cluster")
-	f.StringVar(&o.mock, "mock", "", "`N|FILE` a mock cluster: number of shards, or a topology file")
-	f.Lookup("mock").NoOptDefVal = mockGiven
-	f.Var(&o.timeout, "timeout", "`TIME` give up after 90, 30s, 5m")
-	cmdline.ChoiceVar(f, &o.quietChoice, "quiet", "no notices")
-	f.BoolVarP(&o.help, "help", "h", false, "print this help")
+// flags adds the options of a source to those of a verb.
+func (o *sourceFlags) flags(f *pflag.FlagSet) {
+	f.StringVar(&o.from, "from", "", "`FILE` read a file of shardsh snapshot, or a mongodump of config, instead of a cluster")
+	o.runFlags.flags(f)
 }
 
-// sourced is the command line of a subcommand that works on a picture of a cluster.
-type sourced interface {
-	groups() []cmdline.Group
-	source() *sourceLine
-	// settle checks the options that the subcommand alone has, and reads what they mean.
-	settle(env environment) error
-	// reads says what the subcommand has to know of the cluster.
-	reads() live.ReaderOptions
+// sharedGroups returns the options that have pages of their own.
+func (o *sourceFlags) sharedGroups(mock ...func(*pflag.FlagSet)) []cmdline.Group {
+	return append(o.server.Flags(), mockGroup(append([]func(*pflag.FlagSet){o.mockFlag}, mock...)...))
 }
 
-func (o *sourceLine) source() *sourceLine { return o }
-
-// reads asks for what a reader reads by itself, for subcommands that need no more.
-func (o *sourceLine) reads() live.ReaderOptions { return live.ReaderOptions{} }
-
-// begin reads the command line of a subcommand and has it work for as long as
-// --timeout says, or prints its help.
-func (env environment) begin(
-	ctx context.Context, o sourced, help func(io.Writer, []cmdline.Group), work func(context.Context) error,
-) error {
-	groups, source := o.groups(), o.source()
-	if err := env.parseSource(source, groups); err != nil {
-		return err
-	}
-	if source.help {
-		help(env.stdout, groups)
-		return nil
-	}
-	if err := o.settle(env); err != nil {
-		return err
-	}
-	ctx, cancel := source.bounded(ctx)
-	defer cancel()
-	source.computing = env.computing(ctx, source.quiet)
-	defer source.computing.end()
-	return work(ctx)
-}
-
-// about begins a subcommand that is a question about a cluster, and has answer
-// answer it by what was read.
-func (env environment) about(
-	ctx context.Context, o sourced, help func(io.Writer, []cmdline.Group), answer func(*catalog.Snapshot) error,
-) error {
-	return env.begin(ctx, o, help, func(ctx context.Context) error {
-		s, err := env.snapshot(ctx, *o.source(), o.reads())
-		if err != nil {
-			return err
-		}
-		return answer(s)
-	})
-}
-
-// parseSource reads a command line with these options. The words of it that are
-// no options can be one address.
-func (env environment) parseSource(o *sourceLine, groups []cmdline.Group) error {
-	words, err := env.parseWords(groups)
-	if err != nil || o.help {
-		return err
-	}
+// complete reads the words of the command line, which can be one address.
+func (o *sourceFlags) complete(env environment, words []string) error {
 	if len(words) > 1 {
 		return usagef("%s takes one address, not also %q", env.name(), secret.Redact(words[1]))
 	}
-	return env.takeSource(o, words)
-}
-
-// parseWords reads a command line, and returns the words of it that are no
-// options.
-func (env environment) parseWords(groups []cmdline.Group) ([]string, error) {
-	positional, rest, warnings, err := cmdline.Parse(groups, env.args)
-	for _, w := range warnings {
-		fmt.Fprintln(env.warned(), w)
-	}
-	return append(positional, rest...), err
-}
-
-// takeSource checks what the options of a source and the address, if there is
-// one, say together.
-func (env environment) takeSource(o *sourceLine, address []string) error {
-	if len(address) > 0 {
-		if err := o.takeAddress(address[0]); err != nil {
+	if len(words) > 0 {
+		if err := o.takeAddress(words[0]); err != nil {
 			return err
 		}
 	}
@@ -124,11 +52,38 @@ func (env environment) takeSource(o *sourceLine, address []string) error {
 	case o.from == "" && o.usesMock() && o.mock == "":
 		return usagef("%s needs the address of a cluster, --from FILE, or --mock", env.name())
 	}
-	return o.commandLine.check()
+	return o.clusterFlags.check()
 }
 
-// snapshot reads the cluster.
-func (env environment) snapshot(ctx context.Context, o sourceLine, r live.ReaderOptions) (*catalog.Snapshot, error) {
+// within runs work for as long as --timeout says.
+func (o *sourceFlags) within(ctx context.Context, env environment, work func(context.Context) error) error {
+	ctx, cancel := o.bounded(ctx)
+	defer cancel()
+	o.progress = newProgress(ctx, env.stderr, o.quiet)
+	defer o.progress.end()
+	return work(ctx)
+}
+
+// about reads the cluster, and has answer answer a question about it.
+func (o *sourceFlags) about(
+	ctx context.Context, env environment, r live.ReaderOptions, answer func(*catalog.Snapshot) error,
+) error {
+	return o.within(ctx, env, func(ctx context.Context) error {
+		s, err := o.read(ctx, env, r)
+		if err != nil {
+			return err
+		}
+		return answer(s)
+	})
+}
+
+// connect connects to the cluster.
+func (o *sourceFlags) connect(ctx context.Context, env environment) (*connection, error) {
+	return connect(ctx, env, &o.clusterFlags, session{quiet: o.quiet})
+}
+
+// read reads the cluster.
+func (o *sourceFlags) read(ctx context.Context, env environment, r live.ReaderOptions) (*catalog.Snapshot, error) {
 	if o.from != "" {
 		s, err := metadata.Open(o.from)
 		if err == nil {
@@ -136,15 +91,12 @@ func (env environment) snapshot(ctx context.Context, o sourceLine, r live.Reader
 		}
 		return s, err
 	}
-	conn, err := env.connect(ctx, o.commandLine, false)
+	conn, err := o.connect(ctx, env)
 	if err != nil {
 		return nil, because(ctx, err)
 	}
 	defer conn.close()
-	r.Source = catalog.Source{Kind: catalog.SourceLive, Name: conn.address}
-	if o.usesMock() {
-		r.Source.Kind = catalog.SourceMock
-	}
+	r.Source = conn.source(o.usesMock())
 	began := time.Now()
 	s, err := live.NewReader(conn.client, r).Read(ctx)
 	if err != nil {
@@ -153,6 +105,14 @@ func (env environment) snapshot(ctx context.Context, o sourceLine, r live.Reader
 	notice(env.stderr, o.quiet, "Read %s in %s.", conn.address, time.Since(began).Round(time.Millisecond))
 	env.tellGaps(s)
 	return s, nil
+}
+
+// source is where what is read from a connection comes from.
+func (c *connection) source(isMock bool) catalog.Source {
+	if isMock {
+		return catalog.Source{Kind: catalog.SourceMock, Name: c.address}
+	}
+	return catalog.Source{Kind: catalog.SourceLive, Name: c.address}
 }
 
 // tellGaps says what could not be read, which is no reason to stop.
@@ -164,6 +124,6 @@ func (env environment) tellGaps(s *catalog.Snapshot) {
 				what += " of " + of
 			}
 		}
-		fmt.Fprintf(env.warned(), "shardsh: %s could not be read: %s\n", what, secret.Redact(gap.Reason))
+		fmt.Fprintf(env.errOut(), "shardsh: %s could not be read: %s\n", what, secret.Redact(gap.Reason))
 	}
 }

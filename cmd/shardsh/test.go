@@ -16,8 +16,8 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/foreign"
 	"shardsh/balancer/mock"
-	"shardsh/bindings/trial"
-	"shardsh/bindings/trial/face"
+	"shardsh/bindings/testrunner"
+	"shardsh/bindings/testrunner/reporter"
 	"shardsh/cmd/shardsh/built"
 	"shardsh/cmd/shardsh/cmdline"
 	"shardsh/cmd/shardsh/metadata"
@@ -25,54 +25,57 @@ import (
 	"shardsh/scripts"
 )
 
-// testLine is the command line of "shardsh test".
-type testLine struct {
+// testFlags are those of "shardsh test".
+type testFlags struct {
 	filter     string
 	releases   []string
 	limit      cmdline.Duration
 	reporter   string
 	file       string
 	update     bool
-	help       bool
 	everyFault bool
 	coverage   bool
 	watch      bool
 	lcov       string
 	types      bool
 
-	trial.Options
+	paths []string
+	testrunner.Options
 }
 
-func (o *testLine) groups() []cmdline.Group {
+func (o *testFlags) groups() []cmdline.Group {
 	return []cmdline.Group{
 		cmdline.NewGroup("Which tests", func(f *pflag.FlagSet) {
-			f.StringVar(&o.filter, "filter", "", "`REGEX` only tests whose name it matches: 'suite > test'")
-			f.BoolVar(&o.List, "list", false, "name the tests, and run none")
-			f.StringSliceVar(&o.releases, "server-version", nil, "`5.0,8.0` each test on each of these releases")
+			f.StringVar(&o.filter, "filter", "", "`REGEX` run only tests whose name matches: 'suite > test'")
+			f.BoolVar(&o.List, "list", false, "list the tests, and run none")
+			f.StringSliceVar(&o.releases, "server-version", nil, "`5.0,8.0` run each test on each of these releases")
 		}),
 		cmdline.NewGroup("How", func(f *pflag.FlagSet) {
-			f.BoolVar(&o.everyFault, "every-fault", false, "again with a fault at each command of each script")
-			f.IntVar(&o.Repeat, "repeat", 1, "`N` each test so often, each time with another seed")
-			f.Uint64Var(&o.Seed, "seed", 0, "`N` where chance begins")
+			f.BoolVar(&o.everyFault, "every-fault", false, "run each script again with a fault at each of its commands")
+			f.IntVar(&o.Repeat, "repeat", 1, "`N` run each test N times, each time with another seed")
+			f.Uint64Var(&o.Seed, "seed", 0, "`N` random seed")
 			f.BoolVar(&o.Bail, "bail", false, "stop at the first test that fails")
-			f.IntVar(&o.Jobs, "jobs", runtime.NumCPU(), "`N` files at once")
-			f.BoolVar(&o.watch, "watch", false, "again whenever a file that a test depends on has changed")
-			f.Var(&o.limit, "test-timeout", "`TIME` of real time that a test may take (10s)")
-			f.BoolVar(&o.update, "update-snapshots", false, "take what is now for what is right")
+			f.IntVar(&o.Jobs, "jobs", runtime.NumCPU(), "`N` run N files in parallel")
+			f.BoolVar(&o.watch, "watch", false, "run again whenever a file changes that a test depends on")
+			f.Var(&o.limit, "test-timeout", "`TIME` time limit of a test (10s)")
+			f.BoolVar(&o.update, "update-snapshots", false, "write the present results to the snapshots")
 		}),
 		cmdline.NewGroup("What to show", func(f *pflag.FlagSet) {
-			f.StringVar(&o.reporter, "reporter", "text", "`text|junit|json` how")
-			f.StringVarP(&o.file, "out-file", "o", "", "`FILE` write that there, and show the text here")
-			f.BoolVar(&o.coverage, "coverage", false, "which lines of the scripts ran")
-			f.StringVar(&o.lcov, "lcov", "", "`FILE` write that there, in the format of lcov")
-			f.BoolVar(&o.types, "types", false, "print types of what tests see, for editors, and run none")
-			f.BoolVarP(&o.help, "help", "h", false, "print this help")
+			f.StringVar(&o.reporter, "reporter", "text", "`text|junit|json` format of the report")
+			f.StringVarP(&o.file, "out-file", "o", "", "`FILE` write the report to this file, and text to standard output")
+			f.BoolVar(&o.coverage, "coverage", false, "print which lines of the scripts ran")
+			f.StringVar(&o.lcov, "lcov", "", "`FILE` write the coverage to this file, in lcov format")
+			f.BoolVar(&o.types, "types", false, "print TypeScript types of the test API, and run none")
 		}),
 	}
 }
 
-// settle checks the options and reads what they mean.
-func (o *testLine) settle(env environment) (err error) {
+// complete checks the options and reads what they mean.
+func (o *testFlags) complete(env environment, words []string) (err error) {
+	if o.types {
+		return nil
+	}
+	o.paths = words
 	if o.filter != "" {
 		if o.Filter, err = regexp.Compile(o.filter); err != nil {
 			return usagef("--filter: %w", err)
@@ -94,69 +97,54 @@ func (o *testLine) settle(env environment) (err error) {
 		return usagef("--reporter takes text, junit or json, not %q", o.reporter)
 	}
 	if o.reporter == "text" && o.file != "" {
-		return usagef("--out-file needs --reporter junit or json; the text goes to standard output")
+		return usagef("--out-file needs --reporter junit or json: text goes to standard output")
 	}
 	if o.watch && (o.reporter != "text" || o.List || o.coverage || o.lcov != "") {
-		return usagef("--watch is for people: it goes with neither --reporter, --list, --coverage nor --lcov")
+		return usagef("--watch excludes --reporter, --list, --coverage and --lcov")
 	}
 	if o.coverage || o.lcov != "" {
-		o.Coverage = trial.NewCoverage()
+		o.Coverage = testrunner.NewCoverage()
 	}
 	ci, _ := env.getenv("CI")
 	switch {
 	case o.update:
-		o.Snapshots = trial.WriteAll
+		o.Snapshots = testrunner.WriteAll
 	case ci != "" && ci != "0" && ci != "false":
-		o.Snapshots = trial.WriteNone
+		o.Snapshots = testrunner.WriteNone
 	}
 	o.Timeout = time.Duration(o.limit)
 	o.EveryFault = o.everyFault
 	o.Scripts, o.Version, o.Executable = scripts.Files, built.Version(), cmp.Or(os.Args[0], "shardsh")
 	o.ErrorText = func(err error) string { return secret.Redact(errorText(err)) }
-	o.BeginWith = func(cfg *mock.Config, path string) error {
+	o.LoadSnapshot = func(cfg *mock.Config, path string) error {
 		_, err := metadata.Begin(cfg, path)
 		return err
 	}
-	o.Stuck = env.endStuck
-	return nil
+	o.Stuck = func(cause error) { endStuck(env, cause) }
+	o.Files, err = testFiles(o.paths)
+	return err
 }
 
-// test is "shardsh test": tests of scripts.
-func (env environment) test(ctx context.Context) error {
-	var o testLine
-	groups := o.groups()
-	paths, err := env.parseWords(groups)
-	if err != nil {
+// run is "shardsh test": tests of scripts.
+func (o *testFlags) run(ctx context.Context, env environment) error {
+	switch {
+	case o.types:
+		_, err := io.WriteString(env.stdout, testrunner.Types)
 		return err
+	case o.watch:
+		return o.watchFiles(ctx, env, o.paths)
 	}
-	if o.help {
-		printTestHelp(env.stdout, groups)
-		return nil
-	}
-	if o.types {
-		_, err := io.WriteString(env.stdout, trial.Types)
-		return err
-	}
-	if err := o.settle(env); err != nil {
-		return err
-	}
-	if o.Files, err = testFiles(paths); err != nil {
-		return err
-	}
-	if o.watch {
-		return o.watchFiles(ctx, env, paths)
-	}
-	return o.run(ctx, env)
+	return o.runTests(ctx, env)
 }
 
 // lookAgain is how often --watch looks whether files have changed.
 const lookAgain = 300 * time.Millisecond
 
 // watchFiles is --watch.
-func (o testLine) watchFiles(ctx context.Context, env environment, paths []string) error {
-	text := face.Text{To: env.stdout, Color: env.color()}
-	o.Done = text.File
-	return trial.Watch(ctx, o.Options, trial.Watching{
+func (o *testFlags) watchFiles(ctx context.Context, env environment, paths []string) error {
+	text := reporter.Text{To: env.stdout, Color: env.color()}
+	o.OnFile = text.File
+	return testrunner.Watch(ctx, o.Options, testrunner.Watching{
 		Find: func() ([]string, error) { return testFiles(paths) },
 		Wait: func(ctx context.Context) error {
 			select {
@@ -171,9 +159,9 @@ func (o testLine) watchFiles(ctx context.Context, env environment, paths []strin
 				fmt.Fprint(env.stdout, "\x1b[H\x1b[2J")
 			}
 		},
-		End: func(r trial.Report) {
+		End: func(r testrunner.Report) {
 			text.End(r)
-			notice(env.stderr, false, "waiting for files to change; Ctrl-C ends")
+			notice(env.stderr, false, "waiting for file changes; Ctrl-C exits")
 		},
 	})
 }
@@ -183,7 +171,7 @@ func testFiles(paths []string) ([]string, error) {
 	if len(paths) == 0 {
 		paths = []string{"."}
 	}
-	files, err := trial.Find(paths)
+	files, err := testrunner.Find(paths)
 	if err != nil {
 		return nil, usagef("%w", err)
 	}
@@ -195,24 +183,24 @@ func testFiles(paths []string) ([]string, error) {
 }
 
 // reporters write what came of all tests; text is written as it comes.
-func reporters() map[string]func(io.Writer, trial.Report) error {
-	return map[string]func(io.Writer, trial.Report) error{"junit": face.JUnit, "json": face.JSON}
+func reporters() map[string]func(io.Writer, testrunner.Report) error {
+	return map[string]func(io.Writer, testrunner.Report) error{"junit": reporter.JUnit, "json": reporter.JSON}
 }
 
-func (o testLine) run(ctx context.Context, env environment) error {
-	text := face.Text{To: env.stdout, Color: env.color()}
+func (o *testFlags) runTests(ctx context.Context, env environment) error {
+	text := reporter.Text{To: env.stdout, Color: env.color()}
 	if o.reporter != "text" && o.file == "" {
 		text.To = io.Discard
 	}
-	progress := face.Progress{To: env.stderr, Now: wallClock{}.Now}
+	progress := reporter.Progress{To: env.stderr, Now: wallClock{}.Now}
 	if isTerminal(env.stderr) {
-		o.Doing = progress.Doing
+		o.OnTest = progress.Doing
 	}
-	o.Done = func(f trial.FileResult) {
+	o.OnFile = func(f testrunner.FileResult) {
 		progress.Clear()
 		text.File(f)
 	}
-	report := trial.Run(ctx, o.Options)
+	report := testrunner.Run(ctx, o.Options)
 	progress.Clear()
 	text.End(report)
 	if err := o.report(env, report); err != nil {
@@ -221,8 +209,8 @@ func (o testLine) run(ctx context.Context, env environment) error {
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case report.Counts[trial.Failed] > 0:
-		return reportedError{fmt.Errorf("%d tests failed", report.Counts[trial.Failed])}
+	case report.Counts[testrunner.Failed] > 0:
+		return reportedError{fmt.Errorf("%d tests failed", report.Counts[testrunner.Failed])}
 	case o.Filter != nil && len(report.Counts) == 0:
 		return usagef("--filter %s matches no test", o.filter)
 	}
@@ -230,33 +218,29 @@ func (o testLine) run(ctx context.Context, env environment) error {
 }
 
 // report writes the files that were asked for, or the report in place of text.
-func (o testLine) report(env environment, report trial.Report) error {
+func (o *testFlags) report(env environment, report testrunner.Report) error {
 	if write, ok := reporters()[o.reporter]; ok {
 		show := func(to io.Writer) error { return write(to, report) }
-		if err := env.write(answerLine{file: o.file, format: o.reporter}, show); err != nil {
+		if err := (&answerFlags{file: o.file, format: o.reporter}).write(env, show); err != nil {
 			return err
 		}
 	}
 	if o.lcov == "" {
 		return nil
 	}
-	return foreign.Replace(o.lcov, func(to io.Writer) error { return trial.WriteLCOV(to, report.Coverage) })
+	return foreign.Replace(o.lcov, func(to io.Writer) error { return testrunner.WriteLCOV(to, report.Coverage) })
 }
 
-func printTestHelp(to io.Writer, groups []cmdline.Group) {
-	fmt.Fprintf(to, `Runs tests of scripts: files named *_test.js, *_test.mjs or *_test.ts, in the folders
-and files given, or here. Each test has a mock cluster of its own, in virtual time,
-that can be made to fail: docs/testing.md.
-
-Usage:
-  shardsh test [options] [path...]
-
-%s
-Examples:
-  shardsh test
-  shardsh test drain_test.js --filter 'crash'
-  shardsh test scripts --every-fault --server-version 5.0,8.0
-
-The exit code is 0 where all passed, 1 where one failed, 2 for a wrong command line.
-`, cmdline.Usage(groups))
+func testText() cmdline.Text {
+	return cmdline.Text{
+		Intro: `Runs tests of scripts: files named *_test.js, *_test.mjs or *_test.ts, in the
+directories and files given, or here. Each test has a mock cluster of its own, in
+virtual time, with faults on request: docs/testing.md.`,
+		Examples: []string{
+			"shardsh test",
+			"shardsh test drain_test.js --filter 'crash'",
+			"shardsh test scripts --every-fault --server-version 5.0,8.0",
+		},
+		More: "Exit codes: 0 all tests passed; 1 a test failed; 2 wrong command line.",
+	}
 }

@@ -20,7 +20,7 @@ func (e timeoutError) Error() string {
 // bounded is ctx for connecting and for all scripts. JavaScript can't catch
 // its end. A timer cancels it, as it has no deadline: the driver would turn that
 // into a maxTimeMS of its own, and leaves reads alone that a deadline passes.
-func (o commandLine) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+func (o *runFlags) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	if o.timeout == 0 {
 		return ctx, func() { cancel(nil) }
@@ -64,7 +64,7 @@ func impatient(ctx context.Context) (context.Context, context.CancelFunc) {
 }
 
 // scriptInput is standard input for a script. A shell reads its own.
-func (env environment) scriptInput(ctx context.Context, interactive bool) io.Reader {
+func scriptInput(ctx context.Context, env environment, interactive bool) io.Reader {
 	if interactive || isTerminal(env.stdin) {
 		return env.stdin
 	}

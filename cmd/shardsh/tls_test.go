@@ -168,7 +168,7 @@ func TestTLS(t *testing.T) {
 			"the certificate of CN=127.0.0.1 is revoked"},
 		{"revoked, and any name will do", "elsewhere", append(trust, "--tlsAllowInvalidHostnames", "--tlsCRLFile",
 			ca.revoking(later, 3)), "", "is revoked"},
-		{"an old list", "good", append(trust, "--tlsCRLFile", ca.revoking(earlier, none)), "", "ran out on"},
+		{"an old list", "good", append(trust, "--tlsCRLFile", ca.revoking(earlier, none)), "", "expired on"},
 		{"somebody else's list", "good", append(trust, "--tlsCRLFile", other.revoking(later, none)), "",
 			"the list of CN=test authority"},
 		{"TLS 1.3 is off", "good", append(trust, "--tlsDisabledProtocols", "TLS1_0,TLS1_1,TLS1_3"), "", ""},

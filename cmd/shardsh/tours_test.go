@@ -153,8 +153,8 @@ func TestGoTour(t *testing.T) {
 	})
 }
 
-// command runs on admin and must succeed.
-func command(t *testing.T, client *mongo.Client, pairs ...any) bson.Raw {
+// adminCommand runs on admin and must succeed.
+func adminCommand(t *testing.T, client *mongo.Client, pairs ...any) bson.Raw {
 	t.Helper()
 	raw, err := client.Database("admin").RunCommand(t.Context(), document(pairs...)).Raw()
 	if err != nil {
@@ -181,14 +181,14 @@ func wantCode(t *testing.T, what string, err error, code int) {
 }
 
 func goSharding(t *testing.T, client *mongo.Client) {
-	command(t, client, "enableSharding", "app")
-	command(t, client, "shardCollection", "app.orders", "key", document("customer", 1))
-	shards, err := command(t, client, "listShards", 1).Lookup("shards").Array().Values()
+	adminCommand(t, client, "enableSharding", "app")
+	adminCommand(t, client, "shardCollection", "app.orders", "key", document("customer", 1))
+	shards, err := adminCommand(t, client, "listShards", 1).Lookup("shards").Array().Values()
 	if err != nil || len(shards) != 3 {
 		t.Fatalf("%d shards, %v", len(shards), err)
 	}
-	command(t, client, "split", "app.orders", "middle", document("customer", 100))
-	command(t, client, "moveRange", "app.orders", "min", document("customer", 100), "toShard", "shard2")
+	adminCommand(t, client, "split", "app.orders", "middle", document("customer", 100))
+	adminCommand(t, client, "moveRange", "app.orders", "min", document("customer", 100), "toShard", "shard2")
 	var chunk struct{ Shard string }
 	err = client.Database("config").Collection("chunks").FindOne(t.Context(),
 		document("min", document("customer", 100))).Decode(&chunk)
@@ -295,12 +295,12 @@ func goSessions(t *testing.T, client *mongo.Client) {
 
 func goBalancer(t *testing.T, client *mongo.Client) {
 	for _, tt := range []struct{ command, mode string }{{"balancerStop", "off"}, {"balancerStart", "full"}} {
-		command(t, client, tt.command, 1)
-		if mode := command(t, client, "balancerStatus", 1).Lookup("mode").StringValue(); mode != tt.mode {
+		adminCommand(t, client, tt.command, 1)
+		if mode := adminCommand(t, client, "balancerStatus", 1).Lookup("mode").StringValue(); mode != tt.mode {
 			t.Errorf("after %s the mode is %q", tt.command, mode)
 		}
 	}
-	if status := command(t, client, "balancerCollectionStatus",
+	if status := adminCommand(t, client, "balancerCollectionStatus",
 		"app.orders"); !status.Lookup("balancerCompliant").Boolean() {
 		t.Errorf("not balanced: %s", status)
 	}
@@ -350,7 +350,7 @@ func goAuthentication(t *testing.T, p *servedProgram, uri string) {
 	ctx := t.Context()
 	for _, mechanism := range []string{"SCRAM-SHA-1", "SCRAM-SHA-256"} {
 		client := p.driver(uri, func(o *options.ClientOptions) { o.Auth.AuthMechanism = mechanism })
-		if got := command(t, client, "connectionStatus", 1).Lookup("authInfo", "authenticatedUsers", "0",
+		if got := adminCommand(t, client, "connectionStatus", 1).Lookup("authInfo", "authenticatedUsers", "0",
 			"user").StringValue(); got != "root" {
 			t.Errorf("%s: authenticated as %q", mechanism, got)
 		}

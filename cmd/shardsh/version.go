@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"runtime"
 
 	"github.com/spf13/pflag"
@@ -13,37 +12,35 @@ import (
 	"shardsh/cmd/shardsh/secret"
 )
 
-// versionLine is the command line of "shardsh version".
-type versionLine struct {
-	json, sbom, help bool
-	of               string
+// versionFlags are those of "shardsh version".
+type versionFlags struct {
+	json, sbom bool
+	of         string
 }
 
-func (o *versionLine) groups() []cmdline.Group {
+func (o *versionFlags) groups() []cmdline.Group {
 	return []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
-		f.BoolVar(&o.json, "json", false, "all that is known of this program, as JSON")
-		f.BoolVar(&o.sbom, "sbom", false, "the modules in it: a bill of materials as CycloneDX, in JSON")
-		f.StringVar(&o.of, "of", "", "`FILE` with --sbom: of this program of Go in place of itself")
-		f.BoolVarP(&o.help, "help", "h", false, "print this help")
+		f.BoolVar(&o.json, "json", false, "print all details as JSON")
+		f.BoolVar(&o.sbom, "sbom", false, "print the bill of materials: the modules in it, as CycloneDX JSON")
+		f.StringVar(&o.of, "of", "", "`FILE` with --sbom: of this Go program instead of shardsh")
 	})}
 }
 
-// tellVersion is "shardsh version".
-func (env environment) tellVersion(context.Context) error {
-	var o versionLine
-	groups := o.groups()
-	words, err := env.parseWords(groups)
+func (o *versionFlags) complete(_ environment, words []string) error {
 	switch {
-	case err != nil:
-		return err
-	case o.help:
-		return printVersionHelp(env.stdout, groups)
 	case len(words) > 0:
-		return usagef("version takes no address: %q. db.version() tells the one of a cluster", secret.Redact(words[0]))
+		return usagef("version takes no address: %q. db.version() returns the one of a cluster", secret.Redact(words[0]))
 	case o.of != "" && !o.sbom:
 		return usagef("--of needs --sbom")
 	case o.sbom && o.json:
 		return usagef("--json and --sbom exclude each other: both are JSON")
+	}
+	return nil
+}
+
+// run is "shardsh version".
+func (o *versionFlags) run(_ context.Context, env environment) error {
+	switch {
 	case o.sbom:
 		bill, err := built.BillOf(o.of)
 		if err != nil {
@@ -53,32 +50,27 @@ func (env environment) tellVersion(context.Context) error {
 	case o.json:
 		return writeJSON(env.stdout, built.This())
 	}
-	_, err = fmt.Fprintln(env.stdout, built.This().Line())
+	_, err := fmt.Fprintln(env.stdout, built.This().Line())
 	return err
 }
 
-func printVersionHelp(to io.Writer, groups []cmdline.Group) error {
-	_, err := fmt.Fprintf(to, `Says what this program is: its version, the commit it was built from, and with
---json also the driver, and the releases that the mock cluster can behave like.
---sbom lists the modules in it.
-
-Usage:
-  shardsh version [options]
-
-%s
-Examples:
-  shardsh version
-  shardsh version --json | jq -r .commit
-  shardsh version --sbom > shardsh.cdx.json
-`, cmdline.Usage(groups))
-	return err
+func versionText() cmdline.Text {
+	return cmdline.Text{
+		Intro: `Prints the version and the commit of this program; with --json also the driver, and
+the releases that the mock cluster can behave like.`,
+		Examples: []string{
+			"shardsh version",
+			"shardsh version --json | jq -r .commit",
+			"shardsh version --sbom > shardsh.cdx.json",
+		},
+	}
 }
 
 // printBuildInfo prints how this program was built, as mongosh's option of that name
 // does: a JSON document.
-func (env environment) printBuildInfo() error {
+func printBuildInfo(env environment) error {
 	b := built.This()
-	return writeJSON(env.toldJSON(), struct {
+	return writeJSON(env.jsonOut(), struct {
 		Version  string            `json:"version"`
 		Go       string            `json:"goVersion"`
 		Platform string            `json:"platform"`

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"os"
 	"time"
 
@@ -16,9 +14,9 @@ import (
 	"shardsh/repl/watch"
 )
 
-// watchLine is the command line of "shardsh watch".
-type watchLine struct {
-	sourceLine
+// watchFlags are those of "shardsh watch".
+type watchFlags struct {
+	sourceFlags
 	interval cmdline.Duration
 	once     bool
 	json     bool
@@ -27,21 +25,23 @@ type watchLine struct {
 // shortestWatch is how often a cluster may be read at most.
 const shortestWatch = 500 * time.Millisecond
 
-func (o *watchLine) groups() []cmdline.Group {
+func (o *watchFlags) groups() []cmdline.Group {
 	o.interval = cmdline.Duration(2 * time.Second)
 	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
-		f.Var(&o.interval, "interval", "`TIME` look again after this time (2s)")
-		f.BoolVar(&o.once, "once", false, "show it once, and end")
-		f.BoolVar(&o.json, "json", false, "a JSON document a line for each look")
-		f.StringVar(&o.mockTime, "mock-time", "", "`real|virtual|60x` how the mock's time goes by")
+		f.Var(&o.interval, "interval", "`TIME` refresh after this time (2s)")
+		f.BoolVar(&o.once, "once", false, "print it once, and exit")
+		f.BoolVar(&o.json, "json", false, "print a JSON document a line for each refresh")
 		o.flags(f)
 	})}
-	return append(groups, o.server.Flags()...)
+	return append(groups, o.sharedGroups(o.timeFlag)...)
 }
 
-func (o *watchLine) settle(environment) error {
+func (o *watchFlags) complete(env environment, words []string) error {
+	if err := o.sourceFlags.complete(env, words); err != nil {
+		return err
+	}
 	if time.Duration(o.interval) < shortestWatch {
-		return usagef("--interval takes a time from %s on, such as 2s, not %s", shortestWatch, time.Duration(o.interval))
+		return usagef("--interval takes at least %s, such as 2s, not %s", shortestWatch, time.Duration(o.interval))
 	}
 	if o.from != "" && !o.once {
 		return usagef("nothing changes in a file: --from needs --once, or use shardsh report")
@@ -49,21 +49,20 @@ func (o *watchLine) settle(environment) error {
 	return nil
 }
 
-// watch is "shardsh watch": a cluster alive on a terminal.
-func (env environment) watch(ctx context.Context) error {
-	var o watchLine
-	return env.begin(ctx, &o, printWatchHelp, func(ctx context.Context) error { return env.watching(ctx, o) })
+// run is "shardsh watch": a live view of a cluster on a terminal.
+func (o *watchFlags) run(ctx context.Context, env environment) error {
+	return o.within(ctx, env, func(ctx context.Context) error { return o.watch(ctx, env) })
 }
 
-func (env environment) watching(ctx context.Context, o watchLine) error {
+func (o *watchFlags) watch(ctx context.Context, env environment) error {
 	c := watch.Config{
-		Every: time.Duration(o.interval), Clock: wallClock{}, Out: env.told(), JSON: o.json,
+		Every: time.Duration(o.interval), Clock: wallClock{}, Out: env.out(), JSON: o.json,
 		Color: env.color(), Once: o.once,
 	}
 	if o.json {
-		c.Out = env.toldJSON()
+		c.Out = env.jsonOut()
 	}
-	read, done, err := env.watched(ctx, o)
+	read, done, err := o.reader(ctx, env)
 	if err != nil {
 		return err
 	}
@@ -82,8 +81,8 @@ func (env environment) watching(ctx context.Context, o watchLine) error {
 	return because(ctx, watch.Run(ctx, c))
 }
 
-// watched returns what reads the cluster again and again.
-func (env environment) watched(ctx context.Context, o watchLine) (
+// reader returns what reads the cluster again and again.
+func (o *watchFlags) reader(ctx context.Context, env environment) (
 	read func(context.Context, *catalog.Snapshot) (*catalog.Snapshot, error), done func(), err error,
 ) {
 	if o.from != "" {
@@ -92,15 +91,14 @@ func (env environment) watched(ctx context.Context, o watchLine) (
 		}, func() {}, nil
 	}
 	o.demo = o.usesMock() // a mock without data is nothing to look at
-	conn, err := env.connect(ctx, o.commandLine, true)
+	conn, err := connect(ctx, env, &o.clusterFlags, session{interactive: true, quiet: o.quietChoice.On})
 	if err != nil {
 		return nil, nil, because(ctx, err)
 	}
-	source := catalog.Source{Kind: catalog.SourceLive, Name: conn.address}
-	if o.usesMock() {
-		source.Kind = catalog.SourceMock
-	}
-	reader := live.NewReader(conn.client, live.ReaderOptions{Source: source, SkipFlags: true, LogEntries: 20_000})
+	source := conn.source(o.usesMock())
+	reader := live.NewReader(conn.client, live.ReaderOptions{
+		Parts: live.Whole &^ live.Flags, Source: source, LogEntries: 20_000,
+	})
 	return reader.ReadSince, conn.close, nil
 }
 
@@ -110,25 +108,21 @@ type wallClock struct{}
 func (wallClock) Now() time.Time                         { return time.Now() }
 func (wallClock) After(d time.Duration) <-chan time.Time { return time.After(d) }
 
-func printWatchHelp(w io.Writer, groups []cmdline.Group) {
-	fmt.Fprintf(w, `Shows a cluster as it changes: what moves now, how fast and how long it takes,
-the data of each shard, what is wrong, what moved and failed last. Only what has
-changed is read again, and a cluster that takes long to read is read less often.
-Nothing on the cluster changes.
+func watchText() cmdline.Text {
+	return cmdline.Text{
+		Intro: `Shows a live view of a cluster: what moves now, how fast and how long it takes, the
+data of each shard, what is wrong, what moved and failed last. Only what changed is
+read again. Nothing on the cluster changes.
 
-Usage:
-  shardsh watch [options] [address]
-
-%s
-Keys: q quits, p pauses, tab and the arrows to the sides change what is shown,
-the arrows up and down scroll. Where the output is no terminal a frame is
-written for each look, without colours. --mock without a topology file has
-collections that have to be balanced.
-
-Examples:
-  shardsh watch mongodb://host:27017
-  shardsh watch --mock --mock-time 20x
-  shardsh watch mongodb://host:27017 --json --interval 10s
-  shardsh watch mongodb://host:27017 --once
-`, cmdline.Usage(groups))
+Keys: q quits, p pauses, tab and left or right switch views, up and down scroll.`,
+		Examples: []string{
+			"shardsh watch mongodb://host:27017",
+			"shardsh watch --mock --mock-time 20x",
+			"shardsh watch mongodb://host:27017 --json --interval 10s",
+			"shardsh watch mongodb://host:27017 --once",
+		},
+		More: `Where the output is not a terminal a frame is printed for each refresh, without
+colours. A cluster that takes long to read is read less often. --mock without a
+topology file has collections that have to be balanced.`,
+	}
 }

@@ -52,7 +52,7 @@ func TestWatchLine(t *testing.T) {
 		args   []string
 		stderr string
 	}{
-		"a short interval":  {[]string{"--mock", "--interval", "100ms"}, "--interval takes a time from 500ms on"},
+		"a short interval":  {[]string{"--mock", "--interval", "100ms"}, "--interval takes at least 500ms"},
 		"a file":            {[]string{"--from", "x.snap"}, "nothing changes in a file"},
 		"no cluster":        {nil, "--mock"},
 		"a time that isn't": {[]string{"--mock", "--interval", "soon"}, "--interval"},

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/spf13/pflag"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -17,24 +16,27 @@ import (
 	"shardsh/cmd/shardsh/cmdline"
 )
 
-// whyLine is the command line of "shardsh why".
-type whyLine struct {
-	answerLine
+// whyFlags are those of "shardsh why".
+type whyFlags struct {
+	answerFlags
 	ns, key, shard, zone string
 }
 
-func (o *whyLine) groups() []cmdline.Group {
+func (o *whyFlags) groups() []cmdline.Group {
 	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
-		f.StringVar(&o.ns, "ns", "", "`DB.COLLECTION` ask about a collection")
-		f.StringVar(&o.key, "key", "", "`EJSON` ask about its chunk with this shard key: '{\"customer\": 7}'")
-		f.StringVar(&o.shard, "shard", "", "`ID` ask about a shard")
-		f.StringVar(&o.zone, "zone", "", "`NAME` ask about a zone")
+		f.StringVar(&o.ns, "ns", "", "`DB.COLLECTION` explain this collection")
+		f.StringVar(&o.key, "key", "", "`EJSON` explain its chunk with this shard key: '{\"customer\": 7}'")
+		f.StringVar(&o.shard, "shard", "", "`ID` explain this shard")
+		f.StringVar(&o.zone, "zone", "", "`NAME` explain this zone")
 		o.flags(f, "text", "json")
 	})}
-	return append(groups, o.server.Flags()...)
+	return append(groups, o.sharedGroups()...)
 }
 
-func (o *whyLine) settle(environment) error {
+func (o *whyFlags) complete(env environment, words []string) error {
+	if err := o.answerFlags.complete(env, words); err != nil {
+		return err
+	}
 	if err := o.checkFormat("text", "json"); err != nil {
 		return err
 	}
@@ -53,24 +55,19 @@ func (o *whyLine) settle(environment) error {
 	return nil
 }
 
-func (o *whyLine) reads() live.ReaderOptions {
-	return live.ReaderOptions{Compliance: true, Causes: true}
-}
-
-// why is "shardsh why": what is wrong, and everything that keeps it so.
-func (env environment) why(ctx context.Context) error {
-	var o whyLine
-	return env.about(ctx, &o, printWhyHelp, func(s *catalog.Snapshot) error {
+// run is "shardsh why": what is wrong, and everything that keeps it so.
+func (o *whyFlags) run(ctx context.Context, env environment) error {
+	return o.about(ctx, env, live.ReaderOptions{Parts: live.WithStatus | live.Causes}, func(s *catalog.Snapshot) error {
 		answer, text, err := o.ask(s)
 		if err != nil {
 			return err
 		}
-		return env.answer(o.answerLine, answer, func() string { return text })
+		return o.print(env, answer, func() string { return text })
 	})
 }
 
 // ask returns the answer, and its text.
-func (o whyLine) ask(s *catalog.Snapshot) (answer any, text string, err error) {
+func (o *whyFlags) ask(s *catalog.Snapshot) (answer any, text string, err error) {
 	about := diagnosis.Scope{Namespace: o.ns, Shard: catalog.ShardID(o.shard), Zone: o.zone}
 	if err := diagnosis.Check(s, about); err != nil {
 		if a, ok := diagnosis.NotSharded(s, o.ns, false); ok && o.key == "" {
@@ -84,7 +81,7 @@ func (o whyLine) ask(s *catalog.Snapshot) (answer any, text string, err error) {
 	}
 	var doc bson.Raw
 	if err := bson.UnmarshalExtJSON([]byte(o.key), false, &doc); err != nil {
-		return nil, "", usagef("--key %s is no extended JSON: %w", o.key, err)
+		return nil, "", usagef("--key %s is not valid extended JSON: %w", o.key, err)
 	}
 	a, err := diagnosis.WhyKey(s, o.ns, doc)
 	if key, ok := errors.AsType[*diagnosis.KeyError](err); ok {
@@ -101,20 +98,16 @@ func suggesting(err error) error {
 	return err
 }
 
-func printWhyHelp(w io.Writer, groups []cmdline.Group) {
-	fmt.Fprintf(w, `Says what is wrong with a cluster, and everything that keeps it so: what has to
-end first comes first, each with who has to act and the command to enter. With
---ns and --key it says why one chunk is where it is, and what each shard would
-get as verdict as its recipient. Nothing on the cluster changes. At the prompt
-sh.why() answers the same.
-
-Usage:
-  shardsh why [options] [address]
-
-%s
-Examples:
-  shardsh why mongodb://host:27017
-  shardsh why mongodb://host:27017 --ns shop.orders --key '{"customer": 7}'
-  shardsh why --from cluster.snap --json
-`, cmdline.Usage(groups))
+func whyText() cmdline.Text {
+	return cmdline.Text{
+		Intro: `Explains what is wrong with a cluster and what causes it: the problem to solve
+first comes first, each with who must act and the command to enter. With --ns and
+--key it explains why a chunk is where it is. Nothing on the cluster changes. At
+the prompt, sh.why() returns the same.`,
+		Examples: []string{
+			"shardsh why mongodb://host:27017",
+			"shardsh why mongodb://host:27017 --ns shop.orders --key '{\"customer\": 7}'",
+			"shardsh why --from cluster.snap --json",
+		},
+	}
 }

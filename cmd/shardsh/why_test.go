@@ -80,7 +80,7 @@ func TestWhyLine(t *testing.T) {
 		"two subjects":       {[]string{"--zone", "EU", "--ns", "shop.orders"}, exitUsage, "exclude each other"},
 		"a key alone":        {[]string{"--key", "{}"}, exitUsage, "--key needs --ns"},
 		"a key of another":   {[]string{"--ns", "shop.orders", "--key", `{"x": 1}`}, exitUsage, "customer"},
-		"a key that is none": {[]string{"--ns", "shop.orders", "--key", `{`}, exitUsage, "no extended JSON"},
+		"a key that is none": {[]string{"--ns", "shop.orders", "--key", `{`}, exitUsage, "not valid extended JSON"},
 		"an unknown format":  {[]string{"--output", "xml"}, exitUsage, "--output takes text, json"},
 		"a file nowhere":     {[]string{"-o", "/nowhere/x"}, exitFailure, "/nowhere/x"},
 	} {

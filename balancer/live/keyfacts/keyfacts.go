@@ -137,7 +137,11 @@ func begin(ctx context.Context, client *mongo.Client, ns string, o Options) (*re
 	}
 	r.facts = keyadvice.Facts{Namespace: ns, Expect: o.Expect, Queries: o.Queries,
 		Measured: map[string]keyadvice.Measured{}}
-	s, err := live.NewReader(client, live.ReaderOptions{Namespaces: []string{ns}, SkipLogs: !o.Speed}).Read(ctx)
+	parts := live.Current
+	if o.Speed {
+		parts = live.Whole
+	}
+	s, err := live.NewReader(client, live.ReaderOptions{Parts: parts, Namespaces: []string{ns}}).Read(ctx)
 	if err != nil {
 		return r, err
 	}

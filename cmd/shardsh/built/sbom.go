@@ -53,7 +53,7 @@ func BillOf(path string) (Bill, error) {
 	if path == "" {
 		info, ok := debug.ReadBuildInfo()
 		if !ok {
-			return Bill{}, fmt.Errorf("this program was built without a record of its modules")
+			return Bill{}, fmt.Errorf("this program was built without module information")
 		}
 		return bill(info), nil
 	}

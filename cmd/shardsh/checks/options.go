@@ -31,18 +31,18 @@ type Options struct {
 func (o *Options) Groups() []cmdline.Group {
 	return []cmdline.Group{
 		cmdline.NewGroup("Rules", func(f *pflag.FlagSet) {
-			f.StringSliceVar(&o.rules, "rules", nil, "`NAME,…` these rules, usual or all, in place of the usual ones")
-			f.StringSliceVar(&o.maxima, "max", nil, "`RULE=VALUE,…` the most that is fine: jumbo=5, uneven=20%, balancer=24h")
-			f.StringSliceVar(&o.grades, "severity", nil, "`RULE=GRADE,…` info, warning or critical")
-			f.StringVar(&o.policyFile, "policy", "", "`FILE` a policy in YAML; options count more")
+			f.StringSliceVar(&o.rules, "rules", nil, "`NAME,…` rules to check: their names, usual or all (usual)")
+			f.StringSliceVar(&o.maxima, "max", nil, "`RULE=VALUE,…` thresholds: jumbo=5, uneven=20%, balancer=24h")
+			f.StringSliceVar(&o.grades, "severity", nil, "`RULE=GRADE,…` severity of a rule: info, warning or critical")
+			f.StringVar(&o.policyFile, "policy", "", "`FILE` policy file in YAML; options override it")
 			f.StringVar(&o.failOn, "fail-on", "", "`info|warning|critical` fail on findings of this grade and above (warning)")
-			f.StringSliceVar(&o.allow, "allow", nil, "`WORK,…` draining, defragmenting and resharding don't fail")
+			f.StringSliceVar(&o.allow, "allow", nil, "`WORK,…` don't fail during draining, defragmenting, resharding")
 			f.StringVar(&o.baseline, "baseline", "", "`FILE` fail only on what is worse than in this --json output")
-			f.Var(&o.since, "since", "`TIME` count migrations that failed since so long (10m)")
+			f.Var(&o.since, "since", "`TIME` count failed migrations of this period (10m)")
 		}),
 		cmdline.NewGroup("Collections", func(f *pflag.FlagSet) {
 			f.StringArrayVar(&o.only, "ns", nil, "`GLOB` only these collections: 'shop.*'; repeat to add")
-			f.StringArrayVar(&o.except, "exclude", nil, "`GLOB` not these; repeat to add")
+			f.StringArrayVar(&o.except, "exclude", nil, "`GLOB` exclude these collections; repeat to add")
 			f.BoolVar(&o.requireCollections, "require-collections", false, "fail when there is no collection to check")
 		}),
 	}

@@ -21,7 +21,7 @@ func LoadPolicy(p *check.Policy, data []byte) error {
 	var doc, more yaml.Node
 	switch err := decoder.Decode(&doc); {
 	case errors.Is(err, io.EOF):
-		return errors.New("1: there is nothing in it")
+		return errors.New("1: the file is empty")
 	case err != nil:
 		return yamlError(err)
 	}
@@ -101,7 +101,7 @@ func rulesOf(p *check.Policy) func(*yaml.Node) error {
 // load reads a mapping. What it may not have is an error with the line.
 func (f fields) load(n *yaml.Node) error {
 	if n.Kind != yaml.MappingNode {
-		return lineAt(n.Line, "there have to be names with values here")
+		return lineAt(n.Line, "expected names with values")
 	}
 	var known []string
 	for name := range f {
@@ -113,11 +113,11 @@ func (f fields) load(n *yaml.Node) error {
 		set := f[name.Value]
 		switch {
 		case set == nil:
-			return lineAt(name.Line, "there is no %q here%s", name.Value, plaintext.DidYouMean(name.Value, known))
+			return lineAt(name.Line, "unknown name %q%s", name.Value, plaintext.DidYouMean(name.Value, known))
 		case seen[name.Value]:
-			return lineAt(name.Line, "%q is there twice", name.Value)
+			return lineAt(name.Line, "%q is given twice", name.Value)
 		case value.Kind == yaml.AliasNode:
-			return lineAt(value.Line, "aliases are not taken")
+			return lineAt(value.Line, "aliases are not supported")
 		}
 		seen[name.Value] = true
 		if err := set(value); err != nil {
@@ -152,7 +152,7 @@ func yamlWords(n *yaml.Node) ([]string, error) {
 	var list []string
 	for _, item := range items {
 		if n.Kind == yaml.MappingNode || item.Kind != yaml.ScalarNode || item.Value == "" {
-			return nil, errors.New("this has to be a text or a list of them")
+			return nil, errors.New("expected a string or a list of strings")
 		}
 		list = append(list, item.Value)
 	}
@@ -167,5 +167,5 @@ func yamlSwitch(n *yaml.Node) (bool, error) {
 	case "off", "false", "no":
 		return false, nil
 	}
-	return false, fmt.Errorf("this is on or off, not %q", n.Value)
+	return false, fmt.Errorf("expected on or off, not %q", n.Value)
 }

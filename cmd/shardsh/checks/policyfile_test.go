@@ -50,8 +50,8 @@ func TestPolicyFile(t *testing.T) {
 // A mistake names its line, and what was probably meant.
 func TestPolicyMistakes(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                                     "1: there is nothing in it",
-		"- 1":                                  "1: there have to be names with values here",
+		"":                                     "1: the file is empty",
+		"- 1":                                  "1: expected names with values",
 		"fail_on: info":                        `1: there is no "fail_on" here; did you mean fail-on?`,
 		"\nrules:\n  jumbos: on":               `3: there is no "jumbos" here; did you mean jumbo?`,
 		"rules:\n  jumbo: maybe":               `2: the rule jumbo takes on, off, or {max: …, severity: …}, not "maybe"`,
@@ -60,11 +60,11 @@ func TestPolicyMistakes(t *testing.T) {
 		"rules:\n  zones: {max: 5}":            "2: the rule zones has no threshold",
 		"rules:\n  zones: {severity: criticl}": `2: there is no severity "criticl"; did you mean critical?`,
 		"allow: [drain]":                       `1: there is no work to allow "drain"; there are draining, `,
-		"since: never":                         `1: "never" is no time above 0`,
-		"ns: {a: b}":                           "1: this has to be a text or a list of them",
-		"ns: [[a]]":                            "1: this has to be a text or a list of them",
+		"since: never":                         `1: "never" is not a time above 0`,
+		"ns: {a: b}":                           "1: expected a string or a list of strings",
+		"ns: [[a]]":                            "1: expected a string or a list of strings",
 		"ns: a\n\nns: b":                       `3: "ns" is there twice`,
-		"ns: &x [a]\nexclude: *x":              "2: aliases are not taken",
+		"ns: &x [a]\nexclude: *x":              "2: aliases are not supported",
 		"ns: a\n---\nns: b":                    "2: a policy is one document",
 		"ns: [a\nb: {":                         "",
 		"require-collections: perhaps":         `1: this is on or off, not "perhaps"`,

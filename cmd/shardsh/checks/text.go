@@ -158,7 +158,7 @@ func Headline(r check.Report) string {
 				names = append(names, c.Name)
 			}
 		}
-		return "UNKNOWN: nothing was found, but not all could be asked: " + strings.Join(names, ", ")
+		return "UNKNOWN: no findings, but these could not be checked: " + strings.Join(names, ", ")
 	}
 	return "OK"
 }

@@ -11,6 +11,7 @@ type Command struct {
 	Name      string
 	Arguments string // as the help shows them
 	About     string // a few words
+	Text      Text
 	Groups    []Group
 }
 

@@ -10,6 +10,9 @@ import (
 type Group struct {
 	Title string
 	Flags *pflag.FlagSet
+	// Page is the page of the help that has the options of many commands; empty for
+	// options of one command. Short is what they are called where the page is named.
+	Page, Short string
 }
 
 // NewGroup makes a section; add defines its options.
@@ -17,7 +20,19 @@ func NewGroup(title string, add func(f *pflag.FlagSet)) Group {
 	f := pflag.NewFlagSet(title, pflag.ContinueOnError)
 	f.SortFlags = false
 	add(f)
-	return Group{title, f}
+	return Group{Title: title, Flags: f}
+}
+
+// On returns the group as one whose options have a page of their own.
+func (g Group) On(page, short string) Group {
+	g.Page, g.Short = page, short
+	return g
+}
+
+// Alias defines an older name of an option, which works and is shown nowhere.
+func Alias(f *pflag.FlagSet, old, name string) {
+	now := f.Lookup(name)
+	f.AddFlag(&pflag.Flag{Name: old, Value: now.Value, DefValue: now.DefValue, NoOptDefVal: now.NoOptDefVal, Hidden: true})
 }
 
 // All returns the options of all sections.

@@ -71,7 +71,7 @@ func (d *Duration) Type() string { return "duration" }
 func (d *Duration) Set(text string) error {
 	parsed, err := timespan.OfCommandLine(text)
 	if err != nil || parsed <= 0 {
-		return fmt.Errorf("%q is no time above 0, such as 90, 30s, 5m or 1h30m", text)
+		return fmt.Errorf("%q is not a time above 0, such as 90, 30s, 5m or 1h30m", text)
 	}
 	*d = Duration(parsed)
 	return nil

@@ -51,7 +51,7 @@ func (c Cluster) version(ctx context.Context, s *section) string {
 		Modules []string `bson:"modules"`
 	}
 	if err := c.ask(ctx, "buildInfo", &info); err != nil {
-		s.add(Warn, "version", "", "the server does not tell it: %s", live.Plainly(err.Error()))
+		s.add(Warn, "version", "", "not available: %s", live.Plainly(err.Error()))
 		return ""
 	}
 	edition := ""
@@ -62,19 +62,19 @@ func (c Cluster) version(ctx context.Context, s *section) string {
 	return info.Version
 }
 
-const toRouter = "give the address of a mongos; config.mongos lists those that run"
+const toRouter = "connect to a mongos; config.mongos lists them"
 
 func (c Cluster) kind(s *section) {
 	switch {
 	case c.Member != "":
-		s.add(Fail, "mongos", toRouter, "no: this is %s. It has its own part of the data, orphans too, and helpers of sh "+
-			"that ask the cluster refuse", c.Member)
+		s.add(Fail, "mongos", toRouter, "no: this is %s. It has only its own part of the data, with orphans, and the helpers "+
+			"of sh need a mongos", c.Member)
 	case c.Kind == "mongos":
 		s.ok("mongos", "yes")
 	case c.Kind == "":
-		s.add(Fail, "mongos", toRouter, "no: this server stands alone, and is no sharded cluster")
+		s.add(Fail, "mongos", toRouter, "no: this is a standalone server, not a sharded cluster")
 	default:
-		s.add(Fail, "mongos", toRouter, "no: this is a %s of a replica set, and no router of a sharded cluster", c.Kind)
+		s.add(Fail, "mongos", toRouter, "no: this is a %s of a replica set, not a mongos of a sharded cluster", c.Kind)
 	}
 }
 
@@ -105,7 +105,7 @@ func (c Cluster) times(ctx context.Context, s *section) {
 		}
 	}
 	if best > slow {
-		s.add(Warn, "latency", "run shardsh nearer to the cluster", "%s", best.Round(time.Millisecond))
+		s.add(Warn, "latency", "run shardsh closer to the cluster", "%s", best.Round(time.Millisecond))
 	} else {
 		s.ok("latency", "%s", best.Round(10*time.Microsecond))
 	}
@@ -113,7 +113,7 @@ func (c Cluster) times(ctx context.Context, s *section) {
 	case c.Mock:
 		s.ok("clock", "the mock has its own")
 	case difference.Abs() > skewed:
-		s.add(Warn, "clock", "set both by NTP; windows and leases go by the cluster's clock",
+		s.add(Warn, "clock", "synchronize both clocks with NTP: windows and leases use the cluster's",
 			"the server's is %s %s", difference.Abs().Round(time.Millisecond), ahead(difference))
 	default:
 		s.ok("clock", "within %s of the server's", max(difference.Abs(), best).Round(time.Millisecond)+time.Millisecond)
@@ -122,9 +122,9 @@ func (c Cluster) times(ctx context.Context, s *section) {
 
 func ahead(d time.Duration) string {
 	if d < 0 {
-		return "behind ours"
+		return "behind this machine's"
 	}
-	return "ahead of ours"
+	return "ahead of this machine's"
 }
 
 // rights asks who one is and what one may do.
@@ -140,7 +140,7 @@ func (c Cluster) rights(ctx context.Context, s *section, version string) {
 	}
 	err := c.ask(ctx, "connectionStatus", &status, bson.E{Key: "showPrivileges", Value: true})
 	if err != nil {
-		s.add(Warn, "user", "", "the server does not tell: %s", live.Plainly(err.Error()))
+		s.add(Warn, "user", "", "not available: %s", live.Plainly(err.Error()))
 		return
 	}
 	if len(status.Info.Users) == 0 {
@@ -166,13 +166,13 @@ func (c Cluster) nobody(ctx context.Context, s *section) {
 	var refused mongo.ServerError
 	if errors.As(err, &refused) && refused.HasErrorCode(unauthorized) {
 		s.add(Fail, "user", "log in: --username NAME, with the password in "+
-			"SHARDSH_PASSWORD, --passwordFile or on being asked", "none, and the server wants a login")
+			"SHARDSH_PASSWORD, --passwordFile or at the prompt", "none, but the server requires a login")
 		return
 	}
 	if c.Mock {
 		s.ok("user", "none: the mock allows everything")
 		return
 	}
-	s.add(Warn, "user", "turn authorization on before others can reach it",
-		"none: the server asks nobody to log in, and allows everything")
+	s.add(Warn, "user", "enable authorization before others can reach it",
+		"none: authorization is off, everything is allowed")
 }

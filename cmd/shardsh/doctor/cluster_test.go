@@ -67,8 +67,8 @@ func TestClocks(t *testing.T) {
 		part         string
 	}{
 		"the same":   {0, time.Millisecond, OK, OK, "within"},
-		"ahead":      {10 * time.Second, time.Millisecond, OK, Warn, "10s ahead of ours"},
-		"behind":     {-time.Minute, time.Millisecond, OK, Warn, "behind ours"},
+		"ahead":      {10 * time.Second, time.Millisecond, OK, Warn, "10s ahead of this machine's"},
+		"behind":     {-time.Minute, time.Millisecond, OK, Warn, "behind this machine's"},
 		"a slow way": {time.Second, time.Second, Warn, OK, "within"},
 	} {
 		now := start

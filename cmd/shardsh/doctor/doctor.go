@@ -82,7 +82,7 @@ func (r Report) Text(coloured bool) string {
 			fmt.Fprintf(&b, "  %*s-> %s\n", nameWidth+8, "", plaintext.VisibleLine(l.Remedy))
 		}
 	}
-	fmt.Fprintf(&b, "%d ok, %d to look at, %d in the way\n", r.count(OK), r.count(Warn), r.count(Fail))
+	fmt.Fprintf(&b, "%d ok, %d warn, %d fail\n", r.count(OK), r.count(Warn), r.count(Fail))
 	return b.String()
 }
 

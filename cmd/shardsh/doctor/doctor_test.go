@@ -47,7 +47,7 @@ func TestMachine(t *testing.T) {
 		File{Name: "open", Path: "/o", Mode: 0o644}, File{Name: "closed", Path: "/c", Mode: 0o600},
 		File{Name: "rc", Path: "/rc", Mode: 0o644, Runs: true}, File{Name: "rc of all", Path: "/w", Mode: 0o666, Runs: true},
 		File{Name: "broken", Path: "/b", Err: errors.New("permission denied")})
-	want(t, files, "none", OK, "kept nowhere")
+	want(t, files, "none", OK, "not saved")
 	want(t, files, "missing", OK, "is not there")
 	want(t, files, "open", Warn, "chmod go= /o")
 	want(t, files, "closed", OK, "0600")
@@ -59,7 +59,7 @@ func TestMachine(t *testing.T) {
 func TestReportText(t *testing.T) {
 	r := NewReport([]Line{{"A", "one", OK, "fine", ""}, {"A", "two", Warn, "bad\x1b[2J", "mend"}, {"B", "three", OK, "fine", ""}})
 	want := "A\n  ok    one               fine\n  warn  two               bad\\x1B[2J\n" + strings.Repeat(" ", 26) +
-		"-> mend\nB\n  ok    three             fine\n2 ok, 1 to look at, 0 in the way\n"
+		"-> mend\nB\n  ok    three             fine\n2 ok, 1 warn, 0 fail\n"
 	if r.Grade != Warn || r.Text(false) != want {
 		t.Errorf("%s\n%s\nwant\n%s", r.Grade, r.Text(false), want)
 	}
@@ -176,11 +176,11 @@ func TestHosts(t *testing.T) {
 	now := time.Now()
 	open, shut := plain.Addr().String(), secured.Listener.Addr().String()
 	want(t, ask(open, nil, now), open, OK, "without TLS")
-	want(t, ask(open, &tls.Config{}, now), open, Fail, "perhaps it does not use TLS")
+	want(t, ask(open, &tls.Config{}, now), open, Fail, "the server may not use TLS")
 	want(t, ask(shut, &tls.Config{}, now), shut, Fail, "--tlsCAFile")
 	want(t, ask(shut, roots, now), shut, OK, "certificate until "+until.Format(time.DateOnly))
 	want(t, ask(shut, roots, until.Add(-time.Hour)), shut, Warn, "renew")
-	want(t, ask("127.0.0.1:1", nil, now), "127.0.0.1:1", Fail, "does mongos run there")
+	want(t, ask("127.0.0.1:1", nil, now), "127.0.0.1:1", Fail, "check that mongos runs there")
 	two := Hosts{Names: []string{"127.0.0.1:1", open}, Now: time.Now}.Lines(t.Context())
 	if len(two) != 2 || two[0].Grade != Warn || two[1].Grade != OK {
 		t.Errorf("%v", two)

@@ -35,7 +35,7 @@ func features() []feature {
 func offered(s *section, version string) {
 	release, ok := catalog.ReleaseOf(version)
 	if !ok {
-		s.add(Warn, "features", "", "%q is no version that this program knows", version)
+		s.add(Warn, "features", "", "unknown version %q", version)
 		return
 	}
 	var has, lacks []string

@@ -103,11 +103,11 @@ func remedyOf(err error) string {
 	var dns *net.DNSError
 	switch {
 	case errors.As(err, &dns):
-		return "is the name right, and does this machine's name server know it?"
+		return "check the name, and whether DNS on this machine resolves it"
 	case errors.Is(err, context.DeadlineExceeded), isTimeout(err):
-		return "does a firewall or a VPN stand between, and is the machine up?"
+		return "check firewalls and VPN, and that the machine is up"
 	}
-	return "does mongos run there, on this port, and listen on this address (net.bindIp)?"
+	return "check that mongos runs there, on this port, and listens on this address (net.bindIp)"
 }
 
 func isTimeout(err error) bool {
@@ -124,17 +124,17 @@ func remedyOfTLS(err error) string {
 	var alert tls.AlertError
 	switch {
 	case errors.As(err, &unknown):
-		return "give the certificate of its authority with --tlsCAFile"
+		return "name the certificate of its CA with --tlsCAFile"
 	case errors.As(err, &host):
-		return "connect by a name that is in the certificate"
+		return "connect with a host name that is in the certificate"
 	case errors.As(err, &invalid):
-		return "renew the server's certificate; is this machine's clock right?"
+		return "renew the server's certificate, or check this machine's clock"
 	case errors.As(err, &notTLS), errors.Is(err, io.EOF), isReset(err):
-		return "perhaps it does not use TLS: leave --tls and tls=true out, or give --no-tls"
+		return "the server may not use TLS: omit --tls and tls=true, or pass --no-tls"
 	case errors.As(err, &alert):
-		return "does it want a certificate of ours (--tlsCertificateKeyFile)?"
+		return "the server may require a client certificate (--tlsCertificateKeyFile)"
 	}
-	return "compare --tlsDisabledProtocols and the server's settings of TLS"
+	return "compare --tlsDisabledProtocols with the server's TLS settings"
 }
 
 func isReset(err error) bool {

@@ -9,7 +9,7 @@ import (
 // File is one that the program reads or writes by itself.
 type File struct {
 	Name string // what it is
-	Path string // empty where it is kept nowhere
+	Path string // empty where it is not saved
 	Mode fs.FileMode
 	// Missing is for one that is not there; Err says why one can't be looked at.
 	Missing bool
@@ -51,9 +51,9 @@ func (m Machine) terminal(s *section) {
 	name := m.env("TERM")
 	switch {
 	case !m.Terminal:
-		s.ok("terminal", "output is no terminal: no colours, no pager, no prompt")
+		s.ok("terminal", "output is not a terminal: no colours, no pager, no prompt")
 	case name == "" || name == "dumb":
-		s.add(Warn, "terminal", "set TERM to what yours is, such as xterm-256color", "TERM is %q: no colours, no pager", name)
+		s.add(Warn, "terminal", "set TERM, for example to xterm-256color", "TERM is %q: no colours, no pager", name)
 	default:
 		colours := "with colours"
 		if m.env("NO_COLOR") != "" {
@@ -94,9 +94,9 @@ const (
 func (m Machine) file(s *section, f File) {
 	switch mode := f.Mode.Perm(); {
 	case f.Path == "":
-		s.ok(f.Name, "kept nowhere")
+		s.ok(f.Name, "not saved")
 	case f.Err != nil:
-		s.add(Warn, f.Name, "look at its permissions, and at those of its folder", "%v", f.Err)
+		s.add(Warn, f.Name, "check its permissions, and those of its directory", "%v", f.Err)
 	case f.Missing:
 		s.ok(f.Name, "%s is not there", f.Path)
 	case m.Windows:

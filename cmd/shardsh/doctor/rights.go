@@ -136,7 +136,7 @@ func Missing(wanted, held []Privilege) (missing []Privilege) {
 func purposes() map[string]string {
 	return map[string]string{
 		"shardshLook":    "to look: check, why, report, plan, forecast, watch",
-		"shardshEngine":  "to carry out: apply, balance, drain, defragment",
+		"shardshEngine":  "to change data: apply, balance, drain, defragment",
 		"shardshHelpers": "to change settings, zones, shards and keys with sh",
 	}
 }
@@ -160,7 +160,7 @@ func rights(s *section, roles []Role, held []Privilege, user string) {
 			continue
 		}
 		unmet[role.Name] = true
-		grade, note := Warn, "; leave it where nothing is to be changed"
+		grade, note := Warn, "; not needed for read-only use"
 		if i == 0 {
 			grade, note = Fail, ""
 		}

@@ -14,20 +14,14 @@ import (
 	"shardsh/cmd/shardsh/cmdline"
 )
 
-// Entry is a command with its help as printed.
-type Entry struct {
-	cmdline.Command
-	Help string
-}
-
 // Term is a name with what it means.
 type Term struct{ Name, About string }
 
 // Page is all that the page is made of.
 type Page struct {
-	Version, Date string // the date is that of the version, or empty
-	Shell         Entry  // the program without a subcommand
-	Commands      []Entry
+	Version, Date string          // the date is that of the version, or empty
+	Shell         cmdline.Command // the program without a subcommand
+	Commands      []cmdline.Command
 	Environment   []Term
 	Files         []Term
 }
@@ -35,14 +29,13 @@ type Page struct {
 // Write writes the page as troff with the macros of man(7).
 func (p Page) Write(to io.Writer) error {
 	r := &roff{}
-	shell := split(p.Shell.Help)
 	r.macro("TH", "SHARDSH", "1", p.Date, "shardsh "+p.Version, "User Commands")
 	r.section("NAME")
 	r.text("shardsh - a shell for sharded MongoDB clusters, with a mock cluster inside")
 	r.section("SYNOPSIS")
-	r.verbatim(shell.synopsis)
+	r.verbatim(strings.Join(p.Shell.Usage(), "\n"))
 	r.section("DESCRIPTION")
-	r.paragraphs(shell.intro[min(1, len(shell.intro)):]) // the first is the name again
+	r.paragraphs(p.Shell.Text.More)
 	r.section("OPTIONS")
 	for _, g := range p.Shell.Groups {
 		r.subsection(g.Title)
@@ -52,26 +45,26 @@ func (p Page) Write(to io.Writer) error {
 	for _, c := range p.Commands {
 		r.command(c, p.Shell.Groups)
 	}
-	r.section("NOTES")
-	r.paragraphs(shell.rest)
+	r.section("EXAMPLES")
+	r.verbatim(strings.Join(p.Shell.Text.Examples, "\n"))
 	r.section("ENVIRONMENT")
 	r.terms(p.Environment)
 	r.section("FILES")
 	r.terms(p.Files)
 	r.section("SEE ALSO")
-	r.text("mongosh(1), jq(1). The pages in docs of the source tell more.")
+	r.text("mongosh(1), jq(1). More is in docs of the source.")
 	_, err := io.WriteString(to, r.b.String())
 	return err
 }
 
-// command writes a subcommand: its help, without the options that the shell has, too.
-func (r *roff) command(c Entry, known []cmdline.Group) {
-	parts := split(c.Help)
+// command writes a verb: its help, with a note on the options that have a page of
+// their own.
+func (r *roff) command(c cmdline.Command, known []cmdline.Group) {
 	r.subsection(strings.TrimSpace("shardsh " + c.Name + " " + c.Arguments))
-	r.paragraphs(parts.intro)
+	r.paragraphs(c.Text.Intro)
 	var shared []string
 	for _, g := range c.Groups {
-		if slices.ContainsFunc(known, func(k cmdline.Group) bool { return k.Title == g.Title }) {
+		if slices.ContainsFunc(known, func(k cmdline.Group) bool { return k.Title == g.Title && k.Page == g.Page }) && g.Page != "" {
 			shared = append(shared, g.Title)
 			continue
 		}
@@ -79,9 +72,12 @@ func (r *roff) command(c Entry, known []cmdline.Group) {
 	}
 	if len(shared) > 0 {
 		r.paragraph()
-		r.text("It also takes the options above under " + strings.Join(shared, ", ") + ".")
+		r.text("It also takes options above under " + strings.Join(shared, ", ") + ".")
 	}
-	r.paragraphs(parts.rest)
+	r.paragraphs(c.Text.More)
+	if len(c.Text.Examples) > 0 {
+		r.paragraphs("Examples:\n  " + strings.Join(c.Text.Examples, "\n  "))
+	}
 }
 
 // options writes those of a group.
@@ -105,47 +101,6 @@ func (r *roff) terms(list []Term) {
 	}
 }
 
-// parts are those of a help text.
-type parts struct {
-	intro    []string // paragraphs
-	synopsis string
-	rest     []string // paragraphs after the options
-}
-
-// split takes a help text apart: what is before "Usage:", the lines below that, and
-// what follows the last option. In the shell's own help the paragraphs between
-// usage and options are its introduction.
-func split(help string) (p parts) {
-	lastOption := 0
-	paragraphs := strings.Split(strings.TrimRight(help, "\n"), "\n\n")
-	for i, text := range paragraphs {
-		if hasOption(text) {
-			lastOption = i
-		}
-	}
-	for i, text := range paragraphs {
-		switch usage, isUsage := strings.CutPrefix(text, "Usage:\n"); {
-		case isUsage:
-			p.synopsis = usage
-		case i > lastOption:
-			p.rest = append(p.rest, text)
-		case !hasOption(text):
-			p.intro = append(p.intro, text)
-		}
-	}
-	return p
-}
-
-// hasOption reports whether a paragraph is a list of options: "      --all  …".
-func hasOption(text string) bool {
-	for line := range strings.Lines(text) {
-		if strings.HasPrefix(line, "      --") || strings.HasPrefix(line, "  -") && strings.Contains(line, ", --") {
-			return true
-		}
-	}
-	return false
-}
-
 // title returns the first line of a paragraph that is a list with a title.
 func title(paragraph string) (line, list string, ok bool) {
 	line, list, _ = strings.Cut(paragraph, "\n")
@@ -156,8 +111,11 @@ func title(paragraph string) (line, list string, ok bool) {
 }
 
 // paragraphs writes plain ones filled, and lists as they are.
-func (r *roff) paragraphs(list []string) {
-	for _, text := range list {
+func (r *roff) paragraphs(text string) {
+	for text := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
+		if text == "" {
+			return
+		}
 		r.paragraph()
 		if line, rest, ok := title(text); ok {
 			r.text(line)

@@ -39,11 +39,11 @@ const archive = "\x6d\xe2\x99\x81"
 func instead(path string) string {
 	switch start := beginning(path); {
 	case start == archive:
-		return ": it is an archive of mongodump, which has to be a directory: mongodump --db config --out DIR"
+		return ": mongodump archives can't be read, directories can: mongodump --db config --out DIR"
 	case strings.HasPrefix(start, gzipped):
-		return ": --snapshot takes those of mock.save(); an archive of mongodump has to be a directory"
+		return ": --snapshot takes those of mock.save(); a mongodump has to be a directory, not an archive"
 	case strings.HasSuffix(path, ".bson") || strings.HasSuffix(path, ".metadata.json"):
-		return ": of a mongodump give the directory, " + filepath.Dir(path)
+		return ": of a mongodump, name the directory, " + filepath.Dir(path)
 	}
 	return ""
 }
@@ -61,7 +61,7 @@ func Begin(cfg *mock.Config, path string) (*catalog.Snapshot, error) {
 		cfg.Snapshot = path
 		return nil, nil
 	case errors.Is(err, snapfile.ErrNotSnapshot):
-		return nil, cmdline.Usagef("--snapshot: %s is neither what shardsh snapshot writes nor what mock.save() does%s", path,
+		return nil, cmdline.Usagef("--snapshot: %s is not a file of shardsh snapshot or mock.save()%s", path,
 			instead(path))
 	case err != nil:
 		return nil, cmdline.Usagef("--snapshot: %w", err)
@@ -116,7 +116,7 @@ func Lacks(s *catalog.Snapshot) (list []string) {
 			}
 		}
 		if silent > 0 {
-			list = append(list, fmt.Sprintf("the sizes of %s are not known on %d shards: chunks there are taken to be half full",
+			list = append(list, fmt.Sprintf("the sizes of %s are not known on %d shards: chunks there are assumed to be half full",
 				c.Namespace, silent))
 		}
 	}

@@ -20,7 +20,7 @@ import (
 func New(cfg mock.Config, newOnly string) (*mock.Cluster, error) {
 	cluster, err := mock.New(cfg)
 	if errors.Is(err, mock.ErrHoldsCluster) {
-		return nil, cmdline.Usagef("--dbpath %s holds a cluster already, which goes on as it is: leave %s out, or give "+
+		return nil, cmdline.Usagef("--dbpath %s holds a cluster already: omit %s, or name "+
 			"another directory", cfg.DBPath, newOnly)
 	}
 	if damage := new(disk.DamageError); err == nil || errors.As(err, &damage) || errors.Is(err, disk.ErrEmpty) {
@@ -50,7 +50,7 @@ func SnapshotsIn(dbpath string) router.SnapshotFile {
 	dir := filepath.Join(dbpath, "snapshots")
 	return func(name string, write bool) (string, error) {
 		if name != filepath.Base(name) || !filepath.IsLocal(name) {
-			return "", fmt.Errorf("%q is no plain file name: a served mock keeps its snapshots in %s", name, dir)
+			return "", fmt.Errorf("%q is not a plain file name: a served mock keeps its snapshots in %s", name, dir)
 		}
 		if write {
 			if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -69,7 +69,7 @@ func readUser(path string) (access.Draft, error) {
 func readRole(line string) (access.Role, error) {
 	full, isRole := strings.CutPrefix(line, "role:")
 	if !isRole {
-		return access.Role{}, errors.New("after the password there are only lines such as \"role: readWrite@app\" or " +
+		return access.Role{}, errors.New("after the password, lines must be like \"role: readWrite@app\" or " +
 			"\"role: clusterMonitor\"")
 	}
 	name, db, scoped := strings.Cut(strings.TrimSpace(full), "@")

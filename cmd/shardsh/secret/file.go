@@ -55,7 +55,7 @@ func readBounded(path string, most int64) ([]byte, fs.FileMode, error) {
 	}
 	data, err := io.ReadAll(io.LimitReader(f, most+1))
 	if err == nil && int64(len(data)) > most {
-		err = fmt.Errorf("%s is longer than %d bytes: that is no secret", path, most)
+		err = fmt.Errorf("%s is longer than %d bytes: it is not a secret", path, most)
 	}
 	return data, info.Mode(), err
 }

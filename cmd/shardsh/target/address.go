@@ -85,8 +85,8 @@ func (s Server) base() (*ConnectionString, error) {
 // with a dot or a port, or else a database.
 func splitAddress(address string) (host, database string, err error) {
 	if strings.Contains(address, "@") { // what is left of it may be a password
-		return "", "", cmdline.Usagef("the address has a user in it, but does not begin with mongodb:// or mongodb+srv://; " +
-			"begin it so, or give the user with --username")
+		return "", "", cmdline.Usagef("the address has a user in it, but does not begin with mongodb:// or mongodb+srv://: " +
+			"add that, or use --username")
 	}
 	if strings.ContainsAny(address, " \"$\\") || strings.HasPrefix(address, "/") || strings.HasPrefix(address, ".") {
 		return "", "", cmdline.Usagef("%q is neither an address nor a script that exists", address)
@@ -97,7 +97,7 @@ func splitAddress(address string) (host, database string, err error) {
 	}
 	for one := range strings.SplitSeq(host, ",") {
 		if name, port := splitPort(one); name == "" || port != "" && !validPort(port) {
-			return "", "", cmdline.Usagef("%q is neither an address nor a script that exists: %q is no port (1 to 65535)",
+			return "", "", cmdline.Usagef("%q is neither an address nor a script that exists: %q is not a port (1 to 65535)",
 				address, port)
 		}
 	}
@@ -133,7 +133,7 @@ func (s Server) hosts(list string) ([]string, error) {
 		name, own := splitPort(host)
 		switch {
 		case own != "" && !validPort(own):
-			return nil, cmdline.Usagef("--host: %q is no port (1 to 65535)", own)
+			return nil, cmdline.Usagef("--host: %q is not a port (1 to 65535)", own)
 		case own != "" && s.Port != "" && own != s.Port:
 			return nil, cmdline.Usagef("--host names port %s and --port is %s; leave one out", own, s.Port)
 		case own == "":

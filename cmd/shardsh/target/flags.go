@@ -1,6 +1,8 @@
 package target
 
 import (
+	"strings"
+
 	"github.com/spf13/pflag"
 
 	"shardsh/cmd/shardsh/cmdline"
@@ -10,34 +12,34 @@ import (
 func (s *Server) Flags() []cmdline.Group {
 	return []cmdline.Group{
 		cmdline.NewGroup("Connection", func(f *pflag.FlagSet) {
-			f.StringVar(&s.Host, "host", "", "`HOST` connect to this host, host:port or set/host1,host2")
-			f.StringVar(&s.Port, "port", "", "`PORT` connect to this port (27017)")
-			cmdline.ChoiceVar(f, &s.RetryWrites, "retryWrites", "`true|false` send a write again after a lost connection (true)")
-		}),
+			f.StringVar(&s.Host, "host", "", "`HOST` host, host:port or set/host1,host2")
+			f.StringVar(&s.Port, "port", "", "`PORT` port (27017)")
+			cmdline.ChoiceVar(f, &s.RetryWrites, "retryWrites", "`true|false` retry writes after a lost connection (true)")
+		}).On("connection", "Connection"),
 		cmdline.NewGroup("Authentication", func(f *pflag.FlagSet) {
-			f.StringVarP(&s.Username, "username", "u", "", "`NAME` log in as this user")
-			f.VarP(&s.Password, "password", "p", "`PASSWORD` without a value it is asked for")
-			f.StringVar(&s.PasswordFile, "passwordFile", "", "`FILE` its first line is the password")
-			f.StringVar(&s.authDatabase, "authenticationDatabase", "", "`DB` database that knows the user")
+			f.StringVarP(&s.Username, "username", "u", "", "`NAME` user name")
+			f.VarP(&s.Password, "password", "p", "`PASSWORD` prompt for it if no value is given")
+			f.StringVar(&s.PasswordFile, "passwordFile", "", "`FILE` read the password from its first line")
+			f.StringVar(&s.authDatabase, "authenticationDatabase", "", "`DB` database in which the user is defined")
 			f.StringVar(&s.authMechanism, "authenticationMechanism", "",
-				"`NAME` SCRAM-SHA-256, SCRAM-SHA-1, MONGODB-X509, PLAIN or MONGODB-AWS")
-			f.Var(&s.awsToken, "awsIamSessionToken", "`TOKEN` of a temporary key of AWS; without a value it is asked for")
-		}),
+				"`NAME` "+strings.Join(Mechanisms(), ", "))
+			f.Var(&s.awsToken, "awsIamSessionToken", "`TOKEN` session token of temporary AWS credentials; prompts for it if no value is given")
+		}).On("connection", "login"),
 		cmdline.NewGroup("TLS", func(f *pflag.FlagSet) {
-			cmdline.ChoiceVar(f, &s.tls.on, "tls", "encrypt all connections")
-			f.StringVar(&s.tls.caFile, "tlsCAFile", "", "`FILE` certificates of the authorities to trust")
-			f.StringVar(&s.tls.keyFile, "tlsCertificateKeyFile", "", "`FILE` our certificate and its key")
-			f.Var(&s.tls.keyPassword, "tlsCertificateKeyFilePassword", "`PASSWORD` of that key; asked for when needed")
-			f.StringVar(&s.tls.crlFile, "tlsCRLFile", "", "`FILE` list of revoked certificates")
-			cmdline.ChoiceVar(f, &s.tls.allowInvalidCertificates, "tlsAllowInvalidCertificates", "don't check certificates")
-			cmdline.ChoiceVar(f, &s.tls.allowInvalidHostnames, "tlsAllowInvalidHostnames", "don't check host names")
-			f.StringVar(&s.tls.disabledProtocols, "tlsDisabledProtocols", "", "`LIST` of TLS1_0,TLS1_1,TLS1_2,TLS1_3")
-			cmdline.ChoiceVar(f, &s.tls.useSystemCA, "tlsUseSystemCA", "trust this system's authorities, too")
-		}),
+			cmdline.ChoiceVar(f, &s.tls.on, "tls", "use TLS")
+			f.StringVar(&s.tls.caFile, "tlsCAFile", "", "`FILE` CA certificates to trust")
+			f.StringVar(&s.tls.keyFile, "tlsCertificateKeyFile", "", "`FILE` client certificate and private key")
+			f.Var(&s.tls.keyPassword, "tlsCertificateKeyFilePassword", "`PASSWORD` password of that key; prompts for it when needed")
+			f.StringVar(&s.tls.crlFile, "tlsCRLFile", "", "`FILE` certificate revocation list")
+			cmdline.ChoiceVar(f, &s.tls.allowInvalidCertificates, "tlsAllowInvalidCertificates", "don't verify certificates")
+			cmdline.ChoiceVar(f, &s.tls.allowInvalidHostnames, "tlsAllowInvalidHostnames", "don't verify host names")
+			f.StringVar(&s.tls.disabledProtocols, "tlsDisabledProtocols", "", "`LIST` disable these: TLS1_0,TLS1_1,TLS1_2,TLS1_3")
+			cmdline.ChoiceVar(f, &s.tls.useSystemCA, "tlsUseSystemCA", "trust the system's CAs, too")
+		}).On("connection", "TLS"),
 		cmdline.NewGroup("Stable API", func(f *pflag.FlagSet) {
-			f.StringVar(&s.APIVersion, "apiVersion", "", "`1` version of the API to ask for")
-			f.BoolVar(&s.apiStrict, "apiStrict", false, "refuse commands outside of it")
-			f.BoolVar(&s.apiDeprecationErrors, "apiDeprecationErrors", false, "refuse its deprecated commands")
-		}),
+			f.StringVar(&s.APIVersion, "apiVersion", "", "`1` version of the Stable API to request")
+			f.BoolVar(&s.apiStrict, "apiStrict", false, "refuse commands that are not part of it")
+			f.BoolVar(&s.apiDeprecationErrors, "apiDeprecationErrors", false, "refuse commands that it deprecates")
+		}).On("connection", "Stable API"),
 	}
 }

@@ -72,7 +72,7 @@ func (sh Shell) login(s Server, c *ConnectionString) []Source {
 	case inVariable != "":
 		from = PasswordVariable
 	default:
-		return append(list, Source{"password", "to be asked for", "the terminal"})
+		return append(list, Source{"password", "prompted for", "the terminal"})
 	}
 	return append(list, Source{"password", "set, not shown", from})
 }
@@ -89,7 +89,7 @@ func (s Server) from(written *ConnectionString, name string) string {
 		case p.name == "authMechanism":
 			return "--authenticationMechanism"
 		case p.name == "tls" && !s.tls.on.Given:
-			return "another option of TLS"
+			return "another TLS option"
 		}
 		return "--" + p.name
 	}

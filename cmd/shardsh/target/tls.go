@@ -287,7 +287,7 @@ func (r *revocations) checkChain(chain []*x509.Certificate) error {
 			return fmt.Errorf("--tlsCRLFile: the list of %s: %w", issuer.Subject, err)
 		}
 		if !list.NextUpdate.IsZero() && r.now().After(list.NextUpdate) {
-			return fmt.Errorf("--tlsCRLFile: the list of %s ran out on %s", issuer.Subject, list.NextUpdate.Format(time.RFC3339))
+			return fmt.Errorf("--tlsCRLFile: the list of %s expired on %s", issuer.Subject, list.NextUpdate.Format(time.RFC3339))
 		}
 		for _, entry := range list.RevokedCertificateEntries {
 			if entry.SerialNumber.Cmp(cert.SerialNumber) == 0 {

@@ -134,7 +134,7 @@ for (const [add, remove, range, removeRange] of [["addShardToZone", "removeShard
 
 // plans and the engine
 check("balance", { before: () => { for (const k of [100, 200]) sh.moveChunk(NS, { k }, A, { _waitForDelete: true }) },
-  call: () => sh.balance(NS, { goal: "chunks", takeOver: true, progress: false }),
+  call: () => sh.balance(NS, { goal: "chunks", pauseBalancing: true, progress: false }),
   holds: () => new Set(owners()).size == 3 && own.orders.countDocuments() == 300 && !entry().noBalance })
 check("apply", { call: () => sh.apply(sh.plan(NS, { goal: { drain: C } }), { journal: null, progress: false }), asItWas: false,
   holds: r => r.finished && !owners().includes(C) && own.orders.countDocuments() == 300 })

@@ -7,7 +7,6 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
-	"shardsh/balancer/mock/store/quad"
 	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
 )
@@ -17,23 +16,23 @@ var mathFunctions = map[string]function{
 	"$trunc": {1, 2, rounding("$trunc", value.RoundCut)},
 	"$pow":   {2, 2, exprPow},
 	"$sqrt":  {1, 1, exprSqrt},
-	"$exp":   {1, 1, real("$exp", math.Exp, quad.Exp)},
-	"$ln":    {1, 1, logarithm("$ln", 28766, math.Log, quad.Ln)},
-	"$log10": {1, 1, logarithm("$log10", 28761, math.Log10, quad.Log10)},
+	"$exp":   {1, 1, real("$exp", math.Exp)},
+	"$ln":    {1, 1, logarithm("$ln", 28766, math.Log)},
+	"$log10": {1, 1, logarithm("$log10", 28761, math.Log10)},
 	"$log":   {2, 2, exprLog},
 
-	"$sin":  {1, 1, bounded("$sin", math.Sin, quad.Sin, finiteOnly)},
-	"$cos":  {1, 1, bounded("$cos", math.Cos, quad.Cos, finiteOnly)},
-	"$tan":  {1, 1, bounded("$tan", math.Tan, quad.Tan, finiteOnly)},
-	"$asin": {1, 1, bounded("$asin", math.Asin, quad.Asin, unit)},
-	"$acos": {1, 1, bounded("$acos", math.Acos, quad.Acos, unit)},
-	"$atan": {1, 1, real("$atan", math.Atan, quad.Atan)}, "$atan2": {2, 2, exprAtan2},
-	"$sinh":  {1, 1, real("$sinh", math.Sinh, quad.Sinh)},
-	"$cosh":  {1, 1, real("$cosh", math.Cosh, quad.Cosh)},
-	"$tanh":  {1, 1, real("$tanh", math.Tanh, quad.Tanh)},
-	"$asinh": {1, 1, real("$asinh", math.Asinh, quad.Asinh)},
-	"$acosh": {1, 1, bounded("$acosh", math.Acosh, quad.Acosh, interval{1, math.Inf(1)})},
-	"$atanh": {1, 1, bounded("$atanh", math.Atanh, quad.Atanh, unit)},
+	"$sin":  {1, 1, bounded("$sin", math.Sin, finiteOnly)},
+	"$cos":  {1, 1, bounded("$cos", math.Cos, finiteOnly)},
+	"$tan":  {1, 1, bounded("$tan", math.Tan, finiteOnly)},
+	"$asin": {1, 1, bounded("$asin", math.Asin, unit)},
+	"$acos": {1, 1, bounded("$acos", math.Acos, unit)},
+	"$atan": {1, 1, real("$atan", math.Atan)}, "$atan2": {2, 2, exprAtan2},
+	"$sinh":  {1, 1, real("$sinh", math.Sinh)},
+	"$cosh":  {1, 1, real("$cosh", math.Cosh)},
+	"$tanh":  {1, 1, real("$tanh", math.Tanh)},
+	"$asinh": {1, 1, real("$asinh", math.Asinh)},
+	"$acosh": {1, 1, bounded("$acosh", math.Acosh, interval{1, math.Inf(1)})},
+	"$atanh": {1, 1, bounded("$atanh", math.Atanh, unit)},
 
 	"$degreesToRadians": {1, 1, scale("$degreesToRadians", math.Pi/180, radiansOfDegree)},
 	"$radiansToDegrees": {1, 1, scale("$radiansToDegrees", 180/math.Pi, degreesOfRadian)},
@@ -54,14 +53,8 @@ func (c *Evaluation) Random() float64 {
 	return rand.Float64()
 }
 
-func real(op string, f func(float64) float64, wide quad.Function,
-) func(*Evaluation, []value.Value) (value.Value, error) {
-	return ofNumber(op, func(v value.Value) value.Value {
-		if v.Type == bson.TypeDecimal128 {
-			return value.Decimal(value.DecimalReal(value.DecimalAt(v.Value), f, wide))
-		}
-		return value.Double(f(value.ToDouble(v)))
-	})
+func real(op string, f func(float64) float64) func(*Evaluation, []value.Value) (value.Value, error) {
+	return ofNumber(op, func(v value.Value) value.Value { return value.RealOf(v, f) })
 }
 
 // scale multiplies by a constant.
@@ -93,9 +86,8 @@ var (
 	finiteOnly = interval{-math.MaxFloat64, math.MaxFloat64}
 )
 
-func bounded(op string, f func(float64) float64, wide quad.Function, in interval,
-) func(*Evaluation, []value.Value) (value.Value, error) {
-	inner := real(op, f, wide)
+func bounded(op string, f func(float64) float64, in interval) func(*Evaluation, []value.Value) (value.Value, error) {
+	inner := real(op, f)
 	return func(c *Evaluation, args []value.Value) (value.Value, error) {
 		if v := args[0]; value.IsNumber(v) {
 			if x := value.ToDouble(v); !math.IsNaN(x) && (x < in.low || x > in.high) {
@@ -117,12 +109,11 @@ func exprAtan2(_ *Evaluation, args []value.Value) (value.Value, error) {
 	if !value.IsNumber(x) {
 		return value.Value{}, servererr.Of(51045, "$atan2 only supports numeric types, not %s", value.TypeName(x))
 	}
-	return value.RealOfTwo(y, x, math.Atan2, quad.Atan2), nil
+	return value.RealOfTwo(y, x, math.Atan2), nil
 }
 
-func logarithm(op string, code int32, f func(float64) float64, wide quad.Function,
-) func(*Evaluation, []value.Value) (value.Value, error) {
-	inner := real(op, f, wide)
+func logarithm(op string, code int32, f func(float64) float64) func(*Evaluation, []value.Value) (value.Value, error) {
+	inner := real(op, f)
 	return func(c *Evaluation, args []value.Value) (value.Value, error) {
 		if v := args[0]; value.IsNumber(v) && notPositive(v) {
 			return value.Value{}, servererr.Of(code, "%s's argument must be a positive number, but is %s", op, v)
@@ -147,18 +138,7 @@ func exprLog(_ *Evaluation, args []value.Value) (value.Value, error) {
 	case notPositive(base) || value.Compare(base, value.Int32(1)) == 0:
 		return value.Value{}, servererr.Of(28759, "$log's base must be a positive number not equal to 1, but is %s", base)
 	}
-	return value.RealOfTwo(v, base, func(x, b float64) float64 { return math.Log(x) / math.Log(b) }, logTo), nil
-}
-
-// logTo has ways of its own to the bases 2 and 10, in which whole results are whole.
-func logTo(x, base *big.Float) *big.Float {
-	switch n, exact := base.Int64(); {
-	case exact == big.Exact && n == 2:
-		return quad.Log2(x)
-	case exact == big.Exact && n == 10:
-		return quad.Log10(x)
-	}
-	return new(big.Float).Quo(quad.Ln(x), quad.Ln(base))
+	return value.RealOfTwo(v, base, func(x, b float64) float64 { return math.Log(x) / math.Log(b) }), nil
 }
 
 // notPositive: NaN is neither.
@@ -219,7 +199,7 @@ func exprPow(_ *Evaluation, args []value.Value) (value.Value, error) {
 	case !value.Truthy(base) && value.ToDouble(exp) < 0:
 		return value.Value{}, servererr.Of(28764, "$pow cannot take a base of 0 and a negative exponent")
 	case base.Type == bson.TypeDecimal128 || exp.Type == bson.TypeDecimal128:
-		return value.Decimal(decimalPow(value.ToDecimal(base), value.ToDecimal(exp))), nil
+		return decimalPow(value.ToDecimal(base), value.ToDecimal(exp)), nil
 	case base.Type == bson.TypeDouble || exp.Type == bson.TypeDouble:
 		return value.Double(math.Pow(value.ToDouble(base), value.ToDouble(exp))), nil
 	}
@@ -257,10 +237,10 @@ func powInt64(base, exp int64) (int64, bool) {
 	return n, true
 }
 
-func decimalPow(base, exp bson.Decimal128) bson.Decimal128 {
+func decimalPow(base, exp bson.Decimal128) value.Value {
 	n, whole := value.WholeInteger(value.Decimal(exp))
 	if !whole || n < -10000 || n > 10000 || base.IsNaN() || base.IsInf() != 0 {
-		return value.DecimalRealOfTwo(base, exp, math.Pow, quad.Pow)
+		return value.RealOfTwo(value.Decimal(base), value.Decimal(exp), math.Pow)
 	}
 	result, square := value.DecimalOfInt(1), base
 	for left := max(n, -n); left > 0; left /= 2 {
@@ -272,9 +252,9 @@ func decimalPow(base, exp bson.Decimal128) bson.Decimal128 {
 		}
 	}
 	if n < 0 {
-		return value.DecimalDivide(value.DecimalOfInt(1), result)
+		return value.Decimal(value.DecimalDivide(value.DecimalOfInt(1), result))
 	}
-	return result
+	return value.Decimal(result)
 }
 
 // rounding is $round and $trunc, to an optional number of places.

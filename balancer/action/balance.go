@@ -1,0 +1,250 @@
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer"
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/live"
+	"shardsh/balancer/pace"
+	"shardsh/balancer/plan"
+	"shardsh/balancer/runner"
+)
+
+// Balance evens out collections with our engine, round by round.
+type Balance struct {
+	// Namespaces are the collections, by name or pattern; none is all.
+	Namespaces []string
+	// Goal and Order are runner.Size and runner.AsChosen when they are empty.
+	Goal  runner.Goal
+	Order runner.Order
+	// OpsInterval is how long operations are counted before each round, for the goal
+	// runner.Ops; zero is a minute.
+	OpsInterval time.Duration
+	// CoolDown is how long a range that was moved is left alone.
+	CoolDown time.Duration
+	// WaitForLease is how long the end of somebody else's run is waited for.
+	WaitForLease time.Duration
+	// Seed draws lots as the balancer of a mock with this seed; 0 keeps the order of
+	// the catalog.
+	Seed uint64
+	// Foresee plans the run first, to report how long the rest takes.
+	Foresee bool
+
+	Pace
+	Control
+	PauseBalancing bool
+	// DryRun returns the plan, or the load, and changes nothing.
+	DryRun bool
+}
+
+// Validate refuses options that exclude each other.
+func (b Balance) Validate() error {
+	if b.Goal != "" {
+		if _, err := runner.ParseGoal(string(b.Goal)); err != nil {
+			return refuse("{goal}: %v", err)
+		}
+	}
+	if b.Order != "" {
+		if _, err := runner.ParseOrder(string(b.Order)); err != nil {
+			return refuse("{order}: %v", err)
+		}
+	}
+	if b.OpsInterval != 0 && b.Goal != runner.Ops {
+		return refuse("{opsInterval} is for {goal} ops")
+	}
+	return b.Pace.validate()
+}
+
+// Run takes the lease, balances, and gives the lease back. The error is a
+// *live.HeldError while somebody else has the lease, and a *runner.BusyError while the
+// cluster's own balancer works on the collections.
+func (b Balance) Run(ctx context.Context, c Cluster, r Reporter) (BalanceResult, error) {
+	if err := b.Validate(); err != nil {
+		return BalanceResult{}, err
+	}
+	reporter := &serial{next: r}
+	if c.Guarded {
+		if err := c.askGuard(ctx); err != nil {
+			return BalanceResult{}, err
+		}
+		b.DryRun = true
+	}
+	foreseen, err := b.foresee(ctx, c, reporter)
+	if err != nil || b.DryRun {
+		return foreseen, err
+	}
+	question := "Carry it out?"
+	if foreseen.Load != nil {
+		question = "Even it out?"
+	}
+	if err := b.confirm(ctx, question); err != nil {
+		return BalanceResult{}, err
+	}
+	return b.balance(ctx, c, foreseen.Plan, reporter)
+}
+
+// askGuard has a guard look at the first thing that a run writes.
+func (c Cluster) askGuard(ctx context.Context) error {
+	_, err := c.runner().RunCommand(ctx, live.LeaseDatabase, bson.D{
+		{Key: "findAndModify", Value: live.LeaseCollection}, {Key: "query", Value: bson.D{{Key: "_id", Value: "engine"}}},
+		{Key: "update", Value: bson.D{}},
+	})
+	if err != nil {
+		return &AccessError{err}
+	}
+	return nil
+}
+
+// foresee returns what a run would do, where that is to be shown.
+func (b Balance) foresee(ctx context.Context, c Cluster, r *serial) (result BalanceResult, err error) {
+	shown := b.DryRun || b.Confirm != nil
+	if b.Goal == runner.Ops {
+		if !shown {
+			return result, nil
+		}
+		load, err := b.load(ctx, c)
+		if err != nil {
+			return result, err
+		}
+		r.Report(Counted{load})
+		result.Load = &load
+		return result, nil
+	}
+	if !shown && !b.Foresee {
+		return result, nil
+	}
+	s, err := c.snapshot(ctx, b.Namespaces, r)
+	if err != nil {
+		return result, err
+	}
+	if result.Plan, err = c.compute(func() (*plan.Plan, error) { return b.plan(s) }); err != nil {
+		return result, err
+	}
+	if shown && !b.PauseBalancing {
+		if busy := runner.InTheWay(s, result.Plan.Goal.Namespaces, b.For); busy != nil {
+			r.note(fmt.Sprintf("This can't be done yet: %v", busy))
+		}
+	}
+	r.Report(Planned{result.Plan})
+	return result, nil
+}
+
+// plan says what a run would do on a cluster.
+func (b Balance) plan(s *catalog.Snapshot) (*plan.Plan, error) {
+	names, err := plan.Namespaces(s, b.Namespaces)
+	if err != nil {
+		return nil, err
+	}
+	parts := s.Parts()
+	if version := b.Goal.Version(s.Release()); version != parts.Release {
+		parts.Release, parts.Settings.Release = version, version
+	}
+	parts.Settings.AutoMerge = false
+	names = slices.DeleteFunc(runner.Ours(names, b.Namespaces), func(ns string) bool {
+		return s.Collection(ns).NoBalance && !slices.Contains(b.Namespaces, ns)
+	})
+	if len(names) == 0 {
+		return nil, errors.New("no sharded collection to balance: one that is switched off has to be named")
+	}
+	return plan.Make(catalog.NewSnapshot(parts), plan.Options{
+		Goal:   plan.Goal{Kind: plan.Balance, Namespaces: names},
+		Limits: plan.Limits{Bytes: b.MaxBytes, Moves: b.MaxMoves, Time: b.For}, Seed: b.Seed, IgnoreWindow: true,
+	})
+}
+
+// balance is the run itself.
+func (b Balance) balance(ctx context.Context, c Cluster, p *plan.Plan, r *serial) (BalanceResult, error) {
+	rules := b.rules()
+	rules.CoolDown = b.CoolDown
+	var lease atomic.Pointer[live.LeasedCluster]
+	gate, leave, err := b.gate(ctx, c, rules, false, r, holder(&lease))
+	if err != nil {
+		return BalanceResult{}, err
+	}
+	defer leave()
+	r.Report(Started{gate})
+	result, err := b.whileLeased(ctx, c, &lease, r, runner.Options{
+		Namespaces: b.Namespaces, Goal: b.Goal, Order: b.Order, Parallel: b.Parallel, TakeOver: b.PauseBalancing,
+		Rand: lots(b.Seed), Gate: gate, For: b.For, CoolDown: b.CoolDown, OpsInterval: b.OpsInterval, Clock: c.Clock,
+		Hard: b.Hard,
+		Tell: func(e runner.Event) {
+			if p != nil {
+				gate.Expect(pace.Left{
+					Bytes: max(0, p.Totals.Bytes-e.Done.Bytes), Steps: max(0, p.Totals.Moves-e.Done.Moves),
+				})
+			}
+			r.Report(Move{e})
+		},
+	})
+	return balanceResult(result, err), err
+}
+
+func (b Balance) whileLeased(
+	ctx context.Context, c Cluster, taken *atomic.Pointer[live.LeasedCluster], r *serial, o runner.Options,
+) (runner.Result, error) {
+	lease, err := b.acquire(ctx, c, r)
+	if err != nil {
+		return runner.Result{}, err
+	}
+	taken.Store(lease)
+	if left := lease.Leftover(); len(left) > 0 {
+		r.note(fmt.Sprintf("A run before this one has ended without switching the balancing of %s on again: "+
+			"that is done when this one ends.", strings.Join(left, ", ")))
+	}
+	hard := b.Hard
+	if hard == nil {
+		hard = context.WithoutCancel(ctx)
+	}
+	done := interruptOn(b.Insist, hard, lease, r)
+	result, err := runner.Run(ctx, lease, o)
+	done()
+	if hard.Err() != nil {
+		r.note(goesOn(lease))
+	}
+	off := lease.Leftover()
+	ended := lease.Leave(ctx, b.Hard)
+	if ended == nil && len(off) > 0 {
+		r.note(fmt.Sprintf("The balancing of %s is on again.", strings.Join(off, ", ")))
+	}
+	return result, errors.Join(err, ended)
+}
+
+// acquire waits for the lease, if that is asked for.
+func (b Balance) acquire(ctx context.Context, c Cluster, r *serial) (*live.LeasedCluster, error) {
+	doing := "balance all collections"
+	if len(b.Namespaces) > 0 {
+		doing = "balance " + strings.Join(b.Namespaces, " ")
+	}
+	const between = 5 * time.Second
+	for waited := time.Duration(0); ; waited += between {
+		l, err := c.acquire(ctx, c.runner(), doing, false)
+		if !errors.As(err, new(*live.HeldError)) || waited >= b.WaitForLease {
+			return l.lease, err
+		}
+		if waited == 0 {
+			r.note(fmt.Sprintf("Waiting: %v.", err))
+		}
+		if err := c.Clock.Sleep(ctx, between); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// lots are those that the balancer of a mock with this seed draws; nil for 0.
+func lots(seed uint64) *rand.Rand {
+	const firstTerm = 1
+	if seed == 0 {
+		return nil
+	}
+	return balancer.NewRand(seed, firstTerm)
+}

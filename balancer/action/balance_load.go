@@ -1,0 +1,43 @@
+package action
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/live"
+	"shardsh/balancer/plan"
+	"shardsh/balancer/runner"
+)
+
+// Load is what a dry run says of operations: each round counts anew, so that the moves
+// can't be foreseen.
+type Load struct {
+	Seconds     float64                              `json:"seconds"`
+	Collections map[string]map[catalog.ShardID]int64 `json:"collections"`
+}
+
+// load counts the operations of the collections of a run for a time.
+func (b Balance) load(ctx context.Context, c Cluster) (Load, error) {
+	steps, err := live.NewSteps(ctx, live.NewCommandRunner(c.Client))
+	if err != nil {
+		return Load{}, &AccessError{err}
+	}
+	look, err := steps.Look(ctx, nil)
+	if err != nil {
+		return Load{}, &AccessError{err}
+	}
+	names, err := plan.Namespaces(look, b.Namespaces)
+	if err != nil {
+		return Load{}, err
+	}
+	interval := cmp.Or(b.OpsInterval, time.Minute)
+	counted, err := runner.CountOperations(ctx, steps, c.Clock, interval, runner.Ours(names, b.Namespaces))
+	for _, shards := range counted {
+		for _, s := range look.Shards() {
+			shards[s.ID] += 0 // one that has no chunk is not asked
+		}
+	}
+	return Load{interval.Seconds(), counted}, err
+}

@@ -1,0 +1,130 @@
+package action
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"shardsh/balancer/apply"
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/live"
+	"shardsh/balancer/plan"
+)
+
+// Cluster is the cluster that an action works on.
+type Cluster struct {
+	Client *mongo.Client
+	// Settings are what Client was opened with: the shards' members are reached with
+	// them. Nil reaches none.
+	Settings *options.ClientOptions
+	// Runner sends commands that change something; nil is by Client.
+	Runner live.CommandRunner
+	// Guarded says that Runner answers those commands in place of the cluster: every
+	// run is a dry run.
+	Guarded bool
+	Clock   apply.Clock
+	// Computing is called around what takes long and much memory; nil is not.
+	Computing func(compute func() (*plan.Plan, error)) (*plan.Plan, error)
+}
+
+func (c Cluster) runner() live.CommandRunner {
+	if c.Runner != nil {
+		return c.Runner
+	}
+	return live.NewCommandRunner(c.Client)
+}
+
+func (c Cluster) compute(make func() (*plan.Plan, error)) (*plan.Plan, error) {
+	if c.Computing == nil {
+		return make()
+	}
+	return c.Computing(make)
+}
+
+// AccessError says that the cluster did not answer what an action has to know before
+// it begins.
+type AccessError struct{ Err error }
+
+// Error is the cluster's.
+func (e *AccessError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cluster's error.
+func (e *AccessError) Unwrap() error { return e.Err }
+
+// snapshot reads the cluster for a plan. Collections that are switched off only
+// because of us, or of a run before this one that was killed, count as on. What a
+// plan can do without is noted when it could not be read.
+func (c Cluster) snapshot(ctx context.Context, namespaces []string, r *serial) (*catalog.Snapshot, error) {
+	s, err := live.NewReader(c.Client, live.ReaderOptions{Parts: live.Current}).Read(ctx)
+	if err != nil {
+		return nil, &AccessError{err}
+	}
+	for _, gap := range s.Parts().Source.Gaps {
+		if err := NeedFor(gap, namespaces); err != nil {
+			return nil, err
+		}
+		r.note(gapText(gap))
+	}
+	return apply.Resumed(s, live.PausedByUs(ctx, c.Client)), nil
+}
+
+// NeedFor returns an error when what could not be read is needed for a plan of some
+// collections, or of all: without it a plan would say that there is nothing to do.
+func NeedFor(gap catalog.Gap, namespaces []string) error {
+	switch gap.What {
+	case "shards", "collections", "settings", "tags", "zones", "chunks":
+	default:
+		return nil
+	}
+	named := func(name string) bool { return name == gap.Namespace || strings.Contains(name, "*") }
+	if gap.Namespace != "" && len(namespaces) > 0 && !slices.ContainsFunc(namespaces, named) {
+		return nil
+	}
+	return errors.New(strings.TrimSpace(gap.What+" "+gap.Namespace) +
+		" could not be read, and without it there is no plan: " + gap.Reason)
+}
+
+func gapText(gap catalog.Gap) string {
+	what := gap.What
+	for _, of := range []string{gap.Namespace, string(gap.Shard)} {
+		if of != "" {
+			what += " of " + of
+		}
+	}
+	return what + " could not be read: " + gap.Reason
+}
+
+// Command is a command that a dry run did not send.
+type Command struct {
+	Database string
+	Body     bson.Raw
+}
+
+// MarshalJSON returns the command as extended JSON.
+func (c Command) MarshalJSON() ([]byte, error) { return bson.MarshalExtJSON(c.Body, false, false) }
+
+// recorder keeps the commands that change something in place of sending them.
+type recorder struct {
+	live.CommandRunner
+	report *serial
+	sent   []Command
+}
+
+// RunCommand answers what changes something by itself.
+func (r *recorder) RunCommand(ctx context.Context, database string, command bson.D) (bson.Raw, error) {
+	if !live.Changes(command[0].Key) {
+		return r.CommandRunner.RunCommand(ctx, database, command)
+	}
+	raw, err := bson.Marshal(command)
+	if err != nil {
+		return nil, err
+	}
+	r.sent = append(r.sent, Command{database, raw})
+	r.report.Report(WouldSend{database, raw})
+	return bson.Marshal(bson.D{{Key: "ok", Value: 1.0}, {Key: "dryRun", Value: true}})
+}

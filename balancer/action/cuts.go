@@ -1,0 +1,193 @@
+package action
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/keyorder"
+	"shardsh/balancer/plan"
+)
+
+// Cuts say into what a collection is cut. One of the ways is given.
+type Cuts struct {
+	Namespace string
+	// Chunks and PerShard cut the hashes evenly: into so many parts, or so many for
+	// each shard that stays.
+	Chunks, PerShard int
+	// FromSample cuts so that as many documents of a sample lie in each of so many
+	// chunks.
+	FromSample int
+	// Points are bounds, as documents; they may lack the last fields of the key.
+	Points []bson.Raw
+}
+
+// MostChunks is how many chunks a presplit may ask for.
+const MostChunks = 100_000
+
+// Validate refuses numbers that can't be, and more or less than one way.
+func (p Cuts) Validate() error {
+	given := 0
+	for _, n := range []int{p.Chunks, p.PerShard, p.FromSample, len(p.Points)} {
+		if n < 0 || n > MostChunks {
+			return refuse("a number of chunks is from 1 to %d, not %d", MostChunks, n)
+		}
+		if n > 0 {
+			given++
+		}
+	}
+	if given != 1 {
+		return refuse("one of these says where to cut: {chunks} or {perShard} (of a hashed key), {points}, {fromSample}")
+	}
+	return nil
+}
+
+// Goal returns the goal for a cluster, through a client of which a sample is read.
+func (p Cuts) Goal(ctx context.Context, client *mongo.Client, s *catalog.Snapshot) (plan.Goal, error) {
+	goal := plan.Goal{Kind: plan.Presplit, Namespaces: []string{p.Namespace}}
+	c := s.Collection(p.Namespace)
+	if c == nil || c.Unsplittable {
+		return goal, fmt.Errorf("%s: %w; sh.shardCollection(%q, { <key>: 1 })", p.Namespace, plan.ErrNotSharded, p.Namespace)
+	}
+	var err error
+	switch {
+	case len(p.Points) > 0:
+		goal.Points, err = pointsOf(c, p.Points)
+	case p.FromSample > 0:
+		goal.Points, err = sampled(ctx, client, c, p.FromSample)
+	case p.PerShard > 0:
+		goal.Points, err = evenPoints(c, p.PerShard*staying(s))
+	default:
+		goal.Points, err = evenPoints(c, p.Chunks)
+	}
+	return goal, err
+}
+
+func staying(s *catalog.Snapshot) (n int) {
+	for _, shard := range s.Shards() {
+		if !shard.Draining {
+			n++
+		}
+	}
+	return n
+}
+
+func pointsOf(c *catalog.CollectionState, docs []bson.Raw) ([]catalog.Key, error) {
+	var points []catalog.Key
+	for i, doc := range docs {
+		k, err := c.Pattern.ExtendBound(doc)
+		if err != nil {
+			return nil, fmt.Errorf("point %d: %w", i+1, err)
+		}
+		points = append(points, k)
+	}
+	return points, nil
+}
+
+// near is how much of an even part a bound that is there may lie beside a point and
+// be taken for it: other numbers of parts round otherwise.
+const near = 1000
+
+// evenPoints cuts all hashes into n parts.
+func evenPoints(c *catalog.CollectionState, n int) ([]catalog.Key, error) {
+	if c.Pattern.HashedField() != 0 {
+		return nil, refuse("the shard key of %s, %s, does not begin with a hash, so where its keys lie is not known: give {points}, "+
+			"or cut by a sample of its documents with {fromSample}", c.Namespace, c.Pattern)
+	}
+	var there []int64
+	for chunk := range c.Table.All() {
+		if h, ok := chunk.Min.Values()[0].AsInt64OK(); ok {
+			there = append(there, h)
+		}
+	}
+	tolerance := uint64(math.MaxInt64) / uint64(max(n, 1)) / near
+	var points []catalog.Key
+	for _, at := range catalog.HashedPoints(n) {
+		i, _ := slices.BinarySearch(there, at)
+		if i < len(there) && uint64(there[i]-at) <= tolerance || i > 0 && uint64(at-there[i-1]) <= tolerance {
+			continue
+		}
+		k, err := c.Pattern.HashedInside(c.Pattern.GlobalMin(), at)
+		if err != nil {
+			return nil, err
+		}
+		points = append(points, k)
+	}
+	return points, nil
+}
+
+// perChunk is how many documents of a sample stand for a chunk.
+const (
+	perChunk     = 20
+	sampleAtMost = 100_000
+	sampleLeast  = 1000
+)
+
+// sampled cuts a collection where a sample of its documents says.
+func sampled(ctx context.Context, client *mongo.Client, c *catalog.CollectionState, chunks int) ([]catalog.Key, error) {
+	size := min(max(perChunk*chunks, sampleLeast), sampleAtMost)
+	fields := bson.D{{Key: "_id", Value: 0}}
+	for _, f := range c.Pattern.Fields() {
+		if f == "_id" {
+			fields = fields[1:]
+		}
+		fields = append(fields, bson.E{Key: f, Value: 1})
+	}
+	database, name, _ := strings.Cut(c.Namespace, ".")
+	cursor, err := client.Database(database).Collection(name).Aggregate(ctx, mongo.Pipeline{
+		{{Key: "$sample", Value: bson.D{{Key: "size", Value: size}}}}, {{Key: "$project", Value: fields}},
+	}, options.Aggregate().SetAllowDiskUse(true))
+	if err != nil {
+		return nil, fmt.Errorf("a sample of %s: %w", c.Namespace, err)
+	}
+	defer func() { _ = cursor.Close(context.WithoutCancel(ctx)) }() // what it read counts
+	var keys []catalog.Key
+	for cursor.Next(ctx) {
+		k, err := keyOf(c.Pattern, cursor.Current)
+		if err != nil {
+			return nil, fmt.Errorf("a sample of %s: %w", c.Namespace, err)
+		}
+		keys = append(keys, k)
+	}
+	if err := cursor.Err(); err != nil {
+		return nil, fmt.Errorf("a sample of %s: %w", c.Namespace, err)
+	}
+	if len(keys) == 0 {
+		return nil, refuse("%s has no documents to take a sample of: give {points}, or {chunks} for a key that begins with a hash",
+			c.Namespace)
+	}
+	slices.SortFunc(keys, catalog.Key.Compare)
+	var points []catalog.Key
+	for i := 1; i < chunks; i++ {
+		points = append(points, keys[i*len(keys)/chunks])
+	}
+	return slices.CompactFunc(points, catalog.Key.Equal), nil
+}
+
+// keyOf returns the shard key of a document.
+func keyOf(p catalog.KeyPattern, doc bson.Raw) (catalog.Key, error) {
+	bound := bson.D{}
+	for i, f := range p.Fields() {
+		v, err := doc.LookupErr(strings.Split(f, ".")...)
+		if err != nil {
+			v = bson.RawValue{Type: bson.TypeNull} // as servers have it
+		}
+		var value any = v
+		if i == p.HashedField() {
+			value = keyorder.Hash(v)
+		}
+		bound = append(bound, bson.E{Key: f, Value: value})
+	}
+	raw, err := bson.Marshal(bound)
+	if err != nil {
+		return catalog.Key{}, err
+	}
+	return p.Key(raw)
+}

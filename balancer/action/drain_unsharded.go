@@ -1,0 +1,103 @@
+package action
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/live"
+)
+
+// Takers are the shards that can take over databases, with how many each has.
+type Takers map[catalog.ShardID]int
+
+// TakersOf returns the shards of a cluster that stay, but one.
+func TakersOf(s *catalog.Snapshot, but catalog.ShardID) Takers {
+	others := Takers{}
+	for _, shard := range s.Shards() {
+		if shard.ID != but && !shard.Draining {
+			others[shard.ID] = 0
+		}
+	}
+	for _, db := range s.Parts().Databases {
+		if n, stays := others[db.Primary]; stays {
+			others[db.Primary] = n + 1
+		}
+	}
+	return others
+}
+
+// next returns the shard that has fewest databases, and counts one more; none when
+// there is no shard.
+func (t Takers) next() (to catalog.ShardID) {
+	for _, id := range slices.Sorted(maps.Keys(t)) {
+		if to == "" || t[id] < t[to] {
+			to = id
+		}
+	}
+	if to != "" {
+		t[to]++
+	}
+	return to
+}
+
+// MoveUnsharded moves what is left on a shard without ranges, unsharded collections
+// and databases, each to the shard that has fewest databases.
+func MoveUnsharded(
+	ctx context.Context, admin func(context.Context, bson.D) (bson.Raw, error), left diagnosis.Drain, others Takers,
+	note func(text string),
+) error {
+	move := func(kind, name string, command func(to string) bson.D) error {
+		to := string(others.next())
+		if to == "" {
+			return fmt.Errorf("no other shard could take the %s %s: all are draining", kind, name)
+		}
+		if _, err := admin(ctx, command(to)); err != nil {
+			return fmt.Errorf("moving %s %s to %s: %w", kind, name, to, err)
+		}
+		note(fmt.Sprintf("The %s %s is on %s now.", kind, name, to))
+		return nil
+	}
+	for _, ns := range left.Collections {
+		if err := move("collection", ns, func(to string) bson.D {
+			return bson.D{{Key: "moveCollection", Value: ns}, {Key: "toShard", Value: to}}
+		}); err != nil {
+			return err
+		}
+	}
+	for _, name := range left.Databases {
+		if err := move("database", name, func(to string) bson.D {
+			return bson.D{{Key: "movePrimary", Value: name}, {Key: "to", Value: to}}
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// splitOwn separates what is shardsh's own, which nobody has to be asked about, from
+// the rest.
+func splitOwn(left diagnosis.Drain) (own, rest diagnosis.Drain) {
+	own, rest = diagnosis.Drain{Shard: left.Shard}, left
+	rest.Databases, rest.Collections = nil, nil
+	for _, name := range left.Databases {
+		list := &rest.Databases
+		if name == live.LeaseDatabase {
+			list = &own.Databases
+		}
+		*list = append(*list, name)
+	}
+	for _, ns := range left.Collections {
+		list := &rest.Collections
+		if ns == live.LeaseDatabase+"."+live.LeaseCollection {
+			list = &own.Collections
+		}
+		*list = append(*list, ns)
+	}
+	return own, rest
+}

@@ -1,0 +1,109 @@
+package action
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+
+	"shardsh/balancer/apply"
+	"shardsh/balancer/live"
+	"shardsh/balancer/pace"
+	"shardsh/balancer/plan"
+)
+
+// job is a plan to carry out, with what belongs to it besides its steps.
+type job struct {
+	verb string
+	RunOptions
+	onChange apply.OnChange
+	// open opens the journal, with its lock, and the plan that it is of.
+	open func() (*apply.Execution, error)
+	// goal says that there is a goal to reach, and not only steps.
+	goal bool
+	// around returns what is done before the first step and after the last one; nil
+	// does nothing.
+	around func(*leased, *plan.Plan) (before, after func(context.Context) error)
+}
+
+// run opens the journal, has the plan confirmed that stands in it, and takes the lease
+// of the cluster: what was shown is what is carried out, and nobody waits for a lease
+// that is held while somebody is asked.
+func (j job) run(ctx context.Context, c Cluster, r *serial) (result PlanResult, err error) {
+	work, err := j.open()
+	if err != nil {
+		return result, err
+	}
+	defer func() {
+		if closed := work.Close(); closed != nil {
+			err = errors.Join(err, closed)
+			result.Finished, result.Error = false, err.Error()
+		}
+	}()
+	planned := work.Plan
+	r.Report(Planned{planned})
+	dryRun := j.DryRun || c.Guarded
+	if !dryRun {
+		if err := j.confirm(ctx, "Carry it out?"); err != nil {
+			return result, err
+		}
+	}
+	var lease atomic.Pointer[live.LeasedCluster]
+	gate, leave, err := j.gate(ctx, c, j.rules(), dryRun, r, holder(&lease))
+	if err != nil {
+		return result, err
+	}
+	defer leave()
+	recorded := &recorder{CommandRunner: c.runner(), report: r}
+	runner := c.runner()
+	if j.DryRun {
+		runner = recorded
+	}
+	l, err := c.acquire(ctx, runner, j.verb+" "+planned.ID, dryRun)
+	if err != nil {
+		return result, err
+	}
+	lease.Store(l.lease)
+	r.Report(Started{gate})
+	did, err := l.run(ctx, work, j.options(l, work, gate, r), j.Insist, r)
+	if err == nil && j.goal && !dryRun {
+		err = unreached(did)
+	}
+	result = resultOf(did, err, dryRun)
+	result.Commands = recorded.sent
+	if work.Acted() {
+		result.Journal = work.Path()
+	}
+	if j.goal && !dryRun && ctx.Err() == nil {
+		result.Collections = c.chunkCounts(ctx, planned)
+	}
+	return result, err
+}
+
+func (j job) options(l *leased, work *apply.Execution, gate *pace.Gate, r *serial) apply.Options {
+	o := apply.Options{
+		DryRun: l.lease == nil, OnChange: j.onChange, PauseBalancing: j.PauseBalancing, Parallel: j.Parallel,
+		Clock: l.Clock, Pace: gate, Hard: j.Hard, Tick: j.Tick,
+		Tell: func(e apply.Event) {
+			if p := e.Progress; p.Steps > 0 {
+				gate.Expect(pace.Left{Bytes: p.Bytes - p.BytesDone, Steps: p.Steps - p.StepsDone})
+			}
+			r.Report(Step{e})
+		},
+	}
+	if j.around != nil {
+		o.Ready, o.Finish = j.around(l, work.Plan)
+	}
+	return o
+}
+
+// begin opens a new journal of a plan, where one is kept.
+func (e RunOptions) begin(c Cluster, p *plan.Plan) (*apply.Execution, error) {
+	path := e.Journal
+	switch {
+	case e.NoJournal, e.DryRun, c.Guarded:
+		path = ""
+	case path == "":
+		path = p.ID + ".journal"
+	}
+	return apply.Begin(p, path)
+}

@@ -1,0 +1,161 @@
+package action
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/apply"
+	"shardsh/balancer/live"
+	"shardsh/balancer/plan"
+)
+
+// leased is a cluster whose lease is ours. A dry run has none: it changes nothing, not
+// even a lease.
+type leased struct {
+	Cluster
+	steps apply.Cluster
+	lease *live.LeasedCluster // nil in a dry run
+}
+
+// acquire takes the lease, to do what a few words say. The error is a *live.HeldError
+// while somebody else has it.
+func (c Cluster) acquire(ctx context.Context, runner live.CommandRunner, doing string, dryRun bool) (*leased, error) {
+	l := &leased{Cluster: c}
+	var err error
+	if dryRun {
+		l.steps, err = live.NewSteps(ctx, runner)
+	} else {
+		l.lease, err = live.Acquire(ctx, c.Client, runner, live.Self(doing))
+		l.steps = l.lease
+	}
+	if err != nil && !errors.As(err, new(*live.HeldError)) {
+		err = &AccessError{err}
+	}
+	return l, err
+}
+
+// releaseLeftover gives back the lease of a run that was killed when all was done but
+// that: a run that finds nothing to do takes none. A lease that is in use stays.
+func (c Cluster) releaseLeftover(ctx context.Context) error {
+	// Whoever may not read the lease has none to give back.
+	if n, _ := live.LeaseCollectionOf(c.Client).CountDocuments(ctx, bson.D{}); n == 0 {
+		return nil
+	}
+	l, err := c.acquire(ctx, c.runner(), "releasing the lease of a run that was killed", false)
+	if errors.As(err, new(*live.HeldError)) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return l.lease.Leave(ctx, nil)
+}
+
+// run carries work out, and gives the lease back. New plans are made from the cluster
+// as it is. Once the lease is lost nothing is sent any more, and the error says so.
+func (l *leased) run(ctx context.Context, work *apply.Execution, o apply.Options, insist <-chan struct{}, r *serial) (
+	apply.Result, error) {
+	o.Replan = l.replan
+	if l.lease == nil {
+		return work.Run(ctx, l.steps, o)
+	}
+	held := l.lease.Held()
+	hard, leave := context.WithCancelCause(held)
+	defer leave(nil)
+	if o.Hard != nil {
+		defer context.AfterFunc(o.Hard, func() { leave(context.Cause(o.Hard)) })()
+	}
+	given := o.Hard
+	o.Hard = hard
+	running, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	defer context.AfterFunc(held, func() { stop(context.Cause(held)) })()
+	done := interruptOn(insist, cmp.Or(given, context.WithoutCancel(ctx)), l.lease, r)
+	result, err := work.Run(running, l.steps, o)
+	done()
+	if given != nil && given.Err() != nil && insist != nil {
+		r.note(goesOn(l.lease))
+	}
+	if lost := context.Cause(held); lost != nil && !errors.Is(err, lost) && (err != nil || !result.Finished) {
+		err = errors.Join(lost, err)
+	}
+	return result, errors.Join(err, l.lease.Leave(ctx, given))
+}
+
+// replan makes a plan from the cluster as it is. What is switched off only because
+// of us, or of a run before this one that was killed, counts as on.
+func (l *leased) replan(ctx context.Context, g plan.Goal, limits plan.Limits, paused []string) (*plan.Plan, error) {
+	s, err := live.NewReader(l.Client, live.ReaderOptions{}).Read(ctx)
+	if err != nil {
+		return nil, live.ServerError(err)
+	}
+	if l.lease != nil {
+		paused = slices.Concat(paused, l.lease.Leftover())
+	}
+	return plan.Make(apply.Resumed(s, paused), plan.Options{Goal: g, Limits: limits, IgnoreWindow: true})
+}
+
+// holder says who holds a lease, once it is ours; metrics are asked before that.
+func holder(lease *atomic.Pointer[live.LeasedCluster]) func() (live.Holder, bool) {
+	return func() (live.Holder, bool) {
+		if l := lease.Load(); l != nil {
+			return l.Holder(), true
+		}
+		return live.Holder{}, false
+	}
+}
+
+// interruptOn has the servers stop what is under way when insist is closed, until
+// done is called.
+func interruptOn(insist <-chan struct{}, hard context.Context, lease *live.LeasedCluster, r *serial) (done func()) {
+	over, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		select {
+		case <-insist:
+			interrupt(hard, lease, r)
+		case <-over:
+		}
+	}()
+	return func() {
+		close(over)
+		<-ended
+	}
+}
+
+// interruptTimeout is how long asking the servers to stop may take.
+const interruptTimeout = 30 * time.Second
+
+// interrupt has the servers stop the moves of a lease that are under way, and notes
+// what came of it; nothing when hard has ended, as nobody waits for it any more.
+func interrupt(hard context.Context, lease *live.LeasedCluster, r *serial) {
+	ctx, cancel := context.WithTimeout(hard, interruptTimeout)
+	defer cancel()
+	switch n, err := lease.Interrupt(ctx); {
+	case hard.Err() != nil:
+	case err != nil:
+		r.note(fmt.Sprintf("The servers can't be asked to stop: %v. To see what goes on: %s", err, lookFor(lease)))
+	case n == 0:
+		r.note("No operation of ours was found: what is under way is about to end.")
+	default:
+		r.note("The servers were asked to stop what is under way. What is past its copy goes on to its end.")
+	}
+}
+
+// goesOn says that what was under way was left to the servers, and how to look.
+func goesOn(lease *live.LeasedCluster) string {
+	return "The servers go on with what was under way. To see it: " + lookFor(lease)
+}
+
+// lookFor is the command that shows the moves of a lease.
+func lookFor(lease *live.LeasedCluster) string {
+	return fmt.Sprintf(`db.getSiblingDB("admin").aggregate([{ $currentOp: { allUsers: true, localOps: true } }, `+
+		`{ $match: { "command.comment": %q } }])`, lease.Comment())
+}

@@ -1,0 +1,124 @@
+package action
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"shardsh/balancer/live"
+	"shardsh/balancer/pace"
+	"shardsh/balancer/policy"
+	"shardsh/balancer/report/machine"
+)
+
+// vitals are what a run can be asked for while it goes on.
+type vitals struct {
+	stats func() pace.Stats
+	// holder is who holds the lease; false as long as nobody does. Nil is nobody.
+	holder func() (live.Holder, bool)
+}
+
+// write writes them in the text format of Prometheus. What is not known has no line.
+func (v vitals) write(to io.Writer) error {
+	s := v.stats()
+	err := errors.Join(writeDone(to, s), writeToGo(to, s))
+	if v.holder == nil {
+		return err
+	}
+	if h, held := v.holder(); held {
+		err = errors.Join(err, writeLease(to, h))
+	}
+	return err
+}
+
+func writeToGo(to io.Writer, s pace.Stats) (err error) {
+	if l := s.Left; l != nil {
+		err = errors.Join(
+			machine.WriteMetric(to, "shardsh_run_left_bytes", "gauge", "Bytes that are to be moved yet.",
+				[]machine.Sample{{Value: float64(l.Bytes)}}),
+			machine.WriteMetric(to, "shardsh_run_left_steps", "gauge", "Steps that are to be done yet.",
+				[]machine.Sample{{Value: float64(l.Steps)}}))
+	}
+	if r := s.ToGo; r != nil {
+		err = errors.Join(err, machine.WriteMetric(to, "shardsh_run_to_go_seconds", "gauge",
+			"How long the rest takes at least and at most, nine times in ten, without the time of a shut window.",
+			[]machine.Sample{
+				{Value: r.Low.Seconds(), Labels: []string{"bound", "low"}},
+				{Value: r.High.Seconds(), Labels: []string{"bound", "high"}},
+			}))
+	}
+	return err
+}
+
+// writeLease tells times of the cluster's clock.
+func writeLease(to io.Writer, h live.Holder) error {
+	unix := func(t time.Time) []machine.Sample { return []machine.Sample{{Value: float64(t.UnixMilli()) / 1000}} }
+	return errors.Join(
+		machine.WriteMetric(to, "shardsh_run_lease_info", "gauge", "Who holds the lease of the cluster's engine.",
+			[]machine.Sample{{Value: 1, Labels: []string{"host", h.Host, "pid", strconv.Itoa(h.PID), "doing", h.Doing}}}),
+		machine.WriteMetric(to, "shardsh_run_lease_since_seconds", "gauge", "Since when, by the cluster's clock.",
+			unix(h.Since)),
+		machine.WriteMetric(to, "shardsh_run_lease_expires_seconds", "gauge",
+			"When the lease ends unless it is renewed, by the cluster's clock.", unix(h.Expires)),
+	)
+}
+
+func writeDone(to io.Writer, s pace.Stats) error {
+	var failures, waits []machine.Sample
+	for _, class := range []policy.Failure{policy.AgainNow, policy.AgainLater, policy.SkipRange, policy.Ask} {
+		failures = append(failures, machine.Sample{
+			Value: float64(s.Failures[class]), Labels: []string{"class", class.String()},
+		})
+	}
+	for _, reason := range []pace.Reason{pace.Pausing, pace.Failing, pace.Shut, pace.NoAnswer, pace.Busy} {
+		waits = append(waits, machine.Sample{Value: s.Waited[reason].Seconds(), Labels: []string{"reason", string(reason)}})
+	}
+	return errors.Join(
+		machine.WriteMetric(to, "shardsh_run_moves_total", "counter", "Moves that have ended well.",
+			[]machine.Sample{{Value: float64(s.Moves)}}),
+		machine.WriteMetric(to, "shardsh_run_bytes_total", "counter", "Bytes that those moves were expected to move.",
+			[]machine.Sample{{Value: float64(s.Bytes)}}),
+		machine.WriteMetric(to, "shardsh_run_failures_total", "counter", "Moves, splits and merges that failed.", failures),
+		machine.WriteMetric(to, "shardsh_run_waited_seconds_total", "counter", "How long nothing could begin.", waits),
+	)
+}
+
+// serveMetrics answers who asks an address for /metrics, until stop. Without a host
+// only this machine can ask. It returns where it listens.
+func serveMetrics(ctx context.Context, address string, v vitals) (at string, stop func(), err error) {
+	if !strings.Contains(address, ":") {
+		address = ":" + address
+	}
+	if host, port, err := net.SplitHostPort(address); err == nil && host == "" {
+		address = net.JoinHostPort("127.0.0.1", port)
+	}
+	var config net.ListenConfig
+	listener, err := config.Listen(ctx, "tcp", address)
+	if err != nil {
+		return "", nil, fmt.Errorf("--metrics: %w", err)
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
+		var page bytes.Buffer
+		_ = v.write(&page) // into memory, which never fails
+		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+		_, _ = w.Write(page.Bytes()) // who asked has gone
+	})
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, WriteTimeout: 5 * time.Second}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = server.Serve(listener) // ends with stop
+	}()
+	return listener.Addr().String(), func() {
+		_ = server.Close() // it was only read
+		<-done
+	}, nil
+}

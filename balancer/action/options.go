@@ -1,0 +1,111 @@
+package action
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+	"unicode"
+
+	"shardsh/balancer/pace"
+)
+
+// OptionError says which options are wrong.
+type OptionError struct {
+	format string // names of options are in braces
+	args   []any
+}
+
+func refuse(format string, args ...any) error { return &OptionError{format, args} }
+
+// Error has the names of options as the fields of an object.
+func (e *OptionError) Error() string { return e.Spelled(func(option string) string { return option }) }
+
+var optionName = regexp.MustCompile(`\{[a-zA-Z]+\}`)
+
+// Spelled returns the text with the names of options as a face spells them.
+func (e *OptionError) Spelled(spell func(option string) string) string {
+	format := optionName.ReplaceAllStringFunc(e.format, func(name string) string { return spell(name[1 : len(name)-1]) })
+	return fmt.Sprintf(format, e.args...)
+}
+
+// Flag returns an option as the command line spells it: pauseBetween is
+// --pause-between.
+func Flag(option string) string {
+	var flag strings.Builder
+	flag.WriteString("--")
+	for _, r := range option {
+		if unicode.IsUpper(r) {
+			flag.WriteByte('-')
+		}
+		flag.WriteRune(unicode.ToLower(r))
+	}
+	return flag.String()
+}
+
+// DefaultParallel is how many moves run at once, unless set otherwise.
+const DefaultParallel = 1
+
+// Pace says at which pace something moves.
+type Pace struct {
+	// MaxMoves and MaxBytes end a run before more has moved, For ends it after a
+	// time; zero is without a limit.
+	MaxMoves int
+	MaxBytes int64
+	For      time.Duration
+	// PauseBetween is how long to wait after each step.
+	PauseBetween time.Duration
+	// Window is when moves begin, by the cluster's clock; nil is always.
+	Window *pace.Window
+	// PauseWhen is when nothing begins; nil is never.
+	PauseWhen *pace.Condition
+	// Parallel is how many moves run at once: DefaultParallel, unless set. A shard
+	// takes part in one at a time.
+	Parallel int
+	// Metrics is the address where Prometheus is answered; empty is nowhere.
+	Metrics string
+}
+
+func (p Pace) validate() error {
+	switch {
+	case p.Parallel < 1:
+		return refuse("{parallel} is %d, and begins with 1", p.Parallel)
+	case p.MaxMoves < 0:
+		return refuse("{maxMoves} is %d, and can't be negative", p.MaxMoves)
+	case p.MaxBytes < 0:
+		return refuse("{maxBytes} is %d, and can't be negative", p.MaxBytes)
+	}
+	return nil
+}
+
+func (p Pace) rules() pace.Rules {
+	return pace.Rules{
+		MaxMoves: p.MaxMoves, MaxBytes: p.MaxBytes, For: p.For, Pause: p.PauseBetween, Window: p.Window,
+		PauseWhen: p.PauseWhen,
+	}
+}
+
+// RunOptions says how a plan is carried out.
+type RunOptions struct {
+	Pace
+	Control
+	// PauseBalancing switches the cluster's own balancing of the collections off
+	// meanwhile.
+	PauseBalancing bool
+	// DryRun sends no command that changes something. Commands are reported as
+	// WouldSend, and returned.
+	DryRun bool
+	// Journal is the file that says what is done; empty is the ID of the plan with
+	// the suffix .journal. NoJournal keeps none: the run can't be resumed or undone.
+	Journal   string
+	NoJournal bool
+	// Resume is the journal of an earlier run to go on with.
+	Resume string
+}
+
+func (e RunOptions) validate() error {
+	if e.Journal != "" && e.Resume != "" {
+		return refuse("{resume} names its journal: leave {journal} out")
+	}
+	return e.Pace.validate()
+}

@@ -1,0 +1,59 @@
+package action
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"shardsh/balancer/live"
+	"shardsh/balancer/pace"
+)
+
+// closing is how long the connections to members may take to close.
+const closing = 5 * time.Second
+
+// gate returns what lets the steps of a run begin, by the cluster's clock, and ends
+// its connections. Where the rules look at the members of the cluster, all of them are
+// asked once, before anything moves: the error is a *live.MembersError when one can't
+// be. A dry run waits for nobody.
+func (p Pace) gate(
+	ctx context.Context, c Cluster, rules pace.Rules, dryRun bool, r *serial, holder func() (live.Holder, bool),
+) (*pace.Gate, func(), error) {
+	if dryRun {
+		rules.PauseWhen = nil
+	}
+	wait := func(e pace.Event) { r.Report(Wait{e}) }
+	now := func(ctx context.Context) (time.Time, error) { return live.Now(ctx, live.NewCommandRunner(c.Client)) }
+	given := []pace.Option{pace.Time(now), pace.Tell(wait)}
+	leave := func() {}
+	if rules.PauseWhen != nil {
+		if c.Settings == nil {
+			return nil, nil, refuse("{pauseWhen} is not possible here: the shards' members can't be reached")
+		}
+		m := live.NewMembers(live.NewCommandRunner(c.Client), c.Settings, rules.PauseWhen.Quantities())
+		leave = func() {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closing)
+			defer cancel()
+			_ = m.Close(ctx) // it was only read
+		}
+		if err := m.Check(ctx); err != nil {
+			leave()
+			return nil, nil, err
+		}
+		given = append(given, pace.Members(m.Read))
+	}
+	gate := pace.NewGate(rules, c.Clock, given...)
+	if p.Metrics == "" {
+		return gate, leave, nil
+	}
+	at, stop, err := serveMetrics(ctx, p.Metrics, vitals{gate.Stats, holder})
+	if err != nil {
+		leave()
+		return nil, nil, err
+	}
+	r.note(fmt.Sprintf("Metrics are at http://%s/metrics.", at))
+	return gate, func() {
+		stop()
+		leave()
+	}, nil
+}

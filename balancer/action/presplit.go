@@ -1,0 +1,38 @@
+package action
+
+import (
+	"context"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/plan"
+)
+
+// Presplit cuts a collection and spreads its chunks over the shards.
+type Presplit struct {
+	Cuts
+	RunOptions
+}
+
+// Validate refuses options that exclude each other.
+func (p Presplit) Validate() error {
+	if p.Resume == "" {
+		if p.Namespace == "" {
+			return refuse("presplit needs {ns}: the collection to cut")
+		}
+		if err := p.Cuts.Validate(); err != nil {
+			return err
+		}
+	}
+	return p.RunOptions.validate()
+}
+
+// Run makes a plan and carries it out.
+func (p Presplit) Run(ctx context.Context, c Cluster, r Reporter) (PlanResult, error) {
+	if err := p.Validate(); err != nil {
+		return PlanResult{}, err
+	}
+	return aim{
+		kind: plan.Presplit, RunOptions: p.RunOptions, namespaces: []string{p.Namespace},
+		goal: func(ctx context.Context, s *catalog.Snapshot) (plan.Goal, error) { return p.Goal(ctx, c.Client, s) },
+	}.run(ctx, c, &serial{next: r})
+}

@@ -1,0 +1,116 @@
+package action
+
+import (
+	"context"
+	"errors"
+
+	"shardsh/balancer/apply"
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/live"
+	"shardsh/balancer/plan"
+)
+
+// PlanResult is how the carrying out of a plan ended.
+type PlanResult struct {
+	// Plan is the ID of the plan that was carried out at last; empty when none was.
+	Plan     string `json:"plan,omitzero"`
+	Finished bool   `json:"finished"`
+	// A dry run has nothing done or finished: it says whether all could be.
+	DryRun   bool `json:"dryRun,omitzero"`
+	Possible bool `json:"possible,omitzero"`
+	// Stopped says why the run ended early without a mistake, Error with one.
+	Stopped string `json:"stopped,omitzero"`
+	Error   string `json:"error,omitzero"`
+	// Already says what was found done, so that there was no plan.
+	Already string `json:"already,omitzero"`
+	// Steps are those of the plan; done ones count those of earlier runs.
+	Steps     int   `json:"steps"`
+	StepsDone int   `json:"stepsDone"`
+	Moves     int   `json:"moves"`
+	MovesDone int   `json:"movesDone"`
+	Bytes     int64 `json:"bytes"`
+	BytesDone int64 `json:"bytesDone"`
+	// Replans is how often another plan took over.
+	Replans int `json:"replans"`
+	// Collections are how many chunks those of the goal had and have.
+	Collections []Chunks `json:"collections,omitempty"`
+	// Shard is the one that was drained, Removed whether it has left the cluster.
+	Shard   catalog.ShardID `json:"shard,omitzero"`
+	Removed *bool           `json:"removed,omitempty"`
+	// Left is what keeps the goal from being reached, with what to do.
+	Left []string `json:"left,omitempty"`
+	// Commands are what a dry run would have sent.
+	Commands []Command `json:"commands,omitempty"`
+	Journal  string    `json:"journal,omitzero"`
+	MS       int64     `json:"millis"`
+
+	// Undoes says that the plan undoes another one.
+	Undoes bool `json:"-"`
+}
+
+// Chunks is how many chunks a collection had and has.
+type Chunks struct {
+	Namespace string `json:"ns"`
+	Before    int64  `json:"chunksBefore"`
+	After     int64  `json:"chunksAfter"`
+}
+
+// resultOf puts together how a run ended.
+func resultOf(r apply.Result, err error, dryRun bool) PlanResult {
+	p := r.Progress
+	result := PlanResult{
+		Plan: r.Plan.ID, Finished: r.Finished && err == nil, DryRun: dryRun,
+		Possible: r.Possible && err == nil, Stopped: r.Stopped, Steps: p.Steps, StepsDone: p.StepsDone,
+		Moves: p.Moves, MovesDone: p.MovesDone, Bytes: p.Bytes, BytesDone: p.BytesDone, Replans: r.Replans,
+		Left: left(r), Undoes: r.Plan.Goal.Kind == plan.Undo, MS: r.Ended.Sub(r.Began).Milliseconds(),
+	}
+	if err != nil {
+		result.Error = err.Error()
+	}
+	return result
+}
+
+// unreached is an error that says what keeps the goal from being reached though all
+// steps are done; nil when nothing does.
+func unreached(r apply.Result) error {
+	var errs []error
+	for _, text := range left(r) {
+		errs = append(errs, errors.New(text))
+	}
+	return errors.Join(errs...)
+}
+
+// left leaves out what the end of a drain reports by itself.
+func left(r apply.Result) (list []string) {
+	for _, f := range r.Left {
+		if r.Finished && f.Code != diagnosis.Orphans && f.Code != diagnosis.DrainNeedsOperator &&
+			f.Code != diagnosis.DrainComplete {
+			list = append(list, f.Text())
+		}
+	}
+	return list
+}
+
+// chunkCounts compares numbers of chunks with those of a plan. When the cluster can't
+// be asked any more there is nothing to compare.
+func (c Cluster) chunkCounts(ctx context.Context, p *plan.Plan) (list []Chunks) {
+	var names []string
+	for _, of := range p.Basis.Collections {
+		names = append(names, of.Namespace)
+	}
+	s, err := live.NewCommandReader(live.NewCommandRunner(c.Client), live.ReaderOptions{
+		Parts: live.Collections | live.Counts, Required: live.All, Namespaces: names,
+	}).Read(ctx)
+	if err != nil {
+		return nil
+	}
+	for _, of := range p.Basis.Collections {
+		counts := Chunks{Namespace: of.Namespace, Before: int64(of.Chunks)}
+		if now := s.Collection(of.Namespace); now != nil {
+			counts.After = now.Count().Chunks
+		}
+		list = append(list, counts)
+	}
+	return list
+}

@@ -1,0 +1,28 @@
+package action
+
+import (
+	"testing"
+
+	"shardsh/balancer/apply"
+	"shardsh/balancer/plan"
+)
+
+// A dry run has nothing done, whatever it found out.
+func TestResultOfADryRun(t *testing.T) {
+	for _, possible := range []bool{true, false} {
+		r := resultOf(apply.Result{Plan: &plan.Plan{ID: "plan-1"}, Possible: possible, Stopped: "a limit"}, nil, true)
+		if r.Finished || r.Possible != possible || !r.DryRun {
+			t.Errorf("%+v", r)
+		}
+	}
+}
+
+// Each face has the names of options in its own spelling.
+func TestSpelling(t *testing.T) {
+	err := Apply{RunOptions: RunOptions{Resume: "j", Pace: Pace{Parallel: 1}}, Undo: "j"}.Validate()
+	wrong, is := err.(*OptionError)
+	if !is || wrong.Error() != "resume and undo exclude each other" ||
+		wrong.Spelled(Flag) != "--resume and --undo exclude each other" || Flag("pauseBetween") != "--pause-between" {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,102 @@
+package live
+
+import (
+	"context"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+)
+
+func (r *reading) settings(ctx context.Context) error {
+	docs, err := r.source.list(ctx, find("settings", bson.D{}))
+	r.keep("settings", docs)
+	if err == nil {
+		r.parts.Settings, r.parts.SettingsProblem = settingsOf(r.parts.Release, docs)
+	}
+	return err
+}
+
+// settingsOf parses the documents of config.settings. The problem says why one of them
+// could not be parsed.
+func settingsOf(release catalog.Release, docs []bson.Raw) (settings catalog.Settings, problem string) {
+	settings = catalog.SettingsOf(release)
+	err := settings.Load(func(id string) (bson.Raw, error) {
+		for _, doc := range docs {
+			if text(doc, "_id") == id {
+				return doc, nil
+			}
+		}
+		return nil, nil
+	})
+	if err != nil {
+		problem = err.Error()
+	}
+	return settings, problem
+}
+
+func (r *reading) databases(ctx context.Context) error {
+	docs, err := r.source.list(ctx, find("databases", bson.D{}))
+	r.keep("databases", docs)
+	for _, doc := range docs {
+		d, err := catalog.ParseDatabase(doc)
+		if err != nil {
+			r.gap(catalog.Gap{What: "databases"}, err)
+			d = catalog.Database{Name: text(doc, "_id"), Primary: catalog.ShardID(text(doc, "primary"))}
+		}
+		if d.Name != "" {
+			r.parts.Databases = append(r.parts.Databases, d)
+		}
+	}
+	return err
+}
+
+func (r *reading) routers(ctx context.Context) error {
+	docs, err := r.source.list(ctx, find("mongos", bson.D{}))
+	for _, doc := range docs {
+		router, err := catalog.ParseRouter(doc)
+		if err != nil {
+			r.gap(catalog.Gap{What: "mongos"}, err)
+			continue
+		}
+		r.parts.Routers = append(r.parts.Routers, router)
+	}
+	return err
+}
+
+// zones reads config.tags. Collections whose chunks are read get their zones.
+func (r *reading) zones(ctx context.Context) error {
+	filter := bson.D{}
+	if len(r.options.Namespaces) > 0 {
+		filter = bson.D{{Key: "ns", Value: bson.D{{Key: "$in", Value: r.options.Namespaces}}}}
+	}
+	docs, err := r.source.list(ctx, find("tags", filter).sorted("ns", 1).sorted("min", 1))
+	r.keep("tags", docs)
+	if !r.reads(Chunks) {
+		return err
+	}
+	byNamespace := map[string]*catalog.CollectionState{}
+	for _, c := range r.parts.Collections {
+		byNamespace[c.Namespace] = c
+	}
+	for _, doc := range docs {
+		// Zones may exist before their collection (rules/03-catalog-and-keys §3.5).
+		if c := byNamespace[text(doc, "ns")]; c != nil {
+			if err := addZone(c, doc); err != nil {
+				r.gap(catalog.Gap{What: "zones", Namespace: c.Namespace}, err)
+			}
+		}
+	}
+	return err
+}
+
+func addZone(c *catalog.CollectionState, doc bson.Raw) error {
+	zone, err := catalog.ParseZone(c.Pattern, doc)
+	if err != nil {
+		return err
+	}
+	if c.Zones == nil {
+		c.Zones = catalog.NewZoneSet(c.Pattern)
+	}
+	return c.Zones.Add(zone)
+}

@@ -1,0 +1,90 @@
+package live
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
+)
+
+// greet returns the reply of hello; the error is ErrNotSharded if the server is not a
+// mongos.
+func greet(ctx context.Context, run func(context.Context, string, bson.D) (bson.Raw, error)) (bson.Raw, error) {
+	hello, err := run(ctx, "admin", bson.D{{Key: "hello", Value: int32(1)}})
+	if mongoerr.Is(ServerError(err), mongoerr.CommandNotFound) { // before 4.4.2
+		hello, err = run(ctx, "admin", bson.D{{Key: "isMaster", Value: int32(1)}})
+	}
+	if err != nil {
+		return nil, err
+	}
+	if text(hello, "msg") != "isdbgrid" {
+		return nil, ErrNotSharded
+	}
+	return hello, nil
+}
+
+// identity reads the release of the mongos and its time.
+func (r *reading) identity(ctx context.Context) error {
+	hello, err := greet(ctx, r.source.run)
+	if err != nil {
+		return err
+	}
+	if ms, ok := hello.Lookup("localTime").DateTimeOK(); ok {
+		r.parts.Time = time.UnixMilli(ms).UTC()
+	}
+	if t, i, ok := hello.Lookup("$clusterTime", "clusterTime").TimestampOK(); ok {
+		r.parts.ClusterTime = bson.Timestamp{T: t, I: i}
+	}
+	info, err := r.source.run(ctx, "admin", bson.D{{Key: "buildInfo", Value: int32(1)}})
+	if err != nil {
+		return &ReadError{What: "buildInfo", Err: err}
+	}
+	r.parts.Version = text(info, "version")
+	release, known := catalog.ReleaseOf(r.parts.Version)
+	if !known {
+		return &ReadError{What: "buildInfo", Err: fmt.Errorf("unknown version: %q", r.parts.Version)}
+	}
+	r.parts.Release = release
+	return nil
+}
+
+// clusterTime reads the id of the cluster and the time of the config server. hello of a
+// server that simulates a cluster may have another time.
+func (r *reading) clusterTime(ctx context.Context) error {
+	docs, err := r.source.list(ctx, query{collection: "version", pipeline: []bson.D{
+		{{Key: "$limit", Value: int32(1)}},
+		{{Key: "$project", Value: bson.D{{Key: "clusterId", Value: int32(1)}, {Key: "now", Value: "$$NOW"}}}},
+	}})
+	for _, doc := range docs {
+		r.parts.ClusterID, _ = doc.Lookup("clusterId").ObjectIDOK()
+		if now := date(doc, "now"); !now.IsZero() {
+			r.parts.Time = now
+		}
+	}
+	r.forgetOther()
+	return r.check(ctx, 0, catalog.Gap{What: "time"}, err)
+}
+
+// version reads the document of config.version.
+func (r *reading) version(ctx context.Context) error {
+	docs, err := r.source.list(ctx, find("version", bson.D{}))
+	r.keep("version", docs)
+	for _, doc := range docs {
+		if id, ok := doc.Lookup("clusterId").ObjectIDOK(); ok {
+			r.parts.ClusterID = id
+		}
+	}
+	r.forgetOther()
+	return err
+}
+
+// forgetOther forgets an older Snapshot of another cluster or release.
+func (r *reading) forgetOther() {
+	if r.old != nil && (r.old.Release() != r.parts.Release || r.old.Parts().ClusterID != r.parts.ClusterID) {
+		r.old = nil
+	}
+}

@@ -1,0 +1,146 @@
+package live
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
+)
+
+func (r *reading) shards(ctx context.Context) error {
+	docs, err := r.source.list(ctx, find("shards", bson.D{}))
+	r.keep("shards", docs)
+	for _, doc := range docs {
+		shard, err := catalog.ParseShard(doc)
+		if err != nil {
+			r.gap(catalog.Gap{What: "shards"}, err)
+			shard = catalog.Shard{
+				ID: catalog.ShardID(text(doc, "_id")), Host: text(doc, "host"),
+				Draining: isSet(doc.Lookup("draining")), Zones: texts(doc, "tags"),
+			}
+		}
+		if shard.ID != "" {
+			r.parts.Shards = append(r.parts.Shards, catalog.ShardState{Shard: shard})
+		}
+	}
+	return err
+}
+
+// shardSizes adds up what the databases take on each shard, for the maxSize of shards
+// that releases up to 5.0 have (rules/01-rounds-and-settings §3.1).
+func (r *reading) shardSizes(ctx context.Context) error {
+	limited := func(s catalog.ShardState) bool { return s.MaxSizeMB > 0 }
+	if !r.parts.Release.LimitsShards() || !slices.ContainsFunc(r.parts.Shards, limited) {
+		return nil
+	}
+	reply, err := r.source.run(ctx, "admin", bson.D{{Key: "listDatabases", Value: int32(1)}})
+	if err != nil {
+		return err
+	}
+	databases, ok := reply.Lookup("databases").ArrayOK()
+	if !ok {
+		return mongoerr.New(mongoerr.NoSuchKey, "listDatabases returned no databases")
+	}
+	list, err := databases.Values()
+	if err != nil {
+		return err
+	}
+	bytes := map[catalog.ShardID]int64{}
+	for _, v := range list {
+		doc, _ := v.DocumentOK()
+		shards, _ := doc.Lookup("shards").DocumentOK()
+		elements, err := shards.Elements()
+		if err != nil {
+			continue
+		}
+		for _, e := range elements {
+			n, _ := e.Value().AsInt64OK()
+			bytes[catalog.ShardID(e.Key())] += n
+		}
+	}
+	for i := range r.parts.Shards {
+		s := &r.parts.Shards[i].Shard
+		s.SizeMB = bytes[s.ID] / 1024 / 1024
+	}
+	return nil
+}
+
+// configShard is the id of the config shard, which has commands of its own for
+// draining (rules/03-commands §1.5).
+const configShard = "config"
+
+// drains reads the state of the shards that drain, or of the one shard that is
+// wanted. Before 8.3 no command reads it without a change.
+func (r *reading) drains(ctx context.Context) error {
+	if !r.parts.Release.AtLeast(catalog.Release83) {
+		return nil
+	}
+	for i := range r.parts.Shards {
+		s := &r.parts.Shards[i]
+		if only := r.options.Shard; only == "" && !s.Draining || only != "" && only != s.ID {
+			continue
+		}
+		reply, err := r.source.run(ctx, "admin", DrainStatusCommand(s.ID))
+		if err == nil {
+			s.Reported = reportedDrain(reply)
+		}
+		if err := r.check(ctx, Drains, catalog.Gap{What: "draining", Shard: s.ID}, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func reportedDrain(reply bson.Raw) *catalog.ReportedDrain {
+	r := &catalog.ReportedDrain{
+		State: text(reply, "state"), Chunks: -1,
+		Databases: texts(reply, "dbsToMove"), Collections: texts(reply, "collectionsToMove"),
+	}
+	if remaining, ok := reply.Lookup("remaining").DocumentOK(); ok {
+		r.Chunks, r.Jumbo = integer(remaining, "chunks"), integer(remaining, "jumboChunks")
+	}
+	return r
+}
+
+// reach reads which shards the mongos can reach, and how long they take to answer it.
+func (r *reading) reach(ctx context.Context) error {
+	reply, err := r.source.run(ctx, "admin", bson.D{{Key: "connPoolStats", Value: int32(1)}})
+	if err != nil {
+		return err
+	}
+	for i := range r.parts.Shards {
+		s := &r.parts.Shards[i]
+		s.Unreachable, s.Ping = reachOf(reply, s.Host)
+	}
+	return nil
+}
+
+// reachOf returns why a mongos can't reach a shard, by its connPoolStats. The problem is
+// empty if it can, and if it has not tried: it monitors replica sets that it has used.
+func reachOf(stats bson.Raw, host string) (problem string, ping time.Duration) {
+	set, _, named := strings.Cut(host, "/")
+	members, ok := stats.Lookup("replicaSets", set, "hosts").ArrayOK()
+	values, err := members.Values()
+	if !named || !ok || err != nil || len(values) == 0 {
+		return "", 0
+	}
+	answering := 0
+	for _, v := range values {
+		member, _ := v.DocumentOK()
+		if !isSet(member.Lookup("ok")) {
+			continue
+		}
+		if answering++; isSet(member.Lookup("ismaster")) {
+			return "", time.Duration(integer(member, "pingTimeMillis")) * time.Millisecond
+		}
+	}
+	if answering > 0 {
+		return "its replica set " + set + " has no primary", 0
+	}
+	return "the router gets no answer from any member of its replica set " + set, 0
+}

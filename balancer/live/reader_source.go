@@ -1,0 +1,196 @@
+package live
+
+import (
+	"context"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/mongo/readconcern"
+	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
+)
+
+// source sends the commands of a Reader.
+type source interface {
+	// run returns the reply of a command that changes nothing.
+	run(ctx context.Context, database string, command bson.D) (bson.Raw, error)
+	// list returns all documents of a query.
+	list(ctx context.Context, q query) ([]bson.Raw, error)
+	// each calls use for each document of a query. The document is valid until use
+	// returns.
+	each(ctx context.Context, q query, use func(bson.Raw) error) error
+}
+
+// query is a find or an aggregate.
+type query struct {
+	database   string // config when it is empty
+	collection string // of an aggregate: empty for the database itself
+	pipeline   []bson.D
+	// The rest is of a find, which has no pipeline.
+	filter       bson.D
+	sort         bson.D
+	limit        int32
+	batch        int32
+	hint, fields any
+	lower, upper any // bounds in the index of hint
+}
+
+// find is a query for documents of config.
+func find(collection string, filter bson.D) query {
+	return query{collection: collection, filter: filter}
+}
+
+// sorted returns the query with an order by one field.
+func (q query) sorted(field string, direction int32) query {
+	q.sort = append(q.sort[:len(q.sort):len(q.sort)], bson.E{Key: field, Value: direction})
+	return q
+}
+
+// batched returns the query with a batch size.
+func (q query) batched(n int32) query {
+	q.batch = n
+	return q
+}
+
+// limited returns the query with a limit.
+func (q query) limited(n int32) query {
+	q.limit = n
+	return q
+}
+
+// clientSource reads as the driver does: it retries reads, and reads config from the
+// primary, with read concern majority.
+type clientSource struct{ client *mongo.Client }
+
+func (s clientSource) run(ctx context.Context, database string, command bson.D) (bson.Raw, error) {
+	return NewCommandRunner(s.client).RunCommand(ctx, database, command)
+}
+
+func (s clientSource) list(ctx context.Context, q query) ([]bson.Raw, error) {
+	return rows(ctx, func() (*mongo.Cursor, error) { return s.open(ctx, q) })
+}
+
+func (s clientSource) each(ctx context.Context, q query, use func(bson.Raw) error) error {
+	cursor, err := s.open(ctx, q)
+	if err != nil {
+		return err
+	}
+	return each(ctx, cursor, use)
+}
+
+func (s clientSource) open(ctx context.Context, q query) (*mongo.Cursor, error) {
+	database := s.client.Database(q.database)
+	if q.database == "" {
+		database = s.client.Database("config", options.Database().
+			SetReadConcern(readconcern.Majority()).SetReadPreference(readpref.Primary()))
+	}
+	switch {
+	case q.pipeline == nil:
+		return database.Collection(q.collection).Find(ctx, q.filter, q.options())
+	case q.collection == "":
+		return database.Aggregate(ctx, q.pipeline)
+	}
+	return database.Collection(q.collection).Aggregate(ctx, q.pipeline)
+}
+
+func (q query) options() *options.FindOptionsBuilder {
+	o := options.Find()
+	if q.sort != nil {
+		o.SetSort(q.sort)
+	}
+	if q.limit > 0 {
+		o.SetLimit(int64(q.limit))
+	}
+	if q.batch > 0 {
+		o.SetBatchSize(q.batch)
+	}
+	if q.hint != nil {
+		o.SetHint(q.hint)
+	}
+	if q.fields != nil {
+		o.SetProjection(q.fields)
+	}
+	if q.lower != nil {
+		o.SetMin(q.lower).SetMax(q.upper)
+	}
+	return o
+}
+
+// commandSource sends all as commands.
+type commandSource struct{ commands CommandRunner }
+
+func (s commandSource) run(ctx context.Context, database string, command bson.D) (bson.Raw, error) {
+	return s.commands.RunCommand(ctx, database, command)
+}
+
+func (s commandSource) list(ctx context.Context, q query) ([]bson.Raw, error) {
+	database := q.database
+	if database == "" {
+		database = "config"
+	}
+	return s.commands.RunCursorCommand(ctx, database, q.command())
+}
+
+func (s commandSource) each(ctx context.Context, q query, use func(bson.Raw) error) error {
+	docs, err := s.list(ctx, q)
+	if err != nil {
+		return err
+	}
+	for _, doc := range docs {
+		if err := use(doc); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (q query) command() bson.D {
+	if q.pipeline != nil {
+		stages := make(bson.A, len(q.pipeline))
+		for i, stage := range q.pipeline {
+			stages[i] = stage
+		}
+		var of any = q.collection
+		if q.collection == "" {
+			of = int32(1)
+		}
+		return bson.D{{Key: "aggregate", Value: of}, {Key: "pipeline", Value: stages}, {Key: "cursor", Value: bson.D{}}}
+	}
+	command := bson.D{{Key: "find", Value: q.collection}, {Key: "filter", Value: q.filter}}
+	add := func(field string, value any, given bool) {
+		if given {
+			command = append(command, bson.E{Key: field, Value: value})
+		}
+	}
+	add("sort", q.sort, q.sort != nil)
+	add("limit", q.limit, q.limit > 0)
+	add("batchSize", q.batch, q.batch > 0)
+	add("hint", q.hint, q.hint != nil)
+	add("projection", q.fields, q.fields != nil)
+	add("min", q.lower, q.lower != nil)
+	add("max", q.upper, q.upper != nil)
+	return command
+}
+
+// closeTime limits how long a read waits for a server to close a cursor after the read
+// has ended.
+const closeTime = 2 * time.Second
+
+// each calls use for each document of a cursor, and closes the cursor. The document is
+// valid until use returns.
+func each(ctx context.Context, cursor *mongo.Cursor, use func(bson.Raw) error) (err error) {
+	defer func() {
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
+		defer cancel()
+		if closed := cursor.Close(closing); err == nil {
+			err = closed
+		}
+	}()
+	for cursor.Next(ctx) {
+		if err := use(cursor.Current); err != nil {
+			return err
+		}
+	}
+	return cursor.Err()
+}

@@ -1,0 +1,115 @@
+package actiontext
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"shardsh/balancer/action"
+	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/policy"
+	"shardsh/balancer/runner"
+	"shardsh/bindings/display"
+	"shardsh/bindings/plaintext"
+)
+
+func (r *Reporter) move(e runner.Event) {
+	if text := moveLine(e); text != "" && r.Move != nil {
+		r.Progress.End()
+		r.Move(text)
+	}
+	if r.Progress.Due() {
+		r.Progress.Say(moveText(e), r.foresee(r.movesAmount(e)))
+	}
+}
+
+func moveText(e runner.Event) string {
+	switch e.Kind {
+	case runner.Waiting:
+		return "waiting"
+	case runner.Began:
+		return fmt.Sprintf("moving %s from %s to %s", e.Move.Namespace, e.Move.From, e.Move.To)
+	}
+	return counted(e.Done.Moves, "move")
+}
+
+func (r *Reporter) movesAmount(e runner.Event) *display.Amount {
+	left := math.NaN()
+	if r.planned != nil {
+		left = float64(max(0, r.planned.Totals.Bytes-e.Done.Bytes))
+	}
+	return &display.Amount{Done: float64(e.Done.Bytes), Left: left, Text: plaintext.SizeText}
+}
+
+// BalanceResult is how a run of action.Balance ended, in lines.
+func BalanceResult(r action.BalanceResult) string {
+	how := "Balanced"
+	switch {
+	case r.Stopped != "":
+		how = "Stopped: " + r.Stopped
+	case !r.Reached:
+		how = "Not balanced"
+	case len(r.Left) > 0:
+		how = "Nothing more can be moved"
+	}
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s; %s, %s in %s", how, counted(r.Moves, "move"), size(r.Bytes),
+		diagnosis.SpanText(time.Duration(r.MS)*time.Millisecond))
+	if r.Failed > 0 {
+		fmt.Fprintf(&text, ", %d failed", r.Failed)
+	}
+	text.WriteString(".")
+	for _, left := range r.Left {
+		fmt.Fprintf(&text, "\nLeft: %s", left.Text)
+		if remedy := left.Code.Info().Remedy; remedy != "" && remedy != "Nothing." && left.Code != policy.JumboFlag {
+			fmt.Fprintf(&text, " %s", remedy)
+		}
+	}
+	return text.String()
+}
+
+// moveLine is what happens, in a line; empty for what progress shows.
+func moveLine(e runner.Event) string {
+	at := e.At.UTC().Format("15:04:05")
+	switch m := e.Move; e.Kind {
+	case runner.TakenOver:
+		return fmt.Sprintf("%s the balancing of %s is off meanwhile", at, e.Namespace)
+	case runner.Moved:
+		upper := "?"
+		if !m.Max.IsZero() {
+			upper = m.Max.String()
+		}
+		return fmt.Sprintf("%s moved %s %s to %s, %s -> %s, about %s in %s", at, m.Namespace, m.Min, upper, m.From, m.To,
+			size(m.Bytes), seconds(m.Took))
+	case runner.Failed:
+		return fmt.Sprintf("%s failed %s from %s on, %s -> %s, after %s: %v (%s)", at, m.Namespace, m.Min, m.From, m.To,
+			seconds(m.Took), e.Err, then(e.Then))
+	case runner.GoesOn:
+		return fmt.Sprintf("%s left to the servers: %s from %s on, %s -> %s, after %s", at, m.Namespace, m.Min, m.From, m.To,
+			seconds(m.Took))
+	case runner.Split:
+		if e.Err != nil {
+			return fmt.Sprintf("%s not split: %s at %s: %v", at, e.Namespace, e.Min, e.Err)
+		}
+		return fmt.Sprintf("%s split %s at %s into %d", at, e.Namespace, e.Min, e.Points+1)
+	case runner.Aside:
+		if e.Min.IsZero() {
+			return fmt.Sprintf("%s left alone: %s: %s", at, e.Namespace, e.Why)
+		}
+		return fmt.Sprintf("%s left alone: %s at %s: %s", at, e.Namespace, e.Min, e.Why)
+	case runner.Waiting:
+		return fmt.Sprintf("%s waiting for %s: %s", at, diagnosis.SpanText(e.For), e.Why)
+	}
+	return ""
+}
+
+func seconds(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }
+
+// then says in words what is done after a failure.
+func then(f policy.Failure) string {
+	return map[policy.Failure]string{
+		policy.AgainNow: "tried again", policy.AgainLater: "tried again later", policy.SkipRange: "the range is left alone",
+		policy.Ask: "that is for you to decide",
+	}[f]
+}

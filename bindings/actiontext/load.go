@@ -1,0 +1,42 @@
+package actiontext
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"shardsh/balancer/action"
+	"shardsh/balancer/catalog"
+)
+
+// Load is a line for each collection.
+func Load(l action.Load) string {
+	var text strings.Builder
+	for _, ns := range slices.Sorted(maps.Keys(l.Collections)) {
+		shards := l.Collections[ns]
+		var total int64
+		for _, n := range shards {
+			total += n
+		}
+		fmt.Fprintf(&text, "%s: %d operations in %g s", ns, total, l.Seconds)
+		if total == 0 {
+			text.WriteString(", nothing to even out\n")
+			continue
+		}
+		ids := slices.SortedFunc(maps.Keys(shards), func(a, b catalog.ShardID) int {
+			return cmp.Or(cmp.Compare(shards[b], shards[a]), cmp.Compare(a, b))
+		})
+		for _, id := range ids {
+			fmt.Fprintf(&text, ", %s %.1f %%", id, 100*float64(shards[id])/float64(total))
+		}
+		first, last := ids[0], ids[len(ids)-1]
+		if apart := shards[first] - shards[last]; 10*apart*int64(len(ids)) < total {
+			text.WriteString(": even, to a tenth of a fair share\n")
+		} else {
+			fmt.Fprintf(&text, ": chunks would move from %s to %s first\n", first, last)
+		}
+	}
+	return text.String()
+}

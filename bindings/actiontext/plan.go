@@ -1,0 +1,114 @@
+package actiontext
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"shardsh/balancer/action"
+	"shardsh/balancer/apply"
+	"shardsh/balancer/diagnosis"
+	"shardsh/bindings/display"
+	"shardsh/bindings/plaintext"
+	"shardsh/bindings/server"
+)
+
+func (r *Reporter) step(e apply.Event) {
+	if text := stepLine(e); text != "" {
+		r.line(text)
+		return
+	}
+	if r.Progress.Due() {
+		r.Progress.Say(stepText(e), r.foresee(stepsAmount(e.Progress)))
+	}
+}
+
+// stepText says which step it is at.
+func stepText(e apply.Event) string {
+	text := fmt.Sprintf("step %d of %d, %s of %s", e.Step.Number, e.Progress.Steps, e.Step.Kind, e.Step.Namespace)
+	if e.Kind == apply.Going {
+		text += " for " + display.DurationText(e.Age)
+	}
+	return text
+}
+
+// stepsAmount measures by bytes where some move, else by steps.
+func stepsAmount(p apply.Progress) *display.Amount {
+	if p.Bytes > p.BytesDone || p.BytesHere > 0 {
+		return &display.Amount{
+			Done: float64(p.BytesHere), Left: float64(p.Bytes - p.BytesDone), Text: plaintext.SizeText,
+		}
+	}
+	return &display.Amount{Done: float64(p.StepsHere), Left: float64(p.Steps - p.StepsDone), Text: stepsText}
+}
+
+func stepsText(n float64) string {
+	if n == 1 {
+		return "1 step"
+	}
+	return plaintext.PlainNumber(float64(int(n*10))/10) + " steps"
+}
+
+// PlanResult is how the carrying out of a plan ended, in a line.
+func PlanResult(r action.PlanResult) string {
+	what := fmt.Sprintf("%d of %d steps are done, %d of %d moves, %s of %s", r.StepsDone, r.Steps, r.MovesDone, r.Moves,
+		size(r.BytesDone), size(r.Bytes))
+	if r.Finished {
+		what = fmt.Sprintf("%s and %s moved in %s", counted(r.Steps, "step"), size(r.Bytes),
+			diagnosis.SpanText(time.Duration(r.MS)*time.Millisecond))
+	}
+	if r.Replans > 0 {
+		what += fmt.Sprintf(", after %s", counted(r.Replans, "new plan"))
+	}
+	switch {
+	case r.Already != "":
+		return r.Already
+	case r.Possible:
+		return fmt.Sprintf("%s could be carried out: %s; nothing was sent.", r.Plan, counted(r.Steps-r.StepsDone, "step"))
+	case r.DryRun && r.Stopped != "":
+		return fmt.Sprintf("%s could not be carried out to its end: %s; nothing was sent.", r.Plan, r.Stopped)
+	case r.Finished && r.Steps == 0:
+		return "There was nothing to move, to split or to merge."
+	case r.Finished:
+		return fmt.Sprintf("%s is carried out: %s.", r.Plan, what)
+	case r.Stopped != "":
+		return fmt.Sprintf("%s was stopped: %s; %s.", r.Plan, r.Stopped, what)
+	}
+	return fmt.Sprintf("%s is not carried out: %s.", r.Plan, what)
+}
+
+func size(bytes int64) string { return plaintext.SizeText(float64(bytes)) }
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// stepLine is what happens, in a line; empty for what progress shows.
+func stepLine(e apply.Event) string {
+	switch e.Kind {
+	case apply.Again:
+		return fmt.Sprintf("Tried again: %s.", strings.TrimSuffix(e.Err.Error(), "."))
+	case apply.Deleting:
+		return fmt.Sprintf("Step %d: waiting for range deletion on %s.",
+			e.Step.Number, e.Step.To)
+	case apply.Replanned:
+		if e.Err == nil {
+			return fmt.Sprintf("The goal is not reached yet: %s takes over, %s.", e.Plan.ID, counted(len(e.Plan.Steps), "step"))
+		}
+		return fmt.Sprintf("%s: %s takes over, %s.", e.Err, e.Plan.ID, counted(len(e.Plan.Steps), "step"))
+	case apply.Paused:
+		return fmt.Sprintf("The balancing of %s is off meanwhile.", e.Namespace)
+	case apply.Restored:
+		return fmt.Sprintf("The balancing of %s is on again.", e.Namespace)
+	case apply.Waiting:
+		return "Stopping after what is under way."
+	case apply.Away:
+		_, why := server.ConnectionError(e.Err)
+		return fmt.Sprintf("The router does not answer (%s); waiting for it. A step under way may go on meanwhile: what "+
+			"became of it is looked at before anything is sent again; show migrations tells, too.", why)
+	}
+	return ""
+}

@@ -1,0 +1,38 @@
+package actiontext
+
+import (
+	"testing"
+	"time"
+
+	"shardsh/balancer/action"
+	"shardsh/balancer/apply"
+	"shardsh/balancer/plan"
+)
+
+func TestStepText(t *testing.T) {
+	e := apply.Event{
+		Kind: apply.Began, Step: plan.Step{Number: 3, Kind: plan.Move, Namespace: "x.y"}, Progress: apply.Progress{Steps: 9},
+	}
+	if got := stepText(e); got != "step 3 of 9, move of x.y" {
+		t.Error(got)
+	}
+	e.Kind, e.Age = apply.Going, 65*time.Second
+	if got := stepText(e); got != "step 3 of 9, move of x.y for 1m05s" {
+		t.Error(got)
+	}
+}
+
+// A dry run has nothing done, whatever it found out.
+func TestPlanResultOfADryRun(t *testing.T) {
+	for want, r := range map[string]action.PlanResult{
+		"plan-1 could be carried out: 4 steps; nothing was sent.": {Possible: true},
+		"plan-1 could not be carried out to its end: the limit of 1 moves is reached; nothing was sent.": {
+			Stopped: "the limit of 1 moves is reached",
+		},
+	} {
+		r.Plan, r.Steps, r.DryRun = "plan-1", 4, true
+		if got := PlanResult(r); got != want {
+			t.Errorf("%q of %+v", got, r)
+		}
+	}
+}

@@ -1,0 +1,94 @@
+// Package actiontext shows what actions (balancer/action) report and return, as text
+// for people, at the prompt and of subcommands, and balancing as lines of JSON.
+package actiontext
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"shardsh/balancer/action"
+	"shardsh/balancer/forecast"
+	"shardsh/balancer/pace"
+	"shardsh/balancer/plan"
+	"shardsh/bindings/display"
+)
+
+// Reporter shows how far an action is. What it has no function for it leaves out.
+type Reporter struct {
+	// Progress is nil where it is not wanted.
+	Progress *display.Progress
+	// Note writes a line of its own.
+	Note func(text string)
+	// Move writes a line for each thing that happens while the engine balances; nil
+	// leaves it to Progress.
+	Move func(text string)
+	// Plan shows what is to be done, Load what is to be evened out; nil does not.
+	Plan func(p *plan.Plan)
+	Load func(l action.Load)
+	// WouldSend shows a command that a dry run does not send; nil does not.
+	WouldSend func(c action.WouldSend)
+
+	gate    *pace.Gate
+	planned *plan.Plan
+}
+
+// Report shows an event.
+func (r *Reporter) Report(e action.Event) {
+	switch e := e.(type) {
+	case action.Planned:
+		if r.planned = e.Plan; r.Plan != nil {
+			r.Plan(e.Plan)
+		}
+	case action.Counted:
+		if r.Load != nil {
+			r.Load(e.Load)
+		}
+	case action.Started:
+		r.gate = e.Gate
+	case action.WouldSend:
+		if r.WouldSend != nil {
+			r.WouldSend(e)
+		}
+	case action.Step:
+		r.step(e.Event)
+	case action.Move:
+		r.move(e.Event)
+	case action.Wait:
+		r.line(strings.ToUpper(e.Text[:1]) + e.Text[1:] + ".")
+	case action.Note:
+		r.line(e.Text)
+	}
+}
+
+func (r *Reporter) line(text string) {
+	r.Progress.End()
+	if r.Note != nil {
+		r.Note(text)
+	}
+}
+
+// Ticks is for action.Control: as often as a progress is shown, while steps go on. A
+// clock that is not the wall's is not waited for.
+func Ticks(p *display.Progress, wall bool) (tick <-chan time.Time, stop func()) {
+	if p == nil || !wall {
+		return nil, func() {}
+	}
+	ticker := time.NewTicker(p.Every)
+	return ticker.C, ticker.Stop
+}
+
+// foresee has an amount say how long the rest takes, as a range once there is one.
+func (r *Reporter) foresee(a *display.Amount) *display.Amount {
+	if r.gate == nil {
+		return a
+	}
+	a.Unforeseen = true
+	if toGo := r.gate.Stats().ToGo; toGo != nil {
+		a.ToGo = fmt.Sprintf("%s to %s to go", forecast.Span(toGo.Low), forecast.Span(toGo.High))
+		if r.gate.Windowed() {
+			a.ToGo += " while the window is open"
+		}
+	}
+	return a
+}

@@ -1,0 +1,125 @@
+package gojamem
+
+import (
+	"reflect"
+	"unsafe"
+
+	"github.com/dop251/goja"
+	"github.com/dop251/goja/unistring"
+)
+
+// layout is where goja keeps what it knows of objects. The zero value is that of a release
+// that is not known. Kinds are the first words of interfaces; nil is an unknown one.
+type layout struct {
+	self          uintptr        // in goja.Object: the interface that says what it is
+	object, array unsafe.Pointer // kinds of plain objects and arrays
+	values, names uintptr        // in a plain object
+	owner         uintptr        // in a plain object: the goja.Object whose it is
+	items         uintptr        // in an array
+	itemNames     uintptr        // in an array: the names of its fields that are not items
+	property      unsafe.Pointer // kind of a field that is more than a value
+	enumerable    uintptr        // in that
+	date          unsafe.Pointer // kind of a Date
+	millis        uintptr        // in that
+
+	prototypes [2]place // of Object.prototype and Array.prototype
+}
+
+// place is where objects of a kind have the values of their fields.
+type place struct {
+	kind   unsafe.Pointer
+	values uintptr
+}
+
+// layoutOf finds the layout of this release; the zero value if it is not known.
+func layoutOf(rt *goja.Runtime) (l layout) {
+	self, ok := reflect.TypeFor[goja.Object]().FieldByName("self")
+	if !ok || self.Type.Kind() != reflect.Interface {
+		return layout{}
+	}
+	l.self = self.Offset
+	object, array := rt.NewObject(), rt.NewArray()
+	l.values = offset(object, "values", reflect.TypeFor[Values]())
+	l.names = offset(object, "propNames", reflect.TypeFor[[]unistring.String]())
+	l.owner = offset(object, "val", reflect.TypeFor[*goja.Object]())
+	l.items = offset(array, "values", reflect.TypeFor[[]goja.Value]())
+	l.itemNames = offset(array, "propNames", reflect.TypeFor[[]unistring.String]())
+	if l.values == 0 || l.names == 0 || l.owner == 0 || l.items == 0 || l.itemNames == 0 {
+		return layout{}
+	}
+	if object.DefineDataProperty("x", goja.Null(), goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE) != nil {
+		return layout{}
+	}
+	kind, data := l.behind(object)
+	property := (*(*Values)(unsafe.Add(data, l.values)))["x"]
+	of := reflect.TypeOf(property)
+	if of == nil || of.Kind() != reflect.Pointer || of.Elem().Kind() != reflect.Struct {
+		return layout{}
+	}
+	enumerable, ok := of.Elem().FieldByName("enumerable")
+	if !ok || enumerable.Type.Kind() != reflect.Bool || len(enumerable.Index) != 1 {
+		return layout{}
+	}
+	l.property, l.enumerable = kindOfValue(property), enumerable.Offset
+	l.object = kind
+	l.array, _ = l.behind(array)
+	for i, name := range []string{"Object", "Array"} {
+		l.prototypes[i] = l.prototype(rt, name)
+	}
+	if date, err := rt.New(rt.GlobalObject().Get("Date"), rt.ToValue(5)); err == nil {
+		if l.millis = offset(date, "msec", reflect.TypeFor[int64]()); l.millis != 0 {
+			if kind, data := l.behind(date); *(*int64)(unsafe.Add(data, l.millis)) == 5 {
+				l.date = kind
+			}
+		}
+	}
+	return l
+}
+
+func (l *layout) prototype(rt *goja.Runtime, of string) place {
+	constructor, _ := rt.GlobalObject().Get(of).(*goja.Object)
+	if constructor == nil {
+		return place{}
+	}
+	o, _ := constructor.Get("prototype").(*goja.Object)
+	if o == nil {
+		return place{}
+	}
+	values := offset(o, "values", reflect.TypeFor[Values]())
+	if values == 0 {
+		return place{}
+	}
+	kind, _ := l.behind(o)
+	return place{kind, values}
+}
+
+// offset returns where the struct behind an object has a field; 0 if it has none of that
+// name and type.
+func offset(of *goja.Object, name string, want reflect.Type) (at uintptr) {
+	kind := reflect.ValueOf(of).Elem().FieldByName("self").Elem().Type()
+	if kind.Kind() != reflect.Pointer || kind.Elem().Kind() != reflect.Struct {
+		return 0
+	}
+	in := kind.Elem()
+	f, found := in.FieldByName(name)
+	if !found || f.Type != want {
+		return 0
+	}
+	for _, i := range f.Index {
+		if in.Kind() != reflect.Struct {
+			return 0
+		}
+		at += in.Field(i).Offset
+		in = in.Field(i).Type
+	}
+	return at
+}
+
+// behind returns what an object is: its kind, and where it is.
+func (l *layout) behind(o *goja.Object) (kind, data unsafe.Pointer) {
+	self := (*[2]unsafe.Pointer)(unsafe.Add(unsafe.Pointer(o), l.self))
+	return self[0], self[1]
+}
+
+// kindOfValue returns the kind of a value.
+func kindOfValue(v goja.Value) unsafe.Pointer { return (*[2]unsafe.Pointer)(unsafe.Pointer(&v))[0] }

@@ -1,0 +1,208 @@
+package sh
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"shardsh/balancer/action"
+	"shardsh/balancer/live"
+	"shardsh/balancer/mongoerr"
+	"shardsh/balancer/pace"
+	"shardsh/balancer/plan"
+	"shardsh/bindings/actiontext"
+	"shardsh/bindings/script"
+
+	"github.com/dop251/goja"
+)
+
+// paceNames are the options of helpers that move something, all at a pace.
+const paceNames = "maxMoves,maxBytes,for,pauseBetween,window,pauseWhen"
+
+// runOptionNames are the options of helpers that carry a plan out.
+const runOptionNames = "pauseBalancing,parallel,journal,resume,dryRun," + paceNames
+
+// pacedHelp is what the help of a helper that has the cluster's balancer do something
+// says of these options.
+const pacedHelp = "With one of {pauseBalancing, parallel, maxMoves, maxBytes, for, pauseBetween, window, pauseWhen, " +
+	"journal, resume, dryRun} the engine of shardsh does it by plan, at that pace, and returns how it ended, as sh.apply() does."
+
+// paced reports whether one of the options of a pace was given. Others that are for
+// the balancer alone are a mistake then.
+func (h helperOptions) paced(others ...string) bool {
+	var given string
+	for _, name := range strings.Split(runOptionNames, ",") {
+		if h.given(name) {
+			given = name
+		}
+	}
+	if given == "" {
+		return false
+	}
+	for _, name := range others {
+		if h.get(name) != nil {
+			h.c.JS.ThrowInvalid("sh.%s: %s is for what the cluster's balancer does, and with %s the engine of shardsh does it "+
+				"(its limit is for)", h.helper, name, given)
+		}
+	}
+	return true
+}
+
+// pace reads the options that say at which pace something moves.
+func (h helperOptions) pace() action.Pace {
+	p := action.Pace{
+		MaxMoves: int(h.count("maxMoves")), MaxBytes: h.size("maxBytes"), For: h.duration("for", 0),
+		PauseBetween: h.duration("pauseBetween", 0), Parallel: action.DefaultParallel,
+	}
+	if h.get("parallel") != nil {
+		p.Parallel = int(h.count("parallel"))
+	}
+	var err error
+	if text := h.text("window"); text != "" {
+		if p.Window, err = pace.ParseWindow(text, pace.MachineZone()); err != nil {
+			h.c.JS.ThrowInvalid("sh.%s: %s", h.helper, err)
+		}
+	}
+	if text := h.text("pauseWhen"); text != "" {
+		if p.PauseWhen, err = pace.ParseCondition(text); err != nil {
+			h.c.JS.ThrowInvalid("sh.%s: %s", h.helper, err)
+		}
+	}
+	return p
+}
+
+// runOptions reads the options that say how a plan is carried out. Scripts that may
+// not write files keep no journal.
+func (c *call) runOptions(h helperOptions) action.RunOptions {
+	e := action.RunOptions{
+		Pace: h.pace(), PauseBalancing: h.flag("pauseBalancing", false), DryRun: h.flag("dryRun", false),
+		Journal: h.text("journal"), Resume: h.text("resume"),
+	}
+	for _, path := range []string{e.Journal, e.Resume} {
+		if path != "" {
+			c.mayWrite(path)
+		}
+	}
+	e.NoJournal = h.isNull("journal") || e.Journal == "" && c.s.Sandbox.MayWrite() != nil
+	return e
+}
+
+// cluster is what actions work on.
+func (c *call) cluster(sh *Helpers) action.Cluster {
+	conn := sh.current().Conn
+	return action.Cluster{
+		Client: conn.Client, Settings: conn.Settings, Runner: c.s.commandRunner(sh), Guarded: c.s.Gateway.Guarded(), Clock: c.JS.Clock,
+	}
+}
+
+// commandRunner sends commands past the guard where there is one; else by the driver's
+// client, which several steps may use at once.
+func (s *Host) commandRunner(sh *Helpers) live.CommandRunner {
+	if s.Gateway.Guarded() {
+		return sh.commandRunner()
+	}
+	return s.Gateway.Confirmed(live.NewCommandRunner(sh.current().Conn.Client))
+}
+
+// reporter shows what an action does, and control has Ctrl-C end it, until leave.
+func (c *call) reporter(h helperOptions) (r *actiontext.Reporter, control action.Control, leave func()) {
+	r = &actiontext.Reporter{Progress: c.s.Display.Progress(h.flag("progress", true)), Note: c.JS.Warn}
+	tick, still := actiontext.Ticks(r.Progress, c.JS.OnWallClock())
+	control.Tick = tick
+	ctx, end := c.JS.Context(), func() {}
+	if control.Insist = script.SecondInterrupt(ctx); control.Insist == nil {
+		control.Hard, end = grace(ctx)
+	}
+	return r, control, func() {
+		end()
+		still()
+		r.Progress.End()
+	}
+}
+
+// leaveAfter is how long a step under way may go on after Ctrl-C where a second one
+// can't be heard of, before it is left to the cluster: going on finds out what became
+// of it.
+const leaveAfter = 3 * time.Second
+
+// grace returns a context that ends a while after another one.
+func grace(ctx context.Context) (hard context.Context, leave func()) {
+	hard, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(leaveAfter, cancel) })
+	return hard, func() {
+		stop()
+		cancel()
+	}
+}
+
+// planAction is an action that carries a plan out.
+type planAction interface {
+	Run(ctx context.Context, c action.Cluster, r action.Reporter) (action.PlanResult, error)
+}
+
+// act runs an action and returns how it ended. It is about some collections.
+func (c *call) act(sh *Helpers, h helperOptions, about []string, of func(action.RunOptions) planAction) *goja.Object {
+	e := c.runOptions(h)
+	r, control, leave := c.reporter(h)
+	defer leave()
+	e.Control = control
+	result, err := of(e).Run(c.JS.Context(), c.cluster(sh), r)
+	leave()
+	again := ""
+	if result.Journal != "" && !result.Finished {
+		of := ""
+		if h.helper != "apply" {
+			of = fmt.Sprintf("%q, ", c.Arg(0).String())
+		}
+		again = fmt.Sprintf(" To go on: sh.%s(%s{ resume: %q }); to undo it: sh.apply({ undo: %[3]q }).", h.helper, of,
+			result.Journal)
+	}
+	switch {
+	case err != nil:
+		sh.fail(h.helper, about, err, again, result.Plan != "")
+	case c.JS.Context().Err() != nil:
+		c.JS.Warn(actiontext.PlanResult(result) + again)
+	}
+	commands := result.Commands
+	result.Commands = nil // which scripts have as documents
+	object := c.s.fromJSON(result)
+	if e.DryRun {
+		docs := make([]bson.Raw, len(commands))
+		for i, command := range commands {
+			docs[i] = command.Body
+		}
+		script.Must(object.Set("commands", c.s.documents(docs)))
+	}
+	return object
+}
+
+// fail throws the error of an action, with what to do then. What the cluster answered
+// before anything began is thrown as the server's own error.
+func (sh *Helpers) fail(helper string, about []string, err error, again string, began bool) {
+	js := sh.s.JS
+	if wrong, is := errors.AsType[*action.OptionError](err); is && !began {
+		js.ThrowInvalid("sh.%s: %s", helper, wrong)
+	}
+	answered := errors.As(err, new(*action.AccessError)) || errors.As(err, new(*mongoerr.ServerError)) ||
+		errors.As(err, new(mongo.CommandError))
+	switch {
+	case errors.Is(err, plan.ErrNotSharded) && len(about) == 1:
+		sh.notSharded(about[0])
+	case answered && !began:
+		sh.s.Gateway.Throw(err)
+	}
+	js.Throw(script.RuntimeError, "%s%s", err, again)
+}
+
+func (s *Host) documents(list []bson.Raw) goja.Value {
+	items := make([]any, len(list))
+	for i, doc := range list {
+		items[i] = s.JS.World.DocToJS(doc)
+	}
+	return s.JS.Runtime.NewArray(items...)
+}

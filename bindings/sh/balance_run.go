@@ -1,0 +1,87 @@
+package sh
+
+import (
+	"shardsh/balancer/action"
+	"shardsh/balancer/runner"
+	"shardsh/bindings/actiontext"
+
+	"github.com/dop251/goja"
+)
+
+const balanceOptions = "goal,order,opsInterval,pauseBalancing,dryRun,coolDown,parallel,waitForLease,seed,progress," +
+	paceNames
+
+// shardRunMethods() have our engine at work.
+func shardRunMethods() []helper {
+	return []helper{
+		{"balance", "ns?:string|object options?:object{" + balanceOptions + "}", checked(shBalance),
+			"Evens out a collection, [collections] or all with the engine of shardsh, while the cluster's own balancer leaves " +
+				"them alone: {pauseBalancing: true} sees to that meanwhile; {goal: \"size\"|\"chunks\"|\"ops\", order, dryRun, " +
+				"maxMoves, maxBytes, for, pauseBetween, window, pauseWhen, coolDown, parallel, waitForLease, seed, " +
+				"progress}, times in ms or as \"1h30m\"."},
+	}
+}
+
+// shBalance runs the engine, and returns how it ended; in a dry run, the plan.
+func shBalance(c *call, sh *Helpers) goja.Value {
+	names, at := c.namespacesArgument("balance")
+	h := c.options("balance", at)
+	b := action.Balance{
+		Namespaces: names, Goal: c.goalOf(h), Order: c.orderOf(h), OpsInterval: h.duration("opsInterval", 0),
+		CoolDown: h.duration("coolDown", 0), WaitForLease: h.duration("waitForLease", 0), Seed: uint64(h.count("seed")),
+		Pace: h.pace(), PauseBalancing: h.flag("pauseBalancing", false), DryRun: h.flag("dryRun", false),
+	}
+	r, control, leave := c.reporter(h)
+	defer leave()
+	b.Control = control
+	result, err := b.Run(c.JS.Context(), c.cluster(sh), r)
+	leave()
+	text := actiontext.BalanceResult(result)
+	switch began := result.Rounds > 0; {
+	case err != nil && began:
+		sh.fail("balance", names, err, " "+text, began)
+	case err != nil:
+		sh.fail("balance", names, err, "", began)
+	case result.Load != nil:
+		return c.s.shown(result.Load, actiontext.Load(*result.Load))
+	case result.Plan != nil:
+		return c.s.planObject(result.Plan)
+	case c.JS.Context().Err() != nil:
+		c.JS.Warn(text)
+	}
+	return c.s.shown(result, text)
+}
+
+func (c *call) goalOf(h helperOptions) (goal runner.Goal) {
+	text := h.text("goal")
+	if text == "" {
+		return ""
+	}
+	goal, err := runner.ParseGoal(text)
+	if err != nil {
+		h.refuse("goal", "one of "+listed(runner.Goals()), c.s.Display.Inspect(h.get("goal")))
+	}
+	return goal
+}
+
+func (c *call) orderOf(h helperOptions) (order runner.Order) {
+	text := h.text("order")
+	if text == "" {
+		return ""
+	}
+	order, err := runner.ParseOrder(text)
+	if err != nil {
+		h.refuse("order", "one of "+listed(runner.Orders()), c.s.Display.Inspect(h.get("order")))
+	}
+	return order
+}
+
+func listed[T ~string](all []T) (text string) {
+	for i, one := range all {
+		if i > 0 {
+			text += ", "
+		}
+		text += string(one)
+	}
+	return text
+}

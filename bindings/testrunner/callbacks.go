@@ -1,0 +1,96 @@
+package testrunner
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/dop251/goja"
+)
+
+// callbacks lets the functions of a test run that something else calls: a command of a
+// script, an event of a migration. They run on the goroutine of the server while the
+// test's own waits for it. When the time of the test is up it closes first, so
+// that the two never run at once.
+type callbacks struct {
+	runtime *goja.Runtime
+
+	mu      sync.Mutex
+	empty   *sync.Cond
+	running int
+	closed  bool
+	failed  error // the first
+}
+
+func newCallbacks(runtime *goja.Runtime) *callbacks {
+	s := &callbacks{runtime: runtime}
+	s.empty = sync.NewCond(&s.mu)
+	return s
+}
+
+// call calls a function of the test, unless its time is up.
+func (s *callbacks) call(f goja.Callable, args ...goja.Value) {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return
+	}
+	s.running++
+	s.mu.Unlock()
+	_, err := f(goja.Undefined(), args...)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.running--; s.running == 0 {
+		s.empty.Broadcast()
+	}
+	if err != nil && s.failed == nil {
+		s.failed = err
+	}
+}
+
+// failure returns what the first of them threw, once.
+func (s *callbacks) failure() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err := s.failed
+	s.failed = nil
+	return err
+}
+
+// close stops those that run, and lets no others.
+func (s *callbacks) close(cause error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	for s.running > 0 {
+		s.runtime.Interrupt(cause)
+		s.empty.Wait()
+	}
+}
+
+// timeoutError is the end of a test that takes too long.
+type timeoutError struct{ limit time.Duration }
+
+func (e timeoutError) Error() string {
+	return fmt.Sprintf("the test took longer than %v of real time (--test-timeout, or {timeout: milliseconds} at the "+
+		"test)", e.limit)
+}
+
+// bounded returns a context for JavaScript of the file, which ends with parent or
+// after a while of real time.
+func (f *file) bounded(parent context.Context, limit time.Duration) (ctx context.Context, end func()) {
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(parent))
+	calls := f.callbacks
+	finish := func(cause error) {
+		calls.close(cause)
+		cancel(cause)
+	}
+	stop := context.AfterFunc(parent, func() { finish(context.Cause(parent)) })
+	timer := time.AfterFunc(limit, func() { finish(timeoutError{limit}) })
+	return ctx, func() {
+		stop()
+		timer.Stop()
+		cancel(nil)
+	}
+}

@@ -1,0 +1,196 @@
+package testrunner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/dop251/goja"
+)
+
+// attempt is one run of a test.
+type attempt struct {
+	test *test
+	seed uint64
+	// fault is what happens to one of its scripts; nil for nothing.
+	fault *fault
+	// runs are those of its scripts, where there is no fault.
+	runs []cleanRun
+	// notes are what is wrong besides what the test says.
+	notes []Problem
+	// asked counts the snapshots of the test, by their names.
+	asked map[string]int
+}
+
+// cleanRun is one run of a script without a fault.
+type cleanRun struct {
+	commands []string // names of those that it sent
+	left     balancerState
+}
+
+// runSuite runs the tests of a suite and of those inside.
+func (f *file) runSuite(ctx context.Context, s *suite, from startPoint) {
+	if !f.selection.wantsAny(s) {
+		for _, t := range s.tests() {
+			f.pass(t)
+		}
+		return
+	}
+	from = from.with(s.start)
+	from, problem := f.prepareSuite(ctx, s, from)
+	for _, n := range s.nodes {
+		switch {
+		case ctx.Err() != nil:
+			return
+		case problem != nil:
+			f.failAll(n, *problem)
+		case n.test != nil:
+			f.runTest(ctx, n.test, from)
+		default:
+			f.runSuite(ctx, n.suite, from)
+		}
+	}
+	if len(s.after) > 0 && problem == nil && !f.options.List {
+		f.runAfter(ctx, s, from)
+	}
+}
+
+// prepareSuite builds what the tests of a suite share: its fixtures and before(). It
+// returns where they begin then.
+func (f *file) prepareSuite(ctx context.Context, s *suite, from startPoint) (startPoint, *Problem) {
+	fixtures := from.fixtures(s.start)
+	if f.options.List || len(fixtures) == 0 && len(s.before) == 0 {
+		return from, nil
+	}
+	var saved string
+	err := f.onCluster(ctx, from, f.options.Seed, func(run func(goja.Callable) error) error {
+		for _, name := range fixtures {
+			if err := f.runFixture(run, name); err != nil {
+				return err
+			}
+		}
+		for _, hook := range s.before {
+			if err := run(hook); err != nil {
+				return err
+			}
+		}
+		var err error
+		saved, err = f.save()
+		return err
+	})
+	if err != nil {
+		p := f.problemOf(err)
+		p.During = "before"
+		return from, p
+	}
+	from.saved = saved
+	return from, nil
+}
+
+// runFixture runs a script that furnishes the cluster.
+func (f *file) runFixture(run func(goja.Callable) error, name string) error {
+	return run(func(goja.Value, ...goja.Value) (goja.Value, error) {
+		r := f.runScript(scriptRun{name: name})
+		if r.exitCode != 0 {
+			return nil, fmt.Errorf("fixture %s ended with %d: %s", name, r.exitCode, r.errors)
+		}
+		return goja.Undefined(), nil
+	})
+}
+
+// save writes the state of the cluster to a file.
+func (f *file) save() (string, error) {
+	if f.dir == "" {
+		dir, err := os.MkdirTemp("", "shardsh-test-")
+		if err != nil {
+			return "", err
+		}
+		f.dir = dir
+	}
+	path := filepath.Join(f.dir, fmt.Sprintf("state%d", time.Now().UnixNano()))
+	return path, f.testCluster.cluster.Save(path)
+}
+
+// onCluster makes a cluster, has body run functions of the file on it, and ends it.
+func (f *file) onCluster(ctx context.Context, from startPoint, seed uint64,
+	body func(run func(goja.Callable) error) error) error {
+	w, err := newTestCluster(f.options, from, seed)
+	if err != nil {
+		return err
+	}
+	defer w.close()
+	f.testCluster = w
+	if f.attempt == nil {
+		f.attempt = &attempt{seed: seed}
+		defer func() { f.attempt = nil }()
+	}
+	f.shell.Connect(w.client, address)
+	defer func() {
+		f.shell.Connect(nil, "")
+		f.testCluster = nil
+	}()
+	limit := from.timeout(f.options.Timeout)
+	return body(func(hook goja.Callable) error {
+		f.callbacks = newCallbacks(f.shell.JS.Runtime)
+		bounded, end := f.bounded(ctx, limit)
+		defer end()
+		return f.within(bounded, hook)
+	})
+}
+
+// runAfter runs the after() hooks of a suite, on a cluster as its tests got.
+func (f *file) runAfter(ctx context.Context, s *suite, from startPoint) {
+	err := f.onCluster(ctx, from, f.options.Seed, func(run func(goja.Callable) error) error {
+		var errs []error
+		for _, hook := range s.after {
+			errs = append(errs, run(hook))
+		}
+		return errors.Join(errs...)
+	})
+	if err == nil || ctx.Err() != nil {
+		return
+	}
+	p := f.problemOf(err)
+	p.During = "after"
+	f.results = append(f.results, Result{Suites: s.names(), Name: "after", Status: Failed, Problems: []Problem{*p},
+		Release: releaseName(from.start.release)})
+	f.bailOut()
+}
+
+// pass notes a test that does not run.
+func (f *file) pass(t *test) {
+	if !f.selection.shows(t) {
+		return
+	}
+	r := Result{Suites: t.suite.names(), Name: t.name, Status: Skipped, Release: releaseName(f.release)}
+	if t.mode == modeTodo {
+		r.Status = Todo
+	}
+	f.results = append(f.results, r)
+}
+
+// failAll fails what can't run, as what it shares could not be built.
+func (f *file) failAll(n node, p Problem) {
+	tests := []*test{n.test}
+	if n.test == nil {
+		tests = n.suite.tests()
+	}
+	for _, t := range tests {
+		if !f.selection.wants(t) {
+			f.pass(t)
+			continue
+		}
+		f.results = append(f.results, Result{Suites: t.suite.names(), Name: t.name, Status: Failed,
+			Problems: []Problem{p}, Release: releaseName(f.release)})
+	}
+	f.bailOut()
+}
+
+func (f *file) bailOut() {
+	if f.options.Bail {
+		f.bail()
+	}
+}

@@ -1,0 +1,123 @@
+package testrunner
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"shardsh/balancer/mongoerr"
+)
+
+// fault is what happens to one script of a test that is repeated.
+type fault struct {
+	// run is which script of the test, and command which of its commands, from 1.
+	run, command int
+	name         string        // of the command
+	without      balancerState // after the script without a fault
+	cut          bool          // the connection after it; otherwise it fails
+	// met: the script has come to the command, and ended with exitCode.
+	reached  bool
+	exitCode int
+}
+
+func (x *fault) String() string {
+	what := "fails"
+	if x.cut {
+		what = "is carried out and the connection cut"
+	}
+	return fmt.Sprintf("when command %d of run %d (%s) %s", x.command, x.run, x.name, what)
+}
+
+// tryFaults repeats a test that has passed, with a fault at each command that its
+// scripts have sent. It stops at the first fault with problems.
+func (f *file) tryFaults(ctx context.Context, clean *attempt, from startPoint, tried *int) []Problem {
+	for i, clear := range clean.runs {
+		for k, name := range clear.commands {
+			for _, cut := range []bool{false, true} {
+				if ctx.Err() != nil {
+					return nil
+				}
+				x := &fault{run: i + 1, command: k + 1, name: name, without: clear.left, cut: cut}
+				problems := f.try(ctx, &attempt{test: clean.test, seed: clean.seed, fault: x}, from)
+				*tried++
+				f.options.OnTest(f.path, clean.test.title(), *tried)
+				if len(problems) == 0 {
+					continue
+				}
+				for j := range problems {
+					problems[j].During = x.during(problems[j].During)
+				}
+				return problems
+			}
+		}
+	}
+	return nil
+}
+
+func (x *fault) during(hook string) string {
+	text := x.String()
+	if x.reached {
+		text += fmt.Sprintf(" (the script ended with %d)", x.exitCode)
+	}
+	if hook != "" {
+		text = hook + ", " + text
+	}
+	return text
+}
+
+// runFaulted runs a script of a test; where a fault is meant for it, with that, and
+// then, if the script did not get over it, once more without.
+func (f *file) runFaulted(r scriptRun) scriptResult {
+	a, w := f.attempt, f.testCluster
+	number := w.runs + 1
+	x := a.fault
+	if x == nil || x.run != number {
+		result := f.runScript(r)
+		if x == nil {
+			a.runs = append(a.runs, cleanRun{namesOf(result.commands), w.balancerState()})
+		}
+		return result
+	}
+	before := w.balancerState()
+	trigger := &trigger{at: x.command, cut: x.cut, text: x.String()}
+	if !x.cut {
+		trigger.fail = mongoerr.New(mongoerr.OperationFailed, "made to fail by shardsh test --every-fault")
+	}
+	w.recorder.add(trigger)
+	result := f.runScript(r)
+	w.recorder.remove(trigger)
+	x.reached, x.exitCode = trigger.name != "", result.exitCode
+	if result.exitCode == 0 {
+		return result
+	}
+	note := func(wrong []string) {
+		if len(wrong) > 0 {
+			a.notes = append(a.notes, Problem{Text: strings.Join(wrong, "\n")})
+		}
+	}
+	note(w.leftBehind(before, x.without, result))
+	w.runs--
+	again := f.runScript(r)
+	if again.exitCode == 0 {
+		note(w.leftDraining(before, x.without, result))
+	} else if len(a.notes) > 0 {
+		return result
+	}
+	return again
+}
+
+func namesOf(list []*Command) []string {
+	names := make([]string, len(list))
+	for i, c := range list {
+		names[i] = c.Name
+	}
+	return names
+}
+
+// remove takes a trigger away that no command has come to.
+func (t *recorder) remove(a *trigger) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.triggers = slices.DeleteFunc(t.triggers, func(other *trigger) bool { return other == a })
+}

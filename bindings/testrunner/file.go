@@ -1,0 +1,193 @@
+package testrunner
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/dop251/goja"
+
+	"shardsh/balancer/catalog"
+	"shardsh/bindings"
+	"shardsh/bindings/expect"
+	"shardsh/bindings/script"
+)
+
+// file is one test file on one release: its runtime, and what is under way in it.
+type file struct {
+	options *Options
+	path    string
+	release catalog.Release // the zero value where none was asked for
+	bail    func()
+
+	shell   *bindings.Shell
+	printed bytes.Buffer
+	output  string // while the file was read
+	dir     string // for states; empty until there is one
+
+	definitions *definitions
+	selection   selection
+
+	// Of the test that runs:
+	testCluster *testCluster
+	attempt     *attempt
+	callbacks   *callbacks
+	// cluster is the object of that name; nil until somebody has looked at it.
+	cluster *goja.Object
+
+	results   []Result
+	problem   *Problem
+	read      map[string]bool
+	snapshots *snapshots
+}
+
+func newFile(o *Options, path string, release catalog.Release, first bool) *file {
+	f := &file{options: o, path: path, release: release, read: map[string]bool{},
+		selection: selection{filter: o.Filter, first: first}}
+	f.note(path)
+	f.snapshots = newSnapshots(path, o.Snapshots)
+	return f
+}
+
+// note remembers that the tests depend on a file.
+func (f *file) note(path string) {
+	if abs, err := filepath.Abs(path); err == nil {
+		f.read[abs] = true
+	}
+}
+
+// clock is the time of whatever cluster the file works on.
+type clock struct{ f *file }
+
+// Now returns the cluster's time; that of a new one where there is none.
+func (c clock) Now() time.Time {
+	if c.f.testCluster == nil {
+		return epoch()
+	}
+	return c.f.testCluster.cluster.Clock().Now()
+}
+
+// Sleep lets the cluster's time pass.
+func (c clock) Sleep(ctx context.Context, d time.Duration) error {
+	if c.f.testCluster == nil {
+		return ctx.Err()
+	}
+	return c.f.testCluster.cluster.Clock().Sleep(ctx, d)
+}
+
+// run reads the file and runs its tests.
+func (f *file) run(ctx context.Context) {
+	defer f.cleanUp()
+	if err := f.open(); err != nil {
+		f.problem = f.problemOf(err)
+		return
+	}
+	f.callbacks = newCallbacks(f.shell.JS.Runtime)
+	bounded, end := f.bounded(ctx, f.options.Timeout)
+	_, err := f.shell.RunFile(bounded, f.path)
+	end()
+	f.definitions.current = nil
+	f.output = f.takeOutput()
+	if err != nil {
+		if ctx.Err() == nil {
+			f.problem = f.problemOf(err)
+		}
+		return
+	}
+	root := f.definitions.root
+	for _, t := range root.tests() {
+		f.selection.only = f.selection.only || t.is(modeOnly)
+	}
+	f.runSuite(ctx, root, startPoint{start: &clusterOptions{release: f.release}, release: f.release})
+	if f.problem == nil {
+		f.problem = f.snapshots.finish(f.complete(ctx))
+	}
+}
+
+// complete reports whether every test of the file has run, so that what no test
+// asked for is obsolete.
+func (f *file) complete(ctx context.Context) bool {
+	if ctx.Err() != nil || f.options.Filter != nil || f.options.List {
+		return false
+	}
+	for _, r := range f.results {
+		if r.Status != Passed {
+			return false
+		}
+	}
+	return true
+}
+
+// open makes the runtime of the file.
+func (f *file) open() error {
+	var err error
+	f.shell, err = bindings.New(bindings.Config{
+		Address: address, Deployment: "test", Clock: clock{f}, Stdout: &f.printed, Stderr: &f.printed,
+		Stdin: bytes.NewReader(nil), Executable: f.options.Executable, Version: f.options.Version,
+		Scripts: f.options.Scripts, Stuck: f.options.Stuck, ClientOptions: f.clientOptions(testHost),
+		Loaded: f.note,
+	})
+	if err != nil {
+		return err
+	}
+	f.definitions = newDefinitions(f.shell.JS, f.path, f.note)
+	f.definitions.defineGlobals()
+	f.defineCluster()
+	f.defineRun()
+	expect.Define(f.shell.JS, expect.Options{Matchers: append(f.clusterMatchers(), f.snapshotMatcher())})
+	return nil
+}
+
+// cleanUp ends the runtime and takes the files away that it needed.
+func (f *file) cleanUp() {
+	if f.shell != nil {
+		_ = f.shell.Close(context.Background())
+	}
+	if f.dir != "" {
+		_ = os.RemoveAll(f.dir)
+	}
+}
+
+// takeOutput returns what was printed since it was called last.
+func (f *file) takeOutput() string {
+	text := f.printed.String()
+	f.printed.Reset()
+	return text
+}
+
+// problemOf describes an error of JavaScript, or of the runner.
+func (f *file) problemOf(err error) *Problem {
+	p := &Problem{}
+	var quit *script.ExitError
+	var thrown *script.Error
+	switch {
+	case errors.As(err, &quit):
+		p.Text = "the test ended the program: quit() and process.exit() are for the scripts that run() runs"
+	case errors.As(err, &thrown):
+		p.Text, p.At, p.Line, p.Column = thrown.Text(), thrown.At(), thrown.SourceLine, thrown.Column
+		if expect.IsFailure(err) {
+			p.Text = thrown.ShownMessage()
+		}
+	default:
+		p.Text = err.Error()
+	}
+	return p
+}
+
+// within runs JavaScript of the file until its promises are settled.
+func (f *file) within(ctx context.Context, body goja.Callable) error {
+	_, err := f.shell.JS.Within(ctx, func() (goja.Value, error) {
+		v, err := body(goja.Undefined())
+		if err == nil {
+			v, err = f.shell.JS.Settle(v)
+		}
+		if err == nil {
+			err = f.callbacks.failure()
+		}
+		return v, err
+	})
+	return err
+}

@@ -1,0 +1,104 @@
+package testrunner
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/live"
+	"shardsh/balancer/mock"
+)
+
+// inventory are what a cluster holds, by namespace.
+type inventory map[string]contents
+
+// contents is what a collection holds: real documents by their _id, and how much
+// virtual data.
+type contents struct {
+	ids       map[string]bool
+	documents int64
+}
+
+// inventoryOf lists everything that clients see. Nobody is asked for it: nodes may
+// be away.
+func inventoryOf(c *mock.Cluster) inventory {
+	c.Lock()
+	defer c.Unlock()
+	all := inventory{}
+	for _, db := range c.ConfigDB().DatabaseNames() {
+		if db == "admin" || db == "config" || db == live.LeaseDatabase {
+			continue
+		}
+		for _, ns := range c.Databases().Namespaces(db) {
+			all[ns] = contentsOf(c, ns)
+		}
+	}
+	return all
+}
+
+func contentsOf(c *mock.Cluster, ns string) contents {
+	h := contents{ids: map[string]bool{}}
+	for doc := range c.Documents(ns, nil) {
+		h.ids[idOf(doc)] = true
+	}
+	for _, part := range c.Statistics().Collection(ns) {
+		h.documents += part.Docs - part.Orphans
+	}
+	return h
+}
+
+// idOf returns what tells a document from others.
+func idOf(doc bson.Raw) string { return doc.Lookup("_id").String() }
+
+// missing lists what was there and is not any more.
+func (before inventory) missing(now inventory) (lost []string) {
+	for _, ns := range slices.Sorted(maps.Keys(before)) {
+		was, is := before[ns], now[ns]
+		if is.ids == nil {
+			lost = append(lost, fmt.Sprintf("%s is gone, with %d documents", ns, max(was.documents, int64(len(was.ids)))))
+			continue
+		}
+		gone := 0
+		example := ""
+		for _, id := range slices.Sorted(maps.Keys(was.ids)) {
+			if !is.ids[id] {
+				gone++
+				if example == "" {
+					example = id
+				}
+			}
+		}
+		if gone > 0 {
+			lost = append(lost, fmt.Sprintf("%s has lost %d of %d documents, such as _id %s", ns, gone, len(was.ids), example))
+			continue
+		}
+		if is.documents < was.documents {
+			lost = append(lost, fmt.Sprintf("%s has lost %d of %d documents", ns, was.documents-is.documents, was.documents))
+		}
+	}
+	return lost
+}
+
+// takeInventory remembers what the cluster holds before a script.
+func (w *testCluster) takeInventory() {
+	now := inventoryOf(w.cluster)
+	w.before = &now
+}
+
+// recordLosses notes what the script has lost.
+func (w *testCluster) recordLosses() {
+	w.lost = append(w.lost, w.before.missing(inventoryOf(w.cluster))...)
+	now := inventoryOf(w.cluster)
+	w.before = &now
+}
+
+// losses lists what scripts, and whatever came after the last one, have lost.
+func (w *testCluster) losses() []string {
+	lost := slices.Clone(w.lost)
+	if w.before != nil {
+		lost = append(lost, w.before.missing(inventoryOf(w.cluster))...)
+	}
+	return lost
+}

@@ -1,0 +1,126 @@
+package testrunner
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/live"
+	"shardsh/bindings/plaintext"
+)
+
+// balancerState is whether a cluster balances, and what it drains: what a script that
+// fails must not leave changed.
+type balancerState struct {
+	balancer bool
+	// paused are the collections that are not balanced.
+	paused   map[string]bool
+	draining map[string]bool
+}
+
+// balancerState reads the catalog, not by commands: nodes may be away.
+func (w *testCluster) balancerState() balancerState {
+	w.cluster.Lock()
+	defer w.cluster.Unlock()
+	now := balancerState{balancer: true, paused: map[string]bool{}, draining: map[string]bool{}}
+	config := w.cluster.ConfigDB()
+	for _, doc := range config.Collection("settings").Scan() {
+		if id, _ := doc.Lookup("_id").StringValueOK(); id != "balancer" {
+			continue
+		}
+		mode, known := doc.Lookup("mode").StringValueOK()
+		now.balancer = !(known && mode == "off") && !truth(doc, "stopped")
+	}
+	for _, doc := range config.Collection("collections").Scan() {
+		ns, _ := doc.Lookup("_id").StringValueOK()
+		permitted, known := doc.Lookup("permitMigrations").BooleanOK()
+		if truth(doc, "noBalance") || known && !permitted {
+			now.paused[ns] = true
+		}
+	}
+	for _, doc := range config.Collection("shards").Scan() {
+		if id, _ := doc.Lookup("_id").StringValueOK(); truth(doc, "draining") {
+			now.draining[id] = true
+		}
+	}
+	return now
+}
+
+func truth(doc bson.Raw, field string) bool {
+	v, _ := doc.Lookup(field).BooleanOK()
+	return v
+}
+
+// leftBehind lists what a script that a fault ended must not have left: a cluster that
+// contradicts itself, lost data, a lease, and balancing that is off, unless it was off
+// before or is off after the script without the fault. Shards may drain until the script
+// has run again: a drain that has begun goes on.
+func (w *testCluster) leftBehind(before, without balancerState, r scriptResult) (wrong []string) {
+	wrong = append(wrong, w.inconsistencies()...)
+	for _, lost := range w.lost {
+		wrong = append(wrong, "lost: "+lost)
+	}
+	for _, lease := range w.leases() {
+		wrong = append(wrong, "a lease is left: "+lease)
+	}
+	now := w.balancerState()
+	if before.balancer && without.balancer && !now.balancer {
+		wrong = append(wrong, "the balancer is off")
+	}
+	for _, ns := range slices.Sorted(maps.Keys(now.paused)) {
+		if !before.paused[ns] && !without.paused[ns] {
+			wrong = append(wrong, ns+" is not balanced any more")
+		}
+	}
+	return withOutput(wrong, r)
+}
+
+// leftDraining lists the shards that still drain after the script has run again without a
+// fault, unless they drained before or do so after the script without a fault.
+func (w *testCluster) leftDraining(before, without balancerState, r scriptResult) (wrong []string) {
+	for _, id := range slices.Sorted(maps.Keys(w.balancerState().draining)) {
+		if !before.draining[id] && !without.draining[id] {
+			wrong = append(wrong, id+" is still draining after the script has run again")
+		}
+	}
+	return withOutput(wrong, r)
+}
+
+// withOutput adds what the script has printed to a list of what is wrong, if there is any.
+func withOutput(wrong []string, r scriptResult) []string {
+	if len(wrong) == 0 {
+		return nil
+	}
+	said := strings.TrimRight(r.output, "\n") + "\n" + r.errors
+	return append(wrong, "The script has said:\n"+quoted(said))
+}
+
+// mostQuoted is how much of a script's output a problem shows.
+const mostQuoted = 2000
+
+func quoted(text string) string {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return "  (nothing)"
+	}
+	if len(text) > mostQuoted {
+		text = "…" + text[len(text)-mostQuoted:]
+	}
+	return "  " + strings.ReplaceAll(plaintext.Visible(text), "\n", "\n  ")
+}
+
+// leases lists those that are held.
+func (w *testCluster) leases() (held []string) {
+	w.cluster.Lock()
+	defer w.cluster.Unlock()
+	for doc := range w.cluster.Documents(live.LeaseDatabase+"."+live.LeaseCollection, nil) {
+		expires, _ := doc.Lookup("expires").TimeOK()
+		if expires.After(time.UnixMilli(w.cluster.Now().UnixMilli())) {
+			held = append(held, strings.Trim(doc.Lookup("_id").String(), `"`))
+		}
+	}
+	return held
+}

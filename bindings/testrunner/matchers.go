@@ -1,0 +1,112 @@
+package testrunner
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/live"
+	"shardsh/bindings/expect"
+)
+
+// clusterMatchers are what expect(cluster) knows.
+func (f *file) clusterMatchers() []expect.Matcher {
+	about := func(holds func(m *expect.Match) []string) func(m *expect.Match) bool {
+		return func(m *expect.Match) bool {
+			f.needCluster(m)
+			wrong := holds(m)
+			m.Found = wrong
+			return len(wrong) == 0
+		}
+	}
+	say := func(fine string) func(m *expect.Match) string {
+		return func(m *expect.Match) string {
+			wrong, _ := m.Found.([]string)
+			if len(wrong) == 0 {
+				return fine
+			}
+			return strings.Join(wrong, "\n")
+		}
+	}
+	return []expect.Matcher{
+		{Name: "toBeBalanced", Signature: "ns?:string", Holds: about(f.unbalanced), Say: say("It is balanced."),
+			Help: "The cluster, or a collection, is balanced by the rules of its release."},
+		{Name: "toHaveLostNothing", Holds: about(f.lostData), Say: say("Nothing is lost."),
+			Help: "Every document that was there before a script is there still, once."},
+		{Name: "toBeConsistent", Holds: about(f.inconsistent), Say: say("It is consistent."),
+			Help: "Chunks cover the key space, no document is doubled, catalog and shards agree."},
+	}
+}
+
+func (f *file) needCluster(m *expect.Match) {
+	js := f.shell.JS
+	js.Runtime.GlobalObject().Get("cluster")
+	if o, ok := m.Received.ToObject(js.Runtime), f.testCluster != nil; !ok || f.cluster == nil || !o.SameAs(f.cluster) {
+		js.Throw(expect.ErrorName, "this is for expect(cluster), inside of a test\nReceived: %s",
+			expect.Shown(js, m.Received))
+	}
+}
+
+// unbalanced lists what is not balanced.
+func (f *file) unbalanced(m *expect.Match) []string {
+	s, err := live.NewReader(f.testCluster.client, live.ReaderOptions{Parts: live.WithStatus}).Read(f.shell.JS.Context())
+	if err != nil {
+		return []string{"it can't be asked: " + err.Error()}
+	}
+	balances := diagnosis.Balances(s)
+	if m.Has(0) {
+		ns := m.Text(0)
+		balances = slices.DeleteFunc(balances, func(b diagnosis.Balance) bool { return b.Namespace != ns })
+		if len(balances) == 0 {
+			return []string{ns + " is not sharded"}
+		}
+	}
+	var wrong []string
+	for _, b := range balances {
+		switch {
+		case !b.Known:
+			wrong = append(wrong, fmt.Sprintf("%s: it is not known: %s", b.Namespace, b.Reason))
+		case !b.Balanced:
+			wrong = append(wrong, fmt.Sprintf("%s is not balanced: %s%s", b.Namespace, b.Violation,
+				distribution(s, b.Namespace)))
+		}
+	}
+	return wrong
+}
+
+// distribution says how many chunks each shard has.
+func distribution(s *catalog.Snapshot, ns string) string {
+	coll := s.Collection(ns)
+	if coll == nil || coll.Table == nil {
+		return ""
+	}
+	var parts []string
+	for _, shard := range s.Shards() {
+		parts = append(parts, fmt.Sprintf("%s has %d", shard.ID, coll.Table.Count(shard.ID)))
+	}
+	return "\nChunks: " + strings.Join(parts, ", ")
+}
+
+func (f *file) lostData(*expect.Match) []string { return f.testCluster.losses() }
+
+func (f *file) inconsistent(*expect.Match) []string { return f.testCluster.inconsistencies() }
+
+// inconsistencies lists what must never be.
+func (w *testCluster) inconsistencies() []string {
+	w.cluster.Lock()
+	defer w.cluster.Unlock()
+	var wrong []string
+	if err := w.cluster.Invariants(); err != nil {
+		wrong = strings.Split(err.Error(), "\n")
+	}
+	found, err := w.cluster.Inconsistencies("", "", false)
+	if err != nil {
+		wrong = append(wrong, err.Error())
+	}
+	for _, i := range found {
+		wrong = append(wrong, i.Type+": "+i.Description)
+	}
+	return wrong
+}

@@ -1,0 +1,165 @@
+package testrunner
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/dop251/goja"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock"
+	"shardsh/bindings/plaintext"
+	"shardsh/bindings/script"
+)
+
+// clusterOptions is what the clusters of a suite or a test begin with.
+type clusterOptions struct {
+	topology   *mock.Topology
+	snapshot   string // a file
+	release    catalog.Release
+	seed       *uint64
+	parameters map[string]any
+	// fixtures are scripts that furnish a new cluster; fixture is the one that was
+	// given here, empty for none.
+	fixtures []string
+	fixture  string
+	// fresh: the cluster is another than that around it, not the same one further on.
+	fresh bool
+	// timeout is in milliseconds; unfaulted keeps from repeating with faults.
+	timeout   int64
+	unfaulted bool
+}
+
+// optionNames are what describe and it take.
+var optionNames = []string{
+	"topology", "shards", "snapshot", "fixture", "serverVersion", "seed", "parameters", "timeout", "everyFault",
+}
+
+// readOptions returns what a suite or a test begins with, on top of what is
+// around it.
+func (d *definitions) readOptions(o *goja.Object, word string, t *test) *clusterOptions {
+	js := d.js
+	s := *startOf(d.current)
+	s.fixture, s.fresh = "", false
+	for _, name := range o.Keys() {
+		if !slices.Contains(optionNames, name) {
+			js.Throw("Error", "%s takes %s, not %q%s", word, strings.Join(optionNames, ", "), name,
+				plaintext.DidYouMean(name, optionNames))
+		}
+	}
+	get := func(name string) goja.Value { return script.Property(o, name) }
+	d.readCluster(&s, get, word)
+	if v := get("serverVersion"); v != nil {
+		release, err := catalog.ParseRelease(v.String())
+		if err != nil {
+			js.Throw("Error", "%s: serverVersion: %s", word, err)
+		}
+		s.release, s.fresh = release, true
+	}
+	if v := get("seed"); v != nil {
+		seed, err := strconv.ParseUint(v.String(), 10, 64)
+		if err != nil {
+			js.Throw("Error", "%s: seed has to be a whole number, not %s", word, v)
+		}
+		s.seed, s.fresh = &seed, true
+	}
+	if v, ok := get("parameters").(*goja.Object); ok {
+		s.parameters, s.fresh = map[string]any{}, true
+		for _, name := range v.Keys() {
+			s.parameters[name] = v.Get(name).Export()
+		}
+	}
+	if v := get("timeout"); v != nil {
+		s.timeout = v.ToInteger()
+	}
+	if v := get("everyFault"); v != nil {
+		s.unfaulted = !v.ToBoolean()
+	}
+	if t != nil {
+		t.timeout, t.unfaulted = s.timeout, s.unfaulted
+	}
+	return &s
+}
+
+// readCluster reads which cluster it is: one of topology, shards and snapshot, and
+// a fixture on top.
+func (d *definitions) readCluster(s *clusterOptions, get func(string) goja.Value, word string) {
+	js := d.js
+	given := 0
+	for _, name := range []string{"topology", "shards", "snapshot"} {
+		if get(name) != nil {
+			given++
+		}
+	}
+	if given > 1 {
+		js.Throw("Error", "%s: topology, shards and snapshot exclude each other", word)
+	}
+	if given > 0 {
+		s.topology, s.snapshot, s.fixtures, s.fresh = nil, "", nil, true
+	}
+	if v := get("topology"); v != nil {
+		s.topology = d.readTopology(v, word)
+	}
+	if v := get("shards"); v != nil {
+		n := v.ToInteger()
+		if n < 1 || n > 1000 {
+			js.Throw("Error", "%s: shards has to be a number from 1 to 1000, not %s", word, v)
+		}
+		s.topology = mock.DefaultTopology(int(n))
+	}
+	if v := get("snapshot"); v != nil {
+		s.snapshot = besideFile(d.path, v.String())
+		d.note(s.snapshot)
+	}
+	if v := get("fixture"); v != nil {
+		s.fixture = v.String()
+		s.fixtures = append(slices.Clone(s.fixtures), s.fixture)
+	}
+}
+
+func (d *definitions) readTopology(v goja.Value, word string) *mock.Topology {
+	js := d.js
+	if goja.IsString(v) {
+		path := besideFile(d.path, v.String())
+		d.note(path)
+		t, err := mock.ReadTopology(path)
+		if err != nil {
+			js.Throw("Error", "%s: topology: %s", word, err)
+		}
+		return t
+	}
+	o, ok := v.(*goja.Object)
+	if !ok {
+		js.Throw("Error", "%s: topology has to be the name of a file or an object", word)
+	}
+	text, err := json.Marshal(o)
+	if err == nil {
+		var t *mock.Topology
+		if t, err = mock.ParseTopology(text); err == nil {
+			return t
+		}
+	}
+	js.Throw("Error", "%s: topology: %s", word, err)
+	return nil
+}
+
+// startOf returns what clusters of a suite begin with.
+func startOf(s *suite) *clusterOptions {
+	for ; s != nil; s = s.parent {
+		if s.start != nil {
+			return s.start
+		}
+	}
+	return &clusterOptions{}
+}
+
+// besideFile returns the path of a file that a test names: relative to its own.
+func besideFile(path, name string) string {
+	if filepath.IsAbs(name) || strings.HasPrefix(name, script.ShippedPrefix) {
+		return name
+	}
+	return filepath.Join(filepath.Dir(path), name)
+}

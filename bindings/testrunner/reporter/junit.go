@@ -1,0 +1,79 @@
+package reporter
+
+import (
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"shardsh/balancer/report/machine"
+	"shardsh/bindings/testrunner"
+)
+
+// JUnit writes what came of tests as JUnit XML: a suite for each file, in it a case
+// for each test. A file that could not be run is an error.
+func JUnit(to io.Writer, r testrunner.Report) error {
+	all := machine.Suites{Name: "shardsh test"}
+	for _, f := range r.Files {
+		suite := suiteOf(f)
+		all.Tests, all.Failures = all.Tests+suite.Tests, all.Failures+suite.Failures
+		all.Errors += suite.Errors
+		all.Suites = append(all.Suites, suite)
+	}
+	return all.Write(to)
+}
+
+func suiteOf(f testrunner.FileResult) machine.Suite {
+	suite := machine.Suite{Name: machine.Shown(f.Path), Time: seconds(f.Took)}
+	if f.Problem != nil {
+		suite.Errors++
+		suite.Cases = append(suite.Cases, &machine.Case{Name: "(the file)", Class: suite.Name, Time: "0",
+			Error: messageOf(*f.Problem, nil)})
+	}
+	for _, t := range f.Tests {
+		c := &machine.Case{Name: machine.Shown(t.Title()), Class: suite.Name, Time: seconds(t.Took),
+			Out: machine.Shown(t.Output)}
+		if t.Release != "" {
+			c.Name += " (" + t.Release + ")"
+		}
+		switch t.Status {
+		case testrunner.Failed:
+			suite.Failures++
+			c.Failure = messageOf(t.Problems[0], t.Problems)
+		case testrunner.Skipped, testrunner.Todo, testrunner.Listed:
+			suite.Skipped++
+			c.Skipped = &machine.Message{Message: string(t.Status)}
+		}
+		suite.Cases = append(suite.Cases, c)
+	}
+	suite.Tests = len(suite.Cases)
+	return suite
+}
+
+// messageOf returns the first line of a problem, and all of them in full.
+func messageOf(p testrunner.Problem, all []testrunner.Problem) *machine.Message {
+	if all == nil {
+		all = []testrunner.Problem{p}
+	}
+	var texts []string
+	for _, p := range all {
+		texts = append(texts, plain(p))
+	}
+	first, _, _ := strings.Cut(strings.TrimSpace(texts[0]), "\n")
+	whole := machine.Shown(strings.Join(texts, "\n\n"))
+	return &machine.Message{Message: machine.Shown(first), Type: "failure", Text: whole}
+}
+
+// plain is a problem as text.
+func plain(p testrunner.Problem) string {
+	text := p.Text
+	if p.During != "" {
+		text = p.During + ":\n" + text
+	}
+	if p.At != "" {
+		text += "\n    at " + p.At
+	}
+	return text
+}
+
+func seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', 3, 64) }

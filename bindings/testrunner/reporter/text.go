@@ -1,0 +1,206 @@
+// Package reporter shows what came of tests: as text for people, as JUnit XML for CI,
+// as JSON for programs.
+package reporter
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"shardsh/bindings/plaintext"
+	"shardsh/bindings/testrunner"
+)
+
+// Text writes what came of tests for people, file by file.
+type Text struct {
+	To    io.Writer
+	Color bool
+}
+
+const (
+	red    = "31"
+	green  = "32"
+	yellow = "33"
+	dim    = "2"
+)
+
+func (x Text) paint(color, text string) string {
+	if !x.Color || text == "" {
+		return text
+	}
+	return "\x1b[" + color + "m" + text + "\x1b[0m"
+}
+
+// marks are what stands before a test.
+var marks = map[testrunner.Status]struct{ sign, color string }{
+	testrunner.Passed: {"✓", green}, testrunner.Failed: {"✗", red}, testrunner.Skipped: {"-", dim}, testrunner.Todo: {"…", yellow},
+	testrunner.Listed: {" ", ""},
+}
+
+// File writes the tests of one file.
+func (x Text) File(f testrunner.FileResult) {
+	var b strings.Builder
+	b.WriteString(plaintext.VisibleLine(f.Path) + "\n")
+	x.output(&b, f.Output, "  ")
+	if f.Problem != nil {
+		b.WriteString("  " + x.paint(red, "✗ the file could not be run") + "\n")
+		x.problem(&b, *f.Problem)
+	}
+	var within []string
+	for _, t := range f.Tests {
+		x.suites(&b, within, t.Suites)
+		within = t.Suites
+		x.test(&b, t)
+	}
+	_, _ = io.WriteString(x.To, b.String())
+}
+
+// suites writes the descriptions that begin with a test.
+func (x Text) suites(b *strings.Builder, before, now []string) {
+	same := true
+	for i, name := range now {
+		same = same && i < len(before) && before[i] == name
+		if !same {
+			b.WriteString(indent(i+1) + plaintext.VisibleLine(name) + "\n")
+		}
+	}
+}
+
+func indent(n int) string { return strings.Repeat("  ", n) }
+
+// slow is from when on a test's time is worth telling.
+const slow = 100 * time.Millisecond
+
+func (x Text) test(b *strings.Builder, t testrunner.Result) {
+	m := marks[t.Status]
+	b.WriteString(indent(len(t.Suites)+1) + x.paint(m.color, m.sign) + " " + plaintext.VisibleLine(t.Name))
+	var notes []string
+	if t.Release != "" {
+		notes = append(notes, t.Release)
+	}
+	if t.Faults > 0 {
+		notes = append(notes, fmt.Sprintf("%d faults", t.Faults))
+	}
+	if t.Status == testrunner.Failed && t.Seed != 0 {
+		notes = append(notes, fmt.Sprintf("seed %d", t.Seed))
+	}
+	if t.Took >= slow {
+		notes = append(notes, spent(t.Took))
+	}
+	if len(notes) > 0 {
+		b.WriteString(x.paint(dim, " ("+strings.Join(notes, ", ")+")"))
+	}
+	b.WriteByte('\n')
+	for _, p := range t.Problems {
+		x.problem(b, p)
+	}
+	x.output(b, t.Output, indent(len(t.Suites)+2)+"| ")
+}
+
+// problem writes what is wrong, with a diff in colours and the place.
+func (x Text) problem(b *strings.Builder, p testrunner.Problem) {
+	const left = "      "
+	b.WriteByte('\n')
+	if p.During != "" {
+		b.WriteString(left + x.paint(red, plaintext.VisibleLine(p.During)+":") + "\n")
+	}
+	for line := range strings.Lines(p.Text) {
+		line = strings.TrimRight(plaintext.VisibleStyled(line), "\n")
+		switch {
+		case line == "":
+			b.WriteByte('\n')
+			continue
+		case strings.HasPrefix(line, "+ "):
+			line = x.paint(red, line)
+		case strings.HasPrefix(line, "- "):
+			line = x.paint(green, line)
+		}
+		b.WriteString(left + line + "\n")
+	}
+	if p.At != "" {
+		b.WriteString(left + x.paint(dim, "at "+plaintext.VisibleLine(p.At)) + "\n")
+		if p.Line != "" {
+			b.WriteString(left + "    " + plaintext.VisibleLine(strings.ReplaceAll(p.Line, "\t", " ")) + "\n")
+			b.WriteString(left + "    " + strings.Repeat(" ", max(0, p.Column-1)) + "^\n")
+		}
+	}
+	b.WriteByte('\n')
+}
+
+// output writes what a test has printed.
+func (x Text) output(b *strings.Builder, text, left string) {
+	for line := range strings.Lines(text) {
+		b.WriteString(left + plaintext.VisibleStyled(strings.TrimRight(line, "\n")) + "\n")
+	}
+}
+
+// End writes the counts. The last line is what scripts look at.
+func (x Text) End(r testrunner.Report) {
+	var b strings.Builder
+	b.WriteByte('\n')
+	if r.Stopped {
+		b.WriteString(x.paint(yellow, "stopped before the end") + "\n")
+	}
+	x.snapshots(&b, r.Snapshots)
+	x.coverage(&b, r.Coverage)
+	if n, todo := r.Counts[testrunner.Skipped], r.Counts[testrunner.Todo]; n+todo > 0 {
+		b.WriteString(fmt.Sprintf("%d skipped, %d todo\n", n, todo))
+	}
+	b.WriteString(x.paint(dim, "in "+spent(r.Took)) + "\n")
+	passed, failed := fmt.Sprintf("%d passed", r.Counts[testrunner.Passed]), fmt.Sprintf("%d failed", r.Counts[testrunner.Failed])
+	if r.Counts[testrunner.Failed] > 0 {
+		failed = x.paint(red, failed)
+	} else {
+		passed = x.paint(green, passed)
+	}
+	b.WriteString(passed + ", " + failed + "\n")
+	_, _ = io.WriteString(x.To, b.String())
+}
+
+func (x Text) snapshots(b *strings.Builder, c testrunner.SnapshotCounts) {
+	for _, n := range []struct {
+		count int
+		text  string
+	}{
+		{c.Written, "written"}, {c.Updated, "updated"}, {c.Removed, "removed"},
+		{c.Obsolete, "obsolete: --update-snapshots takes them out"},
+	} {
+		if n.count > 0 {
+			fmt.Fprintf(b, "snapshots: %d %s\n", n.count, n.text)
+		}
+	}
+}
+
+// coverage writes how many lines of each script ran, and which did not.
+func (x Text) coverage(b *strings.Builder, files []testrunner.FileCoverage) {
+	if len(files) == 0 {
+		return
+	}
+	b.WriteString("lines that ran:\n")
+	lines, covered := 0, 0
+	for _, f := range files {
+		lines, covered = lines+len(f.Lines), covered+f.Covered()
+		text := fmt.Sprintf("  %4s  %s: %d of %d", percent(f.Covered(), len(f.Lines)), plaintext.VisibleLine(f.Path),
+			f.Covered(), len(f.Lines))
+		if missed := f.Missed(); len(missed) > 0 {
+			text += ", not " + testrunner.Spans(missed)
+		}
+		b.WriteString(text + "\n")
+	}
+	fmt.Fprintf(b, "  %4s  in all: %d of %d\n\n", percent(covered, lines), covered, lines)
+}
+
+func percent(part, all int) string {
+	if all == 0 {
+		return "100%"
+	}
+	return fmt.Sprintf("%d%%", 100*part/all)
+}
+
+func spent(d time.Duration) string {
+	if d < 10*time.Second {
+		return d.Round(time.Millisecond).String()
+	}
+	return d.Round(100 * time.Millisecond).String()
+}

@@ -1,0 +1,233 @@
+package testrunner
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"shardsh/bindings"
+	"shardsh/bindings/script"
+	"shardsh/bindings/server"
+)
+
+// scriptRun is one script to run, as the program would.
+type scriptRun struct {
+	name  string
+	args  []string
+	env   map[string]string
+	stdin string
+}
+
+// scriptResult is what came of a script.
+type scriptResult struct {
+	exitCode       int
+	output, errors string
+	commands       []*Command
+}
+
+// mostOutput is how much a script may write: more is a loop.
+const mostOutput = 32 << 20
+
+// errOutput ends a script that writes without end.
+var errOutput = errors.New("the script has written more than 32 MB")
+
+// capture keeps what a script writes.
+type capture struct{ bytes.Buffer }
+
+func (c *capture) Write(p []byte) (int, error) {
+	if c.Len()+len(p) > mostOutput {
+		return 0, errOutput
+	}
+	return c.Buffer.Write(p)
+}
+
+// runOptions are what run() takes beside a script's name.
+const runOptions = "options?:object{args,env,stdin}"
+
+// defineRun defines run(script, options), which runs a script as the program would.
+func (f *file) defineRun() {
+	js := f.shell.JS
+	script.Define(js.Runtime.GlobalObject(), "run", js.Described("run", "script:string "+runOptions,
+		"Runs a script on the test's cluster, and returns what came of it.", func(c *script.Call) goja.Value {
+			if f.testCluster == nil {
+				js.Throw("Error", "run() works inside of tests and hooks: there is no cluster before")
+			}
+			return f.resultObject(f.runFaulted(f.readRun(c)))
+		}))
+}
+
+// readRun reads the arguments of run().
+func (f *file) readRun(c *script.Call) scriptRun {
+	js, o := f.shell.JS, c.Object(1)
+	r := scriptRun{name: c.Text(0), env: map[string]string{}}
+	if o == nil {
+		return r
+	}
+	for _, name := range o.Keys() {
+		v := o.Get(name)
+		switch name {
+		case "args":
+			list, ok := v.(*goja.Object)
+			if !ok || list.ClassName() != "Array" {
+				js.Throw("Error", "run: args has to be an array of texts")
+			}
+			for _, item := range script.Items(list) {
+				r.args = append(r.args, item.String())
+			}
+		case "env":
+			env, ok := v.(*goja.Object)
+			if !ok {
+				js.Throw("Error", "run: env has to be an object of texts")
+			}
+			for _, key := range env.Keys() {
+				r.env[key] = env.Get(key).String()
+			}
+		case "stdin":
+			r.stdin = v.String()
+		default:
+			js.Throw("Error", "run has no option %q; there are args, env and stdin", name)
+		}
+	}
+	return r
+}
+
+// runScript runs a script on the cluster of the test. It throws where the test
+// itself has come to its end.
+func (f *file) runScript(r scriptRun) scriptResult {
+	w, js := f.testCluster, f.shell.JS
+	w.runs++
+	w.takeInventory()
+	w.recorder.takeCommands()
+	ctx := js.Context()
+	var out, errs capture
+	var code int
+	client, err := mongo.Connect(w.settings(scriptHost))
+	if err == nil {
+		code, err = f.runShell(ctx, client, r, &out, &errs)
+		_ = client.Disconnect(context.WithoutCancel(ctx))
+	}
+	if ctx.Err() != nil {
+		js.Abort(context.Cause(ctx))
+	}
+	if err != nil {
+		errs.WriteString(strings.TrimRight(f.options.ErrorText(err), "\n") + "\n")
+	}
+	w.recordLosses()
+	if err := f.callbacks.failure(); err != nil {
+		js.Rethrow(err)
+	}
+	return scriptResult{exitCode: code, output: out.String(), errors: errs.String(), commands: w.recorder.takeCommands()}
+}
+
+// runShell runs a script in a shell of its own, and returns the exit code, with the
+// error that is still to be told.
+func (f *file) runShell(ctx context.Context, client *mongo.Client, r scriptRun, out, errs *capture) (int, error) {
+	path := r.name
+	if !strings.HasPrefix(path, script.ShippedPrefix) {
+		path = besideFile(f.path, path)
+		f.note(path) // one that is not there, too
+	}
+	var cover func([]script.Line) func(int)
+	if f.options.Coverage != nil {
+		cover = f.options.Coverage.watch(shortPath)
+	}
+	shell, err := bindings.New(bindings.Config{
+		Cover: cover, Client: client, Address: address, Deployment: "mock: mongos", Clock: f.testCluster.cluster.Clock(),
+		Stdin: strings.NewReader(r.stdin), Stdout: out, Stderr: errs,
+		Args: r.args, Environment: r.env, Executable: f.options.Executable, Version: f.options.Version,
+		Scripts: f.options.Scripts, Stuck: f.options.Stuck, Settings: f.testCluster.settings(scriptHost),
+		ClientOptions: f.clientOptions(scriptHost), Loaded: f.note,
+	})
+	if err != nil {
+		return 1, err
+	}
+	_, err = shell.RunFile(ctx, path)
+	if closeErr := shell.Close(ctx); err == nil {
+		err = closeErr
+	}
+	var quit *script.ExitError
+	switch {
+	case errors.As(err, &quit):
+		return quit.Code, nil
+	case err != nil:
+		return 1, err
+	}
+	return shell.JS.ExitCode(), nil
+}
+
+// clientOptions returns how scripts open connections of their own: all of them go
+// to the cluster of the test.
+func (f *file) clientOptions(host string) func(context.Context, string) (*options.ClientOptions, error) {
+	return func(_ context.Context, uri string) (*options.ClientOptions, error) {
+		bare, _, _ := strings.Cut(strings.TrimPrefix(uri, "mongodb://"), "/")
+		_, bare, found := cutLast(bare, "@")
+		if !found {
+			bare, _, _ = strings.Cut(strings.TrimPrefix(uri, "mongodb://"), "/")
+		}
+		known := map[string]bool{"mock:27017": true, "mock": true, "localhost": true, "localhost:27017": true,
+			"127.0.0.1:27017": true, "127.0.0.1": true}
+		switch {
+		case f.testCluster != nil && known[bare]:
+			return f.testCluster.settings(host), nil
+		case f.testCluster != nil && slices.Contains(f.testCluster.routers, bare):
+			return f.testCluster.settings(host + "@" + bare), nil
+		}
+		return nil, errElsewhere
+	}
+}
+
+// cutLast cuts at the last of the separators.
+func cutLast(text, sep string) (before, after string, found bool) {
+	if i := strings.LastIndex(text, sep); i >= 0 {
+		return text[:i], text[i+len(sep):], true
+	}
+	return text, "", false
+}
+
+// resultObject is what run() returns. What costs time is made when it is looked at.
+func (f *file) resultObject(r scriptResult) goja.Value {
+	js := f.shell.JS
+	o := js.NewObject("exitCode", r.exitCode, "output", r.output, "errors", r.errors)
+	js.World.DefineLazy(o, "json", func() goja.Value {
+		v, err := js.World.ParseEJSON(strings.TrimSpace(r.output), true)
+		if err != nil || v == nil {
+			return goja.Undefined()
+		}
+		return v
+	})
+	js.World.DefineLazy(o, "commands", func() goja.Value {
+		list := make([]any, len(r.commands))
+		for i, c := range r.commands {
+			list[i] = f.commandObject(c)
+		}
+		return js.Runtime.NewArray(list...)
+	})
+	return o
+}
+
+// commandObject is one command of a script, as tests see it.
+func (f *file) commandObject(c *Command) *goja.Object {
+	js := f.shell.JS
+	o := js.NewObject("db", c.Database, "name", c.Name, "ms", c.Took.Milliseconds())
+	document := func(name string, raw func() bson.Raw) {
+		js.World.DefineLazy(o, name, func() goja.Value {
+			if doc := raw(); doc != nil {
+				return js.World.DocToJS(doc)
+			}
+			return goja.Undefined()
+		})
+	}
+	document("command", c.shown)
+	document("reply", func() bson.Raw { return c.Reply })
+	if c.Error != "" {
+		script.Must(o.Set("error", server.Redact(c.Error)))
+	}
+	return o
+}

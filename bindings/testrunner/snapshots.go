@@ -1,0 +1,202 @@
+package testrunner
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"shardsh/bindings/expect"
+	"shardsh/bindings/script"
+)
+
+// SnapshotMode says what becomes of snapshots that differ or are not there.
+type SnapshotMode int
+
+// The modes.
+const (
+	// WriteNew writes those that are not there.
+	WriteNew SnapshotMode = iota
+	// WriteAll writes those that differ, too, and takes obsolete ones out.
+	WriteAll
+	// WriteNone fails a test whose snapshot is not there, as in CI.
+	WriteNone
+)
+
+// SnapshotCounts are what became of snapshots.
+type SnapshotCounts struct{ Written, Updated, Removed, Obsolete int }
+
+func (c *SnapshotCounts) add(o SnapshotCounts) {
+	c.Written += o.Written
+	c.Updated += o.Updated
+	c.Removed += o.Removed
+	c.Obsolete += o.Obsolete
+}
+
+// snapshots are those of one test file, in a file of their own beside it.
+type snapshots struct {
+	path    string
+	mode    SnapshotMode
+	loaded  bool
+	texts   map[string]string
+	used    map[string]bool
+	changed bool
+	counts  SnapshotCounts
+	failed  error
+}
+
+func newSnapshots(test string, mode SnapshotMode) *snapshots {
+	return &snapshots{mode: mode, used: map[string]bool{}, texts: map[string]string{},
+		path: filepath.Join(filepath.Dir(test), "__snapshots__", filepath.Base(test)+".snap")}
+}
+
+// entry is one snapshot, in the form that Jest writes.
+var entry = regexp.MustCompile("(?s)exports\\[`((?:[^`\\\\]|\\\\.)*)`\\] = `((?:[^`\\\\]|\\\\.)*)`;")
+
+const snapshotHead = "// shardsh test wrote this; shardsh test --update-snapshots writes it again.\n"
+
+func (s *snapshots) load() error {
+	if s.loaded {
+		return s.failed
+	}
+	s.loaded = true
+	data, err := os.ReadFile(s.path)
+	if os.IsNotExist(err) {
+		return nil
+	}
+	s.failed = err
+	for _, m := range entry.FindAllStringSubmatch(string(data), -1) {
+		text := unescaped(m[2])
+		if strings.HasPrefix(text, "\n") && strings.HasSuffix(text, "\n") && len(text) > 1 {
+			text = text[1 : len(text)-1]
+		}
+		s.texts[unescaped(m[1])] = text
+	}
+	return err
+}
+
+func escaped(text string) string {
+	return strings.NewReplacer("\\", "\\\\", "`", "\\`", "${", "\\${").Replace(text)
+}
+
+func unescaped(text string) string {
+	return strings.NewReplacer("\\\\", "\\", "\\`", "`", "\\$", "$").Replace(text)
+}
+
+// verdict is what a snapshot says of a text.
+type verdict struct {
+	fine     bool
+	expected string
+	missing  bool
+}
+
+// check compares a text with the snapshot of a name.
+func (s *snapshots) check(name, text string) (verdict, error) {
+	if err := s.load(); err != nil {
+		return verdict{}, err
+	}
+	first := !s.used[name]
+	s.used[name] = true
+	expected, known := s.texts[name]
+	switch {
+	case known && expected == text:
+		return verdict{fine: true}, nil
+	case known && (s.mode != WriteAll || !first):
+		return verdict{expected: expected}, nil
+	case known:
+		s.counts.Updated++
+	case s.mode == WriteNone:
+		return verdict{missing: true}, nil
+	default:
+		s.counts.Written++
+	}
+	s.texts[name], s.changed = text, true
+	return verdict{fine: true}, nil
+}
+
+// finish writes what has changed. Of a file whose tests have all run, snapshots
+// that none has asked for are obsolete.
+func (s *snapshots) finish(complete bool) *Problem {
+	if complete && s.load() == nil {
+		for name := range s.texts {
+			switch {
+			case s.used[name]:
+			case s.mode == WriteAll:
+				delete(s.texts, name)
+				s.counts.Removed++
+				s.changed = true
+			default:
+				s.counts.Obsolete++
+			}
+		}
+	}
+	if !s.changed {
+		return nil
+	}
+	if err := s.write(); err != nil {
+		return &Problem{Text: "snapshots: " + err.Error()}
+	}
+	return nil
+}
+
+func (s *snapshots) write() error {
+	if len(s.texts) == 0 {
+		return os.Remove(s.path)
+	}
+	var b strings.Builder
+	b.WriteString(snapshotHead)
+	for _, name := range slices.Sorted(maps.Keys(s.texts)) {
+		fmt.Fprintf(&b, "\nexports[`%s`] = `\n%s\n`;\n", escaped(name), escaped(s.texts[name]))
+	}
+	if err := os.MkdirAll(filepath.Dir(s.path), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(s.path, []byte(b.String()), 0o644) // to be committed: everybody may read it
+}
+
+// snapshotMatcher is toMatchSnapshot([hint]).
+func (f *file) snapshotMatcher() expect.Matcher {
+	return expect.Matcher{Name: "toMatchSnapshot", Signature: "hint?:string",
+		Help: "The text, or the value as it is shown, is as it was when the snapshot was written.",
+		Holds: func(m *expect.Match) bool {
+			js := f.shell.JS
+			if m.Not {
+				js.Throw("Error", "expect(…).not.toMatchSnapshot() says nothing")
+			}
+			if f.attempt == nil || f.attempt.test == nil {
+				js.Throw("Error", "toMatchSnapshot() works inside of tests")
+			}
+			name := f.attempt.snapshotName(script.OptionalText(m.Arg(0)))
+			v, err := f.snapshots.check(name, expect.Layout(js, m.Received))
+			if err != nil {
+				js.Rethrow(err)
+			}
+			m.Found = v
+			return v.fine
+		},
+		Say: func(m *expect.Match) string {
+			v, _ := m.Found.(verdict)
+			if v.missing {
+				return "The snapshot is not there, and CI is set: run the test without it, look at what was written, and " +
+					"commit that.\nReceived: " + expect.Shown(f.shell.JS, m.Received)
+			}
+			return expect.Diff(v.expected, expect.Layout(f.shell.JS, m.Received)) +
+				"\n\n(if it is to be so: shardsh test --update-snapshots)"
+		}}
+}
+
+// snapshotName returns the name of the next snapshot of a test.
+func (a *attempt) snapshotName(hint string) string {
+	name := a.test.title()
+	if hint != "" {
+		name += ": " + hint
+	}
+	if a.asked == nil {
+		a.asked = map[string]int{}
+	}
+	a.asked[name]++
+	return fmt.Sprintf("%s %d", name, a.asked[name])
+}

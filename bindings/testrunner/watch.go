@@ -1,0 +1,94 @@
+package testrunner
+
+import (
+	"context"
+	"os"
+	"slices"
+	"time"
+)
+
+// Watching says what Watch does between runs.
+type Watching struct {
+	// Find lists the test files that there are now.
+	Find func() ([]string, error)
+	// Wait lets some time pass before the files are looked at again; its error ends
+	// the watch.
+	Wait func(ctx context.Context) error
+	// Begin is told which files will run, End what came of them.
+	Begin func(files []string)
+	End   func(Report)
+}
+
+// Watch runs all tests, and then again and again those that depend on a file that
+// has changed, until ctx ends.
+func Watch(ctx context.Context, o Options, w Watching) error {
+	watched := &watched{reads: map[string][]string{}, stamps: map[string]stamp{}}
+	for {
+		files, err := w.Find()
+		if err != nil {
+			return err
+		}
+		if due := watched.due(files); len(due) > 0 {
+			w.Begin(due)
+			o.Files = due
+			watched.look()
+			report := Run(ctx, o)
+			watched.learn(report)
+			w.End(report)
+		}
+		if err := w.Wait(ctx); err != nil {
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// stamp tells one state of a file from another; the zero value is of one that is
+// not there.
+type stamp struct {
+	changed time.Time
+	size    int64
+}
+
+func stampOf(path string) stamp {
+	info, err := os.Stat(path)
+	if err != nil {
+		return stamp{}
+	}
+	return stamp{info.ModTime(), info.Size()}
+}
+
+// watched is what is known of the files that tests depend on.
+type watched struct {
+	reads  map[string][]string // by test file
+	stamps map[string]stamp
+}
+
+// due returns the test files that are new, or depend on something that has changed.
+func (w *watched) due(files []string) (list []string) {
+	for _, file := range files {
+		reads, known := w.reads[file]
+		if !known || slices.ContainsFunc(reads, func(path string) bool { return stampOf(path) != w.stamps[path] }) {
+			list = append(list, file)
+		}
+	}
+	return list
+}
+
+// look notes how the files are before a run: what changes during it is due again.
+func (w *watched) look() {
+	for path := range w.stamps {
+		w.stamps[path] = stampOf(path)
+	}
+}
+
+// learn notes what the tests have read.
+func (w *watched) learn(r Report) {
+	for _, f := range r.Files {
+		w.reads[f.Path] = f.Read
+		for _, path := range f.Read {
+			if _, known := w.stamps[path]; !known {
+				w.stamps[path] = stampOf(path)
+			}
+		}
+	}
+}

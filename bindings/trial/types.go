@@ -1,8 +1,0 @@
-package trial
-
-import _ "embed"
-
-// Types are the words of tests, for editors that know TypeScript.
-//
-//go:embed types.d.ts
-var Types string

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"shardsh/balancer/action"
+	"shardsh/cmd/shardsh/cmdline"
+	"shardsh/cmd/shardsh/secret"
+)
+
+// changeFlags are those of the verbs that change a cluster.
+type changeFlags struct {
+	clusterFlags
+	runFlags
+	safetyFlags
+	pace                      paceFlags
+	json, yes, pauseBalancing bool
+}
+
+func (o *changeFlags) flags(f *pflag.FlagSet, dryRun, json string) {
+	f.BoolVarP(&o.yes, "yes", "y", false, "don't ask")
+	f.BoolVar(&o.pauseBalancing, "pause-balancing", false, "disable the cluster's own balancing of them meanwhile")
+	cmdline.Alias(f, "take-over", "pause-balancing")
+	f.BoolVar(&o.dryRun, "dry-run", false, dryRun)
+	f.BoolVar(&o.readOnly, "read-only", false, "refuse to change anything")
+	f.BoolVar(&o.json, "json", false, json)
+	o.transcriptFlag(f)
+	f.Var(&o.timeout, "timeout", "`TIME` stop after 90, 30s, 5m; a step under way is left to the cluster")
+	cmdline.ChoiceVar(f, &o.quietChoice, "quiet", "no notices, no progress")
+}
+
+// sharedGroups returns the options that have pages of their own.
+func (o *changeFlags) sharedGroups(more ...func(*pflag.FlagSet)) []cmdline.Group {
+	groups := append([]cmdline.Group{o.pace.group(more...)}, o.server.Flags()...)
+	return append(groups, mockGroup(o.mockFlag, o.snapshotFlag))
+}
+
+// takeWords reads the words of the command line, which can be one address.
+func (o *changeFlags) takeWords(env environment, words []string, hint string) error {
+	if len(words) > 1 {
+		return usagef("%s takes one address, not also %q%s", env.name(), secret.Redact(words[1]), hint)
+	}
+	if len(words) == 1 {
+		if err := o.takeAddress(words[0]); err != nil {
+			return err
+		}
+	}
+	o.quiet = o.quietChoice.On
+	if o.mock == "" && o.snapshot == "" && !o.server.Named() {
+		return usagef("%s needs the address of a cluster, --mock, or --snapshot FILE", env.name())
+	}
+	return o.clusterFlags.check()
+}
+
+func (o *changeFlags) connect(ctx context.Context, env environment) (*connection, error) {
+	return connect(ctx, env, &o.clusterFlags,
+		session{mode: o.mode(), quiet: !o.quietChoice.Given || o.quietChoice.On})
+}
+
+// actionFlags are those of the verbs that carry a plan out.
+type actionFlags struct {
+	changeFlags
+	journal, resume string
+}
+
+// groupsWith returns the options: those that a verb alone has, and those that all of
+// them have. The journal is where the name says, unless it is named.
+func (o *actionFlags) groupsWith(journal string, own func(f *pflag.FlagSet)) []cmdline.Group {
+	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
+		own(f)
+		f.StringVar(&o.journal, "journal", "", "`FILE` write down there what is done ("+journal+".journal)")
+		f.StringVar(&o.resume, "resume", "", "`JOURNAL` go on with the run of this journal")
+		o.flags(f, "print the commands, don't send them", "print how it ended as JSON")
+	})}
+	return append(groups, o.sharedGroups()...)
+}
+
+func (o *actionFlags) shared() *actionFlags { return o }
+
+// check refuses what the verb of a name must not be asked for.
+func (o *actionFlags) check(name string, a planAction) error {
+	if err := obey(
+		rule{o.readOnly, "--read-only and " + name + " exclude each other: --dry-run shows what would be sent"},
+		rule{o.dryRun && o.yes && name != "apply", "--dry-run and --yes exclude each other"},
+	); err != nil {
+		return err
+	}
+	return wrongOptions(a.Validate())
+}
+
+// runOptions returns what the options say.
+func (o *actionFlags) runOptions() action.RunOptions {
+	return action.RunOptions{
+		Pace: o.pace.pace(), PauseBalancing: o.pauseBalancing, DryRun: o.dryRun, Journal: o.journal, Resume: o.resume,
+	}
+}
+
+// shown is where plans go that are shown before they are carried out.
+func (o *actionFlags) shown(env environment) io.Writer { return changesOut(env, o.json) }
+
+// paceFlags are the options that say at which pace something moves.
+type paceFlags struct {
+	moves               int
+	bytes               cmdline.Size
+	time, between, cool cmdline.Duration
+	window              windowFlag
+	pauseWhen           conditionFlag
+	parallel            int
+	metrics             string
+}
+
+// group returns the options of a pace, and more of them.
+func (o *paceFlags) group(more ...func(*pflag.FlagSet)) cmdline.Group {
+	return cmdline.NewGroup("Pace", func(f *pflag.FlagSet) {
+		f.IntVar(&o.moves, "max-moves", 0, "`N` stop after N moves")
+		f.Var(&o.bytes, "max-bytes", "`SIZE` stop before more than 10GB have moved")
+		f.Var(&o.time, "for", "`TIME` begin nothing after 90, 30m, 4h; waits count")
+		cmdline.Alias(f, "max-time", "for")
+		f.Var(&o.between, "pause-between", "`TIME` wait after each step")
+		f.Var(&o.window, "window", "`22:00-06:00 [ZONE]` begin only then, by the cluster's clock; ZONE is UTC, +02:00, "+
+			"Europe/Berlin (that of this machine)")
+		f.Var(&o.pauseWhen, "pause-when",
+			"`\"lag > 10s or queue > 50 or cpu > 0.8\"` begin nothing meanwhile: lag, oplog, queue, "+
+				"active, connections, cache, dirty, cpu of the shards' members")
+		f.StringVar(&o.metrics, "metrics", "", "`[HOST:]PORT` serve metrics for Prometheus; without a host on this machine only")
+		f.IntVar(&o.parallel, "parallel", action.DefaultParallel, "`N` moves at once; a shard takes part in one at a time")
+		for _, add := range more {
+			add(f)
+		}
+	}).On("pace", "Pace")
+}
+
+func (o *paceFlags) coolDownFlag(f *pflag.FlagSet) {
+	f.Var(&o.cool, "cool-down", "`TIME` balance: leave a range that was moved alone for 10m, 24h")
+}
+
+func (o *paceFlags) pace() action.Pace {
+	return action.Pace{
+		MaxMoves: o.moves, MaxBytes: o.bytes.Bytes, For: time.Duration(o.time), PauseBetween: time.Duration(o.between),
+		Window: o.window.Window, PauseWhen: o.pauseWhen.Condition, Parallel: o.parallel, Metrics: o.metrics,
+	}
+}

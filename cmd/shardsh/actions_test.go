@@ -1,0 +1,254 @@
+package main
+
+import (
+	"encoding/json"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+
+	"shardsh/cmd/shardsh/cmdline"
+)
+
+// twoFaces is an action as its subcommand and as its helper. In both DIR is a directory
+// of its own; in the helper's call the options stand as they are.
+type twoFaces struct {
+	name       string
+	line, call string
+	prepare    string // in the shell, on both clusters
+	topology   string
+	reason     string // what it fails with
+}
+
+// bothFaces runs each face on a cluster of its own, of the same topology.
+func bothFaces(t *testing.T, c twoFaces) (line, call map[string]any, layouts [2]string, reasons [2]string) {
+	t.Helper()
+	eval := func(address, code string) (string, string, bool) {
+		t.Helper()
+		exit, stdout, stderr := runProgram(t, "", address, "--quiet", "--json=relaxed", "--eval", code)
+		return stdout, stderr, exit == exitOK
+	}
+	results := [2]map[string]any{}
+	for face := range 2 {
+		address := serve(t, c.topology).address
+		dir := t.TempDir()
+		if c.prepare != "" {
+			if out, errs, ok := eval(address, strings.ReplaceAll(c.prepare, "DIR", filepath.ToSlash(dir))); !ok {
+				t.Fatal(out, errs)
+			}
+		}
+		var stdout, stderr string
+		if face == 0 {
+			args := strings.Fields(strings.NewReplacer("DIR", dir, "ADDRESS", address).Replace(c.line))
+			_, stdout, stderr = runProgram(t, "", append(args, "--json")...)
+		} else {
+			stdout, stderr, _ = eval(address, strings.ReplaceAll(c.call, "DIR", filepath.ToSlash(dir)))
+		}
+		results[face], reasons[face] = lastDocument(stdout), stdout+stderr
+		layouts[face], _, _ = eval(address, `db.getSiblingDB("config").collections.find({ _id: /^shop/ }).toArray().map(c => `+
+			`sh.chunks(c._id).toArray().map(x => x.shard + EJSON.stringify(x.min)).join(" ")).join("; ")`)
+	}
+	return results[0], results[1], layouts, reasons
+}
+
+// lastDocument is the last document of JSON in an output, without what two runs never
+// have in common.
+func lastDocument(text string) (doc map[string]any) {
+	decoder := json.NewDecoder(strings.NewReader(text))
+	for {
+		var next map[string]any
+		if decoder.Decode(&next) != nil {
+			break
+		}
+		doc = next
+	}
+	for _, name := range []string{"plan", "journal", "millis"} {
+		delete(doc, name)
+	}
+	return doc
+}
+
+const planFile = `fs.writeFileSync("DIR/plan.json", JSON.stringify(sh.plan("shop.orders")))`
+
+// Each action does the same as a subcommand and as a helper: the same moves, the same
+// result.
+func TestActionsHaveTwoFaces(t *testing.T) {
+	for _, c := range []twoFaces{
+		{name: "apply", line: "apply DIR/plan.json ADDRESS --yes", call: `sh.apply("DIR/plan.json")`, prepare: planFile},
+		{name: "apply, a dry run", line: "apply DIR/plan.json ADDRESS --dry-run",
+			call: `sh.apply("DIR/plan.json", { dryRun: true })`, prepare: planFile},
+		{name: "apply with a limit", line: "apply DIR/plan.json ADDRESS --yes --max-moves 1 --parallel 2",
+			call: `sh.apply("DIR/plan.json", { maxMoves: 1, parallel: 2 })`, prepare: planFile},
+		{name: "apply, resumed", line: "apply --resume DIR/j ADDRESS --yes --pause-balancing",
+			call:    `sh.apply({ resume: "DIR/j", pauseBalancing: true })`,
+			prepare: `sh.apply(sh.plan("shop.orders"), { journal: "DIR/j", maxMoves: 1 }).stopped`},
+		{name: "apply, undone", line: "apply --undo DIR/j ADDRESS --yes", call: `sh.apply({ undo: "DIR/j" })`,
+			prepare: `sh.apply(sh.plan("shop.orders"), { journal: "DIR/j" }); db.adminCommand({ mockAdvance: 3600000 }).ok`},
+		{name: "apply with old names", line: "apply DIR/plan.json ADDRESS --yes --take-over --max-time 1h",
+			call: `sh.apply("DIR/plan.json", { takeOver: true, maxTime: "1h" })`, prepare: planFile},
+		{name: "balance", line: "balance ADDRESS --ns shop.orders --yes", call: `sh.balance("shop.orders")`},
+		{name: "balance with a limit", line: "balance ADDRESS --ns shop.orders --yes --max-bytes 250MB --seed 7",
+			call: `sh.balance("shop.orders", { maxBytes: "250MB", seed: 7 })`},
+		{name: "balance, a dry run", line: "balance ADDRESS --ns shop.orders --dry-run --goal chunks",
+			call: `JSON.parse(JSON.stringify(sh.balance("shop.orders", { dryRun: true, goal: "chunks" }).totals))`},
+		{name: "drain", line: "drain ADDRESS --shard a --remove --move-primaries --yes --journal DIR/j",
+			call: `sh.drain("a", { remove: true, movePrimaries: true, journal: "DIR/j" })`},
+		{name: "drain once more", line: "drain ADDRESS --shard a --remove --yes --journal DIR/k",
+			call:    `sh.drain("a", { remove: true, journal: "DIR/k" })`,
+			prepare: `sh.drain("a", { remove: true, movePrimaries: true, journal: null }).removed`},
+		{name: "drain, resumed", line: "drain ADDRESS --resume DIR/j --yes --shard a --move-primaries",
+			call:    `sh.drain("a", { resume: "DIR/j", movePrimaries: true })`,
+			prepare: `sh.drain("a", { maxMoves: 2, journal: "DIR/j" }).stopped`},
+		{name: "defragment", line: "defragment ADDRESS --ns shop.orders --yes --journal DIR/j",
+			call: `sh.defragment("shop.orders", { journal: "DIR/j" })`, topology: scatteredStopped},
+		{name: "defragment, a dry run", line: "defragment ADDRESS --ns shop.orders --dry-run",
+			call: `sh.defragment("shop.orders", { dryRun: true })`, topology: scatteredStopped},
+		{name: "presplit", line: "presplit ADDRESS --ns shop.events --per-shard 4 --yes --journal DIR/j",
+			call: `sh.presplit("shop.events", { perShard: 4, journal: "DIR/j" })`, topology: scatteredStopped},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if c.topology == "" {
+				c.topology = heapedTopology
+			}
+			line, call, layouts, output := bothFaces(t, c)
+			if strings.HasPrefix(c.name, "balance, a dry run") {
+				line = line["totals"].(map[string]any)
+			}
+			if want, got := asJSON(t, line), asJSON(t, call); len(line) == 0 || want != got {
+				t.Errorf("the subcommand returns\n%s\nthe helper\n%s\n%s", want, got, output)
+			}
+			if layouts[0] != layouts[1] || layouts[0] == "" {
+				t.Errorf("the subcommand leaves\n%s\nthe helper\n%s", layouts[0], layouts[1])
+			}
+		})
+	}
+}
+
+func asJSON(t *testing.T, value any) string {
+	t.Helper()
+	text, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+var scatteredStopped = strings.Replace(scatteredTopology, `"databases"`,
+	`"settings": {"balancer": {"stopped": true}}, "databases"`, 1)
+
+// Each action refuses the same as a subcommand and as a helper, with the same reason.
+func TestActionsRefuseAlike(t *testing.T) {
+	for _, c := range []twoFaces{
+		{line: "apply DIR/plan.json ADDRESS --yes --parallel 0", call: `sh.apply("DIR/plan.json", { parallel: 0 })`,
+			reason: "parallel is 0, and begins with 1"},
+		{line: "apply ADDRESS --yes --resume j --undo k", call: `sh.apply({ resume: "j", undo: "k" })`,
+			reason: "resume and undo exclude each other"},
+		{line: "apply ADDRESS --yes --resume j --journal k", call: `sh.apply({ resume: "j", journal: "k" })`,
+			reason: "journal is for a plan: resume and undo name theirs"},
+		{line: "apply ADDRESS --yes --resume DIR/none", call: `sh.apply({ resume: "DIR/none" })`,
+			reason: "no such file"},
+		{line: "apply DIR/plan.json ADDRESS --yes --window 22:00", call: `sh.apply("DIR/plan.json", { window: "22:00" })`,
+			reason: `such as "22:00-06:00"`},
+		{line: "apply DIR/plan.json ADDRESS --yes --pause-when lagg>1s",
+			call: `sh.apply("DIR/plan.json", { pauseWhen: "lagg>1s" })`, reason: "here one of these is compared"},
+		{line: "apply DIR/plan.json ADDRESS --yes", call: `sh.apply("DIR/plan.json")`,
+			prepare: planFile + `; sh.startBalancer()`, reason: `sh.disableBalancing("shop.orders")`},
+		{line: "balance ADDRESS --ns shop.orders --yes --ops-interval 5s",
+			call: `sh.balance("shop.orders", { opsInterval: "5s" })`, reason: "opsInterval is for goal ops"},
+		{line: "balance ADDRESS --ns shop.orders --yes", call: `sh.balance("shop.orders")`,
+			prepare: `sh.startBalancer()`, reason: `sh.disableBalancing("shop.orders")`},
+		{line: "drain ADDRESS --shard nope --yes", call: `sh.drain("nope", { journal: "DIR/j" })`, reason: "nope"},
+		{line: "drain ADDRESS --yes --shard b --resume DIR/j", call: `sh.drain("b", { resume: "DIR/j" })`,
+			prepare: `sh.drain("a", { maxMoves: 1, journal: "DIR/j" }).stopped`, reason: "the journal is of shard a, and not of b"},
+		{line: "drain ADDRESS --yes --shard a --resume DIR/j --journal k",
+			call: `sh.drain("a", { resume: "DIR/j", journal: "k" })`, reason: "resume names its journal: leave journal out"},
+		{line: "drain ADDRESS --yes --shard a --journal DIR/j", call: `sh.drain("a", { journal: "DIR/j" })`,
+			reason: "movePrimaries moves it"},
+		{line: "defragment ADDRESS --yes --ns shop.nope", call: `sh.defragment("shop.nope", { journal: "DIR/j" })`,
+			reason: "shop.nope"},
+		{line: "defragment ADDRESS --yes --ns shop.orders --resume DIR/j",
+			call: `sh.defragment("shop.orders", { resume: "DIR/j" })`, reason: "of another goal, drain",
+			prepare: `sh.drain("a", { maxMoves: 1, journal: "DIR/j" }).stopped`},
+		{line: "presplit ADDRESS --yes --ns shop.orders", call: `sh.presplit("shop.orders", { parallel: 1 })`,
+			reason: "one of these says where to cut: chunks or perShard (of a hashed key), points, fromSample"},
+		{line: "presplit ADDRESS --yes --ns shop.orders --chunks 4", call: `sh.presplit("shop.orders", { chunks: 4 })`,
+			reason: "does not begin with a hash"},
+	} {
+		t.Run(c.line, func(t *testing.T) {
+			if c.topology = heapedTopology; c.prepare == "" {
+				c.prepare = planFile
+			}
+			_, _, layouts, reasons := bothFaces(t, c)
+			for face, got := range reasons {
+				if got := withoutFlags(got); !strings.Contains(got, c.reason) {
+					t.Errorf("%s gives %s", []string{c.line, c.call}[face], got)
+				}
+			}
+			if layouts[0] != layouts[1] {
+				t.Errorf("the subcommand leaves\n%s\nthe helper\n%s", layouts[0], layouts[1])
+			}
+		})
+	}
+}
+
+var flagInText = regexp.MustCompile(`--[a-z]+(-[a-z]+)*`)
+
+// withoutFlags spells options in a text as a helper does, and takes JSON's escapes away.
+func withoutFlags(text string) string {
+	return strings.ReplaceAll(flagInText.ReplaceAllStringFunc(text, func(flag string) string { return keyOf(flag[2:]) }),
+		`\"`, `"`)
+}
+
+func keyOf(flag string) string {
+	words := strings.Split(flag, "-")
+	for i, word := range words[1:] {
+		words[i+1] = strings.ToUpper(word[:1]) + word[1:]
+	}
+	return strings.Join(words, "")
+}
+
+// Each action has the same options as a subcommand and as a helper, but for those that
+// are about the process, or about having the cluster's own balancer do it.
+func TestActionsHaveTheSameOptions(t *testing.T) {
+	process := []string{"yes", "readOnly", "json", "script", "mock", "snapshot", "transcript", "timeout", "quiet", "help",
+		"metrics"}
+	shell := []string{"progress", "wait", "timeout", "interval", "chunkSize"}
+	for verb, c := range map[string]struct {
+		groups   []cmdline.Group
+		call     string
+		argument []string
+	}{
+		"apply":      {new(applyFlags).groups(), `sh.apply({ zzz: 1 })`, nil},
+		"balance":    {new(balanceFlags).groups(), `sh.balance({ zzz: 1 })`, []string{"ns"}},
+		"drain":      {new(drainFlags).groups(), `sh.drain("a", { zzz: 1 })`, []string{"shard"}},
+		"defragment": {new(defragmentFlags).groups(), `sh.defragment("shop.orders", { zzz: 1 })`, []string{"ns"}},
+		"presplit":   {new(presplitFlags).groups(), `sh.presplit("shop.orders", { zzz: 1 })`, []string{"ns"}},
+	} {
+		flags := map[string]bool{}
+		for _, g := range c.groups {
+			if g.Title == "Options" || g.Title == "Pace" {
+				g.Flags.VisitAll(func(f *pflag.Flag) { flags[keyOf(f.Name)] = !f.Hidden })
+			}
+		}
+		_, stdout, stderr := runProgram(t, "", "--mock", "--quiet", "--eval", c.call)
+		_, known, _ := strings.Cut(stdout+stderr, "(it knows ")
+		known, _, _ = strings.Cut(known, ")")
+		options := map[string]bool{}
+		for _, name := range strings.Split(known, ", ") {
+			if !slices.Contains(shell, name) {
+				options[name] = true
+			}
+		}
+		maps.DeleteFunc(flags, func(name string, shown bool) bool {
+			return !shown || slices.Contains(process, name) || slices.Contains(c.argument, name)
+		})
+		if !maps.Equal(flags, options) {
+			t.Errorf("%s has the flags\n%v\nand the helper the options\n%v", verb, slices.Sorted(maps.Keys(flags)),
+				slices.Sorted(maps.Keys(options)))
+		}
+	}
+}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"shardsh/balancer/foreign"
+)
+
+// answerFlags say how to print what a verb found out.
+type answerFlags struct {
+	sourceFlags
+	format string // text, json or what else the subcommand knows
+	json   bool
+	file   string
+}
+
+// flags adds the options of an answer in some formats, the default first.
+func (o *answerFlags) flags(f *pflag.FlagSet, formats ...string) {
+	f.StringVar(&o.format, "output", formats[0], "`"+strings.Join(formats, "|")+"` how to print it")
+	f.BoolVar(&o.json, "json", false, "short for --output json")
+	f.StringVarP(&o.file, "out-file", "o", "", "`FILE` write to this file")
+	o.sourceFlags.flags(f)
+}
+
+// checkFormat refuses a format that the verb does not know.
+func (o *answerFlags) checkFormat(formats ...string) error {
+	switch {
+	case o.json && o.format != formats[0] && o.format != "json":
+		return usagef("--json and --output %s exclude each other", o.format)
+	case o.json:
+		o.format = "json"
+	case !slices.Contains(formats, o.format):
+		return usagef("--output takes %s, not %q", strings.Join(formats, ", "), o.format)
+	}
+	return nil
+}
+
+// write has show write the answer where it is to go. A file is there as a whole
+// or not at all; what is no file, such as /dev/null, is not replaced by one.
+func (o *answerFlags) write(env environment, show func(io.Writer) error) error {
+	if o.file == "" || o.file == "-" {
+		to := env.out()
+		if o.format == "json" {
+			to = env.jsonOut()
+		}
+		return buffered(to, show)
+	}
+	return foreign.Replace(o.file, show)
+}
+
+// print writes an answer as JSON, or its text.
+func (o *answerFlags) print(env environment, value any, text func() string) error {
+	return o.write(env, func(to io.Writer) error {
+		if o.format == "json" {
+			return writeJSON(to, value)
+		}
+		_, err := io.WriteString(to, text())
+		return err
+	})
+}
+
+func buffered(to io.Writer, show func(io.Writer) error) error {
+	b := bufio.NewWriter(to)
+	if err := show(b); err != nil {
+		return err
+	}
+	return b.Flush()
+}
+
+func writeJSON(to io.Writer, value any) error {
+	encoder := json.NewEncoder(to)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(value)
+}

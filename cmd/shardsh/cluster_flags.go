@@ -1,0 +1,227 @@
+package main
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"shardsh/balancer/mock"
+	"shardsh/cmd/shardsh/cmdline"
+	"shardsh/cmd/shardsh/mocks"
+	"shardsh/cmd/shardsh/secret"
+	"shardsh/cmd/shardsh/target"
+)
+
+// clusterFlags say which cluster a command works on: a live one, a mock, or none.
+type clusterFlags struct {
+	mockFlags
+	server     target.Server
+	database   string // on the mock; a live cluster's is in the address
+	nodb       bool
+	transcript string
+}
+
+func (o *clusterFlags) transcriptFlag(f *pflag.FlagSet) {
+	f.StringVar(&o.transcript, "transcript", "", "`FILE` append every command and reply to it, as JSON lines")
+}
+
+// errEmptyAddress is for a word that is most likely a variable nobody has set: it
+// must not become the mock, or this machine.
+var errEmptyAddress = usagef("the address is empty")
+
+// takeAddress reads the word that may be an address. With --mock it can only be
+// the name of a database.
+func (o *clusterFlags) takeAddress(word string) error {
+	switch {
+	case word == "":
+		return errEmptyAddress
+	case o.mock != "" && !strings.ContainsAny(word, "/\\. \"$:"):
+		o.database = word
+	default:
+		o.server.Address = word
+	}
+	return nil
+}
+
+// usesMock reports whether the cluster is the mock: it is without anything that
+// says where, and without --nodb.
+func (o *clusterFlags) usesMock() bool { return !o.nodb && !o.server.Named() }
+
+// rule is something that a command line must not say.
+type rule struct {
+	broken bool
+	text   string
+}
+
+// obey returns a usage error for the first rule that is broken.
+func obey(rules ...rule) error {
+	for _, r := range rules {
+		if r.broken {
+			return usagef("%s", r.text)
+		}
+	}
+	return nil
+}
+
+func (o *clusterFlags) check() error {
+	if err := obey(
+		rule{o.nodb && o.mock != "", "--nodb and --mock exclude each other"},
+		rule{o.nodb && o.server.Named(), "--nodb needs no host, user or TLS; leave those options out"},
+		rule{o.mock != "" && o.server.Address != "",
+			"--mock and the address " + secret.Redact(o.server.Address) + " exclude each other"},
+		rule{o.mock != "" && (o.server.Host != "" || o.server.Port != ""), "--mock and --host or --port exclude each other"},
+		rule{o.mock != "" && o.server.Option() != "", o.server.Option() + " is for a live cluster, not for the mock"},
+		rule{!o.usesMock() && o.keeps(), "--dbpath and --snapshot are for the mock cluster only"},
+		rule{!o.usesMock() && o.describes(),
+			"--mock-time, --routers, --set-parameter, --seed, --memory and --server-version are for the mock cluster only"},
+	); err != nil {
+		return err
+	}
+	if err := o.mockFlags.check(); err != nil {
+		return err
+	}
+	return o.server.Check()
+}
+
+// mockFlags say what the mock cluster is like.
+type mockFlags struct {
+	mock          string
+	routers       int    // 0 is not said
+	mockTime      string // "", real or virtual
+	demo          bool   // a mock that no file describes has something to do
+	serverVersion cmdline.Release
+	parameters    map[string]string
+	seed          cmdline.Seed
+	dbpath        string
+	snapshot      string
+	memory        cmdline.Size
+}
+
+// bareMock is what --mock without a value means.
+const bareMock = "3"
+
+// mockGroup returns a section with options of the mock, which the help explains on a
+// page of its own.
+func mockGroup(add ...func(f *pflag.FlagSet)) cmdline.Group {
+	return cmdline.NewGroup("Mock cluster", func(f *pflag.FlagSet) {
+		for _, each := range add {
+			each(f)
+		}
+	}).On("mock", "Mock cluster")
+}
+
+func (o *mockFlags) mockFlag(f *pflag.FlagSet) {
+	f.StringVar(&o.mock, "mock", "", "`N|FILE` use a mock cluster: number of shards, or a topology file")
+	f.Lookup("mock").NoOptDefVal = bareMock
+}
+
+func (o *mockFlags) timeFlag(f *pflag.FlagSet) {
+	f.StringVar(&o.mockTime, "mock-time", "",
+		"`real|virtual|60x` real time, jumps while a script waits, or a pace")
+}
+
+func (o *mockFlags) snapshotFlag(f *pflag.FlagSet) {
+	f.StringVar(&o.snapshot, "snapshot", "", "`FILE` mock the cluster in a file of shardsh snapshot or mock.save()")
+}
+
+// otherFlags are those that the shell alone has.
+func (o *mockFlags) otherFlags(f *pflag.FlagSet) {
+	f.IntVar(&o.routers, "routers", 0, "`N` number of mongos (1, or what the topology says)")
+	f.StringVar(&o.dbpath, "dbpath", "", "`DIR` store the mock here, or open the one that is there")
+	f.Var(&o.serverVersion, "server-version",
+		"`VERSION` MongoDB release to mock: 2.4, 3.4 to 8.3 (8.0)")
+	f.StringToStringVar(&o.parameters, "set-parameter", nil, "`NAME=VALUE` set a server parameter; repeat to add")
+	f.Var(&o.memory, "memory", "`SIZE` memory limit of all commands (1GiB; 0: no limit)")
+	f.Var(&o.seed, "seed", "`N` random seed; with one, virtual time begins on 2026-01-01")
+}
+
+// keeps reports whether the mock cluster may have come from somewhere.
+func (o *mockFlags) keeps() bool { return o.dbpath != "" || o.snapshot != "" }
+
+// describes reports whether anything says what the mock is like.
+func (o *mockFlags) describes() bool {
+	return o.mockTime != "" || len(o.parameters) > 0 || o.seed.Given || o.serverVersion.Given || o.memory.Given || o.routers != 0
+}
+
+func (o *mockFlags) check() error {
+	if err := obey(
+		rule{o.mock != "" && o.snapshot != "", "--mock and --snapshot exclude each other: a snapshot has its own shards"},
+	); err != nil {
+		return err
+	}
+	if o.routers < 0 || o.routers > mock.MostRouters {
+		return usagef("--routers takes 1 to %d, not %d", mock.MostRouters, o.routers)
+	}
+	_, err := mocks.Pace(o.mockTime)
+	return err
+}
+
+// topology returns what --mock describes.
+func (o *mockFlags) topology() (*mock.Topology, error) {
+	n, isNumber, err := shardsOf(o.mock)
+	switch {
+	case err != nil:
+		return nil, err
+	case isNumber && o.demo:
+		return mocks.Demo(n), nil
+	case isNumber:
+		return mock.DefaultTopology(n), nil
+	}
+	t, err := mock.ReadTopology(o.mock)
+	if err != nil {
+		return nil, usagef("--mock: %w", err)
+	}
+	return t, nil
+}
+
+// shardsOf reads --mock as a number of shards; false when it names a file.
+func shardsOf(text string) (int, bool, error) {
+	if text == "" {
+		text = bareMock
+	}
+	if strings.Trim(text, "-0123456789") != "" {
+		return 0, false, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > 1000 {
+		return 0, true, usagef("--mock takes 1 to 1000 shards, not %s", text)
+	}
+	return n, true, nil
+}
+
+// runFlags say how long a command may take, and how much it says besides its answer.
+type runFlags struct {
+	timeout     cmdline.Duration
+	quietChoice cmdline.Choice
+	quiet       bool
+}
+
+func (o *runFlags) timeoutFlag(f *pflag.FlagSet) {
+	f.Var(&o.timeout, "timeout", "`TIME` give up after 90, 30s, 5m")
+}
+
+func (o *runFlags) flags(f *pflag.FlagSet) {
+	o.timeoutFlag(f)
+	cmdline.ChoiceVar(f, &o.quietChoice, "quiet", "no notices")
+}
+
+// safetyFlags say which commands may change something.
+type safetyFlags struct {
+	readOnly, dryRun, confirm bool
+	// rehearses says that a dry run is the shell's, where a mock plays the cluster.
+	rehearses bool
+}
+
+// mode is what is special about how commands are sent; empty for nothing.
+func (o *safetyFlags) mode() string {
+	for _, m := range []struct {
+		on   bool
+		name string
+	}{{o.readOnly, "read-only"}, {o.dryRun, "dry-run"}, {o.confirm, "confirm"}} {
+		if m.on {
+			return m.name
+		}
+	}
+	return ""
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"net/url"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"shardsh/cmd/shardsh/built"
+	"shardsh/cmd/shardsh/target"
+)
+
+// connectLive opens a cluster that has an address.
+func connectLive(ctx context.Context, env environment, s target.Server) (*connection, error) {
+	c, err := s.ConnectionString()
+	if err != nil {
+		return nil, err
+	}
+	if err := dialer(env).FillPassword(ctx, s, c); err != nil {
+		return nil, err
+	}
+	if ignored := target.Ignored(c); len(ignored) > 0 {
+		notice(env.stderr, false, "shardsh: ignored in the connection string: %s", strings.Join(ignored, ", "))
+	}
+	settings, err := dialer(env).Settings(ctx, s, c)
+	if err != nil {
+		return nil, err
+	}
+	client, greeting, err := target.Open(ctx, c, settings)
+	if err != nil {
+		return nil, err
+	}
+	conn := &connection{
+		client: client, address: c.Shown(), setName: greeting.SetName, readPreference: settings.ReadPreference,
+		noRetryWrites: settings.RetryWrites != nil && !*settings.RetryWrites,
+		deployment:    greeting.Kind(), apiVersion: s.APIVersion, settings: settings,
+		close: func() { target.Disconnect(client) },
+	}
+	conn.member = greeting.Member(ctx, client)
+	if settings.Direct != nil && *settings.Direct && conn.deployment != "" {
+		conn.deployment = "direct: " + conn.deployment
+	}
+	if conn.database, err = url.PathUnescape(c.Database); err != nil || conn.database == "" {
+		conn.database = "test"
+	}
+	return conn, nil
+}
+
+// dialer is how this program connects to a cluster.
+func dialer(env environment) target.Shell {
+	way := target.Shell{Name: "shardsh " + built.Version(), Getenv: env.getenv,
+		Ask: func(ctx context.Context, question, remedy string) (string, error) {
+			return askSecret(ctx, env, question, remedy)
+		}}
+	if env.transcript != nil {
+		way.Monitor = env.transcript.Monitor()
+	}
+	return way
+}
+
+// scriptClientOptions reads an address that a script gives to Mongo() or
+// connect() as the command line reads one. The options of the command line
+// are not for it, and nobody is asked for the password of a user.
+func scriptClientOptions(ctx context.Context, env environment, uri string) (*options.ClientOptions, error) {
+	c, err := target.Parse(uri)
+	if err != nil {
+		return nil, err
+	}
+	return dialer(env).Settings(ctx, target.Server{}, c)
+}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"regexp"
+	"strings"
+
+	"shardsh/bindings"
+)
+
+var identifier = regexp.MustCompile(`^[\p{L}_$][\p{L}\p{N}_$]*$`)
+
+// define makes the globals of --set and --setJSON, and scriptArgs
+// (rules/04-values-and-language §4.5).
+func (o *shellFlags) define(shell *bindings.Shell) error {
+	if err := shell.JS.Set("scriptArgs", o.args); err != nil {
+		return err
+	}
+	own := make(map[string]bool) // may be given again
+	for _, text := range o.set {
+		name, value, err := definition("--set", text)
+		if err == nil {
+			err = free(shell, own, "--set", name)
+		}
+		if err != nil {
+			return err
+		}
+		if err := shell.JS.Set(name, value); err != nil {
+			return err
+		}
+	}
+	for _, text := range o.setJSON {
+		name, value, err := definition("--setJSON", text)
+		if err == nil {
+			err = free(shell, own, "--setJSON", name)
+		}
+		if err != nil {
+			return err
+		}
+		if err := shell.JS.SetEJSON(name, value); err != nil {
+			return usagef("--setJSON %s: the value is not valid extended JSON: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// free refuses names that the shell itself defines.
+func free(shell *bindings.Shell, own map[string]bool, option, name string) error {
+	if !own[name] && shell.JS.Defines(name) {
+		return usagef("%s: the shell itself has a %s; choose another name", option, name)
+	}
+	own[name] = true
+	return nil
+}
+
+// definition takes NAME=VALUE apart.
+func definition(option, text string) (name, value string, err error) {
+	name, value, ok := strings.Cut(text, "=")
+	switch {
+	case !ok:
+		return "", "", usagef("%s takes NAME=VALUE, not %q", option, text)
+	case !identifier.MatchString(name):
+		return "", "", usagef("%s: %q can't be the name of a variable", option, name)
+	}
+	return name, value, nil
+}

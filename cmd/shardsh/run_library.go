@@ -1,0 +1,175 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"shardsh/bindings/plaintext"
+	"shardsh/bindings/script"
+	"shardsh/cmd/shardsh/cmdline"
+	"shardsh/cmd/shardsh/target"
+	"shardsh/scripts"
+)
+
+// libraryFlags are those of "shardsh run": the ones of the shell that scripts of the
+// library don't have themselves.
+type libraryFlags struct{ shellFlags }
+
+func (o *libraryFlags) groups() []cmdline.Group {
+	of := map[string]func(name string) bool{
+		"Scripts": func(name string) bool { return name == "timeout" },
+		"Output":  func(name string) bool { return name == "quiet" || name == "verbose" },
+		"Safety":  func(name string) bool { return name != "dry-run" },
+		"About":   func(string) bool { return false },
+	}
+	own := cmdline.NewGroup("Options", func(*pflag.FlagSet) {})
+	groups := []cmdline.Group{own}
+	for _, g := range o.shellFlags.groups() {
+		mine, some := of[g.Title]
+		if !some {
+			groups = append(groups, g)
+			continue
+		}
+		g.Flags.VisitAll(func(flag *pflag.Flag) {
+			if mine(flag.Name) {
+				own.Flags.AddFlag(flag)
+			}
+		})
+	}
+	return groups
+}
+
+func (o *libraryFlags) complete(environment, []string) error   { return nil } // runWords does
+func (o *libraryFlags) run(context.Context, environment) error { return nil }
+
+// runWords is "shardsh run": a script of the library, or of a file, with options of
+// its own.
+func (o *libraryFlags) runWords(ctx context.Context, env environment) (bool, error) {
+	if len(env.args) == 0 {
+		printLibrary(env.stdout)
+		return true, usagef("run needs the name of a script, or the path of one")
+	}
+	name := env.args[0]
+	switch {
+	case slices.Contains([]string{"--help", "-h", "--help-all"}, name):
+		return false, nil
+	case strings.HasPrefix(name, "-"):
+		return true, listLibrary(env)
+	}
+	file, shipped, err := scriptNamed(name)
+	if err != nil {
+		return true, err
+	}
+	if err := o.read(env.args[1:]); err != nil {
+		return true, err
+	}
+	// A script of ours that promises to change nothing is held to it.
+	o.readOnly = o.readOnly || shipped && dryRuns(o.args)
+	o.nodb = o.nodb || shipped && (slices.Contains(o.args, "--help") || slices.Contains(o.args, "-h"))
+	o.files = []string{file}
+	return true, runScripts(ctx, env, &o.shellFlags)
+}
+
+// dryRuns reports whether the arguments of a script ask for a dry run.
+func dryRuns(args []string) bool {
+	return slices.ContainsFunc(args, func(a string) bool {
+		name, value, _ := strings.Cut(a, "=")
+		return cmdline.Fold(name) == "dryrun" && strings.HasPrefix(name, "--") && value != "false"
+	})
+}
+
+// scriptNamed finds a script: of the library by its name, any other by its path.
+func scriptNamed(name string) (file string, shipped bool, err error) {
+	plain := strings.TrimPrefix(name, script.ShippedPrefix)
+	isPath := strings.ContainsAny(name, `/\`)
+	if found, ok := scripts.Find(plain); ok && !isPath {
+		return script.ShippedPrefix + found, true, nil
+	}
+	if info, err := os.Stat(name); err == nil && !info.IsDir() {
+		return name, false, nil
+	}
+	if isPath || isScript(name) {
+		return "", false, fmt.Errorf("no such script: %s", plaintext.Visible(name))
+	}
+	return "", false, usagef("no script %q in the library%s; shardsh run --list has them, and ./%s is a file", name,
+		plaintext.DidYouMean(plain, scripts.Names()), plaintext.Visible(name))
+}
+
+// read separates what is for shardsh, the address and how to reach it, from what is
+// for the script, which is the rest.
+func (o *libraryFlags) read(args []string) (err error) {
+	groups, named := o.groups(), false
+	o.args, o.warnings, err = cmdline.Sift(groups, args, func(word string, before []string) (bool, error) {
+		if named || !target.IsURI(word) && (len(before) > 0 || isScript(word)) {
+			return false, nil
+		}
+		named = true
+		return true, o.takeAddress(word)
+	})
+	if err != nil {
+		return err
+	}
+	o.quiet = o.quietChoice.On
+	return o.check()
+}
+
+// listLibrary is "shardsh run --list".
+func listLibrary(env environment) error {
+	var list, asJSON bool
+	_, _, _, err := cmdline.Parse([]cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
+		f.BoolVar(&list, "list", false, "")
+		f.BoolVar(&asJSON, "json", false, "")
+	})}, env.args)
+	switch {
+	case err != nil:
+		return err
+	case !list:
+		return usagef("run needs the name of a script before its options")
+	case !asJSON:
+		printLibrary(env.stdout)
+		return nil
+	}
+	text, err := json.MarshalIndent(scripts.List(), "", "  ")
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(env.stdout, string(text))
+	return nil
+}
+
+func printLibrary(out io.Writer) {
+	for _, s := range scripts.List() {
+		fmt.Fprintf(out, "  %-24s %s\n", s.Name, s.About)
+	}
+}
+
+func runText() cmdline.Text {
+	var library strings.Builder
+	printLibrary(&library)
+	return cmdline.Text{
+		Intro: `Runs a script of the library, or of a file. The options below are for shardsh, all
+others for the script, and so is everything after --. The address is the first word
+after the name, or a connection string anywhere. Scripts of the library have --help,
+--json and --dry-run, under which nothing can be changed.`,
+		Usage: []string{
+			"shardsh run NAME [address] [options] [options of the script]",
+			"shardsh run --list [--json]                      # lists the library",
+		},
+		Examples: []string{
+			"shardsh run drain --help",
+			"shardsh run drain mongodb://host:27017 --shard shard3 --dry-run",
+			"shardsh run audit --host h1 --username joe --json",
+			"shardsh run ./mine.js mongodb://host:27017 --mine 5",
+		},
+		More: "Scripts:\n" + library.String() + `
+Exit codes: 0 success; 1 failure, with the reason; 2 wrong command line; 3 the
+script found something; 130 Ctrl-C, 143 SIGTERM.`,
+	}
+}

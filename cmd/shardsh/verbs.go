@@ -1,0 +1,204 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/pflag"
+
+	"shardsh/cmd/shardsh/cmdline"
+)
+
+// verb is a first word that has a command line of its own. A database of that name
+// is reached with its host before it: 127.0.0.1/check.
+type verb struct {
+	section   section
+	name      string
+	arguments string // as the help shows them
+	about     string // a few words for the help
+	text      cmdline.Text
+	new       func() command
+}
+
+// command is what a verb runs, with its flags.
+type command interface {
+	groups() []cmdline.Group
+	// complete reads what the flags and the other words mean, and refuses what makes
+	// no sense.
+	complete(env environment, words []string) error
+	run(ctx context.Context, env environment) error
+}
+
+// section is a part of the list of verbs.
+type section string
+
+const (
+	looking  section = "Look at a cluster, and change nothing"
+	changing section = "Change a cluster"
+	helping  section = "Scripts, the mock cluster, and this program"
+)
+
+// verbs are in the order of the help.
+func verbs() []verb {
+	return []verb{
+		{looking, "check", "[options] ADDRESS...", "check that clusters are healthy, for CI and monitoring", checkText(),
+			func() command { return new(checkFlags) }},
+		{looking, "why", "[options] [address]", "what is wrong, why, and what to do", whyText(),
+			func() command { return new(whyFlags) }},
+		{looking, "doctor", "[options] [address]", "check that you can work on a cluster from here", doctorText(),
+			func() command { return new(doctorFlags) }},
+		{looking, "watch", "[options] [address]", "live view of migrations and findings", watchText(),
+			func() command { return new(watchFlags) }},
+		{looking, "map", "--ns NS [options] [address]", "draw the chunks of a collection", mapText(),
+			func() command { return new(mapFlags) }},
+		{looking, "plan", "[options] [address]", "the steps that would reach a goal", planText(),
+			func() command { return new(planFlags) }},
+		{looking, "forecast", "[options] [address]", "how long balancing or draining will take", forecastText(),
+			func() command { return new(forecastFlags) }},
+		{looking, "simulate", "--change CHANGE [options] [address]", "what changes to the cluster would lead to",
+			simulateText(), func() command { return new(simulateFlags) }},
+		{looking, "advise", "--ns NS [options] [address]", "which shard key, chunk size or presplit suits a collection",
+			adviseText(), func() command { return new(adviseFlags) }},
+		{looking, "report", "[options] [address] -o FILE", "an HTML report about a cluster", reportText(),
+			func() command { return new(reportFlags) }},
+		{looking, "snapshot", "[options] [address] -o FILE", "save the metadata of a cluster to a file", snapshotText(),
+			func() command { return new(snapshotFlags) }},
+		{changing, "apply", "[options] plan.json [address]", "apply a plan, resume it, or undo it", applyText(),
+			func() command { return new(applyFlags) }},
+		{changing, "balance", "--ns NS [options] [address]", "balance collections with shardsh's own engine", balanceText(),
+			func() command { return new(balanceFlags) }},
+		{changing, "drain", "--shard ID [options] [address]", "empty a shard, and remove it", drainText(),
+			func() command { return new(drainFlags) }},
+		{changing, "defragment", "--ns NS [options] [address]", "merge small chunks", defragmentText(),
+			func() command { return new(defragmentFlags) }},
+		{changing, "presplit", "--ns NS [options] [address]", "split a collection and distribute its chunks", presplitText(),
+			func() command { return new(presplitFlags) }},
+		{helping, "run", "NAME [address] [options]", "run a maintenance script of the library", runText(),
+			func() command { return new(libraryFlags) }},
+		{helping, "test", "[options] [path...]", "run tests of scripts, with injected faults", testText(),
+			func() command { return new(testFlags) }},
+		{helping, "serve", "[options]", "serve the mock cluster on a port", serveText(),
+			func() command { return new(serveFlags) }},
+		{helping, "completion", "bash|zsh|fish", "print the completion script of your shell", completionText(),
+			func() command { return new(completionFlags) }},
+		{helping, "man", "", "print the manual page", manText(), func() command { return new(manFlags) }},
+		{helping, "version", "[options]", "print the version and how it was built", versionText(),
+			func() command { return new(versionFlags) }},
+	}
+}
+
+// verbOf finds the verb that the command line begins with, and returns the environment
+// to run it in. "help NAME" is "NAME --help".
+func verbOf(env environment) (verb, environment, bool) {
+	args := env.args
+	if len(args) > 1 && args[0] == "help" {
+		args = append([]string{args[1], "--help"}, args[2:]...)
+	}
+	for _, v := range verbs() {
+		if len(args) > 0 && v.name == args[0] {
+			env.args, env.command = args[1:], " "+v.name
+			return v, env, true
+		}
+	}
+	return verb{}, env, false
+}
+
+// usage returns the help of a verb.
+func (v verb) usage(c command, ask *helpFlags) cmdline.Command {
+	return cmdline.Command{Name: v.name, Arguments: v.arguments, About: v.about, Text: v.text, Groups: ask.in(c.groups())}
+}
+
+// execute reads the command line of a verb and runs it, or prints its help.
+func (v verb) execute(ctx context.Context, env environment) error {
+	c, ask := v.new(), new(helpFlags)
+	if raw, ok := c.(interface {
+		// runWords runs a command line that is not all options of the verb; false if it is.
+		runWords(ctx context.Context, env environment) (bool, error)
+	}); ok {
+		if done, err := raw.runWords(ctx, env); done {
+			return err
+		}
+	}
+	usage := v.usage(c, ask)
+	words, err := env.parseWords(usage.Groups)
+	switch {
+	case err == nil && ask.asked():
+		return ask.print(env.stdout, usage)
+	case err == nil:
+		err = c.complete(env, words)
+	}
+	if err == nil {
+		return c.run(ctx, env)
+	}
+	if by, ok := c.(interface {
+		// refuse answers a command line that is wrong.
+		refuse(env environment, err error) error
+	}); ok {
+		return by.refuse(env, err)
+	}
+	return err
+}
+
+// parseWords reads a command line, and returns the words of it that are no
+// options.
+func (env environment) parseWords(groups []cmdline.Group) ([]string, error) {
+	positional, rest, warnings, err := cmdline.Parse(groups, env.args)
+	for _, w := range warnings {
+		fmt.Fprintln(env.errOut(), w)
+	}
+	return append(positional, rest...), err
+}
+
+// helpFlags ask for help.
+type helpFlags struct{ help, all bool }
+
+// in adds them to the options of a command: to the last section that is its own.
+func (o *helpFlags) in(groups []cmdline.Group) []cmdline.Group {
+	if cmdline.All(groups).Lookup("help") != nil {
+		return groups
+	}
+	own := -1
+	for i, g := range groups {
+		if g.Page == "" {
+			own = i
+		}
+	}
+	if own < 0 {
+		groups, own = append([]cmdline.Group{cmdline.NewGroup("Options", func(*pflag.FlagSet) {})}, groups...), 0
+	}
+	f := groups[own].Flags
+	f.BoolVarP(&o.help, "help", "h", false, "print this help")
+	f.BoolVar(&o.all, "help-all", false, "print all options")
+	return groups
+}
+
+func (o *helpFlags) asked() bool { return o.help || o.all }
+
+func (o *helpFlags) print(to io.Writer, c cmdline.Command) error {
+	text := c.Help()
+	if o.all {
+		text = c.HelpAll()
+	}
+	_, err := io.WriteString(to, text)
+	return err
+}
+
+// noWords refuses words that are no options, for a verb that has none.
+func noWords(words []string, format string) error {
+	if len(words) == 0 {
+		return nil
+	}
+	return usagef(format, words[0])
+}
+
+// verbUsage is the help of each verb.
+func verbUsage() (list []cmdline.Command) {
+	for _, v := range verbs() {
+		list = append(list, v.usage(v.new(), new(helpFlags)))
+	}
+	return list
+}
+
+// sections returns the verbs by section.
+func sections() []section { return []section{looking, changing, helping} }
