@@ -37,7 +37,7 @@ func (s *Shell) defineGlobals() {
 				JS: s.JS, Inspect: s.display.Inspect, OldJSON: func(v goja.Value) string { return s.oldShell.JSON(v, true) },
 			})
 		},
-		"help":  func() goja.Value { return s.JS.HelpFunction(s.help) },
+		"help":  func() goja.Value { return s.JS.Help.Function(s.help) },
 		"Mongo": s.database.Constructor,
 	} {
 		s.JS.Lazy(name, build)

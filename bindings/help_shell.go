@@ -39,5 +39,5 @@ func (s *Shell) help() string {
 			rows = append(rows, [2]string{script.CallForm(g.Name, g.Signature), g.Help})
 		}
 	}
-	return s.JS.HelpTable("Shell Help", rows)
+	return s.JS.Out.HelpTable("Shell Help", rows)
 }

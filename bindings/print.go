@@ -22,11 +22,11 @@ func (s *Shell) printGlobals() script.Globals {
 				}
 				texts[i] = c.JS.World.Printjson(s.display.WithoutGossip(v))
 			}
-			c.JS.WriteOwn(strings.Join(texts, " ") + "\n")
+			c.JS.Out.WriteOwn(strings.Join(texts, " ") + "\n")
 			return nil
 		}, "Prints values with every entry on a line of its own."},
 		{"printjsononeline", "", func(c *script.Call) goja.Value {
-			c.JS.Write(s.oldShell.JSON(c.Arg(0), true) + "\n")
+			c.JS.Out.Write(s.oldShell.JSON(c.Arg(0), true) + "\n")
 			return nil
 		}, "Prints a value as JSON on one line."},
 	}

@@ -31,7 +31,7 @@ func (s *Console) edit(c *script.Call) goja.Value {
 	if err := s.Sandbox.MayStart(); err != nil {
 		c.JS.Rethrow(err)
 	}
-	c.JS.Write("Opening an editor...\n")
+	c.JS.Out.Write("Opening an editor...\n")
 	editor := s.editor()
 	if len(editor) == 0 {
 		c.JS.Throw("Error", "Command failed with an error: please define an external editor: config.set(\"editor\", "+

@@ -113,5 +113,5 @@ func (s *Prompt) warn(of goja.Value, why string) {
 		return
 	}
 	s.warned = of
-	s.JS.Warn("Warning: prompt() failed, and the usual prompt is shown: " + why)
+	s.JS.Out.Warn("Warning: prompt() failed, and the usual prompt is shown: " + why)
 }

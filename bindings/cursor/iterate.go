@@ -8,7 +8,7 @@ import (
 
 // Prototype is what cursors inherit from.
 func (h *Host) Prototype() *goja.Object {
-	if p := h.JS.Class("Cursor"); p != nil {
+	if p := h.JS.Classes.Prototype("Cursor"); p != nil {
 		return p
 	}
 	p := script.ClassOf(h.JS, "Cursor", methods, oldShellMethods)

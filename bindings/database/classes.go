@@ -31,7 +31,7 @@ func (c classes) Session() *goja.Object { return script.ClassOf(c.js, "Session",
 // Mongo returns what connections inherit from: methods, and the field that scripts of the
 // old shell give to new Mongo().
 func (c classes) Mongo() *goja.Object {
-	return c.js.Cached("Mongo with fields", func() *goja.Object {
+	return c.js.Classes.Cached("Mongo with fields", func() *goja.Object {
 		proto := script.ClassOf(c.js, "Mongo", mongoMethods, connectionOldShellMethods)
 		host := c.js.Runtime.ToValue(func(fc goja.FunctionCall) goja.Value {
 			m, ok := script.Receiver[*Mongo](fc.This)

@@ -138,7 +138,7 @@ func (b *clientBulk) result(c *script.Call, admin *Database, reply bson.Raw, ord
 	if ordered {
 		message = "Mongo client ordered bulk write encountered a write error."
 	}
-	e := c.JS.World.NewError("MongoClientBulkWriteError", message)
+	e := c.JS.World.Errors.New("MongoClientBulkWriteError", message)
 	admin.host.Gateway.AddLabels(e, nil)
 	script.Must(e.Set("writeErrors", failures))
 	script.Must(e.Set("writeConcernErrors", c.JS.Runtime.NewArray()))

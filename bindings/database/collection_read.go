@@ -211,7 +211,7 @@ func (coll *Collection) count(c *script.Call, body bson.D) goja.Value {
 }
 
 func collCount(c *script.Call, coll *Collection) goja.Value {
-	c.JS.Deprecate("Collection.count() is deprecated. Use countDocuments or estimatedDocumentCount.")
+	c.JS.Out.Deprecate("Collection.count() is deprecated. Use countDocuments or estimatedDocumentCount.")
 	body := bson.D{{Key: "count", Value: coll.name}, {Key: "query", Value: filterArg(c, 0)}}
 	return coll.count(c, c.JS.Merge(body, c.Arg(1), notSent...))
 }
@@ -224,7 +224,7 @@ func collDistinct(c *script.Call, coll *Collection) goja.Value {
 }
 
 func collMapReduce(c *script.Call, coll *Collection) goja.Value {
-	c.JS.Deprecate("Collection.mapReduce() is deprecated. Use an aggregation instead.\nSee " +
+	c.JS.Out.Deprecate("Collection.mapReduce() is deprecated. Use an aggregation instead.\nSee " +
 		"https://mongodb.com/docs/manual/core/map-reduce for details.")
 	return coll.host.Display.Reply(coll.d.Run(coll.mapReduceBody(c)))
 }

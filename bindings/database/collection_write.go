@@ -91,7 +91,7 @@ func (coll *Collection) insertAll(c *script.Call, list, options *goja.Object) go
 }
 
 func collInsert(c *script.Call, coll *Collection) goja.Value {
-	c.JS.Deprecate("Collection.insert() is deprecated. Use insertOne, insertMany, or bulkWrite.")
+	c.JS.Out.Deprecate("Collection.insert() is deprecated. Use insertOne, insertMany, or bulkWrite.")
 	list := c.Object(0)
 	if list.ClassName() != "Array" {
 		list = c.JS.Runtime.NewArray(list)
@@ -100,7 +100,7 @@ func collInsert(c *script.Call, coll *Collection) goja.Value {
 }
 
 func collSave(c *script.Call, coll *Collection) goja.Value {
-	c.JS.Deprecate("Collection.save() is deprecated. Use insertOne, insertMany, updateOne, updateMany, or " +
+	c.JS.Out.Deprecate("Collection.save() is deprecated. Use insertOne, insertMany, updateOne, updateMany, or " +
 		"findOneAndUpdate.")
 	id := script.Property(c.Object(0), "_id")
 	if id == nil {
@@ -131,7 +131,7 @@ func collReplaceOne(c *script.Call, coll *Collection) goja.Value {
 // collUpdate takes options as mongosh does and the two booleans of the old
 // shell.
 func collUpdate(c *script.Call, coll *Collection) goja.Value {
-	c.JS.Deprecate("Collection.update() is deprecated. Use updateOne, updateMany, or bulkWrite.")
+	c.JS.Out.Deprecate("Collection.update() is deprecated. Use updateOne, updateMany, or bulkWrite.")
 	options := c.Object(2)
 	multi := c.Arg(3).ToBoolean()
 	if options == nil {
@@ -151,7 +151,7 @@ func (coll *Collection) delete(c *script.Call, options *goja.Object, one bool) g
 }
 
 func collRemove(c *script.Call, coll *Collection) goja.Value {
-	c.JS.Deprecate("Collection.remove() is deprecated. Use deleteOne, deleteMany, findOneAndDelete, or bulkWrite.")
+	c.JS.Out.Deprecate("Collection.remove() is deprecated. Use deleteOne, deleteMany, findOneAndDelete, or bulkWrite.")
 	options := c.Object(1)
 	one := options == nil && c.Arg(1).ToBoolean()
 	if v := script.Property(options, "justOne"); v != nil {

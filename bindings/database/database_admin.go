@@ -62,11 +62,11 @@ func databaseAdminMethods() script.Methods[*Database] {
 			return d.host.Display.Reply(d.Admin(body))
 		}, "Loads the TLS certificates again."},
 		{"getLastError", "w?:any wtimeout?:number", func(c *script.Call, _ *Database) goja.Value {
-			c.JS.Deprecate("Database.getLastError() is deprecated and has no effect. Errors are thrown.")
+			c.JS.Out.Deprecate("Database.getLastError() is deprecated and has no effect. Errors are thrown.")
 			return goja.Null()
 		}, ""},
 		{"getLastErrorObj", "", func(c *script.Call, _ *Database) goja.Value {
-			c.JS.Deprecate("Database.getLastErrorObj() is deprecated and has no effect. Errors are thrown.")
+			c.JS.Out.Deprecate("Database.getLastErrorObj() is deprecated and has no effect. Errors are thrown.")
 			return c.JS.NewObject("err", goja.Null(), "ok", 1)
 		}, ""},
 		{"setSecondaryOk", "", func(_ *script.Call, d *Database) goja.Value { d.on.AllowSecondaries(); return nil },

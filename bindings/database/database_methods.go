@@ -162,7 +162,7 @@ func dbPrintCollectionStats(c *script.Call, d *Database) goja.Value {
 		if ex := c.JS.Runtime.Try(func() {
 			sizes = d.Collection(name).sizes().Stats(stats.Options{Scale: scale})
 		}); ex != nil {
-			sizes = c.JS.NewObject("ok", 0, "errmsg", c.JS.Thrown(ex.Value()).Message)
+			sizes = c.JS.NewObject("ok", 0, "errmsg", c.JS.Errors.Thrown(ex.Value()).Message)
 		}
 		script.Must(value.Set(name, sizes))
 	}

@@ -36,7 +36,7 @@ func databaseOldShellMethods() script.Methods[*Database] {
 			return d.host.Display.Reply(d.host.Gateway.MustSend(d.Request(d.host.commandBody(c, 0), server.Reads)))
 		}, ""},
 		{"getLastErrorCmd", "", func(c *script.Call, _ *Database) goja.Value {
-			c.JS.Deprecate("Database.getLastErrorCmd() is deprecated and has no effect. Errors are thrown.")
+			c.JS.Out.Deprecate("Database.getLastErrorCmd() is deprecated and has no effect. Errors are thrown.")
 			return c.JS.NewObject("err", goja.Null(), "ok", 1)
 		}, ""},
 		{"removeUser", "name:string writeConcern?:object", dropPrincipal("dropUser"), "The old name of dropUser."},

@@ -31,10 +31,10 @@ func (h Host) Classes() map[string]func() goja.Value {
 		"WriteResult":     func() goja.Value { return h.classStub("WriteResult", h.Results.Prototype()) },
 		"WriteError":      func() goja.Value { return h.classStub("WriteError", h.Results.NamedPrototype("WriteError")) },
 		"BulkWriteError": func() goja.Value {
-			return h.classStub("BulkWriteError", h.JS.World.NewError("MongoBulkWriteError", "").Prototype())
+			return h.classStub("BulkWriteError", h.JS.World.Errors.New("MongoBulkWriteError", "").Prototype())
 		},
 		"WriteCommandError": func() goja.Value {
-			return h.classStub("WriteCommandError", h.JS.World.NewError("MongoServerError", "").Prototype())
+			return h.classStub("WriteCommandError", h.JS.World.Errors.New("MongoServerError", "").Prototype())
 		},
 		"DBQuery":          h.newDBQuery,
 		"Random":           h.newRandom,
@@ -75,7 +75,7 @@ func (h Host) classStub(name string, proto *goja.Object) goja.Value {
 func (h Host) newDBQuery() goja.Value {
 	o := h.classStub("DBQuery", h.Cursors.Prototype()).(*goja.Object)
 	notice := func() {
-		h.JS.Deprecate("DBQuery.shellBatchSize is deprecated, please use config.set(\"displayBatchSize\") instead")
+		h.JS.Out.Deprecate("DBQuery.shellBatchSize is deprecated, please use config.set(\"displayBatchSize\") instead")
 	}
 	get := h.JS.Runtime.ToValue(func(goja.FunctionCall) goja.Value {
 		notice()

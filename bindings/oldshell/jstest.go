@@ -21,7 +21,7 @@ func (h Host) newJSTest() goja.Value {
 			if c.Object(0) != nil {
 				text = h.JSON(c.Arg(0), true)
 			}
-			c.JS.Write("[" + c.JS.Clock.Now().UTC().Format(time.RFC3339) + "] " + text + "\n")
+			c.JS.Out.Write("[" + c.JS.Clock.Now().UTC().Format(time.RFC3339) + "] " + text + "\n")
 			return nil
 		},
 		"options": func(*script.Call) goja.Value { return options },

@@ -58,7 +58,7 @@ type Methods[T any] []struct {
 // ClassOf returns the prototype of a kind of object, as [Prototype] does, of the methods
 // in tables.
 func ClassOf[T any](s *Engine, label string, tables ...func() Methods[T]) *goja.Object {
-	if p := s.Class(label); p != nil {
+	if p := s.Classes.Prototype(label); p != nil {
 		return p
 	}
 	var list []Method[T]

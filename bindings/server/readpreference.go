@@ -87,12 +87,12 @@ func (m *Conn) ReadPref() *readpref.ReadPref {
 
 // AllowSecondaries is setSecondaryOk.
 func (m *Conn) AllowSecondaries() {
-	m.gateway.JS.Deprecate(".setSecondaryOk() is deprecated. Use .setReadPref(\"primaryPreferred\") instead")
+	m.gateway.JS.Out.Deprecate(".setSecondaryOk() is deprecated. Use .setReadPref(\"primaryPreferred\") instead")
 	mode := m.ReadPref().Mode()
 	if mode != readpref.PrimaryMode {
-		m.gateway.JS.Write("Leaving read preference unchanged (is already \"" + mode.String() + "\")\n")
+		m.gateway.JS.Out.Write("Leaving read preference unchanged (is already \"" + mode.String() + "\")\n")
 		return
 	}
-	m.gateway.JS.Write("Setting read preference from \"primary\" to \"primaryPreferred\"\n")
+	m.gateway.JS.Out.Write("Setting read preference from \"primary\" to \"primaryPreferred\"\n")
 	m.ReadPreference = readpref.PrimaryPreferred()
 }

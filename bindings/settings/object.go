@@ -24,7 +24,7 @@ func Object(js *script.Engine, inspect func(v goja.Value) string, values *Values
 			c.Check("config."+name, params)
 			return f(c)
 		})
-		s.js.Describe(fn, script.Help{Form: script.CallForm(name, signature), Class: Class, Text: help})
+		s.js.Help.Describe(fn, script.Help{Form: script.CallForm(name, signature), Class: Class, Text: help})
 		script.Define(o, name, fn)
 	}
 	unknown := func(name string) goja.Value {
@@ -57,7 +57,7 @@ func Object(js *script.Engine, inspect func(v goja.Value) string, values *Values
 		opt.set(s.values, c.JS.Runtime.ToValue(opt.get(standard)))
 		return s.change(c, opt, "has been reset to its default value")
 	})
-	s.js.HelpProperty(o, s.help)
+	s.js.Help.Property(o, s.help)
 	s.js.World.SetPrinter(o, func() string {
 		m, err := s.js.Runtime.New(s.js.Runtime.GlobalObject().Get("Map"))
 		if err != nil {
@@ -75,7 +75,7 @@ func Object(js *script.Engine, inspect func(v goja.Value) string, values *Values
 }
 
 func (s *object) help() string {
-	return s.js.HelpTable("Config Class", [][2]string{
+	return s.js.Out.HelpTable("Config Class", [][2]string{
 		{"config", "Shows all settings."},
 		{"config.get(key)", "Returns the value of a setting."},
 		{"config.set(key, value)", "Changes a setting; one made at a prompt lasts."},

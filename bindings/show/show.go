@@ -111,7 +111,7 @@ func columns(js *script.Engine, rows [][]string, color string, right bool) strin
 	}
 	var b strings.Builder
 	for _, r := range rows {
-		line := js.Paint(color, r[0])
+		line := js.Out.Paint(color, r[0])
 		gap := strings.Repeat(" ", first-len([]rune(r[0])))
 		switch {
 		case right:
@@ -162,10 +162,10 @@ func showCollections(h Host, c *script.Call, d *server.Database) goja.Value {
 	pad(system)
 	var b strings.Builder
 	for _, r := range plain {
-		b.WriteString(c.JS.Paint(script.NameColor, r[0]) + r[1] + "\n")
+		b.WriteString(c.JS.Out.Paint(script.NameColor, r[0]) + r[1] + "\n")
 	}
 	for _, r := range system {
-		b.WriteString(c.JS.Paint(script.DimColor, r[0]) + r[1] + "\n")
+		b.WriteString(c.JS.Out.Paint(script.DimColor, r[0]) + r[1] + "\n")
 	}
 	return c.JS.ShownStyled(b.String())
 }

@@ -114,7 +114,7 @@ func (r Results) legacyMembers(o *goja.Object, w *Result) {
 // Prototype holds what results of the old shell can do. It does not name
 // its class when it is printed.
 func (r Results) Prototype() *goja.Object {
-	return r.JS.Cached("result", func() *goja.Object {
+	return r.JS.Classes.Cached("result", func() *goja.Object {
 		base := r.JS.Runtime.NewObject().Prototype()
 		p := r.JS.Runtime.CreateObject(base)
 		for name, f := range oldResultMethods() {
@@ -204,7 +204,7 @@ func (r Results) ThrowFailures(w *Result, ops []Op, bulk bool) {
 		panic(r.bulkError(w, ops, w.concern))
 	case w.concern != nil:
 		e := r.Gateway.ServerError(w.concern, nil)
-		script.Must(e.SetPrototype(r.JS.World.NewError("MongoWriteConcernError", "").Prototype()))
+		script.Must(e.SetPrototype(r.JS.World.Errors.New("MongoWriteConcernError", "").Prototype()))
 		script.Must(e.Set("result", r.JS.World.DocToJS(w.reply)))
 		panic(e)
 	}
@@ -213,7 +213,7 @@ func (r Results) ThrowFailures(w *Result, ops []Op, bulk bool) {
 // bulkError returns the error of a list of writes, worded and numbered after
 // its first cause.
 func (r Results) bulkError(w *Result, ops []Op, cause bson.Raw) *goja.Object {
-	e := r.JS.World.NewError("MongoBulkWriteError", rawdoc.Text(cause, "errmsg"))
+	e := r.JS.World.Errors.New("MongoBulkWriteError", rawdoc.Text(cause, "errmsg"))
 	r.Gateway.AddLabels(e, nil)
 	script.Must(e.Set("errorResponse", r.JS.World.DocToJS(cause)))
 	script.Must(e.Set("code", r.JS.World.ToJS(cause.Lookup("code"))))
@@ -281,7 +281,7 @@ func (r Results) writeErrorObject(f failure) *goja.Object {
 
 // NamedPrototype makes objects print under a class name.
 func (r Results) NamedPrototype(class string) *goja.Object {
-	return r.JS.Cached("class "+class, func() *goja.Object {
+	return r.JS.Classes.Cached("class "+class, func() *goja.Object {
 		p := r.JS.Runtime.NewObject()
 		ctor := r.JS.Function(class, func(*script.Call) goja.Value { return nil })
 		script.Define(ctor, "prototype", p)
