@@ -133,7 +133,7 @@ func TestMidLine(t *testing.T) {
 		{`print()`, false},
 		{`sh.waitForBalance("app.orders", {timeout: 11000})`, false}, // its line is cleared
 	} {
-		if _, _ = c.show(tc.call); c.JS.MidLine() != tc.want {
+		if _, _ = c.show(tc.call); c.JS.Out.MidLine() != tc.want {
 			t.Errorf("%s leaves it at %v", tc.call, !tc.want)
 		}
 	}

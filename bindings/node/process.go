@@ -75,8 +75,8 @@ func (s *World) newProcess() goja.Value {
 		script.Must(out.Set("isTTY", s.cfg.Color))
 		return out
 	}
-	script.Must(o.Set("stdout", stream(s.JS.WriteOwn)))
-	script.Must(o.Set("stderr", stream(s.JS.WriteOwnError)))
+	script.Must(o.Set("stdout", stream(s.JS.Out.WriteOwn)))
+	script.Must(o.Set("stderr", stream(s.JS.Out.WriteOwnError)))
 	return o
 }
 
@@ -130,7 +130,7 @@ func (s *World) environment() *goja.Object {
 	return env
 }
 
-// mayLookUp refuses what tells of a variable of the environment.
+// mayLookUp throws where scripts may not read that variable of the environment.
 func (s *World) mayLookUp(name string) { s.refuse(s.cfg.Sandbox.MayLookUp(name)) }
 
 func (s *World) memoryUsage() goja.Value {

@@ -133,12 +133,12 @@ type wording struct {
 	suggest func(on, method string) string
 }
 
-func (s *Engine) wording() wording {
-	return wording{rt: s.Runtime, texts: s.sources, better: s.cfg.Reword, suggest: s.cfg.Suggest}
+func (d *ErrorDescriber) wording() wording {
+	return wording{rt: d.rt, texts: d.sources, better: d.options.Reword, suggest: d.options.Suggest}
 }
 
 // clarify puts V8's words for the engine's into an error, where the program's
-// text tells for sure what they are.
+// text says for sure what they are.
 func (s wording) clarify(e *goja.Object) {
 	if !IsError(e) {
 		return

@@ -35,7 +35,7 @@ func (r *rejections) unhandled() error {
 
 // tellRejections writes the rejections that are no input's result, so that none
 // becomes the error of the next one. Anything but an error of the script is
-// passed on. A run without a prompt ends at its first error and tells only that.
+// passed on. A run without a prompt ends at its first error and reports only that.
 func (s *Engine) tellRejections() error {
 	if !s.cfg.Interactive {
 		s.rejected = nil
@@ -57,25 +57,25 @@ func (s *Engine) tellRejections() error {
 
 // awaitable returns a promise of what a thenable will be; anything else is
 // itself.
-func (s *Engine) awaitable(v goja.Value) (goja.Value, error) {
+func awaitable(rt *goja.Runtime, v goja.Value) (goja.Value, error) {
 	o, isObject := v.(*goja.Object)
 	if _, isPromise := AsPromise(v); !isObject || isPromise {
 		return v, nil
 	}
 	var thenable bool
-	if ex := s.Runtime.Try(func() { _, thenable = goja.AssertFunction(o.Get("then")) }); ex != nil {
+	if ex := rt.Try(func() { _, thenable = goja.AssertFunction(o.Get("then")) }); ex != nil {
 		return nil, ex
 	}
 	if !thenable {
 		return v, nil
 	}
-	promise, resolve, _ := s.Runtime.NewPromise()
-	settle, _ := goja.AssertFunction(s.Runtime.ToValue(func(call goja.FunctionCall) goja.Value {
+	promise, resolve, _ := rt.NewPromise()
+	settle, _ := goja.AssertFunction(rt.ToValue(func(call goja.FunctionCall) goja.Value {
 		Must(resolve(call.Argument(0)))
 		return goja.Undefined()
 	}))
 	if _, err := settle(goja.Undefined(), v); err != nil { // calls what the promise left to do, too
 		return nil, err
 	}
-	return s.Runtime.ToValue(promise), nil
+	return rt.ToValue(promise), nil
 }

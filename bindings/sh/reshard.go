@@ -71,7 +71,8 @@ func shReshard(c *call, sh *Helpers) goja.Value {
 	}
 	// Nobody waits on the mock's virtual time; a session is for one command at a
 	// time; and a guard, or who is asked, may keep the command from being sent.
-	if p == nil || !c.JS.OnWallClock() || c.s.Gateway.Guarded() || c.s.Gateway.Asks() || sh.current().Session != nil {
+	if p == nil || !script.OnWallClock(c.JS.Clock) || c.s.Gateway.Guarded() || c.s.Gateway.Asks() ||
+		sh.current().Session != nil {
 		return c.s.Display.Reply(sh.admin(kept))
 	}
 	return c.s.Display.Reply(sh.adminTelling(kept, c.Text(0), p))
@@ -99,7 +100,7 @@ func (sh *Helpers) adminTelling(body bson.D, ns string, p *display.Progress) bso
 	running.Wait()
 	if err != nil && s.JS.Context().Err() != nil {
 		p.End()
-		s.JS.Warn("Stopped waiting; the resharding of " + ns + " goes on: sh.abortReshardCollection ends it.")
+		s.JS.Out.Warn("Stopped waiting; the resharding of " + ns + " goes on: sh.abortReshardCollection ends it.")
 		s.JS.Abort(context.Cause(s.JS.Context()))
 	}
 	reply, err = s.Gateway.Answer(reply, err)

@@ -104,7 +104,7 @@ func (w *wait) look(ask func() standing) (now standing) {
 	if !w.away {
 		w.away, w.told = true, true
 		w.progress.End()
-		w.s.JS.Warn(fmt.Sprintf("The router does not answer (%s); waiting for it. Meanwhile %s; %s.",
+		w.s.JS.Out.Warn(fmt.Sprintf("The router does not answer (%s); waiting for it. Meanwhile %s; %s.",
 			script.OptionalText(e.Get("message")), w.goesOn, w.how))
 	}
 	return standing{lost: ex}
@@ -168,6 +168,6 @@ func (w *wait) tell(now standing) {
 func (w *wait) leave() {
 	w.progress.End()
 	if w.s.JS.Context().Err() != nil {
-		w.s.JS.Warn(fmt.Sprintf("Stopped waiting; %s; %s.", w.goesOn, w.how))
+		w.s.JS.Out.Warn(fmt.Sprintf("Stopped waiting; %s; %s.", w.goesOn, w.how))
 	}
 }

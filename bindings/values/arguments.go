@@ -33,7 +33,7 @@ type callee struct {
 }
 
 // refuse throws the shell's complaint about an argument.
-func (c callee) refuse(problem string) { c.w.throwInput(problem + " (" + c.name + ")") }
+func (c callee) refuse(problem string) { c.w.Errors.throwInput(problem + " (" + c.name + ")") }
 
 // checkTypes is the shell's check of positional arguments: types[i] lists what
 // position i may be, by JavaScript's typeof or by the name of a BSON class.
@@ -115,7 +115,7 @@ func isArray(o *goja.Object) bool {
 	return o.ClassName() == "Array"
 }
 
-// objectKind tells at a glance the objects that almost all are.
+// objectKind recognizes the common kinds of objects quickly.
 type objectKind uint8
 
 const (
