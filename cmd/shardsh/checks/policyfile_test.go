@@ -56,7 +56,7 @@ func TestPolicyMistakes(t *testing.T) {
 		"\nrules:\n  jumbos: on":               `3: unknown name "jumbos"; did you mean jumbo?`,
 		"rules:\n  jumbo: maybe":               `2: the rule jumbo takes on, off, or {max: …, severity: …}, not "maybe"`,
 		"rules:\n  jumbo:\n    limit: 5":       `3: unknown name "limit"`,
-		"rules:\n  jumbo:\n    max: 5%":        `3: jumbo: "5%" is nothing like 100`,
+		"rules:\n  jumbo:\n    max: 5%":        `3: jumbo: "5%" is not a value such as 100`,
 		"rules:\n  zones: {max: 5}":            "2: the rule zones has no threshold",
 		"rules:\n  zones: {severity: criticl}": `2: there is no severity "criticl"; did you mean critical?`,
 		"allow: [drain]":                       `1: there is no work to allow "drain"; there are draining, `,
