@@ -2,7 +2,6 @@ package diagnosis
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -187,17 +186,14 @@ func (a Answer) Headline() string {
 		return "nothing is wrong"
 	}
 	text := a.Symptoms[0].Sentence
-	switch more := len(a.Symptoms) - 1; {
-	case more == 1:
-		text += ", and one thing more is wrong"
-	case more > 1:
-		text += fmt.Sprintf(", and %d things more are wrong", more)
+	switch {
+	case len(a.Causes) == 0:
+		text += ": the balancer is working on it"
+	case !sameThing(a.Causes[0], a.Symptoms[0]):
+		text += ": " + a.Causes[0].Sentence
 	}
-	if len(a.Causes) > 0 && !sameThing(a.Causes[0], a.Symptoms[0]) {
-		return text + ": " + a.Causes[0].Sentence
-	}
-	if len(a.Causes) == 0 {
-		return text + ": the balancer is at work on it"
+	if more := int64(len(a.Symptoms) - 1); more > 0 {
+		text += "; " + counted(more, "more problem")
 	}
 	return text
 }

@@ -77,7 +77,7 @@ func acquire(ctx context.Context, client *mongo.Client, a CommandRunner, o Lease
 	steps.executor.comment = "shardsh " + lease.token.Hex()
 	t := &LeasedCluster{Steps: steps, lease: lease}
 	steps.executor.ready = t.renew
-	t.held, t.leave = lease.Keep(context.WithoutCancel(ctx))
+	t.held, t.leave = lease.KeepAlive(context.WithoutCancel(ctx))
 	t.held, t.lose = context.WithCancelCause(t.held)
 	return t, nil
 }

@@ -51,9 +51,9 @@ var (
 	firstStage    = regexp.MustCompile(`pipeline: \[ ?\{ ?"?(\$\w+)`)
 )
 
-// Plainly returns a text in which a server's refusal of a command is a few words
+// ShortenUnauthorized returns a text in which a server's refusal of a command is a few words
 // and the role that may, without the command as it was on the wire.
-func Plainly(text string) string {
+func ShortenUnauthorized(text string) string {
 	at := notAuthorized.FindStringSubmatchIndex(text)
 	if at == nil {
 		return text

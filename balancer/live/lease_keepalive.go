@@ -13,12 +13,12 @@ import (
 // releasing is how long giving a lease back may take. It runs out by itself.
 const releasing = 5 * time.Second
 
-// Keep renews the lease until leave is called, which gives it back. The context
+// KeepAlive renews the lease until leave is called, which gives it back. The context
 // ends when somebody else has the lease, with ErrLeaseLost for its cause: what only
 // the holder may do is done in this context, and its steps after a Renew of their own.
 // While nobody answers the lease may run out, and is renewed all the same as soon as
 // somebody does, if nobody has taken it.
-func (l *Lease) Keep(ctx context.Context) (held context.Context, leave func(context.Context) error) {
+func (l *Lease) KeepAlive(ctx context.Context) (held context.Context, leave func(context.Context) error) {
 	held, lose := context.WithCancelCause(ctx)
 	done := make(chan struct{})
 	go func() {
