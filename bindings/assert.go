@@ -81,7 +81,7 @@ func (c *call) comparison(operator, format string) string {
 func (c *call) throwAssertion(text string) { panic(c.assertion(text)) }
 
 func (c *call) assertion(text string) *goja.Object {
-	e := c.JS.World.NewError("AssertionError", text)
+	e := c.JS.World.Errors.New("AssertionError", text)
 	script.Must(e.Set("generatedMessage", false))
 	script.Must(e.Set("code", "ERR_ASSERTION"))
 	return e
@@ -120,8 +120,8 @@ func nodeAsserts() map[string]func(*call) goja.Value {
 	}
 	loose := func(_ *call, a, b goja.Value) bool { return a.Equals(b) || goja.IsNaN(a) && goja.IsNaN(b) }
 	strict := func(_ *call, a, b goja.Value) bool { return a.SameAs(b) }
-	deep := func(c *call, a, b goja.Value) bool { return c.JS.DeepEqual(a, b, false) }
-	deepStrict := func(c *call, a, b goja.Value) bool { return c.JS.DeepEqual(a, b, true) }
+	deep := func(c *call, a, b goja.Value) bool { return script.DeepEqual(c.JS.World, a, b, false) }
+	deepStrict := func(c *call, a, b goja.Value) bool { return script.DeepEqual(c.JS.World, a, b, true) }
 	return map[string]func(*call) goja.Value{
 		"ok":          func(c *call) goja.Value { return c.assertTrue() },
 		"equal":       compareAssert("==", "%s == %s", loose),
@@ -219,7 +219,7 @@ func thrownBy(err error) goja.Value {
 
 func (c *call) errorText(err error) string {
 	if v := thrownBy(err); v != nil {
-		return c.JS.Thrown(v).Error()
+		return c.JS.Errors.Thrown(v).Error()
 	}
 	return err.Error()
 }
@@ -277,7 +277,7 @@ func (c *call) checkThrown(thrown goja.Value, text string) {
 			if re, ok := want.(*goja.Object); ok && re.ClassName() == "RegExp" && have != nil && c.matches(have.String(), re) {
 				continue
 			}
-			if have == nil || !c.JS.DeepEqual(have, want, true) {
+			if have == nil || !script.DeepEqual(c.JS.World, have, want, true) {
 				c.failAssert(2, "The error has another %s than expected: %s", k, text)
 			}
 		}

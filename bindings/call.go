@@ -24,7 +24,7 @@ type method[T any] struct {
 
 // prototype returns the prototype of a kind of object with its methods.
 func prototype[T any](s *Shell, label string, methods []method[T]) *goja.Object {
-	if p := s.JS.Class(label); p != nil {
+	if p := s.JS.Classes.Prototype(label); p != nil {
 		return p
 	}
 	list := make([]script.Method[T], len(methods))

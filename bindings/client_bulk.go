@@ -137,7 +137,7 @@ func (b *clientBulk) result(c *call, admin *database, reply bson.Raw, ordered, v
 	if ordered {
 		message = "Mongo client ordered bulk write encountered a write error."
 	}
-	e := c.JS.World.NewError("MongoClientBulkWriteError", message)
+	e := c.JS.World.Errors.New("MongoClientBulkWriteError", message)
 	c.s.gateway.AddLabels(e, nil)
 	script.Must(e.Set("writeErrors", failures))
 	script.Must(e.Set("writeConcernErrors", c.JS.Runtime.NewArray()))

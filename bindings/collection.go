@@ -27,7 +27,7 @@ func newCollection(d *database, name string) *collection {
 }
 
 func (s *Shell) collectionPrototype() *goja.Object {
-	if p := s.JS.Class("Collection"); p != nil {
+	if p := s.JS.Classes.Prototype("Collection"); p != nil {
 		return p
 	}
 	var all []method[*collection]

@@ -211,7 +211,7 @@ func (c *call) count(coll *collection, body bson.D) goja.Value {
 }
 
 func collCount(c *call, coll *collection) goja.Value {
-	c.JS.Deprecate("Collection.count() is deprecated. Use countDocuments or estimatedDocumentCount.")
+	c.JS.Out.Deprecate("Collection.count() is deprecated. Use countDocuments or estimatedDocumentCount.")
 	body := bson.D{{Key: "count", Value: coll.name}, {Key: "query", Value: c.filterArg(0)}}
 	return c.count(coll, c.JS.Merge(body, c.Arg(1), notSent...))
 }
@@ -224,7 +224,7 @@ func collDistinct(c *call, coll *collection) goja.Value {
 }
 
 func collMapReduce(c *call, coll *collection) goja.Value {
-	c.JS.Deprecate("Collection.mapReduce() is deprecated. Use an aggregation instead.\nSee " +
+	c.JS.Out.Deprecate("Collection.mapReduce() is deprecated. Use an aggregation instead.\nSee " +
 		"https://mongodb.com/docs/manual/core/map-reduce for details.")
 	return c.s.display.Reply(coll.d.Run(c.mapReduceBody(coll)))
 }

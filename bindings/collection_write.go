@@ -124,7 +124,7 @@ func (c *call) insertAll(coll *collection, list, options *goja.Object) goja.Valu
 }
 
 func collInsert(c *call, coll *collection) goja.Value {
-	c.JS.Deprecate("Collection.insert() is deprecated. Use insertOne, insertMany, or bulkWrite.")
+	c.JS.Out.Deprecate("Collection.insert() is deprecated. Use insertOne, insertMany, or bulkWrite.")
 	list := c.Object(0)
 	if list.ClassName() != "Array" {
 		list = c.JS.Runtime.NewArray(list)
@@ -133,7 +133,7 @@ func collInsert(c *call, coll *collection) goja.Value {
 }
 
 func collSave(c *call, coll *collection) goja.Value {
-	c.JS.Deprecate("Collection.save() is deprecated. Use insertOne, insertMany, updateOne, updateMany, or " +
+	c.JS.Out.Deprecate("Collection.save() is deprecated. Use insertOne, insertMany, updateOne, updateMany, or " +
 		"findOneAndUpdate.")
 	id := script.Property(c.Object(0), "_id")
 	if id == nil {
@@ -229,7 +229,7 @@ func collReplaceOne(c *call, coll *collection) goja.Value {
 // collUpdate takes options as mongosh does and the two booleans of the old
 // shell.
 func collUpdate(c *call, coll *collection) goja.Value {
-	c.JS.Deprecate("Collection.update() is deprecated. Use updateOne, updateMany, or bulkWrite.")
+	c.JS.Out.Deprecate("Collection.update() is deprecated. Use updateOne, updateMany, or bulkWrite.")
 	options := c.Object(2)
 	multi := c.Arg(3).ToBoolean()
 	if options == nil {
@@ -248,7 +248,7 @@ func (c *call) delete(coll *collection, options *goja.Object, one bool) goja.Val
 }
 
 func collRemove(c *call, coll *collection) goja.Value {
-	c.JS.Deprecate("Collection.remove() is deprecated. Use deleteOne, deleteMany, findOneAndDelete, or bulkWrite.")
+	c.JS.Out.Deprecate("Collection.remove() is deprecated. Use deleteOne, deleteMany, findOneAndDelete, or bulkWrite.")
 	options := c.Object(1)
 	one := options == nil && c.Arg(1).ToBoolean()
 	if v := script.Property(options, "justOne"); v != nil {

@@ -188,7 +188,7 @@ func (s *Shell) columns(rows [][]string, color string, right bool) string {
 	}
 	var b strings.Builder
 	for _, r := range rows {
-		line := s.JS.Paint(color, r[0])
+		line := s.JS.Out.Paint(color, r[0])
 		gap := strings.Repeat(" ", first-len([]rune(r[0])))
 		switch {
 		case right:
@@ -239,10 +239,10 @@ func showCollections(c *call, d *database) goja.Value {
 	pad(system)
 	var b strings.Builder
 	for _, r := range plain {
-		b.WriteString(c.JS.Paint(script.NameColor, r[0]) + r[1] + "\n")
+		b.WriteString(c.JS.Out.Paint(script.NameColor, r[0]) + r[1] + "\n")
 	}
 	for _, r := range system {
-		b.WriteString(c.JS.Paint(script.DimColor, r[0]) + r[1] + "\n")
+		b.WriteString(c.JS.Out.Paint(script.DimColor, r[0]) + r[1] + "\n")
 	}
 	return c.JS.ShownStyled(b.String())
 }

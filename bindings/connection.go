@@ -217,7 +217,7 @@ func (s *Shell) openClient(settings *options.ClientOptions) *mongo.Client {
 func (s *Shell) throwUnreachable(err error) {
 	e := s.gateway.ErrorOf(err)
 	if name, _ := server.ConnectionError(err); name == "MongoNetworkError" {
-		script.Must(e.SetPrototype(s.JS.World.NewError(name, "").Prototype()))
+		script.Must(e.SetPrototype(s.JS.World.Errors.New(name, "").Prototype()))
 	}
 	panic(e)
 }

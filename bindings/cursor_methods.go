@@ -15,7 +15,7 @@ import (
 )
 
 func (s *Shell) cursorPrototype() *goja.Object {
-	if p := s.JS.Class("Cursor"); p != nil {
+	if p := s.JS.Classes.Prototype("Cursor"); p != nil {
 		return p
 	}
 	p := prototype(s, "Cursor", slices.Concat(cursorMethods(), cursorLegacyMethods()))

@@ -261,7 +261,7 @@ func dbPrintCollectionStats(c *call, d *database) goja.Value {
 			stats = c.s.collectionStats(d.collection(name),
 				statsOptions{scale: scale})
 		}); ex != nil {
-			stats = c.JS.NewObject("ok", 0, "errmsg", c.JS.Thrown(ex.Value()).Message)
+			stats = c.JS.NewObject("ok", 0, "errmsg", c.JS.Errors.Thrown(ex.Value()).Message)
 		}
 		script.Must(value.Set(name, stats))
 	}

@@ -62,11 +62,11 @@ func databaseAdminMethods() []method[*database] {
 			return c.s.display.Reply(d.Admin(body))
 		}, "Loads the TLS certificates again."},
 		{"getLastError", "w?:any wtimeout?:number", func(c *call, _ *database) goja.Value {
-			c.JS.Deprecate("Database.getLastError() is deprecated and has no effect. Errors are thrown.")
+			c.JS.Out.Deprecate("Database.getLastError() is deprecated and has no effect. Errors are thrown.")
 			return goja.Null()
 		}, ""},
 		{"getLastErrorObj", "", func(c *call, _ *database) goja.Value {
-			c.JS.Deprecate("Database.getLastErrorObj() is deprecated and has no effect. Errors are thrown.")
+			c.JS.Out.Deprecate("Database.getLastErrorObj() is deprecated and has no effect. Errors are thrown.")
 			return c.JS.NewObject("err", goja.Null(), "ok", 1)
 		}, ""},
 		{"setSecondaryOk", "", func(_ *call, d *database) goja.Value { d.on.allowSecondaries(); return nil },

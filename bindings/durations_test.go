@@ -62,7 +62,7 @@ func TestHelpersTakeTimes(t *testing.T) {
 	}
 	for _, name := range helperNames(t) {
 		of := c.JS.Runtime.GlobalObject().Get("sh").ToObject(c.JS.Runtime).Get(name)
-		h, _ := c.JS.HelpOn(of.ToObject(c.JS.Runtime))
+		h, _ := c.JS.Help.Of(of.ToObject(c.JS.Runtime))
 		for i, parameter := range parameters(h) {
 			before := before(name, i)
 			if slices.Contains(lasting, strings.TrimSuffix(parameter, "?")) {

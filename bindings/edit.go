@@ -29,7 +29,7 @@ func (c *call) edit() goja.Value {
 	if err := c.s.cfg.Sandbox.MayStart(); err != nil {
 		c.JS.Rethrow(err)
 	}
-	c.JS.Write("Opening an editor...\n")
+	c.JS.Out.Write("Opening an editor...\n")
 	editor := c.s.editor()
 	if len(editor) == 0 {
 		c.JS.Throw("Error", "Command failed with an error: please define an external editor: config.set(\"editor\", "+

@@ -23,7 +23,7 @@ func (s *Shell) defineGlobals() {
 		"jsTest":  s.newJSTest,
 		"Random":  s.newRandom,
 		"DBQuery": s.newDBQuery,
-		"help":    func() goja.Value { return s.JS.HelpFunction(s.help) },
+		"help":    func() goja.Value { return s.JS.Help.Function(s.help) },
 		"Mongo":   s.newMongoConstructor,
 	} {
 		s.JS.Lazy(name, build)

@@ -49,5 +49,5 @@ func (s *Shell) helpBSON(name string, constructor *goja.Object) {
 	if !ok {
 		return
 	}
-	s.JS.HelpProperty(constructor, func() string { return script.Help{Form: about[0], Text: about[1]}.Render(s.JS) })
+	s.JS.Help.Property(constructor, func() string { return script.Help{Form: about[0], Text: about[1]}.Render(s.JS) })
 }

@@ -34,5 +34,5 @@ func (s *Shell) help() string {
 			rows = append(rows, [2]string{script.CallForm(g.Name, g.Signature), g.Help})
 		}
 	}
-	return s.JS.HelpTable("Shell Help", rows)
+	return s.JS.Out.HelpTable("Shell Help", rows)
 }

@@ -47,7 +47,7 @@ func legacyGlobals() []global {
 			return c.JS.Runtime.ToValue(c.JS.Value(c.Arg(0)).Equal(c.JS.Value(c.Arg(1))))
 		}, ""},
 		{"friendlyEqual", "", func(c *call) goja.Value {
-			return c.JS.Runtime.ToValue(c.Arg(0).Equals(c.Arg(1)) || c.JS.SameDocument(c.Arg(0), c.Arg(1)))
+			return c.JS.Runtime.ToValue(c.Arg(0).Equals(c.Arg(1)) || script.SameDocument(c.JS.World, c.Arg(0), c.Arg(1)))
 		}, ""},
 		{"isNumber", "", func(c *call) goja.Value { return c.JS.Runtime.ToValue(script.TypeOf(c.Arg(0)) == "number") },
 			""},

@@ -30,10 +30,10 @@ func (s *Shell) legacyClasses() map[string]func() goja.Value {
 		"WriteResult":     func() goja.Value { return s.classStub("WriteResult", s.resultPrototype()) },
 		"WriteError":      func() goja.Value { return s.classStub("WriteError", s.namedPrototype("WriteError")) },
 		"BulkWriteError": func() goja.Value {
-			return s.classStub("BulkWriteError", s.JS.World.NewError("MongoBulkWriteError", "").Prototype())
+			return s.classStub("BulkWriteError", s.JS.World.Errors.New("MongoBulkWriteError", "").Prototype())
 		},
 		"WriteCommandError": func() goja.Value {
-			return s.classStub("WriteCommandError", s.JS.World.NewError("MongoServerError", "").Prototype())
+			return s.classStub("WriteCommandError", s.JS.World.Errors.New("MongoServerError", "").Prototype())
 		},
 		"ErrorCodes":       s.newErrorCodes,
 		"ErrorCodeStrings": s.newErrorCodeStrings,

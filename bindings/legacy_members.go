@@ -38,7 +38,7 @@ func databaseLegacyMethods() []method[*database] {
 			return c.s.display.Reply(c.s.gateway.MustSend(d.Request(c.commandBody(0), server.Reads)))
 		}, ""},
 		{"getLastErrorCmd", "", func(c *call, _ *database) goja.Value {
-			c.JS.Deprecate("Database.getLastErrorCmd() is deprecated and has no effect. Errors are thrown.")
+			c.JS.Out.Deprecate("Database.getLastErrorCmd() is deprecated and has no effect. Errors are thrown.")
 			return c.JS.NewObject("err", goja.Null(), "ok", 1)
 		}, ""},
 		{"removeUser", "name:string writeConcern?:object", dropPrincipal("dropUser"), "The old name of dropUser."},
@@ -205,7 +205,7 @@ func (s *Shell) newJSTest() goja.Value {
 			if c.Object(0) != nil {
 				text = c.s.toJSON(c.Arg(0), true)
 			}
-			c.JS.Write("[" + c.JS.Clock.Now().UTC().Format(time.RFC3339) + "] " + text + "\n")
+			c.JS.Out.Write("[" + c.JS.Clock.Now().UTC().Format(time.RFC3339) + "] " + text + "\n")
 			return nil
 		},
 		"options": func(*call) goja.Value { return options },

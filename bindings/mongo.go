@@ -212,13 +212,13 @@ func mongoSetReadPref(c *call, m *mongoObject) goja.Value {
 
 // allowSecondaries is setSecondaryOk.
 func (m *mongoObject) allowSecondaries() {
-	m.s.JS.Deprecate(".setSecondaryOk() is deprecated. Use .setReadPref(\"primaryPreferred\") instead")
+	m.s.JS.Out.Deprecate(".setSecondaryOk() is deprecated. Use .setReadPref(\"primaryPreferred\") instead")
 	mode := m.readPref().Mode()
 	if mode != readpref.PrimaryMode {
-		m.s.JS.Write("Leaving read preference unchanged (is already \"" + mode.String() + "\")\n")
+		m.s.JS.Out.Write("Leaving read preference unchanged (is already \"" + mode.String() + "\")\n")
 		return
 	}
-	m.s.JS.Write("Setting read preference from \"primary\" to \"primaryPreferred\"\n")
+	m.s.JS.Out.Write("Setting read preference from \"primary\" to \"primaryPreferred\"\n")
 	m.ReadPreference = readpref.PrimaryPreferred()
 }
 

@@ -13,7 +13,7 @@ import (
 // mongoPrototype returns what connections inherit from: methods, and the field
 // that scripts of the old shell give to new Mongo().
 func (s *Shell) mongoPrototype() *goja.Object {
-	return s.JS.Cached("Mongo with fields", func() *goja.Object {
+	return s.JS.Classes.Cached("Mongo with fields", func() *goja.Object {
 		proto := prototype(s, "Mongo", slices.Concat(mongoMethods(), connectionLegacyMethods()))
 		host := s.JS.Runtime.ToValue(func(fc goja.FunctionCall) goja.Value {
 			m, ok := script.Receiver[*mongoObject](fc.This)

@@ -28,7 +28,7 @@ var errNoPassword = errors.New("no password was given: the input has ended")
 // passwordPrompt asks for a password (rules/04-command-line-and-prompt §2.12). It is never part of an
 // input, so the history does not see it.
 func (c *call) passwordPrompt() goja.Value {
-	c.JS.Write("Enter password\n")
+	c.JS.Out.Write("Enter password\n")
 	text, err := c.s.readPassword()
 	if c.JS.Context().Err() != nil {
 		c.JS.Abort(context.Cause(c.JS.Context()))

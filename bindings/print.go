@@ -21,11 +21,11 @@ func printGlobals() []global {
 				}
 				texts[i] = c.JS.World.Printjson(c.s.display.WithoutGossip(v))
 			}
-			c.JS.WriteOwn(strings.Join(texts, " ") + "\n")
+			c.JS.Out.WriteOwn(strings.Join(texts, " ") + "\n")
 			return nil
 		}, "Prints values with every entry on a line of its own."},
 		{"printjsononeline", "", func(c *call) goja.Value {
-			c.JS.Write(c.s.toJSON(c.Arg(0), true) + "\n")
+			c.JS.Out.Write(c.s.toJSON(c.Arg(0), true) + "\n")
 			return nil
 		}, "Prints a value as JSON on one line."},
 	}

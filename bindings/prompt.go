@@ -96,5 +96,5 @@ func (s *Shell) tellPrompt(of goja.Value, why string) {
 		return
 	}
 	s.promptTold = of
-	s.JS.Warn("Warning: prompt() failed, and the usual prompt is shown: " + why)
+	s.JS.Out.Warn("Warning: prompt() failed, and the usual prompt is shown: " + why)
 }

@@ -103,7 +103,7 @@ func (s *Shell) legacyMembers(o *goja.Object, w *writeResult) {
 // resultPrototype holds what results of the old shell can do. It does not name
 // its class when it is printed.
 func (s *Shell) resultPrototype() *goja.Object {
-	return s.JS.Cached("result", func() *goja.Object {
+	return s.JS.Classes.Cached("result", func() *goja.Object {
 		base := s.JS.Runtime.NewObject().Prototype()
 		p := s.JS.Runtime.CreateObject(base)
 		for name, f := range oldResultMethods() {
@@ -189,7 +189,7 @@ func (s *Shell) throwFailures(w *writeResult, ops []writeOp, bulk bool) {
 		panic(s.bulkError(w, ops, w.concern))
 	case w.concern != nil:
 		e := s.gateway.ServerError(w.concern, nil)
-		script.Must(e.SetPrototype(s.JS.World.NewError("MongoWriteConcernError", "").Prototype()))
+		script.Must(e.SetPrototype(s.JS.World.Errors.New("MongoWriteConcernError", "").Prototype()))
 		script.Must(e.Set("result", s.JS.World.DocToJS(w.reply)))
 		panic(e)
 	}
@@ -198,7 +198,7 @@ func (s *Shell) throwFailures(w *writeResult, ops []writeOp, bulk bool) {
 // bulkError returns the error of a list of writes, worded and numbered after
 // its first cause.
 func (s *Shell) bulkError(w *writeResult, ops []writeOp, cause bson.Raw) *goja.Object {
-	e := s.JS.World.NewError("MongoBulkWriteError", rawdoc.Text(cause, "errmsg"))
+	e := s.JS.World.Errors.New("MongoBulkWriteError", rawdoc.Text(cause, "errmsg"))
 	s.gateway.AddLabels(e, nil)
 	script.Must(e.Set("errorResponse", s.JS.World.DocToJS(cause)))
 	script.Must(e.Set("code", s.JS.World.ToJS(cause.Lookup("code"))))
@@ -266,7 +266,7 @@ func (s *Shell) writeErrorObject(f writeFailure) *goja.Object {
 
 // namedPrototype makes objects print under a class name.
 func (s *Shell) namedPrototype(class string) *goja.Object {
-	return s.JS.Cached("class "+class, func() *goja.Object {
+	return s.JS.Classes.Cached("class "+class, func() *goja.Object {
 		p := s.JS.Runtime.NewObject()
 		ctor := s.function(class, func(*call) goja.Value { return nil })
 		script.Define(ctor, "prototype", p)

@@ -153,7 +153,7 @@ func (s *Shell) newSettings() goja.Value {
 			c.Check("config."+name, params)
 			return f(c)
 		})
-		s.JS.Describe(fn, script.Help{Form: script.CallForm(name, signature), Class: configClass, Text: help})
+		s.JS.Help.Describe(fn, script.Help{Form: script.CallForm(name, signature), Class: configClass, Text: help})
 		script.Define(o, name, fn)
 	}
 	unknown := func(name string) goja.Value {
@@ -186,7 +186,7 @@ func (s *Shell) newSettings() goja.Value {
 		opt.set(&c.s.settings, c.JS.Runtime.ToValue(opt.get(&standard)))
 		return c.changed(opt, "has been reset to its default value")
 	})
-	s.JS.HelpProperty(o, s.configHelp)
+	s.JS.Help.Property(o, s.configHelp)
 	s.JS.World.SetPrinter(o, func() string {
 		m, err := s.JS.Runtime.New(s.JS.Runtime.GlobalObject().Get("Map"))
 		if err != nil {
@@ -204,7 +204,7 @@ func (s *Shell) newSettings() goja.Value {
 }
 
 func (s *Shell) configHelp() string {
-	return s.JS.HelpTable("Config Class", [][2]string{
+	return s.JS.Out.HelpTable("Config Class", [][2]string{
 		{"config", "Shows all settings."},
 		{"config.get(key)", "Returns the value of a setting."},
 		{"config.set(key, value)", "Changes a setting; one made at a prompt lasts."},
@@ -240,7 +240,7 @@ func (c *call) changed(opt *option, how string) goja.Value {
 func (s *Shell) newDBQuery() goja.Value {
 	o := s.classStub("DBQuery", s.cursorPrototype()).(*goja.Object)
 	notice := func() {
-		s.JS.Deprecate("DBQuery.shellBatchSize is deprecated, please use config.set(\"displayBatchSize\") instead")
+		s.JS.Out.Deprecate("DBQuery.shellBatchSize is deprecated, please use config.set(\"displayBatchSize\") instead")
 	}
 	get := s.JS.Runtime.ToValue(func(goja.FunctionCall) goja.Value {
 		notice()

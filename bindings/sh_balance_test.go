@@ -18,7 +18,7 @@ func TestBalance(t *testing.T) {
 			"[ true, [ 'shop.orders' ], 0 ]"},
 		step{`[on("a"), on("b"), on("c")].sort()`, "[ 1, 2, 2 ]"},
 		step{`db.getSiblingDB("shardsh").leases.countDocuments({})`, "0"},
-		step{`sh.balance("shop.orders")`, "Balanced; 0 moves, 0 B in 0 s."},
+		step{`sh.balance("shop.orders")`, "Balanced; 0 moves, 0 B in 0s."},
 		// What it is taken over from has it again.
 		step{`sh.balancerWindow("02:00", "02:01"); sh.startBalancer(); sh.balance("shop.orders", { takeOver: true }).reached`,
 			"The balancing of shop.orders is on again.\ntrue"},

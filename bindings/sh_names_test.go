@@ -131,7 +131,7 @@ func helperNames(t *testing.T) []string {
 func helperOf(t *testing.T, name string) (h script.Help, ok bool) {
 	t.Helper()
 	c := onMock(t, mock.Config{})
-	return c.JS.HelpOn(c.JS.Runtime.GlobalObject().Get("sh").ToObject(c.JS.Runtime).Get(name).ToObject(c.JS.Runtime))
+	return c.JS.Help.Of(c.JS.Runtime.GlobalObject().Get("sh").ToObject(c.JS.Runtime).Get(name).ToObject(c.JS.Runtime))
 }
 
 // helperHelp returns the names of a helper's arguments.

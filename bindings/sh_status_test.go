@@ -69,9 +69,9 @@ func TestTablesOfTheOthers(t *testing.T) {
 	for input, row := range map[string]string{
 		"sh.status()":                         "shard  sharded data",
 		"sh.zones()":                          "  EU    sh0     app.orders  0     500",
-		"sh.balancerSummary()":                "  app.orders  NO, chunksImbalance                        4.77 MiB      25      1",
+		"sh.balancerSummary()":                "  app.orders  NO, chunksImbalance                        4.76 MiB      25      1",
 		"db.orders.getShardDistribution()":    "  sh0    2.86 MiB  59.99      29990       10",
-		"show shards":                         "  sh1       1.91 MiB      11                sh1/h2:27018",
+		"show shards":                         "  sh1        1.9 MiB      11                sh1/h2:27018",
 		"show zones":                          "  EU    sh0     app.orders  0     500",
 		"show chunks":                         "  app.orders  sh0        15      1",
 		"show chunks app.orders":              `  … and 5 more: sh.chunks("app.orders")`,

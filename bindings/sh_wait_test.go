@@ -133,7 +133,7 @@ func TestMidLine(t *testing.T) {
 		{`print()`, false},
 		{`sh.waitForBalance("app.orders", {timeout: 11000})`, false}, // its line is cleared
 	} {
-		if _, _ = c.show(tc.call); c.JS.MidLine() != tc.want {
+		if _, _ = c.show(tc.call); c.JS.Out.MidLine() != tc.want {
 			t.Errorf("%s leaves it at %v", tc.call, !tc.want)
 		}
 	}
@@ -147,7 +147,7 @@ func TestProgressOfPhases(t *testing.T) {
 		defragmenting("moveAndMergeChunks", 90), defragmenting("moveAndMergeChunks", 60), defragmenting("mergeChunks", 4), collectionStatus(""),
 	}})
 	_, _ = c.show(`sh.defragment("app.orders", {wait: true, interval: 60000})`)
-	want := "app.orders (moveAndMergeChunks): 30 chunks done, 60 chunks left, 30 chunks/min, 11h00m to go\n" +
+	want := "app.orders (moveAndMergeChunks): 30 chunks done, 60 chunks left, 30 chunks/min, 11h to go\n" +
 		"app.orders (mergeChunks): 0 chunks done, 4 chunks left, 10h59m to go\n"
 	if got := c.errs.String(); got != want {
 		t.Error(got)

@@ -25,7 +25,7 @@ func (s *Shell) warnAboutRunning(name, text string) {
 			continue
 		}
 		line := strings.Count(before, "\n") + 1
-		s.JS.WarnOnce(fmt.Sprintf("Warning: %s:%d: sh.isBalancerRunning() returns a document, which is always true; use "+
+		s.JS.Out.WarnOnce(fmt.Sprintf("Warning: %s:%d: sh.isBalancerRunning() returns a document, which is always true; use "+
 			"sh.isBalancerInRound()", name, line))
 		return
 	}

@@ -53,7 +53,8 @@ func (a Apply) Run(ctx context.Context, c Cluster, r Reporter) (PlanResult, erro
 		a.Journal = strings.TrimSuffix(a.PlanFile, filepath.Ext(a.PlanFile)) + ".journal"
 	}
 	return job{
-		verb: "apply", RunOptions: a.RunOptions, onChange: a.OnChange, open: func() (*apply.Execution, error) { return a.open(c) },
+		verb: "apply", RunOptions: a.RunOptions, onChange: a.OnChange,
+		open: func() (*apply.Execution, error) { return a.open(c) },
 	}.run(ctx, c, &serial{next: r})
 }
 

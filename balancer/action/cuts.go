@@ -98,8 +98,8 @@ const near = 1000
 // evenPoints cuts all hashes into n parts.
 func evenPoints(c *catalog.CollectionState, n int) ([]catalog.Key, error) {
 	if c.Pattern.HashedField() != 0 {
-		return nil, refuse("the shard key of %s, %s, does not begin with a hash, so where its keys lie is not known: give {points}, "+
-			"or cut by a sample of its documents with {fromSample}", c.Namespace, c.Pattern)
+		return nil, refuse("the shard key of %s, %s, does not begin with a hash, so where its keys lie is not known: "+
+			"give {points}, or cut by a sample of its documents with {fromSample}", c.Namespace, c.Pattern)
 	}
 	var there []int64
 	for chunk := range c.Table.All() {
@@ -160,8 +160,8 @@ func sampled(ctx context.Context, client *mongo.Client, c *catalog.CollectionSta
 		return nil, fmt.Errorf("a sample of %s: %w", c.Namespace, err)
 	}
 	if len(keys) == 0 {
-		return nil, refuse("%s has no documents to take a sample of: give {points}, or {chunks} for a key that begins with a hash",
-			c.Namespace)
+		return nil, refuse("%s has no documents to take a sample of: give {points}, or {chunks} for a key that begins "+
+			"with a hash", c.Namespace)
 	}
 	slices.SortFunc(keys, catalog.Key.Compare)
 	var points []catalog.Key

@@ -8,6 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/humanize"
 	"shardsh/balancer/plan"
 	"shardsh/balancer/policy"
 )
@@ -106,7 +107,7 @@ func (s stepOn) recipient() error {
 		return nil
 	}
 	what := fmt.Sprintf("%s to %s of %s is in zone %s now, and shard %s is not",
-		s.bound(s.step.Min), s.bound(s.step.Max), s.step.Namespace, zone, s.step.To)
+		humanize.Literal(s.bound(s.step.Min)), humanize.Literal(s.bound(s.step.Max)), s.step.Namespace, zone, s.step.To)
 	switch {
 	case !s.undoes:
 		return changed(s.step, "%s", what)

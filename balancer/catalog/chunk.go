@@ -5,6 +5,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/humanize"
 	"shardsh/balancer/keyorder"
 	"shardsh/balancer/mongoerr"
 )
@@ -227,7 +228,7 @@ func (s *storedChunk) eachHistory(read func(validAfter bson.Timestamp, shard []b
 			}
 		}
 		if len(shard) == 0 {
-			return mongoerr.New(mongoerr.NoSuchKey, "entry of chunk history lacks a shard: %s", e.Value)
+			return mongoerr.New(mongoerr.NoSuchKey, "entry of chunk history lacks a shard: %s", humanize.ValueLiteral(e.Value))
 		}
 		if first && !s.since.IsZero() && at != s.since {
 			return mongoerr.New(mongoerr.BadValue, "chunk history begins at %v but onCurrentShardSince is %v", at, s.since)

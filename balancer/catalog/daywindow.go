@@ -5,6 +5,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/humanize"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -41,7 +42,8 @@ func ParseDayWindows(v bson.RawValue) ([]DayWindow, error) {
 func parseDayWindow(entry bson.RawValue) (DayWindow, error) {
 	doc, ok := entry.DocumentOK()
 	if !ok {
-		return DayWindow{}, mongoerr.New(mongoerr.BadValue, "activeWindowDOW has the entry %s, which is no document", entry)
+		return DayWindow{}, mongoerr.New(mongoerr.BadValue, "activeWindowDOW has the entry %s, which is not a document",
+			humanize.ValueLiteral(entry))
 	}
 	day, err := doc.LookupErr("day")
 	if err != nil {
@@ -58,7 +60,7 @@ func parseDayWindow(entry bson.RawValue) (DayWindow, error) {
 		}
 	}
 	return DayWindow{}, mongoerr.New(mongoerr.BadValue,
-		"activeWindowDOW has the day %s, which is none of Monday to Sunday", day)
+		"activeWindowDOW has the day %s, which is none of Monday to Sunday", humanize.ValueLiteral(day))
 }
 
 // Contains reports whether now lies in the window on its day. A window over

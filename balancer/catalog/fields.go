@@ -6,6 +6,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/humanize"
 	"shardsh/balancer/keyorder"
 	"shardsh/balancer/mongoerr"
 )
@@ -80,7 +81,8 @@ func (f field) int64(dst *int64) error {
 	order := keyorder.Append(nil, f.value)
 	n, _, ok := keyorder.Restore(nil, order, bson.TypeInt64)
 	if !ok {
-		return mongoerr.New(mongoerr.BadValue, "field %q must be an integer of 64 bits, not %s", f.name, f.value)
+		return mongoerr.New(mongoerr.BadValue, "field %q must be an integer of 64 bits, not %s", f.name,
+			humanize.ValueLiteral(f.value))
 	}
 	*dst = bson.RawValue{Type: bson.TypeInt64, Value: n}.Int64()
 	return nil

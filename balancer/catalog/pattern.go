@@ -9,6 +9,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/humanize"
 	"shardsh/balancer/keyorder"
 	"shardsh/balancer/mongoerr"
 )
@@ -39,9 +40,11 @@ func ParseKeyPattern(doc bson.Raw) (KeyPattern, error) {
 		switch {
 		case ascending(e.Value):
 		case !isHashed(e.Value):
-			return KeyPattern{}, mongoerr.New(mongoerr.BadValue, "shard key field %s must be 1 or \"hashed\" in %s", name, doc)
+			return KeyPattern{}, mongoerr.New(mongoerr.BadValue, "shard key field %s must be 1 or \"hashed\" in %s", name,
+				humanize.Literal(doc))
 		case p.hashed >= 0:
-			return KeyPattern{}, mongoerr.New(mongoerr.BadValue, "more than one hashed field in shard key %s", doc)
+			return KeyPattern{}, mongoerr.New(mongoerr.BadValue, "more than one hashed field in shard key %s",
+				humanize.Literal(doc))
 		default:
 			p.hashed = len(p.fields)
 		}
@@ -153,7 +156,7 @@ func (p KeyPattern) Extends(o KeyPattern) bool {
 }
 
 // String returns the pattern as extended JSON.
-func (p KeyPattern) String() string { return p.Doc().String() }
+func (p KeyPattern) String() string { return humanize.Literal(p.Doc()) }
 
 // GlobalMin returns the smallest key: MinKey in every field (rules/03-catalog-and-keys §4.2).
 func (p KeyPattern) GlobalMin() Key {
@@ -185,17 +188,18 @@ func (p KeyPattern) Key(bound bson.Raw) (Key, error) {
 		i := p.p.position(e.Name, found)
 		switch {
 		case i < 0:
-			return Key{}, fmt.Errorf("%w: %s has the field %s that is not in %s", ErrNotShardKey, bound, e.Name, p)
+			return Key{}, fmt.Errorf("%w: %s has the field %s that is not in %s", ErrNotShardKey, humanize.Literal(bound),
+				e.Name, p)
 		case b.values[i].Type != 0:
-			return Key{}, fmt.Errorf("%w: %s has the field %s twice", ErrNotShardKey, bound, e.Name)
+			return Key{}, fmt.Errorf("%w: %s has the field %s twice", ErrNotShardKey, humanize.Literal(bound), e.Name)
 		case e.Value.Type == bson.TypeArray:
-			return Key{}, fmt.Errorf("%w: the field %s of %s is an array", ErrNotShardKey, e.Name, bound)
+			return Key{}, fmt.Errorf("%w: the field %s of %s is an array", ErrNotShardKey, e.Name, humanize.Literal(bound))
 		}
 		b.values[i] = e.Value
 		found++
 	}
 	if found < len(p.p.fields) {
-		return Key{}, fmt.Errorf("%w: %s lacks fields of %s", ErrNotShardKey, bound, p)
+		return Key{}, fmt.Errorf("%w: %s lacks fields of %s", ErrNotShardKey, humanize.Literal(bound), p)
 	}
 	return b.key(), nil
 }
@@ -239,10 +243,10 @@ func (p KeyPattern) extend(prefix bson.Raw, mismatch, longer mongoerr.Code) (Key
 	for e, rest, ok := keyorder.Next(keyorder.Body(prefix)); ok; e, rest, ok = keyorder.Next(rest) {
 		i := len(b.values)
 		if i >= p.Len() {
-			return Key{}, mongoerr.New(longer, "bound %s is longer than shard key %s", prefix, p)
+			return Key{}, mongoerr.New(longer, "bound %s is longer than shard key %s", humanize.Literal(prefix), p)
 		}
 		if string(e.Name) != p.p.fields[i] {
-			return Key{}, mongoerr.New(mismatch, "bound %s is not a prefix of shard key %s", prefix, p)
+			return Key{}, mongoerr.New(mismatch, "bound %s is not a prefix of shard key %s", humanize.Literal(prefix), p)
 		}
 		b.values = append(b.values, e.Value)
 	}
@@ -289,5 +293,5 @@ func (p KeyPattern) CheckHashed(k Key) error {
 		return nil
 	}
 	return mongoerr.New(mongoerr.InvalidOptions, "the hashed field of %s must be a 64-bit integer, MinKey or MaxKey in %s",
-		p, p.Bound(k))
+		p, humanize.Literal(p.Bound(k)))
 }

@@ -3,6 +3,7 @@ package catalog
 import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/humanize"
 	"shardsh/balancer/keyorder"
 	"shardsh/balancer/mongoerr"
 )
@@ -13,7 +14,8 @@ import (
 func CheckStorable(bound bson.Raw) error {
 	for e := keyorder.WalkOf(bound); e.Next(); {
 		if e.Value.Type == bson.TypeRegex || dollarNames(e.Value, 0) {
-			return mongoerr.New(mongoerr.BadValue, "the value of %s in %s cannot be stored as a bound", e.Name, bound)
+			return mongoerr.New(mongoerr.BadValue, "the value of %s in %s cannot be stored as a bound", e.Name,
+				humanize.Literal(bound))
 		}
 	}
 	return nil

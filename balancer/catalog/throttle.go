@@ -4,6 +4,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 
+	"shardsh/balancer/humanize"
 	"shardsh/balancer/keyorder"
 	"shardsh/balancer/mongoerr"
 )
@@ -116,7 +117,7 @@ func waitsForNodes(f field) (bool, error) {
 	var n int64
 	if err := f.int64(&n); err != nil || n < 0 || n > maxWriteConcernNodes {
 		return false, mongoerr.New(mongoerr.FailedToParse, "w of a write concern must be an integer from 0 to %d, not %s",
-			maxWriteConcernNodes, f.value)
+			maxWriteConcernNodes, humanize.ValueLiteral(f.value))
 	}
 	return n > 1, nil
 }

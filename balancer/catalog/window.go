@@ -8,6 +8,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/humanize"
 	"shardsh/balancer/keyorder"
 	"shardsh/balancer/mongoerr"
 )
@@ -54,7 +55,8 @@ func ParseWindow(v bson.RawValue) (*Window, error) {
 		}
 	}
 	if texts[0] == "" || texts[1] == "" {
-		return nil, mongoerr.New(mongoerr.BadValue, "activeWindow must have start and stop as strings, not %s", doc)
+		return nil, mongoerr.New(mongoerr.BadValue, "activeWindow must have start and stop as strings, not %s",
+			humanize.Literal(doc))
 	}
 	var w Window
 	for i, dst := range []*TimeOfDay{&w.Start, &w.Stop} {

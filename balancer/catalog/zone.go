@@ -6,6 +6,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/humanize"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -105,7 +106,7 @@ func (z *ZoneSet) Add(r ZoneRange) error {
 }
 
 func (z *ZoneSet) show(r ZoneRange) string {
-	return z.pattern.Bound(r.Min).String() + " -->> " + z.pattern.Bound(r.Max).String() + " on " + r.Zone
+	return humanize.Literal(z.pattern.Bound(r.Min)) + " to " + humanize.Literal(z.pattern.Bound(r.Max)) + " on " + r.Zone
 }
 
 // firstAbove returns the position of the first range that ends above the key.

@@ -7,6 +7,7 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/humanize"
 	"shardsh/balancer/policy"
 )
 
@@ -65,7 +66,7 @@ func (l *looking) orphans() {
 			documents, bytes = documents+data.Orphans, bytes+data.OrphanBytes
 		}
 		l.measured(count(documents), Finding{About: diagnosis.Scope{Namespace: c.Namespace},
-			Sentence: fmt.Sprintf("%s has %d orphaned documents of %s", c.Namespace, documents, bytesText(float64(bytes)))})
+			Sentence: fmt.Sprintf("%s has %d orphaned documents of %s", c.Namespace, documents, humanize.Bytes(float64(bytes)))})
 	}
 }
 
@@ -106,8 +107,8 @@ func (l *looking) uneven() {
 			side = "below"
 		}
 		l.measured(off, Finding{About: diagnosis.Scope{Namespace: c.Namespace, Shard: worst.Shard}, Excuse: l.excuse(c),
-			Sentence: fmt.Sprintf("shard %s has %s of %s, %s %s its fair share of %s", worst.Shard, bytesText(worst.Has),
-				c.Namespace, off, side, bytesText(worst.Share))})
+			Sentence: fmt.Sprintf("shard %s has %s of %s, %s %s its fair share of %s", worst.Shard, humanize.Bytes(worst.Has),
+				c.Namespace, off, side, humanize.Bytes(worst.Share))})
 	}
 }
 

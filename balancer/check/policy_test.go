@@ -32,8 +32,8 @@ func TestQuantities(t *testing.T) {
 	}
 	for want, q := range map[string]check.Quantity{
 		"17": {Value: 17}, "20%": {Value: 20, Unit: check.Percent}, "33.3%": {Value: 100. / 3, Unit: check.Percent},
-		"1.5GiB": {Value: 3 * gib / 2, Unit: diagnosis.Bytes}, "12B": {Value: 12, Unit: diagnosis.Bytes},
-		"2d": {Value: 2 * 86400, Unit: diagnosis.Seconds}, "90m": {Value: 5400, Unit: diagnosis.Seconds},
+		"1.5 GiB": {Value: 3 * gib / 2, Unit: diagnosis.Bytes}, "12 B": {Value: 12, Unit: diagnosis.Bytes},
+		"2d": {Value: 2 * 86400, Unit: diagnosis.Seconds}, "1h30m": {Value: 5400, Unit: diagnosis.Seconds},
 		"0s": {Unit: diagnosis.Seconds},
 	} {
 		if got := q.String(); got != want {

@@ -10,6 +10,7 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/humanize"
 	"shardsh/balancer/timespan"
 )
 
@@ -33,33 +34,11 @@ func (q Quantity) String() string {
 	case Percent:
 		return strconv.FormatFloat(math.Round(q.Value*10)/10, 'f', -1, 64) + "%"
 	case diagnosis.Bytes:
-		return bytesText(q.Value)
+		return humanize.Bytes(q.Value)
 	case diagnosis.Seconds:
-		return spanText(q.Value)
+		return humanize.Duration(time.Duration(q.Value * float64(time.Second)).Round(time.Second))
 	}
 	return strconv.FormatFloat(q.Value, 'f', -1, 64)
-}
-
-func bytesText(bytes float64) string {
-	units := []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB"}
-	i := 0
-	for ; bytes >= 1024 && i < len(units)-1; i++ {
-		bytes /= 1024
-	}
-	return strconv.FormatFloat(math.Round(bytes*10)/10, 'f', -1, 64) + units[i]
-}
-
-func spanText(seconds float64) string {
-	d := time.Duration(seconds * float64(time.Second)).Round(time.Second)
-	for _, unit := range []struct {
-		of     time.Duration
-		suffix string
-	}{{24 * time.Hour, "d"}, {time.Hour, "h"}, {time.Minute, "m"}} {
-		if d >= unit.of && d%unit.of == 0 {
-			return strconv.FormatInt(int64(d/unit.of), 10) + unit.suffix
-		}
-	}
-	return d.String()
 }
 
 // parsers read the quantities of a unit, and show one.

@@ -341,7 +341,7 @@ func sizeCases(t *testing.T) []ruleCase {
 		{"just so far", "uneven", "50%", nil, newCluster(coll("x.y", half)), "passed"},
 		{"further", "uneven", "49.9%", nil, newCluster(coll("x.y", half)), "failed; warning x.ya 50%"},
 		{"just so many bytes", "uneven", "1GiB", nil, newCluster(coll("x.y", half)), "passed"},
-		{"more bytes", "uneven", "1023MiB", nil, newCluster(coll("x.y", half)), "failed; warning x.ya 1GiB"},
+		{"more bytes", "uneven", "1023MiB", nil, newCluster(coll("x.y", half)), "failed; warning x.ya 1 GiB"},
 		{"too little to move", "uneven", "10%", nil, newCluster(coll("x.y", bytesOn(gib/2, 0))), "passed"},
 		{"as little as the balancer moves", "uneven", "10%", nil, newCluster(coll("x.y", bytesOn(3*gib/4, 0))),
 			"failed; warning x.ya 100%"},

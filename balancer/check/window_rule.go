@@ -39,6 +39,6 @@ func (l *looking) window() {
 	case !f.Done:
 		l.measured(seconds(f.Likely), Finding{Sentence: fmt.Sprintf(
 			"in its window the balancer needs %s to get done, between %s and %s",
-			forecast.Span(f.Likely), forecast.Span(f.Low), forecast.Span(f.High)), Commands: []string{"sh.balancerWindow()"}})
+			forecast.Text(f.Likely), forecast.Text(f.Low), forecast.Text(f.High)), Commands: []string{"sh.balancerWindow()"}})
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"shardsh/balancer/humanize"
+
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
@@ -298,7 +300,7 @@ func ofOrphans(c *catalog.CollectionState) []Finding {
 		return nil
 	}
 	f := finding(Orphans, Scope{Namespace: c.Namespace},
-		fmt.Sprintf("%s has %s on %s", c.Namespace, counted(documents, "orphan"), counted(shards, "shard")))
+		fmt.Sprintf("%s has %s on %s", c.Namespace, humanize.Count(documents, "orphan"), humanize.Count(shards, "shard")))
 	f.Numbers = numbered("orphans", documents, Number{Name: "shards", Value: shards},
 		Number{Name: "orphanBytes", Value: bytes, Unit: Bytes})
 	return []Finding{f}

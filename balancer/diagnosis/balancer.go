@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"shardsh/balancer/humanize"
+
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
@@ -107,7 +109,7 @@ func ofRounds(rounds Rounds) Finding {
 		code = DuplicateMachineIDs
 	}
 	f := finding(code, Scope{}, fmt.Sprintf("%d of the last %s of the balancer failed: %s",
-		rounds.Failed, counted(int64(rounds.Looked), "round"), message))
+		rounds.Failed, humanize.Count(int64(rounds.Looked), "round"), message))
 	f.Numbers = numbered("failedRounds", int64(rounds.Failed), Number{Name: "rounds", Value: int64(rounds.Looked)},
 		Number{Name: "failedInLog", Value: int64(rounds.Day)})
 	f.Since = rounds.Since
@@ -181,7 +183,7 @@ func ofWindow(s *catalog.Snapshot) []Finding {
 	wait := opens.Sub(now)
 	f := finding(WindowShut, Scope{}, fmt.Sprintf(
 		"the balancer's window is shut; it opens in %s, at %s if the config servers' clock is %s",
-		SpanText(wait), opens.Format("Monday 15:04"), now.Location()))
+		humanize.Duration(wait), opens.Format("Monday 15:04"), now.Location()))
 	f.Due = opens
 	f.Numbers = []Number{{Name: "opensIn", Value: int64(wait.Seconds()), Unit: Seconds}}
 	return []Finding{f}

@@ -3,6 +3,8 @@ package diagnosis
 import (
 	"fmt"
 
+	"shardsh/balancer/humanize"
+
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/policy"
 )
@@ -44,7 +46,7 @@ func (d Defragmentation) String() string {
 	case d.Idle():
 		return "waits for the balancer"
 	case d.Remaining >= 0:
-		return fmt.Sprintf("%s, %s left", d.Phase, counted(d.Remaining, "chunk"))
+		return fmt.Sprintf("%s, %s left", d.Phase, humanize.Count(d.Remaining, "chunk"))
 	}
 	return d.Phase
 }

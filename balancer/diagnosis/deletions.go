@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"shardsh/balancer/humanize"
+
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
@@ -99,7 +101,7 @@ func (d *Diagnosis) ofDeletions(c *catalog.CollectionState, report *policy.Repor
 			}
 			f := finding(PendingDeletion, Scope{Namespace: c.Namespace, Shard: left.Shard}, fmt.Sprintf(
 				"shard %s has still to delete the documents of %s from %s to %s, and can't take that range before",
-				left.Shard, c.Namespace, Literal(left.Min), Literal(left.Max)))
+				left.Shard, c.Namespace, humanize.Literal(left.Min), humanize.Literal(left.Max)))
 			f.Since, f.Due = left.since, left.due
 			f.Numbers = numbered("orphans", left.Orphans)
 			if !slices.ContainsFunc(list, func(have Finding) bool { return have.Sentence == f.Sentence }) {

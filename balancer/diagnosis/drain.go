@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"shardsh/balancer/humanize"
+
 	"shardsh/balancer/catalog"
 )
 
@@ -101,7 +103,7 @@ func (d Drain) Commands() (list []string) {
 func (d Drain) String() string {
 	text := fmt.Sprintf("shard %s is draining", d.Shard)
 	if d.Chunks >= 0 {
-		text += fmt.Sprintf(", %s left", counted(d.Chunks, "chunk"))
+		text += fmt.Sprintf(", %s left", humanize.Count(d.Chunks, "chunk"))
 	}
 	if d.Jumbo > 0 {
 		text += fmt.Sprintf(" (%d jumbo)", d.Jumbo)

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"shardsh/balancer/humanize"
+
 	"shardsh/balancer/catalog"
 )
 
@@ -116,9 +118,9 @@ const (
 func (n Number) Text() string {
 	switch n.Unit {
 	case Bytes:
-		return bytesText(n.Value)
+		return humanize.Bytes(n.Value)
 	case Seconds:
-		return SpanText(time.Duration(n.Value) * time.Second)
+		return humanize.Duration(time.Duration(n.Value) * time.Second)
 	}
 	return strconv.FormatInt(n.Value, 10)
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"shardsh/balancer/humanize"
+
 	"shardsh/balancer/catalog"
 )
 
@@ -35,4 +37,4 @@ func handle(ns string) string {
 }
 
 // keyLiteral writes a key pattern as it is entered in the shell.
-func keyLiteral(p catalog.KeyPattern) string { return Literal(p.Doc()) }
+func keyLiteral(p catalog.KeyPattern) string { return humanize.Literal(p.Doc()) }

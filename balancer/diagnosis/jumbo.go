@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"shardsh/balancer/humanize"
+
 	"shardsh/balancer/catalog"
 )
 
@@ -18,7 +20,7 @@ func ofJumbo(c *catalog.CollectionState) []Finding {
 		return nil
 	}
 	f := finding(JumboChunks, Scope{Namespace: c.Namespace},
-		fmt.Sprintf("%s has %s the balancer does not move", c.Namespace, counted(n, "jumbo chunk")),
+		fmt.Sprintf("%s has %s the balancer does not move", c.Namespace, humanize.Count(n, "jumbo chunk")),
 		fmt.Sprintf("sh.chunks(%q, { jumbo: true })", c.Namespace))
 	f.Numbers = numbered("jumboChunks", n)
 	return []Finding{f}
@@ -38,7 +40,8 @@ func explainJumbo(c *catalog.CollectionState, f Finding) Finding {
 			single++
 		}
 		if measured == 1 {
-			f.Sentence += fmt.Sprintf(": the one at %s on %s has %s", Literal(c.Pattern.Bound(chunk.Min)), chunk.Shard, size)
+			f.Sentence += fmt.Sprintf(": the one at %s on %s has %s", humanize.Literal(c.Pattern.Bound(chunk.Min)),
+				chunk.Shard, size)
 		}
 	}
 	if measured > 0 {
@@ -57,7 +60,7 @@ func (s *jumboSize) single() bool { return !s.First.IsZero() && s.First.Equal(s.
 
 // String says how much the chunk has, and where it can be split.
 func (s *jumboSize) String() string {
-	text := fmt.Sprintf("%s in %s", bytesText(s.Bytes), counted(s.Documents, "document"))
+	text := fmt.Sprintf("%s in %s", humanize.Bytes(s.Bytes), humanize.Count(s.Documents, "document"))
 	switch {
 	case s.single():
 		return text + " of one key, and can't be split"
@@ -115,7 +118,7 @@ func jumboCommands(c *catalog.CollectionState) (list []string) {
 // whatever its keys are; those grow with a refined shard key.
 func splitCommand(c *catalog.CollectionState, chunk catalog.Chunk, refined bool) string {
 	bound := func(k catalog.Key) string {
-		text := Literal(c.Pattern.Bound(k))
+		text := humanize.Literal(c.Pattern.Bound(k))
 		if !refined {
 			return text
 		}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"shardsh/balancer/humanize"
+
 	"shardsh/balancer/catalog"
 )
 
@@ -59,7 +61,7 @@ func (d *Diagnosis) migrations() (list []Finding) {
 		}
 		f := finding(MigrationsFailing, Scope{Shard: o.From, To: o.To},
 			fmt.Sprintf("migrations from %s to %s failed in the last %d minutes: %s, %s",
-				o.From, o.To, int(FailureSpan.Minutes()), o.Error, timesText(o.Count)))
+				o.From, o.To, int(FailureSpan.Minutes()), o.Error, humanize.Times(o.Count)))
 		f.Numbers = numbered("failed", o.Count)
 		f.Since = firstFailure(d.Snapshot, o)
 		list = append(list, f)
@@ -138,7 +140,7 @@ func ofResharding(s *catalog.Snapshot, r catalog.ActiveResharding) Finding {
 		sentence += " (" + r.State + ")"
 	}
 	if r.TotalBytes > 0 {
-		sentence += fmt.Sprintf(", %s of %s copied", bytesText(r.CopiedBytes), bytesText(r.TotalBytes))
+		sentence += fmt.Sprintf(", %s of %s copied", humanize.Bytes(r.CopiedBytes), humanize.Bytes(r.TotalBytes))
 	}
 	f := finding(Resharding, Scope{Namespace: r.Namespace}, sentence)
 	if abort, known := aborts[r.Kind]; known {

@@ -6,6 +6,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/humanize"
 )
 
 // UnknownError says that a cluster does not have what was asked about.
@@ -101,7 +102,7 @@ func keyOf(c *catalog.CollectionState, doc bson.Raw) (catalog.Key, error) {
 		}
 	}
 	if !key.Less(c.Pattern.GlobalMax()) {
-		return catalog.Key{}, fmt.Errorf("no chunk contains %s, where the last one ends", doc)
+		return catalog.Key{}, fmt.Errorf("no chunk contains %s, where the last one ends", humanize.Literal(doc))
 	}
 	return key, nil
 }

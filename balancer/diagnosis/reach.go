@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/humanize"
 )
 
 // slowPing is how long a shard may take to answer its router before migrations
@@ -24,7 +25,7 @@ func (d *Diagnosis) reach() (list []Finding) {
 				fmt.Sprintf("shard %s does not answer: %s", shard.ID, shard.Unreachable)))
 		case shard.Ping >= slowPing:
 			f := finding(ShardSlow, Scope{Shard: shard.ID},
-				fmt.Sprintf("shard %s takes %s to answer the router", shard.ID, shard.Ping.Round(time.Millisecond)))
+				fmt.Sprintf("shard %s takes %s to answer the router", shard.ID, humanize.Duration(shard.Ping)))
 			f.Numbers = numbered("milliseconds", shard.Ping.Milliseconds())
 			list = append(list, f)
 		}

@@ -3,6 +3,8 @@ package diagnosis
 import (
 	"fmt"
 
+	"shardsh/balancer/humanize"
+
 	"shardsh/balancer/catalog"
 )
 
@@ -34,8 +36,8 @@ func (d *Diagnosis) unsharded() []Finding {
 	}
 	f := finding(UnshardedData, Scope{Shard: has.fullest}, fmt.Sprintf(
 		"shard %s has %s that are not sharded, %s of them in the database %s, and %s has %s: the balancer doesn't count them",
-		has.fullest, bytesText(has.most), bytesText(largest.Bytes), largest.Database, has.emptiest,
-		bytesText(has.least)), command)
+		has.fullest, humanize.Bytes(has.most), humanize.Bytes(largest.Bytes), largest.Database, has.emptiest,
+		humanize.Bytes(has.least)), command)
 	f.Numbers = []Number{{"most", has.most, Bytes}, {"least", has.least, Bytes}}
 	return []Finding{f}
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"shardsh/balancer/humanize"
+
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/policy"
 )
@@ -41,8 +43,8 @@ func (d *Diagnosis) explainBalance(f Finding) Finding {
 		n := first.Numbers
 		f.Numbers = append(slices.Clip(f.Numbers), comparedBy(n)...)
 		if first.Shard != "" && n.Unit != policy.Chunks && n.Threshold > 0 {
-			f.Sentence += fmt.Sprintf(": %s has %s, %s has %s", first.Shard, bytesText(n.Donor), first.Recipient,
-				bytesText(n.Recipient))
+			f.Sentence += fmt.Sprintf(": %s has %s, %s has %s", first.Shard, humanize.Bytes(n.Donor), first.Recipient,
+				humanize.Bytes(n.Recipient))
 		}
 		break
 	}
@@ -159,7 +161,7 @@ func evenByHand(s *catalog.Snapshot, c *catalog.CollectionState, zone string) []
 		for chunk := range c.Table.Owned(from.Shard, catalog.Key{}, catalog.Key{}) {
 			if from.Shard != to.Shard && chunk.Jumbo != catalog.JumboTrue && c.Zones.ZoneOf(chunk.Min, chunk.Max) == zone {
 				return []string{fmt.Sprintf("sh.moveRange(%q, %q, %s)", c.Namespace, string(to.Shard),
-					Literal(c.Pattern.Bound(chunk.Min)))}
+					humanize.Literal(c.Pattern.Bound(chunk.Min)))}
 			}
 		}
 	}
@@ -193,7 +195,7 @@ func alignments(c *catalog.CollectionState) (list []string) {
 			if len(list) == alignmentsShown || !bound.Less(c.Pattern.GlobalMax()) || c.Table.Begins(bound) {
 				continue
 			}
-			command := fmt.Sprintf("sh.splitAt(%q, %s)", c.Namespace, Literal(c.Pattern.Bound(bound)))
+			command := fmt.Sprintf("sh.splitAt(%q, %s)", c.Namespace, humanize.Literal(c.Pattern.Bound(bound)))
 			if !slices.Contains(list, command) {
 				list = append(list, command)
 			}
@@ -238,20 +240,20 @@ func (d *Diagnosis) looksUneven(c *catalog.CollectionState) []Finding {
 			return nil // by zones: the balancer compares within them
 		}
 		f := finding(BelowThreshold, scope, fmt.Sprintf("%s has %s on %s and %s on %s, which is balanced: "+
-			"data moves from a difference of %s on", c.Namespace, bytesText(bytes.most), bytes.fullest,
-			bytesText(bytes.least), bytes.emptiest, bytesText(threshold)))
+			"data moves from a difference of %s on", c.Namespace, humanize.Bytes(bytes.most), bytes.fullest,
+			humanize.Bytes(bytes.least), bytes.emptiest, humanize.Bytes(threshold)))
 		f.Numbers = []Number{{"most", bytes.most, Bytes}, {"least", bytes.least, Bytes}, {"threshold", threshold, Bytes}}
 		return []Finding{f}
 	case bySize && chunks.uneven():
 		f := finding(CountsUneven, scope, fmt.Sprintf("%s has %s on %s and %s on %s, which is balanced: "+
-			"since 6.0 bytes are evened out, and chunks may differ", c.Namespace, counted(chunks.most, "chunk"),
-			chunks.fullest, counted(chunks.least, "chunk"), chunks.emptiest))
+			"since 6.0 bytes are evened out, and chunks may differ", c.Namespace, humanize.Count(chunks.most, "chunk"),
+			chunks.fullest, humanize.Count(chunks.least, "chunk"), chunks.emptiest))
 		f.Numbers = numbered("most", chunks.most, Number{Name: "least", Value: chunks.least})
 		return []Finding{f}
 	case !bySize && bytes.uneven():
 		f := finding(BalancesByCount, scope, fmt.Sprintf("%s has %s on %s and %s on %s, which is balanced: "+
-			"before 6.0 chunks are counted, whatever they hold", c.Namespace, bytesText(bytes.most), bytes.fullest,
-			bytesText(bytes.least), bytes.emptiest))
+			"before 6.0 chunks are counted, whatever they hold", c.Namespace, humanize.Bytes(bytes.most), bytes.fullest,
+			humanize.Bytes(bytes.least), bytes.emptiest))
 		f.Numbers = []Number{{"most", bytes.most, Bytes}, {"least", bytes.least, Bytes}}
 		return []Finding{f}
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"shardsh/balancer/humanize"
+
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
@@ -124,7 +126,7 @@ func ofEmptyZones(c *catalog.CollectionState) (list []Finding) {
 		if len(list) == emptyZonesShown || !slices.ContainsFunc(c.EmptyZones, r.Min.Equal) {
 			continue
 		}
-		lower, upper := Literal(c.Pattern.Bound(r.Min)), Literal(c.Pattern.Bound(r.Max))
+		lower, upper := humanize.Literal(c.Pattern.Bound(r.Min)), humanize.Literal(c.Pattern.Bound(r.Max))
 		f := finding(ZoneWithoutData, Scope{Namespace: c.Namespace, Zone: r.Zone},
 			fmt.Sprintf("%s has no document in a range of zone %s: %s to %s", c.Namespace, r.Zone, lower, upper))
 		f.Instead = []string{fmt.Sprintf("sh.removeRangeFromZone(%q, %s, %s)", c.Namespace, lower, upper)}
@@ -167,7 +169,8 @@ func ofOverlaps(s *catalog.Snapshot) (list []Finding) {
 		}
 		if err := sets[ns].Add(r); err != nil {
 			list = append(list, finding(ZoneRangesOverlap, Scope{Namespace: ns, Zone: r.Zone}, ns+": "+err.Error(),
-				fmt.Sprintf("sh.removeRangeFromZone(%q, %s, %s)", ns, literal(doc.Lookup("min")), literal(doc.Lookup("max")))))
+				fmt.Sprintf("sh.removeRangeFromZone(%q, %s, %s)", ns, humanize.ValueLiteral(doc.Lookup("min")),
+					humanize.ValueLiteral(doc.Lookup("max")))))
 		}
 	}
 	return list

@@ -2,8 +2,9 @@ package forecast
 
 import (
 	"fmt"
-	"math"
 	"time"
+
+	"shardsh/balancer/humanize"
 )
 
 // basis is what the times come from.
@@ -21,7 +22,7 @@ func (b basis) words() (list []string) {
 		list = append(list, "no migration in the change log to measure: assumed are 4 to 64 MiB/s for a pair of shards")
 	} else {
 		list = append(list, fmt.Sprintf("%d migrations in the last %s: a median of %s each, %s while copying",
-			b.rates.known, Span(max(b.rates.span, time.Minute)), Span(b.rates.median), rateText(b.rates.perSecond)))
+			b.rates.known, Text(max(b.rates.span, time.Minute)), Text(b.rates.median), humanize.Rate(b.rates.perSecond)))
 	}
 	if f := b.rates.failing; f >= 0.005 {
 		list = append(list, fmt.Sprintf("%.0f %% of the migrations failed, and are taken to go on failing so", 100*f))
@@ -42,41 +43,21 @@ func (b basis) clockText() string {
 	return "UTC, as no log tells that of the config servers"
 }
 
-func rateText(perSecond float64) string {
-	for _, unit := range []struct {
-		size float64
-		name string
-	}{{1 << 30, "GiB/s"}, {1 << 20, "MiB/s"}, {1 << 10, "KiB/s"}} {
-		if perSecond >= unit.size {
-			return fmt.Sprintf("%.3g %s", perSecond/unit.size, unit.name)
-		}
-	}
-	return fmt.Sprintf("%.0f B/s", perSecond)
-}
-
-// Span returns a time in words, as exact as forecasts are: 3 h 20 min, 12 min, 5 d 4 h.
-func Span(d time.Duration) string {
+// rounded returns a time as exact as forecasts are: to a second below 100 seconds, to a
+// minute below two hours, to five minutes below two days, and to an hour.
+func rounded(d time.Duration) time.Duration {
 	switch {
 	case d < time.Second:
-		return fmt.Sprintf("%d ms", d.Milliseconds())
+		return d
 	case d < 100*time.Second:
-		return fmt.Sprintf("%.0f s", d.Seconds())
-	case d < time.Hour:
-		return fmt.Sprintf("%.0f min", d.Minutes())
+		return d.Round(time.Second)
+	case d < 2*time.Hour:
+		return d.Round(time.Minute)
 	case d < 48*time.Hour:
-		step := time.Minute
-		if d >= 2*time.Hour {
-			step = 5 * time.Minute
-		}
-		d = d.Round(step)
-		if minutes := int(d.Minutes()) % 60; minutes > 0 {
-			return fmt.Sprintf("%d h %d min", int(d.Hours()), minutes)
-		}
-		return fmt.Sprintf("%d h", int(d.Hours()))
+		return d.Round(5 * time.Minute)
 	}
-	hours := int(math.Round(d.Hours()))
-	if hours%24 == 0 || hours > 30*24 {
-		return fmt.Sprintf("%.0f d", d.Hours()/24)
-	}
-	return fmt.Sprintf("%d d %d h", hours/24, hours%24)
+	return d.Round(time.Hour)
 }
+
+// Text returns a time in words, as exact as forecasts are.
+func Text(d time.Duration) string { return humanize.Duration(rounded(d)) }

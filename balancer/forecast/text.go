@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"shardsh/balancer/humanize"
+
 	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/plan"
 )
@@ -19,11 +21,11 @@ func (f Forecast) Headline() string {
 	case f.Done:
 		return f.goal() + ": nothing is left to do"
 	case !f.Never:
-		return fmt.Sprintf("%s in %s: done by %s%s", f.goal(), f.Range(), dateText(f.Latest(), f.At), f.proviso())
+		return fmt.Sprintf("%s in %s: done by %s%s", f.goal(), f.Range(), humanize.Time(f.Latest()), f.proviso())
 	}
 	text := f.missed() + " as things stand"
 	if f.Left > 0 {
-		text += fmt.Sprintf(", %s would stay", counted(f.Left, "chunk"))
+		text += fmt.Sprintf(", %s would stay", humanize.Count(f.Left, "chunk"))
 	}
 	if len(f.Because) > 0 {
 		text += ": " + f.Because[0].Sentence
@@ -39,9 +41,9 @@ func (f Forecast) Headline() string {
 	return fmt.Sprintf("%s; what the balancer can move takes it %s", text, f.Range())
 }
 
-// Range returns the times in words: 3 h 20 min to 5 h, likely 4 h.
+// Range returns the times in words: 3h20m to 5h, likely 4h.
 func (f Forecast) Range() string {
-	low, likely, high := Span(f.Low), Span(f.Likely), Span(f.High)
+	low, likely, high := Text(f.Low), Text(f.Likely), Text(f.High)
 	if low == high {
 		return "about " + likely
 	}
@@ -66,7 +68,7 @@ func (f Forecast) state() (about, state string) {
 	const named = 3
 	of := strings.Join(f.Goal.Namespaces, ", ")
 	if n := len(f.Goal.Namespaces); n > named {
-		of = counted(n, "collection")
+		of = humanize.Count(n, "collection")
 	}
 	switch f.Goal.Kind {
 	case plan.Drain:
@@ -88,14 +90,6 @@ func (f Forecast) proviso() string {
 		return ", if the window stays"
 	}
 	return ""
-}
-
-// dateText returns a time as people write it, with its year where that is another.
-func dateText(at, now time.Time) string {
-	if at.Year() != now.Year() {
-		return at.Format("Mon 2 Jan 2006 15:04 MST")
-	}
-	return at.Format("Mon 2 Jan 15:04 MST")
 }
 
 // MarshalJSON returns the forecast as an object, with its times in milliseconds
@@ -126,11 +120,4 @@ func (f Forecast) MarshalJSON() ([]byte, error) {
 		f.At.Add(f.Low), f.At.Add(f.Likely), f.Latest(), f.Moves, f.Bytes, f.Left, f.Windowed,
 		append([]diagnosis.Finding{}, f.Because...), append([]string{}, f.Basis...),
 	})
-}
-
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"shardsh/balancer/humanize"
+
 	"shardsh/balancer/catalog"
 )
 
@@ -109,20 +111,21 @@ func shown(f Facts, ranked []Candidate) []Candidate {
 }
 
 func basis(f Facts) []string {
-	list := []string{fmt.Sprintf("%s, %s; judged as if it had %s on %s with chunks of %s", counted(f.Docs, "document"),
-		bytesText(f.Bytes), bytesText(f.judged()), counted(int64(f.shards()), "shard"), bytesText(f.ChunkBytes))}
+	list := []string{fmt.Sprintf("%s, %s; judged as if it had %s on %s with chunks of %s",
+		humanize.Count(f.Docs, "document"), humanize.Bytes(f.Bytes), humanize.Bytes(f.judged()),
+		humanize.Count(f.shards(), "shard"), humanize.Bytes(f.ChunkBytes))}
 	measured := 0
 	for _, m := range f.Measured {
 		if m.Docs > 0 {
 			measured++
 		}
 	}
-	sample := fmt.Sprintf("values from a sample of %s", counted(int64(len(f.Sample.Docs)), "document"))
+	sample := fmt.Sprintf("values from a sample of %s", humanize.Count(int64(len(f.Sample.Docs)), "document"))
 	if int64(len(f.Sample.Docs)) >= f.Docs {
 		sample = "values from all documents"
 	}
 	if measured > 0 {
-		sample += fmt.Sprintf("; of %s by analyzeShardKey", counted(int64(measured), "key"))
+		sample += fmt.Sprintf("; of %s by analyzeShardKey", humanize.Count(int64(measured), "key"))
 	}
 	list = append(list, sample)
 	if len(f.Sample.Arrival) == 0 {

@@ -5,8 +5,9 @@ import (
 	"math"
 	"time"
 
+	"shardsh/balancer/humanize"
+
 	"shardsh/balancer/catalog"
-	"shardsh/balancer/diagnosis"
 )
 
 // Limits of a chunk size, in MiB, and what it is judged by.
@@ -88,7 +89,7 @@ func AdviseChunkSize(f Facts) ChunkSize {
 		a.MB, a.Commands, a.Reasons = a.CurrentMB, nil, nil
 		a.Verdict = fmt.Sprintf("keep chunks of %d MB: with %s %s is too small to spread; {expect: \"500GB\"} says what it "+
 			"will have",
-			a.MB, bytesText(f.expected()), f.Namespace)
+			a.MB, humanize.Bytes(f.expected()), f.Namespace)
 	case a.MB == a.CurrentMB:
 		a.Verdict = fmt.Sprintf("keep chunks of %d MB: from %d to %d MB suit %s", a.MB, a.LowMB, a.HighMB, f.Namespace)
 	default:
@@ -110,7 +111,7 @@ func mib(bytes float64) float64 { return bytes / (1 << 20) }
 // bySpread bounds the size by how evenly data is to lie, and by the number of chunks.
 func (f Facts) bySpread(b *bounds) {
 	share := float64(f.expected()) / float64(f.shards())
-	shown := bytesText(int64(share))
+	shown := humanize.Bytes(int64(share))
 	if most := mib(share) * evenWithin / imbalance; f.Release.AtLeast(catalog.Release60) && most < mostMB {
 		b.atMost(math.Max(smallMB, most), "a shard's share is %s, and data moves from a difference of %d chunk sizes on: "+
 			"with at most %.0f MB shards differ by no more than %s; less than %d MB is not worth a migration", shown, imbalance,
@@ -133,7 +134,7 @@ func (f Facts) byDocuments(b *bounds) {
 	average := float64(f.Bytes) / float64(f.Docs)
 	if needs := mib(average * docsPerChunk); needs > leastMB {
 		b.atLeast(math.Min(needs, mostMB), "documents have %s on average, and a chunk should hold %d: at least %.0f MB",
-			bytesText(int64(average)), docsPerChunk, math.Ceil(math.Min(needs, mostMB)))
+			humanize.Bytes(int64(average)), docsPerChunk, math.Ceil(math.Min(needs, mostMB)))
 	}
 	if len(f.Current) == 0 {
 		return
@@ -147,11 +148,11 @@ func (f Facts) byDocuments(b *bounds) {
 	switch needs := mib(value); {
 	case needs > mostMB:
 		b.reasons = append(b.reasons, fmt.Sprintf("the most common value of %s has %s or more, which no chunk size holds: "+
-			"refine the key (sh.adviseKey(%s))", f.Current, bytesText(int64(value)), diagnosis.TextLiteral(f.Namespace)))
+			"refine the key (sh.adviseKey(%s))", f.Current, humanize.Bytes(int64(value)), humanize.TextLiteral(f.Namespace)))
 	case needs > smallMB:
 		b.atLeast(needs, "the most common value of %s has %s, which nothing can split: with at least %.0f MB its chunk can "+
 			"move",
-			f.Current, bytesText(int64(value)), math.Ceil(needs))
+			f.Current, humanize.Bytes(int64(value)), math.Ceil(needs))
 	}
 }
 
@@ -163,7 +164,7 @@ func (f Facts) bySpeed(b *bounds) {
 	most := math.Max(smallMB, mib(f.BytesPerSecond*longestMove.Seconds()))
 	b.atMost(most, "migrations of the last day moved %s a second: with at most %.0f MB one takes no more than %.0f "+
 		"minutes",
-		bytesText(int64(f.BytesPerSecond)), math.Min(most, mostMB), longestMove.Minutes())
+		humanize.Bytes(int64(f.BytesPerSecond)), math.Min(most, mostMB), longestMove.Minutes())
 }
 
 // powerWithin returns the power of two within bounds that is nearest to a size, or a
@@ -193,7 +194,7 @@ func (f Facts) chunkSizeCommands(mb int64) []string {
 	case !f.perCollection():
 		return []string{fmt.Sprintf("sh.chunkSize(%d)   // of all collections: before 6.0 none has a size of its own", mb)}
 	case len(f.Current) == 0:
-		return []string{fmt.Sprintf("sh.chunkSize(%s, %d)   // once it is sharded", diagnosis.TextLiteral(f.Namespace), mb)}
+		return []string{fmt.Sprintf("sh.chunkSize(%s, %d)   // once it is sharded", humanize.TextLiteral(f.Namespace), mb)}
 	}
-	return []string{fmt.Sprintf("sh.chunkSize(%s, %d)", diagnosis.TextLiteral(f.Namespace), mb)}
+	return []string{fmt.Sprintf("sh.chunkSize(%s, %d)", humanize.TextLiteral(f.Namespace), mb)}
 }

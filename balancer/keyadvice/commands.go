@@ -4,10 +4,11 @@ import (
 	"fmt"
 	"strings"
 
+	"shardsh/balancer/humanize"
+
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
-	"shardsh/balancer/diagnosis"
 )
 
 // commands are what to enter for a key.
@@ -17,11 +18,11 @@ func commands(f Facts, c Candidate) []string {
 	}
 	var list []string
 	database, name, _ := strings.Cut(f.Namespace, ".")
-	ns := diagnosis.TextLiteral(f.Namespace)
+	ns := humanize.TextLiteral(f.Namespace)
 	if c.Index == "" {
 		list = append(list, fmt.Sprintf("db.getSiblingDB(%s).getCollection(%s).createIndex(%s)",
-			diagnosis.TextLiteral(database),
-			diagnosis.TextLiteral(name), c.Key))
+			humanize.TextLiteral(database),
+			humanize.TextLiteral(name), c.Key))
 	}
 	switch {
 	case len(f.Current) == 0:
@@ -38,17 +39,17 @@ func commands(f Facts, c Candidate) []string {
 // longerRanges are the commands that give ranges in zones all fields of a key: servers
 // shard a collection only by the very fields that its ranges have.
 func (f Facts) longerRanges(k Key) (list []string) {
-	ns := diagnosis.TextLiteral(f.Namespace)
+	ns := humanize.TextLiteral(f.Namespace)
 	for _, z := range f.ZoneRanges {
 		low, okLow := extended(z.Min, k)
 		high, okHigh := extended(z.Max, k)
 		if !okLow || !okHigh {
 			continue
 		}
-		list = append(list, fmt.Sprintf("sh.removeRangeFromZone(%s, %s, %s)", ns, diagnosis.Literal(z.Min),
-			diagnosis.Literal(z.Max)),
-			fmt.Sprintf("sh.updateZoneKeyRange(%s, %s, %s, %s)", ns, diagnosis.Literal(low), diagnosis.Literal(high),
-				diagnosis.TextLiteral(z.Name)))
+		list = append(list, fmt.Sprintf("sh.removeRangeFromZone(%s, %s, %s)", ns, humanize.Literal(z.Min),
+			humanize.Literal(z.Max)),
+			fmt.Sprintf("sh.updateZoneKeyRange(%s, %s, %s, %s)", ns, humanize.Literal(low), humanize.Literal(high),
+				humanize.TextLiteral(z.Name)))
 	}
 	return list
 }

@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"strings"
 
-	"go.mongodb.org/mongo-driver/v2/bson"
+	"shardsh/balancer/humanize"
 
-	"shardsh/balancer/diagnosis"
+	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
 // explain says in words what the numbers of a candidate mean, and what of it costs most.
@@ -82,7 +82,7 @@ func (c Candidate) behind(best Candidate) string {
 }
 
 func (j *judge) spreadText(c Candidate) string {
-	values := fmt.Sprintf("%s in %s documents", counted(c.Distinct, "value"), strconv.FormatInt(c.Looked, 10))
+	values := fmt.Sprintf("%s in %s documents", humanize.Count(c.Distinct, "value"), strconv.FormatInt(c.Looked, 10))
 	if c.Distinct == c.Looked && c.Looked > 0 {
 		values = fmt.Sprintf("no two of %d documents have the same value", c.Looked)
 	}
@@ -95,8 +95,8 @@ func (j *judge) spreadText(c Candidate) string {
 	size := c.MostCommon * float64(j.facts.judged())
 	text := fmt.Sprintf("%s; %s of the data has values that outgrow a chunk of %s: the most common one, %s, has %s, "+
 		"that is %s of %s, in a jumbo chunk that nothing can split", values, Percent(c.Outgrown),
-		bytesText(j.facts.ChunkBytes),
-		c.mostCommonText, Percent(c.MostCommon), bytesText(int64(size)), bytesText(j.facts.judged()))
+		humanize.Bytes(j.facts.ChunkBytes),
+		c.mostCommonText, Percent(c.MostCommon), humanize.Bytes(int64(size)), humanize.Bytes(j.facts.judged()))
 	if c.MostCommon*float64(j.facts.shards()) > 1 {
 		text += ", and more than its shard's share"
 	}
@@ -139,7 +139,7 @@ func (j *judge) queriesText(c Candidate) string {
 		QueriesGuessed: "of what the indexes stand for",
 	}[j.facts.QueriesFrom]
 	if d := j.facts.Measured[c.Key.String()].Asked; d.Queries > 0 && j.facts.QueriesFrom != QueriesGiven {
-		from = fmt.Sprintf("of the %s sampled", counted(d.Queries, "query"))
+		from = fmt.Sprintf("of the %s sampled", humanize.Count(d.Queries, "query"))
 	}
 	text := fmt.Sprintf("%s %s go to one shard, %s to some, %s to all", from, Percent(c.Single), Percent(c.Several),
 		Percent(c.Every))
@@ -161,23 +161,11 @@ func Percent(share float64) string {
 	}
 }
 
-func counted(n int64, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	if short, ends := strings.CutSuffix(what, "ry"); ends {
-		return fmt.Sprintf("%d %sries", n, short)
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
-func bytesText(n int64) string { return diagnosis.Number{Value: n, Unit: diagnosis.Bytes}.Text() }
-
 // longestText is how much of a value is shown.
 const longestText = 60
 
 func documentText(doc bson.Raw) string {
-	text := diagnosis.Literal(doc)
+	text := humanize.Literal(doc)
 	if r := []rune(text); len(r) > longestText {
 		return string(r[:longestText]) + "…"
 	}

@@ -6,10 +6,11 @@ import (
 	"slices"
 	"strings"
 
+	"shardsh/balancer/humanize"
+
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
-	"shardsh/balancer/diagnosis"
 )
 
 // Key is a shard key, its fields in order.
@@ -65,7 +66,7 @@ func (k Key) String() string {
 	parts := make([]string, len(k))
 	for i, p := range k {
 		if parts[i] = p.Name; !plainName.MatchString(p.Name) {
-			parts[i] = diagnosis.TextLiteral(p.Name)
+			parts[i] = humanize.TextLiteral(p.Name)
 		}
 		if parts[i] += ": 1"; p.Hashed {
 			parts[i] = strings.TrimSuffix(parts[i], "1") + `"hashed"`

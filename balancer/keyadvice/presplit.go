@@ -5,10 +5,11 @@ import (
 	"math"
 	"slices"
 
+	"shardsh/balancer/humanize"
+
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
-	"shardsh/balancer/diagnosis"
 )
 
 // Presplit is what there is to say of cutting a collection before it is loaded.
@@ -72,7 +73,7 @@ func AdvisePresplit(f Facts, k Key) Presplit {
 		a.Reasons = append(a.Reasons, "the key begins with a hash: its values are spread evenly, and cut so")
 		if len(f.Current) == 0 && f.Docs == 0 && !f.Release.AtLeast(catalog.Release70) {
 			a.Notes = append(a.Notes, fmt.Sprintf("while it is empty, sh.shardCollection(%s, %s, false, {numInitialChunks: "+
-				"%d}) cuts it, too; later releases ignore that", diagnosis.TextLiteral(f.Namespace), k, a.Chunks))
+				"%d}) cuts it, too; later releases ignore that", humanize.TextLiteral(f.Namespace), k, a.Chunks))
 		}
 	case empty:
 		a.Reasons = append(a.Reasons, "there are no documents to tell where to cut")
@@ -82,19 +83,21 @@ func AdvisePresplit(f Facts, k Key) Presplit {
 		a.Commands = f.sampleCommands(a)
 		a.Reasons = append(a.Reasons, fmt.Sprintf("cut where as many of %s lie between any two bounds: load what they "+
 			"stand for",
-			counted(int64(len(f.Sample.Docs)), "document")))
+			humanize.Count(int64(len(f.Sample.Docs)), "document")))
 	}
 	f.inZones(&a)
-	a.Verdict = fmt.Sprintf("cut %s into %s, %d for each shard", f.Namespace, counted(a.Chunks, "chunk"), a.PerShard)
+	a.Verdict = fmt.Sprintf("cut %s into %s, %d for each shard", f.Namespace, humanize.Count(a.Chunks, "chunk"),
+		a.PerShard)
 	if n := int64(len(a.Points)) + 1; !k[0].Hashed && !empty && n < a.Chunks {
-		a.Verdict = fmt.Sprintf("cut %s into %s: there are no more values to cut between", f.Namespace, counted(n, "chunk"))
+		a.Verdict = fmt.Sprintf("cut %s into %s: there are no more values to cut between", f.Namespace,
+			humanize.Count(n, "chunk"))
 		a.Chunks = n
 	}
 	if c.Grows == k[0].Name {
 		a.Points, a.Commands = nil, nil
 		a.Verdict = fmt.Sprintf("cutting %s does not help what is inserted in order: %s grows with time, and all inserts "+
 			"go to the last chunk; sh.adviseKey(%s) says which key would spread them", f.Namespace, c.Grows,
-			diagnosis.TextLiteral(f.Namespace))
+			humanize.TextLiteral(f.Namespace))
 	}
 	return a
 }
@@ -108,8 +111,8 @@ func (f Facts) cuts(a *Presplit) {
 	size := f.expected()
 	full := int64(math.Ceil(float64(size) / float64(shards) / float64(f.ChunkBytes)))
 	a.PerShard = clampCount(full, 1, mostPoints/shards)
-	text := fmt.Sprintf("%s on %s with chunks of %s are %s a shard", bytesText(size), counted(shards, "shard"),
-		bytesText(f.ChunkBytes), counted(full, "chunk"))
+	text := fmt.Sprintf("%s on %s with chunks of %s are %s a shard", humanize.Bytes(size), humanize.Count(shards, "shard"),
+		humanize.Bytes(f.ChunkBytes), humanize.Count(full, "chunk"))
 	switch {
 	case size == 0:
 		a.PerShard = ChunksPerShard
@@ -171,7 +174,7 @@ func (f Facts) pointsCommands(a Presplit) []string {
 // a terminal.
 func (f Facts) planned(a Presplit, goal, flags string) []string {
 	var list []string
-	ns := diagnosis.TextLiteral(f.Namespace)
+	ns := humanize.TextLiteral(f.Namespace)
 	if len(f.Current) == 0 {
 		list = append(list, fmt.Sprintf("sh.shardCollection(%s, %s)", ns, a.Key))
 	}
@@ -199,7 +202,7 @@ func (f Facts) inZones(a *Presplit) {
 				"than others, however it is cut", z.Zone, Percent(z.Share), z.Shards, f.shards()))
 		case z.Chunks < int64(z.Shards):
 			a.Notes = append(a.Notes, fmt.Sprintf("zone %s has %d shards and gets %s: cut finer there, with points", z.Zone,
-				z.Shards, counted(z.Chunks, "chunk")))
+				z.Shards, humanize.Count(z.Chunks, "chunk")))
 		}
 	}
 	a.Zones = append(parts, ZonePart{Share: free / total, Shards: f.Shards,

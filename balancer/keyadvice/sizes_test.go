@@ -31,7 +31,7 @@ func TestChunkSize(t *testing.T) {
 		"a hot value": {func(f *Facts) {
 			f.Current, f.Expect = key(t, `{"kind": 1}`), 2*gib
 			f.Indexes = append(f.Indexes, Index{Name: "k", Key: raw(t, `{"kind": 1}`)})
-		}, 1024, "has 567.5 MiB"}, // 134 of 400 less twice the root: 110.8, of 2 GiB
+		}, 1024, "has 567.54 MiB"}, // 134 of 400 less twice the root: 110.8, of 2 GiB
 		"before 6.0": {func(f *Facts) { f.Release, f.ChunkBytes, f.Expect = catalog.Release50, 64<<20, 4*gib }, 64, ""},
 	} {
 		f := facts(t)

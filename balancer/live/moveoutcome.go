@@ -8,6 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/humanize"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -88,7 +89,8 @@ func (d *Executor) chunkOfMove(ctx context.Context, coll catalog.Collection, m U
 	if m.Find != nil {
 		var known bool
 		if key, known = coll.Pattern.QueryKey(m.Find); !known {
-			err = mongoerr.New(mongoerr.InvalidOptions, "the query %s does not have the shard key %s", m.Find, coll.Pattern)
+			err = mongoerr.New(mongoerr.InvalidOptions, "the query %s does not have the shard key %s",
+				humanize.Literal(m.Find), coll.Pattern)
 		}
 	}
 	if err != nil {
@@ -110,7 +112,8 @@ func (d *Executor) chunkBelow(ctx context.Context, coll catalog.Collection, boun
 		return catalog.Chunk{}, err
 	}
 	if len(docs) == 0 {
-		return catalog.Chunk{}, mongoerr.New(mongoerr.InvalidOptions, "no chunk of %s lies below %s", coll.Namespace, bound)
+		return catalog.Chunk{}, mongoerr.New(mongoerr.InvalidOptions, "no chunk of %s lies below %s", coll.Namespace,
+			humanize.Literal(bound))
 	}
 	return catalog.ParseChunk(coll.Pattern, docs[0])
 }

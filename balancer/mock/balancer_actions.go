@@ -31,18 +31,18 @@ func (e engine) StartAction(a policy.Action, done func(policy.ActionResult)) {
 	takes := timeOf[a.Kind]
 	var act func()
 	after := func(d time.Duration) {
-		e.c.after(d, func() {
-			e.c.attempt("an action of the balancer", act, func(err error) { done(policy.ActionResult{Err: err}) })
+		e.b.clock.After(d, func() {
+			e.b.clock.Attempt("an action of the balancer", act, func(err error) { done(policy.ActionResult{Err: err}) })
 		})
 	}
 	act = func() {
-		if a.Kind == policy.MergeRange && e.c.migrations.Donating(a.Namespace, a.Shard) {
+		if a.Kind == policy.MergeRange && e.b.migrations.Donating(a.Namespace, a.Shard) {
 			after(takes)
 			return
 		}
-		done(e.c.balancer.act(a))
+		done(e.b.act(a))
 	}
-	after(takes + e.c.faults.lag(a.Shard))
+	after(takes + e.b.faults.lag(a.Shard))
 }
 
 // Act waits, as no event may: the event driver uses StartAction.
@@ -50,7 +50,7 @@ func (e engine) Act(ctx context.Context, a policy.Action) policy.ActionResult {
 	var result policy.ActionResult
 	ended := false
 	e.StartAction(a, func(r policy.ActionResult) { result, ended = r, true })
-	if err := e.c.Await(ctx, time.Time{}, func() bool { return ended }); err != nil {
+	if err := e.b.clock.Await(ctx, time.Time{}, func() bool { return ended }); err != nil {
 		result.Err = err
 	}
 	return result
@@ -60,7 +60,7 @@ func (b *Balancer) act(a policy.Action) policy.ActionResult {
 	if err := b.send(a.Shard, actionNames[a.Kind], func() bson.D { return b.actionCommand(a) }); err != nil {
 		return policy.ActionResult{Err: err}
 	}
-	coll, ok, err := b.c.config.Tracked(a.Namespace)
+	coll, ok, err := b.config.Tracked(a.Namespace)
 	switch {
 	case err != nil:
 		return policy.ActionResult{Err: err}
@@ -68,8 +68,8 @@ func (b *Balancer) act(a policy.Action) policy.ActionResult {
 		return policy.ActionResult{Err: mongoerr.New(mongoerr.ConflictingOperationInProgress,
 			"collection %s is gone", a.Namespace)}
 	case a.Kind == policy.MergeAll:
-		merged, err := b.c.Chunks().MergeAll(coll, a.Shard, policy.MergeLimits{
-			Chunks: autoMergeMost, Time: b.c.parameters.Milliseconds("autoMergerMaxTimeProcessingChunksMS"),
+		merged, err := b.chunks.MergeAll(coll, a.Shard, policy.MergeLimits{
+			Chunks: autoMergeMost, Time: b.parameters.Milliseconds("autoMergerMaxTimeProcessingChunksMS"),
 		})
 		return policy.ActionResult{Merged: merged, Err: err}
 	case !ok || !coll.UUID.Equal(a.UUID):
@@ -83,17 +83,17 @@ func (b *Balancer) act(a policy.Action) policy.ActionResult {
 // mergeWhole merges for the balancer, which names the shard it takes for the
 // owner.
 func (b *Balancer) mergeWhole(coll catalog.Collection, a policy.Action) error {
-	if owner := b.c.config.tables[a.Namespace].Find(a.Min).Shard; owner != a.Shard {
-		return b.c.config.staleConfig(a.Namespace, a.Shard, "the range belongs to shard %s", owner)
+	if owner := b.config.tables[a.Namespace].Find(a.Min).Shard; owner != a.Shard {
+		return b.config.staleConfig(a.Namespace, a.Shard, "the range belongs to shard %s", owner)
 	}
-	return b.c.Chunks().MergeRange(coll, a.Min, a.Max)
+	return b.chunks.MergeRange(coll, a.Min, a.Max)
 }
 
 // measure is dataSize with an estimate: the truncated average document for
 // every key of the range, until there are more bytes than asked for
 // (rules/02-defragmentation-and-merging §4.4).
 func (b *Balancer) measure(coll catalog.Collection, a policy.Action) policy.ActionResult {
-	l := b.c.shards[a.Shard].colls[a.Namespace]
+	l := b.shards[a.Shard].colls[a.Namespace]
 	if l == nil {
 		return policy.ActionResult{}
 	}
@@ -119,26 +119,26 @@ func (b *Balancer) measure(coll catalog.Collection, a policy.Action) policy.Acti
 }
 
 func (e engine) LogChange(_ context.Context, what string) error {
-	e.c.log.change(configShard, what, "", bson.D{})
+	e.b.log.change(configShard, what, "", bson.D{})
 	return nil
 }
 
 // Mergeable looks at every collection the auto-merger may touch for a chunk
 // that came to its shard long enough ago.
 func (e engine) Mergeable(context.Context) ([]policy.MergeWork, error) {
-	if !e.c.release.AutoMerges() {
+	if !e.b.release.AutoMerges() {
 		return nil, nil
 	}
-	colls, err := e.c.config.ShardedCollections()
+	colls, err := e.b.config.ShardedCollections()
 	if err != nil {
 		return nil, err
 	}
-	cutoff := e.c.Chunks().historyCutoff()
+	cutoff := e.b.chunks.historyCutoff()
 	var work []policy.MergeWork
-	for _, id := range e.c.ShardIDs() {
+	for _, id := range e.b.shards.ids() {
 		w := policy.MergeWork{Shard: id}
 		for _, coll := range colls {
-			if !coll.Defragment && coll.EnableAutoMerge && policy.OwnsOlder(e.c.config.table(coll.Namespace), id, cutoff) {
+			if !coll.Defragment && coll.EnableAutoMerge && policy.OwnsOlder(e.b.config.table(coll.Namespace), id, cutoff) {
 				w.Namespaces = append(w.Namespaces, coll.Namespace)
 			}
 		}
@@ -150,14 +150,14 @@ func (e engine) Mergeable(context.Context) ([]policy.MergeWork, error) {
 }
 
 func (e engine) SetEstimate(_ context.Context, ns string, uuid bson.Binary, m policy.Measurement) error {
-	coll, ok, err := e.c.config.Tracked(ns)
+	coll, ok, err := e.b.config.Tracked(ns)
 	if err != nil {
 		return err
 	}
 	if ok && coll.UUID.Equal(uuid) {
-		if chunk := e.c.config.tables[ns].Find(m.Min); chunk.Min.Equal(m.Min) && chunk.Max.Equal(m.Max) {
+		if chunk := e.b.config.tables[ns].Find(m.Min); chunk.Min.Equal(m.Min) && chunk.Max.Equal(m.Max) {
 			chunk.Estimate = m.Size
-			return e.c.config.putChunks(ns, chunk)
+			return e.b.config.putChunks(ns, chunk)
 		}
 	}
 	return mongoerr.New(noSuchChunk, "no chunk of %s with these bounds", ns)
@@ -167,27 +167,27 @@ func (e engine) SetEstimate(_ context.Context, ns string, uuid bson.Binary, m po
 const noSuchChunk mongoerr.Code = 6049401
 
 func (e engine) SetDefragmentationPhase(_ context.Context, ns string, uuid bson.Binary, phase policy.PhaseName) error {
-	return e.c.balancer.changeDefragmented(ns, uuid, func(doc *bson.D) { set(doc, "defragmentationPhase", string(phase)) })
+	return e.b.changeDefragmented(ns, uuid, func(doc *bson.D) { set(doc, "defragmentationPhase", string(phase)) })
 }
 
 func (e engine) EndDefragmentation(_ context.Context, ns string, uuid bson.Binary) error {
-	if table := e.c.config.table(ns); table != nil {
-		e.c.config.setTable(ns, table.WithoutEstimates())
+	if table := e.b.config.table(ns); table != nil {
+		e.b.config.setTable(ns, table.WithoutEstimates())
 	}
-	return e.c.balancer.changeDefragmented(ns, uuid, func(doc *bson.D) {
+	return e.b.changeDefragmented(ns, uuid, func(doc *bson.D) {
 		unset(doc, "defragmentCollection")
 		unset(doc, "defragmentationPhase")
 	})
 }
 
 func (b *Balancer) changeDefragmented(ns string, uuid bson.Binary, change func(*bson.D)) error {
-	coll, ok, err := b.c.config.Tracked(ns)
+	coll, ok, err := b.config.Tracked(ns)
 	if err != nil {
 		return err
 	}
 	if !ok || !coll.UUID.Equal(uuid) {
 		return mongoerr.New(mongoerr.NamespaceNotFound, "collection %s not found", ns)
 	}
-	_, err = b.c.config.modify(configCollections, ns, change)
+	_, err = b.config.modify(configCollections, ns, change)
 	return err
 }

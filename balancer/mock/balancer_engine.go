@@ -16,7 +16,7 @@ import (
 // engine is the cluster as the balancer sees it, for a caller that holds the
 // lock: the event driver, the status command, and a sharedEngine.
 type engine struct {
-	c *Cluster
+	b *Balancer
 	// sizes are what DataSizes gave last, to be filled anew. Only the event driver has
 	// them: its loop is done with sizes before anything else happens.
 	sizes *dataSizes
@@ -28,37 +28,37 @@ type dataSizes map[string]map[catalog.ShardID]int64
 var _ balancer.EventCluster = engine{}
 
 func (e engine) Setting(_ context.Context, id string) (bson.Raw, error) {
-	raw, _ := e.c.config.doc(configSettings, id)
+	raw, _ := e.b.config.doc(configSettings, id)
 	return raw, nil
 }
 
 func (e engine) Shards(context.Context) ([]catalog.Shard, error) {
-	shards, err := e.c.config.shardList()
-	if e.c.release.LimitsShards() {
+	shards, err := e.b.config.shardList()
+	if e.b.release.LimitsShards() {
 		shards = slices.Clone(shards)
-		e.c.Statistics().markFull(shards)
+		e.b.stats.markFull(shards)
 	}
 	return shards, err
 }
 
 func (e engine) Collections(context.Context) ([]catalog.Collection, error) {
-	return e.c.config.shardedCollections()
+	return e.b.config.shardedCollections()
 }
 
 func (e engine) Routing(_ context.Context, ns string) (balancer.Routing, error) {
-	coll, ok, err := e.c.config.Tracked(ns)
+	coll, ok, err := e.b.config.Tracked(ns)
 	if err != nil {
 		return balancer.Routing{}, err
 	}
 	if !ok {
 		return balancer.Routing{}, mongoerr.New(mongoerr.NamespaceNotFound, "collection %s not found", ns)
 	}
-	zones, err := e.c.config.zonesOf(coll)
-	return balancer.Routing{Collection: coll, Table: e.c.config.table(ns), Zones: zones}, err
+	zones, err := e.b.config.zonesOf(coll)
+	return balancer.Routing{Collection: coll, Table: e.b.config.table(ns), Zones: zones}, err
 }
 
 func (e engine) DataSizes(_ context.Context, colls []catalog.Collection) (map[string]map[catalog.ShardID]int64, error) {
-	if err := e.c.faults.reachShards(configShard); err != nil {
+	if err := e.b.faults.reachShards(configShard); err != nil {
 		return nil, err
 	}
 	var last dataSizes
@@ -67,19 +67,19 @@ func (e engine) DataSizes(_ context.Context, colls []catalog.Collection) (map[st
 		last, *e.sizes = *e.sizes, sizes
 	}
 	for _, coll := range colls {
-		sizes[coll.Namespace] = e.c.Statistics().ownedBytes(coll, last[coll.Namespace])
+		sizes[coll.Namespace] = e.b.stats.ownedBytes(coll, last[coll.Namespace])
 	}
 	return sizes, nil
 }
 
 // Split waits on real time for a migration off the shard. An event must not.
 func (e engine) Split(ctx context.Context, s policy.Split) error {
-	if e.c.realTime {
-		if err := e.c.migrations.AwaitDonation(ctx, time.Time{}, s.Namespace, s.Shard); err != nil {
+	if e.b.clock.RealTime() {
+		if err := e.b.migrations.AwaitDonation(ctx, time.Time{}, s.Namespace, s.Shard); err != nil {
 			return err
 		}
 	}
-	coll, ok, err := e.c.config.Tracked(s.Namespace)
+	coll, ok, err := e.b.config.Tracked(s.Namespace)
 	if err != nil {
 		return err
 	}
@@ -89,19 +89,19 @@ func (e engine) Split(ctx context.Context, s policy.Split) error {
 	if coll.Epoch != s.Version.Epoch {
 		return mongoerr.New(mongoerr.StaleEpoch, "The epoch of collection %s has changed", s.Namespace)
 	}
-	chunk := e.c.config.tables[s.Namespace].Find(s.Min)
+	chunk := e.b.config.tables[s.Namespace].Find(s.Min)
 	if chunk.Shard != s.Shard || !chunk.Min.Equal(s.Min) || !chunk.Max.Equal(s.Max) {
-		return e.c.config.staleConfig(s.Namespace, s.Shard, "no chunk with these bounds")
+		return e.b.config.staleConfig(s.Namespace, s.Shard, "no chunk with these bounds")
 	}
-	if err := e.c.balancer.send(s.Shard, sendsSplit, func() bson.D { return splitCommand(coll, s) }); err != nil {
+	if err := e.b.send(s.Shard, sendsSplit, func() bson.D { return splitCommand(coll, s) }); err != nil {
 		return err
 	}
-	return e.c.Chunks().SplitOnShard(coll, chunk, s.Points)
+	return e.b.chunks.SplitOnShard(coll, chunk, s.Points)
 }
 
 func (e engine) StartMove(m policy.Migration, done func(error)) {
 	if m.Reason == policy.ReasonUnsharded {
-		e.c.reshardings.startMove(m, done)
+		e.b.reshardings.startMove(m, done)
 		return
 	}
 	coll, err := e.chosen(m)
@@ -109,7 +109,7 @@ func (e engine) StartMove(m policy.Migration, done func(error)) {
 		done(err)
 		return
 	}
-	settings := e.c.balancer.loop.Settings()
+	settings := e.b.loop.Settings()
 	req := MoveRequest{
 		Namespace: m.Namespace, From: m.From, To: m.To, Min: coll.Pattern.Bound(m.Min),
 		Force: m.Force, MaxChunkSizeBytes: m.MaxChunkSizeBytes, WaitForDelete: settings.WaitForDelete,
@@ -118,7 +118,7 @@ func (e engine) StartMove(m policy.Migration, done func(error)) {
 	if !m.Max.IsZero() {
 		req.Max = coll.Pattern.Bound(m.Max)
 	}
-	e.c.migrations.start(req, boundKeys{coll.Pattern, m.Min, m.Max}, done)
+	e.b.migrations.start(req, boundKeys{coll.Pattern, m.Min, m.Max}, done)
 }
 
 // boundKeys are the bounds of a request by the pattern that they were made of; zero if
@@ -131,7 +131,7 @@ type boundKeys struct {
 // chosen returns the collection that a migration was chosen for. It may have
 // been dropped since, and another one made under its name.
 func (e engine) chosen(m policy.Migration) (catalog.Collection, error) {
-	coll, ok, err := e.c.config.Tracked(m.Namespace)
+	coll, ok, err := e.b.config.Tracked(m.Namespace)
 	if err != nil {
 		return coll, err
 	}
@@ -139,7 +139,7 @@ func (e engine) chosen(m policy.Migration) (catalog.Collection, error) {
 		return coll, mongoerr.New(mongoerr.NamespaceNotFound, "collection %s not found", m.Namespace)
 	}
 	if m.Min.Len() != coll.Pattern.Len() {
-		return coll, e.c.config.staleConfig(m.Namespace, m.From, "the shard key of %s has changed", m.Namespace)
+		return coll, e.b.config.staleConfig(m.Namespace, m.From, "the shard key of %s has changed", m.Namespace)
 	}
 	return coll, nil
 }
@@ -149,7 +149,7 @@ func (e engine) Move(ctx context.Context, m policy.Migration) error {
 	var result error
 	ended := false
 	e.StartMove(m, func(err error) { result, ended = err, true })
-	if err := e.c.Await(ctx, time.Time{}, func() bool { return ended }); err != nil {
+	if err := e.b.clock.Await(ctx, time.Time{}, func() bool { return ended }); err != nil {
 		return err
 	}
 	return result
@@ -160,21 +160,21 @@ func (e engine) SplitPoint(_ context.Context, m policy.Migration) (policy.Split,
 	if err != nil {
 		return policy.Split{}, err
 	}
-	table := e.c.config.tables[m.Namespace]
+	table := e.b.config.tables[m.Namespace]
 	chunk := table.Find(m.Min)
 	split := policy.Split{
 		Namespace: m.Namespace, Shard: chunk.Shard, Version: table.Version(),
 		ChunkVersion: chunk.Version, Min: chunk.Min, Max: chunk.Max,
 	}
 	points := func() bson.D { return pointsCommand(coll, split, m.MaxChunkSizeBytes) }
-	if err := e.c.balancer.send(chunk.Shard, sendsPoints, points); err != nil {
+	if err := e.b.send(chunk.Shard, sendsPoints, points); err != nil {
 		return split, err
 	}
-	if !e.c.release.BalancesBySize() {
-		split.Points = e.c.Chunks().halves(coll, chunk, m.MaxChunkSizeBytes)
+	if !e.b.release.BalancesBySize() {
+		split.Points = e.b.chunks.halves(coll, chunk, m.MaxChunkSizeBytes)
 		return split, nil
 	}
-	local := e.c.shards[chunk.Shard].colls[m.Namespace]
+	local := e.b.shards[chunk.Shard].colls[m.Namespace]
 	if local == nil {
 		return split, errDropped()
 	}
@@ -185,42 +185,42 @@ func (e engine) SplitPoint(_ context.Context, m policy.Migration) (policy.Split,
 }
 
 func (e engine) MarkJumbo(_ context.Context, ns string, min catalog.Key) error {
-	return e.c.config.setJumbo(ns, min, catalog.JumboTrue)
+	return e.b.config.setJumbo(ns, min, catalog.JumboTrue)
 }
 
 func (e engine) SwitchOffBalancing(_ context.Context, ns string) error {
-	_, err := e.c.config.modify(configCollections, ns, func(doc *bson.D) { set(doc, "noBalance", true) })
+	_, err := e.b.config.modify(configCollections, ns, func(doc *bson.D) { set(doc, "noBalance", true) })
 	return err
 }
 
 func (e engine) LogAction(_ context.Context, what string, details bson.D) error {
-	e.c.log.Action(what, details)
+	e.b.log.Action(what, details)
 	return nil
 }
 
 // sharedEngine is the cluster as the goroutine driver sees it: every exchange
 // takes the lock, and so does what waits, which gives it away meanwhile.
-type sharedEngine struct{ c *Cluster }
+type sharedEngine struct{ b *Balancer }
 
 var _ balancer.SharedCluster = sharedEngine{}
 
 // Engine returns the cluster as an engine on goroutines of its own sees it. The
 // caller does not hold the lock.
-func (c *Cluster) Engine() balancer.SharedCluster { return sharedEngine{c} }
+func (c *Cluster) Engine() balancer.SharedCluster { return sharedEngine{c.balancer} }
 
 func (s sharedEngine) With(exchange func(balancer.Cluster)) {
-	s.c.Lock()
-	defer s.c.Unlock()
-	defer s.c.persist()
-	exchange(engine{c: s.c})
+	s.b.clock.Lock()
+	defer s.b.clock.Unlock()
+	defer func() { s.b.clock.Ran() }()
+	exchange(engine{b: s.b})
 }
 
 func (s sharedEngine) Move(ctx context.Context, m policy.Migration) (err error) {
-	s.With(func(balancer.Cluster) { err = engine{c: s.c}.Move(ctx, m) })
+	s.With(func(balancer.Cluster) { err = engine{b: s.b}.Move(ctx, m) })
 	return err
 }
 
 func (s sharedEngine) Act(ctx context.Context, a policy.Action) (result policy.ActionResult) {
-	s.With(func(balancer.Cluster) { result = engine{c: s.c}.Act(ctx, a) })
+	s.With(func(balancer.Cluster) { result = engine{b: s.b}.Act(ctx, a) })
 	return result
 }

@@ -55,35 +55,35 @@ func BetweenNodes(name string) bool {
 // shard that nobody knows, an error of the network, or what the command was
 // made to fail with.
 func (b *Balancer) send(to catalog.ShardID, name string, document func() bson.D) error {
-	if b.c.shards[to] == nil {
+	if b.shards[to] == nil {
 		return mongoerr.New(mongoerr.ShardNotFound, "Shard %s not found", to)
 	}
-	if err := b.c.faults.reach(configShard, to); err != nil {
+	if err := b.faults.reach(configShard, to); err != nil {
 		return err
 	}
-	switch f := b.c.faults.takeFailureOf(name, to); {
+	switch f := b.faults.takeFailureOf(name, to); {
 	case f == nil || f.WriteConcernError != nil: // the command was applied
 	case f.CloseConnection:
-		return b.c.faults.connectionLost(to)
+		return b.faults.connectionLost(to)
 	default:
 		return f.Err()
 	}
-	if b.c.logger.Enabled(context.Background(), slog.LevelDebug) {
+	if b.logger.Enabled(context.Background(), slog.LevelDebug) {
 		text, err := bson.MarshalExtJSON(document(), false, false)
-		b.c.logger.Debug("the balancer sends a command", "shard", to, "command", string(text), "error", err)
+		b.logger.Debug("the balancer sends a command", "shard", to, "command", string(text), "error", err)
 	}
 	return nil
 }
 
 func (fs *Faults) connectionLost(to catalog.ShardID) error {
 	return mongoerr.New(mongoerr.HostUnreachable,
-		"Error connecting to %s :: caused by :: Connection reset by peer", cmp.Or(fs.c.HostOf(to), string(to)))
+		"Error connecting to %s :: caused by :: Connection reset by peer", cmp.Or(fs.addresses.hostOf(to), string(to)))
 }
 
 // sendMove is send for a request to a donor.
 func (b *Balancer) sendMove(req MoveRequest) error {
 	return b.send(req.From, sendsMove, func() bson.D {
-		coll, _, err := b.c.config.Tracked(req.Namespace)
+		coll, _, err := b.config.Tracked(req.Namespace)
 		if err != nil {
 			return bson.D{{Key: sendsMove, Value: req.Namespace}}
 		}
@@ -107,9 +107,9 @@ func (fs *Faults) takeFailureOf(name string, to catalog.ShardID) *Failure {
 // awaitScheduler waits until the scheduler takes commands. One that comes while
 // the config server is down, or waits when it steps down, is interrupted.
 func (b *Balancer) awaitScheduler(ctx context.Context, deadline time.Time) error {
-	term := b.c.term
-	err := b.c.Await(ctx, deadline, func() bool { return b.scheduler != schedulerRecovering || b.c.term != term })
-	if err == nil && (b.scheduler != schedulerRunning || b.c.term != term) {
+	term := b.term
+	err := b.clock.Await(ctx, deadline, func() bool { return b.scheduler != schedulerRecovering || b.term != term })
+	if err == nil && (b.scheduler != schedulerRunning || b.term != term) {
 		return mongoerr.New(mongoerr.BalancerInterrupted, "Request rejected - the balancer's commands scheduler is stopped")
 	}
 	return err
@@ -146,10 +146,10 @@ func (b *Balancer) actionCommand(a policy.Action) bson.D {
 			{Key: sendsMergeAll, Value: a.Namespace},
 			{Key: "shard", Value: string(a.Shard)},
 			{Key: "maxNumberOfChunksToMerge", Value: int32(autoMergeMost)},
-			{Key: "maxTimeProcessingChunksMS", Value: int32(b.c.parameters.Int("autoMergerMaxTimeProcessingChunksMS"))},
+			{Key: "maxTimeProcessingChunksMS", Value: int32(b.parameters.Int("autoMergerMaxTimeProcessingChunksMS"))},
 		}
 	}
-	table := b.c.config.table(a.Namespace)
+	table := b.config.table(a.Namespace)
 	if table == nil {
 		return bson.D{{Key: actionNames[a.Kind], Value: a.Namespace}}
 	}

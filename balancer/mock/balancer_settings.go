@@ -3,12 +3,14 @@ package mock
 import (
 	"context"
 	"slices"
+	"sync"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer"
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/clock"
 	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/policy"
 )
@@ -22,7 +24,21 @@ func (cfg *ConfigDB) ShardedCollections() ([]catalog.Collection, error) {
 // Balancer is the cluster's balancer: its engine, what drives it, and the
 // commands scheduler that sends what it decides to shards.
 type Balancer struct {
-	c *Cluster
+	*setup
+	background  *sync.WaitGroup
+	chunks      *Chunks
+	clock       *clock.Clock
+	config      *ConfigDB
+	ctx         context.Context
+	faults      *Faults
+	log         *changeLog
+	machineIDs  *MachineIDs
+	migrations  *Migrations
+	reshardings *Reshardings
+	seed        uint64
+	shards      shardSet
+	stats       *Statistics
+	term        int64
 
 	loop      *balancer.Loop
 	driver    *balancer.EventDriver // on virtual time
@@ -36,7 +52,7 @@ func (c *Cluster) Balancer() *Balancer { return c.balancer }
 // RefreshSettings reads config.settings for the engine and the status
 // commands; what could be read takes effect even when it fails.
 func (b *Balancer) RefreshSettings() (catalog.Settings, error) {
-	settings, err := balancer.LoadSettings(context.Background(), engine{c: b.c}, b.loop.Settings())
+	settings, err := balancer.LoadSettings(context.Background(), engine{b: b}, b.loop.Settings())
 	b.loop.SetSettings(settings)
 	return settings, err
 }
@@ -46,7 +62,7 @@ func (b *Balancer) Start() error {
 	if err := b.set("full", false); err != nil {
 		return err
 	}
-	b.c.log.Action("balancer.start", nil)
+	b.log.Action("balancer.start", nil)
 	return nil
 }
 
@@ -57,34 +73,34 @@ func (b *Balancer) Stop(ctx context.Context, deadline time.Time) error {
 		return err
 	}
 	was := b.loop.Status()
-	err := b.c.Await(ctx, deadline, func() bool {
+	err := b.clock.Await(ctx, deadline, func() bool {
 		now := b.loop.Status()
 		return !was.InRound || !now.InRound || now.Rounds != was.Rounds
 	})
 	if err != nil {
 		return err
 	}
-	b.c.log.Action("balancer.stop", nil)
+	b.log.Action("balancer.stop", nil)
 	return nil
 }
 
 func (b *Balancer) set(mode string, stopped bool) error {
-	err := b.c.config.setSetting("balancer", bson.D{{Key: "mode", Value: mode}, {Key: "stopped", Value: stopped}})
+	err := b.config.setSetting("balancer", bson.D{{Key: "mode", Value: mode}, {Key: "stopped", Value: stopped}})
 	if err != nil {
 		return err
 	}
 	// The auto-splitter of old goes off and on with the balancer, as the
 	// auto-merger does now.
-	for id, exists := range map[string]bool{"automerge": b.c.release.AutoMerges(), "autosplit": b.c.release.AutoSplits()} {
+	for id, exists := range map[string]bool{"automerge": b.release.AutoMerges(), "autosplit": b.release.AutoSplits()} {
 		if !exists {
 			continue
 		}
-		if err := b.c.config.setSetting(id, bson.D{{Key: "enabled", Value: !stopped}}); err != nil {
+		if err := b.config.setSetting(id, bson.D{{Key: "enabled", Value: !stopped}}); err != nil {
 			return err
 		}
 	}
 	_, err = b.RefreshSettings()
-	b.loop.SettingsChanged(context.Background(), engine{c: b.c}, b.c.now())
+	b.loop.SettingsChanged(context.Background(), engine{b: b}, b.clock.Now())
 	return err
 }
 
@@ -94,7 +110,7 @@ func (b *Balancer) Compliance(ns string) (policy.Compliance, error) {
 	if _, _, err := catalog.SplitNamespace(ns); err != nil {
 		return policy.Compliance{}, err
 	}
-	coll, ok, err := b.c.config.Tracked(ns)
+	coll, ok, err := b.config.Tracked(ns)
 	if err != nil {
 		return policy.Compliance{}, err
 	}
@@ -105,28 +121,28 @@ func (b *Balancer) Compliance(ns string) (policy.Compliance, error) {
 	if err != nil {
 		return policy.Compliance{}, err
 	}
-	routing, err := engine{c: b.c}.Routing(context.Background(), ns)
+	routing, err := engine{b: b}.Routing(context.Background(), ns)
 	if err != nil {
 		return policy.Compliance{}, err
 	}
-	shards, err := b.c.config.Shards()
+	shards, err := b.config.Shards()
 	if err != nil {
 		return policy.Compliance{}, err
 	}
-	if !b.c.release.BalancesBySize() {
-		b.c.Statistics().markFull(shards)
+	if !b.release.BalancesBySize() {
+		b.stats.markFull(shards)
 		return policy.CountStatus(policy.CountSituation{
-			Situation: balancer.NewSituation(routing, nil, shards, settings), Rules: policy.RulesOf(b.c.release),
+			Situation: balancer.NewSituation(routing, nil, shards, settings), Rules: policy.RulesOf(b.release),
 		})
 	}
 	situation, defragmentation := balancer.NewSituation(routing, nil, shards, settings), b.loop.Defragmentation(coll)
 	if status, settled := policy.StatusWithoutSizes(situation, defragmentation); settled {
 		return status, nil
 	}
-	if err := b.c.faults.reachShards(configShard); err != nil {
+	if err := b.faults.reachShards(configShard); err != nil {
 		return policy.Compliance{}, err
 	}
-	situation.Sizes.ByShard = b.c.Statistics().ownedBytes(coll, nil)
+	situation.Sizes.ByShard = b.stats.ownedBytes(coll, nil)
 	return policy.CollectionStatus(situation, defragmentation)
 }
 
@@ -138,7 +154,7 @@ func (b *Balancer) MaxChunkSizeBytes(coll catalog.Collection) int64 {
 	}
 	settings, err := b.RefreshSettings()
 	if err != nil {
-		b.c.logger.Warn("settings can't be read, the last good ones are used", "error", err)
+		b.logger.Warn("settings can't be read, the last good ones are used", "error", err)
 	}
 	return settings.MaxChunkSizeBytes
 }
@@ -154,7 +170,7 @@ type BalancingChange struct {
 
 // Configure changes a collection's entry (rules/03-commands §1.2).
 func (b *Balancer) Configure(ns string, change BalancingChange) error {
-	if !b.c.config.isTracked(ns) {
+	if !b.config.isTracked(ns) {
 		if change.Defragment != nil && !*change.Defragment {
 			return mongoerr.New(mongoerr.NamespaceNotFound, "collection %s not found", ns)
 		}
@@ -166,7 +182,7 @@ func (b *Balancer) Configure(ns string, change BalancingChange) error {
 		}
 	}
 	details := bson.D{}
-	_, err := b.c.config.modify(configCollections, ns, func(doc *bson.D) {
+	_, err := b.config.modify(configCollections, ns, func(doc *bson.D) {
 		if change.ChunkSizeMB != nil {
 			details = append(details, bson.E{Key: "chunkSizeMB", Value: int32(*change.ChunkSizeMB)})
 			if *change.ChunkSizeMB == 0 {
@@ -194,14 +210,14 @@ func (b *Balancer) Configure(ns string, change BalancingChange) error {
 	if err != nil {
 		return err
 	}
-	b.c.log.change(configShard, "configureCollectionBalancing", ns, details)
+	b.log.change(configShard, "configureCollectionBalancing", ns, details)
 	if change.onlyAborts() {
 		return nil
 	}
-	if err := b.c.config.BumpVersion(ns); err != nil {
+	if err := b.config.BumpVersion(ns); err != nil {
 		return err
 	}
-	b.loop.SettingsChanged(context.Background(), engine{c: b.c}, b.c.now())
+	b.loop.SettingsChanged(context.Background(), engine{b: b}, b.clock.Now())
 	return nil
 }
 
@@ -213,12 +229,12 @@ func (b BalancingChange) onlyAborts() bool {
 // abortDefragmentation lets a defragmentation under way end; without one there
 // is nothing to do (rules/02-defragmentation-and-merging §2.9).
 func (b *Balancer) abortDefragmentation(ns string) error {
-	coll, ok, err := b.c.config.Tracked(ns)
+	coll, ok, err := b.config.Tracked(ns)
 	if err != nil || !ok || !coll.Defragment {
 		return err
 	}
 	b.loop.AbortDefragmentation(coll.UUID)
-	_, err = b.c.config.modify(configCollections, ns, func(doc *bson.D) {
+	_, err = b.config.modify(configCollections, ns, func(doc *bson.D) {
 		set(doc, "defragmentationPhase", string(policy.PhaseFinished))
 	})
 	return err
@@ -226,7 +242,7 @@ func (b *Balancer) abortDefragmentation(ns string) error {
 
 // PermitMigrations is setAllowMigrations (rules/03-commands §1.2).
 func (b *Balancer) PermitMigrations(ns string, permit bool) error {
-	found, err := b.c.config.modify(configCollections, ns, func(doc *bson.D) {
+	found, err := b.config.modify(configCollections, ns, func(doc *bson.D) {
 		if permit {
 			unset(doc, "permitMigrations")
 		} else {
@@ -239,10 +255,10 @@ func (b *Balancer) PermitMigrations(ns string, permit bool) error {
 	if !found {
 		return mongoerr.New(mongoerr.NamespaceNotSharded, "Namespace %s is not sharded", ns)
 	}
-	if table := b.c.config.table(ns); !permit {
-		b.c.migrations.abort(ns)
-		b.c.config.banned[ns] = table.Version()
+	if table := b.config.table(ns); !permit {
+		b.migrations.abort(ns)
+		b.config.banned[ns] = table.Version()
 	}
-	b.c.log.change(configShard, "setPermitMigrations", ns, bson.D{{Key: "permitMigrations", Value: permit}})
+	b.log.change(configShard, "setPermitMigrations", ns, bson.D{{Key: "permitMigrations", Value: permit}})
 	return nil
 }

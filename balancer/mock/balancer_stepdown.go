@@ -25,13 +25,13 @@ type runner struct {
 // phases from the catalog and waits for the migrations under way, which end by
 // themselves (rules/02-defragmentation-and-merging §1.4, §2.10, §4.5).
 func (b *Balancer) StepDown() error {
-	if b.c.faults.configDown {
+	if b.faults.configDown {
 		return mongoerr.New(mongoerr.HostUnreachable, "the config server is down: restart it")
 	}
 	b.end()
-	b.c.term++
+	b.term++
 	b.begin()
-	b.c.cond.Broadcast()
+	b.clock.Wake()
 	return nil
 }
 
@@ -50,27 +50,25 @@ func (b *Balancer) end() {
 // the goroutine driver on real time. Both begin when the migrations of the term
 // before have ended.
 func (b *Balancer) begin() {
-	if b.c.closed {
+	if b.clock.IsClosed() {
 		return
 	}
 	cfg := balancer.Config{
-		Version:    b.c.release,
-		Parameters: b.parameters,
-		Rand:       balancer.NewRand(b.c.seed, b.c.term),
-		Logger:     b.c.logger,
+		Version:    b.release,
+		Parameters: b.engineParameters,
+		Rand:       balancer.NewRand(b.seed, b.term),
+		Logger:     b.logger,
 		Location:   time.Local, // the config server's zone is this machine's
 	}
-	if !b.c.realTime {
+	if !b.clock.RealTime() {
 		b.loop = balancer.NewLoop(cfg)
-		driver := balancer.NewEventDriver(b.c.queue, b.loop, engine{b.c, &dataSizes{}})
+		driver := balancer.NewEventDriver(b.clock.Events(), b.loop, engine{b, &dataSizes{}})
 		b.driver = driver
 		b.joinMigrations(driver.Start)
 		return
 	}
 	cfg.Changed = func() {
-		b.c.mu.Lock()
-		b.c.cond.Broadcast()
-		b.c.mu.Unlock()
+		b.clock.WithLock(b.clock.Wake)
 	}
 	b.loop = balancer.NewLoop(cfg)
 	b.run(b.loop)
@@ -79,11 +77,11 @@ func (b *Balancer) begin() {
 // run starts the goroutine of a loop on real time.
 func (b *Balancer) run(loop *balancer.Loop) {
 	before := b.runner
-	ctx, stop := context.WithCancel(b.c.ctx)
+	ctx, stop := context.WithCancel(b.ctx)
 	b.runner = &runner{stop: stop, done: make(chan struct{})}
 	done, joined := b.runner.done, make(chan struct{})
 	b.joinMigrations(func() { close(joined) })
-	b.c.background.Go(func() {
+	b.background.Go(func() {
 		defer close(done)
 		if before != nil {
 			<-before.done
@@ -99,13 +97,13 @@ func (b *Balancer) run(loop *balancer.Loop) {
 // turn runs a loop on real time. Should the program panic where the loop itself
 // can't go on, the config server steps down.
 func (b *Balancer) turn(ctx context.Context, loop *balancer.Loop) {
-	b.c.attempt("the balancer", func() { balancer.Run(ctx, loop, sharedEngine{b.c}) }, func(error) {
-		b.c.mu.Lock()
-		defer b.c.mu.Unlock()
-		b.c.after(balancer.RoundInterval, func() {
-			if b.loop == loop {
-				_ = b.StepDown() // only a config server that is down refuses: it begins a term when it is back
-			}
+	b.clock.Attempt("the balancer", func() { balancer.Run(ctx, loop, sharedEngine{b}) }, func(error) {
+		b.clock.WithLock(func() {
+			b.clock.After(balancer.RoundInterval, func() {
+				if b.loop == loop {
+					_ = b.StepDown() // only a config server that is down refuses: it begins a term when it is back
+				}
+			})
 		})
 	})
 }
@@ -114,19 +112,19 @@ func (b *Balancer) turn(ctx context.Context, loop *balancer.Loop) {
 // (_shardsvrJoinMigrations). Until then the scheduler takes no commands.
 func (b *Balancer) joinMigrations(then func()) {
 	b.scheduler = schedulerRecovering
-	term := b.c.term
-	joined := b.c.migrations.byDonor()
+	term := b.term
+	joined := b.migrations.byDonor()
 	var look func()
 	look = func() {
 		for _, m := range joined {
 			if !m.over {
-				b.c.after(joinPoll, look)
+				b.clock.After(joinPoll, look)
 				return
 			}
 		}
-		if b.c.term == term && b.scheduler == schedulerRecovering {
+		if b.term == term && b.scheduler == schedulerRecovering {
 			b.scheduler = schedulerRunning
-			b.c.cond.Broadcast()
+			b.clock.Wake()
 		}
 		then()
 	}
@@ -163,7 +161,7 @@ func (cfg *ConfigDB) lockFields(state int32, process string) bson.D {
 		{Key: "state", Value: state},
 		{Key: "process", Value: process},
 		{Key: "ts", Value: cfg.ids.NewObjectID()},
-		{Key: "when", Value: bson.NewDateTimeFromTime(cfg.clock.now())},
+		{Key: "when", Value: bson.NewDateTimeFromTime(cfg.clock.Now())},
 		{Key: "who", Value: process + ":Balancer"},
 		{Key: "why", Value: why},
 	}
@@ -173,13 +171,13 @@ func (cfg *ConfigDB) lockFields(state int32, process string) bson.D {
 // by hand: other routers there are none.
 func (e engine) LockRound(context.Context) (bool, error) {
 	taken := false
-	_, err := e.c.config.modify(configLocks, balancerLock, func(doc *bson.D) {
+	_, err := e.b.config.modify(configLocks, balancerLock, func(doc *bson.D) {
 		for _, field := range *doc {
 			if state, isNumber := field.Value.(int32); field.Key == "state" && (!isNumber || state != lockFree) {
 				return
 			}
 		}
-		for _, field := range e.c.config.lockFields(lockHeld, routerName) {
+		for _, field := range e.b.config.lockFields(lockHeld, routerName) {
 			set(doc, field.Key, field.Value)
 		}
 		taken = true
@@ -189,6 +187,6 @@ func (e engine) LockRound(context.Context) (bool, error) {
 
 // UnlockRound frees the lock; what it says of its last holder stays.
 func (e engine) UnlockRound(context.Context) error {
-	_, err := e.c.config.modify(configLocks, balancerLock, func(doc *bson.D) { set(doc, "state", lockFree) })
+	_, err := e.b.config.modify(configLocks, balancerLock, func(doc *bson.D) { set(doc, "state", lockFree) })
 	return err
 }

@@ -7,6 +7,8 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/mock/clock"
+	"shardsh/balancer/mock/ids"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mock/store/update"
 	"shardsh/balancer/mongoerr"
@@ -73,7 +75,10 @@ const (
 // ChangeFeed is what change streams read. Changes are noted from the first
 // stream on.
 type ChangeFeed struct {
-	c *Cluster
+	clock   *clock.Clock
+	config  *ConfigDB
+	ids     *ids.Source
+	locator *locator
 
 	on    bool
 	list  []Change
@@ -86,15 +91,18 @@ type ChangeFeed struct {
 func (c *Cluster) Changes() *ChangeFeed { return c.changes }
 
 // reset forgets all changes, and notes none until a stream begins.
-func (cf *ChangeFeed) reset() { *cf = ChangeFeed{c: cf.c} }
+func (cf *ChangeFeed) reset() {
+	cf.on, cf.list, cf.bytes, cf.gone = false, nil, 0, bson.Timestamp{}
+}
 
 // Start begins to note changes, if that has not begun, and returns the time
 // it is.
 func (cf *ChangeFeed) Start() bson.Timestamp {
 	if !cf.on {
-		*cf = ChangeFeed{c: cf.c, on: true, gone: cf.c.lastStamp}
+		cf.reset()
+		cf.on, cf.gone = true, cf.ids.LastStamp
 	}
-	return cf.c.lastStamp
+	return cf.ids.LastStamp
 }
 
 // After returns what has changed since. It fails with
@@ -123,7 +131,7 @@ func (cf *ChangeFeed) note(ch Change) {
 	if !cf.on || onConfigServer(databaseOf(ch.Namespace)) {
 		return
 	}
-	ch.At, ch.Wall = cf.c.Tick(), cf.c.now()
+	ch.At, ch.Wall = cf.ids.Tick(), cf.clock.Now()
 	if ch.UUID == nil {
 		if l := cf.local(ch.Namespace); l != nil {
 			ch.UUID = &l.uuid
@@ -136,7 +144,7 @@ func (cf *ChangeFeed) note(ch Change) {
 		oldest := log.list[0]
 		log.gone, log.bytes, log.list = oldest.At, log.bytes-len(oldest.Before)-len(oldest.After), log.list[1:]
 	}
-	cf.c.cond.Broadcast()
+	cf.clock.Wake()
 }
 
 // noteDocument notes that one document has come, or is gone.
@@ -198,7 +206,7 @@ func (cf *ChangeFeed) noteIndexes(kind ChangeKind, ns string, specs []store.Inde
 
 // local returns a collection's data on any shard that has it; nil where none has.
 func (cf *ChangeFeed) local(ns string) *localCollection {
-	for _, t := range cf.c.targets(ns, nil) {
+	for _, t := range cf.locator.targets(ns, nil) {
 		if t.shard != nil && t.shard.colls[ns] != nil {
 			return t.shard.colls[ns]
 		}
@@ -221,7 +229,7 @@ func (l *localCollection) keepsImages() bool {
 // documentKey returns a document's shard key, where it has one, and its _id.
 func (cf *ChangeFeed) documentKey(ns string, doc bson.Raw) bson.D {
 	key := bson.D{}
-	if coll, sharded, err := cf.c.config.shardedEntry(ns); err == nil && sharded {
+	if coll, sharded, err := cf.config.shardedEntry(ns); err == nil && sharded {
 		for _, name := range coll.Pattern.Fields() {
 			if v, err := doc.LookupErr(strings.Split(name, ".")...); err == nil && name != "_id" {
 				key = append(key, bson.E{Key: name, Value: v})

@@ -14,18 +14,18 @@ import (
 
 // MergeRange merges the chunks that exactly tile [min, max) on the shard that
 // owns min (rules/02-defragmentation-and-merging §3.6). One chunk is a success without change.
-func (cks Chunks) MergeRange(coll catalog.Collection, min, max catalog.Key) error {
+func (cks *Chunks) MergeRange(coll catalog.Collection, min, max catalog.Key) error {
 	if min.Compare(max) >= 0 {
 		// The shard finds this without a code, and mongos raises it again.
 		return mongoerr.New(mongoerr.UnknownError, "bounds can't have max <= min")
 	}
-	table := cks.c.config.tables[coll.Namespace]
+	table := cks.config.tables[coll.Namespace]
 	owner := table.Find(min).Shard
-	if err := cks.c.faults.reach(configShard, owner); err != nil {
+	if err := cks.faults.reach(configShard, owner); err != nil {
 		return err
 	}
 	if !catalog.Tile(ownedBy(owner, table.Overlapping(min, max)), min, max) {
-		return cks.c.config.staleConfig(coll.Namespace, owner, "the range is not made of whole chunks of shard %s", owner)
+		return cks.config.staleConfig(coll.Namespace, owner, "the range is not made of whole chunks of shard %s", owner)
 	}
 	return cks.commitMerge(coll, owner, min, max)
 }
@@ -42,9 +42,9 @@ func ownedBy(shard catalog.ShardID, chunks iter.Seq[catalog.Chunk]) (own []catal
 
 // commitMerge is the config server's part (_configsvrCommitChunksMerge):
 // coll is the collection as the shard knows it.
-func (cks Chunks) commitMerge(known catalog.Collection, shard catalog.ShardID, min, max catalog.Key) error {
+func (cks *Chunks) commitMerge(known catalog.Collection, shard catalog.ShardID, min, max catalog.Key) error {
 	ns := known.Namespace
-	coll, ok, err := cks.c.config.Tracked(ns)
+	coll, ok, err := cks.config.Tracked(ns)
 	switch {
 	case err != nil:
 		return err
@@ -55,7 +55,7 @@ func (cks Chunks) commitMerge(known catalog.Collection, shard catalog.ShardID, m
 	case !coll.UUID.Equal(known.UUID):
 		return mongoerr.New(mongoerr.InvalidUUID, "the UUID of collection %s is another one", ns)
 	}
-	table := cks.c.config.tables[ns]
+	table := cks.config.tables[ns]
 	chunks := ownedBy(shard, table.Overlapping(min, max))
 	chunks = slices.DeleteFunc(chunks, func(chunk catalog.Chunk) bool { return chunk.Min.Less(min) })
 	if !catalog.Tile(chunks, min, max) {
@@ -65,7 +65,7 @@ func (cks Chunks) commitMerge(known catalog.Collection, shard catalog.ShardID, m
 		return nil
 	}
 	before, merged := table.Version(), cks.commits().Merge(table, chunks)
-	if err := cks.c.config.putChunks(ns, merged); err != nil {
+	if err := cks.config.putChunks(ns, merged); err != nil {
 		return err
 	}
 	cks.logMerge("merge", coll, before, merged, len(chunks))
@@ -76,11 +76,11 @@ func errStaleEpoch(ns string) error {
 	return mongoerr.New(mongoerr.StaleEpoch, "The epoch of collection %s has changed", ns)
 }
 
-func (cks Chunks) logMerge(what string, coll catalog.Collection, before catalog.Version, merged catalog.Chunk,
+func (cks *Chunks) logMerge(what string, coll catalog.Collection, before catalog.Version, merged catalog.Chunk,
 	count int) {
 	after := before
 	after.ChunkVersion = merged.Version
-	cks.c.log.change(configShard, what, coll.Namespace, bson.D{
+	cks.log.change(configShard, what, coll.Namespace, bson.D{
 		{Key: "prevPlacementVersion", Value: before.Doc()},
 		{Key: "mergedVersion", Value: after.Doc()},
 		{Key: "owningShard", Value: string(merged.Shard)},
@@ -96,16 +96,16 @@ const mergeAllAttempts = 5
 
 // MergeAll merges every run of mergeable chunks of a shard (rules/02-defragmentation-and-merging §3.5)
 // and returns the number of chunks that went into merged ones.
-func (cks Chunks) MergeAll(coll catalog.Collection, id catalog.ShardID, limits policy.MergeLimits) (int, error) {
-	if err := cks.c.faults.reach(configShard, id); err != nil {
+func (cks *Chunks) MergeAll(coll catalog.Collection, id catalog.ShardID, limits policy.MergeLimits) (int, error) {
+	if err := cks.faults.reach(configShard, id); err != nil {
 		return 0, err
 	}
-	return cks.mergeAll(coll, id, limits, func() *catalog.RoutingTable { return cks.c.config.table(coll.Namespace) })
+	return cks.mergeAll(coll, id, limits, func() *catalog.RoutingTable { return cks.config.table(coll.Namespace) })
 }
 
 // mergeAll reads chunks without a lock and merges them if the collection has
 // not changed meanwhile; else it reads once more what may have changed.
-func (cks Chunks) mergeAll(coll catalog.Collection, id catalog.ShardID, limits policy.MergeLimits,
+func (cks *Chunks) mergeAll(coll catalog.Collection, id catalog.ShardID, limits policy.MergeLimits,
 	read func() *catalog.RoutingTable) (int, error) {
 	var from catalog.Key
 	for range mergeAllAttempts {
@@ -113,18 +113,18 @@ func (cks Chunks) mergeAll(coll catalog.Collection, id catalog.ShardID, limits p
 		if table == nil {
 			break
 		}
-		zones, err := cks.c.config.zonesOf(coll)
+		zones, err := cks.config.zonesOf(coll)
 		if err != nil {
 			return 0, err
 		}
 		runs := policy.MergeableRuns(policy.MergeSearch{
 			Table: table, Zones: zones, Shard: id, From: from, Cutoff: cks.historyCutoff(), Limits: limits,
-			Spent: cks.c.faults.lag(configShard),
+			Spent: cks.faults.lag(configShard),
 		})
 		if len(runs) == 0 {
 			return 0, nil
 		}
-		if now := cks.c.config.table(coll.Namespace); now != nil && now.Version() == table.Version() {
+		if now := cks.config.table(coll.Namespace); now != nil && now.Version() == table.Version() {
 			return cks.mergeRuns(coll, table, runs)
 		}
 		from = runs[0][0].Min
@@ -134,9 +134,11 @@ func (cks Chunks) mergeAll(coll catalog.Collection, id catalog.ShardID, limits p
 }
 
 // mergeRuns writes one new chunk for each run.
-func (cks Chunks) mergeRuns(coll catalog.Collection, table *catalog.RoutingTable, runs [][]catalog.Chunk) (int, error) {
+func (cks *Chunks) mergeRuns(
+	coll catalog.Collection, table *catalog.RoutingTable, runs [][]catalog.Chunk,
+) (int, error) {
 	merged := cks.commits().MergeRuns(table, runs)
-	if err := cks.c.config.putChunks(coll.Namespace, merged...); err != nil {
+	if err := cks.config.putChunks(coll.Namespace, merged...); err != nil {
 		return 0, err
 	}
 	count := 0
@@ -151,11 +153,11 @@ func (cks Chunks) mergeRuns(coll catalog.Collection, table *catalog.RoutingTable
 
 // historyCutoff returns the time before which a chunk must have come to its
 // shard to be merged (rules/02-defragmentation-and-merging §3.3).
-func (cks Chunks) historyCutoff() bson.Timestamp {
-	return bson.Timestamp{T: uint32(cks.c.now().Add(-cks.historyWindow()).Unix())}
+func (cks *Chunks) historyCutoff() bson.Timestamp {
+	return bson.Timestamp{T: uint32(cks.clock.Now().Add(-cks.historyWindow()).Unix())}
 }
 
-func (cks Chunks) historyWindow() time.Duration {
-	return max(cks.c.parameters.Seconds("minSnapshotHistoryWindowInSeconds"),
-		cks.c.parameters.Seconds("transactionLifetimeLimitSeconds"))
+func (cks *Chunks) historyWindow() time.Duration {
+	return max(cks.parameters.Seconds("minSnapshotHistoryWindowInSeconds"),
+		cks.parameters.Seconds("transactionLifetimeLimitSeconds"))
 }

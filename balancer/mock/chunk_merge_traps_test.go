@@ -150,7 +150,7 @@ func trapExplicitFalse(t *testing.T) {
 func trapOrphansCount(t *testing.T) {
 	c := exampleCluster(t, 900, catalog.Release80)
 	local := &localCollection{docs: newDocs(exampleNS)}
-	m := &migration{c: c, req: MoveRequest{MaxChunkSizeBytes: 1 << 20}}
+	m := &migration{ms: c.migrations, req: MoveRequest{MaxChunkSizeBytes: 1 << 20}}
 	local.virtual.docs, local.virtual.bytes, m.virtualDocs = 100, 100*(100<<10), 20
 	if err := m.checkSize(local); err != nil {
 		t.Errorf("20 documents of 100 KiB: %v", err)
@@ -172,19 +172,19 @@ func TestTrapOfMigrations56TheDonorWaitsForItsOwnDeletions(t *testing.T) {
 	var ended error
 	begin := func() time.Time {
 		ended = nil
-		began := c.now()
+		began := c.clock.Now()
 		over := false
 		c.migrations.Start(MoveRequest{
 			Namespace: exampleNS, From: "A", To: "B", MaxChunkSizeBytes: 1 << 20,
 			Min: coll.Pattern.Bound(key("1")), Max: coll.Pattern.Bound(key("10")),
 		}, func(err error) { ended, over = err, true })
-		if err := c.Await(t.Context(), time.Time{}, func() bool { return over }); err != nil {
+		if err := c.clock.Await(t.Context(), time.Time{}, func() bool { return over }); err != nil {
 			t.Fatal(err)
 		}
 		return began
 	}
 	began := begin()
-	if took := c.now().Sub(began); !mongoerr.Is(ended, mongoerr.ExceededTimeLimit) || took < 10*time.Second ||
+	if took := c.clock.Now().Sub(began); !mongoerr.Is(ended, mongoerr.ExceededTimeLimit) || took < 10*time.Second ||
 		took > 11*time.Second {
 		t.Errorf("ended with %v after %v, want ExceededTimeLimit after 10 s", ended, took)
 	}

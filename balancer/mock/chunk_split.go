@@ -7,25 +7,38 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/clock"
+	"shardsh/balancer/mock/ids"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/policy"
 )
 
 // Chunks splits and merges chunks and writes their flags.
-type Chunks struct{ c *Cluster }
+type Chunks struct {
+	*setup
+	balancer    *Balancer
+	clock       *clock.Clock
+	collections *Collections
+	config      *ConfigDB
+	faults      *Faults
+	ids         *ids.Source
+	log         *changeLog
+	migrations  *Migrations
+	shards      shardSet
+}
 
 // Chunks returns those of the cluster.
-func (c *Cluster) Chunks() Chunks { return Chunks{c} }
+func (c *Cluster) Chunks() *Chunks { return c.chunks }
 
 // maxSplitPoints is how many points a shard splits a chunk at.
 const maxSplitPoints = 8192
 
 // SplitOnShard is a split as the balancer asks the owner for it: the shard
 // looks at the points itself before it asks the config server (rules/01-rounds-and-settings §5.3).
-func (cks Chunks) SplitOnShard(coll catalog.Collection, chunk catalog.Chunk, points []catalog.Key) error {
+func (cks *Chunks) SplitOnShard(coll catalog.Collection, chunk catalog.Chunk, points []catalog.Key) error {
 	if len(points) > maxSplitPoints {
-		cks.c.logger.Warn("too many split points, the first ones are used", "ns", coll.Namespace, "points", len(points),
+		cks.logger.Warn("too many split points, the first ones are used", "ns", coll.Namespace, "points", len(points),
 			"used", maxSplitPoints)
 		points = points[:maxSplitPoints]
 	}
@@ -39,13 +52,13 @@ func (cks Chunks) SplitOnShard(coll catalog.Collection, chunk catalog.Chunk, poi
 
 // Split cuts a chunk at the given points, in ascending order: the shard's
 // part, then the config server's (rules/02-migration-and-metadata §6.6).
-func (cks Chunks) Split(coll catalog.Collection, chunk catalog.Chunk, points []catalog.Key) error {
+func (cks *Chunks) Split(coll catalog.Collection, chunk catalog.Chunk, points []catalog.Key) error {
 	for _, point := range points {
 		if err := coll.Pattern.CheckHashed(point); err != nil {
 			return mongoerr.New(mongoerr.CannotSplit, "split failed :: caused by :: %s", err)
 		}
 	}
-	if err := cks.c.faults.reach(configShard, chunk.Shard); err != nil {
+	if err := cks.faults.reach(configShard, chunk.Shard); err != nil {
 		return err
 	}
 	return cks.commitSplit(coll, chunk.Shard, chunk.Min, chunk.Max, points)
@@ -53,10 +66,10 @@ func (cks Chunks) Split(coll catalog.Collection, chunk catalog.Chunk, points []c
 
 // commitSplit writes the catalog and the change log
 // (_configsvrCommitChunkSplit): coll is the collection as the shard knows it.
-func (cks Chunks) commitSplit(known catalog.Collection, shard catalog.ShardID, min, max catalog.Key,
+func (cks *Chunks) commitSplit(known catalog.Collection, shard catalog.ShardID, min, max catalog.Key,
 	points []catalog.Key) error {
 	ns := known.Namespace
-	coll, ok, err := cks.c.config.Tracked(ns)
+	coll, ok, err := cks.config.Tracked(ns)
 	switch {
 	case err != nil:
 		return err
@@ -67,7 +80,7 @@ func (cks Chunks) commitSplit(known catalog.Collection, shard catalog.ShardID, m
 	case coll.Epoch != known.Epoch:
 		return errStaleEpoch(ns)
 	}
-	table := cks.c.config.table(ns)
+	table := cks.config.table(ns)
 	chunk := table.Find(min)
 	switch {
 	case !chunk.Min.Equal(min):
@@ -82,7 +95,7 @@ func (cks Chunks) commitSplit(known catalog.Collection, shard catalog.ShardID, m
 	}
 	before := table.Version().ChunkVersion
 	pieces := cks.commits().Split(table, chunk, points)
-	if err := cks.c.config.putChunks(ns, pieces...); err != nil {
+	if err := cks.config.putChunks(ns, pieces...); err != nil {
 		return err
 	}
 	cks.logSplit(ns, table, chunk, pieces, before)
@@ -117,19 +130,19 @@ func checkSplitPoints(p catalog.KeyPattern, chunk catalog.Chunk, points []catalo
 	return nil
 }
 
-func (cks Chunks) logSplit(ns string, table *catalog.RoutingTable, chunk catalog.Chunk, pieces []catalog.Chunk,
+func (cks *Chunks) logSplit(ns string, table *catalog.RoutingTable, chunk catalog.Chunk, pieces []catalog.Chunk,
 	version catalog.ChunkVersion) {
 	before := bson.E{Key: "before", Value: chunkDoc(table, chunk, version)}
 	owner := bson.E{Key: "owningShard", Value: string(chunk.Shard)}
 	if len(pieces) == 2 {
-		cks.c.log.change(configShard, "split", ns, bson.D{before,
+		cks.log.change(configShard, "split", ns, bson.D{before,
 			{Key: "left", Value: chunkDoc(table, pieces[0], pieces[0].Version)},
 			{Key: "right", Value: chunkDoc(table, pieces[1], pieces[1].Version)},
 			owner})
 		return
 	}
 	for i, piece := range pieces {
-		cks.c.log.change(configShard, "multi-split", ns, bson.D{before,
+		cks.log.change(configShard, "multi-split", ns, bson.D{before,
 			{Key: "number", Value: int32(i + 1)},
 			{Key: "of", Value: int32(len(pieces))},
 			{Key: "chunk", Value: chunkDoc(table, piece, piece.Version)},
@@ -271,8 +284,8 @@ func (l *localCollection) virtualPoint(p catalog.KeyPattern, min, max catalog.Ke
 // Median returns the split point of a chunk for split by find or bounds
 // (rules/03-commands §1.3): key number floor(N/2)+1, or the next different key when that equals
 // the first.
-func (cks Chunks) Median(coll catalog.Collection, chunk catalog.Chunk) (catalog.Key, error) {
-	local := cks.c.shards[chunk.Shard].colls[coll.Namespace]
+func (cks *Chunks) Median(coll catalog.Collection, chunk catalog.Chunk) (catalog.Key, error) {
+	local := cks.shards[chunk.Shard].colls[coll.Namespace]
 	if local == nil {
 		return catalog.Key{}, errEmptyCollection(coll.Namespace)
 	}

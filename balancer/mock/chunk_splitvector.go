@@ -30,7 +30,7 @@ const keysOfPiece = 250_000
 // SplitVector returns the keys at which a range would be cut into pieces of half
 // the chunk size: every time that many keys have passed, the next different
 // one.
-func (cks Chunks) SplitVector(req VectorRequest) ([]bson.Raw, error) {
+func (cks *Chunks) SplitVector(req VectorRequest) ([]bson.Raw, error) {
 	pattern, err := catalog.ParseKeyPattern(req.Key)
 	if err != nil {
 		return nil, err
@@ -125,11 +125,11 @@ func (l *localCollection) virtualVector(req VectorRequest, p catalog.KeyPattern,
 
 // vectorRange returns the shard's collection that a range lies in, and its
 // bounds.
-func (cks Chunks) vectorRange(req VectorRequest, pattern catalog.KeyPattern) (l *localCollection, lower,
+func (cks *Chunks) vectorRange(req VectorRequest, pattern catalog.KeyPattern) (l *localCollection, lower,
 	upper catalog.Key, err error) {
 	db := databaseOf(req.Namespace)
-	primary, known := cks.c.config.Primary(db)
-	if !known || !cks.c.collections.Exists(req.Namespace) {
+	primary, known := cks.config.Primary(db)
+	if !known || !cks.collections.Exists(req.Namespace) {
 		return nil, lower, upper, mongoerr.New(mongoerr.NamespaceNotFound, "ns %s not found", req.Namespace)
 	}
 	lower, upper = pattern.GlobalMin(), pattern.GlobalMax()
@@ -144,7 +144,7 @@ func (cks Chunks) vectorRange(req VectorRequest, pattern catalog.KeyPattern) (l 
 	id := primary
 	if req.On != "" {
 		id = req.On
-	} else if table := cks.c.config.table(req.Namespace); table != nil {
+	} else if table := cks.config.table(req.Namespace); table != nil {
 		if pattern.Equal(table.Pattern()) {
 			id = table.Find(lower).Shard
 			for chunk := range table.Overlapping(lower, upper) {
@@ -157,7 +157,7 @@ func (cks Chunks) vectorRange(req VectorRequest, pattern catalog.KeyPattern) (l 
 			id = table.At(0).Shard
 		}
 	}
-	if l = cks.c.member(id, req.Namespace); l == nil {
+	if l = cks.shards.member(id, req.Namespace); l == nil {
 		return nil, lower, upper, mongoerr.New(mongoerr.NamespaceNotFound, "ns %s not found", req.Namespace)
 	}
 	return l, lower, upper, nil
@@ -170,16 +170,16 @@ const autoSplitShare = 5
 // autoSplit notes a document that was written to a sharded collection. Up to
 // 5.0 a shard that has written a fifth of a chunk size to one of its chunks
 // looks at it, and cuts it into halves of chunks if it holds more than one.
-func (cks Chunks) autoSplit(s *shard, ns string, doc bson.Raw) {
-	if !cks.c.release.AutoSplits() || doc == nil || cks.c.config.tables[ns] == nil {
+func (cks *Chunks) autoSplit(s *shard, ns string, doc bson.Raw) {
+	if !cks.release.AutoSplits() || doc == nil || cks.config.tables[ns] == nil {
 		return
 	}
-	settings := cks.c.balancer.loop.Settings()
-	if !settings.ShouldAutoSplit(cks.c.now().Local()) {
+	settings := cks.balancer.loop.Settings()
+	if !settings.ShouldAutoSplit(cks.clock.Now().Local()) {
 		return
 	}
-	coll, ok, err := cks.c.config.Tracked(ns)
-	if err != nil || !ok || coll.Unsplittable || cks.c.migrations.Donating(ns, s.id) {
+	coll, ok, err := cks.config.Tracked(ns)
+	if err != nil || !ok || coll.Unsplittable || cks.migrations.Donating(ns, s.id) {
 		return
 	}
 	key, err := coll.Pattern.DocumentKey(doc)
@@ -190,7 +190,7 @@ func (cks Chunks) autoSplit(s *shard, ns string, doc bson.Raw) {
 	if size == 0 {
 		size = settings.MaxChunkSizeBytes
 	}
-	chunk, local := cks.c.config.table(ns).Find(key), s.colls[ns]
+	chunk, local := cks.config.table(ns).Find(key), s.colls[ns]
 	if !local.hasGrown(chunk, int64(len(doc)), size/autoSplitShare) {
 		return
 	}
@@ -199,7 +199,7 @@ func (cks Chunks) autoSplit(s *shard, ns string, doc bson.Raw) {
 		return // half a chunk to a whole one: not yet
 	}
 	if err := cks.Split(coll, chunk, points); err != nil {
-		cks.c.logger.Warn("a chunk that has grown is not split", "ns", ns, "error", err)
+		cks.logger.Warn("a chunk that has grown is not split", "ns", ns, "error", err)
 	}
 }
 
@@ -220,7 +220,7 @@ func (l *localCollection) hasGrown(chunk catalog.Chunk, bytes, enough int64) boo
 
 // halves returns the points that cut a chunk into pieces of half a chunk size;
 // none when the shard can't tell.
-func (cks Chunks) halves(coll catalog.Collection, chunk catalog.Chunk, size int64) []catalog.Key {
+func (cks *Chunks) halves(coll catalog.Collection, chunk catalog.Chunk, size int64) []catalog.Key {
 	bounds, err := cks.SplitVector(VectorRequest{
 		Namespace: coll.Namespace, Key: coll.Pattern.Doc(),
 		Min: coll.Pattern.Bound(chunk.Min), Max: coll.Pattern.Bound(chunk.Max), ChunkBytes: size,

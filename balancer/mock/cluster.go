@@ -3,21 +3,23 @@ package mock
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
-	"math/rand/v2"
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer"
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/clock"
+	"shardsh/balancer/mock/ids"
+	"shardsh/balancer/mock/parameters"
+	"shardsh/balancer/mock/store/filter"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -61,32 +63,37 @@ type Config struct {
 
 // Cluster is a mock sharded cluster.
 type Cluster struct {
-	*clock
-	*ids
 	*setup
+	clock *clock.Clock
+	ids   *ids.Source
 
 	seed       uint64
 	ctx        context.Context // ends with the cluster
 	cancel     context.CancelFunc
 	background sync.WaitGroup
 
-	configHost string
-	// addresses are where members listen, as far as they do.
-	addresses map[catalog.ShardID]string
-	// term is the replication term of the config server.
-	term int64
+	config    *ConfigDB
+	shards    shardSet
+	addresses *addresses
+	locator   *locator
 
-	config      *ConfigDB
-	shards      map[catalog.ShardID]*shard
-	membership  *Membership
-	collections *Collections
-	migrations  *Migrations
-	reshardings *Reshardings
-	balancer    *Balancer
-	faults      *Faults
-	log         *changeLog
-	changes     *ChangeFeed
-	ttl         *ttlMonitor
+	machineIDs        *MachineIDs
+	membership        *Membership
+	clusterParameters *ClusterParameters
+	databases         *Databases
+	collections       *Collections
+	indexes           *Indexes
+	chunks            *Chunks
+	migrations        *Migrations
+	deleter           *RangeDeleter
+	reshardings       *Reshardings
+	balancer          *Balancer
+	stats             *Statistics
+	faults            *Faults
+	log               *changeLog
+	changes           *ChangeFeed
+	ttl               *ttlMonitor
+	env               *environment
 
 	// users are those of the router, by database and name.
 	users map[string][]byte
@@ -105,7 +112,7 @@ type Cluster struct {
 // in force, a log.
 type setup struct {
 	release    catalog.Release
-	parameters *Parameters
+	parameters *parameters.Set
 	logger     *slog.Logger
 }
 
@@ -137,25 +144,23 @@ func newCluster(cfg Config) *Cluster {
 		release = catalog.Release80
 	}
 	c := &Cluster{
-		clock:      newClock(start, cfg.RealTime, logger),
-		setup:      &setup{release: release, parameters: NewParameters(release), logger: logger},
-		configHost: cmp.Or(cfg.ConfigServer, DefaultConfigServer),
-		seed:       cfg.Seed,
-		term:       1,
+		clock: clock.New(start, cfg.RealTime, logger),
+		setup: &setup{release: release, parameters: parameters.New(release), logger: logger},
+		seed:  cfg.Seed,
+		users: map[string][]byte{},
 	}
-	c.held = cfg.Held
-	c.ids = newIDs(c.clock, cfg.Seed)
-	c.config = newConfigDB(c.clock, c.ids, c.setup)
-	c.shards = map[catalog.ShardID]*shard{}
-	c.membership = &Membership{c: c, removed: map[string]*shard{}}
-	c.collections = &Collections{c: c}
-	c.migrations, c.reshardings = newMigrations(c), newReshardings(c)
-	c.balancer = &Balancer{c: c}
-	c.faults = &Faults{c: c}
-	c.log, c.changes, c.ttl = newChangeLog(c), &ChangeFeed{c: c}, &ttlMonitor{c: c}
-	c.users = map[string][]byte{}
-	c.ran, c.away = c.persist, c.faults.nodesAway
+	c.clock.Held = cfg.Held
+	c.ids = ids.New(c.clock, cfg.Seed)
+	c.makeParts(cmp.Or(cfg.ConfigServer, DefaultConfigServer))
+	c.clock.Ran, c.clock.Away = c.persist, c.faults.nodesAway
 	return c
+}
+
+// Documents yields the documents of a namespace that a router returns, as they
+// are now: each from the shard that owns it, orphans never. A nil filter gives
+// all. No node is asked for them.
+func (c *Cluster) Documents(ns string, filter *filter.Filter) iter.Seq[bson.Raw] {
+	return c.locator.documents(ns, filter)
 }
 
 // adjust lets what was asked for now take the place of what was kept.
@@ -212,50 +217,47 @@ func (c *Cluster) buildNew(cfg Config) error {
 }
 
 // Parameters returns the server parameters in force.
-func (c *Cluster) Parameters() *Parameters { return c.parameters }
+func (c *Cluster) Parameters() *parameters.Set { return c.parameters }
 
 // start begins what goes on by itself: events on real time or at a pace,
 // pings, the balancer.
 func (c *Cluster) start(pace float64) {
 	c.ctx, c.cancel = context.WithCancel(context.Background())
-	c.every(pingInterval, c.ping)
-	c.every(sessionsInterval, c.collections.watchSessions)
+	c.balancer.ctx = c.ctx
+	c.clock.Every(pingInterval, c.ping)
+	c.clock.Every(sessionsInterval, c.collections.watchSessions)
 	c.ttl.watch()
 	c.balancer.begin() // before events run beside it: nobody holds the lock here
-	if c.realTime {
-		c.background.Go(func() { c.pump(c.ctx) })
-	} else if pace > 0 {
-		c.pacing = pacing{speed: pace, upTo: time.Now()}
-		c.background.Go(func() { c.keepPace(c.ctx) })
+	if runs := c.clock.GoOn(pace); runs != nil {
+		c.background.Go(func() { runs(c.ctx) })
 	}
 }
 
-func (b *Balancer) parameters() balancer.Parameters {
+func (b *Balancer) engineParameters() balancer.Parameters {
 	return balancer.Parameters{
-		MigrationsThrottling: b.c.parameters.Milliseconds("balancerMigrationsThrottlingMs"),
-		SelectionTimeout:     b.c.parameters.Milliseconds("balancerChunksSelectionTimeoutMs"),
+		MigrationsThrottling: b.parameters.Milliseconds("balancerMigrationsThrottlingMs"),
+		SelectionTimeout:     b.parameters.Milliseconds("balancerChunksSelectionTimeoutMs"),
 
-		DefragmentationThrottling: b.c.parameters.Milliseconds("chunkDefragmentationThrottlingMS"),
-		AutoMergerThrottling:      b.c.parameters.Milliseconds("autoMergerThrottlingMS"),
-		AutoMergerInterval:        b.c.parameters.Seconds("autoMergerIntervalSecs"),
+		DefragmentationThrottling: b.parameters.Milliseconds("chunkDefragmentationThrottlingMS"),
+		AutoMergerThrottling:      b.parameters.Milliseconds("autoMergerThrottlingMS"),
+		AutoMergerInterval:        b.parameters.Seconds("autoMergerIntervalSecs"),
 
-		SessionsChunks:     int(b.c.parameters.Int("minNumChunksForSessionsCollection")),
-		RandomMigrations:   b.c.parameters.Int(randomMigrations) != 0,
-		ReshardingDuration: b.c.parameters.Milliseconds("reshardingMinimumOperationDurationMillis"),
+		SessionsChunks:     int(b.parameters.Int("minNumChunksForSessionsCollection")),
+		RandomMigrations:   b.parameters.Int(parameters.RandomMigrations) != 0,
+		ReshardingDuration: b.parameters.Milliseconds("reshardingMinimumOperationDurationMillis"),
 	}
 }
 
 // Close stops the balancer and waits for the cluster's goroutines.
 func (c *Cluster) Close() {
 	c.cancel()
-	c.mu.Lock()
-	c.closed = true
-	c.balancer.end()
-	for _, let := range c.onClose {
-		let()
-	}
-	c.cond.Broadcast()
-	c.mu.Unlock()
+	c.clock.WithLock(func() {
+		c.clock.Close()
+		c.balancer.end()
+		for _, let := range c.onClose {
+			let()
+		}
+	})
 	c.background.Wait()
 	c.closeDisk()
 }
@@ -265,73 +267,10 @@ func (c *Cluster) Close() {
 func (c *Cluster) OnClose(let func()) { c.onClose = append(c.onClose, let) }
 
 // Term returns the replication term of the config server.
-func (c *Cluster) Term() int64 { return c.term }
+func (c *Cluster) Term() int64 { return c.balancer.term }
 
 // Status returns what the engine reports of itself.
 func (b *Balancer) Status() balancer.Status { return b.loop.Status() }
-
-// ids gives out what no two things of a cluster may share: ids, and logical
-// times. It is the cluster's source of chance.
-type ids struct {
-	clock *clock
-
-	rand    *rand.Rand
-	chance  *rand.PCG // what rand draws from
-	process [5]byte
-	counter uint32
-
-	lastStamp bson.Timestamp
-	stamped   uint64        // the clock's turn in which it was made: the second is known in that
-	gossip    atomic.Uint64 // lastStamp, for readers without the lock
-}
-
-// newIDs returns a source whose chance a seed decides.
-func newIDs(k *clock, seed uint64) *ids {
-	i := &ids{clock: k, chance: rand.NewPCG(seed, 0x5ead)}
-	i.rand = rand.New(i.chance)
-	binary.BigEndian.PutUint32(i.process[:4], i.rand.Uint32())
-	return i
-}
-
-// NewObjectID makes an id from the cluster's time and counter, so that runs
-// with one seed give one sequence of i.
-func (i *ids) NewObjectID() bson.ObjectID {
-	var id bson.ObjectID
-	binary.BigEndian.PutUint32(id[:4], uint32(i.clock.now().Unix()))
-	copy(id[4:9], i.process[:])
-	i.counter++
-	id[9], id[10], id[11] = byte(i.counter>>16), byte(i.counter>>8), byte(i.counter)
-	return id
-}
-
-// NewUUID makes a random UUID (version 4) from the cluster's source.
-func (i *ids) NewUUID() bson.Binary {
-	data := make([]byte, 16)
-	binary.LittleEndian.PutUint64(data, i.rand.Uint64())
-	binary.LittleEndian.PutUint64(data[8:], i.rand.Uint64())
-	data[6] = data[6]&0x0f | 0x40
-	data[8] = data[8]&0x3f | 0x80
-	return bson.Binary{Subtype: bson.TypeBinaryUUID, Data: data}
-}
-
-// Tick moves the cluster's logical time on and returns it. It never goes back.
-func (i *ids) Tick() bson.Timestamp {
-	i.lastStamp.I++
-	if i.stamped != i.clock.turns {
-		i.stamped = i.clock.turns
-		if seconds := uint32(i.clock.now().Unix()); seconds > i.lastStamp.T {
-			i.lastStamp = bson.Timestamp{T: seconds, I: 1}
-		}
-	}
-	i.gossip.Store(uint64(i.lastStamp.T)<<32 | uint64(i.lastStamp.I))
-	return i.lastStamp
-}
-
-// GossipTime returns the newest logical time given out. It needs no lock.
-func (i *ids) GossipTime() bson.Timestamp {
-	stamp := i.gossip.Load()
-	return bson.Timestamp{T: uint32(stamp >> 32), I: uint32(stamp)}
-}
 
 // The compatibility version of the cluster. There is no other here.
 const compatibilityVersion = "8.0"
@@ -341,7 +280,7 @@ const compatibilityVersion = "8.0"
 func (c *Cluster) SetCompatibilityVersion(version string) error {
 	switch version {
 	case compatibilityVersion:
-		c.Tick()
+		c.ids.Tick()
 		return nil
 	case "7.0", "7.3":
 		return mongoerr.New(mongoerr.NotImplemented, "the mock has no compatibility version but %s", compatibilityVersion)

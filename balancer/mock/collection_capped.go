@@ -16,7 +16,7 @@ func (cs *Collections) ConvertToCapped(ns string, size int64) error {
 	if err := cs.refuseView(ns); err != nil {
 		return err
 	}
-	coll, tracked, err := cs.c.config.Tracked(ns)
+	coll, tracked, err := cs.config.Tracked(ns)
 	switch {
 	case err != nil:
 		return err
@@ -24,32 +24,32 @@ func (cs *Collections) ConvertToCapped(ns string, size int64) error {
 		return mongoerr.New(mongoerr.IllegalOperation, "can't convert %s to a capped collection", ns)
 	case tracked && !coll.Unsplittable:
 		return mongoerr.New(mongoerr.IllegalOperation, "You can't convertToCapped a sharded collection: %s", ns)
-	case cs.c.reshardings.underWay[ns] != nil:
+	case cs.reshardings.underWay[ns] != nil:
 		return mongoerr.New(mongoerr.LockBusy, "Failed to acquire the DDL lock of %s: it is being moved", ns)
 	}
-	ids := cs.c.Statistics().holders(ns)
+	ids := cs.stats.holders(ns)
 	if len(ids) == 0 {
 		return mongoerr.New(mongoerr.NamespaceNotFound, "source collection %s does not exist", ns)
 	}
-	primary, _ := cs.c.config.Primary(databaseOf(ns))
-	cs.c.log.change(primary, "convertToCapped.start", ns, nil)
-	capped, err := cs.c.shards[ids[0]].colls[ns].asCapped(cs.c, ns, size)
+	primary, _ := cs.config.Primary(databaseOf(ns))
+	cs.log.change(primary, "convertToCapped.start", ns, nil)
+	capped, err := cs.shards[ids[0]].colls[ns].asCapped(cs.ids.NewUUID(), ns, size)
 	if err != nil {
 		return err
 	}
-	cs.c.shards[ids[0]].colls[ns] = capped
+	cs.shards[ids[0]].colls[ns] = capped
 	if tracked {
 		if err := cs.changeUUID(coll, capped.uuid); err != nil {
 			return err
 		}
 	}
-	cs.c.Tick()
-	cs.c.log.change(primary, "convertToCapped.end", ns, nil)
+	cs.ids.Tick()
+	cs.log.change(primary, "convertToCapped.end", ns, nil)
 	return nil
 }
 
-// asCapped returns a copy of a collection that is limited.
-func (l *localCollection) asCapped(c *Cluster, ns string, size int64) (*localCollection, error) {
+// asCapped returns a copy of a collection, with another UUID, that is limited.
+func (l *localCollection) asCapped(uuid bson.Binary, ns string, size int64) (*localCollection, error) {
 	options := bson.D{}
 	for _, o := range l.options {
 		if o.Key != "capped" && o.Key != "size" && o.Key != "max" {
@@ -57,7 +57,7 @@ func (l *localCollection) asCapped(c *Cluster, ns string, size int64) (*localCol
 		}
 	}
 	options = append(options, bson.E{Key: "capped", Value: true}, bson.E{Key: "size", Value: LimitOption(size)})
-	capped := newLocal(c.NewUUID(), options, ns)
+	capped := newLocal(uuid, options, ns)
 	for doc := range l.docs.Documents() {
 		if _, err := capped.docs.Insert(doc); err != nil {
 			return nil, err
@@ -70,21 +70,21 @@ func (l *localCollection) asCapped(c *Cluster, ns string, size int64) (*localCol
 // changeUUID gives a tracked collection that is not sharded another UUID and
 // its one chunk a new version.
 func (cs *Collections) changeUUID(coll catalog.Collection, uuid bson.Binary) error {
-	old := cs.c.config.table(coll.Namespace)
-	at, epoch := cs.c.Tick(), cs.c.NewObjectID()
+	old := cs.config.table(coll.Namespace)
+	at, epoch := cs.ids.Tick(), cs.ids.NewObjectID()
 	table, err := catalog.NewRoutingTable(old.Pattern(), epoch, at, old.All())
 	if err != nil {
 		return err
 	}
-	_, err = cs.c.config.modify(configCollections, coll.Namespace, func(doc *bson.D) {
+	_, err = cs.config.modify(configCollections, coll.Namespace, func(doc *bson.D) {
 		set(doc, "uuid", uuid)
-		cs.c.config.stamp(doc, epoch, at)
+		cs.config.stamp(doc, epoch, at)
 	})
 	if err != nil {
 		return err
 	}
-	cs.c.config.setTable(coll.Namespace, table)
-	cs.c.log.placement(coll.Namespace, &uuid, at, table.Owners())
+	cs.config.setTable(coll.Namespace, table)
+	cs.log.placement(coll.Namespace, &uuid, at, table.Owners())
 	return nil
 }
 
@@ -116,7 +116,7 @@ func (cs *Collections) StartTail(ns string) (*Tail, error) {
 
 // tailed returns the collection on the one shard that has it.
 func (cs *Collections) tailed(ns string) *localCollection {
-	targets := cs.c.targets(ns, nil)
+	targets := cs.locator.targets(ns, nil)
 	if len(targets) != 1 || targets[0].shard == nil {
 		return nil
 	}
@@ -127,7 +127,7 @@ func (cs *Collections) tailed(ns string) *localCollection {
 // It fails when the collection is gone (QueryPlanKilled) or has dropped
 // documents that were not read (CappedPositionLost).
 func (rq *Request) ReadTail(t *Tail, filter *filter.Filter) ([]bson.Raw, error) {
-	l := rq.c.collections.tailed(t.ns)
+	l := rq.env.collections.tailed(t.ns)
 	if l == nil || !l.uuid.Equal(t.uuid) {
 		return nil, mongoerr.New(mongoerr.QueryPlanKilled, "collection dropped. UUID %x", t.uuid.Data)
 	}
@@ -164,6 +164,6 @@ func (cs *Collections) TailGrown(t *Tail) bool {
 // wakeTails lets those look again who wait for a capped collection to grow.
 func (cs *Collections) wakeTails(l *localCollection) {
 	if l.maxBytes > 0 {
-		cs.c.cond.Broadcast()
+		cs.clock.Wake()
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/clock"
+	"shardsh/balancer/mock/ids"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mock/store/filter"
 	"shardsh/balancer/mongoerr"
@@ -15,10 +17,20 @@ import (
 
 // Indexes makes, changes and drops the indexes of collections on every shard that has
 // them.
-type Indexes struct{ c *Cluster }
+type Indexes struct {
+	*setup
+	addresses  *addresses
+	changes    *ChangeFeed
+	config     *ConfigDB
+	ids        *ids.Source
+	migrations *Migrations
+	shards     shardSet
+	stats      *Statistics
+	ttl        *ttlMonitor
+}
 
 // Indexes returns those of the cluster.
-func (c *Cluster) Indexes() Indexes { return Indexes{c} }
+func (c *Cluster) Indexes() *Indexes { return c.indexes }
 
 // IndexResult is what createIndexes or dropIndexes did on one shard.
 type IndexResult struct {
@@ -29,7 +41,7 @@ type IndexResult struct {
 
 // holders returns the shards that have indexes of a namespace: the owners of a
 // sharded collection, else the primary.
-func (st Statistics) holders(ns string) []catalog.ShardID {
+func (st *Statistics) holders(ns string) []catalog.ShardID {
 	var ids []catalog.ShardID
 	for _, part := range st.Collection(ns) {
 		ids = append(ids, part.Shard)
@@ -44,53 +56,54 @@ func (rq *Request) CreateIndexes(ns string, specs []store.IndexSpec) ([]IndexRes
 	if err != nil {
 		return nil, err
 	}
-	if err := rq.c.collections.refuseView(ns); err != nil {
+	if err := rq.env.collections.refuseView(ns); err != nil {
 		return nil, err
 	}
-	if err := rq.c.Indexes().Changeable(ns); err != nil {
+	if err := rq.env.indexes.Changeable(ns); err != nil {
 		return nil, err
 	}
 	if err := rq.CreateDatabase(db, ""); err != nil {
 		return nil, err
 	}
-	created := !rq.c.collections.Exists(ns)
+	created := !rq.env.collections.Exists(ns)
 	if created {
 		if err := checkNewCollection(ns); err != nil {
 			return nil, err
 		}
-		rq.c.collections.localPrimary(ns, nil)
+		rq.env.collections.localPrimary(ns, nil)
 	}
-	if err := rq.c.Indexes().checkUniqueAgainstShardKey(ns, specs); err != nil {
+	if err := rq.env.indexes.checkUniqueAgainstShardKey(ns, specs); err != nil {
 		return nil, err
 	}
-	if err := rq.c.Indexes().checkExpiry(ns, specs); err != nil {
+	if err := rq.env.indexes.checkExpiry(ns, specs); err != nil {
 		return nil, err
 	}
 	var results []IndexResult
-	existing, _ := rq.c.Indexes().List(ns)
-	for _, id := range rq.c.Statistics().holders(ns) {
-		docs := rq.c.shards[id].colls[ns].docs
-		result := IndexResult{Host: rq.c.HostOf(id), Before: len(docs.Indexes()), Created: created}
+	existing, _ := rq.env.indexes.List(ns)
+	for _, id := range rq.env.stats.holders(ns) {
+		docs := rq.env.shards[id].colls[ns].docs
+		result := IndexResult{Host: rq.env.addresses.hostOf(id), Before: len(docs.Indexes()), Created: created}
 		if err := createAll(docs, specs); err != nil {
 			return nil, err
 		}
 		if result.After = len(docs.Indexes()); result.After > result.Before {
-			rq.c.migrations.abort(ns)
+			rq.env.migrations.abort(ns)
 		}
 		results = append(results, result)
 	}
-	rq.c.changes.noteIndexes(ChangeCreateIndexes, ns, slices.DeleteFunc(slices.Clone(specs), func(s store.IndexSpec) bool {
+	changes := rq.env.changes
+	changes.noteIndexes(ChangeCreateIndexes, ns, slices.DeleteFunc(slices.Clone(specs), func(s store.IndexSpec) bool {
 		return slices.ContainsFunc(existing, func(e store.IndexSpec) bool { return e.Name == s.Name })
 	}))
-	rq.c.ttl.watch()
-	rq.c.Tick()
+	rq.env.ttl.watch()
+	rq.env.ids.Tick()
 	return results, nil
 }
 
 // Changeable refuses the collections of the config server: their indexes are the
 // catalog's own.
-func (ix Indexes) Changeable(ns string) error {
-	if ix.c.config.holds(ns) {
+func (ix *Indexes) Changeable(ns string) error {
+	if ix.config.holds(ns) {
 		return mongoerr.New(mongoerr.IllegalOperation, "can't change the indexes of %s", ns)
 	}
 	return nil
@@ -118,8 +131,8 @@ func createAll(docs *store.Collection, specs []store.IndexSpec) error {
 
 // checkUniqueAgainstShardKey refuses unique indexes that a sharded collection
 // can't keep.
-func (ix Indexes) checkUniqueAgainstShardKey(ns string, specs []store.IndexSpec) error {
-	coll, sharded, err := ix.c.config.shardedEntry(ns)
+func (ix *Indexes) checkUniqueAgainstShardKey(ns string, specs []store.IndexSpec) error {
+	coll, sharded, err := ix.config.shardedEntry(ns)
 	if err != nil || !sharded {
 		return err
 	}
@@ -133,34 +146,34 @@ func (ix Indexes) checkUniqueAgainstShardKey(ns string, specs []store.IndexSpec)
 }
 
 // List lists a collection's indexes; false when there is no collection.
-func (ix Indexes) List(ns string) ([]store.IndexSpec, bool) {
+func (ix *Indexes) List(ns string) ([]store.IndexSpec, bool) {
 	if _, _, err := catalog.SplitNamespace(ns); err != nil {
 		return nil, false
 	}
 	if ns == chunksNamespace {
-		return ix.c.config.chunkForm().indexes(), true
+		return ix.config.chunkForm().indexes(), true
 	}
-	if ix.c.config.holds(ns) {
-		docs := ix.c.config.held(ns)
+	if ix.config.holds(ns) {
+		docs := ix.config.held(ns)
 		if docs == nil {
 			return nil, false
 		}
 		return docs.Indexes(), true
 	}
-	ids := ix.c.Statistics().holders(ns)
+	ids := ix.stats.holders(ns)
 	if len(ids) == 0 {
 		return nil, false
 	}
-	return ix.c.shards[ids[0]].colls[ns].docs.Indexes(), true
+	return ix.shards[ids[0]].colls[ns].docs.Indexes(), true
 }
 
 // On lists the indexes of a collection on one shard.
-func (ix Indexes) On(ns string, id catalog.ShardID) []store.IndexSpec {
-	if ix.c.config.holds(ns) {
+func (ix *Indexes) On(ns string, id catalog.ShardID) []store.IndexSpec {
+	if ix.config.holds(ns) {
 		specs, _ := ix.List(ns)
 		return specs
 	}
-	s := ix.c.shards[id]
+	s := ix.shards[id]
 	if s == nil || s.colls[ns] == nil {
 		return nil
 	}
@@ -176,11 +189,11 @@ func beginsWith(key bson.Raw, p catalog.KeyPattern) bool {
 
 // Droppable returns those that dropIndexes "*" drops: all but _id and those that
 // serve the shard key, unless that is hashed.
-func (ix Indexes) Droppable(ns string) []string {
+func (ix *Indexes) Droppable(ns string) []string {
 	coll, protected := ix.protected(ns)
 	var names []string
-	for _, id := range ix.c.Statistics().holders(ns) {
-		docs := ix.c.shards[id].colls[ns].docs
+	for _, id := range ix.stats.holders(ns) {
+		docs := ix.shards[id].colls[ns].docs
 		for _, name := range indexNames(docs) {
 			if name != "_id_" && !(protected && docs.Serves(coll.Pattern.Doc(), name)) && !slices.Contains(names, name) {
 				names = append(names, name)
@@ -191,9 +204,9 @@ func (ix Indexes) Droppable(ns string) []string {
 }
 
 // protected returns a sharded collection that needs an index of its shard key.
-func (ix Indexes) protected(ns string) (coll catalog.Collection, is bool) {
-	coll, sharded, err := ix.c.config.shardedEntry(ns)
-	return coll, err == nil && sharded && needsIndex(ix.c.release, coll.Pattern)
+func (ix *Indexes) protected(ns string) (coll catalog.Collection, is bool) {
+	coll, sharded, err := ix.config.shardedEntry(ns)
+	return coll, err == nil && sharded && needsIndex(ix.release, coll.Pattern)
 }
 
 // needsIndex reports whether a shard key must keep an index: one that is hashed
@@ -203,7 +216,7 @@ func needsIndex(r catalog.Release, p catalog.KeyPattern) bool {
 }
 
 // Drop drops indexes by name on every shard that has the collection.
-func (ix Indexes) Drop(ns string, names []string) ([]IndexResult, error) {
+func (ix *Indexes) Drop(ns string, names []string) ([]IndexResult, error) {
 	specs, _ := ix.List(ns)
 	for i, name := range names {
 		if !slices.ContainsFunc(specs, func(s store.IndexSpec) bool { return s.Name == name }) {
@@ -217,11 +230,11 @@ func (ix Indexes) Drop(ns string, names []string) ([]IndexResult, error) {
 				"Cannot drop the only compatible index for this collection's shard key")
 		}
 	}
-	ix.c.migrations.abort(ns)
+	ix.migrations.abort(ns)
 	var results []IndexResult
-	for _, id := range ix.c.Statistics().holders(ns) {
-		docs := ix.c.shards[id].colls[ns].docs
-		result := IndexResult{Host: ix.c.HostOf(id), Before: len(docs.Indexes())}
+	for _, id := range ix.stats.holders(ns) {
+		docs := ix.shards[id].colls[ns].docs
+		result := IndexResult{Host: ix.addresses.hostOf(id), Before: len(docs.Indexes())}
 		for _, name := range names {
 			if err := docs.DropIndex(name); err != nil {
 				return nil, err
@@ -230,20 +243,20 @@ func (ix Indexes) Drop(ns string, names []string) ([]IndexResult, error) {
 		result.After = len(docs.Indexes())
 		results = append(results, result)
 	}
-	ix.c.changes.noteIndexes(ChangeDropIndexes, ns, slices.DeleteFunc(specs, func(s store.IndexSpec) bool {
+	ix.changes.noteIndexes(ChangeDropIndexes, ns, slices.DeleteFunc(specs, func(s store.IndexSpec) bool {
 		return !slices.Contains(names, s.Name)
 	}))
-	ix.c.Tick()
+	ix.ids.Tick()
 	return results, nil
 }
 
 // lastForShardKey reports whether an index is, on some shard, the only one that
 // serves a shard key: others that hold arrays, are hidden, or go, too, don't
 // count.
-func (ix Indexes) lastForShardKey(ns, name string, going []string) bool {
+func (ix *Indexes) lastForShardKey(ns, name string, going []string) bool {
 	coll, protected := ix.protected(ns)
-	return protected && slices.ContainsFunc(ix.c.Statistics().holders(ns), func(id catalog.ShardID) bool {
-		return ix.c.shards[id].colls[ns].docs.LastFor(coll.Pattern.Doc(), name, going)
+	return protected && slices.ContainsFunc(ix.stats.holders(ns), func(id catalog.ShardID) bool {
+		return ix.shards[id].colls[ns].docs.LastFor(coll.Pattern.Doc(), name, going)
 	})
 }
 
@@ -252,7 +265,12 @@ func (ix Indexes) lastForShardKey(ns, name string, going []string) bool {
 // Shards look for them every ttlMonitorSleepSecs; a cluster without such an
 // index never does.
 type ttlMonitor struct {
-	c *Cluster
+	*setup
+	clock   *clock.Clock
+	env     *environment
+	locator *locator
+	shards  shardSet
+
 	// planned: the next look for expired documents is.
 	planned bool
 }
@@ -263,7 +281,7 @@ func (tm *ttlMonitor) watch() {
 		return
 	}
 	tm.planned = true
-	tm.c.after(tm.c.parameters.Seconds("ttlMonitorSleepSecs"), tm.look)
+	tm.clock.After(tm.parameters.Seconds("ttlMonitorSleepSecs"), tm.look)
 }
 
 // expiry is one TTL index.
@@ -277,8 +295,8 @@ type expiry struct {
 // left out: the mock keeps none there.
 func (tm *ttlMonitor) indexes() []expiry {
 	var list []expiry
-	for _, id := range tm.c.ShardIDs() {
-		for ns, local := range tm.c.shards[id].colls {
+	for _, id := range tm.shards.ids() {
+		for ns, local := range tm.shards[id].colls {
 			if ns == sessionsNamespace {
 				continue
 			}
@@ -301,10 +319,10 @@ func (tm *ttlMonitor) indexes() []expiry {
 func (tm *ttlMonitor) look() {
 	tm.planned = false
 	defer tm.watch()
-	if tm.c.parameters.Int("ttlMonitorEnabled") != 0 {
+	if tm.parameters.Int("ttlMonitorEnabled") != 0 {
 		for _, e := range tm.indexes() {
 			if err := tm.deleteBy(e); err != nil {
-				tm.c.logger.Warn("expired documents not deleted", "collection", e.ns, "index", e.index.Name, "error", err)
+				tm.logger.Warn("expired documents not deleted", "collection", e.ns, "index", e.index.Name, "error", err)
 			}
 		}
 	}
@@ -313,11 +331,11 @@ func (tm *ttlMonitor) look() {
 // deleteBy deletes what one index says has expired, on the shards that can be
 // reached. Orphans are left to the range deleter.
 func (tm *ttlMonitor) deleteBy(e expiry) error {
-	filter, err := e.filter(tm.c.now())
+	filter, err := e.filter(tm.clock.Now())
 	if err != nil {
 		return err
 	}
-	for _, t := range tm.c.targets(e.ns, filter) {
+	for _, t := range tm.locator.targets(e.ns, filter) {
 		if t.shard == nil || t.shard.down {
 			continue
 		}
@@ -328,7 +346,7 @@ func (tm *ttlMonitor) deleteBy(e expiry) error {
 			}
 		}
 		for _, p := range found {
-			if err := tm.c.Background().remove(e.ns, p); err != nil {
+			if err := tm.env.background().remove(e.ns, p); err != nil {
 				return err
 			}
 		}
@@ -358,27 +376,27 @@ func (e expiry) filter(now time.Time) (*filter.Filter, error) {
 // SetExpiry changes how long the documents of an index stay, or makes a
 // plain index a TTL index. It gives the seconds it was before; was is false
 // where it was none.
-func (ix Indexes) SetExpiry(ns, name string, seconds int64) (before int64, was bool, err error) {
-	for _, id := range ix.c.Statistics().holders(ns) {
-		old, err := ix.c.shards[id].colls[ns].docs.SetIndexOption(name, "expireAfterSeconds", int32(seconds))
+func (ix *Indexes) SetExpiry(ns, name string, seconds int64) (before int64, was bool, err error) {
+	for _, id := range ix.stats.holders(ns) {
+		old, err := ix.shards[id].colls[ns].docs.SetIndexOption(name, "expireAfterSeconds", int32(seconds))
 		if err != nil {
 			return 0, false, err
 		}
 		before, was = old.AsInt64OK()
 	}
-	ix.c.Tick()
-	ix.c.ttl.watch()
+	ix.ids.Tick()
+	ix.ttl.watch()
 	return before, was, nil
 }
 
 // checkExpiry refuses TTL indexes that the server refuses.
-func (ix Indexes) checkExpiry(ns string, specs []store.IndexSpec) error {
+func (ix *Indexes) checkExpiry(ns string, specs []store.IndexSpec) error {
 	for _, spec := range specs {
 		if spec.Options.Lookup("expireAfterSeconds").IsZero() {
 			continue
 		}
-		for _, id := range ix.c.Statistics().holders(ns) {
-			if ix.c.shards[id].colls[ns].maxBytes > 0 {
+		for _, id := range ix.stats.holders(ns) {
+			if ix.shards[id].colls[ns].maxBytes > 0 {
 				return mongoerr.New(mongoerr.CannotCreateIndex, "Cannot create TTL index on a capped collection")
 			}
 		}
@@ -388,27 +406,27 @@ func (ix Indexes) checkExpiry(ns string, specs []store.IndexSpec) error {
 
 // PrepareUnique makes an index of a collection refuse new duplicates on every
 // shard, or admit them again, and reports whether it refused them.
-func (ix Indexes) PrepareUnique(ns string, spec store.IndexSpec, on bool) (was bool, err error) {
+func (ix *Indexes) PrepareUnique(ns string, spec store.IndexSpec, on bool) (was bool, err error) {
 	if err := ix.checkUniqueAgainstShardKey(ns, []store.IndexSpec{{Name: spec.Name, Key: spec.Key,
 		Unique: on}}); err != nil {
 		return false, err
 	}
-	for _, id := range ix.c.Statistics().holders(ns) {
-		if was, err = ix.c.shards[id].colls[ns].docs.PrepareUnique(spec.Name, on); err != nil {
+	for _, id := range ix.stats.holders(ns) {
+		if was, err = ix.shards[id].colls[ns].docs.PrepareUnique(spec.Name, on); err != nil {
 			return was, err
 		}
 	}
-	ix.c.Tick()
+	ix.ids.Tick()
 	return was, nil
 }
 
 // MakeUnique makes a prepared index a unique one on every shard; a trial only
 // looks. It is CannotConvertIndexToUnique while there are duplicates, with their
 // _ids.
-func (ix Indexes) MakeUnique(ns, name string, trial bool) error {
+func (ix *Indexes) MakeUnique(ns, name string, trial bool) error {
 	violations := bson.A{}
-	for _, id := range ix.c.Statistics().holders(ns) {
-		groups, err := ix.c.shards[id].colls[ns].docs.Duplicates(name)
+	for _, id := range ix.stats.holders(ns) {
+		groups, err := ix.shards[id].colls[ns].docs.Duplicates(name)
 		if err != nil {
 			return err
 		}
@@ -425,11 +443,11 @@ func (ix Indexes) MakeUnique(ns, name string, trial bool) error {
 	if trial {
 		return nil
 	}
-	for _, id := range ix.c.Statistics().holders(ns) {
-		if err := ix.c.shards[id].colls[ns].docs.MakeUnique(name); err != nil {
+	for _, id := range ix.stats.holders(ns) {
+		if err := ix.shards[id].colls[ns].docs.MakeUnique(name); err != nil {
 			return err
 		}
 	}
-	ix.c.Tick()
+	ix.ids.Tick()
 	return nil
 }

@@ -16,7 +16,7 @@ func (cs *Collections) initialTable(pattern catalog.KeyPattern, zones *catalog.Z
 	if err != nil {
 		return nil, err
 	}
-	return cs.c.config.tableOf(pattern, chunks, epoch, at)
+	return cs.config.tableOf(pattern, chunks, epoch, at)
 }
 
 // tableOf returns a new collection's routing table: versions from 1|0, on their
@@ -38,7 +38,7 @@ func (cs *Collections) initialChunks(pattern catalog.KeyPattern, zones *catalog.
 	if !empty {
 		return whole, nil
 	}
-	shards, err := cs.c.config.Shards()
+	shards, err := cs.config.Shards()
 	if err != nil {
 		return nil, err
 	}

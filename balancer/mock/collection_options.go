@@ -9,6 +9,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/clock"
+	"shardsh/balancer/mock/ids"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mock/store/filter"
 	"shardsh/balancer/mock/store/update"
@@ -125,7 +127,17 @@ func (l *localCollection) rules() bson.Raw {
 // Collections makes, changes and drops collections and views, on the shards
 // and in the catalog.
 type Collections struct {
-	c *Cluster
+	*setup
+	changes     *ChangeFeed
+	clock       *clock.Clock
+	config      *ConfigDB
+	ids         *ids.Source
+	locator     *locator
+	log         *changeLog
+	migrations  *Migrations
+	reshardings *Reshardings
+	shards      shardSet
+	stats       *Statistics
 
 	views map[string]View // by namespace
 }
@@ -147,16 +159,16 @@ func (rq *Request) CreateView(ns, db string, v View) error {
 	if err := rq.CreateDatabase(db, ""); err != nil {
 		return err
 	}
-	if rq.c.collections.Exists(ns) {
+	if rq.env.collections.Exists(ns) {
 		return mongoerr.New(mongoerr.NamespaceExists, "namespace %s already exists", ns)
 	}
 	if err := checkNewCollection(ns); err != nil {
 		return err
 	}
-	if err := rq.c.collections.replaceView(ns, db, v); err != nil {
+	if err := rq.env.collections.replaceView(ns, db, v); err != nil {
 		return err
 	}
-	rq.c.changes.note(Change{Kind: ChangeCreate, Namespace: ns, NSType: "view", Operation: v.told()})
+	rq.env.changes.note(Change{Kind: ChangeCreate, Namespace: ns, NSType: "view", Operation: v.told()})
 	return nil
 }
 
@@ -165,7 +177,7 @@ func (cs *Collections) ModifyView(ns, db string, v View) error {
 	if err := cs.replaceView(ns, db, v); err != nil {
 		return err
 	}
-	cs.c.changes.note(Change{Kind: ChangeModify, Namespace: ns, Operation: v.told()})
+	cs.changes.note(Change{Kind: ChangeModify, Namespace: ns, Operation: v.told()})
 	return nil
 }
 
@@ -198,7 +210,7 @@ func (cs *Collections) replaceView(ns, db string, v View) error {
 		cs.views = map[string]View{}
 	}
 	cs.views[ns] = v
-	cs.c.Tick()
+	cs.ids.Tick()
 	return nil
 }
 
@@ -259,22 +271,22 @@ func (rq *Request) ReplaceCollection(ns string, contents []bson.Raw) error {
 	}
 	prepared := make([]bson.Raw, len(contents))
 	for i, doc := range contents {
-		if prepared[i], err = update.PrepareInsert(doc, rq.c.NewObjectID); err != nil {
+		if prepared[i], err = update.PrepareInsert(doc, rq.env.ids.NewObjectID); err != nil {
 			return err
 		}
 	}
 	var docs *store.Collection
 	for {
-		if rq.c.config.tables[ns] != nil { // since the pipeline was read, perhaps
+		if rq.env.config.tables[ns] != nil { // since the pipeline was read, perhaps
 			return mongoerr.New(28769, "namespace '%s' is sharded so it can't be used for $out'", ns)
 		}
 		if err := rq.CreateDatabase(db, ""); err != nil {
 			return err
 		}
-		local := rq.c.collections.localPrimary(ns, nil)
+		local := rq.env.collections.localPrimary(ns, nil)
 		if docs != nil && sameIndexes(docs, local.docs) {
 			local.docs = docs
-			rq.c.Tick()
+			rq.env.ids.Tick()
 			return nil
 		}
 		indexes := local.docs.Indexes()

@@ -23,7 +23,7 @@ type RefineRequest struct {
 // zones get the new fields in their bounds, and no document moves (rules/03-commands §1.4).
 func (cs *Collections) RefineKey(req RefineRequest) error {
 	ns, key := req.Namespace, req.Key
-	coll, err := cs.c.config.Sharded(ns)
+	coll, err := cs.config.Sharded(ns)
 	if mongoerr.Is(err, mongoerr.NamespaceNotSharded) && !cs.Exists(ns) {
 		err = mongoerr.New(mongoerr.NamespaceNotFound, "Namespace %s not found", ns)
 	}
@@ -46,13 +46,13 @@ func (cs *Collections) RefineKey(req RefineRequest) error {
 	}
 	// Migrations are stopped, and permitted again at the end, however it ends.
 	for range 2 {
-		if err := cs.c.config.BumpVersion(ns); err != nil {
+		if err := cs.config.BumpVersion(ns); err != nil {
 			return err
 		}
 	}
-	old := cs.c.config.table(ns)
+	old := cs.config.table(ns)
 	for _, id := range old.Owners() {
-		local := cs.c.shards[id].colls[ns]
+		local := cs.shards[id].colls[ns]
 		if _, ok := local.newKeyIndex(refined); !ok {
 			return mongoerr.New(mongoerr.InvalidOptions,
 				"Please create an index that starts with the proposed shard key before refining the shard key of %s", ns)
@@ -64,7 +64,7 @@ func (cs *Collections) RefineKey(req RefineRequest) error {
 			return err
 		}
 	}
-	zones, err := cs.c.config.Zones(coll)
+	zones, err := cs.config.Zones(coll)
 	if err != nil {
 		return err
 	}
@@ -72,8 +72,8 @@ func (cs *Collections) RefineKey(req RefineRequest) error {
 }
 
 func (cs *Collections) refine(coll catalog.Collection, refined catalog.KeyPattern, zones *catalog.ZoneSet) error {
-	ns, old := coll.Namespace, cs.c.config.table(coll.Namespace)
-	at, epoch := cs.c.Tick(), cs.c.NewObjectID()
+	ns, old := coll.Namespace, cs.config.table(coll.Namespace)
+	at, epoch := cs.ids.Tick(), cs.ids.NewObjectID()
 	bounds := refinement{coll.Pattern, refined}
 	var chunks []catalog.Chunk
 	for chunk := range old.All() {
@@ -103,24 +103,24 @@ func (cs *Collections) refine(coll catalog.Collection, refined catalog.KeyPatter
 			return err
 		}
 	}
-	cs.c.log.change(configShard, "refineCollectionShardKey.start", ns, bson.D{
+	cs.log.change(configShard, "refineCollectionShardKey.start", ns, bson.D{
 		{Key: "oldKey", Value: coll.Pattern.Doc()}, {Key: "newKey", Value: refined.Doc()},
 		{Key: "oldEpoch", Value: coll.Epoch}, {Key: "newEpoch", Value: epoch},
 	})
-	if err := cs.c.config.replaceZones(ns, wider); err != nil {
+	if err := cs.config.replaceZones(ns, wider); err != nil {
 		return err
 	}
-	cs.c.config.setTable(ns, table)
+	cs.config.setTable(ns, table)
 	cs.refineTasks(ns, bounds)
-	_, err = cs.c.config.modify(configCollections, ns, func(doc *bson.D) {
-		cs.c.config.stamp(doc, epoch, at)
+	_, err = cs.config.modify(configCollections, ns, func(doc *bson.D) {
+		cs.config.stamp(doc, epoch, at)
 		set(doc, "key", refined.Doc())
 	})
 	if err != nil {
 		return err
 	}
-	cs.c.log.change(configShard, "refineCollectionShardKey.end", ns, nil)
-	cs.c.changes.note(Change{Kind: ChangeRefineKey, Namespace: ns, Operation: bson.D{
+	cs.log.change(configShard, "refineCollectionShardKey.end", ns, nil)
+	cs.changes.note(Change{Kind: ChangeRefineKey, Namespace: ns, Operation: bson.D{
 		{Key: "shardKey", Value: refined.Doc()}, {Key: "oldShardKey", Value: coll.Pattern.Doc()}}})
 	return nil
 }
@@ -132,7 +132,7 @@ func (cs *Collections) refineTasks(ns string, bounds refinement) {
 			*k = wider
 		}
 	}
-	for _, s := range cs.c.shards {
+	for _, s := range cs.shards {
 		s.byRange = deletionOrder{}
 		for _, task := range s.deletions {
 			if task.coll.Namespace == ns {

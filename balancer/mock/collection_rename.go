@@ -17,40 +17,40 @@ import (
 // chunks, UUID and zones stay. Only collections that are not tracked can change
 // the database, and only on one primary.
 func (rq *Request) RenameCollection(from, to string, dropTarget bool) error {
-	if err := rq.c.collections.checkRename(from, to, dropTarget); err != nil {
+	if err := rq.env.collections.checkRename(from, to, dropTarget); err != nil {
 		return err
 	}
-	coll, tracked, err := rq.c.config.Tracked(from)
+	coll, tracked, err := rq.env.config.Tracked(from)
 	if err != nil {
 		return err
 	}
 	details := bson.D{{Key: "source", Value: from}, {Key: "destination", Value: to}}
-	primary, _ := rq.c.config.Primary(databaseOf(from))
+	primary, _ := rq.env.config.Primary(databaseOf(from))
 	if err := rq.CreateDatabase(databaseOf(to), string(primary)); err != nil {
 		return err
 	}
-	rq.c.log.change(primary, "renameCollection.start", from, details)
+	rq.env.log.change(primary, "renameCollection.start", from, details)
 	renamed := Change{Kind: ChangeRename, Namespace: from, To: to}
-	if l := rq.c.changes.local(from); l != nil {
+	if l := rq.env.changes.local(from); l != nil {
 		renamed.UUID = &l.uuid
 	}
-	if l := rq.c.changes.local(to); l != nil {
+	if l := rq.env.changes.local(to); l != nil {
 		renamed.Operation = bson.D{{Key: "dropTarget", Value: l.uuid}}
 	}
-	if err := rq.c.collections.forget(to); err != nil {
+	if err := rq.env.collections.forget(to); err != nil {
 		return err
 	}
-	rq.c.collections.renameLocal(from, to)
+	rq.env.collections.renameLocal(from, to)
 	if tracked {
-		if err := rq.c.collections.renameEntry(coll, to); err != nil {
+		if err := rq.env.collections.renameEntry(coll, to); err != nil {
 			return err
 		}
-		rq.c.log.change(configShard, "renameCollection.metadata", from, details)
+		rq.env.log.change(configShard, "renameCollection.metadata", from, details)
 	}
-	rq.c.config.renameZones(from, to)
-	rq.c.Tick()
-	rq.c.log.change(primary, "renameCollection.end", from, details)
-	rq.c.changes.note(renamed)
+	rq.env.config.renameZones(from, to)
+	rq.env.ids.Tick()
+	rq.env.log.change(primary, "renameCollection.end", from, details)
+	rq.env.changes.note(renamed)
 	return nil
 }
 
@@ -87,15 +87,15 @@ func (cs *Collections) checkRename(from, to string, dropTarget bool) error {
 	if err := cs.checkRenameAcross(from, to); err != nil {
 		return err
 	}
-	if cs.c.config.anyTag("ns", to) {
+	if cs.config.anyTag("ns", to) {
 		return mongoerr.New(mongoerr.CommandFailed,
 			"Can't rename to target collection %s because it must not have associated tags", to)
 	}
 	for _, ns := range []string{from, to} {
-		if cs.c.reshardings.underWay[ns] != nil {
+		if cs.reshardings.underWay[ns] != nil {
 			return mongoerr.New(mongoerr.LockBusy, "Failed to acquire the DDL lock of %s: it is being resharded", ns)
 		}
-		for m := range cs.c.migrations.underWay {
+		for m := range cs.migrations.underWay {
 			if m.req.Namespace == ns {
 				return mongoerr.New(mongoerr.ConflictingOperationInProgress, "a chunk of %s is being moved", ns)
 			}
@@ -106,7 +106,7 @@ func (cs *Collections) checkRename(from, to string, dropTarget bool) error {
 
 // checkRenameAcross refuses what would need documents to go to another shard.
 func (cs *Collections) checkRenameAcross(from, to string) error {
-	if cs.c.config.isTracked(from) && len(to) > catalog.MaxShardedNamespaceBytes {
+	if cs.config.isTracked(from) && len(to) > catalog.MaxShardedNamespaceBytes {
 		return mongoerr.New(mongoerr.InvalidNamespace, "Fully qualified namespace is too long. Namespace: %s Max: %d", to,
 			catalog.MaxShardedNamespaceBytes)
 	}
@@ -115,13 +115,13 @@ func (cs *Collections) checkRenameAcross(from, to string) error {
 		return nil
 	}
 	for _, ns := range []string{from, to} {
-		if cs.c.config.isTracked(ns) {
+		if cs.config.isTracked(ns) {
 			return mongoerr.New(mongoerr.CommandFailed, "Source and destination collections must be on the same database "+
 				"because %s is sharded.", ns)
 		}
 	}
-	primary, _ := cs.c.config.Primary(old)
-	if other, known := cs.c.config.Primary(db); known && other != primary {
+	primary, _ := cs.config.Primary(old)
+	if other, known := cs.config.Primary(db); known && other != primary {
 		return mongoerr.New(mongoerr.CommandFailed, "Source and destination collections must be on same shard")
 	}
 	return nil
@@ -130,22 +130,22 @@ func (cs *Collections) checkRenameAcross(from, to string) error {
 // forget takes a collection away without a word in the change log: another gets
 // its name.
 func (cs *Collections) forget(ns string) error {
-	for _, s := range cs.c.shards {
+	for _, s := range cs.shards {
 		delete(s.colls, ns)
 		s.dropDeletions(ns)
 	}
-	coll, tracked, err := cs.c.config.Tracked(ns)
+	coll, tracked, err := cs.config.Tracked(ns)
 	if err != nil || !tracked {
 		return err
 	}
-	cs.c.config.remove(configCollections, ns)
-	delete(cs.c.config.tables, ns)
-	cs.c.log.placement(ns, &coll.UUID, cs.c.Tick(), nil)
+	cs.config.remove(configCollections, ns)
+	delete(cs.config.tables, ns)
+	cs.log.placement(ns, &coll.UUID, cs.ids.Tick(), nil)
 	return nil
 }
 
 func (cs *Collections) renameLocal(from, to string) {
-	for _, s := range cs.c.shards {
+	for _, s := range cs.shards {
 		if l := s.colls[from]; l != nil {
 			l.docs.Namespace = to
 			s.colls[to] = l
@@ -162,27 +162,27 @@ func (cs *Collections) renameLocal(from, to string) {
 
 // renameEntry renames a tracked collection in the catalog.
 func (cs *Collections) renameEntry(coll catalog.Collection, to string) error {
-	from, old := coll.Namespace, cs.c.config.table(coll.Namespace)
-	at, epoch := cs.c.Tick(), cs.c.NewObjectID()
+	from, old := coll.Namespace, cs.config.table(coll.Namespace)
+	at, epoch := cs.ids.Tick(), cs.ids.NewObjectID()
 	table, err := catalog.NewRoutingTable(old.Pattern(), epoch, at, old.All())
 	if err != nil {
 		return err
 	}
-	raw, _ := cs.c.config.doc(configCollections, from)
+	raw, _ := cs.config.doc(configCollections, from)
 	var entry bson.D
 	if err := bson.Unmarshal(bytes.Clone(raw), &entry); err != nil {
 		return err
 	}
 	set(&entry, "_id", to)
-	cs.c.config.stamp(&entry, epoch, at)
-	cs.c.config.remove(configCollections, from)
-	delete(cs.c.config.tables, from)
-	if err := cs.c.config.insert(configCollections, entry); err != nil {
+	cs.config.stamp(&entry, epoch, at)
+	cs.config.remove(configCollections, from)
+	delete(cs.config.tables, from)
+	if err := cs.config.insert(configCollections, entry); err != nil {
 		return err
 	}
-	cs.c.config.setTable(to, table)
-	cs.c.log.placement(from, &coll.UUID, at, nil)
-	cs.c.log.placement(to, &coll.UUID, at, table.Owners())
+	cs.config.setTable(to, table)
+	cs.log.placement(from, &coll.UUID, at, nil)
+	cs.log.placement(to, &coll.UUID, at, table.Owners())
 	return nil
 }
 
@@ -216,15 +216,15 @@ type IndexChange struct {
 // value is nil go. Change streams tell it as told, together with what was done to an
 // index, if anything was.
 func (cs *Collections) Modify(ns string, changes, told bson.D, index *IndexChange) {
-	if l := cs.c.changes.local(ns); l != nil {
+	if l := cs.changes.local(ns); l != nil {
 		was := bson.D{{Key: "collectionOptions",
 			Value: append(slices.Clone(l.options), bson.E{Key: "uuid", Value: l.uuid})}}
 		if index != nil {
 			was = append(was, bson.E{Key: "indexOptions", Value: append(bson.D{}, index.Was...)})
 		}
-		cs.c.changes.note(Change{Kind: ChangeModify, Namespace: ns, Operation: told, State: was})
+		cs.changes.note(Change{Kind: ChangeModify, Namespace: ns, Operation: told, State: was})
 	}
-	for _, s := range cs.c.shards {
+	for _, s := range cs.shards {
 		l := s.colls[ns]
 		if l == nil {
 			continue
@@ -242,10 +242,10 @@ func (cs *Collections) Modify(ns string, changes, told bson.D, index *IndexChang
 		l.maxBytes, l.maxDocs = like.maxBytes, like.maxDocs
 		l.trim()
 	}
-	cs.c.Tick()
+	cs.ids.Tick()
 }
 
-func (ix Indexes) isHidden(ns, name string) bool {
+func (ix *Indexes) isHidden(ns, name string) bool {
 	specs, _ := ix.List(ns)
 	return slices.ContainsFunc(specs, func(s store.IndexSpec) bool {
 		hidden, _ := s.Options.Lookup("hidden").BooleanOK()
@@ -255,25 +255,25 @@ func (ix Indexes) isHidden(ns, name string) bool {
 
 // Hide hides an index of a collection from queries, or shows it again, on
 // every shard. It reports whether it was hidden.
-func (ix Indexes) Hide(ns, name string, hidden bool) (was bool, err error) {
+func (ix *Indexes) Hide(ns, name string, hidden bool) (was bool, err error) {
 	if hidden && !ix.isHidden(ns, name) && ix.lastForShardKey(ns, name, nil) {
 		return false, mongoerr.New(mongoerr.InvalidOptions,
 			"Can't hide the only compatible index for this collection's shard key")
 	}
-	ix.c.migrations.abort(ns)
-	for _, id := range ix.c.Statistics().holders(ns) {
-		if was, err = ix.c.shards[id].colls[ns].docs.HideIndex(name, hidden); err != nil {
+	ix.migrations.abort(ns)
+	for _, id := range ix.stats.holders(ns) {
+		if was, err = ix.shards[id].colls[ns].docs.HideIndex(name, hidden); err != nil {
 			return was, err
 		}
 	}
-	ix.c.Tick()
+	ix.ids.Tick()
 	return was, nil
 }
 
 // Untrack takes a collection that is not sharded out of the catalog
 // again. It must be where it would be without an entry.
 func (cs *Collections) Untrack(ns string) error {
-	coll, tracked, err := cs.c.config.Tracked(ns)
+	coll, tracked, err := cs.config.Tracked(ns)
 	switch {
 	case err != nil:
 		return err
@@ -282,13 +282,13 @@ func (cs *Collections) Untrack(ns string) error {
 	case !coll.Unsplittable:
 		return mongoerr.New(mongoerr.InvalidNamespace, "Namespace %s is sharded: it can't be untracked", ns)
 	}
-	if !cs.c.config.isPrimary(databaseOf(ns), cs.c.config.table(ns).At(0).Shard) {
+	if !cs.config.isPrimary(databaseOf(ns), cs.config.table(ns).At(0).Shard) {
 		return mongoerr.New(mongoerr.OperationFailed, "Collection %s is not on its database's primary shard", ns)
 	}
-	cs.c.log.change(configShard, "untrackCollection.start", ns, nil)
-	cs.c.config.remove(configCollections, ns)
-	delete(cs.c.config.tables, ns)
-	cs.c.log.placement(ns, &coll.UUID, cs.c.Tick(), nil)
-	cs.c.log.change(configShard, "untrackCollection.end", ns, nil)
+	cs.log.change(configShard, "untrackCollection.start", ns, nil)
+	cs.config.remove(configCollections, ns)
+	delete(cs.config.tables, ns)
+	cs.log.placement(ns, &coll.UUID, cs.ids.Tick(), nil)
+	cs.log.change(configShard, "untrackCollection.end", ns, nil)
 	return nil
 }

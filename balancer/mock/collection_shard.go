@@ -61,18 +61,18 @@ func (rq *Request) ShardCollection(req ShardRequest) error {
 		return mongoerr.New(mongoerr.InvalidNamespace, "Fully qualified namespace is too long. Namespace: %s Max: %d",
 			req.Namespace, catalog.MaxShardedNamespaceBytes)
 	}
-	if err := rq.c.collections.refuseView(req.Namespace); err != nil {
+	if err := rq.env.collections.refuseView(req.Namespace); err != nil {
 		return err
 	}
-	if err := rq.c.collections.CheckUUID(req.Namespace, req.UUID); err != nil {
+	if err := rq.env.collections.CheckUUID(req.Namespace, req.UUID); err != nil {
 		return err
 	}
 	if req.Namespace == sessionsNamespace {
-		if err := rq.c.collections.CreateSessions(); err != nil {
+		if err := rq.env.collections.CreateSessions(); err != nil {
 			return err
 		}
 	}
-	existing, sharded, err := rq.c.config.shardedEntry(req.Namespace)
+	existing, sharded, err := rq.env.config.shardedEntry(req.Namespace)
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (rq *Request) ShardCollection(req ShardRequest) error {
 		}
 		return mongoerr.New(mongoerr.AlreadyInitialized, "collection %s is already sharded with other options", req.Namespace)
 	}
-	return rq.c.collections.shardNew(req, pattern)
+	return rq.env.collections.shardNew(req, pattern)
 }
 
 // CheckUUID compares the collection there is with the one the caller means;
@@ -92,7 +92,7 @@ func (cs *Collections) CheckUUID(ns string, uuid []byte) error {
 	if err != nil || uuid == nil {
 		return err
 	}
-	for _, s := range cs.c.shards {
+	for _, s := range cs.shards {
 		if local := s.colls[ns]; local != nil && bytes.Equal(local.uuid.Data, uuid) {
 			return nil
 		}
@@ -109,7 +109,7 @@ func (cs *Collections) CheckUUID(ns string, uuid []byte) error {
 
 // nameOf finds a database's collection by its UUID; nil when there is none.
 func (cs *Collections) nameOf(db string, uuid []byte) any {
-	for _, info := range cs.c.Statistics().Collections(db) {
+	for _, info := range cs.stats.Collections(db) {
 		if bytes.Equal(info.UUID.Data, uuid) {
 			return info.Name
 		}
@@ -120,18 +120,18 @@ func (cs *Collections) nameOf(db string, uuid []byte) any {
 // shardNew shards a collection that is not; a refusal leaves nothing behind.
 func (cs *Collections) shardNew(req ShardRequest, pattern catalog.KeyPattern) error {
 	db, _, _ := catalog.SplitNamespace(req.Namespace)
-	primary, _ := cs.c.config.Primary(db)
-	if table := cs.c.config.table(req.Namespace); table != nil {
+	primary, _ := cs.config.Primary(db)
+	if table := cs.config.table(req.Namespace); table != nil {
 		primary = table.At(0).Shard // tracked already, where moveCollection has put it
 	}
-	existed := cs.c.shards[primary].colls[req.Namespace] != nil
-	local := cs.c.shards[primary].colls[req.Namespace]
+	existed := cs.shards[primary].colls[req.Namespace] != nil
+	local := cs.shards[primary].colls[req.Namespace]
 	if local == nil {
 		local = cs.localPrimary(req.Namespace, nil)
 	}
 	err := cs.shardLocal(req, pattern, primary, local)
 	if err != nil && !existed {
-		delete(cs.c.shards[primary].colls, req.Namespace)
+		delete(cs.shards[primary].colls, req.Namespace)
 	}
 	return err
 }
@@ -142,12 +142,12 @@ func (cs *Collections) shardLocal(req ShardRequest, pattern catalog.KeyPattern, 
 	if err != nil {
 		return err
 	}
-	zones, err := cs.c.config.zonesForSharding(req.Namespace, pattern)
+	zones, err := cs.config.zonesForSharding(req.Namespace, pattern)
 	if err != nil {
 		return err
 	}
 	docs, _ := local.counts()
-	at, epoch := cs.c.Tick(), cs.c.NewObjectID()
+	at, epoch := cs.ids.Tick(), cs.ids.NewObjectID()
 	if req.PresplitZones {
 		if err := checkPresplit(pattern, zones, docs == 0); err != nil {
 			return err
@@ -161,17 +161,17 @@ func (cs *Collections) shardLocal(req ShardRequest, pattern catalog.KeyPattern, 
 		if err := local.makeKeyIndex(pattern, req.Unique); err != nil {
 			return err
 		}
-		cs.c.changes.noteIndexes(ChangeCreateIndexes, req.Namespace, []store.IndexSpec{keyIndexSpec(pattern, req.Unique)})
+		cs.changes.noteIndexes(ChangeCreateIndexes, req.Namespace, []store.IndexSpec{keyIndexSpec(pattern, req.Unique)})
 	}
-	cs.c.log.change(primary, "shardCollection.start", req.Namespace, startedDetails(req.Namespace, pattern, primary))
-	if err := cs.c.config.enter(req, pattern, local.uuid, epoch, at); err != nil {
+	cs.log.change(primary, "shardCollection.start", req.Namespace, startedDetails(req.Namespace, pattern, primary))
+	if err := cs.config.enter(req, pattern, local.uuid, epoch, at); err != nil {
 		return err
 	}
-	cs.c.config.setTable(req.Namespace, table)
+	cs.config.setTable(req.Namespace, table)
 	cs.spread(req.Namespace, local, table)
-	cs.c.log.placement(req.Namespace, &local.uuid, at, table.Owners())
-	cs.c.log.change(primary, "shardCollection.end", req.Namespace, shardedDetails(local.uuid, table, docs == 0))
-	cs.c.changes.note(Change{Kind: ChangeShardCollection, Namespace: req.Namespace, Operation: bson.D{
+	cs.log.placement(req.Namespace, &local.uuid, at, table.Owners())
+	cs.log.change(primary, "shardCollection.end", req.Namespace, shardedDetails(local.uuid, table, docs == 0))
+	cs.changes.note(Change{Kind: ChangeShardCollection, Namespace: req.Namespace, Operation: bson.D{
 		{Key: "shardKey", Value: pattern.Doc()}, {Key: "unique", Value: req.Unique},
 		{Key: "presplitHashedZones", Value: req.PresplitZones}, {Key: "capped", Value: false}}})
 	return nil
@@ -347,7 +347,7 @@ func (cfg *ConfigDB) enter(req ShardRequest, pattern catalog.KeyPattern, uuid bs
 // that owns chunks.
 func (cs *Collections) spread(ns string, like *localCollection, table *catalog.RoutingTable) {
 	for _, id := range table.Owners() {
-		s := cs.c.shards[id]
+		s := cs.shards[id]
 		if l := s.colls[ns]; l != nil && l.uuid.Equal(like.uuid) {
 			continue
 		}
@@ -363,7 +363,7 @@ func (cs *Collections) emptyLike(ns string, like *localCollection, id catalog.Sh
 			continue
 		}
 		if err := l.docs.CreateIndex(spec); err != nil {
-			cs.c.logger.Warn("index not made", "ns", ns, "shard", id, "index", spec.Name, "error", err)
+			cs.logger.Warn("index not made", "ns", ns, "shard", id, "index", spec.Name, "error", err)
 		}
 	}
 	return l
@@ -393,26 +393,26 @@ func (cfg *ConfigDB) holds(ns string) bool {
 // as there is a shard for it.
 func (cs *Collections) watchSessions() (again bool) {
 	if err := cs.CreateSessions(); err != nil {
-		cs.c.logger.Warn("config.system.sessions not made", "error", err)
+		cs.logger.Warn("config.system.sessions not made", "error", err)
 	}
-	return cs.c.config.tables[sessionsNamespace] == nil && cs.c.release.KeepsSessions()
+	return cs.config.tables[sessionsNamespace] == nil && cs.release.KeepsSessions()
 }
 
 // CreateSessions makes the collection of the sessions, sharded by _id, with one
 // chunk on the first shard. That it is there already is no error.
 func (cs *Collections) CreateSessions() error {
-	ids := slices.DeleteFunc(cs.c.ShardIDs(), func(id catalog.ShardID) bool {
-		s, err := cs.c.config.ShardByID(string(id))
+	ids := slices.DeleteFunc(cs.shards.ids(), func(id catalog.ShardID) bool {
+		s, err := cs.config.ShardByID(string(id))
 		return err != nil || s.Draining
 	})
-	if cs.c.config.tables[sessionsNamespace] != nil || len(ids) == 0 || !cs.c.release.KeepsSessions() {
+	if cs.config.tables[sessionsNamespace] != nil || len(ids) == 0 || !cs.release.KeepsSessions() {
 		return nil
 	}
 	pattern, err := byID()
 	if err != nil {
 		return err
 	}
-	local := newLocal(cs.c.NewUUID(), nil, sessionsNamespace)
+	local := newLocal(cs.ids.NewUUID(), nil, sessionsNamespace)
 	ttl, err := bson.Marshal(bson.D{{Key: "expireAfterSeconds", Value: int32(sessionsTTL)}})
 	if err != nil {
 		return err
@@ -422,25 +422,25 @@ func (cs *Collections) CreateSessions() error {
 	if err := local.docs.CreateIndex(index); err != nil {
 		return err
 	}
-	at, epoch := cs.c.Tick(), cs.c.NewObjectID()
-	table, err := cs.c.config.tableOf(pattern, []catalog.Chunk{{Min: pattern.GlobalMin(), Max: pattern.GlobalMax(),
+	at, epoch := cs.ids.Tick(), cs.ids.NewObjectID()
+	table, err := cs.config.tableOf(pattern, []catalog.Chunk{{Min: pattern.GlobalMin(), Max: pattern.GlobalMax(),
 		Shard: ids[0]}}, epoch, at)
 	if err != nil {
 		return err
 	}
-	cs.c.log.change(ids[0], "shardCollection.start", sessionsNamespace, startedDetails(sessionsNamespace, pattern, ids[0]))
-	if err := cs.c.config.enter(ShardRequest{Namespace: sessionsNamespace}, pattern, local.uuid, epoch, at); err != nil {
+	cs.log.change(ids[0], "shardCollection.start", sessionsNamespace, startedDetails(sessionsNamespace, pattern, ids[0]))
+	if err := cs.config.enter(ShardRequest{Namespace: sessionsNamespace}, pattern, local.uuid, epoch, at); err != nil {
 		return err
 	}
-	if cs.c.release.BalancesBySize() {
-		if _, err := cs.c.config.modify(configCollections, sessionsNamespace,
+	if cs.release.BalancesBySize() {
+		if _, err := cs.config.modify(configCollections, sessionsNamespace,
 			func(doc *bson.D) { set(doc, "maxChunkSizeBytes", int64(sessionsChunkBytes)) }); err != nil {
 			return err
 		}
 	}
-	cs.c.shards[ids[0]].colls[sessionsNamespace] = local
-	cs.c.config.setTable(sessionsNamespace, table)
-	cs.c.log.placement(sessionsNamespace, &local.uuid, at, table.Owners())
-	cs.c.log.change(ids[0], "shardCollection.end", sessionsNamespace, shardedDetails(local.uuid, table, true))
+	cs.shards[ids[0]].colls[sessionsNamespace] = local
+	cs.config.setTable(sessionsNamespace, table)
+	cs.log.placement(sessionsNamespace, &local.uuid, at, table.Owners())
+	cs.log.change(ids[0], "shardCollection.end", sessionsNamespace, shardedDetails(local.uuid, table, true))
 	return nil
 }

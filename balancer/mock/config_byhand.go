@@ -30,7 +30,7 @@ func (rq *Request) insertConfig(ns string, doc bson.Raw) error {
 	case "config." + configDatabases:
 		err = rq.checkPrimary(ns, doc)
 	case "config." + configSettings:
-		err = rq.c.config.CheckSettings(doc)
+		err = rq.env.config.CheckSettings(doc)
 	}
 	if err != nil {
 		return err
@@ -40,12 +40,12 @@ func (rq *Request) insertConfig(ns string, doc bson.Raw) error {
 		if err != nil {
 			return err
 		}
-		if rq.c.shards[shard.ID] == nil {
-			rq.c.shards[shard.ID] = newShard(shard.ID)
+		if rq.env.shards[shard.ID] == nil {
+			rq.env.shards[shard.ID] = newShard(shard.ID)
 		}
 	}
-	_, err = rq.c.config.data(ns).Insert(doc)
-	rq.c.Tick()
+	_, err = rq.env.config.data(ns).Insert(doc)
+	rq.env.ids.Tick()
 	return err
 }
 
@@ -53,11 +53,11 @@ func (rq *Request) replaceConfig(ns string, p place, after bson.Raw) error {
 	var err error
 	switch ns {
 	case chunksNamespace:
-		defer rq.c.Tick()
-		return rq.c.Chunks().replace(p.doc, after)
+		defer rq.env.ids.Tick()
+		return rq.env.chunks.replace(p.doc, after)
 	case "config." + configCollections:
 		fixed := []string{"key", "uuid", "lastmodEpoch", "timestamp", "unique"}
-		if rq.c.release.ChunksByNamespace() {
+		if rq.env.release.ChunksByNamespace() {
 			fixed = append(fixed, "dropped")
 		}
 		for _, field := range fixed {
@@ -68,19 +68,19 @@ func (rq *Request) replaceConfig(ns string, p place, after bson.Raw) error {
 	case "config." + configDatabases:
 		err = rq.checkPrimary(ns, after)
 	case "config." + configSettings:
-		err = rq.c.config.CheckSettings(after)
+		err = rq.env.config.CheckSettings(after)
 	}
 	if err != nil {
 		return err
 	}
-	rq.c.Tick()
+	rq.env.ids.Tick()
 	return p.docs.Update(p.record, after)
 }
 
 // checkPrimary demands that a database's entry names a shard there is.
 func (rq *Request) checkPrimary(ns string, doc bson.Raw) error {
 	primary, _ := doc.Lookup("primary").StringValueOK()
-	if rq.c.shards[catalog.ShardID(primary)] == nil {
+	if rq.env.shards[catalog.ShardID(primary)] == nil {
 		return errByHand(ns, "enableSharding with a shard there is")
 	}
 	return nil
@@ -100,15 +100,15 @@ func checkConfigDelete(ns string) error {
 // administrator makes it to take a jumbo flag away: the routing table has it
 // at once. Where a chunk begins and ends, whose it is and its _id can't be
 // changed: the table would have a gap.
-func (cks Chunks) replace(before, after bson.Raw) error {
-	coll, ok, err := cks.c.config.collectionOf(before)
+func (cks *Chunks) replace(before, after bson.Raw) error {
+	coll, ok, err := cks.config.collectionOf(before)
 	if err != nil {
 		return err
 	}
 	if !ok {
 		return mongoerr.New(mongoerr.NamespaceNotFound, "the chunk's collection is gone")
 	}
-	form := cks.c.config.chunkForm()
+	form := cks.config.chunkForm()
 	fixed := []string{"_id", form.owner(), "min", "max"}
 	if form.byNamespace {
 		fixed = append(fixed, "lastmodEpoch")
@@ -123,9 +123,9 @@ func (cks Chunks) replace(before, after bson.Raw) error {
 		return err
 	}
 	if form.release.NamesChunks() { // the _id does not tell the one that is kept
-		changed.ID = cks.c.config.table(coll.Namespace).Find(changed.Min).ID
+		changed.ID = cks.config.table(coll.Namespace).Find(changed.Min).ID
 	}
-	if cks.c.shards[changed.Shard] == nil {
+	if cks.shards[changed.Shard] == nil {
 		return errByHand(chunksNamespace, "the id of a shard there is")
 	}
 	return cks.exchange(coll, changed)
@@ -146,15 +146,15 @@ func (cfg *ConfigDB) collectionOf(chunk bson.Raw) (catalog.Collection, bool, err
 
 // exchange builds the table anew: unlike those of commands, a version by
 // hand may be older than the one before.
-func (cks Chunks) exchange(coll catalog.Collection, changed catalog.Chunk) error {
-	old := cks.c.config.table(coll.Namespace)
+func (cks *Chunks) exchange(coll catalog.Collection, changed catalog.Chunk) error {
+	old := cks.config.table(coll.Namespace)
 	chunks := slices.Collect(old.All())
 	at := old.IndexOf(changed.Min)
 	for i, chunk := range chunks {
 		if i != at && chunk.Version == changed.Version {
 			return mongoerr.New(mongoerr.DuplicateKey, "E11000 duplicate key error collection: config.chunks index: "+
 				"%s_1_lastmod_1 dup key: { lastmod: Timestamp(%d, %d) }",
-				cks.c.config.chunkForm().owner(), chunk.Version.Major, chunk.Version.Minor)
+				cks.config.chunkForm().owner(), chunk.Version.Major, chunk.Version.Minor)
 		}
 	}
 	chunks[at] = changed
@@ -163,11 +163,11 @@ func (cks Chunks) exchange(coll catalog.Collection, changed catalog.Chunk) error
 		return err
 	}
 	for _, id := range old.Owners() {
-		if like := cks.c.shards[id].colls[coll.Namespace]; like != nil {
-			cks.c.collections.spread(coll.Namespace, like, table)
+		if like := cks.shards[id].colls[coll.Namespace]; like != nil {
+			cks.collections.spread(coll.Namespace, like, table)
 			break
 		}
 	}
-	cks.c.config.setTable(coll.Namespace, table)
+	cks.config.setTable(coll.Namespace, table)
 	return nil
 }

@@ -10,6 +10,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/clock"
+	"shardsh/balancer/mock/ids"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mock/store/value"
@@ -41,7 +43,12 @@ const configShard catalog.ShardID = "config"
 // changeLog writes what the cluster did into the logs of the config database:
 // config.changelog, config.actionlog and config.placementHistory.
 type changeLog struct {
-	c *Cluster
+	*setup
+	clock  *clock.Clock
+	config *ConfigDB
+	faults *Faults
+	ids    *ids.Source
+
 	// changes and actions are how many bytes of each log are kept, placements how
 	// many rows.
 	changes, actions, placements int64
@@ -49,10 +56,6 @@ type changeLog struct {
 	// stamp begins the _id of entries at the time stamped.
 	stamp   []byte
 	stamped time.Time
-}
-
-func newChangeLog(c *Cluster) *changeLog {
-	return &changeLog{c: c, changes: changelogKept, actions: actionlogKept, placements: mostPlacements}
 }
 
 // change writes an entry of config.changelog.
@@ -83,22 +86,22 @@ type logEntry struct {
 // append adds an entry in the form of rules/03-catalog-and-keys §3.7 to a log that keeps so many
 // bytes. A failure to write is a warning, as on the server.
 func (cl *changeLog) append(log string, limit int64, e logEntry) {
-	if err := cl.c.faults.reach(e.by, configShard); err != nil {
-		cl.c.logger.Warn("log entry not written", "log", log, "what", e.what, "error", err)
+	if err := cl.faults.reach(e.by, configShard); err != nil {
+		cl.logger.Warn("log entry not written", "log", log, "what", e.what, "error", err)
 		return
 	}
-	now := cl.c.now()
+	now := cl.clock.Now()
 	if now != cl.stamped {
 		cl.stamp, cl.stamped = now.AppendFormat(append(cl.stamp[:0], hostName+"-"...), "2006-01-02T15:04:05.000-07:00-"), now
 		cl.stamp = slices.Grow(cl.stamp, hex.EncodedLen(len(bson.ObjectID{}))) // so that ids take no memory
 	}
-	number := cl.c.NewObjectID()
+	number := cl.ids.NewObjectID()
 	id := hex.AppendEncode(cl.stamp, number[:])
 	if e.err != nil {
-		cl.c.logger.Warn("log entry not written", "log", log, "what", e.what, "error", e.err)
+		cl.logger.Warn("log entry not written", "log", log, "what", e.what, "error", e.err)
 		return
 	}
-	cl.c.config.queue(log, limit, e, id, now)
+	cl.config.queue(log, limit, e, id, now)
 }
 
 // unread are the newest entries of a log: documents that become those of its
@@ -288,7 +291,7 @@ func (cfg *ConfigDB) AddRouter(name string) (RouterEntry, error) {
 func (cfg *ConfigDB) FirstRouterAt(address string) { cfg.routers[0].Address = address }
 
 func (cfg *ConfigDB) insertRouter(name string) error {
-	now := bson.NewDateTimeFromTime(cfg.clock.now())
+	now := bson.NewDateTimeFromTime(cfg.clock.Now())
 	return cfg.insert(configMongos, bson.D{
 		{Key: "_id", Value: name},
 		{Key: "advisoryHostFQDNs", Value: bson.A{}},
@@ -302,7 +305,7 @@ func (cfg *ConfigDB) insertRouter(name string) error {
 
 // ping renews the routers' documents in config.mongos, for good.
 func (c *Cluster) ping() (again bool) {
-	now := c.now()
+	now := c.clock.Now()
 	for _, r := range c.config.routers {
 		if c.faults.reach(r.Node, configShard) != nil {
 			continue
@@ -313,7 +316,7 @@ func (c *Cluster) ping() (again bool) {
 			continue
 		}
 		doc = document.With(doc, "ping", value.Date(now.UnixMilli()))
-		doc = document.With(doc, "up", value.Int64(int64(now.Sub(c.started)/time.Second)))
+		doc = document.With(doc, "up", value.Int64(int64(now.Sub(c.clock.Started())/time.Second)))
 		if err := routers.Update(record, doc); err != nil {
 			c.logger.Warn("ping not written", "router", r.Name, "error", err)
 		}
@@ -338,7 +341,7 @@ func chunkDoc(t *catalog.RoutingTable, chunk catalog.Chunk, v catalog.ChunkVersi
 // placement records which shards have data of a namespace from now on
 // (rules/03-catalog-and-keys §3.10).
 func (cl *changeLog) placement(ns string, uuid *bson.Binary, at bson.Timestamp, shards []catalog.ShardID) {
-	doc := bson.D{{Key: "_id", Value: cl.c.NewObjectID()}, {Key: "nss", Value: ns}}
+	doc := bson.D{{Key: "_id", Value: cl.ids.NewObjectID()}, {Key: "nss", Value: ns}}
 	if uuid != nil {
 		doc = append(doc, bson.E{Key: "uuid", Value: *uuid})
 	}
@@ -347,10 +350,10 @@ func (cl *changeLog) placement(ns string, uuid *bson.Binary, at bson.Timestamp, 
 		names = append(names, string(s))
 	}
 	doc = append(doc, bson.E{Key: "timestamp", Value: at}, bson.E{Key: "shards", Value: names})
-	if err := cl.c.config.insert(configPlacement, doc); err != nil {
-		cl.c.logger.Warn("placement not written", "ns", ns, "error", err)
+	if err := cl.config.insert(configPlacement, doc); err != nil {
+		cl.logger.Warn("placement not written", "ns", ns, "error", err)
 	}
-	if rows := cl.c.config.Collection(configPlacement); rows.Count() > cl.placements {
+	if rows := cl.config.Collection(configPlacement); rows.Count() > cl.placements {
 		cl.forgetPlacements(rows)
 	}
 }

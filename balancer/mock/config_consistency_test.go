@@ -92,7 +92,7 @@ func TestInconsistentShards(t *testing.T) {
 		{"nothing", func(*testing.T, *Cluster) {}, nil, nil, true},
 		{"a collection is missing", func(_ *testing.T, c *Cluster) { delete(c.shards["b"].colls, "db.c") },
 			[]string{"MissingLocalCollection"}, []string{"namespace", "uuid", "shard"}, false},
-		{"another UUID", func(_ *testing.T, c *Cluster) { c.shards["b"].colls["db.c"].uuid = c.NewUUID() },
+		{"another UUID", func(_ *testing.T, c *Cluster) { c.shards["b"].colls["db.c"].uuid = c.ids.NewUUID() },
 			[]string{"CollectionUUIDMismatch"}, []string{"namespace", "shard", "localUUID", "uuid"}, false},
 		{"other options", func(_ *testing.T, c *Cluster) {
 			c.shards["b"].colls["db.c"].options = bson.D{{Key: "validationLevel", Value: "off"}}
@@ -122,7 +122,7 @@ func TestInconsistentShards(t *testing.T) {
 		}, []string{"TrackedUnshardedCollectionHasMultipleChunks",
 			"TrackedUnshardedCollectionHasInvalidKey"}, []string{"namespace", "uuid", "numChunks"}, false},
 		{"a collection elsewhere", func(_ *testing.T, c *Cluster) {
-			c.shards["b"].colls["db.u"] = newLocal(c.NewUUID(), nil,
+			c.shards["b"].colls["db.u"] = newLocal(c.ids.NewUUID(), nil,
 				"db.u")
 		},
 			[]string{"MisplacedCollection"}, []string{"namespace", "shard", "localUUID"}, false},

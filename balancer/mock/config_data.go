@@ -11,6 +11,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/clock"
+	"shardsh/balancer/mock/ids"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mongoerr"
@@ -43,8 +45,8 @@ const (
 // made of the documents.
 type ConfigDB struct {
 	*setup
-	clock *clock
-	ids   *ids
+	clock *clock.Clock
+	ids   *ids.Source
 
 	// collections are by namespace; held returns one with all that it has.
 	collections map[string]*store.Collection
@@ -61,7 +63,7 @@ type ConfigDB struct {
 }
 
 // newConfigDB returns an empty one.
-func newConfigDB(k *clock, i *ids, s *setup) *ConfigDB {
+func newConfigDB(k *clock.Clock, i *ids.Source, s *setup) *ConfigDB {
 	return &ConfigDB{
 		setup: s, clock: k, ids: i,
 		collections: map[string]*store.Collection{}, unread: map[string]*unread{},

@@ -46,7 +46,7 @@ func (tb topologyBuilder) config() error {
 		return err
 	}
 	if err := tb.c.config.insert(configVersion, bson.D{{Key: "_id", Value: int32(1)},
-		{Key: "clusterId", Value: tb.c.NewObjectID()}}); err != nil {
+		{Key: "clusterId", Value: tb.c.ids.NewObjectID()}}); err != nil {
 		return err
 	}
 	if err := tb.compatibility(); err != nil {
@@ -54,7 +54,7 @@ func (tb topologyBuilder) config() error {
 	}
 	if tb.c.release.AtLeast(catalog.Release70) {
 		// The row without a name marks since when the rows below are complete.
-		tb.c.log.placement("", nil, tb.c.Tick(), nil)
+		tb.c.log.placement("", nil, tb.c.ids.Tick(), nil)
 	}
 	return tb.c.config.insertRouter(routerName)
 }
@@ -118,7 +118,7 @@ func (cfg *ConfigDB) newEntry(ns string, uuid bson.Binary, key bson.Raw, unique 
 // stamp gives the entry of a collection a new version.
 func (cfg *ConfigDB) stamp(entry *bson.D, epoch bson.ObjectID, at bson.Timestamp) {
 	set(entry, "lastmodEpoch", epoch)
-	set(entry, "lastmod", bson.NewDateTimeFromTime(cfg.clock.now()))
+	set(entry, "lastmod", bson.NewDateTimeFromTime(cfg.clock.Now()))
 	if !cfg.release.ChunksByNamespace() {
 		set(entry, "timestamp", at)
 	}
@@ -131,7 +131,7 @@ func (cfg *ConfigDB) dropEntry(ns string) {
 	if !cfg.release.ChunksByNamespace() {
 		return
 	}
-	gone, err := catalog.DroppedEntry(ns, cfg.clock.now())
+	gone, err := catalog.DroppedEntry(ns, cfg.clock.Now())
 	if err == nil {
 		_, err = cfg.Collection(configCollections).Insert(gone)
 	}

@@ -8,14 +8,22 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/clock"
+	"shardsh/balancer/mock/ids"
 	"shardsh/balancer/mongoerr"
 )
 
 // ClusterParameters are what setClusterParameter and setDefaultRWConcern set for the whole cluster.
-type ClusterParameters struct{ c *Cluster }
+type ClusterParameters struct {
+	*setup
+	clock  *clock.Clock
+	config *ConfigDB
+	ids    *ids.Source
+	log    *changeLog
+}
 
 // ClusterParameters returns those of the cluster.
-func (c *Cluster) ClusterParameters() ClusterParameters { return ClusterParameters{c} }
+func (c *Cluster) ClusterParameters() *ClusterParameters { return c.clusterParameters }
 
 // configParameters keeps the cluster parameters that somebody has set.
 const configParameters = "clusterParameters"
@@ -43,8 +51,8 @@ func clusterParameters() []clusterParameter {
 
 // Names lists the cluster parameters in order; those here came
 // with 8.0.
-func (cp ClusterParameters) Names() []string {
-	if !cp.c.release.AtLeast(catalog.Release80) {
+func (cp *ClusterParameters) Names() []string {
+	if !cp.release.AtLeast(catalog.Release80) {
 		return nil
 	}
 	var names []string
@@ -54,8 +62,8 @@ func (cp ClusterParameters) Names() []string {
 	return names
 }
 
-func (cp ClusterParameters) known(name string) (clusterParameter, bool) {
-	if cp.c.release.AtLeast(catalog.Release80) {
+func (cp *ClusterParameters) known(name string) (clusterParameter, bool) {
+	if cp.release.AtLeast(catalog.Release80) {
 		for _, p := range clusterParameters() {
 			if p.name == name {
 				return p, true
@@ -67,12 +75,12 @@ func (cp ClusterParameters) known(name string) (clusterParameter, bool) {
 
 // Get returns what getClusterParameter shows of one: its default where nobody
 // has set it. It is NoSuchKey where there is none of that name.
-func (cp ClusterParameters) Get(name string) (bson.D, error) {
+func (cp *ClusterParameters) Get(name string) (bson.D, error) {
 	p, known := cp.known(name)
 	if !known {
 		return nil, mongoerr.New(mongoerr.NoSuchKey, "Unknown server parameter: %s", name)
 	}
-	raw, set := cp.c.config.doc(configParameters, name)
+	raw, set := cp.config.doc(configParameters, name)
 	if !set {
 		return bson.D{{Key: "_id", Value: name}, {Key: p.field, Value: p.standard}}, nil
 	}
@@ -84,7 +92,7 @@ func (cp ClusterParameters) Get(name string) (bson.D, error) {
 // Set sets one for the whole cluster. It is InvalidOptions
 // where there is none of that name, and as a command's fields are refused where
 // the value does not fit.
-func (cp ClusterParameters) Set(name string, value bson.Raw) error {
+func (cp *ClusterParameters) Set(name string, value bson.Raw) error {
 	p, known := cp.known(name)
 	if !known {
 		return mongoerr.New(mongoerr.InvalidOptions, "unknown cluster parameter %s", name)
@@ -137,28 +145,28 @@ func (p clusterParameter) parseField(v bson.RawValue) (any, error) {
 	return n, nil
 }
 
-func (cp ClusterParameters) store(p clusterParameter, to any) error {
-	at := cp.c.Tick()
+func (cp *ClusterParameters) store(p clusterParameter, to any) error {
+	at := cp.ids.Tick()
 	details := bson.D{{Key: "name", Value: p.name}, {Key: "value", Value: bson.D{{Key: p.field, Value: to}}},
 		{Key: "time", Value: at}}
 	ns := "config." + configParameters
-	cp.c.log.change(configShard, "setClusterParameter.start", ns, details)
+	cp.log.change(configShard, "setClusterParameter.start", ns, details)
 	if err := cp.keep(p, to, at); err != nil {
 		return err
 	}
-	cp.c.log.change(configShard, "setClusterParameter.end", ns, details)
+	cp.log.change(configShard, "setClusterParameter.end", ns, details)
 	return nil
 }
 
-func (cp ClusterParameters) keep(p clusterParameter, to any, at bson.Timestamp) error {
-	found, err := cp.c.config.modify(configParameters, p.name, func(doc *bson.D) {
+func (cp *ClusterParameters) keep(p clusterParameter, to any, at bson.Timestamp) error {
+	found, err := cp.config.modify(configParameters, p.name, func(doc *bson.D) {
 		set(doc, "clusterParameterTime", at)
 		set(doc, p.field, to)
 	})
 	if found || err != nil {
 		return err
 	}
-	return cp.c.config.insert(configParameters, bson.D{{Key: "_id", Value: p.name}, {Key: "clusterParameterTime",
+	return cp.config.insert(configParameters, bson.D{{Key: "_id", Value: p.name}, {Key: "clusterParameterTime",
 		Value: at}, {Key: p.field, Value: to}})
 }
 
@@ -166,29 +174,29 @@ func (cp ClusterParameters) keep(p clusterParameter, to any, at bson.Timestamp) 
 // shard has come or gone. That there were two once is never forgotten.
 func (mb *Membership) noteCount() {
 	had := mb.hadTwo
-	mb.hadTwo = mb.hadTwo || len(mb.c.shards) > 1
+	mb.hadTwo = mb.hadTwo || len(mb.shards) > 1
 	changes := map[string]bool{parameterShardsChange: false}
 	if mb.hadTwo && !had {
 		changes[parameterTwoShards] = true
 	}
 	for _, p := range clusterParameters() {
 		to, changed := changes[p.name]
-		if _, known := mb.c.ClusterParameters().known(p.name); !changed || !known {
+		if _, known := mb.clusterParameters.known(p.name); !changed || !known {
 			continue
 		}
-		if err := mb.c.ClusterParameters().keep(p, to, mb.c.Tick()); err != nil {
-			mb.c.logger.Warn("cluster parameter not written", "name", p.name, "error", err)
+		if err := mb.clusterParameters.keep(p, to, mb.ids.Tick()); err != nil {
+			mb.logger.Warn("cluster parameter not written", "name", p.name, "error", err)
 		}
 	}
 }
 
 // DefaultMaxTime returns how long a read may take that does not say it itself;
 // zero is no limit.
-func (cp ClusterParameters) DefaultMaxTime() time.Duration {
-	if !cp.c.release.AtLeast(catalog.Release80) {
+func (cp *ClusterParameters) DefaultMaxTime() time.Duration {
+	if !cp.release.AtLeast(catalog.Release80) {
 		return 0
 	}
-	raw, _ := cp.c.config.doc(configParameters, parameterMaxTime)
+	raw, _ := cp.config.doc(configParameters, parameterMaxTime)
 	ms, _ := raw.Lookup("readOperations").AsInt64OK()
 	return time.Duration(ms) * time.Millisecond
 }
@@ -199,8 +207,8 @@ const configConcerns = "ReadWriteConcernDefaults"
 
 // DefaultConcerns returns the default read and write concern as
 // getDefaultRWConcern shows them: the implicit ones until somebody sets others.
-func (cp ClusterParameters) DefaultConcerns() bson.D {
-	raw, _ := cp.c.config.doc(configSettings, configConcerns)
+func (cp *ClusterParameters) DefaultConcerns() bson.D {
+	raw, _ := cp.config.doc(configSettings, configConcerns)
 	source := func(v bson.RawValue) string {
 		if v.IsZero() {
 			return "implicit"
@@ -233,14 +241,14 @@ func (cp ClusterParameters) DefaultConcerns() bson.D {
 // DefaultWriteConcern returns what a write waits for that does not say how many nodes,
 // with what else it says, and who wants that: the default that was set, or the servers'
 // own, which is the majority from 5.0 on. There are no arbiters here.
-func (cp ClusterParameters) DefaultWriteConcern(said bson.Raw) (concern bson.Raw, source string) {
-	raw, _ := cp.c.config.doc(configSettings, configConcerns)
+func (cp *ClusterParameters) DefaultWriteConcern(said bson.Raw) (concern bson.Raw, source string) {
+	raw, _ := cp.config.doc(configSettings, configConcerns)
 	set, isSet := raw.Lookup("defaultWriteConcern").DocumentOK()
 	w, source := any(int32(1)), "implicitDefault"
 	switch {
 	case isSet && !set.Lookup("w").IsZero():
 		w, source = set.Lookup("w"), "customDefault"
-	case cp.c.release.AwaitsMajority():
+	case cp.release.AwaitsMajority():
 		w = "majority"
 	}
 	timeout := said.Lookup("wtimeout")
@@ -255,8 +263,8 @@ func (cp ClusterParameters) DefaultWriteConcern(said bson.Raw) (concern bson.Raw
 }
 
 // DefaultReadLevel returns the level of the cluster's default read concern.
-func (cp ClusterParameters) DefaultReadLevel() string {
-	raw, _ := cp.c.config.doc(configSettings, configConcerns)
+func (cp *ClusterParameters) DefaultReadLevel() string {
+	raw, _ := cp.config.doc(configSettings, configConcerns)
 	level, _ := raw.Lookup("defaultReadConcern", "level").StringValueOK()
 	return cmp.Or(level, "local")
 }
@@ -264,25 +272,25 @@ func (cp ClusterParameters) DefaultReadLevel() string {
 // SetDefaultConcerns keeps new defaults in config.settings. A nil document
 // leaves what there is, an empty read concern unsets it; a write concern can't
 // be unset.
-func (cp ClusterParameters) SetDefaultConcerns(read, write bson.Raw) error {
-	raw, _ := cp.c.config.doc(configSettings, configConcerns)
+func (cp *ClusterParameters) SetDefaultConcerns(read, write bson.Raw) error {
+	raw, _ := cp.config.doc(configSettings, configConcerns)
 	if write != nil && len(write) <= 5 && !raw.Lookup("defaultWriteConcern").IsZero() {
 		return mongoerr.New(mongoerr.IllegalOperation, "The global default write concern cannot be unset once it is set.")
 	}
-	at := cp.c.Tick()
+	at := cp.ids.Tick()
 	fields := bson.D{{Key: "updateOpTime", Value: at}, {Key: "updateWallClockTime",
-		Value: bson.NewDateTimeFromTime(cp.c.now())}}
+		Value: bson.NewDateTimeFromTime(cp.clock.Now())}}
 	for name, doc := range map[string]bson.Raw{"defaultReadConcern": read, "defaultWriteConcern": write} {
 		if len(doc) > 5 {
 			fields = append(fields, bson.E{Key: name, Value: doc})
 		}
 	}
-	if err := cp.c.config.setSetting(configConcerns, fields); err != nil {
+	if err := cp.config.setSetting(configConcerns, fields); err != nil {
 		return err
 	}
 	if read == nil || len(read) > 5 {
 		return nil
 	}
-	_, err := cp.c.config.modify(configSettings, configConcerns, func(doc *bson.D) { unset(doc, "defaultReadConcern") })
+	_, err := cp.config.modify(configSettings, configConcerns, func(doc *bson.D) { unset(doc, "defaultReadConcern") })
 	return err
 }

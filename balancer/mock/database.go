@@ -9,14 +9,24 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/ids"
 	"shardsh/balancer/mongoerr"
 )
 
 // Databases makes and drops databases and moves their primaries.
-type Databases struct{ c *Cluster }
+type Databases struct {
+	changes     *ChangeFeed
+	collections *Collections
+	config      *ConfigDB
+	faults      *Faults
+	ids         *ids.Source
+	log         *changeLog
+	membership  *Membership
+	shards      shardSet
+}
 
 // Databases returns those of the cluster.
-func (c *Cluster) Databases() Databases { return Databases{c} }
+func (c *Cluster) Databases() *Databases { return c.databases }
 
 // CreateDatabase makes a database's entry (enableSharding, rules/03-commands §1.4). An
 // empty primary lets the cluster choose the least loaded shard.
@@ -27,20 +37,20 @@ func (rq *Request) CreateDatabase(name, primary string) error {
 // EnableSharding is CreateDatabase and, in releases that ask for it, allows the
 // collections of the database to be sharded.
 func (rq *Request) EnableSharding(name, primary string) error {
-	if err := rq.createDatabase(name, primary, true); err != nil || !rq.c.release.MarksPartitioned() {
+	if err := rq.createDatabase(name, primary, true); err != nil || !rq.env.release.MarksPartitioned() {
 		return err
 	}
-	if rq.c.config.partitioned(name) {
+	if rq.env.config.partitioned(name) {
 		return nil
 	}
-	_, err := rq.c.config.modify(configDatabases, name, func(doc *bson.D) { set(doc, "partitioned", true) })
+	_, err := rq.env.config.modify(configDatabases, name, func(doc *bson.D) { set(doc, "partitioned", true) })
 	return err
 }
 
 // checkPartitioned refuses to shard what enableSharding has not allowed, in
 // releases that ask for it.
 func (rq *Request) checkPartitioned(db string) error {
-	if !rq.c.release.MarksPartitioned() || rq.c.config.partitioned(db) {
+	if !rq.env.release.MarksPartitioned() || rq.env.config.partitioned(db) {
 		return nil
 	}
 	return mongoerr.New(mongoerr.IllegalOperation, "sharding not enabled for db %s", db)
@@ -53,7 +63,7 @@ func (cfg *ConfigDB) partitioned(db string) bool {
 }
 
 func (rq *Request) createDatabase(name, primary string, partitioned bool) error {
-	done, err := rq.c.Databases().check(name, primary)
+	done, err := rq.env.databases.check(name, primary)
 	if err != nil {
 		return mongoerr.Wrap(err, "Database "+name+" could not be created")
 	}
@@ -63,42 +73,42 @@ func (rq *Request) createDatabase(name, primary string, partitioned bool) error 
 	if err := rq.AskConfig(); err != nil {
 		return err
 	}
-	id, err := rq.c.Databases().choosePrimary(primary)
+	id, err := rq.env.databases.choosePrimary(primary)
 	if err != nil {
 		return mongoerr.Wrap(err, "Database "+name+" could not be created")
 	}
-	at := rq.c.Tick()
-	rq.c.log.change(configShard, "createDatabase.start", name, nil)
-	err = rq.c.config.insert(configDatabases, rq.c.config.newDatabase(name, id, rq.c.NewUUID(), at, partitioned))
+	at := rq.env.ids.Tick()
+	rq.env.log.change(configShard, "createDatabase.start", name, nil)
+	err = rq.env.config.insert(configDatabases, rq.env.config.newDatabase(name, id, rq.env.ids.NewUUID(), at, partitioned))
 	if err != nil {
 		return err
 	}
-	rq.c.log.placement(name, nil, at, []catalog.ShardID{id})
-	rq.c.log.change(configShard, "createDatabase", name, nil)
+	rq.env.log.placement(name, nil, at, []catalog.ShardID{id})
+	rq.env.log.change(configShard, "createDatabase", name, nil)
 	return nil
 }
 
 // check runs the checks in the server's order; done means that there
 // is nothing to create.
-func (ds Databases) check(name, primary string) (done bool, err error) {
+func (ds *Databases) check(name, primary string) (done bool, err error) {
 	if done, err = ds.CheckName(name); done || err != nil {
 		return done, err
 	}
 	if primary != "" {
-		shard, err := ds.c.config.FindShard(primary)
+		shard, err := ds.config.FindShard(primary)
 		if err != nil {
 			return false, err
 		}
 		primary = string(shard.ID)
 	}
-	if is, ok := ds.c.config.Primary(name); ok {
+	if is, ok := ds.config.Primary(name); ok {
 		if primary == "" || string(is) == primary {
 			return true, nil
 		}
 		return false, mongoerr.New(mongoerr.NamespaceExists, "Cannot create database %s on shard %s: it exists on shard %s",
 			name, primary, is)
 	}
-	for _, raw := range ds.c.config.Collection(configDatabases).Scan() {
+	for _, raw := range ds.config.Collection(configDatabases).Scan() {
 		if other, _ := raw.Lookup("_id").StringValueOK(); strings.EqualFold(other, name) {
 			return false, mongoerr.New(mongoerr.DatabaseDifferCase,
 				"can't have 2 databases that just differ on case: have %s, want %s", other, name)
@@ -109,7 +119,7 @@ func (ds Databases) check(name, primary string) (done bool, err error) {
 
 // CheckName refuses names that no database of the users' can have; there
 // tells that it is one of the cluster's own.
-func (ds Databases) CheckName(name string) (there bool, err error) {
+func (ds *Databases) CheckName(name string) (there bool, err error) {
 	if name == "config" {
 		return true, nil
 	}
@@ -123,8 +133,8 @@ func (ds Databases) CheckName(name string) (there bool, err error) {
 	return false, nil
 }
 
-func (ds Databases) choosePrimary(asked string) (catalog.ShardID, error) {
-	shards, err := ds.c.config.Shards()
+func (ds *Databases) choosePrimary(asked string) (catalog.ShardID, error) {
+	shards, err := ds.config.Shards()
 	if err != nil {
 		return "", err
 	}
@@ -135,11 +145,11 @@ func (ds Databases) choosePrimary(asked string) (catalog.ShardID, error) {
 		if s.Draining || asked != "" && string(s.ID) != asked && s.Host != asked && !hasMember(s.Host, asked) {
 			continue
 		}
-		if err := ds.c.faults.reach(configShard, s.ID); err != nil {
+		if err := ds.faults.reach(configShard, s.ID); err != nil {
 			away = err
 			continue
 		}
-		if size := ds.c.shards[s.ID].totalBytes(); best == "" || size < least {
+		if size := ds.shards[s.ID].totalBytes(); best == "" || size < least {
 			best, least = s.ID, size
 		}
 	}
@@ -147,7 +157,7 @@ func (ds Databases) choosePrimary(asked string) (catalog.ShardID, error) {
 		return "", away
 	}
 	if best == "" && asked != "" {
-		if _, err := ds.c.config.FindShard(asked); err != nil {
+		if _, err := ds.config.FindShard(asked); err != nil {
 			return "", err
 		}
 	}
@@ -186,14 +196,14 @@ func (rq *Request) Create(ns string, options bson.D) error {
 		return err
 	}
 	if onConfigServer(db) {
-		rq.c.config.data(ns)
+		rq.env.config.data(ns)
 		return nil
 	}
 	if err := rq.CreateDatabase(db, ""); err != nil {
 		return err
 	}
-	if rq.c.collections.Exists(ns) {
-		if rq.c.release.AtLeast(catalog.Release80) && rq.c.collections.isAs(ns, options) {
+	if rq.env.collections.Exists(ns) {
+		if rq.env.release.AtLeast(catalog.Release80) && rq.env.collections.isAs(ns, options) {
 			return nil
 		}
 		return mongoerr.New(mongoerr.NamespaceExists, "Collection %s already exists.", ns)
@@ -201,7 +211,7 @@ func (rq *Request) Create(ns string, options bson.D) error {
 	if err := checkNewCollection(ns); err != nil {
 		return err
 	}
-	rq.c.collections.localPrimary(ns, options)
+	rq.env.collections.localPrimary(ns, options)
 	return nil
 }
 
@@ -212,8 +222,8 @@ func (cs *Collections) isAs(ns string, options bson.D) bool {
 	if err != nil {
 		return false
 	}
-	for _, id := range cs.c.ShardIDs() {
-		if l := cs.c.shards[id].colls[ns]; l != nil {
+	for _, id := range cs.shards.ids() {
+		if l := cs.shards[id].colls[ns]; l != nil {
 			has, err := bson.Marshal(append(bson.D{}, l.options...))
 			return err == nil && bytes.Equal(has, wanted)
 		}
@@ -246,7 +256,7 @@ func checkNewCollection(ns string) error {
 
 // Exists reports whether any shard holds the collection or the catalog tracks it.
 func (cs *Collections) Exists(ns string) bool {
-	if cs.c.config.isTracked(ns) {
+	if cs.config.isTracked(ns) {
 		return true
 	}
 	if _, isView := cs.views[ns]; isView {
@@ -257,23 +267,23 @@ func (cs *Collections) Exists(ns string) bool {
 		return false
 	}
 	if onConfigServer(db) {
-		return cs.c.config.holds(ns)
+		return cs.config.holds(ns)
 	}
-	primary, ok := cs.c.config.Primary(db)
-	return ok && cs.c.shards[primary].colls[ns] != nil
+	primary, ok := cs.config.Primary(db)
+	return ok && cs.shards[primary].colls[ns] != nil
 }
 
 // localPrimary returns an untracked collection's data on the database's
 // primary, made when it is missing. The database must exist.
 func (cs *Collections) localPrimary(ns string, options bson.D) *localCollection {
 	db, _, _ := catalog.SplitNamespace(ns)
-	primary, _ := cs.c.config.Primary(db)
-	s := cs.c.shards[primary]
+	primary, _ := cs.config.Primary(db)
+	s := cs.shards[primary]
 	l := s.colls[ns]
 	if l == nil {
-		l = newLocal(cs.c.NewUUID(), options, ns)
+		l = newLocal(cs.ids.NewUUID(), options, ns)
 		s.colls[ns] = l
-		cs.c.changes.noteCreated(ns, options)
+		cs.changes.noteCreated(ns, options)
 	}
 	return l
 }
@@ -283,27 +293,27 @@ func (cs *Collections) Drop(ns string) bool {
 	if !cs.Exists(ns) {
 		return cs.remove(ns) // what a shard may have left of it, too
 	}
-	cs.c.log.change(configShard, "dropCollection.start", ns, nil)
+	cs.log.change(configShard, "dropCollection.start", ns, nil)
 	found := cs.remove(ns)
-	cs.c.log.change(configShard, "dropCollection", ns, nil)
+	cs.log.change(configShard, "dropCollection", ns, nil)
 	return found
 }
 
 // remove takes a collection out of the catalog, of every shard and of the zones,
 // without a word in the change log.
 func (cs *Collections) remove(ns string) (found bool) {
-	coll, tracked, _ := cs.c.config.Tracked(ns)
+	coll, tracked, _ := cs.config.Tracked(ns)
 	_, isView := cs.views[ns]
 	gone := Change{Kind: ChangeDrop, Namespace: ns}
 	if isView {
 		gone.NSType = "view"
-	} else if l := cs.c.changes.local(ns); l != nil {
+	} else if l := cs.changes.local(ns); l != nil {
 		gone.UUID = &l.uuid
 	}
 	delete(cs.views, ns)
 	found = tracked || isView
-	for _, id := range cs.c.ShardIDs() {
-		s := cs.c.shards[id]
+	for _, id := range cs.shards.ids() {
+		s := cs.shards[id]
 		if s.colls[ns] != nil {
 			found = true
 			cs.wakeTails(s.colls[ns])
@@ -312,13 +322,13 @@ func (cs *Collections) remove(ns string) (found bool) {
 		s.dropDeletions(ns)
 	}
 	if tracked {
-		cs.c.config.dropEntry(ns)
-		delete(cs.c.config.tables, ns)
-		cs.c.log.placement(ns, &coll.UUID, cs.c.Tick(), nil)
+		cs.config.dropEntry(ns)
+		delete(cs.config.tables, ns)
+		cs.log.placement(ns, &coll.UUID, cs.ids.Tick(), nil)
 	}
-	cs.c.config.dropZones(func(of string) bool { return of == ns })
+	cs.config.dropZones(func(of string) bool { return of == ns })
 	if found {
-		cs.c.changes.note(gone)
+		cs.changes.note(gone)
 	}
 	return found
 }
@@ -346,36 +356,36 @@ func (cfg *ConfigDB) dropZones(meant func(ns string) bool) {
 }
 
 // Drop drops every collection of a database and its entry.
-func (ds Databases) Drop(db string) bool {
-	_, known := ds.c.config.Primary(db)
+func (ds *Databases) Drop(db string) bool {
+	_, known := ds.config.Primary(db)
 	if !known {
 		return false
 	}
-	ds.c.log.change(configShard, "dropDatabase.start", db, nil)
+	ds.log.change(configShard, "dropDatabase.start", db, nil)
 	for _, ns := range ds.Namespaces(db) {
-		ds.c.collections.remove(ns)
+		ds.collections.remove(ns)
 	}
 	// Those of collections that never were, too.
-	ds.c.config.dropZones(func(ns string) bool { return strings.HasPrefix(ns, db+".") })
-	maps.DeleteFunc(ds.c.collections.views, func(ns string, _ View) bool { return strings.HasPrefix(ns, db+".") })
-	ds.c.config.remove(configDatabases, db)
-	ds.c.log.placement(db, nil, ds.c.Tick(), nil)
-	ds.c.log.change(configShard, "dropDatabase", db, nil)
-	ds.c.changes.note(Change{Kind: ChangeDropDatabase, Namespace: db + "."})
+	ds.config.dropZones(func(ns string) bool { return strings.HasPrefix(ns, db+".") })
+	maps.DeleteFunc(ds.collections.views, func(ns string, _ View) bool { return strings.HasPrefix(ns, db+".") })
+	ds.config.remove(configDatabases, db)
+	ds.log.placement(db, nil, ds.ids.Tick(), nil)
+	ds.log.change(configShard, "dropDatabase", db, nil)
+	ds.changes.note(Change{Kind: ChangeDropDatabase, Namespace: db + "."})
 	return true
 }
 
 // Namespaces lists a database's collections, in order.
-func (ds Databases) Namespaces(db string) []string {
+func (ds *Databases) Namespaces(db string) []string {
 	seen := map[string]bool{}
-	for _, s := range ds.c.shards {
+	for _, s := range ds.shards {
 		for ns := range s.colls {
-			if strings.HasPrefix(ns, db+".") && (ds.c.config.isTracked(ns) || ds.c.config.isPrimary(db, s.id)) {
+			if strings.HasPrefix(ns, db+".") && (ds.config.isTracked(ns) || ds.config.isPrimary(db, s.id)) {
 				seen[ns] = true
 			}
 		}
 	}
-	for _, raw := range ds.c.config.Collection(configCollections).Scan() {
+	for _, raw := range ds.config.Collection(configCollections).Scan() {
 		if ns, _ := raw.Lookup("_id").StringValueOK(); strings.HasPrefix(ns, db+".") && !isDropped(raw) {
 			seen[ns] = true
 		}
@@ -405,21 +415,21 @@ func (cfg *ConfigDB) DatabaseEntry(db string) (bson.Raw, bool) { return cfg.doc(
 
 // MovePrimary gives a database another primary and moves its untracked
 // collections there (rules/03-commands §1.4).
-func (ds Databases) MovePrimary(db, to string) error {
+func (ds *Databases) MovePrimary(db, to string) error {
 	switch {
 	case onConfigServer(db) || db == "local":
 		return mongoerr.New(mongoerr.InvalidOptions, "Can't move primary for %s database", db)
 	case !catalog.ValidDatabaseName(db):
 		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid database name: %s", db)
 	}
-	from, known := ds.c.config.Primary(db)
+	from, known := ds.config.Primary(db)
 	if !known {
 		return mongoerr.New(mongoerr.NamespaceNotFound, "database %s not found", db)
 	}
-	if !ds.c.membership.hadTwo {
+	if !ds.membership.hadTwo {
 		return mongoerr.New(mongoerr.IllegalOperation, "Cannot move the primary in a cluster that has never had two shards")
 	}
-	shard, err := ds.c.config.FindShard(to)
+	shard, err := ds.config.FindShard(to)
 	if err != nil {
 		return err
 	}
@@ -430,27 +440,27 @@ func (ds Databases) MovePrimary(db, to string) error {
 		return mongoerr.New(mongoerr.ShardNotFound, "Shard %s is currently draining", shard.ID)
 	}
 	for _, id := range []catalog.ShardID{from, shard.ID} {
-		if err := ds.c.faults.reach(configShard, id); err != nil {
+		if err := ds.faults.reach(configShard, id); err != nil {
 			return err
 		}
 	}
-	return ds.move(db, ds.c.shards[from], ds.c.shards[shard.ID])
+	return ds.move(db, ds.shards[from], ds.shards[shard.ID])
 }
 
-func (ds Databases) move(db string, from, to *shard) error {
+func (ds *Databases) move(db string, from, to *shard) error {
 	var moving []string
 	for ns := range from.colls {
-		if strings.HasPrefix(ns, db+".") && !ds.c.config.isTracked(ns) {
+		if strings.HasPrefix(ns, db+".") && !ds.config.isTracked(ns) {
 			moving = append(moving, ns)
 		}
 	}
 	slices.Sort(moving)
 	details := bson.D{{Key: "from", Value: string(from.id)}, {Key: "to", Value: string(to.id)}}
-	ds.c.log.change(from.id, "movePrimary.start", db, details)
+	ds.log.change(from.id, "movePrimary.start", db, details)
 	for _, ns := range moving {
 		if to.colls[ns] != nil {
 			err := mongoerr.New(mongoerr.NamespaceExists, "shard %s holds an orphaned collection %s", to.id, ns)
-			ds.c.log.change(from.id, "movePrimary.error", db, append(details, bson.E{Key: "error", Value: err.Error()}))
+			ds.log.change(from.id, "movePrimary.error", db, append(details, bson.E{Key: "error", Value: err.Error()}))
 			return err
 		}
 	}
@@ -458,8 +468,8 @@ func (ds Databases) move(db string, from, to *shard) error {
 		to.colls[ns] = from.colls[ns]
 		delete(from.colls, ns)
 	}
-	at := ds.c.Tick()
-	_, err := ds.c.config.modify(configDatabases, db, func(doc *bson.D) {
+	at := ds.ids.Tick()
+	_, err := ds.config.modify(configDatabases, db, func(doc *bson.D) {
 		set(doc, "primary", string(to.id))
 		for i, e := range *doc {
 			if version, ok := e.Value.(bson.D); ok && e.Key == "version" {
@@ -471,9 +481,9 @@ func (ds Databases) move(db string, from, to *shard) error {
 	if err != nil {
 		return err
 	}
-	ds.c.log.change(from.id, "movePrimary.commit", db, details)
-	ds.c.log.placement(db, nil, at, []catalog.ShardID{to.id})
-	ds.c.log.change(from.id, "movePrimary.end", db, details)
+	ds.log.change(from.id, "movePrimary.commit", db, details)
+	ds.log.placement(db, nil, at, []catalog.ShardID{to.id})
+	ds.log.change(from.id, "movePrimary.end", db, details)
 	return nil
 }
 

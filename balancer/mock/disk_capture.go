@@ -90,8 +90,8 @@ func (t *tracker) capture(c *Cluster, force bool, emit func(disk.Entry)) bool {
 		}
 	})
 	t.captureSmall(disk.BucketUsers, t.users, len(c.users), maps.All(c.users))
-	t.captureMeta(disk.MetaParameters, encode(c.parameters.values()))
-	if now := (counters{c.lastStamp, c.counter, c.term}); t.found || force || t.counters != now {
+	t.captureMeta(disk.MetaParameters, encode(c.parameters.Values()))
+	if now := (counters{c.ids.LastStamp, c.ids.Made(), c.balancer.term}); t.found || force || t.counters != now {
 		t.counters = now
 		t.captureMeta(disk.MetaState, encode(c.storedState()))
 	}

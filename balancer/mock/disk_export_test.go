@@ -80,7 +80,7 @@ func (s Stored) Describe() (string, error) {
 	if err := c.load(s.memory(), newTracker(true)); err != nil {
 		return "", err
 	}
-	c.term-- // loading is an election
+	c.balancer.term-- // loading is an election
 	return c.Describe(), nil
 }
 
@@ -122,8 +122,8 @@ func (c *Cluster) Describe() string {
 	for name, user := range c.users {
 		add("user %s %s", name, bson.Raw(user))
 	}
-	add("parameters %v", c.parameters.values())
-	add("state %v %d %x %v %d", c.lastStamp, c.counter, c.process, c.membership.hadTwo, c.term)
+	add("parameters %v", c.parameters.Values())
+	add("state %v %d %x %v %d", c.ids.LastStamp, c.ids.Made(), c.ids.State().Process, c.membership.hadTwo, c.balancer.term)
 	slices.Sort(lines)
 	return strings.Join(lines, "\n")
 }

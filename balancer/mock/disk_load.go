@@ -7,9 +7,9 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
-	"shardsh/balancer"
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/disk"
+	"shardsh/balancer/mock/ids"
 	"shardsh/balancer/mock/store"
 )
 
@@ -56,16 +56,16 @@ func (l *loading) meta(key, value []byte) error {
 		}
 		return l.c.restoreState(s)
 	case disk.MetaParameters:
-		return l.c.parameters.restore(value)
+		return l.c.parameters.Restore(value)
 	}
 	return nil
 }
 
 func (c *Cluster) storedState() disk.State {
-	chance, _ := c.chance.MarshalBinary() // never fails
+	given := c.ids.State()
 	return disk.State{
-		Time: c.now().UnixNano(), Stamp: c.lastStamp, IDs: int64(c.counter), Term: c.term,
-		Process: c.process[:], Chance: chance, HadTwo: c.membership.hadTwo, Release: c.release.String(),
+		Time: c.clock.Now().UnixNano(), Stamp: given.Stamp, IDs: int64(given.Counter), Term: c.balancer.term,
+		Process: given.Process, Chance: given.Chance, HadTwo: c.membership.hadTwo, Release: c.release.String(),
 	}
 }
 
@@ -77,19 +77,12 @@ func (c *Cluster) restoreState(s disk.State) error {
 		return err
 	}
 	c.release = release
-	if err := c.chance.UnmarshalBinary(s.Chance); err != nil {
+	stored := ids.State{Stamp: s.Stamp, Counter: uint32(s.IDs), Process: s.Process, Chance: s.Chance}
+	if err := c.ids.Restore(stored); err != nil {
 		return err
 	}
-	copy(c.process[:], s.Process)
-	c.counter, c.term, c.membership.hadTwo = uint32(s.IDs), s.Term+1, s.HadTwo
-	if c.lastStamp.Before(s.Stamp) {
-		c.lastStamp = s.Stamp
-		c.gossip.Store(uint64(s.Stamp.T)<<32 | uint64(s.Stamp.I))
-	}
-	if !c.realTime {
-		c.queue = balancer.NewQueue(time.Unix(0, s.Time))
-		c.started = c.now()
-	}
+	c.balancer.term, c.membership.hadTwo = s.Term+1, s.HadTwo
+	c.clock.BeginAt(time.Unix(0, s.Time))
 	return nil
 }
 

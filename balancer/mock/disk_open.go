@@ -46,7 +46,7 @@ func (c *Cluster) openDisk(cfg Config) error {
 		_ = file.Close() // nothing has been handed over
 		return err
 	}
-	c.disk, c.eachRun = k, true
+	c.disk, c.clock.EachRun = k, true
 	c.persist()
 	go c.writeRest(k)
 	return nil
@@ -91,7 +91,7 @@ func (c *Cluster) furnishNew(k *keeper, cfg Config) error {
 // capture hands what has changed over to be written. Should that panic, it is not
 // known what has been: nothing is kept any more.
 func (k *keeper) capture(c *Cluster, last bool) {
-	c.attempt("handing over to the disk", func() { k.captureChanges(c, last) }, k.file.Fail)
+	c.clock.Attempt("handing over to the disk", func() { k.captureChanges(c, last) }, k.file.Fail)
 }
 
 // captureChanges hands what has changed over to be written. While the queue is full it
@@ -139,11 +139,11 @@ func (c *Cluster) writeRest(k *keeper) {
 }
 
 func (c *Cluster) captureRest(k *keeper) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if k.behind && !k.closed {
-		k.capture(c, false)
-	}
+	c.clock.WithLock(func() {
+		if k.behind && !k.closed {
+			k.capture(c, false)
+		}
+	})
 }
 
 // persist hands what has changed over to be written. The caller holds the lock.
@@ -184,15 +184,20 @@ func (c *Cluster) Written() (wait func(context.Context) error) {
 // closeDisk writes what is left. It takes the lock, but does not hold it while
 // it waits for the disk.
 func (c *Cluster) closeDisk() {
-	c.mu.Lock()
 	k := c.disk
-	if k == nil || k.closed {
-		c.mu.Unlock()
+	if k == nil {
 		return
 	}
-	k.closed = true
-	k.capture(c, true)
-	c.mu.Unlock()
+	closes := false
+	c.clock.WithLock(func() {
+		if closes = !k.closed; closes {
+			k.closed = true
+			k.capture(c, true)
+		}
+	})
+	if !closes {
+		return
+	}
 	if err := k.file.Close(); err != nil {
 		c.logger.Error("the state of the mock is not all on disk", "dbpath", k.file.Dir(), "error", err)
 	}

@@ -115,12 +115,12 @@ func TestDiskIsFull(t *testing.T) {
 		c.disk.file.Intercept(func(func([]disk.Entry) error) func([]disk.Entry) error {
 			return func([]disk.Entry) error { return full }
 		})
-		c.Lock()
+		c.clock.Lock()
 		if err := c.Background().CreateDatabase("db", ""); err != nil {
 			t.Fatal(err)
 		}
 		written := c.Written()
-		c.Unlock()
+		c.clock.Unlock()
 		for _, err := range []error{written(t.Context()), c.DiskError()} {
 			if !mongoerr.Is(err, mongoerr.OutOfDiskSpace) {
 				t.Errorf("a full disk is %v", err)
@@ -142,12 +142,12 @@ func TestDiskFails(t *testing.T) {
 		return func([]disk.Entry) error { return errors.New("the disk is gone") }
 	})
 	for range 2 {
-		c.Lock()
+		c.clock.Lock()
 		if err := c.Background().CreateDatabase("db", ""); err != nil {
 			t.Fatal(err)
 		}
 		written := c.Written()
-		c.Unlock()
+		c.clock.Unlock()
 		if err := written(t.Context()); err == nil || !strings.Contains(err.Error(), "the disk is gone") {
 			t.Errorf("a write that was not kept answered %v", err)
 		}

@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"maps"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
-	"shardsh/balancer"
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/clock"
 	"shardsh/balancer/mock/disk"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mock/store/document"
@@ -19,10 +20,10 @@ import (
 // The file is replaced when all of it is written. Save takes the lock.
 func (c *Cluster) Save(path string) error {
 	var entries []disk.Entry
-	c.Lock()
+	c.clock.Lock()
 	newTracker(true).capture(c, true, func(e disk.Entry) { entries = append(entries, e) })
-	header := disk.Header{Version: c.Version(), Made: c.now().UTC()}
-	c.Unlock()
+	header := disk.Header{Version: c.Version(), Made: c.clock.Now().UTC()}
+	c.clock.Unlock()
 	return disk.WriteSnapshot(path, header, entries)
 }
 
@@ -322,10 +323,10 @@ func (c *Cluster) Load(path string) error {
 	if err := fresh.load(s, newTracker(true)); err != nil {
 		return fmt.Errorf("snapshot %s: %w", path, err)
 	}
-	c.Lock()
-	defer c.Unlock()
-	if c.closed {
-		return errClosed()
+	c.clock.Lock()
+	defer c.clock.Unlock()
+	if c.clock.IsClosed() {
+		return clock.ErrClosed()
 	}
 	if fresh.release != c.release {
 		return fmt.Errorf("snapshot %s: it is of a %s cluster, this one is of %s: start with --snapshot to go on with it",
@@ -338,18 +339,18 @@ func (c *Cluster) Load(path string) error {
 	for _, follow := range c.onReplaced {
 		follow()
 	}
-	if err := c.takeAddresses(); err != nil {
+	if err := c.addresses.enter(); err != nil {
 		return err
 	}
 	c.rollBack()
-	c.every(pingInterval, c.ping)
+	c.clock.Every(pingInterval, c.ping)
 	c.changes.reset()
 	c.ttl.planned = false
 	c.ttl.watch()
 	c.balancer.begin()
 	c.forgetWrites() // they were of the state before
 	c.persist()
-	c.cond.Broadcast()
+	c.clock.Wake()
 	return nil
 }
 
@@ -360,33 +361,34 @@ func (c *Cluster) OnReplaced(follow func()) { c.onReplaced = append(c.onReplaced
 
 // empty returns a cluster like this one that holds nothing and does not run.
 func (c *Cluster) empty() (*Cluster, error) {
-	c.Lock()
-	defer c.Unlock()
-	fresh := newCluster(Config{RealTime: c.realTime, Start: c.now(), Seed: c.seed, Logger: c.logger, Version: c.release})
-	return fresh, fresh.parameters.restore(encode(c.parameters.values()))
+	c.clock.Lock()
+	defer c.clock.Unlock()
+	fresh := newCluster(Config{
+		RealTime: c.clock.RealTime(), Start: c.clock.Now(), Seed: c.seed, Logger: c.logger, Version: c.release,
+	})
+	return fresh, fresh.parameters.Restore(encode(c.parameters.Values()))
 }
 
 // replaceState takes over what another cluster holds. Events of the state
 // before are dropped with its queue.
 func (c *Cluster) replaceState(by *Cluster) error {
-	if err := c.parameters.restore(encode(by.parameters.values())); err != nil {
+	if err := c.parameters.Restore(encode(by.parameters.Values())); err != nil {
 		return err
 	}
 	c.config.collections, c.config.tables = by.config.collections, by.config.tables
 	c.config.unread = by.config.unread
 	c.collections.views, c.users = by.collections.views, by.users
-	c.shards, c.membership.removed, c.membership.hadTwo = by.shards, by.membership.removed, by.membership.hadTwo
+	clear(c.shards)
+	maps.Copy(c.shards, by.shards)
+	c.membership.removed, c.membership.hadTwo = by.membership.removed, by.membership.hadTwo
 	c.migrations.reset()
 	c.reshardings.reset()
-	*c.chance = *by.chance
-	c.process, c.counter, c.term = by.process, by.counter, by.term
-	if c.lastStamp.Before(by.lastStamp) {
-		c.lastStamp = by.lastStamp
-		c.gossip.Store(by.gossip.Load())
+	if err := c.ids.Restore(by.ids.State()); err != nil {
+		return err
 	}
+	c.balancer.term = by.balancer.term
 	c.faults.configDown = false
 	c.faults.heal()
-	c.queue = balancer.NewQueue(by.queue.Now())
-	c.replaced.Add(1)
+	c.clock.Replace(by.clock)
 	return nil
 }

@@ -9,9 +9,10 @@
 // names: ConfigDB (config_), Collections, Indexes and Databases (collection_,
 // database), Chunks (chunk_), Migrations (migration_), Reshardings (reshard_),
 // Membership and what a shard holds (shard_), Balancer (balancer_), Faults
-// (fault_), the clock (time_), Statistics (stats_), what reads and writes
-// documents for a command (Request, document_), and what keeps all of it on disk
-// (disk_).
+// (fault_), Statistics (stats_), what reads and writes documents for a command
+// (Request, document_), and what keeps all of it on disk (disk_). Each holds what
+// it works with, which makeParts gives it; none holds the Cluster. Below it are
+// packages of their own: clock (time, events, the lock), ids, and parameters.
 //
 // # Time
 //

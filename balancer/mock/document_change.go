@@ -8,6 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/clock"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mock/store/order"
 )
@@ -30,12 +31,12 @@ func (rq *Request) compute(f func(ctx context.Context) error) error {
 	if rq.outside == nil {
 		return f(context.Background())
 	}
-	replaced := rq.c.Replaced()
+	replaced := rq.env.clock.Replaced()
 	if err := rq.outside(f); err != nil {
 		return err
 	}
-	if rq.c.Replaced() != replaced {
-		return errReplaced()
+	if rq.env.clock.Replaced() != replaced {
+		return clock.ErrReplaced()
 	}
 	return nil
 }
@@ -44,7 +45,7 @@ func (rq *Request) awaitWritable(ns string) error {
 	if rq.outside == nil {
 		return nil
 	}
-	return rq.c.migrations.AwaitWritable(rq.ctx, rq.deadline, ns)
+	return rq.env.migrations.AwaitWritable(rq.ctx, rq.deadline, ns)
 }
 
 // place is one document where it lies, and what becomes of it.
@@ -86,7 +87,7 @@ const writeBatch = 32
 // run looks for documents and changes them. Where one is wanted and somebody
 // else was faster, it looks again.
 func (w *writing) run() error {
-	if err := w.rq.c.collections.refuseView(w.ns); err != nil {
+	if err := w.rq.env.collections.refuseView(w.ns); err != nil {
 		return err
 	}
 	for {
@@ -189,7 +190,7 @@ func (w *writing) settle(p *place) (applied bool, err error) {
 		if err := w.rq.awaitWritable(w.ns); err != nil {
 			return false, err
 		}
-		now, there := w.rq.c.current(w.ns, *p)
+		now, there := w.rq.env.locator.current(w.ns, *p)
 		switch {
 		case !there:
 			return false, nil
@@ -216,43 +217,10 @@ func (w *writing) settle(p *place) (applied bool, err error) {
 	}
 }
 
-// current finds a document again that may have been changed, or moved, since.
-func (c *Cluster) current(ns string, p place) (place, bool) {
-	if ns == chunksNamespace {
-		doc, there := c.config.chunkNow(p.doc)
-		p.doc = doc
-		return p, there
-	}
-	if c.lies(ns, p) {
-		if doc, there := p.docs.Get(p.record); there {
-			p.doc = doc
-			return p, true
-		}
-	}
-	id := p.doc.Lookup("_id")
-	for _, t := range c.targets(ns, nil) {
-		record, doc, there := t.docs.ByID(id)
-		if there && t.owns(doc) {
-			return place{docs: t.docs, shard: t.shard, table: t.table, rules: t.rules(), record: record, doc: doc}, true
-		}
-	}
-	return p, false
-}
-
-// lies reports whether a place is still one that the namespace's documents are
-// read from, and its shard owns what it did.
-func (c *Cluster) lies(ns string, p place) bool {
-	if p.shard == nil {
-		return c.config.held(ns) == p.docs
-	}
-	local := c.member(p.shard.id, ns)
-	return local != nil && local.docs == p.docs && c.config.table(ns) == p.table
-}
-
 // unchanged reports whether nothing has been written since the newest search to
 // what it went through.
 func (w *writing) unchanged() bool {
-	targets := w.rq.c.targets(w.ns, w.query.Filter)
+	targets := w.rq.env.locator.targets(w.ns, w.query.Filter)
 	if len(targets) != len(w.reads) {
 		return false
 	}

@@ -41,7 +41,7 @@ const selecting = 15 * time.Second
 // asks its primary for newer metadata (docs: Read Concern "available"), and has to have
 // what that has written of them.
 func (rq *Request) ReadsFrom(n Node, ns string, filter *filter.Filter) ([]Read, error) {
-	if rq.routes == nil || rq.c.config.holds(ns) {
+	if rq.routes == nil || rq.env.config.holds(ns) {
 		return rq.Reads(ns, filter)
 	}
 	for {
@@ -53,7 +53,7 @@ func (rq *Request) ReadsFrom(n Node, ns string, filter *filter.Filter) ([]Read, 
 		case l.until.IsZero():
 			return rq.capture(l.targets), nil
 		default:
-			if err := rq.AwaitSecondaries(l.until.Sub(rq.c.now())); err != nil {
+			if err := rq.AwaitSecondaries(l.until.Sub(rq.env.clock.Now())); err != nil {
 				return nil, err
 			}
 		}
@@ -69,20 +69,20 @@ type looked struct {
 
 // look sends a read.
 func (rq *Request) look(n Node, ns string, filter *filter.Filter) (l looked, err error) {
-	if !n.Available && rq.routes.Table(ns, rq.c.config) == nil {
+	if !n.Available && rq.routes.Table(ns, rq.env.config) == nil {
 		rq.route(ns, filter, false)
 	}
 	ids, known := rq.routed(ns, filter)
 	if err := rq.askAll(ids); err != nil {
 		return l, err
 	}
-	now := rq.c.now()
+	now := rq.env.clock.Now()
 	for _, id := range ids {
 		m, err := rq.suits(n, id)
 		if err != nil {
 			return l, err
 		}
-		t, fits := rq.c.targetOn(id, m, ns, known, now)
+		t, fits := rq.env.locator.targetOn(id, m, ns, known, now)
 		at, later := m.Reaches(n.After, now)
 		if !fits && !n.Available {
 			l.refused = l.refused || rq.refuses(id, ns)
@@ -104,10 +104,10 @@ func (rq *Request) look(n Node, ns string, filter *filter.Filter) (l looked, err
 // routed returns the shards that the router sends a read to, and the table by which it
 // does; nil for a collection that it knows as not tracked.
 func (rq *Request) routed(ns string, filter *filter.Filter) ([]catalog.ShardID, *catalog.RoutingTable) {
-	if table := rq.routes.Table(ns, rq.c.config); table != nil {
+	if table := rq.routes.Table(ns, rq.env.config); table != nil {
 		return routing.Owners(table, filter), table
 	}
-	if primary, there := rq.routes.PrimaryOf(ns, rq.c.config); there {
+	if primary, there := rq.routes.PrimaryOf(ns, rq.env.config); there {
 		return []catalog.ShardID{primary}, nil
 	}
 	return nil, nil
@@ -115,22 +115,22 @@ func (rq *Request) routed(ns string, filter *filter.Filter) ([]catalog.ShardID, 
 
 // refuses lets the router read the routing table again if it does not know the newest.
 func (rq *Request) refuses(id catalog.ShardID, ns string) bool {
-	if rq.routes.Fresh(ns, rq.c.config) {
+	if rq.routes.Fresh(ns, rq.env.config) {
 		return false
 	}
-	rq.routes.Refused(ns, rq.c.config)
-	rq.c.shards[id].counters.stale++
+	rq.routes.Refused(ns, rq.env.config)
+	rq.env.shards[id].counters.stale++
 	return true
 }
 
 // suits returns the secondary of a shard to be asked; nil for its primary, or for a
 // secondary that is not behind.
 func (rq *Request) suits(n Node, id catalog.ShardID) (*secondary.Member, error) {
-	m := rq.c.faults.secondaries[id]
+	m := rq.env.faults.secondaries[id]
 	switch {
 	case !n.Secondary || m == nil:
 		return nil, nil
-	case n.Most == 0 || rq.c.faults.behind(id)+heartbeat <= n.Most:
+	case n.Most == 0 || rq.env.faults.behind(id)+heartbeat <= n.Most:
 		return m, nil
 	case !n.Only:
 		return nil, nil
@@ -140,37 +140,14 @@ func (rq *Request) suits(n Node, id catalog.ShardID) (*secondary.Member, error) 
 	}
 	return nil, mongoerr.New(mongoerr.FailedToSatisfyReadPreference,
 		"Could not find host matching read preference { mode: \"secondary\", maxStalenessSeconds: %d } for set %s",
-		int64(n.Most.Seconds()), setOf(rq.c.HostOf(id)))
-}
-
-// targetOn returns what a node of a shard has of a collection, m or the primary, and
-// reports whether it takes what is sent by a table.
-func (c *Cluster) targetOn(
-	id catalog.ShardID, m *secondary.Member, ns string, known *catalog.RoutingTable, now time.Time,
-) (t target, fits bool) {
-	s := c.shards[id]
-	if s == nil {
-		return target{}, true
-	}
-	has, homeless := c.stateOf(s, ns), false
-	t.shard, t.local = s, s.colls[ns]
-	if m != nil {
-		has, t.local = m.State(ns, now), nil
-		db := databaseOf(ns)
-		homeless = known == nil && m.Knows(db) && !m.State(db, now).Home
-	}
-	t.docs, t.table = has.Docs, has.Table
-	if t.table != nil {
-		t.coll.Pattern = t.table.Pattern()
-	}
-	return t, routing.Fits(known, has.Table, id) && !homeless
+		int64(n.Most.Seconds()), setOf(rq.env.addresses.hostOf(id)))
 }
 
 // CountOn returns the fast count of a collection where a read goes: orphans and virtual
 // data are in it.
 func (rq *Request) CountOn(r Read, ns string) int64 {
 	n := r.target.docs.Count()
-	if l := rq.c.member(r.Shard, ns); l != nil {
+	if l := rq.env.shards.member(r.Shard, ns); l != nil {
 		n += l.virtual.docs
 	}
 	return n

@@ -44,7 +44,7 @@ func (rq *Request) reads(ns string, filter *filter.Filter, many bool) ([]Read, e
 		return rq.chunkReads()
 	}
 	rq.route(ns, filter, many)
-	targets := rq.c.targets(ns, filter)
+	targets := rq.env.locator.targets(ns, filter)
 	if err := rq.askTargets(targets); err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func (rq *Request) PartialReads(ns string, filter *filter.Filter) (reads []Read,
 		return reads, false, err
 	}
 	rq.route(ns, filter, false)
-	targets := rq.c.targets(ns, filter)
+	targets := rq.env.locator.targets(ns, filter)
 	all := len(targets)
 	targets = slices.DeleteFunc(targets, func(t target) bool { return rq.askTargets([]target{t}) != nil })
 	return rq.capture(targets), len(targets) < all, nil
@@ -73,7 +73,7 @@ func (rq *Request) Point(ns string, filter *filter.Filter) (docs []bson.Raw, ok 
 		return nil, false, nil
 	}
 	rq.route(ns, filter, false)
-	targets := rq.c.targets(ns, filter)
+	targets := rq.env.locator.targets(ns, filter)
 	docs = make([]bson.Raw, 0, 1)
 	for _, t := range targets {
 		from := len(docs)
@@ -108,7 +108,7 @@ func (rq *Request) Point(ns string, filter *filter.Filter) (docs []bson.Raw, ok 
 // shards that it concerns. A write of many documents on several shards is sent to
 // all there are, and none refuses it.
 func (rq *Request) route(ns string, filter *filter.Filter, many bool) {
-	if rq.routes == nil || rq.routes.Fresh(ns, rq.c.config) {
+	if rq.routes == nil || rq.routes.Fresh(ns, rq.env.config) {
 		return
 	}
 	rq.send(ns, func(known *catalog.RoutingTable) []catalog.ShardID {
@@ -122,7 +122,7 @@ func (rq *Request) route(ns string, filter *filter.Filter, many bool) {
 
 // routeKey is route for a new document, whose shard key has these comparable bytes.
 func (rq *Request) routeKey(ns string, key []byte) {
-	if rq.routes == nil || rq.routes.Fresh(ns, rq.c.config) {
+	if rq.routes == nil || rq.routes.Fresh(ns, rq.env.config) {
 		return
 	}
 	rq.send(ns, func(known *catalog.RoutingTable) []catalog.ShardID {
@@ -131,11 +131,11 @@ func (rq *Request) routeKey(ns string, key []byte) {
 }
 
 func (rq *Request) send(ns string, to routing.Targets) {
-	if rq.c.config.holds(ns) {
+	if rq.env.config.holds(ns) {
 		return
 	}
-	by, refused := rq.routes.Send(ns, rq.c.config, to)
-	if s := rq.c.shards[by]; refused && s != nil {
+	by, refused := rq.routes.Send(ns, rq.env.config, to)
+	if s := rq.env.shards[by]; refused && s != nil {
 		s.counters.stale++
 	}
 }
@@ -143,23 +143,10 @@ func (rq *Request) send(ns string, to routing.Targets) {
 func (rq *Request) capture(targets []target) []Read {
 	reads := make([]Read, len(targets))
 	for i, t := range targets {
-		reads[i] = rq.c.captured(t)
+		reads[i] = rq.env.locator.captured(t)
 	}
 	rq.reached = len(reads)
 	return reads
-}
-
-func (c *Cluster) captured(t target) Read {
-	r := Read{Shard: configShard, target: t, live: t.docs}
-	if t.shard != nil {
-		r.Shard = t.shard.id
-	}
-	if t.local != nil {
-		t.local.reads++
-	}
-	r.Host = c.HostOf(r.Shard)
-	r.target.docs, r.rules = t.docs.Snapshot(), t.rules()
-	return r
 }
 
 // rules returns the validator of a target's documents.
@@ -179,7 +166,7 @@ func (rq *Request) chunkReads() ([]Read, error) {
 	if err := rq.AskConfig(); err != nil {
 		return nil, err
 	}
-	return []Read{{Shard: configShard, Host: rq.c.HostOf(configShard), chunks: rq.c.config.chunkView()}}, nil
+	return []Read{{Shard: configShard, Host: rq.env.addresses.hostOf(configShard), chunks: rq.env.config.chunkView()}}, nil
 }
 
 // Planned returns reads that a query of what was captured is to go by.
@@ -268,31 +255,6 @@ func (r Read) chunkDocuments(ctx context.Context, counts *store.Counts) iter.Seq
 	}
 }
 
-// Documents yields the documents of a namespace that a router returns, as they
-// are now: each from the shard that owns it, orphans never. A nil filter gives
-// all. No node is asked for them.
-func (c *Cluster) Documents(ns string, filter *filter.Filter) iter.Seq[bson.Raw] {
-	var reads []Read
-	if ns == chunksNamespace {
-		reads = []Read{{chunks: c.config.chunkView()}}
-	} else {
-		reads = c.Background().capture(c.targets(ns, filter))
-	}
-	return func(yield func(bson.Raw) bool) {
-		reads, err := Planned(reads, store.Query{Filter: filter})
-		if err != nil {
-			return // there is neither a hint nor a sort that could be wrong
-		}
-		for _, r := range reads {
-			for found, err := range r.Documents(context.Background(), &store.Counts{}) {
-				if err == nil && !yield(found.Doc) {
-					return
-				}
-			}
-		}
-	}
-}
-
 // target is one store that a request goes to.
 type target struct {
 	docs  *store.Collection
@@ -300,53 +262,6 @@ type target struct {
 	local *localCollection // that has the documents; nil for the config database
 	coll  catalog.Collection
 	table *catalog.RoutingTable // nil unless sharded
-}
-
-// targets routes a request: a sharded collection's go to the owner of the
-// key when the filter names the whole key, else to every owner.
-func (c *Cluster) targets(ns string, filter *filter.Filter) []target {
-	db, _, err := catalog.SplitNamespace(ns)
-	if err != nil {
-		return nil
-	}
-	if c.config.holds(ns) {
-		docs := c.config.held(ns)
-		if docs == nil {
-			return nil
-		}
-		return []target{{docs: docs}}
-	}
-	coll, tracked, err := c.config.Tracked(ns)
-	if err != nil {
-		return nil
-	}
-	if !tracked {
-		primary, ok := c.config.Primary(db)
-		if !ok || c.shards[primary].colls[ns] == nil {
-			return nil
-		}
-		local := c.shards[primary].colls[ns]
-		return []target{{docs: local.docs, shard: c.shards[primary], local: local}}
-	}
-	table := c.config.table(ns)
-	var targets []target
-	for _, id := range routing.Owners(table, filter) {
-		if l := c.shards[id].colls[ns]; l != nil {
-			targets = append(targets, target{docs: l.docs, shard: c.shards[id], local: l, coll: coll, table: table})
-		}
-	}
-	return targets
-}
-
-// Targets returns the shards that a request for a namespace goes to.
-func (c *Cluster) Targets(ns string, filter *filter.Filter) []catalog.ShardID {
-	var ids []catalog.ShardID
-	for _, t := range c.targets(ns, filter) {
-		if t.shard != nil {
-			ids = append(ids, t.shard.id)
-		}
-	}
-	return ids
 }
 
 // owns reports whether the target's shard owns a document it holds.

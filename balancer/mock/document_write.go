@@ -24,19 +24,19 @@ func (rq *Request) Insert(ns string, doc bson.Raw) error { return rq.InsertCheck
 func (rq *Request) InsertChecked(ns string, doc bson.Raw, check bool) error {
 	known := rq.landsIn(ns)
 	if !known {
-		if err := rq.c.collections.checkInsert(ns); err != nil {
+		if err := rq.env.collections.checkInsert(ns); err != nil {
 			return err
 		}
 	}
-	doc, err := update.PrepareInsert(doc, rq.c.NewObjectID)
+	doc, err := update.PrepareInsert(doc, rq.env.ids.NewObjectID)
 	if err != nil {
 		return err
 	}
-	if !known && rq.c.config.holds(ns) {
+	if !known && rq.env.config.holds(ns) {
 		if err := rq.AskConfig(); err != nil {
 			return err
 		}
-		return rq.c.Background().insertConfig(ns, doc)
+		return rq.env.background().insertConfig(ns, doc)
 	}
 	if err := rq.awaitWritable(ns); err != nil {
 		return err
@@ -49,12 +49,12 @@ func (rq *Request) InsertChecked(ns string, doc bson.Raw, check bool) error {
 		return err
 	}
 	local.trim()
-	rq.c.collections.wakeTails(local)
-	rq.c.changes.noteDocument(ChangeInsert, ns, nil, doc)
+	rq.env.collections.wakeTails(local)
+	rq.env.changes.noteDocument(ChangeInsert, ns, nil, doc)
 	rq.reached = 1
-	rq.c.migrations.noteWrite(s, ns, nil, doc)
-	rq.c.Chunks().autoSplit(s, ns, doc)
-	rq.c.Tick()
+	rq.env.migrations.noteWrite(s, ns, nil, doc)
+	rq.env.chunks.autoSplit(s, ns, doc)
+	rq.env.ids.Tick()
 	return nil
 }
 
@@ -80,14 +80,14 @@ type landing struct {
 
 // landsIn reports whether it is known where new documents of a collection go.
 func (rq *Request) landsIn(ns string) bool {
-	return rq.landing.turn == rq.c.turns && rq.landing.ns == ns
+	return rq.landing.turn == rq.env.clock.Turn() && rq.landing.ns == ns
 }
 
 // land notes where a new document goes. The next one is looked at, too, if its shard key
 // decides, or the router is to learn something by it.
 func (rq *Request) land(ns string, s *shard, local *localCollection) {
-	rq.landing = landing{ns: ns, turn: rq.c.turns}
-	if rq.c.config.tables[ns] == nil && (rq.routes == nil || rq.routes.Fresh(ns, rq.c.config)) {
+	rq.landing = landing{ns: ns, turn: rq.env.clock.Turn()}
+	if rq.env.config.tables[ns] == nil && (rq.routes == nil || rq.routes.Fresh(ns, rq.env.config)) {
 		rq.landing.shard, rq.landing.local = s, local
 	}
 }
@@ -120,7 +120,7 @@ func (rq *Request) reach(ns string, doc bson.Raw) (*shard, *localCollection, err
 		return rq.landing.shard, rq.landing.local, nil
 	}
 	if !known { // whoever had the lock since the document was looked at may have made a view
-		if err := rq.c.collections.refuseView(ns); err != nil {
+		if err := rq.env.collections.refuseView(ns); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -150,18 +150,18 @@ func (rq *Request) validate(rules validation, doc bson.Raw) error {
 // destination returns the shard and its local collection that a new document
 // belongs to.
 func (rq *Request) destination(ns string, doc bson.Raw) (*shard, *localCollection, error) {
-	coll, tracked, err := rq.c.config.Tracked(ns)
+	coll, tracked, err := rq.env.config.Tracked(ns)
 	if err != nil {
 		return nil, nil, err
 	}
 	if !tracked {
 		db := databaseOf(ns)
-		primary, there := rq.c.config.Primary(db)
-		if s := rq.c.shards[primary]; there && s != nil && s.colls[ns] != nil {
+		primary, there := rq.env.config.Primary(db)
+		if s := rq.env.shards[primary]; there && s != nil && s.colls[ns] != nil {
 			rq.routeKey(ns, nil)
 			return s, s.colls[ns], nil
 		}
-		if !rq.c.collections.Exists(ns) {
+		if !rq.env.collections.Exists(ns) {
 			if err := checkNewCollection(ns); err != nil {
 				return nil, nil, err
 			}
@@ -170,8 +170,8 @@ func (rq *Request) destination(ns string, doc bson.Raw) (*shard, *localCollectio
 			return nil, nil, err
 		}
 		rq.routeKey(ns, nil)
-		primary, _ = rq.c.config.Primary(db)
-		return rq.c.shards[primary], rq.c.collections.localPrimary(ns, nil), nil
+		primary, _ = rq.env.config.Primary(db)
+		return rq.env.shards[primary], rq.env.collections.localPrimary(ns, nil), nil
 	}
 	key, err := coll.Pattern.AppendDocumentKey(slices.Grow(rq.key[:0], 64), doc)
 	if err != nil {
@@ -179,7 +179,7 @@ func (rq *Request) destination(ns string, doc bson.Raw) (*shard, *localCollectio
 	}
 	rq.key = key
 	rq.routeKey(ns, key)
-	s := rq.c.shards[rq.c.config.table(ns).OwnerOf(key)]
+	s := rq.env.shards[rq.env.config.table(ns).OwnerOf(key)]
 	return s, s.colls[ns], nil
 }
 
@@ -254,7 +254,7 @@ func (rq *Request) update(ns string, req UpdateRequest, justOne bool) (UpdateRes
 		if tries < upsertTries && !w.unchanged() {
 			continue
 		}
-		if doc, err = update.PrepareInsert(doc, rq.c.NewObjectID); err != nil {
+		if doc, err = update.PrepareInsert(doc, rq.env.ids.NewObjectID); err != nil {
 			return result, err
 		}
 		if err := rq.InsertChecked(ns, doc, !req.Unchecked); err != nil {
@@ -285,14 +285,14 @@ func (rq *Request) applyUpdate(ns string, req UpdateRequest, p place, result *Up
 	if !p.changed {
 		return nil
 	}
-	if err := rq.c.Background().checkKeyChange(ns, req, p, p.after); err != nil {
+	if err := rq.env.background().checkKeyChange(ns, req, p, p.after); err != nil {
 		return err
 	}
 	if err := rq.replace(ns, p, p.after, !req.Unchecked); err != nil {
 		return err
 	}
 	result.Modified++
-	rq.c.changes.noteUpdate(req.Update, ns, p.doc, p.after)
+	rq.env.changes.noteUpdate(req.Update, ns, p.doc, p.after)
 	return nil
 }
 
@@ -301,7 +301,7 @@ func (rq *Request) checkKeyChange(ns string, req UpdateRequest, p place, after b
 	if p.shard == nil || req.Retryable && !req.Multi {
 		return nil
 	}
-	coll, sharded, err := rq.c.config.shardedEntry(ns)
+	coll, sharded, err := rq.env.config.shardedEntry(ns)
 	if err != nil || !sharded {
 		return err
 	}
@@ -327,7 +327,7 @@ func (rq *Request) checkKeyChange(ns string, req UpdateRequest, p place, after b
 // it moves to the owner.
 func (rq *Request) replace(ns string, p place, after bson.Raw, check bool) error {
 	if p.shard == nil {
-		return rq.c.Background().replaceConfig(ns, p, after)
+		return rq.env.background().replaceConfig(ns, p, after)
 	}
 	s, local, err := rq.destination(ns, after)
 	if err != nil {
@@ -351,17 +351,17 @@ func (rq *Request) replace(ns string, p place, after bson.Raw, check bool) error
 			return err
 		}
 		p.docs.Delete(p.record)
-		rq.c.migrations.noteWrite(p.shard, ns, p.doc, nil)
-		rq.c.migrations.noteWrite(s, ns, nil, after)
-		rq.c.Tick()
+		rq.env.migrations.noteWrite(p.shard, ns, p.doc, nil)
+		rq.env.migrations.noteWrite(s, ns, nil, after)
+		rq.env.ids.Tick()
 		return nil
 	}
 	if err := p.docs.Update(p.record, after); err != nil {
 		return err
 	}
-	rq.c.migrations.noteWrite(s, ns, p.doc, after)
-	rq.c.Chunks().autoSplit(s, ns, after)
-	rq.c.Tick()
+	rq.env.migrations.noteWrite(s, ns, p.doc, after)
+	rq.env.chunks.autoSplit(s, ns, after)
+	rq.env.ids.Tick()
 	return nil
 }
 
@@ -369,7 +369,7 @@ func (rq *Request) replace(ns string, p place, after bson.Raw, check bool) error
 func (rq *Request) Delete(ns string, q store.Query, justOne bool) (int, error) {
 	deleted := 0
 	w := &writing{rq: rq, ns: ns, query: q, justOne: justOne, apply: func(p place) error {
-		err := rq.c.Background().remove(ns, p)
+		err := rq.env.background().remove(ns, p)
 		if err == nil {
 			deleted++
 		}
@@ -387,10 +387,10 @@ func (rq *Request) remove(ns string, p place) error {
 	}
 	p.docs.Delete(p.record)
 	if p.shard != nil {
-		rq.c.migrations.noteWrite(p.shard, ns, p.doc, nil)
-		rq.c.changes.noteDocument(ChangeDelete, ns, p.doc, nil)
+		rq.env.migrations.noteWrite(p.shard, ns, p.doc, nil)
+		rq.env.changes.noteDocument(ChangeDelete, ns, p.doc, nil)
 	}
-	rq.c.Tick()
+	rq.env.ids.Tick()
 	return nil
 }
 
@@ -413,7 +413,7 @@ func (rq *Request) FindAndModify(ns string, req FindOneRequest) (UpdateResult, e
 			return err
 		},
 		apply: func(p place) error {
-			if err := rq.c.Background().remove(ns, p); err != nil {
+			if err := rq.env.background().remove(ns, p); err != nil {
 				return err
 			}
 			result.Matched++

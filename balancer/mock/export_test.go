@@ -10,7 +10,7 @@ import (
 )
 
 // RunNextEvent runs the event that is due next, whenever that is.
-func (c *Cluster) RunNextEvent() bool { return c.queue.RunNext() }
+func (c *Cluster) RunNextEvent() bool { return c.clock.Events().RunNext() }
 
 // Tasks are the range deletion tasks of a shard: min, max, when, documents.
 func (c *Cluster) Tasks(id string) []string {
@@ -36,7 +36,7 @@ func (c *Cluster) HeldDocuments(id, ns string) int64 {
 
 // StepDownIn lets the config server step down later.
 func (c *Cluster) StepDownIn(d time.Duration) {
-	c.after(d, func() {
+	c.clock.After(d, func() {
 		if err := c.balancer.StepDown(); err != nil {
 			panic(err)
 		}
@@ -70,7 +70,7 @@ func (c *Cluster) LoseShard(id string) {
 }
 
 // Event runs f in d as an event of nobody's.
-func (c *Cluster) Event(d time.Duration, f func()) { c.after(d, f) }
+func (c *Cluster) Event(d time.Duration, f func()) { c.clock.After(d, f) }
 
 // CrashUnderWay lets the next step of everything that is under way panic: of
 // migrations, reshardings, range deletions.
@@ -92,7 +92,7 @@ func (c *Cluster) CrashUnderWay() {
 }
 
 // Every is what is done again and again.
-func (c *Cluster) Every(d time.Duration, f func() bool) { c.every(d, f) }
+func (c *Cluster) Every(d time.Duration, f func() bool) { c.clock.Every(d, f) }
 
 // KeepOfLogs makes the logs of the config database short.
 func (c *Cluster) KeepOfLogs(bytes, rows int64) {

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/clock"
+	"shardsh/balancer/mock/ids"
 	"shardsh/balancer/mock/secondary"
 	"shardsh/balancer/mongoerr"
 )
@@ -20,7 +22,13 @@ const routerNode catalog.ShardID = "router"
 // Faults are what was made to fail, and the network that feels it: which node
 // reaches which, and how fast.
 type Faults struct {
-	c *Cluster
+	addresses *addresses
+	clock     *clock.Clock
+	config    *ConfigDB
+	ids       *ids.Source
+	locator   *locator
+	affected  affected
+	shards    shardSet
 
 	configDown bool
 	cut        map[link]bool
@@ -40,7 +48,16 @@ func (c *Cluster) Faults() *Faults { return c.faults }
 // heal takes all faults away but for crashes.
 func (fs *Faults) heal() {
 	fs.cut, fs.slow, fs.failures = nil, nil, nil
-	fs.secondaries, fs.c.passing = nil, nil
+	fs.secondaries, fs.clock.Passing = nil, nil
+}
+
+// affected is what runs on the nodes, and feels that they come and go.
+type affected interface {
+	configServerDown()
+	configServerUp()
+	nodesChanged()
+	// unfinished counts migrations that wait for a node to be recovered.
+	unfinished() int
 }
 
 // link is two nodes, in order.
@@ -61,7 +78,7 @@ func (fs *Faults) isDown(id catalog.ShardID) bool {
 	if id == configShard {
 		return fs.configDown
 	}
-	s := fs.c.shards[id]
+	s := fs.shards[id]
 	return s != nil && s.down
 }
 
@@ -77,16 +94,7 @@ func (fs *Faults) reach(from, to catalog.ShardID) error {
 		return nil
 	}
 	return mongoerr.New(mongoerr.HostUnreachable, "Error connecting to %s :: caused by :: %s",
-		cmp.Or(fs.c.HostOf(to), string(to)), why)
-}
-
-func (fs *Faults) shardDown() bool {
-	for _, s := range fs.c.shards {
-		if s.down {
-			return true
-		}
-	}
-	return false
+		cmp.Or(fs.addresses.hostOf(to), string(to)), why)
 }
 
 // reachShards fails when a node does not reach every shard.
@@ -94,10 +102,10 @@ func (fs *Faults) reachShards(from catalog.ShardID) error {
 	if err := fs.reach(from, configShard); err != nil {
 		return err
 	}
-	if len(fs.cut) == 0 && !fs.shardDown() {
+	if len(fs.cut) == 0 && !fs.shards.anyDown() {
 		return nil
 	}
-	for _, id := range fs.c.ShardIDs() {
+	for _, id := range fs.shards.ids() {
 		if err := fs.reach(from, id); err != nil {
 			return err
 		}
@@ -108,19 +116,19 @@ func (fs *Faults) reachShards(from catalog.ShardID) error {
 // node checks the name of a node.
 func (fs *Faults) node(name string) (catalog.ShardID, error) {
 	id := catalog.ShardID(name)
-	if id == configShard || fs.isRouter(id) || fs.c.shards[id] != nil {
+	if id == configShard || fs.isRouter(id) || fs.shards[id] != nil {
 		return id, nil
 	}
 	names := []string{string(configShard)}
-	for _, r := range fs.c.config.routers {
+	for _, r := range fs.config.routers {
 		names = append(names, string(r.Node))
 	}
 	return "", mongoerr.New(mongoerr.ShardNotFound, "Shard %s not found; nodes are %s", name,
-		strings.Join(append(names, fs.c.shardNames()...), ", "))
+		strings.Join(append(names, fs.shards.names()...), ", "))
 }
 
 func (fs *Faults) isRouter(id catalog.ShardID) bool {
-	return slices.ContainsFunc(fs.c.config.routers, func(r RouterEntry) bool { return r.Node == id })
+	return slices.ContainsFunc(fs.config.routers, func(r RouterEntry) bool { return r.Node == id })
 }
 
 // server returns a node that can crash: not the router.
@@ -133,14 +141,6 @@ func (fs *Faults) server(name string) (catalog.ShardID, error) {
 	return id, err
 }
 
-func (c *Cluster) shardNames() []string {
-	var names []string
-	for _, id := range c.ShardIDs() {
-		names = append(names, string(id))
-	}
-	return names
-}
-
 // Crash takes all members of a shard, or of the config server ("config"),
 // away. What they hold is on disk and comes back with Restart.
 func (fs *Faults) Crash(name string) error {
@@ -150,9 +150,9 @@ func (fs *Faults) Crash(name string) error {
 	}
 	if id == configShard {
 		fs.configDown = true
-		fs.c.balancer.end()
+		fs.affected.configServerDown()
 	} else {
-		fs.c.shards[id].down = true
+		fs.shards[id].down = true
 	}
 	fs.felt()
 	return nil
@@ -168,7 +168,7 @@ func (fs *Faults) Restart(name string) error {
 		}
 		fs.revive(id)
 	} else {
-		for _, id := range append(fs.c.ShardIDs(), configShard) {
+		for _, id := range append(fs.shards.ids(), configShard) {
 			fs.revive(id)
 		}
 	}
@@ -181,12 +181,11 @@ func (fs *Faults) revive(id catalog.ShardID) {
 		return
 	}
 	if id != configShard {
-		fs.c.shards[id].down = false
+		fs.shards[id].down = false
 		return
 	}
 	fs.configDown = false
-	fs.c.term++
-	fs.c.balancer.begin()
+	fs.affected.configServerUp()
 }
 
 // Partition cuts two nodes off from each other.
@@ -238,26 +237,13 @@ func (fs *Faults) Heal(names ...string) error {
 
 // nodesAway reports whether a node is down or cut off from another.
 func (fs *Faults) nodesAway() bool {
-	if fs.configDown || len(fs.cut) > 0 {
-		return true
-	}
-	for _, s := range fs.c.shards {
-		if s.down {
-			return true
-		}
-	}
-	return false
+	return fs.configDown || len(fs.cut) > 0 || fs.shards.anyDown()
 }
 
 // felt lets everything under way see that nodes came or went.
 func (fs *Faults) felt() {
-	for _, m := range fs.c.migrations.byDonor() {
-		m.checkParties()
-	}
-	for _, m := range slices.Clone(fs.c.migrations.unfinished) {
-		m.recover()
-	}
-	fs.c.cond.Broadcast() // whoever waits on real time
+	fs.affected.nodesChanged()
+	fs.clock.Wake() // whoever waits on real time
 }
 
 // FaultState is what is wrong with the cluster on purpose.
@@ -272,8 +258,8 @@ type FaultState struct {
 
 // State shows the faults in force.
 func (fs *Faults) State() FaultState {
-	state := FaultState{Slow: map[string]Slowness{}, Unfinished: len(fs.c.migrations.unfinished)}
-	for _, id := range append(fs.c.ShardIDs(), configShard) {
+	state := FaultState{Slow: map[string]Slowness{}, Unfinished: fs.affected.unfinished()}
+	for _, id := range append(fs.shards.ids(), configShard) {
 		if fs.isDown(id) {
 			state.Down = append(state.Down, string(id))
 		}
@@ -292,7 +278,7 @@ func (fs *Faults) State() FaultState {
 }
 
 // ServerIDs returns the nodes that can crash: the shards, and "config".
-func (c *Cluster) ServerIDs() []string { return append(c.shardNames(), string(configShard)) }
+func (c *Cluster) ServerIDs() []string { return append(c.shards.names(), string(configShard)) }
 
 // Broken lists the invariants that do not hold; see Invariants.
 func (c *Cluster) Broken() []string {
@@ -355,9 +341,9 @@ func (fs *Faults) Slow(name string, s Slowness) error {
 
 // fallBehind lets a shard's secondary be behind, or catch up at once.
 func (fs *Faults) fallBehind(id catalog.ShardID, lag time.Duration) {
-	m, now := fs.secondaries[id], fs.c.now()
+	m, now := fs.secondaries[id], fs.clock.Now()
 	switch {
-	case lag == 0 || fs.c.shards[id] == nil:
+	case lag == 0 || fs.shards[id] == nil:
 		delete(fs.secondaries, id)
 	case m != nil:
 		fs.noteSecondaries(now)
@@ -369,9 +355,9 @@ func (fs *Faults) fallBehind(id catalog.ShardID, lag time.Duration) {
 		fs.secondaries[id] = secondary.Behind(lag, now)
 		fs.noteSecondaries(now)
 	}
-	fs.c.passing = nil
+	fs.clock.Passing = nil
 	if len(fs.secondaries) > 0 {
-		fs.c.passing = func() { fs.noteSecondaries(fs.c.now()) }
+		fs.clock.Passing = func() { fs.noteSecondaries(fs.clock.Now()) }
 	}
 }
 
@@ -381,10 +367,10 @@ func (fs *Faults) Lags() bool { return len(fs.secondaries) > 0 }
 // noteSecondaries notes for the secondaries that are behind what their primaries have,
 // before time goes by.
 func (fs *Faults) noteSecondaries(now time.Time) {
-	stamp := fs.c.GossipTime()
+	stamp := fs.ids.GossipTime()
 	for id, m := range fs.secondaries {
-		if s := fs.c.shards[id]; s != nil {
-			m.Note(now, stamp, s.names, func(ns string) secondary.State { return fs.c.stateOf(s, ns) })
+		if s := fs.shards[id]; s != nil {
+			m.Note(now, stamp, s.names, func(ns string) secondary.State { return fs.locator.stateOf(s, ns) })
 		}
 	}
 }
@@ -396,18 +382,6 @@ func (s *shard) names(yield func(string) bool) {
 			return
 		}
 	}
-}
-
-// stateOf returns what a shard has of a collection now, or knows of a database.
-func (c *Cluster) stateOf(s *shard, name string) secondary.State {
-	if !strings.Contains(name, ".") {
-		return secondary.State{Home: c.config.isPrimary(name, s.id)}
-	}
-	state := secondary.State{Table: c.config.table(name)}
-	if l := s.colls[name]; l != nil {
-		state.Docs = l.docs.Snapshot()
-	}
-	return state
 }
 
 // Ping returns how long a node takes to answer the router, above the mock's
@@ -423,7 +397,7 @@ func (fs *Faults) lag(ids ...catalog.ShardID) time.Duration {
 	return sum
 }
 
-func (m *migration) lag() time.Duration { return m.c.faults.lag(m.donor.id, m.receiver.id) }
+func (m *migration) lag() time.Duration { return m.ms.faults.lag(m.donor.id, m.receiver.id) }
 
 // transferTime returns what bytes take that go through these nodes: the slowest
 // counts.

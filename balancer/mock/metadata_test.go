@@ -36,8 +36,8 @@ func exampleCluster(t *testing.T, now int64, release catalog.Release, chunks ...
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Close)
-	c.Lock()
-	t.Cleanup(c.Unlock)
+	c.clock.Lock()
+	t.Cleanup(c.clock.Unlock)
 	old := c.config.table(exampleNS)
 	var list []catalog.Chunk
 	for _, text := range chunks {
@@ -50,7 +50,7 @@ func exampleCluster(t *testing.T, now int64, release catalog.Release, chunks ...
 		t.Fatal(err)
 	}
 	c.config.setTable(exampleNS, table)
-	c.lastStamp = bson.Timestamp{T: uint32(now)}
+	c.ids.LastStamp = bson.Timestamp{T: uint32(now)}
 	return c
 }
 

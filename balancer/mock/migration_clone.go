@@ -21,8 +21,8 @@ func errDropped() error {
 
 // startClone logs the start, applies the size rule and asks the recipient.
 func (m *migration) startClone() {
-	m.endDonorStep(m.c.now())                                         // step 2: checks done
-	if err := m.c.faults.reach(m.donor.id, configShard); err != nil { // the start can't be logged
+	m.endDonorStep(m.ms.clock.Now())                                   // step 2: checks done
+	if err := m.ms.faults.reach(m.donor.id, configShard); err != nil { // the start can't be logged
 		m.finish(err)
 		return
 	}
@@ -40,7 +40,7 @@ func (m *migration) startClone() {
 	// From here on writes are tracked: the list of records is as of now, however
 	// long the recipient takes to begin.
 	m.cloning = true
-	m.cloneBegan = m.c.now()
+	m.cloneBegan = m.ms.clock.Now()
 	m.donor.counters.donorStarted++
 	m.mods = modifications{}
 	for record := range local.inRange(m.coll.Pattern, m.min, m.max) {
@@ -51,7 +51,7 @@ func (m *migration) startClone() {
 		m.fail(err)
 		return
 	}
-	if err := m.c.faults.reach(m.donor.id, m.receiver.id); err != nil {
+	if err := m.ms.faults.reach(m.donor.id, m.receiver.id); err != nil {
 		m.fail(err)
 		return
 	}
@@ -59,7 +59,7 @@ func (m *migration) startClone() {
 		m.fail(busyError(m.receiver))
 		return
 	}
-	if to, err := m.c.config.ShardByID(string(m.receiver.id)); err == nil && to.Draining && to.ID == configShard {
+	if to, err := m.ms.config.ShardByID(string(m.receiver.id)); err == nil && to.Draining && to.ID == configShard {
 		m.fail(recipientError("ShardNotFound: the config shard is draining"))
 		return
 	}
@@ -78,7 +78,7 @@ func (m *migration) startClone() {
 // writes wait for the whole clone.
 func (m *migration) checkSize(local *localCollection) error {
 	documents, bytes := local.counts()
-	limit := policy.MostDocuments(m.c.release, documents, bytes, m.req.MaxChunkSizeBytes)
+	limit := policy.MostDocuments(m.ms.release, documents, bytes, m.req.MaxChunkSizeBytes)
 	n := int64(len(m.records)) + m.virtualDocs
 	switch {
 	case n <= limit:
@@ -97,7 +97,7 @@ func (ms *Migrations) AwaitWritable(ctx context.Context, deadline time.Time, ns 
 	if !ms.writesBlocked(ns) {
 		return nil // as nearly always
 	}
-	return ms.c.Await(ctx, deadline, func() bool { return !ms.writesBlocked(ns) })
+	return ms.clock.Await(ctx, deadline, func() bool { return !ms.writesBlocked(ns) })
 }
 
 func (ms *Migrations) writesBlocked(ns string) bool {
@@ -117,8 +117,8 @@ func (m *migration) beginCopy() {
 		return
 	}
 	m.recvTask = m.receiver.addDeletion(m, deletionNow)
-	m.endRecvStep(m.c.now(), 3)
-	m.endDonorStep(m.c.now()) // step 3: clone started
+	m.endRecvStep(m.ms.clock.Now(), 3)
+	m.endDonorStep(m.ms.clock.Now()) // step 3: clone started
 	m.after(batchTime+m.lag(), (*migration).copyBatch)
 }
 
@@ -127,7 +127,7 @@ const catchUpLimit = 6 * time.Hour
 
 // afterClone goes on in d, unless the limit passes before.
 func (m *migration) afterClone(d time.Duration, then func(*migration)) {
-	left := m.cloneBegan.Add(catchUpLimit).Sub(m.c.now())
+	left := m.cloneBegan.Add(catchUpLimit).Sub(m.ms.clock.Now())
 	if d <= left {
 		m.after(d, then)
 		return
@@ -159,7 +159,7 @@ func (m *migration) prepareReceiver() error {
 		return nil // as nearly always
 	}
 	have, wanted := indexesByName(to.docs), indexesByName(from.docs)
-	if table := m.c.config.tables[ns]; table != nil && table.Count(m.receiver.id) == 0 {
+	if table := m.ms.config.tables[ns]; table != nil && table.Count(m.receiver.id) == 0 {
 		for name := range have {
 			if _, ok := wanted[name]; ok {
 				continue
@@ -202,7 +202,7 @@ func (m *migration) throttle() time.Duration {
 	if !m.req.SecondaryThrottle || n <= 1 && !mode {
 		return 0
 	}
-	return m.c.faults.behind(m.receiver.id)
+	return m.ms.faults.behind(m.receiver.id)
 }
 
 // copyBatch copies up to 16 MiB of the documents seen at the start, those
@@ -236,7 +236,7 @@ func (m *migration) copyBatch() {
 	}
 	m.clonedSize += size
 	m.countClone(m.cloned-before, size)
-	wait := batchTime + m.lag() + m.throttle() + m.c.faults.transferTime(size, m.donor.id, m.receiver.id)
+	wait := batchTime + m.lag() + m.throttle() + m.ms.faults.transferTime(size, m.donor.id, m.receiver.id)
 	if len(m.records) > 0 {
 		m.afterClone(wait, (*migration).copyBatch)
 		return
@@ -245,11 +245,11 @@ func (m *migration) copyBatch() {
 	m.cloned += docs
 	m.clonedSize += bytes
 	m.countClone(docs, bytes)
-	m.afterClone(wait+m.c.faults.transferTime(bytes, m.donor.id, m.receiver.id), func(m *migration) {
+	m.afterClone(wait+m.ms.faults.transferTime(bytes, m.donor.id, m.receiver.id), func(m *migration) {
 		if !m.cloning {
 			return
 		}
-		m.endRecvStep(m.c.now(), 4)
+		m.endRecvStep(m.ms.clock.Now(), 4)
 		m.catchUp()
 	})
 }

@@ -73,8 +73,8 @@ func (m *migration) catchUp() {
 		m.after(batchTime+m.lag(), (*migration).catchUp)
 		return
 	}
-	m.endRecvStep(m.c.now(), 5)
-	behind := m.c.faults.behind(m.receiver.id)
+	m.endRecvStep(m.ms.clock.Now(), 5)
+	behind := m.ms.faults.behind(m.receiver.id)
 	m.after(catchUpTime+m.lag()+min(behind, mostBehindAtCommit), func(m *migration) {
 		if !m.cloning {
 			return
@@ -83,8 +83,8 @@ func (m *migration) catchUp() {
 			m.fail(recipientError("WriteConcernFailed: waiting for replication timed out"))
 			return
 		}
-		m.endRecvStep(m.c.now(), 6)
-		m.endDonorStep(m.c.now()) // step 4: caught up
+		m.endRecvStep(m.ms.clock.Now(), 6)
+		m.endDonorStep(m.ms.clock.Now()) // step 4: caught up
 		m.after(commitTime+m.lag(), (*migration).commit)
 	})
 }
@@ -155,7 +155,7 @@ func (m *migration) commit() {
 	if !m.cloning {
 		return
 	}
-	if err := m.c.faults.reach(m.donor.id, configShard); err != nil {
+	if err := m.ms.faults.reach(m.donor.id, configShard); err != nil {
 		m.breakOff(err)
 		return
 	}
@@ -163,20 +163,20 @@ func (m *migration) commit() {
 		m.fail(err)
 		return
 	}
-	m.endDonorStep(m.c.now()) // step 5: the recipient has everything
-	m.endRecvStep(m.c.now(), 7)
-	failure := m.c.faults.takeFailureOf(commitsMigration, configShard)
+	m.endDonorStep(m.ms.clock.Now()) // step 5: the recipient has everything
+	m.endRecvStep(m.ms.clock.Now(), 7)
+	failure := m.ms.faults.takeFailureOf(commitsMigration, configShard)
 	if err := m.commitUnless(failure); err != nil {
 		m.rejected = true
 		m.fail(err)
-		m.c.config.fence(m.req.Namespace, m.min, m.max, m.before)
+		m.ms.config.fence(m.req.Namespace, m.min, m.max, m.before)
 		return
 	}
 	m.cloning = false
 	m.decision = committed
 	from, to := m.local(m.donor), m.local(m.receiver)
 	to.virtual.merge(from.virtual.take(m.coll.Pattern, m.min, m.max))
-	m.endRecvStep(m.c.now(), 8)
+	m.endRecvStep(m.ms.clock.Now(), 8)
 	m.logReceiver("success")
 	// An event of its own: a shard may crash before it knows the decision.
 	m.after(0, func(m *migration) {
@@ -195,12 +195,12 @@ func (m *migration) commitUnless(failure *Failure) error {
 	if failure != nil && !failure.CloseConnection {
 		return failure.Err()
 	}
-	if !m.c.belongs(m.receiver) || !m.c.belongs(m.donor) { // another one may have the name now
+	if !m.ms.shards.has(m.receiver) || !m.ms.shards.has(m.donor) { // another one may have the name now
 		return mongoerr.New(mongoerr.ShardNotFound, "a shard of the migration was removed")
 	}
-	reply, err := m.commitCatalog(m.c.Tick)
-	if err == nil && m.c.logger.Enabled(context.Background(), slog.LevelDebug) {
-		m.c.logger.Debug("migration committed", "ns", m.req.Namespace, "shardVersion", reply)
+	reply, err := m.commitCatalog(m.ms.ids.Tick)
+	if err == nil && m.ms.logger.Enabled(context.Background(), slog.LevelDebug) {
+		m.ms.logger.Debug("migration committed", "ns", m.req.Namespace, "shardVersion", reply)
 	}
 	return err
 }
@@ -212,7 +212,7 @@ func (m *migration) concludeUnanswered() {
 		return
 	}
 	m.settle(nil)
-	m.finish(m.c.faults.connectionLost(configShard))
+	m.finish(m.ms.faults.connectionLost(configShard))
 }
 
 // conclude tells both shards of the commit, and then whoever waits. A shard
@@ -244,14 +244,14 @@ func (m *migration) conclude() {
 // chunk, or 0|0 when there is none, also while the donor keeps remainders.
 func (m *migration) commitCatalog(tick func() bson.Timestamp) (reply catalog.ChunkVersion, err error) {
 	ns := m.req.Namespace
-	to, err := m.c.config.ShardByID(string(m.req.To))
+	to, err := m.ms.config.ShardByID(string(m.req.To))
 	if err != nil {
 		return reply, err
 	}
 	if to.Draining {
 		return reply, mongoerr.New(mongoerr.ShardNotFound, "Shard %s is currently draining", to.ID)
 	}
-	coll, ok, err := m.c.config.Tracked(ns)
+	coll, ok, err := m.ms.config.Tracked(ns)
 	switch {
 	case err != nil:
 		return reply, err
@@ -265,7 +265,7 @@ func (m *migration) commitCatalog(tick func() bson.Timestamp) (reply catalog.Chu
 	case m.before == catalog.ChunkVersion{}:
 		return reply, mongoerr.New(mongoerr.CommitWithoutVersion, "the request has no version of the chunk")
 	}
-	table := m.c.config.tables[ns]
+	table := m.ms.config.tables[ns]
 	chunk := table.Find(m.min)
 	switch {
 	case m.max.Compare(chunk.Max) > 0:
@@ -289,20 +289,20 @@ func (m *migration) commitCatalog(tick func() bson.Timestamp) (reply catalog.Chu
 // (rules/02-migration-and-metadata §6.3 and §6.4).
 func (m *migration) applyMove(table *catalog.Draft, chunk catalog.Chunk,
 	at bson.Timestamp) (catalog.ChunkVersion, error) {
-	changed, reply := m.c.Chunks().commits().Move(table, chunk, m.min, m.max, m.req.To, at)
+	changed, reply := m.ms.chunks.commits().Move(table, chunk, m.min, m.max, m.req.To, at)
 	first := table.Count(m.req.To) == 0
-	if err := m.c.config.putChunks(m.req.Namespace, changed...); err != nil {
+	if err := m.ms.config.putChunks(m.req.Namespace, changed...); err != nil {
 		return reply, err
 	}
 	if first || table.Count(m.req.From) == 0 {
-		m.c.log.placement(m.req.Namespace, &m.coll.UUID, at, table.Table().Owners())
+		m.ms.log.placement(m.req.Namespace, &m.coll.UUID, at, table.Table().Owners())
 	}
 	return reply, nil
 }
 
 // commits makes the chunks that the config server writes.
-func (cks Chunks) commits() catalog.Commit {
-	return catalog.Commit{Release: cks.c.release, NewID: cks.c.NewObjectID, HistoryWindow: cks.historyWindow()}
+func (cks *Chunks) commits() catalog.Commit {
+	return catalog.Commit{Release: cks.release, NewID: cks.ids.NewObjectID, HistoryWindow: cks.historyWindow()}
 }
 
 // fail ends a migration between its start and its commit: the donor keeps
@@ -315,7 +315,7 @@ func (m *migration) fail(err error) {
 		note := "aborted"
 		if m.rejected {
 			// Its critical section is released in order all the same.
-			m.endRecvStep(m.c.now(), 8)
+			m.endRecvStep(m.ms.clock.Now(), 8)
 			note = "success"
 		}
 		m.logReceiver(note)
@@ -333,21 +333,21 @@ func (m *migration) finish(err error) {
 	}
 	note := "aborted"
 	if err == nil {
-		m.endDonorStep(m.c.now()) // step 6
+		m.endDonorStep(m.ms.clock.Now()) // step 6
 		note = "success"
 	}
-	m.countEnd(m.c.now(), err)
+	m.countEnd(m.ms.clock.Now(), err)
 	m.logSteps(m.donor.id, "moveChunk.from", m.donorTime, donorSteps, note)
 	m.free()
 	m.tell(err)
-	if m.c.migrations.watch == nil {
+	if m.ms.watch == nil {
 		return
 	}
 	event := "done"
 	if err != nil {
 		event = "failed"
 	}
-	m.c.after(0, func() { m.reached(event) })
+	m.ms.clock.After(0, func() { m.reached(event) })
 }
 
 // tell tells those who wait how the migration ended, once.
@@ -367,7 +367,7 @@ func (m *migration) free() {
 			s.busy = nil
 		}
 	}
-	delete(m.c.migrations.underWay, m)
+	delete(m.ms.underWay, m)
 }
 
 // stepNames are those of the steps of a donor, and of a recipient, by how many there
@@ -384,7 +384,7 @@ func (m *migration) logReceiver(note string) {
 }
 
 func (m *migration) logSteps(by catalog.ShardID, what string, times []time.Duration, steps int, note string) {
-	log := m.c.log
+	log := m.ms.log
 	start, dst := bsoncore.AppendDocumentStart(log.scratch[:0])
 	for i, d := range times {
 		dst = bsoncore.AppendInt32(appendHead(dst, bson.TypeInt32, stepNames[steps][i]), int32(d.Milliseconds()))

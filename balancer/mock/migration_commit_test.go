@@ -81,7 +81,7 @@ func (tt commitCase) migration(t *testing.T, c *Cluster) *migration {
 	t.Helper()
 	coll := c.exampleCollection(t)
 	m := &migration{
-		c:    c,
+		ms:   c.migrations,
 		coll: coll, min: exampleKey(t, coll.Pattern, tt.Move[0]), max: exampleKey(t, coll.Pattern, tt.Move[1]),
 		req: MoveRequest{Namespace: exampleNS, From: catalog.ShardID(tt.Move[2]), To: catalog.ShardID(tt.Move[3])},
 	}
@@ -156,7 +156,7 @@ func (tt jumboCase) play(t *testing.T) {
 		local := &localCollection{docs: newDocs(exampleNS)}
 		local.virtual.docs, local.virtual.bytes = tt.NumRecords, tt.DataSize
 		req := MoveRequest{MaxChunkSizeBytes: tt.MaxChunkSizeBytes, Force: tt.Force}
-		m := &migration{c: c, virtualDocs: tt.Docs, req: req}
+		m := &migration{ms: c.migrations, virtualDocs: tt.Docs, req: req}
 		err = m.checkSize(local)
 	}
 	if code, _ := mongoerr.CodeOf(err); code != tt.Code || (err == nil) != (tt.Code == 0) {

@@ -10,6 +10,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/clock"
+	"shardsh/balancer/mock/ids"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/policy"
@@ -51,7 +53,18 @@ type MoveRequest struct {
 
 // Migrations are the chunk migrations of a cluster: at most one for each shard.
 type Migrations struct {
-	c *Cluster
+	*setup
+	balancer   *Balancer
+	chunks     *Chunks
+	clock      *clock.Clock
+	config     *ConfigDB
+	deleter    *RangeDeleter
+	faults     *Faults
+	ids        *ids.Source
+	log        *changeLog
+	membership *Membership
+	shards     shardSet
+	stats      *Statistics
 
 	underWay map[*migration]bool
 	lastOp   int32 // number of the newest operation on a shard
@@ -82,16 +95,12 @@ func (ms *Migrations) Watch(watch func(MigrationEvent)) { ms.watch = watch }
 // reached tells who watches what the migration has come to, once. What comes
 // after has to look again whether it goes on.
 func (m *migration) reached(event string) {
-	watch := m.c.migrations.watch
+	watch := m.ms.watch
 	if watch == nil || m.event == event {
 		return
 	}
 	m.event = event
 	watch(MigrationEvent{Name: event, Namespace: m.req.Namespace, From: m.req.From, To: m.req.To})
-}
-
-func newMigrations(c *Cluster) *Migrations {
-	return &Migrations{c: c, underWay: map[*migration]bool{}}
 }
 
 // reset forgets all that are under way or unfinished.
@@ -102,7 +111,7 @@ func (c *Cluster) Migrations() *Migrations { return c.migrations }
 
 // migration is one chunk migration under way (rules/02-migration-and-metadata §5).
 type migration struct {
-	c *Cluster
+	ms *Migrations
 
 	// req is the request, with both bounds as soon as they are known; those that came
 	// with it are askedMin and askedMax.
@@ -188,34 +197,34 @@ func (r MoveRequest) same(o MoveRequest) bool {
 func (ms *Migrations) Start(req MoveRequest, done func(error)) { ms.start(req, boundKeys{}, done) }
 
 func (ms *Migrations) start(req MoveRequest, keys boundKeys, done func(error)) {
-	if err := ms.c.balancer.sendMove(req); err != nil {
-		ms.c.after(batchTime, func() { done(err) })
+	if err := ms.balancer.sendMove(req); err != nil {
+		ms.clock.After(batchTime, func() { done(err) })
 		return
 	}
-	if donor := ms.c.shards[req.From]; donor != nil && donor.busy != nil && donor.busy.asked().same(req) {
+	if donor := ms.shards[req.From]; donor != nil && donor.busy != nil && donor.busy.asked().same(req) {
 		donor.busy.done = append(donor.busy.done, done)
 		return
 	}
-	m := &migration{c: ms.c, req: req, askedMin: req.Min, askedMax: req.Max, done: []func(error){done},
+	m := &migration{ms: ms, req: req, askedMin: req.Min, askedMax: req.Max, done: []func(error){done},
 		min: keys.min, max: keys.max, keysOf: keys.of}
-	m.started, m.stepEnd = ms.c.now(), ms.c.now()
+	m.started, m.stepEnd = ms.clock.Now(), ms.clock.Now()
 	m.donorTime, m.recvTime = m.times[:0:donorSteps], m.times[donorSteps:donorSteps]
-	m.at = ms.c.GossipTime()
+	m.at = ms.ids.GossipTime()
 	if err := m.admit(); err != nil {
 		// Refused before it registered: nothing is logged.
-		ms.c.after(batchTime, func() { done(err) })
+		ms.clock.After(batchTime, func() { done(err) })
 		return
 	}
 	if req.From == req.To {
-		ms.c.after(0, func() { done(nil) })
+		ms.clock.After(0, func() { done(nil) })
 		return
 	}
 	m.donor.busy = m
 	ms.underWay[m] = true
 	ms.lastOp += opsOfMigration
 	m.op = ms.lastOp
-	m.endDonorStep(ms.c.now()) // step 1: accepted
-	m.after(prepareTime+ms.c.faults.lag(m.req.From), (*migration).prepare)
+	m.endDonorStep(ms.clock.Now()) // step 1: accepted
+	m.after(prepareTime+ms.faults.lag(m.req.From), (*migration).prepare)
 }
 
 // asked is the request as it came.
@@ -228,14 +237,14 @@ func (m *migration) asked() MoveRequest {
 // after takes the next step in d. One that panics ends the migration as one
 // whose donor can't decide: its recovery will, by what the catalog says.
 func (m *migration) after(d time.Duration, step func(*migration)) {
-	m.c.after(d, func() { m.c.attempt("a migration", func() { step(m) }, m.crash) })
+	m.ms.clock.After(d, func() { m.ms.clock.Attempt("a migration", func() { step(m) }, m.crash) })
 }
 
 func (m *migration) crash(err error) {
 	if m.over {
 		return
 	}
-	m.c.attempt("the end of a migration", func() { m.breakOff(err) }, func(error) {
+	m.ms.clock.Attempt("the end of a migration", func() { m.breakOff(err) }, func(error) {
 		m.free()
 		m.tell(err)
 	})
@@ -243,17 +252,17 @@ func (m *migration) crash(err error) {
 
 // admit is what the donor checks before it registers (rules/02-migration-and-metadata §5.3 #1-#5).
 func (m *migration) admit() error {
-	if !m.c.membership.hadTwo {
+	if !m.ms.membership.hadTwo {
 		return mongoerr.New(mongoerr.IllegalOperation, "Cannot move chunks in a cluster that has never had two shards")
 	}
-	m.donor, m.receiver = m.c.shards[m.req.From], m.c.shards[m.req.To]
+	m.donor, m.receiver = m.ms.shards[m.req.From], m.ms.shards[m.req.To]
 	if m.donor.busy != nil {
 		return busyError(m.donor)
 	}
 	if m.receiver == nil {
 		return mongoerr.New(mongoerr.ShardNotFound, "Shard %s not found", m.req.To)
 	}
-	return m.c.migrations.checkRecovered(m.donor)
+	return m.ms.checkRecovered(m.donor)
 }
 
 func busyError(s *shard) error {
@@ -305,15 +314,15 @@ func (m *migration) identify() error {
 // it.
 func (m *migration) donated() (catalog.Collection, error) {
 	ns := m.req.Namespace
-	coll, ok, err := m.c.config.Tracked(ns)
+	coll, ok, err := m.ms.config.Tracked(ns)
 	if err != nil {
 		return coll, err
 	}
-	table := m.c.config.tables[ns]
+	table := m.ms.config.tables[ns]
 	if !ok || table.Count(m.donor.id) == 0 {
-		return coll, m.c.config.staleConfig(ns, m.donor.id, "shard %s owns no chunk of %s", m.donor.id, ns)
+		return coll, m.ms.config.staleConfig(ns, m.donor.id, "shard %s owns no chunk of %s", m.donor.id, ns)
 	}
-	heard := func() bool { return m.c.config.banned[ns] != table.Version() }
+	heard := func() bool { return m.ms.config.banned[ns] != table.Version() }
 	if !coll.AllowMigrations || !coll.PermitMigrations && heard() {
 		return coll, mongoerr.New(mongoerr.ConflictingOperationInProgress, "Collection %s does not allow migrations", ns)
 	}
@@ -330,14 +339,14 @@ func (m *migration) checkRange() error {
 		return err
 	}
 	if !coll.UUID.Equal(m.coll.UUID) || coll.Epoch != m.coll.Epoch {
-		return m.c.config.staleConfig(ns, m.donor.id, "collection %s was made anew", ns)
+		return m.ms.config.staleConfig(ns, m.donor.id, "collection %s was made anew", ns)
 	}
 	if m.local(m.donor) == nil {
 		return errDropped()
 	}
-	chunk := m.c.config.tables[ns].Place(m.min)
+	chunk := m.ms.config.tables[ns].Place(m.min)
 	if chunk.Shard != m.donor.id || m.max.Compare(chunk.Max) > 0 {
-		return m.c.config.staleConfig(ns, m.donor.id, "the range is not inside one chunk of shard %s", m.donor.id)
+		return m.ms.config.staleConfig(ns, m.donor.id, "the range is not inside one chunk of shard %s", m.donor.id)
 	}
 	m.before = chunk.Version
 	return nil
@@ -346,7 +355,7 @@ func (m *migration) checkRange() error {
 // resolveBounds returns full keys, and computes the bound that was left out
 // (rules/02-migration-and-metadata §5.8).
 func (m *migration) resolveBounds() (min, max catalog.Key, err error) {
-	p, table := m.coll.Pattern, m.c.config.tables[m.req.Namespace]
+	p, table := m.coll.Pattern, m.ms.config.tables[m.req.Namespace]
 	if min, err = m.key(m.req.Min, m.min); err != nil {
 		return min, max, m.badBound(m.req.Min, err)
 	}
@@ -398,7 +407,7 @@ func (m *migration) badBound(bound bson.Raw, err error) error {
 		return mongoerr.New(mongoerr.BoundFieldMismatch, "bound %s is no prefix of the shard key %s", bound,
 			m.coll.Pattern.Doc())
 	}
-	return m.c.config.staleConfig(m.req.Namespace, m.donor.id, "%s", err)
+	return m.ms.config.staleConfig(m.req.Namespace, m.donor.id, "%s", err)
 }
 
 // staleConfig returns a shard's refusal of a request routed by a table it does
@@ -417,8 +426,8 @@ func (cfg *ConfigDB) staleConfig(ns string, id catalog.ShardID, format string, a
 // waitForDeletions lets a migration wait until no range deletion of the shard
 // overlaps its range, for the server's 10 seconds.
 func (m *migration) waitForDeletions(s *shard, then func(*migration)) {
-	limit := m.c.parameters.Milliseconds("receiveChunkWaitForRangeDeleterTimeoutMS")
-	m.waitForDeletionsUntil(m.c.now().Add(limit), limit, s, then)
+	limit := m.ms.parameters.Milliseconds("receiveChunkWaitForRangeDeleterTimeoutMS")
+	m.waitForDeletionsUntil(m.ms.clock.Now().Add(limit), limit, s, then)
 }
 
 func (m *migration) waitForDeletionsUntil(deadline time.Time, limit time.Duration, s *shard, then func(*migration)) {
@@ -426,10 +435,10 @@ func (m *migration) waitForDeletionsUntil(deadline time.Time, limit time.Duratio
 	case m.over:
 	case s.overlappingDeletion(deletionRange{m.coll.UUID, m.min, m.max}) == nil:
 		then(m)
-	case m.c.parameters.Int("disableResumableRangeDeleter") != 0:
+	case m.ms.parameters.Int("disableResumableRangeDeleter") != 0:
 		m.refuseOn(s, mongoerr.New(mongoerr.ResumableRangeDeleterDisabled,
 			"an overlapping range deletion on shard %s will not run: disableResumableRangeDeleter is set", s.id))
-	case !m.c.now().Before(deadline):
+	case !m.ms.clock.Now().Before(deadline):
 		m.refuseOn(s, mongoerr.New(mongoerr.ExceededTimeLimit,
 			"Exceeded time limit waiting for an overlapping range deletion on shard %s", s.id))
 	default:
@@ -463,7 +472,7 @@ func (m *migration) contains(key catalog.Key) bool {
 
 // logRange writes an entry of the change log that tells of the range, and more.
 func (m *migration) logRange(by catalog.ShardID, what string, more func(dst []byte) []byte) {
-	log := m.c.log
+	log := m.ms.log
 	start, dst := bsoncore.AppendDocumentStart(log.scratch[:0])
 	dst = appendDocument(dst, "min", m.req.Min)
 	dst = appendDocument(dst, "max", m.req.Max)

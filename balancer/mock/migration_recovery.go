@@ -35,9 +35,9 @@ func (ms *Migrations) byDonor() []*migration {
 
 // checkParties ends a migration whose shards have lost each other.
 func (m *migration) checkParties() {
-	switch err := m.c.faults.reach(m.donor.id, m.receiver.id); {
+	switch err := m.ms.faults.reach(m.donor.id, m.receiver.id); {
 	case m.donor.down:
-		m.breakOff(m.c.faults.reach(configShard, m.donor.id))
+		m.breakOff(m.ms.faults.reach(configShard, m.donor.id))
 	case err == nil || m.decision == committed || !m.cloning:
 		// Before the clone the donor finds out by itself, after the commit the
 		// other shard learns of it later.
@@ -67,27 +67,24 @@ func (m *migration) settle(then func()) {
 // leave keeps a migration that both shards don't know the decision of, for
 // the donor's recovery. One whose donor has written nothing needs none.
 func (m *migration) leave() {
-	if m.delivered || m.donorTask == nil || slices.Contains(m.c.migrations.unfinished, m) {
+	if m.delivered || m.donorTask == nil || slices.Contains(m.ms.unfinished, m) {
 		return
 	}
-	m.c.migrations.unfinished = append(m.c.migrations.unfinished, m)
-	m.c.every(recoveryPoll, m.keepRecovering)
+	m.ms.unfinished = append(m.ms.unfinished, m)
+	m.ms.clock.Every(recoveryPoll, m.keepRecovering)
 }
 
 func (m *migration) keepRecovering() (again bool) {
 	m.recover()
-	return slices.Contains(m.c.migrations.unfinished, m)
+	return slices.Contains(m.ms.unfinished, m)
 }
 
 // recover is the donor's recovery of an unfinished migration (rules/02-migration-and-metadata §5.6).
 func (m *migration) recover() {
 	if m.delivered || m.decide() && m.deliver(nil) {
-		m.c.migrations.unfinished = slices.DeleteFunc(m.c.migrations.unfinished, func(u *migration) bool { return u == m })
+		m.ms.unfinished = slices.DeleteFunc(m.ms.unfinished, func(u *migration) bool { return u == m })
 	}
 }
-
-// belongs reports whether a shard still belongs to the cluster.
-func (c *Cluster) belongs(s *shard) bool { return c.shards[s.id] == s }
 
 // decide finds out what became of the range: it is committed if the donor does
 // not own it any more. False while nobody can be asked.
@@ -95,10 +92,10 @@ func (m *migration) decide() bool {
 	if m.decision != undecided {
 		return true
 	}
-	if m.c.faults.isDown(configShard) || m.c.belongs(m.donor) && m.c.faults.reach(m.donor.id, configShard) != nil {
+	if m.ms.faults.isDown(configShard) || m.ms.shards.has(m.donor) && m.ms.faults.reach(m.donor.id, configShard) != nil {
 		return false
 	}
-	coll, ok, err := m.c.config.Tracked(m.req.Namespace)
+	coll, ok, err := m.ms.config.Tracked(m.req.Namespace)
 	if err != nil {
 		return false
 	}
@@ -106,11 +103,11 @@ func (m *migration) decide() bool {
 		m.decision = aborted // and the tasks are gone with the collection
 		return true
 	}
-	chunk := m.c.config.table(m.req.Namespace).Find(m.donorTask.min)
+	chunk := m.ms.config.table(m.req.Namespace).Find(m.donorTask.min)
 	m.decision = committed
 	if chunk.Shard == m.donor.id {
 		m.decision = aborted
-		m.c.config.fence(m.req.Namespace, m.donorTask.min, m.donorTask.max, m.before)
+		m.ms.config.fence(m.req.Namespace, m.donorTask.min, m.donorTask.max, m.before)
 	}
 	return true
 }
@@ -131,12 +128,12 @@ func (cfg *ConfigDB) fence(ns string, min, max catalog.Key, version catalog.Chun
 // deliver carries the decision out on both shards (rules/02-migration-and-metadata §5.6); false when
 // one of them can't be reached. A shard that left the cluster counts as told.
 func (m *migration) deliver(then func()) bool {
-	donor, receiver := m.c.belongs(m.donor), m.c.belongs(m.receiver)
+	donor, receiver := m.ms.shards.has(m.donor), m.ms.shards.has(m.receiver)
 	switch {
 	case m.donorTask == nil:
 	case donor && m.donor.down, receiver && m.receiver.down:
 		return false
-	case donor && receiver && m.c.faults.reach(m.donor.id, m.receiver.id) != nil:
+	case donor && receiver && m.ms.faults.reach(m.donor.id, m.receiver.id) != nil:
 		return false
 	}
 	m.delivered = true
@@ -144,9 +141,9 @@ func (m *migration) deliver(then func()) bool {
 		m.donor.addOrphans(m.donorTask, m.recvTask.orphans)
 		m.receiver.removeDeletion(m.recvTask)
 		if then != nil {
-			m.c.RangeDeleter().delete(m.donor, m.donorTask, 0, then)
+			m.ms.deleter.delete(m.donor, m.donorTask, 0, then)
 		} else {
-			m.c.RangeDeleter().schedule(m.donor, m.donorTask)
+			m.ms.deleter.schedule(m.donor, m.donorTask)
 		}
 		return true
 	}
@@ -154,7 +151,7 @@ func (m *migration) deliver(then func()) bool {
 		m.donor.removeDeletion(m.donorTask)
 	}
 	if m.recvTask != nil {
-		m.c.RangeDeleter().schedule(m.receiver, m.recvTask)
+		m.ms.deleter.schedule(m.receiver, m.recvTask)
 	}
 	return true
 }
@@ -190,14 +187,14 @@ func (ms *Migrations) abort(ns string) {
 // checkManualMove returns what config servers up to 5.0 refuse to do by hand:
 // to move a chunk where the balancer would not (rules/01-rounds-and-settings §1.9).
 func (ms *Migrations) checkManualMove(req MoveRequest) error {
-	if ms.c.release.BalancesBySize() {
+	if ms.release.BalancesBySize() {
 		return nil
 	}
-	coll, ok, err := ms.c.config.Tracked(req.Namespace)
+	coll, ok, err := ms.config.Tracked(req.Namespace)
 	if err != nil || !ok {
 		return err
 	}
-	to, err := ms.c.config.ShardByID(string(req.To))
+	to, err := ms.config.ShardByID(string(req.To))
 	if err != nil {
 		return err
 	}
@@ -206,7 +203,7 @@ func (ms *Migrations) checkManualMove(req MoveRequest) error {
 		return err
 	}
 	target := []catalog.Shard{to}
-	ms.c.Statistics().markFull(target)
+	ms.stats.markFull(target)
 	switch {
 	case target[0].Full():
 		return mongoerr.New(mongoerr.IllegalOperation, "shard %s has reached its maximum size", to.ID)
@@ -219,7 +216,7 @@ func (ms *Migrations) checkManualMove(req MoveRequest) error {
 }
 
 func (ms *Migrations) zoneOf(coll catalog.Collection, req MoveRequest) (string, error) {
-	zones, err := ms.c.config.zonesOf(coll)
+	zones, err := ms.config.zonesOf(coll)
 	if err != nil {
 		return catalog.NoZone, err
 	}
@@ -227,7 +224,7 @@ func (ms *Migrations) zoneOf(coll catalog.Collection, req MoveRequest) (string, 
 	if err != nil {
 		return catalog.NoZone, err
 	}
-	chunk := ms.c.config.tables[req.Namespace].Find(at)
+	chunk := ms.config.tables[req.Namespace].Find(at)
 	return zones.ZoneOf(chunk.Min, chunk.Max), nil
 }
 
@@ -236,13 +233,13 @@ func (ms *Migrations) Move(ctx context.Context, req MoveRequest, deadline time.T
 	if err := ms.checkManualMove(req); err != nil {
 		return err
 	}
-	if err := ms.c.balancer.awaitScheduler(ctx, deadline); err != nil {
+	if err := ms.balancer.awaitScheduler(ctx, deadline); err != nil {
 		return err
 	}
 	var result error
 	ended := false
 	ms.Start(req, func(err error) { result, ended = err, true })
-	if err := ms.c.Await(ctx, deadline, func() bool { return ended }); err != nil {
+	if err := ms.clock.Await(ctx, deadline, func() bool { return ended }); err != nil {
 		return err
 	}
 	return ms.outcome(req, result)
@@ -251,7 +248,7 @@ func (ms *Migrations) Move(ctx context.Context, req MoveRequest, deadline time.T
 // outcome makes a failure a success when the range is on the recipient all
 // the same (rules/02-defragmentation-and-merging §4.6).
 func (ms *Migrations) outcome(req MoveRequest, err error) error {
-	table := ms.c.config.table(req.Namespace)
+	table := ms.config.table(req.Namespace)
 	if err == nil || table == nil || mongoerr.Is(err, mongoerr.BalancerInterrupted) {
 		return err
 	}
@@ -267,12 +264,12 @@ func (ms *Migrations) outcome(req MoveRequest, err error) error {
 
 // Donating reports whether a shard gives away a part of the collection just now.
 func (ms *Migrations) Donating(ns string, id catalog.ShardID) bool {
-	s := ms.c.shards[id]
+	s := ms.shards[id]
 	return s != nil && s.busy != nil && s.busy.donor == s && s.busy.req.Namespace == ns
 }
 
 // AwaitDonation blocks until the shard gives nothing of the collection away:
 // splits and merges wait for that (rules/02-migration-and-metadata §5.2).
 func (ms *Migrations) AwaitDonation(ctx context.Context, deadline time.Time, ns string, id catalog.ShardID) error {
-	return ms.c.Await(ctx, deadline, func() bool { return !ms.Donating(ns, id) })
+	return ms.clock.Await(ctx, deadline, func() bool { return !ms.Donating(ns, id) })
 }

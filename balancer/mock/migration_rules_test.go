@@ -27,14 +27,14 @@ func movable(t *testing.T) (c *Cluster, move func(MoveRequest) (took time.Durati
 		}
 		req.Min, req.Max = coll.Pattern.Bound(exampleKey(t, coll.Pattern, "1")), coll.Pattern.Bound(exampleKey(t,
 			coll.Pattern, "10"))
-		began := c.now()
+		began := c.clock.Now()
 		var result error
 		over := false
 		c.migrations.Start(req, func(err error) { result, over = err, true })
-		if err := c.Await(t.Context(), time.Time{}, func() bool { return over }); err != nil {
+		if err := c.clock.Await(t.Context(), time.Time{}, func() bool { return over }); err != nil {
 			t.Fatal(err)
 		}
-		return c.now().Sub(began), result
+		return c.clock.Now().Sub(began), result
 	}
 }
 
@@ -115,7 +115,8 @@ func TestDeletionOfTheDonorIsDue(t *testing.T) {
 			Namespace: exampleNS, From: "A", To: "B", Min: bound("1"), Max: bound("10"), MaxChunkSizeBytes: 1 << 20,
 			WaitForDelete: wait,
 		}, func(error) {})
-		if err := c.Await(t.Context(), time.Time{}, func() bool { return len(c.shards["A"].deletions) > 0 }); err != nil {
+		waits := func() bool { return len(c.shards["A"].deletions) > 0 }
+		if err := c.clock.Await(t.Context(), time.Time{}, waits); err != nil {
 			t.Fatal(err)
 		}
 		if got := c.shards["A"].deletions[0].when; got != when {

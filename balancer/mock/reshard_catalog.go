@@ -28,7 +28,7 @@ func (op *resharding) leaveEntry() {
 		}
 	})
 	if err != nil {
-		op.c.logger.Warn("resharding fields not removed", "ns", op.request.Namespace, "error", err)
+		op.rs.logger.Warn("resharding fields not removed", "ns", op.request.Namespace, "error", err)
 	}
 }
 
@@ -50,7 +50,7 @@ func (op *resharding) enter(next reshardState) {
 		set(doc, "allowMigrations", false)
 	})
 	if err != nil {
-		op.c.logger.Warn("resharding fields not written", "ns", op.request.Namespace, "error", err)
+		op.rs.logger.Warn("resharding fields not written", "ns", op.request.Namespace, "error", err)
 	}
 }
 
@@ -58,7 +58,7 @@ func (op *resharding) enter(next reshardState) {
 func (op *resharding) logTransition(next reshardState) {
 	last := op.state
 	op.state = next
-	op.c.log.change(configShard, "resharding.coordinator.transition", op.request.Namespace, bson.D{
+	op.rs.log.change(configShard, "resharding.coordinator.transition", op.request.Namespace, bson.D{
 		{Key: "newState", Value: string(next)}, {Key: "oldState", Value: string(last)},
 		{Key: "namespace", Value: op.request.Namespace},
 		{Key: "collectionUUID", Value: uuidText(op.before.UUID)}, {Key: "reshardingUUID", Value: uuidText(op.id)},
@@ -68,11 +68,11 @@ func (op *resharding) logTransition(next reshardState) {
 // changeEntry changes the collection's entry, unless the collection was dropped
 // and another one has its name.
 func (op *resharding) changeEntry(change func(*bson.D)) error {
-	coll, ok, err := op.c.config.Tracked(op.request.Namespace)
+	coll, ok, err := op.rs.config.Tracked(op.request.Namespace)
 	if err != nil || !ok || !coll.UUID.Equal(op.uuid) {
 		return err
 	}
-	_, err = op.c.config.modify(configCollections, op.request.Namespace, change)
+	_, err = op.rs.config.modify(configCollections, op.request.Namespace, change)
 	return err
 }
 
@@ -85,7 +85,7 @@ func (op *resharding) doc() bson.D {
 	for _, id := range op.donors {
 		donors = append(donors, participant(id))
 	}
-	for _, id := range op.c.ShardIDs() {
+	for _, id := range op.rs.shards.ids() {
 		recipients = append(recipients, participant(id))
 	}
 	db, _, _ := catalog.SplitNamespace(op.request.Namespace)
@@ -132,12 +132,12 @@ func (rs *Reshardings) List() []ReshardingInfo {
 	for _, op := range rs.underWay {
 		info := ReshardingInfo{
 			Namespace: op.request.Namespace, State: string(op.state), Provenance: op.request.Provenance, ID: op.id,
-			Key: op.request.Pattern.Doc(), Elapsed: rs.c.now().Sub(op.started), BytesToCopy: op.bytes,
+			Key: op.request.Pattern.Doc(), Elapsed: rs.clock.Now().Sub(op.started), BytesToCopy: op.bytes,
 			Coordinator: string(configShard),
 		}
 		switch op.state {
 		case reshardCloning:
-			info.Remaining = max(0, op.cloneEnds.Sub(rs.c.now()))
+			info.Remaining = max(0, op.cloneEnds.Sub(rs.clock.Now()))
 			info.Copied = op.bytes - min(op.bytes, int64(info.Remaining.Seconds()*cloneRate))
 		case reshardApplying, reshardBlocking, reshardCommitting:
 			info.Copied = op.bytes
@@ -152,7 +152,7 @@ func (rs *Reshardings) Counts(by Provenance) ReshardingCounts { return rs.counts
 
 // count notes how an operation has ended.
 func (op *resharding) count(err error) {
-	n := op.c.reshardings.counts[op.request.Provenance]
+	n := op.rs.counts[op.request.Provenance]
 	switch {
 	case err == nil:
 		n.Succeeded++
@@ -161,12 +161,12 @@ func (op *resharding) count(err error) {
 	default:
 		n.Failed++
 	}
-	op.c.reshardings.counts[op.request.Provenance] = n
+	op.rs.counts[op.request.Provenance] = n
 }
 
 // record finds the document of an operation.
 func (op *resharding) record() (*store.Collection, store.RecordID, bool) {
-	docs := op.c.config.Collection(configReshardings)
+	docs := op.rs.config.Collection(configReshardings)
 	for record, raw := range docs.Scan() {
 		if _, id, ok := raw.Lookup("_id").BinaryOK(); ok && bytes.Equal(id, op.id.Data) {
 			return docs, record, true
@@ -195,10 +195,10 @@ func (rs *Reshardings) ended(plan reshardPlan) (quiesced, bool) {
 // keepResult keeps the result of an operation for a while, or until the next one
 // of the collection begins. Its document shows it.
 func (op *resharding) keepResult(err error) {
-	op.c.reshardings.results[op.request.Namespace] = quiesced{op, err}
-	op.c.after(quiescePeriod, func() {
-		if op.c.reshardings.results[op.request.Namespace].op == op {
-			op.c.reshardings.dropResult(op.request.Namespace)
+	op.rs.results[op.request.Namespace] = quiesced{op, err}
+	op.rs.clock.After(quiescePeriod, func() {
+		if op.rs.results[op.request.Namespace].op == op {
+			op.rs.dropResult(op.request.Namespace)
 		}
 	})
 }

@@ -66,7 +66,7 @@ func (rs *Reshardings) Reshard(ctx context.Context, deadline time.Time, req Resh
 	if err != nil {
 		return err
 	}
-	l := &reshardLayout{cluster: rs.c, coll: coll, pattern: pattern, zones: zones, targets: targets, ranges: ranges,
+	l := &reshardLayout{rs: rs, coll: coll, pattern: pattern, zones: zones, targets: targets, ranges: ranges,
 		chunks: int(req.InitialChunks)}
 	if l.chunks == 0 {
 		l.chunks = defaultReshardChunks
@@ -87,8 +87,8 @@ func (rs *Reshardings) Reshard(ctx context.Context, deadline time.Time, req Resh
 // checkUniqueIndexes refuses a key under which the unique indexes of a collection
 // would not be.
 func (rs *Reshardings) checkUniqueIndexes(ns string, pattern catalog.KeyPattern) error {
-	for _, id := range rs.c.Statistics().holders(ns) {
-		if err := checkUniqueIndexes(rs.c.shards[id].colls[ns], ns, pattern); err != nil {
+	for _, id := range rs.stats.holders(ns) {
+		if err := checkUniqueIndexes(rs.shards[id].colls[ns], ns, pattern); err != nil {
 			return err
 		}
 	}
@@ -105,7 +105,7 @@ func (rs *Reshardings) reshardable(ns string) (catalog.Collection, error) {
 	if onConfigServer(db) {
 		return catalog.Collection{}, mongoerr.New(mongoerr.IllegalOperation, "can't reshard %s: it is a system namespace", ns)
 	}
-	coll, ok, err := rs.c.config.Tracked(ns)
+	coll, ok, err := rs.config.Tracked(ns)
 	switch {
 	case err != nil:
 		return coll, err
@@ -113,7 +113,7 @@ func (rs *Reshardings) reshardable(ns string) (catalog.Collection, error) {
 		return coll, mongoerr.New(mongoerr.NamespaceNotFound, "Namespace %s not found", ns)
 	case coll.Unsplittable:
 		return coll, mongoerr.New(mongoerr.NamespaceNotSharded, "Namespace %s is not sharded", ns)
-	case !rs.c.membership.hadTwo:
+	case !rs.membership.hadTwo:
 		return coll, mongoerr.New(mongoerr.IllegalOperation,
 			"Cannot reshard a collection in a cluster that has never had two shards")
 	}
@@ -124,7 +124,7 @@ func (rs *Reshardings) reshardable(ns string) (catalog.Collection, error) {
 func (rs *Reshardings) zones(coll catalog.Collection, pattern catalog.KeyPattern, req ReshardRequest) (*catalog.ZoneSet,
 	error) {
 	if req.Zones == nil {
-		existing, err := rs.c.config.Zones(coll)
+		existing, err := rs.config.Zones(coll)
 		if err != nil || existing.Len() == 0 {
 			return catalog.NewZoneSet(pattern), err
 		}
@@ -158,7 +158,7 @@ func (rs *Reshardings) zones(coll catalog.Collection, pattern catalog.KeyPattern
 // shards that tile the key space.
 func (rs *Reshardings) checkDistribution(pattern catalog.KeyPattern, list []ShardRange) (targets []catalog.Shard,
 	ranges []catalog.Chunk, err error) {
-	shards, err := rs.c.config.Shards()
+	shards, err := rs.config.Shards()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -172,7 +172,7 @@ func (rs *Reshardings) checkDistribution(pattern catalog.KeyPattern, list []Shar
 	bounded := list[0].Min != nil
 	at := pattern.GlobalMin()
 	for _, r := range list {
-		shard, err := rs.c.config.ShardByID(r.Shard)
+		shard, err := rs.config.ShardByID(r.Shard)
 		switch {
 		case err != nil:
 			return nil, nil, err
@@ -211,7 +211,7 @@ func (rs *Reshardings) checkDistribution(pattern catalog.KeyPattern, list []Shar
 
 // reshardLayout makes the chunks of a resharded collection.
 type reshardLayout struct {
-	cluster *Cluster
+	rs      *Reshardings
 	coll    catalog.Collection
 	pattern catalog.KeyPattern
 	zones   *catalog.ZoneSet
@@ -237,7 +237,7 @@ func (l *reshardLayout) make() ([]catalog.Chunk, error) {
 // checkZones refuses zones that no shard has.
 func (l *reshardLayout) checkZones() error {
 	for _, r := range l.zones.Ranges() {
-		if l.cluster.config.zoneMembers(r.Zone) == 0 {
+		if l.rs.config.zoneMembers(r.Zone) == 0 {
 			return mongoerr.New(mongoerr.ZoneNotFound, "Zone %s does not exist", r.Zone)
 		}
 	}
@@ -310,7 +310,7 @@ func (l *reshardLayout) quantiles(n int) []catalog.Key {
 		return nil
 	}
 	var keys []catalog.Key
-	for doc := range l.cluster.Documents(l.coll.Namespace, nil) {
+	for doc := range l.rs.locator.documents(l.coll.Namespace, nil) {
 		if key, err := l.pattern.DocumentKey(doc); err == nil {
 			keys = append(keys, key)
 		}
@@ -342,7 +342,7 @@ func (l *reshardLayout) virtualQuantiles(n int) []catalog.Key {
 		return nil
 	}
 	var points []catalog.Key
-	for chunk := range l.cluster.config.table(l.coll.Namespace).All() {
+	for chunk := range l.rs.config.table(l.coll.Namespace).All() {
 		points = append(points, chunk.Min)
 	}
 	return points[1:]

@@ -21,31 +21,31 @@ func (rs *Reshardings) Move(ctx context.Context, deadline time.Time, ns, to stri
 	if err != nil {
 		return err
 	}
-	primary, known := rs.c.config.Primary(db)
+	primary, known := rs.config.Primary(db)
 	if !known {
 		return mongoerr.New(mongoerr.NamespaceNotFound, "database %s not found", db)
 	}
-	coll, tracked, err := rs.c.config.Tracked(ns)
+	coll, tracked, err := rs.config.Tracked(ns)
 	switch {
 	case err != nil:
 		return err
 	case tracked && !coll.Unsplittable:
 		return mongoerr.New(mongoerr.NamespaceNotFound, "moveCollection can only be called on an unsharded collection")
-	case !tracked && rs.c.shards[primary].colls[ns] == nil:
+	case !tracked && rs.shards[primary].colls[ns] == nil:
 		return mongoerr.New(mongoerr.NamespaceNotFound, "Namespace %s not found", ns)
-	case !rs.c.membership.hadTwo:
+	case !rs.membership.hadTwo:
 		return mongoerr.New(mongoerr.IllegalOperation, "Cannot move a collection in a cluster that has never had two shards")
 	}
-	target, err := rs.c.config.ShardByID(to)
+	target, err := rs.config.ShardByID(to)
 	if err != nil {
 		return err
 	}
 	if !tracked {
-		if err := rs.c.collections.track(ns, primary); err != nil {
+		if err := rs.collections.track(ns, primary); err != nil {
 			return err
 		}
 	}
-	if rs.c.config.table(ns).At(0).Shard == target.ID {
+	if rs.config.table(ns).At(0).Shard == target.ID {
 		return nil
 	}
 	return rs.toOneShard(ctx, deadline, ns, ByMove, target.ID)
@@ -54,22 +54,22 @@ func (rs *Reshardings) Move(ctx context.Context, deadline time.Time, ns, to stri
 // Unshard gathers a sharded collection on one shard, the emptiest
 // one when none is named, and waits for the end (rules/03-commands §1.4).
 func (rs *Reshardings) Unshard(ctx context.Context, deadline time.Time, ns, to string) error {
-	coll, ok, err := rs.c.config.Tracked(ns)
+	coll, ok, err := rs.config.Tracked(ns)
 	switch {
 	case err != nil:
 		return err
 	case !ok:
 		return mongoerr.New(mongoerr.NamespaceNotFound, "Namespace %s not found", ns)
-	case !rs.c.membership.hadTwo:
+	case !rs.membership.hadTwo:
 		return mongoerr.New(mongoerr.IllegalOperation, "Cannot unshard a collection in a cluster that has never had two "+
 			"shards")
 	}
-	target, err := rs.c.Databases().choosePrimary(to)
+	target, err := rs.databases.choosePrimary(to)
 	if err != nil {
 		return err
 	}
 	if coll.Unsplittable {
-		if to == "" || rs.c.config.table(ns).At(0).Shard == target {
+		if to == "" || rs.config.table(ns).At(0).Shard == target {
 			return nil
 		}
 		return mongoerr.New(mongoerr.NamespaceNotSharded, "Namespace %s is not sharded", ns)
@@ -114,25 +114,25 @@ func (cs *Collections) track(ns string, primary catalog.ShardID) error {
 	if err != nil {
 		return err
 	}
-	at, epoch := cs.c.Tick(), cs.c.NewObjectID()
-	table, err := cs.c.config.tableOf(pattern, []catalog.Chunk{{Min: pattern.GlobalMin(), Max: pattern.GlobalMax(),
+	at, epoch := cs.ids.Tick(), cs.ids.NewObjectID()
+	table, err := cs.config.tableOf(pattern, []catalog.Chunk{{Min: pattern.GlobalMin(), Max: pattern.GlobalMax(),
 		Shard: primary}}, epoch, at)
 	if err != nil {
 		return err
 	}
-	local := cs.c.shards[primary].colls[ns]
-	cs.c.log.change(primary, "createCollection.start", ns, startedDetails(ns, pattern, primary))
-	if err := cs.c.config.enter(ShardRequest{Namespace: ns}, pattern, local.uuid, epoch, at); err != nil {
+	local := cs.shards[primary].colls[ns]
+	cs.log.change(primary, "createCollection.start", ns, startedDetails(ns, pattern, primary))
+	if err := cs.config.enter(ShardRequest{Namespace: ns}, pattern, local.uuid, epoch, at); err != nil {
 		return err
 	}
-	if _, err = cs.c.config.modify(configCollections, ns,
+	if _, err = cs.config.modify(configCollections, ns,
 		func(doc *bson.D) { set(doc, "unsplittable", true) }); err != nil {
 		return err
 	}
-	cs.c.config.setTable(ns, table)
-	cs.c.log.placement(ns, &local.uuid, at, table.Owners())
+	cs.config.setTable(ns, table)
+	cs.log.placement(ns, &local.uuid, at, table.Owners())
 	docs, _ := local.counts()
-	cs.c.log.change(primary, "createCollection.end", ns, shardedDetails(local.uuid, table, docs == 0))
+	cs.log.change(primary, "createCollection.end", ns, shardedDetails(local.uuid, table, docs == 0))
 	return nil
 }
 
@@ -141,15 +141,15 @@ func (cs *Collections) track(ns string, primary catalog.ShardID) error {
 // are there without being sharded.
 func (e engine) Unsharded(context.Context) ([]policy.Unsharded, error) {
 	var list []policy.Unsharded
-	for _, id := range e.c.ShardIDs() {
-		for ns, local := range e.c.shards[id].colls {
+	for _, id := range e.b.shards.ids() {
+		for ns, local := range e.b.shards[id].colls {
 			db, _, _ := strings.Cut(ns, ".")
-			coll, tracked, err := e.c.config.Tracked(ns)
-			primary, _ := e.c.config.Primary(db)
+			coll, tracked, err := e.b.config.Tracked(ns)
+			primary, _ := e.b.config.Primary(db)
 			switch {
 			case err != nil:
 				return nil, err
-			case tracked && coll.Unsplittable && e.c.config.table(ns).At(0).Shard == id:
+			case tracked && coll.Unsplittable && e.b.config.table(ns).At(0).Shard == id:
 				list = append(list, policy.Unsharded{Namespace: ns, UUID: coll.UUID, Shard: id, Tracked: true,
 					NoBalance: !coll.Balanceable()})
 			case !tracked && primary == id && !onConfigServer(db) && db != "local":
@@ -165,29 +165,29 @@ func (e engine) Unsharded(context.Context) ([]policy.Unsharded, error) {
 func (rs *Reshardings) startMove(m policy.Migration, done func(error)) {
 	plan, err := rs.planUnsharded(m)
 	if err != nil {
-		rs.c.after(batchTime, func() { done(err) })
+		rs.clock.After(batchTime, func() { done(err) })
 		return
 	}
 	rs.start(plan, done)
 }
 
 func (rs *Reshardings) planUnsharded(m policy.Migration) (reshardPlan, error) {
-	coll, tracked, err := rs.c.config.Tracked(m.Namespace)
+	coll, tracked, err := rs.config.Tracked(m.Namespace)
 	if err != nil {
 		return reshardPlan{}, err
 	}
 	var local *localCollection
-	if donor := rs.c.shards[m.From]; donor != nil {
+	if donor := rs.shards[m.From]; donor != nil {
 		local = donor.colls[m.Namespace]
 	}
 	switch {
-	case rs.c.shards[m.To] == nil:
+	case rs.shards[m.To] == nil:
 		return reshardPlan{}, mongoerr.New(mongoerr.ShardNotFound, "Shard %s not found", m.To)
 	case local == nil || !local.uuid.Equal(m.UUID) || tracked && !coll.Unsplittable:
 		return reshardPlan{}, mongoerr.New(mongoerr.NamespaceNotFound, "collection %s not found", m.Namespace)
 	}
 	if !tracked {
-		if err := rs.c.collections.track(m.Namespace, m.From); err != nil {
+		if err := rs.collections.track(m.Namespace, m.From); err != nil {
 			return reshardPlan{}, err
 		}
 	}

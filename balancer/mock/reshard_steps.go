@@ -7,6 +7,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/clock"
+	"shardsh/balancer/mock/ids"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -48,7 +50,20 @@ const configReshardings = "reshardingOperations"
 
 // Reshardings are the operations that give collections another key or place.
 type Reshardings struct {
-	c *Cluster
+	*setup
+	changes     *ChangeFeed
+	clock       *clock.Clock
+	collections *Collections
+	config      *ConfigDB
+	databases   *Databases
+	faults      *Faults
+	ids         *ids.Source
+	locator     *locator
+	log         *changeLog
+	membership  *Membership
+	migrations  *Migrations
+	shards      shardSet
+	stats       *Statistics
 
 	underWay map[string]*resharding // by namespace
 	// results are those of operations that have ended, while they are kept, by
@@ -61,15 +76,11 @@ type Reshardings struct {
 // began.
 type ReshardingCounts struct{ Started, Succeeded, Failed, Canceled int64 }
 
-func newReshardings(c *Cluster) *Reshardings {
-	return &Reshardings{
-		c: c, underWay: map[string]*resharding{}, results: map[string]quiesced{},
-		counts: map[Provenance]ReshardingCounts{},
-	}
-}
-
 // reset forgets all that are under way, and the results.
-func (rs *Reshardings) reset() { *rs = *newReshardings(rs.c) }
+func (rs *Reshardings) reset() {
+	rs.underWay, rs.results = map[string]*resharding{}, map[string]quiesced{}
+	rs.counts = map[Provenance]ReshardingCounts{}
+}
 
 // Reshardings returns those of the cluster.
 func (c *Cluster) Reshardings() *Reshardings { return c.reshardings }
@@ -78,7 +89,7 @@ func (c *Cluster) Reshardings() *Reshardings { return c.reshardings }
 // or none. The documents go to their new places at the end, all at once: until
 // then the collection serves as before, writes included.
 type resharding struct {
-	c *Cluster
+	rs *Reshardings
 
 	id        bson.Binary
 	request   reshardPlan
@@ -113,12 +124,12 @@ type reshardPlan struct {
 // start begins an operation, or joins the one that the same request
 // began; done is called once, by an event.
 func (rs *Reshardings) start(plan reshardPlan, done func(error)) {
-	if err := rs.c.faults.reachShards(configShard); err != nil {
-		rs.c.after(0, func() { done(err) })
+	if err := rs.faults.reachShards(configShard); err != nil {
+		rs.clock.After(0, func() { done(err) })
 		return
 	}
 	if kept, ended := rs.ended(plan); ended {
-		rs.c.after(0, func() { done(kept.err) })
+		rs.clock.After(0, func() { done(kept.err) })
 		return
 	}
 	if running := rs.underWay[plan.Namespace]; running != nil {
@@ -128,20 +139,20 @@ func (rs *Reshardings) start(plan reshardPlan, done func(error)) {
 		}
 		err := mongoerr.New(mongoerr.ReshardCollectionInProgress,
 			"Only one resharding operation is allowed to be active at a time, aborting resharding op for %s", plan.Namespace)
-		rs.c.after(0, func() { done(err) })
+		rs.clock.After(0, func() { done(err) })
 		return
 	}
-	coll, _, err := rs.c.config.Tracked(plan.Namespace)
+	coll, _, err := rs.config.Tracked(plan.Namespace)
 	if err != nil {
-		rs.c.after(0, func() { done(err) })
+		rs.clock.After(0, func() { done(err) })
 		return
 	}
 	op := &resharding{
-		c:  rs.c,
-		id: rs.c.NewUUID(), request: plan, before: coll, uuid: coll.UUID, donors: rs.c.config.table(plan.Namespace).Owners(),
-		state: reshardUnused, started: rs.c.now(), done: []func(error){done},
+		rs: rs,
+		id: rs.ids.NewUUID(), request: plan, before: coll, uuid: coll.UUID, donors: rs.config.table(plan.Namespace).Owners(),
+		state: reshardUnused, started: rs.clock.Now(), done: []func(error){done},
 	}
-	for _, part := range rs.c.Statistics().Collection(plan.Namespace) {
+	for _, part := range rs.stats.Collection(plan.Namespace) {
 		op.bytes += part.Bytes
 	}
 	rs.dropResult(plan.Namespace)
@@ -149,8 +160,8 @@ func (rs *Reshardings) start(plan reshardPlan, done func(error)) {
 	counts := rs.counts[plan.Provenance]
 	counts.Started++
 	rs.counts[plan.Provenance] = counts
-	if err := rs.c.config.insert(configReshardings, op.doc()); err != nil {
-		rs.c.logger.Warn("resharding operation not written", "error", err)
+	if err := rs.config.insert(configReshardings, op.doc()); err != nil {
+		rs.logger.Warn("resharding operation not written", "error", err)
 	}
 	op.enter(reshardInitializing)
 	op.after(reshardStep, op.prepare)
@@ -161,27 +172,27 @@ func (rs *Reshardings) start(plan reshardPlan, done func(error)) {
 // the operation does not wait for them.
 func (op *resharding) after(d time.Duration, step func()) {
 	run := func() {
-		if op.c.reshardings.underWay[op.request.Namespace] != op {
+		if op.rs.underWay[op.request.Namespace] != op {
 			return // a step before this one has panicked
 		}
-		if err := op.c.faults.reachShards(configShard); err != nil {
+		if err := op.rs.faults.reachShards(configShard); err != nil {
 			op.tell(err)
 			op.after(time.Second, step)
 			return
 		}
 		step()
 	}
-	op.c.after(d, func() { op.c.attempt("a resharding", run, op.crash) })
+	op.rs.clock.After(d, func() { op.rs.clock.Attempt("a resharding", run, op.crash) })
 }
 
 // crash ends an operation one of whose steps has panicked.
 func (op *resharding) crash(err error) {
-	rs, ns := op.c.reshardings, op.request.Namespace
+	rs, ns := op.rs, op.request.Namespace
 	if rs.underWay[ns] != op {
 		return
 	}
 	op.aborted = err
-	op.c.attempt("the end of a resharding", op.abandon, func(error) {
+	op.rs.clock.Attempt("the end of a resharding", op.abandon, func(error) {
 		if rs.underWay[ns] == op {
 			delete(rs.underWay, ns)
 		}
@@ -203,7 +214,7 @@ func (op *resharding) prepare() {
 	if op.endEarly() {
 		return
 	}
-	for m := range op.c.migrations.underWay {
+	for m := range op.rs.migrations.underWay {
 		if m.req.Namespace == op.request.Namespace {
 			op.after(reshardStep, op.prepare)
 			return
@@ -218,8 +229,8 @@ func (op *resharding) clone() {
 		return
 	}
 	op.enter(reshardCloning)
-	takes := reshardStep + op.c.faults.transferTime(op.bytes, op.c.ShardIDs()...)
-	op.cloneEnds = op.c.now().Add(takes)
+	takes := reshardStep + op.rs.faults.transferTime(op.bytes, op.rs.shards.ids()...)
+	op.cloneEnds = op.rs.clock.Now().Add(takes)
 	op.after(takes, op.apply)
 }
 
@@ -232,8 +243,8 @@ func (op *resharding) apply() {
 	if op.state == reshardCloning {
 		op.enter(reshardApplying)
 	}
-	least := op.started.Add(op.c.parameters.Milliseconds("reshardingMinimumOperationDurationMillis"))
-	if wait := least.Sub(op.c.now()); wait > 0 && !op.forced {
+	least := op.started.Add(op.rs.parameters.Milliseconds("reshardingMinimumOperationDurationMillis"))
+	if wait := least.Sub(op.rs.clock.Now()); wait > 0 && !op.forced {
 		op.after(min(wait, time.Second), op.apply)
 		return
 	}
@@ -244,7 +255,7 @@ func (op *resharding) apply() {
 // endEarly ends an operation that was aborted or whose collection is
 // gone.
 func (op *resharding) endEarly() bool {
-	coll, ok, err := op.c.config.Tracked(op.request.Namespace)
+	coll, ok, err := op.rs.config.Tracked(op.request.Namespace)
 	switch {
 	case op.aborted != nil:
 	case err != nil:
@@ -282,34 +293,34 @@ func (op *resharding) commit() error {
 		return err
 	}
 	if plan.Provenance == ByReshard { // indexes may have come meanwhile
-		if err := op.c.reshardings.checkUniqueIndexes(plan.Namespace, plan.Pattern); err != nil {
+		if err := op.rs.checkUniqueIndexes(plan.Namespace, plan.Pattern); err != nil {
 			return err
 		}
 	}
-	at, epoch, uuid := op.c.Tick(), op.c.NewObjectID(), op.c.NewUUID()
-	table, err := op.c.config.tableOf(plan.Pattern, plan.Chunks, epoch, at)
+	at, epoch, uuid := op.rs.ids.Tick(), op.rs.ids.NewObjectID(), op.rs.ids.NewUUID()
+	table, err := op.rs.config.tableOf(plan.Pattern, plan.Chunks, epoch, at)
 	if err != nil {
 		return err
 	}
-	moved, err := op.c.reshardings.redistribute(op.before, table, uuid)
+	moved, err := op.rs.redistribute(op.before, table, uuid)
 	if err != nil {
 		return err
 	}
 	op.enter(reshardCommitting)
 	ns := plan.Namespace
-	for id, s := range op.c.shards {
+	for id, s := range op.rs.shards {
 		delete(s.colls, ns)
 		s.dropDeletions(ns)
 		if l := moved[id]; l != nil {
 			s.colls[ns] = l
 		}
 	}
-	op.c.config.setTable(ns, table)
-	if err := op.c.config.replaceZones(ns, plan.Zones); err != nil {
+	op.rs.config.setTable(ns, table)
+	if err := op.rs.config.replaceZones(ns, plan.Zones); err != nil {
 		return err
 	}
 	err = op.changeEntry(func(doc *bson.D) {
-		op.c.config.stamp(doc, epoch, at)
+		op.rs.config.stamp(doc, epoch, at)
 		set(doc, "uuid", uuid)
 		set(doc, "key", plan.Pattern.Doc())
 		set(doc, "unique", false)
@@ -322,9 +333,9 @@ func (op *resharding) commit() error {
 		return err
 	}
 	op.uuid = uuid
-	op.c.log.placement(ns, &uuid, at, table.Owners())
+	op.rs.log.placement(ns, &uuid, at, table.Owners())
 	if plan.Provenance == ByReshard {
-		op.c.changes.note(Change{Kind: ChangeReshard, Namespace: ns, UUID: &op.before.UUID, Operation: bson.D{
+		op.rs.changes.note(Change{Kind: ChangeReshard, Namespace: ns, UUID: &op.before.UUID, Operation: bson.D{
 			{Key: "reshardUUID", Value: uuid}, {Key: "shardKey", Value: plan.Pattern.Doc()},
 			{Key: "oldShardKey", Value: op.before.Pattern.Doc()}, {Key: "unique", Value: false}}})
 	}
@@ -335,10 +346,10 @@ func (op *resharding) commit() error {
 // have been taken out of the catalog by hand.
 func (op *resharding) checkShards() error {
 	for _, chunk := range op.request.Chunks {
-		if _, err := op.c.config.ShardByID(string(chunk.Shard)); err != nil {
+		if _, err := op.rs.config.ShardByID(string(chunk.Shard)); err != nil {
 			return err
 		}
-		if op.c.shards[chunk.Shard] == nil {
+		if op.rs.shards[chunk.Shard] == nil {
 			return mongoerr.New(mongoerr.ShardNotFound, "Shard %s not found", chunk.Shard)
 		}
 	}
@@ -362,8 +373,8 @@ func (rs *Reshardings) willOwn(id catalog.ShardID) (n int64) {
 func (rs *Reshardings) redistribute(coll catalog.Collection, table *catalog.RoutingTable,
 	uuid bson.Binary) (map[catalog.ShardID]*localCollection, error) {
 	var like *localCollection
-	for _, id := range rs.c.config.table(coll.Namespace).Owners() {
-		if like = rs.c.shards[id].colls[coll.Namespace]; like != nil {
+	for _, id := range rs.config.table(coll.Namespace).Owners() {
+		if like = rs.shards[id].colls[coll.Namespace]; like != nil {
 			break
 		}
 	}
@@ -373,14 +384,14 @@ func (rs *Reshardings) redistribute(coll catalog.Collection, table *catalog.Rout
 	like = &localCollection{uuid: uuid, options: like.options, docs: like.docs}
 	moved := make(map[catalog.ShardID]*localCollection)
 	for _, id := range table.Owners() {
-		moved[id] = rs.c.collections.emptyLike(coll.Namespace, like, id)
+		moved[id] = rs.collections.emptyLike(coll.Namespace, like, id)
 		if _, ok := moved[id].keyIndex(table.Pattern()); !ok {
 			if err := moved[id].makeKeyIndex(table.Pattern(), false); err != nil {
 				return nil, err
 			}
 		}
 	}
-	for doc := range rs.c.Documents(coll.Namespace, nil) {
+	for doc := range rs.locator.documents(coll.Namespace, nil) {
 		key, err := table.Pattern().DocumentKey(doc)
 		if err != nil {
 			return nil, err
@@ -398,7 +409,7 @@ func (rs *Reshardings) redistribute(coll catalog.Collection, table *catalog.Rout
 func (rs *Reshardings) spreadVirtual(coll catalog.Collection, table *catalog.RoutingTable,
 	moved map[catalog.ShardID]*localCollection) {
 	var docs, bytes int64
-	for _, s := range rs.c.shards {
+	for _, s := range rs.shards {
 		if l := s.colls[coll.Namespace]; l != nil {
 			docs, bytes = docs+l.virtual.docs, bytes+l.virtual.bytes
 		}
@@ -416,7 +427,7 @@ func (rs *Reshardings) spreadVirtual(coll catalog.Collection, table *catalog.Rou
 
 // close ends the operation and tells those who wait.
 func (op *resharding) close(err error) {
-	delete(op.c.reshardings.underWay, op.request.Namespace)
+	delete(op.rs.underWay, op.request.Namespace)
 	op.count(err)
 	if op.request.UserID != nil {
 		op.enter(reshardQuiesced)
@@ -434,7 +445,7 @@ func (rs *Reshardings) run(ctx context.Context, deadline time.Time, plan reshard
 	var result error
 	ended := false
 	rs.start(plan, func(err error) { result, ended = err, true })
-	if err := rs.c.Await(ctx, deadline, func() bool { return ended }); err != nil {
+	if err := rs.clock.Await(ctx, deadline, func() bool { return ended }); err != nil {
 		return err
 	}
 	return result
@@ -454,11 +465,11 @@ func (rs *Reshardings) Abort(ctx context.Context, deadline time.Time, ns string,
 		return mongoerr.New(mongoerr.ReshardCollectionCommitted,
 			"Can't abort resharding operation after it has been committed")
 	}
-	if err := rs.c.faults.reachShards(configShard); err != nil {
+	if err := rs.faults.reachShards(configShard); err != nil {
 		return err
 	}
 	op.aborted = mongoerr.New(mongoerr.ReshardCollectionAborted, "aborted")
-	return rs.c.Await(ctx, deadline, func() bool { return rs.underWay[ns] != op })
+	return rs.clock.Await(ctx, deadline, func() bool { return rs.underWay[ns] != op })
 }
 
 // Commit lets an operation finish as soon as its clone is complete.
@@ -471,7 +482,7 @@ func (rs *Reshardings) Commit(ns string) error {
 }
 
 func (rs *Reshardings) running(ns string) (*resharding, error) {
-	if _, ok, err := rs.c.config.Tracked(ns); err != nil || !ok {
+	if _, ok, err := rs.config.Tracked(ns); err != nil || !ok {
 		if err == nil {
 			err = mongoerr.New(mongoerr.NamespaceNotFound, "Namespace %s not found", ns)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/parameters"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -40,7 +41,7 @@ func TestParametersOfDefragmentationAndMigrations(t *testing.T) {
 		{"rangeDeleterBatchDelayMS", int32(20), []any{-1}, 0, false},
 		{"disableResumableRangeDeleter", false, nil, true, true},
 	} {
-		p := mock.NewParameters(catalog.Release80)
+		p := parameters.New(catalog.Release80)
 		value, runtime, known := p.Value(tt.name)
 		if !known || value != tt.value || runtime == tt.atStart {
 			t.Errorf("%s: %v, known %v, at run time %v; want %v", tt.name, value, known, runtime, tt.value)

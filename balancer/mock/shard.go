@@ -198,16 +198,6 @@ func (l *localCollection) scanRange(p catalog.KeyPattern, min, max catalog.Key) 
 	}
 }
 
-// ShardIDs lists the shards in catalog order.
-func (c *Cluster) ShardIDs() []catalog.ShardID { return slices.Sorted(maps.Keys(c.shards)) }
-
-// ShardCount returns the number of shards. It takes the lock.
-func (c *Cluster) ShardCount() int {
-	c.Lock()
-	defer c.Unlock()
-	return len(c.shards)
-}
-
 // shardCounters are what a shard counts of its migrations since it began
 // (shardingStatistics of serverStatus, rules/02-migration-and-metadata §8).
 type shardCounters struct {
@@ -253,9 +243,9 @@ func (m *migration) countEnd(now time.Time, err error) {
 
 // Migrations returns a shard's counters of migrations and range deletions,
 // under their names in serverStatus.
-func (st Statistics) Migrations(id catalog.ShardID) bson.D {
+func (st *Statistics) Migrations(id catalog.ShardID) bson.D {
 	var n shardCounters // of a config server that is no shard, nothing
-	if s := st.c.shards[id]; s != nil {
+	if s := st.shards[id]; s != nil {
 		n = s.counters
 	}
 	return bson.D{
@@ -280,7 +270,7 @@ func (st Statistics) Migrations(id catalog.ShardID) bson.D {
 		{Key: "countDonorMoveChunkLockTimeout", Value: int64(0)},
 		{Key: "countDonorMoveChunkAbortConflictingIndexOperation", Value: n.donorAbortedByIndex},
 		{Key: "unfinishedMigrationFromPreviousPrimary", Value: int64(0)},
-		{Key: "chunkMigrationConcurrency", Value: int32(st.c.parameters.Int("chunkMigrationConcurrency"))},
+		{Key: "chunkMigrationConcurrency", Value: int32(st.parameters.Int("chunkMigrationConcurrency"))},
 		{Key: "unauthorizedDirectShardOps", Value: int64(0)},
 	}
 }
@@ -288,7 +278,7 @@ func (st Statistics) Migrations(id catalog.ShardID) bson.D {
 // Section returns what a shard's serverStatus shows of the migration that it
 // takes part in; nil without one.
 func (ms *Migrations) Section(id catalog.ShardID) bson.D {
-	s := ms.c.shards[id]
+	s := ms.shards[id]
 	if s == nil || s.busy == nil {
 		return nil
 	}
@@ -299,4 +289,49 @@ func (ms *Migrations) Section(id catalog.ShardID) bson.D {
 		{Key: "chunk", Value: bson.D{{Key: "min", Value: orEmpty(m.req.Min)}, {Key: "max", Value: orEmpty(m.req.Max)}}},
 		{Key: "collection", Value: m.req.Namespace},
 	}
+}
+
+// shardSet is the shards of the cluster, by id.
+type shardSet map[catalog.ShardID]*shard
+
+// ids lists the shards in catalog order.
+func (set shardSet) ids() []catalog.ShardID { return slices.Sorted(maps.Keys(set)) }
+
+func (set shardSet) names() []string {
+	var names []string
+	for _, id := range set.ids() {
+		names = append(names, string(id))
+	}
+	return names
+}
+
+// has reports whether a shard is one of the cluster still, and not a former one.
+func (set shardSet) has(s *shard) bool { return set[s.id] == s }
+
+// member returns a collection on a shard; nil when either is missing.
+func (set shardSet) member(id catalog.ShardID, ns string) *localCollection {
+	if s := set[id]; s != nil {
+		return s.colls[ns]
+	}
+	return nil
+}
+
+// anyDown reports whether a shard has crashed.
+func (set shardSet) anyDown() bool {
+	for _, s := range set {
+		if s.down {
+			return true
+		}
+	}
+	return false
+}
+
+// ShardIDs lists the shards in catalog order.
+func (c *Cluster) ShardIDs() []catalog.ShardID { return c.shards.ids() }
+
+// ShardCount returns the number of shards. It takes the lock.
+func (c *Cluster) ShardCount() int {
+	c.clock.Lock()
+	defer c.clock.Unlock()
+	return len(c.shards)
 }

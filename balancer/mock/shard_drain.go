@@ -58,7 +58,7 @@ func (mb *Membership) removeStep(shard catalog.Shard) (Removal, error) {
 
 // checkRemoval runs the checks that every call repeats.
 func (mb *Membership) checkRemoval(shard catalog.Shard) error {
-	shards, err := mb.c.config.Shards()
+	shards, err := mb.config.Shards()
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (mb *Membership) checkRemoval(shard catalog.Shard) error {
 		return mongoerr.New(mongoerr.IllegalOperation, "Operation not allowed because it would remove the last shard")
 	}
 	for _, zone := range shard.Zones {
-		if mb.c.config.zoneMembers(zone) == 1 && mb.c.config.zoneInUse(zone) {
+		if mb.config.zoneMembers(zone) == 1 && mb.config.zoneInUse(zone) {
 			return mongoerr.New(mongoerr.ZoneStillInUse, "Cannot remove shard %s because it is the only shard of zone %s, "+
 				"which has ranges", shard.ID, zone)
 		}
@@ -88,26 +88,26 @@ func (cfg *ConfigDB) databasesOn(id catalog.ShardID) []string {
 
 // finishRemoval takes an empty shard out. Its process keeps what it holds.
 func (mb *Membership) finishRemoval(shard catalog.Shard) error {
-	mb.c.config.remove(configShards, string(shard.ID))
+	mb.config.remove(configShards, string(shard.ID))
 	if shard.ID != configShard {
-		mb.removed[shard.Host] = mb.c.shards[shard.ID]
+		mb.removed[shard.Host] = mb.shards[shard.ID]
 	}
-	delete(mb.c.shards, shard.ID)
-	at := mb.c.Tick()
-	rest, err := mb.c.config.Shards()
+	delete(mb.shards, shard.ID)
+	at := mb.ids.Tick()
+	rest, err := mb.config.Shards()
 	if err != nil {
 		return err
 	}
-	if _, err := mb.c.config.modify(configShards, string(rest[0].ID),
+	if _, err := mb.config.modify(configShards, string(rest[0].ID),
 		func(doc *bson.D) { set(doc, "topologyTime", at) }); err != nil {
 		return err
 	}
-	found, err := mb.c.config.modify(configRemovals, lastRemoval, func(doc *bson.D) { set(doc, "timestamp", at) })
+	found, err := mb.config.modify(configRemovals, lastRemoval, func(doc *bson.D) { set(doc, "timestamp", at) })
 	if err == nil && !found {
-		err = mb.c.config.insert(configRemovals, bson.D{{Key: "_id", Value: lastRemoval}, {Key: "timestamp", Value: at}})
+		err = mb.config.insert(configRemovals, bson.D{{Key: "_id", Value: lastRemoval}, {Key: "timestamp", Value: at}})
 	}
 	mb.noteCount()
-	mb.c.log.change(configShard, "removeShard", "", bson.D{{Key: "shard", Value: string(shard.ID)}})
+	mb.log.change(configShard, "removeShard", "", bson.D{{Key: "shard", Value: string(shard.ID)}})
 	return err
 }
 
@@ -131,7 +131,7 @@ func (mb *Membership) RemoveConfigShard() (Removal, error) {
 // cleanConfigShard waits until a drained config server holds nothing of the
 // users any more: it stays a member of the cluster, so what it holds must go.
 func (mb *Membership) cleanConfigShard(r *Removal) {
-	s := mb.c.shards[configShard]
+	s := mb.shards[configShard]
 	r.PendingDeletions = int64(len(s.deletions))
 	for _, ns := range slices.Sorted(maps.Keys(s.colls)) {
 		if docs, _ := s.colls[ns].counts(); docs > 0 && r.FirstNonEmpty == "" {
@@ -147,7 +147,7 @@ func (mb *Membership) cleanConfigShard(r *Removal) {
 // ShardToDrain finds a shard by its id, connection string or host. The config
 // server is drained by commands of its own.
 func (mb *Membership) ShardToDrain(name string) (catalog.Shard, error) {
-	shard, err := mb.c.config.FindShard(name)
+	shard, err := mb.config.FindShard(name)
 	if err == nil && shard.ID == configShard {
 		err = mongoerr.New(mongoerr.IllegalOperation, "Cannot remove a config shard with removeShard: use "+
 			"transitionToDedicatedConfigServer")
@@ -157,7 +157,7 @@ func (mb *Membership) ShardToDrain(name string) (catalog.Shard, error) {
 
 // ConfigShardToDrain returns the config server as a shard; 70 when it is none.
 func (mb *Membership) ConfigShardToDrain() (catalog.Shard, error) {
-	return mb.c.config.ShardByID(string(configShard))
+	return mb.config.ShardByID(string(configShard))
 }
 
 // StartDraining marks a shard as draining, from when on the balancer empties
@@ -166,11 +166,11 @@ func (mb *Membership) StartDraining(shard catalog.Shard) error {
 	if err := mb.checkRemoval(shard); err != nil || shard.Draining {
 		return err
 	}
-	if _, err := mb.c.config.modify(configShards, string(shard.ID),
+	if _, err := mb.config.modify(configShards, string(shard.ID),
 		func(doc *bson.D) { set(doc, "draining", true) }); err != nil {
 		return err
 	}
-	mb.c.log.change(configShard, "removeShard.start", "", bson.D{{Key: "shard", Value: string(shard.ID)}})
+	mb.log.change(configShard, "removeShard.start", "", bson.D{{Key: "shard", Value: string(shard.ID)}})
 	return nil
 }
 
@@ -179,17 +179,17 @@ func (mb *Membership) StopDraining(shard catalog.Shard) error {
 	if !shard.Draining {
 		return nil
 	}
-	_, err := mb.c.config.modify(configShards, string(shard.ID), func(doc *bson.D) { unset(doc, "draining") })
+	_, err := mb.config.modify(configShards, string(shard.ID), func(doc *bson.D) { unset(doc, "draining") })
 	return err
 }
 
 // DrainingStatus returns what a shard still has, and what reshardings under way
 // will give it.
 func (mb *Membership) DrainingStatus(shard catalog.Shard) Removal {
-	r := Removal{Shard: shard.ID, Databases: mb.c.config.databasesOn(shard.ID),
-		Collections: mb.c.config.unshardedOn(shard.ID)}
-	r.Chunks = mb.c.reshardings.willOwn(shard.ID)
-	for _, table := range mb.c.config.allTables() {
+	r := Removal{Shard: shard.ID, Databases: mb.config.databasesOn(shard.ID),
+		Collections: mb.config.unshardedOn(shard.ID)}
+	r.Chunks = mb.reshardings.willOwn(shard.ID)
+	for _, table := range mb.config.allTables() {
 		r.Chunks += int64(table.Count(shard.ID))
 		r.JumboChunks += int64(table.JumboCount(shard.ID))
 	}

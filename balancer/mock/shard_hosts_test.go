@@ -23,8 +23,8 @@ func TestMadeUpHostsNeverCollide(t *testing.T) {
 	if err := c.ListenAt(map[catalog.ShardID]string{"c": "127.0.0.1:27020"}); err != nil {
 		t.Fatal(err)
 	}
-	c.Lock()
-	defer c.Unlock()
+	c.clock.Lock()
+	defer c.clock.Unlock()
 	c.membership.removed["rs7/"+nowhere+":27026"] = newShard("gone")
 	for range 4 {
 		if _, err := c.Membership().Grow(NewShard{}); err != nil {

@@ -3,21 +3,28 @@ package mock
 import (
 	"bytes"
 	"context"
+	"math"
 	"slices"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/clock"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
 )
 
 // RangeDeleter deletes what shards hold and do not own.
-type RangeDeleter struct{ c *Cluster }
+type RangeDeleter struct {
+	*setup
+	clock  *clock.Clock
+	faults *Faults
+	shards shardSet
+}
 
 // RangeDeleter is that of the cluster.
-func (c *Cluster) RangeDeleter() RangeDeleter { return RangeDeleter{c} }
+func (c *Cluster) RangeDeleter() *RangeDeleter { return c.deleter }
 
 type whenToDelete uint8
 
@@ -72,17 +79,17 @@ func (s *shard) removeDeletion(task *rangeDeletion) {
 
 // schedule makes a task ready: a delayed one waits, so that queries
 // that still read the range can end.
-func (rd RangeDeleter) schedule(s *shard, task *rangeDeletion) {
+func (rd *RangeDeleter) schedule(s *shard, task *rangeDeletion) {
 	var delay time.Duration
 	if task.when == deletionDelayed {
-		delay = rd.c.parameters.Seconds("orphanCleanupDelaySecs")
+		delay = rd.parameters.Seconds("orphanCleanupDelaySecs")
 	}
 	rd.delete(s, task, delay, nil)
 }
 
 // delete deletes a task's documents in batches, removes the task and
 // calls then, if there is one.
-func (rd RangeDeleter) delete(s *shard, task *rangeDeletion, delay time.Duration, then func()) {
+func (rd *RangeDeleter) delete(s *shard, task *rangeDeletion, delay time.Duration, then func()) {
 	rd.after(delay, s, task, then)
 }
 
@@ -91,9 +98,9 @@ const deletionRetry = time.Minute
 
 // after deletes the next batch in d. Should that panic, whoever waits goes on,
 // and the task is tried again later.
-func (rd RangeDeleter) after(d time.Duration, s *shard, task *rangeDeletion, then func()) {
-	rd.c.after(d, func() {
-		rd.c.attempt("a range deletion", func() { rd.deleteBatch(s, task, then) }, func(error) {
+func (rd *RangeDeleter) after(d time.Duration, s *shard, task *rangeDeletion, then func()) {
+	rd.clock.After(d, func() {
+		rd.clock.Attempt("a range deletion", func() { rd.deleteBatch(s, task, then) }, func(error) {
 			rd.after(deletionRetry, s, task, nil)
 			if then != nil {
 				then()
@@ -102,7 +109,7 @@ func (rd RangeDeleter) after(d time.Duration, s *shard, task *rangeDeletion, the
 	})
 }
 
-func (rd RangeDeleter) deleteBatch(s *shard, task *rangeDeletion, then func()) {
+func (rd *RangeDeleter) deleteBatch(s *shard, task *rangeDeletion, then func()) {
 	if s.down {
 		rd.after(deletionPoll, s, task, then)
 		return
@@ -115,12 +122,12 @@ func (rd RangeDeleter) deleteBatch(s *shard, task *rangeDeletion, then func()) {
 	}
 	task.orphans = max(0, task.orphans-int64(deleted))
 	if deleted > 0 {
-		rd.after(rd.c.parameters.Milliseconds("rangeDeleterBatchDelayMS"), s, task, then)
+		rd.after(rd.parameters.Milliseconds("rangeDeleterBatchDelayMS"), s, task, then)
 		return
 	}
 	// The task goes when a majority of the shard's nodes has deleted the range.
-	if behind := rd.c.faults.behind(s.id); behind > 0 {
-		rd.c.after(behind, func() { s.endDeletion(task, then) })
+	if behind := rd.faults.behind(s.id); behind > 0 {
+		rd.clock.After(behind, func() { s.endDeletion(task, then) })
 		return
 	}
 	s.endDeletion(task, then)
@@ -134,8 +141,8 @@ func (s *shard) endDeletion(task *rangeDeletion, then func()) {
 }
 
 // ScheduledDeletions counts the range deletion tasks of a shard.
-func (st Statistics) ScheduledDeletions(id catalog.ShardID) int {
-	return len(st.c.shards[id].deletions)
+func (st *Statistics) ScheduledDeletions(id catalog.ShardID) int {
+	return len(st.shards[id].deletions)
 }
 
 // PendingDeletion is a range deletion task as a shard keeps it.
@@ -152,8 +159,8 @@ type PendingDeletion struct {
 }
 
 // Tasks lists a shard's tasks, in the order they were made.
-func (rd RangeDeleter) Tasks(id catalog.ShardID) []PendingDeletion {
-	s := rd.c.shards[id]
+func (rd *RangeDeleter) Tasks(id catalog.ShardID) []PendingDeletion {
+	s := rd.shards[id]
 	if s == nil {
 		return nil
 	}
@@ -171,10 +178,10 @@ func (rd RangeDeleter) Tasks(id catalog.ShardID) []PendingDeletion {
 }
 
 // deleteSome deletes one batch and tells how many documents it held.
-func (rd RangeDeleter) deleteSome(s *shard, local *localCollection, task *rangeDeletion) int {
-	limit := int(rd.c.parameters.Int("rangeDeleterBatchSize"))
+func (rd *RangeDeleter) deleteSome(s *shard, local *localCollection, task *rangeDeletion) int {
+	limit := int(rd.parameters.Int("rangeDeleterBatchSize"))
 	if limit == 0 {
-		limit = maxInt32
+		limit = math.MaxInt32
 	}
 	if local.docs.Count() == 0 {
 		return 0 // as where its data are virtual
@@ -196,13 +203,13 @@ func (rd RangeDeleter) deleteSome(s *shard, local *localCollection, task *rangeD
 }
 
 // Await blocks until a shard has no range of a collection to delete.
-func (rd RangeDeleter) Await(ctx context.Context, deadline time.Time, id catalog.ShardID, ns string) error {
-	if rd.c.parameters.Int("disableResumableRangeDeleter") != 0 {
+func (rd *RangeDeleter) Await(ctx context.Context, deadline time.Time, id catalog.ShardID, ns string) error {
+	if rd.parameters.Int("disableResumableRangeDeleter") != 0 {
 		return mongoerr.New(mongoerr.ResumableRangeDeleterDisabled,
 			"Failing cleanupOrphaned because the disableResumableRangeDeleter server parameter is set to true")
 	}
-	return rd.c.Await(ctx, deadline, func() bool {
-		s := rd.c.shards[id]
+	return rd.clock.Await(ctx, deadline, func() bool {
+		s := rd.shards[id]
 		return s == nil || !slices.ContainsFunc(s.deletions,
 			func(task *rangeDeletion) bool { return task.coll.Namespace == ns })
 	})

@@ -10,16 +10,29 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/clock"
+	"shardsh/balancer/mock/ids"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mock/store/filter"
 	"shardsh/balancer/mongoerr"
 )
 
 // Statistics counts what shards and the config server hold.
-type Statistics struct{ c *Cluster }
+type Statistics struct {
+	*setup
+	addresses   *addresses
+	clock       *clock.Clock
+	collections *Collections
+	config      *ConfigDB
+	databases   *Databases
+	ids         *ids.Source
+	indexes     *Indexes
+	locator     *locator
+	shards      shardSet
+}
 
 // Statistics returns those of the cluster.
-func (c *Cluster) Statistics() Statistics { return Statistics{c} }
+func (c *Cluster) Statistics() *Statistics { return c.stats }
 
 // LocalStats is a collection on one shard: the fast counters, orphans and
 // virtual data included.
@@ -46,18 +59,18 @@ func (s LocalStats) IndexBytes() int64 { return int64(len(s.Indexes)) * StorageU
 
 // Collection asks the shards that own chunks of a collection, or the primary of an
 // untracked one. Config collections are on the config server.
-func (st Statistics) Collection(ns string) []LocalStats {
+func (st *Statistics) Collection(ns string) []LocalStats {
 	db, _, err := catalog.SplitNamespace(ns)
 	if err != nil {
 		return nil
 	}
-	if st.c.config.holds(ns) {
+	if st.config.holds(ns) {
 		return st.onConfigServer(ns)
 	}
 	var owners []catalog.ShardID
-	if table := st.c.config.table(ns); table != nil {
+	if table := st.config.table(ns); table != nil {
 		owners = table.Owners()
-	} else if primary, ok := st.c.config.Primary(db); ok {
+	} else if primary, ok := st.config.Primary(db); ok {
 		owners = []catalog.ShardID{primary}
 	}
 	var stats []LocalStats
@@ -71,25 +84,25 @@ func (st Statistics) Collection(ns string) []LocalStats {
 
 // onShard returns the counters of a collection on one shard, whether it owns
 // chunks or not. It is false when the shard has no such collection.
-func (st Statistics) onShard(id catalog.ShardID, ns string) (LocalStats, bool) {
-	l := st.c.member(id, ns)
+func (st *Statistics) onShard(id catalog.ShardID, ns string) (LocalStats, bool) {
+	l := st.shards.member(id, ns)
 	if l == nil {
 		return LocalStats{}, false
 	}
 	docs, bytes := l.counts()
 	return LocalStats{
-		Shard: id, Host: st.c.FirstMember(id), Docs: docs, Bytes: bytes,
-		Orphans: st.c.shards[id].orphans(ns), Indexes: indexNames(l.docs),
+		Shard: id, Host: st.addresses.firstMember(id), Docs: docs, Bytes: bytes,
+		Orphans: st.shards[id].orphans(ns), Indexes: indexNames(l.docs),
 		Capped: l.maxBytes > 0, MaxBytes: l.maxBytes, MaxDocs: l.maxDocs, Reads: l.reads, Writes: l.writes,
 	}, true
 }
 
 // Distribution is Stats, with the shards that own no chunk any more but hold
 // orphans.
-func (st Statistics) Distribution(ns string) []LocalStats {
+func (st *Statistics) Distribution(ns string) []LocalStats {
 	stats := st.Collection(ns)
-	for _, id := range st.c.ShardIDs() {
-		if slices.ContainsFunc(stats, func(s LocalStats) bool { return s.Shard == id }) || st.c.shards[id].orphans(ns) == 0 {
+	for _, id := range st.shards.ids() {
+		if slices.ContainsFunc(stats, func(s LocalStats) bool { return s.Shard == id }) || st.shards[id].orphans(ns) == 0 {
 			continue
 		}
 		if own, ok := st.onShard(id, ns); ok {
@@ -101,16 +114,16 @@ func (st Statistics) Distribution(ns string) []LocalStats {
 }
 
 // onConfigServer returns a collection that the config server holds.
-func (st Statistics) onConfigServer(ns string) []LocalStats {
+func (st *Statistics) onConfigServer(ns string) []LocalStats {
 	limit := cappedBytes(ns)
-	stats := LocalStats{Shard: configShard, Host: st.c.configHost, Capped: limit > 0, MaxBytes: limit}
-	switch docs := st.c.config.held(ns); {
+	stats := LocalStats{Shard: configShard, Host: st.addresses.configHost, Capped: limit > 0, MaxBytes: limit}
+	switch docs := st.config.held(ns); {
 	case ns == chunksNamespace:
-		for _, table := range st.c.config.allTables() {
+		for _, table := range st.config.allTables() {
 			stats.Docs += int64(table.Len())
 		}
 		stats.Bytes = stats.Docs * chunkBytes
-		for _, spec := range st.c.config.chunkForm().indexes() {
+		for _, spec := range st.config.chunkForm().indexes() {
 			stats.Indexes = append(stats.Indexes, spec.Name)
 		}
 	case docs == nil:
@@ -123,13 +136,6 @@ func (st Statistics) onConfigServer(ns string) []LocalStats {
 
 // chunkBytes is about what a document of config.chunks takes.
 const chunkBytes = 200
-
-// DefaultConfigServer is the config server's only member, as long as it does not
-// listen.
-const DefaultConfigServer = nowhere + ":27019"
-
-// ConfigServer returns the config server's connection string.
-func (c *Cluster) ConfigServer() string { return "cfg/" + c.configHost }
 
 // cappedBytes returns the limits of the config server's capped collections.
 func cappedBytes(ns string) int64 {
@@ -164,39 +170,18 @@ func indexNames(docs *store.Collection) []string {
 	return names
 }
 
-// FirstMember returns the host:port of a shard's first member.
-func (c *Cluster) FirstMember(id catalog.ShardID) string { return firstMember(c.HostOf(id)) }
-
-func firstMember(host string) string {
-	_, members, _ := strings.Cut(host, "/")
-	first, _, _ := strings.Cut(members, ",")
-	return first
-}
-
 // Home returns where a collection would be made: its database's primary, or any
 // shard while there is no database.
-func (st Statistics) Home(ns string) (catalog.ShardID, string) {
+func (st *Statistics) Home(ns string) (catalog.ShardID, string) {
 	db, _, _ := catalog.SplitNamespace(ns)
-	if st.c.config.holds(ns) {
-		return configShard, st.c.HostOf(configShard)
+	if st.config.holds(ns) {
+		return configShard, st.addresses.hostOf(configShard)
 	}
-	id, ok := st.c.config.Primary(db)
+	id, ok := st.config.Primary(db)
 	if !ok {
-		id = st.c.ShardIDs()[0]
+		id = st.shards.ids()[0]
 	}
-	return id, st.c.HostOf(id)
-}
-
-// HostOf returns a shard's connection string.
-func (c *Cluster) HostOf(id catalog.ShardID) string {
-	if id == configShard && c.shards[id] == nil {
-		return c.ConfigServer()
-	}
-	shard, err := c.config.ShardByID(string(id))
-	if err != nil {
-		return ""
-	}
-	return shard.Host
+	return id, st.addresses.hostOf(id)
 }
 
 // CollectionInfo is a collection as listCollections shows it.
@@ -208,27 +193,27 @@ type CollectionInfo struct {
 }
 
 // Collections lists a database's collections, by name.
-func (st Statistics) Collections(db string) []CollectionInfo {
+func (st *Statistics) Collections(db string) []CollectionInfo {
 	var infos []CollectionInfo
 	if onConfigServer(db) {
-		for _, ns := range st.c.config.namespaces(db) {
+		for _, ns := range st.config.namespaces(db) {
 			infos = append(infos, CollectionInfo{
 				Name:    strings.TrimPrefix(ns, db+"."),
-				UUID:    st.c.config.uuid(ns),
+				UUID:    st.config.uuid(ns),
 				Options: configOptions(ns),
 			})
 		}
-		if coll, tracked, err := st.c.config.Tracked(sessionsNamespace); db == "config" && tracked && err == nil {
+		if coll, tracked, err := st.config.Tracked(sessionsNamespace); db == "config" && tracked && err == nil {
 			infos = append(infos, CollectionInfo{Name: strings.TrimPrefix(sessionsNamespace, "config."), UUID: coll.UUID,
 				Options: bson.D{}})
 			slices.SortFunc(infos, func(a, b CollectionInfo) int { return cmp.Compare(a.Name, b.Name) })
 		}
 		return infos
 	}
-	for _, ns := range st.c.Databases().Namespaces(db) {
+	for _, ns := range st.databases.Namespaces(db) {
 		info := CollectionInfo{Name: strings.TrimPrefix(ns, db+"."), Options: bson.D{}}
-		for _, id := range st.c.ShardIDs() {
-			if l := st.c.shards[id].colls[ns]; l != nil {
+		for _, id := range st.shards.ids() {
+			if l := st.shards[id].colls[ns]; l != nil {
 				info.UUID = l.uuid
 				if l.options != nil {
 					info.Options = l.options
@@ -238,7 +223,7 @@ func (st Statistics) Collections(db string) []CollectionInfo {
 		}
 		infos = append(infos, info)
 	}
-	for ns, v := range st.c.collections.views {
+	for ns, v := range st.collections.views {
 		if strings.HasPrefix(ns, db+".") {
 			options := bson.D{{Key: "viewOn", Value: v.On}, {Key: "pipeline", Value: v.Pipeline}}
 			infos = append(infos, CollectionInfo{Name: strings.TrimPrefix(ns, db+"."), Options: options, View: true})
@@ -298,20 +283,20 @@ func orEmpty(doc bson.Raw) bson.Raw {
 
 // ownedBytes asks every shard for the bytes it owns of a collection. The answer takes
 // the place of another one, if there is one.
-func (st Statistics) ownedBytes(coll catalog.Collection, sizes map[catalog.ShardID]int64) map[catalog.ShardID]int64 {
+func (st *Statistics) ownedBytes(coll catalog.Collection, sizes map[catalog.ShardID]int64) map[catalog.ShardID]int64 {
 	if clear(sizes); sizes == nil {
-		sizes = make(map[catalog.ShardID]int64, len(st.c.shards))
+		sizes = make(map[catalog.ShardID]int64, len(st.shards))
 	}
-	for id, s := range st.c.shards {
+	for id, s := range st.shards {
 		sizes[id] = s.ownedBytes(coll.Namespace, coll.UUID)
 	}
 	return sizes
 }
 
 // markFull fills in what shards with a limit hold (rules/01-rounds-and-settings §3.1).
-func (st Statistics) markFull(shards []catalog.Shard) {
+func (st *Statistics) markFull(shards []catalog.Shard) {
 	for i, s := range shards {
-		if local := st.c.shards[s.ID]; s.MaxSizeMB > 0 && local != nil {
+		if local := st.shards[s.ID]; s.MaxSizeMB > 0 && local != nil {
 			shards[i].SizeMB = local.totalBytes() / 1024 / 1024
 		}
 	}
@@ -324,36 +309,28 @@ const ConfigServerID = configShard
 // what a client sees that connects to the shard and not to a router. The config
 // server holds the config and admin databases.
 func (rq *Request) MemberReads(id catalog.ShardID, ns string, filter *filter.Filter) ([]Read, error) {
-	if id == configShard && rq.c.config.holds(ns) {
+	if id == configShard && rq.env.config.holds(ns) {
 		return rq.Reads(ns, filter)
 	}
-	l := rq.c.member(id, ns)
+	l := rq.env.shards.member(id, ns)
 	if l == nil {
 		return nil, nil
 	}
-	return []Read{rq.c.captured(target{docs: l.docs, shard: rq.c.shards[id], local: l})}, nil
+	return []Read{rq.env.locator.captured(target{docs: l.docs, shard: rq.env.shards[id], local: l})}, nil
 }
 
 // OwnRead is the read of documents that a member shows and the cluster does not
 // keep.
 func (rq *Request) OwnRead(id catalog.ShardID, docs *store.Collection) Read {
-	r := rq.c.captured(target{docs: docs})
-	r.Shard, r.Host = id, rq.c.HostOf(id)
+	r := rq.env.locator.captured(target{docs: docs})
+	r.Shard, r.Host = id, rq.env.addresses.hostOf(id)
 	return r
-}
-
-// member returns a collection on a shard; nil when either is missing.
-func (c *Cluster) member(id catalog.ShardID, ns string) *localCollection {
-	if s := c.shards[id]; s != nil {
-		return s.colls[ns]
-	}
-	return nil
 }
 
 // OnMember returns the counters of a collection on one shard, whether it owns
 // chunks or not. It is false when the shard has no such collection.
-func (st Statistics) OnMember(id catalog.ShardID, ns string) (LocalStats, bool) {
-	if id == configShard && st.c.config.holds(ns) {
+func (st *Statistics) OnMember(id catalog.ShardID, ns string) (LocalStats, bool) {
+	if id == configShard && st.config.holds(ns) {
 		if stats := st.onConfigServer(ns); len(stats) > 0 {
 			return stats[0], true
 		}
@@ -363,12 +340,12 @@ func (st Statistics) OnMember(id catalog.ShardID, ns string) (LocalStats, bool) 
 }
 
 // MemberNamespaces lists the collections of one shard in order.
-func (st Statistics) MemberNamespaces(id catalog.ShardID) []string {
+func (st *Statistics) MemberNamespaces(id catalog.ShardID) []string {
 	var own []string
 	if id == configShard {
-		own = slices.Concat(st.c.config.namespaces("admin"), st.c.config.namespaces("config"))
+		own = slices.Concat(st.config.namespaces("admin"), st.config.namespaces("config"))
 	}
-	if s := st.c.shards[id]; s != nil {
+	if s := st.shards[id]; s != nil {
 		own = append(own, slices.Sorted(maps.Keys(s.colls))...)
 	}
 	return own
@@ -376,11 +353,11 @@ func (st Statistics) MemberNamespaces(id catalog.ShardID) []string {
 
 // MemberIndexes returns the indexes of a collection on one shard. It is false
 // when the shard has no such collection.
-func (st Statistics) MemberIndexes(id catalog.ShardID, ns string) ([]store.IndexSpec, bool) {
-	if id == configShard && st.c.config.holds(ns) {
-		return st.c.Indexes().List(ns)
+func (st *Statistics) MemberIndexes(id catalog.ShardID, ns string) ([]store.IndexSpec, bool) {
+	if id == configShard && st.config.holds(ns) {
+		return st.indexes.List(ns)
 	}
-	l := st.c.member(id, ns)
+	l := st.shards.member(id, ns)
 	if l == nil {
 		return nil, false
 	}
@@ -389,11 +366,11 @@ func (st Statistics) MemberIndexes(id catalog.ShardID, ns string) ([]store.Index
 
 // MemberOptions returns the UUID and the options of a collection on one shard, or
 // on the config server. It is false when the member has no such collection.
-func (st Statistics) MemberOptions(id catalog.ShardID, ns string) (bson.Binary, bson.D, bool) {
-	if id == configShard && st.c.config.holds(ns) {
-		return st.c.config.uuid(ns), configOptions(ns), true
+func (st *Statistics) MemberOptions(id catalog.ShardID, ns string) (bson.Binary, bson.D, bool) {
+	if id == configShard && st.config.holds(ns) {
+		return st.config.uuid(ns), configOptions(ns), true
 	}
-	l := st.c.member(id, ns)
+	l := st.shards.member(id, ns)
 	switch {
 	case l == nil: // one of the member's own
 		return bson.Binary{}, configOptions(ns), false
@@ -404,8 +381,8 @@ func (st Statistics) MemberOptions(id catalog.ShardID, ns string) (bson.Binary, 
 }
 
 // RangeDeletions counts the ranges that a shard has still to delete.
-func (st Statistics) RangeDeletions(id catalog.ShardID) int {
-	if s := st.c.shards[id]; s != nil {
+func (st *Statistics) RangeDeletions(id catalog.ShardID) int {
+	if s := st.shards[id]; s != nil {
 		return len(s.deletions)
 	}
 	return 0

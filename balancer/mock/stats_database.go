@@ -30,7 +30,7 @@ const shardCatalogBytes = 22 * StorageUnit
 
 // Databases lists the databases that hold data, by name. admin and config are
 // always there.
-func (st Statistics) Databases() []DatabaseSize {
+func (st *Statistics) Databases() []DatabaseSize {
 	sizes := map[string]*DatabaseSize{}
 	add := func(name string, id catalog.ShardID, bytes int64) {
 		if sizes[name] == nil {
@@ -42,19 +42,19 @@ func (st Statistics) Databases() []DatabaseSize {
 	}
 	for _, name := range []string{"admin", "config"} {
 		bytes := int64(0)
-		for _, ns := range st.c.config.namespaces(name) {
+		for _, ns := range st.config.namespaces(name) {
 			for _, part := range st.onConfigServer(ns) {
 				bytes += part.Stored() + part.IndexBytes()
 			}
 		}
 		add(name, configShard, bytes)
 	}
-	for _, id := range st.c.ShardIDs() {
+	for _, id := range st.shards.ids() {
 		local := map[string]int64{"config": shardCatalogBytes}
 		if id == configShard { // the config server, counted already
 			delete(local, "config")
 		}
-		for ns := range st.c.shards[id].colls {
+		for ns := range st.shards[id].colls {
 			part, _ := st.onShard(id, ns)
 			local[databaseOf(ns)] += part.Stored() + part.IndexBytes()
 		}
@@ -88,9 +88,9 @@ func (cfg *ConfigDB) TopologyTime() bson.Timestamp {
 }
 
 // CountViews counts the views of a database.
-func (st Statistics) CountViews(db string) int64 {
+func (st *Statistics) CountViews(db string) int64 {
 	n := int64(0)
-	for ns := range st.c.collections.views {
+	for ns := range st.collections.views {
 		if databaseOf(ns) == db {
 			n++
 		}
@@ -123,7 +123,7 @@ type SizeRequest struct {
 
 // RangeSize counts documents and bytes on the shards that own chunks; orphans
 // count too (rules/03-commands §1.8).
-func (st Statistics) RangeSize(req SizeRequest) (docs, bytes int64, err error) {
+func (st *Statistics) RangeSize(req SizeRequest) (docs, bytes int64, err error) {
 	pattern, err := st.sizePattern(req)
 	if err != nil {
 		return 0, 0, err
@@ -154,8 +154,8 @@ func (st Statistics) RangeSize(req SizeRequest) (docs, bytes int64, err error) {
 }
 
 // sizePattern returns the order that the range is in.
-func (st Statistics) sizePattern(req SizeRequest) (catalog.KeyPattern, error) {
-	coll, sharded, err := st.c.config.shardedEntry(req.Namespace)
+func (st *Statistics) sizePattern(req SizeRequest) (catalog.KeyPattern, error) {
+	coll, sharded, err := st.config.shardedEntry(req.Namespace)
 	if err != nil {
 		return catalog.KeyPattern{}, err
 	}
@@ -174,10 +174,10 @@ func (st Statistics) sizePattern(req SizeRequest) (catalog.KeyPattern, error) {
 
 // rangeOn counts what one shard, or the config server, has of a range. Without
 // an index that begins with the key it can't.
-func (st Statistics) rangeOn(part LocalStats, ns string, pattern catalog.KeyPattern, lower, upper catalog.Key) (docs,
+func (st *Statistics) rangeOn(part LocalStats, ns string, pattern catalog.KeyPattern, lower, upper catalog.Key) (docs,
 	bytes int64, err error) {
-	l := st.c.member(part.Shard, ns)
-	if held := st.c.config.held(ns); l == nil && held != nil {
+	l := st.shards.member(part.Shard, ns)
+	if held := st.config.held(ns); l == nil && held != nil {
 		l = &localCollection{docs: held}
 	}
 	noIndex := mongoerr.New(mongoerr.OperationFailed, "couldn't find valid index containing key pattern: %s",

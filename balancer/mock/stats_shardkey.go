@@ -57,7 +57,7 @@ type keyed struct {
 
 // AnalyzeKey looks at the documents of a collection by a shard key. rate is the
 // part of them to look at. It is nil without an index that serves the key.
-func (st Statistics) AnalyzeKey(ns string, key bson.Raw, rate func(docs int64) float64) (*KeyCharacteristics, error) {
+func (st *Statistics) AnalyzeKey(ns string, key bson.Raw, rate func(docs int64) float64) (*KeyCharacteristics, error) {
 	pattern, err := catalog.ParseKeyPattern(key)
 	if err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func (st Statistics) AnalyzeKey(ns string, key bson.Raw, rate func(docs int64) f
 		return nil, nil
 	}
 	result.Unique = index.Unique && len(fieldNames(index.Key)) == pattern.Len()
-	_, result.Sharded, err = st.c.config.shardedEntry(ns)
+	_, result.Sharded, err = st.config.shardedEntry(ns)
 	if err != nil {
 		return nil, err
 	}
@@ -118,8 +118,8 @@ func withoutHash(p catalog.KeyPattern) (catalog.KeyPattern, error) {
 }
 
 // supporting finds an index that begins with the key, hashed or not.
-func (st Statistics) supporting(ns string, patterns ...catalog.KeyPattern) (store.IndexSpec, bool) {
-	specs, _ := st.c.Indexes().List(ns)
+func (st *Statistics) supporting(ns string, patterns ...catalog.KeyPattern) (store.IndexSpec, bool) {
+	specs, _ := st.indexes.List(ns)
 	for _, p := range patterns {
 		for _, spec := range specs {
 			if beginsWith(spec.Key, p) && !spec.Sparse && !spec.Partial() {
@@ -131,10 +131,10 @@ func (st Statistics) supporting(ns string, patterns ...catalog.KeyPattern) (stor
 }
 
 // keysOn reads the keys of one shard's documents, in the order of the keys.
-func (st Statistics) keysOn(ns string, id catalog.ShardID, p catalog.KeyPattern, rate float64) []keyed {
+func (st *Statistics) keysOn(ns string, id catalog.ShardID, p catalog.KeyPattern, rate float64) []keyed {
 	var keys []keyed
 	came, seen := 0, 0
-	for _, doc := range st.c.member(id, ns).docs.Scan() {
+	for _, doc := range st.shards.member(id, ns).docs.Scan() {
 		// Whole numbers are not what sums of fractions are.
 		if seen++; math.Floor(float64(seen)*rate+1e-9) == math.Floor(float64(seen-1)*rate+1e-9) {
 			continue
@@ -190,13 +190,13 @@ func (k *KeyCharacteristics) count(keys []keyed, p catalog.KeyPattern) {
 
 // KeyRanges cuts the keys of a collection into n ranges of about as many
 // documents each, and returns the bounds between them.
-func (st Statistics) KeyRanges(ns string, key bson.Raw, n int) ([]catalog.Key, error) {
+func (st *Statistics) KeyRanges(ns string, key bson.Raw, n int) ([]catalog.Key, error) {
 	pattern, err := catalog.ParseKeyPattern(key)
 	if err != nil {
 		return nil, err
 	}
 	var keys []catalog.Key
-	for doc := range st.c.Documents(ns, nil) {
+	for doc := range st.locator.documents(ns, nil) {
 		if key, err := pattern.DocumentKey(doc); err == nil {
 			keys = append(keys, key)
 		}
@@ -216,25 +216,25 @@ const configAnalyzers = "queryAnalyzers"
 
 // ConfigureAnalyzer writes a collection's entry of config.queryAnalyzers and
 // returns the configuration it had, nil without one.
-func (st Statistics) ConfigureAnalyzer(ns string, is bson.D) (was bson.D, err error) {
-	if old, ok := st.c.config.doc(configAnalyzers, ns); ok {
+func (st *Statistics) ConfigureAnalyzer(ns string, is bson.D) (was bson.D, err error) {
+	if old, ok := st.config.doc(configAnalyzers, ns); ok {
 		was = bson.D{{Key: "mode", Value: old.Lookup("mode")}}
 		if rate := old.Lookup("samplesPerSecond"); !rate.IsZero() {
 			was = append(was, bson.E{Key: "samplesPerSecond", Value: rate})
 		}
-		st.c.config.remove(configAnalyzers, ns)
+		st.config.remove(configAnalyzers, ns)
 	}
 	var uuid bson.Binary
 	for _, p := range st.Collection(ns) {
-		uuid = st.c.member(p.Shard, ns).uuid
+		uuid = st.shards.member(p.Shard, ns).uuid
 	}
-	now := bson.NewDateTimeFromTime(st.c.now())
+	now := bson.NewDateTimeFromTime(st.clock.Now())
 	entry := append(bson.D{{Key: "_id", Value: ns}, {Key: "collUuid", Value: uuid}}, is...)
 	if is[0].Value == "off" {
 		entry = append(entry, bson.E{Key: "stopTime", Value: now})
 	} else {
 		entry = append(entry, bson.E{Key: "startTime", Value: now})
 	}
-	st.c.Tick()
-	return was, st.c.config.insert(configAnalyzers, entry)
+	st.ids.Tick()
+	return was, st.config.insert(configAnalyzers, entry)
 }

@@ -50,9 +50,9 @@ func TestTrap27AverageIsTruncated(t *testing.T) {
 		if got := c.shards["B"].ownedBytes(exampleNS, coll.UUID); got != 0 {
 			t.Errorf("%s: %d bytes where there is no collection", tt.name, got)
 		}
-		c.Unlock()
+		c.clock.Unlock()
 		c.Close()
-		c.Lock()
+		c.clock.Lock()
 	}
 }
 

@@ -87,7 +87,7 @@ func (tb topologyBuilder) givenHosts(shards []TopologyShard) (*hosts, error) {
 }
 
 func (tb topologyBuilder) addShard(s TopologyShard) error {
-	doc := tb.c.config.newShardEntry(s.ID, s.Host, tb.c.Tick())
+	doc := tb.c.config.newShardEntry(s.ID, s.Host, tb.c.ids.Tick())
 	if s.Draining {
 		doc = append(doc, bson.E{Key: "draining", Value: true})
 	}
@@ -278,7 +278,7 @@ func boundOr(p catalog.KeyPattern, data json.RawMessage, otherwise catalog.Key) 
 
 func (tb topologyBuilder) shardAs(t TopologyCollection, p catalog.KeyPattern, built []builtChunk) error {
 	req := ShardRequest{Namespace: t.Namespace, Key: p.Doc(), Unique: t.Unique}
-	at, epoch := tb.c.Tick(), tb.c.NewObjectID()
+	at, epoch := tb.c.ids.Tick(), tb.c.ids.NewObjectID()
 	table, err := catalog.NewRoutingTable(p, epoch, at, tb.made(built, at))
 	if err != nil {
 		return fmt.Errorf("chunks: %w", err)
@@ -335,7 +335,7 @@ func (tb topologyBuilder) made(built []builtChunk, at bson.Timestamp) iter.Seq[c
 			b := &built[i]
 			history[0] = catalog.ChunkHistory{ValidAfter: at, Shard: b.shard}
 			if !yield(catalog.Chunk{
-				ID: tb.c.NewObjectID(), Min: b.min, Max: b.max, Shard: b.shard, Jumbo: b.jumbo,
+				ID: tb.c.ids.NewObjectID(), Min: b.min, Max: b.max, Shard: b.shard, Jumbo: b.jumbo,
 				Version: catalog.ChunkVersion{Major: 1, Minor: uint32(i)}, OnCurrentShardSince: at, History: history,
 			}) {
 				return

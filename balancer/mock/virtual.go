@@ -160,7 +160,7 @@ const virtualDocBytes = 1 << 10
 // SpreadVirtual adds virtual data to a sharded collection: it counts and moves as real
 // documents would, takes no memory and can't be read.
 func (cs *Collections) SpreadVirtual(ns string, f Fill) error {
-	coll, err := cs.c.config.Sharded(ns)
+	coll, err := cs.config.Sharded(ns)
 	if err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ func (cs *Collections) SpreadVirtual(ns string, f Fill) error {
 		total += w
 	}
 	upTo := func(n int64, at float64) int64 { return int64(math.Round(float64(n) * at / total)) }
-	for chunk := range cs.c.config.table(ns).All() {
+	for chunk := range cs.config.table(ns).All() {
 		w := weights[0]
 		weights = weights[1:]
 		part := extent{
@@ -191,7 +191,7 @@ func (cs *Collections) SpreadVirtual(ns string, f Fill) error {
 		if part.empty() {
 			continue
 		}
-		local := cs.c.shards[chunk.Shard].colls[ns]
+		local := cs.shards[chunk.Shard].colls[ns]
 		for _, had := range local.virtual.take(coll.Pattern, chunk.Min, chunk.Max) {
 			part.docs, part.bytes = part.docs+had.docs, part.bytes+had.bytes
 		}
@@ -202,7 +202,7 @@ func (cs *Collections) SpreadVirtual(ns string, f Fill) error {
 
 // weights says how much of the data each chunk gets, in key order.
 func (cs *Collections) weights(ns string, f Fill) ([]float64, error) {
-	table := cs.c.config.table(ns)
+	table := cs.config.table(ns)
 	weights := make([]float64, 0, table.Len())
 	switch {
 	case f.Skewed:
@@ -216,7 +216,7 @@ func (cs *Collections) weights(ns string, f Fill) ([]float64, error) {
 	var sum float64
 	for id, share := range f.Shares {
 		switch {
-		case cs.c.shards[id] == nil:
+		case cs.shards[id] == nil:
 			return nil, mongoerr.New(mongoerr.ShardNotFound, "Shard %s not found", id)
 		case share < 0 || math.IsNaN(share) || math.IsInf(share, 0):
 			return nil, mongoerr.New(mongoerr.BadValue, "the share of %s is below zero or no number", id)

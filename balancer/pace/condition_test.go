@@ -52,7 +52,7 @@ func TestConditionJudges(t *testing.T) {
 		{"lag>10", true, "lag 14s on s1/b:1 > 10s", nil},
 		{"lag > 14s", false, "", nil},
 		{"lag >= 14s", true, "lag 14s on s1/b:1 >= 14s", nil},
-		{"oplog < 24h", true, "oplog 2h0m0s on s1/a:1 < 24h0m0s", nil},
+		{"oplog < 24h", true, "oplog 2h on s1/a:1 < 24h", nil},
 		{"oplog <= 1h59m", false, "", nil},
 		{"lag < 3s", true, "lag 2s on s1/a:1 < 3s", nil}, // the one that is nearest to it
 		{"queue > 50 and lag > 10s", true, "queue 70 on s1/a:1 > 50, lag 14s on s1/b:1 > 10s", nil},

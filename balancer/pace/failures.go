@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/humanize"
 	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/policy"
 )
@@ -108,7 +109,7 @@ func (f *failures) obstacle(m Move, now time.Time) *obstacle {
 	if n > 1 {
 		times = fmt.Sprintf("%d failures in a row", n)
 	}
-	text := fmt.Sprintf("waiting %s after %s: %v", left.Round(time.Second), times, last)
+	text := fmt.Sprintf("waiting %s after %s: %v", humanize.Duration(left), times, last)
 	return &obstacle{reason: Failing, text: text, left: left, sure: true}
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/humanize"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -215,7 +216,7 @@ func (g *Gate) over(m Move) error {
 	case r.MaxBytes > 0 && next.Bytes > r.MaxBytes && !m.Stays:
 		return &OverError{fmt.Sprintf("the limit of %d bytes is reached", r.MaxBytes)}
 	case r.For > 0 && g.clock.Now().Sub(g.began) >= r.For:
-		return &OverError{fmt.Sprintf("the limit of %s is reached", r.For)}
+		return &OverError{fmt.Sprintf("the limit of %s is reached", humanize.Duration(r.For))}
 	}
 	return nil
 }
@@ -236,7 +237,8 @@ func (g *Gate) sleep(ctx context.Context, o *obstacle) error {
 	if g.rules.For > 0 {
 		ends := g.rules.For - g.clock.Now().Sub(g.began)
 		if o.sure && o.left >= ends && o.text != "" {
-			return &OverError{fmt.Sprintf("nothing begins any more before the limit of %s: %s", g.rules.For, o.text)}
+			return &OverError{fmt.Sprintf("nothing begins any more before the limit of %s: %s",
+				humanize.Duration(g.rules.For), o.text)}
 		}
 		left = min(left, max(ends, 0))
 	}

@@ -93,7 +93,7 @@ func TestLimits(t *testing.T) {
 		g = NewGate(Rules{For: time.Minute}, wall{})
 		mustEnter(t, g, a)
 		time.Sleep(time.Minute)
-		refused(t, g, a, "the limit of 1m0s is reached")
+		refused(t, g, a, "the limit of 1m is reached")
 	})
 }
 

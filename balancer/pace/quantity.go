@@ -2,10 +2,12 @@ package pace
 
 import (
 	"fmt"
-	"shardsh/balancer/timespan"
 	"strconv"
 	"strings"
 	"time"
+
+	"shardsh/balancer/humanize"
+	"shardsh/balancer/timespan"
 )
 
 // Quantity is something that a member tells of itself.
@@ -70,13 +72,9 @@ func parseValue(q Quantity, text string) (float64, error) {
 func (q Quantity) text(value float64) string {
 	switch units()[q] {
 	case seconds:
-		d := time.Duration(value * float64(time.Second))
-		if d > time.Second {
-			d = d.Round(time.Second)
-		}
-		return d.String()
+		return humanize.Duration(time.Duration(value * float64(time.Second)))
 	case share:
-		return strconv.FormatFloat(float64(int(value*1000+0.5))/10, 'f', -1, 64) + "%"
+		return humanize.Percent(value)
 	}
 	return strconv.FormatFloat(value, 'f', -1, 64)
 }

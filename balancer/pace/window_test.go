@@ -91,8 +91,8 @@ func TestWaitsForTheWindow(t *testing.T) {
 			t.Errorf("the next one waited %s", waited)
 		}
 		want := []string{
-			"the window 22:00-23:30 UTC opens at 22:00", "going on after 21h0m0s",
-			"the window 22:00-23:30 UTC opens at 22:00", "going on after 22h0m0s",
+			"the window 22:00-23:30 UTC opens at 22:00", "going on after 21h",
+			"the window 22:00-23:30 UTC opens at 22:00", "going on after 22h",
 		}
 		if !slices.Equal(told, want) {
 			t.Errorf("told %q", told)
@@ -113,7 +113,7 @@ func TestWindowAfterTheEnd(t *testing.T) {
 		began := time.Now()
 		g = windowed(t, "22:00-06:00 +00:00", Rules{For: 2 * time.Hour}, &told)
 		refused(t, g, move("a", "b", 1),
-			"nothing begins any more before the limit of 2h0m0s: the window 22:00-06:00 +00:00 opens at 22:00")
+			"nothing begins any more before the limit of 2h: the window 22:00-06:00 +00:00 opens at 22:00")
 		if waited := time.Since(began); waited != 0 {
 			t.Errorf("it waited %s", waited)
 		}

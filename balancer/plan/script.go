@@ -8,8 +8,9 @@ import (
 	"strconv"
 	"strings"
 
+	"shardsh/balancer/humanize"
+
 	"shardsh/balancer/catalog"
-	"shardsh/balancer/diagnosis"
 )
 
 //go:embed script.js
@@ -95,9 +96,9 @@ func (s Step) call(p catalog.KeyPattern) string {
 	return fmt.Sprintf("merge(%d, %s, %s, %s)", s.Number, quoted(s.Namespace), quoted(string(s.From)), bounds)
 }
 
-func bound(p catalog.KeyPattern, k catalog.Key) string { return diagnosis.Literal(p.Bound(k)) }
+func bound(p catalog.KeyPattern, k catalog.Key) string { return humanize.Literal(p.Bound(k)) }
 
-func quoted(text string) string { return diagnosis.TextLiteral(text) }
+func quoted(text string) string { return humanize.TextLiteral(text) }
 
 // comment returns a text that stays on its line, whatever is in it.
 func comment(text string) string {

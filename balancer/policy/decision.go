@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"shardsh/balancer/humanize"
+
 	"shardsh/balancer/catalog"
 )
 
@@ -56,9 +58,9 @@ type Numbers struct {
 // text returns an amount in the unit of the rule.
 func (n Numbers) text(amount int64) string {
 	if n.Unit == Bytes {
-		return bytesText(amount)
+		return humanize.Bytes(amount)
 	}
-	return plural(amount, "chunk")
+	return humanize.Count(amount, "chunk")
 }
 
 // Ineligible counts the shards that can't receive chunks of a zone, each by
@@ -130,26 +132,4 @@ func (d Decision) largest() string {
 	return "The largest shard left"
 }
 
-func plural(n int64, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
 const mib = 1 << 20
-
-// bytesText shows a size, rounded down so that a size below another never
-// reads like it.
-func bytesText(n int64) string {
-	const gib = 1024 * mib
-	switch {
-	case n >= 10*gib:
-		return fmt.Sprintf("%d.%d GiB", n/gib, n%gib*10/gib)
-	case n%mib == 0:
-		return fmt.Sprintf("%d MiB", n/mib)
-	case n < 10*mib:
-		return fmt.Sprintf("%d bytes", n)
-	}
-	return fmt.Sprintf("%d.%d MiB", n/mib, n%mib*10/mib)
-}

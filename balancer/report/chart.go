@@ -7,8 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"shardsh/balancer/humanize"
+
 	"shardsh/balancer/catalog"
-	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/forecast"
 )
 
@@ -71,11 +72,11 @@ func (page) ShardChart(shards []Shard) Chart {
 		if s.Draining {
 			class = "draining"
 		}
-		title := fmt.Sprintf("%s: %s, %s chunks", s.ID, diagnosis.BytesText(s.Bytes), countText(s.Chunks))
+		title := fmt.Sprintf("%s: %s, %s", s.ID, humanize.Bytes(s.Bytes), humanize.Count(s.Chunks, "chunk"))
 		c.Boxes = append(c.Boxes, Box{x, round(plotHeight - owned), round(width), owned, class, title})
 		if s.OrphanBytes > 0 {
 			c.Boxes = append(c.Boxes, Box{x, round(plotHeight - owned - orphans), round(width), orphans, "orphan",
-				fmt.Sprintf("%s: %s of orphans", s.ID, diagnosis.BytesText(s.OrphanBytes))})
+				fmt.Sprintf("%s: %s of orphans", s.ID, humanize.Bytes(s.OrphanBytes))})
 		}
 		if len(list) <= 12 {
 			c.Labels = append(c.Labels, Label{round(x + width/2), plotHeight + 13, clip(string(s.ID), int(step/7))})
@@ -83,7 +84,7 @@ func (page) ShardChart(shards []Shard) Chart {
 	}
 	if mean := SpreadOf(shards).Mean; mean > 0 {
 		c.Lines = append(c.Lines, Box{X: 0, Y: round(plotHeight - part(mean, most)*plotHeight), W: chartWidth,
-			Title: "mean " + diagnosis.BytesText(mean)})
+			Title: "mean " + humanize.Bytes(mean)})
 	}
 	return c
 }
@@ -134,9 +135,9 @@ func (p page) Strip(c Collection) Chart {
 	chart := Chart{W: barWidth, H: barHeight}
 	x := 0.0
 	for _, on := range c.Parts {
-		share, text := part(on.Bytes, c.Bytes), diagnosis.BytesText(on.Bytes)
+		share, text := part(on.Bytes, c.Bytes), humanize.Bytes(on.Bytes)
 		if c.Bytes == 0 {
-			share, text = part(on.Chunks, c.Chunks), countText(on.Chunks)+" chunks"
+			share, text = part(on.Chunks, c.Chunks), humanize.Count(on.Chunks, "chunk")
 		}
 		width := round(share * barWidth)
 		if width < 0.5 {
@@ -162,7 +163,7 @@ func (page) Timeline(h History) Chart {
 	for i, s := range h.Slots {
 		x := round(float64(i) * step)
 		title := fmt.Sprintf("%s UTC: %d moved, %s, %d failed", clockText(s.Begin), s.Moves,
-			diagnosis.BytesText(s.Bytes), s.Failed)
+			humanize.Bytes(s.Bytes), s.Failed)
 		if s.Moves > 0 {
 			c.Boxes = append(c.Boxes, Box{x, plotHeight - height(s.Moves), round(step - 1), height(s.Moves), "moved", title})
 		}
@@ -184,13 +185,14 @@ func (page) Range(f forecast.Forecast) Chart {
 	c := Chart{W: chartWidth, H: 44}
 	at := func(d time.Duration) float64 { return round(part(int64(d), int64(f.High)) * (chartWidth - 80)) }
 	c.Boxes = []Box{
-		{at(f.Low), 6, max(2, at(f.High)-at(f.Low)), 14, "range", "from " + spanText(f.Low) + " to " + spanText(f.High)},
-		{at(f.Likely) - 1.5, 2, 3, 22, "likely", "likely " + spanText(f.Likely)},
+		{at(f.Low), 6, max(2, at(f.High)-at(f.Low)), 14, "range",
+			"from " + humanize.Duration(f.Low) + " to " + humanize.Duration(f.High)},
+		{at(f.Likely) - 1.5, 2, 3, 22, "likely", "likely " + humanize.Duration(f.Likely)},
 	}
 	c.Lines = []Box{{X: 0, Y: 13, W: at(f.Low)}}
-	c.Labels = []Label{{at(f.Low), 38, spanText(f.Low)}}
+	c.Labels = []Label{{at(f.Low), 38, humanize.Duration(f.Low)}}
 	if gap := at(f.High) - at(f.Low); gap > 80 {
-		c.Labels = append(c.Labels, Label{at(f.High), 38, spanText(f.High)})
+		c.Labels = append(c.Labels, Label{at(f.High), 38, humanize.Duration(f.High)})
 	}
 	return c
 }
@@ -228,7 +230,7 @@ func (p page) Map(m *ChunkMap) Chart {
 		i += cells
 		c.Boxes = append(c.Boxes, Box{x, 0, w, height, p.Hue(owner.ID), title})
 		if cell.Jumbo > 0 {
-			c.Boxes = append(c.Boxes, Box{x, height, w, mark, "failed", countedText(cell.Jumbo, "jumbo chunk")})
+			c.Boxes = append(c.Boxes, Box{x, height, w, mark, "failed", humanize.Count(cell.Jumbo, "jumbo chunk")})
 		}
 		if cell.First == cell.Last {
 			c.Lines = append(c.Lines, Box{X: x, H: height})

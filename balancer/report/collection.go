@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"shardsh/balancer/humanize"
+
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/diagnosis"
 )
@@ -83,7 +85,7 @@ func collectionOf(s *catalog.Snapshot, c *catalog.CollectionState) Collection {
 		State: Unsharded, Parts: partsOf(s, c),
 	}
 	if !c.Pattern.IsZero() {
-		line.Key = diagnosis.Literal(c.Pattern.Doc())
+		line.Key = humanize.Literal(c.Pattern.Doc())
 	}
 	for _, p := range line.Parts {
 		line.add(p.Holding)

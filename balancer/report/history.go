@@ -6,10 +6,11 @@ import (
 	"strings"
 	"time"
 
+	"shardsh/balancer/humanize"
+
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
-	"shardsh/balancer/diagnosis"
 )
 
 // History is what the logs tell of the last day.
@@ -273,5 +274,5 @@ func boundText(bound bson.Raw) string {
 	if bound == nil {
 		return ""
 	}
-	return diagnosis.Literal(bound)
+	return humanize.Literal(bound)
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"shardsh/balancer/humanize"
+
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/forecast"
@@ -252,7 +254,7 @@ func underWay(s *catalog.Snapshot, h History) []UnderWay {
 	for _, m := range s.Parts().Migrations {
 		one := UnderWay{Kind: "moveChunk", Namespace: m.Namespace, From: m.From, To: m.To, Since: m.Since}
 		if len(m.Min) > 0 {
-			one.Min = diagnosis.Literal(m.Min)
+			one.Min = humanize.Literal(m.Min)
 		}
 		if usual := h.Usual(m.Namespace); usual > 0 && !m.Since.IsZero() {
 			one.Remaining = max(0, usual-s.Time().Sub(m.Since))

@@ -8,8 +8,11 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"reflect"
 	"strings"
 	"time"
+
+	"shardsh/balancer/humanize"
 
 	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/plan"
@@ -73,8 +76,8 @@ type page struct {
 
 // words are the functions of the template.
 var words = template.FuncMap{
-	"bytes": diagnosis.BytesText, "count": countText, "counted": countedText,
-	"time": timeText, "clock": clockText, "span": spanText,
+	"bytes": humanize.Bytes[int64], "count": countText, "counted": countedText,
+	"time": timeText, "clock": clockText, "span": humanize.Duration,
 	"share": shareText, "deviation": deviationText, "remedy": remedyOf, "join": strings.Join,
 	"top": func(i int) bool { return i < topLines }, "spread": SpreadOf, "list": listOf,
 	"sum": func(a, b float64) float64 { return round(a + b) },
@@ -82,43 +85,19 @@ var words = template.FuncMap{
 
 func timeText(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") }
 
+// Templates have numbers of several types.
+func countText(n any) string                { return humanize.Number(wholeNumber(n)) }
+func countedText(n any, what string) string { return humanize.Count(wholeNumber(n), what) }
+
+func wholeNumber(n any) int64 {
+	v := reflect.ValueOf(n)
+	if v.CanInt() {
+		return v.Int()
+	}
+	return int64(v.Float())
+}
+
 func clockText(t time.Time) string { return t.UTC().Format("15:04") }
-
-// spanText shows a time in its two largest units.
-func spanText(d time.Duration) string {
-	switch {
-	case d < time.Second:
-		return fmt.Sprintf("%d ms", d.Milliseconds())
-	case d < time.Minute:
-		return fmt.Sprintf("%.1f s", d.Seconds())
-	case d < time.Hour:
-		return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
-	}
-	return fmt.Sprintf("%dd%dh", int(d.Hours())/24, int(d.Hours())%24)
-}
-
-// countText sets groups of three digits apart.
-func countText(n any) string {
-	digits := fmt.Sprint(n)
-	var b strings.Builder
-	for i, r := range digits {
-		if i > 0 && (len(digits)-i)%3 == 0 && digits[i-1] != '-' {
-			b.WriteByte(',')
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
-}
-
-// countedText is a number of things.
-func countedText(n any, what string) string {
-	if text := countText(n); text != "1" {
-		return text + " " + what + "s"
-	}
-	return "1 " + what
-}
 
 // shareText is a part of a whole.
 func shareText(part, whole int64) string {
@@ -199,8 +178,8 @@ func (page) Rest(c Drawn) string {
 	for _, on := range c.Parts[topParts:] {
 		sum.add(on.Holding)
 	}
-	return fmt.Sprintf("%d more shards have %s in %s chunks.", len(c.Parts)-topParts, diagnosis.BytesText(sum.Bytes),
-		countText(sum.Chunks))
+	return fmt.Sprintf("%d more shards have %s in %s chunks.", len(c.Parts)-topParts, humanize.Bytes[int64](sum.Bytes),
+		humanize.Number(sum.Chunks))
 }
 
 // findingList is what the template for findings takes.

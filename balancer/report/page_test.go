@@ -9,8 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"shardsh/balancer/humanize"
+
 	"shardsh/balancer/catalog"
-	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/report"
 )
 
@@ -20,10 +21,10 @@ func TestPage(t *testing.T) {
 	text := page(t, o)
 	for _, want := range []string{
 		"<h1>mongodb://host:27017/</h1>", "MongoDB 8.0.10", "2026-11-20 12:00:00 UTC",
-		"<b>" + diagnosis.BytesText(o.Totals.Bytes) + "</b> in 2,304,900 documents", "<b>9</b> chunks, 1 jumbo",
+		"<b>" + humanize.Bytes(o.Totals.Bytes) + "</b> in 2,304,900 documents", "<b>9</b> chunks, 1 jumbo",
 		"3</b> sharded collections, 2 not balanced", "<b>2</b> moves in 24 h, 2 failed", "10 MiB</b> of orphans",
 		"no space left", "shop.orders is not balanced", "sh.enableBalancing(&#34;shop.held&#34;)",
-		"In the last 10 minutes 1 move, 102.4 KiB/s", "about 16.0 s",
+		"In the last 10 minutes 1 move, 102.39 KiB/s", "about 16s",
 		"boom", "<h3>Balanced</h3>", "moves with", "Before and after",
 	} {
 		if !strings.Contains(text, want) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/humanize"
 	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/policy"
 )
@@ -147,7 +148,7 @@ func (r *run) remains(decisions []policy.Decision) (list []Left) {
 		}
 		text := d.Text()
 		if d.Code == policy.NoData {
-			text = fmt.Sprintf("No operations on %s were counted in %s.", d.Namespace, r.o.OpsInterval)
+			text = fmt.Sprintf("No operations on %s were counted in %s.", d.Namespace, humanize.Duration(r.o.OpsInterval))
 		}
 		if why, held := r.ledger.held(d.Namespace); held && d.Code == policy.BalancingOff {
 			text = fmt.Sprintf("%s is left alone: %s.", d.Namespace, why)

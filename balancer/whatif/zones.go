@@ -9,6 +9,7 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/humanize"
 )
 
 func zoneKinds() []Kind {
@@ -93,7 +94,7 @@ func rangeEdit(
 		r := catalog.ZoneRange{Zone: zone}
 		for i, to := range []*catalog.Key{&r.Min, &r.Max} {
 			if *to, err = c.Pattern.ExtendBound(bounds[i]); err != nil {
-				return nil, fmt.Errorf("%s: %w; the shard key of %s is %s", bounds[i], err, ns, c.Pattern)
+				return nil, fmt.Errorf("%s: %w; the shard key of %s is %s", humanize.Literal(bounds[i]), err, ns, c.Pattern)
 			}
 		}
 		zones, err := do(s, c, r)

@@ -7,11 +7,10 @@ import (
 	"time"
 
 	"shardsh/balancer/action"
-	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/humanize"
 	"shardsh/balancer/policy"
 	"shardsh/balancer/runner"
 	"shardsh/bindings/display"
-	"shardsh/bindings/plaintext"
 )
 
 func (r *Reporter) move(e runner.Event) {
@@ -31,7 +30,7 @@ func moveText(e runner.Event) string {
 	case runner.Began:
 		return fmt.Sprintf("moving %s from %s to %s", e.Move.Namespace, e.Move.From, e.Move.To)
 	}
-	return counted(e.Done.Moves, "move")
+	return humanize.Count(e.Done.Moves, "move")
 }
 
 func (r *Reporter) movesAmount(e runner.Event) *display.Amount {
@@ -39,7 +38,7 @@ func (r *Reporter) movesAmount(e runner.Event) *display.Amount {
 	if r.planned != nil {
 		left = float64(max(0, r.planned.Totals.Bytes-e.Done.Bytes))
 	}
-	return &display.Amount{Done: float64(e.Done.Bytes), Left: left, Text: plaintext.SizeText}
+	return &display.Amount{Done: float64(e.Done.Bytes), Left: left, Text: humanize.Bytes[float64]}
 }
 
 // BalanceResult is how a run of action.Balance ended, in lines.
@@ -54,8 +53,8 @@ func BalanceResult(r action.BalanceResult) string {
 		how = "Nothing more can be moved"
 	}
 	var text strings.Builder
-	fmt.Fprintf(&text, "%s; %s, %s in %s", how, counted(r.Moves, "move"), size(r.Bytes),
-		diagnosis.SpanText(time.Duration(r.MS)*time.Millisecond))
+	fmt.Fprintf(&text, "%s; %s, %s in %s", how, humanize.Count(r.Moves, "move"), humanize.Bytes(r.Bytes),
+		humanize.Duration((time.Duration(r.MS) * time.Millisecond).Truncate(time.Second)))
 	if r.Failed > 0 {
 		fmt.Fprintf(&text, ", %d failed", r.Failed)
 	}
@@ -81,7 +80,7 @@ func moveLine(e runner.Event) string {
 			upper = m.Max.String()
 		}
 		return fmt.Sprintf("%s moved %s %s to %s, %s -> %s, about %s in %s", at, m.Namespace, m.Min, upper, m.From, m.To,
-			size(m.Bytes), seconds(m.Took))
+			humanize.Bytes(m.Bytes), seconds(m.Took))
 	case runner.Failed:
 		return fmt.Sprintf("%s failed %s from %s on, %s -> %s, after %s: %v (%s)", at, m.Namespace, m.Min, m.From, m.To,
 			seconds(m.Took), e.Err, then(e.Then))
@@ -99,7 +98,7 @@ func moveLine(e runner.Event) string {
 		}
 		return fmt.Sprintf("%s left alone: %s at %s: %s", at, e.Namespace, e.Min, e.Why)
 	case runner.Waiting:
-		return fmt.Sprintf("%s waiting for %s: %s", at, diagnosis.SpanText(e.For), e.Why)
+		return fmt.Sprintf("%s waiting for %s: %s", at, humanize.Duration(e.For), e.Why)
 	}
 	return ""
 }

@@ -7,7 +7,7 @@ import (
 
 	"shardsh/balancer/action"
 	"shardsh/balancer/apply"
-	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/humanize"
 	"shardsh/bindings/display"
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/server"
@@ -27,7 +27,7 @@ func (r *Reporter) step(e apply.Event) {
 func stepText(e apply.Event) string {
 	text := fmt.Sprintf("step %d of %d, %s of %s", e.Step.Number, e.Progress.Steps, e.Step.Kind, e.Step.Namespace)
 	if e.Kind == apply.Going {
-		text += " for " + display.DurationText(e.Age)
+		text += " for " + humanize.Duration(e.Age)
 	}
 	return text
 }
@@ -36,7 +36,7 @@ func stepText(e apply.Event) string {
 func stepsAmount(p apply.Progress) *display.Amount {
 	if p.Bytes > p.BytesDone || p.BytesHere > 0 {
 		return &display.Amount{
-			Done: float64(p.BytesHere), Left: float64(p.Bytes - p.BytesDone), Text: plaintext.SizeText,
+			Done: float64(p.BytesHere), Left: float64(p.Bytes - p.BytesDone), Text: humanize.Bytes[float64],
 		}
 	}
 	return &display.Amount{Done: float64(p.StepsHere), Left: float64(p.Steps - p.StepsDone), Text: stepsText}
@@ -52,19 +52,19 @@ func stepsText(n float64) string {
 // PlanResult is how the carrying out of a plan ended, in a line.
 func PlanResult(r action.PlanResult) string {
 	what := fmt.Sprintf("%d of %d steps are done, %d of %d moves, %s of %s", r.StepsDone, r.Steps, r.MovesDone, r.Moves,
-		size(r.BytesDone), size(r.Bytes))
+		humanize.Bytes(r.BytesDone), humanize.Bytes(r.Bytes))
 	if r.Finished {
-		what = fmt.Sprintf("%s and %s moved in %s", counted(r.Steps, "step"), size(r.Bytes),
-			diagnosis.SpanText(time.Duration(r.MS)*time.Millisecond))
+		what = fmt.Sprintf("%s and %s moved in %s", humanize.Count(r.Steps, "step"), humanize.Bytes(r.Bytes),
+			humanize.Duration((time.Duration(r.MS) * time.Millisecond).Truncate(time.Second)))
 	}
 	if r.Replans > 0 {
-		what += fmt.Sprintf(", after %s", counted(r.Replans, "new plan"))
+		what += fmt.Sprintf(", after %s", humanize.Count(r.Replans, "new plan"))
 	}
 	switch {
 	case r.Already != "":
 		return r.Already
 	case r.Possible:
-		return fmt.Sprintf("%s could be carried out: %s; nothing was sent.", r.Plan, counted(r.Steps-r.StepsDone, "step"))
+		return fmt.Sprintf("%s could be carried out: %s; nothing was sent.", r.Plan, humanize.Count(r.Steps-r.StepsDone, "step"))
 	case r.DryRun && r.Stopped != "":
 		return fmt.Sprintf("%s could not be carried out to its end: %s; nothing was sent.", r.Plan, r.Stopped)
 	case r.Finished && r.Steps == 0:
@@ -77,15 +77,6 @@ func PlanResult(r action.PlanResult) string {
 	return fmt.Sprintf("%s is not carried out: %s.", r.Plan, what)
 }
 
-func size(bytes int64) string { return plaintext.SizeText(float64(bytes)) }
-
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
 // stepLine is what happens, in a line; empty for what progress shows.
 func stepLine(e apply.Event) string {
 	switch e.Kind {
@@ -96,9 +87,9 @@ func stepLine(e apply.Event) string {
 			e.Step.Number, e.Step.To)
 	case apply.Replanned:
 		if e.Err == nil {
-			return fmt.Sprintf("The goal is not reached yet: %s takes over, %s.", e.Plan.ID, counted(len(e.Plan.Steps), "step"))
+			return fmt.Sprintf("The goal is not reached yet: %s takes over, %s.", e.Plan.ID, humanize.Count(len(e.Plan.Steps), "step"))
 		}
-		return fmt.Sprintf("%s: %s takes over, %s.", e.Err, e.Plan.ID, counted(len(e.Plan.Steps), "step"))
+		return fmt.Sprintf("%s: %s takes over, %s.", e.Err, e.Plan.ID, humanize.Count(len(e.Plan.Steps), "step"))
 	case apply.Paused:
 		return fmt.Sprintf("The balancing of %s is off meanwhile.", e.Namespace)
 	case apply.Restored:

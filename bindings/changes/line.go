@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"shardsh/balancer/humanize"
+
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock/args"
@@ -60,10 +62,10 @@ func summary(name string, command bson.Raw) string {
 		name += " " + on
 	}
 	if len(values) != 1 {
-		return fmt.Sprintf("%s: %d %s, %s", name, len(values), l.many, plaintext.SizeText(float64(len(things))))
+		return fmt.Sprintf("%s: %d %s, %s", name, len(values), l.many, humanize.Bytes(len(things)))
 	}
 	one, _ := values[0].DocumentOK()
-	return fmt.Sprintf("%s: 1 %s, %s: %s", name, l.one, plaintext.SizeText(float64(len(one))), cut(one, longest-len(name)))
+	return fmt.Sprintf("%s: 1 %s, %s: %s", name, l.one, humanize.Bytes(len(one)), cut(one, longest-len(name)))
 }
 
 // cut returns the beginning of a document as JSON, and how large it is where that is
@@ -87,5 +89,5 @@ func cut(doc bson.Raw, most int) string {
 	if utf8.RuneCountInString(text) <= most {
 		return text
 	}
-	return strings.TrimSpace(string([]rune(text)[:max(most, 0)])) + "… (" + plaintext.SizeText(float64(len(doc))) + ")"
+	return strings.TrimSpace(string([]rune(text)[:max(most, 0)])) + "… (" + humanize.Bytes(len(doc)) + ")"
 }

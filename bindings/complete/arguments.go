@@ -25,7 +25,7 @@ func (s *Completer) called(callee string) (help script.Help, on known, ok bool) 
 	if f == nil {
 		return script.Help{}, known{}, false
 	}
-	help, ok = s.JS.HelpOn(f)
+	help, ok = s.JS.Help.Of(f)
 	return help, on, ok
 }
 

@@ -83,7 +83,7 @@ func (s *Completer) Methods(expression string) []string {
 	}
 	return slices.DeleteFunc(s.members(o), func(name string) bool {
 		f, _ := s.member(k, name).value.(*goja.Object)
-		_, ours := s.JS.HelpOn(f)
+		_, ours := s.JS.Help.Of(f)
 		return !ours || strings.HasPrefix(name, "_")
 	})
 }

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"shardsh/balancer/humanize"
+
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -99,7 +101,7 @@ func (d *drawing) line(format string, args ...any) { fmt.Fprintf(&d.b, format+"\
 func (d *drawing) head() {
 	text := fmt.Sprintf("%s on %s", countText(d.Chunks, "chunk"), countText(len(d.Shards), "shard"))
 	if d.Bytes >= 0 {
-		text = plaintext.SizeText(float64(d.Bytes)) + " in " + text
+		text = humanize.Bytes(d.Bytes) + " in " + text
 	}
 	if d.Jumbo > 0 {
 		text += fmt.Sprintf(", %d jumbo", d.Jumbo)

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/olekukonko/tablewriter/pkg/twwidth"
+	"shardsh/balancer/humanize"
 
-	"shardsh/bindings/plaintext"
+	"github.com/olekukonko/tablewriter/pkg/twwidth"
 )
 
 // shades are how much of its data a shard has at a place, beside the place where
@@ -24,7 +24,7 @@ func (d *drawing) legend() {
 	for _, s := range d.Shards {
 		share, data := float64(s.Chunks)/float64(max(1, d.Chunks)), "?"
 		if s.Bytes >= 0 {
-			data = plaintext.SizeText(float64(s.Bytes))
+			data = humanize.Bytes(s.Bytes)
 		}
 		if s.Bytes >= 0 && d.Bytes > 0 {
 			share = float64(s.Bytes) / float64(d.Bytes)

@@ -169,7 +169,7 @@ func (s *Display) StatsResult(value *goja.Object) goja.Value {
 			o := s.InspectOptions()
 			o.Depth, o.MaxItems, o.MaxString = values.Unlimited, values.Unlimited, values.Unlimited
 			text := s.JS.World.Inspect(value.Get(name), o)
-			sections = append(sections, s.JS.Paint(script.HeadingColor, name)+"\n"+text)
+			sections = append(sections, s.JS.Out.Paint(script.HeadingColor, name)+"\n"+text)
 		}
 		return strings.Join(sections, "\n---\n")
 	})
@@ -201,7 +201,7 @@ func (s *Display) Print(args []goja.Value) {
 	for i, v := range args {
 		texts[i] = s.Printed(v)
 	}
-	s.JS.WriteOwn(strings.Join(texts, " ") + "\n") // strings are the script's, the rest is inspected
+	s.JS.Out.WriteOwn(strings.Join(texts, " ") + "\n") // strings are the script's, the rest is inspected
 }
 
 // ShownValue returns a result of show that prints as the value it is.
@@ -213,6 +213,6 @@ func (s *Display) ShownValue(v goja.Value) goja.Value {
 // ClearScreen clears a terminal and does nothing else elsewhere.
 func (s *Display) ClearScreen() {
 	if s.cfg.Interactive && s.cfg.Color {
-		s.JS.WriteOwn("\x1b[H\x1b[2J")
+		s.JS.Out.WriteOwn("\x1b[H\x1b[2J")
 	}
 }

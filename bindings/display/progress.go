@@ -1,11 +1,11 @@
 package display
 
 import (
-	"fmt"
 	"math"
 	"strings"
 	"time"
 
+	"shardsh/balancer/humanize"
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/script"
 )
@@ -73,11 +73,11 @@ func (p *Progress) Say(what string, a *Amount) {
 		measured = ": " + p.Measure(a, now)
 	}
 	if !p.s.cfg.Terminal {
-		p.s.JS.Warn(what + measured)
+		p.s.JS.Out.Warn(what + measured)
 		return
 	}
 	what = Clip(what, max(10, progressWidth-len(measured)))
-	p.s.JS.WriteOwn(script.ClearLine + Clip(what+measured, progressWidth))
+	p.s.JS.Out.WriteOwn(script.ClearLine + Clip(what+measured, progressWidth))
 	p.onLine = true
 }
 
@@ -91,7 +91,7 @@ func (p *Progress) Measure(a *Amount, now time.Time) string {
 		rate := a.Done / elapsed.Seconds()
 		parts = append(parts, rateText(rate, a.Text))
 		if a.Left > 0 && a.ToGo == "" && !a.Unforeseen {
-			parts = append(parts, DurationText(time.Duration(a.Left/rate*float64(time.Second)))+" to go")
+			parts = append(parts, humanize.Duration(time.Duration(a.Left/rate*float64(time.Second)))+" to go")
 		}
 	}
 	if a.ToGo != "" {
@@ -109,25 +109,10 @@ func rateText(rate float64, text func(float64) string) string {
 	return text(math.Round(rate*10)/10) + unit // more of it is chance
 }
 
-// DurationText returns a time in its two largest units.
-func DurationText(d time.Duration) string {
-	switch {
-	case d < time.Second:
-		return "1s"
-	case d < time.Minute:
-		return fmt.Sprintf("%ds", int(d.Seconds()))
-	case d < time.Hour:
-		return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
-	case d < 100*time.Hour:
-		return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
-	}
-	return fmt.Sprintf("%dd%dh", int(d.Hours())/24, int(d.Hours())%24)
-}
-
 // End leaves the terminal's line empty.
 func (p *Progress) End() {
 	if p != nil && p.onLine {
-		p.s.JS.WriteOwn(script.ClearLine)
+		p.s.JS.Out.WriteOwn(script.ClearLine)
 		p.onLine = false
 	}
 }

@@ -23,7 +23,7 @@ func TestProgressMeasures(t *testing.T) {
 		want       string
 	}{
 		{40, 60, 10 * time.Second, "40 chunks done, 60 chunks left, 4 chunks/s, 15s to go"},
-		{1, 60, 2 * time.Minute, "1 chunk done, 60 chunks left, 0.5 chunks/min, 2h00m to go"},
+		{1, 60, 2 * time.Minute, "1 chunk done, 60 chunks left, 0.5 chunks/min, 2h to go"},
 		{1000, 0, 7 * time.Second, "1000 chunks done, 0 chunks left, 142.9 chunks/s"},
 		{1, 0, 2 * time.Minute, "1 chunk done, 0 chunks left, 0.5 chunks/min"},
 	} {

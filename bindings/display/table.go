@@ -84,7 +84,7 @@ func (t *Tables) Heading(text string) {
 	if t.b.Len() > 0 {
 		t.b.WriteString("\n")
 	}
-	t.b.WriteString(t.s.JS.Paint(script.HeadingColor, Clip(text, t.s.Columns())) + "\n")
+	t.b.WriteString(t.s.JS.Out.Paint(script.HeadingColor, Clip(text, t.s.Columns())) + "\n")
 }
 
 // Line is a label and what it is about, on as many lines as it takes.
@@ -116,7 +116,7 @@ func (t *Tables) Grid(header []string, rows [][]string) {
 	for i, line := range strings.Split(strings.TrimSuffix(drawGrid(header, rows, align), "\n"), "\n") {
 		line = strings.TrimRight(line, " ")
 		if i == 0 {
-			line = t.s.JS.Paint(script.NameColor, line)
+			line = t.s.JS.Out.Paint(script.NameColor, line)
 		}
 		t.b.WriteString("  " + line + "\n")
 	}

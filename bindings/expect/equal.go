@@ -31,7 +31,7 @@ func (q *equality) same(received, expected goja.Value) bool {
 	if !isObject || !isObjectToo || !plain(a) || !plain(b) || a.ClassName() != b.ClassName() {
 		return q.sameLeaves(received, expected)
 	}
-	if q.js.CollectionClass(a) != nil || q.js.CollectionClass(b) != nil {
+	if script.CollectionClass(q.js.Runtime, a) != nil || script.CollectionClass(q.js.Runtime, b) != nil {
 		return q.sameLeaves(received, expected)
 	}
 	for _, pair := range q.open {
@@ -100,10 +100,10 @@ func (q *equality) sameLeaves(received, expected goja.Value) bool {
 		return script.OptionalText(a.Get("message")) == script.OptionalText(b.Get("message")) &&
 			script.OptionalText(a.Get("name")) == script.OptionalText(b.Get("name"))
 	}
-	if q.js.DeepEqual(received, expected, true) {
+	if script.DeepEqual(q.js.World, received, expected, true) {
 		return true
 	}
-	return !q.strict && isNumeric(received) && isNumeric(expected) && q.js.SameDocument(received, expected)
+	return !q.strict && isNumeric(received) && isNumeric(expected) && script.SameDocument(q.js.World, received, expected)
 }
 
 func errorOf(v goja.Value) (*goja.Object, bool) {

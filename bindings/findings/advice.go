@@ -5,9 +5,10 @@ import (
 	"slices"
 	"strconv"
 
+	"shardsh/balancer/humanize"
+
 	"go.mongodb.org/mongo-driver/v2/bson"
 
-	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/keyadvice"
 )
 
@@ -126,7 +127,7 @@ func PresplitText(a keyadvice.Presplit) string {
 		p.heading("Cuts")
 	}
 	for _, point := range a.Points[:min(pointsShown, len(a.Points))] {
-		p.line(2, diagnosis.Literal(bson.Raw(point)))
+		p.line(2, humanize.Literal(bson.Raw(point)))
 	}
 	if rest := len(a.Points) - pointsShown; rest > 0 {
 		p.line(2, fmt.Sprintf("and %d more", rest))

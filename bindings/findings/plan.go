@@ -8,9 +8,10 @@ import (
 	"strings"
 	"time"
 
+	"shardsh/balancer/humanize"
+
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
 
-	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/plan"
 	"shardsh/bindings/plaintext"
 )
@@ -64,7 +65,7 @@ func totalsText(p *plan.Plan) string {
 		what string
 	}{{p.Totals.Moves, "move"}, {p.Totals.Splits, "split"}, {p.Totals.Merges, "merge"}} {
 		if part.n > 0 {
-			parts = append(parts, counted(part.n, part.what))
+			parts = append(parts, humanize.Count(part.n, part.what))
 		}
 	}
 	reached := "the goal is reached then"
@@ -72,18 +73,9 @@ func totalsText(p *plan.Plan) string {
 		reached = "the goal is not reached then"
 	}
 	return fmt.Sprintf("%s in %s, %s and %s to move, about %s if a migration moves 64 MiB a second; %s",
-		strings.Join(parts, ", "), counted(p.Totals.Rounds, "round"), bytesText(p.Totals.Bytes),
-		counted(int(p.Totals.Documents), "document"), diagnosis.SpanText(p.Totals.Time), reached)
+		strings.Join(parts, ", "), humanize.Count(p.Totals.Rounds, "round"), humanize.Bytes(p.Totals.Bytes),
+		humanize.Count(int(p.Totals.Documents), "document"), humanize.Duration(p.Totals.Time), reached)
 }
-
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return strconv.Itoa(n) + " " + what + "s"
-}
-
-func bytesText(n int64) string { return diagnosis.Number{Value: n, Unit: diagnosis.Bytes}.Text() }
 
 // shardChanges writes what shards have before and after, those that change most
 // first.
@@ -104,7 +96,8 @@ func (p *page) shardChanges(list []plan.ShardChange, all bool) {
 		}
 		rows = append(rows, []string{
 			string(s.Shard), strconv.FormatInt(s.Before.Chunks, 10), strconv.FormatInt(s.After.Chunks, 10),
-			bytesText(s.Before.Bytes), bytesText(s.After.Bytes), sign + bytesText(max(s.After.Bytes-s.Before.Bytes,
+			humanize.Bytes(s.Before.Bytes), humanize.Bytes(s.After.Bytes),
+			sign + humanize.Bytes(max(s.After.Bytes-s.Before.Bytes,
 				s.Before.Bytes-s.After.Bytes)),
 		})
 	}
@@ -131,7 +124,7 @@ func (p *page) steps(list []plan.Step, all bool) {
 	for _, s := range shown {
 		shard, data := string(s.From), ""
 		if s.Kind == plan.Move {
-			shard, data = shard+" to "+string(s.To), bytesText(s.Bytes)
+			shard, data = shard+" to "+string(s.To), humanize.Bytes(s.Bytes)
 		}
 		rows = append(rows, []string{
 			strconv.Itoa(s.Round), strconv.Itoa(s.Number), string(s.Kind), s.Namespace, shard, data,

@@ -3,6 +3,8 @@ package findings
 import (
 	"fmt"
 
+	"shardsh/balancer/humanize"
+
 	"shardsh/balancer/diagnosis"
 )
 
@@ -35,7 +37,7 @@ func (p *page) shares(one diagnosis.Spread) {
 			sign = "-"
 		}
 		rows[i] = []string{string(share.Shard), amount(share.Bytes, diagnosis.Bytes),
-			counted(int(share.Chunks), "chunk"), sign + amount(max(share.Over, -share.Over), one.Unit)}
+			humanize.Count(int(share.Chunks), "chunk"), sign + amount(max(share.Over, -share.Over), one.Unit)}
 		if share.Draining {
 			rows[i] = append(rows[i], "draining")
 		}

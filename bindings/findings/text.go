@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"shardsh/balancer/humanize"
+
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
 
 	"shardsh/balancer/diagnosis"
@@ -63,7 +65,7 @@ func looks(odd []string) string {
 	case n == 1:
 		return "; ask about " + odd[0] + ", which only looks odd"
 	case n > 1:
-		return fmt.Sprintf("; ask about %s and %s, which only look odd", odd[0], counted(n-1, "other"))
+		return fmt.Sprintf("; ask about %s and %s, which only look odd", odd[0], humanize.Count(n-1, "other"))
 	}
 	return ""
 }
@@ -74,8 +76,8 @@ func ChunkText(a diagnosis.ChunkAnswer) string {
 	var p page
 	p.wrapped(0, sentence(a.Headline()))
 	p.heading("Chunk")
-	p.wrapped(2, fmt.Sprintf("%s to %s on %s", diagnosis.Literal(a.Pattern.Bound(a.Chunk.Min)),
-		diagnosis.Literal(a.Pattern.Bound(a.Chunk.Max)), a.Chunk.Shard))
+	p.wrapped(2, fmt.Sprintf("%s to %s on %s", humanize.Literal(a.Pattern.Bound(a.Chunk.Min)),
+		humanize.Literal(a.Pattern.Bound(a.Chunk.Max)), a.Chunk.Shard))
 	if len(a.Decisions) > 0 {
 		p.heading("Decided about it")
 	}
@@ -203,7 +205,7 @@ func moment(t time.Time, distance time.Duration, form string) string {
 	if distance < 0 {
 		return text
 	}
-	return text + " (" + fmt.Sprintf(form, diagnosis.SpanText(distance)) + ")"
+	return text + " (" + fmt.Sprintf(form, humanize.Duration(distance)) + ")"
 }
 
 func (p *page) verdicts(list []diagnosis.Verdict) {

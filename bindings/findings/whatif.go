@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"shardsh/balancer/humanize"
+
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
 
 	"shardsh/balancer/catalog"
@@ -128,7 +130,7 @@ func (s sides) table(letters map[int]string) {
 		return "on"
 	})
 	s.row("moves", func(a whatif.Outcome) string { return grouped(a.Plan.Totals.Moves) })
-	s.row("data to move", func(a whatif.Outcome) string { return bytesText(a.Plan.Totals.Bytes) })
+	s.row("data to move", func(a whatif.Outcome) string { return humanize.Bytes(a.Plan.Totals.Bytes) })
 	s.row("splits, merges", func(a whatif.Outcome) string {
 		return fmt.Sprintf("%s, %s", grouped(a.Plan.Totals.Splits), grouped(a.Plan.Totals.Merges))
 	})
@@ -154,7 +156,7 @@ func (s sides) times() {
 			case of(a) <= 0:
 				return "never"
 			}
-			return diagnosis.SpanText(of(a))
+			return humanize.Duration(of(a))
 		}
 	}
 	s.row("time, likely", span(func(a whatif.Outcome) time.Duration { return a.Forecast.Likely }))
@@ -179,7 +181,7 @@ func (s sides) spread() {
 					best = shard
 				}
 			}
-			return bytesText(best.After.Bytes)
+			return humanize.Bytes(best.After.Bytes)
 		}
 	}
 	s.row("fullest shard", extreme(func(a, b int64) bool { return a > b }))
@@ -230,7 +232,7 @@ func (s sides) shards() {
 		if !there {
 			return "-"
 		}
-		return bytesText(shard.After.Bytes)
+		return humanize.Bytes(shard.After.Bytes)
 	})
 }
 
@@ -259,6 +261,6 @@ func (s sides) links() {
 		if !there {
 			return "-"
 		}
-		return bytesText(n)
+		return humanize.Bytes(n)
 	})
 }

@@ -27,7 +27,7 @@ func (s *World) webGlobal(name string) goja.Value { return s.fromSource("<web>",
 // fromSource returns a member of the table that a source of the shell's own
 // makes from the conversions of bytes.
 func (s *World) fromSource(file, text, name string) goja.Value {
-	return s.JS.Cached(file, func() *goja.Object {
+	return s.JS.Classes.Cached(file, func() *goja.Object {
 		v, err := s.JS.Runtime.RunScript(file, text)
 		if err != nil {
 			s.JS.Rethrow(err)

@@ -23,8 +23,8 @@ func (s *World) clone(v goja.Value, seen map[*goja.Object]*goja.Object) goja.Val
 	if copied := seen[o]; copied != nil {
 		return copied
 	}
-	if class := s.JS.CollectionClass(o); class != nil {
-		fresh, err := s.JS.Runtime.New(class, s.clone(s.JS.Spread(o), seen))
+	if class := script.CollectionClass(s.JS.Runtime, o); class != nil {
+		fresh, err := s.JS.Runtime.New(class, s.clone(script.Spread(s.JS.Runtime, o), seen))
 		if err != nil {
 			s.JS.Rethrow(err)
 		}

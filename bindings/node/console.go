@@ -35,7 +35,7 @@ func (s *World) newConsole() goja.Value {
 		if indent != "" {
 			line = indent + strings.ReplaceAll(line, "\n", "\n"+indent)
 		}
-		c.JS.WriteOwn(line + "\n")
+		c.JS.Out.WriteOwn(line + "\n")
 	}
 	elapsed := func(c *call, name string) string {
 		return fmt.Sprintf("%s: %.3fms", name, float64(c.JS.Clock.Now().Sub(timers[name]))/float64(time.Millisecond))
@@ -47,24 +47,24 @@ func (s *World) newConsole() goja.Value {
 		add(name, func(c *call) { print(c, c.Args) })
 	}
 	add("trace", func(c *call) {
-		c.JS.WriteOwn("Trace: ")
+		c.JS.Out.WriteOwn("Trace: ")
 		print(c, c.Args)
 	})
 	add("dir", func(c *call) {
 		o := c.s.Display.InspectOptions()
 		o.Depth = nodeDepth
-		c.JS.WriteOwn(c.JS.World.Inspect(c.Arg(0), o) + "\n")
+		c.JS.Out.WriteOwn(c.JS.World.Inspect(c.Arg(0), o) + "\n")
 	})
-	add("table", func(c *call) { c.JS.WriteOwn(c.s.Display.NodeTable(c.Arg(0)) + "\n") })
+	add("table", func(c *call) { c.JS.Out.WriteOwn(c.s.Display.NodeTable(c.Arg(0)) + "\n") })
 	add("assert", func(c *call) {
 		if !c.Arg(0).ToBoolean() {
-			c.JS.WriteOwn("Assertion failed")
+			c.JS.Out.WriteOwn("Assertion failed")
 			if len(c.Args) > 1 {
-				c.JS.WriteOwn(": ")
+				c.JS.Out.WriteOwn(": ")
 				print(c, c.Args[1:])
 				return
 			}
-			c.JS.WriteOwn("\n")
+			c.JS.Out.WriteOwn("\n")
 		}
 	})
 	add("group", func(c *call) {
@@ -75,14 +75,14 @@ func (s *World) newConsole() goja.Value {
 	})
 	add("groupEnd", func(*call) { indent = strings.TrimSuffix(indent, "  ") })
 	add("time", func(c *call) { timers[label(c)] = c.JS.Clock.Now() })
-	add("timeLog", func(c *call) { c.JS.WriteOwn(elapsed(c, label(c)) + "\n") })
+	add("timeLog", func(c *call) { c.JS.Out.WriteOwn(elapsed(c, label(c)) + "\n") })
 	add("timeEnd", func(c *call) {
-		c.JS.WriteOwn(elapsed(c, label(c)) + "\n")
+		c.JS.Out.WriteOwn(elapsed(c, label(c)) + "\n")
 		delete(timers, label(c))
 	})
 	add("count", func(c *call) {
 		counts[label(c)]++
-		c.JS.WriteOwn(fmt.Sprintf("%s: %d\n", label(c), counts[label(c)]))
+		c.JS.Out.WriteOwn(fmt.Sprintf("%s: %d\n", label(c), counts[label(c)]))
 	})
 	add("countReset", func(c *call) { delete(counts, label(c)) })
 	add("clear", func(c *call) { c.s.Display.ClearScreen() })

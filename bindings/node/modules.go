@@ -320,5 +320,5 @@ func (s *World) Module(name string) goja.Value {
 	default:
 		return nil
 	}
-	return s.JS.Cached("module "+name, build)
+	return s.JS.Classes.Cached("module "+name, build)
 }

@@ -75,8 +75,8 @@ func (s *World) newProcess() goja.Value {
 		script.Must(out.Set("isTTY", s.cfg.Color))
 		return out
 	}
-	script.Must(o.Set("stdout", stream(s.JS.WriteOwn)))
-	script.Must(o.Set("stderr", stream(s.JS.WriteOwnError)))
+	script.Must(o.Set("stdout", stream(s.JS.Out.WriteOwn)))
+	script.Must(o.Set("stderr", stream(s.JS.Out.WriteOwnError)))
 	return o
 }
 

@@ -19,7 +19,7 @@ func (s *World) newUtil() *goja.Object {
 	m.add("format", func(c *call) any { return c.format() })
 	script.Must(m.o.Set("promisify", m.s.fromSource("<web>", webSource, "promisify")))
 	script.Must(m.o.Set("types", m.s.fromSource("<web>", webSource, "types")))
-	m.add("isDeepStrictEqual", func(c *call) any { return c.JS.DeepEqual(c.Arg(0), c.Arg(1), true) })
+	m.add("isDeepStrictEqual", func(c *call) any { return script.DeepEqual(c.JS.World, c.Arg(0), c.Arg(1), true) })
 	return m.o
 }
 

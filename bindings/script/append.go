@@ -6,6 +6,8 @@ import (
 	"github.com/dop251/goja"
 	"github.com/dop251/goja/ast"
 	"github.com/dop251/goja/token"
+
+	"shardsh/bindings/values"
 )
 
 // appender is the hidden global that stands for text += "more".
@@ -33,33 +35,32 @@ func appendCheaply(tree *ast.Program) {
 }
 
 // defineAppend defines what stands for +=.
-func (s *Engine) defineAppend() {
-	Define(s.Runtime.GlobalObject(), appender, s.Runtime.ToValue(func(call goja.FunctionCall) goja.Value {
+func defineAppend(w *values.World) {
+	rt := w.Runtime()
+	var sum goja.Callable // left + right for what is not two texts; nil before the first
+	Define(rt.GlobalObject(), appender, rt.ToValue(func(call goja.FunctionCall) goja.Value {
 		left, right := call.Argument(0), call.Argument(1)
-		if v := s.World.Memory.Append(s.Runtime, left, right); v != nil {
+		if v := w.Memory.Append(rt, left, right); v != nil {
 			return v
 		}
 		a, isText := left.(goja.String)
 		if b, ok := right.(goja.String); ok && isText {
 			return a.Concat(b)
 		}
-		return s.sum(left, right)
+		if sum == nil {
+			f, err := rt.RunString("(left, right) => left + right")
+			throwAgain(err)
+			sum, _ = goja.AssertFunction(f)
+		}
+		total, err := sum(goja.Undefined(), left, right)
+		throwAgain(err)
+		return total
 	}))
 }
 
-// sum is left + right for what is no two texts.
-func (s *Engine) sum(left, right goja.Value) goja.Value {
-	v := s.Cached(appender, func() *goja.Object {
-		f, err := s.Runtime.RunString("(left, right) => left + right")
-		if err != nil {
-			s.Rethrow(err)
-		}
-		return f.(*goja.Object)
-	})
-	add, _ := goja.AssertFunction(v)
-	total, err := add(goja.Undefined(), left, right)
+// throwAgain passes on what JavaScript threw, as it is.
+func throwAgain(err error) {
 	if err != nil {
-		s.Rethrow(err)
+		panic(err)
 	}
-	return total
 }

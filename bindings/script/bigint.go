@@ -111,7 +111,7 @@ func (s limits) defineBigInts() {
 
 // operate runs an operator on values that are not converted yet.
 func (s limits) operate(source string, x, y goja.Value) goja.Value {
-	f := s.Cached(source, func() *goja.Object {
+	f := s.Classes.Cached(source, func() *goja.Object {
 		f, err := s.Runtime.RunScript("<operators>", source)
 		if err != nil {
 			s.Rethrow(err)

@@ -133,8 +133,8 @@ type wording struct {
 	suggest func(on, method string) string
 }
 
-func (s *Engine) wording() wording {
-	return wording{rt: s.Runtime, texts: s.sources, better: s.cfg.Reword, suggest: s.cfg.Suggest}
+func (d *ErrorDescriber) wording() wording {
+	return wording{rt: d.rt, texts: d.sources, better: d.options.Reword, suggest: d.options.Suggest}
 }
 
 // clarify puts V8's words for the engine's into an error, where the program's

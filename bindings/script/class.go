@@ -159,25 +159,20 @@ func TypeOf(v goja.Value) string {
 	return "undefined"
 }
 
-// classes holds the prototypes, each made when its first object is.
-type classes struct {
-	prototypes map[string]*goja.Object
-	helps      map[*goja.Object]Help
-	function   *goja.Object // prototype of all of the shell's functions
-
+// Classes holds the prototypes, each made when its first object is.
+type Classes struct {
+	made     map[string]*goja.Object
+	function *goja.Object // prototype of all of the shell's functions
 }
 
 // Prototype returns the prototype of a kind of object with its methods. The
 // label is the class's name in argument errors.
 func Prototype[T any](s *Engine, label string, methods []Method[T]) *goja.Object {
-	if p := s.classes.prototypes[label]; p != nil {
+	if p := s.Classes.made[label]; p != nil {
 		return p
 	}
 	p := s.Runtime.NewObject()
-	if s.classes.prototypes == nil {
-		s.classes.prototypes = make(map[string]*goja.Object)
-	}
-	s.classes.prototypes[label] = p
+	s.Classes.made[label] = p
 	for _, m := range methods {
 		params := ParseSignature(m.Signature)
 		qualified := label + "." + m.Name
@@ -192,18 +187,18 @@ func Prototype[T any](s *Engine, label string, methods []Method[T]) *goja.Object
 			c.Check(qualified, params)
 			return m.Call(c, on)
 		})
-		s.Describe(f, Help{Form: CallForm(m.Name, m.Signature), Class: label, Text: m.Help, Signature: m.Signature,
+		s.Help.Describe(f, Help{Form: CallForm(m.Name, m.Signature), Class: label, Text: m.Help, Signature: m.Signature,
 			Example: m.Example})
 		Define(p, m.Name, f)
 	}
 	if rows := helpOf(methods); len(rows) > 0 && p.Get("help") == nil {
-		s.HelpProperty(p, func() string { return s.HelpTable(label+" Class", rows) })
+		s.Help.Property(p, func() string { return s.Out.HelpTable(label+" Class", rows) })
 	}
 	return p
 }
 
-// Class returns a prototype that was made before; nil for none.
-func (s *Engine) Class(label string) *goja.Object { return s.classes.prototypes[label] }
+// Prototype returns a prototype that was made before; nil for none.
+func (c *Classes) Prototype(label string) *goja.Object { return c.made[label] }
 
 // Receiver returns the Go value behind an object, or behind one it inherits from:
 // one of type T, or one that implements the interface T.
@@ -242,7 +237,7 @@ func (s *Engine) ContainFaults() {
 		return
 	}
 	if fault, ok := p.(runtime.Error); ok {
-		e := s.World.NewError(internalError, fault.Error())
+		e := s.World.Errors.New(internalError, fault.Error())
 		Define(e, "goStack", s.Runtime.ToValue(string(debug.Stack())))
 		panic(e)
 	}
@@ -252,29 +247,21 @@ func (s *Engine) ContainFaults() {
 // functionPrototype returns what the shell's functions inherit from: help, on
 // top of what every function has.
 func (s *Engine) functionPrototype() *goja.Object {
-	if s.classes.function != nil {
-		return s.classes.function
+	if s.Classes.function != nil {
+		return s.Classes.function
 	}
 	base := s.Runtime.GlobalObject().Get("Function").(*goja.Object).Get("prototype").(*goja.Object)
 	p := s.Runtime.CreateObject(base)
-	s.classes.function = p
+	s.Classes.function = p
 	Must(p.DefineAccessorProperty("help", s.Runtime.ToValue(func(fc goja.FunctionCall) goja.Value {
 		fn, _ := fc.This.(*goja.Object)
-		entry, ok := s.classes.helps[fn]
+		entry, ok := s.Help.texts[fn]
 		if !ok {
 			return goja.Undefined()
 		}
-		return s.HelpFunction(func() string { return entry.Render(s) })
+		return s.Help.Function(func() string { return entry.Render(s) })
 	}), nil, goja.FLAG_TRUE, goja.FLAG_FALSE))
 	return p
-}
-
-// Describe gives a function its help.
-func (s *Engine) Describe(fn *goja.Object, h Help) {
-	if s.classes.helps == nil {
-		s.classes.helps = make(map[*goja.Object]Help)
-	}
-	s.classes.helps[fn] = h
 }
 
 // Define adds a property that behaves like a method of a class: hidden and
@@ -323,14 +310,11 @@ func (s *Engine) Instance(on goja.DynamicObject, proto *goja.Object) *goja.Objec
 }
 
 // Cached keeps an object that is made at most once.
-func (s *Engine) Cached(key string, build func() *goja.Object) *goja.Object {
-	if s.classes.prototypes == nil {
-		s.classes.prototypes = make(map[string]*goja.Object)
-	}
-	o := s.classes.prototypes[key]
+func (c *Classes) Cached(key string, build func() *goja.Object) *goja.Object {
+	o := c.made[key]
 	if o == nil {
 		o = build()
-		s.classes.prototypes[key] = o
+		c.made[key] = o
 	}
 	return o
 }
@@ -377,7 +361,7 @@ func (c *Call) Quit() goja.Value {
 	if c.Has(0) {
 		f := c.Arg(0).ToFloat()
 		if f != math.Trunc(f) || f < 0 || f > 255 {
-			c.JS.Warn(c.JS.Here() + "exit code " + c.Text(0) + " is not between 0 and 255")
+			c.JS.Out.Warn(c.JS.Errors.Here() + "exit code " + c.Text(0) + " is not between 0 and 255")
 			f = 1
 		}
 		code = int(f)

@@ -30,8 +30,8 @@ func (wallClock) Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// OnWallClock reports whether time passes by itself.
-func (s *Engine) OnWallClock() bool {
-	_, ok := s.Clock.(wallClock)
+// OnWallClock reports whether a clock's time passes by itself.
+func OnWallClock(c Clock) bool {
+	_, ok := c.(wallClock)
 	return ok
 }

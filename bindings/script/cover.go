@@ -16,22 +16,30 @@ type Line struct {
 // by.
 const coverer = "__reached"
 
-// cover has Options.Cover hear of the statements of a program when they run. Their
-// places, and what they give, stay as they are.
-func (s *Engine) cover(tree *ast.Program) {
-	if s.cfg.Cover == nil {
+// coverage has Options.Cover hear of the statements of programs when they run.
+type coverage struct {
+	rt      *goja.Runtime
+	sources texts
+	watch   func([]Line) (reached func(i int)) // nil for nobody
+	reached []func()                           // by the numbers of the statements that are watched
+}
+
+// mark marks the statements of a program. Their places, and what they give, stay as they
+// are.
+func (c *coverage) mark(tree *ast.Program) {
+	if c.watch == nil {
 		return
 	}
-	c := &covering{js: s, tree: tree, first: len(s.covered)}
-	walk(tree, c.visit)
-	tree.Body = c.marked(tree.Body, true)
-	reached := s.cfg.Cover(c.lines)
-	for i := range c.lines {
-		s.covered = append(s.covered, func() { reached(i) })
+	m := &covering{sources: c.sources, tree: tree, first: len(c.reached)}
+	walk(tree, m.visit)
+	tree.Body = m.marked(tree.Body, true)
+	reached := c.watch(m.lines)
+	for i := range m.lines {
+		c.reached = append(c.reached, func() { reached(i) })
 	}
-	if c.first == 0 {
-		Define(s.Runtime.GlobalObject(), coverer, s.Runtime.ToValue(func(call goja.FunctionCall) goja.Value {
-			s.covered[call.Argument(0).ToInteger()]()
+	if m.first == 0 {
+		Define(c.rt.GlobalObject(), coverer, c.rt.ToValue(func(call goja.FunctionCall) goja.Value {
+			c.reached[call.Argument(0).ToInteger()]()
 			return goja.Undefined()
 		}))
 	}
@@ -39,10 +47,10 @@ func (s *Engine) cover(tree *ast.Program) {
 
 // covering marks the statements of one program.
 type covering struct {
-	js    *Engine
-	tree  *ast.Program
-	first int // number of the program's first statement
-	lines []Line
+	sources texts
+	tree    *ast.Program
+	first   int // number of the program's first statement
+	lines   []Line
 }
 
 // visit marks the statements inside of a node. Loops and conditions without braces
@@ -114,7 +122,7 @@ func (c *covering) mark(st ast.Statement) ast.Statement {
 		return nil
 	}
 	pos := originalPosition(c.tree.File, c.tree.File.Position(int(at)-c.tree.File.Base()))
-	text, known := c.js.sources[pos.Filename]
+	text, known := c.sources[pos.Filename]
 	if !known || pos.Line == 0 || text.line(pos.Line) == "" {
 		return nil // the transpiler's own
 	}

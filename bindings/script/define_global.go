@@ -7,7 +7,7 @@ import "slices"
 func (s *Engine) SetEJSON(name, text string) error {
 	v, err := s.World.ParseEJSON(text, true)
 	if err != nil {
-		return s.publicError(err)
+		return s.Errors.public(err)
 	}
 	return s.Runtime.GlobalObject().Set(name, v)
 }

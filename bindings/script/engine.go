@@ -9,7 +9,6 @@ import (
 	"math"
 	"os"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/dop251/goja"
@@ -99,18 +98,16 @@ type Engine struct {
 	// running is held while JavaScript runs, so that Close sees a script that was
 	// left behind.
 	running sync.Mutex
-	// ctx is that of the running call; cause is why it was cut short, when the
-	// engine itself did that.
-	ctx   context.Context
-	cause error
+	ctx     context.Context // of the running call
 
-	classes  classes
+	Out      Output
+	Classes  Classes
+	Help     HelpTexts
+	Errors   ErrorDescriber
 	builtins map[string]goja.Value
 	sources  texts
-	warned   map[string]bool
 	regexps  regexps
-	covered  []func()    // by the numbers of the statements that Options.Cover watches
-	midLine  atomic.Bool // what was written last has no line end
+	coverage coverage
 
 	loop     eventLoop
 	Modules  *Modules
@@ -129,8 +126,9 @@ func NewEngine(o Options) *Engine {
 		ctx:      context.Background(),
 		builtins: make(map[string]goja.Value),
 		sources:  make(texts),
-		warned:   make(map[string]bool),
+		Classes:  Classes{made: make(map[string]*goja.Object)},
 	}
+	s.Help = HelpTexts{js: s, texts: make(map[*goja.Object]Help)}
 	s.Modules = &Modules{js: s}
 	if s.Clock == nil {
 		s.Clock = wallClock{}
@@ -141,13 +139,19 @@ func NewEngine(o Options) *Engine {
 	if s.cfg.Stderr == nil {
 		s.cfg.Stderr = io.Discard
 	}
+	s.Out.stdout, s.Out.stderr, s.Out.color = s.cfg.Stdout, s.cfg.Stderr, s.cfg.Color
+	s.Out.closed, s.Out.warned = s.Abort, make(map[string]bool)
 	s.Runtime.SetMaxCallStackSize(maxCallDepth)
 	s.Runtime.SetTimeSource(s.Clock.Now)
 	s.Runtime.SetPromiseRejectionTracker(s.rejected.track)
 	s.World = values.Install(s.Runtime, values.Options{
-		Now: s.Clock.Now, Warn: func(text string) { s.WarnOnce("Warning: " + text) }, Made: o.Made, SafeMemory: o.SafeMemory,
+		Now: s.Clock.Now, Warn: func(text string) { s.Out.WarnOnce("Warning: " + text) }, Made: o.Made,
+		SafeMemory: o.SafeMemory,
 	})
-	s.limitGenerators()
+	s.loop.now, s.loop.sleep, s.loop.ran = s.Clock.Now, s.sleep, s.timerRan
+	s.coverage = coverage{rt: s.Runtime, sources: s.sources, watch: o.Cover}
+	s.Errors = ErrorDescriber{rt: s.Runtime, world: s.World, sources: s.sources, options: &s.cfg}
+	limitGenerators(s.Runtime)
 	s.defineTimers()
 	s.defineImports()
 	s.definePolyfills()
@@ -161,7 +165,7 @@ func NewEngine(o Options) *Engine {
 func (s *Engine) defineImports() {
 	Define(s.Runtime.GlobalObject(), clarifier, s.Function(clarifier, func(c *Call) goja.Value {
 		if e := c.Object(0); e != nil {
-			s.wording().clarify(e)
+			s.Errors.wording().clarify(e)
 		}
 		return nil
 	}))
@@ -169,8 +173,8 @@ func (s *Engine) defineImports() {
 	Define(s.Runtime.GlobalObject(), concatenator, s.Runtime.ToValue(func(call goja.FunctionCall) goja.Value {
 		return s.World.Concatenated(call.Argument(0))
 	}))
-	s.defineAppend()
-	s.defineSharing()
+	defineAppend(s.World)
+	defineSharing(s.Runtime)
 	Define(s.Runtime.GlobalObject(), importer, s.Function(importer, func(c *Call) goja.Value { return c.importModule() }))
 }
 
@@ -228,7 +232,7 @@ func (s *Engine) remember(v goja.Value, err error) {
 	}
 }
 
-// RunFile runs a script. "-" is Config.Stdin, whose top-level expressions are
+// RunFile runs a script. "-" is Options.Stdin, whose top-level expressions are
 // shown as they come, as heredocs expect (rules/04-command-line-and-prompt §1.9).
 func (s *Engine) RunFile(ctx context.Context, path string) (Result, error) {
 	if path == "-" {
@@ -275,7 +279,7 @@ func (s *Engine) interruptibly(ctx context.Context, run func() (goja.Value, erro
 	}
 	inside, leave := untimed(ctx)
 	defer leave()
-	s.ctx, s.cause = inside, nil
+	s.ctx, s.Errors.cause = inside, nil
 	var interrupting sync.WaitGroup
 	var stuck *time.Timer
 	interrupting.Add(1)
@@ -286,7 +290,7 @@ func (s *Engine) interruptibly(ctx context.Context, run func() (goja.Value, erro
 			stuck = time.AfterFunc(StoppingTime, func() { s.cfg.Stuck(context.Cause(ctx)) })
 		}
 	})
-	unwatch := s.watchMemory()
+	unwatch := watchMemory(s.cfg.memoryLimit(), s.Runtime.Interrupt)
 	defer func() {
 		if !stop() {
 			interrupting.Wait()
@@ -297,15 +301,15 @@ func (s *Engine) interruptibly(ctx context.Context, run func() (goja.Value, erro
 		unwatch()
 		s.Runtime.ClearInterrupt()
 		if p := recover(); p != nil {
-			v, err = nil, s.engineFault(p)
+			v, err = nil, s.Errors.fault(p)
 		}
 		if err != nil {
 			if !s.cfg.Interactive || ctx.Err() != nil { // at a prompt a mistake ends no timers
 				s.loop.clear()
 			}
-			err = s.publicError(err)
+			err = s.Errors.public(err)
 		}
-		s.ctx, s.cause = context.Background(), nil
+		s.ctx, s.Errors.cause = context.Background(), nil
 	}()
 	return run()
 }
@@ -390,7 +394,7 @@ func (s *Engine) exitCode() int {
 	if code := v.ToFloat(); code == math.Trunc(code) && code >= 0 && code <= 255 {
 		return int(code)
 	}
-	s.Warn("process.exitCode " + v.String() + " is not between 0 and 255")
+	s.Out.Warn("process.exitCode " + v.String() + " is not between 0 and 255")
 	return 1
 }
 

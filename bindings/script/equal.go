@@ -7,25 +7,26 @@ import (
 	"github.com/dop251/goja"
 
 	"shardsh/balancer/keyorder"
+	"shardsh/bindings/values"
 )
 
 // SameDocument compares two values as BSON: fields in order, numbers by value
 // whatever their type.
-func (s *Engine) SameDocument(a, b goja.Value) bool {
+func SameDocument(w *values.World, a, b goja.Value) bool {
 	if a.SameAs(b) {
 		return true
 	}
-	x, err := s.World.ToBSON(a)
+	x, err := w.ToBSON(a)
 	if err != nil {
 		return false
 	}
-	y, err := s.World.ToBSON(b)
+	y, err := w.ToBSON(b)
 	return err == nil && keyorder.Compare(x, y) == 0
 }
 
 // DeepEqual compares two values as assert.deepEqual does: the order of fields
 // does not count. Strict comparison tells 1 from "1".
-func (s *Engine) DeepEqual(a, b goja.Value, strict bool) bool {
+func DeepEqual(w *values.World, a, b goja.Value, strict bool) bool {
 	x, isObject := a.(*goja.Object)
 	y, isObjectToo := b.(*goja.Object)
 	if !isObject || !isObjectToo {
@@ -42,24 +43,24 @@ func (s *Engine) DeepEqual(a, b goja.Value, strict bool) bool {
 	}
 	bsonType := x.Get("_bsontype")
 	if bsonType != nil || x.ClassName() == "Date" || x.ClassName() == "RegExp" {
-		p, err := s.World.ToBSON(x)
+		p, err := w.ToBSON(x)
 		if err != nil {
 			return false
 		}
-		q, err := s.World.ToBSON(y)
+		q, err := w.ToBSON(y)
 		return err == nil && p.Type == q.Type && bytes.Equal(p.Value, q.Value)
 	}
-	if class := s.CollectionClass(x); class != s.CollectionClass(y) {
+	if class := CollectionClass(w.Runtime(), x); class != CollectionClass(w.Runtime(), y) {
 		return false
 	} else if class != nil {
-		return s.DeepEqual(s.Spread(x), s.Spread(y), strict)
+		return DeepEqual(w, Spread(w.Runtime(), x), Spread(w.Runtime(), y), strict)
 	}
 	names, others := x.Keys(), y.Keys()
 	if len(names) != len(others) {
 		return false
 	}
 	for _, k := range names {
-		if !slices.Contains(others, k) || !s.DeepEqual(x.Get(k), y.Get(k), strict) {
+		if !slices.Contains(others, k) || !DeepEqual(w, x.Get(k), y.Get(k), strict) {
 			return false
 		}
 	}
@@ -67,9 +68,9 @@ func (s *Engine) DeepEqual(a, b goja.Value, strict bool) bool {
 }
 
 // CollectionClass returns the class of a Map or a Set; nil for all else.
-func (s *Engine) CollectionClass(o *goja.Object) *goja.Object {
+func CollectionClass(rt *goja.Runtime, o *goja.Object) *goja.Object {
 	for _, name := range []string{"Map", "Set"} {
-		if class, ok := s.Runtime.GlobalObject().Get(name).(*goja.Object); ok && s.Runtime.InstanceOf(o, class) {
+		if class, ok := rt.GlobalObject().Get(name).(*goja.Object); ok && rt.InstanceOf(o, class) {
 			return class
 		}
 	}
@@ -77,11 +78,11 @@ func (s *Engine) CollectionClass(o *goja.Object) *goja.Object {
 }
 
 // Spread is [...iterable].
-func (s *Engine) Spread(v goja.Value) *goja.Object {
+func Spread(rt *goja.Runtime, v goja.Value) *goja.Object {
 	var items []any
-	s.Runtime.ForOf(v, func(item goja.Value) bool {
+	rt.ForOf(v, func(item goja.Value) bool {
 		items = append(items, item)
 		return true
 	})
-	return s.Runtime.NewArray(items...)
+	return rt.NewArray(items...)
 }

@@ -90,13 +90,22 @@ func (e *Error) Text() string {
 // IsSyntax reports whether the program never ran because it is none.
 func (e *Error) IsSyntax() bool { return e.Name == "SyntaxError" && e.value == nil }
 
-// engineFault describes a fault of the JavaScript engine itself, which no script
+// ErrorDescriber turns what went wrong in a runtime into errors of this package.
+type ErrorDescriber struct {
+	rt      *goja.Runtime
+	world   *values.World
+	sources texts
+	options *Options
+	cause   error // why the running call was cut short, when the engine itself did that
+}
+
+// fault describes a fault of the JavaScript engine itself, which no script
 // can catch. The engine has left the calls it was in, so that the place is where
 // the outermost one was made.
-func (s *Engine) engineFault(fault any) *Error {
+func (d *ErrorDescriber) fault(fault any) *Error {
 	e := &Error{Name: internalError, Stack: string(debug.Stack()),
 		Message: fmt.Sprintf("a fault of the JavaScript engine, in what is called here: %v", fault)}
-	s.sources.locate(e, s.Runtime.CaptureCallStack(10, nil))
+	d.sources.locate(e, d.rt.CaptureCallStack(10, nil))
 	return e
 }
 
@@ -105,9 +114,9 @@ type rejection struct{ value goja.Value }
 
 func (r *rejection) Error() string { return "unhandled rejection: " + r.value.String() }
 
-// publicError turns what goja and the parser report into the errors this package
+// public turns what goja and the parser report into the errors this package
 // promises.
-func (s *Engine) publicError(err error) error {
+func (d *ErrorDescriber) public(err error) error {
 	var (
 		interrupted *goja.InterruptedError
 		overflow    *goja.StackOverflowError
@@ -120,29 +129,29 @@ func (s *Engine) publicError(err error) error {
 	)
 	switch {
 	case errors.As(err, &interrupted):
-		return s.interruption(interrupted)
+		return d.interruption(interrupted)
 	case errors.As(err, &overflow):
 		e := &Error{Name: "RangeError", Message: "Maximum call stack size exceeded"}
-		e.Stack = s.sources.stackText(overflow.Stack()[:min(10, len(overflow.Stack()))])
-		s.sources.locate(e, overflow.Stack())
+		e.Stack = d.sources.stackText(overflow.Stack()[:min(10, len(overflow.Stack()))])
+		d.sources.locate(e, overflow.Stack())
 		return e
 	case errors.As(err, &exception):
-		e := s.Thrown(exception.Value())
-		e.Stack = s.sources.stackText(exception.Stack())
-		s.sources.locate(e, exception.Stack())
+		e := d.Thrown(exception.Value())
+		e.Stack = d.sources.stackText(exception.Stack())
+		d.sources.locate(e, exception.Stack())
 		return e
 	case errors.As(err, &rejected):
-		e := s.Thrown(rejected.value)
+		e := d.Thrown(rejected.value)
 		if o, ok := rejected.value.(*goja.Object); ok && IsError(o) {
-			_ = s.Runtime.Try(func() { _, e.Stack, _ = strings.Cut(OptionalText(o.Get("stack")), "\n") })
-			s.sources.locateIn(e, e.Stack)
+			_ = d.rt.Try(func() { _, e.Stack, _ = strings.Cut(OptionalText(o.Get("stack")), "\n") })
+			d.sources.locateIn(e, e.Stack)
 		}
 		return e
 	case errors.As(err, &syntax):
 		pos := syntax.File.Position(syntax.Offset)
-		return s.syntaxError(syntax.Message, pos.Filename, pos.Line, pos.Column)
+		return d.syntax(syntax.Message, pos.Filename, pos.Line, pos.Column)
 	case errors.As(err, &transpiling):
-		e := s.syntaxError(transpiling.message, transpiling.file, transpiling.line, transpiling.column)
+		e := d.syntax(transpiling.message, transpiling.file, transpiling.line, transpiling.column)
 		e.SourceLine = transpiling.lineText
 		return e
 	case errors.As(err, &noFile):
@@ -151,16 +160,16 @@ func (s *Engine) publicError(err error) error {
 		return &Error{Name: InvalidInput, Message: "[COMMON-10001] " + usage.message}
 	}
 	if first, ok := firstError(err); ok {
-		return s.syntaxError(first.Message, first.Position.Filename, first.Position.Line, first.Position.Column)
+		return d.syntax(first.Message, first.Position.Filename, first.Position.Line, first.Position.Column)
 	}
 	return err
 }
 
-func (s *Engine) interruption(err *goja.InterruptedError) error {
-	if s.cause != nil {
-		return s.cause
+func (d *ErrorDescriber) interruption(err *goja.InterruptedError) error {
+	if d.cause != nil {
+		return d.cause
 	}
-	if e := s.sources.outOfMemory(err); e != nil {
+	if e := d.sources.outOfMemory(err); e != nil {
 		return e
 	}
 	if cause := errors.Unwrap(err); cause != nil {
@@ -169,12 +178,12 @@ func (s *Engine) interruption(err *goja.InterruptedError) error {
 	return ErrStopped
 }
 
-func (s *Engine) syntaxError(message, file string, line, column int) *Error {
+func (d *ErrorDescriber) syntax(message, file string, line, column int) *Error {
 	e := &Error{Name: "SyntaxError", File: file, Line: line, Column: column}
-	s.sources.place(e)
+	d.sources.place(e)
 	message = clearSyntaxMessage(message, e.SourceLine, e.Column)
 	e.Message = message
-	if s.cfg.Interactive { // elsewhere the place is named in a line of its own
+	if d.options.Interactive { // elsewhere the place is named in a line of its own
 		e.Message = fmt.Sprintf("%s (%d:%d)", message, e.Line, e.Column-1)
 	}
 	return e
@@ -182,9 +191,9 @@ func (s *Engine) syntaxError(message, file string, line, column int) *Error {
 
 // Here returns where in the user's code a function was called from, as the head
 // of a message; empty when that is unknown.
-func (s *Engine) Here() string {
+func (d *ErrorDescriber) Here() string {
 	e := &Error{}
-	s.sources.locate(e, s.Runtime.CaptureCallStack(10, nil))
+	d.sources.locate(e, d.rt.CaptureCallStack(10, nil))
 	if e.Line == 0 {
 		return ""
 	}
@@ -193,21 +202,21 @@ func (s *Engine) Here() string {
 
 // Thrown describes a thrown value. Values that are no errors get the name
 // the shell gives them (rules/04-values-and-language §3.5).
-func (s *Engine) Thrown(thrown goja.Value) (e *Error) {
-	if ex := s.Runtime.Try(func() { e = s.describeThrown(thrown) }); ex != nil {
+func (d *ErrorDescriber) Thrown(thrown goja.Value) (e *Error) {
+	if ex := d.rt.Try(func() { e = d.describe(thrown) }); ex != nil {
 		e = &Error{Name: "Error", Message: "a value was thrown that cannot be looked at", value: thrown}
 	}
 	return e
 }
 
-func (s *Engine) describeThrown(thrown goja.Value) *Error {
+func (d *ErrorDescriber) describe(thrown goja.Value) *Error {
 	e := &Error{Name: "Error", value: thrown}
 	obj, ok := thrown.(*goja.Object)
 	if !ok {
-		e.Message = s.World.InspectResult(thrown, s.cfg.inspectOptions(), false)
+		e.Message = d.world.InspectResult(thrown, d.options.inspectOptions(), false)
 		return e
 	}
-	s.wording().clarify(obj)
+	d.wording().clarify(obj)
 	code, message := obj.Get("code"), obj.Get("message")
 	e.CodeName = OptionalText(obj.Get("codeName"))
 	if code != nil && goja.IsNumber(code) {
@@ -223,10 +232,10 @@ func (s *Engine) describeThrown(thrown goja.Value) *Error {
 		e.Name, e.Message = "MongoshInternalError", OptionalText(obj.Get("errmsg"))
 	default:
 		e.CodeName, e.Code = "", 0
-		e.Message, e.shown = s.World.Inspect(thrown, s.cfg.inspectOptions()), true
+		e.Message, e.shown = d.world.Inspect(thrown, d.options.inspectOptions()), true
 		return e
 	}
-	_, e.Details, _ = strings.Cut(s.World.ErrorText(thrown, s.cfg.inspectOptions()), plaintext.Visible(e.Message)+"\n")
+	_, e.Details, _ = strings.Cut(d.world.ErrorText(thrown, d.options.inspectOptions()), plaintext.Visible(e.Message)+"\n")
 	return e
 }
 
@@ -263,13 +272,13 @@ const (
 
 // Throw ends the running Go code with a JavaScript error.
 func (s *Engine) Throw(name, format string, args ...any) {
-	panic(s.World.NewError(name, fmt.Sprintf(format, args...)))
+	panic(s.World.Errors.New(name, fmt.Sprintf(format, args...)))
 }
 
 // ThrowCoded throws one of the shell's own errors, whose messages start with
 // their code.
 func (s *Engine) ThrowCoded(name, code, format string, args ...any) {
-	e := s.World.NewError(name, "["+code+"] "+fmt.Sprintf(format, args...))
+	e := s.World.Errors.New(name, "["+code+"] "+fmt.Sprintf(format, args...))
 	Must(e.Set("code", code))
 	panic(e)
 }
@@ -299,7 +308,7 @@ func (s *Engine) Rethrow(err error) {
 	}
 	var file *missingFileError
 	if errors.As(err, &file) {
-		e := s.World.NewError("Error", file.text)
+		e := s.World.Errors.New("Error", file.text)
 		for name, v := range map[string]string{"code": file.code, "syscall": file.syscall, "path": file.path} {
 			if v != "" {
 				Must(e.Set(name, v))
@@ -308,7 +317,7 @@ func (s *Engine) Rethrow(err error) {
 		panic(e)
 	}
 	var e *Error
-	if errors.As(s.publicError(err), &e) {
+	if errors.As(s.Errors.public(err), &e) {
 		if e.IsSyntax() { // of a file that is being loaded
 			at := e.File
 			if !s.cfg.Interactive {
@@ -323,7 +332,7 @@ func (s *Engine) Rethrow(err error) {
 
 // Abort ends the script in a way no catch or finally of it sees.
 func (s *Engine) Abort(cause error) {
-	s.cause = cause
+	s.Errors.cause = cause
 	panic(&goja.InterruptedError{})
 }
 
@@ -333,7 +342,7 @@ func (s *Engine) stopped(err error) error {
 	if s.ctx.Err() == nil {
 		return err
 	}
-	s.cause = context.Cause(s.ctx)
+	s.Errors.cause = context.Cause(s.ctx)
 	return &goja.InterruptedError{}
 }
 

@@ -31,7 +31,7 @@ func (s *Engine) prepare(name, text string) (*program, error) {
 		return nil, err
 	}
 	s.sources[name] = p.text
-	s.cover(p.tree)
+	s.coverage.mark(p.tree)
 	if err := s.regexps.expand(p.tree); err != nil {
 		return nil, err
 	}
@@ -49,6 +49,14 @@ func (s *Engine) runShowing(name, text string) error {
 	if err != nil {
 		return err
 	}
+	show := func(v goja.Value) error {
+		text, err := s.Try(func() string { return s.cfg.Show(v) })
+		if err != nil || text == "" {
+			return err
+		}
+		_, err = fmt.Fprintln(s.cfg.Stdout, text)
+		return err
+	}
 	if p.async {
 		v, err := s.runText(name, text, false)
 		if err == nil {
@@ -57,7 +65,7 @@ func (s *Engine) runShowing(name, text string) error {
 		if err != nil {
 			return err
 		}
-		return s.show(v)
+		return show(v)
 	}
 	for i, part := range p.parts() {
 		compiled, err := goja.CompileAST(part, false)
@@ -74,20 +82,11 @@ func (s *Engine) runShowing(name, text string) error {
 		if v, err = s.Settle(v); err != nil {
 			return err
 		}
-		if err := s.show(v); err != nil {
+		if err := show(v); err != nil {
 			return err
 		}
 	}
 	_, err = s.Settle(goja.Undefined())
-	return err
-}
-
-func (s *Engine) show(v goja.Value) error {
-	text, err := s.Try(func() string { return s.cfg.Show(v) })
-	if err != nil || text == "" {
-		return err
-	}
-	_, err = fmt.Fprintln(s.cfg.Stdout, text)
 	return err
 }
 
@@ -112,7 +111,7 @@ func (s *Engine) Try(f func() string) (text string, err error) {
 // value is a promise, waits for that. An interactive shell waits for nothing
 // else: its timers go on between the inputs.
 func (s *Engine) Settle(v goja.Value) (goja.Value, error) {
-	v, err := s.awaitable(v)
+	v, err := awaitable(s.Runtime, v)
 	if err != nil {
 		return nil, err
 	}
@@ -126,11 +125,11 @@ func (s *Engine) Settle(v goja.Value) (goja.Value, error) {
 	never := func() bool { return false }
 	if s.cfg.Interactive {
 		never = settled
-		if err := s.runDue(s.Clock.Now()); err != nil {
+		if err := s.loop.runDue(s.Clock.Now()); err != nil {
 			return nil, err
 		}
 	}
-	if err := s.drain(never); err != nil {
+	if err := s.loop.drain(never); err != nil {
 		return nil, err
 	}
 	if ok && promise.State() == goja.PromiseStateRejected {

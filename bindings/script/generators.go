@@ -9,8 +9,8 @@ const maxGeneratorDepth = 500
 
 // limitGenerators makes endless recursion of generators a RangeError, which
 // unlike that of functions can be caught.
-func (s *Engine) limitGenerators() {
-	sample, err := s.Runtime.RunString("(function* () {})()")
+func limitGenerators(rt *goja.Runtime) {
+	sample, err := rt.RunString("(function* () {})()")
 	if err != nil {
 		return
 	}
@@ -18,18 +18,18 @@ func (s *Engine) limitGenerators() {
 	for range 2 { // that of the function, and that of all generators
 		proto = proto.Prototype()
 	}
-	rangeError := s.Runtime.GlobalObject().Get("RangeError")
+	rangeError := rt.GlobalObject().Get("RangeError")
 	depth := 0
 	for _, name := range []string{"next", "return", "throw"} {
 		resume, ok := goja.AssertFunction(proto.Get(name))
 		if !ok {
 			continue
 		}
-		limited := s.Runtime.ToValue(func(fc goja.FunctionCall) goja.Value {
+		limited := rt.ToValue(func(fc goja.FunctionCall) goja.Value {
 			depth++
 			defer func() { depth-- }()
 			if depth > maxGeneratorDepth {
-				e, err := s.Runtime.New(rangeError, s.Runtime.ToValue("Maximum call stack size exceeded"))
+				e, err := rt.New(rangeError, rt.ToValue("Maximum call stack size exceeded"))
 				if err != nil {
 					panic(err)
 				}
@@ -42,7 +42,7 @@ func (s *Engine) limitGenerators() {
 			return v
 		}).(*goja.Object)
 		for property, value := range map[string]any{"name": name, "length": 1} {
-			Must(limited.DefineDataProperty(property, s.Runtime.ToValue(value), goja.FLAG_FALSE, goja.FLAG_TRUE,
+			Must(limited.DefineDataProperty(property, rt.ToValue(value), goja.FLAG_FALSE, goja.FLAG_TRUE,
 				goja.FLAG_FALSE))
 		}
 		Define(proto, name, limited)

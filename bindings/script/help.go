@@ -26,21 +26,21 @@ const (
 
 // Render returns the help as it is shown.
 func (h Help) Render(s *Engine) string {
-	text := "\n  " + s.Paint(HeadingColor, s.receiver(h.Class)+h.Form+":") + "\n\n  " + h.Text
+	text := "\n  " + s.Out.Paint(HeadingColor, s.cfg.receiver(h.Class)+h.Form+":") + "\n\n  " + h.Text
 	if h.Example != "" {
-		text += "\n\n  " + s.Paint(HeadingColor, "Example:") + "\n\n  " + h.Example
+		text += "\n\n  " + s.Out.Paint(HeadingColor, "Example:") + "\n\n  " + h.Example
 	}
 	return text
 }
 
 // HelpTable returns the help of an object: a heading and a line for each member.
 // A row of a name alone is the heading of those below it.
-func (s *Engine) HelpTable(heading string, rows [][2]string) string {
+func (o *Output) HelpTable(heading string, rows [][2]string) string {
 	var b strings.Builder
-	b.WriteString("\n  " + s.Paint(HeadingColor, heading+":") + "\n\n")
+	b.WriteString("\n  " + o.Paint(HeadingColor, heading+":") + "\n\n")
 	for i, r := range rows {
 		if r[1] == "" {
-			b.WriteString(strings.Repeat("\n", min(i, 1)) + "  " + s.Paint(HeadingColor, r[0]) + "\n")
+			b.WriteString(strings.Repeat("\n", min(i, 1)) + "  " + o.Paint(HeadingColor, r[0]) + "\n")
 			continue
 		}
 		column := "    " + r[0]
@@ -64,48 +64,55 @@ func helpOf[T any](methods []Method[T]) [][2]string {
 	return rows
 }
 
-func (s *Engine) shownHelp(text string) goja.Value { return s.instanceOfShown(&shown{text: text}) }
-
-// HelpFunction returns a help that works with and without call parentheses
-// (rules/04-command-line-and-prompt §2.4).
-func (s *Engine) HelpFunction(text func() string) goja.Value {
-	return s.helpOn(func(string) string { return text() })
+// HelpTexts are the help of functions and classes.
+type HelpTexts struct {
+	js    *Engine
+	texts map[*goja.Object]Help // by the function
 }
 
-// helpOn returns a help that takes the name of a topic; empty for all of them.
-func (s *Engine) helpOn(text func(topic string) string) goja.Value {
-	f := s.Function("help", func(c *Call) goja.Value {
+// Describe gives a function its help.
+func (t *HelpTexts) Describe(fn *goja.Object, h Help) { t.texts[fn] = h }
+
+// Function returns a help that works with and without call parentheses
+// (rules/04-command-line-and-prompt §2.4).
+func (t *HelpTexts) Function(text func() string) goja.Value {
+	return t.onTopic(func(string) string { return text() })
+}
+
+// onTopic returns a help that takes the name of a topic; empty for all of them.
+func (t *HelpTexts) onTopic(text func(topic string) string) goja.Value {
+	f := t.js.Function("help", func(c *Call) goja.Value {
 		topic := ""
 		if c.Has(0) {
 			topic = c.Text(0)
 		}
-		return c.JS.shownHelp(text(topic))
+		return c.JS.instanceOfShown(&shown{text: text(topic)})
 	})
-	s.World.SetPrinter(f, func() string { return text("") })
+	t.js.World.SetPrinter(f, func() string { return text("") })
 	return f
 }
 
-// HelpProperty gives a class's prototype a help that needs no parentheses.
-func (s *Engine) HelpProperty(proto *goja.Object, text func() string) {
-	s.HelpTopics(proto, func(string) string { return text() })
+// Property gives a class's prototype a help that needs no parentheses.
+func (t *HelpTexts) Property(proto *goja.Object, text func() string) {
+	t.Topics(proto, func(string) string { return text() })
 }
 
-// HelpTopics gives a class's prototype a help of several pages.
-func (s *Engine) HelpTopics(proto *goja.Object, text func(topic string) string) {
-	s.World.DefineLazy(proto, "help", func() goja.Value { return s.helpOn(text) })
+// Topics gives a class's prototype a help of several pages.
+func (t *HelpTexts) Topics(proto *goja.Object, text func(topic string) string) {
+	t.js.World.DefineLazy(proto, "help", func() goja.Value { return t.onTopic(text) })
 }
 
 // receiver returns how an object of a class is written.
-func (s *Engine) receiver(class string) string {
-	if s.cfg.Receivers == nil {
+func (o *Options) receiver(class string) string {
+	if o.Receivers == nil {
 		return ""
 	}
-	return s.cfg.Receivers()[class]
+	return o.Receivers()[class]
 }
 
-// HelpOn returns the help of a function of the shell's own.
-func (s *Engine) HelpOn(f *goja.Object) (h Help, ok bool) {
-	h, ok = s.classes.helps[f]
+// Of returns the help of a function of the shell's own.
+func (t *HelpTexts) Of(f *goja.Object) (h Help, ok bool) {
+	h, ok = t.texts[f]
 	return h, ok
 }
 

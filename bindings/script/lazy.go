@@ -1,12 +1,6 @@
 package script
 
-import (
-	"strings"
-
-	"github.com/dop251/goja"
-
-	"shardsh/bindings/plaintext"
-)
+import "github.com/dop251/goja"
 
 // Described makes a function with a help text whose arguments are checked.
 func (s *Engine) Described(name, signature, help string, call func(c *Call) goja.Value) *goja.Object {
@@ -15,7 +9,7 @@ func (s *Engine) Described(name, signature, help string, call func(c *Call) goja
 		c.Check(name, params)
 		return call(c)
 	})
-	s.Describe(f, Help{Form: CallForm(name, signature), Text: help})
+	s.Help.Describe(f, Help{Form: CallForm(name, signature), Text: help})
 	return f
 }
 
@@ -34,24 +28,6 @@ func (s *Engine) builtin(name string) bool {
 	now := s.Runtime.GlobalObject().Get(name) // builds it when nobody has looked yet
 	was, ok := s.builtins[name]
 	return ok && now != nil && now.SameAs(was)
-}
-
-// Warn writes a line to the error stream.
-func (s *Engine) Warn(text string) {
-	s.writeTo(s.cfg.Stderr, plaintext.Visible(strings.TrimRight(text, "\n")+"\n"))
-}
-
-// WarnOnce writes a line the first time it is asked to in this run.
-func (s *Engine) WarnOnce(text string) {
-	if !s.warned[text] {
-		s.warned[text] = true
-		s.Warn(text)
-	}
-}
-
-// Deprecate warns, once, of something that will go.
-func (s *Engine) Deprecate(text string) {
-	s.WarnOnce("DeprecationWarning: " + text)
 }
 
 // Global is a function that scripts find under its name. Its signature is that of

@@ -18,18 +18,18 @@ const (
 	memoryPeriod = 50 * time.Millisecond
 )
 
-// watchMemory interrupts the running program when the heap outgrows the limit:
+// watchMemory interrupts the running program when the heap outgrows the limit, unless that
+// is 0:
 // better than the whole process at the hands of the kernel. The goroutine starts
 // after memoryGrace and has ended when stop returns.
-func (s *Engine) watchMemory() (stop func()) {
+func watchMemory(limit uint64, interrupt func(cause any)) (stop func()) {
 	done := make(chan struct{})
 	var watching sync.WaitGroup
 	watching.Add(1)
 	start := time.AfterFunc(memoryGrace, func() {
 		defer watching.Done()
-		limit := s.cfg.memoryLimit()
 		if limit > 0 && outgrows(limit, done) {
-			s.Runtime.Interrupt(&memoryError{limit})
+			interrupt(&memoryError{limit})
 		}
 	})
 	return func() {

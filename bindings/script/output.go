@@ -3,32 +3,41 @@ package script
 import (
 	"io"
 	"strings"
+	"sync/atomic"
 
 	"shardsh/bindings/plaintext"
 )
 
+// Output is where a program writes: standard output and the error stream.
+type Output struct {
+	stdout, stderr io.Writer
+	color          bool
+	closed         func(error) // is called when nobody reads standard output any more
+	warned         map[string]bool
+	midLine        atomic.Bool // what was written last has no line end
+}
+
 // Write writes what the shell says to standard output. What a cluster's names and
 // values have in them that terminals obey is escaped.
-func (s *Engine) Write(text string) { s.WriteOwn(plaintext.Visible(text)) }
+func (o *Output) Write(text string) { o.WriteOwn(plaintext.Visible(text)) }
 
 // WriteOwn writes a script's own text to standard output as it is, escape
 // sequences too, or what Paint and Inspect return.
-func (s *Engine) WriteOwn(text string) {
-	s.writeTo(s.cfg.Stdout, text)
+func (o *Output) WriteOwn(text string) {
+	o.writeTo(o.stdout, text)
 	if text != "" {
-		s.midLine.Store(!strings.HasSuffix(text, "\n") && !strings.HasSuffix(text, ClearLine))
+		o.midLine.Store(!strings.HasSuffix(text, "\n") && !strings.HasSuffix(text, ClearLine))
 	}
 }
 
 // MidLine reports whether the output stands within a line, as it does while a
 // wait shows how far it is. It may be asked while a command runs.
-func (s *Engine) MidLine() bool { return s.midLine.Load() }
+func (o *Output) MidLine() bool { return o.midLine.Load() }
 
-// writeTo writes a text. A reader that went away ends the script: there is
-// nobody to tell.
-func (s *Engine) writeTo(w io.Writer, text string) {
-	if _, err := io.WriteString(w, text); err != nil && w == s.cfg.Stdout {
-		s.Abort(err)
+// writeTo writes a text. A reader of standard output that went away ends the script.
+func (o *Output) writeTo(w io.Writer, text string) {
+	if _, err := io.WriteString(w, text); err != nil && w == o.stdout {
+		o.closed(err)
 	}
 }
 
@@ -36,4 +45,22 @@ func (s *Engine) writeTo(w io.Writer, text string) {
 const ClearLine = "\r\x1b[K"
 
 // WriteOwnError writes a script's own text to the error stream as it is.
-func (s *Engine) WriteOwnError(text string) { s.writeTo(s.cfg.Stderr, text) }
+func (o *Output) WriteOwnError(text string) { o.writeTo(o.stderr, text) }
+
+// Warn writes a line to the error stream.
+func (o *Output) Warn(text string) {
+	o.writeTo(o.stderr, plaintext.Visible(strings.TrimRight(text, "\n")+"\n"))
+}
+
+// WarnOnce writes a line the first time it is asked to in this run.
+func (o *Output) WarnOnce(text string) {
+	if !o.warned[text] {
+		o.warned[text] = true
+		o.Warn(text)
+	}
+}
+
+// Deprecate warns, once, of something that will go.
+func (o *Output) Deprecate(text string) {
+	o.WarnOnce("DeprecationWarning: " + text)
+}

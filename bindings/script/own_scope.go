@@ -244,9 +244,9 @@ func silentAssignment(st *ast.VariableStatement) ast.Statement {
 
 // defineSharing defines what makes variables reachable: it takes for each its name,
 // what reads it and what writes it.
-func (s *Engine) defineSharing() {
-	global := s.Runtime.GlobalObject()
-	Define(global, sharer, s.Runtime.ToValue(func(call goja.FunctionCall) goja.Value {
+func defineSharing(rt *goja.Runtime) {
+	global := rt.GlobalObject()
+	Define(global, sharer, rt.ToValue(func(call goja.FunctionCall) goja.Value {
 		for v := range slices.Chunk(call.Arguments, 3) {
 			Must(global.DefineAccessorProperty(v[0].String(), v[1], v[2], goja.FLAG_FALSE, goja.FLAG_TRUE))
 		}

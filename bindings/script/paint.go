@@ -11,9 +11,9 @@ const (
 
 // Paint returns a text in a colour, where colours are allowed. What the text has
 // that terminals obey is escaped.
-func (s *Engine) Paint(color, text string) string {
+func (o *Output) Paint(color, text string) string {
 	text = plaintext.Visible(text)
-	if !s.cfg.Color {
+	if !o.color {
 		return text
 	}
 	return "\x1b[" + color + "m" + text + "\x1b[0m"

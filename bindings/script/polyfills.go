@@ -32,12 +32,10 @@ const iterators = "Iterator.prototype"
 
 // iteratorPrototype returns what the prototype of array iterators inherits
 // from.
-func (s *Engine) iteratorPrototype() *goja.Object {
-	values, _ := goja.AssertFunction(s.Runtime.NewArray().Get("values"))
-	iterator, err := values(s.Runtime.NewArray())
-	if err != nil {
-		s.Rethrow(err)
-	}
+func iteratorPrototype(rt *goja.Runtime) *goja.Object {
+	values, _ := goja.AssertFunction(rt.NewArray().Get("values"))
+	iterator, err := values(rt.NewArray())
+	Must(err)
 	return iterator.(*goja.Object).Prototype().Prototype()
 }
 
@@ -57,17 +55,17 @@ func (s *Engine) definePolyfills() {
 		}
 	}
 	global := s.Runtime.GlobalObject()
-	iteratorPrototype := s.iteratorPrototype()
+	proto := iteratorPrototype(s.Runtime)
 	s.Lazy("Iterator", func() goja.Value {
 		load()
 		class := loaded["Iterator"].Get("Iterator").(*goja.Object)
-		Must(class.Set("prototype", iteratorPrototype))
+		Must(class.Set("prototype", proto))
 		return class
 	})
 	for owner, names := range polyfillNames() {
 		if owner == iterators {
 			for _, member := range strings.Fields(names) {
-				s.World.DefineLazy(iteratorPrototype, member, func() goja.Value {
+				s.World.DefineLazy(proto, member, func() goja.Value {
 					load()
 					return loaded[iterators].Get(member)
 				})

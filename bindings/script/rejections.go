@@ -57,25 +57,25 @@ func (s *Engine) tellRejections() error {
 
 // awaitable returns a promise of what a thenable will be; anything else is
 // itself.
-func (s *Engine) awaitable(v goja.Value) (goja.Value, error) {
+func awaitable(rt *goja.Runtime, v goja.Value) (goja.Value, error) {
 	o, isObject := v.(*goja.Object)
 	if _, isPromise := AsPromise(v); !isObject || isPromise {
 		return v, nil
 	}
 	var thenable bool
-	if ex := s.Runtime.Try(func() { _, thenable = goja.AssertFunction(o.Get("then")) }); ex != nil {
+	if ex := rt.Try(func() { _, thenable = goja.AssertFunction(o.Get("then")) }); ex != nil {
 		return nil, ex
 	}
 	if !thenable {
 		return v, nil
 	}
-	promise, resolve, _ := s.Runtime.NewPromise()
-	settle, _ := goja.AssertFunction(s.Runtime.ToValue(func(call goja.FunctionCall) goja.Value {
+	promise, resolve, _ := rt.NewPromise()
+	settle, _ := goja.AssertFunction(rt.ToValue(func(call goja.FunctionCall) goja.Value {
 		Must(resolve(call.Argument(0)))
 		return goja.Undefined()
 	}))
 	if _, err := settle(goja.Undefined(), v); err != nil { // calls what the promise left to do, too
 		return nil, err
 	}
-	return s.Runtime.ToValue(promise), nil
+	return rt.ToValue(promise), nil
 }

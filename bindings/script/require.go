@@ -53,7 +53,9 @@ func (s *Modules) NewRequire(dir string) *goja.Object {
 }
 
 // moduleCache holds the modules that were read from files, by path.
-func (s *Modules) moduleCache() *goja.Object { return s.js.Cached("modules", s.js.Runtime.NewObject) }
+func (s *Modules) moduleCache() *goja.Object {
+	return s.js.Classes.Cached("modules", s.js.Runtime.NewObject)
+}
 
 func builtinName(id string) string { return strings.TrimPrefix(id, "node:") }
 
@@ -256,7 +258,7 @@ func (s *Modules) module(name string) goja.Value {
 // moduleFunction makes a module, parsed as one function expression, callable.
 func (s *Modules) moduleFunction(tree *ast.Program) (goja.Callable, error) {
 	prepareTree(tree)
-	s.js.cover(tree)
+	s.js.coverage.mark(tree)
 	if err := s.js.regexps.expand(tree); err != nil {
 		return nil, err
 	}

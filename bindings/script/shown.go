@@ -29,7 +29,7 @@ func (s *Engine) instanceOfShown(sh *shown) goja.Value {
 	Must(o.SetPrototype(Prototype(s, "ShowResult", []Method[*shown]{
 		{Name: "print", Call: func(c *Call, sh *shown) goja.Value {
 			if sh.text != "" {
-				c.JS.WriteOwn(sh.text + "\n")
+				c.JS.Out.WriteOwn(sh.text + "\n")
 			}
 			return nil
 		}},

@@ -19,6 +19,10 @@ type eventLoop struct {
 	last    int64
 	running bool // a timer's function is being called
 	inside  bool // of a program that sleeps
+
+	now   func() time.Time
+	sleep func(time.Duration) error // until then, or until the running call ends
+	ran   func(err error) error     // is told what a timer's function has thrown; nil for nothing
 }
 
 type timer struct {
@@ -92,27 +96,33 @@ func (l *eventLoop) next() *timer {
 }
 
 // runNext waits for the next timer and runs it.
-func (s *Engine) runNext() error {
-	t := heap.Pop(&s.loop.queue).(*timer)
-	if wait := t.due.Sub(s.Clock.Now()); wait > 0 {
-		if err := s.Clock.Sleep(s.ctx, wait); err != nil {
-			heap.Push(&s.loop.queue, t)
-			return s.stopped(err)
+func (l *eventLoop) runNext() error {
+	t := heap.Pop(&l.queue).(*timer)
+	if wait := t.due.Sub(l.now()); wait > 0 {
+		if err := l.sleep(wait); err != nil {
+			heap.Push(&l.queue, t)
+			return err
 		}
 	}
-	if now := s.Clock.Now(); t.interval > 0 {
+	if now := l.now(); t.interval > 0 {
 		if t.due.Before(now) { // a slow one does not catch up
 			t.due = now
 		}
 		t.due = t.due.Add(t.interval)
-		heap.Push(&s.loop.queue, t)
+		heap.Push(&l.queue, t)
 	} else {
-		delete(s.loop.byID, t.id)
+		delete(l.byID, t.id)
 	}
-	outer := s.loop.running
-	s.loop.running = true
-	defer func() { s.loop.running = outer }()
-	if _, err := t.f(goja.Undefined(), t.args...); err != nil && (!s.cfg.Interactive || !s.tell(err)) {
+	outer := l.running
+	l.running = true
+	defer func() { l.running = outer }()
+	_, err := t.f(goja.Undefined(), t.args...)
+	return l.ran(err)
+}
+
+// timerRan deals with what a timer's function has thrown.
+func (s *Engine) timerRan(err error) error {
+	if err != nil && (!s.cfg.Interactive || !s.tell(err)) {
 		return err
 	}
 	if s.cfg.Interactive && !s.loop.inside {
@@ -121,21 +131,29 @@ func (s *Engine) runNext() error {
 	return nil
 }
 
+// sleep waits on the shell's clock.
+func (s *Engine) sleep(d time.Duration) error {
+	if err := s.Clock.Sleep(s.ctx, d); err != nil {
+		return s.stopped(err)
+	}
+	return nil
+}
+
 // tell writes an exception that belongs to no input; anything else is for the
 // caller to pass on.
 func (s *Engine) tell(err error) bool {
 	var script *Error
-	if !errors.As(s.publicError(err), &script) {
+	if !errors.As(s.Errors.public(err), &script) {
 		return false
 	}
-	s.Warn("Uncaught " + script.Text())
+	s.Out.Warn("Uncaught " + script.Text())
 	return true
 }
 
 // drain runs timers until none is left, or until done.
-func (s *Engine) drain(done func() bool) error {
-	for s.loop.next() != nil && !done() {
-		if err := s.runNext(); err != nil {
+func (l *eventLoop) drain(done func() bool) error {
+	for l.next() != nil && !done() {
+		if err := l.runNext(); err != nil {
 			return err
 		}
 	}
@@ -144,9 +162,9 @@ func (s *Engine) drain(done func() bool) error {
 
 // runDue runs the timers that are due until a time; those that become due by
 // then too.
-func (s *Engine) runDue(until time.Time) error {
-	for t := s.loop.next(); t != nil && !t.due.After(until); t = s.loop.next() {
-		if err := s.runNext(); err != nil {
+func (l *eventLoop) runDue(until time.Time) error {
+	for t := l.next(); t != nil && !t.due.After(until); t = l.next() {
+		if err := l.runNext(); err != nil {
 			return err
 		}
 	}
@@ -159,20 +177,20 @@ func (s *Engine) Sleep(d time.Duration) {
 	end := s.Clock.Now().Add(d)
 	if !s.loop.running {
 		s.loop.inside = true
-		err := s.runDue(end)
+		err := s.loop.runDue(end)
 		s.loop.inside = false
 		if err != nil {
 			s.Rethrow(err)
 		}
 	}
 	if rest := end.Sub(s.Clock.Now()); rest > 0 {
-		if err := s.Clock.Sleep(s.ctx, rest); err != nil {
-			s.Rethrow(s.stopped(err))
+		if err := s.sleep(rest); err != nil {
+			s.Rethrow(err)
 		}
 	}
 }
 
-// NextTimer tells in how long RunTimers will have something to do; ok is false
+// NextTimer returns in how long RunTimers will have something to do; ok is false
 // when no timer is set. An interactive shell has timers left after an input.
 func (s *Engine) NextTimer() (wait time.Duration, ok bool) {
 	t := s.loop.next()
@@ -183,11 +201,11 @@ func (s *Engine) NextTimer() (wait time.Duration, ok bool) {
 }
 
 // RunTimers runs the timers that are due by now, while an interactive shell
-// waits for input. What they throw is told on the error stream; the error is that
+// waits for input. What they throw is written to the error stream; the error is that
 // of ctx or of quit().
 func (s *Engine) RunTimers(ctx context.Context) error {
 	_, err := s.Within(ctx, func() (goja.Value, error) {
-		if err := s.runDue(s.Clock.Now()); err != nil {
+		if err := s.loop.runDue(s.Clock.Now()); err != nil {
 			return nil, err
 		}
 		return nil, s.tellRejections()

@@ -32,7 +32,7 @@ func (s *Gateway) ErrorOf(err error) *goja.Object {
 	}
 	var refused *mongoerr.ServerError // by Config.Guard
 	if errors.As(err, &refused) {
-		e := s.JS.World.NewError("MongoServerError", refused.Message)
+		e := s.JS.World.Errors.New("MongoServerError", refused.Message)
 		script.Must(e.Set("ok", 0))
 		script.Must(e.Set("code", int64(refused.Code)))
 		script.Must(e.Set("codeName", refused.CodeName()))
@@ -43,7 +43,7 @@ func (s *Gateway) ErrorOf(err error) *goja.Object {
 	if selection := (topology.ServerSelectionError{}); errors.As(err, &selection) {
 		name = "MongoServerSelectionError" // a server that was there is gone
 	}
-	e := s.JS.World.NewError(name, message)
+	e := s.JS.World.Errors.New(name, message)
 	errors.As(err, &command)
 	s.AddLabels(e, command.Labels)
 	return e
@@ -62,7 +62,7 @@ func (s *Gateway) ServerError(reply bson.Raw, labels []string) *goja.Object {
 	if rawdoc.Int(reply, "code") == codeNotPrimaryNoSecondaryOk && !strings.Contains(message, "db.runCommand") {
 		message = "not primary - consider using db.getMongo().setReadPref() or readPreference in the connection string"
 	}
-	e := s.JS.World.NewError("MongoServerError", message)
+	e := s.JS.World.Errors.New("MongoServerError", message)
 	s.AddLabels(e, labels)
 	response := bson.D{}
 	elems, _ := reply.Elements()
@@ -101,7 +101,7 @@ func (s *Gateway) AddLabels(e *goja.Object, labels []string) {
 		}
 	}
 	script.Must(e.Set("errorLabelSet", set))
-	label := s.JS.Cached("hasErrorLabel", func() *goja.Object {
+	label := s.JS.Classes.Cached("hasErrorLabel", func() *goja.Object {
 		return s.JS.Function("hasErrorLabel", func(c *script.Call) goja.Value {
 			e, _ := c.This.(*goja.Object)
 			set, _ := e.Get("errorLabelSet").(*goja.Object)

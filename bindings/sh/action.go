@@ -30,7 +30,8 @@ const runOptionNames = "pauseBalancing,parallel,journal,resume,dryRun," + paceNa
 // pacedHelp is what the help of a helper that has the cluster's balancer do something
 // says of these options.
 const pacedHelp = "With one of {pauseBalancing, parallel, maxMoves, maxBytes, for, pauseBetween, window, pauseWhen, " +
-	"journal, resume, dryRun} the engine of shardsh does it by plan, at that pace, and returns how it ended, as sh.apply() does."
+	"journal, resume, dryRun} the engine of shardsh does it by plan, at that pace, and returns how it ended, as " +
+	"sh.apply() does."
 
 // paced reports whether one of the options of a pace was given. Others that are for
 // the balancer alone are a mistake then.
@@ -96,7 +97,8 @@ func (c *call) runOptions(h helperOptions) action.RunOptions {
 func (c *call) cluster(sh *Helpers) action.Cluster {
 	conn := sh.current().Conn
 	return action.Cluster{
-		Client: conn.Client, Settings: conn.Settings, Runner: c.s.commandRunner(sh), Guarded: c.s.Gateway.Guarded(), Clock: c.JS.Clock,
+		Client: conn.Client, Settings: conn.Settings, Runner: c.s.commandRunner(sh), Guarded: c.s.Gateway.Guarded(),
+		Clock: c.JS.Clock,
 	}
 }
 
@@ -111,8 +113,8 @@ func (s *Host) commandRunner(sh *Helpers) live.CommandRunner {
 
 // reporter shows what an action does, and control has Ctrl-C end it, until leave.
 func (c *call) reporter(h helperOptions) (r *actiontext.Reporter, control action.Control, leave func()) {
-	r = &actiontext.Reporter{Progress: c.s.Display.Progress(h.flag("progress", true)), Note: c.JS.Warn}
-	tick, still := actiontext.Ticks(r.Progress, c.JS.OnWallClock())
+	r = &actiontext.Reporter{Progress: c.s.Display.Progress(h.flag("progress", true)), Note: c.JS.Out.Warn}
+	tick, still := actiontext.Ticks(r.Progress, script.OnWallClock(c.JS.Clock))
 	control.Tick = tick
 	ctx, end := c.JS.Context(), func() {}
 	if control.Insist = script.SecondInterrupt(ctx); control.Insist == nil {
@@ -166,7 +168,7 @@ func (c *call) act(sh *Helpers, h helperOptions, about []string, of func(action.
 	case err != nil:
 		sh.fail(h.helper, about, err, again, result.Plan != "")
 	case c.JS.Context().Err() != nil:
-		c.JS.Warn(actiontext.PlanResult(result) + again)
+		c.JS.Out.Warn(actiontext.PlanResult(result) + again)
 	}
 	commands := result.Commands
 	result.Commands = nil // which scripts have as documents

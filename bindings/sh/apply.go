@@ -18,9 +18,9 @@ func shardApplyMethods() []helper {
 	return []helper{
 		{"apply", "plan?:string|object options?:object{" + applyOptions + "}", checked(shApply),
 			"Carries out a plan of sh.plan(), or of a file, and writes down in a journal what it does; {resume: journal} goes " +
-				"on after a stop or a kill, {undo: journal} undoes it; {journal, onChange: \"replan\", pauseBalancing, parallel, " +
-				"maxBytes, maxMoves, for, pauseBetween, window: \"22:00-06:00 UTC\", pauseWhen: \"lag > 10s\", dryRun, progress}, " +
-				"times in ms or as \"1h30m\"."},
+				"on after a stop or a kill, {undo: journal} undoes it; {journal, onChange: \"replan\", pauseBalancing, " +
+				"parallel, maxBytes, maxMoves, for, pauseBetween, window: \"22:00-06:00 UTC\", pauseWhen: \"lag > 10s\", dryRun, " +
+				"progress}, times in ms or as \"1h30m\"."},
 		{"undo", "journal:string", checked(shUndo),
 			"Returns the plan that undoes the run of a journal of sh.apply(): sh.apply(sh.undo(journal))."},
 	}
@@ -69,7 +69,8 @@ func shApply(c *call, sh *Helpers) goja.Value {
 	hasPlan := at > 0 && c.Has(0) && !goja.IsNull(c.Arg(0))
 	switch journal := a.Undo != "" || o.text("resume") != ""; {
 	case hasPlan && journal:
-		c.JS.ThrowInvalid("sh.apply takes a plan, or { resume: journal } alone, or { undo: journal }: the journal has its plan")
+		c.JS.ThrowInvalid("sh.apply takes a plan, or { resume: journal } alone, or { undo: journal }: " +
+			"the journal has its plan")
 	case hasPlan:
 		a.Plan, a.PlanFile = c.planArgument()
 	case !journal:

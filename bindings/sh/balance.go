@@ -6,12 +6,13 @@ import (
 	"strings"
 	"time"
 
+	"shardsh/balancer/humanize"
+
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/live"
 	"shardsh/balancer/plan"
 	"shardsh/bindings/display"
-	"shardsh/bindings/plaintext"
 	"shardsh/bindings/script"
 	"shardsh/bindings/server"
 
@@ -143,7 +144,7 @@ func notBalanced(list []diagnosis.Balance) string {
 
 func balancingText(list []diagnosis.Balance) string {
 	if len(list) > 1 {
-		return counted(len(list), "collection")
+		return humanize.Count(len(list), "collection")
 	}
 	return list[0].Namespace + " (" + list[0].Why() + ")"
 }
@@ -209,7 +210,7 @@ func (m *moveWatch) amount(list []diagnosis.Balance) *display.Amount {
 		return nil
 	}
 	m.read()
-	a := &display.Amount{Done: float64(m.bytes), Text: plaintext.SizeText}
+	a := &display.Amount{Done: float64(m.bytes), Text: humanize.Bytes[float64]}
 	for _, b := range list {
 		left, known := diagnosis.Misplaced(seen.Snapshot, seen.Collection(b.Namespace), b.Violation)
 		if !known {

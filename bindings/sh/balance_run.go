@@ -47,7 +47,7 @@ func shBalance(c *call, sh *Helpers) goja.Value {
 	case result.Plan != nil:
 		return c.s.planObject(result.Plan)
 	case c.JS.Context().Err() != nil:
-		c.JS.Warn(text)
+		c.JS.Out.Warn(text)
 	}
 	return c.s.shown(result, text)
 }

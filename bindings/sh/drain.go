@@ -25,7 +25,8 @@ var withDrainCommands = server.Version{8, 3, 0}
 // shardDrainMethods() empty a shard.
 func shardDrainMethods() []helper {
 	return []helper{
-		{"drain", "shard:string options?:object{wait,remove,movePrimaries," + waitOptions + "," + runOptionNames + "}", shDrain,
+		{"drain", "shard:string options?:object{wait,remove,movePrimaries," + waitOptions + "," + runOptionNames + "}",
+			shDrain,
 			"Starts emptying a shard; {wait: true} waits until it is empty, {remove: true} then removes it; {movePrimaries: " +
 				"true} moves the databases and unsharded collections that the balancer does not; timeout, interval, progress. " +
 				pacedHelp},
@@ -193,7 +194,7 @@ func (sh *Helpers) removeDrained(id string) {
 func (sh *Helpers) moveRest(d diagnosis.Drain) {
 	takers := action.TakersOf(sh.look(live.ReaderOptions{Parts: live.Shards | live.Databases}).Snapshot, d.Shard)
 	admin := func(_ context.Context, command bson.D) (bson.Raw, error) { return sh.admin(command), nil }
-	if err := action.MoveUnsharded(sh.s.JS.Context(), admin, d, takers, sh.s.JS.Warn); err != nil {
+	if err := action.MoveUnsharded(sh.s.JS.Context(), admin, d, takers, sh.s.JS.Out.Warn); err != nil {
 		sh.s.JS.Throw(script.RuntimeError, "%s", err)
 	}
 }

@@ -59,7 +59,7 @@ func (sh *Helpers) config() *server.Database { return sh.current().Sibling("conf
 func (sh *Helpers) checkMongos() {
 	d := sh.current()
 	if sh.s.askOnce(d) && !d.Conn.IsMongos() {
-		sh.s.JS.Warn("Warning: MongoshWarning: [" + script.CodeNoMongos +
+		sh.s.JS.Out.Warn("Warning: MongoshWarning: [" + script.CodeNoMongos +
 			"] You are not connected to a mongos. This command may not work as expected.")
 	}
 }

@@ -42,13 +42,12 @@ func returned() map[string]string {
 		"drainStatus":         "`state`, `remaining`, `dbsToMove`, `collectionsToMove`",
 		"getActiveMigrations": "an array of `_id`, `when`", "getRecentMigrations": "an array of `_id`, `count`, `from`, `to`",
 		"getRecentFailedRounds": "`count`, `lastErr`, `lastTime`", "waitForPingChange": "those that did not report",
-		"isBalancerRunning": "the reply of `balancerStatus`",
 	}
 	for what, names := range map[string]string{
 		changed: "clearBalancerWindow enableBalancing disableBalancing enableAutoSplit disableAutoSplit startAutoMerger " +
 			"stopAutoMerger enableAutoMerger disableAutoMerger",
 		cursor:  "chunks getShardedDataDistribution checkMetadataConsistency",
-		finding: "why explain",
+		finding: "why",
 		none:    "waitForBalancer waitForBalancerOff awaitBalancerRound awaitCollectionBalance",
 		"`finished`, `stopped`, `moves`, … of the run":                  "apply presplit",
 		"`reached`, `stopped`, `moves`, `left`, … of the run":           "balance",
@@ -111,7 +110,11 @@ func reference() string {
 		fmt.Fprintf(&b, "\n### %s\n\n| call | what it does | returns | example |\n| --- | --- | --- | --- |\n", topic.title)
 		for _, e := range topic.examples {
 			m := byName[e.helper]
-			fmt.Fprintf(&b, "| `%s` | %s | %s | `%s` |\n", m.shown(), m.line(), returns[e.helper], e.call)
+			what := m.line()
+			if strings.HasPrefix(what, "Returns whether") {
+				returns[e.helper] = strings.TrimPrefix(returns[e.helper], "a boolean")
+			}
+			fmt.Fprintf(&b, "| `%s` | %s | %s | `%s` |\n", m.shown(), what, returns[e.helper], e.call)
 		}
 	}
 	return b.String() + "\n"

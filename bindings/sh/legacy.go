@@ -127,7 +127,7 @@ func shardLegacyMethods() []helper {
 // lock.
 func lockEra(name string) func(*call, *Helpers) goja.Value {
 	return func(c *call, _ *Helpers) goja.Value {
-		c.JS.WarnOnce("sh." + name +
+		c.JS.Out.WarnOnce("sh." + name +
 			"() has nothing to look at: the balancer runs on the config server primary and holds no lock.")
 		return goja.Null()
 	}

@@ -96,7 +96,7 @@ func (m *lostMove) end() goja.Value {
 		is = m.look()
 		if is.State == live.MoveRunning && !w.told {
 			w.told = true
-			m.c.JS.Warn(fmt.Sprintf("The connection was lost (%s); %s goes on, waiting for its end.", m.message(), what))
+			m.c.JS.Out.Warn(fmt.Sprintf("The connection was lost (%s); %s goes on, waiting for its end.", m.message(), what))
 			w.goesOn = what + " goes on"
 		}
 		return standing{done: is.State != live.MoveRunning, why: what + " is still going on: show migrations"}
@@ -104,7 +104,7 @@ func (m *lostMove) end() goja.Value {
 	switch {
 	case is.State == live.MoveDone:
 		if !w.told {
-			m.c.JS.Warn(fmt.Sprintf("The connection was lost (%s); %s was done all the same.", m.message(), what))
+			m.c.JS.Out.Warn(fmt.Sprintf("The connection was lost (%s); %s was done all the same.", m.message(), what))
 		}
 		return m.c.s.Display.Reply(rawdoc.Of(bson.D{{Key: "ok", Value: 1.0}}))
 	case script.Property(m.lost, "codeName") != nil: // what a server said stays as it is

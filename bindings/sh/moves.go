@@ -4,13 +4,14 @@ import (
 	"fmt"
 	"time"
 
+	"shardsh/balancer/humanize"
+
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/live"
 	"shardsh/balancer/report"
 	"shardsh/bindings/display"
-	"shardsh/bindings/plaintext"
 	"shardsh/bindings/script"
 	"shardsh/bindings/server"
 )
@@ -77,7 +78,7 @@ func (r *statusReport) moveTables(t *display.Tables) {
 // moveGrid is a row for each migration.
 func moveGrid(moves []report.Event, now time.Time) (header []string, rows [][]string) {
 	for _, e := range moves {
-		size, span := plaintext.SizeText(float64(e.Bytes)), "?"
+		size, span := humanize.Bytes(e.Bytes), "?"
 		if e.Error != "" {
 			size = ""
 		}
@@ -85,8 +86,8 @@ func moveGrid(moves []report.Event, now time.Time) (header []string, rows [][]st
 			span = fmt.Sprintf("%s to %s", bound(e.Lower), bound(e.Upper))
 		}
 		rows = append(rows, []string{
-			display.DurationText(now.Sub(e.Time)), e.Namespace, span, string(e.From), string(e.To), size,
-			display.DurationText(e.Took), e.Error,
+			humanize.Duration(now.Sub(e.Time)), e.Namespace, span, string(e.From), string(e.To), size,
+			humanize.Duration(e.Took), e.Error,
 		})
 	}
 	return []string{"ago#", "collection", "range", "from", "to", "data#", "took#", "error"}, rows

@@ -196,5 +196,5 @@ func (sh *Helpers) ask(c *call, e *goja.Object, params []string) {
 // nothingChanged warns where a server takes a name that nothing has without a
 // word.
 func (sh *Helpers) nothingChanged(what string, kind nameKind, name string) {
-	sh.s.JS.Warn("Warning: " + what + ": nothing was changed" + sh.meant(kind, name))
+	sh.s.JS.Out.Warn("Warning: " + what + ": nothing was changed" + sh.meant(kind, name))
 }

@@ -4,11 +4,12 @@ import (
 	"context"
 	"time"
 
+	"shardsh/balancer/humanize"
+
 	"shardsh/balancer/forecast"
 	"shardsh/balancer/live"
 	"shardsh/balancer/plan"
 	"shardsh/balancer/sim"
-	"shardsh/bindings/display"
 )
 
 // outlook is the forecast that a wait shows its time to go by. A cluster is read for
@@ -41,7 +42,7 @@ func (o *outlook) toGo() string {
 	if o.off || o.made.Never || o.made.Done || gone >= o.made.High {
 		return ""
 	}
-	low, high := display.DurationText(max(0, o.made.Low-gone)), display.DurationText(o.made.High-gone)
+	low, high := humanize.Duration(max(0, o.made.Low-gone)), humanize.Duration(o.made.High-gone)
 	if low == high {
 		return high + " to go"
 	}

@@ -19,8 +19,8 @@ func shardPresplitMethods() []helper {
 	return []helper{
 		{"presplit", "ns:string|object options:object{" + cutNames + ",progress," + runOptionNames + "}", checked(shPresplit),
 			"Cuts a collection and spreads its chunks evenly over the shards, by plan, as sh.apply() does: {chunks} or " +
-				"{perShard} for a hashed key, {points: [documents]}, or {fromSample: chunks}; {pauseBalancing, parallel, journal, " +
-				"resume, dryRun, maxMoves, maxBytes, for, pauseBetween, window, pauseWhen, progress}."},
+				"{perShard} for a hashed key, {points: [documents]}, or {fromSample: chunks}; {pauseBalancing, parallel, " +
+				"journal, resume, dryRun, maxMoves, maxBytes, for, pauseBetween, window, pauseWhen, progress}."},
 	}
 }
 

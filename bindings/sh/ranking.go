@@ -5,11 +5,12 @@ import (
 	"slices"
 	"strings"
 
+	"shardsh/balancer/humanize"
+
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/report"
 	"shardsh/bindings/display"
-	"shardsh/bindings/plaintext"
 )
 
 // Overviews have the worst first. What somebody has to see is never cut off: only
@@ -22,7 +23,7 @@ func shardGrid(list []report.Shard, known bool, host func(id string) string) (he
 	for _, s := range list {
 		size, state := "?", s.Unreachable
 		if known {
-			size = plaintext.SizeText(float64(s.Bytes + s.OrphanBytes))
+			size = humanize.Bytes(s.Bytes + s.OrphanBytes)
 		}
 		if s.Draining {
 			state = "draining"
@@ -50,8 +51,9 @@ func spreadText(list []report.Shard, known bool) string {
 	if !known || len(list) < 2 {
 		return ""
 	}
-	of, size := report.SpreadOf(list), func(n int64) string { return plaintext.SizeText(float64(n)) }
-	text := fmt.Sprintf("%s, from %s to %s, %s on average", counted(len(list), "shard"), size(of.Least), size(of.Most),
+	of, size := report.SpreadOf(list), func(n int64) string { return humanize.Bytes(n) }
+	text := fmt.Sprintf("%s, from %s to %s, %s on average", humanize.Count(len(list), "shard"),
+		size(of.Least), size(of.Most),
 		size(of.Mean))
 	if of.Draining > 0 {
 		text += fmt.Sprintf("; %d of them draining, not counted", of.Draining)
@@ -71,9 +73,9 @@ func inOrderText(list []report.Collection) string {
 	for _, c := range list {
 		chunks, bytes, known = chunks+c.Chunks, bytes+c.Bytes, known && c.SizesKnown
 	}
-	text := fmt.Sprintf("%s balanced: %s", counted(len(list), "collection"), display.ChunksText(float64(chunks)))
+	text := fmt.Sprintf("%s balanced: %s", humanize.Count(len(list), "collection"), display.ChunksText(float64(chunks)))
 	if known {
-		text += ", " + plaintext.SizeText(float64(bytes))
+		text += ", " + humanize.Bytes(bytes)
 	}
 	return text
 }
@@ -95,7 +97,7 @@ func collectionGrid(list []report.Collection, s *catalog.Snapshot) (header []str
 		}
 		data := "?"
 		if c.SizesKnown {
-			data = plaintext.SizeText(float64(c.Bytes))
+			data = humanize.Bytes(c.Bytes)
 		}
 		rows = append(rows, []string{
 			c.Namespace, why, b.Hold.String(), data, fmt.Sprint(c.Chunks), fmt.Sprint(c.Jumbo),

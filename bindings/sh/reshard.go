@@ -5,11 +5,12 @@ import (
 	"sync"
 	"time"
 
+	"shardsh/balancer/humanize"
+
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/live"
 	"shardsh/bindings/display"
-	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
 	"shardsh/bindings/server"
@@ -70,7 +71,8 @@ func shReshard(c *call, sh *Helpers) goja.Value {
 	}
 	// Nobody waits on the mock's virtual time; a session is for one command at a
 	// time; and a guard, or who is asked, may keep the command from being sent.
-	if p == nil || !c.JS.OnWallClock() || c.s.Gateway.Guarded() || c.s.Gateway.Asks() || sh.current().Session != nil {
+	if p == nil || !script.OnWallClock(c.JS.Clock) || c.s.Gateway.Guarded() || c.s.Gateway.Asks() ||
+		sh.current().Session != nil {
 		return c.s.Display.Reply(sh.admin(kept))
 	}
 	return c.s.Display.Reply(sh.adminTelling(kept, c.Text(0), p))
@@ -98,7 +100,7 @@ func (sh *Helpers) adminTelling(body bson.D, ns string, p *display.Progress) bso
 	running.Wait()
 	if err != nil && s.JS.Context().Err() != nil {
 		p.End()
-		s.JS.Warn("Stopped waiting; the resharding of " + ns + " goes on: sh.abortReshardCollection ends it.")
+		s.JS.Out.Warn("Stopped waiting; the resharding of " + ns + " goes on: sh.abortReshardCollection ends it.")
 		s.JS.Abort(context.Cause(s.JS.Context()))
 	}
 	reply, err = s.Gateway.Answer(reply, err)
@@ -128,13 +130,13 @@ func reshardProgress(r catalog.ActiveResharding) (string, *display.Amount) {
 		text += " (" + r.State + ")"
 	}
 	if r.Remaining > 0 {
-		text += ", servers expect " + display.DurationText(r.Remaining) + " more"
+		text += ", servers expect " + humanize.Duration(r.Remaining) + " more"
 	}
 	if r.TotalBytes == 0 {
 		return text, nil
 	}
 	left := float64(max(0, r.TotalBytes-r.CopiedBytes))
-	return text, &display.Amount{Done: float64(r.CopiedBytes), Left: left, Text: plaintext.SizeText}
+	return text, &display.Amount{Done: float64(r.CopiedBytes), Left: left, Text: humanize.Bytes[float64]}
 }
 
 // shShardAndDistribute shards, then reshards to the same key, which spreads the

@@ -178,7 +178,7 @@ func shAutoMerger(on bool) func(*call, *Helpers) goja.Value {
 func shAutoSplit(on bool) func(*call, *Helpers) goja.Value {
 	return func(c *call, sh *Helpers) goja.Value {
 		if sh.version().AtLeast(server.Version{6, 0, 3}) {
-			c.JS.Deprecate("sh.enableAutoSplit() and sh.disableAutoSplit() have no effect on servers since 6.0.3.")
+			c.JS.Out.Deprecate("sh.enableAutoSplit() and sh.disableAutoSplit() have no effect on servers since 6.0.3.")
 		}
 		update := bson.D{{Key: "$set", Value: bson.D{{Key: "enabled", Value: on}}}}
 		return c.updateSetting(sh.config(), "autosplit", update)

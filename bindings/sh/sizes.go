@@ -24,7 +24,7 @@ func (s *Host) PrintSizes() {
 		chunks[i] = config.FindAll("chunks", ChunkFilter(entry), server.SortedBy("min", 1))
 		calls += len(chunks[i])
 	}
-	s.JS.Warn(fmt.Sprintf("printShardingSizes: %d dataSize commands, each of which may read a whole chunk", calls))
+	s.JS.Out.Warn(fmt.Sprintf("printShardingSizes: %d dataSize commands, each of which may read a whole chunk", calls))
 	for i, entry := range entries {
 		ns := rawdoc.Text(entry, "_id")
 		list := s.JS.Runtime.NewArray()

@@ -22,7 +22,7 @@ func (s *Host) PrintStatus(d, config *server.Database, o StatusOptions) goja.Val
 	if !s.Compat {
 		return s.shardingStatus(d, config, o)
 	}
-	s.JS.Write(s.oldStatusText(d, config, o))
+	s.JS.Out.Write(s.oldStatusText(d, config, o))
 	return nil
 }
 

@@ -4,15 +4,15 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
+
+	"shardsh/balancer/humanize"
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/live"
 	"shardsh/balancer/report"
 	"shardsh/bindings/display"
-	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
 
@@ -82,7 +82,7 @@ func (r *statusReport) collectionTables(t *display.Tables) {
 	}
 	otherCollections(t, all, ranked[shown:])
 	if more := len(sharded) - len(names); more > 0 {
-		t.Heading("And " + counted(more, "smaller collection") + " not asked about; sh.balancerSummary() asks all")
+		t.Heading("And " + humanize.Count(more, "smaller collection") + " not asked about; sh.balancerSummary() asks all")
 	}
 }
 
@@ -171,7 +171,7 @@ func (r *statusReport) modeText() string {
 		return "unknown: " + why
 	}
 	b := r.seen.Parts().Balancer
-	return fmt.Sprintf("%s, %s (%s so far)", b.Mode, roundText(b), counted(int(b.Rounds), "round"))
+	return fmt.Sprintf("%s, %s (%s so far)", b.Mode, roundText(b), humanize.Count(int(b.Rounds), "round"))
 }
 
 // databaseLines shows the databases; where there are many, those with the most
@@ -194,7 +194,7 @@ func (r *statusReport) databaseLines(t *display.Tables) {
 		name := rawdoc.Text(doc, "_id")
 		n := "no sharded collections"
 		if sharded[name] > 0 {
-			n = counted(sharded[name], "sharded collection")
+			n = humanize.Count(sharded[name], "sharded collection")
 		}
 		t.Line(display.Clip(name, display.LabelWidth-3), fmt.Sprintf("primary %s, %s", rawdoc.Text(doc, "primary"), n))
 	}
@@ -258,13 +258,6 @@ func (r *statusReport) chunkSizeText(entry bson.Raw, size float64) string {
 	return megabytes(size)
 }
 
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return strconv.Itoa(n) + " " + what + "s"
-}
-
 // distributionRows returns the shards of a collection, with its data where the
 // server tells it; more than a screen of them by their data, the most first.
 func distributionRows(c *catalog.CollectionState) (header []string, rows [][]string) {
@@ -278,7 +271,7 @@ func distributionRows(c *catalog.CollectionState) (header []string, rows [][]str
 		n := c.CountOn(id)
 		row := []string{string(id), fmt.Sprint(n.Chunks), fmt.Sprint(n.Jumbo), "?", "?", "?"}
 		if d, told := c.Sizes[id]; told {
-			row = append(row[:3], plaintext.SizeText(float64(d.Bytes)), fmt.Sprint(d.Documents), fmt.Sprint(d.Orphans))
+			row = append(row[:3], humanize.Bytes(d.Bytes), fmt.Sprint(d.Documents), fmt.Sprint(d.Orphans))
 		}
 		rows = append(rows, row)
 	}

@@ -5,12 +5,13 @@ import (
 	"slices"
 	"strings"
 
+	"shardsh/balancer/humanize"
+
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/live"
 	"shardsh/balancer/report"
 	"shardsh/bindings/display"
-	"shardsh/bindings/plaintext"
 	"shardsh/bindings/script"
 
 	"github.com/dop251/goja"
@@ -161,7 +162,7 @@ func (b *balancerSummary) shardTable(t *display.Tables) {
 	for _, s := range b.shards {
 		size, state := "?", s.Drain
 		if b.sized {
-			size = plaintext.SizeText(float64(s.Bytes))
+			size = humanize.Bytes(s.Bytes)
 		}
 		rows = append(rows, []string{string(s.ID), size, deviationText(s, b.sized), fmt.Sprint(s.Chunks),
 			fmt.Sprint(s.Jumbo), state})

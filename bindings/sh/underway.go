@@ -5,11 +5,12 @@ import (
 	"strings"
 	"time"
 
+	"shardsh/balancer/humanize"
+
 	"github.com/dop251/goja"
 
 	"shardsh/balancer/catalog"
 	"shardsh/bindings/display"
-	"shardsh/bindings/plaintext"
 	"shardsh/bindings/script"
 )
 
@@ -21,13 +22,13 @@ func reshardingText(r catalog.ActiveResharding, now time.Time) string {
 	}
 	if r.TotalBytes > 0 {
 		parts = append(parts, fmt.Sprintf("%s of about %s copied",
-			plaintext.SizeText(float64(r.CopiedBytes)), plaintext.SizeText(float64(r.TotalBytes))))
+			humanize.Bytes(r.CopiedBytes), humanize.Bytes(r.TotalBytes)))
 	}
 	if r.Remaining > 0 {
-		parts = append(parts, display.DurationText(r.Remaining)+" to go")
+		parts = append(parts, humanize.Duration(r.Remaining)+" to go")
 	}
 	if !r.Since.IsZero() {
-		parts = append(parts, "for "+display.DurationText(now.Sub(r.Since)))
+		parts = append(parts, "for "+humanize.Duration(now.Sub(r.Since)))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -42,7 +43,7 @@ func movingText(m catalog.ActiveMigration, now time.Time) string {
 		text += fmt.Sprintf(" (%s to %s)", bound(m.Min), bound(m.Max))
 	}
 	if !m.Since.IsZero() {
-		text += ", for " + display.DurationText(now.Sub(m.Since))
+		text += ", for " + humanize.Duration(now.Sub(m.Since))
 	}
 	return text
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"shardsh/balancer/humanize"
 	"shardsh/bindings/display"
 	"shardsh/bindings/script"
 	"shardsh/bindings/server"
@@ -79,7 +80,7 @@ func (w *wait) until(look func() standing) time.Duration {
 			if now.lost != nil {
 				w.giveUp(now.lost)
 			}
-			w.s.JS.Throw(script.RuntimeError, "after %s: %s", w.timeout, now.why)
+			w.s.JS.Throw(script.RuntimeError, "after %s: %s", humanize.Duration(w.timeout), now.why)
 		}
 		if now.lost == nil && w.progress.Due() {
 			w.tell(now)
@@ -103,7 +104,7 @@ func (w *wait) look(ask func() standing) (now standing) {
 	if !w.away {
 		w.away, w.told = true, true
 		w.progress.End()
-		w.s.JS.Warn(fmt.Sprintf("The router does not answer (%s); waiting for it. Meanwhile %s; %s.",
+		w.s.JS.Out.Warn(fmt.Sprintf("The router does not answer (%s); waiting for it. Meanwhile %s; %s.",
 			script.OptionalText(e.Get("message")), w.goesOn, w.how))
 	}
 	return standing{lost: ex}
@@ -118,7 +119,7 @@ func (w *wait) lostPatience() bool {
 func (w *wait) giveUp(lost *goja.Exception) {
 	if e, isObject := lost.Value().(*goja.Object); isObject {
 		script.Define(e, "message", w.s.JS.Runtime.ToValue(fmt.Sprintf("%s; nobody has answered for %s. Meanwhile %s; %s.",
-			script.OptionalText(e.Get("message")), w.s.JS.Clock.Now().Sub(w.answered), w.goesOn, w.how)))
+			script.OptionalText(e.Get("message")), humanize.Duration(w.s.JS.Clock.Now().Sub(w.answered)), w.goesOn, w.how)))
 	}
 	panic(lost)
 }
@@ -167,6 +168,6 @@ func (w *wait) tell(now standing) {
 func (w *wait) leave() {
 	w.progress.End()
 	if w.s.JS.Context().Err() != nil {
-		w.s.JS.Warn(fmt.Sprintf("Stopped waiting; %s; %s.", w.goesOn, w.how))
+		w.s.JS.Out.Warn(fmt.Sprintf("Stopped waiting; %s; %s.", w.goesOn, w.how))
 	}
 }

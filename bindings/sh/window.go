@@ -110,7 +110,7 @@ func (c *call) setWeekdays(sh *Helpers) goja.Value {
 	sh.need("balancerWindow with weekdays", withWeekdayWindows,
 		"Give one window for all days: sh.balancerWindow(start, stop).")
 	if len(overnight) > 0 {
-		c.JS.Warn("Warning: a window over midnight belongs to its own day alone: both its early and its late hours are " +
+		c.JS.Out.Warn("Warning: a window over midnight belongs to its own day alone: both its early and its late hours are " +
 			strings.Join(overnight, ", ") +
 			"'s. For the next morning add a window of the next day.")
 	}

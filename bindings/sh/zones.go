@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"shardsh/balancer/humanize"
+
 	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/live"
 	"shardsh/bindings/display"
@@ -62,7 +64,7 @@ func shPutIntoZone(c *call, sh *Helpers) goja.Value {
 	reply := simple("updateZoneKeyRange", "min", "max", "zone")(c, sh)
 	ns := c.Text(0)
 	if !c.s.Gateway.Guarded() && CatalogEntry(sh.config(), ns, nil) == nil {
-		c.JS.Warn("Warning: " + ns + " is not sharded: the range counts when it is" + sh.meant(namespaceName, ns))
+		c.JS.Out.Warn("Warning: " + ns + " is not sharded: the range counts when it is" + sh.meant(namespaceName, ns))
 	}
 	return reply
 }
@@ -129,7 +131,7 @@ func drawZones(t *display.Tables, zones []diagnosis.Zone) {
 func zonesText(zones []diagnosis.Zone) string {
 	var parts []string
 	for _, z := range zones {
-		ranges := counted(len(z.Ranges), "range")
+		ranges := humanize.Count(len(z.Ranges), "range")
 		if len(z.Shards) == 0 {
 			parts = append(parts, fmt.Sprintf("%s (%s, NO SHARD)", z.Name, ranges))
 		} else {

@@ -33,7 +33,7 @@ type callee struct {
 }
 
 // refuse throws the shell's complaint about an argument.
-func (c callee) refuse(problem string) { c.w.throwInput(problem + " (" + c.name + ")") }
+func (c callee) refuse(problem string) { c.w.Errors.throwInput(problem + " (" + c.name + ")") }
 
 // checkTypes is the shell's check of positional arguments: types[i] lists what
 // position i may be, by JavaScript's typeof or by the name of a BSON class.

@@ -109,7 +109,8 @@ func binaryMethods(w *World) []method {
 		on(w, "toJSON", func(b *binaryValue, _ []goja.Value) goja.Value { return text(base64Text(b.data)) }),
 		on(w, "toUUID", func(b *binaryValue, _ []goja.Value) goja.Value {
 			if b.kind() != kindUUID {
-				w.throwBSON(fmt.Sprintf("Binary sub_type \"%d\" (number) is not supported for converting to UUID. Only 0x04 is "+
+				w.Errors.throwBSON(fmt.Sprintf("Binary sub_type \"%d\" (number) is not supported for converting to UUID. "+
+					"Only 0x04 is "+
 					"currently supported.", b.sub))
 			}
 			return w.newBinary(b.sub, b.data)
@@ -211,10 +212,10 @@ func newBinaryFrom(w *World, args []goja.Value) payload {
 	}
 	o, ok := v.(*goja.Object)
 	if !ok {
-		w.throwBSON("Binary can only be constructed from Uint8Array or number[]")
+		w.Errors.throwBSON("Binary can only be constructed from Uint8Array or number[]")
 	}
 	if !isArray(o) {
-		w.throwBSON("Cannot create Buffer from the passed potentialBuffer.")
+		w.Errors.throwBSON("Cannot create Buffer from the passed potentialBuffer.")
 	}
 	n := arrayLength(o)
 	data := make([]byte, 0, min(n, 1<<20))

@@ -71,7 +71,7 @@ func codeClass() classSpec {
 			return []method{
 				on(w, "toString", func(c *code, _ []goja.Value) goja.Value { return w.rt.ToValue(c.text) }),
 				on(w, "toJSON", func(c *code, _ []goja.Value) goja.Value {
-					o := w.object("code", w.rt.ToValue(c.text))
+					o := objectWith(w.rt, "code", w.rt.ToValue(c.text))
 					if c.scope != nil {
 						must(o.Set("scope", c.scope))
 					}

@@ -118,7 +118,7 @@ func dbRefClass() classSpec {
 		methods: func(w *World) []method {
 			return []method{
 				on(w, "toJSON", func(d *dbRef, _ []goja.Value) goja.Value {
-					o := w.object("$ref", w.rt.ToValue(d.collection))
+					o := objectWith(w.rt, "$ref", w.rt.ToValue(d.collection))
 					must(o.Set("$id", d.oid))
 					if d.db != "" {
 						must(o.Set("$db", d.db))

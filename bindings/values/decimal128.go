@@ -83,37 +83,37 @@ func decimal128Class() classSpec {
 			return []method{
 				on(w, "toString", func(d *decimal128, _ []goja.Value) goja.Value { return w.rt.ToValue(d.d.String()) }),
 				on(w, "toJSON", func(d *decimal128, _ []goja.Value) goja.Value {
-					return w.object("$numberDecimal", w.rt.ToValue(d.d.String()))
+					return objectWith(w.rt, "$numberDecimal", w.rt.ToValue(d.d.String()))
 				}),
 			}
 		},
 		statics: func(w *World, c *class) {
 			w.static(c, "fromString", func(args []goja.Value) goja.Value {
-				return w.wrap(&decimal128{w: w, d: w.parseDecimal(arg(args, 0).String())})
+				return w.wrap(&decimal128{w: w, d: parseDecimal(w, arg(args, 0).String())})
 			})
 			w.static(c, "fromStringWithRounding", func(args []goja.Value) goja.Value {
-				return w.wrap(&decimal128{w: w, d: w.parseDecimalRounding(arg(args, 0).String())})
+				return w.wrap(&decimal128{w: w, d: parseDecimalRounding(w, arg(args, 0).String())})
 			})
 		},
 	}
 }
 
-// object makes an object of one property.
-func (w *World) object(key string, v goja.Value) *goja.Object {
-	o := w.rt.NewObject()
+// objectWith makes an object of one property.
+func objectWith(rt *goja.Runtime, key string, v goja.Value) *goja.Object {
+	o := rt.NewObject()
 	must(o.Set(key, v))
 	return o
 }
 
-func (w *World) parseDecimal(text string) bson.Decimal128 {
+func parseDecimal(w *World, text string) bson.Decimal128 {
 	d, err := bson.ParseDecimal128(text)
 	if err == nil {
 		return d
 	}
 	if problem := decimalProblem(text); problem != "" {
-		w.throwBSON(`"` + text + `" is not a valid Decimal128 string - ` + problem)
+		w.Errors.throwBSON(`"` + text + `" is not a valid Decimal128 string - ` + problem)
 	}
-	w.throwBSON(text + " not a valid Decimal128 string")
+	w.Errors.throwBSON(text + " not a valid Decimal128 string")
 	return d
 }
 
@@ -159,11 +159,11 @@ func decimalProblem(text string) string {
 
 // parseDecimalRounding is parseDecimal, but digits beyond what fits are
 // rounded, half away from zero.
-func (w *World) parseDecimalRounding(text string) bson.Decimal128 {
+func parseDecimalRounding(w *World, text string) bson.Decimal128 {
 	negative, digits, exponent, ok := splitDecimal(text)
 	surplus := len(digits) - decimalDigits
 	if !ok || surplus <= 0 {
-		return w.parseDecimal(text)
+		return parseDecimal(w, text)
 	}
 	coefficient, _ := new(big.Int).SetString(digits[:decimalDigits], 10)
 	if digits[decimalDigits] >= '5' {
@@ -173,14 +173,14 @@ func (w *World) parseDecimalRounding(text string) bson.Decimal128 {
 	if negative {
 		sign = "-"
 	}
-	return w.parseDecimal(fmt.Sprintf("%s%sE%d", sign, coefficient, exponent+surplus))
+	return parseDecimal(w, fmt.Sprintf("%s%sE%d", sign, coefficient, exponent+surplus))
 }
 
 // newNumberDecimal is NumberDecimal([x]).
 func newNumberDecimal(w *World, args []goja.Value) payload {
 	v := arg(args, 0)
 	if goja.IsUndefined(v) {
-		return &decimal128{w: w, d: w.parseDecimal("0")}
+		return &decimal128{w: w, d: parseDecimal(w, "0")}
 	}
 	callee{w, "NumberDecimal"}.checkTypes(args, []string{"string", "number", "Long", "Int32", "Decimal128"})
 	if p, ok := payloadOf(v); ok {
@@ -190,23 +190,23 @@ func newNumberDecimal(w *World, args []goja.Value) payload {
 	}
 	if goja.IsNumber(v) {
 		w.warnOnce("NumberDecimal" + numberWarning)
-		return &decimal128{w: w, d: w.parseDecimal(w.numberText(v.ToFloat()))}
+		return &decimal128{w: w, d: parseDecimal(w, numberText(w.rt, v.ToFloat()))}
 	}
-	return &decimal128{w: w, d: w.parseDecimal(v.String())}
+	return &decimal128{w: w, d: parseDecimal(w, v.String())}
 }
 
 // newDecimal128From is Decimal128(text or 16 bytes).
 func newDecimal128From(w *World, args []goja.Value) payload {
 	v := arg(args, 0)
 	if isString(v) {
-		return &decimal128{w: w, d: w.parseDecimal(v.String())}
+		return &decimal128{w: w, d: parseDecimal(w, v.String())}
 	}
 	data, ok := bytesOf(v)
 	if !ok {
-		w.throwBSON("Decimal128 must take a Buffer or string")
+		w.Errors.throwBSON("Decimal128 must take a Buffer or string")
 	}
 	if len(data) != 16 {
-		w.throwBSON("Decimal128 must take a Buffer of 16 bytes")
+		w.Errors.throwBSON("Decimal128 must take a Buffer of 16 bytes")
 	}
 	low, high := binary.LittleEndian.Uint64(data[:8]), binary.LittleEndian.Uint64(data[8:])
 	return &decimal128{w: w, d: bson.NewDecimal128(high, low)}

@@ -61,7 +61,7 @@ func TestOneLine(t *testing.T) {
     { min: { k: MinKey() }, max: { k: MaxKey() }, 'on shard': 'shard-with-a-long-name-2', 'last modified': Timestamp({ t: 2, i: 2 }) }
   ]
 }`
-	if got := w.Inspect(w.object("chunks", list), DefaultInspect()); got != want {
+	if got := w.Inspect(objectWith(w.rt, "chunks", list), DefaultInspect()); got != want {
 		t.Errorf("got\n%s", got)
 	}
 }
@@ -72,9 +72,9 @@ func TestErrors(t *testing.T) {
 	w := Install(rt, Options{})
 	fields := map[string]any{"code": 26, "codeName": "NamespaceNotFound",
 		"errorResponse": marshal(t, bson.D{{Key: "ok", Value: 0.0}, {Key: "n", Value: int64(5)}})}
-	e := w.NewError("MongoServerError", "ns not found", fields)
+	e := w.Errors.New("MongoServerError", "ns not found", fields)
 	rt.Set("e", e)
-	rt.Set("fail", func(goja.FunctionCall) goja.Value { w.Throw("MongoServerError", "thrown", fields); return nil })
+	rt.Set("fail", func(goja.FunctionCall) goja.Value { w.Errors.Throw("MongoServerError", "thrown", fields); return nil })
 	for script, want := range map[string]string{
 		`e.name + e.message + e.code + e.codeName + e.errorResponse.n`: "MongoServerErrorns not " +
 			"found26NamespaceNotFound5",
@@ -94,7 +94,7 @@ func TestErrors(t *testing.T) {
 	}
 	stacks := DefaultInspect()
 	stacks.Stacks = true
-	if got := w.Inspect(w.object("e", e), DefaultInspect()); got != "{ e: [MongoServerError: ns not found] }" {
+	if got := w.Inspect(objectWith(w.rt, "e", e), DefaultInspect()); got != "{ e: [MongoServerError: ns not found] }" {
 		t.Errorf("inside a value: %s", got)
 	}
 	if got := w.InspectResult(e, DefaultInspect(), true); got != "MongoServerError[NamespaceNotFound]: ns not found" {
@@ -104,7 +104,7 @@ func TestErrors(t *testing.T) {
 		t.Errorf("printed: %s", got)
 	}
 	v, _ := rt.RunString(`function boom() { return new RangeError('deep') }; Object.assign(boom(), {code: 5})`)
-	got := w.Inspect(w.object("e", v), stacks)
+	got := w.Inspect(objectWith(w.rt, "e", v), stacks)
 	if !strings.Contains(got, "RangeError: deep\n") || !strings.Contains(got, "at boom (") ||
 		!strings.Contains(got, "code: 5") {
 		t.Errorf("with its stack: %s", got)

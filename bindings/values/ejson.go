@@ -58,7 +58,7 @@ func (w *World) makeEJSON() goja.Value {
 		if !ok {
 			return goja.Undefined()
 		}
-		return w.parseJSON(text)
+		return w.js.parsed(w.rt, text)
 	})
 	define("deserialize", func(args []goja.Value) goja.Value {
 		relaxed, legacy := readOptions(arg(args, 1))
@@ -120,7 +120,7 @@ func (w *World) ejsonStringify(args []goja.Value) goja.Value {
 	if !ok {
 		return goja.Undefined()
 	}
-	replaced, err := w.js.stringify(nil, w.parseJSON(text), replacer, space)
+	replaced, err := w.js.stringify(nil, w.js.parsed(w.rt, text), replacer, space)
 	if err != nil {
 		panic(err)
 	}
@@ -139,12 +139,4 @@ func gapOf(space goja.Value) string {
 	default:
 		return ""
 	}
-}
-
-func (w *World) parseJSON(text string) goja.Value {
-	v, err := w.js.parse(nil, w.rt.ToValue(text))
-	if err != nil {
-		panic(err)
-	}
-	return v
 }

@@ -35,10 +35,10 @@ func (w *World) parseEJSON(text string, relaxed, legacy bool) goja.Value {
 // unexpected throws the SyntaxError for what stands at pos.
 func (r *jsonReader) unexpected() {
 	if r.pos >= len(r.src) {
-		panic(r.w.NewError("SyntaxError", "Unexpected end of JSON input"))
+		panic(r.w.Errors.New("SyntaxError", "Unexpected end of JSON input"))
 	}
 	c, _ := utf8.DecodeRuneInString(r.src[r.pos:])
-	panic(r.w.NewError("SyntaxError", fmt.Sprintf("Unexpected token '%c' in JSON at position %d", c,
+	panic(r.w.Errors.New("SyntaxError", fmt.Sprintf("Unexpected token '%c' in JSON at position %d", c,
 		utf16Length(r.src[:r.pos]))))
 }
 
@@ -93,7 +93,7 @@ func (r *jsonReader) value() goja.Value {
 
 func (r *jsonReader) nested(read func(*jsonReader) goja.Value) goja.Value {
 	if r.depth++; r.depth > maxNesting {
-		panic(r.w.NewError("RangeError", "JSON text is nested more than "+strconv.Itoa(maxNesting)+" levels"))
+		panic(r.w.Errors.New("RangeError", "JSON text is nested more than "+strconv.Itoa(maxNesting)+" levels"))
 	}
 	v := read(r)
 	r.depth--
@@ -143,7 +143,7 @@ func (r *jsonReader) object() goja.Value {
 		}
 		key := r.string().String()
 		if strings.IndexByte(key, 0) >= 0 {
-			r.w.throwBSON("BSON Document field names cannot contain null bytes, found: " + quoteJSON(key))
+			r.w.Errors.throwBSON("BSON Document field names cannot contain null bytes, found: " + quoteJSON(key))
 		}
 		r.expect(':')
 		setField(o, key, r.value())

@@ -56,7 +56,7 @@ func extendedTypes(key string) func(r *jsonReader, o *goja.Object, v goja.Value)
 		return (*jsonReader).numberDouble
 	case "$numberDecimal":
 		return func(r *jsonReader, _ *goja.Object, v goja.Value) goja.Value {
-			return r.w.wrap(&decimal128{w: r.w, d: r.w.parseDecimal(v.String())})
+			return r.w.wrap(&decimal128{w: r.w, d: parseDecimal(r.w, v.String())})
 		}
 	case "$minKey", "$maxKey":
 		return func(r *jsonReader, _ *goja.Object, _ goja.Value) goja.Value {
@@ -74,7 +74,7 @@ func extendedTypes(key string) func(r *jsonReader, o *goja.Object, v goja.Value)
 func (r *jsonReader) oid(_ *goja.Object, v goja.Value) goja.Value {
 	id, ok := objectIDFromHex(v.String())
 	if !ok {
-		r.w.throwBSON(badObjectIDText)
+		r.w.Errors.throwBSON(badObjectIDText)
 	}
 	return r.w.newObjectID(id)
 }
@@ -89,7 +89,7 @@ func (r *jsonReader) binary(o *goja.Object, v goja.Value) goja.Value {
 		text, sub = inner.Get("base64"), inner.Get("subType")
 	}
 	if isMissing(text) {
-		r.w.throwBSON("Unexpected Binary Extended JSON format " + quoteJSON(v.String()))
+		r.w.Errors.throwBSON("Unexpected Binary Extended JSON format " + quoteJSON(v.String()))
 	}
 	data, _ := decodeBase64(text.String())
 	return r.w.newBinary(subtypeOf(sub), data)
@@ -157,7 +157,7 @@ func (r *jsonReader) timestamp(_ *goja.Object, v goja.Value) goja.Value {
 	if !ok {
 		n, err := strconv.ParseUint(v.String(), 10, 64)
 		if err != nil {
-			r.w.throwBSON(badTimestamp)
+			r.w.Errors.throwBSON(badTimestamp)
 		}
 		return r.w.newTimestamp(uint32(n>>32), uint32(n))
 	}
@@ -166,7 +166,7 @@ func (r *jsonReader) timestamp(_ *goja.Object, v goja.Value) goja.Value {
 
 func (r *jsonReader) date(v goja.Value) goja.Value {
 	if p, ok := payloadOf(v); ok && isLong(p) {
-		return r.w.dateFromMillis(p.(*long).n)
+		return r.w.marks.date(p.(*long).n)
 	}
 	switch {
 	case goja.IsNumber(v):
@@ -180,7 +180,7 @@ func (r *jsonReader) date(v goja.Value) goja.Value {
 			return r.w.js.newDate(r.w.rt.ToValue(v.ToFloat()))
 		}
 	}
-	r.w.Throw("BSONRuntimeError", "Unrecognized type for EJSON date: "+typeOf(v), nil)
+	r.w.Errors.Throw("BSONRuntimeError", "Unrecognized type for EJSON date: "+typeOf(v), nil)
 	return nil
 }
 

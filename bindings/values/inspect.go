@@ -62,7 +62,7 @@ func UnlimitedInspect() InspectOptions {
 // Inspect shows a value as it looks inside another one (rules/04-values-and-language §3.2–3.4):
 // strings are quoted. Objects with a printer show its text.
 func (w *World) Inspect(v goja.Value, o InspectOptions) string {
-	return w.inspect(v, newInspector(w, o))
+	return newInspector(w, o).text(v)
 }
 
 // InspectResult shows a value as the result of an input or, with result unset,
@@ -102,8 +102,9 @@ func (w *World) Printjson(v goja.Value) string {
 	return w.Inspect(v, o)
 }
 
-func (w *World) inspect(v goja.Value, in *inspector) (text string) {
-	if ex := w.rt.Try(func() { text = in.value(v, 0, false) }); ex != nil {
+// text shows a value, whatever a script's own methods do.
+func (in *inspector) text(v goja.Value) (text string) {
+	if ex := in.w.rt.Try(func() { text = in.value(v, 0, false) }); ex != nil {
 		// a trap or a toString of the script's own failed
 		return "[Uninspectable: " + plaintext.Visible(ex.Value().String()) + "]"
 	}
@@ -189,7 +190,7 @@ func (in *inspector) value(v goja.Value, level int, single bool) string {
 	case goja.IsBigInt(v):
 		return in.paint(styleBigInt, v.String()+"n")
 	case goja.IsNumber(v):
-		return in.paint(styleNumber, in.w.numberText(v.ToFloat()))
+		return in.paint(styleNumber, numberText(in.w.rt, v.ToFloat()))
 	default:
 		return in.paint(styleBoolean, strconv.FormatBool(v.ToBoolean()))
 	}
@@ -239,7 +240,7 @@ func (in *inspector) object(o *goja.Object, level int) string {
 	if o.ClassName() == "Error" && !in.o.Stacks {
 		return in.errorLine(o)
 	}
-	if in.w.isFromServer(o) {
+	if in.w.marks.has(o) {
 		in.server++
 		defer func() { in.server-- }()
 	}
@@ -275,12 +276,4 @@ func (in *inspector) oneLine(o *goja.Object) string {
 	line.o.Width = math.MaxInt
 	line.o.Compact = CompactFull
 	return line.container(o, 0)
-}
-
-func (w *World) isFromServer(o *goja.Object) bool {
-	if isProxy(o) {
-		return false
-	}
-	v := o.GetSymbol(w.fromServer)
-	return v != nil && v.ToBoolean()
 }

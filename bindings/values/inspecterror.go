@@ -46,7 +46,7 @@ func (in *inspector) errorStack(o *goja.Object) string {
 // one.
 func (w *World) ErrorText(v goja.Value, o InspectOptions) string {
 	var text string
-	if ex := w.rt.Try(func() { text = w.errorText(v, o, 0) }); ex != nil {
+	if ex := w.rt.Try(func() { text = errorText(w, v, o, 0) }); ex != nil {
 		return "Error: " + plaintext.Visible(ex.Error())
 	}
 	return text
@@ -55,14 +55,14 @@ func (w *World) ErrorText(v goja.Value, o InspectOptions) string {
 // maxCauses bounds a chain of causes, which may be a circle.
 const maxCauses = 20
 
-func (w *World) errorText(v goja.Value, o InspectOptions, causes int) string {
+func errorText(w *World, v goja.Value, o InspectOptions, causes int) string {
 	in := newInspector(w, o)
 	e, ok := v.(*goja.Object)
 	if !ok && causes > 0 {
 		return w.Inspect(v, o)
 	}
 	if !ok {
-		return in.paint(styleErrorName, "Error") + ": " + w.thrownText(v, o)
+		return in.paint(styleErrorName, "Error") + ": " + thrownText(w, v, o)
 	}
 	message := e.Get("message")
 	name := textOf(e.Get("name"), "Error")
@@ -98,13 +98,13 @@ func (w *World) errorText(v goja.Value, o InspectOptions, causes int) string {
 		}
 	}
 	if cause := e.Get("cause"); !isMissing(cause) && causes < maxCauses {
-		b.WriteString("\n" + in.paint(styleLabel, "Caused by: ") + "\n" + w.errorText(cause, o, causes+1))
+		b.WriteString("\n" + in.paint(styleLabel, "Caused by: ") + "\n" + errorText(w, cause, o, causes+1))
 	}
 	return b.String()
 }
 
 // thrownText returns a thrown primitive, undefined spelled out.
-func (w *World) thrownText(v goja.Value, o InspectOptions) string {
+func thrownText(w *World, v goja.Value, o InspectOptions) string {
 	if v == nil || goja.IsUndefined(v) {
 		return "undefined"
 	}

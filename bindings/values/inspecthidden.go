@@ -27,7 +27,8 @@ func isIndex(key string) bool {
 // allSymbols returns an object's own symbols but the ones of this package,
 // which scripts have no way to name.
 func (in *inspector) allSymbols(o *goja.Object) []*goja.Symbol {
-	own := []*goja.Symbol{in.w.fromServer, in.w.printers.text, in.w.printers.line, in.w.original, in.w.fields.order}
+	own := []*goja.Symbol{in.w.marks.fromServer, in.w.printers.text, in.w.printers.line, in.w.marks.original,
+		in.w.fields.order}
 	list, err := in.w.js.ownSymbols(nil, o)
 	if err != nil {
 		panic(err)

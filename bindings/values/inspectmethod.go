@@ -8,14 +8,14 @@ import (
 
 // inspectMethod is v.inspect() of every BSON value: its constructor's call, as
 // print shows it, but with texts in the double quotes of JSON.
-func (w *World) inspectMethod() method {
-	return on(w, "inspect", func(p payload, _ []goja.Value) goja.Value { return w.rt.ToValue(w.constructorCall(p)) })
+func inspectMethod(w *World) method {
+	return on(w, "inspect", func(p payload, _ []goja.Value) goja.Value { return w.rt.ToValue(constructorCall(w, p)) })
 }
 
-func (w *World) constructorCall(p payload) string {
+func constructorCall(w *World, p payload) string {
 	switch p := p.(type) {
 	case *binaryValue:
-		text := w.shown(p)
+		text := shownAlone(w, p)
 		if strings.HasPrefix(text, "Binary.") {
 			return strings.ReplaceAll(text, "'", `"`)
 		}
@@ -36,10 +36,10 @@ func (w *World) constructorCall(p payload) string {
 	case *bsonSymbol:
 		return callText("BSONSymbol", quoteJSON(p.text))
 	default: // no quote can stand inside
-		return strings.ReplaceAll(w.shown(p), "'", `"`)
+		return strings.ReplaceAll(shownAlone(w, p), "'", `"`)
 	}
 }
 
-func (w *World) shown(p payload) string { return p.show(&inspector{w: w, o: DefaultInspect()}) }
+func shownAlone(w *World, p payload) string { return p.show(&inspector{w: w, o: DefaultInspect()}) }
 
 func callText(name string, args ...string) string { return name + "(" + strings.Join(args, ", ") + ")" }

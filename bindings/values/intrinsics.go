@@ -99,3 +99,10 @@ func callable(v goja.Value) goja.Callable {
 	f, _ := goja.AssertFunction(v)
 	return f
 }
+
+// parsed is JSON.parse(text).
+func (js *intrinsics) parsed(rt *goja.Runtime, text string) goja.Value {
+	v, err := js.parse(nil, rt.ToValue(text))
+	must(err)
+	return v
+}

@@ -21,7 +21,7 @@ func (w *World) makeISODate() goja.Value {
 		case isString(v):
 			t, ok := parseISODate(v.String())
 			if !ok {
-				w.throwInput(fmt.Sprintf("%s is not a valid ISODate", quoteJSON(v.String())))
+				w.Errors.throwInput(fmt.Sprintf("%s is not a valid ISODate", quoteJSON(v.String())))
 			}
 			return w.js.newDate(w.rt.ToValue(t.UnixMilli()))
 		default:
@@ -99,7 +99,7 @@ func (w *World) makeBSONSize() goja.Value {
 		v := call.Argument(0)
 		callee{w, "bsonsize"}.checkTypes(call.Arguments, []string{"object"})
 		if goja.IsNull(v) {
-			w.throwType("Cannot convert undefined or null to object")
+			w.Errors.throwType("Cannot convert undefined or null to object")
 		}
 		doc, err := w.DocFromJS(v)
 		if err != nil {

@@ -243,7 +243,7 @@ func (j *jsonWriter) member(key string, v goja.Value) {
 // inside writes v one level down.
 func (j *jsonWriter) inside(name string, v goja.Value) {
 	if len(j.path) >= maxNesting {
-		j.w.throwBSON("Cannot convert a value nested more than " + strconv.Itoa(maxNesting) + " levels to EJSON")
+		j.w.Errors.throwBSON("Cannot convert a value nested more than " + strconv.Itoa(maxNesting) + " levels to EJSON")
 	}
 	j.path = append(j.path, step{name: name})
 	j.value(v)
@@ -288,7 +288,7 @@ func (j *jsonWriter) mapObject(o *goja.Object) {
 		pair := entry.(*goja.Object)
 		key := pair.Get("0")
 		if !isString(key) {
-			j.w.throwBSON("Can only serialize maps with string keys")
+			j.w.Errors.throwBSON("Can only serialize maps with string keys")
 		}
 		j.member(key.String(), pair.Get("1"))
 		return true
@@ -303,7 +303,7 @@ func (j *jsonWriter) date(o *goja.Object) {
 		return
 	}
 	text := "NaN"
-	if ms, kept := j.w.keptDate(o); kept {
+	if ms, kept := j.w.marks.keptDate(o); kept {
 		text = strconv.FormatInt(ms, 10)
 	}
 	j.dateMillis(text)
@@ -358,7 +358,7 @@ func (j *jsonWriter) dateMillis(text string) {
 func (j *jsonWriter) at(o *goja.Object) {
 	for i := range len(j.path) - 1 {
 		if j.path[i].obj == o {
-			j.w.throwBSON(cycleMessage(j.path, i))
+			j.w.Errors.throwBSON(cycleMessage(j.path, i))
 		}
 	}
 	if len(j.path) > 0 {

@@ -281,7 +281,7 @@ func (w *World) decodeLazy(t bson.Type, value []byte, level int) goja.Value {
 		items = append(items, w.decodeLazy(t, value, level+1))
 	}
 	o := w.rt.NewArray(items...)
-	w.mark(o, extentOf(bson.TypeArray, value, level), level)
+	w.marks.set(o, extentOf(bson.TypeArray, value, level), level)
 	return o
 }
 
@@ -316,7 +316,7 @@ func (l *lazyDoc) settle() {
 	}
 	if l.level != ownLevel {
 		ext, _ := extentOfItems(l.body, l.level)
-		w.mark(o, ext, l.level)
+		w.marks.set(o, ext, l.level)
 	}
 	if p := l.o.Prototype(); p != w.settling.proto {
 		must(o.SetPrototype(p))

@@ -114,7 +114,7 @@ func (l *long) like(n int64) goja.Value {
 // divide returns the quotient rounded towards zero; by zero it throws.
 func (l *long) divide(o *long) int64 {
 	if o.n == 0 {
-		l.w.throwBSON("division by zero")
+		l.w.Errors.throwBSON("division by zero")
 	}
 	if l.unsigned {
 		return int64(uint64(l.n) / uint64(o.n))
@@ -124,7 +124,7 @@ func (l *long) divide(o *long) int64 {
 
 func (l *long) modulo(o *long) int64 {
 	if o.n == 0 {
-		l.w.throwBSON("division by zero")
+		l.w.Errors.throwBSON("division by zero")
 	}
 	if l.unsigned {
 		return int64(uint64(l.n) % uint64(o.n))
@@ -154,7 +154,7 @@ func integral(w *World, name string, f func(self *long, args []goja.Value) goja.
 		case *timestamp:
 			return f(&long{w: w, n: p.bits(), unsigned: true}, call.Arguments)
 		}
-		w.throwType("Method " + name + " called on incompatible receiver")
+		w.Errors.throwType("Method " + name + " called on incompatible receiver")
 		return nil
 	}}
 }
@@ -264,7 +264,7 @@ func radixOf(w *World, v goja.Value) int {
 	}
 	r := int(v.ToInteger())
 	if r < 2 || r > 36 {
-		w.throwBSON("radix")
+		w.Errors.throwBSON("radix")
 	}
 	return r
 }
@@ -328,6 +328,6 @@ func (w *World) longOf(v goja.Value) *long {
 			}
 		}
 	}
-	w.throwType("Cannot convert " + typeOf(v) + " to Long")
+	w.Errors.throwType("Cannot convert " + typeOf(v) + " to Long")
 	return nil
 }

@@ -35,7 +35,7 @@ func longStatics(w *World, c *class) {
 	w.static(c, "fromBigInt", func(args []goja.Value) goja.Value {
 		b, ok := arg(args, 0).Export().(*big.Int)
 		if !ok {
-			w.throwType("Long.fromBigInt: argument must be a BigInt")
+			w.Errors.throwType("Long.fromBigInt: argument must be a BigInt")
 		}
 		return of(wrapBig(b), arg(args, 1))
 	})
@@ -66,7 +66,7 @@ func (w *World) parseLong(args []goja.Value, strict bool) goja.Value {
 		unsigned, radixArg = w.rt.ToValue(false), unsigned
 	}
 	if text == "" && !strict {
-		w.throwBSON("empty string")
+		w.Errors.throwBSON("empty string")
 	}
 	radix := radixOf(w, radixArg)
 	signed := !unsigned.ToBoolean()
@@ -76,10 +76,10 @@ func (w *World) parseLong(args []goja.Value, strict bool) goja.Value {
 	case inRange:
 		return w.wrap(&long{w: w, n: wrapBig(b), unsigned: !signed})
 	case strict && !ok:
-		w.throwBSON(fmt.Sprintf("Input: '%s' contains invalid characters for radix: %d", text, radix))
+		w.Errors.throwBSON(fmt.Sprintf("Input: '%s' contains invalid characters for radix: %d", text, radix))
 	case strict:
 		sign := map[bool]string{true: "a signed", false: "an unsigned"}[signed]
-		w.throwBSON(fmt.Sprintf("Input: %s is not representable as %s 64-bit Long with radix: %d", text, sign, radix))
+		w.Errors.throwBSON(fmt.Sprintf("Input: %s is not representable as %s 64-bit Long with radix: %d", text, sign, radix))
 	case radix == 10 && signed:
 		return w.newLong(callee{w, "Long"}.integerText(text, 64))
 	default:

@@ -52,7 +52,7 @@ func boundClass(name, extended string, max bool) classSpec {
 		construct: func(*World, []goja.Value) payload { return &bound{max: max} },
 		methods: func(w *World) []method {
 			return []method{
-				on(w, "toJSON", func(*bound, []goja.Value) goja.Value { return w.object(extended, w.rt.ToValue(1)) }),
+				on(w, "toJSON", func(*bound, []goja.Value) goja.Value { return objectWith(w.rt, extended, w.rt.ToValue(1)) }),
 				on(w, "toString", func(*bound, []goja.Value) goja.Value { return w.rt.ToValue(name + "()") }),
 			}
 		},

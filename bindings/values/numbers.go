@@ -85,17 +85,17 @@ func (v *doubleValue) encode(e *encoder) {
 }
 
 func (v *doubleValue) show(in *inspector) string {
-	return "Double(" + in.paint(styleNumber, v.w.numberText(v.f)) + ")"
+	return "Double(" + in.paint(styleNumber, numberText(v.w.rt, v.f)) + ")"
 }
 
 func (v *doubleValue) extended(j *jsonWriter) { j.number(v.f, numberDouble) }
 
 // numberText returns how JavaScript writes f, with the sign of zero.
-func (w *World) numberText(f float64) string {
+func numberText(rt *goja.Runtime, f float64) string {
 	if f == 0 && math.Signbit(f) {
 		return "-0"
 	}
-	return w.rt.ToValue(f).String()
+	return rt.ToValue(f).String()
 }
 
 func doubleClass() classSpec {

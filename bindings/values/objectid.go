@@ -95,14 +95,14 @@ func objectIDStatics(w *World, c *class) {
 	w.static(c, "createFromHexString", func(args []goja.Value) goja.Value {
 		id, ok := objectIDFromHex(arg(args, 0).String())
 		if !ok {
-			w.throwBSON("hex string must be 24 characters")
+			w.Errors.throwBSON("hex string must be 24 characters")
 		}
 		return w.newObjectID(id)
 	})
 	w.static(c, "createFromBase64", func(args []goja.Value) goja.Value {
 		data, strict := decodeBase64(arg(args, 0).String())
 		if !strict || len(data) != 12 {
-			w.throwBSON("base64 string must be 16 characters")
+			w.Errors.throwBSON("base64 string must be 16 characters")
 		}
 		return w.newObjectID(bson.ObjectID(data))
 	})
@@ -164,7 +164,7 @@ func newObjectIDFrom(w *World, args []goja.Value) payload {
 	}
 	id, problem := objectIDOf(v)
 	if problem != "" {
-		w.throwBSON(problem)
+		w.Errors.throwBSON(problem)
 	}
 	return &objectID{w: w, id: id}
 }

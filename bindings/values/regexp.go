@@ -50,11 +50,11 @@ func regExpClass() classSpec {
 			}
 			for _, c := range r.options {
 				if !strings.ContainsRune("imxlsu", c) {
-					w.throwBSON("The regular expression option [" + string(c) + "] is not supported")
+					w.Errors.throwBSON("The regular expression option [" + string(c) + "] is not supported")
 				}
 			}
 			if strings.ContainsRune(r.pattern, 0) {
-				w.throwBSON("BSON Regex patterns cannot contain null bytes, found: " + quoteJSON(r.pattern))
+				w.Errors.throwBSON("BSON Regex patterns cannot contain null bytes, found: " + quoteJSON(r.pattern))
 			}
 			return r
 		},

@@ -69,7 +69,7 @@ func timestampClass() classSpec {
 		methods: func(w *World) []method {
 			return []method{
 				on(w, "toJSON", func(ts *timestamp, _ []goja.Value) goja.Value {
-					return w.object("$timestamp", w.rt.ToValue(strconv.FormatUint(uint64(ts.bits()), 10)))
+					return objectWith(w.rt, "$timestamp", w.rt.ToValue(strconv.FormatUint(uint64(ts.bits()), 10)))
 				}),
 				on(w, "getTime", func(ts *timestamp, _ []goja.Value) goja.Value { return w.rt.ToValue(ts.t) }),
 				on(w, "getInc", func(ts *timestamp, _ []goja.Value) goja.Value { return w.rt.ToValue(ts.i) }),
@@ -118,7 +118,7 @@ func newTimestampFrom(w *World, args []goja.Value) payload {
 	if o, ok := first.(*goja.Object); ok {
 		t, i := o.Get("t"), o.Get("i")
 		if isMissing(t) || isMissing(i) {
-			w.throwBSON(badTimestamp)
+			w.Errors.throwBSON(badTimestamp)
 		}
 		return &timestamp{w: w, t: w.timestampPart("t", t), i: w.timestampPart("i", i)}
 	}
@@ -138,18 +138,18 @@ func (w *World) timestampPart(name string, v goja.Value) uint32 {
 	if p, ok := payloadOf(v); ok {
 		if _, ok := p.(*int32Value); !ok {
 			if _, ok := p.(*long); !ok {
-				w.throwBSON("Timestamp constructed from { t, i } must provide " + name + " as a number")
+				w.Errors.throwBSON("Timestamp constructed from { t, i } must provide " + name + " as a number")
 			}
 		}
 	} else if !goja.IsNumber(v) {
-		w.throwBSON("Timestamp constructed from { t, i } must provide " + name + " as a number")
+		w.Errors.throwBSON("Timestamp constructed from { t, i } must provide " + name + " as a number")
 	}
 	f := v.ToFloat()
 	switch {
 	case f < 0 || math.IsNaN(f):
-		w.throwBSON("Timestamp constructed from { t, i } must provide a positive " + name)
+		w.Errors.throwBSON("Timestamp constructed from { t, i } must provide a positive " + name)
 	case f > math.MaxUint32:
-		w.throwBSON("Timestamp constructed from { t, i } must provide " + name + " equal or less than uint32 max")
+		w.Errors.throwBSON("Timestamp constructed from { t, i } must provide " + name + " equal or less than uint32 max")
 	}
 	return uint32(f)
 }

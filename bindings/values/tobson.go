@@ -63,18 +63,18 @@ func (e *encoder) begin(v goja.Value) {
 func (e *encoder) root(v goja.Value) {
 	o, ok := v.(*goja.Object)
 	if !ok {
-		e.w.throwBSON("serialize does not support non-object as the root input")
+		e.w.Errors.throwBSON("serialize does not support non-object as the root input")
 	}
 	e.begin(o)
 	switch e.typ {
 	case bson.TypeEmbeddedDocument:
 	case bson.TypeArray:
-		e.w.throwBSON("serialize does not support an array as the root input")
+		e.w.Errors.throwBSON("serialize does not support an array as the root input")
 	default:
 		if _, wrapped := payloadOf(o); wrapped {
-			e.w.throwBSON("BSON types cannot be serialized as a document")
+			e.w.Errors.throwBSON("BSON types cannot be serialized as a document")
 		}
-		e.w.throwBSON("date, regexp, typedarray, and arraybuffer cannot be BSON documents")
+		e.w.Errors.throwBSON("date, regexp, typedarray, and arraybuffer cannot be BSON documents")
 	}
 }
 
@@ -208,9 +208,9 @@ func (e *encoder) date(o *goja.Object) {
 		e.dateAt(t.UnixMilli())
 		return
 	}
-	ms, kept := e.w.keptDate(o)
+	ms, kept := e.w.marks.keptDate(o)
 	if !kept {
-		e.w.throwBSON("Invalid Date cannot be converted to BSON")
+		e.w.Errors.throwBSON("Invalid Date cannot be converted to BSON")
 	}
 	e.dateAt(ms)
 }
@@ -223,7 +223,7 @@ func (e *encoder) dateAt(ms int64) {
 func (e *encoder) regexp(o *goja.Object) {
 	source, flags := sourceAndFlags(o)
 	if strings.ContainsRune(source, 0) {
-		e.w.throwBSON("BSON Regex patterns cannot contain null bytes, found: " + quoteJSON(source))
+		e.w.Errors.throwBSON("BSON Regex patterns cannot contain null bytes, found: " + quoteJSON(source))
 	}
 	e.regex(source, bsonOptions(flags))
 }
@@ -232,11 +232,11 @@ func (e *encoder) regexp(o *goja.Object) {
 func (e *encoder) enter(o *goja.Object) {
 	for _, outer := range e.stack {
 		if outer == o {
-			e.w.throwBSON("Cannot convert circular structure to BSON")
+			e.w.Errors.throwBSON("Cannot convert circular structure to BSON")
 		}
 	}
 	if len(e.stack) >= maxNesting {
-		e.w.throwBSON("Cannot convert a value nested more than " + strconv.Itoa(maxNesting) + " levels to BSON")
+		e.w.Errors.throwBSON("Cannot convert a value nested more than " + strconv.Itoa(maxNesting) + " levels to BSON")
 	}
 	if e.stack == nil {
 		e.stack = e.room[:0]
@@ -262,7 +262,7 @@ func (e *encoder) document(o *goja.Object) {
 func (e *encoder) end(start int32) {
 	e.buf = append(e.buf, 0)
 	if len(e.buf) > math.MaxInt32 {
-		e.w.throwBSON("Document is larger than the maximum size 2147483647")
+		e.w.Errors.throwBSON("Document is larger than the maximum size 2147483647")
 	}
 	e.buf = bsoncore.UpdateLength(e.buf, start, int32(len(e.buf))-start)
 }
@@ -286,7 +286,7 @@ func (e *encoder) mapFields(o *goja.Object) {
 // element appends one field; a value without a place in BSON leaves no trace.
 func (e *encoder) element(key string, v goja.Value) {
 	if strings.IndexByte(key, 0) >= 0 {
-		e.w.throwBSON("key " + key + " must not contain null bytes")
+		e.w.Errors.throwBSON("key " + key + " must not contain null bytes")
 	}
 	header := len(e.buf)
 	e.buf = append(append(append(e.buf, 0), key...), 0)

@@ -2,7 +2,6 @@ package values
 
 import (
 	"math"
-	"strconv"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -38,15 +37,6 @@ type extent struct {
 	long   bool // holds an array or a string that is over a limit
 }
 
-// mark notes on an object from a server that display limits do not apply to
-// it (rules/04-values-and-language §3.6, fix). Only objects that a limit could touch get the note:
-// it costs as much as two fields.
-func (w *World) mark(o *goja.Object, ext extent, level int) {
-	if ext.long || ext.height > 2 || level == 0 && ext.height > 1 {
-		must(o.DefineDataPropertySymbol(w.fromServer, w.rt.ToValue(true), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE))
-	}
-}
-
 func (w *World) decodeDocument(d []byte, level int) (goja.Value, extent) {
 	var ext extent
 	o := w.rt.NewObject()
@@ -75,7 +65,7 @@ func (w *World) decodeDocument(d []byte, level int) (goja.Value, extent) {
 		w.fields.keepOrder(o, namesOf(body))
 	}
 	ext.height++
-	w.mark(o, ext, level)
+	w.marks.set(o, ext, level)
 	return o, ext
 }
 
@@ -156,7 +146,7 @@ func (w *World) decodeArray(d []byte, level int) (goja.Value, extent) {
 	o := w.rt.NewArray(items...)
 	ext.height++
 	ext.long = ext.long || len(items) > defaultMaxItems
-	w.mark(o, ext, level)
+	w.marks.set(o, ext, level)
 	return o, ext
 }
 
@@ -198,7 +188,7 @@ func (w *World) decodeScalar(t bson.Type, value []byte) goja.Value {
 		return w.newObjectID(id)
 	case bson.TypeDateTime:
 		ms, _, _ := bsoncore.ReadDateTime(value)
-		return w.dateFromMillis(ms)
+		return w.marks.date(ms)
 	case bson.TypeTimestamp:
 		ts, i, _, _ := bsoncore.ReadTimestamp(value)
 		return w.newTimestamp(ts, i)
@@ -235,32 +225,6 @@ func (w *World) decodeRare(t bson.Type, value []byte) goja.Value {
 	default:
 		return goja.Undefined()
 	}
-}
-
-// maxDate is the number of milliseconds from 1970 that a Date can hold, either
-// way.
-const maxDate = 8_640_000_000_000_000
-
-// dateFromMillis makes a Date. One that JavaScript cannot hold becomes an
-// invalid Date that remembers what it was, so that it is written back as read.
-func (w *World) dateFromMillis(ms int64) goja.Value {
-	if ms >= -maxDate && ms <= maxDate {
-		return w.js.newDate(w.rt.ToValue(ms))
-	}
-	o := w.js.newDate(goja.NaN())
-	must(o.DefineDataPropertySymbol(w.original, w.rt.ToValue(strconv.FormatInt(ms, 10)), goja.FLAG_FALSE, goja.FLAG_FALSE,
-		goja.FLAG_FALSE))
-	return o
-}
-
-// keptDate returns what an invalid Date remembers of its BSON value.
-func (w *World) keptDate(o *goja.Object) (ms int64, ok bool) {
-	v := o.GetSymbol(w.original)
-	if v == nil {
-		return 0, false
-	}
-	ms, err := strconv.ParseInt(v.String(), 10, 64)
-	return ms, err == nil
 }
 
 // looksLikeDBRef reports whether a document's fields start with $ref.

@@ -42,7 +42,7 @@ func (b *binaryValue) showVector(in *inspector) (string, bool) {
 		call, array = "fromFloat32Array", "Float32Array"
 		for ; len(items) > 0; items = items[4:] {
 			f := math.Float32frombits(binary.LittleEndian.Uint32(items))
-			texts = append(texts, b.w.numberText(float64(f)))
+			texts = append(texts, numberText(b.w.rt, float64(f)))
 		}
 	case vectorBits:
 		call, array = "fromPackedBits", "Uint8Array"
@@ -70,7 +70,7 @@ func (b *binaryValue) showVector(in *inspector) (string, bool) {
 // type.
 func (b *binaryValue) typedVector(want byte, array string) goja.Value {
 	if b.sub != subtypeVector || len(b.data) < 2 || b.data[0] != want {
-		b.w.throwBSON("Binary datatype field is not " + array)
+		b.w.Errors.throwBSON("Binary datatype field is not " + array)
 	}
 	items := append([]byte(nil), b.data[2:]...)
 	return b.w.js.typedArray(array, b.w.rt.ToValue(b.w.rt.NewArrayBuffer(items)))
@@ -80,7 +80,7 @@ func (b *binaryValue) typedVector(want byte, array string) goja.Value {
 func (w *World) newVector(kind byte, args []goja.Value) goja.Value {
 	o, ok := arg(args, 0).(*goja.Object)
 	if !ok || !isTypedArray(o) && !isArray(o) {
-		w.throwBSON("Must provide a typed array")
+		w.Errors.throwBSON("Must provide a typed array")
 	}
 	data := []byte{kind, byte(clampIndex(arg(args, 1), 0, 7))}
 	if items := reflect.ValueOf(o.Export()); isTypedArray(o) && items.Type().Elem().Kind() == reflect.Uint8 &&

@@ -33,13 +33,14 @@ type World struct {
 	opts Options
 	// Memory reads the runtime's objects where the engine keeps them.
 	Memory *gojamem.Memory
+	// Errors makes and throws errors.
+	Errors Errors
 
 	classes [kindCount]*class
 	warned  map[string]bool
 	js      intrinsics
 
-	fromServer *goja.Symbol // on documents that came out of BSON
-	original   *goja.Symbol // on dates and regular expressions that JavaScript cannot hold exactly
+	marks      marks
 	custom     *goja.Symbol // util.inspect.custom; nil before the first look
 	inspecting *goja.Object // util.inspect; nil before the first look
 	printers   printers
@@ -60,13 +61,14 @@ func Install(rt *goja.Runtime, opts Options) *World {
 		opts.Warn = func(string) {}
 	}
 	w := &World{
-		rt:         rt,
-		opts:       opts,
-		fromServer: goja.NewSymbol("shardsh.fromServer"),
-		printers:   printers{text: goja.NewSymbol("shardsh.printer"), line: goja.NewSymbol("shardsh.line")},
-		original:   goja.NewSymbol("shardsh.original"),
+		rt:       rt,
+		opts:     opts,
+		printers: printers{text: goja.NewSymbol("shardsh.printer"), line: goja.NewSymbol("shardsh.line")},
 	}
 	w.js = intrinsicsOf(rt)
+	w.marks = marks{rt: rt, js: &w.js, fromServer: goja.NewSymbol("shardsh.fromServer"),
+		original: goja.NewSymbol("shardsh.original")}
+	w.Errors = Errors{rt: rt, js: &w.js, value: w.fieldValue}
 	global := rt.GlobalObject()
 	for _, g := range globals() {
 		w.DefineLazy(global, g.name, func() goja.Value {
@@ -127,8 +129,12 @@ func (w *World) warnOnce(text string) {
 
 // function makes a JavaScript function with a name of its own.
 func (w *World) function(name string, f func(goja.FunctionCall) goja.Value) *goja.Object {
-	o := w.rt.ToValue(f).(*goja.Object)
-	must(o.DefineDataProperty("name", w.rt.ToValue(name), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+	return newFunction(w.rt, name, f)
+}
+
+func newFunction(rt *goja.Runtime, name string, f func(goja.FunctionCall) goja.Value) *goja.Object {
+	o := rt.ToValue(f).(*goja.Object)
+	must(o.DefineDataProperty("name", rt.ToValue(name), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE))
 	return o
 }
 

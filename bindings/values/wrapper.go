@@ -114,7 +114,7 @@ func (w *World) class(k kind) *class {
 		must(c.ctor.SetPrototype(parent.ctor))
 	}
 	hidden(c.proto, "_bsontype", w.rt.ToValue(spec.bsontype))
-	methods := []method{w.inspectMethod()}
+	methods := []method{inspectMethod(w)}
 	if spec.methods != nil {
 		methods = append(methods, spec.methods(w)...)
 	}
@@ -175,7 +175,7 @@ func on[T payload](w *World, name string, f func(self T, args []goja.Value) goja
 		p, _ := payloadOf(call.This)
 		self, ok := p.(T)
 		if !ok {
-			w.throwType("Method " + name + " called on incompatible receiver")
+			w.Errors.throwType("Method " + name + " called on incompatible receiver")
 		}
 		return f(self, call.Arguments)
 	}}

@@ -67,7 +67,7 @@ func act(ctx context.Context, env environment, v planVerb, showPlan bool) error 
 	defer stages.end()
 	e.Insist, e.Hard = stages.insist, stages.hard
 	var still func()
-	e.Tick, still = actiontext.Ticks(r.Progress, js.OnWallClock())
+	e.Tick, still = actiontext.Ticks(r.Progress, script.OnWallClock(js.Clock))
 	defer still()
 	result, err := v.action(e).Run(ctx, conn.actionCluster(js.Clock), r)
 	r.Progress.End()

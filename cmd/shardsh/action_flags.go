@@ -126,7 +126,8 @@ func (o *paceFlags) group(more ...func(*pflag.FlagSet)) cmdline.Group {
 		f.Var(&o.pauseWhen, "pause-when",
 			"`\"lag > 10s or queue > 50 or cpu > 0.8\"` begin nothing meanwhile: lag, oplog, queue, "+
 				"active, connections, cache, dirty, cpu of the shards' members")
-		f.StringVar(&o.metrics, "metrics", "", "`[HOST:]PORT` serve metrics for Prometheus; without a host on this machine only")
+		f.StringVar(&o.metrics, "metrics", "",
+			"`[HOST:]PORT` serve metrics for Prometheus; without HOST on this machine only")
 		f.IntVar(&o.parallel, "parallel", action.DefaultParallel, "`N` moves at once; a shard takes part in one at a time")
 		for _, add := range more {
 			add(f)

@@ -25,14 +25,6 @@ func guard(readOnly bool) bindings.Guard {
 	})
 }
 
-// dryGuard tells of each command that changes something, and has it not sent.
-func (env environment) dryGuard(json bool) bindings.Guard {
-	return onChange(func(database string, command bson.Raw) (bson.Raw, error) {
-		tellChange(env, json, database, command)
-		return bson.Marshal(bson.D{{Key: "ok", Value: 1.0}, {Key: "dryRun", Value: true}})
-	})
-}
-
 // tellChange says what a dry run does not send.
 func tellChange(env environment, json bool, database string, command bson.Raw) {
 	fmt.Fprintf(changesOut(env, json), "would send to %s\n", secret.Redact(changes.Line(database, command)))

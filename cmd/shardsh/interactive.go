@@ -67,7 +67,7 @@ func runREPL(ctx context.Context, env environment, o *shellFlags, conn *connecti
 		Banner:  plaintext.Visible(banner(ctx, o, conn)),
 		Color:   env.color(),
 		Exit:    askedToLeave,
-		Explain: explain, Page: pages(env, shell, editor), Suggestion: shell.Suggestion, MidLine: shell.JS.MidLine,
+		Explain: explain, Page: pages(env, shell, editor), Suggestion: shell.Suggestion, MidLine: shell.JS.Out.MidLine,
 		Timers: timers, Screen: screen, Insistent: script.WithSecondInterrupt,
 	})
 	if err != nil {

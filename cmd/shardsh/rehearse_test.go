@@ -71,7 +71,7 @@ db.getSiblingDB("admin").createRole({ role: "shardshLook", privileges: [], roles
 	client := p.driver(p.uri)
 	before := fingerprint(t, client)
 	for script, parts := range map[string][]string{
-		"quickstart.js": {"would send to shardsh_quickstart: insert orders: 400 documents, 3.15 MiB", "balancerCompliant: true",
+		"quickstart.js": {"would send to shardsh_quickstart: insert orders: 400 documents, 3.14 MiB", "balancerCompliant: true",
 			"Done: every order is still there"},
 		"status.js": {"no sharded collections"},
 		"roles.js":  {`would send to admin: {"createRole":"shardshEngine"`, "shardshHelpers: created"},

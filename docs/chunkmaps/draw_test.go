@@ -5,8 +5,9 @@ import (
 	"html"
 	"strings"
 
+	"shardsh/balancer/humanize"
+
 	"shardsh/balancer/catalog"
-	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/report"
 )
 
@@ -106,7 +107,7 @@ func bars(b *strings.Builder, s *catalog.Snapshot, c *catalog.CollectionState, l
 		data, n := c.Sizes[shard.ID], c.CountOn(shard.ID)
 		fmt.Fprintf(b, `<text x="%d" y="%d">%c %s</text><rect class="s%d" x="%d" y="%d" width="%d" height="18"/>`,
 			margin, y+14, 'A'+letters[shard.ID], html.EscapeString(string(shard.ID)), i, barLeft, y, scale(data.Bytes))
-		told := fmt.Sprintf("%s in %d chunks", diagnosis.BytesText(data.Bytes), n.Chunks)
+		told := fmt.Sprintf("%s in %d chunks", humanize.Bytes(data.Bytes), n.Chunks)
 		if n.Chunks == 1 {
 			told = strings.TrimSuffix(told, "s")
 		}

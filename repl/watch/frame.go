@@ -5,9 +5,10 @@ import (
 	"strings"
 	"time"
 
+	"shardsh/balancer/humanize"
+
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
 
-	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/forecast"
 	"shardsh/balancer/report"
 )
@@ -107,26 +108,19 @@ func (v View) balancer() string {
 		text += fmt.Sprintf(", %d rounds", b.Rounds)
 	}
 	if !b.Opens.IsZero() {
-		text += ", window opens in " + diagnosis.SpanText(b.Opens.Sub(v.Now.Time))
+		text += ", window opens in " + humanize.Duration(b.Opens.Sub(v.Now.Time))
 	} else if b.Window != "" {
 		text += ", window " + b.Window + " open"
 	}
-	text += fmt.Sprintf(".  %s in %s on %s", diagnosis.BytesText(t.Bytes), counted(t.Chunks, "chunk"),
-		counted(int64(t.Shards), "shard"))
+	text += fmt.Sprintf(".  %s in %s on %s", humanize.Bytes(t.Bytes), humanize.Count(t.Chunks, "chunk"),
+		humanize.Count(int64(t.Shards), "shard"))
 	if t.Jumbo > 0 {
 		text += fmt.Sprintf(", %d jumbo", t.Jumbo)
 	}
 	if t.Orphans > 0 {
-		text += ", " + counted(t.Orphans, "orphan")
+		text += ", " + humanize.Count(t.Orphans, "orphan")
 	}
-	return text + fmt.Sprintf(", %d of %s not balanced", t.NotBalanced, counted(int64(t.Collections), "collection"))
-}
-
-func counted(n int64, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return text + fmt.Sprintf(", %d of %s not balanced", t.NotBalanced, humanize.Count(int64(t.Collections), "collection"))
 }
 
 // forecastText is a forecast in a line; some of its time has passed by now.
@@ -137,10 +131,10 @@ func forecastText(f forecast.Forecast, now time.Time) string {
 	}
 	switch {
 	case f.High > 0:
-		left := func(d time.Duration) string { return diagnosis.SpanText(max(0, d-now.Sub(f.At))) }
+		left := func(d time.Duration) string { return humanize.Duration(max(0, d-now.Sub(f.At))) }
 		text := fmt.Sprintf("%s in %s to %s, likely by %s, %s in %s", what, left(f.Low), left(f.High),
-			f.At.Add(f.Likely).UTC().Format("Mon 15:04"), diagnosis.BytesText(f.Bytes),
-			counted(int64(f.Moves), "move"))
+			f.At.Add(f.Likely).UTC().Format("Mon 15:04"), humanize.Bytes(f.Bytes),
+			humanize.Count(int64(f.Moves), "move"))
 		if f.IfOn {
 			return text + ", if the balancer were on"
 		}

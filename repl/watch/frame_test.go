@@ -8,11 +8,12 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"shardsh/balancer/humanize"
+
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/catalog/snaptest"
-	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/forecast"
 	"shardsh/balancer/report"
 	"shardsh/repl/watch"
@@ -51,10 +52,10 @@ func TestFrame(t *testing.T) {
 				text := strings.Join(lines, "\n")
 				wants := []string{
 					"mongodb://large:27017/ MongoDB 8.0.10 every 2s", "2026-03-02 12:00:10 UTC", "Balancer full, 1000 rounds.",
-					"db.c0 is not balanced", "Balanced in 1h00m to 3h00m, likely by Mon 14:00, 1 GiB in 5 moves", "q quit  p pause",
+					"db.c0 is not balanced", "Balanced in 1h to 3h, likely by Mon 14:00, 1 GiB in 5 moves", "q quit  p pause",
 				}
 				if size.Width >= 200 { // 2000 chunks of 32 MiB, and 100 MiB; 4 in 2000 are jumbo
-					wants = append(wants, "62.6 GiB in 2000 chunks on "+fmt.Sprint(shards)+" shards, 4 jumbo")
+					wants = append(wants, "62.59 GiB in 2,000 chunks on "+fmt.Sprint(shards)+" shards, 4 jumbo")
 				}
 				for _, want := range wants {
 					if !strings.Contains(text, want) {
@@ -173,7 +174,7 @@ func TestFrameSaysWhatThePageSays(t *testing.T) {
 	if err := json.Unmarshal(raw, &doc); err != nil {
 		t.Fatal(err)
 	}
-	size := diagnosis.BytesText
+	size := humanize.Bytes[int64]
 	if doc.Totals.Chunks != 1234 || doc.Totals.Bytes != 1234*32<<20 || doc.Totals.JumboChunks != 14 {
 		t.Errorf("totals %+v", doc.Totals)
 	}

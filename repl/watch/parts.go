@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"shardsh/balancer/humanize"
+
 	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/report"
 )
@@ -117,8 +119,8 @@ func (v View) moving(width int) part {
 	if n := len(v.Now.UnderWay); n > 0 {
 		p.note = fmt.Sprint(n)
 	}
-	p.note += fmt.Sprintf("; %s/s in the last 10 min, %s, %d failed", diagnosis.BytesText(h.Recent.Rate()),
-		counted(int64(h.Recent.Moves), "move"), h.Recent.Failed)
+	p.note += fmt.Sprintf("; %s/s in the last 10 min, %s, %d failed", humanize.Bytes(h.Recent.Rate()),
+		humanize.Count(int64(h.Recent.Moves), "move"), h.Recent.Failed)
 	for _, u := range v.Now.UnderWay {
 		p.rows = append(p.rows, v.underWay(u, width))
 	}
@@ -132,34 +134,23 @@ func (v View) underWay(u report.UnderWay, width int) line {
 	}
 	var since, left string
 	if !u.Since.IsZero() {
-		since = shortText(v.Now.Time.Sub(u.Since))
+		since = humanize.Duration(v.Now.Time.Sub(u.Since))
 	}
 	if u.Remaining > 0 {
-		left = "about " + shortText(u.Remaining) + " to go"
+		left = "about " + humanize.Duration(u.Remaining) + " to go"
 	} else if u.Total > 0 {
-		left = fmt.Sprintf("%s of %s", diagnosis.BytesText(u.Copied), diagnosis.BytesText(u.Total))
+		left = fmt.Sprintf("%s of %s", humanize.Bytes(u.Copied), humanize.Bytes(u.Total))
 	}
 	name := width * 3 / 10
 	return line{cell("  "+u.Namespace, name, bold), cell(" "+what, width/4, plain), number(since, 8, plain),
 		of("  "+left, dim), of("  "+u.Min, dim)}
 }
 
-// shortText shows a time in its largest units.
-func shortText(d time.Duration) string {
-	if d < time.Minute {
-		return fmt.Sprintf("%ds", int(d.Seconds()))
-	}
-	if d < time.Hour {
-		return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
-	}
-	return diagnosis.SpanText(d)
-}
-
 // shards is wide enough for two columns where the screen is.
 func (v View) shards(width int) part {
 	s := report.SpreadOf(v.Now.Shards)
-	p := part{title: "Shards", note: fmt.Sprintf("%s at least, %s on average, %s at most", diagnosis.BytesText(s.Least),
-		diagnosis.BytesText(s.Mean), diagnosis.BytesText(s.Most))}
+	p := part{title: "Shards", note: fmt.Sprintf("%s at least, %s on average, %s at most", humanize.Bytes(s.Least),
+		humanize.Bytes(s.Mean), humanize.Bytes(s.Most))}
 	columns := max(1, min(width/90, (len(v.Now.Shards)+7)/8))
 	each := (width - 3*(columns-1)) / columns
 	height := (len(v.Now.Shards) + columns - 1) / columns
@@ -190,10 +181,10 @@ func (v View) shard(s report.Shard, width int) line {
 		state, look = " draining", yellow
 	}
 	bars := max(4, width-name-size-rate-chunks-min(len(state), 12))
-	count := counted(s.Chunks, "chunk")
+	count := humanize.Count(s.Chunks, "chunk")
 	return line{
 		cell("  "+string(s.ID), name, bold), bar(s.Bytes, v.most(), bars, look),
-		number(diagnosis.BytesText(s.Bytes), size, plain), number(v.rate(s), rate, dim), number(count, chunks, dim),
+		number(humanize.Bytes(s.Bytes), size, plain), number(v.rate(s), rate, dim), number(count, chunks, dim),
 		cell(state, max(0, width-name-bars-size-rate-chunks), look),
 	}
 }
@@ -216,9 +207,9 @@ func (v View) rate(now report.Shard) string {
 		}
 		perSecond := float64(now.Bytes-before.Bytes) / v.Now.Time.Sub(v.Before.Time).Seconds()
 		if perSecond < 0 {
-			return "-" + diagnosis.BytesText(int64(-perSecond)) + "/s"
+			return "-" + humanize.Bytes(int64(-perSecond)) + "/s"
 		}
-		return "+" + diagnosis.BytesText(int64(perSecond)) + "/s"
+		return "+" + humanize.Bytes(int64(perSecond)) + "/s"
 	}
 	return ""
 }
@@ -249,20 +240,20 @@ func collection(c report.Collection, width int) line {
 	}[c.State]
 	var notes []string
 	if c.Misplaced > 0 {
-		notes = append(notes, diagnosis.BytesText(c.Misplaced)+" to move")
+		notes = append(notes, humanize.Bytes(c.Misplaced)+" to move")
 	}
 	if c.Jumbo > 0 {
-		notes = append(notes, counted(c.Jumbo, "jumbo chunk"))
+		notes = append(notes, humanize.Count(c.Jumbo, "jumbo chunk"))
 	}
 	if c.Why != "" {
 		notes = append(notes, c.Why)
 	}
 	size := "?"
 	if c.SizesKnown {
-		size = diagnosis.BytesText(c.Bytes)
+		size = humanize.Bytes(c.Bytes)
 	}
 	return line{cell("  "+c.Namespace, width*3/10, bold), number(size, 11, plain),
-		number(counted(c.Chunks, "chunk"), 15, dim), of("  "+c.State.Words(), cmp.Or(look, green)),
+		number(humanize.Count(c.Chunks, "chunk"), 15, dim), of("  "+c.State.Words(), cmp.Or(look, green)),
 		of("  "+strings.Join(notes, ", "), dim)}
 }
 
@@ -296,7 +287,7 @@ func (v View) findings(width int) part {
 func (v View) moves(width int) part {
 	h := v.Now.History
 	p := part{title: "Last moves"}
-	p.note = fmt.Sprintf("%d in 24 h with %s, %d failed", h.Moves, diagnosis.BytesText(h.Bytes), h.Failed)
+	p.note = fmt.Sprintf("%d in 24 h with %s, %d failed", h.Moves, humanize.Bytes(h.Bytes), h.Failed)
 	for _, e := range h.Events {
 		p.rows = append(p.rows, event(e, width))
 	}
@@ -316,7 +307,7 @@ func event(e report.Event, width int) line {
 	}
 	if e.Kind == report.Moved {
 		took := e.Took.Round(100 * time.Millisecond)
-		l = append(l, of(fmt.Sprintf("  %s in %s", diagnosis.BytesText(e.Bytes), took), green))
+		l = append(l, of(fmt.Sprintf("  %s in %s", humanize.Bytes(e.Bytes), humanize.Duration(took)), green))
 	}
 	return l
 }

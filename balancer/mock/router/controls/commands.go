@@ -209,7 +209,7 @@ func mockSameMachineID(c *call.Call) (bson.D, error) {
 	if len(shards) != 2 {
 		return nil, mongoerr.New(mongoerr.BadValue, "mockSameMachineId takes two shards, [a, b], not %d", len(shards))
 	}
-	return bson.D{}, c.Cluster.ShareMachineID(shards[0], shards[1])
+	return bson.D{}, c.Cluster.MachineIDs().Share(shards[0], shards[1])
 }
 
 // mockHeal takes two nodes, one, or 1 for everything.

@@ -107,10 +107,10 @@ func features(c *call.Call) (bson.D, error) {
 	reset := c.Body.Lookup("oidReset")
 	on, _ := reset.BooleanOK()
 	if n, _ := args.Number(reset); on || n != 0 {
-		c.Cluster.ResetMachineID(id)
+		c.Cluster.MachineIDs().Reset(id)
 	}
 	return bson.D{
-		{Key: "js", Value: bson.D{{Key: "utf8", Value: true}}}, {Key: "oidMachine", Value: c.Cluster.MachineID(id)},
+		{Key: "js", Value: bson.D{{Key: "utf8", Value: true}}}, {Key: "oidMachine", Value: c.Cluster.MachineIDs().Of(id)},
 	}, nil
 }
 

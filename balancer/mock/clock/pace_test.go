@@ -1,4 +1,4 @@
-package mock
+package clock
 
 import (
 	"log/slog"
@@ -9,11 +9,11 @@ import (
 
 // paced returns a clock that goes sixty times as fast, with an event every ten
 // seconds. Nobody but the test takes its lock.
-func paced(event func()) (k *clock, start time.Time) {
+func paced(event func()) (k *Clock, start time.Time) {
 	start = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
-	k = newClock(start, false, slog.New(slog.DiscardHandler))
+	k = New(start, false, slog.New(slog.DiscardHandler))
 	k.pacing = pacing{speed: 60, upTo: time.Now()}
-	k.every(10*time.Second, func() bool { event(); return true })
+	k.Every(10*time.Second, func() bool { event(); return true })
 	k.catchUp()
 	return k, start
 }

@@ -1,4 +1,7 @@
-package mock
+// Package clock is a cluster's time, virtual or real, the events that wait for
+// theirs, and the one lock under which they run. Package mock says who takes that
+// lock, and what a wait does to it.
+package clock
 
 import (
 	"context"
@@ -9,13 +12,12 @@ import (
 	"time"
 
 	"shardsh/balancer"
-
 	"shardsh/balancer/mongoerr"
 )
 
-// clock is the cluster's time, the events that wait for theirs, and the lock
+// Clock is the cluster's time, the events that wait for theirs, and the lock
 // under which they run.
-type clock struct {
+type Clock struct {
 	mu   sync.Mutex
 	cond *sync.Cond
 
@@ -30,67 +32,64 @@ type clock struct {
 	// of the state before waits in vain.
 	replaced atomic.Int64
 
-	// held hears how long the lock was held; nil for nobody. since is when it was
+	// Held hears how long the lock was held; nil for nobody. since is when it was
 	// taken.
-	held  func(time.Duration)
+	Held  func(time.Duration)
 	since time.Time
 	// left is the time at which the lock was given back last, in milliseconds.
 	left atomic.Int64
-	// passing is called before time goes by: somebody wants to know what there was
+	// Passing is called before time goes by: somebody wants to know what there was
 	// until then. It is nil for nobody, as nearly always.
-	passing func()
+	Passing func()
 	// turns counts when time may go by, and others may have the lock: while it stays
 	// the same, only its holder changes the cluster.
 	turns uint64
-	// ran is called when an event has run, or some have: what they have changed
+	// Ran is called when an event has run, or some have: what they have changed
 	// may have to be written. eachRun wants it called for each one.
-	ran     func()
-	eachRun bool
+	Ran     func()
+	EachRun bool
 	// panics hears of events that do.
 	panics *slog.Logger
-	// away reports whether a node is down or cut off from another: what waits
+	// Away reports whether a node is down or cut off from another: what waits
 	// for one may wait in vain.
-	away func() bool
+	Away func() bool
 }
 
-// newClock returns a clock that stands at start.
-func newClock(start time.Time, realTime bool, logger *slog.Logger) *clock {
-	k := &clock{
+// New returns a clock that stands at start.
+func New(start time.Time, realTime bool, logger *slog.Logger) *Clock {
+	k := &Clock{
 		panics: logger, realTime: realTime,
 		queue: balancer.NewQueue(start.Truncate(time.Millisecond)), kick: make(chan struct{}, 1),
-		ran: func() {}, away: func() bool { return false }, turns: 1,
+		Ran: func() {}, Away: func() bool { return false }, turns: 1,
 	}
 	k.cond = sync.NewCond(&k.mu)
-	k.started = k.now()
+	k.started = k.Now()
 	k.left.Store(k.started.UnixMilli())
 	return k
 }
 
 var errNothingToWaitFor = errors.New("nothing is under way that could end this wait")
 
-// now returns the cluster's time.
-func (k *clock) now() time.Time {
+// Now returns the cluster's time.
+func (k *Clock) Now() time.Time {
 	if k.realTime {
 		return time.Now()
 	}
 	return k.queue.Now()
 }
 
-// Now returns the cluster's time, for a caller that holds the lock.
-func (k *clock) Now() time.Time { return k.now() }
-
 // LastNow returns the cluster's time as it was when the lock was given back last,
 // for those that do without the lock.
-func (k *clock) LastNow() time.Time {
+func (k *Clock) LastNow() time.Time {
 	if k.realTime {
 		return time.Now()
 	}
 	return time.UnixMilli(k.left.Load())
 }
 
-// after runs an event in d, with the lock held.
-func (k *clock) after(d time.Duration, run func()) *balancer.Event {
-	event := k.queue.At(k.now().Add(d), run)
+// After runs an event in d, with the lock held.
+func (k *Clock) After(d time.Duration, run func()) *balancer.Event {
+	event := k.queue.At(k.Now().Add(d), run)
 	if k.realTime {
 		select {
 		case k.kick <- struct{}{}:
@@ -100,9 +99,9 @@ func (k *clock) after(d time.Duration, run func()) *balancer.Event {
 	return event
 }
 
-// attempt runs a step of something that others wait for. Should it panic, failed
+// Attempt runs a step of something that others wait for. Should it panic, failed
 // ends that thing: the rest of the cluster goes on.
-func (k *clock) attempt(what string, step func(), failed func(error)) {
+func (k *Clock) Attempt(what string, step func(), failed func(error)) {
 	err := mongoerr.Guard(k.panics, what, func() error {
 		step()
 		return nil
@@ -114,13 +113,13 @@ func (k *clock) attempt(what string, step func(), failed func(error)) {
 
 // runNext runs the next event. One that panics is logged, and is over: nobody is
 // known here who waits for it (see attempt).
-func (k *clock) runNext() {
+func (k *Clock) runNext() {
 	k.pass()
-	k.attempt("an event", func() { k.queue.RunNext() }, func(error) {})
+	k.Attempt("an event", func() { k.queue.RunNext() }, func(error) {})
 }
 
 // runUntil runs everything due until t, and tells each after every event.
-func (k *clock) runUntil(t time.Time, each func()) {
+func (k *Clock) runUntil(t time.Time, each func()) {
 	for {
 		due, ok := k.queue.Next()
 		if !ok || due.After(t) {
@@ -134,27 +133,27 @@ func (k *clock) runUntil(t time.Time, each func()) {
 }
 
 // pass tells that time is about to go by.
-func (k *clock) pass() {
-	if k.passing != nil {
-		k.passing()
+func (k *Clock) pass() {
+	if k.Passing != nil {
+		k.Passing()
 	}
 	k.turns++
 }
 
-// every calls f in d, and again and again, whatever becomes of it, as long as it
+// Every calls f in d, and again and again, whatever becomes of it, as long as it
 // wants to be called.
-func (k *clock) every(d time.Duration, f func() (again bool)) {
-	k.after(d, func() {
+func (k *Clock) Every(d time.Duration, f func() (again bool)) {
+	k.After(d, func() {
 		again := true
-		k.attempt("what is done every "+d.String(), func() { again = f() }, func(error) {})
+		k.Attempt("what is done every "+d.String(), func() { again = f() }, func(error) {})
 		if again {
-			k.every(d, f)
+			k.Every(d, f)
 		}
 	})
 }
 
 // pump runs the events of a cluster on real time as they fall due.
-func (k *clock) pump(ctx context.Context) {
+func (k *Clock) pump(ctx context.Context) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
@@ -169,13 +168,13 @@ func (k *clock) pump(ctx context.Context) {
 }
 
 // runDue runs what is due on real time, and tells how long nothing will be.
-func (k *clock) runDue() time.Duration {
+func (k *Clock) runDue() time.Duration {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.runUntil(time.Now(), func() {})
-	k.ran()
+	k.Ran()
 	k.pass()
-	k.cond.Broadcast()
+	k.Wake()
 	if due, ok := k.queue.Next(); ok {
 		return time.Until(due)
 	}
@@ -187,19 +186,19 @@ func (k *clock) runDue() time.Duration {
 // it waits. A deadline that is not zero ends the wait with MaxTimeMSExpired.
 // Virtual time stands still for everybody else meanwhile: nobody can bring a
 // node back, so who waits for one gives up after a while.
-func (k *clock) Await(ctx context.Context, deadline time.Time, done func() bool) error {
+func (k *Clock) Await(ctx context.Context, deadline time.Time, done func() bool) error {
 	if k.realTime {
 		return k.awaitReal(ctx, deadline, done)
 	}
-	began := k.now()
+	began := k.Now()
 	for !done() {
 		if ctx.Err() != nil {
 			return interrupted(ctx)
 		}
 		if k.closed {
-			return errClosed()
+			return ErrClosed()
 		}
-		if k.now().Sub(began) > faultPatience && k.away() {
+		if k.Now().Sub(began) > faultPatience && k.Away() {
 			return errNodesAway()
 		}
 		due, ok := k.queue.Next()
@@ -211,22 +210,22 @@ func (k *clock) Await(ctx context.Context, deadline time.Time, done func() bool)
 			return errMaxTime()
 		}
 		k.runNext()
-		k.ran()
+		k.Ran()
 	}
 	return nil
 }
 
 // advance runs everything due until t. Each event's changes are written on
 // their own, so that a process that is killed leaves no burst half done.
-func (k *clock) advance(t time.Time) {
+func (k *Clock) advance(t time.Time) {
 	each := func() {}
-	if k.eachRun {
-		each = k.ran
+	if k.EachRun {
+		each = k.Ran
 	}
 	k.runUntil(t, each)
 }
 
-func (k *clock) awaitReal(ctx context.Context, deadline time.Time, done func() bool) error {
+func (k *Clock) awaitReal(ctx context.Context, deadline time.Time, done func() bool) error {
 	if !deadline.IsZero() {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(ctx, deadline)
@@ -234,14 +233,14 @@ func (k *clock) awaitReal(ctx context.Context, deadline time.Time, done func() b
 	}
 	stop := context.AfterFunc(ctx, func() {
 		k.mu.Lock()
-		k.cond.Broadcast()
+		k.Wake()
 		k.mu.Unlock()
 	})
 	defer stop()
 	replaced := k.replaced.Load()
 	for !done() {
 		if k.replaced.Load() != replaced {
-			return errReplaced()
+			return ErrReplaced()
 		}
 		if err := ctx.Err(); err != nil {
 			if errors.Is(err, context.DeadlineExceeded) && !deadline.IsZero() {
@@ -250,7 +249,7 @@ func (k *clock) awaitReal(ctx context.Context, deadline time.Time, done func() b
 			return interrupted(ctx)
 		}
 		if k.closed {
-			return errClosed()
+			return ErrClosed()
 		}
 		k.pass()
 		k.cond.Wait() // other commands run meanwhile
@@ -268,7 +267,7 @@ func interrupted(ctx context.Context) error {
 	return mongoerr.New(mongoerr.Interrupted, "operation was interrupted: %s", cause)
 }
 
-func errClosed() error {
+func ErrClosed() error {
 	return mongoerr.New(mongoerr.ShutdownInProgress, "the mock cluster is closed")
 }
 
@@ -286,35 +285,35 @@ func errMaxTime() error {
 
 // Spend lets a command take virtual time, so that scripts that poll without
 // sleeping see time pass. It does nothing on real time.
-func (k *clock) Spend(d time.Duration) {
+func (k *Clock) Spend(d time.Duration) {
 	if !k.realTime {
 		k.advance(k.queue.Now().Add(d))
 	}
 }
 
-// Clock gives scripts the cluster's time.
-type Clock struct{ clock *clock }
+// Shared gives scripts the cluster's time. Its methods take the lock.
+type Shared struct{ clock *Clock }
 
-// Clock of the cluster.
-func (k *clock) Clock() Clock { return Clock{k} }
+// Shared returns the clock for those that do not hold the lock.
+func (k *Clock) Shared() Shared { return Shared{k} }
 
 // glance is what one look at a virtual clock takes: a loop that waits for a
 // time without sleeping ends.
 const glance = 10 * time.Microsecond
 
 // Now returns the cluster's time. On virtual time each look moves it a little.
-func (t Clock) Now() time.Time {
+func (t Shared) Now() time.Time {
 	t.clock.Lock()
 	defer t.clock.Unlock()
 	t.clock.Spend(glance)
-	return t.clock.now()
+	return t.clock.Now()
 }
 
 // Peek returns the cluster's time without moving it.
-func (t Clock) Peek() time.Time { return t.clock.LastNow() }
+func (t Shared) Peek() time.Time { return t.clock.LastNow() }
 
 // Sleep waits for d: really, or by jumping on virtual time.
-func (t Clock) Sleep(ctx context.Context, d time.Duration) error {
+func (t Shared) Sleep(ctx context.Context, d time.Duration) error {
 	if !t.clock.realTime {
 		t.clock.Lock()
 		defer t.clock.Unlock()
@@ -345,7 +344,7 @@ const shortestWait = time.Millisecond
 
 // keepPace runs the events of a cluster with a pace as they fall due, until ctx
 // ends. Whoever waits still makes time jump.
-func (k *clock) keepPace(ctx context.Context) {
+func (k *Clock) keepPace(ctx context.Context) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
@@ -360,7 +359,7 @@ func (k *clock) keepPace(ctx context.Context) {
 }
 
 // catchUp brings virtual time up to date, and tells how long nothing falls due.
-func (k *clock) catchUp() time.Duration {
+func (k *Clock) catchUp() time.Duration {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.keepUp()
@@ -375,7 +374,7 @@ const mostBehind = time.Second
 // keepUp lets the virtual time go by that has passed. None goes by for what its
 // events take themselves: where that is more than their share, the cluster is
 // slower than its pace, and does not fall ever further behind with its lock held.
-func (k *clock) keepUp() {
+func (k *Clock) keepUp() {
 	p := &k.pacing
 	if p.speed == 0 || k.closed {
 		return
@@ -393,7 +392,7 @@ func (k *clock) keepUp() {
 }
 
 // nextWake returns the real time at which the next event falls due.
-func (k *clock) nextWake() time.Time {
+func (k *Clock) nextWake() time.Time {
 	wait := time.Hour
 	if due, ok := k.queue.Next(); ok {
 		if until := float64(due.Sub(k.queue.Now())) / k.pacing.speed; until < float64(wait) {
@@ -404,7 +403,7 @@ func (k *clock) nextWake() time.Time {
 }
 
 // rouse wakes the pacing when an event falls due sooner than it thinks.
-func (k *clock) rouse() {
+func (k *Clock) rouse() {
 	if k.pacing.speed == 0 || !k.nextWake().Before(k.pacing.wake.Add(-shortestWait)) {
 		return
 	}
@@ -415,44 +414,99 @@ func (k *clock) rouse() {
 }
 
 // Lock takes the cluster's lock.
-func (k *clock) Lock() {
+func (k *Clock) Lock() {
 	k.mu.Lock()
-	if k.held != nil {
+	if k.Held != nil {
 		k.since = time.Now()
 	}
 	k.keepUp()
 }
 
 // Unlock gives the lock back.
-func (k *clock) Unlock() {
+func (k *Clock) Unlock() {
 	k.pass()
 	k.rouse()
-	k.left.Store(k.now().UnixMilli())
-	if k.held != nil {
-		k.held(time.Since(k.since))
+	k.left.Store(k.Now().UnixMilli())
+	if k.Held != nil {
+		k.Held(time.Since(k.since))
 	}
 	k.mu.Unlock()
 }
 
+// WithLock runs f with the lock held. No time passes, and nobody hears how long it
+// was held.
+func (k *Clock) WithLock(f func()) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	f()
+}
+
+// Close ends all waits.
+func (k *Clock) Close() {
+	k.closed = true
+	k.Wake()
+}
+
+// IsClosed reports whether close was called.
+func (k *Clock) IsClosed() bool { return k.closed }
+
+// Wake lets whoever waits on real time look again.
+func (k *Clock) Wake() { k.cond.Broadcast() }
+
+// Turn numbers the stretches in which no time goes by, and only the holder of the
+// lock changes the cluster.
+func (k *Clock) Turn() uint64 { return k.turns }
+
+// Events returns what waits for its time.
+func (k *Clock) Events() *balancer.Queue { return k.queue }
+
+// GoOn returns what runs the events as they fall due, until its context ends: on
+// real time, or at a pace. It is nil where only waits let time pass.
+func (k *Clock) GoOn(pace float64) func(context.Context) {
+	switch {
+	case k.realTime:
+		return k.pump
+	case pace > 0:
+		k.pacing = pacing{speed: pace, upTo: time.Now()}
+		return k.keepPace
+	}
+	return nil
+}
+
+// BeginAt lets virtual time begin then, without events.
+func (k *Clock) BeginAt(t time.Time) {
+	if !k.realTime {
+		k.queue = balancer.NewQueue(t)
+		k.started = k.Now()
+	}
+}
+
+// Replace goes on at another clock's time: the state of the whole cluster is
+// another one. Events are dropped, and whoever waits is interrupted.
+func (k *Clock) Replace(by *Clock) {
+	k.queue = balancer.NewQueue(by.queue.Now())
+	k.replaced.Add(1)
+}
+
 // Replaced counts how often another state took the place of the whole one. It needs
 // no lock.
-func (k *clock) Replaced() int64 { return k.replaced.Load() }
+func (k *Clock) Replaced() int64 { return k.replaced.Load() }
 
 // Outside gives the lock back while work runs, which must not touch the cluster,
 // and takes it again.
-func (k *clock) Outside(work func() error) error {
+func (k *Clock) Outside(work func() error) error {
 	k.Unlock()
 	defer k.Lock() // a panic goes on to who holds it
 	return work()
 }
 
-func errReplaced() error {
+func ErrReplaced() error {
 	return mongoerr.New(mongoerr.Interrupted, "operation was interrupted: a snapshot was loaded")
 }
 
 // Advance lets virtual time jump; everything due by then happens. On real time
 // it is refused.
-func (k *clock) Advance(d time.Duration) error {
+func (k *Clock) Advance(d time.Duration) error {
 	switch {
 	case k.realTime:
 		return mongoerr.New(mongoerr.IllegalOperation, "time is real here and can't jump: start with --mock-time virtual")
@@ -464,7 +518,7 @@ func (k *clock) Advance(d time.Duration) error {
 }
 
 // RealTime reports whether time passes as on the wall.
-func (k *clock) RealTime() bool { return k.realTime }
+func (k *Clock) RealTime() bool { return k.realTime }
 
 // Started is when the cluster began, in its own time.
-func (k *clock) Started() time.Time { return k.started }
+func (k *Clock) Started() time.Time { return k.started }

@@ -1,4 +1,4 @@
-package diagnosis
+package humanize_test
 
 import (
 	"math"
@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/humanize"
 )
 
 func TestLiteral(t *testing.T) {
@@ -29,10 +31,15 @@ func TestLiteral(t *testing.T) {
 		{bson.NewDateTimeFromTime(time.UnixMilli(1_500)), `ISODate("1970-01-01T00:00:01.5Z")`},
 		{bson.Binary{Subtype: 4, Data: []byte{1, 2}}, `BinData(4, "AQI=")`},
 		{bson.Timestamp{T: 3, I: 4}, "Timestamp(3, 4)"},
-		{bson.A{int32(1)}, `EJSON.parse("[{\"$numberInt\":\"1\"}]")`},
+		{bson.A{int32(1), "x"}, `[1, "x"]`},
+		{bson.NewDecimal128(0x3040000000000000, 7), `Decimal128("7")`},
+		{bson.Regex{Pattern: "a"}, `EJSON.parse("{\"$regularExpression\":{\"pattern\":\"a\",\"options\":\"\"}}")`},
 	} {
-		doc := raw(t, bson.D{{Key: "v", Value: tc.value}})
-		if got := literal(doc.Lookup("v")); got != tc.want {
+		doc, err := bson.Marshal(bson.D{{Key: "v", Value: tc.value}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := humanize.ValueLiteral(bson.Raw(doc).Lookup("v")); got != tc.want {
 			t.Errorf("%v is written %s, want %s", tc.value, got, tc.want)
 		}
 	}

@@ -1,8 +1,10 @@
-package mock
+// Package parameters has the server parameters of the mock's nodes.
+package parameters
 
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"sync"
@@ -24,24 +26,22 @@ type parameter struct {
 	orZero  bool // zero is allowed below the least
 }
 
-const maxInt32 = 1<<31 - 1
-
-// randomMigrations is the server's fail point under the name it has as a
+// RandomMigrations is the server's fail point under the name it has as a
 // parameter; here it is on or off.
-const randomMigrations = "failpoint.balancerShouldReturnRandomMigrations"
+const RandomMigrations = "failpoint.balancerShouldReturnRandomMigrations"
 
-// Parameters are the server parameters of all the mock's nodes together. They
+// Set are the server parameters of all the mock's nodes together. They
 // live on the config server and the shards: a mongos does not answer for them
 // (code 72). They may be read and set from any goroutine.
-type Parameters struct {
+type Set struct {
 	mu     sync.RWMutex
 	byName map[string]*parameter
 }
 
-// NewParameters gives every parameter the default of a release.
-func NewParameters(r catalog.Release) *Parameters {
+// New gives every parameter the default of a release.
+func New(r catalog.Release) *Set {
 	number := func(value, least int64) *parameter {
-		return &parameter{value: value, least: least, most: maxInt32}
+		return &parameter{value: value, least: least, most: math.MaxInt32}
 	}
 	flag := func(on, atStart bool) *parameter {
 		p := &parameter{isBool: true, atStart: atStart, most: 1}
@@ -50,16 +50,16 @@ func NewParameters(r catalog.Release) *Parameters {
 		}
 		return p
 	}
-	return &Parameters{byName: map[string]*parameter{
-		"balancerMigrationsThrottlingMs":           number(1000, -maxInt32),
-		"balancerChunksSelectionTimeoutMs":         number(5000, -maxInt32),
+	return &Set{byName: map[string]*parameter{
+		"balancerMigrationsThrottlingMs":           number(1000, -math.MaxInt32),
+		"balancerChunksSelectionTimeoutMs":         number(5000, -math.MaxInt32),
 		"chunkDefragmentationThrottlingMS":         number(1000, 0),
-		"autoMergerIntervalSecs":                   number(3600, -maxInt32),
+		"autoMergerIntervalSecs":                   number(3600, -math.MaxInt32),
 		"autoMergerThrottlingMS":                   number(15000, 0),
-		"autoMergerMaxTimeProcessingChunksMS":      number(500, -maxInt32),
+		"autoMergerMaxTimeProcessingChunksMS":      number(500, -math.MaxInt32),
 		"minNumChunksForSessionsCollection":        {value: 1024, least: 1, most: 1000000},
 		"chunkMigrationConcurrency":                {value: 1, least: 1, most: 500},
-		"rangeDeleterBatchSize":                    number(maxInt32, 0),
+		"rangeDeleterBatchSize":                    number(math.MaxInt32, 0),
 		"rangeDeleterBatchDelayMS":                 number(20, 0),
 		"rangeDeleterHighPriority":                 flag(false, false),
 		"disableResumableRangeDeleter":             flag(false, true),
@@ -71,7 +71,7 @@ func NewParameters(r catalog.Release) *Parameters {
 		"migrateCloneInsertionBatchDelayMS":        number(0, 0),
 		"defaultConfigCommandTimeoutMS":            number(30000, 0),
 		// 0 or at least the size of a document with room to spare.
-		"chunkMigrationFetcherMaxBufferedSizeBytesPerThread": {value: 67174400, least: 16793600, most: maxInt32,
+		"chunkMigrationFetcherMaxBufferedSizeBytesPerThread": {value: 67174400, least: 16793600, most: math.MaxInt32,
 			orZero: true},
 		"migrationLockAcquisitionMaxWaitMS":        number(500, 0),
 		"maxCatchUpPercentageBeforeBlockingWrites": {value: 10, least: 0, most: 100},
@@ -79,15 +79,15 @@ func NewParameters(r catalog.Release) *Parameters {
 		"transactionLifetimeLimitSeconds":          number(60, 1),
 		"reshardingMinimumOperationDurationMillis": number(300000, 0),
 		"enableTestCommands":                       flag(false, true),
-		randomMigrations:                           flag(false, false),
+		RandomMigrations:                           flag(false, false),
 	}}
 }
 
 // Names lists the parameters in order.
-func (p *Parameters) Names() []string { return slices.Sorted(maps.Keys(p.byName)) }
+func (p *Set) Names() []string { return slices.Sorted(maps.Keys(p.byName)) }
 
-// values returns all parameters, in order.
-func (p *Parameters) values() bson.D {
+// Values returns all parameters, in order.
+func (p *Set) Values() bson.D {
 	values := bson.D{}
 	for _, name := range p.Names() {
 		values = append(values, bson.E{Key: name, Value: p.Int(name)})
@@ -95,9 +95,9 @@ func (p *Parameters) values() bson.D {
 	return values
 }
 
-// restore sets parameters as they were; those that are not known any more are
+// Restore sets parameters as they were; those that are not known any more are
 // left out.
-func (p *Parameters) restore(values bson.Raw) error {
+func (p *Set) Restore(values bson.Raw) error {
 	elems, err := values.Elements()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -111,7 +111,7 @@ func (p *Parameters) restore(values bson.Raw) error {
 
 // SetAtStart sets a parameter before the cluster starts. The value is a
 // number, a bool, or text as typed on a command line.
-func (p *Parameters) SetAtStart(name string, value any) error {
+func (p *Set) SetAtStart(name string, value any) error {
 	known := p.byName[name]
 	if known == nil {
 		return fmt.Errorf("unknown server parameter %q", name)
@@ -129,7 +129,7 @@ func (p *Parameters) SetAtStart(name string, value any) error {
 // Set changes a parameter while the cluster runs and returns the value it had.
 // It is InvalidOptions where there is none of that name, IllegalOperation where
 // it can be set at the start only, BadValue where the value does not fit.
-func (p *Parameters) Set(name string, value any) (was any, err error) {
+func (p *Set) Set(name string, value any) (was any, err error) {
 	was, runtime, known := p.Value(name)
 	switch {
 	case !known:
@@ -142,7 +142,7 @@ func (p *Parameters) Set(name string, value any) (was any, err error) {
 
 // Value returns a parameter as a server shows it, a bool or an int32, and
 // whether it can be set while the server runs.
-func (p *Parameters) Value(name string) (value any, runtime, known bool) {
+func (p *Set) Value(name string) (value any, runtime, known bool) {
 	one := p.byName[name]
 	if one == nil {
 		return nil, false, false
@@ -192,18 +192,18 @@ func (p *parameter) parseText(text string) (int64, error) {
 }
 
 // Int returns a parameter's value; bools are 0 or 1. The name must exist.
-func (p *Parameters) Int(name string) int64 {
+func (p *Set) Int(name string) int64 {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	return p.byName[name].value
 }
 
 // Milliseconds returns a parameter in milliseconds as a duration.
-func (p *Parameters) Milliseconds(name string) time.Duration {
+func (p *Set) Milliseconds(name string) time.Duration {
 	return time.Duration(p.Int(name)) * time.Millisecond
 }
 
 // Seconds returns a parameter in seconds as a duration.
-func (p *Parameters) Seconds(name string) time.Duration {
+func (p *Set) Seconds(name string) time.Duration {
 	return time.Duration(p.Int(name)) * time.Second
 }

@@ -1,4 +1,4 @@
-package diagnosis
+package humanize
 
 import (
 	"encoding/base64"
@@ -23,10 +23,20 @@ func TextLiteral(text string) string {
 
 // Literal writes a document as it is entered in the shell.
 func Literal(doc bson.Raw) string {
+	if doc.Validate() != nil {
+		return doc.String() // damaged, or not there
+	}
 	return literal(bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: doc})
 }
 
-// literal writes a value as it is entered in the shell.
+// ValueLiteral writes a value as it is entered in the shell.
+func ValueLiteral(v bson.RawValue) string {
+	if v.Validate() != nil {
+		return v.String()
+	}
+	return literal(v)
+}
+
 func literal(v bson.RawValue) string {
 	switch v.Type {
 	case bson.TypeEmbeddedDocument:
@@ -36,6 +46,15 @@ func literal(v bson.RawValue) string {
 			parts[i] = TextLiteral(e.Key()) + ": " + literal(e.Value())
 		}
 		return "{" + strings.Join(parts, ", ") + "}"
+	case bson.TypeArray:
+		values, _ := v.Array().Values()
+		parts := make([]string, len(values))
+		for i, one := range values {
+			parts[i] = literal(one)
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	case bson.TypeDecimal128:
+		return fmt.Sprintf("Decimal128(%q)", v.Decimal128().String())
 	case bson.TypeString:
 		return TextLiteral(v.StringValue())
 	case bson.TypeBoolean:

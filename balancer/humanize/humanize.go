@@ -1,0 +1,114 @@
+// Package humanize writes bytes, counts, spans of time, dates and keys as people
+// read them. Everything that a person reads uses it, so that one fact has one
+// format; JSON has raw numbers. What mongosh prints in a format of its own is in
+// bindings/plaintext.
+package humanize
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// number is what sizes and counts are kept in.
+type number interface {
+	~int | ~int32 | ~int64 | ~float64
+}
+
+// Bytes returns a size in the largest unit of which there is one, with up to two
+// decimals: 512 B, 20 MiB, 1.37 GiB. It rounds towards zero, so that a size below a
+// limit never reads like the limit.
+func Bytes[N number](n N) string {
+	size, units := float64(n), []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB"}
+	for len(units) > 1 && math.Abs(size) >= 1024 {
+		size, units = size/1024, units[1:]
+	}
+	return decimals(math.Trunc(size*100)/100) + " " + units[0]
+}
+
+// Rate returns a number of bytes a second: 4.2 MiB/s.
+func Rate[N number](perSecond N) string { return Bytes(perSecond) + "/s" }
+
+func decimals(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+
+// Number returns a whole number with its digits in groups of three: 1,000,000.
+func Number[N number](n N) string {
+	digits := strconv.FormatFloat(math.Abs(float64(n)), 'f', 0, 64)
+	var b strings.Builder
+	if n < 0 {
+		b.WriteByte('-')
+	}
+	for i, r := range digits {
+		if i > 0 && (len(digits)-i)%3 == 0 {
+			b.WriteByte(',')
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// Count returns a number of things, named in the singular: 1 chunk, 20 chunks,
+// 2 entries.
+func Count[N number](n N, noun string) string { return Number(n) + " " + Plural(n, noun) }
+
+// Plural returns a noun as it follows a number: chunk after 1, chunks after others.
+func Plural[N number](n N, noun string) string {
+	if n == 1 {
+		return noun
+	}
+	if stem, ends := strings.CutSuffix(noun, "y"); ends && !strings.HasSuffix(stem, "e") && !strings.HasSuffix(stem, "a") {
+		return stem + "ies"
+	}
+	if strings.HasSuffix(noun, "ch") || strings.HasSuffix(noun, "x") || strings.HasSuffix(noun, "s") {
+		return noun + "es"
+	}
+	return noun + "s"
+}
+
+// Times returns how often something happened: once, 2 times.
+func Times[N number](n N) string {
+	if n == 1 {
+		return "once"
+	}
+	return Number(n) + " times"
+}
+
+// Duration returns a span of time in its two largest units: 19ms, 1.5s, 42s, 2m48s,
+// 5h30m, 3d4h. Flags and options that take a time read it back.
+func Duration(d time.Duration) string {
+	if d < 0 {
+		return "-" + Duration(-d)
+	}
+	switch {
+	case d < time.Millisecond:
+		return "0s"
+	case d < time.Second:
+		return fmt.Sprintf("%dms", d.Milliseconds())
+	case d < 10*time.Second:
+		return decimals(float64(d.Truncate(100*time.Millisecond))/float64(time.Second)) + "s"
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", d/time.Second)
+	case d < time.Hour:
+		return pair(d, time.Minute, "m", time.Second, "s")
+	case d < 48*time.Hour:
+		return pair(d, time.Hour, "h", time.Minute, "m")
+	}
+	return pair(d, 24*time.Hour, "d", time.Hour, "h")
+}
+
+// pair returns a time in two units; the smaller one is left out when there is none.
+func pair(d, large time.Duration, largeName string, small time.Duration, smallName string) string {
+	text := strconv.FormatInt(int64(d/large), 10) + largeName
+	if rest := d % large / small; rest > 0 {
+		text += strconv.FormatInt(int64(rest), 10) + smallName
+	}
+	return text
+}
+
+// Time returns a moment to the minute, with its time zone: 2026-03-02 14:05 UTC.
+func Time(t time.Time) string { return t.Format("2006-01-02 15:04 MST") }
+
+// Percent returns a share of one: 12.5%.
+func Percent(share float64) string { return decimals(math.Round(share*1000)/10) + "%" }

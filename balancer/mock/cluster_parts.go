@@ -1,0 +1,96 @@
+package mock
+
+// makeParts makes the parts of an empty cluster, and gives each those that it
+// works with.
+func (c *Cluster) makeParts(configServer string) {
+	c.config = newConfigDB(c.clock, c.ids, c.setup)
+	c.shards = shardSet{}
+	c.addresses = &addresses{config: c.config, shards: c.shards, configHost: configServer}
+	c.locator = &locator{config: c.config, shards: c.shards, addresses: c.addresses}
+	c.machineIDs = &MachineIDs{ids: c.ids, config: c.config, shards: c.shards, addresses: c.addresses}
+	c.log = &changeLog{}
+	c.changes = &ChangeFeed{}
+	c.faults = &Faults{}
+	c.databases = &Databases{}
+	c.collections = &Collections{}
+	c.indexes = &Indexes{}
+	c.ttl = &ttlMonitor{}
+	c.chunks = &Chunks{}
+	c.deleter = &RangeDeleter{}
+	c.migrations = &Migrations{}
+	c.reshardings = &Reshardings{}
+	c.clusterParameters = &ClusterParameters{}
+	c.membership = &Membership{}
+	c.stats = &Statistics{}
+	c.balancer = &Balancer{}
+	c.env = &environment{}
+
+	*c.log = changeLog{
+		setup: c.setup, clock: c.clock, config: c.config, faults: c.faults, ids: c.ids, changes: changelogKept,
+		actions: actionlogKept, placements: mostPlacements,
+	}
+	*c.changes = ChangeFeed{
+		clock: c.clock, config: c.config, ids: c.ids, locator: c.locator,
+	}
+	*c.faults = Faults{
+		addresses: c.addresses, clock: c.clock, config: c.config, ids: c.ids, locator: c.locator, shards: c.shards,
+		affected: faultEffects{c.balancer, c.migrations},
+	}
+	*c.databases = Databases{
+		changes: c.changes, collections: c.collections, config: c.config, faults: c.faults, ids: c.ids, log: c.log,
+		membership: c.membership, shards: c.shards,
+	}
+	*c.collections = Collections{
+		setup: c.setup, changes: c.changes, clock: c.clock, config: c.config, ids: c.ids, locator: c.locator,
+		log: c.log, migrations: c.migrations, reshardings: c.reshardings, shards: c.shards, stats: c.stats,
+	}
+	*c.indexes = Indexes{
+		setup: c.setup, addresses: c.addresses, changes: c.changes, config: c.config, ids: c.ids,
+		migrations: c.migrations, shards: c.shards, stats: c.stats, ttl: c.ttl,
+	}
+	*c.ttl = ttlMonitor{
+		setup: c.setup, clock: c.clock, env: c.env, locator: c.locator, shards: c.shards,
+	}
+	*c.chunks = Chunks{
+		setup: c.setup, balancer: c.balancer, clock: c.clock, collections: c.collections, config: c.config,
+		faults: c.faults, ids: c.ids, log: c.log, migrations: c.migrations, shards: c.shards,
+	}
+	*c.deleter = RangeDeleter{
+		setup: c.setup, clock: c.clock, faults: c.faults, shards: c.shards,
+	}
+	*c.migrations = Migrations{
+		setup: c.setup, balancer: c.balancer, chunks: c.chunks, clock: c.clock, config: c.config, deleter: c.deleter,
+		faults: c.faults, ids: c.ids, log: c.log, membership: c.membership, shards: c.shards, stats: c.stats,
+		underWay: map[*migration]bool{},
+	}
+	*c.reshardings = Reshardings{
+		setup: c.setup, changes: c.changes, clock: c.clock, collections: c.collections, config: c.config,
+		databases: c.databases, faults: c.faults, ids: c.ids, locator: c.locator, log: c.log,
+		membership: c.membership, migrations: c.migrations, shards: c.shards, stats: c.stats,
+		underWay: map[string]*resharding{}, results: map[string]quiesced{},
+		counts: map[Provenance]ReshardingCounts{},
+	}
+	*c.clusterParameters = ClusterParameters{
+		setup: c.setup, clock: c.clock, config: c.config, ids: c.ids, log: c.log,
+	}
+	*c.membership = Membership{
+		setup: c.setup, addresses: c.addresses, clusterParameters: c.clusterParameters, config: c.config,
+		faults: c.faults, ids: c.ids, log: c.log, reshardings: c.reshardings, shards: c.shards,
+		removed: map[string]*shard{},
+	}
+	*c.stats = Statistics{
+		setup: c.setup, addresses: c.addresses, clock: c.clock, collections: c.collections, config: c.config,
+		databases: c.databases, ids: c.ids, indexes: c.indexes, locator: c.locator, shards: c.shards,
+	}
+	*c.balancer = Balancer{
+		setup: c.setup, background: &c.background, chunks: c.chunks, clock: c.clock, config: c.config,
+		faults: c.faults, log: c.log, machineIDs: c.machineIDs, migrations: c.migrations, reshardings: c.reshardings,
+		seed: c.seed, shards: c.shards, stats: c.stats, term: 1,
+	}
+	*c.env = environment{
+		setup: c.setup, addresses: c.addresses, changes: c.changes, chunks: c.chunks, clock: c.clock,
+		collections: c.collections, config: c.config, databases: c.databases, faults: c.faults, ids: c.ids,
+		indexes: c.indexes, locator: c.locator, log: c.log, migrations: c.migrations, shards: c.shards,
+		stats: c.stats, ttl: c.ttl,
+	}
+}

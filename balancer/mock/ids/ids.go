@@ -1,0 +1,111 @@
+// Package ids gives out what no two things of a cluster may share: ObjectIds,
+// UUIDs, and logical times.
+package ids
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+	"sync/atomic"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/clock"
+)
+
+// Source gives out what no two things of a cluster may share: ids, and logical
+// times. It is the cluster's source of chance.
+type Source struct {
+	clock *clock.Clock
+
+	rand    *rand.Rand
+	chance  *rand.PCG // what rand draws from
+	process [5]byte
+	counter uint32
+
+	// LastStamp is the newest logical time given out.
+	LastStamp bson.Timestamp
+	stamped   uint64        // the clock's turn in which it was made: the second is known in that
+	gossip    atomic.Uint64 // lastStamp, for readers without the lock
+}
+
+// New returns a source whose chance a seed decides.
+func New(k *clock.Clock, seed uint64) *Source {
+	i := &Source{clock: k, chance: rand.NewPCG(seed, 0x5ead)}
+	i.rand = rand.New(i.chance)
+	binary.BigEndian.PutUint32(i.process[:4], i.rand.Uint32())
+	return i
+}
+
+// NewObjectID makes an id from the cluster's time and counter, so that runs
+// with one seed give one sequence of i.
+func (i *Source) NewObjectID() bson.ObjectID {
+	var id bson.ObjectID
+	binary.BigEndian.PutUint32(id[:4], uint32(i.clock.Now().Unix()))
+	copy(id[4:9], i.process[:])
+	i.counter++
+	id[9], id[10], id[11] = byte(i.counter>>16), byte(i.counter>>8), byte(i.counter)
+	return id
+}
+
+// NewUUID makes a random UUID (version 4) from the cluster's source.
+func (i *Source) NewUUID() bson.Binary {
+	data := make([]byte, 16)
+	binary.LittleEndian.PutUint64(data, i.rand.Uint64())
+	binary.LittleEndian.PutUint64(data[8:], i.rand.Uint64())
+	data[6] = data[6]&0x0f | 0x40
+	data[8] = data[8]&0x3f | 0x80
+	return bson.Binary{Subtype: bson.TypeBinaryUUID, Data: data}
+}
+
+// Tick moves the cluster's logical time on and returns it. It never goes back.
+func (i *Source) Tick() bson.Timestamp {
+	i.LastStamp.I++
+	if i.stamped != i.clock.Turn() {
+		i.stamped = i.clock.Turn()
+		if seconds := uint32(i.clock.Now().Unix()); seconds > i.LastStamp.T {
+			i.LastStamp = bson.Timestamp{T: seconds, I: 1}
+		}
+	}
+	i.gossip.Store(uint64(i.LastStamp.T)<<32 | uint64(i.LastStamp.I))
+	return i.LastStamp
+}
+
+// GossipTime returns the newest logical time given out. It needs no lock.
+func (i *Source) GossipTime() bson.Timestamp {
+	stamp := i.gossip.Load()
+	return bson.Timestamp{T: uint32(stamp >> 32), I: uint32(stamp)}
+}
+
+// Made counts the ObjectIds made.
+func (i *Source) Made() uint32 { return i.counter }
+
+// NewMachineID draws the number of a node.
+func (i *Source) NewMachineID() int32 { return int32(i.rand.Uint32() >> 8) }
+
+// State is what a source has given out, and its chance.
+type State struct {
+	Stamp   bson.Timestamp
+	Counter uint32
+	Process []byte
+	Chance  []byte
+}
+
+// State returns the source's.
+func (i *Source) State() State {
+	chance, _ := i.chance.MarshalBinary() // never fails
+	return State{Stamp: i.LastStamp, Counter: i.counter, Process: i.process[:], Chance: chance}
+}
+
+// Restore goes on from a state. Logical time never goes back.
+func (i *Source) Restore(s State) error {
+	if err := i.chance.UnmarshalBinary(s.Chance); err != nil {
+		return err
+	}
+	copy(i.process[:], s.Process)
+	i.counter = s.Counter
+	if i.LastStamp.Before(s.Stamp) {
+		i.LastStamp = s.Stamp
+		i.gossip.Store(uint64(s.Stamp.T)<<32 | uint64(s.Stamp.I))
+	}
+	return nil
+}

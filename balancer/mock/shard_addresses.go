@@ -1,0 +1,149 @@
+package mock
+
+import (
+	"fmt"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+)
+
+// addresses are the connection strings of the config server and the shards.
+type addresses struct {
+	config     *ConfigDB
+	shards     shardSet
+	configHost string
+	// listening are where members listen, as far as they do.
+	listening map[catalog.ShardID]string
+}
+
+// DefaultConfigServer is the config server's only member, as long as it does not
+// listen.
+const DefaultConfigServer = nowhere + ":27019"
+
+// configServer returns the config server's connection string.
+func (a *addresses) configServer() string { return "cfg/" + a.configHost }
+
+// firstMember returns the host:port of a shard's first member.
+func (a *addresses) firstMember(id catalog.ShardID) string { return firstMember(a.hostOf(id)) }
+
+// hostOf returns a shard's connection string.
+func (a *addresses) hostOf(id catalog.ShardID) string {
+	if id == configShard && a.shards[id] == nil {
+		return a.configServer()
+	}
+	shard, err := a.config.ShardByID(string(id))
+	if err != nil {
+		return ""
+	}
+	return shard.Host
+}
+
+func firstMember(host string) string {
+	_, members, _ := strings.Cut(host, "/")
+	first, _, _ := strings.Cut(members, ",")
+	return first
+}
+
+// ListenAt tells where shards, and the config server, listen: host:port by id.
+// They are found there from now on, also when the state is replaced by another
+// with such shards. Each keeps the name of its replica set. It takes the lock.
+func (c *Cluster) ListenAt(addresses map[catalog.ShardID]string) error {
+	c.clock.Lock()
+	defer c.clock.Unlock()
+	c.addresses.listening = addresses
+	return c.addresses.enter()
+}
+
+// HostOf returns a shard's connection string.
+func (c *Cluster) HostOf(id catalog.ShardID) string { return c.addresses.hostOf(id) }
+
+// FirstMember returns the host:port of a shard's first member.
+func (c *Cluster) FirstMember(id catalog.ShardID) string { return c.addresses.firstMember(id) }
+
+// ConfigServer returns the config server's connection string.
+func (c *Cluster) ConfigServer() string { return c.addresses.configServer() }
+
+// enter writes the addresses into config.shards.
+func (a *addresses) enter() error {
+	if at, ok := a.listening[configShard]; ok {
+		a.configHost = at
+	}
+	for id, at := range a.listening {
+		_, err := a.config.modify(configShards, string(id), func(doc *bson.D) {
+			for i, e := range *doc {
+				if host, isText := e.Value.(string); e.Key == "host" && isText {
+					set := setOf(host)
+					(*doc)[i].Value = set + "/" + at
+				}
+			}
+		})
+		if err != nil {
+			return fmt.Errorf("address of shard %s: %w", id, err)
+		}
+	}
+	return nil
+}
+
+// nowhere is the machine of the members that listen nowhere, and of the mongos of
+// a mock in this process: a name and no address, so that who looks for a shard
+// there does not find another server. firstPort is the port of the first shard.
+const (
+	nowhere   = "mock"
+	firstPort = 27020
+)
+
+// hosts are connection strings that are taken, by the names of their sets and by
+// their members.
+type hosts struct{ sets, members map[string]string }
+
+func newHosts(taken ...string) *hosts {
+	h := &hosts{sets: map[string]string{}, members: map[string]string{}}
+	for _, host := range taken {
+		h.take(host)
+	}
+	return h
+}
+
+// take notes a connection string, and returns the one before it that has the
+// same set or a member of it.
+func (h *hosts) take(host string) (other string, taken bool) {
+	set, members, named := strings.Cut(host, "/")
+	if !named {
+		set, members = "", host
+	}
+	if set != "" {
+		other, taken = h.sets[set]
+		h.sets[set] = host
+	}
+	for m := range strings.SplitSeq(members, ",") {
+		if before, same := h.members[m]; same {
+			other, taken = before, true
+		}
+		h.members[m] = host
+	}
+	return other, taken
+}
+
+// makeUp returns a host that nobody has, the n-th if it is free.
+func (h *hosts) makeUp(n int) string {
+	set, member := "", ""
+	for i := n; set == "" || member == ""; i++ {
+		if name := fmt.Sprintf("rs%d", i); set == "" && h.sets[name] == "" {
+			set = name
+		}
+		if at := fmt.Sprintf("%s:%d", nowhere, firstPort+i); member == "" && h.members[at] == "" {
+			member = at
+		}
+	}
+	host := set + "/" + member
+	h.take(host)
+	return host
+}
+
+// setOf returns the name of the set in a connection string.
+func setOf(host string) string {
+	set, _, _ := strings.Cut(host, "/")
+	return set
+}
