@@ -136,7 +136,7 @@ func (d Drain) duties() (list []string) {
 		{d.Databases, "move", "database"},
 	} {
 		if n := len(of.names); n > 0 {
-			list = append(list, of.verb+" "+counted(int64(n), of.what))
+			list = append(list, of.verb+" "+humanize.Count(int64(n), of.what))
 		}
 	}
 	return list

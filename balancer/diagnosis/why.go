@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/humanize"
 )
 
 // Answer is why a cluster, or a part of it, is as it is.
@@ -193,7 +194,7 @@ func (a Answer) Headline() string {
 		text += ": " + a.Causes[0].Sentence
 	}
 	if more := int64(len(a.Symptoms) - 1); more > 0 {
-		text += "; " + counted(more, "more problem")
+		text += "; " + humanize.Count(more, "more problem")
 	}
 	return text
 }
