@@ -61,6 +61,20 @@ func TestDecidingRoomsImportNoClient(t *testing.T) {
 	}
 }
 
+// Use cases work on any cluster, and know no face of theirs.
+func TestActionsKnowNeitherMockNorFaces(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", "./action").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	face := regexp.MustCompile(`^(shardsh/(bindings|cmd|repl|balancer/mock)(/|$)|github\.com/(dop251/goja|spf13/pflag))`)
+	for dep := range strings.FieldsSeq(string(out)) {
+		if face.MatchString(dep) {
+			t.Errorf("action depends on %s", dep)
+		}
+	}
+}
+
 // What is for tests alone is no part of the program.
 func TestProgramHasNoRoomsForTests(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", "../cmd/shardsh").Output()

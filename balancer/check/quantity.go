@@ -76,5 +76,5 @@ func ParseQuantity(text string, units ...diagnosis.Unit) (Quantity, error) {
 		}
 		examples = append(examples, parsers[unit].example)
 	}
-	return Quantity{}, fmt.Errorf("%q is nothing like %s", text, strings.Join(slices.Compact(examples), " or "))
+	return Quantity{}, fmt.Errorf("%q is not a value such as %s", text, strings.Join(slices.Compact(examples), " or "))
 }

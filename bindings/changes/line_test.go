@@ -28,7 +28,7 @@ func TestLine(t *testing.T) {
 		want    string
 	}{
 		{bson.D{{Key: "insert", Value: "orders"}, {Key: "documents", Value: many}, {Key: "lsid", Value: 1}},
-			"app: insert orders: 400 documents, 3.12 MiB"},
+			"app: insert orders: 400 documents, 3.13 MiB"},
 		{bson.D{{Key: "insert", Value: "orders"}, {Key: "documents", Value: bson.A{bson.D{{Key: "a", Value: 1}}}}},
 			`app: insert orders: 1 document, 12 B: {"a":1}`},
 		{bson.D{{Key: "insert", Value: "orders"}, {Key: "documents", Value: 7}}, `app: {"insert":"orders","documents":7}`},

@@ -17,7 +17,7 @@ const (
 	progressWidth      = 79 // of the rewritten line; a full one would wrap
 )
 
-// Progress tells how far a long wait is: on a terminal in one line that is
+// Progress shows how far a long wait is: on a terminal in one line that is
 // written again and again, elsewhere in lines of the error stream. A nil
 // progress is silent. It keeps the shell's time.
 type Progress struct {
@@ -32,9 +32,9 @@ type Progress struct {
 type Amount struct {
 	Done, Left float64              // left is NaN where nobody can tell
 	Text       func(float64) string // of either
-	// ToGo is how much longer it takes in words, by whoever knows more than the
-	// rate; empty where nobody does. Unforeseen tells that who would know does not yet,
-	// so that nothing is made of the rate either.
+	// ToGo says in words how much longer it takes, where more is known than the rate;
+	// empty otherwise. Unforeseen says that it is not known yet, and that the rate is not
+	// to be used either.
 	ToGo       string
 	Unforeseen bool
 }

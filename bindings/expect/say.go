@@ -35,7 +35,7 @@ func (m *Match) Lines(label, expected, received string) string {
 	return "Expected" + kind + ": " + not + expected + "\nReceived" + kind + ": " + received
 }
 
-// expectedAndReceived is what most matchers say: a diff where that tells more.
+// expectedAndReceived is what most matchers say: a diff where that says more.
 func (m *Match) expectedAndReceived() string {
 	if len(m.Args) == 0 {
 		return "Received: " + m.shown(m.Received)

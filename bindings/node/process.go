@@ -130,7 +130,7 @@ func (s *World) environment() *goja.Object {
 	return env
 }
 
-// mayLookUp refuses what tells of a variable of the environment.
+// mayLookUp throws where scripts may not read that variable of the environment.
 func (s *World) mayLookUp(name string) { s.refuse(s.cfg.Sandbox.MayLookUp(name)) }
 
 func (s *World) memoryUsage() goja.Value {

@@ -71,7 +71,7 @@ func (b *bundler) setup(build api.PluginBuild) {
 // sourceFile matches what is read for the transpiler.
 var sourceFile = regexp.MustCompile(`\.([mc]?[jt]s|json)$`)
 
-// read tells who wants to know of a file that was read.
+// read reports a file that was read.
 func (b *bundler) read(path string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -138,7 +138,7 @@ func (d *ErrorDescriber) wording() wording {
 }
 
 // clarify puts V8's words for the engine's into an error, where the program's
-// text tells for sure what they are.
+// text says for sure what they are.
 func (s wording) clarify(e *goja.Object) {
 	if !IsError(e) {
 		return

@@ -94,7 +94,7 @@ func commandCall(line string) (call string, ok bool, usage error) {
 }
 
 // bareCommands makes calls of the command words that stand alone on a line, as
-// "exit" does in a heredoc. builtin tells whether a name still means what the
+// "exit" does in a heredoc. builtin reports whether a name still means what the
 // shell defined.
 func (p *program) bareCommands(builtin func(name string) bool) {
 	for _, st := range p.tree.Body {

@@ -47,20 +47,20 @@ type Options struct {
 	// SafeMemory has nothing read from the private memory of the JavaScript engine
 	// (package gojamem): slower, and the same to scripts.
 	SafeMemory bool
-	// Stuck is told, from another goroutine, of a program that goes on for
-	// StoppingTime after its context has ended, and why that did: what it does is
-	// inside the engine, where nothing can stop it but the end of the process.
+	// Stuck is called, from another goroutine, when a program goes on for StoppingTime
+	// after its context has ended, with the cause of that end: it is inside the engine,
+	// where only the end of the process can stop it.
 	Stuck func(cause error)
 	// Scripts are the scripts that load("shardsh:name") finds; nil for none.
 	Scripts fs.FS
 	// Loaded hears of each file that is read as a script or module; nil for nobody.
 	Loaded func(path string)
-	// Cover hears of each program, by the names of its files, on which lines its
-	// statements begin, and returns what is called whenever one of them, by its index,
-	// is about to run; nil watches none.
+	// Cover is called for each program with the places of its statements, and returns a
+	// function that is called with the index of each statement before it runs; nil
+	// watches none.
 	Cover func(lines []Line) (reached func(i int))
 
-	// Made tells of values the runtime's BSON constructors made the first of.
+	// Made is called with each global class of BSON values when it is first looked at.
 	Made func(name string, class *goja.Object)
 	// Inspect is how values look in messages.
 	Inspect func() values.InspectOptions

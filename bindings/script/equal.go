@@ -25,7 +25,7 @@ func SameDocument(w *values.World, a, b goja.Value) bool {
 }
 
 // DeepEqual compares two values as assert.deepEqual does: the order of fields
-// does not count. Strict comparison tells 1 from "1".
+// does not count. A strict comparison distinguishes 1 from "1".
 func DeepEqual(w *values.World, a, b goja.Value, strict bool) bool {
 	x, isObject := a.(*goja.Object)
 	y, isObjectToo := b.(*goja.Object)

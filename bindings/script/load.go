@@ -75,7 +75,7 @@ func (s *Modules) mayRun(path string) error {
 	return s.js.cfg.MayRun(path)
 }
 
-// loaded tells Options.Loaded.
+// loaded calls Options.Loaded.
 func (s *Modules) loaded(path string) {
 	if s.js.cfg.Loaded != nil {
 		s.js.cfg.Loaded(path)

@@ -122,8 +122,8 @@ func (s limits) checkMatching(started time.Time, nothing bool) {
 	}
 }
 
-// timeMethod puts a method in the place of one; none tells from its subject and
-// result that nothing matched.
+// timeMethod puts a method in the place of one; none reports, by its subject and
+// result, that nothing matched.
 func (s limits) timeMethod(proto *goja.Object, name string, symbol *goja.Symbol, run goja.Callable,
 	none func(subject, v goja.Value) bool) {
 	timed := s.Runtime.ToValue(func(call goja.FunctionCall) goja.Value {

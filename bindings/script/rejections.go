@@ -35,7 +35,7 @@ func (r *rejections) unhandled() error {
 
 // tellRejections writes the rejections that are no input's result, so that none
 // becomes the error of the next one. Anything but an error of the script is
-// passed on. A run without a prompt ends at its first error and tells only that.
+// passed on. A run without a prompt ends at its first error and reports only that.
 func (s *Engine) tellRejections() error {
 	if !s.cfg.Interactive {
 		s.rejected = nil

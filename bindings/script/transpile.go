@@ -41,7 +41,7 @@ func engineLacks() map[string]bool {
 	}
 }
 
-// beyondEngine tells cheaply whether a text that the engine refuses may hold
+// beyondEngine reports, at little cost, whether a text that the engine refuses may hold
 // something of engineLacks.
 func beyondEngine(text string) bool {
 	return regexp.MustCompile(`\b(import|export)\b|\bfor\s+await\b`).MatchString(text)

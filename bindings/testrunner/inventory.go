@@ -49,7 +49,7 @@ func contentsOf(c *mock.Cluster, ns string) contents {
 	return h
 }
 
-// idOf returns what tells a document from others.
+// idOf returns the _id of a document as text.
 func idOf(doc bson.Raw) string { return doc.Lookup("_id").String() }
 
 // missing lists what was there and is not any more.

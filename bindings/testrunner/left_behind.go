@@ -21,7 +21,7 @@ type balancerState struct {
 	draining map[string]bool
 }
 
-// balancerState reads the catalog, not by commands: nodes may be away.
+// balancerState reads the catalog itself, without commands: nodes may be down.
 func (w *testCluster) balancerState() balancerState {
 	w.cluster.Lock()
 	defer w.cluster.Unlock()

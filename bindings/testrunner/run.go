@@ -46,17 +46,17 @@ type Options struct {
 	ErrorText func(error) string
 	// LoadSnapshot has a mock begin with the cluster in a file.
 	LoadSnapshot func(cfg *mock.Config, path string) error
-	// Stuck is told of a script that nothing can stop.
+	// Stuck is called for a script that nothing can stop.
 	Stuck func(cause error)
 
-	// OnTest is told what is at hand, again for each fault, by several goroutines; nil
-	// for nobody.
+	// OnTest is called with the test that runs, and again for each fault, by several
+	// goroutines. It may be nil.
 	OnTest func(file, test string, faults int)
-	// OnFile is told of each file, in the order of Files; nil for nobody.
+	// OnFile is called with the result of each file, in the order of Files. It may be nil.
 	OnFile func(FileResult)
 }
 
-// defaultTimeout is how much real time a test may take, unless told.
+// defaultTimeout is how much real time a test may take where no limit is given.
 const defaultTimeout = 10 * time.Second
 
 func (o *Options) settle() {
@@ -123,7 +123,7 @@ type scheduler struct {
 	left    int // index of the next to tell of
 }
 
-// finish tells of a file, and of those that waited for it.
+// finish reports a file, and those that waited for it.
 func (r *scheduler) finish(i int, f FileResult) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -18,7 +18,7 @@ import (
 // address is where scripts take the cluster of their test to be.
 const address = "mongodb://mock:27017/"
 
-// What clients dial: the recorder tells scripts from the test by it.
+// What clients dial: the recorder distinguishes scripts from the test by it.
 const (
 	testHost   = "test"
 	scriptHost = "script"

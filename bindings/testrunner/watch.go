@@ -42,7 +42,7 @@ func Watch(ctx context.Context, o Options, w Watching) error {
 	}
 }
 
-// stamp tells one state of a file from another; the zero value is of one that is
+// stamp distinguishes one state of a file from another; the zero value is of one that is
 // not there.
 type stamp struct {
 	changed time.Time

@@ -115,7 +115,7 @@ func isArray(o *goja.Object) bool {
 	return o.ClassName() == "Array"
 }
 
-// objectKind tells at a glance the objects that almost all are.
+// objectKind recognizes the common kinds of objects quickly.
 type objectKind uint8
 
 const (

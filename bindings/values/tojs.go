@@ -85,7 +85,7 @@ func defineField(o *goja.Object, key string, v goja.Value) {
 	must(o.DefineDataProperty(key, v, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_TRUE))
 }
 
-// extentOf tells of a value what decode does.
+// extentOf returns the extent of a value, as decode does, without making it.
 func extentOf(t bson.Type, value []byte, level int) extent {
 	switch {
 	case level > maxNesting:

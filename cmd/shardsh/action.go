@@ -50,7 +50,7 @@ func act(ctx context.Context, env environment, v planVerb, showPlan bool) error 
 	defer cancel()
 	conn, err := o.connect(ctx, env)
 	if err != nil {
-		return because(ctx, err)
+		return orTimeout(ctx, err)
 	}
 	defer conn.close()
 	js := script.NewEngine(script.Options{Clock: conn.clock, Stdout: env.stderr, Stderr: env.errOut()})
@@ -58,7 +58,7 @@ func act(ctx context.Context, env environment, v planVerb, showPlan bool) error 
 	if showPlan {
 		r.Plan = func(p *plan.Plan) { fmt.Fprint(o.shown(env), findings.PlanText(p, false)) }
 	}
-	r.WouldSend = func(c action.WouldSend) { tellChange(env, o.json, c.Database, c.Command) }
+	r.WouldSend = func(c action.WouldSend) { printChange(env, o.json, c.Database, c.Command) }
 	e := o.runOptions()
 	if !o.yes {
 		e.Confirm = func(ctx context.Context, question string) error { return confirm(ctx, env, question) }
@@ -78,7 +78,7 @@ func act(ctx context.Context, env environment, v planVerb, showPlan bool) error 
 func (c *connection) actionCluster(clock script.Clock) action.Cluster {
 	return action.Cluster{
 		Client: c.client, Settings: c.settings, Clock: clock,
-		Computing: func(compute func() (*plan.Plan, error)) (*plan.Plan, error) { return collecting(often, compute) },
+		Computing: func(compute func() (*plan.Plan, error)) (*plan.Plan, error) { return withGC(frequentGC, compute) },
 	}
 }
 
@@ -95,7 +95,7 @@ func actionReporter(env environment, js *script.Engine, progress, quiet bool) *a
 // showResult shows how a run ended, and how to go on.
 func (o *actionFlags) showResult(ctx context.Context, env environment, r action.PlanResult, err error) error {
 	if r.Plan == "" && r.Already == "" { // nothing began
-		return because(ctx, err)
+		return orTimeout(ctx, err)
 	}
 	to := env.out()
 	if o.json {
@@ -130,7 +130,7 @@ func (o *actionFlags) showResult(ctx context.Context, env environment, r action.
 	if err == nil && r.Stopped != "" && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	return because(ctx, err)
+	return orTimeout(ctx, err)
 }
 
 // wrongOptions is the error of a command line for that of an action's options.

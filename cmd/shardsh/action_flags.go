@@ -22,8 +22,9 @@ type changeFlags struct {
 }
 
 func (o *changeFlags) flags(f *pflag.FlagSet, dryRun, json string) {
-	f.BoolVarP(&o.yes, "yes", "y", false, "don't ask")
-	f.BoolVar(&o.pauseBalancing, "pause-balancing", false, "disable the cluster's own balancing of them meanwhile")
+	f.BoolVarP(&o.yes, "yes", "y", false, "don't ask for confirmation")
+	f.BoolVar(&o.pauseBalancing, "pause-balancing", false,
+		"disable the cluster's balancing of these collections meanwhile")
 	cmdline.Alias(f, "take-over", "pause-balancing")
 	f.BoolVar(&o.dryRun, "dry-run", false, dryRun)
 	f.BoolVar(&o.readOnly, "read-only", false, "refuse to change anything")
@@ -72,9 +73,9 @@ type actionFlags struct {
 func (o *actionFlags) groupsWith(journal string, own func(f *pflag.FlagSet)) []cmdline.Group {
 	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
 		own(f)
-		f.StringVar(&o.journal, "journal", "", "`FILE` write down there what is done ("+journal+".journal)")
-		f.StringVar(&o.resume, "resume", "", "`JOURNAL` go on with the run of this journal")
-		o.flags(f, "print the commands, don't send them", "print how it ended as JSON")
+		f.StringVar(&o.journal, "journal", "", "`FILE` journal of what is done ("+journal+".journal)")
+		f.StringVar(&o.resume, "resume", "", "`JOURNAL` resume the run of this journal")
+		o.flags(f, "print the commands, don't send them", "print the result as JSON")
 	})}
 	return append(groups, o.sharedGroups()...)
 }
@@ -83,7 +84,7 @@ func (o *actionFlags) shared() *actionFlags { return o }
 
 // check refuses what the verb of a name must not be asked for.
 func (o *actionFlags) check(name string, a planAction) error {
-	if err := obey(
+	if err := firstBroken(
 		rule{o.readOnly, "--read-only and " + name + " exclude each other: --dry-run shows what would be sent"},
 		rule{o.dryRun && o.yes && name != "apply", "--dry-run and --yes exclude each other"},
 	); err != nil {
@@ -118,17 +119,18 @@ func (o *paceFlags) group(more ...func(*pflag.FlagSet)) cmdline.Group {
 	return cmdline.NewGroup("Pace", func(f *pflag.FlagSet) {
 		f.IntVar(&o.moves, "max-moves", 0, "`N` stop after N moves")
 		f.Var(&o.bytes, "max-bytes", "`SIZE` stop before more than 10GB have moved")
-		f.Var(&o.time, "for", "`TIME` begin nothing after 90, 30m, 4h; waits count")
+		f.Var(&o.time, "for", "`TIME` start no step after 90, 30m, 4h, waits included")
 		cmdline.Alias(f, "max-time", "for")
 		f.Var(&o.between, "pause-between", "`TIME` wait after each step")
-		f.Var(&o.window, "window", "`22:00-06:00 [ZONE]` begin only then, by the cluster's clock; ZONE is UTC, +02:00, "+
-			"Europe/Berlin (that of this machine)")
+		f.Var(&o.window, "window", "`22:00-06:00 [ZONE]` start steps only then, by the cluster's clock; ZONE: UTC, +02:00, "+
+			"Europe/Berlin (default: this machine's)")
 		f.Var(&o.pauseWhen, "pause-when",
-			"`\"lag > 10s or queue > 50 or cpu > 0.8\"` begin nothing meanwhile: lag, oplog, queue, "+
+			"`\"lag > 10s or queue > 50 or cpu > 0.8\"` start no step while this holds: lag, oplog, queue, "+
 				"active, connections, cache, dirty, cpu of the shards' members")
 		f.StringVar(&o.metrics, "metrics", "",
 			"`[HOST:]PORT` serve metrics for Prometheus; without HOST on this machine only")
-		f.IntVar(&o.parallel, "parallel", action.DefaultParallel, "`N` moves at once; a shard takes part in one at a time")
+		f.IntVar(&o.parallel, "parallel", action.DefaultParallel,
+			"`N` parallel moves; each shard takes part in one at a time")
 		for _, add := range more {
 			add(f)
 		}
@@ -136,7 +138,7 @@ func (o *paceFlags) group(more ...func(*pflag.FlagSet)) cmdline.Group {
 }
 
 func (o *paceFlags) coolDownFlag(f *pflag.FlagSet) {
-	f.Var(&o.cool, "cool-down", "`TIME` balance: leave a range that was moved alone for 10m, 24h")
+	f.Var(&o.cool, "cool-down", "`TIME` balance only: don't move a range again for 10m, 24h")
 }
 
 func (o *paceFlags) pace() action.Pace {

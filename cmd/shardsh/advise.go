@@ -125,7 +125,7 @@ func (o *adviseFlags) run(ctx context.Context, env environment) error {
 	return o.within(ctx, env, func(ctx context.Context) error {
 		conn, err := o.connect(ctx, env)
 		if err != nil {
-			return because(ctx, err)
+			return orTimeout(ctx, err)
 		}
 		defer conn.close()
 		o.options.Tell = o.progress.steps(o.ns)
@@ -135,7 +135,7 @@ func (o *adviseFlags) run(ctx context.Context, env environment) error {
 		case errors.Is(err, keyfacts.ErrNoKey):
 			return usagef("%s is not sharded: name a shard key with --key", o.ns)
 		case err != nil:
-			return because(ctx, err)
+			return orTimeout(ctx, err)
 		}
 		return o.print(env, value, func() string { return text })
 	})

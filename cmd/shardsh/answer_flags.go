@@ -42,7 +42,7 @@ func (o *answerFlags) checkFormat(formats ...string) error {
 }
 
 // write has show write the answer where it is to go. A file is there as a whole
-// or not at all; what is no file, such as /dev/null, is not replaced by one.
+// or not at all; a device such as /dev/null is not replaced by one.
 func (o *answerFlags) write(env environment, show func(io.Writer) error) error {
 	if o.file == "" || o.file == "-" {
 		to := env.out()

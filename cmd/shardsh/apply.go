@@ -26,7 +26,7 @@ func (o *applyFlags) groups() []cmdline.Group {
 	return o.groupsWith("PLAN", func(f *pflag.FlagSet) {
 		f.StringVar(&o.undo, "undo", "", "`JOURNAL` undo the run of this journal")
 		f.StringVar(&o.onChange, "on-change", string(apply.Refuse),
-			"`refuse|replan` when the cluster has moved on: stop, or make a new plan")
+			"`refuse|replan` if the cluster has changed: stop, or make a new plan")
 	})
 }
 

@@ -58,7 +58,7 @@ func TestApply(t *testing.T) {
 		{[]string{plan, address, "--yes", "--max-moves", "1"}, exitOK, "was stopped: the limit of 1 moves is reached; 1 of 3 steps",
 			"shardsh apply --resume " + journal, "baaaaaa"},
 		{[]string{plan, address, "--yes"}, exitFailure, "", "is there already: go on with it (--resume)", "baaaaaa"},
-		{[]string{"--resume", journal, address, "-y", "--quiet"}, exitOK, "is carried out: 3 steps and 360 MiB moved", "", spread},
+		{[]string{"--resume", journal, address, "-y", "--quiet"}, exitOK, "is carried out: 3 steps and 359.99 MiB moved", "", spread},
 		{[]string{"--undo", journal, address, "-y", "--json"}, exitOK, `"finished": true`, "", heap},
 		{[]string{"--undo", journal, address, "-y"}, exitFailure, "", "there is nothing to undo", heap},
 		{[]string{plan, address, "-y", "--journal", journal + "2", "--pause-balancing", "--parallel", "2"}, exitOK, "is carried out",
@@ -141,8 +141,9 @@ func TestApplyInterrupted(t *testing.T) {
 	address, plan := heaped(t, interruptedAtAMove(cancel))
 	var out, errs strings.Builder
 	env := environment{
-		args: []string{"apply", plan, address, "--yes"}, stdin: strings.NewReader(""), stdout: &out, stderr: &errs,
-		getenv: func(string) (string, bool) { return "", false },
+		args:    []string{"apply", plan, address, "--yes"},
+		streams: streams{stdin: strings.NewReader(""), stdout: &out, stderr: &errs},
+		getenv:  func(string) (string, bool) { return "", false },
 	}
 	code := env.run(ctx)
 	if code != exitSIGINT || !strings.Contains(out.String(), "was stopped: it was interrupted; 1 of 3 steps are done") ||

@@ -26,19 +26,20 @@ type balanceFlags struct {
 	script                    bool
 	namespaces                []string
 	goal, order               string
-	lots                      uint64
+	seed                      uint64
 	waitForLease, opsInterval cmdline.Duration
 }
 
 func (o *balanceFlags) groups() []cmdline.Group {
 	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
-		f.StringArrayVar(&o.namespaces, "ns", nil, "`DB.COLLECTION` balance these; wildcards; repeat to add")
-		f.StringVar(&o.goal, "goal", string(runner.Size), "`"+names(runner.Goals())+"` what is evened out")
+		f.StringArrayVar(&o.namespaces, "ns", nil, "`DB.COLLECTION` balance these, * is a wildcard; repeat to add")
+		f.StringVar(&o.goal, "goal", string(runner.Size),
+			"`"+names(runner.Goals())+"` what to balance: bytes, chunks or operations")
 		f.StringVar(&o.order, "order", string(runner.AsChosen),
-			"`"+names(runner.Orders())+"` which move of a round begins first")
+			"`"+names(runner.Orders())+"` order of the moves in a round")
 		f.Var(&o.opsInterval, "ops-interval", "`TIME` how long to count operations before each round (1m)")
 		f.Var(&o.waitForLease, "wait-for-lease", "`TIME` how long to wait while another run has the lease")
-		f.Uint64Var(&o.lots, "seed", 0, "`N` random seed, as of a mock; else catalog order")
+		f.Uint64Var(&o.seed, "seed", 0, "`N` random seed, as of a mock; else catalog order")
 		f.BoolVar(&o.script, "script", false, "with --dry-run: print commands for mongosh")
 		o.flags(f, "print what would be done, and do nothing",
 			"print JSON, a document a line: events, and the result as the last one")
@@ -58,7 +59,7 @@ func (o *balanceFlags) complete(env environment, words []string) error {
 	if err := o.takeWords(env, words, ": collections are named by --ns"); err != nil {
 		return err
 	}
-	if err := obey(
+	if err := firstBroken(
 		rule{o.readOnly && !o.dryRun, "--read-only and balance exclude each other: --dry-run shows what would be done"},
 		rule{o.script && o.goal == string(runner.Ops), "--goal ops has no --script: each round counts anew"},
 		rule{o.script && o.json, "--script and --json exclude each other"},
@@ -73,7 +74,7 @@ func (o *balanceFlags) complete(env environment, words []string) error {
 // action returns the options of the action.
 func (o *balanceFlags) action(c action.Control) action.Balance {
 	return action.Balance{
-		Namespaces: o.namespaces, Goal: runner.Goal(o.goal), Order: runner.Order(o.order), Seed: o.lots,
+		Namespaces: o.namespaces, Goal: runner.Goal(o.goal), Order: runner.Order(o.order), Seed: o.seed,
 		OpsInterval: time.Duration(o.opsInterval), CoolDown: time.Duration(o.pace.cool),
 		WaitForLease: time.Duration(o.waitForLease), Foresee: !o.quiet && !o.json || o.pace.metrics != "",
 		Pace: o.pace.pace(), Control: c, PauseBalancing: o.pauseBalancing, DryRun: o.dryRun,
@@ -87,7 +88,7 @@ func (o *balanceFlags) run(ctx context.Context, env environment) error {
 	defer cancel()
 	conn, err := o.connect(ctx, env)
 	if err != nil {
-		return because(ctx, err)
+		return orTimeout(ctx, err)
 	}
 	defer conn.close()
 	js := script.NewEngine(script.Options{Clock: conn.clock, Stdout: env.stderr, Stderr: env.errOut()})
@@ -159,7 +160,7 @@ func (o *balanceFlags) showResult(ctx context.Context, env environment, r action
 	case err == nil && o.dryRun:
 		return o.showDryRun(env, r)
 	case r.Event == "": // nothing began
-		return because(ctx, err)
+		return orTimeout(ctx, err)
 	case o.json:
 		if err != nil {
 			r.Error = secret.Redact(err.Error())
@@ -173,7 +174,7 @@ func (o *balanceFlags) showResult(ctx context.Context, env environment, r action
 	if err == nil && r.Stopped != "" && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	return because(ctx, err)
+	return orTimeout(ctx, err)
 }
 
 func (o *balanceFlags) showDryRun(env environment, r action.BalanceResult) error {

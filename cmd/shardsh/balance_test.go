@@ -107,8 +107,9 @@ func TestBalanceInterrupted(t *testing.T) {
 	address, _ := heaped(t, interruptedAtAMove(cancel))
 	var out, errs strings.Builder
 	env := environment{
-		args: []string{"balance", address, "--ns", "shop.orders", "--yes"}, stdin: strings.NewReader(""), stdout: &out,
-		stderr: &errs, getenv: func(string) (string, bool) { return "", false },
+		args:    []string{"balance", address, "--ns", "shop.orders", "--yes"},
+		streams: streams{stdin: strings.NewReader(""), stdout: &out, stderr: &errs},
+		getenv:  func(string) (string, bool) { return "", false },
 	}
 	code := env.run(ctx)
 	if code != exitSIGINT || !strings.Contains(out.String(), "Stopped: it was interrupted; 1 move,") ||

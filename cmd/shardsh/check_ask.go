@@ -30,8 +30,8 @@ func (o *checkFlags) at(address string) clusterFlags {
 	return one
 }
 
-// mostAtOnce is how many clusters are asked at the same time.
-const mostAtOnce = 8
+// maxParallelChecks is how many clusters are asked at the same time.
+const maxParallelChecks = 8
 
 // checkAll asks all clusters, and returns what came of each in the order of the
 // command line.
@@ -43,10 +43,10 @@ func (o *checkFlags) checkAll(ctx context.Context, env environment) ([]check.Rep
 	if err := o.askPasswordOnce(ctx, env, addresses); err != nil {
 		return nil, err
 	}
-	env.stderr = &inTurn{w: env.stderr}
+	env.stderr = &lockedWriter{w: env.stderr}
 	reports := make([]check.Report, len(addresses))
 	failures := make([]error, len(addresses))
-	free := make(chan struct{}, mostAtOnce)
+	free := make(chan struct{}, maxParallelChecks)
 	var asking sync.WaitGroup
 	for i, address := range addresses {
 		asking.Go(func() {
@@ -62,13 +62,13 @@ func (o *checkFlags) checkAll(ctx context.Context, env environment) ([]check.Rep
 	return reports, errors.Join(failures...)
 }
 
-// inTurn is a writer for several.
-type inTurn struct {
+// lockedWriter is a writer for several.
+type lockedWriter struct {
 	mu sync.Mutex
 	w  io.Writer
 }
 
-func (t *inTurn) Write(p []byte) (int, error) {
+func (t *lockedWriter) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.w.Write(p)
@@ -95,7 +95,7 @@ func (o *checkFlags) askPasswordOnce(ctx context.Context, env environment, addre
 // checkOne asks one cluster, until all is well where that is to be waited for. The
 // error is a signal's, or one of the command line.
 func (o *checkFlags) checkOne(ctx context.Context, env environment, cluster clusterFlags) (check.Report, error) {
-	a := &asking{env: env, o: o, flags: cluster, policy: o.policy}
+	a := &clusterCheck{env: env, o: o, flags: cluster, policy: o.policy}
 	defer a.close()
 	bounded, cancel := o.bounded(ctx)
 	defer cancel()
@@ -122,8 +122,8 @@ func (o *checkFlags) checkOne(ctx context.Context, env environment, cluster clus
 	}
 }
 
-// asking is one cluster while it is asked.
-type asking struct {
+// clusterCheck is one cluster while it is asked.
+type clusterCheck struct {
 	env    environment
 	o      *checkFlags
 	flags  clusterFlags
@@ -131,21 +131,21 @@ type asking struct {
 	conn   *connection
 }
 
-func (a *asking) close() {
+func (a *clusterCheck) close() {
 	if a.conn != nil {
 		a.conn.close()
 	}
 }
 
 // The clock is the cluster's where that is a mock: its time may be virtual.
-func (a *asking) now() time.Time {
+func (a *clusterCheck) now() time.Time {
 	if clock := a.clock(); clock != nil {
 		return clock.Now()
 	}
 	return time.Now()
 }
 
-func (a *asking) sleep(ctx context.Context, d time.Duration) error {
+func (a *clusterCheck) sleep(ctx context.Context, d time.Duration) error {
 	if clock := a.clock(); clock != nil {
 		return clock.Sleep(ctx, d)
 	}
@@ -159,7 +159,7 @@ func (a *asking) sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-func (a *asking) clock() script.Clock {
+func (a *clusterCheck) clock() script.Clock {
 	if a.conn == nil {
 		return nil
 	}
@@ -168,7 +168,7 @@ func (a *asking) clock() script.Clock {
 
 // once asks once. What keeps it from an answer is part of the report, but for
 // mistakes on the command line and signals.
-func (a *asking) once(ctx context.Context) (check.Report, error) {
+func (a *clusterCheck) once(ctx context.Context) (check.Report, error) {
 	report := check.Report{Address: a.address()}
 	cluster, err := a.cluster(ctx)
 	progress := newProgress(ctx, a.env.stderr, a.o.quiet || len(a.o.addresses) > 1) // one line has room for one
@@ -188,13 +188,13 @@ func (a *asking) once(ctx context.Context) (check.Report, error) {
 	case errors.As(context.Cause(ctx), &caught):
 		return report, context.Cause(ctx)
 	}
-	report.Trouble = troubleOf(because(ctx, err))
+	report.Trouble = asTrouble(orTimeout(ctx, err))
 	return report, nil
 }
 
 // address returns where the cluster is, as it may be shown: the same whether it
 // answers or not.
-func (a *asking) address() string {
+func (a *clusterCheck) address() string {
 	switch {
 	case a.o.from != "":
 		return a.o.from
@@ -208,8 +208,8 @@ func (a *asking) address() string {
 	return c.Place()
 }
 
-// troubleOf returns an error as a report has it.
-func troubleOf(err error) check.Trouble {
+// asTrouble returns an error as a report has it.
+func asTrouble(err error) check.Trouble {
 	var t check.Trouble
 	text, marshalErr := bson.Marshal(describe(err))
 	if marshalErr != nil || bson.Unmarshal(text, &t) != nil {
@@ -219,7 +219,7 @@ func troubleOf(err error) check.Trouble {
 }
 
 // cluster reads what the rules need of the cluster.
-func (a *asking) cluster(ctx context.Context) (c check.Cluster, err error) {
+func (a *clusterCheck) cluster(ctx context.Context) (c check.Cluster, err error) {
 	needs := a.needs()
 	if a.o.from != "" {
 		s, err := metadata.Open(a.o.from)
@@ -246,7 +246,7 @@ func (a *asking) cluster(ctx context.Context) (c check.Cluster, err error) {
 }
 
 // needs are those of the rules, and of formats with numbers of shards.
-func (a *asking) needs() check.Need {
+func (a *clusterCheck) needs() check.Need {
 	needs := a.policy.Needs()
 	if a.o.format == "json" || a.o.format == "prometheus" {
 		needs |= check.Sizes | check.Counts | check.Verdicts | check.Zones
@@ -273,7 +273,7 @@ var parts = []struct {
 }
 
 // snapshot looks at the cluster, and reads all of it where that is needed.
-func (a *asking) snapshot(
+func (a *clusterCheck) snapshot(
 	ctx context.Context, commands live.CommandRunner, needs check.Need,
 ) (*catalog.Snapshot, error) {
 	source := a.conn.source(a.flags.usesMock())
@@ -291,7 +291,7 @@ func (a *asking) snapshot(
 	if err != nil {
 		return nil, err
 	}
-	refused := silentAboutBalance(s)
+	refused := balanceUnknown(s)
 	if !refused && !(needs.Has(check.Tables) && hasWindow(s)) {
 		return s, nil
 	}
@@ -308,10 +308,10 @@ func hasWindow(s *catalog.Snapshot) bool {
 	return settings.Window != nil || len(settings.Days) > 0
 }
 
-// silentAboutBalance reports whether the server did not say of a collection whether
+// balanceUnknown reports whether the server did not say of a collection whether
 // it is balanced, as it does not to those who only monitor. The rules can be asked
 // instead then, unless shards are down, whose data they would have to know.
-func silentAboutBalance(s *catalog.Snapshot) bool {
+func balanceUnknown(s *catalog.Snapshot) bool {
 	down := slices.ContainsFunc(s.Shards(), func(s catalog.ShardState) bool { return s.Unreachable != "" })
 	return !down && slices.ContainsFunc(s.Parts().Source.Gaps, func(g catalog.Gap) bool {
 		return g.What == "balance" && !g.Down

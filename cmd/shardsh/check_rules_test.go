@@ -50,7 +50,7 @@ func TestCheckRules(t *testing.T) {
 		{"orphans", strings.ReplaceAll(wellTopology, `, "bytes": "1GiB", "docs": 1024`, ""), `sh.stopBalancer();
 			for (let i = 1; i <= 30; i++) db.getSiblingDB("x").y.insertOne({k: -i});
 			sh.moveChunk("x.y", {k: -1}, "b")`, "10", "x.y has 30 orphaned documents"},
-		{"uneven", strings.ReplaceAll(lopsided, "%s", ""), "", "10%", "of x.y, 100% above its fair share of 20GiB"},
+		{"uneven", strings.ReplaceAll(lopsided, "%s", ""), "", "10%", "of x.y, 100% above its fair share of 20 GiB"},
 		{"fragmentation", wellTopology, `sh.stopBalancer(); for (let i = 1; i < 60; i++) sh.splitAt("x.y", {k: i})`, "10%",
 			"x.y has 61 chunks where 18 would do"},
 		{"chunks", wellTopology, `sh.splitAt("x.y", {k: 7})`, "1", "shard b has 2 chunks"},

@@ -54,8 +54,8 @@ type rule struct {
 	text   string
 }
 
-// obey returns a usage error for the first rule that is broken.
-func obey(rules ...rule) error {
+// firstBroken returns a usage error for the first rule that is broken.
+func firstBroken(rules ...rule) error {
 	for _, r := range rules {
 		if r.broken {
 			return usagef("%s", r.text)
@@ -65,7 +65,7 @@ func obey(rules ...rule) error {
 }
 
 func (o *clusterFlags) check() error {
-	if err := obey(
+	if err := firstBroken(
 		rule{o.nodb && o.mock != "", "--nodb and --mock exclude each other"},
 		rule{o.nodb && o.server.Named(), "--nodb needs no host, user or TLS; leave those options out"},
 		rule{o.mock != "" && o.server.Address != "",
@@ -108,7 +108,7 @@ func mockGroup(add ...func(f *pflag.FlagSet)) cmdline.Group {
 		for _, each := range add {
 			each(f)
 		}
-	}).On("mock", "Mock cluster")
+	}).On("mock", "Mock")
 }
 
 func (o *mockFlags) mockFlag(f *pflag.FlagSet) {
@@ -141,11 +141,12 @@ func (o *mockFlags) keeps() bool { return o.dbpath != "" || o.snapshot != "" }
 
 // describes reports whether anything says what the mock is like.
 func (o *mockFlags) describes() bool {
-	return o.mockTime != "" || len(o.parameters) > 0 || o.seed.Given || o.serverVersion.Given || o.memory.Given || o.routers != 0
+	return o.mockTime != "" || len(o.parameters) > 0 || o.seed.Given || o.serverVersion.Given ||
+		o.memory.Given || o.routers != 0
 }
 
 func (o *mockFlags) check() error {
-	if err := obey(
+	if err := firstBroken(
 		rule{o.mock != "" && o.snapshot != "", "--mock and --snapshot exclude each other: a snapshot has its own shards"},
 	); err != nil {
 		return err

@@ -169,7 +169,7 @@ func connectMock(env environment, o *clusterFlags, s session) (*connection, erro
 	what, deployment := "mock", "mock: mongos"
 	if played != nil {
 		what, deployment = metadata.Name(played), "snapshot: mongos"
-		env.tellGaps(played)
+		printGaps(env, played)
 		for _, lack := range metadata.Lacks(played) {
 			notice(env.stderr, s.quiet, "%s", lack)
 		}

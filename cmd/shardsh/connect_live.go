@@ -48,8 +48,8 @@ func connectLive(ctx context.Context, env environment, s target.Server) (*connec
 }
 
 // dialer is how this program connects to a cluster.
-func dialer(env environment) target.Shell {
-	way := target.Shell{Name: "shardsh " + built.Version(), Getenv: env.getenv,
+func dialer(env environment) target.Dialer {
+	way := target.Dialer{Name: "shardsh " + built.Version(), Getenv: env.getenv,
 		Ask: func(ctx context.Context, question, remedy string) (string, error) {
 			return askSecret(ctx, env, question, remedy)
 		}}

@@ -16,8 +16,8 @@ type defragmentFlags struct {
 }
 
 func (o *defragmentFlags) groups() []cmdline.Group {
-	return o.groupsWith("ID of the plan", func(f *pflag.FlagSet) {
-		f.StringArrayVar(&o.namespaces, "ns", nil, "`DB.COLLECTION` defragment these; wildcards; repeat to add")
+	return o.groupsWith("PLAN_ID", func(f *pflag.FlagSet) {
+		f.StringArrayVar(&o.namespaces, "ns", nil, "`DB.COLLECTION` defragment these, * is a wildcard; repeat to add")
 	})
 }
 

@@ -51,7 +51,7 @@ func (o *doctorFlags) complete(_ environment, words []string) error {
 func (o *doctorFlags) run(ctx context.Context, env environment) error {
 	bounded, cancel := o.timeout.bounded(ctx)
 	defer cancel()
-	lines, err := o.symptoms(bounded, env)
+	lines, err := o.diagnose(bounded, env)
 	if err != nil {
 		return err
 	}
@@ -67,12 +67,12 @@ func (o *doctorFlags) run(ctx context.Context, env environment) error {
 	return err
 }
 
-// symptoms looks at this machine, then at the way to the cluster, then at the cluster.
+// diagnose looks at this machine, then at the way to the cluster, then at the cluster.
 // The error is that of a signal, or of a command line that makes no sense.
-func (o *doctorFlags) symptoms(ctx context.Context, env environment) ([]doctor.Line, error) {
+func (o *doctorFlags) diagnose(ctx context.Context, env environment) ([]doctor.Line, error) {
 	lines := thisMachine(env).Lines()
 	if o.usesMock() {
-		return o.mockSymptoms(ctx, env, lines)
+		return o.diagnoseMock(ctx, env, lines)
 	}
 	c, err := o.server.ConnectionString()
 	if err != nil {
@@ -82,22 +82,23 @@ func (o *doctorFlags) symptoms(ctx context.Context, env environment) ([]doctor.L
 	if err != nil {
 		return nil, err
 	}
-	lines = append(lines, doctor.Settings(decisions(sources))...)
+	lines = append(lines, doctor.Settings(gradedSettings(sources))...)
 	if err := dialer(env).FillPassword(ctx, o.server, c); err != nil {
 		return nil, err
 	}
 	settings, err := dialer(env).Settings(ctx, o.server, c)
 	if err != nil {
-		return append(lines, noWay(err, "check the name, and whether DNS on this machine resolves it")), stopped(ctx)
+		return append(lines, connectionFailed(err, "check the name, and whether DNS on this machine resolves it")), stopped(ctx)
 	}
 	hosts := doctor.Hosts{Names: settings.Hosts, TLS: settings.TLSConfig, Now: time.Now}.Lines(ctx)
 	lines = append(lines, hosts...)
 	if !slices.ContainsFunc(hosts, func(l doctor.Line) bool { return l.Grade != doctor.Fail }) {
-		return append(lines, noWay(errors.New("not tried: no host answers"), "make a host reachable first")), stopped(ctx)
+		return append(lines, connectionFailed(errors.New("not tried: no host answers"), "make a host reachable first")), stopped(ctx)
 	}
 	client, greeting, err := target.Open(ctx, c, settings)
 	if err != nil {
-		return append(lines, noWay(err, "the hosts answer: check that they are MongoDB servers, and whether they need --tls")), stopped(ctx)
+		remedy := "the hosts answer: check that they are MongoDB servers, and whether they need --tls"
+		return append(lines, connectionFailed(err, remedy)), stopped(ctx)
 	}
 	defer target.Disconnect(client)
 	seen := doctor.Cluster{Commands: live.NewCommandRunner(client), Kind: greeting.Kind(),
@@ -115,7 +116,7 @@ func stopped(ctx context.Context) error {
 	return nil
 }
 
-func (o *doctorFlags) mockSymptoms(ctx context.Context, env environment, lines []doctor.Line) ([]doctor.Line, error) {
+func (o *doctorFlags) diagnoseMock(ctx context.Context, env environment, lines []doctor.Line) ([]doctor.Line, error) {
 	lines = append(lines, doctor.Settings([]doctor.Setting{
 		{Name: "cluster", Value: "the embedded mock, as no address was given"},
 	})...)
@@ -128,8 +129,8 @@ func (o *doctorFlags) mockSymptoms(ctx context.Context, env environment, lines [
 	return append(lines, seen.Lines(ctx)...), stopped(ctx)
 }
 
-// decisions grades what a connection string came to.
-func decisions(sources []target.Source) (list []doctor.Setting) {
+// gradedSettings grades what a connection string came to.
+func gradedSettings(sources []target.Source) (list []doctor.Setting) {
 	for _, s := range sources {
 		one := doctor.Setting{Name: s.Name, Value: s.Value, Source: s.From}
 		insecure := s.Name == "tlsAllowInvalidCertificates" || s.Name == "tlsAllowInvalidHostnames" || s.Name == "tlsInsecure"
@@ -145,8 +146,8 @@ func decisions(sources []target.Source) (list []doctor.Setting) {
 	return list
 }
 
-// noWay says that there is no connection, and what may help.
-func noWay(err error, remedy string) doctor.Line {
+// connectionFailed reports that connecting failed, and what may help.
+func connectionFailed(err error, remedy string) doctor.Line {
 	const authenticationFailed = 18
 	var refused target.ConnectionError
 	var timeout timeoutError

@@ -18,8 +18,8 @@ type drainFlags struct {
 }
 
 func (o *drainFlags) groups() []cmdline.Group {
-	return o.groupsWith("ID of the plan", func(f *pflag.FlagSet) {
-		f.StringVar(&o.shard, "shard", "", "`ID` empty this one")
+	return o.groupsWith("PLAN_ID", func(f *pflag.FlagSet) {
+		f.StringVar(&o.shard, "shard", "", "`ID` shard to empty")
 		f.BoolVar(&o.remove, "remove", false, "mark it as draining, and remove it when it is empty")
 		f.BoolVar(&o.movePrimaries, "move-primaries", false,
 			"move the databases whose primary it is, and its unsharded collections")

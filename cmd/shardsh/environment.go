@@ -15,39 +15,48 @@ import (
 // environment is what the program knows of the world around it, so that tests
 // can run it whole.
 type environment struct {
-	args           []string
-	command        string // the subcommand, with a space before it; "" for the shell
-	stdin          io.Reader
-	stdout, stderr io.Writer
-	getenv         func(string) (string, bool)
-	// releaseInterrupt leaves Ctrl-C to the REPL; nil where there is none.
-	releaseInterrupt func()
-	// exit ends the process on the spot, for what can't be stopped otherwise; nil
-	// where nothing may.
-	exit func(code int)
+	args    []string
+	command string // the verb, with a space before it; "" for the shell
+	getenv  func(string) (string, bool)
+	streams
+	process
 	// stdinIsScript keeps questions from being answered by the script.
 	stdinIsScript bool
-	// openTerminal opens the process's own terminal, whatever its input and output
-	// are; nil for that of the system.
-	openTerminal func() (io.ReadWriteCloser, error)
-	// transcript keeps what is sent; nil where nobody wants that.
+	// transcript records what is sent; nil without --transcript.
 	transcript *transcript.Writer
 }
 
-// name is what the user calls what runs.
-func (env environment) name() string { return strings.TrimSpace(cmp.Or(env.command, "shardsh")) }
+// process is what a run may do with the process that it is in.
+type process struct {
+	// releaseInterrupt leaves Ctrl-C to the REPL; nil where there is none.
+	releaseInterrupt func()
+	// exit ends the process at once, for what can't be stopped otherwise; nil
+	// where nothing may.
+	exit func(code int)
+	// openTerminal opens the process's own terminal, whatever its input and output
+	// are; nil for that of the system.
+	openTerminal func() (io.ReadWriteCloser, error)
+}
 
-// What the program itself tells people goes through these writers: names and
-// messages of a cluster stay text there, whatever a terminal would make of them.
+// streams are the input and outputs. What the program itself tells people goes
+// through out and errOut: names and messages of a cluster stay text there, whatever
+// a terminal would make of them.
+type streams struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+}
 
 // out is for what was asked for.
-func (env environment) out() io.Writer { return plaintext.NewWriter(env.stdout) }
+func (s streams) out() io.Writer { return plaintext.NewWriter(s.stdout) }
 
 // errOut is for notices and errors.
-func (env environment) errOut() io.Writer { return plaintext.NewWriter(env.stderr) }
+func (s streams) errOut() io.Writer { return plaintext.NewWriter(s.stderr) }
 
 // jsonOut is for JSON, which means the same with its characters escaped.
-func (env environment) jsonOut() io.Writer { return plaintext.NewJSONWriter(env.stdout) }
+func (s streams) jsonOut() io.Writer { return plaintext.NewJSONWriter(s.stdout) }
+
+// name is what the user calls what runs.
+func (env environment) name() string { return strings.TrimSpace(cmp.Or(env.command, "shardsh")) }
 
 // visible returns an error's text, which the shell may have coloured.
 func (env environment) visible(text string) string {
@@ -63,14 +72,14 @@ func isTerminal(r any) bool {
 }
 
 // columns returns the width of the terminal; 0 where there is none.
-func (env environment) columns() int {
-	columns, _ := env.screen()
+func (s streams) columns() int {
+	columns, _ := s.screen()
 	return columns
 }
 
 // screen returns the size of the terminal; zero where there is none.
-func (env environment) screen() (columns, rows int) {
-	f, ok := env.stdout.(*os.File)
+func (s streams) screen() (columns, rows int) {
+	f, ok := s.stdout.(*os.File)
 	if !ok {
 		return 0, 0
 	}
@@ -88,7 +97,3 @@ func (env environment) color() bool {
 	terminal, _ := env.getenv("TERM")
 	return isTerminal(env.stdout) && noColor == "" && terminal != "dumb"
 }
-
-func (env environment) told() io.Writer     { return env.out() }
-func (env environment) warned() io.Writer   { return env.errOut() }
-func (env environment) toldJSON() io.Writer { return env.jsonOut() }

@@ -11,7 +11,7 @@ import (
 	"shardsh/cmd/shardsh/cmdline"
 )
 
-// Exit codes. The README tells users of them.
+// Exit codes, as documented in the README.
 const (
 	exitOK       = 0
 	exitFailure  = 1   // a script failed, or the cluster can't be asked
@@ -31,7 +31,7 @@ type findingsError struct{}
 
 func (e findingsError) Error() string { return "there are findings" }
 
-// pluginError is the state of a service as a plugin of Nagios tells it.
+// pluginError is the state of a service as a plugin of Nagios reports it.
 type pluginError struct{ state int }
 
 func (e pluginError) Error() string { return fmt.Sprintf("state %d", e.state) }

@@ -29,7 +29,7 @@ func (o *forecastFlags) groups() []cmdline.Group {
 	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
 		f.Var(&o.goal, "goal", "`balance|drain=SHARD|zones|defragment` goal to forecast")
 		f.StringArrayVar(&o.namespaces, "ns", nil, "`DB.COLLECTION` only this collection; repeat to add")
-		f.StringVar(&o.zone, "time-zone", "", "`NAME` time zone of the config servers, such as Europe/Berlin (default: by their logs)")
+		zoneFlag(f, &o.zone)
 		f.Uint64Var(&o.seed, "seed", 0, "`N` random seed for what is not known")
 		o.flags(f, "text", "json")
 	})}
@@ -53,6 +53,11 @@ func (o *forecastFlags) complete(env environment, words []string) error {
 	return o.checkFormat("text", "json")
 }
 
+func zoneFlag(f *pflag.FlagSet, zone *string) {
+	f.StringVar(zone, "time-zone", "",
+		"`NAME` time zone of the config servers, such as Europe/Berlin (default: by their logs)")
+}
+
 // location returns the time zone with a name, nil for no name.
 func location(zone string) (*time.Location, error) {
 	if zone == "" {
@@ -69,7 +74,7 @@ func location(zone string) (*time.Location, error) {
 func (o *forecastFlags) run(ctx context.Context, env environment) error {
 	return o.about(ctx, env, live.ReaderOptions{}, func(s *catalog.Snapshot) error {
 		o.options.Watch = o.progress.watch
-		f, err := collecting(seldom, func() (forecast.Forecast, error) { return forecast.Of(s, o.options) })
+		f, err := withGC(rareGC, func() (forecast.Forecast, error) { return forecast.Of(s, o.options) })
 		o.progress.end()
 		if err != nil {
 			return suggesting(err)

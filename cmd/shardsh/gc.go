@@ -9,27 +9,27 @@ import (
 
 // Percentages of the garbage collector: by how much memory may grow until it runs.
 const (
-	often  = 50  // for what takes much memory by itself, as planning a large cluster does
-	seldom = 400 // for what makes much that is soon forgotten, and needs little at a time
-	usual  = 100 // Go's own
+	frequentGC = 50  // for what takes much memory by itself, as planning a large cluster does
+	rareGC     = 400 // for what makes much that is soon forgotten, and needs little at a time
+	defaultGC  = 100 // Go's own
 )
 
-// collecting has work done with a percentage of the garbage collector.
-func collecting[T any](percent int, work func() (T, error)) (T, error) {
+// withGC runs work with a percentage of the garbage collector.
+func withGC[T any](percent int, work func() (T, error)) (T, error) {
 	defer debug.SetGCPercent(debug.SetGCPercent(percent))
 	return work()
 }
 
-// roomForGarbage is what may be forgotten in a shell, in bytes, before it is looked
+// garbageAllowance is what may be forgotten in a shell, in bytes, before it is looked
 // for: little beside the process, much beside what most scripts hold.
-const roomForGarbage = 48 << 20
+const garbageAllowance = 48 << 20
 
-// collectingForScripts has the garbage collector run seldom as long as the memory in
-// use is small, and as usual when it is not. It looks after each collection.
-func collectingForScripts() (stop func()) {
+// tuneGCForScripts has the garbage collector run rarely as long as the memory in use is
+// small, and with the default when it is not. It looks after each collection.
+func tuneGCForScripts() (stop func()) {
 	var stopped atomic.Bool
-	before := debug.SetGCPercent(seldom)
-	now := seldom
+	before := debug.SetGCPercent(rareGC)
+	now := rareGC
 	var again func()
 	look := func(struct{}) {
 		if stopped.Load() {
@@ -54,5 +54,5 @@ func collectingForScripts() (stop func()) {
 // percentFor returns the percentage that leaves room for garbage beside so much
 // memory in use.
 func percentFor(live uint64) int {
-	return int(min(max(roomForGarbage*100/max(live, 1), usual), seldom))
+	return int(min(max(garbageAllowance*100/max(live, 1), defaultGC), rareGC))
 }

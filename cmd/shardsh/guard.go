@@ -25,8 +25,8 @@ func guard(readOnly bool) bindings.Guard {
 	})
 }
 
-// tellChange says what a dry run does not send.
-func tellChange(env environment, json bool, database string, command bson.Raw) {
+// printChange says what a dry run does not send.
+func printChange(env environment, json bool, database string, command bson.Raw) {
 	fmt.Fprintf(changesOut(env, json), "would send to %s\n", secret.Redact(changes.Line(database, command)))
 }
 

@@ -25,8 +25,8 @@ const endless = `Array.prototype.some.call({get length() { return print("begun")
 // says so, and has the exit code of what did.
 func TestScriptThatCantBeStopped(t *testing.T) {
 	if args := os.Getenv(argsOfChild); args != "" {
-		env := environment{args: strings.Split(args, "\x1f"), stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
-			getenv: os.LookupEnv, exit: os.Exit}
+		env := environment{args: strings.Split(args, "\x1f"), streams: streams{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr},
+			getenv: os.LookupEnv, process: process{exit: os.Exit}}
 		os.Exit(env.main())
 	}
 	for name, tt := range map[string]struct {

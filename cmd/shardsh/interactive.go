@@ -39,7 +39,7 @@ func runREPL(ctx context.Context, env environment, o *shellFlags, conn *connecti
 	if err := shell.Attach(console); err != nil {
 		notice(env.stderr, o.quiet, "Settings could not be loaded: %s", err)
 	}
-	kept, err := history.Open(lasting(env, historyPath), func() history.Rules {
+	kept, err := history.Open(sessionFile(env, historyPath), func() history.Rules {
 		length, redact := shell.HistoryRules()
 		return history.Rules{Limit: length, Redact: history.RedactNamed(redact)}
 	})
@@ -85,12 +85,12 @@ func settingsFile(env environment, o *shellFlags) string {
 	if o.sandbox {
 		return ""
 	}
-	return lasting(env, settingsPath)
+	return sessionFile(env, settingsPath)
 }
 
-// lasting returns the place of a file that lasts between sessions. What a program
-// types into a pipe is no session of the user's, and leaves nothing behind.
-func lasting(env environment, path func(lookupEnv func(string) (string, bool), home string) string) string {
+// sessionFile returns the place of a file that lasts between sessions. What a program
+// types into a pipe is not a session of the user's, and leaves nothing behind.
+func sessionFile(env environment, path func(lookupEnv func(string) (string, bool), home string) string) string {
 	if !isTerminal(env.stdin) {
 		return ""
 	}

@@ -60,7 +60,7 @@ func TestRun(t *testing.T) {
 		"help":              {[]string{"--help"}, exitOK, "shardsh run NAME [address]", ""},
 		"an unknown name":   {[]string{"dran"}, exitUsage, "", "did you mean drain?"},
 		"a module":          {[]string{"cli"}, exitUsage, "", `no script "cli"`},
-		"no file":           {[]string{"./none.js"}, exitFailure, "", "no script ./none.js"},
+		"no file":           {[]string{"./none.js"}, exitFailure, "", "no such script: ./none.js"},
 		"a name with .js":   {[]string{"status.js", "--quiet"}, exitOK, "no sharded collections", ""},
 		"a loaded name":     {[]string{"shardsh:status", "--quiet"}, exitOK, "no sharded collections", ""},
 		"a path":            {[]string{mine, "--quiet", "--b", "a"}, exitOK, "--b,a\n", ""},

@@ -244,7 +244,7 @@ func TestLoggingIn(t *testing.T) {
 		{"asked for", odd + "\n", "", []string{address, "-u", "joe", "-p"}, 0, "joe\n", "Enter password: \n"},
 		{"asked for, as none was given", odd, "", []string{address, "-u", "joe"}, 0, "joe\n", "Enter password: \n"},
 		{"the end of input is no password", "", "", []string{address, "-u", "joe", "-p"}, 2, "",
-			"no password was given; use --passwordFile"},
+			"no password was given: use --passwordFile"},
 		{"the database that knows the user", "", odd, []string{address + "/shop", "-u", "joe", "--authenticationDatabase",
 			"admin"}, 0, "joe\n", ""},
 		{"another database", "", odd, []string{address + "/shop", "-u", "joe"}, 1, "",

@@ -22,12 +22,10 @@ func main() {
 		args = append(args, strings.Clone(arg)) // secret.Hide overwrites the originals
 	}
 	env := environment{
-		args:   args,
-		stdin:  os.Stdin,
-		stdout: os.Stdout,
-		stderr: os.Stderr,
-		getenv: takePassword(),
-		exit:   os.Exit,
+		args:    args,
+		streams: streams{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr},
+		getenv:  takePassword(),
+		process: process{exit: os.Exit},
 	}
 	script.LimitMatching(script.MatchingTime)
 	os.Exit(env.main())

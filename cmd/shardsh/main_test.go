@@ -20,7 +20,7 @@ func (p program) run(t *testing.T) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
 	env := environment{
-		args: p.args, stdin: strings.NewReader(p.stdin), stdout: &out, stderr: &errs,
+		args: p.args, streams: streams{stdin: strings.NewReader(p.stdin), stdout: &out, stderr: &errs},
 		getenv: func(name string) (string, bool) { v, ok := p.env[name]; return v, ok },
 	}
 	code = env.run(context.Background())

@@ -12,7 +12,7 @@ func TestMap(t *testing.T) {
 	code, stdout, stderr := runProgram(t, "", args...)
 	// Alpha's two chunks have 2 GiB each and share what is left beside beta's cell.
 	want := `shop.orders
-  4.00 GiB in 3 chunks on 2 shards
+  4 GiB in 3 chunks on 2 shards
   widths: bytes, each shard's spread evenly over its chunks
 
 ` + strings.Repeat(" ", 40) + `E

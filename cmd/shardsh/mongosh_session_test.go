@@ -121,9 +121,9 @@ func answersOfShardsh(t *testing.T, inputs []typed, args ...string) []string {
 	t.Helper()
 	var out bytes.Buffer
 	env := environment{
-		args:  append([]string{"--quiet", "--interactive"}, args...),
-		stdin: strings.NewReader(heredoc(inputs)), stdout: &out, stderr: &out,
-		getenv: func(name string) (string, bool) { return "", name == "SHARDSH_HISTORY" },
+		args:    append([]string{"--quiet", "--interactive"}, args...),
+		streams: streams{stdin: strings.NewReader(heredoc(inputs)), stdout: &out, stderr: &out},
+		getenv:  func(name string) (string, bool) { return "", name == "SHARDSH_HISTORY" },
 	}
 	if code := env.run(t.Context()); code != exitOK {
 		t.Fatalf("shardsh: exit code %d\n%s", code, out.String())

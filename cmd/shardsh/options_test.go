@@ -103,7 +103,7 @@ func TestTimeoutOfASilentPipe(t *testing.T) {
 	})
 	var errs strings.Builder
 	env := environment{
-		args: []string{"--nodb", "--timeout", "20ms"}, stdin: reader, stdout: &strings.Builder{}, stderr: &errs,
+		args: []string{"--nodb", "--timeout", "20ms"}, streams: streams{stdin: reader, stdout: &strings.Builder{}, stderr: &errs},
 		getenv: func(string) (string, bool) { return "", false },
 	}
 	if code := env.run(t.Context()); code != exitFailure || !strings.Contains(errs.String(), "--timeout 20ms") {

@@ -73,7 +73,7 @@ func (o *planFlags) complete(env environment, words []string) error {
 func (o *planFlags) run(ctx context.Context, env environment) error {
 	return o.about(ctx, env, live.ReaderOptions{}, func(s *catalog.Snapshot) error {
 		o.options.Watch = o.progress.watch
-		p, err := collecting(often, func() (*plan.Plan, error) { return plan.Make(s, o.options) })
+		p, err := withGC(frequentGC, func() (*plan.Plan, error) { return plan.Make(s, o.options) })
 		o.progress.end()
 		if err != nil {
 			return err

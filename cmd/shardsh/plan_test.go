@@ -49,7 +49,7 @@ func TestPlan(t *testing.T) {
 		"drain": {[]string{"--mock=" + topology, "--goal", "drain=beta"}, []string{"no step leads to the goal (drain beta",
 			"no shard can receive chunks of zone EU", "(noRecipient)"}},
 		"zones":            {[]string{"--mock=" + topology, "--goal", "zones"}, []string{"nothing to do (zones, all collections).\n"}},
-		"consolidate":      {[]string{"--mock=" + many, "--goal", "consolidate"}, []string{"1 merge in 1 round, 0 bytes"}},
+		"consolidate":      {[]string{"--mock=" + many, "--goal", "consolidate"}, []string{"1 merge in 1 round, 0 B"}},
 		"the first steps":  {[]string{"--mock=" + many}, []string{"Steps\n", "     50    50  move", "… 214 more"}},
 		"some":             {[]string{"--mock=" + many, "--ns", "shop.*", "--max-bytes", "1GiB"}, []string{"balance, shop.*", "16 moves"}},
 		"an empty cluster": {[]string{"--mock"}, []string{"nothing to do (balance, all collections).\n"}},

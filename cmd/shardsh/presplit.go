@@ -21,13 +21,13 @@ type presplitFlags struct {
 }
 
 func (o *presplitFlags) groups() []cmdline.Group {
-	return o.groupsWith("ID of the plan", func(f *pflag.FlagSet) {
-		f.StringVar(&o.cuts.Namespace, "ns", "", "`DB.COLLECTION` cut this one")
-		f.IntVar(&o.cuts.Chunks, "chunks", 0, "`N` cut all hashes into so many even parts")
-		f.IntVar(&o.cuts.PerShard, "per-shard", 0, "`N` the same, so many for each shard")
+	return o.groupsWith("PLAN_ID", func(f *pflag.FlagSet) {
+		f.StringVar(&o.cuts.Namespace, "ns", "", "`DB.COLLECTION` collection to split")
+		f.IntVar(&o.cuts.Chunks, "chunks", 0, "`N` split the range of hashes into N equal chunks")
+		f.IntVar(&o.cuts.PerShard, "per-shard", 0, "`N` the same, with N chunks for each shard")
 		f.StringVar(&o.points, "points", "",
-			"`FILE` cut at these keys: documents of extended JSON, a line each; - is standard input")
-		f.IntVar(&o.cuts.FromSample, "from-sample", 0, "`N` cut into so many chunks by a sample of the documents")
+			"`FILE` split at these keys: extended JSON, a document a line; - is standard input")
+		f.IntVar(&o.cuts.FromSample, "from-sample", 0, "`N` split into N chunks by a sample of the documents")
 	})
 }
 

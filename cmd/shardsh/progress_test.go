@@ -42,8 +42,9 @@ func TestInterruptedComputing(t *testing.T) {
 			}
 			var out, errs bytes.Buffer
 			env := environment{
-				args: append(append(args, "--from", file), tt.more...), stdin: strings.NewReader(""), stdout: &out, stderr: &errs,
-				getenv: func(string) (string, bool) { return "", false },
+				args:    append(append(args, "--from", file), tt.more...),
+				streams: streams{stdin: strings.NewReader(""), stdout: &out, stderr: &errs},
+				getenv:  func(string) (string, bool) { return "", false },
 			}
 			ctx, cancel := tt.ctx()
 			code := env.run(ctx)

@@ -45,7 +45,7 @@ func rehearse(
 	json := o.wantsJSON()
 	env.stdout, env.stderr = screen.Writer(env.stdout), screen.Writer(env.stderr)
 	r.options = rehearsal.Options{
-		Tell:  func(database string, command bson.Raw) { tellChange(env, json, database, command) },
+		Tell:  func(database string, command bson.Raw) { printChange(env, json, database, command) },
 		Note:  func(text string) { notice(env.stderr, o.quiet, "%s", plaintext.VisibleLine(text)) },
 		Clock: conn.clock, Seed: o.seed.N,
 	}

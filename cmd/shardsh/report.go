@@ -56,7 +56,7 @@ func (o *reportFlags) run(ctx context.Context, env environment) error {
 
 func (o *reportFlags) report(env environment, s *catalog.Snapshot) (err error) {
 	if o.redact {
-		if s, err = anonymous.Snapshot(s, unpredictable()); err != nil {
+		if s, err = anonymous.Snapshot(s, randomSource()); err != nil {
 			return fmt.Errorf("--redact: %w", err)
 		}
 	}

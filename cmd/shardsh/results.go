@@ -16,7 +16,9 @@ import (
 )
 
 // printResult shows a result as the shell does, or as extended JSON.
-func printResult(ctx context.Context, env environment, o *shellFlags, shell *bindings.Shell, result script.Result) error {
+func printResult(
+	ctx context.Context, env environment, o *shellFlags, shell *bindings.Shell, result script.Result,
+) error {
 	if o.wantsJSON() {
 		return shell.WriteJSON(ctx, env.stdout, result, bindings.JSONStyle{Canonical: o.json == "canonical", Lines: o.jsonl,
 			Limit: o.limit})

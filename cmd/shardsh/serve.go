@@ -50,7 +50,8 @@ func (o *serveFlags) groups() []cmdline.Group {
 			f.StringVar(&o.tlsCert, "tls-cert", "", "`FILE` require TLS: the certificate, as PEM")
 			f.StringVar(&o.tlsKey, "tls-key", "", "`FILE` its private key, as PEM, if it is in another file")
 			f.IntVar(&o.maxConnections, "max-connections", 1000, "`N` limit of open connections on a port (1000)")
-			f.DurationVar(&o.idleCursors, "idle-cursor-timeout", 10*time.Minute, "`TIME` close idle cursors after this time (10m)")
+			f.DurationVar(&o.idleCursors, "idle-cursor-timeout", 10*time.Minute,
+				"`TIME` close idle cursors after this time (10m)")
 			f.DurationVar(&o.grace, "grace", 5*time.Second, "`TIME` how long commands may run on when the server stops (5s)")
 			f.BoolVar(&o.untilEOF, "until-eof", false, "stop when the parent closes stdin")
 			f.StringVar(&o.logLevel, "log-level", "info", "`debug|info|warn|error` what to log (info)")

@@ -138,7 +138,8 @@ func (o *serveFlags) newCluster(topology *mock.Topology, logger *slog.Logger) (*
 		return nil, err
 	}
 	cfg := mock.Config{
-		Topology: topology, Pace: pace, RealTime: o.mockTime == "" || o.mockTime == "real", Version: o.serverVersion.Release, Seed: o.seed.N,
+		Topology: topology, Pace: pace, RealTime: o.mockTime == "" || o.mockTime == "real",
+		Version: o.serverVersion.Release, Seed: o.seed.N,
 		Logger: logger, Parameters: map[string]any{},
 		DBPath: o.dbpath,
 	}

@@ -66,8 +66,9 @@ func startServe(t *testing.T, args ...string) *servedProgram {
 	out, in := io.Pipe()
 	p := &servedProgram{t: t, cancel: cancel, code: make(chan int, 1), log: &lockedBuffer{}}
 	env := environment{
-		args: append([]string{"serve", "--port", "0"}, args...), stdin: strings.NewReader(""), stdout: in, stderr: p.log,
-		getenv: func(string) (string, bool) { return "", false },
+		args:    append([]string{"serve", "--port", "0"}, args...),
+		streams: streams{stdin: strings.NewReader(""), stdout: in, stderr: p.log},
+		getenv:  func(string) (string, bool) { return "", false },
 	}
 	go func() {
 		code := env.run(ctx)

@@ -61,7 +61,7 @@ func runShell(ctx context.Context, env environment) error {
 	return reportError(ctx, env, o, runScripts(ctx, env, o))
 }
 
-// finish tells about an error, once, and returns the exit code.
+// finish prints an error, once, and returns the exit code.
 func finish(ctx context.Context, env environment, err error) int {
 	code := exitCode(ctx, err)
 	var usage usageError
@@ -112,23 +112,24 @@ func runScripts(ctx context.Context, env environment, o *shellFlags) error {
 	}
 	bounded, cancel := o.bounded(ctx)
 	defer cancel()
-	defer collectingForScripts()()
+	defer tuneGCForScripts()()
 	may, asking, err := confirmation(env, o.confirm)
 	if err != nil {
 		return err
 	}
 	o.rehearses = o.dryRun && !o.readOnly
 	conn, err := connect(bounded, env, &o.clusterFlags, session{
-		interactive: interactive, quiet: !o.wantsNotices(interactive), mode: o.mode(), rehearses: o.rehearses, rules: o.rules(),
+		interactive: interactive, quiet: !o.wantsNotices(interactive), mode: o.mode(),
+		rehearses: o.rehearses, rules: o.rules(),
 	})
 	if err != nil {
-		return because(bounded, err)
+		return orTimeout(bounded, err)
 	}
 	defer conn.close()
 	screen := new(repl.Screen)
 	rehearsing, err := rehearse(bounded, env, o, conn, screen, interactive)
 	if err != nil {
-		return because(bounded, err)
+		return orTimeout(bounded, err)
 	}
 	defer rehearsing.close()
 	env.transcript = conn.transcript
@@ -142,8 +143,8 @@ func runScripts(ctx context.Context, env environment, o *shellFlags) error {
 		notice(env.stderr, !o.wantsNotices(interactive), "Connected to %s", conn.address)
 	}
 	if conn.member != "" {
-		notice(env.stderr, o.quiet, "Warning: this is %s, not a mongos: it has only its own part of the data, with orphans, and "+
-			"the helpers of sh need a mongos.", conn.member)
+		notice(env.stderr, o.quiet, "Warning: this is %s, not a mongos: it has only its own part of the data, with orphans, "+
+			"and the helpers of sh need a mongos.", conn.member)
 	}
 	shell, err := bindings.New(bindings.Config{
 		Client: conn.client, Address: conn.address, Database: conn.database, Deployment: conn.deployment,
@@ -184,8 +185,8 @@ func runScripts(ctx context.Context, env environment, o *shellFlags) error {
 	return err
 }
 
-// because names what stopped a run instead of what it was doing then.
-func because(ctx context.Context, err error) error {
+// orTimeout names what stopped a run instead of what it was doing then.
+func orTimeout(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -211,7 +212,7 @@ func runAll(ctx context.Context, env environment, o *shellFlags, shell *bindings
 			err = printResult(ctx, env, o, shell, result)
 		}
 	}
-	return because(ctx, err)
+	return orTimeout(ctx, err)
 }
 
 func runEvals(ctx context.Context, env environment, o *shellFlags, shell *bindings.Shell, interactive bool) error {

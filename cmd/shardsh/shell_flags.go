@@ -128,14 +128,15 @@ func (o *shellFlags) check() error {
 	if err := o.clusterFlags.check(); err != nil {
 		return err
 	}
-	if err := obey(
+	if err := firstBroken(
 		rule{o.wantsJSON() && !o.scripted(), "--json and --jsonl need --eval or a script"},
 		rule{o.wantsJSON() && slices.Contains(o.files, "-"),
 			"--json and --jsonl need a script in a file, not on standard input"},
 		rule{o.wantsJSON() && (o.shell || o.interactive), "--json or --jsonl, and a shell exclude each other"},
 		rule{!o.sandbox && len(o.allow.Read)+len(o.allow.Env)+len(o.allow.Net) > 0,
 			"--allow-read, --allow-env and --allow-net are for --sandbox only; everything is allowed without it"},
-		rule{o.confirm && (o.readOnly || o.dryRun), "--confirm, and --read-only or --dry-run exclude each other: these send no change"},
+		rule{o.confirm && (o.readOnly || o.dryRun),
+			"--confirm, and --read-only or --dry-run exclude each other: these send no change"},
 		rule{o.timeout < 0, "--timeout takes a time above 0"},
 	); err != nil {
 		return err

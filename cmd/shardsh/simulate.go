@@ -38,7 +38,7 @@ func (o *simulateFlags) groups() []cmdline.Group {
 			"`CHANGE;CHANGE…` compare with these changes; repeat to add")
 		f.StringVar(&o.model, "model", "", "`measured|even|skewed[=SPREAD]` how large chunks are")
 		f.Uint64Var(&o.seed, "seed", 0, "`N` random seed, as of a mock; without it ties go by catalog order")
-		f.StringVar(&o.zone, "time-zone", "", "`NAME` time zone of the config servers, such as Europe/Berlin (default: by their logs)")
+		zoneFlag(f, &o.zone)
 		f.BoolVar(&o.all, "all", false, "print all shards and links")
 		o.flags(f, "text", "json")
 	})}

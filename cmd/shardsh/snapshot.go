@@ -55,7 +55,7 @@ func (o *snapshotFlags) run(ctx context.Context, env environment) error {
 
 func (o *snapshotFlags) save(env environment, s *catalog.Snapshot) (err error) {
 	if o.redact {
-		if s, err = anonymous.Snapshot(s, unpredictable()); err != nil {
+		if s, err = anonymous.Snapshot(s, randomSource()); err != nil {
 			return fmt.Errorf("--redact: %w", err)
 		}
 	}
@@ -73,8 +73,8 @@ func (o *snapshotFlags) save(env environment, s *catalog.Snapshot) (err error) {
 	return nil
 }
 
-// unpredictable returns a source of random numbers that nobody can repeat.
-func unpredictable() *rand.Rand {
+// randomSource returns a source of random numbers that nobody can repeat.
+func randomSource() *rand.Rand {
 	var seed [32]byte
 	_, _ = cryptorand.Read(seed[:]) // never fails
 	return rand.New(rand.NewChaCha8(seed))

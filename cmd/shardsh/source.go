@@ -26,7 +26,8 @@ type sourceFlags struct {
 
 // flags adds the options of a source to those of a verb.
 func (o *sourceFlags) flags(f *pflag.FlagSet) {
-	f.StringVar(&o.from, "from", "", "`FILE` read a file of shardsh snapshot, or a mongodump of config, instead of a cluster")
+	f.StringVar(&o.from, "from", "",
+		"`FILE` read a file of shardsh snapshot, or a mongodump of config, instead of a cluster")
 	o.runFlags.flags(f)
 }
 
@@ -87,23 +88,23 @@ func (o *sourceFlags) read(ctx context.Context, env environment, r live.ReaderOp
 	if o.from != "" {
 		s, err := metadata.Open(o.from)
 		if err == nil {
-			env.tellGaps(s)
+			printGaps(env, s)
 		}
 		return s, err
 	}
 	conn, err := o.connect(ctx, env)
 	if err != nil {
-		return nil, because(ctx, err)
+		return nil, orTimeout(ctx, err)
 	}
 	defer conn.close()
 	r.Source = conn.source(o.usesMock())
 	began := time.Now()
 	s, err := live.NewReader(conn.client, r).Read(ctx)
 	if err != nil {
-		return nil, because(ctx, err)
+		return nil, orTimeout(ctx, err)
 	}
 	notice(env.stderr, o.quiet, "Read %s in %s.", conn.address, time.Since(began).Round(time.Millisecond))
-	env.tellGaps(s)
+	printGaps(env, s)
 	return s, nil
 }
 
@@ -115,8 +116,8 @@ func (c *connection) source(isMock bool) catalog.Source {
 	return catalog.Source{Kind: catalog.SourceLive, Name: c.address}
 }
 
-// tellGaps says what could not be read, which is no reason to stop.
-func (env environment) tellGaps(s *catalog.Snapshot) {
+// printGaps says what could not be read, which is no reason to stop.
+func printGaps(env environment, s *catalog.Snapshot) {
 	for _, gap := range s.Parts().Source.Gaps {
 		what := gap.What
 		for _, of := range []string{gap.Namespace, string(gap.Shard)} {

@@ -21,7 +21,7 @@ func openTranscript(env environment, path, mode string) (*transcript.Writer, err
 	return w, nil
 }
 
-// closeTranscript says so if something of it was not written: the run itself is not
+// closeTranscript reports what of it was not written: the run itself is not
 // undone by that.
 func closeTranscript(env environment, w *transcript.Writer) {
 	if w == nil {

@@ -121,7 +121,7 @@ func (v verb) execute(ctx context.Context, env environment) error {
 		}
 	}
 	usage := v.usage(c, ask)
-	words, err := env.parseWords(usage.Groups)
+	words, err := parseWords(env, usage.Groups)
 	switch {
 	case err == nil && ask.asked():
 		return ask.print(env.stdout, usage)
@@ -142,7 +142,7 @@ func (v verb) execute(ctx context.Context, env environment) error {
 
 // parseWords reads a command line, and returns the words of it that are no
 // options.
-func (env environment) parseWords(groups []cmdline.Group) ([]string, error) {
+func parseWords(env environment, groups []cmdline.Group) ([]string, error) {
 	positional, rest, warnings, err := cmdline.Parse(groups, env.args)
 	for _, w := range warnings {
 		fmt.Fprintln(env.errOut(), w)
@@ -182,14 +182,6 @@ func (o *helpFlags) print(to io.Writer, c cmdline.Command) error {
 	}
 	_, err := io.WriteString(to, text)
 	return err
-}
-
-// noWords refuses words that are no options, for a verb that has none.
-func noWords(words []string, format string) error {
-	if len(words) == 0 {
-		return nil
-	}
-	return usagef(format, words[0])
 }
 
 // verbUsage is the help of each verb.

@@ -78,7 +78,7 @@ func (o *watchFlags) watch(ctx context.Context, env environment) error {
 		defer func() { _ = terminal.Close() }() // there is nobody left to tell
 		c.Screen = terminal
 	}
-	return because(ctx, watch.Run(ctx, c))
+	return orTimeout(ctx, watch.Run(ctx, c))
 }
 
 // reader returns what reads the cluster again and again.
@@ -93,7 +93,7 @@ func (o *watchFlags) reader(ctx context.Context, env environment) (
 	o.demo = o.usesMock() // a mock without data is nothing to look at
 	conn, err := connect(ctx, env, &o.clusterFlags, session{interactive: true, quiet: o.quietChoice.On})
 	if err != nil {
-		return nil, nil, because(ctx, err)
+		return nil, nil, orTimeout(ctx, err)
 	}
 	source := conn.source(o.usesMock())
 	reader := live.NewReader(conn.client, live.ReaderOptions{

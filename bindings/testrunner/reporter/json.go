@@ -54,8 +54,9 @@ type coverageJSON struct {
 
 // JSON writes what came of tests as one JSON document.
 func JSON(to io.Writer, r testrunner.Report) error {
-	out := report{Passed: r.Counts[testrunner.Passed], Failed: r.Counts[testrunner.Failed], Skipped: r.Counts[testrunner.Skipped],
-		Todo: r.Counts[testrunner.Todo], Stopped: r.Stopped, MS: r.Took.Milliseconds(), Files: []fileJSON{}}
+	out := report{Passed: r.Counts[testrunner.Passed], Failed: r.Counts[testrunner.Failed],
+		Skipped: r.Counts[testrunner.Skipped],
+		Todo:    r.Counts[testrunner.Todo], Stopped: r.Stopped, MS: r.Took.Milliseconds(), Files: []fileJSON{}}
 	for _, f := range r.Files {
 		file := fileJSON{Path: f.Path, MS: f.Took.Milliseconds(), Tests: []testJSON{}}
 		if f.Problem != nil {

@@ -10,8 +10,8 @@ import (
 	"shardsh/bindings/script"
 )
 
-// Progress tells on a terminal what is at hand, in one line that is written again
-// every second. Several goroutines may tell it.
+// Progress shows on a terminal which test runs, in one line that is written again
+// every second. Several goroutines may call it.
 type Progress struct {
 	To  io.Writer
 	Now func() time.Time
@@ -21,7 +21,7 @@ type Progress struct {
 	shown bool
 }
 
-// Doing is for testrunner.Options.
+// Doing is testrunner.Options.OnTest.
 func (p *Progress) Doing(file, test string, faults int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

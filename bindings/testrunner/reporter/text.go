@@ -34,7 +34,8 @@ func (x Text) paint(color, text string) string {
 
 // marks are what stands before a test.
 var marks = map[testrunner.Status]struct{ sign, color string }{
-	testrunner.Passed: {"✓", green}, testrunner.Failed: {"✗", red}, testrunner.Skipped: {"-", dim}, testrunner.Todo: {"…", yellow},
+	testrunner.Passed: {"✓", green}, testrunner.Failed: {"✗", red}, testrunner.Skipped: {"-", dim},
+	testrunner.Todo:   {"…", yellow},
 	testrunner.Listed: {" ", ""},
 }
 
@@ -148,7 +149,8 @@ func (x Text) End(r testrunner.Report) {
 		b.WriteString(fmt.Sprintf("%d skipped, %d todo\n", n, todo))
 	}
 	b.WriteString(x.paint(dim, "in "+spent(r.Took)) + "\n")
-	passed, failed := fmt.Sprintf("%d passed", r.Counts[testrunner.Passed]), fmt.Sprintf("%d failed", r.Counts[testrunner.Failed])
+	passed := fmt.Sprintf("%d passed", r.Counts[testrunner.Passed])
+	failed := fmt.Sprintf("%d failed", r.Counts[testrunner.Failed])
 	if r.Counts[testrunner.Failed] > 0 {
 		failed = x.paint(red, failed)
 	} else {

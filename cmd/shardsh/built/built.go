@@ -34,7 +34,7 @@ func versionOf(info *debug.BuildInfo) string {
 // DriverPath is the module of MongoDB's driver.
 const DriverPath = "go.mongodb.org/mongo-driver/v2"
 
-// About is what "shardsh version --json" tells.
+// About is what "shardsh version --json" prints.
 type About struct {
 	Version  string `json:"version"`
 	Commit   string `json:"commit,omitempty"` // absent when built outside of a checkout

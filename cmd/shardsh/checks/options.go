@@ -1,5 +1,5 @@
-// Package checks is what "shardsh check" takes, as options and policy files, and
-// tells people.
+// Package checks reads the options and policy files of "shardsh check", and prints its
+// reports.
 package checks
 
 import (

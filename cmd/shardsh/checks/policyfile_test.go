@@ -40,7 +40,7 @@ func TestPolicyFile(t *testing.T) {
 		}
 	}
 	want := "critical 1h0m0s {[shop.* crm.people] [*.tmp_*]} [draining resharding]" +
-		" jumbo:true,5,critical versions:false,0,warning orphans:true,100000,warning uneven:true,10GiB,warning" +
+		" jumbo:true,5,critical versions:false,0,warning orphans:true,100000,warning uneven:true,10 GiB,warning" +
 		" collections:true,0,critical"
 	if got != want {
 		t.Errorf("%s\nwant %s", got, want)
@@ -52,22 +52,22 @@ func TestPolicyMistakes(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                     "1: the file is empty",
 		"- 1":                                  "1: expected names with values",
-		"fail_on: info":                        `1: there is no "fail_on" here; did you mean fail-on?`,
-		"\nrules:\n  jumbos: on":               `3: there is no "jumbos" here; did you mean jumbo?`,
+		"fail_on: info":                        `1: unknown name "fail_on"; did you mean fail-on?`,
+		"\nrules:\n  jumbos: on":               `3: unknown name "jumbos"; did you mean jumbo?`,
 		"rules:\n  jumbo: maybe":               `2: the rule jumbo takes on, off, or {max: …, severity: …}, not "maybe"`,
-		"rules:\n  jumbo:\n    limit: 5":       `3: there is no "limit" here`,
-		"rules:\n  jumbo:\n    max: 5%":        `3: jumbo: "5%" is nothing like 100`,
+		"rules:\n  jumbo:\n    limit: 5":       `3: unknown name "limit"`,
+		"rules:\n  jumbo:\n    max: 5%":        `3: jumbo: "5%" is not a value such as 100`,
 		"rules:\n  zones: {max: 5}":            "2: the rule zones has no threshold",
 		"rules:\n  zones: {severity: criticl}": `2: there is no severity "criticl"; did you mean critical?`,
 		"allow: [drain]":                       `1: there is no work to allow "drain"; there are draining, `,
 		"since: never":                         `1: "never" is not a time above 0`,
 		"ns: {a: b}":                           "1: expected a string or a list of strings",
 		"ns: [[a]]":                            "1: expected a string or a list of strings",
-		"ns: a\n\nns: b":                       `3: "ns" is there twice`,
+		"ns: a\n\nns: b":                       `3: "ns" is given twice`,
 		"ns: &x [a]\nexclude: *x":              "2: aliases are not supported",
 		"ns: a\n---\nns: b":                    "2: a policy is one document",
 		"ns: [a\nb: {":                         "",
-		"require-collections: perhaps":         `1: this is on or off, not "perhaps"`,
+		"require-collections: perhaps":         `1: expected on or off, not "perhaps"`,
 		"\tns: a":                              "1: found character that cannot start any token",
 	} {
 		err := LoadPolicy(check.Default(), []byte(text))
@@ -82,7 +82,7 @@ func TestPolicyMistakes(t *testing.T) {
 		}
 	}
 	for path, want := range map[string]string{
-		long: "it is too long", "/nowhere/x": "no such file", bad: "bad.yaml:2: there is no", os.DevNull: "no regular file",
+		long: "it is too long", "/nowhere/x": "no such file", bad: "bad.yaml:2: unknown name", os.DevNull: "no regular file",
 	} {
 		_, err := Options{policyFile: path}.Policy()
 		if usage := new(cmdline.UsageError); !errors.As(err, usage) || !strings.Contains(err.Error(), want) {

@@ -8,7 +8,7 @@ import (
 
 // Sift reads the options that it knows, as Parse does, and leaves all else in its
 // order, for a program that has options of its own; words after -- are left as they
-// are. Each word that is no option goes to take, with what was left before it, which
+// are. Each word that is not an option goes to take, with what was left before it, which
 // reports whether it took the word.
 func Sift(groups []Group, args []string, take func(word string, left []string) (bool, error)) (
 	left, warnings []string, err error,

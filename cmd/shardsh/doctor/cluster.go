@@ -67,8 +67,8 @@ const toRouter = "connect to a mongos; config.mongos lists them"
 func (c Cluster) kind(s *section) {
 	switch {
 	case c.Member != "":
-		s.add(Fail, "mongos", toRouter, "no: this is %s. It has only its own part of the data, with orphans, and the helpers "+
-			"of sh need a mongos", c.Member)
+		s.add(Fail, "mongos", toRouter, "no: this is %s. It has only its own part of the data, with orphans, and "+
+			"the helpers of sh need a mongos", c.Member)
 	case c.Kind == "mongos":
 		s.ok("mongos", "yes")
 	case c.Kind == "":
@@ -80,7 +80,7 @@ func (c Cluster) kind(s *section) {
 
 const (
 	samples = 5
-	// slow is when a session is no joy any more: a command takes that long on the way.
+	// slow is a round trip that makes a session tedious.
 	slow = 200 * time.Millisecond
 	// skewed is when times that are compared, as those of leases and windows are, can
 	// come out wrong.

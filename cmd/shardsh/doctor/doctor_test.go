@@ -35,7 +35,7 @@ func TestMachine(t *testing.T) {
 			Getenv: func(name string) (string, bool) { text, ok := env[name]; return text, ok }}.Lines()
 	}
 	plain := machine(false, nil)
-	want(t, plain, "terminal", OK, "no terminal")
+	want(t, plain, "terminal", OK, "not a terminal")
 	want(t, plain, "locale", Warn, "export LANG=C.UTF-8")
 	want(t, machine(true, map[string]string{"TERM": "xterm", "LANG": "de_DE.UTF-8"}), "terminal", OK,
 		"xterm, 80 columns, 24 rows, with colours")

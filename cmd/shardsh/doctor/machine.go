@@ -120,7 +120,7 @@ type Setting struct {
 	Remedy string
 }
 
-// Settings tells them.
+// Settings lists them.
 func Settings(list []Setting) []Line {
 	s := &section{name: "Settings"}
 	for _, one := range list {

@@ -64,7 +64,7 @@ func (r *roff) command(c cmdline.Command, known []cmdline.Group) {
 	r.paragraphs(c.Text.Intro)
 	var shared []string
 	for _, g := range c.Groups {
-		if slices.ContainsFunc(known, func(k cmdline.Group) bool { return k.Title == g.Title && k.Page == g.Page }) && g.Page != "" {
+		if g.Page != "" && slices.ContainsFunc(known, func(k cmdline.Group) bool { return k.Title == g.Title }) {
 			shared = append(shared, g.Title)
 			continue
 		}

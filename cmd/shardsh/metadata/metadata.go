@@ -116,7 +116,7 @@ func Lacks(s *catalog.Snapshot) (list []string) {
 			}
 		}
 		if silent > 0 {
-			list = append(list, fmt.Sprintf("the sizes of %s are not known on %d shards: chunks there are assumed to be half full",
+			list = append(list, fmt.Sprintf("sizes of %s are not known on %d shards: chunks there are assumed to be half full",
 				c.Namespace, silent))
 		}
 	}

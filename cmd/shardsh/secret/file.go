@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// MaxPassword bytes keep a file that is no password from being read whole.
+	// MaxPassword bytes keep a file that is not a password from being read whole.
 	MaxPassword = 4096
 	// maxKey is more than a key takes with a chain of certificates.
 	maxKey = 1 << 20
@@ -39,7 +39,7 @@ func checkGuarded(path string, mode fs.FileMode) error {
 	return fmt.Errorf("others may read %s (mode %#o): chmod 600 it", path, mode.Perm())
 }
 
-// readBounded reads a file of at most so many bytes, and tells its mode.
+// readBounded reads a file of at most most bytes, and returns its mode.
 func readBounded(path string, most int64) ([]byte, fs.FileMode, error) {
 	f, err := os.Open(path)
 	if err != nil {

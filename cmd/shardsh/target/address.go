@@ -81,7 +81,7 @@ func (s Server) base() (*ConnectionString, error) {
 	return c, nil
 }
 
-// splitAddress takes an address that is no connection string apart: a host
+// splitAddress takes an address that is not a connection string apart: a host
 // with a dot or a port, or else a database.
 func splitAddress(address string) (host, database string, err error) {
 	if strings.Contains(address, "@") { // what is left of it may be a password

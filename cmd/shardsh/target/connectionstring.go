@@ -34,7 +34,7 @@ func IsURI(text string) bool {
 	return strings.HasPrefix(text, scheme) || strings.HasPrefix(text, schemeSRV)
 }
 
-// errCredentials tells nothing of what was written, as it may be a password.
+// errCredentials does not repeat what was written, as it may be a password.
 var errCredentials = errors.New("the user name or password in the connection string holds a character that must be " +
 	"percent-encoded (one of : / ? # [ ] @ %); give them with --username and --password instead, or encode them")
 

@@ -16,8 +16,8 @@ import (
 	"shardsh/cmd/shardsh/secret"
 )
 
-// refusedInWords reports whether a login was refused by an error that only tells of
-// it: the driver's, of a pool of connections that another login has closed.
+// refusedInWords reports whether the text of an error alone says that a login was refused;
+// so does the driver's, of a pool of connections that another login has closed.
 func refusedInWords(err error, refused *driver.Error) bool {
 	_, message, found := strings.Cut(err.Error(), "(AuthenticationFailed) ")
 	if found {

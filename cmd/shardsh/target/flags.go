@@ -23,23 +23,26 @@ func (s *Server) Flags() []cmdline.Group {
 			f.StringVar(&s.authDatabase, "authenticationDatabase", "", "`DB` database in which the user is defined")
 			f.StringVar(&s.authMechanism, "authenticationMechanism", "",
 				"`NAME` "+strings.Join(Mechanisms(), ", "))
-			f.Var(&s.awsToken, "awsIamSessionToken", "`TOKEN` session token of temporary AWS credentials; prompts for it if no value is given")
+			f.Var(&s.awsToken, "awsIamSessionToken",
+				"`TOKEN` session token of temporary AWS credentials; prompts for it if no value is given")
 		}).On("connection", "login"),
 		cmdline.NewGroup("TLS", func(f *pflag.FlagSet) {
 			cmdline.ChoiceVar(f, &s.tls.on, "tls", "use TLS")
 			f.StringVar(&s.tls.caFile, "tlsCAFile", "", "`FILE` CA certificates to trust")
 			f.StringVar(&s.tls.keyFile, "tlsCertificateKeyFile", "", "`FILE` client certificate and private key")
-			f.Var(&s.tls.keyPassword, "tlsCertificateKeyFilePassword", "`PASSWORD` password of that key; prompts for it when needed")
+			f.Var(&s.tls.keyPassword, "tlsCertificateKeyFilePassword",
+				"`PASSWORD` password of that key; prompts for it when needed")
 			f.StringVar(&s.tls.crlFile, "tlsCRLFile", "", "`FILE` certificate revocation list")
 			cmdline.ChoiceVar(f, &s.tls.allowInvalidCertificates, "tlsAllowInvalidCertificates", "don't verify certificates")
 			cmdline.ChoiceVar(f, &s.tls.allowInvalidHostnames, "tlsAllowInvalidHostnames", "don't verify host names")
-			f.StringVar(&s.tls.disabledProtocols, "tlsDisabledProtocols", "", "`LIST` disable these: TLS1_0,TLS1_1,TLS1_2,TLS1_3")
+			f.StringVar(&s.tls.disabledProtocols, "tlsDisabledProtocols", "",
+				"`LIST` disable these: TLS1_0,TLS1_1,TLS1_2,TLS1_3")
 			cmdline.ChoiceVar(f, &s.tls.useSystemCA, "tlsUseSystemCA", "trust the system's CAs, too")
 		}).On("connection", "TLS"),
 		cmdline.NewGroup("Stable API", func(f *pflag.FlagSet) {
 			f.StringVar(&s.APIVersion, "apiVersion", "", "`1` version of the Stable API to request")
 			f.BoolVar(&s.apiStrict, "apiStrict", false, "refuse commands that are not part of it")
 			f.BoolVar(&s.apiDeprecationErrors, "apiDeprecationErrors", false, "refuse commands that it deprecates")
-		}).On("connection", "Stable API"),
+		}).On("connection", ""),
 	}
 }

@@ -14,8 +14,8 @@ import (
 // PasswordVariable holds the password where nobody can be asked.
 const PasswordVariable = "SHARDSH_PASSWORD"
 
-// Shell is what the way to a cluster needs of who goes it.
-type Shell struct {
+// Dialer connects to clusters, with what it needs of the program.
+type Dialer struct {
 	Name   string // as clusters log it
 	Getenv func(name string) (string, bool)
 	// Ask asks for a password. remedy says how to do without being asked.
@@ -26,7 +26,7 @@ type Shell struct {
 
 // FillPassword completes the credentials of a connection string (rules/04-command-line-and-prompt
 // §1.10): from --passwordFile, from the environment, or by asking.
-func (sh Shell) FillPassword(ctx context.Context, s Server, c *ConnectionString) error {
+func (sh Dialer) FillPassword(ctx context.Context, s Server, c *ConnectionString) error {
 	switch {
 	case c.user == nil:
 		return nil
@@ -57,7 +57,7 @@ func wantsPassword(c *ConnectionString) bool {
 
 // keyPassword returns the password of the key file, asked for when the file
 // says that it is encrypted and no password was given.
-func (sh Shell) keyPassword(ctx context.Context, s Server, path string) (string, error) {
+func (sh Dialer) keyPassword(ctx context.Context, s Server, path string) (string, error) {
 	encrypted, err := secret.CheckKeyFile(path)
 	switch {
 	case err != nil:

@@ -90,7 +90,7 @@ func (s Server) Check() error {
 	return s.tls.check()
 }
 
-// portHint says that -p is no port.
+// portHint says that -p is not the port.
 func (s Server) portHint() string {
 	if s.Port == "" && s.Password.Value != "" && validPort(s.Password.Value) {
 		return "; -p is short for --password, not for --port"

@@ -12,7 +12,7 @@ import (
 )
 
 // Settings returns what the driver needs to know.
-func (sh Shell) Settings(ctx context.Context, s Server,
+func (sh Dialer) Settings(ctx context.Context, s Server,
 	c *ConnectionString) (*options.ClientOptions, error) {
 	checks, err := takeTLSChecks(c)
 	if err != nil {
@@ -60,7 +60,7 @@ func (sh Shell) Settings(ctx context.Context, s Server,
 }
 
 // addToken has a login by a temporary key of AWS tell its token.
-func (sh Shell) addToken(ctx context.Context, s Server, login *options.Credential) (err error) {
+func (sh Dialer) addToken(ctx context.Context, s Server, login *options.Credential) (err error) {
 	token := s.awsToken.Value
 	switch {
 	case !s.awsToken.Given:

@@ -17,7 +17,7 @@ const (
 
 // Sources says where each part of the connection string comes from that the address
 // and the options make together.
-func (sh Shell) Sources(s Server, c *ConnectionString) ([]Source, error) {
+func (sh Dialer) Sources(s Server, c *ConnectionString) ([]Source, error) {
 	written, err := s.base()
 	if err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func (s Server) hostsFrom() string {
 }
 
 // login says who logs in, and where the password comes from.
-func (sh Shell) login(s Server, c *ConnectionString) []Source {
+func (sh Dialer) login(s Server, c *ConnectionString) []Source {
 	if c.user == nil {
 		return []Source{{"user", "none", fromDefault}}
 	}
