@@ -42,7 +42,7 @@ var needs = []struct {
 	}},
 }
 
-// readings are the commands that shardshLook may run on all of config.
+// readings are the commands that shardshLook may run on all collections of config.
 var readings = []string{"aggregate", "count", "distinct", "find"}
 
 var (
@@ -51,9 +51,9 @@ var (
 	firstStage    = regexp.MustCompile(`pipeline: \[ ?\{ ?"?(\$\w+)`)
 )
 
-// Plainly returns a text in which a server's refusal of a command is a few words
-// and the role that may, without the command as it was on the wire.
-func Plainly(text string) string {
+// ShortenUnauthorized shortens the server's message about a missing privilege in a text: it
+// names the command and the role that has the privilege, without the command's document.
+func ShortenUnauthorized(text string) string {
 	at := notAuthorized.FindStringSubmatchIndex(text)
 	if at == nil {
 		return text
@@ -78,8 +78,8 @@ func Plainly(text string) string {
 	return text[:at[0]] + plain + strings.TrimPrefix(rest[end:], "}")
 }
 
-// closing returns where the document ends that a text begins inside of: at its
-// bracket, or at the end of the text.
+// closing returns where the document ends whose fields a text begins with: at its bracket,
+// or at the end of the text.
 func closing(text string) int {
 	depth, quoted := 0, false
 	for i, c := range []byte(text) {
@@ -98,7 +98,7 @@ func closing(text string) int {
 	return len(text)
 }
 
-// roleFor returns the first role that may run a command; empty where none may.
+// roleFor returns the first role that may run a command; empty if there is none.
 func roleFor(command, on string) string {
 	for _, n := range needs {
 		if slices.Contains(n.commands, command) || slices.Contains(n.commands, command+" "+on) {

@@ -8,8 +8,8 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// Operations returns how many reads and writes each shard has counted of collections
-// since it began ($collStats.latencyStats): those with chunks of one count it.
+// Operations returns how many reads and writes of collections each shard has counted since
+// it started ($collStats.latencyStats). Only shards with chunks of a collection count it.
 func (s *Steps) Operations(ctx context.Context, namespaces []string) (map[string]map[catalog.ShardID]int64, error) {
 	counted := make(map[string]map[catalog.ShardID]int64, len(namespaces))
 	for _, ns := range namespaces {

@@ -10,9 +10,8 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// Position is a place between two entries of config.changelog. The log's own order
-// is all that entries have in common: their times are those of the clocks of many
-// shards, and none of them is the client's. The zero Position is the beginning.
+// Position is a place between two entries of config.changelog, in the log's own order: the
+// times of entries come from the clocks of many shards. The zero Position is the beginning.
 type Position struct {
 	after bson.RawValue // _id of the entry before it
 	time  time.Time
@@ -24,9 +23,9 @@ func EndOfChanges(ctx context.Context, a CommandRunner) (Position, error) {
 	return Position{}.behind(docs), err
 }
 
-// ChangesSince returns what was written behind a position, the oldest first, and
-// the end of it. Where the log has lost the position (it is capped), entries count
-// that are younger than the one that stood there.
+// ChangesSince returns the entries after a position, the oldest first, and the new end of
+// the log. If the capped log has lost the position, it returns the entries that are newer
+// than the lost one.
 func ChangesSince(ctx context.Context, a CommandRunner, from Position) ([]catalog.LogEntry, Position, error) {
 	const page = 100
 	for limit := page; ; limit *= page {
@@ -58,7 +57,7 @@ func newestChanges(ctx context.Context, a CommandRunner, limit int) ([]bson.Raw,
 	return docs, err
 }
 
-// behind returns the place behind the newest of some entries.
+// behind returns the position after the newest of some entries.
 func (p Position) behind(newestFirst []bson.Raw) Position {
 	if len(newestFirst) == 0 {
 		return p

@@ -10,15 +10,15 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// releasing is how long giving a lease back may take. It runs out by itself.
+// releasing limits how long releasing a lease may take. It expires by itself.
 const releasing = 5 * time.Second
 
-// Keep renews the lease until leave is called, which gives it back. The context
-// ends when somebody else has the lease, with ErrLeaseLost for its cause: what only
-// the holder may do is done in this context, and its steps after a Renew of their own.
-// While nobody answers the lease may run out, and is renewed all the same as soon as
-// somebody does, if nobody has taken it.
-func (l *Lease) Keep(ctx context.Context) (held context.Context, leave func(context.Context) error) {
+// KeepAlive renews the lease until leave is called, which releases it. The context ends
+// when another process has the lease, with the cause ErrLeaseLost: work that needs the
+// lease is done in this context, each step after a Renew of its own. While the cluster does
+// not answer the lease may expire; if no other process has taken it, it is renewed as soon
+// as the cluster answers again.
+func (l *Lease) KeepAlive(ctx context.Context) (held context.Context, leave func(context.Context) error) {
 	held, lose := context.WithCancelCause(ctx)
 	done := make(chan struct{})
 	go func() {
@@ -34,9 +34,9 @@ func (l *Lease) Keep(ctx context.Context) (held context.Context, leave func(cont
 	}
 }
 
-// keep renews three times in the time that a renewal lasts, and tells each time that
-// one does not come through and the lease may have run out. Nobody compares clocks:
-// when a renewal was asked for, it had not run out before that much time went by here.
+// keep renews three times in the time that a renewal lasts, and calls doubt when renewals
+// fail for so long that the lease may have expired. It compares no clocks: from the moment
+// a renewal was requested, the lease lasts at least that long here.
 func keep(ctx context.Context, lasts time.Duration, renew func(context.Context) error, doubt func()) error {
 	tick := time.NewTicker(lasts / 3)
 	defer tick.Stop()
@@ -64,12 +64,13 @@ func keep(ctx context.Context, lasts time.Duration, renew func(context.Context) 
 	}
 }
 
-// errSilent says that nobody has answered for so long that the lease may have run out.
-var errSilent = errors.New("nobody has answered for a while: the way to the cluster is broken, the router hangs, or " +
-	"the secondaries of the shard that has shardsh.leases are behind")
+// errSilent says that the cluster has not answered for so long that the lease may have
+// expired.
+var errSilent = errors.New("the cluster does not answer: the connection is broken, the mongos hangs, or the " +
+	"secondaries of the shard that has shardsh.leases lag")
 
-// doubt ends what is under way, unless a renewal came through meanwhile: who was to
-// answer it may be gone.
+// doubt ends the commands in progress, unless a renewal has succeeded meanwhile: the server
+// that was to answer them may be gone.
 func (l *Lease) doubt() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -80,16 +81,16 @@ func (l *Lease) doubt() {
 	l.sure, l.unsure = context.WithCancel(context.Background())
 }
 
-// Sure returns a context that ends when the lease may have run out. What begins in
-// doubt may go on until a renewal fails the next time.
+// Sure returns a context that ends when the lease may have expired. One that begins while
+// that is so lasts until the next renewal fails.
 func (l *Lease) Sure() context.Context {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.sure
 }
 
-// inTime does something that has to answer in time. The context that it is given is
-// cancelled: the driver does not give up a read for a deadline that passes.
+// inTime calls do with a time limit. It cancels the context, as the driver does not give up
+// a read when a deadline passes.
 func inTime(ctx context.Context, most time.Duration, do func(context.Context) error) error {
 	silent, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -98,7 +99,7 @@ func inTime(ctx context.Context, most time.Duration, do func(context.Context) er
 	return unless(ctx, silent, do)
 }
 
-// unless does something that is given up when a context ends: the error is an
+// unless calls do, and gives it up when a context ends: the error is a
 // *mongoerr.UnansweredError then.
 func unless(ctx, silent context.Context, do func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -111,8 +112,8 @@ func unless(ctx, silent context.Context, do func(context.Context) error) error {
 	return err
 }
 
-// leasedRunner asks as long as the lease holds for certain: who is not answered any more
-// learns that, and does not wait for a connection that hangs.
+// leasedRunner sends commands while the lease is certain. A command that gets no answer
+// fails then, and does not wait for a connection that hangs.
 type leasedRunner struct {
 	CommandRunner
 	lease *Lease

@@ -58,7 +58,7 @@ func fromConcern(e *mongo.WriteConcernError, cause error) error {
 	return fromReply(e.Code, e.Message, e.Raw, cause)
 }
 
-// known are the fields of an error document that are not further ones.
+// known are the fields of an error document that Extra leaves out.
 var known = []string{
 	"ok", "errmsg", "code", "codeName", "index", "errorLabels", "$clusterTime", "operationTime",
 }
