@@ -62,17 +62,6 @@ func TestConnect(t *testing.T) {
 	})
 }
 
-// The mode of watching servers is what the connection string says, and polling
-// without.
-func TestServerMonitoringMode(t *testing.T) {
-	c := &call{s: connect(t).Shell}
-	for uri, want := range map[string]string{"h": "poll", "h/?serverMonitoringMode=stream": "stream"} {
-		if got := *c.addressed(uri).ServerMonitoringMode; got != want {
-			t.Errorf("%s: %s, want %s", uri, got, want)
-		}
-	}
-}
-
 // TestConnectionOptions is db.getMongo() of rules/04-objects §6.1.
 func TestConnectionOptions(t *testing.T) {
 	m := "db.getMongo()."

@@ -3,32 +3,46 @@ package bindings
 import (
 	"github.com/dop251/goja"
 
+	"shardsh/bindings/assert"
+	"shardsh/bindings/database"
+	"shardsh/bindings/mock"
+	"shardsh/bindings/replicaset"
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
+	"shardsh/bindings/settings"
 )
 
 // defineGlobals puts everything scripts see into the global object. What costs
 // time to make is made when it is first looked at.
 func (s *Shell) defineGlobals() {
-	for _, g := range s.functions(printGlobals(), shellGlobals(), legacyGlobals(), consoleGlobals()) {
-		s.JS.DefineGlobal(g)
+	tables := []script.Globals{s.printGlobals(), s.shellGlobals(), s.oldShell.Globals(), s.console.Globals()}
+	for _, table := range tables {
+		for _, g := range table.List() {
+			s.JS.DefineGlobal(g)
+		}
 	}
 	s.node.Define()
 	s.defineDB()
 	for name, build := range map[string]func() goja.Value{
-		"sh":      func() goja.Value { return s.sharding.Object() },
-		"rs":      s.newReplicaSet,
-		"mock":    s.newMock,
-		"config":  s.newSettings,
-		"assert":  s.newAssert,
-		"jsTest":  s.newJSTest,
-		"Random":  s.newRandom,
-		"DBQuery": s.newDBQuery,
-		"help":    func() goja.Value { return s.JS.Help.Function(s.help) },
-		"Mongo":   s.newMongoConstructor,
+		"sh": func() goja.Value { return s.sharding.Object() },
+		"rs": func() goja.Value {
+			return replicaset.New(replicaset.Host{JS: s.JS, Gateway: s.gateway, Display: s.display, DB: s.current.Server})
+		},
+		"mock": func() goja.Value {
+			return mock.New(mock.Host{JS: s.JS, Gateway: s.gateway, Reply: s.display.Reply, DB: s.current.Server})
+		},
+		"config": func() goja.Value { return settings.Object(s.JS, s.display.Inspect, s.settings) },
+		"assert": func() goja.Value {
+			return assert.New(&assert.Host{
+				JS: s.JS, Inspect: s.display.Inspect, OldJSON: func(v goja.Value) string { return s.oldShell.JSON(v, true) },
+			})
+		},
+		"help":  func() goja.Value { return s.JS.Help.Function(s.help) },
+		"Mongo": s.database.Constructor,
 	} {
 		s.JS.Lazy(name, build)
 	}
-	for name, build := range s.legacyClasses() {
+	for name, build := range s.oldShell.Classes() {
 		s.JS.Lazy(name, build)
 	}
 	s.defineIt()
@@ -38,24 +52,39 @@ func (s *Shell) defineGlobals() {
 // that say "const db = …" at their top level reach this setter too.
 func (s *Shell) defineDB() {
 	get := func(goja.FunctionCall) goja.Value {
-		if s.db == nil {
-			s.JS.ThrowCoded(script.InvalidInput, script.CodeNotConnected, "No connected database")
-		}
-		return s.db.object
+		server.Connected(s.JS, s.current.Server())
+		return s.current.DB.Object()
 	}
 	set := func(fc goja.FunctionCall) goja.Value {
-		d, ok := script.Receiver[*database](fc.Argument(0))
+		d, ok := script.Receiver[*database.Database](fc.Argument(0))
 		if !ok {
 			s.JS.ThrowCoded(script.InvalidInput, script.CodeInvalidOperation, "Cannot reassign 'db' to non-Database type")
 		}
-		s.useDatabase(d)
+		s.current.Use(d)
 		return goja.Undefined()
 	}
 	script.Must(s.JS.Runtime.GlobalObject().DefineAccessorProperty("db", s.JS.Runtime.ToValue(get),
 		s.JS.Runtime.ToValue(set), goja.FLAG_TRUE, goja.FLAG_TRUE))
 }
 
-func (s *Shell) useDatabase(d *database) {
-	s.db = d
-	s.cursor = nil
+// defineIt makes the global it, whose reading hands out the next page.
+func (s *Shell) defineIt() {
+	global := s.JS.Runtime.GlobalObject()
+	settle := func(v goja.Value) {
+		script.Must(global.DefineDataProperty("it", v, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+	}
+	get := func(goja.FunctionCall) goja.Value {
+		cur := s.current.Cursor
+		if cur == nil || cur.Ended() || !cur.HasNext() {
+			s.current.Cursor = nil
+			return s.JS.Runtime.ToValue("no cursor")
+		}
+		return cur.Object
+	}
+	set := func(fc goja.FunctionCall) goja.Value {
+		settle(fc.Argument(0))
+		return goja.Undefined()
+	}
+	script.Must(global.DefineAccessorProperty("it", s.JS.Runtime.ToValue(get), s.JS.Runtime.ToValue(set),
+		goja.FLAG_TRUE, goja.FLAG_FALSE))
 }

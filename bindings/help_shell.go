@@ -1,13 +1,18 @@
 package bindings
 
-import "shardsh/bindings/script"
+import (
+	"shardsh/bindings/mock"
+	"shardsh/bindings/script"
+	"shardsh/bindings/settings"
+	"slices"
+)
 
 // receivers() is how an object of a class is written in a call form.
 func receivers() map[string]string {
 	return map[string]string{
 		"Shard": "sh.", "Database": "db.", "Collection": "db.collection.", "Cursor": "cursor.", "Mongo": "db.getMongo().",
-		"ReplicaSet": "rs.", mockClass: "mock.", "Bulk": "bulk.", "Explainable": "db.collection.explain().",
-		configClass: "config.",
+		"ReplicaSet": "rs.", mock.Class: "mock.", "Bulk": "bulk.", "Explainable": "db.collection.explain().",
+		settings.Class: "config.",
 	}
 }
 
@@ -28,7 +33,7 @@ func (s *Shell) help() string {
 		{"config.help()", "Settings of the shell."},
 		{"sh.moveChunk.help()", "What a method does; each has such a help."},
 	}
-	globals := append(s.functions(printGlobals(), shellGlobals(), consoleGlobals()), s.node.Files()...)
+	globals := slices.Concat(s.printGlobals().List(), s.shellGlobals().List(), s.console.Globals().List(), s.node.Files())
 	for _, g := range globals {
 		if g.Help != "" && g.Name != "use" && g.Name != "show" {
 			rows = append(rows, [2]string{script.CallForm(g.Name, g.Signature), g.Help})

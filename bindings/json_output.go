@@ -7,6 +7,7 @@ import (
 
 	"github.com/dop251/goja"
 
+	"shardsh/bindings/cursor"
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/script"
 )
@@ -50,16 +51,16 @@ type jsonOutput struct {
 }
 
 func (o *jsonOutput) write(v goja.Value) {
-	cur, isCursor := script.Receiver[*cursor](v)
+	cur, isCursor := script.Receiver[*cursor.Cursor](v)
 	list, isList := v.(*goja.Object)
 	isList = isList && list.ClassName() == "Array"
 	switch {
-	case isCursor && cur.explain != "":
-		o.line(o.text(cur.plan()))
+	case isCursor && cur.Explain != "":
+		o.line(o.text(cur.Plan()))
 	case isCursor:
 		o.sequence(func(yield func(goja.Value)) {
 			for n := 0; o.style.Limit == 0 || n < o.style.Limit; n++ {
-				doc := cur.next()
+				doc := cur.Next()
 				if doc == nil {
 					return
 				}

@@ -5,27 +5,28 @@ import (
 
 	"github.com/dop251/goja"
 
+	"shardsh/bindings/cursor"
 	"shardsh/bindings/script"
 )
 
-// printGlobals() write to standard output.
-func printGlobals() []global {
-	return []global{
-		{"print", "", func(c *call) goja.Value { c.s.display.Print(c.Args); return nil },
+// printGlobals write to standard output.
+func (s *Shell) printGlobals() script.Globals {
+	return script.Globals{
+		{"print", "", func(c *script.Call) goja.Value { s.display.Print(c.Args); return nil },
 			"Prints values, separated by spaces."},
-		{"printjson", "", func(c *call) goja.Value {
+		{"printjson", "", func(c *script.Call) goja.Value {
 			texts := make([]string, len(c.Args))
 			for i, v := range c.Args {
-				if cur, ok := script.Receiver[*cursor](v); ok {
-					v = c.JS.Runtime.NewArray(cur.page(c.s.settings.displayBatchSize)...)
+				if cur, ok := script.Receiver[*cursor.Cursor](v); ok {
+					v = c.JS.Runtime.NewArray(cur.Page(s.settings.DisplayBatchSize)...)
 				}
-				texts[i] = c.JS.World.Printjson(c.s.display.WithoutGossip(v))
+				texts[i] = c.JS.World.Printjson(s.display.WithoutGossip(v))
 			}
 			c.JS.Out.WriteOwn(strings.Join(texts, " ") + "\n")
 			return nil
 		}, "Prints values with every entry on a line of its own."},
-		{"printjsononeline", "", func(c *call) goja.Value {
-			c.JS.Out.Write(c.s.toJSON(c.Arg(0), true) + "\n")
+		{"printjsononeline", "", func(c *script.Call) goja.Value {
+			c.JS.Out.Write(s.oldShell.JSON(c.Arg(0), true) + "\n")
 			return nil
 		}, "Prints a value as JSON on one line."},
 	}

@@ -1,100 +1,41 @@
 package bindings
 
-import (
-	"context"
-	"slices"
-	"time"
+import "shardsh/bindings/console"
 
-	"github.com/dop251/goja"
-	"go.mongodb.org/mongo-driver/v2/bson"
+// Console is what an interactive session lends to scripts; see [console.Hooks].
+type Console = console.Hooks
 
-	"shardsh/bindings/plaintext"
-	"shardsh/bindings/server"
-)
-
-// Prompt returns what a REPL shows before an input (rules/04-command-line-and-prompt §2.2). A global
-// named prompt, a string or a function that gives one, replaces it.
-func (s *Shell) Prompt() string {
-	if text, ok := s.ownPrompt(); ok {
-		return text
-	}
-	if s.db == nil {
-		return "> "
-	}
-	prompt := s.edition()
-	if s.cfg.SetName != "" {
-		prompt += s.cfg.SetName + " "
-	}
-	if s.cfg.Deployment != "" {
-		prompt += "[" + s.cfg.Deployment + "] "
-	}
-	if s.cfg.Mode != "" {
-		prompt += "[" + s.cfg.Mode + "] "
-	}
-	return plaintext.VisibleLine(prompt + s.db.Name + "> ")
+// Attach lends the shell what an interactive session has, and reads the settings
+// of the sessions before. Settings that a script has changed already stay as
+// they are. The error says why the file was not read; the shell works without.
+func (s *Shell) Attach(c Console) error {
+	s.console.Attach(c)
+	return s.settings.Open(s.JS, c.Settings)
 }
 
-const (
-	// editionWait is how long the first prompt waits to learn the server's edition.
-	editionWait = time.Second
-	// promptWait is how long a prompt of the user's own may take: nobody could
-	// stop it.
-	promptWait = 5 * time.Second
-)
+// Suggestion returns a text to be put into the next line for the user to change
+// and send, if there is one: what came out of edit. It is given once.
+func (s *Shell) Suggestion() string { return s.console.Suggestion() }
 
-// edition returns what the prompt puts in front for servers that are not the
-// plain ones. It is asked for once.
-func (s *Shell) edition() string {
-	if s.db.on.edition != nil {
-		return *s.db.on.edition
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), editionWait)
-	defer cancel()
-	text := ""
-	modules, _ := server.Quietly(ctx, s.db.on.Client, "admin", server.Command("buildInfo")).Lookup("modules").ArrayOK()
-	if values, err := modules.Values(); err == nil && slices.ContainsFunc(values, isEnterprise) {
-		text = "Enterprise "
-	}
-	s.db.on.edition = &text
-	return text
+// Prompt returns what a REPL shows before an input; see [console.Prompt.Text].
+func (s *Shell) Prompt() string { return s.prompt.Text() }
+
+// HistoryRules returns the settings that say how many inputs are kept, and
+// whether those with passwords are: "remove", "remove-redact" or "keep".
+func (s *Shell) HistoryRules() (length int, redact string) {
+	return s.settings.HistoryLength, s.settings.RedactHistory
 }
 
-func isEnterprise(module bson.RawValue) bool {
-	name, _ := module.StringValueOK()
-	return name == "enterprise"
-}
-
-func (s *Shell) ownPrompt() (string, bool) {
-	v := s.JS.Runtime.GlobalObject().Get("prompt")
-	if v == nil {
+// Pager returns the program that the user has set for results that are taller
+// than the screen, empty for the usual one, and whether there is to be any. A
+// sandbox has none: it would let scripts start programs.
+func (s *Shell) Pager() (program string, wanted bool) {
+	if s.cfg.Sandbox.MayStart() != nil {
 		return "", false
 	}
-	if f, ok := goja.AssertFunction(v); ok {
-		ctx, cancel := context.WithTimeout(context.Background(), promptWait)
-		defer cancel()
-		result, err := s.JS.Within(ctx, func() (goja.Value, error) { return f(goja.Undefined()) })
-		switch {
-		case err != nil:
-			s.tellPrompt(v, err.Error())
-			return "", false
-		case !goja.IsString(result):
-			s.tellPrompt(v, "it returned no text")
-			return "", false
-		}
-		v = result
-	}
-	if !goja.IsString(v) {
-		return "", false
-	}
-	return v.String(), true
+	return s.settings.Pager()
 }
 
-// tellPrompt says, once for each function, why a prompt of the user's own is not
-// shown.
-func (s *Shell) tellPrompt(of goja.Value, why string) {
-	if s.promptTold != nil && s.promptTold.SameAs(of) {
-		return
-	}
-	s.promptTold = of
-	s.JS.Out.Warn("Warning: prompt() failed, and the usual prompt is shown: " + why)
-}
+// LoadsMongoshRC reports whether mongosh's rc file is to be run where there is
+// none of our own (rules/04-command-line-and-prompt §2.11).
+func (s *Shell) LoadsMongoshRC() bool { return s.settings.LoadMongoshrc }

@@ -100,7 +100,7 @@ func TestReplicationInfo(t *testing.T) {
 		return ok(field("cursor", bson.D{field("firstBatch", list), field("id", int64(0)), field("ns", "local.x")}))
 	}
 	c.script(map[string]bsonDoc{"listCollections": cursor(names), "aggregate": cursor(stats), "find": cursor(bson.A{oplog})})
-	date := dateText(at)
+	date := at.Format("Mon Jan 02 2006 15:04:05 GMT-0700 (MST)") // Date.prototype.toString
 	check(t, c, []caseOf{
 		{`const i = db.getReplicationInfo(); [i.configuredLogSizeMB, i.logSizeMB, i.usedMB, i.timeDiff, i.timeDiffHours, i.tFirst].join("; ")`, "", "3; 3; 1; 0; 0; " + date},
 		{`db.printReplicationInfo()["log length start to end"]`, "", "0 secs (0 hrs)"},

@@ -5,7 +5,10 @@ import (
 
 	"github.com/dop251/goja"
 
+	"shardsh/bindings/cursor"
+	"shardsh/bindings/replicaset"
 	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 	"shardsh/bindings/sh"
 	"shardsh/bindings/values"
 )
@@ -30,31 +33,31 @@ func (s *Shell) Render(ctx context.Context, r script.Result) (string, error) {
 // connection to be shown at all.
 func (s *Shell) renderShell(v goja.Value) (string, bool) {
 	_, isShard := script.Receiver[*sh.Helpers](v)
-	_, isReplicaSet := script.Receiver[*replicaSet](v)
+	_, isReplicaSet := script.Receiver[*replicaset.Object](v)
 	if isShard || isReplicaSet {
-		s.requireDB()
+		server.Connected(s.JS, s.current.Server())
 	}
-	cur, ok := script.Receiver[*cursor](v)
-	if !ok || cur.stream {
+	cur, ok := script.Receiver[*cursor.Cursor](v)
+	if !ok || cur.Stream {
 		return "", false
 	}
-	if cur.explain != "" {
-		return s.display.Render(cur.plan()), true
+	if cur.Explain != "" {
+		return s.display.Render(cur.Plan()), true
 	}
 	return s.renderPage(cur), true
 }
 
 // renderPage shows the next documents of a cursor and whether there are more.
-func (s *Shell) renderPage(cur *cursor) string {
-	size := s.settings.displayBatchSize
+func (s *Shell) renderPage(cur *cursor.Cursor) string {
+	size := s.settings.DisplayBatchSize
 	if !s.cfg.Interactive {
-		size = everything
+		size = cursor.All
 		if s.cfg.Limit > 0 {
 			size = s.cfg.Limit
 		}
 	}
-	items := cur.page(size)
-	more := cur.mayHaveMore()
+	items := cur.Page(size)
+	more := cur.MayHaveMore()
 	if len(items) == 0 {
 		return ""
 	}

@@ -42,7 +42,7 @@ func TestEveryExampleRuns(t *testing.T) {
 	if lines := strings.Count(listed, "\n") + 1; lines > 40 {
 		t.Errorf("sh.help() does not fit a screen: %d lines", lines)
 	}
-	if zones, _ := onMock(t, mock.Config{}).show(`sh.help("zones")`); !strings.Contains(zones, "\n  addShardToZone\n    Makes") {
+	if zones, _ := onMock(t, mock.Config{}).show(`sh.help("zones")`); !strings.Contains(zones, "\n  addShardToZone\n    Adds") {
 		t.Errorf("sh.help(\"zones\") shows %s", zones)
 	}
 }

@@ -10,11 +10,16 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"shardsh/bindings/complete"
+	"shardsh/bindings/console"
+	"shardsh/bindings/database"
 	"shardsh/bindings/display"
 	"shardsh/bindings/node"
+	"shardsh/bindings/oldshell"
 	"shardsh/bindings/script"
 	"shardsh/bindings/server"
+	"shardsh/bindings/settings"
 	"shardsh/bindings/sh"
+	"shardsh/bindings/show"
 )
 
 // Shell is a JavaScript runtime with the objects that scripts see and the
@@ -25,18 +30,16 @@ type Shell struct {
 	gateway *server.Gateway
 	display *display.Display
 
-	mongo     *mongoObject // the connection db started on; nil without one
-	completer *complete.Completer
-	db        *database
-	cursor    *cursor // what "it" goes on with
-	settings  settings
+	settings  *settings.Values
+	current   *database.Current
+	database  *database.Host
 	sharding  *sh.Host
+	oldShell  oldshell.Host
+	show      show.Host
+	completer *complete.Completer
 	node      *node.World
-	// Of an interactive session: what it lends, what edit left for the next line,
-	// and the text edited last.
-	console            *Console
-	suggestion, edited string
-	promptTold         goja.Value // the prompt of the user's own whose failure was told
+	console   *console.Console
+	prompt    *console.Prompt
 }
 
 // New makes a Shell. It sends nothing.
@@ -44,17 +47,17 @@ func New(cfg Config) (*Shell, error) {
 	if cfg.Database == "" {
 		cfg.Database = "test"
 	}
-	if !validDatabaseName(cfg.Database) {
+	if !database.ValidName(cfg.Database) {
 		return nil, fmt.Errorf("invalid database name: %s", cfg.Database)
 	}
 	if cfg.Stdout == nil {
 		cfg.Stdout = io.Discard
 	}
-	s := &Shell{cfg: cfg, settings: defaultSettings()}
+	s := &Shell{cfg: cfg, settings: settings.Default(), current: &database.Current{}}
 	s.display = display.New(display.Options{
 		Interactive: cfg.Interactive, Terminal: cfg.Terminal, Color: cfg.Color, Shallow: cfg.Shallow,
 		Columns: cfg.Columns,
-		Look:    func() display.Look { return s.settings.look }, Own: s.renderShell,
+		Look:    func() display.Look { return s.settings.Look }, Own: s.renderShell,
 	})
 	s.JS = script.NewEngine(script.Options{
 		Clock: cfg.Clock, Stdin: cfg.Stdin, Stdout: cfg.Stdout, Stderr: cfg.Stderr,
@@ -67,16 +70,17 @@ func New(cfg Config) (*Shell, error) {
 	})
 	s.display.JS = s.JS
 	s.gateway = server.NewGateway(s.JS, server.Checks{Guard: cfg.Guard, Confirm: cfg.Confirm}, cfg.NoRetryWrites)
-	s.sharding = s.newHelpers()
+	s.makeRooms()
 	s.completer = complete.New(s.JS, completion{s}, cfg.Scripts)
 	s.node = node.New(s.JS, s.display, node.Options{
 		Args: cfg.Args, Executable: cfg.Executable, Version: cfg.Version, Environment: cfg.Environment,
 		Interactive: cfg.Interactive, Color: cfg.Color, Sandbox: cfg.Sandbox,
 	})
 	if cfg.Client != nil {
-		s.mongo = newMongoObject(s, cfg.Client, cfg.Address)
-		s.mongo.ReadPreference, s.mongo.Settings = cfg.ReadPreference, cfg.Settings
-		s.db = s.mongo.database(cfg.Database)
+		m := database.NewMongo(s.database, cfg.Client, cfg.Address)
+		m.ReadPreference, m.Settings = cfg.ReadPreference, cfg.Settings
+		s.current.Mongo = m
+		s.current.Use(m.Database(cfg.Database))
 	}
 	s.defineGlobals()
 	return s, nil
@@ -86,12 +90,12 @@ func New(cfg Config) (*Shell, error) {
 // next test. Neither client is the shell's to close; nil leaves none.
 func (s *Shell) Connect(client *mongo.Client, address string) {
 	if client == nil {
-		s.mongo = nil
-		s.useDatabase(nil)
+		s.current.Mongo = nil
+		s.current.Use(nil)
 		return
 	}
-	s.mongo = newMongoObject(s, client, address)
-	s.useDatabase(s.mongo.database(s.cfg.Database))
+	s.current.Mongo = database.NewMongo(s.database, client, address)
+	s.current.Use(s.current.Mongo.Database(s.cfg.Database))
 }
 
 // Eval runs one input, as [script.Engine.Eval] does.
@@ -113,7 +117,7 @@ func (s *Shell) Close(ctx context.Context) error {
 	if errors.Is(err, script.ErrRunning) {
 		err = nil
 	} else {
-		s.endHomeSessions(ctx)
+		s.database.EndSessions(ctx)
 	}
 	s.completer.Close()
 	return errors.Join(err, s.gateway.Opened.Close(ctx))

@@ -11,9 +11,8 @@ import (
 func (r *reading) settings(ctx context.Context) error {
 	docs, err := r.source.list(ctx, find("settings", bson.D{}))
 	r.keep("settings", docs)
-	if err == nil {
-		r.parts.Settings, r.parts.SettingsProblem = settingsOf(r.parts.Release, docs)
-	}
+	// Unread ones are the release's: without a chunk size a simulation comes to no end.
+	r.parts.Settings, r.parts.SettingsProblem = settingsOf(r.parts.Release, docs)
 	return err
 }
 

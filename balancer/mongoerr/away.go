@@ -1,9 +1,6 @@
 package mongoerr
 
-import (
-	"errors"
-	"slices"
-)
+import "slices"
 
 // UnansweredError says that nobody answered: the server, or the way to it, was not
 // there. Whether what was asked for was done is not known then.
@@ -26,10 +23,3 @@ var away = []Code{
 // Away reports whether a code says that who was asked, or somebody behind it, was
 // not there.
 func (c Code) Away() bool { return slices.Contains(away, c) }
-
-// Away reports whether err says that nobody answered, or that who did answer found
-// somebody else away.
-func Away(err error) bool {
-	code, _ := CodeOf(err)
-	return errors.As(err, new(*UnansweredError)) || code.Away()
-}

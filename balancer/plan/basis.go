@@ -43,18 +43,9 @@ func UUIDText(u bson.Binary) string {
 	return text[:8] + "-" + text[8:12] + "-" + text[12:16] + "-" + text[16:20] + "-" + text[20:]
 }
 
-// Hash returns what Basis.Hash of a plan for a goal would be: it changes with the
-// chunks, zones and flags of the collections, with the shards, and with the settings
-// that choices depend on. Data that come and go do not change it, nor does the
-// balancer's mode.
-func Hash(s *catalog.Snapshot, g Goal) (string, error) {
-	names, err := Namespaces(s, g.Namespaces)
-	if err != nil {
-		return "", err
-	}
-	return hashOf(s, names, g), nil
-}
-
+// hashOf changes with the chunks, zones and flags of the collections, with the
+// shards, and with the settings that choices depend on. Data that come and go do not
+// change it, nor does the balancer's mode.
 func hashOf(s *catalog.Snapshot, names []string, g Goal) string {
 	h := hasher{sha256.New()}
 	settings := s.Settings()

@@ -99,7 +99,7 @@ func TestRefusals(t *testing.T) {
 		of         *catalog.Snapshot
 	}{
 		{"drain s999", `drain s999: the cluster has no shard "s999"`, s},
-		{"drop db.c9", "db.c9 is no sharded collection of this cluster", s},
+		{"drop db.c9", "db.c9 is not a sharded collection of this cluster", s},
 		{"addShard s000", "the cluster has a shard s000 already", s},
 		{"removeShard s000", "chunks of db.c0: drain s000 shows what it takes", s},
 		{`zone db.c0 {"k": 0} {"k": 1} EU`, "a shard has to belong to it first, by zone SHARD EU", s},

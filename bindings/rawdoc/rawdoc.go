@@ -2,6 +2,7 @@ package rawdoc
 
 import (
 	"encoding/binary"
+	"slices"
 	"strconv"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -106,4 +107,13 @@ func List(n int, doc func(i int) bson.Raw) bson.RawValue {
 	out = append(out, 0)
 	binary.LittleEndian.PutUint32(out, uint32(len(out)))
 	return bson.RawValue{Type: bson.TypeArray, Value: out}
+}
+
+// Set gives a field of a document a value, at its old place if it has one.
+func Set(d *bson.D, key string, value any) {
+	if i := slices.IndexFunc(*d, func(e bson.E) bool { return e.Key == key }); i >= 0 {
+		(*d)[i].Value = value
+		return
+	}
+	*d = append(*d, bson.E{Key: key, Value: value})
 }

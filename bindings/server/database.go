@@ -4,9 +4,12 @@ import (
 	"context"
 	"slices"
 
+	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
+
+	"shardsh/bindings/script"
 )
 
 // Database is one database of a connection, or of a session on it: where commands
@@ -14,16 +17,24 @@ import (
 type Database struct {
 	Conn *Conn
 	Name string
-	// session is the script's own; nil is the connection's.
+	// Session is the script's own; nil for the connection's.
 	Session *mongo.Session
 }
 
-// NewDatabase is a database by its name, outside of sessions.
-func newServerDatabase(c *Conn, name string) *Database { return &Database{Conn: c, Name: name} }
+// databaseOf returns a database by its name, outside of sessions.
+func databaseOf(c *Conn, name string) *Database { return &Database{Conn: c, Name: name} }
 
 // Sibling returns another database of the same connection and session.
 func (d *Database) Sibling(name string) *Database {
 	return &Database{Conn: d.Conn, Name: name, Session: d.Session}
+}
+
+// Connected returns the database that db is; it throws without a connection.
+func Connected(js *script.Engine, d *Database) *Database {
+	if d == nil {
+		js.ThrowCoded(script.InvalidInput, script.CodeNotConnected, "No connected database")
+	}
+	return d
 }
 
 // requestOption changes how a request is sent.
@@ -54,6 +65,71 @@ func (d *Database) Admin(body bson.D, options ...requestOption) bson.Raw {
 	return d.Sibling("admin").Run(body, options...)
 }
 
+// ListDatabases returns the reply of listDatabases.
+func (m *Conn) ListDatabases() bson.Raw {
+	return m.gateway.MustSend(Request{
+		On: m, Database: "admin", Body: bson.D{{Key: "listDatabases", Value: int32(1)}},
+		Reads: true, ReadPreference: readpref.PrimaryPreferred(),
+	})
+}
+
+// ListCollections asks for the infos of collections, names only or whole.
+func (d *Database) ListCollections(filter bson.Raw, nameOnly bool, more goja.Value) []bson.Raw {
+	body := bson.D{
+		{Key: "listCollections", Value: int32(1)},
+		{Key: "filter", Value: filter},
+		{Key: "cursor", Value: bson.D{}},
+		{Key: "nameOnly", Value: nameOnly},
+		{Key: "authorizedCollections", Value: false},
+	}
+	return d.Conn.gateway.All(d.Request(d.Conn.gateway.JS.Merge(body, more), Reads, Nearby))
+}
+
+// ListIndexes returns the indexes of a collection.
+func (d *Database) ListIndexes(collection string) []bson.Raw {
+	return d.Conn.gateway.All(d.Request(bson.D{{Key: "listIndexes", Value: collection},
+		{Key: "cursor", Value: bson.D{}}}, Reads))
+}
+
+// FindOne reads one document; nil when there is none.
+func (d *Database) FindOne(collection string, filter any, extra ...bson.E) bson.Raw {
+	body := append(bson.D{{Key: "find", Value: collection}, {Key: "filter", Value: filter}}, extra...)
+	reply := d.Conn.gateway.MustSend(d.Request(append(body, bson.E{Key: "limit", Value: int32(1)}), Reads))
+	first, err := FirstBatch(reply).Values()
+	if err != nil || len(first) == 0 {
+		return nil
+	}
+	doc, _ := first[0].DocumentOK()
+	return doc
+}
+
+// FindAll reads all documents of a query.
+func (d *Database) FindAll(collection string, filter any, extra ...bson.E) []bson.Raw {
+	return d.Conn.gateway.All(d.Request(append(bson.D{{Key: "find", Value: collection},
+		{Key: "filter", Value: filter}}, extra...), Reads))
+}
+
+// AggregateAll reads all documents of a pipeline; the collection 1 stands for the
+// database itself.
+func (d *Database) AggregateAll(collection any, stages ...bson.D) []bson.Raw {
+	docs, err := d.TryAggregate(collection, stages...)
+	if err != nil {
+		d.Conn.gateway.Throw(err)
+	}
+	return docs
+}
+
+// TryAggregate is AggregateAll that returns its error.
+func (d *Database) TryAggregate(collection any, stages ...bson.D) ([]bson.Raw, error) {
+	pipeline := make(bson.A, len(stages))
+	for i, st := range stages {
+		pipeline[i] = st
+	}
+	return d.Conn.gateway.TryAll(d.Request(bson.D{
+		{Key: "aggregate", Value: collection}, {Key: "pipeline", Value: pipeline}, {Key: "cursor", Value: bson.D{}},
+	}, Reads))
+}
+
 // Command returns a document of one field: {name: 1}, with more fields after
 // it.
 func Command(name string, rest ...bson.E) bson.D {
@@ -74,7 +150,7 @@ func HasField(d bson.D, key string) bool {
 }
 
 // Quietly runs a command of the shell's own, such as for completion: its failure is
-// nobody's business, and the reply nil then.
+// ignored, and the reply nil then.
 func Quietly(ctx context.Context, client *mongo.Client, database string, body bson.D) bson.Raw {
 	reply, err := client.Database(database).RunCommand(ctx, body).Raw()
 	if err != nil {

@@ -229,45 +229,6 @@ func (s *Gateway) MustSend(r Request) bson.Raw {
 	return reply
 }
 
-// FindOne reads one document; nil when there is none.
-func (d *Database) FindOne(collection string, filter any, extra ...bson.E) bson.Raw {
-	body := append(bson.D{{Key: "find", Value: collection}, {Key: "filter", Value: filter}}, extra...)
-	reply := d.Conn.gateway.MustSend(d.Request(append(body, bson.E{Key: "limit", Value: int32(1)}), Reads))
-	first, err := FirstBatch(reply).Values()
-	if err != nil || len(first) == 0 {
-		return nil
-	}
-	doc, _ := first[0].DocumentOK()
-	return doc
-}
-
-// FindAll reads all documents of a query.
-func (d *Database) FindAll(collection string, filter any, extra ...bson.E) []bson.Raw {
-	return d.Conn.gateway.All(d.Request(append(bson.D{{Key: "find", Value: collection},
-		{Key: "filter", Value: filter}}, extra...), Reads))
-}
-
-// AggregateAll reads all documents of a pipeline; the collection 1 stands for the
-// database itself.
-func (d *Database) AggregateAll(collection any, stages ...bson.D) []bson.Raw {
-	docs, err := d.TryAggregate(collection, stages...)
-	if err != nil {
-		d.Conn.gateway.Throw(err)
-	}
-	return docs
-}
-
-// TryAggregate is AggregateAll that returns its error.
-func (d *Database) TryAggregate(collection any, stages ...bson.D) ([]bson.Raw, error) {
-	pipeline := make(bson.A, len(stages))
-	for i, st := range stages {
-		pipeline[i] = st
-	}
-	return d.Conn.gateway.TryAll(d.Request(bson.D{
-		{Key: "aggregate", Value: collection}, {Key: "pipeline", Value: pipeline}, {Key: "cursor", Value: bson.D{}},
-	}, Reads))
-}
-
 // All reads all documents of a command that answers with a cursor.
 func (s *Gateway) All(r Request) []bson.Raw {
 	docs, err := s.TryAll(r)

@@ -35,7 +35,7 @@ func (v Version) AtLeast(other Version) bool {
 // Version asks the server, once for each connection.
 func (m *Conn) Version() Version {
 	if m.version == (Version{}) {
-		m.version = parseVersion(rawdoc.Text(newServerDatabase(m, "admin").Run(Command("buildInfo"), Reads), "version"))
+		m.version = parseVersion(rawdoc.Text(databaseOf(m, "admin").Run(Command("buildInfo"), Reads), "version"))
 	}
 	return m.version
 }

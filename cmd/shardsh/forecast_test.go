@@ -58,7 +58,7 @@ func TestForecastLine(t *testing.T) {
 		stderr string
 	}{
 		"no collection": {[]string{"--ns", "shop.order"}, exitFailure,
-			"shop.order is no sharded collection of this cluster; did you mean"},
+			"shop.order is not a sharded collection of this cluster; did you mean"},
 		"no shard":      {[]string{"--goal", "drain=delta"}, exitFailure, `no shard "delta"`},
 		"no goal":       {[]string{"--goal", "rest"}, exitUsage, `"rest" is no goal`},
 		"a plan's goal": {[]string{"--goal", "consolidate"}, exitUsage, "shardsh plan"},

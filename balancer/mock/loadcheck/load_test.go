@@ -25,7 +25,7 @@ import (
 )
 
 var (
-	lasting = flag.Duration("load.for", 0, "how long the load lasts in all; 0 is what the gate takes")
+	lasting = flag.Duration("load.for", 0, "how long the load lasts in all; 0 is as long as \"go test ./...\" can afford")
 	seed    = flag.Uint64("load.seed", 0, "seed of the choices; 0 takes one of the time")
 	only    = flag.String("load.round", "", "only the rounds whose names have this in them")
 )
@@ -47,15 +47,13 @@ func rounds() []round {
 	}
 }
 
-// usual is how long the load lasts when nobody says so.
-func usual() time.Duration {
-	switch {
-	case testing.Short():
+// defaultDuration is how long the load lasts without -load.for. The gate's step of
+// its own lasts a minute.
+func defaultDuration() time.Duration {
+	if testing.Short() {
 		return 4 * time.Second
-	case underRace:
-		return 20 * time.Second
 	}
-	return time.Minute
+	return 20 * time.Second
 }
 
 // Nothing that was acknowledged is lost, nothing is there twice, metadata stay
@@ -63,7 +61,7 @@ func usual() time.Duration {
 func TestLoad(t *testing.T) {
 	total := *lasting
 	if total == 0 {
-		total = usual()
+		total = defaultDuration()
 	}
 	if *seed == 0 {
 		*seed = uint64(time.Now().UnixNano())

@@ -1,0 +1,279 @@
+// Package cursor is what find and aggregate return: a query that is not sent before its
+// first document is asked for, and its results.
+package cursor
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
+
+	"shardsh/bindings/display"
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
+	"shardsh/bindings/server"
+)
+
+// Kind is what a cursor's command is.
+type Kind uint8
+
+const (
+	Find Kind = iota
+	Aggregate
+	Command
+)
+
+// Cursor is a query that has not been sent yet, or its results.
+type Cursor struct {
+	script.Hidden
+	host *Host
+	d    Database
+	kind Kind
+
+	Object     *goja.Object
+	Collection string // empty for cursors on a database
+	Body       bson.D // the command, built up by the cursor's methods
+	Pipeline   bson.RawValue
+	added      bson.A // stages that methods added to the pipeline
+	Reads      bool
+	Stream     bool // a change stream: has no end
+
+	batchSize    int32
+	batchSizeSet bool
+
+	readPreference *readpref.ReadPref // nil for the connection's
+	Explain        string             // verbosity of a query that is only explained
+	maxAwait       time.Duration      // of a tailable cursor; 0 for the server's
+
+	server *mongo.Cursor // nil before the first document is asked for
+	ahead  bson.Raw      // read from server, not handed out yet
+	maps   []goja.Callable
+	closed bool
+}
+
+// Database is where a cursor's commands go.
+type Database interface {
+	Server() *server.Database
+	// ReadBody adds to a command what the connection and the settings say about reads.
+	ReadBody(body bson.D) bson.D
+}
+
+// Host is what cursors need of the shell.
+type Host struct {
+	JS      *script.Engine
+	Gateway *server.Gateway
+	Display *display.Display
+	// Made hears of each new cursor; "it" goes on with the newest.
+	Made func(*Cursor)
+}
+
+// New makes a cursor (rules/04-command-line-and-prompt §2.6).
+func (h *Host) New(d Database, kind Kind, body bson.D) *Cursor {
+	cur := &Cursor{host: h, d: d, kind: kind, Body: body, Reads: true}
+	cur.Object = h.JS.Runtime.NewDynamicObject(cur)
+	script.Must(cur.Object.SetPrototype(h.Prototype()))
+	h.Made(cur)
+	return cur
+}
+
+// OfCommand runs a command that answers with a cursor.
+func (h *Host) OfCommand(d Database, body bson.D) goja.Value {
+	cur := h.New(d, Command, body)
+	cur.Reads = false
+	cur.Open()
+	return cur.Object
+}
+
+// Option puts an option into the command.
+func (cur *Cursor) Option(name string, value any) {
+	if cur.server != nil {
+		cur.host.JS.Throw("MongoCursorInUseError", "Cursor is already initialized")
+	}
+	for i := range cur.Body {
+		if cur.Body[i].Key == name {
+			cur.Body[i].Value = value
+			return
+		}
+	}
+	cur.Body = append(cur.Body, bson.E{Key: name, Value: value})
+}
+
+// SetLimit limits how many documents come; a negative number is one batch.
+func (cur *Cursor) SetLimit(n int64) {
+	if n < 0 {
+		cur.Option("singleBatch", true)
+		n = -n
+	}
+	cur.Option("limit", rawdoc.Small(n))
+}
+
+// command returns what open sends.
+func (cur *Cursor) command() bson.D {
+	body := append(bson.D{}, cur.Body...)
+	switch cur.kind {
+	case Find:
+		if cur.batchSize > 0 {
+			body = append(body, bson.E{Key: "batchSize", Value: cur.batchSize})
+		}
+	case Aggregate:
+		for i := range body {
+			switch {
+			case body[i].Key == "cursor" && cur.batchSizeSet:
+				body[i].Value = bson.D{{Key: "batchSize", Value: cur.batchSize}}
+			case body[i].Key == "pipeline" && cur.added != nil:
+				body[i].Value = cur.stages()
+			}
+		}
+	case Command:
+		return body
+	}
+	return cur.d.ReadBody(body)
+}
+
+func (cur *Cursor) stages() bson.A {
+	var all bson.A
+	if list, err := cur.Pipeline.Array().Values(); err == nil {
+		for _, st := range list {
+			all = append(all, st)
+		}
+	}
+	return append(all, cur.added...)
+}
+
+// SetBatchSize sets how many documents come in one batch.
+func (cur *Cursor) SetBatchSize(n int32) { cur.batchSize, cur.batchSizeSet = n, true }
+
+// SetMaxAwait limits how long an open cursor waits for documents.
+func (cur *Cursor) SetMaxAwait(d time.Duration) { cur.server.SetMaxAwaitTime(d) }
+
+// Ended reports whether a cursor was closed before it was sent.
+func (cur *Cursor) Ended() bool { return cur.server == nil && cur.closed }
+
+// Open sends the command, once.
+func (cur *Cursor) Open() {
+	if cur.server != nil || cur.closed {
+		return
+	}
+	r := cur.d.Server().Request(cur.command())
+	r.Reads, r.ReadPreference = cur.Reads, cur.readPreference
+	server, err := cur.host.Gateway.Open(r)
+	if err != nil {
+		cur.closed = true
+		cur.host.Gateway.Throw(err)
+	}
+	if cur.batchSize > 0 {
+		server.SetBatchSize(cur.batchSize)
+	}
+	if cur.maxAwait > 0 {
+		server.SetMaxAwaitTime(cur.maxAwait)
+	}
+	cur.server = server
+}
+
+func (cur *Cursor) context() context.Context {
+	return cur.d.Server().Request(nil).Context(cur.host.JS.Context())
+}
+
+// HasNext reads one document ahead.
+func (cur *Cursor) HasNext() bool { return cur.ahead != nil || cur.advance(false) }
+
+// advance reads one document ahead; a try does not wait for documents of a
+// tailable cursor.
+func (cur *Cursor) advance(try bool) bool {
+	cur.Open()
+	if cur.closed {
+		return false
+	}
+	next := cur.server.Next
+	if try {
+		next = cur.server.TryNext
+	}
+	if next(cur.context()) {
+		cur.ahead = cur.server.Current
+		return true
+	}
+	if err := cur.server.Err(); err != nil {
+		if cur.host.JS.Context().Err() != nil {
+			cur.host.Gateway.Interrupt()
+		}
+		cur.closed = true
+		cur.host.Gateway.Throw(err)
+	}
+	if cur.server.ID() == 0 {
+		cur.Close()
+	}
+	return false
+}
+
+// Next hands out a document; nil at the end.
+func (cur *Cursor) Next() goja.Value {
+	if !cur.HasNext() {
+		return nil
+	}
+	return cur.take()
+}
+
+func (cur *Cursor) take() goja.Value {
+	doc := cur.ahead
+	cur.ahead = nil
+	v := cur.host.JS.World.LazyDoc(doc)
+	for _, f := range cur.maps {
+		mapped, err := f(goja.Undefined(), v)
+		if err != nil {
+			cur.host.JS.Rethrow(err)
+		}
+		v = mapped
+	}
+	return v
+}
+
+// Close ends the cursor here and at the server.
+func (cur *Cursor) Close() {
+	cur.closed = true
+	if cur.server != nil {
+		_ = cur.server.Close(context.WithoutCancel(cur.host.JS.Context()))
+	}
+}
+
+// done reports that the server has no more documents for this cursor.
+func (cur *Cursor) done() bool {
+	return cur.closed || cur.server != nil && cur.server.ID() == 0
+}
+
+// isClosed reports that there is nothing more to come.
+func (cur *Cursor) isClosed() bool { return cur.done() && cur.buffered() == 0 }
+
+// buffered returns how many documents were read but not handed out.
+func (cur *Cursor) buffered() int {
+	n := 0
+	if cur.ahead != nil {
+		n++
+	}
+	if cur.server != nil && !cur.closed {
+		n += cur.server.RemainingBatchLength()
+	}
+	return n
+}
+
+// All is a page without an end.
+const All = math.MaxInt32
+
+// Page hands out the next documents to be shown, at most n.
+func (cur *Cursor) Page(n int) []any {
+	items := []any{}
+	for len(items) < n {
+		v := cur.Next()
+		if v == nil {
+			break
+		}
+		items = append(items, v)
+	}
+	return items
+}
+
+// MayHaveMore is the shell's idea of whether to offer "it" (rules/04-command-line-and-prompt §2.6).
+func (cur *Cursor) MayHaveMore() bool { return !cur.done() || cur.buffered() > 0 }

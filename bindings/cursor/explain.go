@@ -1,0 +1,51 @@
+package cursor
+
+import (
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/bindings/script"
+	"shardsh/bindings/server"
+)
+
+// Verbosity reads the argument of explain: true and false stand for the old
+// shell's two levels.
+func Verbosity(c *script.Call, i int) string {
+	switch v := c.Arg(i); {
+	case goja.IsUndefined(v):
+		return "queryPlanner"
+	case script.TypeOf(v) == "boolean":
+		if v.ToBoolean() {
+			return "allPlansExecution"
+		}
+		return "queryPlanner"
+	case goja.IsString(v):
+		return v.String()
+	}
+	c.JS.ThrowInvalid("verbosity must be a string")
+	return ""
+}
+
+// Explained asks for the plan of a command. Execution statistics are only kept
+// when they were asked for, which some servers do not mind.
+func (h *Host) Explained(d *server.Database, body bson.D, verbosity string) goja.Value {
+	reply := d.Run(bson.D{{Key: "explain", Value: body}, {Key: "verbosity", Value: verbosity}}, server.Reads)
+	o := h.Display.Reply(reply).(*goja.Object)
+	if verbosity == "queryPlanner" && script.Property(o, "executionStats") != nil {
+		script.Must(o.Delete("executionStats"))
+	}
+	return o
+}
+
+// Plan explains the query.
+func (cur *Cursor) Plan() goja.Value {
+	verbosity := cur.Explain
+	if verbosity == "" {
+		verbosity = "queryPlanner"
+	}
+	return cur.host.Explained(cur.d.Server(), cur.command(), verbosity)
+}
+
+func cursorExplain(c *script.Call, cur *Cursor) goja.Value {
+	return cur.host.Explained(cur.d.Server(), cur.command(), Verbosity(c, 0))
+}

@@ -1,0 +1,86 @@
+package cursor
+
+import (
+	"github.com/dop251/goja"
+
+	"shardsh/bindings/script"
+)
+
+// Prototype is what cursors inherit from.
+func (h *Host) Prototype() *goja.Object {
+	if p := h.JS.Classes.Prototype("Cursor"); p != nil {
+		return p
+	}
+	p := script.ClassOf(h.JS, "Cursor", methods, oldShellMethods)
+	iterate := h.JS.Function("[Symbol.iterator]", func(c *script.Call) goja.Value {
+		cur, ok := script.Receiver[*Cursor](c.This)
+		if !ok {
+			c.JS.ThrowType("not a cursor")
+		}
+		return h.iterator(cur)
+	})
+	h.asyncIteration(p)
+	refuse := h.JS.Function("toBSON", func(c *script.Call) goja.Value { c.JS.ThrowInvalid(NoValue); return nil })
+	script.Define(p, "toBSON", refuse)
+	script.Must(p.DefineDataPropertySymbol(goja.SymIterator, iterate, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+	return p
+}
+
+// NoValue is the message for cursors where values are expected.
+const NoValue = "Cannot serialize a cursor to JSON. Did you mean to call .toArray() first?"
+
+// asyncIteration makes "for await" work where the runtime has the symbol for it:
+// the same documents, in promises.
+func (h *Host) asyncIteration(p *goja.Object) {
+	class, _ := h.JS.Runtime.GlobalObject().Get("Symbol").(*goja.Object)
+	symbol, ok := script.Property(class, "asyncIterator").(*goja.Symbol)
+	if !ok {
+		return
+	}
+	iterate := h.JS.Function("[Symbol.asyncIterator]", func(c *script.Call) goja.Value {
+		cur, ok := script.Receiver[*Cursor](c.This)
+		if !ok {
+			c.JS.ThrowType("not a cursor")
+		}
+		from := h.iterator(cur)
+		it := c.JS.Runtime.NewObject()
+		for _, name := range []string{"next", "return"} {
+			step, _ := goja.AssertFunction(from.Get(name))
+			script.Define(it, name, c.JS.Function(name, func(c *script.Call) goja.Value {
+				promise, resolve, reject := c.JS.Runtime.NewPromise()
+				v, err := step(from, c.Args...)
+				if thrown := script.ThrownBy(err); thrown != nil {
+					_ = reject(thrown)
+				} else if err != nil {
+					c.JS.Rethrow(err)
+				} else {
+					_ = resolve(v)
+				}
+				return c.JS.Runtime.ToValue(promise)
+			}))
+		}
+		script.Must(it.SetSymbol(symbol, c.JS.Runtime.ToValue(func(fc goja.FunctionCall) goja.Value { return fc.This })))
+		return it
+	})
+	script.Must(p.DefineDataPropertySymbol(symbol, iterate, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+}
+
+// iterator makes a cursor work in for…of, spread and destructuring.
+func (h *Host) iterator(cur *Cursor) *goja.Object {
+	it := h.JS.Runtime.NewObject()
+	script.Define(it, "next", h.JS.Runtime.ToValue(func(goja.FunctionCall) goja.Value {
+		v := cur.Next()
+		if v == nil {
+			return h.JS.NewObject("value", goja.Undefined(), "done", true)
+		}
+		return h.JS.NewObject("value", v, "done", false)
+	}))
+	script.Define(it, "return", h.JS.Runtime.ToValue(func(fc goja.FunctionCall) goja.Value {
+		cur.Close()
+		return h.JS.NewObject("value", fc.Argument(0), "done", true)
+	}))
+	script.Must(it.SetSymbol(goja.SymIterator, h.JS.Runtime.ToValue(func(fc goja.FunctionCall) goja.Value {
+		return fc.This
+	})))
+	return it
+}

@@ -1,0 +1,201 @@
+package database
+
+import (
+	"strings"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
+	"shardsh/bindings/server"
+	"shardsh/bindings/write"
+)
+
+// clientBulk is a list of writes to several collections, sent as one bulkWrite
+// command (MongoDB 8.0).
+type clientBulk struct {
+	ops, namespaces bson.A
+	known           map[string]int
+	inserted        map[int]bson.RawValue // ids, by position
+	deletes         map[int]bool
+}
+
+// clientBulkWrite takes [{namespace: "db.coll", name: "insertOne", …}, …].
+func (admin *Database) clientBulkWrite(c *script.Call) goja.Value {
+	list := c.Object(0)
+	if list.ClassName() != "Array" || len(list.Keys()) == 0 {
+		c.JS.Throw("MongoClientBulkWriteExecutionError", "Models can not be empty.")
+	}
+	b := &clientBulk{known: map[string]int{}, inserted: map[int]bson.RawValue{}, deletes: map[int]bool{}}
+	for i, v := range script.Items(list) {
+		b.add(c, i, v)
+	}
+	options := c.Object(1)
+	is := func(name string, otherwise bool) bool {
+		if v := script.Property(options, name); v != nil {
+			return v.ToBoolean()
+		}
+		return otherwise
+	}
+	ordered, verbose := is("ordered", true), is("verboseResults", false)
+	body := server.Command("bulkWrite",
+		bson.E{Key: "errorsOnly", Value: !verbose}, bson.E{Key: "ordered", Value: ordered},
+		bson.E{Key: "ops", Value: b.ops}, bson.E{Key: "nsInfo", Value: b.namespaces})
+	for _, name := range []string{"bypassDocumentValidation", "comment", "let", "writeConcern"} {
+		if v := script.Property(options, name); v != nil {
+			body = append(body, bson.E{Key: name, Value: c.JS.Value(v)})
+		}
+	}
+	if wc := admin.on.writeConcern; wc != nil && !server.HasField(body, "writeConcern") && !admin.inTransaction() {
+		body = append(body, bson.E{Key: "writeConcern", Value: wc})
+	}
+	reply := admin.host.Gateway.MustSend(admin.Request(body))
+	return b.result(c, admin, reply, ordered, verbose)
+}
+
+func (b *clientBulk) add(c *script.Call, i int, v goja.Value) {
+	model, _ := v.(*goja.Object)
+	ns := script.OptionalText(script.Property(model, "namespace"))
+	if _, coll, ok := strings.Cut(ns, "."); !ok || coll == "" {
+		c.JS.ThrowInvalid("bulkWrite model %d needs a namespace \"<db>.<collection>\"", i)
+	}
+	at, ok := b.known[ns]
+	if !ok {
+		at = len(b.namespaces)
+		b.known[ns] = at
+		b.namespaces = append(b.namespaces, bson.D{{Key: "ns", Value: ns}})
+	}
+	name := script.OptionalText(script.Property(model, "name"))
+	filter := func() bson.RawValue { return c.JS.Value(write.Field(c.JS, model, "filter", i)) }
+	var op bson.D
+	switch name {
+	case "insertOne":
+		w := write.Insertion(c.JS, script.OrUndefined(script.Property(model, "document")), i)
+		b.inserted[i] = w.Doc.Lookup("_id")
+		op = bson.D{{Key: "insert", Value: int32(at)}, {Key: "document", Value: w.Doc}}
+	case "updateOne", "updateMany", "replaceOne":
+		u := replacementOrUpdate(c, model, name)
+		op = bson.D{{Key: "update", Value: int32(at)}, {Key: "filter", Value: filter()}, {Key: "updateMods", Value: *u},
+			{Key: "multi", Value: name == "updateMany"}}
+	case "deleteOne", "deleteMany":
+		b.deletes[i] = true
+		op = bson.D{{Key: "delete", Value: int32(at)}, {Key: "filter", Value: filter()},
+			{Key: "multi", Value: name == "deleteMany"}}
+	default:
+		write.ThrowInvalid(c.JS, i)
+	}
+	for _, field := range []string{"upsert", "arrayFilters", "collation", "hint", "sort"} {
+		if v := script.Property(model, field); v != nil && name != "insertOne" {
+			op = append(op, bson.E{Key: field, Value: c.JS.Value(v)})
+		}
+	}
+	b.ops = append(b.ops, op)
+}
+
+func replacementOrUpdate(c *script.Call, model *goja.Object, name string) *bson.RawValue {
+	if name == "replaceOne" {
+		return write.Replacement(c.JS, script.OrUndefined(script.Property(model, "replacement")))
+	}
+	return write.Changes(c.JS, script.OrUndefined(script.Property(model, "update")))
+}
+
+// result counts what was done; the first error of an ordered list, or any of an
+// unordered one, throws.
+func (b *clientBulk) result(c *script.Call, admin *Database, reply bson.Raw, ordered, verbose bool) goja.Value {
+	o := c.JS.NewObject(
+		"acknowledged", true,
+		"insertedCount", rawdoc.Int(reply, "nInserted"),
+		"matchedCount", rawdoc.Int(reply, "nMatched"),
+		"modifiedCount", rawdoc.Int(reply, "nModified"),
+		"deletedCount", rawdoc.Int(reply, "nDeleted"),
+		"upsertedCount", rawdoc.Int(reply, "nUpserted"),
+		"insertResults", goja.Undefined(), "updateResults", goja.Undefined(), "deleteResults", goja.Undefined(),
+	)
+	if verbose {
+		for _, name := range []string{"insertResults", "updateResults", "deleteResults"} {
+			script.Must(o.Set(name, newMap(c.JS)))
+		}
+	}
+	failures := newMap(c.JS)
+	failed := false
+	for _, doc := range admin.rest(c, reply) {
+		i := int(rawdoc.Int(doc, "idx"))
+		if rawdoc.Int(doc, "ok") != 1 {
+			failed = true
+			put(c.JS, failures, i, c.JS.NewObject("code", c.JS.World.ToJS(doc.Lookup("code")), "message",
+				rawdoc.Text(doc, "errmsg")))
+			continue
+		}
+		if verbose {
+			b.note(c, o, i, doc)
+		}
+	}
+	if !failed {
+		return o
+	}
+	message := "Mongo client unordered bulk write encountered write errors."
+	if ordered {
+		message = "Mongo client ordered bulk write encountered a write error."
+	}
+	e := c.JS.World.Errors.New("MongoClientBulkWriteError", message)
+	admin.host.Gateway.AddLabels(e, nil)
+	script.Must(e.Set("writeErrors", failures))
+	script.Must(e.Set("writeConcernErrors", c.JS.Runtime.NewArray()))
+	script.Must(e.Set("partialResult", o))
+	panic(e)
+}
+
+func (b *clientBulk) note(c *script.Call, o *goja.Object, i int, doc bson.Raw) {
+	in := func(name string) *goja.Object { m, _ := o.Get(name).(*goja.Object); return m }
+	if id, ok := b.inserted[i]; ok {
+		put(c.JS, in("insertResults"), i, c.JS.NewObject("insertedId", c.JS.World.ToJS(id)))
+		return
+	}
+	if b.deletes[i] {
+		put(c.JS, in("deleteResults"), i, c.JS.NewObject("deletedCount", rawdoc.Int(doc, "n")))
+		return
+	}
+	one := c.JS.NewObject("matchedCount", rawdoc.Int(doc, "n"), "modifiedCount", rawdoc.Int(doc, "nModified"),
+		"didUpsert", false)
+	if id, err := doc.LookupErr("upserted", "_id"); err == nil {
+		script.Must(one.Set("didUpsert", true))
+		script.Must(one.Set("upsertedId", c.JS.World.ToJS(id)))
+	}
+	put(c.JS, in("updateResults"), i, one)
+}
+
+// rest returns the documents of a reply's cursor, read to its end.
+func (d *Database) rest(c *script.Call, reply bson.Raw) []bson.Raw {
+	var docs []bson.Raw
+	batch := server.FirstBatch(reply)
+	for {
+		values, _ := batch.Values()
+		for _, v := range values {
+			doc, _ := v.DocumentOK()
+			docs = append(docs, doc)
+		}
+		id := rawdoc.Int(reply, "cursor", "id")
+		if id == 0 {
+			return docs
+		}
+		_, name, _ := strings.Cut(rawdoc.Text(reply, "cursor", "ns"), ".")
+		reply = d.Run(bson.D{{Key: "getMore", Value: id}, {Key: "collection", Value: name}})
+		batch, _ = reply.Lookup("cursor", "nextBatch").ArrayOK()
+	}
+}
+
+func newMap(js *script.Engine) *goja.Object {
+	m, err := js.Runtime.New(js.Runtime.GlobalObject().Get("Map"))
+	if err != nil {
+		js.Rethrow(err)
+	}
+	return m
+}
+
+func put(js *script.Engine, m *goja.Object, key int, v goja.Value) {
+	set, _ := goja.AssertFunction(m.Get("set"))
+	if _, err := set(m, js.Runtime.ToValue(key), v); err != nil {
+		js.Rethrow(err)
+	}
+}

@@ -1,0 +1,291 @@
+package database
+
+import (
+	"time"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/bindings/cursor"
+	"shardsh/bindings/plaintext"
+	"shardsh/bindings/script"
+	"shardsh/bindings/server"
+)
+
+func readMethods() script.Methods[*Collection] {
+	return script.Methods[*Collection]{
+		{"find", "query?:object projection?:object options?:object", func(c *script.Call, coll *Collection) goja.Value {
+			return coll.find(c).Object
+		}, "Returns a cursor over the documents that match."},
+		{"findOne", "query?:object projection?:object options?:object", collFindOne,
+			"Returns one document that matches, or null."},
+		{"aggregate", "pipeline?:object options?:object", collAggregate,
+			"Returns a cursor over the results of a pipeline."},
+		{"countDocuments", "query?:object options?:object", collCountDocuments, "Counts the documents that match."},
+		{"estimatedDocumentCount", "options?:object", func(c *script.Call, coll *Collection) goja.Value {
+			return coll.count(c, c.JS.Merge(bson.D{{Key: "count", Value: coll.name}}, c.Arg(0)))
+		}, "Returns the count kept in the collection's metadata."},
+		{"count", "query?:object options?:object", collCount,
+			"Deprecated: use countDocuments or estimatedDocumentCount."},
+		{"distinct", "field:string query?:object options?:object", collDistinct,
+			"Returns the distinct values of a field."},
+		{"explain", "verbosity?:any", func(c *script.Call, coll *Collection) goja.Value {
+			return coll.newExplainable(cursor.Verbosity(c, 0)).object
+		}, "Returns an object whose methods explain instead of running."},
+		{"latencyStats", "options?:object", func(c *script.Call, coll *Collection) goja.Value {
+			return c.JS.Array(coll.d.AggregateAll(coll.name, bson.D{{Key: "$collStats",
+				Value: bson.D{{Key: "latencyStats", Value: c.JS.Optional(c.Arg(0))}}}}))
+		}, "Returns the collection's latencies."},
+		{"watch", "pipeline?:object options?:object", func(c *script.Call, coll *Collection) goja.Value {
+			return coll.d.watch(c, coll.name, nil, c.Arg(0), c.Arg(1))
+		}, "Opens a change stream on this collection."},
+		{"mapReduce", "map?: reduce?: optionsOrOut?:", collMapReduce, "Deprecated: use aggregate."},
+		{"getPlanCache", "", func(c *script.Call, coll *Collection) goja.Value { return coll.newPlanCache() },
+			"Returns the plan cache."},
+	}
+}
+
+// filterArg returns a query as a script may give it: nothing is everything.
+func filterArg(c *script.Call, i int) bson.Raw { return c.JS.Optional(c.Arg(i)) }
+
+// notSent are options that the shell has for itself: they are translated or left out.
+// All others go into a command as they are given.
+var notSent = []string{"explain", "session", "promoteLongs", "promoteValues", "promoteBuffers", "bsonRegExp", "raw",
+	"useBigInt64", "readPreference", "timeoutMS"}
+
+func (coll *Collection) find(c *script.Call) *cursor.Cursor {
+	body := bson.D{{Key: "find", Value: coll.name}, {Key: "filter", Value: filterArg(c, 0)}}
+	if c.Has(1) && !goja.IsNull(c.Arg(1)) {
+		body = append(body, bson.E{Key: "projection", Value: c.JS.Document(c.Arg(1))})
+	}
+	cur := coll.host.Cursors.New(coll.d, cursor.Find, c.JS.Merge(body, c.Arg(2),
+		append(notSent, "tailable", "awaitData", "maxAwaitTimeMS")...))
+	cur.Collection = coll.name
+	if o := c.Object(2); o != nil {
+		if v := script.Property(o, "batchSize"); v != nil {
+			cur.SetBatchSize(int32(v.ToInteger()))
+		}
+		if v := script.Property(o, "limit"); v != nil {
+			cur.SetLimit(v.ToInteger())
+		}
+		if v := script.Property(o, "tailable"); v != nil && v.ToBoolean() {
+			cur.Option("tailable", true)
+		}
+		if v := script.Property(o, "awaitData"); v != nil && v.ToBoolean() {
+			cur.Option("awaitData", true)
+		}
+	}
+	return cur
+}
+
+func collFindOne(c *script.Call, coll *Collection) goja.Value {
+	body := bson.D{{Key: "find", Value: coll.name}, {Key: "filter", Value: filterArg(c, 0)}}
+	if c.Has(1) && !goja.IsNull(c.Arg(1)) {
+		body = append(body, bson.E{Key: "projection", Value: c.JS.Document(c.Arg(1))})
+	}
+	body = c.JS.Merge(body, c.Arg(2), append(notSent, "limit")...)
+	body = append(body, bson.E{Key: "limit", Value: int32(1)})
+	reply := coll.host.Gateway.MustSend(coll.d.Request(coll.d.ReadBody(body), server.Reads))
+	docs, err := server.FirstBatch(reply).Values()
+	if err != nil || len(docs) == 0 {
+		return goja.Null()
+	}
+	doc, _ := docs[0].DocumentOK()
+	return c.JS.World.LazyDoc(doc)
+}
+
+// ReadBody adds what the connection and the settings say about reads.
+func (d *Database) ReadBody(body bson.D) bson.D {
+	if d.on.readConcern != nil && !d.inTransaction() && !server.HasField(body, "readConcern") {
+		body = append(body, bson.E{Key: "readConcern", Value: d.on.readConcern})
+	}
+	body = d.afterWhatWasSeen(body)
+	if ms := d.host.MaxTimeMS(); ms > 0 && !server.HasField(body, "maxTimeMS") {
+		body = append(body, bson.E{Key: "maxTimeMS", Value: ms})
+	}
+	return body
+}
+
+func collAggregate(c *script.Call, coll *Collection) goja.Value {
+	pipeline, options := stageArguments(c)
+	return coll.d.aggregate(c, coll.name, pipeline, options)
+}
+
+// stageArguments returns a pipeline and options, or stages given one by one.
+func stageArguments(c *script.Call) (pipeline, options goja.Value) {
+	if o := c.Object(0); o != nil && o.ClassName() == "Array" {
+		return c.Arg(0), c.Arg(1)
+	}
+	items := make([]any, len(c.Args))
+	for i, a := range c.Args {
+		items[i] = a
+	}
+	return c.JS.Runtime.NewArray(items...), goja.Undefined()
+}
+
+// aggregate makes the cursor of a pipeline. One that writes runs at once
+// (rules/04-objects §6.2); {explain} gives the plan instead.
+func (d *Database) aggregate(c *script.Call, on any, pipeline, options goja.Value) goja.Value {
+	stages := c.JS.Value(pipeline)
+	if stages.Type != bson.TypeArray {
+		c.JS.ThrowInvalid("Aggregate pipeline must be an array of stages")
+	}
+	body := bson.D{
+		{Key: "aggregate", Value: on},
+		{Key: "pipeline", Value: stages},
+		{Key: "cursor", Value: bson.D{}},
+	}
+	opts, _ := options.(*goja.Object)
+	body = c.JS.Merge(body, options, append(notSent, "batchSize", "cursor", "maxAwaitTimeMS")...)
+	if v := script.Property(opts, "explain"); v != nil && v.ToBoolean() {
+		verbosity := "queryPlanner"
+		if goja.IsString(v) {
+			verbosity = v.String()
+		}
+		return d.host.Cursors.Explained(d.Database, body, verbosity)
+	}
+	cur := d.host.Cursors.New(d, cursor.Aggregate, body)
+	cur.Pipeline = stages
+	if name, ok := on.(string); ok {
+		cur.Collection = name
+	}
+	if v := script.Property(opts, "batchSize"); v != nil {
+		cur.SetBatchSize(int32(v.ToInteger()))
+	} else if v, ok := script.Property(opts, "cursor").(*goja.Object); ok {
+		if n := script.Property(v, "batchSize"); n != nil {
+			cur.SetBatchSize(int32(n.ToInteger()))
+		}
+	}
+	if writesOut(stages) {
+		cur.Reads = false
+		if d.concern() != nil && !server.HasField(body, "writeConcern") {
+			cur.Body = append(cur.Body, bson.E{Key: "writeConcern", Value: d.concern()})
+		}
+		cur.HasNext()
+	}
+	return cur.Object
+}
+
+func writesOut(stages bson.RawValue) bool {
+	list, err := stages.Array().Values()
+	if err != nil || len(list) == 0 {
+		return false
+	}
+	last, ok := list[len(list)-1].DocumentOK()
+	if !ok {
+		return false
+	}
+	first, err := last.IndexErr(0)
+	return err == nil && (first.Key() == "$out" || first.Key() == "$merge")
+}
+
+func collCountDocuments(c *script.Call, coll *Collection) goja.Value {
+	stages := bson.A{bson.D{{Key: "$match", Value: filterArg(c, 0)}}}
+	options := c.Object(1)
+	for _, o := range []string{"skip", "limit"} {
+		if v := script.Property(options, o); v != nil {
+			stages = append(stages, bson.D{{Key: "$" + o, Value: c.JS.Value(v)}})
+		}
+	}
+	stages = append(stages, bson.D{{Key: "$group", Value: bson.D{
+		{Key: "_id", Value: int32(1)}, {Key: "n", Value: bson.D{{Key: "$sum", Value: int32(1)}}},
+	}}})
+	body := bson.D{{Key: "aggregate", Value: coll.name}, {Key: "pipeline", Value: stages},
+		{Key: "cursor", Value: bson.D{}}}
+	body = coll.d.ReadBody(c.JS.Merge(body, c.Arg(1), append(notSent, "skip", "limit")...))
+	docs := coll.host.Gateway.All(coll.d.Request(body, server.Reads))
+	if len(docs) == 0 {
+		return c.JS.Runtime.ToValue(0)
+	}
+	return c.JS.World.ToJS(docs[0].Lookup("n"))
+}
+
+// count runs a count command.
+func (coll *Collection) count(c *script.Call, body bson.D) goja.Value {
+	reply := coll.host.Gateway.MustSend(coll.d.Request(coll.d.ReadBody(body), server.Reads))
+	n, err := reply.LookupErr("n")
+	if err != nil {
+		return c.JS.Runtime.ToValue(0)
+	}
+	return c.JS.World.ToJS(n)
+}
+
+func collCount(c *script.Call, coll *Collection) goja.Value {
+	c.JS.Out.Deprecate("Collection.count() is deprecated. Use countDocuments or estimatedDocumentCount.")
+	body := bson.D{{Key: "count", Value: coll.name}, {Key: "query", Value: filterArg(c, 0)}}
+	return coll.count(c, c.JS.Merge(body, c.Arg(1), notSent...))
+}
+
+func collDistinct(c *script.Call, coll *Collection) goja.Value {
+	body := bson.D{{Key: "distinct", Value: coll.name}, {Key: "key", Value: c.Text(0)},
+		{Key: "query", Value: filterArg(c, 1)}}
+	body = coll.d.ReadBody(c.JS.Merge(body, c.Arg(2), notSent...))
+	return c.JS.World.ToJS(coll.host.Gateway.MustSend(coll.d.Request(body, server.Reads)).Lookup("values"))
+}
+
+func collMapReduce(c *script.Call, coll *Collection) goja.Value {
+	c.JS.Out.Deprecate("Collection.mapReduce() is deprecated. Use an aggregation instead.\nSee " +
+		"https://mongodb.com/docs/manual/core/map-reduce for details.")
+	return coll.host.Display.Reply(coll.d.Run(coll.mapReduceBody(c)))
+}
+
+func (coll *Collection) mapReduceBody(c *script.Call) bson.D {
+	c.Check("Collection.mapReduce", script.ParseSignature("map:any reduce:any optionsOrOut:any"))
+	body := bson.D{{Key: "mapReduce", Value: coll.name}, {Key: "map", Value: c.JS.Value(c.Arg(0))},
+		{Key: "reduce", Value: c.JS.Value(c.Arg(1))}}
+	if goja.IsString(c.Arg(2)) {
+		return append(body, bson.E{Key: "out", Value: c.Text(2)})
+	}
+	if script.Property(c.Object(2), "out") == nil {
+		c.JS.ThrowInvalid("Missing 'out' option")
+	}
+	return c.JS.Merge(body, c.Arg(2))
+}
+
+// watch opens a change stream; base is what the stage says whatever the options.
+func (d *Database) watch(c *script.Call, on any, base bson.D, pipeline, options goja.Value) goja.Value {
+	opts := append(bson.D{}, base...)
+	if o, ok := pipeline.(*goja.Object); ok && o.ClassName() != "Array" {
+		pipeline, options = goja.Undefined(), pipeline
+	}
+	var batch goja.Value
+	if o, ok := options.(*goja.Object); ok {
+		batch = script.Property(o, "batchSize")
+		opts = c.JS.Merge(opts, o, "batchSize", "maxAwaitTimeMS", "collation", "comment")
+	}
+	stages := bson.A{bson.D{{Key: "$changeStream", Value: opts}}}
+	if o, ok := pipeline.(*goja.Object); ok {
+		more, err := c.JS.Value(o).Array().Values()
+		if err != nil {
+			c.JS.ThrowInvalid("Aggregate pipeline must be an array of stages")
+		}
+		for _, st := range more {
+			stages = append(stages, st)
+		}
+	}
+	body := bson.D{{Key: "aggregate", Value: on}, {Key: "pipeline", Value: stages}, {Key: "cursor", Value: bson.D{}}}
+	from, _ := options.(*goja.Object)
+	for _, name := range []string{"collation", "comment"} {
+		if v := script.Property(from, name); v != nil {
+			body = append(body, bson.E{Key: name, Value: c.JS.Value(v)})
+		}
+	}
+	cur := d.host.Cursors.New(d, cursor.Aggregate, body)
+	cur.Stream = true
+	if batch != nil {
+		cur.SetBatchSize(int32(batch.ToInteger()))
+	}
+	cur.Open()
+	if v := script.Property(from, "maxAwaitTimeMS"); v != nil {
+		cur.SetMaxAwait(time.Duration(v.ToInteger()) * time.Millisecond)
+	}
+	target := d.Name
+	if base != nil { // of the whole cluster
+		target = d.on.Address
+	}
+	if name, ok := on.(string); ok {
+		target += "." + name
+	}
+	c.JS.World.SetPrinter(cur.Object, func() string { return "ChangeStreamCursor on " + plaintext.VisibleLine(target) })
+	return cur.Object
+}

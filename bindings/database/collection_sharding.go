@@ -1,0 +1,183 @@
+package database
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/live"
+	"shardsh/bindings/display"
+	"shardsh/bindings/plaintext"
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
+	"shardsh/bindings/server"
+	"shardsh/bindings/sh"
+)
+
+func shardingMethods() script.Methods[*Collection] {
+	return script.Methods[*Collection]{
+		{"getShardVersion", "", func(c *script.Call, coll *Collection) goja.Value {
+			return coll.host.Display.Reply(coll.d.Admin(bson.D{{Key: "getShardVersion", Value: coll.Namespace()}}, server.Reads))
+		}, "Returns the version of the collection's routing table."},
+		{"getShardDistribution", "", collShardDistribution, "Shows how data and chunks spread over the shards."},
+		{"getShardLocation", "", collShardLocation, "Returns the shards that hold the collection."},
+		{"analyzeShardKey", "key:object options?:object", func(c *script.Call, coll *Collection) goja.Value {
+			return coll.host.Display.Reply(coll.d.Admin(c.JS.Merge(bson.D{
+				{Key: "analyzeShardKey", Value: coll.Namespace()}, {Key: "key", Value: c.JS.Document(c.Arg(0))},
+			}, c.Arg(1)), server.Reads))
+		}, "Measures how good a shard key would be."},
+		{"configureQueryAnalyzer", "options:object", collConfigureQueryAnalyzer, "Starts or stops sampling queries."},
+	}
+}
+
+// collConfigureQueryAnalyzer sends sampleRate as a double: the server takes
+// nothing else (rules/04-values-and-language §4.9).
+func collConfigureQueryAnalyzer(c *script.Call, coll *Collection) goja.Value {
+	body := c.JS.Merge(bson.D{{Key: "configureQueryAnalyzer", Value: coll.Namespace()}}, c.Arg(0))
+	for i := range body {
+		if raw, ok := body[i].Value.(bson.RawValue); ok && body[i].Key == "sampleRate" {
+			if f, isNumber := raw.AsFloat64OK(); isNumber {
+				body[i].Value = f
+			}
+		}
+	}
+	return coll.host.Display.Reply(coll.d.Admin(body))
+}
+
+func collShardLocation(c *script.Call, coll *Collection) goja.Value {
+	if stats, err := coll.d.TryAggregate(coll.name, bson.D{{Key: "$collStats", Value: bson.D{}}}); err != nil {
+		coll.host.Gateway.Throw(err)
+	} else if len(stats) == 0 {
+		c.JS.Throw(script.RuntimeError, "collection %s not found", coll.Namespace())
+	}
+	docs := coll.d.AggregateAll(int32(1),
+		bson.D{{Key: "$listClusterCatalog", Value: bson.D{{Key: "shards", Value: true}}}},
+		bson.D{{Key: "$match", Value: bson.D{{Key: "ns", Value: coll.Namespace()}}}},
+		bson.D{{Key: "$project", Value: bson.D{{Key: "_id", Value: int32(0)}, {Key: "shards", Value: int32(1)},
+			{Key: "sharded", Value: int32(1)}}}},
+	)
+	if len(docs) == 0 {
+		return goja.Null()
+	}
+	return c.JS.World.DocToJS(docs[0])
+}
+
+// shardShare is one shard's part of a collection: data without orphans, docs
+// with them, as mongosh counts.
+type shardShare struct {
+	shard, host                          string
+	data, docs, orphans, average, chunks float64
+}
+
+// collShardDistribution follows rules/04-objects §6.4, with the shards sorted by name.
+func collShardDistribution(c *script.Call, coll *Collection) goja.Value {
+	config := coll.d.Sibling("config")
+	docs, err := coll.d.TryAggregate(coll.name, bson.D{{Key: "$collStats",
+		Value: bson.D{{Key: "storageStats", Value: bson.D{}}}}})
+	if err != nil {
+		coll.host.Gateway.Throw(err)
+	}
+	entry := sh.CatalogEntry(config, coll.Namespace(), docs)
+	if entry == nil {
+		c.JS.ThrowCoded(script.InvalidInput, script.CodeNotSharded, "Collection %s is not sharded", coll.name)
+	}
+	ns := rawdoc.Text(entry, "_id")
+	seen := coll.host.Sharding.Look(coll.d.Database, live.ReaderOptions{
+		Parts: live.Shards | live.Collections | live.Counts, Namespaces: []string{ns},
+	})
+	var shares []shardShare
+	for _, doc := range docs {
+		stats, _ := doc.Lookup("storageStats").DocumentOK()
+		share := shardShare{
+			shard: rawdoc.Text(doc, "shard"), docs: rawdoc.Number(stats, "count"),
+			average: rawdoc.Number(stats, "avgObjSize"), orphans: rawdoc.Number(stats, "numOrphanDocs"),
+		}
+		share.data = rawdoc.Number(stats, "size") - share.orphans*share.average
+		on := catalog.ShardID(share.shard)
+		if shard, found := seen.Shard(on); found {
+			share.host = shard.Host
+		}
+		if counted := seen.Collection(ns); counted != nil {
+			share.chunks = float64(counted.CountOn(on).Chunks)
+		}
+		shares = append(shares, share)
+	}
+	slices.SortFunc(shares, func(a, b shardShare) int { return strings.Compare(a.shard, b.shard) })
+	result := distribution(c.JS, shares)
+	coll.host.Display.StatsResult(result)
+	return coll.host.Display.WithTable(result, func(t *display.Tables) { drawDistribution(t, coll.Namespace(), shares) })
+}
+
+// drawDistribution draws a row a shard, and what they have together. Here orphans are
+// told from documents: with them a shard seems to hold what it gave away.
+func drawDistribution(t *display.Tables, ns string, shares []shardShare) {
+	var all shardShare
+	for _, sh := range shares {
+		all.data += sh.data
+		all.docs += sh.docs
+		all.orphans += sh.orphans
+		all.chunks += sh.chunks
+	}
+	var rows [][]string
+	for _, sh := range shares {
+		perChunk := 0.0
+		if sh.chunks > 0 {
+			perChunk = sh.data / sh.chunks
+		}
+		rows = append(rows, []string{
+			sh.shard, plaintext.SizeText(sh.data), percentText(sh.data, all.data),
+			plaintext.PlainNumber(sh.docs - sh.orphans), plaintext.PlainNumber(sh.orphans),
+			plaintext.PlainNumber(sh.chunks), plaintext.SizeText(math.Floor(perChunk)), plaintext.SizeText(sh.average),
+		})
+	}
+	rows = append(rows, []string{"total", plaintext.SizeText(all.data), "",
+		plaintext.PlainNumber(all.docs - all.orphans), plaintext.PlainNumber(all.orphans),
+		plaintext.PlainNumber(all.chunks), "", ""})
+	t.Heading(ns)
+	t.Grid([]string{"shard", "data#", "%#", "documents#", "orphans#", "chunks#", "a chunk#", "a document#"}, rows)
+}
+
+func distribution(js *script.Engine, shares []shardShare) *goja.Object {
+	var data, docs, chunks float64
+	for _, sh := range shares {
+		data += sh.data
+		docs += sh.docs
+		chunks += sh.chunks
+	}
+	result := js.Runtime.NewObject()
+	for _, sh := range shares {
+		perChunk, docsPerChunk := 0.0, 0.0
+		if sh.chunks > 0 {
+			perChunk, docsPerChunk = sh.data/sh.chunks, math.Floor(sh.docs/sh.chunks)
+		}
+		script.Must(result.Set(fmt.Sprintf("Shard %s at %s", sh.shard, sh.host), js.NewObject(
+			"data", plaintext.ByteText(sh.data),
+			"docs", script.Whole(sh.docs),
+			"chunks", script.Whole(sh.chunks),
+			"estimated data per chunk", plaintext.ByteText(perChunk),
+			"estimated docs per chunk", script.Whole(docsPerChunk),
+		)))
+	}
+	totals := js.NewObject("data", plaintext.ByteText(data), "docs", script.Whole(docs), "chunks", script.Whole(chunks))
+	for _, sh := range shares {
+		script.Must(totals.Set("Shard "+sh.shard, js.Runtime.NewArray(
+			percentText(sh.data, data)+" % data",
+			percentText(sh.docs, docs)+" % docs in cluster",
+			plaintext.ByteText(sh.average)+" avg obj size on shard",
+		)))
+	}
+	script.Must(result.Set("Totals", totals))
+	return result
+}
+
+func percentText(x, total float64) string {
+	if total == 0 {
+		return "0"
+	}
+	return plaintext.PlainNumber(math.Floor(x/total*10000) / 100)
+}

@@ -1,0 +1,84 @@
+package database
+
+import (
+	"shardsh/bindings/script"
+	"shardsh/bindings/server"
+	"shardsh/bindings/write"
+
+	"github.com/dop251/goja"
+)
+
+// Place returns the database, and the collection in it, that a value is; nil for others.
+func Place(v goja.Value) (d *server.Database, collectionName string) {
+	if d, ok := script.Receiver[*Database](v); ok {
+		return d.Database, ""
+	}
+	if coll, ok := script.Receiver[*Collection](v); ok {
+		return coll.d.Database, coll.name
+	}
+	return nil, ""
+}
+
+// Result says what a method returns: a value where it is known without calling it, else
+// the prototype of what it returns. It is for completion.
+func (h *Host) Result(on goja.Value, method, argument string) (v goja.Value, proto *goja.Object, ours bool) {
+	if d, ok := script.Receiver[*Database](on); ok {
+		v, proto = h.ofDatabase(d, method, argument)
+		return v, proto, true
+	}
+	if m, ok := script.Receiver[*Mongo](on); ok {
+		v, proto = h.ofConnection(m, method, argument)
+		return v, proto, true
+	}
+	if coll, ok := script.Receiver[*Collection](on); ok {
+		v, proto = h.ofCollection(coll, method)
+		return v, proto, true
+	}
+	return nil, nil, false
+}
+
+func (h *Host) ofDatabase(d *Database, method, argument string) (goja.Value, *goja.Object) {
+	switch method {
+	case "getSiblingDB", "getSisterDB":
+		if ValidName(argument) {
+			return d.On(argument).object, nil
+		}
+	case "getCollection":
+		if validCollectionName(argument) {
+			return d.Collection(argument).object, nil
+		}
+	case "getMongo":
+		return d.on.Object(), nil
+	case "aggregate", "watch":
+		return nil, h.Cursors.Prototype()
+	}
+	return nil, nil
+}
+
+func (h *Host) ofConnection(m *Mongo, method, argument string) (goja.Value, *goja.Object) {
+	switch {
+	case method == "getDB" && ValidName(argument):
+		return m.Database(argument).object, nil
+	case method == "startSession":
+		return nil, h.Classes.Session()
+	}
+	return nil, nil
+}
+
+func (h *Host) ofCollection(coll *Collection, method string) (goja.Value, *goja.Object) {
+	switch method {
+	case "find", "aggregate", "watch":
+		return nil, h.Cursors.Prototype()
+	case "explain":
+		return nil, script.ClassOf(h.JS, "Explainable", explainMethods)
+	case "getPlanCache":
+		return nil, script.ClassOf(h.JS, "PlanCache", planCacheMethods)
+	case "initializeOrderedBulkOp", "initializeUnorderedBulkOp":
+		return nil, write.BulkPrototype(h.JS)
+	case "getDB":
+		return coll.d.object, nil
+	case "getMongo":
+		return coll.d.on.Object(), nil
+	}
+	return nil, nil
+}

@@ -1,0 +1,150 @@
+package database
+
+import (
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/bindings/cursor"
+	"shardsh/bindings/plaintext"
+	"shardsh/bindings/script"
+	"shardsh/bindings/write"
+)
+
+// explainable is db.c.explain(): its methods ask for plans.
+type explainable struct {
+	script.Hidden
+	coll      *Collection
+	verbosity string
+	object    *goja.Object
+}
+
+func (coll *Collection) newExplainable(verbosity string) *explainable {
+	e := &explainable{coll: coll, verbosity: verbosity}
+	e.object = coll.host.JS.Instance(e, script.ClassOf(coll.host.JS, "Explainable", explainMethods))
+	coll.host.JS.World.SetPrinter(e.object, func() string {
+		return "Explainable(" + plaintext.VisibleLine(coll.Namespace()) + ")"
+	})
+	return e
+}
+
+func (e *explainable) explain(c *script.Call, body bson.D) goja.Value {
+	return e.coll.host.Cursors.Explained(e.coll.d.Database, body, e.verbosity)
+}
+
+func explainMethods() script.Methods[*explainable] {
+	return script.Methods[*explainable]{
+		{"find", "query?:object projection?:object", func(c *script.Call, e *explainable) goja.Value {
+			current := e.coll.host.Current.Cursor
+			cur := e.coll.find(c)
+			e.coll.host.Current.Cursor = current // an explained query is nothing to iterate
+			cur.Explain = e.verbosity
+			return cur.Object
+		}, "Explains a find; cursor methods refine it, finish() or printing gives the plan."},
+		{"aggregate", "pipeline?:object options?:object", func(c *script.Call, e *explainable) goja.Value {
+			pipeline, options := stageArguments(c)
+			body := bson.D{{Key: "aggregate", Value: e.coll.name}, {Key: "pipeline", Value: c.JS.Value(pipeline)},
+				{Key: "cursor", Value: bson.D{}}}
+			return e.explain(c, c.JS.Merge(body, options, notSent...))
+		}, "Explains a pipeline."},
+		{"count", "query?:object options?:object", func(c *script.Call, e *explainable) goja.Value {
+			body := bson.D{{Key: "count", Value: e.coll.name}, {Key: "query", Value: filterArg(c, 0)}}
+			return e.explain(c, c.JS.Merge(body, c.Arg(1), notSent...))
+		}, "Explains a count."},
+		{"distinct", "field:string query?:object options?:object", func(c *script.Call, e *explainable) goja.Value {
+			body := bson.D{{Key: "distinct", Value: e.coll.name}, {Key: "key", Value: c.Text(0)},
+				{Key: "query", Value: filterArg(c, 1)}}
+			return e.explain(c, c.JS.Merge(body, c.Arg(2), notSent...))
+		}, "Explains a distinct."},
+		{"update", "filter:object update:object options?:object", func(c *script.Call, e *explainable) goja.Value {
+			options := c.Object(2)
+			multi := script.Property(options, "multi")
+			u := c.JS.Value(c.Arg(1)) // as update() takes it: a replacement too
+			op := write.UpdateStatement(c.JS, c.Object(0), &u, options, multi != nil && multi.ToBoolean())
+			return e.explain(c, bson.D{{Key: "update", Value: e.coll.name}, {Key: "updates", Value: bson.A{op.Doc}}})
+		}, "Explains an update."},
+		{"remove", "filter:object options?:boolean|object", func(c *script.Call, e *explainable) goja.Value {
+			options := c.Object(1)
+			one := options == nil && c.Arg(1).ToBoolean()
+			if v := script.Property(options, "justOne"); v != nil {
+				one = v.ToBoolean()
+			}
+			op := write.DeleteStatement(c.JS, c.Object(0), options, one)
+			return e.explain(c, bson.D{{Key: "delete", Value: e.coll.name}, {Key: "deletes", Value: bson.A{op.Doc}}})
+		}, "Explains a delete."},
+		{"findAndModify", "options:object", func(c *script.Call, e *explainable) goja.Value {
+			return e.explain(c, e.coll.findAndModifyBody(c))
+		}, "Explains a findAndModify."},
+		{"findOneAndUpdate", "filter:object update:object options?:object", func(c *script.Call, e *explainable) goja.Value {
+			return e.explain(c, e.coll.findOneAndBody(c, write.Changes(c.JS, c.Arg(1)), c.Object(2)))
+		}, "Explains a findOneAndUpdate."},
+		{"findOneAndReplace", "filter:object replacement:object options?:object", func(c *script.Call,
+			e *explainable) goja.Value {
+			return e.explain(c, e.coll.findOneAndBody(c, write.Replacement(c.JS, c.Arg(1)), c.Object(2)))
+		}, "Explains a findOneAndReplace."},
+		{"findOneAndDelete", "filter:object options?:object", func(c *script.Call, e *explainable) goja.Value {
+			return e.explain(c, e.coll.findOneAndBody(c, nil, c.Object(1)))
+		}, "Explains a findOneAndDelete."},
+		{"mapReduce", "map:any reduce:any optionsOrOut:any", func(c *script.Call, e *explainable) goja.Value {
+			return e.explain(c, e.coll.mapReduceBody(c))
+		}, "Explains a mapReduce."},
+		{"getVerbosity", "", func(c *script.Call, e *explainable) goja.Value { return c.JS.Runtime.ToValue(e.verbosity) },
+			"Returns the verbosity."},
+		{"setVerbosity", "verbosity:any", func(c *script.Call, e *explainable) goja.Value {
+			e.verbosity = cursor.Verbosity(c, 0)
+			return nil
+		}, "Sets the verbosity."},
+		{"getCollection", "", func(_ *script.Call, e *explainable) goja.Value { return e.coll.object },
+			"Returns the collection."},
+	}
+}
+
+// planCache is db.c.getPlanCache().
+type planCache struct {
+	script.Hidden
+	coll *Collection
+}
+
+func (coll *Collection) newPlanCache() goja.Value {
+	p := &planCache{coll: coll}
+	o := coll.host.JS.Instance(p, script.ClassOf(coll.host.JS, "PlanCache", planCacheMethods))
+	coll.host.JS.World.SetPrinter(o, func() string {
+		return "PlanCache for collection " + plaintext.VisibleLine(coll.name) + "."
+	})
+	return o
+}
+
+func planCacheMethods() script.Methods[*planCache] {
+	return script.Methods[*planCache]{
+		{"list", "pipeline?:object", func(c *script.Call, p *planCache) goja.Value {
+			stages := []bson.D{{{Key: "$planCacheStats", Value: bson.D{}}}}
+			if o := c.Object(0); o != nil {
+				for _, st := range script.Items(o) {
+					stages = append(stages, c.JS.Merge(bson.D{}, st))
+				}
+			}
+			return c.JS.Array(p.coll.d.AggregateAll(p.coll.name, stages...))
+		}, "Returns the cached plans."},
+		{"clear", "", func(c *script.Call, p *planCache) goja.Value {
+			return p.coll.host.Display.Reply(p.coll.d.Run(bson.D{{Key: "planCacheClear", Value: p.coll.name}}))
+		}, "Forgets all plans."},
+		{"clearPlansByQuery", "query:object projection?:object sort?:object", func(c *script.Call, p *planCache) goja.Value {
+			body := bson.D{{Key: "planCacheClear", Value: p.coll.name}, {Key: "query", Value: c.JS.Document(c.Arg(0))}}
+			for i, name := range []string{"projection", "sort"} {
+				if c.Has(i + 1) {
+					body = append(body, bson.E{Key: name, Value: c.JS.Document(c.Arg(i + 1))})
+				}
+			}
+			return p.coll.host.Display.Reply(p.coll.d.Run(body))
+		}, "Forgets the plans of one kind of query."},
+		{"listQueryShapes", "", func(c *script.Call, _ *planCache) goja.Value { return planCacheGone(c, "listQueryShapes") },
+			""},
+		{"getPlansByQuery", "", func(c *script.Call, _ *planCache) goja.Value { return planCacheGone(c, "getPlansByQuery") },
+			""},
+	}
+}
+
+func planCacheGone(c *script.Call, name string) goja.Value {
+	c.JS.ThrowCoded(script.Deprecated, script.CodeDeprecated,
+		"PlanCache.%s was deprecated, please use PlanCache.list instead", name)
+	return nil
+}

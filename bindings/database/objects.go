@@ -1,0 +1,324 @@
+// Package database is what db is and leads to: connections, databases, collections and
+// sessions as scripts see them. Their methods stand in tables, a file each.
+package database
+
+import (
+	"shardsh/bindings/cursor"
+	"shardsh/bindings/display"
+	"shardsh/bindings/plaintext"
+	"shardsh/bindings/script"
+	"shardsh/bindings/server"
+	"shardsh/bindings/stats"
+	"shardsh/bindings/write"
+	"strings"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/connstring"
+)
+
+// Host is what the objects need of the shell.
+type Host struct {
+	JS       *script.Engine
+	Gateway  *server.Gateway
+	Display  *display.Display
+	Cursors  *cursor.Host
+	Sharding Sharding
+	Opening  Opening
+	Current  *Current
+	// MaxTimeMS is the limit of the settings; 0 is none.
+	MaxTimeMS func() int64
+	// Classes are the prototypes of objects; see [New].
+	Classes Classes
+}
+
+// Classes are the prototypes of objects.
+type Classes interface {
+	Mongo() *goja.Object
+	Database() *goja.Object
+	Collection() *goja.Object
+	Session() *goja.Object
+}
+
+// Current is where a shell is.
+type Current struct {
+	Mongo  *Mongo         // the connection db started on; nil without one
+	DB     *Database      // what db is; nil without a connection
+	Cursor *cursor.Cursor // what "it" goes on with
+}
+
+// Server returns the database that db is, as other rooms know it; nil without one.
+func (at *Current) Server() *server.Database {
+	if at.DB == nil {
+		return nil
+	}
+	return at.DB.Database
+}
+
+// Use makes another database db.
+func (at *Current) Use(d *Database) { at.DB, at.Cursor = d, nil }
+
+// Switch makes another database db, and says so.
+func (at *Current) Switch(to *Database) string {
+	at.Cursor = nil
+	if at.DB == to {
+		return "already on db " + to.Name
+	}
+	at.DB = to
+	return "switched to db " + to.Name
+}
+
+// results makes what writes return.
+func (h *Host) results() write.Results { return write.Results{JS: h.JS, Gateway: h.Gateway} }
+
+// Mongo is one connection: what db.getMongo() gives.
+type Mongo struct {
+	script.Hidden
+	*server.Conn
+	host   *Host
+	own    bool // opened by a script, closed with the shell
+	object *goja.Object
+
+	databases    map[string]*Database
+	readConcern  bson.Raw // sent with reads; nil for the server's default
+	writeConcern bson.Raw // sent with writes; nil for the server's default
+}
+
+// NewMongo makes a connection's object.
+func NewMongo(h *Host, client *mongo.Client, address string) *Mongo {
+	return &Mongo{host: h, Conn: server.NewConn(h.Gateway, client, address), databases: make(map[string]*Database)}
+}
+
+// Object returns the JavaScript object.
+func (m *Mongo) Object() *goja.Object {
+	if m.object == nil {
+		m.object = m.host.JS.Instance(m, m.host.Classes.Mongo())
+		m.host.JS.World.SetPrinter(m.object, func() string { return plaintext.VisibleLine(m.Address) })
+	}
+	return m.object
+}
+
+// Database returns the one object for a name: identity holds (rules/04-objects §6.1).
+func (m *Mongo) Database(name string) *Database {
+	d := m.databases[name]
+	if d == nil {
+		d = newDatabase(m.host, m, name, nil)
+		m.databases[name] = d
+	}
+	return d
+}
+
+// CheckedDatabase is database for names scripts give.
+func (m *Mongo) CheckedDatabase(name string) *Database {
+	if !ValidName(name) {
+		m.host.JS.ThrowInvalid("Invalid database name: %s", name)
+	}
+	return m.Database(name)
+}
+
+// ValidName reports whether a database may have a name.
+func ValidName(name string) bool {
+	return name != "" && !strings.ContainsAny(name, "/\\. \"\x00")
+}
+
+// hosts returns the servers of a connection's address, with ports.
+func (m *Mongo) hosts() string {
+	parsed, err := connstring.Parse(m.Address)
+	if err != nil {
+		return m.Address
+	}
+	hosts := parsed.Hosts
+	for i, host := range hosts {
+		if !strings.Contains(host[strings.LastIndexByte(host, ']')+1:], ":") {
+			hosts[i] = host + ":27017"
+		}
+	}
+	return strings.Join(hosts, ",")
+}
+
+// Database is one database of a connection, or of a session on it.
+type Database struct {
+	script.Hidden
+	host *Host
+	*server.Database
+	on          *Mongo
+	session     *Session
+	object      *goja.Object
+	collections map[string]*Collection
+	// writeConcern is the database's own; nil for the connection's.
+	writeConcern bson.Raw
+}
+
+func newDatabase(h *Host, on *Mongo, name string, sess *Session) *Database {
+	d := &Database{host: h, on: on, Database: &server.Database{Conn: on.Conn, Name: name, Session: sess.underlying()},
+		session: sess, collections: make(map[string]*Collection)}
+	d.object = h.JS.Instance(d, h.Classes.Database())
+	h.JS.World.SetPrinter(d.object, func() string { return plaintext.VisibleLine(d.Name) })
+	return d
+}
+
+// Server returns the database as other rooms know it.
+func (d *Database) Server() *server.Database { return d.Database }
+
+// Object returns the JavaScript object.
+func (d *Database) Object() *goja.Object { return d.object }
+
+// Get answers names that are no method of databases: they are collections
+// (rules/04-objects §6.1).
+func (d *Database) Get(name string) goja.Value {
+	if c := d.collections[name]; c != nil {
+		return c.object
+	}
+	if !isCollectionProperty(name, d.host.Classes.Database()) {
+		return nil
+	}
+	return d.Collection(name).object
+}
+
+// isCollectionProperty tells names of collections from members of the class and
+// from those every object has.
+func isCollectionProperty(name string, proto *goja.Object) bool {
+	return name != "" && name[0] != '_' && proto.Get(name) == nil && validCollectionName(name)
+}
+
+func validCollectionName(name string) bool {
+	return name != "" && !strings.ContainsAny(name, "$\x00")
+}
+
+// Collection returns the one object for a name.
+func (d *Database) Collection(name string) *Collection {
+	c := d.collections[name]
+	if c == nil {
+		c = newCollection(d, name)
+		d.collections[name] = c
+	}
+	return c
+}
+
+// CheckedCollection is the collection of a name that a script gives.
+func (d *Database) CheckedCollection(name string) *Collection {
+	if !validCollectionName(name) {
+		d.host.JS.ThrowInvalid("Invalid collection name: %s", name)
+	}
+	return d.Collection(name)
+}
+
+// Knows reports whether a script has used a database of the connection.
+func (d *Database) Knows(database string) bool { return d.on.databases[database] != nil }
+
+// On is another database of the same connection and session.
+func (d *Database) On(name string) *Database {
+	if name == d.Name {
+		return d
+	}
+	if d.session != nil {
+		return d.session.database(name)
+	}
+	return d.on.CheckedDatabase(name)
+}
+
+// Collection is one collection or view of a database.
+type Collection struct {
+	script.Hidden
+	host   *Host
+	d      *Database
+	name   string
+	object *goja.Object
+	// writeConcern is the collection's own; nil for the database's.
+	writeConcern bson.Raw
+}
+
+func newCollection(d *Database, name string) *Collection {
+	c := &Collection{host: d.host, d: d, name: name}
+	c.object = d.host.JS.Instance(c, d.host.Classes.Collection())
+	d.host.JS.World.SetPrinter(c.object, func() string { return plaintext.VisibleLine(c.Namespace()) })
+	return c
+}
+
+// Object returns the JavaScript object.
+func (coll *Collection) Object() *goja.Object { return coll.object }
+
+// Namespace returns the full name.
+func (coll *Collection) Namespace() string { return coll.d.Name + "." + coll.name }
+
+// Get answers names that are no method of collections: db.a.b is the collection
+// a.b.
+func (coll *Collection) Get(name string) goja.Value {
+	if !isCollectionProperty(name, coll.host.Classes.Collection()) {
+		return nil
+	}
+	return coll.d.Collection(coll.name + "." + name).object
+}
+
+func (d *Database) concern() bson.Raw {
+	if d.writeConcern != nil {
+		return d.writeConcern
+	}
+	return d.on.writeConcern
+}
+
+// Write sends operations, with the write concern that holds here.
+func (coll *Collection) Write(ops []write.Op, opts write.Options) *write.Result {
+	return write.Target{
+		Gateway: coll.host.Gateway, Database: coll.d.Database, Collection: coll.name,
+		Concern: coll.concern(), InTransaction: coll.d.inTransaction(),
+	}.Send(ops, opts)
+}
+
+// Results makes what writes return.
+func (coll *Collection) Results() write.Results { return coll.host.results() }
+
+// Inspect returns a value as the shell shows it.
+func (coll *Collection) Inspect(v goja.Value) string { return coll.host.Display.Inspect(v) }
+
+// sizes is the collection as the room of statistics knows it.
+func (coll *Collection) sizes() stats.Collection {
+	return stats.Collection{
+		JS: coll.host.JS, Gateway: coll.host.Gateway, Display: coll.host.Display, Database: coll.d.Database, Name: coll.name,
+	}
+}
+
+func (coll *Collection) concern() bson.Raw {
+	if coll.writeConcern != nil {
+		return coll.writeConcern
+	}
+	return coll.d.concern()
+}
+
+// Session is what startSession() gives.
+type Session struct {
+	script.Hidden
+	on        *Mongo
+	driver    *mongo.Session
+	given     *goja.Object // the options, as getOptions() returns them
+	databases map[string]*Database
+	object    *goja.Object
+	ended     bool
+}
+
+func (sess *Session) database(name string) *Database {
+	if !ValidName(name) {
+		sess.on.host.JS.ThrowInvalid("Invalid database name: %s", name)
+	}
+	d := sess.databases[name]
+	if d == nil {
+		d = newDatabase(sess.on.host, sess.on, name, sess)
+		sess.databases[name] = d
+	}
+	return d
+}
+
+// inTransaction reports whether the database's commands belong to a transaction:
+// they take their concerns from it then.
+func (d *Database) inTransaction() bool {
+	return d.session != nil && d.session.driver.TransactionRunning()
+}
+
+// underlying returns the driver's session; nil for none.
+func (sess *Session) underlying() *mongo.Session {
+	if sess == nil {
+		return nil
+	}
+	return sess.driver
+}

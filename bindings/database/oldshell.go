@@ -1,0 +1,158 @@
+package database
+
+import (
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
+	"shardsh/bindings/server"
+)
+
+// Members of the old shell's databases, collections and cursors that mongosh lacks.
+
+// gone is a method of something that servers no longer have.
+func gone[T any](name, since, instead string) func(*script.Call, T) goja.Value {
+	return func(c *script.Call, _ T) goja.Value {
+		c.JS.ThrowCoded(script.Deprecated, script.CodeDeprecated, "`%s()` was removed in MongoDB %s; use %s", name, since,
+			instead)
+		return nil
+	}
+}
+
+func databaseOldShellMethods() script.Methods[*Database] {
+	methods := concernMethods(func(d *Database) *bson.Raw { return &d.writeConcern }, (*Database).concern)
+	return append(methods, script.Methods[*Database]{
+		{"tojson", "", func(c *script.Call, d *Database) goja.Value { return c.JS.Runtime.ToValue(d.Name) }, ""},
+		{"getSession", "", func(_ *script.Call, d *Database) goja.Value {
+			if d.session == nil {
+				return goja.Null()
+			}
+			return d.session.object
+		}, "Returns the session this database belongs to, or null."},
+		{"getReadPref", "", func(c *script.Call, d *Database) goja.Value { return mongoGetReadPref(c, d.on) }, ""},
+		{"getQueryOptions", "", func(c *script.Call, _ *Database) goja.Value { return c.JS.Runtime.ToValue(0) }, ""},
+		{"runReadCommand", "command:object|string extra?:object", func(c *script.Call, d *Database) goja.Value {
+			return d.host.Display.Reply(d.host.Gateway.MustSend(d.Request(d.host.commandBody(c, 0), server.Reads)))
+		}, ""},
+		{"getLastErrorCmd", "", func(c *script.Call, _ *Database) goja.Value {
+			c.JS.Out.Deprecate("Database.getLastErrorCmd() is deprecated and has no effect. Errors are thrown.")
+			return c.JS.NewObject("err", goja.Null(), "ok", 1)
+		}, ""},
+		{"removeUser", "name:string writeConcern?:object", dropPrincipal("dropUser"), "The old name of dropUser."},
+		{"killOP", "opId:any", func(c *script.Call, d *Database) goja.Value {
+			return d.host.Display.Reply(d.Admin(bson.D{{Key: "killOp", Value: int32(1)}, {Key: "op",
+				Value: c.JS.Value(c.Arg(0))}}))
+		}, ""},
+		{"loadServerScripts", "", func(c *script.Call, d *Database) goja.Value {
+			for _, doc := range d.FindAll("system.js", bson.D{}) {
+				f := c.JS.World.ToJS(doc.Lookup("value"))
+				if code := script.Property(objectOf(f), "code"); code != nil {
+					var err error
+					if f, err = c.JS.Runtime.RunString("(" + code.String() + ")"); err != nil {
+						c.JS.Rethrow(err)
+					}
+				}
+				script.Must(c.JS.Runtime.GlobalObject().Set(rawdoc.Text(doc, "_id"), f))
+			}
+			return nil
+		}, ""},
+		{"eval", "", gone[*Database]("eval", "4.2", "a script"), ""},
+		{"dbEval", "", gone[*Database]("dbEval", "4.2", "a script"), ""},
+		{"groupcmd", "", gone[*Database]("groupcmd", "4.2", "aggregate()"), ""},
+		{"getPrevError", "", gone[*Database]("getPrevError", "3.6", "try and catch: errors are thrown"), ""},
+		{"resetError", "", gone[*Database]("resetError", "3.6", "try and catch: errors are thrown"), ""},
+		{"forceError", "", gone[*Database]("forceError", "3.6", "try and catch: errors are thrown"), ""},
+		{"enableFreeMonitoring", "", gone[*Database]("enableFreeMonitoring", "7.0", "another monitoring"), ""},
+		{"getFreeMonitoringStatus", "", gone[*Database]("getFreeMonitoringStatus", "7.0", "another monitoring"), ""},
+	}...)
+}
+
+func objectOf(v goja.Value) *goja.Object {
+	o, _ := v.(*goja.Object)
+	return o
+}
+
+func collectionOldShellMethods() script.Methods[*Collection] {
+	methods := concernMethods(func(coll *Collection) *bson.Raw { return &coll.writeConcern }, (*Collection).concern)
+	secondary := func(c *script.Call, coll *Collection) goja.Value { return dbSecondaryOk(c, coll.d) }
+	allow := func(_ *script.Call, coll *Collection) goja.Value { coll.d.on.AllowSecondaries(); return nil }
+	return append(methods, script.Methods[*Collection]{
+		{"tojson", "", func(c *script.Call, coll *Collection) goja.Value {
+			return c.JS.Runtime.ToValue(coll.Namespace())
+		}, ""},
+		{"shellPrint", "", func(c *script.Call, coll *Collection) goja.Value {
+			return c.JS.Runtime.ToValue(coll.Namespace())
+		}, ""},
+		{"setSecondaryOk", "", allow, ""}, {"setSlaveOk", "", allow, ""},
+		{"getSecondaryOk", "", secondary, ""}, {"getSlaveOk", "", secondary, ""},
+		{"getQueryOptions", "", func(c *script.Call, _ *Collection) goja.Value { return c.JS.Runtime.ToValue(0) }, ""},
+		{"runReadCommand", "command:object|string extra?:object", func(c *script.Call, coll *Collection) goja.Value {
+			body := coll.host.commandBody(c, 0)
+			if goja.IsString(c.Arg(0)) {
+				body = rawdoc.Of(c.JS.Merge(bson.D{{Key: c.Text(0), Value: coll.name}}, c.Arg(1)))
+			}
+			return coll.host.Display.Reply(coll.host.Gateway.MustSend(coll.d.Request(body, server.Reads)))
+		}, ""},
+		{"group", "", gone[*Collection]("group", "4.2", "aggregate()"), ""},
+		{"groupcmd", "", gone[*Collection]("groupcmd", "4.2", "aggregate()"), ""},
+		{"copyTo", "", gone[*Collection]("copyTo", "4.2", "aggregate() with $out"), ""},
+		{"diskStorageStats", "", gone[*Collection]("diskStorageStats", "3.0", "stats()"), ""},
+		{"pagesInRAM", "", gone[*Collection]("pagesInRAM", "3.0", "stats()"), ""},
+		{"indexStats", "", gone[*Collection]("indexStats", "3.0", "aggregate([{$indexStats: {}}])"), ""},
+	}...)
+}
+
+// connectionOldShellMethods are those of the old shell's Mongo.
+func connectionOldShellMethods() script.Methods[*Mongo] {
+	ask := func(c *script.Call, m *Mongo, command bson.D) bson.Raw {
+		return m.host.Gateway.MustSend(server.Request{On: m.Conn, Database: "admin", Body: command, Reads: true})
+	}
+	field := func(name string) func(*script.Call, *Mongo) goja.Value {
+		return func(c *script.Call, m *Mongo) goja.Value {
+			return c.JS.World.ToJS(ask(c, m, server.Command("hello")).Lookup(name))
+		}
+	}
+	secondary := func(c *script.Call, m *Mongo) goja.Value { return dbSecondaryOk(c, m.Database("admin")) }
+	return script.Methods[*Mongo]{
+		{"isMongos", "", func(c *script.Call, m *Mongo) goja.Value { return c.JS.Runtime.ToValue(m.IsMongos()) },
+			"Tells whether the connection is to a mongos."},
+		{"isReplicaSetMember", "", func(c *script.Call, m *Mongo) goja.Value {
+			return c.JS.Runtime.ToValue(rawdoc.Text(ask(c, m, server.Command("hello")), "setName") != "")
+		}, "Tells whether the connection is to a member of a replica set."},
+		{"hasPrimary", "", func(c *script.Call, m *Mongo) goja.Value {
+			return c.JS.Runtime.ToValue(rawdoc.TruthyAt(ask(c, m, server.Command("hello")), "isWritablePrimary"))
+		}, ""},
+		{"hello", "", func(c *script.Call, m *Mongo) goja.Value {
+			return m.host.Display.Reply(ask(c, m, server.Command("hello")))
+		}, "Returns the server's part in the cluster."},
+		{"getMinWireVersion", "", field("minWireVersion"), ""},
+		{"getMaxWireVersion", "", field("maxWireVersion"), ""},
+		{"unsetWriteConcern", "", func(_ *script.Call, m *Mongo) goja.Value { m.writeConcern = nil; return nil },
+			"Goes back to the server's write concern."},
+		{"getSecondaryOk", "", secondary, ""}, {"getSlaveOk", "", secondary, ""},
+		{"getDatabaseNames", "", mongoGetDBNames, "The old name of getDBNames."},
+		{"getLogComponents", "", func(c *script.Call, m *Mongo) goja.Value {
+			command := bson.D{{Key: "getParameter", Value: int32(1)}, {Key: "logComponentVerbosity", Value: int32(1)}}
+			return c.JS.World.ToJS(ask(c, m, command).Lookup("logComponentVerbosity"))
+		}, "Returns how much the server logs of what."},
+		{"setLogLevel", "level:number component?:any", func(c *script.Call, m *Mongo) goja.Value {
+			on := m.Database("admin").object
+			set, _ := goja.AssertFunction(on.Get("setLogLevel"))
+			v, err := set(on, c.Args...)
+			if err != nil {
+				c.JS.Rethrow(err)
+			}
+			return v
+		}, "Sets how much the server logs."},
+		{"getClusterTime", "", func(c *script.Call, m *Mongo) goja.Value {
+			return server.ValueOf(c.JS, ask(c, m, server.Command("hello")), "$clusterTime")
+		}, ""},
+		{"isTLS", "", func(c *script.Call, m *Mongo) goja.Value {
+			return c.JS.Runtime.ToValue(m.Settings != nil && m.Settings.TLSConfig != nil)
+		}, "Tells whether the connection is encrypted."},
+		{"tojson", "", func(c *script.Call, m *Mongo) goja.Value {
+			return c.JS.Runtime.ToValue("connection to " + m.hosts())
+		}, ""},
+	}
+}

@@ -1,0 +1,37 @@
+package database
+
+import (
+	"shardsh/bindings/replicaset"
+	"shardsh/bindings/script"
+	"shardsh/bindings/server"
+
+	"github.com/dop251/goja"
+)
+
+// replicationMethods() look at the oplog and at the members of a replica set.
+func replicationMethods() script.Methods[*Database] {
+	return script.Methods[*Database]{
+		{"getReplicationInfo", "", func(_ *script.Call, d *Database) goja.Value {
+			return replicaset.ReplicationInfo(d.host.replicaSet(), d.Database)
+		},
+			"Returns size and time span of the oplog."},
+		{"printReplicationInfo", "", ofReplicaSet(replicaset.PrintReplicationInfo), "Shows size and time span of the oplog."},
+		{"printSecondaryReplicationInfo", "", ofReplicaSet(replicaset.PrintSecondaryReplicationInfo),
+			"Shows how far the secondaries are behind."},
+		{"printSlaveReplicationInfo", "", func(c *script.Call, _ *Database) goja.Value {
+			c.JS.ThrowCoded(script.Deprecated, script.CodeDeprecated,
+				"Method deprecated, use db.printSecondaryReplicationInfo instead")
+			return nil
+		}, ""},
+	}
+}
+
+// replicaSet is what the room of replica sets needs.
+func (h *Host) replicaSet() replicaset.Host {
+	return replicaset.Host{JS: h.JS, Gateway: h.Gateway, Display: h.Display, DB: h.Current.Server}
+}
+
+// ofReplicaSet makes a method of a function on replica sets.
+func ofReplicaSet(f func(replicaset.Host, *server.Database) goja.Value) func(*script.Call, *Database) goja.Value {
+	return func(_ *script.Call, d *Database) goja.Value { return f(d.host.replicaSet(), d.Database) }
+}

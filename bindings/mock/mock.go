@@ -1,0 +1,140 @@
+// Package mock is the object mock of scripts: time, faults and virtual data of the mock
+// cluster.
+package mock
+
+import (
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/bindings/script"
+	"shardsh/bindings/server"
+)
+
+// control is the object mock. It does nothing but send the mock's own commands to the
+// server that the shell is connected to, wherever that runs.
+type control struct {
+	script.Hidden
+	Host
+}
+
+// Host is what the object needs of the shell.
+type Host struct {
+	JS      *script.Engine
+	Gateway *server.Gateway
+	// Reply returns a server's reply as scripts get it.
+	Reply func(bson.Raw) goja.Value
+	// DB returns the database that db is; nil without a connection.
+	DB func() *server.Database
+}
+
+// Class is the class of mock in helps.
+const Class = "MockCluster"
+
+// New makes the object.
+func New(h Host) goja.Value {
+	o := h.JS.Instance(&control{Host: h}, script.ClassOf(h.JS, Class, methods))
+	h.JS.World.SetPrinter(o, func() string {
+		d := h.DB()
+		if d == nil {
+			return "MockCluster class not connected"
+		}
+		return "MockCluster class connected to " + d.Conn.Address + " via db " + d.Name
+	})
+	return o
+}
+
+// methods returns what mock has; most are the command of the same name.
+func methods() script.Methods[*control] {
+	return script.Methods[*control]{
+		{"status", "", sends("mockStatus"), "Shows the time, which nodes are up, and the faults in force."},
+		{"now", "", dateOf("mockNow"), "The cluster's time."},
+		{"advance", "duration:string|number", dateOf("mockAdvance"),
+			"Lets virtual time jump (\"2h\", or milliseconds) and returns the new time."},
+		{"addShard", "options?:object", sends("mockAddShard"),
+			"Adds an empty shard: {name, host, zones}, all optional."},
+		{"crash", "shard:string", sends("mockCrash"), "Takes a shard, or \"config\", away."},
+		{"restart", "shard?:string", sends("mockRestart"),
+			"Brings a crashed shard or \"config\" back; without a name, all."},
+		{"partition", "shard:string to:string", pair("mockPartition"),
+			"Cuts two nodes off from each other: shards, \"config\", \"router\"."},
+		{"heal", "shard?:string to?:string", pair("mockHeal"),
+			"Ends a partition; with one node all of its, without any every fault but crashes."},
+		{"slow", "shard:string options?:object", sends("mockSlow"),
+			"Makes a node slow: {bandwidth: \"10MB\", latency: \"20ms\"}; or gives it {secondary: \"10s\"}, which is so " +
+				"far behind, to wait for and to read from; or has its member tell {lag: \"14s\", queue: 60}; without them " +
+				"it is as before."},
+		{"failNext", "command:string options?:object", sends("mockFailNext"),
+			"Lets commands fail: {times, after, code, errmsg, errorLabels, shard}, or {closeConnection}, or " +
+				"{writeConcernError}."},
+		{"sameMachineId", "shard:string to:string", pair("mockSameMachineId"),
+			"Gives the second shard the machine id of the first; the balancer's next round fails and mends it."},
+		{"stepDown", "", sends("mockStepDown"),
+			"Gives the config server another primary, and with it a new balancer."},
+		{"fill", "ns:string options:object", sends("mockFill"),
+			"Lays virtual data over a collection's chunks: {bytes: \"10GB\", docs, distribution: \"even\" | \"skewed\" | " +
+				"{shard: share}}."},
+		{"save", "file:string", sends("mockSave"),
+			"Writes the whole cluster to a file, for mock.load() and --snapshot."},
+		{"load", "file:string", sends("mockLoad"), "Replaces the whole cluster by the one in a file."},
+		{"invariants", "", sends("mockInvariants"), "Checks that nothing is lost, doubled or left uncovered."},
+	}
+}
+
+// run sends one of the mock's commands. A server that does not know it is real.
+func (m *control) run(c *script.Call, name string, value any, options goja.Value) bson.Raw {
+	body := bson.D{{Key: name, Value: value}}
+	if options != nil {
+		body = c.JS.Merge(body, options)
+	}
+	reply, err := m.Gateway.Send(server.Connected(m.JS, m.DB()).Sibling("admin").Request(body))
+	if server.CodeOf(err) == server.CommandNotFound {
+		m.JS.ThrowCoded(script.InvalidInput, script.CodeInvalidOperation,
+			"mock.%s works on the mock cluster only (this is a real server)", methodOf(name))
+	}
+	if err != nil {
+		m.Gateway.Throw(err)
+	}
+	return reply
+}
+
+// methodOf returns the method that a command belongs to: crash of
+// mockCrash.
+func methodOf(command string) string {
+	name := []byte(command[len("mock"):])
+	name[0] |= 'a' - 'A'
+	return string(name)
+}
+
+// subject returns the first argument, or 1 when there is none.
+func subject(c *script.Call) any {
+	if !c.Has(0) {
+		return int32(1)
+	}
+	return c.JS.Value(c.Arg(0))
+}
+
+// sends sends the first argument as the command's value and the second,
+// if any, as its options.
+func sends(name string) func(*script.Call, *control) goja.Value {
+	return func(c *script.Call, m *control) goja.Value {
+		return m.Reply(m.run(c, name, subject(c), c.Arg(1)))
+	}
+}
+
+// pair sends one argument as it is and two as an array.
+func pair(name string) func(*script.Call, *control) goja.Value {
+	return func(c *script.Call, m *control) goja.Value {
+		value := subject(c)
+		if c.Has(1) {
+			value = bson.A{value, c.JS.Value(c.Arg(1))}
+		}
+		return m.Reply(m.run(c, name, value, nil))
+	}
+}
+
+// dateOf returns the time that a command answers with.
+func dateOf(name string) func(*script.Call, *control) goja.Value {
+	return func(c *script.Call, m *control) goja.Value {
+		return script.Property(c.JS.World.DocToJS(m.run(c, name, subject(c), nil)), "now")
+	}
+}

@@ -1,0 +1,91 @@
+package oldshell
+
+import (
+	"github.com/dop251/goja"
+
+	"shardsh/bindings/database"
+	"shardsh/bindings/script"
+)
+
+// Classes are the classes of the old shell: instanceof works, and a
+// method a script puts on their prototypes is there on every object.
+func (h Host) Classes() map[string]func() goja.Value {
+	return map[string]func() goja.Value{
+		"DB": func() goja.Value {
+			return h.classOf("DB", "mongo:object name:string", h.Prototypes.Database(), func(c *script.Call) *goja.Object {
+				return mongoArgument(c, "DB", 0).CheckedDatabase(c.Text(1)).Object()
+			})
+		},
+		"DBCollection": func() goja.Value {
+			return h.classOf("DBCollection", "mongo:object db:object name:string fullName?:string", h.Prototypes.Collection(),
+				func(c *script.Call) *goja.Object {
+					d, ok := script.Receiver[*database.Database](c.Arg(1))
+					if !ok {
+						c.ThrowArgument("DBCollection", "db", "a database", script.TypeOf(c.Arg(1)))
+					}
+					return d.CheckedCollection(c.Text(2)).Object()
+				})
+		},
+		"DBCommandCursor": func() goja.Value { return h.classStub("DBCommandCursor", h.Cursors.Prototype()) },
+		"BulkWriteResult": func() goja.Value { return h.classStub("BulkWriteResult", h.Results.Prototype()) },
+		"WriteResult":     func() goja.Value { return h.classStub("WriteResult", h.Results.Prototype()) },
+		"WriteError":      func() goja.Value { return h.classStub("WriteError", h.Results.NamedPrototype("WriteError")) },
+		"BulkWriteError": func() goja.Value {
+			return h.classStub("BulkWriteError", h.JS.World.Errors.New("MongoBulkWriteError", "").Prototype())
+		},
+		"WriteCommandError": func() goja.Value {
+			return h.classStub("WriteCommandError", h.JS.World.Errors.New("MongoServerError", "").Prototype())
+		},
+		"DBQuery":          h.newDBQuery,
+		"Random":           h.newRandom,
+		"jsTest":           h.newJSTest,
+		"ErrorCodes":       h.newErrorCodes,
+		"ErrorCodeStrings": h.newErrorCodeStrings,
+	}
+}
+
+// mongoArgument returns an argument that must be a connection.
+func mongoArgument(c *script.Call, label string, i int) *database.Mongo {
+	m, ok := script.Receiver[*database.Mongo](c.Arg(i))
+	if !ok {
+		c.ThrowArgument(label, "mongo", "a connection, such as db.getMongo()", script.TypeOf(c.Arg(i)))
+	}
+	return m
+}
+
+// classOf returns a global class that scripts make objects of.
+func (h Host) classOf(name, signature string, proto *goja.Object, build func(c *script.Call) *goja.Object) goja.Value {
+	params := script.ParseSignature(signature)
+	return script.Class(h.JS, name, proto, func(c *script.Call) *goja.Object {
+		c.Check(name, params)
+		return build(c)
+	})
+}
+
+// classStub returns a global class without a use of its own: instanceof and patched
+// prototypes work (rules/04-values-and-language §4.11).
+func (h Host) classStub(name string, proto *goja.Object) goja.Value {
+	return script.Class(h.JS, name, proto, func(c *script.Call) *goja.Object {
+		c.JS.ThrowType("%s cannot be constructed", name)
+		return nil
+	})
+}
+
+// newDBQuery makes DBQuery, whose shellBatchSize is a setting today.
+func (h Host) newDBQuery() goja.Value {
+	o := h.classStub("DBQuery", h.Cursors.Prototype()).(*goja.Object)
+	notice := func() {
+		h.JS.Out.Deprecate("DBQuery.shellBatchSize is deprecated, please use config.set(\"displayBatchSize\") instead")
+	}
+	get := h.JS.Runtime.ToValue(func(goja.FunctionCall) goja.Value {
+		notice()
+		return h.JS.Runtime.ToValue(h.Settings.DisplayBatchSize)
+	})
+	set := h.JS.Runtime.ToValue(func(fc goja.FunctionCall) goja.Value {
+		notice()
+		h.Settings.Set("displayBatchSize", fc.Argument(0))
+		return goja.Undefined()
+	})
+	script.Must(o.DefineAccessorProperty("shellBatchSize", get, set, goja.FLAG_TRUE, goja.FLAG_TRUE))
+	return o
+}

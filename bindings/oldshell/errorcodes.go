@@ -1,0 +1,69 @@
+package oldshell
+
+import (
+	"strconv"
+
+	"github.com/dop251/goja"
+
+	"shardsh/balancer/mongoerr"
+	"shardsh/bindings/script"
+)
+
+// formerCodes are names that codes had before; scripts still use them.
+func formerCodes() map[string]mongoerr.Code {
+	return map[string]mongoerr.Code{
+		"NotMaster": mongoerr.NotWritablePrimary, "NotMasterNoSlaveOk": 13435, "NotMasterOrSecondary": 13436,
+		"InterruptedDueToStepDown": 11602, "WriteConcernTimeout": mongoerr.WriteConcernFailed, "DatabaseNotFound": 60,
+	}
+}
+
+// newErrorCodes makes ErrorCodes, from the names of errors to their numbers, with
+// a question for each category, such as isRetriableError.
+func (h Host) newErrorCodes() goja.Value {
+	o := h.JS.Runtime.NewObject()
+	for _, code := range mongoerr.Codes() {
+		script.Must(o.Set(code.Name(), int64(code)))
+	}
+	for name, code := range formerCodes() {
+		script.Define(o, name, h.JS.Runtime.ToValue(int64(code)))
+	}
+	for _, category := range append(mongoerr.Categories(), "NotMasterError") {
+		of := category
+		if category == "NotMasterError" {
+			of = "NotPrimaryError"
+		}
+		name := "is" + category
+		script.Define(o, name, h.JS.Function(name, func(c *script.Call) goja.Value {
+			return c.JS.Runtime.ToValue(errorCode(c, 0).In(of))
+		}))
+	}
+	return o
+}
+
+// errorCode reads a code: a number, a name, or an error that has one; 0 is none.
+func errorCode(c *script.Call, i int) mongoerr.Code {
+	v := c.Arg(i)
+	if e := c.Object(i); e != nil {
+		v = script.OrUndefined(script.Property(e, "code"))
+	}
+	switch {
+	case goja.IsNumber(v):
+		return mongoerr.Code(v.ToInteger())
+	case goja.IsString(v):
+		if code, ok := formerCodes()[v.String()]; ok {
+			return code
+		}
+		code, _ := mongoerr.ByName(v.String())
+		return code
+	}
+	return 0
+}
+
+// newErrorCodeStrings is ErrorCodes the other way round.
+func (h Host) newErrorCodeStrings() goja.Value {
+	o := h.JS.Runtime.NewObject()
+	for _, code := range mongoerr.Codes() {
+		script.Must(o.Set(strconv.Itoa(int(code)), code.Name()))
+	}
+	return o
+}

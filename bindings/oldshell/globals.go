@@ -1,0 +1,101 @@
+// Package oldshell is what scripts of the shell before mongosh find: functions, classes,
+// error codes and the generator Random.
+package oldshell
+
+import (
+	"crypto/md5"
+	"encoding/hex"
+	"math/rand/v2"
+
+	"github.com/dop251/goja"
+
+	"shardsh/balancer/keyorder"
+	"shardsh/bindings/cursor"
+	"shardsh/bindings/database"
+	"shardsh/bindings/display"
+	"shardsh/bindings/script"
+	"shardsh/bindings/server"
+	"shardsh/bindings/settings"
+	"shardsh/bindings/sh"
+	"shardsh/bindings/write"
+)
+
+// Host is what the old shell's functions and classes need of the shell.
+type Host struct {
+	JS       *script.Engine
+	Display  *display.Display
+	Settings *settings.Values
+	Sharding Sharding
+	Current  *database.Current
+	// What the classes are the prototypes of.
+	Prototypes database.Classes
+	Cursors    *cursor.Host
+	Results    write.Results
+}
+
+// Sharding is what the functions take from sh.
+type Sharding interface {
+	PrintStatus(d, config *server.Database, o sh.StatusOptions) goja.Value
+	PrintSizes()
+}
+
+// Globals are functions of the old shell (rules/04-values-and-language §4.11).
+func (h Host) Globals() script.Globals {
+	return script.Globals{
+		{"tojson", "", func(c *script.Call) goja.Value {
+			return c.JS.Runtime.ToValue(h.toJSONArgument(c, c.Arg(2).ToBoolean()))
+		},
+			"Returns a value as the old shell's JSON."},
+		{"tojsononeline", "", func(c *script.Call) goja.Value { return c.JS.Runtime.ToValue(h.JSON(c.Arg(0), true)) },
+			"Returns a value as JSON on one line."},
+		{"tojsonObject", "", func(c *script.Call) goja.Value {
+			return c.JS.Runtime.ToValue(h.toJSONArgument(c, c.Arg(2).ToBoolean()))
+		},
+			""},
+		{"printShardingStatus", "configDB?:any verbose?:any", func(c *script.Call) goja.Value {
+			d := server.Connected(c.JS, h.Current.Server())
+			config, verbose := d.Sibling("config"), c.Arg(1).ToBoolean()
+			if other, ok := script.Receiver[*database.Database](c.Arg(0)); ok {
+				config = other.Database
+			} else if script.TypeOf(c.Arg(0)) == "boolean" {
+				verbose = c.Arg(0).ToBoolean()
+			}
+			if v := h.Sharding.PrintStatus(d, config, sh.StatusOptions{Verbose: verbose}); v != nil {
+				h.Display.Print([]goja.Value{v})
+			}
+			return nil
+		}, "Prints sh.status()."},
+		{"printShardingSizes", "configDB?:any", func(c *script.Call) goja.Value { h.Sharding.PrintSizes(); return nil }, ""},
+		{"hex_md5", "text:string", func(c *script.Call) goja.Value {
+			sum := md5.Sum([]byte(c.Text(0)))
+			return c.JS.Runtime.ToValue(hex.EncodeToString(sum[:]))
+		}, ""},
+		{"bsonWoCompare", "a:any b:any", func(c *script.Call) goja.Value {
+			return c.JS.Runtime.ToValue(keyorder.Compare(c.JS.Value(c.Arg(0)), c.JS.Value(c.Arg(1))))
+		}, ""},
+		{"bsonBinaryEqual", "a:any b:any", func(c *script.Call) goja.Value {
+			return c.JS.Runtime.ToValue(c.JS.Value(c.Arg(0)).Equal(c.JS.Value(c.Arg(1))))
+		}, ""},
+		{"friendlyEqual", "", func(c *script.Call) goja.Value {
+			return c.JS.Runtime.ToValue(c.Arg(0).Equals(c.Arg(1)) || script.SameDocument(c.JS.World, c.Arg(0), c.Arg(1)))
+		}, ""},
+		{"isNumber", "", func(c *script.Call) goja.Value { return c.JS.Runtime.ToValue(script.TypeOf(c.Arg(0)) == "number") },
+			""},
+		{"isString", "", func(c *script.Call) goja.Value { return c.JS.Runtime.ToValue(script.TypeOf(c.Arg(0)) == "string") },
+			""},
+		{"isObject", "", func(c *script.Call) goja.Value { return c.JS.Runtime.ToValue(script.TypeOf(c.Arg(0)) == "object") },
+			""},
+		{"setVerboseShell", "", func(_ *script.Call) goja.Value { return nil }, ""},
+		{"shellPrint", "", func(c *script.Call) goja.Value { h.Display.Print(c.Args); return nil }, ""},
+		{"runProgram", "", refused("runProgram"), ""},
+		{"run", "", refused("run"), ""},
+		{"_rand", "", func(c *script.Call) goja.Value { return c.JS.Runtime.ToValue(rand.Float64()) }, ""},
+	}
+}
+
+func refused(name string) func(*script.Call) goja.Value {
+	return func(c *script.Call) goja.Value {
+		c.JS.Throw("Error", "%s is not available in shardsh: scripts start no programs", name)
+		return nil
+	}
+}

@@ -1,0 +1,280 @@
+// Package replicaset is the object rs, and what a replica set's members and oplog show.
+package replicaset
+
+import (
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/bindings/display"
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
+	"shardsh/bindings/server"
+)
+
+// Host is what rs needs of the shell.
+type Host struct {
+	JS      *script.Engine
+	Gateway *server.Gateway
+	Display *display.Display
+	// DB returns the database that db is; nil without a connection.
+	DB func() *server.Database
+}
+
+// Object is the Go side of rs. Connected to a mongos it is of little use.
+type Object struct {
+	script.Hidden
+	Host
+}
+
+// New makes the object rs.
+func New(h Host) goja.Value {
+	o := h.JS.Instance(&Object{Host: h}, script.ClassOf(h.JS, "ReplicaSet", methods))
+	h.JS.World.SetPrinter(o, func() string {
+		d := h.DB()
+		if d == nil {
+			return "ReplicaSet class not connected"
+		}
+		return "ReplicaSet class connected to " + d.Conn.Address + " via db " + d.Name
+	})
+	return o
+}
+
+// db returns the database that db is; it throws without a connection.
+func (rs *Object) db() *server.Database { return server.Connected(rs.JS, rs.DB()) }
+
+func (rs *Object) admin(body bson.D) bson.Raw { return rs.db().Admin(body) }
+
+func command(name string) func(*script.Call, *Object) goja.Value {
+	return func(_ *script.Call, rs *Object) goja.Value { return rs.Display.Reply(rs.admin(server.Command(name))) }
+}
+
+// onAdmin runs a helper of databases on the admin database.
+func onAdmin(f func(h Host, d *server.Database) goja.Value) func(*script.Call, *Object) goja.Value {
+	return func(_ *script.Call, rs *Object) goja.Value { return f(rs.Host, rs.db().Sibling("admin")) }
+}
+
+func methods() script.Methods[*Object] {
+	return script.Methods[*Object]{
+		{"status", "", command("replSetGetStatus"), "Returns the members' states."},
+		{"conf", "", rsConfig, "Returns the replica set's configuration."},
+		{"config", "", rsConfig, "The same as conf."},
+		{"hello", "", command("hello"), "Returns the server's part in the set."},
+		{"isMaster", "", onAdmin(IsMaster), "The old name of hello."},
+		{"initiate", "config?:object", func(c *script.Call, rs *Object) goja.Value {
+			return rs.Display.Reply(rs.admin(bson.D{{Key: "replSetInitiate", Value: c.JS.Optional(c.Arg(0))}}))
+		}, "Makes the server a replica set."},
+		{"reconfig", "config:object options?:object", func(c *script.Call, rs *Object) goja.Value {
+			return rs.reconfigure(c, c.Object(0), c.Arg(1))
+		}, "Gives the set another configuration; the version is counted up for you."},
+		{"reconfigForPSASet", "newMemberIndex:number config:object options?:object", rsReconfigForPSA,
+			"Adds a data-bearing member to a primary-secondary-arbiter set in two safe steps."},
+		{"add", "member:string|object arbiter?:boolean", func(c *script.Call, rs *Object) goja.Value {
+			return rs.addMember(c, c.Arg(1).ToBoolean())
+		}, "Adds a member."},
+		{"addArb", "host:string", func(c *script.Call, rs *Object) goja.Value { return rs.addMember(c, true) },
+			"Adds an arbiter."},
+		{"remove", "host:string", rsRemove, "Removes a member."},
+		{"stepDown", "seconds?:number catchUp?:number", func(c *script.Call, rs *Object) goja.Value {
+			var seconds any = int32(60)
+			if c.Has(0) {
+				seconds = c.JS.Value(c.Arg(0))
+			}
+			body := bson.D{{Key: "replSetStepDown", Value: seconds}}
+			if c.Has(1) {
+				body = append(body, bson.E{Key: "secondaryCatchUpPeriodSecs", Value: c.JS.Value(c.Arg(1))})
+			}
+			return rs.Display.Reply(rs.admin(body))
+		}, "Makes the primary a secondary."},
+		{"freeze", "seconds:number", func(c *script.Call, rs *Object) goja.Value {
+			return rs.Display.Reply(rs.admin(bson.D{{Key: "replSetFreeze", Value: c.JS.Value(c.Arg(0))}}))
+		}, "Keeps a member from becoming primary."},
+		{"syncFrom", "host:string", func(c *script.Call, rs *Object) goja.Value {
+			return rs.Display.Reply(rs.admin(bson.D{{Key: "replSetSyncFrom", Value: c.Text(0)}}))
+		}, "Makes this member read from another one."},
+		{"secondaryOk", "", rsSecondaryOk, "Allows reads from secondaries."},
+		{"slaveOk", "", rsSecondaryOk, ""},
+		{"printReplicationInfo", "", onAdmin(PrintReplicationInfo), "Shows size and time span of the oplog."},
+		{"printSecondaryReplicationInfo", "", onAdmin(PrintSecondaryReplicationInfo),
+			"Shows how far the secondaries are behind."},
+		{"printSlaveReplicationInfo", "", func(c *script.Call, _ *Object) goja.Value {
+			c.JS.ThrowCoded(script.Deprecated, script.CodeDeprecated,
+				"printSlaveReplicationInfo has been deprecated. Use printSecondaryReplicationInfo instead")
+			return nil
+		}, ""},
+	}
+}
+
+func rsSecondaryOk(_ *script.Call, rs *Object) goja.Value {
+	rs.db().Conn.AllowSecondaries()
+	return nil
+}
+
+func rsConfig(c *script.Call, rs *Object) goja.Value { return c.JS.World.DocToJS(rs.config()) }
+
+// config returns the set's configuration, from the document the server keeps
+// where it does not know the command.
+func (rs *Object) config() bson.Raw {
+	d := rs.db()
+	reply, err := rs.Gateway.Send(d.Sibling("admin").Request(server.Command("replSetGetConfig"), server.Reads))
+	if server.CodeOf(err) == server.CommandNotFound {
+		doc := d.Sibling("local").FindOne("system.replset", rawdoc.Empty)
+		if doc == nil {
+			rs.JS.ThrowCoded(script.RuntimeError, script.CodeCommandFailed, "No documents in local.system.replset")
+		}
+		return doc
+	}
+	if err != nil {
+		rs.Gateway.Throw(err)
+	}
+	config, ok := reply.Lookup("config").DocumentOK()
+	if !ok {
+		rs.JS.ThrowCoded(script.RuntimeError, script.CodeCommandFailed,
+			"Documented returned from command replSetGetConfig does not contain 'config'")
+	}
+	return config
+}
+
+// editedConfig returns the configuration as a document to change, its version
+// counted up, and its members.
+func (rs *Object) editedConfig() (config bson.D, members []bson.D) {
+	raw := rs.config()
+	if err := bson.Unmarshal(raw, &config); err != nil {
+		rs.JS.ThrowConversion(err)
+	}
+	rawdoc.Set(&config, "version", rawdoc.Small(rawdoc.Int(raw, "version")+1))
+	list, _ := raw.Lookup("members").ArrayOK()
+	values, _ := list.Values()
+	for _, v := range values {
+		var m bson.D
+		if err := v.Unmarshal(&m); err != nil {
+			rs.JS.ThrowConversion(err)
+		}
+		members = append(members, m)
+	}
+	return config, members
+}
+
+func (rs *Object) setMembers(c *script.Call, config bson.D, members []bson.D) goja.Value {
+	rawdoc.Set(&config, "members", members)
+	return rs.Display.Reply(rs.admin(bson.D{{Key: "replSetReconfig", Value: config}}))
+}
+
+func (rs *Object) addMember(c *script.Call, arbiter bool) goja.Value {
+	var member bson.D
+	if o := c.Object(0); o != nil {
+		if arbiter {
+			c.JS.ThrowInvalid("Expected first parameter to be a host-and-port string of arbiter, but got %s", c.JS.JSON(o))
+		}
+		member = c.JS.Merge(bson.D{}, o)
+	} else {
+		member = bson.D{{Key: "host", Value: c.Text(0)}}
+		if arbiter {
+			member = append(member, bson.E{Key: "arbiterOnly", Value: true})
+		}
+	}
+	config, members := rs.editedConfig()
+	if !server.HasField(member, "_id") {
+		highest := int64(-1)
+		for _, m := range members {
+			highest = max(highest, rawdoc.Int(rawdoc.Of(m), "_id"))
+		}
+		member = append(bson.D{{Key: "_id", Value: rawdoc.Small(highest + 1)}}, member...)
+	}
+	return rs.setMembers(c, config, append(members, member))
+}
+
+func rsRemove(c *script.Call, rs *Object) goja.Value {
+	config, members := rs.editedConfig()
+	i := slices.IndexFunc(members, func(m bson.D) bool { return rawdoc.Text(rawdoc.Of(m), "host") == c.Text(0) })
+	if i < 0 {
+		c.JS.ThrowInvalid("Couldn't find %s in %s. Is %s a member of this replset?", c.Text(0),
+			c.JS.JSON(c.JS.GoValue(members)), c.Text(0))
+	}
+	return rs.setMembers(c, config, slices.Delete(members, i, i+1))
+}
+
+// reconfigure counts the version up in the script's own object, as scripts that
+// go on with it expect.
+func (rs *Object) reconfigure(c *script.Call, config *goja.Object, options goja.Value) goja.Value {
+	old := rs.config()
+	version := int64(1)
+	if v := rawdoc.Number(old, "version"); v != 0 {
+		version = int64(v) + 1
+	}
+	script.Must(config.Set("version", version))
+	if v, err := old.LookupErr("protocolVersion"); err == nil && script.Property(config, "protocolVersion") == nil {
+		script.Must(config.Set("protocolVersion", c.JS.World.ToJS(v)))
+	}
+	body := bson.D{{Key: "replSetReconfig", Value: c.JS.Document(config)}}
+	return rs.Display.Reply(rs.admin(c.JS.Merge(body, options)))
+}
+
+// rsReconfigForPSA returns the new member a vote first and its priority second:
+// one step could lose majority-committed writes.
+func rsReconfigForPSA(c *script.Call, rs *Object) goja.Value {
+	index, config := c.Arg(0).ToInteger(), c.Object(1)
+	say := func(text string) { rs.Display.Print([]goja.Value{c.JS.Runtime.ToValue(text)}) }
+	list, _ := script.Property(config, "members").(*goja.Object)
+	var member *goja.Object
+	if list != nil {
+		member, _ = list.Get(strconv.Itoa(int(index))).(*goja.Object)
+	}
+	if member == nil {
+		c.JS.ThrowInvalid("Node at index %d does not exist in the new config", index)
+	}
+	if votes := script.Property(member, "votes"); votes == nil || votes.ToFloat() != 1 {
+		c.JS.ThrowInvalid("Node at index %d must have { votes: 1 } in the new config (actual: { votes: %s })", index,
+			script.OrUndefined(votes))
+	}
+	rs.checkNoVoteYet(c, index, member, say)
+	priority := script.Property(member, "priority")
+	say("Running first reconfig to give member at index " + strconv.Itoa(int(index)) + " { votes: 1, priority: 0 }")
+	script.Must(member.Set("votes", 1))
+	script.Must(member.Set("priority", 0))
+	first := rs.reconfigure(c, config, c.Arg(2))
+	if priority != nil && priority.ToFloat() == 0 {
+		say("No second reconfig necessary because .priority = 0")
+		return first
+	}
+	say("Running second reconfig to give member at index " + strconv.Itoa(int(index)) + " { priority: " +
+		script.OrUndefined(priority).String() + " }")
+	script.Must(member.Set("priority", script.OrUndefined(priority)))
+	var second goja.Value
+	if ex := c.JS.Runtime.Try(func() { second = rs.reconfigure(c, config, c.Arg(2)) }); ex != nil {
+		say("Second reconfig did not succeed, giving up")
+		say("Attempted command: rs.reconfig(" + c.JS.JSON(config) + ", " +
+			c.JS.JSON(script.ObjectOrUndefined(c.Object(2))) + ")")
+		panic(ex)
+	}
+	return second
+}
+
+// checkNoVoteYet refuses when the member votes in the present configuration.
+func (rs *Object) checkNoVoteYet(c *script.Call, index int64, member *goja.Object, say func(string)) {
+	_, members := rs.editedConfig()
+	id := math.NaN()
+	if v := script.Property(member, "_id"); v != nil {
+		id = v.ToFloat()
+	}
+	host := script.OptionalText(member.Get("host"))
+	sameHost := false
+	for _, m := range members {
+		raw := rawdoc.Of(m)
+		if rawdoc.Number(raw, "_id") == id {
+			if votes, err := raw.LookupErr("votes"); err == nil && rawdoc.Truthy(votes) {
+				c.JS.ThrowInvalid("Node at index %d must have { votes: 0 } in the old config (actual: { votes: %s })", index,
+					c.JS.World.ToJS(votes))
+			}
+			return
+		}
+		sameHost = sameHost || rawdoc.Text(raw, "host") == host
+	}
+	if sameHost {
+		say("Warning: Node at index " + strconv.Itoa(int(index)) + " has { host: \"" + host +
+			"\" }, which is also present in the old config, but with a different _id field.")
+	}
+}

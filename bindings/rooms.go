@@ -1,0 +1,47 @@
+package bindings
+
+import (
+	"github.com/dop251/goja"
+
+	"shardsh/bindings/console"
+	"shardsh/bindings/cursor"
+	"shardsh/bindings/database"
+	"shardsh/bindings/oldshell"
+	"shardsh/bindings/sh"
+	"shardsh/bindings/show"
+	"shardsh/bindings/write"
+)
+
+// makeRooms gives each room of objects what it needs of the shell.
+func (s *Shell) makeRooms() {
+	maxTime := func() int64 { return s.settings.MaxTimeMS }
+	cursors := &cursor.Host{
+		JS: s.JS, Gateway: s.gateway, Display: s.display,
+		Made: func(cur *cursor.Cursor) { s.current.Cursor = cur },
+	}
+	s.sharding = &sh.Host{
+		JS: s.JS, Display: s.display, Gateway: s.gateway, Compat: s.cfg.Compat, MaxTimeMS: maxTime,
+		DB: s.current.Server, Objects: shardingObjects{s.current, cursors}, Sandbox: s.cfg.Sandbox,
+	}
+	s.database = database.New(database.Host{
+		JS: s.JS, Gateway: s.gateway, Display: s.display, Cursors: cursors, Sharding: s.sharding, Current: s.current,
+		MaxTimeMS: maxTime,
+		Opening: database.Opening{
+			Address: s.cfg.Address, Routers: s.cfg.Routers, Settings: s.cfg.Settings, Sandbox: s.cfg.Sandbox,
+			Connect: s.cfg.Connect, ClientOptions: s.cfg.ClientOptions, Interactive: s.cfg.Interactive,
+		},
+	})
+	s.oldShell = oldshell.Host{
+		JS: s.JS, Display: s.display, Settings: s.settings, Sharding: s.sharding, Current: s.current,
+		Prototypes: s.database.Classes, Cursors: cursors, Results: write.Results{JS: s.JS, Gateway: s.gateway},
+	}
+	s.show = show.Host{JS: s.JS, Display: s.display, DB: s.current.Server, Sharding: s.sharding.Shows}
+	s.console = &console.Console{
+		JS: s.JS, Stdout: s.cfg.Stdout, Sandbox: s.cfg.Sandbox,
+		Editor: func() string { return s.settings.Editor },
+		Known:  func(name string) goja.Value { return s.completer.Known(name) },
+	}
+	s.prompt = &console.Prompt{
+		JS: s.JS, Deployment: s.cfg.Deployment, Mode: s.cfg.Mode, SetName: s.cfg.SetName, DB: s.current.Server,
+	}
+}

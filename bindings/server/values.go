@@ -1,0 +1,27 @@
+package server
+
+import (
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/bindings/script"
+)
+
+// ValueOf returns a document, or one field of it, as scripts get it; undefined for none.
+func ValueOf(js *script.Engine, doc bson.Raw, field string) goja.Value {
+	switch {
+	case doc == nil:
+		return goja.Undefined()
+	case field != "":
+		return js.World.ToJS(doc.Lookup(field))
+	}
+	return js.World.DocToJS(doc)
+}
+
+// ClusterTime returns what is inside the driver's document of a cluster time.
+func ClusterTime(js *script.Engine, doc bson.Raw) goja.Value {
+	if inner, ok := doc.Lookup("$clusterTime").DocumentOK(); ok {
+		doc = inner
+	}
+	return ValueOf(js, doc, "")
+}

@@ -1,0 +1,160 @@
+// Package settings is what config.set changes: the values, the object config, and the
+// file that keeps them between sessions.
+package settings
+
+import (
+	"slices"
+
+	"github.com/dop251/goja"
+
+	"shardsh/bindings/display"
+	"shardsh/bindings/script"
+	"shardsh/bindings/values"
+)
+
+// Values are what config.set changes. An interactive session keeps them; a
+// script leaves nothing behind in the home directory (rules/04-outputs-and-traps §10, trap 37).
+type Values struct {
+	DisplayBatchSize      int
+	MaxTimeMS             int64 // 0: none
+	Look                  display.Look
+	HistoryLength         int
+	RedactHistory         string
+	Editor                string // empty: none
+	pager                 pager
+	DisableSchemaSampling bool
+	LoadMongoshrc         bool
+
+	changed map[string]bool // in this run, by a script
+	path    string          // of the file that keeps them; empty for none
+}
+
+// Default returns the values of a shell that nobody has changed.
+func Default() *Values {
+	return &Values{
+		DisplayBatchSize: 20, Look: display.Look{Compact: 3, Depth: 6}, HistoryLength: 1000,
+		RedactHistory: "remove", DisableSchemaSampling: true,
+	}
+}
+
+// option is one setting: how scripts read it, and how they change it. set
+// answers what is wrong with a value, or nothing.
+type option struct {
+	name string
+	get  func(s *Values) any
+	set  func(s *Values, v goja.Value) (wrong string)
+}
+
+// Class is the class of config in helps.
+const Class = "Config"
+
+const mustBePositive = " must be a positive integer"
+
+func wholeNumber(name string, least float64, where func(*Values) *int) option {
+	return option{name, func(s *Values) any { return *where(s) }, func(s *Values, v goja.Value) string {
+		n := v.ToFloat()
+		if !goja.IsNumber(v) || n != float64(int(n)) && !goja.IsInfinity(v) || n < least {
+			return name + mustBePositive
+		}
+		*where(s) = int(min(n, 1<<30))
+		return ""
+	}}
+}
+
+func boolean(name string, where func(*Values) *bool) option {
+	return option{name, func(s *Values) any { return *where(s) }, func(s *Values, v goja.Value) string {
+		if script.TypeOf(v) != "boolean" {
+			return name + " must be a boolean"
+		}
+		*where(s) = v.ToBoolean()
+		return ""
+	}}
+}
+
+func allOptions() []option {
+	return []option{
+		wholeNumber("displayBatchSize", 1, func(s *Values) *int { return &s.DisplayBatchSize }),
+		{"maxTimeMS", func(s *Values) any { return nullWhenZero(s.MaxTimeMS) }, func(s *Values, v goja.Value) string {
+			if !goja.IsNull(v) && (!goja.IsNumber(v) || v.ToFloat() <= 0) {
+				return "maxTimeMS must be null or a positive integer"
+			}
+			s.MaxTimeMS = v.ToInteger()
+			return ""
+		}},
+		{"inspectCompact", func(s *Values) any {
+			switch s.Look.Compact {
+			case values.MultiLine:
+				return false
+			case values.CompactFull:
+				return true
+			}
+			return s.Look.Compact
+		}, func(s *Values, v goja.Value) string {
+			if script.TypeOf(v) == "boolean" {
+				s.Look.Compact = values.MultiLine
+				if v.ToBoolean() {
+					s.Look.Compact = values.CompactFull
+				}
+				return ""
+			}
+			if !goja.IsNumber(v) || v.ToFloat() < 0 {
+				return "inspectCompact must be a boolean or a positive integer"
+			}
+			s.Look.Compact = int(min(v.ToInteger(), 1<<30))
+			return ""
+		}},
+		wholeNumber("inspectDepth", 0, func(s *Values) *int { return &s.Look.Depth }),
+		wholeNumber("historyLength", 0, func(s *Values) *int { return &s.HistoryLength }),
+		boolean("showStackTraces", func(s *Values) *bool { return &s.Look.Stacks }),
+		{"redactHistory", func(s *Values) any { return s.RedactHistory }, func(s *Values, v goja.Value) string {
+			if !slices.Contains([]string{"keep", "remove", "remove-redact"}, v.String()) {
+				return "redactHistory must be one of 'keep', 'remove', or 'remove-redact'"
+			}
+			s.RedactHistory = v.String()
+			return ""
+		}},
+		{"editor", func(s *Values) any {
+			if s.Editor == "" {
+				return nil
+			}
+			return s.Editor
+		}, func(s *Values, v goja.Value) string {
+			if !goja.IsNull(v) && !goja.IsString(v) {
+				return "editor must be a string or null"
+			}
+			s.Editor = script.OptionalText(v)
+			return ""
+		}},
+		pagerOption(),
+		boolean("disableSchemaSampling", func(s *Values) *bool { return &s.DisableSchemaSampling }),
+		boolean("loadMongoshrc", func(s *Values) *bool { return &s.LoadMongoshrc }),
+	}
+}
+
+func nullWhenZero(n int64) any {
+	if n == 0 {
+		return nil
+	}
+	return n
+}
+
+func optionNamed(name string) *option {
+	for _, o := range allOptions() {
+		if o.name == name {
+			return &o
+		}
+	}
+	return nil
+}
+
+// Names returns the names of all settings.
+func Names() []string {
+	var names []string
+	for _, o := range allOptions() {
+		names = append(names, o.name)
+	}
+	return names
+}
+
+// Set changes a setting. It returns what is wrong with the value, if anything.
+func (s *Values) Set(name string, v goja.Value) (wrong string) { return optionNamed(name).set(s, v) }

@@ -1,0 +1,221 @@
+// Package show is the command show: databases, collections, users, roles, logs and profiles;
+// sh has more of them.
+package show
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/bindings/display"
+	"shardsh/bindings/plaintext"
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
+	"shardsh/bindings/server"
+)
+
+// Host is what the command needs of the shell.
+type Host struct {
+	JS      *script.Engine
+	Display *display.Display
+	// DB returns the database that db is; nil without a connection.
+	DB func() *server.Database
+	// Sharding returns what sh can show.
+	Sharding func() map[string]func(c *script.Call, d *server.Database) goja.Value
+}
+
+// Call is show (rules/04-command-line-and-prompt §2.5).
+func (h Host) Call(c *script.Call) goja.Value {
+	d := server.Connected(c.JS, h.DB())
+	word := "undefined"
+	if c.Has(0) {
+		word = c.Text(0)
+	}
+	if show, ok := h.Sharding()[word]; ok {
+		return show(c, d)
+	}
+	show, ok := commands()[word]
+	if !ok {
+		words := h.Words()
+		slices.Sort(words)
+		c.JS.ThrowInvalid("'%s' is not a valid argument for \"show\" (it knows %s)%s", word, strings.Join(words, ", "),
+			plaintext.DidYouMean(word, words))
+	}
+	return show(h, c, d)
+}
+
+// Words returns what can be shown.
+func (h Host) Words() []string {
+	words := slices.Collect(maps.Keys(h.Sharding()))
+	for w := range commands() {
+		if w != "dbs" && w != "nonGenuineMongoDBCheck" && w != "automationNotices" {
+			words = append(words, w)
+		}
+	}
+	return words
+}
+
+func commands() map[string]func(Host, *script.Call, *server.Database) goja.Value {
+	return map[string]func(Host, *script.Call, *server.Database) goja.Value{
+		"dbs": showDatabases, "databases": showDatabases,
+		"collections": showCollections, "tables": showCollections,
+		"users": func(h Host, c *script.Call, d *server.Database) goja.Value {
+			return h.Display.ShownValue(c.JS.World.ToJS(d.Run(server.Command("usersInfo"), server.Reads).Lookup("users")))
+		},
+		"roles": func(h Host, c *script.Call, d *server.Database) goja.Value {
+			reply := d.Run(server.Command("rolesInfo", bson.E{Key: "showBuiltinRoles", Value: true}), server.Reads)
+			return h.Display.ShownValue(c.JS.World.ToJS(reply.Lookup("roles")))
+		},
+		"profile": showProfile,
+		"log": func(h Host, c *script.Call, d *server.Database) goja.Value {
+			name := "global"
+			if c.Has(1) {
+				name = c.Text(1)
+			}
+			return h.Display.ShownValue(c.JS.World.ToJS(d.Admin(bson.D{{Key: "getLog", Value: name}},
+				server.Reads).Lookup("log")))
+		},
+		"logs": func(h Host, c *script.Call, d *server.Database) goja.Value {
+			return h.Display.ShownValue(c.JS.World.ToJS(d.Admin(bson.D{{Key: "getLog", Value: "*"}},
+				server.Reads).Lookup("names")))
+		},
+		"startupWarnings":        showStartupWarnings,
+		"automationNotices":      func(_ Host, c *script.Call, _ *server.Database) goja.Value { return c.JS.ShownText("") },
+		"nonGenuineMongoDBCheck": func(_ Host, c *script.Call, _ *server.Database) goja.Value { return c.JS.ShownText("") },
+	}
+}
+
+func showDatabases(h Host, c *script.Call, d *server.Database) goja.Value {
+	list, _ := d.Conn.ListDatabases().Lookup("databases").ArrayOK()
+	values, _ := list.Values()
+	rows := make([][]string, 0, len(values))
+	for _, v := range values {
+		doc, _ := v.DocumentOK()
+		rows = append(rows, []string{
+			plaintext.VisibleLine(rawdoc.Text(doc, "name")), plaintext.SizeText(rawdoc.Number(doc, "sizeOnDisk")),
+		})
+	}
+	slices.SortFunc(rows, func(a, b []string) int { return plaintext.Compare(a[0], b[0]) })
+	return c.JS.ShownStyled(columns(c.JS, rows, script.NameColor, true))
+}
+
+// columns sets two columns, the second flush right when it holds numbers.
+func columns(js *script.Engine, rows [][]string, color string, right bool) string {
+	var first, second int
+	for _, r := range rows {
+		first, second = max(first, len([]rune(r[0]))), max(second, len([]rune(r[1])))
+	}
+	var b strings.Builder
+	for _, r := range rows {
+		line := js.Out.Paint(color, r[0])
+		gap := strings.Repeat(" ", first-len([]rune(r[0])))
+		switch {
+		case right:
+			line += gap + "  " + strings.Repeat(" ", second-len([]rune(r[1]))) + r[1]
+		case r[1] != "":
+			line += gap + "  " + r[1]
+		}
+		b.WriteString(line + "\n")
+	}
+	return b.String()
+}
+
+func showCollections(h Host, c *script.Call, d *server.Database) goja.Value {
+	var plain, system [][]string
+	infos := d.ListCollections(rawdoc.Empty, true, nil)
+	slices.SortFunc(infos, func(a, b bson.Raw) int {
+		return plaintext.Compare(rawdoc.Text(a, "name"),
+			rawdoc.Text(b, "name"))
+	})
+	for _, info := range infos {
+		name := rawdoc.Text(info, "name")
+		badge := ""
+		switch rawdoc.Text(info, "type") {
+		case "view":
+			badge = "[view]"
+		case "timeseries":
+			badge = "[time-series]"
+		}
+		row := []string{plaintext.VisibleLine(name), badge}
+		if strings.HasPrefix(name, "system.") || strings.HasPrefix(name, "enxcol_.") {
+			system = append(system, row)
+		} else {
+			plain = append(plain, row)
+		}
+	}
+	width := 0
+	for _, r := range append(slices.Clone(plain), system...) {
+		width = max(width, len([]rune(r[0])))
+	}
+	pad := func(rows [][]string) {
+		for _, r := range rows {
+			if r[1] != "" {
+				r[1] = strings.Repeat(" ", 2+width-len([]rune(r[0]))) + r[1]
+			}
+		}
+	}
+	pad(plain)
+	pad(system)
+	var b strings.Builder
+	for _, r := range plain {
+		b.WriteString(c.JS.Out.Paint(script.NameColor, r[0]) + r[1] + "\n")
+	}
+	for _, r := range system {
+		b.WriteString(c.JS.Out.Paint(script.DimColor, r[0]) + r[1] + "\n")
+	}
+	return c.JS.ShownStyled(b.String())
+}
+
+func showProfile(h Host, c *script.Call, d *server.Database) goja.Value {
+	docs := d.FindAll("system.profile", bson.D{{Key: "millis", Value: bson.D{{Key: "$gt", Value: int32(0)}}}},
+		server.SortedBy("$natural", -1), server.LimitedTo(5))
+	if len(docs) == 0 {
+		return c.JS.ShownText("db.system.profile is empty.\nUse db.setProfilingLevel(2) will enable profiling.\n" +
+			"Use db.getCollection('system.profile').find() to show raw profile entries.")
+	}
+	var b strings.Builder
+	for _, doc := range docs {
+		when, _ := doc.Lookup("ts").TimeOK()
+		b.WriteString(rawdoc.Text(doc, "op") + "\t" + rawdoc.Text(doc,
+			"ns") + " " + plaintext.PlainNumber(rawdoc.Number(doc, "millis")) + "ms " + when.Format(time.ANSIC) + "\n")
+		elems, _ := doc.Elements()
+		var fields []string
+		for _, el := range elems {
+			if slices.Contains([]string{"ts", "op", "ns", "millis"}, el.Key()) {
+				continue
+			}
+			fields = append(fields, el.Key()+":"+h.Display.Inspect(c.JS.World.ToJS(el.Value()))+" ")
+		}
+		b.WriteString(strings.Join(fields, "") + "\n")
+	}
+	return c.JS.ShownText(b.String())
+}
+
+// showStartupWarnings prints the lines of the server's log that it wrote when it
+// started.
+func showStartupWarnings(h Host, c *script.Call, d *server.Database) goja.Value {
+	list, _ := d.Admin(bson.D{{Key: "getLog", Value: "startupWarnings"}}, server.Reads).Lookup("log").ArrayOK()
+	values, _ := list.Values()
+	var lines []string
+	for _, v := range values {
+		text, _ := v.StringValueOK()
+		var line struct {
+			T   time.Time `bson:"t"`
+			Msg string    `bson:"msg"`
+		}
+		if err := bson.UnmarshalExtJSON([]byte(text), false, &line); err != nil {
+			lines = append(lines, "   "+text)
+			continue
+		}
+		lines = append(lines, "   "+line.T.UTC().Format("2006-01-02T15:04:05.000Z07:00")+": "+line.Msg)
+	}
+	if len(lines) == 0 {
+		return c.JS.ShownText("")
+	}
+	return c.JS.ShownText("------\n   The server generated these startup warnings when booting\n" + strings.Join(lines,
+		"\n") + "\n------")
+}

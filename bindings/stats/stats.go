@@ -1,0 +1,285 @@
+// Package stats is the sizes of a collection, of all its shards together.
+package stats
+
+import (
+	"math"
+	"slices"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/bindings/display"
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
+	"shardsh/bindings/server"
+	"shardsh/bindings/sh"
+)
+
+// Collection is what the sizes are of.
+type Collection struct {
+	JS       *script.Engine
+	Gateway  *server.Gateway
+	Display  *display.Display
+	Database *server.Database
+	Name     string
+}
+
+// Namespace returns the collection's full name.
+func (of Collection) Namespace() string { return of.Database.Name + "." + of.Name }
+
+// Options are the options of coll.stats().
+type Options struct {
+	Scale        float64
+	indexDetails bool
+	indexKey     bson.Raw // only the index with this key; nil for any
+	indexName    string   // only the index of this name; empty for any
+}
+
+// Called is coll.stats(): the options stand in the call's first argument.
+func Called(c *script.Call, of Collection) goja.Value {
+	opts := Options{Scale: 1}
+	if o := c.Object(0); o != nil {
+		if v := script.Property(o, "scale"); v != nil {
+			opts.Scale = v.ToFloat()
+		}
+		if v := script.Property(o, "indexDetails"); v != nil {
+			opts.indexDetails = v.ToBoolean()
+		}
+		key, name := script.Property(o, "indexDetailsKey"), script.Property(o, "indexDetailsName")
+		if key != nil && name != nil {
+			c.JS.ThrowInvalid("Cannot filter indexDetails on both indexDetailsKey and indexDetailsName")
+		}
+		if key != nil && script.TypeOf(key) != "object" {
+			c.JS.ThrowInvalid("Expected options.indexDetailsKey to be a document, got %s", script.TypeOf(key))
+		}
+		if name != nil && !goja.IsString(name) {
+			c.JS.ThrowInvalid("Expected options.indexDetailsName to be a string, got %s", script.TypeOf(name))
+		}
+		if key != nil {
+			opts.indexKey = c.JS.Document(key)
+		}
+		if name != nil {
+			opts.indexName = name.String()
+		}
+	} else if c.Has(0) && !goja.IsNull(c.Arg(0)) {
+		opts.Scale = c.Arg(0).ToFloat()
+	}
+	if opts.Scale == 0 || math.IsNaN(opts.Scale) {
+		opts.Scale = 1
+	}
+	return of.Stats(opts)
+}
+
+// Fields of storageStats that are taken as they are from the first shard that
+// has them, and those that are summed (rules/04-objects §6.4).
+var (
+	firstStats = []string{"userFlags", "capped", "max", "paddingFactorNote", "indexDetails", "wiredTiger"}
+	sumStats   = []string{"size", "count", "storageSize", "totalIndexSize", "totalSize", "numOrphanDocs"}
+	scaled     = []string{"size", "storageSize", "totalIndexSize", "totalSize", "maxSize"}
+)
+
+// Stats merges the statistics of all shards into one document.
+func (of Collection) Stats(opts Options) goja.Value {
+	docs, err := of.Database.TryAggregate(of.Name, bson.D{{Key: "$collStats", Value: bson.D{
+		{Key: "storageStats", Value: bson.D{{Key: "scale", Value: int32(1)}}},
+	}}})
+	if code := server.CodeOf(err); err != nil && (code == server.StaleConfig || code == server.FailedToParse ||
+		code == server.RecvStaleConfig) {
+		return of.Display.Reply(of.Database.Run(bson.D{{Key: "collStats", Value: of.Name},
+			{Key: "scale", Value: rawdoc.Small(int64(opts.Scale))}}, server.Reads))
+	}
+	if err != nil {
+		of.Gateway.Throw(err)
+	}
+	if len(docs) == 0 {
+		of.JS.Throw(script.RuntimeError, "no statistics of collection %s", of.Namespace())
+	}
+	m := newStatsMerge(of)
+	for _, d := range docs {
+		m.add(d)
+	}
+	return m.result(docs, opts)
+}
+
+// statsMerge adds up storageStats documents.
+type statsMerge struct {
+	of      Collection
+	o       *goja.Object // what is taken from the first document that has it
+	shards  *goja.Object
+	sums    map[string]float64
+	order   []string // of sums, as they were met
+	sizes   map[string]float64
+	names   []string // of sizes
+	count   float64
+	bytes   float64 // Σ avgObjSize·count
+	indexes int64
+	maxSize float64
+	scale   bson.RawValue
+	series  bson.D
+}
+
+func newStatsMerge(of Collection) *statsMerge {
+	return &statsMerge{of: of, o: of.JS.NewObject("ok", 1), sums: map[string]float64{},
+		sizes: map[string]float64{}}
+}
+
+func (m *statsMerge) add(doc bson.Raw) {
+	stats, _ := doc.Lookup("storageStats").DocumentOK()
+	if shard := rawdoc.Text(doc, "shard"); shard != "" {
+		if m.shards == nil {
+			m.shards = m.of.JS.Runtime.NewObject()
+		}
+		script.Must(m.shards.Set(shard, m.of.JS.World.DocToJS(stats)))
+	}
+	elems, _ := stats.Elements()
+	for _, el := range elems {
+		key, v := el.Key(), el.Value()
+		switch f, _ := v.AsFloat64OK(); {
+		case slices.Contains(firstStats, key):
+			if script.Property(m.o, key) == nil {
+				script.Must(m.o.Set(key, m.of.JS.World.ToJS(v)))
+			}
+		case slices.Contains(sumStats, key):
+			if _, ok := m.sums[key]; !ok {
+				m.order = append(m.order, key)
+			}
+			m.sums[key] += f
+		case key == "indexSizes":
+			sizes, _ := v.DocumentOK()
+			list, _ := sizes.Elements()
+			for _, ix := range list {
+				if _, ok := m.sizes[ix.Key()]; !ok {
+					m.names = append(m.names, ix.Key())
+				}
+				n, _ := ix.Value().AsFloat64OK()
+				m.sizes[ix.Key()] += n
+			}
+		case key == "nindexes":
+			m.indexes = max(m.indexes, int64(f))
+		case key == "maxSize":
+			m.maxSize = max(m.maxSize, f)
+		case key == "scaleFactor":
+			m.scale = v
+		case key == "timeseries":
+			m.addSeries(v.Document())
+		}
+	}
+	count := rawdoc.Number(stats, "count")
+	m.count += count
+	m.bytes += rawdoc.Number(stats, "avgObjSize") * count
+}
+
+// addSeries sums the members of timeseries; the average is weighted by buckets.
+func (m *statsMerge) addSeries(doc bson.Raw) {
+	before := rawdoc.Of(m.series)
+	had, more := rawdoc.Number(before, "bucketCount"), rawdoc.Number(doc, "bucketCount")
+	elems, _ := doc.Elements()
+	var sum bson.D
+	for _, el := range elems {
+		n, isNumber := el.Value().AsFloat64OK()
+		switch {
+		case !isNumber:
+			sum = append(sum, bson.E{Key: el.Key(), Value: el.Value()})
+		case el.Key() == "avgBucketSize":
+			avg := n
+			if had+more > 0 {
+				avg = (rawdoc.Number(before, el.Key())*had + n*more) / (had + more)
+			}
+			sum = append(sum, bson.E{Key: el.Key(), Value: avg})
+		default:
+			sum = append(sum, bson.E{Key: el.Key(), Value: rawdoc.Number(before, el.Key()) + n})
+		}
+	}
+	m.series = sum
+}
+
+func (m *statsMerge) result(docs []bson.Raw, opts Options) goja.Value {
+	js, o := m.of.JS, m.o
+	if m.shards != nil && rawdoc.Text(docs[0], "shard") != "" {
+		script.Must(o.Set("shards", m.shards))
+	}
+	script.Must(o.Set("sharded", m.sharded(docs)))
+	for _, key := range m.order {
+		script.Must(o.Set(key, script.Whole(m.scaledSize(key, m.sums[key], opts.Scale))))
+	}
+	if m.series != nil {
+		script.Must(o.Set("timeseries", js.World.DocToJS(rawdoc.Of(m.series))))
+	}
+	sizes := js.Runtime.NewObject()
+	for _, name := range m.names {
+		script.Must(sizes.Set(name, script.Whole(m.sizes[name]/opts.Scale)))
+	}
+	script.Must(o.Set("indexSizes", sizes))
+	average := 0.0
+	if m.count > 0 {
+		average = m.bytes / m.count
+	}
+	script.Must(o.Set("avgObjSize", script.Whole(average)))
+	if v := script.Property(o, "capped"); v != nil && v.ToBoolean() {
+		script.Must(o.Set("maxSize", script.Whole(m.maxSize/opts.Scale)))
+	}
+	script.Must(o.Set("ns", m.of.Namespace()))
+	script.Must(o.Set("nindexes", m.indexes))
+	if m.scale.Type != 0 {
+		script.Must(o.Set("scaleFactor", opts.Scale))
+	}
+	m.filterDetails(opts)
+	return o
+}
+
+func (m *statsMerge) scaledSize(key string, v, scale float64) float64 {
+	if slices.Contains(scaled, key) {
+		return v / scale
+	}
+	return v
+}
+
+// sharded looks the collection up in the catalog; who may not read that guesses
+// by the number of shards that answered.
+func (m *statsMerge) sharded(docs []bson.Raw) bool {
+	names := bson.A{m.of.Namespace()}
+	if ns := rawdoc.Text(docs[0], "storageStats", "timeseries", "bucketsNs"); ns != "" {
+		names = append(names, ns)
+	}
+	body := bson.D{
+		{Key: "find", Value: "collections"},
+		{Key: "filter", Value: bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: names}}}, sh.NotDropped,
+			sh.NotUnsplittable}},
+		{Key: "limit", Value: int32(1)},
+	}
+	reply, err := m.of.Gateway.Send(m.of.Database.Sibling("config").Request(body, server.Reads))
+	if err != nil {
+		return len(docs) > 1
+	}
+	found, _ := server.FirstBatch(reply).Values()
+	return len(found) > 0
+}
+
+// filterDetails leaves of indexDetails what was asked for.
+func (m *statsMerge) filterDetails(opts Options) {
+	details, _ := m.o.Get("indexDetails").(*goja.Object)
+	if details == nil {
+		return
+	}
+	if !opts.indexDetails {
+		script.Must(m.o.Delete("indexDetails"))
+		return
+	}
+	name := opts.indexName
+	if opts.indexKey != nil {
+		name = ""
+		for _, ix := range m.of.Database.ListIndexes(m.of.Name) {
+			if key, ok := ix.Lookup("key").DocumentOK(); ok && slices.Equal(key, opts.indexKey) {
+				name = rawdoc.Text(ix, "name")
+			}
+		}
+	}
+	if opts.indexName == "" && opts.indexKey == nil {
+		return
+	}
+	for _, k := range details.Keys() {
+		if k != name {
+			script.Must(details.Delete(k))
+		}
+	}
+}

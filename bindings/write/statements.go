@@ -1,0 +1,166 @@
+package write
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/script"
+)
+
+// Insertion makes the operation for a document; one without an _id gets one, in
+// the script's own object too.
+func Insertion(js *script.Engine, v goja.Value, index int) Op {
+	obj, ok := v.(*goja.Object)
+	if !ok {
+		js.Throw("MongoInvalidArgumentError", "Document must be a valid JavaScript object")
+	}
+	doc := js.Document(obj)
+	if _, has := rawdoc.ID(doc); !has {
+		id := bson.NewObjectIDFromTimestamp(js.Clock.Now())
+		script.Must(obj.Set("_id", js.World.ObjectID(id)))
+		doc = rawdoc.WithID(doc, id)
+	}
+	return Op{Kind: Insert, Doc: doc, Index: index}
+}
+
+// OptionsOf reads the options all writes share.
+func OptionsOf(js *script.Engine, o *goja.Object) Options {
+	var opts Options
+	if v := script.Property(o, "ordered"); v != nil {
+		opts.Unordered = !v.ToBoolean()
+	}
+	if v := script.Property(o, "writeConcern"); v != nil {
+		opts.Concern = js.Document(v)
+	} else if w := script.Property(o, "w"); w != nil {
+		opts.Concern = rawdoc.Of(bson.D{{Key: "w", Value: js.Value(w)}})
+	}
+	for _, name := range []string{"bypassDocumentValidation", "comment", "let", "maxTimeMS"} {
+		if v := script.Property(o, name); v != nil {
+			opts.Extra = append(opts.Extra, bson.E{Key: name, Value: js.Value(v)})
+		}
+	}
+	return opts
+}
+
+// Changes returns an update document or pipeline; a document without
+// operators is refused as the driver would (rules/04-objects §6.3).
+func Changes(js *script.Engine, v goja.Value) *bson.RawValue {
+	raw := js.Value(v)
+	if !hasOperators(raw) {
+		js.Throw("MongoInvalidArgumentError", "Update document requires atomic operators")
+	}
+	return &raw
+}
+
+// hasOperators looks at the first field of a document, and of the stages of a
+// pipeline.
+func hasOperators(v bson.RawValue) bool {
+	if v.Type == bson.TypeArray {
+		stages, err := v.Array().Values()
+		return err == nil && slices.ContainsFunc(stages, hasOperators)
+	}
+	doc, ok := v.DocumentOK()
+	if !ok {
+		return false
+	}
+	first, err := doc.IndexErr(0)
+	return err == nil && strings.HasPrefix(first.Key(), "$")
+}
+
+// Replacement returns a document that replaces another: it has no operators.
+func Replacement(js *script.Engine, v goja.Value) *bson.RawValue {
+	raw := js.Value(v)
+	doc, ok := raw.DocumentOK()
+	if !ok {
+		js.Throw("MongoInvalidArgumentError", "Replacement document must be an object")
+	}
+	if first, err := doc.IndexErr(0); err == nil && strings.HasPrefix(first.Key(), "$") {
+		js.Throw("MongoInvalidArgumentError", "Replacement document must not contain atomic operators")
+	}
+	return &raw
+}
+
+// UpdateStatement makes one entry of an update command.
+func UpdateStatement(js *script.Engine, filter *goja.Object, u *bson.RawValue, options *goja.Object, multi bool) Op {
+	st := bson.D{{Key: "q", Value: js.Document(filter)}, {Key: "u", Value: *u}}
+	if v := script.Property(options, "upsert"); v != nil {
+		st = append(st, bson.E{Key: "upsert", Value: v.ToBoolean()})
+	}
+	if multi {
+		st = append(st, bson.E{Key: "multi", Value: true})
+	}
+	for _, name := range []string{"arrayFilters", "collation", "hint", "sort"} {
+		if v := script.Property(options, name); v != nil {
+			st = append(st, bson.E{Key: name, Value: js.Value(v)})
+		}
+	}
+	return Op{Kind: Update, Doc: rawdoc.Of(st), many: multi}
+}
+
+// DeleteStatement makes one entry of a delete command.
+func DeleteStatement(js *script.Engine, filter, options *goja.Object, one bool) Op {
+	limit := int32(0)
+	if one {
+		limit = 1
+	}
+	st := bson.D{{Key: "q", Value: js.Document(filter)}, {Key: "limit", Value: limit}}
+	for _, name := range []string{"collation", "hint"} {
+		if v := script.Property(options, name); v != nil {
+			st = append(st, bson.E{Key: name, Value: js.Value(v)})
+		}
+	}
+	return Op{Kind: Delete, Doc: rawdoc.Of(st), many: !one}
+}
+
+// Operation reads one entry of a list for bulkWrite: {operation: {…}}.
+func Operation(js *script.Engine, item goja.Value, index int) Op {
+	entry, _ := item.(*goja.Object)
+	if entry == nil || len(entry.Keys()) == 0 {
+		ThrowInvalid(js, index)
+	}
+	name := entry.Keys()[0]
+	spec, _ := entry.Get(name).(*goja.Object)
+	if spec == nil {
+		ThrowInvalid(js, index)
+	}
+	var op Op
+	switch name {
+	case "insertOne":
+		doc := script.Property(spec, "document")
+		if doc == nil {
+			doc = spec
+		}
+		return Insertion(js, doc, index)
+	case "updateOne", "updateMany":
+		op = UpdateStatement(js, Field(js, spec, "filter", index), Changes(js, script.OrUndefined(spec.Get("update"))),
+			spec, name == "updateMany")
+	case "replaceOne":
+		op = UpdateStatement(js, Field(js, spec, "filter", index),
+			Replacement(js, script.OrUndefined(spec.Get("replacement"))), spec, false)
+	case "deleteOne", "deleteMany":
+		op = DeleteStatement(js, Field(js, spec, "filter", index), spec, name == "deleteOne")
+	default:
+		ThrowInvalid(js, index)
+	}
+	op.Index = index
+	return op
+}
+
+// Field returns a field of an entry that must be a document.
+func Field(js *script.Engine, spec *goja.Object, name string, index int) *goja.Object {
+	o, _ := script.Property(spec, name).(*goja.Object)
+	if o == nil {
+		js.Throw("MongoInvalidArgumentError", "bulkWrite operation %d needs a document as its %s", index, name)
+	}
+	return o
+}
+
+// ThrowInvalid is for an entry that is none of the operations.
+func ThrowInvalid(js *script.Engine, index int) {
+	js.Throw("MongoInvalidArgumentError",
+		"bulkWrite operation %d is none of insertOne, updateOne, updateMany, replaceOne, deleteOne, deleteMany", index)
+}

@@ -1,0 +1,190 @@
+// Package write is inserting, updating and deleting: statements as scripts give them, the
+// commands they are sent in, and what scripts get back.
+package write
+
+import (
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/server"
+)
+
+// Kind is one of the three commands that write.
+type Kind uint8
+
+const (
+	Insert Kind = iota
+	Update
+	Delete
+)
+
+var writeCommands = [...]struct{ name, list string }{
+	Insert: {"insert", "documents"},
+	Update: {"update", "updates"},
+	Delete: {"delete", "deletes"},
+}
+
+// Op is one document, update statement or delete statement.
+type Op struct {
+	Kind  Kind
+	Doc   bson.Raw
+	Index int  // in the script's own list
+	many  bool // touches more than one document, so it is never sent again
+}
+
+// Options are what a whole batch of writes has in common.
+type Options struct {
+	Unordered bool
+	Concern   bson.Raw // nil for that of the collection
+	Extra     bson.D   // fields that go into each command: let, comment, …
+}
+
+// Limits of one command, which are the server's: operations,
+// and bytes of the document that carries them.
+const (
+	maxBatchOps   = 100_000
+	maxBatchBytes = 16_000_000
+)
+
+// Result adds up the replies of the commands that a list of operations
+// took.
+type Result struct {
+	inserted, Matched, modified, deleted int64
+	upserted                             []upsert
+	failures                             []failure
+	concern                              bson.Raw // writeConcernError
+	reply                                bson.Raw // that had it
+	unacknowledged                       bool
+	unordered                            bool
+}
+
+type upsert struct {
+	index int
+	id    bson.RawValue
+}
+
+type failure struct {
+	raw   bson.Raw
+	index int
+	op    Op
+}
+
+func (w *Result) failed(index int) bool {
+	return slices.ContainsFunc(w.failures, func(f failure) bool { return f.index == index })
+}
+
+// Target is where writes go.
+type Target struct {
+	Gateway    *server.Gateway
+	Database   *server.Database
+	Collection string
+	Concern    bson.Raw // for writes that give none of their own; nil for the server's
+	// InTransaction leaves the write concern to the transaction.
+	InTransaction bool
+}
+
+// Send sends operations: consecutive ones of a kind together when ordered, all
+// of a kind together when not (rules/04-objects §6.3). It throws only what stopped a
+// command as a whole; write errors are in the result.
+func (to Target) Send(ops []Op, opts Options) *Result {
+	result := &Result{unordered: opts.Unordered}
+	concern := opts.Concern
+	if concern == nil {
+		concern = to.Concern
+	}
+	if to.InTransaction {
+		concern = nil
+	}
+	if w, err := concern.LookupErr("w"); err == nil {
+		n, isNumber := w.AsInt64OK()
+		result.unacknowledged = isNumber && n == 0
+	}
+	if opts.Unordered {
+		ops = slices.Clone(ops)
+		slices.SortStableFunc(ops, func(a, b Op) int { return int(a.Kind) - int(b.Kind) })
+	}
+	for len(ops) > 0 {
+		n := batchLength(ops)
+		to.sendBatch(ops[:n], opts, concern, result)
+		if len(result.failures) > 0 && !opts.Unordered {
+			break
+		}
+		ops = ops[n:]
+	}
+	return result
+}
+
+// batchLength returns how many of the first operations fit in one command.
+func batchLength(ops []Op) int {
+	bytes := 0
+	for i, op := range ops {
+		bytes += len(op.Doc) + 16 // type, array index and terminator
+		if i > 0 && (op.Kind != ops[0].Kind || i == maxBatchOps || bytes > maxBatchBytes) {
+			return i
+		}
+	}
+	return len(ops)
+}
+
+func (to Target) sendBatch(ops []Op, opts Options, concern bson.Raw, result *Result) {
+	cmd := writeCommands[ops[0].Kind]
+	list := rawdoc.List(len(ops), func(i int) bson.Raw { return ops[i].Doc })
+	once := !slices.ContainsFunc(ops, func(op Op) bool { return op.many })
+	body := bson.D{{Key: cmd.name, Value: to.Collection}, {Key: cmd.list, Value: list},
+		{Key: "ordered", Value: !opts.Unordered}}
+	body = append(body, opts.Extra...)
+	if concern != nil {
+		body = append(body, bson.E{Key: "writeConcern", Value: concern})
+	}
+	r := to.Database.Request(body)
+	send := to.Gateway.Send
+	if once && !result.unacknowledged {
+		send = to.Gateway.SendRetryable
+	}
+	reply, err := send(r)
+	if err != nil {
+		to.Gateway.Throw(err)
+	}
+	result.add(reply, ops)
+}
+
+// add takes in the reply to one command.
+func (w *Result) add(reply bson.Raw, ops []Op) {
+	n := rawdoc.Int(reply, "n")
+	var upserted int64
+	if list, ok := reply.Lookup("upserted").ArrayOK(); ok {
+		values, _ := list.Values()
+		for _, v := range values {
+			doc, _ := v.DocumentOK()
+			upserted++
+			if i := int(rawdoc.Int(doc, "index")); i >= 0 && i < len(ops) {
+				w.upserted = append(w.upserted, upsert{index: ops[i].Index, id: doc.Lookup("_id")})
+			}
+		}
+	}
+	switch ops[0].Kind {
+	case Insert:
+		w.inserted += n
+	case Update:
+		w.Matched += n - upserted
+		w.modified += rawdoc.Int(reply, "nModified")
+	case Delete:
+		w.deleted += n
+	}
+	if list, ok := reply.Lookup("writeErrors").ArrayOK(); ok {
+		values, _ := list.Values()
+		for _, v := range values {
+			doc, _ := v.DocumentOK()
+			i := int(rawdoc.Int(doc, "index"))
+			if i < 0 || i >= len(ops) {
+				i = 0
+			}
+			w.failures = append(w.failures, failure{raw: doc, index: ops[i].Index, op: ops[i]})
+		}
+	}
+	if doc, ok := reply.Lookup("writeConcernError").DocumentOK(); ok && w.concern == nil {
+		w.concern, w.reply = doc, reply
+	}
+}
