@@ -113,7 +113,7 @@ func TestRoleOfLook(t *testing.T) {
 		if !failed {
 			got = strings.Join(strings.Fields(got), " ") // a text that is broken into lines
 		}
-		role := regexp.MustCompile(`not authorized to run .* \(the role (\w+) is:`).FindStringSubmatch(got)
+		role := regexp.MustCompile(`not authorized to run .* \(grant the role (\w+); `).FindStringSubmatch(got)
 		if !strings.Contains(got, "authoriz") {
 			continue // it failed for another reason, as it does for root
 		}

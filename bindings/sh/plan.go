@@ -202,7 +202,7 @@ func (s *Host) PlanOf(v goja.Value) (*plan.Plan, error) {
 	}
 	o, ok := v.(*goja.Object)
 	if !ok {
-		return nil, errors.New("it is no plan of sh.plan()")
+		return nil, errors.New("not a plan of sh.plan()")
 	}
 	text, err := o.MarshalJSON()
 	if err != nil {

@@ -144,7 +144,7 @@ func (c *call) word(kind whatif.Kind, v goja.Value) string {
 		}
 	}
 	if _, ok := v.(*goja.Object); !ok {
-		c.JS.ThrowInvalid("c.%s takes no %s: %s (Shard.whatIf)", kind.Name, c.s.Display.Inspect(v), kind.Usage())
+		c.JS.ThrowInvalid("c.%s: invalid argument %s: %s (Shard.whatIf)", kind.Name, c.s.Display.Inspect(v), kind.Usage())
 	}
 	text, err := bson.MarshalExtJSON(c.JS.Document(v), true, false)
 	if err != nil {
