@@ -42,7 +42,9 @@ func (p *progress) watch(s sim.Progress) error {
 }
 
 // simulating shows how far a simulation is.
-func (p *progress) simulating(s sim.Progress) { p.show(func() string { return findings.SimulatingText(s) }) }
+func (p *progress) simulating(s sim.Progress) {
+	p.show(func() string { return findings.SimulatingText(s) })
+}
 
 // steps returns what shows the step under way of something.
 func (p *progress) steps(about string) func(string) {
