@@ -45,7 +45,7 @@ func TestWhatIf(t *testing.T) {
 		`sh.whatIf(c => c.drain(null))`:           "c.drain: invalid argument null: drain SHARD",
 		`sh.whatIf(c => c.chunkSize("a.b"))`:      "it is chunkSize MB | chunkSize NS MB",
 		`sh.whatIf(c => c, {sed: 7})`:             "sh.whatIf has no option sed (options: model, seed, timeZone); did you mean seed?",
-		`sh.whatIf(c => c, {model: "round"})`:     "Argument options.model must be measured, even or skewed=SPREAD",
+		`sh.whatIf(c => c, {model: "round"})`:     `sh.whatIf: model: "round" is no model of chunk contents: there are even, measured and skewed`,
 		`sh.whatIf(c => { throw Error("mine") })`: "mine",
 		`sh.whatIf(c => c.removeShard("shard0"))`: "drain shard0 shows what it takes to empty it",
 		`sh.whatIf(c => c.zone("shop.orders", {customer: 0}, {customer: 1}, "DE"))`: "by zone SHARD DE",

@@ -52,9 +52,6 @@ func (c *call) presplitOption(h helperOptions, names []string) *action.Cuts {
 		c.JS.ThrowInvalid("the goal presplit is for one collection")
 	}
 	p := c.cuts(h, names[0])
-	if err := p.Validate(); err != nil {
-		c.JS.ThrowInvalid("%s", err)
-	}
 	return &p
 }
 
