@@ -87,7 +87,8 @@ func (l *Loop) selectSplits() ([]policy.Split, error) {
 		}
 		found := l.cfg.splitsOf(routing)
 		if len(found) == 0 {
-			l.prospects.noteUnsplit(coll.Namespace, l.cfg.FixedZones && routing.Zones.Len() == 0 && !l.cfg.splitsSessions(routing))
+			l.prospects.noteUnsplit(coll.Namespace,
+				l.cfg.FixedZones && routing.Zones.Len() == 0 && !l.cfg.splitsSessions(routing))
 		}
 		splits = append(splits, found...)
 	}

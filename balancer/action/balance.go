@@ -205,7 +205,7 @@ func (b Balance) whileLeased(
 	if hard == nil {
 		hard = context.WithoutCancel(ctx)
 	}
-	done := interruptOn(b.Insist, hard, lease, r)
+	done := interruptOn(hard, b.Insist, lease, r)
 	result, err := runner.Run(ctx, lease, o)
 	done()
 	if hard.Err() != nil {

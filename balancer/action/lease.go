@@ -77,7 +77,7 @@ func (l *leased) run(ctx context.Context, work *apply.Execution, o apply.Options
 	running, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	defer context.AfterFunc(held, func() { stop(context.Cause(held)) })()
-	done := interruptOn(insist, cmp.Or(given, context.WithoutCancel(ctx)), l.lease, r)
+	done := interruptOn(cmp.Or(given, context.WithoutCancel(ctx)), insist, l.lease, r)
 	result, err := work.Run(running, l.steps, o)
 	done()
 	if given != nil && given.Err() != nil && insist != nil {
@@ -114,7 +114,7 @@ func holder(lease *atomic.Pointer[live.LeasedCluster]) func() (live.Holder, bool
 
 // interruptOn has the servers stop what is under way when insist is closed, until
 // done is called.
-func interruptOn(insist <-chan struct{}, hard context.Context, lease *live.LeasedCluster, r *serial) (done func()) {
+func interruptOn(hard context.Context, insist <-chan struct{}, lease *live.LeasedCluster, r *serial) (done func()) {
 	over, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)

@@ -1,6 +1,7 @@
 package action
 
 import (
+	"errors"
 	"testing"
 
 	"shardsh/balancer/apply"
@@ -20,7 +21,7 @@ func TestResultOfADryRun(t *testing.T) {
 // Each face has the names of options in its own spelling.
 func TestSpelling(t *testing.T) {
 	err := Apply{RunOptions: RunOptions{Resume: "j", Pace: Pace{Parallel: 1}}, Undo: "j"}.Validate()
-	wrong, is := err.(*OptionError)
+	wrong, is := errors.AsType[*OptionError](err)
 	if !is || wrong.Error() != "resume and undo exclude each other" ||
 		wrong.Spelled(Flag) != "--resume and --undo exclude each other" || Flag("pauseBetween") != "--pause-between" {
 		t.Errorf("%v", err)

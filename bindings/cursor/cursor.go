@@ -21,6 +21,7 @@ import (
 // Kind is what a cursor's command is.
 type Kind uint8
 
+// The kinds.
 const (
 	Find Kind = iota
 	Aggregate

@@ -41,7 +41,7 @@ func oldShellMethods() script.Methods[*Cursor] {
 			}
 			return nil
 		}, ""},
-		{"shellPrint", "", func(c *script.Call, cur *Cursor) goja.Value {
+		{"shellPrint", "", func(_ *script.Call, cur *Cursor) goja.Value {
 			cur.host.Display.Print([]goja.Value{cur.Object})
 			return nil
 		}, ""},

@@ -22,7 +22,7 @@ type clientBulk struct {
 }
 
 // clientBulkWrite takes [{namespace: "db.coll", name: "insertOne", …}, …].
-func (admin *Database) clientBulkWrite(c *script.Call) goja.Value {
+func (d *Database) clientBulkWrite(c *script.Call) goja.Value {
 	list := c.Object(0)
 	if list.ClassName() != "Array" || len(list.Keys()) == 0 {
 		c.JS.Throw("MongoClientBulkWriteExecutionError", "Models can not be empty.")
@@ -47,11 +47,11 @@ func (admin *Database) clientBulkWrite(c *script.Call) goja.Value {
 			body = append(body, bson.E{Key: name, Value: c.JS.Value(v)})
 		}
 	}
-	if wc := admin.on.writeConcern; wc != nil && !server.HasField(body, "writeConcern") && !admin.inTransaction() {
+	if wc := d.on.writeConcern; wc != nil && !server.HasField(body, "writeConcern") && !d.inTransaction() {
 		body = append(body, bson.E{Key: "writeConcern", Value: wc})
 	}
-	reply := admin.host.Gateway.MustSend(admin.Request(body))
-	return b.result(c, admin, reply, ordered, verbose)
+	reply := d.host.Gateway.MustSend(d.Request(body))
+	return b.result(c, d, reply, ordered, verbose)
 }
 
 func (b *clientBulk) add(c *script.Call, i int, v goja.Value) {

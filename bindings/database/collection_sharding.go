@@ -21,7 +21,7 @@ import (
 
 func shardingMethods() script.Methods[*Collection] {
 	return script.Methods[*Collection]{
-		{"getShardVersion", "", func(c *script.Call, coll *Collection) goja.Value {
+		{"getShardVersion", "", func(_ *script.Call, coll *Collection) goja.Value {
 			return coll.host.Display.Reply(coll.d.Admin(bson.D{{Key: "getShardVersion", Value: coll.Namespace()}}, server.Reads))
 		}, "Returns the version of the collection's routing table."},
 		{"getShardDistribution", "", collShardDistribution, "Shows how data and chunks spread over the shards."},

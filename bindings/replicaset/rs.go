@@ -158,7 +158,7 @@ func (rs *Object) editedConfig() (config bson.D, members []bson.D) {
 	return config, members
 }
 
-func (rs *Object) setMembers(c *script.Call, config bson.D, members []bson.D) goja.Value {
+func (rs *Object) setMembers(_ *script.Call, config bson.D, members []bson.D) goja.Value {
 	rawdoc.Set(&config, "members", members)
 	return rs.Display.Reply(rs.admin(bson.D{{Key: "replSetReconfig", Value: config}}))
 }

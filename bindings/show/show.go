@@ -89,7 +89,7 @@ func commands() map[string]func(Host, *script.Call, *server.Database) goja.Value
 	}
 }
 
-func showDatabases(h Host, c *script.Call, d *server.Database) goja.Value {
+func showDatabases(_ Host, c *script.Call, d *server.Database) goja.Value {
 	list, _ := d.Conn.ListDatabases().Lookup("databases").ArrayOK()
 	values, _ := list.Values()
 	rows := make([][]string, 0, len(values))
@@ -124,7 +124,7 @@ func columns(js *script.Engine, rows [][]string, color string, right bool) strin
 	return b.String()
 }
 
-func showCollections(h Host, c *script.Call, d *server.Database) goja.Value {
+func showCollections(_ Host, c *script.Call, d *server.Database) goja.Value {
 	var plain, system [][]string
 	infos := d.ListCollections(rawdoc.Empty, true, nil)
 	slices.SortFunc(infos, func(a, b bson.Raw) int {
@@ -197,7 +197,7 @@ func showProfile(h Host, c *script.Call, d *server.Database) goja.Value {
 
 // showStartupWarnings prints the lines of the server's log that it wrote when it
 // started.
-func showStartupWarnings(h Host, c *script.Call, d *server.Database) goja.Value {
+func showStartupWarnings(_ Host, c *script.Call, d *server.Database) goja.Value {
 	list, _ := d.Admin(bson.D{{Key: "getLog", Value: "startupWarnings"}}, server.Reads).Lookup("log").ArrayOK()
 	values, _ := list.Values()
 	var lines []string

@@ -14,6 +14,7 @@ import (
 // Kind is one of the three commands that write.
 type Kind uint8
 
+// The kinds.
 const (
 	Insert Kind = iota
 	Update

@@ -33,7 +33,8 @@ func inspect(file *os.File, keep func(Entry)) (*inspection, error) {
 	if err != nil {
 		return nil, err
 	}
-	in := &inspector{found: inspection{names: newNames()}, totals: map[string]total{}, told: map[string]total{}, keep: keep}
+	in := &inspector{found: inspection{names: newNames()}, totals: map[string]total{}, told: map[string]total{},
+		keep: keep}
 	if in.found.format, err = formatOf(file, info.Size()); err != nil {
 		return nil, err
 	}
@@ -50,7 +51,8 @@ func inspect(file *os.File, keep func(Entry)) (*inspection, error) {
 // read. One that does not say so has the one of today.
 func formatOf(file io.ReaderAt, size int64) (format int, err error) {
 	format = FormatVersion
-	p := &pages{file: file, only: BucketMeta, damage: func(damage) {}, entry: func(_ uint64, _ string, key, stored []byte) {
+	p := &pages{file: file, only: BucketMeta, damage: func(damage) {}, entry: func(_ uint64, _ string, key,
+		stored []byte) {
 		if string(key) != MetaFormat || len(stored) < 8 {
 			return
 		}

@@ -30,7 +30,8 @@ func (s IndexSpec) sameAs(there IndexSpec) (bool, error) {
 	case kind && named:
 		return false, both("An equivalent index already exists with the same name but different options.")
 	case kind && equal:
-		return false, servererr.New(mongoerr.IndexOptionsConflict, "Index already exists with a different name: %s", there.Name)
+		return false, servererr.New(mongoerr.IndexOptionsConflict, "Index already exists with a different name: %s",
+			there.Name)
 	case kind:
 		return false, both("An equivalent index already exists with a different name and options.")
 	case named:

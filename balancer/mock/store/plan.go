@@ -126,8 +126,9 @@ func (p *Plan) limit() error {
 		*bound.into, p.limited = key, true
 	}
 	if p.from != nil && p.to != nil && bytes.Compare(p.from, p.to) >= 0 {
-		return servererr.Of(51175, "The value provided for min does not come before the value provided for max in the index's "+
-			"order: %s, %s", p.query.Min, p.query.Max)
+		return servererr.Of(51175,
+			"The value provided for min does not come before the value provided for max in the index's "+
+				"order: %s, %s", p.query.Min, p.query.Max)
 	}
 	return nil
 }

@@ -20,7 +20,9 @@ import (
 func NewGuarded(t *testing.T) *Tester {
 	t.Helper()
 	directory := access.NewDirectory()
-	if err := directory.Create("admin", "root", access.Draft{Password: "secret", Roles: []access.Role{{Role: "root", Database: "admin"}}}); err != nil {
+	if err := directory.Create("admin", "root", access.Draft{
+		Password: "secret", Roles: []access.Role{{Role: "root", Database: "admin"}},
+	}); err != nil {
 		t.Fatal(err)
 	}
 	c, err := mock.New(mock.Config{Parameters: map[string]any{"enableTestCommands": true}})
@@ -54,7 +56,7 @@ func (x *Tester) Client(credential *options.Credential) *mongo.Client {
 		if err := server.Close(); err != nil {
 			x.T.Error(err)
 		}
-		<-served
+		<-served //nolint:errcheck // it ends with the listener
 	})
 	return client
 }
@@ -80,7 +82,9 @@ func NewRoled(t *testing.T) *Roled {
 // Login returns a client that is logged in.
 func (x *Roled) Login(name, password, db string) *mongo.Client {
 	x.T.Helper()
-	return x.Client(&options.Credential{Username: name, Password: password, AuthSource: db, AuthMechanism: "SCRAM-SHA-256"})
+	return x.Client(&options.Credential{
+		Username: name, Password: password, AuthSource: db, AuthMechanism: "SCRAM-SHA-256",
+	})
 }
 
 // As sends a command as the user with a role: NAME@DB, or NAME for admin's.
@@ -95,7 +99,8 @@ func (x *Roled) As(role, db string, command bson.D) bson.Raw {
 		if !scoped {
 			of = "admin"
 		}
-		made := x.As("root", "admin", D("createUser", role, "pwd", "p", "mechanisms", bson.A{"SCRAM-SHA-256"}, "roles", bson.A{D("role", name, "db", of)}))
+		made := x.As("root", "admin", D("createUser", role, "pwd", "p", "mechanisms", bson.A{"SCRAM-SHA-256"},
+			"roles", bson.A{D("role", name, "db", of)}))
 		if made.Lookup("ok").AsFloat64() != 1 {
 			x.T.Fatalf("no user %s: %s", role, made)
 		}

@@ -220,7 +220,8 @@ func exprRange(c *Evaluation, args []value.Value) (value.Value, error) {
 			continue
 		}
 		if !value.IsNumber(v) {
-			return value.Value{}, servererr.Of(int32(34443+2*i), "$range requires a numeric %s, found value of type: %s", names[i],
+			return value.Value{}, servererr.Of(int32(34443+2*i), "$range requires a numeric %s, found value of type: %s",
+				names[i],
 				value.TypeName(v))
 		}
 		return value.Value{}, servererr.Of(int32(34444+2*i),
@@ -250,7 +251,8 @@ func exprArrayToObject(c *Evaluation, args []value.Value) (value.Value, error) {
 		return value.Null(), nil
 	}
 	if !value.IsArray(args[0]) {
-		return value.Value{}, servererr.Of(40386, "$arrayToObject requires an array input, found: %s", value.TypeName(args[0]))
+		return value.Value{}, servererr.Of(40386, "$arrayToObject requires an array input, found: %s",
+			value.TypeName(args[0]))
 	}
 	var out []document.Field
 	index := map[string]int{}

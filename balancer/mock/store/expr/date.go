@@ -217,7 +217,8 @@ func exprDateFromParts(_ *Evaluation, args []value.Value) (value.Value, error) {
 		}
 		whole, ok := value.WholeInt32(v)
 		if !ok {
-			return value.Value{}, servererr.Of(40515, "'%s' must evaluate to an integer, found %s with value %s", datePartNames[i],
+			return value.Value{}, servererr.Of(40515, "'%s' must evaluate to an integer, found %s with value %s",
+				datePartNames[i],
 				value.TypeName(v), v)
 		}
 		if i == 0 || i == 8 {

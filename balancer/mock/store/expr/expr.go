@@ -188,7 +188,8 @@ func (c *Compiler) List(v value.Value, sc *Scope) ([]Expression, error) {
 func (c *Compiler) object(doc []byte, sc *Scope) (Expression, error) {
 	if name, arg, ok := document.First(doc); ok && document.IsOperator(name) {
 		if document.Count(doc) > 1 {
-			return nil, servererr.Of(15983, "an object representing an expression must have exactly one field: %s", bson.Raw(doc))
+			return nil, servererr.Of(15983, "an object representing an expression must have exactly one field: %s",
+				bson.Raw(doc))
 		}
 		return c.operator(name, arg, sc)
 	}

@@ -115,7 +115,8 @@ func regexFindAll(w *quota.Meter, s string, p *regex.Pattern) (value.Value, erro
 		counted, at = counted+utf8.RuneCountInString(s[at:places[0]]), places[0]
 		one := regexFound(s, places, counted)
 		if size += len(one.Value); size > maxValueSize {
-			return value.Value{}, servererr.Of(51151, "$regexFindAll: the size of buffer to store output exceeded the 64MB limit")
+			return value.Value{}, servererr.Of(51151,
+				"$regexFindAll: the size of buffer to store output exceeded the 64MB limit")
 		}
 		out = append(out, one)
 		if err := w.Step(1); err != nil {

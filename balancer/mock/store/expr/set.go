@@ -153,7 +153,8 @@ func (s Set) within(other Set) bool {
 func exprSetIsSubset(c *Evaluation, args []value.Value) (value.Value, error) {
 	switch {
 	case !value.IsArray(args[0]):
-		return value.Value{}, servererr.Of(17046, "both operands of $setIsSubset must be arrays. First argument is of type: %s",
+		return value.Value{}, servererr.Of(17046,
+			"both operands of $setIsSubset must be arrays. First argument is of type: %s",
 			value.TypeName(args[0]))
 	case !value.IsArray(args[1]):
 		return value.Value{}, servererr.Of(17042,

@@ -123,7 +123,8 @@ func exprSubstrBytes(_ *Evaluation, args []value.Value) (value.Value, error) {
 	case from < 0:
 		return value.Value{}, servererr.Of(50752, "$substrBytes:  starting index must be non-negative (got: %d)", from)
 	case from < int64(len(s)) && !utf8.RuneStart(s[from]):
-		return value.Value{}, servererr.Of(28656, "$substrBytes:  Invalid range, starting index is a UTF-8 continuation byte.")
+		return value.Value{}, servererr.Of(28656,
+			"$substrBytes:  Invalid range, starting index is a UTF-8 continuation byte.")
 	case from >= int64(len(s)):
 		return value.String(""), nil
 	}

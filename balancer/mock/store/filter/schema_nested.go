@@ -97,7 +97,8 @@ func schemaRequired(_ *schemaCompiler, _ string, arg value.Value, _ []byte) (sch
 
 func stringList(name string, arg value.Value) ([]string, error) {
 	if !value.IsArray(arg) {
-		return nil, servererr.TypeMismatch("$jsonSchema keyword '%s' must be an array, but found %s", name, value.TypeName(arg))
+		return nil, servererr.TypeMismatch("$jsonSchema keyword '%s' must be an array, but found %s", name,
+			value.TypeName(arg))
 	}
 	var names []string
 	for _, v := range document.Fields(arg.Value) {

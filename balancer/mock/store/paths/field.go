@@ -21,7 +21,8 @@ func Parse(text string) ([]string, error) {
 		case part == "":
 			return nil, servererr.Of(15998, "FieldPath field names may not be empty strings.")
 		case part[0] == '$' && !document.IsReference(part):
-			return nil, servererr.Of(16410, "FieldPath field names may not start with '$'. Consider using $getField or $setField.")
+			return nil, servererr.Of(16410,
+				"FieldPath field names may not start with '$'. Consider using $getField or $setField.")
 		case strings.ContainsRune(part, 0):
 			return nil, servererr.Of(16411, "FieldPath field names may not contain '\\0'.")
 		}

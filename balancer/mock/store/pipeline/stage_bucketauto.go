@@ -94,7 +94,9 @@ func (g *groupStage) autoBuckets(r *execution, in quota.Docs, key expr.Expressio
 	return out, nil
 }
 
-func sortedByKey(ctx *expr.Evaluation, in quota.Docs, key expr.Expression, held *quota.Memory) ([]keyedDocument, error) {
+func sortedByKey(
+	ctx *expr.Evaluation, in quota.Docs, key expr.Expression, held *quota.Memory,
+) ([]keyedDocument, error) {
 	var all []keyedDocument
 	for doc, err := range in {
 		if err != nil {

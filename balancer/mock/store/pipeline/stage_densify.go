@@ -84,8 +84,9 @@ func (s *densifyStage) parseRange(v value.Value) error {
 		s.full = true
 	case value.IsString(bounds) && value.TextAt(bounds.Value) == "partition":
 		if s.partition == nil {
-			return servererr.Of(5733408, "one may not specify the bounds as 'partition' without specifying a non-empty array of "+
-				"partitionByFields.")
+			return servererr.Of(5733408,
+				"one may not specify the bounds as 'partition' without specifying a non-empty array of "+
+					"partitionByFields.")
 		}
 	case value.IsString(bounds):
 		return servererr.Of(5946802, "the bounds parameter must be 'full', 'partition' or an array")

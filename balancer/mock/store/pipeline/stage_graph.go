@@ -143,7 +143,9 @@ func (s *graphStage) restricted(ctx *expr.Evaluation, doc bson.Raw) (bool, error
 	return s.restrictions.TestIn(ctx, doc)
 }
 
-func (s *graphStage) follow(w *quota.Meter, byKey joinIndex, others []bson.Raw, start value.Value) (value.Value, error) {
+func (s *graphStage) follow(
+	w *quota.Meter, byKey joinIndex, others []bson.Raw, start value.Value,
+) (value.Value, error) {
 	frontier := []value.Value{start}
 	if value.IsArray(start) {
 		frontier = w.Items(start)

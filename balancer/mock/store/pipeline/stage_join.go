@@ -85,7 +85,8 @@ func (c *compiler) lookup(_ string, arg value.Value) (stage, error) {
 			continue
 		case "let":
 			if !value.IsObject(v) {
-				return nil, servererr.FailedToParse("$lookup argument 'let: %s' must be an object, is type %s", v, value.TypeName(v))
+				return nil, servererr.FailedToParse("$lookup argument 'let: %s' must be an object, is type %s", v,
+					value.TypeName(v))
 			}
 			let = v
 			continue

@@ -145,7 +145,8 @@ func locfFunction(c *compiler, _ *windowStage, _ string, arg value.Value, _ wind
 
 func linearFillFunction(c *compiler, s *windowStage, op string, arg value.Value, _ window) (windowValues, error) {
 	if s.order == nil || len(s.order.Keys) != 1 {
-		return nil, servererr.Of(605001, "%s must be specified with a top level sortBy expression with exactly one element", op)
+		return nil, servererr.Of(605001, "%s must be specified with a top level sortBy expression with exactly one element",
+			op)
 	}
 	e, err := expr.Compile(arg, c.scope)
 	if err != nil {

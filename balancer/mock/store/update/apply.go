@@ -195,7 +195,8 @@ func (u *updating) rename(root *branch, ch change) error {
 			continue
 		}
 		if through != nil {
-			return servererr.BadValue("The source field cannot be an array element, '%s' in doc with _id: %s has an array field "+
+			return servererr.BadValue("The source field cannot be an array element, '%s' in doc "+
+				"with _id: %s has an array field "+
 				"called '%s'", paths.Join(ch.from), document.Lookup(u.doc, "_id"), through.name)
 		}
 		v := kid.value(u.meter)

@@ -45,13 +45,15 @@ func (p *pushClauses) parse(doc []byte) error {
 		switch string(name) {
 		case "$each":
 			if !value.IsArray(v) {
-				return servererr.BadValue("The argument to $each in $push must be an array but it was of type: %s", value.TypeName(v))
+				return servererr.BadValue("The argument to $each in $push must be an array but it was of type: %s",
+					value.TypeName(v))
 			}
 			p.each = document.Items(v)
 		case "$slice", "$position":
 			n, ok := value.WholeInteger(v)
 			if !ok {
-				return servererr.BadValue("The value for %s must be an integer value but was given type: %s", name, value.TypeName(v))
+				return servererr.BadValue("The value for %s must be an integer value but was given type: %s", name,
+					value.TypeName(v))
 			}
 			if string(name) == "$slice" {
 				p.slice = &n
@@ -100,8 +102,9 @@ func makeAddToSet(path string, arg value.Value) (modifier, error) {
 	if value.IsObject(arg) {
 		if name, v, _ := document.First(arg.Value); name == "$each" {
 			if !value.IsArray(v) {
-				return modifier{}, servererr.TypeMismatch("The argument to $each in $addToSet must be an array but it was of type %s",
-					value.TypeName(v))
+				return modifier{},
+					servererr.TypeMismatch("The argument to $each in $addToSet must be an array but it was of type %s",
+						value.TypeName(v))
 			}
 			if document.Count(arg.Value) > 1 {
 				return modifier{}, servererr.BadValue("Found unexpected fields after $each in $addToSet: %s", bson.Raw(arg.Value))
@@ -198,7 +201,8 @@ func makePull(path string, arg value.Value) (modifier, error) {
 			return p.Test(v, state), state.Err
 		}), err
 	}
-	return removeElements(func(_ *quota.Meter, v value.Value) (bool, error) { return value.Compare(v, arg) == 0, nil }), nil
+	return removeElements(func(_ *quota.Meter, v value.Value) (bool, error) { return value.Compare(v, arg) == 0, nil }),
+		nil
 }
 
 // removeElements returns a modifier that removes the elements for which gone is true.

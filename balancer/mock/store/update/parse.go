@@ -143,8 +143,9 @@ func updatePath(text string) ([]string, error) {
 			}
 		case isArrayPlaceholder(part):
 			if i == 0 {
-				return nil, servererr.BadValue("Cannot have array filter identifier (i.e. '$[<id>]') element in the first position "+
-					"in path '%s'", text)
+				return nil,
+					servererr.BadValue("Cannot have array filter identifier (i.e. '$[<id>]') element in the first position "+
+						"in path '%s'", text)
 			}
 		case part[0] == '$' && !document.IsReference(part):
 			return nil, dollarPrefixed(part, text)
@@ -222,7 +223,8 @@ func (p *touchedPart) touch(path []string) (n int, ok bool) {
 }
 
 func conflict(path, at string) error {
-	return servererr.New(mongoerr.ConflictingUpdateOperators, "Updating the path '%s' would create a conflict at '%s'", path,
+	return servererr.New(mongoerr.ConflictingUpdateOperators, "Updating the path '%s' would create a conflict at '%s'",
+		path,
 		at)
 }
 

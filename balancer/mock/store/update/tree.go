@@ -168,5 +168,6 @@ func (b *branch) create(w *quota.Meter, path []string, v value.Value) error {
 // notViable returns the error of a path that leads through something that is no
 // document (28).
 func notViable(part string, b *branch) error {
-	return servererr.New(mongoerr.PathNotViable, "Cannot create field '%s' in element {%s: %s}", part, b.name, b.value(nil))
+	return servererr.New(mongoerr.PathNotViable, "Cannot create field '%s' in element {%s: %s}", part, b.name,
+		b.value(nil))
 }
