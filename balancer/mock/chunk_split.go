@@ -21,6 +21,7 @@ type Chunks struct {
 	clock       *clock.Clock
 	collections *Collections
 	config      *ConfigDB
+	zones       *Zones
 	faults      *Faults
 	ids         *ids.Source
 	log         *changeLog

@@ -58,8 +58,6 @@ type ConfigDB struct {
 	// banned are the versions of collections at which migrations were forbidden:
 	// shards hear of that with a later version only.
 	banned map[string]catalog.Version
-	// routers are the mongos in front of the cluster, at least one.
-	routers []RouterEntry
 }
 
 // newConfigDB returns an empty one.
@@ -67,9 +65,8 @@ func newConfigDB(k *clock.Clock, i *ids.Source, s *setup) *ConfigDB {
 	return &ConfigDB{
 		setup: s, clock: k, ids: i,
 		collections: map[string]*store.Collection{}, unread: map[string]*unread{},
-		tables:  map[string]*catalog.Draft{},
-		banned:  map[string]catalog.Version{},
-		routers: []RouterEntry{{Node: routerNode, Name: routerName, Address: routerName}},
+		tables: map[string]*catalog.Draft{},
+		banned: map[string]catalog.Version{},
 	}
 }
 
@@ -289,6 +286,12 @@ func (cfg *ConfigDB) Sharded(ns string) (catalog.Collection, error) {
 	return catalog.Collection{}, mongoerr.New(mongoerr.NamespaceNotSharded, "Namespace %s is not sharded", ns)
 }
 
+// shardedEntry reads the entry of a collection; false when it is not sharded.
+func (cfg *ConfigDB) shardedEntry(ns string) (catalog.Collection, bool, error) {
+	coll, ok, err := cfg.Tracked(ns)
+	return coll, ok && !coll.Unsplittable, err
+}
+
 // Table returns the routing table of a tracked collection; nil when there is
 // none.
 func (cfg *ConfigDB) Table(ns string) *catalog.RoutingTable { return cfg.table(ns) }
@@ -313,25 +316,6 @@ func (cfg *ConfigDB) allTables() iter.Seq2[string, *catalog.RoutingTable] {
 			}
 		}
 	}
-}
-
-// Zones reads the zone ranges of a collection. A stored range that does not
-// fit fails (rules/01-rounds-and-settings §4.1).
-func (cfg *ConfigDB) Zones(coll catalog.Collection) (*catalog.ZoneSet, error) {
-	zones := catalog.NewZoneSet(coll.Pattern)
-	for _, raw := range cfg.Collection(configTags).Scan() {
-		if ns, _ := raw.Lookup("ns").StringValueOK(); ns != coll.Namespace {
-			continue
-		}
-		zone, err := catalog.ParseZone(coll.Pattern, raw)
-		if err != nil {
-			return nil, err
-		}
-		if err := zones.Add(zone); err != nil {
-			return nil, err
-		}
-	}
-	return zones, nil
 }
 
 // CheckSettings is the validator of config.settings (rules/01-rounds-and-settings §2.2): there

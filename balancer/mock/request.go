@@ -23,6 +23,7 @@ type environment struct {
 	clock       *clock.Clock
 	collections *Collections
 	config      *ConfigDB
+	zones       *Zones
 	databases   *Databases
 	faults      *Faults
 	ids         *ids.Source
