@@ -72,12 +72,13 @@ type Cluster struct {
 	cancel     context.CancelFunc
 	background sync.WaitGroup
 
-	config    *ConfigDB
-	zones     *Zones
-	routers   *Routers
-	shards    shardSet
-	addresses *addresses
-	locator   *locator
+	config       *ConfigDB
+	configChunks *ConfigChunks
+	zones        *Zones
+	routers      *Routers
+	shards       shardSet
+	addresses    *addresses
+	locator      *locator
 
 	machineIDs        *MachineIDs
 	membership        *Membership

@@ -5,9 +5,10 @@ package mock
 func (c *Cluster) makeParts(configServer string) {
 	c.config = newConfigDB(c.clock, c.ids, c.setup)
 	c.zones = &Zones{setup: c.setup, config: c.config, ids: c.ids}
+	c.configChunks = &ConfigChunks{setup: c.setup, config: c.config}
 	c.shards = shardSet{}
 	c.addresses = &addresses{config: c.config, shards: c.shards, configHost: configServer}
-	c.locator = &locator{config: c.config, shards: c.shards, addresses: c.addresses}
+	c.locator = &locator{config: c.config, configChunks: c.configChunks, shards: c.shards, addresses: c.addresses}
 	c.machineIDs = &MachineIDs{ids: c.ids, config: c.config, shards: c.shards, addresses: c.addresses}
 	c.log = &changeLog{}
 	c.changes = &ChangeFeed{}
@@ -51,6 +52,7 @@ func (c *Cluster) makeParts(configServer string) {
 	*c.indexes = Indexes{
 		setup: c.setup, addresses: c.addresses, changes: c.changes, config: c.config, ids: c.ids,
 		migrations: c.migrations, shards: c.shards, stats: c.stats, ttl: c.ttl,
+		configChunks: c.configChunks,
 	}
 	*c.ttl = ttlMonitor{
 		setup: c.setup, clock: c.clock, env: c.env, locator: c.locator, shards: c.shards,
@@ -58,6 +60,7 @@ func (c *Cluster) makeParts(configServer string) {
 	*c.chunks = Chunks{
 		setup: c.setup, balancer: c.balancer, clock: c.clock, collections: c.collections, config: c.config,
 		faults: c.faults, ids: c.ids, log: c.log, migrations: c.migrations, shards: c.shards, zones: c.zones,
+		configChunks: c.configChunks,
 	}
 	*c.deleter = RangeDeleter{
 		setup: c.setup, clock: c.clock, faults: c.faults, shards: c.shards,
@@ -85,6 +88,7 @@ func (c *Cluster) makeParts(configServer string) {
 	*c.stats = Statistics{
 		setup: c.setup, addresses: c.addresses, clock: c.clock, collections: c.collections, config: c.config,
 		databases: c.databases, ids: c.ids, indexes: c.indexes, locator: c.locator, shards: c.shards,
+		configChunks: c.configChunks,
 	}
 	*c.balancer = Balancer{
 		setup: c.setup, background: &c.background, chunks: c.chunks, clock: c.clock, config: c.config,
@@ -96,5 +100,6 @@ func (c *Cluster) makeParts(configServer string) {
 		collections: c.collections, config: c.config, databases: c.databases, faults: c.faults, ids: c.ids,
 		indexes: c.indexes, locator: c.locator, log: c.log, migrations: c.migrations, shards: c.shards,
 		stats: c.stats, ttl: c.ttl, zones: c.zones,
+		configChunks: c.configChunks,
 	}
 }

@@ -3,7 +3,6 @@ package mock
 import (
 	"cmp"
 	"crypto/sha256"
-	"iter"
 	"slices"
 	"strings"
 
@@ -290,32 +289,6 @@ func (cfg *ConfigDB) Sharded(ns string) (catalog.Collection, error) {
 func (cfg *ConfigDB) shardedEntry(ns string) (catalog.Collection, bool, error) {
 	coll, ok, err := cfg.Tracked(ns)
 	return coll, ok && !coll.Unsplittable, err
-}
-
-// Table returns the routing table of a tracked collection; nil when there is
-// none.
-func (cfg *ConfigDB) Table(ns string) *catalog.RoutingTable { return cfg.table(ns) }
-
-func (cfg *ConfigDB) table(ns string) *catalog.RoutingTable {
-	if draft := cfg.tables[ns]; draft != nil {
-		return draft.Table()
-	}
-	return nil
-}
-
-func (cfg *ConfigDB) setTable(ns string, table *catalog.RoutingTable) {
-	cfg.tables[ns] = catalog.NewDraft(table)
-}
-
-// allTables returns the routing tables by namespace, in no order.
-func (cfg *ConfigDB) allTables() iter.Seq2[string, *catalog.RoutingTable] {
-	return func(yield func(string, *catalog.RoutingTable) bool) {
-		for ns, draft := range cfg.tables {
-			if !yield(ns, draft.Table()) {
-				return
-			}
-		}
-	}
 }
 
 // CheckSettings is the validator of config.settings (rules/01-rounds-and-settings §2.2): there

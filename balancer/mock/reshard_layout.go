@@ -121,8 +121,9 @@ func (rs *Reshardings) reshardable(ns string) (catalog.Collection, error) {
 }
 
 // newZones returns the zones of the collection as it will be.
-func (rs *Reshardings) newZones(coll catalog.Collection, pattern catalog.KeyPattern, req ReshardRequest) (*catalog.ZoneSet,
-	error) {
+func (rs *Reshardings) newZones(
+	coll catalog.Collection, pattern catalog.KeyPattern, req ReshardRequest,
+) (*catalog.ZoneSet, error) {
 	if req.Zones == nil {
 		existing, err := rs.zones.load(coll)
 		if err != nil || existing.Len() == 0 {
