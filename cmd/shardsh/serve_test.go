@@ -58,10 +58,33 @@ func (b *lockedBuffer) String() string {
 	return b.buf.String()
 }
 
-// startServe runs the program on a free port until the test ends.
+// startServe runs the program on a free port until the test ends, and checks that it
+// leaves no goroutines.
 func startServe(t *testing.T, args ...string) *servedProgram {
 	t.Helper()
+	checkGoroutines(t)
+	return startServeParallel(t, args...)
+}
+
+// checkGoroutines checks, at the end of a test and its subtests, that no more goroutines
+// run than now.
+func checkGoroutines(t *testing.T) {
+	t.Helper()
 	before := runtime.NumGoroutine()
+	t.Cleanup(func() {
+		for deadline := time.Now().Add(5 * time.Second); runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				stacks := make([]byte, 1<<20)
+				t.Fatalf("goroutines are left:\n%s", stacks[:runtime.Stack(stacks, true)])
+			}
+		}
+	})
+}
+
+// startServeParallel is startServe for parallel subtests: each sees the goroutines of the
+// others, so their parent calls checkGoroutines.
+func startServeParallel(t *testing.T, args ...string) *servedProgram {
+	t.Helper()
 	ctx, cancel := context.WithCancelCause(context.Background())
 	out, in := io.Pipe()
 	p := &servedProgram{t: t, cancel: cancel, code: make(chan int, 1), log: &lockedBuffer{}}
@@ -86,12 +109,6 @@ func startServe(t *testing.T, args ...string) *servedProgram {
 	t.Cleanup(func() {
 		if p.cancel != nil {
 			p.stop(syscall.SIGTERM)
-		}
-		for deadline := time.Now().Add(5 * time.Second); runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
-			if time.Now().After(deadline) {
-				stacks := make([]byte, 1<<20)
-				t.Fatalf("goroutines are left:\n%s", stacks[:runtime.Stack(stacks, true)])
-			}
 		}
 	})
 	return p
