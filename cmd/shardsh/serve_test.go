@@ -74,11 +74,16 @@ func checkGoroutines(t *testing.T) {
 	t.Cleanup(func() {
 		for deadline := time.Now().Add(5 * time.Second); runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
 			if time.Now().After(deadline) {
-				stacks := make([]byte, 1<<20)
-				t.Fatalf("goroutines are left:\n%s", stacks[:runtime.Stack(stacks, true)])
+				t.Fatalf("goroutines are left:\n%s", stacks())
 			}
 		}
 	})
+}
+
+// stacks returns what all goroutines are at.
+func stacks() []byte {
+	text := make([]byte, 1<<20)
+	return text[:runtime.Stack(text, true)]
 }
 
 // startServeParallel is startServe for parallel subtests: each sees the goroutines of the
@@ -114,13 +119,22 @@ func startServeParallel(t *testing.T, args ...string) *servedProgram {
 	return p
 }
 
+// servePatience is how long a test waits for a program that serves. It ends within a
+// second on a quiet machine.
+const servePatience = 2 * time.Minute
+
 // stop ends the program as a signal does; it must end well.
 func (p *servedProgram) stop(sig syscall.Signal) {
 	p.t.Helper()
 	p.cancel(signalError{sig})
 	p.cancel = nil
-	if code := <-p.code; code != exitOK {
-		p.t.Errorf("exit code %d after %v: %s", code, sig, p.log)
+	select {
+	case code := <-p.code:
+		if code != exitOK {
+			p.t.Errorf("exit code %d after %v: %s", code, sig, p.log)
+		}
+	case <-time.After(servePatience):
+		p.t.Fatalf("it goes on %v after %v: %s\n%s", servePatience, sig, p.log, stacks())
 	}
 }
 
