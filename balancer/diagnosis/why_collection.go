@@ -292,7 +292,7 @@ func RouterVersions(s *catalog.Snapshot) (list []string) {
 	return list
 }
 
-// versions finds routers and shards of more than one line of releases. Shards tell
+// versions finds routers and shards of more than one line of releases. Shards report
 // theirs where the reader had a way there.
 func (d *Diagnosis) versions() []Finding {
 	var lines []string
