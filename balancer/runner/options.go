@@ -219,7 +219,8 @@ func (e *BusyError) Error() string {
 	case len(e.Namespaces) == 1:
 		remedy = fmt.Sprintf("sh.disableBalancing(%q)", e.Namespaces[0])
 	}
-	return fmt.Sprintf("%s: %s; or have it switched off for them meanwhile (--pause-balancing, pauseBalancing: true)", e.What(),
+	return fmt.Sprintf("%s: %s; or have it switched off for them meanwhile (--pause-balancing, pauseBalancing: true)",
+		e.What(),
 		remedy)
 }
 

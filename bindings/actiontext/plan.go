@@ -64,7 +64,8 @@ func PlanResult(r action.PlanResult) string {
 	case r.Already != "":
 		return r.Already
 	case r.Possible:
-		return fmt.Sprintf("%s could be carried out: %s; nothing was sent.", r.Plan, humanize.Count(r.Steps-r.StepsDone, "step"))
+		return fmt.Sprintf("%s could be carried out: %s; nothing was sent.", r.Plan, humanize.Count(r.Steps-r.StepsDone,
+			"step"))
 	case r.DryRun && r.Stopped != "":
 		return fmt.Sprintf("%s could not be carried out to its end: %s; nothing was sent.", r.Plan, r.Stopped)
 	case r.Finished && r.Steps == 0:
@@ -87,7 +88,8 @@ func stepLine(e apply.Event) string {
 			e.Step.Number, e.Step.To)
 	case apply.Replanned:
 		if e.Err == nil {
-			return fmt.Sprintf("The goal is not reached yet: %s takes over, %s.", e.Plan.ID, humanize.Count(len(e.Plan.Steps), "step"))
+			return fmt.Sprintf("The goal is not reached yet: %s takes over, %s.", e.Plan.ID, humanize.Count(len(e.Plan.Steps),
+				"step"))
 		}
 		return fmt.Sprintf("%s: %s takes over, %s.", e.Err, e.Plan.ID, humanize.Count(len(e.Plan.Steps), "step"))
 	case apply.Paused:

@@ -88,12 +88,14 @@ func (o *doctorFlags) diagnose(ctx context.Context, env environment) ([]doctor.L
 	}
 	settings, err := dialer(env).Settings(ctx, o.server, c)
 	if err != nil {
-		return append(lines, connectionFailed(err, "check the name, and whether DNS on this machine resolves it")), stopped(ctx)
+		return append(lines, connectionFailed(err, "check the name, and whether DNS on this machine resolves it")),
+			stopped(ctx)
 	}
 	hosts := doctor.Hosts{Names: settings.Hosts, TLS: settings.TLSConfig, Now: time.Now}.Lines(ctx)
 	lines = append(lines, hosts...)
 	if !slices.ContainsFunc(hosts, func(l doctor.Line) bool { return l.Grade != doctor.Fail }) {
-		return append(lines, connectionFailed(errors.New("not tried: no host answers"), "make a host reachable first")), stopped(ctx)
+		return append(lines, connectionFailed(errors.New("not tried: no host answers"), "make a host reachable first")),
+			stopped(ctx)
 	}
 	client, greeting, err := target.Open(ctx, c, settings)
 	if err != nil {
