@@ -21,7 +21,7 @@ func TestBalance(t *testing.T) {
 		step{`sh.balance("shop.orders")`, "Balanced; 0 moves, 0 B in 0s."},
 		// What it is taken over from has it again.
 		step{`sh.balancerWindow("02:00", "02:01"); sh.startBalancer(); sh.balance("shop.orders", { takeOver: true }).reached`,
-			"The balancing of shop.orders is on again.\ntrue"},
+			"Balancing of shop.orders is on again.\ntrue"},
 		step{`db.getSiblingDB("config").collections.findOne({ _id: "shop.orders" }).noBalance`, "false"},
 		// Errors can be caught.
 		step{`try { sh.balance("shop.orders") } catch (e) { e.message.match(/sh\.\w+\("shop.orders"\)/)[0] }`,

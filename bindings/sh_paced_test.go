@@ -62,7 +62,7 @@ func TestDefragmentAtAPace(t *testing.T) {
 			step{`const dry = sh.defragment("shop.orders", { pauseBalancing: true, dryRun: true }); [dry.possible, dry.commands.length > 0, ` +
 				`chunks()]`, "[ true, true, 5 ]"}, // nothing was switched
 			step{`const r = sh.defragment("shop.orders", { pauseBalancing: true, journal: null }); [r.finished, r.stepsDone > 0, chunks() < 5]`,
-				"The balancing of shop.orders is off meanwhile.\nThe balancing of shop.orders is on again.\n[ true, true, true ]"},
+				"Balancing of shop.orders is paused.\nBalancing of shop.orders is on again.\n[ true, true, true ]"},
 			step{`db.getSiblingDB("config").collections.findOne({ _id: "shop.orders" }).noBalance`, "false"},
 		)
 		for input, want := range map[string]string{

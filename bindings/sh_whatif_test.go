@@ -41,7 +41,7 @@ func TestWhatIf(t *testing.T) {
 		`sh.whatIf(c => c.drane("shard1"))`:       `there is no change "drane"`,
 		`sh.whatIf(c => c.drian("shard1"))`:       "did you mean drain?",
 		`sh.whatIf(c => c.drain("shrad1"))`:       `drain shrad1: the cluster has no shard "shrad1"; did you mean shard1?`,
-		`sh.whatIf(c => c.drop("shop.order"))`:    "shop.order is no sharded collection of this cluster; did you mean shop.orders?",
+		`sh.whatIf(c => c.drop("shop.order"))`:    "shop.order is not a sharded collection of this cluster; did you mean shop.orders?",
 		`sh.whatIf(c => c.drain(null))`:           "c.drain takes no null: drain SHARD",
 		`sh.whatIf(c => c.chunkSize("a.b"))`:      "it is chunkSize MB | chunkSize NS MB",
 		`sh.whatIf(c => c, {sed: 7})`:             "sh.whatIf has no option sed (it knows model, seed, timeZone); did you mean seed?",

@@ -20,7 +20,7 @@ type UnknownError struct {
 // Error names what is not there.
 func (e *UnknownError) Error() string {
 	if e.Kind == OfCollection {
-		return e.Name + " is no sharded collection of this cluster"
+		return e.Name + " is not a sharded collection of this cluster"
 	}
 	return fmt.Sprintf("the cluster has no %s %q", e.Kind, e.Name)
 }

@@ -100,7 +100,7 @@ func (g *Gate) Rehearsal() *Gate {
 }
 
 // errNobodyAsks is a mistake of whoever made the Gate.
-var errNobodyAsks = mongoerr.New(mongoerr.InternalError, "nobody asks the members")
+var errNobodyAsks = mongoerr.New(mongoerr.InternalError, "the members are not asked")
 
 // ErrNotBegun is what Leave is given for a move that was let in and has not begun
 // after all.
@@ -237,7 +237,7 @@ func (g *Gate) sleep(ctx context.Context, o *obstacle) error {
 	if g.rules.For > 0 {
 		ends := g.rules.For - g.clock.Now().Sub(g.began)
 		if o.sure && o.left >= ends && o.text != "" {
-			return &OverError{fmt.Sprintf("nothing begins any more before the limit of %s: %s",
+			return &OverError{fmt.Sprintf("no more moves before the limit of %s: %s",
 				humanize.Duration(g.rules.For), o.text)}
 		}
 		left = min(left, max(ends, 0))

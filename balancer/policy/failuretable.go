@@ -8,7 +8,7 @@ import "shardsh/balancer/mongoerr"
 
 const (
 	readAnew    = "No action: shardsh reads the catalog again and continues."
-	waitForIt   = "No action: shardsh retries after a while."
+	waitForIt   = "No action: shardsh tries again later."
 	seeTheShard = "If it goes on: check that the members of the shard run and keep up, with rs.status()."
 	duplicates  = "Find orphans, or documents with the same _id, on the recipient itself; remove them, or move the range " +
 		"elsewhere."
@@ -175,6 +175,6 @@ var askFailures = []FailureInfo{
 		"Move any chunk of the collection by hand: that begins a new major version."},
 	{mongoerr.CommitWithoutVersion, "", Ask, "Servers of different releases do not understand each other.",
 		"Bring all members to one release."},
-	{mongoerr.ClearJumboFindWithoutKey, "", Ask, "The search is not by the shard key.", wrongCommand},
-	{mongoerr.EstimateNegative, "", Ask, "A size that was measured is below zero.", wrongCommand},
+	{mongoerr.ClearJumboFindWithoutKey, "", Ask, "The query does not use the shard key.", wrongCommand},
+	{mongoerr.EstimateNegative, "", Ask, "A measured size is negative.", wrongCommand},
 }

@@ -232,7 +232,7 @@ func TestInterrupted(t *testing.T) {
 		}
 	}
 	r, err := runner.Run(ctx, w.free(), o)
-	if err != nil || r.Reached || r.Stopped != "it was interrupted" || r.Done.Moves != 1 ||
+	if err != nil || r.Reached || r.Stopped != "interrupted" || r.Done.Moves != 1 ||
 		len(w.moves("moveChunk.commit")) != 1 {
 		t.Errorf("%+v, %v", r, err)
 	}

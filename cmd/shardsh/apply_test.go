@@ -57,12 +57,12 @@ func TestApply(t *testing.T) {
 		{[]string{plan, address}, exitUsage, "", "no terminal to confirm on: use --yes", heap},
 		{[]string{plan, address, "--yes", "--max-moves", "1"}, exitOK, "was stopped: the limit of 1 moves is reached; 1 of 3 steps",
 			"shardsh apply --resume " + journal, "baaaaaa"},
-		{[]string{plan, address, "--yes"}, exitFailure, "", "is there already: go on with it (--resume)", "baaaaaa"},
+		{[]string{plan, address, "--yes"}, exitFailure, "", "exists already: resume it (--resume)", "baaaaaa"},
 		{[]string{"--resume", journal, address, "-y", "--quiet"}, exitOK, "is carried out: 3 steps and 359.99 MiB moved", "", spread},
 		{[]string{"--undo", journal, address, "-y", "--json"}, exitOK, `"finished": true`, "", heap},
 		{[]string{"--undo", journal, address, "-y"}, exitFailure, "", "there is nothing to undo", heap},
 		{[]string{plan, address, "-y", "--journal", journal + "2", "--pause-balancing", "--parallel", "2"}, exitOK, "is carried out",
-			"The balancing of shop.orders is off meanwhile.", spread},
+			"Balancing of shop.orders is paused.", spread},
 		{[]string{plan, address, "-y", "--journal", journal + "3"}, exitOK, "is carried out", "", spread}, // all is done already
 	} {
 		code, stdout, stderr := runProgram(t, "", append([]string{"apply"}, step.args...)...)
@@ -106,7 +106,7 @@ func TestApplyMovedOn(t *testing.T) {
 	address, plan := heaped(t)
 	runProgram(t, "", address, "--quiet", "--eval", `sh.moveRange("shop.orders", "c", { x: MinKey }, { x: 1000 })`)
 	code, _, stderr := runProgram(t, "", "apply", plan, address, "--yes")
-	if code != exitFailure || !strings.Contains(stderr, "the cluster has moved on, step 1 can't be done") ||
+	if code != exitFailure || !strings.Contains(stderr, "the cluster has changed, step 1 can't be done") ||
 		ownersOf(t, address) != "caaaaaa" {
 		t.Errorf("exit code %d, %s", code, stderr)
 	}
@@ -146,7 +146,7 @@ func TestApplyInterrupted(t *testing.T) {
 		getenv:  func(string) (string, bool) { return "", false },
 	}
 	code := env.run(ctx)
-	if code != exitSIGINT || !strings.Contains(out.String(), "was stopped: it was interrupted; 1 of 3 steps are done") ||
+	if code != exitSIGINT || !strings.Contains(out.String(), "was stopped: interrupted; 1 of 3 steps are done") ||
 		!strings.Contains(errs.String(), "To go on: shardsh apply --resume ") || ownersOf(t, address) != "baaaaaa" {
 		t.Errorf("exit code %d, %q, %q", code, out.String(), errs.String())
 	}

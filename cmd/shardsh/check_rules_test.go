@@ -57,7 +57,7 @@ func TestCheckRules(t *testing.T) {
 		{"window", strings.NewReplacer("%s", "03:00").Replace(strings.Replace(window, "%s", "02:59", 1)), "", "1m",
 			"in its window the balancer needs "},
 		{"metadata", wellTopology, `db.getSiblingDB("config").tags.insertOne(
-			{ns: "x.y", min: {b: 0}, max: {b: 10}, tag: "EU"})`, "", "the metadata of x.y are not consistent: CorruptedZone"},
+			{ns: "x.y", min: {b: 0}, max: {b: 10}, tag: "EU"})`, "", "the metadata of x.y is inconsistent: CorruptedZone"},
 		{"collections", `{"shards": [{"id": "a"}]}`, "", "", "there is no sharded collection"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {

@@ -12,9 +12,9 @@ func TestPaceFlags(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"--window", "22:00"}, `"22:00" is no window, such as "22:00-06:00"`},
+		{[]string{"--window", "22:00"}, `"22:00" is not a valid window, such as "22:00-06:00"`},
 		{[]string{"--window", "22:00-06:00 Mars"}, `"Mars" is no time zone`},
-		{[]string{"--pause-when", "lagg > 10s"}, "here one of these is compared: active, cache, connections, cpu"},
+		{[]string{"--pause-when", "lagg > 10s"}, "expected one of active, cache, connections, cpu"},
 		{[]string{"--for", "-1"}, "is not a time above 0"},
 		{[]string{"--max-moves", "-1"}, "--max-moves is -1, and can't be negative"},
 		{[]string{"--parallel", "0"}, "--parallel is 0, and begins with 1"},
