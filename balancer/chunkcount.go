@@ -30,12 +30,12 @@ func (l *Loop) selectByCount(shards []catalog.Shard) ([]policy.Migration, error)
 	rules := policy.RulesOf(l.cfg.Version)
 	if rules.SharesShards() {
 		colls = slices.Clone(colls)
-		l.shuffle(len(colls), func(i, j int) { colls[i], colls[j] = colls[j], colls[i] })
+		l.rand.Shuffle(len(colls), func(i, j int) { colls[i], colls[j] = colls[j], colls[i] })
 	}
 	var candidates []policy.Migration
 	available := policy.NewAvailable(shards)
 	for _, coll := range colls {
-		if policy.Blocked(coll, l.cfg.Version, l.why) {
+		if policy.Blocked(coll, l.cfg.Version, l.why.Report) {
 			continue
 		}
 		if !rules.SharesShards() {
@@ -46,9 +46,9 @@ func (l *Loop) selectByCount(shards []catalog.Shard) ([]policy.Migration, error)
 		case errors.Is(err, errTerminated), failsRound(err):
 			return nil, err
 		case mongoerr.Is(err, mongoerr.NamespaceNotFound):
-			l.leftOut(coll, err)
+			l.why.leftOut(coll, err)
 		case err != nil:
-			l.leftOut(coll, err)
+			l.why.leftOut(coll, err)
 			l.cfg.Logger.Warn("collection left out of this round", "id", 21853, "ns", coll.Namespace, "error", err)
 		}
 		candidates = append(candidates, chosen...)
@@ -65,14 +65,14 @@ func (l *Loop) countCandidates(coll catalog.Collection, rules policy.Rules, shar
 	if err := policy.CheckAligned(routing.Table, routing.Zones); err != nil {
 		return nil, err
 	}
-	report := l.report()
+	report := l.why.ofCollection()
 	situation := policy.CountSituation{
 		Situation: NewSituation(routing, nil, shards, l.Settings()), Rules: rules,
-		MovedLastRound: l.movedLast, Shuffle: l.shuffle,
+		MovedLastRound: l.movedLast, Shuffle: l.rand.Shuffle,
 	}
 	situation.Random, situation.Reasons = l.random(), l.cfg.Reasons
 	chosen, _ := policy.SelectByCount(situation, available, report)
-	l.take(report)
+	l.why.take(report)
 	return chosen, nil
 }
 

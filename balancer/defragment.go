@@ -138,7 +138,7 @@ func (l *Loop) buildPhase(t *thread, ns string, uuid bson.Binary, name policy.Ph
 // collections in turn, as long as shards are available (rules/02-defragmentation-and-merging §2.5).
 func (l *Loop) defragmentationMoves(available *policy.Available) []policy.Migration {
 	left := l.defragmentations.all()
-	l.shuffle(len(left), func(i, j int) { left[i], left[j] = left[j], left[i] })
+	l.rand.Shuffle(len(left), func(i, j int) { left[i], left[j] = left[j], left[i] })
 	var moves []policy.Migration
 	for i := 0; len(left) > 0 && available.Len() > 0; {
 		i %= len(left)

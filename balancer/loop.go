@@ -134,18 +134,18 @@ type Loop struct {
 	lastMigration  time.Time
 	movedLast      bool // the last round moved something: for older releases
 	lastDrainCheck time.Time
-	why            *policy.Report // of the round under way; nil when nobody asks
+	why            reasons
+	rand           randomSource
 
 	streams *Streams
 
-	// mu is the one mutex of the engine. It guards what follows, cfg.Rand, and
+	// mu is the one mutex of the engine. It guards what follows, the random source, and
 	// what both threads and the streams say that it guards. Nothing is called
 	// with it held that may wait or take another lock: no method of a Cluster,
 	// no Changed, Parameters or OnWake.
 	mu               sync.Mutex
-	settings         catalog.Settings
-	settingsSet      int64 // how often settings were set
-	status           Status
+	settings         currentSettings
+	status           roundStatus
 	defragmentations defragmentations
 	merger           policy.AutoMerger
 }
@@ -162,8 +162,12 @@ func NewLoop(cfg Config) *Loop {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	l := &Loop{cfg: cfg, settings: catalog.SettingsOf(cfg.Version), prospects: newProspects(cfg.Revision)}
+	l := &Loop{cfg: cfg, prospects: newProspects(cfg.Revision)}
 	l.thread.mu, l.defragmentations.mu = &l.mu, &l.mu
+	l.settings = currentSettings{mu: &l.mu, value: catalog.SettingsOf(cfg.Version)}
+	l.status = roundStatus{mu: &l.mu, changed: cfg.Changed}
+	l.rand = randomSource{&l.mu, cfg.Rand}
+	l.why.cfg = &l.cfg
 	l.thread.logger = cfg.Logger
 	l.begin(l.main)
 	l.streams = newStreams(l)
@@ -188,47 +192,17 @@ func (l *Loop) Close() {
 func (l *Loop) Streams() *Streams { return l.streams }
 
 // Status reports whether a round is in progress and how many ended.
-func (l *Loop) Status() Status {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.status
-}
+func (l *Loop) Status() Status { return l.status.get() }
 
 // Settings returns those last read or set, as the cluster has them.
 func (l *Loop) Settings() catalog.Settings {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.settings
+	s, _ := l.settings.get()
+	return s
 }
 
 // SetSettings makes settings that a command has just read take effect, so
 // that a round in progress sees balancerStop at once (rules/01-rounds-and-settings §1.6).
-func (l *Loop) SetSettings(s catalog.Settings) {
-	l.mu.Lock()
-	l.settings = s
-	l.settingsSet++
-	l.mu.Unlock()
-}
-
-// settingsNow returns the settings and how often they were set so far.
-func (l *Loop) settingsNow() (catalog.Settings, int64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.settings, l.settingsSet
-}
-
-// setSettingsUnless sets settings that were read while nobody else set any:
-// a command that comes meanwhile has read newer ones.
-func (l *Loop) setSettingsUnless(set int64, s catalog.Settings) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.settingsSet != set {
-		return false
-	}
-	l.settings = s
-	l.settingsSet++
-	return true
-}
+func (l *Loop) SetSettings(s catalog.Settings) { l.settings.set(s) }
 
 // enabled is the enabled check of a round: mode full, inside the window, no
 // termination asked for.
@@ -267,14 +241,14 @@ func (l *Loop) refreshSettings() error { return l.refreshSettingsBy(&l.thread) }
 
 func (l *Loop) refreshSettingsBy(t *thread) error {
 	for {
-		known, set := l.settingsNow()
+		known, set := l.settings.get()
 		loaded, err := call(t, "settings", func(ctx context.Context, c Cluster) (catalog.Settings, error) {
 			return LoadSettings(ctx, c, known)
 		})
 		if errors.Is(err, errTerminated) {
 			return err
 		}
-		if l.setSettingsUnless(set, loaded) {
+		if l.settings.setUnless(set, loaded) {
 			l.logSettings(known, loaded)
 			return err
 		}
@@ -292,43 +266,4 @@ func (l *Loop) logSettings(before, now catalog.Settings) {
 		l.cfg.Logger.Info("the chunk size has changed", "id", 22640,
 			"oldMB", before.MaxChunkSizeBytes>>20, "newMB", now.MaxChunkSizeBytes>>20)
 	}
-}
-
-func (l *Loop) beginRound() {
-	l.mu.Lock()
-	l.status.InRound = true
-	l.mu.Unlock()
-	l.changed()
-}
-
-func (l *Loop) endRound() {
-	l.mu.Lock()
-	l.status.InRound = false
-	l.status.Rounds++
-	l.mu.Unlock()
-	l.changed()
-}
-
-func (l *Loop) changed() {
-	if l.cfg.Changed != nil {
-		l.cfg.Changed()
-	}
-}
-
-func (l *Loop) shuffle(n int, swap func(i, j int)) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.cfg.Rand != nil {
-		l.cfg.Rand.Shuffle(n, swap)
-	}
-}
-
-// intn returns a number below n.
-func (l *Loop) intn(n int) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.cfg.Rand == nil {
-		return 0
-	}
-	return l.cfg.Rand.IntN(n)
 }

@@ -1,9 +1,6 @@
 package balancer
 
 import (
-	"context"
-	"log/slog"
-
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/policy"
 )
@@ -78,18 +75,12 @@ func (p *prospects) fits(ns string) bool {
 	return known != nil && (known.unzoned || known.unsplit == *known.revision+1)
 }
 
-// talks reports whether somebody reads what rounds have to say of collections in
-// which they choose nothing: then nothing is passed over.
-func (l *Loop) talks() bool { return l.why != nil && !l.cfg.ChosenOnly || l.logs() }
-
-func (l *Loop) logs() bool { return l.cfg.Logger.Enabled(context.Background(), slog.LevelError) }
-
 // shuffled returns collections in an order drawn.
 func (l *Loop) shuffled(colls []catalog.Collection) []*catalog.Collection {
 	list := make([]*catalog.Collection, len(colls))
 	for i := range colls {
 		list[i] = &colls[i]
 	}
-	l.shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	l.rand.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 	return list
 }

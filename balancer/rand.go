@@ -1,9 +1,38 @@
 package balancer
 
-import "math/rand/v2"
+import (
+	"math/rand/v2"
+	"sync"
+)
 
 // NewRand returns the source of chance of a cluster's balancer in a term of its
 // config server, which counts from 0. Equal seeds lead to equal choices.
 func NewRand(seed uint64, term int64) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0xba19+uint64(term)))
+}
+
+// randomSource draws from the one source of chance of an engine, which its threads
+// share. It implements policy.Chance.
+type randomSource struct {
+	mu   *sync.Mutex // of the loop
+	rand *rand.Rand  // nil: nothing is left to chance
+}
+
+// Shuffle leaves the order as it is without a source.
+func (r randomSource) Shuffle(n int, swap func(i, j int)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.rand != nil {
+		r.rand.Shuffle(n, swap)
+	}
+}
+
+// IntN returns a number below n: 0 without a source.
+func (r randomSource) IntN(n int) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.rand == nil {
+		return 0
+	}
+	return r.rand.IntN(n)
 }

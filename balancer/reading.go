@@ -74,7 +74,7 @@ func (l *Loop) shards() ([]catalog.Shard, error) {
 	for i := range shards {
 		places = append(places, i)
 	}
-	l.shuffle(len(places), func(i, j int) { places[i], places[j] = places[j], places[i] })
+	l.rand.Shuffle(len(places), func(i, j int) { places[i], places[j] = places[j], places[i] })
 	list := l.drawn.list[:0]
 	for _, i := range places {
 		list = append(list, shards[i])
@@ -88,7 +88,7 @@ func (l *Loop) shards() ([]catalog.Shard, error) {
 func (l *Loop) drawShards() error {
 	shards, err := readShards(&l.thread)
 	if err == nil {
-		l.shuffle(len(shards), func(int, int) {})
+		l.rand.Shuffle(len(shards), func(int, int) {})
 	}
 	return err
 }

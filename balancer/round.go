@@ -13,11 +13,9 @@ import (
 // numbered as the table of rules/01-rounds-and-settings §1.3.
 func (l *Loop) round() time.Duration {
 	details := roundDetails{started: l.now}
-	l.beginRound()
-	defer l.endRound()
-	if l.cfg.Decided != nil {
-		l.why = &policy.Report{ChosenOnly: l.cfg.ChosenOnly}
-	}
+	l.status.begin()
+	defer l.status.end()
+	l.why.begin()
 
 	var logged bool
 	var sleep time.Duration
@@ -28,7 +26,7 @@ func (l *Loop) round() time.Duration {
 	if errors.Is(err, errTerminated) || l.terminated() {
 		return 0
 	}
-	l.tellDecisions()
+	l.why.end(l.now)
 	if err != nil {
 		l.cfg.Logger.Error("round failed", "id", 21865, "error", err)
 		l.logRound(details.failed(l.now, err, l.cfg.Version))

@@ -22,11 +22,11 @@ func (l *Loop) selectMigrations(shards []catalog.Shard, available *policy.Availa
 		return nil, err
 	}
 	batch, rest := l.firstBatch(colls)
-	l.shuffle(len(rest), func(i, j int) { rest[i], rest[j] = rest[j], rest[i] })
+	l.rand.Shuffle(len(rest), func(i, j int) { rest[i], rest[j] = rest[j], rest[i] })
 
 	var candidates []policy.Migration
 	for i, coll := range rest {
-		if !policy.Blocked(*coll, l.cfg.Version, l.why) {
+		if !policy.Blocked(*coll, l.cfg.Version, l.why.Report) {
 			batch = append(batch, coll)
 		}
 		if len(batch) == statsBatchSize {
@@ -36,13 +36,13 @@ func (l *Loop) selectMigrations(shards []catalog.Shard, available *policy.Availa
 			}
 			candidates = joined(candidates, chosen)
 			if available.Len() < 2 {
-				l.passedOver(policy.Decision{Code: policy.TooFewShards, Count: available.Len()}, rest[i+1:])
+				l.why.passedOver(policy.Decision{Code: policy.TooFewShards, Count: available.Len()}, rest[i+1:])
 				return candidates, nil
 			}
 			batch = nil
 		}
 		if len(candidates) > 0 && l.now.Sub(started) > l.cfg.Parameters().SelectionTimeout {
-			l.passedOver(policy.Decision{Code: policy.NotCached}, batch, rest[i+1:])
+			l.why.passedOver(policy.Decision{Code: policy.NotCached}, batch, rest[i+1:])
 			return candidates, nil
 		}
 	}
@@ -91,18 +91,18 @@ func (l *Loop) firstBatch(colls []catalog.Collection) (batch, rest []*catalog.Co
 // its collections until fewer than two shards are left.
 func (l *Loop) processBatch(batch []*catalog.Collection, shards []catalog.Shard,
 	available *policy.Available) ([]policy.Migration, error) {
-	m, talks := measuring{loop: l, batch: batch}, l.talks()
+	m, talks := measuring{loop: l, batch: batch}, l.why.wanted()
 	if l.cfg.Revision == nil || talks {
 		if err := m.measure(); err != nil {
 			return nil, err
 		}
 	}
-	l.shuffle(len(batch), func(i, j int) { batch[i], batch[j] = batch[j], batch[i] })
+	l.rand.Shuffle(len(batch), func(i, j int) { batch[i], batch[j] = batch[j], batch[i] })
 
 	var candidates []policy.Migration
 	for i, coll := range batch {
 		if available.Len() < 2 {
-			l.passedOver(policy.Decision{Code: policy.TooFewShards, Count: available.Len()}, batch[i:])
+			l.why.passedOver(policy.Decision{Code: policy.TooFewShards, Count: available.Len()}, batch[i:])
 			break
 		}
 		if !talks && l.prospects.hopeless(coll.Namespace, available) {
@@ -117,11 +117,11 @@ func (l *Loop) processBatch(batch []*catalog.Collection, shards []catalog.Shard,
 		case errors.Is(err, errTerminated), failsRound(err):
 			return nil, err
 		case mongoerr.Is(err, mongoerr.NamespaceNotFound):
-			l.leftOut(*coll, err)
+			l.why.leftOut(*coll, err)
 			l.cache.remove(coll.Namespace)
 			continue
 		case err != nil:
-			l.leftOut(*coll, err)
+			l.why.leftOut(*coll, err)
 			l.cfg.Logger.Warn("collection left out of this round", "id", 21853, "ns", coll.Namespace, "error", err)
 			continue
 		}
@@ -171,9 +171,9 @@ func (l *Loop) candidatesFor(coll *catalog.Collection, sizes map[catalog.ShardID
 	settings := l.Settings()
 	situation := NewSituation(routing, sizes, shards, settings)
 	situation.Random, situation.Reasons = l.random(), l.cfg.Reasons
-	report := l.report()
+	report := l.why.ofCollection()
 	chosen, _, err := policy.SelectMigrations(situation, available, report)
-	l.take(report)
+	l.why.take(report)
 	if err == nil && len(chosen) == 0 {
 		l.prospects.note(situation, available)
 	}

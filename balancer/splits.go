@@ -67,7 +67,7 @@ func (l *Loop) selectSplits() ([]policy.Split, error) {
 		return nil, err
 	}
 	var splits []policy.Split
-	talks := l.talks()
+	talks := l.why.wanted()
 	for _, coll := range l.shuffled(colls) {
 		if !talks && l.prospects.fits(coll.Namespace) {
 			continue
@@ -85,9 +85,9 @@ func (l *Loop) selectSplits() ([]policy.Split, error) {
 		if coll.Namespace == policy.SessionsNamespace && routing.Zones.Len() > 0 {
 			l.cfg.Logger.Warn("zones of the sessions collection are ignored", "id", 4562401)
 		}
-		found := l.splitsOf(routing)
+		found := l.cfg.splitsOf(routing)
 		if len(found) == 0 {
-			l.prospects.noteUnsplit(coll.Namespace, l.cfg.FixedZones && routing.Zones.Len() == 0 && !l.splitsSessions(routing))
+			l.prospects.noteUnsplit(coll.Namespace, l.cfg.FixedZones && routing.Zones.Len() == 0 && !l.cfg.splitsSessions(routing))
 		}
 		splits = append(splits, found...)
 	}
@@ -96,15 +96,15 @@ func (l *Loop) selectSplits() ([]policy.Split, error) {
 
 // splitsOf returns the splits at the zones of a collection. The sessions have
 // their own instead, up to 7.0 (rules/01-rounds-and-settings §5.4).
-func (l *Loop) splitsOf(r Routing) []policy.Split {
-	if l.splitsSessions(r) {
-		return policy.SplitsOfSessions(r.Table, l.cfg.Parameters().SessionsChunks)
+func (c *Config) splitsOf(r Routing) []policy.Split {
+	if c.splitsSessions(r) {
+		return policy.SplitsOfSessions(r.Table, c.Parameters().SessionsChunks)
 	}
 	return policy.SplitsAtZones(r.Collection.Namespace, r.Table, r.Zones)
 }
 
-func (l *Loop) splitsSessions(r Routing) bool {
-	return r.Collection.Namespace == policy.SessionsNamespace && l.cfg.Version.SplitsSessions()
+func (c *Config) splitsSessions(r Routing) bool {
+	return r.Collection.Namespace == policy.SessionsNamespace && c.Version.SplitsSessions()
 }
 
 // failsRound tells apart the errors that the server throws, which end the round for

@@ -128,7 +128,7 @@ func (s *Streams) next() (policy.Action, bool, error) {
 	if settings.ShouldBalance(now) {
 		streams = append(streams, s.defragmentationAction)
 	}
-	s.loop.shuffle(len(streams), func(i, j int) { streams[i], streams[j] = streams[j], streams[i] })
+	s.loop.rand.Shuffle(len(streams), func(i, j int) { streams[i], streams[j] = streams[j], streams[i] })
 	var failure error
 	for _, stream := range streams {
 		var action policy.Action
@@ -179,7 +179,7 @@ func (s *Streams) defragmentationAction() (policy.Action, bool, error) {
 	if len(all) == 0 {
 		return policy.Action{}, false, nil
 	}
-	first := s.loop.intn(len(all))
+	first := s.loop.rand.IntN(len(all))
 	for i := range all {
 		d := all[(first+i)%len(all)]
 		action, ok, err := s.actionOf(d)

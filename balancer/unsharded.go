@@ -42,11 +42,5 @@ func (l *Loop) random() policy.Chance {
 	if !l.cfg.Parameters().RandomMigrations {
 		return nil
 	}
-	return loopChance{l}
+	return l.rand
 }
-
-// loopChance draws from the loop's source, which others draw from too.
-type loopChance struct{ l *Loop }
-
-func (c loopChance) IntN(n int) int                     { return c.l.intn(n) }
-func (c loopChance) Shuffle(n int, swap func(i, j int)) { c.l.shuffle(n, swap) }

@@ -44,16 +44,16 @@ func TestWhyArguments(t *testing.T) {
 		`sh.why(5)`:                                 "Argument ns must be of type string or object, got number instead",
 		`sh.why({})`:                                "Argument ns must be a collection, { shard } or { zone }, got {} instead",
 		`sh.why("")`:                                `Argument ns must be a collection such as "shop.orders"`,
-		`sh.why({shard: "a", zone: "b"})`:           "Argument ns must be a collection, { shard } or { zone }",
+		`sh.why({shard: "a", zone: "b"})`:           "sh.why: ns, shard and zone exclude each other",
 		`sh.why({shrad: "a"})`:                      "sh.why has no option shrad (it knows shard, zone); did you mean shard?",
 		`sh.why({shard: 5})`:                        "Argument options.shard must be of type string",
 		`sh.why({shard: "shard8"})`:                 "There is no shard shard8",
 		`sh.why({zone: "EU"})`:                      "There is no zone EU",
 		`sh.why("shop.order")`:                      "Collection shop.order is not sharded; did you mean shop.orders?",
 		`sh.why("shop.orders", 5)`:                  "Argument key must be of type object, got number instead",
-		`sh.why(null, {customer: 5})`:               "Argument key is the shard key of a chunk of a collection: ns has to name one",
-		`sh.why("shop.orders", {order: 5})`:         `Argument key: not a full shard key`,
-		`sh.why("shop.orders", {customer: MaxKey})`: "Argument key: no chunk contains",
+		`sh.why(null, {customer: 5})`:               "sh.why: key needs ns: it is the key of a chunk of a collection",
+		`sh.why("shop.orders", {order: 5})`:         "sh.why: key: not a full shard key",
+		`sh.why("shop.orders", {customer: MaxKey})`: "sh.why: key: no chunk contains",
 	} {
 		if got, failed := c.show(call); !failed || !strings.Contains(got, want) {
 			t.Errorf("%s: %s", call, got)

@@ -1,7 +1,7 @@
 // Package action has what shardsh can do on a cluster, one verb a file: apply,
-// balance, defragment, drain, presplit. The subcommands ("shardsh apply") and the
-// helpers of sh (sh.apply) are two faces of it: they read options into a struct,
-// call Run, and show the result.
+// balance, defragment, drain and presplit change it; why, plan, forecast and simulate
+// look at it. The subcommands ("shardsh apply") and the helpers of sh (sh.apply) are
+// two faces of it: they read options into a struct, call Run, and show the result.
 //
 // A verb is a struct of options:
 //
@@ -13,11 +13,12 @@
 //     face spells them in its own way (Flag, or as they are);
 //   - Run(ctx, cluster, reporter) does it, and returns a result with the fields that
 //     both faces show as JSON. It calls Validate first. What happens meanwhile goes
-//     to the Reporter as Events; what the caller decides meanwhile is in Control.
+//     to the Reporter as Events; what the caller decides meanwhile is in Control;
+//   - a verb that only looks runs on a Source, which is a cluster or a Snapshot.
 //
 // To add a verb: write that struct in a file of its own, an Event for what its faces
 // show meanwhile, a subcommand in cmd/shardsh and a helper in bindings/sh that fill
-// the struct, and a row in the test of both faces, cmd/shardsh/actions_test.go. What
-// a verb knows of balancing comes from the packages below; nothing here prints, reads
-// flags or knows of JavaScript.
+// the struct, and a row in the test of both faces, cmd/shardsh/actions_test.go, or
+// looks_test.go for a verb that only looks. What a verb knows of balancing comes from
+// the packages below; nothing here prints, reads flags or knows of JavaScript.
 package action

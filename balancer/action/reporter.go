@@ -6,9 +6,11 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/apply"
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/pace"
 	"shardsh/balancer/plan"
 	"shardsh/balancer/runner"
+	"shardsh/balancer/sim"
 )
 
 // Reporter learns what an action does, while it does it. Report is never called
@@ -36,18 +38,24 @@ type (
 		Database string
 		Command  bson.Raw
 	}
+	// Read is the cluster as a verb that looks has read it.
+	Read struct{ Snapshot *catalog.Snapshot }
+	// Simulating is how far a simulation is.
+	Simulating struct{ sim.Progress }
 	// Note is a sentence for people.
 	Note struct{ Text string }
 )
 
-func (Planned) isEvent()   {}
-func (Counted) isEvent()   {}
-func (Started) isEvent()   {}
-func (Step) isEvent()      {}
-func (Move) isEvent()      {}
-func (Wait) isEvent()      {}
-func (WouldSend) isEvent() {}
-func (Note) isEvent()      {}
+func (Planned) isEvent()    {}
+func (Counted) isEvent()    {}
+func (Started) isEvent()    {}
+func (Step) isEvent()       {}
+func (Move) isEvent()       {}
+func (Wait) isEvent()       {}
+func (WouldSend) isEvent()  {}
+func (Read) isEvent()       {}
+func (Simulating) isEvent() {}
+func (Note) isEvent()       {}
 
 // serial reports one event at a time: steps, waits and notes come from several
 // goroutines.

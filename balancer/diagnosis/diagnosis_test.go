@@ -131,7 +131,7 @@ func TestFindings(t *testing.T) {
 		{"draining as the server says", newCluster(t).shard("c").draining().change(func(s *catalog.ShardState) {
 			s.Reported = &catalog.ReportedDrain{State: "ongoing", Chunks: 4, Databases: []string{"d"}}
 		}), []string{
-			`drainNeedsOperator warning shard: shard c is draining, and some of what is left is yours to move: ` +
+			`drainNeedsOperator warning shard: shard c is draining; you must move 1 database: ` +
 				`sh.movePrimary("d", <shard>)`,
 			"draining info shard: shard c is draining, 4 chunks left, databases to move: d"}},
 		{"draining with an unknown rest", newCluster(t).shard("c").draining().change(func(s *catalog.ShardState) {
@@ -141,7 +141,8 @@ func TestFindings(t *testing.T) {
 			collection("x.z", []string{"c"}, unsplittable).
 			with(func(c *cluster) { c.Databases = []catalog.Database{{Name: "d", Primary: "c"}} }),
 			[]string{
-				`drainNeedsOperator warning shard: shard c has no chunks left that the balancer moves; the rest is yours: ` +
+				`drainNeedsOperator warning shard: shard c is stuck draining; you must enable balancing of 1 collection, ` +
+					`move 1 unsharded collection, move 1 database: ` +
 					`sh.enableBalancing("x.y") or sh.enableMigrations("x.y"), sh.moveCollection("x.z", <shard>), ` +
 					`sh.movePrimary("d", <shard>)`,
 				`balancingOff info collection: balancing is disabled for x.y: sh.enableBalancing("x.y")`,

@@ -79,8 +79,8 @@ func (d Drain) Done() bool {
 	return d.State == DrainFinished || d.State == "completed" || d.State == DrainOngoing && d.empty()
 }
 
-// Stuck reports whether nothing is left that the balancer moves, and something
-// that only an operator can.
+// Stuck reports whether the balancer can't move anything of what is left, and an
+// operator can.
 func (d Drain) Stuck() bool {
 	return len(d.Commands()) > 0 && d.Chunks >= 0 && d.Chunks <= d.HeldChunks+int64(len(d.Collections))
 }
@@ -114,14 +114,32 @@ func (d Drain) String() string {
 	return text
 }
 
-// Remainder returns what an operator has to move off a shard, as a finding; it
-// is about nothing when Commands is empty.
+// Remainder returns a finding about what an operator has to do before the shard is
+// empty. It makes no sense when Commands is empty.
 func (d Drain) Remainder() Finding {
-	sentence := fmt.Sprintf("shard %s is draining, and some of what is left is yours to move", d.Shard)
+	state := "is draining"
 	if d.Stuck() {
-		sentence = fmt.Sprintf("shard %s has no chunks left that the balancer moves; the rest is yours", d.Shard)
+		state = "is stuck draining"
 	}
+	sentence := fmt.Sprintf("shard %s %s; you must %s", d.Shard, state, strings.Join(d.duties(), ", "))
 	return finding(DrainNeedsOperator, Scope{Shard: d.Shard}, sentence, d.Commands()...)
+}
+
+// duties returns what Commands do, counted.
+func (d Drain) duties() (list []string) {
+	for _, of := range []struct {
+		names      []string
+		verb, what string
+	}{
+		{d.Held, "enable balancing of", "collection"},
+		{d.Collections, "move", "unsharded collection"},
+		{d.Databases, "move", "database"},
+	} {
+		if n := len(of.names); n > 0 {
+			list = append(list, of.verb+" "+humanize.Count(int64(n), of.what))
+		}
+	}
+	return list
 }
 
 // shards finds what there is about each shard.

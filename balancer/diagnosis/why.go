@@ -2,12 +2,12 @@ package diagnosis
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/humanize"
 )
 
 // Answer is why a cluster, or a part of it, is as it is.
@@ -187,17 +187,14 @@ func (a Answer) Headline() string {
 		return "nothing is wrong"
 	}
 	text := a.Symptoms[0].Sentence
-	switch more := len(a.Symptoms) - 1; {
-	case more == 1:
-		text += ", and one thing more is wrong"
-	case more > 1:
-		text += fmt.Sprintf(", and %d things more are wrong", more)
+	switch {
+	case len(a.Causes) == 0:
+		text += ": the balancer is working on it"
+	case !sameThing(a.Causes[0], a.Symptoms[0]):
+		text += ": " + a.Causes[0].Sentence
 	}
-	if len(a.Causes) > 0 && !sameThing(a.Causes[0], a.Symptoms[0]) {
-		return text + ": " + a.Causes[0].Sentence
-	}
-	if len(a.Causes) == 0 {
-		return text + ": the balancer is at work on it"
+	if more := int64(len(a.Symptoms) - 1); more > 0 {
+		text += "; " + humanize.Count(more, "more problem")
 	}
 	return text
 }

@@ -136,7 +136,7 @@ func TestHeadlines(t *testing.T) {
 	}{
 		"healthy": {newCluster(t).collection("x.y", []string{"a", "b"}, sized(map[catalog.ShardID]int64{"a": 9, "b": 9})),
 			"nothing is wrong"},
-		"at work": {lopsided(newCluster(t)), "x.y is not balanced (chunksImbalance): the balancer is at work on it"},
+		"at work": {lopsided(newCluster(t)), "x.y is not balanced (chunksImbalance): the balancer is working on it"},
 		"off": {lopsided(newCluster(t)).with(off),
 			"x.y is not balanced (chunksImbalance): the balancer is off"},
 		"nothing suffers yet": {newCluster(t).tag("x.y", "Z", 0, 5),

@@ -62,18 +62,17 @@ func (a clientRunner) RunCursorCommand(ctx context.Context, database string, com
 	return rows(ctx, func() (*mongo.Cursor, error) { return a.client.Database(database).RunCommandCursor(ctx, command) })
 }
 
-// repeatable are the commands, of those that are asked here, that change nothing. Steps
-// and the Executor send others by Ask, too: no answer to them is a question for whoever
-// sent them.
+// repeatable are the commands of this package that change nothing, and may be sent again.
+// After any other, a lost answer is the caller's problem.
 var repeatable = []string{
 	"balancerCollectionStatus", "balancerStatus", "buildInfo", "connPoolStats", "count", "dataSize", "dbStats",
 	"getParameter", "getTransitionToDedicatedConfigServerStatus", "hello", "hostInfo", "isMaster", "listDatabases",
 	"replSetGetConfig", "replSetGetStatus", "serverStatus", "shardDrainingStatus", "shardingState", "splitVector",
 }
 
-// onceMore reads, and does so once more when the connection broke meanwhile: a router
-// that was restarted, or a firewall that had forgotten the connection, is no reason to
-// know nothing. Who had no answer in time, or found no server, has waited already.
+// onceMore reads, and retries once if the connection broke: the mongos may have been
+// restarted, or a firewall may have dropped the connection. It does not retry after a
+// timeout, or if no server was found: the caller has waited already.
 func onceMore[T any](ctx context.Context, read func() (T, error)) (T, error) {
 	v, err := read()
 	if err != nil && ctx.Err() == nil && broke(err) {
@@ -88,7 +87,7 @@ func broke(err error) bool {
 		errors.As(ServerError(err), new(*mongoerr.UnansweredError))
 }
 
-// rows reads all that a cursor has.
+// rows returns all documents of a cursor.
 func rows(ctx context.Context, open func() (*mongo.Cursor, error)) ([]bson.Raw, error) {
 	return onceMore(ctx, func() (docs []bson.Raw, err error) {
 		cursor, err := open()
@@ -103,7 +102,7 @@ func rows(ctx context.Context, open func() (*mongo.Cursor, error)) ([]bson.Raw, 
 	})
 }
 
-// Now returns what time it is on the mongos that answers.
+// Now returns the time of the mongos.
 func Now(ctx context.Context, a CommandRunner) (time.Time, error) {
 	hello, err := greet(ctx, a.RunCommand)
 	if err != nil {
@@ -111,7 +110,7 @@ func Now(ctx context.Context, a CommandRunner) (time.Time, error) {
 	}
 	now, ok := hello.Lookup("localTime").TimeOK()
 	if !ok {
-		return now, errors.New("hello tells no localTime")
+		return now, errors.New("hello has no localTime")
 	}
 	return now, nil
 }
@@ -119,7 +118,7 @@ func Now(ctx context.Context, a CommandRunner) (time.Time, error) {
 // ErrNotSharded says that the server is not a mongos.
 var ErrNotSharded = errors.New("the server is not a mongos: there is no balancer to ask")
 
-// CheckSharded returns ErrNotSharded when the server is no mongos.
+// CheckSharded returns ErrNotSharded if the server is not a mongos.
 func CheckSharded(ctx context.Context, a CommandRunner) error {
 	_, err := greet(ctx, a.RunCommand)
 	return err

@@ -8,9 +8,9 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// Inconsistencies has a cluster from 7.0 on compare its metadata with what the
-// shards have, indexes included. It needs the right to checkMetadataConsistency,
-// which clusterManager has and clusterMonitor has not.
+// Inconsistencies has a cluster of 7.0 or newer compare its metadata with the shards,
+// including indexes. It needs the privilege checkMetadataConsistency, which clusterManager
+// has, but not clusterMonitor.
 func Inconsistencies(ctx context.Context, a CommandRunner) ([]catalog.Inconsistency, error) {
 	docs, err := a.RunCursorCommand(ctx, "admin", bson.D{
 		{Key: "checkMetadataConsistency", Value: int32(1)}, {Key: "checkIndexes", Value: true},

@@ -7,12 +7,12 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// goodbye is how long the driver may take to end sessions and connections.
+// goodbye limits how long the driver may take to end sessions and connections.
 const goodbye = 300 * time.Millisecond
 
-// Disconnect gives the driver a moment to end a client's sessions and connections.
-// Whatever ctx says the driver waits for its monitors, and one may hang in a handshake
-// for half a minute: it is left to end by itself.
+// Disconnect ends a client's sessions and connections, within a short time. The driver waits
+// for its monitors whatever ctx says, and one may hang in a handshake for half a minute: it
+// is left to end by itself.
 func Disconnect(ctx context.Context, client *mongo.Client) error {
 	timer := time.NewTimer(goodbye)
 	defer timer.Stop()

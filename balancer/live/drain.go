@@ -34,8 +34,8 @@ func StopDrainCommand(id catalog.ShardID) bson.D {
 	return drainCommand(id, "stopShardDraining", "stopTransitionToDedicatedConfigServer")
 }
 
-// DrainStatusCommand returns what tells how far the draining of a shard is, since
-// 8.3.
+// DrainStatusCommand returns the command that reports how far the draining of a shard is,
+// since 8.3.
 func DrainStatusCommand(id catalog.ShardID) bson.D {
 	return drainCommand(id, "shardDrainingStatus", "getTransitionToDedicatedConfigServerStatus")
 }

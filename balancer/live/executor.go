@@ -15,20 +15,19 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// Executor is a sharded cluster as an engine of ours sees and changes it, through a
-// mongos. What the cluster's own balancer says to shards and to the config
-// server directly, it says with the commands that a mongos has, by release; what
-// no command can do is an UnsupportedError. It writes nothing to config but what
-// MongoDB documents: noBalance of a collection.
+// Executor reads and changes a sharded cluster for the engine, through a mongos. Where the
+// cluster's own balancer talks to shards and the config server, an Executor uses commands
+// of a mongos of the release; what no command does is an UnsupportedError. It writes
+// nothing to config but what MongoDB documents: noBalance of a collection.
 //
-// A mongos takes no routing version from its callers. Where the balancer would
-// send one, to be refused when it is old, a Executor looks first whether the chunk
-// is still what the caller thinks; between that and the command it may change.
+// A mongos takes no routing version from its clients. Where the balancer would send one, an
+// Executor first reads whether the chunk is still as the caller expects; it may still
+// change before the command.
 type Executor struct {
 	commands CommandRunner
 	release  catalog.Release
 	comment  string // of moves, where there is one
-	// ready is asked right before a move is sent; nil lets all be sent.
+	// ready, if set, is called right before a move; its error cancels the move.
 	ready func(context.Context) error
 }
 
@@ -37,8 +36,8 @@ var (
 	_ balancer.Cluster       = (*Executor)(nil)
 )
 
-// NewExecutor returns a Executor for the release that the server tells. The error is
-// ErrNotSharded when it is no mongos.
+// NewExecutor returns an Executor for the release of the server. The error is
+// ErrNotSharded if the server is not a mongos.
 func NewExecutor(ctx context.Context, client *mongo.Client) (*Executor, error) {
 	return newExecutor(ctx, NewCommandRunner(client))
 }
@@ -60,13 +59,13 @@ func newExecutor(ctx context.Context, commands CommandRunner) (*Executor, error)
 	return d, nil
 }
 
-// With gives the cluster to an exchange. Several may run at once.
+// With calls exchange with the cluster. Several may run at the same time.
 func (d *Executor) With(exchange func(balancer.Cluster)) { exchange(d) }
 
-// Release is that of the mongos.
+// Release returns the release of the mongos.
 func (d *Executor) Release() catalog.Release { return d.release }
 
-// UnsupportedError is the answer to what no command of a mongos can do. It is an
+// UnsupportedError says that no command of a mongos does something. It is an
 // errors.ErrUnsupported.
 type UnsupportedError struct {
 	// What can't be done, Why in a few words.
@@ -79,7 +78,7 @@ func (e *UnsupportedError) Error() string { return e.What + ": " + e.Why }
 // Is reports whether target is errors.ErrUnsupported.
 func (e *UnsupportedError) Is(target error) bool { return target == errors.ErrUnsupported }
 
-// Failure says that no trying again helps.
+// Failure says that a retry does not help.
 func (e *UnsupportedError) Failure() policy.Failure { return policy.Ask }
 
 const noCommand = "no command of a mongos does it"
@@ -102,16 +101,16 @@ func (d *Executor) find(ctx context.Context, collection string, filter bson.D, m
 	return d.list(ctx, "config", append(command, more...))
 }
 
-// majority is the read concern for what is decided on.
+// majority is the read concern for what decisions depend on.
 var majority = bson.E{Key: "readConcern", Value: bson.D{{Key: "level", Value: "majority"}}}
 
-// sorted asks for an order by one field.
+// sorted returns a sort by one field.
 func sorted(field string, direction int) bson.E {
 	return bson.E{Key: "sort", Value: bson.D{{Key: field, Value: direction}}}
 }
 
-// collection returns the entry of a tracked collection; NamespaceNotFound when
-// it is gone.
+// collection returns the entry of a tracked collection; the error is NamespaceNotFound if
+// there is none.
 func (d *Executor) collection(ctx context.Context, ns string) (catalog.Collection, error) {
 	docs, err := d.find(ctx, "collections", bson.D{{Key: "_id", Value: ns}, notDropped})
 	if err != nil {
@@ -123,11 +122,11 @@ func (d *Executor) collection(ctx context.Context, ns string) (catalog.Collectio
 	return catalog.ParseCollection(docs[0])
 }
 
-// notDropped leaves out what releases up to 4.4 keep of dropped collections.
+// notDropped excludes dropped collections, whose entries releases up to 4.4 keep.
 var notDropped = bson.E{Key: "dropped", Value: bson.D{{Key: "$ne", Value: true}}}
 
-// chosen returns the collection that something was chosen for. It may have been
-// dropped since, and another one made under its name.
+// chosen returns a collection if it still has the UUID. It may have been dropped, and
+// another one created with its name.
 func (d *Executor) chosen(ctx context.Context, ns string, uuid bson.Binary) (catalog.Collection, error) {
 	coll, err := d.collection(ctx, ns)
 	if err == nil && !coll.UUID.Equal(uuid) {
@@ -136,7 +135,7 @@ func (d *Executor) chosen(ctx context.Context, ns string, uuid bson.Binary) (cat
 	return coll, err
 }
 
-// chunkAt returns the chunk that a key lies in.
+// chunkAt returns the chunk that contains a key.
 func (d *Executor) chunkAt(ctx context.Context, coll catalog.Collection, key catalog.Key) (catalog.Chunk, error) {
 	if key.IsZero() || len(key.Values()) != coll.Pattern.Len() {
 		return catalog.Chunk{}, stale("the shard key of %s has changed", coll.Namespace)
@@ -152,7 +151,7 @@ func (d *Executor) chunkAt(ctx context.Context, coll catalog.Collection, key cat
 	return catalog.ParseChunk(coll.Pattern, docs[0])
 }
 
-// owned is chunkAt for a chunk that a shard is taken for the owner of.
+// owned is chunkAt, with an error if another shard owns the chunk.
 func (d *Executor) owned(ctx context.Context, coll catalog.Collection, key catalog.Key,
 	by catalog.ShardID) (catalog.Chunk, error) {
 	chunk, err := d.chunkAt(ctx, coll, key)
@@ -166,8 +165,8 @@ func stale(format string, args ...any) error {
 	return mongoerr.New(mongoerr.StaleConfig, format, args...)
 }
 
-// now returns the time of the mongos, which anybody may ask. The logical time in
-// replies stands still while nothing is written.
+// now returns the time of the mongos, which needs no privilege. The logical time in replies
+// stands still while nothing is written.
 func (d *Executor) now(ctx context.Context) (time.Time, error) {
 	hello, err := greet(ctx, d.commands.RunCommand)
 	if err != nil {
@@ -175,11 +174,11 @@ func (d *Executor) now(ctx context.Context) (time.Time, error) {
 	}
 	now, ok := hello.Lookup("localTime").TimeOK()
 	if !ok {
-		return now, fmt.Errorf("hello tells no localTime")
+		return now, fmt.Errorf("hello has no localTime")
 	}
 	return now.UTC(), nil
 }
 
-// historyWindow is how long shards keep history of chunks, by default
-// (minSnapshotHistoryWindowInSeconds); a mongos does not tell theirs.
+// historyWindow is the default for how long shards keep the history of chunks
+// (minSnapshotHistoryWindowInSeconds). A mongos does not report the value of the shards.
 const historyWindow = 5 * time.Minute

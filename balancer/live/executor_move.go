@@ -11,10 +11,9 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// Move sends moveRange, before 6.0 moveChunk, and waits for its end; a whole
-// collection that is not sharded moves with moveCollection, from 8.0 on. How
-// much a command that forces jumbo chunks moves is the donor's choice: a mongos
-// does not tell it that the balancer asks.
+// Move sends moveRange, before 6.0 moveChunk, and waits for its end. An unsharded collection
+// moves with moveCollection, from 8.0. How much a command with forceJumbo moves is up to the
+// donor: a mongos can't say that the balancer sends it.
 func (d *Executor) Move(ctx context.Context, m policy.Migration) error {
 	if m.Reason == policy.ReasonUnsharded {
 		return d.moveCollection(ctx, m)
@@ -47,8 +46,8 @@ func (d *Executor) Move(ctx context.Context, m policy.Migration) error {
 	return err
 }
 
-// moving adds to a move what the cluster's settings ask of all, and by what it is
-// known among the operations of the servers.
+// moving adds the options of a move that the cluster's settings demand, and the comment by
+// which it can be found among the operations of the servers.
 func (d *Executor) moving(command bson.D, settings catalog.Settings, force bool) bson.D {
 	if d.comment != "" && d.release.AtLeast(catalog.Release44) {
 		command = append(command, bson.E{Key: "comment", Value: d.comment})
@@ -117,8 +116,8 @@ func mergeChunks(p catalog.KeyPattern, ns string, lower, upper catalog.Key) bson
 	}
 }
 
-// measure is dataSize with an estimate. Unlike the shard, a mongos tells no
-// maxReached before 8.0: a size above the limit says it.
+// measure is dataSize with an estimate. Unlike a shard, a mongos before 8.0 reports no
+// maxReached: a size above the limit means the same.
 func (d *Executor) measure(ctx context.Context, coll catalog.Collection, a policy.Action) policy.ActionResult {
 	db, _, err := catalog.SplitNamespace(a.Namespace)
 	if err != nil {
@@ -140,8 +139,8 @@ func (d *Executor) measure(ctx context.Context, coll catalog.Collection, a polic
 // (rules/02-defragmentation-and-merging §3.5).
 const autoMergeMost = 1000
 
-// mergeAll sends mergeAllChunksOnShard. A mongos does not say how many chunks
-// were merged: they are counted before and after, which others may disturb.
+// mergeAll sends mergeAllChunksOnShard. A mongos does not say how many chunks were merged:
+// the chunks are counted before and after, which other changes may disturb.
 func (d *Executor) mergeAll(ctx context.Context, a policy.Action) (result policy.ActionResult) {
 	if !d.release.AutoMerges() {
 		result.Err = &UnsupportedError{"merging all chunks of a shard", "mergeAllChunksOnShard is there from 7.0 on"}

@@ -42,7 +42,7 @@ func (d *Executor) Shards(ctx context.Context) ([]catalog.Shard, error) {
 	return shards, nil
 }
 
-// fillSizes adds up what each shard with a limit stores.
+// fillSizes adds up the data of each shard that has a maxSize.
 func (d *Executor) fillSizes(ctx context.Context, shards []catalog.Shard) error {
 	reply, err := d.ask(ctx, "admin", bson.D{{Key: "listDatabases", Value: 1}})
 	if err != nil {
@@ -88,7 +88,7 @@ func (d *Executor) Collections(ctx context.Context) ([]catalog.Collection, error
 	return colls, nil
 }
 
-// readAttempts is how often chunks that change meanwhile are read.
+// readAttempts limits how often chunks are read that change during the read.
 const readAttempts = 5
 
 // Routing reads a collection, its chunks and its zones.
@@ -142,7 +142,7 @@ func (d *Executor) zones(ctx context.Context, coll catalog.Collection) (*catalog
 	return zones, nil
 }
 
-// DataSizes asks for $shardedDataDistribution, which is there from 6.0.3 on.
+// DataSizes reads $shardedDataDistribution, which exists from 6.0.3.
 func (d *Executor) DataSizes(ctx context.Context, colls []catalog.Collection) (
 	map[string]map[catalog.ShardID]int64, error,
 ) {
@@ -185,13 +185,13 @@ func aggregate(collection any, stages ...bson.D) bson.D {
 	}
 }
 
-// Unsharded is for the server's tests of itself.
+// Unsharded can't be done: it exists for the server's own tests.
 func (d *Executor) Unsharded(context.Context) ([]policy.Unsharded, error) {
 	return nil, &UnsupportedError{"moving collections at random", "that is for the server's tests of itself"}
 }
 
-// Mergeable lists what the auto-merger could look at, with the default history
-// window. Releases before 7.0 merge nothing by themselves.
+// Mergeable lists the candidates of the auto-merger, with the default history window.
+// Releases before 7.0 have no auto-merger.
 func (d *Executor) Mergeable(ctx context.Context) ([]policy.MergeWork, error) {
 	if !d.release.AutoMerges() {
 		return nil, nil
@@ -222,8 +222,7 @@ func (d *Executor) Mergeable(ctx context.Context) ([]policy.MergeWork, error) {
 	return mergeWork(groups, byUUID), nil
 }
 
-// mergeWork puts pairs of a shard and a collection into the order that the
-// auto-merger wants.
+// mergeWork sorts pairs of a shard and a collection as the auto-merger does.
 func mergeWork(groups []bson.Raw, byUUID map[string]string) []policy.MergeWork {
 	byShard := map[string][]string{}
 	for _, g := range groups {

@@ -10,8 +10,8 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// Split sends one split for each point, the last first: what fails leaves the
-// points above it split. The chunk has to be as the caller knows it.
+// Split sends one split for each point, the last one first: after a failure the points above
+// it are split. The chunk must be as the caller knows it.
 func (d *Executor) Split(ctx context.Context, s policy.Split) error {
 	coll, err := d.collection(ctx, s.Namespace)
 	switch {
@@ -41,8 +41,8 @@ func splitAt(p catalog.KeyPattern, ns string, point catalog.Key) bson.D {
 	return bson.D{{Key: "split", Value: ns}, {Key: "middle", Value: p.Bound(point)}}
 }
 
-// SplitPoint asks splitVector, which cuts into pieces of half the size. The
-// shard's autoSplitVector cuts elsewhere, and is not for the users of a mongos.
+// SplitPoint uses splitVector, which cuts into pieces of half the size. The shards'
+// autoSplitVector cuts elsewhere, and clients of a mongos can't use it.
 func (d *Executor) SplitPoint(ctx context.Context, m policy.Migration) (split policy.Split, err error) {
 	coll, err := d.chosen(ctx, m.Namespace, m.UUID)
 	if err != nil {
@@ -119,8 +119,8 @@ func (d *Executor) MarkJumbo(context.Context, string, catalog.Key) error {
 	return &UnsupportedError{"flagging a chunk jumbo", noCommand}
 }
 
-// SwitchOffBalancing sets noBalance as mongosh's sh.disableBalancing documents
-// it: a write to config.collections.
+// SwitchOffBalancing sets noBalance as mongosh's sh.disableBalancing does: by a write to
+// config.collections.
 func (d *Executor) SwitchOffBalancing(ctx context.Context, ns string) error {
 	return d.setBalancing(ctx, ns, false)
 }
@@ -151,12 +151,12 @@ func writeError(reply bson.Raw) error {
 	return nil
 }
 
-// LogAction can't be done: an engine of ours keeps a journal of its own.
+// LogAction can't be done: the engine keeps its own journal.
 func (d *Executor) LogAction(context.Context, string, bson.D) error {
 	return &UnsupportedError{"writing the action log", noCommand}
 }
 
-// LogChange can't be done: an engine of ours keeps a journal of its own.
+// LogChange can't be done: the engine keeps its own journal.
 func (d *Executor) LogChange(context.Context, string) error {
 	return &UnsupportedError{"writing the change log", noCommand}
 }
@@ -171,8 +171,8 @@ func (d *Executor) SetDefragmentationPhase(context.Context, string, bson.Binary,
 	return &UnsupportedError{"storing the phase of a defragmentation", noCommand}
 }
 
-// EndDefragmentation can't be done: configureCollectionBalancing only asks the
-// cluster's own balancer to come to an end.
+// EndDefragmentation can't be done: configureCollectionBalancing only asks the cluster's own
+// balancer to end it.
 func (d *Executor) EndDefragmentation(context.Context, string, bson.Binary) error {
 	return &UnsupportedError{"ending a defragmentation", noCommand}
 }

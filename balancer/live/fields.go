@@ -6,7 +6,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// text returns a field that is a string; empty when it is none.
+// text returns a field that is a string; empty if it is not.
 func text(doc bson.Raw, path ...string) string {
 	text, _ := doc.Lookup(path...).StringValueOK()
 	return text
@@ -24,7 +24,7 @@ func texts(doc bson.Raw, field string) (list []string) {
 	return list
 }
 
-// integer returns a field that is a number; 0 when it is none.
+// integer returns a field that is a number; 0 if it is not.
 func integer(doc bson.Raw, path ...string) int64 {
 	v := doc.Lookup(path...)
 	if n, ok := v.AsInt64OK(); ok {

@@ -9,11 +9,10 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// Interrupt asks the servers to stop the moves of this turn that are under way, and
-// returns how many of their operations it found. They are known by their comment, on
-// the mongos that we talk to and on shards; and on donors, which are not told it, by
-// the collection: a donor has one migration at a time. One that is past its copy is
-// not stopped any more.
+// Interrupt kills the moves of this process that are in progress, and returns how many of
+// their operations it found: by their comment on the mongos and on shards, and by the
+// collection on donors, which don't get the comment but run one migration at a time. A move
+// that has finished copying can't be stopped.
 func (t *LeasedCluster) Interrupt(ctx context.Context) (found int, err error) {
 	moves := t.underWay()
 	for _, onMongos := range []bool{false, true} {
@@ -38,7 +37,7 @@ func (t *LeasedCluster) Interrupt(ctx context.Context) (found int, err error) {
 	return found, nil
 }
 
-// donors finds the operations of migrations on their donors.
+// donors selects the operations of migrations on their donors.
 func donors(moves []policy.Migration) (where bson.A) {
 	for _, m := range moves {
 		of := func(field string) bson.D {
@@ -49,7 +48,7 @@ func donors(moves []policy.Migration) (where bson.A) {
 	return where
 }
 
-// begun notes a move until ended is called.
+// begun registers a move until ended is called.
 func (t *LeasedCluster) begun(m policy.Migration) (ended func()) {
 	t.moving.Lock()
 	defer t.moving.Unlock()
@@ -70,5 +69,5 @@ func (t *LeasedCluster) underWay() (list []policy.Migration) {
 	return list
 }
 
-// Comment is what moves of this turn are known by among the operations of servers.
+// Comment returns the comment of this process's moves in the operations of servers.
 func (t *LeasedCluster) Comment() string { return t.executor.comment }

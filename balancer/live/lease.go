@@ -18,27 +18,27 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// Where leases are kept, unless told. Never in config, which is the servers'.
+// Where leases are kept. Never in config, which belongs to the servers.
 const (
 	LeaseDatabase   = "shardsh"
 	LeaseCollection = "leases"
 )
 
-// LeaseCollectionOf returns the collection of leases as a Lease needs it: what it
-// writes can't be rolled back, and what it reads neither.
+// LeaseCollectionOf returns the collection of leases with the read and write concern
+// majority, which a Lease needs: nothing of it can be rolled back.
 func LeaseCollectionOf(client *mongo.Client) *mongo.Collection {
 	return client.Database(LeaseDatabase).Collection(LeaseCollection, options.Collection().
 		SetWriteConcern(writeconcern.Majority()).SetReadConcern(readconcern.Majority()).SetReadPreference(readpref.Primary()))
 }
 
-// Holder is who has a lease, as it tells itself. Times are those of the cluster's
-// clock.
+// Holder is the process that holds a lease, by its own account. Times are those of the
+// cluster's clock.
 type Holder struct {
 	Host  string `bson:"host"`
 	PID   int    `bson:"pid"`
 	Doing string `bson:"doing"` // such as "balance shop.orders"
-	// Process tells the process apart from all others, so that one on the same
-	// machine can find out that it is gone. Empty where systems don't tell.
+	// Process identifies the process, so that another one on the same machine can find
+	// out that it has ended. Empty if the operating system has no such id.
 	Process string `bson:"process"`
 	Since   time.Time
 	Expires time.Time
@@ -49,45 +49,42 @@ func (h Holder) String() string {
 	return fmt.Sprintf("%s, process %d on %s, since %s", h.Doing, h.PID, h.Host, h.Since.UTC().Format(time.RFC3339))
 }
 
-// HeldError says that somebody else has the lease.
+// HeldError says that another process holds the lease.
 type HeldError struct {
 	Name   string
 	Holder Holder
 }
 
 func (e *HeldError) Error() string {
-	return fmt.Sprintf("somebody else is at work on this cluster: %s; the lease %q ends at %s unless it is renewed",
+	return fmt.Sprintf("another process is changing this cluster: %s; its lease %q expires at %s unless it is renewed",
 		e.Holder, e.Name, e.Holder.Expires.UTC().Format(time.RFC3339))
 }
 
-// ErrLeaseLost says that a lease is not ours any more: it ran out, and somebody
-// else took it or may have taken it.
+// ErrLeaseLost says that the lease expired and another process has taken it, or may have.
 var ErrLeaseLost error = lostError{}
 
 type lostError struct{}
 
 func (lostError) Error() string { return "the lease was lost" }
 
-// Failure says that nothing is tried again: it is somebody else's turn.
+// Failure says that nothing is retried: another process holds the lease.
 func (lostError) Failure() policy.Failure { return policy.Ask }
 
-// LeaseOptions say what a Lease is for. The zero value of Host and PID is told as
-// it is.
+// LeaseOptions say what a Lease is for.
 type LeaseOptions struct {
-	// Name tells leases apart: those who may not work at the same time use one.
+	// Name identifies the lease: processes that exclude each other use the same name.
 	Name string
 	// For is how long it lasts from each renewal.
 	For    time.Duration
 	Holder Holder // but for its times
 }
 
-// Lease is the right to be the only one at work. It lasts for a while and has to
-// be renewed. Only the cluster's clock tells whether it has run out: those of two
-// machines may differ by hours.
+// Lease is the exclusive right to change a cluster. It expires unless it is renewed. Only
+// the cluster's clock decides whether it has expired: clocks of two machines may differ by
+// hours.
 type Lease struct {
 	leases *mongo.Collection
-	// quick has the same leases, and waits for no majority: what it writes may be rolled
-	// back.
+	// quick is the same collection with write concern 1: what it writes may be rolled back.
 	quick  *mongo.Collection
 	o      LeaseOptions
 	token  bson.ObjectID
@@ -101,9 +98,8 @@ type Lease struct {
 	unsure context.CancelFunc // of sure
 }
 
-// AcquireLease takes a lease that nobody has, whose holder let it run out, or was a
-// process of this machine that is gone. The error is a *HeldError while somebody
-// has it.
+// AcquireLease takes a lease that is free, has expired, or is held by a process of this
+// machine that has ended. The error is a *HeldError while another process holds it.
 func AcquireLease(ctx context.Context, leases *mongo.Collection, o LeaseOptions) (*Lease, error) {
 	quick := leases.Clone(options.Collection().SetWriteConcern(writeconcern.W1()))
 	l := &Lease{leases: leases, quick: quick, o: o, token: bson.NewObjectID(), asked: time.Now()}
@@ -122,9 +118,8 @@ func AcquireLease(ctx context.Context, leases *mongo.Collection, o LeaseOptions)
 	return l, nil
 }
 
-// acquire takes the lease if it has run out, or has a token: ours, as an answer that
-// got lost is asked for again, or that of a holder who is gone. It returns the lease
-// as it is then.
+// acquire takes the lease if it has expired, or has a token: our own, when the first answer
+// was lost, or that of a holder that has ended. It returns the lease as it is then.
 func (l *Lease) acquire(ctx context.Context, token bson.ObjectID) (leaseDoc, error) {
 	h := l.o.Holder
 	ours := bson.D{
@@ -146,23 +141,22 @@ func (l *Lease) acquire(ctx context.Context, token bson.ObjectID) (leaseDoc, err
 		bson.D{{Key: "$replaceWith", Value: bson.D{{Key: "$cond", Value: bson.A{free, ours, "$$ROOT"}}}}})
 }
 
-// Holder is this process as the cluster knows it since the last renewal.
+// Holder returns this process as the cluster knows it since the last renewal.
 func (l *Lease) Holder() Holder {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.is
 }
 
-// Fence is a number that grows with each time that somebody takes the lease.
+// Fence returns the fencing token: a number that grows each time the lease is taken.
 func (l *Lease) Fence() int64 { return l.fence }
 
-// Paused returns the collections that are noted as switched off by holders of the
-// lease, of whom the last one may have been killed before it switched them on.
+// Paused returns the collections whose balancing holders of the lease have switched off,
+// including one that was killed before it switched them on.
 func (l *Lease) Paused() []string { return slices.Clone(l.paused) }
 
-// NotePaused writes down which collections are switched off as long as the lease
-// is held. It comes before the switching off and after the switching on: a note
-// too many is cheap.
+// NotePaused records which collections have their balancing switched off. Call it before
+// switching off and after switching on: a record too many does no harm.
 func (l *Lease) NotePaused(ctx context.Context, namespaces []string) error {
 	err := inTime(ctx, l.patience(), func(ctx context.Context) error {
 		return l.renew(ctx, l.leases, bson.E{Key: "paused", Value: bson.D{{Key: "$literal", Value: namespaces}}})
@@ -173,15 +167,13 @@ func (l *Lease) NotePaused(ctx context.Context, namespaces []string) error {
 	return err
 }
 
-// Renew makes the lease last from now, on the cluster's clock, as long as at first.
-// The error is ErrLeaseLost when somebody took it after it had run out. Where nobody
-// did, nothing has happened that it was to keep from happening, and it is ours as
-// before: the clock of a cluster may jump. A step that only the holder may do is
-// done right after a Renew.
+// Renew extends the lease from now, on the cluster's clock. The error is ErrLeaseLost if
+// another process took it after it had expired. An expired lease that nobody took is
+// renewed as well, since a cluster's clock may jump. Renew comes right before a step that
+// only the holder may do.
 //
-// As long as a renewal that can't be rolled back is not old, nobody else can have the
-// lease, and the primary's word is enough: who waited for a majority each time would do
-// one step in as long as a secondary is behind.
+// While a renewal by a majority is recent, no other process can have the lease, and write
+// concern 1 is enough: otherwise each step would wait for the slowest secondary.
 func (l *Lease) Renew(ctx context.Context) error {
 	leases := l.leases
 	if l.age() < l.o.For/2 {
@@ -190,13 +182,13 @@ func (l *Lease) Renew(ctx context.Context) error {
 	return inTime(ctx, l.patience(), func(ctx context.Context) error { return l.renew(ctx, leases) })
 }
 
-// secure renews the lease so that it can't be rolled back, however long that takes.
+// secure renews the lease with a majority, however long that takes.
 func (l *Lease) secure(ctx context.Context) error { return l.renew(ctx, l.leases) }
 
-// patience is how long a renewal may take.
+// patience limits how long a renewal may take.
 func (l *Lease) patience() time.Duration { return l.o.For * 2 / 3 }
 
-// age is how long ago the newest renewal was asked for that can't be rolled back.
+// age returns how long ago the newest renewal by a majority was requested.
 func (l *Lease) age() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -224,12 +216,11 @@ func (l *Lease) renew(ctx context.Context, leases *mongo.Collection, more ...bso
 	return nil
 }
 
-// Release gives the lease back. One that was lost is nobody's business any more.
-// One that has collections noted as switched off stays, for whoever takes it next,
-// but lasts no longer. No majority is waited for: one that comes back with another
-// primary runs out by itself.
+// Release releases the lease, unless it was lost. If it records collections as switched
+// off, it stays for the next holder, but expires at once. Release does not wait for a
+// majority: if it is rolled back, the lease expires by itself.
 func (l *Lease) Release(ctx context.Context) error {
-	const tries = 3 // nobody else can give it back
+	const tries = 3 // no other process can release it
 	var err error
 	for range tries {
 		if err = l.release(ctx); err == nil || ctx.Err() != nil {
@@ -258,12 +249,12 @@ func (l *Lease) mine() bson.D {
 	return bson.D{{Key: "_id", Value: l.o.Name}, {Key: "token", Value: l.token}, {Key: "fence", Value: l.fence}}
 }
 
-// end is the expression for when the lease ends if it is renewed now.
+// end returns the expression for when the lease expires if it is renewed now.
 func (l *Lease) end() bson.D {
 	return bson.D{{Key: "$add", Value: bson.A{"$$NOW", l.o.For.Milliseconds()}}}
 }
 
-// leaseDoc is a lease as it is kept.
+// leaseDoc is the stored document of a lease.
 type leaseDoc struct {
 	Fence   int64         `bson:"fence"`
 	Token   bson.ObjectID `bson:"token"`
@@ -279,7 +270,7 @@ func (d leaseDoc) holder() Holder {
 	return h
 }
 
-// change updates a lease by a stage, and returns what it is then.
+// change updates a lease with a pipeline stage, and returns the new document.
 func change(
 	ctx context.Context, leases *mongo.Collection, which bson.D, upsert bool, stage bson.D,
 ) (doc leaseDoc, err error) {

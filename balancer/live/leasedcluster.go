@@ -19,11 +19,10 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// LeasedCluster is a cluster for the one process whose turn it is to change it: it holds the
-// lease of the cluster's engine. Every command that changes something comes right
-// after a renewal of the lease, so that who stood still for too long does nothing
-// any more. Collections are switched off with a note in the lease, which outlives
-// the process.
+// LeasedCluster is a cluster that only this process may change: it holds the cluster's
+// engine lease. It renews the lease right before each command that changes something, so
+// that a process that was suspended for too long changes nothing. The lease records the
+// collections whose balancing is switched off, and outlives the process.
 type LeasedCluster struct {
 	*Steps
 	lease *Lease
@@ -42,14 +41,14 @@ var (
 	_ balancer.SharedCluster = (*LeasedCluster)(nil)
 )
 
-// engineLease is the name of the one lease of a cluster: a shard takes part in one
-// migration at a time, whatever collection it is of.
+// engineLease is the name of the only lease of a cluster: a shard takes part in one
+// migration at a time, whatever the collection.
 const engineLease = "engine"
 
 // leaseLasts is how long a lease lasts from each renewal.
 const leaseLasts = time.Minute
 
-// Self is this process as the holder of a lease.
+// Self returns this process as the holder of a lease.
 func Self(doing string) Holder {
 	host, err := os.Hostname()
 	if err != nil {
@@ -58,8 +57,8 @@ func Self(doing string) Holder {
 	return Holder{Host: host, PID: os.Getpid(), Doing: doing, Process: thisProcess()}
 }
 
-// Acquire takes the lease of the cluster behind a client, and waits for nobody: the
-// error is a *HeldError while somebody else has it. Commands go through the command runner.
+// Acquire takes the lease of a client's cluster, without waiting: the error is a *HeldError
+// while another process holds it. Commands go through the command runner.
 func Acquire(ctx context.Context, client *mongo.Client, a CommandRunner, h Holder) (*LeasedCluster, error) {
 	return acquire(ctx, client, a, LeaseOptions{Name: engineLease, For: leaseLasts, Holder: h})
 }
@@ -77,12 +76,12 @@ func acquire(ctx context.Context, client *mongo.Client, a CommandRunner, o Lease
 	steps.executor.comment = "shardsh " + lease.token.Hex()
 	t := &LeasedCluster{Steps: steps, lease: lease}
 	steps.executor.ready = t.renew
-	t.held, t.leave = lease.Keep(context.WithoutCancel(ctx))
+	t.held, t.leave = lease.KeepAlive(context.WithoutCancel(ctx))
 	t.held, t.lose = context.WithCancelCause(t.held)
 	return t, nil
 }
 
-// renew makes sure that it is our turn yet. Once it is not, everything in Held ends.
+// renew renews the lease. If it was lost, the context Held ends.
 func (t *LeasedCluster) renew(ctx context.Context) error {
 	if err := context.Cause(t.held); err != nil {
 		return err
@@ -90,7 +89,7 @@ func (t *LeasedCluster) renew(ctx context.Context) error {
 	return t.lost(t.lease.Renew(ctx))
 }
 
-// lost returns an error of the lease, after which it may not be our turn any more.
+// lost returns an error of the lease, and ends Held if the lease was lost.
 func (t *LeasedCluster) lost(err error) error {
 	if errors.Is(err, ErrLeaseLost) {
 		t.lose(err)
@@ -98,15 +97,16 @@ func (t *LeasedCluster) lost(err error) error {
 	return err
 }
 
-// Holder is this process, with the times of its lease on the cluster's clock.
+// Holder returns this process, with the times of its lease on the cluster's clock.
 func (t *LeasedCluster) Holder() Holder { return t.lease.Holder() }
 
-// Held ends when somebody else has the lease, with ErrLeaseLost for its cause.
+// Held returns a context that ends when another process has the lease, with the cause
+// ErrLeaseLost.
 func (t *LeasedCluster) Held() context.Context { return t.held }
 
-// PausedByUs returns the collections that are noted in the cluster's lease as switched
-// off by an engine of ours, which is at work or has been killed. Whoever may not read
-// the lease learns of none.
+// PausedByUs returns the collections whose balancing shardsh has switched off, by the
+// cluster's lease: by a process that is running or was killed. It returns none if the user
+// may not read the lease.
 func PausedByUs(ctx context.Context, client *mongo.Client) []string {
 	var doc leaseDoc
 	if LeaseCollectionOf(client).FindOne(ctx, bson.D{{Key: "_id", Value: engineLease}}).Decode(&doc) != nil {
@@ -115,24 +115,23 @@ func PausedByUs(ctx context.Context, client *mongo.Client) []string {
 	return doc.Paused
 }
 
-// Leftover returns the collections that are switched off by this turn, or by one
-// before it that ended without switching them on.
+// Leftover returns the collections whose balancing is switched off by this process, or by
+// an earlier one that ended before it switched them on.
 func (t *LeasedCluster) Leftover() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.lease.Paused()
 }
 
-// ending is how long giving the turn back may take. The lease runs out by itself, and
-// says what is switched off. Who does not wait for a step under way does not wait for
-// that either.
+// ending limits how long Leave takes, hurried how long after a hard stop. The lease
+// expires by itself, and records what is switched off.
 const (
 	ending  = 30 * time.Second
 	hurried = 200 * time.Millisecond
 )
 
-// Leave ends the turn after a run, whose ctx may have ended, as may have hard, which
-// is nil or ends what is under way.
+// Leave is End after a run, whose ctx may have ended. hard, if not nil, is a context that
+// ends when the user does not want to wait any more.
 func (t *LeasedCluster) Leave(ctx, hard context.Context) error {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -144,8 +143,8 @@ func (t *LeasedCluster) Leave(ctx, hard context.Context) error {
 	return t.End(ctx)
 }
 
-// End switches on what is still switched off, and gives the lease back. What was
-// lost is the business of who has it now.
+// End switches the balancing of collections on again, and releases the lease. After the
+// lease was lost, its new holder does so.
 func (t *LeasedCluster) End(ctx context.Context) error {
 	var errs []error
 	for _, ns := range t.Leftover() {
@@ -159,7 +158,7 @@ func (t *LeasedCluster) End(ctx context.Context) error {
 	return errors.Join(append(errs, t.leave(ctx))...)
 }
 
-// Do sends one command while it is our turn.
+// Do sends one command, after a renewal of the lease.
 func (t *LeasedCluster) Do(ctx context.Context, c apply.Command) error {
 	if err := t.renew(ctx); err != nil {
 		return err
@@ -170,11 +169,11 @@ func (t *LeasedCluster) Do(ctx context.Context, c apply.Command) error {
 	return t.Steps.Do(ctx, c)
 }
 
-// Release is that of the mongos.
+// Release returns the release of the mongos.
 func (t *LeasedCluster) Release() catalog.Release { return t.executor.release }
 
-// Admin sends a command that changes something to the database admin while it is
-// our turn.
+// Admin sends a command that changes something to the database admin, after a renewal of
+// the lease.
 func (t *LeasedCluster) Admin(ctx context.Context, command bson.D) (bson.Raw, error) {
 	if err := t.renew(ctx); err != nil {
 		return nil, err
@@ -182,8 +181,8 @@ func (t *LeasedCluster) Admin(ctx context.Context, command bson.D) (bson.Raw, er
 	return t.executor.ask(ctx, "admin", command)
 }
 
-// SetBalancing switches the balancing of a collection, with a note in the lease as
-// long as it is off.
+// SetBalancing switches the balancing of a collection. The lease records the collection
+// while its balancing is off.
 func (t *LeasedCluster) SetBalancing(ctx context.Context, ns string, on bool) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -206,7 +205,7 @@ func (t *LeasedCluster) With(exchange func(balancer.Cluster)) {
 	exchange(leasedExecutor{t.executor, t})
 }
 
-// Move is the engine's, while it is our turn.
+// Move moves a chunk for the engine, after a renewal of the lease.
 func (t *LeasedCluster) Move(ctx context.Context, m policy.Migration) error {
 	if err := t.renew(ctx); err != nil {
 		return err
@@ -215,7 +214,7 @@ func (t *LeasedCluster) Move(ctx context.Context, m policy.Migration) error {
 	return t.executor.Move(ctx, m)
 }
 
-// Act is the engine's, while it is our turn.
+// Act runs an action for the engine, after a renewal of the lease.
 func (t *LeasedCluster) Act(ctx context.Context, a policy.Action) policy.ActionResult {
 	if err := t.renew(ctx); err != nil {
 		return policy.ActionResult{Err: err}
@@ -223,13 +222,13 @@ func (t *LeasedCluster) Act(ctx context.Context, a policy.Action) policy.ActionR
 	return t.executor.Act(ctx, a)
 }
 
-// leasedExecutor has the splits of an exchange renew the lease, too.
+// leasedExecutor is an Executor whose splits renew the lease.
 type leasedExecutor struct {
 	*Executor
 	cluster *LeasedCluster
 }
 
-// Split splits while it is our turn.
+// Split splits a chunk, after a renewal of the lease.
 func (t leasedExecutor) Split(ctx context.Context, s policy.Split) error {
 	if err := t.cluster.renew(ctx); err != nil {
 		return err

@@ -20,9 +20,9 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// Members asks the shards themselves, past the mongos, how busy they are: their
-// primaries, which know how far their secondaries are. There is one client a
-// shard, from when it is first asked on.
+// Members reads the load of the shards directly, not through the mongos: from their
+// primaries, which know the lag of their secondaries. Each shard has a client, from its
+// first read on.
 type Members struct {
 	cluster  CommandRunner
 	settings *options.ClientOptions
@@ -50,23 +50,23 @@ type MembersError struct {
 }
 
 func (e *MembersError) Error() string {
-	what := "can't be reached from here; let this machine connect to them"
+	what := "can't be reached; allow connections to them from this machine"
 	var refused *mongoerr.ServerError
 	switch {
 	case isLogin(e.Err):
-		what = "do not know this user, as users of a cluster are none of its shards; create it on each shard, too"
+		what = "reject the login, as shards have their own users; create the user on each shard"
 	case mongoerr.Is(e.Err, mongoerr.Unauthorized):
-		what = "do not tell this user, who needs the role clusterMonitor there"
+		what = "refuse to answer; grant the user the role clusterMonitor there"
 	case errors.As(e.Err, &refused):
-		what = "do not tell"
+		what = "refuse to answer"
 	}
-	return fmt.Sprintf("the members of %s (%s) %s, or do without --pause-when: %v", e.Shard, e.Hosts, what, e.Err)
+	return fmt.Sprintf("the members of %s (%s) %s, or leave out --pause-when: %v", e.Shard, e.Hosts, what, e.Err)
 }
 
 // Unwrap returns the cause.
 func (e *MembersError) Unwrap() error { return e.Err }
 
-// Failure says that a login is not tried again.
+// Failure says that a login is not retried.
 func (e *MembersError) Failure() policy.Failure {
 	if isLogin(e.Err) {
 		return policy.Ask
@@ -74,14 +74,14 @@ func (e *MembersError) Failure() policy.Failure {
 	return policy.FailureOf(e.Err)
 }
 
-// isLogin reports whether a login was refused, which the driver tells in words.
+// isLogin reports whether a login was refused, which the driver says only in its message.
 func isLogin(err error) bool {
 	return mongoerr.Is(err, mongoerr.AuthenticationFailed) || strings.Contains(err.Error(), "auth error") ||
 		strings.Contains(err.Error(), "unable to authenticate")
 }
 
-// NewMembers returns the members of a cluster's shards, of which some quantities are
-// wanted. They are reached as the cluster is: with the same user, TLS and all.
+// NewMembers returns the members of a cluster's shards, to read some quantities of them.
+// They are reached with the settings of the cluster's client, such as user and TLS.
 func NewMembers(cluster CommandRunner, settings *options.ClientOptions, wanted []pace.Quantity) *Members {
 	return &Members{cluster: cluster, settings: settings, wanted: wanted, clients: map[catalog.ShardID]*member{}}
 }
@@ -98,11 +98,11 @@ func (m *Members) Close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// answering is how long a member may take to answer.
+// answering limits how long a member may take to answer.
 const answering = 5 * time.Second
 
-// Read asks the members of some shards. The error is a *MembersError when one does
-// not answer.
+// Read reads the members of some shards. The error is a *MembersError if one does not
+// answer.
 func (m *Members) Read(ctx context.Context, ids []catalog.ShardID) ([]pace.Reading, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -123,8 +123,8 @@ func (m *Members) Read(ctx context.Context, ids []catalog.ShardID) ([]pace.Readi
 	return list, nil
 }
 
-// Check asks the members of all shards, so that whoever can't be asked is known
-// before anything moves. Some quantities are the difference of two looks.
+// Check reads the members of all shards, so that an unreachable one is found before
+// anything moves. Some quantities are the difference of two reads.
 func (m *Members) Check(ctx context.Context) error {
 	ids, err := m.shards(ctx)
 	if err != nil {
@@ -150,7 +150,7 @@ func (m *Members) shards(ctx context.Context) (ids []catalog.ShardID, err error)
 	return ids, ServerError(err)
 }
 
-// of returns the client of a shard, a new one where its hosts have changed.
+// of returns the client of a shard; a new one if its hosts have changed.
 func (m *Members) of(ctx context.Context, id catalog.ShardID) (*member, error) {
 	docs, err := m.cluster.RunCursorCommand(ctx, "config", bson.D{
 		{Key: "find", Value: "shards"}, {Key: "filter", Value: bson.D{{Key: "_id", Value: string(id)}}},
@@ -177,8 +177,8 @@ func (m *Members) of(ctx context.Context, id catalog.ShardID) (*member, error) {
 	return m.clients[id], nil
 }
 
-// memberSettings are those of a client of a shard. What belongs to the address of
-// the cluster, such as SRV, is left out.
+// memberSettings returns the settings of a client of a shard: those of the cluster's client,
+// without what belongs to its address, such as SRV.
 func memberSettings(from *options.ClientOptions, hosts string) *options.ClientOptions {
 	set, list, named := strings.Cut(hosts, "/")
 	o := options.Client().SetReadPreference(readpref.Primary()).SetServerSelectionTimeout(answering).SetMaxPoolSize(2)

@@ -12,7 +12,7 @@ import (
 	"shardsh/balancer/pace"
 )
 
-// ask reads what is wanted of the replica set of a shard.
+// ask reads the wanted quantities of a shard's replica set.
 func (m *Members) ask(ctx context.Context, id catalog.ShardID, c *member) ([]pace.Reading, error) {
 	a := NewCommandRunner(c.client)
 	status, err := a.RunCommand(ctx, "admin", bson.D{
@@ -49,7 +49,7 @@ func (m *Members) ask(ctx context.Context, id catalog.ShardID, c *member) ([]pac
 	return list, nil
 }
 
-// load is what a serverStatus says. Before WiredTiger, and on a mock, there is no
+// load returns what a serverStatus says. Before WiredTiger, and on a mock, there is no
 // cache.
 func load(status bson.Raw) map[pace.Quantity]float64 {
 	values := map[pace.Quantity]float64{}
@@ -80,8 +80,8 @@ const (
 	stateRecovering = 3
 )
 
-// lags says how far the secondaries of a set are behind its primary. Members that
-// are down, copy everything, or are to be late on purpose are not counted.
+// lags returns how far the secondaries of a set are behind its primary, without members that
+// are down, in initial sync, or delayed on purpose.
 func lags(id catalog.ShardID, status bson.Raw, late map[string]bool) (list []pace.Reading) {
 	members, _ := status.Lookup("members").ArrayOK()
 	values, _ := members.Values()
@@ -104,14 +104,14 @@ func lags(id catalog.ShardID, status bson.Raw, late map[string]bool) (list []pac
 			})
 		}
 	}
-	if len(list) == 0 && !newest.IsZero() { // nobody is behind
+	if len(list) == 0 && !newest.IsZero() { // no secondary counts
 		list = append(list, pace.Reading{Where: string(id), Values: map[pace.Quantity]float64{pace.Lag: 0}})
 	}
 	return list
 }
 
-// delayed are the members that are late on purpose. Who may not read the
-// configuration counts none.
+// delayed returns the members that are delayed on purpose; none if the user may not read the
+// configuration.
 func delayed(ctx context.Context, a CommandRunner) map[string]bool {
 	config, err := a.RunCommand(ctx, "admin", bson.D{{Key: "replSetGetConfig", Value: 1}})
 	if err != nil {
@@ -129,7 +129,7 @@ func delayed(ctx context.Context, a CommandRunner) map[string]bool {
 	return list
 }
 
-// oplogWindow is how long the oplog reaches back, where it may be read.
+// oplogWindow returns how far the oplog reaches back, and whether it could be read.
 func oplogWindow(ctx context.Context, a CommandRunner) (time.Duration, bool) {
 	var ends [2]time.Time
 	for i, direction := range []int{1, -1} {
@@ -155,11 +155,11 @@ type usage struct {
 	at     time.Time // by its own clock
 }
 
-// between is how far apart two looks are that tell how busy processors were.
+// between is the time between two reads from which the CPU load is computed.
 const between = time.Second
 
-// busy is the share of its processors that a server has used since the last look;
-// the first one tells nothing.
+// busy returns the share of its processors that a server has used since the last read;
+// unknown on the first read.
 func (c *member) busy(ctx context.Context, a CommandRunner, status bson.Raw) (float64, bool) {
 	user, ok := status.Lookup("extra_info", "user_time_us").AsFloat64OK() // on Linux
 	system, _ := status.Lookup("extra_info", "system_time_us").AsFloat64OK()
@@ -177,9 +177,9 @@ func (c *member) busy(ctx context.Context, a CommandRunner, status bson.Raw) (fl
 	was, is := c.used, usage{user + system, at}
 	elapsed := is.at.Sub(was.at)
 	if elapsed >= 0 && elapsed < between/2 {
-		return c.share, c.shared // what the last two looks told
+		return c.share, c.shared // of the last two reads
 	}
-	// Where less was used than before, it has begun anew.
+	// If less was used than before, the server has restarted.
 	c.used, c.shared = is, !was.at.IsZero() && elapsed > 0 && is.micros >= was.micros && c.cores > 0
 	if c.shared {
 		c.share = min(1, (is.micros-was.micros)/1e6/elapsed.Seconds()/c.cores)

@@ -12,22 +12,22 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// UnansweredMove is a move that a router was asked for and whose answer was lost.
+// UnansweredMove is a move whose command got no answer.
 type UnansweredMove struct {
 	Namespace string
 	To        catalog.ShardID
-	// Min and Max are the bounds that were given, Find the query in their place; nil
-	// where there was none.
+	// Min and Max are the bounds of the command, Find the query in place of them; nil
+	// if there was none.
 	Min, Max, Find bson.Raw
-	// Ago is how long ago that was. It is a span of the caller's clock: the moment
-	// is reckoned by the cluster's.
+	// Ago is how long ago the command was sent, so that the moment is known on the
+	// cluster's clock.
 	Ago time.Duration
 }
 
 // MoveState is what became of a move.
 type MoveState string
 
-// The fates.
+// The states.
 const (
 	MoveDone       MoveState = "done"
 	MoveFailed     MoveState = "failed"
@@ -35,15 +35,15 @@ const (
 	MoveNotStarted MoveState = "not begun"
 )
 
-// MoveOutcome is a Fate with what there is to say of it.
+// MoveOutcome is a MoveState with its details.
 type MoveOutcome struct {
 	State MoveState
 	Owner catalog.ShardID // of the range, now
-	Error string          // of one that failed, as the donor wrote it down
+	Error string          // of a failed move, as the donor logged it
 }
 
-// OutcomeOfMove finds out what became of a move: who owns the range, what runs, and what
-// the donor wrote down in config.changelog.
+// OutcomeOfMove finds out what became of a move: from the owner of the range, the operations
+// in progress, and what the donor logged in config.changelog.
 func OutcomeOfMove(ctx context.Context, a CommandRunner, m UnansweredMove) (MoveOutcome, error) {
 	d, err := newExecutor(ctx, a)
 	if err != nil {
@@ -80,8 +80,7 @@ func OutcomeOfMove(ctx context.Context, a CommandRunner, m UnansweredMove) (Move
 	return is, err
 }
 
-// chunkOfMove returns the chunk with a key that the move takes along, whatever it
-// chooses.
+// chunkOfMove returns a chunk with a key that the move takes along in any case.
 func (d *Executor) chunkOfMove(ctx context.Context, coll catalog.Collection, m UnansweredMove) (catalog.Chunk, error) {
 	if m.Min == nil && m.Find == nil {
 		return d.chunkBelow(ctx, coll, m.Max)
@@ -100,7 +99,7 @@ func (d *Executor) chunkOfMove(ctx context.Context, coll catalog.Collection, m U
 	return d.chunkAt(ctx, coll, key)
 }
 
-// chunkBelow returns the chunk that ends at a bound, or has it inside.
+// chunkBelow returns the chunk that ends at a bound or contains it.
 func (d *Executor) chunkBelow(ctx context.Context, coll catalog.Collection, bound bson.Raw) (catalog.Chunk, error) {
 	key, err := coll.Pattern.ExtendBound(bound)
 	if err != nil {
@@ -119,8 +118,8 @@ func (d *Executor) chunkBelow(ctx context.Context, coll catalog.Collection, boun
 	return catalog.ParseChunk(coll.Pattern, docs[0])
 }
 
-// movesNow reports whether a shard, or in old releases the config server, says that
-// the move runs.
+// movesNow reports whether the move is in progress, by the shards or, in old releases, the
+// config server.
 func (d *Executor) movesNow(ctx context.Context, coll catalog.Collection, chunk catalog.Chunk, m UnansweredMove,
 	now time.Time) (bool, error) {
 	seen, err := NewCommandReader(d.commands, ReaderOptions{Parts: Migrations, Now: now, Release: d.release}).Read(ctx)
@@ -136,14 +135,13 @@ func (d *Executor) movesNow(ctx context.Context, coll catalog.Collection, chunk 
 	return false, nil
 }
 
-// within reports whether a bound lies in a chunk: moves begin inside of the chunk
-// that they take from.
+// within reports whether a bound lies in a chunk: a move begins inside its chunk.
 func within(coll catalog.Collection, chunk catalog.Chunk, bound bson.Raw) bool {
 	key, err := coll.Pattern.ExtendBound(bound)
 	return err == nil && !key.Less(chunk.Min) && key.Less(chunk.Max)
 }
 
-// clocks is how far the clocks of a cluster's members may be apart.
+// clocks is how far the clocks of a cluster's members may differ.
 const clocks = 5 * time.Second
 
 // loggedOutcome reads what the donor wrote down since the move was asked for.

@@ -9,33 +9,33 @@ import (
 	"strings"
 )
 
-// thisProcess returns what tells this process apart from all that ever were on any
-// machine: the machine's start, the room in which numbers of processes count, the
-// number, and when it began, as numbers come back. Empty where that can't be read.
+// thisProcess returns an id of this process that is unique over all machines and times: the
+// machine's boot id, the PID namespace, the PID, and the start time, as PIDs are reused.
+// Empty if that can't be read.
 func thisProcess() string {
 	began, err := processBegan(os.Getpid())
-	room := processRoom()
+	room := bootAndNamespace()
 	if err != nil || room == "" {
 		return ""
 	}
 	return fmt.Sprintf("%s %d %s", room, os.Getpid(), began)
 }
 
-// processGone reports whether it is certain that a process has ended: it was one of
-// this machine, and of the same room.
+// processGone reports whether a process has ended for certain: it was one of this machine
+// and of the same PID namespace.
 func processGone(id string) bool {
 	room, process, ok := strings.Cut(id, " ")
 	number, began, _ := strings.Cut(process, " ")
 	pid, err := strconv.Atoi(number)
-	if !ok || err != nil || room != processRoom() {
+	if !ok || err != nil || room != bootAndNamespace() {
 		return false
 	}
 	now, err := processBegan(pid)
 	return errors.Is(err, fs.ErrNotExist) || err == nil && now != began
 }
 
-// processRoom names the start of this machine and the namespace of its processes.
-func processRoom() string {
+// bootAndNamespace returns the boot id of this machine and the PID namespace.
+func bootAndNamespace() string {
 	start, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
 		return ""
@@ -47,19 +47,19 @@ func processRoom() string {
 	return strings.TrimSpace(string(start)) + "/" + space
 }
 
-// processBegan returns when a process began, in ticks since the machine's start.
+// processBegan returns when a process started, in ticks since boot.
 func processBegan(pid int) (string, error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return "", err
 	}
-	// The second field, in parentheses, is any text. The 22nd is what is wanted.
+	// The second field, in parentheses, is any text. The 22nd is the start time.
 	_, rest, _ := strings.Cut(string(stat[strings.LastIndexByte(string(stat), ')')+1:]), " ")
 	fields := strings.Fields(rest)
 	if len(fields) < 20 {
 		return "", fmt.Errorf("the state of process %d has %d fields", pid, len(fields))
 	}
-	if fields[0] == "Z" || fields[0] == "X" { // it has ended, and nobody has taken note
+	if fields[0] == "Z" || fields[0] == "X" { // it has ended, and its parent has not waited for it
 		return "", fs.ErrNotExist
 	}
 	return fields[19], nil

@@ -2,7 +2,7 @@
 
 package live
 
-// thisProcess is empty: there is no way to tell processes apart for certain.
+// thisProcess is empty: there is no unique id of a process.
 func thisProcess() string { return "" }
 
 // processGone is never certain.

@@ -12,7 +12,7 @@ import (
 
 // gapOf returns a gap with its cause.
 func gapOf(g catalog.Gap, err error) catalog.Gap {
-	g.Reason = Plainly(err.Error())
+	g.Reason = ShortenUnauthorized(err.Error())
 	code, ok := mongoerr.CodeOf(ServerError(err))
 	if !ok {
 		return g

@@ -13,20 +13,19 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// Steps is a sharded cluster that the steps of plans are carried out on, through
-// a mongos.
+// Steps applies the steps of plans to a sharded cluster, through a mongos.
 type Steps struct{ executor *Executor }
 
 var _ apply.Cluster = (*Steps)(nil)
 
-// NewSteps returns the cluster that answers. The error is ErrNotSharded when it is
-// no mongos. Commands that change something are given to Ask like all others.
+// NewSteps returns the Steps of the server's release. The error is ErrNotSharded if the
+// server is not a mongos.
 func NewSteps(ctx context.Context, a CommandRunner) (*Steps, error) {
 	d, err := newExecutor(ctx, a)
 	return &Steps{d}, err
 }
 
-// Look reads all that a step depends on but chunks.
+// Look reads what a step depends on, without chunks.
 func (s *Steps) Look(ctx context.Context, namespaces []string) (*catalog.Snapshot, error) {
 	now, err := s.executor.now(ctx)
 	if err != nil {
@@ -57,8 +56,8 @@ func (s *Steps) Look(ctx context.Context, namespaces []string) (*catalog.Snapsho
 	return catalog.NewSnapshot(parts), nil
 }
 
-// Chunks reads those of a range. They may change meanwhile: what is no row of
-// neighbours is read again.
+// Chunks reads the chunks of a range. They may change during the read: chunks that leave a
+// gap or overlap are read again.
 func (s *Steps) Chunks(ctx context.Context, c catalog.Collection, lower, upper catalog.Key) ([]catalog.Chunk, error) {
 	for attempt := 1; ; attempt++ {
 		chunks, err := s.chunks(ctx, c, lower, upper)
@@ -105,7 +104,7 @@ func (s *Steps) chunks(ctx context.Context, c catalog.Collection, lower, upper c
 	return chunks, nil
 }
 
-// Cuts asks splitVector, which cuts into pieces of half the chunk size.
+// Cuts uses splitVector, which cuts into pieces of half the chunk size.
 func (s *Steps) Cuts(ctx context.Context, c apply.Command) ([]catalog.Key, error) {
 	return s.executor.splitVector(ctx, c.Pattern, c.Namespace, c.Min, c.Max, c.MaxBytes, false)
 }
@@ -144,12 +143,11 @@ func Changes(name string) bool {
 	return slices.Contains([]string{"moveRange", "moveChunk", "split", "mergeChunks", "update"}, name)
 }
 
-// Release is that of the mongos.
+// Release returns the release of the mongos.
 func (s *Steps) Release() catalog.Release { return s.executor.release }
 
-// Sizes returns what each shard has of collections in bytes, without orphans as far
-// as the server tells them, whatever its release. Shards that have nothing of one
-// have 0.
+// Sizes returns the bytes of collections on each shard, on every release, without orphans
+// if the server reports them. A shard without data has 0.
 func (s *Steps) Sizes(ctx context.Context, namespaces []string) (map[string]map[catalog.ShardID]int64, error) {
 	seen, err := NewCommandReader(s.executor.commands, ReaderOptions{
 		Parts: Shards | Collections | Sizes | OldSizes, Required: Shards | Collections,

@@ -95,12 +95,7 @@ type Cluster struct {
 	ttl               *ttlMonitor
 	env               *environment
 
-	// users are those of the router, by database and name.
-	users map[string][]byte
-
-	disk *keeper // nil keeps nothing
-	// writes were kept by a router before the cluster was opened.
-	writes []KeptWrite
+	storage *Storage
 	// onReplaced is called with the lock held when another state took the place
 	// of the whole one.
 	onReplaced []func()
@@ -147,12 +142,12 @@ func newCluster(cfg Config) *Cluster {
 		clock: clock.New(start, cfg.RealTime, logger),
 		setup: &setup{release: release, parameters: parameters.New(release), logger: logger},
 		seed:  cfg.Seed,
-		users: map[string][]byte{},
 	}
 	c.clock.Held = cfg.Held
 	c.ids = ids.New(c.clock, cfg.Seed)
 	c.makeParts(cmp.Or(cfg.ConfigServer, DefaultConfigServer))
-	c.clock.Ran, c.clock.Away = c.persist, c.faults.nodesAway
+	c.storage = &Storage{c: c, users: map[string][]byte{}}
+	c.clock.Ran, c.clock.Away = c.storage.persist, c.faults.nodesAway
 	return c
 }
 
@@ -186,7 +181,7 @@ func (c *Cluster) furnish(cfg Config) error {
 		return errors.New("a topology and a snapshot exclude each other")
 	}
 	if cfg.DBPath != "" {
-		return c.openDisk(cfg)
+		return c.storage.open(cfg)
 	}
 	return c.begin(cfg)
 }
@@ -259,7 +254,7 @@ func (c *Cluster) Close() {
 		}
 	})
 	c.background.Wait()
-	c.closeDisk()
+	c.storage.close()
 }
 
 // OnClose registers what lets go of the cluster when it closes. The caller holds
@@ -277,10 +272,10 @@ const compatibilityVersion = "8.0"
 
 // SetCompatibilityVersion takes the version the cluster has, and refuses
 // others: 2 for what is no version, and those that the mock can't be.
-func (c *Cluster) SetCompatibilityVersion(version string) error {
+func (cp *ClusterParameters) SetCompatibilityVersion(version string) error {
 	switch version {
 	case compatibilityVersion:
-		c.ids.Tick()
+		cp.ids.Tick()
 		return nil
 	case "7.0", "7.3":
 		return mongoerr.New(mongoerr.NotImplemented, "the mock has no compatibility version but %s", compatibilityVersion)
@@ -319,15 +314,15 @@ func (c *Cluster) Release() catalog.Release { return c.release }
 // Version returns the full version, as "8.0.10".
 func (c *Cluster) Version() string { return versions[c.release].text }
 
-// VersionArray returns the version in four numbers.
-func (c *Cluster) VersionArray() bson.A {
+// VersionArray returns the version of a release in four numbers.
+func VersionArray(r catalog.Release) bson.A {
 	var numbers bson.A
-	for part := range strings.SplitSeq(c.Version(), ".") {
+	for part := range strings.SplitSeq(versions[r].text, ".") {
 		n, _ := strconv.ParseInt(part, 10, 32) // a table of our own
 		numbers = append(numbers, int32(n))
 	}
 	return append(numbers, int32(0))
 }
 
-// MaxWireVersion returns what hello announces.
-func (c *Cluster) MaxWireVersion() int32 { return versions[c.release].wire }
+// MaxWireVersion returns what hello announces in a release.
+func MaxWireVersion(r catalog.Release) int32 { return versions[r].wire }

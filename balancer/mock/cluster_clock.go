@@ -7,6 +7,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock/clock"
+	"shardsh/balancer/mock/ids"
 )
 
 // Clock gives scripts a cluster's time. Its methods take the lock.
@@ -55,14 +56,8 @@ func (c *Cluster) Advance(d time.Duration) error { return c.clock.Advance(d) }
 // no lock.
 func (c *Cluster) Replaced() int64 { return c.clock.Replaced() }
 
-// Tick moves the cluster's logical time on and returns it.
-func (c *Cluster) Tick() bson.Timestamp { return c.ids.Tick() }
-
 // GossipTime returns the newest logical time given out. It needs no lock.
 func (c *Cluster) GossipTime() bson.Timestamp { return c.ids.GossipTime() }
 
-// NewObjectID makes an id from the cluster's time and counter.
-func (c *Cluster) NewObjectID() bson.ObjectID { return c.ids.NewObjectID() }
-
-// NewUUID makes a random UUID (version 4) from the cluster's source of chance.
-func (c *Cluster) NewUUID() bson.Binary { return c.ids.NewUUID() }
+// IDs gives out ObjectIds, UUIDs and logical times.
+func (c *Cluster) IDs() *ids.Source { return c.ids }

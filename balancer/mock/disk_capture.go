@@ -89,11 +89,11 @@ func (t *tracker) capture(c *Cluster, force bool, emit func(disk.Entry)) bool {
 			}
 		}
 	})
-	t.captureSmall(disk.BucketUsers, t.users, len(c.users), maps.All(c.users))
+	t.captureSmall(disk.BucketUsers, t.users, len(c.storage.users), maps.All(c.storage.users))
 	t.captureMeta(disk.MetaParameters, encode(c.parameters.Values()))
 	if now := (counters{c.ids.LastStamp, c.ids.Made(), c.balancer.term}); t.found || force || t.counters != now {
 		t.counters = now
-		t.captureMeta(disk.MetaState, encode(c.storedState()))
+		t.captureMeta(disk.MetaState, encode(c.storage.storedState()))
 	}
 	t.emit = nil
 	return t.found

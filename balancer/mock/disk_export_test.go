@@ -17,19 +17,19 @@ type Batch []disk.Entry
 
 // Batched lets a test see every batch that a cluster on disk writes, in order.
 func (c *Cluster) Batched(see func(Batch)) {
-	c.disk.batched = func(entries []disk.Entry) { see(entries) }
+	c.storage.disk.batched = func(entries []disk.Entry) { see(entries) }
 }
 
 // Stored is a state on disk, in memory.
 type Stored map[string]map[string][]byte
 
 // DontSync leaves out what only a machine that loses its power would miss.
-func (c *Cluster) DontSync() { c.disk.file.SkipSync() }
+func (c *Cluster) DontSync() { c.storage.disk.file.SkipSync() }
 
 // OnDisk is the state in the cluster's file.
 func (c *Cluster) OnDisk() (Stored, error) {
 	s := Stored{}
-	return s, c.disk.file.Read(func(from disk.Source) error {
+	return s, c.storage.disk.file.Read(func(from disk.Source) error {
 		for name := range from.Buckets() {
 			entries := map[string][]byte{}
 			s[name] = entries
@@ -43,7 +43,7 @@ func (c *Cluster) OnDisk() (Stored, error) {
 
 // Intercept lets a test decide how batches are written.
 func (c *Cluster) Intercept(around func(write func([]disk.Entry) error) func([]disk.Entry) error) {
-	c.disk.file.Intercept(around)
+	c.storage.disk.file.Intercept(around)
 }
 
 // Apply writes a batch.
@@ -77,7 +77,7 @@ func (s Stored) memory() disk.Memory {
 // Describe is the cluster that the state is of, as it was written.
 func (s Stored) Describe() (string, error) {
 	c := newCluster(Config{})
-	if err := c.load(s.memory(), newTracker(true)); err != nil {
+	if err := c.storage.load(s.memory(), newTracker(true)); err != nil {
 		return "", err
 	}
 	c.balancer.term-- // loading is an election
@@ -87,10 +87,10 @@ func (s Stored) Describe() (string, error) {
 // Start makes the state's cluster go on, as after a crash.
 func (s Stored) Start(seed uint64) (*Cluster, error) {
 	c := newCluster(Config{Seed: seed})
-	if err := c.load(s.memory(), newTracker(true)); err != nil {
+	if err := c.storage.load(s.memory(), newTracker(true)); err != nil {
 		return nil, err
 	}
-	c.rollBack()
+	c.rollback().all()
 	c.start(0)
 	return c, nil
 }
@@ -119,7 +119,7 @@ func (c *Cluster) Describe() string {
 	for ns, v := range c.collections.views {
 		add("view %s %v", ns, v)
 	}
-	for name, user := range c.users {
+	for name, user := range c.storage.users {
 		add("user %s %s", name, bson.Raw(user))
 	}
 	add("parameters %v", c.parameters.Values())

@@ -24,8 +24,8 @@ type loading struct {
 
 // load reads a state. What was under way when it was written has still to be
 // rolled back.
-func (c *Cluster) load(from disk.Source, t *tracker) error {
-	l := loading{c: c, from: from, shards: map[uint64]*shard{}, tracker: t}
+func (st *Storage) load(from disk.Source, t *tracker) error {
+	l := loading{c: st.c, from: from, shards: map[uint64]*shard{}, tracker: t}
 	for _, part := range []struct {
 		bucket string
 		read   func(key, value []byte) error
@@ -54,35 +54,35 @@ func (l *loading) meta(key, value []byte) error {
 		if err := bson.Unmarshal(value, &s); err != nil {
 			return err
 		}
-		return l.c.restoreState(s)
+		return l.c.storage.restoreState(s)
 	case disk.MetaParameters:
 		return l.c.parameters.Restore(value)
 	}
 	return nil
 }
 
-func (c *Cluster) storedState() disk.State {
-	given := c.ids.State()
+func (st *Storage) storedState() disk.State {
+	given := st.c.ids.State()
 	return disk.State{
-		Time: c.clock.Now().UnixNano(), Stamp: given.Stamp, IDs: int64(given.Counter), Term: c.balancer.term,
-		Process: given.Process, Chance: given.Chance, HadTwo: c.membership.hadTwo, Release: c.release.String(),
+		Time: st.c.clock.Now().UnixNano(), Stamp: given.Stamp, IDs: int64(given.Counter), Term: st.c.balancer.term,
+		Process: given.Process, Chance: given.Chance, HadTwo: st.c.membership.hadTwo, Release: st.c.release.String(),
 	}
 }
 
 // restoreState goes on with the clocks and counters. A restart is an election:
 // the term is the next one.
-func (c *Cluster) restoreState(s disk.State) error {
+func (st *Storage) restoreState(s disk.State) error {
 	release, err := catalog.ParseRelease(s.Release)
 	if err != nil {
 		return err
 	}
-	c.release = release
+	st.c.release = release
 	stored := ids.State{Stamp: s.Stamp, Counter: uint32(s.IDs), Process: s.Process, Chance: s.Chance}
-	if err := c.ids.Restore(stored); err != nil {
+	if err := st.c.ids.Restore(stored); err != nil {
 		return err
 	}
-	c.balancer.term, c.membership.hadTwo = s.Term+1, s.HadTwo
-	c.clock.BeginAt(time.Unix(0, s.Time))
+	st.c.balancer.term, st.c.membership.hadTwo = s.Term+1, s.HadTwo
+	st.c.clock.BeginAt(time.Unix(0, s.Time))
 	return nil
 }
 
@@ -299,31 +299,40 @@ func (l *loading) view(key, value []byte) error {
 }
 
 func (l *loading) user(key, value []byte) error {
-	l.c.users[string(key)] = slices.Clone(value)
-	l.tracker.users[string(key)] = l.c.users[string(key)]
+	l.c.storage.users[string(key)] = slices.Clone(value)
+	l.tracker.users[string(key)] = l.c.storage.users[string(key)]
 	return nil
 }
 
-// rollBack ends what was under way when the state was written, as a shard does
+// rollback ends what was under way in a state that was stored.
+type rollback struct {
+	config  *ConfigDB
+	shards  shardSet
+	deleter *RangeDeleter
+}
+
+func (c *Cluster) rollback() rollback { return rollback{c.config, c.shards, c.deleter} }
+
+// all ends what was under way when the state was written, as a shard does
 // when it starts after a crash (rules/02-migration-and-metadata §5.5).
-func (c *Cluster) rollBack() {
-	c.rollBackReshardings()
-	for _, id := range c.ShardIDs() {
-		c.rollBackMigrations(c.shards[id])
+func (r rollback) all() {
+	r.reshardings()
+	for _, id := range r.shards.ids() {
+		r.migrations(r.shards[id])
 	}
 }
 
-// rollBackMigrations looks at what range deletions say of migrations. One of a
+// migrations looks at what range deletions say of migrations. One of a
 // range that the shard owns is that of a donor whose migration has not been
 // committed: it goes. All others take effect: orphans of a migration that was
 // committed, and copies of one that was not.
-func (c *Cluster) rollBackMigrations(s *shard) {
+func (r rollback) migrations(s *shard) {
 	for _, task := range slices.Clone(s.deletions) {
 		local := s.colls[task.coll.Namespace]
-		coll, ok, err := c.config.Tracked(task.coll.Namespace)
+		coll, ok, err := r.config.Tracked(task.coll.Namespace)
 		gone := err != nil || !ok || local == nil ||
 			!local.uuid.Equal(task.coll.UUID) || !coll.UUID.Equal(task.coll.UUID)
-		if gone || c.ownsSome(s, task) {
+		if gone || r.ownsSome(s, task) {
 			s.removeDeletion(task)
 			continue
 		}
@@ -331,25 +340,25 @@ func (c *Cluster) rollBackMigrations(s *shard) {
 		for range local.inRange(coll.Pattern, task.min, task.max) {
 			s.addOrphans(task, 1)
 		}
-		c.RangeDeleter().schedule(s, task)
+		r.deleter.schedule(s, task)
 	}
 }
 
-func (c *Cluster) ownsSome(s *shard, task *rangeDeletion) bool {
-	for range c.config.table(task.coll.Namespace).Owned(s.id, task.min, task.max) {
+func (r rollback) ownsSome(s *shard, task *rangeDeletion) bool {
+	for range r.config.table(task.coll.Namespace).Owned(s.id, task.min, task.max) {
 		return true
 	}
 	return false
 }
 
-// rollBackReshardings takes off what the catalog shows of operations under way.
+// reshardings takes off what the catalog shows of operations under way.
 // Until their end they have changed nothing else.
-func (c *Cluster) rollBackReshardings() {
-	operations := c.config.Collection(configReshardings)
+func (r rollback) reshardings() {
+	operations := r.config.Collection(configReshardings)
 	for record := range operations.Scan() {
 		operations.Delete(record)
 	}
-	colls := c.config.Collection(configCollections)
+	colls := r.config.Collection(configCollections)
 	for record, raw := range colls.Scan() {
 		if raw.Lookup("reshardingFields").IsZero() {
 			continue

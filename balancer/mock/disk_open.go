@@ -15,6 +15,21 @@ import (
 // was to be made.
 var ErrHoldsCluster = errors.New("the directory holds a cluster already")
 
+// Storage keeps a cluster on disk, if that has a directory, with what its routers
+// give it to be kept: users, and retryable writes.
+type Storage struct {
+	c *Cluster
+
+	disk *keeper // nil keeps nothing
+	// writes were kept by a router before the cluster was opened.
+	writes []KeptWrite
+	// users are those of the router, by database and name.
+	users map[string][]byte
+}
+
+// Storage is that of the cluster.
+func (c *Cluster) Storage() *Storage { return c.storage }
+
 // keeper keeps a cluster on disk. The cluster's lock guards it; what waits for
 // the disk waits without that lock.
 type keeper struct {
@@ -35,57 +50,57 @@ type keeper struct {
 	batched func([]disk.Entry)
 }
 
-// openDisk goes on with the cluster in a directory, or makes a new one there.
-func (c *Cluster) openDisk(cfg Config) error {
+// open goes on with the cluster in a directory, or makes a new one there.
+func (st *Storage) open(cfg Config) error {
 	file, err := disk.Open(cfg.DBPath)
 	if err != nil {
 		return err
 	}
 	k := &keeper{file: file, tracker: newTracker(false), caughtUp: make(chan struct{})}
-	if err := c.furnishFrom(k, cfg); err != nil {
+	if err := st.furnishFrom(k, cfg); err != nil {
 		_ = file.Close() // nothing has been handed over
 		return err
 	}
-	c.disk, c.clock.EachRun = k, true
-	c.persist()
-	go c.writeRest(k)
+	st.disk, st.c.clock.EachRun = k, true
+	st.persist()
+	go st.writeRest(k)
 	return nil
 }
 
-func (c *Cluster) furnishFrom(k *keeper, cfg Config) error {
+func (st *Storage) furnishFrom(k *keeper, cfg Config) error {
 	if !k.file.Begun() {
-		return c.furnishNew(k, cfg)
+		return st.furnishNew(k, cfg)
 	}
 	if cfg.Topology != nil || cfg.begins() {
 		return fmt.Errorf("dbpath %s: %w", cfg.DBPath, ErrHoldsCluster)
 	}
 	err := k.file.Read(func(from disk.Source) error {
-		if err := c.load(from, k.tracker); err != nil {
+		if err := st.load(from, k.tracker); err != nil {
 			return err
 		}
 		for session, write := range from.Each(disk.BucketWrites) {
-			c.writes = append(c.writes, KeptWrite{string(session), slices.Clone(write)})
+			st.writes = append(st.writes, KeptWrite{string(session), slices.Clone(write)})
 		}
 		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("dbpath %s: %w", cfg.DBPath, err)
 	}
-	if err := c.adjust(cfg); err != nil {
+	if err := st.c.adjust(cfg); err != nil {
 		return err
 	}
-	if err := c.config.adapt(); err != nil {
+	if err := st.c.config.adapt(); err != nil {
 		return fmt.Errorf("dbpath %s: %w", cfg.DBPath, err)
 	}
-	c.rollBack()
+	st.c.rollback().all()
 	return nil
 }
 
-func (c *Cluster) furnishNew(k *keeper, cfg Config) error {
-	if err := c.begin(cfg); err != nil {
+func (st *Storage) furnishNew(k *keeper, cfg Config) error {
+	if err := st.c.begin(cfg); err != nil {
 		return err
 	}
-	return k.file.Begin(func(emit func(disk.Entry)) { k.tracker.capture(c, true, emit) })
+	return k.file.Begin(func(emit func(disk.Entry)) { k.tracker.capture(st.c, true, emit) })
 }
 
 // capture hands what has changed over to be written. Should that panic, it is not
@@ -131,92 +146,92 @@ func (k *keeper) captureWrites(emit func(disk.Entry)) bool {
 
 // writeRest hands over what has piled up while the queue was full, until the
 // disk is closed.
-func (c *Cluster) writeRest(k *keeper) {
+func (st *Storage) writeRest(k *keeper) {
 	defer close(k.caughtUp)
 	for range k.file.Room() {
-		c.captureRest(k)
+		st.captureRest(k)
 	}
 }
 
-func (c *Cluster) captureRest(k *keeper) {
-	c.clock.WithLock(func() {
+func (st *Storage) captureRest(k *keeper) {
+	st.c.clock.WithLock(func() {
 		if k.behind && !k.closed {
-			k.capture(c, false)
+			k.capture(st.c, false)
 		}
 	})
 }
 
 // persist hands what has changed over to be written. The caller holds the lock.
-func (c *Cluster) persist() {
-	if c.disk != nil {
-		c.disk.capture(c, false)
+func (st *Storage) persist() {
+	if st.disk != nil {
+		st.disk.capture(st.c, false)
 	}
 }
 
 // HandOver hands what has changed over to be written. The caller holds the lock.
-func (c *Cluster) HandOver() { c.persist() }
+func (st *Storage) HandOver() { st.persist() }
 
-// DiskError returns why nothing is kept any more since something could not be
+// Err returns why nothing is kept any more since something could not be
 // written; nil while all is well. After Close it also says what is not on disk.
-func (c *Cluster) DiskError() error {
-	if c.disk == nil {
+func (st *Storage) Err() error {
+	if st.disk == nil {
 		return nil
 	}
-	return c.disk.file.Err()
+	return st.disk.file.Err()
 }
 
 // Written hands what has changed over to be written, and returns a function that
 // waits until all that the cluster holds now is on disk, or until its context
 // ends. The caller holds the lock, and waits after giving it back: others go on
 // meanwhile.
-func (c *Cluster) Written() (wait func(context.Context) error) {
-	if c.disk == nil {
+func (st *Storage) Written() (wait func(context.Context) error) {
+	if st.disk == nil {
 		return func(context.Context) error { return nil }
 	}
-	c.persist()
-	file, mark := c.disk.file, c.disk.file.Mark()
-	if c.disk.behind {
+	st.persist()
+	file, mark := st.disk.file, st.disk.file.Mark()
+	if st.disk.behind {
 		mark++
 	}
 	return func(ctx context.Context) error { return file.Wait(ctx, mark) }
 }
 
-// closeDisk writes what is left. It takes the lock, but does not hold it while
+// close writes what is left. It takes the lock, but does not hold it while
 // it waits for the disk.
-func (c *Cluster) closeDisk() {
-	k := c.disk
+func (st *Storage) close() {
+	k := st.disk
 	if k == nil {
 		return
 	}
 	closes := false
-	c.clock.WithLock(func() {
+	st.c.clock.WithLock(func() {
 		if closes = !k.closed; closes {
 			k.closed = true
-			k.capture(c, true)
+			k.capture(st.c, true)
 		}
 	})
 	if !closes {
 		return
 	}
 	if err := k.file.Close(); err != nil {
-		c.logger.Error("the state of the mock is not all on disk", "dbpath", k.file.Dir(), "error", err)
+		st.c.logger.Error("the state of the mock is not all on disk", "dbpath", k.file.Dir(), "error", err)
 	}
 	<-k.caughtUp
 }
 
 // KeepUser keeps a user of the router's with the state; a nil value takes it
 // away. The caller holds the lock.
-func (c *Cluster) KeepUser(name string, user bson.Raw) {
+func (st *Storage) KeepUser(name string, user bson.Raw) {
 	if user == nil {
-		delete(c.users, name)
+		delete(st.users, name)
 		return
 	}
-	c.users[name] = user
+	st.users[name] = user
 }
 
 // KeptUsers returns the users kept with the state, by name. The caller holds
 // the lock.
-func (c *Cluster) KeptUsers() map[string][]byte { return c.users }
+func (st *Storage) KeptUsers() map[string][]byte { return st.users }
 
 // KeptWrite is what a router remembers of a session's newest retryable write.
 type KeptWrite struct {
@@ -227,31 +242,31 @@ type KeptWrite struct {
 // KeepWrite keeps what the router remembers of a session's newest retryable
 // write, for as long as the cluster is on disk; nil takes it away. It is
 // written together with what the write has changed. The caller holds the lock.
-func (c *Cluster) KeepWrite(session string, write bson.Raw) {
-	if c.disk == nil {
+func (st *Storage) KeepWrite(session string, write bson.Raw) {
+	if st.disk == nil {
 		return
 	}
-	if c.disk.writes == nil {
-		c.disk.writes = map[string]bson.Raw{}
+	if st.disk.writes == nil {
+		st.disk.writes = map[string]bson.Raw{}
 	}
-	c.disk.writes[session] = write
+	st.disk.writes[session] = write
 }
 
 // KeepsWrites reports whether KeepWrite does anything.
-func (c *Cluster) KeepsWrites() bool { return c.disk != nil }
+func (st *Storage) KeepsWrites() bool { return st.disk != nil }
 
 // TakeWrites returns the retryable writes that were kept when the cluster was
 // opened, once.
-func (c *Cluster) TakeWrites() []KeptWrite {
-	taken := c.writes
-	c.writes = nil
+func (st *Storage) TakeWrites() []KeptWrite {
+	taken := st.writes
+	st.writes = nil
 	return taken
 }
 
 // forgetWrites makes what was kept of retryable writes void.
-func (c *Cluster) forgetWrites() {
-	c.writes = nil
-	if c.disk != nil {
-		c.disk.writes, c.disk.forgotten = nil, true
+func (st *Storage) forgetWrites() {
+	st.writes = nil
+	if st.disk != nil {
+		st.disk.writes, st.disk.forgotten = nil, true
 	}
 }

@@ -112,16 +112,16 @@ func TestDiskIsFull(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.disk.file.Intercept(func(func([]disk.Entry) error) func([]disk.Entry) error {
+		c.storage.disk.file.Intercept(func(func([]disk.Entry) error) func([]disk.Entry) error {
 			return func([]disk.Entry) error { return full }
 		})
 		c.clock.Lock()
 		if err := c.Background().CreateDatabase("db", ""); err != nil {
 			t.Fatal(err)
 		}
-		written := c.Written()
+		written := c.Storage().Written()
 		c.clock.Unlock()
-		for _, err := range []error{written(t.Context()), c.DiskError()} {
+		for _, err := range []error{written(t.Context()), c.Storage().Err()} {
 			if !mongoerr.Is(err, mongoerr.OutOfDiskSpace) {
 				t.Errorf("a full disk is %v", err)
 			}
@@ -138,7 +138,7 @@ func TestDiskFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	c.disk.file.Intercept(func(func([]disk.Entry) error) func([]disk.Entry) error {
+	c.storage.disk.file.Intercept(func(func([]disk.Entry) error) func([]disk.Entry) error {
 		return func([]disk.Entry) error { return errors.New("the disk is gone") }
 	})
 	for range 2 {
@@ -146,7 +146,7 @@ func TestDiskFails(t *testing.T) {
 		if err := c.Background().CreateDatabase("db", ""); err != nil {
 			t.Fatal(err)
 		}
-		written := c.Written()
+		written := c.Storage().Written()
 		c.clock.Unlock()
 		if err := written(t.Context()); err == nil || !strings.Contains(err.Error(), "the disk is gone") {
 			t.Errorf("a write that was not kept answered %v", err)

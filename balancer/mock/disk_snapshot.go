@@ -33,7 +33,7 @@ func (c *Cluster) openSnapshot(cfg Config) error {
 	if err != nil {
 		return err
 	}
-	if err := c.load(s, newTracker(true)); err != nil {
+	if err := c.storage.load(s, newTracker(true)); err != nil {
 		return fmt.Errorf("snapshot %s: %w", cfg.Snapshot, err)
 	}
 	if err := c.adjust(cfg); err != nil {
@@ -42,7 +42,7 @@ func (c *Cluster) openSnapshot(cfg Config) error {
 	if err := c.config.adapt(); err != nil {
 		return fmt.Errorf("snapshot %s: %w", cfg.Snapshot, err)
 	}
-	c.rollBack()
+	c.rollback().all()
 	return nil
 }
 
@@ -52,11 +52,11 @@ func (c *Cluster) openSnapshot(cfg Config) error {
 // are not tracked, and what was under way.
 func (c *Cluster) openPicture(cfg Config) error {
 	p := cfg.Metadata.Parts()
-	state := c.storedState()
+	state := c.storage.storedState()
 	state.Term = 0 // its first election is yet to come
 	state.Time, state.Stamp, state.Release, state.HadTwo =
 		p.Time.UnixNano(), p.ClusterTime, p.Release.String(), len(p.Shards) > 1
-	if err := c.restoreState(state); err != nil {
+	if err := c.storage.restoreState(state); err != nil {
 		return err
 	}
 	if err := c.adjust(cfg); err != nil {
@@ -72,7 +72,7 @@ func (c *Cluster) openPicture(cfg Config) error {
 		return fmt.Errorf("snapshot: %w", err)
 	}
 	pb.deletions(p.Deletions)
-	c.rollBack()
+	c.rollback().all()
 	return nil
 }
 
@@ -320,7 +320,7 @@ func (c *Cluster) Load(path string) error {
 	if err != nil {
 		return err
 	}
-	if err := fresh.load(s, newTracker(true)); err != nil {
+	if err := fresh.storage.load(s, newTracker(true)); err != nil {
 		return fmt.Errorf("snapshot %s: %w", path, err)
 	}
 	c.clock.Lock()
@@ -342,14 +342,14 @@ func (c *Cluster) Load(path string) error {
 	if err := c.addresses.enter(); err != nil {
 		return err
 	}
-	c.rollBack()
+	c.rollback().all()
 	c.clock.Every(pingInterval, c.ping)
 	c.changes.reset()
 	c.ttl.planned = false
 	c.ttl.watch()
 	c.balancer.begin()
-	c.forgetWrites() // they were of the state before
-	c.persist()
+	c.storage.forgetWrites() // they were of the state before
+	c.storage.persist()
 	c.clock.Wake()
 	return nil
 }
@@ -377,7 +377,7 @@ func (c *Cluster) replaceState(by *Cluster) error {
 	}
 	c.config.collections, c.config.tables = by.config.collections, by.config.tables
 	c.config.unread = by.config.unread
-	c.collections.views, c.users = by.collections.views, by.users
+	c.collections.views, c.storage.users = by.collections.views, by.storage.users
 	clear(c.shards)
 	maps.Copy(c.shards, by.shards)
 	c.membership.removed, c.membership.hadTwo = by.membership.removed, by.membership.hadTwo

@@ -278,7 +278,7 @@ func (fs *Faults) State() FaultState {
 }
 
 // ServerIDs returns the nodes that can crash: the shards, and "config".
-func (c *Cluster) ServerIDs() []string { return append(c.shards.names(), string(configShard)) }
+func (fs *Faults) ServerIDs() []string { return append(fs.shards.names(), string(configShard)) }
 
 // Broken lists the invariants that do not hold; see Invariants.
 func (c *Cluster) Broken() []string {

@@ -12,6 +12,7 @@ import (
 	"shardsh/balancer/pace"
 	"shardsh/balancer/plan"
 	"shardsh/bindings/display"
+	"shardsh/bindings/findings"
 )
 
 // Reporter shows how far an action is. What it has no function for it leaves out.
@@ -56,6 +57,10 @@ func (r *Reporter) Report(e action.Event) {
 		r.move(e.Event)
 	case action.Wait:
 		r.line(strings.ToUpper(e.Text[:1]) + e.Text[1:] + ".")
+	case action.Simulating:
+		if r.Progress.Due() {
+			r.Progress.Say(findings.SimulatingText(e.Progress), nil)
+		}
 	case action.Note:
 		r.line(e.Text)
 	}

@@ -166,7 +166,7 @@ func asking(m helper) func(*call, *Helpers) goja.Value {
 		switch code := script.Property(e, "code"); {
 		case code == nil || !goja.IsNumber(code):
 		case code.ToInteger() == int64(mongoerr.Unauthorized):
-			script.Define(e, "message", c.JS.Runtime.ToValue(live.Plainly(script.OptionalText(e.Get("message")))))
+			script.Define(e, "message", c.JS.Runtime.ToValue(live.ShortenUnauthorized(script.OptionalText(e.Get("message")))))
 		default:
 			sh.ask(c, e, params)
 		}

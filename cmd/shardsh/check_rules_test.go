@@ -39,7 +39,7 @@ func TestCheckRules(t *testing.T) {
 			mock.restart("b")`, "", "of the migrations from a to b failed in the last 10m"},
 		{"compliant", strings.ReplaceAll(lopsided, "%s", ""), "", "", "x.y is not balanced (chunksImbalance)"},
 		{"draining", wellTopology, `sh.stopBalancer(); sh.disableBalancing("x.y"); db.adminCommand({removeShard: "b"})`, "",
-			"shard b has no chunks left that the balancer moves; the rest is yours"},
+			"shard b is stuck draining; you must enable balancing of 1 collection"},
 		{"zones", wellTopology, `sh.addShardToZone("a", "US"); sh.updateZoneKeyRange("x.y", {k: 0}, {k: 5}, "US");
 			sh.stopBalancer(); db.getSiblingDB("config").shards.updateOne({_id: "a"}, {$unset: {tags: 1}})`, "",
 			"zone US has ranges and no shard"},

@@ -160,7 +160,7 @@ func connectionFailed(err error, remedy string) doctor.Line {
 		remedy = "see shardsh doctor --help"
 	}
 	return doctor.Line{Section: "Cluster", Name: "connection", Grade: doctor.Fail,
-		Text: secret.Redact(live.Plainly(err.Error())), Remedy: remedy}
+		Text: secret.Redact(live.ShortenUnauthorized(err.Error())), Remedy: remedy}
 }
 
 // thisMachine is what there is to know of this side.

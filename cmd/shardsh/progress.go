@@ -37,8 +37,13 @@ func (p *progress) watch(s sim.Progress) error {
 	if err := p.ended(); err != nil {
 		return err
 	}
-	p.show(func() string { return findings.SimulatingText(s) })
+	p.simulating(s)
 	return nil
+}
+
+// simulating shows how far a simulation is.
+func (p *progress) simulating(s sim.Progress) {
+	p.show(func() string { return findings.SimulatingText(s) })
 }
 
 // steps returns what shows the step under way of something.

@@ -57,7 +57,7 @@ func describe(err error) bson.D {
 	var connecting target.ConnectionError
 	var usage usageError
 	named := func(name string) bson.D {
-		return bson.D{{Key: "name", Value: name}, {Key: "message", Value: secret.Redact(live.Plainly(err.Error()))}}
+		return bson.D{{Key: "name", Value: name}, {Key: "message", Value: secret.Redact(live.ShortenUnauthorized(err.Error()))}}
 	}
 	switch {
 	case errors.As(err, &thrown):

@@ -104,7 +104,7 @@ func (o *serveFlags) run(ctx context.Context, env environment) error {
 		err = c.serve(ctx)
 	}
 	c.close()
-	if failed := c.cluster.DiskError(); failed != nil {
+	if failed := c.cluster.Storage().Err(); failed != nil {
 		return unwrittenError{fmt.Errorf("not all of the cluster is on disk: %w", errors.Join(failed, err))}
 	}
 	return err

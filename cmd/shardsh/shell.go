@@ -85,7 +85,7 @@ func finish(ctx context.Context, env environment, err error) int {
 func errorText(err error) string {
 	var thrown *script.Error
 	if !errors.As(err, &thrown) {
-		return "shardsh: " + live.Plainly(err.Error())
+		return "shardsh: " + live.ShortenUnauthorized(err.Error())
 	}
 	text := thrown.Text()
 	if at := thrown.At(); at != "" {

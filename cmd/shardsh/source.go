@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"shardsh/balancer/action"
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/live"
 	"shardsh/cmd/shardsh/cmdline"
@@ -83,29 +84,41 @@ func (o *sourceFlags) connect(ctx context.Context, env environment) (*connection
 	return connect(ctx, env, &o.clusterFlags, session{quiet: o.quiet})
 }
 
-// read reads the cluster.
-func (o *sourceFlags) read(ctx context.Context, env environment, r live.ReaderOptions) (*catalog.Snapshot, error) {
+// open opens what the cluster is read from, until done.
+func (o *sourceFlags) open(ctx context.Context, env environment) (source action.Source, done func(), err error) {
 	if o.from != "" {
 		s, err := metadata.Open(o.from)
-		if err == nil {
-			printGaps(env, s)
-		}
-		return s, err
+		return action.Source{Snapshot: s}, func() {}, err
 	}
 	conn, err := o.connect(ctx, env)
 	if err != nil {
-		return nil, orTimeout(ctx, err)
+		return action.Source{}, nil, orTimeout(ctx, err)
 	}
-	defer conn.close()
-	r.Source = conn.source(o.usesMock())
+	return action.Source{Client: conn.client, Origin: conn.source(o.usesMock())}, conn.close, nil
+}
+
+// read reads the cluster.
+func (o *sourceFlags) read(ctx context.Context, env environment, r live.ReaderOptions) (*catalog.Snapshot, error) {
+	source, done, err := o.open(ctx, env)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	began := time.Now()
-	s, err := live.NewReader(conn.client, r).Read(ctx)
+	s, err := source.Read(ctx, r)
 	if err != nil {
 		return nil, orTimeout(ctx, err)
 	}
-	notice(env.stderr, o.quiet, "Read %s in %s.", conn.address, time.Since(began).Round(time.Millisecond))
-	printGaps(env, s)
+	o.noteRead(env, source, s, began)
 	return s, nil
+}
+
+// noteRead says what was read, and what could not be.
+func (o *sourceFlags) noteRead(env environment, from action.Source, s *catalog.Snapshot, began time.Time) {
+	if o.from == "" {
+		notice(env.stderr, o.quiet, "Read %s in %s.", from.Origin.Name, time.Since(began).Round(time.Millisecond))
+	}
+	printGaps(env, s)
 }
 
 // source is where what is read from a connection comes from.

@@ -8,10 +8,10 @@ import (
 	"github.com/spf13/pflag"
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/action"
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/diagnosis"
-	"shardsh/balancer/live"
-	"shardsh/bindings/findings"
+	"shardsh/bindings/actiontext"
 	"shardsh/bindings/plaintext"
 	"shardsh/cmd/shardsh/cmdline"
 )
@@ -20,6 +20,8 @@ import (
 type whyFlags struct {
 	answerFlags
 	ns, key, shard, zone string
+
+	action action.Why // what comes of them
 }
 
 func (o *whyFlags) groups() []cmdline.Group {
@@ -40,54 +42,20 @@ func (o *whyFlags) complete(env environment, words []string) error {
 	if err := o.checkFormat("text", "json"); err != nil {
 		return err
 	}
-	asked := 0
-	for _, about := range []string{o.ns, o.shard, o.zone} {
-		if about != "" {
-			asked++
+	o.action = action.Why{Namespace: o.ns, Shard: catalog.ShardID(o.shard), Zone: o.zone}
+	if o.key != "" {
+		if err := bson.UnmarshalExtJSON([]byte(o.key), false, &o.action.Key); err != nil {
+			return usagef("--key %s is not valid extended JSON: %w", o.key, err)
 		}
 	}
-	switch {
-	case asked > 1:
-		return usagef("--ns, --shard and --zone exclude each other")
-	case o.key != "" && o.ns == "":
-		return usagef("--key needs --ns: it is the key of a chunk of a collection")
-	}
-	return nil
+	return wrongOptions(o.action.Validate())
 }
 
 // run is "shardsh why": what is wrong, and everything that keeps it so.
 func (o *whyFlags) run(ctx context.Context, env environment) error {
-	return o.about(ctx, env, live.ReaderOptions{Parts: live.WithStatus | live.Causes}, func(s *catalog.Snapshot) error {
-		answer, text, err := o.ask(s)
-		if err != nil {
-			return err
-		}
-		return o.print(env, answer, func() string { return text })
+	return look(ctx, env, &o.sourceFlags, defaultGC, o.action, func(r action.WhyResult) error {
+		return o.print(env, r, func() string { return actiontext.Why(r) })
 	})
-}
-
-// ask returns the answer, and its text.
-func (o *whyFlags) ask(s *catalog.Snapshot) (answer any, text string, err error) {
-	about := diagnosis.Scope{Namespace: o.ns, Shard: catalog.ShardID(o.shard), Zone: o.zone}
-	if err := diagnosis.Check(s, about); err != nil {
-		if a, ok := diagnosis.NotSharded(s, o.ns, false); ok && o.key == "" {
-			return a, findings.Text(a), nil
-		}
-		return nil, "", suggesting(err)
-	}
-	if o.key == "" {
-		a := diagnosis.Why(s, about)
-		return a, findings.Text(a), nil
-	}
-	var doc bson.Raw
-	if err := bson.UnmarshalExtJSON([]byte(o.key), false, &doc); err != nil {
-		return nil, "", usagef("--key %s is not valid extended JSON: %w", o.key, err)
-	}
-	a, err := diagnosis.WhyKey(s, o.ns, doc)
-	if key, ok := errors.AsType[*diagnosis.KeyError](err); ok {
-		return nil, "", usagef("--key: %w", key)
-	}
-	return a, findings.ChunkText(a), err
 }
 
 // suggesting asks for the name that was probably meant.

@@ -74,7 +74,7 @@ func TestWhyLine(t *testing.T) {
 		code   int
 		stderr string
 	}{
-		"no collection":      {[]string{"--ns", "shop.order"}, exitFailure, "shop.order is no sharded collection"},
+		"no collection":      {[]string{"--ns", "shop.order"}, exitFailure, "shop.order is not a sharded collection"},
 		"no shard":           {[]string{"--shard", "delta"}, exitFailure, `no shard "delta"`},
 		"no zone":            {[]string{"--zone", "US"}, exitFailure, `no zone "US"`},
 		"two subjects":       {[]string{"--zone", "EU", "--ns", "shop.orders"}, exitUsage, "exclude each other"},

@@ -62,7 +62,11 @@ type ran struct {
 
 // run runs a program, which may take a minute, in a directory.
 func (p *press) run(ctx context.Context, dir string, env []string, name string, args ...string) (r ran, err error) {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	limit := time.Minute
+	if filepath.Base(name) == "go" { // a build on a loaded machine
+		limit = 5 * time.Minute
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir, cmd.Env = dir, append(env, p.env...)

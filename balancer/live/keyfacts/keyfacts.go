@@ -200,7 +200,7 @@ func (r *reading) note(ctx context.Context, what string, err error) error {
 	if err = live.ServerError(err); ctx.Err() != nil || !errors.As(err, &refused) {
 		return err
 	}
-	r.facts.Notes = append(r.facts.Notes, fmt.Sprintf("%s could not be had: %s", what, live.Plainly(refused.Message)))
+	r.facts.Notes = append(r.facts.Notes, fmt.Sprintf("%s could not be had: %s", what, live.ShortenUnauthorized(refused.Message)))
 	return nil
 }
 

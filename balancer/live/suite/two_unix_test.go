@@ -71,7 +71,7 @@ func TestTwoRunners(t *testing.T) {
 			t.Errorf("start %d: neither ends well\n%s\n%s", n, results[0], results[1])
 		case loser.code == 0 && !late, loser.code != 0 && m.moved[1-winner] > 0:
 			t.Errorf("start %d: both have moved, %v\n%s\n%s", n, m.moved, results[0], results[1])
-		case loser.code != 0 && !strings.Contains(loser.stderr, "somebody else is at work on this cluster: balance"):
+		case loser.code != 0 && !strings.Contains(loser.stderr, "another process is changing this cluster: balance"):
 			t.Errorf("start %d: the other one does not say who is at work\n%s", n, loser)
 		case m.both:
 			t.Errorf("start %d: both were at a move at once", n)

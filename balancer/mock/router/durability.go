@@ -12,9 +12,9 @@ import (
 // unless it must not show what a crash could take back.
 func whenWritten(cmd *call.Command, c *call.Call) (wait func(context.Context) error) {
 	if cmd != nil && (cmd.Effect == commands.Writes || readsDurably(c)) {
-		return c.Cluster.Written()
+		return c.Cluster.Storage().Written()
 	}
-	c.Cluster.HandOver()
+	c.Cluster.Storage().HandOver()
 	return func(context.Context) error { return nil }
 }
 
@@ -24,7 +24,7 @@ func checkDisk(cmd *call.Command, c *call.Call) error {
 	if cmd.Effect != commands.Writes && !commands.WritesResults(c.Body.Raw) {
 		return nil
 	}
-	return c.Cluster.DiskError()
+	return c.Cluster.Storage().Err()
 }
 
 // readsDurably reports whether a reading command shows only what is on disk:
@@ -32,7 +32,7 @@ func checkDisk(cmd *call.Command, c *call.Call) error {
 // default, and one that reads a change stream. An aggregation that writes its
 // results is no read.
 func readsDurably(c *call.Call) bool {
-	if !c.Cluster.KeepsWrites() {
+	if !c.Cluster.Storage().KeepsWrites() {
 		return false
 	}
 	if id, ok := c.Body.Lookup("getMore").AsInt64OK(); ok {

@@ -10,6 +10,7 @@ import (
 
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/router"
+	"shardsh/balancer/mock/router/routertest"
 	"shardsh/balancer/mock/wire"
 )
 
@@ -50,7 +51,7 @@ func TestOrderOfRejections(t *testing.T) {
 		{"an optional bool may not be null", "test", d("moveChunk", "shop.orders", "to", "shardA", "waitForDelete", null), 14},
 		{"another optional field may", "admin", d("moveRange", "shop.orders", "min", d("a", 0), "max", null, "forceJumbo", null, "toShard", "shardA"), 0},
 		{"a strict command and an unknown field", "test", d("balancerCollectionStatus", "shop.geo", "x", 1), 40415},
-		{"generic fields are never unknown", "admin", d("balancerCollectionStatus", "shop.geo", "comment", "hi", "lsid", lsid(1)), 0},
+		{"generic fields are never unknown", "admin", d("balancerCollectionStatus", "shop.geo", "comment", "hi", "lsid", routertest.LSID(1)), 0},
 		{"the read concern's type", "test", d("balancerStop", 1, "readConcern", 1, "writeConcern", d("w", 1)), 14},
 		{"the read concern's level", "test", d("balancerStop", 1, "readConcern", d("level", "best")), 9},
 		{"the write concern before the read concern's level", "local", d("balancerStop", 1, "readConcern", d("level", "majority"), "writeConcern", d("w", 1)), 72},
@@ -61,7 +62,7 @@ func TestOrderOfRejections(t *testing.T) {
 		{"a bad database name", "a b", d("find", "x"), 73},
 		{"duplicates before the admin check", "test", append(d("balancerStop", 1), d("balancerStop", 1)...), 9},
 		{"only on admin", "test", d("balancerStop", 1), 13},
-		{"transactions", "shop", d("insert", "x", "documents", bson.A{d("a", 1)}, "lsid", lsid(1), "txnNumber", int64(1), "autocommit", false, "startTransaction", true), 263},
+		{"transactions", "shop", d("insert", "x", "documents", bson.A{d("a", 1)}, "lsid", routertest.LSID(1), "txnNumber", int64(1), "autocommit", false, "startTransaction", true), 263},
 		{"numbers are cut", "admin", d("configureCollectionBalancing", "shop.orders", "chunkSize", decimal(t, "64.7")), 0},
 		{"a stage that makes documents comes first", "shop", d("aggregate", "orders", "pipeline", bson.A{d("$match", d()), d("$collStats", d())}, "cursor", d()), 40602},
 		{"flushRouterConfig takes names", "admin", d("flushRouterConfig", "no.such"), 0},
@@ -76,8 +77,8 @@ func TestOrderOfRejections(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			x := newS0(t)
-			reply := x.run(tt.db, tt.command)
+			x := routertest.NewS0(t)
+			reply := x.Run(tt.db, tt.command)
 			code, _ := reply.Lookup("code").AsInt64OK()
 			if ok, _ := reply.Lookup("ok").AsFloat64OK(); int(code) != tt.code || (ok == 1) != (tt.code == 0) {
 				t.Errorf("%v on %s answered %s, want code %d", tt.command, tt.db, reply, tt.code)
@@ -97,7 +98,7 @@ func decimal(t *testing.T, text string) bson.Decimal128 {
 
 // An error reply has its fields in the order of rules/03-commands §0.2, then gossip.
 func TestErrorReplyFields(t *testing.T) {
-	x := newS0(t)
+	x := routertest.NewS0(t)
 	for name, tt := range map[string]struct {
 		command bson.D
 		want    []string
@@ -107,7 +108,7 @@ func TestErrorReplyFields(t *testing.T) {
 		"stale config": {d("mergeChunks", "shop.orders", "bounds", bson.A{d("a", 0), d("a", bson.MaxKey{})}),
 			[]string{"ok", "errmsg", "code", "codeName", "ns", "vReceived", "vWanted", "shardId", "$clusterTime", "operationTime"}},
 	} {
-		elems, err := x.run("admin", tt.command).Elements()
+		elems, err := x.Run("admin", tt.command).Elements()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,21 +124,21 @@ func TestErrorReplyFields(t *testing.T) {
 
 // Updates of the shard key need a retryable write and may not be multi.
 func TestUpdatesOfTheShardKey(t *testing.T) {
-	x := newS0(t)
-	x.ok("shop", d("insert", "orders", "documents", bson.A{d("_id", 1, "a", 10)}))
+	x := routertest.NewS0(t)
+	x.OK("shop", d("insert", "orders", "documents", bson.A{d("_id", 1, "a", 10)}))
 	update := func(multi bool, more ...any) bson.D {
 		return append(d("update", "orders", "updates", bson.A{d("q", d("_id", 1), "u", d("$set", d("a", 500)), "multi", multi)}), d(more...)...)
 	}
 	for _, tt := range []struct {
 		command bson.D
 		code    int64
-	}{{update(false), 20}, {update(true), 72}, {update(false, "lsid", lsid(1), "txnNumber", int64(1)), 0}} {
-		code, _ := x.run("shop", tt.command).Lookup("writeErrors", "0", "code").AsInt64OK()
+	}{{update(false), 20}, {update(true), 72}, {update(false, "lsid", routertest.LSID(1), "txnNumber", int64(1)), 0}} {
+		code, _ := x.Run("shop", tt.command).Lookup("writeErrors", "0", "code").AsInt64OK()
 		if code != tt.code {
 			t.Errorf("%v: code %d, want %d", tt.command, code, tt.code)
 		}
 	}
-	reply := x.ok("shop", d("find", "orders", "filter", d("a", 500)))
+	reply := x.OK("shop", d("find", "orders", "filter", d("a", 500)))
 	if reply.Lookup("cursor", "firstBatch", "0", "_id").Int32() != 1 {
 		t.Errorf("the document did not move to its owner: %s", reply)
 	}
@@ -145,10 +146,10 @@ func TestUpdatesOfTheShardKey(t *testing.T) {
 
 // What is written into the config database by hand can't break the mock.
 func TestConfigByHand(t *testing.T) {
-	x := newS0(t)
+	x := routertest.NewS0(t)
 	refused := func(command bson.D) {
 		t.Helper()
-		if x.run("config", command).Lookup("writeErrors").IsZero() {
+		if x.Run("config", command).Lookup("writeErrors").IsZero() {
 			t.Errorf("%v was accepted", command)
 		}
 	}
@@ -162,50 +163,50 @@ func TestConfigByHand(t *testing.T) {
 	refused(d("insert", "databases", "documents", bson.A{d("_id", "new", "primary", "nowhere")}))
 	refused(update("databases", "shop", d("$set", d("primary", "nowhere"))))
 	refused(d("insert", "shards", "documents", bson.A{d("_id", "shardX")}))
-	x.ok("config", update("collections", "shop.orders", d("$set", d("noBalance", true))))
-	x.ok("config", d("insert", "shards", "documents", bson.A{d("_id", "shard0", "host", "rsX/x:1", "state", 1)}))
-	x.ok("fresh", d("insert", "c", "documents", bson.A{d("a", 1)}))
-	x.ok("admin", d("shardCollection", "fresh.h", "key", d("_id", "hashed")))
-	x.ok("admin", d("moveChunk", "shop.orders", "find", d("a", 10), "to", "shard0"))
+	x.OK("config", update("collections", "shop.orders", d("$set", d("noBalance", true))))
+	x.OK("config", d("insert", "shards", "documents", bson.A{d("_id", "shard0", "host", "rsX/x:1", "state", 1)}))
+	x.OK("fresh", d("insert", "c", "documents", bson.A{d("a", 1)}))
+	x.OK("admin", d("shardCollection", "fresh.h", "key", d("_id", "hashed")))
+	x.OK("admin", d("moveChunk", "shop.orders", "find", d("a", 10), "to", "shard0"))
 }
 
 // admin is an ordinary database to read and write, but is never sharded.
 func TestAdminDatabase(t *testing.T) {
-	x := newS0(t)
-	x.ok("admin", d("insert", "notes", "documents", bson.A{d("_id", 1)}))
-	x.ok("admin", d("update", "notes", "updates", bson.A{d("q", d("_id", 1), "u", d("$set", d("x", 1)))}))
-	if reply := x.ok("admin", d("find", "notes")); reply.Lookup("cursor", "firstBatch", "0", "x").Int32() != 1 {
+	x := routertest.NewS0(t)
+	x.OK("admin", d("insert", "notes", "documents", bson.A{d("_id", 1)}))
+	x.OK("admin", d("update", "notes", "updates", bson.A{d("q", d("_id", 1), "u", d("$set", d("x", 1)))}))
+	if reply := x.OK("admin", d("find", "notes")); reply.Lookup("cursor", "firstBatch", "0", "x").Int32() != 1 {
 		t.Errorf("found %s", reply)
 	}
-	if reply := x.ok("admin", d("listCollections", 1)); reply.Lookup("cursor", "firstBatch", "0", "name").StringValue() != "notes" {
+	if reply := x.OK("admin", d("listCollections", 1)); reply.Lookup("cursor", "firstBatch", "0", "name").StringValue() != "notes" {
 		t.Errorf("listed %s", reply)
 	}
-	x.ok("admin", d("delete", "notes", "deletes", bson.A{d("q", d(), "limit", 0)}))
+	x.OK("admin", d("delete", "notes", "deletes", bson.A{d("q", d(), "limit", 0)}))
 }
 
 // config.chunks is listed, counted and indexed like other collections.
 func TestChunksAsACollection(t *testing.T) {
-	x := newS0(t)
-	if reply := x.ok("config", d("count", "chunks")); reply.Lookup("n").Int32() != 5 {
+	x := routertest.NewS0(t)
+	if reply := x.OK("config", d("count", "chunks")); reply.Lookup("n").Int32() != 5 {
 		t.Errorf("count %s", reply)
 	}
-	if reply := x.ok("config", d("collStats", "chunks")); reply.Lookup("count").Int32() != 5 {
+	if reply := x.OK("config", d("collStats", "chunks")); reply.Lookup("count").Int32() != 5 {
 		t.Errorf("collStats %s", reply)
 	}
-	reply := x.ok("config", d("listIndexes", "chunks"))
+	reply := x.OK("config", d("listIndexes", "chunks"))
 	if indexes, err := reply.Lookup("cursor", "firstBatch").Array().Values(); err != nil || len(indexes) != 5 {
 		t.Errorf("listIndexes %s", reply)
 	}
-	uuid := x.ok("config", d("find", "collections", "filter", d("_id", "shop.orders"))).Lookup("cursor", "firstBatch", "0", "uuid")
+	uuid := x.OK("config", d("find", "collections", "filter", d("_id", "shop.orders"))).Lookup("cursor", "firstBatch", "0", "uuid")
 	query := d("uuid", uuid, "shard", "shardA")
-	if reply := x.ok("config", d("count", "chunks", "query", query)); reply.Lookup("n").Int32() != 2 {
+	if reply := x.OK("config", d("count", "chunks", "query", query)); reply.Lookup("n").Int32() != 2 {
 		t.Errorf("count of a shard %s", reply)
 	}
 	for _, tt := range []struct {
 		sort bson.D
 		want []int32
 	}{{d("min", 1), []int32{0, 100}}, {d("min", -1), []int32{100, 0}}} {
-		reply := x.ok("config", d("find", "chunks", "filter", d("uuid", uuid, "min.a", d("$gte", 0)), "sort", tt.sort, "limit", 2))
+		reply := x.OK("config", d("find", "chunks", "filter", d("uuid", uuid, "min.a", d("$gte", 0)), "sort", tt.sort, "limit", 2))
 		for i, want := range tt.want {
 			if got := reply.Lookup("cursor", "firstBatch", string(rune('0'+i)), "min", "a").Int32(); got != want {
 				t.Errorf("sorted by %v: %s", tt.sort, reply)
@@ -216,23 +217,23 @@ func TestChunksAsACollection(t *testing.T) {
 
 // A refusal of shardCollection leaves nothing behind.
 func TestRefusedShardingLeavesNothing(t *testing.T) {
-	x := newS0(t)
-	x.ok("admin", d("updateZoneKeyRange", "shop.z", "min", d("a", 1), "max", d("a", 5), "zone", "EU"))
-	if code := x.code("admin", d("shardCollection", "shop.z", "key", d("a", "hashed"))); code != 72 {
+	x := routertest.NewS0(t)
+	x.OK("admin", d("updateZoneKeyRange", "shop.z", "min", d("a", 1), "max", d("a", 5), "zone", "EU"))
+	if code := x.Code("admin", d("shardCollection", "shop.z", "key", d("a", "hashed"))); code != 72 {
 		t.Errorf("a zone bound that is no hash: code %d", code)
 	}
-	x.ok("admin", d("updateZoneKeyRange", "shop.z", "min", d("a", 1), "max", d("a", 5), "zone", nil))
-	x.ok("config", d("insert", "tags", "documents", bson.A{d("ns", "shop.z", "min", d("a", 1), "max", d("a", 5), "tag", "nobody")}))
-	if code := x.code("admin", d("shardCollection", "shop.z", "key", d("a", 1))); code != 405 {
+	x.OK("admin", d("updateZoneKeyRange", "shop.z", "min", d("a", 1), "max", d("a", 5), "zone", nil))
+	x.OK("config", d("insert", "tags", "documents", bson.A{d("ns", "shop.z", "min", d("a", 1), "max", d("a", 5), "tag", "nobody")}))
+	if code := x.Code("admin", d("shardCollection", "shop.z", "key", d("a", 1))); code != 405 {
 		t.Errorf("a zone without shards: code %d", code)
 	}
 	for _, id := range []string{"shardA", "shardB", "shardC"} {
-		x.ok("config", d("update", "shards", "updates", bson.A{d("q", d("_id", id), "u", d("$set", d("draining", true)))}))
+		x.OK("config", d("update", "shards", "updates", bson.A{d("q", d("_id", id), "u", d("$set", d("draining", true)))}))
 	}
-	if code := x.code("admin", d("shardCollection", "shop.h", "key", d("_id", "hashed"))); code != 70 {
+	if code := x.Code("admin", d("shardCollection", "shop.h", "key", d("_id", "hashed"))); code != 70 {
 		t.Errorf("all shards are draining: code %d", code)
 	}
-	reply := x.ok("shop", d("listCollections", 1, "nameOnly", true, "filter", d("name", d("$in", bson.A{"z", "h"}))))
+	reply := x.OK("shop", d("listCollections", 1, "nameOnly", true, "filter", d("name", d("$in", bson.A{"z", "h"}))))
 	if !reply.Lookup("cursor", "firstBatch", "0").IsZero() {
 		t.Errorf("left behind: %s", reply)
 	}
@@ -240,25 +241,25 @@ func TestRefusedShardingLeavesNothing(t *testing.T) {
 
 // The chunk size of config.settings counts at once, though no round has read it.
 func TestChunkSizeIsReadNow(t *testing.T) {
-	x := newS0(t)
+	x := routertest.NewS0(t)
 	for i := range 250 {
-		x.ok("shop", d("insert", "orders", "documents", bson.A{d("_id", i, "a", 10, "pad", make([]byte, 16<<10))}))
+		x.OK("shop", d("insert", "orders", "documents", bson.A{d("_id", i, "a", 10, "pad", make([]byte, 16<<10))}))
 	}
-	x.ok("config", d("update", "settings", "updates", bson.A{d("q", d("_id", "chunksize"), "u", d("$set", d("value", 1)), "upsert", true)}))
-	if code := x.code("admin", d("moveChunk", "shop.orders", "find", d("a", 10), "to", "shardC")); code != 153 {
+	x.OK("config", d("update", "settings", "updates", bson.A{d("q", d("_id", "chunksize"), "u", d("$set", d("value", 1)), "upsert", true)}))
+	if code := x.Code("admin", d("moveChunk", "shop.orders", "find", d("a", 10), "to", "shardC")); code != 153 {
 		t.Errorf("code %d, want 153", code)
 	}
 }
 
 // createIndexes makes all indexes or none.
 func TestIndexesTogether(t *testing.T) {
-	x := newS0(t)
-	x.ok("shop", d("insert", "users", "documents", bson.A{d("x", 1), d("x", 1)}))
-	code := x.code("shop", d("createIndexes", "users", "indexes", bson.A{d("key", d("y", 1), "name", "y"), d("key", d("x", 1), "name", "x", "unique", true)}))
+	x := routertest.NewS0(t)
+	x.OK("shop", d("insert", "users", "documents", bson.A{d("x", 1), d("x", 1)}))
+	code := x.Code("shop", d("createIndexes", "users", "indexes", bson.A{d("key", d("y", 1), "name", "y"), d("key", d("x", 1), "name", "x", "unique", true)}))
 	if code != 11000 {
 		t.Errorf("code %d", code)
 	}
-	indexes, err := x.ok("shop", d("listIndexes", "users")).Lookup("cursor", "firstBatch").Array().Values()
+	indexes, err := x.OK("shop", d("listIndexes", "users")).Lookup("cursor", "firstBatch").Array().Values()
 	if err != nil || len(indexes) != 1 {
 		t.Errorf("%d indexes, %v", len(indexes), err)
 	}
@@ -277,29 +278,23 @@ func TestBalancerStopWaits(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer c.Close()
-		x := &tester{t: t, router: router.New(c, nil), cluster: c}
-		for !x.ok("admin", d("balancerStatus", 1)).Lookup("inBalancerRound").Boolean() || len(x.migrations()) == 0 {
+		x := &tester{T: t, Router: router.New(c, nil), Cluster: c}
+		for !x.OK("admin", d("balancerStatus", 1)).Lookup("inBalancerRound").Boolean() || len(x.Migrations()) == 0 {
 			time.Sleep(time.Millisecond)
 		}
-		if code := x.code("admin", d("balancerStop", 1, "maxTimeMS", 50)); code != 50 {
+		if code := x.Code("admin", d("balancerStop", 1, "maxTimeMS", 50)); code != 50 {
 			t.Errorf("real time %v: code %d, want 50", realTime, code)
 		}
-		if mode := x.ok("admin", d("balancerStatus", 1)).Lookup("mode").StringValue(); mode != "off" {
+		if mode := x.OK("admin", d("balancerStatus", 1)).Lookup("mode").StringValue(); mode != "off" {
 			t.Errorf("mode %q", mode)
 		}
 		if !realTime {
-			x.ok("admin", d("balancerStop", 1))
-			if len(x.migrations()) != 0 {
+			x.OK("admin", d("balancerStop", 1))
+			if len(x.Migrations()) != 0 {
 				t.Error("balancerStop did not wait for the round")
 			}
 		}
 	}
-}
-
-func (x *tester) migrations() []mock.MigrationInfo {
-	x.cluster.Lock()
-	defer x.cluster.Unlock()
-	return x.cluster.Migrations().List()
 }
 
 // A cluster that closes ends the waits of its clients.
@@ -313,16 +308,16 @@ func TestCloseEndsWaits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := &tester{t: t, router: router.New(c, nil), cluster: c}
+	x := &tester{T: t, Router: router.New(c, nil), Cluster: c}
 	body, err := bson.Marshal(d("moveChunk", "x.y", "find", d("k", 1), "to", "b", "forceJumbo", true))
 	if err != nil {
 		t.Fatal(err)
 	}
 	ended := make(chan bson.Raw, 1)
 	go func() {
-		ended <- x.router.Handle(context.Background(), wire.Request{Database: "admin", Command: "moveChunk", Body: body, Client: &wire.Client{}})
+		ended <- x.Router.Handle(context.Background(), wire.Request{Database: "admin", Command: "moveChunk", Body: body, Client: &wire.Client{}})
 	}()
-	for len(x.migrations()) == 0 {
+	for len(x.Migrations()) == 0 {
 		time.Sleep(time.Millisecond)
 	}
 	c.Close()

@@ -8,30 +8,31 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/router/routertest"
 )
 
 // took is the cluster's time that commands take.
 func (p pair) took(commands func()) time.Duration {
-	p.one.cluster.Lock()
-	began := p.one.cluster.Now()
-	p.one.cluster.Unlock()
+	p.one.Cluster.Lock()
+	began := p.one.Cluster.Now()
+	p.one.Cluster.Unlock()
 	commands()
-	p.one.cluster.Lock()
-	defer p.one.cluster.Unlock()
-	return p.one.cluster.Now().Sub(began)
+	p.one.Cluster.Lock()
+	defer p.one.Cluster.Unlock()
+	return p.one.Cluster.Now().Sub(began)
 }
 
 // Writes that ask for the secondary wait for it where it is behind, or end with the
 // error of a timeout; those that don't are done at once.
 func TestWritesWaitForTheSecondary(t *testing.T) {
 	p := newPair(t)
-	p.one.ok("admin", d("mockSlow", "b", "secondary", "10s"))
+	p.one.OK("admin", d("mockSlow", "b", "secondary", "10s"))
 	n := 100
 	insert := func(k int, concern bson.D) (time.Duration, bson.Raw) {
 		n++
 		var reply bson.Raw
 		took := p.took(func() {
-			reply = p.one.ok("app", d("insert", "c", "documents", bson.A{d("_id", n, "k", k)}, "writeConcern", concern))
+			reply = p.one.OK("app", d("insert", "c", "documents", bson.A{d("_id", n, "k", k)}, "writeConcern", concern))
 		})
 		return took, reply
 	}
@@ -90,23 +91,23 @@ func TestWritesWaitByDefault(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			x := newTester(t, mock.Config{Topology: topology, Version: tt.release})
-			x.ok("app", d("insert", "c", "documents", bson.A{d("_id", 0, "k", 150)}))
+			x := routertest.New(t, mock.Config{Topology: topology, Version: tt.release})
+			x.OK("app", d("insert", "c", "documents", bson.A{d("_id", 0, "k", 150)}))
 			if tt.set != nil {
-				x.ok("admin", d("setDefaultRWConcern", 1, "defaultWriteConcern", tt.set))
+				x.OK("admin", d("setDefaultRWConcern", 1, "defaultWriteConcern", tt.set))
 			}
-			x.ok("admin", d("mockSlow", "b", "secondary", "10s"))
+			x.OK("admin", d("mockSlow", "b", "secondary", "10s"))
 			var reply bson.Raw
 			took := pair{one: x}.took(func() {
-				reply = x.ok("app", append(d("insert", "c", "documents", bson.A{d("_id", 1, "k", 150)}), tt.write...))
+				reply = x.OK("app", append(d("insert", "c", "documents", bson.A{d("_id", 1, "k", 150)}), tt.write...))
 			})
 			source, _ := reply.Lookup("writeConcernError", "errInfo", "writeConcern", "provenance").StringValueOK()
 			if took < tt.least || took > tt.least+time.Second || source != tt.source || reply.Lookup("n").AsInt64() != 1 {
 				t.Errorf("it took %v: %s", took, reply)
 			}
 			reading := pair{one: x}.took(func() {
-				x.ok("app", d("find", "c"))
-				x.ok("app", d("aggregate", "c", "pipeline", bson.A{}, "cursor", d()))
+				x.OK("app", d("find", "c"))
+				x.OK("app", d("aggregate", "c", "pipeline", bson.A{}, "cursor", d()))
 			})
 			if reading > time.Second {
 				t.Errorf("reading took %v", reading)
@@ -137,18 +138,18 @@ func TestMigrationsWaitForTheSecondary(t *testing.T) {
 		t.Run(tt.what, func(t *testing.T) {
 			p := newPair(t)
 			if tt.slow != "" {
-				p.one.ok("admin", d("mockSlow", tt.slow, "secondary", tt.lag))
+				p.one.OK("admin", d("mockSlow", tt.slow, "secondary", tt.lag))
 			}
 			code := 0
 			took := p.took(func() {
-				reply := p.one.run("admin", append(d("moveChunk", "app.c", "find", d("k", 50), "to", "c"), tt.options...))
+				reply := p.one.Run("admin", append(d("moveChunk", "app.c", "find", d("k", 50), "to", "c"), tt.options...))
 				n, _ := reply.Lookup("code").AsInt64OK()
 				code = int(n)
 			})
 			if took < tt.least || took > tt.least+5*time.Second || code != tt.code {
 				t.Errorf("it took %v and ended with %d", took, code)
 			}
-			if err := p.one.cluster.Invariants(); err != nil {
+			if err := p.one.Cluster.Invariants(); err != nil {
 				t.Error(err)
 			}
 		})

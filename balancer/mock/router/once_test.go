@@ -12,6 +12,7 @@ import (
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/commands"
+	"shardsh/balancer/mock/router/routertest"
 	"shardsh/balancer/mock/store/pipeline"
 )
 
@@ -30,7 +31,7 @@ func sampleOf(kind args.Kind) any {
 
 // Each field of each command, and one that every command takes, may come once.
 func TestEveryCommandTakesAKeyOnce(t *testing.T) {
-	x := newTester(t, mock.Config{Version: catalog.Release83, Parameters: map[string]any{"enableTestCommands": true}})
+	x := routertest.New(t, mock.Config{Version: catalog.Release83, Parameters: map[string]any{"enableTestCommands": true}})
 	for _, cmd := range commands.All() {
 		if cmd.MembersOnly {
 			continue
@@ -46,7 +47,7 @@ func TestEveryCommandTakesAKeyOnce(t *testing.T) {
 		body = append(body, bson.E{Key: "comment", Value: 1})
 		for _, name := range names {
 			i := slices.IndexFunc(body, func(e bson.E) bool { return e.Key == name })
-			reply := x.run("admin", append(slices.Clone(body), body[i]))
+			reply := x.Run("admin", append(slices.Clone(body), body[i]))
 			if code, _ := reply.Lookup("code").AsInt64OK(); code != 9 {
 				t.Errorf("%s with two %s: %s", cmd.Name, name, reply.Lookup("errmsg"))
 			}
@@ -116,12 +117,12 @@ func elsewhere(_ string, v any) any {
 }
 
 // onlyMine is a cluster with a user that may use app.mine and nothing else.
-func onlyMine(t *testing.T) *roled {
-	x := newRoled(t)
-	x.as("root", "app", d("insert", "mine", "documents", bson.A{d("_id", 7)}))
+func onlyMine(t *testing.T) *routertest.Roled {
+	x := routertest.NewRoled(t)
+	x.As("root", "app", d("insert", "mine", "documents", bson.A{d("_id", 7)}))
 	role := d("createRole", "onlyMine", "roles", bson.A{}, "privileges", bson.A{d("resource", d("db", "app", "collection", "mine"),
 		"actions", bson.A{"find", "insert", "update", "remove", "createCollection", "collStats", "createIndex", "dropIndex"})})
-	if reply := x.as("root", "admin", role); reply.Lookup("ok").AsFloat64() != 1 {
+	if reply := x.As("root", "admin", role); reply.Lookup("ok").AsFloat64() != 1 {
 		t.Fatal(reply)
 	}
 	return x
@@ -188,7 +189,7 @@ func TestEveryStageTakesAKeyOnce(t *testing.T) {
 				continue
 			}
 			for _, spec := range specs {
-				reply := x.as("onlyMine", "app", d("aggregate", "mine", "pipeline", bson.A{d(name, spec)}, "cursor", d()))
+				reply := x.As("onlyMine", "app", d("aggregate", "mine", "pipeline", bson.A{d(name, spec)}, "cursor", d()))
 				code, _ := reply.Lookup("code").AsInt64OK()
 				text := fmt.Sprint(reply.Lookup("errmsg"))
 				// Two _id, and two stages in one, have codes of their own.
@@ -257,9 +258,9 @@ func TestEveryOptionOnce(t *testing.T) {
 		data := strings.Fields(tt.data)
 		for path, bodies := range doubles("", tt.command, elsewhere) {
 			for _, body := range bodies {
-				reply := x.run(tt.db, body)
+				reply := x.Run(tt.db, body)
 				if body[0].Key != "hello" {
-					reply = x.as("onlyMine", tt.db, body)
+					reply = x.As("onlyMine", tt.db, body)
 				}
 				code, _ := reply.Lookup("code").AsInt64OK()
 				refused := strings.Contains(fmt.Sprint(reply.Lookup("errmsg")), "duplicate") && (code == 9 || code == 40413)
@@ -280,7 +281,7 @@ func TestPrivilegesAreOfWhatRuns(t *testing.T) {
 		d("$unionWith", bson.D{{Key: "coll", Value: "mine"}, {Key: "coll", Value: "secret"}}),
 		d("$out", bson.D{{Key: "db", Value: "app"}, {Key: "db", Value: "other"}, {Key: "coll", Value: "mine"}}),
 	} {
-		reply := x.as("onlyMine", "app", d("aggregate", "mine", "pipeline", bson.A{stage}, "cursor", d()))
+		reply := x.As("onlyMine", "app", d("aggregate", "mine", "pipeline", bson.A{stage}, "cursor", d()))
 		if n, _ := reply.Lookup("ok").AsFloat64OK(); n == 1 {
 			t.Errorf("%v: %s", stage, reply)
 		}

@@ -14,6 +14,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/router/routertest"
 )
 
 // recordedCall is a call of a command in one of twelve forms, on admin or on
@@ -68,7 +69,7 @@ func TestRecordedCommands(t *testing.T) {
 	calls := readRecordedCalls(t)
 	same := 0
 	for _, c := range calls {
-		reply := x.run(c.DB, c.Body)
+		reply := x.Run(c.DB, c.Body)
 		got, want := replyAsRecorded(t, reply), c.Answer.String()
 		if got == want {
 			same++
@@ -111,13 +112,13 @@ func readRecordedCalls(t *testing.T) (calls []recordedCall) {
 // been made once already: collections of admin that create had made were still there.
 func beforeRecordedCalls(t *testing.T) *tester {
 	t.Helper()
-	x := newTester(t, mock.Config{})
-	x.ok("admin", d("enableSharding", "conf", "primaryShard", "shard0"))
-	x.ok("admin", d("shardCollection", "conf.c", "key", d("k", 1)))
-	x.ok("conf", d("insert", "c", "documents", bson.A{d("_id", 1, "k", 1), d("_id", 2, "k", 2)}))
-	x.ok("conf", d("insert", "u", "documents", bson.A{d("_id", 1)}))
+	x := routertest.New(t, mock.Config{})
+	x.OK("admin", d("enableSharding", "conf", "primaryShard", "shard0"))
+	x.OK("admin", d("shardCollection", "conf.c", "key", d("k", 1)))
+	x.OK("conf", d("insert", "c", "documents", bson.A{d("_id", 1, "k", 1), d("_id", 2, "k", 2)}))
+	x.OK("conf", d("insert", "u", "documents", bson.A{d("_id", 1)}))
 	for _, name := range []string{"x", "c", "conf.c", "conf.nope"} {
-		x.ok("admin", d("create", name))
+		x.OK("admin", d("create", name))
 	}
 	return x
 }

@@ -17,6 +17,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/router/routertest"
 )
 
 var showRecorded = flag.Int("recorded.show", 0, "how many differences from the recordings to print")
@@ -52,7 +53,7 @@ func TestRecordedQueries(t *testing.T) {
 			x, cases := recordedQueries(t, tt.file)
 			same, coded, shown := 0, 0, *showRecorded
 			for _, c := range cases {
-				alike, code, told := x.asRecorded(c)
+				alike, code, told := queryAsRecorded(x, c)
 				if alike {
 					same++
 				}
@@ -109,26 +110,26 @@ func recordedQueries(t *testing.T, name string) (x *tester, cases []recordedQuer
 }
 
 func recordedDocuments(t *testing.T, docs bson.A) *tester {
-	x := newTester(t, mock.Config{Parameters: recordedParameters()})
-	x.ok("admin", d("enableSharding", "diff", "primaryShard", "shard0"))
-	x.ok("admin", d("shardCollection", "diff.s", "key", d("k", 1)))
+	x := routertest.New(t, mock.Config{Parameters: recordedParameters()})
+	x.OK("admin", d("enableSharding", "diff", "primaryShard", "shard0"))
+	x.OK("admin", d("shardCollection", "diff.s", "key", d("k", 1)))
 	for i, at := range []int{20, 40} {
-		x.ok("admin", d("split", "diff.s", "middle", d("k", at)))
-		x.ok("admin", d("moveChunk", "diff.s", "find", d("k", at), "to", fmt.Sprint("shard", i+1), "_waitForDelete", true))
+		x.OK("admin", d("split", "diff.s", "middle", d("k", at)))
+		x.OK("admin", d("moveChunk", "diff.s", "find", d("k", at), "to", fmt.Sprint("shard", i+1), "_waitForDelete", true))
 	}
 	for _, coll := range []string{"s", "u"} {
-		x.ok("diff", d("insert", coll, "documents", docs))
+		x.OK("diff", d("insert", coll, "documents", docs))
 	}
 	return x
 }
 
-// asRecorded runs a case. alike is false where a command gives something else than
+// queryAsRecorded runs a case. alike is false where a command gives something else than
 // on the server, or fails only in one of the two; code, where it fails with another
 // code.
-func (x *tester) asRecorded(c recordedQuery) (alike, code bool, told string) {
+func queryAsRecorded(x *tester, c recordedQuery) (alike, code bool, told string) {
 	alike, code = true, true
 	for i, command := range c.Commands {
-		got, want := replyOf(x.run("diff", command)), c.Answers[i]
+		got, want := replyOf(x.Run("diff", command)), c.Answers[i]
 		switch {
 		case (got.Code != 0) != (want.Code != 0):
 			alike = false

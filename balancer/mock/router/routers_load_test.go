@@ -174,13 +174,13 @@ func TestClientsOfTwoRoutersAndSecondaries(t *testing.T) { busy(t, "300ms") }
 
 func busy(t *testing.T, lag string) {
 	p := newPair(t)
-	if err := p.one.cluster.Parameters().SetAtStart("orphanCleanupDelaySecs", 1); err != nil {
+	if err := p.one.Cluster.Parameters().SetAtStart("orphanCleanupDelaySecs", 1); err != nil {
 		t.Fatal(err)
 	}
-	p.one.ok("app", d("delete", "c", "deletes", bson.A{d("q", d(), "limit", 0)}))
+	p.one.OK("app", d("delete", "c", "deletes", bson.A{d("q", d(), "limit", 0)}))
 	var orphans, old atomic.Int64
 	newClient := func(n int) *client {
-		c := &client{t: t, number: n, routers: [2]*router.Router{p.one.router, p.two.router},
+		c := &client{t: t, number: n, routers: [2]*router.Router{p.one.Router, p.two.Router},
 			rand: rand.New(rand.NewPCG(7, uint64(n))), has: map[int32]int32{}, orphans: &orphans, old: &old}
 		if lag != "" {
 			c.past = []map[int32]int32{{}}
@@ -189,7 +189,7 @@ func busy(t *testing.T, lag string) {
 	}
 	for _, shard := range []string{"a", "b", "c"} {
 		if lag != "" {
-			p.one.ok("admin", d("mockSlow", shard, "secondary", lag))
+			p.one.OK("admin", d("mockSlow", shard, "secondary", lag))
 		}
 	}
 	var changed atomic.Bool
@@ -217,17 +217,17 @@ func busy(t *testing.T, lag string) {
 		want += len(c.has)
 	}
 	for _, r := range []*tester{p.one, p.two} {
-		counted := r.ok("app", d("aggregate", "c", "pipeline", bson.A{d("$count", "n")}, "cursor", d()))
+		counted := r.OK("app", d("aggregate", "c", "pipeline", bson.A{d("$count", "n")}, "cursor", d()))
 		if n := counted.Lookup("cursor", "firstBatch", "0", "n").AsInt64(); n != int64(want) {
 			t.Errorf("%d documents, %d were acknowledged", n, want)
 		}
 	}
-	stale := p.one.cached("countStaleConfigErrors") + p.two.cached("countStaleConfigErrors")
+	stale := cachedVersion(p.one, "countStaleConfigErrors") + cachedVersion(p.two, "countStaleConfigErrors")
 	t.Logf("%d refusals; %d reads with \"available\" were wrong, %d of secondaries old", stale, orphans.Load(), old.Load())
 	if lag != "" && old.Load() == 0 {
 		t.Error("secondaries have shown nothing old")
 	}
-	if err := p.one.cluster.Invariants(); err != nil {
+	if err := p.one.Cluster.Invariants(); err != nil {
 		t.Error(err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/router"
+	"shardsh/balancer/mock/router/routertest"
 )
 
 // reading is a command that reads, with a read preference.
@@ -18,10 +19,10 @@ func reading(command bson.D, mode string, more ...any) bson.D {
 	return append(command, d("$readPreference", append(d("mode", mode), d(more...)...))...)
 }
 
-// seen is what a find in app.c shows, by _id.
-func (x *tester) seen(mode string, filter bson.D, more ...bson.E) string {
-	x.t.Helper()
-	return ids(x.ok("app", append(reading(d("find", "c", "filter", filter, "sort", d("_id", 1)), mode), more...)))
+// seenBy is what a find in app.c shows, by _id.
+func seenBy(x *tester, mode string, filter bson.D, more ...bson.E) string {
+	x.T.Helper()
+	return ids(x.OK("app", append(reading(d("find", "c", "filter", filter, "sort", d("_id", 1)), mode), more...)))
 }
 
 func ids(reply bson.Raw) string {
@@ -33,9 +34,9 @@ func ids(reply bson.Raw) string {
 	return text
 }
 
-func (x *tester) advance(by string) {
-	x.t.Helper()
-	x.ok("admin", d("mockAdvance", by))
+func advance(x *tester, by string) {
+	x.T.Helper()
+	x.OK("admin", d("mockAdvance", by))
 }
 
 // What a secondary shows that is behind: what there was then, by every command that
@@ -43,16 +44,16 @@ func (x *tester) advance(by string) {
 func TestSecondariesShowThePast(t *testing.T) {
 	p := newPair(t)
 	x := p.one
-	x.ok("admin", d("mockSlow", "b", "secondary", "10s"))
-	x.ok("app", d("insert", "c", "documents", bson.A{d("_id", 3, "k", 151), d("_id", 4, "k", 51)}, "writeConcern", d("w", 1)))
-	x.ok("app", d("delete", "c", "deletes", bson.A{d("q", d("_id", 1, "k", 150), "limit", 1)}, "writeConcern", d("w", 1)))
-	local := func(command bson.D, mode string) bson.Raw { return x.ok("app", reading(command, mode)) }
+	x.OK("admin", d("mockSlow", "b", "secondary", "10s"))
+	x.OK("app", d("insert", "c", "documents", bson.A{d("_id", 3, "k", 151), d("_id", 4, "k", 51)}, "writeConcern", d("w", 1)))
+	x.OK("app", d("delete", "c", "deletes", bson.A{d("q", d("_id", 1, "k", 150), "limit", 1)}, "writeConcern", d("w", 1)))
+	local := func(command bson.D, mode string) bson.Raw { return x.OK("app", reading(command, mode)) }
 	check := func(when, old string, n int64) {
 		t.Helper()
 		for mode, want := range map[string]string{
 			"primary": "0234", "primaryPreferred": "0234", "secondary": old, "secondaryPreferred": old, "nearest": old,
 		} {
-			if got := x.seen(mode, d()); got != want {
+			if got := seenBy(x, mode, d()); got != want {
 				t.Errorf("%s, %s shows %s, not %s", when, mode, got, want)
 			}
 			if mode == "primary" || mode == "primaryPreferred" {
@@ -77,24 +78,24 @@ func TestSecondariesShowThePast(t *testing.T) {
 			if int64(len(distinct)) != n {
 				t.Errorf("%s, %s: distinct %v", when, mode, distinct)
 			}
-			if got := x.seen(mode, d("_id", 3)); got == "3" != (old == "0234") {
+			if got := seenBy(x, mode, d("_id", 3)); got == "3" != (old == "0234") {
 				t.Errorf("%s, %s finds %s by its _id", when, mode, got)
 			}
 		}
 	}
 	check("at once", "0124", 4)
-	x.advance("9s")
+	advance(x, "9s")
 	check("after nine seconds", "0124", 4)
-	x.advance("1s")
+	advance(x, "1s")
 	check("after ten seconds", "0234", 4)
 
-	x.ok("app", d("insert", "c", "documents", bson.A{d("_id", 5, "k", 152)}, "writeConcern", d("w", 2)))
-	if got := x.seen("secondary", d("_id", 5)); got != "5" {
+	x.OK("app", d("insert", "c", "documents", bson.A{d("_id", 5, "k", 152)}, "writeConcern", d("w", 2)))
+	if got := seenBy(x, "secondary", d("_id", 5)); got != "5" {
 		t.Errorf("what two nodes have acknowledged: %q", got)
 	}
-	x.ok("app", d("insert", "c", "documents", bson.A{d("_id", 6, "k", 153)}, "writeConcern", d("w", 1)))
-	x.ok("admin", d("mockSlow", "b"))
-	if got := x.seen("secondary", d()); got != "023456" {
+	x.OK("app", d("insert", "c", "documents", bson.A{d("_id", 6, "k", 153)}, "writeConcern", d("w", 1)))
+	x.OK("admin", d("mockSlow", "b"))
+	if got := seenBy(x, "secondary", d()); got != "023456" {
 		t.Errorf("one that has caught up shows %s", got)
 	}
 }
@@ -124,16 +125,16 @@ func TestSecondariesAndMoves(t *testing.T) {
 		t.Run(tt.what, func(t *testing.T) {
 			p := newPair(t)
 			for _, shard := range []string{"a", "b", "c"} {
-				p.one.ok("admin", d("mockSlow", shard, "secondary", "10s"))
+				p.one.OK("admin", d("mockSlow", shard, "secondary", "10s"))
 			}
-			p.one.ok("admin", move)
-			p.one.ok("admin", d("flushRouterConfig", 1))
+			p.one.OK("admin", move)
+			p.one.OK("admin", d("flushRouterConfig", 1))
 			x := p.one
 			if tt.stale {
 				x = p.two
 			}
 			got := ""
-			took := p.took(func() { got = x.seen("secondary", tt.filter, d("readConcern", d("level", tt.level))...) })
+			took := p.took(func() { got = seenBy(x, "secondary", tt.filter, d("readConcern", d("level", tt.level))...) })
 			if got != tt.want || took < tt.between[0] || took > tt.between[1] {
 				t.Errorf("%q after %v", got, took)
 			}
@@ -144,15 +145,15 @@ func TestSecondariesAndMoves(t *testing.T) {
 // What is new is not there yet; a database's new primary is waited for.
 func TestSecondariesOfAnotherPrimary(t *testing.T) {
 	p := newPair(t)
-	p.one.ok("admin", d("mockSlow", "a", "secondary", "10s"))
-	p.one.ok("admin", d("mockSlow", "b", "secondary", "10s"))
-	p.one.ok("plain", d("insert", "new", "documents", bson.A{d("_id", 1)}, "writeConcern", d("w", 1)))
-	if got := ids(p.one.ok("plain", reading(d("find", "new"), "secondary"))); got != "" {
+	p.one.OK("admin", d("mockSlow", "a", "secondary", "10s"))
+	p.one.OK("admin", d("mockSlow", "b", "secondary", "10s"))
+	p.one.OK("plain", d("insert", "new", "documents", bson.A{d("_id", 1)}, "writeConcern", d("w", 1)))
+	if got := ids(p.one.OK("plain", reading(d("find", "new"), "secondary"))); got != "" {
 		t.Errorf("a new collection shows %q", got)
 	}
-	p.one.ok("admin", d("movePrimary", "plain", "to", "b"))
+	p.one.OK("admin", d("movePrimary", "plain", "to", "b"))
 	took := p.took(func() {
-		if got := ids(p.two.ok("plain", reading(d("find", "c"), "secondary"))); got != "1" {
+		if got := ids(p.two.OK("plain", reading(d("find", "c"), "secondary"))); got != "1" {
 			t.Errorf("what has moved shows %q", got)
 		}
 	})
@@ -184,10 +185,10 @@ func TestWaitingForSecondaries(t *testing.T) {
 	} {
 		t.Run(tt.what, func(t *testing.T) {
 			p := newPair(t)
-			p.one.ok("admin", d("mockSlow", "b", "secondary", "100s"))
-			p.one.ok("app", d("insert", "c", "documents", bson.A{d("_id", 4, "k", onB)}, "writeConcern", d("w", 1)))
+			p.one.OK("admin", d("mockSlow", "b", "secondary", "100s"))
+			p.one.OK("app", d("insert", "c", "documents", bson.A{d("_id", 4, "k", onB)}, "writeConcern", d("w", 1)))
 			var reply bson.Raw
-			took := p.took(func() { reply = p.one.run("app", tt.command) })
+			took := p.took(func() { reply = p.one.Run("app", tt.command) })
 			code, failed := reply.Lookup("code").AsInt64OK()
 			if int(code) != tt.code || !failed && ids(reply) != tt.want || took < tt.took || took > tt.took+time.Second {
 				t.Errorf("it took %v: %s", took, reply)
@@ -195,11 +196,11 @@ func TestWaitingForSecondaries(t *testing.T) {
 		})
 	}
 	p := newPair(t)
-	p.one.ok("admin", d("mockSlow", "b", "secondary", "10s"))
-	written := p.one.ok("app", d("insert", "c", "documents", bson.A{d("_id", 4, "k", onB)}, "writeConcern", d("w", 1)))
+	p.one.OK("admin", d("mockSlow", "b", "secondary", "10s"))
+	written := p.one.OK("app", d("insert", "c", "documents", bson.A{d("_id", 4, "k", onB)}, "writeConcern", d("w", 1)))
 	at, i, _ := written.Lookup("operationTime").TimestampOK()
 	took := p.took(func() {
-		if got := p.one.seen("secondary", d("k", onB), d("readConcern", d("afterClusterTime", bson.Timestamp{T: at, I: i}))...); got != "14" {
+		if got := seenBy(p.one, "secondary", d("k", onB), d("readConcern", d("afterClusterTime", bson.Timestamp{T: at, I: i}))...); got != "14" {
 			t.Errorf("after a write of the session: %q", got)
 		}
 	})
@@ -210,7 +211,7 @@ func TestWaitingForSecondaries(t *testing.T) {
 
 // A read preference that makes no sense has the server's error, on whatever command.
 func TestReadPreferences(t *testing.T) {
-	x := described(t, lying)
+	x := routertest.NewDescribed(t, lying)
 	for _, tt := range []struct {
 		preference any
 		code       int
@@ -234,7 +235,7 @@ func TestReadPreferences(t *testing.T) {
 		{d("mode", "primary", "maxStalenessSeconds", 90), 2},
 	} {
 		for _, command := range []bson.D{d("find", "c"), d("insert", "c", "documents", bson.A{d("k", 1)})} {
-			code, _ := x.run("app", append(command, d("$readPreference", tt.preference)...)).Lookup("code").AsInt64OK()
+			code, _ := x.Run("app", append(command, d("$readPreference", tt.preference)...)).Lookup("code").AsInt64OK()
 			if int(code) != tt.code {
 				t.Errorf("%s with %v: %d, want %d", command[0].Key, tt.preference, code, tt.code)
 			}
@@ -249,33 +250,33 @@ func TestSecondariesShowOneMoment(t *testing.T) {
 		p := newPair(t)
 		const lag = 700 * time.Millisecond // of which a thousandth is less than a command takes
 		for _, shard := range []string{"a", "b", "c"} {
-			p.one.ok("admin", d("mockSlow", shard, "secondary", lag.String()))
+			p.one.OK("admin", d("mockSlow", shard, "secondary", lag.String()))
 		}
 		type moment struct {
 			at    time.Time
 			shown string
 		}
 		now := func() time.Time {
-			p.one.cluster.Lock()
-			defer p.one.cluster.Unlock()
-			return p.one.cluster.Now()
+			p.one.Cluster.Lock()
+			defer p.one.Cluster.Unlock()
+			return p.one.Cluster.Now()
 		}
-		past := []moment{{now(), p.one.seen("primary", d())}}
+		past := []moment{{now(), seenBy(p.one, "primary", d())}}
 		for n := range int32(rapid.IntRange(1, 25).Draw(rt, "steps")) {
 			x := []*tester{p.one, p.two}[rapid.IntRange(0, 1).Draw(rt, "router")]
 			k := rapid.Int32Range(0, 299).Draw(rt, "k")
 			switch rapid.IntRange(0, 5).Draw(rt, "what") {
 			case 0, 1:
-				x.ok("app", d("insert", "c", "documents", bson.A{d("_id", 100+n, "k", k)}, "writeConcern", d("w", 1)))
+				x.OK("app", d("insert", "c", "documents", bson.A{d("_id", 100+n, "k", k)}, "writeConcern", d("w", 1)))
 			case 2:
-				x.ok("app", d("delete", "c", "deletes", bson.A{d("q", d("k", d("$lt", k)), "limit", 0)}, "writeConcern", d("w", 1)))
+				x.OK("app", d("delete", "c", "deletes", bson.A{d("q", d("k", d("$lt", k)), "limit", 0)}, "writeConcern", d("w", 1)))
 			case 3:
-				x.run("admin", d("moveChunk", "app.c", "find", d("k", k), "to", rapid.SampledFrom([]string{"a", "b", "c"}).Draw(rt, "to")))
+				x.Run("admin", d("moveChunk", "app.c", "find", d("k", k), "to", rapid.SampledFrom([]string{"a", "b", "c"}).Draw(rt, "to")))
 			case 4:
-				p.one.advance(fmt.Sprint(rapid.IntRange(1, 900).Draw(rt, "ms"), "ms"))
+				advance(p.one, fmt.Sprint(rapid.IntRange(1, 900).Draw(rt, "ms"), "ms"))
 			}
-			past = append(past, moment{now(), p.one.seen("primary", d())})
-			got := x.seen("secondary", d())
+			past = append(past, moment{now(), seenBy(p.one, "primary", d())})
+			got := seenBy(x, "secondary", d())
 			// What was seen at one moment was so a moment before, when it was written.
 			then := now().Add(-lag)
 			shown := func(at time.Time) string {
@@ -297,19 +298,19 @@ func TestSecondariesShowOneMoment(t *testing.T) {
 // A topology may begin with a secondary that is behind, and mockStatus tells of it. No
 // router has one, and what is no time is refused.
 func TestSecondariesOfATopology(t *testing.T) {
-	x := described(t, strings.Replace(lying, `{"id": "b"}`, `{"id": "b", "secondary": "1m"}`, 1))
-	if ms := x.ok("admin", d("mockStatus", 1)).Lookup("slow", "b", "secondaryMillis").AsInt64(); ms != 60_000 {
+	x := routertest.NewDescribed(t, strings.Replace(lying, `{"id": "b"}`, `{"id": "b", "secondary": "1m"}`, 1))
+	if ms := x.OK("admin", d("mockStatus", 1)).Lookup("slow", "b", "secondaryMillis").AsInt64(); ms != 60_000 {
 		t.Errorf("it is behind by %d ms", ms)
 	}
-	x.ok("app", d("insert", "c", "documents", bson.A{d("_id", 1, "k", 150), d("_id", 2, "k", 50)}, "writeConcern", d("w", 1)))
-	if got := x.seen("secondary", d()); got != "2" {
+	x.OK("app", d("insert", "c", "documents", bson.A{d("_id", 1, "k", 150), d("_id", 2, "k", 50)}, "writeConcern", d("w", 1)))
+	if got := seenBy(x, "secondary", d()); got != "2" {
 		t.Errorf("at once %q", got)
 	}
-	x.advance("1m")
-	if got := x.seen("secondary", d()); got != "12" {
+	advance(x, "1m")
+	if got := seenBy(x, "secondary", d()); got != "12" {
 		t.Errorf("after a minute %q", got)
 	}
-	if code := x.code("admin", d("mockSlow", "router", "secondary", "1s")); code != 2 {
+	if code := x.Code("admin", d("mockSlow", "router", "secondary", "1s")); code != 2 {
 		t.Errorf("a router: %d", code)
 	}
 	for _, lag := range []string{"soon", "-1s"} {
@@ -326,17 +327,17 @@ func TestSecondariesOfATopology(t *testing.T) {
 // The member of a shard tells of its set of two, and how far a majority has come; with no
 // secondary there is one member, which is a majority.
 func TestAMemberTellsOfItsSecondary(t *testing.T) {
-	x := described(t, lying)
-	member := &tester{t: t, router: router.Member{ID: "b", Set: "b", Address: "127.0.0.1:27001"}.Of(x.router), cluster: x.cluster}
+	x := routertest.NewDescribed(t, lying)
+	member := &tester{T: t, Router: router.Member{ID: "b", Set: "b", Address: "127.0.0.1:27001"}.Of(x.Router), Cluster: x.Cluster}
 	check := func(members int, lag time.Duration) {
 		t.Helper()
-		status, config := member.ok("admin", d("replSetGetStatus", 1)), member.ok("admin", d("replSetGetConfig", 1))
+		status, config := member.OK("admin", d("replSetGetStatus", 1)), member.OK("admin", d("replSetGetConfig", 1))
 		listed := func(v bson.RawValue) []bson.RawValue {
 			values, _ := v.Array().Values()
 			return values
 		}
-		hello := member.ok("admin", d("hello", 1))
-		repl := member.ok("admin", d("serverStatus", 1)).Lookup("repl").Document()
+		hello := member.OK("admin", d("hello", 1))
+		repl := member.OK("admin", d("serverStatus", 1)).Lookup("repl").Document()
 		for what, n := range map[string]int{
 			"rs.status()": len(listed(status.Lookup("members"))), "rs.conf()": len(listed(config.Lookup("config", "members"))),
 			"hello": len(listed(hello.Lookup("hosts"))), "votes": int(status.Lookup("votingMembersCount").AsInt64()),
@@ -362,10 +363,10 @@ func TestAMemberTellsOfItsSecondary(t *testing.T) {
 		}
 	}
 	check(1, 0)
-	x.ok("admin", d("mockSlow", "b", "secondary", "90s"))
+	x.OK("admin", d("mockSlow", "b", "secondary", "90s"))
 	check(2, 90*time.Second)
-	x.ok("admin", d("mockSlow", "b", "lag", "14s"))
+	x.OK("admin", d("mockSlow", "b", "lag", "14s"))
 	check(2, 14*time.Second)
-	x.ok("admin", d("mockSlow", "b"))
+	x.OK("admin", d("mockSlow", "b"))
 	check(1, 0)
 }

@@ -9,12 +9,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
-	"shardsh/balancer/mock"
-	"shardsh/balancer/mock/router"
+	"shardsh/balancer/mock/router/routertest"
 )
 
 // recorded is a value of a real reply: objects keep the order of their fields.
@@ -150,32 +148,6 @@ func (r recorded) compare(path string, v bson.RawValue, differ func(string, ...a
 	}
 }
 
-func newRecordedState(t *testing.T) *tester {
-	t.Helper()
-	topology, err := mock.ParseTopology([]byte(`{"shards": [
-	  {"id": "shard0", "host": "rs0/127.0.0.1:27120"}, {"id": "shard1", "host": "rs1/127.0.0.1:27121"}, {"id": "shard2", "host": "rs2/127.0.0.1:27122"}],
-	  "databases": [{"name": "doc1", "primary": "shard0"}]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := mock.New(mock.Config{
-		Topology: topology, Start: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC), ConfigServer: "127.0.0.1:27119",
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
-	x := &tester{t: t, router: router.New(c, nil), cluster: c}
-	x.ok("admin", d("balancerStop", 1))
-	x.ok("admin", d("shardCollection", "doc1.c", "key", d("k", 1)))
-	for i := range 10 {
-		x.ok("doc1", d("insert", "c", "documents", bson.A{d("_id", i, "k", i, "i", i, "pad", "some text")}))
-	}
-	x.ok("doc1", d("createIndexes", "c", "indexes", bson.A{d("key", d("i", 1), "name", "i_1")}))
-	x.ok("doc1", d("insert", "u", "documents", bson.A{d("_id", 1, "z", 1)}))
-	return x
-}
-
 // unmeasured are the parts of serverStatus that the mock has nothing to say on.
 func unmeasured() []string {
 	var list []string
@@ -256,12 +228,12 @@ func TestReplyShapes(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name+tt.inside, func(t *testing.T) {
-			x := newRecordedState(t)
+			x := routertest.NewRecordedState(t)
 			want, at := all.get(tt.name)
 			if at < 0 {
 				t.Fatal("there is no such recording")
 			}
-			reply := x.run(tt.db, tt.command)
+			reply := x.Run(tt.db, tt.command)
 			v := bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: reply}
 			if tt.inside != "" {
 				v = reply.Lookup("cursor", "firstBatch", "0")
@@ -291,11 +263,11 @@ func TestMigrationLogShapes(t *testing.T) {
 		t.Fatal(err)
 	}
 	want, _ := readRecorded(t, json.NewDecoder(bytes.NewReader(data))).get("changelogMove")
-	x := newRecordedState(t)
-	x.ok("admin", d("split", "doc1.c", "middle", d("k", 5)))
-	x.ok("admin", d("moveChunk", "doc1.c", "find", d("k", 7), "to", "shard2"))
+	x := routertest.NewRecordedState(t)
+	x.OK("admin", d("split", "doc1.c", "middle", d("k", 5)))
+	x.OK("admin", d("moveChunk", "doc1.c", "find", d("k", 7), "to", "shard2"))
 	for i, what := range []string{"moveChunk.start", "moveChunk.to", "moveChunk.commit", "moveChunk.from"} {
-		entry := x.ok("config", d("find", "changelog", "filter", d("what", what))).Lookup("cursor", "firstBatch", "0")
+		entry := x.OK("config", d("find", "changelog", "filter", d("what", what))).Lookup("cursor", "firstBatch", "0")
 		if i < len(want.items) {
 			want.items[i].compare(what, entry, t.Errorf, func(path string) { t.Errorf("%s is missing", path) })
 		}

@@ -4,11 +4,13 @@ import (
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/router/routertest"
 )
 
 // A snapshot that is gone is refused: a later state would be a wrong answer.
 func TestSnapshotReads(t *testing.T) {
-	x := faulty(t)
+	x := routertest.NewFaulty(t)
 	snapshot := func(command bson.D, at ...any) bson.D {
 		return append(command, bson.E{Key: "readConcern", Value: append(d("level", "snapshot"), d(at...)...)})
 	}
@@ -22,13 +24,13 @@ func TestSnapshotReads(t *testing.T) {
 		if name == "distinct" {
 			at = at[1:]
 		}
-		seconds, i, isTime := x.ok("db", snapshot(read())).Lookup(at...).TimestampOK()
+		seconds, i, isTime := x.OK("db", snapshot(read())).Lookup(at...).TimestampOK()
 		if !isTime {
 			t.Fatalf("%s does not say what it has read", name)
 		}
 		then := bson.Timestamp{T: seconds, I: i}
-		x.ok("db", snapshot(read(), "atClusterTime", then))
-		x.ok("db", d("insert", "c", "documents", bson.A{d("a", 1)}))
+		x.OK("db", snapshot(read(), "atClusterTime", then))
+		x.OK("db", d("insert", "c", "documents", bson.A{d("a", 1)}))
 		for _, tt := range []struct {
 			what string
 			at   any
@@ -39,7 +41,7 @@ func TestSnapshotReads(t *testing.T) {
 			{"no time", bson.Timestamp{}, 72},
 			{"a number", 5, 14},
 		} {
-			if code := x.code("db", snapshot(read(), "atClusterTime", tt.at)); code != tt.code {
+			if code := x.Code("db", snapshot(read(), "atClusterTime", tt.at)); code != tt.code {
 				t.Errorf("%s of %s: code %d, want %d", name, tt.what, code, tt.code)
 			}
 		}
@@ -48,12 +50,12 @@ func TestSnapshotReads(t *testing.T) {
 
 // Neither $out nor $merge can be linearizable.
 func TestOutputIsNotLinearizable(t *testing.T) {
-	x := faulty(t)
+	x := routertest.NewFaulty(t)
 	for _, stage := range []bson.D{d("$out", "d"), d("$merge", "d")} {
 		command := d("aggregate", "c", "pipeline", bson.A{stage}, "cursor", d(), "readConcern", d("level", "linearizable"))
-		if code := x.code("db", command); code != 72 {
+		if code := x.Code("db", command); code != 72 {
 			t.Errorf("%v: code %d, want 72", stage, code)
 		}
 	}
-	x.ok("db", d("aggregate", "c", "pipeline", bson.A{}, "cursor", d(), "readConcern", d("level", "linearizable")))
+	x.OK("db", d("aggregate", "c", "pipeline", bson.A{}, "cursor", d(), "readConcern", d("level", "linearizable")))
 }

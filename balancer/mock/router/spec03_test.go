@@ -17,6 +17,7 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/router"
+	"shardsh/balancer/mock/router/routertest"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -109,7 +110,7 @@ type specTester struct {
 
 func newSpecTester(t *testing.T, of specCase) *specTester {
 	t.Helper()
-	described := []byte(stateS0)
+	described := []byte(routertest.StateS0)
 	if of.Topology != nil {
 		var err error
 		if described, err = bson.MarshalExtJSON(of.Topology, false, false); err != nil {
@@ -129,12 +130,12 @@ func newSpecTester(t *testing.T, of specCase) *specTester {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Close)
-	x := &specTester{tester: &tester{t: t, router: router.New(c, nil), cluster: c}, bound: map[string]bson.RawValue{}, names: map[string]string{}}
+	x := &specTester{tester: &tester{T: t, Router: router.New(c, nil), Cluster: c}, bound: map[string]bson.RawValue{}, names: map[string]string{}}
 	if of.Topology != nil {
 		return x
 	}
 	for i := range 10 {
-		x.ok("shop", d("insert", "users", "documents", bson.A{d("_id", i)}))
+		x.OK("shop", d("insert", "users", "documents", bson.A{d("_id", i)}))
 	}
 	x.setVersions()
 	return x
@@ -142,26 +143,26 @@ func newSpecTester(t *testing.T, of specCase) *specTester {
 
 // setVersions gives the chunks of shop.orders the versions and times of S0.
 func (x *specTester) setVersions() {
-	x.t.Helper()
+	x.T.Helper()
 	since := bson.Timestamp{T: 100, I: 1}
 	for i, version := range []bson.Timestamp{{T: 5, I: 1}, {T: 5, I: 2}, {T: 5, I: 0}} {
 		chunk := x.chunkDocs("shop.orders")[i]
 		id := chunk.Lookup("_id")
 		x.names[id.ObjectID().Hex()] = fmt.Sprintf("C%d", i)
-		x.ok("config", d("update", "chunks", "updates", bson.A{d("q", d("_id", id), "u", d("$set", d(
+		x.OK("config", d("update", "chunks", "updates", bson.A{d("q", d("_id", id), "u", d("$set", d(
 			"lastmod", version, "onCurrentShardSince", since,
 			"history", bson.A{d("validAfter", since, "shard", chunk.Lookup("shard"))})))}))
 	}
 }
 
 func (x *specTester) play(c specCase) {
-	x.t.Helper()
+	x.T.Helper()
 	for i, step := range c.Prepare {
 		x.step(fmt.Sprintf("prepare[%d]", i), step)
 	}
 	before := ""
 	if c.Nothing || !c.Step.Code.IsZero() && !c.Raises {
-		before = x.state()
+		before = x.State()
 	}
 	x.step("the command", c.Step)
 	if before != "" {
@@ -170,25 +171,25 @@ func (x *specTester) play(c specCase) {
 	for i, step := range c.Then {
 		x.step(fmt.Sprintf("then[%d]", i), step)
 	}
-	x.cluster.Lock()
-	defer x.cluster.Unlock()
-	if err := x.cluster.Invariants(); err != nil && !c.Broken {
-		x.t.Error(err)
+	x.Cluster.Lock()
+	defer x.Cluster.Unlock()
+	if err := x.Cluster.Invariants(); err != nil && !c.Broken {
+		x.T.Error(err)
 	}
 }
 
 func (x *specTester) unchanged(before string) {
-	x.t.Helper()
-	was, is := strings.Split(before, "\n"), strings.Split(x.state(), "\n")
+	x.T.Helper()
+	was, is := strings.Split(before, "\n"), strings.Split(x.State(), "\n")
 	for i := range was {
 		if was[i] != is[i] {
-			x.t.Errorf("it has changed\n%s\nto\n%s", was[i], is[i])
+			x.T.Errorf("it has changed\n%s\nto\n%s", was[i], is[i])
 		}
 	}
 }
 
 func (x *specTester) step(name string, s specStep) {
-	x.t.Helper()
+	x.T.Helper()
 	switch {
 	case s.Run != nil:
 		x.command(name, s)
@@ -196,44 +197,44 @@ func (x *specTester) step(name string, s specStep) {
 		x.look(name, s)
 	case s.Chunks != "":
 		if got := x.chunkLines(s.Chunks); !slices.Equal(got, s.Are) {
-			x.t.Errorf("%s: the chunks of %s are\n%s\nwant\n%s", name, s.Chunks, strings.Join(got, "\n"), strings.Join(s.Are, "\n"))
+			x.T.Errorf("%s: the chunks of %s are\n%s\nwant\n%s", name, s.Chunks, strings.Join(got, "\n"), strings.Join(s.Are, "\n"))
 		}
 	case s.Sleep != "":
 		d, err := time.ParseDuration(s.Sleep)
 		if err != nil {
-			x.t.Fatal(err)
+			x.T.Fatal(err)
 		}
-		x.sleep(d)
+		x.Sleep(d)
 	default:
-		x.t.Fatalf("%s does nothing", name)
+		x.T.Fatalf("%s does nothing", name)
 	}
 }
 
 func (x *specTester) command(name string, s specStep) {
-	x.t.Helper()
-	reply := x.run(cmp.Or(s.On, "admin"), x.substitute(s.Run))
+	x.T.Helper()
+	reply := x.Run(cmp.Or(s.On, "admin"), x.substitute(s.Run))
 	for _, gossip := range []string{"$clusterTime", "operationTime"} {
 		if reply.Lookup(gossip).IsZero() {
-			x.t.Errorf("%s: the reply lacks %s", name, gossip)
+			x.T.Errorf("%s: the reply lacks %s", name, gossip)
 		}
 	}
-	reply = withoutGossip(x.t, reply)
+	reply = withoutGossip(x.T, reply)
 	if !s.Code.IsZero() {
 		x.failure(name, s, reply)
 		return
 	}
 	want := s.Want
 	if want == nil {
-		want = raw(x.t, d("…", 1, "ok", 1.0))
+		want = raw(x.T, d("…", 1, "ok", 1.0))
 	}
 	if err := x.match("reply", document(want), document(reply)); err != nil {
-		x.t.Errorf("%s %s answered %s\n%v", name, s.Run, reply, err)
+		x.T.Errorf("%s %s answered %s\n%v", name, s.Run, reply, err)
 	}
 }
 
 // failure compares an error reply: its fields, their order and the code's name.
 func (x *specTester) failure(name string, s specStep, reply bson.Raw) {
-	x.t.Helper()
+	x.T.Helper()
 	want := d("ok", 0.0, "errmsg", "…")
 	if code, isNumber := s.Code.AsInt64OK(); isNumber {
 		want = append(want, d("code", int32(code), "codeName", mongoerr.Code(code).Name())...)
@@ -241,22 +242,22 @@ func (x *specTester) failure(name string, s specStep, reply bson.Raw) {
 	if s.Want != nil {
 		var extra bson.D
 		if err := bson.Unmarshal(s.Want, &extra); err != nil {
-			x.t.Fatal(err)
+			x.T.Fatal(err)
 		}
 		want = append(want, extra...)
 	}
-	if err := x.match("reply", document(raw(x.t, want)), document(reply)); err != nil {
-		x.t.Errorf("%s %s answered %s\n%v", name, s.Run, reply, err)
+	if err := x.match("reply", document(raw(x.T, want)), document(reply)); err != nil {
+		x.T.Errorf("%s %s answered %s\n%v", name, s.Run, reply, err)
 		return
 	}
 	if text := reply.Lookup("errmsg").StringValue(); !strings.Contains(text, s.Message) {
-		x.t.Errorf("%s: errmsg %q lacks %q", name, text, s.Message)
+		x.T.Errorf("%s: errmsg %q lacks %q", name, text, s.Message)
 	}
 }
 
 // look compares documents of the config database.
 func (x *specTester) look(name string, s specStep) {
-	x.t.Helper()
+	x.T.Helper()
 	find := d("find", s.Find, "batchSize", 1000)
 	if s.Filter != nil {
 		find = append(find, bson.E{Key: "filter", Value: x.substitute(s.Filter)})
@@ -264,22 +265,22 @@ func (x *specTester) look(name string, s specStep) {
 	if s.Sort != nil {
 		find = append(find, bson.E{Key: "sort", Value: s.Sort})
 	}
-	got := x.ok("config", find).Lookup("cursor", "firstBatch")
+	got := x.OK("config", find).Lookup("cursor", "firstBatch")
 	if err := x.match(s.Find, s.Docs, got); err != nil {
-		x.t.Errorf("%s: config.%s has %s\n%v", name, s.Find, got, err)
+		x.T.Errorf("%s: config.%s has %s\n%v", name, s.Find, got, err)
 	}
 }
 
 func (x *specTester) chunkDocs(ns string) []bson.Raw {
-	x.t.Helper()
-	entry := x.first("config", d("find", "collections", "filter", d("_id", ns)))
+	x.T.Helper()
+	entry := x.First("config", d("find", "collections", "filter", d("_id", ns)))
 	if entry == nil {
 		return nil
 	}
-	reply := x.ok("config", d("find", "chunks", "filter", d("uuid", entry.Lookup("uuid")), "sort", d("min", 1), "batchSize", 1000))
+	reply := x.OK("config", d("find", "chunks", "filter", d("uuid", entry.Lookup("uuid")), "sort", d("min", 1), "batchSize", 1000))
 	values, err := reply.Lookup("cursor", "firstBatch").Array().Values()
 	if err != nil {
-		x.t.Fatal(err)
+		x.T.Fatal(err)
 	}
 	docs := make([]bson.Raw, len(values))
 	for i, v := range values {
@@ -291,7 +292,7 @@ func (x *specTester) chunkDocs(ns string) []bson.Raw {
 // chunkLines are a collection's chunks as the spec writes them: bounds, shard,
 // version, C0 to C2 or new for the _id, and the jumbo flag if there is one.
 func (x *specTester) chunkLines(ns string) []string {
-	x.t.Helper()
+	x.T.Helper()
 	var lines []string
 	for _, doc := range x.chunkDocs(ns) {
 		t, i := doc.Lookup("lastmod").Timestamp()

@@ -138,10 +138,10 @@ func (x *specTester) matchElements(path string, want, got bson.Raw) error {
 // substitute puts the values that a case has named where a command says
 // {$as: "x"}.
 func (x *specTester) substitute(doc bson.Raw) bson.D {
-	x.t.Helper()
+	x.T.Helper()
 	elems, err := doc.Elements()
 	if err != nil {
-		x.t.Fatal(err)
+		x.T.Fatal(err)
 	}
 	filled := bson.D{}
 	for _, e := range elems {

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/router/routertest"
 )
 
 // What monitoring and administration tools send to a mongos, and the code it
@@ -130,9 +132,9 @@ func TestRequestsOfTools(t *testing.T) {
 	}
 	for tool, requests := range tests {
 		t.Run(tool, func(t *testing.T) {
-			x := newS0(t)
+			x := routertest.NewS0(t)
 			for _, r := range requests {
-				reply := x.run(r.db, r.command)
+				reply := x.Run(r.db, r.command)
 				ok, _ := reply.Lookup("ok").AsFloat64OK()
 				code, _ := reply.Lookup("code").AsInt64OK()
 				switch {

@@ -109,35 +109,35 @@ func crowded(t *testing.T) (x *tester, longest *atomic.Int64) {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Close)
-	x = &tester{t: t, router: router.New(c, nil), cluster: c}
-	x.ok("admin", d("shardCollection", "app.n", "key", d("k", 1)))
+	x = &tester{T: t, Router: router.New(c, nil), Cluster: c}
+	x.OK("admin", d("shardCollection", "app.n", "key", d("k", 1)))
 	docs, text := bson.A{}, strings.Repeat("a", 60)
 	for i := range 4000 {
 		docs = append(docs, d("_id", i, "k", i, "next", bson.A{i + 1, i + 2}, "s", text+string(rune('a'+i%20))))
 	}
-	x.ok("app", d("insert", "n", "documents", docs))
+	x.OK("app", d("insert", "n", "documents", docs))
 	inner := d("b", make([]int32, 1000))
 	wide := bson.A{}
 	for range 500 {
 		wide = append(wide, inner)
 	}
-	x.ok("app", d("insert", "wide", "documents", bson.A{d("_id", 1, "a", wide), d("_id", 2, "a", wide)}))
-	x.ok("app", d("insert", "strict", "documents", bson.A{d("_id", 1)}))
-	x.ok("app", d("collMod", "strict", "validator", endlessQuery()))
-	x.ok("app", d("create", "v", "viewOn", "n", "pipeline", bson.A{d("$set", d("x", endless()))}))
+	x.OK("app", d("insert", "wide", "documents", bson.A{d("_id", 1, "a", wide), d("_id", 2, "a", wide)}))
+	x.OK("app", d("insert", "strict", "documents", bson.A{d("_id", 1)}))
+	x.OK("app", d("collMod", "strict", "validator", endlessQuery()))
+	x.OK("app", d("create", "v", "viewOn", "n", "pipeline", bson.A{d("$set", d("x", endless()))}))
 	longest.Store(0)
 	return x, longest
 }
 
-// start sends a command that may be given up.
-func (x *tester) start(ctx context.Context, id int32, db string, command bson.D) <-chan bson.Raw {
+// startCommand sends a command that may be given up.
+func startCommand(x *tester, ctx context.Context, id int32, db string, command bson.D) <-chan bson.Raw {
 	body, err := bson.Marshal(command)
 	if err != nil {
-		x.t.Fatal(err)
+		x.T.Fatal(err)
 	}
 	replied := make(chan bson.Raw, 1)
 	go func() {
-		replied <- x.router.Handle(ctx, wire.Request{
+		replied <- x.Router.Handle(ctx, wire.Request{
 			Database: db, Command: command[0].Key, Body: body, Client: &wire.Client{ID: id, Remote: "test:1"},
 		})
 	}()
@@ -160,9 +160,9 @@ func TestTheWorstCommands(t *testing.T) {
 			for range 3 {
 				longest.Store(0)
 				began := time.Now()
-				replied := x.start(t.Context(), 7, databaseOf(name), append(slices.Clone(command),
+				replied := startCommand(x, t.Context(), 7, databaseOf(name), append(slices.Clone(command),
 					bson.E{Key: "maxTimeMS", Value: limit.Milliseconds()}))
-				reply, waits := x.beside(replied)
+				reply, waits := waitsBeside(x, replied)
 				took, held, waited = time.Since(began), time.Duration(longest.Load()), waits[len(waits)*95/100]
 				t.Logf("took %v; finds beside it %v (95 %%); lock held %v", took, waited, held)
 				if code, _ := reply.Lookup("code").AsInt64OK(); code != 50 && !slices.Contains(ends, name) {
@@ -184,12 +184,12 @@ func databaseOf(name string) string {
 	return "app"
 }
 
-// beside finds one document again and again until a command replies, and tells
+// waitsBeside finds one document again and again until a command replies, and tells
 // how long that took each time, in order.
-func (x *tester) beside(replied <-chan bson.Raw) (reply bson.Raw, waits []time.Duration) {
+func waitsBeside(x *tester, replied <-chan bson.Raw) (reply bson.Raw, waits []time.Duration) {
 	for reply == nil {
 		at := time.Now()
-		x.ok("app", d("find", "n", "filter", d("k", 17), "limit", 1, "projection", d("_id", 1)))
+		x.OK("app", d("find", "n", "filter", d("k", 17), "limit", 1, "projection", d("_id", 1)))
 		waits = append(waits, time.Since(at))
 		select {
 		case reply = <-replied:
@@ -215,10 +215,10 @@ func TestTheWorstCommandsAreEnded(t *testing.T) {
 				code int64
 			}{{"killOp", 11601}, {"its client", 279}} {
 				ctx, cancel := context.WithCancelCause(t.Context())
-				replied := x.start(ctx, 7, db, command)
-				opid := x.running(command[0].Key)
+				replied := startCommand(x, ctx, 7, db, command)
+				opid := runningCommands(x, command[0].Key)
 				if end.by == "killOp" {
-					x.ok("admin", d("killOp", 1, "op", opid))
+					x.OK("admin", d("killOp", 1, "op", opid))
 				} else {
 					cancel(gone)
 				}
@@ -236,14 +236,14 @@ func TestTheWorstCommandsAreEnded(t *testing.T) {
 	}
 }
 
-// running waits for a command to be under way, and gives its number.
-func (x *tester) running(name string) int32 {
-	x.t.Helper()
+// runningCommands waits for a command to be under way, and gives its number.
+func runningCommands(x *tester, name string) int32 {
+	x.T.Helper()
 	for range 10_000 {
-		ops := x.ok("admin", d("aggregate", 1, "pipeline", bson.A{d("$currentOp", d("localOps", true, "allUsers", true))}, "cursor", d()))
+		ops := x.OK("admin", d("aggregate", 1, "pipeline", bson.A{d("$currentOp", d("localOps", true, "allUsers", true))}, "cursor", d()))
 		list, err := ops.Lookup("cursor", "firstBatch").Array().Values()
 		if err != nil {
-			x.t.Fatal(err)
+			x.T.Fatal(err)
 		}
 		for _, op := range list {
 			first, _ := op.Document().Lookup("command").Document().IndexErr(0)
@@ -252,7 +252,7 @@ func (x *tester) running(name string) int32 {
 			}
 		}
 	}
-	x.t.Fatalf("%s does not run", name)
+	x.T.Fatalf("%s does not run", name)
 	return 0
 }
 
@@ -264,8 +264,8 @@ func TestBatchesLetOthersIn(t *testing.T) {
 	for i := range docs {
 		docs[i] = d("k", i)
 	}
-	count := func(coll string) int { return int(x.ok("app", d("count", coll)).Lookup("n").AsInt64()) }
-	inserted := x.start(t.Context(), 7, "app", d("insert", "many", "documents", docs))
+	count := func(coll string) int { return int(x.OK("app", d("count", coll)).Lookup("n").AsInt64()) }
+	inserted := startCommand(x, t.Context(), 7, "app", d("insert", "many", "documents", docs))
 	halfDone := map[int]bool{}
 	for reply := bson.Raw(nil); reply == nil; {
 		if n := count("many"); n > 0 && n < len(docs) {
@@ -279,12 +279,12 @@ func TestBatchesLetOthersIn(t *testing.T) {
 	if n := count("many"); len(halfDone) < 2 || n != len(docs) {
 		t.Errorf("%d states between the statements were seen, and %d documents in the end", len(halfDone), n)
 	}
-	killed := x.start(t.Context(), 7, "app", d("insert", "more", "documents", docs))
-	opid := x.running("insert")
+	killed := startCommand(x, t.Context(), 7, "app", d("insert", "more", "documents", docs))
+	opid := runningCommands(x, "insert")
 	for count("more") == 0 {
 		runtime.Gosched()
 	}
-	x.ok("admin", d("killOp", 1, "op", opid))
+	x.OK("admin", d("killOp", 1, "op", opid))
 	code, _ := (<-killed).Lookup("code").AsInt64OK()
 	if n := count("more"); code != 11601 || n == 0 || n == len(docs) {
 		t.Errorf("killed with code %d, %d documents", code, n)

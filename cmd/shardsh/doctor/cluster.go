@@ -51,7 +51,7 @@ func (c Cluster) version(ctx context.Context, s *section) string {
 		Modules []string `bson:"modules"`
 	}
 	if err := c.ask(ctx, "buildInfo", &info); err != nil {
-		s.add(Warn, "version", "", "not available: %s", live.Plainly(err.Error()))
+		s.add(Warn, "version", "", "not available: %s", live.ShortenUnauthorized(err.Error()))
 		return ""
 	}
 	edition := ""
@@ -97,7 +97,7 @@ func (c Cluster) times(ctx context.Context, s *section) {
 		}
 		sent := c.Now()
 		if err := c.ask(ctx, "hello", &hello); err != nil {
-			s.add(Warn, "latency", "", "%s", live.Plainly(err.Error()))
+			s.add(Warn, "latency", "", "%s", live.ShortenUnauthorized(err.Error()))
 			return
 		}
 		if took := c.Now().Sub(sent); i == 0 || took < best {
@@ -140,7 +140,7 @@ func (c Cluster) rights(ctx context.Context, s *section, version string) {
 	}
 	err := c.ask(ctx, "connectionStatus", &status, bson.E{Key: "showPrivileges", Value: true})
 	if err != nil {
-		s.add(Warn, "user", "", "not available: %s", live.Plainly(err.Error()))
+		s.add(Warn, "user", "", "not available: %s", live.ShortenUnauthorized(err.Error()))
 		return
 	}
 	if len(status.Info.Users) == 0 {

@@ -47,7 +47,7 @@ func readSessionIDs(c *call.Call) ([]call.SessionID, error) {
 }
 
 func startSession(c *call.Call) (bson.D, error) {
-	id := c.Cluster.NewUUID()
+	id := c.Cluster.IDs().NewUUID()
 	made := call.SessionID{ID: [16]byte(id.Data), User: c.Peer.Digest()}
 	if _, err := c.Node.Sessions.Use(made, c.Peer.Name()); err != nil {
 		return nil, err

@@ -286,7 +286,7 @@ func mockInvariants(c *call.Call) (bson.D, error) {
 func mockStatus(c *call.Call) (bson.D, error) {
 	state := c.Cluster.Faults().State()
 	nodes := bson.A{}
-	for _, id := range c.Cluster.ServerIDs() {
+	for _, id := range c.Cluster.Faults().ServerIDs() {
 		nodes = append(nodes, bson.D{{Key: "node", Value: id}, {Key: "up", Value: !slices.Contains(state.Down, id)}})
 	}
 	partitions, slow, failures := bson.A{}, bson.D{}, bson.A{}

@@ -208,7 +208,7 @@ func (m MergeOutput) write(c *call.Call, results []bson.Raw) error {
 func (m MergeOutput) writeOne(c *call.Call, doc bson.Raw) error {
 	if slices.Contains(m.on, "_id") {
 		var err error
-		if doc, err = update.PrepareInsert(doc, c.Cluster.NewObjectID); err != nil {
+		if doc, err = update.PrepareInsert(doc, c.Cluster.IDs().NewObjectID); err != nil {
 			return err
 		}
 	}

@@ -42,7 +42,7 @@ func BuildInfo(c *call.Call) (bson.D, error) {
 		{Key: "allocator", Value: "system"},
 		{Key: "javascriptEngine", Value: "none"},
 		{Key: "sysInfo", Value: "deprecated"},
-		{Key: "versionArray", Value: c.Cluster.VersionArray()},
+		{Key: "versionArray", Value: mock.VersionArray(c.Cluster.Release())},
 		{Key: "openssl", Value: bson.D{{Key: "running", Value: "disabled"}, {Key: "compiled", Value: "disabled"}}},
 		{Key: "buildEnvironment", Value: bson.D{{Key: "target_arch", Value: runtime.GOARCH},
 			{Key: "target_os", Value: runtime.GOOS}}},

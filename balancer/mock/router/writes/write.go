@@ -180,7 +180,7 @@ func insertionOf(c *call.Call) insertion {
 
 func insertOne(c *call.Call, ns string, doc bson.Raw, how insertion) (*call.Outcome, error) {
 	if !how.unstamped {
-		doc = document.StampEmpty(doc, c.Cluster.Tick)
+		doc = document.StampEmpty(doc, c.Cluster.IDs().Tick)
 	}
 	if err := c.Request.InsertChecked(ns, doc, !how.unchecked); err != nil {
 		return nil, err
@@ -201,7 +201,7 @@ func stampedOutside(c *call.Call, doc bson.Raw) bson.Raw {
 	return document.StampEmpty(doc, func() bson.Timestamp {
 		c.Cluster.Lock()
 		defer c.Cluster.Unlock()
-		return c.Cluster.Tick()
+		return c.Cluster.IDs().Tick()
 	})
 }
 
@@ -332,7 +332,7 @@ func UpdateRequest(c *call.Call, q, u bson.RawValue, options bson.Raw) (mock.Upd
 func newID(c *call.Call) bson.ObjectID {
 	c.Cluster.Lock()
 	defer c.Cluster.Unlock()
-	return c.Cluster.NewObjectID()
+	return c.Cluster.IDs().NewObjectID()
 }
 
 // withConstants adds an update's own variables, which pipelines may use.

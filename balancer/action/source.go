@@ -1,0 +1,75 @@
+package action
+
+import (
+	"context"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/live"
+	"shardsh/balancer/sim"
+)
+
+// Source is what a verb reads that only looks: a cluster, or a Snapshot of one.
+type Source struct {
+	// Client is connected to the cluster; nil where Snapshot is set.
+	Client *mongo.Client
+	// Origin is what Snapshots of the cluster say about where they come from.
+	Origin catalog.Source
+	// Snapshot is one that was read before, such as that of a file.
+	Snapshot *catalog.Snapshot
+	// Computing is called around what takes long and much memory; nil is not.
+	Computing func(compute func() error) error
+}
+
+// Read reads parts of the cluster. A Snapshot that was read before is what it is.
+func (s Source) Read(ctx context.Context, o live.ReaderOptions) (*catalog.Snapshot, error) {
+	if s.Snapshot != nil {
+		return s.Snapshot, nil
+	}
+	o.Source = s.Origin
+	read, err := live.NewReader(s.Client, o).Read(ctx)
+	if err != nil {
+		return nil, &AccessError{err}
+	}
+	return read, nil
+}
+
+// look reads the cluster and reports that it is read.
+func (s Source) look(ctx context.Context, o live.ReaderOptions, r *serial) (*catalog.Snapshot, error) {
+	read, err := s.Read(ctx, o)
+	if err == nil {
+		r.Report(Read{read})
+	}
+	return read, err
+}
+
+func (s Source) compute(work func() error) error {
+	if s.Computing == nil {
+		return work()
+	}
+	return s.Computing(work)
+}
+
+// exists reports whether the cluster says that it has a collection.
+func (s Source) exists(ctx context.Context, ns string) bool {
+	database, collection, named := strings.Cut(ns, ".")
+	if !named || s.Client == nil {
+		return false
+	}
+	names, err := s.Client.Database(database).ListCollectionNames(ctx, bson.D{{Key: "name", Value: collection}})
+	return err == nil && len(names) > 0
+}
+
+// watch reports how far a simulation is, and ends it with the context.
+func (s *serial) watch(ctx context.Context) sim.Watch {
+	return func(p sim.Progress) error {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		s.Report(Simulating{p})
+		return nil
+	}
+}

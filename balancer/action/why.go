@@ -1,0 +1,84 @@
+package action
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/live"
+)
+
+// Why explains what is wrong, and what causes it: with a cluster, or with the
+// collection, shard or zone that is named.
+type Why struct {
+	Namespace string
+	// Key is the shard key of a chunk of the collection: why the chunk is where it is.
+	Key   bson.Raw
+	Shard catalog.ShardID
+	Zone  string
+}
+
+// WhyResult is the answer: About a cluster or a part of it, or about a Chunk.
+type WhyResult struct {
+	About *diagnosis.Answer
+	Chunk *diagnosis.ChunkAnswer
+}
+
+// MarshalJSON returns the answer that there is.
+func (r WhyResult) MarshalJSON() ([]byte, error) {
+	if r.Chunk != nil {
+		return json.Marshal(r.Chunk)
+	}
+	return json.Marshal(r.About)
+}
+
+// Validate refuses options that exclude each other.
+func (w Why) Validate() error {
+	named := 0
+	for _, name := range []string{w.Namespace, string(w.Shard), w.Zone} {
+		if name != "" {
+			named++
+		}
+	}
+	switch {
+	case named > 1:
+		return refuse("{ns}, {shard} and {zone} exclude each other")
+	case w.Key != nil && w.Namespace == "":
+		return refuse("{key} needs {ns}: it is the key of a chunk of a collection")
+	}
+	return nil
+}
+
+// Run reads the cluster and answers. For a name that the cluster does not have the
+// error is a *diagnosis.UnknownError.
+func (w Why) Run(ctx context.Context, source Source, r Reporter) (WhyResult, error) {
+	if err := w.Validate(); err != nil {
+		return WhyResult{}, err
+	}
+	s, err := source.look(ctx, live.ReaderOptions{Parts: live.WithStatus | live.Causes}, &serial{next: r})
+	if err != nil {
+		return WhyResult{}, err
+	}
+	scope := diagnosis.Scope{Namespace: w.Namespace, Shard: w.Shard, Zone: w.Zone}
+	if err := diagnosis.Check(s, scope); err != nil {
+		if w.Key == nil && w.Namespace != "" {
+			if a, ok := diagnosis.NotSharded(s, w.Namespace, source.exists(ctx, w.Namespace)); ok {
+				return WhyResult{About: &a}, nil
+			}
+		}
+		return WhyResult{}, err
+	}
+	if w.Key == nil {
+		a := diagnosis.Why(s, scope)
+		return WhyResult{About: &a}, nil
+	}
+	a, err := diagnosis.WhyKey(s, w.Namespace, w.Key)
+	if wrong, is := errors.AsType[*diagnosis.KeyError](err); is {
+		return WhyResult{}, refuse("{key}: %s", wrong)
+	}
+	return WhyResult{Chunk: &a}, err
+}

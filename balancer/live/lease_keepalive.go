@@ -1,0 +1,138 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mongoerr"
+)
+
+// releasing limits how long releasing a lease may take. It expires by itself.
+const releasing = 5 * time.Second
+
+// KeepAlive renews the lease until leave is called, which releases it. The context ends
+// when another process has the lease, with the cause ErrLeaseLost: work that needs the
+// lease is done in this context, each step after a Renew of its own. While the cluster does
+// not answer the lease may expire; if no other process has taken it, it is renewed as soon
+// as the cluster answers again.
+func (l *Lease) KeepAlive(ctx context.Context) (held context.Context, leave func(context.Context) error) {
+	held, lose := context.WithCancelCause(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		lose(keep(held, l.o.For, l.secure, l.doubt))
+	}()
+	return held, func(ctx context.Context) error {
+		lose(context.Canceled)
+		<-done
+		leaving, cancel := context.WithTimeout(ctx, releasing)
+		defer cancel()
+		return l.Release(leaving)
+	}
+}
+
+// keep renews three times in the time that a renewal lasts, and calls doubt when renewals
+// fail for so long that the lease may have expired. It compares no clocks: from the moment
+// a renewal was requested, the lease lasts at least that long here.
+func keep(ctx context.Context, lasts time.Duration, renew func(context.Context) error, doubt func()) error {
+	tick := time.NewTicker(lasts / 3)
+	defer tick.Stop()
+	sure := time.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-tick.C:
+		}
+		asked := time.Now()
+		left := lasts - asked.Sub(sure)
+		if left <= 0 {
+			left = lasts / 3
+		}
+		switch err := inTime(ctx, left, renew); {
+		case err == nil:
+			sure = asked
+		case errors.Is(err, ErrLeaseLost):
+			return err
+		}
+		if time.Since(sure) >= lasts && ctx.Err() == nil {
+			doubt()
+		}
+	}
+}
+
+// errSilent says that the cluster has not answered for so long that the lease may have
+// expired.
+var errSilent = errors.New("the cluster does not answer: the connection is broken, the mongos hangs, or the " +
+	"secondaries of the shard that has shardsh.leases lag")
+
+// doubt ends the commands in progress, unless a renewal has succeeded meanwhile: the server
+// that was to answer them may be gone.
+func (l *Lease) doubt() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if time.Since(l.asked) < l.o.For {
+		return
+	}
+	l.unsure()
+	l.sure, l.unsure = context.WithCancel(context.Background())
+}
+
+// Sure returns a context that ends when the lease may have expired. One that begins while
+// that is so lasts until the next renewal fails.
+func (l *Lease) Sure() context.Context {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.sure
+}
+
+// inTime calls do with a time limit. It cancels the context, as the driver does not give up
+// a read when a deadline passes.
+func inTime(ctx context.Context, most time.Duration, do func(context.Context) error) error {
+	silent, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	timer := time.AfterFunc(most, cancel)
+	defer timer.Stop()
+	return unless(ctx, silent, do)
+}
+
+// unless calls do, and gives it up when a context ends: the error is a
+// *mongoerr.UnansweredError then.
+func unless(ctx, silent context.Context, do func(context.Context) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(silent, func() { cancel(errSilent) })()
+	err := do(ctx)
+	if err != nil && errors.Is(context.Cause(ctx), errSilent) {
+		return &mongoerr.UnansweredError{Cause: errSilent}
+	}
+	return err
+}
+
+// leasedRunner sends commands while the lease is certain. A command that gets no answer
+// fails then, and does not wait for a connection that hangs.
+type leasedRunner struct {
+	CommandRunner
+	lease *Lease
+}
+
+func (a leasedRunner) RunCommand(ctx context.Context, database string, command bson.D) (reply bson.Raw, err error) {
+	err = unless(ctx, a.lease.Sure(), func(ctx context.Context) error {
+		reply, err = a.CommandRunner.RunCommand(ctx, database, command)
+		return err
+	})
+	return reply, err
+}
+
+func (a leasedRunner) RunCursorCommand(
+	ctx context.Context, database string, command bson.D,
+) (docs []bson.Raw, err error) {
+	err = unless(ctx, a.lease.Sure(), func(ctx context.Context) error {
+		docs, err = a.CommandRunner.RunCursorCommand(ctx, database, command)
+		return err
+	})
+	return docs, err
+}

@@ -1,0 +1,112 @@
+package live
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// The roles that scripts/roles.js makes. Each has what those before it have.
+const (
+	RoleLook    = "shardshLook"
+	RoleEngine  = "shardshEngine"
+	RoleHelpers = "shardshHelpers"
+)
+
+// needs are the commands of a role, those on other databases than admin with the
+// collection.
+var needs = []struct {
+	role     string
+	commands []string
+}{
+	{RoleLook, []string{
+		"$currentOp", "$shardedDataDistribution", "balancerStatus", "checkMetadataConsistency", "collStats", "connPoolStats",
+		"dbStats", "getParameter", "getShardMap", "hostInfo", "listCollections", "listDatabases", "listIndexes", "listShards",
+		"serverStatus",
+	}},
+	{RoleEngine, []string{
+		"commitShardRemoval", "configureCollectionBalancing", "dataSize", "killOp", "mergeAllChunksOnShard", "mergeChunks",
+		"moveChunk", "movePrimary", "moveRange", "removeShard", "setAllowMigrations", "shardDrainingStatus", "split",
+		"splitVector", "startShardDraining", "stopShardDraining", "update config.collections", "delete shardsh.leases",
+		"findAndModify shardsh.leases",
+	}},
+	{RoleHelpers, []string{
+		"abortMoveCollection", "abortReshardCollection", "abortUnshardCollection", "addShard", "addShardToZone",
+		"balancerCollectionStatus", "balancerStart", "balancerStop", "clearJumboFlag", "commitReshardCollection",
+		"commitTransitionToDedicatedConfigServer", "enableSharding", "getTransitionToDedicatedConfigServerStatus",
+		"moveCollection", "refineCollectionShardKey", "removeShardFromZone", "reshardCollection", "shardCollection",
+		"startTransitionToDedicatedConfigServer", "stopTransitionToDedicatedConfigServer",
+		"transitionFromDedicatedConfigServer", "transitionToDedicatedConfigServer", "unshardCollection",
+		"update config.settings", "updateZoneKeyRange",
+	}},
+}
+
+// readings are the commands that shardshLook may run on all collections of config.
+var readings = []string{"aggregate", "count", "distinct", "find"}
+
+var (
+	notAuthorized = regexp.MustCompile(`(?:\(Unauthorized\) )?not authorized on (\S+) to execute command \{ ?`)
+	firstField    = regexp.MustCompile(`^"?(\w+)"?: (?:"([^"]*)"|[^,}]*)`)
+	firstStage    = regexp.MustCompile(`pipeline: \[ ?\{ ?"?(\$\w+)`)
+)
+
+// ShortenUnauthorized shortens the server's message about a missing privilege in a text: it
+// names the command and the role that has the privilege, without the command's document.
+func ShortenUnauthorized(text string) string {
+	at := notAuthorized.FindStringSubmatchIndex(text)
+	if at == nil {
+		return text
+	}
+	database, rest := text[at[2]:at[3]], text[at[1]:]
+	end := closing(rest)
+	command := firstField.FindStringSubmatch(rest[:end])
+	if command == nil {
+		return text
+	}
+	name, on := command[1], command[2]
+	if found := firstStage.FindStringSubmatch(rest[:end]); found != nil && on == "" {
+		name = found[1]
+	}
+	if database != "admin" {
+		on = strings.TrimSuffix(database+"."+on, ".")
+	}
+	plain := "not authorized to run " + strings.TrimSuffix(name+" on "+on, " on ")
+	if role := roleFor(name, on); role != "" {
+		plain += fmt.Sprintf(" (the role %s is: load(\"shardsh:roles.js\") makes it)", role)
+	}
+	return text[:at[0]] + plain + strings.TrimPrefix(rest[end:], "}")
+}
+
+// closing returns where the document ends whose fields a text begins with: at its bracket,
+// or at the end of the text.
+func closing(text string) int {
+	depth, quoted := 0, false
+	for i, c := range []byte(text) {
+		switch {
+		case c == '"' && (i == 0 || text[i-1] != '\\'):
+			quoted = !quoted
+		case quoted:
+		case c == '{':
+			depth++
+		case c == '}' && depth == 0:
+			return i
+		case c == '}':
+			depth--
+		}
+	}
+	return len(text)
+}
+
+// roleFor returns the first role that may run a command; empty if there is none.
+func roleFor(command, on string) string {
+	for _, n := range needs {
+		if slices.Contains(n.commands, command) || slices.Contains(n.commands, command+" "+on) {
+			return n.role
+		}
+	}
+	if strings.HasPrefix(on, "config.") && slices.Contains(readings, command) {
+		return RoleLook
+	}
+	return ""
+}

@@ -1,0 +1,117 @@
+package routertest
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/connstring"
+
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/access"
+	"shardsh/balancer/mock/router"
+	"shardsh/balancer/mock/wire"
+)
+
+// NewGuarded returns a router that requires authentication, with one user: root.
+func NewGuarded(t *testing.T) *Tester {
+	t.Helper()
+	directory := access.NewDirectory()
+	if err := directory.Create("admin", "root", access.Draft{Password: "secret", Roles: []access.Role{{Role: "root", Database: "admin"}}}); err != nil {
+		t.Fatal(err)
+	}
+	c, err := mock.New(mock.Config{Parameters: map[string]any{"enableTestCommands": true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return &Tester{T: t, Router: router.New(c, nil, router.WithUsers(directory, true)), Cluster: c}
+}
+
+// Client returns a driver on a pipe to the router.
+func (x *Tester) Client(credential *options.Credential) *mongo.Client {
+	x.T.Helper()
+	pipe := wire.NewPipe()
+	server := &wire.Server{Handler: x.Router}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(context.Background(), pipe) }()
+	opts := options.Client().SetHosts([]string{"mock:27017"}).SetDirect(true).SetDialer(pipe).
+		SetServerMonitoringMode(connstring.ServerMonitoringModePoll)
+	if credential != nil {
+		opts.SetAuth(*credential)
+	}
+	client, err := mongo.Connect(opts)
+	if err != nil {
+		x.T.Fatal(err)
+	}
+	x.T.Cleanup(func() {
+		if err := client.Disconnect(context.Background()); err != nil {
+			x.T.Error(err)
+		}
+		if err := server.Close(); err != nil {
+			x.T.Error(err)
+		}
+		<-served
+	})
+	return client
+}
+
+// Roled has a user for each role, named after it, with the password "p".
+type Roled struct {
+	*Tester
+	clients map[string]*mongo.Client
+	root    *mongo.Client
+}
+
+// NewRoled returns a guarded router with documents in app and other.
+func NewRoled(t *testing.T) *Roled {
+	t.Helper()
+	x := &Roled{Tester: NewGuarded(t), clients: map[string]*mongo.Client{}}
+	x.root = x.Login("root", "secret", "admin")
+	x.As("root", "app", D("insert", "orders", "documents", bson.A{D("_id", 1), D("_id", 2), D("_id", 3)}))
+	x.As("root", "app", D("insert", "secret", "documents", bson.A{D("_id", 1)}))
+	x.As("root", "other", D("insert", "things", "documents", bson.A{D("_id", 1)}))
+	return x
+}
+
+// Login returns a client that is logged in.
+func (x *Roled) Login(name, password, db string) *mongo.Client {
+	x.T.Helper()
+	return x.Client(&options.Credential{Username: name, Password: password, AuthSource: db, AuthMechanism: "SCRAM-SHA-256"})
+}
+
+// As sends a command as the user with a role: NAME@DB, or NAME for admin's.
+func (x *Roled) As(role, db string, command bson.D) bson.Raw {
+	x.T.Helper()
+	client := x.clients[role]
+	switch {
+	case role == "root":
+		client = x.root
+	case client == nil:
+		name, of, scoped := strings.Cut(role, "@")
+		if !scoped {
+			of = "admin"
+		}
+		made := x.As("root", "admin", D("createUser", role, "pwd", "p", "mechanisms", bson.A{"SCRAM-SHA-256"}, "roles", bson.A{D("role", name, "db", of)}))
+		if made.Lookup("ok").AsFloat64() != 1 {
+			x.T.Fatalf("no user %s: %s", role, made)
+		}
+		client = x.Login(role, "p", "admin")
+		x.clients[role] = client
+	}
+	raw, err := client.Database(db).RunCommand(context.Background(), command).Raw()
+	if raw == nil {
+		x.T.Fatalf("no reply to %v as %s: %v", command, role, err)
+	}
+	return raw
+}
+
+// Unauthorized reports whether a reply refuses for want of a privilege.
+func Unauthorized(reply bson.Raw) bool {
+	code, _ := reply.Lookup("code").Int32OK()
+	text, _ := reply.Lookup("errmsg").StringValueOK()
+	return code == 13 && strings.HasPrefix(text, "not authorized on ")
+}

@@ -1,0 +1,129 @@
+package routertest
+
+import (
+	"strings"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock"
+)
+
+// Bulk returns a bulkWrite on doc1.e and other.c.
+func Bulk(ops bson.A, more ...any) bson.D {
+	return append(D("bulkWrite", 1, "ops", ops, "nsInfo", bson.A{D("ns", "doc1.e"), D("ns", "other.c")}), D(more...)...)
+}
+
+// PlainJSON returns a value as JSON, without the gossip of a reply.
+func PlainJSON(t *testing.T, v bson.RawValue) string {
+	t.Helper()
+	raw, err := bson.MarshalExtJSON(bson.D{{Key: "v", Value: v}}, false, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(string(raw), `{"v":`), "}")
+}
+
+// Refusals runs commands that must fail with a code and change nothing.
+func (x *Tester) Refusals(db string, list []Refusal) {
+	x.T.Helper()
+	for _, tt := range list {
+		before := x.State()
+		if code := x.Code(db, tt.Command); code != tt.Code {
+			x.T.Errorf("%v: code %d, want %d", tt.Command, code, tt.Code)
+		}
+		if x.State() != before {
+			x.T.Errorf("%v was refused and changed something", tt.Command)
+		}
+	}
+}
+
+// Refusal is a command and the code it must fail with. The struct has no name
+// of its own, so that lists of them need no names of fields.
+type Refusal = struct {
+	Command bson.D
+	Code    int
+}
+
+// First returns the first document that a find or aggregate answers with; nil without one.
+func (x *Tester) First(db string, command bson.D) bson.Raw {
+	x.T.Helper()
+	doc, _ := x.OK(db, command).Lookup("cursor", "firstBatch", "0").DocumentOK()
+	return doc
+}
+
+// Invariants checks the invariants of the cluster.
+func (x *Tester) Invariants() {
+	x.T.Helper()
+	x.Cluster.Lock()
+	defer x.Cluster.Unlock()
+	if err := x.Cluster.Invariants(); err != nil {
+		x.T.Error(err)
+	}
+}
+
+// IDs returns the _ids that a find or aggregate answers with.
+func (x *Tester) IDs(db string, command bson.D) []any {
+	x.T.Helper()
+	values, err := x.OK(db, command).Lookup("cursor", "firstBatch").Array().Values()
+	if err != nil {
+		x.T.Fatal(err)
+	}
+	list := []any{}
+	for _, v := range values {
+		var id any
+		if err := v.Document().Lookup("_id").Unmarshal(&id); err != nil {
+			x.T.Fatal(err)
+		}
+		list = append(list, id)
+	}
+	return list
+}
+
+// Same reports whether a list has the wanted values; an int stands for an int32.
+func Same(got []any, want ...any) bool {
+	if len(got) != len(want) {
+		return false
+	}
+	for i := range got {
+		if n, isInt := want[i].(int); isInt {
+			want[i] = int32(n)
+		}
+		if got[i] != want[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// Migrations returns the migrations of the cluster.
+func (x *Tester) Migrations() []mock.MigrationInfo {
+	x.Cluster.Lock()
+	defer x.Cluster.Unlock()
+	return x.Cluster.Migrations().List()
+}
+
+// LSID is the id of the n-th session.
+func LSID(n byte) bson.D {
+	id := make([]byte, 16)
+	id[15] = n
+	return D("id", bson.Binary{Subtype: bson.TypeBinaryUUID, Data: id})
+}
+
+// Watch opens a change stream and returns the id of its cursor.
+func (x *Tester) Watch(db string, coll any, options bson.D, rest ...any) int64 {
+	x.T.Helper()
+	pipeline := append(bson.A{D("$changeStream", options)}, rest...)
+	return x.OK(db, D("aggregate", coll, "pipeline", pipeline, "cursor", D())).Lookup("cursor", "id").AsInt64()
+}
+
+// Codes runs a command n times on the database db and returns the codes: 0 for success.
+func (x *Tester) Codes(command bson.D, n int) []int64 {
+	x.T.Helper()
+	var codes []int64
+	for range n {
+		code, _ := x.Run("db", command).Lookup("code").AsInt64OK()
+		codes = append(codes, code)
+	}
+	return codes
+}

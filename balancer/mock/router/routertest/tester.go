@@ -1,0 +1,98 @@
+// Package routertest has what tests of the router and of its families of
+// commands share: a Tester that sends commands, and clusters to send them to. It is for
+// tests only.
+package routertest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/router"
+	"shardsh/balancer/mock/wire"
+)
+
+// Tester sends commands straight to a router.
+type Tester struct {
+	T       *testing.T
+	Router  *router.Router
+	Cluster *mock.Cluster
+}
+
+// New returns a router in front of a new cluster, at noon of 2026-01-01.
+func New(t *testing.T, cfg mock.Config) *Tester {
+	t.Helper()
+	cfg.Start = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	c, err := mock.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return &Tester{T: t, Router: router.New(c, nil), Cluster: c}
+}
+
+// NewDescribed returns a router in front of a cluster with the topology of a file.
+func NewDescribed(t *testing.T, topology string) *Tester {
+	t.Helper()
+	parsed, err := mock.ParseTopology([]byte(topology))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return New(t, mock.Config{Topology: parsed})
+}
+
+// Run sends a command and returns the reply.
+func (x *Tester) Run(db string, command bson.D) bson.Raw {
+	x.T.Helper()
+	body, err := bson.Marshal(command)
+	if err != nil {
+		x.T.Fatal(err)
+	}
+	return x.Router.Handle(context.Background(), wire.Request{
+		Database: db, Command: command[0].Key, Body: body, Client: &wire.Client{ID: 1, Remote: "test:1"},
+	})
+}
+
+// OK sends a command that must succeed.
+func (x *Tester) OK(db string, command bson.D) bson.Raw {
+	x.T.Helper()
+	reply := x.Run(db, command)
+	if n, _ := reply.Lookup("ok").AsFloat64OK(); n != 1 {
+		x.T.Fatalf("%v answered %s", command, reply)
+	}
+	if errs := reply.Lookup("writeErrors"); !errs.IsZero() {
+		x.T.Fatalf("%v answered %s", command, reply)
+	}
+	return reply
+}
+
+// Code sends a command that must fail, and returns its code: 0 without one.
+func (x *Tester) Code(db string, command bson.D) int {
+	x.T.Helper()
+	reply := x.Run(db, command)
+	if n, _ := reply.Lookup("ok").AsFloat64OK(); n == 1 {
+		x.T.Fatalf("%v succeeded: %s", command, reply)
+	}
+	n, _ := reply.Lookup("code").AsInt64OK()
+	return int(n)
+}
+
+// Sleep passes time on the clock of the cluster.
+func (x *Tester) Sleep(d time.Duration) {
+	x.T.Helper()
+	if err := x.Cluster.Clock().Sleep(context.Background(), d); err != nil {
+		x.T.Fatal(err)
+	}
+}
+
+// D returns the document of names and values.
+func D(pairs ...any) bson.D {
+	doc := bson.D{}
+	for i := 0; i < len(pairs); i += 2 {
+		doc = append(doc, bson.E{Key: pairs[i].(string), Value: pairs[i+1]})
+	}
+	return doc
+}

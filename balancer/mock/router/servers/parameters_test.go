@@ -1,0 +1,81 @@
+package servers_test
+
+import (
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/router"
+	"shardsh/balancer/mock/router/routertest"
+)
+
+// rules/03-commands §1.10: what a mongos has of its own, and what it has not.
+func TestParametersOfAMongos(t *testing.T) {
+	x := routertest.NewS0(t)
+	if n := x.OK("admin", d("getParameter", 1, "cursorTimeoutMillis", 1)).Lookup("cursorTimeoutMillis").Int64(); n != 600000 {
+		t.Errorf("cursorTimeoutMillis is %d", n)
+	}
+	reply := x.OK("admin", d("getParameter", d("showDetails", true), "quiet", 1, "noSuchThing", 1))
+	if reply.Lookup("quiet", "value").Boolean() || !reply.Lookup("quiet", "settableAtRuntime").Boolean() || !reply.Lookup("noSuchThing").IsZero() {
+		t.Errorf("details: %s", reply)
+	}
+	all := x.OK("admin", d("getParameter", "*"))
+	if all.Lookup("maxSessions").Int32() != 1000000 || !all.Lookup("balancerMigrationsThrottlingMs").IsZero() {
+		t.Errorf("all: %s", all)
+	}
+	atRuntime := x.OK("admin", d("getParameter", d("allParameters", true, "setAt", "runtime")))
+	if atRuntime.Lookup("quiet").IsZero() || !atRuntime.Lookup("maxSessions").IsZero() {
+		t.Errorf("of the runtime: %s", atRuntime)
+	}
+	if was := x.OK("admin", d("setParameter", 1, "logLevel", 2, "quiet", true)).Lookup("was").Int32(); was != 0 {
+		t.Errorf("was %d", was)
+	}
+	if n := x.OK("admin", d("getParameter", 1, "logLevel", 1)).Lookup("logLevel").Int32(); n != 2 {
+		t.Errorf("logLevel is %d", n)
+	}
+	for _, tt := range []struct {
+		command bson.D
+		code    int
+	}{
+		{d("getParameter", 1), 72},
+		{d("getParameter", 1, "balancerMigrationsThrottlingMs", 1), 72},
+		{d("getParameter", 1, "featureCompatibilityVersion", 1), 72},
+		{d("getParameter", d("allParameters", true, "setAt", "never")), 2},
+		{d("setParameter", 1), 72},
+		{d("setParameter", 1, "orphanCleanupDelaySecs", 1), 72},
+		{d("setParameter", 1, "quiet", false, "noSuchThing", 1), 72},
+		{d("setParameter", 1, "maxSessions", 5), 20},
+		{d("setParameter", 1, "logLevel", "much"), 2},
+		{d("setParameter", 1, "cursorTimeoutMillis", -1), 2},
+		{d("setParameter", 1, "readHedgingMode", "sometimes"), 2},
+	} {
+		if code := x.Code("admin", tt.command); code != tt.code {
+			t.Errorf("%v: code %d, want %d", tt.command, code, tt.code)
+		}
+	}
+	if !x.OK("admin", d("getParameter", 1, "quiet", 1)).Lookup("quiet").Boolean() {
+		t.Error("a refused setParameter has set something")
+	}
+}
+
+// Parameters of the balancer live on the config server, and work at once.
+func TestParametersOfTheConfigServer(t *testing.T) {
+	x := routertest.NewS0(t)
+	config := &tester{T: t, Router: router.Member{ID: mock.ConfigServerID, Set: "cfg", Address: "127.0.0.1:27019"}.Of(x.Router), Cluster: x.Cluster}
+	if n := config.OK("admin", d("getParameter", 1, "orphanCleanupDelaySecs", 1)).Lookup("orphanCleanupDelaySecs").Int32(); n != 900 {
+		t.Errorf("orphanCleanupDelaySecs is %d", n)
+	}
+	if was := config.OK("admin", d("setParameter", 1, "orphanCleanupDelaySecs", 5)).Lookup("was").Int32(); was != 900 {
+		t.Errorf("was %d", was)
+	}
+	if n := x.Cluster.Parameters().Int("orphanCleanupDelaySecs"); n != 5 {
+		t.Errorf("the cluster waits %d seconds", n)
+	}
+	if code := config.Code("admin", d("setParameter", 1, "chunkMigrationConcurrency", 501)); code != 2 {
+		t.Errorf("out of range: code %d", code)
+	}
+	if code := config.Code("admin", d("setParameter", 1, "disableResumableRangeDeleter", true)); code != 20 {
+		t.Errorf("at start only: code %d", code)
+	}
+}

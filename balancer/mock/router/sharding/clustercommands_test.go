@@ -1,0 +1,110 @@
+package sharding_test
+
+import (
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/router/routertest"
+)
+
+// rules/03-commands §1.5: the config server becomes a shard, and a dedicated one again.
+func TestConfigShard(t *testing.T) {
+	x := routertest.NewS0(t)
+	to := d("transitionToDedicatedConfigServer", 1)
+	if code := x.Code("admin", to); code != 70 {
+		t.Errorf("not a shard: code %d", code)
+	}
+	x.OK("admin", d("transitionFromDedicatedConfigServer", 1))
+	x.OK("admin", d("transitionFromDedicatedConfigServer", 1))
+	if code := x.Code("admin", d("transitionFromDedicatedConfigServer", 1, "foo", 1)); code != 40415 {
+		t.Errorf("unknown field: code %d", code)
+	}
+	for i := range 10 {
+		x.OK("shop", d("insert", "orders", "documents", bson.A{d("_id", i, "a", i)}))
+	}
+	x.OK("admin", d("moveChunk", "shop.orders", "find", d("a", 5), "to", "config"))
+	if n := x.OK("shop", d("count", "orders", "query", d("a", d("$gte", 0)))).Lookup("n").Int32(); n != 10 {
+		t.Errorf("%d documents on the config shard", n)
+	}
+	if code := x.Code("admin", d("removeShard", "config")); code != 20 {
+		t.Errorf("removeShard of it: code %d", code)
+	}
+	state := func() string { return x.OK("admin", to).Lookup("state").StringValue() }
+	if s := state(); s != "started" {
+		t.Errorf("state %q", s)
+	}
+	if s := state(); s != "ongoing" {
+		t.Errorf("state %q", s)
+	}
+	x.OK("admin", d("balancerStart", 1))
+	x.Sleep(time.Minute)
+	reply := x.OK("admin", to)
+	if reply.Lookup("state").StringValue() != "pendingDataCleanup" || reply.Lookup("pendingRangeDeletions").Int64() != 1 || reply.Lookup("firstNonEmptyCollection").StringValue() != "shop.orders" {
+		t.Errorf("before the range deleter ran: %s", reply)
+	}
+	x.Sleep(20 * time.Minute)
+	if s := state(); s != "completed" {
+		t.Errorf("state %q", s)
+	}
+	if n := x.OK("shop", d("count", "orders", "query", d("a", d("$gte", 0)))).Lookup("n").Int32(); n != 10 {
+		t.Errorf("%d documents in the end", n)
+	}
+	x.Invariants()
+}
+
+func TestDefaultConcerns(t *testing.T) {
+	x := routertest.NewS0(t)
+	reply := x.OK("admin", d("getDefaultRWConcern", 1))
+	if reply.Lookup("defaultWriteConcern", "w").StringValue() != "majority" || reply.Lookup("defaultReadConcernSource").StringValue() != "implicit" {
+		t.Errorf("at first: %s", reply)
+	}
+	reply = x.OK("admin", d("setDefaultRWConcern", 1, "defaultReadConcern", d("level", "majority"), "defaultWriteConcern", d("w", 1)))
+	if reply.Lookup("defaultReadConcern", "level").StringValue() != "majority" || reply.Lookup("defaultWriteConcernSource").StringValue() != "global" {
+		t.Errorf("after setting: %s", reply)
+	}
+	if doc := x.First("config", d("find", "settings", "filter", d("_id", "ReadWriteConcernDefaults"))); doc.Lookup("defaultWriteConcern", "w").Int32() != 1 {
+		t.Errorf("setting %s", doc)
+	}
+	x.OK("admin", d("setDefaultRWConcern", 1, "defaultReadConcern", d()))
+	if source := x.OK("admin", d("getDefaultRWConcern", 1)).Lookup("defaultReadConcernSource").StringValue(); source != "implicit" {
+		t.Errorf("source %q", source)
+	}
+	x.Refusals("admin", []routertest.Refusal{
+		{d("setDefaultRWConcern", 1), 2},
+		{d("setDefaultRWConcern", 1, "defaultReadConcern", d("level", "snapshot")), 2},
+		{d("setDefaultRWConcern", 1, "defaultWriteConcern", d("w", 0)), 2},
+		{d("setDefaultRWConcern", 1, "defaultWriteConcern", d()), 20},
+		{d("setDefaultRWConcern", 1, "defaultWriteConcern", 5), 14},
+		{d("getDefaultRWConcern", 1, "foo", 1), 40415},
+	})
+}
+
+func TestRefusalsOfAMongos(t *testing.T) {
+	x := routertest.NewS0(t)
+	reply := x.Run("admin", d("replSetGetStatus", 1))
+	if reply.Lookup("ok").Double() != 0 || reply.Lookup("info").StringValue() != "mongos" || !reply.Lookup("code").IsZero() {
+		t.Errorf("replSetGetStatus: %s", reply)
+	}
+	if reply := x.OK("shop", d("profile", -1)); reply.Lookup("was").Type != bson.TypeInt32 || reply.Lookup("sampleRate").Type != bson.TypeDouble {
+		t.Errorf("profile: %s", reply)
+	}
+	x.OK("admin", d("setFeatureCompatibilityVersion", "8.0", "confirm", true))
+	x.Refusals("admin", []routertest.Refusal{
+		{d("profile", 1), 2},
+		{d("profile", "x"), 14},
+		{d("setFeatureCompatibilityVersion", "8.0"), 7369100},
+		{d("setFeatureCompatibilityVersion", "9", "confirm", true), 2},
+		{d("setFeatureCompatibilityVersion", "7.0", "confirm", true), 238},
+		{d("setFeatureCompatibilityVersion", 8, "confirm", true), 14},
+		{d("splitChunk", "shop.orders"), 59},
+		{d("cleanupOrphaned", "shop.orders"), 59},
+		{d("shardingState", 1), 59},
+		{d("_configsvrMoveRange", "shop.orders"), 59},
+		{d("_flushRoutingTableCacheUpdates", "shop.orders"), 59},
+		{d("checkShardingIndex", "shop.orders"), 59},
+		{d("replSetGetConfig", 1), 59},
+		{d("atlasVersion", 1), 59},
+	})
+}

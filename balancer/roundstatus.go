@@ -1,0 +1,34 @@
+package balancer
+
+import "sync"
+
+// roundStatus is whether a round is under way, and how many ended.
+type roundStatus struct {
+	mu      *sync.Mutex // of the loop
+	now     Status
+	changed func() // nil or called after each change, without the lock
+}
+
+func (s *roundStatus) get() Status {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.now
+}
+
+func (s *roundStatus) begin() { s.change(func(now *Status) { now.InRound = true }) }
+
+func (s *roundStatus) end() {
+	s.change(func(now *Status) {
+		now.InRound = false
+		now.Rounds++
+	})
+}
+
+func (s *roundStatus) change(by func(*Status)) {
+	s.mu.Lock()
+	by(&s.now)
+	s.mu.Unlock()
+	if s.changed != nil {
+		s.changed()
+	}
+}

@@ -1,0 +1,39 @@
+package sh
+
+import (
+	"context"
+	"errors"
+
+	"shardsh/balancer/action"
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/diagnosis"
+	"shardsh/bindings/actiontext"
+)
+
+// looker is an action that changes nothing.
+type looker[R any] interface {
+	Run(ctx context.Context, source action.Source, r action.Reporter) (R, error)
+}
+
+// source is what such actions read: the cluster of the current db.
+func (sh *Helpers) source() action.Source {
+	conn := sh.current().Conn
+	return action.Source{
+		Client: conn.Client, Origin: catalog.Source{Kind: catalog.SourceLive, Name: conn.Address},
+	}
+}
+
+// look runs such an action for a helper and returns its result. It is about some
+// collections.
+func look[R any](c *call, sh *Helpers, helper string, verb looker[R], about ...string) R {
+	r := &actiontext.Reporter{Progress: c.s.Display.Progress(true)}
+	result, err := verb.Run(c.JS.Context(), sh.source(), r)
+	r.Progress.End()
+	switch {
+	case errors.As(err, new(*diagnosis.UnknownError)):
+		sh.throwUnknown(err)
+	case err != nil:
+		sh.fail(helper, about, err, "", false)
+	}
+	return result
+}

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"shardsh/balancer/action"
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/sim"
+)
+
+// looker is an action that changes nothing.
+type looker[R any] interface {
+	Validate() error
+	Run(ctx context.Context, source action.Source, r action.Reporter) (R, error)
+}
+
+// look runs such an action and shows its result. Percent is that of the garbage
+// collector while it computes.
+func look[R any](
+	ctx context.Context, env environment, o *sourceFlags, percent int, verb looker[R], show func(R) error,
+) error {
+	return o.within(ctx, env, func(ctx context.Context) error {
+		source, done, err := o.open(ctx, env)
+		if err != nil {
+			return err
+		}
+		defer done()
+		source.Computing = func(compute func() error) error {
+			_, err := withGC(percent, func() (struct{}, error) { return struct{}{}, compute() })
+			return err
+		}
+		began := time.Now()
+		result, err := verb.Run(ctx, source, lookReporter{
+			read:       func(s *catalog.Snapshot) { o.noteRead(env, source, s, began) },
+			simulating: o.progress.simulating,
+		})
+		o.progress.end()
+		if errors.As(err, new(*action.OptionError)) {
+			return wrongOptions(err)
+		}
+		if err != nil {
+			return orTimeout(ctx, suggesting(err))
+		}
+		return show(result)
+	})
+}
+
+// lookReporter shows what an action reads and how far it is.
+type lookReporter struct {
+	read       func(s *catalog.Snapshot)
+	simulating func(p sim.Progress)
+}
+
+// Report shows an event.
+func (r lookReporter) Report(e action.Event) {
+	switch e := e.(type) {
+	case action.Read:
+		r.read(e.Snapshot)
+	case action.Simulating:
+		r.simulating(e.Progress)
+	}
+}
