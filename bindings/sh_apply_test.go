@@ -39,7 +39,7 @@ func TestApply(t *testing.T) {
 		step{`fs.existsSync(p.id + ".journal")`, "false"},
 		// One step, then the rest of it, from the journal alone.
 		step{`const one = sh.apply(p, { maxMoves: 1 }); [one.finished, one.stopped, one.stepsDone]`,
-			"[ false, 'the limit of 1 moves is reached', 1 ]"},
+			"[ false, 'the limit of 1 move is reached', 1 ]"},
 		step{`const rest = sh.apply({ resume: p.id + ".journal" }); [rest.finished, rest.stepsDone == p.steps.length]`,
 			"[ true, true ]"},
 		step{`sh.plan("shop.orders").steps.length`, "0"},

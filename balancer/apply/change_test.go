@@ -377,7 +377,7 @@ func TestLimitsAndStops(t *testing.T) {
 	o := w.options()
 	o.Log, o.Pace = j, w.pace(pace.Rules{MaxMoves: 1})
 	r, err := apply.Run(t.Context(), w.steps, p, o)
-	if err != nil || r.Finished || r.Progress.MovesHere != 1 || r.Stopped != "the limit of 1 moves is reached" {
+	if err != nil || r.Finished || r.Progress.MovesHere != 1 || r.Stopped != "the limit of 1 move is reached" {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if err := j.Close(); err != nil {

@@ -86,7 +86,7 @@ func TestWindow(t *testing.T) {
 	o := w.options()
 	o.Pace = w.pace(pace.Rules{Window: window, MaxMoves: 1})
 	r, err := apply.Run(t.Context(), c, p, o)
-	if err != nil || r.Stopped != "the limit of 1 moves is reached" || r.Progress.MovesHere != 1 {
+	if err != nil || r.Stopped != "the limit of 1 move is reached" || r.Progress.MovesHere != 1 {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if want := []string{"02 22:00", "03 22:00"}; !slices.Equal(begun, want) {

@@ -212,9 +212,9 @@ func (g *Gate) over(m Move) error {
 	case g.failures.ask != nil:
 		return g.failures.ask
 	case r.MaxMoves > 0 && next.Moves > r.MaxMoves && !m.Stays:
-		return &OverError{fmt.Sprintf("the limit of %d moves is reached", r.MaxMoves)}
+		return &OverError{fmt.Sprintf("the limit of %s is reached", humanize.Count(r.MaxMoves, "move"))}
 	case r.MaxBytes > 0 && next.Bytes > r.MaxBytes && !m.Stays:
-		return &OverError{fmt.Sprintf("the limit of %d bytes is reached", r.MaxBytes)}
+		return &OverError{fmt.Sprintf("the limit of %s is reached", humanize.Bytes(r.MaxBytes))}
 	case r.For > 0 && g.clock.Now().Sub(g.began) >= r.For:
 		return &OverError{fmt.Sprintf("the limit of %s is reached", humanize.Duration(r.For))}
 	}

@@ -87,7 +87,7 @@ func TestLimits(t *testing.T) {
 		g = NewGate(Rules{MaxBytes: 25}, wall{})
 		mustEnter(t, g, a)
 		mustEnter(t, g, a)
-		refused(t, g, a, "the limit of 25 bytes is reached")
+		refused(t, g, a, "the limit of 25 B is reached")
 		mustEnter(t, g, move("a", "b", 5))
 
 		g = NewGate(Rules{For: time.Minute}, wall{})

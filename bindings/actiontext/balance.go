@@ -61,7 +61,7 @@ func BalanceResult(r action.BalanceResult) string {
 	text.WriteString(".")
 	for _, left := range r.Left {
 		fmt.Fprintf(&text, "\nLeft: %s", left.Text)
-		if remedy := left.Code.Info().Remedy; remedy != "" && remedy != "Nothing." && left.Code != policy.JumboFlag {
+		if remedy := left.Code.Info().Remedy; remedy != "" && !strings.HasPrefix(remedy, "No action") && left.Code != policy.JumboFlag {
 			fmt.Fprintf(&text, " %s", remedy)
 		}
 	}

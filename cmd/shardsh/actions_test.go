@@ -144,7 +144,7 @@ var scatteredStopped = strings.Replace(scatteredTopology, `"databases"`,
 func TestActionsRefuseAlike(t *testing.T) {
 	for _, c := range []twoFaces{
 		{line: "apply DIR/plan.json ADDRESS --yes --parallel 0", call: `sh.apply("DIR/plan.json", { parallel: 0 })`,
-			reason: "parallel is 0, and begins with 1"},
+			reason: "parallel must be at least 1, not 0"},
 		{line: "apply ADDRESS --yes --resume j --undo k", call: `sh.apply({ resume: "j", undo: "k" })`,
 			reason: "resume and undo exclude each other"},
 		{line: "apply ADDRESS --yes --resume j --journal k", call: `sh.apply({ resume: "j", journal: "k" })`,
@@ -163,7 +163,7 @@ func TestActionsRefuseAlike(t *testing.T) {
 			prepare: `sh.startBalancer()`, reason: `sh.disableBalancing("shop.orders")`},
 		{line: "drain ADDRESS --shard nope --yes", call: `sh.drain("nope", { journal: "DIR/j" })`, reason: "nope"},
 		{line: "drain ADDRESS --yes --shard b --resume DIR/j", call: `sh.drain("b", { resume: "DIR/j" })`,
-			prepare: `sh.drain("a", { maxMoves: 1, journal: "DIR/j" }).stopped`, reason: "the journal is of shard a, and not of b"},
+			prepare: `sh.drain("a", { maxMoves: 1, journal: "DIR/j" }).stopped`, reason: "the journal is for shard a, not b"},
 		{line: "drain ADDRESS --yes --shard a --resume DIR/j --journal k",
 			call: `sh.drain("a", { resume: "DIR/j", journal: "k" })`, reason: "resume names its journal: leave journal out"},
 		{line: "drain ADDRESS --yes --shard a --journal DIR/j", call: `sh.drain("a", { journal: "DIR/j" })`,

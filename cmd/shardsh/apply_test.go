@@ -55,7 +55,7 @@ func TestApply(t *testing.T) {
 	}{
 		{[]string{plan, address, "--dry-run"}, exitOK, `would send to admin: {"moveRange":"shop.orders","toShard":"b"`, "", heap},
 		{[]string{plan, address}, exitUsage, "", "no terminal to confirm on: use --yes", heap},
-		{[]string{plan, address, "--yes", "--max-moves", "1"}, exitOK, "was stopped: the limit of 1 moves is reached; 1 of 3 steps",
+		{[]string{plan, address, "--yes", "--max-moves", "1"}, exitOK, "was stopped: the limit of 1 move is reached; 1 of 3 steps",
 			"shardsh apply --resume " + journal, "baaaaaa"},
 		{[]string{plan, address, "--yes"}, exitFailure, "", "exists already: resume it (--resume)", "baaaaaa"},
 		{[]string{"--resume", journal, address, "-y", "--quiet"}, exitOK, "is carried out: 3 steps and 359.99 MiB moved", "", spread},

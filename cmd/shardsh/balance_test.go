@@ -25,7 +25,7 @@ func TestBalance(t *testing.T) {
 		{[]string{"--dry-run", "--script"}, exitOK, `move(1, "shop.orders", "a", "b"`, "", 0},
 		{[]string{"--dry-run", "--json"}, exitOK, `"kind": "balance"`, "", 0},
 		{[]string{"--dry-run", "--read-only"}, exitOK, "moves in", "", 0},
-		{[]string{"--yes", "--max-moves", "1"}, exitOK, "Stopped: the limit of 1 moves is reached; 1 move,", "", 1},
+		{[]string{"--yes", "--max-moves", "1"}, exitOK, "Stopped: the limit of 1 move is reached; 1 move,", "", 1},
 		{[]string{"--yes", "--ns", "shop.nope"}, exitFailure, "", "shop.nope: not a sharded collection of this cluster", 1},
 		{[]string{"-y", "--quiet"}, exitOK, " moved shop.orders ", "", balancedHeap},
 		{[]string{"-y"}, exitOK, "Balanced; 0 moves", "", balancedHeap},
