@@ -38,7 +38,7 @@ func TestForecast(t *testing.T) {
 		`sh.forecast({gaol: "zones"})`:             "sh.forecast has no option gaol",
 		`sh.forecast(5)`:                           "Argument ns must be of type string or object",
 		`sh.forecast([5])`:                         "Argument ns must be a list of collections",
-		`sh.forecast(null, {goal: "consolidate"})`: `there is none for the goal "consolidate"`,
+		`sh.forecast(null, {goal: "consolidate"})`: `not possible for the goal "consolidate"`,
 	} {
 		if got, failed := c.show(call); !failed || !strings.Contains(got, want) {
 			t.Errorf("%s: %s", call, got)
@@ -73,7 +73,7 @@ func TestWaitsTellTheForecast(t *testing.T) {
 			if err != nil || ms < 3*60_000 || len(lines) < 3 {
 				t.Fatalf("%v: %s", err, shown)
 			}
-			ranges := regexp.MustCompile(`, (\S+) to (\S+) left$`)
+			ranges := regexp.MustCompile(`, (\S+) to (\S+) to go$`)
 			for i, line := range lines[:2] {
 				found := ranges.FindStringSubmatch(line)
 				if found == nil {

@@ -43,12 +43,12 @@ func TestWhatIf(t *testing.T) {
 		`sh.whatIf(c => c.drain("shrad1"))`:       `drain shrad1: the cluster has no shard "shrad1"; did you mean shard1?`,
 		`sh.whatIf(c => c.drop("shop.order"))`:    "shop.order is not a sharded collection of this cluster; did you mean shop.orders?",
 		`sh.whatIf(c => c.drain(null))`:           "c.drain takes no null: drain SHARD",
-		`sh.whatIf(c => c.chunkSize("a.b"))`:      "it is chunkSize MB | chunkSize NS MB",
+		`sh.whatIf(c => c.chunkSize("a.b"))`:      "usage: chunkSize MB | chunkSize NS MB",
 		`sh.whatIf(c => c, {sed: 7})`:             "sh.whatIf has no option sed (it knows model, seed, timeZone); did you mean seed?",
 		`sh.whatIf(c => c, {model: "round"})`:     "Argument options.model must be measured, even or skewed=SPREAD",
 		`sh.whatIf(c => { throw Error("mine") })`: "mine",
 		`sh.whatIf(c => c.removeShard("shard0"))`: "drain shard0 first",
-		`sh.whatIf(c => c.zone("shop.orders", {customer: 0}, {customer: 1}, "DE"))`: "by zone SHARD DE",
+		`sh.whatIf(c => c.zone("shop.orders", {customer: 0}, {customer: 1}, "DE"))`: "zone SHARD DE",
 	} {
 		if got, failed := c.show(call); !failed || !strings.Contains(got, want) {
 			t.Errorf("%s: %s", call, got)

@@ -214,7 +214,7 @@ func (b Balance) whileLeased(
 	off := lease.Leftover()
 	ended := lease.Leave(ctx, b.Hard)
 	if ended == nil && len(off) > 0 {
-		r.note(fmt.Sprintf("The balancing of %s is on again.", strings.Join(off, ", ")))
+		r.note(fmt.Sprintf("Balancing of %s is on again.", strings.Join(off, ", ")))
 	}
 	return result, errors.Join(err, ended)
 }

@@ -120,7 +120,7 @@ func (j *judge) growthText(c Candidate) string {
 		return fmt.Sprintf("%s follows the insert order, but there are enough values before it: inserts reach all %d "+
 			"shards", c.Grows, shards)
 	case c.Inserts < float64(shards):
-		return fmt.Sprintf("inserts reach %.1f of %d shards, as the most common value gets so much of them", c.Inserts, shards)
+		return fmt.Sprintf("inserts reach %.1f of %d shards: the most common value gets too many", c.Inserts, shards)
 	case c.Key[0].Hashed:
 		return fmt.Sprintf("its values are hashed: inserts reach all %d shards", shards)
 	case c.Correlation == nil:

@@ -66,7 +66,7 @@ func (b *builder) cutsOf(c *catalog.CollectionState) ([]catalog.Key, error) {
 	points := slices.Clone(b.o.Goal.Points)
 	for _, p := range points {
 		if len(p.Values()) != c.Pattern.Len() {
-			return nil, fmt.Errorf("plan: the point %s is not a valid key of %s, whose shard key is %s", p, c.Namespace, c.Pattern)
+			return nil, fmt.Errorf("plan: the point %s is not a valid key of %s (shard key %s)", p, c.Namespace, c.Pattern)
 		}
 		if err := c.Pattern.CheckHashed(p); err != nil {
 			return nil, fmt.Errorf("plan: the point %s: %w", p, err)

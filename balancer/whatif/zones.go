@@ -54,7 +54,7 @@ func removeFromZone(id catalog.ShardID, zone string) edit {
 		}
 		for _, c := range s.Collections() {
 			if slices.Contains(c.Zones.Names(), zone) {
-				return nil, fmt.Errorf("it is the last shard of the zone, which has ranges of %s: remove them with unzone first", c.Namespace)
+				return nil, fmt.Errorf("it is the last shard of the zone, with ranges of %s: unzone those first", c.Namespace)
 			}
 		}
 		return next, nil

@@ -61,7 +61,8 @@ func BalanceResult(r action.BalanceResult) string {
 	text.WriteString(".")
 	for _, left := range r.Left {
 		fmt.Fprintf(&text, "\nLeft: %s", left.Text)
-		if remedy := left.Code.Info().Remedy; remedy != "" && !strings.HasPrefix(remedy, "No action") && left.Code != policy.JumboFlag {
+		remedy := left.Code.Info().Remedy
+		if remedy != "" && !strings.HasPrefix(remedy, "No action") && left.Code != policy.JumboFlag {
 			fmt.Fprintf(&text, " %s", remedy)
 		}
 	}
@@ -85,8 +86,8 @@ func moveLine(e runner.Event) string {
 		return fmt.Sprintf("%s failed %s at %s, %s -> %s, after %s: %v (%s)", at, m.Namespace, m.Min, m.From, m.To,
 			seconds(m.Took), e.Err, then(e.Then))
 	case runner.GoesOn:
-		return fmt.Sprintf("%s still running on the servers: %s at %s, %s -> %s, after %s", at, m.Namespace, m.Min, m.From, m.To,
-			seconds(m.Took))
+		return fmt.Sprintf("%s still running on the servers: %s at %s, %s -> %s, after %s", at, m.Namespace, m.Min,
+			m.From, m.To, seconds(m.Took))
 	case runner.Split:
 		if e.Err != nil {
 			return fmt.Sprintf("%s not split: %s at %s: %v", at, e.Namespace, e.Min, e.Err)

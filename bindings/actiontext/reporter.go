@@ -90,7 +90,7 @@ func (r *Reporter) foresee(a *display.Amount) *display.Amount {
 	}
 	a.Unforeseen = true
 	if toGo := r.gate.Stats().ToGo; toGo != nil {
-		a.ToGo = fmt.Sprintf("%s to %s left", forecast.Text(toGo.Low), forecast.Text(toGo.High))
+		a.ToGo = fmt.Sprintf("%s to %s to go", forecast.Text(toGo.Low), forecast.Text(toGo.High))
 		if r.gate.Windowed() {
 			a.ToGo += " while the window is open"
 		}

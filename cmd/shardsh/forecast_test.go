@@ -14,7 +14,7 @@ func TestForecast(t *testing.T) {
 		args []string
 		want []string // parts of standard output, in order
 	}{
-		"switched off": {nil, []string{"not balanced as things stand: the balancer is off; switched on now it would take\n",
+		"switched off": {nil, []string{"not balanced as things stand: the balancer is off; if it were on,",
 			"Because\n", "the balancer is off (balancerOff)\n    sh.startBalancer()", "Basis\n", "no migration in the change log"}},
 		"a drain": {[]string{"--goal", "drain=beta"}, []string{"shard beta not empty as things stand",
 			"as if the draining of beta began now"}},

@@ -87,7 +87,7 @@ func TestSimulateLine(t *testing.T) {
 		"no change":         {[]string{"--from", file}, exitUsage, "simulate needs --change or --alternative"},
 		"an empty change":   {[]string{"--from", file, "--change", ""}, exitUsage, "--change: a change is empty"},
 		"what is no change": {[]string{"--from", file, "--change", "adShard"}, exitUsage, "did you mean addShard?"},
-		"of an alternative": {[]string{"--from", file, "--alternative", "drain a;grow"}, exitUsage, "--alternative: grow: it has 0"},
+		"of an alternative": {[]string{"--from", file, "--alternative", "drain a;grow"}, exitUsage, "--alternative: grow: got 0"},
 		"no such shard":     {[]string{"--from", file, "--change", "drain s01"}, exitFailure, "drain s01: the cluster has no shard"},
 		"who may be meant":  {[]string{"--from", file, "--change", "drain s01"}, exitFailure, "did you mean s00"},
 		"no such model":     {[]string{"--from", file, "--change", "addShard", "--model", "odd"}, exitUsage, "--model"},
