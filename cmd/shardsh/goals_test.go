@@ -41,7 +41,7 @@ func TestGoalSubcommands(t *testing.T) {
 			"To go on: shardsh defragment --resume j"},
 		{"defragment ADDRESS --resume j --take-over --yes", exitOK, "and has 1.", "--undo j"},
 		{"presplit ADDRESS --resume j --yes", exitFailure, "", "has another goal, defragment"},
-		{"defragment ADDRESS --ns shop.orders --yes", exitOK, "There was nothing to move", ""},
+		{"defragment ADDRESS --ns shop.orders --yes", exitOK, "Nothing to move, split or merge", ""},
 		{"defragment ADDRESS --ns shop.nothing --yes", exitFailure, "", "no sharded collection"},
 		{"defragment ADDRESS", exitUsage, "", "defragment needs --ns"},
 		{"presplit ADDRESS --ns shop.orders --yes", exitUsage, "", "give one of"},
