@@ -42,7 +42,7 @@ func TestGoalSubcommands(t *testing.T) {
 		{"defragment ADDRESS --resume j --take-over --yes", exitOK, "and has 1.", "--undo j"},
 		{"presplit ADDRESS --resume j --yes", exitFailure, "", "has another goal, defragment"},
 		{"defragment ADDRESS --ns shop.orders --yes", exitOK, "Nothing to move, split or merge", ""},
-		{"defragment ADDRESS --ns shop.nothing --yes", exitFailure, "", "no sharded collection"},
+		{"defragment ADDRESS --ns shop.nothing --yes", exitFailure, "", "not a sharded collection"},
 		{"defragment ADDRESS", exitUsage, "", "defragment needs --ns"},
 		{"presplit ADDRESS --ns shop.orders --yes", exitUsage, "", "give one of"},
 		{"presplit ADDRESS --ns shop.orders --chunks 4 --yes", exitFailure, "", "does not begin with a hash"},
