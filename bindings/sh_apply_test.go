@@ -39,7 +39,7 @@ func TestApply(t *testing.T) {
 		step{`fs.existsSync(p.id + ".journal")`, "false"},
 		// One step, then the rest of it, from the journal alone.
 		step{`const one = sh.apply(p, { maxMoves: 1 }); [one.finished, one.stopped, one.stepsDone]`,
-			"[ false, 'the limit of 1 moves is reached', 1 ]"},
+			"[ false, 'the limit of 1 move is reached', 1 ]"},
 		step{`const rest = sh.apply({ resume: p.id + ".journal" }); [rest.finished, rest.stepsDone == p.steps.length]`,
 			"[ true, true ]"},
 		step{`sh.plan("shop.orders").steps.length`, "0"},
@@ -62,7 +62,7 @@ func TestApplyForms(t *testing.T) {
 		step{`const p = sh.plan(); fs.writeFileSync("plan.json", JSON.stringify(p))`, ""},
 		step{`sh.apply("plan.json", { maxMoves: 1, journal: null }).journal`, ""},
 		step{`sh.apply(JSON.parse(fs.readFileSync("plan.json", "utf8")), { journal: "mine", pauseBalancing: true }).journal`,
-			"The balancing of shop.orders is off meanwhile.\nThe balancing of shop.orders is on again.\nmine"},
+			"Balancing of shop.orders is paused.\nBalancing of shop.orders is on again.\nmine"},
 	)
 	text, err := os.ReadFile("mine")
 	if err != nil {
@@ -94,7 +94,7 @@ func TestApplyRefuses(t *testing.T) {
 		`sh.apply({ steps: [] })`:                            "sh.apply:",
 		`sh.apply({ resume: "nowhere" })`:                    "nowhere",
 		`sh.undo("nowhere")`:                                 "nowhere",
-		`sh.startBalancer(); sh.apply(p, { journal: "no" })`: `the cluster's balancer is on and works on shop.orders: sh.stopBalancer(), or sh.disableBalancing("shop.orders")`,
+		`sh.startBalancer(); sh.apply(p, { journal: "no" })`: `the cluster's balancer is on and balances shop.orders: sh.stopBalancer(), or sh.disableBalancing("shop.orders")`,
 	} {
 		if text, failed := c.show(input); !failed || !strings.Contains(text, want) {
 			t.Errorf("%s shows %s, want %s", input, text, want)

@@ -13,7 +13,7 @@ func TestBalance(t *testing.T) {
 		step{`const dry = sh.balance("shop.orders", { dryRun: true, maxMoves: 1 }); [dry.goal.kind, dry.steps.length, on("a")]`,
 			"[ 'balance', 1, 5 ]"},
 		step{`const one = sh.balance("shop.orders", { maxMoves: 1 }); [one.reached, one.stopped, one.moves, on("a")]`,
-			"[ false, 'the limit of 1 moves is reached', 1, 4 ]"},
+			"[ false, 'the limit of 1 move is reached', 1, 4 ]"},
 		step{`const all = sh.balance(["shop.*"], { goal: "chunks", seed: 3 }); [all.reached, all.namespaces, all.left.length]`,
 			"[ true, [ 'shop.orders' ], 0 ]"},
 		step{`[on("a"), on("b"), on("c")].sort()`, "[ 1, 2, 2 ]"},
@@ -21,7 +21,7 @@ func TestBalance(t *testing.T) {
 		step{`sh.balance("shop.orders")`, "Balanced; 0 moves, 0 B in 0s."},
 		// What it is taken over from has it again.
 		step{`sh.balancerWindow("02:00", "02:01"); sh.startBalancer(); sh.balance("shop.orders", { takeOver: true }).reached`,
-			"The balancing of shop.orders is on again.\ntrue"},
+			"Balancing of shop.orders is on again.\ntrue"},
 		step{`db.getSiblingDB("config").collections.findOne({ _id: "shop.orders" }).noBalance`, "false"},
 		// Errors can be caught.
 		step{`try { sh.balance("shop.orders") } catch (e) { e.message.match(/sh\.\w+\("shop.orders"\)/)[0] }`,

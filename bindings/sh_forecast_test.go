@@ -14,7 +14,7 @@ import (
 // its text.
 func TestForecast(t *testing.T) {
 	c := onMock(t, mock.Config{Seed: 7})
-	run(t, c, step{`sh.forecast().headline`, "balanced: nothing is left to do"},
+	run(t, c, step{`sh.forecast().headline`, "balanced: nothing to do"},
 		step{`sh.enableSharding("shop", "shard0").ok && sh.shardCollection("shop.orders", {customer: 1}).ok`, "1"},
 		step{`sh.splitAt("shop.orders", {customer: 0}).ok && sh.addShardToZone("shard1", "EU").ok`, "1"},
 		step{`sh.updateZoneKeyRange("shop.orders", {customer: 0}, {customer: MaxKey}, "EU").ok && sh.stopBalancer().ok`, "1"},

@@ -27,7 +27,7 @@ func TestPresplitPlan(t *testing.T) {
 			`[n.length, n.reduce((a, b) => a + b) , Math.min(...n) >= 20]`, "[ 6, 400, true ]"},
 	)
 	for input, want := range map[string]string{
-		`sh.plan("app.events", { goal: { presplit: {} } })`:                         "one of these says where to cut",
+		`sh.plan("app.events", { goal: { presplit: {} } })`:                         "give one of",
 		`sh.plan("app.events", { goal: { presplit: { chunk: 4 } } })`:               "has no option chunk",
 		`sh.plan("app.events", { goal: { presplit: { chunks: -4 } } })`:             "a whole number",
 		`sh.plan({ goal: { presplit: { chunks: 4 } } })`:                            "for one collection",

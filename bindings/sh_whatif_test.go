@@ -29,7 +29,7 @@ func TestWhatIf(t *testing.T) {
 	)
 	text, _ := c.show(`print(o)`)
 	for _, part := range []string{"  A  addShard 3; zone shard1 EU; chunkSize shop.orders 256\n", "  B  moved: zone shard1 EU",
-		"off: if on", "\nData over links\n", "\nIn the way: as it is\n  the balancer is off (balancerOff)\n"} {
+		"off: if on", "\nData over links\n", "\nBlocked: as it is\n  the balancer is off (balancerOff)\n"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("no %q in\n%s", part, text)
 		}
@@ -38,17 +38,17 @@ func TestWhatIf(t *testing.T) {
 		`sh.whatIf()`:                             "Missing required argument changes",
 		`sh.whatIf(5)`:                            "Argument changes must be of type function or object, got number",
 		`sh.whatIf({a: 5})`:                       "Argument changes.a must be a function such as c => c.addShard(), got 5",
-		`sh.whatIf(c => c.drane("shard1"))`:       `there is no change "drane"`,
+		`sh.whatIf(c => c.drane("shard1"))`:       `unknown change "drane"`,
 		`sh.whatIf(c => c.drian("shard1"))`:       "did you mean drain?",
 		`sh.whatIf(c => c.drain("shrad1"))`:       `drain shrad1: the cluster has no shard "shrad1"; did you mean shard1?`,
 		`sh.whatIf(c => c.drop("shop.order"))`:    "shop.order is not a sharded collection of this cluster; did you mean shop.orders?",
 		`sh.whatIf(c => c.drain(null))`:           "c.drain: invalid argument null: drain SHARD",
-		`sh.whatIf(c => c.chunkSize("a.b"))`:      "it is chunkSize MB | chunkSize NS MB",
+		`sh.whatIf(c => c.chunkSize("a.b"))`:      "usage: chunkSize MB | chunkSize NS MB",
 		`sh.whatIf(c => c, {sed: 7})`:             "sh.whatIf has no option sed (options: model, seed, timeZone); did you mean seed?",
-		`sh.whatIf(c => c, {model: "round"})`:     `sh.whatIf: model: "round" is no model of chunk contents: there are even, measured and skewed`,
+		`sh.whatIf(c => c, {model: "round"})`:     `sh.whatIf: model: "round" is not a valid model of chunk contents: use even, measured or skewed`,
 		`sh.whatIf(c => { throw Error("mine") })`: "mine",
-		`sh.whatIf(c => c.removeShard("shard0"))`: "drain shard0 shows what it takes to empty it",
-		`sh.whatIf(c => c.zone("shop.orders", {customer: 0}, {customer: 1}, "DE"))`: "by zone SHARD DE",
+		`sh.whatIf(c => c.removeShard("shard0"))`: "drain shard0 first",
+		`sh.whatIf(c => c.zone("shop.orders", {customer: 0}, {customer: 1}, "DE"))`: "zone SHARD DE",
 	} {
 		if got, failed := c.show(call); !failed || !strings.Contains(got, want) {
 			t.Errorf("%s: %s", call, got)

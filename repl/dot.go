@@ -16,10 +16,10 @@ var dotWord = regexp.MustCompile(`^\s*\.([a-z]+)\s*$`)
 const (
 	editorHint = "// Entering editor mode (Ctrl+D on an empty line to finish, Ctrl+C to cancel)"
 
-	dotHelp = `.break    drop an input that is not complete
-.editor   write an input of several lines
+	dotHelp = `.break    drop an incomplete input
+.editor   enter several lines
 .exit     leave the shell
-.help     this list
+.help     show this list
 
 Ctrl+C drops the line or stops the command, Ctrl+D on an empty line leaves.
 For commands and helpers type help.`
@@ -46,7 +46,7 @@ func (l *loop[R]) dotCommand(line string) (func(context.Context) error, bool) {
 	case word == "help":
 		return l.say(dotHelp), true
 	default:
-		return l.say(fmt.Sprintf("There is no command .%s; .help lists what there is.", word)), true
+		return l.say(fmt.Sprintf("Unknown command .%s; .help lists the commands.", word)), true
 	}
 }
 

@@ -100,7 +100,7 @@ func TestHistoryThatCannotBeWrittenWarnsOnce(t *testing.T) {
 	if _, err := repl.Run(t.Context(), &fake{}, repl.Config{Editor: editor, Out: out, History: h}); err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(out.String(), "Warning: the history is not kept: "); n != 1 {
+	if n := strings.Count(out.String(), "Warning: the history is not saved: "); n != 1 {
 		t.Errorf("%d warnings: %s", n, out)
 	}
 	if !slices.Equal(editor.remembered, []string{"1", "2"}) {

@@ -228,6 +228,6 @@ func (l *loop[R]) remember(input string) {
 	}
 	l.Editor.Remember(input)
 	if err := l.History.Add(input); err != nil {
-		fmt.Fprintf(l.Out, "Warning: the history is not kept: %v\n", err)
+		fmt.Fprintf(l.Out, "Warning: the history is not saved: %v\n", err)
 	}
 }

@@ -181,7 +181,7 @@ func TestSessions(t *testing.T) {
 		{"ctrl-c twice, a line between them", []any{ctrlC, "1", ctrlC, ".exit"}, []string{"1"}, hint + "=> 1\n" + hint, 0},
 		{"a number may begin with a dot", []any{".5", ".exit"}, []string{".5"}, "=> .5\n", 0},
 		{"an unknown dot word is explained", []any{".quit", ".exit"}, nil,
-			"There is no command .quit; .help lists what there is.\n", 0},
+			"Unknown command .quit; .help lists the commands.\n", 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			shell, editor, out := &fake{}, &script{steps: tt.steps}, &buffer{}

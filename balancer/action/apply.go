@@ -34,9 +34,9 @@ func (a Apply) Validate() error {
 	case a.Plan != nil && a.Undo != "":
 		return refuse("a plan and {undo} exclude each other: the journal has its plan")
 	case a.Journal != "" && (a.Resume != "" || a.Undo != ""):
-		return refuse("{journal} is for a plan: {resume} and {undo} name theirs")
+		return refuse("{journal} is for a new plan: {resume} and {undo} name their journal")
 	case a.OnChange != "" && a.OnChange != apply.Refuse && a.OnChange != apply.Replan:
-		return refuse("{onChange} takes refuse or replan, not %q", a.OnChange)
+		return refuse("{onChange} must be refuse or replan, not %q", a.OnChange)
 	}
 	return a.RunOptions.validate()
 }
@@ -47,7 +47,7 @@ func (a Apply) Run(ctx context.Context, c Cluster, r Reporter) (PlanResult, erro
 		return PlanResult{}, err
 	}
 	if a.Plan == nil && a.Resume == "" && a.Undo == "" {
-		return PlanResult{}, refuse("a plan is needed, or {resume} or {undo} with a journal")
+		return PlanResult{}, refuse("give a plan, or {resume} or {undo} with a journal")
 	}
 	if a.Journal == "" && a.PlanFile != "" {
 		a.Journal = strings.TrimSuffix(a.PlanFile, filepath.Ext(a.PlanFile)) + ".journal"

@@ -83,9 +83,9 @@ func (b Balance) Run(ctx context.Context, c Cluster, r Reporter) (BalanceResult,
 	if err != nil || b.DryRun {
 		return foreseen, err
 	}
-	question := "Carry it out?"
+	question := "Apply it?"
 	if foreseen.Load != nil {
-		question = "Even it out?"
+		question = "Balance it?"
 	}
 	if err := b.confirm(ctx, question); err != nil {
 		return BalanceResult{}, err
@@ -132,7 +132,7 @@ func (b Balance) foresee(ctx context.Context, c Cluster, r *serial) (result Bala
 	}
 	if shown && !b.PauseBalancing {
 		if busy := runner.InTheWay(s, result.Plan.Goal.Namespaces, b.For); busy != nil {
-			r.note(fmt.Sprintf("This can't be done yet: %v", busy))
+			r.note(fmt.Sprintf("Not possible yet: %v", busy))
 		}
 	}
 	r.Report(Planned{result.Plan})
@@ -154,7 +154,7 @@ func (b Balance) plan(s *catalog.Snapshot) (*plan.Plan, error) {
 		return s.Collection(ns).NoBalance && !slices.Contains(b.Namespaces, ns)
 	})
 	if len(names) == 0 {
-		return nil, errors.New("no sharded collection to balance: one that is switched off has to be named")
+		return nil, errors.New("no sharded collection to balance; name a collection whose balancing is off")
 	}
 	return plan.Make(catalog.NewSnapshot(parts), plan.Options{
 		Goal:   plan.Goal{Kind: plan.Balance, Namespaces: names},
@@ -198,8 +198,8 @@ func (b Balance) whileLeased(
 	}
 	taken.Store(lease)
 	if left := lease.Leftover(); len(left) > 0 {
-		r.note(fmt.Sprintf("A run before this one has ended without switching the balancing of %s on again: "+
-			"that is done when this one ends.", strings.Join(left, ", ")))
+		r.note(fmt.Sprintf("An earlier run left the balancing of %s off: "+
+			"it is switched on again when this run ends.", strings.Join(left, ", ")))
 	}
 	hard := b.Hard
 	if hard == nil {
@@ -214,7 +214,7 @@ func (b Balance) whileLeased(
 	off := lease.Leftover()
 	ended := lease.Leave(ctx, b.Hard)
 	if ended == nil && len(off) > 0 {
-		r.note(fmt.Sprintf("The balancing of %s is on again.", strings.Join(off, ", ")))
+		r.note(fmt.Sprintf("Balancing of %s is on again.", strings.Join(off, ", ")))
 	}
 	return result, errors.Join(err, ended)
 }

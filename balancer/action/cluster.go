@@ -86,7 +86,7 @@ func NeedFor(gap catalog.Gap, namespaces []string) error {
 		return nil
 	}
 	return errors.New(strings.TrimSpace(gap.What+" "+gap.Namespace) +
-		" could not be read, and without it there is no plan: " + gap.Reason)
+		" could not be read, and a plan needs it: " + gap.Reason)
 }
 
 func gapText(gap catalog.Gap) string {

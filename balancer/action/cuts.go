@@ -37,14 +37,14 @@ func (p Cuts) Validate() error {
 	given := 0
 	for _, n := range []int{p.Chunks, p.PerShard, p.FromSample, len(p.Points)} {
 		if n < 0 || n > MostChunks {
-			return refuse("a number of chunks is from 1 to %d, not %d", MostChunks, n)
+			return refuse("the number of chunks must be 1 to %d, not %d", MostChunks, n)
 		}
 		if n > 0 {
 			given++
 		}
 	}
 	if given != 1 {
-		return refuse("one of these says where to cut: {chunks} or {perShard} (of a hashed key), {points}, {fromSample}")
+		return refuse("give one of {chunks} or {perShard} (of a hashed key), {points}, {fromSample}")
 	}
 	return nil
 }

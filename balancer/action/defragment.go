@@ -18,7 +18,7 @@ type Defragment struct {
 // Validate refuses options that exclude each other.
 func (d Defragment) Validate() error {
 	if len(d.Namespaces) == 0 && d.Resume == "" {
-		return refuse("defragment needs {ns}: the collections")
+		return refuse("defragment needs {ns}")
 	}
 	return d.RunOptions.validate()
 }

@@ -32,7 +32,7 @@ type Drain struct {
 // Validate refuses options that exclude each other.
 func (d Drain) Validate() error {
 	if d.Shard == "" && d.Resume == "" {
-		return refuse("drain needs {shard}: the shard to empty")
+		return refuse("drain needs {shard}")
 	}
 	return d.RunOptions.validate()
 }
@@ -74,7 +74,7 @@ func (d Drain) Run(ctx context.Context, c Cluster, r Reporter) (PlanResult, erro
 
 func (d *Drain) fits(p *plan.Plan) error {
 	if of := p.Goal.Shard; d.Shard != "" && d.Shard != of {
-		return refuse("the journal is of {shard} %s, and not of %s", of, d.Shard)
+		return refuse("the journal is for {shard} %s, not %s", of, d.Shard)
 	}
 	d.Shard = p.Goal.Shard
 	return nil

@@ -64,7 +64,7 @@ func TestDrainOfWhatStays(t *testing.T) {
 			return &apply.ChangedError{What: "shard s0 is draining, 1 chunk left"}
 		}
 	})
-	if err == nil || err.Error() != "the cluster has moved on: shard s0 is draining, 1 chunk left" || looks > 30 {
+	if err == nil || err.Error() != "the cluster has changed: shard s0 is draining, 1 chunk left" || looks > 30 {
 		t.Errorf("after %d looks: %v", looks, err)
 	}
 	w.well()

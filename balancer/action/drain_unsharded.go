@@ -55,7 +55,7 @@ func MoveUnsharded(
 	move := func(kind, name string, command func(to string) bson.D) error {
 		to := string(others.next())
 		if to == "" {
-			return fmt.Errorf("no other shard could take the %s %s: all are draining", kind, name)
+			return fmt.Errorf("no shard can receive the %s %s: all others are draining", kind, name)
 		}
 		if _, err := admin(ctx, command(to)); err != nil {
 			return fmt.Errorf("moving %s %s to %s: %w", kind, name, to, err)

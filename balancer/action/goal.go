@@ -45,7 +45,7 @@ func (a aim) resume() (*apply.Execution, error) {
 		return nil, err
 	}
 	if kind := work.Plan.Goal.Kind; kind != a.kind {
-		err = fmt.Errorf("%s is of another goal, %s: shardsh apply --resume goes on with it", a.Resume, kind)
+		err = fmt.Errorf("%s has another goal, %s: resume it with shardsh apply --resume", a.Resume, kind)
 	} else if a.fits != nil {
 		err = a.fits(work.Plan)
 	}

@@ -43,7 +43,7 @@ func (j job) run(ctx context.Context, c Cluster, r *serial) (result PlanResult, 
 	r.Report(Planned{planned})
 	dryRun := j.DryRun || c.Guarded
 	if !dryRun {
-		if err := j.confirm(ctx, "Carry it out?"); err != nil {
+		if err := j.confirm(ctx, "Apply it?"); err != nil {
 			return result, err
 		}
 	}

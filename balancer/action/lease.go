@@ -48,7 +48,7 @@ func (c Cluster) releaseLeftover(ctx context.Context) error {
 	if n, _ := live.LeaseCollectionOf(c.Client).CountDocuments(ctx, bson.D{}); n == 0 {
 		return nil
 	}
-	l, err := c.acquire(ctx, c.runner(), "releasing the lease of a run that was killed", false)
+	l, err := c.acquire(ctx, c.runner(), "releasing the lease of a killed run", false)
 	if errors.As(err, new(*live.HeldError)) {
 		return nil
 	}
@@ -141,17 +141,17 @@ func interrupt(hard context.Context, lease *live.LeasedCluster, r *serial) {
 	switch n, err := lease.Interrupt(ctx); {
 	case hard.Err() != nil:
 	case err != nil:
-		r.note(fmt.Sprintf("The servers can't be asked to stop: %v. To see what goes on: %s", err, lookFor(lease)))
+		r.note(fmt.Sprintf("The servers can't be asked to stop: %v. To see what runs: %s", err, lookFor(lease)))
 	case n == 0:
-		r.note("No operation of ours was found: what is under way is about to end.")
+		r.note("No running migration was found: it is about to end.")
 	default:
-		r.note("The servers were asked to stop what is under way. What is past its copy goes on to its end.")
+		r.note("The servers were asked to stop the migrations. One that has copied its data completes.")
 	}
 }
 
 // goesOn says that what was under way was left to the servers, and how to look.
 func goesOn(lease *live.LeasedCluster) string {
-	return "The servers go on with what was under way. To see it: " + lookFor(lease)
+	return "The servers complete what was running. To see it: " + lookFor(lease)
 }
 
 // lookFor is the command that shows the moves of a lease.

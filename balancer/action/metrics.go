@@ -41,14 +41,14 @@ func (v vitals) write(to io.Writer) error {
 func writeToGo(to io.Writer, s pace.Stats) (err error) {
 	if l := s.Left; l != nil {
 		err = errors.Join(
-			machine.WriteMetric(to, "shardsh_run_left_bytes", "gauge", "Bytes that are to be moved yet.",
+			machine.WriteMetric(to, "shardsh_run_left_bytes", "gauge", "Bytes left to move.",
 				[]machine.Sample{{Value: float64(l.Bytes)}}),
-			machine.WriteMetric(to, "shardsh_run_left_steps", "gauge", "Steps that are to be done yet.",
+			machine.WriteMetric(to, "shardsh_run_left_steps", "gauge", "Steps left to do.",
 				[]machine.Sample{{Value: float64(l.Steps)}}))
 	}
 	if r := s.ToGo; r != nil {
 		err = errors.Join(err, machine.WriteMetric(to, "shardsh_run_to_go_seconds", "gauge",
-			"How long the rest takes at least and at most, nine times in ten, without the time of a shut window.",
+			"How long the rest takes at least and at most (90 % range), without the time that the window is closed.",
 			[]machine.Sample{
 				{Value: r.Low.Seconds(), Labels: []string{"bound", "low"}},
 				{Value: r.High.Seconds(), Labels: []string{"bound", "high"}},
@@ -81,12 +81,12 @@ func writeDone(to io.Writer, s pace.Stats) error {
 		waits = append(waits, machine.Sample{Value: s.Waited[reason].Seconds(), Labels: []string{"reason", string(reason)}})
 	}
 	return errors.Join(
-		machine.WriteMetric(to, "shardsh_run_moves_total", "counter", "Moves that have ended well.",
+		machine.WriteMetric(to, "shardsh_run_moves_total", "counter", "Moves that succeeded.",
 			[]machine.Sample{{Value: float64(s.Moves)}}),
 		machine.WriteMetric(to, "shardsh_run_bytes_total", "counter", "Bytes that those moves were expected to move.",
 			[]machine.Sample{{Value: float64(s.Bytes)}}),
 		machine.WriteMetric(to, "shardsh_run_failures_total", "counter", "Moves, splits and merges that failed.", failures),
-		machine.WriteMetric(to, "shardsh_run_waited_seconds_total", "counter", "How long nothing could begin.", waits),
+		machine.WriteMetric(to, "shardsh_run_waited_seconds_total", "counter", "How long the run has waited.", waits),
 	)
 }
 

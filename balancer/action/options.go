@@ -69,11 +69,11 @@ type Pace struct {
 func (p Pace) validate() error {
 	switch {
 	case p.Parallel < 1:
-		return refuse("{parallel} is %d, and begins with 1", p.Parallel)
+		return refuse("{parallel} must be at least 1, not %d", p.Parallel)
 	case p.MaxMoves < 0:
-		return refuse("{maxMoves} is %d, and can't be negative", p.MaxMoves)
+		return refuse("{maxMoves} can't be negative: %d", p.MaxMoves)
 	case p.MaxBytes < 0:
-		return refuse("{maxBytes} is %d, and can't be negative", p.MaxBytes)
+		return refuse("{maxBytes} can't be negative: %d", p.MaxBytes)
 	}
 	return nil
 }

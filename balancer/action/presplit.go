@@ -17,7 +17,7 @@ type Presplit struct {
 func (p Presplit) Validate() error {
 	if p.Resume == "" {
 		if p.Namespace == "" {
-			return refuse("presplit needs {ns}: the collection to cut")
+			return refuse("presplit needs {ns}")
 		}
 		if err := p.Cuts.Validate(); err != nil {
 			return err

@@ -23,10 +23,10 @@ type BalancerError struct {
 
 // What says what the balancer does, without a remedy.
 func (e *BalancerError) What() string {
-	what := "the cluster's balancer is on and works on "
+	what := "the cluster's balancer is on and balances "
 	if !e.Opens.IsZero() {
-		what = fmt.Sprintf("the cluster's balancer is on, its window opens at %s, before this is done, and it "+
-			"works on ", e.Opens.UTC().Format(time.RFC3339))
+		what = fmt.Sprintf("the cluster's balancer is on, its window opens at %s, before this ends, and it "+
+			"balances ", e.Opens.UTC().Format(time.RFC3339))
 	}
 	return what + strings.Join(e.Namespaces, ", ")
 }
@@ -43,7 +43,7 @@ func (e *BalancerError) Error() string {
 	}
 	text := e.What() + ": " + remedy[0] + ", or " + strings.Join(remedy[1:], " and ")
 	if len(e.Defragments) == 0 {
-		text += "; or have the balancing of these collections paused meanwhile (--pause-balancing, pauseBalancing: true)"
+		text += "; or pause the balancing of these collections for the run (--pause-balancing, pauseBalancing: true)"
 	}
 	return text
 }

@@ -84,7 +84,7 @@ func TestMovedOn(t *testing.T) {
 		"a new collection": {func(w *world, _ *plan.Plan) {
 			w.run("db", bson.D{{Key: "drop", Value: "c"}})
 			w.run("admin", bson.D{{Key: "shardCollection", Value: "db.c"}, {Key: "key", Value: x(1)}})
-		}, "is another collection than that of the plan"},
+		}, "was dropped and made again since the plan"},
 		"no collection": {func(w *world, _ *plan.Plan) { w.run("db", bson.D{{Key: "drop", Value: "c"}}) },
 			"db.c is not a sharded collection any more"},
 		"a longer key": {func(w *world, _ *plan.Plan) {
@@ -94,7 +94,7 @@ func TestMovedOn(t *testing.T) {
 				{Key: "key", Value: bson.D{{Key: "x", Value: 1}, {Key: "y", Value: 1}}}})
 		}, "the shard key of db.c is"},
 		"a draining recipient": {func(w *world, _ *plan.Plan) { w.run("admin", bson.D{{Key: "removeShard", Value: "b"}}) },
-			"shard b, to which it moves, is draining"},
+			"its recipient b is draining"},
 		"a zone": {func(w *world, _ *plan.Plan) {
 			w.run("admin", bson.D{{Key: "addShardToZone", Value: "a"}, {Key: "zone", Value: "EU"}})
 			w.run("admin", bson.D{{Key: "updateZoneKeyRange", Value: "db.c"}, {Key: "min", Value: bson.D{{Key: "x", Value: bson.MinKey{}}}},
@@ -377,7 +377,7 @@ func TestLimitsAndStops(t *testing.T) {
 	o := w.options()
 	o.Log, o.Pace = j, w.pace(pace.Rules{MaxMoves: 1})
 	r, err := apply.Run(t.Context(), w.steps, p, o)
-	if err != nil || r.Finished || r.Progress.MovesHere != 1 || r.Stopped != "the limit of 1 moves is reached" {
+	if err != nil || r.Finished || r.Progress.MovesHere != 1 || r.Stopped != "the limit of 1 move is reached" {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if err := j.Close(); err != nil {
@@ -405,7 +405,7 @@ func TestLimitsAndStops(t *testing.T) {
 		}
 	}
 	r, err = apply.Run(ctx, c, nil, o)
-	if err != nil || r.Finished || r.Stopped != "it was interrupted" || c.sent != 1 || r.Progress.StepsHere != 1 {
+	if err != nil || r.Finished || r.Stopped != "interrupted" || c.sent != 1 || r.Progress.StepsHere != 1 {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if !slices.Contains(told, apply.Waiting) {
@@ -488,7 +488,7 @@ func TestJournalFile(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
-	if _, err := apply.CreateJournal(path); err == nil || !strings.Contains(err.Error(), "is there already") {
+	if _, err := apply.CreateJournal(path); err == nil || !strings.Contains(err.Error(), "exists already") {
 		t.Error(err)
 	}
 	first, err := apply.OpenJournal(path)

@@ -20,9 +20,9 @@ type ChangedError struct {
 // Error names the step and what has changed.
 func (e *ChangedError) Error() string {
 	if e.Step == 0 {
-		return "the cluster has moved on: " + e.What
+		return "the cluster has changed: " + e.What
 	}
-	return fmt.Sprintf("the cluster has moved on, step %d can't be done: %s", e.Step, e.What)
+	return fmt.Sprintf("the cluster has changed, step %d can't be done: %s", e.Step, e.What)
 }
 
 // BlockedError says what stands in the way of a step, and will of any other plan.
@@ -82,7 +82,7 @@ func (g ground) check(ctx context.Context, s plan.Step) (todo, error) {
 	case plan.Merge:
 		t.commands, err = at.merge()
 	default:
-		err = fmt.Errorf("step %d is a %q, which nobody can carry out", s.Number, s.Kind)
+		err = fmt.Errorf("step %d is of the unknown kind %q", s.Number, s.Kind)
 	}
 	return t, err
 }
@@ -99,7 +99,7 @@ func (g ground) collection(s plan.Step) (*catalog.CollectionState, error) {
 	}
 	was, known := g.basis[s.Namespace]
 	if !known {
-		return nil, fmt.Errorf("step %d is about %s, which the plan says nothing else of", s.Number, s.Namespace)
+		return nil, fmt.Errorf("step %d is for %s, which is not in the plan's collections", s.Number, s.Namespace)
 	}
 	key, err := patternOf(was.Key)
 	if err != nil {
@@ -107,9 +107,9 @@ func (g ground) collection(s plan.Step) (*catalog.CollectionState, error) {
 	}
 	switch {
 	case coll.Resharding:
-		return nil, &BlockedError{s.Namespace + " is being resharded", "wait for its end, or sh.abortReshardCollection"}
+		return nil, &BlockedError{s.Namespace + " is being resharded", "wait for it, or sh.abortReshardCollection"}
 	case was.UUID != plan.UUIDText(coll.UUID):
-		return nil, changed(s, "%s is another collection than that of the plan (uuid %s, was %s)",
+		return nil, changed(s, "%s was dropped and made again since the plan (uuid %s, was %s)",
 			s.Namespace, plan.UUIDText(coll.UUID), was.UUID)
 	case !key.Equal(coll.Pattern):
 		return nil, changed(s, "the shard key of %s is %s, was %s", s.Namespace, coll.Pattern, key)

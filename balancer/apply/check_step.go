@@ -94,11 +94,11 @@ func (s stepOn) recipient() error {
 	to, there := s.look.Shard(s.step.To)
 	switch {
 	case !there:
-		return changed(s.step, "shard %s, to which it moves, is not in the cluster any more", s.step.To)
+		return changed(s.step, "its recipient %s is not in the cluster any more", s.step.To)
 	case to.Draining:
-		return changed(s.step, "shard %s, to which it moves, is draining", s.step.To)
+		return changed(s.step, "its recipient %s is draining", s.step.To)
 	case to.Full() && s.look.Release().LimitsShards():
-		return changed(s.step, "shard %s, to which it moves, has reached its maxSize", s.step.To)
+		return changed(s.step, "its recipient %s has reached its maxSize", s.step.To)
 	}
 	// As the balancer has it: what lies across the bound of a zone is in none. A
 	// defragmentation does not ask.
@@ -115,7 +115,7 @@ func (s stepOn) recipient() error {
 		return nil
 	}
 	return &BlockedError{fmt.Sprintf("step %d: %s, and servers up to 5.0 refuse such a move", s.step.Number, what),
-		"take the range out of the zone before (sh.removeRangeFromZone)"}
+		"remove the range from the zone first (sh.removeRangeFromZone)"}
 }
 
 // split returns the cuts at the points that are no bounds yet, the last one
@@ -126,10 +126,10 @@ func (s stepOn) split() (commands []Command, err error) {
 		c, found := s.chunkAt(point)
 		switch {
 		case !found:
-			return nil, changed(s.step, "no chunk of %s has %s", s.step.Namespace, s.bound(point))
+			return nil, changed(s.step, "no chunk of %s contains %s", s.step.Namespace, s.bound(point))
 		case c.Min.Equal(point): // done
 		case c.Shard != s.step.From:
-			return nil, changed(s.step, "the chunk of %s that has %s is on %s, was on %s",
+			return nil, changed(s.step, "the chunk of %s that contains %s is on %s, was on %s",
 				s.step.Namespace, s.bound(point), c.Shard, s.step.From)
 		default:
 			cut := s.command(plan.Split)
@@ -161,7 +161,7 @@ func (s stepOn) merge() ([]Command, error) {
 		}
 	}
 	if !catalog.Tile(s.chunks, s.step.Min, s.step.Max) {
-		return nil, changed(s.step, "no chunks of %s begin at %s and end at %s any more",
+		return nil, changed(s.step, "no chunks of %s cover exactly %s to %s any more",
 			s.step.Namespace, s.bound(s.step.Min), s.bound(s.step.Max))
 	}
 	m := s.command(plan.Merge)

@@ -28,7 +28,7 @@ func Begin(p *plan.Plan, path string) (*Execution, error) {
 	if p.Goal.Kind == plan.Undo {
 		w, err := PrepareUndo(p.Undoes)
 		if err == nil && w.Plan.ID != p.ID {
-			err = fmt.Errorf("%s has gone on since this was made of it: make the undoing again", p.Undoes)
+			err = fmt.Errorf("%s was continued after this undo plan was made: make the undo plan again", p.Undoes)
 			return nil, errors.Join(err, w.Close())
 		}
 		return w, err

@@ -57,10 +57,10 @@ func (h *History) Paused() []string { return slices.Clone(h.paused) }
 func (h *History) last() *chapter { return &h.chapters[len(h.chapters)-1] }
 
 // ErrNoJournal says that a file is no journal of an applying.
-var ErrNoJournal = errors.New("this is no journal of shardsh apply")
+var ErrNoJournal = errors.New("not a journal of shardsh apply")
 
 // errNothingBegan is of a journal whose first line was not written whole.
-var errNothingBegan = fmt.Errorf("%w: it ends before the plan that it is of; nothing had begun, carry the plan out "+
+var errNothingBegan = fmt.Errorf("%w: it ends before its plan; nothing had begun: apply the plan "+
 	"with this journal", ErrNoJournal)
 
 // ReadJournal reads a journal. A last line that was not written whole is left
@@ -79,7 +79,7 @@ func ReadJournal(from io.Reader) (*History, error) {
 		var r Record
 		if err := json.Unmarshal(line, &r); err != nil {
 			if number > 1 && bytes.IndexByte(line, '{') != 0 {
-				err = errors.New("it was overwritten, or is of something else")
+				err = errors.New("it was overwritten, or another program wrote it")
 			}
 			return nil, fmt.Errorf("%w: line %d: %w", ErrNoJournal, number, err)
 		}
@@ -131,7 +131,7 @@ func (h *History) add(r Record) error {
 		c.finished = true
 	case failed, stopped: // for people
 	default:
-		return fmt.Errorf("%w: nobody knows a line of %q", ErrNoJournal, r.What)
+		return fmt.Errorf("%w: unknown entry %q", ErrNoJournal, r.What)
 	}
 	return nil
 }

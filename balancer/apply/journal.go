@@ -22,7 +22,7 @@ type Journal struct {
 }
 
 // ErrJournalInUse says that another process writes a journal.
-var ErrJournalInUse = errors.New("another shardsh is at work with this journal")
+var ErrJournalInUse = errors.New("another shardsh uses this journal")
 
 // CreateJournal makes a journal. A file that is there is not overwritten, unless
 // it is a journal whose first line was not written whole: nothing had begun.
@@ -55,7 +55,7 @@ func recreated(path string) (*Journal, error) {
 	n := min(len(head), len(beginning))
 	if !errors.Is(err, io.EOF) || string(head[:n]) != beginning[:n] {
 		_ = file.Close() // nothing was written
-		return nil, fmt.Errorf("%s is there already: go on with it (--resume), undo it (--undo), or name another "+
+		return nil, fmt.Errorf("%s exists already: resume it (--resume), undo it (--undo), or name another "+
 			"journal", path)
 	}
 	if err := file.Truncate(0); err != nil {

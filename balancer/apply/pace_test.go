@@ -51,7 +51,7 @@ func TestTriesAgainAndAsks(t *testing.T) {
 	fail, c.sent, c.Cluster, o = 1<<30, 0, w.steps, w.options()
 	_, err = apply.Run(t.Context(), c, p, o)
 	if !errors.As(err, new(*pace.AskError)) || !errors.Is(err, busy) || c.sent != 10 ||
-		!strings.Contains(err.Error(), "10 failures in a row are too many, the last one: a shard is busy.") {
+		!strings.Contains(err.Error(), "stopped after 10 failures in a row, the last one: a shard is busy.") {
 		t.Errorf("after %d tries: %v", c.sent, err)
 	}
 }
@@ -86,7 +86,7 @@ func TestWindow(t *testing.T) {
 	o := w.options()
 	o.Pace = w.pace(pace.Rules{Window: window, MaxMoves: 1})
 	r, err := apply.Run(t.Context(), c, p, o)
-	if err != nil || r.Stopped != "the limit of 1 moves is reached" || r.Progress.MovesHere != 1 {
+	if err != nil || r.Stopped != "the limit of 1 move is reached" || r.Progress.MovesHere != 1 {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if want := []string{"02 22:00", "03 22:00"}; !slices.Equal(begun, want) {
@@ -114,7 +114,7 @@ func TestWaitsBesideSteps(t *testing.T) {
 		}
 	}
 	r, err := apply.Run(ctx, w.steps, p, o)
-	if err != nil || r.Stopped != "it was interrupted" || r.Progress.StepsHere != 1 || slices.Contains(told, apply.Waiting) {
+	if err != nil || r.Stopped != "interrupted" || r.Progress.StepsHere != 1 || slices.Contains(told, apply.Waiting) {
 		t.Errorf("%+v, %v, told %v", r, err, told)
 	}
 }

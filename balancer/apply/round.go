@@ -136,7 +136,7 @@ func (r *run) going(running []plan.Step) {
 	}
 }
 
-const interrupted = "it was interrupted"
+const interrupted = "interrupted"
 
 // nextFree returns the position of the first step that shares no shard with one
 // that runs, or that was to run before it; -1 when there is none.

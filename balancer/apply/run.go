@@ -113,9 +113,9 @@ func (e *StepError) Unwrap() error { return e.Err }
 func Describe(s plan.Step) string {
 	switch s.Kind {
 	case plan.Move:
-		return fmt.Sprintf("move %s from %s on from %s to %s", s.Namespace, s.Min, s.From, s.To)
+		return fmt.Sprintf("move the range of %s at %s from %s to %s", s.Namespace, s.Min, s.From, s.To)
 	case plan.Split:
-		return fmt.Sprintf("split %s at %d points from %s on", s.Namespace, len(s.Points), s.Min)
+		return fmt.Sprintf("split %s at %d points, from %s", s.Namespace, len(s.Points), s.Min)
 	}
 	return fmt.Sprintf("%s %s from %s to %s", s.Kind, s.Namespace, s.Min, s.Max)
 }
@@ -285,7 +285,7 @@ func (r *run) adopt() error {
 	numbers := map[int]bool{}
 	for _, s := range r.plan.Steps {
 		if numbers[s.Number] || s.Number < 1 {
-			return fmt.Errorf("the plan has no clear step %d", s.Number)
+			return fmt.Errorf("step %d of the plan can't be read", s.Number)
 		}
 		names[s.Namespace], numbers[s.Number] = true, true
 	}
@@ -383,7 +383,7 @@ func (r *run) newPlan(ctx context.Context) (p *plan.Plan, err error) {
 func (r *run) follow(p *plan.Plan, because *ChangedError) error {
 	if r.result.Replans++; r.result.Replans > mostReplans {
 		return fmt.Errorf(
-			"after %d new plans the goal is not reached: the cluster changes faster than plans can be made", mostReplans)
+			"the goal is not reached after %d new plans: the cluster changes too fast", mostReplans)
 	}
 	r.plan, r.done, r.began, r.cuts = p, map[int]bool{}, map[int]time.Time{}, map[int][]catalog.Key{}
 	if err := r.writePlan(p.Basis.ClusterID); err != nil {

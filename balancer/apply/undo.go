@@ -22,9 +22,9 @@ var ErrNothingToUndo = errors.New("there is nothing to undo")
 func Undo(h *History) (*plan.Plan, error) {
 	if h.last().plan.Goal.Kind == plan.Undo {
 		if h.Finished() {
-			return nil, fmt.Errorf("%w: this has been done", ErrNothingToUndo)
+			return nil, fmt.Errorf("%w: it is undone already", ErrNothingToUndo)
 		}
-		return nil, errors.New("its undoing has begun: go on with it (--resume)")
+		return nil, errors.New("its undo has begun: resume it (--resume)")
 	}
 	p := plan.Plan{Basis: h.last().plan.Basis, Model: h.last().plan.Model, Undoes: h.path}
 	p.Goal.Kind = plan.Undo
@@ -61,7 +61,7 @@ func (u *undoing) add(s plan.Step) { u.steps = append(u.steps, s) }
 func (u *undoing) back(b begun) {
 	s := b.step
 	back := plan.Step{Namespace: s.Namespace, From: s.From, Min: s.Min, Max: s.Max}
-	back.Why = fmt.Sprintf("takes step %d back", s.Number)
+	back.Why = fmt.Sprintf("undoes step %d", s.Number)
 	switch s.Kind {
 	case plan.Move:
 		u.moves(back, b)

@@ -165,7 +165,7 @@ func (v ChunkVersion) MarshalText() ([]byte, error) { return []byte(v.String()),
 func (v *ChunkVersion) UnmarshalText(text []byte) error {
 	var next ChunkVersion
 	if n, err := fmt.Sscanf(string(text), "%d|%d", &next.Major, &next.Minor); n != 2 || next.String() != string(text) {
-		return errors.Join(fmt.Errorf("%q is no version of a chunk, such as 3|1", text), err)
+		return errors.Join(fmt.Errorf("%q is not a valid version of a chunk, such as 3|1", text), err)
 	}
 	*v = next
 	return nil

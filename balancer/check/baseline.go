@@ -34,14 +34,14 @@ func ParseBaseline(data []byte) (*Baseline, error) {
 		b.clusters = []baselineJSON{one}
 	}
 	if err != nil {
-		return nil, errors.New("it is not what check prints with --json: " + err.Error())
+		return nil, errors.New("not the output of check --json: " + err.Error())
 	}
 	if len(b.clusters) == 0 {
 		b.clusters = make([]baselineJSON, 1)
 	}
 	for _, c := range b.clusters {
 		if c.Address == "" && c.ClusterID.IsZero() {
-			return nil, errors.New("it is not what check prints with --json: it names no cluster")
+			return nil, errors.New("not the output of check --json: it names no cluster")
 		}
 	}
 	return &b, nil

@@ -17,7 +17,7 @@ func (l *looking) shards() {
 	}
 	list := l.About(diagnosis.ShardUnreachable)
 	if len(list) == 0 && l.Parts().Source.Kind == catalog.SourceFile {
-		l.silent("whether every shard answers is not known: a file does not tell")
+		l.silent("whether every shard answers is unknown: not recorded in a file")
 	}
 	for _, f := range list {
 		l.take(f)
@@ -36,7 +36,7 @@ func (l *looking) balancer() {
 	for _, f := range l.About(diagnosis.BalancerOff) {
 		found := taken(f)
 		if f.Since.IsZero() || l.Time().IsZero() {
-			found.Sentence += ", and nothing tells since when"
+			found.Sentence += ", since when is not recorded"
 			l.add(found)
 			continue
 		}
@@ -101,7 +101,7 @@ func (l *looking) draining() {
 			l.take(d.Remainder())
 		case d.Chunks > 0 && d.Jumbo >= d.Chunks-d.HeldChunks:
 			l.add(Finding{About: scope, Sentence: fmt.Sprintf(
-				"shard %s is draining, and has only chunks left that the balancer does not move: %d, of them %d jumbo",
+				"shard %s is draining, and its last %d chunks can't be moved by the balancer, %d of them jumbo",
 				shard.ID, d.Chunks, d.Jumbo), Commands: d.Commands()})
 		case l.policy.allows(Draining):
 			l.add(Finding{About: scope, Severity: diagnosis.Info, Sentence: d.String(), Excuse: "draining is allowed"})
@@ -146,12 +146,12 @@ func (l *looking) versions() {
 		return
 	}
 	if versions := diagnosis.RouterVersions(l.Snapshot); len(versions) > 1 {
-		l.add(Finding{Sentence: "the routers are of different versions: " + strings.Join(versions, " and ")})
+		l.add(Finding{Sentence: "the routers have different versions: " + strings.Join(versions, " and ")})
 	}
 }
 
 func (l *looking) metadata() {
-	const notKnown = "whether the metadata are consistent is not known: "
+	const notKnown = "whether the metadata is consistent is unknown: "
 	switch {
 	case l.Unasked != "":
 		l.silent(notKnown + l.Unasked)
@@ -178,7 +178,7 @@ func (l *looking) metadata() {
 			more = fmt.Sprintf(", and %d more", n-1)
 		}
 		l.measured(count(n), Finding{About: diagnosis.Scope{Namespace: ns, Shard: first.Shard},
-			Sentence: fmt.Sprintf("the metadata of %s are not consistent: %s: %s%s", ns, first.Type, first.Description, more),
+			Sentence: fmt.Sprintf("the metadata of %s is inconsistent: %s: %s%s", ns, first.Type, first.Description, more),
 			Commands: []string{"sh.checkMetadataConsistency()"}})
 	}
 }

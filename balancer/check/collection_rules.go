@@ -22,7 +22,7 @@ func (l *looking) compliant() {
 		switch {
 		case !l.policy.Namespaces.Match(b.Namespace):
 		case !b.Known:
-			l.unknown(scope, "whether %s is balanced is not known: %s", b.Namespace, l.reason(b))
+			l.unknown(scope, "whether %s is balanced is unknown: %s", b.Namespace, l.reason(b))
 		case b.Balanced:
 		case b.Hold != diagnosis.NotHeld:
 			l.add(Finding{About: scope, Excuse: l.excuse(c), Sentence: fmt.Sprintf("%s is not balanced (%s), but %s for it",
@@ -138,7 +138,7 @@ func (l *looking) fragmentation() {
 		}
 		share := Quantity{100 * float64(has-needs) / float64(has), Percent}
 		l.measured(share, Finding{About: diagnosis.Scope{Namespace: c.Namespace}, Excuse: l.excuse(c),
-			Sentence: fmt.Sprintf("%s has %d chunks where %d would do, so that %s of them could be merged away",
+			Sentence: fmt.Sprintf("%s has %d chunks and needs %d: %s of them could be merged",
 				c.Namespace, has, needs, share),
 			Commands: []string{fmt.Sprintf("sh.defragment(%q)", c.Namespace)}})
 	}

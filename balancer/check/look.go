@@ -68,7 +68,7 @@ func (l *looking) unknown(about diagnosis.Scope, format string, args ...any) {
 func (l *looking) silent(sentence string) {
 	f := Finding{Unknown: true, Severity: diagnosis.Info, Sentence: sentence}
 	if !l.choice.Named {
-		f.Excuse = "not for such a source"
+		f.Excuse = "not available for this source"
 	}
 	l.add(f)
 }

@@ -29,16 +29,16 @@ func (l *looking) window() {
 	})
 	switch {
 	case err != nil:
-		l.unknown(diagnosis.Scope{}, "how long the balancer needs in its window is not known: %s", err)
+		l.unknown(diagnosis.Scope{}, "how long the balancer needs in its window is unknown: %s", err)
 	case f.Never:
 		because := ""
 		if len(f.Because) > 0 {
 			because = ": " + f.Because[0].Sentence
 		}
-		l.add(Finding{Sentence: "there is a window, and the balancer never gets done as things stand" + because})
+		l.add(Finding{Sentence: "the balancer has a window and can't finish" + because})
 	case !f.Done:
 		l.measured(seconds(f.Likely), Finding{Sentence: fmt.Sprintf(
-			"in its window the balancer needs %s to get done, between %s and %s",
+			"in its window the balancer needs %s, between %s and %s",
 			forecast.Text(f.Likely), forecast.Text(f.Low), forecast.Text(f.High)), Commands: []string{"sh.balancerWindow()"}})
 	}
 }

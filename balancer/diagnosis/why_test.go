@@ -144,7 +144,7 @@ func TestHeadlines(t *testing.T) {
 		"no shard left to drain to": {newCluster(t).draining().with(func(c *cluster) {
 			c.Shards[0].Draining = true
 		}).collection("x.y", []string{"a"}, sized(map[catalog.ShardID]int64{"a": 9, "b": 0})),
-			"shard a is draining, 1 chunk left: x.y: no shard can receive chunks of the unzoned keys: 2 draining"},
+			"shard a is draining, 1 chunk left: x.y: no shard can receive chunks: 2 draining"},
 	} {
 		if got := Why(c.snapshot(), Scope{}).Headline(); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
@@ -240,7 +240,7 @@ func TestWhyJumboChunkStays(t *testing.T) {
 		sized(map[catalog.ShardID]int64{"a": 2000, "b": 0})).snapshot()
 	coll := s.Collection("x.y")
 	got := WhyChunk(s, coll, coll.Pattern.GlobalMin()).Headline()
-	if !strings.Contains(got, "stays: the chunk at [MinKey] on a is flagged jumbo") {
+	if !strings.Contains(got, "stays: the chunk at [MinKey] on a is jumbo: the balancer does not move it") {
 		t.Errorf("headline %q", got)
 	}
 }

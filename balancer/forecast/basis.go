@@ -19,16 +19,16 @@ type basis struct {
 // words returns the basis as sentences without a full stop, the weightiest first.
 func (b basis) words() (list []string) {
 	if b.rates.known == 0 {
-		list = append(list, "no migration in the change log to measure: assumed are 4 to 64 MiB/s for a pair of shards")
+		list = append(list, "no migration in the change log: assuming 4 to 64 MiB/s for a pair of shards")
 	} else {
 		list = append(list, fmt.Sprintf("%d migrations in the last %s: a median of %s each, %s while copying",
 			b.rates.known, Text(max(b.rates.span, time.Minute)), Text(b.rates.median), humanize.Rate(b.rates.perSecond)))
 	}
 	if f := b.rates.failing; f >= 0.005 {
-		list = append(list, fmt.Sprintf("%.0f %% of the migrations failed, and are taken to go on failing so", 100*f))
+		list = append(list, fmt.Sprintf("%.0f %% of the migrations failed, assumed to stay so", 100*f))
 	}
 	if s := b.clock.settings; s.Window != nil || len(s.Days) > 0 {
-		list = append(list, fmt.Sprintf("rounds begin in the balancer's window only, on the clock of %s", b.clockText()))
+		list = append(list, fmt.Sprintf("rounds begin only in the balancer's window, in the time zone of %s", b.clockText()))
 	}
 	return list
 }
@@ -40,7 +40,7 @@ func (b basis) clockText() string {
 	case b.past.offset != nil:
 		return "the config servers (" + b.clock.in.String() + ")"
 	}
-	return "UTC, as no log tells that of the config servers"
+	return "UTC, as the logs do not show that of the config servers"
 }
 
 // rounded returns a time as exact as forecasts are: to a second below 100 seconds, to a

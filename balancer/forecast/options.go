@@ -35,7 +35,7 @@ type Options struct {
 func (o Options) check(s *catalog.Snapshot) (Options, error) {
 	switch kind := o.Goal.Kind; {
 	case !slices.Contains([]plan.GoalKind{plan.Balance, plan.Drain, plan.Zones, plan.Defragment}, kind):
-		return o, fmt.Errorf("forecast: there is none for the goal %q: it is balance, drain, zones or defragment", kind)
+		return o, fmt.Errorf("forecast: not possible for the goal %q: use balance, drain, zones or defragment", kind)
 	case kind == plan.Drain && o.Goal.Shard == "":
 		return o, errors.New("forecast: the goal drain needs a shard")
 	case kind == plan.Defragment && !s.Release().Defragments():

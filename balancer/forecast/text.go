@@ -19,7 +19,7 @@ func (f Forecast) Latest() time.Time { return f.At.Add(f.High) }
 func (f Forecast) Headline() string {
 	switch {
 	case f.Done:
-		return f.goal() + ": nothing is left to do"
+		return f.goal() + ": nothing to do"
 	case !f.Never:
 		return fmt.Sprintf("%s in %s: done by %s%s", f.goal(), f.Range(), humanize.Time(f.Latest()), f.proviso())
 	}
@@ -36,9 +36,9 @@ func (f Forecast) Headline() string {
 	case f.High == 0:
 		return text
 	case f.IfOn:
-		return fmt.Sprintf("%s; switched on now it would take %s", text, f.Range())
+		return fmt.Sprintf("%s; if it were on, %s", text, f.Range())
 	}
-	return fmt.Sprintf("%s; what the balancer can move takes it %s", text, f.Range())
+	return fmt.Sprintf("%s; what it can move takes %s", text, f.Range())
 }
 
 // Range returns the times in words: 3h20m to 5h, likely 4h.

@@ -60,7 +60,7 @@ func Advise(f Facts, asked []Key) Advice {
 	ranked := Rank(f, keys)
 	a := Advice{Namespace: f.Namespace, Basis: basis(f), Notes: f.Notes}
 	if len(ranked) == 0 || len(f.Sample.Docs) == 0 {
-		a.Verdict = fmt.Sprintf("%s has no documents to judge a key by", f.Namespace)
+		a.Verdict = fmt.Sprintf("%s has no documents to rate a key with", f.Namespace)
 		return a
 	}
 	best := ranked[0]
@@ -95,7 +95,7 @@ func better(f Facts, than Candidate) []string {
 	if len(ranked) == 0 || than.Score > asGood*ranked[0].Score {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s, which was not asked about, would be better: its score is %.0f, not %.0f",
+	return []string{fmt.Sprintf("%s would be better: its score is %.0f, not %.0f",
 		ranked[0].Key, ranked[0].Score, than.Score)}
 }
 
@@ -111,7 +111,7 @@ func shown(f Facts, ranked []Candidate) []Candidate {
 }
 
 func basis(f Facts) []string {
-	list := []string{fmt.Sprintf("%s, %s; judged as if it had %s on %s with chunks of %s",
+	list := []string{fmt.Sprintf("%s, %s; rated for %s on %s with chunks of %s",
 		humanize.Count(f.Docs, "document"), humanize.Bytes(f.Bytes), humanize.Bytes(f.judged()),
 		humanize.Count(f.shards(), "shard"), humanize.Bytes(f.ChunkBytes))}
 	measured := 0
@@ -120,22 +120,22 @@ func basis(f Facts) []string {
 			measured++
 		}
 	}
-	sample := fmt.Sprintf("values from a sample of %s", humanize.Count(int64(len(f.Sample.Docs)), "document"))
+	sample := fmt.Sprintf("values of a sample of %s", humanize.Count(int64(len(f.Sample.Docs)), "document"))
 	if int64(len(f.Sample.Docs)) >= f.Docs {
-		sample = "values from all documents"
+		sample = "values of all documents"
 	}
 	if measured > 0 {
 		sample += fmt.Sprintf("; of %s by analyzeShardKey", humanize.Count(int64(measured), "key"))
 	}
 	list = append(list, sample)
 	if len(f.Sample.Arrival) == 0 {
-		list = append(list, "the order of arrival is unknown")
+		list = append(list, "the insert order is unknown")
 	}
 	return append(list, map[QuerySource]string{
-		QueriesGiven:   "queries as they were given",
+		QueriesGiven:   "queries as given",
 		QueriesSampled: "queries that the cluster sampled (configureQueryAnalyzer)",
 		QueriesCounted: "queries guessed from how often each index was used ($indexStats)",
-		QueriesGuessed: "queries guessed from the indexes: nothing tells which are used; say what is asked with {queries: " +
+		QueriesGuessed: "queries guessed from the indexes, whose use is unknown; give the real ones with {queries: " +
 			"[...]}",
 	}[f.QueriesFrom])
 }
@@ -147,7 +147,7 @@ func verdict(f Facts, best Candidate, asked bool) string {
 	}
 	switch {
 	case best.Score == 0:
-		return fmt.Sprintf("none of these can be the shard key of %s", f.Namespace)
+		return fmt.Sprintf("none of these keys can be the shard key of %s", f.Namespace)
 	case best.Key.Equal(f.Current):
 		return fmt.Sprintf("keep %s, which is %s: no other key%s is so much better that moving the data would pay", best.Key,
 			best.Grade, among)
@@ -155,7 +155,7 @@ func verdict(f Facts, best Candidate, asked bool) string {
 		return fmt.Sprintf("%s is %s and better than %s, by which %s is sharded", best.Key, best.Grade, f.Current,
 			f.Namespace)
 	case best.Grade == Poor:
-		return fmt.Sprintf("no good key%s: %s is the least bad, and poor; see why before you shard by it", among, best.Key)
+		return fmt.Sprintf("no good key%s: %s is the best of them, and poor; read why before you use it", among, best.Key)
 	}
 	return fmt.Sprintf("shard %s by %s, which is %s", f.Namespace, best.Key, best.Grade)
 }

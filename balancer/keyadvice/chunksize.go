@@ -117,7 +117,7 @@ func (f Facts) bySpread(b *bounds) {
 			"with at most %.0f MB shards differ by no more than %s; less than %d MB is not worth a migration", shown, imbalance,
 			math.Max(smallMB, most), Percent(evenWithin), smallMB)
 	} else if f.Release.AtLeast(catalog.Release60) {
-		b.reasons = append(b.reasons, fmt.Sprintf("a shard's share is %s: with any size shards differ by no more than %s",
+		b.reasons = append(b.reasons, fmt.Sprintf("a shard's share is %s: shards differ by at most %s with any chunk size",
 			shown, Percent(evenWithin)))
 	}
 	if least := math.Ceil(mib(share / mostPerShard)); least > smallMB {

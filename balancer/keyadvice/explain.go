@@ -44,7 +44,7 @@ func (j *judge) explain(c *Candidate) {
 			Percent(c.KeyUpdates))
 	}
 	if c.Index == "" {
-		add(1, "an index for it has to be made first")
+		add(1, "it needs an index first")
 	}
 }
 
@@ -72,11 +72,11 @@ func (c Candidate) behind(best Candidate) string {
 	case text != "":
 		return text
 	case c.Index == "" && best.Index != "":
-		return "as good, but for an index that has to be made first"
+		return "as good, but it needs an index first"
 	case c.Key.hashed() && !best.Key.hashed():
 		return "as good, but hashes keep no order"
 	case len(c.Key) > len(best.Key):
-		return "as good, with more fields than it takes"
+		return "as good, with more fields than needed"
 	}
 	return "as good, or nearly so"
 }
@@ -111,27 +111,27 @@ func (j *judge) growthText(c Candidate) string {
 	shards := j.facts.shards()
 	switch {
 	case c.Grows == c.Key[0].Name && c.Grows != "":
-		return fmt.Sprintf("it follows the order of arrival (correlation %s, from %.1f on that counts): all inserts go to "+
+		return fmt.Sprintf("it follows the insert order (correlation %s, from %.1f on that counts): all inserts go to "+
 			"one shard", r, Monotonic)
 	case c.Grows != "" && c.Inserts < float64(shards):
-		return fmt.Sprintf("%s follows the order of arrival (correlation %s), so that inserts of one value before it go to "+
+		return fmt.Sprintf("%s follows the insert order (correlation %s), so that inserts of one value before it go to "+
 			"one chunk: they reach %.1f of %d shards", c.Grows, r, c.Inserts, shards)
 	case c.Grows != "":
-		return fmt.Sprintf("%s follows the order of arrival, but there are enough values before it: inserts reach all %d "+
+		return fmt.Sprintf("%s follows the insert order, but there are enough values before it: inserts reach all %d "+
 			"shards", c.Grows, shards)
 	case c.Inserts < float64(shards):
-		return fmt.Sprintf("inserts reach %.1f of %d shards: so much goes to the most common value", c.Inserts, shards)
+		return fmt.Sprintf("inserts reach %.1f of %d shards: the most common value gets too many", c.Inserts, shards)
 	case c.Key[0].Hashed:
 		return fmt.Sprintf("its values are hashed: inserts reach all %d shards", shards)
 	case c.Correlation == nil:
-		return "whether it grows with time is unknown: nobody knows the order of arrival"
+		return "whether it grows with time is unknown, as the insert order is"
 	}
-	return fmt.Sprintf("it does not follow the order of arrival (correlation %s): inserts reach all %d shards", r, shards)
+	return fmt.Sprintf("it does not follow the insert order (correlation %s): inserts reach all %d shards", r, shards)
 }
 
 func (j *judge) queriesText(c Candidate) string {
 	if !c.known {
-		return "nothing is known of the queries"
+		return "the queries are unknown"
 	}
 	from := map[QuerySource]string{
 		QueriesGiven: "of the queries given", QueriesSampled: "of the queries sampled",

@@ -31,7 +31,7 @@ func ParseKey(doc bson.Raw) (Key, error) {
 	var k Key
 	for i, name := range p.Fields() {
 		if k.at(name) >= 0 {
-			return nil, errors.New("the field " + name + " stands twice in the key")
+			return nil, errors.New("the field " + name + " occurs twice in the key")
 		}
 		k = append(k, Part{name, i == p.HashedField()})
 	}

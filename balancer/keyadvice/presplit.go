@@ -76,7 +76,7 @@ func AdvisePresplit(f Facts, k Key) Presplit {
 				"%d}) cuts it, too; later releases ignore that", humanize.TextLiteral(f.Namespace), k, a.Chunks))
 		}
 	case empty:
-		a.Reasons = append(a.Reasons, "there are no documents to tell where to cut")
+		a.Reasons = append(a.Reasons, "there are no documents to choose split points from")
 		a.Commands = f.pointsCommands(a)
 	default:
 		a.Points = j.points(k, a.Chunks)
@@ -116,7 +116,7 @@ func (f Facts) cuts(a *Presplit) {
 	switch {
 	case size == 0:
 		a.PerShard = ChunksPerShard
-		text = fmt.Sprintf("nobody said how much it will have ({expect: \"500GB\"}): %d chunks a shard are enough to begin "+
+		text = fmt.Sprintf("its future size is not given ({expect: \"500GB\"}): %d chunks a shard are enough to begin "+
 			"with",
 			ChunksPerShard)
 	case f.Release.AtLeast(catalog.Release60) && full > ChunksPerShard:
@@ -208,7 +208,7 @@ func (f Facts) inZones(a *Presplit) {
 	a.Zones = append(parts, ZonePart{Share: free / total, Shards: f.Shards,
 		Chunks: int64(free/total*float64(a.Chunks) + 0.5)})
 	if !newJudge(f).zoned(a.Key) {
-		a.Notes = append(a.Notes, fmt.Sprintf("the zones have ranges by %v, with which the key does not begin", f.Zones))
+		a.Notes = append(a.Notes, fmt.Sprintf("the zones have ranges by %v, and the key does not begin with it", f.Zones))
 	}
 	a.Reasons = append(a.Reasons, "chunks are cut at the bounds of zones as well, and those in a zone go to its shards "+
 		"only")

@@ -125,7 +125,7 @@ func (e *ParseError) Error() string {
 	if e.At >= len(e.Text) {
 		return fmt.Sprintf("the condition %q ends too early: %s", e.Text, e.What)
 	}
-	return fmt.Sprintf("the condition %q, at %q: %s", e.Text, e.Text[e.At:], e.What)
+	return fmt.Sprintf("the condition %q at %q: %s", e.Text, e.Text[e.At:], e.What)
 }
 
 // ParseCondition reads a condition: comparisons of quantities, with and, or and
@@ -135,7 +135,7 @@ func ParseCondition(text string) (*Condition, error) {
 	p.next()
 	top, err := p.either(0)
 	if err == nil && p.word != "" {
-		err = p.wrong("there are and, or, and the end")
+		err = p.wrong("expected and, or, or the end")
 	}
 	if err != nil {
 		return nil, err
@@ -210,7 +210,7 @@ func (p *parser) part(deep int) (node, error) {
 		return p.comparison()
 	}
 	if deep == mostDeep {
-		return nil, p.wrong("the parentheses are too deep")
+		return nil, p.wrong("too many nested parentheses")
 	}
 	p.next()
 	inner, err := p.either(deep + 1)
@@ -218,7 +218,7 @@ func (p *parser) part(deep int) (node, error) {
 		return nil, err
 	}
 	if p.word != ")" {
-		return nil, p.wrong("a parenthesis is not closed")
+		return nil, p.wrong("missing )")
 	}
 	p.next()
 	return inner, nil
@@ -232,12 +232,12 @@ func (p *parser) comparison() (node, error) {
 		for i, name := range names {
 			list[i] = string(name)
 		}
-		return nil, p.wrong("here one of these is compared: %s", strings.Join(list, ", "))
+		return nil, p.wrong("expected one of %s", strings.Join(list, ", "))
 	}
 	p.next()
 	c.sign = p.word
 	if signs()[c.sign] == nil {
-		return nil, p.wrong("%s is compared by >, >=, < or <=", c.of)
+		return nil, p.wrong("expected >, >=, < or <= after %s", c.of)
 	}
 	p.next()
 	value, err := parseValue(c.of, p.word)

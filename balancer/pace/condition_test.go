@@ -13,23 +13,23 @@ import (
 
 func TestParseConditionRefuses(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                         `ends too early: here one of these is compared: active, cache, connections, cpu, dirty, lag,`,
-		"lagg > 10s":               `at "lagg > 10s": here one of these is compared: active, cache,`,
-		"lag":                      `ends too early: lag is compared by >, >=, < or <=`,
-		"lag = 10s":                `at "= 10s": lag is compared by >, >=, < or <=`,
-		"lag >":                    `ends too early: "" is no value of lag: that is a time, such as 10s`,
-		"lag > much":               `at "much": "much" is no value of lag: that is a time`,
-		"lag > -1s":                `"-1s" is no value of lag`,
-		"queue > 10s":              `"10s" is no value of queue: that is a number, such as 50`,
-		"cpu > 80":                 `"80" is no value of cpu: that is a share, such as 0.8 or 80%`,
-		"queue > NaN":              `"NaN" is no value of queue`,
-		"queue > 1 lag > 1s":       `at "lag > 1s": there are and, or, and the end`,
-		"queue > 1 or":             `ends too early: here one of these`,
-		"(queue > 1":               `ends too early: a parenthesis is not closed`,
-		"queue > 1)":               `at ")": there are and, or, and the end`,
-		"queue => 1":               `at "=> 1": queue is compared by`,
-		"queue > 1 && lag > 1s":    `at "&& lag > 1s": there are and, or, and the end`,
-		strings.Repeat("(", 60):    `the parentheses are too deep`,
+		"":                         `ends too early: expected one of active, cache, connections, cpu, dirty, lag,`,
+		"lagg > 10s":               `at "lagg > 10s": expected one of active, cache,`,
+		"lag":                      `ends too early: expected >, >=, < or <= after lag`,
+		"lag = 10s":                `at "= 10s": expected >, >=, < or <= after lag`,
+		"lag >":                    `ends too early: "" is not a valid lag: use a time, such as 10s`,
+		"lag > much":               `at "much": "much" is not a valid lag: use a time`,
+		"lag > -1s":                `"-1s" is not a valid lag`,
+		"queue > 10s":              `"10s" is not a valid queue: use a number, such as 50`,
+		"cpu > 80":                 `"80" is not a valid cpu: use a share, such as 0.8 or 80%`,
+		"queue > NaN":              `"NaN" is not a valid queue`,
+		"queue > 1 lag > 1s":       `at "lag > 1s": expected and, or, or the end`,
+		"queue > 1 or":             `ends too early: expected one of`,
+		"(queue > 1":               `ends too early: missing )`,
+		"queue > 1)":               `at ")": expected and, or, or the end`,
+		"queue => 1":               `at "=> 1": expected >, >=, < or <= after queue`,
+		"queue > 1 && lag > 1s":    `at "&& lag > 1s": expected and, or, or the end`,
+		strings.Repeat("(", 60):    `too many nested parentheses`,
 		"queue > 1 or\xff\xfe > 2": `at "or\xff\xfe > 2"`,
 	} {
 		_, err := ParseCondition(text)
@@ -140,7 +140,7 @@ func TestPausesWhen(t *testing.T) {
 		if waited := mustEnter(t, g, m); waited != 70*time.Second {
 			t.Errorf("the second waited %s", waited)
 		}
-		if want := []string{"paused: lag 14s on s2/h:1 > 10s", "going on after 1m10s"}; !slices.Equal(told, want) {
+		if want := []string{"paused: lag 14s on s2/h:1 > 10s", "continuing after 1m10s"}; !slices.Equal(told, want) {
 			t.Errorf("told %q", told)
 		}
 		if s := g.Stats(); s.Waited[Busy] != 70*time.Second {
@@ -159,7 +159,7 @@ func TestUntold(t *testing.T) {
 				t.Errorf("waited %s", waited)
 			}
 		}
-		if want := []string{"no member tells cpu: nothing pauses for it"}; !slices.Equal(told, want) {
+		if want := []string{"no member reports cpu: --pause-when ignores it"}; !slices.Equal(told, want) {
 			t.Errorf("told %q", told)
 		}
 	})

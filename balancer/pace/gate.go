@@ -100,7 +100,7 @@ func (g *Gate) Rehearsal() *Gate {
 }
 
 // errNobodyAsks is a mistake of whoever made the Gate.
-var errNobodyAsks = mongoerr.New(mongoerr.InternalError, "nobody asks the members")
+var errNobodyAsks = mongoerr.New(mongoerr.InternalError, "the members are not asked")
 
 // ErrNotBegun is what Leave is given for a move that was let in and has not begun
 // after all.
@@ -212,9 +212,9 @@ func (g *Gate) over(m Move) error {
 	case g.failures.ask != nil:
 		return g.failures.ask
 	case r.MaxMoves > 0 && next.Moves > r.MaxMoves && !m.Stays:
-		return &OverError{fmt.Sprintf("the limit of %d moves is reached", r.MaxMoves)}
+		return &OverError{fmt.Sprintf("the limit of %s is reached", humanize.Count(r.MaxMoves, "move"))}
 	case r.MaxBytes > 0 && next.Bytes > r.MaxBytes && !m.Stays:
-		return &OverError{fmt.Sprintf("the limit of %d bytes is reached", r.MaxBytes)}
+		return &OverError{fmt.Sprintf("the limit of %s is reached", humanize.Bytes(r.MaxBytes))}
 	case r.For > 0 && g.clock.Now().Sub(g.began) >= r.For:
 		return &OverError{fmt.Sprintf("the limit of %s is reached", humanize.Duration(r.For))}
 	}
@@ -237,7 +237,7 @@ func (g *Gate) sleep(ctx context.Context, o *obstacle) error {
 	if g.rules.For > 0 {
 		ends := g.rules.For - g.clock.Now().Sub(g.began)
 		if o.sure && o.left >= ends && o.text != "" {
-			return &OverError{fmt.Sprintf("nothing begins any more before the limit of %s: %s",
+			return &OverError{fmt.Sprintf("no more moves before the limit of %s: %s",
 				humanize.Duration(g.rules.For), o.text)}
 		}
 		left = min(left, max(ends, 0))

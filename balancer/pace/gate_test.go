@@ -87,7 +87,7 @@ func TestLimits(t *testing.T) {
 		g = NewGate(Rules{MaxBytes: 25}, wall{})
 		mustEnter(t, g, a)
 		mustEnter(t, g, a)
-		refused(t, g, a, "the limit of 25 bytes is reached")
+		refused(t, g, a, "the limit of 25 B is reached")
 		mustEnter(t, g, move("a", "b", 5))
 
 		g = NewGate(Rules{For: time.Minute}, wall{})
@@ -157,7 +157,7 @@ func TestBackOff(t *testing.T) {
 		if waited := fails(a, nil); waited != time.Second {
 			t.Errorf("two races waited %s", waited)
 		}
-		if len(told) == 0 || told[0] != "waiting 16s after 5 failures in a row: busy" || told[1] != "going on after 16s" {
+		if len(told) == 0 || told[0] != "waiting 16s after 5 failures in a row: busy" || told[1] != "continuing after 16s" {
 			t.Errorf("told %q", told)
 		}
 		if s := g.Stats(); s.Waited[Failing] < 20*time.Minute || s.Moves != 4 {
@@ -173,9 +173,9 @@ func TestAsks(t *testing.T) {
 		times int
 		want  string
 	}{
-		{"what never passes", errDenied, 1, "not allowed. The user may not do this. Give it the role"},
-		{"what passes, never", errBusy, 10, "10 failures in a row are too many, the last one: busy. A shard takes part"},
-		{"ranges that can't move", errClash, 10, "10 failures in a row are too many"},
+		{"what never passes", errDenied, 1, "not allowed. The user lacks privileges. Grant the role"},
+		{"what passes, never", errBusy, 10, "stopped after 10 failures in a row, the last one: busy. A shard takes part"},
+		{"ranges that can't move", errClash, 10, "stopped after 10 failures in a row"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			bubbled(t, func(t *testing.T) {

@@ -45,7 +45,7 @@ func (g *Gate) shut(ctx context.Context) (*obstacle, error) {
 	}
 	now, err := g.time(ctx)
 	if err != nil {
-		return noAnswer("the cluster's time can't be read", err)
+		return noAnswer("can't read the cluster's time", err)
 	}
 	return g.rules.Window.shut(now), nil
 }
@@ -55,7 +55,7 @@ func (g *Gate) members(ctx context.Context, m Move) (*obstacle, error) {
 	shards := slices.DeleteFunc([]catalog.ShardID{m.From, m.To}, func(id catalog.ShardID) bool { return id == "" })
 	readings, err := g.read(ctx, slices.Compact(shards))
 	if err != nil {
-		return noAnswer("the members can't be asked what --pause-when is about", err)
+		return noAnswer("can't read what --pause-when needs from the members", err)
 	}
 	v := g.rules.PauseWhen.Judge(readings)
 	g.note(v.Untold)
@@ -79,7 +79,7 @@ func (g *Gate) judged(m Move, v Verdict) *obstacle {
 		g.busy[of], since = now, now
 	}
 	if left := calm - now.Sub(since); left > 0 {
-		return &obstacle{reason: Busy, text: "the members were busy a moment ago", left: min(left, lookAgain)}
+		return &obstacle{reason: Busy, text: "the members were busy until a moment ago", left: min(left, lookAgain)}
 	}
 	delete(g.busy, of)
 	return nil
@@ -92,7 +92,7 @@ func (g *Gate) note(untold []Quantity) {
 	for _, q := range untold {
 		if !g.untold[q] {
 			g.untold[q] = true
-			g.tell(Event{Reason: Untold, Text: fmt.Sprintf("no member tells %s: nothing pauses for it", q)})
+			g.tell(Event{Reason: Untold, Text: fmt.Sprintf("no member reports %s: --pause-when ignores it", q)})
 		}
 	}
 }

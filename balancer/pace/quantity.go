@@ -63,7 +63,7 @@ func parseValue(q Quantity, text string) (float64, error) {
 		value, err = strconv.ParseFloat(text, 64)
 	}
 	if err != nil || !(value >= 0 && value <= 1e15) || u == share && value > 1 {
-		return 0, fmt.Errorf("%q is no value of %s: that is %s", text, q, unitForms(u))
+		return 0, fmt.Errorf("%q is not a valid %s: use %s", text, q, unitForms(u))
 	}
 	return value, nil
 }

@@ -60,7 +60,7 @@ func (e *AskError) Error() string {
 	info := policy.FailureInfoOf(e.Err)
 	text := fmt.Sprintf("%v. %s %s", e.Err, info.Meaning, info.Remedy)
 	if e.InARow > 0 {
-		return fmt.Sprintf("%d failures in a row are too many, the last one: %s", e.InARow, text)
+		return fmt.Sprintf("stopped after %d failures in a row, the last one: %s", e.InARow, text)
 	}
 	return text
 }

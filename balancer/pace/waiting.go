@@ -102,7 +102,7 @@ func (g *Gate) endWait(r Reason) (e Event, told bool) {
 	spent := g.clock.Now().Sub(w.since)
 	w.total += spent
 	told, w.told = w.told, false
-	text := fmt.Sprintf("going on after %s", humanize.Duration(spent))
+	text := fmt.Sprintf("continuing after %s", humanize.Duration(spent))
 	return Event{Reason: r, Over: true, Waited: spent, Text: text}, told
 }
 

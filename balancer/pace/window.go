@@ -25,7 +25,7 @@ func ParseWindow(text string, local *time.Location) (*Window, error) {
 	times, zone, named := strings.Cut(strings.TrimSpace(text), " ")
 	start, stop, ok := strings.Cut(times, "-")
 	if !ok {
-		return nil, fmt.Errorf("%q is no window, such as %s", text, windowForm)
+		return nil, fmt.Errorf("%q is not a valid window, such as %s", text, windowForm)
 	}
 	w := &Window{Zone: local, name: localName(local)}
 	for _, part := range []struct {
@@ -34,12 +34,12 @@ func ParseWindow(text string, local *time.Location) (*Window, error) {
 	}{{start, &w.Start}, {stop, &w.Stop}} {
 		at, err := time.Parse("15:04", part.text)
 		if err != nil {
-			return nil, fmt.Errorf("%q is no window: %q is no time of the day, 00:00 to 23:59", text, part.text)
+			return nil, fmt.Errorf("%q is not a valid window: %q is not a time from 00:00 to 23:59", text, part.text)
 		}
 		*part.to = catalog.TimeOfDay(at.Hour()*60 + at.Minute())
 	}
 	if w.Start == w.Stop {
-		return nil, fmt.Errorf("the window %q starts and stops at %s: leave it out to move at all times", text, w.Start)
+		return nil, fmt.Errorf("the window %q starts and stops at %s: without a window moves run at all times", text, w.Start)
 	}
 	if zone = strings.TrimSpace(zone); named && zone != "" {
 		var err error
@@ -59,7 +59,7 @@ func parseZone(name string) (*time.Location, error) {
 	}
 	zone, err := time.LoadLocation(name)
 	if err != nil || strings.EqualFold(name, "local") {
-		return nil, fmt.Errorf("%q is no time zone, such as UTC, +02:00 or Europe/Berlin", name)
+		return nil, fmt.Errorf("%q is not a valid time zone, such as UTC, +02:00 or Europe/Berlin", name)
 	}
 	return zone, nil
 }

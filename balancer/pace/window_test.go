@@ -21,14 +21,14 @@ func TestParseWindow(t *testing.T) {
 		{" 22:00-06:00  UTC ", "22:00-06:00 UTC", ""},
 		{"09:30-17:45 America/New_York", "09:30-17:45 America/New_York", ""},
 		{"00:00-23:59 +02:00", "00:00-23:59 +02:00", ""},
-		{"22:00", "", `"22:00" is no window, such as "22:00-06:00"`},
-		{"", "", "is no window"},
-		{"22:00-24:00", "", `"24:00" is no time of the day, 00:00 to 23:59`},
-		{"22:00:00-23:00", "", `"22:00:00" is no time of the day`},
-		{"-1:00-23:00", "", `"" is no time of the day`},
-		{"22:00-22:00", "", "starts and stops at 22:00: leave it out"},
-		{"22:00-06:00 Berlin", "", `"Berlin" is no time zone, such as UTC`},
-		{"22:00-06:00 Local", "", `"Local" is no time zone`},
+		{"22:00", "", `"22:00" is not a valid window, such as "22:00-06:00"`},
+		{"", "", "is not a valid window"},
+		{"22:00-24:00", "", `"24:00" is not a time from 00:00 to 23:59`},
+		{"22:00:00-23:00", "", `"22:00:00" is not a time from`},
+		{"-1:00-23:00", "", `"" is not a time from`},
+		{"22:00-22:00", "", "starts and stops at 22:00: without a window"},
+		{"22:00-06:00 Berlin", "", `"Berlin" is not a valid time zone, such as UTC`},
+		{"22:00-06:00 Local", "", `"Local" is not a valid time zone`},
 	} {
 		w, err := ParseWindow(tt.text, berlin)
 		switch {
@@ -91,8 +91,8 @@ func TestWaitsForTheWindow(t *testing.T) {
 			t.Errorf("the next one waited %s", waited)
 		}
 		want := []string{
-			"the window 22:00-23:30 UTC opens at 22:00", "going on after 21h",
-			"the window 22:00-23:30 UTC opens at 22:00", "going on after 22h",
+			"the window 22:00-23:30 UTC opens at 22:00", "continuing after 21h",
+			"the window 22:00-23:30 UTC opens at 22:00", "continuing after 22h",
 		}
 		if !slices.Equal(told, want) {
 			t.Errorf("told %q", told)
@@ -113,7 +113,7 @@ func TestWindowAfterTheEnd(t *testing.T) {
 		began := time.Now()
 		g = windowed(t, "22:00-06:00 +00:00", Rules{For: 2 * time.Hour}, &told)
 		refused(t, g, move("a", "b", 1),
-			"nothing begins any more before the limit of 2h: the window 22:00-06:00 +00:00 opens at 22:00")
+			"no more moves before the limit of 2h: the window 22:00-06:00 +00:00 opens at 22:00")
 		if waited := time.Since(began); waited != 0 {
 			t.Errorf("it waited %s", waited)
 		}
@@ -138,7 +138,7 @@ func TestNoAnswer(t *testing.T) {
 		if waited := mustEnter(t, answers(3, errBroken), move("a", "b", 1)); waited != 15*time.Second {
 			t.Errorf("it waited %s", waited)
 		}
-		if want := []string{"waiting: the cluster's time can't be read: EOF", "going on after 15s"}; !slices.Equal(told, want) {
+		if want := []string{"waiting: can't read the cluster's time: EOF", "continuing after 15s"}; !slices.Equal(told, want) {
 			t.Errorf("told %q", told)
 		}
 		for _, never := range []error{errBroken, mongoerr.New(mongoerr.Unauthorized, "no")} {

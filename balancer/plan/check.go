@@ -20,13 +20,13 @@ type checker struct {
 // check returns why a plan makes no sense; nil for one that does.
 func (p *Plan) check() error {
 	if p.Goal.Kind != Undo && p.Goal.Kind != Presplit && !slices.Contains(GoalKinds(), p.Goal.Kind) {
-		return fmt.Errorf("%q is no goal", p.Goal.Kind)
+		return fmt.Errorf("%q is not a valid goal", p.Goal.Kind)
 	}
 	if (p.Goal.Kind == Drain) != (p.Goal.Shard != "") {
-		return fmt.Errorf("the goal %s of the shard %q", p.Goal.Kind, p.Goal.Shard)
+		return fmt.Errorf("the goal %s does not go with the shard %q", p.Goal.Kind, p.Goal.Shard)
 	}
 	if p.Basis.Time.IsZero() || p.Basis.Hash == "" {
-		return errors.New("it does not say what it was made for")
+		return errors.New("its cluster time or its hash is missing")
 	}
 	c := checker{patterns: map[string]catalog.KeyPattern{}}
 	for _, coll := range p.Basis.Collections {
@@ -38,14 +38,14 @@ func (p *Plan) check() error {
 	}
 	for i, s := range p.Steps {
 		if s.Number != i+1 {
-			return fmt.Errorf("step %d stands at place %d", s.Number, i+1)
+			return fmt.Errorf("step %d is at position %d", s.Number, i+1)
 		}
 		if err := c.step(s); err != nil {
 			return fmt.Errorf("step %d: %w", s.Number, err)
 		}
 	}
 	if c.totals != p.Totals {
-		return fmt.Errorf("the totals %+v are not those of its steps, %+v", p.Totals, c.totals)
+		return fmt.Errorf("its totals %+v are not the sum of its steps, %+v", p.Totals, c.totals)
 	}
 	return nil
 }
@@ -63,7 +63,7 @@ func (c *checker) step(s Step) error {
 	pattern, known := c.patterns[s.Namespace]
 	switch {
 	case !known:
-		return fmt.Errorf("%q is none of its collections", s.Namespace)
+		return fmt.Errorf("%q is not one of its collections", s.Namespace)
 	case s.From == "":
 		return errors.New("it has no shard")
 	case s.Bytes < 0 || s.Documents < 0 || s.After < 0 || s.Takes < 0:
@@ -72,7 +72,7 @@ func (c *checker) step(s Step) error {
 	bounds := append([]catalog.Key{s.Min, s.Max}, s.Points...)
 	for _, k := range bounds {
 		if len(k.Values()) != pattern.Len() {
-			return fmt.Errorf("the bound %s is no key of %s", k, pattern)
+			return fmt.Errorf("the bound %s is not a valid key of %s", k, pattern)
 		}
 	}
 	if !s.Min.Less(s.Max) {
@@ -89,7 +89,7 @@ func (s Step) fits() error {
 	switch s.Kind {
 	case Move:
 		if s.To == "" || s.To == s.From || s.Points != nil || s.Chunks != 0 {
-			return errors.New("a move has another shard to go to, and neither points nor a number of chunks")
+			return errors.New("a move needs another shard, and has neither points nor a number of chunks")
 		}
 		return nil
 	case Split:
@@ -97,16 +97,16 @@ func (s Step) fits() error {
 			len(slices.CompactFunc(slices.Clone(s.Points), catalog.Key.Equal)) == len(s.Points)
 		inside := len(s.Points) > 0 && s.Min.Less(s.Points[0]) && s.Points[len(s.Points)-1].Less(s.Max)
 		if s.To != "" || s.Chunks != 0 || !ascending || !inside {
-			return errors.New("a split has points inside of its chunk, in ascending order")
+			return errors.New("a split needs points inside its chunk, in ascending order")
 		}
 		return nil
 	case Merge:
 		if s.To != "" || s.Points != nil || s.Chunks < 2 {
-			return errors.New("a merge has two chunks or more, and no other shard")
+			return errors.New("a merge needs two chunks or more, and has no other shard")
 		}
 		return nil
 	}
-	return fmt.Errorf("%q is no kind of step", s.Kind)
+	return fmt.Errorf("%q is not a valid kind of step", s.Kind)
 }
 
 // round checks that the steps of a round touch different shards, and counts.
@@ -120,13 +120,13 @@ func (c *checker) round(s Step) error {
 	}
 	for _, id := range s.shards() {
 		if slices.Contains(c.touched, id) {
-			return fmt.Errorf("round %d touches the shard %s twice", s.Round, id)
+			return fmt.Errorf("round %d uses the shard %s twice", s.Round, id)
 		}
 		c.touched = append(c.touched, id)
 	}
 	c.totals.add(s)
 	if c.totals.Rounds == 0 {
-		return errors.New("rounds count from 1")
+		return errors.New("rounds are numbered from 1")
 	}
 	return nil
 }

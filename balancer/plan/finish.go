@@ -29,14 +29,14 @@ func (b *builder) left() []diagnosis.Finding {
 	switch {
 	case b.passed != "":
 		return append(list, diagnosis.NewFinding(diagnosis.PlanLimited, diagnosis.Scope{},
-			fmt.Sprintf("the plan ends at its limit of %s before the goal is reached", b.passed)))
+			fmt.Sprintf("the plan reaches its limit of %s before its goal", b.passed)))
 	case len(b.lacking) > 0:
 		return append(list, b.lacking...)
 	case b.closed, b.o.Goal.Kind == Consolidate:
 	case !b.rest && b.o.Goal.Kind != Drain:
-		why := "nothing more moves by " + b.end.Time().UTC().Format("2006-01-02 15:04")
+		why := "no more moves after " + b.end.Time().UTC().Format("2006-01-02 15:04")
 		if b.trouble.last != nil {
-			why = "migrations would go on failing: " + b.trouble.last.Error()
+			why = "migrations would keep failing: " + b.trouble.last.Error()
 		}
 		list = append(list, diagnosis.NewFinding(diagnosis.PlanStuck, diagnosis.Scope{}, why))
 	}

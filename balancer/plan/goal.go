@@ -44,15 +44,15 @@ func ParseGoal(text string) (Goal, error) {
 	case !slices.Contains(GoalKinds(), g.Kind):
 		return Goal{}, unknownGoal(g.Kind)
 	case g.Kind == Drain && shard == "":
-		return Goal{}, errors.New("the goal drain needs the shard to empty: drain=SHARD")
+		return Goal{}, errors.New("the goal drain needs a shard: drain=SHARD")
 	case g.Kind != Drain && given:
-		return Goal{}, fmt.Errorf("the goal %s has no %q", kind, shard)
+		return Goal{}, fmt.Errorf("the goal %s takes no %q", kind, shard)
 	}
 	return g, nil
 }
 
 func unknownGoal(kind GoalKind) error {
-	return fmt.Errorf("%q is no goal: there are %s, %s=SHARD, %s, %s and %s",
+	return fmt.Errorf("%q is not a valid goal: use %s, %s=SHARD, %s, %s or %s",
 		kind, Balance, Drain, Zones, Defragment, Consolidate)
 }
 

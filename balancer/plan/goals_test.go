@@ -170,12 +170,12 @@ func TestRefused(t *testing.T) {
 		o    plan.Options
 		want string
 	}{
-		"no such shard":      {drain, `no shard "s09" to drain`},
-		"no such collection": {goal(plan.Balance, "db.x"), "plan: db.x: no sharded collection"},
-		"a bad pattern":      {goal(plan.Balance, "db.["), "no pattern"},
-		"no such goal":       {goal("peace"), `"peace" is no goal: there are balance`},
+		"no such shard":      {drain, `no shard "s09"`},
+		"no such collection": {goal(plan.Balance, "db.x"), "plan: db.x: not a sharded collection"},
+		"a bad pattern":      {goal(plan.Balance, "db.["), "not a valid pattern"},
+		"no such goal":       {goal("peace"), `"peace" is not a valid goal: use balance`},
 		"a limit":            {plan.Options{Limits: plan.Limits{Moves: -1}}, "limit of moves is -1"},
-		"a model":            {plan.Options{Model: plan.Model{Name: "guess"}}, "no model of chunk contents"},
+		"a model":            {plan.Options{Model: plan.Model{Name: "guess"}}, "not a valid model of chunk contents"},
 	} {
 		if _, err := plan.Make(s, c.o); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)

@@ -25,7 +25,7 @@ func TestBalance(t *testing.T) {
 			step.Reason != policy.ReasonChunksImbalance {
 			t.Errorf("step %+v", step)
 		}
-		if !strings.HasPrefix(step.Why, "For the unzoned keys, shards s00 with ") {
+		if !strings.HasPrefix(step.Why, "Shard s00 has ") {
 			t.Errorf("step %d: %q", step.Number, step.Why)
 		}
 	}

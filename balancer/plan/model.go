@@ -40,9 +40,9 @@ func ParseModel(name string, seed uint64) (Model, error) {
 		if err == nil && sigma >= 0 && sigma <= mostSkew {
 			return Model{name, sim.Skewed(sigma, seed)}, nil
 		}
-		return Model{}, fmt.Errorf("%q is no model: the spread is a number from 0 to %d, such as skewed=1", name, mostSkew)
+		return Model{}, fmt.Errorf("%q is not a valid model: use a spread from 0 to %d, such as skewed=1", name, mostSkew)
 	}
-	return Model{}, fmt.Errorf("%q is no model of chunk contents: there are %s, %s and %s (skewed=1.5)",
+	return Model{}, fmt.Errorf("%q is not a valid model of chunk contents: use %s, %s or %s (skewed=1.5)",
 		name, Even, Measured, Skewed)
 }
 

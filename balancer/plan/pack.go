@@ -73,7 +73,7 @@ func (p *packing) mergeRuns() {
 			p.unite(i, j)
 			chunks++
 		}
-		p.merged(i, chunks, "Together they are no larger than a chunk may be.")
+		p.merged(i, chunks, "Together they fit in one chunk.")
 		i = p.cells[i].next
 	}
 }
@@ -147,7 +147,7 @@ func (p *packing) join(i, to int) int {
 		p.steps = append(p.steps, Step{
 			Kind: Move, Namespace: p.c.Namespace, From: c.on, To: beside.on, Min: c.min, Max: c.max, Bytes: c.bytes,
 			Documents: c.docs, Reason: policy.ReasonDefragmentation,
-			Why: fmt.Sprintf("It is small, and its neighbour at %s is on %s.", beside.min, beside.on),
+			Why: fmt.Sprintf("The chunk is small, and its neighbour at %s is on %s.", beside.min, beside.on),
 		})
 		p.held[c.on] -= c.bytes
 		p.held[beside.on] += c.bytes
@@ -155,7 +155,7 @@ func (p *packing) join(i, to int) int {
 	}
 	first := min(i, to)
 	p.unite(first, max(i, to))
-	p.merged(first, 2, "A small chunk and its neighbour become one.")
+	p.merged(first, 2, "A small chunk and its neighbour are merged.")
 	return first
 }
 

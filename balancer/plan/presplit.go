@@ -56,9 +56,9 @@ func (b *builder) presplit() error {
 
 func whySpread(p piece) string {
 	if p.zone != catalog.NoZone {
-		return fmt.Sprintf("Each shard of zone %s gets as many of its chunks.", p.zone)
+		return fmt.Sprintf("Each shard of zone %s gets the same number of its chunks.", p.zone)
 	}
-	return "Each shard gets as many chunks."
+	return "Each shard gets the same number of chunks."
 }
 
 // cutsOf are the points to cut at, in key order: the goal's and those of zones.
@@ -66,7 +66,7 @@ func (b *builder) cutsOf(c *catalog.CollectionState) ([]catalog.Key, error) {
 	points := slices.Clone(b.o.Goal.Points)
 	for _, p := range points {
 		if len(p.Values()) != c.Pattern.Len() {
-			return nil, fmt.Errorf("plan: the point %s is no key of %s, whose shard key is %s", p, c.Namespace, c.Pattern)
+			return nil, fmt.Errorf("plan: the point %s is not a valid key of %s (shard key %s)", p, c.Namespace, c.Pattern)
 		}
 		if err := c.Pattern.CheckHashed(p); err != nil {
 			return nil, fmt.Errorf("plan: the point %s: %w", p, err)
@@ -106,7 +106,7 @@ func (b *builder) cut(c *catalog.CollectionState, points []catalog.Key) (splits 
 		if len(inside) > 0 {
 			splits = append(splits, Step{
 				Kind: Split, Namespace: c.Namespace, From: chunk.Shard, Min: chunk.Min, Max: chunk.Max,
-				Points: slices.Clone(inside), Why: fmt.Sprintf("%d chunks are to be there.", n),
+				Points: slices.Clone(inside), Why: fmt.Sprintf("It is to have %d chunks.", n),
 			})
 		}
 	}
@@ -133,7 +133,7 @@ func (b *builder) spread(c *catalog.CollectionState, pieces []piece, members []i
 		zone := pieces[members[0]].zone
 		b.lacking = append(b.lacking, diagnosis.NewFinding(diagnosis.ZoneWithoutShards,
 			diagnosis.Scope{Namespace: c.Namespace, Zone: zone},
-			fmt.Sprintf("no shard that stays is in zone %s, and its chunks stay where they are", zone)))
+			fmt.Sprintf("zone %s has no shard that is not draining: its chunks stay where they are", zone)))
 		return
 	}
 	wanted := quotas(have, shards, len(members))
@@ -203,4 +203,4 @@ func neediest(
 }
 
 // errOneCollection says what Presplit needs.
-var errOneCollection = errors.New("plan: the goal presplit is about one collection")
+var errOneCollection = errors.New("plan: the goal presplit takes one collection")

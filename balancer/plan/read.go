@@ -15,7 +15,7 @@ const Format = 1
 const MostBytes = 512 << 20
 
 // ErrChanged says that a plan is not what its id was made of.
-var ErrChanged = errors.New("its contents do not fit its id: it was changed after it was made")
+var ErrChanged = errors.New("its contents do not match its id: it was edited")
 
 // Read reads a plan in JSON: the whole of it, and nothing else. It returns an error
 // for one that makes no sense, and ErrChanged for one that somebody has changed.
@@ -41,11 +41,11 @@ func parse(text []byte) (*Plan, error) {
 	err := json.Unmarshal(text, &form)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("it is no JSON object: %w", err)
+		return nil, fmt.Errorf("it is not a JSON object: %w", err)
 	case form.Format == 0:
-		return nil, errors.New("it is no plan: it has no format")
+		return nil, errors.New("it is not a plan: the field format is missing")
 	case form.Format != Format:
-		return nil, fmt.Errorf("it has the format %d, and this program knows %d", form.Format, Format)
+		return nil, fmt.Errorf("its format is %d, and this version reads %d", form.Format, Format)
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()

@@ -139,19 +139,19 @@ func alter(v any, path string, changed func(path string)) {
 func TestReadRefuses(t *testing.T) {
 	text := string(marshal(t, samples(t)[0]))
 	for name, c := range map[string]struct{ text, want string }{
-		"nothing":         {"", "no JSON object"},
-		"something else":  {`{"a": 1}`, "no plan"},
-		"a later format":  {strings.Replace(text, `"format":1`, `"format":2`, 1), "has the format 2"},
+		"nothing":         {"", "not a JSON object"},
+		"something else":  {`{"a": 1}`, "not a plan"},
+		"a later format":  {strings.Replace(text, `"format":1`, `"format":2`, 1), "its format is 2"},
 		"an unknown name": {strings.Replace(text, `"goal"`, `"aim"`, 1), "aim"},
-		"two plans":       {text + text, "no JSON object"},
-		"cut short":       {text[:len(text)/2], "no JSON object"},
-		"another step":    {strings.Replace(text, `"number":2,`, `"number":3,`, 1), "step 3 stands at place 2"},
+		"two plans":       {text + text, "not a JSON object"},
+		"cut short":       {text[:len(text)/2], "not a JSON object"},
+		"another step":    {strings.Replace(text, `"number":2,`, `"number":3,`, 1), "step 3 is at position 2"},
 		"another round":   {strings.Replace(text, `"round":2,`, `"round":7,`, 1), "round 7 follows round 1"},
-		"another kind":    {strings.Replace(text, `"kind":"move"`, `"kind":"drop"`, 1), `"drop" is no kind of step`},
-		"a shard twice":   {strings.Replace(text, `"to":"s01"`, `"to":"s00"`, 1), "a move has another shard"},
+		"another kind":    {strings.Replace(text, `"kind":"move"`, `"kind":"drop"`, 1), `"drop" is not a valid kind of step`},
+		"a shard twice":   {strings.Replace(text, `"to":"s01"`, `"to":"s00"`, 1), "a move needs another shard"},
 		"another basis":   {strings.Replace(text, `"hash":"`, `"hash":"1`, 1), plan.ErrChanged.Error()},
 		"another key": {strings.Replace(text, `"min":[{"$minKey":1}]`, `"min":[{"$minKey":1},{"$numberInt":"1"}]`, 1),
-			"is no key of"},
+			"is not a valid key of"},
 	} {
 		if _, err := plan.Read(strings.NewReader(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)

@@ -80,7 +80,7 @@ func (sc *scope) aim() error {
 	case Drain:
 		shard, there := sc.start.Shard(sc.goal.Shard)
 		if !there {
-			return fmt.Errorf("plan: the cluster has no shard %q to drain", sc.goal.Shard)
+			return fmt.Errorf("plan: the cluster has no shard %q", sc.goal.Shard)
 		}
 		shard.Draining = true
 		sc.start = sc.start.WithShard(shard)
@@ -116,7 +116,7 @@ func Namespaces(s *catalog.Snapshot, patterns []string) (names []string, err err
 	}
 	for _, p := range patterns {
 		if _, err := path.Match(p, ""); err != nil && strings.ContainsAny(p, wildcards) {
-			return nil, fmt.Errorf("plan: %q is no pattern of collections: %w", p, err)
+			return nil, fmt.Errorf("plan: %q is not a valid pattern of collections: %w", p, err)
 		}
 		if !slices.ContainsFunc(names, func(ns string) bool { return matches(p, ns) }) {
 			return nil, fmt.Errorf("plan: %s: %w", p, ErrNotSharded)
@@ -126,7 +126,7 @@ func Namespaces(s *catalog.Snapshot, patterns []string) (names []string, err err
 }
 
 // ErrNotSharded says that no sharded collection of the cluster has the name.
-var ErrNotSharded = errors.New("no sharded collection of this cluster")
+var ErrNotSharded = errors.New("not a sharded collection of this cluster")
 
 const wildcards = "*?["
 

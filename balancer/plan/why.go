@@ -27,7 +27,7 @@ func (b *builder) explain(decisions []policy.Decision) {
 		if at >= 0 {
 			s.Why = decisions[at].Text()
 		} else {
-			s.Why = fmt.Sprintf("The balancer chose it for %s.", s.Reason)
+			s.Why = fmt.Sprintf("Chosen by the balancer: %s.", s.Reason)
 		}
 	}
 }
@@ -35,7 +35,7 @@ func (b *builder) explain(decisions []policy.Decision) {
 // whyCut is why chunks are split or merged.
 func (b *builder) whyCut(s Step) string {
 	if s.Kind == Merge {
-		return fmt.Sprintf("%d neighbouring chunks on %s become one.", s.Chunks, s.From)
+		return fmt.Sprintf("%d adjacent chunks on %s are merged.", s.Chunks, s.From)
 	}
 	c := b.scope.start.Collection(s.Namespace)
 	for _, r := range c.Zones.Ranges() {
@@ -43,5 +43,5 @@ func (b *builder) whyCut(s Step) string {
 			return fmt.Sprintf("A boundary of zone %s lies inside the chunk at %s on %s.", r.Zone, s.Min, s.From)
 		}
 	}
-	return fmt.Sprintf("The chunk at %s on %s is too large to be moved as a whole.", s.Min, s.From)
+	return fmt.Sprintf("The chunk at %s on %s is too large to move as a whole.", s.Min, s.From)
 }

@@ -37,7 +37,7 @@ func (a *Action) UnmarshalJSON(data []byte) error {
 	}
 	switch {
 	case j.Namespace == "" || j.Shard == "":
-		return fmt.Errorf("an action on %q on shard %q: it needs both", j.Namespace, j.Shard)
+		return fmt.Errorf("an action needs a namespace and a shard, not %q and %q", j.Namespace, j.Shard)
 	case j.Kind != MergeAll && !j.Min.Less(j.Max):
 		return fmt.Errorf("an action from %s to %s", j.Min, j.Max)
 	}
@@ -51,7 +51,7 @@ func (a *Action) UnmarshalJSON(data []byte) error {
 // MarshalText returns the action in the server's words.
 func (k ActionKind) MarshalText() ([]byte, error) {
 	if k > MergeAll {
-		return nil, fmt.Errorf("no kind of action: %d", k)
+		return nil, fmt.Errorf("unknown kind of action: %d", k)
 	}
 	return []byte(k.String()), nil
 }
@@ -64,5 +64,5 @@ func (k *ActionKind) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("no kind of action: %q", text)
+	return fmt.Errorf("unknown kind of action: %q", text)
 }

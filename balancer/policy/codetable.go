@@ -16,17 +16,15 @@ var chosenCodes = []CodeInfo{
 		"The shard is draining: one chunk at a time moves to the shard of its zone with the least data.",
 		nothingToDo,
 		func(d Decision) string {
-			return fmt.Sprintf("Shard %s is draining: its chunk at %s moves to %s, which with %s has the least of "+
-				"the shards for %s.",
-				d.Shard, d.Min, d.Recipient, d.recipient(), d.zone())
+			return fmt.Sprintf("Shard %s is draining: its chunk at %s moves to %s, the least loaded shard%s (%s).",
+				d.Shard, d.Min, d.Recipient, d.ofZone(), d.recipient())
 		}},
 	{ChosenZoneViolation, SubjectChunk, true,
 		"The chunk is on a shard outside its zone, and moves to the shard of the zone with the least data.",
 		nothingToDo,
 		func(d Decision) string {
-			return fmt.Sprintf("Shard %s does not belong to %s: its chunk at %s moves to %s, which with %s has "+
-				"the least of the shards that do.",
-				d.Shard, d.zone(), d.Min, d.Recipient, d.recipient())
+			return fmt.Sprintf("Shard %s is not in %s: its chunk at %s moves to %s, the least loaded shard%s (%s).",
+				d.Shard, d.zone(), d.Min, d.Recipient, d.ofZone(), d.recipient())
 		}},
 	{ChosenImbalance, SubjectChunk, true,
 		"The largest and the smallest shard of the zone differ by the threshold or more: 3 chunk sizes since " +
@@ -34,19 +32,17 @@ var chosenCodes = []CodeInfo{
 		nothingToDo,
 		func(d Decision) string {
 			if n := d.Numbers; n.Unit == Chunks && n.Ideal > 0 {
-				return fmt.Sprintf("For %s, shard %s with %s is %d above the ideal of %d, and %s with %s below "+
-					"it: the chunk at %s moves.",
-					d.zone(), d.Shard, d.donor(), n.Donor-n.Ideal, n.Ideal, d.Recipient, d.recipient(), d.Min)
+				return d.inZone("Shard %s has %s, %d above the ideal of %d, and %s has %s: the chunk at %s moves.",
+					d.Shard, d.donor(), n.Donor-n.Ideal, n.Ideal, d.Recipient, d.recipient(), d.Min)
 			}
-			return fmt.Sprintf("For %s, shards %s with %s and %s with %s differ by %s, and from %s on data moves: "+
-				"the chunk at %s does.",
-				d.zone(), d.Shard, d.donor(), d.Recipient, d.recipient(), d.apart(), d.threshold(), d.Min)
+			return d.inZone("Shard %s has %s and %s has %s, a difference of %s (threshold %s): the chunk at %s moves.",
+				d.Shard, d.donor(), d.Recipient, d.recipient(), d.apart(), d.threshold(), d.Min)
 		}},
 	{ChosenDefragmentation, SubjectChunk, true,
 		"Defragmentation: a small chunk moves to its neighbour's shard, to be merged.",
 		nothingToDo,
 		func(d Decision) string {
-			return fmt.Sprintf("The small chunk at %s on %s moves to %s, beside the one it will be merged with.",
+			return fmt.Sprintf("The small chunk at %s on %s moves to %s, to be merged with its neighbour.",
 				d.Min, d.Shard, d.Recipient)
 		}},
 	{ChosenUnsharded, SubjectCollection, true,
@@ -74,7 +70,7 @@ var roundCodes = []CodeInfo{
 		"Wait for the window, or change it: sh.balancerWindow(start, stop).",
 		func(Decision) string { return "It is outside the balancing window." }},
 	{RoundLocked, SubjectCluster, false,
-		"Before 3.4 each mongos has a balancer, and another one holds the lock of the round.",
+		"Before 3.4 each mongos has a balancer, and another mongos holds the lock of the round.",
 		"No action, unless the holder in config.locks is gone.",
 		func(Decision) string { return "Another mongos holds the lock of the round." }},
 	{Throttled, SubjectCluster, false,
@@ -100,7 +96,7 @@ var roundCodes = []CodeInfo{
 	{DefragmentingFirst, SubjectCollection, false,
 		"The collection is being defragmented: until then it is not balanced, and its shards do not drain.",
 		"Wait for it, or db.adminCommand({ configureCollectionBalancing: namespace, defragmentCollection: false }).",
-		func(d Decision) string { return fmt.Sprintf("Collection %s is being defragmented first.", d.Namespace) }},
+		func(d Decision) string { return fmt.Sprintf("Collection %s is being defragmented.", d.Namespace) }},
 	{UnalignedZones, SubjectCollection, false,
 		"A zone boundary is inside a chunk. Nothing of the collection moves before the chunk is split, which " +
 			"the balancer tries in each round.",
@@ -109,10 +105,10 @@ var roundCodes = []CodeInfo{
 			return fmt.Sprintf("The zones of %s do not fit its chunks: %v.", d.Namespace, d.Err)
 		}},
 	{NotCached, SubjectCollection, false,
-		"The time for choosing ended before the collection was measured.",
-		"No action: each round has another order. The time is balancerChunksSelectionTimeoutMs.",
+		"The round's time was over before the sizes of the collection were read.",
+		"No action: the order changes each round. The limit is balancerChunksSelectionTimeoutMs.",
 		func(d Decision) string {
-			return fmt.Sprintf("The time for choosing was over before %s was measured.", d.Namespace)
+			return fmt.Sprintf("The round's time was over before the sizes of %s were read.", d.Namespace)
 		}},
 	{CollectionGone, SubjectCollection, false,
 		"The collection was dropped during the round.",
@@ -126,13 +122,13 @@ var roundCodes = []CodeInfo{
 		"Fewer than two shards are left without a migration in this round.",
 		nothingToDo,
 		func(d Decision) string {
-			return fmt.Sprintf("It takes 2 shards without a migration to go on, and this round has %d left.", d.Count)
+			return fmt.Sprintf("A migration needs 2 free shards; this round has %d left.", d.Count)
 		}},
 	{OneMigration, SubjectCollection, false,
-		"Before 3.4 a collection has one migration a round, which is chosen.",
+		"Before 3.4 a collection has one migration a round, and this round's is chosen.",
 		nothingToDo,
 		func(d Decision) string {
-			return fmt.Sprintf("Collection %s has its one migration of this round.", d.Namespace)
+			return fmt.Sprintf("Collection %s already has its one migration of this round.", d.Namespace)
 		}},
 }
 
@@ -151,7 +147,7 @@ var shardCodes = []CodeInfo{
 		"The shard reported no size for the collection: it receives nothing, and gives only what drains or " +
 			"is outside its zone.",
 		"Check that the config server can reach the shard.",
-		func(d Decision) string { return fmt.Sprintf("Shard %s gave no size for the collection.", d.Shard) }},
+		func(d Decision) string { return fmt.Sprintf("Shard %s reported no size for the collection.", d.Shard) }},
 	{NothingToDrain, SubjectShard, false,
 		"The draining shard owns no chunk of the collection any more.",
 		nothingToDo,
@@ -162,101 +158,93 @@ var shardCodes = []CodeInfo{
 
 var zoneCodes = []CodeInfo{
 	{NoRecipient, SubjectZone, false,
-		"No shard can receive chunks of the zone: each is outside it, full, draining, not measured or busy.",
+		"No shard can receive chunks of the zone: each is outside it, full, draining, of unknown size or busy.",
 		"Add another shard to the zone: sh.addShardToZone(shard, zone).",
 		func(d Decision) string {
-			return fmt.Sprintf("No shard can receive chunks of %s: %s.", d.zone(), d.Ineligible)
+			return fmt.Sprintf("No shard can receive chunks%s: %s.", d.ofZone(), d.Ineligible)
 		}},
 	{ZoneWithoutShards, SubjectZone, false,
-		"The zone has ranges but no measured shard. Its chunks stay where they are.",
+		"The zone has ranges but no shard with a known size. Its chunks do not move.",
 		"sh.addShardToZone(shard, zone), or remove its ranges: sh.removeRangeFromZone(namespace, min, max).",
 		func(d Decision) string {
-			return fmt.Sprintf("Zone %s has ranges but no measured shard belongs to it.", d.Zone)
+			return fmt.Sprintf("Zone %s has ranges but no shard with a known size.", d.Zone)
 		}},
 	{NoData, SubjectZone, false,
 		"The zone's shards have no data of the collection.",
 		nothingToDo,
 		func(d Decision) string {
-			return fmt.Sprintf("The shards for %s have no data of the collection.", d.zone())
+			return fmt.Sprintf("The shards%s have no data of the collection.", d.ofZone())
 		}},
 	{NoDonor, SubjectZone, false,
-		"No shard is left that could give chunks of the zone.",
+		"No available shard can give chunks of the zone.",
 		nothingToDo,
 		func(d Decision) string {
 			if d.Numbers.Unit == Chunks {
-				return fmt.Sprintf("No shard without a migration is left that has chunks of %s.", d.zone())
+				return fmt.Sprintf("No available shard has chunks%s.", d.ofZone())
 			}
-			return fmt.Sprintf("No measured shard without a migration is left to give chunks of %s.", d.zone())
+			return fmt.Sprintf("No available shard with a known size can give chunks%s.", d.ofZone())
 		}},
 	{DonorIsRecipient, SubjectZone, false,
-		"One shard is both the largest one left and the smallest one of the zone.",
+		"One shard is both the largest and the smallest available shard of the zone.",
 		"No action, unless the zone should have more shards: sh.addShardToZone(shard, zone).",
 		func(d Decision) string {
 			if d.Numbers.Unit == Chunks {
-				return fmt.Sprintf("Shard %s with %s is the only one left that can give or receive chunks of %s.",
-					d.Shard, d.donor(), d.zone())
+				return fmt.Sprintf("Only shard %s (%s) can give or receive chunks%s.", d.Shard, d.donor(), d.ofZone())
 			}
-			return fmt.Sprintf("Shard %s with %s is both the largest shard left and the smallest one for %s.",
-				d.Shard, d.donor(), d.zone())
+			return d.inZone("Shard %s (%s) is both the largest and the smallest available shard.", d.Shard, d.donor())
 		}},
 	{DonorAtIdeal, SubjectZone, false,
-		"The largest shard left does not exceed the fair share.",
+		"The largest available shard is not above the ideal.",
 		nothingToDo,
 		func(d Decision) string {
-			return fmt.Sprintf("%s, %s, has %s, which is not above the %s ideal for %s.",
-				d.largest(), d.Shard, d.donor(), d.ideal(), d.zone())
+			return d.inZone("%s, %s, has %s, not above the ideal of %s.",
+				d.largest(), d.Shard, d.donor(), d.ideal())
 		}},
 	{DonorNearIdeal, SubjectZone, false,
-		"The shard with the most chunks exceeds the fair share by less than the threshold.",
+		"The shard with the most chunks is above the ideal by less than the threshold.",
 		nothingToDo,
 		func(d Decision) string {
 			n := d.Numbers
-			return fmt.Sprintf("%s, %s, has %s, %d above the ideal of %d; chunks move from %d above it on.",
+			return d.inZone("%s, %s, has %s, %d above the ideal of %d (threshold %d).",
 				d.largest(), d.Shard, d.donor(), n.Donor-n.Ideal, n.Ideal, n.Threshold)
 		}},
 	{RecipientAtIdeal, SubjectZone, false,
-		"The smallest shard left is not below the fair share.",
+		"The smallest available shard is not below the ideal.",
 		nothingToDo,
 		func(d Decision) string {
-			return fmt.Sprintf("The smallest shard left for %s, %s, has %s, which is not below the ideal of %s.",
-				d.zone(), d.Recipient, d.recipient(), d.ideal())
+			return d.inZone("The smallest available shard, %s, has %s, not below the ideal of %s.",
+				d.Recipient, d.recipient(), d.ideal())
 		}},
 	{BelowThreshold, SubjectZone, false,
 		"The shards differ by less than the threshold (3 chunk sizes since 6.0): the collection is balanced.",
 		"A smaller chunk size lowers the threshold: sh.chunkSize(namespace, MiB).",
 		func(d Decision) string {
-			return fmt.Sprintf("For %s, shards %s with %s and %s with %s differ by %s, less than the %s from "+
-				"which on data moves.",
-				d.zone(), d.Shard, d.donor(), d.Recipient, d.recipient(), d.apart(), d.threshold())
+			return d.inZone("Shard %s has %s and %s has %s, a difference of %s, below the threshold of %s.",
+				d.Shard, d.donor(), d.Recipient, d.recipient(), d.apart(), d.threshold())
 		}},
 	{OnlyJumboChunks, SubjectZone, false,
-		"All chunks of the zone on the donor are jumbo.",
+		"All chunks of the zone on the largest available shard are jumbo.",
 		"Split them, which removes the flag, or db.adminCommand({ clearJumboFlag: namespace, find: key }); a " +
 			"jumbo chunk of one key needs a better shard key.",
 		func(d Decision) string {
-			if d.Numbers.Unit == Chunks {
-				return fmt.Sprintf("All %d chunks of %s on the shard left with the most of them, %s, are flagged "+
-					"jumbo.",
-					d.Count, d.zone(), d.Shard)
+			if d.Count == 1 {
+				return fmt.Sprintf("The only chunk%s on %s is jumbo.", d.ofZone(), d.Shard)
 			}
-			return fmt.Sprintf("All %d chunks of %s on the largest shard left, %s, are flagged jumbo.",
-				d.Count, d.zone(), d.Shard)
+			return fmt.Sprintf("All %s%s on %s are jumbo.", humanize.Count(d.Count, "chunk"), d.ofZone(), d.Shard)
 		}},
 	{LargestOutsideZone, SubjectZone, false,
-		"The largest shard of all is outside the zone, and no other may give before it.",
+		"The largest available shard is outside the zone, and no other may give chunks before it.",
 		"Balance the other zones first.",
 		func(d Decision) string {
-			return fmt.Sprintf("The largest shard left, %s with %s, has nothing to do with %s, and no other may "+
-				"give chunks before it.",
+			return fmt.Sprintf("The largest available shard, %s (%s), is not in %s, and no other may give chunks before it.",
 				d.Shard, d.donor(), d.zone())
 		}},
 	{NoChunkInZone, SubjectZone, false,
-		"The largest shard of all has no chunk of the zone, and no other may give before it.",
+		"The largest available shard has no chunk of the zone, and no other may give chunks before it.",
 		"Balance the other zones first.",
 		func(d Decision) string {
-			return fmt.Sprintf("The largest shard left, %s with %s, owns no chunk of %s, and no other may give "+
-				"chunks before it.",
-				d.Shard, d.donor(), d.zone())
+			return fmt.Sprintf("The largest available shard, %s (%s), has no chunk of %s, and no other may give chunks "+
+				"before it.", d.Shard, d.donor(), d.zone())
 		}},
 }
 
@@ -265,9 +253,9 @@ var chunkCodes = []CodeInfo{
 		"The chunk was too large to move and could not be split. The balancer never moves it, not even off a " +
 			"draining shard.",
 		"Split it, which removes the flag, or db.adminCommand({ clearJumboFlag: namespace, find: key }); " +
-			"sh.moveRange with forceJumbo moves it by hand.",
+			"sh.moveRange with forceJumbo moves it.",
 		func(d Decision) string {
-			return fmt.Sprintf("The chunk at %s on %s is flagged jumbo and never moves by itself.", d.Min, d.Shard)
+			return fmt.Sprintf("The chunk at %s on %s is jumbo: the balancer does not move it.", d.Min, d.Shard)
 		}},
 	{OtherChunkFirst, SubjectChunk, false,
 		"The shard gives another chunk first: one a round, in key order.",

@@ -77,7 +77,7 @@ func (n Ineligible) String() string {
 		{n.OutsideZone, "outside the zone"},
 		{n.Full, "full"},
 		{n.Draining, "draining"},
-		{n.Unmeasured, "without a size"},
+		{n.Unmeasured, "without a known size"},
 		{n.Busy, "busy this round"},
 	} {
 		if p.n > 0 {
@@ -85,7 +85,7 @@ func (n Ineligible) String() string {
 		}
 	}
 	if parts == nil {
-		return "there are none"
+		return "no other shards"
 	}
 	return strings.Join(parts, ", ")
 }
@@ -114,9 +114,26 @@ func ChoiceOf(m Migration) Decision {
 // zone returns the zone in a sentence.
 func (d Decision) zone() string {
 	if d.Zone == catalog.NoZone {
-		return "the unzoned keys"
+		return "keys outside all zones"
 	}
 	return "zone " + d.Zone
+}
+
+// ofZone returns " of zone EU", and nothing for keys outside all zones.
+func (d Decision) ofZone() string {
+	if d.Zone == catalog.NoZone {
+		return ""
+	}
+	return " of zone " + d.Zone
+}
+
+// inZone formats a sentence, and puts the zone before it.
+func (d Decision) inZone(format string, args ...any) string {
+	text := fmt.Sprintf(format, args...)
+	if d.Zone == catalog.NoZone {
+		return text
+	}
+	return "Zone " + d.Zone + ": " + strings.ToLower(text[:1]) + text[1:]
 }
 
 func (d Decision) donor() string     { return d.Numbers.text(d.Numbers.Donor) }
@@ -124,12 +141,12 @@ func (d Decision) recipient() string { return d.Numbers.text(d.Numbers.Recipient
 func (d Decision) ideal() string     { return d.Numbers.text(d.Numbers.Ideal) }
 func (d Decision) threshold() string { return d.Numbers.text(d.Numbers.Threshold) }
 
-// largest is "The largest shard left" in the unit of the rule.
+// largest is "The largest available shard" in the unit of the rule.
 func (d Decision) largest() string {
 	if d.Numbers.Unit == Chunks {
-		return "The shard left with the most chunks of " + d.zone()
+		return "The available shard with the most chunks"
 	}
-	return "The largest shard left"
+	return "The largest available shard"
 }
 
 const mib = 1 << 20

@@ -43,32 +43,26 @@ func TestChoicesHaveTheirNumbers(t *testing.T) {
 		{"a drain", "", `{"shards":[{"id":"g","size":7,"draining":true},{"id":"p","size":5},{"id":"q","size":6}],
 			"layout":[["g",1],["p",1]]}`,
 			Decision{Code: ChosenDrain, Shard: "g", Recipient: "p", Numbers: Numbers{Donor: 7 * mib, Recipient: 5 * mib}},
-			"Shard g is draining: its chunk at [MinKey] moves to p, which with 5 MiB has the least of the shards " +
-				"for the unzoned keys."},
+			"Shard g is draining: its chunk at [MinKey] moves to p, the least loaded shard (5 MiB)."},
 		{"a zone", "", `{"shards":[{"id":"v","size":9},{"id":"w","size":8,"zones":["EU"]}],"layout":[["v",2]],
 			"zones":[[10,"Max","EU"]]}`,
 			Decision{Code: ChosenZoneViolation, Shard: "v", Recipient: "w", Zone: "EU", Numbers: Numbers{Donor: 9 * mib, Recipient: 8 * mib}},
-			"Shard v does not belong to zone EU: its chunk at [10] moves to w, which with 8 MiB has the least of " +
-				"the shards that do."},
+			"Shard v is not in zone EU: its chunk at [10] moves to w, the least loaded shard of zone EU (8 MiB)."},
 		{"sizes", "", `{"shards":[{"id":"a","size":900},{"id":"b","size":100}],"layout":[["a",2],["b",1]]}`,
 			Decision{Code: ChosenImbalance, Shard: "a", Recipient: "b",
 				Numbers: Numbers{Donor: 900 * mib, Recipient: 100 * mib, Ideal: 500 * mib, Threshold: 384 * mib}},
-			"For the unzoned keys, shards a with 900 MiB and b with 100 MiB differ by 800 MiB, and from 384 MiB on " +
-				"data moves: the chunk at [MinKey] does."},
+			"Shard a has 900 MiB and b has 100 MiB, a difference of 800 MiB (threshold 384 MiB): the chunk at [MinKey] moves."},
 		{"chunks of 4.4", "chunkCount-4.4", `{"shards":[{"id":"a"},{"id":"b"}],"layout":[["a",4]]}`,
 			Decision{Code: ChosenImbalance, Shard: "a", Recipient: "b",
 				Numbers: Numbers{Unit: Chunks, Donor: 4, Ideal: 2, Threshold: 1}},
-			"For the unzoned keys, shard a with 4 chunks is 2 above the ideal of 2, and b with 0 chunks below it: " +
-				"the chunk at [MinKey] moves."},
+			"Shard a has 4 chunks, 2 above the ideal of 2, and b has 0 chunks: the chunk at [MinKey] moves."},
 		{"chunks of 2.2", "chunkCount-2.2", `{"shards":[{"id":"a"},{"id":"b"}],"layout":[["a",3],["b",1]]}`,
 			Decision{Code: ChosenImbalance, Shard: "a", Recipient: "b",
 				Numbers: Numbers{Unit: Chunks, Donor: 3, Recipient: 1, Threshold: 2}},
-			"For the unzoned keys, shards a with 3 chunks and b with 1 chunk differ by 2 chunks, and from 2 chunks " +
-				"on data moves: the chunk at [MinKey] does."},
+			"Shard a has 3 chunks and b has 1 chunk, a difference of 2 chunks (threshold 2 chunks): the chunk at [MinKey] moves."},
 		{"a drain of 5.0", "chunkCount-4.4", `{"shards":[{"id":"g","draining":true},{"id":"p"}],"layout":[["g",3],["p",2]]}`,
 			Decision{Code: ChosenDrain, Shard: "g", Recipient: "p", Numbers: Numbers{Unit: Chunks, Donor: 3, Recipient: 2}},
-			"Shard g is draining: its chunk at [MinKey] moves to p, which with 2 chunks has the least of the " +
-				"shards for the unzoned keys."},
+			"Shard g is draining: its chunk at [MinKey] moves to p, the least loaded shard (2 chunks)."},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := stage(t, tt.scene)
@@ -104,61 +98,61 @@ func TestReasonsByCount(t *testing.T) {
 		want              []string
 	}{
 		{"balanced, rounded to the nearest", "chunkCount-4.4", `{"shards":[{"id":"a"},{"id":"b"}],"layout":[["a",2],["b",2]]}`, []string{
-			"donorAtIdeal: The shard left with the most chunks of the unzoned keys, a, has 2 chunks, which is not above the 2 chunks ideal for the unzoned keys.",
+			"donorAtIdeal: The available shard with the most chunks, a, has 2 chunks, not above the ideal of 2 chunks.",
 		}},
 		{"near the ideal", "chunkCount-3.4", `{"shards":[{"id":"a"},{"id":"b"}],"layout":[["a",11],["b",9]]}`, []string{
-			"donorNearIdeal: The shard left with the most chunks of the unzoned keys, a, has 11 chunks, 1 above the ideal of 10; chunks move from 2 above it on.",
+			"donorNearIdeal: The available shard with the most chunks, a, has 11 chunks, 1 above the ideal of 10 (threshold 2).",
 		}},
 		{"a small difference", "chunkCount-2.2", `{"shards":[{"id":"a"},{"id":"b"}],"layout":[["a",2],["b",1]]}`, []string{
-			"belowThreshold: For the unzoned keys, shards a with 2 chunks and b with 1 chunk differ by 1 chunk, less than the 2 chunks from which on data moves.",
+			"belowThreshold: Shard a has 2 chunks and b has 1 chunk, a difference of 1 chunk, below the threshold of 2 chunks.",
 		}},
 		{"zones", "chunkCount-4.4", `{"shards":[{"id":"a","zones":["Z"]},{"id":"b","zones":["Z"]},{"id":"c"}],
 			"chunks":[["a","Min",0],["a",0,10],["a",10,20],["b",20,30],["b",30,40],["a",40,50],["c",50,60],["c",60,70],["c",70,80],["c",80,90],["c",90,"Max"]],
 			"zones":[["Min",50,"Z"]]}`, []string{
-			"chunksImbalance: For zone Z, shard a with 4 chunks is 1 above the ideal of 3, and b with 2 chunks below it: the chunk at [MinKey] moves.",
-			"noDonor: No shard without a migration is left that has chunks of zone Z.",
-			"donorIsRecipient: Shard c with 5 chunks is the only one left that can give or receive chunks of the unzoned keys.",
+			"chunksImbalance: Zone Z: shard a has 4 chunks, 1 above the ideal of 3, and b has 2 chunks: the chunk at [MinKey] moves.",
+			"noDonor: No available shard has chunks of zone Z.",
+			"donorIsRecipient: Only shard c (5 chunks) can give or receive chunks.",
 		}},
 		{"the recipient has enough", "chunkCount-4.4", `{"shards":[{"id":"a"},{"id":"b"},{"id":"c"}],"layout":[["a",5],["b",4]],"unavailable":["c"]}`, []string{
 			"shardBusy: Shard c already takes part in a migration of this round.",
-			"recipientAtIdeal: The smallest shard left for the unzoned keys, b, has 4 chunks, which is not below the ideal of 3 chunks.",
+			"recipientAtIdeal: The smallest available shard, b, has 4 chunks, not below the ideal of 3 chunks.",
 		}},
 		{"full and busy", "chunkCount-4.4", `{"shards":[{"id":"a"},{"id":"b","maxSizeMB":1,"currSizeMB":1},{"id":"c"}],"layout":[["a",3]],"unavailable":["c"]}`, []string{
 			"shardFull: Shard b has reached its maxSize.",
 			"shardBusy: Shard c already takes part in a migration of this round.",
-			"donorIsRecipient: Shard a with 3 chunks is the only one left that can give or receive chunks of the unzoned keys.",
+			"donorIsRecipient: Only shard a (3 chunks) can give or receive chunks.",
 		}},
 		{"nothing to drain", "chunkCount-4.4", `{"shards":[{"id":"g","draining":true},{"id":"p"}],"layout":[["p",1]]}`, []string{
 			"nothingToDrain: Shard g is draining but owns no chunk of the collection.",
-			"donorAtIdeal: The shard left with the most chunks of the unzoned keys, p, has 1 chunk, which is not above the 1 chunk ideal for the unzoned keys.",
+			"donorAtIdeal: The available shard with the most chunks, p, has 1 chunk, not above the ideal of 1 chunk.",
 		}},
 		{"a flagged chunk", "chunkCount-4.4", `{"shards":[{"id":"g","draining":true},{"id":"p"}],"chunks":[["g","Min",0,"jumbo"],["p",0,"Max"]]}`, []string{
-			"jumboFlag: The chunk at [MinKey] on g is flagged jumbo and never moves by itself.",
-			"donorAtIdeal: The shard left with the most chunks of the unzoned keys, g, has 1 chunk, which is not above the 1 chunk ideal for the unzoned keys.",
+			"jumboFlag: The chunk at [MinKey] on g is jumbo: the balancer does not move it.",
+			"donorAtIdeal: The available shard with the most chunks, g, has 1 chunk, not above the ideal of 1 chunk.",
 		}},
 		{"only flagged chunks", "chunkCount-4.4", `{"shards":[{"id":"a"},{"id":"b"}],"chunks":[["a","Min",0,"jumbo"],["a",0,"Max","jumbo"]]}`, []string{
-			"jumboFlag: The chunk at [MinKey] on a is flagged jumbo and never moves by itself.",
-			"jumboFlag: The chunk at [0] on a is flagged jumbo and never moves by itself.",
-			"onlyJumboChunks: All 2 chunks of the unzoned keys on the shard left with the most of them, a, are flagged jumbo.",
+			"jumboFlag: The chunk at [MinKey] on a is jumbo: the balancer does not move it.",
+			"jumboFlag: The chunk at [0] on a is jumbo: the balancer does not move it.",
+			"onlyJumboChunks: All 2 chunks on a are jumbo.",
 		}},
 		{"a zone without shards", "chunkCount-4.4", `{"shards":[{"id":"a"},{"id":"b"}],"layout":[["a",1],["b",1]],"zones":[["Min",10,"GHOST"]]}`, []string{
 			"noRecipient: No shard can receive chunks of zone GHOST: 2 outside the zone.",
-			"zoneWithoutShards: Zone GHOST has ranges but no measured shard belongs to it.",
-			"donorAtIdeal: The shard left with the most chunks of the unzoned keys, b, has 1 chunk, which is not above the 1 chunk ideal for the unzoned keys.",
+			"zoneWithoutShards: Zone GHOST has ranges but no shard with a known size.",
+			"donorAtIdeal: The available shard with the most chunks, b, has 1 chunk, not above the ideal of 1 chunk.",
 		}},
 		{"one migration", "chunkCount-2.2", `{"shards":[{"id":"a"},{"id":"b"}],"layout":[["a",9]]}`, []string{
-			"chunksImbalance: For the unzoned keys, shards a with 9 chunks and b with 0 chunks differ by 9 chunks, and from 2 chunks on data moves: the chunk at [MinKey] does.",
-			"oneMigration: Collection db. has its one migration of this round.",
+			"chunksImbalance: Shard a has 9 chunks and b has 0 chunks, a difference of 9 chunks (threshold 2 chunks): the chunk at [MinKey] moves.",
+			"oneMigration: Collection db. already has its one migration of this round.",
 		}},
 		{"no recipient", "chunkCount-2.2", `{"shards":[{"id":"a"},{"id":"b","draining":true}],"layout":[["a",9]]}`, []string{
 			"nothingToDrain: Shard b is draining but owns no chunk of the collection.",
-			"donorIsRecipient: Shard a with 9 chunks is the only one left that can give or receive chunks of the unzoned keys.",
+			"donorIsRecipient: Only shard a (9 chunks) can give or receive chunks.",
 		}},
 		{"nobody can receive", "chunkCount-2.2", `{"shards":[{"id":"a","maxSizeMB":1,"currSizeMB":1},{"id":"b","draining":true},{"id":"c"}],"layout":[["a",9]],"unavailable":["c"]}`, []string{
 			"shardFull: Shard a has reached its maxSize.",
 			"shardBusy: Shard c already takes part in a migration of this round.",
 			"nothingToDrain: Shard b is draining but owns no chunk of the collection.",
-			"noRecipient: No shard can receive chunks of the unzoned keys: 1 full, 1 draining, 1 busy this round.",
+			"noRecipient: No shard can receive chunks: 1 full, 1 draining, 1 busy this round.",
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -185,7 +179,7 @@ func TestBlocked(t *testing.T) {
 		{"noBalance", func(c *catalog.Collection) { c.NoBalance = true }, catalog.Release{},
 			[]string{"balancingOff: Balancing is switched off for db.c."}},
 		{"defragmentation", func(c *catalog.Collection) { c.Defragment = true }, catalog.Release{},
-			[]string{"defragmentingFirst: Collection db.c is being defragmented first."}},
+			[]string{"defragmentingFirst: Collection db.c is being defragmented."}},
 		{"defragmentation before 6.0", func(c *catalog.Collection) { c.Defragment = true }, v50, nil},
 		{"permitMigrations", func(c *catalog.Collection) { c.PermitMigrations = false }, catalog.Release{},
 			[]string{"migrationsForbidden: Migrations of db.c are forbidden."}},

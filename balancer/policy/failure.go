@@ -65,8 +65,8 @@ func FailureInfoOf(err error) FailureInfo {
 	case refused.NoCode:
 		return noCode
 	}
-	best := FailureInfo{Code: refused.Code, Class: Ask, Meaning: "Nothing is known of this error.",
-		Remedy: "Look it up, and into the logs of the shards that take part."}
+	best := FailureInfo{Code: refused.Code, Class: Ask, Meaning: "An unknown error.",
+		Remedy: "Look it up, and read the logs of the shards involved."}
 	if refused.Code.In("RetriableError") || refused.Code.In("NotPrimaryError") || refused.Code.In("NetworkError") {
 		best.Class, best.Meaning, best.Remedy = AgainLater, onTheWay.Meaning, onTheWay.Remedy
 	}
@@ -84,11 +84,11 @@ func FailureInfoOf(err error) FailureInfo {
 }
 
 var onTheWay = FailureInfo{Class: AgainLater,
-	Meaning: "The server, or the way to it, was not there.",
-	Remedy:  "Nothing, unless it goes on: see whether all members run."}
+	Meaning: "The server could not be reached.",
+	Remedy:  "No action. If it goes on: check that all members run."}
 
 // noCode is for old checks of split and mergeChunks, which answer without a code,
 // or through a mongos with UnknownError (rules/03-commands §0.2). All of them are about
 // the range.
 var noCode = FailureInfo{Class: SkipRange,
-	Meaning: "The server refuses this range, and gives its reason only in words.", Remedy: "Read the message."}
+	Meaning: "The server refuses this range; its message says why.", Remedy: "Read the message."}

@@ -8,13 +8,15 @@ import "shardsh/balancer/mongoerr"
 
 const (
 	readAnew    = "No action: shardsh reads the catalog again and continues."
-	waitForIt   = "No action: shardsh retries after a while."
+	waitForIt   = "No action: shardsh tries again later."
 	seeTheShard = "If it goes on: check that the members of the shard run and keep up, with rs.status()."
-	duplicates  = "Find orphans, or documents with the same _id, on the recipient itself; remove them, or move the range " +
+	duplicates  = "Find orphans, or documents with the same _id, on the recipient itself; remove them, or " +
+		"move the range " +
 		"elsewhere."
 	splitIt = "Split the chunk; a chunk of one key needs a better shard key. forceJumbo moves it by hand, and blocks " +
 		"writes meanwhile."
-	rangeDeletion = "Wait for range deletion: 15 minutes after a migration (orphanCleanupDelaySecs), longer while queries " +
+	rangeDeletion = "Wait for range deletion: 15 minutes after a migration (orphanCleanupDelaySecs), " +
+		"longer while queries " +
 		"or cursors are open on the range."
 	wrongCommand = "A bug in shardsh, or an unknown release: please report it, with the message."
 )
@@ -177,6 +179,6 @@ var askFailures = []FailureInfo{
 		"Move any chunk of the collection by hand: that begins a new major version."},
 	{mongoerr.CommitWithoutVersion, "", Ask, "Servers of different releases do not understand each other.",
 		"Bring all members to one release."},
-	{mongoerr.ClearJumboFindWithoutKey, "", Ask, "The search is not by the shard key.", wrongCommand},
-	{mongoerr.EstimateNegative, "", Ask, "A size that was measured is below zero.", wrongCommand},
+	{mongoerr.ClearJumboFindWithoutKey, "", Ask, "The query does not use the shard key.", wrongCommand},
+	{mongoerr.EstimateNegative, "", Ask, "A measured size is negative.", wrongCommand},
 }

@@ -43,7 +43,7 @@ func (m *Migration) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	if j.Namespace == "" || j.From == "" || j.To == "" {
-		return fmt.Errorf("a migration of %q from %q to %q: it needs all three", j.Namespace, j.From, j.To)
+		return fmt.Errorf("a migration needs a namespace and two shards, not %q, %q and %q", j.Namespace, j.From, j.To)
 	}
 	*m = Migration{
 		From: j.From, To: j.To, Namespace: j.Namespace, UUID: bson.Binary(j.UUID), Min: j.Min, Max: j.Max,
@@ -62,7 +62,7 @@ func forceNames() []string {
 // MarshalText returns none, manual or balancer.
 func (f forceJSON) MarshalText() ([]byte, error) {
 	if f < 0 || int(f) >= len(forceNames()) {
-		return nil, fmt.Errorf("no way to force a jumbo chunk: %d", f)
+		return nil, fmt.Errorf("unknown way to force a jumbo chunk: %d", f)
 	}
 	return []byte(forceNames()[f]), nil
 }
@@ -71,7 +71,7 @@ func (f forceJSON) MarshalText() ([]byte, error) {
 func (f *forceJSON) UnmarshalText(text []byte) error {
 	i := slices.Index(forceNames(), string(text))
 	if i < 0 {
-		return fmt.Errorf("no way to force a jumbo chunk: %q", text)
+		return fmt.Errorf("unknown way to force a jumbo chunk: %q", text)
 	}
 	*f = forceJSON(i)
 	return nil
@@ -86,7 +86,7 @@ func (u uuidJSON) IsZero() bool { return len(u.Data) == 0 }
 // MarshalText returns the text.
 func (u uuidJSON) MarshalText() ([]byte, error) {
 	if u.Subtype != bson.TypeBinaryUUID || len(u.Data) != 16 {
-		return nil, fmt.Errorf("no UUID: %x", u.Data)
+		return nil, fmt.Errorf("not a valid UUID: %x", u.Data)
 	}
 	return fmt.Appendf(nil, "%x-%x-%x-%x-%x", u.Data[:4], u.Data[4:6], u.Data[6:8], u.Data[8:10], u.Data[10:]), nil
 }
@@ -95,7 +95,7 @@ func (u uuidJSON) MarshalText() ([]byte, error) {
 func (u *uuidJSON) UnmarshalText(text []byte) error {
 	data, err := hex.DecodeString(strings.ReplaceAll(string(text), "-", ""))
 	if err != nil || len(data) != 16 {
-		return fmt.Errorf("no UUID: %q", text)
+		return fmt.Errorf("not a valid UUID: %q", text)
 	}
 	*u = uuidJSON{Subtype: bson.TypeBinaryUUID, Data: data}
 	return nil

@@ -29,65 +29,65 @@ func TestReasonCodes(t *testing.T) {
 		want  []string
 	}{
 		{"D01", []string{
-			"donorIsRecipient: Shard oslo with 700 MiB is both the largest shard left and the smallest one for the unzoned keys.",
+			"donorIsRecipient: Shard oslo (700 MiB) is both the largest and the smallest available shard.",
 		}},
 		{"D02", []string{
-			"belowThreshold: For the unzoned keys, shards oslo with 883 MiB and bern with 500 MiB differ by 383 MiB, less than the 384 MiB from which on data moves.",
+			"belowThreshold: Shard oslo has 883 MiB and bern has 500 MiB, a difference of 383 MiB, below the threshold of 384 MiB.",
 		}},
 		{"D04", []string{
-			"belowThreshold: For the unzoned keys, shards oslo with 2.99 MiB and bern with 0 B differ by 2.99 MiB, less than the 3 MiB from which on data moves.",
+			"belowThreshold: Shard oslo has 2.99 MiB and bern has 0 B, a difference of 2.99 MiB, below the threshold of 3 MiB.",
 		}},
 		{"D12", []string{
-			"recipientAtIdeal: The smallest shard left for the unzoned keys, d, has 1000 MiB, which is not below the ideal of 1000 MiB.",
+			"recipientAtIdeal: The smallest available shard, d, has 1000 MiB, not below the ideal of 1000 MiB.",
 		}},
 		{"D13", []string{
 			"shardBusy: Shard a already takes part in a migration of this round.",
-			"donorAtIdeal: The largest shard left, b, has 600 MiB, which is not above the 600 MiB ideal for the unzoned keys.",
+			"donorAtIdeal: The largest available shard, b, has 600 MiB, not above the ideal of 600 MiB.",
 		}},
 		{"D16", []string{
-			"noSizeEntry: Shard b gave no size for the collection.",
-			"noDonor: No measured shard without a migration is left to give chunks of the unzoned keys.",
+			"noSizeEntry: Shard b reported no size for the collection.",
+			"noDonor: No available shard with a known size can give chunks.",
 		}},
 		{"D17", []string{
-			"noData: The shards for the unzoned keys have no data of the collection.",
+			"noData: The shards have no data of the collection.",
 		}},
 		{"J02", []string{
-			"jumboFlag: The chunk at [MinKey] on a is flagged jumbo and never moves by itself.",
-			"jumboFlag: The chunk at [10] on a is flagged jumbo and never moves by itself.",
-			"onlyJumboChunks: All 2 chunks of the unzoned keys on the largest shard left, a, are flagged jumbo.",
+			"jumboFlag: The chunk at [MinKey] on a is jumbo: the balancer does not move it.",
+			"jumboFlag: The chunk at [10] on a is jumbo: the balancer does not move it.",
+			"onlyJumboChunks: All 2 chunks on a are jumbo.",
 		}},
 		{"R04", []string{
-			"tooFewShards: It takes 2 shards without a migration to go on, and this round has 1 left.",
+			"tooFewShards: A migration needs 2 free shards; this round has 1 left.",
 		}},
 		{"R06", []string{
 			"noRecipient: No shard can receive chunks of zone EU: 2 outside the zone, 1 draining.",
 			"noRecipient: No shard can receive chunks of zone EU: 2 outside the zone, 1 draining.",
-			"donorAtIdeal: The largest shard left, gone, has 100 MiB, which is not above the 100 MiB ideal for the unzoned keys.",
+			"donorAtIdeal: The largest available shard, gone, has 100 MiB, not above the ideal of 100 MiB.",
 		}},
 		{"R09", []string{
 			"nothingToDrain: Shard gone is draining but owns no chunk of the collection.",
-			"noRecipient: No shard can receive chunks of the unzoned keys: 1 draining, 2 busy this round.",
+			"noRecipient: No shard can receive chunks: 1 draining, 2 busy this round.",
 		}},
 		{"Z04", []string{
 			"shardBusy: Shard eu1 already takes part in a migration of this round.",
 			"noRecipient: No shard can receive chunks of zone EU: 2 outside the zone, 1 busy this round.",
 			"noRecipient: No shard can receive chunks of zone EU: 2 outside the zone, 1 busy this round.",
-			"donorIsRecipient: Shard v1 with 5 MiB is both the largest shard left and the smallest one for the unzoned keys.",
+			"donorIsRecipient: Shard v1 (5 MiB) is both the largest and the smallest available shard.",
 		}},
 		{"Z05", []string{
-			"jumboFlag: The chunk at [0] on v1 is flagged jumbo and never moves by itself.",
-			"donorIsRecipient: Shard eu1 with 10 MiB is both the largest shard left and the smallest one for zone EU.",
-			"belowThreshold: For the unzoned keys, shards eu1 with 10 MiB and v1 with 5 MiB differ by 5 MiB, less than the 384 MiB from which on data moves.",
+			"jumboFlag: The chunk at [0] on v1 is jumbo: the balancer does not move it.",
+			"donorIsRecipient: Zone EU: shard eu1 (10 MiB) is both the largest and the smallest available shard.",
+			"belowThreshold: Shard eu1 has 10 MiB and v1 has 5 MiB, a difference of 5 MiB, below the threshold of 384 MiB.",
 		}},
 		{"Z08", []string{
 			"noRecipient: No shard can receive chunks of zone GHOST: 2 outside the zone.",
-			"zoneWithoutShards: Zone GHOST has ranges but no measured shard belongs to it.",
-			"donorIsRecipient: Shard p with 10 MiB is both the largest shard left and the smallest one for the unzoned keys.",
+			"zoneWithoutShards: Zone GHOST has ranges but no shard with a known size.",
+			"donorIsRecipient: Shard p (10 MiB) is both the largest and the smallest available shard.",
 		}},
 		{"Z10", []string{
-			"largestOutsideZone: The largest shard left, us1 with 8.78 GiB, has nothing to do with zone EU, and no other may give chunks before it.",
-			"donorIsRecipient: Shard us1 with 8.78 GiB is both the largest shard left and the smallest one for zone US.",
-			"noChunkInZone: The largest shard left, us1 with 8.78 GiB, owns no chunk of the unzoned keys, and no other may give chunks before it.",
+			"largestOutsideZone: The largest available shard, us1 (8.78 GiB), is not in zone EU, and no other may give chunks before it.",
+			"donorIsRecipient: Zone US: shard us1 (8.78 GiB) is both the largest and the smallest available shard.",
+			"noChunkInZone: The largest available shard, us1 (8.78 GiB), has no chunk of keys outside all zones, and no other may give chunks before it.",
 		}},
 	} {
 		s := scene{}

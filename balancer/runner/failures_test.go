@@ -116,7 +116,7 @@ func TestCoolDown(t *testing.T) {
 			t.Errorf("with %s the drained shard has %d chunks", coolDown, got)
 		}
 		told := slices.ContainsFunc(r.Left, func(l runner.Left) bool {
-			return strings.Contains(l.Text, first.Min.String()) && strings.Contains(l.Text, "it was moved a short while ago")
+			return strings.Contains(l.Text, first.Min.String()) && strings.Contains(l.Text, "it was moved recently")
 		})
 		if told != stays {
 			t.Errorf("with %s left are %+v", coolDown, r.Left)

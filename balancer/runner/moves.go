@@ -188,7 +188,7 @@ func (r *run) move(m waitingMove, told Move) error {
 	told.Max = r.upper(m)
 	r.ledger.moved(m.Namespace, m.Min)
 	if r.o.CoolDown > 0 {
-		r.ledger.rest(m.Namespace, m.Min, r.o.Clock.Now().Add(r.o.CoolDown), "it was moved a short while ago")
+		r.ledger.rest(m.Namespace, m.Min, r.o.Clock.Now().Add(r.o.CoolDown), "it was moved recently")
 	}
 	r.tell(Event{Kind: Moved, Move: told})
 	return nil
@@ -216,7 +216,7 @@ func (r *run) upper(m waitingMove) catalog.Key {
 func (r *run) failed(m waitingMove, told Move, err error) {
 	if r.hard.Err() != nil { // nobody knows yet whether it fails
 		r.tell(Event{Kind: GoesOn, Move: told})
-		r.ask(fmt.Errorf("moving %s from %s on from %s to %s: %w", m.Namespace, m.Min, m.From, m.To, err))
+		r.ask(fmt.Errorf("moving the range of %s at %s from %s to %s: %w", m.Namespace, m.Min, m.From, m.To, err))
 		return
 	}
 	then := policy.FailureOf(err)
@@ -226,7 +226,7 @@ func (r *run) failed(m waitingMove, told Move, err error) {
 	r.tell(Event{Kind: Failed, Move: told, Err: err, Then: then})
 	switch {
 	case then == policy.Ask:
-		r.ask(fmt.Errorf("moving %s from %s on from %s to %s: %w", m.Namespace, m.Min, m.From, m.To, err))
+		r.ask(fmt.Errorf("moving the range of %s at %s from %s to %s: %w", m.Namespace, m.Min, m.From, m.To, err))
 	case policy.TooBig(err) && !r.ledger.tooBig(m.Namespace, m.Min, m.ChunkVersion):
 		// The engine splits the chunk, or flags it.
 	case then == policy.SkipRange:

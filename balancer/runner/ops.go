@@ -58,7 +58,7 @@ func (r *run) byOperations(ctx context.Context, colls []catalog.Collection) (
 	for _, s := range look.Shards() {
 		shards = append(shards, s.Shard)
 	}
-	r.tell(Event{Kind: Waiting, For: r.o.OpsInterval, Why: "operations are counted"})
+	r.tell(Event{Kind: Waiting, For: r.o.OpsInterval, Why: "counting operations"})
 	load, err := CountOperations(ctx, r.cluster, r.o.Clock, r.o.OpsInterval, names)
 	if err != nil {
 		return nil, err
@@ -132,7 +132,7 @@ func (r *run) evens(ns string, load map[catalog.ShardID]int64, shards []catalog.
 	s.stuck++
 	r.spread[ns] = s
 	if s.stuck >= mostStuck {
-		why := fmt.Sprintf("%d rounds of moves have not evened out its operations, of which a few keys may have most",
+		why := fmt.Sprintf("%d rounds of moves have not balanced its operations: a few keys may have most of them",
 			mostStuck)
 		r.ledger.hold(ns, why)
 		r.tell(Event{Kind: Aside, Namespace: ns, Why: why})

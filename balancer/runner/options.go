@@ -95,7 +95,7 @@ func oneOf[T ~string](what string, all []T, text string) (T, error) {
 	for i, name := range all {
 		names[i] = string(name)
 	}
-	return "", fmt.Errorf("%q is no %s: there are %s", text, what, strings.Join(names, ", "))
+	return "", fmt.Errorf("%q is not a valid %s: use one of %s", text, what, strings.Join(names, ", "))
 }
 
 // Options say what to balance, and how.
@@ -219,8 +219,7 @@ func (e *BusyError) Error() string {
 	case len(e.Namespaces) == 1:
 		remedy = fmt.Sprintf("sh.disableBalancing(%q)", e.Namespaces[0])
 	}
-	return fmt.Sprintf("%s: %s; or have it switched off for them meanwhile (--pause-balancing, pauseBalancing: true)",
-		e.What(),
+	return fmt.Sprintf("%s: %s; or pause it for these collections (--pause-balancing, pauseBalancing: true)", e.What(),
 		remedy)
 }
 

@@ -59,7 +59,7 @@ func (r *run) endRound(ctx context.Context) (over bool, err error) {
 	}
 	r.unread = 0
 	if at, waits := r.ledger.next(ended.start); waits {
-		return false, r.wait(ctx, max(0, at.Sub(r.o.Clock.Now())), "ranges that could not be moved are tried again then")
+		return false, r.wait(ctx, max(0, at.Sub(r.o.Clock.Now())), "failed ranges are tried again then")
 	}
 	r.result.Reached, r.result.Left = true, r.remains(ended.decisions)
 	return true, nil
@@ -133,7 +133,7 @@ func (r *run) remains(decisions []policy.Decision) (list []Left) {
 	}
 	aside := func(ns string, a skippedRange) {
 		add(Left{Code: policy.JumboFlag, Namespace: ns,
-			Text: fmt.Sprintf("The chunk of %s at %s is left alone: %s.", ns, a.min, a.why)})
+			Text: fmt.Sprintf("The chunk of %s at %s is skipped: %s.", ns, a.min, a.why)})
 	}
 	for _, d := range decisions {
 		if d.Chosen() || slices.Contains(settled, d.Code) && (d.Code != policy.NoData || r.o.Goal != Ops) {
@@ -151,7 +151,7 @@ func (r *run) remains(decisions []policy.Decision) (list []Left) {
 			text = fmt.Sprintf("No operations on %s were counted in %s.", d.Namespace, humanize.Duration(r.o.OpsInterval))
 		}
 		if why, held := r.ledger.held(d.Namespace); held && d.Code == policy.BalancingOff {
-			text = fmt.Sprintf("%s is left alone: %s.", d.Namespace, why)
+			text = fmt.Sprintf("%s is skipped: %s.", d.Namespace, why)
 		}
 		add(Left{Code: d.Code, Namespace: d.Namespace, Text: text})
 	}

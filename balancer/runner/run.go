@@ -19,7 +19,7 @@ import (
 )
 
 // interrupted is why a run was stopped whose context has ended.
-const interrupted = "it was interrupted"
+const interrupted = "interrupted"
 
 // Run balances until a round finds nothing to move, a limit is reached, or
 // something is to be asked. When ctx ends, nothing more begins: the moves under way
@@ -102,7 +102,7 @@ func (r *run) begin(ctx context.Context) error {
 	}
 	r.namespaces = Ours(r.namespaces, r.o.Namespaces)
 	if len(r.namespaces) == 0 {
-		return errors.New("the cluster has no sharded collection to balance")
+		return errors.New("there is no sharded collection to balance")
 	}
 	r.result.Namespaces = r.namespaces
 	r.on = map[string]bool{}

@@ -98,8 +98,8 @@ func TestLimits(t *testing.T) {
 		why   string
 	}{
 		"moves":  {pace.Rules{MaxMoves: 3}, 3, "moves"},
-		"bytes":  {pace.Rules{MaxBytes: 100 << 20}, 3, "bytes"},
-		"at all": {pace.Rules{MaxBytes: 31 << 20}, 0, "bytes"},
+		"bytes":  {pace.Rules{MaxBytes: 100 << 20}, 3, "limit of 100 MiB"},
+		"at all": {pace.Rules{MaxBytes: 31 << 20}, 0, "limit of 31 MiB"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, heaped(stopped), catalog.Release80, 1)
@@ -232,7 +232,7 @@ func TestInterrupted(t *testing.T) {
 		}
 	}
 	r, err := runner.Run(ctx, w.free(), o)
-	if err != nil || r.Reached || r.Stopped != "it was interrupted" || r.Done.Moves != 1 ||
+	if err != nil || r.Reached || r.Stopped != "interrupted" || r.Done.Moves != 1 ||
 		len(w.moves("moveChunk.commit")) != 1 {
 		t.Errorf("%+v, %v", r, err)
 	}

@@ -24,7 +24,7 @@ type skippedRanges struct {
 	collections map[string]string // why, by namespace
 }
 
-// skippedRange is a range that is left alone: the chunk in which min lies.
+// skippedRange is a range that is skipped: the chunk in which min lies.
 type skippedRange struct {
 	ns    string
 	min   catalog.Key

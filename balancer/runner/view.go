@@ -98,7 +98,7 @@ func (v view) Split(ctx context.Context, s policy.Split) error {
 
 // MarkJumbo leaves a chunk alone: no command flags it.
 func (v view) MarkJumbo(_ context.Context, ns string, lower catalog.Key) error {
-	v.r.leave(ns, lower, "it is too large to be moved, and can't be split")
+	v.r.leave(ns, lower, "it is too large to move, and can't be split")
 	return nil
 }
 

@@ -16,16 +16,16 @@ import (
 
 func collectionKinds() []Kind {
 	return []Kind{
-		{"enable", "Has the balancer work on a collection.", "enable shop.orders", []form{
+		{"enable", "Turns balancing on for a collection.", "enable shop.orders", []form{
 			{"NS", func(w []string) (edit, error) { return setNoBalance(w[0], false), nil }},
 		}},
-		{"disable", "Keeps the balancer off a collection.", "disable shop.orders", []form{
+		{"disable", "Turns balancing off for a collection.", "disable shop.orders", []form{
 			{"NS", func(w []string) (edit, error) { return setNoBalance(w[0], true), nil }},
 		}},
-		{"defragment", "Begins a defragmentation of a collection.", "defragment shop.orders", []form{
+		{"defragment", "Starts defragmenting a collection.", "defragment shop.orders", []form{
 			{"NS", func(w []string) (edit, error) { return defragment(w[0]), nil }},
 		}},
-		{"clearJumbo", "Takes the jumbo flag off all chunks of a collection, or off the one with a key.",
+		{"clearJumbo", "Clears the jumbo flag of all chunks of a collection, or of the one with a key.",
 			`clearJumbo shop.orders '{"customer": 7}'`, []form{
 				{"NS", func(w []string) (edit, error) { return clearJumbo(w[0], nil), nil }},
 				{"NS KEY", func(w []string) (edit, error) {
@@ -33,7 +33,7 @@ func collectionKinds() []Kind {
 					return clearJumbo(w[0], key), err
 				}},
 			}},
-		{"grow", "Has a collection, or all of them, hold more data everywhere; less with a negative number.",
+		{"grow", "Grows a collection, or all of them, by a percentage; a negative one shrinks it.",
 			"grow shop.orders 50%", []form{
 				{"PERCENT", func(w []string) (edit, error) { return grow("", w[0]) }},
 				{"NS PERCENT", func(w []string) (edit, error) { return grow(w[0], w[1]) }},
@@ -75,7 +75,7 @@ func setNoBalance(ns string, off bool) edit {
 func defragment(ns string) edit {
 	return collectionEdit(ns, func(r catalog.Release, c *catalog.CollectionState) error {
 		if !r.Defragments() {
-			return fmt.Errorf("%s has no defragmentation, which came with 6.0", r)
+			return fmt.Errorf("%s can't defragment, which came with 6.0", r)
 		}
 		c.Defragment = true
 		return nil
@@ -125,7 +125,7 @@ const (
 func grow(ns, word string) (edit, error) {
 	percent, err := strconv.ParseFloat(strings.TrimSuffix(word, "%"), 64)
 	if err != nil || !(percent >= leastGrowth && percent <= mostGrowth) {
-		return nil, fmt.Errorf("%s is no growth from %d%% to %d%%", word, leastGrowth, mostGrowth)
+		return nil, fmt.Errorf("%s is not a percentage from %d%% to %d%%", word, leastGrowth, mostGrowth)
 	}
 	times := 1 + percent/100
 	return func(s *catalog.Snapshot) (*catalog.Snapshot, error) {

@@ -56,9 +56,9 @@ func (k Kind) edit(words []string) (edit, error) {
 		}
 	}
 	if len(words) == 1 {
-		return nil, errors.New("it has one argument")
+		return nil, errors.New("got 1 argument")
 	}
-	return nil, fmt.Errorf("it has %d arguments", len(words))
+	return nil, fmt.Errorf("got %d arguments", len(words))
 }
 
 // Kinds returns all kinds of changes, in the order of a help text.

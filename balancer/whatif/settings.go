@@ -16,14 +16,14 @@ func settingKinds() []Kind {
 		{"balancer", "Turns the balancer on or off.", "balancer on", []form{
 			{"on|off", func(w []string) (edit, error) { return switched(w[0], setMode) }},
 		}},
-		{"window", "Has the balancer work between two times of the day, or always.", "window 23:00 05:00", []form{
+		{"window", "Sets the balancing window: two times of the day, or always.", "window 23:00 05:00", []form{
 			{"always|START-STOP", func(w []string) (edit, error) {
 				if w[0] == "always" {
 					return setWindow(nil), nil
 				}
 				start, stop, ok := strings.Cut(w[0], "-")
 				if !ok {
-					return nil, fmt.Errorf("%s is no window", w[0])
+					return nil, fmt.Errorf("%s is not a valid window", w[0])
 				}
 				return window(start, stop)
 			}},
@@ -34,13 +34,13 @@ func settingKinds() []Kind {
 				{"MB", func(w []string) (edit, error) { return clusterChunkSize(w[0]) }},
 				{"NS MB", func(w []string) (edit, error) { return chunkSizeOf(w[0], w[1]) }},
 			}},
-		{"balanceJumbo", "Has the balancer try jumbo chunks, too, or not.", "balanceJumbo on", []form{
+		{"balanceJumbo", "Lets the balancer try jumbo chunks, or not.", "balanceJumbo on", []form{
 			{"on|off", func(w []string) (edit, error) { return switched(w[0], setAttemptJumbo) }},
 		}},
 		{"autoMerge", "Turns the auto-merger on or off.", "autoMerge off", []form{
 			{"on|off", func(w []string) (edit, error) { return switched(w[0], setAutoMerge) }},
 		}},
-		{"release", "Has the servers be of another release, with its ways to balance.", "release 8.0", []form{
+		{"release", "Sets the release of the servers, with its balancing rules.", "release 8.0", []form{
 			{"VERSION", func(w []string) (edit, error) {
 				r, err := catalog.ParseRelease(w[0])
 				return setRelease(r), err
@@ -53,7 +53,7 @@ func settingKinds() []Kind {
 func switched(word string, set func(s *catalog.Snapshot, on bool) (*catalog.Snapshot, error)) (edit, error) {
 	on, ok := map[string]bool{"on": true, "true": true, "off": false, "false": false}[word]
 	if !ok {
-		return nil, fmt.Errorf("%q is neither on nor off", word)
+		return nil, fmt.Errorf("%q is not on or off", word)
 	}
 	return func(s *catalog.Snapshot) (*catalog.Snapshot, error) { return set(s, on) }, nil
 }
@@ -93,7 +93,7 @@ func setWindow(w *catalog.Window) edit {
 func mebibytes(word string, least int64) (int64, error) {
 	n, err := strconv.ParseInt(word, 10, 64)
 	if err != nil || n < least || n > 1024 {
-		return 0, fmt.Errorf("%s is no chunk size in MiB from %d to 1024", word, least)
+		return 0, fmt.Errorf("%s is not a chunk size from %d to 1024 MiB", word, least)
 	}
 	return n << 20, nil
 }
@@ -112,7 +112,7 @@ func chunkSizeOf(ns, word string) (edit, error) {
 	bytes, err := mebibytes(word, 0)
 	return collectionEdit(ns, func(r catalog.Release, c *catalog.CollectionState) error {
 		if !r.BalancesBySize() {
-			return fmt.Errorf("collections have no chunk size of their own in %s, as they do since 6.0: chunkSize MB "+
+			return fmt.Errorf("%s has no chunk size for a collection, which came with 6.0: chunkSize MB "+
 				"sets that of the cluster", r)
 		}
 		c.MaxChunkSizeBytes = bytes
@@ -122,7 +122,7 @@ func chunkSizeOf(ns, word string) (edit, error) {
 
 func setAttemptJumbo(s *catalog.Snapshot, on bool) (*catalog.Snapshot, error) {
 	if !s.Release().AtLeast(catalog.Release44) {
-		return nil, errors.New("the balancer has not that setting before 4.4")
+		return nil, errors.New("this setting came with 4.4")
 	}
 	settings := s.Settings()
 	settings.AttemptJumbo = on
@@ -131,7 +131,7 @@ func setAttemptJumbo(s *catalog.Snapshot, on bool) (*catalog.Snapshot, error) {
 
 func setAutoMerge(s *catalog.Snapshot, on bool) (*catalog.Snapshot, error) {
 	if !s.Release().AutoMerges() {
-		return nil, fmt.Errorf("there is no auto-merger in %s, as there is since 7.0", s.Release())
+		return nil, fmt.Errorf("%s has no auto-merger, which came with 7.0", s.Release())
 	}
 	settings := s.Settings()
 	settings.AutoMerge = on

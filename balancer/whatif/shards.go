@@ -12,18 +12,18 @@ import (
 
 func shardKinds() []Kind {
 	return []Kind{
-		{"addShard", "Adds an empty shard, or N of them; their ids go on from the last one.", "addShard 2", []form{
+		{"addShard", "Adds an empty shard, or N of them with the next ids.", "addShard 2", []form{
 			{"", func([]string) (edit, error) { return addShards(1, nil), nil }},
 			{"N|ID", func(w []string) (edit, error) { return addShard(w[0], nil) }},
 			{"N|ID ZONE,…", func(w []string) (edit, error) { return addShard(w[0], strings.Split(w[1], ",")) }},
 		}},
-		{"drain", "Begins to empty a shard, as removeShard does.", "drain shard2", []form{
+		{"drain", "Starts draining a shard, as removeShard does.", "drain shard2", []form{
 			{"SHARD", func(w []string) (edit, error) { return drain(catalog.ShardID(w[0]), true), nil }},
 		}},
-		{"stopDrain", "Ends the draining of a shard.", "stopDrain shard2", []form{
+		{"stopDrain", "Stops draining a shard.", "stopDrain shard2", []form{
 			{"SHARD", func(w []string) (edit, error) { return drain(catalog.ShardID(w[0]), false), nil }},
 		}},
-		{"removeShard", "Takes an empty shard away.", "removeShard shard2", []form{
+		{"removeShard", "Removes an empty shard.", "removeShard shard2", []form{
 			{"SHARD", func(w []string) (edit, error) { return removeShard(catalog.ShardID(w[0])), nil }},
 		}},
 	}
@@ -39,7 +39,7 @@ func addShard(word string, zones []string) (edit, error) {
 	}
 	n, err := strconv.Atoi(word)
 	if err != nil || n < 1 || n > mostShards {
-		return nil, fmt.Errorf("%s is no number of shards from 1 to %d", word, mostShards)
+		return nil, fmt.Errorf("%s is not a number of shards from 1 to %d", word, mostShards)
 	}
 	return addShards(n, zones), nil
 }
@@ -60,7 +60,7 @@ func addShards(n int, zones []string) edit {
 func addNamed(id catalog.ShardID, zones []string) edit {
 	return func(s *catalog.Snapshot) (*catalog.Snapshot, error) {
 		if _, there := s.Shard(id); there {
-			return nil, fmt.Errorf("the cluster has a shard %s already", id)
+			return nil, fmt.Errorf("the cluster already has a shard %s", id)
 		}
 		s = s.WithShard(catalog.ShardState{Shard: catalog.Shard{
 			ID: id, Host: fmt.Sprintf("%s/%s:27018", id, id), State: 1, Zones: zones,
@@ -123,7 +123,7 @@ func drain(id catalog.ShardID, on bool) edit {
 				return next, nil
 			}
 		}
-		return nil, errors.New("no shard would be left to take the data: add one first, or stopDrain another")
+		return nil, errors.New("no shard would be left for the data: addShard first, or stopDrain another")
 	}
 }
 
@@ -137,12 +137,12 @@ func removeShard(id catalog.ShardID) edit {
 		}
 		for _, c := range s.Collections() {
 			if n := c.CountOn(id).Chunks; n > 0 {
-				return nil, fmt.Errorf("it has %d chunks of %s: drain %s shows what it takes to empty it", n, c.Namespace, id)
+				return nil, fmt.Errorf("it has %d chunks of %s: drain %s first", n, c.Namespace, id)
 			}
 		}
 		for _, d := range s.Parts().Databases {
 			if d.Primary == id {
-				return nil, fmt.Errorf("it is the primary shard of the database %s, which has to go to another one first", d.Name)
+				return nil, fmt.Errorf("it is the primary shard of the database %s: movePrimary first", d.Name)
 			}
 		}
 		for _, c := range s.Collections() {

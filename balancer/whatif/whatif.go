@@ -44,7 +44,7 @@ type UnknownError struct {
 }
 
 func (e *UnknownError) Error() string {
-	return fmt.Sprintf("there is no change %q: there are %s", e.Name, strings.Join(e.Names, ", "))
+	return fmt.Sprintf("unknown change %q: use one of %s", e.Name, strings.Join(e.Names, ", "))
 }
 
 // New makes a change of the kind with a name. Arguments are words as on a command
@@ -59,7 +59,7 @@ func New(name string, arguments []string) (Change, error) {
 		}
 		made, err := k.edit(arguments)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w; it is %s, such as: %s", line(name, arguments), err, k.Usage(), k.Example)
+			return nil, fmt.Errorf("%s: %w; usage: %s, such as: %s", line(name, arguments), err, k.Usage(), k.Example)
 		}
 		return change{line(name, arguments), made}, nil
 	}
@@ -74,7 +74,7 @@ func Parse(text string) (Change, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", text, err)
 	case len(words) == 0:
-		return nil, fmt.Errorf("a change is empty: it has a name, such as addShard")
+		return nil, fmt.Errorf("a change is empty: begin with its name, such as addShard")
 	}
 	return New(words[0], words[1:])
 }

@@ -59,22 +59,22 @@ func TestWords(t *testing.T) {
 func TestMistakes(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                  "a change is empty",
-		"drane s3":                          `there is no change "drane": there are addShard, drain,`,
-		"drain":                             "drain: it has 0 arguments; it is drain SHARD, such as: drain shard2",
-		"drain s3 s4":                       "it has 2 arguments",
-		`drain "s3`:                         "a quote has no end",
+		"drane s3":                          `unknown change "drane": use one of addShard, drain,`,
+		"drain":                             "drain: got 0 arguments; usage: drain SHARD, such as: drain shard2",
+		"drain s3 s4":                       "got 2 arguments",
+		`drain "s3`:                         "a quote is not closed",
 		`drain ""`:                          "an argument is empty",
-		"addShard 0":                        "0 is no number of shards from 1 to 1000",
-		"chunkSize 2000":                    "2000 is no chunk size in MiB from 1 to 1024",
-		"chunkSize a.b big":                 "big is no chunk size in MiB from 0 to 1024",
-		"window 23:00":                      "23:00 is no window; it is window always|START-STOP | window START STOP",
+		"addShard 0":                        "0 is not a number of shards from 1 to 1000",
+		"chunkSize 2000":                    "2000 is not a chunk size from 1 to 1024 MiB",
+		"chunkSize a.b big":                 "big is not a chunk size from 0 to 1024 MiB",
+		"window 23:00":                      "23:00 is not a valid window; usage: window always|START-STOP | window START STOP",
 		"window 23:00 25:00":                `"25:00", which is not HH:MM`,
-		"balancer maybe":                    `"maybe" is neither on nor off`,
-		"grow a.b much":                     "much is no growth from -99% to 10000%",
+		"balancer maybe":                    `"maybe" is not on or off`,
+		"grow a.b much":                     "much is not a percentage from -99% to 10000%",
 		"release 8":                         "unknown server version",
-		"zone a.b 1 2 EU":                   "1 is no document in extended JSON",
-		`zone a.b {"x": 1} {"x": 2 EU`:      "a document has no end",
-		`clearJumbo a.b {"x": {"$date": 7}`: "a document has no end",
+		"zone a.b 1 2 EU":                   "1 is not valid extended JSON",
+		`zone a.b {"x": 1} {"x": 2 EU`:      "a document is not closed",
+		`clearJumbo a.b {"x": {"$date": 7}`: "a document is not closed",
 	} {
 		if _, err := whatif.Parse(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", text, err, want)
@@ -100,16 +100,16 @@ func TestRefusals(t *testing.T) {
 	}{
 		{"drain s999", `drain s999: the cluster has no shard "s999"`, s},
 		{"drop db.c9", "db.c9 is not a sharded collection of this cluster", s},
-		{"addShard s000", "the cluster has a shard s000 already", s},
-		{"removeShard s000", "chunks of db.c0: drain s000 shows what it takes", s},
-		{`zone db.c0 {"k": 0} {"k": 1} EU`, "a shard has to belong to it first, by zone SHARD EU", s},
+		{"addShard s000", "the cluster already has a shard s000", s},
+		{"removeShard s000", "chunks of db.c0: drain s000 first", s},
+		{`zone db.c0 {"k": 0} {"k": 1} EU`, "add a shard to it first: zone SHARD EU", s},
 		{`unzone db.c0 {"k": 0} {"k": 1}`, "no zone range has these bounds", s},
-		{"unzone s000 EU", "s000 does not belong to the zone EU", s},
+		{"unzone s000 EU", "s000 is not in the zone EU", s},
 		{`zone db.c0 {"x": 0} {"x": 1} EU`, "the shard key of db.c0 is", s},
 		{"clearJumbo db.c0", "there is no jumbo chunk", s},
-		{"defragment db.c0", "5.0 has no defragmentation, which came with 6.0", fifty},
+		{"defragment db.c0", "5.0 can't defragment, which came with 6.0", fifty},
 		{"chunkSize db.c0 64", "chunkSize MB sets that of the cluster", fifty},
-		{"autoMerge on", "no auto-merger in 5.0", fifty},
+		{"autoMerge on", "5.0 has no auto-merger", fifty},
 	} {
 		if _, err := parse(t, c.text).Apply(c.of); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %s", c.text, err, c.want)

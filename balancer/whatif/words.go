@@ -56,9 +56,9 @@ func (s *scanner) document(r rune) {
 func (s *scanner) end() error {
 	switch {
 	case s.depth > 0:
-		return errors.New("a document has no end: } is missing")
+		return errors.New("a document is not closed: } is missing")
 	case s.quote != 0:
-		return errors.New("a quote has no end")
+		return errors.New("a quote is not closed")
 	}
 	return nil
 }

@@ -14,12 +14,12 @@ import (
 
 func zoneKinds() []Kind {
 	return []Kind{
-		{"zone", "Has a shard belong to a zone, or a range of a collection.",
+		{"zone", "Adds a shard, or a range of a collection, to a zone.",
 			`zone shop.orders '{"customer": 0}' '{"customer": 100}' EU`, []form{
 				{"SHARD ZONE", func(w []string) (edit, error) { return addToZone(catalog.ShardID(w[0]), w[1]), nil }},
 				{"NS MIN MAX ZONE", func(w []string) (edit, error) { return rangeEdit(w[0], w[1], w[2], w[3], addRange) }},
 			}},
-		{"unzone", "Takes a shard, or a range of a collection, out of a zone.",
+		{"unzone", "Removes a shard, or a range of a collection, from a zone.",
 			"unzone shard2 EU", []form{
 				{"SHARD ZONE", func(w []string) (edit, error) { return removeFromZone(catalog.ShardID(w[0]), w[1]), nil }},
 				{"NS MIN MAX", func(w []string) (edit, error) { return rangeEdit(w[0], w[1], w[2], "", removeRange) }},
@@ -45,7 +45,7 @@ func removeFromZone(id catalog.ShardID, zone string) edit {
 			return nil, err
 		}
 		if !shard.HasZone(zone) {
-			return nil, fmt.Errorf("%s does not belong to the zone %s", id, zone)
+			return nil, fmt.Errorf("%s is not in the zone %s", id, zone)
 		}
 		shard.Zones = slices.DeleteFunc(slices.Clone(shard.Zones), func(z string) bool { return z == zone })
 		next := s.WithShard(shard)
@@ -54,7 +54,7 @@ func removeFromZone(id catalog.ShardID, zone string) edit {
 		}
 		for _, c := range s.Collections() {
 			if slices.Contains(c.Zones.Names(), zone) {
-				return nil, fmt.Errorf("it is the last shard of the zone, which has ranges of %s: unzone those first", c.Namespace)
+				return nil, fmt.Errorf("it is the last shard of the zone, with ranges of %s: unzone those first", c.Namespace)
 			}
 		}
 		return next, nil
@@ -108,7 +108,7 @@ func rangeEdit(
 // document reads extended JSON.
 func document(word string) (doc bson.Raw, err error) {
 	if err := bson.UnmarshalExtJSON([]byte(word), false, &doc); err != nil {
-		return nil, fmt.Errorf("%s is no document in extended JSON: %w", word, err)
+		return nil, fmt.Errorf("%s is not valid extended JSON: %w", word, err)
 	}
 	return doc, nil
 }
@@ -116,9 +116,9 @@ func document(word string) (doc bson.Raw, err error) {
 func addRange(s *catalog.Snapshot, c *catalog.CollectionState, r catalog.ZoneRange) (*catalog.ZoneSet, error) {
 	if !slices.ContainsFunc(s.Shards(), func(shard catalog.ShardState) bool { return shard.HasZone(r.Zone) }) {
 		if err := diagnosis.Check(s, diagnosis.Scope{Zone: r.Zone}); err != nil {
-			return nil, fmt.Errorf("%w: a shard has to belong to it first, by zone SHARD %s", err, r.Zone)
+			return nil, fmt.Errorf("%w: add a shard to it first: zone SHARD %s", err, r.Zone)
 		}
-		return nil, fmt.Errorf("no shard belongs to the zone: zone SHARD %s first", r.Zone)
+		return nil, fmt.Errorf("the zone has no shard: zone SHARD %s first", r.Zone)
 	}
 	return with(c, nil, &r)
 }

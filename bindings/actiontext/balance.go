@@ -50,7 +50,7 @@ func BalanceResult(r action.BalanceResult) string {
 	case !r.Reached:
 		how = "Not balanced"
 	case len(r.Left) > 0:
-		how = "Nothing more can be moved"
+		how = "No more chunks can be moved"
 	}
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s; %s, %s in %s", how, humanize.Count(r.Moves, "move"), humanize.Bytes(r.Bytes),
@@ -61,7 +61,8 @@ func BalanceResult(r action.BalanceResult) string {
 	text.WriteString(".")
 	for _, left := range r.Left {
 		fmt.Fprintf(&text, "\nLeft: %s", left.Text)
-		if remedy := left.Code.Info().Remedy; remedy != "" && remedy != "Nothing." && left.Code != policy.JumboFlag {
+		remedy := left.Code.Info().Remedy
+		if remedy != "" && !strings.HasPrefix(remedy, "No action") && left.Code != policy.JumboFlag {
 			fmt.Fprintf(&text, " %s", remedy)
 		}
 	}
@@ -73,7 +74,7 @@ func moveLine(e runner.Event) string {
 	at := e.At.UTC().Format("15:04:05")
 	switch m := e.Move; e.Kind {
 	case runner.TakenOver:
-		return fmt.Sprintf("%s the balancing of %s is off meanwhile", at, e.Namespace)
+		return fmt.Sprintf("%s balancing of %s paused", at, e.Namespace)
 	case runner.Moved:
 		upper := "?"
 		if !m.Max.IsZero() {
@@ -82,11 +83,11 @@ func moveLine(e runner.Event) string {
 		return fmt.Sprintf("%s moved %s %s to %s, %s -> %s, about %s in %s", at, m.Namespace, m.Min, upper, m.From, m.To,
 			humanize.Bytes(m.Bytes), seconds(m.Took))
 	case runner.Failed:
-		return fmt.Sprintf("%s failed %s from %s on, %s -> %s, after %s: %v (%s)", at, m.Namespace, m.Min, m.From, m.To,
+		return fmt.Sprintf("%s failed %s at %s, %s -> %s, after %s: %v (%s)", at, m.Namespace, m.Min, m.From, m.To,
 			seconds(m.Took), e.Err, then(e.Then))
 	case runner.GoesOn:
-		return fmt.Sprintf("%s left to the servers: %s from %s on, %s -> %s, after %s", at, m.Namespace, m.Min, m.From, m.To,
-			seconds(m.Took))
+		return fmt.Sprintf("%s still running on the servers: %s at %s, %s -> %s, after %s", at, m.Namespace, m.Min,
+			m.From, m.To, seconds(m.Took))
 	case runner.Split:
 		if e.Err != nil {
 			return fmt.Sprintf("%s not split: %s at %s: %v", at, e.Namespace, e.Min, e.Err)
@@ -94,9 +95,9 @@ func moveLine(e runner.Event) string {
 		return fmt.Sprintf("%s split %s at %s into %d", at, e.Namespace, e.Min, e.Points+1)
 	case runner.Aside:
 		if e.Min.IsZero() {
-			return fmt.Sprintf("%s left alone: %s: %s", at, e.Namespace, e.Why)
+			return fmt.Sprintf("%s skipped: %s: %s", at, e.Namespace, e.Why)
 		}
-		return fmt.Sprintf("%s left alone: %s at %s: %s", at, e.Namespace, e.Min, e.Why)
+		return fmt.Sprintf("%s skipped: %s at %s: %s", at, e.Namespace, e.Min, e.Why)
 	case runner.Waiting:
 		return fmt.Sprintf("%s waiting for %s: %s", at, humanize.Duration(e.For), e.Why)
 	}
@@ -108,7 +109,7 @@ func seconds(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds())
 // then says in words what is done after a failure.
 func then(f policy.Failure) string {
 	return map[policy.Failure]string{
-		policy.AgainNow: "tried again", policy.AgainLater: "tried again later", policy.SkipRange: "the range is left alone",
-		policy.Ask: "that is for you to decide",
+		policy.AgainNow: "trying again", policy.AgainLater: "trying again later", policy.SkipRange: "skipping the range",
+		policy.Ask: "needs you to decide",
 	}[f]
 }

@@ -22,7 +22,7 @@ func Load(l action.Load) string {
 		}
 		fmt.Fprintf(&text, "%s: %d operations in %g s", ns, total, l.Seconds)
 		if total == 0 {
-			text.WriteString(", nothing to even out\n")
+			text.WriteString(", nothing to balance\n")
 			continue
 		}
 		ids := slices.SortedFunc(maps.Keys(shards), func(a, b catalog.ShardID) int {
@@ -33,9 +33,9 @@ func Load(l action.Load) string {
 		}
 		first, last := ids[0], ids[len(ids)-1]
 		if apart := shards[first] - shards[last]; 10*apart*int64(len(ids)) < total {
-			text.WriteString(": even, to a tenth of a fair share\n")
+			text.WriteString(": balanced to within 10 % of the ideal\n")
 		} else {
-			fmt.Fprintf(&text, ": chunks would move from %s to %s first\n", first, last)
+			fmt.Fprintf(&text, ": chunks move from %s to %s first\n", first, last)
 		}
 	}
 	return text.String()

@@ -64,25 +64,24 @@ func PlanResult(r action.PlanResult) string {
 	case r.Already != "":
 		return r.Already
 	case r.Possible:
-		return fmt.Sprintf("%s could be carried out: %s; nothing was sent.", r.Plan, humanize.Count(r.Steps-r.StepsDone,
-			"step"))
+		return fmt.Sprintf("%s can be applied: %s; nothing was sent.", r.Plan, humanize.Count(r.Steps-r.StepsDone, "step"))
 	case r.DryRun && r.Stopped != "":
-		return fmt.Sprintf("%s could not be carried out to its end: %s; nothing was sent.", r.Plan, r.Stopped)
+		return fmt.Sprintf("%s can't be applied to its end: %s; nothing was sent.", r.Plan, r.Stopped)
 	case r.Finished && r.Steps == 0:
-		return "There was nothing to move, to split or to merge."
+		return "Nothing to move, split or merge."
 	case r.Finished:
-		return fmt.Sprintf("%s is carried out: %s.", r.Plan, what)
+		return fmt.Sprintf("%s is applied: %s.", r.Plan, what)
 	case r.Stopped != "":
 		return fmt.Sprintf("%s was stopped: %s; %s.", r.Plan, r.Stopped, what)
 	}
-	return fmt.Sprintf("%s is not carried out: %s.", r.Plan, what)
+	return fmt.Sprintf("%s is not applied: %s.", r.Plan, what)
 }
 
 // stepLine is what happens, in a line; empty for what progress shows.
 func stepLine(e apply.Event) string {
 	switch e.Kind {
 	case apply.Again:
-		return fmt.Sprintf("Tried again: %s.", strings.TrimSuffix(e.Err.Error(), "."))
+		return fmt.Sprintf("Trying again: %s.", strings.TrimSuffix(e.Err.Error(), "."))
 	case apply.Deleting:
 		return fmt.Sprintf("Step %d: waiting for range deletion on %s.",
 			e.Step.Number, e.Step.To)
@@ -93,11 +92,11 @@ func stepLine(e apply.Event) string {
 		}
 		return fmt.Sprintf("%s: %s takes over, %s.", e.Err, e.Plan.ID, humanize.Count(len(e.Plan.Steps), "step"))
 	case apply.Paused:
-		return fmt.Sprintf("The balancing of %s is off meanwhile.", e.Namespace)
+		return fmt.Sprintf("Balancing of %s is paused.", e.Namespace)
 	case apply.Restored:
-		return fmt.Sprintf("The balancing of %s is on again.", e.Namespace)
+		return fmt.Sprintf("Balancing of %s is on again.", e.Namespace)
 	case apply.Waiting:
-		return "Stopping after what is under way."
+		return "Stopping after the running steps."
 	case apply.Away:
 		_, why := server.ConnectionError(e.Err)
 		return fmt.Sprintf("The router does not answer (%s); waiting for it. A step under way may go on meanwhile: what "+

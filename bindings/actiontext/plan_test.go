@@ -25,9 +25,9 @@ func TestStepText(t *testing.T) {
 // A dry run has nothing done, whatever it found out.
 func TestPlanResultOfADryRun(t *testing.T) {
 	for want, r := range map[string]action.PlanResult{
-		"plan-1 could be carried out: 4 steps; nothing was sent.": {Possible: true},
-		"plan-1 could not be carried out to its end: the limit of 1 moves is reached; nothing was sent.": {
-			Stopped: "the limit of 1 moves is reached",
+		"plan-1 can be applied: 4 steps; nothing was sent.": {Possible: true},
+		"plan-1 can't be applied to its end: the limit of 1 move is reached; nothing was sent.": {
+			Stopped: "the limit of 1 move is reached",
 		},
 	} {
 		r.Plan, r.Steps, r.DryRun = "plan-1", 4, true

@@ -45,7 +45,7 @@ func (c *Confirmation) May(database string, command bson.Raw) error {
 	for !c.stopped {
 		answer, err := c.ask(question)
 		if err != nil {
-			return fmt.Errorf("--confirm: nobody has answered: %w", err)
+			return fmt.Errorf("--confirm: no answer: %w", err)
 		}
 		switch strings.ToLower(strings.TrimSpace(answer)) {
 		case "y", "yes":

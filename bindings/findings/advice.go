@@ -30,7 +30,7 @@ func KeyAdviceText(a keyadvice.Advice) string {
 	p.others(a)
 	p.section("Enter", a.Commands, (*page).line)
 	p.section("Basis", a.Basis, (*page).wrapped)
-	p.section("Worth knowing", a.Notes, (*page).wrapped)
+	p.section("Notes", a.Notes, (*page).wrapped)
 	return p.String()
 }
 
@@ -91,7 +91,7 @@ func ChunkSizeText(a keyadvice.ChunkSize) string {
 	p.wrapped(0, sentence(a.Verdict))
 	p.why(a.Reasons)
 	p.section("Enter", a.Commands, (*page).line)
-	p.section("Worth knowing", a.Notes, (*page).wrapped)
+	p.section("Notes", a.Notes, (*page).wrapped)
 	return p.String()
 }
 
@@ -133,6 +133,6 @@ func PresplitText(a keyadvice.Presplit) string {
 		p.line(2, fmt.Sprintf("and %d more", rest))
 	}
 	p.section("Enter", a.Commands, (*page).line)
-	p.section("Worth knowing", a.Notes, (*page).wrapped)
+	p.section("Notes", a.Notes, (*page).wrapped)
 	return p.String()
 }

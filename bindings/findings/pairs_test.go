@@ -114,7 +114,7 @@ func TestHealthyIsOneLine(t *testing.T) {
 	}
 	c := newCluster(t, catalog.Release{}, lopsided)
 	c.do(`sh.waitForBalance()`, `mock.advance("20m")`)
-	if text, err := c.eval(`sh.why()`); err != nil || text != "nothing is wrong; ask about x.y, which only looks odd." {
+	if text, err := c.eval(`sh.why()`); err != nil || text != "nothing is wrong; see x.y, which only looks unbalanced." {
 		t.Errorf("evened out: %q, %v", text, err)
 	}
 	if text, err := c.eval(`sh.why("x.y")`); err != nil || !strings.Contains(text, "(countsUneven)") {

@@ -53,7 +53,7 @@ func planHead(p *plan.Plan) string {
 	case len(p.Steps) == 0 && p.Reached:
 		return fmt.Sprintf("nothing to do (%s, %s)", aim, about)
 	case len(p.Steps) == 0 && len(p.Left) > 0:
-		return fmt.Sprintf("no step leads to the goal (%s, %s): %s", aim, about, p.Left[0].Sentence)
+		return fmt.Sprintf("the goal can't be reached (%s, %s): %s", aim, about, p.Left[0].Sentence)
 	}
 	return fmt.Sprintf("%s: %s, %s, for the cluster as of %s", p.ID, aim, about, p.Basis.Time.UTC().Format(time.RFC3339))
 }
@@ -68,11 +68,11 @@ func totalsText(p *plan.Plan) string {
 			parts = append(parts, humanize.Count(part.n, part.what))
 		}
 	}
-	reached := "the goal is reached then"
+	reached := "the goal is then reached"
 	if !p.Reached {
-		reached = "the goal is not reached then"
+		reached = "the goal is not reached by then"
 	}
-	return fmt.Sprintf("%s in %s, %s and %s to move, about %s if a migration moves 64 MiB a second; %s",
+	return fmt.Sprintf("%s in %s, %s and %s to move, about %s at 64 MiB/s a migration; %s",
 		strings.Join(parts, ", "), humanize.Count(p.Totals.Rounds, "round"), humanize.Bytes(p.Totals.Bytes),
 		humanize.Count(int(p.Totals.Documents), "document"), humanize.Duration(p.Totals.Time), reached)
 }

@@ -18,9 +18,9 @@ func (p *page) spreads(list []diagnosis.Spread) {
 		if one.Zone != "" {
 			where = "the shards of zone " + one.Zone
 		}
-		title := fmt.Sprintf("Over %s: %s each would be even", where, amount(one.Ideal, one.Unit))
+		title := fmt.Sprintf("Over %s: the ideal is %s each", where, amount(one.Ideal, one.Unit))
 		if one.Threshold > 0 {
-			title += fmt.Sprintf("; data moves from a difference of %s on", amount(one.Threshold, one.Unit))
+			title += fmt.Sprintf("; data moves when the difference is %s or more", amount(one.Threshold, one.Unit))
 		}
 		p.WriteString("\n")
 		p.wrapped(0, title)

@@ -37,7 +37,7 @@ func Text(a diagnosis.Answer) string {
 	p.wrapped(0, sentence(headline))
 	p.listed("Wrong", a.Symptoms, a.Time)
 	p.listed("Because", a.Causes, a.Time)
-	p.listed("Worth knowing", a.Notes, a.Time)
+	p.listed("Notes", a.Notes, a.Time)
 	p.spreads(a.Spreads)
 	return p.String()
 }
@@ -63,9 +63,9 @@ func withoutLooks(notes []diagnosis.Finding) (rest []diagnosis.Finding, odd []st
 func looks(odd []string) string {
 	switch n := len(odd); {
 	case n == 1:
-		return "; ask about " + odd[0] + ", which only looks odd"
+		return "; see " + odd[0] + ", which only looks unbalanced"
 	case n > 1:
-		return fmt.Sprintf("; ask about %s and %s, which only look odd", odd[0], humanize.Count(n-1, "other"))
+		return fmt.Sprintf("; see %s and %s, which only look unbalanced", odd[0], humanize.Count(n-1, "other"))
 	}
 	return ""
 }

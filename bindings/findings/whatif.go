@@ -84,7 +84,7 @@ func (p *page) stays(name string, a whatif.Outcome) {
 	if len(list) == 0 {
 		return
 	}
-	p.heading("In the way: " + name)
+	p.heading("Blocked: " + name)
 	for _, f := range list {
 		p.wrapped(2, fmt.Sprintf("%s (%s)", f.Sentence, f.Code))
 	}
@@ -135,11 +135,11 @@ func (s sides) table(letters map[int]string) {
 		return fmt.Sprintf("%s, %s", grouped(a.Plan.Totals.Splits), grouped(a.Plan.Totals.Merges))
 	})
 	s.times()
-	s.row("nothing in the way", func(a whatif.Outcome) string {
+	s.row("blocked", func(a whatif.Outcome) string {
 		if a.Plan.Reached && !a.Forecast.Never {
-			return "yes"
+			return "no"
 		}
-		return "NO"
+		return "yes"
 	})
 	s.spread()
 	s.shards()

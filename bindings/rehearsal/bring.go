@@ -83,8 +83,8 @@ func (s *stage) bringContents(ctx context.Context, from *source, database, name 
 	if c := s.picture.Collection(ns); c != nil && !c.Unsplittable {
 		for _, data := range c.Sizes {
 			if data.Documents > 0 {
-				s.told(ns, "its documents are counted in the rehearsal, but can't be read or changed: what looks for them "+
-					"from here on finds none")
+				s.told(ns, "the rehearsal counts its documents, but can't read or change them: queries for them "+
+					"find none from here on")
 				return
 			}
 		}
@@ -99,7 +99,7 @@ func (s *stage) bringContents(ctx context.Context, from *source, database, name 
 	case err != nil:
 		s.told(ns, "its documents can't be read: %v", err)
 	case len(documents) > mostDocuments || bytes > mostBytes:
-		s.told(ns, "its documents are too many for the rehearsal: what looks for them from here on finds none")
+		s.told(ns, "it has too many documents for the rehearsal: queries for them find none from here on")
 	case len(documents) > 0:
 		command := bson.D{{Key: "insert", Value: name}, {Key: "documents", Value: documents}}
 		if reply := s.run(ctx, database, command); failed(reply) {

@@ -87,7 +87,7 @@ func (r *Rehearsal) begin(ctx context.Context, from *source) (*stage, error) {
 	s, err := from.snapshot(ctx)
 	if err != nil {
 		return nil, mongoerr.New(mongoerr.OperationFailed,
-			"the dry run can't go on: a mock of the cluster is needed from the first change on, and its metadata can't be "+
+			"the dry run can't go on: it needs a mock of the cluster from the first change on, and the metadata can't be "+
 				"read: %v", err)
 	}
 	cluster, err := mock.New(mock.Config{Metadata: s, Pace: r.o.Pace, Seed: r.o.Seed})
@@ -96,10 +96,10 @@ func (r *Rehearsal) begin(ctx context.Context, from *source) (*stage, error) {
 	}
 	r.stage = &stage{cluster: cluster, router: router.New(cluster, nil), note: r.o.Note, picture: s,
 		state: newState()}
-	r.o.Note("Dry run: nothing is changed. From here on a mock in this process plays the cluster, with its shards, " +
-		"chunks, zones and settings; collections that the script changes have only what it wrote itself, but for small ones.")
+	r.o.Note("Dry run: nothing is changed. From here on a mock in this process stands for the cluster, with its shards, " +
+		"chunks, zones and settings; of large collections that the script changes, the mock has only what the script wrote.")
 	for _, gap := range s.Parts().Source.Gaps {
-		r.o.Note("Dry run: not in it, as it could not be read: " + gap.What + " " + gap.Namespace + ": " + gap.Reason)
+		r.o.Note("Dry run: not included, as it could not be read: " + gap.What + " " + gap.Namespace + ": " + gap.Reason)
 	}
 	return r.stage, nil
 }

@@ -135,7 +135,7 @@ func TestRehearsal(t *testing.T) {
 			t.Errorf("a collection that was not changed has %d documents", n)
 		}
 		must[*mongo.InsertOneResult](t)(app.Collection("large").InsertOne(ctx, bson.D{{Key: "_id", Value: "new"}}))
-		if n := count("large", bson.D{}); n != 1 || !strings.Contains(r.notes[len(r.notes)-1], "app.large: its documents are too many") {
+		if n := count("large", bson.D{}); n != 1 || !strings.Contains(r.notes[len(r.notes)-1], "app.large: it has too many documents") {
 			t.Errorf("a large one that was has %d, %v", n, r.notes)
 		}
 		n := 0
@@ -258,7 +258,7 @@ func TestRehearsalOfResultsAndTransactions(t *testing.T) {
 		if n := must[int64](t)(app.Collection("small").CountDocuments(ctx, bson.D{{Key: "committed", Value: true}})); n != 1 {
 			t.Errorf("%d documents were committed", n)
 		}
-		if !slices.ContainsFunc(r.notes, func(n string) bool { return strings.Contains(n, "what it wrote stays") }) {
+		if !slices.ContainsFunc(r.notes, func(n string) bool { return strings.Contains(n, "its writes stay") }) {
 			t.Errorf("notes %q", r.notes)
 		}
 	})

@@ -74,7 +74,7 @@ func (f *front) killCursors(ctx context.Context, s *stage, req wire.Request) (bs
 // abort says what a rehearsal has not: its mock does each write of a transaction at
 // once.
 func (f *front) abort(context.Context, *stage, wire.Request) (bson.Raw, error) {
-	f.r.o.Note("Dry run: the transaction is given up, but what it wrote stays in the rehearsal.")
+	f.r.o.Note("Dry run: the transaction is aborted, but its writes stay in the rehearsal.")
 	return mustMarshal(okay), nil
 }
 

@@ -69,7 +69,7 @@ func TestApplyKilled(t *testing.T) {
 			}
 			journal := strings.TrimSuffix(plan, ".json") + ".journal"
 			code, stdout, stderr := runProgram(t, "", "apply", "--resume", journal, address, "--yes")
-			if code != exitOK || !strings.Contains(stdout, "is carried out: 3 steps") || ownersOf(t, address) != "bcbaaaa" {
+			if code != exitOK || !strings.Contains(stdout, "is applied: 3 steps") || ownersOf(t, address) != "bcbaaaa" {
 				t.Errorf("exit code %d, %s%s, %s", code, stdout, stderr, ownersOf(t, address))
 			}
 		})

@@ -55,15 +55,15 @@ func TestApply(t *testing.T) {
 	}{
 		{[]string{plan, address, "--dry-run"}, exitOK, `would send to admin: {"moveRange":"shop.orders","toShard":"b"`, "", heap},
 		{[]string{plan, address}, exitUsage, "", "no terminal to confirm on: use --yes", heap},
-		{[]string{plan, address, "--yes", "--max-moves", "1"}, exitOK, "was stopped: the limit of 1 moves is reached; 1 of 3 steps",
+		{[]string{plan, address, "--yes", "--max-moves", "1"}, exitOK, "was stopped: the limit of 1 move is reached; 1 of 3 steps",
 			"shardsh apply --resume " + journal, "baaaaaa"},
-		{[]string{plan, address, "--yes"}, exitFailure, "", "is there already: go on with it (--resume)", "baaaaaa"},
-		{[]string{"--resume", journal, address, "-y", "--quiet"}, exitOK, "is carried out: 3 steps and 359.99 MiB moved", "", spread},
+		{[]string{plan, address, "--yes"}, exitFailure, "", "exists already: resume it (--resume)", "baaaaaa"},
+		{[]string{"--resume", journal, address, "-y", "--quiet"}, exitOK, "is applied: 3 steps and 359.99 MiB moved", "", spread},
 		{[]string{"--undo", journal, address, "-y", "--json"}, exitOK, `"finished": true`, "", heap},
 		{[]string{"--undo", journal, address, "-y"}, exitFailure, "", "there is nothing to undo", heap},
-		{[]string{plan, address, "-y", "--journal", journal + "2", "--pause-balancing", "--parallel", "2"}, exitOK, "is carried out",
-			"The balancing of shop.orders is off meanwhile.", spread},
-		{[]string{plan, address, "-y", "--journal", journal + "3"}, exitOK, "is carried out", "", spread}, // all is done already
+		{[]string{plan, address, "-y", "--journal", journal + "2", "--pause-balancing", "--parallel", "2"}, exitOK, "is applied",
+			"Balancing of shop.orders is paused.", spread},
+		{[]string{plan, address, "-y", "--journal", journal + "3"}, exitOK, "is applied", "", spread}, // all is done already
 	} {
 		code, stdout, stderr := runProgram(t, "", append([]string{"apply"}, step.args...)...)
 		if code != step.code || !strings.Contains(stdout, step.stdout) || !strings.Contains(stderr, step.stderr) {
@@ -106,7 +106,7 @@ func TestApplyMovedOn(t *testing.T) {
 	address, plan := heaped(t)
 	runProgram(t, "", address, "--quiet", "--eval", `sh.moveRange("shop.orders", "c", { x: MinKey }, { x: 1000 })`)
 	code, _, stderr := runProgram(t, "", "apply", plan, address, "--yes")
-	if code != exitFailure || !strings.Contains(stderr, "the cluster has moved on, step 1 can't be done") ||
+	if code != exitFailure || !strings.Contains(stderr, "the cluster has changed, step 1 can't be done") ||
 		ownersOf(t, address) != "caaaaaa" {
 		t.Errorf("exit code %d, %s", code, stderr)
 	}
@@ -146,7 +146,7 @@ func TestApplyInterrupted(t *testing.T) {
 		getenv:  func(string) (string, bool) { return "", false },
 	}
 	code := env.run(ctx)
-	if code != exitSIGINT || !strings.Contains(out.String(), "was stopped: it was interrupted; 1 of 3 steps are done") ||
+	if code != exitSIGINT || !strings.Contains(out.String(), "was stopped: interrupted; 1 of 3 steps are done") ||
 		!strings.Contains(errs.String(), "To go on: shardsh apply --resume ") || ownersOf(t, address) != "baaaaaa" {
 		t.Errorf("exit code %d, %q, %q", code, out.String(), errs.String())
 	}
@@ -164,13 +164,13 @@ func TestApplyLine(t *testing.T) {
 		"the wrong order":  {[]string{"mongodb://h", plan}, exitUsage, "the file of a plan before the address"},
 		"two addresses":    {[]string{plan, "h1", "h2"}, exitUsage, "one address"},
 		"both ways":        {[]string{"--resume", "x", "--undo", "y", "--mock"}, exitUsage, "--resume and --undo exclude each other"},
-		"two journals":     {[]string{"--resume", "x", "--journal", "y", "--mock"}, exitUsage, "--journal is for a plan"},
+		"two journals":     {[]string{"--resume", "x", "--journal", "y", "--mock"}, exitUsage, "--journal is for a new plan"},
 		"read only":        {[]string{plan, "--mock", "--read-only"}, exitUsage, "--read-only and apply exclude each other"},
-		"an unknown way":   {[]string{plan, "--mock", "--on-change", "go"}, exitUsage, "--on-change takes refuse or replan"},
-		"none at once":     {[]string{plan, "--mock", "--parallel", "0"}, exitUsage, "--parallel is 0"},
-		"no plan":          {[]string{plan, "--mock", "--yes"}, exitFailure, "it is no plan"},
+		"an unknown way":   {[]string{plan, "--mock", "--on-change", "go"}, exitUsage, "--on-change must be refuse or replan"},
+		"none at once":     {[]string{plan, "--mock", "--parallel", "0"}, exitUsage, "--parallel must be at least 1, not 0"},
+		"no plan":          {[]string{plan, "--mock", "--yes"}, exitFailure, "it is not a plan"},
 		"no file":          {[]string{"/nowhere/plan.json", "--mock", "--yes"}, exitFailure, "/nowhere/plan.json"},
-		"no journal":       {[]string{"--resume", plan, "--mock", "--yes"}, exitFailure, "no journal of shardsh apply"},
+		"no journal":       {[]string{"--resume", plan, "--mock", "--yes"}, exitFailure, "not a journal of shardsh apply"},
 		"a journal that's": {[]string{"--undo", "/nowhere/j", "--mock", "--yes"}, exitFailure, "/nowhere/j"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -25,8 +25,8 @@ func TestBalance(t *testing.T) {
 		{[]string{"--dry-run", "--script"}, exitOK, `move(1, "shop.orders", "a", "b"`, "", 0},
 		{[]string{"--dry-run", "--json"}, exitOK, `"kind": "balance"`, "", 0},
 		{[]string{"--dry-run", "--read-only"}, exitOK, "moves in", "", 0},
-		{[]string{"--yes", "--max-moves", "1"}, exitOK, "Stopped: the limit of 1 moves is reached; 1 move,", "", 1},
-		{[]string{"--yes", "--ns", "shop.nope"}, exitFailure, "", "shop.nope: no sharded collection of this cluster", 1},
+		{[]string{"--yes", "--max-moves", "1"}, exitOK, "Stopped: the limit of 1 move is reached; 1 move,", "", 1},
+		{[]string{"--yes", "--ns", "shop.nope"}, exitFailure, "", "shop.nope: not a sharded collection of this cluster", 1},
 		{[]string{"-y", "--quiet"}, exitOK, " moved shop.orders ", "", balancedHeap},
 		{[]string{"-y"}, exitOK, "Balanced; 0 moves", "", balancedHeap},
 		{[]string{"--goal", "ops", "--ops-interval", "1"}, exitOK, "shop.orders: ", "Nothing done", balancedHeap},
@@ -59,12 +59,12 @@ func TestBalanceTakesOver(t *testing.T) {
 		t.Errorf("exit code %d, %s%s", code, stdout, stderr)
 	}
 	code, stdout, stderr = runProgram(t, "", "balance", address, "--ns", "shop.orders")
-	if code != exitOK || !strings.Contains(stderr, "This can't be done yet: the cluster's balancer is on") {
+	if code != exitOK || !strings.Contains(stderr, "Not possible yet: the cluster's balancer is on") {
 		t.Errorf("as a dry run: exit code %d, %s%s", code, stdout, stderr)
 	}
 	code, stdout, stderr = runProgram(t, "", "balance", address, "--ns", "shop.orders", "--yes", "--take-over")
-	if code != exitOK || !strings.Contains(stdout, "the balancing of shop.orders is off meanwhile") ||
-		!strings.Contains(stderr, "The balancing of shop.orders is on again.") || ownersOf(t, address) == "aaaaaaa" {
+	if code != exitOK || !strings.Contains(stdout, "balancing of shop.orders paused") ||
+		!strings.Contains(stderr, "Balancing of shop.orders is on again.") || ownersOf(t, address) == "aaaaaaa" {
 		t.Errorf("exit code %d, %s%s", code, stdout, stderr)
 	}
 	_, stdout, _ = runProgram(t, "", address, "--quiet", "--eval",
@@ -112,7 +112,7 @@ func TestBalanceInterrupted(t *testing.T) {
 		getenv:  func(string) (string, bool) { return "", false },
 	}
 	code := env.run(ctx)
-	if code != exitSIGINT || !strings.Contains(out.String(), "Stopped: it was interrupted; 1 move,") ||
+	if code != exitSIGINT || !strings.Contains(out.String(), "Stopped: interrupted; 1 move,") ||
 		ownersOf(t, address) != "baaaaaa" {
 		t.Errorf("exit code %d, %q, %q", code, out.String(), errs.String())
 	}
@@ -125,10 +125,10 @@ func TestBalanceLine(t *testing.T) {
 	}{
 		"no cluster":           {nil, "balance needs the address of a cluster"},
 		"two addresses":        {[]string{"h1", "h2"}, "balance takes one address"},
-		"an unknown goal":      {[]string{"--mock", "--goal", "best"}, `--goal: "best" is no goal: there are size, chunks, ops`},
-		"an unknown order":     {[]string{"--mock", "--order", "best"}, `--order: "best" is no order: there are chosen,`},
-		"none at once":         {[]string{"--mock", "--parallel", "0"}, "--parallel is 0"},
-		"negative":             {[]string{"--mock", "--max-moves", "-1"}, "--max-moves is -1"},
+		"an unknown goal":      {[]string{"--mock", "--goal", "best"}, `--goal: "best" is not a valid goal: use one of size, chunks, ops`},
+		"an unknown order":     {[]string{"--mock", "--order", "best"}, `--order: "best" is not a valid order: use one of chosen,`},
+		"none at once":         {[]string{"--mock", "--parallel", "0"}, "--parallel must be at least 1, not 0"},
+		"negative":             {[]string{"--mock", "--max-moves", "-1"}, "--max-moves can't be negative: -1"},
 		"an interval of sizes": {[]string{"--mock", "--ops-interval", "5"}, "--ops-interval is for --goal ops"},
 		"read only":            {[]string{"--mock", "--read-only"}, "--read-only and balance exclude each other"},
 		"a script of a run":    {[]string{"--mock", "--script", "--yes"}, "--script is for --dry-run"},

@@ -52,12 +52,12 @@ func TestCheckRules(t *testing.T) {
 			sh.moveChunk("x.y", {k: -1}, "b")`, "10", "x.y has 30 orphaned documents"},
 		{"uneven", strings.ReplaceAll(lopsided, "%s", ""), "", "10%", "of x.y, 100% above its fair share of 20 GiB"},
 		{"fragmentation", wellTopology, `sh.stopBalancer(); for (let i = 1; i < 60; i++) sh.splitAt("x.y", {k: i})`, "10%",
-			"x.y has 61 chunks where 18 would do"},
+			"x.y has 61 chunks and needs 18"},
 		{"chunks", wellTopology, `sh.splitAt("x.y", {k: 7})`, "1", "shard b has 2 chunks"},
 		{"window", strings.NewReplacer("%s", "03:00").Replace(strings.Replace(window, "%s", "02:59", 1)), "", "1m",
 			"in its window the balancer needs "},
 		{"metadata", wellTopology, `db.getSiblingDB("config").tags.insertOne(
-			{ns: "x.y", min: {b: 0}, max: {b: 10}, tag: "EU"})`, "", "the metadata of x.y are not consistent: CorruptedZone"},
+			{ns: "x.y", min: {b: 0}, max: {b: 10}, tag: "EU"})`, "", "the metadata of x.y is inconsistent: CorruptedZone"},
 		{"collections", `{"shards": [{"id": "a"}]}`, "", "", "there is no sharded collection"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {

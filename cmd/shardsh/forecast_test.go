@@ -14,12 +14,12 @@ func TestForecast(t *testing.T) {
 		args []string
 		want []string // parts of standard output, in order
 	}{
-		"switched off": {nil, []string{"not balanced as things stand: the balancer is off; switched on now it would take\n",
+		"switched off": {nil, []string{"not balanced as things stand: the balancer is off; if it were on,",
 			"Because\n", "the balancer is off (balancerOff)\n    sh.startBalancer()", "Basis\n", "no migration in the change log"}},
 		"a drain": {[]string{"--goal", "drain=beta"}, []string{"shard beta not empty as things stand",
 			"as if the draining of beta began now"}},
 		"a collection": {[]string{"--ns", "shop.*", "--goal", "zones"}, []string{
-			"shop.orders in the zones: nothing is left to do"}},
+			"shop.orders in the zones: nothing to do"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			args := append([]string{"forecast", "--quiet", "--mock=" + topology}, c.args...)
@@ -60,7 +60,7 @@ func TestForecastLine(t *testing.T) {
 		"no collection": {[]string{"--ns", "shop.order"}, exitFailure,
 			"shop.order is not a sharded collection of this cluster; did you mean"},
 		"no shard":      {[]string{"--goal", "drain=delta"}, exitFailure, `no shard "delta"`},
-		"no goal":       {[]string{"--goal", "rest"}, exitUsage, `"rest" is no goal`},
+		"no goal":       {[]string{"--goal", "rest"}, exitUsage, `"rest" is not a valid goal`},
 		"a plan's goal": {[]string{"--goal", "consolidate"}, exitUsage, "shardsh plan"},
 		"no zone":       {[]string{"--time-zone", "Mars"}, exitUsage, "--time-zone takes a name such as Europe/Berlin"},
 		"no format":     {[]string{"--output", "xml"}, exitUsage, "--output takes text, json"},

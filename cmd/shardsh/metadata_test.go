@@ -125,7 +125,7 @@ func TestDumpOfConfig(t *testing.T) {
 	}
 	for path, want := range map[string]string{
 		filepath.Join(dir, "chunks.bson"): "of a mongodump, name the directory",
-		t.TempDir():                       "no mongodump of a config database",
+		t.TempDir():                       "not a mongodump of a config database",
 		writeFile(t, "a.archive", "\x6d\xe2\x99\x81rest"): "mongodump archives can't be read, directories can",
 		writeFile(t, "m.snap", "\x1f\x8brest"):            "--snapshot takes those of mock.save()",
 	} {

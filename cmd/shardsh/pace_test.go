@@ -12,12 +12,12 @@ func TestPaceFlags(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"--window", "22:00"}, `"22:00" is no window, such as "22:00-06:00"`},
-		{[]string{"--window", "22:00-06:00 Mars"}, `"Mars" is no time zone`},
-		{[]string{"--pause-when", "lagg > 10s"}, "here one of these is compared: active, cache, connections, cpu"},
+		{[]string{"--window", "22:00"}, `"22:00" is not a valid window, such as "22:00-06:00"`},
+		{[]string{"--window", "22:00-06:00 Mars"}, `"Mars" is not a valid time zone`},
+		{[]string{"--pause-when", "lagg > 10s"}, "expected one of active, cache, connections, cpu"},
 		{[]string{"--for", "-1"}, "is not a time above 0"},
-		{[]string{"--max-moves", "-1"}, "--max-moves is -1, and can't be negative"},
-		{[]string{"--parallel", "0"}, "--parallel is 0, and begins with 1"},
+		{[]string{"--max-moves", "-1"}, "--max-moves can't be negative: -1"},
+		{[]string{"--parallel", "0"}, "--parallel must be at least 1, not 0"},
 		{[]string{"--cool-down", "1m"}, "cool-down"},
 	} {
 		code, stdout, stderr := runProgram(t, "", append([]string{"apply", plan, address, "--yes"}, tt.args...)...)
@@ -56,8 +56,8 @@ func TestPauseWhen(t *testing.T) {
 	}{
 		{"lag > 10s and queue > 50", "was stopped: the limit of 1s is reached; 0 of 3 steps", "Paused: lag 14s on a/"},
 		{"queue > 50", "the limit of 1s is reached; 0 of 3", "Paused: queue 60 on a/127.0.0.1:"},
-		{"lag > 10s or dirty > 5%", "the limit of 1s is reached; 0 of 3", "No member tells dirty: nothing pauses for it."},
-		{"lag > 20s or queue > 70 or oplog < 0s", "the limit of 1 moves is reached; 1 of 3 steps", ""},
+		{"lag > 10s or dirty > 5%", "the limit of 1s is reached; 0 of 3", "No member reports dirty: --pause-when ignores it."},
+		{"lag > 20s or queue > 70 or oplog < 0s", "the limit of 1 move is reached; 1 of 3 steps", ""},
 	} {
 		code, stdout, stderr := run("apply", plan, p.uri, "--yes", "--pause-when", tt.when, "--for", "1s", "--max-moves", "1",
 			"--journal", filepath.Join(t.TempDir(), "journal"))

@@ -43,10 +43,10 @@ func TestPlan(t *testing.T) {
 		want []string // parts of standard output, in order
 	}{
 		"balance": {[]string{"--mock=" + topology, "--max-moves", "1"}, []string{
-			": balance, all collections, for the cluster as of", "1 move in 1 round, 128 MiB", "the goal is not reached then",
+			": balance, all collections, for the cluster as of", "1 move in 1 round, 128 MiB", "the goal is not reached by then",
 			"alpha              2      2        4 GiB", "move  shop.orders  alpha to beta  128 MiB  [MinKey] to",
-			"differ by", "from 384", "Left\n", "(planLimited)"}},
-		"drain": {[]string{"--mock=" + topology, "--goal", "drain=beta"}, []string{"no step leads to the goal (drain beta",
+			"a difference of", "threshold 384", "Left\n", "(planLimited)"}},
+		"drain": {[]string{"--mock=" + topology, "--goal", "drain=beta"}, []string{"the goal can't be reached (drain beta",
 			"no shard can receive chunks of zone EU", "(noRecipient)"}},
 		"zones":            {[]string{"--mock=" + topology, "--goal", "zones"}, []string{"nothing to do (zones, all collections).\n"}},
 		"consolidate":      {[]string{"--mock=" + many, "--goal", "consolidate"}, []string{"1 merge in 1 round, 0 B"}},
@@ -109,10 +109,10 @@ func TestPlanLine(t *testing.T) {
 		stderr string
 	}{
 		"no cluster":          {nil, exitUsage, "needs the address of a cluster"},
-		"no collection":       {[]string{"--mock", "--ns", "a.b"}, exitFailure, "a.b: no sharded collection"},
-		"no goal":             {[]string{"--mock", "--goal", "peace"}, exitUsage, `"peace" is no goal`},
+		"no collection":       {[]string{"--mock", "--ns", "a.b"}, exitFailure, "a.b: not a sharded collection"},
+		"no goal":             {[]string{"--mock", "--goal", "peace"}, exitUsage, `"peace" is not a valid goal`},
 		"a drain of nothing":  {[]string{"--mock", "--goal", "drain"}, exitUsage, "drain=SHARD"},
-		"a drain of nobody":   {[]string{"--mock", "--goal", "drain=s9"}, exitFailure, `no shard "s9" to drain`},
+		"a drain of nobody":   {[]string{"--mock", "--goal", "drain=s9"}, exitFailure, `no shard "s9"`},
 		"a limit":             {[]string{"--mock", "--max-moves=-1"}, exitUsage, "--max-moves is -1"},
 		"a size":              {[]string{"--mock", "--max-bytes", "many"}, exitUsage, "not a size"},
 		"a model":             {[]string{"--mock", "--model", "guess"}, exitUsage, "--model"},

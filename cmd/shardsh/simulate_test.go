@@ -21,7 +21,7 @@ func TestSimulate(t *testing.T) {
 	for _, part := range []string{
 		"\n  A  addShard; chunkSize 256\n", "\n  B  drain s001; window 23:00 05:00\n", "\n  D  balancer off\n",
 		"as it is       A              B              C\n", "as it is       D\n", "off: if on",
-		"\nData on shards in the end\n", "\nData over links\n", "\nIn the way: D\n  the balancer is off (balancerOff)\n",
+		"\nData on shards in the end\n", "\nData over links\n", "\nBlocked: D\n  the balancer is off (balancerOff)\n",
 	} {
 		if !strings.Contains(stdout, part) {
 			t.Errorf("no %q in\n%s", part, stdout)
@@ -87,7 +87,7 @@ func TestSimulateLine(t *testing.T) {
 		"no change":         {[]string{"--from", file}, exitUsage, "simulate needs --change or --alternative"},
 		"an empty change":   {[]string{"--from", file, "--change", ""}, exitUsage, "--change: a change is empty"},
 		"what is no change": {[]string{"--from", file, "--change", "adShard"}, exitUsage, "did you mean addShard?"},
-		"of an alternative": {[]string{"--from", file, "--alternative", "drain a;grow"}, exitUsage, "--alternative: grow: it has 0"},
+		"of an alternative": {[]string{"--from", file, "--alternative", "drain a;grow"}, exitUsage, "--alternative: grow: got 0"},
 		"no such shard":     {[]string{"--from", file, "--change", "drain s01"}, exitFailure, "drain s01: the cluster has no shard"},
 		"who may be meant":  {[]string{"--from", file, "--change", "drain s01"}, exitFailure, "did you mean s00"},
 		"no such model":     {[]string{"--from", file, "--change", "addShard", "--model", "odd"}, exitUsage, "--model"},

@@ -13,7 +13,7 @@ func TestWatchOnce(t *testing.T) {
 		t.Fatalf("exit code %d, errors %q", code, stderr)
 	}
 	for _, want := range []string{
-		"Balancer off", "4 GiB in 3 chunks on 3 shards", "shop.orders is not balanced", "alpha", "if the balancer were on",
+		"Balancer off", "4 GiB in 3 chunks on 3 shards", "shop.orders is not balanced", "alpha", "if the balancer is turned on",
 	} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("no %q in\n%s", want, stdout)

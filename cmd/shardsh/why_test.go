@@ -26,7 +26,7 @@ func TestWhy(t *testing.T) {
 		"the cluster": {nil, []string{"shop.orders is not balanced (chunksImbalance): alpha has 4 GiB", "the balancer is off.\n",
 			"Wrong\n", "(notBalanced)", "Because\n", "(balancerOff)", "operator: sh.startBalancer()"}},
 		"a collection": {[]string{"--ns", "shop.orders"}, []string{"shop.orders is not balanced", "balancerOff",
-			"Over the shards: 1.33 GiB each would be even", "384", "alpha", "4 GiB", "+2.66 GiB", "gamma", "-1.33 GiB"}},
+			"Over the shards: the ideal is 1.33 GiB each", "384", "alpha", "4 GiB", "+2.66 GiB", "gamma", "-1.33 GiB"}},
 		"a shard": {[]string{"--shard", "alpha"}, []string{"shop.orders is not balanced", "balancerOff"}},
 		"a zone":  {[]string{"--zone", "EU"}, []string{"shop.orders is not balanced", "balancerOff"}},
 		"a chunk": {[]string{"--ns", "shop.orders", "--key", `{"customer": 5}`}, []string{

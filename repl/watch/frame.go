@@ -89,7 +89,7 @@ func (v View) header(width int) []line {
 		lines = append(lines, line{of(forecastText(f, o.Time), plain)})
 	}
 	if v.Trouble != "" {
-		lines = append(lines, line{of("The last look failed: "+v.Trouble, red)})
+		lines = append(lines, line{of("Reading the cluster failed: "+v.Trouble, red)})
 	}
 	return lines
 }
@@ -102,7 +102,7 @@ func (v View) balancer() string {
 		text = "Balancer unknown"
 	}
 	if b.InRound {
-		text += ", in a round"
+		text += ", round running"
 	}
 	if b.Rounds > 0 {
 		text += fmt.Sprintf(", %d rounds", b.Rounds)
@@ -136,13 +136,13 @@ func forecastText(f forecast.Forecast, now time.Time) string {
 			f.At.Add(f.Likely).UTC().Format("Mon 15:04"), humanize.Bytes(f.Bytes),
 			humanize.Count(int64(f.Moves), "move"))
 		if f.IfOn {
-			return text + ", if the balancer were on"
+			return text + ", if the balancer is turned on"
 		}
 		return text
 	case f.Never:
-		return what + ": not as things stand"
+		return what + ": not possible as it is"
 	}
-	return what + ": the balancer has nothing left to do"
+	return what + ": nothing left to do"
 }
 
 func (v View) footer() []line {

@@ -181,7 +181,7 @@ func TestLoopOutlivesTrouble(t *testing.T) {
 		time.Sleep(time.Second)
 		r.failing.Store(true)
 		time.Sleep(4 * time.Second)
-		if !strings.Contains(s.last(), "The last look failed: no route to host") {
+		if !strings.Contains(s.last(), "Reading the cluster failed: no route to host") {
 			t.Errorf("trouble is not told:\n%s", s.last())
 		}
 		r.failing.Store(false)

@@ -119,7 +119,7 @@ func (v View) moving(width int) part {
 	if n := len(v.Now.UnderWay); n > 0 {
 		p.note = fmt.Sprint(n)
 	}
-	p.note += fmt.Sprintf("; %s/s in the last 10 min, %s, %d failed", humanize.Bytes(h.Recent.Rate()),
+	p.note += fmt.Sprintf("; last 10 min: %s/s, %s, %d failed", humanize.Bytes(h.Recent.Rate()),
 		humanize.Count(int64(h.Recent.Moves), "move"), h.Recent.Failed)
 	for _, u := range v.Now.UnderWay {
 		p.rows = append(p.rows, v.underWay(u, width))
@@ -149,7 +149,7 @@ func (v View) underWay(u report.UnderWay, width int) line {
 // shards is wide enough for two columns where the screen is.
 func (v View) shards(width int) part {
 	s := report.SpreadOf(v.Now.Shards)
-	p := part{title: "Shards", note: fmt.Sprintf("%s at least, %s on average, %s at most", humanize.Bytes(s.Least),
+	p := part{title: "Shards", note: fmt.Sprintf("min %s, mean %s, max %s", humanize.Bytes(s.Least),
 		humanize.Bytes(s.Mean), humanize.Bytes(s.Most))}
 	columns := max(1, min(width/90, (len(v.Now.Shards)+7)/8))
 	each := (width - 3*(columns-1)) / columns
@@ -227,9 +227,9 @@ func (v View) collections(width int, bad bool) part {
 	}
 	switch {
 	case fine == 1:
-		p.note = "1 is fine"
+		p.note = "1 balanced"
 	case fine > 1:
-		p.note = fmt.Sprintf("%d are fine", fine)
+		p.note = fmt.Sprintf("%d balanced", fine)
 	}
 	return p
 }
@@ -287,7 +287,7 @@ func (v View) findings(width int) part {
 func (v View) moves(width int) part {
 	h := v.Now.History
 	p := part{title: "Last moves"}
-	p.note = fmt.Sprintf("%d in 24 h with %s, %d failed", h.Moves, humanize.Bytes(h.Bytes), h.Failed)
+	p.note = fmt.Sprintf("last 24h: %d, %s, %d failed", h.Moves, humanize.Bytes(h.Bytes), h.Failed)
 	for _, e := range h.Events {
 		p.rows = append(p.rows, event(e, width))
 	}

@@ -39,7 +39,7 @@ func (r *reader) collections() error {
 		if c.Table, err = table(entry, chunks[i]); err != nil {
 			r.gap("chunks", entry.Namespace, "%v", err)
 		} else if at := slices.IndexFunc(c.Table.Owners(), func(id catalog.ShardID) bool { return !known[id] }); at >= 0 {
-			r.gap("chunks", entry.Namespace, "some are on the shard %s, which is not in the dump", c.Table.Owners()[at])
+			r.gap("chunks", entry.Namespace, "some chunks are on the shard %s, which is not in the dump", c.Table.Owners()[at])
 			c.Table = nil
 		}
 		r.zones(c, tags)
@@ -47,8 +47,8 @@ func (r *reader) collections() error {
 		r.parts.Collections = append(r.parts.Collections, c)
 	}
 	if len(entries) > 0 {
-		r.gap("sizes", "", "a dump of config has none: every chunk is taken to be half full, as if %s",
-			"nothing had been merged or were jumbo")
+		r.gap("sizes", "", "a dump of config has none: every chunk is assumed half full, as if %s",
+			"nothing were merged or jumbo")
 	}
 	return nil
 }

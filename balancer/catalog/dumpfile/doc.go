@@ -12,7 +12,7 @@ import "errors"
 // is the error of a file.
 var (
 	// ErrNotDump says that there is no dump of a config database.
-	ErrNotDump = errors.New("no mongodump of a config database")
+	ErrNotDump = errors.New("not a mongodump of a config database")
 	// ErrDamaged says that a file has something else than whole documents, or
 	// documents that make no cluster.
 	ErrDamaged = errors.New("damaged dump")

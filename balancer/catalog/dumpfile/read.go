@@ -149,7 +149,7 @@ func (r *reader) release() error {
 	line, known := catalog.ReleaseOf(r.parts.Version)
 	if !known {
 		line, r.parts.Version = catalog.Release80, catalog.Release80.String()
-		r.gap("version", "", "no router tells of it: %s is assumed", line)
+		r.gap("version", "", "no router reports it: %s is assumed", line)
 	}
 	r.parts.Release = line
 	return nil
@@ -206,7 +206,7 @@ func (r *reader) time() {
 			p.Time = later(p.Time, c.LastMod)
 		}
 	}
-	r.gap("time", "", "a dump does not tell it: %s is when the last thing in it happened",
+	r.gap("time", "", "not recorded in a dump: %s is the time of its last event",
 		p.Time.UTC().Format(time.RFC3339))
 	since := p.Time.Add(-catalog.LogSpan)
 	for _, log := range []*[]catalog.LogEntry{&p.Changes, &p.Actions} {
