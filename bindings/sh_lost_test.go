@@ -198,6 +198,7 @@ func TestMovesWhoseConnectionBreaks(t *testing.T) {
 
 // A router that stays away for a while is waited for, with a line.
 func TestAMoveWaitsForItsRouter(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	c, s := onShaky(t, mock.Config{Seed: 7}, 100*time.Millisecond)
 	s.breakAt("moveRange", "after", 3)
 	got, _ := c.show("sh.moveRange('shop.orders', 'shard1', {k: 50})")
@@ -211,6 +212,7 @@ func TestAMoveWaitsForItsRouter(t *testing.T) {
 
 // One that goes on is waited for until its end.
 func TestAMoveThatGoesOnWithoutItsRouter(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	c, s := onShaky(t, mock.Config{Seed: 7, RealTime: true}, patient)
 	run(t, c, step{"mock.slow('shard1', {bandwidth: '6MB'}).ok", "1"})
 	s.breakAt("moveRange", "during", 0)
