@@ -15,7 +15,7 @@ import (
 // Balance is whether a collection is balanced.
 type Balance struct {
 	Namespace string
-	// Known is false when nobody could tell, for the Reason.
+	// Known is false when the balance is unknown; Reason says why.
 	Known  bool
 	Reason string
 	// Balanced: the balancer would leave the collection as it is. Else Violation
@@ -146,7 +146,7 @@ func compute(
 	} else {
 		of := policy.Defragmentation{Running: d.Running, Phase: d.Phase, RemainingChunks: max(0, d.Remaining)}
 		if _, settled := policy.StatusWithoutSizes(situation, of); !settled && len(c.Sizes) == 0 {
-			return status, "the sizes of its data were not read"
+			return status, "its data sizes were not read"
 		}
 		status, err = policy.ExplainStatus(situation, of, why)
 	}
@@ -215,7 +215,7 @@ func hasZones(s *catalog.Snapshot, c *catalog.CollectionState) bool {
 	})
 }
 
-// collections finds what there is about each sharded collection.
+// collections returns the findings about each sharded collection.
 func (d *Diagnosis) collections() (list []Finding) {
 	for i, c := range Sharded(d.Snapshot) {
 		list = append(list, ofBalance(d.Snapshot, c, d.Balances[i])...)
@@ -232,7 +232,7 @@ func ofBalance(s *catalog.Snapshot, c *catalog.CollectionState, b Balance) (list
 	switch {
 	case !b.Known:
 		list = append(list, finding(BalanceUnknown, scope,
-			fmt.Sprintf("whether %s is balanced is not known: %s", c.Namespace, b.Reason)))
+			fmt.Sprintf("unknown whether %s is balanced: %s", c.Namespace, b.Reason)))
 	case !b.Balanced && b.Hold != NotHeld:
 		list = append(list, finding(NotBalancedHeld, scope,
 			fmt.Sprintf("%s is not balanced (%s), but %s for it", c.Namespace, b.Why(), b.Hold), release(c.Namespace, b.Hold)))

@@ -168,7 +168,7 @@ func (l *Lease) NotePaused(ctx context.Context, namespaces []string) error {
 }
 
 // Renew extends the lease from now, on the cluster's clock. The error is ErrLeaseLost if
-// another process took it after it had expired. An expired lease that nobody took is
+// another process took it after it had expired. An expired lease that was not taken is
 // renewed as well, since a cluster's clock may jump. Renew comes right before a step that
 // only the holder may do.
 //
@@ -228,7 +228,7 @@ func (l *Lease) Release(ctx context.Context) error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("giving back the lease %q: %w", l.o.Name, err)
+		return fmt.Errorf("releasing the lease %q: %w", l.o.Name, err)
 	}
 	return nil
 }

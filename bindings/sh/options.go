@@ -29,7 +29,7 @@ func (c *call) options(helper string, i int) helperOptions {
 	known := optionNames(helper)
 	for _, name := range h.o.Keys() {
 		if now, old := oldNames()[name]; !slices.Contains(known, name) && (!old || !slices.Contains(known, now)) {
-			c.JS.ThrowInvalid("sh.%s has no option %s (it knows %s)%s", helper, name, strings.Join(known, ", "),
+			c.JS.ThrowInvalid("sh.%s has no option %s (options: %s)%s", helper, name, strings.Join(known, ", "),
 				plaintext.DidYouMean(name, known))
 		}
 	}
@@ -65,7 +65,7 @@ func (h helperOptions) get(name string) goja.Value {
 	return v
 }
 
-// property is get that tells null from what is missing.
+// property is get, but distinguishes null from what is missing.
 func (h helperOptions) property(name string) goja.Value {
 	if h.o == nil {
 		return nil

@@ -15,7 +15,7 @@ import (
 func shardSnapshotMethods() []helper {
 	return []helper{
 		{"snapshot", "file?:string", shSnapshot,
-			"Returns what there is to know of the cluster at one moment, or of the one in a file of \"shardsh snapshot\": " +
+			"Returns the state of the cluster at one moment, or that in a file of \"shardsh snapshot\": " +
 				"{source, time, version, settings, shards, databases, collections, tags}."},
 	}
 }

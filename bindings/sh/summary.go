@@ -174,7 +174,7 @@ func (b *balancerSummary) shardTable(t *display.Tables) {
 	}
 }
 
-// deviationText tells how far the data of a shard is from the average.
+// deviationText says how far the data of a shard is from the average.
 func deviationText(s report.Shard, known bool) string {
 	if !known || s.Draining {
 		return ""
@@ -199,13 +199,13 @@ func (b *balancerSummary) collectionTable(t *display.Tables) {
 		t.Grid(collectionGrid(list[:len(list)-len(fine)], b.Snapshot))
 	}
 	if len(fine) > 0 {
-		t.Note("and " + inOrderText(fine) + "; sh.balancerSummary().collections has them")
+		t.Note("and " + inOrderText(fine) + "; see sh.balancerSummary().collections")
 	}
 }
 
 func roundText(b catalog.BalancerState) string {
 	if b.InRound {
-		return "in a round"
+		return "round running"
 	}
-	return "not in a round"
+	return "no round running"
 }

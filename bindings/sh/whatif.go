@@ -137,7 +137,7 @@ func (c *call) word(kind whatif.Kind, v goja.Value) string {
 		}
 	}
 	if _, ok := v.(*goja.Object); !ok {
-		c.JS.ThrowInvalid("c.%s takes no %s: %s (Shard.whatIf)", kind.Name, c.s.Display.Inspect(v), kind.Usage())
+		c.JS.ThrowInvalid("c.%s: invalid argument %s: %s (Shard.whatIf)", kind.Name, c.s.Display.Inspect(v), kind.Usage())
 	}
 	text, err := bson.MarshalExtJSON(c.JS.Document(v), true, false)
 	if err != nil {
@@ -147,7 +147,7 @@ func (c *call) word(kind whatif.Kind, v goja.Value) string {
 }
 
 // outcomesObject returns what comes of alternatives for scripts. Their plans are
-// made when somebody asks for them.
+// made when they are read.
 func (s *Host) outcomesObject(out whatif.Outcomes) goja.Value {
 	plans := make([]*plan.Plan, len(out.Alternatives))
 	heads := out

@@ -171,7 +171,7 @@ func TestLooksHaveTheSameOptions(t *testing.T) {
 			return !shown || slices.Contains(process, name) || slices.Contains(c.arguments, name)
 		})
 		_, stdout, stderr := runProgram(t, "", "--mock", "--quiet", "--eval", c.call)
-		_, known, _ := strings.Cut(stdout+stderr, "(it knows ")
+		_, known, _ := strings.Cut(stdout+stderr, "(options: ")
 		known, _, _ = strings.Cut(known, ")")
 		options := strings.Split(known, ", ")
 		slices.Sort(options)

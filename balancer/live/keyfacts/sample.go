@@ -44,9 +44,8 @@ func (r *reading) sample(ctx context.Context) error {
 		return nil
 	}
 	if len(r.facts.Current) > 0 {
-		r.facts.Notes = append(r.facts.Notes, "documents have no ObjectId, and lie on several shards: what grows with time "+
-			"is "+
-			"known of each shard's documents only")
+		r.facts.Notes = append(r.facts.Notes, "documents have no ObjectId and are on several shards: "+
+			"which fields grow with time is known only within each shard")
 	}
 	if r.facts.Docs <= n {
 		s.Arrival = s.Docs
@@ -117,7 +116,7 @@ func (r *reading) read(ctx context.Context, command bson.D) (docs []bson.Raw, er
 	return docs, cursor.Err()
 }
 
-// ends reads the first documents and the last ones, which tell what grows with time.
+// ends reads the first documents and the last ones, which show what grows with time.
 func (r *reading) ends(ctx context.Context, projection bson.D) error {
 	n := min(mostArrived, r.most()) / 2
 	first, err := r.natural(ctx, 1, n, projection)
