@@ -20,7 +20,8 @@ import (
 func NewGuarded(t *testing.T) *Tester {
 	t.Helper()
 	directory := access.NewDirectory()
-	if err := directory.Create("admin", "root", access.Draft{Password: "secret", Roles: []access.Role{{Role: "root", Database: "admin"}}}); err != nil {
+	root := access.Draft{Password: "secret", Roles: []access.Role{{Role: "root", Database: "admin"}}}
+	if err := directory.Create("admin", "root", root); err != nil {
 		t.Fatal(err)
 	}
 	c, err := mock.New(mock.Config{Parameters: map[string]any{"enableTestCommands": true}})
@@ -36,8 +37,11 @@ func (x *Tester) Client(credential *options.Credential) *mongo.Client {
 	x.T.Helper()
 	pipe := wire.NewPipe()
 	server := &wire.Server{Handler: x.Router}
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(context.Background(), pipe) }()
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		_ = server.Serve(context.Background(), pipe) // ends with the test
+	}()
 	opts := options.Client().SetHosts([]string{"mock:27017"}).SetDirect(true).SetDialer(pipe).
 		SetServerMonitoringMode(connstring.ServerMonitoringModePoll)
 	if credential != nil {
@@ -80,7 +84,9 @@ func NewRoled(t *testing.T) *Roled {
 // Login returns a client that is logged in.
 func (x *Roled) Login(name, password, db string) *mongo.Client {
 	x.T.Helper()
-	return x.Client(&options.Credential{Username: name, Password: password, AuthSource: db, AuthMechanism: "SCRAM-SHA-256"})
+	return x.Client(&options.Credential{
+		Username: name, Password: password, AuthSource: db, AuthMechanism: "SCRAM-SHA-256",
+	})
 }
 
 // As sends a command as the user with a role: NAME@DB, or NAME for admin's.
@@ -95,7 +101,8 @@ func (x *Roled) As(role, db string, command bson.D) bson.Raw {
 		if !scoped {
 			of = "admin"
 		}
-		made := x.As("root", "admin", D("createUser", role, "pwd", "p", "mechanisms", bson.A{"SCRAM-SHA-256"}, "roles", bson.A{D("role", name, "db", of)}))
+		made := x.As("root", "admin", D("createUser", role, "pwd", "p", "mechanisms", bson.A{"SCRAM-SHA-256"},
+			"roles", bson.A{D("role", name, "db", of)}))
 		if made.Lookup("ok").AsFloat64() != 1 {
 			x.T.Fatalf("no user %s: %s", role, made)
 		}

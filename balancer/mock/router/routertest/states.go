@@ -97,7 +97,8 @@ func NewFaulty(t *testing.T) *Tester {
 func NewRecordedState(t *testing.T) *Tester {
 	t.Helper()
 	topology, err := mock.ParseTopology([]byte(`{"shards": [
-	  {"id": "shard0", "host": "rs0/127.0.0.1:27120"}, {"id": "shard1", "host": "rs1/127.0.0.1:27121"}, {"id": "shard2", "host": "rs2/127.0.0.1:27122"}],
+	  {"id": "shard0", "host": "rs0/127.0.0.1:27120"}, {"id": "shard1", "host": "rs1/127.0.0.1:27121"},
+	  {"id": "shard2", "host": "rs2/127.0.0.1:27122"}],
 	  "databases": [{"name": "doc1", "primary": "shard0"}]}`))
 	if err != nil {
 		t.Fatal(err)
